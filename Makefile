@@ -1,0 +1,58 @@
+# Every target does its own set-up; a second run finds it done and needs no
+# network. See README.md for what each is for.
+
+GO        ?= go
+GOFUMPT    = $(GO) run mvdan.cc/gofumpt@v0.12.0
+STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+LDFLAGS    = -s -w
+
+# Programs of this module, and modules of their own that live in the tree.
+PROGRAMS = ./cmd/tritonc $(patsubst %,./%,$(wildcard backends/*/cmd/*))
+MODULES  = $(patsubst %/go.mod,%,$(wildcard examples/backends/*/go.mod))
+
+.PHONY: build
+build: ## bin/tritonc and, beside it, the backends
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(PROGRAMS)
+	@set -e; for m in $(MODULES); do \
+		echo "$(GO) build ($$m)"; \
+		(cd $$m && $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o "$(CURDIR)/bin/" ./...); \
+	done
+
+.PHONY: demo
+demo: toolchain build ## compile the first example and show what came out
+	@scripts/demo.sh
+
+.PHONY: test
+test: toolchain build ## the whole suite
+	$(GO) test ./...
+	@set -e; for m in $(MODULES); do echo "$(GO) test ($$m)"; (cd $$m && $(GO) test ./...); done
+
+.PHONY: check
+check: ## formatting, vet on three systems, staticcheck
+	@echo gofumpt -l .; out=$$($(GOFUMPT) -l .); if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
+	$(GO) vet ./...
+	GOOS=darwin $(GO) vet ./...
+	GOOS=windows $(GO) vet ./...
+	$(STATICCHECK) ./...
+	@set -e; for m in $(MODULES); do echo "$(GO) vet ($$m)"; (cd $$m && $(GO) vet ./...); done
+
+.PHONY: toolchain
+toolchain: ## find or provide LLVM 22 and ptxas
+	@scripts/toolchain.sh
+
+.PHONY: law
+law: ## parse, verify and print every IR file below DIR; the bytes must be the same
+	@test -n "$(DIR)" || { echo "usage: make law DIR=folder-with-ttir-and-ttgir-files" >&2; exit 2; }
+	TRITONC_LAW_DIR='$(abspath $(DIR))' $(GO) test -count=1 -run '^TestLaw' -v ./cmd/tritonc
+
+.PHONY: bench
+bench: toolchain build ## the speed table of docs/testing.md
+	$(GO) test -run '^$$' -bench . -benchmem ./core ./cmd/tritonc
+
+.PHONY: clean
+clean: ## what was built here; the toolchain in the user's cache stays
+	rm -rf bin build
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile
