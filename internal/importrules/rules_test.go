@@ -1,0 +1,193 @@
+package importrules
+
+import (
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/tritonc/tritonc"
+
+// stdlibOnly in rule.external says that a room imports nothing but Go's own
+// library and the rooms it lists.
+var stdlibOnly = []string{}
+
+// A rule says what the packages of one room may depend on, directly or through
+// others. Paths are relative to the module; "x/..." is x and all below it.
+type rule struct {
+	room string
+	// ours are the rooms it may depend on. A room may always use itself.
+	ours []string
+	// external, when not nil, lists the prefixes of the only foreign modules
+	// that it may depend on.
+	external []string
+	why      string
+}
+
+// Groups of rooms, from the ground up: each floor sees those below it.
+var (
+	irFloor       = []string{"core/diag", "core/ir", "core/ir/text"}
+	dialectFloor  = append(slices.Clone(irFloor), "core/layout", "core/dialect/...")
+	analysisFloor = append(slices.Clone(dialectFloor), "core/analysis/...", "core/rewrite/...", "core/pass/...")
+	lowerFloor    = append(slices.Clone(analysisFloor), "core/transform/...", "core/lower/...", "core/llir/...")
+)
+
+// rules are tried in order; the first whose room matches a package holds for
+// it. A package that no rule matches fails the test, so that each new room gets
+// a decision.
+var rules = []rule{
+	{"core/diag", nil, stdlibOnly, "every room returns diagnostics"},
+	{"core/layout", nil, stdlibOnly, "layouts are pure mathematics"},
+	{"core/ir", []string{"core/diag"}, stdlibOnly, "the IR is the ground floor"},
+	{"core/ir/...", []string{"core/diag", "core/ir"}, stdlibOnly, "the text form needs the IR alone"},
+	{"core/dialect/...", append(irFloor, "core/layout"), stdlibOnly, "dialects are tables over the IR"},
+	{"core/analysis/...", append(dialectFloor, "core/rewrite/..."), stdlibOnly, "analyses read"},
+	{"core/rewrite/...", dialectFloor, stdlibOnly, "pattern drivers know no pass"},
+	{"core/pass/...", dialectFloor, stdlibOnly, "the runner knows no pass"},
+	{"core/transform/...", analysisFloor, stdlibOnly, "passes change the IR, they do not lower it"},
+	{"core/llir/...", []string{"core/diag"}, []string{"github.com/llir/", "github.com/mewmew/", "github.com/pkg/errors"}, "LLVM IR stands beside our IR"},
+	{"core/lower/...", lowerFloor, []string{"github.com/llir/", "github.com/mewmew/", "github.com/pkg/errors"}, "lowering ends the trip through core"},
+	{"core/frontend/syntax", []string{"core/diag"}, stdlibOnly, "a Python parser has nothing to do with IR"},
+	{"core/frontend/...", append(dialectFloor, "core/frontend/..."), stdlibOnly, "the front end builds ttir and goes no further"},
+	{"core/cache/...", []string{"core/diag"}, nil, "a store of bytes"},
+	{"core/plugin/...", append(irFloor, "plugin-sdk/..."), nil, "the host's half of the contract: text, JSON and processes"},
+	{"core", []string{"core/...", "plugin-sdk/..."}, nil, "the trip knows no backend, device or flag"},
+	{"plugin-sdk/...", []string{"plugin-sdk/..."}, nil, "a backend author sees nothing of core"},
+	{"backends/nvidia/...", append(lowerFloor, "plugin-sdk/...", "backends/nvidia/..."), nil, "backends import core's libraries and the sdk, never one another"},
+	{"backends/amd/...", append(lowerFloor, "plugin-sdk/...", "backends/amd/..."), nil, "as above"},
+	{"backends/npu/...", append(lowerFloor, "plugin-sdk/...", "backends/npu/..."), nil, "as above"},
+	{"driver/launch/...", []string{"core/...", "plugin-sdk/...", "driver/..."}, nil, "specialization at launch compiles"},
+	{"driver/tune/...", []string{"core/...", "plugin-sdk/...", "driver/..."}, nil, "tuning compiles"},
+	{"driver/...", []string{"core/diag", "core/layout", "plugin-sdk/...", "driver/..."}, nil, "a device runs binaries, it does not compile"},
+	{"cmd/...", []string{"core/...", "plugin-sdk/...", "driver/...", "cmd/..."}, nil, "the command reaches a backend only as a process"},
+	{"internal/golden", nil, nil, "a test library"},
+	{"internal/importrules", nil, stdlibOnly, "this test"},
+	{"internal/...", []string{"core/...", "driver/...", "plugin-sdk/...", "backends/...", "internal/..."}, nil, "test libraries"},
+	{"examples/...", []string{"core/...", "plugin-sdk/...", "driver/...", "examples/..."}, nil, "examples use what users can use"},
+}
+
+// matches reports whether the package path pkg is in room.
+func matches(room, pkg string) bool {
+	if base, ok := strings.CutSuffix(room, "/..."); ok {
+		return pkg == base || strings.HasPrefix(pkg, base+"/")
+	}
+	return pkg == room
+}
+
+func ruleFor(pkg string) (rule, bool) {
+	for _, r := range rules {
+		if matches(r.room, pkg) {
+			return r, true
+		}
+	}
+	return rule{}, false
+}
+
+// violations returns what is wrong with pkg depending on deps: packages of the
+// module by relative path, others by their full path.
+func violations(pkg string, deps []string, foreign []string) []string {
+	r, ok := ruleFor(pkg)
+	if !ok {
+		return []string{fmt.Sprintf("%s: no rule covers this package; add one to rules_test.go", pkg)}
+	}
+	var bad []string
+	for _, dep := range deps {
+		allowed := dep == pkg || matches(r.room, dep) && strings.HasSuffix(r.room, "/...")
+		for _, room := range r.ours {
+			allowed = allowed || matches(room, dep)
+		}
+		if !allowed {
+			bad = append(bad, fmt.Sprintf("%s depends on %s: %s (rule %q)", pkg, dep, r.why, r.room))
+		}
+	}
+	if r.external == nil {
+		return bad
+	}
+	for _, dep := range foreign {
+		if !slices.ContainsFunc(r.external, func(prefix string) bool { return strings.HasPrefix(dep, prefix) }) {
+			bad = append(bad, fmt.Sprintf("%s depends on the foreign %s: %s (rule %q)", pkg, dep, r.why, r.room))
+		}
+	}
+	return bad
+}
+
+// TestImportsPointDown holds every package of the module to its rule.
+func TestImportsPointDown(t *testing.T) {
+	// One line a package: its path, then all packages it depends on.
+	cmd := exec.Command("go", "list", "-e", "-deps", "-f",
+		`{{if not .Standard}}{{.ImportPath}} {{join .Deps " "}}{{end}}`, module+"/...")
+	cmd.Dir = "../.."
+	cmd.Stderr = new(strings.Builder)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, cmd.Stderr)
+	}
+	checked := 0
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		pkg, ok := relative(words[0])
+		if !ok {
+			continue
+		}
+		checked++
+		var deps, foreign []string
+		for _, dep := range words[1:] {
+			if path, ours := relative(dep); ours {
+				deps = append(deps, path)
+			} else if strings.Contains(strings.SplitN(dep, "/", 2)[0], ".") {
+				foreign = append(foreign, dep) // a path of Go's own library has no dot in its first part
+			}
+		}
+		for _, v := range violations(pkg, deps, foreign) {
+			t.Error(v)
+		}
+	}
+	if checked < 3 {
+		t.Fatalf("go list named %d packages of the module", checked)
+	}
+}
+
+func relative(path string) (string, bool) {
+	if path == module {
+		return ".", true
+	}
+	return strings.CutPrefix(path, module+"/")
+}
+
+// TestRulesBite feeds the checker imports that must be refused.
+func TestRulesBite(t *testing.T) {
+	tests := []struct {
+		pkg     string
+		deps    []string
+		foreign []string
+		ok      bool
+	}{
+		{"core/ir", []string{"core/diag"}, nil, true},
+		{"core/ir", []string{"core/dialect/tt"}, nil, false},
+		{"core/ir", nil, []string{"google.golang.org/grpc"}, false},
+		{"core/layout", []string{"core/diag"}, nil, false},
+		{"core/dialect/ttg", []string{"core/layout", "core/dialect/tt"}, nil, true},
+		{"core/dialect/tt", []string{"core/analysis"}, nil, false},
+		{"core/transform/ttir", []string{"core/lower"}, nil, false},
+		{"core/frontend/codegen", []string{"core/transform/ttir"}, nil, false},
+		{"core", []string{"backends/nvidia"}, nil, false},
+		{"plugin-sdk", []string{"core/diag"}, nil, false},
+		{"backends/nvidia", []string{"core/lower", "plugin-sdk"}, nil, true},
+		{"backends/nvidia", []string{"backends/amd"}, nil, false},
+		{"backends/nvidia/cmd/tritonc-backend-nvidia", []string{"backends/nvidia"}, nil, true},
+		{"backends/nvidia", []string{"core/frontend/syntax"}, nil, false},
+		{"driver/sim/ptx", []string{"driver/sim/simt"}, nil, true},
+		{"driver/sim/ptx", []string{"core/lower"}, nil, false},
+		{"cmd/tritonc", []string{"core", "core/plugin"}, nil, true},
+		{"cmd/tritonc", []string{"backends/nvidia"}, nil, false},
+		{"newroom", nil, nil, false},
+	}
+	for _, tt := range tests {
+		got := violations(tt.pkg, tt.deps, tt.foreign)
+		if ok := len(got) == 0; ok != tt.ok {
+			t.Errorf("%s <- %v %v: allowed %v, want %v (%v)", tt.pkg, tt.deps, tt.foreign, ok, tt.ok, got)
+		}
+	}
+}
