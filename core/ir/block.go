@@ -1,0 +1,261 @@
+package ir
+
+import "iter"
+
+// Region is a list of blocks inside an operation; the first is its entry.
+type Region struct {
+	parent      *Operation
+	first, last *Block
+}
+
+// Parent is the operation that r belongs to.
+func (r *Region) Parent() *Operation { return r.parent }
+func (r *Region) First() *Block      { return r.first }
+func (r *Region) Last() *Block       { return r.last }
+func (r *Region) Empty() bool        { return r.first == nil }
+
+// Blocks ranges over the blocks; the one in hand may be removed.
+func (r *Region) Blocks() iter.Seq[*Block] {
+	return func(yield func(*Block) bool) {
+		for b := r.first; b != nil; {
+			next := b.next
+			if !yield(b) {
+				return
+			}
+			b = next
+		}
+	}
+}
+
+// AddBlock appends an empty block.
+func (r *Region) AddBlock() *Block {
+	b := &Block{}
+	r.insertBefore(b, nil)
+	return b
+}
+
+// AddBlockAfter inserts an empty block after b.
+func (r *Region) AddBlockAfter(b *Block) *Block {
+	n := &Block{}
+	r.insertBefore(n, b.next)
+	return n
+}
+
+func (r *Region) insertBefore(b, at *Block) {
+	b.region, b.next = r, at
+	if at != nil {
+		b.prev = at.prev
+		at.prev = b
+	} else {
+		b.prev = r.last
+		r.last = b
+	}
+	if b.prev != nil {
+		b.prev.next = b
+	} else {
+		r.first = b
+	}
+}
+
+// TakeBody moves all blocks of other to the end of r.
+func (r *Region) TakeBody(other *Region) {
+	for b := other.first; b != nil; {
+		next := b.next
+		b.Remove()
+		r.insertBefore(b, nil)
+		b = next
+	}
+}
+
+// Block is a list of operations with arguments.
+type Block struct {
+	region      *Region
+	prev, next  *Block
+	args        []*Value
+	first, last *Operation
+	orderStale  bool
+}
+
+// Region that holds b, nil when detached.
+func (b *Block) Region() *Region { return b.region }
+
+// Parent is the operation whose region holds b, or nil.
+func (b *Block) Parent() *Operation {
+	if b.region == nil {
+		return nil
+	}
+	return b.region.parent
+}
+
+func (b *Block) Next() *Block      { return b.next }
+func (b *Block) Prev() *Block      { return b.prev }
+func (b *Block) First() *Operation { return b.first }
+func (b *Block) Last() *Operation  { return b.last }
+func (b *Block) Empty() bool       { return b.first == nil }
+func (b *Block) NumArgs() int      { return len(b.args) }
+func (b *Block) Arg(i int) *Value  { return b.args[i] }
+func (b *Block) Args() []*Value    { return b.args }
+func (b *Block) IsEntry() bool     { return b.region != nil && b.region.first == b }
+
+// Terminator is the last operation if it ends the block, else nil.
+func (b *Block) Terminator() *Operation {
+	if b.last != nil && b.last.IsTerminator() {
+		return b.last
+	}
+	return nil
+}
+
+// AddArg appends an argument.
+func (b *Block) AddArg(t Type, loc Location) *Value {
+	v := &Value{typ: t, block: b, index: len(b.args), loc: loc}
+	b.args = append(b.args, v)
+	return v
+}
+
+// InsertArg inserts an argument at index i.
+func (b *Block) InsertArg(i int, t Type, loc Location) *Value {
+	v := &Value{typ: t, block: b, loc: loc}
+	b.args = append(b.args, nil)
+	copy(b.args[i+1:], b.args[i:])
+	b.args[i] = v
+	b.renumberArgs(i)
+	return v
+}
+
+// EraseArg removes argument i, which must be unused.
+func (b *Block) EraseArg(i int) {
+	if b.args[i].HasUses() {
+		panic("BUG: ir: erasing a block argument that is used")
+	}
+	b.args = append(b.args[:i], b.args[i+1:]...)
+	b.renumberArgs(i)
+}
+
+func (b *Block) renumberArgs(from int) {
+	for i := from; i < len(b.args); i++ {
+		b.args[i].index = i
+	}
+}
+
+// Ops ranges over the operations; the one in hand may be erased or moved.
+func (b *Block) Ops() iter.Seq[*Operation] {
+	return func(yield func(*Operation) bool) {
+		for op := b.first; op != nil; {
+			next := op.next
+			if !yield(op) {
+				return
+			}
+			op = next
+		}
+	}
+}
+
+// Append puts a detached operation at the end of b.
+func (b *Block) Append(op *Operation) { b.insertBefore(op, nil) }
+
+// InsertBefore puts a detached operation before at; at the end if at is nil.
+func (b *Block) InsertBefore(op, at *Operation) { b.insertBefore(op, at) }
+
+func (b *Block) insertBefore(op, at *Operation) {
+	if op.block != nil {
+		panic("BUG: ir: " + op.def.Name + " stands in a block already")
+	}
+	op.block, op.next = b, at
+	if at != nil {
+		op.prev = at.prev
+		at.prev = op
+		b.orderStale = true
+	} else {
+		op.prev = b.last
+		b.last = op
+		if op.prev != nil {
+			op.order = op.prev.order + 1
+		} else {
+			op.order = 0
+		}
+	}
+	if op.prev != nil {
+		op.prev.next = op
+	} else {
+		b.first = op
+	}
+}
+
+func (b *Block) renumber() {
+	n := int32(0)
+	for op := b.first; op != nil; op = op.next {
+		op.order = n
+		n++
+	}
+	b.orderStale = false
+}
+
+// Remove takes b out of its region without destroying it.
+func (b *Block) Remove() {
+	r := b.region
+	if r == nil {
+		return
+	}
+	if b.prev != nil {
+		b.prev.next = b.next
+	} else {
+		r.first = b.next
+	}
+	if b.next != nil {
+		b.next.prev = b.prev
+	} else {
+		r.last = b.prev
+	}
+	b.region, b.prev, b.next = nil, nil, nil
+}
+
+// Erase destroys b and its operations, whose results must be unused outside b.
+func (b *Block) Erase() {
+	for op := b.first; op != nil; op = op.next {
+		op.dropReferences()
+	}
+	for op := b.first; op != nil; op = op.next {
+		if op.HasUses() {
+			panic("BUG: ir: erasing a block that defines a value used elsewhere")
+		}
+	}
+	b.Remove()
+	b.first, b.last = nil, nil
+}
+
+// SplitBefore moves op and all after it into a new block placed after b.
+func (b *Block) SplitBefore(op *Operation) *Block {
+	n := b.region.AddBlockAfter(b)
+	n.TakeOps(op)
+	return n
+}
+
+// TakeOps moves op and all operations after it from their block to the end of b.
+func (b *Block) TakeOps(op *Operation) {
+	for op != nil {
+		next := op.next
+		op.Remove()
+		b.Append(op)
+		op = next
+	}
+}
+
+// Predecessors ranges over the terminators' (operation, successor index) pairs
+// that lead to b. It looks at every block of the region.
+func (b *Block) Predecessors() iter.Seq2[*Operation, int] {
+	return func(yield func(*Operation, int) bool) {
+		if b.region == nil {
+			return
+		}
+		for p := b.region.first; p != nil; p = p.next {
+			if p.last == nil {
+				continue
+			}
+			for i, s := range p.last.succs {
+				if s == b && !yield(p.last, i) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package ir
+
+// Dialect is a set of operations, types and attributes: data, assembled where
+// it is used. Core's dialects are Go tables; a backend's arrive as declarations
+// and become the same structure.
+type Dialect struct {
+	Name string
+	Doc  string
+	Ops  []*OpDef
+
+	// Asm prints and parses the dialect's own types and attributes, and the
+	// irregular forms of its operations. It is defined and called by package
+	// core/ir/text; nil for a dialect that has none.
+	Asm any
+}
+
+// OpDef is one row of a dialect's table: everything that is known about an
+// operation apart from one instance of it. Definitions are immutable and shared.
+type OpDef struct {
+	Name string // with the dialect: "tt.load"
+	Doc  string // one line
+
+	Operands []Operand
+	Results  []Result
+	Attrs    []AttrDef // inherent attributes; all others are discardable
+	Regions  []RegionDef
+	// Successors is the number of successor blocks, -1 for any.
+	Successors int
+
+	Traits  Trait
+	Effects Effects
+
+	// Asm is the assembly format in MLIR's declarative notation, e.g.
+	// "$ptr attr-dict `:` type($ptr)". Empty: the generic form, or an irregular
+	// form that the dialect's Asm provides.
+	Asm string
+
+	// Infer computes the result types from operands and attributes, where they
+	// follow from them. Nil: they are given at creation.
+	Infer func(s *State) ([]Type, error)
+
+	// Verify checks what the row cannot say. Nil: nothing more.
+	Verify func(op *Operation) error
+
+	// Fold returns, for each result, a constant attribute or an existing value
+	// that it always equals; nil where the operation does not fold. consts has
+	// one entry an operand, nil where the operand is not constant.
+	Fold func(op *Operation, consts []Attribute) []FoldResult
+
+	// ResultName names the results when no location does ("c1_i32", "true").
+	ResultName func(op *Operation, result int) string
+
+	// Unregistered marks the stand-in for an operation that no loaded dialect knows.
+	Unregistered bool
+}
+
+// FoldResult is an attribute (to be materialised as a constant) or a value.
+type FoldResult struct {
+	Attr  Attribute
+	Value *Value
+}
+
+// Arity says how many values stand for one named operand or result.
+type Arity uint8
+
+const (
+	One Arity = iota
+	Optional
+	Variadic
+)
+
+// Operand is a named operand group. With more than one group that is not One,
+// the sizes of the groups are kept as Operation.Segments.
+type Operand struct {
+	Name  string
+	Type  Constraint
+	Arity Arity
+}
+
+// Result is a named result group.
+type Result struct {
+	Name  string
+	Type  Constraint
+	Arity Arity
+}
+
+// Constraint is a named predicate over types. The zero Constraint allows any.
+type Constraint struct {
+	Name string // as it stands in an error: "tensor of pointers or pointer"
+	Test func(Type) bool
+}
+
+// AttrDef is an inherent attribute.
+type AttrDef struct {
+	Name string
+	Kind AttrKind
+	// Enum maps the keyword of each case to its value for AttrEnum kinds.
+	Enum []EnumCase
+	// Optional attributes may be absent. An absent attribute with a Default
+	// has that value, and one that has its default is not printed.
+	Optional bool
+	Default  func(c *Context) Attribute
+}
+
+// AttrKind is the form of an inherent attribute.
+type AttrKind uint8
+
+const (
+	AttrAny AttrKind = iota
+	AttrUnit
+	AttrBool
+	AttrInt  // with its type printed
+	AttrI32  // of type i32
+	AttrI64  // of type i64
+	AttrEnum // an i32 (or i64, see the case table) shown as a keyword
+	AttrString
+	AttrType
+	AttrSymbol
+	AttrDenseI32
+	AttrDenseI64
+	AttrArray
+	AttrDict
+	AttrTyped // integer, float or elements with the type of the result
+)
+
+// EnumCase is one keyword of an enumeration.
+type EnumCase struct {
+	Keyword string
+	Value   int64
+}
+
+// RegionDef is a named region. MaxBlocks 0 means any number.
+type RegionDef struct {
+	Name      string
+	MaxBlocks int
+	Variadic  bool
+}
+
+// Trait is a set of properties that hold for every instance of an operation.
+type Trait uint32
+
+const (
+	// Terminator: stands last in its block, and only there.
+	Terminator Trait = 1 << iota
+	// IsolatedFromAbove: its regions use no value defined outside.
+	IsolatedFromAbove
+	// Commutative: its two operands may be swapped.
+	Commutative
+	// ConstantLike: no operands, one result, the attribute "value".
+	ConstantLike
+	// SameOperandsAndResultType: all operands and results have one type.
+	SameOperandsAndResultType
+	// SameOperandsType: all operands have one type.
+	SameOperandsType
+	// SameShape: operands and results have one shape (element types may differ).
+	SameShape
+	// SameEncoding: operands and results have one encoding.
+	SameEncoding
+	// Elementwise: applies to each element on its own.
+	Elementwise
+	// SymbolTable: its region's operations may carry sym_name.
+	SymbolTable
+	// Symbol: has a sym_name.
+	Symbol
+	// NoTerminator: the blocks of its regions need no terminator.
+	NoTerminator
+	// SingleBlock: each region has at most one block.
+	SingleBlock
+	// SegmentedOperands: the sizes of the operand groups are kept explicitly.
+	SegmentedOperands
+	// TensorSize: tensors have at most 1048576 elements and powers of two for sizes.
+	TensorSize
+	// HasParent: may stand only inside the operations its Verify names.
+	HasParent
+)
+
+// Effects says what an operation does besides computing its results.
+type Effects struct {
+	// Unknown: anything may happen. The zero Effects is the absence of effects.
+	Unknown bool
+	Read    bool // reads memory
+	Write   bool // writes memory
+	Alloc   bool
+	// Recursive: has the effects of the operations in its regions.
+	Recursive bool
+	// Of, when set, decides for one instance (a volatile load writes).
+	Of func(op *Operation) Effects
+	// NotSpeculatable: must not be executed where it was not (integer division).
+	NotSpeculatable bool
+}
+
+// Pure is the absence of effects.
+var Pure = Effects{}
+
+// Has reports whether the definition has the trait.
+func (d *OpDef) Has(t Trait) bool { return d.Traits&t != 0 }
+
+// AttrDef returns the row of the inherent attribute of that name, or nil.
+func (d *OpDef) AttrDef(name string) *AttrDef {
+	for i := range d.Attrs {
+		if d.Attrs[i].Name == name {
+			return &d.Attrs[i]
+		}
+	}
+	return nil
+}
+
+// Dialect is the part of the name before the first dot.
+func (d *OpDef) Dialect() string {
+	for i := 0; i < len(d.Name); i++ {
+		if d.Name[i] == '.' {
+			return d.Name[:i]
+		}
+	}
+	return "builtin"
+}
+
+// EffectsOf returns the effects of op, regions included where it says so.
+func EffectsOf(op *Operation) Effects {
+	if op.def.Unregistered {
+		return Effects{Unknown: true}
+	}
+	e := op.def.Effects
+	if e.Of != nil {
+		e = e.Of(op)
+	}
+	if e.Recursive {
+		for _, r := range op.regions {
+			for b := r.First(); b != nil; b = b.Next() {
+				for inner := b.First(); inner != nil; inner = inner.Next() {
+					x := EffectsOf(inner)
+					e.Unknown = e.Unknown || x.Unknown
+					e.Read = e.Read || x.Read
+					e.Write = e.Write || x.Write
+					e.Alloc = e.Alloc || x.Alloc
+					e.NotSpeculatable = e.NotSpeculatable || x.NotSpeculatable
+				}
+			}
+		}
+	}
+	return e
+}
+
+// IsPure reports whether op has no effect, so that it may be erased when its
+// results are unused and shared with an equal operation.
+func IsPure(op *Operation) bool {
+	e := EffectsOf(op)
+	return !e.Unknown && !e.Read && !e.Write && !e.Alloc && !op.def.Has(Terminator)
+}
+
+// IsSpeculatable reports whether op may be executed where it was not before.
+func IsSpeculatable(op *Operation) bool { return IsPure(op) && !EffectsOf(op).NotSpeculatable }

@@ -1,0 +1,443 @@
+package ir
+
+import "fmt"
+
+// VerifyError is one broken rule, at one operation.
+type VerifyError struct {
+	Op  *Operation
+	Msg string
+}
+
+func (e *VerifyError) Error() string { return fmt.Sprintf("'%s' op %s", e.Op.Name(), e.Msg) }
+
+// Verify checks op and everything inside it: the table's rules (operands,
+// results, attributes, regions, traits, the row's own Verify) and SSA
+// dominance. It returns the first broken rule found, in order of the text.
+func Verify(op *Operation) *VerifyError {
+	v := &verifier{}
+	v.operation(op)
+	if v.err == nil {
+		v.dominance(op)
+	}
+	return v.err
+}
+
+type verifier struct{ err *VerifyError }
+
+func (v *verifier) failf(op *Operation, format string, args ...any) bool {
+	if v.err == nil {
+		v.err = &VerifyError{op, fmt.Sprintf(format, args...)}
+	}
+	return false
+}
+
+func (v *verifier) operation(op *Operation) bool {
+	if op.def.Unregistered {
+		return v.regions(op)
+	}
+	return v.operands(op) && v.results(op) && v.attrs(op) && v.shape(op) && v.traits(op) && v.regions(op) && v.own(op)
+}
+
+func (v *verifier) own(op *Operation) bool {
+	if op.def.Verify == nil {
+		return true
+	}
+	if err := op.def.Verify(op); err != nil {
+		return v.failf(op, "%s", err.Error())
+	}
+	return true
+}
+
+func (v *verifier) operands(op *Operation) bool {
+	for i, u := range op.operands {
+		if u.value == nil {
+			return v.failf(op, "operand #%d is null", i)
+		}
+	}
+	groups := op.def.Operands
+	if op.def.Has(SegmentedOperands) {
+		if len(op.segments) != len(groups) {
+			return v.failf(op, "needs operand segment sizes for %d groups, has %d", len(groups), len(op.segments))
+		}
+		sum := 0
+		for i, s := range op.segments {
+			if s < 0 || groups[i].Arity == One && s != 1 || groups[i].Arity == Optional && s > 1 {
+				return v.failf(op, "operand group '%s' has size %d", groups[i].Name, s)
+			}
+			sum += int(s)
+		}
+		if sum != len(op.operands) {
+			return v.failf(op, "operand segment sizes add up to %d, but there are %d operands", sum, len(op.operands))
+		}
+	} else if !v.count(op, "operand", len(op.operands), arities(groups)) {
+		return false
+	}
+	n := 0
+	for i, g := range groups {
+		_, size := op.groupRange(i)
+		for range size {
+			if t := op.operands[n].value.typ; g.Type.Test != nil && !g.Type.Test(t) {
+				return v.failf(op, "operand #%d must be %s, but got %s", n, g.Type.Name, describe(t))
+			}
+			n++
+		}
+	}
+	return true
+}
+
+func (v *verifier) results(op *Operation) bool {
+	groups := op.def.Results
+	ars := make([]Arity, len(groups))
+	for i, g := range groups {
+		ars[i] = g.Arity
+	}
+	if !v.count(op, "result", len(op.results), ars) {
+		return false
+	}
+	extra := len(op.results) - len(groups) + 1
+	n := 0
+	for _, g := range groups {
+		size := 1
+		if g.Arity != One {
+			size = extra
+		}
+		for range size {
+			if t := op.results[n].typ; g.Type.Test != nil && !g.Type.Test(t) {
+				return v.failf(op, "result #%d must be %s, but got %s", n, g.Type.Name, describe(t))
+			}
+			n++
+		}
+	}
+	return true
+}
+
+func arities(groups []Operand) []Arity {
+	ars := make([]Arity, len(groups))
+	for i, g := range groups {
+		ars[i] = g.Arity
+	}
+	return ars
+}
+
+// count checks a number of operands or results against groups of which at most
+// one is not One.
+func (v *verifier) count(op *Operation, what string, have int, groups []Arity) bool {
+	least, most := 0, 0
+	for _, a := range groups {
+		switch a {
+		case One:
+			least++
+			most++
+		case Optional:
+			most++
+		case Variadic:
+			most = 1 << 30
+		}
+	}
+	if have < least || have > most {
+		want := fmt.Sprint(least)
+		if most > least {
+			want = fmt.Sprintf("%d or more", least)
+		}
+		return v.failf(op, "expected %s %ss, but found %d", want, what, have)
+	}
+	return true
+}
+
+func (v *verifier) attrs(op *Operation) bool {
+	for i := range op.def.Attrs {
+		d := &op.def.Attrs[i]
+		a := op.Attr(d.Name)
+		if a == nil {
+			if !d.Optional && d.Kind != AttrUnit {
+				return v.failf(op, "requires attribute '%s'", d.Name)
+			}
+			continue
+		}
+		if !d.accepts(a) {
+			return v.failf(op, "attribute '%s' failed to satisfy constraint: %s", d.Name, d.Kind)
+		}
+	}
+	return true
+}
+
+var kindNames = [...]string{
+	AttrAny: "any attribute", AttrUnit: "unit attribute", AttrBool: "bool attribute",
+	AttrInt: "integer attribute", AttrI32: "32-bit signless integer attribute",
+	AttrI64: "64-bit signless integer attribute", AttrEnum: "one of the enumeration's cases",
+	AttrString: "string attribute", AttrType: "type attribute", AttrSymbol: "symbol reference attribute",
+	AttrDenseI32: "i32 dense array attribute", AttrDenseI64: "i64 dense array attribute",
+	AttrArray: "array attribute", AttrDict: "dictionary attribute", AttrTyped: "typed attribute",
+}
+
+func (k AttrKind) String() string { return kindNames[k] }
+
+func (d *AttrDef) accepts(a Attribute) bool {
+	switch d.Kind {
+	case AttrUnit:
+		_, ok := a.(*UnitAttr)
+		return ok
+	case AttrBool:
+		i, ok := a.(*IntegerAttr)
+		return ok && IsInt(i.Type, 1)
+	case AttrInt:
+		_, ok := a.(*IntegerAttr)
+		return ok
+	case AttrI32:
+		i, ok := a.(*IntegerAttr)
+		return ok && IsInt(i.Type, 32)
+	case AttrI64:
+		i, ok := a.(*IntegerAttr)
+		return ok && IsInt(i.Type, 64)
+	case AttrEnum:
+		i, ok := a.(*IntegerAttr)
+		if !ok {
+			return false
+		}
+		for _, c := range d.Enum {
+			if c.Value == i.Value {
+				return true
+			}
+		}
+		return false
+	case AttrString:
+		_, ok := a.(*StringAttr)
+		return ok
+	case AttrType:
+		_, ok := a.(*TypeAttr)
+		return ok
+	case AttrSymbol:
+		_, ok := a.(*SymbolRefAttr)
+		return ok
+	case AttrDenseI32, AttrDenseI64:
+		w := 32
+		if d.Kind == AttrDenseI64 {
+			w = 64
+		}
+		x, ok := a.(*DenseArrayAttr)
+		return ok && IsInt(x.Elem, w)
+	case AttrArray:
+		_, ok := a.(*ArrayAttr)
+		return ok
+	case AttrDict:
+		_, ok := a.(*DictAttr)
+		return ok
+	case AttrTyped:
+		switch a.(type) {
+		case *IntegerAttr, *FloatAttr, *DenseElementsAttr:
+			return true
+		}
+		return false
+	}
+	return true
+}
+
+func (v *verifier) shape(op *Operation) bool {
+	d := op.def
+	if d.Successors >= 0 && len(op.succs) != d.Successors {
+		return v.failf(op, "requires %d successors, but found %d", d.Successors, len(op.succs))
+	}
+	variadic := len(d.Regions) > 0 && d.Regions[len(d.Regions)-1].Variadic
+	if len(op.regions) != len(d.Regions) && !(variadic && len(op.regions) >= len(d.Regions)-1) {
+		return v.failf(op, "requires %d regions, but found %d", len(d.Regions), len(op.regions))
+	}
+	if d.Has(Terminator) && op.block != nil && op.next != nil {
+		return v.failf(op, "must be the last operation in the parent block")
+	}
+	return true
+}
+
+func (v *verifier) traits(op *Operation) bool {
+	d := op.def
+	if d.Has(SameOperandsAndResultType | SameOperandsType) {
+		var first Type
+		same := func(t Type) bool {
+			if first == nil {
+				first = t
+			}
+			return first == t
+		}
+		for _, u := range op.operands {
+			if !same(u.value.typ) {
+				return v.failf(op, "requires the same type for all operands")
+			}
+		}
+		if d.Has(SameOperandsAndResultType) {
+			for _, r := range op.results {
+				if !same(r.typ) {
+					return v.failf(op, "requires the same type for all operands and results")
+				}
+			}
+		}
+	}
+	if d.Has(SameShape|SameEncoding) && !v.sameTensors(op) {
+		return false
+	}
+	if d.Has(TensorSize) {
+		for _, t := range op.allTypes() {
+			if !v.tensorSize(op, t) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (op *Operation) allTypes() []Type {
+	ts := make([]Type, 0, len(op.operands)+len(op.results))
+	for _, u := range op.operands {
+		ts = append(ts, u.value.typ)
+	}
+	for _, r := range op.results {
+		ts = append(ts, r.typ)
+	}
+	return ts
+}
+
+func (v *verifier) sameTensors(op *Operation) bool {
+	var first *TensorType
+	seenScalar := false
+	for _, t := range op.allTypes() {
+		tt, ok := t.(*TensorType)
+		if !ok {
+			seenScalar = true
+			continue
+		}
+		if first == nil {
+			first = tt
+			continue
+		}
+		if op.def.Has(SameShape) && KeyOf(tt.Shape) != KeyOf(first.Shape) {
+			return v.failf(op, "requires the same shape for all operands and results")
+		}
+		if op.def.Has(SameEncoding) && tt.Encoding != first.Encoding {
+			return v.failf(op, "requires the same encoding for all operands and results")
+		}
+	}
+	if op.def.Has(SameShape) && first != nil && seenScalar {
+		return v.failf(op, "requires the same shape for all operands and results")
+	}
+	return true
+}
+
+// MaxTensorElements is the largest number of elements of a tensor.
+const MaxTensorElements = 1 << 20
+
+func (v *verifier) tensorSize(op *Operation, t Type) bool {
+	tt, ok := t.(*TensorType)
+	if !ok {
+		return true
+	}
+	n := int64(1)
+	for _, d := range tt.Shape {
+		if d < 1 || d&(d-1) != 0 {
+			return v.failf(op, "number of elements must be power-of-two, but a dimension is %d", d)
+		}
+		if n *= d; n > MaxTensorElements {
+			return v.failf(op, "maximum allowed number of elements is %d, but there are more", MaxTensorElements)
+		}
+	}
+	return true
+}
+
+func (v *verifier) regions(op *Operation) bool {
+	for i, r := range op.regions {
+		if !op.def.Unregistered && len(op.def.Regions) > 0 {
+			d := op.def.Regions[min(i, len(op.def.Regions)-1)]
+			if d.MaxBlocks == 1 && r.first != r.last {
+				return v.failf(op, "region #%d ('%s') must have at most one block", i, d.Name)
+			}
+		}
+		for b := r.first; b != nil; b = b.next {
+			if !op.def.Unregistered && !op.def.Has(NoTerminator) && (b.last == nil || !b.last.IsTerminator() && !b.last.def.Unregistered) {
+				return v.failf(op, "a block of region #%d has no terminator", i)
+			}
+			for o := b.first; o != nil; o = o.next {
+				if o.block != b {
+					return v.failf(o, "is linked into a block that it does not name as its own")
+				}
+				for _, s := range o.succs {
+					if s.region != r {
+						return v.failf(o, "branches to a block of another region")
+					}
+				}
+				if !v.operation(o) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func (v *verifier) dominance(op *Operation) {
+	for _, r := range op.regions {
+		dom := Dominators(r)
+		for b := r.first; b != nil; b = b.next {
+			for o := b.first; o != nil; o = o.next {
+				for i, u := range o.operands {
+					if !v.visible(dom, u.value, o) {
+						v.failf(o, "operand #%d does not dominate this use", i)
+						return
+					}
+				}
+				v.dominance(o)
+				if v.err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// visible reports whether val may be used by op, which stands in a region with
+// dominators dom.
+func (v *verifier) visible(dom *DomTree, val *Value, op *Operation) bool {
+	def := val.Block()
+	if def == nil {
+		return false
+	}
+	// climb from op to the operation in def's region
+	for o := op; ; {
+		b := o.block
+		if b == nil {
+			return false
+		}
+		if b.region == def.region {
+			if b == def {
+				return val.op == nil || val.op.IsBeforeInBlock(o)
+			}
+			if o != op {
+				dom = Dominators(b.region)
+			}
+			return dom.Dominates(def, b)
+		}
+		p := o.Parent()
+		if p == nil || p.def.Has(IsolatedFromAbove) {
+			return false
+		}
+		o = p
+	}
+}
+
+func describe(t Type) string {
+	switch t := t.(type) {
+	case *IntegerType:
+		return fmt.Sprintf("%si%d", [...]string{"", "s", "u"}[t.Sign], t.Width)
+	case *FloatType:
+		return t.Kind.String()
+	case *IndexType:
+		return "index"
+	case *TensorType:
+		s := "a tensor of "
+		for _, d := range t.Shape {
+			s += fmt.Sprintf("%dx", d)
+		}
+		return s + describe(t.Elem)
+	case *FunctionType:
+		return "a function type"
+	case fmt.Stringer:
+		return t.String()
+	}
+	return fmt.Sprintf("a type of dialect '%s'", t.TypeDialect())
+}
