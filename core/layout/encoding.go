@@ -15,6 +15,12 @@ type Encoding interface {
 	Rank() int
 	// Mnemonic is the name after "#ttg.", e.g. "blocked".
 	Mnemonic() string
+	// Linear is the map from hardware to a tensor of the given shape, in
+	// elements: from (register, lane, warp, block) for a distributed encoding,
+	// from (offset, block) for a shared one, to dim0 … dim<rank−1>. The error
+	// says in which way encoding and shape do not fit; the text is for the
+	// user.
+	Linear(shape []int64) (Layout, error)
 }
 
 // Shared marks the encodings of shared memory. The others are distributed:

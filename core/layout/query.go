@@ -1,0 +1,111 @@
+package layout
+
+// Registers is the number of values that each thread holds, replicas
+// included: the length of a lowered tensor value.
+func (l Layout) Registers() int { return l.InSize(Register) }
+
+// UniqueRegisters is the number of different elements that one thread holds.
+func (l Layout) UniqueRegisters() int {
+	return 1 << spanOf(l.Columns(Register)...).rank
+}
+
+// UniqueRegisterMask has a bit set for each bit of the register index that
+// reaches new elements: registers that agree in these bits hold the same.
+func (l Layout) UniqueRegisterMask() uint64 {
+	var s span
+	var m uint64
+	for i, c := range l.Columns(Register) {
+		if s.add(c) {
+			m |= 1 << i
+		}
+	}
+	return m
+}
+
+// Contig is the number of neighbours along output d that one thread holds side
+// by side, starting from a multiple of that number.
+func (l Layout) Contig(d Dim) int {
+	lo, n := axisRange(l.outs, d)
+	cols := l.Columns(Register)
+	k := 0
+	for k < n && containsCol(cols, 1<<(lo+k)) {
+		k++
+	}
+	return 1 << k
+}
+
+// ConsecutiveRegisters is the number of neighbours along output d that stand
+// in registers with neighbouring indices, in the same order: what one wide
+// memory access can move without a permutation.
+func (l Layout) ConsecutiveRegisters(d Dim) int {
+	lo, n := axisRange(l.outs, d)
+	k := 0
+	for _, c := range l.Columns(Register) {
+		if k == n || c != 1<<(lo+k) {
+			break
+		}
+		k++
+	}
+	return 1 << k
+}
+
+func containsCol(cols []uint64, v uint64) bool {
+	for _, c := range cols {
+		if c == v {
+			return true
+		}
+	}
+	return false
+}
+
+// Order lists the tensor dimensions in the order in which a thread's registers
+// move along them; those along which they do not move follow, the last
+// dimension first.
+func (l Layout) Order() []int { return l.orderOf(Register, rowMajor(len(l.outs))) }
+
+// LaneOrder is Order for the lanes of a warp, and then the registers' order.
+func (l Layout) LaneOrder() []int { return l.orderOf(Lane, l.Order()) }
+
+// WarpOrder is Order for the warps of a CTA, and then the registers' order.
+func (l Layout) WarpOrder() []int { return l.orderOf(Warp, l.Order()) }
+
+func (l Layout) orderOf(in Dim, rest []int) []int {
+	order := make([]int, 0, len(l.outs))
+	seen := make([]bool, len(l.outs))
+	add := func(d int) {
+		if !seen[d] {
+			seen[d] = true
+			order = append(order, d)
+		}
+	}
+	for _, c := range l.Columns(in) {
+		for i, o := range l.outs {
+			if c&mask(o.Bits) != 0 {
+				add(i)
+				break
+			}
+			c >>= o.Bits
+		}
+	}
+	for _, d := range rest {
+		add(d)
+	}
+	return order
+}
+
+// Along projects l to output d and counts the different positions along d that
+// the indices of the input reach: threads or registers that share the work of
+// a reduction along d.
+func (l Layout) Along(in, d Dim) int {
+	lo, n := axisRange(l.outs, d)
+	var s span
+	for _, c := range l.Columns(in) {
+		s.add(c >> lo & mask(n))
+	}
+	return 1 << s.rank
+}
+
+// ReplicaMask has a bit set for each bit of input d that may be required to be
+// 0 without losing an element: the threads that need not store. It is FreeMask
+// for d, taken over the inputs register, lane, warp, block.
+func (l Layout) ReplicaMask(d Dim) uint64 { return l.FreeMask(d) }
