@@ -1,0 +1,3 @@
+// Package arith is the table of the arith dialect: integer and floating point
+// arithmetic on scalars and, element by element, on tensors.
+package arith
