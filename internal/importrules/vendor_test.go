@@ -31,6 +31,7 @@ var facts = []struct {
 }{
 	{"layout/", []string{"nvidia", "amd"}, "names of encodings in the ttg grammar: nvidia_mma, amd_mfma, amd_wmma, amd_rotating_shared"},
 	{"dialect/ttg/", []string{"nvidia", "amd"}, "the same names where attributes are parsed and printed"},
+	{"llir/", []string{"ptx", "amdgpu"}, "calling conventions of LLVM's own grammar: ptx_kernel, amdgpu_kernel"},
 	{"ir/text/", []string{"nvidia", "amd"}, "the same names"},
 }
 

@@ -1,0 +1,94 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/tritonc/tritonc/core/diag"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// Compile takes src through the stages of target's backend, as far as opts asks.
+func Compile(ctx context.Context, src *Source, target Target, opts *Options) (*Kernel, error) {
+	t := &trip{src: src, opts: opts}
+	if err := t.meetBackend(ctx, target); err != nil {
+		return nil, err
+	}
+	if err := t.settleOptions(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.planStages(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.enter(); err != nil {
+		return nil, err
+	}
+	if err := t.runStages(ctx); err != nil {
+		return nil, err
+	}
+	return t.kernel()
+}
+
+// trip is one compile under way.
+type trip struct {
+	src  *Source
+	opts *Options
+
+	backend Backend
+	target  Target
+	options string // canonical, as the backend answered
+	plan    plan
+	input   []byte // what the first stage to run takes
+	result  sdk.RunStagesResponse
+
+	timings  []Timing
+	warnings diag.List
+}
+
+// clock starts timing a step; calling what it returns ends it.
+func (t *trip) clock(stage string) func() {
+	start := time.Now()
+	return func() { t.timings = append(t.timings, Timing{Stage: stage, Time: time.Since(start)}) }
+}
+
+func (t *trip) meetBackend(ctx context.Context, target Target) (err error) {
+	defer t.clock("backend start")()
+	t.backend, t.target, err = t.opts.Select(ctx, target)
+	return err
+}
+
+func (t *trip) settleOptions(ctx context.Context) error {
+	values, err := json.Marshal(t.opts.Values)
+	if err != nil {
+		return diag.Errorf(diag.Pos{}, "options: %v", err)
+	}
+	if t.opts.Values == nil {
+		values = nil
+	}
+	resp, err := t.backend.ParseOptions(ctx, sdk.ParseOptionsRequest{
+		Target: t.target, OptionsJSON: string(values),
+	})
+	t.warn(resp.Diagnostics)
+	t.options = resp.OptionsJSON
+	return t.explain(err)
+}
+
+// runStages has the backend run what of the plan remains, in one call.
+func (t *trip) runStages(ctx context.Context) error {
+	if len(t.plan.run) == 0 {
+		return nil // an artifact was given and it is the one that is wanted
+	}
+	resp, err := t.backend.RunStages(ctx, sdk.RunStagesRequest{
+		Target: t.target, OptionsJSON: t.options,
+		First: t.plan.run[0].Name, Last: t.plan.run[len(t.plan.run)-1].Name,
+		Input: t.input, InputName: t.src.name(), MetadataJSON: string(t.src.Metadata),
+		Want: t.plan.want,
+	})
+	t.result = resp
+	t.warn(resp.Diagnostics)
+	for _, step := range resp.Timings {
+		t.timings = append(t.timings, Timing{step.Stage, step.Name, time.Duration(step.Nanoseconds)})
+	}
+	return t.explain(err)
+}

@@ -1,0 +1,183 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tritonc/tritonc/core/diag"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// upper is a backend of three stages, each of which writes its name behind what
+// it was given.
+type upper struct {
+	request sdk.RunStagesRequest // the last
+	refuse  error
+}
+
+var stages = []sdk.Stage{
+	{Name: "ttir", Ending: "ttir"}, {Name: "asm", Ending: "s"}, {Name: "obj", Ending: "o", Binary: true},
+}
+
+func (b *upper) Facts(context.Context) (*sdk.Facts, error) { return &sdk.Facts{Name: "toy"}, nil }
+
+func (b *upper) ParseOptions(_ context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
+	var given map[string]any
+	if req.OptionsJSON != "" {
+		if err := json.Unmarshal([]byte(req.OptionsJSON), &given); err != nil {
+			return sdk.ParseOptionsResponse{}, err
+		}
+	}
+	if _, bad := given["bad"]; bad {
+		return sdk.ParseOptionsResponse{}, diag.List{diag.Errorf(diag.Pos{}, "no option bad").WithHelp("there is good")}
+	}
+	return sdk.ParseOptionsResponse{
+		OptionsJSON: `{"good":1}`,
+		Diagnostics: []sdk.Diagnostic{{Severity: sdk.Warning, Message: "careful"}},
+	}, nil
+}
+
+func (b *upper) AddStages(context.Context, sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
+	return sdk.AddStagesResponse{Stages: stages}, nil
+}
+
+func (b *upper) RunStages(_ context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+	b.request = req
+	if b.refuse != nil {
+		return sdk.RunStagesResponse{}, b.refuse
+	}
+	resp := sdk.RunStagesResponse{MetadataJSON: `{"name":"k"}`}
+	text, running := string(req.Input), false
+	for _, s := range stages {
+		running = running || s.Name == req.First
+		if !running {
+			continue
+		}
+		text += ">" + s.Name
+		resp.Timings = append(resp.Timings, sdk.Timing{Stage: s.Name, Nanoseconds: 7})
+		if s.Name == req.Last || slices.Contains(req.Want, s.Name) {
+			resp.Artifacts = append(resp.Artifacts, sdk.Artifact{Stage: s.Name, Data: []byte(text)})
+		}
+		if s.Name == req.Last {
+			break
+		}
+	}
+	return resp, nil
+}
+
+func (b *upper) choose(_ context.Context, t Target) (Backend, Target, error) {
+	if t.Backend != "toy" {
+		return nil, t, errors.New("no such backend")
+	}
+	t.WarpSize = 8
+	return b, t, nil
+}
+
+var toy = Target{Backend: "toy", Arch: "1"}
+
+func TestCompileStages(t *testing.T) {
+	tests := []struct {
+		file        string
+		stages      []string
+		first, last string // "" when nothing is to run
+		want        []string
+	}{
+		{"k.ttir", nil, "asm", "obj", []string{"o:x>asm>obj"}},
+		{"k.ttir", []string{"asm"}, "asm", "asm", []string{"s:x>asm"}},
+		{"k.ttir", []string{"obj", "asm"}, "asm", "obj", []string{"s:x>asm", "o:x>asm>obj"}},
+		{"k.ttir", []string{"ttir"}, "", "", []string{"ttir:x"}},
+		{"k.ttir", []string{"ttir", "obj"}, "asm", "obj", []string{"ttir:x", "o:x>asm>obj"}},
+		{"k.s", nil, "obj", "obj", []string{"o:x>obj"}},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprint(tt.file, tt.stages), func(t *testing.T) {
+			b := &upper{}
+			k, err := Compile(t.Context(), &Source{Path: tt.file, Text: []byte("x")}, toy, &Options{Select: b.choose, Stages: tt.stages})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, a := range k.Artifacts {
+				got = append(got, a.Ending+":"+string(a.Data))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if b.request.First != tt.first || b.request.Last != tt.last {
+				t.Errorf("ran %q to %q, want %q to %q", b.request.First, b.request.Last, tt.first, tt.last)
+			}
+			if k.Target.WarpSize != 8 {
+				t.Errorf("target %v is not the completed one", k.Target)
+			}
+			if len(k.Warnings) != 1 || k.Warnings[0].Severity != diag.Warning {
+				t.Errorf("warnings %v", k.Warnings)
+			}
+		})
+	}
+}
+
+func TestCompileErrors(t *testing.T) {
+	tests := []struct {
+		name, file string
+		target     Target
+		opts       Options
+		refuse     error
+		want       []string // parts of the printed error
+	}{
+		{"backend", "k.ttir", Target{Backend: "none"}, Options{}, nil, []string{"no such backend"}},
+		{"option", "k.ttir", toy, Options{Values: map[string]any{"bad": "1"}}, nil, []string{"no option bad", "there is good"}},
+		{"stage", "k.ttir", toy, Options{Stages: []string{"ptx"}}, nil, []string{`no stage "ptx"`, "source, ttir, asm, obj"}},
+		{"stage before", "k.s", toy, Options{Stages: []string{"ttir"}}, nil, []string{"no ttir can be made of a .s file", "asm, obj"}},
+		{"ending", "k.txt", toy, Options{}, nil, []string{"k.txt: error", ".ttir, .s"}},
+		{"binary", "k.o", toy, Options{}, nil, []string{"k.o: error", ".ttir, .s"}},
+		{
+			"source line", "dir/k.ttir", toy, Options{},
+			diag.List{diag.Errorf(diag.Pos{File: "k.ttir", Line: 2, Col: 3}, "wrong")},
+			[]string{"dir/k.ttir:2:3: error: wrong", "    2 | second", "      |   ^"},
+		},
+		{"call", "k.ttir", toy, Options{}, errors.New("connection lost"), []string{"connection lost"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.opts.Select = (&upper{refuse: tt.refuse}).choose
+			k, err := Compile(t.Context(), &Source{Path: tt.file, Text: []byte("first\nsecond\n")}, tt.target, &tt.opts)
+			if err == nil {
+				t.Fatalf("compiled to %v", k)
+			}
+			text := err.Error()
+			if list := diag.All(err); list != nil {
+				var b strings.Builder
+				for _, d := range list {
+					diag.Fprint(&b, d)
+				}
+				text = b.String()
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%q does not say %q", text, want)
+				}
+			}
+		})
+	}
+}
+
+func TestCompilePassesMetadataOn(t *testing.T) {
+	b := &upper{}
+	src := &Source{Path: "k.s", Name: "mod/k.s", Text: []byte("x"), Metadata: []byte(`{"name":"k","shared":4}`)}
+	if _, err := Compile(t.Context(), src, toy, &Options{Select: b.choose}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.request.MetadataJSON; got != string(src.Metadata) {
+		t.Errorf("metadata %q", got)
+	}
+	if b.request.InputName != "mod/k.s" || b.request.OptionsJSON != `{"good":1}` {
+		t.Errorf("request %+v", b.request)
+	}
+}

@@ -1,0 +1,52 @@
+package core
+
+import (
+	"time"
+
+	"github.com/tritonc/tritonc/core/diag"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// Kernel is what came out of a compile.
+type Kernel struct {
+	// Name is the kernel's, as the binary's symbol and Metadata have it.
+	Name string
+	// Target is the one compiled for, completed by the backend.
+	Target Target
+	// Artifacts are those of the stages asked for, in the order of the trip.
+	Artifacts []Artifact
+	// Metadata is a JSON object with the field names of Triton 3.6's metadata.
+	Metadata []byte
+	// Timings are the steps of the trip in the order they began.
+	Timings []Timing
+	// Tools are the programs of the machine that had a part in it.
+	Tools []sdk.ToolInfo
+	// Warnings are diagnostics that did not end the compile.
+	Warnings diag.List
+}
+
+// Artifact is the outcome of one stage.
+type Artifact struct {
+	Stage  string
+	Ending string // of a file that holds it, without the dot
+	Binary bool   // bytes rather than text
+	Data   []byte
+}
+
+// Artifact returns the artifact of a stage, or nil when it was not asked for.
+func (k *Kernel) Artifact(stage string) *Artifact {
+	for i := range k.Artifacts {
+		if k.Artifacts[i].Stage == stage {
+			return &k.Artifacts[i]
+		}
+	}
+	return nil
+}
+
+// Timing is the wall time of one step. A row without a Step is a whole stage;
+// its steps (passes and tools) follow it.
+type Timing struct {
+	Stage string
+	Step  string
+	Time  time.Duration
+}
