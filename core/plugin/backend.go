@@ -1,0 +1,179 @@
+package plugin
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// Backend is one backend of a Host. Its methods may be called from several
+// goroutines; the first call starts the process. Errors are a diag.List for a
+// user's mistakes, a *wire.BugError for one of the backend, a *CrashError when
+// the process died, ctx's error, or an error of the machine.
+type Backend struct {
+	host  *Host
+	found Found
+
+	mu    sync.Mutex // held during a start, so that there is only one
+	proc  *process
+	facts *sdk.Facts // of proc's program
+
+	hashOnce sync.Once
+	hash     string
+	hashErr  error
+}
+
+// Name is the <name> of the program tritonc-backend-<name>.
+func (b *Backend) Name() string { return b.found.Name }
+
+// Path is the program's file.
+func (b *Backend) Path() string { return b.found.Path }
+
+// FileHash is the SHA-256 of the program's file in hex.
+func (b *Backend) FileHash() (string, error) {
+	b.hashOnce.Do(func() {
+		f, err := os.Open(b.found.Path)
+		if err != nil {
+			b.hashErr = err
+			return
+		}
+		defer f.Close()
+		sum := sha256.New()
+		if _, b.hashErr = io.Copy(sum, f); b.hashErr == nil {
+			b.hash = hex.EncodeToString(sum.Sum(nil))
+		}
+	})
+	return b.hash, b.hashErr
+}
+
+// Facts is the backend's Describe answer, asked once a process.
+func (b *Backend) Facts(ctx context.Context) (*sdk.Facts, error) {
+	_, facts, err := b.running(ctx)
+	return facts, err
+}
+
+// SupportsTarget asks whether the backend compiles for t.
+func (b *Backend) SupportsTarget(ctx context.Context, t sdk.Target) (sdk.SupportsTargetResponse, error) {
+	return call(ctx, b, "SupportsTarget", func(c *sdk.Client, _ map[string]string) (sdk.SupportsTargetResponse, error) {
+		return c.SupportsTarget(ctx, t)
+	})
+}
+
+// ParseOptions checks and completes the user's options. A nil Settings, here
+// and below, means the host's.
+func (b *Backend) ParseOptions(ctx context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
+	return call(ctx, b, "ParseOptions", func(c *sdk.Client, s map[string]string) (sdk.ParseOptionsResponse, error) {
+		if req.Settings == nil {
+			req.Settings = s
+		}
+		return c.ParseOptions(ctx, req)
+	})
+}
+
+// AddStages lists the stages of a compile.
+func (b *Backend) AddStages(ctx context.Context, req sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
+	return call(ctx, b, "AddStages", func(c *sdk.Client, s map[string]string) (sdk.AddStagesResponse, error) {
+		if req.Settings == nil {
+			req.Settings = s
+		}
+		return c.AddStages(ctx, req)
+	})
+}
+
+// RunStages runs stages. Beside an error the response holds what was made.
+func (b *Backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+	return call(ctx, b, "RunStages", func(c *sdk.Client, s map[string]string) (sdk.RunStagesResponse, error) {
+		if req.Settings == nil {
+			req.Settings = s
+		}
+		return c.RunStages(ctx, req)
+	})
+}
+
+// RunPasses runs a pipeline of passes on one IR text.
+func (b *Backend) RunPasses(ctx context.Context, req sdk.RunPassesRequest) (sdk.RunPassesResponse, error) {
+	return call(ctx, b, "RunPasses", func(c *sdk.Client, s map[string]string) (sdk.RunPassesResponse, error) {
+		if req.Settings == nil {
+			req.Settings = s
+		}
+		return c.RunPasses(ctx, req)
+	})
+}
+
+// call runs one method on the living process.
+func call[R any](ctx context.Context, b *Backend, method string, f func(*sdk.Client, map[string]string) (R, error)) (R, error) {
+	p, facts, err := b.running(ctx)
+	if err != nil {
+		var zero R
+		return zero, err
+	}
+	resp, err := f(p.client, b.host.settings(facts))
+	if err == nil {
+		return resp, nil
+	}
+	explained := b.callError(ctx, p, method, err)
+	if ctx.Err() == nil && broken(err) {
+		b.drop(p)
+	}
+	return resp, explained
+}
+
+// running returns the living process, starting one when there is none.
+func (b *Backend) running(ctx context.Context) (*process, *sdk.Facts, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.host.isClosed() {
+		return nil, nil, fmt.Errorf("backend %s: the session is closed", b.found.Name)
+	}
+	if b.proc != nil && !b.proc.hasExited() {
+		return b.proc, b.facts, nil
+	}
+	if b.proc != nil {
+		b.proc.stop() // its socket is left over
+		b.proc = nil
+	}
+	p, err := b.start(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	facts, err := p.client.Describe(ctx)
+	if err == nil && facts.Name == "" {
+		err = fmt.Errorf("its description has no name")
+	}
+	if err != nil {
+		err = b.callError(ctx, p, "Describe", err)
+		p.stop()
+		return nil, nil, err
+	}
+	b.proc, b.facts = p, &facts
+	return p, b.facts, nil
+}
+
+// drop forgets a process whose connection broke, so that the next call starts a
+// new one even while this one is slow to end.
+func (b *Backend) drop(p *process) {
+	b.mu.Lock()
+	if b.proc == p {
+		b.proc = nil
+	}
+	b.mu.Unlock()
+	b.host.stopping.Go(p.stop)
+}
+
+// stop ends the process, if there is one.
+func (b *Backend) stop() {
+	b.mu.Lock()
+	p := b.proc
+	b.proc = nil
+	b.mu.Unlock()
+	if p != nil {
+		p.stop()
+	}
+}
+

@@ -1,0 +1,19 @@
+// Package plugin is the host's half of the contract with backends: it finds
+// their programs, checks and starts them, speaks with them, and ends them.
+//
+// Main types: Host (the backends of a session), Backend (one of them: a typed
+// client that starts its process on the first call and again after a crash),
+// Options (where to look, the environment to hand on).
+//
+// Invariants:
+//   - one process a backend a session, shared by concurrent calls;
+//   - a backend that crashes, hangs at its start or speaks another protocol
+//     gives one clear error, and the next call starts it anew;
+//   - no process, tool or socket outlives the host: Close ends them, and when
+//     the host is killed the plugins see their lifeline pipe end;
+//   - a plugin sees a short list of environment variables and no stdin.
+//
+// Only cmd reads the environment, so the functions here get it as a lookup
+// function. The package imports core/diag, the SDK and go-plugin, nothing else
+// of ours.
+package plugin

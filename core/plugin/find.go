@@ -1,0 +1,89 @@
+package plugin
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Prefix starts the file name of every backend: tritonc-backend-<name>.
+const Prefix = "tritonc-backend-"
+
+// Found is a backend's program on disk. Problem says why it cannot be used.
+type Found struct {
+	Name    string
+	Path    string
+	Problem error
+}
+
+// Find lists the backends in dirs, in the order of dirs and then of names. Of
+// two with one name the first holds. Folders that are not there are passed over.
+func Find(dirs []string) []Found {
+	var found []Found
+	seen := map[string]bool{}
+	for _, dir := range dirs {
+		if dir == "" {
+			continue
+		}
+		entries, err := os.ReadDir(dir) // sorted by name
+		if err != nil {
+			continue
+		}
+		dirProblem := checkDir(dir)
+		for _, e := range entries {
+			name, ok := backendName(e.Name())
+			if !ok || seen[name] {
+				continue
+			}
+			f := Found{Name: name, Path: filepath.Join(dir, e.Name()), Problem: dirProblem}
+			if f.Problem == nil {
+				f.Problem = checkFile(f.Path)
+			}
+			seen[name] = true
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// backendName takes <name> out of tritonc-backend-<name>; a manifest or a log
+// beside a backend has a dot in its name and is none.
+func backendName(file string) (string, bool) {
+	if runtime.GOOS == "windows" {
+		file = strings.TrimSuffix(file, ".exe")
+	}
+	name, ok := strings.CutPrefix(file, Prefix)
+	return name, ok && name != "" && !strings.Contains(name, ".")
+}
+
+// checkDir refuses a folder into which anybody may put a program that we would
+// then run. Windows keeps no such bits.
+func checkDir(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("its folder %s may be written by others (mode %#o); make it safe with: chmod go-w %s", dir, info.Mode().Perm(), dir)
+	}
+	return nil
+}
+
+func checkFile(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("it is not a regular file")
+	case runtime.GOOS == "windows":
+		return nil
+	case info.Mode().Perm()&0o111 == 0:
+		return fmt.Errorf("it is not executable; allow it with: chmod +x %s", path)
+	case info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("it may be written by others (mode %#o); make it safe with: chmod go-w %s", info.Mode().Perm(), path)
+	}
+	return nil
+}

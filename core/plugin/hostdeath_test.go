@@ -1,0 +1,4 @@
+package plugin
+
+// actAsHost is replaced below.
+func actAsHost([]string) {}

@@ -1,0 +1,161 @@
+package sdk
+
+import "context"
+
+// Backend compiles for one family of devices. Methods run concurrently and may
+// not keep a request after they return.
+//
+// An error that is (or wraps) Diagnostics or a *Diagnostic reaches the user as
+// such; ctx's error reaches the host as a cancelled call; any other error is
+// reported as trouble of the machine (a missing tool, a full disk). A response
+// returned along with an error is sent too.
+type Backend interface {
+	// Describe answers every fact about the backend. It must be quick (no
+	// tool is run, no device is opened) and always answer the same.
+	Describe(ctx context.Context) (Facts, error)
+	// ParseOptions checks the user's options and completes them with defaults.
+	ParseOptions(ctx context.Context, req ParseOptionsRequest) (ParseOptionsResponse, error)
+	// AddStages lists the stages of a compile with these options, first to last.
+	AddStages(ctx context.Context, req AddStagesRequest) (AddStagesResponse, error)
+	// RunStages runs the stages req.First to req.Last. On an error the
+	// response holds what was made until then.
+	RunStages(ctx context.Context, req RunStagesRequest) (RunStagesResponse, error)
+}
+
+// TargetChecker is an optional power of a Backend: to decide by more than
+// Facts.Targets whether it compiles for a target. Without it a target is
+// supported when a pattern matches and its warp size is one of the row's.
+type TargetChecker interface {
+	SupportsTarget(ctx context.Context, t Target) (SupportsTargetResponse, error)
+}
+
+// PassRunner is an optional power of a Backend: to run named passes on one IR
+// text, for `tritonc opt`. The SDK adds CapRunPasses to the backend's facts.
+type PassRunner interface {
+	RunPasses(ctx context.Context, req RunPassesRequest) (RunPassesResponse, error)
+}
+
+// Capability flags of Facts.Capabilities.
+const (
+	// CapRunPasses: the backend serves RunPasses.
+	CapRunPasses = "run_passes"
+)
+
+// SupportsTargetResponse says whether a target is supported.
+type SupportsTargetResponse struct {
+	Supported bool
+	Target    Target // completed: the warp size filled in
+	Reason    string // why not, for the user
+}
+
+// ParseOptionsRequest carries what the user asked for.
+type ParseOptionsRequest struct {
+	Target Target
+	// OptionsJSON is an object; a value is of the option's JSON type, or a
+	// string to be read as that type. Empty means no options.
+	OptionsJSON string
+	// Settings are the machine's knobs by SettingSpec.Name.
+	Settings map[string]string
+}
+
+// ParseOptionsResponse carries the whole set.
+type ParseOptionsResponse struct {
+	OptionsJSON string       // every option, keys sorted
+	Diagnostics []Diagnostic // warnings
+}
+
+// AddStagesRequest asks for the stages of a compile.
+type AddStagesRequest struct {
+	Target      Target
+	OptionsJSON string // as ParseOptions answered
+	Settings    map[string]string
+}
+
+// AddStagesResponse lists the stages, first to last.
+type AddStagesResponse struct {
+	Stages      []Stage
+	Diagnostics []Diagnostic
+}
+
+// Stage turns the artifact of the stage before it into its own.
+type Stage struct {
+	Name     string `json:"name"`
+	Binary   bool   `json:"binary"`             // the artifact is bytes, not text
+	Ending   string `json:"ending"`             // of a file that holds it, without the dot
+	Doc      string `json:"doc,omitempty"`      // one line
+	Pipeline string `json:"pipeline,omitempty"` // its passes, as RunPasses reads them
+}
+
+// RunStagesRequest asks for the stages First to Last, both included.
+type RunStagesRequest struct {
+	Target      Target
+	OptionsJSON string // as ParseOptions answered
+	Settings    map[string]string
+	First, Last string
+	// Input is what First takes: the artifact of the stage before it, or, for
+	// the backend's first stage, ttir as the front end builds it.
+	Input     []byte
+	InputName string // its file name, for diagnostics
+	// MetadataJSON is known metadata, for entering below the stages that
+	// would find it out; may be empty.
+	MetadataJSON string
+	// Want names the stages whose artifacts to return besides Last's.
+	Want []string
+}
+
+// RunStagesResponse is all that came of a compile.
+type RunStagesResponse struct {
+	Artifacts    []Artifact // in stage order; those made before an error too
+	MetadataJSON string     // an object with Triton's field names
+	Diagnostics  []Diagnostic
+	Timings      []Timing
+	Tools        []ToolInfo
+}
+
+// Artifact returns the data of a stage, or nil.
+func (r *RunStagesResponse) Artifact(stage string) []byte {
+	for i := range r.Artifacts {
+		if r.Artifacts[i].Stage == stage {
+			return r.Artifacts[i].Data
+		}
+	}
+	return nil
+}
+
+// Artifact is what a stage made.
+type Artifact struct {
+	Stage string
+	Data  []byte
+}
+
+// Timing is the wall time of one step, listed in the order the steps began.
+type Timing struct {
+	Stage       string
+	Name        string // a pass or a tool; empty for the stage as a whole
+	Nanoseconds int64
+}
+
+// ToolInfo identifies a program of the machine whose output is in an artifact.
+type ToolInfo struct {
+	Name    string `json:"name"`
+	Path    string `json:"path"`
+	Version string `json:"version"`
+	SHA256  string `json:"sha256"` // of the file, in hex
+}
+
+// RunPassesRequest asks for named passes on one IR text.
+type RunPassesRequest struct {
+	Target      Target
+	OptionsJSON string
+	Settings    map[string]string
+	Input       string
+	InputName   string // its file name, for diagnostics
+	Pipeline    string // "tritongpu-coalesce,cse"
+}
+
+// RunPassesResponse holds the IR after the last pass.
+type RunPassesResponse struct {
+	Output      string
+	Diagnostics []Diagnostic
+	Timings     []Timing
+}

@@ -1,0 +1,114 @@
+package sdk
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	pb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1"
+)
+
+// Client is a Backend at the far end of a connection. It implements Backend,
+// TargetChecker and PassRunner. Diagnostics that end a call come back as a
+// Diagnostics error, beside the response; gRPC's errors pass unchanged.
+type Client struct {
+	stub pb.BackendClient
+}
+
+var (
+	_ Backend       = (*Client)(nil)
+	_ TargetChecker = (*Client)(nil)
+	_ PassRunner    = (*Client)(nil)
+)
+
+// NewClient speaks with the backend behind conn.
+func NewClient(conn grpc.ClientConnInterface) *Client {
+	return &Client{stub: pb.NewBackendClient(conn)}
+}
+
+// sendLimits are the host's half of MaxMessageBytes.
+var sendLimits = []grpc.CallOption{
+	grpc.MaxCallRecvMsgSize(MaxMessageBytes),
+	grpc.MaxCallSendMsgSize(MaxMessageBytes),
+}
+
+// received parts a response's diagnostics into the call's error and the rest.
+func received(wire []*pb.Diagnostic) ([]Diagnostic, error) {
+	errs, rest := Diagnostics(each(wire, diagnosticFromWire)).split()
+	if len(errs) > 0 {
+		return rest, errs
+	}
+	return rest, nil
+}
+
+// Describe implements Backend.
+func (c *Client) Describe(ctx context.Context) (Facts, error) {
+	resp, err := c.stub.Describe(ctx, &pb.DescribeRequest{}, sendLimits...)
+	if err != nil {
+		return Facts{}, err
+	}
+	_, err = received(resp.GetDiagnostics())
+	return factsFromWire(resp.GetFacts()), err
+}
+
+// SupportsTarget implements TargetChecker.
+func (c *Client) SupportsTarget(ctx context.Context, t Target) (SupportsTargetResponse, error) {
+	resp, err := c.stub.SupportsTarget(ctx, &pb.SupportsTargetRequest{Target: targetToWire(t)}, sendLimits...)
+	if err != nil {
+		return SupportsTargetResponse{}, err
+	}
+	_, err = received(resp.GetDiagnostics())
+	return SupportsTargetResponse{
+		Supported: resp.GetSupported(), Target: targetFromWire(resp.GetTarget()), Reason: resp.GetReason(),
+	}, err
+}
+
+// ParseOptions implements Backend.
+func (c *Client) ParseOptions(ctx context.Context, req ParseOptionsRequest) (ParseOptionsResponse, error) {
+	resp, err := c.stub.ParseOptions(ctx, &pb.ParseOptionsRequest{
+		Target: targetToWire(req.Target), OptionsJson: req.OptionsJSON, Settings: req.Settings,
+	}, sendLimits...)
+	if err != nil {
+		return ParseOptionsResponse{}, err
+	}
+	rest, err := received(resp.GetDiagnostics())
+	return ParseOptionsResponse{OptionsJSON: resp.GetOptionsJson(), Diagnostics: rest}, err
+}
+
+// AddStages implements Backend.
+func (c *Client) AddStages(ctx context.Context, req AddStagesRequest) (AddStagesResponse, error) {
+	resp, err := c.stub.AddStages(ctx, &pb.AddStagesRequest{
+		Target: targetToWire(req.Target), OptionsJson: req.OptionsJSON, Settings: req.Settings,
+	}, sendLimits...)
+	if err != nil {
+		return AddStagesResponse{}, err
+	}
+	rest, err := received(resp.GetDiagnostics())
+	return AddStagesResponse{Stages: each(resp.GetStages(), stageFromWire), Diagnostics: rest}, err
+}
+
+// RunStages implements Backend.
+func (c *Client) RunStages(ctx context.Context, req RunStagesRequest) (RunStagesResponse, error) {
+	resp, err := c.stub.RunStages(ctx, runStagesRequestToWire(req), sendLimits...)
+	if err != nil {
+		return RunStagesResponse{}, err
+	}
+	out := runStagesResponseFromWire(resp)
+	out.Diagnostics, err = received(resp.GetDiagnostics())
+	return out, err
+}
+
+// RunPasses implements PassRunner.
+func (c *Client) RunPasses(ctx context.Context, req RunPassesRequest) (RunPassesResponse, error) {
+	resp, err := c.stub.RunPasses(ctx, &pb.RunPassesRequest{
+		Target: targetToWire(req.Target), OptionsJson: req.OptionsJSON, Settings: req.Settings,
+		Input: []byte(req.Input), InputName: utf8(req.InputName), Pipeline: req.Pipeline,
+	}, sendLimits...)
+	if err != nil {
+		return RunPassesResponse{}, err
+	}
+	rest, err := received(resp.GetDiagnostics())
+	return RunPassesResponse{
+		Output: string(resp.GetOutput()), Diagnostics: rest, Timings: each(resp.GetTimings(), timingFromWire),
+	}, err
+}

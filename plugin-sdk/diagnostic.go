@@ -1,0 +1,121 @@
+package sdk
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Severity orders diagnostics from fatal to informative.
+type Severity uint8
+
+// The severities. Only an Error ends a call.
+const (
+	Error Severity = iota
+	Warning
+	Note
+)
+
+func (s Severity) String() string {
+	switch s {
+	case Warning:
+		return "warning"
+	case Note:
+		return "note"
+	default:
+		return "error"
+	}
+}
+
+// Kind says whose trouble a diagnostic is about.
+type Kind uint8
+
+// The kinds.
+const (
+	User        Kind = iota // the kernel, the options, the files given
+	Environment             // a missing tool, a full disk
+	Bug                     // the backend's own mistake
+)
+
+// Diagnostic is one message to the user. Line and Column count from 1 (Column
+// in bytes); 0 means unknown. It implements error.
+type Diagnostic struct {
+	Severity   Severity
+	Kind       Kind
+	File       string
+	Line       int
+	Column     int
+	EndColumn  int // just after the marked range on the same line, or 0
+	Message    string
+	Help       string // the next step, or empty
+	SourceLine string // the text of that line, or empty
+	Notes      []Diagnostic
+}
+
+// Errorf makes an error about what the user gave.
+func Errorf(format string, args ...any) *Diagnostic {
+	return &Diagnostic{Message: fmt.Sprintf(format, args...)}
+}
+
+// WithHelp sets the next step and returns d.
+func (d *Diagnostic) WithHelp(format string, args ...any) *Diagnostic {
+	d.Help = fmt.Sprintf(format, args...)
+	return d
+}
+
+func (d *Diagnostic) Error() string {
+	var b strings.Builder
+	if d.File != "" {
+		b.WriteString(d.File)
+		if d.Line > 0 {
+			fmt.Fprintf(&b, ":%d", d.Line)
+			if d.Column > 0 {
+				fmt.Fprintf(&b, ":%d", d.Column)
+			}
+		}
+		b.WriteString(": ")
+	}
+	b.WriteString(d.Severity.String())
+	b.WriteString(": ")
+	b.WriteString(d.Message)
+	return b.String()
+}
+
+// Diagnostics is several messages as one error.
+type Diagnostics []Diagnostic
+
+func (l Diagnostics) Error() string {
+	lines := make([]string, len(l))
+	for i := range l {
+		lines[i] = l[i].Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// split parts l into those that end a call and the rest.
+func (l Diagnostics) split() (errs, rest Diagnostics) {
+	for _, d := range l {
+		if d.Severity == Error {
+			errs = append(errs, d)
+		} else {
+			rest = append(rest, d)
+		}
+	}
+	return errs, rest
+}
+
+// diagnosticsOf gives the form in which err crosses to the host.
+func diagnosticsOf(err error) Diagnostics {
+	if err == nil {
+		return nil
+	}
+	var l Diagnostics
+	if errors.As(err, &l) {
+		return l
+	}
+	var d *Diagnostic
+	if errors.As(err, &d) {
+		return Diagnostics{*d}
+	}
+	return Diagnostics{{Kind: Environment, Message: err.Error()}}
+}

@@ -1,0 +1,49 @@
+package sdk
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+)
+
+// watchLifeline ends this process, with its tools and its socket folder, as
+// soon as the descriptor named by value gives EOF: the host holds the other end
+// of that pipe and the kernel closes it however the host dies. An empty value
+// (a host of another kind) leaves the process without a lifeline.
+func watchLifeline(value string, log hclog.Logger) error {
+	if value == "" {
+		return nil
+	}
+	fd, err := strconv.Atoi(value)
+	if err != nil || fd < 0 {
+		return fmt.Errorf("%s=%q is not a file descriptor", EnvLifeline, value)
+	}
+	line := os.Stdin
+	if fd != 0 {
+		line = os.NewFile(uintptr(fd), "lifeline")
+	}
+	if _, err := line.Stat(); err != nil {
+		return fmt.Errorf("%s=%q: %w", EnvLifeline, value, err)
+	}
+	closeOnExec(fd)
+	socketDir := os.Getenv(plugin.EnvUnixSocketDir)
+	go func() {
+		var b [1]byte
+		for {
+			// The host never writes; a byte, from whatever source, is not an end.
+			if _, err := line.Read(b[:]); err != nil {
+				break
+			}
+		}
+		tools.killAll()
+		if socketDir != "" {
+			os.RemoveAll(socketDir)
+		}
+		log.Debug("the host is gone")
+		os.Exit(1)
+	}()
+	return nil
+}

@@ -1,0 +1,10 @@
+//go:build unix && !linux
+
+package sdk
+
+import "syscall"
+
+func setParentDeath(*syscall.SysProcAttr) {}
+
+// limitMemory does nothing here: only Linux can bound a process that runs.
+func limitMemory(int, int64) error { return nil }
