@@ -138,7 +138,8 @@ func TestCompileErrors(t *testing.T) {
 		{"ending", "k.txt", toy, Options{}, nil, []string{"k.txt: error", ".ttir, .s"}},
 		{"binary", "k.o", toy, Options{}, nil, []string{"k.o: error", ".ttir, .s"}},
 		{
-			"source line", "dir/k.ttir", toy, Options{},
+			"source line", "dir/k.ttir", toy,
+			Options{},
 			diag.List{diag.Errorf(diag.Pos{File: "k.ttir", Line: 2, Col: 3}, "wrong")},
 			[]string{"dir/k.ttir:2:3: error: wrong", "    2 | second", "      |   ^"},
 		},

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/diag"
+)
+
+// compileFlags are the flags of the compile verb as they stand on the command
+// line.
+type compileFlags struct {
+	target     string
+	kernel     string
+	signature  string
+	numWarps   int
+	numStages  int
+	options    []string
+	emit       []string
+	output     string
+	sourceRoot string
+	time       bool
+	verbose    int
+}
+
+func compileVerb(env *environment) *cobra.Command {
+	cmd := compileCommand(env, "compile [flags] FILE")
+	cmd.Short = "compile a kernel; the same as tritonc without a verb"
+	cmd.Long, cmd.Example = rootLong, strings.ReplaceAll(rootExample, "tritonc ", "tritonc compile ")
+	return cmd
+}
+
+// compileCommand makes a command that compiles; the root is one, too.
+func compileCommand(env *environment, use string) *cobra.Command {
+	var f compileFlags
+	cmd := &cobra.Command{
+		Use:                   use,
+		Args:                  exactArgs("FILE"),
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return compileFile(cmd.Context(), env, cmd, &f, args[0])
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.target, "target", "t", "", "the device, as BACKEND:ARCH[:WARP_SIZE]: cuda:80, cuda:90:32")
+	flags.StringVarP(&f.kernel, "kernel", "n", "", "the kernel's name, where the file has several")
+	flags.StringVarP(&f.signature, "signature", "s", "", `the arguments' types: "*fp32:16, i32, BLOCK=1024"`)
+	flags.IntVarP(&f.numWarps, "num-warps", "w", 0, "warps a program (4)")
+	flags.IntVarP(&f.numStages, "num-stages", "k", 0, "stages of software pipelining (the backend's default)")
+	flags.StringArrayVar(&f.options, "option", nil, "an option of the backend, as `NAME=VALUE`; may be repeated")
+	flags.StringSliceVar(&f.emit, "emit", nil, "what to write, by `STAGE`: ttir,ttgir,llir,ptx,cubin,json, say\n(the binary and json)")
+	flags.StringVarP(&f.output, "output", "o", ".", "the folder to write to; - writes the one artifact to standard output")
+	flags.StringVar(&f.sourceRoot, "source-root", "", "the folder that file names in line info are relative to\n(the module's or repository's root)")
+	flags.BoolVar(&f.time, "time", false, "show how long each stage took; with -v each pass and tool, too")
+	flags.CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log; -vv shows more")
+	return cmd
+}
+
+// compileFile is the verb: read, compile, write.
+func compileFile(ctx context.Context, env *environment, cmd *cobra.Command, f *compileFlags, file string) error {
+	req, err := f.request(cmd)
+	if err != nil {
+		return err
+	}
+	src, err := readSource(file, f.sourceRoot)
+	if err != nil {
+		return err
+	}
+	if err := addMetadata(src, req.opts.Values); err != nil {
+		return err
+	}
+	host := newHost(env, f.verbose)
+	defer host.Close()
+	req.opts.Select = selector(host)
+	kernel, err := core.Compile(ctx, src, req.target, &req.opts)
+	if err != nil {
+		return err
+	}
+	printDiagnostics(env.stderr, kernel.Warnings, map[string]bool{})
+	if f.time {
+		printTimings(env.stderr, kernel, f.verbose > 0)
+	}
+	return req.write(env, kernel)
+}
+
+// request is what the flags ask for, checked as far as that needs no backend.
+type request struct {
+	target core.Target
+	opts   core.Options
+	json   bool   // whether the metadata are asked for
+	binary bool   // whether the last stage's artifact is, by no name
+	output string // a folder, or "-"
+}
+
+func (f *compileFlags) request(cmd *cobra.Command) (*request, error) {
+	if f.target == "" {
+		return nil, usagef("no --target given").withHelp("for example --target cuda:80; tritonc backends lists what there is")
+	}
+	target, err := core.ParseTarget(f.target)
+	if err != nil {
+		return nil, usagef("%v", err).withHelp("for example --target cuda:80; tritonc backends lists what there is")
+	}
+	req := &request{target: target, output: f.output}
+	if err := req.setEmit(f.emit); err != nil {
+		return nil, err
+	}
+	req.opts.Values, err = f.values(cmd)
+	return req, err
+}
+
+// setEmit reads --emit; without it the binary and the metadata are wanted, or
+// the binary alone where only one thing can be put out.
+func (req *request) setEmit(emit []string) error {
+	req.binary = len(emit) == 0
+	req.json = req.binary && req.output != "-"
+	for _, what := range emit {
+		switch what = strings.TrimSpace(what); what {
+		case "":
+			return usagef("--emit has an empty name")
+		case "json":
+			req.json = true
+		default:
+			req.opts.Stages = append(req.opts.Stages, what)
+		}
+	}
+	many := len(req.opts.Stages) > 1 || len(req.opts.Stages) == 1 && req.json
+	if req.output == "-" && many {
+		return usagef("-o - can write one thing, and --emit asks for several")
+	}
+	return nil
+}
+
+// values gathers the backend's options from the flags.
+func (f *compileFlags) values(cmd *cobra.Command) (map[string]any, error) {
+	values := map[string]any{}
+	if cmd.Flags().Changed("num-warps") {
+		values["num_warps"] = f.numWarps
+	}
+	if cmd.Flags().Changed("num-stages") {
+		values["num_stages"] = f.numStages
+	}
+	for _, option := range f.options {
+		name, value, ok := strings.Cut(option, "=")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" {
+			return nil, usagef("--option %s is not of the form NAME=VALUE", option)
+		}
+		if _, twice := values[name]; twice {
+			return nil, usagef("option %s is given twice", name)
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+func readSource(file, root string) (*core.Source, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, diag.Errorf(diag.Pos{}, "%v", err)
+	}
+	name, err := sourceName(file, root)
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	return &core.Source{Path: file, Name: name, Text: text}, nil
+}
+
+// write puts out what was asked for: files, or one artifact on standard output.
+func (req *request) write(env *environment, k *core.Kernel) error {
+	var files []outFile
+	if req.binary || len(req.opts.Stages) > 0 {
+		for _, a := range k.Artifacts {
+			files = append(files, outFile{k.Name + "." + a.Ending, a.Data})
+		}
+	}
+	if req.json {
+		files = append(files, outFile{k.Name + ".json", k.Metadata})
+	}
+	if req.output == "-" {
+		_, err := env.stdout.Write(files[0].data)
+		return err
+	}
+	return writeFiles(req.output, files)
+}

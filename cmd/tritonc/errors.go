@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/tritonc/tritonc/core/diag"
+)
+
+// usageError is a command line that makes no sense.
+type usageError struct {
+	message string
+	help    string // the next step, or empty
+}
+
+func (e *usageError) Error() string { return e.message }
+
+func usagef(format string, args ...any) *usageError {
+	return &usageError{message: fmt.Sprintf(format, args...)}
+}
+
+func (e *usageError) withHelp(format string, args ...any) *usageError {
+	e.help = fmt.Sprintf(format, args...)
+	return e
+}
+
+// errorList is several compiles' failures as one error.
+type errorList []error
+
+func (l errorList) Error() string { return errors.Join(l...).Error() }
+
+// report prints err for a person and returns the exit code that it stands for.
+// What several variants of a kernel have in common is said once.
+func report(w io.Writer, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	var usage *usageError
+	if errors.As(err, &usage) {
+		fmt.Fprintf(w, "tritonc: %s\n", usage.message)
+		if usage.help != "" {
+			fmt.Fprintf(w, "  help: %s\n", usage.help)
+		}
+		return exitUsage
+	}
+	list, ok := err.(errorList)
+	if !ok {
+		list = errorList{err}
+	}
+	said := map[string]bool{}
+	for _, e := range list {
+		if diags := diag.All(e); diags != nil {
+			printDiagnostics(w, diags, said)
+		} else if text := e.Error(); !said[text] {
+			said[text] = true
+			fmt.Fprintf(w, "tritonc: error: %s\n", text)
+		}
+	}
+	return exitError
+}
+
+func printDiagnostics(w io.Writer, list diag.List, said map[string]bool) {
+	for _, d := range list {
+		if text := d.Error(); !said[text] {
+			said[text] = true
+			diag.Fprint(w, d)
+		}
+	}
+}

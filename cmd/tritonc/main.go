@@ -1,0 +1,42 @@
+// Command tritonc compiles Triton kernels. One file a verb; nothing else in the
+// tree reads flags or the environment.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], &environment{
+		stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv,
+	})
+	stop()
+	os.Exit(code)
+}
+
+// environment is all of the outer world that the verbs use, files apart.
+type environment struct {
+	stdout, stderr io.Writer
+	lookupEnv      func(string) (string, bool)
+}
+
+// Exit codes.
+const (
+	exitOK    = 0
+	exitError = 1 // the kernel, the machine, or tritonc itself is at fault
+	exitUsage = 2 // the command line is
+)
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, env *environment) int {
+	root := newRoot(env)
+	root.SetArgs(args)
+	root.SetOut(env.stdout)
+	root.SetErr(env.stderr)
+	return report(env.stderr, root.ExecuteContext(ctx))
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/diag"
+)
+
+// selfDescribed are the file endings whose text holds all that a compile needs.
+var selfDescribed = map[string]bool{".py": true, ".ttir": true, ".ttgir": true}
+
+// addMetadata gives src what its text cannot say: the metadata that an earlier
+// compile wrote to <stem>.json, and --option shared=N, which for such a file
+// describes the kernel rather than asking for anything.
+func addMetadata(src *core.Source, values map[string]any) error {
+	ending := filepath.Ext(src.Path)
+	if selfDescribed[ending] {
+		return nil
+	}
+	path := strings.TrimSuffix(src.Path, ending) + ".json"
+	known := map[string]any{}
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return fmt.Errorf("metadata: %w", err)
+	default:
+		if err := json.Unmarshal(text, &known); err != nil {
+			return diag.Errorf(diag.Pos{File: path}, "this is not the metadata of a kernel: %v", err)
+		}
+	}
+	if value, ok := values["shared"]; ok {
+		n, err := strconv.Atoi(fmt.Sprint(value))
+		if err != nil || n < 0 {
+			return usagef("--option shared=%v is not a number of bytes", value)
+		}
+		known["shared"] = n
+		delete(values, "shared")
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	src.Metadata, err = json.Marshal(known)
+	return err
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const rootLong = `tritonc compiles Triton kernels: a Python file with @triton.jit functions, or the
+IR of any stage on the way, to a binary for a device.
+
+A kernel's signature comes from -s, or from comments in the file that Python
+ignores; each such comment is a variant, and all are compiled:
+
+    # tritonc: vector_add(*fp32:16, *fp32:16, *fp32:16, i32, BLOCK=1024) num_warps=4
+
+In a signature, *fp32 is a pointer to float32 and i32 a run time integer; ":16"
+says that the value is a multiple of 16, ":1" that it is 1. A literal (1024, 0.5,
+True, None, 'ieee', tl.float16, a tuple) is the value of a tl.constexpr.
+
+Files are written to the current folder, all of them or none:
+KERNEL[.VARIANT].cubin and KERNEL[.VARIANT].json unless --emit says otherwise.`
+
+const rootExample = `  tritonc --target cuda:80 vector_add.py
+  tritonc --target cuda:90 -n softmax -s "*fp32:16, *fp32:16, i32, BLOCK=1024" -w 8 kernels.py
+  tritonc --target cuda:80 --emit ttir,ttgir,ptx -o out vector_add.py
+  tritonc --target cuda:80 --emit ptx -o - vector_add.ttir`
+
+func newRoot(env *environment) *cobra.Command {
+	root := compileCommand(env, "tritonc [flags] FILE")
+	root.Short = "compile Triton kernels"
+	root.Long, root.Example = rootLong, rootExample
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		message, _, _ := strings.Cut(err.Error(), ": strconv.") // pflag quotes Go's own error
+		return usagef("%s", message).withHelp("%s --help lists the flags", cmd.CommandPath())
+	})
+	root.AddCommand(
+		compileVerb(env),
+		backendsCommand(env),
+		versionCommand(env),
+	)
+	return root
+}
+
+// exactArgs is cobra.ExactArgs with our exit code and words.
+func exactArgs(what ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(what):
+			return usagef("no %s given", what[len(args)]).
+				withHelp("usage: %s", cmd.UseLine())
+		case len(args) > len(what):
+			return usagef("%q is one argument too many", strings.Join(args[len(what):], " ")).
+				withHelp("usage: %s", cmd.UseLine())
+		}
+		return nil
+	}
+}
