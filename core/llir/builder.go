@@ -1,0 +1,371 @@
+package llir
+
+import (
+	"github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/metadata"
+	"github.com/llir/llvm/ir/types"
+)
+
+// Builder appends instructions to a block, folding and sharing as it goes. Each
+// method returns the value asked for, which may be a constant, an operand, an
+// earlier instruction's result, or a new instruction's.
+type Builder struct {
+	F *Func
+	M *Module
+
+	block *ir.Block
+	md    ir.Metadata
+	loc   *metadata.DILocation
+}
+
+// NewBuilder returns a builder for f, placed nowhere yet.
+func NewBuilder(f *Func) *Builder { return &Builder{F: f, M: f.Mod} }
+
+// SetBlock places the builder at the end of a block.
+func (b *Builder) SetBlock(blk *ir.Block) { b.block = blk }
+
+// Block returns the block that the builder appends to.
+func (b *Builder) Block() *ir.Block { return b.block }
+
+// SetLocation sets the source location of the instructions to come; nil for none.
+func (b *Builder) SetLocation(l Location) {
+	if l != b.loc {
+		b.loc, b.md = l, b.M.attachment(l)
+	}
+}
+
+// Location returns the current source location.
+func (b *Builder) Location() Location { return b.loc }
+
+// vnKey identifies a pure computation by the ids of its operands, 0 for none.
+// Which fields count depends on op; unused ones are zero.
+type vnKey struct {
+	op      Op
+	pred    uint8
+	flags   Flags
+	typ     int32
+	a, b, c int32
+	n       int32
+}
+
+type vnEntry struct {
+	v     Value
+	block *ir.Block
+}
+
+// id returns the number of a value: positive for parameters and results of the
+// function, negative for what belongs to the module.
+func (b *Builder) id(v Value) int32 {
+	switch v := v.(type) {
+	case *Int:
+		return v.id
+	case *Float:
+		return v.id
+	case localID:
+		return int32(v.ID())
+	}
+	return b.M.id(v)
+}
+
+// lookup finds an equal computation in a block that dominates the current one.
+func (b *Builder) lookup(k vnKey) (Value, bool) {
+	e, ok := b.F.table[k]
+	if ok && (e.block == b.block || b.F.dominates(e.block, b.block)) {
+		return e.v, true
+	}
+	return nil, false
+}
+
+// emit appends an instruction that makes a value and files it under k.
+func (b *Builder) emit(k vnKey, inst ir.Instruction) Value {
+	v := b.append(inst)
+	b.F.table[k] = vnEntry{v, b.block}
+	return v
+}
+
+func (b *Builder) append(inst ir.Instruction) Value {
+	if b.block.Term != nil {
+		panic("BUG: llir: instruction after a terminator")
+	}
+	b.block.Insts = append(b.block.Insts, inst)
+	if l, ok := inst.(localID); ok { // store and fence make no value
+		b.F.lastID++
+		l.SetID(b.F.lastID)
+		return inst.(Value)
+	}
+	return nil
+}
+
+// Binary returns x op y. Operands have the same type.
+func (b *Builder) Binary(op Op, x, y Value, f Flags) Value {
+	if x.Type() != y.Type() {
+		panic("BUG: llir: operands of different types: " + x.String() + " and " + y.String())
+	}
+	var v Value
+	switch {
+	case op >= FAdd:
+		v = b.foldFloatBinary(op, x, y, f)
+	case IsInt(x.Type()):
+		v = b.foldIntBinary(op, x, y, f)
+	}
+	if v != nil {
+		return v
+	}
+	return b.rawBinary(op, x, y, f)
+}
+
+// rawBinary emits or shares x op y without further folding.
+func (b *Builder) rawBinary(op Op, x, y Value, f Flags) Value {
+	k := vnKey{op: op, flags: f, a: b.id(x), b: b.id(y)}
+	if v, ok := b.lookup(k); ok {
+		return v
+	}
+	return b.emit(k, newBinary(op, x, y, f, b.md))
+}
+
+// Add returns x + y.
+func (b *Builder) Add(x, y Value) Value { return b.Binary(Add, x, y, 0) }
+
+// Sub returns x - y.
+func (b *Builder) Sub(x, y Value) Value { return b.Binary(Sub, x, y, 0) }
+
+// Mul returns x * y.
+func (b *Builder) Mul(x, y Value) Value { return b.Binary(Mul, x, y, 0) }
+
+// And returns x & y.
+func (b *Builder) And(x, y Value) Value { return b.Binary(And, x, y, 0) }
+
+// Or returns x | y.
+func (b *Builder) Or(x, y Value) Value { return b.Binary(OrOp, x, y, 0) }
+
+// Xor returns x ^ y.
+func (b *Builder) Xor(x, y Value) Value { return b.Binary(Xor, x, y, 0) }
+
+// Shl returns x << n for a constant n below the width.
+func (b *Builder) Shl(x Value, n int) Value {
+	return b.Binary(Shl, x, b.M.Int(x.Type().(*types.IntType), int64(n)), 0)
+}
+
+// LShr returns x >> n, filling with zeros, for a constant n below the width.
+func (b *Builder) LShr(x Value, n int) Value {
+	return b.Binary(LShr, x, b.M.Int(x.Type().(*types.IntType), int64(n)), 0)
+}
+
+// Not returns the complement of an integer.
+func (b *Builder) Not(x Value) Value { return b.Xor(x, b.M.Int(x.Type().(*types.IntType), -1)) }
+
+// FNeg returns -x.
+func (b *Builder) FNeg(x Value) Value {
+	if v := b.foldFNeg(x); v != nil {
+		return v
+	}
+	k := vnKey{op: opFNeg, a: b.id(x)}
+	if v, ok := b.lookup(k); ok {
+		return v
+	}
+	return b.emit(k, &ir.InstFNeg{X: x, Typ: x.Type(), Metadata: b.md})
+}
+
+// ICmp compares integers or pointers.
+func (b *Builder) ICmp(pred enum.IPred, x, y Value) Value {
+	if x.Type() != y.Type() {
+		panic("BUG: llir: icmp of different types: " + x.String() + " and " + y.String())
+	}
+	if v := b.foldICmp(pred, x, y); v != nil {
+		return v
+	}
+	if IsConst(x) && !IsConst(y) {
+		x, y, pred = y, x, swapIPred(pred)
+	}
+	k := vnKey{op: opICmp, pred: uint8(pred), a: b.id(x), b: b.id(y)}
+	if v, ok := b.lookup(k); ok {
+		return v
+	}
+	return b.emit(k, &ir.InstICmp{Pred: pred, X: x, Y: y, Typ: b.boolLike(x.Type()), Metadata: b.md})
+}
+
+// FCmp compares floating-point numbers.
+func (b *Builder) FCmp(pred enum.FPred, x, y Value) Value {
+	if x.Type() != y.Type() {
+		panic("BUG: llir: fcmp of different types: " + x.String() + " and " + y.String())
+	}
+	if v := b.foldFCmp(pred, x, y); v != nil {
+		return v
+	}
+	k := vnKey{op: opFCmp, pred: uint8(pred), a: b.id(x), b: b.id(y)}
+	if v, ok := b.lookup(k); ok {
+		return v
+	}
+	return b.emit(k, &ir.InstFCmp{Pred: pred, X: x, Y: y, Typ: b.boolLike(x.Type()), Metadata: b.md})
+}
+
+func (b *Builder) boolLike(t Type) Type {
+	if vt, ok := t.(*types.VectorType); ok {
+		return b.M.Vec(int(vt.Len), I1)
+	}
+	return I1
+}
+
+// Select returns x where cond (an i1) holds, else y.
+func (b *Builder) Select(cond, x, y Value) Value {
+	if x.Type() != y.Type() {
+		panic("BUG: llir: select of different types: " + x.String() + " and " + y.String())
+	}
+	if v := b.foldSelect(cond, x, y); v != nil {
+		return v
+	}
+	k := vnKey{op: opSelect, a: b.id(cond), b: b.id(x), c: b.id(y)}
+	if v, ok := b.lookup(k); ok {
+		return v
+	}
+	return b.emit(k, &ir.InstSelect{Cond: cond, ValueTrue: x, ValueFalse: y, Typ: x.Type(), Metadata: b.md})
+}
+
+// Cast converts x to a type by the given conversion. A conversion of a type to
+// itself is x.
+func (b *Builder) Cast(op Op, x Value, to Type, f Flags) Value {
+	if x.Type() == to {
+		return x
+	}
+	if v := b.foldCast(op, x, to); v != nil {
+		return v
+	}
+	return b.rawCast(op, x, to, f)
+}
+
+func (b *Builder) rawCast(op Op, x Value, to Type, f Flags) Value {
+	k := vnKey{op: op, flags: f, typ: b.M.typeID(to), a: b.id(x)}
+	if v, ok := b.lookup(k); ok {
+		return v
+	}
+	return b.emit(k, newCast(op, x, to, f, b.md))
+}
+
+// Trunc narrows an integer.
+func (b *Builder) Trunc(x Value, to Type) Value { return b.Cast(TruncOp, x, to, 0) }
+
+// ZExt widens an integer with zeros.
+func (b *Builder) ZExt(x Value, to Type) Value { return b.Cast(ZExtOp, x, to, 0) }
+
+// SExt widens an integer with its sign.
+func (b *Builder) SExt(x Value, to Type) Value { return b.Cast(SExtOp, x, to, 0) }
+
+// BitCast reinterprets the bits of a scalar or vector as another of equal width.
+func (b *Builder) BitCast(x Value, to Type) Value { return b.Cast(BitCast, x, to, 0) }
+
+// Resize converts an integer to another width, with its sign when widening and
+// signed.
+func (b *Builder) Resize(x Value, to *types.IntType, signed bool) Value {
+	from := x.Type().(*types.IntType)
+	switch {
+	case from.BitSize > to.BitSize:
+		return b.Trunc(x, to)
+	case signed:
+		return b.SExt(x, to)
+	default:
+		return b.ZExt(x, to)
+	}
+}
+
+// GEP returns p + idx elements of type elem. The index is an integer; it is
+// sign-extended or truncated to the pointer's index width, as in LLVM.
+func (b *Builder) GEP(elem Type, p, idx Value) Value {
+	if v := b.foldGEP(elem, p, idx); v != nil {
+		return v
+	}
+	return b.rawGEP(elem, p, idx)
+}
+
+func (b *Builder) rawGEP(elem Type, p, idx Value) Value {
+	k := vnKey{op: opGEP, typ: b.M.typeID(elem), a: b.id(p), b: b.id(idx)}
+	if v, ok := b.lookup(k); ok {
+		return v
+	}
+	return b.emit(k, &ir.InstGetElementPtr{
+		ElemType: elem, Src: p, Indices: []Value{idx}, Typ: p.Type(), Metadata: b.md,
+	})
+}
+
+// PtrAdd returns p + bytes.
+func (b *Builder) PtrAdd(p Value, bytes int64) Value { return b.GEP(I8, p, b.M.I64(bytes)) }
+
+// ExtractValue returns field i of a struct or array value.
+func (b *Builder) ExtractValue(x Value, i int) Value {
+	if v := b.foldExtractValue(x, i); v != nil {
+		return v
+	}
+	k := vnKey{op: opExtractValue, a: b.id(x), n: int32(i)}
+	if v, ok := b.lookup(k); ok {
+		return v
+	}
+	return b.emit(k, &ir.InstExtractValue{X: x, Indices: []uint64{uint64(i)}, Typ: fieldType(x.Type(), i), Metadata: b.md})
+}
+
+func fieldType(t Type, i int) Type {
+	switch t := t.(type) {
+	case *types.StructType:
+		return t.Fields[i]
+	case *types.ArrayType:
+		return t.ElemType
+	}
+	panic("BUG: llir: not an aggregate: " + t.String())
+}
+
+// InsertValue returns x with field i replaced.
+func (b *Builder) InsertValue(x, elem Value, i int) Value {
+	k := vnKey{op: opInsertValue, a: b.id(x), b: b.id(elem), n: int32(i)}
+	if v, ok := b.lookup(k); ok {
+		return v
+	}
+	return b.emit(k, &ir.InstInsertValue{X: x, Elem: elem, Indices: []uint64{uint64(i)}, Typ: x.Type(), Metadata: b.md})
+}
+
+// ExtractElement returns lane i of a vector.
+func (b *Builder) ExtractElement(x Value, i int) Value {
+	if v := b.foldExtractElement(x, i); v != nil {
+		return v
+	}
+	k := vnKey{op: opExtractElement, a: b.id(x), n: int32(i)}
+	if v, ok := b.lookup(k); ok {
+		return v
+	}
+	return b.emit(k, &ir.InstExtractElement{
+		X: x, Index: b.M.I32(i), Typ: x.Type().(*types.VectorType).ElemType, Metadata: b.md,
+	})
+}
+
+// InsertElement returns the vector x with lane i replaced.
+func (b *Builder) InsertElement(x, elem Value, i int) Value {
+	k := vnKey{op: opInsertElement, a: b.id(x), b: b.id(elem), n: int32(i)}
+	if v, ok := b.lookup(k); ok {
+		return v
+	}
+	return b.emit(k, &ir.InstInsertElement{
+		X: x, Elem: elem, Index: b.M.I32(i), Typ: x.Type().(*types.VectorType), Metadata: b.md,
+	})
+}
+
+// Vector returns the vector of the given elements.
+func (b *Builder) Vector(elems ...Value) Value {
+	if v := b.foldVector(elems); v != nil {
+		return v
+	}
+	v := b.M.Poison(b.M.Vec(len(elems), elems[0].Type()))
+	for i, e := range elems {
+		v = b.InsertElement(v, e, i)
+	}
+	return v
+}
+
+// Freeze returns x with poison made some fixed value.
+func (b *Builder) Freeze(x Value) Value {
+	if IsConst(x) && !isPoison(x) {
+		return x
+	}
+	k := vnKey{op: opFreeze, a: b.id(x)}
+	if v, ok := b.lookup(k); ok {
+		return v
+	}
+	return b.emit(k, &ir.InstFreeze{X: x, Typ: x.Type(), Metadata: b.md})
+}

@@ -1,0 +1,569 @@
+package llir
+
+import (
+	"math/bits"
+
+	"github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/types"
+)
+
+// foldIntBinary simplifies x op y on scalar integers, or returns nil. Every rule
+// gives a value equal to, or refining, the instruction's.
+func (b *Builder) foldIntBinary(op Op, x, y Value, f Flags) Value {
+	t := x.Type().(*types.IntType)
+	if t.BitSize > 64 {
+		return nil
+	}
+	cx, xc := x.(*Int)
+	cy, yc := y.(*Int)
+	if xc && yc {
+		if r, ok := evalInt(op, cx.Bits, cy.Bits, int(t.BitSize)); ok {
+			return b.M.uint(t, r)
+		}
+		return nil
+	}
+	if xc && commutes(op) {
+		x, y, cy, xc, yc = y, x, cx, false, true
+	}
+	switch op {
+	case Add:
+		return b.foldAdd(x, y, cy, f)
+	case Sub:
+		return b.foldSub(x, y, cy, f)
+	case Mul:
+		return b.foldMul(x, y, cy, f)
+	case UDiv, SDiv, URem, SRem:
+		return b.foldDivRem(op, x, y, cx, cy)
+	case Shl, LShr, AShr:
+		return b.foldShift(op, x, cx, cy, f)
+	case And:
+		return b.foldAnd(x, y, cy)
+	case OrOp:
+		return b.foldOr(x, y, cy, f)
+	case Xor:
+		return b.foldXor(x, y, cy)
+	}
+	return nil
+}
+
+func commutes(op Op) bool {
+	return op == Add || op == Mul || op == And || op == OrOp || op == Xor
+}
+
+// evalInt computes x op y on integers of a width, or reports that LLVM leaves
+// the result undefined (division by zero, overlong shift).
+func evalInt(op Op, x, y uint64, width int) (uint64, bool) {
+	m := maskOf(width)
+	sx, sy := signExtend(x, width), signExtend(y, width)
+	var r uint64
+	switch op {
+	case Add:
+		r = x + y
+	case Sub:
+		r = x - y
+	case Mul:
+		r = x * y
+	case And:
+		r = x & y
+	case OrOp:
+		r = x | y
+	case Xor:
+		r = x ^ y
+	case Shl, LShr, AShr:
+		if y >= uint64(width) {
+			return 0, false
+		}
+		switch op {
+		case Shl:
+			r = x << y
+		case LShr:
+			r = x >> y
+		default:
+			r = uint64(sx >> y)
+		}
+	default:
+		if y == 0 || (sy == -1 && sx == -sx && sx != 0 && (op == SDiv || op == SRem)) {
+			return 0, false // by zero, or the least number by -1
+		}
+		switch op {
+		case UDiv:
+			r = x / y
+		case URem:
+			r = x % y
+		case SDiv:
+			r = uint64(sx / sy)
+		case SRem:
+			r = uint64(sx % sy)
+		default:
+			return 0, false
+		}
+	}
+	return r & m, true
+}
+
+// splitConst takes a constant off a sum: v equals rest + c. Disjoint says that
+// rest and c have no bit in common.
+func splitConst(v Value) (rest Value, c *Int, disjoint bool) {
+	switch i := v.(type) {
+	case *ir.InstAdd:
+		if k, ok := i.Y.(*Int); ok {
+			return i.X, k, false
+		}
+	case *Or:
+		if k, ok := i.Y.(*Int); ok && i.Disjoint {
+			return i.X, k, true
+		}
+	}
+	return v, nil, false
+}
+
+func (b *Builder) foldAdd(x, y Value, cy *Int, f Flags) Value {
+	t := x.Type().(*types.IntType)
+	if cy != nil {
+		if cy.Bits == 0 {
+			return x
+		}
+		if r, c, _ := splitConst(x); c != nil {
+			return b.addConst(r, c.Bits+cy.Bits, t)
+		}
+		if t.BitSize == 1 {
+			return b.Xor(x, y)
+		}
+		if b.zeroBits(x)&cy.Bits == cy.Bits {
+			return b.rawBinary(OrOp, x, y, Disjoint)
+		}
+		return nil
+	}
+	// Constants move outward: (p + c) + y = (p + y) + c, so that p + y, which
+	// other elements share, is computed once.
+	if r, c, _ := splitConst(x); c != nil {
+		return b.addConst(b.Add(r, y), c.Bits, t)
+	}
+	if r, c, _ := splitConst(y); c != nil {
+		return b.addConst(b.Add(x, r), c.Bits, t)
+	}
+	if t.BitSize > 1 && b.disjoint(x, y) {
+		return b.rawBinary(OrOp, x, y, Disjoint)
+	}
+	return nil
+}
+
+func (b *Builder) addConst(x Value, c uint64, t *types.IntType) Value {
+	return b.Binary(Add, x, b.M.uint(t, c), 0)
+}
+
+func (b *Builder) foldSub(x, y Value, cy *Int, f Flags) Value {
+	t := x.Type().(*types.IntType)
+	if x == y {
+		return b.M.uint(t, 0)
+	}
+	if cy != nil {
+		return b.addConst(x, -cy.Bits, t)
+	}
+	if r, c, _ := splitConst(x); c != nil {
+		return b.addConst(b.Sub(r, y), c.Bits, t)
+	}
+	if r, c, _ := splitConst(y); c != nil {
+		return b.addConst(b.Sub(x, r), -c.Bits, t)
+	}
+	return nil
+}
+
+func (b *Builder) foldMul(x, y Value, cy *Int, f Flags) Value {
+	if cy == nil {
+		return nil
+	}
+	t := cy.Typ
+	switch {
+	case cy.Bits == 0:
+		return cy
+	case cy.Bits == 1:
+		return x
+	case t.BitSize == 1:
+		return nil
+	case bits.OnesCount64(cy.Bits) == 1:
+		k := bits.TrailingZeros64(cy.Bits)
+		if k == int(t.BitSize)-1 {
+			f &^= NSW // 2^(w-1) is negative as a factor, positive as a shift
+		}
+		return b.Binary(Shl, x, b.M.uint(t, uint64(k)), f)
+	}
+	if r, c, _ := splitConst(x); c != nil {
+		return b.addConst(b.Mul(r, y), c.Bits*cy.Bits, t)
+	}
+	if i, ok := x.(*ir.InstMul); ok {
+		if c, ok := i.Y.(*Int); ok {
+			return b.Mul(i.X, b.M.uint(t, c.Bits*cy.Bits))
+		}
+	}
+	return nil
+}
+
+func (b *Builder) foldDivRem(op Op, x, y Value, cx, cy *Int) Value {
+	t := x.Type().(*types.IntType)
+	if cx != nil && cx.Bits == 0 {
+		return cx // 0/y and 0%y are 0, or undefined where y is 0
+	}
+	if cy == nil || cy.Bits == 0 {
+		return nil
+	}
+	rem := op == URem || op == SRem
+	signed := op == SDiv || op == SRem
+	if cy.Bits == 1 && t.BitSize > 1 {
+		if rem {
+			return b.M.uint(t, 0)
+		}
+		return x
+	}
+	if signed && cy.Signed() > 0 && b.nonNegative(x) {
+		signed = false
+	}
+	if signed || bits.OnesCount64(cy.Bits) != 1 {
+		if op == SDiv && !signed {
+			return b.Binary(UDiv, x, y, 0)
+		}
+		if op == SRem && !signed {
+			return b.Binary(URem, x, y, 0)
+		}
+		return nil
+	}
+	if rem {
+		return b.And(x, b.M.uint(t, cy.Bits-1))
+	}
+	return b.LShr(x, bits.TrailingZeros64(cy.Bits))
+}
+
+func (b *Builder) foldShift(op Op, x Value, cx, cy *Int, f Flags) Value {
+	t := x.Type().(*types.IntType)
+	if cx != nil && cx.Bits == 0 {
+		return cx
+	}
+	if cy == nil || cy.Bits >= uint64(t.BitSize) {
+		return nil
+	}
+	n := cy.Bits
+	if n == 0 {
+		return x
+	}
+	// Shifts distribute over a disjoint or, in either direction: the constant
+	// stays outermost.
+	if r, c, disjoint := splitConst(x); c != nil && (disjoint || op == Shl) {
+		if op == Shl {
+			return b.addConst(b.Binary(Shl, r, cy, 0), c.Bits<<n, t)
+		}
+		k, _ := evalInt(op, c.Bits, n, int(t.BitSize))
+		return b.Or(b.Binary(op, r, cy, 0), b.M.uint(t, k))
+	}
+	if op == AShr && b.nonNegative(x) {
+		return b.Binary(LShr, x, cy, f)
+	}
+	switch i := x.(type) {
+	case *ir.InstShl:
+		c, ok := i.Y.(*Int)
+		if !ok {
+			break
+		}
+		m := c.Bits
+		switch {
+		case op == Shl && m+n < uint64(t.BitSize):
+			return b.Binary(Shl, i.X, b.M.uint(t, m+n), 0)
+		case op == Shl:
+			return b.M.uint(t, 0)
+		case op == LShr && m == n:
+			return b.And(i.X, b.M.uint(t, maskOf(int(t.BitSize))>>n))
+		}
+	case *ir.InstLShr:
+		c, ok := i.Y.(*Int)
+		if !ok {
+			break
+		}
+		m := c.Bits
+		switch {
+		case op == LShr && m+n < uint64(t.BitSize):
+			return b.Binary(LShr, i.X, b.M.uint(t, m+n), 0)
+		case op == LShr:
+			return b.M.uint(t, 0)
+		case op == Shl && m == n:
+			return b.And(i.X, b.M.uint(t, ^uint64(0)<<n))
+		}
+	}
+	if op == LShr && b.zeroBits(x)|maskOf(int(n)) == ^uint64(0) {
+		return b.M.uint(t, 0)
+	}
+	return nil
+}
+
+func (b *Builder) foldAnd(x, y Value, cy *Int) Value {
+	if x == y {
+		return x
+	}
+	if cy == nil {
+		return nil
+	}
+	t := cy.Typ
+	m := maskOf(int(t.BitSize))
+	zero := b.zeroBits(x)
+	switch live := ^zero & m; {
+	case cy.Bits&live == 0:
+		return b.M.uint(t, 0)
+	case cy.Bits&live == live:
+		return x // the mask keeps every bit that can be set
+	}
+	if r, c, disjoint := splitConst(x); c != nil && disjoint {
+		return b.Or(b.And(r, y), b.M.uint(t, c.Bits&cy.Bits))
+	}
+	if i, ok := x.(*ir.InstAnd); ok {
+		if c, ok := i.Y.(*Int); ok {
+			return b.And(i.X, b.M.uint(t, c.Bits&cy.Bits))
+		}
+	}
+	return nil
+}
+
+func (b *Builder) foldOr(x, y Value, cy *Int, f Flags) Value {
+	if x == y {
+		return x
+	}
+	if cy != nil {
+		t := cy.Typ
+		switch {
+		case cy.Bits == 0:
+			return x
+		case cy.Bits == maskOf(int(t.BitSize)):
+			return cy
+		case t.BitSize == 1:
+			return nil
+		}
+		if i, ok := x.(*Or); ok {
+			if c, ok := i.Y.(*Int); ok {
+				return b.Or(i.X, b.M.uint(t, c.Bits|cy.Bits))
+			}
+		}
+		if f&Disjoint == 0 && b.zeroBits(x)&cy.Bits == cy.Bits {
+			return b.rawBinary(OrOp, x, y, Disjoint)
+		}
+		return nil
+	}
+	if x.Type() == I1 {
+		return nil
+	}
+	if f&Disjoint == 0 && !b.disjoint(x, y) {
+		return nil
+	}
+	if r, c, d := splitConst(x); d {
+		return b.Or(b.Or(r, y), c)
+	}
+	if r, c, d := splitConst(y); d {
+		return b.Or(b.Or(x, r), c)
+	}
+	return b.rawBinary(OrOp, x, y, Disjoint)
+}
+
+func (b *Builder) foldXor(x, y Value, cy *Int) Value {
+	t := x.Type().(*types.IntType)
+	if x == y {
+		return b.M.uint(t, 0)
+	}
+	if cy != nil {
+		if cy.Bits == 0 {
+			return x
+		}
+		if i, ok := x.(*ir.InstXor); ok {
+			if c, ok := i.Y.(*Int); ok {
+				return b.Xor(i.X, b.M.uint(t, c.Bits^cy.Bits))
+			}
+		}
+		if t.BitSize == 1 {
+			return b.foldNot(x)
+		}
+		if b.zeroBits(x)&cy.Bits == cy.Bits {
+			return b.Binary(OrOp, x, y, 0) // no bit to flip back: the same as or
+		}
+		return nil
+	}
+	if t.BitSize > 1 && b.disjoint(x, y) {
+		return b.Binary(OrOp, x, y, 0)
+	}
+	if i, ok := x.(*ir.InstXor); ok {
+		if c, ok := i.Y.(*Int); ok {
+			return b.Xor(b.Xor(i.X, y), c)
+		}
+	}
+	if i, ok := y.(*ir.InstXor); ok {
+		if c, ok := i.Y.(*Int); ok {
+			return b.Xor(b.Xor(x, i.X), c)
+		}
+	}
+	return nil
+}
+
+// foldNot negates a comparison by its predicate.
+func (b *Builder) foldNot(x Value) Value {
+	switch i := x.(type) {
+	case *ir.InstICmp:
+		return b.ICmp(inverseIPred(i.Pred), i.X, i.Y)
+	case *ir.InstFCmp:
+		return b.FCmp(inverseFPred(i.Pred), i.X, i.Y)
+	}
+	return nil
+}
+
+func (b *Builder) foldICmp(pred enum.IPred, x, y Value) Value {
+	if x == y {
+		switch pred {
+		case enum.IPredEQ, enum.IPredSGE, enum.IPredSLE, enum.IPredUGE, enum.IPredULE:
+			return b.M.Bool(true)
+		}
+		return b.M.Bool(false)
+	}
+	t, ok := x.Type().(*types.IntType)
+	if !ok || t.BitSize > 64 {
+		return nil
+	}
+	cx, xc := x.(*Int)
+	cy, yc := y.(*Int)
+	switch {
+	case xc && yc:
+		return b.M.Bool(evalICmp(pred, cx, cy))
+	case xc:
+		return b.foldICmpConst(swapIPred(pred), y, cx)
+	case yc:
+		return b.foldICmpConst(pred, x, cy)
+	}
+	return nil
+}
+
+// foldICmpConst decides x pred c where the bits known of x suffice.
+func (b *Builder) foldICmpConst(pred enum.IPred, x Value, c *Int) Value {
+	w := int(c.Typ.BitSize)
+	if w == 1 {
+		switch {
+		case pred == enum.IPredEQ && c.Bits == 1, pred == enum.IPredNE && c.Bits == 0:
+			return x
+		case pred == enum.IPredEQ && c.Bits == 0, pred == enum.IPredNE && c.Bits == 1:
+			return b.Not(x)
+		}
+		return nil
+	}
+	zero := b.zeroBits(x)
+	top := ^zero & maskOf(w) // the greatest value of x
+	signed := pred == enum.IPredSLT || pred == enum.IPredSLE || pred == enum.IPredSGT || pred == enum.IPredSGE
+	if signed {
+		if top>>(w-1) != 0 {
+			return nil // x may be negative
+		}
+		if c.Signed() < 0 { // below every x
+			return b.M.Bool(pred == enum.IPredSGT || pred == enum.IPredSGE)
+		}
+	}
+	switch pred {
+	case enum.IPredSLT, enum.IPredULT:
+		if top < c.Bits {
+			return b.M.Bool(true)
+		}
+		if c.Bits == 0 {
+			return b.M.Bool(false)
+		}
+	case enum.IPredSLE, enum.IPredULE:
+		if top <= c.Bits {
+			return b.M.Bool(true)
+		}
+	case enum.IPredSGT, enum.IPredUGT:
+		if top <= c.Bits {
+			return b.M.Bool(false)
+		}
+	case enum.IPredSGE, enum.IPredUGE:
+		if top < c.Bits {
+			return b.M.Bool(false)
+		}
+		if c.Bits == 0 {
+			return b.M.Bool(true)
+		}
+	case enum.IPredEQ:
+		if c.Bits&zero != 0 {
+			return b.M.Bool(false)
+		}
+	case enum.IPredNE:
+		if c.Bits&zero != 0 {
+			return b.M.Bool(true)
+		}
+	}
+	return nil
+}
+
+func evalICmp(pred enum.IPred, x, y *Int) bool {
+	sx, sy := x.Signed(), y.Signed()
+	switch pred {
+	case enum.IPredEQ:
+		return x.Bits == y.Bits
+	case enum.IPredNE:
+		return x.Bits != y.Bits
+	case enum.IPredSLT:
+		return sx < sy
+	case enum.IPredSLE:
+		return sx <= sy
+	case enum.IPredSGT:
+		return sx > sy
+	case enum.IPredSGE:
+		return sx >= sy
+	case enum.IPredULT:
+		return x.Bits < y.Bits
+	case enum.IPredULE:
+		return x.Bits <= y.Bits
+	case enum.IPredUGT:
+		return x.Bits > y.Bits
+	case enum.IPredUGE:
+		return x.Bits >= y.Bits
+	}
+	panic("BUG: llir: unknown integer predicate")
+}
+
+// swapIPred returns the predicate q with (x p y) == (y q x).
+func swapIPred(p enum.IPred) enum.IPred {
+	switch p {
+	case enum.IPredSLT:
+		return enum.IPredSGT
+	case enum.IPredSLE:
+		return enum.IPredSGE
+	case enum.IPredSGT:
+		return enum.IPredSLT
+	case enum.IPredSGE:
+		return enum.IPredSLE
+	case enum.IPredULT:
+		return enum.IPredUGT
+	case enum.IPredULE:
+		return enum.IPredUGE
+	case enum.IPredUGT:
+		return enum.IPredULT
+	case enum.IPredUGE:
+		return enum.IPredULE
+	}
+	return p
+}
+
+// inverseIPred returns the predicate that holds where p does not.
+func inverseIPred(p enum.IPred) enum.IPred {
+	switch p {
+	case enum.IPredEQ:
+		return enum.IPredNE
+	case enum.IPredNE:
+		return enum.IPredEQ
+	case enum.IPredSLT:
+		return enum.IPredSGE
+	case enum.IPredSLE:
+		return enum.IPredSGT
+	case enum.IPredSGT:
+		return enum.IPredSLE
+	case enum.IPredSGE:
+		return enum.IPredSLT
+	case enum.IPredULT:
+		return enum.IPredUGE
+	case enum.IPredULE:
+		return enum.IPredUGT
+	case enum.IPredUGT:
+		return enum.IPredULE
+	default:
+		return enum.IPredULT
+	}
+}

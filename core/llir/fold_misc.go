@@ -1,0 +1,123 @@
+package llir
+
+import (
+	"github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/types"
+)
+
+func (b *Builder) foldSelect(cond, x, y Value) Value {
+	if x == y {
+		return x
+	}
+	if c, ok := cond.(*Int); ok {
+		if c.Bits != 0 {
+			return x
+		}
+		return y
+	}
+	if x.Type() != I1 || cond.Type() != I1 {
+		return nil
+	}
+	// Two different i1 constants: the condition or its complement.
+	cx, ok := x.(*Int)
+	if !ok || !IsConst(y) || isPoison(y) {
+		return nil
+	}
+	if cx.Bits != 0 {
+		return cond
+	}
+	return b.Not(cond)
+}
+
+// foldGEP: constants stay outermost and in bytes, so that the variable part of
+// an address is shared and a memory access can carry the constant itself.
+func (b *Builder) foldGEP(elem Type, p, idx Value) Value {
+	size := sizeOf(elem)
+	if size == 0 {
+		return nil
+	}
+	if c, ok := idx.(*Int); ok {
+		off := c.Signed() * size
+		if off == 0 {
+			return p
+		}
+		if elem == I8 {
+			if base, k := SplitPtr(p); k != 0 {
+				return b.PtrAdd(base, k+off)
+			}
+			if c.Typ != I64 {
+				return b.PtrAdd(p, off)
+			}
+			return nil
+		}
+		return b.PtrAdd(p, off)
+	}
+	if base, k := SplitPtr(p); k != 0 {
+		return b.PtrAdd(b.GEP(elem, base, idx), k)
+	}
+	// Arithmetic in an index as wide as the pointer is modulo the pointer's own
+	// modulus, so the constant may leave; a narrower index would wrap earlier.
+	if Width(idx.Type()) >= b.M.ptrBits(p.Type()) {
+		if r, c, _ := splitConst(idx); c != nil {
+			return b.PtrAdd(b.GEP(elem, p, r), c.Signed()*size)
+		}
+	}
+	return nil
+}
+
+// SplitPtr takes the constant byte offset off a pointer: p equals base + off.
+func SplitPtr(p Value) (base Value, off int64) {
+	if i, ok := p.(*ir.InstGetElementPtr); ok && i.ElemType == I8 && len(i.Indices) == 1 {
+		if c, ok := i.Indices[0].(*Int); ok {
+			return i.Src, c.Signed()
+		}
+	}
+	return p, 0
+}
+
+func (b *Builder) foldExtractValue(x Value, i int) Value {
+	for {
+		switch v := x.(type) {
+		case *ir.InstInsertValue:
+			if v.Indices[0] == uint64(i) {
+				return v.Elem
+			}
+			x = v.X
+			continue
+		case *Literal:
+			t := fieldType(v.Typ, i)
+			if v.Text == "zeroinitializer" {
+				return b.M.Zero(t)
+			}
+			return b.M.literal(t, v.Text)
+		}
+		return nil
+	}
+}
+
+func (b *Builder) foldExtractElement(x Value, i int) Value {
+	for {
+		switch v := x.(type) {
+		case *ir.InstInsertElement:
+			c, ok := v.Index.(*Int)
+			if !ok {
+				return nil
+			}
+			if c.Bits == uint64(i) {
+				return v.Elem
+			}
+			x = v.X
+			continue
+		case *Literal:
+			t := v.Typ.(*types.VectorType).ElemType
+			if v.Text == "zeroinitializer" {
+				return b.M.Zero(t)
+			}
+			return b.M.literal(t, v.Text)
+		}
+		return nil
+	}
+}
+
+// foldVector finds the vector that the elements were taken from.
+func (b *Builder) foldVector(elems []Value) Value { return wholeVector(elems) }
