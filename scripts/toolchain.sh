@@ -68,8 +68,11 @@ provide_llvm() {
 	packages="llvm-$llvm_major lld-$llvm_major"
 	if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 		say "installing $packages with apt"
+		# The lists may be missing or too old to have it: then update them. What
+		# apt says is shown only when that did not help, either.
 		# shellcheck disable=SC2086 # one word a package
-		apt_install $packages || { apt-get -qq update >&2 && apt_install $packages; } || true
+		said=$(apt_install $packages || { apt-get -qq update && apt_install $packages; }) ||
+			printf '%s\n' "$said" >&2
 	fi
 	have_llvm && return
 	say "LLVM $llvm_major is missing (llc, opt, ld.lld)."
@@ -82,7 +85,7 @@ provide_llvm() {
 
 apt_install() {
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-		-o Dpkg::Use-Pty=0 "$@" >&2
+		-o Dpkg::Use-Pty=0 "$@" 2>&1
 }
 
 # --- ptxas ------------------------------------------------------------------
