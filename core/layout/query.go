@@ -104,8 +104,3 @@ func (l Layout) Along(in, d Dim) int {
 	}
 	return 1 << s.rank
 }
-
-// ReplicaMask has a bit set for each bit of input d that may be required to be
-// 0 without losing an element: the threads that need not store. It is FreeMask
-// for d, taken over the inputs register, lane, warp, block.
-func (l Layout) ReplicaMask(d Dim) uint64 { return l.FreeMask(d) }
