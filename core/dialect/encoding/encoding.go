@@ -1,0 +1,173 @@
+// Package encoding is the attribute that puts a layout on a tensor type: the
+// bridge between core/layout, which knows no IR, and the tt and ttg dialects.
+// Equal layouts are one attribute within a context.
+package encoding
+
+import (
+	"encoding/binary"
+
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+)
+
+// Attr is the encoding of a tensor or of shared memory.
+type Attr struct {
+	Layout layout.Encoding
+	// Parent is the interned attribute of a slice's or dot operand's parent
+	// encoding, nil for others.
+	Parent *Attr
+}
+
+// AttrDialect is "ttg", in whose grammar encodings are printed.
+func (*Attr) AttrDialect() string { return "ttg" }
+
+type key struct {
+	kind   string
+	fields string
+	parent *Attr
+}
+
+// Of returns the attribute of e; a nil e gives a nil attribute.
+func Of(c *ir.Context, e layout.Encoding) *Attr {
+	if e == nil {
+		return nil
+	}
+	k, parentEnc := keyOf(e)
+	var parent *Attr
+	if parentEnc != nil {
+		parent = Of(c, parentEnc)
+		k.parent = parent
+	}
+	return ir.InternAttr(c, k, func() *Attr { return &Attr{e, parent} })
+}
+
+// Get is the encoding of a tensor type, nil when it has none or t is no tensor.
+func Get(t ir.Type) layout.Encoding {
+	if a := AttrOf(t); a != nil {
+		return a.Layout
+	}
+	return nil
+}
+
+// AttrOf is the encoding attribute of a tensor type, nil when it has none.
+func AttrOf(t ir.Type) *Attr {
+	tt, ok := t.(*ir.TensorType)
+	if !ok {
+		return nil
+	}
+	a, _ := tt.Encoding.(*Attr)
+	return a
+}
+
+// Set returns t with the encoding e.
+func Set(c *ir.Context, t *ir.TensorType, e layout.Encoding) *ir.TensorType {
+	if e == nil {
+		return c.Tensor(t.Shape, t.Elem, nil)
+	}
+	return c.Tensor(t.Shape, t.Elem, Of(c, e))
+}
+
+// Slice is the encoding of t's elements after dimension dim has gone: what a
+// reduction along dim gives. Nil stays nil.
+func Slice(c *ir.Context, enc ir.Attribute, dim int) ir.Attribute {
+	a, ok := enc.(*Attr)
+	if !ok {
+		return nil
+	}
+	return Of(c, &layout.Slice{Dim: dim, Parent: a.Layout})
+}
+
+// Same reports whether two encodings put the elements of a tensor of that shape
+// in the same places, whatever they are called.
+func Same(shape []int64, a, b ir.Attribute) bool {
+	if a == b {
+		return true
+	}
+	x, ok := a.(*Attr)
+	y, ok2 := b.(*Attr)
+	if !ok || !ok2 {
+		return false
+	}
+	lx, err := x.Layout.Linear(shape)
+	ly, err2 := y.Layout.Linear(shape)
+	return err == nil && err2 == nil && lx.Equal(ly)
+}
+
+// keyOf is what distinguishes e from others of its kind, apart from its parent.
+func keyOf(e layout.Encoding) (key, layout.Encoding) {
+	var w fields
+	var parent layout.Encoding
+	switch e := e.(type) {
+	case *layout.Blocked:
+		w.ints(e.SizePerThread).ints(e.ThreadsPerWarp).ints(e.WarpsPerCTA).ints(e.Order).bases(e.CGA)
+	case *layout.Linear:
+		w.bases(e.Register).bases(e.Lane).bases(e.Warp).bases(e.Block)
+	case *layout.Slice:
+		w.int(e.Dim)
+		parent = e.Parent
+	case *layout.DotOp:
+		w.int(e.OpIdx).int(e.KWidth)
+		parent = e.Parent
+	case *layout.NvidiaMMA:
+		w.int(e.VersionMajor).int(e.VersionMinor).ints(e.WarpsPerCTA).ints(e.InstrShape).bases(e.CGA)
+	case *layout.AMDMFMA:
+		w.int(e.Version).ints(e.WarpsPerCTA).ints(e.InstrShape).bool(e.IsTransposed).ints(e.TilesPerWarp).int(e.ElementBitWidth).bases(e.CGA)
+	case *layout.AMDWMMA:
+		w.int(e.Version).ints(e.WarpsPerCTA).ints(e.InstrShape).bool(e.IsTranspose).ints(e.TilesPerWarp).bases(e.CGA)
+	case *layout.SwizzledShared:
+		w.int(e.Vec).int(e.PerPhase).int(e.MaxPhase).ints(e.Order).bases(e.CGA)
+	case *layout.AMDRotatingShared:
+		w.int(e.Vec).int(e.PerPhase).int(e.MaxPhase).ints(e.Order).bases(e.CGA)
+	case *layout.PaddedShared:
+		w.ints(e.Intervals).ints(e.Paddings).ints(e.Order).ints64(e.Shape).bases(e.Offset).bases(e.Block).bases(e.CGA)
+	case *layout.SharedLinear:
+		w.bases(e.Offset).bases(e.Block).int(e.Alignment)
+	case *layout.NVMMAShared:
+		w.int(e.SwizzlingByteWidth).bool(e.Transposed).int(e.ElementBitWidth).bool(e.FP4Padded).int(e.NDims).bases(e.CGA)
+	default:
+		panic("BUG: encoding: no key for " + e.Mnemonic())
+	}
+	return key{kind: e.Mnemonic(), fields: string(w.b)}, parent
+}
+
+// fields packs an encoding's fields into bytes, self-delimiting.
+type fields struct{ b []byte }
+
+func (w *fields) int(v int) *fields {
+	w.b = binary.AppendVarint(w.b, int64(v))
+	return w
+}
+
+func (w *fields) bool(v bool) *fields {
+	if v {
+		return w.int(1)
+	}
+	return w.int(0)
+}
+
+func (w *fields) ints(vs []int) *fields {
+	w.int(len(vs))
+	for _, v := range vs {
+		w.int(v)
+	}
+	return w
+}
+
+func (w *fields) ints64(vs []int64) *fields {
+	w.int(len(vs))
+	for _, v := range vs {
+		w.b = binary.AppendVarint(w.b, v)
+	}
+	return w
+}
+
+func (w *fields) bases(vs layout.Bases) *fields {
+	w.int(len(vs))
+	for _, v := range vs {
+		w.int(len(v))
+		for _, x := range v {
+			w.int(int(x))
+		}
+	}
+	return w
+}

@@ -1,0 +1,16 @@
+// Package llvm is the table of the part of the llvm dialect that occurs in
+// Triton's IR before the lowering to LLVM.
+package llvm
+
+import "github.com/tritonc/tritonc/core/ir"
+
+// Assume tells the optimiser that its operand is true.
+var Assume = &ir.OpDef{
+	Name: "llvm.intr.assume", Doc: "the condition holds; the optimiser may use that",
+	Operands: []ir.Operand{{Name: "cond", Type: ir.Bool}},
+	Asm:      "$cond attr-dict `:` type($cond)",
+	Effects:  ir.Effects{Write: true},
+}
+
+// Dialect is the llvm dialect.
+var Dialect = &ir.Dialect{Name: "llvm", Doc: "LLVM intrinsics", Ops: []*ir.OpDef{Assume}}

@@ -1,0 +1,83 @@
+// Package math is the table of the math dialect: elementary functions on
+// floating point scalars and, element by element, on tensors.
+package math
+
+import "github.com/tritonc/tritonc/core/ir"
+
+func unary(name, doc string, c ir.Constraint) *ir.OpDef {
+	return &ir.OpDef{
+		Name: "math." + name, Doc: doc,
+		Operands: []ir.Operand{{Name: "operand", Type: c}},
+		Results:  []ir.Result{{Name: "result", Type: c}},
+		Traits:   ir.SameOperandsAndResultType | ir.Elementwise,
+		Asm:      "$operand attr-dict `:` type($result)", Infer: ir.InferSameAsFirst,
+	}
+}
+
+func float(name, doc string) *ir.OpDef { return unary(name, doc, ir.FloatLike) }
+func integer(name, doc string) *ir.OpDef {
+	return unary(name, doc, ir.IntLike)
+}
+
+func binary(name, doc string) *ir.OpDef {
+	d := float(name, doc)
+	d.Operands = []ir.Operand{{Name: "lhs", Type: ir.FloatLike}, {Name: "rhs", Type: ir.FloatLike}}
+	d.Asm = "$lhs `,` $rhs attr-dict `:` type($result)"
+	return d
+}
+
+// The operations.
+var (
+	AbsF      = float("absf", "absolute value")
+	AbsI      = integer("absi", "absolute value of a signed integer")
+	Exp       = float("exp", "e to the power")
+	Exp2      = float("exp2", "2 to the power")
+	ExpM1     = float("expm1", "e to the power, minus 1")
+	Log       = float("log", "natural logarithm")
+	Log2      = float("log2", "logarithm to base 2")
+	Log10     = float("log10", "logarithm to base 10")
+	Log1P     = float("log1p", "natural logarithm of 1 plus the operand")
+	Sin       = float("sin", "sine of radians")
+	Cos       = float("cos", "cosine of radians")
+	Tan       = float("tan", "tangent of radians")
+	Tanh      = float("tanh", "hyperbolic tangent")
+	Erf       = float("erf", "error function")
+	Sqrt      = float("sqrt", "square root")
+	Rsqrt     = float("rsqrt", "reciprocal square root")
+	Floor     = float("floor", "round down")
+	Ceil      = float("ceil", "round up")
+	Trunc     = float("trunc", "round toward zero")
+	Round     = float("round", "round to nearest, ties away from zero")
+	RoundEven = float("roundeven", "round to nearest, ties to even")
+	PowF      = binary("powf", "power")
+	CopySign  = binary("copysign", "magnitude of the first with the sign of the second")
+	CtPop     = integer("ctpop", "number of one bits")
+	CtLZ      = integer("ctlz", "number of leading zero bits")
+	CtTZ      = integer("cttz", "number of trailing zero bits")
+	FMA       = &ir.OpDef{
+		Name: "math.fma", Doc: "a·b + c, rounded once",
+		Operands: []ir.Operand{{Name: "a", Type: ir.FloatLike}, {Name: "b", Type: ir.FloatLike}, {Name: "c", Type: ir.FloatLike}},
+		Results:  []ir.Result{{Name: "result", Type: ir.FloatLike}},
+		Traits:   ir.SameOperandsAndResultType | ir.Elementwise,
+		Asm:      "$a `,` $b `,` $c attr-dict `:` type($result)", Infer: ir.InferSameAsFirst,
+	}
+)
+
+// Dialect is the math dialect.
+var Dialect = &ir.Dialect{
+	Name: "math", Doc: "elementary functions",
+	Ops: []*ir.OpDef{
+		AbsF, AbsI, Exp, Exp2, ExpM1, Log, Log2, Log10, Log1P, Sin, Cos, Tan, Tanh, Erf, Sqrt, Rsqrt,
+		Floor, Ceil, Trunc, Round, RoundEven, PowF, CopySign, CtPop, CtLZ, CtTZ, FMA,
+	},
+}
+
+// Unary makes one of the one-operand functions.
+func Unary(b *ir.Builder, def *ir.OpDef, x *ir.Value) *ir.Value {
+	return b.Op(def, []*ir.Value{x}).Result(0)
+}
+
+// NewFMA makes a·b + c.
+func NewFMA(bld *ir.Builder, a, b, c *ir.Value) *ir.Value {
+	return bld.Op(FMA, []*ir.Value{a, b, c}).Result(0)
+}

@@ -1,0 +1,221 @@
+package ttg
+
+import (
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+func one(name string, c ir.Constraint) ir.Operand { return ir.Operand{Name: name, Type: c} }
+func maybe(name string, c ir.Constraint) ir.Operand {
+	return ir.Operand{Name: name, Type: c, Arity: ir.Optional}
+}
+
+func many(name string, c ir.Constraint) ir.Operand {
+	return ir.Operand{Name: name, Type: c, Arity: ir.Variadic}
+}
+func result(c ir.Constraint) []ir.Result { return []ir.Result{{Name: "result", Type: c}} }
+
+func inferToken(s *ir.State) ([]ir.Type, error) { return []ir.Type{AsyncToken(s.Ctx)}, nil }
+
+const srcToResult = "$src attr-dict `:` type($src) `->` type($result)"
+
+// Layouts.
+var (
+	ConvertLayout = &ir.OpDef{
+		Name: "ttg.convert_layout", Doc: "the same tensor in another layout",
+		Operands: []ir.Operand{one("src", ir.AnyTensor)}, Results: result(ir.AnyTensor),
+		Traits: ir.SameShape | ir.TensorSize, Asm: srcToResult,
+		Verify: func(op *ir.Operation) error {
+			if ir.ElemOf(op.Operand(0).Type()) != ir.ElemOf(op.Result(0).Type()) {
+				return fmt.Errorf("source and result must have the same element type")
+			}
+			return nil
+		},
+	}
+	Fp4ToFp = &ir.OpDef{
+		Name: "ttg.fp4_to_fp", Doc: "packed e2m1 pairs to 16-bit floats; axis doubles",
+		Operands: []ir.Operand{one("src", ir.AnyTensor)}, Results: result(ir.AnyTensor),
+		Attrs: []ir.AttrDef{{Name: "axis", Kind: ir.AttrI32}}, Traits: ir.TensorSize, Asm: srcToResult,
+	}
+)
+
+// Shared memory.
+var (
+	LocalAlloc = &ir.OpDef{
+		Name: "ttg.local_alloc", Doc: "a buffer, filled with src if it is given",
+		Operands: []ir.Operand{maybe("src", ir.AnyTensor)}, Results: result(MemDescLike),
+		Attrs:   []ir.AttrDef{{Name: "alignment", Kind: ir.AttrI32, Optional: true}},
+		Effects: ir.Effects{Alloc: true, Of: allocEffects},
+		Asm:     "($src^)? attr-dict `:` functional-type(operands, results)",
+	}
+	LocalDealloc = &ir.OpDef{
+		Name: "ttg.local_dealloc", Doc: "the end of a buffer's life",
+		Operands: []ir.Operand{one("src", MemDescLike)}, Effects: ir.Effects{Write: true}, Asm: "$src attr-dict `:` qualified(type($src))",
+	}
+	LocalLoad = &ir.OpDef{
+		Name: "ttg.local_load", Doc: "registers from a buffer",
+		Operands: []ir.Operand{one("src", MemDescLike), maybe("token", TokenLike)}, Results: result(ir.AnyTensor),
+		Effects: ir.Effects{Read: true},
+		Asm:     "$src (`token` $token^)? attr-dict `:` qualified(type($src)) `->` type($result)",
+	}
+	LocalStore = &ir.OpDef{
+		Name: "ttg.local_store", Doc: "registers to a buffer",
+		Operands: []ir.Operand{one("src", ir.AnyTensor), one("dst", MemDescLike)}, Effects: ir.Effects{Write: true},
+		Asm: "$src `,` $dst attr-dict `:` type($src) `->` qualified(type($dst))",
+	}
+	MemDescIndex = &ir.OpDef{
+		Name: "ttg.memdesc_index", Doc: "one buffer of an array of buffers",
+		Operands: []ir.Operand{one("src", MemDescLike), one("index", ir.I32Scalar)}, Results: result(MemDescLike),
+		Asm: "$src `[` $index `]` attr-dict `:` qualified(type($src)) `->` qualified(type($result))",
+	}
+	MemDescSubslice = &ir.OpDef{
+		Name: "ttg.memdesc_subslice", Doc: "a part of a buffer at constant offsets",
+		Operands: []ir.Operand{one("src", MemDescLike)}, Results: result(MemDescLike),
+		Attrs: []ir.AttrDef{{Name: "offsets", Kind: ir.AttrDenseI32}},
+		Asm:   "$src `[` $offsets `]` attr-dict `:` qualified(type($src)) `->` qualified(type($result))",
+	}
+	MemDescTrans = &ir.OpDef{
+		Name: "ttg.memdesc_trans", Doc: "a buffer seen with its dimensions permuted",
+		Operands: []ir.Operand{one("src", MemDescLike)}, Results: result(MemDescLike),
+		Attrs: []ir.AttrDef{{Name: "order", Kind: ir.AttrDenseI32}},
+		Asm:   "$src attr-dict `:` qualified(type($src)) `->` qualified(type($result))",
+	}
+	MemDescReshape     = view("ttg.memdesc_reshape", "a buffer seen in another shape")
+	MemDescReinterpret = view("ttg.memdesc_reinterpret", "a buffer seen with another type")
+)
+
+func view(name, doc string) *ir.OpDef {
+	return &ir.OpDef{
+		Name: name, Doc: doc,
+		Operands: []ir.Operand{one("src", MemDescLike)}, Results: result(MemDescLike),
+		Asm: "$src attr-dict `:` qualified(type($src)) `->` qualified(type($result))",
+	}
+}
+
+func allocEffects(op *ir.Operation) ir.Effects {
+	t, ok := op.Result(0).Type().(*MemDescType)
+	return ir.Effects{Alloc: true, Write: op.NumOperands() > 0 && ok && t.Mutable}
+}
+
+// Asynchronous copies.
+var (
+	AsyncCopy = &ir.OpDef{
+		Name: "ttg.async_copy_global_to_local", Doc: "start a copy from global memory into a buffer",
+		Operands: []ir.Operand{one("src", tt.PtrLike), one("result", MemDescLike), maybe("mask", ir.BoolLike), maybe("other", ir.AnyType)},
+		Results:  []ir.Result{{Name: "token", Type: TokenLike}},
+		Attrs: []ir.AttrDef{
+			{Name: "cache", Kind: ir.AttrEnum, Enum: tt.CacheModifiers, Optional: true, Default: func(c *ir.Context) ir.Attribute { return c.I32Attr(tt.CacheNone) }},
+			{Name: "evict", Kind: ir.AttrEnum, Enum: tt.EvictionPolicies, Optional: true, Default: func(c *ir.Context) ir.Attribute { return c.I32Attr(tt.EvictNormal) }},
+			{Name: "isVolatile", Kind: ir.AttrBool, Optional: true, Default: func(c *ir.Context) ir.Attribute { return c.BoolAttr(false) }},
+			{Name: "contiguity", Kind: ir.AttrI32, Optional: true, Default: func(c *ir.Context) ir.Attribute { return c.I32Attr(1) }},
+		},
+		Traits: ir.SegmentedOperands, Effects: ir.Effects{Read: true, Write: true}, Infer: inferToken,
+		Asm: "$src `,` $result (`mask` $mask^)? (`other` $other^)? oilist(`cacheModifier` `=` $cache | `evictionPolicy` `=` $evict) attr-dict " +
+			"`:` type($src) `->` type($result)",
+	}
+	AsyncCommitGroup = &ir.OpDef{
+		Name: "ttg.async_commit_group", Doc: "the copies started so far, as one group",
+		Operands: []ir.Operand{many("inputTokens", TokenLike)}, Results: []ir.Result{{Name: "asyncToken", Type: TokenLike}},
+		Effects: ir.Effects{Read: true, Write: true}, Infer: inferToken,
+		Asm: "(`tokens` $inputTokens^)? attr-dict",
+	}
+	AsyncWait = &ir.OpDef{
+		Name: "ttg.async_wait", Doc: "wait until at most num groups are in flight",
+		Operands: []ir.Operand{many("asyncToken", TokenLike)}, Results: []ir.Result{{Name: "retToken", Type: TokenLike}},
+		Attrs:   []ir.AttrDef{{Name: "num", Kind: ir.AttrI32}},
+		Effects: ir.Effects{Read: true, Write: true}, Infer: inferToken,
+		Asm: "($asyncToken^)? attr-dict",
+	}
+)
+
+// Scratch memory, pipelining helpers, barriers.
+var (
+	GlobalScratchAlloc = &ir.OpDef{
+		Name: "ttg.global_scratch_alloc", Doc: "nbytes of global memory, this program's own",
+		Results: result(tt.ScalarPtr),
+		Attrs:   []ir.AttrDef{{Name: "nbytes", Kind: ir.AttrI32}, {Name: "alignment", Kind: ir.AttrI32}},
+		Effects: ir.Effects{Alloc: true}, Asm: "attr-dict `:` qualified(type($result))",
+	}
+	PredicateStage = &ir.OpDef{
+		Name: "ttg.predicate_stage", Doc: "whether a pipeline stage is live in this iteration",
+		Operands: []ir.Operand{one("iv", ir.IntLike), one("ub", ir.IntLike), one("step", ir.IntLike)},
+		Results:  result(ir.Bool),
+		Attrs:    []ir.AttrDef{{Name: "maxStage", Kind: ir.AttrI32}, {Name: "stage", Kind: ir.AttrI32}},
+		Asm:      "$iv `,` $ub `,` $step `maxStage` $maxStage `stage` $stage attr-dict `:` type($iv) `->` type($result)",
+	}
+	Mask = &ir.OpDef{
+		Name: "ttg.mask", Doc: "a region executed where the predicate is true",
+		Operands: []ir.Operand{one("pred", ir.Bool)}, Results: []ir.Result{{Name: "result", Arity: ir.Variadic}},
+		Regions: []ir.RegionDef{{Name: "region", MaxBlocks: 1}}, Effects: ir.Effects{Recursive: true},
+	}
+	MaskReturn = &ir.OpDef{
+		Name: "ttg.mask.return", Doc: "the end of a masked region",
+		Operands: []ir.Operand{many("result", ir.AnyType)}, Traits: ir.Terminator,
+		Asm: "$result attr-dict `:` type($result)",
+	}
+	LocalBarrier = &ir.OpDef{
+		Name: "ttg.local_barrier", Doc: "wait for the threads that share memory",
+		Effects: ir.Effects{Read: true, Write: true}, Asm: "attr-dict",
+	}
+)
+
+// Warp specialisation; WarpSpecialize has a text form of its own.
+var (
+	WarpSpecialize = &ir.OpDef{
+		Name: "ttg.warp_specialize", Doc: "regions that run at once, each on its own warps",
+		Operands: []ir.Operand{many("explicitCaptures", ir.AnyType)}, Results: []ir.Result{{Name: "defaultPassthrough", Arity: ir.Variadic}},
+		Attrs: []ir.AttrDef{
+			{Name: "partitionNumWarps", Kind: ir.AttrDenseI32},
+			{Name: "warpGroupStartIds", Kind: ir.AttrDenseI32, Optional: true},
+			{Name: "requestedRegisters", Kind: ir.AttrDenseI32, Optional: true},
+			{Name: "actualRegisters", Kind: ir.AttrDenseI32, Optional: true},
+		},
+		Regions: []ir.RegionDef{{Name: "defaultRegion"}, {Name: "partitionOpHolder", MaxBlocks: 1}},
+		Effects: ir.Effects{Recursive: true},
+	}
+	WarpSpecializePartitions = &ir.OpDef{
+		Name: "ttg.warp_specialize.partitions", Doc: "holds the partitions' regions",
+		Regions: []ir.RegionDef{{Name: "partitionRegions", Variadic: true}},
+		Traits:  ir.IsolatedFromAbove | ir.Terminator, Effects: ir.Effects{Recursive: true},
+	}
+	WarpReturn = &ir.OpDef{
+		Name: "ttg.warp_return", Doc: "the end of a partition", Traits: ir.Terminator, Asm: "attr-dict",
+	}
+	WarpYield = &ir.OpDef{
+		Name: "ttg.warp_yield", Doc: "the end of the default region, with its results",
+		Operands: []ir.Operand{many("values", ir.AnyType)}, Traits: ir.Terminator,
+		Asm: "($values^)? attr-dict (`:` type($values)^)?",
+	}
+)
+
+// Dialect is the ttg dialect.
+var Dialect = &ir.Dialect{
+	Name: "ttg", Doc: "layouts and shared memory",
+	Ops: []*ir.OpDef{
+		ConvertLayout, Fp4ToFp, LocalAlloc, LocalDealloc, LocalLoad, LocalStore,
+		MemDescIndex, MemDescSubslice, MemDescTrans, MemDescReshape, MemDescReinterpret,
+		AsyncCopy, AsyncCommitGroup, AsyncWait, GlobalScratchAlloc, PredicateStage, Mask, MaskReturn, LocalBarrier,
+		WarpSpecialize, WarpSpecializePartitions, WarpReturn, WarpYield,
+	},
+}
+
+// NewConvertLayout makes src with the encoding enc; src itself if it has it.
+func NewConvertLayout(b *ir.Builder, src *ir.Value, enc ir.Attribute) *ir.Value {
+	t := src.Type().(*ir.TensorType)
+	if t.Encoding == enc {
+		return src
+	}
+	return b.Op(ConvertLayout, []*ir.Value{src}, b.Context().Tensor(t.Shape, t.Elem, enc)).Result(0)
+}
+
+// The attributes of a module.
+const (
+	NumCTAsAttr        = "ttg.num-ctas"
+	NumWarpsAttr       = "ttg.num-warps"
+	ThreadsPerWarpAttr = "ttg.threads-per-warp"
+	TargetAttr         = "ttg.target"
+	SharedAttr         = "ttg.shared"
+	MaxNRegAttr        = "ttg.maxnreg"
+)
