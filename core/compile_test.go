@@ -135,8 +135,8 @@ func TestCompileErrors(t *testing.T) {
 		{"option", "k.ttir", toy, Options{Values: map[string]any{"bad": "1"}}, nil, []string{"no option bad", "there is good"}},
 		{"stage", "k.ttir", toy, Options{Stages: []string{"ptx"}}, nil, []string{`no stage "ptx"`, "source, ttir, asm, obj"}},
 		{"stage before", "k.s", toy, Options{Stages: []string{"ttir"}}, nil, []string{"no ttir can be made of a .s file", "asm, obj"}},
-		{"ending", "k.txt", toy, Options{}, nil, []string{"k.txt: error", ".ttir, .s"}},
-		{"binary", "k.o", toy, Options{}, nil, []string{"k.o: error", ".ttir, .s"}},
+		{"ending", "k.txt", toy, Options{}, nil, []string{"k.txt: error", "it reads .py, .ttir, .s\n"}},
+		{"binary", "k.o", toy, Options{}, nil, []string{"k.o: error", "it reads .py, .ttir, .s\n"}},
 		{
 			"source line", "dir/k.ttir", toy,
 			Options{},
@@ -166,6 +166,17 @@ func TestCompileErrors(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A backend may start from ttir without a stage that makes it.
+func TestPlanWithoutTTIRStage(t *testing.T) {
+	p, err := planStages(stages[1:], &Source{Path: "k.ttir"}, []string{"asm", SourceStage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.run) != 1 || p.run[0].Name != "asm" || p.given != SourceStage || !p.source {
+		t.Errorf("%+v", p)
 	}
 }
 

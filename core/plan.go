@@ -76,23 +76,32 @@ func planStages(stages []sdk.Stage, src *Source, wanted []string) (plan, error) 
 	return p, nil
 }
 
+// ttirEnding is that of files with the IR that the front end builds.
+const ttirEnding = "ttir"
+
 // entry returns the index of the first stage that src must go through.
 func entry(stages []sdk.Stage, src *Source) (int, error) {
 	ending := src.ending()
 	if ending == "py" {
 		return 0, nil
 	}
-	var known []string
+	known := []string{".py", "." + ttirEnding}
 	for i, s := range stages {
-		if s.Ending == ending && i < len(stages)-1 {
+		if i == len(stages)-1 {
+			break // nothing comes after it
+		}
+		if s.Ending == ending {
 			return i + 1, nil
 		}
-		if i < len(stages)-1 {
+		if s.Ending != ttirEnding {
 			known = append(known, "."+s.Ending)
 		}
 	}
+	if ending == ttirEnding {
+		return 0, nil // this backend starts from ttir and has no stage that makes it
+	}
 	return 0, diag.Errorf(diag.Pos{File: src.Path}, "tritonc cannot tell what this file is").
-		WithHelp("it reads .py, and for this target %s", strings.Join(known, ", "))
+		WithHelp("for this target it reads %s", strings.Join(known, ", "))
 }
 
 func names(stages []sdk.Stage) []string {
