@@ -1,0 +1,224 @@
+package pass
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+// Pass transforms a module.
+type Pass struct {
+	Name    string // as in Triton: "tritongpu-coalesce"
+	Doc     string // one line
+	Options []Option
+	// Run changes the module. A returned error is the user's mistake or the
+	// environment's; a bug of ours is a panic.
+	Run func(r *Run) error
+}
+
+// Option is a typed parameter of a pass with its default: an int, a bool or a
+// string.
+type Option struct {
+	Name    string
+	Doc     string
+	Default any
+}
+
+func (p *Pass) option(name string) *Option {
+	for i := range p.Options {
+		if p.Options[i].Name == name {
+			return &p.Options[i]
+		}
+	}
+	return nil
+}
+
+// Setting gives one option a value of the type of its default.
+type Setting struct {
+	Name  string
+	Value any
+}
+
+// Facts are the capabilities that conditions ask about, by name.
+type Facts map[string]int
+
+// Condition is a named predicate over facts, so that a listing can say why a
+// row is in or out.
+type Condition struct {
+	Name  string
+	Holds func(Facts) bool
+}
+
+// Row is one line of a pipeline.
+type Row struct {
+	Pass *Pass
+	With []Setting
+	When *Condition // nil: always
+	Why  string
+}
+
+// String is the row in the notation of Parse: name{option=value …}, where only
+// options that were set are shown.
+func (r Row) String() string {
+	if len(r.With) == 0 {
+		return r.Pass.Name
+	}
+	parts := make([]string, len(r.With))
+	for i, s := range r.With {
+		parts[i] = fmt.Sprintf("%s=%v", s.Name, s.Value)
+	}
+	return r.Pass.Name + "{" + strings.Join(parts, " ") + "}"
+}
+
+// Effective are the rows whose conditions hold.
+func Effective(rows []Row, f Facts) []Row {
+	var out []Row
+	for _, r := range rows {
+		if r.When == nil || r.When.Holds(f) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Format writes rows in the notation of Parse.
+func Format(rows []Row) string {
+	parts := make([]string, len(rows))
+	for i, r := range rows {
+		parts[i] = r.String()
+	}
+	return strings.Join(parts, ",")
+}
+
+// Parse reads a comma-separated list of passes, each with options in braces:
+// "tritongpu-coalesce,convert-triton-to-tritongpu{num-warps=8}".
+func Parse(known []*Pass, s string) ([]Row, error) {
+	var rows []Row
+	for s = strings.TrimSpace(s); s != ""; {
+		end := strings.IndexAny(s, ",{")
+		name, opts := s, ""
+		switch {
+		case end < 0:
+			s = ""
+		case s[end] == ',':
+			name, s = s[:end], s[end+1:]
+		default:
+			name = s[:end]
+			shut := strings.IndexByte(s, '}')
+			if shut < 0 {
+				return nil, fmt.Errorf("pass %q: missing '}'", name)
+			}
+			opts, s = s[end+1:shut], strings.TrimPrefix(strings.TrimSpace(s[shut+1:]), ",")
+		}
+		row, err := parseRow(known, strings.TrimSpace(name), opts)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+		s = strings.TrimSpace(s)
+	}
+	return rows, nil
+}
+
+func parseRow(known []*Pass, name, opts string) (Row, error) {
+	i := slices.IndexFunc(known, func(p *Pass) bool { return p.Name == name })
+	if i < 0 {
+		names := make([]string, len(known))
+		for k, p := range known {
+			names[k] = p.Name
+		}
+		slices.Sort(names)
+		return Row{}, fmt.Errorf("no pass %q; there are: %s", name, strings.Join(names, ", "))
+	}
+	row := Row{Pass: known[i]}
+	for _, f := range strings.Fields(opts) {
+		key, text, ok := strings.Cut(f, "=")
+		o := row.Pass.option(key)
+		if !ok || o == nil {
+			return Row{}, fmt.Errorf("pass %q has no option %q; it has: %s", name, f, optionNames(row.Pass))
+		}
+		v, err := parseValue(o.Default, text)
+		if err != nil {
+			return Row{}, fmt.Errorf("pass %q, option %q: %w", name, key, err)
+		}
+		row.With = append(row.With, Setting{key, v})
+	}
+	return row, nil
+}
+
+func optionNames(p *Pass) string {
+	if len(p.Options) == 0 {
+		return "none"
+	}
+	names := make([]string, len(p.Options))
+	for i, o := range p.Options {
+		names[i] = o.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+func parseValue(like any, text string) (any, error) {
+	switch like.(type) {
+	case int:
+		return strconv.Atoi(text)
+	case bool:
+		return strconv.ParseBool(text)
+	default:
+		return text, nil
+	}
+}
+
+// Run is one execution of a pass: the module, the options, the counters.
+type Run struct {
+	Module *ir.Operation
+	pass   *Pass
+	with   []Setting
+	counts []Counter
+}
+
+// Counter is a number that a pass reports about its work.
+type Counter struct {
+	Name string
+	N    int
+}
+
+// Count adds n to the counter of that name.
+func (r *Run) Count(name string, n int) {
+	for i := range r.counts {
+		if r.counts[i].Name == name {
+			r.counts[i].N += n
+			return
+		}
+	}
+	r.counts = append(r.counts, Counter{name, n})
+}
+
+// Int is the value of an integer option.
+func (r *Run) Int(name string) int { return value[int](r, name) }
+
+// Bool is the value of a boolean option.
+func (r *Run) Bool(name string) bool { return value[bool](r, name) }
+
+// Text is the value of a string option.
+func (r *Run) Text(name string) string { return value[string](r, name) }
+
+func value[T any](r *Run, name string) T {
+	o := r.pass.option(name)
+	if o == nil {
+		panic("BUG: pass " + r.pass.Name + " has no option " + name)
+	}
+	v := o.Default
+	for _, s := range r.with {
+		if s.Name == name {
+			v = s.Value
+		}
+	}
+	t, ok := v.(T)
+	if !ok {
+		panic(fmt.Sprintf("BUG: pass %s: option %s has value %v", r.pass.Name, name, v))
+	}
+	return t
+}

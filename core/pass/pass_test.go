@@ -1,0 +1,97 @@
+package pass
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+var testModule = &ir.OpDef{Name: "t.module", Regions: []ir.RegionDef{{Name: "body"}}, Traits: ir.NoTerminator}
+
+func module() *ir.Operation {
+	c := ir.NewContext()
+	m := ir.NewOperation(testModule, &ir.State{Ctx: c, Regions: 1})
+	m.Region(0).AddBlock()
+	return m
+}
+
+var (
+	mark = &Pass{
+		Name: "mark", Options: []Option{{Name: "n", Default: 1}, {Name: "as", Default: "x"}, {Name: "on", Default: true}},
+		Run: func(r *Run) error {
+			if r.Bool("on") {
+				r.Module.SetAttr(r.Text("as"), r.Module.Context().I64Attr(int64(r.Int("n"))))
+				r.Count("marks", 1)
+			}
+			return nil
+		},
+	}
+	crash = &Pass{Name: "crash", Run: func(r *Run) error {
+		r.Module.SetAttr("half", r.Module.Context().Unit())
+		panic("BUG: no such thing")
+	}}
+	spoil = &Pass{Name: "spoil", Run: func(r *Run) error { r.Module.AddRegion(); return nil }}
+	known = []*Pass{mark, crash, spoil}
+)
+
+func TestParseAndFormat(t *testing.T) {
+	const in = "mark{n=3 as=y},spoil,mark{on=false}"
+	rows, err := Parse(known, " mark{n=3 as=y} , spoil,mark{on=false}")
+	if err != nil || Format(rows) != in {
+		t.Errorf("got %q, %v", Format(rows), err)
+	}
+	for _, c := range []struct{ in, want string }{
+		{"nosuch", `no pass "nosuch"; there are: crash, mark, spoil`},
+		{"mark{n=3", "missing '}'"},
+		{"mark{n=three}", "invalid syntax"},
+		{"mark{size=3}", `no option "size=3"; it has: n, as, on`},
+		{"spoil{n=3}", "it has: none"},
+	} {
+		if _, err := Parse(known, c.in); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", c.in, err, c.want)
+		}
+	}
+}
+
+func TestConditionsAndCounters(t *testing.T) {
+	big := &Condition{"big", func(f Facts) bool { return f["size"] > 10 }}
+	rows := []Row{{Pass: mark, With: []Setting{{"as", "a"}}}, {Pass: mark, With: []Setting{{"as", "b"}}, When: big}}
+	m := module()
+	times, err := (&Runner{}).Run(m, rows, Facts{"size": 3})
+	if err != nil || len(times) != 1 || m.HasAttr("b") || !m.HasAttr("a") {
+		t.Errorf("ran %d passes, %v", len(times), err)
+	}
+	if c := times[0].Counters; len(c) != 1 || c[0] != (Counter{"marks", 1}) {
+		t.Errorf("counters %v", c)
+	}
+}
+
+func TestCrashHasAReproducerFromBeforeThePass(t *testing.T) {
+	r := &Runner{Print: func(m *ir.Operation) string {
+		var names []string
+		for _, a := range m.Attrs() {
+			names = append(names, a.Name)
+		}
+		return strings.Join(names, ",")
+	}}
+	_, err := r.Run(module(), []Row{{Pass: mark}, {Pass: crash}}, nil)
+	var c *Crash
+	if !errors.As(err, &c) || c.Pass != "crash" || c.Stack == "" {
+		t.Fatalf("got %v", err)
+	}
+	if want := "// tritonc opt --passes 'crash' THIS-FILE\nx"; c.Reproducer != want {
+		t.Errorf("reproducer %q, want %q", c.Reproducer, want)
+	}
+}
+
+func TestBrokenModuleIsACrash(t *testing.T) {
+	for _, each := range []bool{false, true} {
+		_, err := (&Runner{VerifyEach: each}).Run(module(), []Row{{Pass: spoil}, {Pass: mark}}, nil)
+		var c *Crash
+		if !errors.As(err, &c) || (c.Pass == "spoil") != each {
+			t.Errorf("VerifyEach=%v: got %v", each, err)
+		}
+	}
+}
