@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -43,6 +44,10 @@ func report(w io.Writer, err error) int {
 			fmt.Fprintf(w, "  help: %s\n", usage.help)
 		}
 		return exitUsage
+	}
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintln(w, "tritonc: interrupted")
+		return exitError
 	}
 	list, ok := err.(errorList)
 	if !ok {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -14,6 +17,7 @@ func TestMain(m *testing.M) {
 
 // TestScript runs the command as users do: testdata/script/*.txtar.
 func TestScript(t *testing.T) {
+	backends := buildBackends(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -21,12 +25,49 @@ func TestScript(t *testing.T) {
 		UpdateScripts:       os.Getenv("TRITONC_UPDATE") == "1",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
+			env.Setenv(backendPathVar, backends)
 			return nil
 		},
+		Condition: condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code": exitCode,
 		},
 	})
+}
+
+// condition adds to testscript's conditions "root": permissions do not bind.
+func condition(name string) (bool, error) {
+	if name == "root" {
+		return os.Geteuid() == 0, nil
+	}
+	return false, fmt.Errorf("unknown condition %q", name)
+}
+
+// buildBackends builds every backend of the tree, as make build does, and
+// returns the folder that holds them.
+func buildBackends(tb testing.TB) string {
+	tb.Helper()
+	dir := tb.TempDir()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var mains []string
+	for _, pattern := range []string{"backends/*/cmd/*/main.go", "examples/backends/*/main.go"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		mains = append(mains, found...)
+	}
+	for _, main := range mains {
+		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", dir+"/", ".")
+		build.Dir = filepath.Dir(main)
+		if out, err := build.CombinedOutput(); err != nil {
+			tb.Fatalf("go build in %s: %v\n%s", build.Dir, err, out)
+		}
+	}
+	return dir
 }
 
 // exitCode is the script command "code N COMMAND…": the command must end with
