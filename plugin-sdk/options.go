@@ -177,6 +177,9 @@ func (s *OptionSpec) readMap(v any, text json.RawMessage) (any, error) {
 	switch v := v.(type) {
 	case string:
 		for item := range strings.SplitSeq(v, ",") {
+			if strings.TrimSpace(item) == "" {
+				continue
+			}
 			key, value, ok := strings.Cut(item, "=")
 			if !ok {
 				return nil, fmt.Errorf("%q is not of the form key=value", item)

@@ -176,4 +176,3 @@ func (b *Backend) stop() {
 		p.stop()
 	}
 }
-

@@ -1,4 +1,135 @@
 package plugin
 
-// actAsHost is replaced below.
-func actAsHost([]string) {}
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// actAsHost is the test binary as a host to be killed: it starts the backend in
+// dir, prints the plugin's process number and socket folder, and runs a tool
+// that never ends.
+func actAsHost(args []string) {
+	h := New(Options{Dirs: args[:1], LookupEnv: os.LookupEnv})
+	b, err := h.Backend("works")
+	if err != nil {
+		panic(err)
+	}
+	pid, err := run(context.Background(), b, "pid", "")
+	if err != nil {
+		panic(err)
+	}
+	socket, err := run(context.Background(), b, "socket", "")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(pid, socket)
+	_, err = run(context.Background(), b, "tool", args[1])
+	fmt.Println("BUG: the tool ended:", err)
+}
+
+// TestHostKilled: when the host dies by SIGKILL its plugin, the plugin's tool
+// and the socket are gone within a second.
+func TestHostKilled(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("made for Unix")
+	}
+	toolFile := filepath.Join(t.TempDir(), "pid")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := exec.Command(self, "act-as-host", testBackend(t, "works"), toolFile)
+	out, err := host.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host.Stderr = os.Stderr
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	pidText, socket, _ := strings.Cut(strings.TrimSpace(line), " ")
+	pid, err := strconv.Atoi(pidText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := awaitPid(t, toolFile)
+	if !alive(pid) || !alive(tool) {
+		t.Fatal("the plugin or the tool is not there to be killed")
+	}
+	if _, err := os.Stat(socket); err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	host.Wait()
+	start := time.Now()
+	await(t, time.Second, func() bool {
+		_, err := os.Stat(socket)
+		return !alive(pid) && !alive(tool) && os.IsNotExist(err)
+	})
+	t.Logf("all gone after %s", time.Since(start).Round(time.Millisecond))
+}
+
+// TestPluginKilledTakesTool: a plugin killed by SIGKILL cannot end its tool; on
+// Linux the kernel does.
+func TestPluginKilledTakesTool(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("made for Linux")
+	}
+	_, b := testHost(t, "works", Options{})
+	pid, _ := strconv.Atoi(mustRun(t, b, "pid", ""))
+	file := filepath.Join(t.TempDir(), "pid")
+	done := make(chan error)
+	go func() {
+		_, err := run(context.Background(), b, "tool", file)
+		done <- err
+	}()
+	tool := awaitPid(t, file)
+	kill(t, pid)
+	if err := <-done; err == nil {
+		t.Error("no error")
+	}
+	await(t, time.Second, func() bool { return !alive(tool) })
+}
+
+// alive reports whether a process runs. One that has ended but that nobody has
+// waited for (its parent was killed and there may be no init) does not.
+func alive(pid int) bool {
+	if runtime.GOOS == "linux" {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			return false
+		}
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		return !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
+	}
+	p, err := os.FindProcess(pid)
+	return err == nil && (runtime.GOOS == "windows" || p.Signal(syscall.Signal(0)) == nil)
+}
+
+// kill ends a process without a word: SIGKILL where there are signals.
+func kill(t *testing.T, pid int) {
+	t.Helper()
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -223,6 +223,7 @@ func (c *child) Name() string                    { return c.path }
 func (c *child) Diagnose(context.Context) string { return "" } // startError explains
 
 func (c *child) PluginToHost(network, addr string) (string, string, error) { return network, addr, nil }
+
 func (c *child) HostToPlugin(network, addr string) (string, string, error) { return network, addr, nil }
 
 // awaitExit waits a little for the process to end and reports whether it has.

@@ -1,0 +1,549 @@
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/tritonc/tritonc/core/plugin/wire"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// testBackend puts the tests' backend into a folder of its own under the name
+// of a mode.
+func testBackend(t testing.TB, mode string) string {
+	t.Helper()
+	program := filepath.Join(buildBackend(t, "test", filepath.FromSlash("testdata/backend")), Prefix+"test")
+	ending := ""
+	if runtime.GOOS == "windows" {
+		ending = ".exe"
+	}
+	dir := t.TempDir()
+	if err := os.Link(program+ending, filepath.Join(dir, Prefix+mode+ending)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// testHost is a host with the tests' backend in one mode.
+func testHost(t testing.TB, mode string, opts Options) (*Host, *Backend) {
+	t.Helper()
+	opts.Dirs = []string{testBackend(t, mode)}
+	h := newHost(t, opts)
+	b, err := h.Backend(mode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, b
+}
+
+// run asks for one stage of the tests' backend and returns its artifact.
+func run(ctx context.Context, b *Backend, stage, input string) (string, error) {
+	resp, err := b.RunStages(ctx, sdk.RunStagesRequest{First: stage, Last: stage, Input: []byte(input)})
+	return string(resp.Artifact(stage)), err
+}
+
+func mustRun(t testing.TB, b *Backend, stage, input string) string {
+	t.Helper()
+	out, err := run(context.Background(), b, stage, input)
+	if err != nil {
+		t.Fatalf("%s: %v", stage, err)
+	}
+	return out
+}
+
+// TestBadPlugins: each gives one clear message, soon, and leaves no socket.
+func TestBadPlugins(t *testing.T) {
+	tests := []struct {
+		mode string
+		want []string
+	}{
+		{"noisy", []string{`printed "loading my tables" to its standard output`, "sdk.Serve must be the first"}},
+		{"other-protocol", []string{"version 99", fmt.Sprintf("this tritonc version %d", sdk.ProtocolVersion)}},
+		{"exits", []string{"ended before the handshake (exit status 3)", "libfoo.so.3: cannot open"}},
+		{"panics", []string{"ended before the handshake (exit status 2)", "panic: no tables"}},
+		{"hangs", []string{"did not answer within 300ms"}},
+		{"describe-panics", []string{"BUG in the backend, in Describe: no facts", "server.go"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.mode, func(t *testing.T) {
+			temp := t.TempDir()
+			timeout := time.Duration(0)
+			if tt.mode == "hangs" {
+				timeout = 300 * time.Millisecond
+			}
+			_, b := testHost(t, tt.mode, Options{TempDir: temp, StartTimeout: timeout})
+			start := time.Now()
+			_, err := b.Facts(t.Context())
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+			if d := time.Since(start); d > 3*time.Second {
+				t.Errorf("it took %s", d)
+			}
+			if len(temp) <= 50 { // else the socket was in /tmp
+				if left, _ := os.ReadDir(temp); len(left) > 0 {
+					t.Errorf("left in the folder of sockets: %v", left)
+				}
+			}
+		})
+	}
+}
+
+func TestFindProblems(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no permission bits")
+	}
+	good, open := t.TempDir(), t.TempDir()
+	write := func(dir, name string, mode os.FileMode) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(good, "tritonc-backend-a", 0o755)
+	write(good, "tritonc-backend-b", 0o644)
+	write(good, "tritonc-backend-c", 0o757)
+	write(good, "tritonc-backend-a.json", 0o644)
+	write(good, "tritonc", 0o755)
+	if err := os.Mkdir(filepath.Join(good, "tritonc-backend-d"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(open, "tritonc-backend-a", 0o755) // hidden by the first
+	write(open, "tritonc-backend-e", 0o755)
+	if err := os.Chmod(open, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"a": "", "b": "it is not executable", "c": "it may be written by others", "d": "not a regular file", "e": "its folder",
+	}
+	found := Find([]string{"", filepath.Join(good, "missing"), good, open})
+	if len(found) != len(want) {
+		t.Fatalf("found %v", found)
+	}
+	for _, f := range found {
+		problem := ""
+		if f.Problem != nil {
+			problem = f.Problem.Error()
+		}
+		w := want[f.Name]
+		if (w == "") != (problem == "") || !strings.Contains(problem, w) {
+			t.Errorf("%s: problem %q, want %q", f.Name, problem, w)
+		}
+		if f.Name == "a" && filepath.Dir(f.Path) != good {
+			t.Errorf("a is from %s", f.Path)
+		}
+	}
+	h := newHost(t, Options{Dirs: []string{good}})
+	for name, want := range map[string]string{"a": "ended before the handshake", "b": "chmod +x"} {
+		b, err := h.Backend(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Facts(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestNotAProgram: a file with the bit set that the system cannot execute.
+func TestNotAProgram(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("made for Unix")
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "tritonc-backend-text"), []byte("hello"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b, err := newHost(t, Options{Dirs: []string{dir}}).Backend("text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Facts(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot be run") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestPanicInCall: the backend's own mistake, told with its stack; it lives on.
+func TestPanicInCall(t *testing.T) {
+	_, b := testHost(t, "works", Options{})
+	pid := mustRun(t, b, "pid", "")
+	_, err := run(t.Context(), b, "panic", "")
+	var bug *wire.BugError
+	if !errors.As(err, &bug) {
+		t.Fatalf("got %v, want a BugError", err)
+	}
+	for _, want := range []string{"BUG", "RunStages", "nil pointer", "main.go"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+	if again := mustRun(t, b, "pid", ""); again != pid {
+		t.Errorf("process %s after a panic in %s", again, pid)
+	}
+}
+
+// TestCrash: a dying process gives a clear error and the next call a new one.
+func TestCrash(t *testing.T) {
+	tests := []struct {
+		stage string
+		want  []string
+	}{
+		{"exit", []string{"died during RunStages", "exit status 4"}},
+		{"goroutine-panic", []string{"died during RunStages", "exit status 2", "panic: lost my goroutine"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.stage, func(t *testing.T) {
+			_, b := testHost(t, "works", Options{})
+			pid := mustRun(t, b, "pid", "")
+			_, err := run(t.Context(), b, tt.stage, "")
+			var crash *CrashError
+			if !errors.As(err, &crash) {
+				t.Fatalf("got %v, want a CrashError", err)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+			if again := mustRun(t, b, "pid", ""); again == pid {
+				t.Error("the dead process answers")
+			}
+		})
+	}
+}
+
+// TestKilledInCall: kill -9 of the plugin while calls run in it.
+func TestKilledInCall(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("made for Unix")
+	}
+	_, b := testHost(t, "works", Options{})
+	pid, _ := strconv.Atoi(mustRun(t, b, "pid", ""))
+	files := []string{filepath.Join(t.TempDir(), "1"), filepath.Join(t.TempDir(), "2")}
+	errs := make(chan error)
+	for _, f := range files {
+		go func() {
+			_, err := run(context.Background(), b, "wait", f)
+			errs <- err
+		}()
+	}
+	for _, f := range files {
+		await(t, 5*time.Second, func() bool { _, err := os.Stat(f); return err == nil })
+	}
+	start := time.Now()
+	kill(t, pid)
+	for range files {
+		err := <-errs
+		var crash *CrashError
+		if !errors.As(err, &crash) || !strings.Contains(err.Error(), "signal: killed") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if d := time.Since(start); d > time.Second {
+		t.Errorf("the error took %s", d)
+	}
+	if again := mustRun(t, b, "pid", ""); again == strconv.Itoa(pid) {
+		t.Error("the dead process answers")
+	}
+}
+
+// TestCancel: a cancelled call ends at once and takes its tool along.
+func TestCancel(t *testing.T) {
+	_, b := testHost(t, "works", Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	file := filepath.Join(t.TempDir(), "pid")
+	done := make(chan error)
+	go func() {
+		_, err := run(ctx, b, "tool", file)
+		done <- err
+	}()
+	tool := awaitPid(t, file)
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	await(t, 2*time.Second, func() bool { return !alive(tool) })
+	mustRun(t, b, "echo", "still there")
+}
+
+// TestCancelStart: a plugin that hangs at its start does not hold a caller who
+// has given up.
+func TestCancelStart(t *testing.T) {
+	_, b := testHost(t, "hangs", Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	if _, err := b.Facts(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if d := time.Since(start); d > 2*time.Second {
+		t.Errorf("it took %s", d)
+	}
+}
+
+// TestClose: nothing is left, calls under way end, later ones are refused.
+func TestClose(t *testing.T) {
+	h, b := testHost(t, "works", Options{})
+	pid, _ := strconv.Atoi(mustRun(t, b, "pid", ""))
+	socket := mustRun(t, b, "socket", "")
+	file := filepath.Join(t.TempDir(), "pid")
+	done := make(chan error)
+	go func() {
+		_, err := run(context.Background(), b, "tool", file)
+		done <- err
+	}()
+	tool := awaitPid(t, file)
+	start := time.Now()
+	h.Close()
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "session was closed") {
+		t.Errorf("the call under way: %v", err)
+	}
+	if d := time.Since(start); d > time.Second {
+		t.Errorf("closing took %s", d)
+	}
+	await(t, time.Second, func() bool { return !alive(pid) && !alive(tool) })
+	if _, err := os.Stat(socket); err == nil {
+		t.Errorf("%s is left", socket)
+	}
+	if _, err := run(t.Context(), b, "echo", ""); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("a later call: %v", err)
+	}
+	h.Close() // harmless
+}
+
+func TestConcurrentCalls(t *testing.T) {
+	h, b := testHost(t, "works", Options{})
+	var wg sync.WaitGroup
+	pids := make([]string, 20)
+	for i := range pids {
+		wg.Go(func() {
+			text := fmt.Sprint("call ", i)
+			if got, err := run(t.Context(), b, "echo", text); err != nil || got != text {
+				t.Errorf("got %q, %v", got, err)
+			}
+			var err error
+			if pids[i], err = run(t.Context(), b, "pid", ""); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, p := range pids {
+		if p != pids[0] {
+			t.Fatalf("several processes: %v", pids)
+		}
+	}
+	h.Close()
+}
+
+func TestLargeMessages(t *testing.T) {
+	_, b := testHost(t, "works", Options{})
+	text := strings.Repeat("0123456789abcdef", 40<<20/16)
+	if got := mustRun(t, b, "echo", text); got != text {
+		t.Errorf("%d bytes came back of %d", len(got), len(text))
+	}
+	if testing.Short() {
+		return
+	}
+	_, err := run(t.Context(), b, "echo", strings.Repeat("x", sdk.MaxMessageBytes+1))
+	if err == nil || !strings.Contains(err.Error(), "larger than the 256 MiB") {
+		t.Errorf("too large: %v", err)
+	}
+	mustRun(t, b, "echo", "still there")
+}
+
+// TestPrinting: what a backend or its C code prints harms nothing, and what goes
+// through os.Stdout is shown as a warning.
+func TestPrinting(t *testing.T) {
+	var log syncBuffer
+	_, b := testHost(t, "works", Options{Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Info, Output: &log})})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if got, err := run(ctx, b, "print", ""); err != nil || got != "printed" {
+		t.Fatalf("got %q, %v", got, err)
+	}
+	mustRun(t, b, "log", "")
+	await(t, 2*time.Second, func() bool {
+		s := log.String()
+		return strings.Contains(s, "a word through fmt") && strings.Contains(s, "from the backend: n=7")
+	})
+	if s := log.String(); !strings.Contains(s, "[WARN]") {
+		t.Errorf("log:\n%s", s)
+	}
+}
+
+// TestSurroundings: what a plugin sees of the host's environment.
+func TestSurroundings(t *testing.T) {
+	vars := map[string]string{"PATH": "/usr/bin:/bin", "HOME": "/nobody", "SECRET": "1", "TEST_FIRST": "", "TEST_SECOND": "/opt/as"}
+	lookup := func(key string) (string, bool) { v, ok := vars[key]; return v, ok }
+	_, b := testHost(t, "works", Options{LookupEnv: lookup})
+	env := mustRun(t, b, "env", "")
+	for _, want := range []string{"PATH=/usr/bin:/bin", "HOME=/nobody"} {
+		if !strings.Contains(env, want+"\n") {
+			t.Errorf("the plugin's environment lacks %s:\n%s", want, env)
+		}
+	}
+	if strings.Contains(env, "SECRET") || strings.Contains(env, "TEST_") {
+		t.Errorf("the plugin sees\n%s", env)
+	}
+	if got := mustRun(t, b, "stdin", ""); got != "0 EOF" {
+		t.Errorf("reading stdin gave %s", got)
+	}
+	if got := mustRun(t, b, "settings", ""); got != "/opt/as" {
+		t.Errorf("the setting is %q, want the second variable's", got)
+	}
+	_, b = testHost(t, "works", Options{LookupEnv: lookup, Settings: map[string]string{"assembler": "/mine"}})
+	if got := mustRun(t, b, "settings", ""); got != "/mine" {
+		t.Errorf("the setting is %q, want the option's", got)
+	}
+}
+
+func TestSelectWarpSize(t *testing.T) {
+	h, _ := testHost(t, "works", Options{})
+	for size, want := range map[int]int{0: 32, 32: 32, 64: 64} {
+		_, got, err := h.Select(t.Context(), sdk.Target{Backend: "test", Arch: "1", WarpSize: size})
+		if err != nil || got.WarpSize != want {
+			t.Errorf("warp size %d: %v, %v", size, got, err)
+		}
+	}
+	_, _, err := h.Select(t.Context(), sdk.Target{Backend: "test", Arch: "1", WarpSize: 16})
+	if err == nil {
+		t.Error("a warp of 16 was accepted")
+	}
+}
+
+// TestSelectPassesOverBroken: a broken backend hides no good one.
+func TestSelectPassesOverBroken(t *testing.T) {
+	h := newHost(t, Options{Dirs: []string{testBackend(t, "exits"), testBackend(t, "works")}})
+	b, _, err := h.Select(t.Context(), sdk.Target{Backend: "test", Arch: "1"})
+	if err != nil || b.Name() != "works" {
+		t.Errorf("got %v, %v", b, err)
+	}
+}
+
+func TestMachineTrouble(t *testing.T) {
+	_, b := testHost(t, "works", Options{})
+	resp, err := b.RunStages(t.Context(), sdk.RunStagesRequest{First: "environment", Last: "environment"})
+	if err == nil || err.Error() != "backend works: disk full" {
+		t.Errorf("got %v", err)
+	}
+	if got := string(resp.Artifact("half")); got != "done" {
+		t.Errorf("the artifact made before the error is %q", got)
+	}
+}
+
+func TestRunPasses(t *testing.T) {
+	_, b := testHost(t, "works", Options{})
+	f, err := b.Facts(t.Context())
+	if err != nil || !f.Has(sdk.CapRunPasses) {
+		t.Errorf("facts %+v, %v", f, err)
+	}
+	resp, err := b.RunPasses(t.Context(), sdk.RunPassesRequest{Pipeline: "cse", Input: "text \xff"})
+	if err != nil || resp.Output != "cse:text \xff" {
+		t.Errorf("got %q, %v", resp.Output, err)
+	}
+}
+
+func TestAutoMTLS(t *testing.T) {
+	_, b := testHost(t, "works", Options{AutoMTLS: true})
+	mustRun(t, b, "echo", "secret")
+}
+
+func TestFileHash(t *testing.T) {
+	_, b := testHost(t, "works", Options{})
+	hash, err := b.FileHash()
+	if err != nil || len(hash) != 64 {
+		t.Errorf("got %q, %v", hash, err)
+	}
+}
+
+// BenchmarkStart is a plugin's start up to its first answer, and its end.
+func BenchmarkStart(b *testing.B) {
+	dirs := []string{minimalDir(b)}
+	for b.Loop() {
+		h := New(Options{Dirs: dirs, LookupEnv: os.LookupEnv})
+		be, err := h.Backend("minimal")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := be.Facts(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		h.Close()
+		b.StartTimer()
+	}
+}
+
+// BenchmarkCall is one small call and back.
+func BenchmarkCall(b *testing.B) {
+	_, be := testHost(b, "works", Options{})
+	mustRun(b, be, "echo", "warm")
+	for b.Loop() {
+		mustRun(b, be, "echo", "x")
+	}
+}
+
+// await waits until ok holds.
+func await(t testing.TB, limit time.Duration, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it did not come about within %s", limit)
+		}
+	}
+}
+
+// awaitPid reads the process number that somebody writes into file.
+func awaitPid(t testing.TB, file string) int {
+	t.Helper()
+	var pid int
+	await(t, 5*time.Second, func() bool {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return false
+		}
+		pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
+		return err == nil
+	})
+	return pid
+}
+
+// syncBuffer is a bytes.Buffer for several writers.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}

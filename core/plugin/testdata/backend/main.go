@@ -1,0 +1,117 @@
+// The backend of the host's tests. How it misbehaves is in its file name,
+// tritonc-backend-<mode>, or in the stage that it is asked to run.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+func main() {
+	mode := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(os.Args[0]), "tritonc-backend-"), ".exe")
+	switch mode {
+	case "noisy":
+		fmt.Println("loading my tables")
+	case "other-protocol":
+		fmt.Println("1|99|unix|/nowhere|grpc|")
+		time.Sleep(time.Minute)
+	case "exits":
+		fmt.Fprintln(os.Stderr, "libfoo.so.3: cannot open shared object file")
+		os.Exit(3)
+	case "panics":
+		panic("no tables")
+	case "hangs":
+		time.Sleep(time.Minute)
+	}
+	sdk.Serve(backend{mode})
+}
+
+// descriptor1 is kept: a collected file is a closed one.
+var descriptor1 = os.NewFile(1, "descriptor 1")
+
+type backend struct{ mode string }
+
+func (b backend) Describe(context.Context) (sdk.Facts, error) {
+	if b.mode == "describe-panics" {
+		panic("no facts")
+	}
+	return sdk.Facts{
+		Name: b.mode, Version: "0", Hash: "h",
+		Targets:  []sdk.TargetFacts{{Pattern: "test:*", WarpSize: 32, WarpSizes: []int{64}}},
+		Settings: []sdk.SettingSpec{{Name: "assembler", Env: []string{"TEST_FIRST", "TEST_SECOND"}}},
+	}, nil
+}
+
+func (backend) ParseOptions(_ context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
+	return sdk.ParseOptionsResponse{OptionsJSON: "{}"}, nil
+}
+
+func (backend) AddStages(context.Context, sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
+	return sdk.AddStagesResponse{Stages: []sdk.Stage{{Name: "echo", Ending: "txt"}}}, nil
+}
+
+func (backend) RunPasses(_ context.Context, req sdk.RunPassesRequest) (sdk.RunPassesResponse, error) {
+	return sdk.RunPassesResponse{Output: req.Pipeline + ":" + req.Input}, nil
+}
+
+func (backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+	answer := func(text string) (sdk.RunStagesResponse, error) {
+		return sdk.RunStagesResponse{Artifacts: []sdk.Artifact{{Stage: req.First, Data: []byte(text)}}}, nil
+	}
+	switch req.First {
+	case "echo":
+		return answer(string(req.Input))
+	case "pid":
+		return answer(fmt.Sprint(os.Getpid()))
+	case "env":
+		return answer(strings.Join(os.Environ(), "\n"))
+	case "settings":
+		return answer(req.Settings["assembler"])
+	case "socket":
+		return answer(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"))
+	case "stdin":
+		n, err := os.Stdin.Read(make([]byte, 1))
+		return answer(fmt.Sprint(n, " ", err))
+	case "panic":
+		var p *int
+		return answer(fmt.Sprint(*p))
+	case "goroutine-panic":
+		go panic("lost my goroutine")
+		time.Sleep(time.Minute)
+	case "exit":
+		os.Exit(4)
+	case "wait":
+		// Tells that it runs, in the file named by the input.
+		if err := os.WriteFile(string(req.Input), nil, 0o600); err != nil {
+			return sdk.RunStagesResponse{}, err
+		}
+		<-ctx.Done()
+		return sdk.RunStagesResponse{}, ctx.Err()
+	case "tool":
+		// The tool writes its number into the file named by the input.
+		_, err := sdk.Command{
+			Path: "sh", Args: []string{"-c", `echo $$ > "$0.new" && mv "$0.new" "$0" && exec sleep 60`, string(req.Input)},
+		}.Run(ctx)
+		return sdk.RunStagesResponse{}, err
+	case "print":
+		fmt.Println("a word through fmt")
+		// As C code would: lines longer than go-plugin's scanner reads.
+		line := []byte(strings.Repeat("x", 200<<10) + "\n")
+		if _, err := descriptor1.Write(line); err != nil {
+			return sdk.RunStagesResponse{}, err
+		}
+		return answer("printed")
+	case "log":
+		sdk.Logger(ctx).Info("from the backend", "n", 7)
+		return answer("logged")
+	case "environment":
+		return sdk.RunStagesResponse{Artifacts: []sdk.Artifact{{Stage: "half", Data: []byte("done")}}}, fmt.Errorf("disk full")
+	}
+	return sdk.RunStagesResponse{}, sdk.Errorf("no stage %s", req.First)
+}

@@ -1,0 +1,131 @@
+package sdk_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
+)
+
+// plain is a backend without optional powers; do is its RunStages.
+type plain struct {
+	do func(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error)
+}
+
+func (plain) Describe(context.Context) (sdk.Facts, error) {
+	return sdk.Facts{Name: "plain", Targets: []sdk.TargetFacts{{Pattern: "p:*", WarpSize: 8}}}, nil
+}
+
+func (plain) ParseOptions(context.Context, sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
+	return sdk.ParseOptionsResponse{OptionsJSON: "{}", Diagnostics: []sdk.Diagnostic{{Severity: sdk.Warning, Message: "old"}}}, nil
+}
+
+func (plain) AddStages(context.Context, sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
+	return sdk.AddStagesResponse{Stages: []sdk.Stage{{Name: "a"}, {Name: "b", Binary: true}}}, nil
+}
+
+func (p plain) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+	return p.do(ctx, req)
+}
+
+// powerful adds the optional powers.
+type powerful struct{ plain }
+
+func (powerful) SupportsTarget(_ context.Context, t sdk.Target) (sdk.SupportsTargetResponse, error) {
+	return sdk.SupportsTargetResponse{Supported: t.Arch == "odd", Target: t, Reason: "not odd"}, nil
+}
+
+func (powerful) RunPasses(_ context.Context, req sdk.RunPassesRequest) (sdk.RunPassesResponse, error) {
+	return sdk.RunPassesResponse{Output: strings.ToUpper(req.Input)}, nil
+}
+
+func TestOptionalPowers(t *testing.T) {
+	ctx := t.Context()
+	c := sdktest.Start(t, plain{})
+	f, err := c.Describe(ctx)
+	if err != nil || f.Name != "plain" || f.Has(sdk.CapRunPasses) {
+		t.Errorf("facts %+v, %v", f, err)
+	}
+	for target, want := range map[sdk.Target]bool{
+		{Backend: "p", Arch: "1"}: true, {Backend: "p", Arch: "1", WarpSize: 8}: true,
+		{Backend: "p", Arch: "1", WarpSize: 9}: false, {Backend: "q", Arch: "1"}: false,
+	} {
+		r, err := c.SupportsTarget(ctx, target)
+		if err != nil || r.Supported != want || r.Supported && r.Target.WarpSize != 8 || !r.Supported && r.Reason == "" {
+			t.Errorf("%v: %+v, %v", target, r, err)
+		}
+	}
+	if _, err := c.RunPasses(ctx, sdk.RunPassesRequest{}); status.Code(err) != codes.Unimplemented {
+		t.Errorf("RunPasses: %v", err)
+	}
+	o, err := c.ParseOptions(ctx, sdk.ParseOptionsRequest{})
+	if err != nil || len(o.Diagnostics) != 1 || o.Diagnostics[0].Severity != sdk.Warning {
+		t.Errorf("options %+v, %v", o, err)
+	}
+
+	c = sdktest.Start(t, powerful{})
+	if f, err = c.Describe(ctx); err != nil || !f.Has(sdk.CapRunPasses) {
+		t.Errorf("facts %+v, %v", f, err)
+	}
+	if r, err := c.SupportsTarget(ctx, sdk.Target{Backend: "z", Arch: "odd"}); err != nil || !r.Supported {
+		t.Errorf("odd: %+v, %v", r, err)
+	}
+	if r, err := c.RunPasses(ctx, sdk.RunPassesRequest{Input: "x"}); err != nil || r.Output != "X" {
+		t.Errorf("RunPasses: %+v, %v", r, err)
+	}
+}
+
+// TestErrors: each kind of error of a backend arrives as what it is.
+func TestErrors(t *testing.T) {
+	run := func(do func(context.Context, sdk.RunStagesRequest) (sdk.RunStagesResponse, error)) (sdk.RunStagesResponse, error) {
+		return sdktest.Start(t, plain{do}).RunStages(t.Context(), sdk.RunStagesRequest{InputName: "a\xff"})
+	}
+	one := func(err error) sdk.Diagnostic {
+		t.Helper()
+		var l sdk.Diagnostics
+		if !errors.As(err, &l) || len(l) != 1 {
+			t.Fatalf("got %v, want one diagnostic", err)
+		}
+		return l[0]
+	}
+	_, err := run(func(_ context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+		return sdk.RunStagesResponse{}, &sdk.Diagnostic{File: req.InputName, Line: 2, Column: 3, Message: "bad \xff byte"}
+	})
+	if d := one(err); d.Kind != sdk.User || d.Error() != "a\uFFFD:2:3: error: bad \uFFFD byte" {
+		t.Errorf("got %+v", d)
+	}
+	_, err = run(func(context.Context, sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+		return sdk.RunStagesResponse{}, errors.New("disk full")
+	})
+	if d := one(err); d.Kind != sdk.Environment || d.Message != "disk full" {
+		t.Errorf("got %+v", d)
+	}
+	_, err = run(func(context.Context, sdk.RunStagesRequest) (sdk.RunStagesResponse, error) { panic("oh") })
+	if d := one(err); d.Kind != sdk.Bug || !strings.Contains(d.Message, "BUG") || len(d.Notes) != 1 || !strings.Contains(d.Notes[0].Message, "server_test.go") {
+		t.Errorf("got %+v", d)
+	}
+	resp, err := run(func(context.Context, sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+		return sdk.RunStagesResponse{
+			Artifacts:   []sdk.Artifact{{Stage: "a", Data: []byte("half")}},
+			Diagnostics: []sdk.Diagnostic{{Severity: sdk.Warning, Message: "careful"}},
+		}, sdk.Errorf("wrong")
+	})
+	if one(err).Message != "wrong" || string(resp.Artifact("a")) != "half" || len(resp.Diagnostics) != 1 {
+		t.Errorf("got %+v, %v", resp, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err = sdktest.Start(t, plain{func(ctx context.Context, _ sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+		cancel()
+		<-ctx.Done()
+		return sdk.RunStagesResponse{}, ctx.Err()
+	}}).RunStages(ctx, sdk.RunStagesRequest{})
+	if status.Code(err) != codes.Canceled {
+		t.Errorf("a cancelled call: %v", err)
+	}
+}
