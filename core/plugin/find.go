@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,14 +59,14 @@ func backendName(file string) (string, bool) {
 	return name, ok && name != "" && !strings.Contains(name, ".")
 }
 
-// checkDir refuses a folder into which anybody may put a program that we would
-// then run. Windows keeps no such bits.
+// checkDir refuses a folder into which others may put a program that we would
+// then run.
 func checkDir(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return err
 	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+	if writableByOthers(info) {
 		return fmt.Errorf("its folder %s may be written by others (mode %#o); make it safe with: chmod go-w %s", dir, info.Mode().Perm(), dir)
 	}
 	return nil
@@ -77,12 +78,10 @@ func checkFile(path string) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("it is not a regular file")
-	case runtime.GOOS == "windows":
-		return nil
-	case info.Mode().Perm()&0o111 == 0:
+		return errors.New("it is not a regular file")
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0:
 		return fmt.Errorf("it is not executable; allow it with: chmod +x %s", path)
-	case info.Mode().Perm()&0o022 != 0:
+	case writableByOthers(info):
 		return fmt.Errorf("it may be written by others (mode %#o); make it safe with: chmod go-w %s", info.Mode().Perm(), path)
 	}
 	return nil

@@ -124,6 +124,7 @@ func TestFindProblems(t *testing.T) {
 	write(good, "tritonc-backend-a", 0o755)
 	write(good, "tritonc-backend-b", 0o644)
 	write(good, "tritonc-backend-c", 0o757)
+	write(good, "tritonc-backend-own-group", 0o775)
 	write(good, "tritonc-backend-a.json", 0o644)
 	write(good, "tritonc", 0o755)
 	if err := os.Mkdir(filepath.Join(good, "tritonc-backend-d"), 0o755); err != nil {
@@ -135,7 +136,7 @@ func TestFindProblems(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"a": "", "b": "it is not executable", "c": "it may be written by others", "d": "not a regular file", "e": "its folder",
+		"a": "", "own-group": "", "b": "it is not executable", "c": "it may be written by others", "d": "not a regular file", "e": "its folder",
 	}
 	found := Find([]string{"", filepath.Join(good, "missing"), good, open})
 	if len(found) != len(want) {
