@@ -104,19 +104,23 @@ func TestBases(t *testing.T) {
 			"register=[[0 1] [0 2] [0 8] [0 16] [0 32] [32 0]] lane=[[1 0] [2 0] [4 0] [8 0] [16 0] [0 4]] warp=[[0 0] [0 0]] block=[] -> dim0:64 dim1:64",
 		},
 		{
-			"mfma transposed accumulator", mfma, []int64{128, 32},
+			"mfma transposed accumulator", mfma,
+			[]int64{128, 32},
 			"register=[[0 1] [0 2] [0 8] [0 16]] lane=[[1 0] [2 0] [4 0] [8 0] [16 0] [0 4]] warp=[[32 0] [64 0]] block=[] -> dim0:128 dim1:32",
 		},
 		{
-			"wmma 1", &AMDWMMA{Version: 1, IsTranspose: true, WarpsPerCTA: []int{2, 2}}, []int64{32, 32},
+			"wmma 1", &AMDWMMA{Version: 1, IsTranspose: true, WarpsPerCTA: []int{2, 2}},
+			[]int64{32, 32},
 			"register=[[0 2] [0 4] [0 8]] lane=[[1 0] [2 0] [4 0] [8 0] [0 1]] warp=[[0 16] [16 0]] block=[] -> dim0:32 dim1:32",
 		},
 		{
-			"wmma 2", &AMDWMMA{Version: 2, WarpsPerCTA: []int{2, 1}}, []int64{32, 16},
+			"wmma 2", &AMDWMMA{Version: 2, WarpsPerCTA: []int{2, 1}},
+			[]int64{32, 16},
 			"register=[[1 0] [2 0] [4 0]] lane=[[0 1] [0 2] [0 4] [0 8] [8 0]] warp=[[16 0]] block=[] -> dim0:32 dim1:16",
 		},
 		{
-			"wmma 1 operand", &DotOp{OpIdx: 0, Parent: &AMDWMMA{Version: 1, WarpsPerCTA: []int{2, 1}}, KWidth: 16}, []int64{32, 16},
+			"wmma 1 operand", &DotOp{OpIdx: 0, Parent: &AMDWMMA{Version: 1, WarpsPerCTA: []int{2, 1}}, KWidth: 16},
+			[]int64{32, 16},
 			"register=[[0 1] [0 2] [0 4] [0 8]] lane=[[1 0] [2 0] [4 0] [8 0] [0 0]] warp=[[16 0]] block=[] -> dim0:32 dim1:16",
 		},
 		{
