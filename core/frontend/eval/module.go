@@ -1,0 +1,235 @@
+package eval
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/frontend/syntax"
+)
+
+// Session is what the modules of one compile share. It belongs to one
+// goroutine.
+type Session struct {
+	// Import finds a module by its dotted name: a *Module, or another value
+	// with attributes; nil when there is none. A *Missing may say why.
+	Import func(name string) any
+	// Define gives values to names of missing modules ("pkg.mod.NAME").
+	Define map[string]any
+	// Print receives what compile-time code prints; nil drops it.
+	Print func(text string)
+	// Notes collects what was skipped, such as foreign decorators.
+	Notes diag.List
+	// MaxSteps bounds the work of compile-time code; 0 means DefaultMaxSteps.
+	MaxSteps int
+
+	steps   int
+	depth   int
+	modules map[*File]*Module
+}
+
+// DefaultMaxSteps is the step budget of a session.
+const DefaultMaxSteps = 2_000_000
+
+// maxCalls bounds nested calls of compile-time code.
+const maxCalls = 200
+
+// step spends one step of the budget.
+func (s *Session) step() {
+	s.steps++
+	limit := s.MaxSteps
+	if limit == 0 {
+		limit = DefaultMaxSteps
+	}
+	if s.steps > limit {
+		FailHelp("compile-time code must end soon: look for a loop without end, or compute the value outside and pass it in",
+			"compile-time evaluation takes more than %d steps", limit)
+	}
+}
+
+// Module is one session's view of a file.
+type Module struct {
+	File    *File
+	Session *Session
+	vals    map[string]any
+	done    []bool // statements that ran or are running
+	current int    // the statement that is running, or -1
+	// annotated holds the names that stand annotated as constexpr.
+	annotated map[string]bool
+}
+
+// Module returns the session's view of f.
+func (s *Session) Module(f *File) *Module {
+	if m, ok := s.modules[f]; ok {
+		return m
+	}
+	m := &Module{File: f, Session: s, vals: make(map[string]any, 8), done: make([]bool, len(f.Tree.Body)), current: -1}
+	if s.modules == nil {
+		s.modules = make(map[*File]*Module)
+	}
+	s.modules[f] = m
+	return m
+}
+
+// Lookup returns the value of a global, running the statements that bind it.
+// Where several statements bind one name, the value is that after the last;
+// while one of them runs, that of the ones before it.
+func (m *Module) Lookup(name string) (any, bool) {
+	binds := m.File.binds[name]
+	for _, i := range binds {
+		if i > m.current && slices.Contains(binds, m.current) {
+			break
+		}
+		m.run(i)
+	}
+	if v, ok := m.vals[name]; ok {
+		return v, true
+	}
+	for _, i := range m.File.stars {
+		if v, ok := m.star(i, name); ok {
+			m.vals[name] = v
+			return v, true
+		}
+	}
+	switch name {
+	case "__name__":
+		return m.File.ModuleName, true
+	case "__file__":
+		return m.File.Name, true
+	}
+	return nil, false
+}
+
+// IsConstexpr reports whether the global stands annotated as constexpr.
+func (m *Module) IsConstexpr(name string) bool { return m.annotated[name] }
+
+// Attr is a global, for mod.name.
+func (m *Module) Attr(name string) (any, bool) { return m.Lookup(name) }
+func (m *Module) TypeName() string             { return "module" }
+func (m *Module) Repr() string                 { return "<module '" + m.File.ModuleName + "'>" }
+
+// Functions lists the file's top-level functions in order, in branches of
+// compound statements too.
+func (m *Module) Functions() []*Function {
+	var out []*Function
+	seen := map[*syntax.FunctionDef]bool{}
+	var visit func(body []syntax.Stmt)
+	visit = func(body []syntax.Stmt) {
+		for _, st := range body {
+			switch st := st.(type) {
+			case *syntax.FunctionDef:
+				v, _ := m.Lookup(st.Name)
+				if fn, ok := v.(*Function); ok && !seen[fn.Def] {
+					seen[fn.Def] = true
+					out = append(out, fn)
+				}
+			case *syntax.If:
+				visit(st.Body)
+				visit(st.Orelse)
+			case *syntax.Try:
+				visit(st.Body)
+				visit(st.Orelse)
+			}
+		}
+	}
+	visit(m.File.Tree.Body)
+	return out
+}
+
+func (m *Module) run(i int) {
+	if m.done[i] {
+		return
+	}
+	m.done[i] = true
+	f := &frame{s: m.Session, mod: m}
+	defer f.locate()
+	outer := m.current
+	m.current = i
+	defer func() { m.current = outer }()
+	f.exec(m.File.Tree.Body[i])
+}
+
+func (m *Module) star(i int, name string) (any, bool) {
+	if strings.HasPrefix(name, "_") {
+		return nil, false
+	}
+	st := m.File.Tree.Body[i]
+	from, ok := st.(*syntax.ImportFrom)
+	if !ok {
+		return nil, false
+	}
+	v := m.Session.load(m.absolute(from))
+	if a, ok := v.(Attributer); ok {
+		if _, missing := v.(*Missing); !missing {
+			return a.Attr(name)
+		}
+	}
+	return nil, false
+}
+
+// absolute is the dotted name of the module that st imports from.
+func (m *Module) absolute(st *syntax.ImportFrom) string {
+	if st.Level == 0 {
+		return st.Module
+	}
+	parts := strings.Split(m.File.ModuleName, ".")
+	keep := max(len(parts)-st.Level, 0)
+	base := strings.Join(parts[:keep], ".")
+	switch {
+	case base == "":
+		return st.Module
+	case st.Module == "":
+		return base
+	}
+	return base + "." + st.Module
+}
+
+// load imports a module, nil when there is none.
+func (s *Session) load(name string) any {
+	if m := builtinModule(name); m != nil {
+		return m
+	}
+	if s.Import == nil {
+		return nil
+	}
+	return s.Import(name)
+}
+
+// attr is v.name, looking through --define for missing things.
+func (s *Session) attr(v any, name string) any {
+	if m, ok := v.(*Missing); ok {
+		if d, ok := s.Define[m.Name+"."+name]; ok {
+			return d
+		}
+	}
+	if a, ok := v.(Attributer); ok {
+		if r, ok := a.Attr(name); ok {
+			return r
+		}
+	}
+	if r, ok := methodOf(v, name); ok {
+		return r
+	}
+	if n, ok := v.(interface{ ModuleName() string }); ok {
+		raise("AttributeError", "module '%s' has no attribute '%s'", n.ModuleName(), name)
+	}
+	raise("AttributeError", "'%s' object has no attribute '%s'", TypeName(v), name)
+	return nil
+}
+
+// Attr is v.name for values of every kind.
+func (s *Session) Attr(v any, name string) any { return s.attr(v, name) }
+
+// HasAttr reports whether v.name exists.
+func (s *Session) HasAttr(v any, name string) bool {
+	if a, ok := v.(Attributer); ok {
+		if _, ok := a.Attr(name); ok {
+			return true
+		}
+	}
+	_, ok := methodOf(v, name)
+	return ok
+}
+
+// ModuleName is the module's dotted name.
+func (m *Module) ModuleName() string { return m.File.ModuleName }
