@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// BenchmarkProcess runs the whole program, backends and tools included, on the
+// first example, and reports the rows of --time beside the wall time.
+func BenchmarkProcess(b *testing.B) {
+	for _, stage := range []string{"ttir", "ptx", "cubin"} {
+		b.Run(stage, func(b *testing.B) {
+			bin := buildProgram(b)
+			sums := map[string]float64{}
+			var rows []string
+			for b.Loop() {
+				cmd := exampleCommand(bin, stage)
+				var stderr bytes.Buffer
+				cmd.Stderr = &stderr
+				if err := cmd.Run(); err != nil {
+					b.Fatalf("%v\n%s", err, stderr.Bytes())
+				}
+				for row, ms := range timeRows(stderr.String()) {
+					if _, ok := sums[row]; !ok {
+						rows = append(rows, row)
+					}
+					sums[row] += ms
+				}
+			}
+			for _, row := range rows {
+				b.ReportMetric(sums[row]/float64(b.N), strings.ReplaceAll(row, " ", "-")+"-ms")
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/1e3/float64(b.N), "total-ms")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// buildProgram builds tritonc and its backends into one folder, as make build
+// does, and returns tritonc's path.
+func buildProgram(b *testing.B) string {
+	b.Helper()
+	dir := buildBackends(b)
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", dir+"/", ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		b.Fatalf("go build: %v\n%s", err, out)
+	}
+	return filepath.Join(dir, "tritonc")
+}
+
+func exampleCommand(bin, stage string) *exec.Cmd {
+	return exec.Command(bin, "--target", "cuda:80", "--time", "--emit", stage, "-o", "-",
+		filepath.Join("..", "..", "examples", "vector_add.py"))
+}
+
+// timeRows parses what --time prints: milliseconds by row, the total left out.
+func timeRows(text string) map[string]float64 {
+	rows := map[string]float64{}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for _, line := range lines[:len(lines)-1] {
+		number, row, ok := strings.Cut(strings.TrimSpace(line), " ms  ")
+		if ms, err := strconv.ParseFloat(number, 64); ok && err == nil {
+			rows[row] = ms
+		}
+	}
+	return rows
+}
+
+// BenchmarkPeakMemory reports the most memory that tritonc, its backend and the
+// running tool held at one time, resident pages added up (shared ones count
+// once a process, so the truth is a little less). Linux only.
+func BenchmarkPeakMemory(b *testing.B) {
+	if _, err := os.Stat("/proc/self/statm"); err != nil {
+		b.Skip("no /proc")
+	}
+	for _, stage := range []string{"ptx", "cubin"} {
+		b.Run(stage, func(b *testing.B) {
+			bin := buildProgram(b)
+			peak := 0
+			for b.Loop() {
+				cmd := exampleCommand(bin, stage)
+				if err := cmd.Start(); err != nil {
+					b.Fatal(err)
+				}
+				done := make(chan error, 1)
+				go func() { done <- cmd.Wait() }()
+				for running := true; running; {
+					select {
+					case err := <-done:
+						if err != nil {
+							b.Fatal(err)
+						}
+						running = false
+					default:
+						peak = max(peak, residentPages(cmd.Process.Pid))
+						time.Sleep(200 * time.Microsecond)
+					}
+				}
+			}
+			b.ReportMetric(float64(peak*os.Getpagesize())/1e6, "peak-MB")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// residentPages adds up the resident pages of a process and all below it.
+func residentPages(pid int) int {
+	proc := filepath.Join("/proc", strconv.Itoa(pid))
+	text, err := os.ReadFile(filepath.Join(proc, "statm"))
+	if err != nil {
+		return 0 // it has ended
+	}
+	pages := 0
+	if fields := strings.Fields(string(text)); len(fields) > 1 {
+		pages, _ = strconv.Atoi(fields[1])
+	}
+	// A child belongs to the thread that started it.
+	threads, _ := filepath.Glob(filepath.Join(proc, "task", "*", "children"))
+	for _, path := range threads {
+		children, _ := os.ReadFile(path)
+		for _, child := range strings.Fields(string(children)) {
+			if n, err := strconv.Atoi(child); err == nil {
+				pages += residentPages(n)
+			}
+		}
+	}
+	return pages
+}
