@@ -144,6 +144,9 @@ func (c *comparison) file(name string, trees []string, refusal string) {
 		c.onlyOurs++
 		c.t.Errorf("only we refuse: %v", err)
 		return
+	case refusal != "" && knownRefusal(name) != "":
+		c.t.Logf("only CPython refuses %s, as known: %s", name, knownRefusal(name))
+		return
 	case refusal != "":
 		c.onlyTheirs++
 		c.t.Errorf("only CPython refuses %s: %s", name, refusal)
@@ -166,6 +169,14 @@ func (c *comparison) file(name string, trees []string, refusal string) {
 			return
 		}
 	}
+}
+
+// knownRefusal is why CPython alone refuses a file of its library.
+func knownRefusal(name string) string {
+	if strings.HasSuffix(name, "/tokenizedata/bad_coding2.py") {
+		return "after a byte order mark it takes the spelling utf8 for another encoding than utf-8"
+	}
+	return ""
 }
 
 func firstDifference(ours, theirs string) string {

@@ -30,17 +30,17 @@ func decodeSource(file string, src []byte) (string, *diag.Diagnostic) {
 		return "", at(line, "encoding problem: %s with BOM", name)
 	}
 	var text string
-	switch encoding {
-	case "", "utf-8", "ascii":
+	if encoding == "" || encoding == "utf-8" || encoding == "ascii" {
 		if !utf8.Valid(rest) {
 			return "", badUTF8(file, rest)
 		}
 		text = string(rest)
-	case "latin-1":
-		text = fromLatin1(rest, nil)
-	case "iso-8859-15":
-		text = fromLatin1(rest, latin9)
-	default:
+	} else if high := upperHalf(encoding); high != nil {
+		text = decodeByte(rest, high)
+		if i := strings.IndexRune(text, utf8.RuneError); i >= 0 {
+			return "", at(1+strings.Count(text[:i], "\n"), "a byte of this line means nothing in %s", name)
+		}
+	} else {
 		return "", at(line, "unknown encoding: %s", name).WithHelp("save the file as UTF-8 and drop the coding comment")
 	}
 	if strings.IndexByte(text, '\r') >= 0 {
@@ -111,23 +111,49 @@ func normalEncoding(name string) string {
 		return "latin-1"
 	case n == "iso-8859-15" || n == "iso8859-15" || n == "latin-9" || n == "latin9":
 		return "iso-8859-15"
+	case n == "cp1252" || n == "windows-1252" || n == "1252":
+		return "cp1252"
+	case n == "koi8-r":
+		return "koi8-r"
 	}
 	return n
 }
 
-// latin9 is where ISO 8859-15 differs from ISO 8859-1.
-var latin9 = map[byte]rune{
-	0xa4: '€', 0xa6: 'Š', 0xa8: 'š', 0xb4: 'Ž', 0xb8: 'ž', 0xbc: 'Œ', 0xbd: 'œ', 0xbe: 'Ÿ',
+// upperHalf is what the bytes from 0x80 on mean in an encoding of one byte a
+// character; U+FFFD is none. It returns nil for an encoding it does not know.
+func upperHalf(encoding string) []rune {
+	latin1 := make([]rune, 128)
+	for i := range latin1 {
+		latin1[i] = rune(128 + i)
+	}
+	switch encoding {
+	case "latin-1":
+		return latin1
+	case "iso-8859-15":
+		for c, r := range map[int]rune{
+			0xa4: '€', 0xa6: 'Š', 0xa8: 'š', 0xb4: 'Ž', 0xb8: 'ž', 0xbc: 'Œ', 0xbd: 'œ', 0xbe: 'Ÿ',
+		} {
+			latin1[c-128] = r
+		}
+		return latin1
+	case "cp1252":
+		copy(latin1, []rune("€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ"))
+		return latin1
+	case "koi8-r":
+		return []rune("─│┌┐└┘├┤┬┴┼▀▄█▌▐░▒▓⌠■∙√≈≤≥\u00a0⌡°²·÷═║╒ё╓╔╕╖╗╘╙╚╛╜╝╞╟╠╡Ё╢╣╤╥╦╧╨╩╪╫╬©" +
+			"юабцдефгхийклмнопярстужвьызшэщчъЮАБЦДЕФГХИЙКЛМНОПЯРСТУЖВЬЫЗШЭЩЧЪ")
+	}
+	return nil
 }
 
-func fromLatin1(src []byte, other map[byte]rune) string {
+func decodeByte(src []byte, high []rune) string {
 	var b strings.Builder
 	b.Grow(len(src) + len(src)/8)
 	for _, c := range src {
-		if r, ok := other[c]; ok {
-			b.WriteRune(r)
+		if c < utf8.RuneSelf {
+			b.WriteByte(c)
 		} else {
-			b.WriteRune(rune(c))
+			b.WriteRune(high[c-utf8.RuneSelf])
 		}
 	}
 	return b.String()

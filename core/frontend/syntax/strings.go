@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -261,14 +262,18 @@ func (p *parser) field(raw bool) {
 
 // withoutComments is a piece of source that lies within a field.
 func (p *parser) withoutComments(from, to int32) string {
-	s := ""
-	for _, c := range p.lx.fieldComments {
-		if c[0] >= from && c[1] <= to {
-			s += p.lx.src[from:c[0]]
-			from = c[1]
-		}
+	all := p.lx.fieldComments
+	i, _ := slices.BinarySearchFunc(all, from, func(c [2]int32, off int32) int { return int(c[0] - off) })
+	if i == len(all) || all[i][0] >= to {
+		return p.lx.src[from:to]
 	}
-	return s + p.lx.src[from:to]
+	var b strings.Builder
+	for ; i < len(all) && all[i][0] < to; i++ {
+		b.WriteString(p.lx.src[from:all[i][0]])
+		from = all[i][1]
+	}
+	b.WriteString(p.lx.src[from:to])
+	return b.String()
 }
 
 func (p *parser) conversion() rune {
