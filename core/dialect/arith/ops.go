@@ -12,38 +12,38 @@ const (
 	castAsm   = "$in attr-dict `:` type($in) `to` type($out)"
 )
 
-func intBinary(name, doc string, traits ir.Trait) *ir.OpDef {
-	return binary("arith."+name, doc, ir.IntLike, traits)
+func intBinary(name, doc string, traits ir.Trait, fold foldFunc) *ir.OpDef {
+	return binary("arith."+name, doc, ir.IntLike, traits, fold)
 }
 
-func floatBinary(name, doc string, traits ir.Trait) *ir.OpDef {
-	return binary("arith."+name, doc, ir.FloatLike, traits)
+func floatBinary(name, doc string, traits ir.Trait, fold foldFunc) *ir.OpDef {
+	return binary("arith."+name, doc, ir.FloatLike, traits, fold)
 }
 
-func binary(name, doc string, c ir.Constraint, traits ir.Trait) *ir.OpDef {
+func binary(name, doc string, c ir.Constraint, traits ir.Trait, fold foldFunc) *ir.OpDef {
 	return &ir.OpDef{
 		Name: name, Doc: doc,
 		Operands: []ir.Operand{{Name: "lhs", Type: c}, {Name: "rhs", Type: c}},
 		Results:  []ir.Result{{Name: "result", Type: c}},
 		Traits:   ir.SameOperandsAndResultType | ir.Elementwise | traits,
-		Asm:      binaryAsm, Infer: ir.InferSameAsFirst,
+		Asm:      binaryAsm, Infer: ir.InferSameAsFirst, Fold: fold,
 	}
 }
 
 // division is an integer division: executing it speculatively could divide by zero.
-func division(name, doc string) *ir.OpDef {
-	d := intBinary(name, doc, 0)
+func division(name, doc string, fold foldFunc) *ir.OpDef {
+	d := intBinary(name, doc, 0, fold)
 	d.Effects.NotSpeculatable = true
 	return d
 }
 
-func cast(name, doc string, in, out ir.Constraint, verify func(in, out ir.Type) error) *ir.OpDef {
+func cast(name, doc string, in, out ir.Constraint, verify func(in, out ir.Type) error, fold foldFunc) *ir.OpDef {
 	return &ir.OpDef{
 		Name: "arith." + name, Doc: doc,
 		Operands: []ir.Operand{{Name: "in", Type: in}},
 		Results:  []ir.Result{{Name: "out", Type: out}},
 		Traits:   ir.SameShape | ir.SameEncoding | ir.Elementwise,
-		Asm:      castAsm,
+		Asm:      castAsm, Fold: fold,
 		Verify: func(op *ir.Operation) error {
 			return verify(ir.ElemOf(op.Operand(0).Type()), ir.ElemOf(op.Result(0).Type()))
 		},
@@ -75,60 +75,60 @@ func sameWidth(in, out ir.Type) error {
 
 // The operations.
 var (
-	AddI      = intBinary("addi", "sum, wrapping", ir.Commutative)
-	SubI      = intBinary("subi", "difference, wrapping", 0)
-	MulI      = intBinary("muli", "product, wrapping", ir.Commutative)
-	DivSI     = division("divsi", "signed quotient, rounded toward zero")
-	DivUI     = division("divui", "unsigned quotient")
-	CeilDivSI = division("ceildivsi", "signed quotient, rounded up")
-	CeilDivUI = division("ceildivui", "unsigned quotient, rounded up")
-	FloorDivI = division("floordivsi", "signed quotient, rounded down")
-	RemSI     = division("remsi", "signed remainder with the sign of the dividend")
-	RemUI     = division("remui", "unsigned remainder")
-	AndI      = intBinary("andi", "bitwise and", ir.Commutative)
-	OrI       = intBinary("ori", "bitwise or", ir.Commutative)
-	XorI      = intBinary("xori", "bitwise exclusive or", ir.Commutative)
-	ShLI      = intBinary("shli", "shift left", 0)
-	ShRSI     = intBinary("shrsi", "arithmetic shift right", 0)
-	ShRUI     = intBinary("shrui", "logical shift right", 0)
-	MinSI     = intBinary("minsi", "signed minimum", ir.Commutative)
-	MinUI     = intBinary("minui", "unsigned minimum", ir.Commutative)
-	MaxSI     = intBinary("maxsi", "signed maximum", ir.Commutative)
-	MaxUI     = intBinary("maxui", "unsigned maximum", ir.Commutative)
+	AddI      = intBinary("addi", "sum, wrapping", ir.Commutative, foldAddI)
+	SubI      = intBinary("subi", "difference, wrapping", 0, foldSubI)
+	MulI      = intBinary("muli", "product, wrapping", ir.Commutative, foldMulI)
+	DivSI     = division("divsi", "signed quotient, rounded toward zero", foldDivSI)
+	DivUI     = division("divui", "unsigned quotient", foldDivUI)
+	CeilDivSI = division("ceildivsi", "signed quotient, rounded up", foldCeilDivSI)
+	CeilDivUI = division("ceildivui", "unsigned quotient, rounded up", nil)
+	FloorDivI = division("floordivsi", "signed quotient, rounded down", foldFloorDivSI)
+	RemSI     = division("remsi", "signed remainder with the sign of the dividend", foldRemSI)
+	RemUI     = division("remui", "unsigned remainder", foldRemUI)
+	AndI      = intBinary("andi", "bitwise and", ir.Commutative, foldAndI)
+	OrI       = intBinary("ori", "bitwise or", ir.Commutative, foldOrI)
+	XorI      = intBinary("xori", "bitwise exclusive or", ir.Commutative, foldXorI)
+	ShLI      = intBinary("shli", "shift left", 0, foldShLI)
+	ShRSI     = intBinary("shrsi", "arithmetic shift right", 0, foldShRSI)
+	ShRUI     = intBinary("shrui", "logical shift right", 0, foldShRUI)
+	MinSI     = intBinary("minsi", "signed minimum", ir.Commutative, foldMinSI)
+	MinUI     = intBinary("minui", "unsigned minimum", ir.Commutative, foldMinUI)
+	MaxSI     = intBinary("maxsi", "signed maximum", ir.Commutative, foldMaxSI)
+	MaxUI     = intBinary("maxui", "unsigned maximum", ir.Commutative, foldMaxUI)
 
-	AddF     = floatBinary("addf", "sum", ir.Commutative)
-	SubF     = floatBinary("subf", "difference", 0)
-	MulF     = floatBinary("mulf", "product", ir.Commutative)
-	DivF     = floatBinary("divf", "quotient", 0)
-	RemF     = floatBinary("remf", "remainder with the sign of the dividend", 0)
-	MinimumF = floatBinary("minimumf", "minimum; NaN if either is NaN", ir.Commutative)
-	MaximumF = floatBinary("maximumf", "maximum; NaN if either is NaN", ir.Commutative)
-	MinNumF  = floatBinary("minnumf", "minimum; the other operand if one is NaN", ir.Commutative)
-	MaxNumF  = floatBinary("maxnumf", "maximum; the other operand if one is NaN", ir.Commutative)
+	AddF     = floatBinary("addf", "sum", ir.Commutative, foldAddF)
+	SubF     = floatBinary("subf", "difference", 0, foldSubF)
+	MulF     = floatBinary("mulf", "product", ir.Commutative, foldMulF)
+	DivF     = floatBinary("divf", "quotient", 0, foldDivF)
+	RemF     = floatBinary("remf", "remainder with the sign of the dividend", 0, foldRemF)
+	MinimumF = floatBinary("minimumf", "minimum; NaN if either is NaN", ir.Commutative, foldMinimum)
+	MaximumF = floatBinary("maximumf", "maximum; NaN if either is NaN", ir.Commutative, foldMaximum)
+	MinNumF  = floatBinary("minnumf", "minimum; the other operand if one is NaN", ir.Commutative, foldMinimum)
+	MaxNumF  = floatBinary("maxnumf", "maximum; the other operand if one is NaN", ir.Commutative, foldMaximum)
 	NegF     = &ir.OpDef{
 		Name: "arith.negf", Doc: "negation",
 		Operands: []ir.Operand{{Name: "operand", Type: ir.FloatLike}},
 		Results:  []ir.Result{{Name: "result", Type: ir.FloatLike}},
 		Traits:   ir.SameOperandsAndResultType | ir.Elementwise,
-		Asm:      unaryAsm, Infer: ir.InferSameAsFirst,
+		Asm:      unaryAsm, Infer: ir.InferSameAsFirst, Fold: foldNegF,
 	}
 
-	ExtSI  = cast("extsi", "sign extension", ir.IntLike, ir.IntLike, wider)
-	ExtUI  = cast("extui", "zero extension", ir.IntLike, ir.IntLike, wider)
-	TruncI = cast("trunci", "low bits", ir.IntLike, ir.IntLike, narrower)
-	ExtF   = cast("extf", "to a wider float", ir.FloatLike, ir.FloatLike, wider)
-	TruncF = cast("truncf", "to a narrower float, to nearest even", ir.FloatLike, ir.FloatLike, narrower)
-	SIToFP = cast("sitofp", "signed integer to float", ir.IntLike, ir.FloatLike, anyWidth)
-	UIToFP = cast("uitofp", "unsigned integer to float", ir.IntLike, ir.FloatLike, anyWidth)
-	FPToSI = cast("fptosi", "float to signed integer, toward zero", ir.FloatLike, ir.IntLike, anyWidth)
-	FPToUI = cast("fptoui", "float to unsigned integer, toward zero", ir.FloatLike, ir.IntLike, anyWidth)
+	ExtSI  = cast("extsi", "sign extension", ir.IntLike, ir.IntLike, wider, foldExtSI)
+	ExtUI  = cast("extui", "zero extension", ir.IntLike, ir.IntLike, wider, foldExtUI)
+	TruncI = cast("trunci", "low bits", ir.IntLike, ir.IntLike, narrower, foldTrunc)
+	ExtF   = cast("extf", "to a wider float", ir.FloatLike, ir.FloatLike, wider, foldExtF)
+	TruncF = cast("truncf", "to a narrower float, to nearest even", ir.FloatLike, ir.FloatLike, narrower, foldTruncF)
+	SIToFP = cast("sitofp", "signed integer to float", ir.IntLike, ir.FloatLike, anyWidth, foldSIToFP)
+	UIToFP = cast("uitofp", "unsigned integer to float", ir.IntLike, ir.FloatLike, anyWidth, foldUIToFP)
+	FPToSI = cast("fptosi", "float to signed integer, toward zero", ir.FloatLike, ir.IntLike, anyWidth, foldFPToSI)
+	FPToUI = cast("fptoui", "float to unsigned integer, toward zero", ir.FloatLike, ir.IntLike, anyWidth, foldFPToUI)
 	// Bitcast and the index casts reinterpret or resize without arithmetic.
-	Bitcast     = cast("bitcast", "same bits, other type", ir.NumberLike, ir.NumberLike, sameWidth)
-	IndexCast   = cast("index_cast", "between index and integer, signed", ir.IntLike, ir.IntLike, anyWidth)
-	IndexCastUI = cast("index_castui", "between index and integer, unsigned", ir.IntLike, ir.IntLike, anyWidth)
+	Bitcast     = cast("bitcast", "same bits, other type", ir.NumberLike, ir.NumberLike, sameWidth, foldBitcast)
+	IndexCast   = cast("index_cast", "between index and integer, signed", ir.IntLike, ir.IntLike, anyWidth, nil)
+	IndexCastUI = cast("index_castui", "between index and integer, unsigned", ir.IntLike, ir.IntLike, anyWidth, nil)
 
-	CmpI = compare("cmpi", "integer comparison", ir.IntLike, CmpIPredicates)
-	CmpF = compare("cmpf", "floating point comparison", ir.FloatLike, CmpFPredicates)
+	CmpI = compare("cmpi", "integer comparison", ir.IntLike, CmpIPredicates, foldCmpI)
+	CmpF = compare("cmpf", "floating point comparison", ir.FloatLike, CmpFPredicates, foldCmpF)
 
 	// Select has two forms of text: with a scalar condition the type of the
 	// values alone, else the condition's type before it.
@@ -142,7 +142,7 @@ var (
 		Results: []ir.Result{{Name: "result", Type: ir.AnyType}},
 		Traits:  ir.Elementwise,
 		Infer:   func(s *ir.State) ([]ir.Type, error) { return []ir.Type{s.Operands[1].Type()}, nil },
-		Verify:  verifySelect,
+		Verify:  verifySelect, Fold: foldSelect,
 	}
 
 	// Constant has the attribute "value", whose type is the result's.
@@ -239,14 +239,14 @@ const (
 	True
 )
 
-func compare(name, doc string, c ir.Constraint, cases []ir.EnumCase) *ir.OpDef {
+func compare(name, doc string, c ir.Constraint, cases []ir.EnumCase, fold foldFunc) *ir.OpDef {
 	return &ir.OpDef{
 		Name: "arith." + name, Doc: doc,
 		Operands: []ir.Operand{{Name: "lhs", Type: c}, {Name: "rhs", Type: c}},
 		Results:  []ir.Result{{Name: "result", Type: ir.BoolLike}},
 		Attrs:    []ir.AttrDef{{Name: "predicate", Kind: ir.AttrEnum, Enum: cases}},
 		Traits:   ir.SameOperandsType | ir.SameShape | ir.SameEncoding | ir.Elementwise,
-		Asm:      "$predicate `,` $lhs `,` $rhs attr-dict `:` type($lhs)",
+		Asm:      "$predicate `,` $lhs `,` $rhs attr-dict `:` type($lhs)", Fold: fold,
 		Infer: func(s *ir.State) ([]ir.Type, error) {
 			return []ir.Type{s.Ctx.WithElem(s.Operands[0].Type(), s.Ctx.I1())}, nil
 		},

@@ -41,12 +41,12 @@ var (
 		Operands: []ir.Operand{operand("src", PtrLike)}, Results: result(ir.IntLike), Traits: convert, Asm: castAsm,
 	}
 	Bitcast = &ir.OpDef{
-		Name: "tt.bitcast", Doc: "the same bits as another type of that width",
+		Name: "tt.bitcast", Doc: "the same bits as another type of that width", Fold: foldSameType,
 		Operands: []ir.Operand{operand("src", AnyValue)}, Results: result(AnyValue), Traits: convert, Asm: castAsm,
 		Verify: verifyBitcast,
 	}
 	FpToFp = &ir.OpDef{
-		Name: "tt.fp_to_fp", Doc: "between float formats, the 8-bit ones included",
+		Name: "tt.fp_to_fp", Doc: "between float formats, the 8-bit ones included", Fold: foldFpToFp,
 		Operands: []ir.Operand{operand("src", ir.FloatLike)}, Results: result(ir.FloatLike), Traits: convert,
 		Attrs:  []ir.AttrDef{{Name: "rounding", Kind: ir.AttrEnum, Enum: RoundingModes, Optional: true}},
 		Asm:    "$src attr-dict (`,` `rounding` `=` $rounding^)? `:` type($src) `->` type($result)",
@@ -83,7 +83,7 @@ var (
 // Pointers and memory.
 var (
 	AddPtr = &ir.OpDef{
-		Name: "tt.addptr", Doc: "pointer plus offset in elements",
+		Name: "tt.addptr", Doc: "pointer plus offset in elements", Fold: foldAddPtr,
 		Operands: []ir.Operand{operand("ptr", PtrLike), operand("offset", ir.IntLike)}, Results: result(PtrLike),
 		Traits: ir.SameShape | ir.SameEncoding | ir.Elementwise | ir.TensorSize,
 		Infer:  ir.InferSameAsFirst,
@@ -96,7 +96,7 @@ var (
 		},
 	}
 	Advance = &ir.OpDef{
-		Name: "tt.advance", Doc: "a block pointer moved by offsets, one a dimension",
+		Name: "tt.advance", Doc: "a block pointer moved by offsets, one a dimension", Fold: foldAdvance,
 		Operands: []ir.Operand{operand("ptr", BlockPtr), variadic("offsets", ir.I32Scalar)}, Results: result(BlockPtr),
 		Infer: ir.InferSameAsFirst,
 		Asm:   "$ptr `,` `[` $offsets `]` attr-dict `:` qualifiedless(type($result))",
@@ -223,7 +223,7 @@ var (
 // Shape.
 var (
 	Splat = &ir.OpDef{
-		Name: "tt.splat", Doc: "a tensor of one value",
+		Name: "tt.splat", Doc: "a tensor of one value", Fold: foldSplat,
 		Operands: []ir.Operand{operand("src", AnyValue)}, Results: result(ir.AnyTensor), Traits: ir.TensorSize, Asm: castAsm,
 		Verify: func(op *ir.Operation) error {
 			if t, ok := op.Operand(0).Type().(*ir.TensorType); ok {
@@ -233,7 +233,7 @@ var (
 		},
 	}
 	Unsplat = &ir.OpDef{
-		Name: "tt.unsplat", Doc: "the element of a tensor of one element",
+		Name: "tt.unsplat", Doc: "the element of a tensor of one element", Fold: foldUnsplat,
 		Operands: []ir.Operand{operand("src", ir.AnyTensor)}, Results: result(AnyValue), Asm: "$src attr-dict `:` type($src)",
 		Infer: func(s *ir.State) ([]ir.Type, error) { return []ir.Type{ir.ElemOf(s.Operands[0].Type())}, nil },
 		Verify: func(op *ir.Operation) error {
@@ -244,22 +244,22 @@ var (
 		},
 	}
 	ExpandDims = &ir.OpDef{
-		Name: "tt.expand_dims", Doc: "a new dimension of size 1 at axis",
+		Name: "tt.expand_dims", Doc: "a new dimension of size 1 at axis", Fold: foldShape,
 		Operands: []ir.Operand{operand("src", ir.AnyTensor)}, Results: result(ir.AnyTensor), Traits: ir.TensorSize,
 		Attrs: []ir.AttrDef{{Name: "axis", Kind: ir.AttrI32}}, Asm: castAsm, Infer: inferExpandDims, Verify: verifyExpandDims,
 	}
 	Broadcast = &ir.OpDef{
-		Name: "tt.broadcast", Doc: "dimensions of size 1 repeated",
+		Name: "tt.broadcast", Doc: "dimensions of size 1 repeated", Fold: foldShape,
 		Operands: []ir.Operand{operand("src", ir.AnyTensor)}, Results: result(ir.AnyTensor),
 		Traits: ir.TensorSize | ir.SameEncoding, Asm: castAsm, Verify: verifyBroadcast,
 	}
 	Trans = &ir.OpDef{
-		Name: "tt.trans", Doc: "dimensions permuted: result dimension i is source dimension order[i]",
+		Name: "tt.trans", Doc: "dimensions permuted: result dimension i is source dimension order[i]", Fold: foldTrans,
 		Operands: []ir.Operand{operand("src", ir.AnyTensor)}, Results: result(ir.AnyTensor), Traits: ir.TensorSize,
 		Attrs: []ir.AttrDef{{Name: "order", Kind: ir.AttrDenseI32}}, Asm: castAsm, Verify: verifyTrans,
 	}
 	Reshape = &ir.OpDef{
-		Name: "tt.reshape", Doc: "the same elements in another shape",
+		Name: "tt.reshape", Doc: "the same elements in another shape", Fold: foldReshape,
 		Operands: []ir.Operand{operand("src", ir.AnyTensor)}, Results: result(ir.AnyTensor), Traits: ir.TensorSize,
 		Attrs: []ir.AttrDef{
 			{Name: "allow_reorder", Kind: ir.AttrUnit, Optional: true}, {Name: "efficient_layout", Kind: ir.AttrUnit, Optional: true},
@@ -294,7 +294,7 @@ var (
 		ResultName: func(_ *ir.Operation, i int) string { return [...]string{"outLHS", "outRHS"}[i] },
 	}
 	MakeRange = &ir.OpDef{
-		Name: "tt.make_range", Doc: "start, start+1, … end-1",
+		Name: "tt.make_range", Doc: "start, start+1, … end-1", Fold: foldMakeRange,
 		Results: result(ir.AnyTensor),
 		Attrs:   []ir.AttrDef{{Name: "start", Kind: ir.AttrI32}, {Name: "end", Kind: ir.AttrI32}},
 		Traits:  ir.TensorSize, Asm: "attr-dict `:` type($result)", Verify: verifyMakeRange,

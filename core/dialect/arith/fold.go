@@ -1,0 +1,515 @@
+package arith
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+// Folding. A fold function sees the operation and, for each operand, the
+// attribute of the constant that defines it or nil.
+
+type foldFunc = func(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult
+
+func value(v *ir.Value) []ir.FoldResult { return []ir.FoldResult{{Value: v}} }
+
+func attr(a ir.Attribute) []ir.FoldResult {
+	if a == nil {
+		return nil
+	}
+	return []ir.FoldResult{{Attr: a}}
+}
+
+// maxFolded bounds the elements of a dense constant that is folded element by
+// element.
+const maxFolded = 1 << 12
+
+// bitsOf gives the elements of a constant as bits, masked to their width.
+func bitsOf(a ir.Attribute) (vals []uint64, splat bool) {
+	switch a := a.(type) {
+	case *ir.IntegerAttr:
+		w := ir.BitWidth(a.Type)
+		if w == 0 {
+			w = 64 // index
+		}
+		if w > 64 {
+			return nil, false
+		}
+		return []uint64{uint64(a.Value) & widthMask(w)}, true
+	case *ir.FloatAttr:
+		return []uint64{a.Bits}, true
+	case *ir.DenseElementsAttr:
+		if a.IsSplat() {
+			return a.Values, true
+		}
+		if len(a.Values) <= maxFolded {
+			return a.Values, false
+		}
+	}
+	return nil, false
+}
+
+// ofBits is the constant of type t with these elements.
+func ofBits(c *ir.Context, t ir.Type, vals []uint64) ir.Attribute {
+	if tt, ok := t.(*ir.TensorType); ok {
+		return c.DenseElements(tt, vals)
+	}
+	if ft, ok := t.(*ir.FloatType); ok {
+		return c.FloatBits(ft, vals[0])
+	}
+	return c.IntAttr(t, int64(vals[0])<<(64-intWidth(t))>>(64-intWidth(t)))
+}
+
+func intWidth(t ir.Type) int {
+	if w := ir.BitWidth(ir.ElemOf(t)); w > 0 && w <= 64 {
+		return w
+	}
+	return 64
+}
+
+// apply computes a constant of type t element by element; f may refuse.
+func apply(c *ir.Context, t ir.Type, consts []ir.Attribute, f func(x []uint64) (uint64, bool)) ir.Attribute {
+	var lists [3][]uint64
+	n := 1
+	for i, a := range consts {
+		vals, splat := bitsOf(a)
+		if vals == nil {
+			return nil
+		}
+		if !splat {
+			n = len(vals)
+		}
+		lists[i] = vals
+	}
+	out := make([]uint64, n)
+	var args [3]uint64
+	for k := range out {
+		for i := range consts {
+			args[i] = lists[i][min(k, len(lists[i])-1)]
+		}
+		v, ok := f(args[:len(consts)])
+		if !ok {
+			return nil
+		}
+		out[k] = v
+	}
+	return ofBits(c, t, out)
+}
+
+func signed(x uint64, w int) int64 { return int64(x) << (64 - w) >> (64 - w) }
+
+// intOp folds two constants by f, which sees them zero-extended with their width.
+func intOp(f func(x, y uint64, w int) (uint64, bool)) foldFunc {
+	return func(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
+		t := op.Result(0).Type()
+		w := intWidth(t)
+		return attr(apply(op.Context(), t, consts, func(a []uint64) (uint64, bool) {
+			v, ok := f(a[0], a[1], w)
+			return v & widthMask(w), ok
+		}))
+	}
+}
+
+func total(f func(x, y uint64, w int) uint64) func(x, y uint64, w int) (uint64, bool) {
+	return func(x, y uint64, w int) (uint64, bool) { return f(x, y, w), true }
+}
+
+// isInt reports whether a is the integer v, or a splat of it.
+func isInt(a ir.Attribute, v int64) bool {
+	x, ok := AttrInt(a)
+	if !ok {
+		return false
+	}
+	if w := intWidth(TypeOf(a)); w == 1 {
+		return x&1 == v&1
+	}
+	return x == v
+}
+
+func zero(op *ir.Operation) []ir.FoldResult {
+	return attr(IntValue(op.Context(), op.Result(0).Type(), 0))
+}
+
+// first tries rules in turn.
+func first(rules ...foldFunc) foldFunc {
+	return func(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
+		for _, r := range rules {
+			if res := r(op, consts); res != nil {
+				return res
+			}
+		}
+		return nil
+	}
+}
+
+// rhs makes the rule x ∘ v = x.
+func rhsIdentity(v int64) foldFunc {
+	return func(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
+		if isInt(consts[1], v) {
+			return value(op.Operand(0))
+		}
+		return nil
+	}
+}
+
+// absorb makes the rule x ∘ v = v.
+func absorb(v int64) foldFunc {
+	return func(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
+		if isInt(consts[1], v) {
+			return value(op.Operand(1))
+		}
+		return nil
+	}
+}
+
+// idempotent is x ∘ x = x.
+func idempotent(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
+	if op.Operand(0) == op.Operand(1) {
+		return value(op.Operand(0))
+	}
+	return nil
+}
+
+// selfIsZero is x ∘ x = 0.
+func selfIsZero(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
+	if op.Operand(0) == op.Operand(1) {
+		return zero(op)
+	}
+	return nil
+}
+
+var (
+	foldAddI = first(rhsIdentity(0), addSub, intOp(total(func(x, y uint64, _ int) uint64 { return x + y })))
+	foldSubI = first(rhsIdentity(0), selfIsZero, subAdd, intOp(total(func(x, y uint64, _ int) uint64 { return x - y })))
+	foldMulI = first(rhsIdentity(1), absorb(0), intOp(total(func(x, y uint64, _ int) uint64 { return x * y })))
+	foldAndI = first(rhsIdentity(-1), absorb(0), idempotent, intOp(total(func(x, y uint64, _ int) uint64 { return x & y })))
+	foldOrI  = first(rhsIdentity(0), absorb(-1), idempotent, intOp(total(func(x, y uint64, _ int) uint64 { return x | y })))
+	foldXorI = first(rhsIdentity(0), selfIsZero, intOp(total(func(x, y uint64, _ int) uint64 { return x ^ y })))
+
+	foldDivSI = first(rhsIdentity(1), intOp(func(x, y uint64, w int) (uint64, bool) {
+		a, b := signed(x, w), signed(y, w)
+		if b == 0 || b == -1 && a == math.MinInt64>>(64-w) {
+			return 0, false
+		}
+		return uint64(a / b), true
+	}))
+	foldDivUI = first(rhsIdentity(1), intOp(func(x, y uint64, _ int) (uint64, bool) {
+		if y == 0 {
+			return 0, false
+		}
+		return x / y, true
+	}))
+	foldRemSI = first(remOne, intOp(func(x, y uint64, w int) (uint64, bool) {
+		a, b := signed(x, w), signed(y, w)
+		if b == 0 || b == -1 {
+			return 0, b == -1
+		}
+		return uint64(a % b), true
+	}))
+	foldRemUI = first(remOne, intOp(func(x, y uint64, _ int) (uint64, bool) {
+		if y == 0 {
+			return 0, false
+		}
+		return x % y, true
+	}))
+	foldCeilDivSI = first(rhsIdentity(1), intOp(func(x, y uint64, w int) (uint64, bool) {
+		a, b := signed(x, w), signed(y, w)
+		if b == 0 || b == -1 {
+			return 0, false
+		}
+		q := a / b
+		if a%b != 0 && (a < 0) == (b < 0) {
+			q++
+		}
+		return uint64(q), true
+	}))
+	foldFloorDivSI = first(rhsIdentity(1), intOp(func(x, y uint64, w int) (uint64, bool) {
+		a, b := signed(x, w), signed(y, w)
+		if b == 0 || b == -1 {
+			return 0, false
+		}
+		q := a / b
+		if a%b != 0 && (a < 0) != (b < 0) {
+			q--
+		}
+		return uint64(q), true
+	}))
+	foldShLI  = first(rhsIdentity(0), shift(func(x, y uint64, _ int) uint64 { return x << y }))
+	foldShRUI = first(rhsIdentity(0), shift(func(x, y uint64, _ int) uint64 { return x >> y }))
+	foldShRSI = first(rhsIdentity(0), shift(func(x, y uint64, w int) uint64 { return uint64(signed(x, w) >> y) }))
+
+	foldMinSI = first(idempotent, intOp(total(func(x, y uint64, w int) uint64 {
+		if signed(x, w) < signed(y, w) {
+			return x
+		}
+		return y
+	})))
+	foldMaxSI = first(idempotent, intOp(total(func(x, y uint64, w int) uint64 {
+		if signed(x, w) > signed(y, w) {
+			return x
+		}
+		return y
+	})))
+	foldMinUI = first(idempotent, intOp(total(func(x, y uint64, _ int) uint64 { return min(x, y) })))
+	foldMaxUI = first(idempotent, intOp(total(func(x, y uint64, _ int) uint64 { return max(x, y) })))
+)
+
+// shift folds constants; an amount not below the width is poison and stays.
+func shift(f func(x, y uint64, w int) uint64) foldFunc {
+	return intOp(func(x, y uint64, w int) (uint64, bool) {
+		if y >= uint64(w) {
+			return 0, false
+		}
+		return f(x, y, w), true
+	})
+}
+
+func remOne(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
+	if isInt(consts[1], 1) {
+		return zero(op)
+	}
+	return nil
+}
+
+// addSub is (a − b) + b = a, either way round.
+func addSub(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
+	for i := range 2 {
+		d, other := op.Operand(i).Def(), op.Operand(1-i)
+		if d != nil && d.Name() == "arith.subi" && d.Operand(1) == other {
+			return value(d.Operand(0))
+		}
+	}
+	return nil
+}
+
+// subAdd is (a + b) − b = a and (a + b) − a = b.
+func subAdd(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
+	d := op.Operand(0).Def()
+	if d == nil || d.Name() != "arith.addi" {
+		return nil
+	}
+	for i := range 2 {
+		if d.Operand(i) == op.Operand(1) {
+			return value(d.Operand(1 - i))
+		}
+	}
+	return nil
+}
+
+// floatOp folds constants by f in float64 and rounds once to the type. For
+// formats up to f32 that is the correctly rounded result of one operation. A
+// NaN on either side is left to the hardware.
+func floatOp(f func(x []float64) float64) foldFunc {
+	return func(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
+		t := op.Result(0).Type()
+		kind := ir.ElemOf(t).(*ir.FloatType).Kind
+		if kind == ir.F80 || kind == ir.F128 {
+			return nil
+		}
+		return attr(apply(op.Context(), t, consts, func(a []uint64) (uint64, bool) {
+			var args [3]float64
+			for i, b := range a {
+				args[i] = ir.BitsToFloat(kind, b)
+				if math.IsNaN(args[i]) {
+					return 0, false
+				}
+			}
+			v := f(args[:len(a)])
+			return ir.FloatToBits(kind, v), !math.IsNaN(v)
+		}))
+	}
+}
+
+// isFloat reports whether a is the float with exactly these bits of v.
+func isFloat(a ir.Attribute, v float64) bool {
+	t, ok := ir.ElemOf(TypeOf(a)).(*ir.FloatType)
+	if !ok {
+		return false
+	}
+	vals, splat := bitsOf(a)
+	return splat && vals[0] == ir.FloatToBits(t.Kind, v)
+}
+
+func floatIdentity(v float64) foldFunc {
+	return func(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
+		if isFloat(consts[1], v) {
+			return value(op.Operand(0))
+		}
+		return nil
+	}
+}
+
+var (
+	foldAddF    = first(floatIdentity(math.Copysign(0, -1)), floatOp(func(x []float64) float64 { return x[0] + x[1] }))
+	foldSubF    = first(floatIdentity(0), floatOp(func(x []float64) float64 { return x[0] - x[1] }))
+	foldMulF    = first(floatIdentity(1), floatOp(func(x []float64) float64 { return x[0] * x[1] }))
+	foldDivF    = first(floatIdentity(1), floatOp(func(x []float64) float64 { return x[0] / x[1] }))
+	foldRemF    = floatOp(func(x []float64) float64 { return math.Mod(x[0], x[1]) })
+	foldMinimum = first(idempotent, floatOp(func(x []float64) float64 { return math.Min(x[0], x[1]) }))
+	foldMaximum = first(idempotent, floatOp(func(x []float64) float64 { return math.Max(x[0], x[1]) }))
+	foldNegF    = floatOp(func(x []float64) float64 { return -x[0] })
+)
+
+// castOp folds a conversion of a constant by f; a conversion to the same type
+// is its operand.
+func castOp(f func(x uint64, from, to ir.Type) (uint64, bool)) foldFunc {
+	return func(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
+		from, to := op.Operand(0).Type(), op.Result(0).Type()
+		if from == to {
+			return value(op.Operand(0))
+		}
+		return attr(apply(op.Context(), to, consts, func(a []uint64) (uint64, bool) {
+			v, ok := f(a[0], ir.ElemOf(from), ir.ElemOf(to))
+			if _, isInt := ir.ElemOf(to).(*ir.IntegerType); isInt {
+				v &= widthMask(intWidth(to))
+			}
+			return v, ok
+		}))
+	}
+}
+
+func floatKind(t ir.Type) ir.FloatKind { return t.(*ir.FloatType).Kind }
+
+func floatCast(x uint64, from, to ir.Type) (uint64, bool) {
+	v := ir.BitsToFloat(floatKind(from), x)
+	if math.IsNaN(v) {
+		return 0, false
+	}
+	return ir.FloatToBits(floatKind(to), v), true
+}
+
+var (
+	foldExtSI  = castOp(func(x uint64, from, _ ir.Type) (uint64, bool) { return uint64(signed(x, intWidth(from))), true })
+	foldExtUI  = castOp(func(x uint64, _, _ ir.Type) (uint64, bool) { return x, true })
+	foldTrunc  = castOp(func(x uint64, _, _ ir.Type) (uint64, bool) { return x, true })
+	foldExtF   = castOp(floatCast)
+	foldTruncF = castOp(floatCast)
+	foldSIToFP = castOp(func(x uint64, from, to ir.Type) (uint64, bool) {
+		v := signed(x, intWidth(from))
+		if floatKind(to) != ir.F64 && bits.Len64(uint64(max(v, -v))) > 53 {
+			return 0, false // float64 would round first
+		}
+		return ir.FloatToBits(floatKind(to), float64(v)), true
+	})
+	foldUIToFP = castOp(func(x uint64, _, to ir.Type) (uint64, bool) {
+		if floatKind(to) != ir.F64 && bits.Len64(x) > 53 {
+			return 0, false
+		}
+		return ir.FloatToBits(floatKind(to), float64(x)), true
+	})
+	foldFPToSI = castOp(func(x uint64, from, to ir.Type) (uint64, bool) {
+		v := math.Trunc(ir.BitsToFloat(floatKind(from), x))
+		lim := math.Ldexp(1, intWidth(to)-1)
+		if !(v >= -lim && v < lim) {
+			return 0, false
+		}
+		return uint64(int64(v)), true
+	})
+	foldFPToUI = castOp(func(x uint64, from, to ir.Type) (uint64, bool) {
+		v := math.Trunc(ir.BitsToFloat(floatKind(from), x))
+		if !(v >= 0 && v < math.Ldexp(1, intWidth(to))) {
+			return 0, false
+		}
+		return uint64(v), true
+	})
+	foldBitcast = castOp(func(x uint64, _, _ ir.Type) (uint64, bool) { return x, true })
+)
+
+func boolType(op *ir.Operation) ir.Type { return op.Result(0).Type() }
+
+func b2u(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func foldCmpI(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
+	pred, _ := op.IntAttr("predicate")
+	if op.Operand(0) == op.Operand(1) {
+		holds := pred == EQ || pred == SLE || pred == SGE || pred == ULE || pred == UGE
+		return attr(IntValue(op.Context(), boolType(op), int64(b2u(holds))))
+	}
+	w := intWidth(op.Operand(0).Type())
+	return attr(apply(op.Context(), boolType(op), consts, func(a []uint64) (uint64, bool) {
+		return b2u(CompareInts(pred, a[0], a[1], w)), true
+	}))
+}
+
+// CompareInts evaluates an integer predicate on values of w bits.
+func CompareInts(pred int64, x, y uint64, w int) bool {
+	sx, sy := signed(x, w), signed(y, w)
+	switch pred {
+	case EQ:
+		return x == y
+	case NE:
+		return x != y
+	case SLT:
+		return sx < sy
+	case SLE:
+		return sx <= sy
+	case SGT:
+		return sx > sy
+	case SGE:
+		return sx >= sy
+	case ULT:
+		return x < y
+	case ULE:
+		return x <= y
+	case UGT:
+		return x > y
+	case UGE:
+		return x >= y
+	}
+	panic("BUG: arith: no such integer predicate")
+}
+
+func foldCmpF(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
+	pred, _ := op.IntAttr("predicate")
+	kind := floatKind(ir.ElemOf(op.Operand(0).Type()))
+	if pred == False || pred == True {
+		return attr(IntValue(op.Context(), boolType(op), int64(b2u(pred == True))))
+	}
+	return attr(apply(op.Context(), boolType(op), consts, func(a []uint64) (uint64, bool) {
+		x, y := ir.BitsToFloat(kind, a[0]), ir.BitsToFloat(kind, a[1])
+		if math.IsNaN(x) || math.IsNaN(y) {
+			return b2u(pred >= UEQ), true
+		}
+		switch pred {
+		case OEQ, UEQ:
+			return b2u(x == y), true
+		case OGT, FUGT:
+			return b2u(x > y), true
+		case OGE, FUGE:
+			return b2u(x >= y), true
+		case OLT, FULT:
+			return b2u(x < y), true
+		case OLE, FULE:
+			return b2u(x <= y), true
+		case ONE, UNE:
+			return b2u(x != y), true
+		case ORD:
+			return 1, true
+		default:
+			return 0, true
+		}
+	}))
+}
+
+func foldSelect(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
+	cond, yes, no := op.Operand(0), op.Operand(1), op.Operand(2)
+	if yes == no {
+		return value(yes)
+	}
+	if c, ok := AttrInt(consts[0]); ok {
+		if c != 0 {
+			return value(yes)
+		}
+		return value(no)
+	}
+	if ir.IsInt(ir.ElemOf(yes.Type()), 1) && cond.Type() == yes.Type() && isInt(consts[1], 1) && isInt(consts[2], 0) {
+		return value(cond)
+	}
+	return nil
+}

@@ -1,0 +1,393 @@
+package rewrite
+
+import (
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+// Pattern rewrites one operation. Apply returns whether it changed anything; it
+// makes changes through the Rewriter only, at or around op.
+type Pattern struct {
+	Name  string
+	Root  *ir.OpDef // nil: any operation
+	Apply func(rw *Rewriter, op *ir.Operation) bool
+}
+
+// Set is a collection of patterns by root, in the order in which they are tried.
+type Set struct {
+	byRoot map[*ir.OpDef][]Pattern
+	any    []Pattern
+}
+
+// NewSet collects patterns.
+func NewSet(lists ...[]Pattern) *Set {
+	s := &Set{byRoot: make(map[*ir.OpDef][]Pattern)}
+	for _, l := range lists {
+		for _, p := range l {
+			if p.Root == nil {
+				s.any = append(s.any, p)
+			} else {
+				s.byRoot[p.Root] = append(s.byRoot[p.Root], p)
+			}
+		}
+	}
+	return s
+}
+
+// Options of Greedy.
+type Options struct {
+	// NoFold leaves folding out: only patterns and dead code.
+	NoFold bool
+	// Count, when set, is told the name of each pattern that applied.
+	Count func(pattern string)
+}
+
+// Greedy applies folding and the patterns to everything inside root and
+// reports whether anything changed.
+func Greedy(root *ir.Operation, set *Set, o Options) bool {
+	rw := &Rewriter{set: set, opts: o, queued: make(map[*ir.Operation]int), root: root}
+	rw.Builder = ir.NewBuilder(root.Context())
+	rw.OnInsert = rw.push
+	rw.consts = make(map[*ir.Block]map[constKey]*ir.Operation)
+	changed := false
+	// Each round starts from the whole tree, since a change inside one region
+	// may open another elsewhere. A round without a change ends it.
+	for range maxRounds {
+		rw.changed = false
+		rw.seed()
+		rw.drain()
+		if !rw.changed {
+			return changed
+		}
+		changed = true
+	}
+	panic("BUG: rewrite: patterns do not come to an end")
+}
+
+const maxRounds = 64
+
+// Rewriter is what a pattern changes the IR with. As a Builder it inserts new
+// operations before the one being rewritten, with its location.
+type Rewriter struct {
+	*ir.Builder
+	set     *Set
+	opts    Options
+	root    *ir.Operation
+	stack   []*ir.Operation // nil where an operation was erased
+	queued  map[*ir.Operation]int
+	consts  map[*ir.Block]map[constKey]*ir.Operation
+	changed bool
+	budget  int
+}
+
+type constKey struct {
+	attr ir.Attribute
+	typ  ir.Type
+}
+
+func (rw *Rewriter) seed() {
+	rw.stack = rw.stack[:0]
+	clear(rw.queued)
+	clear(rw.consts)
+	n := 0
+	for _, r := range rw.root.Regions() {
+		for b := range r.Blocks() {
+			for op := range b.Ops() {
+				ir.Walk(op, func(op *ir.Operation) ir.WalkResult {
+					n++
+					if op.Def().Has(ir.ConstantLike) {
+						rw.known(op)
+						return ir.Skip
+					}
+					rw.stack = append(rw.stack, op)
+					return ir.Advance
+				})
+			}
+		}
+	}
+	for i, j := 0, len(rw.stack)-1; i < j; i, j = i+1, j-1 {
+		rw.stack[i], rw.stack[j] = rw.stack[j], rw.stack[i]
+	}
+	for i, op := range rw.stack {
+		rw.queued[op] = i
+	}
+	rw.budget = 1000 + 200*n
+}
+
+// known takes an existing constant to the start of its function, or replaces
+// it by an equal one that stands there already.
+func (rw *Rewriter) known(op *ir.Operation) {
+	if rw.opts.NoFold || op.NumResults() != 1 {
+		return
+	}
+	entry := rw.entryFor(op.Block())
+	if entry == nil {
+		return
+	}
+	k := constKey{op.Attr("value"), op.Result(0).Type()}
+	m := rw.constantsOf(entry)
+	if have := m[k]; have != nil {
+		rw.mergeLoc(have, op)
+		op.Result(0).ReplaceAllUsesWith(have.Result(0))
+		op.Erase()
+		rw.changed = true
+		return
+	}
+	if !op.Result(0).HasUses() {
+		op.Erase()
+		rw.changed = true
+		return
+	}
+	m[k] = op
+	if op.Block() != entry {
+		op.Remove()
+		entry.InsertBefore(op, entry.First())
+		op.SetLoc(op.Context().UnknownLoc())
+	} else if prev := op.Prev(); prev != nil && !prev.Def().Has(ir.ConstantLike) {
+		op.MoveBefore(firstOther(entry))
+	}
+}
+
+// firstOther is the first operation of b that is no constant.
+func firstOther(b *ir.Block) *ir.Operation {
+	op := b.First()
+	for op.Def().Has(ir.ConstantLike) {
+		op = op.Next()
+	}
+	return op
+}
+
+// mergeLoc forgets where a shared constant came from.
+func (rw *Rewriter) mergeLoc(have, other *ir.Operation) {
+	if have.Loc() != other.Loc() {
+		have.SetLoc(have.Context().UnknownLoc())
+	}
+}
+
+func (rw *Rewriter) constantsOf(entry *ir.Block) map[constKey]*ir.Operation {
+	m := rw.consts[entry]
+	if m == nil {
+		m = make(map[constKey]*ir.Operation)
+		rw.consts[entry] = m
+	}
+	return m
+}
+
+// entryFor is the entry block of the innermost isolated region around b: where
+// constants live.
+func (rw *Rewriter) entryFor(b *ir.Block) *ir.Block {
+	for b != nil {
+		p := b.Parent()
+		if p == nil {
+			return nil
+		}
+		if p.Def().Has(ir.IsolatedFromAbove) {
+			return b.Region().First()
+		}
+		b = p.Block()
+	}
+	return nil
+}
+
+func (rw *Rewriter) push(op *ir.Operation) {
+	if _, ok := rw.queued[op]; ok || op.Def().Has(ir.ConstantLike) {
+		return
+	}
+	rw.queued[op] = len(rw.stack)
+	rw.stack = append(rw.stack, op)
+}
+
+func (rw *Rewriter) forget(op *ir.Operation) {
+	ir.Walk(op, func(o *ir.Operation) ir.WalkResult {
+		if i, ok := rw.queued[o]; ok {
+			rw.stack[i] = nil
+			delete(rw.queued, o)
+		}
+		if o.Def().Has(ir.ConstantLike) {
+			if e := rw.entryFor(o.Block()); e != nil {
+				k := constKey{o.Attr("value"), o.Result(0).Type()}
+				if rw.consts[e][k] == o {
+					delete(rw.consts[e], k)
+				}
+			}
+		}
+		return ir.Advance
+	})
+}
+
+func (rw *Rewriter) drain() {
+	for len(rw.stack) > 0 {
+		op := rw.stack[len(rw.stack)-1]
+		rw.stack = rw.stack[:len(rw.stack)-1]
+		if op == nil {
+			continue
+		}
+		delete(rw.queued, op)
+		if rw.budget--; rw.budget < 0 {
+			panic("BUG: rewrite: patterns do not come to an end at " + op.Name())
+		}
+		rw.visit(op)
+	}
+}
+
+func (rw *Rewriter) visit(op *ir.Operation) {
+	if IsDead(op) {
+		rw.Erase(op)
+		return
+	}
+	if !rw.opts.NoFold && rw.fold(op) {
+		return
+	}
+	if rw.try(rw.set.byRoot[op.Def()], op) {
+		return
+	}
+	rw.try(rw.set.any, op)
+}
+
+func (rw *Rewriter) try(patterns []Pattern, op *ir.Operation) bool {
+	for i := range patterns {
+		p := &patterns[i]
+		rw.SetBefore(op)
+		rw.Loc = op.Loc()
+		if p.Apply(rw, op) {
+			rw.changed = true
+			if rw.opts.Count != nil {
+				rw.opts.Count(p.Name)
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// fold replaces op by what it always equals.
+func (rw *Rewriter) fold(op *ir.Operation) bool {
+	f := op.Def().Fold
+	if f == nil || op.NumResults() == 0 {
+		return false
+	}
+	var space [8]ir.Attribute
+	consts := space[:0]
+	for _, v := range op.Operands() {
+		consts = append(consts, arith.ConstantValue(v))
+	}
+	results := f(op, consts)
+	if len(results) != op.NumResults() {
+		return false
+	}
+	values := make([]*ir.Value, len(results))
+	for i, r := range results {
+		switch {
+		case r.Value != nil:
+			values[i] = r.Value
+		case r.Attr != nil:
+			values[i] = rw.Constant(op, r.Attr, op.Result(i).Type())
+		default:
+			return false
+		}
+		if values[i] == op.Result(i) {
+			return false
+		}
+	}
+	rw.Replace(op, values...)
+	return true
+}
+
+// Constant is the value of attr, which is of type t, usable at op: an existing
+// constant of op's function or a new one at its start.
+func (rw *Rewriter) Constant(op *ir.Operation, attr ir.Attribute, t ir.Type) *ir.Value {
+	if arith.TypeOf(attr) != t {
+		panic("BUG: rewrite: constant of a type other than its attribute's, folding " + op.Name())
+	}
+	entry := rw.entryFor(op.Block())
+	if entry == nil {
+		p := rw.Save()
+		rw.SetBefore(op)
+		v := arith.NewConstant(rw.Builder, attr)
+		rw.Restore(p)
+		return v
+	}
+	m := rw.constantsOf(entry)
+	k := constKey{attr, t}
+	if have := m[k]; have != nil {
+		if have.Loc() != op.Loc() {
+			have.SetLoc(op.Context().UnknownLoc())
+		}
+		return have.Result(0)
+	}
+	p := rw.Save()
+	rw.SetToStart(entry)
+	rw.Loc = op.Loc()
+	v := arith.NewConstant(rw.Builder, attr)
+	rw.Restore(p)
+	m[k] = v.Def()
+	return v
+}
+
+// Replace redirects all uses of op's results to values and erases op.
+func (rw *Rewriter) Replace(op *ir.Operation, values ...*ir.Value) {
+	rw.changed = true
+	for i, r := range op.Results() {
+		for u := range r.Users() {
+			rw.push(u)
+		}
+		if d := values[i].Def(); d != nil {
+			rw.push(d)
+		}
+	}
+	op.ReplaceAllUsesWith(values...)
+	rw.Erase(op)
+}
+
+// Erase removes op, whose results are unused, and looks again at what defined
+// its operands.
+func (rw *Rewriter) Erase(op *ir.Operation) {
+	rw.changed = true
+	var defs []*ir.Operation
+	ir.Walk(op, func(o *ir.Operation) ir.WalkResult {
+		for _, v := range o.Operands() {
+			if d := v.Def(); d != nil && !op.IsAncestorOf(d) {
+				defs = append(defs, d)
+			}
+		}
+		return ir.Advance
+	})
+	rw.forget(op)
+	op.Erase()
+	for _, d := range defs {
+		rw.push(d)
+		if d.Def().Has(ir.ConstantLike) && !d.HasUses() {
+			rw.forget(d)
+			d.Erase()
+			continue
+		}
+		for _, r := range d.Results() { // a value with one use left may match more patterns
+			if r.HasOneUse() {
+				for u := range r.Users() {
+					rw.push(u)
+				}
+			}
+		}
+	}
+}
+
+// Modified tells that a pattern changed op in place.
+func (rw *Rewriter) Modified(op *ir.Operation) {
+	rw.changed = true
+	rw.push(op)
+	for _, r := range op.Results() {
+		for u := range r.Users() {
+			rw.push(u)
+		}
+	}
+}
+
+// IsDead reports whether op can be erased for nothing: its results are unused
+// and it neither writes nor ends a block nor is a symbol.
+func IsDead(op *ir.Operation) bool {
+	if op.HasUses() || op.Def().Has(ir.Terminator|ir.Symbol) || op.Def().Unregistered {
+		return false
+	}
+	e := ir.EffectsOf(op)
+	return !e.Unknown && !e.Write
+}
