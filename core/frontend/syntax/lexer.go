@@ -131,7 +131,7 @@ func (l *lexer) indentation() bool {
 	src := l.src
 	for {
 		var col, alt int32
-		continued := int32(-1) // the column of a line that began with \
+		continued := int32(0) // the indentation of a line that is but a \, if any
 		pos := l.pos
 	measure:
 		for pos < len(src) {
@@ -148,11 +148,10 @@ func (l *lexer) indentation() bool {
 				if pos+1 >= len(src) || src[pos+1] != '\n' {
 					break measure
 				}
-				// The indentation of the first of the joined lines counts.
-				if continued < 0 {
+				// The first of the joined lines that is indented counts.
+				if continued == 0 {
 					continued = col
 				}
-				col, alt = 0, 0
 				pos += 2
 				l.pos = pos
 				l.advanceLine()
@@ -181,7 +180,7 @@ func (l *lexer) indentation() bool {
 			l.advanceLine()
 			continue
 		}
-		if continued >= 0 {
+		if continued > 0 {
 			col, alt = continued, continued
 		}
 		l.setIndent(col, alt)

@@ -161,7 +161,7 @@ func (p *parser) fstring() {
 			p.pushText(raw, false)
 			continue
 		}
-		p.field(raw)
+		p.field()
 		h = max(h, p.height)
 	}
 	p.next()
@@ -215,7 +215,7 @@ func (p *parser) unbrace(s string, raw bool) string {
 }
 
 // field reads {expression = !r :spec} and pushes what it is.
-func (p *parser) field(raw bool) {
+func (p *parser) field() {
 	brace := *p.tok
 	m := p.mark()
 	p.enter()
@@ -239,7 +239,7 @@ func (p *parser) field(raw bool) {
 		v.Conversion = p.conversion()
 	}
 	if p.kind == tColon {
-		v.FormatSpec = p.formatSpec(raw)
+		v.FormatSpec = p.formatSpec()
 		h = max(h, p.height)
 	}
 	if debug != nil && v.Conversion < 0 && v.FormatSpec == nil {
@@ -293,17 +293,18 @@ func (p *parser) conversion() rune {
 	return rune(s[0])
 }
 
-// formatSpec reads what follows a field's colon.
-func (p *parser) formatSpec(raw bool) *JoinedStr {
+// formatSpec reads what follows a field's colon. CPython resolves escapes there
+// even in a raw f-string, and so do we.
+func (p *parser) formatSpec() *JoinedStr {
 	m := p.mark()
 	p.next()
 	base, h := len(p.exprs), int32(0)
 	for p.kind == tFStringMiddle || p.kind == tLBrace {
 		if p.kind == tFStringMiddle {
-			p.pushText(raw, true)
+			p.pushText(false, true)
 			continue
 		}
-		p.field(raw)
+		p.field()
 		h = max(h, p.height)
 	}
 	end := p.since(m)

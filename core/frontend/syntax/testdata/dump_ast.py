@@ -9,6 +9,10 @@ What is adjusted, and why:
   * an empty Constant inside a JoinedStr is dropped: CPython 3.12.0 to 3.12.x
     leaves some in format specs, later ones none;
   * the docstring-like warnings about escapes go unheard.
+With --cases FILE it reads the cases of FILE instead, each a line "### name" and
+the source below it, and prints the line and the trees: the golden of
+TestConstructs, remade by
+    python3.12 testdata/dump_ast.py --cases testdata/constructs.txt > testdata/constructs.golden
 With --no-fstring-positions the positions inside a JoinedStr are printed as *,
 for CPython before 3.12, which counts them from the start of the field.
 """
@@ -88,9 +92,21 @@ def node(n, blur=False):
     return kind + pos + "(" + ",".join(fields) + ")"
 
 
+def cases(path):
+    with open(path, encoding="utf-8") as f:
+        parts = ("\n" + f.read()).split("\n### ")[1:]
+    for part in parts:
+        name, _, source = part.partition("\n")
+        print("### " + name)
+        for s in ast.parse(source + "\n").body:
+            print(node(s))
+
+
 def main():
     warnings.simplefilter("ignore")
     sys.setrecursionlimit(20000)
+    if "--cases" in sys.argv[1:]:
+        return cases(sys.argv[sys.argv.index("--cases") + 1])
     out = sys.stdout
     for name in sys.stdin:
         name = name.rstrip("\n")
