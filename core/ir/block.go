@@ -34,6 +34,14 @@ func (r *Region) AddBlock() *Block {
 	return b
 }
 
+// AppendBlock puts a block that stands in no region at the end of r.
+func (r *Region) AppendBlock(b *Block) {
+	if b.region != nil {
+		panic("BUG: ir: block stands in a region already")
+	}
+	r.insertBefore(b, nil)
+}
+
 // AddBlockAfter inserts an empty block after b.
 func (r *Region) AddBlockAfter(b *Block) *Block {
 	n := &Block{}
@@ -56,6 +64,9 @@ func (r *Region) insertBefore(b, at *Block) {
 		r.first = b
 	}
 }
+
+// InsertAfter puts a detached block after at, which is r's.
+func (r *Region) InsertAfter(b, at *Block) { r.insertBefore(b, at.next) }
 
 // TakeBody moves all blocks of other to the end of r.
 func (r *Region) TakeBody(other *Region) {

@@ -1,0 +1,228 @@
+package std
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/rewrite"
+)
+
+// CSE keeps one of several operations that compute the same value where the
+// first dominates the others, and erases what is dead. Reads of memory are
+// shared only within a block and with no write between them.
+var CSE = &pass.Pass{
+	Name: "cse",
+	Doc:  "compute equal values once",
+	Run: func(r *pass.Run) error {
+		c := cse{run: r, ids: make(map[any]uint32)}
+		c.regions(r.Module)
+		return nil
+	},
+}
+
+type cse struct {
+	run    *pass.Run
+	ids    map[any]uint32 // a number for each value, attribute and type seen
+	known  map[uint64][]entry
+	trail  []uint64 // keys added, for leaving scopes
+	buffer []uint32
+}
+
+type entry struct {
+	op     *ir.Operation
+	writes int // how many writes its block had seen before it, for reads
+	block  *ir.Block
+}
+
+func (c *cse) regions(op *ir.Operation) {
+	if op.Def().Has(ir.IsolatedFromAbove) || op == c.run.Module {
+		outer, trail := c.known, c.trail
+		c.known, c.trail = make(map[uint64][]entry), nil
+		defer func() { c.known, c.trail = outer, trail }()
+	}
+	for _, r := range op.Regions() {
+		if r.Empty() {
+			continue
+		}
+		if r.First() == r.Last() {
+			mark := len(c.trail)
+			c.block(r.First())
+			c.leave(mark)
+			continue
+		}
+		children := make(map[*ir.Block][]*ir.Block)
+		dom := ir.Dominators(r)
+		for _, b := range ir.ReversePostorder(r)[1:] {
+			children[dom.Immediate(b)] = append(children[dom.Immediate(b)], b)
+		}
+		c.subtree(r.First(), children)
+	}
+}
+
+func (c *cse) subtree(b *ir.Block, children map[*ir.Block][]*ir.Block) {
+	mark := len(c.trail)
+	c.block(b)
+	for _, k := range children[b] {
+		c.subtree(k, children)
+	}
+	c.leave(mark)
+}
+
+func (c *cse) leave(mark int) {
+	for _, k := range c.trail[mark:] {
+		c.known[k] = c.known[k][:len(c.known[k])-1]
+	}
+	c.trail = c.trail[:mark]
+}
+
+func (c *cse) block(b *ir.Block) {
+	writes := 0
+	for op := range b.Ops() {
+		if rewrite.IsDead(op) {
+			op.Erase()
+			c.run.Count("dead", 1)
+			continue
+		}
+		e := ir.EffectsOf(op)
+		pure := !e.Unknown && !e.Write && !e.Alloc && !op.Def().Has(ir.Terminator)
+		switch {
+		case !pure || op.NumResults() == 0 || !simpleRegions(op):
+			c.regions(op)
+		default:
+			c.regions(op)
+			key := c.hash(op)
+			if have := c.find(key, op, e.Read, writes); have != nil {
+				if have.Loc() != op.Loc() && have.Def().Has(ir.ConstantLike) {
+					have.SetLoc(op.Context().UnknownLoc())
+				}
+				op.ReplaceAllUsesWith(have.Results()...)
+				op.Erase()
+				c.run.Count("shared", 1)
+				continue
+			}
+			c.known[key] = append(c.known[key], entry{op, writes, b})
+			c.trail = append(c.trail, key)
+		}
+		if e.Unknown || e.Write {
+			writes++
+		}
+	}
+}
+
+// simpleRegions reports whether op can be compared region by region: each has
+// at most one block.
+func simpleRegions(op *ir.Operation) bool {
+	for _, r := range op.Regions() {
+		if r.First() != r.Last() {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *cse) find(key uint64, op *ir.Operation, reads bool, writes int) *ir.Operation {
+	for _, e := range slices.Backward(c.known[key]) {
+		if reads && (e.block != op.Block() || e.writes != writes) {
+			continue
+		}
+		if Equal(e.op, op) {
+			return e.op
+		}
+	}
+	return nil
+}
+
+func (c *cse) id(x any) uint32 {
+	n, ok := c.ids[x]
+	if !ok {
+		n = uint32(len(c.ids) + 1)
+		c.ids[x] = n
+	}
+	return n
+}
+
+// hash mixes what Equal compares, apart from the contents of regions.
+func (c *cse) hash(op *ir.Operation) uint64 {
+	c.buffer = append(c.buffer[:0], c.id(op.Def()))
+	for _, v := range op.Operands() {
+		c.buffer = append(c.buffer, c.id(v))
+	}
+	if op.Def().Has(ir.Commutative) {
+		rest := c.buffer[1:]
+		sort.Slice(rest, func(i, j int) bool { return rest[i] < rest[j] })
+	}
+	for _, a := range op.Attrs() {
+		c.buffer = append(c.buffer, c.id(a.Attr))
+	}
+	for _, r := range op.Results() {
+		c.buffer = append(c.buffer, c.id(r.Type()))
+	}
+	const prime = 1099511628211
+	h := uint64(14695981039346656037)
+	for _, x := range c.buffer {
+		h = (h ^ uint64(x)) * prime
+	}
+	return h
+}
+
+// Equal reports whether a and b compute the same: the same operation on the
+// same operands, with equal attributes, result types and regions.
+func Equal(a, b *ir.Operation) bool { return equalUnder(a, b, nil) }
+
+// equalUnder is Equal with values of a's regions standing for those of b's.
+func equalUnder(a, b *ir.Operation, same map[*ir.Value]*ir.Value) bool {
+	if a.Def() != b.Def() || a.NumOperands() != b.NumOperands() || a.NumResults() != b.NumResults() ||
+		a.NumRegions() != b.NumRegions() || a.NumSuccessors() != 0 || b.NumSuccessors() != 0 ||
+		!slices.Equal(a.Attrs(), b.Attrs()) || !slices.Equal(a.Segments(), b.Segments()) {
+		return false
+	}
+	is := func(x, y *ir.Value) bool { return x == y || same != nil && same[x] == y }
+	straight := true
+	for i, v := range a.Operands() {
+		straight = straight && is(v, b.Operand(i))
+	}
+	if !straight && !(a.Def().Has(ir.Commutative) && a.NumOperands() == 2 && is(a.Operand(0), b.Operand(1)) && is(a.Operand(1), b.Operand(0))) {
+		return false
+	}
+	for i, r := range a.Results() {
+		if r.Type() != b.Result(i).Type() {
+			return false
+		}
+	}
+	if a.NumRegions() > 0 && same == nil {
+		same = make(map[*ir.Value]*ir.Value)
+	}
+	for i, ra := range a.Regions() {
+		if !equalBlocks(ra.First(), b.Region(i).First(), same) {
+			return false
+		}
+	}
+	return true
+}
+
+func equalBlocks(a, b *ir.Block, same map[*ir.Value]*ir.Value) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	if a.Next() != nil || b.Next() != nil || a.NumArgs() != b.NumArgs() {
+		return false
+	}
+	for i, v := range a.Args() {
+		if v.Type() != b.Arg(i).Type() {
+			return false
+		}
+		same[v] = b.Arg(i)
+	}
+	x, y := a.First(), b.First()
+	for ; x != nil && y != nil; x, y = x.Next(), y.Next() {
+		if !equalUnder(x, y, same) {
+			return false
+		}
+		for i, r := range x.Results() {
+			same[r] = y.Result(i)
+		}
+	}
+	return x == nil && y == nil
+}

@@ -1,0 +1,234 @@
+package std
+
+import (
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/dialect/cf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+)
+
+// Inline replaces every call of a function that is not marked noinline by the
+// function's body, callees before callers.
+var Inline = &pass.Pass{
+	Name: "inline",
+	Doc:  "replace calls by the bodies of their callees",
+	Run: func(r *pass.Run) error {
+		in := inliner{run: r, funcs: Functions(r.Module), state: make(map[string]int)}
+		for op := range r.Module.Body().Ops() {
+			if op.Is(tt.Func) {
+				if err := in.function(op); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	},
+}
+
+// Functions are the functions of a module by name.
+func Functions(module *ir.Operation) map[string]*ir.Operation {
+	m := make(map[string]*ir.Operation)
+	for op := range module.Body().Ops() {
+		if op.Is(tt.Func) {
+			m[op.StringAttr("sym_name")] = op
+		}
+	}
+	return m
+}
+
+type inliner struct {
+	run   *pass.Run
+	funcs map[string]*ir.Operation
+	state map[string]int // 1 in progress, 2 done
+}
+
+// function inlines all that f calls.
+func (in *inliner) function(f *ir.Operation) error {
+	name := f.StringAttr("sym_name")
+	switch in.state[name] {
+	case 1:
+		return recursion(f)
+	case 2:
+		return nil
+	}
+	in.state[name] = 1
+	var calls []*ir.Operation
+	ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(tt.Call) {
+			calls = append(calls, op)
+		}
+		return ir.Advance
+	})
+	for _, call := range calls {
+		callee := in.funcs[call.Attr("callee").(*ir.SymbolRefAttr).Root]
+		if callee == nil || callee.Body() == nil {
+			continue
+		}
+		if err := in.function(callee); err != nil {
+			return err
+		}
+		if noInline(callee) || !fits(call, callee) {
+			continue
+		}
+		inlineCall(call, callee)
+		in.run.Count("inlined", 1)
+	}
+	in.state[name] = 2
+	return nil
+}
+
+func recursion(f *ir.Operation) error {
+	d := diag.Errorf(PosOf(f.Loc()), "function %s calls itself", f.StringAttr("sym_name"))
+	return d.WithHelp("a kernel has no stack: write the recursion as a loop")
+}
+
+// PosOf is the place in the user's source that a location names.
+func PosOf(l ir.Location) diag.Pos {
+	if f := ir.FileLocOf(l); f != nil {
+		return diag.Pos{File: f.File, Line: f.Line, Col: f.Col + 1}
+	}
+	return diag.Pos{}
+}
+
+func noInline(f *ir.Operation) bool {
+	v, _ := f.IntAttr("noinline")
+	return v != 0
+}
+
+// fits reports whether the callee's blocks may stand at the call: several of
+// them only where the region around the call is a function's.
+func fits(call, callee *ir.Operation) bool {
+	r := callee.Region(0)
+	return r.First() == r.Last() || call.Parent().Is(tt.Func)
+}
+
+func inlineCall(call, callee *ir.Operation) {
+	c := call.Context()
+	m := ir.NewMapping()
+	for i, a := range callee.Body().Args() {
+		m.Map(a, call.Operand(i))
+	}
+	// Copy the body into a region of its own, then move it to the call.
+	holder := ir.NewOperation(call.Def(), &ir.State{Ctx: c, Regions: 1})
+	body := holder.Region(0)
+	callee.Region(0).CloneInto(body, m)
+	relocate(body, call.Loc())
+	entry := body.First()
+	for i, a := range entry.Args() {
+		a.ReplaceAllUsesWith(call.Operand(i))
+	}
+	if entry == body.Last() {
+		ret := entry.Terminator()
+		for op := range entry.Ops() {
+			if op != ret {
+				op.MoveBefore(call)
+			}
+		}
+		call.ReplaceAllUsesWith(ret.OperandValues()...)
+		ret.Erase()
+		call.Erase()
+		return
+	}
+	spliceBlocks(call, body)
+}
+
+// spliceBlocks puts the blocks of body between the operations before the call
+// and those after it; each return becomes a branch to the latter.
+func spliceBlocks(call *ir.Operation, body *ir.Region) {
+	before := call.Block()
+	after := before.SplitBefore(call)
+	results := make([]*ir.Value, call.NumResults())
+	for i, r := range call.Results() {
+		results[i] = after.AddArg(r.Type(), call.Loc())
+	}
+	call.ReplaceAllUsesWith(results...)
+	b := ir.NewBuilder(call.Context())
+	for blk := range body.Blocks() {
+		ret := blk.Terminator()
+		if ret == nil || !ret.Is(tt.Return) {
+			continue
+		}
+		b.SetBefore(ret)
+		b.Loc = ret.Loc()
+		b.Create(cf.Br, ir.State{Operands: ret.OperandValues(), Successors: []*ir.Block{after}})
+		ret.Erase()
+	}
+	entry := body.First()
+	call.Erase()
+	before.TakeOps(entry.First())
+	entry.Remove()
+	region, at := before.Region(), before
+	for blk := range body.Blocks() {
+		blk.Remove()
+		region.InsertAfter(blk, at)
+		at = blk
+	}
+}
+
+// relocate marks everything in r as called from site.
+func relocate(r *ir.Region, site ir.Location) {
+	cache := make(map[ir.Location]ir.Location)
+	for b := range r.Blocks() {
+		relocateBlock(b, site, cache)
+	}
+}
+
+func relocateBlock(b *ir.Block, site ir.Location, cache map[ir.Location]ir.Location) {
+	at := func(c *ir.Context, l ir.Location) ir.Location {
+		n, ok := cache[l]
+		if !ok {
+			n = c.CallSiteLoc(l, site)
+			cache[l] = n
+		}
+		return n
+	}
+	for op := range b.Ops() {
+		c := op.Context()
+		op.SetLoc(at(c, op.Loc()))
+		for _, r := range op.Regions() {
+			for inner := range r.Blocks() {
+				for _, a := range inner.Args() {
+					a.SetLoc(at(c, a.Loc()))
+				}
+				relocateBlock(inner, site, cache)
+			}
+		}
+	}
+}
+
+// SymbolDCE erases private functions that nothing refers to.
+var SymbolDCE = &pass.Pass{
+	Name: "symbol-dce",
+	Doc:  "erase private functions that are never called",
+	Run: func(r *pass.Run) error {
+		funcs := Functions(r.Module)
+		live := make(map[string]bool)
+		var work []*ir.Operation
+		for op := range r.Module.Body().Ops() {
+			if op.Is(tt.Func) && op.StringAttr("sym_visibility") != "private" {
+				work = append(work, op)
+			}
+		}
+		for len(work) > 0 {
+			f := work[len(work)-1]
+			work = work[:len(work)-1]
+			ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
+				for _, a := range op.Attrs() {
+					if s, ok := a.Attr.(*ir.SymbolRefAttr); ok && !live[s.Root] && funcs[s.Root] != nil {
+						live[s.Root] = true
+						work = append(work, funcs[s.Root])
+					}
+				}
+				return ir.Advance
+			})
+		}
+		for op := range r.Module.Body().Ops() {
+			if op.Is(tt.Func) && op.StringAttr("sym_visibility") == "private" && !live[op.StringAttr("sym_name")] {
+				op.Erase()
+				r.Count("erased", 1)
+			}
+		}
+		return nil
+	},
+}
