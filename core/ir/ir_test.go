@@ -12,7 +12,7 @@ var (
 		Name: "t.const", Results: []Result{{Name: "r"}}, Traits: ConstantLike,
 		Attrs: []AttrDef{{Name: "value", Kind: AttrTyped}},
 	}
-	isInt   = Constraint{"integer", func(t Type) bool { return IsInt(t, 0) }}
+	isInt   = Constraint{Name: "integer", Test: func(t Type) bool { return IsInt(t, 0) }}
 	testAdd = &OpDef{
 		Name: "t.add", Operands: []Operand{{Name: "a", Type: isInt}, {Name: "b", Type: isInt}}, Results: []Result{{Name: "r"}},
 		Traits: SameOperandsAndResultType,
