@@ -1,0 +1,43 @@
+package std
+
+import (
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/rewrite"
+)
+
+// Canonicalize folds, erases what is dead, and brings operations into their one
+// canonical form: constants on the right, nested conversions and sums joined,
+// control flow that is known resolved.
+var Canonicalize = NewCanonicalize()
+
+// NewCanonicalize makes the pass with further patterns, for dialects that this
+// package does not know.
+func NewCanonicalize(more ...[]rewrite.Pattern) *pass.Pass {
+	set := rewrite.NewSet(append([][]rewrite.Pattern{arithPatterns(), ttPatterns(), scfPatterns()}, more...)...)
+	return &pass.Pass{
+		Name: "canonicalize",
+		Doc:  "fold, erase what is dead, bring operations into canonical form",
+		Run: func(r *pass.Run) error {
+			o := rewrite.Options{Count: func(name string) { r.Count(name, 1) }}
+			for {
+				changed := rewrite.Greedy(r.Module, set, o)
+				for op := range r.Module.Body().Ops() {
+					if op.Is(tt.Func) && simplifyCFG(op.Region(0), r) {
+						changed = true
+					}
+				}
+				if !changed {
+					return nil
+				}
+			}
+		},
+	}
+}
+
+// replaceWithConstant gives op's one result the value of attr.
+func replaceWithConstant(rw *rewrite.Rewriter, op *ir.Operation, attr ir.Attribute) bool {
+	rw.Replace(op, rw.Constant(op, attr, op.Result(0).Type()))
+	return true
+}
