@@ -177,9 +177,7 @@ func (p *parser) arguments(open *mark) ([]Expr, []*Keyword) {
 			if unpacked {
 				p.fail(p.tok.Span, "iterable argument unpacking follows keyword argument unpacking")
 			}
-			p.next()
-			e := p.expr()
-			last = &Starred{exprNode: exprNode{p.since(m)}, Value: e}
+			last = p.starredArgument()
 			p.exprs = append(p.exprs, last)
 		case p.kind == tDoubleStar:
 			p.next()

@@ -153,6 +153,9 @@ func (p *parser) braces() Expr {
 	walrus := p.atWalrus()
 	e := p.starNamedExpr()
 	if p.kind == tColon && !walrus {
+		if _, ok := e.(*Starred); ok {
+			p.fail(e.Loc(), "cannot use a starred expression in a dictionary key")
+		}
 		return p.dict(m, e)
 	}
 	if p.kind == tFor || p.kind == tAsync {

@@ -116,6 +116,15 @@ func (p *parser) starred() Expr {
 	return &Starred{exprNode: exprNode{p.since(m)}, Value: e}
 }
 
+// starredArgument reads the *expression of a call or subscript, which binds less
+// tightly than that of a display.
+func (p *parser) starredArgument() Expr {
+	m := p.mark()
+	p.next()
+	e := p.expr()
+	return &Starred{exprNode: exprNode{p.since(m)}, Value: e}
+}
+
 // atWalrus reports whether an assignment expression begins here.
 func (p *parser) atWalrus() bool { return p.kind == tName && p.peek() == tColonEqual }
 
@@ -387,7 +396,7 @@ func (p *parser) slices() Expr {
 
 func (p *parser) slice() Expr {
 	if p.kind == tStar {
-		return p.starred()
+		return p.starredArgument()
 	}
 	if p.atWalrus() {
 		return p.namedExpr()

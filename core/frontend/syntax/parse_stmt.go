@@ -165,6 +165,9 @@ func (p *parser) annotated(m mark, e Expr, parenthesis bool) Stmt {
 	case *Name:
 		simple = !parenthesis
 	case *Attribute, *Subscript:
+		if parenthesis {
+			p.annotatedGroup(m, e)
+		}
 	case *Tuple, *List:
 		p.fail(e.Loc(), "only single target (not %s) can be annotated", exprName(e))
 	default:
@@ -178,6 +181,30 @@ func (p *parser) annotated(m mark, e Expr, parenthesis bool) Stmt {
 	}
 	s.Span = p.since(m)
 	return s
+}
+
+// annotatedGroup refuses (a).b: int, as Python's grammar does: a parenthesis
+// around a target must be around all of it.
+func (p *parser) annotatedGroup(m mark, e Expr) {
+	inner := e
+	for inner.Loc().Line == m.line && inner.Loc().Col == m.col {
+		switch x := inner.(type) {
+		case *Attribute:
+			inner = x.Value
+		case *Subscript:
+			inner = x.Value
+		case *Call:
+			inner = x.Func
+		default:
+			return
+		}
+	}
+	switch inner.(type) {
+	case *Name, *Attribute, *Subscript:
+		if inner != e {
+			p.notAnnotated(e)
+		}
+	}
 }
 
 // notAnnotated reports a colon behind something that is no target.

@@ -161,7 +161,7 @@ func (p *parser) fstring() {
 			p.pushText(raw, false)
 			continue
 		}
-		p.field()
+		p.field(raw)
 		h = max(h, p.height)
 	}
 	p.next()
@@ -214,8 +214,9 @@ func (p *parser) unbrace(s string, raw bool) string {
 	return b.String()
 }
 
-// field reads {expression = !r :spec} and pushes what it is.
-func (p *parser) field() {
+// field reads {expression = !r :spec} and pushes what it is. The text that the
+// = asks for is treated like the string's own: its escapes are resolved.
+func (p *parser) field(raw bool) {
 	brace := *p.tok
 	m := p.mark()
 	p.enter()
@@ -233,13 +234,17 @@ func (p *parser) field() {
 	if p.kind == tEqual {
 		p.next()
 		sp := Span{brace.Line, brace.Col + 1, p.tok.Line, p.tok.Col}
-		debug = p.newConstant(sp, p.withoutComments(brace.end, p.tok.off))
+		text := p.withoutComments(brace.end, p.tok.off)
+		if !raw && strings.IndexByte(text, '\\') >= 0 {
+			text = p.unescape(text, false)
+		}
+		debug = p.newConstant(sp, text)
 	}
 	if p.kind == tExclam {
 		v.Conversion = p.conversion()
 	}
 	if p.kind == tColon {
-		v.FormatSpec = p.formatSpec()
+		v.FormatSpec = p.formatSpec(raw)
 		h = max(h, p.height)
 	}
 	if debug != nil && v.Conversion < 0 && v.FormatSpec == nil {
@@ -295,7 +300,7 @@ func (p *parser) conversion() rune {
 
 // formatSpec reads what follows a field's colon. CPython resolves escapes there
 // even in a raw f-string, and so do we.
-func (p *parser) formatSpec() *JoinedStr {
+func (p *parser) formatSpec(raw bool) *JoinedStr {
 	m := p.mark()
 	p.next()
 	base, h := len(p.exprs), int32(0)
@@ -304,7 +309,7 @@ func (p *parser) formatSpec() *JoinedStr {
 			p.pushText(false, true)
 			continue
 		}
-		p.field()
+		p.field(raw)
 		h = max(h, p.height)
 	}
 	end := p.since(m)

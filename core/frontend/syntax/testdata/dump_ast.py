@@ -9,6 +9,7 @@ What is adjusted, and why:
   * an empty Constant inside a JoinedStr is dropped: CPython 3.12.0 to 3.12.x
     leaves some in format specs, later ones none;
   * the docstring-like warnings about escapes go unheard.
+With --hex a line of standard input is not a file's name but a source, in hex.
 With --cases FILE it reads the cases of FILE instead, each a line "### name" and
 the source below it, and prints the line and the trees: the golden of
 TestConstructs, remade by
@@ -112,8 +113,12 @@ def main():
         name = name.rstrip("\n")
         out.write("F " + name + "\n")
         try:
-            with open(name, "rb") as f:
-                tree = ast.parse(f.read())
+            if "--hex" in sys.argv[1:]:
+                source = bytes.fromhex(name)
+            else:
+                with open(name, "rb") as f:
+                    source = f.read()
+            tree = ast.parse(source)
             for s in tree.body:
                 out.write("S " + node(s) + "\n")
         except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as e:
