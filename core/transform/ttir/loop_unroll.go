@@ -1,0 +1,97 @@
+package ttir
+
+import (
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+)
+
+// UnrollFactor is the attribute by which the source asks for unrolling.
+const UnrollFactor = "tt.loop_unroll_factor"
+
+// LoopUnroll repeats the body of a loop that asks for it. The iterations left
+// over run in a second loop, which is not pipelined.
+var LoopUnroll = &pass.Pass{
+	Name: "triton-loop-unroll",
+	Doc:  "unroll loops by their tt.loop_unroll_factor",
+	Run: func(r *pass.Run) error {
+		ir.WalkPost(r.Module, func(op *ir.Operation) {
+			n, ok := op.IntAttr(UnrollFactor)
+			if !ok || !op.Is(scf.For) {
+				return
+			}
+			op.SetAttr(UnrollFactor, nil)
+			if n > 1 {
+				unroll(op, n)
+				r.Count("unrolled", 1)
+			}
+		})
+		return nil
+	},
+}
+
+// unroll makes op step n iterations at a time and adds a loop for the rest.
+func unroll(op *ir.Operation, n int64) {
+	b := ir.NewBuilder(op.Context())
+	b.SetBefore(op)
+	b.Loc = op.Loc()
+	lo, hi, step := op.Operand(0), op.Operand(1), op.Operand(2)
+	t := lo.Type()
+
+	// mid is the bound of the unrolled loop: lo + (trips / n) · n · step.
+	span := arith.Binary(b, arith.SubI, hi, lo)
+	trips := arith.Binary(b, arith.CeilDivSI, span, step)
+	rest := arith.Binary(b, arith.RemSI, trips, arith.Int(b, t, n))
+	whole := arith.Binary(b, arith.SubI, trips, rest)
+	mid := arith.Binary(b, arith.AddI, lo, arith.Binary(b, arith.MulI, whole, step))
+
+	tail := op.Clone(ir.NewMapping())
+	op.Block().InsertBefore(tail, op.Next())
+	for i, r := range op.Results() {
+		r.ReplaceAllUsesWith(tail.Result(i))
+	}
+	tail.SetOperand(0, mid)
+	for i, r := range op.Results() {
+		tail.SetOperand(3+i, r)
+	}
+	tail.SetAttr("tt.num_stages", op.Context().I32Attr(1))
+
+	op.SetOperand(1, mid)
+	op.SetOperand(2, arith.Binary(b, arith.MulI, step, arith.Int(b, t, n)))
+	repeatBody(op, step, n)
+}
+
+// repeatBody appends n−1 copies of the body, each fed by the one before.
+func repeatBody(op *ir.Operation, step *ir.Value, n int64) {
+	body := op.Body()
+	end := body.Terminator()
+	var original []*ir.Operation
+	for x := range body.Ops() {
+		if x != end {
+			original = append(original, x)
+		}
+	}
+	first := end.OperandValues()
+	carried := first
+	b := ir.NewBuilder(op.Context())
+	b.SetBefore(end)
+	b.Loc = op.Loc()
+	for k := int64(1); k < n; k++ {
+		m := ir.NewMapping()
+		offset := arith.Binary(b, arith.MulI, step, arith.Int(b, step.Type(), k))
+		m.Map(body.Arg(0), arith.Binary(b, arith.AddI, body.Arg(0), offset))
+		for i, v := range carried {
+			m.Map(body.Arg(i+1), v)
+		}
+		for _, x := range original {
+			b.Insert(x.Clone(m))
+		}
+		next := make([]*ir.Value, len(first))
+		for i, v := range first {
+			next[i] = m.Lookup(v)
+		}
+		carried = next
+	}
+	end.SetOperands(carried)
+}
