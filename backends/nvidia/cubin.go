@@ -1,0 +1,232 @@
+package nvidia
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// Limits of ptxas. Large kernels with many registers take it minutes.
+const (
+	ptxasTimeout = 10 * time.Minute
+	ptxasMemory  = 16 << 30
+)
+
+// makeCubin has ptxas assemble the PTX. ptxas works on files: they have the same
+// names in every compile, below a folder that is the working directory, so that
+// no output of it depends on the folder.
+func (c *compilation) makeCubin() error {
+	ptxas, err := ptxasKind.find(c.ctx, &c.backend.memo, c.req.Settings)
+	if err != nil {
+		return toolError(err)
+	}
+	dir, err := os.MkdirTemp("", "tritonc-ptxas")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	const in, out = "kernel.ptx", "kernel.cubin"
+	if err := os.WriteFile(filepath.Join(dir, in), []byte(c.ptx), 0o600); err != nil {
+		return err
+	}
+	cmd := sdk.Command{Path: ptxas.Path, Args: c.ptxasArgs(in, out), Dir: dir, Timeout: ptxasTimeout, MemoryLimit: ptxasMemory}
+	res, err := c.runTool(ptxas, cmd)
+	if err != nil {
+		return err
+	}
+	said := string(res.Stdout) + string(res.Stderr)
+	if !res.OK() {
+		return c.ptxasError(cmd, res, said)
+	}
+	if c.cubin, err = os.ReadFile(filepath.Join(dir, out)); err != nil {
+		return fmt.Errorf("ptxas wrote no cubin: %w", err)
+	}
+	if !bytes.HasPrefix(c.cubin, []byte("\x7fELF")) {
+		return fmt.Errorf("what %s wrote is no ELF file", ptxas.Path)
+	}
+	c.meta.Usage = readUsage(said, c.meta.Name)
+	return nil
+}
+
+// ptxasArgs are the arguments of ptxas for files in its working directory.
+func (c *compilation) ptxasArgs(in, out string) []string {
+	args := []string{"-lineinfo", "-v"}
+	if !c.opts.EnableFPFusion {
+		args = append(args, "--fmad=false")
+	}
+	if c.opts.PTXOptions != nil {
+		args = append(args, strings.Fields(*c.opts.PTXOptions)...)
+	}
+	return append(args, "--gpu-name="+c.arch.smName(), in, "-o", out)
+}
+
+// usage is what ptxas -v tells of a kernel.
+type usage struct {
+	Registers   int `json:"registers"`    // of a thread
+	SpillStores int `json:"spill_stores"` // bytes of a thread
+	SpillLoads  int `json:"spill_loads"`
+	Stack       int `json:"stack"` // bytes of a thread's frame, spills included
+}
+
+// readUsage reads the lines that follow those naming the kernel:
+//
+//	ptxas info    : Compiling entry function 'k' for 'sm_80'
+//	ptxas info    : Function properties for k
+//	    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+//	ptxas info    : Used 26 registers, 400 bytes cmem[0]
+//
+// It returns nil when they are not there.
+func readUsage(said, kernel string) *usage {
+	_, rest, ok := strings.Cut(said, "Function properties for "+kernel+"\n")
+	if !ok {
+		return nil
+	}
+	var u usage
+	frame, rest, _ := strings.Cut(rest, "\n")
+	if n, _ := fmt.Sscanf(strings.TrimSpace(frame), "%d bytes stack frame, %d bytes spill stores, %d bytes spill loads", &u.Stack, &u.SpillStores, &u.SpillLoads); n != 3 {
+		return nil
+	}
+	_, rest, ok = strings.Cut(rest, "Used ")
+	if n, _ := fmt.Sscanf(rest, "%d registers", &u.Registers); !ok || n != 1 {
+		return nil
+	}
+	return &u
+}
+
+// maxPtxasErrors bounds how many of its errors are shown.
+const maxPtxasErrors = 8
+
+// ptxasError turns the words of ptxas into diagnostics, each at the line of
+// Python that the PTX line came from when the PTX says so. The PTX is kept for
+// the command that repeats the failure.
+func (c *compilation) ptxasError(cmd sdk.Command, res *sdk.Result, said string) error {
+	help := "the command was: " + cmd.String()
+	if path, err := c.keepPTX(); err == nil {
+		repro := cmd
+		repro.Args = c.ptxasArgs(path, "/dev/null")
+		help = "to repeat it: " + repro.String()
+	}
+	var list sdk.Diagnostics
+	for line := range strings.Lines(said) {
+		at, message, ok := ptxasMessage(strings.TrimRight(line, "\r\n"))
+		if !ok || strings.Contains(message, "assembly aborted due to errors") && len(list) > 0 {
+			continue
+		}
+		if len(list) == maxPtxasErrors {
+			break
+		}
+		list = append(list, c.locate(at, "ptxas: "+message))
+		if strings.HasPrefix(message, "Unsupported .version ") {
+			list[len(list)-1].Help = "this ptxas is older than the PTX; use a newer one, or lower the .version line if the kernel needs nothing newer"
+		}
+	}
+	if len(list) == 0 {
+		list = sdk.Diagnostics{{Message: "ptxas failed (" + res.Status() + "): " + firstLines(strings.TrimSpace(said), 10)}}
+	}
+	if d := &list[len(list)-1]; d.Help == "" {
+		d.Help = help
+	}
+	return list
+}
+
+// ptxasMessage reads "ptxas FILE, line 98; error   : TEXT", or the forms without
+// a place. Line is 0 then.
+func ptxasMessage(line string) (at int, message string, ok bool) {
+	rest, isPtxas := strings.CutPrefix(line, "ptxas ")
+	if !isPtxas {
+		return 0, "", false
+	}
+	head, message, found := strings.Cut(rest, ": ")
+	if !found {
+		return 0, "", false
+	}
+	severity := strings.TrimSpace(head)
+	if _, place, hasPlace := strings.Cut(head, ", line "); hasPlace {
+		number, after, _ := strings.Cut(place, ";")
+		at, _ = strconv.Atoi(number)
+		severity = strings.TrimSpace(after)
+	}
+	return at, message, severity == "error" || severity == "fatal"
+}
+
+// locate makes the diagnostic of a message about a line of the PTX.
+func (c *compilation) locate(line int, message string) sdk.Diagnostic {
+	d := sdk.Diagnostic{Message: message}
+	if line < 1 {
+		return d
+	}
+	text := lineOf(c.ptx, line)
+	if c.entered == stagePTX {
+		d.File, d.Line, d.SourceLine = c.req.InputName, line, text
+	} else {
+		d.Notes = []sdk.Diagnostic{{Severity: sdk.Note, Message: fmt.Sprintf("in line %d of the PTX: %s", line, strings.TrimSpace(text))}}
+	}
+	if file, at, column, ok := sourceOf(c.ptx, line); ok {
+		if c.entered == stagePTX {
+			d.Notes = append(d.Notes, sdk.Diagnostic{Severity: sdk.Note, File: file, Line: at, Column: column, Message: "from here"})
+		} else {
+			d.File, d.Line, d.Column = file, at, column
+		}
+	}
+	return d
+}
+
+// sourceOf finds the source position of a line of PTX: that of the .loc before
+// it in the same function. A .loc counts Python's columns from 0, where 0 can
+// only mean that it knows none; the column returned counts from 1.
+func sourceOf(ptx string, line int) (file string, at, column int, ok bool) {
+	number := 0
+	for i := 1; i <= line; i++ {
+		text, rest, more := strings.Cut(ptx, "\n")
+		ptx = rest
+		text = strings.TrimSpace(text)
+		if strings.HasPrefix(text, ".visible .entry") || strings.HasPrefix(text, ".func") {
+			ok = false
+		}
+		if loc, isLoc := strings.CutPrefix(text, ".loc"); isLoc {
+			n, _ := fmt.Sscan(loc, &number, &at, &column)
+			ok = n >= 2 && at > 0
+		}
+		if !more {
+			break
+		}
+	}
+	if !ok {
+		return "", 0, 0, false
+	}
+	// The file's name stands anywhere, most often at the end.
+	mark := ".file\t" + strconv.Itoa(number) + " \""
+	_, name, found := strings.Cut(ptx, mark)
+	if !found {
+		return "", 0, 0, false
+	}
+	name, _, _ = strings.Cut(name, "\"")
+	if column > 0 {
+		column++
+	}
+	return name, at, column, true
+}
+
+func lineOf(text string, n int) string {
+	for ; n > 1; n-- {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// keepPTX leaves the PTX in a file named by its content, so that the same
+// failure does not pile up files.
+func (c *compilation) keepPTX() (string, error) {
+	sum := sha256.Sum256([]byte(c.ptx))
+	path := filepath.Join(os.TempDir(), "tritonc-"+hex.EncodeToString(sum[:6])+".ptx")
+	return path, replaceFile(path, []byte(c.ptx))
+}

@@ -1,0 +1,129 @@
+package nvidia
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// tritonVersion is the release whose metadata and kernel ABI ours are.
+const tritonVersion = "3.6.0"
+
+// metadata is what a launch must know of a kernel. The JSON's names are
+// Triton's; the stages fill it in.
+type metadata struct {
+	Name                string `json:"name"`
+	NumWarps            int    `json:"num_warps"` // of a block, all warp groups
+	Shared              *int   `json:"shared"`    // bytes of dynamic shared memory; nil: not known yet
+	TensorMemory        int    `json:"tmem_size"` // columns
+	GlobalScratchSize   int    `json:"global_scratch_size"`
+	GlobalScratchAlign  int    `json:"global_scratch_align"`
+	ProfileScratchSize  int    `json:"profile_scratch_size"`
+	ProfileScratchAlign int    `json:"profile_scratch_align"`
+
+	Usage *usage `json:"-"` // nil before the cubin
+}
+
+// newMetadata is what holds of a kernel that says nothing else.
+func newMetadata() metadata {
+	return metadata{GlobalScratchAlign: 1, ProfileScratchAlign: 1}
+}
+
+// readMetadata takes over what an earlier compile wrote of a kernel. Fields that
+// it does not name keep their values.
+func (m *metadata) read(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), m); err != nil {
+		return sdk.Errorf("the metadata is not that of a kernel: %v", err)
+	}
+	return nil
+}
+
+// fromPTX completes the metadata of a kernel that enters below ttgir with what
+// its PTX says, and fails when something is known from nowhere.
+func (m *metadata) fromPTX(k kernelFacts, file string) error {
+	if m.Name != "" && m.Name != k.name {
+		return sdk.Errorf("the metadata is of the kernel %s, but %s has %s", m.Name, file, k.name)
+	}
+	m.Name = k.name
+	switch {
+	case k.threads%warpSize != 0:
+		return sdk.Errorf("%s: blocks of %d threads are no whole warps", file, k.threads)
+	case m.NumWarps == 0 && k.threads == 0:
+		return sdk.Errorf("%s does not say how many warps the kernel %s has", file, k.name).
+			WithHelp("put its metadata beside it, as %s, or give it a .reqntid", stem(file)+".json")
+	case m.NumWarps != 0 && k.threads != 0 && m.NumWarps*warpSize != k.threads:
+		return sdk.Errorf("the metadata has %d warps, but %s has blocks of %d threads", m.NumWarps, file, k.threads)
+	case m.NumWarps == 0:
+		m.NumWarps = k.threads / warpSize
+	}
+	if m.Shared != nil {
+		return nil
+	}
+	if k.dynamicShared {
+		return sdk.Errorf("%s does not say how many bytes of shared memory the kernel %s uses", file, k.name).
+			WithHelp("put its metadata beside it, as %s, or give --option shared=BYTES", stem(file)+".json")
+	}
+	zero := 0
+	m.Shared = &zero
+	return nil
+}
+
+// json is the metadata as Triton writes it, keys sorted: the options, what the
+// stages found out, and what ptxas told.
+func (m *metadata) json(req sdk.RunStagesRequest, hash string, tools []sdk.ToolInfo) (string, error) {
+	all := map[string]any{}
+	put := func(text []byte) error { return json.Unmarshal(text, &all) }
+	if err := put([]byte(req.OptionsJSON)); err != nil {
+		return "", fmt.Errorf("options: %w", err)
+	}
+	own, err := json.Marshal(m)
+	if err != nil {
+		return "", err
+	}
+	if err := put(own); err != nil {
+		return "", err
+	}
+	if m.Usage != nil {
+		text, err := json.Marshal(m.Usage)
+		if err != nil {
+			return "", err
+		}
+		if err := put(text); err != nil {
+			return "", err
+		}
+	}
+	cc, err := strconv.Atoi(req.Target.Arch)
+	if err != nil {
+		return "", err
+	}
+	all["target"] = map[string]any{"backend": req.Target.Backend, "arch": cc, "warp_size": warpSize}
+	all["triton_version"] = tritonVersion
+	all["tensordesc_meta"] = []any{}
+	all["hash"] = hash
+	versions := map[string]string{}
+	for _, t := range tools {
+		versions[t.Name] = t.Version
+	}
+	all["tools"] = versions
+	var b strings.Builder
+	enc := json.NewEncoder(&b) // sorts keys
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(all); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// stem is a file's name without its ending.
+func stem(file string) string {
+	if i := strings.LastIndexByte(file, '.'); i > strings.LastIndexByte(file, '/') {
+		return file[:i]
+	}
+	return file
+}

@@ -1,0 +1,174 @@
+package nvidia
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// optionSpecs are Triton's CUDAOptions. Where a default depends on the target
+// the one here is for cuda:80; defaultsFor has the others.
+var optionSpecs = []sdk.OptionSpec{
+	{Name: "num_warps", Type: sdk.Int, Default: "4", Doc: "warps of a block, a power of two up to 32"},
+	{Name: "num_ctas", Type: sdk.Int, Default: "1", Doc: "blocks of a cluster, a power of two up to 16; more than 1 from cuda:90 on"},
+	{Name: "num_stages", Type: sdk.Int, Default: "3", Doc: "stages of software pipelining"},
+	{Name: "warp_size", Type: sdk.Int, Default: "32", Doc: "threads of a warp, always 32"},
+	{Name: "maxnreg", Type: sdk.Int, Default: "null", Doc: "registers that a thread may use, 16 to 255; null: as many as it wants"},
+	{Name: "ptx_version", Type: sdk.Int, Default: "null", Doc: "PTX ISA version, 84 for 8.4; null: the newest that both ptxas and llc know"},
+	{Name: "ptx_options", Type: sdk.String, Default: "null", Doc: "more arguments of ptxas, separated by spaces"},
+	{Name: "ir_override", Type: sdk.String, Default: "null", Doc: "file (.ttir, .ttgir, .llir or .ptx) that replaces the result of its stage"},
+	{Name: "enable_fp_fusion", Type: sdk.Bool, Default: "true", Doc: "let a*b+c become one fma"},
+	{Name: "enable_reflect_ftz", Type: sdk.Bool, Default: "true", Doc: "let device libraries flush f32 denormals to zero"},
+	{Name: "launch_cooperative_grid", Type: sdk.Bool, Default: "false", Doc: "launch all blocks at once, so that they may wait for one another"},
+	{Name: "launch_pdl", Type: sdk.Bool, Default: "false", Doc: "launch before the kernel before it has ended"},
+	{Name: "supported_fp8_dtypes", Type: sdk.StringList, Default: `["fp8e4b15","fp8e5"]`, Doc: "8-bit floats a kernel may use", Choices: []string{"fp8e4b15", "fp8e4nv", "fp8e5"}},
+	{Name: "deprecated_fp8_dot_operand_dtypes", Type: sdk.StringList, Default: "[]", Doc: "8-bit floats that dot takes with a warning", Choices: []string{"fp8e4b15", "fp8e4nv", "fp8e5"}},
+	{Name: "default_dot_input_precision", Type: sdk.String, Default: `"tf32"`, Doc: "how dot multiplies f32 when it does not say", Choices: dotPrecisions},
+	{Name: "allowed_dot_input_precisions", Type: sdk.StringList, Default: `["tf32","tf32x3","ieee","bf16x3","bf16x6"]`, Doc: "what dot's input_precision may say", Choices: dotPrecisions},
+	{Name: "max_num_imprecise_acc_default", Type: sdk.Int, Default: "0", Doc: "products that an fp8 dot may sum up at low precision"},
+	{Name: "extern_libs", Type: sdk.StringMap, Default: "{}", Doc: "LLVM bitcode libraries to link, name=path"},
+	{Name: "debug", Type: sdk.Bool, Default: "false", Doc: "keep device_assert"},
+	{Name: "backend_name", Type: sdk.String, Default: `"cuda"`, Doc: "the target's backend", Derived: true},
+	{Name: "sanitize_overflow", Type: sdk.Bool, Default: "true", Doc: "with debug, assert that integers do not overflow"},
+	{Name: "arch", Type: sdk.String, Default: "null", Doc: "architecture that the stages before ptx compile for, smNN; null: the target's"},
+	{Name: "instrumentation_mode", Type: sdk.String, Default: `""`, Doc: "instrumentation to add: none is there yet", Choices: []string{""}},
+}
+
+// options are the values of optionSpecs that stages look at.
+type options struct {
+	NumWarps         int               `json:"num_warps"`
+	NumCTAs          int               `json:"num_ctas"`
+	NumStages        int               `json:"num_stages"`
+	WarpSize         int               `json:"warp_size"`
+	MaxNReg          *int              `json:"maxnreg"`
+	PTXVersion       *int              `json:"ptx_version"`
+	PTXOptions       *string           `json:"ptx_options"`
+	IROverride       *string           `json:"ir_override"`
+	EnableFPFusion   bool              `json:"enable_fp_fusion"`
+	EnableReflectFTZ bool              `json:"enable_reflect_ftz"`
+	ExternLibs       map[string]string `json:"extern_libs"`
+	Debug            bool              `json:"debug"`
+	Arch             string            `json:"arch"`
+}
+
+// readOptions reads what parseOptions made.
+func readOptions(text string) (options, error) {
+	var o options
+	if err := json.Unmarshal([]byte(text), &o); err != nil || o.NumWarps == 0 {
+		return o, fmt.Errorf("these are no options of the nvidia backend: %q", text)
+	}
+	return o, nil
+}
+
+// parseOptions checks the user's options and completes them for the target. It
+// returns their canonical JSON.
+func parseOptions(a arch, given string) (string, error) {
+	values, err := sdk.ParseOptions(defaultsFor(a), given)
+	if err != nil {
+		return "", err
+	}
+	if values["arch"] == nil {
+		values["arch"] = "sm" + strconv.Itoa(a.cc)
+	}
+	if bad := checkOptions(a, values); len(bad) > 0 {
+		return "", bad
+	}
+	return values.JSON(), nil
+}
+
+// defaultsFor is optionSpecs with the defaults of a target.
+func defaultsFor(a arch) []sdk.OptionSpec {
+	specs := slices.Clone(optionSpecs)
+	for i := range specs {
+		var v any
+		switch specs[i].Name {
+		case "supported_fp8_dtypes":
+			v = a.fp8Kinds()
+		case "deprecated_fp8_dot_operand_dtypes":
+			v = a.deprecatedFP8()
+		case "max_num_imprecise_acc_default":
+			v = a.impreciseAcc()
+		default:
+			continue
+		}
+		text, err := json.Marshal(v)
+		if err != nil {
+			panic(fmt.Sprintf("BUG: default of %s: %v", specs[i].Name, err))
+		}
+		specs[i].Default = string(text)
+	}
+	return specs
+}
+
+// overridable are the stages whose result ir_override may replace.
+var overridable = []string{".ttir", ".ttgir", ".llir", ".ptx"}
+
+// checkOptions finds the values that are of the right type and still wrong.
+func checkOptions(a arch, v sdk.Options) sdk.Diagnostics {
+	var bad sdk.Diagnostics
+	refuse := func(name, format string, args ...any) {
+		bad = append(bad, *sdk.Errorf("option %s: %s", name, fmt.Sprintf(format, args...)).WithHelp("%s: %s", name, docOf(name)))
+	}
+	number := func(name string) int { n, _ := v[name].(int); return n }
+
+	if n := number("num_warps"); n < 1 || n > 32 || n&(n-1) != 0 {
+		refuse("num_warps", "%d is no power of two between 1 and 32", n)
+	}
+	switch n := number("num_ctas"); {
+	case n < 1 || n > 16 || n&(n-1) != 0:
+		refuse("num_ctas", "%d is no power of two between 1 and 16", n)
+	case n > 1 && a.ctas == 1:
+		refuse("num_ctas", "%s:%d has no clusters, so it must be 1", backendName, a.cc)
+	}
+	if n := number("num_stages"); n < 0 {
+		refuse("num_stages", "%d is negative", n)
+	}
+	if n := number("warp_size"); n != warpSize {
+		refuse("warp_size", "%d; a warp has %d threads here", n, warpSize)
+	}
+	if n, given := v["maxnreg"].(int); given && (n < 16 || n > 255) {
+		refuse("maxnreg", "%d is not between 16 and 255", n)
+	}
+	if n, given := v["ptx_version"].(int); given && !slices.Contains(llcPTXVersions, n) {
+		refuse("ptx_version", "%d is none of %s", n, joinInts(llcPTXVersions))
+	}
+	if path, given := v["ir_override"].(string); given && !slices.Contains(overridable, filepath.Ext(path)) {
+		refuse("ir_override", "%q does not end in one of %s", path, strings.Join(overridable, ", "))
+	}
+	if n := number("max_num_imprecise_acc_default"); n < 0 {
+		refuse("max_num_imprecise_acc_default", "%d is negative", n)
+	}
+	allowed, _ := v["allowed_dot_input_precisions"].([]string)
+	if p, _ := v["default_dot_input_precision"].(string); !slices.Contains(allowed, p) {
+		refuse("default_dot_input_precision", "%q is none of the allowed %s", p, strings.Join(allowed, ", "))
+	}
+	name, _ := v["arch"].(string)
+	if n, err := strconv.Atoi(strings.TrimPrefix(name, "sm")); err != nil || !strings.HasPrefix(name, "sm") {
+		refuse("arch", "%q is not of the form sm80", name)
+	} else if !slices.ContainsFunc(archs, func(a arch) bool { return a.cc == n }) {
+		refuse("arch", "%q is no architecture of %s", name, targetList())
+	}
+	return bad
+}
+
+func docOf(name string) string {
+	for i := range optionSpecs {
+		if optionSpecs[i].Name == name {
+			return optionSpecs[i].Doc
+		}
+	}
+	panic("BUG: no option " + name)
+}
+
+func joinInts(list []int) string {
+	words := make([]string, len(list))
+	for i, n := range list {
+		words[i] = strconv.Itoa(n)
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,403 @@
+package nvidia
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// Settings of the machine that the backend reads: where its tools are. The host
+// takes them from the environment.
+const (
+	settingPtxas = "ptxas"
+	settingLLC   = "llc"
+	settingCUDA  = "cuda"
+)
+
+var settingSpecs = []sdk.SettingSpec{
+	{Name: settingPtxas, Env: []string{"TRITON_PTXAS_PATH", "TRITONC_PTXAS"}, Doc: "path of NVIDIA's assembler ptxas"},
+	{Name: settingLLC, Env: []string{"TRITONC_LLC"}, Doc: "path of LLVM's llc, version " + strconv.Itoa(llvmMajor)},
+	{Name: settingCUDA, Env: []string{"CUDA_HOME", "CUDA_PATH"}, Doc: "folder of a CUDA toolkit, whose bin/ has ptxas"},
+}
+
+// llvmMajor is the version of LLVM whose llc we know: its flags, the PTX
+// versions that it writes, and what it does with our IR.
+const llvmMajor = 22
+
+// minPtxasMajor: older ones do not know sm_90a. One that the user names counts
+// all the same.
+const minPtxasMajor = 12
+
+// llcPTXVersions are those of LLVM 22's features +ptxNN that make sense for our
+// targets, ascending.
+var llcPTXVersions = []int{70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90}
+
+// ptxVersionAlone is used when PTX is asked for and no ptxas is there to decide:
+// that of CUDA 12.4, which drivers since early 2024 read.
+const ptxVersionAlone = 84
+
+// tool is a program that was found, with what is known of it.
+type tool struct {
+	sdk.ToolInfo
+	major, minor int
+}
+
+// ptxVersion is the PTX ISA version that this ptxas reads, 84 for 8.4. NVIDIA
+// counts it apart from CUDA's own.
+func (t tool) ptxVersion() int {
+	switch {
+	case t.major >= 13:
+		return 90 + 10*(t.major-13) + t.minor
+	case t.major == 12 && t.minor >= 6:
+		return 79 + t.minor
+	case t.major == 12:
+		return 80 + t.minor
+	default:
+		return 70 + t.minor
+	}
+}
+
+// ptxVersionFor is the newest PTX ISA version that ptxas reads and llc writes.
+func ptxVersionFor(ptxas tool) int {
+	best := llcPTXVersions[0]
+	for _, v := range llcPTXVersions {
+		if v <= ptxas.ptxVersion() {
+			best = v
+		}
+	}
+	return best
+}
+
+// kind is a sort of tool and how to recognize one.
+type kind struct {
+	name    string
+	setting string
+	// version finds the version in what --version prints.
+	version func(text string) (version string, ok bool)
+	// refuse says why a version that nobody asked for is passed over, or "".
+	refuse func(major int) string
+	// help is what a user can do who has none.
+	help string
+}
+
+var (
+	llcKind = kind{
+		name: "llc", setting: settingLLC,
+		version: func(text string) (string, bool) { return wordAfter(text, "LLVM version ") },
+		refuse: func(major int) string {
+			if major != llvmMajor {
+				return fmt.Sprintf("version %d is needed", llvmMajor)
+			}
+			return ""
+		},
+		help: fmt.Sprintf("install LLVM %d (Debian: apt-get install llvm-%[1]d), or run make toolchain, or name one with TRITONC_LLC", llvmMajor),
+	}
+	ptxasKind = kind{
+		name: "ptxas", setting: settingPtxas,
+		version: func(text string) (string, bool) { return wordAfter(text, ", V") },
+		refuse: func(major int) string {
+			if major < minPtxasMajor {
+				return fmt.Sprintf("version %d.0 or newer is needed", minPtxasMajor)
+			}
+			return ""
+		},
+		help: "install NVIDIA's CUDA toolkit, or run make toolchain, or name one with TRITONC_PTXAS",
+	}
+)
+
+// wordAfter is what stands between mark and the next space in text.
+func wordAfter(text, mark string) (string, bool) {
+	_, rest, ok := strings.Cut(text, mark)
+	if !ok {
+		return "", false
+	}
+	word, _, _ := strings.Cut(strings.ReplaceAll(rest, "\n", " "), " ")
+	return word, word != ""
+}
+
+// candidates lists where a tool may be, first to last.
+func (k *kind) candidates(settings map[string]string) []string {
+	var list []string
+	fromPath := func(name string) {
+		if p, err := exec.LookPath(name); err == nil {
+			list = append(list, p)
+		}
+	}
+	switch k.name {
+	case "llc":
+		major := strconv.Itoa(llvmMajor)
+		fromPath("llc-" + major)
+		fromPath("llc")
+		list = append(list,
+			"/usr/lib/llvm-"+major+"/bin/llc", "/usr/local/lib/llvm-"+major+"/bin/llc",
+			"/opt/homebrew/opt/llvm@"+major+"/bin/llc", "/usr/local/opt/llvm@"+major+"/bin/llc")
+	case "ptxas":
+		fromPath("ptxas")
+		if dir := settings[settingCUDA]; dir != "" {
+			list = append(list, filepath.Join(dir, "bin", "ptxas"))
+		}
+		list = append(list, "/usr/local/cuda/bin/ptxas", "/opt/cuda/bin/ptxas", "/usr/lib/cuda/bin/ptxas")
+		versions, _ := filepath.Glob("/usr/local/cuda-*/bin/ptxas") // an error means a bad pattern
+		slices.SortFunc(versions, func(a, b string) int { return strings.Compare(b, a) })
+		list = append(list, versions...)
+	}
+	if dir := cacheDir(); dir != "" {
+		list = append(list, filepath.Join(dir, "toolchain", "bin", k.name))
+	}
+	if runtime.GOOS == "windows" {
+		for i, p := range list {
+			if filepath.Ext(p) == "" {
+				list[i] = p + ".exe"
+			}
+		}
+	}
+	return list
+}
+
+// cacheDir is tritonc's part of the user's cache folder, where make toolchain
+// puts tools; empty when the user has no home.
+func cacheDir() string {
+	base := os.Getenv("XDG_CACHE_HOME")
+	if !filepath.IsAbs(base) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return ""
+		}
+		base = filepath.Join(home, ".cache")
+	}
+	return filepath.Join(base, "tritonc")
+}
+
+// toolNotFound says that no usable tool of a kind is there.
+type toolNotFound struct {
+	kind  *kind
+	tried []string // "path: why not"
+}
+
+func (e *toolNotFound) diagnostic() *sdk.Diagnostic {
+	d := &sdk.Diagnostic{Kind: sdk.Environment, Message: "no usable " + e.kind.name + " was found", Help: e.kind.help}
+	if len(e.tried) > 0 {
+		d.Message += " (" + strings.Join(e.tried, "; ") + ")"
+	}
+	return d
+}
+
+func (e *toolNotFound) Error() string { return e.diagnostic().Message }
+
+// find looks for a tool: the one that the user names, and no other, or else the
+// first usable candidate.
+func (k *kind) find(ctx context.Context, memo *toolMemo, settings map[string]string) (tool, error) {
+	if path := settings[k.setting]; path != "" {
+		if !strings.ContainsRune(path, filepath.Separator) {
+			if p, err := exec.LookPath(path); err == nil {
+				path = p
+			}
+		}
+		t, err := k.identify(ctx, memo, path)
+		if err != nil {
+			return tool{}, &sdk.Diagnostic{
+				Kind:    sdk.Environment,
+				Message: fmt.Sprintf("the %s that the environment names cannot be used: %v", k.name, err),
+				Help:    "see " + strings.Join(envOf(k.setting), ", "),
+			}
+		}
+		return t, nil
+	}
+	missing := &toolNotFound{kind: k}
+	for _, path := range k.candidates(settings) {
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		t, err := k.identify(ctx, memo, path)
+		if ctx.Err() != nil {
+			return tool{}, ctx.Err()
+		}
+		if err != nil {
+			missing.tried = append(missing.tried, err.Error())
+			continue
+		}
+		if why := k.refuse(t.major); why != "" {
+			missing.tried = append(missing.tried, fmt.Sprintf("%s is %s, %s", path, t.Version, why))
+			continue
+		}
+		return t, nil
+	}
+	return tool{}, missing
+}
+
+func envOf(setting string) []string {
+	for i := range settingSpecs {
+		if settingSpecs[i].Name == setting {
+			return settingSpecs[i].Env
+		}
+	}
+	panic("BUG: no setting " + setting)
+}
+
+// identify learns a program's version and hash, from the memo when the file is
+// the one that it knows.
+func (k *kind) identify(ctx context.Context, memo *toolMemo, path string) (tool, error) {
+	info, err := os.Stat(path) // follows links: make toolchain makes some
+	if err != nil {
+		return tool{}, err
+	}
+	key := memoKey{Path: path, Size: info.Size(), MTime: info.ModTime().UnixNano()}
+	known, ok := memo.get(key)
+	if !ok {
+		if known, err = k.ask(ctx, path); err != nil {
+			return tool{}, err
+		}
+		memo.put(key, known)
+	}
+	t := tool{ToolInfo: sdk.ToolInfo{Name: k.name, Path: path, Version: known.Version, SHA256: known.SHA256}}
+	parts := strings.SplitN(known.Version, ".", 3)
+	t.major, err = strconv.Atoi(parts[0])
+	if err == nil && len(parts) > 1 {
+		t.minor, err = strconv.Atoi(parts[1])
+	}
+	if err != nil {
+		return tool{}, fmt.Errorf("%s has the version %q, which is no number", path, known.Version)
+	}
+	return t, nil
+}
+
+// ask runs the program for its version and hashes its file.
+func (k *kind) ask(ctx context.Context, path string) (memoValue, error) {
+	res, err := sdk.Command{Path: path, Args: []string{"--version"}, Timeout: 20 * time.Second}.Run(ctx)
+	if err != nil {
+		return memoValue{}, err
+	}
+	version, ok := k.version(string(res.Stdout))
+	if !ok {
+		return memoValue{}, fmt.Errorf("%s --version names no version (%s)", path, res.Status())
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return memoValue{}, err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return memoValue{}, err
+	}
+	return memoValue{Version: version, SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
+}
+
+// toolMemo remembers versions and hashes of tools by their file's path, size and
+// time, in memory and in a file of the user's cache folder: asking takes longer
+// than compiling a small kernel.
+type toolMemo struct {
+	path string // of the file; empty: memory only
+
+	mu     sync.Mutex
+	loaded bool
+	known  map[memoKey]memoValue
+}
+
+type memoKey struct {
+	Path  string `json:"path"`
+	Size  int64  `json:"size"`
+	MTime int64  `json:"mtime"`
+}
+
+type memoValue struct {
+	Version string `json:"version"`
+	SHA256  string `json:"sha256"`
+}
+
+type memoRow struct {
+	memoKey
+	memoValue
+}
+
+func (m *toolMemo) get(k memoKey) (memoValue, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.load()
+	v, ok := m.known[k]
+	return v, ok
+}
+
+// load reads the file once. One that is missing or broken is as good as none.
+func (m *toolMemo) load() {
+	if m.loaded {
+		return
+	}
+	m.loaded = true
+	m.known = map[memoKey]memoValue{}
+	if m.path == "" {
+		return
+	}
+	text, err := os.ReadFile(m.path)
+	if err != nil {
+		return
+	}
+	var rows []memoRow
+	if json.Unmarshal(text, &rows) != nil {
+		return
+	}
+	for _, r := range rows {
+		m.known[r.memoKey] = r.memoValue
+	}
+}
+
+// put remembers v and forgets what was known of an earlier file at that path.
+func (m *toolMemo) put(k memoKey, v memoValue) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.load()
+	m.known[k] = v
+	if m.path == "" {
+		return
+	}
+	var rows []memoRow
+	for key, value := range m.known {
+		if key.Path != k.Path || key == k {
+			rows = append(rows, memoRow{key, value})
+		}
+	}
+	slices.SortFunc(rows, func(a, b memoRow) int {
+		return strings.Compare(a.Path+strconv.FormatInt(a.MTime, 10), b.Path+strconv.FormatInt(b.MTime, 10))
+	})
+	text, err := json.MarshalIndent(rows, "", "  ")
+	if err != nil {
+		panic(fmt.Sprintf("BUG: %v", err))
+	}
+	// Several processes may write; each writes a whole file. When it cannot be
+	// written the next process asks again.
+	_ = replaceFile(m.path, append(text, '\n'))
+}
+
+func replaceFile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".tmp*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
