@@ -13,6 +13,7 @@ import (
 	"sort"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // TestASTLaw compares our trees with those of CPython's own parser, positions
@@ -143,7 +144,24 @@ func mutate(rnd *rand.Rand, parts []string) string {
 			return ""
 		}
 	}
-	return strings.TrimLeft(strings.Join(p, ""), " ")
+	return mutateBytes(rnd, strings.TrimLeft(strings.Join(p, ""), " "))
+}
+
+// mutateBytes changes a byte of one source in four.
+func mutateBytes(rnd *rand.Rand, s string) string {
+	const bytes = "\"'\\\n\t \f#{}()[]!:=.0_9xejbrfuN\r$?`\xc3"
+	if len(s) == 0 || rnd.IntN(4) != 0 {
+		return s
+	}
+	i := rnd.IntN(len(s))
+	c := bytes[rnd.IntN(len(bytes))]
+	switch rnd.IntN(3) {
+	case 0:
+		return s[:i] + s[i+1:]
+	case 1:
+		return s[:i] + string([]byte{c}) + s[i+1:]
+	}
+	return s[:i] + string([]byte{c}) + s[i:]
 }
 
 type python struct{ path, version, stdlib string }
@@ -168,7 +186,7 @@ func findPython(t *testing.T) python {
 	return python{}
 }
 
-func pythonFiles(t *testing.T, roots []string) []string {
+func pythonFiles(t testing.TB, roots []string) []string {
 	t.Helper()
 	var files []string
 	for _, root := range roots {
@@ -263,6 +281,9 @@ func (c *comparison) file(name string, trees []string, refusal string) {
 		return
 	case err != nil && refusedLater(err):
 		c.stricter++
+		return
+	case err != nil && c.quiet && !utf8.Valid(src):
+		c.known++ // CPython looks for bad UTF-8 in a comment only when it reads a file
 		return
 	case err != nil:
 		c.onlyOurs++

@@ -45,9 +45,12 @@ func (p *parser) invalid() {
 		p.invalidWithHelp("write and")
 	case tPipe:
 		p.invalidWithHelp("write or")
-	case tPlus, tMinus, tNewline:
-		if p.i > 0 && p.kind != tNewline && p.lx.toks[p.i-1].kind == p.kind {
-			p.invalidWithHelp("Python has no ++ and --; write += 1 or -= 1")
+	case tNewline:
+		if toks := p.lx.toks[:p.i]; len(toks) > 2 {
+			last := toks[len(toks)-1].kind
+			if (last == tPlus || last == tMinus) && toks[len(toks)-2].kind == last {
+				p.invalidWithHelp("Python has no ++ and --; write += 1 or -= 1")
+			}
 		}
 	case tColonEqual:
 		p.invalidWithHelp("put an assignment expression into parentheses")
@@ -56,9 +59,6 @@ func (p *parser) invalid() {
 }
 
 func (p *parser) invalidWithHelp(help string) {
-	if p.kind == tEOF || p.kind == tNewline {
-		p.failHelp(p.tok.Span, help, "invalid syntax: the %s comes too early", p.kind)
-	}
 	p.failHelp(p.tok.Span, help, "invalid syntax: unexpected %s", p.found())
 }
 

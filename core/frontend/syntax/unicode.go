@@ -187,13 +187,13 @@ var cjkRanges = [...][2]rune{
 	{0x2b820, 0x2cea1}, {0x2ceb0, 0x2ebe0}, {0x30000, 0x3134a}, {0x31350, 0x323af},
 }
 
-// runeNamed finds a character by its Unicode name, in any case.
+// runeNamed finds a character by its Unicode name: in any case, as CPython does,
+// but for the names that are made by rule.
 func runeNamed(name string) (rune, bool) {
-	name = strings.ToUpper(name)
 	if code, ok := strings.CutPrefix(name, "CJK UNIFIED IDEOGRAPH-"); ok {
 		v, err := strconv.ParseUint(code, 16, 32)
 		for _, r := range cjkRanges {
-			if err == nil && (len(code) == 4 || len(code) == 5) && r[0] <= rune(v) && rune(v) <= r[1] {
+			if err == nil && code == strings.ToUpper(code) && len(code) <= 5 && r[0] <= rune(v) && rune(v) <= r[1] {
 				return rune(v), true
 			}
 		}
@@ -202,6 +202,7 @@ func runeNamed(name string) (rune, bool) {
 	if syllable, ok := strings.CutPrefix(name, "HANGUL SYLLABLE "); ok {
 		return hangulNamed(syllable)
 	}
+	name = strings.ToUpper(name)
 	table := nameTable()
 	i, _ := slices.BinarySearchFunc(table, name, func(line, name string) int {
 		have, _, _ := strings.Cut(line, ";")
