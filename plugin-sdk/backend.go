@@ -22,9 +22,10 @@ type Backend interface {
 	RunStages(ctx context.Context, req RunStagesRequest) (RunStagesResponse, error)
 }
 
-// TargetChecker is an optional power of a Backend: to decide by more than
-// Facts.Targets whether it compiles for a target. Without it a target is
-// supported when a pattern matches and its warp size is one of the row's.
+// TargetChecker is an optional power of a Backend: to refuse some of the targets
+// that a pattern of Facts.Targets matches. Without it a target is supported
+// when a pattern matches and its warp size is one of the row's. A target that no
+// pattern matches is never asked about.
 type TargetChecker interface {
 	SupportsTarget(ctx context.Context, t Target) (SupportsTargetResponse, error)
 }

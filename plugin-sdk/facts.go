@@ -1,7 +1,5 @@
 package sdk
 
-import "path"
-
 // Facts is all that core knows of a backend: data, so that core has no branch
 // on a vendor's name. `<plugin> --describe` prints it as JSON.
 type Facts struct {
@@ -22,9 +20,8 @@ type Facts struct {
 
 // For returns the row of Targets that matches t.
 func (f *Facts) For(t Target) (TargetFacts, bool) {
-	name := t.Backend + ":" + t.Arch
 	for i := range f.Targets {
-		if ok, err := path.Match(f.Targets[i].Pattern, name); ok && err == nil {
+		if t.Matches(f.Targets[i].Pattern) {
 			return f.Targets[i], true
 		}
 	}

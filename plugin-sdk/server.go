@@ -104,14 +104,16 @@ func (s *server) SupportsTarget(ctx context.Context, req *pb.SupportsTargetReque
 	return resp, err
 }
 
-// supportsTarget asks b, or, when b has no opinion of its own, its facts.
+// supportsTarget asks the facts of b, and b itself when it has an opinion.
 func supportsTarget(ctx context.Context, b Backend, t Target) (SupportsTargetResponse, error) {
-	if c, ok := b.(TargetChecker); ok {
-		return c.SupportsTarget(ctx, t)
-	}
 	f, err := b.Describe(ctx)
 	if err != nil {
 		return SupportsTargetResponse{}, err
+	}
+	if c, ok := b.(TargetChecker); ok {
+		if _, matches := f.For(t); matches {
+			return c.SupportsTarget(ctx, t)
+		}
 	}
 	return f.Supports(t), nil
 }
@@ -121,7 +123,7 @@ func supportsTarget(ctx context.Context, b Backend, t Target) (SupportsTargetRes
 func (f *Facts) Supports(t Target) SupportsTargetResponse {
 	row, ok := f.For(t)
 	if !ok {
-		return SupportsTargetResponse{Reason: fmt.Sprintf("no target of backend %s matches %s", f.Name, t)}
+		return SupportsTargetResponse{} // its list of targets says why
 	}
 	if t.WarpSize == 0 {
 		t.WarpSize = row.WarpSize

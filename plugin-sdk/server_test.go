@@ -38,7 +38,7 @@ func (p plain) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.Run
 type powerful struct{ plain }
 
 func (powerful) SupportsTarget(_ context.Context, t sdk.Target) (sdk.SupportsTargetResponse, error) {
-	return sdk.SupportsTargetResponse{Supported: t.Arch == "odd", Target: t, Reason: "not odd"}, nil
+	return sdk.SupportsTargetResponse{Supported: t.Arch != "even", Target: t, Reason: "it is even"}, nil
 }
 
 func (powerful) RunPasses(_ context.Context, req sdk.RunPassesRequest) (sdk.RunPassesResponse, error) {
@@ -57,7 +57,7 @@ func TestOptionalPowers(t *testing.T) {
 		{Backend: "p", Arch: "1", WarpSize: 9}: false, {Backend: "q", Arch: "1"}: false,
 	} {
 		r, err := c.SupportsTarget(ctx, target)
-		if err != nil || r.Supported != want || r.Supported && r.Target.WarpSize != 8 || !r.Supported && r.Reason == "" {
+		if err != nil || r.Supported != want || r.Supported && r.Target.WarpSize != 8 || target.WarpSize == 9 && r.Reason == "" {
 			t.Errorf("%v: %+v, %v", target, r, err)
 		}
 	}
@@ -73,8 +73,12 @@ func TestOptionalPowers(t *testing.T) {
 	if f, err = c.Describe(ctx); err != nil || !f.Has(sdk.CapRunPasses) {
 		t.Errorf("facts %+v, %v", f, err)
 	}
-	if r, err := c.SupportsTarget(ctx, sdk.Target{Backend: "z", Arch: "odd"}); err != nil || !r.Supported {
-		t.Errorf("odd: %+v, %v", r, err)
+	for target, want := range map[sdk.Target]bool{
+		{Backend: "p", Arch: "odd"}: true, {Backend: "p", Arch: "even"}: false, {Backend: "z", Arch: "odd"}: false,
+	} {
+		if r, err := c.SupportsTarget(ctx, target); err != nil || r.Supported != want {
+			t.Errorf("%v: %+v, %v", target, r, err)
+		}
 	}
 	if r, err := c.RunPasses(ctx, sdk.RunPassesRequest{Input: "x"}); err != nil || r.Output != "X" {
 		t.Errorf("RunPasses: %+v, %v", r, err)

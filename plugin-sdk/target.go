@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -28,6 +29,13 @@ func ParseTarget(s string) (Target, error) {
 		t.WarpSize = n
 	}
 	return t, nil
+}
+
+// Matches reports whether a path.Match pattern over "backend:arch", such as
+// "hip:gfx9*", matches t. The warp size plays no part.
+func (t Target) Matches(pattern string) bool {
+	ok, err := path.Match(pattern, t.Backend+":"+t.Arch)
+	return ok && err == nil
 }
 
 // String gives the form that ParseTarget reads.

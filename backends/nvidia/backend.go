@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/tritonc/tritonc/core/filememo"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -13,18 +14,18 @@ const Version = "0.1.0"
 // Backend implements the contract.
 type Backend struct {
 	facts sdk.Facts
-	memo  toolMemo
+	memo  *toolMemo
 }
 
 var _ sdk.Backend = (*Backend)(nil)
 
 // New makes the backend. It reads nothing yet.
 func New() *Backend {
-	b := &Backend{facts: facts()}
+	file := ""
 	if dir := cacheDir(); dir != "" {
-		b.memo.path = filepath.Join(dir, "tools.json")
+		file = filepath.Join(dir, "tools.json")
 	}
-	return b
+	return &Backend{facts: facts(), memo: filememo.New[identity](file)}
 }
 
 // facts are the answer to Describe.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tritonc/tritonc/core/filememo"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -24,7 +25,7 @@ const (
 // names in every compile, below a folder that is the working directory, so that
 // no output of it depends on the folder.
 func (c *compilation) makeCubin() error {
-	ptxas, err := ptxasKind.find(c.ctx, &c.backend.memo, c.req.Settings)
+	ptxas, err := ptxasKind.find(c.ctx, c.backend.memo, c.req.Settings)
 	if err != nil {
 		return toolError(err)
 	}
@@ -228,5 +229,5 @@ func lineOf(text string, n int) string {
 func (c *compilation) keepPTX() (string, error) {
 	sum := sha256.Sum256([]byte(c.ptx))
 	path := filepath.Join(os.TempDir(), "tritonc-"+hex.EncodeToString(sum[:6])+".ptx")
-	return path, replaceFile(path, []byte(c.ptx))
+	return path, filememo.Replace(path, []byte(c.ptx))
 }

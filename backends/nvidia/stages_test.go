@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/core/filememo"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
 )
@@ -19,7 +20,7 @@ import (
 func needTools(t testing.TB, kinds ...*kind) {
 	t.Helper()
 	for _, k := range kinds {
-		if _, err := k.find(t.Context(), &New().memo, nil); err != nil {
+		if _, err := k.find(t.Context(), New().memo, nil); err != nil {
 			t.Skip(err)
 		}
 	}
@@ -282,7 +283,7 @@ func TestNoTools(t *testing.T) {
 		t.Skip("this machine has CUDA where it is looked for")
 	}
 	needTools(t, &llcKind)
-	llc, err := llcKind.find(t.Context(), &toolMemo{}, nil)
+	llc, err := llcKind.find(t.Context(), filememo.New[identity](""), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,9 +13,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/tritonc/tritonc/core/filememo"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -256,13 +254,12 @@ func (k *kind) identify(ctx context.Context, memo *toolMemo, path string) (tool,
 	if err != nil {
 		return tool{}, err
 	}
-	key := memoKey{Path: path, Size: info.Size(), MTime: info.ModTime().UnixNano()}
-	known, ok := memo.get(key)
+	known, ok := memo.Get(path, info)
 	if !ok {
 		if known, err = k.ask(ctx, path); err != nil {
 			return tool{}, err
 		}
-		memo.put(key, known)
+		memo.Put(path, info, known)
 	}
 	t := tool{ToolInfo: sdk.ToolInfo{Name: k.name, Path: path, Version: known.Version, SHA256: known.SHA256}}
 	parts := strings.SplitN(known.Version, ".", 3)
@@ -277,127 +274,32 @@ func (k *kind) identify(ctx context.Context, memo *toolMemo, path string) (tool,
 }
 
 // ask runs the program for its version and hashes its file.
-func (k *kind) ask(ctx context.Context, path string) (memoValue, error) {
+func (k *kind) ask(ctx context.Context, path string) (identity, error) {
 	res, err := sdk.Command{Path: path, Args: []string{"--version"}, Timeout: 20 * time.Second}.Run(ctx)
 	if err != nil {
-		return memoValue{}, err
+		return identity{}, err
 	}
 	version, ok := k.version(string(res.Stdout))
 	if !ok {
-		return memoValue{}, fmt.Errorf("%s --version names no version (%s)", path, res.Status())
+		return identity{}, fmt.Errorf("%s --version names no version (%s)", path, res.Status())
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return memoValue{}, err
+		return identity{}, err
 	}
 	defer f.Close()
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
-		return memoValue{}, err
+		return identity{}, err
 	}
-	return memoValue{Version: version, SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
+	return identity{Version: version, SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
 }
 
-// toolMemo remembers versions and hashes of tools by their file's path, size and
-// time, in memory and in a file of the user's cache folder: asking takes longer
-// than compiling a small kernel.
-type toolMemo struct {
-	path string // of the file; empty: memory only
-
-	mu     sync.Mutex
-	loaded bool
-	known  map[memoKey]memoValue
-}
-
-type memoKey struct {
-	Path  string `json:"path"`
-	Size  int64  `json:"size"`
-	MTime int64  `json:"mtime"`
-}
-
-type memoValue struct {
+// identity is what a tool's file is known by.
+type identity struct {
 	Version string `json:"version"`
 	SHA256  string `json:"sha256"`
 }
 
-type memoRow struct {
-	memoKey
-	memoValue
-}
-
-func (m *toolMemo) get(k memoKey) (memoValue, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.load()
-	v, ok := m.known[k]
-	return v, ok
-}
-
-// load reads the file once. One that is missing or broken is as good as none.
-func (m *toolMemo) load() {
-	if m.loaded {
-		return
-	}
-	m.loaded = true
-	m.known = map[memoKey]memoValue{}
-	if m.path == "" {
-		return
-	}
-	text, err := os.ReadFile(m.path)
-	if err != nil {
-		return
-	}
-	var rows []memoRow
-	if json.Unmarshal(text, &rows) != nil {
-		return
-	}
-	for _, r := range rows {
-		m.known[r.memoKey] = r.memoValue
-	}
-}
-
-// put remembers v and forgets what was known of an earlier file at that path.
-func (m *toolMemo) put(k memoKey, v memoValue) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.load()
-	m.known[k] = v
-	if m.path == "" {
-		return
-	}
-	var rows []memoRow
-	for key, value := range m.known {
-		if key.Path != k.Path || key == k {
-			rows = append(rows, memoRow{key, value})
-		}
-	}
-	slices.SortFunc(rows, func(a, b memoRow) int {
-		return strings.Compare(a.Path+strconv.FormatInt(a.MTime, 10), b.Path+strconv.FormatInt(b.MTime, 10))
-	})
-	text, err := json.MarshalIndent(rows, "", "  ")
-	if err != nil {
-		panic(fmt.Sprintf("BUG: %v", err))
-	}
-	// Several processes may write; each writes a whole file. When it cannot be
-	// written the next process asks again.
-	_ = replaceFile(m.path, append(text, '\n'))
-}
-
-func replaceFile(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".tmp*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
-}
+// toolMemo spares asking the same tools in every process.
+type toolMemo = filememo.Memo[identity]

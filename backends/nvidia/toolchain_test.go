@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/core/filememo"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -89,7 +90,7 @@ func TestFindOrder(t *testing.T) {
 	}
 	cache, path := toolHome(t)
 	settings := map[string]string{}
-	find := func() (tool, error) { return ptxasKind.find(t.Context(), &toolMemo{}, settings) }
+	find := func() (tool, error) { return ptxasKind.find(t.Context(), filememo.New[identity](""), settings) }
 	want := func(p, version string) {
 		t.Helper()
 		got, err := find()
@@ -141,7 +142,7 @@ func TestFindRefusesOldLLVM(t *testing.T) {
 	}
 	_, path := toolHome(t)
 	fakeTool(t, path, "llc", "  LLVM version 14.0.6")
-	_, err := llcKind.find(t.Context(), &toolMemo{}, nil)
+	_, err := llcKind.find(t.Context(), filememo.New[identity](""), nil)
 	if err == nil || !strings.Contains(err.Error(), "is 14.0.6, version 22 is needed") {
 		t.Errorf("got %v", err)
 	}
@@ -152,7 +153,7 @@ func TestToolMemo(t *testing.T) {
 	dir := t.TempDir()
 	path := fakeTool(t, dir, "ptxas", ptxas124)
 	settings := map[string]string{settingPtxas: path}
-	memo := func() *toolMemo { return &toolMemo{path: filepath.Join(dir, "cache", "tools.json")} }
+	memo := func() *toolMemo { return filememo.New[identity](filepath.Join(dir, "cache", "tools.json")) }
 	find := func(m *toolMemo) tool {
 		t.Helper()
 		got, err := ptxasKind.find(t.Context(), m, settings)
@@ -172,19 +173,5 @@ func TestToolMemo(t *testing.T) {
 	fakeTool(t, dir, "ptxas", "Cuda compilation tools, release 12.10, V12.10.1")
 	if changed := find(memo()); changed.minor != 10 || changed.SHA256 == first.SHA256 || runs(t, path) != 2 {
 		t.Errorf("after a change: %+v, %d runs", changed, runs(t, path))
-	}
-	text, err := os.ReadFile(memo().path)
-	if err != nil || strings.Count(string(text), `"path"`) != 1 {
-		t.Errorf("the file keeps the past: %s, %v", text, err)
-	}
-	if err := os.WriteFile(memo().path, []byte("{broken"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if again := find(memo()); again.minor != 10 || runs(t, path) != 3 {
-		t.Errorf("with a broken file: %+v, %d runs", again, runs(t, path))
-	}
-	readonly := &toolMemo{path: "/proc/none/tools.json"}
-	if again := find(readonly); again.minor != 10 {
-		t.Errorf("without a file: %+v", again)
 	}
 }

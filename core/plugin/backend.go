@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -152,7 +153,34 @@ func (b *Backend) running(ctx context.Context) (*process, *sdk.Facts, error) {
 		return nil, nil, err
 	}
 	b.proc, b.facts = p, &facts
+	b.rememberTargets()
 	return p, b.facts, nil
+}
+
+// rememberTargets keeps the patterns of the program for later processes.
+func (b *Backend) rememberTargets() {
+	info, err := os.Stat(b.found.Path)
+	if err != nil {
+		return
+	}
+	var patterns []string
+	for i := range b.facts.Targets {
+		patterns = append(patterns, b.facts.Targets[i].Pattern)
+	}
+	if known, ok := b.host.targets.Get(b.found.Path, info); !ok || !slices.Equal(known, patterns) {
+		b.host.targets.Put(b.found.Path, info, patterns)
+	}
+}
+
+// knownNotToMatch reports whether this very program is known to have no pattern
+// for t. A TargetChecker may refuse what a pattern matches, never the reverse.
+func (b *Backend) knownNotToMatch(t sdk.Target) bool {
+	info, err := os.Stat(b.found.Path)
+	if err != nil {
+		return false
+	}
+	patterns, ok := b.host.targets.Get(b.found.Path, info)
+	return ok && !slices.ContainsFunc(patterns, t.Matches)
 }
 
 // drop forgets a process whose connection broke, so that the next call starts a

@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/filememo"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -44,6 +46,10 @@ type Host struct {
 
 	stopping sync.WaitGroup // processes that were dropped
 
+	// targets remembers each program's target patterns, so that those for
+	// other devices need not be started.
+	targets *filememo.Memo[[]string]
+
 	mu     sync.Mutex
 	closed bool
 }
@@ -59,11 +65,25 @@ func New(opts Options) *Host {
 	if opts.StartTimeout == 0 {
 		opts.StartTimeout = DefaultStartTimeout
 	}
-	h := &Host{opts: opts}
+	h := &Host{opts: opts, targets: filememo.New[[]string](memoFile(opts.LookupEnv))}
 	for _, f := range Find(opts.Dirs) {
 		h.backends = append(h.backends, &Backend{host: h, found: f})
 	}
 	return h
+}
+
+// memoFile is where what is known of the backends' programs is kept between
+// processes; empty for a user without a home.
+func memoFile(lookupEnv func(string) (string, bool)) string {
+	base, _ := lookupEnv("XDG_CACHE_HOME")
+	if !filepath.IsAbs(base) {
+		home, _ := lookupEnv("HOME")
+		if !filepath.IsAbs(home) {
+			return ""
+		}
+		base = filepath.Join(home, ".cache")
+	}
+	return filepath.Join(base, "tritonc", "backends.json")
 }
 
 // Backends lists every backend found, usable or not.
@@ -81,10 +101,14 @@ func (h *Host) Backend(name string) (*Backend, error) {
 
 // Select returns the first backend that supports t, and t with what it left
 // open filled in. Its error lists the backends and their targets. A backend
-// that cannot be started is passed over with a warning in the log.
+// that cannot be started is passed over with a warning in the log; one that is
+// known to have no pattern for t is not started.
 func (h *Host) Select(ctx context.Context, t sdk.Target) (*Backend, sdk.Target, error) {
 	problems := map[*Backend]string{}
 	for _, b := range h.backends {
+		if b.knownNotToMatch(t) {
+			continue
+		}
 		resp, err := b.SupportsTarget(ctx, t)
 		switch {
 		case ctx.Err() != nil:

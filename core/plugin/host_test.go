@@ -16,6 +16,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -443,6 +444,46 @@ func TestSelectPassesOverBroken(t *testing.T) {
 	}
 }
 
+// TestSelectStartsOnlyWhatMayMatch: in the next process a backend for other
+// devices is not started until its file changes.
+func TestSelectStartsOnlyWhatMayMatch(t *testing.T) {
+	home := t.TempDir()
+	lookup := func(key string) (string, bool) {
+		if key == "HOME" {
+			return home, true
+		}
+		return os.LookupEnv(key)
+	}
+	dirs := []string{testBackend(t, "works"), minimalDir(t)}
+	target := sdk.Target{Backend: "minimal", Arch: "x"}
+	selected := func() *Host {
+		t.Helper()
+		h := newHost(t, Options{Dirs: dirs, LookupEnv: lookup})
+		b, _, err := h.Select(t.Context(), target)
+		if err != nil || b.Name() != "minimal" {
+			t.Fatalf("got %v, %v", b, err)
+		}
+		return h
+	}
+	if selected().backends[0].proc == nil {
+		t.Error("the first time the other backend must be asked")
+	}
+	if selected().backends[0].proc != nil {
+		t.Error("the second time the other backend was started")
+	}
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes(selected().backends[0].Path(), later, later); err != nil {
+		t.Fatal(err)
+	}
+	if selected().backends[0].proc == nil {
+		t.Error("a changed backend must be asked again")
+	}
+	_, _, err := newHost(t, Options{Dirs: dirs, LookupEnv: lookup}).Select(t.Context(), sdk.Target{Backend: "none", Arch: "1"})
+	if l := diag.All(err); len(l) != 1 || !strings.Contains(l[0].Help, "test:*") || !strings.Contains(l[0].Help, "minimal:*") {
+		t.Errorf("the list of what is there: %v", err)
+	}
+}
+
 func TestMachineTrouble(t *testing.T) {
 	_, b := testHost(t, "works", Options{})
 	resp, err := b.RunStages(t.Context(), sdk.RunStagesRequest{First: "environment", Last: "environment"})
@@ -483,7 +524,7 @@ func TestFileHash(t *testing.T) {
 func BenchmarkStart(b *testing.B) {
 	dirs := []string{minimalDir(b)}
 	for b.Loop() {
-		h := New(Options{Dirs: dirs, LookupEnv: os.LookupEnv})
+		h := New(Options{Dirs: dirs, LookupEnv: homeless})
 		be, err := h.Backend("minimal")
 		if err != nil {
 			b.Fatal(err)

@@ -19,7 +19,7 @@ import (
 // dir, prints the plugin's process number and socket folder, and runs a tool
 // that never ends.
 func actAsHost(args []string) {
-	h := New(Options{Dirs: args[:1], LookupEnv: os.LookupEnv})
+	h := New(Options{Dirs: args[:1], LookupEnv: homeless})
 	b, err := h.Backend("works")
 	if err != nil {
 		panic(err)

@@ -60,11 +60,19 @@ func minimalDir(t testing.TB) string {
 func newHost(t testing.TB, opts Options) *Host {
 	t.Helper()
 	if opts.LookupEnv == nil {
-		opts.LookupEnv = os.LookupEnv
+		opts.LookupEnv = homeless
 	}
 	h := New(opts)
 	t.Cleanup(func() { h.Close() })
 	return h
+}
+
+// homeless is the environment without a place to keep anything between tests.
+func homeless(key string) (string, bool) {
+	if key == "HOME" || key == "XDG_CACHE_HOME" {
+		return "", false
+	}
+	return os.LookupEnv(key)
 }
 
 const someTTIR = `module {

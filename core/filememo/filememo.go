@@ -1,0 +1,117 @@
+// Package filememo remembers what is known of files of the machine, such as a
+// tool's version, as long as a file's path, size and time stay the same. Asking
+// a program for its version, or hashing it, takes longer than compiling a small
+// kernel.
+//
+// A Memo lives in memory and in one file of the user's cache folder, which
+// several processes read and write: each writes it whole, the last one counts,
+// and what is lost is asked for again. Nothing may depend on a Memo but time.
+//
+// The package is a leaf: it imports the standard library only.
+package filememo
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// Memo keeps a V, which must be fit for JSON, for each of some files. Its methods
+// may be called from several goroutines.
+type Memo[V any] struct {
+	file string
+
+	mu   sync.Mutex
+	rows []row[V] // sorted by path; nil: not read yet
+	read bool
+}
+
+type row[V any] struct {
+	Path  string `json:"path"`
+	Size  int64  `json:"size"`
+	MTime int64  `json:"mtime"` // nanoseconds since 1970
+	Value V      `json:"value"`
+}
+
+// New makes a Memo that is kept in file; with an empty name, in memory only.
+func New[V any](file string) *Memo[V] { return &Memo[V]{file: file} }
+
+// Get returns what is known of the file at path, which has info.
+func (m *Memo[V]) Get(path string, info os.FileInfo) (v V, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, found := m.find(path)
+	if !found {
+		return v, false
+	}
+	r := &m.rows[i]
+	if r.Size != info.Size() || r.MTime != info.ModTime().UnixNano() {
+		return v, false
+	}
+	return r.Value, true
+}
+
+// Put remembers v of the file at path, and forgets what was known of an earlier
+// one there and of files that are gone. A Memo that cannot be written stays in
+// memory.
+func (m *Memo[V]) Put(path string, info os.FileInfo, v V) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.find(path) // reads them
+	m.rows = slices.DeleteFunc(m.rows, func(r row[V]) bool {
+		_, err := os.Stat(r.Path)
+		return errors.Is(err, os.ErrNotExist)
+	})
+	i, found := m.find(path)
+	r := row[V]{Path: path, Size: info.Size(), MTime: info.ModTime().UnixNano(), Value: v}
+	if found {
+		m.rows[i] = r
+	} else {
+		m.rows = slices.Insert(m.rows, i, r)
+	}
+	if m.file == "" {
+		return
+	}
+	if text, err := json.MarshalIndent(m.rows, "", "  "); err == nil {
+		_ = Replace(m.file, append(text, '\n'))
+	}
+}
+
+// find reads the file, once, and looks a path up. A file that is missing or
+// broken is as good as an empty one.
+func (m *Memo[V]) find(path string) (int, bool) {
+	if !m.read {
+		m.read = true
+		text, err := os.ReadFile(m.file)
+		if err != nil || json.Unmarshal(text, &m.rows) != nil {
+			m.rows = nil
+		}
+		slices.SortFunc(m.rows, func(a, b row[V]) int { return cmp.Compare(a.Path, b.Path) })
+	}
+	return slices.BinarySearchFunc(m.rows, path, func(r row[V], p string) int { return cmp.Compare(r.Path, p) })
+}
+
+// Replace writes a file whole, in the place of one of that name: a reader sees
+// the old one or the new one. It makes the folder.
+func Replace(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".tmp*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

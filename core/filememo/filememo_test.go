@@ -1,0 +1,75 @@
+package filememo
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMemo(t *testing.T) {
+	dir := t.TempDir()
+	store := filepath.Join(dir, "sub", "memo.json")
+	tool := filepath.Join(dir, "tool")
+	stat := func(text string, at time.Time) os.FileInfo {
+		t.Helper()
+		if err := os.WriteFile(tool, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(tool, at, at); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	now := time.Now()
+	first := stat("one", now)
+	m := New[string](store)
+	if v, ok := m.Get(tool, first); ok {
+		t.Errorf("an empty memo knows %q", v)
+	}
+	m.Put(tool, first, "1.0")
+	m.Put(filepath.Join(dir, "gone"), first, "0.9")
+	m.Put(dir, first, "2.0")
+	for _, m := range []*Memo[string]{m, New[string](store)} {
+		if v, ok := m.Get(tool, first); !ok || v != "1.0" {
+			t.Errorf("got %q, %v", v, ok)
+		}
+		if _, ok := m.Get(tool, stat("longer", now)); ok {
+			t.Error("it takes a file of another size for the same")
+		}
+		if _, ok := m.Get(tool, stat("two", now.Add(time.Second))); ok {
+			t.Error("it takes a newer file for the same")
+		}
+	}
+	m.Put(tool, first, "1.1")
+	text, err := os.ReadFile(store)
+	if err != nil || strings.Count(string(text), tool) != 1 || strings.Contains(string(text), "gone") || !strings.Contains(string(text), "2.0") {
+		t.Errorf("the file has\n%s (%v)", text, err)
+	}
+	if err := os.WriteFile(store, []byte("[{broken"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m = New[string](store)
+	if _, ok := m.Get(tool, first); ok {
+		t.Error("a broken file is known")
+	}
+	m.Put(tool, first, "1.2")
+	if v, ok := New[string](store).Get(tool, first); !ok || v != "1.2" {
+		t.Errorf("after a broken file: %q, %v", v, ok)
+	}
+	m = New[string]("")
+	m.Put(tool, first, "1.3")
+	if v, ok := m.Get(tool, first); !ok || v != "1.3" {
+		t.Errorf("in memory: %q, %v", v, ok)
+	}
+	m = New[string](filepath.Join(store, "below-a-file"))
+	m.Put(tool, first, "1.4")
+	if v, ok := m.Get(tool, first); !ok || v != "1.4" {
+		t.Errorf("without a place to write: %q, %v", v, ok)
+	}
+}
