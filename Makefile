@@ -11,11 +11,11 @@ PROGRAMS = ./cmd/tritonc $(patsubst %,./%,$(wildcard backends/*/cmd/*))
 MODULES  = $(patsubst %/go.mod,%,$(wildcard examples/backends/*/go.mod))
 
 .PHONY: build
-build: ## bin/tritonc and, beside it, the backends
+build: ## bin/tritonc, beside it the backends, in bin/examples those of examples/
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(PROGRAMS)
 	@set -e; for m in $(MODULES); do \
 		echo "$(GO) build ($$m)"; \
-		(cd $$m && $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o "$(CURDIR)/bin/" ./...); \
+		(cd $$m && $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o "$(CURDIR)/bin/examples/" ./...); \
 	done
 
 .PHONY: demo

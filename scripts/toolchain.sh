@@ -45,7 +45,10 @@ is_llvm() {
 
 # find_llvm TOOL: prints the path of TOOL (llc, opt, ld.lld), or fails.
 find_llvm() {
+	named=
+	if [ "$1" = llc ]; then named=${TRITONC_LLC-}; fi
 	for candidate in \
+		"$named" \
 		"$(command -v "$1-$llvm_major" || true)" \
 		"$(command -v "$1" || true)" \
 		"/usr/lib/llvm-$llvm_major/bin/$1" \
@@ -119,6 +122,7 @@ find_ptxas() {
 		/usr/local/cuda/bin/ptxas \
 		/opt/cuda/bin/ptxas \
 		/usr/lib/cuda/bin/ptxas \
+		/usr/local/cuda-*/bin/ptxas \
 		"$cache/bin/ptxas"; do
 		if [ -n "$candidate" ]; then
 			version=$(ptxas_version "$candidate" || true)

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -24,6 +25,10 @@ func TestScript(t *testing.T) {
 		RequireUniqueNames:  true,
 		UpdateScripts:       os.Getenv("TRITONC_UPDATE") == "1",
 		Setup: func(env *testscript.Env) error {
+			// The user's tools, but not their backends.
+			if cache, err := os.UserCacheDir(); err == nil {
+				env.Setenv("XDG_CACHE_HOME", cache)
+			}
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv(backendPathVar, backends)
 			return nil
@@ -35,13 +40,23 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// condition adds to testscript's conditions "root": permissions do not bind.
+// condition adds to testscript's conditions
+//
+//	root       permissions do not bind
+//	toolchain  llc and ptxas are there; make test sees to it
 func condition(name string) (bool, error) {
-	if name == "root" {
+	switch name {
+	case "root":
 		return os.Geteuid() == 0, nil
+	case "toolchain":
+		return haveToolchain(), nil
 	}
 	return false, fmt.Errorf("unknown condition %q", name)
 }
+
+var haveToolchain = sync.OnceValue(func() bool {
+	return exec.Command("sh", filepath.Join("..", "..", "scripts", "toolchain.sh"), "--check").Run() == nil
+})
 
 // buildBackends builds every backend of the tree, as make build does, and
 // returns the folder that holds them.

@@ -30,10 +30,15 @@ var facts = []struct {
 	why   string
 }{
 	{"layout/", []string{"nvidia", "amd"}, "names of encodings in the ttg grammar: nvidia_mma, amd_mfma, amd_wmma, amd_rotating_shared"},
+	{"dialect/encoding/", []string{"nvidia", "amd"}, "the same names as attributes of the IR"},
 	{"dialect/ttg/", []string{"nvidia", "amd"}, "the same names where attributes are parsed and printed"},
 	{"llir/", []string{"ptx", "amdgpu"}, "calling conventions of LLVM's own grammar: ptx_kernel, amdgpu_kernel"},
 	{"ir/text/", []string{"nvidia", "amd"}, "the same names"},
 }
+
+// encodings are the types of core/layout whose names are those facts. All of
+// core may ask which encoding a tensor has.
+var encodings = []string{"NvidiaMMA", "AMDMFMA", "AMDWMMA", "AMDRotatingShared"}
 
 // vendorIn returns the vendor words of one identifier or string literal.
 func vendorIn(s string) []string {
@@ -93,7 +98,7 @@ func vendorUses(path string, src []byte) []string {
 		if tok == token.EOF {
 			return uses
 		}
-		if tok != token.IDENT && tok != token.STRING && tok != token.CHAR {
+		if tok != token.IDENT && tok != token.STRING && tok != token.CHAR || slices.Contains(encodings, lit) {
 			continue
 		}
 		for _, w := range vendorIn(lit) {
@@ -154,6 +159,8 @@ func TestVendorUses(t *testing.T) {
 		{"compile.go", `package core; var nvidiaMma int`, 1},
 		{"compile.go", "package core // on cuda:80", 0},
 		{"compile.go", `package core; var small, ship, amdahl, smem = 0, 0, 0, "chip"`, 0},
+		{"transform/ttgir/a.go", `package ttgir; var _ layout.NvidiaMMA`, 0},
+		{"transform/ttgir/a.go", `package ttgir; const mma = "NvidiaMMA"`, 1},
 		{"layout/mma.go", `package layout; const name = "nvidia_mma"`, 0},
 		{"layout/mma.go", `package layout; const name = "cuda"`, 1},
 	}

@@ -1,0 +1,52 @@
+// Package passtest runs golden tests of passes: an archive names the passes in
+// a line "passes: …", holds a module in the section in.mlir, and the module
+// that comes out in out.mlir.
+package passtest
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/text"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/internal/golden"
+)
+
+// Run runs every archive of dir/<pass>/ for each of the passes. Archives may use
+// all of known. What comes out must verify, and print to text that parses again.
+func Run(t *testing.T, dir string, known []*pass.Pass, passes ...*pass.Pass) {
+	for _, p := range passes {
+		t.Run(p.Name, func(t *testing.T) {
+			golden.Run(t, filepath.Join(dir, p.Name), func(c *golden.Case) { one(c, known) })
+		})
+	}
+}
+
+func one(c *golden.Case, known []*pass.Pass) {
+	rows, err := pass.Parse(known, c.Flag("passes"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	ctx := ir.NewContext(dialect.All()...)
+	m := parse(c, ctx, c.Path, c.Input("in.mlir"))
+	r := pass.Runner{VerifyEach: true}
+	if _, err := r.Run(m, rows, nil); err != nil {
+		c.Fatal(err)
+	}
+	out := string(text.Append(nil, m, text.Options{}))
+	parse(c, ir.NewContext(dialect.All()...), c.Path+": the output", out)
+	c.Want("out.mlir", out)
+}
+
+func parse(c *golden.Case, ctx *ir.Context, name, src string) *ir.Operation {
+	m, err := text.Parse(ctx, name, []byte(src))
+	if err != nil {
+		c.Fatalf("%v", err)
+	}
+	if err := ir.Verify(m); err != nil {
+		c.Fatalf("%s: %v", name, err)
+	}
+	return m
+}
