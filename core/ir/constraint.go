@@ -5,7 +5,7 @@ package ir
 var (
 	AnyType = Constraint{Name: "any type"}
 
-	IntLike = Constraint{"signless-integer-like", func(t Type) bool {
+	IntLike = Constraint{Name: "signless-integer-like", Test: func(t Type) bool {
 		switch e := ElemOf(t).(type) {
 		case *IntegerType:
 			return e.Sign == Signless
@@ -14,16 +14,21 @@ var (
 		}
 		return false
 	}}
-	FloatLike = Constraint{"floating-point-like", func(t Type) bool { return IsFloat(ElemOf(t)) }}
-	BoolLike  = Constraint{"bool-like", func(t Type) bool { return IsInt(ElemOf(t), 1) }}
-	Bool      = Constraint{"1-bit signless integer", func(t Type) bool { return IsInt(t, 1) }}
-	I32Scalar = Constraint{"32-bit signless integer", func(t Type) bool { return IsInt(t, 32) }}
-	I64Scalar = Constraint{"64-bit signless integer", func(t Type) bool { return IsInt(t, 64) }}
-	AnyTensor = Constraint{"ranked tensor of any type values", func(t Type) bool {
+	FloatLike = Constraint{Name: "floating-point-like", Test: func(t Type) bool { return IsFloat(ElemOf(t)) }}
+	BoolLike  = Constraint{Name: "bool-like", Test: func(t Type) bool { return IsInt(ElemOf(t), 1) }}
+	Bool      = Constraint{Name: "1-bit signless integer", Test: func(t Type) bool { return IsInt(t, 1) }}
+	I32Scalar = Constraint{Name: "32-bit signless integer", Test: func(t Type) bool { return IsInt(t, 32) }}
+	I64Scalar = Constraint{Name: "64-bit signless integer", Test: func(t Type) bool { return IsInt(t, 64) }}
+	// Index is the type of loop bounds.
+	Index = Constraint{Name: "signless integer or index", Test: func(t Type) bool {
+		_, tensor := t.(*TensorType)
+		return !tensor && IntLike.Test(t)
+	}}
+	AnyTensor = Constraint{Name: "ranked tensor of any type values", Test: func(t Type) bool {
 		_, ok := t.(*TensorType)
 		return ok
 	}}
-	NumberLike = Constraint{"integer, index or floating-point, or a tensor of them", func(t Type) bool {
+	NumberLike = Constraint{Name: "integer, index or floating-point, or a tensor of them", Test: func(t Type) bool {
 		return IntLike.Test(t) || FloatLike.Test(t)
 	}}
 )

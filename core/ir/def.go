@@ -1,5 +1,7 @@
 package ir
 
+import "sync/atomic"
+
 // Dialect is a set of operations, types and attributes: data, assembled where
 // it is used. Core's dialects are Go tables; a backend's arrive as declarations
 // and become the same structure.
@@ -52,6 +54,19 @@ type OpDef struct {
 
 	// Unregistered marks the stand-in for an operation that no loaded dialect knows.
 	Unregistered bool
+
+	form atomic.Pointer[any]
+}
+
+// Form returns what compile makes of d. It is made once, on first use: package
+// core/ir/text keeps the compiled assembly there.
+func (d *OpDef) Form(compile func(*OpDef) any) any {
+	if f := d.form.Load(); f != nil {
+		return *f
+	}
+	f := compile(d)
+	d.form.CompareAndSwap(nil, &f)
+	return *d.form.Load()
 }
 
 // FoldResult is an attribute (to be materialised as a constant) or a value.
@@ -88,6 +103,9 @@ type Result struct {
 type Constraint struct {
 	Name string // as it stands in an error: "tensor of pointers or pointer"
 	Test func(Type) bool
+	// Prefix is what qualifiedless(type(…)) leaves out: "!tt.ptr". Empty where
+	// types of several kinds fulfil the constraint.
+	Prefix string
 }
 
 // AttrDef is an inherent attribute.
@@ -96,6 +114,8 @@ type AttrDef struct {
 	Kind AttrKind
 	// Enum maps the keyword of each case to its value for AttrEnum kinds.
 	Enum []EnumCase
+	// Width of an AttrEnum's integer in bits; 0 is 32.
+	Width int
 	// Optional attributes may be absent. An absent attribute with a Default
 	// has that value, and one that has its default is not printed.
 	Optional bool
@@ -112,7 +132,7 @@ const (
 	AttrInt  // with its type printed
 	AttrI32  // of type i32
 	AttrI64  // of type i64
-	AttrEnum // an i32 (or i64, see the case table) shown as a keyword
+	AttrEnum // an integer of AttrDef.Width bits shown as a keyword
 	AttrString
 	AttrType
 	AttrSymbol

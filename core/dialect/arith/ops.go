@@ -150,6 +150,7 @@ var (
 		Name: "arith.constant", Doc: "an integer, float or dense tensor constant",
 		Results: []ir.Result{{Name: "result", Type: ir.AnyType}},
 		Attrs:   []ir.AttrDef{{Name: "value", Kind: ir.AttrTyped}},
+		Asm:     "attr-dict $value",
 		Traits:  ir.ConstantLike,
 		Infer: func(s *ir.State) ([]ir.Type, error) {
 			if t := TypeOf(s.Attr("value")); t != nil {
@@ -244,7 +245,7 @@ func compare(name, doc string, c ir.Constraint, cases []ir.EnumCase, fold foldFu
 		Name: "arith." + name, Doc: doc,
 		Operands: []ir.Operand{{Name: "lhs", Type: c}, {Name: "rhs", Type: c}},
 		Results:  []ir.Result{{Name: "result", Type: ir.BoolLike}},
-		Attrs:    []ir.AttrDef{{Name: "predicate", Kind: ir.AttrEnum, Enum: cases}},
+		Attrs:    []ir.AttrDef{{Name: "predicate", Kind: ir.AttrEnum, Enum: cases, Width: 64}},
 		Traits:   ir.SameOperandsType | ir.SameShape | ir.SameEncoding | ir.Elementwise,
 		Asm:      "$predicate `,` $lhs `,` $rhs attr-dict `:` type($lhs)", Fold: fold,
 		Infer: func(s *ir.State) ([]ir.Type, error) {
@@ -313,7 +314,7 @@ func constantName(op *ir.Operation, _ int) string {
 
 // Dialect is the arith dialect.
 var Dialect = &ir.Dialect{
-	Name: "arith", Doc: "arithmetic on scalars and tensors",
+	Name: "arith", Doc: "arithmetic on scalars and tensors", Asm: asm,
 	Ops: []*ir.OpDef{
 		AddI, SubI, MulI, DivSI, DivUI, CeilDivSI, CeilDivUI, FloorDivI, RemSI, RemUI,
 		AndI, OrI, XorI, ShLI, ShRSI, ShRUI, MinSI, MinUI, MaxSI, MaxUI,

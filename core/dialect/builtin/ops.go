@@ -1,25 +1,58 @@
 // Package builtin is the table of the builtin dialect: the module.
 package builtin
 
-import "github.com/tritonc/tritonc/core/ir"
+import (
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/text"
+)
 
-// Module holds functions; its text form is its own.
+// Module is the top of every text: one block of functions, without terminator.
 var Module = &ir.OpDef{
-	Name: "builtin.module", Doc: "a module of functions",
+	Name: "builtin.module", Doc: "a container of functions",
 	Attrs: []ir.AttrDef{
-		{Name: "sym_name", Kind: ir.AttrString, Optional: true}, {Name: "sym_visibility", Kind: ir.AttrString, Optional: true},
+		{Name: "sym_name", Kind: ir.AttrString, Optional: true},
+		{Name: "sym_visibility", Kind: ir.AttrString, Optional: true},
 	},
 	Regions: []ir.RegionDef{{Name: "bodyRegion", MaxBlocks: 1}},
 	Traits:  ir.IsolatedFromAbove | ir.SymbolTable | ir.NoTerminator | ir.SingleBlock,
-	Effects: ir.Effects{Unknown: true},
+	Effects: ir.Effects{Recursive: true},
+	Verify:  verifyModule,
 }
 
 // Dialect is the builtin dialect.
-var Dialect = &ir.Dialect{Name: "builtin", Doc: "modules", Ops: []*ir.OpDef{Module}}
+var Dialect = &ir.Dialect{
+	Name: "builtin", Doc: "the module; the builtin types and attributes are core/ir's own",
+	Ops: []*ir.OpDef{Module},
+	Asm: &text.Dialect{Ops: map[*ir.OpDef]text.OpAsm{Module: {Parse: parseModule, Print: printModule}}},
+}
 
-// NewModule makes an empty module, detached.
+// NewModule makes an empty module with its block.
 func NewModule(c *ir.Context, loc ir.Location) *ir.Operation {
 	m := ir.NewOperation(Module, &ir.State{Ctx: c, Loc: loc, Regions: 1})
 	m.Region(0).AddBlock()
 	return m
+}
+
+func parseModule(p *text.Parser, s *text.OpState) {
+	if p.AtSymbol() {
+		s.Add("sym_name", p.Context().StringAttr(p.Symbol()))
+	}
+	if p.Opt("attributes") {
+		p.DictInto(s)
+	}
+	body := p.Region(nil, true)
+	if body.Empty() {
+		body.AddBlock()
+	}
+	s.Bodies = []*ir.Region{body}
+}
+
+func printModule(w *text.Printer, op *ir.Operation) {
+	if op.HasAttr("sym_name") {
+		w.Str(" ")
+		w.Symbol(op.StringAttr("sym_name"))
+	}
+	w.AttrDictKeyword(op, "sym_name")
+	w.Str(" ")
+	w.Region(op.Region(0), true, true)
 }

@@ -1,4 +1,5 @@
-// Package cf is the table of the cf dialect: branches between blocks.
+// Package cf is the table of the cf dialect: branches between the blocks of a
+// region.
 package cf
 
 import (
@@ -7,34 +8,47 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
+func variadic(name string) ir.Operand {
+	return ir.Operand{Name: name, Type: ir.AnyType, Arity: ir.Variadic}
+}
+
+// The operations.
 var (
-	// Br has the arguments of its one successor as operands.
 	Br = &ir.OpDef{
-		Name: "cf.br", Doc: "branch",
-		Operands:   []ir.Operand{{Name: "destOperands", Arity: ir.Variadic}},
-		Successors: 1, Traits: ir.Terminator, Verify: verifyBranch,
+		Name: "cf.br", Doc: "go to a block",
+		Operands:   []ir.Operand{variadic("destOperands")},
+		Successors: 1, Traits: ir.Terminator,
+		Asm:    "$succ0 (`(` $destOperands^ `:` type($destOperands) `)`)? attr-dict",
+		Verify: verifyBr,
 	}
-	// CondBr has the condition, then each successor's arguments.
 	CondBr = &ir.OpDef{
-		Name: "cf.cond_br", Doc: "branch on a condition",
-		Operands: []ir.Operand{
-			{Name: "condition", Type: ir.Bool},
-			{Name: "trueDestOperands", Arity: ir.Variadic},
-			{Name: "falseDestOperands", Arity: ir.Variadic},
-		},
-		Successors: 2, Traits: ir.Terminator | ir.SegmentedOperands, Verify: verifyBranch,
+		Name: "cf.cond_br", Doc: "go to one of two blocks by a condition",
+		Operands:   []ir.Operand{{Name: "condition", Type: ir.Bool}, variadic("trueDestOperands"), variadic("falseDestOperands")},
+		Attrs:      []ir.AttrDef{{Name: "branch_weights", Kind: ir.AttrDenseI32, Optional: true}},
+		Successors: 2, Traits: ir.Terminator | ir.SegmentedOperands,
+		Asm: "$condition (`weights` `(` $branch_weights^ `)`)? `,` " +
+			"$succ0 (`(` $trueDestOperands^ `:` type($trueDestOperands) `)`)? `,` " +
+			"$succ1 (`(` $falseDestOperands^ `:` type($falseDestOperands) `)`)? attr-dict",
+		Verify: verifyCondBr,
+	}
+	Assert = &ir.OpDef{
+		Name: "cf.assert", Doc: "stop the program where the condition is false",
+		Operands: []ir.Operand{{Name: "arg", Type: ir.Bool}},
+		Attrs:    []ir.AttrDef{{Name: "msg", Kind: ir.AttrString}},
+		Effects:  ir.Effects{Write: true},
+		Asm:      "$arg `,` $msg attr-dict",
 	}
 )
 
 // Dialect is the cf dialect.
-var Dialect = &ir.Dialect{Name: "cf", Doc: "control flow between blocks", Ops: []*ir.OpDef{Br, CondBr}}
+var Dialect = &ir.Dialect{Name: "cf", Doc: "branches between blocks", Ops: []*ir.OpDef{Br, CondBr, Assert}}
 
-// NewBr branches to dest with args.
+// NewBr makes a branch to dest.
 func NewBr(b *ir.Builder, dest *ir.Block, args ...*ir.Value) *ir.Operation {
 	return b.Create(Br, ir.State{Operands: args, Successors: []*ir.Block{dest}})
 }
 
-// NewCondBr branches to yes or no.
+// NewCondBr makes a branch to yes if cond is true, else to no.
 func NewCondBr(b *ir.Builder, cond *ir.Value, yes *ir.Block, yesArgs []*ir.Value, no *ir.Block, noArgs []*ir.Value) *ir.Operation {
 	operands := append(append([]*ir.Value{cond}, yesArgs...), noArgs...)
 	return b.Create(CondBr, ir.State{
@@ -43,36 +57,32 @@ func NewCondBr(b *ir.Builder, cond *ir.Value, yes *ir.Block, yesArgs []*ir.Value
 	})
 }
 
-// Args are the values that a branch passes to its i-th successor, and the index
-// of the first of them among its operands.
-func Args(op *ir.Operation, i int) (first int, args []*ir.Value) {
+// SuccessorArgs are the values that a branch gives to the arguments of its i-th
+// successor.
+func SuccessorArgs(op *ir.Operation, i int) []*ir.Value {
 	if op.Is(Br) {
-		return 0, op.Group(0)
+		return op.OperandValues()
 	}
-	first = 1
-	if i == 1 {
-		first += int(op.Segments()[1])
-	}
-	return first, op.Group(1 + i)
+	return op.Group(1 + i)
 }
 
-// verifyBranch cannot mention Br itself (its table row would depend on itself);
-// it tells the two branches apart by their segments.
-func verifyBranch(op *ir.Operation) error {
-	for i, s := range op.Successors() {
-		var args []*ir.Value
-		if op.Segments() == nil {
-			args = op.Group(0)
-		} else {
-			args = op.Group(1 + i)
-		}
-		if len(args) != s.NumArgs() {
-			return fmt.Errorf("branch passes %d values to a block with %d arguments", len(args), s.NumArgs())
-		}
-		for k, v := range args {
-			if v.Type() != s.Arg(k).Type() {
-				return fmt.Errorf("type of branch operand #%d differs from that of the block's argument", k)
-			}
+func verifyBr(op *ir.Operation) error { return verifyArgs(op, 0, op.OperandValues()) }
+
+func verifyCondBr(op *ir.Operation) error {
+	if err := verifyArgs(op, 0, op.Group(1)); err != nil {
+		return err
+	}
+	return verifyArgs(op, 1, op.Group(2))
+}
+
+func verifyArgs(op *ir.Operation, i int, args []*ir.Value) error {
+	dest := op.Successor(i)
+	if len(args) != dest.NumArgs() {
+		return fmt.Errorf("branch has %d operands for successor #%d, but target block has %d", len(args), i, dest.NumArgs())
+	}
+	for k, v := range args {
+		if v.Type() != dest.Arg(k).Type() {
+			return fmt.Errorf("type mismatch for bb argument #%d of successor #%d", k, i)
 		}
 	}
 	return nil

@@ -142,7 +142,7 @@ func pureAttr(name string) func(*ir.Operation) ir.Effects {
 
 // Dialect is the tt dialect.
 var Dialect = &ir.Dialect{
-	Name: "tt", Doc: "Triton programs over tensors",
+	Name: "tt", Doc: "Triton programs over tensors", Asm: asm,
 	Ops: []*ir.OpDef{
 		IntToPtr, PtrToInt, Bitcast, FpToFp, Clampf, PreciseSqrt, PreciseDivf, Mulhiui,
 		AddPtr, Advance, Load, Store, AtomicRMW, AtomicCAS, MakeTensorPtr, MakeTensorDesc,

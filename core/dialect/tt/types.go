@@ -79,15 +79,15 @@ var (
 		_, block := p.Pointee.(*ir.TensorType)
 		return !block
 	}}
-	ScalarPtr = ir.Constraint{Name: "ptr", Test: func(t ir.Type) bool {
+	ScalarPtr = ir.Constraint{Name: "ptr", Prefix: "!tt.ptr", Test: func(t ir.Type) bool {
 		_, tensor := t.(*ir.TensorType)
 		return !tensor && PtrLike.Test(t)
 	}}
-	BlockPtr      = ir.Constraint{Name: "ptr to a ranked tensor", Test: IsBlockPtr}
+	BlockPtr      = ir.Constraint{Name: "ptr to a ranked tensor", Prefix: "!tt.ptr", Test: IsBlockPtr}
 	PtrOrBlockPtr = ir.Constraint{Name: "ptr or tensor of ptr or ptr to a ranked tensor", Test: func(t ir.Type) bool {
 		return PtrLike.Test(t) || IsBlockPtr(t)
 	}}
-	DescLike = ir.Constraint{Name: "tensor descriptor", Test: func(t ir.Type) bool {
+	DescLike = ir.Constraint{Name: "tensor descriptor", Prefix: "!tt.tensordesc", Test: func(t ir.Type) bool {
 		_, ok := t.(*TensorDescType)
 		return ok
 	}}

@@ -113,7 +113,7 @@ var (
 		},
 		Traits: ir.SegmentedOperands, Effects: ir.Effects{Read: true, Write: true}, Infer: inferToken,
 		Asm: "$src `,` $result (`mask` $mask^)? (`other` $other^)? oilist(`cacheModifier` `=` $cache | `evictionPolicy` `=` $evict) attr-dict " +
-			"`:` type($src) `->` type($result)",
+			"`:` type($src) `->` qualifiedless(type($result))",
 	}
 	AsyncCommitGroup = &ir.OpDef{
 		Name: "ttg.async_commit_group", Doc: "the copies started so far, as one group",
@@ -192,7 +192,7 @@ var (
 
 // Dialect is the ttg dialect.
 var Dialect = &ir.Dialect{
-	Name: "ttg", Doc: "layouts and shared memory",
+	Name: "ttg", Doc: "layouts and shared memory", Asm: asm,
 	Ops: []*ir.OpDef{
 		ConvertLayout, Fp4ToFp, LocalAlloc, LocalDealloc, LocalLoad, LocalStore,
 		MemDescIndex, MemDescSubslice, MemDescTrans, MemDescReshape, MemDescReinterpret,

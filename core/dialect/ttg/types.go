@@ -64,7 +64,7 @@ func SharedMemory(c *ir.Context) *SharedMemoryAttr {
 
 // Constraints of the ttg table.
 var (
-	MemDescLike = ir.Constraint{Name: "memory descriptor", Test: func(t ir.Type) bool {
+	MemDescLike = ir.Constraint{Name: "memory descriptor", Prefix: "!ttg.memdesc", Test: func(t ir.Type) bool {
 		_, ok := t.(*MemDescType)
 		return ok
 	}}

@@ -1,0 +1,157 @@
+package ttg
+
+import (
+	"strconv"
+
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/text"
+)
+
+var asm = &text.Dialect{
+	ParseType: parseType,
+	PrintType: printType,
+	ParseAttr: parseAttr,
+	PrintAttr: printAttr,
+	Alias:     alias,
+	Ops: map[*ir.OpDef]text.OpAsm{
+		WarpSpecialize: {Parse: parseWarpSpecialize, Print: printWarpSpecialize},
+	},
+}
+
+func parseType(p *text.Parser, name string) ir.Type {
+	switch name {
+	case "async.token":
+		return AsyncToken(p.Context())
+	case "memdesc":
+		return parseMemDesc(p)
+	}
+	return nil
+}
+
+// parseMemDesc reads <128x64xf16, #encoding, #space [, mutable] [, 3x128x64]>.
+func parseMemDesc(p *text.Parser) ir.Type {
+	p.Expect("<")
+	t := MemDescType{Shape: p.Dims(), Elem: p.Type()}
+	p.Expect(",")
+	t.Encoding = p.Attr()
+	p.Expect(",")
+	t.Space = p.Attr()
+	if p.Opt(",") {
+		if p.Opt("mutable") {
+			t.Mutable = true
+			if p.Opt(",") {
+				t.AllocShape = p.LastDims()
+			}
+		} else {
+			t.AllocShape = p.LastDims()
+		}
+	}
+	p.Expect(">")
+	return MemDesc(p.Context(), t)
+}
+
+func printType(w *text.Printer, t ir.Type) {
+	m, ok := t.(*MemDescType)
+	if !ok {
+		w.Str("async.token")
+		return
+	}
+	w.Str("memdesc<")
+	w.Dims(m.Shape)
+	w.Type(m.Elem)
+	w.Str(", ")
+	w.Attr(m.Encoding)
+	w.Str(", ")
+	w.Attr(m.Space)
+	if m.Mutable {
+		w.Str(", mutable")
+	}
+	if ir.KeyOf(m.AllocShape) != ir.KeyOf(m.Shape) {
+		w.Str(", ")
+		w.LastDims(m.AllocShape)
+	}
+	w.Str(">")
+}
+
+// parseWarpSpecialize reads (%captures) [attributes {…}] default {…}
+// partition0(%a: T, …) num_warps(4) {…} … : (T, …) -> (U, …).
+func parseWarpSpecialize(p *text.Parser, s *text.OpState) {
+	c := p.Context()
+	var captures []text.Operand
+	p.List('(', ')', func() { captures = append(captures, p.Operand()) })
+	if p.Opt("attributes") {
+		p.DictInto(s)
+	}
+	p.Expect("default")
+	def := p.Region(nil, false)
+	// The partitions are regions of one operation that does not stand in the
+	// text; its location is unknown.
+	holder := ir.NewOperation(WarpSpecializePartitions, &ir.State{Ctx: c, Types: []ir.Type{}})
+	var warps []int64
+	for p.AtKeyword() && p.At(partitionName(len(warps))) {
+		p.Keyword("a partition")
+		var args []text.RegionArg
+		p.List('(', ')', func() {
+			a := text.RegionArg{Operand: p.Operand()}
+			p.Expect(":")
+			a.Type = p.Type()
+			a.Loc = p.OptLoc()
+			args = append(args, a)
+		})
+		p.Expect("num_warps")
+		p.Expect("(")
+		warps = append(warps, p.IntBelow(1<<10, "the number of warps"))
+		p.Expect(")")
+		holder.AddRegion().TakeBody(p.Region(args, true))
+	}
+	s.Add("partitionNumWarps", c.I32Array(warps...))
+	p.Expect(":")
+	pos := p.Pos()
+	in := p.TypeListInParens()
+	s.Types = p.ArrowTypes()
+	s.Operands = p.Values(pos, captures, in)
+	inner := &ir.Region{}
+	inner.AddBlock().Append(holder)
+	p.Note(s, holder)
+	s.Bodies = []*ir.Region{def, inner}
+}
+
+func partitionName(i int) string { return "partition" + strconv.Itoa(i) }
+
+func printWarpSpecialize(w *text.Printer, op *ir.Operation) {
+	w.Str("(")
+	w.Values(op.OperandValues())
+	w.Str(")")
+	w.AttrDictKeyword(op, "partitionNumWarps")
+	w.Newline()
+	w.Str("default ")
+	w.Region(op.Region(0), false, true)
+	warps, _ := op.Attr("partitionNumWarps").(*ir.DenseArrayAttr)
+	for i, r := range Partitions(op) {
+		w.Newline()
+		w.Str(partitionName(i))
+		w.Str("(")
+		for k, a := range r.First().Args() {
+			if k > 0 {
+				w.Str(", ")
+			}
+			w.Arg(a, nil)
+		}
+		w.Str(") num_warps(")
+		w.Int(warps.Values[i])
+		w.Str(") ")
+		w.Region(r, false, true)
+	}
+	w.Str(" : (")
+	w.ValueTypes(op.OperandValues())
+	w.Str(")")
+	w.ArrowTypes(op.Results())
+}
+
+// Partitions are the regions of a WarpSpecialize apart from the default one.
+func Partitions(op *ir.Operation) []*ir.Region {
+	if b := op.Region(1).First(); b != nil && b.First() != nil {
+		return b.First().Regions()
+	}
+	return nil
+}

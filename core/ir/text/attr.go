@@ -1,0 +1,437 @@
+package text
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+// Attr reads an attribute.
+func (p *Parser) Attr() ir.Attribute {
+	p.enter()
+	a := p.attr(nil)
+	p.leave()
+	return a
+}
+
+// TypedAttr reads an attribute whose type, where it has one, is t and does not
+// stand in the text.
+func (p *Parser) TypedAttr(t ir.Type) ir.Attribute {
+	p.enter()
+	a := p.attr(t)
+	p.leave()
+	return a
+}
+
+func (p *Parser) attr(typ ir.Type) ir.Attribute {
+	switch p.tok.kind {
+	case tokHash:
+		return p.hashAttr()
+	case tokString:
+		return p.ctx.StringAttr(p.Quoted())
+	case tokSymbol:
+		return p.symbolRef()
+	case tokInt, tokFloat:
+		return p.number(typ)
+	case tokBang:
+		return p.ctx.TypeAttr(p.Type())
+	case tokPunct:
+		switch p.tok.ch {
+		case '-':
+			return p.number(typ)
+		case '[':
+			var elems []ir.Attribute
+			p.List('[', ']', func() { elems = append(elems, p.Attr()) })
+			return p.ctx.ArrayAttr(elems...)
+		case '{':
+			return p.ctx.DictAttr(p.Dict()...)
+		case '(':
+			return p.ctx.TypeAttr(p.Type())
+		}
+	case tokIdent:
+		switch p.text() {
+		case "true", "false":
+			return p.ctx.BoolAttr(p.Bool())
+		case "unit":
+			p.advance()
+			return p.ctx.Unit()
+		case "dense":
+			return p.dense()
+		case "array":
+			return p.denseArray()
+		case "loc", "affine_map", "affine_set", "dense_resource", "sparse", "strided", "distinct":
+			return p.opaqueBuiltin()
+		}
+		return p.ctx.TypeAttr(p.Type())
+	}
+	p.expected("an attribute")
+	return nil
+}
+
+// opaqueBuiltin keeps a builtin attribute that the IR has no use for as text.
+func (p *Parser) opaqueBuiltin() ir.Attribute {
+	pos := p.tok.pos
+	name := p.text()
+	p.advance()
+	switch {
+	case p.atPunct('<'):
+		p.skipBalanced()
+	default:
+		p.FailAt(Pos(pos), "expected an attribute, found '%s'", name)
+	}
+	return p.ctx.OpaqueAttr("builtin", p.src[pos:p.prev])
+}
+
+func (p *Parser) hashAttr() ir.Attribute {
+	pos := p.tok.pos
+	name := p.text()[1:]
+	dialect, mnemonic, ok := strings.Cut(name, ".")
+	if !ok || p.aliases[name] != nil {
+		a := p.resolve()
+		if a.attr == nil {
+			p.FailAt(Pos(pos), "#%s is a location, expected an attribute", name)
+		}
+		return a.attr
+	}
+	h := hooksOf(p.ctx.Dialect(dialect))
+	if h == nil || h.ParseAttr == nil {
+		p.advance()
+		if p.atPunct('<') && p.tok.pos == p.prev {
+			p.skipBalanced()
+		}
+		return p.ctx.OpaqueAttr(dialect, p.src[pos+len(dialect)+2:p.prev])
+	}
+	p.advance()
+	a := h.ParseAttr(p, mnemonic)
+	if a == nil {
+		p.FailAt(Pos(pos), "dialect '%s' has no attribute '%s'", dialect, mnemonic)
+	}
+	return a
+}
+
+func (p *Parser) symbolRef() ir.Attribute {
+	root := p.Symbol()
+	var nested []string
+	for p.atPunct(':') && strings.HasPrefix(p.src[p.tok.pos:], "::@") {
+		p.advance()
+		p.advance()
+		nested = append(nested, p.Symbol())
+	}
+	return p.ctx.SymbolRef(root, nested...)
+}
+
+// number reads an integer or float with its type; the type is typ where that is
+// not nil, else it follows or is i64 or f64.
+func (p *Parser) number(typ ir.Type) ir.Attribute {
+	pos := p.Pos()
+	neg := p.optPunct('-')
+	lit, k := p.text(), p.tok.kind
+	if k != tokInt && k != tokFloat {
+		p.expected("a number")
+	}
+	p.advance()
+	if typ == nil {
+		switch {
+		case p.optPunct(':'):
+			typ = p.Type()
+		case k == tokInt:
+			typ = p.ctx.I64()
+		default:
+			typ = p.ctx.F64()
+		}
+	}
+	switch t := typ.(type) {
+	case *ir.IntegerType, *ir.IndexType:
+		if k == tokFloat {
+			p.FailAt(pos, "a floating point number cannot have an integer type")
+		}
+		return p.ctx.IntAttr(typ, int64(p.intBits(pos, lit, neg, typ)))
+	case *ir.FloatType:
+		return p.ctx.FloatBits(t, p.floatBits(pos, lit, k, neg, t))
+	}
+	p.FailAt(pos, "a number must have an integer, index or float type")
+	return nil
+}
+
+// intBits is the value of an integer literal, checked against its type.
+func (p *Parser) intBits(pos Pos, lit string, neg bool, typ ir.Type) uint64 {
+	v, err := parseUint(lit)
+	if err != nil || neg && v > 1<<63 {
+		p.FailAt(pos, "integer is too large for 64 bits")
+	}
+	if t, ok := typ.(*ir.IntegerType); ok && t.Width < 64 {
+		limit := uint64(1) << t.Width // as unsigned bits, or negative down to the half
+		half := limit >> 1
+		switch {
+		case neg && (t.Sign == ir.Unsigned || v > half), !neg && v >= limit, !neg && t.Sign == ir.Signed && v >= half:
+			p.FailAt(pos, "integer does not fit in %d bits", t.Width)
+		}
+	}
+	if neg {
+		v = -v
+	}
+	return v
+}
+
+func parseUint(lit string) (uint64, error) {
+	if len(lit) > 2 && lit[1] == 'x' {
+		return strconv.ParseUint(lit[2:], 16, 64)
+	}
+	return strconv.ParseUint(lit, 10, 64)
+}
+
+// Dict reads {name = value, …}; a name alone has the unit attribute.
+func (p *Parser) Dict() []ir.NamedAttr {
+	var attrs []ir.NamedAttr
+	p.List('{', '}', func() {
+		pos := p.Pos()
+		var name string
+		if p.AtString() {
+			name = p.Quoted()
+		} else {
+			name = p.Keyword("the name of an attribute")
+		}
+		for _, a := range attrs {
+			if a.Name == name {
+				p.FailAt(pos, "attribute '%s' stands twice", name)
+			}
+		}
+		var a ir.Attribute = p.ctx.Unit()
+		if p.optPunct('=') {
+			a = p.Attr()
+		}
+		attrs = append(attrs, ir.NamedAttr{Name: name, Attr: a})
+	})
+	return attrs
+}
+
+// OptDict reads a dictionary if one comes next.
+func (p *Parser) OptDict() []ir.NamedAttr {
+	if !p.atPunct('{') {
+		return nil
+	}
+	return p.Dict()
+}
+
+func (p *Parser) denseArray() ir.Attribute {
+	p.advance()
+	p.punct('<')
+	elem := p.Type()
+	switch elem.(type) {
+	case *ir.IntegerType, *ir.FloatType:
+	default:
+		p.Fail("the elements of an array must be integers or floats")
+	}
+	var vs []int64
+	if p.optPunct(':') {
+		for {
+			vs = append(vs, p.element(elem))
+			if !p.optPunct(',') {
+				break
+			}
+		}
+	}
+	p.punct('>')
+	return p.ctx.DenseArray(elem, vs...)
+}
+
+// element reads one number of a list and gives it as ir.DenseArrayAttr holds it.
+func (p *Parser) element(elem ir.Type) int64 {
+	pos := p.Pos()
+	if p.At("true") || p.At("false") {
+		if !ir.IsInt(elem, 1) {
+			p.Fail("true and false are of type i1")
+		}
+		if p.Bool() {
+			return 1
+		}
+		return 0
+	}
+	neg := p.optPunct('-')
+	lit, k := p.text(), p.tok.kind
+	if k != tokInt && k != tokFloat {
+		p.expected("a number")
+	}
+	p.advance()
+	if t, ok := elem.(*ir.FloatType); ok {
+		return int64(p.floatBits(pos, lit, k, neg, t))
+	}
+	if k == tokFloat {
+		p.FailAt(pos, "expected an integer")
+	}
+	return int64(p.intBits(pos, lit, neg, elem))
+}
+
+// --- printing
+
+// Attr writes a.
+func (w *Printer) Attr(a ir.Attribute) {
+	if w.visiting {
+		w.visitAttr(a)
+		return
+	}
+	if n, ok := w.attrAlias[a]; ok {
+		w.buf = append(w.buf, n...)
+		return
+	}
+	w.attrBody(a, false)
+}
+
+// attrBody writes a in full. Within a list the types i64 and f64 go unsaid.
+func (w *Printer) attrBody(a ir.Attribute, inList bool) {
+	switch a := a.(type) {
+	case *ir.UnitAttr:
+		w.Str("unit")
+	case *ir.IntegerAttr:
+		w.integer(a, inList)
+	case *ir.FloatAttr:
+		w.float(a.Type, a.Bits)
+		if !inList || a.Type.Kind != ir.F64 {
+			w.Str(" : ")
+			w.Type(a.Type)
+		}
+	case *ir.StringAttr:
+		w.Quoted(a.Value)
+	case *ir.TypeAttr:
+		w.Type(a.Type)
+	case *ir.ArrayAttr:
+		w.Str("[")
+		for i, e := range a.Elems {
+			if i > 0 {
+				w.Str(", ")
+			}
+			w.listElem(e)
+		}
+		w.Str("]")
+	case *ir.DictAttr:
+		w.Dict(a.Entries)
+	case *ir.DenseArrayAttr:
+		w.Str("array<")
+		w.Type(a.Elem)
+		if len(a.Values) > 0 {
+			w.Str(": ")
+			w.elements(a)
+		}
+		w.Str(">")
+	case *ir.DenseElementsAttr:
+		w.dense(a)
+		w.Str(" : ")
+		w.Type(a.Type)
+	case *ir.SymbolRefAttr:
+		w.Symbol(a.Root)
+		for _, n := range a.Nested {
+			w.Str("::")
+			w.Symbol(n)
+		}
+	case *ir.OpaqueAttr:
+		if a.Dialect != "builtin" {
+			w.Str("#")
+			w.Str(a.Dialect)
+			w.Str(".")
+		}
+		w.Str(a.Text)
+	default:
+		h := hooksOf(w.ctx.Dialect(a.AttrDialect()))
+		if h == nil || h.PrintAttr == nil {
+			panic("BUG: text: dialect '" + a.AttrDialect() + "' prints no attributes")
+		}
+		w.Str("#")
+		w.Str(a.AttrDialect())
+		w.Str(".")
+		h.PrintAttr(w, a)
+	}
+}
+
+// listElem writes an element of an array attribute.
+func (w *Printer) listElem(a ir.Attribute) {
+	if w.visiting {
+		w.visitAttr(a)
+		return
+	}
+	if n, ok := w.attrAlias[a]; ok {
+		w.Str(n)
+		return
+	}
+	w.attrBody(a, true)
+}
+
+func (w *Printer) integer(a *ir.IntegerAttr, inList bool) {
+	if ir.IsInt(a.Type, 1) {
+		w.Bool(a.Value != 0)
+		return
+	}
+	w.intValue(a)
+	if inList && ir.IsInt(a.Type, 64) {
+		return
+	}
+	w.Str(" : ")
+	w.Type(a.Type)
+}
+
+func (w *Printer) intValue(a *ir.IntegerAttr) {
+	if t, ok := a.Type.(*ir.IntegerType); ok && t.Sign == ir.Unsigned {
+		w.buf = strconv.AppendUint(w.buf, uint64(a.Value), 10)
+		return
+	}
+	w.Int(a.Value)
+}
+
+// Dict writes {name = value, …}.
+func (w *Printer) Dict(attrs []ir.NamedAttr) {
+	w.Str("{")
+	for i, a := range attrs {
+		if i > 0 {
+			w.Str(", ")
+		}
+		w.named(a)
+	}
+	w.Str("}")
+}
+
+func (w *Printer) named(a ir.NamedAttr) {
+	if isBareIdent(a.Name) {
+		w.Str(a.Name)
+	} else {
+		w.Quoted(a.Name)
+	}
+	if _, unit := a.Attr.(*ir.UnitAttr); unit {
+		return
+	}
+	w.Str(" = ")
+	w.Attr(a.Attr)
+}
+
+// elements writes the numbers of a dense array.
+func (w *Printer) elements(a *ir.DenseArrayAttr) {
+	for i, v := range a.Values {
+		if i > 0 {
+			w.Str(", ")
+		}
+		w.elem(a.Elem, uint64(v))
+	}
+}
+
+// elem writes one number of type t by its bits.
+func (w *Printer) elem(t ir.Type, bits uint64) {
+	switch t := t.(type) {
+	case *ir.FloatType:
+		w.float(t, bits)
+	case *ir.IntegerType:
+		switch {
+		case t.Width == 1:
+			w.Bool(bits&1 != 0)
+		case t.Sign == ir.Unsigned && !w.visiting:
+			if t.Width < 64 {
+				bits &= 1<<t.Width - 1
+			}
+			w.buf = strconv.AppendUint(w.buf, bits, 10)
+		case t.Width < 64:
+			w.Int(int64(bits) << (64 - t.Width) >> (64 - t.Width))
+		default:
+			w.Int(int64(bits))
+		}
+	default:
+		w.Int(int64(bits))
+	}
+}

@@ -1,0 +1,377 @@
+package text
+
+import (
+	"strings"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+// operation reads one operation with its results and location.
+func (p *Parser) operation() *ir.Operation {
+	names, total := p.resultNames()
+	s := &OpState{State: ir.State{Ctx: p.ctx}, names: names, pos: p.tok.pos}
+	switch p.tok.kind {
+	case tokString:
+		p.generic(s)
+	case tokIdent:
+		p.customOp(s)
+	default:
+		p.expected("an operation")
+	}
+	if s.Types == nil {
+		p.infer(s)
+	}
+	if len(names) > 0 && total != len(s.Types) || len(names) == 0 && len(s.Types) > 0 && s.Def.Unregistered {
+		p.FailAt(Pos(s.pos), "'%s' has %d results, but %d are named", s.Def.Name, len(s.Types), total)
+	}
+	s.Loc = p.OptLoc()
+	return p.finish(s)
+}
+
+// resultNames reads %a:2, %b = and returns how many results that names.
+func (p *Parser) resultNames() (names []resultName, total int) {
+	if p.tok.kind != tokValue {
+		return nil, 0
+	}
+	for {
+		if p.tok.kind != tokValue {
+			p.expected("a result such as %x")
+		}
+		r := resultName{name: p.text()[1:], count: 1, pos: p.tok.pos}
+		p.advance()
+		if p.optPunct(':') {
+			r.count = int(p.IntBelow(maxResults, "the number of results"))
+			if r.count == 0 {
+				p.FailAt(Pos(r.pos), "expected at least one result")
+			}
+		}
+		names = append(names, r)
+		total += r.count
+		if !p.optPunct(',') {
+			break
+		}
+	}
+	p.punct('=')
+	return names, total
+}
+
+func (p *Parser) customOp(s *OpState) {
+	name := p.text()
+	if name == "module" {
+		name = "builtin.module"
+	}
+	s.Def = p.ctx.OpDef(name)
+	if s.Def == nil {
+		p.unknownOp(name)
+	}
+	p.advance()
+	p.enter()
+	switch f := formOf(p.ctx, s.Def); {
+	case f.custom != nil:
+		f.custom.Parse(p, s)
+	case f.elems != nil:
+		p.runForm(f, s)
+	default:
+		p.FailAt(Pos(s.pos), "'%s' is written in generic form: \"%s\"(…)", name, name)
+	}
+	p.leave()
+}
+
+func (p *Parser) unknownOp(name string) {
+	dialect, _, ok := strings.Cut(name, ".")
+	switch {
+	case !ok:
+		p.expected("an operation")
+	case p.ctx.Dialect(dialect) == nil:
+		p.Fail("unknown operation '%s': dialect '%s' is not loaded (its operations may stand in generic form, \"%s\"(…) : (…) -> …)", name, dialect, name)
+	default:
+		p.Fail("unknown operation '%s'", name)
+	}
+}
+
+// infer finds the result types that the text does not say.
+func (p *Parser) infer(s *OpState) {
+	d := s.Def
+	if d.Infer == nil {
+		if len(d.Results) == 1 && d.Results[0].Arity == ir.One && d.Has(ir.SameOperandsAndResultType) && len(s.Operands) > 0 {
+			s.Types = []ir.Type{s.Operands[0].Type()}
+		}
+		return
+	}
+	types, err := d.Infer(&s.State)
+	if err != nil {
+		p.FailAt(Pos(s.pos), "'%s' op %s", d.Name, err)
+	}
+	s.Types = types
+}
+
+// finish makes the operation, defines its results and notes where it stands.
+func (p *Parser) finish(s *OpState) *ir.Operation {
+	if s.Types == nil {
+		s.Types = []ir.Type{} // none, rather than to be inferred
+	}
+	if len(s.Types) > maxResults {
+		p.FailAt(Pos(s.pos), "more than %d results", maxResults)
+	}
+	op := ir.NewOperation(s.Def, &s.State)
+	for _, r := range s.Bodies {
+		op.AddRegion().TakeBody(r)
+	}
+	for _, t := range s.implicit {
+		t.SetLoc(op.Loc())
+	}
+	p.out.note(op, s.pos)
+	results := op.Results()
+	for i, n := range s.names {
+		p.define(n.name, n.pos, results[:n.count])
+		if s.Loc == nil {
+			if i == 0 || s.Def.ResultName != nil {
+				p.keepName(results[0], n.name)
+			}
+		}
+		results = results[n.count:]
+	}
+	return op
+}
+
+// --- generic form
+
+// propertiesName is the attribute that holds the inherent attributes <{…}> of an
+// operation no loaded dialect knows.
+const propertiesName = "<properties>"
+
+// generic reads "name"(operands)[successors] <{properties}> ({regions}) {attrs} :
+// (types) -> types.
+func (p *Parser) generic(s *OpState) {
+	name := p.Quoted()
+	if name == "" {
+		p.FailAt(Pos(s.pos), "an operation needs a name")
+	}
+	if s.Def = p.ctx.OpDef(name); s.Def == nil {
+		s.Def = p.ctx.UnregisteredOp(name)
+	}
+	p.enter()
+	var operands []Operand
+	p.List('(', ')', func() { operands = append(operands, p.Operand()) })
+	if p.atPunct('[') {
+		p.List('[', ']', func() { s.Successors = append(s.Successors, p.Successor()) })
+	}
+	if p.optPunct('<') {
+		props := p.Dict()
+		p.punct('>')
+		if s.Def.Unregistered {
+			s.Add(propertiesName, p.ctx.DictAttr(props...))
+		} else {
+			p.properties(s, props)
+		}
+	}
+	if p.atPunct('(') {
+		p.List('(', ')', func() {
+			s.Bodies = append(s.Bodies, p.Region(nil, s.Def.Has(ir.IsolatedFromAbove)))
+		})
+	}
+	if p.atPunct('{') {
+		p.discardable(s, p.Dict())
+	}
+	p.punct(':')
+	pos := p.Pos()
+	in := p.TypeListInParens()
+	s.Types = p.ArrowTypes()
+	s.Operands = p.Values(pos, operands, in)
+	p.leave()
+}
+
+// segmentsName is the property that holds the sizes of operand groups.
+const segmentsName = "operandSegmentSizes"
+
+// properties takes the inherent attributes of an operation of the table.
+func (p *Parser) properties(s *OpState, props []ir.NamedAttr) {
+	for _, a := range props {
+		if a.Name != segmentsName || !s.Def.Has(ir.SegmentedOperands) {
+			s.Add(a.Name, a.Attr)
+			continue
+		}
+		sizes, ok := a.Attr.(*ir.DenseArrayAttr)
+		if !ok {
+			p.FailAt(Pos(s.pos), "%s must be an array<i32: …>", segmentsName)
+		}
+		s.Segments = make([]int32, len(sizes.Values))
+		for i, v := range sizes.Values {
+			if v < 0 || v > maxResults {
+				p.FailAt(Pos(s.pos), "%s holds a size of %d", segmentsName, v)
+			}
+			s.Segments[i] = int32(v)
+		}
+	}
+}
+
+func (p *Parser) discardable(s *OpState, attrs []ir.NamedAttr) {
+	for _, a := range attrs {
+		if s.Attr(a.Name) != nil {
+			p.FailAt(Pos(s.pos), "attribute '%s' stands twice", a.Name)
+		}
+		if a.Name == segmentsName && s.Def.Has(ir.SegmentedOperands) {
+			p.properties(s, []ir.NamedAttr{a})
+			continue
+		}
+		s.Attrs = append(s.Attrs, a)
+	}
+}
+
+// DictInto reads a dictionary if one comes next and gives s its attributes.
+func (p *Parser) DictInto(s *OpState) {
+	if p.atPunct('{') {
+		p.discardable(s, p.Dict())
+	}
+}
+
+// Terminate ends the one block of r with an operation that does not stand in
+// the text, unless it has a terminator already.
+func (p *Parser) Terminate(s *OpState, r *ir.Region, d *ir.OpDef) {
+	b := r.First()
+	if b == nil {
+		b = r.AddBlock()
+	}
+	if b.Next() != nil || b.Terminator() != nil {
+		return
+	}
+	t := ir.NewOperation(d, &ir.State{Ctx: p.ctx, Types: []ir.Type{}})
+	b.Append(t)
+	s.implicit = append(s.implicit, t)
+	p.out.note(t, s.pos)
+}
+
+// Note says where an operation stands that a hook has made, at s, and that does
+// not stand in the text itself.
+func (p *Parser) Note(s *OpState, op *ir.Operation) { p.out.note(op, s.pos) }
+
+// --- files
+
+// File is a parsed text: its top operation and where each operation stands.
+type File struct {
+	Op   *ir.Operation
+	name string
+	src  string
+	ops  []*ir.Operation
+	offs []int32
+}
+
+func (f *File) note(op *ir.Operation, off int) {
+	f.ops = append(f.ops, op)
+	f.offs = append(f.offs, int32(off))
+}
+
+// Pos is where op stands in the text; the zero line for an operation that did
+// not come from it.
+func (f *File) Pos(op *ir.Operation) diag.Pos {
+	for i, o := range f.ops {
+		if o == op {
+			return f.posOf(int(f.offs[i]))
+		}
+	}
+	return diag.Pos{File: f.name}
+}
+
+func (f *File) posOf(off int) diag.Pos {
+	before := f.src[:min(off, len(f.src))]
+	return diag.Pos{File: f.name, Line: strings.Count(before, "\n") + 1, Col: len(before) - strings.LastIndexByte(before, '\n')}
+}
+
+// Verify checks the operations and says where in the text the first broken rule
+// is. The error is a *diag.Diagnostic.
+func (f *File) Verify() error {
+	ve := ir.Verify(f.Op)
+	if ve == nil {
+		return nil
+	}
+	return diag.Errorf(f.Pos(ve.Op), "%s", ve.Error()).WithSource(f.src)
+}
+
+// ParseFile reads the one operation, usually a module, of a text. file is its
+// name in diagnostics. The error is a *diag.Diagnostic.
+func ParseFile(ctx *ir.Context, file string, src []byte) (f *File, err error) {
+	f = &File{name: file, src: string(src)}
+	if len(src) > maxSource {
+		return nil, diag.Errorf(diag.Pos{File: file}, "text is larger than %d bytes", maxSource)
+	}
+	p := newParser(ctx, f)
+	defer recoverFailure(&err)
+	p.scanAliases()
+	p.skipAliases()
+	f.Op = p.operation()
+	p.skipAliases()
+	if p.tok.kind != tokEOF {
+		p.expected("the end of the file")
+	}
+	if p.scope.waiting > 0 {
+		p.leaveForward(true)
+	}
+	if len(p.pending) > 0 {
+		recoverNames(ctx, f.Op, p.pending)
+	}
+	return f, nil
+}
+
+// Parse is ParseFile for those who do not need the places.
+func Parse(ctx *ir.Context, file string, src []byte) (*ir.Operation, error) {
+	f, err := ParseFile(ctx, file, src)
+	if err != nil {
+		return nil, err
+	}
+	return f.Op, nil
+}
+
+func newParser(ctx *ir.Context, f *File) *Parser {
+	p := &Parser{ctx: ctx, file: f.name, lexer: lexer{src: f.src}, out: f}
+	p.scope.values = make(map[string]valueDef, 64)
+	p.advance()
+	return p
+}
+
+func recoverFailure(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case failure:
+		*err = r.d
+	default:
+		panic(r)
+	}
+}
+
+// skipAliases moves past alias lines at the top level, reading them once so
+// that mistakes in those that nothing refers to are found.
+func (p *Parser) skipAliases() {
+	for p.tok.kind == tokHash {
+		a := p.aliases[p.text()[1:]]
+		if a == nil {
+			p.expected("an operation")
+		}
+		p.resolve()
+		p.jump(a.end)
+	}
+}
+
+// ParseType reads a type alone.
+func ParseType(ctx *ir.Context, src string) (t ir.Type, err error) {
+	p := newParser(ctx, &File{name: "type", src: src})
+	defer recoverFailure(&err)
+	t = p.Type()
+	p.atEnd()
+	return t, nil
+}
+
+// ParseAttr reads an attribute alone.
+func ParseAttr(ctx *ir.Context, src string) (a ir.Attribute, err error) {
+	p := newParser(ctx, &File{name: "attribute", src: src})
+	defer recoverFailure(&err)
+	a = p.Attr()
+	p.atEnd()
+	return a, nil
+}
+
+func (p *Parser) atEnd() {
+	if p.tok.kind != tokEOF {
+		p.expected("the end of the text")
+	}
+}
