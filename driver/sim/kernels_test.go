@@ -1,0 +1,117 @@
+package sim
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// load reads a kernel of testdata.
+func load(t testing.TB, name string) *Module {
+	t.Helper()
+	path := filepath.Join("testdata", name+".ptx")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Load(path, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// launch runs a kernel that must not be reported on.
+func launch(t testing.TB, d *Device, m *Module, kernel string, grid, block [3]int, shared int, args ...any) *Report {
+	t.Helper()
+	rep, err := d.Launch(m, kernel, grid, block, shared, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rep
+}
+
+// randn fills a slice with normal values times scale.
+func randn(r *rand.Rand, n int, scale float64) []float32 {
+	out := make([]float32, n)
+	for i := range out {
+		out[i] = float32(r.NormFloat64() * scale)
+	}
+	return out
+}
+
+// near compares results with a float64 reference.
+func near(t testing.TB, what string, got []float32, want []float64, rtol, atol float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d values, want %d", what, len(got), len(want))
+	}
+	bad := 0
+	for i := range got {
+		g, w := float64(got[i]), want[i]
+		if math.Abs(g-w) <= atol+rtol*math.Abs(w) || g != g && w != w || g == w {
+			continue
+		}
+		if bad++; bad <= 5 {
+			t.Errorf("%s[%d] = %v, want %v", what, i, g, w)
+		}
+	}
+	if bad > 5 {
+		t.Errorf("%s: %d of %d values differ", what, bad, len(got))
+	}
+}
+
+func cdiv(a, b int) int { return (a + b - 1) / b }
+
+// newRand seeds by the clock and logs the seed, so that inputs are fresh and a
+// failure can be repeated.
+func newRand(t testing.TB) *rand.Rand {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+func TestVectorAdd(t *testing.T) {
+	m := load(t, "vector_add")
+	r := newRand(t)
+	for _, n := range []int{16, 1008, 1024, 4112, 100000} {
+		d := New(Options{})
+		x, y := randn(r, n, 1), randn(r, n, 1)
+		out := d.Alloc("out", 4*n)
+		launch(t, d, m, "vector_add", Dim(cdiv(n, 1024)), Dim(128), 0, Upload(d, "x", x), Upload(d, "y", y), out, int32(n))
+		for i, v := range Download[float32](out) {
+			if v != x[i]+y[i] {
+				t.Fatalf("n=%d: out[%d] = %v, want %v", n, i, v, x[i]+y[i])
+			}
+		}
+	}
+}
+
+func TestRowSoftmax(t *testing.T) {
+	m := load(t, "row_softmax")
+	r := newRand(t)
+	for _, n := range []int{16, 528, 1040, 2048} {
+		const rows = 7
+		d := New(Options{})
+		x := randn(r, rows*n, 3)
+		out := d.Alloc("out", 4*rows*n)
+		launch(t, d, m, "row_softmax", Dim(rows), Dim(256), 32, out, Upload(d, "in", x), int32(n), int32(n), int32(n))
+		want := make([]float64, rows*n)
+		for row := range rows {
+			top, sum := math.Inf(-1), 0.0
+			for _, v := range x[row*n : (row+1)*n] {
+				top = max(top, float64(v))
+			}
+			for i := range n {
+				want[row*n+i] = math.Exp(float64(x[row*n+i]) - top)
+				sum += want[row*n+i]
+			}
+			for i := range n {
+				want[row*n+i] /= sum
+			}
+		}
+		near(t, "softmax", Download[float32](out), want, 2e-6, 1e-9)
+	}
+}

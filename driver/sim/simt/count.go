@@ -1,0 +1,129 @@
+package simt
+
+import (
+	"math/bits"
+	"slices"
+)
+
+const (
+	sectorShift = 5 // bytes of a sector of the global memory's cache
+	numBanks    = 32
+	bankBytes   = 4
+)
+
+// countAccess adds an access of size bytes a lane to the counters.
+func (w *warp) countAccess(v *view, size int, write bool) {
+	st := &w.cta.stats
+	dir := 0
+	if write {
+		dir = 1
+	}
+	lanes := bits.OnesCount64(v.mask)
+	st.bytes[v.space][dir] += uint64(lanes * size)
+	switch v.space {
+	case SpaceGlobal:
+		asked, need := w.sectors(v.mask, size)
+		st.sectors += asked
+		st.sectorsNeed += need
+	case SpaceShared:
+		n, need := w.wavefronts(v.mask, size)
+		st.wavefronts += n
+		st.wavesNeed += need
+	}
+}
+
+func (w *warp) countAtomic(v *view, size int) {
+	w.cta.stats.atomics += uint64(bits.OnesCount64(v.mask))
+	w.countAccess(v, size, true)
+}
+
+// sectors counts the distinct sectors that the lanes touch, and as many as their
+// distinct bytes would fill.
+func (w *warp) sectors(mask uint64, size int) (asked, need uint64) {
+	var list [MaxLanes]int
+	n := 0
+	sorted := true
+	prev := -1
+	for m := mask; m != 0; m &= m - 1 {
+		off := w.offs[bits.TrailingZeros64(m)]
+		if off < prev {
+			sorted = false
+		}
+		prev = off
+		list[n] = off
+		n++
+	}
+	if !sorted {
+		slices.Sort(list[:n])
+	}
+	last, end, bytes := -1, -1, 0
+	for _, off := range list[:n] {
+		first, lastOf := off>>sectorShift, (off+size-1)>>sectorShift
+		if first <= last {
+			first = last + 1
+		}
+		if lastOf >= first {
+			asked += uint64(lastOf - first + 1)
+			last = lastOf
+		}
+		if from := max(off, end); off+size > from {
+			bytes += off + size - from
+			end = off + size
+		}
+	}
+	return asked, uint64(bytes+1<<sectorShift-1) >> sectorShift
+}
+
+// wavefronts counts the passes that the banks of shared memory need. Accesses of
+// 8 bytes go by half warps, of 16 by quarters; lanes that read one word share it.
+func (w *warp) wavefronts(mask uint64, size int) (n, need uint64) {
+	parts := max(size/bankBytes, 1)
+	group := max(w.n/parts, 1)
+	words := (size + bankBytes - 1) / bankBytes
+	for lo := 0; lo < w.n; lo += group {
+		m := mask >> lo & (1<<group - 1)
+		if m == 0 {
+			continue
+		}
+		n += w.bankPasses(m, lo, words)
+		need++
+	}
+	return n, need
+}
+
+// bankPasses is the greatest number of distinct words in one bank.
+func (w *warp) bankPasses(m uint64, lo, words int) uint64 {
+	// The common case first: consecutive words or one word for all.
+	first := w.offs[lo+bits.TrailingZeros64(m)] / bankBytes
+	minWord, maxWord := first, first
+	for r := m; r != 0; r &= r - 1 {
+		word := w.offs[lo+bits.TrailingZeros64(r)] / bankBytes
+		minWord, maxWord = min(minWord, word), max(maxWord, word)
+	}
+	if maxWord+words-minWord <= numBanks {
+		return 1
+	}
+	var list [MaxLanes * 4]int
+	n := 0
+	for r := m; r != 0; r &= r - 1 {
+		word := w.offs[lo+bits.TrailingZeros64(r)] / bankBytes
+		for k := range words {
+			list[n] = word + k
+			n++
+		}
+	}
+	slices.Sort(list[:n])
+	var count [numBanks]uint8
+	passes := uint8(0)
+	prev := -1
+	for _, word := range list[:n] {
+		if word == prev {
+			continue
+		}
+		prev = word
+		b := word % numBanks
+		count[b]++
+		passes = max(passes, count[b])
+	}
+	return uint64(passes)
+}

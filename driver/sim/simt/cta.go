@@ -1,0 +1,403 @@
+package simt
+
+import "math/bits"
+
+// numBarriers is how many barriers a CTA has.
+const numBarriers = 16
+
+// barrier is one hardware barrier of a CTA.
+type barrier struct {
+	lanes   int // live lanes that arrived
+	threads int // arrived lanes counted in whole warps
+	count   int // threads expected; 0 for all of the CTA
+	pred    int // lanes whose predicate held
+	votes   int // lanes that voted
+}
+
+// pcCount counts the executions of one instruction.
+type pcCount struct{ warps, lanes uint64 }
+
+// ctaStats are counters that no instruction count tells.
+type ctaStats struct {
+	divergent   uint64
+	sectors     uint64
+	sectorsNeed uint64
+	wavefronts  uint64
+	wavesNeed   uint64
+	bytes       [7][2]uint64 // by space: read, written
+	atomics     uint64
+	barriers    uint64
+	flops       uint64
+}
+
+func (a *ctaStats) add(b *ctaStats) {
+	a.divergent += b.divergent
+	a.sectors += b.sectors
+	a.sectorsNeed += b.sectorsNeed
+	a.wavefronts += b.wavefronts
+	a.wavesNeed += b.wavesNeed
+	a.atomics += b.atomics
+	a.barriers += b.barriers
+	a.flops += b.flops
+	for i := range a.bytes {
+		a.bytes[i][0] += b.bytes[i][0]
+		a.bytes[i][1] += b.bytes[i][1]
+	}
+}
+
+// cta is the state of one thread block. It is reused for block after block.
+type cta struct {
+	run       *launch
+	prog      *Program
+	code      []step
+	count     []pcCount
+	stats     ctaStats
+	warps     []*warp
+	shared    []byte
+	sharedChk *sharedCheck // nil with checks off
+	bars      [numBarriers]barrier
+	block     [3]int
+	index     int
+	liveLanes int
+	fault     *Finding
+	next      int // the warp whose turn it is
+}
+
+// newCTA makes the state for blocks of the launch.
+func newCTA(r *launch) *cta {
+	c := &cta{run: r, prog: r.prog, code: r.code, count: make([]pcCount, len(r.code))}
+	c.shared = make([]byte, r.sharedBytes)
+	n := r.lanes
+	warps := (r.threads + n - 1) / n
+	for id := range warps {
+		w := &warp{
+			n: n, full: fullMask(n), cta: c, id: id, lane0: id * n,
+			p:     make([]uint64, r.prog.NumP+1),
+			r32:   make([]uint32, (r.prog.Num32+1)*n),
+			r64:   make([]uint64, (r.prog.Num64+1)*n),
+			t32:   make([]uint32, n),
+			t64:   make([]uint64, n),
+			offs:  make([]int, n),
+			words: make([]uint64, n),
+			local: make([]byte, n*r.prog.LocalBytes),
+			frame: make([]byte, n*r.prog.FrameBytes),
+		}
+		if r.cfg.Check.Undefined {
+			w.check = newWarpCheck(r.prog)
+		}
+		w.fill(r.constants)
+		c.warps = append(c.warps, w)
+	}
+	if r.cfg.Check.Shared {
+		c.sharedChk = newSharedCheck(len(c.shared), warps)
+	}
+	return c
+}
+
+func fullMask(n int) uint64 {
+	if n == 64 {
+		return ^uint64(0)
+	}
+	return 1<<n - 1
+}
+
+// start prepares the state for block index.
+func (c *cta) start(index int) {
+	r := c.run
+	c.index = index
+	c.block[0] = index % r.grid[0]
+	c.block[1] = index / r.grid[0] % r.grid[1]
+	c.block[2] = index / r.grid[0] / r.grid[1]
+	c.bars = [numBarriers]barrier{}
+	c.liveLanes = r.threads
+	c.next = 0
+	if c.sharedChk != nil {
+		c.sharedChk.reset()
+		for i := range c.shared {
+			c.shared[i] = poison
+		}
+	}
+	for _, sym := range r.sharedInit {
+		copy(c.shared[sym.Offset:], sym.Data)
+	}
+	for _, w := range c.warps {
+		w.start()
+	}
+}
+
+// poison fills memory whose contents a kernel must not rely on.
+const poison = 0xa5
+
+// start prepares a warp for its block.
+func (w *warp) start() {
+	r := w.cta.run
+	live := min(r.threads-w.lane0, w.n)
+	w.live = fullMask(live)
+	w.groups = append(w.groups[:0], group{pc: r.entry, mask: w.live})
+	w.cur = 0
+	w.spare = append(w.spare, w.joins...)
+	w.joins = w.joins[:0]
+	w.parked, w.parkedAt = 0, 0
+	w.steps = 0
+	w.carry = 0
+	w.async.reset()
+	w.fill(r.specials)
+	if w.check != nil {
+		w.check.reset(w)
+	}
+}
+
+// fill sets registers to their initial values.
+func (w *warp) fill(inits []initReg) {
+	for i := range inits {
+		in := &inits[i]
+		switch in.class {
+		case ClassP:
+			w.p[in.off] = 0
+			if in.value != 0 {
+				w.p[in.off] = w.full
+			}
+		case Class32:
+			d := w.u32(in.off)
+			for l := range d {
+				d[l] = uint32(in.value + w.special(in.special, l))
+			}
+		case Class64:
+			d := w.u64(in.off)
+			for l := range d {
+				d[l] = in.value + w.special(in.special, l)
+			}
+		}
+	}
+}
+
+// special returns a value known when the warp starts.
+func (w *warp) special(s Special, lane int) uint64 {
+	if s == SpecNone {
+		return 0
+	}
+	r := w.cta.run
+	t := w.lane0 + lane
+	var v int
+	switch s {
+	case SpecTidX:
+		v = t % r.block[0]
+	case SpecTidY:
+		v = t / r.block[0] % r.block[1]
+	case SpecTidZ:
+		v = t / r.block[0] / r.block[1]
+	case SpecNTidX, SpecNTidY, SpecNTidZ:
+		v = r.block[s-SpecNTidX]
+	case SpecCtaX, SpecCtaY, SpecCtaZ:
+		v = w.cta.block[s-SpecCtaX]
+	case SpecNCtaX, SpecNCtaY, SpecNCtaZ:
+		v = r.grid[s-SpecNCtaX]
+	case SpecLane:
+		v = lane
+	case SpecWarp:
+		v = w.id
+	case SpecNWarp:
+		v = len(w.cta.warps)
+	case SpecSM:
+		v = w.cta.index % r.cfg.SMs
+	case SpecNSM:
+		v = r.cfg.SMs
+	case SpecGrid:
+		v = 0
+	case SpecLaneEQ:
+		v = 1 << lane
+	case SpecLaneLT:
+		v = 1<<lane - 1
+	case SpecLaneLE:
+		v = 2<<lane - 1
+	case SpecLaneGT:
+		return w.full &^ (2<<lane - 1)
+	case SpecLaneGE:
+		return w.full &^ (1<<lane - 1)
+	case SpecSharedSize:
+		v = r.sharedBytes
+	case SpecDynShared:
+		v = r.dynShared
+	default:
+		panic("BUG: unknown special value")
+	}
+	return uint64(v)
+}
+
+// advance runs every warp of the block once, each for at most quantum
+// instructions. It returns false when the block is finished or has stopped.
+func (c *cta) advance(quantum int) bool {
+	moved := false
+	order := c.run.warpOrder(c)
+	for i := range c.warps {
+		w := c.warps[order(i)]
+		if len(w.groups) == 0 && w.parked == 0 {
+			continue
+		}
+		w.budget = quantum
+		w.moved = false
+		w.run()
+		if w.parked != 0 && w.steps-w.parkedAt > patience {
+			w.releaseAll()
+		}
+		moved = moved || w.moved
+		if c.fault != nil || c.run.stopped() {
+			return false
+		}
+	}
+	if c.liveLanes == 0 {
+		return false
+	}
+	if !moved {
+		for _, w := range c.warps {
+			moved = w.releaseAll() || moved
+		}
+	}
+	if !moved {
+		c.deadlock()
+		return false
+	}
+	return true
+}
+
+// patience is how many instructions lanes wait at a join for others of their
+// warp before they go on alone.
+const patience = 1 << 16
+
+// barrier executes bar and barrier instructions.
+func (w *warp) barrier(s *step, g *group, m uint64) (int, bool) {
+	if m == 0 {
+		return g.pc + 1, true
+	}
+	if s.in.Flags&FlagAligned != 0 && m != w.live {
+		w.wait(g, m, w.full)
+		return 0, false
+	}
+	if m != g.mask {
+		w.hold(m, g.pc+1)
+	}
+	pc := g.pc
+	w.arriveBarrier(s, []int{w.cur})
+	return pc + 1, s.in.Imm == BarArrive && w.cta.fault == nil
+}
+
+// arriveBarrier lets the groups with the indices gs, which stand at barrier
+// instruction s, arrive together.
+func (w *warp) arriveBarrier(s *step, gs []int) {
+	in := s.in
+	c := w.cta
+	var m uint64
+	for _, k := range gs {
+		m |= w.groups[k].mask
+	}
+	lane := bits.TrailingZeros64(m)
+	id := int(w.u32(s.a)[lane])
+	if id >= numBarriers {
+		w.faultAt(FindBarrier, lane, 0, "barrier %d does not exist: a block has %d", id, numBarriers)
+		return
+	}
+	count := 0
+	if s.b >= 0 {
+		count = int(w.u32(s.b)[lane])
+		if count == 0 || count%w.n != 0 {
+			w.faultAt(FindBarrier, lane, 0, "barrier thread count %d is not a positive multiple of the warp's %d lanes", count, w.n)
+			return
+		}
+	}
+	b := &c.bars[id]
+	if b.threads > 0 && b.count != count {
+		w.faultAt(FindBarrier, lane, 0, "barrier %d is waited for with %d threads and with %d", id, b.count, count)
+		return
+	}
+	c.stats.barriers++
+	b.count = count
+	b.lanes += bits.OnesCount64(m)
+	if in.Flags&FlagAligned != 0 {
+		b.threads += w.n
+	} else {
+		b.threads += bits.OnesCount64(m)
+	}
+	if in.Imm >= BarRedPopc {
+		p := w.p[s.target]
+		if in.Flags&FlagNot != 0 {
+			p = ^p
+		}
+		b.pred += bits.OnesCount64(p & m)
+		b.votes += bits.OnesCount64(m)
+	}
+	if c.sharedChk != nil {
+		c.sharedChk.arrive(w.id, id)
+	}
+	w.moved = true
+	for _, k := range gs {
+		g := &w.groups[k]
+		if in.Imm == BarArrive {
+			g.pc++
+			continue
+		}
+		g.state = groupBarrier
+		g.barrier = id
+	}
+	c.settleBarriers()
+}
+
+// settleBarriers opens the barriers at which all have arrived.
+func (c *cta) settleBarriers() {
+	for id := range c.bars {
+		b := &c.bars[id]
+		if b.threads == 0 {
+			continue
+		}
+		if b.count == 0 && b.lanes < c.liveLanes || b.count > 0 && b.threads < b.count {
+			continue
+		}
+		c.open(id)
+	}
+}
+
+// open lets the groups that wait at barrier id go on.
+func (c *cta) open(id int) {
+	b := c.bars[id]
+	c.bars[id] = barrier{}
+	if c.sharedChk != nil {
+		c.sharedChk.open(id)
+	}
+	for _, w := range c.warps {
+		for k := range w.groups {
+			g := &w.groups[k]
+			if g.state != groupBarrier || g.barrier != id {
+				continue
+			}
+			if c.sharedChk != nil {
+				c.sharedChk.leave(w.id, id)
+			}
+			s := &c.code[g.pc]
+			w.mask = g.mask
+			switch s.in.Imm {
+			case BarRedPopc:
+				d := w.u32(s.d)
+				for m := g.mask; m != 0; m &= m - 1 {
+					d[bits.TrailingZeros64(m)] = uint32(b.pred)
+				}
+				w.defined(s.in.D, g.mask)
+			case BarRedAnd:
+				w.setP(s.d, allIf(b.pred == b.votes))
+				w.defined(s.in.D, g.mask)
+			case BarRedOr:
+				w.setP(s.d, allIf(b.pred > 0))
+				w.defined(s.in.D, g.mask)
+			}
+			g.state = groupReady
+			g.pc++
+			w.moved = true
+		}
+		w.merge()
+	}
+}
+
+func allIf(b bool) uint64 {
+	if b {
+		return ^uint64(0)
+	}
+	return 0
+}

@@ -1,0 +1,371 @@
+package simt
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/bits"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Checks chooses what a launch looks for beyond what stops it anyway
+// (out-of-bounds and misaligned accesses, divergent barriers, deadlocks).
+type Checks struct {
+	// Undefined reports uses of registers and of memory never written.
+	Undefined bool
+	// Shared reports data races in shared memory between barriers and reads of
+	// what an async copy still owns.
+	Shared bool
+	// Conflicts reports plain accesses of two blocks to one global address, one
+	// of them a write.
+	Conflicts bool
+}
+
+// Config is the simulated device and how a launch runs on it.
+type Config struct {
+	Lanes     int // of a warp
+	SMs       int
+	MaxWarps  int // resident on one SM
+	MaxBlocks int // resident on one SM
+	// SharedSM is the shared memory of one SM, SharedBlock the most that one
+	// block may have, in bytes.
+	SharedSM, SharedBlock int
+	// MaxThreads is the most threads a block may have.
+	MaxThreads int
+	Check      Checks
+	// Workers is how many host cores run blocks at a time where the program
+	// allows it; 0 means all.
+	Workers int
+	// MaxInstructions ends a launch that executed so many warp instructions in
+	// one block; 0 means no limit.
+	MaxInstructions uint64
+	// Random permutes blocks and warps by Seed.
+	Random bool
+	Seed   uint64
+	// Output receives what the kernel prints; nil drops it.
+	Output io.Writer
+	// Trace, when not nil, is called before every instruction of the warp
+	// TraceWarp of block TraceBlock.
+	Trace                 func(line int, text string, mask uint64)
+	TraceBlock, TraceWarp int
+}
+
+// Args describes one launch.
+type Args struct {
+	Kernel      int // index of the function
+	Grid, Block [3]int
+	// Shared is the dynamic shared memory in bytes.
+	Shared int
+	// Params is the parameter buffer, Func.ParamBytes long.
+	Params []byte
+}
+
+// initReg is a bound Init.
+type initReg struct {
+	class   Class
+	off     int32
+	special Special
+	value   uint64
+}
+
+// launch is the state shared by the blocks of one launch.
+type launch struct {
+	cfg         *Config
+	ctx         context.Context
+	prog        *Program
+	code        []step
+	mem         *Memory
+	params      []byte
+	consts      []byte
+	entry       int
+	kernel      *Func
+	grid, block [3]int
+	threads     int
+	lanes       int
+	sharedBytes int
+	dynShared   int
+	constants   []initReg
+	specials    []initReg
+	sharedInit  []*Symbol
+	stop        atomic.Bool
+	mu          sync.Mutex
+	atomMu      sync.Mutex
+	report      *Report
+	seen        map[findingKey]*Finding
+	order       []int // permutation of the blocks, nil for the natural order
+}
+
+// stopped reports whether the launch has to end.
+func (r *launch) stopped() bool { return r.stop.Load() }
+
+// Launch runs a kernel of a loaded program. The error tells what was wrong with
+// the arguments, or is the context's. What the kernel did wrong is in the
+// report.
+func (l *Loaded) Launch(ctx context.Context, cfg *Config, a Args) (*Report, error) {
+	r, err := l.prepare(ctx, cfg, a)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Check.Conflicts {
+		l.mem.startConflicts()
+	}
+	total := r.grid[0] * r.grid[1] * r.grid[2]
+	if cfg.Random {
+		r.order = rand.New(rand.NewPCG(cfg.Seed, 1)).Perm(total)
+	}
+	done := make(chan struct{})
+	defer close(done)
+	if ctx.Done() != nil {
+		go func() {
+			select {
+			case <-ctx.Done():
+				r.stop.Store(true)
+			case <-done:
+			}
+		}()
+	}
+	if r.prog.Ordered {
+		r.runResident(total)
+	} else {
+		r.runParallel(total)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r.report.finish(r)
+	return r.report, nil
+}
+
+// prepare checks the arguments and sets up the launch.
+func (l *Loaded) prepare(ctx context.Context, cfg *Config, a Args) (*launch, error) {
+	prog := l.prog
+	if a.Kernel < 0 || a.Kernel >= len(prog.Funcs) || !prog.Funcs[a.Kernel].Kernel {
+		return nil, fmt.Errorf("function %d is not a kernel", a.Kernel)
+	}
+	if cfg.Lanes != l.lanes {
+		return nil, fmt.Errorf("program was loaded for warps of %d lanes, the device has %d", l.lanes, cfg.Lanes)
+	}
+	f := &prog.Funcs[a.Kernel]
+	names := [3]string{"x", "y", "z"}
+	for i, n := range a.Grid {
+		limit := 65535
+		if i == 0 {
+			limit = 1<<31 - 1
+		}
+		if n < 1 || n > limit {
+			return nil, fmt.Errorf("grid dimension %s is %d: it must be from 1 to %d", names[i], n, limit)
+		}
+	}
+	threads := 1
+	for i, n := range a.Block {
+		if n < 1 || n > cfg.MaxThreads {
+			return nil, fmt.Errorf("block dimension %s is %d: it must be from 1 to %d", names[i], n, cfg.MaxThreads)
+		}
+		threads *= n
+	}
+	if threads > cfg.MaxThreads {
+		return nil, fmt.Errorf("block of %d threads: the device allows %d", threads, cfg.MaxThreads)
+	}
+	if f.ReqBlock[0] != 0 && f.ReqBlock != a.Block {
+		return nil, fmt.Errorf("kernel %s requires blocks of %v threads, launched with %v", f.Name, f.ReqBlock, a.Block)
+	}
+	if m := f.MaxBlock; m[0] != 0 && threads > m[0]*m[1]*m[2] {
+		return nil, fmt.Errorf("kernel %s allows blocks of %d threads, launched with %d", f.Name, m[0]*m[1]*m[2], threads)
+	}
+	if a.Shared < 0 || prog.DynShared+a.Shared > cfg.SharedBlock {
+		return nil, fmt.Errorf("kernel %s needs %d bytes of shared memory: the device allows a block %d", f.Name, prog.DynShared+a.Shared, cfg.SharedBlock)
+	}
+	if len(a.Params) != f.ParamBytes {
+		return nil, fmt.Errorf("kernel %s takes %d bytes of parameters, given %d", f.Name, f.ParamBytes, len(a.Params))
+	}
+	r := &launch{
+		cfg: cfg, ctx: ctx, prog: prog, code: l.code, mem: l.mem, params: a.Params, consts: l.consts,
+		entry: f.Start, kernel: f, grid: a.Grid, block: a.Block, threads: threads, lanes: l.lanes,
+		sharedBytes: prog.DynShared + a.Shared, dynShared: a.Shared,
+		constants: l.constants, specials: l.specials,
+		report: &Report{Kernel: f.Name, prog: prog, Lines: make([]LineCount, 0)},
+		seen:   map[findingKey]*Finding{},
+	}
+	for i := range prog.Symbols {
+		if s := &prog.Symbols[i]; s.Space == SpaceShared && len(s.Data) > 0 {
+			r.sharedInit = append(r.sharedInit, s)
+		}
+	}
+	return r, nil
+}
+
+// block returns the k-th block to run.
+func (r *launch) blockAt(k int) int {
+	if r.order != nil {
+		return r.order[k]
+	}
+	return k
+}
+
+// warpOrder returns the order in which a block's warps take turns.
+func (r *launch) warpOrder(c *cta) func(int) int {
+	n := len(c.warps)
+	if !r.cfg.Random {
+		return func(i int) int { return i }
+	}
+	c.next++
+	rng := rand.New(rand.NewPCG(r.cfg.Seed, uint64(c.index)<<20|uint64(c.next)))
+	perm := rng.Perm(n)
+	return func(i int) int { return perm[i] }
+}
+
+// quantum is how many instructions a warp runs before the next one's turn.
+const quantum = 8192
+
+// runParallel runs blocks to their ends, several at a time.
+func (r *launch) runParallel(total int) {
+	workers := r.cfg.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	workers = min(workers, total)
+	var next atomic.Int64
+	work := func() {
+		c := newCTA(r)
+		for !r.stopped() {
+			k := int(next.Add(1) - 1)
+			if k >= total {
+				break
+			}
+			c.start(r.blockAt(k))
+			for c.advance(r.turn()) {
+				r.bound(c)
+			}
+			r.finished(c)
+		}
+		r.collect(c)
+	}
+	if workers == 1 {
+		work()
+		return
+	}
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(work)
+	}
+	wg.Wait()
+}
+
+// turn is the number of instructions in a warp's turn.
+func (r *launch) turn() int {
+	if r.cfg.Random {
+		return 64
+	}
+	return quantum
+}
+
+// runResident runs the blocks that the device would hold together in rotation,
+// each for a turn, and admits the next one when a block ends.
+func (r *launch) runResident(total int) {
+	limit := r.resident()
+	var running, idle []*cta
+	next := 0
+	const rounds = 64 // turns of all its warps before the next block's turn
+	for !r.stopped() {
+		for len(running) < limit && next < total {
+			var c *cta
+			if n := len(idle); n > 0 {
+				c, idle = idle[n-1], idle[:n-1]
+			} else {
+				c = newCTA(r)
+			}
+			c.start(r.blockAt(next))
+			next++
+			// A block that ends within its first turn frees its place at once.
+			if r.rounds(c, rounds) {
+				running = append(running, c)
+			} else {
+				r.finished(c)
+				idle = append(idle, c)
+			}
+		}
+		if len(running) == 0 {
+			break
+		}
+		kept := running[:0]
+		for _, c := range running {
+			if r.rounds(c, rounds) {
+				kept = append(kept, c)
+			} else {
+				r.finished(c)
+				idle = append(idle, c)
+			}
+		}
+		running = kept
+	}
+	for _, c := range idle {
+		r.collect(c)
+	}
+	for _, c := range running {
+		r.collect(c)
+	}
+}
+
+func (r *launch) rounds(c *cta, n int) bool {
+	for range n {
+		if r.stopped() || !c.advance(r.turn()) {
+			return false
+		}
+		r.bound(c)
+	}
+	return true
+}
+
+// resident is how many blocks the device holds at a time.
+func (r *launch) resident() int {
+	warps := (r.threads + r.lanes - 1) / r.lanes
+	n := min(r.cfg.MaxBlocks, r.cfg.MaxWarps/warps)
+	if r.sharedBytes > 0 {
+		n = min(n, r.cfg.SharedSM/r.sharedBytes)
+	}
+	return max(n, 1) * r.cfg.SMs
+}
+
+// bound ends a launch whose block runs without end.
+func (r *launch) bound(c *cta) {
+	if r.cfg.MaxInstructions == 0 {
+		return
+	}
+	var n uint64
+	for _, w := range c.warps {
+		n += w.steps
+	}
+	if n <= r.cfg.MaxInstructions {
+		return
+	}
+	for _, w := range c.warps {
+		if len(w.groups) > 0 {
+			g := &w.groups[w.cur]
+			w.pc = g.pc
+			w.faultAt(FindEndless, bits.TrailingZeros64(g.mask), 0,
+				"the block executed more than %d instructions", r.cfg.MaxInstructions)
+			break
+		}
+	}
+	r.finished(c)
+}
+
+// finished takes the fault of a block that ended, if any.
+func (r *launch) finished(c *cta) {
+	if c.fault == nil {
+		return
+	}
+	r.stop.Store(true)
+	r.add(c.fault)
+	c.fault = nil
+}
+
+// collect adds a block's counters to the report.
+func (r *launch) collect(c *cta) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.collect(c)
+}

@@ -1,0 +1,337 @@
+package simt
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// execMatrixMove executes ldmatrix and stmatrix of 8×8 matrices of 16-bit
+// elements: lanes 8·i to 8·i+7 give the addresses of the rows of matrix i, and
+// register i of lane l holds the elements (l/4, 2·(l%4)) and the next of it, or,
+// transposed, (2·(l%4), l/4) and the one below.
+func execMatrixMove(w *warp, s *step) {
+	in := s.in
+	n := len(s.rs)
+	all := w.mask
+	rows := uint64(1)<<(8*n) - 1
+	if all&rows != rows {
+		w.faultAt(FindSync, 0, 0, "%s needs the addresses of lanes 0 to %d, of which some have exited", in.Text, 8*n-1)
+		return
+	}
+	store := in.Op == OpStMatrix
+	trans := in.Flags&FlagTrans != 0
+	w.mask = rows
+	w.access(s, s.a, s.imm, in.Space, 16, 16, func(v *view) {
+		w.countAccess(v, 16, store)
+		if v.mask != rows {
+			w.faultAt(FindBounds, 0, 0, "the rows of %s lie in several spaces", in.Text)
+			return
+		}
+		if store {
+			w.checkWrite(s, v, 16)
+		} else {
+			w.checkRead(s, v, 16)
+		}
+		for k, r := range s.rs {
+			reg := w.u32(r)
+			for l := 0; l < w.n && l < 32; l++ {
+				if all>>l&1 == 0 {
+					continue
+				}
+				row, col := l/4, l%4*2
+				if !trans {
+					p := v.data[w.offs[8*k+row]+2*col:]
+					if store {
+						binary.LittleEndian.PutUint32(p, reg[l])
+					} else {
+						reg[l] = binary.LittleEndian.Uint32(p)
+					}
+					continue
+				}
+				p := v.data[w.offs[8*k+col]+2*row:]
+				q := v.data[w.offs[8*k+col+1]+2*row:]
+				if store {
+					binary.LittleEndian.PutUint16(p, uint16(reg[l]))
+					binary.LittleEndian.PutUint16(q, uint16(reg[l]>>16))
+				} else {
+					reg[l] = uint32(binary.LittleEndian.Uint16(p)) | uint32(binary.LittleEndian.Uint16(q))<<16
+				}
+			}
+		}
+	})
+	w.mask = all
+}
+
+// mmaLanes is the warp for which PTX lays out the fragments of mma.
+const mmaLanes = 32
+
+// The fragments of all shapes follow one rule. With g = lane/4 and t = lane%4,
+// and e elements in a register: register r of A holds row g + 8·(r%2) (r/2 = r
+// where m is 8), columns 4·e·(r/2) + e·t and on; register r of B holds rows
+// 4·e·r + e·t and on of column g; C and D hold columns 2·t and 2·t+1 of row
+// g + 8·i.
+
+// chooseMma executes mma.sync.
+func chooseMma(in *Inst) (execFunc, Class) {
+	m := in.Mma
+	if m.ColA || m.RowB || m.SparseMeta != 0 || m.N != 8 || m.M != 8 && m.M != 16 {
+		return nil, ClassNone
+	}
+	switch {
+	case m.AType == F64:
+		return execMmaF64, ClassNone
+	case m.CType == S32:
+		if m.AType == B1 {
+			return execMmaBits, ClassNone
+		}
+		return execMmaInt, ClassNone
+	case m.AType == F16 || m.AType == BF16 || m.AType == TF32 || m.AType == E4M3 || m.AType == E5M2:
+		if m.M != 16 {
+			return nil, ClassNone
+		}
+		return execMmaFloat, ClassNone
+	}
+	return nil, ClassNone
+}
+
+// needLanes checks that a whole warp of 32 lanes takes part.
+func (w *warp) needLanes(s *step) bool {
+	if w.n == mmaLanes && w.mask == w.full {
+		return true
+	}
+	w.faultAt(FindSync, 0, 0, "%s needs all %d lanes of the warp", s.in.Text, mmaLanes)
+	return false
+}
+
+// tile holds the operands of one product, row by row: A is m×k, B is n×k (that
+// is, transposed), C is m×n.
+type tile[T any] struct {
+	a [16 * 64]T
+	b [8 * 64]T
+	c [16 * 8]T
+}
+
+// spread visits the registers of A and B: for every element the register, the
+// lane, the element's place in the register and in the tile.
+func (m *Mma) spread(e int, regs []Reg, isA bool, f func(r, lane, j, at int)) {
+	for r := range regs {
+		for lane := range mmaLanes {
+			g, t := lane/4, lane%4
+			line, col := g, 4*e*r+e*t
+			if isA && m.M == 16 {
+				line, col = g+8*(r%2), 4*e*(r/2)+e*t
+			}
+			for j := range e {
+				f(r, lane, j, line*m.K+col+j)
+			}
+		}
+	}
+}
+
+// loadA fills dst with one operand, converting each element by conv.
+func loadOperand[T any](w *warp, m *Mma, t Type, regs []Reg, isA bool, dst []T, conv func(uint32) T) {
+	bits := t.Bits()
+	e := 32 / bits
+	mask := uint32(1)<<bits - 1
+	if bits == 32 {
+		mask = math.MaxUint32
+	}
+	n := w.n
+	for r, reg := range regs {
+		src := w.r32[reg.Index()*n : reg.Index()*n+n]
+		for lane, v := range src {
+			g, tt := lane/4, lane%4
+			line, col := g, 4*e*r+e*tt
+			if isA && m.M == 16 {
+				line, col = g+8*(r&1), 4*e*(r>>1)+e*tt
+			}
+			at := line*m.K + col
+			for j := range e {
+				dst[at+j] = conv(v >> (j * bits) & mask)
+			}
+		}
+	}
+}
+
+// cPlace is the row and column of element i of lane's accumulator.
+func cPlace(lane, i int) (row, col int) { return lane/4 + 8*(i/2), lane%4*2 + i%2 }
+
+func (m *Mma) flops() uint64 { return uint64(2 * m.M * m.N * m.K) }
+
+func execMmaInt(w *warp, s *step) {
+	if !w.needLanes(s) {
+		return
+	}
+	m := s.in.Mma
+	w.cta.stats.flops += m.flops()
+	var t tile[int32]
+	extend := func(ty Type) func(uint32) int32 {
+		return func(v uint32) int32 { return int32(readInt(ty, uint64(v))) }
+	}
+	loadOperand(w, m, m.AType, m.ARegs, true, t.a[:], extend(m.AType))
+	loadOperand(w, m, m.BType, m.BRegs, false, t.b[:], extend(m.BType))
+	sat := s.in.Flags&FlagSat != 0
+	for i, reg := range m.CRegs {
+		c := w.r32[reg.Index()*w.n:]
+		d := w.r32[m.DRegs[i].Index()*w.n:]
+		for lane := range mmaLanes {
+			row, col := cPlace(lane, i)
+			a, b := t.a[row*m.K:(row+1)*m.K], t.b[col*m.K:(col+1)*m.K]
+			sum := int64(int32(c[lane]))
+			for k := range a {
+				sum += int64(a[k]) * int64(b[k])
+			}
+			if sat {
+				sum = clampInt(sum, 32)
+			}
+			d[lane] = uint32(sum)
+		}
+	}
+}
+
+func execMmaBits(w *warp, s *step) {
+	if !w.needLanes(s) {
+		return
+	}
+	m := s.in.Mma
+	w.cta.stats.flops += m.flops()
+	// Words of 32 bits stand for elements: K/32 of them a row.
+	words := m.K / 32
+	var a [16 * 8]uint32
+	var b [8 * 8]uint32
+	fill := func(regs []Reg, isA bool, dst []uint32) {
+		for r, reg := range regs {
+			src := w.r32[reg.Index()*w.n:]
+			for lane := range mmaLanes {
+				line, col := lane/4, 4*r+lane%4
+				if isA && m.M == 16 {
+					line, col = lane/4+8*(r&1), 4*(r>>1)+lane%4
+				}
+				dst[line*words+col] = src[lane]
+			}
+		}
+	}
+	fill(m.ARegs, true, a[:])
+	fill(m.BRegs, false, b[:])
+	for i, reg := range m.CRegs {
+		c := w.r32[reg.Index()*w.n:]
+		d := w.r32[m.DRegs[i].Index()*w.n:]
+		for lane := range mmaLanes {
+			row, col := cPlace(lane, i)
+			sum := c[lane]
+			for k := range words {
+				x, y := a[row*words+k], b[col*words+k]
+				if m.Xor {
+					x ^= y
+				} else {
+					x &= y
+				}
+				sum += popc32(x)
+			}
+			d[lane] = sum
+		}
+	}
+}
+
+// execMmaF64 accumulates by fused multiply-adds in the order of k.
+func execMmaF64(w *warp, s *step) {
+	if !w.needLanes(s) {
+		return
+	}
+	m := s.in.Mma
+	w.cta.stats.flops += m.flops()
+	var t tile[float64]
+	load := func(regs []Reg, isA bool, dst []float64) {
+		m.spread(1, regs, isA, func(r, lane, _, at int) {
+			dst[at] = f64(w.r64[regs[r].Index()*w.n+lane])
+		})
+	}
+	load(m.ARegs, true, t.a[:])
+	load(m.BRegs, false, t.b[:])
+	mode := s.in.Round
+	for i, reg := range m.CRegs {
+		c := w.r64[reg.Index()*w.n:]
+		d := w.r64[m.DRegs[i].Index()*w.n:]
+		for lane := range mmaLanes {
+			row, col := cPlace(lane, i)
+			sum := f64(c[lane])
+			for k := range m.K {
+				sum = fma64(t.a[row*m.K+k], t.b[col*m.K+k], sum, mode, false)
+			}
+			d[lane] = canon64(sum)
+		}
+	}
+}
+
+// execMmaFloat multiplies f16, bf16, tf32 and fp8 matrices. Products are exact;
+// see accumulate for their sum.
+func execMmaFloat(w *warp, s *step) {
+	if !w.needLanes(s) {
+		return
+	}
+	m := s.in.Mma
+	w.cta.stats.flops += m.flops()
+	t := &w.tile
+	loadOperand(w, m, m.AType, m.ARegs, true, t.a[:], elementOf(m.AType))
+	loadOperand(w, m, m.BType, m.BRegs, false, t.b[:], elementOf(m.BType))
+	half := m.CType == F16
+	for i, reg := range m.CRegs {
+		c := w.r32[reg.Index()*w.n:]
+		for lane := range mmaLanes {
+			if half {
+				row, col := lane/4+8*i, lane%4*2
+				t.c[row*8+col] = f16to32(c[lane] & 0xffff)
+				t.c[row*8+col+1] = f16to32(c[lane] >> 16)
+				continue
+			}
+			row, col := cPlace(lane, i)
+			t.c[row*8+col] = f32(c[lane])
+		}
+	}
+	for row := range 16 {
+		a := t.a[row*m.K : (row+1)*m.K]
+		for col := range 8 {
+			t.c[row*8+col] = accumulate(a, t.b[col*m.K:(col+1)*m.K], t.c[row*8+col])
+		}
+	}
+	halfD := m.DType == F16
+	for i, reg := range m.DRegs {
+		d := w.r32[reg.Index()*w.n:]
+		for lane := range mmaLanes {
+			if halfD {
+				row, col := lane/4+8*i, lane%4*2
+				d[lane] = f32to16(t.c[row*8+col]) | f32to16(t.c[row*8+col+1])<<16
+				continue
+			}
+			row, col := cPlace(lane, i)
+			d[lane] = canon(t.c[row*8+col])
+		}
+	}
+}
+
+func elementOf(t Type) func(uint32) float32 {
+	switch t {
+	case F16:
+		return f16to32
+	case BF16:
+		return bf16to32
+	case TF32:
+		// The hardware reads the upper 19 bits.
+		return func(v uint32) float32 { return f32(v &^ 0x1fff) }
+	case E4M3:
+		return func(v uint32) float32 { return float32(widen(v, fmtE4M3)) }
+	case E5M2:
+		return func(v uint32) float32 { return float32(widen(v, fmtE5M2)) }
+	}
+	panic("BUG: no matrix element type: " + t.String())
+}
+
+// accumulate adds the products of a and b to c with one rounding of the sum.
+func accumulate(a, b []float32, c float32) float32 {
+	b = b[:len(a)]
+	sum := float64(c)
+	for k := range a {
+		sum += float64(a[k]) * float64(b[k])
+	}
+	return float32(sum)
+}

@@ -1,0 +1,145 @@
+package simt
+
+import (
+	"fmt"
+	"sync"
+)
+
+// Generic addresses are cut into windows of 64 GiB: the window's number tells
+// the space, and for global memory the buffer, so that finding a buffer costs a
+// shift and an index, and an index that runs wild lands in no buffer at all.
+const (
+	windowShift  = 36
+	windowMask   = 1<<windowShift - 1
+	windowShared = 1
+	windowLocal  = 2
+	windowParam  = 3
+	windowConst  = 4
+	windowFirst  = 16 // the first window of global memory
+)
+
+// Memory is a device's global memory.
+type Memory struct {
+	mu      sync.Mutex
+	buffers []*Buffer
+	used    int64
+	limit   int64
+}
+
+// NewMemory makes an empty global memory of limit bytes.
+func NewMemory(limit int64) *Memory { return &Memory{limit: limit} }
+
+// Buffer is one allocation of global memory.
+type Buffer struct {
+	// Data is the contents; the host may read and write it between launches.
+	Data []byte
+	// Name shows in reports.
+	Name string
+	addr uint64
+	// known marks the bytes that were ever written, eight to an element; nil
+	// where reads of unwritten memory are not checked.
+	known []byte
+	owner []uint32 // see conflict.go
+	freed bool
+}
+
+// Addr is the buffer's generic address.
+func (b *Buffer) Addr() uint64 { return b.addr }
+
+// MarkWritten records that the host wrote n bytes at off.
+func (b *Buffer) MarkWritten(off, n int) {
+	if b.known == nil {
+		return
+	}
+	for i := off; i < off+n; {
+		if i&7 == 0 && i+8 <= off+n {
+			b.known[i>>3] = 0xff
+			i += 8
+			continue
+		}
+		b.known[i>>3] |= 1 << (i & 7)
+		i++
+	}
+}
+
+// unwritten returns the first byte of [off, off+n) never written, or -1.
+func (b *Buffer) unwritten(off, n int) int {
+	for i := off; i < off+n; {
+		k := b.known[i>>3]
+		if i&7 == 0 && k == 0xff {
+			i += 8
+			continue
+		}
+		if k>>(i&7)&1 == 0 {
+			return i
+		}
+		i++
+	}
+	return -1
+}
+
+// Alloc makes a buffer of n bytes. With track, reads of bytes that nobody wrote
+// are reported.
+func (m *Memory) Alloc(name string, n int, track bool) (*Buffer, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n < 0 || int64(n) > windowMask {
+		return nil, fmt.Errorf("allocation of %d bytes is out of range", n)
+	}
+	if m.used+int64(n) > m.limit {
+		return nil, fmt.Errorf("allocation of %d bytes: %d of %d bytes of device memory are in use", n, m.used, m.limit)
+	}
+	m.used += int64(n)
+	b := &Buffer{
+		Data: make([]byte, n),
+		Name: name,
+		addr: uint64(windowFirst+len(m.buffers)) << windowShift,
+	}
+	if track {
+		b.known = make([]byte, (n+7)/8)
+	}
+	m.buffers = append(m.buffers, b)
+	return b, nil
+}
+
+// Free gives a buffer back; its addresses are never used again, so that later
+// accesses are reported.
+func (m *Memory) Free(b *Buffer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if b.freed {
+		return
+	}
+	b.freed = true
+	m.used -= int64(len(b.Data))
+	b.Data, b.known, b.owner = nil, nil, nil
+}
+
+// at returns the buffer whose window holds addr, or nil.
+func (m *Memory) at(addr uint64) *Buffer {
+	w := addr>>windowShift - windowFirst
+	if w >= uint64(len(m.buffers)) {
+		return nil
+	}
+	return m.buffers[w]
+}
+
+// describe says what lies around addr, for reports.
+func (m *Memory) describe(addr uint64) string {
+	if b := m.at(addr); b != nil {
+		if b.freed {
+			return fmt.Sprintf("in buffer %s, which was freed", b.Name)
+		}
+		return fmt.Sprintf("byte %d of buffer %s, which has %d bytes", addr-b.addr, b.Name, len(b.Data))
+	}
+	if addr>>windowShift >= windowFirst {
+		// A negative offset from a buffer falls into the window before it.
+		if b := m.at(addr + windowMask); b != nil && !b.freed {
+			return fmt.Sprintf("%d bytes before buffer %s", b.addr-addr, b.Name)
+		}
+	}
+	if b := m.at(addr + windowMask); b != nil && addr>>windowShift == windowFirst-1 {
+		return fmt.Sprintf("%d bytes before buffer %s", b.addr-addr, b.Name)
+	}
+	return "in no buffer"
+}

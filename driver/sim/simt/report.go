@@ -1,0 +1,306 @@
+package simt
+
+import (
+	"fmt"
+	"math/bits"
+	"sort"
+	"strings"
+)
+
+// FindingKind is what a launch found wrong.
+type FindingKind uint8
+
+const (
+	FindBounds FindingKind = iota
+	FindAlign
+	FindUndefined // a register or memory never written decides something
+	FindRace      // shared memory
+	FindConflict  // global memory, two blocks
+	FindAsync     // shared memory that an async copy owns
+	FindDivergentBarrier
+	FindBarrier
+	FindSync
+	FindDeadlock
+	FindBranch
+	FindTrap
+	FindAssert
+	FindEndless
+	FindHost
+)
+
+var findingNames = [...]string{
+	"out of bounds", "misaligned", "undefined value", "data race", "conflict between blocks",
+	"async copy", "divergent barrier", "barrier", "lane mask", "deadlock", "branch", "trap",
+	"assertion", "endless kernel", "host call",
+}
+
+func (k FindingKind) String() string { return findingNames[k] }
+
+// fatal reports whether the launch cannot go on after it.
+func (k FindingKind) fatal() bool {
+	switch k {
+	case FindUndefined, FindRace, FindConflict, FindAsync:
+		return false
+	}
+	return true
+}
+
+// Finding is one thing that a kernel did wrong; repetitions at the same
+// instruction only raise Count.
+type Finding struct {
+	Kind    FindingKind
+	Message string
+	// Where lists the kernel's source places, the innermost first and its call
+	// sites after it; empty without line information.
+	Where []Loc
+	// Line and Inst are the instruction's line in the program text and its
+	// opcode.
+	Line  int
+	Inst  string
+	Block [3]int
+	// Warp and Lane are -1 where the finding concerns a whole block.
+	Warp, Lane int
+	Addr       uint64
+	Count      int
+	pc         int
+	order      int
+}
+
+// String is one line: place, kind, message, thread.
+func (f *Finding) String() string {
+	var b strings.Builder
+	if len(f.Where) > 0 {
+		l := f.Where[0]
+		fmt.Fprintf(&b, "%s:%d:%d: ", l.File, l.Line, l.Col)
+	}
+	fmt.Fprintf(&b, "%s: %s", f.Kind, f.Message)
+	fmt.Fprintf(&b, " (block %d,%d,%d", f.Block[0], f.Block[1], f.Block[2])
+	if f.Warp >= 0 {
+		fmt.Fprintf(&b, ", warp %d, lane %d", f.Warp, f.Lane)
+	}
+	if f.Line > 0 {
+		fmt.Fprintf(&b, "; line %d: %s", f.Line, f.Inst)
+	}
+	b.WriteString(")")
+	for _, l := range f.Where[min(1, len(f.Where)):] {
+		fmt.Fprintf(&b, "\n  called from %s:%d:%d", l.File, l.Line, l.Col)
+	}
+	if f.Count > 1 {
+		fmt.Fprintf(&b, "\n  and %d more at this instruction", f.Count-1)
+	}
+	return b.String()
+}
+
+type findingKey struct {
+	kind FindingKind
+	pc   int
+}
+
+// LineCount is what one line of the source cost.
+type LineCount struct {
+	Loc   Loc
+	Warps uint64 // warp instructions
+	Lanes uint64 // lane instructions
+}
+
+// Counters are the sums over all blocks of a launch. They depend on the
+// program, its arguments and the schedule alone.
+type Counters struct {
+	WarpInstructions uint64
+	LaneInstructions uint64
+	// ByClass counts warp instructions by class, in the order of Classes.
+	ByClass [NumClasses]uint64
+	// GlobalSectors are 32-byte sectors asked for by each global access of a
+	// warp, GlobalSectorsNeeded what its bytes would fill.
+	GlobalSectors, GlobalSectorsNeeded uint64
+	// SharedWavefronts are the passes of the banks of shared memory,
+	// SharedWavefrontsNeeded those without conflicts.
+	SharedWavefronts, SharedWavefrontsNeeded uint64
+	BytesRead, BytesWritten                  [7]uint64 // by Space
+	Atomics                                  uint64
+	Barriers                                 uint64
+	DivergentBranches                        uint64
+	MatrixFLOPs                              uint64
+}
+
+// Report is the outcome of a launch.
+type Report struct {
+	Kernel   string
+	Findings []*Finding
+	Counters Counters
+	Lines    []LineCount
+	prog     *Program
+	perPC    []pcCount
+	stats    ctaStats
+}
+
+func (r *Report) collect(c *cta) {
+	if r.perPC == nil {
+		r.perPC = make([]pcCount, len(c.count))
+	}
+	for i := range c.count {
+		r.perPC[i].warps += c.count[i].warps
+		r.perPC[i].lanes += c.count[i].lanes
+	}
+	r.stats.add(&c.stats)
+}
+
+// finish sums up and sorts.
+func (r *Report) finish(l *launch) {
+	sort.SliceStable(r.Findings, func(i, k int) bool {
+		a, b := r.Findings[i], r.Findings[k]
+		if a.Kind.fatal() != b.Kind.fatal() {
+			return a.Kind.fatal()
+		}
+		return a.pc < b.pc
+	})
+	k := &r.Counters
+	lines := make(map[int]*LineCount)
+	var order []int
+	for pc := range r.perPC {
+		n := r.perPC[pc]
+		in := &r.prog.Code[pc]
+		k.WarpInstructions += n.warps
+		k.LaneInstructions += n.lanes
+		k.ByClass[classOf(in)] += n.warps
+		if n.warps == 0 || in.Loc == 0 {
+			continue
+		}
+		lc := lines[in.Loc]
+		if lc == nil {
+			lc = &LineCount{Loc: r.prog.Locs[in.Loc-1]}
+			lines[in.Loc] = lc
+			order = append(order, in.Loc)
+		}
+		lc.Warps += n.warps
+		lc.Lanes += n.lanes
+	}
+	for _, o := range order {
+		r.Lines = append(r.Lines, *lines[o])
+	}
+	s := &r.stats
+	k.GlobalSectors, k.GlobalSectorsNeeded = s.sectors, s.sectorsNeed
+	k.SharedWavefronts, k.SharedWavefrontsNeeded = s.wavefronts, s.wavesNeed
+	for i := range s.bytes {
+		k.BytesRead[i], k.BytesWritten[i] = s.bytes[i][0], s.bytes[i][1]
+	}
+	k.Atomics, k.Barriers, k.DivergentBranches = s.atomics, s.barriers, s.divergent
+	k.MatrixFLOPs = s.flops
+}
+
+// Err returns the findings as an error, or nil when there are none.
+func (r *Report) Err() error {
+	if len(r.Findings) == 0 {
+		return nil
+	}
+	return &FindingsError{Kernel: r.Kernel, Findings: r.Findings}
+}
+
+// FindingsError is a launch that was reported on.
+type FindingsError struct {
+	Kernel   string
+	Findings []*Finding
+}
+
+func (e *FindingsError) Error() string {
+	lines := make([]string, len(e.Findings))
+	for i, f := range e.Findings {
+		lines[i] = f.String()
+	}
+	return "kernel " + e.Kernel + ": " + strings.Join(lines, "\n")
+}
+
+// add records a finding, once for an instruction and kind.
+func (r *launch) add(f *Finding) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := findingKey{f.Kind, f.pc}
+	if old := r.seen[key]; old != nil {
+		old.Count++
+		// Parallel blocks report in any order: keep the first by position.
+		if f.order < old.order {
+			n := old.Count
+			*old = *f
+			old.Count = n
+		}
+		return
+	}
+	f.Count = 1
+	r.seen[key] = f
+	r.report.Findings = append(r.report.Findings, f)
+}
+
+// finding makes a finding at the instruction that the warp executes.
+func (w *warp) finding(kind FindingKind, lane int, addr uint64, format string, args ...any) *Finding {
+	c := w.cta
+	in := c.code[w.pc].in
+	f := &Finding{
+		Kind: kind, Message: fmt.Sprintf(format, args...), Line: in.Line, Inst: in.Text,
+		Block: c.block, Warp: w.id, Lane: lane, Addr: addr, pc: w.pc,
+		order: (c.index*len(c.warps)+w.id)*MaxLanes + max(lane, 0),
+	}
+	for at := in.Loc; at != 0 && len(f.Where) < 32; {
+		l := c.prog.Locs[at-1]
+		f.Where = append(f.Where, l)
+		at = l.Inlined
+	}
+	return f
+}
+
+// faultAt reports what the kernel cannot go on after: the block stops.
+func (w *warp) faultAt(kind FindingKind, lane int, addr uint64, format string, args ...any) {
+	if w.cta.fault == nil {
+		w.cta.fault = w.finding(kind, lane, addr, format, args...)
+	}
+}
+
+// note reports what the kernel can go on after.
+func (w *warp) note(kind FindingKind, lane int, addr uint64, format string, args ...any) {
+	c := w.cta
+	c.run.mu.Lock()
+	old := c.run.seen[findingKey{kind, w.pc}]
+	if old != nil && old.order <= (c.index*len(c.warps)+w.id)*MaxLanes+lane {
+		old.Count++
+		c.run.mu.Unlock()
+		return
+	}
+	c.run.mu.Unlock()
+	c.run.add(w.finding(kind, lane, addr, format, args...))
+}
+
+// deadlock reports a block in which nobody can move.
+func (c *cta) deadlock() {
+	var b strings.Builder
+	var at *warp
+	for _, w := range c.warps {
+		for k := range w.groups {
+			g := &w.groups[k]
+			in := c.code[g.pc].in
+			if at == nil {
+				at = w
+				w.pc = g.pc
+			}
+			switch g.state {
+			case groupBarrier:
+				fmt.Fprintf(&b, "\n  warp %d lanes 0x%x wait at barrier %d, line %d", w.id, g.mask, g.barrier, in.Line)
+			case groupSync:
+				fmt.Fprintf(&b, "\n  warp %d lanes 0x%x wait for lanes 0x%x, line %d: %s",
+					w.id, g.mask, g.syncMask&w.live&^g.mask, in.Line, in.Text)
+			}
+		}
+	}
+	if at == nil {
+		panic("BUG: a block without waiting warps is stuck")
+	}
+	g := &at.groups[0]
+	kind := FindDeadlock
+	for _, w := range c.warps {
+		for k := range w.groups {
+			g := &w.groups[k]
+			if g.state == groupSync && c.code[g.pc].in.Flags&FlagAligned != 0 && g.syncMask == w.full {
+				kind = FindDivergentBarrier
+			}
+		}
+	}
+	at.faultAt(kind, bits.TrailingZeros64(g.mask), 0, "no lane of the block can go on:%s", b.String())
+}

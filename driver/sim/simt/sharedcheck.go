@@ -1,0 +1,255 @@
+package simt
+
+import "math/bits"
+
+// sharedCheck finds data races in shared memory by vector clocks: a warp's own
+// clock counts the barriers it passed, and at a barrier it learns the clocks of
+// the warps that arrived there. Two accesses of different warps to one byte, one
+// of them a write, race unless the later warp knows the earlier one's clock.
+//
+// Accesses of one warp are in the order of its program.
+type sharedCheck struct {
+	warps int
+	// clock[w][v] is what warp w knows of warp v's clock; clock[w][w] is its own.
+	clock [][]uint32
+	// gather[id] is the join of the clocks that arrived at barrier id, opened[id]
+	// what those that leave it learn.
+	gather, opened [numBarriers][]uint32
+	words          []sharedWord
+	reads          []uint32 // [word][warp] clock of the latest read
+	known          []uint8  // per word: bytes ever written
+	owned          []uint8  // per word: bytes an async copy will write
+}
+
+// sharedWord is the state of four bytes.
+type sharedWord struct {
+	clock uint32 // of the latest write, zero for none
+	warp  uint16
+	lane  uint8
+	bytes uint8 // that it wrote
+	read  uint8 // bytes read since
+}
+
+func newSharedCheck(size, warps int) *sharedCheck {
+	n := (size + 3) / 4
+	c := &sharedCheck{
+		warps: warps, words: make([]sharedWord, n), reads: make([]uint32, n*warps),
+		known: make([]uint8, n), owned: make([]uint8, n),
+	}
+	for range warps {
+		c.clock = append(c.clock, make([]uint32, warps))
+	}
+	for i := range c.gather {
+		c.gather[i] = make([]uint32, warps)
+		c.opened[i] = make([]uint32, warps)
+	}
+	return c
+}
+
+func (c *sharedCheck) reset() {
+	clear(c.words)
+	clear(c.reads)
+	clear(c.known)
+	clear(c.owned)
+	for w := range c.clock {
+		clear(c.clock[w])
+		c.clock[w][w] = 1
+	}
+	for i := range c.gather {
+		clear(c.gather[i])
+	}
+}
+
+// arrive adds what warp w knows to barrier id.
+func (c *sharedCheck) arrive(w, id int) {
+	for v, k := range c.clock[w] {
+		c.gather[id][v] = max(c.gather[id][v], k)
+	}
+	c.clock[w][w]++
+}
+
+func (c *sharedCheck) open(id int) {
+	c.gather[id], c.opened[id] = c.opened[id], c.gather[id]
+	clear(c.gather[id])
+}
+
+// leave teaches warp w what the barrier gathered.
+func (c *sharedCheck) leave(w, id int) {
+	for v, k := range c.opened[id] {
+		c.clock[w][v] = max(c.clock[w][v], k)
+	}
+}
+
+// warpSync orders nothing between warps.
+func (c *sharedCheck) warpSync(int) {}
+
+// landed marks bytes that an async copy wrote for warp w.
+func (c *sharedCheck) landed(w, at, size int) {
+	for i := at; i < at+size; i += 4 {
+		word := &c.words[i/4]
+		m := byteMask(i, at, size)
+		word.clock, word.warp, word.bytes, word.read = c.clock[w][w], uint16(w), m, 0
+		c.known[i/4] |= m
+		c.owned[i/4] &^= m
+	}
+}
+
+// byteMask is the set of bytes of the word at i that [at, at+size) covers.
+func byteMask(i, at, size int) uint8 {
+	base := i &^ 3
+	lo := max(at-base, 0)
+	hi := min(at+size-base, 4)
+	return uint8(1<<hi - 1<<lo)
+}
+
+// sharedRead checks a read of every lane of v; it returns the lanes that read
+// bytes never written.
+func (w *warp) sharedRead(s *step, v *view, size int) (unknown uint64) {
+	c := w.cta.sharedChk
+	me := c.clock[w.id]
+	for m := v.mask; m != 0; m &= m - 1 {
+		l := bits.TrailingZeros64(m)
+		at := w.offs[l]
+		for i := at &^ 3; i < at+size; i += 4 {
+			k := i >> 2
+			b := byteMask(i, at, size)
+			word := &c.words[k]
+			if word.clock != 0 && int(word.warp) != w.id && word.bytes&b != 0 && me[word.warp] < word.clock {
+				w.note(FindRace, l, uint64(i), "reads shared memory at 0x%x while warp %d lane %d writes it: no barrier lies between",
+					at, word.warp, word.lane)
+			}
+			if c.owned[k]&b != 0 {
+				w.note(FindAsync, l, uint64(i), "reads shared memory at 0x%x, which an async copy that was not waited for still owns", at)
+			} else if b&^c.known[k] != 0 {
+				unknown |= 1 << l
+			}
+			word.read |= b
+			c.reads[k*c.warps+w.id] = me[w.id]
+		}
+	}
+	return unknown
+}
+
+// sharedWrite checks a write of every lane of v.
+func (w *warp) sharedWrite(s *step, v *view, size int, known bool) {
+	c := w.cta.sharedChk
+	me := c.clock[w.id]
+	for m := v.mask; m != 0; m &= m - 1 {
+		l := bits.TrailingZeros64(m)
+		at := w.offs[l]
+		for i := at &^ 3; i < at+size; i += 4 {
+			k := i >> 2
+			b := byteMask(i, at, size)
+			word := &c.words[k]
+			if word.clock != 0 && int(word.warp) != w.id && word.bytes&b != 0 && me[word.warp] < word.clock {
+				w.note(FindRace, l, uint64(i), "writes shared memory at 0x%x while warp %d lane %d writes it: no barrier lies between",
+					at, word.warp, word.lane)
+			}
+			if word.read&b != 0 {
+				row := c.reads[k*c.warps : (k+1)*c.warps]
+				for v, clock := range row {
+					if v != w.id && clock != 0 && me[v] < clock {
+						w.note(FindRace, l, uint64(i), "writes shared memory at 0x%x while warp %d reads it: no barrier lies between", at, v)
+						break
+					}
+				}
+			}
+			if c.owned[k]&b != 0 {
+				w.note(FindAsync, l, uint64(i), "writes shared memory at 0x%x, which an async copy that was not waited for still owns", at)
+			}
+			if word.clock == me[w.id] && int(word.warp) == w.id {
+				word.bytes |= b
+			} else {
+				word.clock, word.warp, word.bytes = me[w.id], uint16(w.id), b
+			}
+			word.lane = uint8(l)
+			word.read &^= b
+			if word.read == 0 {
+				clear(c.reads[k*c.warps : (k+1)*c.warps])
+			}
+			if known {
+				c.known[k] |= b
+			} else {
+				c.known[k] &^= b
+			}
+		}
+	}
+}
+
+// checkAsyncWrite marks the destination of async copies as theirs.
+func (w *warp) checkAsyncWrite(v *view, size int) {
+	c := w.cta.sharedChk
+	if c == nil {
+		return
+	}
+	w.sharedWrite(nil, v, size, false)
+	for m := v.mask; m != 0; m &= m - 1 {
+		at := w.offs[bits.TrailingZeros64(m)]
+		for i := at &^ 3; i < at+size; i += 4 {
+			c.owned[i>>2] |= byteMask(i, at, size)
+		}
+	}
+}
+
+// checkRead looks at a read before it happens.
+func (w *warp) checkRead(s *step, v *view, size int) {
+	switch {
+	case v.space == SpaceShared && w.cta.sharedChk != nil:
+		bad := w.sharedRead(s, v, size)
+		if bad != 0 && w.check != nil {
+			for _, r := range s.in.Regs {
+				w.check.set(r, bad, 0)
+			}
+		}
+	case v.buf != nil:
+		if v.buf.known != nil && w.check != nil {
+			for m := v.mask; m != 0; m &= m - 1 {
+				l := bits.TrailingZeros64(m)
+				if at := v.buf.unwritten(w.offs[l], size); at >= 0 {
+					w.note(FindUndefined, l, v.base+uint64(at), "reads byte %d of buffer %s, which was never written", at, v.buf.Name)
+				}
+			}
+		}
+		if w.cta.run.cfg.Check.Conflicts {
+			w.conflict(v, size, false)
+		}
+	}
+}
+
+// checkWrite looks at a write before it happens.
+func (w *warp) checkWrite(s *step, v *view, size int) {
+	switch {
+	case v.space == SpaceShared && w.cta.sharedChk != nil:
+		known := true
+		if w.check != nil {
+			for _, r := range s.in.Regs {
+				known = known && v.mask&^w.check.get(r) == 0
+			}
+		}
+		w.sharedWrite(s, v, size, known)
+	case v.buf != nil && w.cta.run.cfg.Check.Conflicts:
+		w.conflict(v, size, true)
+	}
+}
+
+// checkAtomic looks at an atomic update before it happens: it is ordered with
+// other atomics, and reads what must have been written.
+func (w *warp) checkAtomic(s *step, v *view, size int) {
+	switch {
+	case v.space == SpaceShared && w.cta.sharedChk != nil:
+		c := w.cta.sharedChk
+		for m := v.mask; m != 0; m &= m - 1 {
+			at := w.offs[bits.TrailingZeros64(m)]
+			for i := at &^ 3; i < at+size; i += 4 {
+				c.known[i>>2] |= byteMask(i, at, size)
+			}
+		}
+	case v.buf != nil && v.buf.known != nil && w.check != nil && s.in.Atomic != AtomExch:
+		for m := v.mask; m != 0; m &= m - 1 {
+			l := bits.TrailingZeros64(m)
+			if at := v.buf.unwritten(w.offs[l], size); at >= 0 {
+				w.note(FindUndefined, l, v.base+uint64(at), "updates byte %d of buffer %s, which was never written", at, v.buf.Name)
+			}
+		}
+	}
+}
