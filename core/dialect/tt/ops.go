@@ -172,6 +172,7 @@ var (
 		},
 		Results: result(BlockPtr),
 		Attrs:   []ir.AttrDef{{Name: "order", Kind: ir.AttrDenseI32}},
+		Traits:  ir.SegmentedOperands,
 		Asm:     "$base `,` `[` $shape `]` `,` `[` $strides `]` `,` `[` $offsets `]` attr-dict `:` qualifiedless(type($result))",
 	}
 	MakeTensorDesc = &ir.OpDef{

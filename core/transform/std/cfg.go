@@ -34,6 +34,18 @@ func simplifyCFG(r *ir.Region, run *pass.Run) bool {
 	return changed
 }
 
+// firstArg is the index of the first operand that a branch passes to its i-th
+// successor.
+func firstArg(t *ir.Operation, i int) int {
+	switch {
+	case t.Is(cf.Br):
+		return 0
+	case i == 0:
+		return 1
+	}
+	return 1 + len(cf.SuccessorArgs(t, 0))
+}
+
 // knownBranch makes a conditional branch plain where it can go one way only.
 func knownBranch(b *ir.Block) bool {
 	t := b.Terminator()
@@ -49,7 +61,7 @@ func knownBranch(b *ir.Block) bool {
 	if way < 0 {
 		return false
 	}
-	_, args := cf.Args(t, way)
+	args := cf.SuccessorArgs(t, way)
 	bld := ir.NewBuilder(t.Context())
 	bld.SetBefore(t)
 	bld.Loc = t.Loc()
@@ -74,8 +86,8 @@ func skipEmpty(b *ir.Block) bool {
 		if t.Is(cf.CondBr) && t.Successor(1-i) == next.Successor(0) && len(args) > 0 {
 			continue // the two ways would differ in arguments only
 		}
-		first, have := cf.Args(t, i)
-		vals := slices.Insert(slices.Clone(t.OperandValues()), first+len(have), args...)
+		end := firstArg(t, i) + len(cf.SuccessorArgs(t, i))
+		vals := slices.Insert(slices.Clone(t.OperandValues()), end, args...)
 		t.SetOperands(vals)
 		if seg := t.Segments(); seg != nil {
 			seg = slices.Clone(seg)
@@ -156,8 +168,7 @@ func dropArgs(r *ir.Region) int {
 			var only *ir.Value
 			one := true
 			for t, way := range b.Predecessors() {
-				_, args := cf.Args(t, way)
-				v := args[i]
+				v := cf.SuccessorArgs(t, way)[i]
 				if v == b.Arg(i) {
 					continue
 				}
@@ -171,8 +182,7 @@ func dropArgs(r *ir.Region) int {
 				b.Arg(i).ReplaceAllUsesWith(only)
 			}
 			for t, way := range b.Predecessors() {
-				first, _ := cf.Args(t, way)
-				t.EraseOperand(first + i)
+				t.EraseOperand(firstArg(t, way) + i)
 				if seg := t.Segments(); seg != nil {
 					seg = slices.Clone(seg)
 					seg[1+way]--

@@ -1,0 +1,14 @@
+package std_test
+
+import (
+	"testing"
+
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/std"
+	"github.com/tritonc/tritonc/internal/passtest"
+)
+
+func TestPasses(t *testing.T) {
+	all := []*pass.Pass{std.Canonicalize, std.CSE, std.Inline, std.SymbolDCE}
+	passtest.Run(t, "testdata", all, all...)
+}
