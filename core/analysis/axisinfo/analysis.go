@@ -269,8 +269,7 @@ func (a *analysis) untilStable(body func()) {
 // branch hands a terminator's operands to the blocks that it leads to.
 func (a *analysis) branch(op *ir.Operation) {
 	for i, b := range op.Successors() {
-		_, args := cf.Args(op, i)
-		a.flowAll(b.Args(), args)
+		a.flowAll(b.Args(), cf.SuccessorArgs(op, i))
 	}
 }
 

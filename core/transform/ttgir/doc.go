@@ -1,0 +1,18 @@
+// Package ttgir has the passes that give tensors layouts and improve them.
+//
+//	convert-triton-to-tritongpu       every tensor gets a default layout
+//	tritongpu-coalesce                loads and stores get the layout that reads and
+//	                                  writes memory in wide, neighbouring pieces
+//	tritongpu-remove-layout-conversions
+//	                                  the others follow them, so that values change
+//	                                  layout as seldom as possible
+//
+// The names and what each pass guarantees are Triton's. A pass knows layouts
+// through core/layout and axis information through core/analysis/axisinfo only;
+// the number of warps and lanes stands on the module. What belongs to one
+// vendor (matrix instructions, asynchronous copies) is in that vendor's backend.
+//
+// Two questions about an operation are asked by all of them and answered in
+// transfer.go: which encoding do its results have when its operands have this
+// one, and which must its operands have for its results to have that one.
+package ttgir

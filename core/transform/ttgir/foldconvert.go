@@ -1,0 +1,98 @@
+package ttgir
+
+import (
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/rewrite"
+)
+
+// ConvertPatterns are the canonical forms of ttg.convert_layout, for use with
+// std.NewCanonicalize too: conversions to what the operand has already, of
+// conversions, and of what can be made in any layout for nothing.
+func ConvertPatterns() []rewrite.Pattern {
+	return []rewrite.Pattern{
+		{Name: "convert-of-any-layout", Root: ttg.ConvertLayout, Apply: foldConvert},
+	}
+}
+
+func foldConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	src, dst := op.Operand(0), tensorOf(op.Result(0))
+	if src.Type() == ir.Type(dst) {
+		rw.Replace(op, src)
+		return true
+	}
+	d := src.Def()
+	if d == nil {
+		return false
+	}
+	if d.Is(ttg.ConvertLayout) {
+		op.SetOperand(0, d.Operand(0))
+		rw.Modified(op)
+		if rewrite.IsDead(d) {
+			rw.Erase(d)
+		}
+		return true
+	}
+	if !madeInAnyLayout(d, dst.Encoding) {
+		return false
+	}
+	rw.SetBefore(op)
+	rw.Loc = d.Loc()
+	rw.Replace(op, remade(rw.Builder, d, dst).Result(0))
+	return true
+}
+
+// madeInAnyLayout reports whether op can make its result with the encoding enc
+// as cheaply as with its own, whatever the encodings of its operands.
+func madeInAnyLayout(op *ir.Operation, enc ir.Attribute) bool {
+	switch op.Def() {
+	case arith.Constant:
+		v, ok := op.Attr("value").(*ir.DenseElementsAttr)
+		return ok && v.IsSplat()
+	case tt.Splat, tt.MakeRange, tt.Histogram:
+		return true
+	case ttg.LocalLoad:
+		return true
+	case tt.Reshape:
+		return op.HasAttr("allow_reorder") && !op.HasAttr("efficient_layout") && sameRegisters(op, enc)
+	case tt.Cat:
+		return sameRegisters(op, enc)
+	}
+	return false
+}
+
+// sameRegisters reports whether the result holds as many values a thread in enc
+// as the operands give: then values need only be renamed.
+func sameRegisters(op *ir.Operation, enc ir.Attribute) bool {
+	a, ok := enc.(*encoding.Attr)
+	if !ok {
+		return false
+	}
+	in := 0
+	for _, v := range op.Operands() {
+		in += registers(tensorOf(v).Shape, encoding.AttrOf(v.Type()))
+	}
+	return registers(resultShape(op), a) == in
+}
+
+// remade makes op again, before the builder's point, with the result type t.
+func remade(b *ir.Builder, op *ir.Operation, t *ir.TensorType) *ir.Operation {
+	n := op.Clone(ir.NewMapping())
+	if v, ok := n.Attr("value").(*ir.DenseElementsAttr); ok && n.Is(arith.Constant) {
+		n.SetAttr("value", retyped(b.Context(), v, t))
+	}
+	n.Result(0).SetType(t)
+	b.Insert(n)
+	return n
+}
+
+var convertSet = rewrite.NewSet(ConvertPatterns())
+
+// foldConverts applies ConvertPatterns to everything inside root and erases
+// what is dead.
+func foldConverts(root *ir.Operation) {
+	rewrite.Greedy(root, convertSet, rewrite.Options{NoFold: true})
+}

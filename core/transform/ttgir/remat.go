@@ -1,0 +1,366 @@
+package ttgir
+
+import (
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/math"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+)
+
+// remat removes conversions by computing their operand again in the layout that
+// is wanted, for one function.
+type remat struct {
+	machine
+	b      *ir.Builder
+	copies map[conversion]*ir.Value // what is known to be a value in another layout
+	dom    map[*ir.Region]*ir.DomTree
+	count  func(name string, n int)
+}
+
+func newRemat(f *ir.Operation, m machine, count func(string, int)) *remat {
+	return &remat{
+		machine: m, b: ir.NewBuilder(f.Context()), copies: make(map[conversion]*ir.Value),
+		dom: make(map[*ir.Region]*ir.DomTree), count: count,
+	}
+}
+
+// copyOf is a value known to be v with the encoding enc, or nil.
+func (r *remat) copyOf(v *ir.Value, enc ir.Attribute) *ir.Value { return r.copies[conversion{v, enc}] }
+
+// dominates reports whether v is defined wherever op is executed, before it.
+func (r *remat) dominates(v *ir.Value, op *ir.Operation) bool {
+	block := v.Block()
+	if block == nil {
+		return false
+	}
+	// The ancestor of op that stands in v's region.
+	for op.Block().Region() != block.Region() {
+		if op = op.Parent(); op == nil || op.Block() == nil {
+			return false
+		}
+	}
+	if op.Block() == block {
+		return v.Def() == nil || v.Def() != op && v.Def().IsBeforeInBlock(op)
+	}
+	region := block.Region()
+	if r.dom[region] == nil {
+		r.dom[region] = ir.Dominators(region)
+	}
+	return r.dom[region].Dominates(block, op.Block())
+}
+
+// converts lists the conversions inside root.
+func converts(root *ir.Operation) []*ir.Operation {
+	var list []*ir.Operation
+	ir.Walk(root, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(ttg.ConvertLayout) {
+			list = append(list, op)
+		}
+		return ir.Advance
+	})
+	return list
+}
+
+// run tries every conversion of f once, in order, and reports whether one was
+// removed.
+func (r *remat) run(f *ir.Operation) (changed bool) {
+	for _, cvt := range converts(f) {
+		if r.try(cvt) {
+			r.count("rematerialized", 1)
+			changed = true
+			continue
+		}
+		if key := (conversion{cvt.Operand(0), encodingOf(cvt.Result(0))}); r.copies[key] == nil {
+			r.copies[key] = cvt.Result(0)
+		}
+	}
+	return changed
+}
+
+// isDotOperand: conversions to operands of dots have passes of their own.
+func isDotOperand(cvt *ir.Operation) bool {
+	_, ok := encoding.Get(cvt.Result(0).Type()).(*layout.DotOp)
+	return ok
+}
+
+// try replaces one conversion by a copy of what computes its operand, where
+// that costs less.
+func (r *remat) try(cvt *ir.Operation) bool {
+	if isDotOperand(cvt) || !cvt.HasUses() {
+		return false
+	}
+	src, enc := cvt.Operand(0), encodingOf(cvt.Result(0))
+	if w := r.copyOf(src, enc); w != nil && w != cvt.Result(0) && r.dominates(w, cvt) {
+		r.replace(cvt, w)
+		return true
+	}
+	s, ok := r.take(cvt.OperandUse(0), enc, nil)
+	if !ok || !r.worth(cvt, s) {
+		return false
+	}
+	r.replace(cvt, r.rebuild(s, ir.NewMapping(), src))
+	return true
+}
+
+func (r *remat) replace(cvt *ir.Operation, w *ir.Value) {
+	src, old := cvt.Operand(0), cvt.Result(0)
+	r.renamed(old, w)
+	r.copies[conversion{src, encodingOf(old)}] = w
+	old.ReplaceAllUsesWith(w)
+	cvt.Erase()
+}
+
+// Costs are in thousandths of a cycle of one multiprocessor. A conversion goes
+// through shared memory and back, at least one word for each lane of a warp,
+// and twice for the waiting: a byte costs 32. A load from a near cache costs 8
+// a byte, arithmetic 1, functions of many instructions 8. A reduction costs its
+// steps within a warp and eightfold those between warps.
+const (
+	convertByte   = 32
+	loadByte      = 8
+	expensiveByte = 8
+	warpStep      = 8
+	wordBits      = 32
+)
+
+// worth reports whether computing the slice again costs less than the
+// conversion. What is used by the slice alone does not count: the original
+// dies.
+func (r *remat) worth(cvt *ir.Operation, s *slice) bool {
+	t := tensorOf(cvt.Operand(0))
+	words := max(t.NumElements(), int64(r.lanes))
+	limit := convertByte * words * int64(max(ir.BitWidth(t.Elem), wordBits)) / 8
+	members := make(map[*ir.Operation]bool, len(s.values))
+	var ops []*ir.Operation
+	for _, v := range s.values {
+		if op := v.Def(); op != nil && !members[op] {
+			members[op] = true
+			ops = append(ops, op)
+		}
+	}
+	dies := make(map[*ir.Operation]bool)
+	known := make(map[*ir.Operation]bool)
+	var alone func(op *ir.Operation) bool
+	alone = func(op *ir.Operation) bool {
+		if known[op] {
+			return dies[op]
+		}
+		known[op] = true // a cycle through a loop keeps the original alive
+		for _, v := range op.Results() {
+			for u := range v.Users() {
+				if u != cvt && !(members[u] && alone(u)) {
+					return false
+				}
+			}
+		}
+		dies[op] = true
+		return true
+	}
+	cost := int64(0)
+	for _, op := range ops {
+		if alone(op) || op.Is(arith.Constant) {
+			continue
+		}
+		switch d := op.Def(); {
+		case d == tt.Load || d == ttg.LocalLoad:
+			cost += loadByte * resultBytes(op)
+		case d.Dialect() == "math" || d.Dialect() == "arith":
+			cost += arithmeticByte(op) * resultBytes(op)
+		case d == tt.Reduce:
+			if !reorderable(op) {
+				return false
+			}
+			l, err := encoding.Get(op.Operand(0).Type()).Linear(operandShape(op))
+			if err != nil {
+				panic("BUG: ttgir: " + err.Error())
+			}
+			axis := layout.TensorDim(axisOf(op))
+			cost += int64(l.Along(layout.Lane, axis)) + warpStep*int64(l.Along(layout.Warp, axis))
+		}
+		if cost > limit {
+			return false
+		}
+	}
+	return true
+}
+
+func resultBytes(op *ir.Operation) int64 {
+	n := int64(0)
+	for _, v := range op.Results() {
+		if t := tensorOf(v); t != nil {
+			n += t.NumElements() * int64(ir.BitWidth(t.Elem)) / 8
+		}
+	}
+	return n
+}
+
+// arithmeticByte is the cost of a byte: expensive are divisions of floats and
+// functions that take more than one instruction.
+func arithmeticByte(op *ir.Operation) int64 {
+	switch op.Def() {
+	case arith.DivF, arith.RemF, math.Exp, math.Exp2, math.ExpM1, math.Log, math.Log2, math.Log10, math.Log1P,
+		math.Sin, math.Cos, math.Tan, math.Tanh, math.Erf, math.Sqrt, math.Rsqrt, math.PowF, math.CtPop, math.CtLZ, math.CtTZ:
+		return expensiveByte
+	}
+	return 1
+}
+
+// reorderable reports whether a reduction gives the same bits in any order:
+// sums and products of floats do not, once there are three of them.
+func reorderable(op *ir.Operation) bool {
+	if !ir.IsFloat(ir.ElemOf(op.Operand(0).Type())) || operandShape(op)[axisOf(op)] <= 2 {
+		return true
+	}
+	return !ir.Walk(op, func(o *ir.Operation) ir.WalkResult {
+		if o.Is(arith.AddF) || o.Is(arith.MulF) {
+			return ir.Stop
+		}
+		return ir.Advance
+	})
+}
+
+// rebuild computes v again in the slice's encoding and returns the copy. m says
+// which values have copies already. Copies stand just before their originals;
+// a loop that carries a value of the slice carries its copy too, and a
+// condition gives a copy of its result.
+func (r *remat) rebuild(s *slice, m *ir.Mapping, v *ir.Value) *ir.Value {
+	if w := m.Lookup(v); w != v {
+		return w
+	}
+	enc, ok := s.enc[v]
+	if !ok {
+		return v // it has the encoding that is wanted, or is no tensor
+	}
+	if w := s.given[v]; w != nil {
+		m.Map(v, w)
+		return w
+	}
+	op := v.Def()
+	switch {
+	case op == nil:
+		return r.rebuildCarried(s, m, v)
+	case op.Is(scf.If):
+		return r.rebuildIf(s, m, v)
+	case op.Is(ttg.ConvertLayout) && freeConvert(op):
+		w := r.rebuild(s, m, op.Operand(0))
+		m.Map(v, w)
+		return w
+	}
+	n := r.again(s, m, op, enc)
+	for i, old := range op.Results() {
+		m.Map(old, n.Result(i))
+		if tensorOf(old) != nil {
+			r.copies[conversion{old, s.enc[old]}] = n.Result(i)
+		}
+	}
+	return m.Lookup(v)
+}
+
+// again makes op once more, with its results in their encodings.
+func (r *remat) again(s *slice, m *ir.Mapping, op *ir.Operation, enc ir.Attribute) *ir.Operation {
+	r.b.Loc = op.Loc()
+	if endsSlice(op, enc) {
+		t := withEncoding(r.b.Context(), tensorOf(op.Result(0)), enc)
+		if op.Is(arith.Constant) && !madeInAnyLayout(op, enc) {
+			r.b.SetAfter(op)
+			return r.b.Op(ttg.ConvertLayout, []*ir.Value{op.Result(0)}, t)
+		}
+		r.b.SetBefore(op)
+		return remade(r.b, op, t)
+	}
+	for _, w := range op.OperandValues() {
+		r.rebuild(s, m, w)
+	}
+	n := op.Clone(m)
+	r.b.SetBefore(op)
+	r.b.Insert(n)
+	for i, old := range op.Results() {
+		if t := tensorOf(old); t != nil {
+			n.Result(i).SetType(withEncoding(r.b.Context(), t, s.enc[old]))
+		}
+	}
+	return n
+}
+
+// rebuildCarried gives the loop of a block argument one more carried value.
+func (r *remat) rebuildCarried(s *slice, m *ir.Mapping, v *ir.Value) *ir.Value {
+	i := v.Index()
+	init := r.rebuild(s, m, v.Block().Parent().Operand(i+2))
+	loop := r.withResult(s, m, v.Block().Parent(), []*ir.Value{init}, init.Type())
+	arg := v.Block().AddArg(init.Type(), v.Loc())
+	m.Map(v, arg)
+	r.copies[conversion{v, s.enc[v]}] = arg
+	r.copies[conversion{loop.Result(i - 1), s.enc[v]}] = loop.Result(loop.NumResults() - 1)
+	// What is yielded may lead to further carried values of this loop, so the
+	// place among the operands is taken first.
+	yield := v.Block().Terminator()
+	slot := yield.NumOperands()
+	yield.AppendOperand(arg)
+	yield.SetOperand(slot, r.rebuild(s, m, yield.Operand(i-1)))
+	return arg
+}
+
+// rebuildIf gives a condition one more result.
+func (r *remat) rebuildIf(s *slice, m *ir.Mapping, v *ir.Value) *ir.Value {
+	i, enc := v.Index(), s.enc[v]
+	for _, region := range v.Def().Regions() {
+		yield := region.First().Terminator()
+		yield.AppendOperand(r.rebuild(s, m, yield.Operand(i)))
+	}
+	op := r.withResult(s, m, v.Def(), nil, withEncoding(r.b.Context(), tensorOf(v), enc))
+	w := op.Result(op.NumResults() - 1)
+	m.Map(v, w)
+	m.Map(op.Result(i), w)
+	r.copies[conversion{op.Result(i), enc}] = w
+	return w
+}
+
+// withResult makes op again with further operands and one more result, of type
+// t. Its regions move over, and what is known of its results is known of the
+// new ones.
+func (r *remat) withResult(s *slice, m *ir.Mapping, op *ir.Operation, operands []*ir.Value, t ir.Type) *ir.Operation {
+	types := make([]ir.Type, 0, op.NumResults()+1)
+	for _, v := range op.Results() {
+		types = append(types, v.Type())
+	}
+	r.b.SetBefore(op)
+	r.b.Loc = op.Loc()
+	n := r.b.Create(op.Def(), ir.State{
+		Operands: append(op.OperandValues(), operands...), Types: append(types, t), Attrs: op.Attrs(), Regions: op.NumRegions(),
+	})
+	for i, region := range op.Regions() {
+		n.Region(i).TakeBody(region)
+	}
+	for i, v := range op.Results() {
+		w := n.Result(i)
+		v.ReplaceAllUsesWith(w)
+		r.renamed(v, w)
+		s.renamed(v, w)
+		if c := m.Lookup(v); c != v {
+			m.Map(w, c)
+		}
+	}
+	op.Erase()
+	return n
+}
+
+// renamed makes what is known of v known of w, which takes its place.
+func (r *remat) renamed(v, w *ir.Value) {
+	var moved []conversion
+	for key, have := range r.copies {
+		if have == v {
+			r.copies[key] = w
+		}
+		if key.v == v {
+			moved = append(moved, key)
+		}
+	}
+	for _, key := range moved {
+		r.copies[conversion{w, key.enc}] = r.copies[key]
+		delete(r.copies, key)
+	}
+}
