@@ -340,7 +340,7 @@ func refusedLater(err error) bool {
 // knownRefusal is why CPython alone refuses a source, where it should not.
 func knownRefusal(name, refusal string) string {
 	switch {
-	case strings.HasSuffix(name, "/tokenizedata/bad_coding2.py"):
+	case strings.HasSuffix(name, "/bad_coding2.py"):
 		return "after a byte order mark it takes the spelling utf8 for another encoding than utf-8"
 	case strings.Contains(refusal, "field 'value' is required for Constant"):
 		return "it fails on a {x=} within a format spec"

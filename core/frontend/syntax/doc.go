@@ -4,7 +4,8 @@
 // The tree mirrors CPython's ast node for node and field for field, under Go
 // names; positions are those of CPython, because the locations in the IR are
 // taken from them. Parse reads a file, ParseExpr one expression. Walk and
-// Inspect visit a tree, Dump prints everything for a comparison with CPython.
+// Inspect visit a tree, Unparse prints an expression for a message, Dump prints
+// everything for a comparison with CPython.
 //
 // Left out on purpose: type comments, which CPython's ast too ignores unless
 // asked, and the checks of Python's later phases (return outside a function,

@@ -89,7 +89,6 @@ type slabs struct {
 	exprList      slab[Expr]
 	stmtList      slab[Stmt]
 	kwList        slab[*Keyword]
-	argList       slab[*Arg]
 	cmpList       slab[CmpOperator]
 }
 
