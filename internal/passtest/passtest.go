@@ -24,6 +24,11 @@ func Run(t *testing.T, dir string, known []*pass.Pass, passes ...*pass.Pass) {
 	}
 }
 
+// Pipelines runs every archive of dir, which may use all of known.
+func Pipelines(t *testing.T, dir string, known []*pass.Pass) {
+	golden.Run(t, dir, func(c *golden.Case) { one(c, known) })
+}
+
 func one(c *golden.Case, known []*pass.Pass) {
 	rows, err := pass.Parse(known, c.Flag("passes"))
 	if err != nil {

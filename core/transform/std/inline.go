@@ -74,6 +74,11 @@ func (in *inliner) function(f *ir.Operation) error {
 		inlineCall(call, callee)
 		in.run.Count("inlined", 1)
 	}
+	// What follows a return is a block that nothing reaches; a callee without it
+	// fits into more places.
+	if f.Body() != nil {
+		simplifyCFG(f.Region(0), in.run)
+	}
 	in.state[name] = 2
 	return nil
 }

@@ -39,9 +39,11 @@ func unroll(op *ir.Operation, n int64) {
 	lo, hi, step := op.Operand(0), op.Operand(1), op.Operand(2)
 	t := lo.Type()
 
-	// mid is the bound of the unrolled loop: lo + (trips / n) · n · step.
+	// mid is the bound of the unrolled loop: lo + (trips / n) · n · step. The
+	// number of trips is the span over a positive step, rounded up.
 	span := arith.Binary(b, arith.SubI, hi, lo)
-	trips := arith.Binary(b, arith.CeilDivSI, span, step)
+	less := arith.Binary(b, arith.SubI, step, arith.Int(b, t, 1))
+	trips := arith.Binary(b, arith.DivUI, arith.Binary(b, arith.AddI, span, less), step)
 	rest := arith.Binary(b, arith.RemSI, trips, arith.Int(b, t, n))
 	whole := arith.Binary(b, arith.SubI, trips, rest)
 	mid := arith.Binary(b, arith.AddI, lo, arith.Binary(b, arith.MulI, whole, step))
