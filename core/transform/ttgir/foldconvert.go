@@ -10,12 +10,58 @@ import (
 )
 
 // ConvertPatterns are the canonical forms of ttg.convert_layout, for use with
-// std.NewCanonicalize too: conversions to what the operand has already, of
-// conversions, and of what can be made in any layout for nothing.
+// std.NewCanonicalize too: no conversions to what the operand has already, of
+// conversions, of what can be made in any layout for nothing, and for
+// operations that take their operand in any layout.
 func ConvertPatterns() []rewrite.Pattern {
 	return []rewrite.Pattern{
 		{Name: "convert-of-any-layout", Root: ttg.ConvertLayout, Apply: foldConvert},
+		{Name: "reorder-of-convert", Root: tt.Reshape, Apply: reshapeOfConvert},
+		{Name: "histogram-of-convert", Root: tt.Histogram, Apply: histogramOfConvert},
+		{Name: "gather-of-convert", Root: tt.Gather, Apply: gatherOfConvert},
 	}
+}
+
+// reshapeOfConvert: a reshape that may reorder takes any layout with as many
+// values a thread as its result has.
+func reshapeOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	if !op.HasAttr("allow_reorder") || op.HasAttr("efficient_layout") {
+		return false
+	}
+	src := op.Operand(0).Def()
+	if src == nil || !src.Is(ttg.ConvertLayout) {
+		return false
+	}
+	t := tensorOf(src.Operand(0))
+	if registers(t.Shape, encoding.AttrOf(t)) != registers(resultShape(op), encoding.AttrOf(op.Result(0).Type())) {
+		return false
+	}
+	return dropConvert(rw, op, 0)
+}
+
+// histogramOfConvert: counting does not ask where a value stands.
+func histogramOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	return op.NumOperands() == 1 && dropConvert(rw, op, 0)
+}
+
+// gatherOfConvert: the source of a gather is read from shared memory, unless its
+// layout was chosen to make that unnecessary.
+func gatherOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	return !op.HasAttr("efficient_layout") && dropConvert(rw, op, 0)
+}
+
+// dropConvert lets op use what operand i is converted from, if it is.
+func dropConvert(rw *rewrite.Rewriter, op *ir.Operation, i int) bool {
+	src := op.Operand(i).Def()
+	if src == nil || !src.Is(ttg.ConvertLayout) {
+		return false
+	}
+	op.SetOperand(i, src.Operand(0))
+	rw.Modified(op)
+	if rewrite.IsDead(src) {
+		rw.Erase(src)
+	}
+	return true
 }
 
 func foldConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {

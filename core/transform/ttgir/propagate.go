@@ -290,10 +290,11 @@ func (p *propagation) needed(op *ir.Operation, i int) ir.Attribute {
 	case op.Is(tt.Assert):
 		return have // any layout will do
 	case op.Is(tt.Reduce) && tensorOf(op.Result(0)) == nil:
-		// A reduction to a scalar takes any layout that its operands share.
+		// A reduction to a scalar takes any layout that its operands share; one
+		// that was spread to it comes first.
 		for _, v := range op.Operands() {
-			if encodingOf(v) != have {
-				return p.before(op.Operand(i))
+			if p.reached[v] != nil {
+				return encodingOf(v)
 			}
 		}
 		return have
