@@ -1,0 +1,9 @@
+// Package gpu is NVIDIA's half of the lowering to LLVM IR: it implements
+// core/lower.Target with the instructions of PTX.
+//
+//	target.go    facts, kernels, program and thread indices, barriers, shuffles
+//	memory.go    wide predicated loads and stores, of global and shared memory
+//	atomic.go    atomics as inline PTX (LLVM's own lose order and scope)
+//	math.go      approximations of elementary functions
+//	output.go    printing and assertions
+package gpu

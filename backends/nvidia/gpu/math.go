@@ -1,0 +1,40 @@
+package gpu
+
+import (
+	stdmath "math"
+
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/math"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// Elementwise gives the approximate instructions of f32: as Triton does,
+// division by div.full (2 units in the last place), the exponential by ex2.
+func (t *Target) Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type, x []llir.Value) llir.Value {
+	if result != llir.F32 {
+		return nil
+	}
+	switch op.Def() {
+	case arith.DivF:
+		return f32(b, "llvm.nvvm.div.full", x...)
+	case math.Exp:
+		scaled := b.Binary(llir.FMul, x[0], b.M.Float(llir.F32, stdmath.Log2E), 0)
+		return f32(b, "llvm.nvvm.ex2.approx.f", scaled)
+	case math.Exp2:
+		return f32(b, "llvm.nvvm.ex2.approx.ftz.f", x...)
+	case math.Sqrt:
+		return f32(b, "llvm.nvvm.sqrt.approx.ftz.f", x...)
+	case math.Rsqrt:
+		return f32(b, "llvm.nvvm.rsqrt.approx.ftz.f", x...)
+	}
+	return nil
+}
+
+func f32(b *llir.Builder, name string, x ...llir.Value) llir.Value {
+	params := make([]llir.Type, len(x))
+	for i := range params {
+		params[i] = llir.F32
+	}
+	return b.Call(b.M.Declare(name, llir.Pure, llir.F32, params...), x...)
+}

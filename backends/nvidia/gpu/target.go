@@ -1,0 +1,116 @@
+package gpu
+
+import (
+	"strconv"
+
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/llir"
+	"github.com/tritonc/tritonc/core/lower"
+)
+
+// Target is one compute capability.
+type Target struct {
+	// CC is the compute capability, 90 for 9.0.
+	CC int
+}
+
+var _ lower.Target = (*Target)(nil)
+
+// Triple is LLVM's name of the target.
+func (*Target) Triple() string { return "nvptx64-nvidia-cuda" }
+
+// DataLayout is LLVM's own for the triple, with 32-bit pointers to shared and
+// constant memory.
+func (*Target) DataLayout() string {
+	return "e-p3:32:32-p4:32:32-p5:32:32-p6:32:32-p7:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+}
+
+// Banks describes shared memory: 32 banks of 4 bytes.
+func (*Target) Banks() layout.Banks { return layout.Banks{WordBytes: 4, Words: 32, VecBytes: 16} }
+
+// ptxKernel is LLVM's number of the calling convention of entry functions.
+const ptxKernel = 71
+
+// DefineKernel marks an entry function and bounds its launch.
+func (*Target) DefineKernel(f *llir.Func, k lower.Kernel) {
+	f.SetCallingConv(ptxKernel)
+	f.AddAttr(llir.StringAttr("nvvm.reqntid", strconv.Itoa(k.Threads)))
+	if k.MaxRegs > 0 {
+		f.AddAttr(llir.StringAttr("nvvm.maxnreg", strconv.Itoa(k.MaxRegs)))
+	}
+	if k.NumCTAs > 1 {
+		f.AddAttr(llir.StringAttr("nvvm.cluster_dim", strconv.Itoa(k.NumCTAs)))
+	}
+}
+
+func sreg(b *llir.Builder, name string) llir.Value {
+	return b.Call(b.M.Declare("llvm.nvvm.read.ptx.sreg."+name, llir.Pure, llir.I32))
+}
+
+// ThreadID is tid.x: blocks are one-dimensional.
+func (*Target) ThreadID(b *llir.Builder, threads int) llir.Value {
+	tid := sreg(b, "tid.x")
+	b.F.AssumeZeroBits(tid, ^uint64(threads-1))
+	return tid
+}
+
+var axes = [...]string{"x", "y", "z"}
+
+// ProgramID is the block's index.
+func (*Target) ProgramID(b *llir.Builder, axis int) llir.Value { return sreg(b, "ctaid."+axes[axis]) }
+
+// NumPrograms is the size of the grid.
+func (*Target) NumPrograms(b *llir.Builder, axis int) llir.Value {
+	return sreg(b, "nctaid."+axes[axis])
+}
+
+// Barrier is bar.sync 0.
+func (*Target) Barrier(b *llir.Builder) {
+	b.Call(b.M.Declare("llvm.nvvm.barrier.cta.sync.aligned.all", llir.HasEffects, llir.Void, llir.I32), b.M.I32(0))
+}
+
+const allLanes = -1
+
+// ShuffleXor is shfl.sync.bfly.
+func (*Target) ShuffleXor(b *llir.Builder, v llir.Value, mask int) llir.Value {
+	f := b.M.Declare("llvm.nvvm.shfl.sync.bfly.i32", llir.HasEffects, llir.I32, llir.I32, llir.I32, llir.I32, llir.I32)
+	return b.Call(f, b.M.I32(allLanes), v, b.M.I32(mask), b.M.I32(31))
+}
+
+// ShuffleIndex is shfl.sync.idx.
+func (*Target) ShuffleIndex(b *llir.Builder, v, lane llir.Value) llir.Value {
+	f := b.M.Declare("llvm.nvvm.shfl.sync.idx.i32", llir.HasEffects, llir.I32, llir.I32, llir.I32, llir.I32, llir.I32)
+	return b.Call(f, b.M.I32(allLanes), v, lane, b.M.I32(31))
+}
+
+// ReduceWarp is redux.sync, which compute capability 8.0 brought.
+func (t *Target) ReduceWarp(b *llir.Builder, combine *ir.OpDef, v llir.Value) llir.Value {
+	if t.CC < 80 {
+		return nil
+	}
+	var name string
+	switch combine {
+	case arith.AddI:
+		name = "add"
+	case arith.MinSI:
+		name = "min"
+	case arith.MaxSI:
+		name = "max"
+	case arith.MinUI:
+		name = "umin"
+	case arith.MaxUI:
+		name = "umax"
+	case arith.AndI:
+		name = "and"
+	case arith.OrI:
+		name = "or"
+	case arith.XorI:
+		name = "xor"
+	default:
+		return nil
+	}
+	f := b.M.Declare("llvm.nvvm.redux.sync."+name, llir.HasEffects, llir.I32, llir.I32, llir.I32)
+	return b.Call(f, v, b.M.I32(allLanes))
+}

@@ -1,0 +1,280 @@
+package allocation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+)
+
+// Scratch tells how many bytes of shared memory an operation needs while it
+// runs, 0 for none. An operation that needs some writes it, waits for all
+// threads, and reads it.
+type Scratch func(op *ir.Operation) (bytes int, err error)
+
+// Area is a range of bytes of a function's frame.
+type Area struct {
+	Offset, Size int
+	// Scratch marks the area of an operation with scratch memory; others are
+	// buffers and frames of called functions.
+	Scratch bool
+}
+
+// Result says where everything is.
+type Result struct {
+	areas  map[*ir.Operation]Area
+	frames map[string]int
+	size   int
+}
+
+// Area is the memory of op (a local_alloc, an operation with scratch memory, or
+// a call of a function that has a frame), and whether it has any.
+func (r *Result) Area(op *ir.Operation) (Area, bool) {
+	a, ok := r.areas[op]
+	return a, ok
+}
+
+// Offset is the offset of op's area in its function's frame.
+func (r *Result) Offset(op *ir.Operation) int { return r.areas[op].Offset }
+
+// CallOffset is the offset of the frame of the function that op calls.
+func (r *Result) CallOffset(op *ir.Operation) int { return r.areas[op].Offset }
+
+// Size is the number of bytes that the whole module's kernel needs.
+func (r *Result) Size() int { return r.size }
+
+// defaultAlign is the alignment of an area in bytes: the widest access of a
+// thread.
+const defaultAlign = 16
+
+// smallScratch bounds the scratch areas that are kept apart from their
+// neighbours.
+const smallScratch = 1024
+
+// Analyze places the memory of every function of a module.
+func Analyze(mod *ir.Operation, scratch Scratch) (*Result, error) {
+	r := &Result{areas: make(map[*ir.Operation]Area), frames: make(map[string]int)}
+	funcs := make(map[string]*ir.Operation)
+	var order []*ir.Operation
+	for op := range mod.Body().Ops() {
+		if op.Is(tt.Func) {
+			funcs[op.StringAttr("sym_name")] = op
+			order = append(order, op)
+		}
+	}
+	p := &placer{r: r, scratch: scratch, funcs: funcs, state: make(map[*ir.Operation]int)}
+	for _, f := range order {
+		if err := p.function(f); err != nil {
+			return nil, err
+		}
+		if f.StringAttr("sym_visibility") != "private" {
+			r.size = max(r.size, r.frames[f.StringAttr("sym_name")])
+		}
+	}
+	return r, nil
+}
+
+// placer places callees before their callers, whose frames contain theirs.
+type placer struct {
+	r       *Result
+	scratch Scratch
+	funcs   map[string]*ir.Operation
+	state   map[*ir.Operation]int // 1: begun, 2: done
+}
+
+// buffer is an area to be placed.
+type buffer struct {
+	op          *ir.Operation
+	size, align int
+	first, last int // lifetime: operation numbers, both included
+	scratch     bool
+	offset      int
+}
+
+func (p *placer) function(f *ir.Operation) error {
+	switch p.state[f] {
+	case 1:
+		return fmt.Errorf("function %q calls itself; its shared memory would have no bound", f.StringAttr("sym_name"))
+	case 2:
+		return nil
+	}
+	p.state[f] = 1
+	w := &walker{p: p, number: make(map[*ir.Operation]span)}
+	if err := w.collect(f); err != nil {
+		return err
+	}
+	size := place(w.buffers)
+	for _, b := range w.buffers {
+		p.r.areas[b.op] = Area{Offset: b.offset, Size: b.size, Scratch: b.scratch}
+	}
+	p.r.frames[f.StringAttr("sym_name")] = size
+	p.state[f] = 2
+	return nil
+}
+
+// span is the range of operation numbers of an operation and its regions.
+type span struct{ first, last int }
+
+type walker struct {
+	p       *placer
+	number  map[*ir.Operation]span
+	next    int
+	buffers []*buffer
+}
+
+func (w *walker) collect(f *ir.Operation) error {
+	var ops []*ir.Operation
+	var visit func(op *ir.Operation)
+	visit = func(op *ir.Operation) {
+		s := span{first: w.next}
+		w.next++
+		ops = append(ops, op)
+		for _, r := range op.Regions() {
+			for b := range r.Blocks() {
+				for o := range b.Ops() {
+					visit(o)
+				}
+			}
+		}
+		s.last = w.next - 1
+		w.number[op] = s
+	}
+	visit(f)
+	for _, op := range ops {
+		if err := w.op(f, op); err != nil {
+			return err
+		}
+	}
+	w.keepApart()
+	return nil
+}
+
+func (w *walker) op(f, op *ir.Operation) error {
+	n := w.number[op]
+	switch {
+	case op.Is(ttg.LocalAlloc):
+		t := op.Result(0).Type().(*ttg.MemDescType)
+		size, err := bufferBytes(t)
+		if err != nil {
+			return err
+		}
+		align := defaultAlign
+		if a, ok := op.IntAttr("alignment"); ok {
+			align = max(align, int(a))
+		}
+		last := w.lastUse(f, op.Block(), op.Result(0), n.first)
+		w.buffers = append(w.buffers, &buffer{op: op, size: size, align: align, first: n.first, last: last})
+	case op.Is(tt.Call):
+		sym, ok := op.Attr("callee").(*ir.SymbolRefAttr)
+		if !ok || w.p.funcs[sym.Root] == nil {
+			return nil // the lowering reports it
+		}
+		if err := w.p.function(w.p.funcs[sym.Root]); err != nil {
+			return err
+		}
+		if size := w.p.r.frames[sym.Root]; size > 0 {
+			w.buffers = append(w.buffers, &buffer{op: op, size: size, align: defaultAlign, first: n.first, last: n.last})
+		}
+	default:
+		size, err := w.p.scratch(op)
+		if err != nil {
+			return err
+		}
+		if size > 0 {
+			w.buffers = append(w.buffers, &buffer{op: op, size: size, align: defaultAlign, first: n.first, last: n.last, scratch: true})
+		}
+	}
+	return nil
+}
+
+// keepApart lengthens the life of each small scratch area to the next scratch
+// area of the same block.
+func (w *walker) keepApart() {
+	var prev *buffer
+	for _, b := range w.buffers {
+		if !b.scratch {
+			continue
+		}
+		if prev != nil && prev.size <= smallScratch && prev.op.Block() == b.op.Block() {
+			prev.last = max(prev.last, b.last)
+		}
+		prev = b
+	}
+}
+
+// bufferBytes is the size of a buffer: its elements, padding included.
+func bufferBytes(t *ttg.MemDescType) (int, error) {
+	n := 1
+	for _, d := range t.AllocShape {
+		n *= int(d)
+	}
+	if a, ok := t.Encoding.(*encoding.Attr); ok {
+		if p, ok := a.Layout.(*layout.PaddedShared); ok {
+			n = p.Pad(n-1) + 1
+		}
+	}
+	bits := ir.BitWidth(t.Elem)
+	if _, ptr := t.Elem.(*tt.PtrType); ptr {
+		bits = 64
+	}
+	if bits == 0 {
+		return 0, fmt.Errorf("a buffer of elements without a size")
+	}
+	return (n*max(bits, 8) + 7) / 8, nil
+}
+
+// lastUse is the number of the last operation that uses v or a view of it. Uses
+// count at the level of the block that holds the allocation.
+func (w *walker) lastUse(f *ir.Operation, home *ir.Block, v *ir.Value, last int) int {
+	for u := range v.Users() {
+		at := u
+		for at != nil && at.Block() != home {
+			at = at.Parent()
+		}
+		if at == nil { // another block of the function: it may be anywhere
+			return w.number[f].last
+		}
+		last = max(last, w.number[at].last)
+		if u.IsTerminator() || u.NumRegions() > 0 { // it goes on under another name
+			return w.number[f].last
+		}
+		for _, r := range u.Results() {
+			if _, ok := r.Type().(*ttg.MemDescType); ok {
+				last = max(last, w.lastUse(f, home, r, last))
+			}
+		}
+	}
+	return last
+}
+
+// place gives each buffer the lowest offset at which it meets no buffer that
+// lives at the same time, the largest first, and returns the end of the last.
+func place(buffers []*buffer) int {
+	bySize := slices.Clone(buffers)
+	slices.SortStableFunc(bySize, func(a, b *buffer) int { return cmp.Compare(b.size, a.size) })
+	end := 0
+	for i, b := range bySize {
+		var taken []*buffer
+		for _, o := range bySize[:i] {
+			if o.first <= b.last && b.first <= o.last {
+				taken = append(taken, o)
+			}
+		}
+		slices.SortStableFunc(taken, func(x, y *buffer) int { return cmp.Compare(x.offset, y.offset) })
+		for _, o := range taken {
+			if b.offset+b.size <= o.offset {
+				break
+			}
+			b.offset = max(b.offset, roundUp(o.offset+o.size, b.align))
+		}
+		end = max(end, b.offset+b.size)
+	}
+	return end
+}
+
+func roundUp(n, align int) int { return (n + align - 1) / align * align }

@@ -1,0 +1,324 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/llir/llvm/ir/enum"
+
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+const (
+	ipredEQ  = enum.IPredEQ
+	ipredNE  = enum.IPredNE
+	ipredSLT = enum.IPredSLT
+	ipredSGT = enum.IPredSGT
+	fpredOGT = enum.FPredOGT
+)
+
+// scalarFunc computes one element of an elementwise operation; t is the
+// result's type. The slice of arguments is only lent.
+type scalarFunc func(e *emitter, op *ir.Operation, t llir.Type, x []llir.Value) llir.Value
+
+// pointwise makes a handler that applies f to each register, unless the target
+// has an instruction of its own.
+func pointwise(f scalarFunc) handler {
+	return func(e *emitter, op *ir.Operation) error {
+		t, err := scalarType(op.Result(0).Type())
+		if err != nil {
+			return err
+		}
+		n, err := e.m.regsOf(op.Result(0).Type())
+		if err != nil {
+			return err
+		}
+		in := make([][]llir.Value, op.NumOperands())
+		for i, v := range op.Operands() {
+			in[i] = e.value(v)
+			// A scalar beside tensors, such as a select's condition, is the
+			// same for all elements.
+			if len(in[i]) != n && len(in[i]) != 1 {
+				return fmt.Errorf("operand %d has %d elements a thread, the result %d", i, len(in[i]), n)
+			}
+		}
+		out := make([]llir.Value, n)
+		var args [4]llir.Value
+		for r := range out {
+			x := args[:len(in)]
+			for i, regs := range in {
+				x[i] = regs[min(r, len(regs)-1)]
+			}
+			if out[r] = e.m.target.Elementwise(e.b, op, t, x); out[r] == nil {
+				out[r] = f(e, op, t, x)
+			}
+		}
+		e.set(op.Result(0), out)
+		return nil
+	}
+}
+
+// binary is a scalarFunc of one LLVM operation.
+func binary(op llir.Op) scalarFunc {
+	return func(e *emitter, _ *ir.Operation, _ llir.Type, x []llir.Value) llir.Value {
+		return e.b.Binary(op, x[0], x[1], 0)
+	}
+}
+
+// cast is a scalarFunc of one LLVM conversion.
+func cast(op llir.Op) scalarFunc {
+	return func(e *emitter, _ *ir.Operation, t llir.Type, x []llir.Value) llir.Value {
+		return e.b.Cast(op, x[0], t, 0)
+	}
+}
+
+// intrinsic is a scalarFunc of LLVM's overloaded intrinsic of that name, whose
+// operands have the result's type.
+func intrinsic(name string) scalarFunc {
+	return func(e *emitter, _ *ir.Operation, t llir.Type, x []llir.Value) llir.Value {
+		return e.intrinsic(name, t, x...)
+	}
+}
+
+func (e *emitter) intrinsic(name string, t llir.Type, x ...llir.Value) llir.Value {
+	params := make([]llir.Type, len(x))
+	for i, v := range x {
+		params[i] = v.Type()
+	}
+	f := e.m.llvm.Declare("llvm."+name+"."+typeSuffix(t), llir.Pure, t, params...)
+	return e.b.Call(f, x...)
+}
+
+// typeSuffix is how LLVM names t in an overloaded intrinsic.
+func typeSuffix(t llir.Type) string {
+	switch t {
+	case llir.Half:
+		return "f16"
+	case llir.BF16:
+		return "bf16"
+	case llir.F32:
+		return "f32"
+	case llir.F64:
+		return "f64"
+	}
+	return t.String()
+}
+
+func arithHandlers(h map[*ir.OpDef]handler) {
+	for def, op := range map[*ir.OpDef]llir.Op{
+		arith.AddI: llir.Add, arith.SubI: llir.Sub, arith.MulI: llir.Mul,
+		arith.DivSI: llir.SDiv, arith.DivUI: llir.UDiv, arith.RemSI: llir.SRem, arith.RemUI: llir.URem,
+		arith.AndI: llir.And, arith.OrI: llir.OrOp, arith.XorI: llir.Xor,
+		arith.ShLI: llir.Shl, arith.ShRSI: llir.AShr, arith.ShRUI: llir.LShr,
+		arith.AddF: llir.FAdd, arith.SubF: llir.FSub, arith.MulF: llir.FMul,
+		arith.DivF: llir.FDiv, arith.RemF: llir.FRem,
+	} {
+		h[def] = pointwise(binary(op))
+	}
+	for def, op := range map[*ir.OpDef]llir.Op{
+		arith.ExtSI: llir.SExtOp, arith.ExtUI: llir.ZExtOp, arith.TruncI: llir.TruncOp,
+		arith.ExtF: llir.FPExt, arith.TruncF: llir.FPTrunc,
+		arith.SIToFP: llir.SIToFP, arith.UIToFP: llir.UIToFP,
+		arith.FPToSI: llir.FPToSI, arith.FPToUI: llir.FPToUI, arith.Bitcast: llir.BitCast,
+	} {
+		h[def] = pointwise(cast(op))
+	}
+	for def, name := range map[*ir.OpDef]string{
+		arith.MinSI: "smin", arith.MaxSI: "smax", arith.MinUI: "umin", arith.MaxUI: "umax",
+		arith.MinNumF: "minnum", arith.MaxNumF: "maxnum", arith.MinimumF: "minimum", arith.MaximumF: "maximum",
+	} {
+		h[def] = pointwise(intrinsic(name))
+	}
+	h[arith.CeilDivSI] = pointwise(ceilDivSigned)
+	h[arith.CeilDivUI] = pointwise(ceilDivUnsigned)
+	h[arith.FloorDivI] = pointwise(floorDiv)
+	h[arith.IndexCast] = pointwise(resize(true))
+	h[arith.IndexCastUI] = pointwise(resize(false))
+	h[arith.NegF] = pointwise(func(e *emitter, _ *ir.Operation, _ llir.Type, x []llir.Value) llir.Value {
+		return e.b.FNeg(x[0])
+	})
+	h[arith.Select] = pointwise(func(e *emitter, _ *ir.Operation, _ llir.Type, x []llir.Value) llir.Value {
+		return e.b.Select(x[0], x[1], x[2])
+	})
+	h[arith.CmpI] = pointwise(func(e *emitter, op *ir.Operation, _ llir.Type, x []llir.Value) llir.Value {
+		p, _ := op.IntAttr("predicate")
+		return e.b.ICmp(intPredicates[p], x[0], x[1])
+	})
+	h[arith.CmpF] = pointwise(func(e *emitter, op *ir.Operation, _ llir.Type, x []llir.Value) llir.Value {
+		p, _ := op.IntAttr("predicate")
+		return e.b.FCmp(floatPredicates[p], x[0], x[1])
+	})
+	h[arith.Constant] = (*emitter).constant
+	h[arith.MulUIExtended] = (*emitter).mulExtended
+	h[arith.MulSIExtended] = (*emitter).mulExtended
+	h[arith.AddUIExtended] = (*emitter).addExtended
+}
+
+var intPredicates = [...]enum.IPred{
+	arith.EQ: enum.IPredEQ, arith.NE: enum.IPredNE,
+	arith.SLT: enum.IPredSLT, arith.SLE: enum.IPredSLE, arith.SGT: enum.IPredSGT, arith.SGE: enum.IPredSGE,
+	arith.ULT: enum.IPredULT, arith.ULE: enum.IPredULE, arith.UGT: enum.IPredUGT, arith.UGE: enum.IPredUGE,
+}
+
+var floatPredicates = [...]enum.FPred{
+	arith.False: enum.FPredFalse, arith.True: enum.FPredTrue,
+	arith.OEQ: enum.FPredOEQ, arith.OGT: enum.FPredOGT, arith.OGE: enum.FPredOGE,
+	arith.OLT: enum.FPredOLT, arith.OLE: enum.FPredOLE, arith.ONE: enum.FPredONE, arith.ORD: enum.FPredORD,
+	arith.UEQ: enum.FPredUEQ, arith.FUGT: enum.FPredUGT, arith.FUGE: enum.FPredUGE,
+	arith.FULT: enum.FPredULT, arith.FULE: enum.FPredULE, arith.UNE: enum.FPredUNE, arith.UNO: enum.FPredUNO,
+}
+
+// resize converts between an integer and an index.
+func resize(signed bool) scalarFunc {
+	return func(e *emitter, _ *ir.Operation, t llir.Type, x []llir.Value) llir.Value {
+		return e.b.Resize(x[0], llir.IntN(llir.Width(t)), signed)
+	}
+}
+
+// ceilDivUnsigned is x/y, plus one where there is a remainder.
+func ceilDivUnsigned(e *emitter, _ *ir.Operation, t llir.Type, x []llir.Value) llir.Value {
+	b := e.b
+	rem := b.ICmp(ipredNE, b.Binary(llir.URem, x[0], x[1], 0), e.m.llvm.Zero(t))
+	return b.Add(b.Binary(llir.UDiv, x[0], x[1], 0), b.ZExt(rem, t))
+}
+
+// ceilDivSigned adds one where there is a remainder of the divisor's sign,
+// floorDiv subtracts one where its sign is the other.
+func ceilDivSigned(e *emitter, _ *ir.Operation, t llir.Type, x []llir.Value) llir.Value {
+	b := e.b
+	q, inexact, opposite := e.signedDivision(t, x)
+	return b.Add(q, b.ZExt(b.And(inexact, b.Not(opposite)), t))
+}
+
+func floorDiv(e *emitter, _ *ir.Operation, t llir.Type, x []llir.Value) llir.Value {
+	b := e.b
+	q, inexact, opposite := e.signedDivision(t, x)
+	return b.Add(q, b.SExt(b.And(inexact, opposite), t))
+}
+
+// signedDivision gives the truncated quotient, whether there is a remainder,
+// and whether dividend and divisor have opposite signs.
+func (e *emitter) signedDivision(t llir.Type, x []llir.Value) (q, inexact, opposite llir.Value) {
+	b, zero := e.b, e.m.llvm.Zero(t)
+	inexact = b.ICmp(ipredNE, b.Binary(llir.SRem, x[0], x[1], 0), zero)
+	opposite = b.ICmp(ipredSLT, b.Xor(x[0], x[1]), zero)
+	return b.Binary(llir.SDiv, x[0], x[1], 0), inexact, opposite
+}
+
+// mulExtended gives the low and the high half of a product.
+func (e *emitter) mulExtended(op *ir.Operation) error {
+	t, err := scalarType(op.Result(0).Type())
+	if err != nil {
+		return err
+	}
+	x, y := e.value(op.Operand(0)), e.value(op.Operand(1))
+	low, high := make([]llir.Value, len(x)), make([]llir.Value, len(x))
+	for r := range x {
+		low[r] = e.b.Mul(x[r], y[r])
+		high[r] = e.mulHigh(t, x[r], y[r], op.Is(arith.MulSIExtended))
+	}
+	e.set(op.Result(0), low)
+	e.set(op.Result(1), high)
+	return nil
+}
+
+// mulHigh is the high half of a product.
+func (e *emitter) mulHigh(t llir.Type, x, y llir.Value, signed bool) llir.Value {
+	w := llir.Width(t)
+	wide := llir.IntN(2 * w)
+	p := e.b.Mul(e.b.Resize(x, wide, signed), e.b.Resize(y, wide, signed))
+	return e.b.Trunc(e.b.LShr(p, w), t)
+}
+
+// addExtended gives the sum and its carry.
+func (e *emitter) addExtended(op *ir.Operation) error {
+	x, y := e.value(op.Operand(0)), e.value(op.Operand(1))
+	sum, carry := make([]llir.Value, len(x)), make([]llir.Value, len(x))
+	for r := range x {
+		sum[r] = e.b.Add(x[r], y[r])
+		carry[r] = e.b.ICmp(enum.IPredULT, sum[r], x[r])
+	}
+	e.set(op.Result(0), sum)
+	e.set(op.Result(1), carry)
+	return nil
+}
+
+// constant lowers arith.constant: every register of a splat is one value; the
+// elements of any other tensor depend on where they are.
+func (e *emitter) constant(op *ir.Operation) error {
+	t, err := scalarType(op.Result(0).Type())
+	if err != nil {
+		return err
+	}
+	n, err := e.m.regsOf(op.Result(0).Type())
+	if err != nil {
+		return err
+	}
+	regs := make([]llir.Value, n)
+	switch a := op.Attr("value").(type) {
+	case *ir.IntegerAttr:
+		regs[0] = e.bitsConst(t, uint64(a.Value))
+	case *ir.FloatAttr:
+		regs[0] = e.bitsConst(t, a.Bits)
+	case *ir.DenseElementsAttr:
+		if a.IsSplat() {
+			c := e.bitsConst(t, a.Values[0])
+			for r := range regs {
+				regs[r] = c
+			}
+			break
+		}
+		if err := e.denseConstant(op, t, a, regs); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("unknown kind of constant")
+	}
+	e.set(op.Result(0), regs)
+	return nil
+}
+
+// bitsConst is the constant of a scalar type with the given bits.
+func (e *emitter) bitsConst(t llir.Type, bits uint64) llir.Value {
+	if llir.IsFloat(t) {
+		return e.m.llvm.FloatBits(t, bits)
+	}
+	return e.m.llvm.Int(llir.IntN(llir.Width(t)), int64(bits))
+}
+
+// denseConstant chooses, by the element's index, among the values of a constant
+// tensor.
+func (e *emitter) denseConstant(op *ir.Operation, t llir.Type, a *ir.DenseElementsAttr, regs []llir.Value) error {
+	l, err := e.layout(op.Result(0))
+	if err != nil {
+		return err
+	}
+	if len(a.Values) > 64 {
+		return fmt.Errorf("a constant tensor of %d different elements is too large", len(a.Values))
+	}
+	index := e.linearIndex(l)
+	for r := range regs {
+		v := e.bitsConst(t, a.Values[0])
+		for i, bits := range a.Values[1:] {
+			is := e.b.ICmp(ipredEQ, index[r], e.m.llvm.I32(i+1))
+			v = e.b.Select(is, e.bitsConst(t, bits), v)
+		}
+		regs[r] = v
+	}
+	return nil
+}
+
+// linearIndex is the row-major index of each register's element.
+func (e *emitter) linearIndex(l *tensorLayout) []llir.Value {
+	out := make([]llir.Value, l.regs)
+	for r := range out {
+		out[r] = e.m.llvm.I32(0)
+	}
+	for d, n := range l.shape {
+		for r, c := range e.coords(l, d) {
+			out[r] = e.b.Add(e.b.Mul(out[r], e.m.llvm.I32(int(n))), c)
+		}
+	}
+	return out
+}

@@ -1,0 +1,142 @@
+package lower
+
+import (
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+func atomicHandlers(h map[*ir.OpDef]handler) {
+	h[tt.AtomicRMW] = (*emitter).atomic
+	h[tt.AtomicCAS] = (*emitter).atomic
+}
+
+// atomicScratch is the memory through which one thread hands the old value of
+// an atomic to those that hold the same element.
+func (m *module) atomicScratch(op *ir.Operation) (int, error) {
+	l, err := m.atomicLayout(op)
+	if err != nil {
+		return 0, failure(op, err)
+	}
+	if l.freeThreads == 0 || !op.HasUses() {
+		return 0, nil
+	}
+	_, bits, err := memoryType(op.Result(0).Type())
+	if err != nil {
+		return 0, failure(op, err)
+	}
+	return m.uniqueElements(l) * bits / 8, nil
+}
+
+func (m *module) atomicLayout(op *ir.Operation) (*tensorLayout, error) {
+	if t, ok := op.Operand(0).Type().(*ir.TensorType); ok {
+		return m.layoutOf(t)
+	}
+	return m.scalarLayout(), nil
+}
+
+// uniqueElements is the number of different elements that a program holds.
+func (m *module) uniqueElements(l *tensorLayout) int {
+	n := l.regs * m.warps * m.lanes
+	for f := l.freeThreads; f != 0; f &= f - 1 {
+		n /= 2
+	}
+	for f := l.freeRegs; f != 0; f &= f - 1 {
+		n /= 2
+	}
+	return n
+}
+
+// atomic performs the access once for each element: one of the threads that
+// hold it does, and hands the old value to the others where it is used.
+func (e *emitter) atomic(op *ir.Operation) error {
+	l, err := e.m.atomicLayout(op)
+	if err != nil {
+		return err
+	}
+	elem, _, err := memoryType(op.Result(0).Type())
+	if err != nil {
+		return err
+	}
+	a := Atomic{Elem: elem, Used: op.HasUses()}
+	a.Sem, _ = op.IntAttr("sem")
+	a.Scope, _ = op.IntAttr("scope")
+	ptrs := e.value(op.Operand(0))
+	access := e.m.target.AtomicRMW
+	var vals, cmps, masks []llir.Value
+	if op.Is(tt.AtomicCAS) {
+		access = e.m.target.AtomicCAS
+		cmps, vals = e.value(op.Operand(1)), e.value(op.Operand(2))
+	} else {
+		a.Op, _ = op.IntAttr("atomic_rmw_op")
+		vals = e.value(op.Operand(1))
+		if m := op.GroupOne(2); m != nil {
+			masks = spread(e.value(m), len(ptrs))
+		}
+	}
+	owner := e.firstReplica(l)
+	out := make([]llir.Value, len(ptrs))
+	for r := range out {
+		if c := l.canonical(r); c != r {
+			out[r] = out[c]
+			continue
+		}
+		a.Mask = owner
+		if masks != nil {
+			if c, ok := llir.ConstInt(masks[r]); !ok {
+				a.Mask = e.and(owner, masks[r])
+			} else if c == 0 {
+				out[r] = e.m.llvm.Zero(elem)
+				continue
+			}
+		}
+		a.Ptr, a.Offset = llir.SplitPtr(ptrs[r])
+		a.Value, a.Compare = vals[r], pickReg(cmps, r)
+		if out[r], err = access(e.b, &a); err != nil {
+			return err
+		}
+	}
+	if a.Used && owner != nil {
+		out = e.shareResults(op, l, owner, out)
+	}
+	e.set(op.Result(0), out)
+	return nil
+}
+
+// shareResults hands each element from the thread that has it to the threads
+// with replicas, through shared memory.
+func (e *emitter) shareResults(op *ir.Operation, l *tensorLayout, owner llir.Value, vals []llir.Value) []llir.Value {
+	cols := make([]uint32, 0, 64)
+	bit := 0
+	for i := range bitLen(e.m.lanes) + bitLen(e.m.warps) {
+		c := uint32(0)
+		if l.freeThreads>>i&1 == 0 {
+			c = 1 << bit
+			bit++
+		}
+		cols = append(cols, c)
+	}
+	_, bits, _ := memoryType(op.Result(0).Type())
+	size := bits / 8
+	ptr := e.elementPtr(e.m.alloc.Offset(op), size, e.threadSum(cols))
+	slots := make(map[int]int64)
+	for r := range vals {
+		if l.canonical(r) == r {
+			slots[r] = int64(len(slots)) * int64(size) << bit
+			p, off := llir.SplitPtr(e.b.PtrAdd(ptr, slots[r]))
+			e.storeShared(p, off, owner, vals[r])
+		}
+	}
+	e.m.target.Barrier(e.b)
+	out := make([]llir.Value, len(vals))
+	for r := range vals {
+		c := l.canonical(r)
+		if c != r {
+			out[r] = out[c]
+			continue
+		}
+		p, off := llir.SplitPtr(e.b.PtrAdd(ptr, slots[r]))
+		out[r] = e.loadShared(p, off, vals[r].Type())
+	}
+	return out
+}

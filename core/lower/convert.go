@@ -1,0 +1,334 @@
+package lower
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// A layout conversion moves each element to the threads that must hold it by
+// the nearest means: renaming registers, shuffles within a warp, or shared
+// memory. Where the element comes from is a linear map (package layout), of the
+// result's register, lane and warp:
+//
+//	register = A·r + B·l + F·w    lane = C·r + D·l + E·w    (+ is XOR)
+//
+// A register that depends on the thread (B, F) is chosen by selects, one step
+// for each bit of the thread. With a shuffle it is the sending lane s that
+// chooses, so its choice must be known in terms of s: l = D⁻¹(s + C·r + E·w).
+
+// conversionPlan is how one conversion is done.
+type conversionPlan struct {
+	src, dst *tensorLayout
+	means    layout.Means
+	// fromReg is the register to send or rename for each register of the
+	// result, and laneXor what C adds to the lane.
+	fromReg []int
+	laneXor []int
+	// selects holds, for each bit of the thread, the XOR on the register's
+	// index where the bit is set.
+	selects []int
+	// laneCols is the image of each bit of the thread in the sending lane.
+	laneCols []uint32
+
+	// For shared memory: the arrangement, and the size of an element.
+	staging layout.Staging
+	elem    int
+	bytes   int
+}
+
+// maxSelectBits bounds the steps of selects before a shuffle; beyond, shared
+// memory is cheaper.
+const maxSelectBits = 2
+
+func (m *module) planConversion(op *ir.Operation) (*conversionPlan, error) {
+	from, ok := op.Operand(0).Type().(*ir.TensorType)
+	to, ok2 := op.Result(0).Type().(*ir.TensorType)
+	if !ok || !ok2 {
+		return nil, fmt.Errorf("needs tensors")
+	}
+	src, err := m.layoutOf(from)
+	if err != nil {
+		return nil, err
+	}
+	dst, err := m.layoutOf(to)
+	if err != nil {
+		return nil, err
+	}
+	p := &conversionPlan{src: src, dst: dst}
+	conv := layout.Convert(src.layout, dst.layout)
+	p.means = conv.Means
+	switch {
+	case conv.Means <= layout.Shuffles && p.planMoves(m, conv.Source):
+		return p, nil
+	case conv.Means > layout.SharedMemory:
+		return nil, fmt.Errorf("the conversion moves elements between the CTAs of a cluster")
+	}
+	p.means = layout.SharedMemory
+	_, bits, err := memoryType(from)
+	if err != nil {
+		return nil, err
+	}
+	p.elem = bits / 8
+	p.staging = layout.Stage(src.layout, dst.layout, p.elem, m.target.Banks())
+	p.bytes = p.staging.Offset.InSize(layout.Offset) * p.elem
+	return p, nil
+}
+
+// planMoves fills in the plan for registers and shuffles, or reports that it
+// takes too many steps.
+func (p *conversionPlan) planMoves(m *module, source layout.Layout) bool {
+	regBits := p.src.layout.InBits(layout.Register)
+	laneBits := bitLen(m.lanes)
+	split := func(c uint64) (reg, lane int) {
+		return int(c & (1<<regBits - 1)), int(c >> regBits & (1<<laneBits - 1))
+	}
+	threads := append(append([]uint64(nil), source.Columns(layout.Lane)...), source.Columns(layout.Warp)...)
+	p.selects = make([]int, len(threads))
+	p.laneCols = make([]uint32, len(threads))
+	for i, c := range threads {
+		reg, lane := split(c)
+		p.selects[i], p.laneCols[i] = reg, uint32(lane)
+	}
+	p.fromReg = make([]int, p.dst.regs)
+	p.laneXor = make([]int, p.dst.regs)
+	for i, c := range source.Columns(layout.Register) {
+		reg, lane := split(c)
+		for r := range p.fromReg {
+			if r>>i&1 != 0 {
+				p.fromReg[r] ^= reg
+				p.laneXor[r] ^= lane
+			}
+		}
+	}
+	if p.means != layout.Shuffles {
+		return true
+	}
+	return p.chooseBySender(laneBits)
+}
+
+// chooseBySender rewrites the choice of registers in terms of the sending lane.
+func (p *conversionPlan) chooseBySender(laneBits int) bool {
+	b := p.selects[:laneBits]
+	depends := false
+	for _, x := range b {
+		depends = depends || x != 0
+	}
+	if depends {
+		inv, ok := invert(p.laneCols[:laneBits])
+		if !ok {
+			return false
+		}
+		// M = B·D⁻¹; then B becomes M, F becomes F + M·E, and A becomes A + M·C.
+		cols := make([]int, laneBits)
+		for i, x := range inv {
+			for ; x != 0; x &= x - 1 {
+				cols[i] ^= b[bits.TrailingZeros32(x)]
+			}
+		}
+		apply := func(lane int) int {
+			r := 0
+			for i, c := range cols {
+				if lane>>i&1 != 0 {
+					r ^= c
+				}
+			}
+			return r
+		}
+		for i := laneBits; i < len(p.selects); i++ {
+			p.selects[i] ^= apply(int(p.laneCols[i]))
+		}
+		for r := range p.fromReg {
+			p.fromReg[r] ^= apply(p.laneXor[r])
+		}
+		copy(p.selects, cols)
+	}
+	steps := 0
+	for _, x := range p.selects {
+		if x != 0 {
+			steps++
+		}
+	}
+	return steps <= maxSelectBits
+}
+
+// invert inverts a square matrix over F₂, given and returned as columns.
+func invert(cols []uint32) ([]uint32, bool) {
+	n := len(cols)
+	a := append([]uint32(nil), cols...)
+	inv := make([]uint32, n)
+	for i := range inv {
+		inv[i] = 1 << i
+	}
+	// Column operations turn a into the identity; the same ones turn the
+	// identity into the inverse.
+	for i := range n {
+		k := i
+		for k < n && a[k]>>i&1 == 0 {
+			k++
+		}
+		if k == n {
+			return nil, false
+		}
+		a[i], a[k] = a[k], a[i]
+		inv[i], inv[k] = inv[k], inv[i]
+		for j := range n {
+			if j != i && a[j]>>i&1 != 0 {
+				a[j] ^= a[i]
+				inv[j] ^= inv[i]
+			}
+		}
+	}
+	return inv, true
+}
+
+func (e *emitter) convertLayout(op *ir.Operation) error {
+	p, err := e.m.planConversion(op)
+	if err != nil {
+		return err
+	}
+	in := e.value(op.Operand(0))
+	var out []llir.Value
+	if p.means == layout.SharedMemory {
+		out = e.viaShared(p, e.m.alloc.Offset(op), in)
+	} else {
+		out = e.viaRegisters(p, in)
+	}
+	e.set(op.Result(0), out)
+	return nil
+}
+
+// viaRegisters renames registers, behind the selects and shuffles that the plan
+// asks for.
+func (e *emitter) viaRegisters(p *conversionPlan, in []llir.Value) []llir.Value {
+	cur := in
+	for i, x := range p.selects {
+		if x == 0 {
+			continue
+		}
+		bit := e.b.ICmp(ipredNE, e.b.And(e.tid, e.m.llvm.I32(1<<i)), e.m.llvm.I32(0))
+		next := make([]llir.Value, len(cur))
+		for r := range next {
+			next[r] = e.b.Select(bit, cur[r^x], cur[r])
+		}
+		cur = next
+	}
+	out := make([]llir.Value, p.dst.regs)
+	var lane llir.Value
+	identity := p.keepsLane(bitLen(e.m.lanes))
+	for r := range out {
+		if c := p.dst.canonical(r); c != r {
+			out[r] = out[c]
+			continue
+		}
+		v := cur[p.fromReg[r]]
+		switch {
+		case p.means != layout.Shuffles, identity && p.laneXor[r] == 0:
+		case identity:
+			v = e.shuffleXor(v, p.laneXor[r])
+		default:
+			if lane == nil {
+				lane = e.threadSum(p.laneCols)
+			}
+			v = e.shuffleIndex(v, e.b.Xor(lane, e.m.llvm.I32(p.laneXor[r])))
+		}
+		out[r] = v
+	}
+	return out
+}
+
+// keepsLane reports whether, registers apart, every lane receives from itself.
+func (p *conversionPlan) keepsLane(laneBits int) bool {
+	for i, c := range p.laneCols {
+		want := uint32(0)
+		if i < laneBits {
+			want = 1 << i
+		}
+		if c != want {
+			return false
+		}
+	}
+	return true
+}
+
+// viaShared writes all elements to shared memory, waits, and reads them.
+func (e *emitter) viaShared(p *conversionPlan, base int, in []llir.Value) []llir.Value {
+	t := in[0].Type()
+	stored := t
+	if t == llir.I1 {
+		stored = llir.I8
+	}
+	owner := e.firstReplica(p.src)
+	e.staged(p, p.src, base, func(a *Access, regs []int) {
+		vals := make([]llir.Value, len(regs))
+		for i, r := range regs {
+			if vals[i] = in[r]; t == llir.I1 {
+				vals[i] = e.b.ZExt(in[r], stored)
+			}
+		}
+		a.Elem, a.Mask = stored, owner
+		e.m.target.StoreShared(e.b, a, vals)
+	})
+	e.m.target.Barrier(e.b)
+	out := make([]llir.Value, p.dst.regs)
+	e.staged(p, p.dst, base, func(a *Access, regs []int) {
+		a.Elem = stored
+		for i, v := range e.m.target.LoadShared(e.b, a) {
+			if t == llir.I1 {
+				v = e.b.ICmp(ipredNE, v, e.m.llvm.Zero(stored))
+			}
+			out[regs[i]] = v
+		}
+	})
+	for r := range out {
+		if out[r] == nil {
+			out[r] = out[p.dst.canonical(r)]
+		}
+	}
+	return out
+}
+
+// staged calls f for each access of a thread to the staging area: the
+// registers of l that lie side by side, in order of their offsets.
+func (e *emitter) staged(p *conversionPlan, l *tensorLayout, base int, f func(a *Access, regs []int)) {
+	offs := p.staging.Offsets(l.layout)
+	threadCols := make([]uint32, 0, len(l.thread))
+	for _, d := range []layout.Dim{layout.Lane, layout.Warp} {
+		for _, c := range offs.Columns(d) {
+			threadCols = append(threadCols, uint32(c)*uint32(p.elem))
+		}
+	}
+	thread := e.threadSum(threadCols)
+	regOffset := func(r int) int {
+		var x uint64
+		for i, c := range offs.Columns(layout.Register) {
+			if r>>i&1 != 0 {
+				x ^= c
+			}
+		}
+		return int(x)
+	}
+	at := make(map[int]int, l.regs) // register by offset
+	for r := l.regs - 1; r >= 0; r-- {
+		if l.canonical(r) == r {
+			at[regOffset(r)] = r
+		}
+	}
+	vec := p.staging.Vec
+	for r := range l.regs {
+		off := regOffset(r)
+		if l.canonical(r) != r || off%vec != 0 {
+			continue
+		}
+		regs := make([]int, vec)
+		for i := range regs {
+			regs[i] = at[off+i]
+		}
+		index := e.b.Xor(thread, e.m.llvm.I32(off*p.elem))
+		ptr, k := llir.SplitPtr(e.b.PtrAdd(e.b.GEP(llir.I8, e.smem, index), int64(base)))
+		f(&Access{Ptr: ptr, Offset: k, Count: vec}, regs)
+	}
+}

@@ -1,0 +1,210 @@
+package devmath
+
+import (
+	"math"
+
+	"github.com/llir/llvm/ir/enum"
+
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// kit holds what every function needs of one floating-point format.
+type kit struct {
+	*llir.Builder
+	t    llir.Type
+	bits interface{ llir.Type }
+	man  int // bits of the stored significand
+	bias int64
+	name string // in LLVM's overloaded intrinsics
+}
+
+func kitFor(b *llir.Builder, x llir.Value) kit {
+	if x.Type() == llir.F64 {
+		return kit{b, llir.F64, llir.I64, 52, 1023, "f64"}
+	}
+	return kit{b, llir.F32, llir.I32, 23, 127, "f32"}
+}
+
+func (k kit) num(v float64) llir.Value { return k.M.Float(k.t, v) }
+func (k kit) int(v int64) llir.Value   { return k.M.Int(llir.IntN(llir.Width(k.t)), v) }
+
+func (k kit) mul(x, y llir.Value) llir.Value { return k.Binary(llir.FMul, x, y, 0) }
+func (k kit) add(x, y llir.Value) llir.Value { return k.Binary(llir.FAdd, x, y, 0) }
+
+// fma is x·y + z, rounded once.
+func (k kit) fma(x, y, z llir.Value) llir.Value {
+	return k.Call(k.M.Declare("llvm.fma."+k.name, llir.Pure, k.t, k.t, k.t, k.t), x, y, z)
+}
+
+// round is x rounded to an integer.
+func (k kit) round(x llir.Value) llir.Value {
+	return k.Call(k.M.Declare("llvm.rint."+k.name, llir.Pure, k.t, k.t), x)
+}
+
+// poly evaluates a polynomial, lowest coefficient first, by Horner's rule.
+func (k kit) poly(x llir.Value, c []float64) llir.Value {
+	y := k.num(c[len(c)-1])
+	for i := len(c) - 2; i >= 0; i-- {
+		y = k.fma(y, x, k.num(c[i]))
+	}
+	return y
+}
+
+// (log(1+f) - f + f²/2)/f³ for 1+f in [√½, √2]; the logarithm errs by 3.2e-9.
+var log1pSingle = []float64{
+	0.33333331180030046, -0.24999996957950882, 0.200007157488921, -0.16667802319501254, 0.1424905764569748,
+	-0.12425687331451106, 0.1168541992348674, -0.11479733846637635, 0.06971611471451176,
+}
+
+// (log((1+s)/(1-s))/s - 2)/s² as a polynomial in s², for (1+s)/(1-s) in
+// [√½, √2]; the logarithm errs by 2.0e-22.
+var atanhDouble = []float64{
+	0.6666666666666666, 0.3999999999999999, 0.28571428571435364, 0.22222222219857557, 0.1818181859379024,
+	0.15384575123751304, 0.1333563898384184, 0.11688117544856204, 0.11882045963605906,
+}
+
+// (e^r - 1 - r)/r² for |r| ≤ ln2/2; the exponential errs by 2.2e-10 and 2.8e-21.
+var (
+	expSingle = []float64{
+		0.5000000013457727, 0.16666666681614256, 0.04166646500604005, 0.008333310934448869,
+		0.0013933641031986701, 0.00019890980869750327,
+	}
+	expDouble = []float64{
+		0.5, 0.16666666666666666, 0.04166666666666668, 0.008333333333333333, 0.0013888888888879082,
+		0.00019841269841263304, 2.480158733642132e-05, 2.755731924720479e-06, 2.755726330147475e-07,
+		2.5052071109214447e-08, 2.0918129454967065e-09, 1.6086622436215554e-10,
+	}
+)
+
+// parts splits a positive x into m·2^e with m in [√½, √2). Subnormal numbers
+// are scaled up first.
+func (k kit) parts(x llir.Value) (m, e llir.Value) {
+	smallest := math.Ldexp(1, 1-int(k.bias))
+	tiny := k.FCmp(enum.FPredOLT, x, k.num(smallest))
+	scaled := k.Select(tiny, k.mul(x, k.num(math.Ldexp(1, k.man+1))), x)
+	shift := k.Select(tiny, k.num(-float64(k.man+1)), k.num(0))
+	i := k.BitCast(scaled, k.bits)
+	root := k.BitCast(k.num(math.Sqrt2/2), k.bits)
+	n := k.Binary(llir.AShr, k.Sub(i, root), k.int(int64(k.man)), 0)
+	m = k.BitCast(k.Sub(i, k.Shl(n, k.man)), k.t)
+	return m, k.add(k.Cast(llir.SIToFP, n, k.t, 0), shift)
+}
+
+// logSpecial puts in what the formula does not give: -∞ at 0, NaN below, and
+// what x itself is at ∞ and NaN.
+func (k kit) logSpecial(x, y llir.Value) llir.Value {
+	inf := k.num(math.Inf(1))
+	y = k.Select(k.FCmp(enum.FPredOEQ, x, inf), x, y)
+	y = k.Select(k.FCmp(enum.FPredOEQ, x, k.num(0)), k.num(math.Inf(-1)), y)
+	return k.Select(k.FCmp(enum.FPredUGE, x, k.num(0)), k.Select(k.FCmp(enum.FPredUNO, x, x), x, y), k.num(math.NaN()))
+}
+
+// log1p is log(m) for m near 1, as a leading part and a correction.
+func (k kit) log1p(m llir.Value) (lead, rest llir.Value) {
+	f := k.add(m, k.num(-1))
+	if k.t == llir.F32 {
+		f2 := k.mul(f, f)
+		return f, k.mul(f2, k.fma(f, k.poly(f, log1pSingle), k.num(-0.5)))
+	}
+	// log(1+f) = f - s·(f - R) with s = f/(2+f), R the odd part's remainder:
+	// f stays exact, and only the small rest is rounded.
+	s := k.Binary(llir.FDiv, f, k.add(f, k.num(2)), 0)
+	z := k.mul(s, s)
+	r := k.mul(z, k.poly(z, atanhDouble))
+	half := k.mul(k.mul(f, f), k.num(0.5))
+	return f, k.Binary(llir.FSub, k.mul(s, k.add(half, r)), half, 0)
+}
+
+// Log is the natural logarithm.
+func Log(b *llir.Builder, x llir.Value) llir.Value {
+	k := kitFor(b, x)
+	m, e := k.parts(x)
+	lead, rest := k.log1p(m)
+	// ln2 in two pieces, the first with enough zero bits for e·hi to be exact.
+	hi := math.Ldexp(math.Floor(math.Ldexp(math.Ln2, k.man-11)), 11-k.man)
+	y := k.add(k.fma(e, k.num(hi), lead), k.fma(e, k.num(ln2Minus(hi)), rest))
+	return k.logSpecial(x, y)
+}
+
+// ln2Minus is ln2 - hi, ln2 to twice the precision of a double.
+func ln2Minus(hi float64) float64 {
+	const tail = 2.319046813846299558e-17 // ln2 - float64(ln2)
+	return (math.Ln2 - hi) + tail
+}
+
+// Log2 is the logarithm to base 2.
+func Log2(b *llir.Builder, x llir.Value) llir.Value {
+	k := kitFor(b, x)
+	m, e := k.parts(x)
+	lead, rest := k.log1p(m)
+	// 1/ln2 in two pieces; the product with the leading part is exact up to a
+	// remainder that fma gives.
+	hi, lo := inverseLn2(k)
+	p := k.mul(lead, k.num(hi))
+	exact := k.fma(lead, k.num(hi), k.FNeg(p))
+	small := k.fma(lead, k.num(lo), k.fma(rest, k.num(hi), exact))
+	// e + p: the larger first, the rounding error of the sum kept.
+	sum := k.add(e, p)
+	lost := k.add(k.Binary(llir.FSub, e, sum, 0), p)
+	return k.logSpecial(x, k.add(sum, k.add(lost, small)))
+}
+
+func inverseLn2(k kit) (hi, lo float64) {
+	const tail = 2.0355273740931033e-17 // 1/ln2 - float64(1/ln2)
+	if k.t == llir.F32 {
+		hi = float64(float32(math.Log2E))
+		return hi, math.Log2E - hi
+	}
+	return math.Log2E, tail
+}
+
+// Exp is e to the power x.
+func Exp(b *llir.Builder, x llir.Value) llir.Value {
+	k := kitFor(b, x)
+	n := k.round(k.mul(x, k.num(math.Log2E)))
+	hi := math.Ldexp(math.Floor(math.Ldexp(math.Ln2, k.man-11)), 11-k.man)
+	r := k.fma(n, k.num(-hi), x)
+	r = k.fma(n, k.num(-ln2Minus(hi)), r)
+	return k.scaleExp(x, n, r, float64(k.bias+1)*math.Ln2, -float64(int64(k.man)+k.bias+1)*math.Ln2)
+}
+
+// Exp2 is 2 to the power x.
+func Exp2(b *llir.Builder, x llir.Value) llir.Value {
+	k := kitFor(b, x)
+	n := k.round(x)
+	r := k.Binary(llir.FSub, x, n, 0) // exact
+	p := k.mul(r, k.num(math.Ln2))
+	p = k.add(p, k.fma(r, k.num(math.Ln2), k.FNeg(p)))
+	return k.scaleExp(x, n, p, float64(k.bias+1), -float64(int64(k.man)+k.bias+1))
+}
+
+// scaleExp is e^r·2^n, 0 where x is below low, ∞ where it is at least high.
+func (k kit) scaleExp(x, n, r llir.Value, high, low float64) llir.Value {
+	c := expSingle
+	if k.t == llir.F64 {
+		c = expDouble
+	}
+	y := k.add(k.fma(k.mul(r, r), k.poly(r, c), r), k.num(1))
+	// 2^n in two factors, each a normal number even where the product is not.
+	limit := float64(2 * k.bias)
+	n = k.Call(k.M.Declare("llvm.maxnum."+k.name, llir.Pure, k.t, k.t, k.t), n, k.num(-limit))
+	n = k.Call(k.M.Declare("llvm.minnum."+k.name, llir.Pure, k.t, k.t, k.t), n, k.num(limit))
+	i := k.Cast(llir.FPToSI, n, k.bits, 0)
+	half := k.Binary(llir.AShr, i, k.int(1), 0)
+	y = k.mul(k.mul(y, k.power(half)), k.power(k.Sub(i, half)))
+	y = k.Select(k.FCmp(enum.FPredOGE, x, k.num(high)), k.num(math.Inf(1)), y)
+	y = k.Select(k.FCmp(enum.FPredOLT, x, k.num(low)), k.num(0), y)
+	return k.Select(k.FCmp(enum.FPredUNO, x, x), x, y)
+}
+
+// power is 2^i for i within the range of normal exponents.
+func (k kit) power(i llir.Value) llir.Value {
+	return k.BitCast(k.Shl(k.Add(i, k.int(k.bias)), k.man), k.t)
+}
+
+// Rsqrt is 1/√x.
+func Rsqrt(b *llir.Builder, x llir.Value) llir.Value {
+	k := kitFor(b, x)
+	root := k.Call(k.M.Declare("llvm.sqrt."+k.name, llir.Pure, k.t, k.t), x)
+	return k.Binary(llir.FDiv, k.num(1), root, 0)
+}

@@ -1,0 +1,28 @@
+// Package lower turns a module of GPU dialects (ttgir) into LLVM IR for one
+// thread. It is shared by all GPUs; what differs between vendors is behind the
+// interface Target.
+//
+// A tensor of n elements with a distributed layout is, in each thread, a slice
+// of LLVM values, one a register, in the order of the layout's registers; a
+// scalar is one value. Layouts are linear maps, so that the coordinates of an
+// element are (a part that depends on the thread) XOR (a constant of the
+// register): the first is computed once, and the folding builder of package
+// llir shares it and keeps the constants apart.
+//
+//	module.go     the module: attributes, functions, diagnostics
+//	function.go   signatures, calls, the emitter of one function
+//	types.go      LLVM types and layouts of IR types
+//	index.go      linear maps as code
+//	arith.go, mathops.go, casts.go   operations on each element
+//	shape.go      operations that only rename registers
+//	memory.go, atomic.go             global memory
+//	reduce.go, convert.go, scratch.go, shuffle.go   data that moves between threads
+//	control.go    loops, conditions, branches
+//	foreign.go    inline assembly, printing, assertions
+//	debug.go      line tables
+//
+// Invariants: operations of the input are verified; a user's mistake is a
+// diag.Diagnostic at the operation's place; the output depends on the input
+// alone, byte for byte. The package knows no vendor, and imports core/ir, the
+// dialects, core/layout, core/analysis and core/llir.
+package lower

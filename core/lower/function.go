@@ -1,0 +1,249 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// The function's interface is Triton's: a kernel takes the user's arguments and
+// then the pointers to global and to profile scratch memory. A device function
+// takes its arguments register by register, then the base of its shared memory
+// and the two scratch pointers; it gives its results register by register, as
+// one struct when there is more than one.
+
+const (
+	kernelExtras = 2
+	deviceExtras = 3
+)
+
+func (m *module) declare(fn *function) error {
+	ft, ok := fn.op.Attr("function_type").(*ir.TypeAttr)
+	if !ok {
+		return failure(fn.op, fmt.Errorf("the function has no type"))
+	}
+	sig := ft.Type.(*ir.FunctionType)
+	params, err := m.flatTypes(fn.op, sig.In)
+	if err != nil {
+		return err
+	}
+	results, err := m.flatTypes(fn.op, sig.Out)
+	if err != nil {
+		return err
+	}
+	fn.ret, fn.results = llir.Void, results
+	switch {
+	case fn.kernel && len(results) > 0:
+		return failure(fn.op, fmt.Errorf("a kernel cannot return values"))
+	case len(results) == 1:
+		fn.ret = results[0]
+	case len(results) > 1:
+		fn.ret = m.llvm.Struct(results...)
+	}
+	if !fn.kernel {
+		params = append(params, llir.PtrIn(sharedSpace))
+	}
+	params = append(params, llir.PtrIn(globalSpace), llir.PtrIn(globalSpace))
+	fn.llvm = m.llvm.NewFunc(fn.name, !fn.kernel, fn.ret, params...)
+	fn.llvm.AddAttr("nounwind")
+	if fn.kernel {
+		m.target.DefineKernel(fn.llvm, Kernel{Threads: m.warps * m.lanes, MaxRegs: m.maxRegs, NumCTAs: 1})
+	} else {
+		fn.llvm.AddAttr("noinline")
+	}
+	return nil
+}
+
+// flatTypes is the LLVM type of every register of values of the given types.
+func (m *module) flatTypes(op *ir.Operation, ts []ir.Type) ([]llir.Type, error) {
+	var out []llir.Type
+	for _, t := range ts {
+		s, err := scalarType(t)
+		if err != nil {
+			return nil, failure(op, err)
+		}
+		n, err := m.regsOf(t)
+		if err != nil {
+			return nil, failure(op, err)
+		}
+		for range n {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// emitter lowers one function. A value of the IR is a slice of LLVM values, one
+// a register, in the order of its layout; a scalar is one register.
+type emitter struct {
+	m    *module
+	fn   *function
+	f    *llir.Func
+	b    *llir.Builder
+	vals map[*ir.Value][]llir.Value
+	tid  llir.Value
+	smem llir.Value // base of the function's shared memory
+	locs map[ir.Location]llir.Location
+	// scope and home are the function in the debug information and its file.
+	scope llir.Scope
+	home  string
+	// blocks are the LLVM blocks of the IR blocks of the function's body.
+	blocks map[*ir.Block]*blockState
+}
+
+func (m *module) lowerFunc(fn *function) error {
+	e := &emitter{
+		m: m, fn: fn, f: fn.llvm, b: llir.NewBuilder(fn.llvm),
+		vals: make(map[*ir.Value][]llir.Value, 64),
+		locs: make(map[ir.Location]llir.Location),
+	}
+	entry := e.f.NewBlock(nil)
+	e.b.SetBlock(entry)
+	e.startDebug()
+	region := fn.op.Region(0)
+	if region.Empty() {
+		return failure(fn.op, fmt.Errorf("the function has no body"))
+	}
+	next := 0
+	for _, arg := range region.First().Args() {
+		n, err := m.regsOf(arg.Type())
+		if err != nil {
+			return failure(fn.op, err)
+		}
+		regs := make([]llir.Value, n)
+		for i := range regs {
+			regs[i] = e.f.Param(next)
+			next++
+		}
+		e.vals[arg] = regs
+	}
+	if fn.kernel {
+		e.smem = m.smem
+	} else {
+		e.smem = e.f.Param(next)
+	}
+	e.tid = m.target.ThreadID(e.b, m.warps*m.lanes)
+	return e.body(region, entry)
+}
+
+// handler lowers one operation.
+type handler func(e *emitter, op *ir.Operation) error
+
+// op lowers one operation at the builder's place.
+func (e *emitter) op(op *ir.Operation) error {
+	h, ok := e.m.handlers[op.Def()]
+	if !ok {
+		return failure(op, fmt.Errorf("this operation cannot be lowered for this target"))
+	}
+	e.setLocation(op.Loc())
+	if e.m.bars.Before(op) {
+		e.m.target.Barrier(e.b)
+	}
+	if err := h(e, op); err != nil {
+		return failure(op, err)
+	}
+	return nil
+}
+
+// value returns the registers of an IR value.
+func (e *emitter) value(v *ir.Value) []llir.Value {
+	regs, ok := e.vals[v]
+	if !ok {
+		panic("BUG: lower: a value is used before it is lowered")
+	}
+	return regs
+}
+
+// scalar returns the single register of an IR value.
+func (e *emitter) scalar(v *ir.Value) llir.Value { return e.value(v)[0] }
+
+// set gives an IR value its registers.
+func (e *emitter) set(v *ir.Value, regs []llir.Value) { e.vals[v] = regs }
+
+// layout returns the layout of a tensor value.
+func (e *emitter) layout(v *ir.Value) (*tensorLayout, error) {
+	t, ok := v.Type().(*ir.TensorType)
+	if !ok {
+		return nil, fmt.Errorf("needs a tensor")
+	}
+	return e.m.layoutOf(t)
+}
+
+// call lowers tt.call.
+func (e *emitter) call(op *ir.Operation) error {
+	sym, _ := op.Attr("callee").(*ir.SymbolRefAttr)
+	if sym == nil {
+		return fmt.Errorf("the call names no function")
+	}
+	callee, ok := e.m.funcs[sym.Root]
+	if !ok {
+		return fmt.Errorf("no function %q in the module", sym.Root)
+	}
+	var args []llir.Value
+	for _, v := range op.Operands() {
+		args = append(args, e.value(v)...)
+	}
+	n := len(e.f.IR.Params)
+	args = append(args, e.sharedAt(e.m.alloc.CallOffset(op)), e.f.Param(n-kernelExtras), e.f.Param(n-1))
+	ret := e.b.Call(callee.llvm.IR, args...)
+	next := 0
+	for _, r := range op.Results() {
+		regs, err := e.m.regsOf(r.Type())
+		if err != nil {
+			return err
+		}
+		out := make([]llir.Value, regs)
+		for i := range out {
+			out[i] = ret
+			if len(callee.results) > 1 {
+				out[i] = e.b.ExtractValue(ret, next)
+			}
+			next++
+		}
+		e.set(r, out)
+	}
+	return nil
+}
+
+// sharedAt is the address of a byte of the function's shared memory.
+func (e *emitter) sharedAt(off int) llir.Value {
+	if e.smem == nil {
+		return e.m.llvm.Zero(llir.PtrIn(sharedSpace))
+	}
+	return e.b.PtrAdd(e.smem, int64(off))
+}
+
+// ret lowers tt.return.
+func (e *emitter) ret(op *ir.Operation) error {
+	var vals []llir.Value
+	for _, v := range op.Operands() {
+		vals = append(vals, e.value(v)...)
+	}
+	switch len(vals) {
+	case 0:
+		e.b.Ret(nil)
+	case 1:
+		e.b.Ret(vals[0])
+	default:
+		agg := e.m.llvm.Poison(e.fn.ret)
+		for i, v := range vals {
+			agg = e.b.InsertValue(agg, v, i)
+		}
+		e.b.Ret(agg)
+	}
+	return nil
+}
+
+// programID lowers tt.get_program_id, numPrograms tt.get_num_programs.
+func (e *emitter) programID(op *ir.Operation) error {
+	axis, _ := op.IntAttr("axis")
+	e.set(op.Result(0), []llir.Value{e.m.target.ProgramID(e.b, int(axis))})
+	return nil
+}
+
+func (e *emitter) numPrograms(op *ir.Operation) error {
+	axis, _ := op.IntAttr("axis")
+	e.set(op.Result(0), []llir.Value{e.m.target.NumPrograms(e.b, int(axis))})
+	return nil
+}

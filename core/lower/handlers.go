@@ -1,0 +1,18 @@
+package lower
+
+import "github.com/tritonc/tritonc/core/ir"
+
+// handlers is the table of the operations that are lowered here.
+func handlers() map[*ir.OpDef]handler {
+	h := make(map[*ir.OpDef]handler, 128)
+	arithHandlers(h)
+	mathHandlers(h)
+	shapeHandlers(h)
+	memoryHandlers(h)
+	atomicHandlers(h)
+	reduceHandlers(h)
+	controlHandlers(h)
+	castHandlers(h)
+	foreignHandlers(h)
+	return h
+}

@@ -1,0 +1,80 @@
+package lower
+
+import (
+	"math/bits"
+
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// threadSum emits the XOR of cols[i] over the bits i that are set in the index
+// of the thread: the part of a linear map that depends on the thread. Bits that
+// move by the same distance move together, so a plain blocked layout costs one
+// shift and one mask.
+func (e *emitter) threadSum(cols []uint32) llir.Value {
+	return e.linearSum(e.tid, cols)
+}
+
+// linearSum is threadSum for any i32 index x.
+func (e *emitter) linearSum(x llir.Value, cols []uint32) llir.Value {
+	var masks [64]uint32 // by distance + 32: the bits of x that move so far
+	for i, c := range cols {
+		for ; c != 0; c &= c - 1 {
+			masks[bits.TrailingZeros32(c)-i+32] |= 1 << i
+		}
+	}
+	b := e.b
+	var sum llir.Value = e.m.llvm.I32(0)
+	for d, m := range masks {
+		if m == 0 {
+			continue
+		}
+		var part llir.Value
+		if s := d - 32; s >= 0 {
+			part = b.And(b.Shl(x, s), e.m.llvm.I32(int(int32(m<<s))))
+		} else {
+			part = b.LShr(b.And(x, e.m.llvm.I32(int(int32(m)))), -s)
+		}
+		sum = b.Xor(sum, part)
+	}
+	return sum
+}
+
+// coords returns the coordinate along dimension d of each register's element,
+// as i32.
+func (e *emitter) coords(l *tensorLayout, d int) []llir.Value {
+	cols := make([]uint32, len(l.thread))
+	for i, v := range l.thread {
+		cols[i] = uint32(v[d])
+	}
+	base := e.threadSum(cols)
+	out := make([]llir.Value, l.regs)
+	for r := range out {
+		out[r] = e.b.Xor(base, e.m.llvm.I32(int(l.regCoord(r, d))))
+	}
+	return out
+}
+
+// firstReplica is an i1 that holds in one of the threads that hold the same
+// elements of l, or nil when no two do.
+func (e *emitter) firstReplica(l *tensorLayout) llir.Value { return e.zeroBitsOfThread(l.freeThreads) }
+
+// zeroBitsOfThread is an i1 that holds where the thread's index has none of the
+// given bits, nil when there are none to look at.
+func (e *emitter) zeroBitsOfThread(mask uint64) llir.Value {
+	if mask == 0 {
+		return nil
+	}
+	b := e.b
+	return b.ICmp(ipredEQ, b.And(e.tid, e.m.llvm.I32(int(mask))), e.m.llvm.I32(0))
+}
+
+// and joins two predicates, either of which may be nil for "always".
+func (e *emitter) and(x, y llir.Value) llir.Value {
+	switch {
+	case x == nil:
+		return y
+	case y == nil:
+		return x
+	}
+	return e.b.And(x, y)
+}

@@ -1,0 +1,281 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+func memoryHandlers(h map[*ir.OpDef]handler) {
+	h[tt.Load] = (*emitter).load
+	h[tt.Store] = (*emitter).store
+	h[tt.AddPtr] = (*emitter).addPtr
+	h[tt.IntToPtr] = pointwise(cast(llir.IntToPtr))
+	h[tt.PtrToInt] = pointwise(cast(llir.PtrToInt))
+	h[tt.Bitcast] = pointwise(func(e *emitter, _ *ir.Operation, t llir.Type, x []llir.Value) llir.Value {
+		if llir.IsPtr(t) { // pointers have no pointee here
+			return x[0]
+		}
+		return e.b.BitCast(x[0], t)
+	})
+}
+
+// maxAccess is the widest memory access in bits.
+const maxAccess = 128
+
+// memoryType is the type that an element has in memory and its size in bits: a
+// boolean takes a byte.
+func memoryType(t ir.Type) (llir.Type, int, error) {
+	s, err := scalarType(t)
+	if err != nil {
+		return nil, 0, err
+	}
+	switch {
+	case s == llir.I1:
+		return llir.I8, 8, nil
+	case llir.IsPtr(s):
+		return s, 64, nil
+	}
+	return s, llir.Width(s), nil
+}
+
+// vectorWidth is the number of neighbouring registers that one access through
+// ptr can move: the elements are neighbours in memory, aligned to the whole, at
+// most 128 bits, and all under one value of the mask.
+func (e *emitter) vectorWidth(ptr, mask *ir.Value, l *tensorLayout, bits int) int {
+	d := l.layout.Order()[0]
+	axis := e.m.axis.Of(ptr).Axes[d]
+	align := max(axis.Divisibility*8/int64(bits), 1)
+	vec := min(axis.Contiguity, align, maxAccess/int64(bits))
+	vec = min(vec, int64(l.layout.ConsecutiveRegisters(layout.TensorDim(d))))
+	if mask != nil {
+		if _, tensor := mask.Type().(*ir.TensorType); tensor {
+			vec = min(vec, e.m.axis.Of(mask).Axes[d].Constancy)
+		}
+	}
+	for vec&(vec-1) != 0 {
+		vec &= vec - 1
+	}
+	return int(vec)
+}
+
+// spread repeats a single register n times.
+func spread(regs []llir.Value, n int) []llir.Value {
+	if len(regs) == n {
+		return regs
+	}
+	out := make([]llir.Value, n)
+	for i := range out {
+		out[i] = regs[0]
+	}
+	return out
+}
+
+// accesses calls f for each group of vec registers that are accessed together,
+// replicas left out.
+func (l *tensorLayout) accesses(vec int, f func(r int) error) error {
+	for r := 0; r < l.regs; r += vec {
+		if l.canonical(r) != r {
+			continue
+		}
+		if err := f(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plainAccess fails for what only block pointers have.
+func plainAccess(op *ir.Operation) error {
+	if tt.IsBlockPtr(op.Operand(0).Type()) {
+		return fmt.Errorf("block pointers must be rewritten to tensors of pointers first")
+	}
+	return nil
+}
+
+func (e *emitter) load(op *ir.Operation) error {
+	if err := plainAccess(op); err != nil {
+		return err
+	}
+	t, err := scalarType(op.Result(0).Type())
+	if err != nil {
+		return err
+	}
+	elem, bits, err := memoryType(op.Result(0).Type())
+	if err != nil {
+		return err
+	}
+	ptrs := e.value(op.Operand(0))
+	n := len(ptrs)
+	var masks, others []llir.Value
+	maskVal := op.GroupOne(1)
+	if maskVal != nil {
+		masks = spread(e.value(maskVal), n)
+	}
+	if o := op.GroupOne(2); o != nil {
+		others = spread(e.value(o), n)
+	}
+	a := Access{Elem: elem}
+	a.Cache, _ = op.IntAttr("cache")
+	a.Evict, _ = op.IntAttr("evict")
+	volatile, _ := op.IntAttr("isVolatile")
+	a.Volatile = volatile != 0
+	vec := 1
+	l, isTensor := &tensorLayout{regs: 1}, false
+	if tensor, ok := op.Result(0).Type().(*ir.TensorType); ok {
+		isTensor = true
+		if l, err = e.m.layoutOf(tensor); err != nil {
+			return err
+		}
+		vec = e.vectorWidth(op.Operand(0), maskVal, l, bits)
+	}
+	out := make([]llir.Value, n)
+	err = l.accesses(vec, func(r int) error {
+		vals, err := e.loadGroup(a, ptrs[r], pickReg(masks, r), others, r, vec)
+		if err != nil {
+			return err
+		}
+		for i, v := range vals {
+			if t == llir.I1 {
+				v = e.b.ICmp(ipredNE, v, e.m.llvm.Zero(v.Type()))
+			}
+			out[r+i] = v
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if isTensor {
+		for r := range out {
+			if out[r] == nil {
+				out[r] = out[l.canonical(r)]
+			}
+		}
+	}
+	e.set(op.Result(0), out)
+	return nil
+}
+
+// pickReg is regs[r], or nil where there are none.
+func pickReg(regs []llir.Value, r int) llir.Value {
+	if regs == nil {
+		return nil
+	}
+	return regs[r]
+}
+
+// loadGroup loads vec elements whose first register is r. A mask that is known
+// costs no access or no predicate.
+func (e *emitter) loadGroup(a Access, ptr, mask llir.Value, others []llir.Value, r, vec int) ([]llir.Value, error) {
+	if mask != nil && others != nil {
+		a.Other = make([]llir.Value, vec)
+		for i := range a.Other {
+			o := others[r+i]
+			if o.Type() == llir.I1 {
+				o = e.b.ZExt(o, llir.I8)
+			}
+			a.Other[i] = o
+		}
+	}
+	if c, ok := llir.ConstInt(mask); ok {
+		if c == 0 {
+			return e.notLoaded(a, vec), nil
+		}
+		mask, a.Other = nil, nil
+	}
+	a.Mask, a.Count = mask, vec
+	a.Ptr, a.Offset = llir.SplitPtr(ptr)
+	return e.m.target.LoadGlobal(e.b, &a)
+}
+
+// notLoaded is what a load gives under a mask that is always false.
+func (e *emitter) notLoaded(a Access, vec int) []llir.Value {
+	if a.Other != nil {
+		return a.Other
+	}
+	vals := make([]llir.Value, vec)
+	for i := range vals {
+		vals[i] = e.m.llvm.Zero(a.Elem)
+	}
+	return vals
+}
+
+func (e *emitter) store(op *ir.Operation) error {
+	if err := plainAccess(op); err != nil {
+		return err
+	}
+	elem, bits, err := memoryType(op.Operand(1).Type())
+	if err != nil {
+		return err
+	}
+	ptrs := e.value(op.Operand(0))
+	vals := spread(e.value(op.Operand(1)), len(ptrs))
+	a := Access{Elem: elem}
+	a.Cache, _ = op.IntAttr("cache")
+	a.Evict, _ = op.IntAttr("evict")
+	maskVal := op.GroupOne(2)
+	var masks []llir.Value
+	if maskVal != nil {
+		masks = spread(e.value(maskVal), len(ptrs))
+	}
+	vec, l := 1, e.m.scalarLayout()
+	if tensor, ok := op.Operand(0).Type().(*ir.TensorType); ok {
+		if l, err = e.m.layoutOf(tensor); err != nil {
+			return err
+		}
+		vec = e.vectorWidth(op.Operand(0), maskVal, l, bits)
+	}
+	// One of the threads that hold the same elements stores them.
+	owner := e.firstReplica(l)
+	return l.accesses(vec, func(r int) error {
+		a := a
+		mask := pickReg(masks, r)
+		if c, ok := llir.ConstInt(mask); ok {
+			if c == 0 {
+				return nil
+			}
+			mask = nil
+		}
+		a.Mask, a.Count = e.and(owner, mask), vec
+		a.Ptr, a.Offset = llir.SplitPtr(ptrs[r])
+		group := make([]llir.Value, vec)
+		for i := range group {
+			group[i] = vals[r+i]
+			if group[i].Type() == llir.I1 {
+				group[i] = e.b.ZExt(group[i], llir.I8)
+			}
+		}
+		return e.m.target.StoreGlobal(e.b, &a, group)
+	})
+}
+
+// scalarLayout is the layout of a scalar: every thread holds it.
+func (m *module) scalarLayout() *tensorLayout {
+	return &tensorLayout{regs: 1, freeThreads: uint64(m.warps*m.lanes) - 1}
+}
+
+// addPtr adds offsets, in elements, to pointers. The offset is signed.
+func (e *emitter) addPtr(op *ir.Operation) error {
+	pointee := tt.PointeeOf(op.Operand(0).Type())
+	if _, block := pointee.(*ir.TensorType); block || pointee == nil {
+		return fmt.Errorf("block pointers must be rewritten to tensors of pointers first")
+	}
+	elem, _, err := memoryType(pointee)
+	if err != nil {
+		return err
+	}
+	if llir.IsPtr(elem) {
+		elem = llir.I64 // of the same size
+	}
+	ptrs, offs := e.value(op.Operand(0)), e.value(op.Operand(1))
+	out := make([]llir.Value, len(ptrs))
+	for r := range out {
+		out[r] = e.b.GEP(elem, ptrs[r], e.b.Resize(offs[r], llir.I64, true))
+	}
+	e.set(op.Result(0), out)
+	return nil
+}

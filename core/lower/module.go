@@ -1,0 +1,187 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/analysis/allocation"
+	"github.com/tritonc/tritonc/core/analysis/axisinfo"
+	"github.com/tritonc/tritonc/core/analysis/membar"
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// Options are the facts of a compile that the module does not carry.
+type Options struct {
+	// Producer names the compiler in the debug information.
+	Producer string
+	// LineInfo asks for line tables that point to the source.
+	LineInfo bool
+}
+
+// Result is a lowered module.
+type Result struct {
+	LLVM *llir.Module
+	// Kernel is the name of the entry function.
+	Kernel string
+	// Shared is the number of bytes of shared memory of a program.
+	Shared int
+	// Threads is the number of threads of a program.
+	Threads int
+}
+
+// Module lowers a module of GPU dialects to LLVM IR. A user's mistake comes
+// back as a *diag.Diagnostic at the line of the source.
+func Module(mod *ir.Operation, t Target, o Options) (*Result, error) {
+	m := &module{
+		target:  t,
+		opts:    o,
+		layouts: make(map[*ir.TensorType]*tensorLayout),
+		funcs:   make(map[string]*function),
+	}
+	if err := m.readAttrs(mod); err != nil {
+		return nil, err
+	}
+	m.axis = axisinfo.Analyze(mod)
+	m.handlers = handlers()
+	m.llvm = llir.NewModule("", t.Triple(), t.DataLayout())
+	var kernel *function
+	for op := range mod.Body().Ops() {
+		if !op.Is(tt.Func) {
+			return nil, failure(op, fmt.Errorf("only functions can stand in a module that is lowered"))
+		}
+		fn := &function{op: op, name: op.StringAttr("sym_name")}
+		fn.kernel = op.StringAttr("sym_visibility") != "private"
+		m.funcs[fn.name] = fn
+		m.order = append(m.order, fn)
+		if fn.kernel {
+			if kernel != nil {
+				return nil, failure(op, fmt.Errorf("a module has one kernel; %s is another", kernel.name))
+			}
+			kernel = fn
+		}
+	}
+	if kernel == nil {
+		return nil, failure(mod, fmt.Errorf("the module has no kernel: no public tt.func"))
+	}
+	if o.LineInfo {
+		m.llvm.EnableDebug(fileOf(kernel.op), o.Producer)
+	}
+	var err error
+	if m.alloc, err = allocation.Analyze(mod, m.scratchBytes); err != nil {
+		return nil, err
+	}
+	m.bars = membar.Analyze(mod, m.alloc)
+	if m.alloc.Size() > 0 {
+		m.smem = m.llvm.AddGlobal("global_smem", m.llvm.Array(0, llir.I8), sharedSpace, 16, nil)
+	}
+	for _, fn := range m.order {
+		if err := m.declare(fn); err != nil {
+			return nil, err
+		}
+	}
+	for _, fn := range m.order {
+		if err := m.lowerFunc(fn); err != nil {
+			return nil, err
+		}
+	}
+	return &Result{
+		LLVM: m.llvm, Kernel: kernel.name,
+		Shared: m.alloc.Size(), Threads: m.warps * m.lanes,
+	}, nil
+}
+
+// The address spaces that GPU vendors share.
+const (
+	globalSpace = 1
+	sharedSpace = 3
+)
+
+// module is the state of one lowering.
+type module struct {
+	target   Target
+	opts     Options
+	llvm     *llir.Module
+	handlers map[*ir.OpDef]handler
+	layouts  map[*ir.TensorType]*tensorLayout
+	funcs    map[string]*function
+	order    []*function
+
+	axis  *axisinfo.Result
+	alloc *allocation.Result
+	bars  *membar.Result
+	smem  llir.Value
+
+	warps, lanes int
+	maxRegs      int
+}
+
+// function is a tt.func and what it becomes.
+type function struct {
+	op     *ir.Operation
+	name   string
+	kernel bool
+	llvm   *llir.Func
+	// results are the types of all registers of the results, ret what the LLVM
+	// function returns.
+	results []llir.Type
+	ret     llir.Type
+}
+
+func (m *module) readAttrs(mod *ir.Operation) error {
+	read := func(name string, def int64) int64 {
+		if v, ok := mod.IntAttr(name); ok {
+			return v
+		}
+		return def
+	}
+	warps, lanes := read(ttg.NumWarpsAttr, 0), read(ttg.ThreadsPerWarpAttr, 0)
+	if warps < 1 || lanes < 1 || warps&(warps-1) != 0 || lanes&(lanes-1) != 0 || warps*lanes > 1<<16 {
+		return failure(mod, fmt.Errorf("attributes %q and %q must be powers of two, not %d and %d",
+			ttg.NumWarpsAttr, ttg.ThreadsPerWarpAttr, warps, lanes))
+	}
+	if n := read(ttg.NumCTAsAttr, 1); n != 1 {
+		return failure(mod, fmt.Errorf("clusters of %d CTAs cannot be lowered", n))
+	}
+	m.warps, m.lanes = int(warps), int(lanes)
+	m.maxRegs = int(read(ttg.MaxNRegAttr, 0))
+	return nil
+}
+
+// failure makes a diagnostic at op's place in the source, unless err is one.
+func failure(op *ir.Operation, err error) error {
+	if diag.All(err) != nil {
+		return err
+	}
+	d := diag.Errorf(position(op.Loc()), "%s: %v", op.Name(), err)
+	addCallers(d, op.Loc())
+	return d
+}
+
+// position is the innermost file position of a location.
+func position(l ir.Location) diag.Pos {
+	f := ir.FileLocOf(l)
+	if f == nil {
+		return diag.Pos{}
+	}
+	return diag.Pos{File: f.File, Line: f.Line, Col: f.Col + 1}
+}
+
+// addCallers notes the call sites through which the place was inlined.
+func addCallers(d *diag.Diagnostic, l ir.Location) {
+	for {
+		switch x := l.(type) {
+		case *ir.NameLoc:
+			l = x.Child
+		case *ir.CallSiteLoc:
+			if p := position(x.Caller); p.IsValid() && p != d.Pos {
+				d.WithNote(p, "called from here")
+			}
+			l = x.Caller
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,388 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+func reduceHandlers(h map[*ir.OpDef]handler) {
+	h[tt.Reduce] = (*emitter).reduce
+}
+
+// A reduction goes from near to far: each thread combines its registers, then
+// lanes exchange by butterflies, then warps leave one partial result each in
+// shared memory and, behind one barrier, all threads fetch them: the lanes that
+// held the same result fetch different partials and combine by butterflies, so
+// that everybody has the result without a second barrier.
+
+// reducePlan is how the elements along the axis are spread.
+type reducePlan struct {
+	src  *tensorLayout
+	axis int
+	// regGroups lists, for each result element that a thread holds, the
+	// registers to combine, in the order of the axis.
+	regGroups [][]int
+	// outGroup is the group of each register of the result.
+	outGroup []int
+	// laneBits and warpBits are the bits of the lane and of the warp along
+	// which elements of the axis are spread.
+	laneBits, warpBits []int
+
+	// What follows is for warpBits only. Partial p of element q of operand i is
+	// at bytes base[i] + (p·stride + q)·size[i].
+	elems  int // result elements of a program
+	stride int
+	base   []int
+	size   []int
+	bytes  int
+	// elemCols are the image of each bit of the thread in the number of its
+	// result element; groupElem is what each group adds.
+	elemCols  []uint32
+	groupElem []uint32
+}
+
+func (m *module) planReduce(op *ir.Operation) (*reducePlan, error) {
+	t, ok := op.Operand(0).Type().(*ir.TensorType)
+	if !ok {
+		return nil, fmt.Errorf("needs tensors")
+	}
+	src, err := m.layoutOf(t)
+	if err != nil {
+		return nil, err
+	}
+	axis, _ := op.IntAttr("axis")
+	p := &reducePlan{src: src, axis: int(axis)}
+	if err := p.groupRegisters(m, op); err != nil {
+		return nil, err
+	}
+	if err := p.findBits(m); err != nil {
+		return nil, err
+	}
+	if len(p.warpBits) > 0 {
+		p.placePartials(m, op)
+	}
+	return p, nil
+}
+
+// others are coordinates without that of the axis.
+func (p *reducePlan) others(c []int32) []int32 {
+	out := make([]int32, 0, len(c))
+	out = append(out, c[:p.axis]...)
+	return append(out, c[p.axis+1:]...)
+}
+
+func (p *reducePlan) groupRegisters(m *module, op *ir.Operation) error {
+	group := make(map[string]int)
+	for r := range p.src.regs {
+		if p.src.canonical(r) != r {
+			continue
+		}
+		k := coordKey(p.others(p.src.regCoords(r)))
+		g, ok := group[k]
+		if !ok {
+			g = len(p.regGroups)
+			group[k] = g
+			p.regGroups = append(p.regGroups, nil)
+		}
+		p.regGroups[g] = append(p.regGroups[g], r)
+	}
+	for _, regs := range p.regGroups {
+		sortByAxis(p.src, p.axis, regs)
+	}
+	dst, ok := op.Result(0).Type().(*ir.TensorType)
+	if !ok {
+		p.outGroup = []int{0}
+		return nil
+	}
+	l, err := m.layoutOf(dst)
+	if err != nil {
+		return err
+	}
+	for i, v := range l.thread {
+		if coordKey(v) != coordKey(p.others(p.src.thread[i])) {
+			return fmt.Errorf("the result's layout is not the operand's without dimension %d", p.axis)
+		}
+	}
+	p.outGroup = make([]int, l.regs)
+	for r := range p.outGroup {
+		g, ok := group[coordKey(l.regCoords(r))]
+		if !ok {
+			return fmt.Errorf("the result's layout is not the operand's without dimension %d", p.axis)
+		}
+		p.outGroup[r] = g
+	}
+	return nil
+}
+
+// sortByAxis orders registers by their coordinate along the axis.
+func sortByAxis(l *tensorLayout, axis int, regs []int) {
+	for i := 1; i < len(regs); i++ {
+		for k := i; k > 0 && l.regCoord(regs[k], axis) < l.regCoord(regs[k-1], axis); k-- {
+			regs[k], regs[k-1] = regs[k-1], regs[k]
+		}
+	}
+}
+
+// findBits finds the bits of the thread's index that lead to other elements of
+// the axis, leaving out those that only lead to replicas.
+func (p *reducePlan) findBits(m *module) error {
+	lanes := bitLen(m.lanes)
+	for i, v := range p.src.thread {
+		if v[p.axis] == 0 || p.src.freeThreads>>i&1 != 0 {
+			continue
+		}
+		for d, x := range v {
+			if d != p.axis && x != 0 {
+				return fmt.Errorf("the layout moves along dimensions %d and %d with one bit of the thread's index", p.axis, d)
+			}
+		}
+		if i < lanes {
+			p.laneBits = append(p.laneBits, i)
+		} else {
+			p.warpBits = append(p.warpBits, i-lanes)
+		}
+	}
+	return nil
+}
+
+// placePartials lays the partial results of the warps out in shared memory.
+// Result elements are numbered so that neighbouring lanes have neighbouring
+// ones; a row of elements a partial, its length such that the rows that one
+// warp reads at once lie in different banks.
+func (p *reducePlan) placePartials(m *module, op *ir.Operation) {
+	bit := 0
+	p.elemCols = make([]uint32, len(p.src.thread))
+	number := func(i int) {
+		if p.isOther(i) {
+			p.elemCols[i] = 1 << bit
+			bit++
+		}
+	}
+	lanes := bitLen(m.lanes)
+	for i := range lanes {
+		number(i)
+	}
+	laneElems := 1 << bit
+	for i := lanes; i < len(p.src.thread); i++ {
+		number(i)
+	}
+	threadElems := 1 << bit
+	p.groupElem = make([]uint32, len(p.regGroups))
+	for g := range p.groupElem {
+		p.groupElem[g] = uint32(g * threadElems)
+	}
+	p.elems = threadElems * len(p.regGroups)
+	p.stride = p.elems
+	for _, v := range op.Operands() {
+		_, bits, _ := memoryType(v.Type())
+		p.size = append(p.size, bits/8)
+	}
+	banks := m.target.Banks()
+	row := banks.WordBytes * banks.Words / p.size[0]
+	if p.elems >= row && len(p.laneBits) > 0 {
+		p.stride += laneElems
+	}
+	for _, size := range p.size {
+		p.base = append(p.base, p.bytes)
+		p.bytes += (p.stride*(1<<len(p.warpBits)-1) + p.elems) * size
+		p.bytes = (p.bytes + 15) / 16 * 16
+	}
+}
+
+// isOther reports whether bit i of the thread's index leads to another result
+// element.
+func (p *reducePlan) isOther(i int) bool {
+	if p.src.freeThreads>>i&1 != 0 {
+		return false
+	}
+	for d, x := range p.src.thread[i] {
+		if d != p.axis && x != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// partial is one value of each operand: what the combining region takes.
+type partial []llir.Value
+
+func (e *emitter) reduce(op *ir.Operation) error {
+	p, err := e.m.planReduce(op)
+	if err != nil {
+		return err
+	}
+	groups := make([]partial, len(p.regGroups))
+	for g, regs := range p.regGroups {
+		for i, r := range regs {
+			x := make(partial, op.NumOperands())
+			for k, v := range op.Operands() {
+				x[k] = e.value(v)[r]
+			}
+			if i == 0 {
+				groups[g] = x
+			} else if groups[g], err = e.combine(op, groups[g], x); err != nil {
+				return err
+			}
+		}
+	}
+	for g := range groups {
+		if groups[g], err = e.reduceLanes(op, groups[g], p.laneBits); err != nil {
+			return err
+		}
+	}
+	if len(p.warpBits) > 0 {
+		if groups, err = e.reduceWarps(op, p, groups); err != nil {
+			return err
+		}
+	}
+	for k, r := range op.Results() {
+		out := make([]llir.Value, len(p.outGroup))
+		for i, g := range p.outGroup {
+			out[i] = groups[g][k]
+		}
+		e.set(r, out)
+	}
+	return nil
+}
+
+// combine runs the operation's region on two partial results.
+func (e *emitter) combine(op *ir.Operation, x, y partial) (partial, error) {
+	body := op.Body()
+	for k := range x {
+		e.set(body.Arg(k), []llir.Value{x[k]})
+		e.set(body.Arg(k+len(x)), []llir.Value{y[k]})
+	}
+	for inner := range body.Ops() {
+		if inner == body.Last() {
+			break
+		}
+		if err := e.op(inner); err != nil {
+			return nil, err
+		}
+	}
+	out := make(partial, len(x))
+	for k, v := range body.Last().OperandValues() {
+		out[k] = e.scalar(v)
+	}
+	e.setLocation(op.Loc())
+	return out, nil
+}
+
+// single is the operation of a region that only combines its two arguments by
+// it, or nil.
+func single(op *ir.Operation) *ir.OpDef {
+	body := op.Body()
+	first := body.First()
+	if op.NumOperands() != 1 || first == body.Last() || first.Next() != body.Last() || first.NumOperands() != 2 {
+		return nil
+	}
+	return first.Def()
+}
+
+// reduceLanes combines over the given bits of the lane; every lane gets the
+// result.
+func (e *emitter) reduceLanes(op *ir.Operation, x partial, bits []int) (partial, error) {
+	if def := single(op); def != nil && len(bits) == bitLen(e.m.lanes) && x[0].Type() == llir.I32 {
+		if v := e.m.target.ReduceWarp(e.b, def, x[0]); v != nil {
+			return partial{v}, nil
+		}
+	}
+	for i := len(bits) - 1; i >= 0; i-- {
+		y := make(partial, len(x))
+		for k, v := range x {
+			y[k] = e.shuffleXor(v, 1<<bits[i])
+		}
+		var err error
+		if x, err = e.combine(op, x, y); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+// reduceWarps combines the partial results of the warps through shared memory.
+func (e *emitter) reduceWarps(op *ir.Operation, p *reducePlan, groups []partial) ([]partial, error) {
+	b, lanes := e.b, bitLen(e.m.lanes)
+	base := e.m.alloc.Offset(op)
+	elem := e.threadSum(p.elemCols)
+	// Writing: partial number = the warp's bits along the axis; one lane of
+	// those that hold the same result.
+	cols := make([]uint32, len(p.src.thread))
+	for i, w := range p.warpBits {
+		cols[lanes+w] = uint32(p.stride << i)
+	}
+	at := b.Add(e.threadSum(cols), elem)
+	skip := p.src.freeThreads
+	for _, l := range p.laneBits {
+		skip |= 1 << l
+	}
+	owner := e.zeroBitsOfThread(skip)
+	for k := range groups[0] {
+		ptr := e.elementPtr(base+p.base[k], p.size[k], at)
+		for g := range groups {
+			ptr, off := llir.SplitPtr(b.PtrAdd(ptr, int64(p.groupElem[g])*int64(p.size[k])))
+			e.storeShared(ptr, off, owner, groups[g][k])
+		}
+	}
+	e.m.target.Barrier(b)
+	// Reading: lanes that hold the same result fetch different partials, as far
+	// as there are such lanes; the rest of the partials each lane fetches itself.
+	clear(cols)
+	n := min(len(p.laneBits), len(p.warpBits))
+	for i := range n {
+		cols[p.laneBits[i]] = uint32(p.stride << i)
+	}
+	at = b.Add(e.threadSum(cols), elem)
+	out := make([]partial, len(groups))
+	for g := range out {
+		for q := 0; q < 1<<len(p.warpBits); q += 1 << n {
+			x := make(partial, len(groups[g]))
+			for k, v := range groups[g] {
+				ptr := e.elementPtr(base+p.base[k], p.size[k], at)
+				ptr, off := llir.SplitPtr(b.PtrAdd(ptr, int64(int(p.groupElem[g])+q*p.stride)*int64(p.size[k])))
+				x[k] = e.loadShared(ptr, off, v.Type())
+			}
+			var err error
+			if q == 0 {
+				out[g] = x
+			} else if out[g], err = e.combine(op, out[g], x); err != nil {
+				return nil, err
+			}
+		}
+		var err error
+		if out[g], err = e.reduceLanes(op, out[g], p.laneBits[:n]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// elementPtr is the address of element at of an array of elements of size bytes,
+// off bytes into the function's shared memory.
+func (e *emitter) elementPtr(off, size int, at llir.Value) llir.Value {
+	return e.b.PtrAdd(e.b.GEP(llir.IntN(8*size), e.smem, at), int64(off))
+}
+
+// storeShared and loadShared access one element, a boolean as a byte.
+func (e *emitter) storeShared(ptr llir.Value, off int64, mask, v llir.Value) {
+	if v.Type() == llir.I1 {
+		v = e.b.ZExt(v, llir.I8)
+	}
+	a := Access{Ptr: ptr, Offset: off, Elem: v.Type(), Count: 1, Mask: mask}
+	e.m.target.StoreShared(e.b, &a, []llir.Value{v})
+}
+
+func (e *emitter) loadShared(ptr llir.Value, off int64, t llir.Type) llir.Value {
+	elem := t
+	if t == llir.I1 {
+		elem = llir.I8
+	}
+	v := e.m.target.LoadShared(e.b, &Access{Ptr: ptr, Offset: off, Elem: elem, Count: 1})[0]
+	if t == llir.I1 {
+		return e.b.ICmp(ipredNE, v, e.m.llvm.Zero(elem))
+	}
+	return v
+}

@@ -1,0 +1,30 @@
+package lower
+
+import (
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+// scratchBytes tells the allocation how much shared memory an operation needs.
+// The plans are made twice, here and when the operation is lowered, from the
+// same types.
+func (m *module) scratchBytes(op *ir.Operation) (int, error) {
+	switch {
+	case op.Is(tt.Reduce):
+		p, err := m.planReduce(op)
+		if err != nil {
+			return 0, failure(op, err)
+		}
+		return p.bytes, nil
+	case op.Is(ttg.ConvertLayout):
+		p, err := m.planConversion(op)
+		if err != nil {
+			return 0, failure(op, err)
+		}
+		return p.bytes, nil
+	case op.Is(tt.AtomicRMW), op.Is(tt.AtomicCAS):
+		return m.atomicScratch(op)
+	}
+	return 0, nil
+}

@@ -1,0 +1,295 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/dialect/ub"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+func shapeHandlers(h map[*ir.OpDef]handler) {
+	h[tt.MakeRange] = (*emitter).makeRange
+	h[tt.Splat] = (*emitter).splat
+	h[tt.Unsplat] = (*emitter).unsplat
+	h[tt.ExpandDims] = sameElements
+	h[tt.Broadcast] = sameElements
+	h[tt.Trans] = (*emitter).trans
+	h[tt.Reshape] = (*emitter).reshape
+	h[tt.Join] = (*emitter).join
+	h[tt.Split] = (*emitter).split
+	h[tt.Cat] = (*emitter).cat
+	h[ub.Poison] = (*emitter).poison
+	h[ttg.ConvertLayout] = (*emitter).convertLayout
+}
+
+func (e *emitter) makeRange(op *ir.Operation) error {
+	l, err := e.layout(op.Result(0))
+	if err != nil {
+		return err
+	}
+	start, _ := op.IntAttr("start")
+	regs := e.coords(l, 0)
+	for r := range regs {
+		regs[r] = e.b.Add(regs[r], e.m.llvm.I32(int(start)))
+	}
+	e.set(op.Result(0), regs)
+	return nil
+}
+
+func (e *emitter) splat(op *ir.Operation) error {
+	n, err := e.m.regsOf(op.Result(0).Type())
+	if err != nil {
+		return err
+	}
+	v := e.scalar(op.Operand(0))
+	regs := make([]llir.Value, n)
+	for r := range regs {
+		regs[r] = v
+	}
+	e.set(op.Result(0), regs)
+	return nil
+}
+
+func (e *emitter) unsplat(op *ir.Operation) error {
+	e.set(op.Result(0), e.value(op.Operand(0))[:1])
+	return nil
+}
+
+func (e *emitter) poison(op *ir.Operation) error {
+	t, err := scalarType(op.Result(0).Type())
+	if err != nil {
+		return err
+	}
+	n, err := e.m.regsOf(op.Result(0).Type())
+	if err != nil {
+		return err
+	}
+	regs := make([]llir.Value, n)
+	for r := range regs {
+		regs[r] = e.m.llvm.Poison(t)
+	}
+	e.set(op.Result(0), regs)
+	return nil
+}
+
+// sameElements lowers an operation whose result in each thread consists of
+// elements that the thread holds already: for each register of the result, the
+// operand's register with the element that the operation takes from there.
+func sameElements(e *emitter, op *ir.Operation) error {
+	src, err := e.layout(op.Operand(0))
+	if err != nil {
+		return err
+	}
+	dst, err := e.layout(op.Result(0))
+	if err != nil {
+		return err
+	}
+	// project keeps the dimensions of the result that the operand has, and of
+	// those only where the operand is not of size 1.
+	var project []int
+	axis := -1
+	if op.Is(tt.ExpandDims) {
+		a, _ := op.IntAttr("axis")
+		axis = int(a)
+	}
+	for d := range dst.shape {
+		if d != axis {
+			project = append(project, d)
+		}
+	}
+	return e.pick(op, src, dst, func(coord []int32) []int32 {
+		out := make([]int32, len(project))
+		for i, d := range project {
+			if src.shape[i] > 1 {
+				out[i] = coord[d]
+			}
+		}
+		return out
+	})
+}
+
+// pick fills each register of the result from the operand's register that holds
+// the element at from(coordinates), given that thread by thread both layouts
+// agree: it checks that the thread's part of the coordinates is carried over
+// too.
+func (e *emitter) pick(op *ir.Operation, src, dst *tensorLayout, from func([]int32) []int32) error {
+	return e.pickFrom(op.Operand(0), op.Result(0), src, dst, from, nil)
+}
+
+// pickFrom is pick for any operand and result, with the element at
+// from(coordinates) XOR offset; from is linear, a nil offset is zero.
+func (e *emitter) pickFrom(operand, result *ir.Value, src, dst *tensorLayout, from func([]int32) []int32, offset []int32) error {
+	for i := range dst.thread {
+		want := from(dst.thread[i])
+		for d, w := range want {
+			if src.thread[i][d] != w {
+				return fmt.Errorf("the result's layout puts elements in other threads than the operand's")
+			}
+		}
+	}
+	in := e.value(operand)
+	at := make(map[string]int, src.regs)
+	for r := src.regs - 1; r >= 0; r-- {
+		at[coordKey(src.regCoords(r))] = r
+	}
+	out := make([]llir.Value, dst.regs)
+	for r := range out {
+		c := from(dst.regCoords(r))
+		for d, x := range offset {
+			c[d] ^= x
+		}
+		k, ok := at[coordKey(c)]
+		if !ok {
+			return fmt.Errorf("the result's layout holds elements that the operand's thread has not")
+		}
+		out[r] = in[k]
+	}
+	e.set(result, out)
+	return nil
+}
+
+// regCoords are the coordinates that register r adds.
+func (l *tensorLayout) regCoords(r int) []int32 {
+	c := make([]int32, len(l.shape))
+	for i, v := range l.reg {
+		if r>>i&1 != 0 {
+			for d := range c {
+				c[d] ^= v[d]
+			}
+		}
+	}
+	return c
+}
+
+// coordKey makes coordinates comparable.
+func coordKey(c []int32) string {
+	b := make([]byte, 0, 4*len(c))
+	for _, x := range c {
+		b = append(b, byte(x), byte(x>>8), byte(x>>16), byte(x>>24))
+	}
+	return string(b)
+}
+
+func (e *emitter) trans(op *ir.Operation) error {
+	src, err := e.layout(op.Operand(0))
+	if err != nil {
+		return err
+	}
+	dst, err := e.layout(op.Result(0))
+	if err != nil {
+		return err
+	}
+	order, ok := op.Attr("order").(*ir.DenseArrayAttr)
+	if !ok || len(order.Values) != len(src.shape) {
+		return fmt.Errorf("the order does not fit the operand")
+	}
+	return e.pick(op, src, dst, func(c []int32) []int32 {
+		out := make([]int32, len(c))
+		for i, d := range order.Values {
+			out[d] = c[i]
+		}
+		return out
+	})
+}
+
+// reshape keeps the row-major index of each element. With allow_reorder any
+// element may stand anywhere, so the registers stay as they are.
+func (e *emitter) reshape(op *ir.Operation) error {
+	src, err := e.layout(op.Operand(0))
+	if err != nil {
+		return err
+	}
+	dst, err := e.layout(op.Result(0))
+	if err != nil {
+		return err
+	}
+	if op.HasAttr("allow_reorder") && src.regs == dst.regs && src.freeThreads == dst.freeThreads && src.freeRegs == dst.freeRegs {
+		e.set(op.Result(0), e.value(op.Operand(0)))
+		return nil
+	}
+	return e.pick(op, src, dst, func(c []int32) []int32 {
+		index := int64(0)
+		for d, n := range dst.shape {
+			index = index*n + int64(c[d])
+		}
+		out := make([]int32, len(src.shape))
+		for d := len(src.shape) - 1; d >= 0; d-- {
+			out[d] = int32(index % src.shape[d])
+			index /= src.shape[d]
+		}
+		return out
+	})
+}
+
+// join takes the elements with last coordinate 0 from the first operand, those
+// with 1 from the second.
+func (e *emitter) join(op *ir.Operation) error {
+	src, err := e.layout(op.Operand(0))
+	if err != nil {
+		return err
+	}
+	dst, err := e.layout(op.Result(0))
+	if err != nil {
+		return err
+	}
+	last := len(dst.shape) - 1
+	halves := [2][]llir.Value{}
+	for h := range halves {
+		if err := e.pickFrom(op.Operand(h), op.Result(0), src, dst, func(c []int32) []int32 { return c[:last] }, nil); err != nil {
+			return err
+		}
+		halves[h] = e.value(op.Result(0))
+	}
+	out := make([]llir.Value, dst.regs)
+	for i, v := range dst.thread {
+		if v[last] != 0 {
+			return fmt.Errorf("thread bit %d of the result's layout moves along the joined dimension", i)
+		}
+	}
+	for r := range out {
+		out[r] = halves[dst.regCoord(r, last)][r]
+	}
+	e.set(op.Result(0), out)
+	return nil
+}
+
+// split is the inverse of join.
+func (e *emitter) split(op *ir.Operation) error {
+	src, err := e.layout(op.Operand(0))
+	if err != nil {
+		return err
+	}
+	dst, err := e.layout(op.Result(0))
+	if err != nil {
+		return err
+	}
+	last := len(dst.shape)
+	for h := range 2 {
+		offset := make([]int32, last+1)
+		offset[last] = int32(h)
+		err := e.pickFrom(op.Operand(0), op.Result(h), src, dst, func(c []int32) []int32 {
+			return append(append(make([]int32, 0, last+1), c...), 0)
+		}, offset)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cat may put elements in any order: the registers of both, one after the other.
+func (e *emitter) cat(op *ir.Operation) error {
+	n, err := e.m.regsOf(op.Result(0).Type())
+	if err != nil {
+		return err
+	}
+	x, y := e.value(op.Operand(0)), e.value(op.Operand(1))
+	if len(x)+len(y) != n {
+		return fmt.Errorf("operands of %d elements a thread do not make a result of %d", len(x), n)
+	}
+	e.set(op.Result(0), append(append(make([]llir.Value, 0, n), x...), y...))
+	return nil
+}

@@ -1,0 +1,121 @@
+package lower
+
+import (
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// Target is what a GPU vendor gives: facts, and the instructions that differ.
+// All methods append to the block in which b stands. Values are scalars of one
+// thread; package lower knows which thread holds which element.
+type Target interface {
+	// Triple and DataLayout name the LLVM target. Called once, first.
+	Triple() string
+	DataLayout() string
+	// Banks describes shared memory. Called for layout conversions.
+	Banks() layout.Banks
+
+	// DefineKernel sets calling convention and attributes of an entry function.
+	// Called once a kernel, before its body is built.
+	DefineKernel(f *llir.Func, k Kernel)
+	// ThreadID is the index of the thread in its program, an i32 of which the
+	// Func knows the zero bits. Called at the start of each function.
+	ThreadID(b *llir.Builder, threads int) llir.Value
+	// ProgramID and NumPrograms are i32; axis counts from 0.
+	ProgramID(b *llir.Builder, axis int) llir.Value
+	NumPrograms(b *llir.Builder, axis int) llir.Value
+
+	// Barrier waits for all threads of the program; shared memory written
+	// before is visible after.
+	Barrier(b *llir.Builder)
+	// ShuffleXor gives the i32 that the lane whose number differs by mask holds.
+	ShuffleXor(b *llir.Builder, v llir.Value, mask int) llir.Value
+	// ShuffleIndex gives the i32 that the lane with the given number holds.
+	ShuffleIndex(b *llir.Builder, v, lane llir.Value) llir.Value
+	// ReduceWarp combines an i32 over all lanes in one instruction, where the
+	// target has one for the operation; nil where it has not. Called before the
+	// shuffles of a reduction are built.
+	ReduceWarp(b *llir.Builder, combine *ir.OpDef, v llir.Value) llir.Value
+
+	// LoadGlobal and StoreGlobal access a.Count elements at once. An error is a
+	// combination that the hardware refuses, told to the user.
+	LoadGlobal(b *llir.Builder, a *Access) ([]llir.Value, error)
+	StoreGlobal(b *llir.Builder, a *Access, vals []llir.Value) error
+	// LoadShared and StoreShared access a.Count elements of shared memory.
+	LoadShared(b *llir.Builder, a *Access) []llir.Value
+	StoreShared(b *llir.Builder, a *Access, vals []llir.Value)
+
+	// AtomicRMW and AtomicCAS access one element and give its old value.
+	AtomicRMW(b *llir.Builder, a *Atomic) (llir.Value, error)
+	AtomicCAS(b *llir.Builder, a *Atomic) (llir.Value, error)
+
+	// Elementwise lowers one element of a pure operation for which the target
+	// has a better instruction; nil leaves it to package lower. Called for
+	// every element of every elementwise operation.
+	Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type, args []llir.Value) llir.Value
+
+	// Print writes one line of text and values from the device; Assert stops
+	// the program when cond, an i1, is false.
+	Print(b *llir.Builder, parts []PrintPart)
+	Assert(b *llir.Builder, cond llir.Value, a Assertion)
+}
+
+// Kernel says what an entry function is launched with.
+type Kernel struct {
+	Threads int // of one program
+	MaxRegs int // registers a thread may use; 0: no limit
+	NumCTAs int // programs of one cluster
+}
+
+// Access is one wide memory access of a thread.
+type Access struct {
+	// Ptr + Offset bytes is the address of the first element, aligned to the
+	// whole access.
+	Ptr    llir.Value
+	Offset int64
+	// Elem is the type of an element in memory and Count their number, a power
+	// of two; together at most 16 bytes.
+	Elem  llir.Type
+	Count int
+	// Mask, an i1, predicates the access; nil is always.
+	Mask llir.Value
+	// Other holds what each element is where the mask is false; nil is anything.
+	Other []llir.Value
+	// Cache and Evict are tt.CacheModifier and tt.EvictionPolicy numbers.
+	Cache, Evict int64
+	Volatile     bool
+}
+
+// Atomic is one atomic access of a thread.
+type Atomic struct {
+	Ptr    llir.Value
+	Offset int64
+	Elem   llir.Type
+	Value  llir.Value
+	// Compare is the expected value of a compare-and-swap.
+	Compare llir.Value
+	// Mask, an i1, predicates the access; nil is always.
+	Mask llir.Value
+	// Op, Sem and Scope are numbers of tt's enumerations.
+	Op, Sem, Scope int64
+	// Used says that somebody reads the old value.
+	Used bool
+}
+
+// PrintPart is a piece of a printed line: a text, or a value.
+type PrintPart struct {
+	Text   string
+	Value  llir.Value // nil for a text
+	Signed bool
+	Hex    bool
+	Width  int // least number of characters, 0 for any
+}
+
+// Assertion is what a failed assertion reports.
+type Assertion struct {
+	Message  string
+	File     string
+	Line     int
+	Function string
+}

@@ -1,0 +1,156 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// scalarType is the LLVM type in which a thread holds one value of an IR type.
+// Formats that LLVM lacks (the 8-bit floats) are held as integers.
+func scalarType(t ir.Type) (llir.Type, error) {
+	switch t := ir.ElemOf(t).(type) {
+	case *ir.IntegerType:
+		return llir.IntN(t.Width), nil
+	case *ir.IndexType:
+		return llir.I64, nil
+	case *tt.PtrType:
+		if _, block := t.Pointee.(*ir.TensorType); !block {
+			return llir.PtrIn(t.AddrSpace), nil
+		}
+	case *ir.FloatType:
+		switch t.Kind {
+		case ir.F16:
+			return llir.Half, nil
+		case ir.BF16:
+			return llir.BF16, nil
+		case ir.F32, ir.TF32:
+			return llir.F32, nil
+		case ir.F64:
+			return llir.F64, nil
+		}
+		if t.Width() == 8 {
+			return llir.I8, nil
+		}
+	}
+	return nil, fmt.Errorf("a value of this type has no form in LLVM IR")
+}
+
+// tensorLayout is what the lowering asks of a tensor type, computed once a type.
+type tensorLayout struct {
+	// layout has the inputs register, lane and warp, of the module's sizes.
+	layout layout.Layout
+	shape  []int64
+	regs   int
+	// thread and reg hold, for each bit of the thread's index and of the
+	// register's, the coordinates that it adds, one for each dimension.
+	thread [][]int32
+	reg    [][]int32
+	// freeThreads and freeRegs mark index bits that reach nothing new.
+	freeThreads uint64
+	freeRegs    uint64
+}
+
+// layoutOf returns the layout of a tensor type; it must have an encoding.
+func (m *module) layoutOf(t *ir.TensorType) (*tensorLayout, error) {
+	if l, ok := m.layouts[t]; ok {
+		return l, nil
+	}
+	enc := encoding.Get(t)
+	if enc == nil {
+		return nil, fmt.Errorf("the tensor has no layout; convert it to the GPU dialect first")
+	}
+	if _, shared := enc.(layout.Shared); shared {
+		return nil, fmt.Errorf("the tensor's layout is one of shared memory")
+	}
+	lin, err := enc.Linear(t.Shape)
+	if err != nil {
+		return nil, err
+	}
+	if lin.InSize(layout.Lane) > m.lanes || lin.InSize(layout.Warp) > m.warps {
+		return nil, fmt.Errorf("the layout needs %d warps of %d lanes, the module has %d of %d",
+			lin.InSize(layout.Warp), lin.InSize(layout.Lane), m.warps, m.lanes)
+	}
+	if lin.InSize(layout.Block) > 1 {
+		return nil, fmt.Errorf("the layout spreads the tensor over the CTAs of a cluster")
+	}
+	// A layout with fewer lanes or warps than the module leaves the rest as
+	// replicas: zero vectors.
+	zero := make([]int32, len(t.Shape))
+	pad := func(bases layout.Bases, size int) layout.Bases {
+		for 1<<len(bases) < size {
+			bases = append(bases, zero)
+		}
+		return bases
+	}
+	l := &tensorLayout{shape: t.Shape, regs: lin.Registers(), reg: lin.BasesOf(layout.Register)}
+	lane, warp := pad(lin.BasesOf(layout.Lane), m.lanes), pad(lin.BasesOf(layout.Warp), m.warps)
+	l.layout = layout.New(lin.Outs(), layout.Input{Dim: layout.Register, Bases: l.reg},
+		layout.Input{Dim: layout.Lane, Bases: lane}, layout.Input{Dim: layout.Warp, Bases: warp})
+	l.thread = append(lane[:len(lane):len(lane)], warp...)
+	l.freeRegs = l.layout.FreeMask(layout.Register)
+	l.freeThreads = l.layout.FreeMask(layout.Lane) | l.layout.FreeMask(layout.Warp)<<len(lane)
+	m.layouts[t] = l
+	return l, nil
+}
+
+// bitLen is log2 of a power of two.
+func bitLen(n int) int {
+	k := 0
+	for 1<<k < n {
+		k++
+	}
+	return k
+}
+
+// regCoord is the part of the coordinate along dimension d that register r adds.
+func (l *tensorLayout) regCoord(r, d int) int32 {
+	var c int32
+	for i, v := range l.reg {
+		if r>>i&1 != 0 {
+			c ^= v[d]
+		}
+	}
+	return c
+}
+
+// canonical is the register that holds the same element as r and has no free
+// bit set.
+func (l *tensorLayout) canonical(r int) int {
+	if l.freeRegs == 0 || uint64(r)&l.freeRegs == 0 {
+		return r
+	}
+	want := make([]int32, len(l.shape))
+	for d := range want {
+		want[d] = l.regCoord(r, d)
+	}
+next:
+	for c := range r {
+		if uint64(c)&l.freeRegs != 0 {
+			continue
+		}
+		for d, w := range want {
+			if l.regCoord(c, d) != w {
+				continue next
+			}
+		}
+		return c
+	}
+	panic("BUG: lower: no register holds the element of a replica")
+}
+
+// regsOf is the number of values that a thread holds of a value of type t.
+func (m *module) regsOf(t ir.Type) (int, error) {
+	if tt, ok := t.(*ir.TensorType); ok {
+		l, err := m.layoutOf(tt)
+		if err != nil {
+			return 0, err
+		}
+		return l.regs, nil
+	}
+	return 1, nil
+}
