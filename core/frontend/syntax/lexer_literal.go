@@ -86,18 +86,24 @@ func (l *lexer) tripleQuoted(quote byte, line, col int32) {
 			break
 		}
 		end := l.pos + i
-		if j := strings.IndexByte(src[l.pos:end], '\\'); j >= 0 {
-			// The escaped byte is none that ends the string.
-			next := l.pos + j + 2
-			l.countLines(min(next, len(src)))
-			continue
+		pos := l.pos
+		for pos < end {
+			j := strings.IndexByte(src[pos:end], '\\')
+			if j < 0 {
+				pos = end
+			} else {
+				pos += j + 2
+			}
 		}
-		l.countLines(end)
-		if end+2 < len(src) && src[end+1] == quote && src[end+2] == quote {
+		l.countLines(pos)
+		switch {
+		case pos > end: // this quote was escaped
+		case end+2 < len(src) && src[end+1] == quote && src[end+2] == quote:
 			l.pos = end + 3
 			return
+		default:
+			l.pos = end + 1
 		}
-		l.pos = end + 1
 	}
 	l.countLines(len(src))
 	l.failAt(line, col, nil, "unterminated triple-quoted string literal (detected at line %d)", l.lastLine())

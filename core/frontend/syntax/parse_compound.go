@@ -295,25 +295,34 @@ func (p *parser) with(m mark) Stmt {
 	line := p.tok.Line
 	p.next()
 	s := &With{}
-	if p.kind == tLParen && p.parenthesizedItems() {
-		s.Items = p.withParenthesis()
-	} else {
-		for {
-			s.Items = append(s.Items, p.withItem())
-			if !p.accept(tComma) {
-				break
-			}
-		}
+	switch p.withForm() {
+	case withBare:
+		s.Items = p.bareItems()
+	case withNames:
+		p.next()
+		s.Items = p.withItems()
+		p.closing(tRParen, nil)
+	default:
+		s.Items = p.withItems()
 	}
 	s.Body = p.block("'with' statement", line)
 	s.Span = p.since(m)
 	return s
 }
 
-// parenthesizedItems reports whether the parenthesis here spans all of the
-// statement's items: whether a colon follows the one that closes it.
-func (p *parser) parenthesizedItems() bool {
-	depth := 0
+// Forms of a with statement.
+const (
+	withPlain = iota // items without a parenthesis around them all
+	withNames        // a parenthesis around items, an as among them
+	withBare         // a parenthesis around all, no as
+)
+
+// withForm looks ahead for a parenthesis that a colon follows.
+func (p *parser) withForm() int {
+	if p.kind != tLParen {
+		return withPlain
+	}
+	depth, names, walrus := 0, false, false
 	toks := p.lx.toks
 	for i := p.i; i < len(toks); i++ {
 		switch toks[i].kind {
@@ -321,90 +330,60 @@ func (p *parser) parenthesizedItems() bool {
 			depth++
 		case tRParen, tRBracket, tRBrace:
 			depth--
-			if depth == 0 {
-				return i+1 < len(toks) && toks[i+1].kind == tColon
-			}
+		case tAs:
+			names = names || depth == 1
+		case tColonEqual:
+			walrus = walrus || depth == 1
 		}
+		if depth > 0 {
+			continue
+		}
+		switch {
+		case i+1 == len(toks) || toks[i+1].kind != tColon:
+			return withPlain
+		case names:
+			return withNames
+		case walrus:
+			return withPlain // (a, b := c) is no list of items but a tuple
+		}
+		return withBare
 	}
-	return false
+	return withPlain
 }
 
-// withParenthesis reads (item, item, …). Python reads (a, b) as two items, yet
-// what could be no item, such as (a, *b) or (x := y), as one expression.
-func (p *parser) withParenthesis() []*WithItem {
+// bareItems reads a parenthesis without as: (a, b) are two items in Python, yet
+// (a, *b), in which one could be no item, is a tuple.
+func (p *parser) bareItems() []*WithItem {
 	m := p.mark()
-	p.next()
-	if p.kind == tRParen || p.kind == tYield {
-		return p.wholeParenthesis(m)
+	e := p.expr()
+	t, ok := e.(*Tuple)
+	if !ok || len(t.Elts) == 0 || t.Line != m.line || t.Col != m.col {
+		return []*WithItem{{Span: p.since(m), ContextExpr: e}}
 	}
-	var items []*WithItem
-	var odd Expr // an element that makes all of it one expression
-	comma, as := false, false
-	for {
-		im := p.mark()
-		walrus := p.atWalrus()
-		e := p.starNamedExpr()
-		if _, ok := e.(*Starred); ok || walrus {
-			odd = e
+	items := make([]*WithItem, len(t.Elts))
+	for i, x := range t.Elts {
+		if _, ok := x.(*Starred); ok {
+			return []*WithItem{{Span: p.since(m), ContextExpr: e}}
 		}
-		if (p.kind == tFor || p.kind == tAsync) && items == nil {
-			odd = p.generator(m, e)
-			items = append(items, &WithItem{ContextExpr: odd})
-			p.next() // the parenthesis, which generator leaves
-			items[0].Span = p.since(m)
+		items[i] = &WithItem{Span: x.Loc(), ContextExpr: x}
+	}
+	return items
+}
+
+// withItems reads items up to a colon or the parenthesis around them.
+func (p *parser) withItems() []*WithItem {
+	var items []*WithItem
+	for {
+		m := p.mark()
+		item := &WithItem{ContextExpr: p.expr()}
+		if p.accept(tAs) {
+			item.OptionalVars = p.target()
+			p.store(item.OptionalVars, false)
+		}
+		item.Span = p.since(m)
+		items = append(items, item)
+		if !p.accept(tComma) || p.kind == tRParen {
 			return items
 		}
-		item := &WithItem{ContextExpr: e}
-		if p.accept(tAs) {
-			as = true
-			item.OptionalVars = p.withTarget()
-		}
-		item.Span = p.since(im)
-		items = append(items, item)
-		comma = p.kind == tComma
-		if !p.accept(tComma) || p.kind == tRParen {
-			break
-		}
 	}
-	p.closing(tRParen, items[len(items)-1].ContextExpr)
-	if odd == nil {
-		return items
-	}
-	if as {
-		p.fail(odd.Loc(), "invalid syntax: a with item cannot be a %s", exprName(odd))
-	}
-	e := odd
-	if _, ok := odd.(*Starred); ok && len(items) == 1 && !comma {
-		p.fail(odd.Loc(), "cannot use starred expression here")
-	}
-	if comma || len(items) > 1 {
-		base := len(p.exprs)
-		for _, item := range items {
-			p.exprs = append(p.exprs, item.ContextExpr)
-		}
-		e = &Tuple{exprNode: exprNode{p.since(m)}, Elts: p.takeExprs(base)}
-	}
-	return []*WithItem{{Span: p.since(m), ContextExpr: e}}
-}
-
-// wholeParenthesis reads the rest of a () or (yield …) as the one item.
-func (p *parser) wholeParenthesis(m mark) []*WithItem {
-	e := p.parenthesized(m)
-	return []*WithItem{{Span: p.since(m), ContextExpr: e}}
-}
-
-func (p *parser) withItem() *WithItem {
-	m := p.mark()
-	item := &WithItem{ContextExpr: p.expr()}
-	if p.accept(tAs) {
-		item.OptionalVars = p.withTarget()
-	}
-	item.Span = p.since(m)
-	return item
-}
-
-func (p *parser) withTarget() Expr {
-	e := p.target()
-	p.store(e, false)
-	return e
 }
