@@ -277,6 +277,7 @@ func execSt(w *warp, s *step) {
 		for k, r := range s.rs {
 			w.storeElem(in.Type, in.Regs[k].Class(), r, v, k*eb)
 		}
+		w.settleWrite(false)
 		if v.buf != nil && v.buf.known != nil {
 			for m := v.mask; m != 0; m &= m - 1 {
 				v.buf.MarkWritten(w.offs[bits.TrailingZeros64(m)], eb*n)

@@ -58,6 +58,7 @@ func execMatrixMove(w *warp, s *step) {
 				}
 			}
 		}
+		w.settleWrite(false)
 	})
 	w.mask = all
 }

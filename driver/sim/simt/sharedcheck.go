@@ -7,7 +7,9 @@ import "math/bits"
 // the warps that arrived there. Two accesses of different warps to one byte, one
 // of them a write, race unless the later warp knows the earlier one's clock.
 //
-// Accesses of one warp are in the order of its program.
+// Accesses of one warp are in the order of its program. A write that leaves every
+// byte as it was races with nobody: compilers let several warps store one value
+// to one place where a layout holds it several times.
 type sharedCheck struct {
 	warps int
 	// clock[w][v] is what warp w knows of warp v's clock; clock[w][w] is its own.
@@ -19,6 +21,18 @@ type sharedCheck struct {
 	reads          []uint32 // [word][warp] clock of the latest read
 	known          []uint8  // per word: bytes ever written
 	owned          []uint8  // per word: bytes an async copy will write
+	// pending are the races of the store in hand, until it is known whether it
+	// changes what is there.
+	pending []pendingRace
+}
+
+// pendingRace is a race that counts if the bytes of mask at word k change.
+type pendingRace struct {
+	lane, k int
+	mask    uint8
+	old     [4]byte
+	warp    int
+	reads   bool // the other access is a read
 }
 
 // sharedWord is the state of four bytes.
@@ -104,7 +118,7 @@ func byteMask(i, at, size int) uint8 {
 
 // sharedRead checks a read of every lane of v; it returns the lanes that read
 // bytes never written.
-func (w *warp) sharedRead(s *step, v *view, size int) (unknown uint64) {
+func (w *warp) sharedRead(v *view, size int) (unknown uint64) {
 	c := w.cta.sharedChk
 	me := c.clock[w.id]
 	for m := v.mask; m != 0; m &= m - 1 {
@@ -130,50 +144,85 @@ func (w *warp) sharedRead(s *step, v *view, size int) (unknown uint64) {
 	return unknown
 }
 
-// sharedWrite checks a write of every lane of v.
-func (w *warp) sharedWrite(s *step, v *view, size int, known bool) {
+// sharedWrite checks a write of every lane of v; known says that defined values
+// are written. Races stay pending for settleWrite.
+func (w *warp) sharedWrite(v *view, size int, known bool) {
 	c := w.cta.sharedChk
 	me := c.clock[w.id]
 	for m := v.mask; m != 0; m &= m - 1 {
 		l := bits.TrailingZeros64(m)
 		at := w.offs[l]
 		for i := at &^ 3; i < at+size; i += 4 {
-			k := i >> 2
-			b := byteMask(i, at, size)
-			word := &c.words[k]
-			if word.clock != 0 && int(word.warp) != w.id && word.bytes&b != 0 && me[word.warp] < word.clock {
-				w.note(FindRace, l, uint64(i), "writes shared memory at 0x%x while warp %d lane %d writes it: no barrier lies between",
-					at, word.warp, word.lane)
-			}
-			if word.read&b != 0 {
-				row := c.reads[k*c.warps : (k+1)*c.warps]
-				for v, clock := range row {
-					if v != w.id && clock != 0 && me[v] < clock {
-						w.note(FindRace, l, uint64(i), "writes shared memory at 0x%x while warp %d reads it: no barrier lies between", at, v)
-						break
-					}
-				}
-			}
-			if c.owned[k]&b != 0 {
-				w.note(FindAsync, l, uint64(i), "writes shared memory at 0x%x, which an async copy that was not waited for still owns", at)
-			}
-			if word.clock == me[w.id] && int(word.warp) == w.id {
-				word.bytes |= b
-			} else {
-				word.clock, word.warp, word.bytes = me[w.id], uint16(w.id), b
-			}
-			word.lane = uint8(l)
-			word.read &^= b
-			if word.read == 0 {
-				clear(c.reads[k*c.warps : (k+1)*c.warps])
-			}
-			if known {
-				c.known[k] |= b
-			} else {
-				c.known[k] &^= b
+			c.writeWord(w, i>>2, byteMask(i, at, size), l, me, known)
+		}
+	}
+}
+
+func (c *sharedCheck) writeWord(w *warp, k int, b uint8, lane int, me []uint32, known bool) {
+	word := &c.words[k]
+	if word.clock != 0 && int(word.warp) != w.id && word.bytes&b != 0 && me[word.warp] < word.clock {
+		c.suspect(w, k, b, lane, int(word.warp), false)
+	}
+	if word.read&b != 0 {
+		row := c.reads[k*c.warps : (k+1)*c.warps]
+		for v, clock := range row {
+			if v != w.id && clock != 0 && me[v] < clock {
+				c.suspect(w, k, b, lane, v, true)
+				break
 			}
 		}
 	}
+	if c.owned[k]&b != 0 {
+		w.note(FindAsync, lane, uint64(4*k), "writes shared memory at 0x%x, which an async copy that was not waited for still owns", 4*k)
+	}
+	if word.clock == me[w.id] && int(word.warp) == w.id {
+		word.bytes |= b
+	} else {
+		word.clock, word.warp, word.bytes = me[w.id], uint16(w.id), b
+	}
+	word.lane = uint8(lane)
+	word.read &^= b
+	if word.read == 0 {
+		clear(c.reads[k*c.warps : (k+1)*c.warps])
+	}
+	if known {
+		c.known[k] |= b
+	} else {
+		c.known[k] &^= b
+	}
+}
+
+func (c *sharedCheck) suspect(w *warp, k int, b uint8, lane, warp int, reads bool) {
+	p := pendingRace{lane: lane, k: k, mask: b, warp: warp, reads: reads}
+	copy(p.old[:], w.cta.shared[4*k:])
+	c.pending = append(c.pending, p)
+}
+
+// settleWrite reports the pending races of a store that changed memory; always
+// says that any store counts.
+func (w *warp) settleWrite(always bool) {
+	c := w.cta.sharedChk
+	if c == nil || len(c.pending) == 0 {
+		return
+	}
+	for i := range c.pending {
+		p := &c.pending[i]
+		changed := always
+		for b := range 4 {
+			if p.mask>>b&1 != 0 && w.cta.shared[4*p.k+b] != p.old[b] {
+				changed = true
+			}
+		}
+		if !changed {
+			continue
+		}
+		verb := "writes"
+		if p.reads {
+			verb = "reads"
+		}
+		w.note(FindRace, p.lane, uint64(4*p.k), "writes shared memory at 0x%x while warp %d %s it: no barrier lies between", 4*p.k, p.warp, verb)
+	}
+	c.pending = c.pending[:0]
 }
 
 // checkAsyncWrite marks the destination of async copies as theirs.
@@ -182,7 +231,8 @@ func (w *warp) checkAsyncWrite(v *view, size int) {
 	if c == nil {
 		return
 	}
-	w.sharedWrite(nil, v, size, false)
+	w.sharedWrite(v, size, false)
+	w.settleWrite(true)
 	for m := v.mask; m != 0; m &= m - 1 {
 		at := w.offs[bits.TrailingZeros64(m)]
 		for i := at &^ 3; i < at+size; i += 4 {
@@ -195,7 +245,7 @@ func (w *warp) checkAsyncWrite(v *view, size int) {
 func (w *warp) checkRead(s *step, v *view, size int) {
 	switch {
 	case v.space == SpaceShared && w.cta.sharedChk != nil:
-		bad := w.sharedRead(s, v, size)
+		bad := w.sharedRead(v, size)
 		if bad != 0 && w.check != nil {
 			for _, r := range s.in.Regs {
 				w.check.set(r, bad, 0)
@@ -226,7 +276,7 @@ func (w *warp) checkWrite(s *step, v *view, size int) {
 				known = known && v.mask&^w.check.get(r) == 0
 			}
 		}
-		w.sharedWrite(s, v, size, known)
+		w.sharedWrite(v, size, known)
 	case v.buf != nil && w.cta.run.cfg.Check.Conflicts:
 		w.conflict(v, size, true)
 	}
