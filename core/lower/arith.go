@@ -7,6 +7,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/llir"
 )
 
@@ -44,8 +45,13 @@ func pointwise(f scalarFunc) handler {
 			}
 		}
 		out := make([]llir.Value, n)
+		run := e.equalRegisters(op.Result(0))
 		var args [4]llir.Value
 		for r := range out {
+			if r&(run-1) != 0 {
+				out[r] = out[r-1]
+				continue
+			}
 			x := args[:len(in)]
 			for i, regs := range in {
 				x[i] = regs[min(r, len(regs)-1)]
@@ -57,6 +63,23 @@ func pointwise(f scalarFunc) handler {
 		e.set(op.Result(0), out)
 		return nil
 	}
+}
+
+// equalRegisters is the length, a power of two, of the runs of registers of v
+// that are known to hold equal values, though nothing in their own computation
+// says so: a mask x < n, for instance, where n is a multiple of 16.
+func (e *emitter) equalRegisters(v *ir.Value) int {
+	t, ok := v.Type().(*ir.TensorType)
+	if !ok || ir.IsFloat(t.Elem) {
+		return 1
+	}
+	l, err := e.m.layoutOf(t)
+	if err != nil || l.regs == 1 {
+		return 1
+	}
+	d := l.layout.Order()[0]
+	run := min(e.m.axis.Of(v).Axes[d].Constancy, int64(l.layout.ConsecutiveRegisters(layout.TensorDim(d))))
+	return int(run & -run)
 }
 
 // binary is a scalarFunc of one LLVM operation.
