@@ -43,7 +43,7 @@ toolchain: ## find or provide LLVM 22 and ptxas
 .PHONY: law
 law: ## parse, verify and print every IR file below DIR; the bytes must be the same
 	@test -n "$(DIR)" || { echo "usage: make law DIR=folder-with-ttir-and-ttgir-files" >&2; exit 2; }
-	TRITONC_LAW_DIR='$(abspath $(DIR))' $(GO) test -count=1 -run '^TestLaw' -v ./cmd/tritonc
+	TRITONC_LAW_DIR='$(abspath $(DIR))' $(GO) test -count=1 -run '^TestLaw$$' -v ./core/ir/text
 
 .PHONY: bench
 bench: toolchain build ## the speed table of docs/testing.md

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -88,6 +90,19 @@ func compileFile(ctx context.Context, env *environment, cmd *cobra.Command, f *c
 	return req.write(env, kernel)
 }
 
+// readFile reads a file that the user named.
+func readFile(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		return text, nil
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err // the path stands before it already
+	}
+	return nil, diag.Errorf(diag.Pos{File: path}, "the file cannot be read: %v", err)
+}
+
 // request is what the flags ask for, checked as far as that needs no backend.
 type request struct {
 	target core.Target
@@ -159,9 +174,9 @@ func (f *compileFlags) values(cmd *cobra.Command) (map[string]any, error) {
 }
 
 func readSource(file, root string) (*core.Source, error) {
-	text, err := os.ReadFile(file)
+	text, err := readFile(file)
 	if err != nil {
-		return nil, diag.Errorf(diag.Pos{}, "%v", err)
+		return nil, err
 	}
 	name, err := sourceName(file, root)
 	if err != nil {

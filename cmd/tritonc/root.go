@@ -38,6 +38,7 @@ func newRoot(env *environment) *cobra.Command {
 	})
 	root.AddCommand(
 		compileVerb(env),
+		optCommand(env),
 		backendsCommand(env),
 		versionCommand(env),
 	)
