@@ -15,12 +15,13 @@ type view struct {
 	mask  uint64
 }
 
-// access translates the addresses A + Imm of the active lanes, checks that size
-// bytes there exist and are aligned to align, and calls f for every piece of
-// memory they lie in: mostly once. The offsets are in w.offs.
-func (w *warp) access(s *step, areg int32, imm int64, space Space, size, align int, f func(v *view)) {
+// access translates the addresses of the active lanes, register areg of class
+// class plus imm, checks that size bytes there exist and are aligned to align,
+// and calls f for every piece of memory they lie in: mostly once. The offsets
+// are in w.offs.
+func (w *warp) access(s *step, class Class, areg int32, imm int64, space Space, size, align int, f func(v *view)) {
 	addr := w.words
-	if s.wideAddr(areg) {
+	if class == Class64 {
 		a := w.u64(areg)
 		for i := range a {
 			addr[i] = a[i] + uint64(imm)
@@ -43,14 +44,6 @@ func (w *warp) access(s *step, areg int32, imm int64, space Space, size, align i
 		return
 	}
 	w.accessFlat(s, space, w.mask, 0, size, align, f)
-}
-
-// wideAddr tells whether the address register is of 64 bits.
-func (s *step) wideAddr(areg int32) bool {
-	if areg == s.a {
-		return s.in.A.Class() == Class64
-	}
-	return s.in.D.Class() == Class64
 }
 
 // accessGeneric sorts lanes by the window their addresses lie in.
@@ -191,7 +184,7 @@ func execLd(w *warp, s *step) {
 	in := s.in
 	eb := in.Type.Bits() / 8
 	n := len(s.rs)
-	w.access(s, s.a, s.imm, in.Space, eb*n, eb*n, func(v *view) {
+	w.access(s, in.A.Class(), s.a, s.imm, in.Space, eb*n, eb*n, func(v *view) {
 		w.countAccess(v, eb*n, false)
 		w.checkRead(s, v, eb*n)
 		for k, r := range s.rs {
@@ -271,7 +264,7 @@ func execSt(w *warp, s *step) {
 	in := s.in
 	eb := in.Type.Bits() / 8
 	n := len(s.rs)
-	w.access(s, s.a, s.imm, in.Space, eb*n, eb*n, func(v *view) {
+	w.access(s, in.A.Class(), s.a, s.imm, in.Space, eb*n, eb*n, func(v *view) {
 		w.countAccess(v, eb*n, true)
 		w.checkWrite(s, v, eb*n)
 		for k, r := range s.rs {

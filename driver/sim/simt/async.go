@@ -61,7 +61,7 @@ func (a *asyncState) current(lanes int) *asyncGroup {
 func execCpAsync(w *warp, s *step) {
 	size := s.in.Size
 	var dst [MaxLanes]int
-	w.accessAt(s, s.d, s.imm, SpaceShared, size, func(v *view) {
+	w.access(s, s.in.D.Class(), s.d, s.imm, SpaceShared, size, size, func(v *view) {
 		w.countAccess(v, size, true)
 		w.checkAsyncWrite(v, size)
 		copy(dst[:], w.offs)
@@ -94,7 +94,7 @@ func execCpAsync(w *warp, s *step) {
 		return
 	}
 	w.mask = read
-	w.accessAt(s, s.a, s.in.Imm2, SpaceGlobal, size, func(v *view) {
+	w.access(s, s.in.A.Class(), s.a, s.in.Imm2, SpaceGlobal, size, size, func(v *view) {
 		w.countAccess(v, size, false)
 		w.checkRead(s, v, size)
 		for m := v.mask; m != 0; m &= m - 1 {
@@ -108,11 +108,6 @@ func execCpAsync(w *warp, s *step) {
 		}
 	})
 	w.mask = all
-}
-
-// accessAt is access with an alignment equal to the size.
-func (w *warp) accessAt(s *step, reg int32, imm int64, space Space, size int, f func(v *view)) {
-	w.access(s, reg, imm, space, size, size, f)
 }
 
 func execCpCommit(w *warp, s *step) {

@@ -172,7 +172,7 @@ func chooseAtom(in *Inst) (execFunc, Class) {
 
 // update calls f for every active lane at its place of size bytes.
 func (w *warp) update(s *step, size int, f func(v *view, lane int)) {
-	w.access(s, s.a, s.imm, s.in.Space, size, size, func(v *view) {
+	w.access(s, s.in.A.Class(), s.a, s.imm, s.in.Space, size, size, func(v *view) {
 		w.countAtomic(v, size)
 		w.checkAtomic(s, v, size)
 		for m := v.mask; m != 0; m &= m - 1 {

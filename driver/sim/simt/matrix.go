@@ -21,7 +21,7 @@ func execMatrixMove(w *warp, s *step) {
 	store := in.Op == OpStMatrix
 	trans := in.Flags&FlagTrans != 0
 	w.mask = rows
-	w.access(s, s.a, s.imm, in.Space, 16, 16, func(v *view) {
+	w.access(s, s.in.A.Class(), s.a, s.imm, in.Space, 16, 16, func(v *view) {
 		w.countAccess(v, 16, store)
 		if v.mask != rows {
 			w.faultAt(FindBounds, 0, 0, "the rows of %s lie in several spaces", in.Text)
