@@ -3,8 +3,11 @@ package nvidia
 import (
 	"context"
 	"path/filepath"
+	"strings"
 
 	"github.com/tritonc/tritonc/core/filememo"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -17,7 +20,10 @@ type Backend struct {
 	memo  *toolMemo
 }
 
-var _ sdk.Backend = (*Backend)(nil)
+var (
+	_ sdk.Backend    = (*Backend)(nil)
+	_ sdk.PassRunner = (*Backend)(nil)
+)
 
 // New makes the backend. It reads nothing yet.
 func New() *Backend {
@@ -25,11 +31,11 @@ func New() *Backend {
 	if dir := cacheDir(); dir != "" {
 		file = filepath.Join(dir, "tools.json")
 	}
-	return &Backend{facts: facts(), memo: filememo.New[identity](file)}
+	return &Backend{facts: describe(), memo: filememo.New[identity](file)}
 }
 
-// facts are the answer to Describe.
-func facts() sdk.Facts {
+// describe makes the answer to Describe.
+func describe() sdk.Facts {
 	f := sdk.Facts{
 		Name:     "nvidia",
 		Version:  Version,
@@ -65,28 +71,67 @@ func (b *Backend) ParseOptions(_ context.Context, req sdk.ParseOptionsRequest) (
 
 // AddStages implements sdk.Backend.
 func (b *Backend) AddStages(_ context.Context, req sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
-	if _, err := archOf(req.Target); err != nil {
+	_, early, opts, err := readRequest(req.Target, req.OptionsJSON)
+	if err != nil {
 		return sdk.AddStagesResponse{}, err
 	}
 	var resp sdk.AddStagesResponse
 	for i := range stages {
 		s := &stages[i]
-		resp.Stages = append(resp.Stages, sdk.Stage{Name: s.name, Binary: s.binary, Ending: s.name, Doc: s.doc})
+		row := sdk.Stage{Name: s.name, Binary: s.binary, Ending: s.name, Doc: s.doc}
+		if s.rows != nil {
+			row.Pipeline = pass.Format(pass.Effective(s.rows(early, opts), facts(early)))
+		}
+		resp.Stages = append(resp.Stages, row)
 	}
 	return resp, nil
 }
 
+// readRequest reads what each request about a compile has: the target, the
+// architecture for the stages before ptx, and the options.
+func readRequest(t sdk.Target, optionsJSON string) (a, early arch, o options, err error) {
+	if a, err = archOf(t); err != nil {
+		return
+	}
+	if o, err = readOptions(optionsJSON); err != nil {
+		return
+	}
+	early, err = archOf(sdk.Target{Backend: backendName, Arch: strings.TrimPrefix(o.Arch, "sm")})
+	return
+}
+
 // RunStages implements sdk.Backend.
 func (b *Backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
-	a, err := archOf(req.Target)
+	a, early, opts, err := readRequest(req.Target, req.OptionsJSON)
 	if err != nil {
 		return sdk.RunStagesResponse{}, err
 	}
-	opts, err := readOptions(req.OptionsJSON)
-	if err != nil {
-		return sdk.RunStagesResponse{}, err
-	}
-	c := &compilation{backend: b, ctx: ctx, req: req, arch: a, opts: opts, meta: newMetadata()}
+	c := &compilation{backend: b, ctx: ctx, req: req, arch: a, early: early, opts: opts, meta: newMetadata()}
 	err = c.runStages()
 	return c.resp, err
+}
+
+// RunPasses implements sdk.PassRunner.
+func (b *Backend) RunPasses(_ context.Context, req sdk.RunPassesRequest) (sdk.RunPassesResponse, error) {
+	a, err := archOf(req.Target)
+	if err != nil {
+		return sdk.RunPassesResponse{}, err
+	}
+	rows, err := pass.Parse(passes, req.Pipeline)
+	if err != nil {
+		return sdk.RunPassesResponse{}, sdk.Errorf("passes %q: %v", req.Pipeline, err)
+	}
+	m, err := parseModule(req.InputName, []byte(req.Input))
+	if err != nil {
+		return sdk.RunPassesResponse{}, wire.ErrorToSDK(err)
+	}
+	timings, err := runRows(m, rows, a)
+	var resp sdk.RunPassesResponse
+	for _, t := range timings {
+		resp.Timings = append(resp.Timings, sdk.Timing{Name: t.Pass, Nanoseconds: t.Duration.Nanoseconds()})
+	}
+	if err == nil {
+		resp.Output = string(printModule(m))
+	}
+	return resp, err
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -29,6 +31,8 @@ type stage struct {
 	name   string
 	binary bool
 	doc    string
+	// rows are the passes of a stage over MLIR; nil for others.
+	rows func(arch, options) []pass.Row
 	// run makes the stage's artifact out of that of the stage before it.
 	run func(*compilation) error
 	// get returns the artifact, and set puts one in the place of the one that
@@ -40,8 +44,20 @@ type stage struct {
 // stages of a compile, in order.
 var stages = []stage{
 	{
-		name: stageLLIR, doc: "LLVM IR",
-		run: func(*compilation) error { return sdk.Errorf("the stages up to llir are not in this build") },
+		name: stageTTIR, doc: "Triton IR, inlined and simplified",
+		rows: ttirRows, run: (*compilation).makeTTIR,
+		get: func(c *compilation) []byte { return printModule(c.module) },
+		set: (*compilation).setModule,
+	},
+	{
+		name: stageTTGIR, doc: "Triton GPU IR: every tensor with the layout that it has on the device",
+		rows: ttgirRows, run: (*compilation).makeTTGIR,
+		get: func(c *compilation) []byte { return printModule(c.module) },
+		set: (*compilation).setModule,
+	},
+	{
+		name: stageLLIR, doc: "LLVM IR for one thread",
+		run: (*compilation).makeLLIR,
 		get: func(c *compilation) []byte { return []byte(c.llir) },
 		set: func(c *compilation, data []byte) error { c.llir = string(data); return nil },
 	},
@@ -70,16 +86,18 @@ type compilation struct {
 	backend *Backend
 	ctx     context.Context // of the call; a compilation does not outlive it
 	req     sdk.RunStagesRequest
-	arch    arch
+	arch    arch // of the target
+	early   arch // that the stages before ptx compile for: option arch
 	opts    options
 	// entered is the stage whose artifact the input is; "" for the front end's
 	// ttir.
 	entered string
 
-	llir  string
-	ptx   string
-	cubin []byte
-	meta  metadata
+	module *ir.Operation // in the stages ttir and ttgir
+	llir   string
+	ptx    string
+	cubin  []byte
+	meta   metadata
 
 	current string // the stage that runs
 	resp    sdk.RunStagesResponse

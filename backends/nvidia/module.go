@@ -1,0 +1,117 @@
+package nvidia
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/text"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/plugin/wire"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// parseModule reads and verifies MLIR text, in a context of its own.
+func parseModule(name string, src []byte) (*ir.Operation, error) {
+	file, err := text.ParseFile(dialect.NewContext(), name, src)
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Verify(); err != nil {
+		return nil, err
+	}
+	return file.Op, nil
+}
+
+// printModule is the text in which a module leaves the process.
+func printModule(m *ir.Operation) []byte {
+	return text.Append(nil, m, text.Options{Locations: true})
+}
+
+// setModule takes MLIR text in the place of what stages made.
+func (c *compilation) setModule(src []byte) (err error) {
+	if c.module, err = parseModule(c.req.InputName, src); err != nil {
+		return wire.ErrorToSDK(err)
+	}
+	return c.describeModule()
+}
+
+func (c *compilation) makeTTIR() error { return c.runPasses(ttirRows(c.early, c.opts)) }
+
+func (c *compilation) makeTTGIR() error {
+	if n := c.opts.MaxNReg; n != nil {
+		c.module.SetAttr(ttg.MaxNRegAttr, c.module.Context().I32Attr(int64(*n)))
+	}
+	return c.runPasses(ttgirRows(c.early, c.opts))
+}
+
+// runPasses runs a pipeline on the module and times its passes.
+func (c *compilation) runPasses(rows []pass.Row) error {
+	timings, err := runRows(c.module, rows, c.early)
+	for _, t := range timings {
+		c.resp.Timings = append(c.resp.Timings, sdk.Timing{Stage: c.current, Name: t.Pass, Nanoseconds: t.Duration.Nanoseconds()})
+	}
+	if err != nil {
+		return err
+	}
+	return c.describeModule()
+}
+
+// runRows runs rows on m. Its error is fit for the host.
+func runRows(m *ir.Operation, rows []pass.Row, a arch) ([]pass.Timing, error) {
+	runner := pass.Runner{Print: func(m *ir.Operation) string { return string(printModule(m)) }}
+	timings, err := runner.Run(m, rows, facts(a))
+	var crash *pass.Crash
+	if errors.As(err, &crash) {
+		return timings, crashDiagnostic(crash)
+	}
+	return timings, wire.ErrorToSDK(err)
+}
+
+// crashDiagnostic tells of a mistake of ours in a pass, with what is needed to
+// see it again.
+func crashDiagnostic(c *pass.Crash) *sdk.Diagnostic {
+	d := &sdk.Diagnostic{
+		Kind: sdk.Bug, Message: c.Error(),
+		Help: "this is a mistake in tritonc, not in your kernel; please report it with what follows",
+	}
+	for _, note := range []string{c.Stack, c.Reproducer} {
+		if note != "" {
+			d.Notes = append(d.Notes, sdk.Diagnostic{Severity: sdk.Note, Message: note})
+		}
+	}
+	return d
+}
+
+// describeModule fills in what the module says of its kernel.
+func (c *compilation) describeModule() error {
+	for op := range c.module.Body().Ops() {
+		if op.Is(tt.Func) && op.StringAttr("sym_visibility") != "private" {
+			c.meta.Name = op.StringAttr("sym_name")
+			break
+		}
+	}
+	if c.meta.Name == "" {
+		return &sdk.Diagnostic{File: c.req.InputName, Message: "there is no kernel here: no public tt.func"}
+	}
+	c.meta.NumWarps = c.opts.NumWarps
+	for _, name := range []string{ttg.NumWarpsAttr, totalWarpsAttr} {
+		if n, ok := c.module.IntAttr(name); ok {
+			c.meta.NumWarps = int(n)
+		}
+	}
+	if lanes, ok := c.module.IntAttr(ttg.ThreadsPerWarpAttr); ok && lanes != warpSize {
+		return &sdk.Diagnostic{
+			File:    c.req.InputName,
+			Message: fmt.Sprintf("the module is for warps of %d threads; those of %s have %d", lanes, c.req.Target, warpSize),
+		}
+	}
+	return nil
+}
+
+// totalWarpsAttr counts the warps of all partitions of a warp-specialized
+// kernel.
+const totalWarpsAttr = "ttg.total-num-warps"

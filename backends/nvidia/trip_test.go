@@ -1,0 +1,252 @@
+package nvidia
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
+)
+
+func scaleTTIR(t testing.TB) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.FromSlash("testdata/scale.ttir"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestTrip: the front end's ttir through all stages, for every target.
+func TestTrip(t *testing.T) {
+	needTools(t, &llcKind, &ptxasKind)
+	c := sdktest.Start(t, New())
+	for _, a := range archs {
+		cc := strings.TrimPrefix(a.facts().Pattern, "cuda:")
+		req := request(t, cc, stageTTIR, "scale.py", scaleTTIR(t), `{"num_warps":2,"maxnreg":96}`)
+		req.Want = []string{stageTTIR, stageTTGIR, stageLLIR, stagePTX}
+		resp, err := c.RunStages(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for stage, want := range map[string][]string{
+			stageTTIR: {"module {", "tt.load %", `loc("scale.py":7:8)`},
+			stageTTGIR: {
+				`ttg.target = "cuda:` + cc + `"`, `"ttg.num-warps" = 2 : i32`, `ttg.maxnreg = 96 : i32`,
+				"#ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [2], order = [0]}>",
+			},
+			stageLLIR: {"define ptx_kernel void @scale(", `"nvvm.reqntid"="64"`, `"nvvm.maxnreg"="96"`, "DebugDirectivesOnly", `filename: "scale.py"`},
+			stagePTX:  {".visible .entry scale(", ".reqntid 64", ".maxnreg 96", "ld.global.v4.b32", ".loc\t1 7 8", ".file\t1 \"scale.py\""},
+		} {
+			text := string(resp.Artifact(stage))
+			for _, w := range want {
+				if !strings.Contains(text, w) {
+					t.Errorf("cuda:%s: the %s has no %q:\n%s", cc, stage, w, text)
+				}
+			}
+		}
+		var m struct {
+			Name      string
+			NumWarps  int `json:"num_warps"`
+			Shared    int
+			Registers int
+			Maxnreg   int
+		}
+		if err := json.Unmarshal([]byte(resp.MetadataJSON), &m); err != nil {
+			t.Fatal(err)
+		}
+		if m.Name != "scale" || m.NumWarps != 2 || m.Shared < 4 || m.Registers < 8 || m.Registers > 96 || m.Maxnreg != 96 {
+			t.Errorf("cuda:%s: metadata %+v", cc, m)
+		}
+		again, err := c.RunStages(t.Context(), req)
+		if err != nil || !bytes.Equal(again.Artifact(stageCubin), resp.Artifact(stageCubin)) {
+			t.Errorf("cuda:%s: a second compile gives another cubin (%v)", cc, err)
+		}
+
+		// Every artifact enters at its own stage and gives the same end.
+		for i, s := range stages[:len(stages)-1] {
+			entry := request(t, cc, stages[i+1].name, "scale."+s.name, resp.Artifact(s.name), `{"num_warps":2,"maxnreg":96}`)
+			entry.MetadataJSON = resp.MetadataJSON
+			got, err := c.RunStages(t.Context(), entry)
+			if err != nil {
+				t.Errorf("cuda:%s: entering with the %s: %v", cc, s.name, err)
+				continue
+			}
+			if !bytes.Equal(got.Artifact(stageCubin), resp.Artifact(stageCubin)) {
+				t.Errorf("cuda:%s: entering with the %s gives another cubin", cc, s.name)
+			}
+		}
+	}
+}
+
+// TestTripSteps: every pass and tool is timed, in order.
+func TestTripSteps(t *testing.T) {
+	c := sdktest.Start(t, New())
+	req := request(t, "80", stageTTIR, "scale.py", scaleTTIR(t), "")
+	req.Last, req.Want = stageLLIR, nil
+	resp, err := c.RunStages(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got []string
+	opts, err := readOptions(req.OptionsJSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range stages[:3] {
+		want = append(want, s.name+"/")
+		if s.rows != nil {
+			for _, r := range s.rows(archFor(t, "80"), opts) {
+				want = append(want, s.name+"/"+r.Pass.Name)
+			}
+		}
+	}
+	for _, s := range resp.Timings {
+		got = append(got, s.Stage+"/"+s.Name)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	if len(resp.Artifacts) != 1 || resp.Artifacts[0].Stage != stageLLIR || len(resp.Tools) != 0 {
+		t.Errorf("artifacts %d, tools %v", len(resp.Artifacts), resp.Tools)
+	}
+}
+
+// TestAddStages: the pipelines that are told are those that RunPasses reads.
+func TestAddStages(t *testing.T) {
+	c := sdktest.Start(t, New())
+	req := request(t, "80", stageTTIR, "scale.py", nil, "")
+	resp, err := c.AddStages(t.Context(), sdk.AddStagesRequest{Target: req.Target, OptionsJSON: req.OptionsJSON})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	text := string(scaleTTIR(t))
+	for _, s := range resp.Stages {
+		names = append(names, s.Name)
+		if s.Ending != s.Name || s.Doc == "" || s.Binary != (s.Name == stageCubin) {
+			t.Errorf("stage %+v", s)
+		}
+		if s.Pipeline == "" {
+			continue
+		}
+		out, err := c.RunPasses(t.Context(), sdk.RunPassesRequest{Target: req.Target, Input: text, InputName: "scale.ttir", Pipeline: s.Pipeline})
+		if err != nil {
+			t.Fatalf("%s: %v", s.Pipeline, err)
+		}
+		text = out.Output
+	}
+	if want := []string{stageTTIR, stageTTGIR, stageLLIR, stagePTX, stageCubin}; !slices.Equal(names, want) {
+		t.Errorf("stages %v", names)
+	}
+	req = request(t, "80", stageTTIR, "scale.py", scaleTTIR(t), "")
+	req.Last = stageTTGIR
+	run, err := c.RunStages(t.Context(), req)
+	if err != nil || string(run.Artifact(stageTTGIR)) != text {
+		t.Errorf("the stages give another text than their pipelines (%v):\n%s\n%s", err, run.Artifact(stageTTGIR), text)
+	}
+}
+
+func TestBadModules(t *testing.T) {
+	c := sdktest.Start(t, New())
+	good := string(scaleTTIR(t))
+	tests := []struct {
+		name, text, message string
+		line                int
+	}{
+		{"syntax", strings.Replace(good, "arith.muli %pid, ", "arith.muli %pid ", 1), "expected", 7},
+		{"types", strings.Replace(good, "%offs, %limit : tensor<256xi32>", "%offs, %limit : tensor<128xi32>", 1), "", 12},
+		{"no kernel", strings.Replace(good, "tt.func public", "tt.func private", 1), "no kernel", 0},
+		{"empty", "", "", 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := c.RunStages(t.Context(), request(t, "80", stageTTGIR, "k.ttir", []byte(tt.text), ""))
+			d := oneDiagnostic(t, err)
+			if d.Kind != sdk.User || d.File != "k.ttir" || !strings.Contains(d.Message, tt.message) || tt.line > 0 && d.Line != tt.line {
+				t.Errorf("got %+v", d)
+			}
+		})
+	}
+}
+
+func TestRunPassesMistakes(t *testing.T) {
+	c := sdktest.Start(t, New())
+	target := sdk.Target{Backend: "cuda", Arch: "80"}
+	_, err := c.RunPasses(t.Context(), sdk.RunPassesRequest{Target: target, Input: "module {}", Pipeline: "cse,no-such-pass"})
+	if d := oneDiagnostic(t, err); !strings.Contains(d.Message, `no pass "no-such-pass"`) || !strings.Contains(d.Message, "tritongpu-coalesce") {
+		t.Errorf("got %s", d.Message)
+	}
+	_, err = c.RunPasses(t.Context(), sdk.RunPassesRequest{Target: target, Input: "module {", InputName: "m.mlir", Pipeline: "cse"})
+	if d := oneDiagnostic(t, err); d.File != "m.mlir" || d.Line != 1 {
+		t.Errorf("got %+v", d)
+	}
+}
+
+// TestCrash: a pass that panics is told as our mistake, with the module before
+// it, ready to be run again.
+func TestCrash(t *testing.T) {
+	m, err := parseModule("scale.ttir", scaleTTIR(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := &pass.Pass{Name: "broken", Run: func(*pass.Run) error { panic("BUG: it is broken") }}
+	_, err = runRows(m, []pass.Row{{Pass: canonicalize}, {Pass: broken}}, archs[0])
+	var d *sdk.Diagnostic
+	if !errors.As(err, &d) || d.Kind != sdk.Bug || !strings.Contains(d.Message, "pass broken: BUG: it is broken") {
+		t.Fatalf("got %v", err)
+	}
+	if len(d.Notes) != 2 || !strings.Contains(d.Notes[0].Message, "trip_test.go") || !strings.Contains(d.Notes[1].Message, "--passes 'broken'") {
+		t.Errorf("notes %+v", d.Notes)
+	}
+	wrong := &pass.Pass{Name: "wrong", Run: func(r *pass.Run) error {
+		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
+			if op.Name() == "tt.return" {
+				op.Erase()
+				return ir.Stop
+			}
+			return ir.Advance
+		})
+		return nil
+	}}
+	if _, err = runRows(m, []pass.Row{{Pass: wrong}}, archs[0]); !errors.As(err, &d) || !strings.Contains(d.Message, "does not verify") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestFusion: a product and a sum become one instruction, unless that is off.
+func TestFusion(t *testing.T) {
+	needTools(t, &llcKind)
+	c := sdktest.Start(t, New())
+	for option, want := range map[string]bool{`{}`: true, `{"enable_fp_fusion":false}`: false} {
+		req := request(t, "80", stageTTIR, "scale.py", scaleTTIR(t), option)
+		req.Last, req.Want = stagePTX, nil
+		resp, err := c.RunStages(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(resp.Artifact(stagePTX)), "fma.rn.f32"); got != want {
+			t.Errorf("%s: fused is %v\n%s", option, got, resp.Artifact(stagePTX))
+		}
+	}
+}
+
+// BenchmarkToLLIR is all that the backend itself does: text to LLVM IR.
+func BenchmarkToLLIR(b *testing.B) {
+	backend := New()
+	req := request(b, "80", stageTTIR, "scale.py", scaleTTIR(b), "")
+	req.Last, req.Want = stageLLIR, nil
+	for b.Loop() {
+		if _, err := backend.RunStages(b.Context(), req); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
