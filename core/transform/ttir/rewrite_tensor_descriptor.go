@@ -1,0 +1,272 @@
+package ttir
+
+import (
+	"math"
+	"slices"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/std"
+)
+
+// RewriteTensorDescriptor replaces tensor descriptors by pointers, for targets
+// without the hardware that reads them. A descriptor is its base, shape,
+// strides and what it pads with, all of them carried; as an argument of a
+// function it becomes those arguments, in that order.
+var RewriteTensorDescriptor = &pass.Pass{
+	Name: "triton-rewrite-tensor-descriptor-to-pointer",
+	Doc:  "tensor descriptors become pointers",
+	Run: func(r *pass.Run) error {
+		d := &descriptors{expander{
+			of: make(map[*ir.Value]parts), b: ir.NewBuilder(r.Module.Context()),
+			compound: tt.DescLike.Test, what: "a tensor descriptor",
+		}, nil}
+		d.visit = d.access
+		for op := range r.Module.Body().Ops() {
+			if op.Is(tt.Func) {
+				d.arguments(op)
+			}
+			if err := d.function(op); err != nil {
+				return err
+			}
+			if d.err != nil {
+				return d.err
+			}
+		}
+		n := d.finish()
+		for op := range r.Module.Body().Ops() {
+			if op.Is(tt.Func) && op.Body() != nil {
+				d.dropArgs(op.Body())
+			}
+		}
+		r.Count("rewritten", n)
+		return nil
+	},
+}
+
+// descriptor is a tensor descriptor in parts: shape and strides are i64, one a
+// dimension; nan is an i1.
+type descriptor struct {
+	base           *ir.Value
+	shape, strides []*ir.Value
+	nan            *ir.Value
+	block          *ir.TensorType
+}
+
+func (d *descriptor) carried() []*ir.Value {
+	return slices.Concat([]*ir.Value{d.base}, d.shape, d.strides, []*ir.Value{d.nan})
+}
+
+func (d *descriptor) with(vs []*ir.Value) parts {
+	n := len(d.shape)
+	return &descriptor{vs[0], vs[1 : 1+n], vs[1+n : 1+2*n], vs[1+2*n], d.block}
+}
+
+func (d *descriptor) fits(q parts) bool { return d.block == q.(*descriptor).block }
+
+type descriptors struct {
+	expander
+	err error
+}
+
+// arguments expands the descriptors among a function's arguments.
+func (d *descriptors) arguments(f *ir.Operation) {
+	sig := tt.Signature(f)
+	if f.Body() == nil || !slices.ContainsFunc(sig.In, tt.DescLike.Test) {
+		return
+	}
+	c := d.b.Context()
+	entry := f.Body()
+	var in []ir.Type
+	var attrs []ir.Attribute
+	old, _ := f.Attr("arg_attrs").(*ir.ArrayAttr)
+	at := 0
+	for i, t := range sig.In {
+		arg := entry.Arg(at)
+		at++
+		desc, ok := t.(*tt.TensorDescType)
+		if !ok {
+			in = append(in, t)
+			a := ir.Attribute(c.DictAttr())
+			if old != nil {
+				a = old.Elems[i]
+			}
+			attrs = append(attrs, a)
+			continue
+		}
+		rank := len(desc.Block.Shape)
+		own := []ir.Type{tt.Ptr(c, signless(c, desc.Block.Elem))}
+		for range 2 * rank {
+			own = append(own, c.I64())
+		}
+		own = append(own, c.I1())
+		values := make([]*ir.Value, len(own))
+		for k, t := range own {
+			values[k] = entry.InsertArg(at, t, arg.Loc())
+			at++
+			attrs = append(attrs, c.DictAttr())
+		}
+		in = append(in, own...)
+		like := &descriptor{shape: make([]*ir.Value, rank), block: desc.Block}
+		d.of[arg] = like.with(values)
+	}
+	f.SetAttr("function_type", c.TypeAttr(c.Func(in, sig.Out)))
+	if old != nil {
+		f.SetAttr("arg_attrs", c.ArrayAttr(attrs...))
+	}
+}
+
+// signless is the type that memory of a descriptor's element type has in the IR.
+func signless(c *ir.Context, t ir.Type) ir.Type {
+	if i, ok := t.(*ir.IntegerType); ok {
+		return c.Int(i.Width)
+	}
+	return t
+}
+
+func (d *descriptors) access(op *ir.Operation) bool {
+	switch op.Def() {
+	case tt.MakeTensorDesc:
+		block := op.Result(0).Type().(*tt.TensorDescType).Block
+		pad, _ := op.IntAttr("padding")
+		nan := arith.NewConstant(d.b, d.b.Context().BoolAttr(pad == tt.PadNaN))
+		d.of[op.Result(0)] = &descriptor{op.Operand(0), extend(d.b, op.Group(1)), op.Group(2), nan, block}
+	case tt.DescriptorLoad:
+		desc := d.parts(op)
+		indices := d.indices(desc, op.Group(1))
+		op.ReplaceAllUsesWith(d.read(op, desc, indices))
+	case tt.DescriptorGather:
+		desc := d.parts(op)
+		op.ReplaceAllUsesWith(d.read(op, desc, d.rows(desc, op.Operand(1), op.Operand(2))))
+	case tt.DescriptorStore:
+		desc := d.parts(op)
+		d.write(op, desc, d.indices(desc, op.Group(2)), op.Operand(1))
+	case tt.DescriptorScatter:
+		desc := d.parts(op)
+		d.write(op, desc, d.rows(desc, op.Operand(1), op.Operand(2)), op.Operand(3))
+	case tt.DescriptorReduce:
+		desc := d.parts(op)
+		d.reduce(op, desc, d.indices(desc, op.Group(2)))
+	default:
+		return false
+	}
+	return true
+}
+
+func (d *descriptors) parts(op *ir.Operation) *descriptor { return d.of[op.Operand(0)].(*descriptor) }
+
+// indices are the block's coordinates in the tensor, one tensor a dimension.
+func (d *descriptors) indices(desc *descriptor, offsets []*ir.Value) []*ir.Value {
+	wide := extend(d.b, offsets)
+	out := make([]*ir.Value, len(wide))
+	for k, o := range wide {
+		out[k] = indexAlong(d.b, o, desc.block.Shape, k)
+	}
+	return out
+}
+
+// rows are the coordinates of whole rows chosen by x, from column y on.
+func (d *descriptors) rows(desc *descriptor, x, y *ir.Value) []*ir.Value {
+	c := d.b.Context()
+	xt := x.Type().(*ir.TensorType)
+	shape := []int64{xt.Shape[0], desc.block.Shape[1]}
+	wide := arith.Cast(d.b, arith.ExtSI, x, c.Tensor(xt.Shape, c.I64(), nil))
+	column := arith.Cast(d.b, arith.ExtSI, y, c.I64())
+	return []*ir.Value{expandAround(d.b, wide, 2, 0), indexAlong(d.b, column, shape, 1)}
+}
+
+// pointers makes the tensor of pointers at the indices and the mask of those
+// inside the tensor.
+func (d *descriptors) pointers(desc *descriptor, indices []*ir.Value) (ptrs, mask *ir.Value) {
+	c := d.b.Context()
+	shape := make([]int64, len(indices))
+	for k, v := range indices {
+		shape[k] = ir.ShapeOf(v.Type())[k]
+	}
+	whole := c.Tensor(shape, c.I64(), nil)
+	ptrs = tt.Unary(d.b, tt.Splat, desc.base, c.Tensor(shape, desc.base.Type(), nil))
+	var offset *ir.Value
+	for k, v := range indices {
+		stride := tt.Unary(d.b, tt.Splat, desc.strides[k], v.Type())
+		step := broadcastTo(d.b, arith.Binary(d.b, arith.MulI, v, stride), whole)
+		if offset == nil {
+			offset = step
+		} else {
+			offset = arith.Binary(d.b, arith.AddI, offset, step)
+		}
+	}
+	ptrs = tt.NewAddPtr(d.b, ptrs, offset)
+	for k, v := range indices {
+		mask = both(d.b, mask, within(d.b, v, desc.shape[k], shape))
+	}
+	return ptrs, mask
+}
+
+func (d *descriptors) read(op *ir.Operation, desc *descriptor, indices []*ir.Value) *ir.Value {
+	ptrs, mask := d.pointers(desc, indices)
+	t := ir.ShapeOf(ptrs.Type())
+	block := d.b.Context().Tensor(t, tt.PointeeOf(ptrs.Type()), nil)
+	other := padding(d.b, block, tt.PadZero)
+	if ir.IsFloat(block.Elem) {
+		nan := arith.Float(d.b, block.Elem, math.NaN())
+		zero := arith.Float(d.b, block.Elem, 0)
+		other = tt.Unary(d.b, tt.Splat, arith.NewSelect(d.b, desc.nan, nan, zero), block)
+	}
+	v := d.b.Create(tt.Load, ir.State{
+		Operands: []*ir.Value{ptrs, mask, other}, Segments: []int32{1, 1, 1}, Types: []ir.Type{block}, Attrs: op.Attrs(),
+	}).Result(0)
+	if to := op.Result(0).Type(); to != ir.Type(block) { // a load that drops leading dimensions of size 1
+		v = tt.Unary(d.b, tt.Reshape, v, to)
+	}
+	return v
+}
+
+func (d *descriptors) write(op *ir.Operation, desc *descriptor, indices []*ir.Value, v *ir.Value) {
+	ptrs, mask := d.pointers(desc, indices)
+	d.b.Create(tt.Store, ir.State{Operands: []*ir.Value{ptrs, v, mask}, Attrs: op.Attrs()})
+}
+
+// The reductions of a descriptor as atomic operations; those of signed and
+// unsigned integers differ for min and max.
+var (
+	signedReductions   = map[string]int64{"add": tt.RMWAdd, "min": tt.RMWMin, "max": tt.RMWMax, "and": tt.RMWAnd, "or": tt.RMWOr, "xor": tt.RMWXor}
+	unsignedReductions = map[string]int64{"add": tt.RMWAdd, "min": tt.RMWUMin, "max": tt.RMWUMax, "and": tt.RMWAnd, "or": tt.RMWOr, "xor": tt.RMWXor}
+	floatReductions    = map[string]int64{"add": tt.RMWFAdd}
+)
+
+func (d *descriptors) reduce(op *ir.Operation, desc *descriptor, indices []*ir.Value) {
+	table := signedReductions
+	switch e := desc.block.Elem.(type) {
+	case *ir.FloatType:
+		table = floatReductions
+	case *ir.IntegerType:
+		if e.Sign == ir.Unsigned {
+			table = unsignedReductions
+		}
+	}
+	kind, _ := op.IntAttr("kind")
+	name := ""
+	for _, k := range tt.DescriptorReduceKinds {
+		if k.Value == kind {
+			name = k.Keyword
+		}
+	}
+	rmw, ok := table[name]
+	if !ok {
+		d.err = diag.Errorf(std.PosOf(op.Loc()), "no atomic %s of this element type without descriptor hardware", name)
+		return
+	}
+	c := d.b.Context()
+	ptrs, mask := d.pointers(desc, indices)
+	d.b.Create(tt.AtomicRMW, ir.State{
+		Operands: []*ir.Value{ptrs, op.Operand(1), mask},
+		Attrs: []ir.NamedAttr{
+			{Name: "atomic_rmw_op", Attr: c.I32Attr(rmw)},
+			{Name: "scope", Attr: c.I32Attr(tt.ScopeGPU)},
+			{Name: "sem", Attr: c.I32Attr(tt.SemRelaxed)},
+		},
+	})
+}
