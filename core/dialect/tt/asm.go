@@ -8,7 +8,10 @@ import (
 var asm = &text.Dialect{
 	ParseType: parseType,
 	PrintType: printType,
-	Ops:       map[*ir.OpDef]text.OpAsm{Func: {Parse: parseFunc, Print: printFunc}},
+	Constraints: map[string]ir.Constraint{
+		"tt.ptr": ScalarPtr, "tt.ptrs": PtrLike, "tt.tensordesc": DescLike, "tt.value": AnyValue,
+	},
+	Ops: map[*ir.OpDef]text.OpAsm{Func: {Parse: parseFunc, Print: printFunc}},
 }
 
 // maxAddrSpace bounds the address space of a pointer.

@@ -8,11 +8,12 @@ import (
 )
 
 var asm = &text.Dialect{
-	ParseType: parseType,
-	PrintType: printType,
-	ParseAttr: parseAttr,
-	PrintAttr: printAttr,
-	Alias:     alias,
+	ParseType:   parseType,
+	PrintType:   printType,
+	ParseAttr:   parseAttr,
+	PrintAttr:   printAttr,
+	Alias:       alias,
+	Constraints: map[string]ir.Constraint{"ttg.memdesc": MemDescLike, "ttg.async.token": TokenLike},
 	Ops: map[*ir.OpDef]text.OpAsm{
 		WarpSpecialize: {Parse: parseWarpSpecialize, Print: printWarpSpecialize},
 	},

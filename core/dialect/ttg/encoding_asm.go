@@ -211,7 +211,7 @@ func (r *fieldReader) fields(fs ...field) {
 
 func (r *fieldReader) braces(fs ...field) {
 	var seen uint
-	r.p.Fields(func(name string) bool {
+	r.p.Fields('{', '}', func(name string) bool {
 		for i := range fs {
 			if fs[i].name == name {
 				seen |= 1 << i

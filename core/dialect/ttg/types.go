@@ -68,7 +68,7 @@ var (
 		_, ok := t.(*MemDescType)
 		return ok
 	}}
-	TokenLike = ir.Constraint{Name: "async token", Test: func(t ir.Type) bool {
+	TokenLike = ir.Constraint{Name: "async token", Prefix: "!ttg.async.token", Test: func(t ir.Type) bool {
 		_, ok := t.(*AsyncTokenType)
 		return ok
 	}}

@@ -35,6 +35,8 @@ const (
 	elFunction                      // (types of ref) -> types of ref2
 	elOptional                      // ( then ^ )? or ( then ^ ) : ( els )
 	elOIList                        // clauses in any order
+	elToken                         // [%dep] or [] if there is a token result
+	elPairs                         // , %a[%b] for each of two equal groups
 )
 
 // element is one directive.
@@ -337,10 +339,46 @@ func (c *compiler) directive() element {
 		return c.spaced(element{kind: elFunction, ref: in, ref2: out})
 	case "oilist":
 		return c.oilist()
+	case "custom":
+		return c.custom()
 	default:
 		c.fail("unknown directive '%s'", w)
 		return element{}
 	}
+}
+
+// custom reads custom<Token>($dep, $token), which says by brackets whether there
+// is a token result and what it waits for, or custom<Pairs>($a, $b).
+func (c *compiler) custom() element {
+	c.expect('<')
+	name := c.word()
+	c.expect('>')
+	c.expect('(')
+	a := c.ref()
+	c.expect(',')
+	b := c.ref()
+	c.expect(')')
+	e := element{ref: a, ref2: b, index: a.index}
+	switch name {
+	case "Token":
+		if a.kind != refOperand || c.d.Operands[a.index].Arity != ir.Optional ||
+			b.kind != refResult || c.d.Results[b.index].Arity != ir.Optional {
+			c.fail("Token needs an optional operand and an optional result")
+		}
+		if e.kind, e.prefix = elToken, c.constraint(b).Prefix; e.prefix == "" {
+			c.fail("the constraint of the token names no type")
+		}
+	case "Pairs":
+		e.kind = elPairs
+		for _, r := range []typeRef{a, b} {
+			if r.kind != refOperand || c.d.Operands[r.index].Arity != ir.Variadic {
+				c.fail("Pairs needs two variadic operands")
+			}
+		}
+	default:
+		c.fail("unknown custom directive '%s'", name)
+	}
+	return c.spaced(e)
 }
 
 func (c *compiler) constraint(r typeRef) ir.Constraint {

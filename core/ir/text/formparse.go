@@ -81,6 +81,22 @@ func (r *formRun) element(e *element) {
 		pos := p.Pos()
 		r.setTypes(e.ref, pos, p.TypeListInParens())
 		r.setTypes(e.ref2, pos, p.ArrowTypes())
+	case elToken:
+		r.resTypes[e.ref2.index] = []ir.Type{}
+		if p.optPunct('[') {
+			if p.AtOperand() {
+				r.operands[e.ref.index] = []Operand{p.Operand()}
+			}
+			p.punct(']')
+			r.resTypes[e.ref2.index] = []ir.Type{p.shortType(e.prefix)}
+		}
+	case elPairs:
+		for p.optPunct(',') {
+			r.operands[e.ref.index] = append(r.operands[e.ref.index], p.Operand())
+			p.punct('[')
+			r.operands[e.ref2.index] = append(r.operands[e.ref2.index], p.Operand())
+			p.punct(']')
+		}
 	case elOptional:
 		r.optional(e)
 	case elOIList:
@@ -288,15 +304,20 @@ func (r *formRun) resolve() {
 	}
 }
 
-// resultTypes are the types of all results if the text says all of them, else
-// nil.
+// resultTypes are the types of all results as the text says them, else nil. A
+// result without a type in the text has that of the one before, unless the
+// table has a rule.
 func (r *formRun) resultTypes() []ir.Type {
 	var ts []ir.Type
-	for _, t := range r.resTypes {
-		if t == nil {
+	for i, t := range r.resTypes {
+		switch {
+		case t != nil:
+			ts = append(ts, t...)
+		case i > 0 && len(ts) > 0 && r.s.Def.Infer == nil && r.s.Def.Results[i].Arity == ir.One:
+			ts = append(ts, ts[len(ts)-1])
+		default:
 			return nil
 		}
-		ts = append(ts, t...)
 	}
 	return ts
 }

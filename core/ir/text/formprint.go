@@ -67,6 +67,21 @@ func (w *Printer) element(f *form, e *element, op *ir.Operation) {
 				w.Type(v.Type())
 			}
 		}
+	case elToken:
+		if len(resultGroup(op, e.ref2.index)) > 0 {
+			w.Str("[")
+			w.Values(op.Group(e.ref.index))
+			w.Str("]")
+		}
+	case elPairs:
+		seconds := op.Group(e.ref2.index)
+		for i, v := range op.Group(e.ref.index) {
+			w.Str(", ")
+			w.Value(v)
+			w.Str("[")
+			w.Value(seconds[i])
+			w.Str("]")
+		}
 	case elFunction:
 		w.Str("(")
 		w.ValueTypes(values(e.ref, op))
@@ -139,9 +154,9 @@ func (w *Printer) clausePresent(c []element, op *ir.Operation) bool {
 // formDict writes the attributes that stand nowhere else in the text and do not
 // have their default.
 func (w *Printer) formDict(f *form, op *ir.Operation) {
-	keyword := ""
+	opening := " {"
 	if f.keyword {
-		keyword = " attributes"
+		opening = " attributes {"
 	}
 	open := false
 	defs := op.Def().Attrs
@@ -155,7 +170,7 @@ next:
 				break
 			}
 		}
-		open = w.dictEntry(open, keyword, a)
+		open = w.dictEntry(open, opening, a)
 	}
 	if open {
 		w.Str("}")

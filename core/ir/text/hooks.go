@@ -19,6 +19,9 @@ type Dialect struct {
 	// Alias is the name that a file gives the attribute on a line of its own
 	// ("blocked" for #blocked, #blocked1 …); empty: it is printed in place.
 	Alias func(a ir.Attribute) string
+	// Constraints are those over the dialect's types that a declaration of another
+	// dialect may name: "tt.ptr".
+	Constraints map[string]ir.Constraint
 	// Ops are the irregular operations.
 	Ops map[*ir.OpDef]OpAsm
 }

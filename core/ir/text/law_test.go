@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/decl"
 	"github.com/tritonc/tritonc/core/ir/text"
 )
 
@@ -123,4 +125,24 @@ func sameBytes(want, got []byte) error {
 	}
 }
 
-func newContext() *ir.Context { return dialect.NewContext() }
+// newContext has core's dialects and those that the tree's backends declare.
+func newContext() *ir.Context { return dialect.NewContext(declared()...) }
+
+var declared = sync.OnceValue(func() (ds []*ir.Dialect) {
+	files, err := filepath.Glob("../../../backends/*/*/*.json")
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			panic(err)
+		}
+		d, err := decl.Load(data, dialect.All()...)
+		if err != nil {
+			panic(f + ": " + err.Error())
+		}
+		ds = append(ds, d)
+	}
+	return ds
+})

@@ -274,11 +274,12 @@ func (p *Parser) Ints() []int64 {
 	return vs
 }
 
-// Fields reads {name = …, …}: field reads the value of each name, or returns
-// false for a name that it does not know. Each name may stand once.
-func (p *Parser) Fields(field func(name string) bool) {
+// Fields reads name = …, name = … between open and closing: field reads the
+// value of each name, or returns false for a name that it does not know. Each
+// name may stand once.
+func (p *Parser) Fields(open, closing byte, field func(name string) bool) {
 	var seen []string
-	p.List('{', '}', func() {
+	p.List(open, closing, func() {
 		pos := p.Pos()
 		name := p.Keyword("the name of a field")
 		for _, s := range seen {

@@ -234,15 +234,15 @@ func (w *Printer) OptDict(attrs []ir.NamedAttr) {
 // AttrDict writes the attributes of op, after a space, that are not named in
 // elided and do not have their default.
 func (w *Printer) AttrDict(op *ir.Operation, elided ...string) {
-	w.attrDict(op, "", elided)
+	w.attrDict(op, " {", elided)
 }
 
 // AttrDictKeyword is AttrDict after the word attributes.
 func (w *Printer) AttrDictKeyword(op *ir.Operation, elided ...string) {
-	w.attrDict(op, " attributes", elided)
+	w.attrDict(op, " attributes {", elided)
 }
 
-func (w *Printer) attrDict(op *ir.Operation, keyword string, elided []string) {
+func (w *Printer) attrDict(op *ir.Operation, opening string, elided []string) {
 	open := false
 next:
 	for _, a := range op.Attrs() {
@@ -254,19 +254,19 @@ next:
 		if d := op.Def().AttrDef(a.Name); d != nil && isDefault(w.ctx, d, a.Attr) {
 			continue
 		}
-		open = w.dictEntry(open, keyword, a)
+		open = w.dictEntry(open, opening, a)
 	}
 	if open {
 		w.Str("}")
 	}
 }
 
-func (w *Printer) dictEntry(open bool, keyword string, a ir.NamedAttr) bool {
+// dictEntry writes an entry, after a comma or what opens the dictionary.
+func (w *Printer) dictEntry(open bool, opening string, a ir.NamedAttr) bool {
 	if open {
 		w.Str(", ")
 	} else {
-		w.Str(keyword)
-		w.Str(" {")
+		w.Str(opening)
 	}
 	w.named(a)
 	return true
@@ -374,7 +374,7 @@ func (w *Printer) generic(op *ir.Operation) {
 	open := false
 	for _, a := range op.Attrs() {
 		if a.Name != propertiesName && d.AttrDef(a.Name) == nil {
-			open = w.dictEntry(open, "", a)
+			open = w.dictEntry(open, " {", a)
 		}
 	}
 	if open {
@@ -394,7 +394,7 @@ func (w *Printer) genericProperties(op *ir.Operation) {
 		return
 	}
 	open, segments := false, op.Def().Has(ir.SegmentedOperands)
-	next := func(a ir.NamedAttr) { open = w.dictEntry(open, " <", a) }
+	next := func(a ir.NamedAttr) { open = w.dictEntry(open, " <{", a) }
 	sizes := func() {
 		vs := make([]int64, len(op.Segments()))
 		for i, s := range op.Segments() {
