@@ -162,7 +162,7 @@ func (c *converter) resultAt(op *ir.Operation, i int, t *ir.TensorType) {
 	r := op.Result(i)
 	r.SetType(t)
 	want := c.blocked(t.Shape)
-	if t.Encoding == want {
+	if t.Encoding == want || !r.HasUses() {
 		return
 	}
 	c.b.SetAfter(op)
@@ -172,8 +172,9 @@ func (c *converter) resultAt(op *ir.Operation, i int, t *ir.TensorType) {
 
 // inferred gives the results the layout that follows from the operands'.
 func (c *converter) inferred(op *ir.Operation, operand ir.Attribute) {
-	for i, r := range op.Results() {
-		if t := tensorOf(r); t != nil {
+	// From the last to the first, since each conversion stands right after op.
+	for i := op.NumResults() - 1; i >= 0; i-- {
+		if t := tensorOf(op.Result(i)); t != nil {
 			enc := forward(op, operand)
 			if enc == nil {
 				panic("BUG: ttgir: no layout of the result of " + op.Name())
