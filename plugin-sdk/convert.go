@@ -192,7 +192,7 @@ func settingFromWire(s *pb.SettingSpec) SettingSpec {
 
 func moduleToWire(m Module) *pb.Module {
 	return &pb.Module{
-		Name: m.Name, Source: m.Source,
+		Name: m.Name, Aliases: m.Aliases, Source: m.Source,
 		Externs: each(m.Externs, func(e ExternFunction) *pb.ExternFunction {
 			return &pb.ExternFunction{
 				Name: e.Name, Args: e.Args, Result: e.Result, Symbol: e.Symbol, Library: e.Library, Pure: e.Pure,
@@ -203,7 +203,7 @@ func moduleToWire(m Module) *pb.Module {
 
 func moduleFromWire(m *pb.Module) Module {
 	return Module{
-		Name: m.GetName(), Source: m.GetSource(),
+		Name: m.GetName(), Aliases: m.GetAliases(), Source: m.GetSource(),
 		Externs: each(m.GetExterns(), func(e *pb.ExternFunction) ExternFunction {
 			return ExternFunction{
 				Name: e.GetName(), Args: e.GetArgs(), Result: e.GetResult(), Symbol: e.GetSymbol(),

@@ -143,7 +143,10 @@ type Dialect struct {
 // Module is one entry of Triton's get_module_map: source in the Triton language
 // and functions of a device library.
 type Module struct {
-	Name    string           `json:"name"`
+	Name string `json:"name"` // "triton.language.extra.cuda.libdevice"
+	// Aliases are other names under which kernels import it, such as
+	// "triton.language.extra.libdevice", which stands for every backend's own.
+	Aliases []string         `json:"aliases,omitempty"`
 	Source  string           `json:"source,omitempty"`
 	Externs []ExternFunction `json:"externs,omitempty"`
 }

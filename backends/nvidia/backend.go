@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/filememo"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/plugin/wire"
@@ -48,6 +49,7 @@ func describe() sdk.Facts {
 			IntOneIsConstexpr: true,
 			Attributes:        []sdk.ArgAttribute{{Key: "D", Name: "tt.divisibility", Value: 16}},
 		},
+		Dialects:     []sdk.Dialect{{Name: ttng.Name, Declaration: ttng.Declaration}},
 		BinaryEnding: stageCubin,
 	}
 	for _, a := range archs {

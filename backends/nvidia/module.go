@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -16,7 +17,7 @@ import (
 
 // parseModule reads and verifies MLIR text, in a context of its own.
 func parseModule(name string, src []byte) (*ir.Operation, error) {
-	file, err := text.ParseFile(dialect.NewContext(), name, src)
+	file, err := text.ParseFile(dialect.NewContext(ttng.Dialect()), name, src)
 	if err != nil {
 		return nil, err
 	}

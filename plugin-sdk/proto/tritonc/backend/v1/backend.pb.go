@@ -1145,6 +1145,7 @@ type Module struct {
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`     // "triton.language.extra.cuda.libdevice"
 	Source        string                 `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"` // Triton-language source, or empty
 	Externs       []*ExternFunction      `protobuf:"bytes,3,rep,name=externs,proto3" json:"externs,omitempty"`
+	Aliases       []string               `protobuf:"bytes,4,rep,name=aliases,proto3" json:"aliases,omitempty"` // other names for it: "triton.language.extra.libdevice"
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1196,6 +1197,13 @@ func (x *Module) GetSource() string {
 func (x *Module) GetExterns() []*ExternFunction {
 	if x != nil {
 		return x.Externs
+	}
+	return nil
+}
+
+func (x *Module) GetAliases() []string {
+	if x != nil {
+		return x.Aliases
 	}
 	return nil
 }
@@ -2313,11 +2321,12 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x05value\x18\x03 \x01(\x03R\x05value\"H\n" +
 	"\aDialect\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
-	"\x10declaration_json\x18\x02 \x01(\tR\x0fdeclarationJson\"r\n" +
+	"\x10declaration_json\x18\x02 \x01(\tR\x0fdeclarationJson\"\x8c\x01\n" +
 	"\x06Module\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06source\x18\x02 \x01(\tR\x06source\x12<\n" +
-	"\aexterns\x18\x03 \x03(\v2\".tritonc.backend.v1.ExternFunctionR\aexterns\"\x96\x01\n" +
+	"\aexterns\x18\x03 \x03(\v2\".tritonc.backend.v1.ExternFunctionR\aexterns\x12\x18\n" +
+	"\aaliases\x18\x04 \x03(\tR\aaliases\"\x96\x01\n" +
 	"\x0eExternFunction\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04args\x18\x02 \x03(\tR\x04args\x12\x16\n" +

@@ -1,0 +1,30 @@
+// Package ttng is the dialect of what NVIDIA's GPUs add to ttg: mbarriers, TMA
+// copies, wgmma and tcgen05, tensor memory. It is a declaration, for core gets
+// it from a backend as it would get any third party's.
+package ttng
+
+import (
+	_ "embed"
+	"sync"
+
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/decl"
+)
+
+// Name is the dialect's name.
+const Name = "ttng"
+
+// Declaration is the JSON that core/ir/decl reads.
+//
+//go:embed ttng.json
+var Declaration string
+
+// Dialect is the declared dialect, made on first use. It is shared by contexts.
+var Dialect = sync.OnceValue(func() *ir.Dialect {
+	d, err := decl.Load([]byte(Declaration), dialect.All()...)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return d
+})
