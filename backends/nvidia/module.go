@@ -1,6 +1,7 @@
 package nvidia
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -15,9 +16,15 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// parseModule reads and verifies MLIR text, in a context of its own.
+// parseModule reads and verifies MLIR text, in a context of its own. Making ttng
+// of its declaration takes as long as all passes do over a small kernel, so it is
+// loaded for a text that names it.
 func parseModule(name string, src []byte) (*ir.Operation, error) {
-	file, err := text.ParseFile(dialect.NewContext(ttng.Dialect()), name, src)
+	ctx := dialect.NewContext()
+	if bytes.Contains(src, []byte(ttng.Name+".")) {
+		ctx.Load(ttng.Dialect())
+	}
+	file, err := text.ParseFile(ctx, name, src)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/decl"
 	"github.com/tritonc/tritonc/core/pass"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
@@ -248,5 +250,30 @@ func BenchmarkToLLIR(b *testing.B) {
 		if _, err := backend.RunStages(b.Context(), req); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestTTNG: the backend's own dialect is known, to core by its declaration too.
+func TestTTNG(t *testing.T) {
+	const text = `module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+  tt.func public @k() {
+    ttng.fence_async_shared {bCluster = false}
+    tt.return
+  }
+}
+`
+	c := sdktest.Start(t, New())
+	target := sdk.Target{Backend: "cuda", Arch: "90"}
+	resp, err := c.RunPasses(t.Context(), sdk.RunPassesRequest{Target: target, Input: text, InputName: "k.ttgir", Pipeline: "cse"})
+	if err != nil || !strings.Contains(resp.Output, "    ttng.fence_async_shared {bCluster = false} loc(") {
+		t.Errorf("got %v\n%s", err, resp.Output)
+	}
+	f, err := c.Describe(t.Context())
+	if err != nil || len(f.Dialects) != 1 || f.Dialects[0].Name != "ttng" {
+		t.Fatalf("dialects %+v, %v", f.Dialects, err)
+	}
+	d, err := decl.Load([]byte(f.Dialects[0].Declaration), dialect.All()...)
+	if err != nil || d.Name != "ttng" || len(d.Ops) < 20 {
+		t.Errorf("the declaration: %v, %v", d, err)
 	}
 }
