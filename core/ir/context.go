@@ -3,6 +3,7 @@ package ir
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 )
 
 // Context owns what is unique within one compile: types, attributes,
@@ -15,7 +16,6 @@ type Context struct {
 	lists map[listCell]*listCell
 
 	dialects map[string]*Dialect
-	ops      map[string]*OpDef
 	unknown  map[string]*OpDef
 
 	ints    [65]*IntegerType // signless, by width
@@ -35,7 +35,6 @@ func NewContext(dialects ...*Dialect) *Context {
 		locs:     make(map[any]Location, 256),
 		lists:    make(map[listCell]*listCell, 64),
 		dialects: make(map[string]*Dialect, len(dialects)),
-		ops:      make(map[string]*OpDef, 256),
 		index:    &IndexType{},
 		none:     &NoneType{},
 		unit:     &UnitAttr{},
@@ -60,19 +59,19 @@ func (c *Context) Load(d *Dialect) {
 		panic("BUG: ir: two dialects named " + d.Name)
 	}
 	c.dialects[d.Name] = d
-	for _, op := range d.Ops {
-		if _, ok := c.ops[op.Name]; ok {
-			panic("BUG: ir: two operations named " + op.Name)
-		}
-		c.ops[op.Name] = op
-	}
 }
 
 // Dialect returns the loaded dialect of that name, or nil.
 func (c *Context) Dialect(name string) *Dialect { return c.dialects[name] }
 
 // OpDef returns the definition of a registered operation, or nil.
-func (c *Context) OpDef(name string) *OpDef { return c.ops[name] }
+func (c *Context) OpDef(name string) *OpDef {
+	dialect, _, _ := strings.Cut(name, ".")
+	if d := c.dialects[dialect]; d != nil {
+		return d.Op(name)
+	}
+	return nil
+}
 
 // UnregisteredOp returns the definition that stands for an operation no loaded
 // dialect knows. It has no constraints and prints in generic form.

@@ -14,6 +14,26 @@ type Dialect struct {
 	// irregular forms of its operations. It is defined and called by package
 	// core/ir/text; nil for a dialect that has none.
 	Asm any
+
+	index atomic.Pointer[map[string]*OpDef]
+}
+
+// Op returns the definition of that name (with the dialect), or nil. Two
+// operations of one name are a bug of the table.
+func (d *Dialect) Op(name string) *OpDef {
+	index := d.index.Load()
+	if index == nil {
+		m := make(map[string]*OpDef, len(d.Ops))
+		for _, op := range d.Ops {
+			if m[op.Name] != nil {
+				panic("BUG: ir: two operations named " + op.Name)
+			}
+			m[op.Name] = op
+		}
+		index = &m
+		d.index.Store(index)
+	}
+	return (*index)[name]
 }
 
 // OpDef is one row of a dialect's table: everything that is known about an

@@ -3,7 +3,6 @@ package ir
 import (
 	"iter"
 	"slices"
-	"sort"
 )
 
 // Operation is a node of the IR.
@@ -83,12 +82,21 @@ func NewOperation(def *OpDef, s *State) *Operation {
 	}
 	if len(s.Attrs) > 0 {
 		op.attrs = slices.Clone(s.Attrs)
-		sort.SliceStable(op.attrs, func(i, j int) bool { return op.attrs[i].Name < op.attrs[j].Name })
+		sortByName(op.attrs)
 	}
 	for range s.Regions {
 		op.AddRegion()
 	}
 	return op
+}
+
+// sortByName sorts a short list in place, without an allocation.
+func sortByName(attrs []NamedAttr) {
+	for i := 1; i < len(attrs); i++ {
+		for j := i; j > 0 && attrs[j].Name < attrs[j-1].Name; j-- {
+			attrs[j], attrs[j-1] = attrs[j-1], attrs[j]
+		}
+	}
 }
 
 // Def is the operation's row in its dialect's table.

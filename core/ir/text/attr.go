@@ -181,6 +181,9 @@ func parseUint(lit string) (uint64, error) {
 	return strconv.ParseUint(lit, 10, 64)
 }
 
+// maxAttrs bounds the entries of one dictionary.
+const maxAttrs = 1 << 12
+
 // Dict reads {name = value, …}; a name alone has the unit attribute.
 func (p *Parser) Dict() []ir.NamedAttr {
 	var attrs []ir.NamedAttr
@@ -196,6 +199,9 @@ func (p *Parser) Dict() []ir.NamedAttr {
 			if a.Name == name {
 				p.FailAt(pos, "attribute '%s' stands twice", name)
 			}
+		}
+		if len(attrs) == maxAttrs {
+			p.Fail("more than %d attributes", maxAttrs)
 		}
 		var a ir.Attribute = p.ctx.Unit()
 		if p.optPunct('=') {

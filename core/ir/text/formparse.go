@@ -4,29 +4,54 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
-// formRun is one operation being read by directives.
+// formRun is one operation being read by directives. Names and types stand in
+// two flat lists, of which each group has its part.
 type formRun struct {
-	p        *Parser
-	s        *OpState
-	f        *form
-	operands [][]Operand // of each group
-	all      []Operand   // of "operands"
-	opTypes  [][]ir.Type // types in the text, nil where there are none
-	allTypes []ir.Type
-	resTypes [][]ir.Type
-	results  []ir.Type // of "results"
-	gotAll   bool
-	pos      Pos
+	p     *Parser
+	s     *OpState
+	f     *form
+	pos   Pos
+	names []Operand
+	types []ir.Type
+
+	operands []part // of names, by operand group
+	opTypes  []part // of types, by operand group
+	resTypes []part // of types, by result group
+	all      part   // of names: "operands"
+	allTypes part   // of types: the types of "operands"
+	results  part   // of types: the types of "results"
+}
+
+// part is list[from:to] of a flat list; ok says that the text has it.
+type part struct {
+	from, to int
+	ok       bool
+}
+
+func (a part) len() int { return a.to - a.from }
+
+func parts(buf []part, n int) []part {
+	if cap(buf) < n {
+		return make([]part, n)
+	}
+	buf = buf[:n]
+	clear(buf)
+	return buf
 }
 
 // runForm reads an operation by its directives.
 func (p *Parser) runForm(f *form, s *OpState) {
+	var r *formRun
+	if n := len(p.freeRuns); n > 0 {
+		r, p.freeRuns = p.freeRuns[n-1], p.freeRuns[:n-1]
+	} else {
+		r = &formRun{}
+	}
 	d := s.Def
-	r := &formRun{
-		p: p, s: s, f: f, pos: Pos(s.pos),
-		operands: make([][]Operand, len(d.Operands)),
-		opTypes:  make([][]ir.Type, len(d.Operands)),
-		resTypes: make([][]ir.Type, len(d.Results)),
+	*r = formRun{
+		p: p, s: s, f: f, pos: Pos(s.pos), names: r.names[:0], types: r.types[:0],
+		operands: parts(r.operands, len(d.Operands)), opTypes: parts(r.opTypes, len(d.Operands)),
+		resTypes: parts(r.resTypes, len(d.Results)),
 	}
 	if n := len(d.Regions); n > 0 {
 		s.Bodies = make([]*ir.Region, n)
@@ -38,6 +63,25 @@ func (p *Parser) runForm(f *form, s *OpState) {
 		}
 	}
 	r.resolve()
+	p.freeRuns = append(p.freeRuns, r)
+}
+
+// readOperands reads %a, %b, …; there may be none.
+func (r *formRun) readOperands() part {
+	g := part{from: len(r.names), ok: true}
+	if r.p.AtOperand() {
+		r.names = append(r.names, r.p.Operand())
+		for r.p.optPunct(',') {
+			r.names = append(r.names, r.p.Operand())
+		}
+	}
+	g.to = len(r.names)
+	return g
+}
+
+func (r *formRun) readOperand() part {
+	r.names = append(r.names, r.p.Operand())
+	return part{len(r.names) - 1, len(r.names), true}
 }
 
 func (r *formRun) list(els []element) {
@@ -55,15 +99,14 @@ func (r *formRun) element(e *element) {
 		a := &s.Def.Attrs[e.index]
 		s.Add(a.Name, p.bareAttr(a))
 	case elOperand:
-		g := &s.Def.Operands[e.index]
-		switch {
+		switch g := &s.Def.Operands[e.index]; {
 		case g.Arity == ir.Variadic:
-			r.operands[e.index] = p.Operands()
+			r.operands[e.index] = r.readOperands()
 		case g.Arity == ir.One || p.AtOperand():
-			r.operands[e.index] = []Operand{p.Operand()}
+			r.operands[e.index] = r.readOperand()
 		}
 	case elOperands:
-		r.all, r.gotAll = p.Operands(), true
+		r.all = r.readOperands()
 	case elRegion:
 		s.Bodies[e.index] = p.Region(nil, s.Def.Has(ir.IsolatedFromAbove))
 	case elSuccessor, elSuccessors:
@@ -76,27 +119,15 @@ func (r *formRun) element(e *element) {
 			p.DictInto(s)
 		}
 	case elType:
-		r.types(e)
+		r.readTypes(e)
 	case elFunction:
 		pos := p.Pos()
-		r.setTypes(e.ref, pos, p.TypeListInParens())
-		r.setTypes(e.ref2, pos, p.ArrowTypes())
+		r.setTypes(e.ref, pos, r.keep(p.TypeListInParens()...))
+		r.setTypes(e.ref2, pos, r.keep(p.ArrowTypes()...))
 	case elToken:
-		r.resTypes[e.ref2.index] = []ir.Type{}
-		if p.optPunct('[') {
-			if p.AtOperand() {
-				r.operands[e.ref.index] = []Operand{p.Operand()}
-			}
-			p.punct(']')
-			r.resTypes[e.ref2.index] = []ir.Type{p.shortType(e.prefix)}
-		}
+		r.token(e)
 	case elPairs:
-		for p.optPunct(',') {
-			r.operands[e.ref.index] = append(r.operands[e.ref.index], p.Operand())
-			p.punct('[')
-			r.operands[e.ref2.index] = append(r.operands[e.ref2.index], p.Operand())
-			p.punct(']')
-		}
+		r.pairs(e)
 	case elOptional:
 		r.optional(e)
 	case elOIList:
@@ -119,15 +150,54 @@ func (r *formRun) literal(text string) {
 	}
 }
 
-func (r *formRun) types(e *element) {
+// keep adds types to the flat list.
+func (r *formRun) keep(ts ...ir.Type) part {
+	g := part{from: len(r.types), ok: true}
+	r.types = append(r.types, ts...)
+	g.to = len(r.types)
+	return g
+}
+
+// token reads [%dep] or [] or nothing.
+func (r *formRun) token(e *element) {
+	p := r.p
+	r.resTypes[e.ref2.index] = part{ok: true}
+	if p.optPunct('[') {
+		if p.AtOperand() {
+			r.operands[e.ref.index] = r.readOperand()
+		}
+		p.punct(']')
+		r.resTypes[e.ref2.index] = r.keep(p.shortType(e.prefix))
+	}
+}
+
+// pairs reads , %a[%b] any number of times.
+func (r *formRun) pairs(e *element) {
+	var first, second []Operand
+	for r.p.optPunct(',') {
+		first = append(first, r.p.Operand())
+		r.p.punct('[')
+		second = append(second, r.p.Operand())
+		r.p.punct(']')
+	}
+	n := len(r.names)
+	r.names = append(append(r.names, first...), second...)
+	r.operands[e.ref.index] = part{n, n + len(first), true}
+	r.operands[e.ref2.index] = part{n + len(first), len(r.names), true}
+}
+
+func (r *formRun) oneType(e *element) {
+	if e.prefix != "" {
+		r.types = append(r.types, r.p.shortType(e.prefix))
+	} else {
+		r.types = append(r.types, r.p.Type())
+	}
+}
+
+// readTypes reads the types of a type(…) directive.
+func (r *formRun) readTypes(e *element) {
 	p := r.p
 	pos := p.Pos()
-	one := func() ir.Type {
-		if e.prefix != "" {
-			return p.shortType(e.prefix)
-		}
-		return p.Type()
-	}
 	arity := ir.Variadic
 	switch e.ref.kind {
 	case refOperand:
@@ -135,36 +205,29 @@ func (r *formRun) types(e *element) {
 	case refResult:
 		arity = r.s.Def.Results[e.ref.index].Arity
 	}
-	var ts []ir.Type
-	switch {
-	case arity == ir.One:
-		ts = []ir.Type{one()}
-	case !p.atType() && e.prefix == "" || e.prefix != "" && !p.atPunct('<'):
-		ts = []ir.Type{}
-	default:
-		ts = []ir.Type{one()}
+	g := part{from: len(r.types), ok: true}
+	if there := e.prefix == "" && p.atType() || e.prefix != "" && p.atPunct('<'); there || arity == ir.One {
+		r.oneType(e)
 		for arity == ir.Variadic && p.optPunct(',') {
-			ts = append(ts, one())
+			r.oneType(e)
 		}
 	}
-	r.setTypes(e.ref, pos, ts)
+	g.to = len(r.types)
+	r.setTypes(e.ref, pos, g)
 }
 
 // setTypes notes the types that the text says for what ref names.
-func (r *formRun) setTypes(ref typeRef, pos Pos, ts []ir.Type) {
+func (r *formRun) setTypes(ref typeRef, pos Pos, ts part) {
 	d := r.s.Def
-	if ts == nil {
-		ts = []ir.Type{}
-	}
 	switch ref.kind {
 	case refOperand:
-		if d.Operands[ref.index].Arity == ir.One && len(ts) != 1 {
-			r.p.FailAt(pos, "expected one type for operand '%s', found %d", d.Operands[ref.index].Name, len(ts))
+		if d.Operands[ref.index].Arity == ir.One && ts.len() != 1 {
+			r.p.FailAt(pos, "expected one type for operand '%s', found %d", d.Operands[ref.index].Name, ts.len())
 		}
 		r.opTypes[ref.index] = ts
 	case refResult:
-		if d.Results[ref.index].Arity == ir.One && len(ts) != 1 {
-			r.p.FailAt(pos, "expected one type for result '%s', found %d", d.Results[ref.index].Name, len(ts))
+		if d.Results[ref.index].Arity == ir.One && ts.len() != 1 {
+			r.p.FailAt(pos, "expected one type for result '%s', found %d", d.Results[ref.index].Name, ts.len())
 		}
 		r.resTypes[ref.index] = ts
 	case refOperands:
@@ -178,7 +241,7 @@ func (r *formRun) optional(e *element) {
 	if !r.present(&e.then[0]) {
 		for i := range e.then {
 			if t := &e.then[i]; t.kind == elType && t.ref.kind == refResult {
-				r.resTypes[t.ref.index] = []ir.Type{}
+				r.resTypes[t.ref.index] = part{ok: true}
 			}
 		}
 		r.list(e.els)
@@ -254,72 +317,86 @@ next:
 // resolve turns the operands' names into values and finds the result types.
 func (r *formRun) resolve() {
 	p, s, d := r.p, r.s, r.s.Def
-	if r.results != nil {
-		s.Types = r.results
+	if r.results.ok {
+		s.Types = append(s.Types[:0], r.types[r.results.from:r.results.to]...)
 	} else {
-		s.Types = r.resultTypes()
+		r.resultTypes()
 	}
-	if r.gotAll {
-		if r.allTypes == nil {
-			for i := range r.opTypes {
-				r.allTypes = append(r.allTypes, r.opTypes[i]...)
+	if r.all.ok {
+		ts := r.allTypes
+		if !ts.ok { // the types of the groups, one after the other
+			ts = part{from: len(r.types), ok: true}
+			for _, g := range r.opTypes {
+				r.types = append(r.types, r.types[g.from:g.to]...)
 			}
+			ts.to = len(r.types)
 		}
-		s.Operands = p.Values(r.pos, r.all, r.allTypes)
+		s.Operands = p.Values(r.pos, r.names[r.all.from:r.all.to], r.types[ts.from:ts.to])
 		return
 	}
-	n, given := 0, 0
+	n := 0
 	for _, g := range r.operands {
-		n += len(g)
+		n += g.len()
 	}
-	if r.allTypes != nil && len(r.allTypes) != n {
-		p.FailAt(r.pos, "'%s' has %d operands, but %d types", d.Name, n, len(r.allTypes))
+	if r.allTypes.ok && r.allTypes.len() != n {
+		p.FailAt(r.pos, "'%s' has %d operands, but %d types", d.Name, n, r.allTypes.len())
 	}
-	s.Operands = make([]*ir.Value, 0, n)
 	segmented := d.Has(ir.SegmentedOperands)
+	if segmented {
+		s.Segments = make([]int32, 0, len(r.operands))
+	}
+	given := r.allTypes.from
 	for i, g := range r.operands {
 		if segmented {
-			s.Segments = append(s.Segments, int32(len(g)))
+			s.Segments = append(s.Segments, int32(g.len()))
 		}
 		ts := r.opTypes[i]
-		if r.allTypes != nil {
-			ts = r.allTypes[given : given+len(g)]
+		if r.allTypes.ok {
+			ts = part{given, given + g.len(), true}
+			given += g.len()
 		}
-		given += len(g)
-		if ts != nil && len(ts) != len(g) {
-			p.FailAt(r.pos, "operand '%s' of '%s' has %d values, but %d types", d.Operands[i].Name, d.Name, len(g), len(ts))
+		if ts.ok && ts.len() != g.len() {
+			p.FailAt(r.pos, "operand '%s' of '%s' has %d values, but %d types", d.Operands[i].Name, d.Name, g.len(), ts.len())
 		}
-		for k, o := range g {
-			var t ir.Type
-			switch {
-			case ts != nil:
-				t = ts[k]
-			case d.Has(ir.SameOperandsAndResultType) && len(s.Types) == 1:
-				t = s.Types[0]
-			case d.Has(ir.SameOperandsType|ir.SameOperandsAndResultType) && len(s.Operands) > 0:
-				t = s.Operands[0].Type()
-			}
-			s.Operands = append(s.Operands, p.Value(o, t))
+		for k := range g.len() {
+			s.Operands = append(s.Operands, p.Value(r.names[g.from+k], r.typeOf(ts, k)))
 		}
 	}
 }
 
-// resultTypes are the types of all results as the text says them, else nil. A
+// typeOf is the k-th of the types ts, or what the traits say, or nil: the value
+// knows its own.
+func (r *formRun) typeOf(ts part, k int) ir.Type {
+	s, d := r.s, r.s.Def
+	switch {
+	case ts.ok:
+		return r.types[ts.from+k]
+	case d.Has(ir.SameOperandsAndResultType) && len(s.Types) == 1:
+		return s.Types[0]
+	case d.Has(ir.SameOperandsType|ir.SameOperandsAndResultType) && len(s.Operands) > 0:
+		return s.Operands[0].Type()
+	}
+	return nil
+}
+
+// resultTypes takes the types of all results if the text says all of them. A
 // result without a type in the text has that of the one before, unless the
 // table has a rule.
-func (r *formRun) resultTypes() []ir.Type {
-	var ts []ir.Type
-	for i, t := range r.resTypes {
+func (r *formRun) resultTypes() {
+	s := r.s
+	ts := s.Types[:0]
+	for i, g := range r.resTypes {
 		switch {
-		case t != nil:
-			ts = append(ts, t...)
-		case i > 0 && len(ts) > 0 && r.s.Def.Infer == nil && r.s.Def.Results[i].Arity == ir.One:
+		case g.ok:
+			ts = append(ts, r.types[g.from:g.to]...)
+		case i > 0 && len(ts) > 0 && s.Def.Infer == nil && s.Def.Results[i].Arity == ir.One:
 			ts = append(ts, ts[len(ts)-1])
 		default:
-			return nil
+			s.Types = nil
+			return
 		}
 	}
-	return ts
+	s.Types = ts
 }
 
 // bareAttr reads an attribute as it stands in a format: without its type where

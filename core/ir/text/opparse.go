@@ -9,8 +9,9 @@ import (
 
 // operation reads one operation with its results and location.
 func (p *Parser) operation() *ir.Operation {
-	names, total := p.resultNames()
-	s := &OpState{State: ir.State{Ctx: p.ctx}, names: names, pos: p.tok.pos}
+	s := p.newState()
+	total := p.resultNames(s)
+	s.pos = p.tok.pos
 	switch p.tok.kind {
 	case tokString:
 		p.generic(s)
@@ -22,17 +23,34 @@ func (p *Parser) operation() *ir.Operation {
 	if s.Types == nil {
 		p.infer(s)
 	}
-	if len(names) > 0 && total != len(s.Types) || len(names) == 0 && len(s.Types) > 0 && s.Def.Unregistered {
+	if len(s.names) > 0 && total != len(s.Types) {
 		p.FailAt(Pos(s.pos), "'%s' has %d results, but %d are named", s.Def.Name, len(s.Types), total)
 	}
 	s.Loc = p.OptLoc()
-	return p.finish(s)
+	op := p.finish(s)
+	p.freeStates = append(p.freeStates, s)
+	return op
+}
+
+// newState is an empty state, one of a finished operation if there is any.
+func (p *Parser) newState() *OpState {
+	n := len(p.freeStates)
+	if n == 0 {
+		return &OpState{State: ir.State{Ctx: p.ctx}}
+	}
+	s := p.freeStates[n-1]
+	p.freeStates = p.freeStates[:n-1]
+	*s = OpState{
+		State: ir.State{Ctx: p.ctx, Operands: s.Operands[:0], Attrs: s.Attrs[:0], Types: nil},
+		names: s.names[:0],
+	}
+	return s
 }
 
 // resultNames reads %a:2, %b = and returns how many results that names.
-func (p *Parser) resultNames() (names []resultName, total int) {
+func (p *Parser) resultNames(s *OpState) (total int) {
 	if p.tok.kind != tokValue {
-		return nil, 0
+		return 0
 	}
 	for {
 		if p.tok.kind != tokValue {
@@ -46,14 +64,14 @@ func (p *Parser) resultNames() (names []resultName, total int) {
 				p.FailAt(Pos(r.pos), "expected at least one result")
 			}
 		}
-		names = append(names, r)
+		s.names = append(s.names, r)
 		total += r.count
 		if !p.optPunct(',') {
 			break
 		}
 	}
 	p.punct('=')
-	return names, total
+	return total
 }
 
 func (p *Parser) customOp(s *OpState) {
@@ -324,7 +342,9 @@ func Parse(ctx *ir.Context, file string, src []byte) (*ir.Operation, error) {
 
 func newParser(ctx *ir.Context, f *File) *Parser {
 	p := &Parser{ctx: ctx, file: f.name, lexer: lexer{src: f.src}, out: f}
-	p.scope.values = make(map[string]valueDef, 64)
+	// About a name every hundred bytes, and an operation every hundred.
+	p.scope.values = make(map[string]valueDef, len(f.src)/128+8)
+	f.ops, f.offs = make([]*ir.Operation, 0, len(f.src)/96+4), make([]int32, 0, len(f.src)/96+4)
 	p.advance()
 	return p
 }

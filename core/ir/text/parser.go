@@ -31,6 +31,10 @@ type Parser struct {
 	scope   scope
 	out     *File
 	pending map[*ir.Value]string // names in the text that no location holds
+	types   map[string]knownType // by their text
+
+	freeStates []*OpState // of finished operations
+	freeRuns   []*formRun
 }
 
 // alias is a line "#name = …".

@@ -10,12 +10,62 @@ import (
 // maxIntWidth is the widest integer type, in bits.
 const maxIntWidth = 1<<24 - 1
 
+// knownType is a type that has been read before, and how deep it nests.
+type knownType struct {
+	typ   ir.Type
+	depth int
+}
+
 // Type reads a type.
 func (p *Parser) Type() ir.Type {
+	text := p.typeText()
+	if text != "" {
+		if k, ok := p.types[text]; ok && p.depth+k.depth <= MaxDepth {
+			p.deepest = max(p.deepest, p.depth+k.depth)
+			p.off = p.tok.pos + len(text)
+			p.tok.end = p.off
+			p.advance()
+			return k.typ
+		}
+	}
+	start, deepest := p.tok.pos, p.deepest
+	p.deepest = p.depth
 	p.enter()
 	t := p.typ()
 	p.leave()
+	if text != "" && p.prev == start+len(text) {
+		if p.types == nil {
+			p.types = make(map[string]knownType, 32)
+		}
+		p.types[text] = knownType{t, p.deepest - p.depth}
+	}
+	p.deepest = max(deepest, p.deepest)
 	return t
+}
+
+// typeText is the text of the type with parameters that comes next, up to the >
+// that matches its <; empty where there is none or it is not that simple.
+func (p *Parser) typeText() string {
+	if p.tok.kind != tokBang && p.tok.kind != tokIdent || p.tok.end == len(p.src) || p.src[p.tok.end] != '<' {
+		return ""
+	}
+	open := 0
+	for i := p.tok.end; i < len(p.src); i++ {
+		switch p.src[i] {
+		case '<':
+			open++
+		case '>':
+			if p.src[i-1] == '-' {
+				return ""
+			}
+			if open--; open == 0 {
+				return p.src[p.tok.pos : i+1]
+			}
+		case '"', '\n', '/':
+			return ""
+		}
+	}
+	return ""
 }
 
 func (p *Parser) typ() ir.Type {
