@@ -38,8 +38,7 @@ func deadCarried(loop *ir.Operation) []bool {
 	live := make(map[*ir.Operation]bool)
 	liveArg := make([]bool, loop.NumResults())
 	var queue []*ir.Value
-	var needOp func(op *ir.Operation)
-	needOp = func(op *ir.Operation) {
+	needOp := func(op *ir.Operation) {
 		if live[op] {
 			return
 		}

@@ -38,12 +38,6 @@ func (s *slice) add(v *ir.Value, enc ir.Attribute) bool {
 	return true
 }
 
-// has reports whether v is in the slice.
-func (s *slice) has(v *ir.Value) bool {
-	_, ok := s.enc[v]
-	return ok
-}
-
 // remove takes v out.
 func (s *slice) remove(v *ir.Value) {
 	delete(s.enc, v)
