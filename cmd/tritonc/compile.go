@@ -112,13 +112,21 @@ type request struct {
 	output string // a folder, or "-"
 }
 
+func parseTarget(s string) (core.Target, error) {
+	target, err := core.ParseTarget(s)
+	if err != nil {
+		return target, usagef("%v", err).withHelp("for example --target cuda:80; tritonc backends lists what there is")
+	}
+	return target, nil
+}
+
 func (f *compileFlags) request(cmd *cobra.Command) (*request, error) {
 	if f.target == "" {
 		return nil, usagef("no --target given").withHelp("for example --target cuda:80; tritonc backends lists what there is")
 	}
-	target, err := core.ParseTarget(f.target)
+	target, err := parseTarget(f.target)
 	if err != nil {
-		return nil, usagef("%v", err).withHelp("for example --target cuda:80; tritonc backends lists what there is")
+		return nil, err
 	}
 	req := &request{target: target, output: f.output}
 	if err := req.setEmit(f.emit); err != nil {
