@@ -34,8 +34,10 @@ type conversionPlan struct {
 	// laneCols is the image of each bit of the thread in the sending lane.
 	laneCols []uint32
 
-	// For shared memory: the arrangement, and the size of an element.
+	// For shared memory: the arrangement, the elements of one access, and the
+	// size of an element.
 	staging layout.Staging
+	vec     int
 	elem    int
 	bytes   int
 }
@@ -50,6 +52,11 @@ func (m *module) planConversion(op *ir.Operation) (*conversionPlan, error) {
 	if !ok || !ok2 {
 		return nil, fmt.Errorf("needs tensors")
 	}
+	return m.planTypes(from, to)
+}
+
+// planTypes plans the conversion between two types of one shape and element.
+func (m *module) planTypes(from, to *ir.TensorType) (*conversionPlan, error) {
 	src, err := m.layoutOf(from)
 	if err != nil {
 		return nil, err
@@ -74,6 +81,17 @@ func (m *module) planConversion(op *ir.Operation) (*conversionPlan, error) {
 	}
 	p.elem = bits / 8
 	p.staging = layout.Stage(src.layout, dst.layout, p.elem, m.target.Banks())
+	p.vec = p.staging.Vec
+	for _, l := range []*tensorLayout{src, dst} {
+		offs := p.staging.Offsets(l.layout)
+		for _, c := range append(append([]uint64(nil), offs.Columns(layout.Lane)...), offs.Columns(layout.Warp)...) {
+			// A thread that starts in the middle of a vector has its elements
+			// in another order: it takes them one by one.
+			for c&uint64(p.vec-1) != 0 {
+				p.vec /= 2
+			}
+		}
+	}
 	p.bytes = p.staging.Offset.InSize(layout.Offset) * p.elem
 	return p, nil
 }
@@ -190,15 +208,16 @@ func (e *emitter) convertLayout(op *ir.Operation) error {
 	if err != nil {
 		return err
 	}
-	in := e.value(op.Operand(0))
-	var out []llir.Value
-	if p.means == layout.SharedMemory {
-		out = e.viaShared(p, e.m.alloc.Offset(op), in)
-	} else {
-		out = e.viaRegisters(p, in)
-	}
-	e.set(op.Result(0), out)
+	e.set(op.Result(0), e.convert(p, e.m.alloc.Offset(op), e.value(op.Operand(0))))
 	return nil
+}
+
+// convert carries a plan out; base is the offset of its shared memory.
+func (e *emitter) convert(p *conversionPlan, base int, in []llir.Value) []llir.Value {
+	if p.means == layout.SharedMemory {
+		return e.viaShared(p, base, in)
+	}
+	return e.viaRegisters(p, in)
 }
 
 // viaRegisters renames registers, behind the selects and shuffles that the plan
@@ -317,7 +336,7 @@ func (e *emitter) staged(p *conversionPlan, l *tensorLayout, base int, f func(a 
 			at[regOffset(r)] = r
 		}
 	}
-	vec := p.staging.Vec
+	vec := p.vec
 	for r := range l.regs {
 		off := regOffset(r)
 		if l.canonical(r) != r || off%vec != 0 {

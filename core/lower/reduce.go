@@ -3,8 +3,10 @@ package lower
 import (
 	"fmt"
 
+	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/llir"
 )
 
@@ -20,6 +22,9 @@ func reduceHandlers(h map[*ir.OpDef]handler) {
 
 // reducePlan is how the elements along the axis are spread.
 type reducePlan struct {
+	// indirect, when not nil, is the whole plan, apart from bytes.
+	indirect *indirectPlan
+
 	src  *tensorLayout
 	axis int
 	// regGroups lists, for each result element that a thread holds, the
@@ -45,24 +50,121 @@ type reducePlan struct {
 }
 
 func (m *module) planReduce(op *ir.Operation) (*reducePlan, error) {
-	t, ok := op.Operand(0).Type().(*ir.TensorType)
-	if !ok {
-		return nil, fmt.Errorf("needs tensors")
+	ins := make([]*ir.TensorType, op.NumOperands())
+	outs := make([]ir.Type, op.NumOperands())
+	for i, v := range op.Operands() {
+		t, ok := v.Type().(*ir.TensorType)
+		if !ok {
+			return nil, fmt.Errorf("needs tensors")
+		}
+		ins[i], outs[i] = t, op.Result(i).Type()
 	}
-	src, err := m.layoutOf(t)
+	axis, _ := op.IntAttr("axis")
+	src, err := m.layoutOf(ins[0])
 	if err != nil {
 		return nil, err
 	}
-	axis, _ := op.IntAttr("axis")
-	p := &reducePlan{src: src, axis: int(axis)}
-	if err := p.groupRegisters(m, op); err != nil {
+	if reducible(src, int(axis)) {
+		return m.planDirect(ins, outs, int(axis))
+	}
+	return m.planIndirect(op, ins, outs, int(axis))
+}
+
+// reducible reports whether the elements that a result combines are spread
+// along bits of the register's, lane's and warp's index that do nothing else:
+// the other bits lead, all together, to different results.
+func reducible(l *tensorLayout, axis int) bool {
+	var rows []uint64 // echelon of the images apart from the axis
+	for i, v := range append(append([][]int32(nil), l.reg...), l.thread...) {
+		free := i < len(l.reg) && l.freeRegs>>i&1 != 0 ||
+			i >= len(l.reg) && l.freeThreads>>(i-len(l.reg))&1 != 0
+		var x uint64
+		for d, c := range v {
+			if d != axis {
+				x = x*uint64(l.shape[d]) + uint64(c)
+			}
+		}
+		switch {
+		case x == 0:
+			continue
+		case free:
+			return false
+		}
+		for _, r := range rows {
+			x = min(x, x^r)
+		}
+		if x == 0 {
+			return false
+		}
+		rows = append(rows, x)
+	}
+	return true
+}
+
+// planDirect plans a reduction in the operands' own layout.
+func (m *module) planDirect(ins []*ir.TensorType, outs []ir.Type, axis int) (*reducePlan, error) {
+	src, err := m.layoutOf(ins[0])
+	if err != nil {
 		return nil, err
 	}
-	if err := p.findBits(m); err != nil {
+	p := &reducePlan{src: src, axis: axis}
+	if err := p.groupRegisters(m, outs[0]); err != nil {
 		return nil, err
 	}
+	p.findBits(m)
 	if len(p.warpBits) > 0 {
-		p.placePartials(m, op)
+		p.placePartials(m, ins)
+	}
+	return p, nil
+}
+
+// indirectPlan reduces in another layout, for one whose bits are entangled.
+type indirectPlan struct {
+	to     []*conversionPlan
+	inner  *reducePlan
+	back   []*conversionPlan // nil entries for scalars
+	innerB int               // offset of the inner reduction's memory
+	toB    []int             // and of the conversions'
+	backB  []int
+}
+
+func (m *module) planIndirect(op *ir.Operation, ins []*ir.TensorType, outs []ir.Type, axis int) (*reducePlan, error) {
+	ctx := op.Context()
+	enc := encoding.Of(ctx, layout.DefaultBlocked(ins[0].Shape, m.warps, m.lanes, 1))
+	q := &indirectPlan{}
+	p := &reducePlan{indirect: q}
+	place := func(bytes int) int {
+		at := p.bytes
+		p.bytes += (bytes + 15) / 16 * 16
+		return at
+	}
+	plain := make([]*ir.TensorType, len(ins))
+	reduced := make([]ir.Type, len(ins))
+	for i, t := range ins {
+		plain[i] = ctx.Tensor(t.Shape, t.Elem, enc)
+		reduced[i] = tt.ReducedType(ctx, plain[i], axis)
+		c, err := m.planTypes(t, plain[i])
+		if err != nil {
+			return nil, err
+		}
+		q.to, q.toB = append(q.to, c), append(q.toB, place(c.bytes))
+	}
+	var err error
+	if q.inner, err = m.planDirect(plain, reduced, axis); err != nil {
+		return nil, err
+	}
+	q.innerB = place(q.inner.bytes)
+	for i, t := range outs {
+		var c *conversionPlan
+		if to, ok := t.(*ir.TensorType); ok {
+			if c, err = m.planTypes(reduced[i].(*ir.TensorType), to); err != nil {
+				return nil, err
+			}
+			q.backB = append(q.backB, place(c.bytes))
+		} else {
+			q.backB = append(q.backB, 0)
+		}
+		q.back = append(q.back, c)
 	}
 	return p, nil
 }
@@ -74,7 +176,7 @@ func (p *reducePlan) others(c []int32) []int32 {
 	return append(out, c[p.axis+1:]...)
 }
 
-func (p *reducePlan) groupRegisters(m *module, op *ir.Operation) error {
+func (p *reducePlan) groupRegisters(m *module, result ir.Type) error {
 	group := make(map[string]int)
 	for r := range p.src.regs {
 		if p.src.canonical(r) != r {
@@ -92,7 +194,7 @@ func (p *reducePlan) groupRegisters(m *module, op *ir.Operation) error {
 	for _, regs := range p.regGroups {
 		sortByAxis(p.src, p.axis, regs)
 	}
-	dst, ok := op.Result(0).Type().(*ir.TensorType)
+	dst, ok := result.(*ir.TensorType)
 	if !ok {
 		p.outGroup = []int{0}
 		return nil
@@ -128,31 +230,24 @@ func sortByAxis(l *tensorLayout, axis int, regs []int) {
 
 // findBits finds the bits of the thread's index that lead to other elements of
 // the axis, leaving out those that only lead to replicas.
-func (p *reducePlan) findBits(m *module) error {
+func (p *reducePlan) findBits(m *module) {
 	lanes := bitLen(m.lanes)
-	for i, v := range p.src.thread {
-		if v[p.axis] == 0 || p.src.freeThreads>>i&1 != 0 {
-			continue
-		}
-		for d, x := range v {
-			if d != p.axis && x != 0 {
-				return fmt.Errorf("the layout moves along dimensions %d and %d with one bit of the thread's index", p.axis, d)
-			}
-		}
-		if i < lanes {
+	for i := range p.src.thread {
+		switch {
+		case p.src.freeThreads>>i&1 != 0, p.isOther(i):
+		case i < lanes:
 			p.laneBits = append(p.laneBits, i)
-		} else {
+		default:
 			p.warpBits = append(p.warpBits, i-lanes)
 		}
 	}
-	return nil
 }
 
 // placePartials lays the partial results of the warps out in shared memory.
 // Result elements are numbered so that neighbouring lanes have neighbouring
 // ones; a row of elements a partial, its length such that the rows that one
 // warp reads at once lie in different banks.
-func (p *reducePlan) placePartials(m *module, op *ir.Operation) {
+func (p *reducePlan) placePartials(m *module, ins []*ir.TensorType) {
 	bit := 0
 	p.elemCols = make([]uint32, len(p.src.thread))
 	number := func(i int) {
@@ -176,8 +271,8 @@ func (p *reducePlan) placePartials(m *module, op *ir.Operation) {
 	}
 	p.elems = threadElems * len(p.regGroups)
 	p.stride = p.elems
-	for _, v := range op.Operands() {
-		_, bits, _ := memoryType(v.Type())
+	for _, t := range ins {
+		_, bits, _ := memoryType(t)
 		p.size = append(p.size, bits/8)
 	}
 	banks := m.target.Banks()
@@ -214,38 +309,67 @@ func (e *emitter) reduce(op *ir.Operation) error {
 	if err != nil {
 		return err
 	}
+	base := e.m.alloc.Offset(op)
+	in := make([][]llir.Value, op.NumOperands())
+	for k, v := range op.Operands() {
+		in[k] = e.value(v)
+	}
+	q := p.indirect
+	if q != nil {
+		for k := range in {
+			in[k] = e.convert(q.to[k], base+q.toB[k], in[k])
+		}
+		p, base = q.inner, base+q.innerB
+	}
+	out, err := e.reduceDirect(op, p, base, in)
+	if err != nil {
+		return err
+	}
+	for k, r := range op.Results() {
+		if q != nil && q.back[k] != nil {
+			out[k] = e.convert(q.back[k], e.m.alloc.Offset(op)+q.backB[k], out[k])
+		}
+		e.set(r, out[k])
+	}
+	return nil
+}
+
+// reduceDirect reduces registers by a direct plan; base is the offset of its
+// shared memory.
+func (e *emitter) reduceDirect(op *ir.Operation, p *reducePlan, base int, in [][]llir.Value) ([][]llir.Value, error) {
 	groups := make([]partial, len(p.regGroups))
+	var err error
 	for g, regs := range p.regGroups {
 		for i, r := range regs {
-			x := make(partial, op.NumOperands())
-			for k, v := range op.Operands() {
-				x[k] = e.value(v)[r]
+			x := make(partial, len(in))
+			for k := range in {
+				x[k] = in[k][r]
 			}
 			if i == 0 {
 				groups[g] = x
 			} else if groups[g], err = e.combine(op, groups[g], x); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
 	for g := range groups {
 		if groups[g], err = e.reduceLanes(op, groups[g], p.laneBits); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if len(p.warpBits) > 0 {
-		if groups, err = e.reduceWarps(op, p, groups); err != nil {
-			return err
+		if groups, err = e.reduceWarps(op, p, base, groups); err != nil {
+			return nil, err
 		}
 	}
-	for k, r := range op.Results() {
-		out := make([]llir.Value, len(p.outGroup))
+	out := make([][]llir.Value, len(in))
+	for k := range out {
+		out[k] = make([]llir.Value, len(p.outGroup))
 		for i, g := range p.outGroup {
-			out[i] = groups[g][k]
+			out[k][i] = groups[g][k]
 		}
-		e.set(r, out)
 	}
-	return nil
+	return out, nil
 }
 
 // combine runs the operation's region on two partial results.
@@ -304,9 +428,8 @@ func (e *emitter) reduceLanes(op *ir.Operation, x partial, bits []int) (partial,
 }
 
 // reduceWarps combines the partial results of the warps through shared memory.
-func (e *emitter) reduceWarps(op *ir.Operation, p *reducePlan, groups []partial) ([]partial, error) {
+func (e *emitter) reduceWarps(op *ir.Operation, p *reducePlan, base int, groups []partial) ([]partial, error) {
 	b, lanes := e.b, bitLen(e.m.lanes)
-	base := e.m.alloc.Offset(op)
 	elem := e.threadSum(p.elemCols)
 	// Writing: partial number = the warp's bits along the axis; one lane of
 	// those that hold the same result.

@@ -1,0 +1,120 @@
+package gpu
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/driver/sim"
+)
+
+// Conversions between random layouts must keep every element in its place.
+func TestConvertLayout(t *testing.T) {
+	r := newRand(t)
+	shapes := [][]int{{32, 64}, {16, 16}, {128, 8}, {4, 256}, {64, 64}, {8, 4}}
+	elems := []struct {
+		name string
+		size int
+	}{{"f32", 4}, {"f16", 2}, {"i8", 1}, {"i64", 8}}
+	pick := func(shape []int) string {
+		if r.IntN(2) == 0 {
+			return randomBlocked(r, 2)
+		}
+		return randomLinear(r, shape, r.IntN(2) == 0)
+	}
+	for i := range 40 {
+		shape, elem := shapes[r.IntN(len(shapes))], elems[i%len(elems)]
+		src, dst := pick(shape), pick(shape)
+		dims := fmt.Sprintf("%dx%d", shape[0], shape[1])
+		text := moduleOf(fmt.Sprintf("  tt.func public @k(%%x: !tt.ptr<%s>, %%o: !tt.ptr<%s>) {", elem.name, elem.name) +
+			indices("i", shape[0], shape[1], src) + pointers("x", "x", "i", dims, elem.name, src) +
+			fmt.Sprintf("    %%v = tt.load %%x_p : tensor<%sx!tt.ptr<%s>, %s>\n", dims, elem.name, src) +
+			fmt.Sprintf("    %%w = ttg.convert_layout %%v : tensor<%sx%s, %s> -> tensor<%sx%s, %s>\n", dims, elem.name, src, dims, elem.name, dst) +
+			indices("j", shape[0], shape[1], dst) + pointers("o", "o", "j", dims, elem.name, dst) +
+			fmt.Sprintf("    tt.store %%o_p, %%w : tensor<%sx!tt.ptr<%s>, %s>\n    tt.return\n  }\n", dims, elem.name, dst))
+		k := build(t, "convert.ttgir", text, 80)
+		d := sim.New(sim.Options{})
+		in := make([]byte, shape[0]*shape[1]*elem.size)
+		for i := range in {
+			in[i] = byte(r.Uint32())
+		}
+		out := d.Alloc("o", len(in))
+		k.run(t, d, sim.Dim(1), sim.Upload(d, "x", in), out)
+		if got := out.Read(); string(got) != string(in) {
+			t.Fatalf("the elements moved\n%s\n%s", text, k.ptx)
+		}
+	}
+}
+
+// Reductions of random layouts along either dimension.
+func TestReduceLayouts(t *testing.T) {
+	r := newRand(t)
+	shapes := [][]int{{32, 64}, {16, 16}, {128, 8}, {4, 256}, {64, 64}, {2, 512}}
+	for i := range 40 {
+		shape, axis := shapes[r.IntN(len(shapes))], r.IntN(2)
+		enc := randomBlocked(r, 2)
+		if i%2 == 0 {
+			enc = randomLinear(r, shape, i%4 == 0)
+		}
+		dims := fmt.Sprintf("%dx%d", shape[0], shape[1])
+		n := shape[1-axis]
+		slice := fmt.Sprintf("#ttg.slice<{dim = %d, parent = %s}>", axis, enc)
+		// The maximum and where it is, the least index of equal ones.
+		text := moduleOf("  tt.func public @k(%x: !tt.ptr<f32>, %o: !tt.ptr<f32>, %q: !tt.ptr<i32>) {" +
+			indices("i", shape[0], shape[1], enc) + pointers("x", "x", "i", dims, "f32", enc) +
+			strings.NewReplacer("DIMS", dims, "ENC", enc, "AXIS", fmt.Sprint(axis), "LEN", fmt.Sprint(n), "SLICE", slice).Replace(`
+    %v = tt.load %x_p : tensor<DIMSx!tt.ptr<f32>, ENC>
+    %s:2 = "tt.reduce"(%v, %i) <{axis = AXIS : i32}> ({
+    ^bb0(%a: f32, %ai: i32, %b: f32, %bi: i32):
+      %eq = arith.cmpf oeq, %a, %b : f32
+      %lt = arith.cmpi slt, %ai, %bi : i32
+      %tie = arith.andi %eq, %lt : i1
+      %gt = arith.cmpf ogt, %a, %b : f32
+      %c = arith.ori %gt, %tie : i1
+      %m = arith.select %c, %a, %b : f32
+      %mi = arith.select %c, %ai, %bi : i32
+      tt.reduce.return %m, %mi : f32, i32
+    }) : (tensor<DIMSxf32, ENC>, tensor<DIMSxi32, ENC>) -> (tensor<LENxf32, SLICE>, tensor<LENxi32, SLICE>)
+    %t = "tt.reduce"(%v) <{axis = AXIS : i32}> ({
+    ^bb0(%a: f32, %b: f32):
+      %m = arith.addf %a, %b : f32
+      tt.reduce.return %m : f32
+    }) : (tensor<DIMSxf32, ENC>) -> tensor<LENxf32, SLICE>
+    %r = tt.make_range {end = LEN : i32, start = 0 : i32} : tensor<LENxi32, SLICE>
+    %both = arith.addf %s#0, %t : tensor<LENxf32, SLICE>
+`) + pointers("o", "o", "r", fmt.Sprint(n), "f32", slice) + pointers("q", "q", "r", fmt.Sprint(n), "i32", slice) +
+			fmt.Sprintf("    tt.store %%o_p, %%both : tensor<%dx!tt.ptr<f32>, %s>\n    tt.store %%q_p, %%s#1 : tensor<%dx!tt.ptr<i32>, %s>\n    tt.return\n  }\n", n, slice, n, slice))
+		k := build(t, "reduce.ttgir", text, 80)
+		d := sim.New(sim.Options{})
+		x := randn(r, shape[0]*shape[1])
+		for i := range x {
+			if r.IntN(4) == 0 {
+				x[i] = 2 // ties
+			}
+		}
+		o, q := d.Alloc("o", 4*n), d.Alloc("q", 4*n)
+		k.run(t, d, sim.Dim(1), sim.Upload(d, "x", x), o, q)
+		want, where := make([]float64, n), sim.Download[int32](q)
+		for p := range n {
+			best, at, sum := math.Inf(-1), -1, 0.0
+			for a := range shape[axis] {
+				idx := p*shape[1] + a
+				if axis == 0 {
+					idx = a*shape[1] + p
+				}
+				sum += float64(x[idx])
+				if v := float64(x[idx]); v > best {
+					best, at = v, idx
+				}
+			}
+			want[p] = best + sum
+			if where[p] != int32(at) {
+				t.Fatalf("the maximum of %d is at %d, not %d\n%s", p, at, where[p], text)
+			}
+		}
+		if near(t, "o", sim.Download[float32](o), want, 1e-5, 1e-4); t.Failed() {
+			t.Fatal(text)
+		}
+	}
+}
