@@ -124,10 +124,18 @@ func (c *compilation) ptxasError(cmd sdk.Command, res *sdk.Result, said string) 
 		if len(list) == maxPtxasErrors {
 			break
 		}
-		list = append(list, c.locate(at, "ptxas: "+message))
+		hint := ""
 		if strings.HasPrefix(message, "Unsupported .version ") {
-			list[len(list)-1].Help = "this ptxas is older than the PTX; use a newer one, or lower the .version line if the kernel needs nothing newer"
+			hint = "this ptxas is older than the PTX; use a newer one, or lower the .version line if the kernel needs nothing newer"
 		}
+		if rest, ok := strings.CutPrefix(message, "Unresolved extern function '"); ok {
+			name, _, _ := strings.Cut(rest, "'")
+			at = callOf(c.ptx, name)
+			hint = "no device library is linked; use a function of tl.math where there is one"
+		}
+		d := c.locate(at, "ptxas: "+message)
+		d.Help = hint
+		list = append(list, d)
 	}
 	if len(list) == 0 {
 		list = sdk.Diagnostics{{Message: "ptxas failed (" + res.Status() + "): " + firstLines(strings.TrimSpace(said), 10)}}
@@ -222,6 +230,26 @@ func lineOf(text string, n int) string {
 	}
 	line, _, _ := strings.Cut(text, "\n")
 	return line
+}
+
+// callOf is the line of the first call of a function, or 0.
+func callOf(ptx, name string) int {
+	inCall := false
+	n := 0
+	for line := range strings.Lines(ptx) {
+		n++
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "call") || strings.Contains(line, " call") {
+			inCall = true
+		}
+		if inCall && strings.Contains(line, name) {
+			return n
+		}
+		if strings.HasSuffix(line, ";") {
+			inCall = false
+		}
+	}
+	return 0
 }
 
 // keepPTX leaves the PTX in a file named by its content, so that the same

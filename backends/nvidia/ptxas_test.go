@@ -120,3 +120,12 @@ func TestSourceOf(t *testing.T) {
 		t.Errorf("line 4 is %q", got)
 	}
 }
+
+func TestCallOf(t *testing.T) {
+	const ptx = ".extern .func f\n.extern .func g\n{\n\tcall.uni (r), \n\tg, \n\t(p);\n\tmov f;\n\t{ call (r), f, (p); }\n}\n"
+	for name, want := range map[string]int{"f": 8, "g": 5, "h": 0} {
+		if got := callOf(ptx, name); got != want {
+			t.Errorf("%s is called in line %d, want %d", name, got, want)
+		}
+	}
+}

@@ -193,6 +193,14 @@ func (c *compilation) describeFromPTX() error {
 
 // finish writes the metadata.
 func (c *compilation) finish() error {
+	if n := c.meta.Shared; n != nil && int64(*n) > c.arch.sharedMemory {
+		c.resp.Diagnostics = append(c.resp.Diagnostics, sdk.Diagnostic{
+			Severity: sdk.Warning,
+			Message: fmt.Sprintf("kernel %s uses %d bytes of shared memory, and a block may have %d on %s: it will not launch",
+				c.meta.Name, *n, c.arch.sharedMemory, c.req.Target),
+			Help: "smaller blocks or fewer stages (num_stages) use less",
+		})
+	}
 	h := sha256.New()
 	for _, part := range []string{
 		c.backend.facts.Hash, c.req.Target.String(), c.req.OptionsJSON, c.req.First, c.req.MetadataJSON, string(c.req.Input),

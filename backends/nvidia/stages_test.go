@@ -212,6 +212,11 @@ func TestFromPTX(t *testing.T) {
 		t.Errorf("num_warps %v", got)
 	}
 
+	resp, err = run(shared, `{"shared":200000}`)
+	if err != nil || len(resp.Diagnostics) != 1 || !strings.Contains(resp.Diagnostics[0].Message, "200000 bytes of shared memory, and a block may have 166912 on cuda:80") {
+		t.Errorf("too much shared memory: %v, %+v", err, resp.Diagnostics)
+	}
+
 	mistakes := []struct{ name, ptx, metadata, message, help string }{
 		{"shared", shared, "", "how many bytes of shared memory the kernel k uses", "--option shared=BYTES"},
 		{"warps", quiet, "", "how many warps the kernel k has", "k.json"},
@@ -274,6 +279,19 @@ func TestPtxasErrorPlace(t *testing.T) {
 	d = oneDiagnostic(t, run.makeCubin())
 	if d.File != "scale.py" || d.Line != 6 || d.Column != 10 || !strings.Contains(d.Message, "ptxas: Modifier") || len(d.Notes) != 1 {
 		t.Errorf("in PTX that was made: %+v", d)
+	}
+}
+
+// TestUnresolved: a call that nothing resolves is told at its line of Python.
+func TestUnresolved(t *testing.T) {
+	needTools(t, &ptxasKind, &llcKind)
+	c := sdktest.Start(t, New())
+	text := strings.Replace(string(scaleTTIR(t)), "%d = arith.mulf %v, %cst :",
+		`%d = tt.extern_elementwise %v {libname = "", libpath = "", pure = true, symbol = "__nv_tanhf"} : (tensor<256xf32>) ->`, 1)
+	_, err := c.RunStages(t.Context(), request(t, "80", stageTTGIR, "scale.ttir", []byte(text), ""))
+	d := oneDiagnostic(t, err)
+	if d.File != "scale.py" || d.Line != 9 || !strings.Contains(d.Message, "'__nv_tanhf'") || !strings.Contains(d.Help, "tl.math") {
+		t.Errorf("got %+v", d)
 	}
 }
 
