@@ -87,7 +87,7 @@ func (c *coalescer) encodingFor(op *ir.Operation) ir.Attribute {
 		}
 		size = max(size, c.vector(p, order[0]))
 	}
-	shape := perCTA(t)
+	shape := c.perCTA(t)
 	elems := int64(1)
 	for _, n := range shape {
 		elems *= n
@@ -118,16 +118,16 @@ func (c *coalescer) order(ptr *ir.Value) []int {
 func (c *coalescer) vector(ptr *ir.Value, d int) int64 {
 	t := tensorOf(ptr)
 	bits := axisinfo.ElemBytes(t) * 8
-	return min(c.info.Aligned(ptr, d), perCTA(t)[d], widestAccess/bits)
+	return min(c.info.Aligned(ptr, d), c.perCTA(t)[d], widestAccess/bits)
 }
 
 // perCTA is the shape of the part of a tensor that one CTA holds.
-func perCTA(t *ir.TensorType) []int64 {
-	shape := slices.Clone(t.Shape)
+func (m machine) perCTA(t *ir.TensorType) []int64 {
 	e := encoding.Get(t)
-	if e == nil {
-		return shape
+	if e == nil || m.ctas == 1 {
+		return t.Shape
 	}
+	shape := slices.Clone(t.Shape)
 	l, err := e.Linear(t.Shape)
 	if err != nil {
 		panic("BUG: ttgir: " + err.Error())
