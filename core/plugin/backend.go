@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -159,28 +160,40 @@ func (b *Backend) running(ctx context.Context) (*process, *sdk.Facts, error) {
 
 // rememberTargets keeps the patterns of the program for later processes.
 func (b *Backend) rememberTargets() {
-	info, err := os.Stat(b.found.Path)
-	if err != nil {
+	patterns := patternsOf(b.facts)
+	if known, ok := b.rememberedTargets(); ok && slices.Equal(known, patterns) {
 		return
 	}
-	var patterns []string
-	for i := range b.facts.Targets {
-		patterns = append(patterns, b.facts.Targets[i].Pattern)
-	}
-	if known, ok := b.host.targets.Get(b.found.Path, info); !ok || !slices.Equal(known, patterns) {
+	if info, err := os.Stat(b.found.Path); err == nil {
 		b.host.targets.Put(b.found.Path, info, patterns)
 	}
 }
 
-// knownNotToMatch reports whether this very program is known to have no pattern
-// for t. A TargetChecker may refuse what a pattern matches, never the reverse.
-func (b *Backend) knownNotToMatch(t sdk.Target) bool {
+// rememberedTargets are the patterns that this very program is known to have. A
+// TargetChecker may refuse what a pattern matches, never the reverse.
+func (b *Backend) rememberedTargets() ([]string, bool) {
 	info, err := os.Stat(b.found.Path)
 	if err != nil {
-		return false
+		return nil, false
 	}
-	patterns, ok := b.host.targets.Get(b.found.Path, info)
-	return ok && !slices.ContainsFunc(patterns, t.Matches)
+	return b.host.targets.Get(b.found.Path, info)
+}
+
+func patternsOf(f *sdk.Facts) []string {
+	var patterns []string
+	for i := range f.Targets {
+		patterns = append(patterns, f.Targets[i].Pattern)
+	}
+	return patterns
+}
+
+// line tells of the backend in a list of what there is.
+func (b *Backend) line(patterns []string, reason string) string {
+	s := b.found.Name + ": " + strings.Join(patterns, " ")
+	if reason != "" {
+		s += " (" + reason + ")"
+	}
+	return s
 }
 
 // drop forgets a process whose connection broke, so that the next call starts a

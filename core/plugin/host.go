@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -96,17 +97,24 @@ func (h *Host) Backend(name string) (*Backend, error) {
 			return b, nil
 		}
 	}
-	return nil, diag.Errorf(diag.Pos{}, "there is no backend %q", name).WithHelp("%s", h.inventory(context.Background(), nil))
+	var list []string
+	for _, b := range h.backends {
+		list = append(list, b.found.Name+": "+b.found.Path)
+	}
+	return nil, h.noBackend(fmt.Sprintf("there is no backend %q", name), list, nil)
 }
 
 // Select returns the first backend that supports t, and t with what it left
 // open filled in. Its error lists the backends and their targets. A backend
-// that cannot be started is passed over with a warning in the log; one that is
-// known to have no pattern for t is not started.
+// that cannot be started is passed over; one that is known to have no pattern
+// for t is not started.
 func (h *Host) Select(ctx context.Context, t sdk.Target) (*Backend, sdk.Target, error) {
-	problems := map[*Backend]string{}
+	list := make([]string, 0, len(h.backends)) // a line for each that is of no use
+	var broken []string
+	var problems []error
 	for _, b := range h.backends {
-		if b.knownNotToMatch(t) {
+		if patterns, ok := b.rememberedTargets(); ok && !slices.ContainsFunc(patterns, t.Matches) {
+			list = append(list, b.line(patterns, ""))
 			continue
 		}
 		resp, err := b.SupportsTarget(ctx, t)
@@ -114,47 +122,38 @@ func (h *Host) Select(ctx context.Context, t sdk.Target) (*Backend, sdk.Target, 
 		case ctx.Err() != nil:
 			return nil, t, ctx.Err()
 		case err != nil:
-			h.opts.Logger.Warn("a backend cannot be used", "backend", b.found.Name, "error", err)
-			problems[b] = err.Error()
+			broken, problems = append(broken, b.found.Name), append(problems, err)
+			list = append(list, fmt.Sprintf("%s: cannot be used: %v", b.found.Name, err))
 		case resp.Supported:
+			// Only now is the trouble with others worth a word of its own.
+			for i, name := range broken {
+				h.opts.Logger.Warn("a backend cannot be used", "backend", name, "error", problems[i])
+			}
 			return b, resp.Target, nil
-		case resp.Reason != "":
-			problems[b] = resp.Reason
+		default:
+			f, err := b.Facts(ctx)
+			if err != nil {
+				return nil, t, err
+			}
+			list = append(list, b.line(patternsOf(f), resp.Reason))
 		}
 	}
-	msg := fmt.Sprintf("no backend supports the target %s", t)
-	if len(h.backends) == 0 {
-		msg += ": none was found"
-	}
-	return nil, t, diag.Errorf(diag.Pos{}, "%s", msg).WithHelp("%s", h.inventory(ctx, problems))
+	return nil, t, h.noBackend(fmt.Sprintf("no backend supports the target %s", t), list, broken)
 }
 
-// inventory lists the backends, their targets and what is wrong with them.
-func (h *Host) inventory(ctx context.Context, problems map[*Backend]string) string {
-	var b strings.Builder
+// noBackend is the error for a target or a name that nobody answers to.
+func (h *Host) noBackend(message string, list, broken []string) error {
 	if len(h.backends) == 0 {
-		b.WriteString("searched for " + Prefix + "<name> in:")
-		for _, d := range h.opts.Dirs {
-			b.WriteString("\n  " + d)
-		}
-		return b.String()
+		return diag.Errorf(diag.Pos{}, "%s: none was found", message).
+			WithHelp("searched for %s<name> in:\n  %s", Prefix, strings.Join(h.opts.Dirs, "\n  "))
 	}
-	b.WriteString("the backends here are:")
-	for _, be := range h.backends {
-		fmt.Fprintf(&b, "\n  %s:", be.found.Name)
-		f, err := be.Facts(ctx)
-		if err != nil {
-			b.WriteString(" cannot be used: " + strings.ReplaceAll(err.Error(), "\n", "\n    "))
-			continue
-		}
-		for i := range f.Targets {
-			b.WriteString(" " + f.Targets[i].Pattern)
-		}
-		if p := problems[be]; p != "" {
-			b.WriteString(" (" + p + ")")
-		}
+	if len(broken) > 0 {
+		message += ", and " + strings.Join(broken, ", ") + " cannot be used"
 	}
-	return b.String()
+	for i := range list {
+		list[i] = strings.ReplaceAll(list[i], "\n", "\n    ")
+	}
+	return diag.Errorf(diag.Pos{}, "%s", message).WithHelp("the backends here are:\n  %s", strings.Join(list, "\n  "))
 }
 
 // Close ends every plugin. Calls under way fail. The Host stays closed.

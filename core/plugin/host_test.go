@@ -484,6 +484,31 @@ func TestSelectStartsOnlyWhatMayMatch(t *testing.T) {
 	}
 }
 
+// TestSelectSaysWhatIsBroken: where nothing supports the target, the trouble with
+// those that might have is in the error, told once.
+func TestSelectSaysWhatIsBroken(t *testing.T) {
+	var log syncBuffer
+	h := newHost(t, Options{
+		Dirs:   []string{testBackend(t, "noisy"), testBackend(t, "works")},
+		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, Output: &log}),
+	})
+	_, _, err := h.Select(t.Context(), sdk.Target{Backend: "cuda", Arch: "80"})
+	l := diag.All(err)
+	if len(l) != 1 || l[0].Message != "no backend supports the target cuda:80, and noisy cannot be used" ||
+		!strings.Contains(l[0].Help, `noisy: cannot be used: backend noisy`) || !strings.Contains(l[0].Help, "works: test:*") {
+		t.Errorf("got %v\n%s", err, l[0].Help)
+	}
+	if log.String() != "" {
+		t.Errorf("it is told twice:\n%s", log.String())
+	}
+	if _, _, err := h.Select(t.Context(), sdk.Target{Backend: "test", Arch: "1", WarpSize: 7}); err == nil || !strings.Contains(diag.All(err)[0].Help, "warps of 32 threads, not 7") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := h.Backend("amd"); err == nil || !strings.Contains(diag.All(err)[0].Help, "works: /") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestMachineTrouble(t *testing.T) {
 	_, b := testHost(t, "works", Options{})
 	resp, err := b.RunStages(t.Context(), sdk.RunStagesRequest{First: "environment", Last: "environment"})
