@@ -239,7 +239,7 @@ var (
 		Infer: func(s *ir.State) ([]ir.Type, error) { return []ir.Type{ir.ElemOf(s.Operands[0].Type())}, nil },
 		Verify: func(op *ir.Operation) error {
 			if op.Operand(0).Type().(*ir.TensorType).NumElements() != 1 {
-				return fmt.Errorf("source tensor must have exactly one element")
+				return message(msgUnsplat)
 			}
 			return nil
 		},

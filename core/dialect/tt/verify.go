@@ -20,10 +20,10 @@ func verifyBitcast(op *ir.Operation) error {
 	_, srcPtr := src.(*PtrType)
 	_, dstPtr := dst.(*PtrType)
 	if srcPtr != dstPtr {
-		return fmt.Errorf("Cannot bitcast pointer to non-pointer type")
+		return message(msgBitcastPointer)
 	}
 	if a, b := ir.BitWidth(src), ir.BitWidth(dst); a != b {
-		return fmt.Errorf("Cannot bitcast data-type of size %d to data-type of size %d", a, b)
+		return fmt.Errorf(msgBitcastSize, a, b)
 	}
 	return nil
 }
@@ -33,9 +33,9 @@ func verifyFpToFp(op *ir.Operation) error {
 	narrowing := ir.BitWidth(src) > ir.BitWidth(dst)
 	switch has := op.HasAttr("rounding"); {
 	case narrowing && !has:
-		return fmt.Errorf("Rounding mode is required for FP downcast")
+		return message(msgRoundingRequired)
 	case !narrowing && has:
-		return fmt.Errorf("Rounding mode should be set only for truncating fp conversions")
+		return message(msgRoundingOnly)
 	}
 	return nil
 }
@@ -135,11 +135,11 @@ func verifyExpandDims(op *ir.Operation) error {
 func verifyBroadcast(op *ir.Operation) error {
 	src, dst := op.Operand(0).Type().(*ir.TensorType), op.Result(0).Type().(*ir.TensorType)
 	if len(src.Shape) != len(dst.Shape) {
-		return fmt.Errorf("rank of source must be same as rank of result")
+		return message(msgBroadcastRank)
 	}
 	for i := range src.Shape {
 		if src.Shape[i] != 1 && src.Shape[i] != dst.Shape[i] {
-			return fmt.Errorf("Different dimensions at index %d between source and result.  Broadcast requires the source dimension to be 1.", i)
+			return fmt.Errorf(msgBroadcastDims, i)
 		}
 	}
 	return sameElem(op)
@@ -151,12 +151,12 @@ func verifyTrans(op *ir.Operation) error {
 	seen := make([]bool, len(order))
 	for _, d := range order {
 		if len(order) != len(src.Shape) || d < 0 || d >= int64(len(order)) || seen[d] {
-			return fmt.Errorf("order must be a permutation of 0..n-1")
+			return message(msgOrder)
 		}
 		seen[d] = true
 	}
 	if len(order) != len(dst.Shape) {
-		return fmt.Errorf("rank of source must be same as rank of result")
+		return message(msgBroadcastRank)
 	}
 	for i, d := range order {
 		if dst.Shape[i] != src.Shape[d] {
@@ -169,7 +169,7 @@ func verifyTrans(op *ir.Operation) error {
 func verifyReshape(op *ir.Operation) error {
 	src, dst := op.Operand(0).Type().(*ir.TensorType), op.Result(0).Type().(*ir.TensorType)
 	if src.NumElements() != dst.NumElements() {
-		return fmt.Errorf("number of src and dst elements of reshape must be the same")
+		return message(msgReshapeElements)
 	}
 	return sameElem(op)
 }

@@ -2,7 +2,6 @@ package std
 
 import (
 	"github.com/tritonc/tritonc/core/dialect/tt"
-	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/rewrite"
 )
@@ -34,10 +33,4 @@ func NewCanonicalize(more ...[]rewrite.Pattern) *pass.Pass {
 			}
 		},
 	}
-}
-
-// replaceWithConstant gives op's one result the value of attr.
-func replaceWithConstant(rw *rewrite.Rewriter, op *ir.Operation, attr ir.Attribute) bool {
-	rw.Replace(op, rw.Constant(op, attr, op.Result(0).Type()))
-	return true
 }

@@ -1,0 +1,20 @@
+package tt
+
+import "errors"
+
+// Messages that users of Triton search for, word for word: its verifier's
+// (lib/Dialect/Triton/IR/Ops.cpp, release 3.6).
+const (
+	msgBitcastPointer   = "Cannot bitcast pointer to non-pointer type"
+	msgBitcastSize      = "Cannot bitcast data-type of size %d to data-type of size %d"
+	msgRoundingRequired = "Rounding mode is required for FP downcast"
+	msgRoundingOnly     = "Rounding mode should be set only for truncating fp conversions"
+	msgBroadcastDims    = "Different dimensions at index %d between source and result.  Broadcast requires the source dimension to be 1."
+	msgOrder            = "order must be a permutation of 0..n-1"
+	msgReshapeElements  = "number of src and dst elements of reshape must be the same"
+	msgUnsplat          = "source tensor must have exactly one element"
+	msgBroadcastRank    = "rank of source must be same as rank of result"
+)
+
+// message is one of the texts above as an error.
+func message(text string) error { return errors.New(text) }
