@@ -1,6 +1,9 @@
 package tt
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Messages that users of Triton search for, word for word: its verifier's
 // (lib/Dialect/Triton/IR/Ops.cpp, release 3.6).
@@ -17,4 +20,4 @@ const (
 )
 
 // message is one of the texts above as an error.
-func message(text string) error { return errors.New(text) }
+func message(format string, args ...any) error { return errors.New(fmt.Sprintf(format, args...)) }

@@ -23,7 +23,7 @@ func verifyBitcast(op *ir.Operation) error {
 		return message(msgBitcastPointer)
 	}
 	if a, b := ir.BitWidth(src), ir.BitWidth(dst); a != b {
-		return fmt.Errorf(msgBitcastSize, a, b)
+		return message(msgBitcastSize, a, b)
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func verifyBroadcast(op *ir.Operation) error {
 	}
 	for i := range src.Shape {
 		if src.Shape[i] != 1 && src.Shape[i] != dst.Shape[i] {
-			return fmt.Errorf(msgBroadcastDims, i)
+			return message(msgBroadcastDims, i)
 		}
 	}
 	return sameElem(op)
