@@ -3,6 +3,7 @@ package plugin
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -105,6 +106,57 @@ func TestPluginKilledTakesTool(t *testing.T) {
 		t.Error("no error")
 	}
 	await(t, time.Second, func() bool { return !alive(tool) })
+}
+
+// TestCloseStopped: a plugin that does not react at all is killed.
+func TestCloseStopped(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("made for Unix")
+	}
+	h, b := testHost(t, "works", Options{})
+	pid, _ := strconv.Atoi(mustRun(t, b, "pid", ""))
+	if err := exec.Command("kill", "-STOP", strconv.Itoa(pid)).Run(); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	h.Close()
+	if d := time.Since(start); d > 3*time.Second {
+		t.Errorf("closing took %s", d)
+	}
+	if alive(pid) {
+		t.Error("it is still there")
+	}
+}
+
+// TestInheritedOutputs: something that a backend left behind holds its outputs
+// open; neither its crash nor Close waits for that.
+func TestInheritedOutputs(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("made for Unix")
+	}
+	h, b := testHost(t, "works", Options{})
+	file := filepath.Join(t.TempDir(), "pid")
+	mustRun(t, b, "leave-behind", file)
+	left := awaitPid(t, file)
+	defer kill(t, left)
+	start := time.Now()
+	_, err := run(t.Context(), b, "exit", "")
+	var crash *CrashError
+	if !errors.As(err, &crash) {
+		t.Errorf("got %v", err)
+	}
+	if d := time.Since(start); d > time.Second {
+		t.Errorf("the error took %s", d)
+	}
+	mustRun(t, b, "echo", "anew")
+	start = time.Now()
+	h.Close()
+	if d := time.Since(start); d > 2*time.Second {
+		t.Errorf("closing took %s", d)
+	}
+	if !alive(left) {
+		t.Error("what was left behind is gone, so nothing was tested")
+	}
 }
 
 // alive reports whether a process runs. One that has ended but that nobody has

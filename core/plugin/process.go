@@ -77,11 +77,17 @@ func (b *Backend) start(ctx context.Context) (*process, error) {
 	return p, nil
 }
 
-// stop ends the process and removes its socket. It may be called twice.
+// stop ends the process and removes its socket. It may be called twice. The
+// process is asked first; one that does not answer is killed.
 func (p *process) stop() {
+	impatient := time.AfterFunc(stopTime, func() { p.child.Kill(context.Background()) })
+	defer impatient.Stop()
 	p.plugin.Kill()
 	p.child.cleanUp()
 }
+
+// stopTime is how long a process may take to end by itself.
+const stopTime = time.Second
 
 // hasExited reports whether the process has ended.
 func (p *process) hasExited() bool {
@@ -114,7 +120,7 @@ type child struct {
 
 	// Set by prepare, before go-plugin uses the child.
 	cmd            *exec.Cmd
-	stdout, stderr io.ReadCloser
+	stdout, stderr *outlet
 	socketDir      string
 	lifelineRead   *os.File // until the program has its own copy
 	// lifeline is the write end of the pipe whose end tells the plugin that we
@@ -125,9 +131,10 @@ type child struct {
 	running *os.Process // nil before Start
 	killed  bool
 
-	first  firstLine // what came on stdout
-	said   tail      // what came on stderr
-	exited chan struct{}
+	first  firstLine     // what came on stdout
+	said   tail          // what came on stderr
+	exited chan struct{} // closed when the process has ended
+	state  *os.ProcessState
 	clean  sync.Once
 }
 
@@ -148,12 +155,10 @@ func (c *child) prepare(_ hclog.Logger, spec *exec.Cmd, tmpDir string) (runner.R
 		c.cmd.ExtraFiles = []*os.File{c.lifelineRead}
 		c.cmd.Env = append(c.cmd.Env, sdk.EnvLifeline+"=3")
 	}
-	stdout, err := c.cmd.StdoutPipe()
-	if err != nil {
+	if c.stdout, err = newOutlet(&c.cmd.Stdout, &c.first); err != nil {
 		return nil, err
 	}
-	c.stdout = &teeCloser{stdout, &c.first}
-	if c.stderr, err = c.cmd.StderrPipe(); err != nil {
+	if c.stderr, err = newOutlet(&c.cmd.Stderr, io.Discard); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -165,6 +170,12 @@ func (c *child) cleanUp() {
 		for _, f := range []*os.File{c.lifelineRead, c.lifeline} {
 			if f != nil {
 				f.Close() // the read end is closed already after a Start
+			}
+		}
+		for _, o := range []*outlet{c.stdout, c.stderr} {
+			if o != nil {
+				o.write.Close()
+				o.read.Close()
 			}
 		}
 		if c.socketDir != "" {
@@ -181,17 +192,40 @@ func (c *child) Start(context.Context) error {
 	}
 	err := c.cmd.Start()
 	c.lifelineRead.Close()
+	c.stdout.write.Close()
+	c.stderr.write.Close()
 	if err != nil {
 		return err
 	}
 	c.running = c.cmd.Process
+	go c.watch()
 	return nil
 }
 
-func (c *child) Wait(context.Context) error {
-	err := c.cmd.Wait()
+// watch waits for the process to end. Something that it started may have
+// inherited its outputs and hold them open: they are read for a moment more, and
+// then given up.
+func (c *child) watch() {
+	state, err := c.running.Wait()
+	if err == nil {
+		c.state = state
+	}
 	close(c.exited)
-	return err
+	for _, o := range []*outlet{c.stdout, c.stderr} {
+		o.awaitEnd(drainTime)
+		o.read.Close()
+	}
+}
+
+// drainTime is how long a dead process's outputs are still read.
+const drainTime = 200 * time.Millisecond
+
+func (c *child) Wait(context.Context) error {
+	<-c.exited
+	if c.state == nil || !c.state.Success() {
+		return errors.New(c.ended())
+	}
+	return nil
 }
 
 func (c *child) Kill(context.Context) error {
@@ -236,12 +270,16 @@ func (c *child) awaitExit(d time.Duration) bool {
 	}
 }
 
-// ended says how the process ended.
+// ended says how the process ended, after its last words have been read.
 func (c *child) ended() string {
 	if !c.awaitExit(time.Second) {
 		return "it does not end"
 	}
-	return c.cmd.ProcessState.String()
+	c.stderr.awaitEnd(drainTime)
+	if c.state == nil {
+		return "nobody knows how"
+	}
+	return c.state.String()
 }
 
 // firstLine keeps the start of what is written to it.
@@ -267,15 +305,41 @@ func (f *firstLine) line() (s string, ok bool) {
 	return strings.TrimRight(s, "\r"), len(f.buf) > 0
 }
 
-type teeCloser struct {
-	io.ReadCloser
-	copy io.Writer
+// outlet is a pipe that the program writes and go-plugin reads.
+type outlet struct {
+	read, write *os.File
+	copy        io.Writer // sees what is read
+	ended       chan struct{}
+	once        sync.Once
 }
 
-func (t *teeCloser) Read(p []byte) (int, error) {
-	n, err := t.ReadCloser.Read(p)
-	t.copy.Write(p[:n])
+func newOutlet(end *io.Writer, tee io.Writer) (*outlet, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	*end = w
+	return &outlet{read: r, write: w, copy: tee, ended: make(chan struct{})}, nil
+}
+
+func (o *outlet) Read(p []byte) (int, error) {
+	n, err := o.read.Read(p)
+	o.copy.Write(p[:n])
+	if err != nil {
+		o.once.Do(func() { close(o.ended) })
+		err = io.EOF // a closed pipe is no trouble to log
+	}
 	return n, err
+}
+
+func (o *outlet) Close() error { return o.read.Close() }
+
+// awaitEnd waits a little for everything to be read.
+func (o *outlet) awaitEnd(d time.Duration) {
+	select {
+	case <-o.ended:
+	case <-time.After(d):
+	}
 }
 
 // tail keeps what a plugin wrote to stderr besides its structured log: from the

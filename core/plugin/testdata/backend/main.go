@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -32,8 +33,12 @@ func main() {
 	sdk.Serve(backend{mode})
 }
 
-// descriptor1 is kept: a collected file is a closed one.
-var descriptor1 = os.NewFile(1, "descriptor 1")
+// The descriptors as C code has them: go-plugin replaces os.Stdout and os.Stderr.
+// They are kept, for a collected file is a closed one.
+var (
+	descriptor1 = os.NewFile(1, "descriptor 1")
+	realStderr  = os.Stderr
+)
 
 type backend struct{ mode string }
 
@@ -99,6 +104,14 @@ func (backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.Run
 			Path: "sh", Args: []string{"-c", `echo $$ > "$0.new" && mv "$0.new" "$0" && exec sleep 60`, string(req.Input)},
 		}.Run(ctx)
 		return sdk.RunStagesResponse{}, err
+	case "leave-behind":
+		// A careless child: it inherits the outputs and outlives the backend.
+		cmd := exec.Command("sh", "-c", `echo $$ > "$0" && exec sleep 60`, string(req.Input))
+		cmd.Stdout, cmd.Stderr = realStderr, realStderr
+		if err := cmd.Start(); err != nil {
+			return sdk.RunStagesResponse{}, err
+		}
+		return answer("left")
 	case "print":
 		fmt.Println("a word through fmt")
 		// As C code would: lines longer than go-plugin's scanner reads.
