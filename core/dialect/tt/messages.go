@@ -1,9 +1,6 @@
 package tt
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // Messages that users of Triton search for, word for word: its verifier's
 // (lib/Dialect/Triton/IR/Ops.cpp, release 3.6).
@@ -19,5 +16,9 @@ const (
 	msgBroadcastRank    = "rank of source must be same as rank of result"
 )
 
-// message is one of the texts above as an error.
-func message(format string, args ...any) error { return errors.New(fmt.Sprintf(format, args...)) }
+// verbatim is an error with one of the texts above.
+type verbatim string
+
+func (v verbatim) Error() string { return string(v) }
+
+func message(format string, args ...any) error { return verbatim(fmt.Sprintf(format, args...)) }
