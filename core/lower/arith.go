@@ -2,8 +2,10 @@ package lower
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/types"
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/ir"
@@ -82,6 +84,40 @@ func (e *emitter) equalRegisters(v *ir.Value) int {
 	return int(run & -run)
 }
 
+// packable makes a handler that applies a function, which must also work on
+// vectors, to pairs of registers where the target computes pairs of this type
+// at once, and to each register otherwise.
+func packable(f scalarFunc) handler {
+	single := pointwise(f)
+	return func(e *emitter, op *ir.Operation) error {
+		t, err := scalarType(op.Result(0).Type())
+		if err != nil {
+			return err
+		}
+		n, err := e.m.regsOf(op.Result(0).Type())
+		if err != nil {
+			return err
+		}
+		if n%2 != 0 || (t != llir.Half && t != llir.BF16) || !e.m.target.Packs(t) {
+			return single(e, op)
+		}
+		pair := e.m.llvm.Vec(2, t)
+		out := make([]llir.Value, n)
+		var args [4]llir.Value
+		for r := 0; r < n; r += 2 {
+			x := args[:op.NumOperands()]
+			for i, v := range op.Operands() {
+				regs := e.value(v)
+				x[i] = e.b.Vector(regs[r], regs[r+1])
+			}
+			y := f(e, op, pair, x)
+			out[r], out[r+1] = e.b.ExtractElement(y, 0), e.b.ExtractElement(y, 1)
+		}
+		e.set(op.Result(0), out)
+		return nil
+	}
+}
+
 // binary is a scalarFunc of one LLVM operation.
 func binary(op llir.Op) scalarFunc {
 	return func(e *emitter, _ *ir.Operation, _ llir.Type, x []llir.Value) llir.Value {
@@ -125,6 +161,9 @@ func typeSuffix(t llir.Type) string {
 	case llir.F64:
 		return "f64"
 	}
+	if v, ok := t.(*types.VectorType); ok {
+		return "v" + strconv.Itoa(int(v.Len)) + typeSuffix(v.ElemType)
+	}
 	return t.String()
 }
 
@@ -134,10 +173,14 @@ func arithHandlers(h map[*ir.OpDef]handler) {
 		arith.DivSI: llir.SDiv, arith.DivUI: llir.UDiv, arith.RemSI: llir.SRem, arith.RemUI: llir.URem,
 		arith.AndI: llir.And, arith.OrI: llir.OrOp, arith.XorI: llir.Xor,
 		arith.ShLI: llir.Shl, arith.ShRSI: llir.AShr, arith.ShRUI: llir.LShr,
-		arith.AddF: llir.FAdd, arith.SubF: llir.FSub, arith.MulF: llir.FMul,
 		arith.DivF: llir.FDiv, arith.RemF: llir.FRem,
 	} {
 		h[def] = pointwise(binary(op))
+	}
+	for def, op := range map[*ir.OpDef]llir.Op{
+		arith.AddF: llir.FAdd, arith.SubF: llir.FSub, arith.MulF: llir.FMul,
+	} {
+		h[def] = packable(binary(op))
 	}
 	for def, op := range map[*ir.OpDef]llir.Op{
 		arith.ExtSI: llir.SExtOp, arith.ExtUI: llir.ZExtOp, arith.TruncI: llir.TruncOp,
@@ -149,9 +192,13 @@ func arithHandlers(h map[*ir.OpDef]handler) {
 	}
 	for def, name := range map[*ir.OpDef]string{
 		arith.MinSI: "smin", arith.MaxSI: "smax", arith.MinUI: "umin", arith.MaxUI: "umax",
-		arith.MinNumF: "minnum", arith.MaxNumF: "maxnum", arith.MinimumF: "minimum", arith.MaximumF: "maximum",
 	} {
 		h[def] = pointwise(intrinsic(name))
+	}
+	for def, name := range map[*ir.OpDef]string{
+		arith.MinNumF: "minnum", arith.MaxNumF: "maxnum", arith.MinimumF: "minimum", arith.MaximumF: "maximum",
+	} {
+		h[def] = packable(intrinsic(name))
 	}
 	h[arith.CeilDivSI] = pointwise(ceilDivSigned)
 	h[arith.CeilDivUI] = pointwise(ceilDivUnsigned)

@@ -37,7 +37,7 @@ func mathHandlers(h map[*ir.OpDef]handler) {
 	for def, name := range map[*ir.OpDef]string{
 		math.AbsF: "fabs", math.FMA: "fma", math.CopySign: "copysign",
 	} {
-		h[def] = pointwise(intrinsic(name))
+		h[def] = packable(intrinsic(name))
 	}
 	for def, name := range map[*ir.OpDef]string{
 		math.Floor: "floor", math.Ceil: "ceil", math.Trunc: "trunc", math.Round: "round",

@@ -55,6 +55,10 @@ type Target interface {
 	// every element of every elementwise operation.
 	Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type, args []llir.Value) llir.Value
 
+	// Packs reports whether the target computes two 16-bit floats of a type in
+	// one instruction. Called for sums, products and the like.
+	Packs(t llir.Type) bool
+
 	// Print writes one line of text and values from the device; Assert stops
 	// the program when cond, an i1, is false.
 	Print(b *llir.Builder, parts []PrintPart)

@@ -31,6 +31,9 @@ func (t *Target) Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type
 	return nil
 }
 
+// Packs holds for f16 everywhere and for bf16 from compute capability 9.0 on.
+func (t *Target) Packs(typ llir.Type) bool { return typ == llir.Half || t.CC >= 90 }
+
 func f32(b *llir.Builder, name string, x ...llir.Value) llir.Value {
 	params := make([]llir.Type, len(x))
 	for i := range params {

@@ -1,0 +1,164 @@
+package allocation_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/analysis/allocation"
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/text"
+)
+
+const header = `#b = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#s = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {
+`
+
+// names fills in the long types of the tests' programs.
+var names = strings.NewReplacer("T256", "tensor<256xf32, #b>", "M256", "!ttg.memdesc<256xf32, #s, #smem, mutable>",
+	"M64", "!ttg.memdesc<64xf32, #s, #smem, mutable>")
+
+func parse(t *testing.T, body string) *ir.Operation {
+	t.Helper()
+	mod, err := text.Parse(dialect.NewContext(), "t.ttgir", []byte(header+names.Replace(body)+"}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mod
+}
+
+// scratch gives each tt.reduce the bytes of its attribute "scratch".
+func scratch(op *ir.Operation) (int, error) {
+	n, _ := op.IntAttr("scratch")
+	return int(n), nil
+}
+
+const reduce = `"tt.reduce"(%x) <{axis = 0 : i32}> ({
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.addf %a, %b : f32
+      tt.reduce.return %s : f32
+    }) {scratch = BYTES : i32} : (T256) -> f32
+`
+
+func reduction(result string, bytes int) string {
+	return "    %" + result + " = " + strings.Replace(reduce, "BYTES", fmt.Sprint(bytes), 1)
+}
+
+// offsets lists the areas in program order.
+func offsets(mod *ir.Operation, r *allocation.Result) string {
+	var out []string
+	ir.Walk(mod, func(op *ir.Operation) ir.WalkResult {
+		if a, ok := r.Area(op); ok {
+			out = append(out, fmt.Sprintf("%d+%d", a.Offset, a.Size))
+		}
+		return ir.Advance
+	})
+	return strings.Join(out, " ")
+}
+
+func TestPlaces(t *testing.T) {
+	for _, c := range []struct {
+		name, body, want string
+		size             int
+	}{
+		{
+			"neighbouring small scratch areas differ, the third takes the first's bytes",
+			"tt.func public @k(%x: T256) {\n" + reduction("p", 32) + reduction("q", 32) + reduction("r", 32) + "tt.return }",
+			"0+32 32+32 0+32", 64,
+		},
+		{
+			"large scratch areas share",
+			"tt.func public @k(%x: T256) {\n" + reduction("p", 4096) + reduction("q", 4096) + "tt.return }",
+			"0+4096 0+4096", 4096,
+		},
+		{
+			"a buffer lives to its last use, behind which its bytes are free",
+			`tt.func public @k(%x: T256) {
+    %a = ttg.local_alloc %x : (T256) -> M256
+    %b = ttg.local_alloc : () -> M256
+    %l = ttg.local_load %a : M256 -> T256
+    ttg.local_store %l, %b : T256 -> M256
+    %c = ttg.local_alloc : () -> M64
+    %m = ttg.local_load %b : M256 -> T256
+    tt.return }`,
+			"0+1024 1024+1024 0+256", 2048,
+		},
+		{
+			"a use inside a loop lasts to the loop's end",
+			`tt.func public @k(%x: T256, %n: i32) {
+    %a = ttg.local_alloc %x : (T256) -> M256
+    scf.for %i = %n to %n step %n : i32 {
+      %l = ttg.local_load %a : M256 -> T256
+      %b = ttg.local_alloc : () -> M64
+    }
+    %c = ttg.local_alloc : () -> M64
+    tt.return }`,
+			"0+1024 1024+256 0+256", 1280,
+		},
+		{
+			"a view keeps its buffer alive",
+			`tt.func public @k(%x: T256) {
+    %a = ttg.local_alloc : () -> M256
+    %v = ttg.memdesc_reinterpret %a : M256 -> M64
+    %b = ttg.local_alloc : () -> M64
+    %l = ttg.local_load %v : M64 -> tensor<64xf32, #b>
+    tt.return }`,
+			"0+1024 1024+256", 1280,
+		},
+		{
+			"a called function's frame stands beside what is alive",
+			"tt.func private @f(%x: T256) {\n" + reduction("p", 128) + "tt.return }\n" +
+				`tt.func public @k(%x: T256) {
+    %a = ttg.local_alloc : () -> M64
+    tt.call @f(%x) : (T256) -> ()
+    %l = ttg.local_load %a : M64 -> tensor<64xf32, #b>
+    tt.return }`,
+			"0+128 0+256 256+128", 384,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			mod := parse(t, c.body)
+			r, err := allocation.Analyze(mod, scratch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := offsets(mod, r); got != c.want || r.Size() != c.size {
+				t.Errorf("areas %s of %d bytes, want %s of %d", got, r.Size(), c.want, c.size)
+			}
+		})
+	}
+}
+
+func TestRecursion(t *testing.T) {
+	mod := parse(t, "tt.func public @k() {\n tt.call @k() : () -> ()\n tt.return }")
+	if _, err := allocation.Analyze(mod, scratch); err == nil || !strings.Contains(err.Error(), `"k" calls itself`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// An alignment that is asked for is kept.
+func TestAlignment(t *testing.T) {
+	mod := parse(t, `tt.func public @k(%x: T256) {
+    %a = ttg.local_alloc : () -> M64
+    %b = ttg.local_alloc {alignment = 1024 : i32} : () -> M256
+    %l = ttg.local_load %a : M64 -> tensor<64xf32, #b>
+    %m = ttg.local_load %b : M256 -> T256
+    tt.return }`)
+	r, err := allocation.Analyze(mod, scratch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ir.Walk(mod, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(ttg.LocalAlloc) {
+			if a, _ := op.IntAttr("alignment"); a != 0 && r.Offset(op)%int(a) != 0 {
+				t.Errorf("offset %d is not aligned to %d", r.Offset(op), a)
+			}
+		}
+		return ir.Advance
+	})
+}
+

@@ -1,0 +1,102 @@
+package membar_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/analysis/allocation"
+	"github.com/tritonc/tritonc/core/analysis/membar"
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/text"
+)
+
+const header = `#b = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#s = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {
+`
+
+var names = strings.NewReplacer("T256", "tensor<256xf32, #b>", "M256", "!ttg.memdesc<256xf32, #s, #smem, mutable>")
+
+// scratch gives operations the bytes of their attribute "scratch".
+func scratch(op *ir.Operation) (int, error) {
+	n, _ := op.IntAttr("scratch")
+	return int(n), nil
+}
+
+// Each case is a body in which the operations before which a barrier is due
+// carry {bar}, and no others.
+func TestBarriers(t *testing.T) {
+	const (
+		small = `ttg.convert_layout %x {scratch = 64 : i32} : T256 -> T256`
+		large = `ttg.convert_layout %x {scratch = 2048 : i32} : T256 -> T256`
+		after = `ttg.convert_layout %x {bar, scratch = 2048 : i32} : T256 -> T256`
+		again = `ttg.convert_layout %x {bar, scratch = 64 : i32} : T256 -> T256`
+	)
+	for name, body := range map[string]string{
+		"different bytes need none": "%p = " + small + "\n%q = " + small + "\n%r = " + small,
+		"the same bytes need one":   "%p = " + large + "\n%q = " + after,
+		"a loop comes back": `scf.for %i = %n to %n step %n : i32 {
+      %p = ` + again + `
+    }`,
+		"two in a loop alternate": `scf.for %i = %n to %n step %n : i32 {
+      %p = ` + small + `
+      %q = ` + small + `
+    }`,
+		"a store is waited for by a load": `%a = ttg.local_alloc : () -> M256
+    ttg.local_store %x, %a : T256 -> M256
+    %l = ttg.local_load %a {bar} : M256 -> T256
+    %m = ttg.local_load %a : M256 -> T256
+    ttg.local_store %x, %a {bar} : T256 -> M256
+    ttg.local_store %x, %a {bar} : T256 -> M256`,
+		"an explicit barrier counts": `%a = ttg.local_alloc : () -> M256
+    ttg.local_store %x, %a : T256 -> M256
+    gpu.barrier
+    %l = ttg.local_load %a : M256 -> T256`,
+		"an allocation with contents is a store": `%a = ttg.local_alloc %x : (T256) -> M256
+    %l = ttg.local_load %a {bar} : M256 -> T256`,
+		"either branch counts": `%a = ttg.local_alloc : () -> M256
+    scf.if %c {
+      ttg.local_store %x, %a : T256 -> M256
+    }
+    %l = ttg.local_load %a {bar} : M256 -> T256`,
+		"a barrier in one branch does not serve the other": `%a = ttg.local_alloc : () -> M256
+    ttg.local_store %x, %a : T256 -> M256
+    scf.if %c {
+      gpu.barrier
+    }
+    %l = ttg.local_load %a {bar} : M256 -> T256`,
+		"blocks": `%a = ttg.local_alloc : () -> M256
+    cf.cond_br %c, ^bb1, ^bb2
+  ^bb1:
+    ttg.local_store %x, %a : T256 -> M256
+    cf.br ^bb2
+  ^bb2:
+    %l = ttg.local_load %a {bar} : M256 -> T256
+    tt.return
+  ^bb3:`,
+		"a call's frame is its own": `tt.call @f(%x) : (T256) -> ()
+    tt.call @f(%x) {bar} : (T256) -> ()`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := header + names.Replace("tt.func public @k(%x: T256, %n: i32, %c: i1) {\n    "+body+"\n    tt.return\n  }\n"+
+				"tt.func private @f(%x: T256) {\n    %p = "+small+"\n    tt.return\n  }\n") + "}\n"
+			mod, err := text.Parse(dialect.NewContext(), "t.ttgir", []byte(src))
+			if err != nil {
+				t.Fatal(err)
+			}
+			alloc, err := allocation.Analyze(mod, scratch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := membar.Analyze(mod, alloc)
+			ir.Walk(mod, func(op *ir.Operation) ir.WalkResult {
+				if r.Before(op) != op.HasAttr("bar") {
+					t.Errorf("%s at %v: barrier %v, want %v", op.Name(), ir.FileLocOf(op.Loc()), r.Before(op), op.HasAttr("bar"))
+				}
+				return ir.Advance
+			})
+		})
+	}
+}
