@@ -39,6 +39,8 @@ func removeConversions(f *ir.Operation, m machine, count func(string, int)) {
 	foldConverts(f)
 	newRemat(f, m, count).hoistIntoConditions(f)
 	foldConverts(f)
+	newRemat(f, m, count).hoistDotOperands(f)
+	foldConverts(f)
 	dropDeadCarried(f)
 	foldConverts(f)
 	count("removed", before-len(converts(f)))
