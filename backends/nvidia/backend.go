@@ -108,7 +108,7 @@ func (b *Backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.
 	if err != nil {
 		return sdk.RunStagesResponse{}, err
 	}
-	c := &compilation{backend: b, ctx: ctx, req: req, arch: a, early: early, opts: opts, meta: newMetadata()}
+	c := &compilation{backend: b, ctx: ctx, req: req, arch: a, early: early, opts: opts, meta: newMetadata(opts)}
 	err = c.runStages()
 	return c.resp, err
 }

@@ -17,7 +17,8 @@ const tritonVersion = "3.6.0"
 type metadata struct {
 	Name                string `json:"name"`
 	NumWarps            int    `json:"num_warps"` // of a block, all warp groups
-	Shared              *int   `json:"shared"`    // bytes of dynamic shared memory; nil: not known yet
+	NumCTAs             int    `json:"num_ctas"`
+	Shared              *int   `json:"shared"` // bytes of dynamic shared memory; nil: not known yet
 	TensorMemory        int    `json:"tmem_size"` // columns
 	GlobalScratchSize   int    `json:"global_scratch_size"`
 	GlobalScratchAlign  int    `json:"global_scratch_align"`
@@ -28,8 +29,8 @@ type metadata struct {
 }
 
 // newMetadata is what holds of a kernel that says nothing else.
-func newMetadata() metadata {
-	return metadata{GlobalScratchAlign: 1, ProfileScratchAlign: 1}
+func newMetadata(o options) metadata {
+	return metadata{NumCTAs: o.NumCTAs, GlobalScratchAlign: 1, ProfileScratchAlign: 1}
 }
 
 // readMetadata takes over what an earlier compile wrote of a kernel. Fields that

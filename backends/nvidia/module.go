@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect"
@@ -44,7 +45,17 @@ func (c *compilation) setModule(src []byte) (err error) {
 	if c.module, err = parseModule(c.req.InputName, src); err != nil {
 		return wire.ErrorToSDK(err)
 	}
-	return c.describeModule()
+	if err := c.describeModule(); err != nil {
+		return err
+	}
+	made, is := c.module.StringAttr(ttg.TargetAttr), backendName+":"+strconv.Itoa(c.early.cc)
+	if made != "" && made != is {
+		c.resp.Diagnostics = append(c.resp.Diagnostics, sdk.Diagnostic{
+			Severity: sdk.Warning, File: c.req.InputName,
+			Message: fmt.Sprintf("the layouts of this module were chosen for %s; it is compiled for %s", made, is),
+		})
+	}
+	return nil
 }
 
 func (c *compilation) makeTTIR() error { return c.runPasses(ttirRows(c.early, c.opts)) }
@@ -110,6 +121,9 @@ func (c *compilation) describeModule() error {
 		if n, ok := c.module.IntAttr(name); ok {
 			c.meta.NumWarps = int(n)
 		}
+	}
+	if n, ok := c.module.IntAttr(ttg.NumCTAsAttr); ok {
+		c.meta.NumCTAs = int(n)
 	}
 	if lanes, ok := c.module.IntAttr(ttg.ThreadsPerWarpAttr); ok && lanes != warpSize {
 		return &sdk.Diagnostic{

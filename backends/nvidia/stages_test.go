@@ -269,7 +269,7 @@ func TestPtxasErrorPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := New()
-	run := &compilation{backend: b, ctx: t.Context(), arch: archFor(t, "80"), meta: newMetadata(), llir: text}
+	run := &compilation{backend: b, ctx: t.Context(), arch: archFor(t, "80"), meta: newMetadata(options{}), llir: text}
 	if run.opts, err = readOptions(opts); err != nil {
 		t.Fatal(err)
 	}

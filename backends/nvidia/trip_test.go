@@ -277,3 +277,34 @@ func TestTTNG(t *testing.T) {
 		t.Errorf("the declaration: %v, %v", d, err)
 	}
 }
+
+// TestEnteringTTGIR: the module, not the options, says how many warps there are,
+// and another target is worth a warning.
+func TestEnteringTTGIR(t *testing.T) {
+	c := sdktest.Start(t, New())
+	req := request(t, "80", stageTTIR, "scale.py", scaleTTIR(t), `{"num_warps":8}`)
+	req.Last = stageTTGIR
+	made, err := c.RunStages(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req = request(t, "86", stageLLIR, "scale.ttgir", made.Artifact(stageTTGIR), "")
+	req.Last = stageLLIR
+	resp, err := c.RunStages(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(resp.MetadataJSON, `"num_warps":8`) || !strings.Contains(resp.MetadataJSON, `"num_ctas":1`) {
+		t.Errorf("metadata %s", resp.MetadataJSON)
+	}
+	if len(resp.Diagnostics) != 1 || !strings.Contains(resp.Diagnostics[0].Message, "chosen for cuda:80; it is compiled for cuda:86") {
+		t.Errorf("diagnostics %+v", resp.Diagnostics)
+	}
+	lanes := bytes.Replace(made.Artifact(stageTTGIR), []byte(`"ttg.threads-per-warp" = 32`), []byte(`"ttg.threads-per-warp" = 64`), 1)
+	lanes = bytes.Replace(lanes, []byte("threadsPerWarp = [32]"), []byte("threadsPerWarp = [64]"), -1)
+	req = request(t, "80", stageLLIR, "scale.ttgir", lanes, "")
+	_, err = c.RunStages(t.Context(), req)
+	if d := oneDiagnostic(t, err); !strings.Contains(d.Message, "warps of 64 threads") {
+		t.Errorf("got %+v", d)
+	}
+}
