@@ -18,7 +18,7 @@ type metadata struct {
 	Name                string `json:"name"`
 	NumWarps            int    `json:"num_warps"` // of a block, all warp groups
 	NumCTAs             int    `json:"num_ctas"`
-	Shared              *int   `json:"shared"` // bytes of dynamic shared memory; nil: not known yet
+	Shared              *int   `json:"shared"`    // bytes of dynamic shared memory; nil: not known yet
 	TensorMemory        int    `json:"tmem_size"` // columns
 	GlobalScratchSize   int    `json:"global_scratch_size"`
 	GlobalScratchAlign  int    `json:"global_scratch_align"`
