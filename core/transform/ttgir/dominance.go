@@ -1,0 +1,35 @@
+package ttgir
+
+import "github.com/tritonc/tritonc/core/ir"
+
+// dominance answers which operation is executed before which; it keeps the
+// dominator trees of the regions that it was asked about, so it is good until
+// blocks change.
+type dominance struct {
+	trees map[*ir.Region]*ir.DomTree
+}
+
+func newDominance() *dominance { return &dominance{make(map[*ir.Region]*ir.DomTree)} }
+
+// before reports whether a is executed on every way to b and stands before it,
+// or around it.
+func (d *dominance) before(a, b *ir.Operation) bool {
+	region := a.Block().Region()
+	for b.Block().Region() != region {
+		if b = b.Parent(); b == nil || b.Block() == nil {
+			return false
+		}
+	}
+	if a == b {
+		return true
+	}
+	if a.Block() == b.Block() {
+		return a.IsBeforeInBlock(b)
+	}
+	t := d.trees[region]
+	if t == nil {
+		t = ir.Dominators(region)
+		d.trees[region] = t
+	}
+	return t.Dominates(a.Block(), b.Block())
+}
