@@ -1,16 +1,29 @@
 package nvidia
 
 import (
+	"fmt"
+	"runtime/debug"
+
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/core/lower"
+	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/plugin/wire"
 )
 
 // producer names the compiler in the debug information.
 const producer = "tritonc"
 
-// makeLLIR lowers the module to LLVM IR for one thread.
-func (c *compilation) makeLLIR() error {
+// makeLLIR lowers the module to LLVM IR for one thread. A panic on the way is
+// told with the module, which is all that is needed to see it again.
+func (c *compilation) makeLLIR() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = crashDiagnostic(&pass.Crash{
+				Pass: "lowering to LLVM IR", Reason: fmt.Sprint(p), Stack: string(debug.Stack()),
+				Reproducer: string(printModule(c.module)),
+			})
+		}
+	}()
 	res, err := lower.Module(c.module, &gpu.Target{CC: c.early.cc}, lower.Options{Producer: producer, LineInfo: true})
 	if err != nil {
 		return wire.ErrorToSDK(err)

@@ -41,17 +41,17 @@ func printModule(m *ir.Operation) []byte {
 }
 
 // setModule takes MLIR text in the place of what stages made.
-func (c *compilation) setModule(src []byte) (err error) {
-	if c.module, err = parseModule(c.req.InputName, src); err != nil {
+func (c *compilation) setModule(file string, src []byte) (err error) {
+	if c.module, err = parseModule(file, src); err != nil {
 		return wire.ErrorToSDK(err)
 	}
-	if err := c.describeModule(); err != nil {
+	if err := c.describeModule(file); err != nil {
 		return err
 	}
 	made, is := c.module.StringAttr(ttg.TargetAttr), backendName+":"+strconv.Itoa(c.early.cc)
 	if made != "" && made != is {
 		c.resp.Diagnostics = append(c.resp.Diagnostics, sdk.Diagnostic{
-			Severity: sdk.Warning, File: c.req.InputName,
+			Severity: sdk.Warning, File: file,
 			Message: fmt.Sprintf("the layouts of this module were chosen for %s; it is compiled for %s", made, is),
 		})
 	}
@@ -76,7 +76,7 @@ func (c *compilation) runPasses(rows []pass.Row) error {
 	if err != nil {
 		return err
 	}
-	return c.describeModule()
+	return c.describeModule(c.req.InputName)
 }
 
 // runRows runs rows on m. Its error is fit for the host.
@@ -105,8 +105,8 @@ func crashDiagnostic(c *pass.Crash) *sdk.Diagnostic {
 	return d
 }
 
-// describeModule fills in what the module says of its kernel.
-func (c *compilation) describeModule() error {
+// describeModule fills in what the module, of that file, says of its kernel.
+func (c *compilation) describeModule(file string) error {
 	for op := range c.module.Body().Ops() {
 		if op.Is(tt.Func) && op.StringAttr("sym_visibility") != "private" {
 			c.meta.Name = op.StringAttr("sym_name")
@@ -114,7 +114,7 @@ func (c *compilation) describeModule() error {
 		}
 	}
 	if c.meta.Name == "" {
-		return &sdk.Diagnostic{File: c.req.InputName, Message: "there is no kernel here: no public tt.func"}
+		return &sdk.Diagnostic{File: file, Message: "there is no kernel here: no public tt.func"}
 	}
 	c.meta.NumWarps = c.opts.NumWarps
 	for _, name := range []string{ttg.NumWarpsAttr, totalWarpsAttr} {
@@ -127,7 +127,7 @@ func (c *compilation) describeModule() error {
 	}
 	if lanes, ok := c.module.IntAttr(ttg.ThreadsPerWarpAttr); ok && lanes != warpSize {
 		return &sdk.Diagnostic{
-			File:    c.req.InputName,
+			File:    file,
 			Message: fmt.Sprintf("the module is for warps of %d threads; those of %s have %d", lanes, c.req.Target, warpSize),
 		}
 	}

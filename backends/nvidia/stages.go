@@ -35,10 +35,10 @@ type stage struct {
 	rows func(arch, options) []pass.Row
 	// run makes the stage's artifact out of that of the stage before it.
 	run func(*compilation) error
-	// get returns the artifact, and set puts one in the place of the one that
-	// run would make.
+	// get returns the artifact, and set puts the content of a file in the place
+	// of the one that run would make.
 	get func(*compilation) []byte
-	set func(*compilation, []byte) error
+	set func(c *compilation, file string, data []byte) error
 }
 
 // stages of a compile, in order.
@@ -59,19 +59,19 @@ var stages = []stage{
 		name: stageLLIR, doc: "LLVM IR for one thread",
 		run: (*compilation).makeLLIR,
 		get: func(c *compilation) []byte { return []byte(c.llir) },
-		set: func(c *compilation, data []byte) error { c.llir = string(data); return nil },
+		set: func(c *compilation, _ string, data []byte) error { c.llir = string(data); return nil },
 	},
 	{
 		name: stagePTX, doc: "PTX assembly, by LLVM's llc",
 		run: (*compilation).makePTX,
 		get: func(c *compilation) []byte { return []byte(c.ptx) },
-		set: func(c *compilation, data []byte) error { c.ptx = string(data); return nil },
+		set: func(c *compilation, _ string, data []byte) error { c.ptx = string(data); return nil },
 	},
 	{
 		name: stageCubin, binary: true, doc: "machine code, by NVIDIA's ptxas",
 		run: (*compilation).makeCubin,
 		get: func(c *compilation) []byte { return c.cubin },
-		set: func(c *compilation, data []byte) error { c.cubin = data; return nil },
+		set: func(c *compilation, _ string, data []byte) error { c.cubin = data; return nil },
 	},
 }
 
@@ -140,9 +140,9 @@ func (c *compilation) runStages() error {
 // enter takes the input.
 func (c *compilation) enter(first int) error {
 	if c.entered == "" {
-		return stages[0].set(c, c.req.Input)
+		return stages[0].set(c, c.req.InputName, c.req.Input)
 	}
-	if err := stages[first-1].set(c, c.req.Input); err != nil {
+	if err := stages[first-1].set(c, c.req.InputName, c.req.Input); err != nil {
 		return err
 	}
 	if c.entered == stagePTX {
@@ -167,7 +167,7 @@ func (c *compilation) runStage(s *stage) error {
 		if err != nil {
 			return fmt.Errorf("option ir_override: %w", err)
 		}
-		if err := s.set(c, text); err != nil {
+		if err := s.set(c, *path, text); err != nil {
 			return err
 		}
 	}

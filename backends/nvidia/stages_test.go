@@ -130,6 +130,15 @@ func TestOptionsReachTools(t *testing.T) {
 	if err != nil || string(resp.Artifact(stagePTX)) != text || !bytes.Contains(resp.Artifact(stageCubin), []byte("other")) {
 		t.Errorf("ir_override: %v", err)
 	}
+	broken := filepath.Join(t.TempDir(), "broken.ttgir")
+	if err := os.WriteFile(broken, []byte("module {"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	req := request(t, "80", stageTTIR, "scale.py", scaleTTIR(t), `{"ir_override":"`+broken+`"}`)
+	_, err = c.RunStages(t.Context(), req)
+	if d := oneDiagnostic(t, err); d.File != broken {
+		t.Errorf("a broken ir_override: %+v", d)
+	}
 	if _, err = run(`{"ir_override":"/none/k.ptx"}`); err == nil || !strings.Contains(err.Error(), "/none/k.ptx") {
 		t.Errorf("a missing ir_override: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/decl"
 	"github.com/tritonc/tritonc/core/pass"
@@ -220,6 +221,29 @@ func TestCrash(t *testing.T) {
 		return nil
 	}}
 	if _, err = runRows(m, []pass.Row{{Pass: wrong}}, archs[0]); !errors.As(err, &d) || !strings.Contains(d.Message, "does not verify") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestLoweringCrash: a panic in the lowering, too.
+func TestLoweringCrash(t *testing.T) {
+	m, err := parseModule("scale.ttir", scaleTTIR(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := options{NumWarps: 4, NumCTAs: 1}
+	if _, err := runRows(m, ttgirRows(archs[0], opts), archs[0]); err != nil {
+		t.Fatal(err)
+	}
+	ir.Walk(m, func(op *ir.Operation) ir.WalkResult { // what no verifier would let through
+		if op.Name() == "arith.addi" {
+			op.SetOperand(0, op.ParentOf(tt.Func).Region(0).First().Args()[0]) // a pointer plus integers
+		}
+		return ir.Advance
+	})
+	c := &compilation{backend: New(), ctx: t.Context(), early: archs[0], module: m}
+	var d *sdk.Diagnostic
+	if err := c.makeLLIR(); !errors.As(err, &d) || d.Kind != sdk.Bug || len(d.Notes) != 2 || !strings.Contains(d.Notes[1].Message, "tt.func public @scale") {
 		t.Errorf("got %v", err)
 	}
 }
