@@ -340,3 +340,20 @@ func (s *Session) Apply(fn any, args []any, kwargs []Keyword) any {
 	raise("TypeError", "'%s' object is not callable", TypeName(fn))
 	return nil
 }
+
+// Eval computes an expression that stands outside the file, with the module's
+// names; more, if not nil, knows further ones.
+func (m *Module) Eval(e syntax.Expr, more func(name string) (any, bool)) any {
+	f := &frame{s: m.Session, mod: m, vars: map[string]any{}}
+	if more != nil {
+		syntax.Inspect(e, func(n syntax.Node) bool {
+			if name, ok := n.(*syntax.Name); ok && !m.File.Binds(name.ID) {
+				if v, ok := more(name.ID); ok {
+					f.vars[name.ID] = v
+				}
+			}
+			return true
+		})
+	}
+	return f.eval(e)
+}

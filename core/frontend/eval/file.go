@@ -189,3 +189,13 @@ func (f *File) Text(s syntax.Span) string {
 	}
 	return line[min(int(s.Col), end):end]
 }
+
+// Names lists what the file's top level binds, sorted.
+func (f *File) Names() []string {
+	names := make([]string, 0, len(f.binds))
+	for n := range f.binds {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -320,3 +320,12 @@ func Unary(op syntax.UnaryOperator, a any) any {
 	}
 	return Int(new(big.Int).Not(n.b))
 }
+
+// ToBig is the integer v as a new big.Int; v is an int or bool.
+func ToBig(v any) *big.Int {
+	n, ok := asNumber(v)
+	if !ok || n.kind == 'f' {
+		panic("BUG: eval: ToBig of " + TypeName(v))
+	}
+	return new(big.Int).Set(n.big())
+}

@@ -1,0 +1,221 @@
+package frontend
+
+import (
+	"strings"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/frontend/codegen"
+	"github.com/tritonc/tritonc/core/frontend/eval"
+	"github.com/tritonc/tritonc/core/frontend/lang"
+	"github.com/tritonc/tritonc/core/frontend/signature"
+	"github.com/tritonc/tritonc/core/frontend/syntax"
+)
+
+// bind distributes a signature's entries over the parameters of a kernel. All
+// mistakes are reported.
+func (f *File) bind(m *eval.Module, fn *eval.Function, spec *signature.Spec) ([]codegen.Param, error) {
+	b := &binder{f: f, m: m, fn: fn, spec: spec, params: fn.ParamList()}
+	b.given = make([]*signature.Arg, len(b.params))
+	b.distribute()
+	if len(b.errs) > 0 {
+		return nil, b.errs
+	}
+	out := make([]codegen.Param, len(b.params))
+	for i, p := range b.params {
+		if a := b.given[i]; a != nil {
+			out[i] = b.param(p, a)
+		} else {
+			out[i] = b.absent(i, p)
+		}
+	}
+	b.missing()
+	if len(b.errs) > 0 {
+		return nil, b.errs
+	}
+	return out, nil
+}
+
+type binder struct {
+	f       *File
+	m       *eval.Module
+	fn      *eval.Function
+	spec    *signature.Spec
+	params  []*syntax.Arg
+	given   []*signature.Arg
+	lacking []string
+	errs    diag.List
+}
+
+func (b *binder) errorf(a *signature.Arg, help, format string, args ...any) {
+	d := b.spec.Errorf(a, format, args...)
+	if help != "" {
+		d.WithHelp("%s", help)
+	}
+	pos, _ := b.f.file.Pos(b.fn.Span())
+	d.Notes = append(d.Notes, diag.Diagnostic{
+		Severity: diag.Note, Pos: pos, Message: "the kernel is " + b.usage(), Line: diag.LineAt(b.f.Source(), pos.Line),
+	})
+	b.errs = append(b.errs, d)
+}
+
+func (b *binder) usage() string {
+	names := make([]string, len(b.params))
+	for i, p := range b.params {
+		names[i] = p.Name
+		if isConstexpr(p) {
+			names[i] += ": constexpr"
+		}
+	}
+	return b.fn.Name() + "(" + strings.Join(names, ", ") + ")"
+}
+
+func (b *binder) distribute() {
+	next := 0
+	for i := range b.spec.Args {
+		a := &b.spec.Args[i]
+		if a.Name == "" {
+			if next >= len(b.params) {
+				b.errorf(a, "", "too many arguments: %s() has %d parameters", b.fn.Name(), len(b.params))
+				return
+			}
+			b.given[next] = a
+			next++
+			continue
+		}
+		at := -1
+		names := make([]string, len(b.params))
+		for k, p := range b.params {
+			names[k] = p.Name
+			if p.Name == a.Name {
+				at = k
+			}
+		}
+		switch {
+		case at < 0:
+			help := ""
+			if near := closest(a.Name, names); near != "" {
+				help = "did you mean '" + near + "'?"
+			}
+			b.errorf(a, help, "%s() has no parameter '%s'", b.fn.Name(), a.Name)
+		case b.given[at] != nil:
+			b.errorf(a, "", "'%s' is given twice", a.Name)
+		default:
+			b.given[at] = a
+		}
+	}
+}
+
+// absent is a parameter that the signature leaves out: it has its default, or
+// the type that its annotation names.
+func (b *binder) absent(i int, p *syntax.Arg) codegen.Param {
+	a := b.fn.Args()
+	if pos := len(a.PosOnly) + len(a.Args); i < pos {
+		if v, ok := b.fn.Default(i); ok {
+			return b.constantParam(v)
+		}
+	} else if k := i - pos; a.Vararg == nil && k < len(a.KwOnly) {
+		if v, ok := b.fn.KwDefault(k); ok {
+			return b.constantParam(v)
+		}
+	}
+	b.lacking = append(b.lacking, p.Name)
+	return codegen.Param{}
+}
+
+// constantParam is a parameter of known value.
+func (b *binder) constantParam(v any) codegen.Param {
+	if c, ok := v.(*eval.Constexpr); ok {
+		v = c.Value
+	}
+	return codegen.Param{Value: v}
+}
+
+// missing reports the parameters that nothing was said of.
+func (b *binder) missing() {
+	if len(b.lacking) == 0 {
+		return
+	}
+	end := len(b.spec.Text.Full)
+	at := &signature.Arg{Start: b.spec.Text.Col, End: max(end, b.spec.Text.Col+1)}
+	if n := len(b.spec.Args); n > 0 {
+		last := b.spec.Args[n-1]
+		at.Start, at.End = last.Start, last.End
+	}
+	what := "an argument is missing: '"
+	if len(b.lacking) > 1 {
+		what = "arguments are missing: '"
+	}
+	info := b.f.info(b.fn)
+	b.errorf(at, "a complete signature looks like: "+info.Signature(), "%s%s'", what, strings.Join(b.lacking, "', '"))
+}
+
+// param is a parameter with its entry.
+func (b *binder) param(p *syntax.Arg, a *signature.Arg) codegen.Param {
+	constant := isConstexpr(p)
+	switch {
+	case a.Tuple:
+		if constant {
+			b.errorf(a, "", "'%s' is a constexpr and needs a value, not types", p.Name)
+		}
+		out := codegen.Param{Tuple: true}
+		for i := range a.Elems {
+			out.Elems = append(out.Elems, b.param(&syntax.Arg{Name: p.Name}, &a.Elems[i]))
+		}
+		return out
+	case a.Type != "":
+		if constant {
+			b.errorf(a, "give a value, such as "+p.Name+"=1024", "'%s' is a constexpr and needs a value, not the type %s", p.Name, a.Type)
+			return codegen.Param{}
+		}
+		if a.Hint == 1 {
+			return codegen.Param{Value: int64(1)}
+		}
+		t := parseType(a.Type)
+		if t == nil {
+			b.errorf(a, "", "the type %s cannot stand in a signature here", a.Type)
+			return codegen.Param{}
+		}
+		out := codegen.Param{Type: t}
+		if a.Hint == 16 {
+			out.Attrs = []codegen.Attr{{Name: "tt.divisibility", Value: 16}}
+		}
+		return out
+	}
+	v, fail := evalIn(b.m, a.Expr)
+	if fail != nil {
+		help := fail.Help
+		if n, ok := a.Expr.(*syntax.Name); ok && strings.Contains(fail.Msg, "is not defined") {
+			names := append(strings.Fields(typeNames), b.f.file.Names()...)
+			if near := closest(n.ID, names); near != "" {
+				help = "did you mean '" + near + "'?"
+			}
+			b.errorf(a, help, "'%s' is no type, no literal, and no name of the file", n.ID)
+			return codegen.Param{}
+		}
+		b.errorf(a, help, "%s", fail.Msg)
+		return codegen.Param{}
+	}
+	return codegen.Param{Value: v}
+}
+
+const typeNames = "i1 i8 i16 i32 i64 u1 u8 u16 u32 u64 fp16 bf16 fp32 fp64 fp8e4nv fp8e5 fp8e4b8 fp8e5b16 fp8e4b15"
+
+// parseType reads a type of a signature; nil for what is none.
+func parseType(s string) lang.Type {
+	if rest, ok := strings.CutPrefix(s, "*"); ok {
+		p := &lang.Pointer{}
+		if k, isConst := strings.CutPrefix(rest, "k"); isConst && lang.DTypeNamed(k) != nil {
+			p.Const, rest = true, k
+		}
+		elem := parseType(rest)
+		if elem == nil {
+			return nil
+		}
+		p.Elem = elem
+		return p
+	}
+	if d := lang.DTypeNamed(s); d != nil {
+		return d
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package codegen
+
+import (
+	"github.com/tritonc/tritonc/core/frontend/eval"
+	"github.com/tritonc/tritonc/core/frontend/lang"
+	"github.com/tritonc/tritonc/core/frontend/syntax"
+)
+
+// bound is a function with its first argument.
+type bound struct {
+	recv any
+	fn   any
+}
+
+func (b *bound) TypeName() string { return "method" }
+
+func (g *gen) attribute(e *syntax.Attribute) any {
+	v := g.expr(e.Value)
+	return g.attr(v, e.Attr)
+}
+
+// attr is v.name.
+func (g *gen) attr(v any, name string) any {
+	switch v := v.(type) {
+	case *lang.Tensor:
+		return g.tensorAttr(v, name)
+	case *lang.Desc:
+		return g.descAttr(v, name)
+	case *eval.Instance:
+		if r, ok := v.Vars[name]; ok {
+			return r
+		}
+		if fn := v.Class.Method(name); fn != nil {
+			return &bound{v, fn}
+		}
+		eval.Fail("'%s' has no attribute '%s'", v.Class.Name, name)
+	}
+	if name == "value" && !hasAttr(v) {
+		return v // of a constexpr, which stands without its wrapper here
+	}
+	return unwrap(g.u.session.Attr(v, name))
+}
+
+func hasAttr(v any) bool {
+	switch v.(type) {
+	case eval.Attributer:
+		return true
+	}
+	return false
+}
+
+func (g *gen) tensorAttr(x *lang.Tensor, name string) any {
+	switch name {
+	case "dtype":
+		return x.Scalar()
+	case "type":
+		return x.T
+	case "shape":
+		return lang.ShapeTuple(x.Shape())
+	case "numel":
+		return lang.NumElements(x.Shape())
+	case "T":
+		return g.u.e.Trans(x, nil)
+	}
+	if b := lang.Method(name); b != nil {
+		return &bound{x, b}
+	}
+	if fn := g.u.lib.LibraryMethod(name); fn != nil {
+		return &bound{x, fn}
+	}
+	if op, ok := dunders[name]; ok {
+		return &bound{x, &eval.Native{Name: name, Fn: func(_ *eval.Session, a []any, _ []eval.Keyword) any {
+			if len(a) != 2 {
+				eval.Fail("%s() takes one argument", name)
+			}
+			return g.u.e.Binary(op, a[0], a[1])
+		}}}
+	}
+	eval.FailHelp(attrHelp(name), "'tensor' object has no attribute '%s'", name)
+	return nil
+}
+
+var dunders = map[string]syntax.Operator{
+	"__add__": syntax.Add, "__sub__": syntax.Sub, "__mul__": syntax.Mult, "__truediv__": syntax.Div,
+	"__floordiv__": syntax.FloorDiv, "__mod__": syntax.Mod,
+}
+
+// attrHelp speaks to people who think of torch or NumPy.
+func attrHelp(name string) string {
+	switch name {
+	case "size", "dim", "ndim":
+		return "use x.shape"
+	case "float":
+		return "use x.to(tl.float32)"
+	case "half":
+		return "use x.to(tl.float16)"
+	case "int", "long", "bool", "astype", "type_as":
+		return "use x.to(tl.int32) or another type"
+	case "unsqueeze":
+		return "use x[:, None] or tl.expand_dims"
+	case "mean":
+		return "divide tl.sum by the number of elements"
+	}
+	return ""
+}
+
+func (g *gen) descAttr(d *lang.Desc, name string) any {
+	switch name {
+	case "dtype":
+		return d.Block.Elem
+	case "block_type", "type":
+		return d.Block
+	case "block_shape":
+		return lang.ShapeTuple(d.Block.Shape)
+	case "shape", "strides":
+		list := d.Shape
+		if name == "strides" {
+			list = d.Strides
+		}
+		t := &eval.Tuple{}
+		for _, x := range list {
+			t.Elems = append(t.Elems, x)
+		}
+		return t
+	}
+	if b := lang.DescMethod(name); b != nil {
+		return &bound{d, b}
+	}
+	eval.Fail("'tensor_descriptor' object has no attribute '%s'", name)
+	return nil
+}

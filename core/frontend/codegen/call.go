@@ -1,0 +1,347 @@
+package codegen
+
+import (
+	"strings"
+
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/frontend/eval"
+	"github.com/tritonc/tritonc/core/frontend/lang"
+	"github.com/tritonc/tritonc/core/frontend/syntax"
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+// call compiles a call: the function, then the keyword arguments, then the
+// positional ones, in Triton's order of evaluation.
+func (g *gen) call(e *syntax.Call) any {
+	fn := g.expr(e.Func)
+	var kwargs []eval.Keyword
+	for _, k := range e.Keywords {
+		g.at(k.Span)
+		loc := g.u.b.Loc
+		v := g.expr(k.Value)
+		g.u.b.Loc = loc
+		if k.Arg != "" {
+			kwargs = append(kwargs, eval.Keyword{Name: k.Arg, Value: v})
+			continue
+		}
+		d, ok := v.(*eval.Dict)
+		if !ok {
+			eval.Fail("the argument after ** must be a dict of constants, not %s", lang.TypeString(v))
+		}
+		for i := range d.Keys {
+			kwargs = append(kwargs, eval.Keyword{Name: eval.Str(d.Keys[i]), Value: d.Values[i]})
+		}
+	}
+	args := make([]any, 0, len(e.Args))
+	for _, a := range e.Args {
+		if s, ok := a.(*syntax.Starred); ok {
+			args = append(args, eval.Iterate(g.expr(s.Value))...)
+			continue
+		}
+		args = append(args, g.expr(a))
+	}
+	g.node = e.Loc()
+	return g.apply(fn, args, kwargs)
+}
+
+// apply calls fn with values.
+func (g *gen) apply(fn any, args []any, kwargs []eval.Keyword) any {
+	switch fn := fn.(type) {
+	case *bound:
+		return g.apply(fn.fn, append([]any{fn.recv}, args...), kwargs)
+	case *lang.Builtin:
+		return g.u.e.Invoke(fn, args, kwargs)
+	case *eval.Function:
+		switch fn.Kind {
+		case eval.JIT:
+			return g.u.CallJIT(fn, args, kwargs)
+		case eval.ConstexprFunction:
+			return g.atCompileTime(fn, args, kwargs)
+		}
+		if fn.Class != nil || fn.Lambda != nil {
+			return g.atCompileTime(fn, args, kwargs)
+		}
+		eval.FailHelp("decorate it with @triton.jit, or with @triton.constexpr_function if it computes constants",
+			"'%s' is an ordinary Python function and cannot be called in a kernel", fn.Name())
+	case *lang.DType:
+		if len(args) != 1 || len(kwargs) != 0 {
+			eval.Fail("%s() takes one argument", fn)
+		}
+		return g.u.e.Cast(g.u.e.ToTensor(args[0]), fn)
+	case *eval.Type, *eval.Native:
+		return g.callNative(fn.(eval.Caller), args, kwargs)
+	case *eval.NamedTuple:
+		return fn.Call(g.u.session, args, kwargs)
+	case *eval.Class:
+		return g.construct(fn, args, kwargs)
+	case *eval.Missing:
+		fn.Fail()
+	case *lang.Marker:
+		if fn == lang.Condition {
+			return g.condition(args, kwargs)
+		}
+		if fn == lang.Range || fn == lang.StaticRange {
+			return g.atCompileTime(eval.RangeType, args, nil)
+		}
+	}
+	eval.Fail("'%s' object is not callable", eval.TypeName(fn))
+	return nil
+}
+
+// atCompileTime runs a Python function on constants.
+func (g *gen) atCompileTime(fn eval.Caller, args []any, kwargs []eval.Keyword) any {
+	for i, a := range args {
+		if runtime(a) != nil {
+			eval.FailHelp("it computes constants: pass parameters annotated as tl.constexpr",
+				"argument %d of %s is known at run time only (%s)", i, eval.Repr(fn), lang.TypeString(a))
+		}
+	}
+	return unwrap(fn.Call(g.u.session, args, kwargs))
+}
+
+// callNative calls one of Python's own functions, or a Go one of a module.
+func (g *gen) callNative(fn eval.Caller, args []any, kwargs []eval.Keyword) any {
+	switch fn := fn.(type) {
+	case *eval.Native:
+		switch fn.Name {
+		case "min", "max":
+			return g.minMax(fn, args, kwargs)
+		case "print":
+			return g.print(args, kwargs)
+		case "isinstance", "len":
+			return fn.Call(g.u.session, args, kwargs)
+		case "getattr", "hasattr":
+			return g.getattr(fn, args)
+		}
+		if strings.HasPrefix(fn.Name, "__") {
+			return fn.Call(g.u.session, args, kwargs)
+		}
+	case *eval.Type:
+		if fn == lang.ConstexprType && len(args) == 1 {
+			return args[0]
+		}
+		if (fn == eval.ListType || fn == eval.TupleType) && len(args) == 1 {
+			if t, ok := args[0].(*eval.Tuple); ok {
+				return t
+			}
+		}
+	}
+	return g.atCompileTime(fn, args, kwargs)
+}
+
+func (g *gen) minMax(fn *eval.Native, args []any, kwargs []eval.Keyword) any {
+	if len(args) == 1 {
+		if t, ok := args[0].(*eval.Tuple); ok {
+			args = t.Elems
+		}
+	}
+	dynamic := false
+	for _, a := range args {
+		dynamic = dynamic || runtime(a) != nil
+	}
+	if !dynamic {
+		return g.atCompileTime(fn, args, kwargs)
+	}
+	if len(args) < 2 {
+		eval.Fail("%s() needs at least two values; of a tensor's elements take tl.%s", fn.Name, fn.Name)
+	}
+	v := args[0]
+	for _, a := range args[1:] {
+		if runtime(v) == nil && runtime(a) == nil {
+			v = fn.Call(g.u.session, []any{v, a}, nil)
+		} else {
+			v = g.u.e.MinMax(fn.Name, v, a)
+		}
+	}
+	return v
+}
+
+func (g *gen) print(args []any, kwargs []eval.Keyword) any {
+	return g.u.e.Invoke(lang.BuiltinNamed("device_print"), args, kwargs)
+}
+
+func (g *gen) getattr(fn *eval.Native, args []any) any {
+	if len(args) < 2 {
+		eval.Fail("%s() needs an object and a name", fn.Name)
+	}
+	name, ok := args[1].(string)
+	if !ok {
+		eval.Fail("%s(): the name must be a string", fn.Name)
+	}
+	var v any
+	fail := eval.Try(func() { v = g.attr(args[0], name) })
+	switch {
+	case fn.Name == "hasattr":
+		return fail == nil
+	case fail == nil:
+		return v
+	case len(args) > 2:
+		return args[2]
+	}
+	panic(fail)
+}
+
+// construct makes an object of a class: an aggregate, or a compile-time object.
+func (g *gen) construct(c *eval.Class, args []any, kwargs []eval.Keyword) any {
+	o, ok := c.Call(g.u.session, args, kwargs).(*eval.Instance)
+	if !ok || !c.Aggregate {
+		return o
+	}
+	for _, f := range c.Fields {
+		v, ok := o.Vars[f.Name]
+		if !ok {
+			eval.Fail("constructor for %s did not initialize attribute '%s'", c.Name, f.Name)
+		}
+		switch t := f.Type.(type) {
+		case *eval.Type:
+			if !t.Has(v) {
+				if t == lang.TensorType && eval.IsNumber(v) {
+					o.Vars[f.Name] = g.u.e.ToTensor(v)
+					continue
+				}
+				eval.Fail("Expected %s for attribute '%s', got %s", t.Name, f.Name, lang.TypeString(v))
+			}
+		case *eval.Class:
+			if i, ok := v.(*eval.Instance); !ok || i.Class != t {
+				eval.Fail("Expected %s for attribute '%s', got %s", t.Name, f.Name, lang.TypeString(v))
+			}
+		}
+	}
+	return o
+}
+
+// CallJIT compiles fn for the arguments, unless the module has it already, and
+// emits the call at the current place.
+func (u *unit) CallJIT(fn *eval.Function, args []any, kwargs []eval.Keyword) any {
+	g := u.gen
+	vals := fn.Bind(args, kwargs)
+	for i, v := range vals {
+		vals[i] = unwrap(v)
+	}
+	params := fn.ParamList()
+	if fn.Params.NoInline {
+		for i, v := range vals {
+			if x := runtime(v); x != nil && x.IsBlock() {
+				eval.FailHelp("drop noinline=True, or pass scalars", "function %s is marked noinline, but was called with non-scalar argument %s:%s",
+					fn.Name(), params[i].Name, x.T)
+			}
+		}
+	}
+	symbol := mangle(fn, vals)
+	c := u.funcs[symbol]
+	if c == nil {
+		c = u.compile(fn, symbol, params, vals)
+	}
+	if !c.done {
+		eval.FailHelp("write it as a loop", "function %s() calls itself; recursion is not supported", fn.Name())
+	}
+	var operands []*ir.Value
+	for _, v := range vals {
+		operands = lang.Flatten(v, operands)
+	}
+	results := lang.Flatten(c.result, nil)
+	types := make([]ir.Type, len(results))
+	for i, r := range results {
+		types[i] = r.Type()
+	}
+	op := u.b.Create(tt.Call, ir.State{
+		Operands: operands, Types: types,
+		Attrs: []ir.NamedAttr{{Name: "callee", Attr: u.ctx.SymbolRef(symbol)}},
+	})
+	_ = g
+	v, _ := lang.Rebuild(c.result, op.Results())
+	return v
+}
+
+// compile compiles fn as a private function of the module.
+func (u *unit) compile(fn *eval.Function, symbol string, params []*syntax.Arg, vals []any) *compiled {
+	caller := u.gen
+	site := eval.Frame{File: caller.file, Span: caller.node, Name: fn.Name() + "()"}
+	point := u.b.Save()
+	u.depth++
+	defer func() {
+		u.depth--
+		if r := recover(); r != nil {
+			if f, ok := r.(*eval.Failure); ok {
+				u.gen = caller
+				if f.File == nil {
+					f.At(caller.file, caller.node)
+				} else {
+					f.Frames = append(f.Frames, site)
+				}
+			}
+			panic(r)
+		}
+	}()
+	if u.depth > maxCallDepth {
+		eval.Fail("calls are nested deeper than %d", maxCallDepth)
+	}
+	loc := u.defLoc(fn)
+	var types []ir.Type
+	var locs []ir.Location
+	for i, v := range vals {
+		for _, h := range lang.Flatten(v, nil) {
+			types = append(types, h.Type())
+			locs = append(locs, u.ctx.NameLoc(params[i].Name, loc))
+		}
+	}
+	c := &compiled{name: symbol}
+	u.funcs[symbol] = c
+	u.b.SetToEnd(u.body)
+	u.b.Loc = loc
+	c.op = tt.NewFunc(u.b, symbol, "private", u.ctx.Func(types, nil), nil, locs)
+	c.op.SetAttr("noinline", u.ctx.BoolAttr(fn.Params.NoInline))
+	g := u.newGen(fn)
+	args := c.op.Body().Args()
+	for i, v := range vals {
+		v, args = lang.Rebuild(v, args)
+		g.define(params[i].Name, v)
+	}
+	func() {
+		defer g.locate()
+		g.body(c)
+	}()
+	u.b.Restore(point)
+	return c
+}
+
+// mangle is the symbol of fn compiled for the arguments: the name, the types of
+// the run-time values, and each constant with its path.
+func mangle(fn *eval.Function, vals []any) string {
+	var types, consts []string
+	var walk func(path string, v any)
+	walk = func(path string, v any) {
+		switch v := v.(type) {
+		case lang.Value:
+			types = append(types, v.Type().Mangle())
+		case *eval.Tuple:
+			for i, e := range v.Elems {
+				walk(path+", "+eval.Repr(int64(i)), e)
+			}
+		case *eval.Instance:
+			for i, f := range v.Class.Fields {
+				walk(path+", "+eval.Repr(int64(i)), v.Vars[f.Name])
+			}
+		case nil:
+			consts = append(consts, pathText(path)+"cNone")
+		default:
+			consts = append(consts, pathText(path)+"cconstexpr["+eval.Str(v)+"]")
+		}
+	}
+	for i, v := range vals {
+		walk(eval.Repr(int64(i)), v)
+	}
+	c := strings.Join(consts, "_")
+	c = escapes.Replace(c)
+	return fn.Module.File.ModuleName + "." + fn.QualName() + "__" + strings.Join(types, "_") + "__" + c
+}
+
+var escapes = strings.NewReplacer(".", "_d_", "'", "_sq_", "[", "_", "]", "_")
+
+// pathText writes a path as Python writes a tuple.
+func pathText(path string) string {
+	if strings.Contains(path, ",") {
+		return "(" + path + ")"
+	}
+	return "(" + path + ",)"
+}

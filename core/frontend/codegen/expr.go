@@ -1,0 +1,338 @@
+package codegen
+
+import (
+	"strings"
+
+	"github.com/tritonc/tritonc/core/frontend/eval"
+	"github.com/tritonc/tritonc/core/frontend/lang"
+	"github.com/tritonc/tritonc/core/frontend/syntax"
+)
+
+// expr compiles an expression. After it the builder's location is that of e, as
+// the node visited last.
+func (g *gen) expr(e syntax.Expr) any {
+	outer := g.node
+	g.at(e.Loc())
+	loc := g.u.b.Loc
+	v := g.visit(e)
+	g.node = outer
+	g.u.b.Loc = loc
+	return v
+}
+
+func (g *gen) visit(e syntax.Expr) any {
+	switch e := e.(type) {
+	case *syntax.Name:
+		return g.name(e.ID)
+	case *syntax.Constant:
+		return eval.Literal(e)
+	case *syntax.BinOp:
+		lhs := g.expr(e.Left)
+		rhs := g.expr(e.Right)
+		return g.binary(e.Op, lhs, rhs)
+	case *syntax.Call:
+		return g.call(e)
+	case *syntax.Attribute:
+		return g.attribute(e)
+	case *syntax.Subscript:
+		return g.subscript(e)
+	case *syntax.Compare:
+		return g.compare(e)
+	case *syntax.BoolOp:
+		return g.boolOp(e)
+	case *syntax.UnaryOp:
+		return g.unary(e)
+	case *syntax.IfExp:
+		return g.ifExp(e)
+	case *syntax.Tuple:
+		return g.tuple(e.Elts)
+	case *syntax.List:
+		return g.tuple(e.Elts)
+	case *syntax.Slice:
+		return g.slice(e)
+	case *syntax.JoinedStr:
+		return g.joined(e)
+	case *syntax.ListComp:
+		return g.listComp(e)
+	case *syntax.NamedExpr:
+		v := g.materialize(g.expr(e.Value))
+		g.store(e.Target, v)
+		return v
+	}
+	eval.Fail(errNode, nodeName(e))
+	return nil
+}
+
+// builtinNames are the names that kernels may use of Python's own.
+var builtinNames = []string{"len", "list", "range", "float", "int", "isinstance", "getattr", "hasattr", "print", "min", "max"}
+
+func (g *gen) name(id string) any {
+	if v, ok := g.scope.get(id); ok {
+		return v
+	}
+	m := g.fn.Module
+	if v, ok := m.Lookup(id); ok {
+		return g.global(id, v)
+	}
+	for _, n := range builtinNames {
+		if n == id {
+			v, _ := eval.Builtin(id)
+			return v
+		}
+	}
+	help := ""
+	if near := g.similar(id); near != "" {
+		help = "did you mean '" + near + "'?"
+	}
+	eval.FailHelp(help, errUndefined, id)
+	return nil
+}
+
+// global is a name of the module, where a kernel may use it: constants must be
+// constexpr, so that a later change of the variable cannot go unseen.
+func (g *gen) global(id string, v any) any {
+	switch v := v.(type) {
+	case *eval.Constexpr:
+		return v.Value
+	case *eval.Missing:
+		v.Fail()
+	case nil, *eval.Module, *eval.Package, *lang.Language, *lang.Builtin, *lang.DType, *lang.Pointer, *lang.Block,
+		*lang.Marker, *eval.Type, *eval.NamedTuple, *eval.Native, *eval.Class:
+		return v
+	case *eval.Function:
+		if v.Kind != eval.Plain {
+			return v
+		}
+		eval.FailHelp("decorate '"+id+"' with @triton.jit, or with @triton.constexpr_function if it computes constants", errGlobal, id)
+	}
+	if eval.TypeName(v) == "module" || g.fn.Module.IsConstexpr(id) {
+		return v
+	}
+	eval.FailHelp("write "+id+" = tl.constexpr(…) at module level", errGlobal, id)
+	return nil
+}
+
+// similar finds a name in reach that id may be a slip of.
+func (g *gen) similar(id string) string {
+	best, bestDist := "", max(len(id)/3, 1)+1
+	try := func(name string) {
+		if d := eval.Distance(strings.ToLower(name), strings.ToLower(id)); d < bestDist {
+			best, bestDist = name, d
+		}
+	}
+	for _, v := range g.scope.vars {
+		try(v.name)
+	}
+	for _, n := range g.file.Names() {
+		try(n)
+	}
+	return best
+}
+
+// runtime returns v as a tensor where it is one.
+func runtime(v any) *lang.Tensor {
+	t, _ := v.(*lang.Tensor)
+	return t
+}
+
+func (g *gen) binary(op syntax.Operator, lhs, rhs any) any {
+	if runtime(lhs) == nil && runtime(rhs) == nil {
+		if m := g.operatorMethod(op, lhs, rhs); m != nil {
+			return m()
+		}
+		return eval.Binary(op, lhs, rhs)
+	}
+	if op == syntax.Pow || op == syntax.MatMult {
+		help := "multiply, or use tl.exp2 and tl.log2"
+		if op == syntax.MatMult {
+			help = "use tl.dot"
+		}
+		eval.FailHelp(help, "AST binary operator '%s' is not (currently) implemented.", op)
+	}
+	return g.u.e.Binary(op, lhs, rhs)
+}
+
+// operatorMethod finds __add__ and the like on an aggregate.
+func (g *gen) operatorMethod(op syntax.Operator, lhs, rhs any) func() any {
+	o, ok := lhs.(*eval.Instance)
+	if !ok {
+		return nil
+	}
+	name := "__" + operatorNames[op] + "__"
+	if fn := o.Class.Method(name); fn != nil {
+		return func() any { return g.apply(fn, []any{o, rhs}, nil) }
+	}
+	return nil
+}
+
+var operatorNames = map[syntax.Operator]string{
+	syntax.Add: "add", syntax.Sub: "sub", syntax.Mult: "mul", syntax.Div: "truediv", syntax.FloorDiv: "floordiv", syntax.Mod: "mod",
+	syntax.Pow: "pow", syntax.LShift: "lshift", syntax.RShift: "rshift", syntax.BitAnd: "and", syntax.BitOr: "or", syntax.BitXor: "xor",
+	syntax.MatMult: "matmul",
+}
+
+func (g *gen) unary(e *syntax.UnaryOp) any {
+	v := g.expr(e.Operand)
+	x := runtime(v)
+	if x == nil {
+		if lang.IsRuntime(v) {
+			eval.Fail("bad operand type for unary %s: %s", strings.TrimSpace(e.Op.Symbol()), lang.TypeString(v))
+		}
+		return eval.Unary(e.Op, v)
+	}
+	switch e.Op {
+	case syntax.USub:
+		return g.u.e.Neg(x)
+	case syntax.Invert:
+		return g.u.e.Invert(x)
+	case syntax.Not:
+		return g.u.e.Not(x)
+	}
+	return x
+}
+
+func (g *gen) compare(e *syntax.Compare) any {
+	if len(e.Ops) != 1 {
+		eval.FailHelp("write a < b and b < c as two comparisons joined by &", errCompareChain)
+	}
+	lhs := g.expr(e.Left)
+	rhs := g.expr(e.Comparators[0])
+	op := e.Ops[0]
+	switch op {
+	case syntax.Is, syntax.IsNot:
+		same := lhs == nil && rhs == nil
+		if runtime(lhs) == nil && runtime(rhs) == nil {
+			same = eval.Identical(lhs, rhs)
+		}
+		return same == (op == syntax.Is)
+	case syntax.In, syntax.NotIn:
+		eval.FailHelp("compare with == and join with `or`", "AST comparison operator '%s' is not (currently) implemented.", op)
+	}
+	if runtime(lhs) != nil || runtime(rhs) != nil {
+		return g.u.e.Compare(op, lhs, rhs)
+	}
+	return eval.Compare(op, lhs, rhs)
+}
+
+// boolOp stops at a constant that decides; run-time operands are all computed
+// and combined bit by bit, the last two first.
+func (g *gen) boolOp(e *syntax.BoolOp) any {
+	var open []any
+	var v any
+	for _, x := range e.Values {
+		v = g.expr(x)
+		t := runtime(v)
+		if t == nil {
+			if eval.Truth(v) == (e.Op == syntax.Or) {
+				return v
+			}
+			continue
+		}
+		if t.IsBlock() {
+			g.u.Warn(warnLogicalBlock)
+		}
+		open = append(open, v)
+	}
+	if len(open) == 0 {
+		return v
+	}
+	for len(open) > 1 {
+		n := len(open)
+		open = append(open[:n-2], g.u.e.Logical(e.Op, open[n-2], open[n-1]))
+	}
+	return open[0]
+}
+
+func (g *gen) tuple(elts []syntax.Expr) any {
+	t := &eval.Tuple{Elems: make([]any, 0, len(elts))}
+	for _, e := range elts {
+		if s, ok := e.(*syntax.Starred); ok {
+			t.Elems = append(t.Elems, eval.Iterate(g.expr(s.Value))...)
+			continue
+		}
+		t.Elems = append(t.Elems, g.expr(e))
+	}
+	return t
+}
+
+func (g *gen) slice(e *syntax.Slice) any {
+	opt := func(x syntax.Expr) any {
+		if x == nil {
+			return nil
+		}
+		v := g.expr(x)
+		if runtime(v) != nil {
+			return v // said to be wrong where it is used
+		}
+		return v
+	}
+	s := &eval.Slice{}
+	s.Start, s.Stop, s.Step = opt(e.Lower), opt(e.Upper), opt(e.Step)
+	return s
+}
+
+func (g *gen) joined(e *syntax.JoinedStr) string {
+	var b strings.Builder
+	for _, part := range e.Values {
+		switch p := part.(type) {
+		case *syntax.Constant:
+			b.WriteString(eval.Str(eval.Literal(p)))
+		case *syntax.FormattedValue:
+			v := g.expr(p.Value)
+			if runtime(v) != nil {
+				g.node = p.Loc()
+				eval.FailHelp("only compile-time constants can stand in an f-string; print values with tl.device_print",
+					"Cannot evaluate f-string containing non-constexpr conversion values, found conversion of type %s", lang.TypeString(v))
+			}
+			spec := ""
+			if p.FormatSpec != nil {
+				spec = g.joined(p.FormatSpec)
+			}
+			b.WriteString(eval.FormatValue(v, p.Conversion, spec))
+		}
+	}
+	return b.String()
+}
+
+func (g *gen) listComp(e *syntax.ListComp) any {
+	if len(e.Generators) != 1 || len(e.Generators[0].Ifs) > 0 {
+		eval.Fail("list comprehensions in kernels have one `for` and no `if`")
+	}
+	gen := e.Generators[0]
+	it := g.expr(gen.Iter)
+	out := &eval.Tuple{}
+	var vals []any
+	switch it := it.(type) {
+	case *eval.Tuple:
+		vals = it.Elems
+	case *eval.Range, *eval.List:
+		vals = eval.Iterate(it)
+	default:
+		eval.Fail("list comprehensions in kernels go over tuples, not %s", lang.TypeString(it))
+	}
+	saved, savedDefs := g.scope.snapshot(), g.defs
+	for _, v := range vals {
+		g.store(gen.Target, v)
+		out.Elems = append(out.Elems, g.expr(e.Elt))
+	}
+	g.scope.restore(saved)
+	g.defs = savedDefs
+	return out
+}
+
+func (g *gen) subscript(e *syntax.Subscript) any {
+	v := g.expr(e.Value)
+	key := g.expr(e.Slice)
+	switch v := v.(type) {
+	case *lang.Tensor:
+		return g.u.e.Index(v, key)
+	case *eval.Instance:
+		if fn := v.Class.Method("__getitem__"); fn != nil {
+			return g.apply(fn, []any{v, key}, nil)
+		}
+	}
+	if runtime(key) != nil {
+		eval.FailHelp("the index must be a constant", "%s cannot be indexed with a run-time value", lang.TypeString(v))
+	}
+	return unwrap(eval.Index(v, key))
+}

@@ -1,0 +1,307 @@
+package codegen
+
+import (
+	"strings"
+
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/frontend/eval"
+	"github.com/tritonc/tritonc/core/frontend/lang"
+	"github.com/tritonc/tritonc/core/frontend/syntax"
+)
+
+// block compiles statements until one of them returns.
+func (g *gen) block(body []syntax.Stmt) {
+	for _, st := range body {
+		if g.dead {
+			return
+		}
+		g.stmt(st)
+	}
+}
+
+func (g *gen) stmt(st syntax.Stmt) {
+	g.at(st.Loc())
+	loc := g.u.b.Loc
+	switch st := st.(type) {
+	case *syntax.Assign:
+		g.assign(st)
+	case *syntax.AugAssign:
+		g.augAssign(st)
+	case *syntax.AnnAssign:
+		g.annAssign(st)
+	case *syntax.ExprStmt:
+		g.exprStmt(st)
+	case *syntax.If:
+		g.ifStmt(st)
+	case *syntax.For:
+		g.forStmt(st)
+	case *syntax.While:
+		g.whileStmt(st)
+	case *syntax.Return:
+		g.returnStmt(st)
+	case *syntax.Assert:
+		g.assertStmt(st)
+	case *syntax.With:
+		g.withStmt(st)
+	case *syntax.Pass:
+	case *syntax.FunctionDef:
+		eval.FailHelp("define it at the top level of the file", "nested function definition is not supported.")
+	case *syntax.Break, *syntax.Continue:
+		eval.FailHelp("use a condition: `while` with a flag, or tl.where on the values", errNode, nodeName(st))
+	default:
+		eval.Fail(errNode, nodeName(st))
+	}
+	g.node = st.Loc()
+	g.u.b.Loc = loc
+}
+
+func (g *gen) assign(st *syntax.Assign) {
+	if len(st.Targets) != 1 {
+		eval.FailHelp("write one assignment a line", "Simultaneous multiple assignment is not supported.")
+	}
+	g.assignTo(st.Targets[0], st.Value)
+}
+
+// assignTo evaluates e under the name of its target and stores it.
+func (g *gen) assignTo(target, e syntax.Expr) {
+	var v any
+	if n, ok := target.(*syntax.Name); ok {
+		outer := g.prefix
+		g.prefix = n.ID
+		v = g.materialize(g.expr(e))
+		g.prefix = outer
+	} else {
+		v = g.materialize(g.expr(e))
+	}
+	g.store(target, v)
+}
+
+// materialize is what assignment does to a value: numbers become tensors;
+// None, types, functions and tuples stay.
+func (g *gen) materialize(v any) any {
+	switch v := v.(type) {
+	case *eval.Tuple:
+		t := &eval.Tuple{Elems: make([]any, len(v.Elems)), Fields: v.Fields, Class: v.Class}
+		for i, e := range v.Elems {
+			t.Elems[i] = g.materialize(e)
+		}
+		return t
+	case *eval.Constexpr:
+		return g.materialize(v.Value)
+	case *eval.Missing:
+		v.Fail()
+	case string:
+		eval.FailHelp("annotate the variable as tl.constexpr to keep the value", errConvert, v, "str")
+	}
+	if eval.IsNumber(v) {
+		return g.u.e.ToTensor(v)
+	}
+	return v
+}
+
+func (g *gen) store(target syntax.Expr, v any) {
+	switch t := target.(type) {
+	case *syntax.Name:
+		g.define(t.ID, v)
+	case *syntax.Tuple:
+		g.unpack(t.Elts, v)
+	case *syntax.List:
+		g.unpack(t.Elts, v)
+	case *syntax.Subscript:
+		eval.FailHelp("tensors have no elements to assign; use tl.where, or store through a pointer", "__setitem__ is not supported in triton")
+	case *syntax.Attribute:
+		eval.Fail("Attribute assignment is not supported in triton")
+	default:
+		eval.Fail(errNode, nodeName(target))
+	}
+}
+
+func (g *gen) unpack(targets []syntax.Expr, v any) {
+	var vals []any
+	switch v := v.(type) {
+	case *eval.Tuple:
+		vals = v.Elems
+	case *eval.List:
+		vals = v.Elems
+	default:
+		eval.Fail("cannot unpack %s into %d names", lang.TypeString(v), len(targets))
+	}
+	if len(vals) != len(targets) {
+		eval.Fail("cannot unpack %d values into %d names", len(vals), len(targets))
+	}
+	for i, t := range targets {
+		g.store(t, vals[i])
+	}
+}
+
+func (g *gen) augAssign(st *syntax.AugAssign) {
+	target := st.Target
+	n, ok := target.(*syntax.Name)
+	if !ok {
+		g.store(target, nil) // says why not
+	}
+	outer := g.prefix
+	g.prefix = n.ID
+	g.at(st.Loc())
+	// as the expression target op value, at the statement's place
+	lhs := g.expr(n)
+	rhs := g.expr(st.Value)
+	v := g.materialize(g.binary(st.Op, lhs, rhs))
+	g.prefix = outer
+	g.store(n, v)
+}
+
+func (g *gen) annAssign(st *syntax.AnnAssign) {
+	if st.Value == nil {
+		return
+	}
+	n, ok := st.Target.(*syntax.Name)
+	if !ok {
+		g.store(st.Target, nil)
+		return
+	}
+	if !g.isConstexprAnnotation(st.Annotation) {
+		g.assignTo(n, st.Value)
+		return
+	}
+	if _, exists := g.scope.get(n.ID); exists {
+		eval.FailHelp("use another name", errConstexprAgain, n.ID)
+	}
+	v := unwrap(g.expr(st.Value))
+	if lang.IsRuntime(v) {
+		if _, isTuple := v.(*eval.Tuple); !isTuple {
+			g.node = st.Value.Loc()
+			eval.FailHelp("compute it from parameters annotated as tl.constexpr, or drop the annotation",
+				"'%s' is annotated as constexpr, but its value is known at run time only (%s)", n.ID, lang.TypeString(v))
+		}
+	}
+	g.define(n.ID, v)
+}
+
+// isConstexprAnnotation looks at the annotation's last name, and at what it is
+// where that name is another.
+func (g *gen) isConstexprAnnotation(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.Attribute:
+		return e.Attr == "constexpr"
+	case *syntax.Constant:
+		s, _ := e.Value.(string)
+		return s == "constexpr" || strings.HasSuffix(s, ".constexpr")
+	case *syntax.Name:
+		if e.ID == "constexpr" {
+			return true
+		}
+		v, _ := g.fn.Module.Lookup(e.ID)
+		return v == any(lang.ConstexprType)
+	}
+	return false
+}
+
+func (g *gen) exprStmt(st *syntax.ExprStmt) {
+	if c, ok := st.Value.(*syntax.Constant); ok {
+		if _, doc := c.Value.(string); doc {
+			return
+		}
+	}
+	v := g.expr(st.Value)
+	if call, ok := st.Value.(*syntax.Call); ok && v != nil {
+		if b := g.calledBuiltin(call); b != nil && b.MustUse {
+			g.node = st.Value.Loc()
+			eval.FailHelp("assign it: the function does not change its argument", "The result of %s is not being used.", g.file.Text(call.Loc()))
+		}
+	}
+}
+
+// calledBuiltin is the builtin that a call names, without evaluating its
+// arguments again.
+func (g *gen) calledBuiltin(call *syntax.Call) *lang.Builtin {
+	if a, ok := call.Func.(*syntax.Attribute); ok {
+		return lang.BuiltinNamed(a.Attr)
+	}
+	return nil
+}
+
+func (g *gen) returnStmt(st *syntax.Return) {
+	switch {
+	case g.loops > 0:
+		eval.FailHelp("compute the result and return after the loop", errReturnInLoop)
+	case g.withs > 0:
+		eval.Fail("Cannot have `return` statements inside `with` statements in triton ")
+	}
+	var v any
+	if st.Value != nil {
+		v = g.decay(g.expr(st.Value))
+	}
+	hs := lang.Flatten(v, nil)
+	g.u.b.Op(tt.Return, hs)
+	if g.returned && !lang.SameType(g.result, v) {
+		eval.FailHelp("all return statements of a function must return values of one type",
+			errReturnTypes, returnType(g.result), returnType(v))
+	}
+	g.returned, g.result, g.dead = true, v, true
+}
+
+func returnType(v any) string {
+	if v == nil {
+		return "void"
+	}
+	return lang.TypeString(v)
+}
+
+// decay makes tensors of the numbers in a value that is returned.
+func (g *gen) decay(v any) any {
+	switch x := v.(type) {
+	case *eval.Tuple:
+		t := &eval.Tuple{Elems: make([]any, len(x.Elems)), Fields: x.Fields, Class: x.Class}
+		for i, e := range x.Elems {
+			t.Elems[i] = g.decay(e)
+		}
+		return t
+	case *eval.Constexpr:
+		return g.decay(x.Value)
+	case *eval.Missing:
+		x.Fail()
+	}
+	if eval.IsNumber(v) {
+		return g.u.e.ToTensor(v)
+	}
+	return v
+}
+
+func (g *gen) assertStmt(st *syntax.Assert) {
+	cond := g.expr(st.Test)
+	msg := ""
+	if st.Msg != nil {
+		v := g.expr(st.Msg)
+		s, ok := v.(string)
+		if !ok {
+			eval.Fail("the message of an assert must be a string known at compile time")
+		}
+		msg = s
+	}
+	if !lang.IsRuntime(cond) {
+		if !eval.Truth(cond) {
+			if msg == "" {
+				msg = "assertion failed"
+			}
+			g.node = st.Loc()
+			eval.Fail("%s", msg)
+		}
+		return
+	}
+	g.u.e.DeviceAssert(cond, msg, nil)
+}
+
+// withStmt enters compile-time contexts; none of Triton's own is left to enter
+// without Gluon, so the items must be compile-time objects.
+func (g *gen) withStmt(st *syntax.With) {
+	for _, item := range st.Items {
+		v := g.expr(item.ContextExpr)
+		if item.OptionalVars != nil {
+			g.store(item.OptionalVars, v)
+		}
+	}
+	g.withs++
+	g.block(st.Body)
+	g.withs--
+}

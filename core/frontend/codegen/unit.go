@@ -1,0 +1,210 @@
+package codegen
+
+import (
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/dialect/builtin"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/frontend/eval"
+	"github.com/tritonc/tritonc/core/frontend/lang"
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+// Param is what a signature says of one parameter of a kernel.
+type Param struct {
+	// Type of a run-time argument; nil for a constant.
+	Type lang.Type
+	// Value of a constant.
+	Value any
+	// Elems are the elements of a tuple argument, which has neither of both.
+	Elems []Param
+	Tuple bool
+	// Attrs stand on the argument in the IR.
+	Attrs []Attr
+}
+
+// Attr is an integer attribute of an argument, such as tt.divisibility = 16.
+type Attr struct {
+	Name  string
+	Value int64
+}
+
+// Request is one compile.
+type Request struct {
+	Kernel *eval.Function
+	Params []Param // in the order of the kernel's parameters
+	Lib    *lang.Lib
+	Facts  *lang.Facts
+	Opts   *lang.Options
+}
+
+// Build compiles one kernel. Warnings come back with or without a module; the
+// error is a *diag.Diagnostic.
+func Build(ctx *ir.Context, req *Request) (module *ir.Operation, warnings diag.List, err error) {
+	b := ir.NewBuilder(ctx)
+	u := &unit{
+		ctx: ctx, b: b, lib: req.Lib, session: req.Lib.Session, opts: req.Opts,
+		funcs: make(map[string]*compiled, 8),
+	}
+	u.e = &lang.Emitter{B: b, C: ctx, Gen: u, Session: u.session, Facts: req.Facts, Opts: req.Opts}
+	fail := eval.Try(func() { u.kernel(req) })
+	u.warnings = append(u.warnings, u.session.Notes...)
+	if fail != nil {
+		return nil, u.warnings, fail.Diagnostic()
+	}
+	return u.module, u.warnings, nil
+}
+
+// unit is one compile.
+type unit struct {
+	ctx      *ir.Context
+	b        *ir.Builder
+	e        *lang.Emitter
+	lib      *lang.Lib
+	session  *eval.Session
+	opts     *lang.Options
+	module   *ir.Operation
+	body     *ir.Block
+	funcs    map[string]*compiled
+	gen      *gen // the function being compiled
+	depth    int
+	warnings diag.List
+	unrolled int // statements that static_range expanded to
+}
+
+// compiled is a function of the module.
+type compiled struct {
+	op     *ir.Operation
+	name   string
+	done   bool
+	result any // a value like the one it returns; its SSA values mean nothing
+}
+
+// maxCallDepth bounds nested calls of jit functions.
+const maxCallDepth = 100
+
+func (u *unit) kernel(req *Request) {
+	fn := req.Kernel
+	loc := u.defLoc(fn)
+	u.module = ir.NewOperation(builtin.Module, &ir.State{Ctx: u.ctx, Loc: loc, Regions: 1})
+	u.body = u.module.Region(0).AddBlock()
+	params := fn.ParamList()
+	g := u.newGen(fn)
+	defer g.locate()
+	var types []ir.Type
+	var locs []ir.Location
+	var attrs []*ir.DictAttr
+	var flatten func(name string, p *Param)
+	flatten = func(name string, p *Param) {
+		switch {
+		case p.Tuple:
+			for i := range p.Elems {
+				flatten(name, &p.Elems[i])
+			}
+		case p.Type != nil:
+			types = append(types, g.argType(p.Type))
+			locs = append(locs, u.ctx.NameLoc(name, loc))
+			attrs = append(attrs, u.argAttrs(p.Attrs))
+		}
+	}
+	for i, p := range params {
+		g.node = p.Span
+		flatten(p.Name, &req.Params[i])
+	}
+	u.b.SetToEnd(u.body)
+	u.b.Loc = loc
+	c := &compiled{name: kernelName(u.session, fn)}
+	c.op = tt.NewFunc(u.b, c.name, "public", u.ctx.Func(types, nil), attrs, locs)
+	c.op.SetAttr("noinline", u.ctx.BoolAttr(false))
+	u.funcs[c.name] = c
+	entry := c.op.Body()
+	next := 0
+	var value func(p *Param) any
+	value = func(p *Param) any {
+		switch {
+		case p.Tuple:
+			t := &eval.Tuple{}
+			for i := range p.Elems {
+				t.Elems = append(t.Elems, value(&p.Elems[i]))
+			}
+			return t
+		case p.Type != nil:
+			next++
+			return &lang.Tensor{V: entry.Arg(next - 1), T: p.Type}
+		}
+		return unwrap(p.Value)
+	}
+	for i, p := range params {
+		g.define(p.Name, value(&req.Params[i]))
+	}
+	g.body(c)
+	if len(lang.Flatten(c.result, nil)) > 0 {
+		g.node = fn.Span()
+		eval.FailHelp("store the result through a pointer argument", "kernel '%s' returns a value, but a kernel must not", fn.Name())
+	}
+}
+
+// argType is the type of an argument in the IR.
+func (g *gen) argType(t lang.Type) ir.Type {
+	g.u.e.CheckSupported(t)
+	return t.IR(g.u.ctx)
+}
+
+func (u *unit) argAttrs(list []Attr) *ir.DictAttr {
+	if len(list) == 0 {
+		return nil
+	}
+	entries := make([]ir.NamedAttr, len(list))
+	for i, a := range list {
+		entries[i] = ir.NamedAttr{Name: a.Name, Attr: u.ctx.I32Attr(a.Value)}
+	}
+	return u.ctx.DictAttr(entries...)
+}
+
+// defLoc is where a function is defined: its def, at column 0 since Triton
+// sees the function's text alone.
+func (u *unit) defLoc(fn *eval.Function) ir.Location {
+	return u.ctx.FileLoc(fn.Module.File.Name, int(fn.Span().Line), 0)
+}
+
+// kernelName is the function's name, or what its repr hook says.
+func kernelName(s *eval.Session, fn *eval.Function) string {
+	if r, ok := fn.Params.Repr.(*eval.Function); ok && len(r.ParamList()) == 1 {
+		name := ""
+		if f := eval.Try(func() { name, _ = s.Apply(r, []any{&spec{fn}}, nil).(string) }); f == nil && name != "" {
+			return name
+		}
+	}
+	return fn.Name()
+}
+
+// spec is what a repr hook is given.
+type spec struct{ fn *eval.Function }
+
+// Attr names the function; constants are not known to hooks here.
+func (s *spec) Attr(name string) (any, bool) {
+	if name == "name" {
+		return s.fn.Name(), true
+	}
+	return nil, false
+}
+
+// Warn adds a warning at the node being compiled.
+func (u *unit) Warn(format string, args ...any) {
+	g := u.gen
+	pos, end := g.file.Pos(g.node)
+	d := diag.Errorf(pos, format, args...)
+	d.Severity, d.EndCol = diag.Warning, end
+	for _, w := range u.warnings {
+		if w.Pos == d.Pos && w.Message == d.Message {
+			return
+		}
+	}
+	u.warnings = append(u.warnings, d.WithSource(g.file.Source()))
+}
+
+func unwrap(v any) any {
+	if c, ok := v.(*eval.Constexpr); ok {
+		return c.Value
+	}
+	return v
+}

@@ -1,0 +1,173 @@
+package frontend
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/frontend/eval"
+	"github.com/tritonc/tritonc/core/frontend/syntax"
+)
+
+// KernelInfo describes one kernel of a file.
+type KernelInfo struct {
+	Name   string
+	Line   int // of its def, from 1
+	Params []ParamInfo
+	// Autotuned kernels have constants that their configurations set.
+	Autotuned bool
+}
+
+// ParamInfo describes one parameter.
+type ParamInfo struct {
+	Name       string
+	Constexpr  bool
+	Annotation string // as written, or ""
+	Default    string // as written, or ""
+}
+
+// Signature is a signature for the kernel to begin with: pointers where the
+// name says so, integers elsewhere, 1024 for constants without a default.
+func (k *KernelInfo) Signature() string {
+	parts := make([]string, 0, len(k.Params))
+	for _, p := range k.Params {
+		switch {
+		case p.Constexpr && p.Default != "":
+			parts = append(parts, p.Name+"="+p.Default)
+		case p.Constexpr:
+			parts = append(parts, p.Name+"=1024")
+		default:
+			parts = append(parts, p.Name+"="+guessType(p.Name))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func guessType(name string) string {
+	lower := strings.ToLower(name)
+	if strings.HasSuffix(lower, "ptr") || strings.HasSuffix(lower, "_p") || strings.HasSuffix(lower, "ptrs") || len(name) == 1 && name >= "A" && name <= "Z" && !strings.Contains("MNKLHBDC", name) {
+		return "*fp32:16"
+	}
+	for _, w := range []string{"eps", "scale", "alpha", "beta", "rate", "prob", "factor"} {
+		if strings.Contains(lower, w) {
+			return "fp32"
+		}
+	}
+	return "i32"
+}
+
+// Kernels lists the kernels of a file: its jit functions, without those that
+// other ones of the file call. A file of callees only lists them all.
+func Kernels(f *File) (infos []KernelInfo, err error) {
+	s, _, _, _ := f.session(&Options{})
+	m := s.Module(f.file)
+	fail := eval.Try(func() {
+		for _, fn := range kernels(m) {
+			infos = append(infos, f.info(fn))
+		}
+	})
+	if fail != nil {
+		return nil, fail.Diagnostic()
+	}
+	return infos, nil
+}
+
+func kernels(m *eval.Module) []*eval.Function {
+	var jits, out []*eval.Function
+	for _, fn := range m.Functions() {
+		if fn.Kind == eval.JIT {
+			jits = append(jits, fn)
+		}
+	}
+	called := map[string]bool{}
+	for _, fn := range jits {
+		for _, st := range fn.Def.Body {
+			syntax.Inspect(st, func(n syntax.Node) bool {
+				if name, ok := n.(*syntax.Name); ok && name.ID != fn.Name() {
+					called[name.ID] = true
+				}
+				return true
+			})
+		}
+	}
+	for _, fn := range jits {
+		if !called[fn.Name()] {
+			out = append(out, fn)
+		}
+	}
+	if len(out) == 0 {
+		return jits
+	}
+	return out
+}
+
+func (f *File) info(fn *eval.Function) KernelInfo {
+	k := KernelInfo{Name: fn.Name(), Line: int(fn.Span().Line), Autotuned: fn.Params.Autotune != nil}
+	a := fn.Args()
+	pos := len(a.PosOnly) + len(a.Args)
+	for i, p := range fn.ParamList() {
+		info := ParamInfo{Name: p.Name, Constexpr: isConstexpr(p)}
+		if p.Annotation != nil {
+			info.Annotation = f.file.Text(p.Annotation.Loc())
+		}
+		if first := pos - len(a.Defaults); i < pos && i >= first {
+			info.Default = f.file.Text(a.Defaults[i-first].Loc())
+		}
+		k.Params = append(k.Params, info)
+	}
+	return k
+}
+
+// isConstexpr reports whether a parameter is annotated as constexpr.
+func isConstexpr(p *syntax.Arg) bool {
+	switch a := p.Annotation.(type) {
+	case *syntax.Attribute:
+		return a.Attr == "constexpr"
+	case *syntax.Name:
+		return a.ID == "constexpr"
+	case *syntax.Constant:
+		s, _ := a.Value.(string)
+		return s == "constexpr" || strings.HasSuffix(s, ".constexpr")
+	}
+	return false
+}
+
+// MissingSignature is the error for a file that says nothing of its kernels'
+// arguments: it lists each kernel with a line to paste.
+func MissingSignature(f *File) error {
+	infos, err := Kernels(f)
+	if err != nil {
+		return err
+	}
+	if len(infos) == 0 {
+		return diag.Errorf(diag.Pos{File: f.Path()}, "the file defines no kernel").
+			WithHelp("a kernel is a function decorated with @triton.jit")
+	}
+	d := diag.Errorf(diag.Pos{File: f.Path()}, "the types of the kernels' arguments are not known")
+	var b strings.Builder
+	b.WriteString("give them with -s, or paste a comment like these into the file and correct it:")
+	for i := range infos {
+		k := &infos[i]
+		fmt.Fprintf(&b, "\n# tritonc: %s(%s)", k.Name, k.Signature())
+		names := make([]string, len(k.Params))
+		for j, p := range k.Params {
+			names[j] = p.Name
+			if p.Constexpr {
+				names[j] += ": constexpr"
+			}
+		}
+		d.WithNote(diag.Pos{File: f.Path(), Line: k.Line, Col: 1}, "%s(%s)", k.Name, strings.Join(names, ", "))
+	}
+	return d.WithHelp("%s", b.String())
+}
+
+// closest finds the name that another is probably a slip of, or "".
+func closest(name string, names []string) string {
+	best, dist := "", max(len(name)/3, 1)+1
+	for _, n := range names {
+		if d := eval.Distance(strings.ToLower(name), strings.ToLower(n)); d < dist {
+			best, dist = n, d
+		}
+	}
+	return best
+}

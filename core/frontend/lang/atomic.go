@@ -1,0 +1,4 @@
+package lang
+
+// atomics: read-modify-write of memory.
+var atomics = []*Builtin{}

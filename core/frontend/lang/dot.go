@@ -1,0 +1,4 @@
+package lang
+
+// matrices: products of matrices.
+var matrices = []*Builtin{}

@@ -1,0 +1,147 @@
+package lang
+
+import (
+	"math/big"
+
+	"github.com/tritonc/tritonc/core/frontend/eval"
+)
+
+// Attr is what kernels ask of a dtype.
+func (d *DType) Attr(name string) (any, bool) {
+	switch name {
+	case "name":
+		return d.name, true
+	case "scalar":
+		return d, true
+	case "primitive_bitwidth":
+		return int64(d.bits), true
+	case "int_bitwidth":
+		if d.IsInt() {
+			return int64(d.bits), true
+		}
+	case "itemsize":
+		return int64(max(d.bits/8, 1)), true
+	case "fp_mantissa_width":
+		if d.IsFloat() {
+			return int64(d.mant), true
+		}
+	case "exponent_bias":
+		if d.IsFloat() {
+			return int64(d.bias), true
+		}
+	case "shape":
+		return eval.NewTuple(), true
+	}
+	if f := d.predicate(name); f != nil {
+		return &eval.Native{Name: name, Fn: func(*eval.Session, []any, []eval.Keyword) any { return f() }}, true
+	}
+	return nil, false
+}
+
+func (d *DType) predicate(name string) func() any {
+	is := func(v bool) func() any { return func() any { return v } }
+	switch name {
+	case "is_int":
+		return is(d.IsInt())
+	case "is_bool", "is_int1":
+		return is(d == Int1)
+	case "is_floating":
+		return is(d.IsFloat())
+	case "is_standard_floating":
+		return is(d.standard())
+	case "is_int_signed":
+		return is(d.IsSigned())
+	case "is_int_unsigned":
+		return is(d.IsUnsigned())
+	case "is_fp8":
+		return is(d.IsFP8())
+	case "is_ptr", "is_block", "is_const":
+		return is(false)
+	case "is_void":
+		return is(d == Void)
+	case "is_fp16", "is_bf16", "is_fp32", "is_fp64", "is_fp8e4nv", "is_fp8e5", "is_fp8e4b8", "is_fp8e5b16", "is_fp8e4b15",
+		"is_int8", "is_int16", "is_int32", "is_int64", "is_uint8", "is_uint16", "is_uint32", "is_uint64":
+		return is(name[3:] == d.name)
+	case "get_int_max_value", "get_int_min_value":
+		if !d.IsInt() {
+			return nil
+		}
+		return func() any {
+			one := big.NewInt(1)
+			bits := uint(d.bits)
+			if d.signed && d.bits > 1 {
+				bits--
+			}
+			top := new(big.Int).Lsh(one, bits)
+			if name == "get_int_max_value" {
+				return eval.Int(top.Sub(top, one))
+			}
+			if !d.signed || d.bits == 1 {
+				return int64(0)
+			}
+			return eval.Int(top.Neg(top))
+		}
+	}
+	return nil
+}
+
+// Attr is what kernels ask of a pointer type.
+func (p *Pointer) Attr(name string) (any, bool) {
+	switch name {
+	case "element_ty":
+		return p.Elem, true
+	case "scalar":
+		return p, true
+	case "address_space":
+		return int64(p.space()), true
+	case "primitive_bitwidth":
+		return int64(64), true
+	case "name":
+		return p.String(), true
+	case "is_ptr":
+		return constant(name, true), true
+	case "is_const":
+		return constant(name, p.Const), true
+	case "is_block", "is_int", "is_floating", "is_int_signed", "is_int_unsigned", "is_bool", "is_fp8":
+		return constant(name, false), true
+	}
+	return nil, false
+}
+
+// Attr is what kernels ask of a tensor's type.
+func (b *Block) Attr(name string) (any, bool) {
+	switch name {
+	case "element_ty", "scalar":
+		return b.Elem, true
+	case "shape":
+		return shapeTuple(b.Shape), true
+	case "numel":
+		return numElements(b.Shape), true
+	case "is_block":
+		return constant(name, true), true
+	}
+	if a, ok := b.Elem.(eval.Attributer); ok {
+		return a.Attr(name)
+	}
+	return nil, false
+}
+
+func constant(name string, v any) *eval.Native {
+	return &eval.Native{Name: name, Fn: func(*eval.Session, []any, []eval.Keyword) any { return v }}
+}
+
+func shapeTuple(shape []int64) *eval.Tuple {
+	t := &eval.Tuple{Elems: make([]any, len(shape))}
+	for i, d := range shape {
+		t.Elems[i] = d
+	}
+	return t
+}
+
+func numElements(shape []int64) int64 {
+	n := int64(1)
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}

@@ -1,0 +1,4 @@
+package lang
+
+// foreign: code that is not of the language.
+var foreign = []*Builtin{}

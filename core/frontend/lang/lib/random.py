@@ -1,0 +1,3 @@
+# Random numbers: Philox, a counter-based generator.
+import triton.language as tl
+from triton import jit

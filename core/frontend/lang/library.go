@@ -1,0 +1,51 @@
+package lang
+
+import (
+	"embed"
+	"sync"
+
+	"github.com/tritonc/tritonc/core/frontend/eval"
+	"github.com/tritonc/tritonc/core/frontend/syntax"
+)
+
+// The part of triton.language that is written in Triton: our own text.
+//
+//go:embed lib/*.py
+var sources embed.FS
+
+// libraryFile is one embedded file, parsed on first use.
+type libraryFile struct {
+	module string
+	file   func() *eval.File
+}
+
+func library(base string) *libraryFile {
+	module := "triton.language." + base
+	return &libraryFile{module, sync.OnceValue(func() *eval.File {
+		name := base + ".py"
+		src, err := sources.ReadFile("lib/" + name)
+		if err != nil {
+			panic("BUG: lang: " + err.Error())
+		}
+		tree, err := syntax.Parse(name, src)
+		if err != nil {
+			panic("BUG: lang: " + err.Error())
+		}
+		return eval.NewFile(tree, name, module)
+	})}
+}
+
+// libraryFiles are the embedded files. A name of triton.language is looked for
+// in each of them in turn.
+var libraryFiles = []*libraryFile{library("standard"), library("random")}
+
+// methods of tensors that are library functions.
+var libraryMethods = map[string]bool{
+	"cdiv": true, "sigmoid": true, "softmax": true, "max": true, "argmax": true, "min": true, "argmin": true,
+	"sum": true, "xor_sum": true, "reduce_or": true, "cumsum": true, "cumprod": true, "sort": true, "flip": true,
+}
+
+// hidden are names that library files define for themselves.
+func hidden(name string) bool {
+	return name == "tl" || name == "core" || name == "math" || name == "jit"
+}

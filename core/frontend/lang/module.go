@@ -1,0 +1,281 @@
+package lang
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/tritonc/tritonc/core/frontend/eval"
+	"github.com/tritonc/tritonc/core/frontend/syntax"
+)
+
+// Lib is what one compile sees as the package triton.
+type Lib struct {
+	Session *eval.Session
+	Facts   *Facts
+	Opts    *Options
+
+	tl  *Language
+	top *eval.Package
+}
+
+// NewLib makes the package triton for a session.
+func NewLib(s *eval.Session, facts *Facts, opts *Options) *Lib {
+	l := &Lib{Session: s, Facts: facts, Opts: opts}
+	l.tl = &Language{l}
+	return l
+}
+
+// Language is the module triton.language.
+type Language struct{ lib *Lib }
+
+// Attr finds a name: a type, a builtin, or a library function.
+func (l *Language) Attr(name string) (any, bool) {
+	if v, ok := statics()[name]; ok {
+		return v, true
+	}
+	switch name {
+	case "extra", "target_info":
+		if v := l.lib.Import("triton.language." + name); v != nil {
+			return v, true
+		}
+	}
+	if hidden(name) {
+		return nil, false
+	}
+	for _, f := range libraryFiles {
+		if file := f.file(); file.Binds(name) {
+			return l.lib.Session.Module(file).Lookup(name)
+		}
+	}
+	return nil, false
+}
+func (l *Language) TypeName() string   { return "module" }
+func (l *Language) Repr() string       { return "<module 'triton.language'>" }
+func (l *Language) ModuleName() string { return "triton.language" }
+
+// LibraryMethod finds the library function that is a method of tensors.
+func (l *Lib) LibraryMethod(name string) *eval.Function {
+	if !libraryMethods[name] {
+		return nil
+	}
+	v, _ := l.tl.Attr(name)
+	fn, _ := v.(*eval.Function)
+	return fn
+}
+
+// Import finds a module of the package triton or of the backend; nil for
+// others.
+func (l *Lib) Import(name string) any {
+	if name != "triton" && !strings.HasPrefix(name, "triton.") {
+		return l.backendModule(name)
+	}
+	switch name {
+	case "triton":
+		return l.triton()
+	case "triton.language", "triton.language.core", "triton.language.standard", "triton.language.random", "triton.language.semantic":
+		return l.tl
+	case "triton.language.math":
+		return mathModule()
+	case "triton.language.target_info":
+		return l.targetInfo()
+	case "triton.language.extra":
+		return &extra{l}
+	}
+	if m := l.backendModule(name); m != nil {
+		return m
+	}
+	if rest, ok := strings.CutPrefix(name, "triton.language.extra."); ok {
+		return &eval.Missing{Name: name, Reason: "the backend for " + l.Facts.Backend + " has no module '" + rest + "'"}
+	}
+	var v any = l.triton()
+	for _, part := range strings.Split(name, ".")[1:] {
+		a, ok := v.(eval.Attributer)
+		if !ok {
+			return nil
+		}
+		if v, ok = a.Attr(part); !ok {
+			return nil
+		}
+	}
+	return v
+}
+
+// extra is the package triton.language.extra: what the backend brings.
+type extra struct{ lib *Lib }
+
+func (x *extra) Attr(name string) (any, bool) {
+	v := x.lib.Import("triton.language.extra." + name)
+	return v, v != nil
+}
+func (x *extra) TypeName() string   { return "module" }
+func (x *extra) ModuleName() string { return "triton.language.extra" }
+
+// moduleCache keeps the parsed modules of backends for the process, by name
+// and text.
+var moduleCache sync.Map
+
+func (l *Lib) backendModule(name string) any {
+	for _, a := range l.Facts.Aliases {
+		if a.From == name {
+			name = a.To
+		}
+	}
+	for i := range l.Facts.Modules {
+		m := &l.Facts.Modules[i]
+		if m.Module != name {
+			if strings.HasPrefix(m.Module, name+".") {
+				return l.backendPackage(name)
+			}
+			continue
+		}
+		f, ok := moduleCache.Load(*m)
+		if !ok {
+			tree, err := syntax.Parse(m.Name, []byte(m.Text))
+			if err != nil {
+				eval.Fail("the backend's module %s: %v", m.Module, err)
+			}
+			f, _ = moduleCache.LoadOrStore(*m, eval.NewFile(tree, m.Name, m.Module))
+		}
+		return l.Session.Module(f.(*eval.File))
+	}
+	return nil
+}
+
+func (l *Lib) backendPackage(name string) any {
+	p := &eval.Package{Name: name, Parts: map[string]any{}}
+	for i := range l.Facts.Modules {
+		if rest, ok := strings.CutPrefix(l.Facts.Modules[i].Module, name+"."); ok {
+			first, _, _ := strings.Cut(rest, ".")
+			p.Parts[first] = l.Import(name + "." + first)
+		}
+	}
+	return p
+}
+
+// Marker is a function of the language that the code generator handles itself.
+type Marker struct{ Name string }
+
+func (m *Marker) TypeName() string { return "type" }
+
+// Repr names the marker.
+func (m *Marker) Repr() string { return "<" + m.Name + ">" }
+
+// Call refuses, except that ranges may stand in compile-time code.
+func (m *Marker) Call(s *eval.Session, args []any, kw []eval.Keyword) any {
+	if m == Range || m == StaticRange {
+		return eval.RangeType.Call(s, args, nil)
+	}
+	eval.Fail(errBuiltinOutside)
+	return nil
+}
+
+// What the code generator recognises by identity.
+var (
+	Range       = &Marker{"tl.range"}
+	StaticRange = &Marker{"tl.static_range"}
+	Condition   = &Marker{"tl.condition"}
+	Const       = &Marker{"tl.const"}
+)
+
+// The classes of the language, for isinstance and annotations.
+var (
+	ConstexprType = &eval.Type{Name: "constexpr", Has: func(v any) bool { return !IsRuntime(v) }, New: func(_ *eval.Session, a []any, _ []eval.Keyword) any {
+		if len(a) != 1 {
+			eval.Fail("constexpr() takes one value")
+		}
+		if c, ok := a[0].(*eval.Constexpr); ok {
+			return c
+		}
+		return &eval.Constexpr{Value: a[0]}
+	}}
+	TensorType  = &eval.Type{Name: "tensor", Has: func(v any) bool { _, ok := v.(*Tensor); return ok }}
+	DTypeType   = &eval.Type{Name: "dtype", Has: func(v any) bool { _, ok := v.(*DType); return ok }, New: newDType}
+	DescClass   = &eval.Type{Name: "tensor_descriptor", Has: func(v any) bool { _, ok := v.(*Desc); return ok }}
+	PointerType = &eval.Type{Name: "pointer_type", Has: func(v any) bool { _, ok := v.(*Pointer); return ok }, New: newPointerType}
+	BlockType   = &eval.Type{Name: "block_type", Has: func(v any) bool { _, ok := v.(*Block); return ok }, New: newBlockType}
+)
+
+func newDType(_ *eval.Session, a []any, _ []eval.Keyword) any {
+	if len(a) == 1 {
+		if s, ok := a[0].(string); ok {
+			if d := DTypeNamed(s); d != nil {
+				return d
+			}
+		}
+	}
+	eval.Fail("dtype() needs the name of a type")
+	return nil
+}
+
+func newPointerType(_ *eval.Session, a []any, kw []eval.Keyword) any {
+	for _, k := range kw {
+		a = append(a, k.Value)
+	}
+	if len(a) > 0 {
+		if t, ok := a[0].(Type); ok {
+			p := &Pointer{Elem: t}
+			if len(a) > 1 {
+				n, _ := eval.AsInt(a[1])
+				p.Space = int(n)
+			}
+			return p
+		}
+	}
+	eval.Fail("pointer_type() needs an element type")
+	return nil
+}
+
+func newBlockType(_ *eval.Session, a []any, _ []eval.Keyword) any {
+	if len(a) == 2 {
+		if t, ok := a[0].(Type); ok {
+			b := &Block{Elem: t}
+			for i, v := range eval.Iterate(a[1]) {
+				n, ok := eval.AsInt(v)
+				if !ok {
+					eval.Fail(errShapeType, i, TypeString(v))
+				}
+				b.Shape = append(b.Shape, n)
+			}
+			if len(b.Shape) == 0 {
+				eval.Fail(errBlock0d)
+			}
+			CheckShape(b.Shape)
+			return b
+		}
+	}
+	eval.Fail("block_type() needs an element type and a shape")
+	return nil
+}
+
+// statics are the names of triton.language that are the same for all compiles.
+var statics = sync.OnceValue(func() map[string]any {
+	m := make(map[string]any, 192)
+	for n, d := range dtypes {
+		m[n] = d
+	}
+	for n, b := range table() {
+		if n != "to" && !strings.HasPrefix(n, "_") || n == "_reduce_with_indices" {
+			m[n] = b
+		}
+	}
+	for n, v := range map[string]any{
+		"constexpr": ConstexprType, "tensor": TensorType, "dtype": DTypeType, "tuple": eval.TupleType,
+		"tensor_descriptor": DescClass, "pointer_type": PointerType, "block_type": BlockType,
+		"constexpr_type": ConstexprType, "const": Const, "pi32_t": NewPointer(Int32),
+		"range": Range, "static_range": StaticRange, "condition": Condition,
+		"PropagateNan": PropagateNaN, "TRITON_MAX_TENSOR_NUMEL": &eval.Constexpr{Value: int64(maxNumel)},
+		"math": mathModule(), "slice": &Marker{"tl.slice"}, "_aggregate": aggregate, "builtin": passThrough,
+	} {
+		m[n] = v
+	}
+	return m
+})
+
+// mathModule is triton.language.math.
+var mathModule = sync.OnceValue(func() *eval.Package {
+	p := &eval.Package{Name: "triton.language.math", Parts: map[string]any{}}
+	for _, b := range mathematics {
+		p.Parts[b.Name] = b
+	}
+	return p
+})

@@ -1,0 +1,296 @@
+package lang
+
+import (
+	"sync"
+
+	"github.com/tritonc/tritonc/core/frontend/eval"
+)
+
+// version is the release of Triton whose language this is.
+const version = "3.6.0"
+
+func (l *Lib) triton() *eval.Package {
+	if l.top == nil {
+		parts := make(map[string]any, len(tritonStatics())+2)
+		for n, v := range tritonStatics() {
+			parts[n] = v
+		}
+		parts["language"] = l.tl
+		parts["runtime"] = l.runtime()
+		l.top = &eval.Package{Name: "triton", Parts: parts}
+	}
+	return l.top
+}
+
+var tritonStatics = sync.OnceValue(func() map[string]any {
+	return map[string]any{
+		"__version__": version, "jit": jit, "autotune": autotune, "heuristics": heuristics, "Config": config,
+		"constexpr_function": constexprFunction, "aggregate": aggregate, "must_use_result": passThrough,
+		"cdiv": cdiv, "next_power_of_2": nextPowerOf2,
+	}
+})
+
+// change makes a decorator of what it does to a function. The decorator may be
+// used bare, or called with options first.
+func change(name string, f func(fn *eval.Function, kw []eval.Keyword)) *eval.Native {
+	return &eval.Native{Name: name, Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
+		apply := func(v any) any {
+			fn, ok := v.(*eval.Function)
+			if !ok {
+				eval.Fail("%s decorates functions, not %s", name, eval.TypeName(v))
+			}
+			return fn.With(func(fn *eval.Function) { f(fn, kw) })
+		}
+		if len(args) == 1 {
+			return apply(args[0])
+		}
+		return &eval.Native{Name: name, Fn: func(_ *eval.Session, args []any, _ []eval.Keyword) any {
+			if len(args) != 1 {
+				eval.Fail("%s decorates one function", name)
+			}
+			return apply(args[0])
+		}}
+	}}
+}
+
+var jit = change("jit", func(fn *eval.Function, kw []eval.Keyword) {
+	fn.Kind = eval.JIT
+	for _, k := range kw {
+		switch k.Name {
+		case "noinline":
+			fn.Params.NoInline = eval.Truth(k.Value)
+		case "debug":
+			fn.Params.Debug = k.Value
+		case "do_not_specialize":
+			fn.Params.DoNotSpecialize = listOf(k.Value)
+		case "do_not_specialize_on_alignment":
+			fn.Params.DoNotSpecializeOnAlignment = listOf(k.Value)
+		case "repr":
+			fn.Params.Repr = k.Value
+		case "launch_metadata", "version":
+		default:
+			eval.Fail("jit() got an unexpected keyword argument '%s'", k.Name)
+		}
+	}
+})
+
+func listOf(v any) []any {
+	if v == nil {
+		return nil
+	}
+	return eval.Iterate(v)
+}
+
+var constexprFunction = change("constexpr_function", func(fn *eval.Function, _ []eval.Keyword) { fn.Kind = eval.ConstexprFunction })
+
+var passThrough = &eval.Native{Name: "decorator", Fn: func(_ *eval.Session, args []any, _ []eval.Keyword) any {
+	if len(args) == 1 {
+		switch args[0].(type) {
+		case *eval.Function, *eval.Class:
+			return args[0]
+		}
+	}
+	return &eval.Native{Name: "decorator", Fn: func(_ *eval.Session, args []any, _ []eval.Keyword) any { return args[0] }}
+}}
+
+var aggregate = &eval.Native{Name: "aggregate", Fn: func(_ *eval.Session, args []any, _ []eval.Keyword) any {
+	if len(args) == 1 {
+		if c, ok := args[0].(*eval.Class); ok {
+			c.Aggregate = true
+			return c
+		}
+	}
+	eval.Fail("aggregate decorates a class")
+	return nil
+}}
+
+// Config is one triton.Config of an autotuned kernel.
+type Config struct {
+	Kwargs  *eval.Dict // the kernel's tuned constants
+	Options []eval.Keyword
+}
+
+// Attr gives what configurations are asked for when lists of them are made.
+func (c *Config) Attr(name string) (any, bool) {
+	if name == "kwargs" {
+		return c.Kwargs, true
+	}
+	for _, o := range c.Options {
+		if o.Name == name {
+			return o.Value, true
+		}
+	}
+	return nil, false
+}
+func (c *Config) TypeName() string { return "Config" }
+
+var config = &eval.Native{Name: "Config", Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
+	c := &Config{Kwargs: &eval.Dict{}, Options: []eval.Keyword{{Name: "num_warps", Value: int64(4)}, {Name: "num_stages", Value: int64(3)}, {Name: "num_ctas", Value: int64(1)}}}
+	set := func(name string, v any) {
+		for i := range c.Options {
+			if c.Options[i].Name == name {
+				c.Options[i].Value = v
+				return
+			}
+		}
+		c.Options = append(c.Options, eval.Keyword{Name: name, Value: v})
+	}
+	names := []string{"kwargs", "num_warps", "num_stages", "num_ctas", "maxnreg"}
+	for i, v := range args {
+		if i >= len(names) {
+			eval.Fail("Config() takes at most %d positional arguments", len(names))
+		}
+		kw = append(kw, eval.Keyword{Name: names[i], Value: v})
+	}
+	for _, k := range kw {
+		switch k.Name {
+		case "kwargs":
+			d, ok := k.Value.(*eval.Dict)
+			if !ok {
+				eval.Fail("Config(): kwargs must be a dict")
+			}
+			c.Kwargs = d
+		case "pre_hook":
+		default:
+			set(k.Name, k.Value)
+		}
+	}
+	return c
+}}
+
+var autotune = &eval.Native{Name: "autotune", Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
+	a := &eval.Autotune{}
+	for i, n := range []string{"configs", "key"} {
+		if i < len(args) {
+			kw = append(kw, eval.Keyword{Name: n, Value: args[i]})
+		}
+	}
+	for _, k := range kw {
+		switch k.Name {
+		case "configs":
+			a.Configs = eval.Iterate(k.Value)
+		case "key":
+			a.Key = eval.Iterate(k.Value)
+		}
+	}
+	return change("autotune", func(fn *eval.Function, _ []eval.Keyword) { fn.Params.Autotune = a })
+}}
+
+var heuristics = &eval.Native{Name: "heuristics", Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
+	for _, k := range kw {
+		args = append(args, k.Value)
+	}
+	if len(args) != 1 {
+		eval.Fail("heuristics() takes a dict of functions")
+	}
+	d, ok := args[0].(*eval.Dict)
+	if !ok {
+		eval.Fail("heuristics() takes a dict of functions, not %s", eval.TypeName(args[0]))
+	}
+	return change("heuristics", func(fn *eval.Function, _ []eval.Keyword) {
+		all := &eval.Dict{}
+		for _, part := range []*eval.Dict{d, fn.Params.Heuristics} {
+			if part != nil {
+				for i, k := range part.Keys {
+					all.Set(k, part.Values[i])
+				}
+			}
+		}
+		fn.Params.Heuristics = all
+	})
+}}
+
+func intFunction(name string, n int, f func(v []int64) int64) *eval.Native {
+	return &eval.Native{Name: name, Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
+		for _, k := range kw {
+			args = append(args, k.Value)
+		}
+		if len(args) != n {
+			eval.Fail("%s() takes %d arguments (%d given)", name, n, len(args))
+		}
+		vals := make([]int64, n)
+		for i, a := range args {
+			if c, ok := a.(*eval.Constexpr); ok {
+				a = c.Value
+			}
+			v, ok := eval.AsInt(a)
+			if !ok {
+				if m, missing := a.(*eval.Missing); missing {
+					m.Fail()
+				}
+				eval.Fail("%s() needs compile-time integers, not %s", name, eval.TypeName(a))
+			}
+			vals[i] = v
+		}
+		return f(vals)
+	}}
+}
+
+var cdiv = intFunction("cdiv", 2, func(v []int64) int64 {
+	if v[1] == 0 {
+		eval.Fail("integer division or modulo by zero")
+	}
+	return (v[0] + v[1] - 1) / v[1]
+})
+
+var nextPowerOf2 = intFunction("next_power_of_2", 1, func(v []int64) int64 {
+	n := int64(1)
+	for n < v[0] && n < 1<<62 {
+		n *= 2
+	}
+	return n
+})
+
+// target is what get_current_target answers.
+type target struct{ facts *Facts }
+
+func (t *target) Attr(name string) (any, bool) {
+	switch name {
+	case "backend":
+		return t.facts.Backend, true
+	case "arch":
+		return archValue(t.facts.Arch), true
+	case "warp_size":
+		return int64(t.facts.WarpSize), true
+	}
+	return nil, false
+}
+func (t *target) TypeName() string { return "GPUTarget" }
+
+// archValue is an architecture as Triton gives it: an int where it is one.
+func archValue(arch string) any {
+	n := int64(0)
+	for _, c := range arch {
+		if c < '0' || c > '9' {
+			return arch
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if arch == "" {
+		return arch
+	}
+	return n
+}
+
+func (l *Lib) currentTarget() *eval.Native {
+	return &eval.Native{Name: "get_current_target", Fn: func(*eval.Session, []any, []eval.Keyword) any { return &target{l.Facts} }}
+}
+
+// runtime is triton.runtime, as far as module-level code asks it for the target.
+func (l *Lib) runtime() *eval.Package {
+	active := &eval.Package{Name: "active", Parts: map[string]any{"get_current_target": l.currentTarget()}}
+	driver := &eval.Package{Name: "triton.runtime.driver", Parts: map[string]any{"active": active}}
+	driver.Parts["driver"] = driver
+	return &eval.Package{Name: "triton.runtime", Parts: map[string]any{
+		"driver": driver, "jit": &eval.Package{Name: "triton.runtime.jit", Parts: map[string]any{"jit": jit, "constexpr_function": constexprFunction}},
+		"autotuner": &eval.Package{Name: "triton.runtime.autotuner", Parts: map[string]any{
+			"autotune": autotune, "heuristics": heuristics, "Config": config,
+		}},
+		"Config": config, "autotune": autotune, "heuristics": heuristics,
+	}}
+}
+
+// targetInfo is triton.language.target_info.
+func (l *Lib) targetInfo() *eval.Package {
+	return &eval.Package{Name: "triton.language.target_info", Parts: map[string]any{"current_target": l.currentTarget()}}
+}
