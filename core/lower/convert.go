@@ -310,14 +310,21 @@ func (e *emitter) viaShared(p *conversionPlan, base int, in []llir.Value) []llir
 	return out
 }
 
-// staged calls f for each access of a thread to the staging area: the
-// registers of l that lie side by side, in order of their offsets.
+// staged calls f for each access of a thread to the staging area.
 func (e *emitter) staged(p *conversionPlan, l *tensorLayout, base int, f func(a *Access, regs []int)) {
-	offs := p.staging.Offsets(l.layout)
+	e.sharedAccesses(l, p.staging.Offsets(l.layout), p.vec, p.elem, e.smem, base, 0, f)
+}
+
+// sharedAccesses calls f for each access of a thread to shared memory in which
+// offs maps the register, lane and warp of l to the offset of an element: the
+// registers that lie side by side, vec at a time, in order of their offsets.
+// The elements are of size bytes; XOR with flip, in elements, and then base, in
+// bytes, are added to the offset from ptr.
+func (e *emitter) sharedAccesses(l *tensorLayout, offs layout.Layout, vec, size int, ptr llir.Value, base, flip int, f func(a *Access, regs []int)) {
 	threadCols := make([]uint32, 0, len(l.thread))
 	for _, d := range []layout.Dim{layout.Lane, layout.Warp} {
 		for _, c := range offs.Columns(d) {
-			threadCols = append(threadCols, uint32(c)*uint32(p.elem))
+			threadCols = append(threadCols, uint32(c)*uint32(size))
 		}
 	}
 	thread := e.threadSum(threadCols)
@@ -336,7 +343,6 @@ func (e *emitter) staged(p *conversionPlan, l *tensorLayout, base int, f func(a 
 			at[regOffset(r)] = r
 		}
 	}
-	vec := p.vec
 	for r := range l.regs {
 		off := regOffset(r)
 		if l.canonical(r) != r || off%vec != 0 {
@@ -346,8 +352,8 @@ func (e *emitter) staged(p *conversionPlan, l *tensorLayout, base int, f func(a 
 		for i := range regs {
 			regs[i] = at[off+i]
 		}
-		index := e.b.Xor(thread, e.m.llvm.I32(off*p.elem))
-		ptr, k := llir.SplitPtr(e.b.PtrAdd(e.b.GEP(llir.I8, e.smem, index), int64(base)))
-		f(&Access{Ptr: ptr, Offset: k, Count: vec}, regs)
+		index := e.b.Xor(thread, e.m.llvm.I32((off^flip)*size))
+		p, k := llir.SplitPtr(e.b.PtrAdd(e.b.GEP(llir.I8, ptr, index), int64(base)))
+		f(&Access{Ptr: p, Offset: k, Count: vec}, regs)
 	}
 }

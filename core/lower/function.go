@@ -82,6 +82,7 @@ type emitter struct {
 	f    *llir.Func
 	b    *llir.Builder
 	vals map[*ir.Value][]llir.Value
+	bufs map[*ir.Value]*buffer
 	tid  llir.Value
 	smem llir.Value // base of the function's shared memory
 	locs map[ir.Location]llir.Location
@@ -96,6 +97,7 @@ func (m *module) lowerFunc(fn *function) error {
 	e := &emitter{
 		m: m, fn: fn, f: fn.llvm, b: llir.NewBuilder(fn.llvm),
 		vals: make(map[*ir.Value][]llir.Value, 64),
+		bufs: make(map[*ir.Value]*buffer),
 		locs: make(map[ir.Location]llir.Location),
 	}
 	entry := e.f.NewBlock(nil)
@@ -142,6 +144,9 @@ func (e *emitter) op(op *ir.Operation) error {
 	}
 	if err := h(e, op); err != nil {
 		return failure(op, err)
+	}
+	if e.m.bars.After(op) {
+		e.m.target.Barrier(e.b)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ func handlers() map[*ir.OpDef]handler {
 	mathHandlers(h)
 	shapeHandlers(h)
 	memoryHandlers(h)
+	localHandlers(h)
 	atomicHandlers(h)
 	reduceHandlers(h)
 	controlHandlers(h)

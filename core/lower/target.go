@@ -46,6 +46,12 @@ type Target interface {
 	LoadShared(b *llir.Builder, a *Access) []llir.Value
 	StoreShared(b *llir.Builder, a *Access, vals []llir.Value)
 
+	// CopyAsync starts a copy from global to shared memory, CommitCopies closes
+	// a group of them, and WaitCopies waits until at most n groups are in flight.
+	CopyAsync(b *llir.Builder, c *Copy) error
+	CommitCopies(b *llir.Builder)
+	WaitCopies(b *llir.Builder, n int)
+
 	// AtomicRMW and AtomicCAS access one element and give its old value.
 	AtomicRMW(b *llir.Builder, a *Atomic) (llir.Value, error)
 	AtomicCAS(b *llir.Builder, a *Atomic) (llir.Value, error)
@@ -89,6 +95,17 @@ type Access struct {
 	// Cache and Evict are tt.CacheModifier and tt.EvictionPolicy numbers.
 	Cache, Evict int64
 	Volatile     bool
+}
+
+// Copy is one asynchronous copy of a thread.
+type Copy struct {
+	// From is what is read; its Mask zeroes the destination where it is false.
+	From Access
+	// To + ToOffset bytes is where it goes in shared memory.
+	To       llir.Value
+	ToOffset int64
+	// Owner, an i1, is false in threads that only hold replicas; nil is true.
+	Owner llir.Value
 }
 
 // Atomic is one atomic access of a thread.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/llir"
@@ -18,6 +19,8 @@ func scalarType(t ir.Type) (llir.Type, error) {
 		return llir.IntN(t.Width), nil
 	case *ir.IndexType:
 		return llir.I64, nil
+	case *ttg.AsyncTokenType:
+		return llir.I1, nil // of which there are none
 	case *tt.PtrType:
 		if _, block := t.Pointee.(*ir.TensorType); !block {
 			return llir.PtrIn(t.AddrSpace), nil
@@ -145,6 +148,9 @@ next:
 
 // regsOf is the number of values that a thread holds of a value of type t.
 func (m *module) regsOf(t ir.Type) (int, error) {
+	if _, ok := t.(*ttg.AsyncTokenType); ok {
+		return 0, nil // an order in time, not a value
+	}
 	if tt, ok := t.(*ir.TensorType); ok {
 		l, err := m.layoutOf(tt)
 		if err != nil {

@@ -161,4 +161,3 @@ func TestAlignment(t *testing.T) {
 		return ir.Advance
 	})
 }
-

@@ -51,6 +51,10 @@ type analysis struct {
 type access struct {
 	lo, hi int
 	write  bool
+	// counted is the buffer of an access whose order against others of the same
+	// buffer is kept by tokens: an asynchronous copy, and a load that waited for
+	// one. Nil for all others.
+	counted *ir.Operation
 }
 
 // state is the set of pending accesses.
@@ -58,6 +62,9 @@ type state []access
 
 func (s state) conflicts(x access) bool {
 	for _, p := range s {
+		if p.counted != nil && p.counted == x.counted {
+			continue
+		}
 		if (p.write || x.write) && p.lo < x.hi && x.lo < p.hi {
 			return true
 		}
@@ -166,13 +173,13 @@ func (a *analysis) area(op *ir.Operation, area allocation.Area, s state) state {
 	lo, hi := area.Offset, area.Offset+area.Size
 	switch {
 	case area.Scratch:
-		a.access(op, access{lo, hi, true}, s)
-		return state{{lo, hi, false}} // behind its own barrier it reads
+		a.access(op, access{lo: lo, hi: hi, write: true}, s)
+		return state{{lo: lo, hi: hi}} // behind its own barrier it reads
 	case op.Is(tt.Call):
-		s = a.access(op, access{lo, hi, true}, s)
-		return s.with(access{lo, hi, false})
+		s = a.access(op, access{lo: lo, hi: hi, write: true}, s)
+		return s.with(access{lo: lo, hi: hi})
 	case op.NumOperands() > 0: // a local_alloc with its contents
-		return a.access(op, access{lo, hi, true}, s)
+		return a.access(op, access{lo: lo, hi: hi, write: true}, s)
 	}
 	return s
 }
@@ -193,14 +200,14 @@ func (a *analysis) bufferAccesses(op *ir.Operation) []access {
 		if _, ok := v.Type().(*ttg.MemDescType); !ok {
 			continue
 		}
-		var reads, writes bool
+		var reads, writes, counted bool
 		switch {
 		case op.Is(ttg.LocalLoad):
-			reads = true
+			reads, counted = true, op.NumOperands() > 1
 		case op.Is(ttg.LocalStore):
 			writes = true
 		case op.Is(ttg.AsyncCopy):
-			writes = i == 1
+			writes, counted = i == 1, true
 		case isView(op), op.Is(ttg.LocalDealloc), op.IsTerminator():
 		default:
 			reads, writes = true, true
@@ -210,12 +217,16 @@ func (a *analysis) bufferAccesses(op *ir.Operation) []access {
 			if !ok {
 				continue
 			}
-			lo, hi := area.Offset, area.Offset+area.Size
+			x := access{lo: area.Offset, hi: area.Offset + area.Size}
+			if counted {
+				x.counted = root
+			}
 			if reads {
-				out = append(out, access{lo, hi, false})
+				out = append(out, x)
 			}
 			if writes {
-				out = append(out, access{lo, hi, true})
+				x.write = true
+				out = append(out, x)
 			}
 		}
 	}

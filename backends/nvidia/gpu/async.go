@@ -1,0 +1,89 @@
+package gpu
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/tritonc/tritonc/core/llir"
+	"github.com/tritonc/tritonc/core/lower"
+)
+
+// CopyAsync is cp.async, of 4, 8 or 16 bytes. Where the mask is false it reads
+// nothing and writes zeros; other values are stored by an ordinary store.
+func (t *Target) CopyAsync(b *llir.Builder, c *lower.Copy) error {
+	a := &c.From
+	bytes := bitsOf(a.Elem) / 8 * a.Count
+	if bytes < 4 {
+		return fmt.Errorf("an asynchronous copy moves at least 4 bytes a thread, not %d", bytes)
+	}
+	cache := "ca"
+	if bytes == 16 {
+		cache = "cg"
+	}
+	others := !allZero(a.Other)
+	var s assembly
+	pred := c.Owner
+	if others {
+		pred = and(b, pred, a.Mask)
+	}
+	s.predicate(pred)
+	s.str("cp.async." + cache + ".shared.global ")
+	s.address("r", c.To, c.ToOffset)
+	s.str(", ")
+	s.address("l", a.Ptr, a.Offset)
+	s.str(", 0x" + strconv.FormatInt(int64(bytes), 16))
+	if a.Mask != nil && !others {
+		n := s.in("r", b.Select(a.Mask, b.M.I32(bytes), b.M.I32(0)))
+		s.str(", ")
+		s.ref(n)
+	}
+	s.str(";")
+	s.emit(b, nil)
+	if others {
+		t.StoreShared(b, &lower.Access{
+			Ptr: c.To, Offset: c.ToOffset, Elem: a.Elem, Count: a.Count,
+			Mask: and(b, c.Owner, b.Not(a.Mask)),
+		}, a.Other)
+	}
+	return nil
+}
+
+// and joins predicates, nil standing for true.
+func and(b *llir.Builder, x, y llir.Value) llir.Value {
+	switch {
+	case x == nil:
+		return y
+	case y == nil:
+		return x
+	}
+	return b.And(x, y)
+}
+
+// allZero reports whether all values are the constant whose bits are zero.
+func allZero(vals []llir.Value) bool {
+	for _, v := range vals {
+		switch c := v.(type) {
+		case *llir.Int:
+			if c.Bits != 0 {
+				return false
+			}
+		case *llir.Float:
+			if c.Bits != 0 {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// CommitCopies is cp.async.commit_group.
+func (*Target) CommitCopies(b *llir.Builder) {
+	b.Call(b.M.Declare("llvm.nvvm.cp.async.commit.group", llir.HasEffects, llir.Void))
+}
+
+// WaitCopies is cp.async.wait_group.
+func (*Target) WaitCopies(b *llir.Builder, n int) {
+	b.Call(b.M.Declare("llvm.nvvm.cp.async.wait.group", llir.HasEffects, llir.Void, llir.I32), b.M.I32(n))
+}

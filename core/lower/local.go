@@ -1,0 +1,367 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+func localHandlers(h map[*ir.OpDef]handler) {
+	h[ttg.LocalAlloc] = (*emitter).localAlloc
+	h[ttg.LocalDealloc] = func(*emitter, *ir.Operation) error { return nil }
+	h[ttg.LocalLoad] = (*emitter).localLoad
+	h[ttg.LocalStore] = (*emitter).localStore
+	h[ttg.MemDescIndex] = (*emitter).memDescIndex
+	h[ttg.MemDescSubslice] = (*emitter).memDescSubslice
+	h[ttg.MemDescTrans] = (*emitter).memDescTrans
+	h[ttg.MemDescReshape] = (*emitter).memDescView
+	h[ttg.MemDescReinterpret] = (*emitter).memDescView
+	h[ttg.AsyncCopy] = (*emitter).asyncCopy
+	h[ttg.AsyncCommitGroup] = (*emitter).asyncCommit
+	h[ttg.AsyncWait] = (*emitter).asyncWait
+}
+
+// buffer is what a memory descriptor becomes: a place in shared memory, and
+// which part of the arrangement there the descriptor shows.
+type buffer struct {
+	ptr llir.Value
+	// offset is the coordinate of the part's first element in the whole.
+	offset []int64
+}
+
+func memDesc(v *ir.Value) *ttg.MemDescType { return v.Type().(*ttg.MemDescType) }
+
+// buffer returns the place of a descriptor.
+func (e *emitter) buffer(v *ir.Value) (*buffer, error) {
+	if b, ok := e.bufs[v]; ok {
+		return b, nil
+	}
+	return nil, fmt.Errorf("a buffer that is passed through control flow or a call cannot be lowered")
+}
+
+func (e *emitter) localAlloc(op *ir.Operation) error {
+	v := op.Result(0)
+	e.bufs[v] = &buffer{ptr: e.sharedAt(e.m.alloc.Offset(op)), offset: make([]int64, len(memDesc(v).Shape))}
+	if op.NumOperands() == 0 {
+		return nil
+	}
+	return e.storeBuffer(op.Operand(0), v)
+}
+
+func (e *emitter) localStore(op *ir.Operation) error {
+	return e.storeBuffer(op.Operand(0), op.Operand(1))
+}
+
+// sharedPlan is how the registers of a distributed tensor lie in a buffer.
+type sharedPlan struct {
+	tensor *tensorLayout
+	elem   llir.Type
+	size   int // bytes of an element
+	offs   layout.Layout
+	vec    int
+	flip   int // offset of the part that the descriptor shows
+}
+
+func (e *emitter) planShared(t *ir.TensorType, m *ttg.MemDescType, buf *buffer) (*sharedPlan, error) {
+	l, err := e.m.layoutOf(t)
+	if err != nil {
+		return nil, err
+	}
+	elem, bits, err := memoryType(t)
+	if err != nil {
+		return nil, err
+	}
+	enc, ok := m.Encoding.(*encoding.Attr)
+	if !ok {
+		return nil, fmt.Errorf("the buffer has no arrangement")
+	}
+	if _, padded := enc.Layout.(*layout.PaddedShared); padded {
+		return nil, fmt.Errorf("padded buffers cannot be lowered")
+	}
+	// The arrangement is that of the whole allocation, of which leading
+	// dimensions may have been indexed away.
+	whole := m.AllocShape[len(m.AllocShape)-len(m.Shape):]
+	shared, err := enc.Layout.Linear(whole)
+	if err != nil {
+		return nil, err
+	}
+	shared = shared.Sub([]layout.Dim{layout.Offset}, outDims(shared))
+	offs, ok := shared.InvertAndCompose(embed(l.layout, shared))
+	if !ok {
+		return nil, fmt.Errorf("the buffer does not hold every element of the tensor")
+	}
+	at := make([]int, len(buf.offset))
+	for d, o := range buf.offset {
+		at[d] = int(o)
+	}
+	p := &sharedPlan{tensor: l, elem: elem, size: bits / 8, offs: offs}
+	point, ok := shared.InvertAndCompose(pointLayout(shared, at))
+	if !ok {
+		return nil, fmt.Errorf("the part of the buffer is outside of it")
+	}
+	if cols := point.Columns(layout.Register); len(cols) > 0 {
+		p.flip = int(cols[0])
+	}
+	p.vec = vectorOf(offs, l, p.flip, maxAccess/8/p.size)
+	return p, nil
+}
+
+func outDims(l layout.Layout) []layout.Dim {
+	var ds []layout.Dim
+	for _, o := range l.Outs() {
+		ds = append(ds, o.Dim)
+	}
+	return ds
+}
+
+// embed is l as a map into the larger tensor of m's outputs.
+func embed(l, m layout.Layout) layout.Layout {
+	ins := make([]layout.Input, 0, 3)
+	for _, d := range []layout.Dim{layout.Register, layout.Lane, layout.Warp} {
+		ins = append(ins, layout.Input{Dim: d, Bases: reorder(l, m, l.BasesOf(d))})
+	}
+	return layout.New(m.Outs(), ins...)
+}
+
+// reorder gives coordinates in l's order of dimensions in m's.
+func reorder(l, m layout.Layout, bases layout.Bases) layout.Bases {
+	out := make(layout.Bases, len(bases))
+	for i, v := range bases {
+		out[i] = make([]int32, len(v))
+		for k, o := range m.Outs() {
+			for j, p := range l.Outs() {
+				if p.Dim == o.Dim {
+					out[i][k] = v[j]
+				}
+			}
+		}
+	}
+	return out
+}
+
+// pointLayout maps register 1 to one point, given by dimension.
+func pointLayout(m layout.Layout, at []int) layout.Layout {
+	v := make([]int32, len(m.Outs()))
+	for k, o := range m.Outs() {
+		v[k] = int32(at[o.Dim-layout.TensorDim(0)])
+	}
+	return layout.New(m.Outs(), layout.Input{Dim: layout.Register, Bases: layout.Bases{v}})
+}
+
+// vectorOf is how many elements lie side by side in registers of one thread,
+// such that every thread's begin at a multiple of that number.
+func vectorOf(offs layout.Layout, l *tensorLayout, flip, most int) int {
+	vec := 1
+	for vec < most {
+		found := false
+		for i, c := range offs.Columns(layout.Register) {
+			found = found || c == uint64(vec) && l.freeRegs>>i&1 == 0
+		}
+		if !found {
+			break
+		}
+		vec *= 2
+	}
+	all := append(append([]uint64{uint64(flip)}, offs.Columns(layout.Lane)...), offs.Columns(layout.Warp)...)
+	for _, c := range offs.Columns(layout.Register) {
+		if c >= uint64(vec) {
+			all = append(all, c)
+		}
+	}
+	for _, c := range all {
+		for c&uint64(vec-1) != 0 {
+			vec /= 2
+		}
+	}
+	return vec
+}
+
+func (e *emitter) storeBuffer(src, dst *ir.Value) error {
+	buf, err := e.buffer(dst)
+	if err != nil {
+		return err
+	}
+	p, err := e.planShared(src.Type().(*ir.TensorType), memDesc(dst), buf)
+	if err != nil {
+		return err
+	}
+	in := e.value(src)
+	owner := e.firstReplica(p.tensor)
+	e.sharedAccesses(p.tensor, p.offs, p.vec, p.size, buf.ptr, 0, p.flip, func(a *Access, regs []int) {
+		vals := make([]llir.Value, len(regs))
+		for i, r := range regs {
+			if vals[i] = in[r]; vals[i].Type() == llir.I1 {
+				vals[i] = e.b.ZExt(vals[i], llir.I8)
+			}
+		}
+		a.Elem, a.Mask = p.elem, owner
+		e.m.target.StoreShared(e.b, a, vals)
+	})
+	return nil
+}
+
+func (e *emitter) localLoad(op *ir.Operation) error {
+	buf, err := e.buffer(op.Operand(0))
+	if err != nil {
+		return err
+	}
+	t := op.Result(0).Type().(*ir.TensorType)
+	p, err := e.planShared(t, memDesc(op.Operand(0)), buf)
+	if err != nil {
+		return err
+	}
+	bool1 := ir.IsInt(t.Elem, 1)
+	out := make([]llir.Value, p.tensor.regs)
+	e.sharedAccesses(p.tensor, p.offs, p.vec, p.size, buf.ptr, 0, p.flip, func(a *Access, regs []int) {
+		a.Elem = p.elem
+		for i, v := range e.m.target.LoadShared(e.b, a) {
+			if bool1 {
+				v = e.b.ICmp(ipredNE, v, e.m.llvm.Zero(p.elem))
+			}
+			out[regs[i]] = v
+		}
+	})
+	for r := range out {
+		if out[r] == nil {
+			out[r] = out[p.tensor.canonical(r)]
+		}
+	}
+	e.set(op.Result(0), out)
+	return nil
+}
+
+// memDescIndex moves to one buffer of an array.
+func (e *emitter) memDescIndex(op *ir.Operation) error {
+	buf, err := e.buffer(op.Operand(0))
+	if err != nil {
+		return err
+	}
+	t := memDesc(op.Operand(0))
+	_, bits, err := memoryType(t.Elem)
+	if err != nil {
+		return err
+	}
+	stride := int64(bits / 8)
+	for _, d := range t.AllocShape[len(t.AllocShape)-len(t.Shape)+1:] {
+		stride *= d
+	}
+	index := e.b.Mul(e.scalar(op.Operand(1)), e.m.llvm.I32(int(stride)))
+	e.bufs[op.Result(0)] = &buffer{ptr: e.b.GEP(llir.I8, buf.ptr, index), offset: buf.offset[1:]}
+	return nil
+}
+
+func (e *emitter) memDescSubslice(op *ir.Operation) error {
+	buf, err := e.buffer(op.Operand(0))
+	if err != nil {
+		return err
+	}
+	a, ok := op.Attr("offsets").(*ir.DenseArrayAttr)
+	if !ok || len(a.Values) != len(buf.offset) {
+		return fmt.Errorf("the offsets do not fit the buffer")
+	}
+	part := &buffer{ptr: buf.ptr, offset: make([]int64, len(buf.offset))}
+	for d, o := range a.Values {
+		part.offset[d] = buf.offset[d] + o
+	}
+	e.bufs[op.Result(0)] = part
+	return nil
+}
+
+func (e *emitter) memDescTrans(op *ir.Operation) error {
+	buf, err := e.buffer(op.Operand(0))
+	if err != nil {
+		return err
+	}
+	a, ok := op.Attr("order").(*ir.DenseArrayAttr)
+	if !ok || len(a.Values) != len(buf.offset) {
+		return fmt.Errorf("the order does not fit the buffer")
+	}
+	view := &buffer{ptr: buf.ptr, offset: make([]int64, len(buf.offset))}
+	for i, d := range a.Values {
+		view.offset[i] = buf.offset[d]
+	}
+	e.bufs[op.Result(0)] = view
+	return nil
+}
+
+// memDescView shows a whole buffer in another shape or type.
+func (e *emitter) memDescView(op *ir.Operation) error {
+	buf, err := e.buffer(op.Operand(0))
+	if err != nil {
+		return err
+	}
+	for _, o := range buf.offset {
+		if o != 0 {
+			return fmt.Errorf("a part of a buffer cannot be seen in another shape or type")
+		}
+	}
+	e.bufs[op.Result(0)] = &buffer{ptr: buf.ptr, offset: make([]int64, len(memDesc(op.Result(0)).Shape))}
+	return nil
+}
+
+// asyncCopy starts the copies of a thread's elements.
+func (e *emitter) asyncCopy(op *ir.Operation) error {
+	src, dst := op.Operand(0), op.GroupOne(1)
+	ptrs, ok := src.Type().(*ir.TensorType)
+	if !ok {
+		return fmt.Errorf("needs a tensor of pointers")
+	}
+	buf, err := e.buffer(dst)
+	if err != nil {
+		return err
+	}
+	m := memDesc(dst)
+	p, err := e.planShared(op.Context().Tensor(ptrs.Shape, m.Elem, ptrs.Encoding), m, buf)
+	if err != nil {
+		return err
+	}
+	mask := op.GroupOne(2)
+	hint, _ := op.IntAttr("contiguity")
+	vec := max(e.vectorWidth(src, mask, p.tensor, 8*p.size), int(hint))
+	p.vec = min(p.vec, vec)
+	var masks, others []llir.Value
+	if mask != nil {
+		masks = spread(e.value(mask), p.tensor.regs)
+	}
+	if o := op.GroupOne(3); o != nil {
+		others = spread(e.value(o), p.tensor.regs)
+	}
+	owner := e.firstReplica(p.tensor)
+	in := e.value(src)
+	from := Access{Elem: p.elem, Count: p.vec}
+	from.Cache, _ = op.IntAttr("cache")
+	from.Evict, _ = op.IntAttr("evict")
+	e.sharedAccesses(p.tensor, p.offs, p.vec, p.size, buf.ptr, 0, p.flip, func(a *Access, regs []int) {
+		if err != nil {
+			return
+		}
+		c := Copy{From: from, To: a.Ptr, ToOffset: a.Offset, Owner: owner}
+		c.From.Ptr, c.From.Offset = llir.SplitPtr(in[regs[0]])
+		c.From.Mask = pickReg(masks, regs[0])
+		if c.From.Mask != nil && others != nil {
+			for _, r := range regs {
+				c.From.Other = append(c.From.Other, others[r])
+			}
+		}
+		err = e.m.target.CopyAsync(e.b, &c)
+	})
+	e.set(op.Result(0), nil)
+	return err
+}
+
+func (e *emitter) asyncCommit(op *ir.Operation) error {
+	e.m.target.CommitCopies(e.b)
+	e.set(op.Result(0), nil)
+	return nil
+}
+
+func (e *emitter) asyncWait(op *ir.Operation) error {
+	n, _ := op.IntAttr("num")
+	e.m.target.WaitCopies(e.b, int(n))
+	e.set(op.Result(0), nil)
+	return nil
+}
