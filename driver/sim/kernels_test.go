@@ -23,14 +23,32 @@ func load(t testing.TB, name string) *Module {
 	return m
 }
 
+// onHardware, where a GPU is at hand, repeats a launch there: before and after
+// are the contents of the buffers, nil for other arguments.
+var onHardware func(t testing.TB, m *Module, kernel string, grid, block [3]int, shared int, args []any, before, after [][]byte)
+
 // launch runs a kernel that must not be reported on.
 func launch(t testing.TB, d *Device, m *Module, kernel string, grid, block [3]int, shared int, args ...any) *Report {
 	t.Helper()
+	before := contents(args)
 	rep, err := d.Launch(m, kernel, grid, block, shared, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if onHardware != nil {
+		onHardware(t, m, kernel, grid, block, shared, args, before, contents(args))
+	}
 	return rep
+}
+
+func contents(args []any) [][]byte {
+	out := make([][]byte, len(args))
+	for i, a := range args {
+		if b, ok := a.(*Buffer); ok && b != nil && onHardware != nil {
+			out[i] = b.Read()
+		}
+	}
+	return out
 }
 
 // randn fills a slice with normal values times scale.

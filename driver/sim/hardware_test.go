@@ -1,0 +1,247 @@
+//go:build cuda
+
+package sim
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/driver/sim/hardware"
+)
+
+// With the build tag cuda every launch of the tests runs on a GPU too, and a
+// table of the differences is printed at the end.
+
+func TestMain(m *testing.M) {
+	if err := hardware.Open(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	onHardware = repeat
+	code := m.Run()
+	fmt.Println("| kernel | argument | elements | differ | greatest difference |")
+	fmt.Println("|---|---|---|---|---|")
+	sort.Slice(table, func(i, k int) bool { return table[i].kernel < table[k].kernel })
+	for _, r := range table {
+		fmt.Printf("| %s | %s | %d | %d | %s |\n", r.kernel, r.arg, r.n, r.differ, r.worst)
+	}
+	for _, l := range instLines {
+		fmt.Println(l)
+	}
+	os.Exit(code)
+}
+
+type hardwareRow struct {
+	kernel, arg string
+	n, differ   int
+	worst       string
+}
+
+var (
+	table     []hardwareRow
+	instLines []string
+	compiled  = map[*Module]*hardware.Module{}
+)
+
+// onGPU compiles a module's text for the GPU: without line information, and for
+// a PTX version that an older driver takes.
+func onGPU(t testing.TB, m *Module) *hardware.Module {
+	if h := compiled[m]; h != nil {
+		return h
+	}
+	var b strings.Builder
+	for _, line := range strings.SplitAfter(m.src, "\n") {
+		switch f := strings.Fields(line); {
+		case len(f) > 0 && f[0] == ".loc":
+		case len(f) > 0 && f[0] == ".version":
+			b.WriteString(".version 8.0\n")
+		default:
+			b.WriteString(line)
+		}
+	}
+	h, err := hardware.Load(b.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled[m] = h
+	return h
+}
+
+// halfArgs names the arguments that hold f16.
+var halfArgs = map[string]bool{"Y": true, "DX": true, "c": true, "O": true, "h": true}
+
+func gpuArgs(m *Module, kernel string, args []any, before [][]byte) []any {
+	f := m.Func(kernel)
+	out := make([]any, len(f.Params))
+	for i := range f.Params {
+		switch {
+		case i >= len(args):
+			out[i] = nil
+		case before[i] != nil:
+			out[i] = before[i]
+		default:
+			v, _, err := encode(args[i])
+			if err != nil {
+				panic(err)
+			}
+			out[i] = v
+		}
+	}
+	return out
+}
+
+func repeat(t testing.TB, m *Module, kernel string, grid, block [3]int, shared int, args []any, before, after [][]byte) {
+	h := onGPU(t, m)
+	if err := h.Launch(kernel, grid, block, shared, gpuArgs(m, kernel, args, before)...); err != nil {
+		t.Fatal(err)
+	}
+	if strings.HasPrefix(kernel, "k") && len(kernel) > 1 && kernel[1] <= '9' {
+		lastGPU = before
+		return
+	}
+	for i, a := range args {
+		b, ok := a.(*Buffer)
+		if !ok || b == nil {
+			continue
+		}
+		row := hardwareRow{kernel: t.Name(), arg: b.b.Name}
+		compareBuffers(&row, before[i], after[i], halfArgs[b.b.Name])
+		if row.differ > 0 || strings.ToLower(b.b.Name)[0] == 'o' {
+			table = append(table, row)
+		}
+	}
+}
+
+// lastGPU is what the GPU left in the buffers of the latest instruction test.
+var lastGPU [][]byte
+
+func compareBuffers(row *hardwareRow, gpu, sim []byte, half bool) {
+	worstAbs, worstRel := 0.0, 0.0
+	each := func(g, s float64, same bool) {
+		row.n++
+		if same {
+			return
+		}
+		row.differ++
+		d := math.Abs(g - s)
+		worstAbs = max(worstAbs, d)
+		if s != 0 {
+			worstRel = max(worstRel, d/math.Abs(s))
+		}
+	}
+	if half {
+		g, s := Slice[uint16](gpu), Slice[uint16](sim)
+		for i := range g {
+			each(float64(fromHalf(g[i])), float64(fromHalf(s[i])), g[i] == s[i])
+		}
+	} else if len(gpu)%4 == 0 {
+		g, s := Slice[uint32](gpu), Slice[uint32](sim)
+		for i := range g {
+			each(float64(math.Float32frombits(g[i])), float64(math.Float32frombits(s[i])), g[i] == s[i])
+		}
+	}
+	row.worst = "none"
+	if row.differ > 0 {
+		row.worst = fmt.Sprintf("%.2g, relative %.2g", worstAbs, worstRel)
+	}
+}
+
+// single loads a module of one kernel and says whether the GPU's compiler takes
+// it: some forms are gone from its generation.
+func single(t *testing.T, text, kernel string) *Module {
+	m, err := Load("conform.ptx", []byte(conformHead+kernel))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := hardware.Load(m.src)
+	if err != nil {
+		t.Logf("%s: %v", text, err)
+		return nil
+	}
+	compiled[m] = h
+	return m
+}
+
+// TestHardwareInstructions holds every instruction of the suite against the GPU.
+func TestHardwareInstructions(t *testing.T) {
+	r := newRand(t)
+	cases := conforms()
+	const n = 4000
+	for i := range cases {
+		c := &cases[i]
+		m := single(t, c.text, c.kernelText(i))
+		if m == nil {
+			continue
+		}
+		args, got := runConform(t, m, i, c, r, n)
+		compareInstruction(t, c, args, got, unpack(lastGPU[0], ptxBits(c.d)))
+		compiled[m].Unload()
+		delete(compiled, m)
+	}
+}
+
+func compareInstruction(t *testing.T, c *conform, args [][]uint64, got, gpu []uint64) {
+	ulp := max(c.ulp, c.hw)
+	bad, differ := 0, 0
+	worst := 0.0
+	v := make([]uint64, len(c.src))
+	for k := range got {
+		for s := range v {
+			v[s] = args[s][k]
+		}
+		if got[k] == gpu[k] || c.skip != nil && c.skip(v) {
+			continue
+		}
+		differ++
+		if f := floatFormats[c.d]; f != nil {
+			worst = max(worst, f.distance(got[k], gpu[k]))
+		}
+		if !c.close(got[k], gpu[k], ulp) {
+			if bad++; bad <= 3 {
+				t.Errorf("%s: operands %s give %s, hardware %s", c.text, c.show(v), showValue(c.d, got[k]), showValue(c.d, gpu[k]))
+			}
+		}
+	}
+	if bad > 3 {
+		t.Errorf("%s: %d of %d results differ", c.text, bad, len(got))
+	}
+	if differ > 0 {
+		instLines = append(instLines, fmt.Sprintf("| %s | %d of %d | %g |", c.text, differ, len(got), worst))
+	}
+}
+
+// TestHardwareWarps holds the warp instructions against the GPU.
+func TestHardwareWarps(t *testing.T) {
+	r := newRand(t)
+	cases := warpCases()
+	const trials = 400
+	for i := range cases {
+		c := &cases[i]
+		m := single(t, c.text, c.kernelText(i))
+		if m == nil {
+			continue
+		}
+		_, got := runWarpCase(t, m, i, c, r, trials)
+		gpu := Slice[uint64](lastGPU[1])
+		bad := 0
+		worst := 0.0
+		for k := range got {
+			if got[k] == gpu[k] {
+				continue
+			}
+			bad++
+			a, b := float64(math.Float32frombits(uint32(got[k]))), float64(math.Float32frombits(uint32(gpu[k])))
+			if d := math.Abs(a-b) / max(math.Abs(a), math.Abs(b)); d > worst {
+				worst = d
+			}
+		}
+		if bad > 0 {
+			instLines = append(instLines, fmt.Sprintf("| %s | %d of %d | relative %.3g |", c.text, bad, len(got), worst))
+			t.Errorf("%s: %d of %d results differ from the hardware's, relative %.3g", c.text, bad, len(got), worst)
+		}
+	}
+}
