@@ -47,6 +47,50 @@ func TestConvertLayout(t *testing.T) {
 	}
 }
 
+// A tensor stored to shared memory in any arrangement and loaded in another
+// layout, whole and by parts, is the same tensor.
+func TestLocalMemory(t *testing.T) {
+	r := newRand(t)
+	for range 24 {
+		shape := [][]int{{32, 64}, {16, 128}, {64, 16}}[r.IntN(3)]
+		src, dst := randomBlocked(r, 2), randomBlocked(r, 2)
+		if r.IntN(3) == 0 {
+			dst = randomLinear(r, shape, false)
+		}
+		phase := 1 << r.IntN(4)
+		order := []string{"[1, 0]", "[0, 1]"}[r.IntN(2)]
+		shared := fmt.Sprintf("#ttg.swizzled_shared<{vec = %d, perPhase = %d, maxPhase = %d, order = %s}>",
+			1<<r.IntN(4), 1<<r.IntN(2), phase, order)
+		elem := []struct {
+			name string
+			size int
+		}{{"f16", 2}, {"f32", 4}, {"i8", 1}}[r.IntN(3)]
+		dims := fmt.Sprintf("%dx%d", shape[0], shape[1])
+		text := moduleOf("  tt.func public @k(%x: !tt.ptr<ELEM>, %o: !tt.ptr<ELEM>) {" +
+			indices("i", shape[0], shape[1], src) + pointers("x", "x", "i", dims, elem.name, src) + `
+    %v = tt.load %x_p : tensor<DIMSx!tt.ptr<ELEM>, SRC>
+    %one = arith.constant 1 : i32
+    %m = ttg.local_alloc : () -> !ttg.memdesc<2xDIMSxELEM, SHARED, #ttg.shared_memory, mutable>
+    %n = ttg.memdesc_index %m[%one] : !ttg.memdesc<2xDIMSxELEM, SHARED, #ttg.shared_memory, mutable> -> !ttg.memdesc<DIMSxELEM, SHARED, #ttg.shared_memory, mutable>
+    ttg.local_store %v, %n : tensor<DIMSxELEM, SRC> -> !ttg.memdesc<DIMSxELEM, SHARED, #ttg.shared_memory, mutable>
+    %w = ttg.local_load %n : !ttg.memdesc<DIMSxELEM, SHARED, #ttg.shared_memory, mutable> -> tensor<DIMSxELEM, DST>
+` + indices("j", shape[0], shape[1], dst) + pointers("o", "o", "j", dims, elem.name, dst) +
+			"    tt.store %o_p, %w : tensor<DIMSx!tt.ptr<ELEM>, DST>\n    tt.return\n  }\n")
+		text = strings.NewReplacer("DIMS", dims, "ELEM", elem.name, "SRC", src, "DST", dst, "SHARED", shared).Replace(text)
+		k := build(t, "local.ttgir", text, 80)
+		d := sim.New(sim.Options{})
+		in := make([]byte, shape[0]*shape[1]*elem.size)
+		for i := range in {
+			in[i] = byte(r.Uint32())
+		}
+		out := d.Alloc("o", len(in))
+		k.run(t, d, sim.Dim(1), sim.Upload(d, "x", in), out)
+		if got := out.Read(); string(got) != string(in) {
+			t.Fatalf("the elements moved\n%s\n%s", text, k.ptx)
+		}
+	}
+}
+
 // Reductions of random layouts along either dimension.
 func TestReduceLayouts(t *testing.T) {
 	r := newRand(t)

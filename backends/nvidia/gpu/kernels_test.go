@@ -412,3 +412,43 @@ func TestHints(t *testing.T) {
 		near(t, "o", sim.Download[float32](o), want, 0, 0)
 	})
 }
+
+// Loops, conditions and an early return; a loop that Triton has pipelined with
+// asynchronous copies.
+func TestControlFlow(t *testing.T) {
+	each(t, "control_flow", func(s string) string { return anySize(s, "n") }, func(t *testing.T, k *kernel) {
+		r := newRand(t)
+		for _, flag := range []int{0, 1, 2, 3, 4, 7, 12} {
+			const n = 2*256 + 33
+			x := randn(r, 3*256+16)
+			d := sim.New(sim.Options{})
+			o := d.Alloc("o", 4*n)
+			k.run(t, d, sim.Dim(4), sim.Upload(d, "x", x), o, int32(n), int32(flag))
+			want := make([]float64, n)
+			for p := range want {
+				acc := 3.0 // 0 + 1 + 2
+				for i := range flag {
+					switch {
+					case i%2 == 0:
+						acc += float64(x[p])
+					case i%3 == 0:
+						acc--
+					default:
+						acc *= 2
+					}
+				}
+				for j := flag; j > 0; j-- {
+					acc += float64(j)
+				}
+				for i := range flag {
+					acc += float64(x[p+i])
+				}
+				if flag <= 3 {
+					acc = -acc
+				}
+				want[p] = acc
+			}
+			near(t, fmt.Sprintf("o with flag %d", flag), sim.Download[float32](o), want, 1e-5, 1e-4)
+		}
+	})
+}
