@@ -72,10 +72,8 @@ func (r *remat) hoistOne(cvt *ir.Operation) bool {
 	wide := above.Clone(m)
 	wide.Result(0).SetType(withEncoding(r.b.Context(), tensorOf(v), s.enc[v]))
 	r.b.Insert(wide)
-	m = ir.NewMapping()
-	m.Map(v, wide.Result(0))
 	s.remove(v)
-	r.replace(cvt, r.rebuild(s, m, cvt.Operand(0)))
+	r.replace(cvt, r.rebuild(s, map[*ir.Value]*ir.Value{v: wide.Result(0)}, cvt.Operand(0)))
 	return true
 }
 
@@ -142,18 +140,18 @@ func (r *remat) hoistIntoCondition(cvt *ir.Operation) bool {
 	if len(edges) == 0 {
 		return false
 	}
-	m := ir.NewMapping()
+	done := make(map[*ir.Value]*ir.Value)
 	r.b.Loc = cvt.Loc()
 	for _, v := range ends {
 		r.b.SetAfterValue(v)
-		m.Map(v, ttg.NewConvertLayout(r.b, v, s.enc[v]))
+		done[v] = ttg.NewConvertLayout(r.b, v, s.enc[v])
 		s.remove(v)
 	}
 	for _, e := range edges {
 		r.b.SetBefore(e.u.Owner())
-		m.Map(e.u.Value(), ttg.NewConvertLayout(r.b, e.u.Value(), e.enc))
+		done[e.u.Value()] = ttg.NewConvertLayout(r.b, e.u.Value(), e.enc)
 		s.remove(e.u.Value())
 	}
-	r.replace(cvt, r.rebuild(s, m, cvt.Operand(0)))
+	r.replace(cvt, r.rebuild(s, done, cvt.Operand(0)))
 	return true
 }

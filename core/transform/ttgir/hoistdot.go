@@ -63,13 +63,13 @@ func (r *remat) hoistDotOperand(cvt *ir.Operation) bool {
 	if len(loads) == len(s.values) {
 		return false // nothing stands between the loads and the conversion
 	}
-	m := ir.NewMapping()
+	done := make(map[*ir.Value]*ir.Value)
 	for _, v := range loads {
 		r.b.SetAfterValue(v)
 		r.b.Loc = cvt.Loc()
-		m.Map(v, ttg.NewConvertLayout(r.b, v, s.enc[v]))
+		done[v] = ttg.NewConvertLayout(r.b, v, s.enc[v])
 		s.remove(v)
 	}
-	r.replace(cvt, r.rebuild(s, m, cvt.Operand(0)))
+	r.replace(cvt, r.rebuild(s, done, cvt.Operand(0)))
 	return true
 }

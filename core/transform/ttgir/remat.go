@@ -4,7 +4,6 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/math"
-	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -102,7 +101,7 @@ func (r *remat) try(cvt *ir.Operation) bool {
 	if !ok || !r.worth(cvt, s) {
 		return false
 	}
-	r.replace(cvt, r.rebuild(s, ir.NewMapping(), src))
+	r.replace(cvt, r.rebuild(s, nil, src))
 	return true
 }
 
@@ -221,131 +220,6 @@ func reorderable(op *ir.Operation) bool {
 		}
 		return ir.Advance
 	})
-}
-
-// rebuild computes v again in the slice's encoding and returns the copy. m says
-// which values have copies already. Copies stand just before their originals;
-// a loop that carries a value of the slice carries its copy too, and a
-// condition gives a copy of its result.
-func (r *remat) rebuild(s *slice, m *ir.Mapping, v *ir.Value) *ir.Value {
-	if w := m.Lookup(v); w != v {
-		return w
-	}
-	enc, ok := s.enc[v]
-	if !ok {
-		return v // it has the encoding that is wanted, or is no tensor
-	}
-	if w := s.given[v]; w != nil {
-		m.Map(v, w)
-		return w
-	}
-	op := v.Def()
-	switch {
-	case op == nil:
-		return r.rebuildCarried(s, m, v)
-	case op.Is(scf.If):
-		return r.rebuildIf(s, m, v)
-	case op.Is(ttg.ConvertLayout) && freeConvert(op):
-		w := r.rebuild(s, m, op.Operand(0))
-		m.Map(v, w)
-		return w
-	}
-	n := r.again(s, m, op, enc)
-	for i, old := range op.Results() {
-		m.Map(old, n.Result(i))
-		if tensorOf(old) != nil {
-			r.copies[conversion{old, s.enc[old]}] = n.Result(i)
-		}
-	}
-	return m.Lookup(v)
-}
-
-// again makes op once more, with its results in their encodings.
-func (r *remat) again(s *slice, m *ir.Mapping, op *ir.Operation, enc ir.Attribute) *ir.Operation {
-	r.b.Loc = op.Loc()
-	if endsSlice(op, enc) {
-		t := withEncoding(r.b.Context(), tensorOf(op.Result(0)), enc)
-		if op.Is(arith.Constant) && !madeInAnyLayout(op, enc) {
-			r.b.SetAfter(op)
-			return r.b.Op(ttg.ConvertLayout, []*ir.Value{op.Result(0)}, t)
-		}
-		r.b.SetBefore(op)
-		return remade(r.b, op, t)
-	}
-	for _, w := range op.OperandValues() {
-		r.rebuild(s, m, w)
-	}
-	n := op.Clone(m)
-	r.b.SetBefore(op)
-	r.b.Insert(n)
-	for i, old := range op.Results() {
-		if t := tensorOf(old); t != nil {
-			n.Result(i).SetType(withEncoding(r.b.Context(), t, s.enc[old]))
-		}
-	}
-	return n
-}
-
-// rebuildCarried gives the loop of a block argument one more carried value.
-func (r *remat) rebuildCarried(s *slice, m *ir.Mapping, v *ir.Value) *ir.Value {
-	i := v.Index()
-	init := r.rebuild(s, m, v.Block().Parent().Operand(i+2))
-	loop := r.withResult(s, m, v.Block().Parent(), []*ir.Value{init}, init.Type())
-	arg := v.Block().AddArg(init.Type(), v.Loc())
-	m.Map(v, arg)
-	r.copies[conversion{v, s.enc[v]}] = arg
-	r.copies[conversion{loop.Result(i - 1), s.enc[v]}] = loop.Result(loop.NumResults() - 1)
-	// What is yielded may lead to further carried values of this loop, so the
-	// place among the operands is taken first.
-	yield := v.Block().Terminator()
-	slot := yield.NumOperands()
-	yield.AppendOperand(arg)
-	yield.SetOperand(slot, r.rebuild(s, m, yield.Operand(i-1)))
-	return arg
-}
-
-// rebuildIf gives a condition one more result.
-func (r *remat) rebuildIf(s *slice, m *ir.Mapping, v *ir.Value) *ir.Value {
-	i, enc := v.Index(), s.enc[v]
-	for _, region := range v.Def().Regions() {
-		yield := region.First().Terminator()
-		yield.AppendOperand(r.rebuild(s, m, yield.Operand(i)))
-	}
-	op := r.withResult(s, m, v.Def(), nil, withEncoding(r.b.Context(), tensorOf(v), enc))
-	w := op.Result(op.NumResults() - 1)
-	m.Map(v, w)
-	m.Map(op.Result(i), w)
-	r.copies[conversion{op.Result(i), enc}] = w
-	return w
-}
-
-// withResult makes op again with further operands and one more result, of type
-// t. Its regions move over, and what is known of its results is known of the
-// new ones.
-func (r *remat) withResult(s *slice, m *ir.Mapping, op *ir.Operation, operands []*ir.Value, t ir.Type) *ir.Operation {
-	types := make([]ir.Type, 0, op.NumResults()+1)
-	for _, v := range op.Results() {
-		types = append(types, v.Type())
-	}
-	r.b.SetBefore(op)
-	r.b.Loc = op.Loc()
-	n := r.b.Create(op.Def(), ir.State{
-		Operands: append(op.OperandValues(), operands...), Types: append(types, t), Attrs: op.Attrs(), Regions: op.NumRegions(),
-	})
-	for i, region := range op.Regions() {
-		n.Region(i).TakeBody(region)
-	}
-	for i, v := range op.Results() {
-		w := n.Result(i)
-		v.ReplaceAllUsesWith(w)
-		r.renamed(v, w)
-		s.renamed(v, w)
-		if c := m.Lookup(v); c != v {
-			m.Map(w, c)
-		}
-	}
-	op.Erase()
-	return n
 }
 
 // renamed makes what is known of v known of w, which takes its place.

@@ -51,6 +51,11 @@ func (s *slice) remove(v *ir.Value) {
 
 // renamed puts w into the place of v.
 func (s *slice) renamed(v, w *ir.Value) {
+	for key, have := range s.given {
+		if have == v {
+			s.given[key] = w
+		}
+	}
 	enc, ok := s.enc[v]
 	if !ok {
 		return
