@@ -344,6 +344,9 @@ func TestEqual(t *testing.T) {
 	}
 	as, bs := mk(), mk()
 	for i, a := range as {
+		if a != nil && CTAs(a) != 1 {
+			t.Errorf("%+v spans %d CTAs", a, CTAs(a))
+		}
 		for j, b := range bs {
 			if Equal(a, b) != (i == j) {
 				t.Errorf("Equal(%+v, %+v) = %v", a, b, i != j)

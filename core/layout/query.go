@@ -104,3 +104,37 @@ func (l Layout) Along(in, d Dim) int {
 	}
 	return 1 << s.rank
 }
+
+// CTAs is the number of CTAs of the cluster over which e spreads a tensor.
+func CTAs(e Encoding) int {
+	n := 0
+	switch e := e.(type) {
+	case *Blocked:
+		n = len(e.CGA)
+	case *Linear:
+		n = len(e.Block)
+	case *Slice:
+		return CTAs(e.Parent)
+	case *DotOp:
+		return CTAs(e.Parent)
+	case *NvidiaMMA:
+		n = len(e.CGA)
+	case *AMDMFMA:
+		n = len(e.CGA)
+	case *AMDWMMA:
+		n = len(e.CGA)
+	case *SwizzledShared:
+		n = len(e.CGA)
+	case *AMDRotatingShared:
+		n = len(e.CGA)
+	case *PaddedShared:
+		n = len(e.CGA) + len(e.Block)
+	case *SharedLinear:
+		n = len(e.Block)
+	case *NVMMAShared:
+		n = len(e.CGA)
+	default:
+		panic("BUG: unknown encoding " + e.Mnemonic())
+	}
+	return 1 << n
+}

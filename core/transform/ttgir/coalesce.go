@@ -87,7 +87,7 @@ func (c *coalescer) encodingFor(op *ir.Operation) ir.Attribute {
 		}
 		size = max(size, c.vector(p, order[0]))
 	}
-	shape := c.perCTA(t)
+	shape := perCTA(t)
 	elems := int64(1)
 	for _, n := range shape {
 		elems *= n
@@ -118,13 +118,13 @@ func (c *coalescer) order(ptr *ir.Value) []int {
 func (c *coalescer) vector(ptr *ir.Value, d int) int64 {
 	t := tensorOf(ptr)
 	bits := axisinfo.ElemBytes(t) * 8
-	return min(c.info.Aligned(ptr, d), c.perCTA(t)[d], widestAccess/bits)
+	return min(c.info.Aligned(ptr, d), perCTA(t)[d], widestAccess/bits)
 }
 
 // perCTA is the shape of the part of a tensor that one CTA holds.
-func (m machine) perCTA(t *ir.TensorType) []int64 {
+func perCTA(t *ir.TensorType) []int64 {
 	e := encoding.Get(t)
-	if e == nil || m.ctas == 1 {
+	if e == nil || layout.CTAs(e) == 1 {
 		return t.Shape
 	}
 	shape := slices.Clone(t.Shape)

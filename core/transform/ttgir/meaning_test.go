@@ -80,7 +80,8 @@ func newGenerator(r *rand.Rand) *generator {
 	m.SetAttr(ttg.NumCTAsAttr, c.I32Attr(1))
 	args := []ir.Type{c.I32(), c.I1(), tt.Ptr(c, c.I32())}
 	f := ir.NewOperation(tt.Func, &ir.State{Ctx: c, Regions: 1, Attrs: []ir.NamedAttr{
-		{Name: "sym_name", Attr: c.StringAttr("f")}, {Name: "sym_visibility", Attr: c.StringAttr("public")},
+		{Name: "sym_name", Attr: c.StringAttr("f")},
+		{Name: "sym_visibility", Attr: c.StringAttr("public")},
 		{Name: "function_type", Attr: c.TypeAttr(c.Func(args, nil))},
 	}})
 	m.Body().Append(f)
