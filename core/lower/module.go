@@ -58,7 +58,7 @@ func Module(mod *ir.Operation, t Target, o Options) (*Result, error) {
 		m.order = append(m.order, fn)
 		if fn.kernel {
 			if kernel != nil {
-				return nil, failure(op, fmt.Errorf("a module has one kernel; %s is another", kernel.name))
+				return nil, failure(op, fmt.Errorf("a module has one kernel, this one %s and %s", kernel.name, fn.name))
 			}
 			kernel = fn
 		}

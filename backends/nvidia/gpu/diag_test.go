@@ -1,0 +1,71 @@
+package gpu
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/lower"
+)
+
+// What the hardware or the lowering refuses is told at the line of the source.
+func TestRefused(t *testing.T) {
+	const enc = "#ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>"
+	load := func(hints string) string {
+		return "%v = tt.load %p " + hints + " : tensor<128x!tt.ptr<f32>, ENC> loc(\"k.py\":7:11)\n"
+	}
+	store := func(hints string) string {
+		return "tt.store %p, %c " + hints + " : tensor<128x!tt.ptr<f32>, ENC> loc(\"k.py\":7:11)\n"
+	}
+	for name, c := range map[string]struct{ op, want string }{
+		"load cg evict_last":   {load("cacheModifier = cg evictionPolicy = evict_last"), "load cannot have both a cache modifier (.cg) and an eviction policy"},
+		"load ca evict_first":  {load("cacheModifier = ca evictionPolicy = evict_first"), "load cannot have both a cache modifier (.ca)"},
+		"store cs evict_first": {store("cacheModifier = cs evictionPolicy = evict_first"), "store cannot have both a cache modifier (.cs)"},
+		"load wt":              {load("cacheModifier = wt"), "load cannot have this cache modifier"},
+		"store ca":             {store("cacheModifier = ca"), "store cannot have this cache modifier"},
+		"volatile ca":          {load("cacheModifier = ca {isVolatile = true}"), "volatile load cannot have a cache modifier (.ca)"},
+		"volatile evict_last":  {load("evictionPolicy = evict_last {isVolatile = true}"), "volatile load cannot have an eviction policy"},
+		"sin":                  {"%v = math.tan %c : tensor<128xf32, ENC> loc(\"k.py\":7:11)\n", "math.tan: this operation cannot be lowered"},
+		"8-bit atomics": {
+			"%b = arith.constant dense<1> : tensor<128xi8, ENC>\n%v = tt.atomic_rmw add, acq_rel, gpu, %q, %b : (tensor<128x!tt.ptr<i8>, ENC>, tensor<128xi8, ENC>) -> tensor<128xi8, ENC> loc(\"k.py\":7:11)\n",
+			"no such atomic operation on elements of 8 bits",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := moduleOf(`  tt.func public @k(%x: !tt.ptr<f32>, %y: !tt.ptr<i8>) {
+    %c = arith.constant dense<0.0> : tensor<128xf32, ENC>
+    %p = tt.splat %x : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, ENC>
+    %q = tt.splat %y : !tt.ptr<i8> -> tensor<128x!tt.ptr<i8>, ENC>
+    ` + c.op + `    tt.return
+  }
+`)
+			mod := parse(t, "k.ttgir", strings.ReplaceAll(src, "ENC", enc))
+			_, err := lower.Module(mod, &Target{CC: 80}, lower.Options{})
+			all := diag.All(err)
+			if len(all) != 1 {
+				t.Fatalf("error %v, want one diagnostic", err)
+			}
+			if d := all[0]; !strings.Contains(d.Message, c.want) || d.Pos != (diag.Pos{File: "k.py", Line: 7, Col: 12}) {
+				t.Errorf("%v, want %q at k.py:7:12", d, c.want)
+			}
+		})
+	}
+}
+
+// A module that is no kernel, or not for a GPU.
+func TestBadModules(t *testing.T) {
+	for want, src := range map[string]string{
+		"has no kernel":                moduleOf("tt.func private @f() {\ntt.return\n}\n"),
+		"one kernel, this one j and k": moduleOf("tt.func public @j() {\ntt.return\n}\ntt.func public @k() {\ntt.return\n}\n"),
+		"must be powers of two":        "module {\ntt.func public @k() {\ntt.return\n}\n}",
+		"clusters of 2 CTAs":           strings.Replace(moduleOf("tt.func public @k() {\ntt.return\n}\n"), `"ttg.num-ctas" = 1`, `"ttg.num-ctas" = 2`, 1),
+		"the tensor has no layout":     moduleOf("tt.func public @k() {\n%r = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>\ntt.return\n}\n"),
+		"a kernel cannot return":       moduleOf("tt.func public @k(%x: i32) -> i32 {\ntt.return %x : i32\n}\n"),
+		"layout needs 8 warps":         moduleOf("tt.func public @k() {\n%r = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32, #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [8], order = [0]}>>\ntt.return\n}\n"),
+	} {
+		mod := parse(t, "k.ttgir", src)
+		if _, err := lower.Module(mod, &Target{CC: 80}, lower.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
