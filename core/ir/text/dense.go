@@ -48,8 +48,8 @@ func (p *Parser) dense() ir.Attribute {
 	if d.rank == 0 {
 		return p.ctx.DenseSplat(t, d.bits(0, t.Elem))
 	}
-	if d.rank != len(t.Shape) || int64(len(d.lits)) != n {
-		p.FailAt(pos, "%d elements in %d dimensions do not fit the type's shape", len(d.lits), d.rank)
+	if d.rank != len(t.Shape) {
+		p.FailAt(pos, "the literal has %d dimensions, but the type has %d", d.rank, len(t.Shape))
 	}
 	for i, s := range d.shape {
 		if s != t.Shape[i] {

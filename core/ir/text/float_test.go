@@ -81,7 +81,7 @@ func TestDecimalRoundsOnce(t *testing.T) {
 		lit  string
 		want uint64
 	}{
-		{"1.00048828125", 0x3c00},                  // the middle: to even
+		{"1.00048828125", 0x3c00},                   // the middle: to even
 		{"1.00048828125000000000000000001", 0x3c01}, // just above
 		{"1.00146484374999999999999999999", 0x3c01}, // just below a middle whose even side is above
 		{"1.00146484375", 0x3c02},

@@ -31,9 +31,10 @@ func (p *Parser) locBody() ir.Location {
 	defer p.leave()
 	switch {
 	case p.tok.kind == tokHash:
+		pos := p.Pos()
 		a := p.resolve()
 		if a.loc == nil {
-			p.Fail("expected a location, but the alias is an attribute")
+			p.FailAt(pos, "expected a location, but the alias is an attribute")
 		}
 		return a.loc
 	case p.At("loc"):

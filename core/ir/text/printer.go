@@ -429,7 +429,7 @@ func (w *Printer) genericRegions(op *ir.Operation) {
 		if i > 0 {
 			w.Str(", ")
 		}
-		w.Region(r, true, true)
+		w.region(r, true, true, true)
 	}
 	w.Str(")")
 }
@@ -445,10 +445,16 @@ func typesOf(vs []*ir.Value) []ir.Type {
 // Region writes {…}: with a label for the entry block if entryArgs is true and
 // it has arguments, and with the terminators if terminators is true.
 func (w *Printer) Region(r *ir.Region, entryArgs, terminators bool) {
+	w.region(r, entryArgs, terminators, false)
+}
+
+// region is Region that, if emptyBlock is true, tells a block without operations
+// from no block by a label.
+func (w *Printer) region(r *ir.Region, entryArgs, terminators, emptyBlock bool) {
 	w.Str("{")
 	for b := r.First(); b != nil; b = b.Next() {
 		entry := b == r.First()
-		if !entry || entryArgs && b.NumArgs() > 0 {
+		if !entry || entryArgs && b.NumArgs() > 0 || emptyBlock && b.Empty() {
 			w.label(b)
 		}
 		w.indent++

@@ -1,0 +1,328 @@
+package text_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/ir/text"
+)
+
+// preamble gives the cases below values of many types.
+const preamble = `#b = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#b2 = #ttg.blocked<{sizePerThread = [2], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#b2d = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [1, 32], warpsPerCTA = [1, 4], order = [1, 0]}>
+#sh = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+module {
+  tt.func private @callee(%x: i32) -> i32 {
+    tt.return %x : i32
+  }
+  tt.func public @f(%p: !tt.ptr<f32>, %q: !tt.ptr<i32>, %ps: tensor<4x!tt.ptr<f32>>, %bp: !tt.ptr<tensor<4x8xf32>>,
+      %i: i32, %l: i64, %c: i1, %x: f32, %h: f16, %v: tensor<4xf32>, %n: tensor<4xi32>, %m: tensor<4xi1>, %w: tensor<8xf32>,
+      %m8: tensor<8xi1>, %t: tensor<4x8xf32>, %tt: tensor<8x4xf32>, %ve: tensor<4xf32, #b>, %vf: tensor<4xf32, #b2>, %me: tensor<4xi1, #b>,
+      %d: !tt.tensordesc<tensor<4x8xf32>>, %s: !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>) {
+`
+
+func wrap(body string) string {
+	if strings.HasPrefix(body, "module") {
+		return body
+	}
+	return preamble + body + "\n    tt.return\n  }\n}\n"
+}
+
+// verifierCases has one row a rule: a text that breaks it and what is said.
+var verifierCases = []struct{ body, want string }{
+	// What every table row says.
+	{`"arith.addi"(%i) : (i32) -> i32`, "'arith.addi' op expected 2 operands, but found 1"},
+	{`"tt.return"() : () -> i32`, "'tt.return' op expected 0 results, but found 1"},
+	{`"arith.addi"(%x, %x) : (f32, f32) -> f32`, "'arith.addi' op operand #0 must be signless-integer-like, but got f32"},
+	{`"arith.sitofp"(%i) : (i32) -> i32`, "'arith.sitofp' op result #0 must be floating-point-like, but got i32"},
+	{`"arith.cmpi"(%i, %i) : (i32, i32) -> i1`, "'arith.cmpi' op requires attribute 'predicate'"},
+	{`"arith.cmpi"(%i, %i) <{predicate = 99 : i64}> : (i32, i32) -> i1`, "attribute 'predicate' failed to satisfy constraint: one of the enumeration's cases"},
+	{`"tt.make_range"() <{start = 0 : i64, end = 4 : i32}> : () -> tensor<4xi32>`, "attribute 'start' failed to satisfy constraint: 32-bit signless integer attribute"},
+	{`"tt.reshape"(%v) <{allow_reorder = true}> : (tensor<4xf32>) -> tensor<4xf32>`, "attribute 'allow_reorder' failed to satisfy constraint: unit attribute"},
+	{`"tt.print"() <{prefix = 1 : i32, hex = false, isSigned = array<i32>}> : () -> ()`, "attribute 'prefix' failed to satisfy constraint: string attribute"},
+	{`"tt.print"() <{prefix = "", hex = 1 : i32, isSigned = array<i32>}> : () -> ()`, "attribute 'hex' failed to satisfy constraint: bool attribute"},
+	{`"tt.print"() <{prefix = "", hex = false, isSigned = array<i64>}> : () -> ()`, "attribute 'isSigned' failed to satisfy constraint: i32 dense array attribute"},
+	{`"tt.call"(%i) <{callee = "f"}> : (i32) -> i32`, "attribute 'callee' failed to satisfy constraint: symbol reference attribute"},
+	{`"arith.constant"() <{value = "x"}> : () -> i32`, "attribute 'value' failed to satisfy constraint: typed attribute"},
+	{`"tt.load"(%p) <{operandSegmentSizes = array<i32: 1, 0>}> : (!tt.ptr<f32>) -> f32`, "needs operand segment sizes for 3 groups, has 2"},
+	{`"tt.load"(%p) : (!tt.ptr<f32>) -> f32`, "needs operand segment sizes for 3 groups, has 0"},
+	{`"tt.load"(%p) <{operandSegmentSizes = array<i32: 1, 1, 0>}> : (!tt.ptr<f32>) -> f32`, "operand segment sizes add up to 2, but there are 1 operands"},
+	{`"tt.load"(%p, %c, %c) <{operandSegmentSizes = array<i32: 1, 2, 0>}> : (!tt.ptr<f32>, i1, i1) -> f32`, "operand group 'mask' has size 2"},
+	{`"arith.addi"(%i, %i) : (i32, i32) -> i64`, "requires the same type for all operands and results"},
+	{`"arith.cmpi"(%i, %l) <{predicate = 0 : i64}> : (i32, i64) -> i1`, "requires the same type for all operands"},
+	{`"arith.extf"(%h) : (f16) -> tensor<4xf32>`, "requires the same shape for all operands and results"},
+	{`"arith.sitofp"(%n) : (tensor<4xi32>) -> tensor<8xf32>`, "requires the same shape for all operands and results"},
+	{`"tt.bitcast"(%ve) : (tensor<4xf32, #b>) -> tensor<4xi32, #b2>`, "requires the same encoding for all operands and results"},
+	{`%0 = tt.splat %x : f32 -> tensor<3xf32>`, "number of elements must be power-of-two, but a dimension is 3"},
+	{`%0 = tt.splat %x : f32 -> tensor<2097152xf32>`, "maximum allowed number of elements is 1048576"},
+	{`"cf.br"() : () -> ()`, "requires 1 successors, but found 0"},
+	{`"scf.if"(%c) ({ scf.yield }) : (i1) -> ()`, "requires 2 regions, but found 1"},
+	{`"tt.return"() : () -> ()
+    %0 = arith.addi %i, %i : i32`, "'tt.return' op must be the last operation in the parent block"},
+	{`scf.if %c {
+    ^bb0:
+      cf.br ^bb1
+    ^bb1:
+      scf.yield
+    }`, "region #0 ('thenRegion') must have at most one block"},
+	{`"scf.if"(%c) ({
+      %0 = arith.addi %i, %i : i32
+    }, {
+    }) : (i1) -> ()`, "a block of region #0 has no terminator"},
+	{`cf.cond_br %c, ^bb1, ^bb2
+  ^bb1:
+    %0 = arith.addi %i, %i : i32
+    cf.br ^bb2
+  ^bb2:
+    %1 = arith.addi %0, %i : i32`, "operand #0 does not dominate this use"},
+	{`"arith.addi"(%0, %i) : (i32, i32) -> i32
+    %0 = arith.addi %i, %i : i32`, "operand #0 does not dominate this use"},
+
+	// builtin
+	{`"builtin.module"() ({
+    }) : () -> ()`, "'builtin.module' op must have a block"},
+	{`"builtin.module"() ({
+    ^bb0(%a: i32):
+    }) : () -> ()`, "'builtin.module' op body must have no arguments"},
+	{`module { tt.func @f() { tt.return } tt.func @f() { tt.return } }`, "'builtin.module' op redefinition of symbol named 'f'"},
+
+	// scf
+	{`"scf.for"(%i, %i, %i) ({
+    }) : (i32, i32, i32) -> ()`, "'scf.for' op must have a body"},
+	{`"scf.for"(%i, %l, %i) ({
+    ^bb0(%k: i32):
+      scf.yield
+    }) : (i32, i64, i32) -> ()`, "'scf.for' op bounds and step must have one type"},
+	{`"scf.for"(%i, %i, %i) ({
+    ^bb0(%k: i64):
+      scf.yield
+    }) : (i32, i32, i32) -> ()`, "'scf.for' op the first argument of the body must be the induction variable"},
+	{`"scf.for"(%i, %i, %i, %x) ({
+    ^bb0(%k: i32):
+      scf.yield %x : f32
+    }) : (i32, i32, i32, f32) -> f32`, "'scf.for' op has 1 initial values, but 0 arguments of the body"},
+	{`"scf.for"(%i, %i, %i, %x) ({
+    ^bb0(%k: i32, %a: f32):
+      scf.yield %i : i32
+    }) : (i32, i32, i32, f32) -> i32`, "'scf.for' op types of results #0 and initial values #0 differ"},
+	{`"scf.for"(%x, %x, %x) ({
+    ^bb0(%k: f32):
+      scf.yield
+    }) : (f32, f32, f32) -> ()`, "'scf.for' op operand #0 must be signless integer or index, but got f32"},
+	{`%0 = scf.for %k = %i to %i step %i iter_args(%a = %x) -> (f32) : i32 {
+      scf.yield
+    }`, "'scf.yield' op has 0 values, but 1 results of the parent"},
+	{`%0 = scf.for %k = %i to %i step %i iter_args(%a = %x) -> (f32) : i32 {
+      scf.yield %i : i32
+    }`, "'scf.yield' op types of values #0 and results of the parent #0 differ"},
+	{`"scf.if"(%c) ({
+    }, {
+    }) : (i1) -> ()`, "'scf.if' op must have a block in its first region"},
+	{`%0 = scf.if %c -> (i32) {
+      scf.yield %i : i32
+    }`, "'scf.if' op must have an else block if defining values"},
+	{`"scf.if"(%c) ({
+    ^bb0(%a: i32):
+      scf.yield
+    }, {
+    }) : (i1) -> ()`, "'scf.if' op regions must have no arguments"},
+	{`"scf.while"() ({
+    }, {
+      scf.yield
+    }) : () -> ()`, "'scf.while' op must have a block in both regions"},
+	{`scf.while : () -> () {
+      scf.yield
+    } do {
+      scf.yield
+    }`, "'scf.while' op expects the 'before' region to terminate with 'scf.condition'"},
+	{`scf.while : () -> () {
+      scf.condition(%c)
+    } do {
+      tt.return
+    }`, "expects parent op 'tt.func'"},
+	{`scf.while : () -> () {
+      scf.condition(%c)
+    } do {
+      "cf.br"()[^bb0] : () -> ()
+    ^bb0:
+      scf.yield
+    }`, "must have at most one block"},
+	{`scf.while : () -> () {
+      scf.condition(%c)
+    } do {
+      ub.stop
+    }`, "unknown operation 'ub.stop'"},
+	{`%0 = scf.while (%a = %i) : (i32) -> f32 {
+      scf.condition(%c) %a : i32
+    } do {
+    ^bb0(%b: f32):
+      scf.yield %i : i32
+    }`, "'scf.condition' op types of values #0 and results of the loop #0 differ"},
+	{`%0 = scf.while (%a = %i) : (i32) -> i32 {
+      scf.condition(%c) %a : i32
+    } do {
+    ^bb0(%b: f32):
+      scf.yield %i : i32
+    }`, "'scf.while' op types of results #0 and arguments of the 'after' region #0 differ"},
+	{`"scf.while"(%i) ({
+      scf.condition(%c)
+    }, {
+      scf.yield %i : i32
+    }) : (i32) -> ()`, "'scf.while' op has 1 operands, but 0 arguments of the 'before' region"},
+	{`scf.while (%a = %i) : (i32) -> () {
+      scf.condition(%c)
+    } do {
+      scf.yield
+    }`, "'scf.yield' op has 0 values, but 1 operands of the loop"},
+	{`module { tt.func @f(%c: i1) { scf.condition(%c) } }`, "'scf.condition' op expects to stand in the 'before' region of 'scf.while'"},
+	{`module { tt.func @f() { scf.yield } }`, "'scf.yield' op expects parent op to be one of 'scf.for, scf.if, scf.while, scf.execute_region'"},
+	{`"scf.execute_region"() ({
+    }) : () -> ()`, "'scf.execute_region' op must have a block"},
+	{`"scf.execute_region"() ({
+    ^bb0(%a: i32):
+      scf.yield
+    }) : () -> ()`, "'scf.execute_region' op region must have no arguments"},
+	{`scf.if %i {
+    }`, "%i is of type i32, but is used as i1"},
+
+	// cf
+	{`cf.br ^bb1(%i : i32)
+  ^bb1:`, "'cf.br' op branch has 1 operands for successor #0, but target block has 0"},
+	{`cf.br ^bb1(%i : i32)
+  ^bb1(%a: i64):`, "'cf.br' op type mismatch for bb argument #0 of successor #0"},
+	{`cf.cond_br %c, ^bb1, ^bb1(%i : i32)
+  ^bb1:`, "'cf.cond_br' op branch has 1 operands for successor #1, but target block has 0"},
+	{`"cf.cond_br"(%i)[^bb1, ^bb1] <{operandSegmentSizes = array<i32: 1, 0, 0>}> : (i32) -> ()
+  ^bb1:`, "'cf.cond_br' op operand #0 must be 1-bit signless integer, but got i32"},
+
+	// arith
+	{`"arith.extsi"(%l) : (i64) -> i32`, "result type must be wider than operand type"},
+	{`"arith.trunci"(%i) : (i32) -> i64`, "result type must be shorter than operand type"},
+	{`"arith.bitcast"(%i) : (i32) -> f16`, "operand and result must have the same bit width"},
+	{`"arith.constant"() <{value = 1 : i32}> : () -> i64`, "value's type and the result type must be the same"},
+	{`"arith.select"(%c, %i, %l) : (i1, i32, i64) -> i32`, "requires the same type for both values and the result"},
+	{`"arith.select"(%m, %w, %w) : (tensor<4xi1>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>`, "expected condition type to have the same shape and encoding as the result type"},
+	{`"arith.select"(%i, %i, %i) : (i32, i32, i32) -> i32`, "operand #0 must be bool-like, but got i32"},
+
+	// tt: memory
+	{`"tt.addptr"(%p, %i) : (!tt.ptr<f32>, i32) -> !tt.ptr<i32>`, "result type must be the type of the pointer"},
+	{`%0 = tt.load %p, %m : !tt.ptr<f32>`, "mask must have the shape and encoding of the pointer"},
+	{`%0 = tt.load %ps, %me : tensor<4x!tt.ptr<f32>>`, "mask must have the shape and encoding of the pointer"},
+	{`%0 = tt.load %p, %c, %i : !tt.ptr<f32>`, "other must have the type of what the pointer points to"},
+	{`"tt.load"(%p, %x) <{operandSegmentSizes = array<i32: 1, 0, 1>}> : (!tt.ptr<f32>, f32) -> f32`, "other needs a mask"},
+	{`"tt.load"(%p) <{operandSegmentSizes = array<i32: 1, 0, 0>}> : (!tt.ptr<f32>) -> i32`, "result must have the type of what the pointer points to"},
+	{`%0 = tt.load %p {boundaryCheck = array<i32: 0>} : !tt.ptr<f32>`, "boundaryCheck is allowed with a block pointer only"},
+	{`%0 = tt.load %bp, %c : !tt.ptr<tensor<4x8xf32>>`, "mask and other are not allowed with a block pointer"},
+	{`tt.store %p, %i : !tt.ptr<f32>`, "value must have the type of what the pointer points to"},
+	{`tt.store %ps, %v, %m8 : tensor<4x!tt.ptr<f32>>`, "mask must have the shape and encoding of the pointer"},
+	{`tt.store %bp, %t, %c : !tt.ptr<tensor<4x8xf32>>`, "mask is not allowed with a block pointer"},
+	{`%0 = tt.atomic_rmw fadd, relaxed, gpu, %p, %i : (!tt.ptr<f32>, i32) -> i32`, "operand #1 must have the type of what the pointer points to"},
+	{`%0 = tt.atomic_rmw fadd, relaxed, gpu, %p, %x : (!tt.ptr<f32>, f32) -> i32`, "result must have the type of what the pointer points to"},
+	{`%0 = tt.atomic_cas relaxed, gpu, %q, %i, %x : (!tt.ptr<i32>, i32, f32) -> i32`, "operand #2 must have the type of what the pointer points to"},
+
+	// tt: shape and arithmetic
+	{`%0 = tt.bitcast %x : f32 -> i64`, "Cannot bitcast data-type of size 32 to data-type of size 64"},
+	{`%0 = tt.bitcast %l : i64 -> !tt.ptr<i32>`, "Cannot bitcast pointer to non-pointer type"},
+	{`%0 = tt.fp_to_fp %x : f32 -> f16`, "Rounding mode is required for FP downcast"},
+	{`%0 = tt.fp_to_fp %h, rounding = rtne : f16 -> f32`, "Rounding mode should be set only for truncating fp conversions"},
+	{`%0 = tt.splat %v : tensor<4xf32> -> tensor<4xf32>`, "source must be a scalar, but has 1 dimensions"},
+	{`%0 = tt.splat %i : i32 -> tensor<4xf32>`, "source and result must have the same element type"},
+	{`%0 = tt.unsplat %v : tensor<4xf32>`, "source tensor must have exactly one element"},
+	{`%0 = tt.expand_dims %v {axis = 2 : i32} : tensor<4xf32> -> tensor<4x1xf32>`, "axis 2 is outside 0 to 1"},
+	{`%0 = tt.expand_dims %v {axis = 0 : i32} : tensor<4xf32> -> tensor<4x1xf32>`, "result must have the source's shape with a 1 at axis 0"},
+	{`%0 = tt.expand_dims %ve {axis = 1 : i32} : tensor<4xf32, #b> -> tensor<4x1xf32, #b2d>`, "source encoding must be the slice of the result's along axis 1"},
+	{`%0 = tt.broadcast %v : tensor<4xf32> -> tensor<4x8xf32>`, "rank of source must be same as rank of result"},
+	{`%0 = tt.broadcast %v : tensor<4xf32> -> tensor<8xf32>`, "Different dimensions at index 0 between source and result.  Broadcast requires the source dimension to be 1."},
+	{`%0 = tt.trans %t {order = array<i32: 0, 0>} : tensor<4x8xf32> -> tensor<4x8xf32>`, "order must be a permutation of 0..n-1"},
+	{`%0 = tt.trans %t {order = array<i32: 1, 0>} : tensor<4x8xf32> -> tensor<8xf32>`, "rank of source must be same as rank of result"},
+	{`%0 = tt.trans %t {order = array<i32: 1, 0>} : tensor<4x8xf32> -> tensor<4x8xf32>`, "result dimension 0 must be source dimension 1"},
+	{`%0 = tt.reshape %t : tensor<4x8xf32> -> tensor<16xf32>`, "number of src and dst elements of reshape must be the same"},
+	{`%0 = tt.join %v, %v : tensor<4xf32> -> tensor<8xf32>`, "the joined tensor must have the half's shape and a last dimension of size 2"},
+	{`%0, %1 = tt.split %t : tensor<4x8xf32> -> tensor<4xf32>`, "the joined tensor must have the half's shape and a last dimension of size 2"},
+	{`"tt.split"(%t) : (tensor<4x8xf32>) -> (tensor<4xf32>, tensor<8xf32>)`, "both results must have the same type"},
+	{`%0 = tt.make_range {start = 4 : i32, end = 4 : i32} : tensor<4xi32>`, "start must be less than end"},
+	{`%0 = tt.make_range {start = 0 : i32, end = 4 : i32} : tensor<4xi64>`, "result must be a 1-dimensional tensor of i32"},
+	{`%0 = tt.make_range {start = 0 : i32, end = 4 : i32} : tensor<8xi32>`, "number of elements in result 8 must equal end - start, 4"},
+	{`%0 = tt.dot %t, %tt, %t : tensor<4x8xf32> * tensor<8x4xf32> -> tensor<4x4xf32>`, "accumulator and result must have the same type"},
+	{`%0 = tt.dot %v, %tt, %t : tensor<4xf32> * tensor<8x4xf32> -> tensor<4x8xf32>`, "operands and result must all have rank 2 or all rank 3"},
+	{`%0 = tt.dot %t, %t, %t : tensor<4x8xf32> * tensor<4x8xf32> -> tensor<4x8xf32>`, "shapes do not fit: expected [M, K] * [K, N] -> [M, N]"},
+
+	// tt: regions
+	{`"tt.reduce"() <{axis = 0 : i32}> ({
+      tt.reduce.return %x : f32
+    }) : () -> ()`, "must have the same number of inputs as outputs, at least one"},
+	{reduce("axis = 1 : i32", "tensor<4xf32>", "f32", "%a: f32, %b: f32", "%a : f32"), "axis 1 is outside the operand's 1 dimensions"},
+	{reduce("axis = 0 : i32", "tensor<4xf32>", "i32", "%a: f32, %b: f32", "%a : f32"), "result #0 must be operand #0 without dimension 0"},
+	{reduce("axis = 0 : i32", "tensor<4xf32>", "f32", "%a: f32", "%a : f32"), "combine region must take 2 arguments, but has 1"},
+	{reduce("axis = 0 : i32", "tensor<4xf32>", "f32", "%a: f32, %b: i32", "%a : f32"), "argument #1 of the combine region must have the element type of operand #0"},
+	{reduce("axis = 0 : i32", "tensor<4xf32>", "f32", "%a: f32, %b: f32", "%a, %b : f32, f32"), "combine region must return 1 values, but returns 2"},
+	{reduce("axis = 0 : i32", "tensor<4xf32>", "f32", "%a: f32, %b: f32", "%i : i32"), "value #0 returned by the combine region must have the element type of operand #0"},
+	{`"tt.reduce"(%v, %w) <{axis = 0 : i32}> ({
+    ^bb0(%a: f32, %b: f32, %e: f32, %g: f32):
+      tt.reduce.return %a, %b : f32, f32
+    }) : (tensor<4xf32>, tensor<8xf32>) -> (f32, f32)`, "all operands must have the same shape and encoding"},
+	{`"tt.reduce"(%v) <{axis = 0 : i32}> ({
+    }) : (tensor<4xf32>) -> f32`, "must have a combine region"},
+	{`"tt.scan"(%v) <{axis = 0 : i32, reverse = false}> ({
+    ^bb0(%a: f32, %b: f32):
+      tt.scan.return %a : f32
+    }) : (tensor<4xf32>) -> tensor<8xf32>`, "result #0 must have the type of operand #0"},
+	{`"tt.scan"(%v) <{axis = 3 : i32, reverse = false}> ({
+    ^bb0(%a: f32, %b: f32):
+      tt.scan.return %a : f32
+    }) : (tensor<4xf32>) -> tensor<4xf32>`, "axis 3 is outside the operand's 1 dimensions"},
+
+	// tt: functions
+	{`module { tt.func @f(%i: i32) { tt.return %i : i32 } }`, "has 1 operands, but enclosing function (@f) returns 0"},
+	{`module { tt.func @f() -> f32 { %0 = arith.constant 1 : i32 tt.return %0 : i32 } }`, "operand #0 must have the type of the function's result"},
+	{`module { "tt.func"() <{sym_name = "f", function_type = i32}> ({}) : () -> () }`, "function_type must be a function type"},
+	{`module { "tt.func"() <{sym_name = "f", function_type = (i32) -> ()}> ({ tt.return }) : () -> () }`, "entry block must have 1 arguments, but has 0"},
+	{`module { "tt.func"() <{sym_name = "f", function_type = (i32) -> ()}> ({
+^bb0(%a: f32): tt.return }) : () -> () }`, "entry block argument #0 must have the type of the function's argument"},
+
+	// ttg
+	{`%0 = "ttg.convert_layout"(%ve) : (tensor<4xf32, #b>) -> tensor<4xi32, #b2>`, "source and result must have the same element type"},
+	{`%0 = "ttg.local_load"(%v) : (tensor<4xf32>) -> tensor<4xf32>`, "operand #0 must be memory descriptor"},
+	{`%0 = "ttg.async_wait"(%i) <{num = 0 : i32}> : (i32) -> !ttg.async.token`, "operand #0 must be async token"},
+
+	// a declared dialect
+	{`"ttng.init_barrier"(%i) <{count = 1 : i32}> : (i32) -> ()`, "operand #0 must be memory descriptor"},
+	{`"ttng.init_barrier"(%s) : (!ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>) -> ()`, "requires attribute 'count'"},
+}
+
+// reduce is a tt.reduce of one operand.
+func reduce(attrs, in, out, args, ret string) string {
+	return `%r = "tt.reduce"(%v) <{` + attrs + `}> ({
+    ^bb0(` + args + `):
+      tt.reduce.return ` + ret + `
+    }) : (` + in + `) -> ` + out
+}
+
+func TestVerifier(t *testing.T) {
+	if f := mustParse(t, wrap("")); f.Verify() != nil {
+		t.Fatal(f.Verify())
+	}
+	for _, c := range verifierCases {
+		src := wrap(c.body)
+		f, err := text.ParseFile(newContext(), "x.mlir", []byte(src))
+		if err == nil {
+			err = f.Verify()
+		}
+		switch {
+		case err == nil:
+			t.Errorf("%s\n  is accepted, want %s", c.body, c.want)
+		case !strings.Contains(err.Error(), c.want):
+			t.Errorf("%s\n  got  %v\n  want %s", c.body, err, c.want)
+		}
+	}
+}
+
+// The place of a verifier's error is that of the operation in the text.
+func TestVerifierPlace(t *testing.T) {
+	f := mustParse(t, "module {\n  tt.func @f(%i: i64) {\n    %0 = arith.constant 1 : i32\n      %1 = arith.extsi %i : i64 to i32\n    tt.return\n  }\n}\n")
+	err := f.Verify()
+	if err == nil || !strings.HasPrefix(err.Error(), "test.mlir:4:12: error: 'arith.extsi' op result type must be wider") {
+		t.Errorf("got %v", err)
+	}
+}
