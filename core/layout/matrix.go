@@ -62,8 +62,9 @@ func (e *NvidiaMMA) check(rank int) error {
 	return nil
 }
 
-// warps is the map of the warps over the result: row-major for mma.sync,
-// column-major for wgmma, whose four warps of a group stand below one another.
+// warpOrder is how the warps follow one another over the result: row-major for
+// mma.sync, column-major for wgmma, whose four warps of a group stand below one
+// another.
 func (e *NvidiaMMA) warpOrder() []int {
 	if e.VersionMajor == 3 {
 		return columnMajor(len(e.WarpsPerCTA))

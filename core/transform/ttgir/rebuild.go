@@ -23,68 +23,68 @@ func (r *remat) rebuild(s *slice, done map[*ir.Value]*ir.Value, v *ir.Value) *ir
 	if done == nil {
 		done = make(map[*ir.Value]*ir.Value, len(s.values))
 	}
-	b := &rebuild{r, s, done}
-	return b.value(v)
+	rb := &rebuild{r, s, done}
+	return rb.value(v)
 }
 
 // value is the copy of v, or v itself where it need not be computed again.
-func (b *rebuild) value(v *ir.Value) *ir.Value {
-	if w := b.done[v]; w != nil {
+func (rb *rebuild) value(v *ir.Value) *ir.Value {
+	if w := rb.done[v]; w != nil {
 		return w
 	}
-	enc, ok := b.s.enc[v]
+	enc, ok := rb.s.enc[v]
 	if !ok {
 		return v // it has the encoding that is wanted, or is no tensor
 	}
-	if w := b.s.given[v]; w != nil {
-		b.done[v] = w
+	if w := rb.s.given[v]; w != nil {
+		rb.done[v] = w
 		return w
 	}
 	op := v.Def()
 	switch {
 	case op == nil:
-		b.carried(v)
+		rb.carried(v)
 	case op.Is(scf.If):
-		b.condition(v)
+		rb.condition(v)
 	case op.Is(ttg.ConvertLayout) && freeConvert(op):
-		b.done[v] = b.value(op.Operand(0))
+		rb.done[v] = rb.value(op.Operand(0))
 	default:
-		n := b.again(op, enc)
+		n := rb.again(op, enc)
 		for i, old := range op.Results() {
-			b.done[old] = n.Result(i)
+			rb.done[old] = n.Result(i)
 			if tensorOf(old) != nil {
-				b.copies[conversion{old, b.s.enc[old]}] = n.Result(i)
+				rb.copies[conversion{old, rb.s.enc[old]}] = n.Result(i)
 			}
 		}
 	}
-	return b.done[v]
+	return rb.done[v]
 }
 
 // again makes op once more, with its results in their encodings.
-func (b *rebuild) again(op *ir.Operation, enc ir.Attribute) *ir.Operation {
-	b.b.Loc = op.Loc()
+func (rb *rebuild) again(op *ir.Operation, enc ir.Attribute) *ir.Operation {
+	rb.b.Loc = op.Loc()
 	if endsSlice(op, enc) {
-		t := withEncoding(b.b.Context(), tensorOf(op.Result(0)), enc)
+		t := withEncoding(rb.b.Context(), tensorOf(op.Result(0)), enc)
 		if op.Is(arith.Constant) && !madeInAnyLayout(op, enc) {
-			b.b.SetAfter(op)
-			return b.b.Op(ttg.ConvertLayout, []*ir.Value{op.Result(0)}, t)
+			rb.b.SetAfter(op)
+			return rb.b.Op(ttg.ConvertLayout, []*ir.Value{op.Result(0)}, t)
 		}
-		b.b.SetBefore(op)
-		return remade(b.b, op, t)
+		rb.b.SetBefore(op)
+		return remade(rb.b, op, t)
 	}
 	for i := range op.NumOperands() { // one after the other: operands may be renamed meanwhile
-		b.value(op.Operand(i))
+		rb.value(op.Operand(i))
 	}
 	m := ir.NewMapping()
 	for _, w := range op.Operands() {
-		m.Map(w, b.value(w))
+		m.Map(w, rb.value(w))
 	}
 	n := op.Clone(m)
-	b.b.SetBefore(op)
-	b.b.Insert(n)
+	rb.b.SetBefore(op)
+	rb.b.Insert(n)
 	for i, old := range op.Results() {
 		if t := tensorOf(old); t != nil {
-			n.Result(i).SetType(withEncoding(b.b.Context(), t, b.s.enc[old]))
+			n.Result(i).SetType(withEncoding(rb.b.Context(), t, rb.s.enc[old]))
 		}
 	}
 	return n
@@ -93,28 +93,28 @@ func (b *rebuild) again(op *ir.Operation, enc ir.Attribute) *ir.Operation {
 // carried gives the loop of a block argument one more carried value. What is
 // yielded for it may come from the value itself and lead to further carried
 // values, so its place among the operands is taken before.
-func (b *rebuild) carried(v *ir.Value) {
+func (rb *rebuild) carried(v *ir.Value) {
 	i := v.Index()
-	init := b.value(v.Block().Parent().Operand(i + 2))
-	loop := b.withResult(v.Block().Parent(), []*ir.Value{init}, init.Type())
+	init := rb.value(v.Block().Parent().Operand(i + 2))
+	loop := rb.withResult(v.Block().Parent(), []*ir.Value{init}, init.Type())
 	arg := v.Block().AddArg(init.Type(), v.Loc())
-	b.done[v] = arg
-	b.copies[conversion{v, b.s.enc[v]}] = arg
-	b.copies[conversion{loop.Result(i - 1), b.s.enc[v]}] = loop.Result(loop.NumResults() - 1)
+	rb.done[v] = arg
+	rb.copies[conversion{v, rb.s.enc[v]}] = arg
+	rb.copies[conversion{loop.Result(i - 1), rb.s.enc[v]}] = loop.Result(loop.NumResults() - 1)
 	yield := v.Block().Terminator()
 	slot := yield.NumOperands()
 	yield.AppendOperand(arg)
-	yield.SetOperand(slot, b.value(yield.Operand(i-1)))
+	yield.SetOperand(slot, rb.value(yield.Operand(i-1)))
 }
 
 // condition gives a condition one more result; its places among the operands
 // of the yields are taken before they are computed, as for loops.
-func (b *rebuild) condition(v *ir.Value) {
-	i, enc := v.Index(), b.s.enc[v]
-	op := b.withResult(v.Def(), nil, withEncoding(b.b.Context(), tensorOf(v), enc))
+func (rb *rebuild) condition(v *ir.Value) {
+	i, enc := v.Index(), rb.s.enc[v]
+	op := rb.withResult(v.Def(), nil, withEncoding(rb.b.Context(), tensorOf(v), enc))
 	w := op.Result(op.NumResults() - 1)
-	b.done[v], b.done[op.Result(i)] = w, w
-	b.copies[conversion{op.Result(i), enc}] = w
+	rb.done[v], rb.done[op.Result(i)] = w, w
+	rb.copies[conversion{op.Result(i), enc}] = w
 	var yields [2]*ir.Operation
 	slot := 0
 	for k, region := range op.Regions() {
@@ -123,21 +123,21 @@ func (b *rebuild) condition(v *ir.Value) {
 		yields[k].AppendOperand(yields[k].Operand(i))
 	}
 	for _, yield := range yields {
-		yield.SetOperand(slot, b.value(yield.Operand(i)))
+		yield.SetOperand(slot, rb.value(yield.Operand(i)))
 	}
 }
 
 // withResult makes op again with further operands and one more result, of type
 // t. Its regions move over, and what is known of its results is known of the
 // new ones.
-func (b *rebuild) withResult(op *ir.Operation, operands []*ir.Value, t ir.Type) *ir.Operation {
+func (rb *rebuild) withResult(op *ir.Operation, operands []*ir.Value, t ir.Type) *ir.Operation {
 	types := make([]ir.Type, 0, op.NumResults()+1)
 	for _, v := range op.Results() {
 		types = append(types, v.Type())
 	}
-	b.b.SetBefore(op)
-	b.b.Loc = op.Loc()
-	n := b.b.Create(op.Def(), ir.State{
+	rb.b.SetBefore(op)
+	rb.b.Loc = op.Loc()
+	n := rb.b.Create(op.Def(), ir.State{
 		Operands: append(op.OperandValues(), operands...), Types: append(types, t), Attrs: op.Attrs(), Regions: op.NumRegions(),
 	})
 	for i, region := range op.Regions() {
@@ -146,15 +146,15 @@ func (b *rebuild) withResult(op *ir.Operation, operands []*ir.Value, t ir.Type) 
 	for i, v := range op.Results() {
 		w := n.Result(i)
 		v.ReplaceAllUsesWith(w)
-		b.remat.renamed(v, w)
-		b.s.renamed(v, w)
-		for key, have := range b.done {
+		rb.remat.renamed(v, w)
+		rb.s.renamed(v, w)
+		for key, have := range rb.done {
 			if have == v {
-				b.done[key] = w
+				rb.done[key] = w
 			}
 		}
-		if have := b.done[v]; have != nil {
-			b.done[w] = have
+		if have := rb.done[v]; have != nil {
+			rb.done[w] = have
 		}
 	}
 	op.Erase()
