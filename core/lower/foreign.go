@@ -95,19 +95,29 @@ func (e *emitter) assert(op *ir.Operation) error {
 	return nil
 }
 
-// extern calls a function of a library that the target links or replaces.
+// extern applies a function of a vendor's library, which the target must know:
+// no bitcode is linked.
 func (e *emitter) extern(op *ir.Operation) error {
-	return pointwise(func(e *emitter, op *ir.Operation, t llir.Type, x []llir.Value) llir.Value {
-		params := make([]llir.Type, len(x))
-		for i, v := range x {
-			params[i] = v.Type()
+	t, err := scalarType(op.Result(0).Type())
+	if err != nil {
+		return err
+	}
+	n, err := e.m.regsOf(op.Result(0).Type())
+	if err != nil {
+		return err
+	}
+	out := make([]llir.Value, n)
+	args := make([]llir.Value, op.NumOperands())
+	for r := range out {
+		for i, v := range op.Operands() {
+			args[i] = spread(e.value(v), n)[r]
 		}
-		effects := llir.HasEffects
-		if pure, _ := op.IntAttr("pure"); pure != 0 {
-			effects = llir.Pure
+		if out[r] = e.m.target.Elementwise(e.b, op, t, args); out[r] == nil {
+			return fmt.Errorf("this target has no library function %q", op.StringAttr("symbol"))
 		}
-		return e.b.Call(e.m.llvm.Declare(op.StringAttr("symbol"), effects, t, params...), x...)
-	})(e, op)
+	}
+	e.set(op.Result(0), out)
+	return nil
 }
 
 // inlineAsm emits the user's assembly once for each group of packed elements.

@@ -435,9 +435,10 @@ func (e *emitter) reduceWarps(op *ir.Operation, p *reducePlan, base int, groups 
 	// those that hold the same result.
 	cols := make([]uint32, len(p.src.thread))
 	for i, w := range p.warpBits {
-		cols[lanes+w] = uint32(p.stride << i)
+		cols[lanes+w] = 1 << i
 	}
-	at := b.Add(e.threadSum(cols), elem)
+	stride := e.m.llvm.I32(p.stride)
+	at := b.Add(b.Mul(e.threadSum(cols), stride), elem)
 	skip := p.src.freeThreads
 	for _, l := range p.laneBits {
 		skip |= 1 << l
@@ -456,9 +457,9 @@ func (e *emitter) reduceWarps(op *ir.Operation, p *reducePlan, base int, groups 
 	clear(cols)
 	n := min(len(p.laneBits), len(p.warpBits))
 	for i := range n {
-		cols[p.laneBits[i]] = uint32(p.stride << i)
+		cols[p.laneBits[i]] = 1 << i
 	}
-	at = b.Add(e.threadSum(cols), elem)
+	at = b.Add(b.Mul(e.threadSum(cols), stride), elem)
 	out := make([]partial, len(groups))
 	for g := range out {
 		for q := 0; q < 1<<len(p.warpBits); q += 1 << n {

@@ -19,7 +19,7 @@ import (
 // kernel is a module lowered, translated by llc and loaded into the simulator.
 type kernel struct {
 	*lower.Result
-	ptx string
+	src, ptx string
 	mod *sim.Module
 }
 
@@ -81,7 +81,7 @@ func build(t testing.TB, file, src string, cc int) *kernel {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, ptx)
 	}
-	return &kernel{r, string(ptx), mod}
+	return &kernel{r, src, string(ptx), mod}
 }
 
 // run launches the kernel on a device that reports races, undefined values and
@@ -90,7 +90,7 @@ func (k *kernel) run(t testing.TB, d *sim.Device, grid [3]int, args ...any) *sim
 	t.Helper()
 	rep, err := d.Launch(k.mod, k.Kernel, grid, sim.Dim(k.Threads), k.Shared, args...)
 	if err != nil {
-		t.Fatalf("%v\n%s", err, k.ptx)
+		t.Fatalf("%v\n%s\n%s", err, k.ptx, k.src)
 	}
 	return rep
 }

@@ -40,6 +40,7 @@ func (*Target) DefineKernel(f *llir.Func, k lower.Kernel) {
 	if k.MaxRegs > 0 {
 		f.AddAttr(llir.StringAttr("nvvm.maxnreg", strconv.Itoa(k.MaxRegs)))
 	}
+	f.Mod.AddFlag(llir.FlagOverride, "nvvm-reflect-ftz", 1)
 	if k.NumCTAs > 1 {
 		f.AddAttr(llir.StringAttr("nvvm.cluster_dim", strconv.Itoa(k.NumCTAs)))
 	}
@@ -58,13 +59,20 @@ func (*Target) ThreadID(b *llir.Builder, threads int) llir.Value {
 
 var axes = [...]string{"x", "y", "z"}
 
+// gridBits bounds the size of the grid along each axis: 2^31 - 1, 65535, 65535.
+var gridBits = [...]int{31, 16, 16}
+
+func gridReg(b *llir.Builder, name string, axis int) llir.Value {
+	v := sreg(b, name+axes[axis])
+	b.F.AssumeZeroBits(v, ^uint64(0)<<gridBits[axis])
+	return v
+}
+
 // ProgramID is the block's index.
-func (*Target) ProgramID(b *llir.Builder, axis int) llir.Value { return sreg(b, "ctaid."+axes[axis]) }
+func (*Target) ProgramID(b *llir.Builder, axis int) llir.Value { return gridReg(b, "ctaid.", axis) }
 
 // NumPrograms is the size of the grid.
-func (*Target) NumPrograms(b *llir.Builder, axis int) llir.Value {
-	return sreg(b, "nctaid."+axes[axis])
-}
+func (*Target) NumPrograms(b *llir.Builder, axis int) llir.Value { return gridReg(b, "nctaid.", axis) }
 
 // Barrier is bar.sync 0.
 func (*Target) Barrier(b *llir.Builder) {
