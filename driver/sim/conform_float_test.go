@@ -145,6 +145,26 @@ func (f *floatFormat) in(v uint64, m fmods) uint64 {
 	return v
 }
 
+// tiny reports whether x, rounded with unbounded exponent, is below the normal
+// numbers: what .ftz flushes.
+func (f *floatFormat) tiny(x *big.Float, mode string) bool {
+	if x.Sign() == 0 {
+		return false
+	}
+	wide := *f
+	wide.exp = f.exp + 3
+	v := wide.value(wide.round(x, mode, false))
+	return math.Abs(v) < math.Ldexp(1, 1-f.bias())
+}
+
+// finish rounds an exact result and applies the modifiers.
+func (f *floatFormat) finish(x *big.Float, m fmods, neg bool) uint64 {
+	if m.ftz && f.exp <= 8 && f.tiny(x, m.mode) {
+		return f.out(f.round(exact(0), "rn", x.Sign() < 0), m)
+	}
+	return f.out(f.round(x, m.mode, neg), m)
+}
+
 func (f *floatFormat) out(v uint64, m fmods) uint64 {
 	if m.ftz && f.subnormal(v) {
 		v &= 1 << (f.mant + f.exp)
@@ -204,7 +224,7 @@ func (f *floatFormat) refFma(m fmods, mul bool) func(v []uint64) uint64 {
 		p := new(big.Float).SetPrec(5000).Mul(exact(a), exact(b))
 		neg := math.Signbit(a) != math.Signbit(b)
 		s := new(big.Float).SetPrec(5000).Add(p, exact(c))
-		return f.out(f.round(s, m.mode, f.zeroSign(neg, math.Signbit(c), p.Sign() == 0 && c == 0, m, mul)), m)
+		return f.finish(s, m, f.zeroSign(neg, math.Signbit(c), p.Sign() == 0 && c == 0, m, mul))
 	}
 }
 
@@ -230,7 +250,7 @@ func (f *floatFormat) refAdd(m fmods, sub bool) func(v []uint64) uint64 {
 			return f.out(r, m)
 		}
 		s := new(big.Float).SetPrec(5000).Add(exact(a), exact(b))
-		return f.out(f.round(s, m.mode, f.zeroSign(math.Signbit(a), math.Signbit(b), a == 0 && b == 0, m, false)), m)
+		return f.finish(s, m, f.zeroSign(math.Signbit(a), math.Signbit(b), a == 0 && b == 0, m, false))
 	}
 }
 
@@ -248,7 +268,7 @@ func (f *floatFormat) refDiv(m fmods) func(v []uint64) uint64 {
 		}
 		// A thousand bits tell every quotient from the rounding boundaries.
 		q := new(big.Float).SetPrec(3000).SetMode(big.ToNearestAway).Quo(exact(a), exact(b))
-		return f.out(f.round(q, m.mode, false), m)
+		return f.finish(q, m, false)
 	}
 }
 
@@ -262,7 +282,7 @@ func (f *floatFormat) refSqrt(m fmods) func(v []uint64) uint64 {
 			return f.round2(a)
 		}
 		q := new(big.Float).SetPrec(3000).Sqrt(exact(a))
-		return f.out(f.round(q, m.mode, false), m)
+		return f.finish(q, m, false)
 	}
 }
 
@@ -317,6 +337,9 @@ func refFloatCvt(to, from *floatFormat, m fmods, integral string) func(v []uint6
 	return func(v []uint64) uint64 {
 		x := from.value(from.in(v[0], m))
 		if x != x {
+			if p, ok := keepNaN(to, from, v[0]); ok && !m.sat && integral == "" {
+				return p
+			}
 			return to.out(to.nan, m)
 		}
 		switch integral {
@@ -369,4 +392,18 @@ func roundE4M3(x float64) uint64 {
 		best |= 0x80
 	}
 	return best
+}
+
+// keepNaN gives the NaN of conversions that keep the operand's sign and the top
+// of its payload: those from f64, and from bf16 to f32.
+func keepNaN(to, from *floatFormat, v uint64) (uint64, bool) {
+	sign := v >> (from.mant + from.exp) << (to.mant + to.exp)
+	payload := v & (1<<from.mant - 1)
+	switch {
+	case from.mant == 7 && to.mant == 23:
+		return v << 16, true
+	case from.mant == 52 && to.mant < 52:
+		return sign | (1<<to.exp-1)<<to.mant | 1<<(to.mant-1) | payload>>(52-to.mant), true
+	}
+	return 0, false
 }

@@ -234,7 +234,7 @@ func bitConforms() []conform {
 				})
 			}
 			// Positions and lengths are taken from the low byte.
-			add("bfe."+t+" $d, $a, $b, $c;", t, []string{t, "u32", "u32"}, func(v []uint64) uint64 {
+			add("{ and.b32 %t4, $b, 255; and.b32 %t5, $c, 255; bfe."+t+" $d, $a, %t4, %t5; }", t, []string{t, "u32", "u32"}, func(v []uint64) uint64 {
 				pos, length := int(v[1]&255), int(v[2]&255)
 				sign := uint64(0)
 				if t[0] == 's' && length > 0 {
@@ -251,9 +251,9 @@ func bitConforms() []conform {
 				return r
 			})
 		}
-		out = append(out, conform{text: "{ and.b32 %t4, $c, 63; shr.u32 %t5, $c, 20; bfi." + b + " $d, $a, $b, %t4, %t5; }", d: b, src: []string{b, b, "u32"},
+		out = append(out, conform{text: "{ and.b32 %t4, $c, 63; shr.u32 %t5, $c, 24; bfi." + b + " $d, $a, $b, %t4, %t5; }", d: b, src: []string{b, b, "u32"},
 			ref: func(v []uint64) uint64 {
-				pos, length := int(v[2]&63), int(v[2]>>20&255)
+				pos, length := int(v[2]&63), int(v[2]>>24)
 				r := v[1]
 				for i := 0; i < length && pos+i < n; i++ {
 					r = r&^(1<<(pos+i)) | v[0]>>i&1<<(pos+i)
@@ -455,7 +455,7 @@ func floatConforms() []conform {
 				inf, nan := f.isInf(v[0]), f.isNaN(v[0])
 				ok := map[string]bool{
 					"finite": !inf && !nan, "infinite": inf, "number": !nan, "notanumber": nan,
-					"normal": !inf && !nan && !f.zero(v[0]) && !f.subnormal(v[0]), "subnormal": f.subnormal(v[0]),
+					"normal": !inf && !nan && !f.subnormal(v[0]), "subnormal": f.subnormal(v[0]),
 				}[kind]
 				if ok {
 					return 1
@@ -644,6 +644,11 @@ func convertConforms() []conform {
 	for _, to := range ints {
 		for _, from := range ints {
 			for _, sat := range []string{"", ".sat"} {
+				if sat != "" && clampBig(bigOf(from, 1<<(ptxBits(from)-1)), to).Cmp(bigOf(from, 1<<(ptxBits(from)-1))) == 0 &&
+					clampBig(bigOf(from, 1<<(ptxBits(from)-1)-1), to).Cmp(bigOf(from, 1<<(ptxBits(from)-1)-1)) == 0 &&
+					clampBig(bigOf(from, ^uint64(0)>>(64-ptxBits(from))), to).Cmp(bigOf(from, ^uint64(0)>>(64-ptxBits(from)))) == 0 {
+					continue // the assembler refuses .sat that can do nothing
+				}
 				out = append(out, conform{text: "cvt" + sat + "." + to + "." + from + " $d, $a;", d: memory(to), src: []string{memory(from)}, ref: func(v []uint64) uint64 {
 					n := ptxBits(from)
 					x := bigOf(from, v[0]&(^uint64(0)>>(64-n)))
@@ -789,7 +794,10 @@ func packedConforms() []conform {
 	for _, mode := range []string{"rna", "rn", "rz"} {
 		out = append(out, conform{text: "cvt." + mode + ".tf32.f32 $d, $a;", d: "tf32", src: two[:1], ref: func(v []uint64) uint64 {
 			if floatFormats["f32"].isNaN(v[0]) {
-				return 0x7fffffff
+				if mode == "rna" {
+					return v[0] &^ 0x1fff
+				}
+				return 0x7fffe000
 			}
 			return refFloatCvt(tf32, floatFormats["f32"], fmods{mode: mode}, "")(v) << 13
 		}})

@@ -133,6 +133,29 @@ func operand(r *rand.Rand, t string) uint64 {
 	return r.Uint64() & mask
 }
 
+// floatEdges are the numbers around which formats and roundings change.
+func floatEdges(f *floatFormat) []uint64 {
+	bias, top := uint64(1)<<(f.exp-1)-1, uint64(1)<<f.exp-1
+	edges := []uint64{0, 1, 2, 1<<f.mant - 1, 1 << f.mant, 1<<f.mant + 1, bias << f.mant, bias<<f.mant + 1, bias<<f.mant - 1,
+		(bias - 1) << f.mant, (bias + 1) << f.mant, top<<f.mant - 1, top << f.mant, top<<f.mant + 1<<(f.mant-1), top<<f.mant + 1,
+		(bias + 31) << f.mant, (bias + uint64(f.mant)) << f.mant}
+	for i := range edges {
+		edges[i] &= 1<<(f.mant+f.exp) - 1
+	}
+	return edges
+}
+
+// crossEdges puts pairs of edges of both signs in place of the first operands.
+func crossEdges(f *floatFormat, a, b []uint64) {
+	e := floatEdges(f)
+	for i := range e {
+		e = append(e, e[i]|1<<(f.mant+f.exp))
+	}
+	for i := 0; i < len(e)*len(e) && i < len(a)/2; i++ {
+		a[i], b[i] = e[i%len(e)], e[i/len(e)]
+	}
+}
+
 func floatOperand(r *rand.Rand, f *floatFormat) uint64 {
 	sign := r.Uint64() & 1 << (f.mant + f.exp)
 	m := r.Uint64() & (1<<f.mant - 1)
@@ -140,10 +163,11 @@ func floatOperand(r *rand.Rand, f *floatFormat) uint64 {
 	top := uint64(1)<<f.exp - 1
 	switch r.IntN(10) {
 	case 0:
-		edges := []uint64{0, 1, 2, 1<<f.mant - 1, 1 << f.mant, 1<<f.mant + 1, bias << f.mant, bias<<f.mant + 1, bias<<f.mant - 1,
-			(bias - 1) << f.mant, (bias + 1) << f.mant, top<<f.mant - 1, top << f.mant, top<<f.mant + 1<<(f.mant-1), top<<f.mant + 1,
-			(bias + 31) << f.mant & (top<<f.mant | 1<<f.mant - 1), (bias + uint64(f.mant)) << f.mant}
-		return sign | edges[r.IntN(len(edges))]&(1<<(f.mant+f.exp)-1)
+		if r.IntN(4) == 0 {
+			return sign | top<<f.mant | m // a NaN with a payload, or infinity
+		}
+		e := floatEdges(f)
+		return sign | e[r.IntN(len(e))]
 	case 1:
 		return sign | m // subnormal
 	case 2:
@@ -196,7 +220,10 @@ func TestInstructions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const n = 500
+	n := 2400 // all pairs of edges, and as many random ones
+	if testing.Short() {
+		n = 200
+	}
 	for i := range cases {
 		c := &cases[i]
 		args, got := runConform(t, m, i, c, r, n)
@@ -232,7 +259,12 @@ func runConform(t testing.TB, m *Module, i int, c *conform, r *rand.Rand, n int)
 	for _, s := range c.src {
 		v := operands(r, s, n)
 		args = append(args, v)
-		params = append(params, Upload(d, s, pack(v, ptxBits(s))))
+	}
+	if len(c.src) > 1 && c.src[0] == c.src[1] && floatFormats[c.src[0]] != nil {
+		crossEdges(floatFormats[c.src[0]], args[0], args[1])
+	}
+	for k, s := range c.src {
+		params = append(params, Upload(d, s, pack(args[k], ptxBits(s))))
 	}
 	for len(params) < 4 {
 		params = append(params, nil)

@@ -58,7 +58,7 @@ func onGPU(t testing.TB, m *Module) *hardware.Module {
 		switch f := strings.Fields(line); {
 		case len(f) > 0 && f[0] == ".loc":
 		case len(f) > 0 && f[0] == ".version":
-			b.WriteString(".version 8.0\n")
+			b.WriteString(".version 8.4\n")
 		default:
 			b.WriteString(line)
 		}
@@ -153,7 +153,7 @@ func compareBuffers(row *hardwareRow, gpu, sim []byte, half bool) {
 // single loads a module of one kernel and says whether the GPU's compiler takes
 // it: some forms are gone from its generation.
 func single(t *testing.T, text, kernel string) *Module {
-	m, err := Load("conform.ptx", []byte(conformHead+kernel))
+	m, err := Load("conform.ptx", []byte(strings.Replace(conformHead, "8.0", "8.4", 1)+kernel))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,15 +218,30 @@ func compareInstruction(t *testing.T, c *conform, args [][]uint64, got, gpu []ui
 func TestHardwareWarps(t *testing.T) {
 	r := newRand(t)
 	cases := warpCases()
-	const trials = 400
+	trials := 300
+	var dump *os.File
+	if path := os.Getenv("DUMP"); path != "" {
+		trials = 100
+		var err error
+		if dump, err = os.Create(path); err != nil {
+			t.Fatal(err)
+		}
+		defer dump.Close()
+	}
 	for i := range cases {
 		c := &cases[i]
 		m := single(t, c.text, c.kernelText(i))
 		if m == nil {
 			continue
 		}
-		_, got := runWarpCase(t, m, i, c, r, trials)
+		in, got := runWarpCase(t, m, i, c, r, trials)
 		gpu := Slice[uint64](lastGPU[1])
+		if dump != nil && strings.HasPrefix(c.text, "mma") {
+			fmt.Fprintf(dump, "%s\n", c.text)
+			dump.Write(Bytes([]uint64{uint64(len(c.in)), uint64(len(c.out)), uint64(len(in)), uint64(len(gpu))}))
+			dump.Write(Bytes(in))
+			dump.Write(Bytes(gpu))
+		}
 		bad := 0
 		worst := 0.0
 		for k := range got {

@@ -598,6 +598,9 @@ func (d *decoder) cvt(st *Stmt, m *mods) {
 	if in.Type.Float() && in.From.Float() && integral {
 		in.Flags |= simt.FlagRound
 	}
+	if in.Flags&simt.FlagSat != 0 && !in.Type.Float() && !in.From.Float() && fits(in.From, in.Type) {
+		d.fail(st.Pos, "%s: .sat is for conversions that can leave the range of the result", st.Name)
+	}
 	d.wantFrom(st, 2, 3)
 	in.D = d.wideDst(&st.Args[0], in.Type)
 	in.Size = d.bits[in.D]
@@ -609,6 +612,17 @@ func (d *decoder) cvt(st *Stmt, m *mods) {
 		in.B = d.wideSrc(&st.Args[2], in.From)
 	}
 	d.emit(st, in)
+}
+
+// fits reports whether integer type to holds every value of type from.
+func fits(from, to simt.Type) bool {
+	switch {
+	case from.Signed() == to.Signed():
+		return from.Bits() <= to.Bits()
+	case from.Signed():
+		return false
+	}
+	return from.Bits() < to.Bits()
 }
 
 func (d *decoder) cvtPack(st *Stmt, m *mods) {

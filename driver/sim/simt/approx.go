@@ -108,8 +108,11 @@ func exp2(x float32) uint32 {
 func chooseApprox64(in *Inst) (execFunc, Class) {
 	mode := in.Round
 	if in.Flags&FlagApprox != 0 {
-		// The double-precision approximations give the upper word of a result;
-		// the lower one is zero.
+		if in.Op == OpRsqrt && in.Flags&FlagFTZ == 0 {
+			return wide1(func(a uint64) uint64 { return canon64(1 / math.Sqrt(f64(a))) })
+		}
+		// The gross approximations of double precision see the upper word of
+		// their operand and give that of the result; the lower one is zero.
 		var f func(float64) float64
 		switch in.Op {
 		case OpRcp:
@@ -120,6 +123,7 @@ func chooseApprox64(in *Inst) (execFunc, Class) {
 			return nil, ClassNone
 		}
 		return wide1(func(a uint64) uint64 {
+			a &^= 1<<32 - 1
 			if a>>52&0x7ff == 0 {
 				a &= 1 << 63
 			}

@@ -85,12 +85,12 @@ func chooseCvtFast(in *Inst) (execFunc, Class) {
 				d[i] = canon(f16to32(a[i] & 0xffff))
 			}
 		}, Class32
-	case in.Type == F32 && in.From == BF16:
+	case in.Type == F32 && in.From == BF16 && !d64:
 		return func(w *warp, s *step) {
 			d, a := w.d32(s), w.u32(s.a)
 			a = a[:len(d)]
 			for i := range d {
-				d[i] = canon(bf16to32(a[i] & 0xffff))
+				d[i] = a[i] << 16 // a NaN keeps its bits
 			}
 		}, Class32
 	case in.Type == F16 && in.From == F32:
@@ -282,12 +282,31 @@ func floatToFloat(in *Inst) func(uint64) uint64 {
 	}
 	return func(a uint64) uint64 {
 		x := readFloat(from, a, flags)
+		if x != x && from == F64 && to != F64 && flags&(FlagSat|FlagRelu) == 0 {
+			return narrowNaN(to, a)
+		}
+		if x != x && to == TF32 && mode == RoundAway {
+			return a &^ 0x1fff // cut, even where that leaves an infinity
+		}
 		if flags&FlagRound != 0 {
 			x = roundIntegral(x, mode)
 			return writeFloat(to, x, RoundNearest, flags)
 		}
 		return writeFloat(to, x, mode, flags)
 	}
+}
+
+// narrowNaN converts a double-precision NaN as the hardware does: the sign and
+// the top of the payload stay, and the NaN becomes quiet.
+func narrowNaN(to Type, a uint64) uint64 {
+	sign, payload := a>>63, a&(1<<52-1)
+	switch to {
+	case F32:
+		return sign<<31 | 0x7fc00000 | payload>>29
+	case F16:
+		return sign<<15 | 0x7e00 | payload>>42
+	}
+	return nan16
 }
 
 // writeFP8 rounds to an 8-bit format; values beyond its range saturate, a NaN

@@ -76,9 +76,7 @@ func chooseF32Plain(in *Inst) (execFunc, Class) {
 }
 
 // finish32 rounds an exact or odd-rounded value and applies .ftz, .sat, .relu.
-//
-// Flushing looks at the value before rounding on the hardware only for results
-// that round up to the smallest normal number; those are normal here.
+// What .ftz flushes is what would be subnormal had the exponent no bound.
 func finish32(x float64, mode Round, flags Flag) uint32 {
 	var r uint32
 	if mode == RoundNearest {
@@ -87,7 +85,9 @@ func finish32(x float64, mode Round, flags Flag) uint32 {
 		r = roundTo(x, fmtF32, mode)
 	}
 	if flags&FlagFTZ != 0 {
-		r = flush32(r)
+		if r&0x7fffffff <= 0x00800000 && tiny32(x, mode) {
+			r &= 0x80000000
+		}
 	}
 	if flags&FlagSat != 0 {
 		r = sat32(r)
@@ -96,6 +96,13 @@ func finish32(x float64, mode Round, flags Flag) uint32 {
 		r = 0
 	}
 	return r
+}
+
+// tiny32 reports whether x rounds to less than the smallest normal number where
+// exponents have no bound.
+func tiny32(x float64, mode Round) bool {
+	r := roundTo(x*0x1p64, fmtF32, mode)
+	return r&0x7fffffff < (127-126+64)<<23
 }
 
 func in32(v uint32, flags Flag) float64 {
@@ -150,7 +157,7 @@ func chooseF32Div(in *Inst) (execFunc, Class) {
 				}
 				return uint32(b^a) & 0x80000000
 			}
-			return finish32(x/y, RoundNearest, flags)
+			return finish32(divOdd(x, y), RoundNearest, flags)
 		})
 	}
 	if flags&FlagFull != 0 || mode == RoundNearest && flags&FlagFTZ == 0 {
@@ -164,7 +171,7 @@ func chooseF32Div(in *Inst) (execFunc, Class) {
 				return
 			}
 			for i := range d {
-				d[i] = flush32(canon(f32(flush32(a[i])) / f32(flush32(b[i]))))
+				d[i] = finish32(divOdd(in32(a[i], flags), in32(b[i], flags)), RoundNearest, flags)
 			}
 		}, Class32
 	}
@@ -283,8 +290,8 @@ func chooseTestp(in *Inst) execFunc {
 			return !nan
 		case TestNotANumber:
 			return nan
-		case TestNormal:
-			return !inf && !nan && x != 0 && !subnormal
+		case TestNormal: // zeros among them
+			return !inf && !nan && !subnormal
 		}
 		return subnormal
 	}

@@ -18,6 +18,14 @@ var (
 	kindBF16 = &halfKind{fmtBF16, bf16to32, f32toBF16, 0x8000, 0x7f80, 0x0080, 0x3f80}
 )
 
+// tiny reports whether x rounds to less than the smallest normal number where
+// exponents have no bound: what .ftz flushes.
+func (k *halfKind) tiny(x float64) bool {
+	const scale = 8
+	r := roundTo(x*(1<<scale), k.f, RoundNearest)
+	return r&^k.sign < k.min+scale<<k.f.mant
+}
+
 const nan16 = 0x7fff
 
 // chooseHalf executes f16 and bf16 arithmetic, also on packed pairs. Sums and
@@ -38,7 +46,7 @@ func chooseHalf(in *Inst) (execFunc, Class) {
 	}
 	finish := func(x float64) uint32 {
 		r := roundTo(x, k.f, RoundNearest)
-		if flags&FlagFTZ != 0 && r&^k.sign < k.min {
+		if flags&FlagFTZ != 0 && r&^k.sign <= k.min && k.tiny(x) {
 			r &= k.sign
 		}
 		if flags&FlagSat != 0 {
