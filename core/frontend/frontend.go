@@ -21,6 +21,7 @@ type (
 	MinDot       = lang.MinDot
 	ModuleSource = lang.ModuleSource
 	Alias        = lang.Alias
+	Extern       = lang.Extern
 )
 
 // Options say how to build.

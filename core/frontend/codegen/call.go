@@ -57,6 +57,8 @@ func (g *gen) apply(fn any, args []any, kwargs []eval.Keyword) any {
 			return g.u.CallJIT(fn, args, kwargs)
 		case eval.ConstexprFunction:
 			return g.atCompileTime(fn, args, kwargs)
+		case eval.Extern:
+			return unwrap(fn.Call(g.u.session, args, kwargs))
 		}
 		if fn.Class != nil || fn.Lambda != nil {
 			return g.atCompileTime(fn, args, kwargs)
@@ -74,6 +76,8 @@ func (g *gen) apply(fn any, args []any, kwargs []eval.Keyword) any {
 		return fn.Call(g.u.session, args, kwargs)
 	case *eval.Class:
 		return g.construct(fn, args, kwargs)
+	case *lang.ExternFn:
+		return g.u.e.CallExtern(fn, args)
 	case *eval.Missing:
 		fn.Fail()
 	case *lang.Marker:
@@ -213,7 +217,6 @@ func (g *gen) construct(c *eval.Class, args []any, kwargs []eval.Keyword) any {
 // CallJIT compiles fn for the arguments, unless the module has it already, and
 // emits the call at the current place.
 func (u *unit) CallJIT(fn *eval.Function, args []any, kwargs []eval.Keyword) any {
-	g := u.gen
 	vals := fn.Bind(args, kwargs)
 	for i, v := range vals {
 		vals[i] = unwrap(v)
@@ -248,7 +251,6 @@ func (u *unit) CallJIT(fn *eval.Function, args []any, kwargs []eval.Keyword) any
 		Operands: operands, Types: types,
 		Attrs: []ir.NamedAttr{{Name: "callee", Attr: u.ctx.SymbolRef(symbol)}},
 	})
-	_ = g
 	v, _ := lang.Rebuild(c.result, op.Results())
 	return v
 }

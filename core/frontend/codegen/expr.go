@@ -97,7 +97,7 @@ func (g *gen) global(id string, v any) any {
 	case *eval.Missing:
 		v.Fail()
 	case nil, *eval.Module, *eval.Package, *lang.Language, *lang.Builtin, *lang.DType, *lang.Pointer, *lang.Block,
-		*lang.Marker, *eval.Type, *eval.NamedTuple, *eval.Native, *eval.Class:
+		*lang.Marker, *lang.ExternFn, *eval.Type, *eval.NamedTuple, *eval.Native, *eval.Class:
 		return v
 	case *eval.Function:
 		if v.Kind != eval.Plain {

@@ -46,7 +46,9 @@ func Build(ctx *ir.Context, req *Request) (module *ir.Operation, warnings diag.L
 		funcs: make(map[string]*compiled, 8),
 	}
 	u.e = &lang.Emitter{B: b, C: ctx, Gen: u, Session: u.session, Facts: req.Facts, Opts: req.Opts}
+	u.session.Host = u.e
 	fail := eval.Try(func() { u.kernel(req) })
+	u.session.Host = nil
 	u.warnings = append(u.warnings, u.session.Notes...)
 	if fail != nil {
 		return nil, u.warnings, fail.Diagnostic()

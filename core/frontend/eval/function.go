@@ -14,6 +14,9 @@ const (
 	JIT
 	// ConstexprFunction functions run at compile time, called from kernels.
 	ConstexprFunction
+	// Extern functions run at compile time too, on run-time values: they call
+	// builtins, which emit code.
+	Extern
 )
 
 // Function is a def or lambda with its surroundings.

@@ -20,6 +20,9 @@ type Session struct {
 	Print func(text string)
 	// Notes collects what was skipped, such as foreign decorators.
 	Notes diag.List
+	// Host is what functions of the language that run here emit code with; nil
+	// while no kernel is being compiled.
+	Host any
 	// MaxSteps bounds the work of compile-time code; 0 means DefaultMaxSteps.
 	MaxSteps int
 

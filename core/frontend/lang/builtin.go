@@ -37,15 +37,19 @@ func (b *Builtin) TypeName() string { return "function" }
 // Repr names the builtin.
 func (b *Builtin) Repr() string { return "<function " + b.Name + ">" }
 
-// Call refuses: a builtin emits code, and at module level there is none.
-func (b *Builtin) Call(*eval.Session, []any, []eval.Keyword) any {
-	eval.Fail(errBuiltinOutside)
-	return nil
+// Call emits code where a kernel is being compiled, as in the Python code of an
+// extern function; at module level there is none to emit.
+func (b *Builtin) Call(s *eval.Session, args []any, kwargs []eval.Keyword) any {
+	e, ok := s.Host.(*Emitter)
+	if !ok {
+		eval.Fail(errBuiltinOutside)
+	}
+	return e.Invoke(b, args, kwargs)
 }
 
 func (b *Builtin) parse() []param {
 	b.once.Do(func() {
-		for _, f := range strings.Fields(b.Params) {
+		for _, f := range strings.Fields(b.Params) { // so no default holds a space
 			p := param{}
 			name, def, hasDef := strings.Cut(f, "=")
 			if strings.HasPrefix(name, "*") {

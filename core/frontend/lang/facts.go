@@ -29,11 +29,25 @@ type Facts struct {
 // matches any width.
 type MinDot struct{ Bits, M, N, K int }
 
-// ModuleSource is a module of a backend.
+// ModuleSource is a module of a backend: functions written in the Triton
+// language, and functions of a device library.
 type ModuleSource struct {
-	Module string // dotted name
-	Name   string // the file's name in locations
-	Text   string
+	Module  string // dotted name
+	Name    string // the file's name in locations
+	Text    string
+	Externs []Extern
+}
+
+// Extern is one overload of a device library's function. Types have their
+// names in signatures: fp32, i64. A result of type i1 is what the library's i32
+// says by being zero or not.
+type Extern struct {
+	Name    string
+	Args    []string
+	Result  string
+	Symbol  string
+	Library string
+	Pure    bool
 }
 
 // Alias gives a module another name.

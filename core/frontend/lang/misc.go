@@ -30,7 +30,7 @@ var misc = []*Builtin{
 	{Name: "device_assert", Params: "cond msg='' mask=None", Fn: deviceAssert},
 	{Name: "device_print", Params: "prefix *args hex=False", Fn: devicePrint},
 	{Name: "static_assert", Params: "cond msg=''", Fn: staticAssert},
-	{Name: "static_print", Params: "*values sep=' ' end='' file=None flush=False", Fn: staticPrint},
+	{Name: "static_print", Params: "*values sep=None end=None file=None flush=False", Fn: staticPrint},
 }
 
 // hint puts a list of integers on the operation that defines a value.
@@ -95,11 +95,13 @@ func staticAssert(_ *Emitter, a *Args) any {
 }
 
 func staticPrint(e *Emitter, a *Args) any {
-	end := a.str(2)
-	if end == "" {
-		end = "\n"
+	var kw []eval.Keyword
+	for i, name := range []string{"sep", "end"} {
+		if a.vals[i+1] != nil {
+			kw = append(kw, eval.Keyword{Name: name, Value: a.str(i + 1)})
+		}
 	}
-	e.Session.PrintValues(a.list(0), []eval.Keyword{{Name: "sep", Value: a.str(1)}, {Name: "end", Value: end}})
+	e.Session.PrintValues(a.list(0), kw)
 	return nil
 }
 

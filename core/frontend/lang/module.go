@@ -110,9 +110,10 @@ func (x *extra) Attr(name string) (any, bool) {
 func (x *extra) TypeName() string   { return "module" }
 func (x *extra) ModuleName() string { return "triton.language.extra" }
 
-// moduleCache keeps the parsed modules of backends for the process, by name
-// and text.
+// moduleCache keeps the parsed modules of backends for the process.
 var moduleCache sync.Map
+
+type moduleKey struct{ module, name, text string }
 
 func (l *Lib) backendModule(name string) any {
 	for _, a := range l.Facts.Aliases {
@@ -128,18 +129,45 @@ func (l *Lib) backendModule(name string) any {
 			}
 			continue
 		}
-		f, ok := moduleCache.Load(*m)
+		key := moduleKey{m.Module, m.Name, m.Text}
+		f, ok := moduleCache.Load(key)
 		if !ok {
 			tree, err := syntax.Parse(m.Name, []byte(m.Text))
 			if err != nil {
 				eval.Fail("the backend's module %s: %v", m.Module, err)
 			}
-			f, _ = moduleCache.LoadOrStore(*m, eval.NewFile(tree, m.Name, m.Module))
+			f, _ = moduleCache.LoadOrStore(key, eval.NewFile(tree, m.Name, m.Module))
 		}
-		return l.Session.Module(f.(*eval.File))
+		source := l.Session.Module(f.(*eval.File))
+		if len(m.Externs) == 0 {
+			return source
+		}
+		return &externModule{m, source}
 	}
 	return nil
 }
+
+// externModule is a backend's module with functions of a device library.
+type externModule struct {
+	m      *ModuleSource
+	source *eval.Module
+}
+
+// Attr finds a function in the source, else in the table.
+func (x *externModule) Attr(name string) (any, bool) {
+	if v, ok := x.source.Lookup(name); ok {
+		return v, true
+	}
+	f := &ExternFn{Name: name}
+	for i := range x.m.Externs {
+		if x.m.Externs[i].Name == name {
+			f.overloads = append(f.overloads, &x.m.Externs[i])
+		}
+	}
+	return f, len(f.overloads) > 0
+}
+func (x *externModule) TypeName() string   { return "module" }
+func (x *externModule) ModuleName() string { return x.m.Module }
 
 func (l *Lib) backendPackage(name string) any {
 	p := &eval.Package{Name: name, Parts: map[string]any{}}
@@ -264,7 +292,7 @@ var statics = sync.OnceValue(func() map[string]any {
 		"constexpr_type": ConstexprType, "const": Const, "pi32_t": NewPointer(Int32),
 		"range": Range, "static_range": StaticRange, "condition": Condition,
 		"PropagateNan": PropagateNaN, "TRITON_MAX_TENSOR_NUMEL": &eval.Constexpr{Value: int64(maxNumel)},
-		"math": mathModule(), "slice": &Marker{"tl.slice"}, "_aggregate": aggregate, "builtin": passThrough,
+		"math": mathModule(), "slice": &Marker{"tl.slice"}, "_aggregate": aggregate, "builtin": extern, "extern": extern,
 	} {
 		m[n] = v
 	}

@@ -83,6 +83,8 @@ func listOf(v any) []any {
 
 var constexprFunction = change("constexpr_function", func(fn *eval.Function, _ []eval.Keyword) { fn.Kind = eval.ConstexprFunction })
 
+var extern = change("extern", func(fn *eval.Function, _ []eval.Keyword) { fn.Kind = eval.Extern })
+
 var passThrough = &eval.Native{Name: "decorator", Fn: func(_ *eval.Session, args []any, _ []eval.Keyword) any {
 	if len(args) == 1 {
 		switch args[0].(type) {

@@ -203,3 +203,134 @@ def _prod_combine(a, b):
 def cumprod(input, axis=0, reverse=False):
     x = input.to(tl.float32) if input.dtype == tl.bfloat16 else input
     return tl.associative_scan(x, axis, _prod_combine, reverse)
+
+
+# Shapes.
+
+
+@jit
+def interleave(a, b):
+    c = tl.join(a, b)
+    if len(c.shape) == 1:
+        return c
+    else:
+        return tl.reshape(c, c.shape[:-2] + (2 * c.shape[-2], ))
+
+
+@jit
+def swizzle2d(i, j, size_i, size_j, size_g):
+    # row-major numbers become numbers within groups of size_g rows
+    ij = i * size_j + j
+    size_gj = size_g * size_j
+    group_id = ij // size_gj
+    off_i = group_id * size_g
+    rows = tl.minimum(size_i - off_i, size_g)
+    ij = ij % size_gj
+    return off_i + ij % rows, ij // rows
+
+
+# Sorting: a bitonic network. A row of 2**n elements is seen as a hypercube of n
+# dimensions of size 2; each step compares neighbours along one of them.
+
+
+@triton.constexpr_function
+def _log2(n):
+    return n.bit_length() - 1
+
+
+@triton.constexpr_function
+def _int_of(dtype):
+    bits = dtype.primitive_bitwidth
+    return tl.int8 if bits == 8 else tl.int16 if bits == 16 else tl.int32 if bits == 32 else tl.int64
+
+
+@triton.constexpr_function
+def _last_dim(dim, rank):
+    last = rank - 1
+    wanted = last if dim is None else dim + rank if dim < 0 else dim
+    assert wanted == last, "only minor dimension is currently supported"
+    return last
+
+
+@jit
+def _bit(n_dims: tl.constexpr, i: tl.constexpr):
+    # along dimension i from the end: 0, 1
+    return tl.reshape(tl.arange(0, 2), (1, ) * (n_dims - i - 1) + (2, ) + (1, ) * i)
+
+
+@jit
+def _compare_and_swap(x, flip, i: tl.constexpr):
+    n_dims: tl.constexpr = _log2(x.numel)
+    bits = x.to(_int_of(x.dtype), bitcast=True)
+    other = bits ^ xor_sum(bits, n_dims - 1 - i, True)
+    y = other.to(x.dtype, bitcast=True)
+    right = _bit(n_dims, i)
+    return tl.where((x > y) != (flip ^ right), y, x)
+
+
+@jit
+def _merge(x, stage: tl.constexpr, order: tl.constexpr):
+    # order: 0 ascending, 1 descending, 2 alternating along dimension stage
+    if order == 2:
+        flip = _bit(_log2(x.numel), stage)
+        for i in tl.static_range(stage):
+            x = _compare_and_swap(x, flip, stage - 1 - i)
+    else:
+        for i in tl.static_range(stage):
+            x = _compare_and_swap(x, order, stage - 1 - i)
+    return x
+
+
+@jit
+def _sort(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
+    last: tl.constexpr = _last_dim(dim, len(x.shape))
+    log_n: tl.constexpr = _log2(x.shape[last])
+    log_k: tl.constexpr = log_n if k is None else _log2(k)
+    n_dims: tl.constexpr = _log2(x.numel)
+    h = tl.reshape(x, (2, ) * n_dims)
+    for i in tl.static_range(1, log_k + 1):
+        h = _merge(h, i, 2 if i < log_n else descending)
+    # of each two sorted runs of k elements keep the half that can be wanted
+    for i in tl.static_range(log_k + 1, log_n + 1):
+        if descending:
+            h = max(h, axis=_log2(h.numel) - 1 - log_k)
+        else:
+            h = min(h, axis=_log2(h.numel) - 1 - log_k)
+        h = _merge(h, log_k, 2 if i < log_n else descending)
+    return tl.reshape(h, x.shape[:-1] + (2**log_k, ))
+
+
+@jit
+def sort(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
+    return _sort(x, None, dim, descending)
+
+
+@jit
+def topk(x, k: tl.constexpr, dim: tl.constexpr = None):
+    return _sort(x, k, dim, True)
+
+
+@jit
+def bitonic_merge(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
+    last: tl.constexpr = _last_dim(dim, len(x.shape))
+    h = tl.reshape(x, (2, ) * _log2(x.numel))
+    h = _merge(h, _log2(x.shape[last]), descending)
+    return tl.reshape(h, x.shape)
+
+
+@triton.constexpr_function
+def _flip_dim(dim, rank):
+    if dim is None:
+        return rank - 1
+    assert -rank <= dim < rank, "flip: the dimension is outside the shape"
+    return dim + rank if dim < 0 else dim
+
+
+@jit
+def flip(x, dim=None):
+    d: tl.constexpr = _flip_dim(dim, len(x.shape))
+    steps: tl.constexpr = _log2(x.shape[d])
+    y = tl.reshape(x.to(_int_of(x.dtype), bitcast=True), x.shape[:d] + (2, ) * steps + x.shape[d + 1:])
+    for i in tl.static_range(steps):
+        y = y ^ xor_sum(y, d + i, True)
+    return tl.reshape(y, x.shape).to(x.dtype, bitcast=True)

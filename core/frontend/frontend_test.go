@@ -1,0 +1,136 @@
+package frontend
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/frontend/signature"
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+func readFile(t testing.TB, name string) []byte {
+	t.Helper()
+	src, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
+func parseFile(t testing.TB, name string) *File {
+	t.Helper()
+	f, err := Parse(name, name, readFile(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// job is a line of jobs.txt.
+type job struct {
+	name, file, kernel, sig string
+	opts                    map[string]string
+}
+
+// jobs reads the list of the reference kernels.
+func jobs(t testing.TB) []job {
+	t.Helper()
+	var out []job
+	for _, line := range strings.Split(string(readFile(t, "jobs.txt")), "\n") {
+		f := strings.Split(line, "\t")
+		if len(f) < 4 || strings.HasPrefix(line, "#") {
+			continue
+		}
+		j := job{name: f[0], file: f[1], kernel: f[2], opts: map[string]string{}}
+		var parts []string
+		for _, p := range strings.Split(f[3], ", ") {
+			if name, typ, ok := strings.Cut(p, ":"); ok && !strings.Contains(name, "=") {
+				p = name + "=" + typ
+			}
+			if rest, ok := strings.CutPrefix(p, "PREC="); ok && rest != "None" {
+				p = "PREC='" + rest + "'"
+			}
+			parts = append(parts, p)
+		}
+		j.sig = strings.Join(parts, ", ")
+		if len(f) > 4 {
+			for _, o := range strings.Fields(f[4]) {
+				k, v, _ := strings.Cut(o, "=")
+				j.opts[k] = v
+			}
+		}
+		out = append(out, j)
+	}
+	return out
+}
+
+// facts is a target as the tests need one: what the reference was made for.
+func facts() *Facts {
+	return &Facts{
+		Backend: "test", Arch: "80", WarpSize: 4,
+		FP8:           []string{"fp8e4b15", "fp8e5"},
+		DotPrecisions: []string{"tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"}, DefaultDotPrecision: "tf32",
+		MinDot: []MinDot{{Bits: 8, M: 1, N: 1, K: 32}, {M: 1, N: 1, K: 16}},
+		Modules: []ModuleSource{{Module: "triton.language.extra.test.libdevice", Name: "libdevice.py", Externs: []Extern{
+			unaryExtern("tanh"), unaryExtern("log1p"), unaryExtern("expm1"), unaryExtern("asin"), unaryExtern("round"), unaryExtern("rint"),
+			{Name: "pow", Args: []string{"fp32", "i32"}, Result: "fp32", Symbol: "__nv_powif", Pure: true},
+			{Name: "pow", Args: []string{"fp32", "fp32"}, Result: "fp32", Symbol: "__nv_powf", Pure: true},
+			{Name: "fmod", Args: []string{"fp32", "fp32"}, Result: "fp32", Symbol: "__nv_fmodf", Pure: true},
+			{Name: "isnan", Args: []string{"fp32"}, Result: "i1", Symbol: "__nv_isnanf", Pure: true},
+		}}},
+		Aliases: []Alias{{From: "triton.language.extra.libdevice", To: "triton.language.extra.test.libdevice"}},
+	}
+}
+
+func unaryExtern(name string) Extern {
+	return Extern{Name: name, Args: []string{"fp32"}, Result: "fp32", Symbol: "__nv_" + name + "f", Pure: true}
+}
+
+func build(t testing.TB, f *File, kernel, sig string, opts *Options) (*ir.Operation, error) {
+	t.Helper()
+	spec, err := signature.Parse("-s", sig)
+	if err != nil {
+		return nil, err
+	}
+	spec.Kernel = kernel
+	return Build(dialect.NewContext(), f, spec, opts)
+}
+
+func explain(err error) string {
+	var b strings.Builder
+	for _, d := range diag.All(err) {
+		diag.Fprint(&b, d)
+	}
+	if b.Len() == 0 {
+		return err.Error()
+	}
+	return b.String()
+}
+
+func TestReferenceKernelsBuild(t *testing.T) {
+	files := map[string]*File{}
+	for _, j := range jobs(t) {
+		t.Run(j.name, func(t *testing.T) {
+			if files[j.file] == nil {
+				files[j.file] = parseFile(t, j.file)
+			}
+			m, err := build(t, files[j.file], j.kernel, j.sig, &Options{Facts: facts(), Debug: j.opts["debug"] == "True", SanitizeOverflow: true})
+			if strings.Contains(j.name, "fp8e4nv") || j.name == "casts_fp8" {
+				if err == nil || !strings.Contains(err.Error(), "type fp8e4nv not supported in this architecture") {
+					t.Fatalf("Triton refuses this kernel for the target, but here: %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(explain(err))
+			}
+			if err := ir.Verify(m); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
