@@ -29,7 +29,7 @@ func (w *Printer) element(f *form, e *element, op *ir.Operation) {
 		}
 		return
 	}
-	if e.space {
+	if e.space && !(e.kind == elToken && len(resultGroup(op, e.ref2.index)) == 0) && e.kind != elPairs {
 		w.Str(" ")
 	}
 	switch e.kind {

@@ -176,7 +176,7 @@ func (p *Parser) functionType() ir.Type {
 
 // TypeListInParens reads (T, …).
 func (p *Parser) TypeListInParens() []ir.Type {
-	var ts []ir.Type
+	ts := []ir.Type{} // not nil: the text says that there are none
 	p.List('(', ')', func() { ts = append(ts, p.Type()) })
 	return ts
 }
