@@ -23,6 +23,7 @@ func TestConvertLayout(t *testing.T) {
 		}
 		return randomLinear(r, shape, r.IntN(2) == 0)
 	}
+	var taken, needed uint64
 	for i := range 40 {
 		shape, elem := shapes[r.IntN(len(shapes))], elems[i%len(elems)]
 		src, dst := pick(shape), pick(shape)
@@ -40,10 +41,22 @@ func TestConvertLayout(t *testing.T) {
 			in[i] = byte(r.Uint32())
 		}
 		out := d.Alloc("o", len(in))
-		k.run(t, d, sim.Dim(1), sim.Upload(d, "x", in), out)
+		rep := k.run(t, d, sim.Dim(1), sim.Upload(d, "x", in), out)
 		if got := out.Read(); string(got) != string(in) {
 			t.Fatalf("the elements moved\n%s\n%s", text, k.ptx)
 		}
+		taken += rep.Counters.SharedWavefronts
+		needed += rep.Counters.SharedWavefrontsNeeded
+	}
+	noConflicts(t, taken, needed)
+}
+
+// noConflicts checks that accesses to shared memory lose next to nothing to
+// conflicts in its banks.
+func noConflicts(t *testing.T, taken, needed uint64) {
+	t.Helper()
+	if taken > needed+needed/10 {
+		t.Errorf("accesses to shared memory take %d passes of the banks, %d without conflicts", taken, needed)
 	}
 }
 
@@ -95,6 +108,7 @@ func TestLocalMemory(t *testing.T) {
 func TestReduceLayouts(t *testing.T) {
 	r := newRand(t)
 	shapes := [][]int{{32, 64}, {16, 16}, {128, 8}, {4, 256}, {64, 64}, {2, 512}}
+	var taken, needed uint64
 	for i := range 40 {
 		shape, axis := shapes[r.IntN(len(shapes))], r.IntN(2)
 		enc := randomBlocked(r, 2)
@@ -138,7 +152,9 @@ func TestReduceLayouts(t *testing.T) {
 			}
 		}
 		o, q := d.Alloc("o", 4*n), d.Alloc("q", 4*n)
-		k.run(t, d, sim.Dim(1), sim.Upload(d, "x", x), o, q)
+		rep := k.run(t, d, sim.Dim(1), sim.Upload(d, "x", x), o, q)
+		taken += rep.Counters.SharedWavefronts
+		needed += rep.Counters.SharedWavefrontsNeeded
 		want, where := make([]float64, n), sim.Download[int32](q)
 		for p := range n {
 			best, at, sum := math.Inf(-1), -1, 0.0
@@ -160,5 +176,5 @@ func TestReduceLayouts(t *testing.T) {
 		if near(t, "o", sim.Download[float32](o), want, 1e-5, 1e-4); t.Failed() {
 			t.Fatal(text)
 		}
-	}
+	}	noConflicts(t, taken, needed)
 }
