@@ -176,5 +176,6 @@ func TestReduceLayouts(t *testing.T) {
 		if near(t, "o", sim.Download[float32](o), want, 1e-5, 1e-4); t.Failed() {
 			t.Fatal(text)
 		}
-	}	noConflicts(t, taken, needed)
+	}
+	noConflicts(t, taken, needed)
 }

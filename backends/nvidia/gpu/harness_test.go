@@ -20,7 +20,7 @@ import (
 type kernel struct {
 	*lower.Result
 	src, ptx string
-	mod *sim.Module
+	mod      *sim.Module
 }
 
 // tool finds one of LLVM's programs or skips the test.
