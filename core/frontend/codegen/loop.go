@@ -140,13 +140,9 @@ func (g *gen) rangeOf(args []any, kwargs []eval.Keyword) rng {
 				eval.Fail("range(): '%s' must be an integer, not %s", k.Name, eval.Repr(k.Value))
 			}
 			r.attrs = append(r.attrs, ir.NamedAttr{Name: "tt." + k.Name, Attr: c.I32Attr(n)})
-		case "disallow_acc_multi_buffer", "flatten":
+		case "disallow_acc_multi_buffer", "flatten", "warp_specialize":
 			if eval.Truth(k.Value) {
 				r.attrs = append(r.attrs, ir.NamedAttr{Name: "tt." + k.Name, Attr: c.Unit()})
-			}
-		case "warp_specialize":
-			if eval.Truth(k.Value) {
-				r.attrs = append(r.attrs, ir.NamedAttr{Name: "tt." + k.Name, Attr: c.BoolAttr(true)})
 			}
 		case "disable_licm":
 			if eval.Truth(k.Value) {

@@ -67,12 +67,13 @@ def randint(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
 @jit
 def randint4x(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
     offset = tl.to_tensor(offset)
+    lo = offset.to(tl.uint32)
+    zero = lo * 0
     if offset.dtype.primitive_bitwidth > 32:
-        lo = offset.to(tl.uint32)
         hi = (offset >> 32).to(tl.uint32)
-        return philox(seed, lo, hi, 0, 0, n_rounds)
     else:
-        return philox(seed, offset, 0, 0, 0, n_rounds)
+        hi = zero
+    return philox(seed, lo, hi, zero, zero, n_rounds)
 
 
 # Floats.
