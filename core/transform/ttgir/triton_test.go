@@ -143,7 +143,7 @@ func TestKernelsAgainstTriton(t *testing.T) {
 			m := parse(t, name, s["ttir.mlir"])
 			tidy := []pass.Row{{Pass: canonicalize}, {Pass: std.CSE}}
 			run(t, m, slices.Concat(
-				[]pass.Row{convertFor(t, s), {Pass: ttgir.Coalesce}, {Pass: ttgir.RemoveConversions}}, tidy,
+				[]pass.Row{convertFor(t, s), {Pass: ttgir.Coalesce}, {Pass: ttgir.RemoveConversions}, {Pass: ttgir.OptimizeThreadLocality}}, tidy,
 				[]pass.Row{{Pass: ttgir.RemoveConversions}}, tidy)...)
 			got, conversions := accesses(m)
 			want := strings.Split(strings.TrimSuffix(s["accesses.txt"], "\n"), "\n")

@@ -10,7 +10,7 @@ import (
 )
 
 func TestPasses(t *testing.T) {
-	ours := []*pass.Pass{ttgir.Convert, ttgir.Coalesce, ttgir.RemoveConversions}
+	ours := []*pass.Pass{ttgir.Convert, ttgir.Coalesce, ttgir.RemoveConversions, ttgir.OptimizeThreadLocality}
 	all := append([]*pass.Pass{std.Canonicalize, std.CSE}, ours...)
 	passtest.Run(t, "testdata", all, ours...)
 }
