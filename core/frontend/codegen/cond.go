@@ -167,11 +167,20 @@ func (g *gen) ifRegion(st *syntax.If, cond *lang.Tensor) {
 	op := u.b.Create(scf.If, ir.State{Operands: []*ir.Value{cond.V}, Types: types, Regions: 2})
 	op.Region(0).TakeBody(&thenRegion)
 	op.Region(1).TakeBody(&elseRegion)
-	g.toEnd(r.thenEnd)
-	scf.NewYield(u.b, thenVals...)
-	g.toEnd(r.elseEnd)
-	g.nameAll(r.elseVars, names)
-	scf.NewYield(u.b, elseVals...)
+	// a yield of values stands where the last operation does, one of nothing
+	// where the conditional does
+	if len(names) == 0 {
+		u.b.SetToEnd(r.thenEnd)
+		scf.NewYield(u.b)
+		u.b.SetToEnd(r.elseEnd)
+		scf.NewYield(u.b)
+	} else {
+		g.toEnd(r.thenEnd)
+		scf.NewYield(u.b, thenVals...)
+		g.toEnd(r.elseEnd)
+		g.nameAll(r.elseVars, names)
+		scf.NewYield(u.b, elseVals...)
+	}
 	u.b.Restore(point)
 	g.rebind(r.thenVars, names, op.Results())
 }

@@ -313,9 +313,7 @@ func (g *gen) forLoop(st *syntax.For, r *rng) {
 	g.nameValues(target.ID, []*ir.Value{counter})
 
 	keep, yields := g.settle(&c, args, left)
-	u.b.SetToEnd(end)
-	u.b.Loc = endLoc
-	scf.NewYield(u.b, yields...)
+	g.yield(end, endLoc, point, yields)
 	dropArgs(body, 1, keep, c.hs)
 	u.b.Restore(point)
 	inits := kept(c.hs, keep)
@@ -331,6 +329,18 @@ func (g *gen) forLoop(st *syntax.For, r *rng) {
 	}
 	op.Region(0).TakeBody(&region)
 	g.leave(&c, keep, op.Results())
+}
+
+// yield ends a loop's body. A yield of nothing has the place of the loop.
+func (g *gen) yield(end *ir.Block, loc ir.Location, loop ir.Point, vals []*ir.Value) {
+	b := g.u.b
+	if len(vals) == 0 {
+		b.Restore(loop)
+		loc = b.Loc
+	}
+	b.SetToEnd(end)
+	b.Loc = loc
+	scf.NewYield(b, vals...)
 }
 
 // settle decides which candidates a loop really carries: those of which the
@@ -449,9 +459,7 @@ func (g *gen) whileStmt(st *syntax.While) {
 	end, endLoc := u.b.Block(), u.b.Loc
 	g.check(st, &c, left)
 	keep, yields := g.settle(&c, after.Args(), left)
-	u.b.SetToEnd(end)
-	u.b.Loc = endLoc
-	scf.NewYield(u.b, yields...)
+	g.yield(end, endLoc, point, yields)
 	g.toEnd(condEnd)
 	scf.NewCondition(u.b, cond.V, kept(before.Args(), keep)...)
 	dropArgs(before, 0, keep, c.hs)

@@ -24,10 +24,6 @@ var shapes = []*Builtin{
 	{Name: "view", Params: "input *shape", Member: true, Fn: func(e *Emitter, a *Args) any {
 		return e.Reshape(a.tensor(0), a.shape(1), true)
 	}},
-	{Name: "ravel", Params: "x can_reorder=False", Member: true, Fn: func(e *Emitter, a *Args) any {
-		x := a.tensor(0)
-		return e.Reshape(x, []int64{numElements(x.Shape())}, a.bool(1))
-	}},
 	{Name: "trans", Params: "input *dims", Member: true, Fn: trans},
 	{Name: "permute", Params: "input *dims", Member: true, Fn: func(e *Emitter, a *Args) any {
 		return e.Permute(a.tensor(0), a.ints(1))

@@ -209,6 +209,11 @@ def cumprod(input, axis=0, reverse=False):
 
 
 @jit
+def ravel(x, can_reorder=False):
+    return tl.reshape(x, (x.numel, ), can_reorder=can_reorder)
+
+
+@jit
 def interleave(a, b):
     c = tl.join(a, b)
     if len(c.shape) == 1:
