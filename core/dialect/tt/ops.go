@@ -41,7 +41,7 @@ var (
 		Operands: []ir.Operand{operand("src", PtrLike)}, Results: result(ir.IntLike), Traits: convert, Asm: castAsm,
 	}
 	Bitcast = &ir.OpDef{
-		Name: "tt.bitcast", Doc: "the same bits as another type of that width", Fold: foldSameType,
+		Name: "tt.bitcast", Doc: "the same bits as another type of that width",
 		Operands: []ir.Operand{operand("src", AnyValue)}, Results: result(AnyValue), Traits: convert, Asm: castAsm,
 		Verify: verifyBitcast,
 	}

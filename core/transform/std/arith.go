@@ -162,10 +162,11 @@ func bitcastBitcast(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	return true
 }
 
-// isNot reports whether v is x xor true, and gives x.
+// isNot reports whether v is x xor true, and gives x. Only scalars are looked
+// at: a negated mask is often used beside the mask itself.
 func isNot(v *ir.Value) (*ir.Value, bool) {
 	op := v.Def()
-	if op == nil || !op.Is(arith.XorI) || !ir.IsInt(ir.ElemOf(v.Type()), 1) {
+	if op == nil || !op.Is(arith.XorI) || !ir.IsInt(v.Type(), 1) {
 		return nil, false
 	}
 	k, ok := arith.ConstantInt(op.Operand(1))
