@@ -179,11 +179,20 @@ func relocate(r *ir.Region, site ir.Location) {
 	}
 }
 
+// calledFrom puts site at the outer end of l's chain of calls: what was called
+// at B, called at C, is called at (B called at C).
+func calledFrom(c *ir.Context, l, site ir.Location) ir.Location {
+	if cs, ok := l.(*ir.CallSiteLoc); ok {
+		return c.CallSiteLoc(cs.Callee, calledFrom(c, cs.Caller, site))
+	}
+	return c.CallSiteLoc(l, site)
+}
+
 func relocateBlock(b *ir.Block, site ir.Location, cache map[ir.Location]ir.Location) {
 	at := func(c *ir.Context, l ir.Location) ir.Location {
 		n, ok := cache[l]
 		if !ok {
-			n = c.CallSiteLoc(l, site)
+			n = calledFrom(c, l, site)
 			cache[l] = n
 		}
 		return n
