@@ -230,6 +230,9 @@ func (op *Operation) GroupOne(i int) *Value {
 	return op.operands[lo].value
 }
 
+// GroupRange says which operands group i is: n of them, from lo on.
+func (op *Operation) GroupRange(i int) (lo, n int) { return op.groupRange(i) }
+
 func (op *Operation) groupRange(i int) (lo, n int) {
 	if op.segments != nil {
 		for _, s := range op.segments[:i] {

@@ -29,7 +29,7 @@ func (w *Printer) element(f *form, e *element, op *ir.Operation) {
 		}
 		return
 	}
-	if e.space && !(e.kind == elToken && len(resultGroup(op, e.ref2.index)) == 0) && e.kind != elPairs {
+	if e.space && e.kind != elPairs && !(e.kind == elToken && !hasResult(op, e.ref2.index)) {
 		w.Str(" ")
 	}
 	switch e.kind {
@@ -38,13 +38,10 @@ func (w *Printer) element(f *form, e *element, op *ir.Operation) {
 	case elAttr:
 		w.bareAttr(&op.Def().Attrs[e.index], op)
 	case elOperand:
-		if !w.visiting {
-			w.Values(op.Group(e.index))
-		}
+		lo, n := op.GroupRange(e.index)
+		w.operands(op, lo, n)
 	case elOperands:
-		if !w.visiting {
-			w.Values(op.OperandValues())
-		}
+		w.operands(op, 0, op.NumOperands())
 	case elRegion:
 		w.Region(op.Region(e.index), true, true)
 	case elSuccessor:
@@ -57,20 +54,23 @@ func (w *Printer) element(f *form, e *element, op *ir.Operation) {
 			w.Successor(b)
 		}
 	case elType:
-		for i, v := range values(e.ref, op) {
+		lo, n, results := span(e.ref, op)
+		for i := range n {
 			if i > 0 {
 				w.Str(", ")
 			}
+			t := typeAt(op, lo+i, results)
 			if e.prefix != "" {
-				w.shortType(v.Type(), e.prefix)
+				w.shortType(t, e.prefix)
 			} else {
-				w.Type(v.Type())
+				w.Type(t)
 			}
 		}
 	case elToken:
-		if len(resultGroup(op, e.ref2.index)) > 0 {
+		if hasResult(op, e.ref2.index) {
+			lo, k := op.GroupRange(e.ref.index)
 			w.Str("[")
-			w.Values(op.Group(e.ref.index))
+			w.operands(op, lo, k)
 			w.Str("]")
 		}
 	case elPairs:
@@ -84,60 +84,98 @@ func (w *Printer) element(f *form, e *element, op *ir.Operation) {
 		}
 	case elFunction:
 		w.Str("(")
-		w.ValueTypes(values(e.ref, op))
+		lo, n, results := span(e.ref, op)
+		for i := range n {
+			if i > 0 {
+				w.Str(", ")
+			}
+			w.Type(typeAt(op, lo+i, results))
+		}
 		w.Str(")")
-		w.arrowTypes(typesOf(values(e.ref2, op)))
+		lo, n, results = span(e.ref2, op)
+		out := make([]ir.Type, n)
+		for i := range out {
+			out[i] = typeAt(op, lo+i, results)
+		}
+		w.arrowTypes(out)
 	}
 }
 
-// values are those whose types a directive holds.
-func values(r typeRef, op *ir.Operation) []*ir.Value {
+// operands writes n operands from lo on.
+func (w *Printer) operands(op *ir.Operation, lo, n int) {
+	if w.visiting {
+		return
+	}
+	for i := range n {
+		if i > 0 {
+			w.Str(", ")
+		}
+		w.Value(op.Operand(lo + i))
+	}
+}
+
+// span is which operands, or results, a directive holds the types of.
+func span(r typeRef, op *ir.Operation) (lo, n int, results bool) {
 	switch r.kind {
 	case refOperand:
-		return op.Group(r.index)
+		lo, n = op.GroupRange(r.index)
+		return lo, n, false
 	case refOperands:
-		return op.OperandValues()
+		return 0, op.NumOperands(), false
 	case refResults:
-		return op.Results()
+		return 0, op.NumResults(), true
 	}
-	return resultGroup(op, r.index)
+	lo, n = resultRange(op, r.index)
+	return lo, n, true
 }
 
-// resultGroup is the results of the table's i-th group.
-func resultGroup(op *ir.Operation, i int) []*ir.Value {
-	groups := op.Def().Results
-	if len(groups) == 1 {
-		return op.Results()
+func typeAt(op *ir.Operation, i int, results bool) ir.Type {
+	if results {
+		return op.Result(i).Type()
 	}
+	return op.Operand(i).Type()
+}
+
+// resultRange is which results the table's i-th group is.
+func resultRange(op *ir.Operation, i int) (lo, n int) {
+	groups := op.Def().Results
 	extra := op.NumResults() - len(groups) + 1
-	lo := 0
 	for k, g := range groups {
-		n := 1
+		n = 1
 		if g.Arity != ir.One {
 			n = extra
 		}
 		if k == i {
-			return op.Results()[lo : lo+n]
+			return lo, n
 		}
 		lo += n
 	}
-	return nil
+	panic("BUG: text: " + op.Name() + " has no such result group")
+}
+
+func hasResult(op *ir.Operation, group int) bool {
+	_, n := resultRange(op, group)
+	return n > 0
 }
 
 // isPresent reports whether a group with this anchor is written.
 func (w *Printer) isPresent(e *element, op *ir.Operation) bool {
 	switch e.kind {
 	case elOperand:
-		return len(op.Group(e.index)) > 0
+		_, n := op.GroupRange(e.index)
+		return n > 0
 	case elAttr:
 		d := &op.Def().Attrs[e.index]
 		return op.HasAttr(d.Name) && !isDefault(w.ctx, d, op.Attr(d.Name))
 	case elRegion:
 		return e.index < op.NumRegions() && !op.Region(e.index).Empty()
 	case elType:
-		return len(values(e.ref, op)) > 0
+		_, n, _ := span(e.ref, op)
+		return n > 0
 	case elFunction:
-		return len(values(e.ref, op))+len(values(e.ref2, op)) > 0
+		_, n, _ := span(e.ref, op)
+		_, m, _ := span(e.ref2, op)
+		return n+m > 0
 	}
 	return false
 }

@@ -67,7 +67,8 @@ func Append(b []byte, op *ir.Operation, opt Options) []byte {
 	var entries []aliasEntry
 	if !opt.Local {
 		w.visiting = true
-		w.aliaser.index = make(map[any]int, 64)
+		w.aliaser.index = make(map[any]int, 128)
+		w.aliaser.entries = make([]aliasEntry, 0, 128)
 		start := len(w.buf)
 		w.operation(op)
 		w.buf = w.buf[:start]
@@ -347,7 +348,7 @@ func (w *Printer) generic(op *ir.Operation) {
 	d := op.Def()
 	w.Quoted(d.Name)
 	w.Str("(")
-	w.Values(op.OperandValues())
+	w.operands(op, 0, op.NumOperands())
 	w.Str(")")
 	for i, b := range op.Successors() {
 		if i == 0 {
