@@ -74,7 +74,7 @@ var (
 		Name: "ttg.memdesc_subslice", Doc: "a part of a buffer at constant offsets",
 		Operands: []ir.Operand{one("src", MemDescLike)}, Results: result(MemDescLike),
 		Attrs: []ir.AttrDef{{Name: "offsets", Kind: ir.AttrDenseI32}},
-		Asm:   "$src `[` $offsets `]` attr-dict `:` qualified(type($src)) `->` qualified(type($result))",
+		Asm:   "$src `` $offsets attr-dict `:` qualified(type($src)) `->` qualified(type($result))",
 	}
 	MemDescTrans = &ir.OpDef{
 		Name: "ttg.memdesc_trans", Doc: "a buffer seen with its dimensions permuted",

@@ -79,7 +79,7 @@ func sections(path string, src []byte) []part {
 	name, local := "", false
 	flush := func() {
 		if body := bytes.TrimSpace(cur); len(body) > 0 {
-			parts = append(parts, part{fmt.Sprintf("%s:%d %s", path, start, name), append(body, '\n'), text.Options{Local: local}})
+			parts = append(parts, part{fmt.Sprintf("%s:%d %s", path, start, name), append(body, '\n'), text.Options{Local: local, Locations: bytes.Contains(body, []byte("loc("))}})
 		}
 		cur = nil
 	}
