@@ -312,48 +312,6 @@ func (e *emitter) viaShared(p *conversionPlan, base int, in []llir.Value) []llir
 
 // staged calls f for each access of a thread to the staging area.
 func (e *emitter) staged(p *conversionPlan, l *tensorLayout, base int, f func(a *Access, regs []int)) {
-	e.sharedAccesses(l, p.staging.Offsets(l.layout), p.vec, p.elem, e.smem, base, 0, f)
-}
-
-// sharedAccesses calls f for each access of a thread to shared memory in which
-// offs maps the register, lane and warp of l to the offset of an element: the
-// registers that lie side by side, vec at a time, in order of their offsets.
-// The elements are of size bytes; XOR with flip, in elements, and then base, in
-// bytes, are added to the offset from ptr.
-func (e *emitter) sharedAccesses(l *tensorLayout, offs layout.Layout, vec, size int, ptr llir.Value, base, flip int, f func(a *Access, regs []int)) {
-	threadCols := make([]uint32, 0, len(l.thread))
-	for _, d := range []layout.Dim{layout.Lane, layout.Warp} {
-		for _, c := range offs.Columns(d) {
-			threadCols = append(threadCols, uint32(c)*uint32(size))
-		}
-	}
-	thread := e.threadSum(threadCols)
-	regOffset := func(r int) int {
-		var x uint64
-		for i, c := range offs.Columns(layout.Register) {
-			if r>>i&1 != 0 {
-				x ^= c
-			}
-		}
-		return int(x)
-	}
-	at := make(map[int]int, l.regs) // register by offset
-	for r := l.regs - 1; r >= 0; r-- {
-		if l.canonical(r) == r {
-			at[regOffset(r)] = r
-		}
-	}
-	for r := range l.regs {
-		off := regOffset(r)
-		if l.canonical(r) != r || off%vec != 0 {
-			continue
-		}
-		regs := make([]int, vec)
-		for i := range regs {
-			regs[i] = at[off+i]
-		}
-		index := e.b.Xor(thread, e.m.llvm.I32((off^flip)*size))
-		p, k := llir.SplitPtr(e.b.PtrAdd(e.b.GEP(llir.I8, ptr, index), int64(base)))
-		f(&Access{Ptr: p, Offset: k, Count: vec}, regs)
-	}
+	area := &sharedPlan{tensor: l, size: p.elem, offs: p.staging.Offsets(l.layout), vec: p.vec}
+	e.sharedAccesses(area, e.smem, base, f)
 }

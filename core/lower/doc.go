@@ -16,6 +16,8 @@
 //	arith.go, mathops.go, casts.go   operations on each element
 //	shape.go      operations that only rename registers
 //	memory.go, atomic.go             global memory
+//	local.go, shared.go, tiles.go    buffers in shared memory
+//	dot.go, dotfma.go                products, by matrix instructions or by FMA
 //	reduce.go, convert.go, scratch.go, shuffle.go   data that moves between threads
 //	control.go    loops, conditions, branches
 //	foreign.go    inline assembly, printing, assertions

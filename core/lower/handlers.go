@@ -10,6 +10,7 @@ func handlers() map[*ir.OpDef]handler {
 	shapeHandlers(h)
 	memoryHandlers(h)
 	localHandlers(h)
+	dotHandlers(h)
 	atomicHandlers(h)
 	reduceHandlers(h)
 	controlHandlers(h)

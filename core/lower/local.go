@@ -56,130 +56,6 @@ func (e *emitter) localStore(op *ir.Operation) error {
 	return e.storeBuffer(op.Operand(0), op.Operand(1))
 }
 
-// sharedPlan is how the registers of a distributed tensor lie in a buffer.
-type sharedPlan struct {
-	tensor *tensorLayout
-	elem   llir.Type
-	size   int // bytes of an element
-	offs   layout.Layout
-	vec    int
-	flip   int // offset of the part that the descriptor shows
-}
-
-func (e *emitter) planShared(t *ir.TensorType, m *ttg.MemDescType, buf *buffer) (*sharedPlan, error) {
-	l, err := e.m.layoutOf(t)
-	if err != nil {
-		return nil, err
-	}
-	elem, bits, err := memoryType(t)
-	if err != nil {
-		return nil, err
-	}
-	enc, ok := m.Encoding.(*encoding.Attr)
-	if !ok {
-		return nil, fmt.Errorf("the buffer has no arrangement")
-	}
-	if _, padded := enc.Layout.(*layout.PaddedShared); padded {
-		return nil, fmt.Errorf("padded buffers cannot be lowered")
-	}
-	// The arrangement is that of the whole allocation, of which leading
-	// dimensions may have been indexed away.
-	whole := m.AllocShape[len(m.AllocShape)-len(m.Shape):]
-	shared, err := enc.Layout.Linear(whole)
-	if err != nil {
-		return nil, err
-	}
-	shared = shared.Sub([]layout.Dim{layout.Offset}, outDims(shared))
-	offs, ok := shared.InvertAndCompose(embed(l.layout, shared))
-	if !ok {
-		return nil, fmt.Errorf("the buffer does not hold every element of the tensor")
-	}
-	at := make([]int, len(buf.offset))
-	for d, o := range buf.offset {
-		at[d] = int(o)
-	}
-	p := &sharedPlan{tensor: l, elem: elem, size: bits / 8, offs: offs}
-	point, ok := shared.InvertAndCompose(pointLayout(shared, at))
-	if !ok {
-		return nil, fmt.Errorf("the part of the buffer is outside of it")
-	}
-	if cols := point.Columns(layout.Register); len(cols) > 0 {
-		p.flip = int(cols[0])
-	}
-	p.vec = vectorOf(offs, l, p.flip, maxAccess/8/p.size)
-	return p, nil
-}
-
-func outDims(l layout.Layout) []layout.Dim {
-	var ds []layout.Dim
-	for _, o := range l.Outs() {
-		ds = append(ds, o.Dim)
-	}
-	return ds
-}
-
-// embed is l as a map into the larger tensor of m's outputs.
-func embed(l, m layout.Layout) layout.Layout {
-	ins := make([]layout.Input, 0, 3)
-	for _, d := range []layout.Dim{layout.Register, layout.Lane, layout.Warp} {
-		ins = append(ins, layout.Input{Dim: d, Bases: reorder(l, m, l.BasesOf(d))})
-	}
-	return layout.New(m.Outs(), ins...)
-}
-
-// reorder gives coordinates in l's order of dimensions in m's.
-func reorder(l, m layout.Layout, bases layout.Bases) layout.Bases {
-	out := make(layout.Bases, len(bases))
-	for i, v := range bases {
-		out[i] = make([]int32, len(v))
-		for k, o := range m.Outs() {
-			for j, p := range l.Outs() {
-				if p.Dim == o.Dim {
-					out[i][k] = v[j]
-				}
-			}
-		}
-	}
-	return out
-}
-
-// pointLayout maps register 1 to one point, given by dimension.
-func pointLayout(m layout.Layout, at []int) layout.Layout {
-	v := make([]int32, len(m.Outs()))
-	for k, o := range m.Outs() {
-		v[k] = int32(at[o.Dim-layout.TensorDim(0)])
-	}
-	return layout.New(m.Outs(), layout.Input{Dim: layout.Register, Bases: layout.Bases{v}})
-}
-
-// vectorOf is how many elements lie side by side in registers of one thread,
-// such that every thread's begin at a multiple of that number.
-func vectorOf(offs layout.Layout, l *tensorLayout, flip, most int) int {
-	vec := 1
-	for vec < most {
-		found := false
-		for i, c := range offs.Columns(layout.Register) {
-			found = found || c == uint64(vec) && l.freeRegs>>i&1 == 0
-		}
-		if !found {
-			break
-		}
-		vec *= 2
-	}
-	all := append(append([]uint64{uint64(flip)}, offs.Columns(layout.Lane)...), offs.Columns(layout.Warp)...)
-	for _, c := range offs.Columns(layout.Register) {
-		if c >= uint64(vec) {
-			all = append(all, c)
-		}
-	}
-	for _, c := range all {
-		for c&uint64(vec-1) != 0 {
-			vec /= 2
-		}
-	}
-	return vec
-}
-
 func (e *emitter) storeBuffer(src, dst *ir.Value) error {
 	buf, err := e.buffer(dst)
 	if err != nil {
@@ -191,7 +67,7 @@ func (e *emitter) storeBuffer(src, dst *ir.Value) error {
 	}
 	in := e.value(src)
 	owner := e.firstReplica(p.tensor)
-	e.sharedAccesses(p.tensor, p.offs, p.vec, p.size, buf.ptr, 0, p.flip, func(a *Access, regs []int) {
+	e.sharedAccesses(p, buf.ptr, 0, func(a *Access, regs []int) {
 		vals := make([]llir.Value, len(regs))
 		for i, r := range regs {
 			if vals[i] = in[r]; vals[i].Type() == llir.I1 {
@@ -214,9 +90,13 @@ func (e *emitter) localLoad(op *ir.Operation) error {
 	if err != nil {
 		return err
 	}
+	if out, ok := e.loadTiles(p, buf.ptr); ok {
+		e.set(op.Result(0), out)
+		return nil
+	}
 	bool1 := ir.IsInt(t.Elem, 1)
 	out := make([]llir.Value, p.tensor.regs)
-	e.sharedAccesses(p.tensor, p.offs, p.vec, p.size, buf.ptr, 0, p.flip, func(a *Access, regs []int) {
+	e.sharedAccesses(p, buf.ptr, 0, func(a *Access, regs []int) {
 		a.Elem = p.elem
 		for i, v := range e.m.target.LoadShared(e.b, a) {
 			if bool1 {
@@ -250,6 +130,11 @@ func (e *emitter) memDescIndex(op *ir.Operation) error {
 		stride *= d
 	}
 	index := e.b.Mul(e.scalar(op.Operand(1)), e.m.llvm.I32(int(stride)))
+	if enc, ok := t.Encoding.(*encoding.Attr); ok {
+		if pad, ok := enc.Layout.(*layout.PaddedShared); ok {
+			index = e.padded(&sharedPlan{size: bits / 8, padding: pad}, index)
+		}
+	}
 	e.bufs[op.Result(0)] = &buffer{ptr: e.b.GEP(llir.I8, buf.ptr, index), offset: buf.offset[1:]}
 	return nil
 }
@@ -335,7 +220,7 @@ func (e *emitter) asyncCopy(op *ir.Operation) error {
 	from := Access{Elem: p.elem, Count: p.vec}
 	from.Cache, _ = op.IntAttr("cache")
 	from.Evict, _ = op.IntAttr("evict")
-	e.sharedAccesses(p.tensor, p.offs, p.vec, p.size, buf.ptr, 0, p.flip, func(a *Access, regs []int) {
+	e.sharedAccesses(p, buf.ptr, 0, func(a *Access, regs []int) {
 		if err != nil {
 			return
 		}

@@ -46,6 +46,13 @@ type Target interface {
 	LoadShared(b *llir.Builder, a *Access) []llir.Value
 	StoreShared(b *llir.Builder, a *Access, vals []llir.Value)
 
+	// MatrixInstr is the instruction for a product; the error says why there is
+	// none. Called for each product whose operands are spread over lanes along K.
+	MatrixInstr(p Product) (*MatrixInstr, error)
+	// TileLoads are the instructions that load tiles of elements of so many bytes
+	// from shared memory, the best first. Called for each load of a buffer.
+	TileLoads(elemBytes int) []TileLoad
+
 	// CopyAsync starts a copy from global to shared memory, CommitCopies closes
 	// a group of them, and WaitCopies waits until at most n groups are in flight.
 	CopyAsync(b *llir.Builder, c *Copy) error

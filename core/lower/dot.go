@@ -1,0 +1,317 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// A product of tensors is cut into products of tiles, each one instruction of a
+// warp. Which elements a lane brings along is a linear map of the instruction;
+// which registers of the operands those are is found by comparing it with the
+// operands' layouts. The instruction's k may number the columns of A and the
+// rows of B in any order, as long as it is the same for both: that is how
+// operands whose lanes hold long runs along K need no shuffling.
+
+// Product asks for an instruction: A times B, added to C.
+type Product struct {
+	// A, B and C are element types, C also the result's.
+	A, B, C ir.Type
+	// Precision is a number of tt.InputPrecisions.
+	Precision int64
+	// Result is the encoding of C and of the result.
+	Result layout.Encoding
+}
+
+// MatrixInstr is an instruction that multiplies a tile of A by one of B and adds
+// one of C, the tiles being spread over the lanes of a warp.
+type MatrixInstr struct {
+	// A, B and C map (register, lane) to dim0, the row, and dim1, the column of
+	// the tile: m×k, k×n, m×n. Each bit moves along one of them, or is zero.
+	A, B, C layout.Layout
+	// Emit appends the instruction. a, b and c are elements in the order of the
+	// registers of A, B and C; the result is in that of C.
+	Emit func(b *llir.Builder, x, y, c []llir.Value) []llir.Value
+}
+
+func dotHandlers(h map[*ir.OpDef]handler) {
+	h[tt.Dot] = (*emitter).dot
+}
+
+func (e *emitter) dot(op *ir.Operation) error {
+	var ts [3]*ir.TensorType
+	for i := range ts {
+		ts[i] = op.Operand(i).Type().(*ir.TensorType)
+		if _, err := e.m.layoutOf(ts[i]); err != nil {
+			return err
+		}
+	}
+	if e.m.holdsAllOfK(ts[0], len(ts[0].Shape)-1) && e.m.holdsAllOfK(ts[1], len(ts[1].Shape)-2) {
+		return e.multiplyAdd(op)
+	}
+	p := Product{A: ts[0].Elem, B: ts[1].Elem, C: ts[2].Elem, Result: encoding.Get(ts[2])}
+	p.Precision, _ = op.IntAttr("inputPrecision")
+	in, err := e.m.target.MatrixInstr(p)
+	if err != nil {
+		return err
+	}
+	return e.matrixProduct(op, in)
+}
+
+// holdsAllOfK reports whether no two threads share the positions along k: each
+// thread can compute its part of the result alone.
+func (m *module) holdsAllOfK(t *ir.TensorType, k int) bool {
+	l, _ := m.layoutOf(t)
+	return !slices.ContainsFunc(l.thread, func(v []int32) bool { return v[k] != 0 })
+}
+
+// fragment is an operand seen as tiles of an instruction.
+type fragment struct {
+	l        *tensorLayout
+	row, col int // the tensor's dimensions of the tile
+	// regs is the register bit of the operand for each register bit of the tile,
+	// and mask all of them.
+	regs []int
+	mask int
+	// rows and cols are the positions, along the tensor's dimension, that the
+	// bits of the tile's row and column stand for.
+	rows, cols []int32
+	// at finds the first register of a tile by the coordinates that it adds.
+	at map[string]int
+}
+
+// fragment matches an operand with a tile.
+func (m *module) fragment(t *ir.TensorType, tile layout.Layout, ctx *ir.Context) (*fragment, error) {
+	l, err := m.wholeTiles(t, ctx)
+	if err != nil {
+		return nil, err
+	}
+	rank := len(t.Shape)
+	f := &fragment{l: l, row: rank - 2, col: rank - 1}
+	f.rows = make([]int32, tile.OutBits(layout.TensorDim(0)))
+	f.cols = make([]int32, tile.OutBits(layout.TensorDim(1)))
+	mismatch := fmt.Errorf("the layout of an operand is not that of the matrix instruction")
+	if tile.InSize(layout.Lane) != m.lanes {
+		return nil, fmt.Errorf("the matrix instruction needs warps of %d lanes", tile.InSize(layout.Lane))
+	}
+	for _, v := range tile.BasesOf(layout.Register) {
+		slot, bit, dim := f.slot(v)
+		i := slices.IndexFunc(l.reg, func(w []int32) bool { return alone(w, dim) })
+		for i >= 0 && f.mask>>i&1 != 0 {
+			next := slices.IndexFunc(l.reg[i+1:], func(w []int32) bool { return alone(w, dim) })
+			if i += next + 1; next < 0 {
+				i = -1
+			}
+		}
+		if i < 0 {
+			return nil, mismatch
+		}
+		f.regs = append(f.regs, i)
+		f.mask |= 1 << i
+		slot[bit] = l.reg[i][dim]
+	}
+	for i, v := range tile.BasesOf(layout.Lane) {
+		if v[0] == 0 && v[1] == 0 {
+			if slices.ContainsFunc(l.thread[i], func(x int32) bool { return x != 0 }) {
+				return nil, mismatch
+			}
+			continue
+		}
+		slot, bit, dim := f.slot(v)
+		if !alone(l.thread[i], dim) {
+			return nil, mismatch
+		}
+		slot[bit] = l.thread[i][dim]
+	}
+	f.at = make(map[string]int)
+	for r := l.regs - 1; r >= 0; r-- {
+		if r&f.mask == 0 {
+			f.at[coordKey(l.regCoords(r))] = r
+		}
+	}
+	return f, nil
+}
+
+// slot is where to note the tensor's vector for a basis vector of the tile.
+func (f *fragment) slot(v []int32) (slots []int32, bit, dim int) {
+	if v[0] != 0 {
+		return f.rows, bitLen(int(v[0])), f.row
+	}
+	return f.cols, bitLen(int(v[1])), f.col
+}
+
+// alone reports whether v moves along dimension d and no other.
+func alone(v []int32, d int) bool {
+	for i, x := range v {
+		if (x != 0) != (i == d) {
+			return false
+		}
+	}
+	return true
+}
+
+// wholeTiles is the layout of t without the clipping that a tensor smaller than
+// an instruction's tile suffers: the same registers, with the coordinates that
+// they would have in a larger tensor.
+func (m *module) wholeTiles(t *ir.TensorType, ctx *ir.Context) (*tensorLayout, error) {
+	l, err := m.layoutOf(t)
+	if err != nil {
+		return nil, err
+	}
+	regs, rank := l.regs, len(t.Shape)
+	shape := slices.Clone(t.Shape)
+	for _, d := range []int{rank - 2, rank - 1} {
+		for m.zeroVectors(l) > 0 {
+			shape[d] *= 2
+			g, err := m.layoutOf(ctx.Tensor(shape, t.Elem, t.Encoding))
+			if err != nil || g.regs != regs || m.zeroVectors(g) == m.zeroVectors(l) {
+				shape[d] /= 2
+				break
+			}
+			l = g
+		}
+	}
+	return l, nil
+}
+
+// zeroVectors counts the bits of the register and the lane that move nowhere.
+func (m *module) zeroVectors(l *tensorLayout) int {
+	n := 0
+	for _, v := range slices.Concat(l.reg, l.thread[:bitLen(m.lanes)]) {
+		if !slices.ContainsFunc(v, func(x int32) bool { return x != 0 }) {
+			n++
+		}
+	}
+	return n
+}
+
+// agree checks that the operands' tiles and warps meet those of the result.
+func agree(a, b, c *fragment, lanes int) bool {
+	if !slices.Equal(a.rows, c.rows) || !slices.Equal(b.cols, c.cols) || !slices.Equal(a.cols, b.rows) {
+		return false
+	}
+	for i := lanes; i < len(c.l.thread); i++ {
+		x, y, z := a.l.thread[i], b.l.thread[i], c.l.thread[i]
+		if x[a.col] != 0 || y[b.row] != 0 || x[a.row] != z[c.row] || y[b.col] != z[c.col] ||
+			!slices.Equal(x[:a.row], z[:a.row]) || !slices.Equal(y[:a.row], z[:a.row]) {
+			return false
+		}
+	}
+	return true
+}
+
+// matrixProduct multiplies tile by tile.
+func (e *emitter) matrixProduct(op *ir.Operation, in *MatrixInstr) error {
+	ctx := op.Context()
+	var fs [3]*fragment
+	for i, tile := range []layout.Layout{in.A, in.B, in.C} {
+		f, err := e.m.fragment(op.Operand(i).Type().(*ir.TensorType), tile, ctx)
+		if err != nil {
+			return err
+		}
+		fs[i] = f
+	}
+	a, b, c := fs[0], fs[1], fs[2]
+	if !agree(a, b, c, bitLen(e.m.lanes)) {
+		return fmt.Errorf("the operands' layouts do not fit the result's")
+	}
+	k := int32(op.Operand(0).Type().(*ir.TensorType).Shape[a.col])
+	x := e.withinK(a, a.cols, a.col, k, e.value(op.Operand(0)))
+	y := e.withinK(b, b.rows, b.row, k, e.value(op.Operand(1)))
+	acc := slices.Clone(e.value(op.Operand(2)))
+	for _, kv := range a.steps(a.col) {
+		if kv >= k {
+			continue
+		}
+		for r := range acc {
+			if r&c.mask != 0 || c.l.canonical(r) != r {
+				continue
+			}
+			at := c.l.regCoords(r)
+			n := at[c.col]
+			at[c.col] = kv
+			i, ok := a.at[coordKey(at)]
+			at[c.row], at[c.col] = kv, n
+			j, ok2 := b.at[coordKey(at)]
+			if !ok || !ok2 {
+				return fmt.Errorf("the operands' layouts do not hold the tiles of the result")
+			}
+			c.scatter(r, acc, in.Emit(e.b, a.gather(i, x), b.gather(j, y), c.gather(r, acc)))
+		}
+	}
+	for r := range acc {
+		acc[r] = acc[c.l.canonical(r)]
+	}
+	e.set(op.Result(0), acc)
+	return nil
+}
+
+// steps lists, in the order of the registers, the positions along a dimension at
+// which tiles begin.
+func (f *fragment) steps(dim int) []int32 {
+	out := []int32{0}
+	for i, v := range f.l.reg {
+		if f.mask>>i&1 == 0 && v[dim] != 0 {
+			for _, x := range out {
+				out = append(out, x^v[dim])
+			}
+		}
+	}
+	return out
+}
+
+// tileRegs calls f with each register of the tile that begins at r.
+func (f *fragment) tileRegs(r int, visit func(i, reg int)) {
+	for i := range 1 << len(f.regs) {
+		reg := r
+		for j, bit := range f.regs {
+			if i>>j&1 != 0 {
+				reg |= 1 << bit
+			}
+		}
+		visit(i, reg)
+	}
+}
+
+func (f *fragment) gather(r int, vals []llir.Value) []llir.Value {
+	out := make([]llir.Value, 1<<len(f.regs))
+	f.tileRegs(r, func(i, reg int) { out[i] = vals[reg] })
+	return out
+}
+
+func (f *fragment) scatter(r int, vals, tile []llir.Value) {
+	f.tileRegs(r, func(i, reg int) { vals[reg] = tile[i] })
+}
+
+// withinK zeroes what an operand shorter than the instruction's k repeats
+// beyond its end, which would be added twice. slots are the positions along K,
+// dimension dim, of the bits of the tile.
+func (e *emitter) withinK(f *fragment, slots []int32, dim int, k int32, vals []llir.Value) []llir.Value {
+	if !slices.ContainsFunc(slots, func(x int32) bool { return x >= k }) {
+		return vals
+	}
+	zero := e.m.llvm.Zero(vals[0].Type())
+	var lanes uint64
+	for i, v := range f.l.thread {
+		if v[dim] >= k {
+			lanes |= 1 << i
+		}
+	}
+	inside := e.zeroBitsOfThread(lanes)
+	out := make([]llir.Value, len(vals))
+	for r, v := range vals {
+		switch {
+		case f.l.regCoord(r, dim) >= k:
+			v = zero
+		case inside != nil:
+			v = e.b.Select(inside, v, zero)
+		}
+		out[r] = v
+	}
+	return out
+}

@@ -1,0 +1,98 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// multiplyAdd computes a product whose operands give each thread all of K for
+// the rows and columns of its part of the result: one multiply-add for each k,
+// in ascending order.
+func (e *emitter) multiplyAdd(op *ir.Operation) error {
+	a, err := e.layout(op.Operand(0))
+	if err != nil {
+		return err
+	}
+	b, err := e.layout(op.Operand(1))
+	if err != nil {
+		return err
+	}
+	c, err := e.layout(op.Result(0))
+	if err != nil {
+		return err
+	}
+	row, col := len(c.shape)-2, len(c.shape)-1
+	misfit := fmt.Errorf("the operands' layouts do not fit the result's")
+	for i, v := range c.thread {
+		for d, x := range v {
+			if d != col && a.thread[i][d] != x || d != row && b.thread[i][d] != x {
+				return misfit
+			}
+		}
+	}
+	x, y := e.value(op.Operand(0)), e.value(op.Operand(1))
+	acc := append([]llir.Value(nil), e.value(op.Operand(2))...)
+	xAt, yAt := a.registersAt(), b.registersAt()
+	t := acc[0].Type()
+	for k := range int32(a.shape[col]) {
+		for r := range acc {
+			if c.canonical(r) != r {
+				continue
+			}
+			at := c.regCoords(r)
+			n := at[col]
+			at[col] = k
+			i, ok := xAt[coordKey(at)]
+			at[row], at[col] = k, n
+			j, ok2 := yAt[coordKey(at)]
+			if !ok || !ok2 {
+				return misfit
+			}
+			p, err := e.widen(op, 0, x[i], t)
+			if err != nil {
+				return err
+			}
+			q, err := e.widen(op, 1, y[j], t)
+			if err != nil {
+				return err
+			}
+			if llir.IsFloat(t) {
+				acc[r] = e.intrinsic("fma", t, p, q, acc[r])
+			} else {
+				acc[r] = e.b.Add(e.b.Mul(p, q), acc[r])
+			}
+		}
+	}
+	for r := range acc {
+		acc[r] = acc[c.canonical(r)]
+	}
+	e.set(op.Result(0), acc)
+	return nil
+}
+
+// registersAt finds the first register by the coordinates that it adds.
+func (l *tensorLayout) registersAt() map[string]int {
+	at := make(map[string]int, l.regs)
+	for r := l.regs - 1; r >= 0; r-- {
+		at[coordKey(l.regCoords(r))] = r
+	}
+	return at
+}
+
+// widen brings an element of operand i to the type of the accumulator.
+func (e *emitter) widen(op *ir.Operation, i int, v llir.Value, to llir.Type) (llir.Value, error) {
+	from := v.Type()
+	if from == to {
+		return v, nil
+	}
+	elem := ir.ElemOf(op.Operand(i).Type())
+	switch {
+	case ir.IsFloat(elem) && llir.IsFloat(from) && llir.IsFloat(to) && llir.Width(from) < llir.Width(to):
+		return e.b.Cast(llir.FPExt, v, to, 0), nil
+	case !ir.IsFloat(elem) && !llir.IsFloat(to) && llir.Width(from) < llir.Width(to):
+		return e.b.SExt(v, to), nil
+	}
+	return nil, fmt.Errorf("no instruction multiplies elements of type %s into %s", elem, op.Result(0).Type().(*ir.TensorType).Elem)
+}

@@ -1,0 +1,221 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// sharedPlan is how the registers of a distributed tensor lie in a buffer.
+type sharedPlan struct {
+	tensor *tensorLayout
+	elem   llir.Type
+	size   int // bytes of an element
+	offs   layout.Layout
+	vec    int
+	flip   int // offset of the part that the descriptor shows
+	// padding turns offsets into places; nil where they are the same.
+	padding *layout.PaddedShared
+}
+
+func (e *emitter) planShared(t *ir.TensorType, m *ttg.MemDescType, buf *buffer) (*sharedPlan, error) {
+	l, err := e.m.layoutOf(t)
+	if err != nil {
+		return nil, err
+	}
+	elem, bits, err := memoryType(t)
+	if err != nil {
+		return nil, err
+	}
+	enc, ok := m.Encoding.(*encoding.Attr)
+	if !ok {
+		return nil, fmt.Errorf("the buffer has no arrangement")
+	}
+	// The arrangement is that of the whole allocation, of which leading
+	// dimensions may have been indexed away.
+	whole := m.AllocShape[len(m.AllocShape)-len(m.Shape):]
+	shared, err := enc.Layout.Linear(whole)
+	if err != nil {
+		return nil, err
+	}
+	shared = shared.Sub([]layout.Dim{layout.Offset}, outDims(shared))
+	offs, ok := shared.InvertAndCompose(embed(l.layout, shared))
+	if !ok {
+		return nil, fmt.Errorf("the buffer does not hold every element of the tensor")
+	}
+	at := make([]int, len(buf.offset))
+	for d, o := range buf.offset {
+		if o%m.Shape[d] != 0 {
+			return nil, fmt.Errorf("a part of a buffer begins at %d along dimension %d, which is no multiple of its size %d", o, d, m.Shape[d])
+		}
+		at[d] = int(o)
+	}
+	p := &sharedPlan{tensor: l, elem: elem, size: bits / 8, offs: offs}
+	point, ok := shared.InvertAndCompose(pointLayout(shared, at))
+	if !ok {
+		return nil, fmt.Errorf("the part of the buffer is outside of it")
+	}
+	if cols := point.Columns(layout.Register); len(cols) > 0 {
+		p.flip = int(cols[0])
+	}
+	most := maxAccess / 8 / p.size
+	if p.padding, _ = enc.Layout.(*layout.PaddedShared); p.padding != nil {
+		for i, n := range p.padding.Intervals { // an access crosses no padding, and is aligned behind it
+			k := p.padding.Paddings[i]
+			most = min(most, n)
+			for k%most != 0 {
+				most /= 2
+			}
+		}
+	}
+	p.vec = vectorOf(offs, l, p.flip, most)
+	return p, nil
+}
+
+func outDims(l layout.Layout) []layout.Dim {
+	var ds []layout.Dim
+	for _, o := range l.Outs() {
+		ds = append(ds, o.Dim)
+	}
+	return ds
+}
+
+// embed is l as a map into the larger tensor of m's outputs.
+func embed(l, m layout.Layout) layout.Layout {
+	ins := make([]layout.Input, 0, 3)
+	for _, d := range []layout.Dim{layout.Register, layout.Lane, layout.Warp} {
+		ins = append(ins, layout.Input{Dim: d, Bases: reorder(l, m, l.BasesOf(d))})
+	}
+	return layout.New(m.Outs(), ins...)
+}
+
+// reorder gives coordinates in l's order of dimensions in m's.
+func reorder(l, m layout.Layout, bases layout.Bases) layout.Bases {
+	out := make(layout.Bases, len(bases))
+	for i, v := range bases {
+		out[i] = make([]int32, len(v))
+		for k, o := range m.Outs() {
+			for j, p := range l.Outs() {
+				if p.Dim == o.Dim {
+					out[i][k] = v[j]
+				}
+			}
+		}
+	}
+	return out
+}
+
+// pointLayout maps register 1 to one point, given by dimension.
+func pointLayout(m layout.Layout, at []int) layout.Layout {
+	v := make([]int32, len(m.Outs()))
+	for k, o := range m.Outs() {
+		v[k] = int32(at[o.Dim-layout.TensorDim(0)])
+	}
+	return layout.New(m.Outs(), layout.Input{Dim: layout.Register, Bases: layout.Bases{v}})
+}
+
+// vectorOf is how many elements lie side by side in registers of one thread,
+// such that every thread's begin at a multiple of that number.
+func vectorOf(offs layout.Layout, l *tensorLayout, flip, most int) int {
+	vec := 1
+	for vec < most {
+		found := false
+		for i, c := range offs.Columns(layout.Register) {
+			found = found || c == uint64(vec) && l.freeRegs>>i&1 == 0
+		}
+		if !found {
+			break
+		}
+		vec *= 2
+	}
+	all := append(append([]uint64{uint64(flip)}, offs.Columns(layout.Lane)...), offs.Columns(layout.Warp)...)
+	for _, c := range offs.Columns(layout.Register) {
+		if c >= uint64(vec) {
+			all = append(all, c)
+		}
+	}
+	for _, c := range all {
+		for c&uint64(vec-1) != 0 {
+			vec /= 2
+		}
+	}
+	return vec
+}
+
+// sharedAccesses calls f for each access of a thread to the memory at ptr +
+// base bytes that a plan describes: the registers that lie side by side, vec at
+// a time, in the order of their offsets.
+func (e *emitter) sharedAccesses(p *sharedPlan, ptr llir.Value, base int, f func(a *Access, regs []int)) {
+	l := p.tensor
+	regs := p.offs.Columns(layout.Register)
+	at := make(map[int]int, l.regs) // register by offset
+	for r := l.regs - 1; r >= 0; r-- {
+		if l.canonical(r) == r {
+			at[int(sum(regs, r))] = r
+		}
+	}
+	place := e.sharedPlaces(p, append(append([]uint64(nil), p.offs.Columns(layout.Lane)...), p.offs.Columns(layout.Warp)...), ptr, base)
+	for r := range l.regs {
+		off := int(sum(regs, r))
+		if l.canonical(r) != r || off%p.vec != 0 {
+			continue
+		}
+		group := make([]int, p.vec)
+		for i := range group {
+			group[i] = at[off+i]
+		}
+		ptr, k := place(off)
+		f(&Access{Ptr: ptr, Offset: k, Count: p.vec}, group)
+	}
+}
+
+// sum is the XOR of the columns at the bits of x.
+func sum(cols []uint64, x int) uint64 {
+	var s uint64
+	for i, c := range cols {
+		if x>>i&1 != 0 {
+			s ^= c
+		}
+	}
+	return s
+}
+
+// sharedPlaces gives the place of the element at the offset that is the XOR of
+// a thread's part, cols by the bits of its index, the offset of the part of the
+// buffer that is shown, and the given constant: a pointer and a number of bytes
+// to add.
+func (e *emitter) sharedPlaces(p *sharedPlan, cols []uint64, ptr llir.Value, base int) func(off int) (llir.Value, int64) {
+	bytes := make([]uint32, len(cols))
+	reach := 0
+	for i, c := range cols {
+		bytes[i] = uint32(c) * uint32(p.size)
+		reach |= int(c)
+	}
+	thread := e.threadSum(bytes)
+	if p.padding == nil {
+		return func(off int) (llir.Value, int64) {
+			index := e.b.Xor(thread, e.m.llvm.I32((off^p.flip)*p.size))
+			return llir.SplitPtr(e.b.PtrAdd(e.b.GEP(llir.I8, ptr, index), int64(base)))
+		}
+	}
+	return func(off int) (llir.Value, int64) {
+		off ^= p.flip
+		// Bits that the thread cannot reach add to it, before and after padding.
+		index := e.padded(p, e.b.Xor(thread, e.m.llvm.I32((off&reach)*p.size)))
+		return llir.SplitPtr(e.b.PtrAdd(e.b.GEP(llir.I8, ptr, index), int64(base+p.padding.Pad(off&^reach)*p.size)))
+	}
+}
+
+// padded is the place, in bytes, of what would be at x bytes without padding.
+func (e *emitter) padded(p *sharedPlan, x llir.Value) llir.Value {
+	at := x
+	for i, n := range p.padding.Intervals {
+		count := e.b.LShr(x, bitLen(n*p.size))
+		at = e.b.Add(at, e.b.Mul(count, e.m.llvm.I32(p.padding.Paddings[i]*p.size)))
+	}
+	return at
+}

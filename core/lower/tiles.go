@@ -1,0 +1,152 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// Some targets load tiles of shared memory by all lanes of a warp together: a
+// lane gives the address of one row, and receives elements of other rows. Such
+// a load is legal where the map from registers and lanes to offsets repeats the
+// tile's: what moves along a row of the tile moves through a row in memory, and
+// all else moves by whole rows.
+
+// TileLoad is an instruction that loads tiles.
+type TileLoad struct {
+	// Tile maps (register, lane) to dim0, the row, and dim1, the column of the
+	// element that a lane receives of one tile. A row lies side by side in memory
+	// and is aligned to its size.
+	Tile layout.Layout
+	// Most is the largest number of tiles of one instruction, a power of two.
+	Most int
+	// Load appends the instruction. Lane l gives, as ptr + off, the address of
+	// row l mod rows of tile l / rows. The result is tile by tile in the order of
+	// Tile's registers.
+	Load func(b *llir.Builder, ptr llir.Value, off int64, tiles int, elem llir.Type) []llir.Value
+}
+
+// tilePlan is a load by tiles: bits of the register of the tensor.
+type tilePlan struct {
+	in *TileLoad
+	// word holds the bits within a tile, tiles those that tell the tiles of one
+	// instruction apart, rest those that tell instructions apart.
+	word, tiles, rest []int
+	// cols is the offset, in elements, that each bit of the thread adds to the
+	// address that it gives.
+	cols []uint64
+}
+
+// planTiles matches the load of a buffer with an instruction.
+func (m *module) planTiles(p *sharedPlan, in *TileLoad) (*tilePlan, bool) {
+	tile := in.Tile
+	regs, lanes := p.offs.Columns(layout.Register), p.offs.Columns(layout.Lane)
+	row := uint64(tile.OutSize(layout.TensorDim(1)))
+	whole := func(c uint64) bool { return c%row == 0 }
+	if p.padding != nil || tile.InSize(layout.Lane) != m.lanes || !whole(uint64(p.flip)) {
+		return nil, false
+	}
+	t := &tilePlan{in: in}
+	rows := make([]uint64, tile.OutBits(layout.TensorDim(0)))
+	free := p.tensor.freeRegs
+	take := func(fits func(c uint64) bool) (int, bool) {
+		for i, c := range regs {
+			if free>>i&1 == 0 && !slices.Contains(t.word, i) && fits(c) {
+				return i, true
+			}
+		}
+		return 0, false
+	}
+	for _, v := range tile.BasesOf(layout.Register) {
+		i, ok := take(func(c uint64) bool {
+			if v[1] != 0 {
+				return c == uint64(v[1])
+			}
+			return c != 0 && whole(c)
+		})
+		if !ok {
+			return nil, false
+		}
+		t.word = append(t.word, i)
+		if v[0] != 0 {
+			rows[bitLen(int(v[0]))] = regs[i]
+		}
+	}
+	for i, v := range tile.BasesOf(layout.Lane) {
+		switch {
+		case v[1] != 0 && lanes[i] != uint64(v[1]), v[0] != 0 && !whole(lanes[i]):
+			return nil, false
+		case v[0] != 0:
+			rows[bitLen(int(v[0]))] = lanes[i]
+		}
+	}
+	for i, c := range regs {
+		if free>>i&1 != 0 || slices.Contains(t.word, i) {
+			continue
+		}
+		if !whole(c) {
+			return nil, false
+		}
+		if 1<<len(t.tiles) < in.Most {
+			t.tiles = append(t.tiles, i)
+		} else {
+			t.rest = append(t.rest, i)
+		}
+	}
+	t.cols = append(t.cols, rows...)
+	for _, i := range t.tiles {
+		t.cols = append(t.cols, regs[i])
+	}
+	for len(t.cols) < len(lanes) {
+		t.cols = append(t.cols, 0) // lanes whose address is not looked at
+	}
+	for _, c := range p.offs.Columns(layout.Warp) {
+		if !whole(c) {
+			return nil, false
+		}
+		t.cols = append(t.cols, c)
+	}
+	return t, true
+}
+
+// loadTiles loads a buffer by tiles, where an instruction fits.
+func (e *emitter) loadTiles(p *sharedPlan, ptr llir.Value) ([]llir.Value, bool) {
+	loads := e.m.target.TileLoads(p.size)
+	for i := range loads {
+		if t, ok := e.m.planTiles(p, &loads[i]); ok {
+			return e.tileLoads(p, t, ptr), true
+		}
+	}
+	return nil, false
+}
+
+func (e *emitter) tileLoads(p *sharedPlan, t *tilePlan, ptr llir.Value) []llir.Value {
+	regs := p.offs.Columns(layout.Register)
+	out := make([]llir.Value, p.tensor.regs)
+	place := e.sharedPlaces(p, t.cols, ptr, 0)
+	for i := range 1 << len(t.rest) {
+		first := pick(t.rest, i)
+		at, off := place(int(sum(regs, first)))
+		vals := t.in.Load(e.b, at, off, 1<<len(t.tiles), p.elem)
+		for j, v := range vals {
+			word := j & (1<<len(t.word) - 1)
+			out[first|pick(t.word, word)|pick(t.tiles, j>>len(t.word))] = v
+		}
+	}
+	for r := range out {
+		if out[r] == nil {
+			out[r] = out[p.tensor.canonical(r)]
+		}
+	}
+	return out
+}
+
+// pick spreads the bits of x to the given places.
+func pick(places []int, x int) int {
+	y := 0
+	for i, b := range places {
+		y |= x >> i & 1 << b
+	}
+	return y
+}
