@@ -140,18 +140,17 @@ func (r *remat) hoistIntoCondition(cvt *ir.Operation) bool {
 	if len(edges) == 0 {
 		return false
 	}
-	done := make(map[*ir.Value]*ir.Value)
+	rb := &rebuild{remat: r, s: s, done: make(map[*ir.Value]*ir.Value), edges: make(map[*ir.Use]*ir.Value)}
 	r.b.Loc = cvt.Loc()
 	for _, v := range ends {
 		r.b.SetAfterValue(v)
-		done[v] = ttg.NewConvertLayout(r.b, v, s.enc[v])
+		rb.done[v] = ttg.NewConvertLayout(r.b, v, s.enc[v])
 		s.remove(v)
 	}
 	for _, e := range edges {
 		r.b.SetBefore(e.u.Owner())
-		done[e.u.Value()] = ttg.NewConvertLayout(r.b, e.u.Value(), e.enc)
-		s.remove(e.u.Value())
+		rb.edges[e.u] = ttg.NewConvertLayout(r.b, e.u.Value(), e.enc)
 	}
-	r.replace(cvt, r.rebuild(s, done, cvt.Operand(0)))
+	r.replace(cvt, rb.value(cvt.Operand(0)))
 	return true
 }

@@ -15,6 +15,9 @@ type rebuild struct {
 	*remat
 	s    *slice
 	done map[*ir.Value]*ir.Value // copies by original
+	// edges are what conditions are to yield in place of a copy of what they
+	// yield now.
+	edges map[*ir.Use]*ir.Value
 }
 
 // rebuild computes v again as the slice says and returns the copy. done has the
@@ -23,7 +26,7 @@ func (r *remat) rebuild(s *slice, done map[*ir.Value]*ir.Value, v *ir.Value) *ir
 	if done == nil {
 		done = make(map[*ir.Value]*ir.Value, len(s.values))
 	}
-	rb := &rebuild{r, s, done}
+	rb := &rebuild{remat: r, s: s, done: done}
 	return rb.value(v)
 }
 
@@ -123,7 +126,11 @@ func (rb *rebuild) condition(v *ir.Value) {
 		yields[k].AppendOperand(yields[k].Operand(i))
 	}
 	for _, yield := range yields {
-		yield.SetOperand(slot, rb.value(yield.Operand(i)))
+		if w := rb.edges[yield.OperandUse(i)]; w != nil {
+			yield.SetOperand(slot, w)
+		} else {
+			yield.SetOperand(slot, rb.value(yield.Operand(i)))
+		}
 	}
 }
 
