@@ -50,6 +50,7 @@ func describe() sdk.Facts {
 			Attributes:        []sdk.ArgAttribute{{Key: "D", Name: "tt.divisibility", Value: 16}},
 		},
 		Dialects:     []sdk.Dialect{{Name: ttng.Name, Declaration: ttng.Declaration}},
+		Modules:      modules(),
 		BinaryEnding: stageCubin,
 	}
 	for _, a := range archs {

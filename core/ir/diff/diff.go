@@ -18,11 +18,15 @@ import (
 // Modules returns a unified diff of the normal forms of a and b, labelled with
 // the given names; empty when they are equal.
 func Modules(aName string, a *ir.Operation, bName string, b *ir.Operation) string {
-	x, y := Normal(a), Normal(b)
-	if x == y {
+	return Texts(aName, Normal(a), bName, Normal(b))
+}
+
+// Texts returns a unified diff of two normal forms; empty when they are equal.
+func Texts(aName, a, bName, b string) string {
+	if a == b {
 		return ""
 	}
-	return string(diff.Diff(aName, []byte(x), bName, []byte(y)))
+	return string(diff.Diff(aName, []byte(a), bName, []byte(b)))
 }
 
 // Normal is the normal form of a module as text, a line an operation: values
