@@ -19,6 +19,9 @@ func (b *Builder) Call(callee *ir.Func, args ...Value) Value {
 		}
 	}
 	if isPure(callee) && len(args) <= 3 {
+		if v := b.foldCall(callee, args); v != nil {
+			return v
+		}
 		k := vnKey{op: opCall, n: b.M.id(callee)}
 		b.setArgs(&k, args)
 		if v, ok := b.lookup(k); ok {

@@ -554,6 +554,38 @@ func TestFloatFoldSingle(t *testing.T) {
 	}
 }
 
+// A fused multiply-add rounds once.
+func TestFMAFold(t *testing.T) {
+	for _, typ := range []Type{Half, BF16} {
+		table := finites(typ)
+		m := NewModule("test", "", "")
+		fn := m.NewFunc("f", false, Void)
+		b := NewBuilder(fn)
+		b.SetBlock(fn.NewBlock(nil))
+		f := m.Declare("llvm.fma."+typ.String(), Pure, typ, typ, typ, typ)
+		pick := func() uint64 { return uint64(rand.IntN(len(table))) | uint64(rand.IntN(2))<<15 }
+		for range 5000 {
+			x, y, z := pick(), pick(), pick()
+			r := new(big.Rat).Mul(ratOf(table, x), ratOf(table, y))
+			if rand.IntN(2) == 0 { // z near the product, or far below a tie of it
+				z = refRound(table, typ, new(big.Rat).Quo(r, new(big.Rat).SetInt64(-1<<rand.IntN(20))), false)
+				if z&0x7FFF >= uint64(len(table)) {
+					continue
+				}
+			}
+			r.Add(r, ratOf(table, z))
+			if r.Sign() == 0 {
+				continue // the sign of an exact zero is not the point
+			}
+			want := refRound(table, typ, r, false)
+			got := b.Call(f, m.FloatBits(typ, x), m.FloatBits(typ, y), m.FloatBits(typ, z)).(*Float).Bits
+			if got != want {
+				t.Fatalf("%s: fma(%04x, %04x, %04x) = %04x, want %04x", typ, x, y, z, got, want)
+			}
+		}
+	}
+}
+
 func TestFloatIdentities(t *testing.T) {
 	m := NewModule("test", "", "")
 	fn := m.NewFunc("f", false, Void, F32)

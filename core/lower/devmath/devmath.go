@@ -120,10 +120,15 @@ func Log(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
 	m, e := k.parts(x)
 	lead, rest := k.log1p(m)
-	// ln2 in two pieces, the first with enough zero bits for e·hi to be exact.
-	hi := math.Ldexp(math.Floor(math.Ldexp(math.Ln2, k.man-11)), 11-k.man)
-	y := k.add(k.fma(e, k.num(hi), lead), k.fma(e, k.num(ln2Minus(hi)), rest))
+	hi := k.ln2()
+	y := k.fma(e, k.num(hi), k.add(lead, k.fma(e, k.num(ln2Minus(hi)), rest)))
 	return k.logSpecial(x, y)
+}
+
+// ln2 is the number of the format below ln2 whose last bits are zero, so that
+// its products with exponents are exact.
+func (k kit) ln2() float64 {
+	return math.Ldexp(math.Floor(math.Ldexp(math.Ln2, k.man-11)), 11-k.man)
 }
 
 // ln2Minus is ln2 - hi, ln2 to twice the precision of a double.
@@ -162,7 +167,7 @@ func inverseLn2(k kit) (hi, lo float64) {
 func Exp(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
 	n := k.round(k.mul(x, k.num(math.Log2E)))
-	hi := math.Ldexp(math.Floor(math.Ldexp(math.Ln2, k.man-11)), 11-k.man)
+	hi := k.ln2()
 	r := k.fma(n, k.num(-hi), x)
 	r = k.fma(n, k.num(-ln2Minus(hi)), r)
 	return k.scaleExp(x, n, r, float64(k.bias+1)*math.Ln2, -float64(int64(k.man)+k.bias+1)*math.Ln2)
