@@ -17,6 +17,7 @@ func ttirRows(arch, options) []pass.Row {
 	return []pass.Row{
 		{Pass: std.Inline, Why: "the passes after it look at no calls"},
 		{Pass: ttir.RewriteTensorPointer, Why: "block pointers become tensors of pointers and masks"},
+		{Pass: ttir.RewriteTensorDescriptor, When: noTMA, Why: "nothing after it copies by descriptor"},
 		{Pass: std.Canonicalize},
 		{Pass: ttir.Combine, Why: "while masks and sums of addresses are in sight"},
 		{Pass: ttir.ReorderBroadcast, Why: "compute before it is repeated for every element"},
@@ -25,6 +26,10 @@ func ttirRows(arch, options) []pass.Row {
 		{Pass: ttir.LoopUnroll, Why: "tl.range(loop_unroll_factor=…)"},
 	}
 }
+
+// noTMA holds where the stages after ttir do not use the copy engine that reads
+// tensor descriptors: on all architectures so far.
+var noTMA = &pass.Condition{Name: "no-tma", Holds: func(f pass.Facts) bool { return f["tma"] == 0 }}
 
 // facts of an architecture that conditions of rows ask about.
 func facts(a arch) pass.Facts { return pass.Facts{"cc": a.cc} }
@@ -53,6 +58,6 @@ func ttgirRows(a arch, o options) []pass.Row {
 // passes are all that RunPasses knows by name.
 var passes = []*pass.Pass{
 	std.Inline, canonicalize, std.CSE, std.SymbolDCE,
-	ttir.RewriteTensorPointer, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll,
+	ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll,
 	ttgir.Convert, ttgir.Coalesce, ttgir.RemoveConversions,
 }
