@@ -13,6 +13,7 @@ func handlers() map[*ir.OpDef]handler {
 	dotHandlers(h)
 	atomicHandlers(h)
 	reduceHandlers(h)
+	scanHandlers(h)
 	controlHandlers(h)
 	castHandlers(h)
 	foreignHandlers(h)

@@ -17,6 +17,12 @@ func (m *module) scratchBytes(op *ir.Operation) (int, error) {
 			return 0, failure(op, err)
 		}
 		return p.bytes, nil
+	case op.Is(tt.Scan):
+		p, err := m.planScan(op)
+		if err != nil {
+			return 0, failure(op, err)
+		}
+		return p.bytes, nil
 	case op.Is(ttg.ConvertLayout):
 		p, err := m.planConversion(op)
 		if err != nil {

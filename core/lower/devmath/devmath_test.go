@@ -97,10 +97,30 @@ func TestSpecialValues(t *testing.T) {
 		x    float64
 		want float64
 	}{
-		{Log, 0, -inf}, {Log, math.Copysign(0, -1), -inf}, {Log, inf, inf}, {Log, -1, nan}, {Log, -inf, nan}, {Log, nan, nan}, {Log, 1, 0},
-		{Log2, 0, -inf}, {Log2, inf, inf}, {Log2, -2, nan}, {Log2, nan, nan}, {Log2, 8, 3}, {Log2, 0.25, -2},
-		{Exp, -inf, 0}, {Exp, inf, inf}, {Exp, nan, nan}, {Exp, 0, 1}, {Exp, 1e6, inf}, {Exp, -1e6, 0},
-		{Exp2, -inf, 0}, {Exp2, inf, inf}, {Exp2, nan, nan}, {Exp2, 10, 1024}, {Exp2, -3, 0.125},
+		{Log, 0, -inf},
+		{Log, math.Copysign(0, -1), -inf},
+		{Log, inf, inf},
+		{Log, -1, nan},
+		{Log, -inf, nan},
+		{Log, nan, nan},
+		{Log, 1, 0},
+		{Log2, 0, -inf},
+		{Log2, inf, inf},
+		{Log2, -2, nan},
+		{Log2, nan, nan},
+		{Log2, 8, 3},
+		{Log2, 0.25, -2},
+		{Exp, -inf, 0},
+		{Exp, inf, inf},
+		{Exp, nan, nan},
+		{Exp, 0, 1},
+		{Exp, 1e6, inf},
+		{Exp, -1e6, 0},
+		{Exp2, -inf, 0},
+		{Exp2, inf, inf},
+		{Exp2, nan, nan},
+		{Exp2, 10, 1024},
+		{Exp2, -3, 0.125},
 	} {
 		for _, typ := range []llir.Type{llir.F32, llir.F64} {
 			if got := eval(t, c.f, typ, c.x); got != c.want && (got == got || c.want == c.want) {

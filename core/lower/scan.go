@@ -1,0 +1,466 @@
+package lower
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/llir/llvm/ir/enum"
+
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+func scanHandlers(h map[*ir.OpDef]handler) {
+	h[tt.Scan] = (*emitter).scan
+}
+
+// A scan goes through the bits of the axis from the lowest to the highest. Each
+// bit is one of the register's, lane's or warp's index; neighbouring bits of one
+// kind make a run. Before a run, the elements that differ in the bits so far
+// are a block: every element holds the scan within its block, and every thread
+// of the block knows the block's total. The run scans the totals of its blocks
+// and combines what precedes a block into each of its elements.
+
+// run is a stretch of axis bits of one kind.
+type run struct {
+	kind layout.Dim
+	bits []int // of the register's, lane's or warp's index, lowest axis bit first
+	// Of a run of warps: where the totals go. Total p of block q of operand i
+	// is at bytes base[i] + (p·elems + q)·size[i].
+	base     []int
+	elemCols []uint32
+}
+
+// scanPlan is how a scan is done.
+type scanPlan struct {
+	src   *tensorLayout
+	runs  []run
+	size  []int // bytes of an element of each operand
+	bytes int
+
+	// For layouts whose bits are entangled: the conversions to another one and
+	// back.
+	to, back []*conversionPlan
+	toB      []int
+	backB    []int
+}
+
+func (m *module) planScan(op *ir.Operation) (*scanPlan, error) {
+	axis, _ := op.IntAttr("axis")
+	types := make([]*ir.TensorType, op.NumOperands())
+	for i, v := range op.Operands() {
+		t, ok := v.Type().(*ir.TensorType)
+		if !ok {
+			return nil, fmt.Errorf("needs tensors")
+		}
+		types[i] = t
+	}
+	src, err := m.layoutOf(types[0])
+	if err != nil {
+		return nil, err
+	}
+	p := &scanPlan{src: src}
+	place := func(n int) int {
+		at := p.bytes
+		p.bytes += (n + 15) / 16 * 16
+		return at
+	}
+	if !reducible(src, int(axis)) || !plainAxis(src, int(axis)) {
+		ctx := op.Context()
+		enc := encoding.Of(ctx, layout.DefaultBlocked(types[0].Shape, m.warps, m.lanes, 1))
+		for _, t := range types {
+			plain := ctx.Tensor(t.Shape, t.Elem, enc)
+			to, err := m.planTypes(t, plain)
+			if err != nil {
+				return nil, err
+			}
+			back, err := m.planTypes(plain, t)
+			if err != nil {
+				return nil, err
+			}
+			p.to, p.toB = append(p.to, to), append(p.toB, place(to.bytes))
+			p.back, p.backB = append(p.back, back), append(p.backB, place(back.bytes))
+			if p.src, err = m.layoutOf(plain); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, t := range types {
+		_, bits, err := memoryType(t)
+		if err != nil {
+			return nil, err
+		}
+		p.size = append(p.size, bits/8)
+	}
+	p.findRuns(m, int(axis))
+	p.placeTotals(m, int(axis), place)
+	return p, nil
+}
+
+// plainAxis reports whether every bit of an index that moves along the axis
+// moves by a power of two, and along nothing else.
+func plainAxis(l *tensorLayout, axis int) bool {
+	for _, v := range append(append([][]int32(nil), l.reg...), l.thread...) {
+		if v[axis] == 0 {
+			continue
+		}
+		if v[axis]&(v[axis]-1) != 0 {
+			return false
+		}
+		for d, c := range v {
+			if d != axis && c != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// findRuns orders the bits that move along the axis.
+func (p *scanPlan) findRuns(m *module, axis int) {
+	lanes := bitLen(m.lanes)
+	for step := int32(1); int64(step) < p.src.shape[axis]; step *= 2 {
+		kind, bit := layout.Register, -1
+		for i, v := range p.src.reg {
+			if v[axis] == step && p.src.freeRegs>>i&1 == 0 {
+				bit = i
+			}
+		}
+		for i, v := range p.src.thread {
+			if v[axis] == step && p.src.freeThreads>>i&1 == 0 {
+				if kind, bit = layout.Lane, i; i >= lanes {
+					kind, bit = layout.Warp, i-lanes
+				}
+			}
+		}
+		if bit < 0 {
+			panic("BUG: lower: a layout that does not hold every element")
+		}
+		if n := len(p.runs); n > 0 && p.runs[n-1].kind == kind {
+			p.runs[n-1].bits = append(p.runs[n-1].bits, bit)
+		} else {
+			p.runs = append(p.runs, run{kind: kind, bits: []int{bit}})
+		}
+	}
+}
+
+// placeTotals gives each run of warps memory for its totals: one for each block
+// that the threads of one warp of the run distinguish.
+func (p *scanPlan) placeTotals(m *module, axis int, place func(int) int) {
+	lanes := bitLen(m.lanes)
+	seen := uint64(0) // bits of the thread's index that lie within a block
+	for i := range p.runs {
+		r := &p.runs[i]
+		switch r.kind {
+		case layout.Lane:
+			for _, b := range r.bits {
+				seen |= 1 << b
+			}
+		case layout.Warp:
+			for _, b := range r.bits {
+				seen |= 1 << (b + lanes)
+			}
+			bit := 0
+			r.elemCols = make([]uint32, len(p.src.thread))
+			for t := range p.src.thread {
+				if seen>>t&1 == 0 && p.src.freeThreads>>t&1 == 0 {
+					r.elemCols[t] = 1 << bit
+					bit++
+				}
+			}
+			for _, size := range p.size {
+				r.base = append(r.base, place(p.src.regs<<(bit+len(r.bits))*size))
+			}
+		}
+	}
+}
+
+// scanner is the state of a scan between runs.
+type scanner struct {
+	*emitter
+	op      *ir.Operation
+	p       *scanPlan
+	base    int
+	reverse bool
+	vals    []partial // by register
+	total   []partial // by register; only those with no bit of a block set count
+	inBlock int       // bits of the register's index that lie within a block
+	seen    uint64    // bits of the thread's index that do
+}
+
+func (e *emitter) scan(op *ir.Operation) error {
+	p, err := e.m.planScan(op)
+	if err != nil {
+		return err
+	}
+	s := &scanner{emitter: e, op: op, p: p, base: e.m.alloc.Offset(op)}
+	rev, _ := op.IntAttr("reverse")
+	s.reverse = rev != 0
+	in := make([][]llir.Value, op.NumOperands())
+	for k, v := range op.Operands() {
+		if in[k] = e.value(v); p.to != nil {
+			in[k] = e.convert(p.to[k], s.base+p.toB[k], in[k])
+		}
+	}
+	s.vals = make([]partial, p.src.regs)
+	for r := range s.vals {
+		for k := range in {
+			s.vals[r] = append(s.vals[r], in[k][r])
+		}
+	}
+	s.total = append([]partial(nil), s.vals...)
+	for i := range p.runs {
+		switch r := &p.runs[i]; r.kind {
+		case layout.Register:
+			err = s.registers(r)
+		case layout.Lane:
+			err = s.lanes(r)
+		default:
+			err = s.warps(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for k, res := range op.Results() {
+		out := make([]llir.Value, p.src.regs)
+		for r := range out {
+			out[r] = s.vals[p.src.canonical(r)][k]
+		}
+		if p.back != nil {
+			out = e.convert(p.back[k], s.base+p.backB[k], out)
+		}
+		e.set(res, out)
+	}
+	return nil
+}
+
+// eachBlock calls f for the registers that stand for a block.
+func (s *scanner) eachBlock(f func(r int) error) error {
+	for r := range s.vals {
+		if r&s.inBlock == 0 && s.p.src.canonical(r) == r {
+			if err := f(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// members are the registers of the block that r stands for.
+func (s *scanner) members(r int) []int {
+	var out []int
+	for x := s.inBlock; ; x = (x - 1) & s.inBlock {
+		out = append(out, r|x)
+		if x == 0 {
+			return out
+		}
+	}
+}
+
+// join combines what precedes with what follows in the order of the scan.
+func (s *scanner) join(before, after partial) (partial, error) {
+	return s.combine(s.op, before, after)
+}
+
+// prepend combines prefix into every element of the block of r, where cond holds
+// (always, if nil).
+func (s *scanner) prepend(prefix partial, r int, cond llir.Value) error {
+	for _, x := range s.members(r) {
+		v, err := s.join(prefix, s.vals[x])
+		if err != nil {
+			return err
+		}
+		s.vals[x] = s.choose(cond, v, s.vals[x])
+	}
+	return nil
+}
+
+func (s *scanner) choose(cond llir.Value, x, y partial) partial {
+	if cond == nil {
+		return x
+	}
+	out := make(partial, len(x))
+	for k := range x {
+		out[k] = s.b.Select(cond, x[k], y[k])
+	}
+	return out
+}
+
+// registers scans over the registers' own bits.
+func (s *scanner) registers(r *run) error {
+	index := func(j int) int { // the register of block j of the run
+		x := 0
+		for i, b := range r.bits {
+			x |= (j >> i & 1) << b
+		}
+		return x
+	}
+	mask := index(1<<len(r.bits) - 1)
+	err := s.eachBlock(func(first int) error {
+		if first&mask != 0 {
+			return nil
+		}
+		var prefix partial
+		for j := range 1 << len(r.bits) {
+			if s.reverse {
+				j = 1<<len(r.bits) - 1 - j
+			}
+			x := first | index(j)
+			if prefix == nil {
+				prefix = s.total[x]
+				continue
+			}
+			if err := s.prepend(prefix, x, nil); err != nil {
+				return err
+			}
+			var err error
+			if prefix, err = s.join(prefix, s.total[x]); err != nil {
+				return err
+			}
+		}
+		s.total[first] = prefix
+		return nil
+	})
+	s.inBlock |= mask
+	return err
+}
+
+// lanes scans the totals over lanes by doubling, then hands each lane what
+// precedes it.
+func (s *scanner) lanes(r *run) error {
+	b := s.b
+	mask := 0
+	for _, x := range r.bits {
+		mask |= 1 << x
+	}
+	lane := b.And(s.tid, s.m.llvm.I32(s.m.lanes-1))
+	// pos is the lane's place along the run.
+	cols := make([]uint32, bitLen(s.m.lanes))
+	back := make([]uint32, len(r.bits))
+	for i, x := range r.bits {
+		cols[x] = 1 << i
+		back[i] = 1 << x
+	}
+	pos := s.linearSum(lane, cols)
+	last := 1<<len(r.bits) - 1
+	step := -1
+	if s.reverse {
+		step = 1
+	}
+	others := b.And(lane, s.m.llvm.I32(^mask&(s.m.lanes-1)))
+	neighbour := b.And(b.Add(pos, s.m.llvm.I32(step)), s.m.llvm.I32(last))
+	prev := b.Or(others, s.linearSum(neighbour, back))
+	first, end := 0, mask
+	if s.reverse {
+		first, end = last, 0
+	}
+	behind := b.ICmp(ipredNE, pos, s.m.llvm.I32(first))
+	err := s.eachBlock(func(x int) error {
+		t := s.total[x]
+		low := 0
+		for _, bit := range r.bits {
+			// From the last lane of the half before.
+			from := b.Or(b.And(lane, s.m.llvm.I32(^(low|1<<bit))), s.m.llvm.I32(low))
+			second := b.ICmp(ipredNE, b.And(lane, s.m.llvm.I32(1<<bit)), s.m.llvm.I32(0))
+			if s.reverse {
+				from = b.Or(b.And(lane, s.m.llvm.I32(^(low|1<<bit))), s.m.llvm.I32(1<<bit))
+				second = b.Not(second)
+			}
+			joined, err := s.join(s.shuffle(t, from), t)
+			if err != nil {
+				return err
+			}
+			t = s.choose(second, joined, t)
+			low |= 1 << bit
+		}
+		if err := s.prepend(s.shuffle(t, prev), x, behind); err != nil {
+			return err
+		}
+		s.total[x] = s.shuffle(t, b.Or(others, s.m.llvm.I32(end)))
+		return nil
+	})
+	s.seen |= uint64(mask)
+	return err
+}
+
+func (s *scanner) shuffle(x partial, lane llir.Value) partial {
+	out := make(partial, len(x))
+	for k, v := range x {
+		out[k] = s.shuffleIndex(v, lane)
+	}
+	return out
+}
+
+// warps hands the totals around in shared memory; every thread combines those
+// before it.
+func (s *scanner) warps(r *run) error {
+	b, lanes := s.b, bitLen(s.m.lanes)
+	n := len(r.bits)
+	rows := 0 // elements of one total
+	for _, c := range r.elemCols {
+		rows += bits.OnesCount32(c)
+	}
+	cols := make([]uint32, len(s.p.src.thread))
+	for i, w := range r.bits {
+		cols[lanes+w] = 1 << i
+	}
+	pos := s.threadSum(cols)
+	elem := s.threadSum(r.elemCols)
+	owner := s.zeroBitsOfThread(s.seen | s.p.src.freeThreads)
+	var blocks []int
+	if err := s.eachBlock(func(x int) error { blocks = append(blocks, x); return nil }); err != nil {
+		return err
+	}
+	stride := len(blocks) << rows
+	at := b.Add(b.Mul(pos, s.m.llvm.I32(stride)), elem)
+	address := func(k int, index llir.Value, add int) (llir.Value, int64) {
+		ptr := s.elementPtr(s.base+r.base[k], s.p.size[k], index)
+		return llir.SplitPtr(b.PtrAdd(ptr, int64(add*s.p.size[k])))
+	}
+	for q, x := range blocks {
+		for k, v := range s.total[x] {
+			ptr, off := address(k, at, q<<rows)
+			s.storeShared(ptr, off, owner, v)
+		}
+	}
+	s.m.target.Barrier(b)
+	for q, x := range blocks {
+		var sum, prefix partial
+		for j := range 1 << n {
+			if s.reverse {
+				j = 1<<n - 1 - j
+			}
+			part := make(partial, len(s.total[x]))
+			for k, v := range s.total[x] {
+				ptr, off := address(k, elem, j*stride+(q<<rows))
+				part[k] = s.loadShared(ptr, off, v.Type())
+			}
+			if sum == nil {
+				sum, prefix = part, part
+				continue
+			}
+			// The sum so far precedes warp j.
+			prefix = s.choose(b.ICmp(enum.IPredEQ, pos, s.m.llvm.I32(j)), sum, prefix)
+			var err error
+			if sum, err = s.join(sum, part); err != nil {
+				return err
+			}
+		}
+		first := 0
+		if s.reverse {
+			first = 1<<n - 1
+		}
+		if err := s.prepend(prefix, x, b.ICmp(ipredNE, pos, s.m.llvm.I32(first))); err != nil {
+			return err
+		}
+		s.total[x] = sum
+	}
+	for _, w := range r.bits {
+		s.seen |= 1 << (w + lanes)
+	}
+	return nil
+}
