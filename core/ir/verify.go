@@ -22,7 +22,26 @@ func Verify(op *Operation) *VerifyError {
 	return v.err
 }
 
-type verifier struct{ err *VerifyError }
+type verifier struct {
+	err  *VerifyError
+	doms map[*Region]*DomTree // of regions with several blocks
+}
+
+// dominators is Dominators, once a region.
+func (v *verifier) dominators(r *Region) *DomTree {
+	if r.first == r.last {
+		return Dominators(r)
+	}
+	d := v.doms[r]
+	if d == nil {
+		if v.doms == nil {
+			v.doms = make(map[*Region]*DomTree)
+		}
+		d = Dominators(r)
+		v.doms[r] = d
+	}
+	return d
+}
 
 func (v *verifier) failf(op *Operation, format string, args ...any) bool {
 	if v.err == nil {
@@ -372,7 +391,7 @@ func (v *verifier) regions(op *Operation) bool {
 
 func (v *verifier) dominance(op *Operation) {
 	for _, r := range op.regions {
-		dom := Dominators(r)
+		dom := v.dominators(r)
 		for b := r.first; b != nil; b = b.next {
 			for o := b.first; o != nil; o = o.next {
 				for i, u := range o.operands {
@@ -408,7 +427,7 @@ func (v *verifier) visible(dom *DomTree, val *Value, op *Operation) bool {
 				return val.op == nil || val.op.IsBeforeInBlock(o)
 			}
 			if o != op {
-				dom = Dominators(b.region)
+				dom = v.dominators(b.region)
 			}
 			return dom.Dominates(def, b)
 		}

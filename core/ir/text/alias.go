@@ -100,6 +100,9 @@ func (w *Printer) visitAttr(at ir.Attribute) {
 // visitLoc enters a location. Those of operations may be defined at the end of
 // the text; those of block arguments, and all that they contain, at the top.
 func (w *Printer) visitLoc(l ir.Location, deferrable bool) {
+	if l == nil {
+		l = w.ctx.UnknownLoc()
+	}
 	i, ok := w.aliaser.index[l]
 	if !ok {
 		i = w.visit(l, aliasEntry{loc: l, name: "loc", deferrable: deferrable}, func() { w.locBody(l) })

@@ -88,8 +88,11 @@ func (p *Parser) fileLoc(file string) ir.Location {
 	return p.ctx.FileRangeLoc(l)
 }
 
-// Loc writes loc(…), by its alias where it has one and alias is true.
+// loc writes loc(…), by its alias where it has one and alias is true.
 func (w *Printer) loc(l ir.Location, alias bool) {
+	if l == nil {
+		l = w.ctx.UnknownLoc()
+	}
 	w.Str("loc(")
 	if alias {
 		w.locRef(l)

@@ -42,7 +42,9 @@ type valueName struct {
 	id   int
 }
 
-// Print writes op, with the aliases it needs and a newline at the end.
+// Print writes op, with the aliases it needs and a newline at the end. What does
+// not verify may have parts missing that its own form is made of: print that
+// with Options.Generic.
 func Print(out io.Writer, op *ir.Operation, opt Options) error {
 	_, err := out.Write(Append(nil, op, opt))
 	return err
@@ -55,7 +57,7 @@ func String(op *ir.Operation) string { return string(Append(nil, op, Options{Loc
 func Append(b []byte, op *ir.Operation, opt Options) []byte {
 	w := &Printer{
 		ctx: op.Context(), opt: opt, buf: b,
-		names: make(map[*ir.Value]valueName, 256), blocks: make(map[*ir.Block]int),
+		names: make(map[*ir.Value]valueName, 128), blocks: make(map[*ir.Block]int),
 	}
 	n := &namer{
 		named: locName,
@@ -63,12 +65,12 @@ func Append(b []byte, op *ir.Operation, opt Options) []byte {
 		block: func(b *ir.Block, id int) { w.blocks[b] = id },
 	}
 	n.generic = opt.Generic
-	n.run(op)
+	n.run(topOf(op))
 	var entries []aliasEntry
 	if !opt.Local {
 		w.visiting = true
-		w.aliaser.index = make(map[any]int, 128)
-		w.aliaser.entries = make([]aliasEntry, 0, 128)
+		w.aliaser.index = make(map[any]int, 64)
+		w.aliaser.entries = make([]aliasEntry, 0, 64)
 		start := len(w.buf)
 		w.operation(op)
 		w.buf = w.buf[:start]
@@ -81,6 +83,15 @@ func Append(b []byte, op *ir.Operation, opt Options) []byte {
 	w.Str("\n")
 	w.aliasLines(entries, true)
 	return w.buf
+}
+
+// topOf is the operation that all others around op stand in: names are those of
+// the whole, also where a part is printed.
+func topOf(op *ir.Operation) *ir.Operation {
+	for p := op.Parent(); p != nil; p = op.Parent() {
+		op = p
+	}
+	return op
 }
 
 // TypeString is t as text, without aliases.
@@ -453,10 +464,11 @@ func (w *Printer) Region(r *ir.Region, entryArgs, terminators bool) {
 // from no block by a label.
 func (w *Printer) region(r *ir.Region, entryArgs, terminators, emptyBlock bool) {
 	w.Str("{")
+	preds := w.predecessors(r)
 	for b := r.First(); b != nil; b = b.Next() {
 		entry := b == r.First()
 		if !entry || entryArgs && b.NumArgs() > 0 || emptyBlock && b.Empty() {
-			w.label(b)
+			w.label(b, preds[b])
 		}
 		w.indent++
 		for op := b.First(); op != nil; op = op.Next() {
@@ -472,8 +484,25 @@ func (w *Printer) region(r *ir.Region, entryArgs, terminators, emptyBlock bool) 
 	w.Str("}")
 }
 
+// predecessors are the numbers of the blocks that lead to each block of r, in
+// order, once for each way.
+func (w *Printer) predecessors(r *ir.Region) map[*ir.Block][]int {
+	if w.visiting || r.First() == r.Last() && (r.Empty() || r.First().Last() == nil || r.First().Last().NumSuccessors() == 0) {
+		return nil
+	}
+	preds := make(map[*ir.Block][]int)
+	for b := r.First(); b != nil; b = b.Next() {
+		if last := b.Last(); last != nil {
+			for _, s := range last.Successors() {
+				preds[s] = append(preds[s], w.blocks[b])
+			}
+		}
+	}
+	return preds
+}
+
 // label writes ^name(args): and which blocks lead here.
-func (w *Printer) label(b *ir.Block) {
+func (w *Printer) label(b *ir.Block, preds []int) {
 	w.newline()
 	w.Successor(b)
 	if b.NumArgs() > 0 {
@@ -489,10 +518,6 @@ func (w *Printer) label(b *ir.Block) {
 	w.Str(":")
 	if w.visiting {
 		return
-	}
-	var preds []int
-	for p := range b.Predecessors() {
-		preds = append(preds, w.blocks[p.Block()])
 	}
 	switch {
 	case len(preds) == 0 && b.IsEntry():

@@ -216,3 +216,42 @@ func TestDenseHex(t *testing.T) {
 		}
 	}
 }
+
+// Texts are read and printed at the same time, each in its own context, from
+// tables that they share.
+func TestConcurrentTexts(t *testing.T) {
+	for _, path := range irFiles(t, "testdata/law") {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range sections(path, src) {
+			t.Run(p.name, func(t *testing.T) {
+				t.Parallel()
+				if err := law(p); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// A part of a module is printed with the names that it has in the whole.
+func TestPrintPart(t *testing.T) {
+	f := mustParse(t, "module {\n  tt.func @f(%x: i32) {\n    %0 = arith.addi %x, %x : i32\n    %1 = arith.muli %0, %x : i32\n    tt.return\n  }\n}\n")
+	mul := f.Op.Body().First().Body().First().Next()
+	if got := string(text.Append(nil, mul, text.Options{})); got != "%1 = arith.muli %0, %x : i32\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Blocks made without a location for their arguments print as unknown.
+func TestMissingLocations(t *testing.T) {
+	f := mustParse(t, "module {\n  tt.func @f() {\n    tt.return\n  }\n}\n")
+	fn := f.Op.Body().First()
+	fn.Body().AddArg(f.Op.Context().I32(), nil)
+	fn.SetAttr("function_type", f.Op.Context().TypeAttr(f.Op.Context().Func([]ir.Type{f.Op.Context().I32()}, nil)))
+	if got := text.String(f.Op); !strings.Contains(got, "@f(%arg0: i32 loc(unknown))") || strings.Count(got, "= loc(unknown)") != 1 {
+		t.Errorf("got\n%s", got)
+	}
+}
