@@ -182,6 +182,9 @@ func (w *warp) misaligned(s *step, lane int, space Space, align int) {
 // execLd loads len(Regs) elements of Type for every active lane.
 func execLd(w *warp, s *step) {
 	in := s.in
+	if in.Flags&FlagVolatile != 0 {
+		w.cta.poll()
+	}
 	eb := in.Type.Bits() / 8
 	n := len(s.rs)
 	w.access(s, in.A.Class(), s.a, s.imm, in.Space, eb*n, eb*n, func(v *view) {

@@ -172,6 +172,9 @@ func chooseAtom(in *Inst) (execFunc, Class) {
 
 // update calls f for every active lane at its place of size bytes.
 func (w *warp) update(s *step, size int, f func(v *view, lane int)) {
+	if s.in.Atomic == AtomCas || s.in.Atomic == AtomExch {
+		w.cta.poll()
+	}
 	w.access(s, s.in.A.Class(), s.a, s.imm, s.in.Space, size, size, func(v *view) {
 		w.countAtomic(v, size)
 		w.checkAtomic(s, v, size)

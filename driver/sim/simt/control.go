@@ -265,6 +265,10 @@ func (w *warp) sync(s *step, g *group, m uint64) (int, bool) {
 		return g.pc + 1, true
 	}
 	if s.c < 0 {
+		if m != g.mask {
+			w.guarded(s, g, m)
+			return 0, false
+		}
 		if w.live == m {
 			w.doSync(s, m)
 			if w.cta.fault != nil {

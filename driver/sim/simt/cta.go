@@ -60,7 +60,13 @@ type cta struct {
 	index     int
 	liveLanes int
 	fault     *Finding
-	next      int // the warp whose turn it is
+	// halt ends the running warp's turn: the block has a fault, or the warp polls.
+	halt bool
+	// polls counts the accesses of a turn that look for what others write; waits
+	// says that some warp of the block had too many.
+	polls int
+	waits bool
+	turns uint64 // so far, for random schedules
 }
 
 // newCTA makes the state for blocks of the launch.
@@ -110,7 +116,8 @@ func (c *cta) start(index int) {
 	c.block[2] = index / r.grid[0] / r.grid[1]
 	c.bars = [numBarriers]barrier{}
 	c.liveLanes = r.threads
-	c.next = 0
+	c.turns = 0
+	c.halt = false
 	if c.sharedChk != nil {
 		c.sharedChk.reset()
 		for i := range c.shared {
@@ -236,6 +243,7 @@ func (c *cta) advance(quantum int) bool {
 		}
 		w.budget = quantum
 		w.moved = false
+		c.polls = 0
 		w.run()
 		if w.parked != 0 && w.steps-w.parkedAt > patience {
 			w.releaseAll()
@@ -244,11 +252,14 @@ func (c *cta) advance(quantum int) bool {
 		if c.fault != nil || c.run.stopped() {
 			return false
 		}
+		if c.halt {
+			c.halt, c.waits = false, true
+		}
 	}
 	if c.liveLanes == 0 {
 		return false
 	}
-	if !moved {
+	if !moved && !c.waitsAligned() {
 		for _, w := range c.warps {
 			moved = w.releaseAll() || moved
 		}
@@ -260,6 +271,31 @@ func (c *cta) advance(quantum int) bool {
 	return true
 }
 
+// waitsAligned reports whether lanes wait at an instruction that their whole warp
+// must execute together: lanes past it, at a join, cannot help.
+func (c *cta) waitsAligned() bool {
+	for _, w := range c.warps {
+		for k := range w.groups {
+			g := &w.groups[k]
+			if g.state == groupSync && c.code[g.pc].in.Flags&FlagAligned != 0 && g.syncMask == w.full {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// patiencePolls is how many times in a turn a warp may look for what another one
+// writes before that one gets its turn.
+const patiencePolls = 64
+
+// poll counts an access that may wait for another warp or block.
+func (c *cta) poll() {
+	if c.polls++; c.polls > patiencePolls {
+		c.halt = true
+	}
+}
+
 // patience is how many instructions lanes wait at a join for others of their
 // warp before they go on alone.
 const patience = 1 << 16
@@ -268,6 +304,10 @@ const patience = 1 << 16
 func (w *warp) barrier(s *step, g *group, m uint64) (int, bool) {
 	if m == 0 {
 		return g.pc + 1, true
+	}
+	if s.in.Flags&FlagAligned != 0 && m != g.mask {
+		w.guarded(s, g, m)
+		return 0, false
 	}
 	if s.in.Flags&FlagAligned != 0 && m != w.live {
 		w.wait(g, m, w.full)
@@ -279,6 +319,16 @@ func (w *warp) barrier(s *step, g *group, m uint64) (int, bool) {
 	pc := g.pc
 	w.arriveBarrier(s, []int{w.cur})
 	return pc + 1, s.in.Imm == BarArrive && w.cta.fault == nil
+}
+
+// guarded reports an aligned instruction whose guard holds back lanes of its
+// group.
+func (w *warp) guarded(s *step, g *group, m uint64) {
+	kind := FindSync
+	if s.kind == stepBarrier {
+		kind = FindDivergentBarrier
+	}
+	w.faultAt(kind, bits.TrailingZeros64(m), 0, "the guard of %s holds in lanes 0x%x of 0x%x: all must execute it together", s.in.Text, m, g.mask)
 }
 
 // arriveBarrier lets the groups with the indices gs, which stand at barrier

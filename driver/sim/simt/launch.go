@@ -211,8 +211,8 @@ func (r *launch) warpOrder(c *cta) func(int) int {
 	if !r.cfg.Random {
 		return func(i int) int { return i }
 	}
-	c.next++
-	rng := rand.New(rand.NewPCG(r.cfg.Seed, uint64(c.index)<<20|uint64(c.next)))
+	c.turns++
+	rng := rand.New(rand.NewPCG(r.cfg.Seed, uint64(c.index)<<20|c.turns))
 	perm := rng.Perm(n)
 	return func(i int) int { return perm[i] }
 }
@@ -310,11 +310,15 @@ func (r *launch) runResident(total int) {
 }
 
 func (r *launch) rounds(c *cta, n int) bool {
+	c.waits = false
 	for range n {
 		if r.stopped() || !c.advance(r.turn()) {
 			return false
 		}
 		r.bound(c)
+		if c.waits {
+			break
+		}
 	}
 	return true
 }

@@ -251,6 +251,7 @@ func (w *warp) finding(kind FindingKind, lane int, addr uint64, format string, a
 func (w *warp) faultAt(kind FindingKind, lane int, addr uint64, format string, args ...any) {
 	if w.cta.fault == nil {
 		w.cta.fault = w.finding(kind, lane, addr, format, args...)
+		w.cta.halt = true
 	}
 }
 
@@ -294,13 +295,8 @@ func (c *cta) deadlock() {
 	}
 	g := &at.groups[0]
 	kind := FindDeadlock
-	for _, w := range c.warps {
-		for k := range w.groups {
-			g := &w.groups[k]
-			if g.state == groupSync && c.code[g.pc].in.Flags&FlagAligned != 0 && g.syncMask == w.full {
-				kind = FindDivergentBarrier
-			}
-		}
+	if c.waitsAligned() {
+		kind = FindDivergentBarrier
 	}
 	at.faultAt(kind, bits.TrailingZeros64(g.mask), 0, "no lane of the block can go on:%s", b.String())
 }

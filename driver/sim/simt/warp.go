@@ -195,7 +195,7 @@ func (w *warp) run() {
 			return
 		}
 		w.runGroup()
-		if w.cta.run.stopped() {
+		if w.cta.halt || w.cta.run.stopped() {
 			return
 		}
 	}
@@ -246,6 +246,10 @@ func (w *warp) runGroup() {
 		m := mask
 		if s.guard >= 0 {
 			m = w.active(s, mask)
+			if checked {
+				w.pc = pc
+				w.use(s.in.Guard, mask, "whether it executes")
+			}
 		}
 		left--
 		c := &count[pc]
@@ -253,20 +257,20 @@ func (w *warp) runGroup() {
 		c.lanes += uint64(bits.OnesCount64(m))
 		if s.kind == stepPlain {
 			if m != 0 {
+				w.pc = pc
 				if checked {
-					w.pc = pc
 					w.doChecked(s, m)
 				} else {
-					w.pc = pc
 					w.do(s, m)
-				}
-				if w.cta.fault != nil {
-					g.pc = pc
-					w.spend(start - left)
-					return
 				}
 			}
 			pc++
+			if w.cta.halt {
+				g.pc = pc
+				w.spend(start - left)
+				w.rotate()
+				return
+			}
 			continue
 		}
 		w.pc = pc
@@ -280,6 +284,11 @@ func (w *warp) runGroup() {
 	}
 	g.pc = pc
 	w.spend(start - left)
+	w.rotate()
+}
+
+// rotate gives the next group its turn.
+func (w *warp) rotate() {
 	if len(w.groups) > 1 {
 		w.cur = (w.cur + 1) % len(w.groups)
 	}
