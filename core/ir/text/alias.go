@@ -2,7 +2,6 @@ package text
 
 import (
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -125,19 +124,23 @@ func (a *aliaser) toTop(i int) {
 
 // assign gives the aliases their numbers: by depth, then by name, then in order
 // of appearance. It returns the entries in that order.
-func (w *Printer) assign() []aliasEntry {
-	entries := slices.DeleteFunc(w.aliaser.entries, func(e aliasEntry) bool { return e.name == "" })
-	sort.SliceStable(entries, func(i, j int) bool {
-		if entries[i].depth != entries[j].depth {
-			return entries[i].depth < entries[j].depth
+func (w *Printer) assign() []*aliasEntry {
+	entries := make([]*aliasEntry, 0, len(w.aliaser.entries))
+	for i := range w.aliaser.entries {
+		if e := &w.aliaser.entries[i]; e.name != "" {
+			entries = append(entries, e)
 		}
-		return entries[i].name < entries[j].name
+	}
+	slices.SortStableFunc(entries, func(a, b *aliasEntry) int {
+		if a.depth != b.depth {
+			return a.depth - b.depth
+		}
+		return strings.Compare(a.name, b.name)
 	})
 	count := make(map[string]int, 8)
 	w.attrAlias = make(map[ir.Attribute]string)
 	w.locAlias = make(map[ir.Location]int, len(entries))
-	for i := range entries {
-		e := &entries[i]
+	for _, e := range entries {
 		n := count[e.name]
 		count[e.name]++
 		if e.loc != nil {
@@ -151,14 +154,14 @@ func (w *Printer) assign() []aliasEntry {
 			}
 			name += strconv.Itoa(n)
 		}
-		w.attrAlias[e.attr] = strings.Clone(name)
+		w.attrAlias[e.attr] = name
 	}
 	return entries
 }
 
 // aliasLines writes the lines of the entries that stand at the end of the text,
 // or of those that stand at the top.
-func (w *Printer) aliasLines(entries []aliasEntry, atEnd bool) {
+func (w *Printer) aliasLines(entries []*aliasEntry, atEnd bool) {
 	for _, e := range entries {
 		if e.deferrable != atEnd {
 			continue

@@ -9,8 +9,9 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
-// MaxDepth is how deep regions, attributes, types and locations may nest.
-const MaxDepth = 200
+// MaxDepth is how deep operations with their regions, attributes, types and
+// locations may nest; a region inside an operation counts as two levels.
+const MaxDepth = 1000
 
 // maxSource is the largest text that is read, in bytes.
 const maxSource = 1 << 30

@@ -66,7 +66,7 @@ func Append(b []byte, op *ir.Operation, opt Options) []byte {
 	}
 	n.generic = opt.Generic
 	n.run(topOf(op))
-	var entries []aliasEntry
+	var entries []*aliasEntry
 	if !opt.Local {
 		w.visiting = true
 		w.aliaser.index = make(map[any]int, 64)
