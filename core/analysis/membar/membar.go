@@ -51,9 +51,9 @@ type analysis struct {
 type access struct {
 	lo, hi int
 	write  bool
-	// counted is the buffer of an access whose order against others of the same
-	// buffer is kept by tokens: an asynchronous copy, and a load that waited for
-	// one. Nil for all others.
+	// counted is the buffer of an access that is ordered behind the asynchronous
+	// copies into the same buffer by tokens: another copy, or a load that waited
+	// for one. Nil for all others.
 	counted *ir.Operation
 }
 
@@ -62,8 +62,8 @@ type state []access
 
 func (s state) conflicts(x access) bool {
 	for _, p := range s {
-		if p.counted != nil && p.counted == x.counted {
-			continue
+		if p.write && p.counted != nil && p.counted == x.counted {
+			continue // a copy behind a load is not: other threads may still read
 		}
 		if (p.write || x.write) && p.lo < x.hi && x.lo < p.hi {
 			return true

@@ -17,7 +17,7 @@ const header = `#b = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], w
 module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {
 `
 
-var names = strings.NewReplacer("T256", "tensor<256xf32, #b>", "M256", "!ttg.memdesc<256xf32, #s, #smem, mutable>")
+var names = strings.NewReplacer("T256", "tensor<256xf32, #b>", "P256", "tensor<256x!tt.ptr<f32>, #b>", "M256", "!ttg.memdesc<256xf32, #s, #smem, mutable>")
 
 // scratch gives operations the bytes of their attribute "scratch".
 func scratch(op *ir.Operation) (int, error) {
@@ -50,6 +50,17 @@ func TestBarriers(t *testing.T) {
     %m = ttg.local_load %a : M256 -> T256
     ttg.local_store %x, %a {bar} : T256 -> M256
     ttg.local_store %x, %a {bar} : T256 -> M256`,
+		"tokens order what follows a copy": `%a = ttg.local_alloc : () -> M256
+    %t = ttg.async_copy_global_to_local %ptr, %a : P256 -> <256xf32, #s, #smem, mutable>
+    %u = ttg.async_copy_global_to_local %ptr, %a : P256 -> <256xf32, #s, #smem, mutable>
+    %l = ttg.local_load %a token %t : M256 -> T256`,
+		"a copy waits for those who read": `%a = ttg.local_alloc : () -> M256
+    %t = ttg.async_copy_global_to_local %ptr, %a : P256 -> <256xf32, #s, #smem, mutable>
+    scf.for %i = %n to %n step %n : i32 {
+      %w = ttg.async_wait %t {num = 0 : i32}
+      %l = ttg.local_load %a token %w : M256 -> T256
+      %u = ttg.async_copy_global_to_local %ptr, %a {bar} : P256 -> <256xf32, #s, #smem, mutable>
+    }`,
 		"an explicit barrier counts": `%a = ttg.local_alloc : () -> M256
     ttg.local_store %x, %a : T256 -> M256
     gpu.barrier
@@ -80,7 +91,7 @@ func TestBarriers(t *testing.T) {
     tt.call @f(%x) {bar} : (T256) -> ()`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			src := header + names.Replace("tt.func public @k(%x: T256, %n: i32, %c: i1) {\n    "+body+"\n    tt.return\n  }\n"+
+			src := header + names.Replace("tt.func public @k(%x: T256, %ptr: P256, %n: i32, %c: i1) {\n    "+body+"\n    tt.return\n  }\n"+
 				"tt.func private @f(%x: T256) {\n    %p = "+small+"\n    tt.return\n  }\n") + "}\n"
 			mod, err := text.Parse(dialect.NewContext(), "t.ttgir", []byte(src))
 			if err != nil {
