@@ -6,6 +6,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/llir"
@@ -41,6 +42,7 @@ type MatrixInstr struct {
 
 func dotHandlers(h map[*ir.OpDef]handler) {
 	h[tt.Dot] = (*emitter).dot
+	h[ttg.Fp4ToFp] = (*emitter).fp4ToFp
 }
 
 func (e *emitter) dot(op *ir.Operation) error {

@@ -162,3 +162,11 @@ func TestDots(t *testing.T) {
 		})
 	}
 }
+
+func bfloat16s(b []byte) []float64 {
+	var out []float64
+	for _, v := range sim.Slice[uint16](b) {
+		out = append(out, constants.FloatBits(llir.BF16, uint64(v)).Value())
+	}
+	return out
+}

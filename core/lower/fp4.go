@@ -1,0 +1,82 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// A byte holds two numbers of the format e2m1, the one with the even position
+// along the axis in the low nibble. With its exponent and mantissa at the top of
+// those of a 16-bit float, a number is too small by the difference of the biases:
+// one product by a power of two, which is exact, also of e2m1's one subnormal.
+
+// fp4ToFp unpacks e2m1 along an axis.
+func (e *emitter) fp4ToFp(op *ir.Operation) error {
+	src, err := e.layout(op.Operand(0))
+	if err != nil {
+		return err
+	}
+	dst, err := e.layout(op.Result(0))
+	if err != nil {
+		return err
+	}
+	a, _ := op.IntAttr("axis")
+	axis := int(a)
+	t, err := scalarType(op.Result(0).Type())
+	if err != nil {
+		return err
+	}
+	// man is the number of mantissa bits, bias the exponent's bias less e2m1's.
+	var man, bias int
+	switch t {
+	case llir.Half:
+		man, bias = 10, 15-1
+	case llir.BF16:
+		man, bias = 7, 127-1
+	default:
+		return fmt.Errorf("the result is no 16-bit float")
+	}
+	for i, v := range dst.thread {
+		for d, x := range v {
+			if d == axis {
+				if x&1 != 0 {
+					return fmt.Errorf("the two halves of a byte are in different threads")
+				}
+				x >>= 1
+			}
+			if src.thread[i][d] != x {
+				return fmt.Errorf("the result's layout puts elements in other threads than the operand's")
+			}
+		}
+	}
+	in, at := e.value(op.Operand(0)), src.registersAt()
+	out := make([]llir.Value, dst.regs)
+	pairs := make([]llir.Value, src.regs)
+	for r := range out {
+		c := dst.regCoords(r)
+		half := int(c[axis] & 1)
+		c[axis] >>= 1
+		i, ok := at[coordKey(c)]
+		if !ok {
+			return fmt.Errorf("the result's layout holds elements that the operand's thread has not")
+		}
+		if pairs[i] == nil {
+			pairs[i] = e.fp4Pair(in[i], t, man, bias)
+		}
+		out[r] = e.b.ExtractElement(pairs[i], half)
+	}
+	e.set(op.Result(0), out)
+	return nil
+}
+
+// fp4Pair is the vector of the two numbers of a byte.
+func (e *emitter) fp4Pair(v llir.Value, t llir.Type, man, bias int) llir.Value {
+	b, m := e.b, e.m.llvm
+	x := b.ZExt(v, llir.I32)
+	field := func(mask, shift int) llir.Value { return b.Shl(b.And(x, m.I32(mask)), shift) }
+	bits := b.Or(b.Or(field(0x07, man-1), field(0x08, 12)), b.Or(field(0x70, man-1+12), field(0x80, 24)))
+	scale := m.FloatBits(t, m.Float(t, 1).Bits+uint64(bias)<<man)
+	return b.Binary(llir.FMul, b.BitCast(bits, m.Vec(2, t)), b.Vector(scale, scale), 0)
+}
