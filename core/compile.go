@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"time"
 
 	"github.com/tritonc/tritonc/core/diag"
@@ -11,6 +12,10 @@ import (
 
 // Compile takes src through the stages of target's backend, as far as opts asks.
 func Compile(ctx context.Context, src *Source, target Target, opts *Options) (*Kernel, error) {
+	src, err := src.variant()
+	if err != nil {
+		return nil, err
+	}
 	t := &trip{src: src, opts: opts}
 	if err := t.meetBackend(ctx, target); err != nil {
 		return nil, err
@@ -36,6 +41,7 @@ type trip struct {
 	opts *Options
 
 	backend Backend
+	facts   *sdk.Facts
 	target  Target
 	options string // canonical, as the backend answered
 	plan    plan
@@ -54,17 +60,20 @@ func (t *trip) clock(stage string) func() {
 
 func (t *trip) meetBackend(ctx context.Context, target Target) (err error) {
 	defer t.clock("backend start")()
-	t.backend, t.target, err = t.opts.Select(ctx, target)
+	if t.backend, t.target, err = t.opts.Select(ctx, target); err != nil {
+		return err
+	}
+	t.facts, err = t.backend.Facts(ctx)
 	return err
 }
 
 func (t *trip) settleOptions(ctx context.Context) error {
-	values, err := json.Marshal(t.opts.Values)
+	all := make(map[string]any, len(t.src.Options)+len(t.opts.Values))
+	maps.Copy(all, t.src.Options)
+	maps.Copy(all, t.opts.Values)
+	values, err := json.Marshal(all)
 	if err != nil {
 		return diag.Errorf(diag.Pos{}, "options: %v", err)
-	}
-	if t.opts.Values == nil {
-		values = nil
 	}
 	resp, err := t.backend.ParseOptions(ctx, sdk.ParseOptionsRequest{
 		Target: t.target, OptionsJSON: string(values),

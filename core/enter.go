@@ -1,8 +1,119 @@
 package core
 
-// enter makes the input of the first stage: what the file holds, when it is
-// some stage's artifact.
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/frontend"
+	"github.com/tritonc/tritonc/core/ir/text"
+)
+
+// enter makes the input of the first stage: what the front end builds of a
+// Python file, else what the file holds.
 func (t *trip) enter() error {
-	t.input = t.src.Text
+	if !t.src.IsPython() {
+		t.input = t.src.Text
+		return nil
+	}
+	t.timings = append(t.timings, Timing{Stage: "parse", Time: t.src.python.parsing})
+	defer t.clock("front end")()
+	opts, err := t.frontendOptions()
+	if err != nil {
+		return err
+	}
+	imports := importer{python: t.src.python, load: t.src.Import}
+	opts.Open = imports.open
+	module, err := frontend.Build(dialect.NewContext(), t.src.python.file, t.src.spec, opts)
+	switch {
+	case imports.err != nil: // it explains what else went wrong
+		return imports.err
+	case err != nil:
+		return err
+	}
+	t.input = text.Append(nil, module, text.Options{Locations: true})
 	return nil
+}
+
+// frontendOptions are what the front end must know of the target and of the
+// options: data that the backend gave.
+func (t *trip) frontendOptions() (*frontend.Options, error) {
+	var values struct {
+		NumWarps            int    `json:"num_warps"`
+		NumStages           int    `json:"num_stages"`
+		NumCTAs             int    `json:"num_ctas"`
+		Debug               bool   `json:"debug"`
+		SanitizeOverflow    bool   `json:"sanitize_overflow"`
+		DefaultDotPrecision string `json:"default_dot_input_precision"`
+		MaxNumImpreciseAcc  int64  `json:"max_num_imprecise_acc_default"`
+	}
+	if err := json.Unmarshal([]byte(t.options), &values); err != nil {
+		return nil, fmt.Errorf("the backend's answer to the options: %w", err)
+	}
+	facts := t.frontendFacts()
+	facts.MaxNumImpreciseAcc = values.MaxNumImpreciseAcc
+	return &frontend.Options{
+		Facts:    facts,
+		NumWarps: values.NumWarps, NumStages: values.NumStages, NumCTAs: values.NumCTAs,
+		Debug: values.Debug, SanitizeOverflow: values.SanitizeOverflow,
+		DefaultDotPrecision: values.DefaultDotPrecision,
+		Print:               t.opts.Print,
+		Warn:                func(d *diag.Diagnostic) { t.warnings = append(t.warnings, d) },
+	}, nil
+}
+
+func (t *trip) frontendFacts() *frontend.Facts {
+	row, _ := t.facts.For(t.target)
+	f := &frontend.Facts{
+		Backend: t.target.Backend, Arch: t.target.Arch, WarpSize: t.target.WarpSize,
+		FP8: row.FP8Kinds, DeprecatedFP8Dot: row.DeprecatedFP8DotOperands,
+		DotPrecisions: row.DotInputPrecisions, DefaultDotPrecision: row.DefaultDotInputPrecision,
+	}
+	for _, m := range row.MinDotSizes {
+		f.MinDot = append(f.MinDot, frontend.MinDot(m))
+	}
+	for _, m := range t.facts.Modules {
+		module := frontend.ModuleSource{Module: m.Name, Name: m.Name + ".py", Text: m.Source}
+		for _, e := range m.Externs {
+			module.Externs = append(module.Externs, frontend.Extern(e))
+		}
+		f.Modules = append(f.Modules, module)
+		for _, alias := range m.Aliases {
+			f.Aliases = append(f.Aliases, frontend.Alias{From: alias, To: m.Name})
+		}
+	}
+	return f
+}
+
+// importer loads the files that a Python file imports, each once for all of its
+// variants, and keeps the first mistake.
+type importer struct {
+	python *python
+	load   func(module string) (*Source, error)
+	err    error
+}
+
+func (i *importer) open(module string) *frontend.File {
+	if i.load == nil {
+		return nil
+	}
+	i.python.mu.Lock()
+	defer i.python.mu.Unlock()
+	if file, known := i.python.imported[module]; known {
+		return file
+	}
+	src, err := i.load(module)
+	var file *frontend.File
+	if err == nil && src != nil {
+		file, err = frontend.Parse(src.Path, src.name(), src.Text)
+	}
+	if err != nil {
+		if i.err == nil {
+			i.err = err
+		}
+		return nil
+	}
+	i.python.imported[module] = file
+	return file
 }

@@ -11,6 +11,8 @@ import (
 type Kernel struct {
 	// Name is the kernel's, as the binary's symbol and Metadata have it.
 	Name string
+	// Variant is that of the Source, empty when it is the only one.
+	Variant string
 	// Target is the one compiled for, completed by the backend.
 	Target Target
 	// Artifacts are those of the stages asked for, in the order of the trip.

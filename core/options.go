@@ -27,4 +27,8 @@ type Options struct {
 	// Stages names the stages whose artifacts to return; the trip ends after
 	// the last of them. Empty: the backend's last stage alone.
 	Stages []string
+	// Print receives what a kernel prints while it is compiled (static_print),
+	// a line or more at a time; nil drops it. Compiles that run at once may
+	// share it.
+	Print func(text string)
 }

@@ -82,10 +82,10 @@ const ttirEnding = "ttir"
 // entry returns the index of the first stage that src must go through.
 func entry(stages []sdk.Stage, src *Source) (int, error) {
 	ending := src.ending()
-	if ending == "py" {
+	if ending == pythonEnding {
 		return 0, nil
 	}
-	known := []string{".py", "." + ttirEnding}
+	known := []string{"." + pythonEnding, "." + ttirEnding}
 	for i, s := range stages {
 		if i == len(stages)-1 {
 			break // nothing comes after it

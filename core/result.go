@@ -8,7 +8,7 @@ import (
 // kernel gathers what the trip made.
 func (t *trip) kernel() (*Kernel, error) {
 	k := &Kernel{
-		Target: t.target, Metadata: []byte(t.result.MetadataJSON),
+		Variant: t.src.Variant, Target: t.target, Metadata: []byte(t.result.MetadataJSON),
 		Timings: t.timings, Tools: t.result.Tools, Warnings: t.warnings,
 	}
 	if t.plan.source {

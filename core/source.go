@@ -3,13 +3,20 @@ package core
 import (
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
+
+	"github.com/tritonc/tritonc/core/frontend"
+	"github.com/tritonc/tritonc/core/frontend/signature"
 )
 
 // SourceStage is the stage name of ttir as the front end builds it, before any
 // pass of a backend. It can be asked for like a backend's own stages.
 const SourceStage = "source"
 
-// Source is what to compile.
+// Source is what to compile: a kernel of a Python file with its signature, as
+// Variants returns it, or the artifact of a stage. It is not changed by a
+// compile, so that several may share it.
 type Source struct {
 	// Path is the file as the user names it; diagnostics show it.
 	Path string
@@ -22,7 +29,32 @@ type Source struct {
 	// Metadata is what is known about an artifact that has no place for it in
 	// its text: a JSON object under the names of Kernel.Metadata, or nil.
 	Metadata []byte
+	// Import finds the file of a module that the Python file imports, by its
+	// dotted name; a nil Source when there is none. A nil Import finds none.
+	Import func(module string) (*Source, error)
+
+	// Variant tells this variant of a kernel from the others of its file, in
+	// letters fit for a file's name; empty when it is the only one.
+	Variant string
+	// Options are those that the file itself gives for this variant. Those of
+	// Options.Values go before them.
+	Options map[string]any
+
+	python *python         // nil until the file is parsed
+	spec   *signature.Spec // what to compile of a Python file
 }
+
+// python is a parsed Python file, shared by its variants.
+type python struct {
+	file    *frontend.File
+	parsing time.Duration
+
+	mu       sync.Mutex // guards imported
+	imported map[string]*frontend.File
+}
+
+// pythonEnding is that of files for the front end.
+const pythonEnding = "py"
 
 // ending returns the file's ending without the dot: "py", or that of a stage.
 func (s *Source) ending() string {
@@ -36,3 +68,6 @@ func (s *Source) name() string {
 	}
 	return filepath.Base(s.Path)
 }
+
+// IsPython reports whether the front end reads the file.
+func (s *Source) IsPython() bool { return s.ending() == pythonEnding }

@@ -3,9 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -63,44 +67,86 @@ func compileCommand(env *environment, use string) *cobra.Command {
 	return cmd
 }
 
-// compileFile is the verb: read, compile, write.
+// compileFile is the verb: read, compile each variant, write.
 func compileFile(ctx context.Context, env *environment, cmd *cobra.Command, f *compileFlags, file string) error {
 	req, err := f.request(cmd)
 	if err != nil {
 		return err
 	}
-	src, err := readSource(file, f.sourceRoot)
+	variants, err := f.read(file, req)
 	if err != nil {
-		return err
-	}
-	if err := addMetadata(src, req.opts.Values); err != nil {
 		return err
 	}
 	host := newHost(env, f.verbose)
 	defer host.Close()
 	req.opts.Select = selector(host)
-	kernel, err := core.Compile(ctx, src, req.target, &req.opts)
+	req.opts.Print = printer(env.stderr)
+	kernels, err := compileAll(ctx, variants, req)
+	for _, k := range kernels {
+		if k != nil {
+			printDiagnostics(env.stderr, k.Warnings, map[string]bool{})
+			if f.time {
+				printTimings(env.stderr, k, f.verbose > 0)
+			}
+		}
+	}
 	if err != nil {
 		return err
 	}
-	printDiagnostics(env.stderr, kernel.Warnings, map[string]bool{})
-	if f.time {
-		printTimings(env.stderr, kernel, f.verbose > 0)
-	}
-	return req.write(env, kernel)
+	return req.write(env, kernels)
 }
 
-// readFile reads a file that the user named.
-func readFile(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
-	if err == nil {
-		return text, nil
+// read returns what is to be compiled of a file.
+func (f *compileFlags) read(file string, req *request) ([]*core.Source, error) {
+	src, err := readSource(file, f.sourceRoot)
+	if err != nil {
+		return nil, err
 	}
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err // the path stands before it already
+	if !src.IsPython() {
+		if f.kernel != "" || f.signature != "" {
+			return nil, usagef("-n and -s are for Python files; %s has its kernel and its types", file)
+		}
+		return []*core.Source{src}, addMetadata(src, req.opts.Values)
 	}
-	return nil, diag.Errorf(diag.Pos{File: path}, "the file cannot be read: %v", err)
+	src.Import = importer(file, f.sourceRoot)
+	variants, err := core.Variants(src, f.kernel, f.signature)
+	if err == nil && req.output == "-" && len(variants) > 1 {
+		err = usagef("-o - can write one thing, and %s asks for %d variants", file, len(variants)).
+			withHelp("-s gives the signature of one")
+	}
+	return variants, err
+}
+
+// compileAll compiles the variants side by side. Kernels stand at the places of
+// their variants; those that failed are nil, and the error says why.
+func compileAll(ctx context.Context, variants []*core.Source, req *request) ([]*core.Kernel, error) {
+	kernels := make([]*core.Kernel, len(variants))
+	errs := make([]error, len(variants))
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var wg sync.WaitGroup
+	for i, v := range variants {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			kernels[i], errs[i] = core.Compile(ctx, v, req.target, &req.opts)
+		})
+	}
+	wg.Wait()
+	if errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil }); len(errs) > 0 {
+		return kernels, errorList(errs)
+	}
+	return kernels, nil
+}
+
+// printer writes what kernels print while they are compiled, whole lines of one
+// kernel at a time.
+func printer(w io.Writer) func(string) {
+	var mu sync.Mutex
+	return func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		io.WriteString(w, text)
+	}
 }
 
 // request is what the flags ask for, checked as far as that needs no backend.
@@ -181,6 +227,19 @@ func (f *compileFlags) values(cmd *cobra.Command) (map[string]any, error) {
 	return values, nil
 }
 
+// readFile reads a file that the user named.
+func readFile(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		return text, nil
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err // the path stands before it already
+	}
+	return nil, diag.Errorf(diag.Pos{File: path}, "the file cannot be read: %v", err)
+}
+
 func readSource(file, root string) (*core.Source, error) {
 	text, err := readFile(file)
 	if err != nil {
@@ -194,15 +253,21 @@ func readSource(file, root string) (*core.Source, error) {
 }
 
 // write puts out what was asked for: files, or one artifact on standard output.
-func (req *request) write(env *environment, k *core.Kernel) error {
+func (req *request) write(env *environment, kernels []*core.Kernel) error {
 	var files []outFile
-	if req.binary || len(req.opts.Stages) > 0 {
-		for _, a := range k.Artifacts {
-			files = append(files, outFile{k.Name + "." + a.Ending, a.Data})
+	for _, k := range kernels {
+		stem := k.Name
+		if k.Variant != "" {
+			stem += "." + k.Variant
 		}
-	}
-	if req.json {
-		files = append(files, outFile{k.Name + ".json", k.Metadata})
+		if req.binary || len(req.opts.Stages) > 0 {
+			for _, a := range k.Artifacts {
+				files = append(files, outFile{stem + "." + a.Ending, a.Data})
+			}
+		}
+		if req.json {
+			files = append(files, outFile{stem + ".json", k.Metadata})
+		}
 	}
 	if req.output == "-" {
 		_, err := env.stdout.Write(files[0].data)

@@ -1,0 +1,213 @@
+package core
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/frontend"
+	"github.com/tritonc/tritonc/core/frontend/signature"
+)
+
+// Variants parses a Python file and returns what is to be compiled of it. With
+// text, a signature in Triton's ahead-of-time grammar, that is one variant of
+// the kernel; without, one for each signature in the file's comments, of the
+// kernel alone where it is named. kernel may be empty when the file has only
+// one, or with comments.
+func Variants(src *Source, kernel, text string) ([]*Source, error) {
+	start := time.Now()
+	file, err := frontend.Parse(src.Path, src.Name, src.Text)
+	if err != nil {
+		return nil, err
+	}
+	p := &python{file: file, parsing: time.Since(start), imported: map[string]*frontend.File{}}
+	specs, err := specsOf(file, kernel, text)
+	if err != nil {
+		return nil, err
+	}
+	suffixes := variantNames(specs, kernelParams(file))
+	variants := make([]*Source, len(specs))
+	for i, spec := range specs {
+		v := *src
+		v.python, v.spec, v.Variant = p, spec, suffixes[i]
+		v.Options = make(map[string]any, len(spec.Options))
+		for _, o := range spec.Options {
+			if _, twice := v.Options[o.Name]; twice {
+				return nil, spec.Text.Errorf(o.Start, o.End, "the option %s is given twice", o.Name)
+			}
+			v.Options[o.Name] = o.Value
+		}
+		variants[i] = &v
+	}
+	return variants, nil
+}
+
+func specsOf(file *frontend.File, kernel, text string) ([]*signature.Spec, error) {
+	if text != "" {
+		spec, err := signature.Parse("-s", text)
+		if err != nil {
+			return nil, err
+		}
+		spec.Kernel = kernel
+		return []*signature.Spec{spec}, nil
+	}
+	specs, err := file.Signatures()
+	if err != nil {
+		return nil, err
+	}
+	if kernel != "" {
+		var mine []*signature.Spec
+		for _, spec := range specs {
+			if spec.Kernel == kernel {
+				mine = append(mine, spec)
+			}
+		}
+		specs = mine
+	}
+	if len(specs) == 0 {
+		return nil, frontend.MissingSignature(file)
+	}
+	return specs, nil
+}
+
+// kernelParams returns the names of the parameters of each kernel; nil when the
+// file is so wrong that the build will say why.
+func kernelParams(file *frontend.File) map[string][]string {
+	kernels, err := frontend.Kernels(file)
+	if err != nil {
+		return nil
+	}
+	params := make(map[string][]string, len(kernels))
+	for _, k := range kernels {
+		for _, p := range k.Params {
+			params[k.Name] = append(params[k.Name], p.Name)
+		}
+	}
+	return params
+}
+
+// setting is one thing that a variant says: a parameter's entry or an option.
+type setting struct {
+	name  string
+	value string // as written
+	typ   string // the entry's type, or "" for a value
+}
+
+// variantNames gives each variant of a kernel that has several a name made of
+// the settings in which they differ: "BLOCK1024-num_warps4", "fp16".
+func variantNames(specs []*signature.Spec, params map[string][]string) []string {
+	names := make([]string, len(specs))
+	byKernel := map[string][]int{}
+	for i, spec := range specs {
+		byKernel[spec.Kernel] = append(byKernel[spec.Kernel], i)
+	}
+	for first, spec := range specs {
+		group := byKernel[spec.Kernel]
+		if len(group) == 1 || group[0] != first {
+			continue
+		}
+		all := make([][]setting, len(group))
+		for j, i := range group {
+			all[j] = settings(specs[i], params[specs[i].Kernel])
+		}
+		used := map[string]bool{}
+		for j, i := range group {
+			name := fileName(difference(all, j))
+			for n := 2; name == "" || used[name]; n++ {
+				name = strings.TrimPrefix(fileName(difference(all, j))+"-"+strconv.Itoa(n), "-")
+			}
+			used[name] = true
+			names[i] = name
+		}
+	}
+	return names
+}
+
+func settings(spec *signature.Spec, params []string) []setting {
+	var list []setting
+	for i, a := range spec.Args {
+		s := setting{name: a.Name, value: a.Source, typ: a.Type}
+		if s.name == "" && i < len(params) {
+			s.name = params[i]
+		}
+		list = append(list, s)
+	}
+	for _, o := range spec.Options {
+		list = append(list, setting{name: o.Name, value: spec.Text.Full[o.Start+len(o.Name)+1 : o.End]})
+	}
+	return list
+}
+
+// difference joins what variant j says of the settings in which the variants
+// differ. Types stand without their parameter's name, and once where several in
+// a row are the same.
+func difference(all [][]setting, j int) string {
+	var parts []string
+	for _, s := range all[j] {
+		sameValue, sameType := true, true
+		for _, other := range all {
+			o, ok := find(other, s.name)
+			sameValue = sameValue && ok && o.value == s.value
+			sameType = sameType && ok && o.typ == s.typ
+		}
+		part := s.name + s.value
+		switch {
+		case sameValue:
+			continue
+		case s.typ != "" && !sameType:
+			part = s.typ
+		case s.typ != "":
+			part = s.name + "-" + s.value // they differ in the hint
+		}
+		if len(parts) == 0 || parts[len(parts)-1] != part {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, "-")
+}
+
+func find(list []setting, name string) (setting, bool) {
+	for _, s := range list {
+		if s.name == name {
+			return s, true
+		}
+	}
+	return setting{}, false
+}
+
+// maxVariantName bounds a variant's name; file systems take 255 bytes a file.
+const maxVariantName = 100
+
+// fileName drops from s what does not belong in a file's name.
+func fileName(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '.', r == '-':
+			b.WriteRune(r)
+		case r == ':':
+			b.WriteByte('x')
+		}
+		if b.Len() == maxVariantName {
+			break
+		}
+	}
+	return strings.Trim(b.String(), ".-")
+}
+
+// variant returns src, or the one variant that the file of a Source asks for
+// that does not come from Variants.
+func (src *Source) variant() (*Source, error) {
+	if !src.IsPython() || src.spec != nil {
+		return src, nil
+	}
+	variants, err := Variants(src, "", "")
+	if err != nil {
+		return nil, err
+	}
+	if len(variants) > 1 {
+		return nil, diag.Errorf(diag.Pos{File: src.Path}, "the file asks for %d variants, which are compiled one by one", len(variants))
+	}
+	return variants[0], nil
+}
