@@ -93,7 +93,7 @@ func (b *binder) distribute() {
 		switch {
 		case at < 0:
 			help := ""
-			if near := closest(a.Name, names); near != "" {
+			if near := eval.Closest(a.Name, names); near != "" {
 				help = "did you mean '" + near + "'?"
 			}
 			b.errorf(a, help, "%s() has no parameter '%s'", b.fn.Name(), a.Name)
@@ -186,7 +186,7 @@ func (b *binder) param(p *syntax.Arg, a *signature.Arg) codegen.Param {
 		help := fail.Help
 		if n, ok := a.Expr.(*syntax.Name); ok && strings.Contains(fail.Msg, "is not defined") {
 			names := append(strings.Fields(typeNames), b.f.file.Names()...)
-			if near := closest(n.ID, names); near != "" {
+			if near := eval.Closest(n.ID, names); near != "" {
 				help = "did you mean '" + near + "'?"
 			}
 			b.errorf(a, help, "'%s' is no type, no literal, and no name of the file", n.ID)

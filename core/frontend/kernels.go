@@ -22,12 +22,14 @@ type KernelInfo struct {
 type ParamInfo struct {
 	Name       string
 	Constexpr  bool
+	Pointer    bool   // memory is reached through it, as far as one can see
 	Annotation string // as written, or ""
 	Default    string // as written, or ""
 }
 
-// Signature is a signature for the kernel to begin with: pointers where the
-// name says so, integers elsewhere, 1024 for constants without a default.
+// Signature is a signature for the kernel to begin with: pointers for what is
+// loaded and stored through, integers elsewhere, 1024 for constants without a
+// default.
 func (k *KernelInfo) Signature() string {
 	parts := make([]string, 0, len(k.Params))
 	for _, p := range k.Params {
@@ -36,24 +38,79 @@ func (k *KernelInfo) Signature() string {
 			parts = append(parts, p.Name+"="+p.Default)
 		case p.Constexpr:
 			parts = append(parts, p.Name+"=1024")
+		case p.Pointer:
+			parts = append(parts, p.Name+"=*fp32:16")
 		default:
-			parts = append(parts, p.Name+"="+guessType(p.Name))
+			parts = append(parts, p.Name+"="+guessScalar(p.Name))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-func guessType(name string) string {
+func guessScalar(name string) string {
 	lower := strings.ToLower(name)
-	if strings.HasSuffix(lower, "ptr") || strings.HasSuffix(lower, "_p") || strings.HasSuffix(lower, "ptrs") || len(name) == 1 && name >= "A" && name <= "Z" && !strings.Contains("MNKLHBDC", name) {
-		return "*fp32:16"
-	}
 	for _, w := range []string{"eps", "scale", "alpha", "beta", "rate", "prob", "factor"} {
 		if strings.Contains(lower, w) {
 			return "fp32"
 		}
 	}
 	return "i32"
+}
+
+// pointers finds the parameters of fn that memory is reached through: those
+// that begin a sum of addresses, directly or by way of a variable.
+func pointers(fn *eval.Function) map[string]bool {
+	found := map[string]bool{}
+	for _, p := range fn.ParamList() {
+		lower := strings.ToLower(p.Name)
+		if strings.HasSuffix(lower, "ptr") || strings.HasSuffix(lower, "ptrs") {
+			found[p.Name] = true
+		}
+	}
+	for range 8 { // addresses seldom pass through more variables
+		before := len(found)
+		for _, st := range fn.Def.Body {
+			syntax.Inspect(st, func(n syntax.Node) bool {
+				switch n := n.(type) {
+				case *syntax.Call:
+					if a, ok := n.Func.(*syntax.Attribute); ok && len(n.Args) > 0 && reachesMemory(a.Attr) {
+						markLeft(n.Args[0], found)
+					}
+				case *syntax.Assign:
+					if t, ok := n.Targets[0].(*syntax.Name); ok && found[t.ID] {
+						markLeft(n.Value, found)
+					}
+				case *syntax.AugAssign:
+					if t, ok := n.Target.(*syntax.Name); ok && found[t.ID] {
+						markLeft(t, found)
+					}
+				}
+				return true
+			})
+		}
+		if len(found) == before {
+			break
+		}
+	}
+	return found
+}
+
+func reachesMemory(name string) bool {
+	return name == "load" || name == "store" || name == "make_block_ptr" || name == "make_tensor_descriptor" || strings.HasPrefix(name, "atomic_")
+}
+
+// markLeft marks the name at the left end of a sum.
+func markLeft(e syntax.Expr, found map[string]bool) {
+	for {
+		switch x := e.(type) {
+		case *syntax.BinOp:
+			e = x.Left
+			continue
+		case *syntax.Name:
+			found[x.ID] = true
+		}
+		return
+	}
 }
 
 // Kernels lists the kernels of a file: its jit functions, without those that
@@ -105,8 +162,9 @@ func (f *File) info(fn *eval.Function) KernelInfo {
 	k := KernelInfo{Name: fn.Name(), Line: int(fn.Span().Line), Autotuned: fn.Params.Autotune != nil}
 	a := fn.Args()
 	pos := len(a.PosOnly) + len(a.Args)
+	ptrs := pointers(fn)
 	for i, p := range fn.ParamList() {
-		info := ParamInfo{Name: p.Name, Constexpr: isConstexpr(p)}
+		info := ParamInfo{Name: p.Name, Constexpr: isConstexpr(p), Pointer: ptrs[p.Name]}
 		if p.Annotation != nil {
 			info.Annotation = f.file.Text(p.Annotation.Loc())
 		}
@@ -159,15 +217,4 @@ func MissingSignature(f *File) error {
 		d.WithNote(diag.Pos{File: f.Path(), Line: k.Line, Col: 1}, "%s(%s)", k.Name, strings.Join(names, ", "))
 	}
 	return d.WithHelp("%s", b.String())
-}
-
-// closest finds the name that another is probably a slip of, or "".
-func closest(name string, names []string) string {
-	best, dist := "", max(len(name)/3, 1)+1
-	for _, n := range names {
-		if d := eval.Distance(strings.ToLower(name), strings.ToLower(n)); d < dist {
-			best, dist = n, d
-		}
-	}
-	return best
 }

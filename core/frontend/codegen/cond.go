@@ -92,6 +92,8 @@ func (g *gen) merged(r *branches) []string {
 			continue
 		}
 		a, b := valueIn(r.thenVars, v.name), valueIn(r.elseVars, v.name)
+		checkBroken(a)
+		checkBroken(b)
 		if slices.Equal(lang.Flatten(a, nil), lang.Flatten(b, nil)) {
 			continue
 		}
@@ -115,6 +117,8 @@ func (g *gen) merged(r *branches) []string {
 	slices.Sort(both)
 	for _, n := range both {
 		a, b := valueIn(r.thenVars, n), valueIn(r.elseVars, n)
+		checkBroken(a)
+		checkBroken(b)
 		if !lang.SameType(a, b) {
 			eval.FailHelp("give the variable one type in both branches; .to(…) converts", errIfMismatch, n, lang.TypeString(a), lang.TypeString(b))
 		}

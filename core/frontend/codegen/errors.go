@@ -13,7 +13,7 @@ import (
 const (
 	errNode           = "unsupported AST node type: %s"
 	errUndefined      = "%s is not defined"
-	errGlobal         = "Cannot access global variable %s from within @jit'ed function. Triton kernels can only access global variables that are instanstiated as constexpr (`x = triton.language.constexpr(42)`). Note that this is different from annotating a variable as constexpr (`x: triton.language.constexpr = 42`), which is not supported.  Alternatively, set the envvar TRITON_ALLOW_NON_CONSTEXPR_GLOBALS=1, but we do not promise to support this forever."
+	errGlobal         = "Cannot access global variable %s from within @jit'ed function. Triton kernels can only access global variables that are instanstiated as constexpr (`x = triton.language.constexpr(42)`)."
 	errConvert        = "cannot convert %s of type %s to tensor"
 	errConstexprAgain = "%s is already defined. constexpr cannot be reassigned."
 	errReturnInLoop   = "Cannot have `return` statements inside `while` or `for` statements in triton."

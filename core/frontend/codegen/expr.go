@@ -68,6 +68,7 @@ var builtinNames = []string{"len", "list", "range", "float", "int", "isinstance"
 
 func (g *gen) name(id string) any {
 	if v, ok := g.scope.get(id); ok {
+		checkBroken(v)
 		return v
 	}
 	m := g.fn.Module
@@ -80,12 +81,28 @@ func (g *gen) name(id string) any {
 			return v
 		}
 	}
-	help := ""
-	if near := g.similar(id); near != "" {
-		help = "did you mean '" + near + "'?"
-	}
-	eval.FailHelp(help, errUndefined, id)
+	eval.FailHelp(g.undefinedHelp(id), errUndefined, id)
 	return nil
+}
+
+// undefinedHelp guesses why a name is not defined: it is assigned elsewhere in
+// the function, or it is a slip of another.
+func (g *gen) undefinedHelp(id string) string {
+	assigned := map[string]bool{}
+	for _, st := range g.fn.Def.Body {
+		assignedNames(st, assigned)
+	}
+	if assigned[id] {
+		return "it is assigned in one branch, in a loop, or further down: give it a value before"
+	}
+	names := g.file.Names()
+	for _, v := range g.scope.vars {
+		names = append(names, v.name)
+	}
+	if near := eval.Closest(id, names); near != "" {
+		return "did you mean '" + near + "'?"
+	}
+	return ""
 }
 
 // global is a name of the module, where a kernel may use it: constants must be
@@ -110,23 +127,6 @@ func (g *gen) global(id string, v any) any {
 	}
 	eval.FailHelp("write "+id+" = tl.constexpr(…) at module level", errGlobal, id)
 	return nil
-}
-
-// similar finds a name in reach that id may be a slip of.
-func (g *gen) similar(id string) string {
-	best, bestDist := "", max(len(id)/3, 1)+1
-	try := func(name string) {
-		if d := eval.Distance(strings.ToLower(name), strings.ToLower(id)); d < bestDist {
-			best, bestDist = name, d
-		}
-	}
-	for _, v := range g.scope.vars {
-		try(v.name)
-	}
-	for _, n := range g.file.Names() {
-		try(n)
-	}
-	return best
 }
 
 // runtime returns v as a tensor where it is one.

@@ -243,6 +243,7 @@ func (g *gen) check(st syntax.Stmt, c *carried, left []variable) {
 	g.node = st.Loc()
 	for i, n := range c.names {
 		v := valueIn(left, n)
+		checkBroken(v)
 		if !lang.SameType(c.inits[i], v) {
 			eval.FailHelp("convert with .to(…) so that every turn gives the type of the first",
 				errLoopType, n, lang.TypeString(c.inits[i]), lang.TypeString(v))

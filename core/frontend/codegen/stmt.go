@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -19,7 +21,44 @@ func (g *gen) block(body []syntax.Stmt) {
 	}
 }
 
+// stmt compiles one statement. In the kernel itself a mistake is noted, and what
+// the statement would have assigned is marked as broken, so that independent
+// mistakes are found in one run.
 func (g *gen) stmt(st syntax.Stmt) {
+	if g.outer != nil {
+		g.statement(st)
+		return
+	}
+	point, loops, withs, defs, prefix := g.u.b.Save(), g.loops, g.withs, g.defs, g.prefix
+	fail := eval.Try(func() { g.statement(st) })
+	if fail == nil {
+		return
+	}
+	g.u.failed(fail.At(g.file, g.node))
+	g.u.gen, g.u.depth = g, 0
+	g.loops, g.withs, g.defs, g.prefix = loops, withs, defs, prefix
+	g.u.b.Restore(point)
+	names := map[string]bool{}
+	assignedNames(st, names)
+	for _, n := range slices.Sorted(maps.Keys(names)) {
+		g.define(n, broken)
+	}
+}
+
+// brokenValue stands for what a mistake kept from being computed.
+type brokenValue struct{ _ byte }
+
+var broken = &brokenValue{}
+
+// checkBroken fails without a word where v is broken: the mistake that broke it
+// has been reported.
+func checkBroken(v any) {
+	if v == any(broken) {
+		panic(&eval.Failure{Msg: "no value because of an earlier mistake", Silent: true})
+	}
+}
+
+func (g *gen) statement(st syntax.Stmt) {
 	g.at(st.Loc())
 	loc := g.u.b.Loc
 	switch st := st.(type) {

@@ -38,7 +38,7 @@ type Request struct {
 }
 
 // Build compiles one kernel. Warnings come back with or without a module; the
-// error is a *diag.Diagnostic.
+// error is a *diag.Diagnostic, or a diag.List of several.
 func Build(ctx *ir.Context, req *Request) (module *ir.Operation, warnings diag.List, err error) {
 	b := ir.NewBuilder(ctx)
 	u := &unit{
@@ -49,9 +49,16 @@ func Build(ctx *ir.Context, req *Request) (module *ir.Operation, warnings diag.L
 	u.session.Host = u.e
 	fail := eval.Try(func() { u.kernel(req) })
 	u.session.Host = nil
-	u.warnings = append(u.warnings, u.session.Notes...)
 	if fail != nil {
-		return nil, u.warnings, fail.Diagnostic()
+		u.failed(fail)
+	}
+	u.warnings = append(u.warnings, u.session.Notes...)
+	switch len(u.errs) {
+	case 0:
+	case 1:
+		return nil, u.warnings, u.errs[0]
+	default:
+		return nil, u.warnings, u.errs
 	}
 	return u.module, u.warnings, nil
 }
@@ -70,6 +77,7 @@ type unit struct {
 	gen      *gen // the function being compiled
 	depth    int
 	warnings diag.List
+	errs     diag.List
 	unrolled int // statements that static_range expanded to
 }
 
@@ -188,6 +196,28 @@ func (s *spec) Attr(name string) (any, bool) {
 		return s.fn.Name(), true
 	}
 	return nil, false
+}
+
+// maxErrors bounds the mistakes that are reported of one kernel.
+const maxErrors = 20
+
+// failed notes a mistake, once.
+func (u *unit) failed(f *eval.Failure) {
+	for name, c := range u.funcs {
+		if !c.done && c.op != nil && c.op.StringAttr("sym_visibility") == "private" {
+			delete(u.funcs, name) // it was being compiled
+		}
+	}
+	if f.Silent || len(u.errs) == maxErrors {
+		return
+	}
+	d := f.Diagnostic()
+	for _, e := range u.errs {
+		if e.Pos == d.Pos && e.Message == d.Message {
+			return
+		}
+	}
+	u.errs = append(u.errs, d)
 }
 
 // Warn adds a warning at the node being compiled.

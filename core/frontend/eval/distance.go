@@ -1,5 +1,22 @@
 package eval
 
+import "strings"
+
+// Closest finds the name that another is probably a slip of, or "". Names of one
+// or two letters are too short to tell.
+func Closest(name string, names []string) string {
+	best, dist := "", len(name)/3+1
+	if len(name) < 3 {
+		dist = 1 // letter case alone
+	}
+	for _, n := range names {
+		if d := Distance(strings.ToLower(name), strings.ToLower(n)); d < dist && n != name {
+			best, dist = n, d
+		}
+	}
+	return best
+}
+
 // Distance is the number of letters to insert, delete or change between a and b.
 func Distance(a, b string) int {
 	prev := make([]int, len(b)+1)

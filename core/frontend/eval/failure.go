@@ -16,6 +16,8 @@ type Failure struct {
 	Span syntax.Span
 	// Frames are the calls that led here, innermost first.
 	Frames []Frame
+	// Silent: something failed before and was reported; this is its consequence.
+	Silent bool
 	// Raised is the exception's class name where Python code could catch it.
 	Raised string
 }
@@ -52,22 +54,38 @@ func (f *Failure) At(file *File, span syntax.Span) *Failure {
 	return f
 }
 
-// Diagnostic is the failure as the user sees it.
+// Diagnostic is the failure as the user sees it: at the innermost place in the
+// user's own code, with the place in the library and the calls as notes.
 func (f *Failure) Diagnostic() *diag.Diagnostic {
 	d := &diag.Diagnostic{Message: f.Msg, Help: f.Help}
-	if f.File != nil {
-		d.Pos, d.EndCol = f.File.Pos(f.Span)
-		d.Line = diag.LineAt(f.File.Source(), int(f.Span.Line))
+	if f.File == nil {
+		return d
 	}
-	for _, fr := range f.Frames {
-		pos, end := fr.File.Pos(fr.Span)
-		d.Notes = append(d.Notes, diag.Diagnostic{
-			Severity: diag.Note, Pos: pos, EndCol: end,
-			Message: "in the call of " + fr.Name,
-			Line:    diag.LineAt(fr.File.Source(), int(fr.Span.Line)),
-		})
+	here := Frame{File: f.File, Span: f.Span}
+	frames := f.Frames
+	if f.File.Library {
+		for i, fr := range frames {
+			if !fr.File.Library {
+				d.Notes = append(d.Notes, here.note("in the library, called as "+fr.Name))
+				here, frames = fr, frames[i+1:]
+				break
+			}
+		}
+	}
+	at := here.note("")
+	d.Pos, d.EndCol, d.Line = at.Pos, at.EndCol, at.Line
+	for _, fr := range frames {
+		d.Notes = append(d.Notes, fr.note("in the call of "+fr.Name))
 	}
 	return d
+}
+
+func (fr *Frame) note(msg string) diag.Diagnostic {
+	pos, end := fr.File.Pos(fr.Span)
+	return diag.Diagnostic{
+		Severity: diag.Note, Pos: pos, EndCol: end, Message: msg,
+		Line: diag.LineAt(fr.File.Source(), int(fr.Span.Line)),
+	}
 }
 
 // Try calls f and returns the failure that it ended in, or nil.

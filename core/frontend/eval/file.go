@@ -18,7 +18,10 @@ type File struct {
 	Name string
 	// ModuleName is Python's dotted name, which callee symbols begin with.
 	ModuleName string
-	Tree       *syntax.Module
+	// Library marks files that come with the compiler or a backend: a mistake
+	// that shows there was made by the caller.
+	Library bool
+	Tree    *syntax.Module
 
 	binds map[string][]int // top-level statements that bind or change a name
 	stars []int            // from … import *

@@ -214,7 +214,13 @@ func (s *Session) attr(v any, name string) any {
 		return r
 	}
 	if n, ok := v.(interface{ ModuleName() string }); ok {
-		raise("AttributeError", "module '%s' has no attribute '%s'", n.ModuleName(), name)
+		help := ""
+		if l, ok := v.(interface{ Names() []string }); ok {
+			if near := Closest(name, l.Names()); near != "" {
+				help = "did you mean '" + near + "'?"
+			}
+		}
+		panic(&Failure{Msg: "module '" + n.ModuleName() + "' has no attribute '" + name + "'", Help: help, Raised: "AttributeError"})
 	}
 	raise("AttributeError", "'%s' object has no attribute '%s'", TypeName(v), name)
 	return nil
@@ -236,3 +242,6 @@ func (s *Session) HasAttr(v any, name string) bool {
 
 // ModuleName is the module's dotted name.
 func (m *Module) ModuleName() string { return m.File.ModuleName }
+
+// Names lists what the module binds, sorted.
+func (m *Module) Names() []string { return m.File.Names() }

@@ -62,8 +62,10 @@ func Repr(v any) string {
 			return fmt.Sprintf("range(%d, %d)", v.Start, v.Stop)
 		}
 		return fmt.Sprintf("range(%d, %d, %d)", v.Start, v.Stop, v.Step)
+	case *Slice:
+		return "slice(" + Repr(v.Start) + ", " + Repr(v.Stop) + ", " + Repr(v.Step) + ")"
 	case *Constexpr:
-		return "constexpr[" + Repr(v.Value) + "]"
+		return "constexpr[" + Str(v.Value) + "]"
 	case *Missing:
 		return "<missing " + v.Name + ">"
 	case syntax.Ellipsis:

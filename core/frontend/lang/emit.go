@@ -111,7 +111,7 @@ func (e *Emitter) Splat(x *Tensor, shape []int64) *Tensor {
 	}
 	t := &Block{x.T, shape}
 	irt := t.IR(e.C)
-	if a := arith.ConstantValue(x.V); a != nil && x.V.Def().Block() == e.B.Block() {
+	if a := arith.ConstantValue(x.V); a != nil {
 		return e.tensor(arith.NewConstant(e.B, splatAttr(e.C, a, irt)), t)
 	}
 	return e.tensor(tt.Unary(e.B, tt.Splat, x.V, irt), t)
@@ -133,6 +133,9 @@ func (e *Emitter) broadcastTo(x *Tensor, shape []int64) *Tensor {
 		return x
 	}
 	t := &Block{x.Scalar(), shape}
+	if a, ok := arith.ConstantValue(x.V).(*ir.DenseElementsAttr); ok && a.IsSplat() {
+		return e.tensor(arith.NewConstant(e.B, e.C.DenseSplat(t.IR(e.C), a.Values[0])), t)
+	}
 	return e.tensor(tt.Unary(e.B, tt.Broadcast, x.V, t.IR(e.C)), t)
 }
 

@@ -31,7 +31,9 @@ func library(base string) *libraryFile {
 		if err != nil {
 			panic("BUG: lang: " + err.Error())
 		}
-		return eval.NewFile(tree, name, module)
+		f := eval.NewFile(tree, name, module)
+		f.Library = true
+		return f
 	})}
 }
 

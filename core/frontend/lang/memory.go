@@ -175,7 +175,7 @@ func (e *Emitter) boundary(dims []int64, b *Block) []int64 {
 	seen := make([]bool, len(b.Shape))
 	for _, d := range dims {
 		if d < 0 || d >= int64(len(seen)) || seen[d] {
-			eval.Fail("boundary_check names dimensions of the block, each once; got %s for a block of %d dimensions", shapeString(dims), len(seen))
+			eval.Fail("boundary_check names dimensions of the block, each once; got %s for a block of rank %d", shapeString(dims), len(seen))
 		}
 		seen[d] = true
 	}

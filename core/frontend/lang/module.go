@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -52,6 +53,20 @@ func (l *Language) Attr(name string) (any, bool) {
 func (l *Language) TypeName() string   { return "module" }
 func (l *Language) Repr() string       { return "<module 'triton.language'>" }
 func (l *Language) ModuleName() string { return "triton.language" }
+
+// Names lists what the module exports, sorted.
+func (l *Language) Names() []string {
+	var names []string
+	for n := range statics() {
+		names = append(names, n)
+	}
+	for _, f := range libraryFiles {
+		names = append(names, f.file().Names()...)
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return hidden(n) || strings.HasPrefix(n, "_") })
+	slices.Sort(names)
+	return names
+}
 
 // LibraryMethod finds the library function that is a method of tensors.
 func (l *Lib) LibraryMethod(name string) *eval.Function {
@@ -136,7 +151,9 @@ func (l *Lib) backendModule(name string) any {
 			if err != nil {
 				eval.Fail("the backend's module %s: %v", m.Module, err)
 			}
-			f, _ = moduleCache.LoadOrStore(key, eval.NewFile(tree, m.Name, m.Module))
+			file := eval.NewFile(tree, m.Name, m.Module)
+			file.Library = true
+			f, _ = moduleCache.LoadOrStore(key, file)
 		}
 		source := l.Session.Module(f.(*eval.File))
 		if len(m.Externs) == 0 {

@@ -239,7 +239,7 @@ func (e *Emitter) Index(x *Tensor, key any) *Tensor {
 		case *eval.Slice:
 			if k.Start == nil && k.Stop == nil && k.Step == nil {
 				if d >= len(x.Shape()) {
-					eval.Fail("too many indices: %s has %d dimensions", x.T, len(x.Shape()))
+					eval.Fail("too many indices: %s is of rank %d", x.T, len(x.Shape()))
 				}
 				continue
 			}
