@@ -172,8 +172,14 @@ func (d *decoder) size(v *Var) (elem, total int) {
 		d.fail(v.Pos, "variable %s has the unsupported type .%s", v.Name, v.Type)
 	}
 	elem = t.Bits() / 8
+	if v.Count > maxElements {
+		d.fail(v.Pos, "variable %s is too large", v.Name)
+	}
 	return elem, elem * v.Vec * v.Count
 }
+
+// maxElements bounds arrays, so that sizes cannot overflow.
+const maxElements = 1 << 32
 
 // symbol adds a variable to the program.
 func (d *decoder) symbol(v *Var) int {

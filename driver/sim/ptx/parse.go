@@ -390,7 +390,7 @@ func (p *parser) declarator(v *Var) {
 			v.Count = 0
 			continue
 		}
-		v.Count *= p.integer("an array length")
+		v.Count = min(v.Count, maxElements) * min(p.integer("an array length"), 2*maxElements)
 		p.expect("]")
 	}
 	if p.accept("=") {
@@ -529,9 +529,6 @@ func (p *parser) statement(out []Stmt) []Stmt {
 		return append(out, st)
 	}
 	for !p.is(";") {
-		if p.tok.kind == tokEOF {
-			p.s.fail(st.Pos.Line, st.Pos.Col, "instruction %s has no ';': the file ends first", st.Name)
-		}
 		st.Args = append(st.Args, p.pairOrOperand())
 		if !p.accept(",") {
 			break
