@@ -189,6 +189,17 @@ type scanner struct {
 	total   []partial // by register; only those with no bit of a block set count
 	inBlock int       // bits of the register's index that lie within a block
 	seen    uint64    // bits of the thread's index that do
+	// Once threads are involved, what precedes a block is not combined into its
+	// elements at once, but collected for each piece, the registers that one
+	// thread holds side by side, and combined in at the end.
+	piece  int // bits of the register's index within a piece; -1: not yet
+	before map[int]prefix
+}
+
+// prefix is what precedes a piece, where cond holds (always, if nil).
+type prefix struct {
+	value partial
+	cond  llir.Value
 }
 
 func (e *emitter) scan(op *ir.Operation) error {
@@ -196,7 +207,7 @@ func (e *emitter) scan(op *ir.Operation) error {
 	if err != nil {
 		return err
 	}
-	s := &scanner{emitter: e, op: op, p: p, base: e.m.alloc.Offset(op)}
+	s := &scanner{emitter: e, op: op, p: p, base: e.m.alloc.Offset(op), piece: -1, before: make(map[int]prefix)}
 	rev, _ := op.IntAttr("reverse")
 	s.reverse = rev != 0
 	in := make([][]llir.Value, op.NumOperands())
@@ -213,6 +224,9 @@ func (e *emitter) scan(op *ir.Operation) error {
 	}
 	s.total = append([]partial(nil), s.vals...)
 	for i := range p.runs {
+		if p.runs[i].kind != layout.Register && s.piece < 0 {
+			s.piece = s.inBlock
+		}
 		switch r := &p.runs[i]; r.kind {
 		case layout.Register:
 			err = s.registers(r)
@@ -224,6 +238,9 @@ func (e *emitter) scan(op *ir.Operation) error {
 		if err != nil {
 			return err
 		}
+	}
+	if err := s.applyPrefixes(); err != nil {
+		return err
 	}
 	for k, res := range op.Results() {
 		out := make([]llir.Value, p.src.regs)
@@ -250,10 +267,10 @@ func (s *scanner) eachBlock(f func(r int) error) error {
 	return nil
 }
 
-// members are the registers of the block that r stands for.
-func (s *scanner) members(r int) []int {
+// within lists the registers that differ from r in the given bits.
+func within(r, mask int) []int {
 	var out []int
-	for x := s.inBlock; ; x = (x - 1) & s.inBlock {
+	for x := mask; ; x = (x - 1) & mask {
 		out = append(out, r|x)
 		if x == 0 {
 			return out
@@ -266,15 +283,55 @@ func (s *scanner) join(before, after partial) (partial, error) {
 	return s.combine(s.op, before, after)
 }
 
-// prepend combines prefix into every element of the block of r, where cond holds
-// (always, if nil).
-func (s *scanner) prepend(prefix partial, r int, cond llir.Value) error {
-	for _, x := range s.members(r) {
-		v, err := s.join(prefix, s.vals[x])
+// prepend puts what precedes the block of r before all its elements, where cond
+// holds (always, if nil).
+func (s *scanner) prepend(value partial, r int, cond llir.Value) error {
+	if s.piece < 0 {
+		for _, x := range within(r, s.inBlock) {
+			v, err := s.join(value, s.vals[x])
+			if err != nil {
+				return err
+			}
+			s.vals[x] = s.choose(cond, v, s.vals[x])
+		}
+		return nil
+	}
+	for _, x := range within(r, s.inBlock&^s.piece) {
+		old, ok := s.before[x]
+		if !ok {
+			s.before[x] = prefix{value, cond}
+			continue
+		}
+		both, err := s.join(value, old.value)
 		if err != nil {
 			return err
 		}
-		s.vals[x] = s.choose(cond, v, s.vals[x])
+		all := prefix{value: s.choose(old.cond, both, value)}
+		if cond != nil {
+			all.value = s.choose(cond, all.value, old.value)
+			if old.cond != nil {
+				all.cond = s.b.Or(cond, old.cond)
+			}
+		}
+		s.before[x] = all
+	}
+	return nil
+}
+
+// applyPrefixes combines into each piece what precedes it.
+func (s *scanner) applyPrefixes() error {
+	for x := range s.vals {
+		p, ok := s.before[x]
+		if !ok {
+			continue
+		}
+		for _, r := range within(x, s.piece) {
+			v, err := s.join(p.value, s.vals[r])
+			if err != nil {
+				return err
+			}
+			s.vals[r] = s.choose(p.cond, v, s.vals[r])
+		}
 	}
 	return nil
 }
@@ -417,34 +474,44 @@ func (s *scanner) warps(r *run) error {
 	}
 	stride := len(blocks) << rows
 	at := b.Add(b.Mul(pos, s.m.llvm.I32(stride)), elem)
-	address := func(k int, index llir.Value, add int) (llir.Value, int64) {
-		ptr := s.elementPtr(s.base+r.base[k], s.p.size[k], index)
-		return llir.SplitPtr(b.PtrAdd(ptr, int64(add*s.p.size[k])))
-	}
-	for q, x := range blocks {
-		for k, v := range s.total[x] {
-			ptr, off := address(k, at, q<<rows)
-			s.storeShared(ptr, off, owner, v)
+	for k := range s.p.size {
+		own := make([]llir.Value, len(blocks))
+		for q, x := range blocks {
+			own[q] = s.total[x][k]
 		}
+		s.rowAccesses(r, k, at, 0, len(blocks), rows, func(a *Access, q int) {
+			a.Mask = owner
+			s.storeRow(a, own[q:q+a.Count])
+		})
 	}
 	s.m.target.Barrier(b)
+	// totals[j][k] are the totals of warp j, block by block.
+	totals := make([][][]llir.Value, 1<<n)
+	for j := range totals {
+		totals[j] = make([][]llir.Value, len(s.p.size))
+		for k := range s.p.size {
+			t := s.total[blocks[0]][k].Type()
+			s.rowAccesses(r, k, elem, j*stride, len(blocks), rows, func(a *Access, _ int) {
+				totals[j][k] = append(totals[j][k], s.loadRow(a, t)...)
+			})
+		}
+	}
 	for q, x := range blocks {
-		var sum, prefix partial
-		for j := range 1 << n {
+		var sum, before partial
+		for j := range totals {
 			if s.reverse {
 				j = 1<<n - 1 - j
 			}
-			part := make(partial, len(s.total[x]))
-			for k, v := range s.total[x] {
-				ptr, off := address(k, elem, j*stride+(q<<rows))
-				part[k] = s.loadShared(ptr, off, v.Type())
+			part := make(partial, len(s.p.size))
+			for k := range part {
+				part[k] = totals[j][k][q]
 			}
 			if sum == nil {
-				sum, prefix = part, part
+				sum, before = part, part
 				continue
 			}
 			// The sum so far precedes warp j.
-			prefix = s.choose(b.ICmp(enum.IPredEQ, pos, s.m.llvm.I32(j)), sum, prefix)
+			before = s.choose(b.ICmp(enum.IPredEQ, pos, s.m.llvm.I32(j)), sum, before)
 			var err error
 			if sum, err = s.join(sum, part); err != nil {
 				return err
@@ -454,7 +521,7 @@ func (s *scanner) warps(r *run) error {
 		if s.reverse {
 			first = 1<<n - 1
 		}
-		if err := s.prepend(prefix, x, b.ICmp(ipredNE, pos, s.m.llvm.I32(first))); err != nil {
+		if err := s.prepend(before, x, b.ICmp(ipredNE, pos, s.m.llvm.I32(first))); err != nil {
 			return err
 		}
 		s.total[x] = sum
@@ -463,4 +530,45 @@ func (s *scanner) warps(r *run) error {
 		s.seen |= 1 << (w + lanes)
 	}
 	return nil
+}
+
+// rowAccesses calls f for each access to a row of n totals of operand k, whose
+// first is element index + shift: several at once where they lie side by side.
+func (s *scanner) rowAccesses(r *run, k int, index llir.Value, shift, n, rows int, f func(a *Access, q int)) {
+	size := s.p.size[k]
+	count := 1
+	if rows == 0 {
+		count = min(n&-n, maxAccess/8/size)
+	}
+	ptr := s.elementPtr(s.base+r.base[k], size, index)
+	for q := 0; q < n; q += count {
+		a := Access{Count: count}
+		a.Ptr, a.Offset = llir.SplitPtr(s.b.PtrAdd(ptr, int64((shift+(q<<rows))*size)))
+		f(&a, q)
+	}
+}
+
+// storeRow and loadRow move elements, booleans as bytes.
+func (s *scanner) storeRow(a *Access, vals []llir.Value) {
+	out := make([]llir.Value, len(vals))
+	for i, v := range vals {
+		if out[i] = v; v.Type() == llir.I1 {
+			out[i] = s.b.ZExt(v, llir.I8)
+		}
+	}
+	a.Elem = out[0].Type()
+	s.m.target.StoreShared(s.b, a, out)
+}
+
+func (s *scanner) loadRow(a *Access, t llir.Type) []llir.Value {
+	if a.Elem = t; t == llir.I1 {
+		a.Elem = llir.I8
+	}
+	out := s.m.target.LoadShared(s.b, a)
+	if t == llir.I1 {
+		for i, v := range out {
+			out[i] = s.b.ICmp(ipredNE, v, s.m.llvm.Zero(llir.I8))
+		}
+	}
+	return out
 }
