@@ -18,7 +18,8 @@
 //	memory.go, atomic.go             global memory
 //	local.go, shared.go, tiles.go    buffers in shared memory
 //	dot.go, dotfma.go                products, by matrix instructions or by FMA
-//	reduce.go, convert.go, scratch.go, shuffle.go   data that moves between threads
+//	reduce.go, scan.go, convert.go, gather.go,
+//	scratch.go, shuffle.go           data that moves between threads
 //	control.go    loops, conditions, branches
 //	foreign.go    inline assembly, printing, assertions
 //	debug.go      line tables

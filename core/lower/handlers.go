@@ -14,6 +14,7 @@ func handlers() map[*ir.OpDef]handler {
 	atomicHandlers(h)
 	reduceHandlers(h)
 	scanHandlers(h)
+	gatherHandlers(h)
 	controlHandlers(h)
 	castHandlers(h)
 	foreignHandlers(h)

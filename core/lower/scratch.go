@@ -23,6 +23,10 @@ func (m *module) scratchBytes(op *ir.Operation) (int, error) {
 			return 0, failure(op, err)
 		}
 		return p.bytes, nil
+	case op.Is(tt.Gather):
+		return m.gatherScratch(op)
+	case op.Is(tt.Histogram):
+		return m.histogramScratch(op)
 	case op.Is(ttg.ConvertLayout):
 		p, err := m.planConversion(op)
 		if err != nil {

@@ -220,3 +220,13 @@ func pointers(name, base, index, shape, elem, enc string) string {
     %NAME_p = tt.addptr %NAME_s, %IDX : tensor<SHAPEx!tt.ptr<ELEM>, ENC>, tensor<SHAPExi32, ENC>
 `)
 }
+
+// lowered is the LLVM IR of a kernel of testdata.
+func lowered(t testing.TB, name string) []byte {
+	t.Helper()
+	r, err := lower.Module(parse(t, name, testdata(t, name)), &Target{CC: 80}, lower.Options{Producer: "tritonc", LineInfo: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.LLVM.Print()
+}

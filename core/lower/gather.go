@@ -1,0 +1,181 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/llir/llvm/ir/enum"
+
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// Operations in which the place of an element depends on data: they go through
+// shared memory, in row-major order.
+
+func gatherHandlers(h map[*ir.OpDef]handler) {
+	h[tt.Gather] = (*emitter).gather
+	h[tt.Histogram] = (*emitter).histogram
+	h[tt.MapElementwise] = (*emitter).mapElementwise
+}
+
+// gatherScratch is the memory for all elements of the source.
+func (m *module) gatherScratch(op *ir.Operation) (int, error) {
+	t, ok := op.Operand(0).Type().(*ir.TensorType)
+	if !ok {
+		return 0, failure(op, fmt.Errorf("needs a tensor"))
+	}
+	_, bits, err := memoryType(t)
+	if err != nil {
+		return 0, failure(op, err)
+	}
+	return int(t.NumElements()) * bits / 8, nil
+}
+
+func (e *emitter) gather(op *ir.Operation) error {
+	src, err := e.layout(op.Operand(0))
+	if err != nil {
+		return err
+	}
+	dst, err := e.layout(op.Result(0))
+	if err != nil {
+		return err
+	}
+	axis, _ := op.IntAttr("axis")
+	_, bits, err := memoryType(op.Operand(0).Type())
+	if err != nil {
+		return err
+	}
+	base, size := e.m.alloc.Offset(op), bits/8
+	owner := e.firstReplica(src)
+	in := e.value(op.Operand(0))
+	for r, at := range e.linearIndex(src) {
+		if src.canonical(r) == r {
+			ptr, off := llir.SplitPtr(e.elementPtr(base, size, at))
+			e.storeShared(ptr, off, owner, in[r])
+		}
+	}
+	e.m.target.Barrier(e.b)
+	// The result's coordinates, the index in place of that along the axis.
+	index := e.value(op.Operand(1))
+	out := make([]llir.Value, dst.regs)
+	at := make([]llir.Value, dst.regs)
+	for r := range at {
+		at[r] = e.m.llvm.I32(0)
+	}
+	for d, n := range src.shape {
+		coords := e.coords(dst, d)
+		for r := range at {
+			c := coords[r]
+			if d == int(axis) {
+				c = e.b.Resize(index[r], llir.I32, true)
+			}
+			at[r] = e.b.Add(e.b.Mul(at[r], e.m.llvm.I32(int(n))), c)
+		}
+	}
+	for r := range out {
+		ptr, off := llir.SplitPtr(e.elementPtr(base, size, at[r]))
+		out[r] = e.loadShared(ptr, off, in[0].Type())
+	}
+	e.set(op.Result(0), out)
+	return nil
+}
+
+// histogramScratch is the memory for the counts.
+func (m *module) histogramScratch(op *ir.Operation) (int, error) {
+	t, ok := op.Result(0).Type().(*ir.TensorType)
+	if !ok || !ir.IsInt(t.Elem, 32) {
+		return 0, failure(op, fmt.Errorf("needs a result of 32-bit counts"))
+	}
+	return int(t.NumElements()) * 4, nil
+}
+
+// histogram counts in shared memory: all threads clear, count and read.
+func (e *emitter) histogram(op *ir.Operation) error {
+	src, err := e.layout(op.Operand(0))
+	if err != nil {
+		return err
+	}
+	dst, err := e.layout(op.Result(0))
+	if err != nil {
+		return err
+	}
+	b, zero := e.b, e.m.llvm.I32(0)
+	base := e.m.alloc.Offset(op)
+	counts := e.linearIndex(dst)
+	clears := e.firstReplica(dst)
+	for r, at := range counts {
+		if dst.canonical(r) == r {
+			ptr, off := llir.SplitPtr(e.elementPtr(base, 4, at))
+			e.storeShared(ptr, off, clears, zero)
+		}
+	}
+	e.m.target.Barrier(b)
+	owner := e.firstReplica(src)
+	var masks []llir.Value
+	if m := op.GroupOne(1); m != nil {
+		masks = e.value(m)
+	}
+	for r, v := range e.value(op.Operand(0)) {
+		if src.canonical(r) != r {
+			continue
+		}
+		// A thread that has nothing to count adds zero, which needs no branch.
+		one := llir.Value(e.m.llvm.I32(1))
+		at := b.Resize(v, llir.I32, false)
+		if cond := e.and(owner, pickReg(masks, r)); cond != nil {
+			one = b.ZExt(cond, llir.I32)
+			at = b.Select(cond, at, zero)
+		}
+		b.AtomicRMW(enum.AtomicOpAdd, e.elementPtr(base, 4, at), one, enum.AtomicOrderingMonotonic, "")
+	}
+	e.m.target.Barrier(b)
+	out := make([]llir.Value, dst.regs)
+	for r, at := range counts {
+		ptr, off := llir.SplitPtr(e.elementPtr(base, 4, at))
+		out[r] = e.loadShared(ptr, off, llir.I32)
+	}
+	e.set(op.Result(0), out)
+	return nil
+}
+
+// mapElementwise runs a region on each group of neighbouring registers.
+func (e *emitter) mapElementwise(op *ir.Operation) error {
+	pack, _ := op.IntAttr("pack")
+	n, err := e.m.regsOf(op.Result(0).Type())
+	if err != nil {
+		return err
+	}
+	region := op.Region(0)
+	if region.First() != region.Last() {
+		return fmt.Errorf("a region with branches cannot be lowered")
+	}
+	group := int(pack)
+	if group < 1 || n%group != 0 {
+		return fmt.Errorf("%d elements a thread are no multiple of pack = %d", n, group)
+	}
+	body := region.First()
+	outs := make([][]llir.Value, op.NumResults())
+	for r := 0; r < n; r += group {
+		arg := 0
+		for _, v := range op.Operands() {
+			for _, x := range e.value(v)[r : r+group] {
+				e.set(body.Arg(arg), []llir.Value{x})
+				arg++
+			}
+		}
+		end, err := e.inner(region)
+		if err != nil {
+			return err
+		}
+		for i := range outs {
+			for k := range group {
+				outs[i] = append(outs[i], e.scalar(end.Operand(i*group+k)))
+			}
+		}
+	}
+	for i, res := range op.Results() {
+		e.set(res, outs[i])
+	}
+	return nil
+}
