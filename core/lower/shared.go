@@ -196,17 +196,14 @@ func (e *emitter) sharedPlaces(p *sharedPlan, cols []uint64, ptr llir.Value, bas
 		reach |= int(c)
 	}
 	thread := e.threadSum(bytes)
-	if p.padding == nil {
-		return func(off int) (llir.Value, int64) {
-			index := e.b.Xor(thread, e.m.llvm.I32((off^p.flip)*p.size))
-			return llir.SplitPtr(e.b.PtrAdd(e.b.GEP(llir.I8, ptr, index), int64(base)))
-		}
-	}
 	return func(off int) (llir.Value, int64) {
 		off ^= p.flip
-		// Bits that the thread cannot reach add to it, before and after padding.
-		index := e.padded(p, e.b.Xor(thread, e.m.llvm.I32((off&reach)*p.size)))
-		return llir.SplitPtr(e.b.PtrAdd(e.b.GEP(llir.I8, ptr, index), int64(base+p.padding.Pad(off&^reach)*p.size)))
+		// Bits that no thread reaches add, so they can go into the instruction.
+		index, rest := e.b.Xor(thread, e.m.llvm.I32((off&reach)*p.size)), off&^reach
+		if p.padding != nil {
+			index, rest = e.padded(p, index), p.padding.Pad(rest)
+		}
+		return llir.SplitPtr(e.b.PtrAdd(e.b.GEP(llir.I8, ptr, index), int64(base+rest*p.size)))
 	}
 }
 
