@@ -5,6 +5,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/ub"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/frontend/lang"
 	"github.com/tritonc/tritonc/core/frontend/syntax"
@@ -280,6 +281,8 @@ func (g *gen) forLoop(st *syntax.For, r *rng) {
 	lo, hi, step := e.ToTensor(r.start), e.ToTensor(r.end), e.ToTensor(r.step)
 	ivType := lang.LoopType(lo, hi, step, errLoopBounds)
 	lo, hi, step = e.Cast(lo, ivType), e.Cast(hi, ivType), e.Cast(step, ivType)
+	// after the loop the variable is there, but of no particular value
+	g.define(target.ID, &lang.Tensor{V: ub.NewPoison(u.b, lo.V.Type()), T: ivType})
 	point := u.b.Save()
 
 	c := g.candidates(target.ID, st.Body)
@@ -296,9 +299,9 @@ func (g *gen) forLoop(st *syntax.For, r *rng) {
 		d := arith.Binary(u.b, arith.SubI, hi.V, iv)
 		counter = arith.Binary(u.b, arith.AddI, d, lo.V)
 	}
-	g.define(target.ID, &lang.Tensor{V: counter, T: ivType})
 	g.loops++
 	left, _ := g.region(func() {
+		g.define(target.ID, &lang.Tensor{V: counter, T: ivType})
 		g.enter(&c, args)
 		g.block(st.Body)
 	})

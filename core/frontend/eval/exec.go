@@ -74,7 +74,7 @@ func (f *frame) exec(st syntax.Stmt) control {
 	case *syntax.For:
 		return f.forLoop(st)
 	case *syntax.While:
-		for Truth(f.eval(st.Test)) {
+		for f.truth(st.Test) {
 			switch f.block(st.Body) {
 			case ctlBreak:
 				return ctlNext
@@ -84,7 +84,7 @@ func (f *frame) exec(st syntax.Stmt) control {
 		}
 		return f.block(st.Orelse)
 	case *syntax.If:
-		if Truth(f.eval(st.Test)) {
+		if f.truth(st.Test) {
 			return f.block(st.Body)
 		}
 		return f.block(st.Orelse)
@@ -131,6 +131,18 @@ func (f *frame) exec(st syntax.Stmt) control {
 		Fail("this statement is not supported at compile time")
 	}
 	return ctlNext
+}
+
+// truth is the truth of a condition. One that depends on a module that is not
+// here is taken to be false, with a note: such conditions ask what a machine or
+// a library can do.
+func (f *frame) truth(e syntax.Expr) bool {
+	v := f.eval(e)
+	if m, ok := v.(*Missing); ok {
+		f.note(e.Loc(), "'%s' is not known here and taken to be false", m.Name)
+		return false
+	}
+	return Truth(v)
 }
 
 func (f *frame) forLoop(st *syntax.For) control {

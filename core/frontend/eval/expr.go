@@ -33,6 +33,9 @@ func (f *frame) expr(e syntax.Expr) any {
 		b := f.eval(e.Right)
 		return Binary(e.Op, a, b)
 	case *syntax.UnaryOp:
+		if e.Op == syntax.Not {
+			return !f.truth(e.Operand)
+		}
 		v := f.eval(e.Operand)
 		if c, ok := v.(*Constexpr); ok {
 			return &Constexpr{Unary(e.Op, c.Value)}
@@ -43,7 +46,7 @@ func (f *frame) expr(e syntax.Expr) any {
 	case *syntax.Compare:
 		return f.compare(e)
 	case *syntax.IfExp:
-		if Truth(f.eval(e.Test)) {
+		if f.truth(e.Test) {
 			return f.eval(e.Body)
 		}
 		return f.eval(e.Orelse)
@@ -170,7 +173,11 @@ func (f *frame) boolOp(e *syntax.BoolOp) any {
 	var v any
 	for _, x := range e.Values {
 		v = f.eval(x)
-		if Truth(v) == (e.Op == syntax.Or) {
+		t := false // what is missing is false, and stays what it is
+		if _, missing := v.(*Missing); !missing {
+			t = Truth(v)
+		}
+		if t == (e.Op == syntax.Or) {
 			return v
 		}
 	}
@@ -181,6 +188,11 @@ func (f *frame) compare(e *syntax.Compare) any {
 	left := f.eval(e.Left)
 	for i, op := range e.Ops {
 		right := f.eval(e.Comparators[i])
+		for _, v := range []any{left, right} {
+			if m, ok := v.(*Missing); ok && op != syntax.Is && op != syntax.IsNot {
+				return m
+			}
+		}
 		if !Compare(op, left, right) {
 			return false
 		}

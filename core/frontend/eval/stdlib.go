@@ -3,108 +3,169 @@ package eval
 import (
 	"math"
 	"math/big"
+	"strings"
+	"sync"
+
+	"github.com/tritonc/tritonc/core/frontend/syntax"
 )
 
 // builtinModule finds the modules of Python's own library that compile-time
 // code may use: what has no effect outside the process. Nil for others.
 func builtinModule(name string) any {
-	if m, ok := stdlib[name]; ok {
+	if m, ok := stdlib()[name]; ok {
 		return m
+	}
+	if name == "importlib" {
+		return importlib()
 	}
 	return nil
 }
 
-var stdlib = map[string]*Package{
-	"math": {"math", map[string]any{
-		"pi": math.Pi, "e": math.E, "inf": math.Inf(1), "nan": math.NaN(), "tau": 2 * math.Pi,
-		"sqrt": floatFn("sqrt", math.Sqrt), "exp": floatFn("exp", math.Exp), "log2": floatFn("log2", math.Log2),
-		"log10": floatFn("log10", math.Log10), "sin": floatFn("sin", math.Sin), "cos": floatFn("cos", math.Cos),
-		"log": native("log", -1, func(_ *Session, a []any) any {
-			x := number1("log", arg(a, 0, nil))
-			if len(a) > 1 {
-				return math.Log(x) / math.Log(number1("log", a[1]))
+func importlib() *Package {
+	return &Package{"importlib", map[string]any{
+		"import_module": native("import_module", -1, func(s *Session, a []any) any {
+			name := strArg(a, 0, "")
+			if m := s.load(name); m != nil {
+				return m
 			}
-			return math.Log(x)
+			return &Missing{Name: name}
 		}),
-		"pow":   native("pow", 2, func(_ *Session, a []any) any { return math.Pow(number1("pow", a[0]), number1("pow", a[1])) }),
-		"ceil":  roundFn("ceil", math.Ceil),
-		"floor": roundFn("floor", math.Floor),
-		"trunc": roundFn("trunc", math.Trunc),
-		"isinf": native("isinf", 1, func(_ *Session, a []any) any { return math.IsInf(number1("isinf", a[0]), 0) }),
-		"isnan": native("isnan", 1, func(_ *Session, a []any) any { return math.IsNaN(number1("isnan", a[0])) }),
-		"gcd": native("gcd", 2, func(_ *Session, a []any) any {
-			return Int(new(big.Int).GCD(nil, nil, bigArg("gcd", a[0]), bigArg("gcd", a[1])))
-		}),
-		"prod": native("prod", 1, func(_ *Session, a []any) any {
-			var p any = int64(1)
-			for _, v := range Iterate(a[0]) {
-				p = Binary(2, p, v) // syntax.Mult
-			}
-			return p
-		}),
-	}},
-	"functools": {"functools", map[string]any{
-		"wraps":     native("wraps", 1, func(*Session, []any) any { return native("wraps", 1, first) }),
-		"cache":     native("cache", 1, first),
-		"lru_cache": native("lru_cache", -1, decoratorOrFactory),
-		"partial": &Native{Name: "partial", Fn: func(_ *Session, fixed []any, fixedKw []Keyword) any {
-			if len(fixed) == 0 {
-				raise("TypeError", "partial() needs a function")
-			}
-			return &Native{Name: "partial", Fn: func(s *Session, a []any, kw []Keyword) any {
-				return s.Apply(fixed[0], concat(fixed[1:], a), append(append([]Keyword(nil), fixedKw...), kw...))
-			}}
-		}},
-		"reduce": native("reduce", -1, func(s *Session, a []any) any {
-			vals := Iterate(arg(a, 1, nil))
-			var acc any
-			if len(a) > 2 {
-				acc = a[2]
-			} else if len(vals) > 0 {
-				acc, vals = vals[0], vals[1:]
-			} else {
-				raise("TypeError", "reduce() of empty iterable with no initial value")
-			}
-			for _, v := range vals {
-				acc = s.Apply(a[0], []any{acc, v}, nil)
-			}
-			return acc
-		}),
-	}},
-	"itertools": {"itertools", map[string]any{
-		"product": &Native{Name: "product", Fn: func(_ *Session, a []any, _ []Keyword) any { return product(a) }},
-		"chain": native("chain", -1, func(_ *Session, a []any) any {
-			l := &List{}
-			for _, x := range a {
-				l.Elems = append(l.Elems, Iterate(x)...)
-			}
-			return l
-		}),
-	}},
-	"typing": {"typing", map[string]any{
-		"NamedTuple": &Type{Name: "NamedTuple"}, "Optional": anything{}, "Union": anything{}, "List": anything{}, "Tuple": anything{},
-		"Dict": anything{}, "Any": anything{}, "Callable": anything{}, "Sequence": anything{}, "Literal": anything{},
-		"TYPE_CHECKING": false, "Iterable": anything{}, "Type": anything{}, "Set": anything{}, "Mapping": anything{},
-		"cast": native("cast", 2, func(_ *Session, a []any) any { return a[1] }), "overload": native("overload", 1, first),
-	}},
-	"collections": {"collections", map[string]any{
-		"namedtuple": native("namedtuple", -1, func(_ *Session, a []any) any {
-			c := &NamedTuple{Name: strArg(a, 0, "")}
-			names := arg(a, 1, nil)
-			if s, ok := names.(string); ok {
-				names = strMethod(s, "split")(nil, nil, nil)
-			}
-			for _, n := range Iterate(names) {
-				c.Fields = append(c.Fields, Str(n))
-			}
-			return c
-		}),
-	}},
-	"__future__": {"__future__", map[string]any{"annotations": nil}},
-	"dataclasses": {"dataclasses", map[string]any{
-		"dataclass": native("dataclass", -1, decoratorOrFactory),
-	}},
+	}}
 }
+
+var stdlib = sync.OnceValue(func() map[string]*Package {
+	return map[string]*Package{
+		"math": {"math", map[string]any{
+			"pi": math.Pi, "e": math.E, "inf": math.Inf(1), "nan": math.NaN(), "tau": 2 * math.Pi,
+			"sqrt": floatFn("sqrt", math.Sqrt), "exp": floatFn("exp", math.Exp), "log2": floatFn("log2", math.Log2),
+			"log10": floatFn("log10", math.Log10), "sin": floatFn("sin", math.Sin), "cos": floatFn("cos", math.Cos),
+			"log": native("log", -1, func(_ *Session, a []any) any {
+				x := number1("log", arg(a, 0, nil))
+				if len(a) > 1 {
+					return math.Log(x) / math.Log(number1("log", a[1]))
+				}
+				return math.Log(x)
+			}),
+			"pow":   native("pow", 2, func(_ *Session, a []any) any { return math.Pow(number1("pow", a[0]), number1("pow", a[1])) }),
+			"ceil":  roundFn("ceil", math.Ceil),
+			"floor": roundFn("floor", math.Floor),
+			"trunc": roundFn("trunc", math.Trunc),
+			"isinf": native("isinf", 1, func(_ *Session, a []any) any { return math.IsInf(number1("isinf", a[0]), 0) }),
+			"isnan": native("isnan", 1, func(_ *Session, a []any) any { return math.IsNaN(number1("isnan", a[0])) }),
+			"gcd": native("gcd", 2, func(_ *Session, a []any) any {
+				return Int(new(big.Int).GCD(nil, nil, bigArg("gcd", a[0]), bigArg("gcd", a[1])))
+			}),
+			"prod": native("prod", 1, func(_ *Session, a []any) any {
+				var p any = int64(1)
+				for _, v := range Iterate(a[0]) {
+					p = Binary(syntax.Mult, p, v)
+				}
+				return p
+			}),
+		}},
+		"functools": {"functools", map[string]any{
+			"wraps":     native("wraps", 1, func(*Session, []any) any { return native("wraps", 1, first) }),
+			"cache":     native("cache", 1, first),
+			"lru_cache": native("lru_cache", -1, decoratorOrFactory),
+			"partial": &Native{Name: "partial", Fn: func(_ *Session, fixed []any, fixedKw []Keyword) any {
+				if len(fixed) == 0 {
+					raise("TypeError", "partial() needs a function")
+				}
+				return &Native{Name: "partial", Fn: func(s *Session, a []any, kw []Keyword) any {
+					return s.Apply(fixed[0], concat(fixed[1:], a), append(append([]Keyword(nil), fixedKw...), kw...))
+				}}
+			}},
+			"reduce": native("reduce", -1, func(s *Session, a []any) any {
+				vals := Iterate(arg(a, 1, nil))
+				var acc any
+				if len(a) > 2 {
+					acc = a[2]
+				} else if len(vals) > 0 {
+					acc, vals = vals[0], vals[1:]
+				} else {
+					raise("TypeError", "reduce() of empty iterable with no initial value")
+				}
+				for _, v := range vals {
+					acc = s.Apply(a[0], []any{acc, v}, nil)
+				}
+				return acc
+			}),
+		}},
+		"itertools": {"itertools", map[string]any{
+			"product": &Native{Name: "product", Fn: func(_ *Session, a []any, _ []Keyword) any { return product(a) }},
+			"chain": native("chain", -1, func(_ *Session, a []any) any {
+				l := &List{}
+				for _, x := range a {
+					l.Elems = append(l.Elems, Iterate(x)...)
+				}
+				return l
+			}),
+		}},
+		"typing": {"typing", map[string]any{
+			"NamedTuple": &Type{Name: "NamedTuple"}, "Optional": anything{}, "Union": anything{}, "List": anything{}, "Tuple": anything{},
+			"Dict": anything{}, "Any": anything{}, "Callable": anything{}, "Sequence": anything{}, "Literal": anything{},
+			"TYPE_CHECKING": false, "Iterable": anything{}, "Type": anything{}, "Set": anything{}, "Mapping": anything{},
+			"cast": native("cast", 2, func(_ *Session, a []any) any { return a[1] }), "overload": native("overload", 1, first),
+		}},
+		"collections": {"collections", map[string]any{
+			"namedtuple": native("namedtuple", -1, func(_ *Session, a []any) any {
+				c := &NamedTuple{Name: strArg(a, 0, "")}
+				names := arg(a, 1, nil)
+				if s, ok := names.(string); ok {
+					names = strMethod(s, "split")(nil, nil, nil)
+				}
+				for _, n := range Iterate(names) {
+					c.Fields = append(c.Fields, Str(n))
+				}
+				return c
+			}),
+		}},
+		"operator":          {"operator", operators()},
+		"packaging.version": {"packaging.version", map[string]any{"Version": parseVersion, "parse": parseVersion}},
+		"packaging":         {"packaging", map[string]any{"version": &Package{"packaging.version", map[string]any{"Version": parseVersion, "parse": parseVersion}}}},
+		"enum":              {"enum", map[string]any{"Enum": anything{}, "IntEnum": anything{}, "auto": native("auto", 0, func(*Session, []any) any { return int64(0) })}},
+		"__future__":        {"__future__", map[string]any{"annotations": nil}},
+		"dataclasses": {"dataclasses", map[string]any{
+			"dataclass": native("dataclass", -1, decoratorOrFactory),
+		}},
+	}
+})
+
+// operators are the functions of module operator.
+func operators() map[string]any {
+	m := map[string]any{}
+	for name, op := range map[string]syntax.CmpOperator{"eq": syntax.Eq, "ne": syntax.NotEq, "lt": syntax.Lt, "le": syntax.LtE, "gt": syntax.Gt, "ge": syntax.GtE} {
+		m[name] = native(name, 2, func(_ *Session, a []any) any { return Compare(op, a[0], a[1]) })
+	}
+	for name, op := range map[string]syntax.Operator{"add": syntax.Add, "sub": syntax.Sub, "mul": syntax.Mult, "floordiv": syntax.FloorDiv, "mod": syntax.Mod} {
+		m[name] = native(name, 2, func(_ *Session, a []any) any { return Binary(op, a[0], a[1]) })
+	}
+	return m
+}
+
+// parseVersion reads "3.6.0+git1" as the tuple (3, 6, 0), which compares as
+// versions do.
+var parseVersion = native("Version", 1, func(_ *Session, a []any) any {
+	if m, ok := a[0].(*Missing); ok {
+		return m
+	}
+	t := &Tuple{}
+	for _, part := range strings.Split(strArg(a, 0, ""), ".") {
+		n := 0
+		for n < len(part) && isDigit(part[n]) {
+			n++
+		}
+		v, ok := new(big.Int).SetString(part[:n], 10)
+		if !ok {
+			break
+		}
+		t.Elems = append(t.Elems, Int(v))
+		if n < len(part) {
+			break
+		}
+	}
+	return t
+})
 
 // anything stands for typing's generics: it may be subscripted and called.
 type anything struct{}
