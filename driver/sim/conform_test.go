@@ -122,8 +122,10 @@ func operand(r *rand.Rand, t string) uint64 {
 	}
 	switch r.IntN(6) {
 	case 0:
-		edges := []uint64{0, 1, 2, 3, 7, 15, 16, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, ^uint64(0), ^uint64(1),
-			1 << (n - 1), 1<<(n-1) - 1, 1<<(n-1) + 1, mask >> 2, 1 << (n / 2)}
+		edges := []uint64{
+			0, 1, 2, 3, 7, 15, 16, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, ^uint64(0), ^uint64(1),
+			1 << (n - 1), 1<<(n-1) - 1, 1<<(n-1) + 1, mask >> 2, 1 << (n / 2),
+		}
 		return edges[r.IntN(len(edges))] & mask
 	case 1:
 		return uint64(int64(r.IntN(200)-100)) & mask
@@ -136,9 +138,11 @@ func operand(r *rand.Rand, t string) uint64 {
 // floatEdges are the numbers around which formats and roundings change.
 func floatEdges(f *floatFormat) []uint64 {
 	bias, top := uint64(1)<<(f.exp-1)-1, uint64(1)<<f.exp-1
-	edges := []uint64{0, 1, 2, 1<<f.mant - 1, 1 << f.mant, 1<<f.mant + 1, bias << f.mant, bias<<f.mant + 1, bias<<f.mant - 1,
+	edges := []uint64{
+		0, 1, 2, 1<<f.mant - 1, 1 << f.mant, 1<<f.mant + 1, bias << f.mant, bias<<f.mant + 1, bias<<f.mant - 1,
 		(bias - 1) << f.mant, (bias + 1) << f.mant, top<<f.mant - 1, top << f.mant, top<<f.mant + 1<<(f.mant-1), top<<f.mant + 1,
-		(bias + 31) << f.mant, (bias + uint64(f.mant)) << f.mant}
+		(bias + 31) << f.mant, (bias + uint64(f.mant)) << f.mant,
+	}
 	for i := range edges {
 		edges[i] &= 1<<(f.mant+f.exp) - 1
 	}

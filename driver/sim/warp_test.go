@@ -232,14 +232,16 @@ func shuffleCases() []warpCase {
 		})
 	}
 	redux := func(op, t string, f func(a, b uint64) uint64) {
-		out = append(out, warpCase{text: "redux.sync." + op + "." + t + " %d0, %a0, -1;", in: []string{t}, out: word, exactHW: true,
+		out = append(out, warpCase{
+			text: "redux.sync." + op + "." + t + " %d0, %a0, -1;", in: []string{t}, out: word, exactHW: true,
 			ref: func(in [][]uint64) [][]uint64 {
 				v := in[0][0]
 				for _, x := range in[0][1:] {
 					v = f(v, x) & 0xffffffff
 				}
 				return [][]uint64{repeatLane(v)}
-			}})
+			},
+		})
 	}
 	redux("add", "u32", func(a, b uint64) uint64 { return a + b })
 	redux("add", "s32", func(a, b uint64) uint64 { return a + b })
@@ -250,12 +252,14 @@ func shuffleCases() []warpCase {
 	redux("and", "b32", func(a, b uint64) uint64 { return a & b })
 	redux("or", "b32", func(a, b uint64) uint64 { return a | b })
 	redux("xor", "b32", func(a, b uint64) uint64 { return a ^ b })
-	out = append(out, warpCase{text: "elect.sync %d0|%q0, -1; selp.u32 %d1, 1, 0, %q0;", in: word, out: []string{"b32", "b32"}, exactHW: true,
+	out = append(out, warpCase{
+		text: "elect.sync %d0|%q0, -1; selp.u32 %d1, 1, 0, %q0;", in: word, out: []string{"b32", "b32"}, exactHW: true,
 		ref: func([][]uint64) [][]uint64 {
 			o := [][]uint64{repeatLane(0), repeatLane(0)}
 			o[1][0] = 1
 			return o
-		}})
+		},
+	})
 	// Matrices through shared memory: each lane stores 16 bytes, then a warp loads
 	// or stores them by ldmatrix and stmatrix.
 	for _, trans := range []string{"", ".trans"} {
@@ -326,14 +330,28 @@ type mmaShape struct {
 }
 
 var mmaForms = []mmaShape{
-	{16, 8, 8, "f16", "f32", false}, {16, 8, 16, "f16", "f32", false},
-	{16, 8, 8, "f16", "f16", false}, {16, 8, 16, "f16", "f16", false},
-	{16, 8, 8, "bf16", "f32", false}, {16, 8, 16, "bf16", "f32", false},
-	{16, 8, 4, "tf32", "f32", false}, {16, 8, 8, "tf32", "f32", false},
-	{16, 8, 32, "e4m3", "f32", false}, {16, 8, 32, "e5m2", "f32", false},
-	{8, 8, 16, "s8", "s32", false}, {8, 8, 16, "u8", "s32", true}, {16, 8, 16, "s8", "s32", false}, {16, 8, 32, "s8", "s32", true}, {16, 8, 32, "u8", "s32", false},
-	{8, 8, 32, "s4", "s32", false}, {16, 8, 32, "u4", "s32", false}, {16, 8, 64, "s4", "s32", false},
-	{8, 8, 4, "f64", "f64", false}, {16, 8, 4, "f64", "f64", false}, {16, 8, 8, "f64", "f64", false}, {16, 8, 16, "f64", "f64", false},
+	{16, 8, 8, "f16", "f32", false},
+	{16, 8, 16, "f16", "f32", false},
+	{16, 8, 8, "f16", "f16", false},
+	{16, 8, 16, "f16", "f16", false},
+	{16, 8, 8, "bf16", "f32", false},
+	{16, 8, 16, "bf16", "f32", false},
+	{16, 8, 4, "tf32", "f32", false},
+	{16, 8, 8, "tf32", "f32", false},
+	{16, 8, 32, "e4m3", "f32", false},
+	{16, 8, 32, "e5m2", "f32", false},
+	{8, 8, 16, "s8", "s32", false},
+	{8, 8, 16, "u8", "s32", true},
+	{16, 8, 16, "s8", "s32", false},
+	{16, 8, 32, "s8", "s32", true},
+	{16, 8, 32, "u8", "s32", false},
+	{8, 8, 32, "s4", "s32", false},
+	{16, 8, 32, "u4", "s32", false},
+	{16, 8, 64, "s4", "s32", false},
+	{8, 8, 4, "f64", "f64", false},
+	{16, 8, 4, "f64", "f64", false},
+	{16, 8, 8, "f64", "f64", false},
+	{16, 8, 16, "f64", "f64", false},
 }
 
 func elemBits(t string) int {

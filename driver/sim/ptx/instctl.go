@@ -15,9 +15,7 @@ func (d *decoder) label(o *Operand) int {
 
 func (d *decoder) bra(st *Stmt, m *mods) {
 	in := simt.Inst{Op: simt.OpBra}
-	if m.take("uni") {
-		in.Flags |= simt.FlagUniform
-	}
+	m.take("uni") // a promise that the simulator does not need
 	m.finish()
 	d.want(st, 1)
 	if st.Args[0].Kind != OpdName {
@@ -312,14 +310,11 @@ func (d *decoder) bar(st *Stmt, m *mods) {
 // fence decodes membar and fence. Within a block and in the rotation of ordered
 // programs all accesses are in order already.
 func (d *decoder) fence(st *Stmt, m *mods) {
-	for _, p := range []string{"proxy", "mbarrier_init"} {
-		if m.take(p) {
-			if p == "proxy" && m.oneOf("alias", "async", "async.global", "async::generic") >= 0 {
-				m.space()
-				break
-			}
+	if m.take("proxy") {
+		if m.oneOf("alias", "async") < 0 {
 			d.fail(st.Pos, "%s: the simulator does not execute this fence", st.Name)
 		}
+		m.space()
 	}
 	m.oneOf("sc", "acq_rel", "acquire", "release")
 	m.oneOf("cta", "cluster", "gpu", "gl", "sys")
@@ -372,8 +367,9 @@ func (d *decoder) mma(st *Stmt, m *mods) {
 		}
 	}
 	mm := &simt.Mma{}
-	for name, s := range mmaShapes {
-		if m.take(name) {
+	for _, name := range m.list {
+		if s, ok := mmaShapes[name]; ok {
+			m.take(name)
 			mm.M, mm.N, mm.K = s[0], s[1], s[2]
 		}
 	}

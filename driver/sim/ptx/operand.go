@@ -42,17 +42,6 @@ func (m *mods) oneOf(names ...string) int {
 	return -1
 }
 
-// prefix consumes the first modifier that begins with p and returns it.
-func (m *mods) prefix(p string) (string, bool) {
-	for i, s := range m.list {
-		if !m.used[i] && strings.HasPrefix(s, p) {
-			m.used[i] = true
-			return s, true
-		}
-	}
-	return "", false
-}
-
 // typ consumes the next type modifier.
 func (m *mods) typ() simt.Type {
 	if t, ok := m.tryType(); ok {

@@ -3,8 +3,6 @@ package ptx
 import (
 	"strconv"
 	"strings"
-
-	"github.com/tritonc/tritonc/core/diag"
 )
 
 // maxMajor is the newest major ISA version whose grammar this parser follows.
@@ -679,9 +677,4 @@ func (p *parser) constant() int64 {
 		sum += v
 	}
 	return sum
-}
-
-// position converts for diagnostics.
-func (m *Module) position(p Pos) diag.Pos {
-	return diag.Pos{File: m.File, Line: p.Line, Col: p.Col}
 }

@@ -1,7 +1,5 @@
 package simt
 
-import "math"
-
 // halfKind gathers what differs between f16 and bf16.
 type halfKind struct {
 	f     *format
@@ -150,9 +148,4 @@ func halfValue(t Type, v uint32) float32 {
 		return bf16to32(v & 0xffff)
 	}
 	return f16to32(v & 0xffff)
-}
-
-// exp2Half is ex2.approx of f16 and bf16.
-func exp2Half(k *halfKind, v uint32) uint32 {
-	return roundTo(math.Exp2(float64(k.widen(v))), k.f, RoundNearest)
 }

@@ -92,7 +92,6 @@ type launch struct {
 	sharedInit  []*Symbol
 	stop        atomic.Bool
 	mu          sync.Mutex
-	atomMu      sync.Mutex
 	report      *Report
 	seen        map[findingKey]*Finding
 	order       []int // permutation of the blocks, nil for the natural order

@@ -75,7 +75,7 @@ const mmaLanes = 32
 // chooseMma executes mma.sync.
 func chooseMma(in *Inst) (execFunc, Class) {
 	m := in.Mma
-	if m.ColA || m.RowB || m.SparseMeta != 0 || m.N != 8 || m.M != 8 && m.M != 16 {
+	if m.N != 8 || m.M != 8 && m.M != 16 {
 		return nil, ClassNone
 	}
 	switch {
@@ -105,11 +105,10 @@ func (w *warp) needLanes(s *step) bool {
 }
 
 // tile holds the operands of one product, row by row: A is m×k, B is n×k (that
-// is, transposed), C is m×n.
+// is, transposed).
 type tile[T any] struct {
 	a [16 * 64]T
 	b [8 * 64]T
-	c [16 * 8]T
 }
 
 // spread visits the registers of A and B: for every element the register, the
@@ -129,7 +128,7 @@ func (m *Mma) spread(e int, regs []Reg, isA bool, f func(r, lane, j, at int)) {
 	}
 }
 
-// loadA fills dst with one operand, converting each element by conv.
+// loadOperand fills dst with one operand, converting each element by conv.
 func loadOperand[T any](w *warp, m *Mma, t Type, regs []Reg, isA bool, dst []T, conv func(uint32) T) {
 	bits := t.Bits()
 	e := 32 / bits

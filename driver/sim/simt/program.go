@@ -167,7 +167,6 @@ const (
 	FlagAligned  // .aligned: every live lane of the warp must take part
 	FlagTrans    // ldmatrix, stmatrix: transposed
 	FlagVolatile // volatile, acquire, release or scoped access
-	FlagUniform  // bra.uni, call.uni
 	FlagNot      // popc-reduction barriers: complemented predicate
 	FlagShiftAmt // bfind.shiftamt
 	FlagFinite   // cvt: values beyond the range become the greatest finite one
@@ -263,7 +262,6 @@ const (
 	OpActive   // D = mask of the group
 	OpWarpSync // wait for the lanes of mask A
 	OpMma      // Dsts = A-fragment × B-fragment + C-fragment; Mma
-	OpMov2Clock
 
 	OpBra       // to Target
 	OpBrx       // to Targets[A]
@@ -333,18 +331,17 @@ const (
 )
 
 // Mma describes a matrix product D(m×n) = A(m×k) × B(k×n) + C(m×n) whose
-// fragments are spread over the warp as the PTX manual lays them out.
+// fragments are spread over the warp as package simt's matrix.go says; A is row by
+// row, B column by column.
 type Mma struct {
-	M, N, K        int
-	AType, BType   Type
-	CType, DType   Type
-	ARegs, BRegs   []Reg
-	CRegs, DRegs   []Reg
-	ColA, RowB     bool // layouts other than row.col
-	Popc           bool // b1: and/xor with popc
-	Xor            bool
-	SparseMeta     Reg
-	SparseSelector int
+	M, N, K      int
+	AType, BType Type
+	CType, DType Type
+	ARegs, BRegs []Reg
+	CRegs, DRegs []Reg
+	// Xor makes a product of bits count the bits that differ, not those that both
+	// have.
+	Xor bool
 }
 
 // Inst is one decoded instruction.
