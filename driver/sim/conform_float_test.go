@@ -266,8 +266,8 @@ func (f *floatFormat) refDiv(m fmods) func(v []uint64) uint64 {
 			}
 			return f.out(f.round2(a/b), m)
 		}
-		// A thousand bits tell every quotient from the rounding boundaries.
-		q := new(big.Float).SetPrec(3000).SetMode(big.ToNearestAway).Quo(exact(a), exact(b))
+		// Three hundred bits tell every quotient from the rounding boundaries.
+		q := new(big.Float).SetPrec(300).SetMode(big.ToNearestAway).Quo(exact(a), exact(b))
 		return f.finish(q, m, false)
 	}
 }
@@ -281,7 +281,7 @@ func (f *floatFormat) refSqrt(m fmods) func(v []uint64) uint64 {
 		case a == 0 || math.IsInf(a, 1):
 			return f.round2(a)
 		}
-		q := new(big.Float).SetPrec(3000).Sqrt(exact(a))
+		q := new(big.Float).SetPrec(300).Sqrt(exact(a))
 		return f.finish(q, m, false)
 	}
 }

@@ -224,7 +224,7 @@ func TestInstructions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := 2400 // all pairs of edges, and as many random ones
+	n := 1200
 	if testing.Short() {
 		n = 200
 	}

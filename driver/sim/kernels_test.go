@@ -5,7 +5,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/tritonc/tritonc/driver/sim/simt"
 )
 
 // load reads a kernel of testdata.
@@ -131,5 +134,64 @@ func TestRowSoftmax(t *testing.T) {
 			}
 		}
 		near(t, "softmax", Download[float32](out), want, 2e-6, 1e-9)
+	}
+}
+
+// TestCounters holds the counters of a launch: they depend on nothing but the
+// program and its arguments, the number of host cores included.
+func TestCounters(t *testing.T) {
+	m := load(t, "row_softmax")
+	const rows, n = 6, 1040
+	x := make([]float32, rows*n)
+	var first simt.Counters
+	for workers := 1; workers <= 3; workers++ {
+		d := New(Options{Workers: workers})
+		out := d.Alloc("out", 4*rows*n)
+		rep := launch(t, d, m, "row_softmax", Dim(rows), Dim(256), 32, out, Upload(d, "in", x), int32(n), int32(n), int32(n))
+		if workers == 1 {
+			first = rep.Counters
+		} else if rep.Counters != first {
+			t.Errorf("%d workers count\n%+v, one\n%+v", workers, rep.Counters, first)
+		}
+	}
+	// Every row is read and written once, 130 sectors of it.
+	if first.GlobalSectors != 2*rows*130 || first.GlobalSectorsNeeded != 2*rows*130 {
+		t.Errorf("%d sectors, %d needed, want %d", first.GlobalSectors, first.GlobalSectorsNeeded, 2*rows*130)
+	}
+	if got := first.BytesRead[simt.SpaceGlobal]; got != 4*rows*n {
+		t.Errorf("%d bytes read, want %d", got, 4*rows*n)
+	}
+	// Five barriers of eight warps.
+	if first.Barriers != 5*8*rows || first.SharedWavefronts != first.SharedWavefrontsNeeded || first.Atomics != 0 {
+		t.Errorf("counters are %+v", first)
+	}
+}
+
+func TestTrace(t *testing.T) {
+	m := load(t, "vector_add")
+	var steps []simt.TraceStep
+	d := New(Options{TraceBlock: 1, TraceWarp: 3, Trace: func(s simt.TraceStep) { steps = append(steps, s) }})
+	const n = 2048
+	x := Upload(d, "x", make([]float32, n))
+	rep := launch(t, d, m, "vector_add", Dim(2), Dim(128), 0, x, x, d.Alloc("out", 4*n), int32(n))
+	// Two blocks of four warps execute the same instructions.
+	if uint64(len(steps))*8 != rep.Counters.WarpInstructions || steps[0].Text != "ld.param.b64" || steps[len(steps)-1].Text != "ret" {
+		t.Errorf("%d steps of %d instructions, from %+v", len(steps), rep.Counters.WarpInstructions, steps[0])
+	}
+}
+
+func TestReportTable(t *testing.T) {
+	m := load(t, "row_softmax")
+	d := New(Options{})
+	x := Upload(d, "in", make([]float32, 1024))
+	rep := launch(t, d, m, "row_softmax", Dim(1), Dim(256), 32, d.Alloc("out", 4096), x, int32(1024), int32(1024), int32(1024))
+	var b strings.Builder
+	if err := rep.WriteTable(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"row_softmax", "256 (256 needed)", "file 1:20"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the table has no %q:\n%s", want, b.String())
+		}
 	}
 }

@@ -90,6 +90,10 @@ type Options struct {
 	Seed   uint64
 	// Output receives what kernels print; nil drops it.
 	Output io.Writer
+	// Trace, when not nil, is called before every instruction of one warp: warp
+	// TraceWarp of the block with number TraceBlock (x counts fastest).
+	Trace                 func(simt.TraceStep)
+	TraceBlock, TraceWarp int
 }
 
 // Device is a simulated GPU. Its methods must not be called at the same time.
@@ -212,6 +216,7 @@ func (d *Device) LaunchContext(ctx context.Context, mod *Module, kernel string, 
 		Check:   simt.Checks{Undefined: on, Shared: on, Conflicts: on},
 		Workers: d.opt.Workers, MaxInstructions: d.opt.MaxInstructions,
 		Random: d.opt.Random, Seed: d.opt.Seed, Output: d.opt.Output,
+		Trace: d.opt.Trace, TraceBlock: d.opt.TraceBlock, TraceWarp: d.opt.TraceWarp,
 	}
 	rep, err := l.Launch(ctx, cfg, simt.Args{Kernel: k, Grid: grid, Block: block, Shared: shared, Params: params})
 	if err != nil {

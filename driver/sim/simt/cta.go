@@ -149,6 +149,7 @@ func (w *warp) start() {
 	w.carry = 0
 	w.async.reset()
 	w.fill(r.specials)
+	w.trace = r.cfg.Trace != nil && w.cta.index == r.cfg.TraceBlock && w.id == r.cfg.TraceWarp
 	if w.check != nil {
 		w.check.reset(w)
 	}

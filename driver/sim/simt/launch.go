@@ -47,10 +47,22 @@ type Config struct {
 	Seed   uint64
 	// Output receives what the kernel prints; nil drops it.
 	Output io.Writer
-	// Trace, when not nil, is called before every instruction of the warp
-	// TraceWarp of block TraceBlock.
-	Trace                 func(line int, text string, mask uint64)
+	// Trace, when not nil, is called before every instruction of warp TraceWarp of
+	// block number TraceBlock.
+	Trace                 func(TraceStep)
 	TraceBlock, TraceWarp int
+}
+
+// TraceStep is one instruction that a traced warp is about to execute.
+type TraceStep struct {
+	// Loc is its place in the kernel's source; Loc.Line is 0 without line
+	// information.
+	Loc Loc
+	// Line and Text are its line in the program text and its opcode.
+	Line int
+	Text string
+	// Mask is the set of lanes that execute it.
+	Mask uint64
 }
 
 // Args describes one launch.
@@ -185,7 +197,7 @@ func (l *Loaded) prepare(ctx context.Context, cfg *Config, a Args) (*launch, err
 		entry: f.Start, kernel: f, grid: a.Grid, block: a.Block, threads: threads, lanes: l.lanes,
 		sharedBytes: prog.DynShared + a.Shared, dynShared: a.Shared,
 		constants: l.constants, specials: l.specials,
-		report: &Report{Kernel: f.Name, prog: prog, Lines: make([]LineCount, 0)},
+		report: &Report{Kernel: f.Name, Lanes: l.lanes, prog: prog},
 		seen:   map[findingKey]*Finding{},
 	}
 	for i := range prog.Symbols {

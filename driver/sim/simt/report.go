@@ -96,7 +96,8 @@ type findingKey struct {
 	pc   int
 }
 
-// LineCount is what one line of the source cost.
+// LineCount is what one line of the source cost; code inlined from elsewhere
+// counts at its own place.
 type LineCount struct {
 	Loc   Loc
 	Warps uint64 // warp instructions
@@ -126,6 +127,7 @@ type Counters struct {
 // Report is the outcome of a launch.
 type Report struct {
 	Kernel   string
+	Lanes    int // of a warp
 	Findings []*Finding
 	Counters Counters
 	Lines    []LineCount
@@ -155,8 +157,7 @@ func (r *Report) finish(l *launch) {
 		return a.pc < b.pc
 	})
 	k := &r.Counters
-	lines := make(map[int]*LineCount)
-	var order []int
+	index := make(map[Loc]int) // in r.Lines
 	for pc := range r.perPC {
 		n := r.perPC[pc]
 		in := &r.prog.Code[pc]
@@ -166,18 +167,24 @@ func (r *Report) finish(l *launch) {
 		if n.warps == 0 || in.Loc == 0 {
 			continue
 		}
-		lc := lines[in.Loc]
-		if lc == nil {
-			lc = &LineCount{Loc: r.prog.Locs[in.Loc-1]}
-			lines[in.Loc] = lc
-			order = append(order, in.Loc)
+		at := r.prog.Locs[in.Loc-1]
+		at.Col, at.Inlined = 0, 0
+		i, ok := index[at]
+		if !ok {
+			i = len(r.Lines)
+			index[at] = i
+			r.Lines = append(r.Lines, LineCount{Loc: at})
 		}
-		lc.Warps += n.warps
-		lc.Lanes += n.lanes
+		r.Lines[i].Warps += n.warps
+		r.Lines[i].Lanes += n.lanes
 	}
-	for _, o := range order {
-		r.Lines = append(r.Lines, *lines[o])
-	}
+	sort.SliceStable(r.Lines, func(i, k int) bool {
+		a, b := r.Lines[i].Loc, r.Lines[k].Loc
+		if a.File != b.File {
+			return a.File < b.File
+		}
+		return a.Line < b.Line
+	})
 	s := &r.stats
 	k.GlobalSectors, k.GlobalSectorsNeeded = s.sectors, s.sectorsNeed
 	k.SharedWavefronts, k.SharedWavefrontsNeeded = s.wavefronts, s.wavesNeed

@@ -111,6 +111,7 @@ type warp struct {
 
 	async    asyncState
 	check    *warpCheck // nil with checks off
+	trace    bool       // Config.Trace wants to see this warp
 	lane0    int        // thread index of lane 0
 	pc       int        // of the instruction being executed
 	joins    []*join    // live joins
@@ -251,6 +252,9 @@ func (w *warp) runGroup() {
 				w.use(s.in.Guard, mask, "whether it executes")
 			}
 		}
+		if w.trace {
+			w.traceStep(s, m)
+		}
 		left--
 		c := &count[pc]
 		c.warps++
@@ -285,6 +289,15 @@ func (w *warp) runGroup() {
 	g.pc = pc
 	w.spend(start - left)
 	w.rotate()
+}
+
+// traceStep shows an instruction before it is executed.
+func (w *warp) traceStep(s *step, m uint64) {
+	t := TraceStep{Line: s.in.Line, Text: s.in.Text, Mask: m}
+	if s.in.Loc != 0 {
+		t.Loc = w.cta.prog.Locs[s.in.Loc-1]
+	}
+	w.cta.run.cfg.Trace(t)
 }
 
 // rotate gives the next group its turn.

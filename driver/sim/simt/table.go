@@ -1,0 +1,54 @@
+package simt
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// WriteTable prints the counters for people.
+func (r *Report) WriteTable(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	k := &r.Counters
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%s\t"+format+"\n", append([]any{name}, args...)...)
+	}
+	row("kernel", "%s", r.Kernel)
+	row("warp instructions", "%d", k.WarpInstructions)
+	row("lane instructions", "%d (%s of the lanes)", k.LaneInstructions, percent(k.LaneInstructions, k.WarpInstructions*uint64(max(r.Lanes, 1))))
+	for c, n := range k.ByClass {
+		if n > 0 {
+			row("  "+Classes[c], "%d", n)
+		}
+	}
+	row("global sectors", "%d (%d needed)", k.GlobalSectors, k.GlobalSectorsNeeded)
+	row("shared wavefronts", "%d (%d without bank conflicts)", k.SharedWavefronts, k.SharedWavefrontsNeeded)
+	for s := SpaceGlobal; s < SpaceParam; s++ {
+		if k.BytesRead[s]+k.BytesWritten[s] > 0 {
+			row(s.String()+" bytes", "%d read, %d written", k.BytesRead[s], k.BytesWritten[s])
+		}
+	}
+	row("atomics", "%d", k.Atomics)
+	row("barrier arrivals", "%d", k.Barriers)
+	row("divergent branches", "%d", k.DivergentBranches)
+	if k.MatrixFLOPs > 0 {
+		row("matrix FLOPs", "%d", k.MatrixFLOPs)
+	}
+	if len(r.Lines) > 0 {
+		fmt.Fprintf(w, "line\twarp instructions\n")
+		for _, l := range r.Lines {
+			row(fmt.Sprintf("  %s:%d", l.Loc.File, l.Loc.Line), "%d", l.Warps)
+		}
+	}
+	for _, f := range r.Findings {
+		fmt.Fprintf(w, "%s\n", f)
+	}
+	return w.Flush()
+}
+
+func percent(a, b uint64) string {
+	if b == 0 {
+		return "0%"
+	}
+	return fmt.Sprintf("%.1f%%", 100*float64(a)/float64(b))
+}
