@@ -215,21 +215,16 @@ func unpack(b []byte, n int) []uint64 {
 func TestInstructions(t *testing.T) {
 	r := newRand(t)
 	cases := conforms()
-	var text strings.Builder
-	text.WriteString(conformHead)
-	for i := range cases {
-		text.WriteString(cases[i].kernelText(i))
-	}
-	m, err := Load("conform.ptx", []byte(text.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
 	n := 1200
 	if testing.Short() {
 		n = 200
 	}
 	for i := range cases {
 		c := &cases[i]
+		m, err := Load("conform.ptx", []byte(conformHead+c.kernelText(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
 		args, got := runConform(t, m, i, c, r, n)
 		if c.ref == nil {
 			continue
