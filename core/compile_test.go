@@ -20,6 +20,7 @@ import (
 type upper struct {
 	request sdk.RunStagesRequest // the last
 	refuse  error
+	options string // as they came in the last call
 }
 
 var stages = []sdk.Stage{
@@ -29,6 +30,7 @@ var stages = []sdk.Stage{
 func (b *upper) Facts(context.Context) (*sdk.Facts, error) { return &sdk.Facts{Name: "toy"}, nil }
 
 func (b *upper) ParseOptions(_ context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
+	b.options = req.OptionsJSON
 	var given map[string]any
 	if req.OptionsJSON != "" {
 		if err := json.Unmarshal([]byte(req.OptionsJSON), &given); err != nil {

@@ -65,10 +65,14 @@ func specsOf(file *frontend.File, kernel, text string) ([]*signature.Spec, error
 		}
 		specs = mine
 	}
-	if len(specs) == 0 {
-		return nil, frontend.MissingSignature(file)
+	if len(specs) > 0 {
+		return specs, nil
 	}
-	return specs, nil
+	if _, listed := kernelParams(file)[kernel]; kernel != "" && !listed {
+		// No kernel, or one that others call: the build will say.
+		return []*signature.Spec{{Kernel: kernel, Text: signature.Text{File: "-n", Line: 1, Full: kernel}}}, nil
+	}
+	return nil, frontend.MissingSignature(file)
 }
 
 // kernelParams returns the names of the parameters of each kernel; nil when the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/tritonc/tritonc/core/diag"
 )
@@ -69,7 +70,18 @@ func printDiagnostics(w io.Writer, list diag.List, said map[string]bool) {
 	for _, d := range list {
 		if text := d.Error(); !said[text] {
 			said[text] = true
-			diag.Fprint(w, d)
+			shown := *d
+			shown.Line = strings.Map(printable, d.Line)
+			diag.Fprint(w, &shown)
 		}
 	}
+}
+
+// printable keeps what a terminal may obey out of lines that are not ours. One
+// character takes the place of one, so that carets stay right.
+func printable(r rune) rune {
+	if r < ' ' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+		return '?'
+	}
+	return r
 }

@@ -30,6 +30,10 @@ func TestScript(t *testing.T) {
 				env.Setenv("XDG_CACHE_HOME", cache)
 			}
 			env.Setenv("HOME", env.WorkDir)
+			// For scripts that take PATH away.
+			if path, err := exec.LookPath("tritonc"); err == nil {
+				env.Setenv("TRITONC", path)
+			}
 			env.Setenv(backendPathVar, backends)
 			return nil
 		},

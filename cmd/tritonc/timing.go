@@ -20,7 +20,11 @@ func printTimings(w io.Writer, k *core.Kernel, steps bool) {
 			fmt.Fprintf(w, "%9s    %s\n", milliseconds(row.Time), row.Step)
 		}
 	}
-	fmt.Fprintf(w, "%9s  %s\n", milliseconds(total), k.Name)
+	name := k.Name
+	if k.Variant != "" {
+		name += "." + k.Variant
+	}
+	fmt.Fprintf(w, "%9s  %s\n", milliseconds(total), name)
 }
 
 func milliseconds(d time.Duration) string {

@@ -1,0 +1,135 @@
+package core
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tritonc/tritonc/core/diag"
+)
+
+const kernels = `import triton
+import triton.language as tl
+
+@triton.jit
+def one(x_ptr, n, BLOCK: tl.constexpr):
+    pass
+
+@triton.jit
+def two(x_ptr):
+    pass
+`
+
+func TestVariantNames(t *testing.T) {
+	tests := []struct {
+		comments string
+		want     []string
+	}{
+		{"one(*fp32, i32, 64)", []string{""}},
+		{"one(*fp32, i32, 64)|two(*fp32)", []string{"", ""}},
+		{"one(*fp32, i32, 64)|one(*fp32, i32, 128)", []string{"BLOCK64", "BLOCK128"}},
+		{"one(*fp32, i32, BLOCK=64)|two(*fp32)|one(*fp32, i32, 128)", []string{"BLOCK64", "", "BLOCK128"}},
+		{"one(*fp32, i32, 64)|one(*fp32, i64, 64)", []string{"i32", "i64"}},
+		{"one(*fp32, i32, 64)|one(*fp32, i32:16, 64)", []string{"n-i32", "n-i32x16"}},
+		{"one(*fp32, i32, 64) num_warps=2|one(*fp32, i32, 64) num_warps=4", []string{"num_warps2", "num_warps4"}},
+		{"one(*fp32, i32, 64)|one(*fp32, i32, 64) num_warps=4", []string{"2", "num_warps4"}},
+		{"two(*fp32)|two(*fp32)", []string{"2", "3"}},
+		{"one(*fp32, i32, 'a/b')|one(*fp32, i32, '../c')", []string{"BLOCKab", "BLOCK..c"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.comments, func(t *testing.T) {
+			text := kernels
+			for line := range strings.SplitSeq(tt.comments, "|") {
+				text += "# tritonc: " + line + "\n"
+			}
+			variants, err := Variants(&Source{Path: "k.py", Text: []byte(text)}, "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, v := range variants {
+				got = append(got, v.Variant)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestVariantsErrors(t *testing.T) {
+	tests := []struct {
+		text, kernel, signature string
+		want                    string
+	}{
+		{"def f(:", "", "", "never closed"},
+		{kernels, "", "", "types of the kernels' arguments are not known"},
+		{kernels, "one", "", "types of the kernels' arguments are not known"},
+		{kernels, "one", "*fp99", "unknown type"},
+		{kernels + "# tritonc: one\n", "", "", "expected a kernel's name"},
+		{kernels + "# tritonc: two(*fp32) num_warps=2 num_warps=4\n", "", "", "num_warps is given twice"},
+	}
+	for _, tt := range tests {
+		_, err := Variants(&Source{Path: "k.py", Text: []byte(tt.text)}, tt.kernel, tt.signature)
+		if err == nil || diag.All(err) == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q %q: %v, want a diagnostic that says %q", tt.kernel, tt.signature, err, tt.want)
+		}
+	}
+}
+
+// The trip of a Python file: options of the comment and of the caller, the
+// front end's ttir as input, its name in the locations.
+func TestCompilePython(t *testing.T) {
+	b := &upper{}
+	text := kernels + "# tritonc: two(*fp32) num_warps=2 good=1\n"
+	src := &Source{Path: "/home/me/k.py", Name: "pkg/k.py", Text: []byte(text)}
+	k, err := Compile(t.Context(), src, toy, &Options{
+		Select: b.choose, Values: map[string]any{"num_warps": 8}, Stages: []string{SourceStage, "obj"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.options != `{"good":1,"num_warps":8}` {
+		t.Errorf("options %s", b.options)
+	}
+	source := string(k.Artifact(SourceStage).Data)
+	if !strings.Contains(source, "tt.func public @two(%x_ptr: !tt.ptr<f32>") || !strings.Contains(source, `loc("pkg/k.py":`) {
+		t.Errorf("source:\n%s", source)
+	}
+	if strings.Contains(source, "/home/me") {
+		t.Errorf("the folder is in the output:\n%s", source)
+	}
+	if got := string(k.Artifact("obj").Data); got != source+">ttir>asm>obj" {
+		t.Errorf("obj is %q", got)
+	}
+	var steps []string
+	for _, row := range k.Timings {
+		steps = append(steps, row.Stage)
+	}
+	if diff := cmp.Diff([]string{"backend start", "parse", "front end", "ttir", "asm", "obj"}, steps); diff != "" {
+		t.Error(diff)
+	}
+
+	src.Text = []byte(text + "# tritonc: two(*fp16)\n")
+	if _, err := Compile(t.Context(), src, toy, &Options{Select: b.choose}); err == nil || !strings.Contains(err.Error(), "2 variants") {
+		t.Errorf("a file of two variants: %v", err)
+	}
+}
+
+// One broken import is told in its own file, whatever follows from it.
+func TestCompileBrokenImport(t *testing.T) {
+	src := &Source{
+		Path: "k.py", Text: []byte("import triton\nfrom other import f\n\n# tritonc: k(*fp32)\n@triton.jit\ndef k(x):\n    f(x)\n"),
+		Import: func(module string) (*Source, error) {
+			if module != "other" {
+				return nil, nil
+			}
+			return &Source{Path: "other.py", Text: []byte("def f(:\n")}, nil
+		},
+	}
+	_, err := Compile(t.Context(), src, toy, &Options{Select: (&upper{}).choose})
+	if err == nil || !strings.HasPrefix(err.Error(), "other.py:1:") {
+		t.Errorf("%v", err)
+	}
+}
