@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 )
@@ -113,7 +114,9 @@ func (e *emitter) extern(op *ir.Operation) error {
 			args[i] = spread(e.value(v), n)[r]
 		}
 		if out[r] = e.m.target.Elementwise(e.b, op, t, args); out[r] == nil {
-			return fmt.Errorf("this target has no library function %q", op.StringAttr("symbol"))
+			d := diag.Errorf(position(op.Loc()), "%s: this target has no library function '%s'", op.Name(), op.StringAttr("symbol"))
+			addCallers(d, op.Loc())
+			return d.WithHelp("no device library is linked; use a function of tl.math where there is one")
 		}
 	}
 	e.set(op.Result(0), out)
