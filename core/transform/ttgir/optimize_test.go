@@ -9,8 +9,11 @@ import (
 )
 
 func TestOptimizations(t *testing.T) {
+	split := ttgir.NewF32DotTC(ttgir.TF32Rounding{Asm: "cvt.rna.tf32.f32 $0, $1;", Constraints: "=r,r"})
 	tested := []*pass.Pass{
+		split, ttgir.AccelerateMatmul, ttgir.FuseNestedLoops, ttgir.AssignLatencies, ttgir.ScheduleLoops, ttgir.Pipeline,
 		ttgir.LoopAwareCSE, ttgir.LICM, ttgir.CombineSelectAndIf, ttgir.ReduceDataDuplication, ttgir.ReorderInstructions,
 	}
-	passtest.Run(t, "testdata", append(ttgir.Passes(), canonicalize), tested...)
+	known := append([]*pass.Pass{split, canonicalize}, ttgir.Passes()...)
+	passtest.Run(t, "testdata", known, tested...)
 }

@@ -6,7 +6,9 @@ import "github.com/tritonc/tritonc/core/pass"
 // a GPU runs each first.
 func Passes() []*pass.Pass {
 	return []*pass.Pass{
-		Convert, Coalesce, RemoveConversions, LoopAwareCSE, LICM, CombineSelectAndIf,
+		Convert, Coalesce, NewF32DotTC(TF32Rounding{}), RemoveConversions, OptimizeThreadLocality, AccelerateMatmul, LoopAwareCSE,
+		FuseNestedLoops, LICM, CombineSelectAndIf,
+		AssignLatencies, ScheduleLoops, Pipeline,
 		ReduceDataDuplication, ReorderInstructions,
 	}
 }

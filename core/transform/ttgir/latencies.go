@@ -1,0 +1,259 @@
+package ttgir
+
+import (
+	"github.com/tritonc/tritonc/core/analysis/axisinfo"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/pass"
+)
+
+// smallestCopy is the number of bytes that one thread copies asynchronously at
+// least.
+const smallestCopy = 4
+
+// AssignLatencies says which loads of innermost loops are worth starting turns
+// ahead of their use, and by how many: the loads that operands of dots come
+// from, or, where the user asks for stages on a loop without dots, those that
+// anything comes from. With n stages, n-1 turns are shared between a load and
+// those that its address depends on. Loads that could not be copied
+// asynchronously are left alone, as are loops that carry a value further than
+// one turn.
+var AssignLatencies = &pass.Pass{
+	Name: "tritongpu-assign-latencies",
+	Doc:  "say how many turns ahead of their use loads are to be started",
+	Options: []pass.Option{
+		{Name: "num-stages", Doc: "turns of a loop in flight at once, where the loop does not say", Default: 3},
+	},
+	Run: func(r *pass.Run) error {
+		var info *axisinfo.Result
+		c := r.Module.Context()
+		for _, loop := range loopsOf(r.Module) {
+			stages := r.Int("num-stages")
+			own, wanted := loop.IntAttr(numStagesAttr)
+			if wanted {
+				stages = int(own)
+			}
+			if stages <= 1 || carriesFar(loop) || !isInnermost(loop) {
+				continue
+			}
+			if info == nil {
+				info = axisinfo.Analyze(r.Module)
+			}
+			f := &loadFinder{info: info, level: make(map[*ir.Operation]int), excluded: make(map[*ir.Operation]bool)}
+			f.find(loop, wanted)
+			deepest, n := 0, 0
+			for _, load := range f.loads {
+				if level, ok := f.level[load]; ok && level < stages-1 {
+					deepest = max(deepest, level)
+				}
+			}
+			for _, load := range f.loads {
+				if level, ok := f.level[load]; ok && level < stages-1 {
+					load.SetAttr(latencyAttr, c.I32Attr(int64((stages-1)/(deepest+1))))
+					n++
+				}
+			}
+			r.Count("loads", n)
+		}
+		return nil
+	},
+}
+
+// loadFinder finds loads that something is computed from, and through how many
+// further loads.
+type loadFinder struct {
+	info     *axisinfo.Result
+	loads    []*ir.Operation // in the order of discovery
+	level    map[*ir.Operation]int
+	excluded map[*ir.Operation]bool // needed at different levels
+	seen     map[*ir.Operation]bool
+}
+
+func (f *loadFinder) find(loop *ir.Operation, withoutDots bool) {
+	dots := false
+	for op := range loop.Body().Ops() {
+		if isDot(op) {
+			dots = true
+			f.seen = make(map[*ir.Operation]bool)
+			f.from(op, 0)
+		}
+	}
+	if dots || !withoutDots {
+		return
+	}
+	f.seen = make(map[*ir.Operation]bool)
+	// From the end of the turn, so that a load is found by what it is for before
+	// it is found as what another load's address comes from.
+	for op := loop.Body().Last().Prev(); op != nil; op = op.Prev() {
+		if !op.Is(tt.Load) {
+			f.from(op, 0)
+		}
+	}
+}
+
+func isDot(op *ir.Operation) bool { return op.Is(tt.Dot) || op.Is(tt.DotScaled) }
+
+func (f *loadFinder) from(op *ir.Operation, level int) {
+	if f.seen[op] || f.excluded[op] {
+		return
+	}
+	f.seen[op] = true
+	if op.Is(tt.Load) {
+		if !copiesWell(f.info, op) {
+			return
+		}
+		have, ok := f.level[op]
+		if ok && have != level {
+			delete(f.level, op)
+			f.excluded[op] = true
+			return
+		}
+		if !ok {
+			f.loads = append(f.loads, op)
+		}
+		f.level[op] = level
+		level++
+	}
+	for _, v := range nestedOperands(op) {
+		if isDot(op) && v == op.Operand(2) {
+			continue // the sum is carried from turn to turn
+		}
+		if d := v.Def(); d != nil && d.Block() == op.Block() {
+			f.from(d, level)
+		}
+	}
+}
+
+// copiesWell reports whether a load can become a copy to shared memory, in wide
+// enough pieces, from which all of its users can read.
+func copiesWell(info *axisinfo.Result, load *ir.Operation) bool {
+	t := tensorOf(load.Result(0))
+	if t == nil || tensorOf(load.Operand(0)) == nil || accessBytes(info, load) < smallestCopy {
+		return false
+	}
+	if _, ok := sharedForDots(load.Result(0)); !ok {
+		return false
+	}
+	allocs, same := allocsOf(load)
+	return same && (allocs == nil || copyBytes(t, allocs.Encoding) >= smallestCopy)
+}
+
+// accessElems is the number of neighbouring elements that a thread loads at
+// once.
+func accessElems(info *axisinfo.Result, load *ir.Operation) int64 {
+	n := info.Vector(load.Operand(0))
+	if mask := load.GroupOne(1); mask != nil {
+		n = min(n, info.MaskRun(mask))
+	}
+	return n
+}
+
+func accessBytes(info *axisinfo.Result, load *ir.Operation) int64 {
+	return accessElems(info, load) * axisinfo.ElemBytes(load.Result(0).Type())
+}
+
+// allocsOf is the type of the buffers that are filled from load, nil when there
+// are none; false when they differ in layout.
+func allocsOf(load *ir.Operation) (*ttg.MemDescType, bool) {
+	var t *ttg.MemDescType
+	for u := range load.Result(0).Users() {
+		if !u.Is(ttg.LocalAlloc) {
+			continue
+		}
+		a := u.Result(0).Type().(*ttg.MemDescType)
+		if t != nil && t.Encoding != a.Encoding {
+			return nil, false
+		}
+		t = a
+	}
+	return t, true
+}
+
+// copyBytes is the number of bytes that lie side by side both in a thread's
+// registers of a tensor of type t and in a buffer with the encoding enc.
+func copyBytes(t *ir.TensorType, enc ir.Attribute) int64 {
+	shared, err := enc.(*encoding.Attr).Layout.Linear(t.Shape)
+	if err != nil {
+		panic("BUG: ttgir: " + err.Error())
+	}
+	to, ok := shared.InvertAndCompose(linearOf(t))
+	if !ok {
+		return 0
+	}
+	n := int64(1)
+	for _, c := range to.Columns(layout.Register) {
+		if c != uint64(n) {
+			break
+		}
+		n *= 2
+	}
+	return n * axisinfo.ElemBytes(t)
+}
+
+// sharedForDots is the layout of a buffer for v if nothing but operands of dots
+// is read from it, nil if there are other uses. It is false when the dots want
+// different layouts.
+func sharedForDots(v *ir.Value) (*encoding.Attr, bool) {
+	var enc *encoding.Attr
+	for u := range v.Users() {
+		if u.NumResults() != 1 {
+			return nil, true
+		}
+		var want *encoding.Attr
+		if m, ok := u.Result(0).Type().(*ttg.MemDescType); ok {
+			want, _ = m.Encoding.(*encoding.Attr)
+			if inner, ok := sharedForDots(u.Result(0)); inner == nil || !ok {
+				return nil, ok
+			}
+		} else {
+			dot, ok := encoding.Get(u.Result(0).Type()).(*layout.DotOp)
+			if !ok || !u.Is(ttg.ConvertLayout) && !u.Is(ttg.LocalLoad) {
+				return nil, true
+			}
+			want = dotBuffer(v, dot)
+		}
+		if enc != nil && want != enc {
+			return nil, false
+		}
+		enc = want
+	}
+	return enc, true
+}
+
+// dotBuffer is the layout of a buffer that holds v, a tensor or a buffer itself,
+// for the operand dot.
+func dotBuffer(v *ir.Value, dot *layout.DotOp) *encoding.Attr {
+	c := dotContext(v)
+	switch t := v.Type().(type) {
+	case *ir.TensorType:
+		return encoding.Of(c, sharedForDot(dot, t.Shape, linearOf(t).Order(), ir.BitWidth(t.Elem), false))
+	case *ttg.MemDescType:
+		e := t.Encoding.(*encoding.Attr).Layout
+		order := rowMajor(len(t.Shape))
+		if s, ok := e.(*layout.SwizzledShared); ok {
+			order = s.Order
+		}
+		return encoding.Of(c, sharedForDot(dot, t.Shape, order, ir.BitWidth(t.Elem), false))
+	}
+	panic("BUG: ttgir: operand of a dot that is no tensor and no buffer")
+}
+
+// dotContext is the context of a value that has users.
+func dotContext(v *ir.Value) *ir.Context {
+	for u := range v.Users() {
+		return u.Context()
+	}
+	panic("BUG: ttgir: a value without users")
+}
+
+// rowMajor is the order of dimensions with the last one fastest.
+func rowMajor(rank int) []int {
+	order := make([]int, rank)
+	for i := range order {
+		order[i] = rank - 1 - i
+	}
+	return order
+}

@@ -1,0 +1,300 @@
+package ttgir
+
+import (
+	"slices"
+
+	"github.com/tritonc/tritonc/core/analysis/axisinfo"
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+)
+
+// loadLowering turns the loads of one scheduled loop that are used in a later
+// stage into asynchronous copies to shared memory:
+//
+//	%v = tt.load %p, %m, %o          {stage 0}
+//	use %v                           {stage 2}
+//
+// becomes
+//
+//	%t = ttg.async_copy_global_to_local %p, %buffer[insert] mask %m other %o   {stage 0}
+//	%g = ttg.async_commit_group tokens %t                                      {stage 0}
+//	%w = ttg.async_wait %g                                                     {stage 2}
+//	%v = ttg.local_load %buffer[extract] token %w                              {stage 2}
+//
+// with a buffer for each turn that a copy is ahead of its use. Loads with equally
+// many buffers share the two counters, which the loop carries.
+type loadLowering struct {
+	b     *ir.Builder
+	s     *schedule
+	info  *axisinfo.Result
+	loads []asyncLoad
+}
+
+// asyncLoad is a load that becomes a copy.
+type asyncLoad struct {
+	op      *ir.Operation
+	buffers int
+	enc     *encoding.Attr
+	buffer  *ir.Value
+}
+
+// counters say which buffer a group of loads writes and reads in this turn.
+type counters struct{ insert, extract *ir.Value }
+
+// lowerLoads lowers the loads of s's loop, which is made again when there are
+// any; s then describes the new loop. It returns the number of copies.
+func lowerLoads(b *ir.Builder, s *schedule, info *axisinfo.Result) int {
+	l := &loadLowering{b: b, s: s, info: info}
+	for op := range s.loop.Body().Ops() {
+		if op.Is(tt.Load) {
+			l.consider(op)
+		}
+	}
+	if len(l.loads) == 0 {
+		return 0
+	}
+	b.Loc = s.loop.Loc()
+	for i := range l.loads {
+		l.allocate(&l.loads[i])
+	}
+	groups, order := l.count()
+	for _, a := range l.loads {
+		l.copyAsync(a, groups[a.buffers])
+	}
+	for _, n := range order {
+		yieldOf(s.loop).AppendOperand(groups[n].insert)
+		yieldOf(s.loop).AppendOperand(groups[n].extract)
+	}
+	s.addAllDeps()
+	// Copies that run ahead of the last turn may still be under way.
+	b.SetAfter(s.loop)
+	b.Loc = s.loop.Loc()
+	newWait(b, 0)
+	return len(l.loads)
+}
+
+// newWait waits until at most n groups of copies are under way.
+func newWait(b *ir.Builder, n int, tokens ...*ir.Value) *ir.Value {
+	return b.Create(ttg.AsyncWait, ir.State{
+		Operands: tokens, Attrs: []ir.NamedAttr{{Name: "num", Attr: b.Context().I32Attr(int64(n))}},
+	}).Result(0)
+}
+
+// consider notes a load that is used in a later stage and can be copied.
+func (l *loadLowering) consider(op *ir.Operation) {
+	use := l.firstUse(op)
+	t := tensorOf(op.Result(0))
+	if use == nil || t == nil || tensorOf(op.Operand(0)) == nil {
+		return
+	}
+	ahead := l.useStage(op) - l.s.slots[op].stage
+	if ahead <= 0 || accessBytes(l.info, op) < smallestCopy {
+		return
+	}
+	enc := l.bufferLayout(op)
+	if copyBytes(t, enc) < smallestCopy {
+		return
+	}
+	l.loads = append(l.loads, asyncLoad{op: op, buffers: ahead, enc: enc})
+}
+
+// bufferLayout is the layout in shared memory from which op's users read best.
+func (l *loadLowering) bufferLayout(op *ir.Operation) *encoding.Attr {
+	if t, same := allocsOf(op); t != nil && same {
+		if a, ok := t.Encoding.(*encoding.Attr); ok {
+			return a
+		}
+	}
+	if enc, ok := sharedForDots(op.Result(0)); enc != nil && ok {
+		return enc
+	}
+	t := tensorOf(op.Result(0))
+	return encoding.Of(op.Context(), &layout.SwizzledShared{Vec: 1, PerPhase: 1, MaxPhase: 1, Order: linearOf(t).Order()})
+}
+
+// users are the operations of the loop's body that need what op loads. A buffer
+// that is filled from it is a view of the buffer that replaces it.
+func (l *loadLowering) users(op *ir.Operation) []*ir.Operation {
+	users := topUsers(l.s.loop, op)
+	for _, u := range slices.Clone(users) {
+		if u.Is(ttg.LocalAlloc) {
+			users = append(users, topUsers(l.s.loop, u)...)
+		}
+	}
+	return users
+}
+
+// useStage is the first stage in which op's result is used.
+func (l *loadLowering) useStage(op *ir.Operation) int {
+	stage := l.s.stages
+	for _, u := range l.users(op) {
+		stage = min(stage, l.s.slots[u].stage)
+	}
+	return stage
+}
+
+// firstUse is the user of op that the pipelined loop executes first, nil when
+// the loop does not use it.
+func (l *loadLowering) firstUse(op *ir.Operation) *ir.Operation {
+	var first *ir.Operation
+	for _, u := range topUsers(l.s.loop, op) {
+		switch {
+		case first == nil:
+			first = u
+		case l.s.slots[u].before(l.s.slots[first]):
+			first = u
+		case !l.s.slots[first].before(l.s.slots[u]) && u.IsBeforeInBlock(first):
+			first = u
+		}
+	}
+	return first
+}
+
+// allocate makes the buffers of one load before the loop, and ends their life
+// after it.
+func (l *loadLowering) allocate(a *asyncLoad) {
+	t := tensorOf(a.op.Result(0))
+	c := l.b.Context()
+	mt := ttg.MemDesc(c, ttg.MemDescType{
+		Shape: append([]int64{int64(a.buffers)}, t.Shape...), Elem: t.Elem, Encoding: a.enc, Space: ttg.SharedMemory(c), Mutable: true,
+	})
+	l.b.SetBefore(l.s.loop)
+	a.buffer = l.b.Op(ttg.LocalAlloc, nil, mt).Result(0)
+	l.b.SetAfter(l.s.loop)
+	l.b.Op(ttg.LocalDealloc, []*ir.Value{a.buffer})
+}
+
+// count lets the loop carry two counters for each number of buffers, which run
+// through the buffers one a turn. They start before the first, so that they are
+// counted up where they are used.
+func (l *loadLowering) count() (map[int]counters, []int) {
+	b, s := l.b, l.s
+	var order []int
+	for _, a := range l.loads {
+		if !slices.Contains(order, a.buffers) {
+			order = append(order, a.buffers)
+		}
+	}
+	i32 := b.Context().I32()
+	b.SetBefore(s.loop)
+	start, zero, one := arith.Int(b, i32, -1), arith.Int(b, i32, 0), arith.Int(b, i32, 1)
+	var inits, sizes []*ir.Value
+	for _, n := range order {
+		inits = append(inits, start, start)
+		sizes = append(sizes, arith.Int(b, i32, int64(n)))
+	}
+	var args []*ir.Value
+	s.loop, args = addCarried(b, s.loop, inits...)
+	b.SetToStart(s.loop.Body())
+	next := func(v, size *ir.Value) *ir.Value {
+		v = arith.Binary(b, arith.AddI, v, one)
+		past := arith.Compare(b, arith.CmpI, arith.SGE, v, size)
+		return arith.NewSelect(b, past, zero, v)
+	}
+	groups := make(map[int]counters)
+	for i, n := range order {
+		insert := next(args[2*i], sizes[i])
+		groups[n] = counters{insert, next(args[2*i+1], sizes[i])}
+	}
+	return groups, order
+}
+
+// bufferAt is one of the buffers of a.
+func (l *loadLowering) bufferAt(a asyncLoad, index *ir.Value) *ir.Value {
+	t := *a.buffer.Type().(*ttg.MemDescType)
+	t.Shape = t.Shape[1:]
+	t.AllocShape = nil
+	return l.b.Op(ttg.MemDescIndex, []*ir.Value{a.buffer, index}, ttg.MemDesc(l.b.Context(), t)).Result(0)
+}
+
+// copyAsync replaces one load.
+func (l *loadLowering) copyAsync(a asyncLoad, at counters) {
+	b, s, op := l.b, l.s, a.op
+	start, use := s.slots[op], s.slots[l.firstUse(op)]
+	b.SetBefore(op)
+	b.Loc = op.Loc()
+	here := start
+	b.OnInsert = func(n *ir.Operation) {
+		if !n.Def().Has(ir.ConstantLike) {
+			s.slots[n] = here
+		}
+	}
+	into := l.bufferAt(a, at.insert)
+	operands := []*ir.Value{op.Operand(0), into}
+	segments := []int32{1, 1, 0, 0}
+	mask, other := op.GroupOne(1), op.GroupOne(2)
+	if mask != nil {
+		operands, segments[2] = append(operands, mask), 1
+	}
+	if other != nil {
+		operands, segments[3] = append(operands, other), 1
+	}
+	attrs := []ir.NamedAttr{{Name: "contiguity", Attr: b.Context().I32Attr(accessElems(l.info, op))}}
+	for _, name := range []string{"cache", "evict", "isVolatile"} {
+		if op.HasAttr(name) {
+			attrs = append(attrs, ir.NamedAttr{Name: name, Attr: op.Attr(name)})
+		}
+	}
+	token := b.Create(ttg.AsyncCopy, ir.State{Operands: operands, Segments: segments, Attrs: attrs}).Result(0)
+	group := b.Op(ttg.AsyncCommitGroup, []*ir.Value{token}, ttg.AsyncToken(b.Context())).Result(0)
+
+	here = use
+	done := newWait(b, 0, group)
+	from := l.bufferAt(a, at.extract)
+	if other == nil || isZero(other) || mask == nil {
+		l.readFrom(op.Result(0), from, done, a.enc)
+	} else {
+		// A copy puts zeros where the mask is false.
+		v := b.Op(ttg.LocalLoad, []*ir.Value{from, done}, op.Result(0).Type()).Result(0)
+		op.Result(0).ReplaceAllUsesWith(arith.NewSelect(b, mask, v, other))
+	}
+	b.OnInsert = nil
+	delete(s.slots, op)
+	op.Erase()
+}
+
+// isZero reports whether v is the constant whose bits are 0.
+func isZero(v *ir.Value) bool {
+	switch a := arith.ConstantValue(v).(type) {
+	case *ir.DenseElementsAttr:
+		return a.IsSplat() && a.Values[0] == 0
+	case *ir.IntegerAttr:
+		return a.Value == 0
+	case *ir.FloatAttr:
+		return a.Bits == 0
+	}
+	return false
+}
+
+// readFrom lets the users of a loaded value read the buffer: those that fill a
+// buffer of that layout use it itself.
+func (l *loadLowering) readFrom(loaded, buffer, token *ir.Value, enc *encoding.Attr) {
+	for u := range loaded.Users() {
+		if u.Is(ttg.LocalAlloc) && u.Result(0).Type().(*ttg.MemDescType).Encoding == ir.Attribute(enc) {
+			u.Result(0).ReplaceAllUsesWith(buffer)
+			makeMutable(buffer)
+			delete(l.s.slots, u)
+			u.Erase()
+		}
+	}
+	if loaded.HasUses() {
+		loaded.ReplaceAllUsesWith(l.b.Op(ttg.LocalLoad, []*ir.Value{buffer, token}, loaded.Type()).Result(0))
+	}
+}
+
+// makeMutable gives the views of a mutable buffer types that say so.
+func makeMutable(buffer *ir.Value) {
+	for u := range buffer.Users() {
+		if !isBufferView(u) {
+			continue
+		}
+		t := *u.Result(0).Type().(*ttg.MemDescType)
+		t.Mutable = true
+		u.Result(0).SetType(ttg.MemDesc(u.Context(), t))
+		makeMutable(u.Result(0))
+	}
+}

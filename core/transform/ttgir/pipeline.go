@@ -1,0 +1,194 @@
+package ttgir
+
+import (
+	"math"
+	"slices"
+
+	"github.com/tritonc/tritonc/core/analysis/axisinfo"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+)
+
+// Pipeline carries out the schedules that tritongpu-schedule-loops wrote. Loads
+// that start stages before their use become asynchronous copies into as many
+// buffers; the loop then runs with its stages in different turns; and each wait
+// lets as many groups of copies stay under way as were started after the one
+// that it is for. Loops that hold, in a stage that runs ahead, an operation that
+// cannot be switched off for turns that do not exist, stay as they are.
+var Pipeline = &pass.Pass{
+	Name: "tritongpu-pipeline",
+	Doc:  "run the stages of scheduled loops in different turns, loads as asynchronous copies",
+	Options: []pass.Option{
+		{Name: "num-stages", Doc: "turns of a loop in flight at once; the schedule has it, too", Default: 3},
+	},
+	Run: func(r *pass.Run) error {
+		b := ir.NewBuilder(r.Module.Context())
+		var schedules []*schedule
+		for _, loop := range loopsOf(r.Module) {
+			s := readSchedule(loop)
+			switch {
+			case s == nil:
+			case !s.isExecutable():
+				eraseSchedule(loop)
+				r.Count("impossible", 1)
+			default:
+				schedules = append(schedules, s)
+			}
+		}
+		for _, s := range schedules {
+			r.Count("copies", lowerLoads(b, s, axisinfo.Analyze(r.Module)))
+			eraseSchedule(s.loop)
+			if s.stages > 1 {
+				expandLoop(b, s)
+				r.Count("loops", 1)
+			}
+		}
+		updateWaits(b, r.Module)
+		return nil
+	},
+}
+
+// isExecutable reports whether every operation of the body has a place, those
+// that run ahead can be switched off, and no value is used before it is
+// computed.
+func (s *schedule) isExecutable() bool {
+	position := make(map[*ir.Operation]int)
+	for i, op := range s.inOrder() {
+		position[op] = i
+	}
+	for op := range s.loop.Body().Ops() {
+		if op.IsTerminator() || op.Def().Has(ir.ConstantLike) {
+			continue
+		}
+		at, ok := s.slots[op]
+		if !ok || at.stage < s.stages-1 && !canPredicate(op) {
+			return false
+		}
+		for _, v := range nestedOperands(op) {
+			turnsBack := 0
+			if v.IsArgument() && v.Block() == s.loop.Body() && v.Index() > 0 {
+				v, turnsBack = yieldOf(s.loop).Operand(v.Index()-1), 1
+			}
+			d := v.Def()
+			if d == nil || !s.has(d) {
+				continue
+			}
+			// In one turn of the pipelined loop an operation of stage k works for
+			// the turn of the old loop that is k turns behind those of stage 0.
+			late := s.slots[d].stage - turnsBack - at.stage
+			if late > 0 || late == 0 && position[d] >= position[op] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// updateWaits sets what each wait waits for, and joins waits between which no
+// copy starts.
+func updateWaits(b *ir.Builder, module *ir.Operation) {
+	var waits []*ir.Operation
+	ir.Walk(module, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(ttg.AsyncWait) {
+			waits = append(waits, op)
+		}
+		return ir.Advance
+	})
+	for _, w := range waits {
+		w.SetAttr("num", b.Context().I32Attr(int64(laterGroups(w))))
+	}
+	gone := make(map[*ir.Operation]bool)
+	for _, w := range waits {
+		if !gone[w] {
+			joinWaits(b, w, gone)
+		}
+	}
+}
+
+// laterGroups is the number of groups of copies that are surely started between
+// those that w waits for and w, on whatever way.
+func laterGroups(w *ir.Operation) int {
+	if w.NumOperands() == 0 {
+		return 0
+	}
+	least := math.MaxInt
+	for _, token := range w.Operands() {
+		c := groupCounter{least: math.MaxInt}
+		least = min(least, c.back(token, w, 0))
+	}
+	return least
+}
+
+// groupCounter follows a token back to where its group was committed.
+type groupCounter struct{ least int }
+
+// back is the least number of groups committed between the definition of token
+// and at, on top of so many behind at.
+func (c *groupCounter) back(token *ir.Value, at *ir.Operation, sum int) int {
+	if d := token.Def(); d != nil {
+		c.least = min(c.least, sum+commitsBetween(d.Next(), at))
+		return c.least
+	}
+	loop := token.Block().Parent()
+	if loop == nil || !loop.Is(scf.For) || token.Index() == 0 {
+		return 0
+	}
+	sum += commitsBetween(loop.Body().First(), at)
+	if sum >= c.least {
+		return c.least
+	}
+	i := token.Index() - 1
+	first := c.back(scf.Inits(loop)[i], loop, sum)
+	before := c.back(yieldOf(loop).Operand(i), yieldOf(loop), sum)
+	return min(first, before)
+}
+
+// commitsBetween counts the groups committed from op up to end, in one block.
+func commitsBetween(op, end *ir.Operation) int {
+	n := 0
+	for ; op != end; op = op.Next() {
+		if op == nil {
+			return 0 // the token comes from another block: count nothing
+		}
+		if op.Is(ttg.AsyncCommitGroup) {
+			n++
+		}
+	}
+	return n
+}
+
+// joinWaits lets w wait for what the waits after it wait for, up to the next
+// group or the next operation with regions.
+func joinWaits(b *ir.Builder, w *ir.Operation, gone map[*ir.Operation]bool) {
+	tokens := w.OperandValues()
+	num, _ := w.IntAttr("num")
+	var others []*ir.Operation
+	for op := w.Next(); op != nil && !op.Is(ttg.AsyncCommitGroup) && !isBranching(op); op = op.Next() {
+		if op.Is(ttg.AsyncWait) {
+			n, _ := op.IntAttr("num")
+			num = min(num, n)
+			tokens = append(tokens, op.OperandValues()...)
+			others = append(others, op)
+		}
+	}
+	if len(others) == 0 {
+		return
+	}
+	if slices.ContainsFunc(tokens, func(v *ir.Value) bool {
+		return v.Def() != nil && v.Def().Block() == w.Block() && !v.Def().IsBeforeInBlock(w)
+	}) {
+		return // a group of this turn: it is not committed before w
+	}
+	b.SetBefore(w)
+	b.Loc = w.Loc()
+	joined := newWait(b, int(num), tokens...)
+	for _, o := range append(others, w) {
+		o.Result(0).ReplaceAllUsesWith(joined)
+		gone[o] = true
+		o.Erase()
+	}
+}
+
+func isBranching(op *ir.Operation) bool { return op.Is(scf.For) || op.Is(scf.If) || op.Is(scf.While) }

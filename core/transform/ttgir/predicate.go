@@ -1,0 +1,55 @@
+package ttgir
+
+import (
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+// A pipelined loop executes early stages for turns that the original loop may
+// not have. What such an operation does to memory is then switched off by a
+// predicate; what it only computes is thrown away.
+
+// canPredicate reports whether predicate knows how to switch op off.
+func canPredicate(op *ir.Operation) bool {
+	if ir.IsPure(op) {
+		return true
+	}
+	switch op.Def() {
+	case tt.Load, tt.Store, tt.AtomicRMW, ttg.AsyncCopy,
+		ttg.AsyncCommitGroup, ttg.AsyncWait, ttg.LocalLoad, ttg.LocalStore, ttg.LocalAlloc:
+		return true
+	case scf.If:
+		// With a false condition the second region is executed.
+		for _, region := range op.Regions()[1:] {
+			for b := range region.Blocks() {
+				for inner := range b.Ops() {
+					if !inner.IsTerminator() && !ir.IsPure(inner) {
+						return false
+					}
+				}
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// predicate lets op do something to global memory only where pred is true. What
+// touches this program's own buffers, or orders copies, stays: it does no harm.
+func predicate(b *ir.Builder, op *ir.Operation, pred *ir.Value) {
+	if n, ok := arith.ConstantInt(pred); ok && n&1 == 1 {
+		return
+	}
+	switch op.Def() {
+	case tt.Load:
+		setMask(b, op, 1, pred)
+	case tt.Store, tt.AtomicRMW, ttg.AsyncCopy:
+		setMask(b, op, 2, pred)
+	case scf.If:
+		b.SetBefore(op)
+		op.SetOperand(0, arith.Binary(b, arith.AndI, pred, op.Operand(0)))
+	}
+}
