@@ -101,6 +101,9 @@ func (b *Builder) foldIntCall(name string, args []Value) Value {
 	if !ok || len(args) < 2 {
 		return nil
 	}
+	if name == "fshl" {
+		return b.foldFunnel(x, args[1], args[2])
+	}
 	y, ok := args[1].(*Int)
 	if !ok || y.Typ != x.Typ {
 		return nil
@@ -122,4 +125,22 @@ func (b *Builder) foldIntCall(name string, args []Value) Value {
 		return x
 	}
 	return y
+}
+
+// foldFunnel is the high half of x:y shifted left by n modulo the width.
+func (b *Builder) foldFunnel(x *Int, y, n Value) Value {
+	lo, ok := y.(*Int)
+	if !ok {
+		return nil
+	}
+	by, ok := n.(*Int)
+	if !ok {
+		return nil
+	}
+	w := x.Typ.BitSize
+	s := by.Bits % w
+	if s == 0 {
+		return x
+	}
+	return b.M.uint(x.Typ, x.Bits<<s|lo.Bits>>(w-s))
 }

@@ -22,7 +22,8 @@ const (
 )
 
 // scalarFunc computes one element of an elementwise operation; t is the
-// result's type. The slice of arguments is only lent.
+// result's type. The slice of arguments is only lent. Nil means that there is no
+// such function for the type.
 type scalarFunc func(e *emitter, op *ir.Operation, t llir.Type, x []llir.Value) llir.Value
 
 // pointwise makes a handler that applies f to each register, unless the target
@@ -60,6 +61,9 @@ func pointwise(f scalarFunc) handler {
 			}
 			if out[r] = e.m.target.Elementwise(e.b, op, t, x); out[r] == nil {
 				out[r] = f(e, op, t, x)
+			}
+			if out[r] == nil {
+				return fmt.Errorf("this operation has no form for elements of this type")
 			}
 		}
 		e.set(op.Result(0), out)

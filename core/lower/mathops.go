@@ -22,6 +22,9 @@ func inF32(f scalarFunc) scalarFunc {
 		if y == nil {
 			y = f(e, op, llir.F32, wide[:len(x)])
 		}
+		if y == nil {
+			return nil
+		}
 		return e.b.Cast(llir.FPTrunc, y, t, 0)
 	}
 }
@@ -47,7 +50,8 @@ func mathHandlers(h map[*ir.OpDef]handler) {
 	}
 	for def, f := range map[*ir.OpDef]func(*llir.Builder, llir.Value) llir.Value{
 		math.Exp: devmath.Exp, math.Exp2: devmath.Exp2, math.Log: devmath.Log, math.Log2: devmath.Log2,
-		math.Rsqrt: devmath.Rsqrt,
+		math.Rsqrt: devmath.Rsqrt, math.Sin: devmath.Sin, math.Cos: devmath.Cos,
+		math.Erf: devmath.Erf, math.Tanh: devmath.Tanh,
 	} {
 		h[def] = pointwise(inF32(device(f)))
 	}
