@@ -66,6 +66,16 @@ func Parse(filePath, name string, src []byte) (*File, error) {
 	return &File{eval.NewFile(tree, name, "")}, nil
 }
 
+// ParseModule is Parse for a file that stands for a module of that dotted name,
+// which relative imports in it refer to.
+func ParseModule(filePath, name, module string, src []byte) (*File, error) {
+	f, err := Parse(filePath, name, src)
+	if err == nil {
+		f = &File{eval.NewFile(f.file.Tree, f.file.Name, module)}
+	}
+	return f, err
+}
+
 // Path of the file as diagnostics show it.
 func (f *File) Path() string { return f.file.Path }
 
@@ -89,16 +99,23 @@ func (f *File) session(opts *Options) (*eval.Session, *lang.Lib, *lang.Options, 
 	}
 	s := &eval.Session{Print: opts.Print}
 	lib := lang.NewLib(s, facts, lopts)
+	opened := map[string]*File{}
 	s.Import = func(name string) any {
 		if m := lib.Import(name); m != nil {
 			return m
 		}
-		if opts.Open != nil {
-			if g := opts.Open(name); g != nil {
-				return s.Module(g.file)
-			}
+		if opts.Open == nil {
+			return nil
 		}
-		return nil
+		g, known := opened[name]
+		if !known {
+			g = opts.Open(name)
+			opened[name] = g
+		}
+		if g == nil {
+			return nil
+		}
+		return s.Module(g.file)
 	}
 	return s, lib, lopts, facts
 }

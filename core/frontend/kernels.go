@@ -114,7 +114,8 @@ func markLeft(e syntax.Expr, found map[string]bool) {
 }
 
 // Kernels lists the kernels of a file: its jit functions, without those that
-// other ones of the file call. A file of callees only lists them all.
+// other ones of the file call and those that return values. A file of nothing
+// else lists them all.
 func Kernels(f *File) (infos []KernelInfo, err error) {
 	s, _, _, _ := f.session(&Options{})
 	m := s.Module(f.file)
@@ -148,7 +149,7 @@ func kernels(m *eval.Module) []*eval.Function {
 		}
 	}
 	for _, fn := range jits {
-		if !called[fn.Name()] {
+		if !called[fn.Name()] && !returnsValue(fn) {
 			out = append(out, fn)
 		}
 	}
@@ -156,6 +157,17 @@ func kernels(m *eval.Module) []*eval.Function {
 		return jits
 	}
 	return out
+}
+
+func returnsValue(fn *eval.Function) (found bool) {
+	for _, st := range fn.Def.Body {
+		syntax.Inspect(st, func(n syntax.Node) bool {
+			r, ok := n.(*syntax.Return)
+			found = found || ok && r.Value != nil
+			return !found
+		})
+	}
+	return found
 }
 
 func (f *File) info(fn *eval.Function) KernelInfo {

@@ -35,18 +35,10 @@ func (g *gen) attr(v any, name string) any {
 		}
 		eval.Fail("'%s' has no attribute '%s'", v.Class.Name, name)
 	}
-	if name == "value" && !hasAttr(v) {
+	if name == "value" && !g.u.session.HasAttr(v, name) {
 		return v // of a constexpr, which stands without its wrapper here
 	}
 	return unwrap(g.u.session.Attr(v, name))
-}
-
-func hasAttr(v any) bool {
-	switch v.(type) {
-	case eval.Attributer:
-		return true
-	}
-	return false
 }
 
 func (g *gen) tensorAttr(x *lang.Tensor, name string) any {

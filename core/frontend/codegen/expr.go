@@ -111,9 +111,7 @@ func (g *gen) global(id string, v any) any {
 	switch v := v.(type) {
 	case *eval.Constexpr:
 		return v.Value
-	case *eval.Missing:
-		v.Fail()
-	case nil, *eval.Module, *eval.Package, *lang.Language, *lang.Builtin, *lang.DType, *lang.Pointer, *lang.Block,
+	case nil, *eval.Missing, *eval.Module, *eval.Package, *lang.Language, *lang.Builtin, *lang.DType, *lang.Pointer, *lang.Block,
 		*lang.Marker, *lang.ExternFn, *eval.Type, *eval.NamedTuple, *eval.Native, *eval.Class:
 		return v
 	case *eval.Function:
@@ -198,6 +196,11 @@ func (g *gen) compare(e *syntax.Compare) any {
 	lhs := g.expr(e.Left)
 	rhs := g.expr(e.Comparators[0])
 	op := e.Ops[0]
+	for _, v := range []any{lhs, rhs} {
+		if m, ok := v.(*eval.Missing); ok {
+			m.Fail()
+		}
+	}
 	switch op {
 	case syntax.Is, syntax.IsNot:
 		same := lhs == nil && rhs == nil

@@ -207,12 +207,9 @@ func (g *gen) annAssign(st *syntax.AnnAssign) {
 		eval.FailHelp("use another name", errConstexprAgain, n.ID)
 	}
 	v := unwrap(g.expr(st.Value))
-	if lang.IsRuntime(v) {
-		if _, isTuple := v.(*eval.Tuple); !isTuple {
-			g.node = st.Value.Loc()
-			eval.FailHelp("compute it from parameters annotated as tl.constexpr, or drop the annotation",
-				"'%s' is annotated as constexpr, but its value is known at run time only (%s)", n.ID, lang.TypeString(v))
-		}
+	if runtime(v) != nil {
+		g.node = st.Value.Loc()
+		g.u.Warn("'%s' is annotated as constexpr, but its value is known at run time only (%s)", n.ID, lang.TypeString(v))
 	}
 	g.define(n.ID, v)
 }

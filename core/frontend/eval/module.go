@@ -176,7 +176,11 @@ func (m *Module) absolute(st *syntax.ImportFrom) string {
 		return st.Module
 	}
 	parts := strings.Split(m.File.ModuleName, ".")
-	keep := max(len(parts)-st.Level, 0)
+	up := st.Level
+	if strings.HasSuffix(m.File.Path, "__init__.py") {
+		up-- // a package's own dot is the package itself
+	}
+	keep := max(len(parts)-up, 0)
 	base := strings.Join(parts[:keep], ".")
 	switch {
 	case base == "":

@@ -226,6 +226,8 @@ func (a *Args) dtype(i int) Type {
 		return v
 	case *Block:
 		return v
+	case *TorchDType:
+		eval.FailHelp("write tl."+exportName(v.d), "%s(): argument '%s' must be a dtype of Triton, not %s", a.b.Name, a.name(i), v.Repr())
 	default:
 		eval.FailHelp("write a type such as tl.float32", "%s(): argument '%s' must be a dtype, not %s", a.b.Name, a.name(i), eval.Repr(v))
 	}

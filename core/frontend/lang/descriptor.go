@@ -69,7 +69,13 @@ func makeDescriptor(e *Emitter, a *Args) any {
 	if elem.IsInt() && padding == tt.PadNaN {
 		eval.Fail(errDescPaddingNaN)
 	}
-	d := &Desc{Block: &Block{elem, block}, Shape: a.scalars(1, Int32), Strides: a.scalars(2, Int64)}
+	d := &Desc{Block: &Block{elem, block}}
+	for i, v := range shapeArgs {
+		d.Shape = append(d.Shape, e.Cast(e.descScalar("shape", i, v), Int32))
+	}
+	for i, v := range strideArgs {
+		d.Strides = append(d.Strides, e.Cast(e.descScalar("strides", i, v), Int64))
+	}
 	operands := []*ir.Value{base.V}
 	for _, x := range d.Shape {
 		operands = append(operands, x.V)
@@ -86,6 +92,21 @@ func makeDescriptor(e *Emitter, a *Args) any {
 	}
 	d.Handle = e.B.Create(tt.MakeTensorDesc, s).Result(0)
 	return d
+}
+
+// descScalar is one element of a descriptor's shape or strides.
+func (e *Emitter) descScalar(what string, i int, v any) *Tensor {
+	if n, ok := eval.AsInt(v); ok {
+		if what == "strides" || n > 1<<31-1 {
+			return e.Constant(v, Int64)
+		}
+		return e.Constant(v, Int32)
+	}
+	x := e.ToTensor(v)
+	if d := dtypeOf(x.T); x.IsBlock() || d == nil || !d.IsInt() {
+		eval.Fail("make_tensor_descriptor(): %s[%d] must be an integer, not %s", what, i, x.T)
+	}
+	return x
 }
 
 // descBlock is the block type as a descriptor's type holds it, where integers

@@ -145,3 +145,22 @@ func numElements(shape []int64) int64 {
 	}
 	return n
 }
+
+// getIntDtype is core.get_int_dtype(bitwidth, signed).
+var getIntDtype = &eval.Native{Name: "get_int_dtype", Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
+	for _, k := range kw {
+		args = append(args, k.Value)
+	}
+	if len(args) == 2 {
+		bits, ok := eval.AsInt(args[0])
+		prefix := "uint"
+		if eval.Truth(args[1]) {
+			prefix = "int"
+		}
+		if d := DTypeNamed(prefix + eval.Repr(bits)); ok && d != nil {
+			return d
+		}
+	}
+	eval.Fail("get_int_dtype() takes a width and a signedness")
+	return nil
+}}

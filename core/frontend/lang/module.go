@@ -35,6 +35,8 @@ func (l *Language) Attr(name string) (any, bool) {
 		return v, true
 	}
 	switch name {
+	case "core", "standard", "random", "semantic":
+		return l, true
 	case "extra", "target_info":
 		if v := l.lib.Import("triton.language." + name); v != nil {
 			return v, true
@@ -81,6 +83,9 @@ func (l *Lib) LibraryMethod(name string) *eval.Function {
 // Import finds a module of the package triton or of the backend; nil for
 // others.
 func (l *Lib) Import(name string) any {
+	if name == "torch" {
+		return &torch{&eval.Missing{Name: "torch"}}
+	}
 	if name != "triton" && !strings.HasPrefix(name, "triton.") {
 		return l.backendModule(name)
 	}
@@ -310,6 +315,7 @@ var statics = sync.OnceValue(func() map[string]any {
 		"range": Range, "static_range": StaticRange, "condition": Condition,
 		"PropagateNan": PropagateNaN, "TRITON_MAX_TENSOR_NUMEL": &eval.Constexpr{Value: int64(maxNumel)},
 		"math": mathModule(), "slice": &Marker{"tl.slice"}, "_aggregate": aggregate, "builtin": extern, "extern": extern,
+		"get_int_dtype": getIntDtype,
 	} {
 		m[n] = v
 	}
