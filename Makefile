@@ -47,7 +47,7 @@ law: ## parse, verify and print every IR file below DIR; the bytes must be the s
 
 .PHONY: bench
 bench: toolchain build ## the speed table of docs/testing.md
-	$(GO) test -run '^$$' -bench . -benchmem ./core ./cmd/tritonc
+	$(GO) test -run '^$$' -bench . -cpu 1 ./cmd/tritonc
 
 .PHONY: clean
 clean: ## what was built here; the toolchain in the user's cache stays

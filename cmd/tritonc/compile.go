@@ -128,7 +128,13 @@ func compileAll(ctx context.Context, variants []*core.Source, req *request) ([]*
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			kernels[i], errs[i] = core.Compile(ctx, v, req.target, &req.opts)
+			k, err := core.Compile(ctx, v, req.target, &req.opts)
+			if err == nil {
+				err = checkWarps(v, k, req.opts.Values)
+			}
+			if errs[i] = err; err == nil {
+				kernels[i] = k
+			}
 		})
 	}
 	wg.Wait()

@@ -51,3 +51,23 @@ func addMetadata(src *core.Source, values map[string]any) error {
 	src.Metadata, err = json.Marshal(known)
 	return err
 }
+
+// checkWarps refuses a number of warps that the user asked for and the file's
+// own text overrules: below ttir the code is made for the number that it names.
+func checkWarps(src *core.Source, k *core.Kernel, values map[string]any) error {
+	asked, given := values["num_warps"]
+	if ending := filepath.Ext(src.Path); !given || ending == ".py" || ending == ".ttir" {
+		return nil
+	}
+	var made struct {
+		NumWarps *int `json:"num_warps"`
+	}
+	if err := json.Unmarshal(k.Metadata, &made); err != nil {
+		return fmt.Errorf("metadata of %s: %w", k.Name, err)
+	}
+	if made.NumWarps == nil || fmt.Sprint(*made.NumWarps) == fmt.Sprint(asked) {
+		return nil
+	}
+	return diag.Errorf(diag.Pos{File: src.Path}, "the kernel is made for %d warps and cannot have %v", *made.NumWarps, asked).
+		WithHelp("leave num_warps out, or compile its Python file or ttir again")
+}
