@@ -47,29 +47,31 @@ func dotHandlers(h map[*ir.OpDef]handler) {
 
 func (e *emitter) dot(op *ir.Operation) error {
 	var ts [3]*ir.TensorType
+	var ls [3]*tensorLayout
 	for i := range ts {
 		ts[i] = op.Operand(i).Type().(*ir.TensorType)
-		if _, err := e.m.layoutOf(ts[i]); err != nil {
+		l, err := e.m.layoutOf(ts[i])
+		if err != nil {
 			return err
 		}
+		ls[i] = l
 	}
-	if e.m.holdsAllOfK(ts[0], len(ts[0].Shape)-1) && e.m.holdsAllOfK(ts[1], len(ts[1].Shape)-2) {
-		return e.multiplyAdd(op)
+	if threadLocal(ls[0], ls[1], ls[2]) {
+		return e.multiplyAdd(op, ls[0], ls[1], ls[2])
 	}
 	p := Product{A: ts[0].Elem, B: ts[1].Elem, C: ts[2].Elem, Result: encoding.Get(ts[2])}
 	p.Precision, _ = op.IntAttr("inputPrecision")
-	in, err := e.m.target.MatrixInstr(p)
+	ins, err := e.m.target.MatrixInstrs(p)
 	if err != nil {
 		return err
 	}
-	return e.matrixProduct(op, in)
-}
-
-// holdsAllOfK reports whether no two threads share the positions along k: each
-// thread can compute its part of the result alone.
-func (m *module) holdsAllOfK(t *ir.TensorType, k int) bool {
-	l, _ := m.layoutOf(t)
-	return !slices.ContainsFunc(l.thread, func(v []int32) bool { return v[k] != 0 })
+	for _, in := range ins {
+		var f *fragments
+		if f, err = e.m.match(op, in); err == nil {
+			return e.matrixProduct(op, in, f)
+		}
+	}
+	return err
 }
 
 // fragment is an operand seen as tiles of an instruction.
@@ -192,12 +194,33 @@ func (m *module) zeroVectors(l *tensorLayout) int {
 	return n
 }
 
-// agree checks that the operands' tiles and warps meet those of the result.
-func agree(a, b, c *fragment, lanes int) bool {
+// fragments are the operands of a product matched with an instruction.
+type fragments struct{ a, b, c *fragment }
+
+func (m *module) match(op *ir.Operation, in *MatrixInstr) (*fragments, error) {
+	var fs [3]*fragment
+	for i, tile := range []layout.Layout{in.A, in.B, in.C} {
+		f, err := m.fragment(op.Operand(i).Type().(*ir.TensorType), tile, op.Context())
+		if err != nil {
+			return nil, err
+		}
+		fs[i] = f
+	}
+	f := &fragments{fs[0], fs[1], fs[2]}
+	if !f.agree(bitLen(m.lanes)) {
+		return nil, fmt.Errorf("the operands' layouts do not fit the result's")
+	}
+	return f, nil
+}
+
+// agree checks that the tiles and warps of the operands meet those of the
+// result.
+func (f *fragments) agree(laneBits int) bool {
+	a, b, c := f.a, f.b, f.c
 	if !slices.Equal(a.rows, c.rows) || !slices.Equal(b.cols, c.cols) || !slices.Equal(a.cols, b.rows) {
 		return false
 	}
-	for i := lanes; i < len(c.l.thread); i++ {
+	for i := laneBits; i < len(c.l.thread); i++ {
 		x, y, z := a.l.thread[i], b.l.thread[i], c.l.thread[i]
 		if x[a.col] != 0 || y[b.row] != 0 || x[a.row] != z[c.row] || y[b.col] != z[c.col] ||
 			!slices.Equal(x[:a.row], z[:a.row]) || !slices.Equal(y[:a.row], z[:a.row]) {
@@ -208,20 +231,8 @@ func agree(a, b, c *fragment, lanes int) bool {
 }
 
 // matrixProduct multiplies tile by tile.
-func (e *emitter) matrixProduct(op *ir.Operation, in *MatrixInstr) error {
-	ctx := op.Context()
-	var fs [3]*fragment
-	for i, tile := range []layout.Layout{in.A, in.B, in.C} {
-		f, err := e.m.fragment(op.Operand(i).Type().(*ir.TensorType), tile, ctx)
-		if err != nil {
-			return err
-		}
-		fs[i] = f
-	}
-	a, b, c := fs[0], fs[1], fs[2]
-	if !agree(a, b, c, bitLen(e.m.lanes)) {
-		return fmt.Errorf("the operands' layouts do not fit the result's")
-	}
+func (e *emitter) matrixProduct(op *ir.Operation, in *MatrixInstr, f *fragments) error {
+	a, b, c := f.a, f.b, f.c
 	k := int32(op.Operand(0).Type().(*ir.TensorType).Shape[a.col])
 	x := e.withinK(a, a.cols, a.col, k, e.value(op.Operand(0)))
 	y := e.withinK(b, b.rows, b.row, k, e.value(op.Operand(1)))

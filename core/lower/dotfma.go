@@ -7,31 +7,27 @@ import (
 	"github.com/tritonc/tritonc/core/llir"
 )
 
-// multiplyAdd computes a product whose operands give each thread all of K for
-// the rows and columns of its part of the result: one multiply-add for each k,
-// in ascending order.
-func (e *emitter) multiplyAdd(op *ir.Operation) error {
-	a, err := e.layout(op.Operand(0))
-	if err != nil {
-		return err
-	}
-	b, err := e.layout(op.Operand(1))
-	if err != nil {
-		return err
-	}
-	c, err := e.layout(op.Result(0))
-	if err != nil {
-		return err
-	}
+// threadLocal reports whether each thread has, of A and B, all of K for the rows
+// and columns of its part of the result.
+func threadLocal(a, b, c *tensorLayout) bool {
 	row, col := len(c.shape)-2, len(c.shape)-1
-	misfit := fmt.Errorf("the operands' layouts do not fit the result's")
 	for i, v := range c.thread {
+		if a.thread[i][col] != 0 || b.thread[i][row] != 0 {
+			return false
+		}
 		for d, x := range v {
 			if d != col && a.thread[i][d] != x || d != row && b.thread[i][d] != x {
-				return misfit
+				return false
 			}
 		}
 	}
+	return true
+}
+
+// multiplyAdd computes a product that each thread can compute alone: one
+// multiply-add for each k, in ascending order.
+func (e *emitter) multiplyAdd(op *ir.Operation, a, b, c *tensorLayout) error {
+	row, col := len(c.shape)-2, len(c.shape)-1
 	x, y := e.value(op.Operand(0)), e.value(op.Operand(1))
 	acc := append([]llir.Value(nil), e.value(op.Operand(2))...)
 	xAt, yAt := a.registersAt(), b.registersAt()
@@ -48,7 +44,7 @@ func (e *emitter) multiplyAdd(op *ir.Operation) error {
 			at[row], at[col] = k, n
 			j, ok2 := yAt[coordKey(at)]
 			if !ok || !ok2 {
-				return misfit
+				return fmt.Errorf("the operands' layouts do not hold what the result's needs")
 			}
 			p, err := e.widen(op, 0, x[i], t)
 			if err != nil {

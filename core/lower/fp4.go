@@ -75,8 +75,10 @@ func (e *emitter) fp4ToFp(op *ir.Operation) error {
 func (e *emitter) fp4Pair(v llir.Value, t llir.Type, man, bias int) llir.Value {
 	b, m := e.b, e.m.llvm
 	x := b.ZExt(v, llir.I32)
-	field := func(mask, shift int) llir.Value { return b.Shl(b.And(x, m.I32(mask)), shift) }
-	bits := b.Or(b.Or(field(0x07, man-1), field(0x08, 12)), b.Or(field(0x70, man-1+12), field(0x80, 24)))
+	x = b.Or(x, b.Shl(x, 12)) // the low nibble from bit 0 on, the high one from bit 16 on
+	const both, signs = 1<<16 + 1, 0x8000 - 1<<31
+	mag := b.And(b.Shl(x, man-1), m.I32(7<<(man-1)*both))
+	bits := b.Or(mag, b.And(b.Shl(x, 12), m.I32(signs)))
 	scale := m.FloatBits(t, m.Float(t, 1).Bits+uint64(bias)<<man)
 	return b.Binary(llir.FMul, b.BitCast(bits, m.Vec(2, t)), b.Vector(scale, scale), 0)
 }

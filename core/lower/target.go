@@ -46,9 +46,10 @@ type Target interface {
 	LoadShared(b *llir.Builder, a *Access) []llir.Value
 	StoreShared(b *llir.Builder, a *Access, vals []llir.Value)
 
-	// MatrixInstr is the instruction for a product; the error says why there is
-	// none. Called for each product whose operands are spread over lanes along K.
-	MatrixInstr(p Product) (*MatrixInstr, error)
+	// MatrixInstrs are the instructions for a product, the best first; the error
+	// says why there is none. Called for each product of which no thread can
+	// compute its part alone.
+	MatrixInstrs(p Product) ([]*MatrixInstr, error)
 	// TileLoads are the instructions that load tiles of elements of so many bytes
 	// from shared memory, the best first. Called for each load of a buffer.
 	TileLoads(elemBytes int) []TileLoad

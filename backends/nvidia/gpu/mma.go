@@ -62,11 +62,12 @@ var mmas = []mma{
 	{elemE5M2, elemE5M2, elemF32, 16, 32, 89, ""},
 }
 
-// MatrixInstr is a form of mma.sync.
-func (t *Target) MatrixInstr(p lower.Product) (*lower.MatrixInstr, error) {
+// MatrixInstrs are forms of mma.sync.
+func (t *Target) MatrixInstrs(p lower.Product) ([]*lower.MatrixInstr, error) {
 	if r, ok := p.Result.(*layout.NvidiaMMA); !ok || r.VersionMajor != 2 {
 		return nil, fmt.Errorf("the result's layout is not that of a matrix instruction of compute capability %d.%d", t.CC/10, t.CC%10)
 	}
+	var ins []*lower.MatrixInstr
 	least := 0
 	for i := range mmas {
 		f := &mmas[i]
@@ -77,11 +78,15 @@ func (t *Target) MatrixInstr(p lower.Product) (*lower.MatrixInstr, error) {
 			return nil, fmt.Errorf("matrix instructions multiply f32 as tf32 only, but the product asks for another input precision")
 		}
 		if f.cc <= t.CC {
-			return f.instr(), nil
+			ins = append(ins, f.instr())
+		} else {
+			least = f.cc
 		}
-		least = f.cc
 	}
-	if least > 0 {
+	switch {
+	case len(ins) > 0:
+		return ins, nil
+	case least > 0:
 		return nil, fmt.Errorf("a product of %s and %s into %s needs compute capability %d.%d, the target has %d.%d",
 			p.A, p.B, p.C, least/10, least%10, t.CC/10, t.CC%10)
 	}
