@@ -1,7 +1,3 @@
-// Package diff compares two modules by structure: what they compute and in
-// which order, apart from names, locations, where constants stand and in which
-// order, and the order of the operands of commutative operations. The modules
-// may belong to different contexts.
 package diff
 
 import (
@@ -12,13 +8,19 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/tritonc/tritonc/core/ir"
-	"github.com/tritonc/tritonc/core/ir/text"
 )
 
 // Modules returns a unified diff of the normal forms of a and b, labelled with
-// the given names; empty when they are equal.
+// the given names; empty when they are equal. Values of b have the numbers of
+// those of a that they correspond to, and others are numbered %b0, %b1, ….
 func Modules(aName string, a *ir.Operation, bName string, b *ir.Operation) string {
-	return Texts(aName, Normal(a), bName, Normal(b))
+	la, lb := normalLines(a), normalLines(b)
+	own := number("%")
+	aText, bText := render(la, own), render(lb, own)
+	if aText == bText {
+		return ""
+	}
+	return Texts(aName, aText, bName, render(lb, shared(la, lb)))
 }
 
 // Texts returns a unified diff of two normal forms; empty when they are equal.
@@ -32,118 +34,89 @@ func Texts(aName, a, bName, b string) string {
 // Normal is the normal form of a module as text, a line an operation: values
 // are numbered in order of definition, constants stand where they are used, and
 // functions other than public ones are numbered.
-func Normal(module *ir.Operation) string {
-	n := &normal{ctx: module.Context(), values: make(map[*ir.Value]string), symbols: make(map[string]string), blocks: make(map[*ir.Block]string)}
-	ir.Walk(module, func(op *ir.Operation) ir.WalkResult {
-		if op.StringAttr("sym_visibility") == "private" {
-			n.symbols[op.StringAttr("sym_name")] = fmt.Sprintf("@f%d", len(n.symbols))
-		}
-		return ir.Advance
-	})
-	n.operation(module, 0)
-	return n.out.String()
+func Normal(module *ir.Operation) string { return render(normalLines(module), number("%")) }
+
+func render(lines []line, name func(id int) string) string {
+	var b strings.Builder
+	for i := range lines {
+		lines[i].write(&b, name)
+	}
+	return b.String()
 }
 
-type normal struct {
-	ctx     *ir.Context
-	out     strings.Builder
-	values  map[*ir.Value]string
-	blocks  map[*ir.Block]string
-	symbols map[string]string
-	next    int
+// number names values by their ids.
+func number(prefix string) func(int) string {
+	return func(id int) string { return fmt.Sprintf("%s%d", prefix, id) }
 }
 
-func (n *normal) value(v *ir.Value) string {
-	if d := v.Def(); d != nil && d.Def().Has(ir.ConstantLike) {
-		return text.AttrString(n.ctx, d.Attr("value"))
+// shared names the values of b: those that lines define which stand in a, too,
+// as there, the others in their own order.
+func shared(a, b []line) func(int) string {
+	names := make(map[int]string)
+	for _, m := range align(a, b) {
+		from, to := a[m[0]].defs, b[m[1]].defs
+		for i, id := range to {
+			names[id] = fmt.Sprintf("%%%d", from[i])
+		}
 	}
-	return n.values[v]
+	fresh := 0
+	for _, l := range b {
+		for _, id := range l.defs {
+			if names[id] == "" {
+				names[id] = fmt.Sprintf("%%b%d", fresh)
+				fresh++
+			}
+		}
+	}
+	return func(id int) string { return names[id] }
 }
 
-func (n *normal) define(v *ir.Value) string {
-	name := fmt.Sprintf("%%%d", n.next)
-	n.next++
-	n.values[v] = name
-	return name
+// align returns pairs of lines that correspond, in order. First come lines that
+// say the same apart from the numbers of values; between those, lines with the
+// same operation; and between those, where as many lines stand on both sides,
+// lines whose results have the same types. The lines of a pair define the same
+// number of values.
+func align(a, b []line) [][2]int {
+	pairs := matches(keys(a, (*line).said), keys(b, (*line).said))
+	pairs = fill(pairs, keys(a, (*line).named), keys(b, (*line).named), false)
+	return fill(pairs, keys(a, (*line).typed), keys(b, (*line).typed), true)
 }
 
-// blockName numbers blocks as they are first mentioned.
-func (n *normal) blockName(b *ir.Block) string {
-	name, ok := n.blocks[b]
-	if !ok {
-		name = fmt.Sprintf("^%d", len(n.blocks))
-		n.blocks[b] = name
+func keys(lines []line, key func(*line) string) []string {
+	list := make([]string, len(lines))
+	for i := range lines {
+		list[i] = key(&lines[i])
 	}
-	return name
+	return list
 }
 
-func (n *normal) operation(op *ir.Operation, depth int) {
-	if op.Def().Has(ir.ConstantLike) {
-		return
-	}
-	indent := strings.Repeat("  ", depth)
-	n.out.WriteString(indent)
-	for i, r := range op.Results() {
-		if i > 0 {
-			n.out.WriteString(", ")
-		}
-		n.out.WriteString(n.define(r))
-	}
-	if op.NumResults() > 0 {
-		n.out.WriteString(" = ")
-	}
-	n.out.WriteString(op.Name())
-	operands := make([]string, op.NumOperands())
-	for i, v := range op.Operands() {
-		operands[i] = n.value(v)
-	}
-	if op.Def().Has(ir.Commutative) {
-		slices.Sort(operands)
-	}
-	n.out.WriteString(" (" + strings.Join(operands, ", ") + ")")
-	if s := op.Segments(); s != nil {
-		fmt.Fprintf(&n.out, " groups %v", s)
-	}
-	for _, b := range op.Successors() {
-		n.out.WriteString(" " + n.blockName(b))
-	}
-	n.attrs(op)
-	for i, r := range op.Results() {
-		n.out.WriteString([]string{" : ", ", "}[min(i, 1)])
-		n.out.WriteString(text.TypeString(n.ctx, r.Type()))
-	}
-	n.out.WriteByte('\n')
-	for _, r := range op.Regions() {
-		n.region(r, depth+1)
-	}
+// said is all of a line but the numbers of values.
+func (l *line) said() string {
+	var b strings.Builder
+	l.write(&b, func(int) string { return "%" })
+	return b.String()
 }
 
-func (n *normal) attrs(op *ir.Operation) {
-	for _, a := range op.Attrs() {
-		if d := op.Def().AttrDef(a.Name); d != nil && d.Default != nil && d.Default(n.ctx) == a.Attr {
-			continue
-		}
-		s := text.AttrString(n.ctx, a.Attr)
-		if sym, ok := a.Attr.(*ir.SymbolRefAttr); ok && n.symbols[sym.Root] != "" {
-			s = n.symbols[sym.Root]
-		}
-		if str, ok := a.Attr.(*ir.StringAttr); ok && a.Name == "sym_name" && n.symbols[str.Value] != "" {
-			s = n.symbols[str.Value]
-		}
-		fmt.Fprintf(&n.out, " %s=%s", a.Name, s)
-	}
-}
+// named is the operation, its place and how many values it defines.
+func (l *line) named() string { return fmt.Sprint(l.depth, l.block, l.head, len(l.defs)) }
 
-func (n *normal) region(r *ir.Region, depth int) {
-	indent := strings.Repeat("  ", depth)
-	for b := range r.Blocks() {
-		names := make([]string, b.NumArgs())
-		for i, a := range b.Args() {
-			names[i] = n.define(a) + ": " + text.TypeString(n.ctx, a.Type())
+// typed is the operation's place and the types of what it defines.
+func (l *line) typed() string { return fmt.Sprint(l.depth, l.block, strings.Join(l.types, ", ")) }
+
+// fill adds matches of the lines that stand between pairs; with even, only where
+// their number is the same on both sides.
+func fill(pairs [][2]int, a, b []string, even bool) [][2]int {
+	var all [][2]int
+	x, y := 0, 0
+	for _, end := range append(slices.Clip(pairs), [2]int{len(a), len(b)}) {
+		n, m := end[0]-x, end[1]-y
+		if n > 0 && m > 0 && (n == m || !even) {
+			for _, p := range matches(a[x:end[0]], b[y:end[1]]) {
+				all = append(all, [2]int{x + p[0], y + p[1]})
+			}
 		}
-		fmt.Fprintf(&n.out, "%s%s(%s)\n", indent, n.blockName(b), strings.Join(names, ", "))
-		for op := range b.Ops() {
-			n.operation(op, depth+1)
-		}
+		all = append(all, end)
+		x, y = end[0]+1, end[1]+1
 	}
+	return all[:len(all)-1]
 }
