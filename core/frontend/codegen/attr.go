@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"strings"
+
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/frontend/lang"
 	"github.com/tritonc/tritonc/core/frontend/syntax"
@@ -60,21 +62,36 @@ func (g *gen) tensorAttr(x *lang.Tensor, name string) any {
 	if fn := g.u.lib.LibraryMethod(name); fn != nil {
 		return &bound{x, fn}
 	}
-	if op, ok := dunders[name]; ok {
-		return &bound{x, &eval.Native{Name: name, Fn: func(_ *eval.Session, a []any, _ []eval.Keyword) any {
+	if fn := g.operator(name); fn != nil {
+		return &bound{x, &eval.Native{Name: "__" + name, Fn: func(_ *eval.Session, a []any, _ []eval.Keyword) any {
 			if len(a) != 2 {
 				eval.Fail("%s() takes one argument", name)
 			}
-			return g.u.e.Binary(op, a[0], a[1])
+			return fn(a[0], a[1])
 		}}}
 	}
 	eval.FailHelp(attrHelp(name), "'tensor' object has no attribute '%s'", name)
 	return nil
 }
 
-var dunders = map[string]syntax.Operator{
-	"__add__": syntax.Add, "__sub__": syntax.Sub, "__mul__": syntax.Mult, "__truediv__": syntax.Div,
-	"__floordiv__": syntax.FloorDiv, "__mod__": syntax.Mod,
+// operator is the operation behind a method such as __add__ or logical_and.
+func (g *gen) operator(name string) func(a, b any) any {
+	switch name {
+	case "logical_and":
+		return func(a, b any) any { return g.u.e.Logical(syntax.And, a, b) }
+	case "logical_or":
+		return func(a, b any) any { return g.u.e.Logical(syntax.Or, a, b) }
+	}
+	inner, ok := strings.CutPrefix(name, "__")
+	if inner, ok = strings.CutSuffix(inner, "__"); !ok {
+		return nil
+	}
+	for op, n := range operatorNames {
+		if n == inner && op != syntax.Pow && op != syntax.MatMult {
+			return func(a, b any) any { return g.u.e.Binary(op, a, b) }
+		}
+	}
+	return nil
 }
 
 // attrHelp speaks to people who think of torch or NumPy.

@@ -110,6 +110,10 @@ func (g *gen) undefinedHelp(id string) string {
 func (g *gen) global(id string, v any) any {
 	switch v := v.(type) {
 	case *eval.Constexpr:
+		if fn, ok := v.Value.(*eval.Function); ok && fn.Kind == eval.Plain {
+			// a constexpr of a Python function is called on constants
+			return fn.With(func(f *eval.Function) { f.Kind = eval.ConstexprFunction })
+		}
 		return v.Value
 	case nil, *eval.Missing, *eval.Module, *eval.Package, *lang.Language, *lang.Builtin, *lang.DType, *lang.Pointer, *lang.Block,
 		*lang.Marker, *lang.ExternFn, *eval.Type, *eval.NamedTuple, *eval.Native, *eval.Class:

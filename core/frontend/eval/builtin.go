@@ -162,8 +162,7 @@ var builtins = map[string]any{
 	"NotImplementedError": exception("NotImplementedError"), "ValueError": exception("ValueError"),
 	"ImportError": exception("ImportError"), "Exception": exception("Exception"),
 	"True": true, "False": false, "None": nil, "Ellipsis": syntax.Ellipsis{},
-	"property": native("property", 1, first), "staticmethod": native("staticmethod", 1, first),
-	"classmethod": native("classmethod", 1, first),
+	"property": wrapper("property"), "staticmethod": wrapper("staticmethod"), "classmethod": wrapper("classmethod"),
 }
 
 func first(_ *Session, a []any) any { return a[0] }

@@ -53,9 +53,36 @@ func (c *Class) setAttr(name string, v any) {
 	c.attrs[name] = v
 }
 
+// wrapped is a method that a decorator changed: "classmethod", "staticmethod"
+// or "property".
+type wrapped struct {
+	how string
+	fn  *Function
+}
+
+func (w *wrapped) TypeName() string { return w.how }
+
+// wrapper makes the decorator of that name.
+func wrapper(how string) *Native {
+	return native(how, 1, func(_ *Session, a []any) any {
+		if fn, ok := a[0].(*Function); ok {
+			return &wrapped{how, fn}
+		}
+		return a[0]
+	})
+}
+
 // Attr is an attribute of the class or of one of its bases.
 func (c *Class) Attr(name string) (any, bool) {
 	if v, ok := c.attrs[name]; ok {
+		if w, ok := v.(*wrapped); ok {
+			switch w.how {
+			case "classmethod":
+				return &boundMethod{w.fn, c}, true
+			case "staticmethod":
+				return w.fn, true
+			}
+		}
 		return v, true
 	}
 	for _, b := range c.Bases {
@@ -112,8 +139,14 @@ func (o *Instance) Attr(name string) (any, bool) {
 		return v, true
 	}
 	v, ok := o.Class.Attr(name)
-	if fn, isFn := v.(*Function); isFn {
-		return &boundMethod{fn, o}, true
+	switch x := v.(type) {
+	case *Function:
+		if w, ok := o.Class.attrs[name].(*wrapped); ok && w.how == "staticmethod" {
+			return x, true
+		}
+		return &boundMethod{x, o}, true
+	case *wrapped: // a property
+		return x.fn.Call(x.fn.Module.Session, []any{o}, nil), true
 	}
 	return v, ok
 }
@@ -174,7 +207,26 @@ func (f *frame) class(st *syntax.ClassDef) any {
 		}
 		return nt
 	}
+	for _, b := range c.Bases {
+		if b == any(enumClass) {
+			c.enumerate()
+		}
+	}
 	return f.decorateClass(c, st)
+}
+
+// enumClass is the base of enumerations.
+var enumClass = &Type{Name: "Enum", Has: func(any) bool { return false }}
+
+// enumerate makes members of the values that an enumeration's body assigns.
+func (c *Class) enumerate() {
+	for _, n := range c.names {
+		switch v := c.attrs[n].(type) {
+		case *Function, *wrapped:
+		default:
+			c.attrs[n] = &Instance{Class: c, Vars: map[string]any{"name": n, "value": v}}
+		}
+	}
 }
 
 func (f *frame) decorateClass(c *Class, st *syntax.ClassDef) any {

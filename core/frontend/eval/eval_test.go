@@ -81,6 +81,10 @@ func TestModules(t *testing.T) {
 		{"recursion", "def f(n):\n    return f(n + 1)\nx = f(0)\n", "error: test.py:2:12: error: maximum recursion depth exceeded"},
 		{"named tuple", "from typing import NamedTuple\nclass P(NamedTuple):\n    a: int\n    b: int = 2\nx = P(1)\n", "P(a=1, b=2)"},
 		{"class", "class C:\n    def __init__(self, v):\n        self.v = v\n    def get(self):\n        return self.v + 1\nx = C(3).get()\n", "4"},
+		{"methods of classes", "class C:\n    n = 2\n    @classmethod\n    def a(cls, k):\n        return cls.n + k\n    @staticmethod\n    def b(k):\n        return k\n    @property\n    def c(self):\n        return 7\nx = C.a(1), C.b(5), C().b(6), C().c\n", "(3, 5, 6, 7)"},
+		{"enumeration", "from enum import Enum\nclass E(Enum):\n    A = 1\n    B = 2\nx = [e.name for e in E], E.B.value\n", "(['A', 'B'], 2)"},
+		{"condition on what is missing", "import torch\nif torch.cuda.is_available() and 1:\n    x = 1\nelif not torch.foo:\n    x = 2\n", "2"},
+		{"versions", "import operator\nfrom packaging.version import Version\nx = operator.ge(Version('3.10.1+x'), Version('3.9'))\n", "True"},
 		{"walrus and unpacking", "a, *b = [1, 2, 3]\nx = (c := a + 1), b, c\n", "(2, [2, 3], 2)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -121,7 +121,10 @@ func (m *Module) Functions() []*Function {
 		for _, st := range body {
 			switch st := st.(type) {
 			case *syntax.FunctionDef:
-				v, _ := m.Lookup(st.Name)
+				var v any
+				if fail := Try(func() { v, _ = m.Lookup(st.Name) }); fail != nil {
+					continue // it says why when it is asked for by name
+				}
 				if fn, ok := v.(*Function); ok && !seen[fn.Def] {
 					seen[fn.Def] = true
 					out = append(out, fn)

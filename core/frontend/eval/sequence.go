@@ -171,6 +171,14 @@ func Iterate(v any) []any {
 		return out
 	case *Constexpr:
 		return Iterate(v.Value)
+	case *Class:
+		var members []any
+		for _, n := range v.names {
+			if o, ok := v.attrs[n].(*Instance); ok && o.Class == v {
+				members = append(members, o)
+			}
+		}
+		return members
 	case *Missing:
 		v.Fail()
 	}

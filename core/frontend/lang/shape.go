@@ -234,13 +234,13 @@ func (e *Emitter) Index(x *Tensor, key any) *Tensor {
 	for d, k := range keys {
 		switch k := k.(type) {
 		case nil:
-			x = e.ExpandDims(x, d)
+			if n := len(x.Shape()); d > n && n > 0 {
+				eval.Fail("too many indices: %s is of rank %d", x.T, n)
+			}
+			x = e.ExpandDims(x, min(d, len(x.Shape())))
 			continue
 		case *eval.Slice:
 			if k.Start == nil && k.Stop == nil && k.Step == nil {
-				if d >= len(x.Shape()) {
-					eval.Fail("too many indices: %s is of rank %d", x.T, len(x.Shape()))
-				}
 				continue
 			}
 		}
