@@ -1,0 +1,151 @@
+package gpu
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/driver/sim"
+)
+
+// randomShared is an arrangement of shared memory for an m by n buffer of
+// elements of so many bytes, and the one that it is when its dimensions are
+// swapped; "" when there is none to write down.
+func randomShared(r *rand.Rand, m, n, size int) (enc, swapped string) {
+	switch r.IntN(5) {
+	case 0, 1:
+		name := "swizzled_shared"
+		if r.IntN(4) == 0 {
+			name = "amd_rotating_shared"
+		}
+		order := r.Perm(2)
+		text := func(o ...int) string { return list(o) }
+		head := fmt.Sprintf("#ttg.%s<{vec = %d, perPhase = %d, maxPhase = %d, order = ", name, 1<<r.IntN(5), 1<<r.IntN(3), 1<<r.IntN(4))
+		return head + text(order[0], order[1]) + "}>", head + text(order[1], order[0]) + "}>"
+	case 2:
+		// One interval or two, the inner of which divides the outer.
+		pads := fmt.Sprintf("%d:+%d", 1<<(3+r.IntN(4)), 1<<r.IntN(4))
+		if r.IntN(2) == 0 {
+			pads += fmt.Sprintf(", %d:+%d", 1<<(7+r.IntN(3)), 1<<r.IntN(4))
+		}
+		order := r.Perm(2)
+		return fmt.Sprintf("#ttg.padded_shared<[%s] {order = %s, shape = [%d, %d]}>", pads, list(order), m, n),
+			fmt.Sprintf("#ttg.padded_shared<[%s] {order = [%d, %d], shape = [%d, %d]}>", pads, 1-order[0], 1-order[1], n, m)
+	case 3:
+		for _, width := range []int{128, 64, 32} {
+			if n*size >= width && m >= 8 && m <= 256 && size <= 4 {
+				head := fmt.Sprintf("#ttg.nvmma_shared<{swizzlingByteWidth = %d, transposed = ", width)
+				tail := fmt.Sprintf(", elementBitWidth = %d}>", 8*size)
+				return head + "false" + tail, head + "true" + tail
+			}
+		}
+		return randomShared(r, m, n, size)
+	}
+	var basis [][]int
+	for b := 1; b < m; b *= 2 {
+		basis = append(basis, []int{b, 0})
+	}
+	for b := 1; b < n; b *= 2 {
+		basis = append(basis, []int{0, b})
+	}
+	r.Shuffle(len(basis), func(i, j int) { basis[i], basis[j] = basis[j], basis[i] })
+	for i := 1; i < len(basis); i++ {
+		if r.IntN(3) == 0 {
+			other := basis[r.IntN(i)]
+			basis[i] = []int{basis[i][0] ^ other[0], basis[i][1] ^ other[1]}
+		}
+	}
+	text := func(swap bool) string {
+		var parts []string
+		for _, v := range basis {
+			if swap {
+				v = []int{v[1], v[0]}
+			}
+			parts = append(parts, list(v))
+		}
+		return "#ttg.shared_linear<{offset = [" + strings.Join(parts, ", ") + "], block = []}, alignment = 16>"
+	}
+	return text(false), text(true)
+}
+
+// Buffers of all arrangements, stored from one layout and loaded to another, as
+// a whole or in part, one of several, or with the dimensions swapped.
+func TestBuffers(t *testing.T) {
+	r := newRand(t)
+	elems := []struct {
+		name string
+		size int
+	}{{"f16", 2}, {"f32", 4}, {"i8", 1}, {"i64", 8}, {"bf16", 2}}
+	for range 60 {
+		elem := elems[r.IntN(len(elems))]
+		m, n := 8<<r.IntN(4), 8<<r.IntN(4)
+		enc, swapped := randomShared(r, m, n, elem.size)
+		desc := func(shape, whole, enc string) string {
+			if shape != whole {
+				enc += ", #ttg.shared_memory, mutable, " + whole
+			} else {
+				enc += ", #ttg.shared_memory, mutable"
+			}
+			return fmt.Sprintf("!ttg.memdesc<%sx%s, %s>", shape, elem.name, enc)
+		}
+		distributed := func(shape []int) string {
+			if r.IntN(2) == 0 {
+				return randomBlocked(r, 2)
+			}
+			return randomLinear(r, shape, r.IntN(2) == 0)
+		}
+		whole := []int{m, n}
+		src := distributed(whole)
+		ws := times(whole)
+		var b strings.Builder
+		text, index := linear("i", whole, src)
+		fmt.Fprintf(&b, "  tt.func public @k(%%x: !tt.ptr<%s>, %%o: !tt.ptr<%s>, %%at: i32) {\n%s", elem.name, elem.name, text)
+		b.WriteString(pointers("x", "x", index, ws, elem.name, src))
+		fmt.Fprintf(&b, "    %%v = tt.load %%x_p : tensor<%sx!tt.ptr<%s>, %s>\n", ws, elem.name, src)
+		fmt.Fprintf(&b, "    %%all = ttg.local_alloc : () -> %s\n", desc("2x"+ws, "2x"+ws, enc))
+		fmt.Fprintf(&b, "    %%m = ttg.memdesc_index %%all[%%at] : %s -> %s\n", desc("2x"+ws, "2x"+ws, enc), desc(ws, ws, enc))
+		fmt.Fprintf(&b, "    ttg.local_store %%v, %%m : tensor<%sx%s, %s> -> %s\n", ws, elem.name, src, desc(ws, ws, enc))
+		view, shape, offset, total := "%m", whole, []int{0, 0}, ws
+		if r.IntN(2) == 0 {
+			shape = []int{m >> r.IntN(3), n >> r.IntN(3)}
+			offset = []int{r.IntN(m/shape[0]) * shape[0], r.IntN(n/shape[1]) * shape[1]}
+			fmt.Fprintf(&b, "    %%part = ttg.memdesc_subslice %%m%s : %s -> %s\n", list(offset), desc(ws, ws, enc), desc(times(shape), ws, enc))
+			view = "%part"
+		}
+		trans := r.IntN(2) == 0
+		if trans {
+			to := []int{shape[1], shape[0]}
+			total = fmt.Sprintf("%dx%d", n, m)
+			fmt.Fprintf(&b, "    %%turned = ttg.memdesc_trans %s {order = array<i32: 1, 0>} : %s -> %s\n", view, desc(times(shape), ws, enc), desc(times(to), total, swapped))
+			view, shape, enc = "%turned", to, swapped
+		}
+		dst := distributed(shape)
+		ss := times(shape)
+		fmt.Fprintf(&b, "    %%w = ttg.local_load %s : %s -> tensor<%sx%s, %s>\n", view, desc(ss, total, enc), ss, elem.name, dst)
+		text, index = linear("j", shape, dst)
+		b.WriteString(text + pointers("o", "o", index, ss, elem.name, dst))
+		fmt.Fprintf(&b, "    tt.store %%o_p, %%w : tensor<%sx!tt.ptr<%s>, %s>\n    tt.return\n  }\n", ss, elem.name, dst)
+		module := moduleOf(b.String())
+
+		k := build(t, "buffer.ttgir", module, 80)
+		d := sim.New(sim.Options{})
+		in := make([]byte, m*n*elem.size)
+		for i := range in {
+			in[i] = byte(r.Uint32())
+		}
+		out := d.Alloc("o", volume(shape)*elem.size)
+		k.run(t, d, sim.Dim(1), sim.Upload(d, "x", in), out, int32(r.IntN(2)))
+		got := out.Read()
+		for i := range volume(shape) {
+			row, col := i/shape[1], i%shape[1]
+			if trans {
+				row, col = col, row
+			}
+			at := ((offset[0]+row)*n + offset[1] + col) * elem.size
+			if string(got[i*elem.size:(i+1)*elem.size]) != string(in[at:at+elem.size]) {
+				t.Fatalf("element %d is not that of %d\n%s", i, at/elem.size, module)
+			}
+		}
+	}
+}
