@@ -35,8 +35,11 @@ func (l errorList) Error() string { return errors.Join(l...).Error() }
 // report prints err for a person and returns the exit code that it stands for.
 // What several variants of a kernel have in common is said once.
 func report(w io.Writer, err error) int {
-	if err == nil {
+	switch {
+	case err == nil:
 		return exitOK
+	case errors.Is(err, errDifferent):
+		return exitError
 	}
 	var usage *usageError
 	if errors.As(err, &usage) {

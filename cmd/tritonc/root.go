@@ -39,6 +39,7 @@ func newRoot(env *environment) *cobra.Command {
 	root.AddCommand(
 		compileVerb(env),
 		optCommand(env),
+		diffCommand(env),
 		backendsCommand(env),
 		versionCommand(env),
 	)

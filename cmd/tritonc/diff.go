@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/diff"
+	"github.com/tritonc/tritonc/core/ir/text"
+	"github.com/tritonc/tritonc/core/plugin"
+)
+
+// errDifferent ends a comparison whose outcome has been shown.
+var errDifferent = errors.New("the files differ")
+
+const diffLong = `Compare two modules by what they compute and in which order, and show a unified
+diff of their normal forms.
+
+A and B are files of IR (.ttir, .ttgir), or Python files, which are compiled to
+the stage of the other file first (to ttir where both are Python files).
+
+Not compared are names of values, blocks, private functions and aliases;
+locations; where constants stand, in which order and how often; the order of the
+operands of commutative operations; and attributes that have their default
+value. In the diff a value of B that no value of A corresponds to has a name of
+the form %b0.
+
+The exit code is 0 when the modules are equal, 1 when they differ or cannot be
+read, 2 when the command line makes no sense.`
+
+// diffFlags are the flags of the diff verb; those of a compile are for Python
+// files.
+type diffFlags struct {
+	compileFlags
+	stage string
+}
+
+func diffCommand(env *environment) *cobra.Command {
+	var f diffFlags
+	cmd := &cobra.Command{
+		Use:   "diff [flags] A B",
+		Short: "compare two modules by structure",
+		Long:  diffLong,
+		Example: "  tritonc diff ours.ttir theirs.ttir\n" +
+			"  tritonc diff --target cuda:80 kernel.py theirs.ttgir",
+		Args:                  exactArgs("file A", "file B"),
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return diffFiles(cmd, env, &f, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.target, "target", "t", "", "the device to compile Python files for; know its backend's dialects")
+	flags.StringVar(&f.stage, "stage", "", "compile Python files to this `STAGE`, ttir or ttgir (that of the other file)")
+	flags.StringVarP(&f.kernel, "kernel", "n", "", "the kernel's name, where a Python file has several")
+	flags.StringVarP(&f.signature, "signature", "s", "", `the arguments' types: "*fp32:16, i32, BLOCK=1024"`)
+	flags.IntVarP(&f.numWarps, "num-warps", "w", 0, "warps a program (4)")
+	flags.IntVarP(&f.numStages, "num-stages", "k", 0, "stages of software pipelining (the backend's default)")
+	flags.StringArrayVar(&f.options, "option", nil, "an option of the backend, as `NAME=VALUE`; may be repeated")
+	flags.CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log")
+	return cmd
+}
+
+func isPythonFile(path string) bool { return filepath.Ext(path) == ".py" }
+
+func diffFiles(cmd *cobra.Command, env *environment, f *diffFlags, paths []string) error {
+	ctx := cmd.Context()
+	python := slices.ContainsFunc(paths, isPythonFile)
+	if err := f.check(paths, python); err != nil {
+		return err
+	}
+	host := newHost(env, f.verbose)
+	defer host.Close()
+	backend, _, err := targetBackend(ctx, host, f.target)
+	if err != nil {
+		return err
+	}
+	declared, err := backendDialects(ctx, backend)
+	if err != nil {
+		return err
+	}
+	var modules [2]*ir.Operation
+	for i, path := range paths {
+		if !isPythonFile(path) {
+			file, _, err := readIR(path, declared)
+			if err != nil {
+				return err
+			}
+			modules[i] = file.Op
+		} else if modules[i], err = f.compile(ctx, env, cmd, host, path, declared); err != nil {
+			return err
+		}
+	}
+	out := diff.Modules(paths[0], modules[0], paths[1], modules[1])
+	if out == "" {
+		return nil
+	}
+	if _, err := io.WriteString(env.stdout, out); err != nil {
+		return err
+	}
+	return errDifferent
+}
+
+// check settles the stage and refuses flags that nothing would heed.
+func (f *diffFlags) check(paths []string, python bool) error {
+	if !python {
+		if f.stage != "" || f.kernel != "" || f.signature != "" || f.numWarps != 0 || f.numStages != 0 || len(f.options) > 0 {
+			return usagef("--stage, -n, -s, -w, -k and --option are for Python files, and there is none")
+		}
+		return nil
+	}
+	if f.target == "" {
+		return usagef("no --target given").withHelp("a Python file is compiled for a device: --target cuda:80, say")
+	}
+	if f.stage == "" {
+		f.stage = "ttir"
+		for _, path := range paths {
+			if !isPythonFile(path) && filepath.Ext(path) == ".ttgir" {
+				f.stage = "ttgir"
+			}
+		}
+	}
+	if f.stage != "ttir" && f.stage != "ttgir" && f.stage != core.SourceStage {
+		return usagef("--stage %s: the stages that can be compared are %s, ttir and ttgir", f.stage, core.SourceStage)
+	}
+	return nil
+}
+
+// compile makes the IR of a Python file's kernel.
+func (f *diffFlags) compile(ctx context.Context, env *environment, cmd *cobra.Command, host *plugin.Host, path string, declared []*ir.Dialect) (*ir.Operation, error) {
+	f.emit = []string{f.stage}
+	req, err := f.request(cmd)
+	if err != nil {
+		return nil, err
+	}
+	variants, err := f.read(path, req)
+	if err != nil {
+		return nil, err
+	}
+	if len(variants) > 1 {
+		return nil, usagef("%s asks for %d variants, and one can be compared", path, len(variants)).
+			withHelp("-s gives the signature of one")
+	}
+	req.opts.Select = selector(host)
+	req.opts.Print = printer(env.stderr)
+	kernel, err := core.Compile(ctx, variants[0], req.target, &req.opts)
+	if err != nil {
+		return nil, err
+	}
+	printDiagnostics(env.stderr, kernel.Warnings, map[string]bool{})
+	return text.Parse(dialect.NewContext(declared...), path, kernel.Artifact(f.stage).Data)
+}
