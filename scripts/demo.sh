@@ -13,6 +13,7 @@ ls -l "$out"
 echo
 echo "The kernel as ttir, $out/vector_add.ttir:"
 sed -n '/tt.func/,/^  }/p' "$out/vector_add.ttir" | sed 's/ loc([^()]*\(([^()]*)\)*[^()]*)//g'
+sig='*fp32:16, *fp32:16, *fp32:16, i32:16, 1024'
 echo
-echo "Its loads and stores in $out/vector_add.ptx:"
-grep -E '(ld|st)\.global' "$out/vector_add.ptx"
+echo "Its loads and stores when n is a multiple of 16, too (-s '$sig'):"
+bin/tritonc --target cuda:80 -s "$sig" --emit ptx -o - examples/vector_add.py | grep -E '(ld|st)\.global'
