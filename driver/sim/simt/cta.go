@@ -152,6 +152,9 @@ func (w *warp) start() {
 	w.trace = r.cfg.Trace != nil && w.cta.index == r.cfg.TraceBlock && w.id == r.cfg.TraceWarp
 	if w.check != nil {
 		w.check.reset(w)
+		for i := range w.local {
+			w.local[i] = poison
+		}
 	}
 }
 

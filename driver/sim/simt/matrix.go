@@ -75,7 +75,7 @@ const mmaLanes = 32
 // chooseMma executes mma.sync.
 func chooseMma(in *Inst) (execFunc, Class) {
 	m := in.Mma
-	if m.N != 8 || m.M != 8 && m.M != 16 {
+	if m.N != 8 || m.M != 8 && m.M != 16 || m.DType != m.CType {
 		return nil, ClassNone
 	}
 	switch {
@@ -87,7 +87,8 @@ func chooseMma(in *Inst) (execFunc, Class) {
 		}
 		return execMmaInt, ClassNone
 	case m.AType == F16 || m.AType == BF16 || m.AType == TF32 || m.AType == E4M3 || m.AType == E5M2:
-		if m.M != 16 {
+		fp8 := m.AType.Bits() == 8
+		if m.M != 16 || m.CType != F32 && (m.CType != F16 || m.AType != F16) || fp8 && m.K != 32 {
 			return nil, ClassNone
 		}
 		return execMmaFloat, ClassNone
@@ -153,6 +154,15 @@ func loadOperand[T any](w *warp, m *Mma, t Type, regs []Reg, isA bool, dst []T, 
 	}
 }
 
+// accumulators copies the registers of C, which may be those of D in another
+// order.
+func (w *warp) accumulators(m *Mma) (c [4][mmaLanes]uint32) {
+	for i, reg := range m.CRegs {
+		copy(c[i][:], w.r32[reg.Index()*w.n:])
+	}
+	return c
+}
+
 // cPlace is the row and column of element i of lane's accumulator.
 func cPlace(lane, i int) (row, col int) { return lane/4 + 8*(i/2), lane%4*2 + i%2 }
 
@@ -171,9 +181,9 @@ func execMmaInt(w *warp, s *step) {
 	loadOperand(w, m, m.AType, m.ARegs, true, t.a[:], extend(m.AType))
 	loadOperand(w, m, m.BType, m.BRegs, false, t.b[:], extend(m.BType))
 	sat := s.in.Flags&FlagSat != 0
-	for i, reg := range m.CRegs {
-		c := w.r32[reg.Index()*w.n:]
-		d := w.r32[m.DRegs[i].Index()*w.n:]
+	acc := w.accumulators(m)
+	for i, reg := range m.DRegs {
+		c, d := &acc[i], w.r32[reg.Index()*w.n:]
 		for lane := range mmaLanes {
 			row, col := cPlace(lane, i)
 			a, b := t.a[row*m.K:(row+1)*m.K], t.b[col*m.K:(col+1)*m.K]
@@ -213,9 +223,9 @@ func execMmaBits(w *warp, s *step) {
 	}
 	fill(m.ARegs, true, a[:])
 	fill(m.BRegs, false, b[:])
-	for i, reg := range m.CRegs {
-		c := w.r32[reg.Index()*w.n:]
-		d := w.r32[m.DRegs[i].Index()*w.n:]
+	acc := w.accumulators(m)
+	for i, reg := range m.DRegs {
+		c, d := &acc[i], w.r32[reg.Index()*w.n:]
 		for lane := range mmaLanes {
 			row, col := cPlace(lane, i)
 			sum := c[lane]
@@ -249,9 +259,12 @@ func execMmaF64(w *warp, s *step) {
 	load(m.ARegs, true, t.a[:])
 	load(m.BRegs, false, t.b[:])
 	mode := s.in.Round
+	var acc [4][mmaLanes]uint64
 	for i, reg := range m.CRegs {
-		c := w.r64[reg.Index()*w.n:]
-		d := w.r64[m.DRegs[i].Index()*w.n:]
+		copy(acc[i][:], w.r64[reg.Index()*w.n:])
+	}
+	for i, reg := range m.DRegs {
+		c, d := &acc[i], w.r64[reg.Index()*w.n:]
 		for lane := range mmaLanes {
 			row, col := cPlace(lane, i)
 			sum := f64(c[lane])

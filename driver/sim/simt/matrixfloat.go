@@ -17,14 +17,15 @@ import "math"
 // rounding to nearest.
 const alignBits = 25
 
-// element is a matrix element decoded to mant × 2^(exp - its format's bits);
-// zeros have an exponent below all others.
+// element is a matrix element decoded to ±mag × 2^(exp - its format's bits); sign
+// is 0 or -1, and zeros have an exponent below all others.
 type element struct {
-	mant int32
-	exp  int32
+	mag  uint32
+	exp  int16
+	sign int16
 }
 
-const zeroExp = -1 << 20
+const zeroExp = -1 << 12
 
 // mmaTile holds the operands of a product: A m×k and B n×k, row by row, and
 // whether any of them is infinite or a NaN.
@@ -35,27 +36,21 @@ type mmaTile struct {
 
 // decodeElement cuts an encoding of format f into an element.
 func decodeElement(v uint32, f *format) (el element, special bool) {
-	e := int32(v>>f.mant) & (1<<f.exp - 1)
-	m := int32(v & (1<<f.mant - 1))
-	bias := int32(1<<(f.exp-1) - 1)
-	top := int32(1<<f.exp - 1)
-	if f.noInf {
-		special = e == top && m == 1<<f.mant-1
-	} else {
-		special = e == top
+	top := uint32(1)<<f.exp - 1
+	e := v >> f.mant & top
+	m := v & (1<<f.mant - 1)
+	bias := int16(1<<(f.exp-1) - 1)
+	sign := -int16(v >> (f.mant + f.exp) & 1)
+	if e-1 < top-1 { // a normal number
+		return element{m | 1<<f.mant, int16(e) - bias, sign}, false
 	}
 	switch {
 	case e != 0:
-		m |= 1 << f.mant
+		return element{m | 1<<f.mant, int16(e) - bias, sign}, !f.noInf || m == 1<<f.mant-1
 	case m == 0:
-		return element{0, zeroExp}, false
-	default:
-		e = 1
+		return element{0, zeroExp, sign}, false
 	}
-	if v>>(f.mant+f.exp)&1 != 0 {
-		m = -m
-	}
-	return element{m, e - bias}, special
+	return element{m, 1 - bias, sign}, false
 }
 
 // mmaFormat is the format of a type of matrix elements, and how far its encoding
@@ -125,8 +120,9 @@ func execMmaFloat(w *warp, s *step) {
 	// scale is the weight of a product's last bit below its exponent.
 	scale := int32(fa.mant + fb.mant)
 	fp8 := m.AType.Bits() == 8
-	for i := range m.CRegs {
-		c, d := w.r32[m.CRegs[min(i, len(m.CRegs)-1)].Index()*w.n:], w.r32[m.DRegs[i].Index()*w.n:]
+	acc := w.accumulators(m)
+	for i, reg := range m.DRegs {
+		c, d := &acc[i], w.r32[reg.Index()*w.n:]
 		for lane := range mmaLanes {
 			if m.CType == F16 {
 				row, col := lane/4+8*i, lane%4*2
@@ -164,40 +160,37 @@ func (t *mmaTile) element(m *Mma, row, col int, scale int32, c float64, fp8, hal
 // alignedSum returns the sum of the products of a and b and of c, each cut to a
 // multiple of 2^lsb.
 func alignedSum(a, b []element, scale int32, c float64) (sum int64, lsb int) {
+	var exps [32]int32
 	b = b[:len(a)]
+	es := exps[:len(a)]
 	top := int32(zeroExp)
 	cb := math.Float64bits(c)
-	ce := int32(zeroExp)
 	if c != 0 {
 		// A subnormal f32 has the exponent of the normal ones next to it.
-		ce = max(int32(cb>>52&0x7ff)-1023, -126)
-		top = ce
+		top = max(int32(cb>>52&0x7ff)-1023, -126)
 	}
 	for k := range a {
-		top = max(top, a[k].exp+b[k].exp)
+		e := int32(a[k].exp) + int32(b[k].exp)
+		es[k] = e
+		top = max(top, e)
 	}
 	if top <= zeroExp/2 {
 		return 0, 0
 	}
-	up := alignBits - scale
+	up := uint(alignBits-scale) & 63
 	for k := range a {
-		p := int64(a[k].mant) * int64(b[k].mant)
-		d := uint(min(top-a[k].exp-b[k].exp, 62)) & 63
-		// Shift the magnitude: the cut is toward zero.
-		neg := p >> 63
-		q := int64(uint64((p^neg)-neg)<<(uint(up)&63)) >> d
-		sum += (q ^ neg) - neg
+		// Shifting the magnitude cuts toward zero.
+		p := uint64(a[k].mag) * uint64(b[k].mag) << up
+		q := int64(p >> (uint(min(top-es[k], 63)) & 63))
+		s := int64(a[k].sign ^ b[k].sign)
+		sum += (q ^ s) - s
 	}
 	lsb = int(top) - alignBits
 	if c != 0 {
-		e := int(cb>>52&0x7ff) - 1023
-		q := int64(cb&(1<<52-1) | 1<<52)
 		// c is q × 2^(e-52).
-		if n := lsb - (e - 52); n > 62 {
-			q = 0
-		} else {
-			q >>= n
-		}
+		q := int64(cb&(1<<52-1) | 1<<52)
+		n := lsb - (int(cb>>52&0x7ff) - 1023 - 52)
+		q >>= uint(min(n, 63))
 		if cb>>63 != 0 {
 			q = -q
 		}
@@ -237,21 +230,14 @@ func specialSum(m *Mma, a, b []element, c float64, half bool) uint32 {
 // among them.
 func elementValue(e element, t Type) float64 {
 	f, _ := mmaFormat(t)
-	top := int32(1 << (f.exp - 1))
-	if e.exp == top && !f.noInf {
+	sign := 1 + 2*float64(e.sign)
+	if e.mag != 0 && e.exp == 1<<(f.exp-1) {
 		switch {
-		case e.mant == 1<<f.mant:
-			return math.Inf(1)
-		case e.mant == -(1 << f.mant):
-			return math.Inf(-1)
+		case f.noInf && e.mag == 1<<(f.mant+1)-1, !f.noInf && e.mag != 1<<f.mant:
+			return math.NaN()
+		case !f.noInf:
+			return math.Inf(int(sign))
 		}
-		return math.NaN()
 	}
-	if mag := max(e.mant, -e.mant); f.noInf && e.exp == top && mag == 1<<(f.mant+1)-1 {
-		return math.NaN()
-	}
-	if e.mant == 0 {
-		return 0
-	}
-	return math.Ldexp(float64(e.mant), int(e.exp)-int(f.mant))
+	return sign * math.Ldexp(float64(e.mag), int(e.exp)-int(f.mant))
 }
