@@ -207,7 +207,7 @@ func (e *emitter) asyncCopy(op *ir.Operation) error {
 	mask := op.GroupOne(2)
 	hint, _ := op.IntAttr("contiguity")
 	vec := max(e.vectorWidth(src, mask, p.tensor, 8*p.size), int(hint))
-	p.vec = min(p.vec, vec)
+	p.vec = min(p.vec, vec, neighbours(p.offs))
 	var masks, others []llir.Value
 	if mask != nil {
 		masks = spread(e.value(mask), p.tensor.regs)
@@ -236,6 +236,19 @@ func (e *emitter) asyncCopy(op *ir.Operation) error {
 	})
 	e.set(op.Result(0), nil)
 	return err
+}
+
+// neighbours is how many registers with consecutive indices, in that order, lie
+// side by side: what is also side by side in the memory that they point to.
+func neighbours(offs layout.Layout) int {
+	n := 1
+	for _, c := range offs.Columns(layout.Register) {
+		if c != uint64(n) {
+			break
+		}
+		n *= 2
+	}
+	return n
 }
 
 func (e *emitter) asyncCommit(op *ir.Operation) error {

@@ -27,13 +27,22 @@ func (t *Target) CopyAsync(b *llir.Builder, c *lower.Copy) error {
 		pred = and(b, pred, a.Mask)
 	}
 	s.predicate(pred)
-	s.str("cp.async." + cache + ".shared.global ")
+	s.str("cp.async." + cache + ".shared.global")
+	if hinted(a.Evict) {
+		s.str(".L2::cache_hint")
+	}
+	s.str(" ")
 	s.address("r", c.To, c.ToOffset)
 	s.str(", ")
 	s.address("l", a.Ptr, a.Offset)
 	s.str(", 0x" + strconv.FormatInt(int64(bytes), 16))
 	if a.Mask != nil && !others {
 		n := s.in("r", b.Select(a.Mask, b.M.I32(bytes), b.M.I32(0)))
+		s.str(", ")
+		s.ref(n)
+	}
+	if hinted(a.Evict) {
+		n := s.in("l", t.policy(b, a.Evict))
 		s.str(", ")
 		s.ref(n)
 	}

@@ -149,3 +149,75 @@ func TestBuffers(t *testing.T) {
 		}
 	}
 }
+
+// Asynchronous copies of 4, 8 and 16 bytes, with masks, with other values, with
+// hints, from several programs' worth of layouts.
+func TestAsyncCopies(t *testing.T) {
+	r := newRand(t)
+	for i := range 24 {
+		elem, size := []string{"f16", "f32", "i8", "i64"}[i%4], []int{2, 4, 1, 8}[i%4]
+		m, n := 16<<r.IntN(3), 16<<r.IntN(3)
+		least := max(1, 4/size)
+		vec := least << r.IntN(3)
+		for vec*size > 16 || vec > n {
+			vec /= 2
+		}
+		src := fmt.Sprintf("#ttg.blocked<{sizePerThread = [1, %d], threadsPerWarp = [%s], warpsPerCTA = [2, 2], order = [1, 0]}>",
+			vec, []string{"1, 32", "4, 8", "32, 1"}[r.IntN(3)])
+		shared := fmt.Sprintf("#ttg.swizzled_shared<{vec = %d, perPhase = 1, maxPhase = %d, order = [1, 0]}>", vec, 1<<r.IntN(4))
+		if vec == 1 && r.IntN(2) == 0 {
+			shared = "#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0, 1]}>"
+		}
+		whole := []int{m, n}
+		text, index := linear("i", whole, src)
+		mask, other := "", ""
+		if r.IntN(3) > 0 {
+			mask = " mask %mask"
+			if r.IntN(2) == 0 {
+				other = " other %other"
+			}
+		}
+		evict := []string{"", " evictionPolicy = evict_first", " evictionPolicy = evict_last"}[r.IntN(3)]
+		seven := "7"
+		if elem[0] == 'f' {
+			seven = "7.0"
+		}
+		body := strings.NewReplacer("DIMS", times(whole), "ELEM", elem, "SRC", src, "SHARED", shared, "INDEX", index, "SEVEN", seven,
+			"MASK", mask, "OTHER", other, "EVICT", evict, "VEC", fmt.Sprint(vec)).Replace(
+			"  tt.func public @k(%x: !tt.ptr<ELEM> {tt.divisibility = 16 : i32}, %o: !tt.ptr<ELEM>, %n: i32 {tt.divisibility = 16 : i32}) {\n" +
+				text + pointers("x", "x", index, times(whole), elem, src) + `
+    %limit = tt.splat %n : i32 -> tensor<DIMSxi32, SRC>
+    %mask = arith.cmpi slt, %INDEX, %limit : tensor<DIMSxi32, SRC>
+    %other = arith.constant dense<SEVEN> : tensor<DIMSxELEM, SRC>
+    %m = ttg.local_alloc : () -> !ttg.memdesc<DIMSxELEM, SHARED, #ttg.shared_memory, mutable>
+    %t = ttg.async_copy_global_to_local %x_p, %mMASKOTHEREVICT : tensor<DIMSx!tt.ptr<ELEM>, SRC> -> <DIMSxELEM, SHARED, #ttg.shared_memory, mutable>
+    %g = ttg.async_commit_group tokens %t
+    %w = ttg.async_wait %g {num = 0 : i32}
+    %v = ttg.local_load %m token %w : !ttg.memdesc<DIMSxELEM, SHARED, #ttg.shared_memory, mutable> -> tensor<DIMSxELEM, SRC>
+` + pointers("o", "o", index, times(whole), elem, src) + "    tt.store %o_p, %v : tensor<DIMSx!tt.ptr<ELEM>, SRC>\n    tt.return\n  }\n")
+		k := build(t, "copy.ttgir", moduleOf(body), 80)
+		if !strings.Contains(k.ptx, fmt.Sprintf(", 0x%x", vec*size)) {
+			t.Errorf("no copy of %d bytes\n%s", vec*size, k.ptx)
+		}
+		d := sim.New(sim.Options{})
+		in := make([]byte, m*n*size)
+		for i := range in {
+			in[i] = byte(r.Uint32())
+		}
+		limit := 16 * r.IntN(m*n/16+1)
+		out := d.Alloc("o", len(in))
+		k.run(t, d, sim.Dim(1), sim.Upload(d, "x", in), out, int32(limit))
+		fill := make([]byte, size)
+		if other != "" {
+			fill = map[string][]byte{"f16": sim.Bytes([]uint16{halfBits(7)}), "f32": sim.Bytes([]float32{7}), "i8": {7}, "i64": sim.Bytes([]int64{7})}[elem]
+		}
+		if mask != "" {
+			for at := limit * size; at < len(in); at += size {
+				copy(in[at:], fill)
+			}
+		}
+		if string(out.Read()) != string(in) {
+			t.Fatalf("%s: wrong elements\n%s", elem, body)
+		}
+	}
+}
