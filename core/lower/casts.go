@@ -38,18 +38,20 @@ func (e *emitter) fpToFp(op *ir.Operation) error {
 	})(e, op)
 }
 
-// foreignFloat asks the target for each element.
+// foreignFloat has the target convert formats that LLVM does not know.
 func (e *emitter) foreignFloat(op *ir.Operation, from, to ir.FloatKind) error {
-	t, err := scalarType(op.Result(0).Type())
-	if err != nil {
-		return err
+	mode := tt.RoundNearestEven
+	if op.HasAttr("rounding") {
+		mode, _ = op.IntAttr("rounding")
 	}
 	in := e.value(op.Operand(0))
-	out := make([]llir.Value, len(in))
-	for r, v := range in {
-		if out[r] = e.m.target.Elementwise(e.b, op, t, []llir.Value{v}); out[r] == nil {
-			return fmt.Errorf("this target cannot convert %s to %s", from, to)
-		}
+	if from == to {
+		e.set(op.Result(0), in)
+		return nil
+	}
+	out := e.m.target.ConvertFloats(e.b, from, to, mode, in)
+	if out == nil {
+		return fmt.Errorf("this target cannot convert %s to %s", from, to)
 	}
 	e.set(op.Result(0), out)
 	return nil

@@ -69,6 +69,10 @@ type Target interface {
 	// every element of every elementwise operation.
 	Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type, args []llir.Value) llir.Value
 
+	// ConvertFloats converts a thread's elements between formats of which at
+	// least one is not LLVM's; rounding is a number of tt.RoundingModes. Nil
+	// where the target cannot.
+	ConvertFloats(b *llir.Builder, from, to ir.FloatKind, rounding int64, x []llir.Value) []llir.Value
 	// Packs reports whether the target computes two 16-bit floats of a type in
 	// one instruction. Called for sums, products and the like.
 	Packs(t llir.Type) bool
