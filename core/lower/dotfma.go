@@ -90,5 +90,5 @@ func (e *emitter) widen(op *ir.Operation, i int, v llir.Value, to llir.Type) (ll
 	case !ir.IsFloat(elem) && !llir.IsFloat(to) && llir.Width(from) < llir.Width(to):
 		return e.b.SExt(v, to), nil
 	}
-	return nil, fmt.Errorf("no instruction multiplies elements of type %s into %s", elem, op.Result(0).Type().(*ir.TensorType).Elem)
+	return nil, fmt.Errorf("operand %d has elements that no multiply-add takes", i)
 }

@@ -2,11 +2,14 @@ package gpu
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/driver/sim"
 )
 
@@ -240,4 +243,71 @@ func int32Operand(r *rand.Rand, n int) operand {
 		w[i] = float64(x[i])
 	}
 	return operand{sim.Bytes(x), w}
+}
+
+// fp8Operand holds finite numbers of an 8-bit format.
+func fp8Operand(kind ir.FloatKind) func(*rand.Rand, int) operand {
+	return func(r *rand.Rand, n int) operand {
+		b, w := make([]byte, n), make([]float64, n)
+		for i := range b {
+			w[i] = math.NaN()
+			for math.IsNaN(w[i]) || math.IsInf(w[i], 0) {
+				b[i] = byte(r.UintN(256))
+				w[i] = ir.BitsToFloat(kind, uint64(b[i]))
+			}
+		}
+		return operand{b, w}
+	}
+}
+
+// 8-bit floats from compute capability 8.9 on.
+func TestDotFP8(t *testing.T) {
+	r := newRand(t)
+	for _, f := range []struct {
+		name string
+		kind ir.FloatKind
+	}{{"f8E4M3FN", ir.F8E4M3FN}, {"f8E5M2", ir.F8E5M2}} {
+		ty := dotType{f.name, "f32", fp8Operand(f.kind), floatOperand, float32s, 4, 1e-6, 0, ""}
+		for range 3 {
+			mma := "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>"
+			op := func(i int) string { return fmt.Sprintf("#ttg.dot_op<{opIdx = %d, parent = %s, kWidth = 4}>", i, mma) }
+			m, n, k := 16<<r.IntN(3), 16<<r.IntN(3), 32<<r.IntN(2)
+			src := dotModule(r, ty, 0, m, n, k, 4, mma, op(0), op(1))
+			checkDot(t, r, src, 89, ty, 0, m, n, k)
+		}
+	}
+}
+
+// What no instruction takes is told at the line of the source.
+func TestDotRefused(t *testing.T) {
+	mma := func(major int) string {
+		instr := "16, 8"
+		if major == 3 {
+			instr = "16, 64, 16"
+		}
+		return fmt.Sprintf("#ttg.nvidia_mma<{versionMajor = %d, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [%s]}>", major, instr)
+	}
+	for _, c := range []struct {
+		a, b, c, prec, want string
+		cc, major           int
+	}{
+		{"f8E4M3FN", "f8E5M2", "f32", "", "a product of f8E4M3FN and f8E5M2 into f32 needs compute capability 8.9, the target has 8.0", 80, 2},
+		{"f32", "f32", "f32", "", "matrix instructions multiply f32 as tf32 only", 80, 2},
+		{"i16", "i16", "i32", "", "no matrix instruction multiplies i16 by i16 into i32", 90, 2},
+		{"f16", "f16", "f32", "", "the result's layout is not that of a matrix instruction of compute capability 9.0", 90, 3},
+	} {
+		op := func(i int) string {
+			return fmt.Sprintf("#ttg.dot_op<{opIdx = %d, parent = %s, kWidth = 2}>", i, mma(c.major))
+		}
+		src := strings.NewReplacer("TA", c.a, "TB", c.b, "TC", c.c, "OA", op(0), "OB", op(1), "MMA", mma(c.major)).Replace(moduleOf(`
+  tt.func public @k(%a: tensor<64x64xTA, OA>, %b: tensor<64x64xTB, OB>, %c: tensor<64x64xTC, MMA>) {
+    %d = tt.dot %a, %b, %c : tensor<64x64xTA, OA> * tensor<64x64xTB, OB> -> tensor<64x64xTC, MMA> loc("k.py":7:11)
+    tt.return
+  }
+`))
+		_, err := lower.Module(parse(t, "dot.ttgir", src), &Target{CC: c.cc}, lower.Options{})
+		if err == nil || !strings.Contains(err.Error(), "k.py:7:12: error: tt.dot: "+c.want) {
+			t.Errorf("%s × %s: %v, want %s", c.a, c.b, err, c.want)
+		}
+	}
 }

@@ -88,9 +88,20 @@ func (t *Target) MatrixInstrs(p lower.Product) ([]*lower.MatrixInstr, error) {
 		return ins, nil
 	case least > 0:
 		return nil, fmt.Errorf("a product of %s and %s into %s needs compute capability %d.%d, the target has %d.%d",
-			p.A, p.B, p.C, least/10, least%10, t.CC/10, t.CC%10)
+			elemName(p.A), elemName(p.B), elemName(p.C), least/10, least%10, t.CC/10, t.CC%10)
 	}
-	return nil, fmt.Errorf("no matrix instruction multiplies %s by %s into %s", p.A, p.B, p.C)
+	return nil, fmt.Errorf("no matrix instruction multiplies %s by %s into %s", elemName(p.A), elemName(p.B), elemName(p.C))
+}
+
+// elemName is an element type as the IR writes it.
+func elemName(t ir.Type) string {
+	switch t := t.(type) {
+	case *ir.FloatType:
+		return t.Kind.String()
+	case *ir.IntegerType:
+		return "i" + strconv.Itoa(t.Width)
+	}
+	return "a pointer"
 }
 
 // instr describes the fragments. With e elements in a register, the lanes' two
