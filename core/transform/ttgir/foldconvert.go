@@ -86,6 +86,10 @@ func foldConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		return false
 	}
 	rw.SetBefore(op)
+	if d.Is(ttg.LocalLoad) {
+		// What the buffer holds may change between the load and the conversion.
+		rw.SetBefore(d)
+	}
 	rw.Loc = d.Loc()
 	rw.Replace(op, remade(rw.Builder, d, dst).Result(0))
 	return true

@@ -65,9 +65,13 @@ func (r *remat) hoistDotOperand(cvt *ir.Operation) bool {
 	}
 	done := make(map[*ir.Value]*ir.Value)
 	for _, v := range loads {
-		r.b.SetAfterValue(v)
-		r.b.Loc = cvt.Loc()
-		done[v] = ttg.NewConvertLayout(r.b, v, s.enc[v])
+		key := conversion{v, s.enc[v]}
+		if r.copies[key] == nil {
+			r.b.SetAfterValue(v)
+			r.b.Loc = cvt.Loc()
+			r.copies[key] = ttg.NewConvertLayout(r.b, v, s.enc[v])
+		}
+		done[v] = r.copies[key]
 		s.remove(v)
 	}
 	r.replace(cvt, r.rebuild(s, done, cvt.Operand(0)))
