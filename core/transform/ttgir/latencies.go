@@ -1,6 +1,8 @@
 package ttgir
 
 import (
+	"math/bits"
+
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -172,8 +174,9 @@ func allocsOf(load *ir.Operation) (*ttg.MemDescType, bool) {
 	return t, true
 }
 
-// copyBytes is the number of bytes that lie side by side both in a thread's
-// registers of a tensor of type t and in a buffer with the encoding enc.
+// copyBytes is the number of bytes that lie side by side, and start at a multiple
+// of it, both in a thread's registers of a tensor of type t and in a buffer with
+// the encoding enc.
 func copyBytes(t *ir.TensorType, enc ir.Attribute) int64 {
 	shared, err := enc.(*encoding.Attr).Layout.Linear(t.Shape)
 	if err != nil {
@@ -183,14 +186,21 @@ func copyBytes(t *ir.TensorType, enc ir.Attribute) int64 {
 	if !ok {
 		return 0
 	}
-	n := int64(1)
-	for _, c := range to.Columns(layout.Register) {
-		if c != uint64(n) {
-			break
+	consecutive := 0
+	var others uint64 // offsets that the other bits of a place reach
+	for _, in := range to.Ins() {
+		for i, c := range to.Columns(in.Dim) {
+			if in.Dim == layout.Register && i == consecutive && c == 1<<i {
+				consecutive++
+			} else {
+				others |= c
+			}
 		}
-		n *= 2
 	}
-	return n * axisinfo.ElemBytes(t)
+	if others != 0 {
+		consecutive = min(consecutive, bits.TrailingZeros64(others))
+	}
+	return axisinfo.ElemBytes(t) << consecutive
 }
 
 // sharedForDots is the layout of a buffer for v if nothing but operands of dots

@@ -6,9 +6,9 @@ import "github.com/tritonc/tritonc/core/pass"
 // a GPU runs each first.
 func Passes() []*pass.Pass {
 	return []*pass.Pass{
-		Convert, Coalesce, NewF32DotTC(TF32Rounding{}), RemoveConversions, OptimizeThreadLocality, AccelerateMatmul, LoopAwareCSE,
+		Convert, Coalesce, NewF32DotTC(TF32Rounding{}), RemoveConversions, OptimizeThreadLocality, AccelerateMatmul, OptimizeDotOperands, LoopAwareCSE,
 		FuseNestedLoops, LICM, CombineSelectAndIf,
-		AssignLatencies, ScheduleLoops, Pipeline,
+		AssignLatencies, ScheduleLoops, Pipeline, CoalesceAsyncCopy,
 		ReduceDataDuplication, ReorderInstructions,
 	}
 }

@@ -242,5 +242,3 @@ func TestPipelinedLoopsDoTheSame(t *testing.T) {
 		t.Errorf("only %d loops were pipelined", pipelined)
 	}
 }
-
-func maxOps(r *rand.Rand) int { return 4 + r.IntN(8) }
