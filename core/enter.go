@@ -106,7 +106,7 @@ func (i *importer) open(module string) *frontend.File {
 	src, err := i.load(module)
 	var file *frontend.File
 	if err == nil && src != nil {
-		file, err = frontend.Parse(src.Path, src.name(), src.Text)
+		file, err = frontend.ParseModule(src.Path, src.name(), module, src.Text)
 	}
 	if err != nil {
 		if i.err == nil {

@@ -29,6 +29,7 @@ func (f *File) bind(m *eval.Module, fn *eval.Function, spec *signature.Spec) ([]
 		}
 	}
 	b.missing()
+	b.heuristics(out)
 	if len(b.errs) > 0 {
 		return nil, b.errs
 	}
@@ -43,7 +44,27 @@ type binder struct {
 	params  []*syntax.Arg
 	given   []*signature.Arg
 	lacking []string
-	errs    diag.List
+	// computed are the parameters left to @triton.heuristics.
+	computed []heuristic
+	errs     diag.List
+}
+
+// tunedOnly reports whether all that is lacking is what @triton.autotune tunes.
+func (b *binder) tunedOnly() bool {
+	a := b.fn.Params.Autotune
+	if a == nil || len(a.Configs) == 0 {
+		return false
+	}
+	c, ok := a.Configs[0].(*lang.Config)
+	if !ok {
+		return false
+	}
+	for _, name := range b.lacking {
+		if _, tuned := c.Kwargs.Get(name); !tuned {
+			return false
+		}
+	}
+	return true
 }
 
 func (b *binder) errorf(a *signature.Arg, help, format string, args ...any) {
@@ -118,8 +139,75 @@ func (b *binder) absent(i int, p *syntax.Arg) codegen.Param {
 			return b.constantParam(v)
 		}
 	}
+	if h := b.fn.Params.Heuristics; h != nil {
+		if f, ok := h.Get(p.Name); ok {
+			b.computed = append(b.computed, heuristic{i, f})
+			return codegen.Param{}
+		}
+	}
 	b.lacking = append(b.lacking, p.Name)
 	return codegen.Param{}
+}
+
+// heuristic is a parameter that @triton.heuristics computes from the others.
+type heuristic struct {
+	param int
+	fn    any
+}
+
+// heuristics computes the parameters that the signature leaves to
+// @triton.heuristics, in the order of the decorator.
+func (b *binder) heuristics(out []codegen.Param) {
+	if len(b.computed) == 0 {
+		return
+	}
+	args := &eval.Dict{}
+	for i, p := range b.params {
+		switch {
+		case out[i].Type != nil || out[i].Tuple:
+			args.Set(p.Name, &eval.Missing{Name: p.Name, Reason: "its value is known at launch only"})
+		case !b.isComputed(i):
+			args.Set(p.Name, out[i].Value)
+		}
+	}
+	order := b.fn.Params.Heuristics
+	for _, name := range order.Keys {
+		for _, h := range b.computed {
+			if b.params[h.param].Name != eval.Str(name) {
+				continue
+			}
+			var v any
+			fail := eval.Try(func() { v = b.m.Session.Apply(h.fn, []any{args}, nil) })
+			if m, ok := v.(*eval.Missing); ok && fail == nil {
+				fail = eval.Try(m.Fail)
+			}
+			if fail != nil {
+				at := b.end()
+				b.errorf(&at, "give "+eval.Str(name)+"=… in the signature", "'%s' is computed by @triton.heuristics: %s", eval.Str(name), fail.Msg)
+				continue
+			}
+			out[h.param] = b.constantParam(v)
+			args.Set(name, out[h.param].Value)
+		}
+	}
+}
+
+func (b *binder) isComputed(i int) bool {
+	for _, h := range b.computed {
+		if h.param == i {
+			return true
+		}
+	}
+	return false
+}
+
+// end is the place of the signature's last entry.
+func (b *binder) end() signature.Arg {
+	at := signature.Arg{Start: b.spec.Text.Col, End: max(len(b.spec.Text.Full), b.spec.Text.Col+1)}
+	if n := len(b.spec.Args); n > 0 {
+		at.Start, at.End = b.spec.Args[n-1].Start, b.spec.Args[n-1].End
+	}
+	return at
 }
 
 // constantParam is a parameter of known value.
@@ -135,18 +223,17 @@ func (b *binder) missing() {
 	if len(b.lacking) == 0 {
 		return
 	}
-	end := len(b.spec.Text.Full)
-	at := &signature.Arg{Start: b.spec.Text.Col, End: max(end, b.spec.Text.Col+1)}
-	if n := len(b.spec.Args); n > 0 {
-		last := b.spec.Args[n-1]
-		at.Start, at.End = last.Start, last.End
-	}
+	at := b.end()
 	what := "an argument is missing: '"
 	if len(b.lacking) > 1 {
 		what = "arguments are missing: '"
 	}
 	info := b.f.info(b.fn)
-	b.errorf(at, "a complete signature looks like: "+info.Signature(), "%s%s'", what, strings.Join(b.lacking, "', '"))
+	help := "a complete signature looks like: " + info.Signature()
+	if b.tunedOnly() {
+		help = "the kernel is autotuned: choose one of its configurations, or give the values in the signature"
+	}
+	b.errorf(&at, help, "%s%s'", what, strings.Join(b.lacking, "', '"))
 }
 
 // param is a parameter with its entry.
@@ -175,6 +262,9 @@ func (b *binder) param(p *syntax.Arg, a *signature.Arg) codegen.Param {
 			b.errorf(a, "", "the type %s cannot stand in a signature here", a.Type)
 			return codegen.Param{}
 		}
+		if ptr, ok := t.(*lang.Pointer); ok && b.constAnnotation(p) {
+			ptr.Const = true
+		}
 		out := codegen.Param{Type: t}
 		if a.Hint == 16 {
 			out.Attrs = []codegen.Attr{{Name: "tt.divisibility", Value: 16}}
@@ -196,6 +286,21 @@ func (b *binder) param(p *syntax.Arg, a *signature.Arg) codegen.Param {
 		return codegen.Param{}
 	}
 	return codegen.Param{Value: v}
+}
+
+// constAnnotation reports whether a parameter is annotated as a pointer to
+// constants: tl.const, or a string that says so.
+func (b *binder) constAnnotation(p *syntax.Arg) bool {
+	switch a := p.Annotation.(type) {
+	case *syntax.Attribute:
+		return a.Attr == "const"
+	case *syntax.Name:
+		return a.ID == "const"
+	case *syntax.Constant:
+		s, _ := a.Value.(string)
+		return strings.HasPrefix(s, "*k") || strings.HasPrefix(s, "const ")
+	}
+	return false
 }
 
 const typeNames = "i1 i8 i16 i32 i64 u1 u8 u16 u32 u64 fp16 bf16 fp32 fp64 fp8e4nv fp8e5 fp8e4b8 fp8e5b16 fp8e4b15"

@@ -94,3 +94,44 @@ func TestKernels(t *testing.T) {
 		t.Errorf("signature %s\nwant %s", got, want)
 	}
 }
+
+func TestConfigs(t *testing.T) {
+	src := `import triton
+import triton.language as tl
+
+configs = [triton.Config({"BLOCK": b, "T": tl.float16}, num_warps=w) for b in (64, 128) for w in (4, 8)]
+configs.append(triton.Config({"BLOCK": 256, "T": tl.float32}, num_stages=5))
+
+@triton.autotune(configs=configs, key=["n"])
+@triton.jit
+def k(p, n, BLOCK: tl.constexpr, T: tl.constexpr):
+    tl.store(p + tl.arange(0, BLOCK), n.to(T))
+`
+	f, err := Parse("k.py", "k.py", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := signature.Parse("-s", "*fp32, i32")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = Build(dialect.NewContext(), f, spec, nil); err == nil || !strings.Contains(explain(err), "autotuned") {
+		t.Errorf("without a configuration: %v", err)
+	}
+	specs, err := Configs(f, spec, nil)
+	if err != nil || len(specs) != 5 {
+		t.Fatalf("%d configurations, %v", len(specs), err)
+	}
+	for i, want := range []string{"64", "64", "128", "128", "256"} {
+		m, err := Build(dialect.NewContext(), f, specs[i], nil)
+		if err != nil {
+			t.Fatal(explain(err))
+		}
+		if !strings.Contains(text.String(m), "tensor<"+want+"x!tt.ptr<f32>>") {
+			t.Errorf("configuration %d is not of block %s", i, want)
+		}
+	}
+	if o := specs[1].Options; o[0].Name != "num_warps" || o[0].Value != int64(8) {
+		t.Errorf("options of the second configuration: %v", o)
+	}
+}

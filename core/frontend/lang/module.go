@@ -304,7 +304,7 @@ var statics = sync.OnceValue(func() map[string]any {
 		m[n] = d
 	}
 	for n, b := range table() {
-		if n != "to" && !strings.HasPrefix(n, "_") || n == "_reduce_with_indices" {
+		if n != "to" { // a method only
 			m[n] = b
 		}
 	}
