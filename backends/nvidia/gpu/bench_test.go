@@ -8,7 +8,7 @@ import (
 
 // The lowering from a parsed ttgir to the text of the LLVM IR.
 func BenchmarkLower(b *testing.B) {
-	for _, name := range []string{"vector_add", "row_softmax", "layer_norm_fwd", "layer_norm_bwd", "reductions"} {
+	for _, name := range []string{"vector_add", "row_softmax", "layer_norm_fwd", "layer_norm_bwd", "reductions", "matmul_fp16", "flash_fwd_causal", "dot_fp32_float32_ieee"} {
 		b.Run(name, func(b *testing.B) {
 			mod := parse(b, name, testdata(b, name))
 			b.ReportAllocs()
