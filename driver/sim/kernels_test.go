@@ -14,7 +14,11 @@ import (
 // load reads a kernel of testdata.
 func load(t testing.TB, name string) *Module {
 	t.Helper()
-	path := filepath.Join("testdata", name+".ptx")
+	dir := "testdata"
+	if d := os.Getenv("SIM_PTX"); d != "" {
+		dir = d // the same kernels from another compiler
+	}
+	path := filepath.Join(dir, name+".ptx")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
