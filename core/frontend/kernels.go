@@ -25,6 +25,9 @@ type ParamInfo struct {
 	Pointer    bool   // memory is reached through it, as far as one can see
 	Annotation string // as written, or ""
 	Default    string // as written, or ""
+	// NoSpecialize and NoAlign are what the decorator says: of the argument's
+	// value nothing is to be compiled in, or of its divisibility.
+	NoSpecialize, NoAlign bool
 }
 
 // Signature is a signature for the kernel to begin with: pointers for what is
@@ -177,6 +180,8 @@ func (f *File) info(fn *eval.Function) KernelInfo {
 	ptrs := pointers(fn)
 	for i, p := range fn.ParamList() {
 		info := ParamInfo{Name: p.Name, Constexpr: isConstexpr(p), Pointer: ptrs[p.Name]}
+		info.NoSpecialize = listed(fn.Params.DoNotSpecialize, i, p.Name)
+		info.NoAlign = info.NoSpecialize || listed(fn.Params.DoNotSpecializeOnAlignment, i, p.Name)
 		if p.Annotation != nil {
 			info.Annotation = f.file.Text(p.Annotation.Loc())
 		}
@@ -186,6 +191,27 @@ func (f *File) info(fn *eval.Function) KernelInfo {
 		k.Params = append(k.Params, info)
 	}
 	return k
+}
+
+// listed reports whether a list of a decorator, of names and positions, has a
+// parameter.
+func listed(list []any, index int, name string) bool {
+	for _, item := range list {
+		if c, ok := item.(*eval.Constexpr); ok {
+			item = c.Value
+		}
+		switch v := item.(type) {
+		case string:
+			if v == name {
+				return true
+			}
+		case int64:
+			if v == int64(index) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isConstexpr reports whether a parameter is annotated as constexpr.

@@ -1,0 +1,144 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Device is something that runs kernels.
+type Device interface {
+	// Properties never change.
+	Properties() Properties
+	// Alloc reserves size bytes of device memory, aligned to at least 256, with
+	// undefined contents. The name shows in reports.
+	Alloc(name string, size int) (Buffer, error)
+	// Load makes a binary of the stage Properties.Stage ready to be launched.
+	Load(b Binary) (Kernel, error)
+	// Close gives everything back, buffers and kernels included.
+	Close() error
+}
+
+// Properties describe a device.
+type Properties struct {
+	// Name is for people: "simulated A100".
+	Name string
+	// Stage names the compile stage whose artifact Load takes: "ptx", "cubin".
+	Stage string
+	// WarpSize is the number of threads that execute together.
+	WarpSize int
+	// Multiprocessors each hold several blocks at a time.
+	Multiprocessors int
+	// MaxThreads is the most threads of a block.
+	MaxThreads int
+	// MaxShared is the most bytes of shared memory of a block.
+	MaxShared int
+	// Memory is the size of the device's memory in bytes.
+	Memory int64
+	// Simulated devices have times that tell nothing of a real one's.
+	Simulated bool
+}
+
+// Buffer is an allocation of device memory.
+type Buffer interface {
+	// Addr is the address as kernels see it.
+	Addr() uint64
+	// Size in bytes.
+	Size() int
+	// Write copies p to byte off; Read copies from there into all of p. Both
+	// fail when that leaves the buffer.
+	Write(off int, p []byte) error
+	Read(off int, p []byte) error
+	// Free gives the memory back.
+	Free() error
+}
+
+// Binary is a compiled kernel.
+type Binary struct {
+	// Name stands for the binary in messages.
+	Name string
+	Code []byte
+	Metadata
+}
+
+// Metadata is the part of a compile's metadata that a launch needs. The JSON
+// names are Triton's.
+type Metadata struct {
+	// Kernel is the function's name.
+	Kernel   string `json:"name"`
+	NumWarps int    `json:"num_warps"`
+	NumCTAs  int    `json:"num_ctas"`
+	// Shared is the dynamic shared memory of a block in bytes.
+	Shared int `json:"shared"`
+	// GlobalScratch is the scratch memory of a block in bytes, and how it must
+	// be aligned.
+	GlobalScratch      int `json:"global_scratch_size"`
+	GlobalScratchAlign int `json:"global_scratch_align"`
+}
+
+// ParseMetadata reads what a compile returns beside its artifacts.
+func ParseMetadata(text []byte) (Metadata, error) {
+	var m Metadata
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, fmt.Errorf("metadata: %w", err)
+	}
+	if m.Kernel == "" || m.NumWarps < 1 {
+		return m, fmt.Errorf("metadata: no name or no num_warps in it")
+	}
+	m.NumCTAs = max(m.NumCTAs, 1)
+	return m, nil
+}
+
+// Kernel is a loaded binary.
+type Kernel interface {
+	// Launch runs the kernel to its end, or until ctx ends: then the error is
+	// ctx's. A *Fault tells what the kernel itself did wrong; then there is a
+	// Result, too.
+	Launch(ctx context.Context, l Launch) (*Result, error)
+}
+
+// Launch says what to run a kernel on.
+type Launch struct {
+	// Grid is the number of blocks in each dimension, all at least 1.
+	Grid [3]int
+	// Args fill the kernel's parameters in order: a Buffer, or nil for a null
+	// pointer, else a Go integer, bool or float of the parameter's size (uint16
+	// for the bits of a half).
+	Args []any
+}
+
+// Result is the outcome of a launch.
+type Result struct {
+	// Time the kernel took; of a simulated device, that of the simulation.
+	Time time.Duration
+	// Report holds what the device counted; nil where it counts nothing.
+	Report Report
+}
+
+// Report is what a device observed of a launch.
+type Report interface {
+	// WriteTable prints for people, WriteJSON one JSON object and a newline.
+	WriteTable(w io.Writer) error
+	WriteJSON(w io.Writer) error
+}
+
+// Fault is a launch that the device found fault with: an access out of bounds,
+// a race, a deadlock.
+type Fault struct {
+	Kernel string
+	// Findings are one or more lines each.
+	Findings []string
+}
+
+func (f *Fault) Error() string {
+	text := fmt.Sprintf("kernel %s: ", f.Kernel)
+	for i, line := range f.Findings {
+		if i > 0 {
+			text += "\n"
+		}
+		text += line
+	}
+	return text
+}

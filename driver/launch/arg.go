@@ -1,0 +1,257 @@
+package launch
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/tritonc/tritonc/core/frontend"
+	"github.com/tritonc/tritonc/driver/array"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// Arg is one argument of a kernel.
+type Arg struct {
+	// Name of the parameter.
+	Name string
+	// Value is an *array.Array for a pointer, nil for None, an int64, uint64,
+	// float64 or bool for a number, or an Expr.
+	Value any
+	// Type is the type of a number as a signature has it, where the caller says
+	// so: "i64", "fp16". "": what Triton gives to such a Python value.
+	Type string
+}
+
+// Expr is a value that the kernel's file evaluates, such as tl.float16 or
+// 'tf32'. Only constants can be given so.
+type Expr string
+
+// specialized is an argument as it is compiled and passed.
+type specialized struct {
+	entry string // in the signature, without the name
+	// passed is false for what is compiled in.
+	passed bool
+	typ    string // of a number that is passed
+}
+
+// ArgError is a wrong argument.
+type ArgError struct {
+	Name string // of the parameter; "" where it is about all
+	Text string
+	Help string
+}
+
+func (e *ArgError) Error() string {
+	if e.Name == "" {
+		return e.Text
+	}
+	return fmt.Sprintf("argument %s: %s", e.Name, e.Text)
+}
+
+func wrongArg(name, help, format string, args ...any) *ArgError {
+	return &ArgError{name, fmt.Sprintf(format, args...), help}
+}
+
+// specialize decides how one argument is compiled.
+func specialize(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg) (specialized, error) {
+	if x, ok := a.Value.(Expr); ok {
+		return specialized{entry: string(x)}, nil
+	}
+	if p.Constexpr {
+		return constant(p, a)
+	}
+	annotated := annotatedType(p.Annotation)
+	switch v := a.Value.(type) {
+	case nil:
+		return specialized{entry: "None"}, nil
+	case *array.Array:
+		entry := annotated
+		if entry == "" {
+			entry = "*" + v.Type.Name
+		}
+		if !strings.HasPrefix(entry, "*") {
+			return specialized{}, wrongArg(p.Name, "", "it is an array, and the kernel says %s: %s", p.Name, p.Annotation)
+		}
+		// Every device aligns what it allocates to more than any rule asks for.
+		return specialized{entry: entry + alignment(rules.PointerDivisor, 0, p), passed: true}, nil
+	case bool:
+		return scalar("u1", annotated, a), nil
+	case float64:
+		if t := a.Type; t != "" && array.Named(t) != nil && !array.Named(t).Float() {
+			return specialized{}, wrongArg(p.Name, "", "%v is no %s", v, t)
+		}
+		return scalar("fp32", annotated, a), nil
+	case int64:
+		return integer(rules, p, a, annotated, v, v == 1)
+	case uint64:
+		return integer(rules, p, a, annotated, int64(v), v == 1)
+	}
+	return specialized{}, wrongArg(p.Name, "", "a %T is nothing that a kernel takes", a.Value)
+}
+
+// scalar is a number of which nothing but the type is compiled in.
+func scalar(natural, annotated string, a *Arg) specialized {
+	t := natural
+	if annotated != "" {
+		t = annotated
+	}
+	if a.Type != "" {
+		t = a.Type
+	}
+	return specialized{entry: t, passed: true, typ: t}
+}
+
+func integer(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg, annotated string, v int64, one bool) (specialized, error) {
+	natural := "i32"
+	switch _, big := a.Value.(uint64); {
+	case big && v < 0:
+		natural = "u64"
+	case v != int64(int32(v)):
+		natural = "i64"
+	}
+	s := scalar(natural, annotated, a)
+	t := array.Named(s.typ)
+	switch {
+	case t == nil:
+		return s, wrongArg(p.Name, "types are "+array.Names(), "it is a number, and its type %s is none of a number", s.typ)
+	case t.Float() || s.typ == "i1" || s.typ == "u1":
+		return s, nil // such types are never specialized
+	}
+	if !fits(t, a.Value) {
+		return s, wrongArg(p.Name, "", "%v does not fit into %s", a.Value, s.typ)
+	}
+	if one && rules.IntOneIsConstexpr && !p.NoSpecialize {
+		return specialized{entry: s.typ + ":1"}, nil
+	}
+	s.entry += alignment(rules.IntDivisor, v, p)
+	return s, nil
+}
+
+// fits reports whether an integer is a value of t.
+func fits(t *array.DType, v any) bool {
+	one := array.New(t, 1)
+	if u, ok := v.(uint64); ok {
+		one.SetInt(0, int64(u))
+		return uint64(one.Int(0)) == u && (one.Int(0) >= 0 || t.Name == "u64")
+	}
+	one.SetInt(0, v.(int64))
+	return one.Int(0) == v.(int64) && (v.(int64) >= 0 || t.Name[0] == 'i')
+}
+
+// alignment is the hint for a value that the rules call aligned. Signatures can
+// say so of 16 alone.
+func alignment(divisor int, v int64, p *frontend.ParamInfo) string {
+	if divisor == 16 && v%16 == 0 && !p.NoAlign {
+		return ":16"
+	}
+	return ""
+}
+
+// constant writes the value of a tl.constexpr parameter as Python does.
+func constant(p *frontend.ParamInfo, a *Arg) (specialized, error) {
+	var text string
+	switch v := a.Value.(type) {
+	case nil:
+		text = "None"
+	case bool:
+		text = "False"
+		if v {
+			text = "True"
+		}
+	case int64:
+		text = strconv.FormatInt(v, 10)
+	case uint64:
+		text = strconv.FormatUint(v, 10)
+	case float64:
+		switch {
+		case math.IsInf(v, 0):
+			text = fmt.Sprintf("float('%v')", v)
+		case v != v:
+			text = "float('nan')"
+		default:
+			text = strconv.FormatFloat(v, 'g', -1, 64)
+			if !strings.ContainsAny(text, ".e") {
+				text += ".0"
+			}
+		}
+	default:
+		return specialized{}, wrongArg(p.Name, "give a value, such as "+p.Name+"=1024", "it is a constant of the kernel (tl.constexpr), not memory")
+	}
+	return specialized{entry: text}, nil
+}
+
+// annotatedType is the type that a parameter's annotation gives it, in the form
+// of signatures, or "".
+func annotatedType(annotation string) string {
+	t := strings.Trim(strings.TrimSpace(annotation), `'"`)
+	t = strings.TrimPrefix(strings.TrimPrefix(t, "triton.language."), "tl.")
+	stars := ""
+	if rest, ok := strings.CutPrefix(t, "*"); ok {
+		stars, t = "*", rest
+		if k, ok := strings.CutPrefix(t, "k"); ok && array.Named(k) != nil {
+			stars, t = "*k", k
+		}
+	}
+	switch t {
+	case "int":
+		t = "i32"
+	case "float":
+		t = "fp32"
+	}
+	d := array.Named(t)
+	switch {
+	case d == nil:
+		return ""
+	case d.Name == "i1" && stars == "":
+		return "u1"
+	}
+	return stars + d.Name
+}
+
+// passedValue is a number in the form in which a device takes it.
+func passedValue(typ string, value any) (any, error) {
+	var f float64
+	var i int64
+	switch v := value.(type) {
+	case bool:
+		if v {
+			i = 1
+		}
+		f = float64(i)
+	case int64:
+		f, i = float64(v), v
+	case uint64:
+		f, i = float64(v), int64(v)
+	case float64:
+		f, i = v, int64(v)
+	}
+	switch typ {
+	case "u1", "i1":
+		return i != 0, nil
+	case "i8":
+		return int8(i), nil
+	case "u8":
+		return uint8(i), nil
+	case "i16":
+		return int16(i), nil
+	case "u16":
+		return uint16(i), nil
+	case "i32":
+		return int32(i), nil
+	case "u32":
+		return uint32(i), nil
+	case "i64":
+		return i, nil
+	case "u64":
+		return uint64(i), nil
+	case "fp32":
+		return float32(f), nil
+	case "fp64":
+		return f, nil
+	}
+	if t := array.Named(typ); t != nil && t.Size == 2 {
+		return uint16(t.Bits(f)), nil
+	}
+	return nil, fmt.Errorf("a number of type %s cannot be passed to a kernel", typ)
+}

@@ -1,0 +1,250 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/frontend"
+	"github.com/tritonc/tritonc/driver"
+	"github.com/tritonc/tritonc/driver/array"
+)
+
+// Request says what to compile and to run it on.
+type Request struct {
+	// Source is a Python file.
+	Source *core.Source
+	// Kernel's name; "" where the file has only one.
+	Kernel string
+	// Args by name, in any order. Parameters with a default may be left out.
+	Args   []Arg
+	Target core.Target
+	// Options as for core.Compile. Stages is set to what the device takes, and
+	// the caller's own stages are returned beside it.
+	Options core.Options
+	Device  driver.Device
+}
+
+// Kernel is a kernel that is ready to run on its arguments.
+type Kernel struct {
+	// Compiled is what core made.
+	Compiled *core.Kernel
+	// Signature is the one that follows from the arguments.
+	Signature string
+
+	device driver.Device
+	loaded driver.Kernel
+	args   []Arg // those that are passed, in order
+	types  []string
+}
+
+// Info returns what is known of the kernel of a file that name names; "" names
+// the only one.
+func Info(src *core.Source, name string) (*frontend.KernelInfo, error) {
+	file, err := frontend.Parse(src.Path, src.Name, src.Text)
+	if err != nil {
+		return nil, err
+	}
+	kernels, err := frontend.Kernels(file)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range kernels {
+		if kernels[i].Name == name || name == "" && len(kernels) == 1 {
+			return &kernels[i], nil
+		}
+		names = append(names, kernels[i].Name)
+	}
+	d := diag.Errorf(diag.Pos{File: src.Path}, "the file has several kernels, and none is named")
+	switch {
+	case len(names) == 0:
+		d.Message = "the file defines no kernel"
+		return nil, d.WithHelp("a kernel is a function decorated with @triton.jit")
+	case name != "":
+		d.Message = fmt.Sprintf("the file has no kernel %q", name)
+	}
+	return nil, d.WithHelp("its kernels: %s", strings.Join(names, ", "))
+}
+
+// Compile compiles a kernel for its arguments and loads it.
+func Compile(ctx context.Context, req Request) (*Kernel, error) {
+	info, err := Info(req.Source, req.Kernel)
+	if err != nil {
+		return nil, err
+	}
+	backend, target, err := req.Options.Select(ctx, req.Target)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := backend.Facts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	k := &Kernel{device: req.Device}
+	byName, err := match(info, req.Args)
+	if err != nil {
+		return nil, err
+	}
+	var entries []string
+	for i := range info.Params {
+		p := &info.Params[i]
+		a := byName[i]
+		if a == nil {
+			continue // its default
+		}
+		s, err := specialize(&facts.Specialization, p, a)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, p.Name+"="+s.entry)
+		if s.passed {
+			k.args, k.types = append(k.args, *a), append(k.types, s.typ)
+		}
+	}
+	k.Signature = strings.Join(entries, ", ")
+	if err := k.compile(ctx, &req, info, target); err != nil {
+		return nil, err
+	}
+	return k, k.load(&req)
+}
+
+// match gives each parameter its argument, nil where it has a default.
+func match(info *frontend.KernelInfo, args []Arg) ([]*Arg, error) {
+	byName := make([]*Arg, len(info.Params))
+	usage := "the kernel is " + usageOf(info)
+	for i := range args {
+		a := &args[i]
+		at := -1
+		for j := range info.Params {
+			if info.Params[j].Name == a.Name {
+				at = j
+			}
+		}
+		switch {
+		case at < 0:
+			return nil, wrongArg(a.Name, usage, "%s has no such parameter", info.Name)
+		case byName[at] != nil:
+			return nil, wrongArg(a.Name, "", "it is given twice")
+		}
+		byName[at] = a
+	}
+	var missing []string
+	for i := range info.Params {
+		if byName[i] == nil && info.Params[i].Default == "" {
+			missing = append(missing, info.Params[i].Name)
+		}
+	}
+	if len(missing) > 0 {
+		return nil, wrongArg("", usage, "%s lacks arguments: %s", info.Name, strings.Join(missing, ", "))
+	}
+	return byName, nil
+}
+
+func usageOf(info *frontend.KernelInfo) string {
+	parts := make([]string, len(info.Params))
+	for i, p := range info.Params {
+		parts[i] = p.Name
+		if p.Constexpr {
+			parts[i] += ": constexpr"
+		}
+		if p.Default != "" {
+			parts[i] += "=" + p.Default
+		}
+	}
+	return info.Name + "(" + strings.Join(parts, ", ") + ")"
+}
+
+// signatureFile stands for a file in diagnostics about the signature.
+const signatureFile = "(the arguments' signature)"
+
+func (k *Kernel) compile(ctx context.Context, req *Request, info *frontend.KernelInfo, target core.Target) error {
+	opts := req.Options
+	stage := req.Device.Properties().Stage
+	opts.Stages = append([]string{stage}, opts.Stages...)
+	variants, err := core.Variants(req.Source, info.Name, k.signatureText())
+	if err == nil {
+		k.Compiled, err = core.Compile(ctx, variants[0], target, &opts)
+	}
+	for _, d := range diag.All(err) {
+		if d.Pos.File == "-s" { // nobody gave a flag -s
+			d.Pos.File = signatureFile
+		}
+	}
+	return err
+}
+
+// signatureText is the signature; a kernel without parameters has an empty one,
+// which core would take for none.
+func (k *Kernel) signatureText() string {
+	if k.Signature == "" {
+		return " "
+	}
+	return k.Signature
+}
+
+func (k *Kernel) load(req *Request) error {
+	stage := req.Device.Properties().Stage
+	a := k.Compiled.Artifact(stage)
+	if a == nil {
+		return fmt.Errorf("the compile returned no %s", stage)
+	}
+	meta, err := driver.ParseMetadata(k.Compiled.Metadata)
+	if err != nil {
+		return err
+	}
+	k.loaded, err = req.Device.Load(driver.Binary{Name: k.Compiled.Name + "." + a.Ending, Code: a.Data, Metadata: meta})
+	return err
+}
+
+// Run copies the arrays to the device, launches the kernel on a grid, and
+// copies them back, Unset ones included. One array given for several parameters
+// is one buffer. The error may be a *driver.Fault; then there is a result.
+func (k *Kernel) Run(ctx context.Context, grid [3]int) (*driver.Result, error) {
+	buffers := map[*array.Array]driver.Buffer{}
+	defer func() {
+		for _, b := range buffers {
+			b.Free()
+		}
+	}()
+	args := make([]any, len(k.args))
+	for i, a := range k.args {
+		x, isArray := a.Value.(*array.Array)
+		if !isArray {
+			v, err := passedValue(k.types[i], a.Value)
+			if err != nil {
+				return nil, wrongArg(a.Name, "", "%v", err)
+			}
+			args[i] = v
+			continue
+		}
+		if buffers[x] == nil {
+			b, err := k.device.Alloc(a.Name, len(x.Data))
+			if err != nil {
+				return nil, wrongArg(a.Name, "", "%v", err)
+			}
+			buffers[x] = b
+			if !x.Unset {
+				if err := b.Write(0, x.Data); err != nil {
+					return nil, wrongArg(a.Name, "", "%v", err)
+				}
+			}
+		}
+		args[i] = buffers[x]
+	}
+	result, err := k.loaded.Launch(ctx, driver.Launch{Grid: grid, Args: args})
+	if result == nil {
+		return nil, err
+	}
+	for _, a := range k.args {
+		if x, ok := a.Value.(*array.Array); ok && buffers[x] != nil {
+			if err := buffers[x].Read(0, x.Data); err != nil {
+				return nil, err
+			}
+			x.Unset = false
+		}
+	}
+	return result, err
+}

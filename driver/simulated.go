@@ -1,0 +1,194 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/tritonc/tritonc/driver/sim"
+	"github.com/tritonc/tritonc/driver/sim/simt"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// SimOptions configure a simulated device. The zero value has all checks on and
+// the natural schedule.
+type SimOptions struct {
+	// NoChecks turns off the checks that cost time: values never written, races,
+	// conflicts between blocks.
+	NoChecks bool
+	// Workers is how many host cores run blocks; 0 means all.
+	Workers int
+	// MaxInstructions ends a launch one of whose blocks executes more warp
+	// instructions; 0 means 1<<32.
+	MaxInstructions uint64
+	// Random permutes blocks and warps, by Seed.
+	Random bool
+	Seed   uint64
+	// Output receives what kernels print; nil drops it.
+	Output io.Writer
+}
+
+// chips are the devices that stand for a target, by a pattern over it.
+var chips = [...]struct {
+	pattern string
+	chip    sim.Chip
+}{
+	{"cuda:80", sim.A100},
+	{"cuda:86", sim.A10},
+	{"cuda:89", sim.Chip{Name: "L40", Lanes: 32, SMs: 142, MaxWarps: 48, MaxBlocks: 24, SharedSM: 100 << 10, SharedBlock: 99 << 10, MaxThreads: 1024, Memory: 48 << 30}},
+	{"cuda:90", sim.H200},
+}
+
+// simStage is the stage whose artifact the simulator executes.
+const simStage = "ptx"
+
+// Simulated makes a simulated device of a target.
+func Simulated(target sdk.Target, opts SimOptions) (Device, error) {
+	for i := range chips {
+		if !target.Matches(chips[i].pattern) {
+			continue
+		}
+		return &simDevice{
+			chip: chips[i].chip,
+			dev: sim.New(sim.Options{
+				Chip: chips[i].chip, NoChecks: opts.NoChecks, Workers: opts.Workers,
+				MaxInstructions: opts.MaxInstructions, Random: opts.Random, Seed: opts.Seed, Output: opts.Output,
+			}),
+		}, nil
+	}
+	known := ""
+	for i := range chips {
+		known += " " + chips[i].pattern
+	}
+	return nil, fmt.Errorf("no simulated device executes code for %s; there is one for%s", target, known)
+}
+
+type simDevice struct {
+	chip sim.Chip
+	dev  *sim.Device
+}
+
+func (d *simDevice) Properties() Properties {
+	c := &d.chip
+	return Properties{
+		Name: "simulated " + c.Name, Stage: simStage, WarpSize: c.Lanes, Multiprocessors: c.SMs,
+		MaxThreads: c.MaxThreads, MaxShared: c.SharedBlock, Memory: c.Memory, Simulated: true,
+	}
+}
+
+func (d *simDevice) Alloc(name string, size int) (Buffer, error) {
+	b, err := d.dev.TryAlloc(name, size)
+	if err != nil {
+		return nil, err
+	}
+	return &simBuffer{b}, nil
+}
+
+func (d *simDevice) Close() error { return nil }
+
+type simBuffer struct{ b *sim.Buffer }
+
+func (b *simBuffer) Addr() uint64 { return b.b.Addr() }
+func (b *simBuffer) Size() int    { return b.b.Len() }
+
+func (b *simBuffer) inside(off, n int) error {
+	if off < 0 || off+n > b.b.Len() {
+		return fmt.Errorf("bytes %d to %d of a buffer of %d", off, off+n, b.b.Len())
+	}
+	return nil
+}
+
+func (b *simBuffer) Write(off int, p []byte) error {
+	if err := b.inside(off, len(p)); err != nil {
+		return err
+	}
+	b.b.Write(off, p)
+	return nil
+}
+
+func (b *simBuffer) Read(off int, p []byte) error {
+	if err := b.inside(off, len(p)); err != nil {
+		return err
+	}
+	copy(p, b.b.Read()[off:])
+	return nil
+}
+
+func (b *simBuffer) Free() error {
+	b.b.Free()
+	return nil
+}
+
+func (d *simDevice) Load(b Binary) (Kernel, error) {
+	mod, err := sim.Load(b.Name, b.Code)
+	if err != nil {
+		return nil, err
+	}
+	f := mod.Func(b.Kernel)
+	if f == nil || !f.Kernel {
+		return nil, fmt.Errorf("%s has no kernel %q", b.Name, b.Kernel)
+	}
+	if b.Shared > d.chip.SharedBlock {
+		return nil, fmt.Errorf("kernel %s needs %d bytes of shared memory; a block of the %s has at most %d",
+			b.Kernel, b.Shared, d.Properties().Name, d.chip.SharedBlock)
+	}
+	return &simKernel{d, mod, b.Metadata}, nil
+}
+
+type simKernel struct {
+	dev  *simDevice
+	mod  *sim.Module
+	meta Metadata
+}
+
+// scratchParams are the parameters behind the user's.
+const scratchParams = 2
+
+func (k *simKernel) Launch(ctx context.Context, l Launch) (*Result, error) {
+	if want, got := len(k.mod.Func(k.meta.Kernel).Params)-scratchParams, len(l.Args); want != got {
+		return nil, fmt.Errorf("kernel %s takes %d arguments, given %d", k.meta.Kernel, want, got)
+	}
+	args := make([]any, len(l.Args), len(l.Args)+scratchParams)
+	for i, a := range l.Args {
+		if b, ok := a.(*simBuffer); ok {
+			a = b.b
+		}
+		args[i] = a
+	}
+	if k.meta.NumCTAs > 1 {
+		return nil, fmt.Errorf("kernel %s wants clusters of %d blocks, which the simulated device has not", k.meta.Kernel, k.meta.NumCTAs)
+	}
+	if k.meta.GlobalScratch > 0 {
+		b, err := k.dev.dev.TryAlloc("scratch", l.Grid[0]*l.Grid[1]*l.Grid[2]*k.meta.GlobalScratch)
+		if err != nil {
+			return nil, err
+		}
+		defer b.Free()
+		args = append(args, b)
+	}
+	start := time.Now()
+	rep, err := k.dev.dev.LaunchContext(ctx, k.mod, k.meta.Kernel, l.Grid,
+		sim.Dim(k.dev.chip.Lanes*k.meta.NumWarps), k.meta.Shared, args...)
+	took := time.Since(start)
+	var findings *simt.FindingsError
+	if errors.As(err, &findings) {
+		fault := &Fault{Kernel: k.meta.Kernel}
+		for _, f := range findings.Findings {
+			fault.Findings = append(fault.Findings, f.String())
+		}
+		err = fault
+	}
+	if rep == nil {
+		return nil, err
+	}
+	return &Result{Time: took, Report: SimReport{rep}}, err
+}
+
+// SimReport is the simulator's report in the form of every device's.
+type SimReport struct{ *sim.Report }
+
+// WriteJSON implements Report.
+func (r SimReport) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r.Report) }

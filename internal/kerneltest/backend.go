@@ -1,0 +1,93 @@
+package kerneltest
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"sync"
+
+	"github.com/tritonc/tritonc/backends/nvidia"
+	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/plugin/wire"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// inProcess is a backend without a process around it. It remembers what it
+// made, since tests run one kernel on many inputs.
+type inProcess struct {
+	sdk.Backend
+	settings map[string]string
+
+	mu   sync.Mutex
+	made map[string]sdk.RunStagesResponse
+}
+
+var backend = sync.OnceValue(func() *inProcess {
+	b := &inProcess{Backend: nvidia.New(), settings: map[string]string{}, made: map[string]sdk.RunStagesResponse{}}
+	facts, err := b.Describe(context.Background())
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	for _, s := range facts.Settings {
+		for _, env := range s.Env {
+			if v := os.Getenv(env); v != "" && b.settings[s.Name] == "" {
+				b.settings[s.Name] = v
+			}
+		}
+	}
+	return b
+})
+
+// selectBackend is the Select of core.Options.
+func selectBackend(_ context.Context, target core.Target) (core.Backend, core.Target, error) {
+	b := backend()
+	facts, err := b.Describe(context.Background())
+	if row, ok := facts.For(target); ok && target.WarpSize == 0 {
+		target.WarpSize = row.WarpSize
+	}
+	return b, target, err
+}
+
+// Facts implements core.Backend.
+func (b *inProcess) Facts(ctx context.Context) (*sdk.Facts, error) {
+	facts, err := b.Describe(ctx)
+	return &facts, err
+}
+
+// ParseOptions implements core.Backend.
+func (b *inProcess) ParseOptions(ctx context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
+	req.Settings = b.settings
+	resp, err := b.Backend.ParseOptions(ctx, req)
+	return resp, wire.ErrorFromSDK("in process", err)
+}
+
+// AddStages implements core.Backend.
+func (b *inProcess) AddStages(ctx context.Context, req sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
+	req.Settings = b.settings
+	resp, err := b.Backend.AddStages(ctx, req)
+	return resp, wire.ErrorFromSDK("in process", err)
+}
+
+// RunStages implements core.Backend.
+func (b *inProcess) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+	req.Settings = b.settings
+	text, err := json.Marshal(req)
+	if err != nil {
+		return sdk.RunStagesResponse{}, err
+	}
+	key := string(text)
+	b.mu.Lock()
+	resp, known := b.made[key]
+	b.mu.Unlock()
+	if known {
+		return resp, nil
+	}
+	resp, err = b.Backend.RunStages(ctx, req)
+	if err != nil {
+		return resp, wire.ErrorFromSDK("in process", err)
+	}
+	b.mu.Lock()
+	b.made[key] = resp
+	b.mu.Unlock()
+	return resp, nil
+}

@@ -1,0 +1,284 @@
+package kerneltest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/driver"
+	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/driver/launch"
+	"github.com/tritonc/tritonc/driver/sim"
+)
+
+// Kernel says which kernel to compile, and how.
+type Kernel struct {
+	// File is the path of a Python file; or Source is its text.
+	File, Source string
+	// Name of the kernel; "" where there is only one.
+	Name string
+	// Target is a device as on the command line; "" is cuda:80.
+	Target string
+	// Options are the backend's, by name: {"num_warps": 2}.
+	Options Options
+	// Sim configures the device.
+	Sim driver.SimOptions
+}
+
+// Options are compile options by name.
+type Options = map[string]any
+
+// Expr is a constant that the kernel's file evaluates: tl.float32, 'tf32'.
+type Expr = launch.Expr
+
+// Outcome is what a run left beside the arrays.
+type Outcome struct {
+	Report *sim.Report
+	// PTX is what was run, Signature what followed from the arguments.
+	PTX, Signature string
+	// Printed is what the kernel printed.
+	Printed string
+}
+
+// With returns the kernel with further options.
+func (k Kernel) With(options Options) Kernel {
+	all := maps.Clone(k.Options)
+	if all == nil {
+		all = Options{}
+	}
+	maps.Copy(all, options)
+	k.Options = all
+	return k
+}
+
+// Warps returns the kernel with another number of warps.
+func (k Kernel) Warps(n int) Kernel { return k.With(Options{"num_warps": n}) }
+
+// On returns the kernel for another target.
+func (k Kernel) On(target string) Kernel {
+	k.Target = target
+	return k
+}
+
+// Run compiles the kernel for its arguments and runs it on a grid. Arguments
+// stand in the order of the kernel's parameters: *array.Array for memory, Go
+// numbers and bools, nil for None, Expr for other constants. Everything that
+// goes wrong fails the test.
+func (k Kernel) Run(t testing.TB, grid [3]int, args ...any) *Outcome {
+	t.Helper()
+	out, err := k.TryRun(t, grid, args...)
+	if err != nil {
+		if out != nil {
+			t.Fatalf("%s\n%s", Text(err), out.PTX)
+		}
+		t.Fatal(Text(err))
+	}
+	return out
+}
+
+// TryRun is Run that returns what went wrong; the outcome is nil when the
+// kernel did not compile.
+func (k Kernel) TryRun(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
+	t.Helper()
+	needLLVM(t)
+	src, err := k.source()
+	if err != nil {
+		return nil, err
+	}
+	target, err := core.ParseTarget(firstOf(k.Target, "cuda:80"))
+	if err != nil {
+		return nil, err
+	}
+	named, err := name(src, k.Name, args)
+	if err != nil {
+		return nil, err
+	}
+	var printed strings.Builder
+	simOpts := k.Sim
+	simOpts.Output = io.Writer(&printed)
+	dev, err := driver.Simulated(target, simOpts)
+	if err != nil {
+		return nil, err
+	}
+	defer dev.Close()
+	compiled, err := compile(t, launch.Request{
+		Source: src, Kernel: k.Name, Args: named, Target: target, Device: dev,
+		Options: core.Options{Select: selectBackend, Values: k.Options},
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &Outcome{Signature: compiled.Signature, PTX: string(compiled.Compiled.Artifact(dev.Properties().Stage).Data)}
+	result, err := compiled.Run(t.Context(), grid)
+	out.Printed = printed.String()
+	if result != nil {
+		out.Report = result.Report.(driver.SimReport).Report
+	}
+	return out, err
+}
+
+// compile is launch.Compile in which a panic is the test's failure, not the
+// process's.
+func compile(t testing.TB, req launch.Request) (k *launch.Kernel, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the compiler panics: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return launch.Compile(t.Context(), req)
+}
+
+func (k Kernel) source() (*core.Source, error) {
+	if k.File == "" {
+		return &core.Source{Path: "kernel.py", Text: []byte(k.Source)}, nil
+	}
+	text, err := os.ReadFile(k.File)
+	return &core.Source{Path: k.File, Text: text}, err
+}
+
+// name gives arguments by position their parameters' names.
+func name(src *core.Source, kernel string, args []any) ([]launch.Arg, error) {
+	info, err := launch.Info(src, kernel)
+	if err != nil {
+		return nil, err
+	}
+	if len(args) > len(info.Params) {
+		return nil, fmt.Errorf("%s has %d parameters, given %d arguments", info.Name, len(info.Params), len(args))
+	}
+	named := make([]launch.Arg, len(args))
+	for i, a := range args {
+		named[i] = launch.Arg{Name: info.Params[i].Name, Value: value(a)}
+	}
+	return named, nil
+}
+
+// value widens Go's numbers to those that package launch takes.
+func value(a any) any {
+	switch v := a.(type) {
+	case int:
+		return int64(v)
+	case int32:
+		return int64(v)
+	case uint32:
+		return int64(v)
+	case float32:
+		return float64(v)
+	}
+	return a
+}
+
+// Text is an error as the command would print it.
+func Text(err error) string {
+	var b strings.Builder
+	for _, d := range diag.All(err) {
+		diag.Fprint(&b, d)
+	}
+	if b.Len() > 0 {
+		return b.String()
+	}
+	var arg *launch.ArgError
+	if errors.As(err, &arg) && arg.Help != "" {
+		return arg.Error() + "\n  help: " + arg.Help
+	}
+	return err.Error()
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// needLLVM skips a test where nothing turns LLVM IR into PTX.
+func needLLVM(t testing.TB) {
+	t.Helper()
+	if os.Getenv("TRITONC_LLC") != "" {
+		return
+	}
+	for _, llc := range []string{"llc-22", "/usr/lib/llvm-22/bin/llc"} {
+		if _, err := exec.LookPath(llc); err == nil {
+			return
+		}
+	}
+	t.Skip("llc of LLVM 22 is not installed: make toolchain provides it")
+}
+
+// Grid makes a grid of one to three dimensions.
+func Grid(n ...int) [3]int { return sim.Dim(n...) }
+
+// Rand returns a source of fresh random numbers and logs its seed, which
+// TRITONC_SEED repeats.
+func Rand(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if s := os.Getenv("TRITONC_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatalf("TRITONC_SEED: %v", err)
+		}
+	}
+	t.Logf("TRITONC_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+func dtype(name string) *array.DType {
+	d := array.Named(name)
+	if d == nil {
+		panic("BUG: no element type " + name + "; there are " + array.Names())
+	}
+	return d
+}
+
+// Empty makes an array that nobody has written: what a kernel does not write
+// of it stays poison, and what it reads is reported.
+func Empty(typ string, shape ...int) *array.Array { return array.Empty(dtype(typ), shape...) }
+
+// Zeros makes an array of zeros.
+func Zeros(typ string, shape ...int) *array.Array { return array.New(dtype(typ), shape...) }
+
+// Full makes an array of one value.
+func Full(v float64, typ string, shape ...int) *array.Array { return Zeros(typ, shape...).Fill(v) }
+
+// Randn makes an array of normal values, Rand of [0, 1), Randint of integers in
+// [lo, hi).
+func Randn(r *rand.Rand, typ string, shape ...int) *array.Array { return Zeros(typ, shape...).Randn(r) }
+
+// Uniform makes an array of values in [0, 1).
+func Uniform(r *rand.Rand, typ string, shape ...int) *array.Array {
+	return Zeros(typ, shape...).Rand(r)
+}
+
+// Randint makes an array of integers in [lo, hi).
+func Randint(r *rand.Rand, lo, hi int64, typ string, shape ...int) *array.Array {
+	return Zeros(typ, shape...).Randint(r, lo, hi)
+}
+
+// Near fails the test where |got - want| > atol + rtol·|want|.
+func Near(t testing.TB, what string, got *array.Array, want []float64, rtol, atol float64) {
+	t.Helper()
+	ref := array.Of(array.Named("fp64"), want...)
+	m, err := array.Compare(got, ref, rtol, atol)
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+	if m != nil {
+		t.Errorf("%s: %s", what, m)
+	}
+}
+
+// Equal fails the test where elements are not the same; NaNs are.
+func Equal(t testing.TB, what string, got *array.Array, want []float64) {
+	t.Helper()
+	Near(t, what, got, want, 0, 0)
+}
