@@ -83,6 +83,9 @@ func (g *gen) operator(name string) func(a, b any) any {
 		return func(a, b any) any { return g.u.e.Logical(syntax.Or, a, b) }
 	}
 	inner, ok := strings.CutPrefix(name, "__")
+	if !ok {
+		return nil
+	}
 	if inner, ok = strings.CutSuffix(inner, "__"); !ok {
 		return nil
 	}
