@@ -86,7 +86,7 @@ func running(pid int) bool {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		return err == nil && !strings.Contains(string(stat), ") Z ")
 	}
-	return exec.Command("kill", "-0", strconv.Itoa(pid)).Run() == nil
+	return exec.Command("sh", "-c", "kill -0 "+strconv.Itoa(pid)).Run() == nil
 }
 
 func TestCommandCancel(t *testing.T) {

@@ -115,7 +115,7 @@ func TestCloseStopped(t *testing.T) {
 	}
 	h, b := testHost(t, "works", Options{})
 	pid, _ := strconv.Atoi(mustRun(t, b, "pid", ""))
-	if err := exec.Command("kill", "-STOP", strconv.Itoa(pid)).Run(); err != nil {
+	if err := exec.Command("sh", "-c", "kill -STOP "+strconv.Itoa(pid)).Run(); err != nil {
 		t.Fatal(err)
 	}
 	start := time.Now()
