@@ -1,5 +1,9 @@
 package layout
 
+// IsShared reports whether l arranges shared memory: whether its places are
+// offsets rather than registers of threads.
+func (l Layout) IsShared() bool { return hasAxis(l.ins, Offset) }
+
 // Registers is the number of values that each thread holds, replicas
 // included: the length of a lowered tensor value.
 func (l Layout) Registers() int { return l.InSize(Register) }

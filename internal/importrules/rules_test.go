@@ -41,6 +41,7 @@ var rules = []rule{
 	{"core/diag", nil, stdlibOnly, "every room returns diagnostics"},
 	{"core/filememo", nil, stdlibOnly, "a memo on disk knows nothing of what it remembers"},
 	{"core/layout", nil, stdlibOnly, "layouts are pure mathematics"},
+	{"core/layout/...", []string{"core/layout"}, stdlibOnly, "pictures need the layout alone"},
 	{"core/ir", []string{"core/diag"}, stdlibOnly, "the IR is the ground floor"},
 	{"core/ir/diff", irFloor, []string{"github.com/rogpeppe/go-internal/diff"}, "comparing modules needs their text"},
 	{"core/ir/...", []string{"core/diag", "core/ir"}, stdlibOnly, "the text form needs the IR alone"},

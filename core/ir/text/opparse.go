@@ -273,6 +273,8 @@ type File struct {
 	src  string
 	ops  []*ir.Operation
 	offs []int32
+
+	aliases map[string]*alias
 }
 
 func (f *File) note(op *ir.Operation, off int) {
@@ -328,6 +330,7 @@ func ParseFile(ctx *ir.Context, file string, src []byte) (f *File, err error) {
 	if len(p.pending) > 0 {
 		recoverNames(ctx, f.Op, p.pending)
 	}
+	f.aliases = p.aliases
 	return f, nil
 }
 
