@@ -2,8 +2,10 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
@@ -35,17 +37,36 @@ type buffer struct {
 
 func memDesc(v *ir.Value) *ttg.MemDescType { return v.Type().(*ttg.MemDescType) }
 
-// buffer returns the place of a descriptor.
-func (e *emitter) buffer(v *ir.Value) (*buffer, error) {
+// buffer returns the place of a descriptor. What comes through control flow is
+// known to show a whole buffer.
+func (e *emitter) buffer(v *ir.Value) *buffer {
 	if b, ok := e.bufs[v]; ok {
-		return b, nil
+		return b
 	}
-	return nil, fmt.Errorf("a buffer that is passed through control flow or a call cannot be lowered")
+	return &buffer{ptr: e.scalar(v), offset: make([]int64, len(memDesc(v).Shape))}
+}
+
+// show gives a descriptor its place. A part of a buffer cannot go through control
+// flow, where only the pointer goes.
+func (e *emitter) show(v *ir.Value, b *buffer) error {
+	e.bufs[v] = b
+	if slices.IndexFunc(b.offset, func(o int64) bool { return o != 0 }) < 0 {
+		e.set(v, []llir.Value{b.ptr})
+		return nil
+	}
+	for u := range v.Users() {
+		if u.IsTerminator() || u.NumRegions() > 0 || u.Is(tt.Call) {
+			return fmt.Errorf("a part of a buffer cannot be passed through control flow or to a function")
+		}
+	}
+	return nil
 }
 
 func (e *emitter) localAlloc(op *ir.Operation) error {
 	v := op.Result(0)
-	e.bufs[v] = &buffer{ptr: e.sharedAt(e.m.alloc.Offset(op)), offset: make([]int64, len(memDesc(v).Shape))}
+	if err := e.show(v, &buffer{ptr: e.sharedAt(e.m.alloc.Offset(op)), offset: make([]int64, len(memDesc(v).Shape))}); err != nil {
+		return err
+	}
 	if op.NumOperands() == 0 {
 		return nil
 	}
@@ -57,10 +78,7 @@ func (e *emitter) localStore(op *ir.Operation) error {
 }
 
 func (e *emitter) storeBuffer(src, dst *ir.Value) error {
-	buf, err := e.buffer(dst)
-	if err != nil {
-		return err
-	}
+	buf := e.buffer(dst)
 	p, err := e.planShared(src.Type().(*ir.TensorType), memDesc(dst), buf)
 	if err != nil {
 		return err
@@ -81,10 +99,7 @@ func (e *emitter) storeBuffer(src, dst *ir.Value) error {
 }
 
 func (e *emitter) localLoad(op *ir.Operation) error {
-	buf, err := e.buffer(op.Operand(0))
-	if err != nil {
-		return err
-	}
+	buf := e.buffer(op.Operand(0))
 	t := op.Result(0).Type().(*ir.TensorType)
 	p, err := e.planShared(t, memDesc(op.Operand(0)), buf)
 	if err != nil {
@@ -116,10 +131,7 @@ func (e *emitter) localLoad(op *ir.Operation) error {
 
 // memDescIndex moves to one buffer of an array.
 func (e *emitter) memDescIndex(op *ir.Operation) error {
-	buf, err := e.buffer(op.Operand(0))
-	if err != nil {
-		return err
-	}
+	buf := e.buffer(op.Operand(0))
 	t := memDesc(op.Operand(0))
 	_, bits, err := memoryType(t.Elem)
 	if err != nil {
@@ -129,21 +141,18 @@ func (e *emitter) memDescIndex(op *ir.Operation) error {
 	for _, d := range t.AllocShape[len(t.AllocShape)-len(t.Shape)+1:] {
 		stride *= d
 	}
-	index := e.b.Mul(e.scalar(op.Operand(1)), e.m.llvm.I32(int(stride)))
+	first := e.b.Add(e.scalar(op.Operand(1)), e.m.llvm.I32(int(buf.offset[0])))
+	index := e.b.Mul(first, e.m.llvm.I32(int(stride)))
 	if enc, ok := t.Encoding.(*encoding.Attr); ok {
 		if pad, ok := enc.Layout.(*layout.PaddedShared); ok {
 			index = e.padded(&sharedPlan{size: bits / 8, padding: pad}, index)
 		}
 	}
-	e.bufs[op.Result(0)] = &buffer{ptr: e.b.GEP(llir.I8, buf.ptr, index), offset: buf.offset[1:]}
-	return nil
+	return e.show(op.Result(0), &buffer{ptr: e.b.GEP(llir.I8, buf.ptr, index), offset: buf.offset[1:]})
 }
 
 func (e *emitter) memDescSubslice(op *ir.Operation) error {
-	buf, err := e.buffer(op.Operand(0))
-	if err != nil {
-		return err
-	}
+	buf := e.buffer(op.Operand(0))
 	a, ok := op.Attr("offsets").(*ir.DenseArrayAttr)
 	if !ok || len(a.Values) != len(buf.offset) {
 		return fmt.Errorf("the offsets do not fit the buffer")
@@ -152,15 +161,11 @@ func (e *emitter) memDescSubslice(op *ir.Operation) error {
 	for d, o := range a.Values {
 		part.offset[d] = buf.offset[d] + o
 	}
-	e.bufs[op.Result(0)] = part
-	return nil
+	return e.show(op.Result(0), part)
 }
 
 func (e *emitter) memDescTrans(op *ir.Operation) error {
-	buf, err := e.buffer(op.Operand(0))
-	if err != nil {
-		return err
-	}
+	buf := e.buffer(op.Operand(0))
 	a, ok := op.Attr("order").(*ir.DenseArrayAttr)
 	if !ok || len(a.Values) != len(buf.offset) {
 		return fmt.Errorf("the order does not fit the buffer")
@@ -169,23 +174,18 @@ func (e *emitter) memDescTrans(op *ir.Operation) error {
 	for i, d := range a.Values {
 		view.offset[i] = buf.offset[d]
 	}
-	e.bufs[op.Result(0)] = view
-	return nil
+	return e.show(op.Result(0), view)
 }
 
 // memDescView shows a whole buffer in another shape or type.
 func (e *emitter) memDescView(op *ir.Operation) error {
-	buf, err := e.buffer(op.Operand(0))
-	if err != nil {
-		return err
-	}
+	buf := e.buffer(op.Operand(0))
 	for _, o := range buf.offset {
 		if o != 0 {
 			return fmt.Errorf("a part of a buffer cannot be seen in another shape or type")
 		}
 	}
-	e.bufs[op.Result(0)] = &buffer{ptr: buf.ptr, offset: make([]int64, len(memDesc(op.Result(0)).Shape))}
-	return nil
+	return e.show(op.Result(0), &buffer{ptr: buf.ptr, offset: make([]int64, len(memDesc(op.Result(0)).Shape))})
 }
 
 // asyncCopy starts the copies of a thread's elements.
@@ -195,10 +195,7 @@ func (e *emitter) asyncCopy(op *ir.Operation) error {
 	if !ok {
 		return fmt.Errorf("needs a tensor of pointers")
 	}
-	buf, err := e.buffer(dst)
-	if err != nil {
-		return err
-	}
+	buf := e.buffer(dst)
 	m := memDesc(dst)
 	p, err := e.planShared(op.Context().Tensor(ptrs.Shape, m.Elem, ptrs.Encoding), m, buf)
 	if err != nil {

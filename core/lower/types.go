@@ -21,6 +21,8 @@ func scalarType(t ir.Type) (llir.Type, error) {
 		return llir.I64, nil
 	case *ttg.AsyncTokenType:
 		return llir.I1, nil // of which there are none
+	case *ttg.MemDescType:
+		return llir.PtrIn(sharedSpace), nil
 	case *tt.PtrType:
 		if _, block := t.Pointee.(*ir.TensorType); !block {
 			return llir.PtrIn(t.AddrSpace), nil

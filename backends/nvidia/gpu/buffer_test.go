@@ -221,3 +221,60 @@ func TestAsyncCopies(t *testing.T) {
 		}
 	}
 }
+
+// Two buffers change places in each iteration of a loop; one of them is chosen
+// by a condition and read by a function.
+func TestBuffersInControlFlow(t *testing.T) {
+	const n = 256
+	src := strings.NewReplacer("T256", "tensor<256xi32, #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>>",
+		"P256", "tensor<256x!tt.ptr<i32>, #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>>",
+		"R256", "tensor<256xi32, #ttg.blocked<{sizePerThread = [2], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>>",
+		"Q256", "tensor<256x!tt.ptr<i32>, #ttg.blocked<{sizePerThread = [2], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>>",
+		"M256", "!ttg.memdesc<256xi32, #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>, #ttg.shared_memory, mutable>").Replace(moduleOf(`
+  tt.func public @k(%o: !tt.ptr<i32>, %n: i32) {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %i = tt.make_range {end = 256 : i32, start = 0 : i32} : T256
+    %j = tt.make_range {end = 256 : i32, start = 0 : i32} : R256
+    %a = ttg.local_alloc %i : (T256) -> M256
+    %b = ttg.local_alloc : () -> M256
+    %s:2 = scf.for %k = %zero to %n step %one iter_args(%x = %a, %y = %b) -> (M256, M256) : i32 {
+      %v = ttg.local_load %x : M256 -> R256
+      %w = arith.addi %v, %v : R256
+      %e = arith.addi %w, %j : R256
+      ttg.local_store %e, %y : R256 -> M256
+      scf.yield %y, %x : M256, M256
+    }
+    %c = arith.cmpi sgt, %n, %zero : i32
+    %l = scf.if %c -> (M256) {
+      scf.yield %s#0 : M256
+    } else {
+      scf.yield %a : M256
+    }
+    %r = tt.call @read(%l) : (M256) -> R256
+    %p = tt.splat %o : !tt.ptr<i32> -> Q256
+    %q = tt.addptr %p, %j : Q256, R256
+    tt.store %q, %r : Q256
+    tt.return
+  }
+  tt.func private @read(%m: M256) -> R256 attributes {noinline = true} {
+    %v = ttg.local_load %m : M256 -> R256
+    tt.return %v : R256
+  }
+`))
+	k := build(t, "flow.ttgir", src, 80)
+	for _, rounds := range []int{0, 1, 2, 5} {
+		d := sim.New(sim.Options{})
+		o := d.Alloc("o", 4*n)
+		k.run(t, d, sim.Dim(1), o, int32(rounds))
+		for i, got := range sim.Download[int32](o) {
+			want := i
+			for range rounds {
+				want = 2*want + i
+			}
+			if int(got) != want {
+				t.Fatalf("after %d rounds o[%d] = %d, want %d", rounds, i, got, want)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package membar
 
 import (
+	"math"
 	"slices"
 
 	"github.com/tritonc/tritonc/core/analysis/allocation"
@@ -160,7 +161,9 @@ func (a *analysis) op(op *ir.Operation, s state) state {
 		return s
 	}
 	if area, ok := a.alloc.Area(op); ok {
-		return a.area(op, area, s)
+		if s = a.area(op, area, s); !op.Is(tt.Call) {
+			return s
+		}
 	}
 	for _, x := range a.bufferAccesses(op) {
 		s = a.access(op, x, s)
@@ -212,12 +215,15 @@ func (a *analysis) bufferAccesses(op *ir.Operation) []access {
 		default:
 			reads, writes = true, true
 		}
-		for _, root := range roots(v, nil) {
-			area, ok := a.alloc.Area(root)
-			if !ok {
-				continue
+		from := roots(v, nil)
+		if len(from) == 0 {
+			from = []*ir.Operation{nil} // a parameter: it may be anywhere
+		}
+		for _, root := range from {
+			x := access{hi: math.MaxInt}
+			if area, ok := a.alloc.Area(root); ok {
+				x = access{lo: area.Offset, hi: area.Offset + area.Size}
 			}
-			x := access{lo: area.Offset, hi: area.Offset + area.Size}
 			if counted {
 				x.counted = root
 			}
