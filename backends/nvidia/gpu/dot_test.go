@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 	"github.com/tritonc/tritonc/driver/sim"
 )
@@ -145,6 +146,7 @@ func TestDots(t *testing.T) {
 		{"dot_fp32_float32_ieee", floatOperand, float32s, 4, 4e-6, 0},
 		{"dot_fp64_float64_None", doubleOperand, sim.Slice[float64], 8, 1e-14, 0},
 		{"dot_i8_int32_None", int8Operand, int32s, 4, 0, 0},
+		{"dot_fp8e5_float32_None", fp8Operand(ir.F8E5M2), float32s, 4, 1e-6, 0},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			each(t, c.file, nil, func(t *testing.T, k *kernel) {
