@@ -54,49 +54,63 @@ func (e *emitter) atomic(op *ir.Operation) error {
 	if err != nil {
 		return err
 	}
-	elem, _, err := memoryType(op.Result(0).Type())
+	elem, bits, err := memoryType(op.Result(0).Type())
 	if err != nil {
 		return err
 	}
-	a := Atomic{Elem: elem, Used: op.HasUses()}
+	a := Atomic{Elem: elem}
 	a.Sem, _ = op.IntAttr("sem")
 	a.Scope, _ = op.IntAttr("scope")
 	ptrs := e.value(op.Operand(0))
-	access := e.m.target.AtomicRMW
 	var vals, cmps, masks []llir.Value
+	vec := 1
 	if op.Is(tt.AtomicCAS) {
-		access = e.m.target.AtomicCAS
 		cmps, vals = e.value(op.Operand(1)), e.value(op.Operand(2))
 	} else {
 		a.Op, _ = op.IntAttr("atomic_rmw_op")
 		vals = e.value(op.Operand(1))
-		if m := op.GroupOne(2); m != nil {
-			masks = spread(e.value(m), len(ptrs))
+		mask := op.GroupOne(2)
+		if mask != nil {
+			masks = spread(e.value(mask), len(ptrs))
+		}
+		if _, ok := op.Operand(0).Type().(*ir.TensorType); ok {
+			vec = min(e.m.target.AtomicWidth(a.Op, elem), e.vectorWidth(op.Operand(0), mask, l, bits))
 		}
 	}
 	owner := e.firstReplica(l)
 	out := make([]llir.Value, len(ptrs))
-	for r := range out {
-		if c := l.canonical(r); c != r {
-			out[r] = out[c]
-			continue
-		}
+	err = l.accesses(vec, func(r int) error {
+		a := a
 		a.Mask = owner
 		if masks != nil {
 			if c, ok := llir.ConstInt(masks[r]); !ok {
 				a.Mask = e.and(owner, masks[r])
 			} else if c == 0 {
-				out[r] = e.m.llvm.Zero(elem)
-				continue
+				for i := range vec {
+					out[r+i] = e.m.llvm.Zero(elem)
+				}
+				return nil
 			}
 		}
 		a.Ptr, a.Offset = llir.SplitPtr(ptrs[r])
-		a.Value, a.Compare = vals[r], pickReg(cmps, r)
-		if out[r], err = access(e.b, &a); err != nil {
-			return err
+		a.Values, a.Compare = vals[r:r+vec], pickReg(cmps, r)
+		old := []llir.Value{nil}
+		var err error
+		if cmps != nil {
+			old[0], err = e.m.target.AtomicCAS(e.b, &a)
+		} else {
+			old, err = e.m.target.AtomicRMW(e.b, &a)
 		}
+		copy(out[r:], old)
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	if a.Used && owner != nil {
+	for r := range out {
+		out[r] = out[l.canonical(r)]
+	}
+	if owner != nil && op.HasUses() {
 		out = e.shareResults(op, l, owner, out)
 	}
 	e.set(op.Result(0), out)

@@ -60,8 +60,11 @@ type Target interface {
 	CommitCopies(b *llir.Builder)
 	WaitCopies(b *llir.Builder, n int)
 
-	// AtomicRMW and AtomicCAS access one element and give its old value.
-	AtomicRMW(b *llir.Builder, a *Atomic) (llir.Value, error)
+	// AtomicWidth is the number of neighbouring elements that one atomic
+	// read-modify-write can update, a power of two; op is a number of tt.RMWOps.
+	AtomicWidth(op int64, elem llir.Type) int
+	// AtomicRMW and AtomicCAS give the old values. A CAS has one element.
+	AtomicRMW(b *llir.Builder, a *Atomic) ([]llir.Value, error)
 	AtomicCAS(b *llir.Builder, a *Atomic) (llir.Value, error)
 
 	// Elementwise lowers one element of a pure operation for which the target
@@ -122,18 +125,18 @@ type Copy struct {
 
 // Atomic is one atomic access of a thread.
 type Atomic struct {
+	// Ptr + Offset bytes is the address of the first element.
 	Ptr    llir.Value
 	Offset int64
 	Elem   llir.Type
-	Value  llir.Value
+	// Values are the operands, one for each element.
+	Values []llir.Value
 	// Compare is the expected value of a compare-and-swap.
 	Compare llir.Value
 	// Mask, an i1, predicates the access; nil is always.
 	Mask llir.Value
 	// Op, Sem and Scope are numbers of tt's enumerations.
 	Op, Sem, Scope int64
-	// Used says that somebody reads the old value.
-	Used bool
 }
 
 // PrintPart is a piece of a printed line: a text, or a value.

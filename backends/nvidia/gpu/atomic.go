@@ -3,6 +3,7 @@ package gpu
 import (
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/llir/llvm/ir/enum"
 
@@ -23,28 +24,61 @@ func atomicClass(t llir.Type) (class string, typ llir.Type, bits int) {
 	return class, typ, bits
 }
 
-// AtomicRMW is atom.global; where nobody reads the old value too, so that the
-// order stays what was asked for.
-func (t *Target) AtomicRMW(b *llir.Builder, a *lower.Atomic) (llir.Value, error) {
-	class, typ, bits := atomicClass(a.Elem)
-	if a.Elem == llir.BF16 && t.CC < 90 {
-		return t.atomicFAddLLVM(b, a)
+// AtomicWidth: sums of f32 and of 16-bit floats, up to 16 bytes, from compute
+// capability 9.0 on; pairs of f16 before.
+func (t *Target) AtomicWidth(op int64, elem llir.Type) int {
+	switch {
+	case op != tt.RMWFAdd:
+		return 1
+	case t.CC < 90 && elem == llir.Half:
+		return 2
+	case t.CC >= 90 && (elem == llir.F32 || elem == llir.Half || elem == llir.BF16):
+		return 128 / llir.Width(elem)
 	}
-	op, err := rmwName(a.Op, a.Elem, bits)
+	return 1
+}
+
+// AtomicRMW is atom.global; where nobody reads the old value too, so that the
+// order stays what was asked for (ptxas drops the result).
+func (t *Target) AtomicRMW(b *llir.Builder, a *lower.Atomic) ([]llir.Value, error) {
+	if a.Elem == llir.BF16 && t.CC < 90 {
+		v, err := t.atomicFAddLLVM(b, a)
+		return []llir.Value{v}, err
+	}
+	ws := wordsOf(b.M, &lower.Access{Elem: a.Elem, Count: len(a.Values)})
+	op, err := rmwName(a.Op, a.Elem, bitsOf(a.Elem))
 	if err != nil {
 		return nil, err
 	}
+	if ws.elems == 2 {
+		op += "x2"
+	}
+	if ws.count > 1 { // the vector's size stands before the type
+		dot := strings.LastIndexByte(op, '.')
+		op = op[:dot] + ".v" + strconv.Itoa(ws.count) + op[dot:]
+	}
 	var s assembly
-	s.out(class)
-	v := s.in(class, toOperand(b, a.Value, typ))
-	s.str("mov." + moveType(bits) + " $0, 0x0;\n\t")
+	for range ws.count {
+		s.out(ws.constraint)
+	}
+	first := s.next
+	for _, w := range ws.pack(b, a.Elem, a.Values) {
+		s.in(ws.constraint, w)
+	}
+	for i := range ws.count {
+		s.str("mov." + moveType(ws.bits) + " ")
+		s.ref(i)
+		s.str(", 0x0;\n\t")
+	}
 	s.predicate(a.Mask)
-	s.str("atom.global." + scopeNames[a.Scope] + "." + semNames[a.Sem] + "." + op + " $0, ")
+	s.str("atom.global." + scopeNames[a.Scope] + "." + semNames[a.Sem] + "." + op + " ")
+	s.list(0, ws.count, ws.count > 1)
+	s.str(", ")
 	s.address("l", a.Ptr, a.Offset)
 	s.str(", ")
-	s.ref(v)
+	s.list(first, ws.count, ws.count > 1)
 	s.str(";")
-	return fromOperand(b, s.emit(b, typ)[0], a.Elem), nil
+	return ws.unpack(b, a.Elem, s.emit(b, ws.typ)), nil
 }
 
 // AtomicCAS is atom.global.cas.
@@ -55,7 +89,7 @@ func (t *Target) AtomicCAS(b *llir.Builder, a *lower.Atomic) (llir.Value, error)
 	}
 	var s assembly
 	s.out(class)
-	cmp, v := s.in(class, toOperand(b, a.Compare, typ)), s.in(class, toOperand(b, a.Value, typ))
+	cmp, v := s.in(class, toOperand(b, a.Compare, typ)), s.in(class, toOperand(b, a.Values[0], typ))
 	s.str("mov." + moveType(bits) + " $0, 0x0;\n\t")
 	s.predicate(a.Mask)
 	s.str("atom.global." + semNames[a.Sem] + "." + scopeNames[a.Scope] + ".cas.b" + strconv.Itoa(bits) + " $0, ")
@@ -135,7 +169,7 @@ func (t *Target) atomicFAddLLVM(b *llir.Builder, a *lower.Atomic) (llir.Value, e
 		b.CondBr(a.Mask, do, join)
 		b.SetBlock(do)
 	}
-	v := b.AtomicRMW(enum.AtomicOpFAdd, b.PtrAdd(a.Ptr, a.Offset), a.Value, enum.AtomicOrderingMonotonic, "device")
+	v := b.AtomicRMW(enum.AtomicOpFAdd, b.PtrAdd(a.Ptr, a.Offset), a.Values[0], enum.AtomicOrderingMonotonic, "device")
 	if a.Mask == nil {
 		return v, nil
 	}
