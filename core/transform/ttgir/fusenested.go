@@ -33,15 +33,27 @@ var FuseNestedLoops = &pass.Pass{
 	Doc:  "take invariants out of loops; make one loop of two where the user asks for it",
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())
-		loops := loopsOf(r.Module)
-		for _, loop := range loops {
+		for _, loop := range loopsOf(r.Module) {
+			if p := loop.Parent(); p != nil && p.Is(scf.For) && p.HasAttr(flattenAttr) {
+				continue // together with the loop around it
+			}
 			r.Count("hoisted", hoistPure(loop))
-		}
-		for _, loop := range loops {
+			if !loop.HasAttr(flattenAttr) {
+				continue
+			}
+			// What the outer loop would take over from the inner one, the fused
+			// loop would have to carry in registers from turn to turn.
 			if inner := fusable(loop); inner != nil {
 				(&fusion{b: b, outer: loop, inner: inner}).run()
 				r.Count("fused", 1)
+				continue
 			}
+			for op := range loop.Body().Ops() {
+				if op.Is(scf.For) {
+					r.Count("hoisted", hoistPure(op))
+				}
+			}
+			r.Count("hoisted", hoistPure(loop))
 		}
 		return nil
 	},
@@ -185,10 +197,11 @@ func (f *fusion) fused(length *ir.Value) []*ir.Value {
 	b, outer, inner := f.b, f.outer, f.inner
 	t := length.Type()
 	zero, one := arith.Int(b, t, 0), arith.Int(b, t, 1)
+	outerTurns := turns(b, outer)
 	// never was false, so the length is at least 1; the maximum says so to
 	// those who look at this value alone.
 	atLeast1 := arith.Binary(b, arith.MaxSI, length, one)
-	total := arith.Binary(b, arith.MulI, turns(b, outer), atLeast1)
+	total := arith.Binary(b, arith.MulI, outerTurns, atLeast1)
 	last := arith.Binary(b, arith.SubI, atLeast1, one)
 	inits := []*ir.Value{zero, arith.Binary(b, arith.SubI, scf.LowerBound(outer), scf.Step(outer)), scf.LowerBound(inner)}
 	outs, ins := len(scf.Inits(outer)), len(scf.Inits(inner))
@@ -290,7 +303,10 @@ func (f *fusion) fused(length *ir.Value) []*ir.Value {
 	scf.NewYield(b, append(append([]*ir.Value(nil), o...), results...)...)
 	b.SetToEnd(loop.Body())
 
-	following := arith.NewSelect(b, ends, zero, arith.Binary(b, arith.AddI, turn, one))
+	following := arith.Binary(b, arith.AddI, turn, one)
+	// Compared again, since a pipeline computes this one turns ahead.
+	again := arith.Compare(b, arith.CmpI, arith.EQ, turn, last)
+	following = arith.NewSelect(b, again, zero, following)
 	yields = append([]*ir.Value{following, begin.Result(begin.NumResults() - 1), nextJ}, end.Results()...)
 	scf.NewYield(b, append(yields, begin.Results()[1+ins:1+ins+len(f.handed)]...)...)
 	return loop.Results()[3 : 3+outs]

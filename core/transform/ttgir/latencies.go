@@ -219,11 +219,14 @@ func sharedForDots(v *ir.Value) (*encoding.Attr, bool) {
 				return nil, ok
 			}
 		} else {
-			dot, ok := encoding.Get(u.Result(0).Type()).(*layout.DotOp)
-			if !ok || !u.Is(ttg.ConvertLayout) && !u.Is(ttg.LocalLoad) {
+			if !u.Is(ttg.ConvertLayout) && !u.Is(ttg.LocalLoad) {
 				return nil, true
 			}
-			want = dotBuffer(v, dot)
+			dot, transposed := dotBehind(u)
+			if dot == nil {
+				return nil, true
+			}
+			want = dotBuffer(v, dot, transposed)
 		}
 		if enc != nil && want != enc {
 			return nil, false
@@ -233,20 +236,40 @@ func sharedForDots(v *ir.Value) (*encoding.Attr, bool) {
 	return enc, true
 }
 
+// dotBehind is the layout of an operand of a dot that op gives, or that its
+// result is used as after a transposition and in no other way; nil when there is
+// none.
+func dotBehind(op *ir.Operation) (dot *layout.DotOp, isTransposed bool) {
+	if dot, ok := encoding.Get(op.Result(0).Type()).(*layout.DotOp); ok {
+		return dot, false
+	}
+	var enc *encoding.Attr
+	for u := range op.Result(0).Users() {
+		if !u.Is(tt.Trans) || len(permutation(u)) != 2 || enc != nil && enc != encoding.AttrOf(u.Result(0).Type()) {
+			return nil, false
+		}
+		enc = encoding.AttrOf(u.Result(0).Type())
+	}
+	if enc != nil {
+		dot, _ = enc.Layout.(*layout.DotOp)
+	}
+	return dot, true
+}
+
 // dotBuffer is the layout of a buffer that holds v, a tensor or a buffer itself,
-// for the operand dot.
-func dotBuffer(v *ir.Value, dot *layout.DotOp) *encoding.Attr {
+// for the operand dot, which is v transposed if isTransposed.
+func dotBuffer(v *ir.Value, dot *layout.DotOp, isTransposed bool) *encoding.Attr {
 	c := dotContext(v)
 	switch t := v.Type().(type) {
 	case *ir.TensorType:
-		return encoding.Of(c, sharedForDot(dot, t.Shape, linearOf(t).Order(), ir.BitWidth(t.Elem), false))
+		return encoding.Of(c, sharedForDot(dot, t.Shape, linearOf(t).Order(), ir.BitWidth(t.Elem), isTransposed))
 	case *ttg.MemDescType:
 		e := t.Encoding.(*encoding.Attr).Layout
 		order := rowMajor(len(t.Shape))
 		if s, ok := e.(*layout.SwizzledShared); ok {
 			order = s.Order
 		}
-		return encoding.Of(c, sharedForDot(dot, t.Shape, order, ir.BitWidth(t.Elem), false))
+		return encoding.Of(c, sharedForDot(dot, t.Shape, order, ir.BitWidth(t.Elem), isTransposed))
 	}
 	panic("BUG: ttgir: operand of a dot that is no tensor and no buffer")
 }

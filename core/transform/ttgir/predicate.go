@@ -40,7 +40,7 @@ func canPredicate(op *ir.Operation) bool {
 // predicate lets op do something to global memory only where pred is true. What
 // touches this program's own buffers, or orders copies, stays: it does no harm.
 func predicate(b *ir.Builder, op *ir.Operation, pred *ir.Value) {
-	if n, ok := arith.ConstantInt(pred); ok && n&1 == 1 {
+	if n, ok := arith.ConstantInt(pred); ok && n&1 == 1 || ir.IsPure(op) {
 		return
 	}
 	switch op.Def() {

@@ -7,9 +7,10 @@ import (
 	"github.com/tritonc/tritonc/core/pass"
 )
 
-// CombineSelectAndIf lets a condition give what a choice by the same condition,
-// made before it in the same block, gives: one branch then moves fewer values,
-// and what only one side needs can go into that side.
+// CombineSelectAndIf lets a condition give what a choice between tensors by the
+// same condition, made before it in the same block, gives: one branch then moves
+// fewer values, and what only one side needs can go into that side. Choices
+// between scalars cost nothing and stay.
 //
 //	%s = arith.select %c, %x, %y
 //	%r = scf.if %c -> … { … scf.yield %a } else { … scf.yield %b }
@@ -48,7 +49,7 @@ var CombineSelectAndIf = &pass.Pass{
 
 // conditionFor is the first scf.if that can take over the choice sel, or nil.
 func conditionFor(dom *dominance, sel *ir.Operation) *ir.Operation {
-	if tensorOf(sel.Operand(0)) != nil {
+	if tensorOf(sel.Operand(0)) != nil || tensorOf(sel.Result(0)) == nil {
 		return nil
 	}
 	var first *ir.Operation
