@@ -40,6 +40,7 @@ func newRoot(env *environment) *cobra.Command {
 		compileVerb(env),
 		optCommand(env),
 		diffCommand(env),
+		layoutCommand(env),
 		backendsCommand(env),
 		versionCommand(env),
 	)
