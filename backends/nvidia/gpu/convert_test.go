@@ -12,7 +12,7 @@ import (
 // Conversions between random layouts must keep every element in its place.
 func TestConvertLayout(t *testing.T) {
 	r := newRand(t)
-	shapes := [][]int{{32, 64}, {16, 16}, {128, 8}, {4, 256}, {64, 64}, {8, 4}}
+	shapes := [][]int{{32, 64}, {16, 16}, {128, 8}, {4, 256}, {64, 64}, {8, 4}, {1, 64}, {1, 1}, {256, 1}}
 	elems := []struct {
 		name string
 		size int
@@ -24,7 +24,7 @@ func TestConvertLayout(t *testing.T) {
 		return randomLinear(r, shape, r.IntN(2) == 0)
 	}
 	var taken, needed uint64
-	for i := range 40 {
+	for i := range 27 {
 		shape, elem := shapes[r.IntN(len(shapes))], elems[i%len(elems)]
 		src, dst := pick(shape), pick(shape)
 		dims := fmt.Sprintf("%dx%d", shape[0], shape[1])
@@ -107,9 +107,9 @@ func TestLocalMemory(t *testing.T) {
 // Reductions of random layouts along either dimension.
 func TestReduceLayouts(t *testing.T) {
 	r := newRand(t)
-	shapes := [][]int{{32, 64}, {16, 16}, {128, 8}, {4, 256}, {64, 64}, {2, 512}}
+	shapes := [][]int{{32, 64}, {16, 16}, {128, 8}, {4, 256}, {64, 64}, {2, 512}, {1, 64}, {1, 1}, {256, 1}}
 	var taken, needed uint64
-	for i := range 40 {
+	for i := range 27 {
 		shape, axis := shapes[r.IntN(len(shapes))], r.IntN(2)
 		enc := randomBlocked(r, 2)
 		if i%2 == 0 {

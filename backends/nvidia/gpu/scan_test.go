@@ -13,8 +13,8 @@ import (
 // x → a·x + b, composed in the order of the axis, modulo 2^32.
 func TestScanLayouts(t *testing.T) {
 	r := newRand(t)
-	shapes := [][]int{{32, 64}, {16, 16}, {128, 8}, {4, 256}, {64, 64}, {2, 512}}
-	for i := range 30 {
+	shapes := [][]int{{32, 64}, {16, 16}, {128, 8}, {4, 256}, {64, 64}, {2, 512}, {1, 64}, {1, 1}, {256, 1}}
+	for i := range 24 {
 		shape, axis, reverse := shapes[r.IntN(len(shapes))], r.IntN(2), r.IntN(2) == 1
 		enc := randomBlocked(r, 2)
 		if i%3 == 0 {
