@@ -165,25 +165,26 @@ func (f *File) define(s *eval.Session, opts *Options) error {
 		if s.Define == nil {
 			s.Define = make(map[string]any)
 		}
+		switch v.(type) {
+		case nil, bool, int64, float64, string:
+			v = &eval.Constexpr{Value: v} // or a kernel could not read it
+		}
 		s.Define[d.Name] = v
 	}
 	return nil
 }
 
 // evalIn evaluates an expression that stands outside the file, with the file's
-// names and tl.
+// names, tl, and modules by their names.
 func evalIn(m *eval.Module, e syntax.Expr) (v any, fail *eval.Failure) {
 	fail = eval.Try(func() {
 		v = m.Eval(e, func(name string) (any, bool) {
-			if name == "tl" || name == "triton" {
-				full := "triton.language"
-				if name == "triton" {
-					full = "triton"
-				}
-				v := m.Session.Import(full)
-				return v, v != nil
+			full := name
+			if name == "tl" {
+				full = "triton.language"
 			}
-			return nil, false
+			v := m.Session.Load(full)
+			return v, v != nil
 		})
 	})
 	if c, ok := v.(*eval.Constexpr); ok {

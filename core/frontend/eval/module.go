@@ -194,7 +194,10 @@ func (m *Module) absolute(st *syntax.ImportFrom) string {
 	return base + "." + st.Module
 }
 
-// load imports a module, nil when there is none.
+// Load imports a module by its dotted name, nil when there is none.
+func (s *Session) Load(name string) any { return s.load(name) }
+
+// load is Load.
 func (s *Session) load(name string) any {
 	if m := builtinModule(name); m != nil {
 		return m

@@ -23,6 +23,9 @@ func builtinModule(name string) any {
 
 func importlib() *Package {
 	return &Package{"importlib", map[string]any{
+		"util": &Package{"importlib.util", map[string]any{
+			"find_spec": native("find_spec", -1, func(s *Session, a []any) any { return s.load(strArg(a, 0, "")) }),
+		}},
 		"import_module": native("import_module", -1, func(s *Session, a []any) any {
 			name := strArg(a, 0, "")
 			if m := s.load(name); m != nil {
