@@ -3,6 +3,7 @@ package ttgir
 import (
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 )
@@ -60,6 +61,8 @@ func forward(op *ir.Operation, enc ir.Attribute) ir.Attribute {
 		return attrOf(c)(layout.Join(a.Layout, operandShape(op)))
 	case tt.Split:
 		return attrOf(c)(layout.Split(a.Layout, operandShape(op)))
+	case ttg.Fp4ToFp:
+		return encoding.Of(c, unpackedLayout(a.Layout, operandShape(op), axisOf(op)))
 	case tt.Gather:
 		if !op.HasAttr("efficient_layout") {
 			return enc // of the indices
@@ -107,6 +110,10 @@ func backward(op *ir.Operation, enc ir.Attribute) ir.Attribute {
 		return attrOf(c)(layout.Split(a.Layout, resultShape(op)))
 	case tt.Split:
 		return attrOf(c)(layout.Join(a.Layout, resultShape(op)))
+	case ttg.Fp4ToFp:
+		if e := packedLayout(a.Layout, resultShape(op), axisOf(op)); e != nil {
+			return encoding.Of(c, e)
+		}
 	case tt.Gather:
 		if !op.HasAttr("efficient_layout") {
 			return enc
