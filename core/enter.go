@@ -24,7 +24,7 @@ func (t *trip) enter() error {
 		return err
 	}
 	imports := importer{python: t.src.python, load: t.src.Import}
-	opts.Open = imports.open
+	opts.Open, opts.Define = imports.open, t.src.Define
 	module, err := frontend.Build(dialect.NewContext(), t.src.python.file, t.src.spec, opts)
 	switch {
 	case imports.err != nil: // it explains what else went wrong

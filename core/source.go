@@ -32,6 +32,8 @@ type Source struct {
 	// Import finds the file of a module that the Python file imports, by its
 	// dotted name; a nil Source when there is none. A nil Import finds none.
 	Import func(module string) (*Source, error)
+	// Define gives values to names of modules that Import does not find.
+	Define []Definition
 
 	// Variant tells this variant of a kernel from the others of its file, in
 	// letters fit for a file's name; empty when it is the only one.
@@ -43,6 +45,10 @@ type Source struct {
 	python *python         // nil until the file is parsed
 	spec   *signature.Spec // what to compile of a Python file
 }
+
+// Definition gives a value, a Python expression, to a dotted name such as
+// "torch.float16".
+type Definition = frontend.Definition
 
 // python is a parsed Python file, shared by its variants.
 type python struct {

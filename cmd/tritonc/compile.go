@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -29,6 +30,8 @@ type compileFlags struct {
 	emit       []string
 	output     string
 	sourceRoot string
+	include    []string
+	define     []string
 	time       bool
 	verbose    int
 }
@@ -62,6 +65,8 @@ func compileCommand(env *environment, use string) *cobra.Command {
 	flags.StringSliceVar(&f.emit, "emit", nil, "what to write, by `STAGE`: ttir,ttgir,llir,ptx,cubin,json, say\n(the binary and json)")
 	flags.StringVarP(&f.output, "output", "o", ".", "the folder to write to; - writes the one artifact to standard output")
 	flags.StringVar(&f.sourceRoot, "source-root", "", "the folder that file names in line info are relative to\n(the module's or repository's root)")
+	flags.StringArrayVarP(&f.include, "include", "I", nil, "a folder to find imported modules in, after the file's own")
+	flags.StringArrayVar(&f.define, "define", nil, "a value for a name of a module that is not there, as `NAME=VALUE`:\ntorch.float16=tl.float16")
 	flags.BoolVar(&f.time, "time", false, "show how long each stage took; with -v each pass and tool, too")
 	flags.CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log; -vv shows more")
 	return cmd
@@ -108,13 +113,30 @@ func (f *compileFlags) read(file string, req *request) ([]*core.Source, error) {
 		}
 		return []*core.Source{src}, addMetadata(src, req.opts.Values)
 	}
-	src.Import = importer(file, f.sourceRoot)
+	src.Import = importer(append([]string{filepath.Dir(file)}, f.include...), f.sourceRoot)
+	if src.Define, err = definitions(f.define); err != nil {
+		return nil, err
+	}
 	variants, err := core.Variants(src, f.kernel, f.signature)
 	if err == nil && req.output == "-" && len(variants) > 1 {
 		err = usagef("-o - can write one thing, and %s asks for %d variants", file, len(variants)).
 			withHelp("-s gives the signature of one")
 	}
 	return variants, err
+}
+
+// definitions reads the values of --define.
+func definitions(list []string) ([]core.Definition, error) {
+	var out []core.Definition
+	for _, text := range list {
+		name, value, ok := strings.Cut(text, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok || name == "" || value == "" {
+			return nil, usagef("--define %s is not of the form NAME=VALUE", text)
+		}
+		out = append(out, core.Definition{Name: name, Value: value})
+	}
+	return out, nil
 }
 
 // compileAll compiles the variants side by side. Kernels stand at the places of

@@ -10,23 +10,33 @@ import (
 	"github.com/tritonc/tritonc/core"
 )
 
-// importer finds the modules that a kernel's file imports as Python would if
-// the file were run: beside it. a.b is a/b.py, or a/b/__init__.py.
-func importer(file, sourceRoot string) func(module string) (*core.Source, error) {
-	dir := filepath.Dir(file)
+// importer finds the modules that a kernel's file imports as Python does: in the
+// first of dirs that has them. a.b is a/b.py, or a/b/__init__.py.
+func importer(dirs []string, sourceRoot string) func(module string) (*core.Source, error) {
 	return func(module string) (*core.Source, error) {
-		base := filepath.Join(dir, filepath.FromSlash(strings.ReplaceAll(module, ".", "/")))
-		for _, path := range []string{base + ".py", filepath.Join(base, "__init__.py")} {
-			text, err := os.ReadFile(path)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
+		file := filepath.FromSlash(strings.ReplaceAll(module, ".", "/"))
+		for _, dir := range dirs {
+			for _, ending := range []string{".py", "/__init__.py"} {
+				path := filepath.Join(dir, file+ending)
+				text, err := os.ReadFile(path)
+				if errors.Is(err, fs.ErrNotExist) {
+					continue
+				}
+				if err != nil {
+					return nil, err
+				}
+				return &core.Source{Path: path, Name: importName(path, sourceRoot), Text: text}, nil
 			}
-			if err != nil {
-				return nil, err
-			}
-			name, err := sourceName(path, sourceRoot)
-			return &core.Source{Path: path, Name: name, Text: text}, err
 		}
 		return nil, nil
 	}
+}
+
+// importName is the name of an imported file in locations. A library may well
+// lie outside the kernel's source root.
+func importName(path, sourceRoot string) string {
+	if name, err := sourceName(path, sourceRoot); err == nil {
+		return name
+	}
+	return filepath.Base(path)
 }
