@@ -113,7 +113,7 @@ func (m *Missing) Fail() {
 }
 
 func (n *Native) Call(s *Session, args []any, kw []Keyword) any { return n.Fn(s, args, kw) }
-func (n *Native) Repr() string { return "<built-in function " + n.Name + ">" }
+func (n *Native) Repr() string                                  { return "<built-in function " + n.Name + ">" }
 
 func (n *Native) TypeName() string { return "builtin_function_or_method" }
 
