@@ -27,6 +27,8 @@ func TestPassesKeepMeaning(t *testing.T) {
 	pipelines := [][]*pass.Pass{
 		{std.Canonicalize},
 		{std.CSE},
+		{std.SCCP},
+		{std.SCCP, std.Canonicalize},
 		{std.Inline, std.SymbolDCE},
 		{std.Inline, std.Canonicalize, std.CSE, std.SymbolDCE, std.Canonicalize},
 	}
