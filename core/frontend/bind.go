@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/tritonc/tritonc/core/diag"
@@ -259,7 +260,7 @@ func (b *binder) param(p *syntax.Arg, a *signature.Arg) codegen.Param {
 		}
 		t := parseType(a.Type)
 		if t == nil {
-			b.errorf(a, "", "the type %s cannot stand in a signature here", a.Type)
+			b.errorf(a, "descriptors are written tensordesc<fp16[128, 64]>, with powers of two", "'%s' is no type", a.Type)
 			return codegen.Param{}
 		}
 		if ptr, ok := t.(*lang.Pointer); ok && b.constAnnotation(p) {
@@ -322,5 +323,30 @@ func parseType(s string) lang.Type {
 	if d := lang.DTypeNamed(s); d != nil {
 		return d
 	}
+	if inner, ok := strings.CutPrefix(s, "tensordesc<"); ok {
+		return parseDesc(strings.TrimSuffix(inner, ">"))
+	}
 	return nil
+}
+
+// parseDesc reads fp16[128, 64], the block of a descriptor.
+func parseDesc(s string) lang.Type {
+	elem, dims, ok := strings.Cut(s, "[")
+	dims, ok2 := strings.CutSuffix(strings.TrimSpace(dims), "]")
+	d := lang.DTypeNamed(strings.TrimSpace(elem))
+	if !ok || !ok2 || d == nil {
+		return nil
+	}
+	b := &lang.Block{Elem: d}
+	for _, f := range strings.Split(dims, ",") {
+		n, err := strconv.ParseInt(strings.TrimSpace(f), 10, 64)
+		if err != nil {
+			return nil
+		}
+		b.Shape = append(b.Shape, n)
+	}
+	if eval.Try(func() { lang.CheckShape(b.Shape) }) != nil {
+		return nil
+	}
+	return &lang.DescType{Block: b}
 }

@@ -111,9 +111,12 @@ func (u *unit) kernel(req *Request) {
 				flatten(name, &p.Elems[i])
 			}
 		case p.Type != nil:
-			types = append(types, g.argType(p.Type))
-			locs = append(locs, u.ctx.NameLoc(name, loc))
-			attrs = append(attrs, u.argAttrs(p.Attrs))
+			u.e.CheckSupported(p.Type)
+			for _, t := range lang.ArgTypes(u.ctx, p.Type) {
+				types = append(types, t)
+				locs = append(locs, u.ctx.NameLoc(name, loc))
+				attrs = append(attrs, u.argAttrs(p.Attrs))
+			}
 		}
 	}
 	for i, p := range params {
@@ -126,8 +129,7 @@ func (u *unit) kernel(req *Request) {
 	c.op = tt.NewFunc(u.b, c.name, "public", u.ctx.Func(types, nil), attrs, locs)
 	c.op.SetAttr("noinline", u.ctx.BoolAttr(false))
 	u.funcs[c.name] = c
-	entry := c.op.Body()
-	next := 0
+	args := c.op.Body().Args()
 	var value func(p *Param) any
 	value = func(p *Param) any {
 		switch {
@@ -138,8 +140,9 @@ func (u *unit) kernel(req *Request) {
 			}
 			return t
 		case p.Type != nil:
-			next++
-			return &lang.Tensor{V: entry.Arg(next - 1), T: p.Type}
+			var v lang.Value
+			v, args = lang.NewValue(p.Type, args)
+			return v
 		}
 		return unwrap(p.Value)
 	}
@@ -151,12 +154,6 @@ func (u *unit) kernel(req *Request) {
 		g.node = fn.Span()
 		eval.FailHelp("store the result through a pointer argument", "kernel '%s' returns a value, but a kernel must not", fn.Name())
 	}
-}
-
-// argType is the type of an argument in the IR.
-func (g *gen) argType(t lang.Type) ir.Type {
-	g.u.e.CheckSupported(t)
-	return t.IR(g.u.ctx)
 }
 
 func (u *unit) argAttrs(list []Attr) *ir.DictAttr {

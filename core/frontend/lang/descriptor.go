@@ -85,7 +85,7 @@ func makeDescriptor(e *Emitter, a *Args) any {
 	}
 	s := ir.State{
 		Operands: operands, Segments: []int32{1, int32(n), int32(n)},
-		Types: []ir.Type{tt.TensorDesc(e.C, descBlock(e.C, d.Block))},
+		Types: []ir.Type{d.Type().IR(e.C)},
 	}
 	if padding == tt.PadNaN {
 		s.Attrs = []ir.NamedAttr{{Name: "padding", Attr: e.C.I32Attr(padding)}}

@@ -65,8 +65,41 @@ func (d *DescType) Equal(other any) bool {
 }
 
 // IR is the type of the handle alone.
-func (d *DescType) IR(c *ir.Context) ir.Type {
-	return tt.TensorDesc(c, d.Block.IR(c).(*ir.TensorType))
+func (d *DescType) IR(c *ir.Context) ir.Type { return tt.TensorDesc(c, descBlock(c, d.Block)) }
+
+// Prototype is a descriptor of this type without SSA values: what Rebuild needs
+// to make one. A descriptor stands for its handle, its shape and its strides.
+func (d *DescType) Prototype() *Desc {
+	n := &Desc{Block: d.Block}
+	for range d.Block.Shape {
+		n.Shape = append(n.Shape, &Tensor{T: Int32})
+		n.Strides = append(n.Strides, &Tensor{T: Int64})
+	}
+	return n
+}
+
+// ArgTypes are the types of the arguments that pass a value of type t.
+func ArgTypes(c *ir.Context, t Type) []ir.Type {
+	d, ok := t.(*DescType)
+	if !ok {
+		return []ir.Type{t.IR(c)}
+	}
+	types := []ir.Type{d.IR(c)}
+	for range d.Block.Shape {
+		types = append(types, c.I32())
+	}
+	for range d.Block.Shape {
+		types = append(types, c.I64())
+	}
+	return types
+}
+
+// NewValue makes a value of type t from the first of args and returns the rest.
+func NewValue(t Type, args []*ir.Value) (Value, []*ir.Value) {
+	if d, ok := t.(*DescType); ok {
+		return d.Prototype().Rebuild(args)
+	}
+	return &Tensor{args[0], t}, args[1:]
 }
 
 func (d *Desc) Type() Type { return &DescType{d.Block} }
@@ -247,5 +280,7 @@ func (e *Emitter) CheckSupported(t Type) {
 		}
 	case *Pointer:
 		e.CheckSupported(t.Elem)
+	case *DescType:
+		e.CheckSupported(t.Block)
 	}
 }
