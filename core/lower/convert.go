@@ -40,6 +40,8 @@ type conversionPlan struct {
 	vec     int
 	elem    int
 	bytes   int
+	// tiles is how the result is loaded, where that is not vec elements a lane.
+	tiles *tilePlan
 }
 
 // maxSelectBits bounds the steps of selects before a shuffle; beyond, shared
@@ -81,19 +83,26 @@ func (m *module) planTypes(from, to *ir.TensorType) (*conversionPlan, error) {
 	}
 	p.elem = bits / 8
 	p.staging = layout.Stage(src.layout, dst.layout, p.elem, m.target.Banks())
-	p.vec = p.staging.Vec
-	for _, l := range []*tensorLayout{src, dst} {
-		offs := p.staging.Offsets(l.layout)
+	p.vec = alignedVec(p.staging, src, dst)
+	m.stageTiles(p)
+	p.bytes = p.staging.Offset.InSize(layout.Offset) * p.elem
+	return p, nil
+}
+
+// alignedVec is the number of elements that the threads of all layouts can move
+// at once. A thread that starts in the middle of a vector has its elements in
+// another order: it takes them one by one.
+func alignedVec(s layout.Staging, ls ...*tensorLayout) int {
+	vec := s.Vec
+	for _, l := range ls {
+		offs := s.Offsets(l.layout)
 		for _, c := range append(append([]uint64(nil), offs.Columns(layout.Lane)...), offs.Columns(layout.Warp)...) {
-			// A thread that starts in the middle of a vector has its elements
-			// in another order: it takes them one by one.
-			for c&uint64(p.vec-1) != 0 {
-				p.vec /= 2
+			for c&uint64(vec-1) != 0 {
+				vec /= 2
 			}
 		}
 	}
-	p.bytes = p.staging.Offset.InSize(layout.Offset) * p.elem
-	return p, nil
+	return vec
 }
 
 // planMoves fills in the plan for registers and shuffles, or reports that it
@@ -292,6 +301,10 @@ func (e *emitter) viaShared(p *conversionPlan, base int, in []llir.Value) []llir
 		e.m.target.StoreShared(e.b, a, vals)
 	})
 	e.m.target.Barrier(e.b)
+	if p.tiles != nil && t == stored {
+		area := &sharedPlan{tensor: p.dst, elem: t, size: p.elem, offs: p.staging.Offsets(p.dst.layout)}
+		return e.tileLoads(area, p.tiles, e.b.PtrAdd(e.smem, int64(base)))
+	}
 	out := make([]llir.Value, p.dst.regs)
 	e.staged(p, p.dst, base, func(a *Access, regs []int) {
 		a.Elem = stored

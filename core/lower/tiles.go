@@ -110,6 +110,74 @@ func (m *module) planTiles(p *sharedPlan, in *TileLoad) (*tilePlan, bool) {
 	return t, true
 }
 
+// stageTiles replaces the staging of a conversion by one from which tiles can be
+// loaded, where that lets the threads store more at once.
+func (m *module) stageTiles(p *conversionPlan) {
+	loads := m.target.TileLoads(p.elem)
+	for i := range loads {
+		in := &loads[i]
+		row := in.Tile.OutSize(layout.TensorDim(1))
+		if p.vec >= row {
+			continue
+		}
+		view, ok := m.rowView(p.dst, in)
+		if !ok {
+			continue
+		}
+		s := layout.Stage(view, p.src.layout, p.elem, m.target.Banks()) // vectors in the rows' order
+		if vec := alignedVec(s, p.src); vec >= row {
+			area := &sharedPlan{tensor: p.dst, size: p.elem, offs: s.Offsets(p.dst.layout)}
+			if t, ok := m.planTiles(area, in); ok {
+				p.staging, p.vec, p.tiles = s, vec, t
+				return
+			}
+		}
+	}
+}
+
+// rowView is the layout of the rows that the lanes of an instruction address to
+// load a tensor of layout l: a lane's first registers are a row.
+func (m *module) rowView(l *tensorLayout, in *TileLoad) (layout.Layout, bool) {
+	if in.Tile.InSize(layout.Lane) != m.lanes {
+		return layout.Layout{}, false
+	}
+	var regs layout.Bases
+	for i, v := range l.reg {
+		if l.freeRegs>>i&1 == 0 {
+			regs = append(regs, v)
+		}
+	}
+	word := in.Tile.BasesOf(layout.Register)
+	if len(regs) < len(word) {
+		return layout.Layout{}, false
+	}
+	row := make(layout.Bases, in.Tile.OutBits(layout.TensorDim(1)))
+	lane := make(layout.Bases, in.Tile.OutBits(layout.TensorDim(0)))
+	assign := func(slot, v []int32) {
+		if slot[1] != 0 {
+			row[bitLen(int(slot[1]))] = v
+		} else {
+			lane[bitLen(int(slot[0]))] = v
+		}
+	}
+	for i, slot := range word {
+		assign(slot, regs[i])
+	}
+	for i, slot := range in.Tile.BasesOf(layout.Lane) {
+		assign(slot, l.thread[i])
+	}
+	rest := regs[len(word):]
+	tiles := min(len(rest), bitLen(in.Most))
+	lane = append(lane, rest[:tiles]...)
+	for len(lane) < bitLen(m.lanes) {
+		lane = append(lane, make([]int32, len(l.shape)))
+	}
+	return layout.New(l.layout.Outs(),
+		layout.Input{Dim: layout.Register, Bases: append(row, rest[tiles:]...)},
+		layout.Input{Dim: layout.Lane, Bases: lane},
+		layout.Input{Dim: layout.Warp, Bases: l.thread[bitLen(m.lanes):]}), true
+}
+
 // loadTiles loads a buffer by tiles, where an instruction fits.
 func (e *emitter) loadTiles(p *sharedPlan, ptr llir.Value) ([]llir.Value, bool) {
 	loads := e.m.target.TileLoads(p.size)
