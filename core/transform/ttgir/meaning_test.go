@@ -266,7 +266,11 @@ func (in *interpreter) block(b *ir.Block) [][]int64 {
 
 func (in *interpreter) operation(op *ir.Operation) {
 	each := func(f func(i int) int64) {
-		out := make([]int64, elems)
+		n := 1
+		if _, tensor := op.Result(0).Type().(*ir.TensorType); tensor {
+			n = elems
+		}
+		out := make([]int64, n)
 		for i := range out {
 			out[i] = f(i)
 		}
@@ -293,6 +297,27 @@ func (in *interpreter) operation(op *ir.Operation) {
 		each(func(i int) int64 { return arg(0)[i] * arg(1)[i] })
 	case arith.XorI:
 		each(func(i int) int64 { return arg(0)[i] ^ arg(1)[i] })
+	case arith.SubI:
+		each(func(i int) int64 { return arg(0)[i] - arg(1)[i] })
+	case arith.AndI:
+		each(func(i int) int64 { return arg(0)[i] & arg(1)[i] })
+	case arith.MaxSI:
+		each(func(i int) int64 { return max(arg(0)[i], arg(1)[i]) })
+	case arith.CmpI:
+		pred, _ := op.IntAttr("predicate")
+		each(func(i int) int64 {
+			if arith.CompareInts(pred, uint64(arg(0)[i]), uint64(arg(1)[i]), 64) {
+				return 1
+			}
+			return 0
+		})
+	case arith.Select:
+		each(func(i int) int64 {
+			if c := arg(0); c[i%len(c)] != 0 {
+				return arg(1)[i]
+			}
+			return arg(2)[i]
+		})
 	case tt.Load:
 		each(func(i int) int64 { return arg(0)[i]*7919 + 13 })
 	case tt.Store:
@@ -310,7 +335,9 @@ func (in *interpreter) operation(op *ir.Operation) {
 		if arg(0)[0] != 0 {
 			region = op.Region(0)
 		}
-		in.bind(op.Results(), in.block(region.First()))
+		if !region.Empty() {
+			in.bind(op.Results(), in.block(region.First()))
+		}
 	default:
 		panic("BUG: the interpreter does not know " + op.Name())
 	}
