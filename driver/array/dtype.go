@@ -141,7 +141,9 @@ func (d *DType) encode(v float64) uint64 {
 	bits := d.maxFinite + 1 // infinity
 	switch {
 	case a != a:
-		return sign | d.nan()
+		return d.nan()
+	case a == 0:
+		bits = 0
 	case !math.IsInf(a, 0):
 		least := 1 - d.bias // exponent of the least normal number
 		_, exp := math.Frexp(a)
@@ -159,11 +161,8 @@ func (d *DType) encode(v float64) uint64 {
 			bits = d.nan()
 		}
 	}
-	if bits == 0 && d.beyond == nanAtZero {
-		return 0
-	}
-	if bits == d.nan() && d.beyond == nanAtZero {
-		return bits
+	if d.beyond == nanAtZero && (bits == 0 || bits == d.nan()) {
+		return bits // there is no negative zero, and the NaN has its place
 	}
 	return sign | bits
 }

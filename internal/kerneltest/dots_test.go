@@ -1,0 +1,87 @@
+package kerneltest
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/tritonc/tritonc/driver/array"
+)
+
+// TestDots: matrix products of one block, every kind of operand.
+func TestDots(t *testing.T) {
+	for _, c := range []struct {
+		typ, out   string
+		precision  any
+		acc        Expr
+		rtol, atol float64
+	}{
+		{"fp16", "fp32", nil, "tl.float32", 1e-5, 1e-4},
+		{"bf16", "fp32", nil, "tl.float32", 1e-5, 1e-4},
+		{"fp16", "fp16", nil, "tl.float16", 2e-2, 3e-2},
+		{"i8", "i32", nil, "tl.int32", 0, 0},
+		{"fp32", "fp32", Expr("'tf32'"), "tl.float32", 3e-3, 3e-2},
+		{"fp32", "fp32", Expr("'tf32x3'"), "tl.float32", 1e-5, 1e-4},
+		{"fp32", "fp32", Expr("'ieee'"), "tl.float32", 1e-5, 1e-4},
+		{"fp8e5", "fp32", nil, "tl.float32", 1e-5, 1e-4},
+		{"fp64", "fp64", nil, "tl.float64", 1e-12, 1e-12},
+	} {
+		name := fmt.Sprintf("%s-%s-%v", c.typ, c.out, c.precision)
+		for _, size := range [][4]int{{64, 64, 64, 4}, {16, 32, 32, 1}, {32, 16, 64, 8}, {128, 32, 32, 2}} {
+			m, n, k, warps := size[0], size[1], size[2], size[3]
+			t.Run(fmt.Sprintf("%s/%d×%d×%d", name, m, n, k), func(t *testing.T) {
+				r := Rand(t)
+				var a, b *array.Array
+				if c.typ == "i8" {
+					a, b = Randint(r, -128, 128, c.typ, m, k), Randint(r, -128, 128, c.typ, k, n)
+				} else {
+					a, b = Randn(r, c.typ, m, k), Randn(r, c.typ, k, n)
+				}
+				out := Empty(c.out, m, n)
+				features("dots").Warps(warps).Run(t, Grid(1), a, b, out, m, n, k, c.precision, c.acc)
+				Near(t, "out", out, product(a, b, m, n, k), c.rtol, c.atol)
+			})
+		}
+	}
+}
+
+// TestDotChain is attention of one block.
+func TestDotChain(t *testing.T) {
+	forWarps(t, features("dot_chain"), func(t *testing.T, kernel Kernel) {
+		r := Rand(t)
+		const m, d = 64, 32
+		q, k, v, out := Randn(r, "fp16", m, d), Randn(r, "fp16", m, d), Randn(r, "fp16", m, d), Empty("fp32", m, d)
+		kernel.Run(t, Grid(1), q, k, v, out, m, d)
+		want := make([]float64, m*d)
+		for i := range m {
+			s := make([]float64, m)
+			for j := range m {
+				for e := range d {
+					s[j] += q.At(i*d+e) * k.At(j*d+e)
+				}
+			}
+			for j, p := range softmax(s, m) {
+				for e := range d {
+					want[i*d+e] += p * v.At(j*d+e)
+				}
+			}
+		}
+		Near(t, "out", out, want, 5e-3, 5e-3)
+	})
+}
+
+// TestDotScaled: 4-bit floats with a scale for each 32 of them.
+func TestDotScaled(t *testing.T) {
+	e2m1 := []float64{0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6}
+	r := Rand(t)
+	const m, n, k = 64, 64, 64
+	packed, scales := Randint(r, 0, 256, "u8", m, k/2), Randint(r, 124, 131, "u8", m, k/32)
+	b, out := Randn(r, "bf16", k, n), Empty("fp32", m, n)
+	features("dot_scaled").Run(t, Grid(1), packed, scales, b, out, m, n, k)
+	a := Zeros("fp64", m, k)
+	for i := range m * k {
+		nibble := packed.Int(i/2) >> (4 * (i % 2)) & 15
+		a.Set(i, e2m1[nibble]*math.Exp2(float64(scales.Int(i/32)-127)))
+	}
+	Near(t, "out", out, product(a, b, m, n, k), 1e-4, 1e-3)
+}
