@@ -46,6 +46,7 @@ type trip struct {
 	options string // canonical, as the backend answered
 	plan    plan
 	input   []byte // what the first stage to run takes
+	name    string // the kernel's, as far as the input tells
 	result  sdk.RunStagesResponse
 
 	timings  []Timing

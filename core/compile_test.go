@@ -115,6 +115,9 @@ func TestCompileStages(t *testing.T) {
 			if b.request.First != tt.first || b.request.Last != tt.last {
 				t.Errorf("ran %q to %q, want %q to %q", b.request.First, b.request.Last, tt.first, tt.last)
 			}
+			if k.Name != "k" {
+				t.Errorf("the kernel's name is %q", k.Name)
+			}
 			if k.Target.WarpSize != 8 {
 				t.Errorf("target %v is not the completed one", k.Target)
 			}

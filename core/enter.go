@@ -3,10 +3,14 @@ package core
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/frontend"
+	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
 )
 
@@ -15,6 +19,7 @@ import (
 func (t *trip) enter() error {
 	if !t.src.IsPython() {
 		t.input = t.src.Text
+		t.name = strings.TrimSuffix(filepath.Base(t.src.Path), "."+t.src.ending())
 		return nil
 	}
 	t.timings = append(t.timings, Timing{Stage: "parse", Time: t.src.python.parsing})
@@ -32,8 +37,19 @@ func (t *trip) enter() error {
 	case err != nil:
 		return err
 	}
+	t.name = publicFunction(module)
 	t.input = text.Append(nil, module, text.Options{Locations: true})
 	return nil
+}
+
+// publicFunction is the name of a module's kernel.
+func publicFunction(module *ir.Operation) string {
+	for op := range module.Region(0).First().Ops() {
+		if op.Def() == tt.Func && op.StringAttr("sym_visibility") == "public" {
+			return op.StringAttr("sym_name")
+		}
+	}
+	panic("BUG: core: the front end built a module without a kernel")
 }
 
 // frontendOptions are what the front end must know of the target and of the

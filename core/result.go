@@ -25,14 +25,32 @@ func (t *trip) kernel() (*Kernel, error) {
 		k.Artifacts = append(k.Artifacts, Artifact{stage.Name, stage.Ending, stage.Binary, data})
 	}
 	if len(k.Metadata) == 0 {
-		k.Metadata = t.src.Metadata
-	}
-	if len(k.Metadata) > 0 {
-		var named struct{ Name string }
-		if err := json.Unmarshal(k.Metadata, &named); err != nil {
-			return nil, fmt.Errorf("metadata of %s: %w", t.target, err)
+		var err error
+		if k.Metadata, err = t.knownMetadata(); err != nil {
+			return nil, err
 		}
-		k.Name = named.Name
+	}
+	var named struct{ Name string }
+	if err := json.Unmarshal(k.Metadata, &named); err != nil {
+		return nil, fmt.Errorf("metadata of %s: %w", t.target, err)
+	}
+	if k.Name = named.Name; k.Name == "" {
+		k.Name = t.name
 	}
 	return k, nil
+}
+
+// knownMetadata is what there is to say of a kernel for which no stage had to
+// run: its name, the options, and what came with the source.
+func (t *trip) knownMetadata() ([]byte, error) {
+	all := map[string]any{"name": t.name}
+	for _, text := range []string{t.options, string(t.src.Metadata)} {
+		if text == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(text), &all); err != nil {
+			return nil, fmt.Errorf("metadata of %s: %w", t.target, err)
+		}
+	}
+	return json.Marshal(all) // sorts the keys
 }

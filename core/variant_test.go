@@ -111,6 +111,11 @@ func TestCompilePython(t *testing.T) {
 		t.Error(diff)
 	}
 
+	k, err = Compile(t.Context(), src, toy, &Options{Select: b.choose, Stages: []string{SourceStage}})
+	if err != nil || k.Name != "two" || string(k.Metadata) != `{"good":1,"name":"two"}` {
+		t.Errorf("the source alone: %v, %+v", err, k)
+	}
+
 	src.Text = []byte(text + "# tritonc: two(*fp16)\n")
 	if _, err := Compile(t.Context(), src, toy, &Options{Select: b.choose}); err == nil || !strings.Contains(err.Error(), "2 variants") {
 		t.Errorf("a file of two variants: %v", err)

@@ -56,7 +56,7 @@ func compileCommand(env *environment, use string) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.target, "target", "t", "", "the device, as `BACKEND:ARCH[:WARP_SIZE]`: cuda:80, cuda:90:32")
+	flags.StringVarP(&f.target, "target", "t", "", "the device, a `TARGET` such as cuda:80 or cuda:90:32 (backend:arch[:warp size])")
 	flags.StringVarP(&f.kernel, "kernel", "n", "", "the kernel's `NAME`, where the file has several")
 	flags.StringVarP(&f.signature, "signature", "s", "", "the `TYPES` of the arguments: \"*fp32:16, i32, BLOCK=1024\"")
 	flags.IntVarP(&f.numWarps, "num-warps", "w", 0, "`WARPS` a program (4)")

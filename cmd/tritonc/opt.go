@@ -40,7 +40,7 @@ may stand in generic form only.`,
 			return optFile(cmd.Context(), env, &f, args[0])
 		},
 	}
-	cmd.Flags().StringVarP(&f.target, "target", "t", "", "know the dialects of the backend for `BACKEND:ARCH[:WARP_SIZE]`")
+	cmd.Flags().StringVarP(&f.target, "target", "t", "", "know the dialects of the backend for a `TARGET` such as cuda:90")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "-", "the `FILE` to write; - is standard output")
 	cmd.Flags().BoolVar(&f.generic, "generic", false, "print operations in MLIR's generic form")
 	cmd.Flags().CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log")
