@@ -1,6 +1,7 @@
 package nvidia
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/tritonc/tritonc/core/pass"
@@ -9,19 +10,23 @@ import (
 	"github.com/tritonc/tritonc/core/transform/ttir"
 )
 
-// canonicalize is the shared pass with the patterns for layouts.
-var canonicalize = std.NewCanonicalize(ttgir.ConvertPatterns())
+// The passes that are more than core's own: with patterns for layouts, and with
+// the instruction that rounds f32 to tf32.
+var (
+	canonicalize = std.NewCanonicalize(ttgir.ConvertPatterns())
+	f32DotTC     = ttgir.NewF32DotTC(ttgir.TF32Rounding{Asm: "cvt.rna.tf32.f32 $0, $1;", Constraints: "=r,r"})
+)
 
-// ttirRows are the passes of the stage ttir.
+// ttirRows are the passes of the stage ttir, in Triton's order.
 func ttirRows(arch, options) []pass.Row {
 	return []pass.Row{
 		{Pass: std.Inline, Why: "the passes after it look at no calls"},
 		{Pass: ttir.RewriteTensorPointer, Why: "block pointers become tensors of pointers and masks"},
 		{Pass: ttir.RewriteTensorDescriptor, When: noTMA, Why: "nothing after it copies by descriptor"},
-		{Pass: std.Canonicalize},
+		{Pass: canonicalize, Why: "combine matches canonical forms"},
 		{Pass: ttir.Combine, Why: "while masks and sums of addresses are in sight"},
 		{Pass: ttir.ReorderBroadcast, Why: "compute before it is repeated for every element"},
-		{Pass: std.CSE},
+		{Pass: std.CSE, Why: "sums of addresses repeat from access to access"},
 		{Pass: std.SymbolDCE, Why: "functions that were inlined are gone"},
 		{Pass: ttir.LoopUnroll, Why: "tl.range(loop_unroll_factor=…)"},
 	}
@@ -34,30 +39,71 @@ var noTMA = &pass.Condition{Name: "no-tma", Holds: func(f pass.Facts) bool { ret
 // facts of an architecture that conditions of rows ask about.
 func facts(a arch) pass.Facts { return pass.Facts{"cc": a.cc} }
 
-// ttgirRows are the passes of the stage ttgir.
+// ttgirRows are the passes of the stage ttgir, in Triton's order for compute
+// capability 8.0.
 func ttgirRows(a arch, o options) []pass.Row {
+	stages := []pass.Setting{{Name: "num-stages", Value: o.NumStages}}
 	return []pass.Row{
-		{Pass: ttgir.Convert, With: []pass.Setting{
+		{Pass: ttgir.Convert, Why: "from here on every tensor has a layout", With: []pass.Setting{
 			{Name: "target", Value: backendName + ":" + strconv.Itoa(a.cc)},
 			{Name: "num-warps", Value: o.NumWarps},
 			{Name: "threads-per-warp", Value: warpSize},
 			{Name: "num-ctas", Value: o.NumCTAs},
 		}},
 		{Pass: ttgir.Coalesce, Why: "memory is read and written in wide pieces"},
+		{Pass: f32DotTC, Why: "f32 at more than tf32's precision, on tensor cores"},
 		{Pass: ttgir.RemoveConversions, Why: "what coalesce put around each access"},
-		{Pass: std.CSE, Why: "equal values that had different layouts"},
-		{Pass: canonicalize},
-		{Pass: std.CSE},
-		{Pass: ttgir.RemoveConversions, Why: "those that simpler code has no use for"},
-		{Pass: std.CSE},
-		{Pass: std.SymbolDCE},
-		{Pass: canonicalize},
+		{Pass: ttgir.OptimizeThreadLocality, Why: "after layouts have spread, before dots fix them"},
+		{Pass: ttgir.AccelerateMatmul, Why: "dots on tensor cores", With: matrixSettings(a)},
+		{Pass: ttgir.RemoveConversions, Why: "what accelerate-matmul put around each dot"},
+		{Pass: ttgir.OptimizeDotOperands, Why: "operands are transposed on their way through shared memory"},
+		{Pass: ttgir.LoopAwareCSE, Why: "equal values that had different layouts"},
+		{Pass: ttgir.FuseNestedLoops, Why: "the pipeliner sees one loop"},
+		{Pass: canonicalize, Why: "what fusing left"},
+		{Pass: ttgir.LICM, Why: "loads that do not change need no pipelining"},
+		{Pass: canonicalize, Why: "loops whose body has gone"},
+		{Pass: ttgir.CombineSelectAndIf, Why: "conditions of fused loops give choices, too"},
+		{Pass: ttgir.AssignLatencies, Why: "which loads are worth starting early", With: stages},
+		{Pass: ttgir.ScheduleLoops, Why: "stages from latencies"},
+		{Pass: ttgir.Pipeline, Why: "asynchronous copies ahead of their use", With: stages},
+		{Pass: canonicalize, Why: "what is known before and behind pipelined loops"},
+		{Pass: ttgir.LoopAwareCSE, Why: "the copies of a loop's first turns"},
+		{Pass: ttgir.OptimizeDotOperands, Why: "operands that now come out of buffers"},
+		{Pass: ttgir.CoalesceAsyncCopy, Why: "a copy can be no wider than what lies together in its buffer"},
+		{Pass: ttgir.RemoveConversions, Why: "conversions between the new loads and dots"},
+		{Pass: ttgir.ReduceDataDuplication, Why: "operands that no buffer holds yet"},
+		{Pass: ttgir.ReorderInstructions, Why: "fewer values alive at once"},
+		{Pass: ttgir.LoopAwareCSE, Why: "what came side by side"},
+		{Pass: std.SymbolDCE, Why: "functions without callers"},
+		{Pass: std.CSE, Why: "what the passes above left"},
+		{Pass: canonicalize, Why: "the lowering expects canonical forms"},
+	}
+}
+
+// matrixSettings tell accelerate-matmul of the architecture's mma.sync.
+func matrixSettings(a arch) []pass.Setting {
+	return []pass.Setting{
+		{Name: "mma-version", Value: 2},
+		// Elsewhere f64 is slower there than by multiply-adds.
+		{Name: "mma-f64", Value: a.cc == 80 || a.cc == 90},
+		// On Hopper the form exists and runs at the rate of f16.
+		{Name: "mma-f8", Value: a.cc == 89},
 	}
 }
 
 // passes are all that RunPasses knows by name.
-var passes = []*pass.Pass{
-	std.Inline, canonicalize, std.CSE, std.SymbolDCE,
-	ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll,
-	ttgir.Convert, ttgir.Coalesce, ttgir.RemoveConversions,
+var passes = slices.Concat(
+	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SymbolDCE},
+	[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
+	withRounding(ttgir.Passes()),
+)
+
+// withRounding puts f32DotTC in the place of the pass of that name.
+func withRounding(list []*pass.Pass) []*pass.Pass {
+	for i, p := range list {
+		if p.Name == f32DotTC.Name {
+			list[i] = f32DotTC
+		}
+	}
+	return list
 }

@@ -45,10 +45,18 @@ func parse(t testing.TB, file, src string) *ir.Operation {
 	return f.Op
 }
 
-// testdata reads a file that Triton 3.6 printed.
+// ttgirDirEnv names a folder whose files are tested in the place of Triton's: what
+// the passes make of the same kernels, say.
+const ttgirDirEnv = "TRITONC_TTGIR_DIR"
+
+// testdata reads a file that Triton 3.6 printed, or its substitute.
 func testdata(t testing.TB, name string) string {
 	t.Helper()
-	src, err := os.ReadFile(filepath.Join("testdata", name+".ttgir"))
+	path := filepath.Join("testdata", name+".ttgir")
+	if dir := os.Getenv(ttgirDirEnv); dir != "" {
+		path = filepath.Join(dir, name+".ttgir")
+	}
+	src, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
