@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/driver/sim"
 )
 
@@ -275,6 +276,70 @@ func TestBuffersInControlFlow(t *testing.T) {
 			if int(got) != want {
 				t.Fatalf("after %d rounds o[%d] = %d, want %d", rounds, i, got, want)
 			}
+		}
+	}
+}
+
+// A buffer seen in another shape, and as another type of the same size.
+func TestBufferViews(t *testing.T) {
+	src := strings.NewReplacer("FLAT", "#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>, #ttg.shared_memory, mutable",
+		"BL", "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>").Replace(
+		"  tt.func public @k(%x: !tt.ptr<f32>, %o: !tt.ptr<i32>) {\n" +
+			indices("i", 64, 32, "BL") + pointers("x", "x", "i", "64x32", "f32", "BL") + `
+    %v = tt.load %x_p : tensor<64x32x!tt.ptr<f32>, BL>
+    %m = ttg.local_alloc %v : (tensor<64x32xf32, BL>) -> !ttg.memdesc<64x32xf32, FLAT>
+    %s = ttg.memdesc_reshape %m : !ttg.memdesc<64x32xf32, FLAT> -> !ttg.memdesc<16x128xf32, FLAT>
+    %n = ttg.memdesc_reinterpret %s : !ttg.memdesc<16x128xf32, FLAT> -> !ttg.memdesc<16x128xi32, FLAT>
+    %w = ttg.local_load %n : !ttg.memdesc<16x128xi32, FLAT> -> tensor<16x128xi32, BL>
+    ttg.local_dealloc %m : !ttg.memdesc<64x32xf32, FLAT>
+` + indices("j", 16, 128, "BL") + pointers("o", "o", "j", "16x128", "i32", "BL") + `
+    tt.store %o_p, %w : tensor<16x128x!tt.ptr<i32>, BL>
+    tt.return
+  }
+`)
+	k := build(t, "views.ttgir", moduleOf(src), 80)
+	d := sim.New(sim.Options{})
+	x := randn(newRand(t), 64*32)
+	o := d.Alloc("o", 4*len(x))
+	k.run(t, d, sim.Dim(1), sim.Upload(d, "x", x), o)
+	if string(o.Read()) != string(sim.Bytes(x)) {
+		t.Error("the elements moved")
+	}
+}
+
+// What cannot be done with a buffer is told at the line of the source.
+func TestBuffersRefused(t *testing.T) {
+	const shared = "#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>, #ttg.shared_memory, mutable"
+	bl := "#ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [1, 32], warpsPerCTA = [4, 1], order = [1, 0]}>"
+	for name, c := range map[string]struct{ body, want string }{
+		"a narrow copy": {
+			`
+    %m = ttg.local_alloc : () -> !ttg.memdesc<64x64xf16, S>
+    %t = ttg.async_copy_global_to_local %p, %m : tensor<64x64x!tt.ptr<f16>, BL> -> <64x64xf16, S> loc("k.py":7:11)`,
+			"k.py:7:12: error: ttg.async_copy_global_to_local: an asynchronous copy moves at least 4 bytes a thread, not 2",
+		},
+		"a part through a loop": {
+			`
+    %m = ttg.local_alloc : () -> !ttg.memdesc<64x64xf16, S>
+    %h = ttg.memdesc_subslice %m[32, 0] : !ttg.memdesc<64x64xf16, S> -> !ttg.memdesc<32x64xf16, S, 64x64> loc("k.py":7:11)
+    %s = scf.for %k = %n to %n step %n iter_args(%x = %h) -> (!ttg.memdesc<32x64xf16, S, 64x64>) : i32 {
+      scf.yield %x : !ttg.memdesc<32x64xf16, S, 64x64>
+    }`,
+			"k.py:7:12: error: ttg.memdesc_subslice: a part of a buffer cannot be passed through control flow",
+		},
+		"a part between places": {
+			`
+    %m = ttg.local_alloc : () -> !ttg.memdesc<64x64xf16, S>
+    %h = ttg.memdesc_subslice %m[16, 0] : !ttg.memdesc<64x64xf16, S> -> !ttg.memdesc<32x64xf16, S, 64x64>
+    %v = ttg.local_load %h : !ttg.memdesc<32x64xf16, S, 64x64> -> tensor<32x64xf16, BL> loc("k.py":7:11)`,
+			"k.py:7:12: error: ttg.local_load: a part of a buffer begins at 16 along dimension 0, which is no multiple of its size 32",
+		},
+	} {
+		src := strings.NewReplacer("BL", bl, "S>", shared+">", "S, 64", shared+", 64").Replace(moduleOf(
+			"  tt.func public @k(%p: tensor<64x64x!tt.ptr<f16>, BL>, %n: i32) {" + c.body + "\n    tt.return\n  }\n"))
+		_, err := lower.Module(parse(t, "buffer.ttgir", src), &Target{CC: 80}, lower.Options{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
 }
