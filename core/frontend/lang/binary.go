@@ -82,9 +82,6 @@ type pair struct {
 // operands brings two operands to the type and shape of their operation.
 func (e *Emitter) operands(lhs, rhs any, p pair) (*Tensor, *Tensor) {
 	lnum, rnum := IsScalarNumber(lhs), IsScalarNumber(rhs)
-	if lnum && rnum {
-		lhs, lnum = e.ToTensor(lhs), false
-	}
 	lt, rt := e.typeOf(lhs), e.typeOf(rhs)
 	lp, rp := pointerOf(lt), pointerOf(rt)
 	if lp != nil || rp != nil {

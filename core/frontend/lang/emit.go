@@ -69,6 +69,9 @@ func (e *Emitter) Constant(v any, t Type) *Tensor {
 	irt := t.IR(e.C)
 	if d.IsFloat() && d != FP8E4B15 {
 		f, _ := eval.AsFloat(v)
+		if d.bits == 16 {
+			f = float64(float32(f)) // Triton rounds twice
+		}
 		return e.tensor(arith.Float(e.B, irt, f), t)
 	}
 	return e.tensor(arith.Int(e.B, irt, intBits(v)), t)

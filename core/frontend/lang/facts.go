@@ -18,6 +18,9 @@ type Facts struct {
 	DefaultDotPrecision string
 	// MaxNumImpreciseAcc is the default of that parameter for fp8 dots.
 	MaxNumImpreciseAcc int64
+	// Predicates names the functions of tl.target_info that are true of the
+	// target, besides is_<Backend>.
+	Predicates []string
 	// Modules are sources in the Triton language that the backend brings.
 	Modules []ModuleSource
 	// Aliases name modules by other names: the module map

@@ -97,7 +97,7 @@ func (l *Lib) Import(name string) any {
 	case "triton.language.math":
 		return mathModule()
 	case "triton.language.target_info":
-		return l.targetInfo()
+		return &targetInfo{l}
 	case "triton.language.extra":
 		return &extra{l}
 	}

@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/tritonc/tritonc/core/frontend/eval"
@@ -292,7 +294,46 @@ func (l *Lib) runtime() *eval.Package {
 	}}
 }
 
-// targetInfo is triton.language.target_info.
-func (l *Lib) targetInfo() *eval.Package {
-	return &eval.Package{Name: "triton.language.target_info", Parts: map[string]any{"current_target": l.currentTarget()}}
+// targetInfo is triton.language.target_info: questions about the target, which
+// names in the form is_<backend>, <backend>_capability_geq and the backend's own
+// predicates answer.
+type targetInfo struct{ lib *Lib }
+
+func (t *targetInfo) TypeName() string   { return "module" }
+func (t *targetInfo) ModuleName() string { return "triton.language.target_info" }
+
+// Attr finds a question by its name.
+func (t *targetInfo) Attr(name string) (any, bool) {
+	f := t.lib.Facts
+	answer := func(fn func(args []any) any) (any, bool) {
+		return &eval.Native{Name: name, Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
+			for _, k := range kw {
+				args = append(args, k.Value)
+			}
+			return fn(args)
+		}}, true
+	}
+	if name == "current_target" {
+		return t.lib.currentTarget(), true
+	}
+	if backend, ok := strings.CutSuffix(name, "_capability_geq"); ok {
+		return answer(func(args []any) any {
+			have, isInt := archValue(f.Arch).(int64)
+			want := int64(0)
+			for i, scale := range []int64{10, 1} {
+				if i < len(args) {
+					n, ok := eval.AsInt(args[i])
+					if !ok {
+						eval.Fail("%s() takes integers", name)
+					}
+					want += scale * n
+				}
+			}
+			return backend == f.Backend && isInt && have >= want
+		})
+	}
+	if what, ok := strings.CutPrefix(name, "is_"); ok {
+		return answer(func([]any) any { return what == f.Backend || slices.Contains(f.Predicates, name) })
+	}
+	return nil, false
 }
