@@ -60,7 +60,7 @@ func (b *Builder) foldFloatCall(name string, t Type, args []Value) Value {
 	case "sqrt":
 		r = math.Sqrt(x[0])
 	case "minnum", "maxnum", "minimum", "maximum":
-		if math.IsNaN(x[0]) || math.IsNaN(x[1]) || x[0] == x[1] {
+		if math.IsNaN(x[0]) || math.IsNaN(x[1]) || x[0] == 0 && x[1] == 0 {
 			return nil // NaNs, and zeros of different signs, are the device's
 		}
 		if r = min(x[0], x[1]); name[1] == 'a' {

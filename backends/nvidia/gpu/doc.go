@@ -4,6 +4,7 @@
 //	target.go    facts, kernels, program and thread indices, barriers, shuffles
 //	memory.go    wide predicated loads and stores, of global and shared memory
 //	atomic.go    atomics as inline PTX (LLVM's own lose order and scope)
-//	math.go      approximations of elementary functions; fp8.go 8-bit floats
+//	math.go      approximations of elementary functions; fp8.go 8-bit floats;
+//	             libdevice.go the functions of CUDA's library
 //	output.go    printing and assertions
 package gpu

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/math"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 )
@@ -12,6 +13,9 @@ import (
 // Elementwise gives the approximate instructions of f32: as Triton does,
 // division by div.full (2 units in the last place), the exponential by ex2.
 func (t *Target) Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type, x []llir.Value) llir.Value {
+	if op.Is(tt.ExternElementwise) {
+		return t.libdevice(b, op.StringAttr("symbol"), result, x)
+	}
 	if result != llir.F32 {
 		return nil
 	}
