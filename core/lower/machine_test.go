@@ -51,6 +51,7 @@ func (plainTarget) ShuffleIndex(b *llir.Builder, v, lane llir.Value) llir.Value 
 	return call(b, "index", llir.I32, v, lane)
 }
 
+func (plainTarget) TileLoads(elemBytes int) []TileLoad                             { return nil }
 func (plainTarget) ReduceWarp(*llir.Builder, *coreir.OpDef, llir.Value) llir.Value { return nil }
 func (plainTarget) Packs(llir.Type) bool                                           { return false }
 func (plainTarget) Elementwise(*llir.Builder, *coreir.Operation, llir.Type, []llir.Value) llir.Value {
