@@ -101,13 +101,13 @@ func (c *coalescer) encodingFor(op *ir.Operation) ir.Attribute {
 	return blockedAlong(op.Context(), m, t.Shape, order, int(size))
 }
 
-// order sorts the dimensions by contiguity, the last dimension first among
-// equals.
+// order sorts the dimensions by contiguity, the first dimension first among
+// equals, as Triton does.
 func (c *coalescer) order(ptr *ir.Value) []int {
 	axes := c.info.Of(ptr).Axes
 	order := make([]int, len(axes))
 	for i := range order {
-		order[i] = len(axes) - 1 - i
+		order[i] = i
 	}
 	sort.SliceStable(order, func(i, j int) bool { return axes[order[i]].Contiguity > axes[order[j]].Contiguity })
 	return order
