@@ -69,3 +69,21 @@ func TestBadModules(t *testing.T) {
 		}
 	}
 }
+
+// What bounds a launch stands in the PTX; without line information it has none.
+func TestKernelAttributes(t *testing.T) {
+	src := strings.Replace(moduleOf("tt.func public @k() {\ntt.return\n}\n"), `ttg.target`, `ttg.maxnreg = 96 : i32, ttg.target`, 1)
+	k := build(t, "k.ttgir", src, 80)
+	for _, want := range []string{".reqntid 128\n", ".maxnreg 96\n", ".entry k("} {
+		if !strings.Contains(k.ptx, want) {
+			t.Errorf("no %q in\n%s", want, k.ptx)
+		}
+	}
+	r, err := lower.Module(parse(t, "k.ttgir", src), &Target{CC: 80}, lower.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(r.LLVM.Print()); strings.Contains(text, "!dbg") || !strings.Contains(text, "nvvm-reflect-ftz") {
+		t.Errorf("unexpected\n%s", text)
+	}
+}
