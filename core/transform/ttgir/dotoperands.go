@@ -60,7 +60,7 @@ func transposeInShared(b *ir.Builder, cvt *ir.Operation) bool {
 		src = tensorOf(x)
 	}
 	c := b.Context()
-	e := sharedForDot(dot, src.Shape, linearOf(src).Order(), ir.BitWidth(src.Elem), true)
+	e := sharedForDot(dot, src.Shape, memoryOrder(src), ir.BitWidth(src.Elem), true)
 	seen, err := layout.Trans(e, src.Shape, []int{1, 0})
 	if err != nil {
 		return false

@@ -262,7 +262,7 @@ func dotBuffer(v *ir.Value, dot *layout.DotOp, isTransposed bool) *encoding.Attr
 	c := dotContext(v)
 	switch t := v.Type().(type) {
 	case *ir.TensorType:
-		return encoding.Of(c, sharedForDot(dot, t.Shape, linearOf(t).Order(), ir.BitWidth(t.Elem), isTransposed))
+		return encoding.Of(c, sharedForDot(dot, t.Shape, memoryOrder(t), ir.BitWidth(t.Elem), isTransposed))
 	case *ttg.MemDescType:
 		e := t.Encoding.(*encoding.Attr).Layout
 		order := rowMajor(len(t.Shape))

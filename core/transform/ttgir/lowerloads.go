@@ -113,7 +113,7 @@ func (l *loadLowering) bufferLayout(op *ir.Operation) *encoding.Attr {
 		return enc
 	}
 	t := tensorOf(op.Result(0))
-	return encoding.Of(op.Context(), &layout.SwizzledShared{Vec: 1, PerPhase: 1, MaxPhase: 1, Order: linearOf(t).Order()})
+	return encoding.Of(op.Context(), &layout.SwizzledShared{Vec: 1, PerPhase: 1, MaxPhase: 1, Order: memoryOrder(t)})
 }
 
 // users are the operations of the loop's body that need what op loads. A buffer

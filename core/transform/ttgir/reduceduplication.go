@@ -39,8 +39,7 @@ func throughShared(b *ir.Builder, cvt *ir.Operation) bool {
 	if !ok || staysInWarp(src, dst) {
 		return false
 	}
-	order := linearOf(src).Order()
-	e := sharedForDot(dot, src.Shape, order, ir.BitWidth(src.Elem), false)
+	e := sharedForDot(dot, src.Shape, memoryOrder(src), ir.BitWidth(src.Elem), false)
 	b.SetBefore(cvt)
 	b.Loc = cvt.Loc()
 	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{cvt.Operand(0)}, sharedType(b.Context(), src.Shape, src.Elem, e, false)).Result(0)
@@ -68,6 +67,22 @@ func linearOf(t *ir.TensorType) layout.Layout {
 		panic("BUG: ttgir: " + err.Error())
 	}
 	return l
+}
+
+// memoryOrder is the order of dimensions, fastest first, in which a tensor of
+// type t is best laid out in memory: that of a blocked layout, else that of its
+// registers, unless a thread has no neighbours side by side; then that of its
+// lanes.
+func memoryOrder(t *ir.TensorType) []int {
+	if e, ok := encoding.Get(t).(*layout.Blocked); ok {
+		return e.Order
+	}
+	l := linearOf(t)
+	order, lanes := l.Order(), l.LaneOrder()
+	if l.Contig(layout.TensorDim(order[0])) == 1 && l.Contig(layout.TensorDim(lanes[0])) == 1 {
+		return lanes
+	}
+	return order
 }
 
 // sharedType is a buffer in shared memory.
