@@ -218,6 +218,9 @@ func where(e *Emitter, a *Args) any {
 		cond = e.Cast(cond, Int1)
 	}
 	x, y := e.operands(a.number(1), a.number(2), pair{lhsPtr: true, rhsPtr: true})
+	if !x.Scalar().Equal(y.Scalar()) {
+		eval.FailHelp("both values must be of one type", errInvalidOperands, x.Scalar(), y.Scalar())
+	}
 	if cond.IsBlock() {
 		cond, x = e.Broadcast(cond, x)
 		x, y = e.Broadcast(x, y)
