@@ -93,14 +93,23 @@ func (w *warp) wavefronts(mask uint64, size int) (n, need uint64) {
 
 // bankPasses is the greatest number of distinct words in one bank.
 func (w *warp) bankPasses(m uint64, lo, words int) uint64 {
-	// The common case first: consecutive words or one word for all.
-	first := w.offs[lo+bits.TrailingZeros64(m)] / bankBytes
-	minWord, maxWord := first, first
+	// The common case first: no bank has two words.
+	var first [numBanks]int
+	var used uint32
+	clash := false
 	for r := m; r != 0; r &= r - 1 {
 		word := w.offs[lo+bits.TrailingZeros64(r)] / bankBytes
-		minWord, maxWord = min(minWord, word), max(maxWord, word)
+		for k := range words {
+			b := (word + k) % numBanks
+			if used>>b&1 == 0 {
+				used |= 1 << b
+				first[b] = word + k
+			} else if first[b] != word+k {
+				clash = true
+			}
+		}
 	}
-	if maxWord+words-minWord <= numBanks {
+	if !clash {
 		return 1
 	}
 	var list [MaxLanes * 4]int

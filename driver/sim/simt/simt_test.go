@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// program builds programs by hand: registers 0, 1, … of each class.
-type program struct{ Program }
+// Programs are built by hand, of registers 0, 1, … of each class.
 
 func r32(i int) Reg { return MakeReg(Class32, i) }
 func r64(i int) Reg { return MakeReg(Class64, i) }

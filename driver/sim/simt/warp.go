@@ -107,7 +107,7 @@ type warp struct {
 	offs  []int // per-lane offsets of the access in hand
 	words []uint64
 	view  view
-	tile  *mmaTile
+	mma   *mmaState
 
 	async    asyncState
 	check    *warpCheck // nil with checks off
