@@ -42,6 +42,7 @@ type conversionPlan struct {
 	bytes   int
 	// tiles is how the result is loaded, where that is not vec elements a lane.
 	tiles *tilePlan
+	load  *TileLoad
 }
 
 // maxSelectBits bounds the steps of selects before a shuffle; beyond, shared
@@ -303,7 +304,7 @@ func (e *emitter) viaShared(p *conversionPlan, base int, in []llir.Value) []llir
 	e.m.target.Barrier(e.b)
 	if p.tiles != nil && t == stored {
 		area := &sharedPlan{tensor: p.dst, elem: t, size: p.elem, offs: p.staging.Offsets(p.dst.layout)}
-		return e.tileLoads(area, p.tiles, e.b.PtrAdd(e.smem, int64(base)))
+		return e.tileLoads(area, p.tiles, p.load, e.b.PtrAdd(e.smem, int64(base)))
 	}
 	out := make([]llir.Value, p.dst.regs)
 	e.staged(p, p.dst, base, func(a *Access, regs []int) {

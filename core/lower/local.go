@@ -84,6 +84,9 @@ func (e *emitter) storeBuffer(src, dst *ir.Value) error {
 		return err
 	}
 	in := e.value(src)
+	if in[0].Type() == p.elem && e.storeTiles(p, buf.ptr, in) {
+		return nil
+	}
 	owner := e.firstReplica(p.tensor)
 	e.sharedAccesses(p, buf.ptr, 0, func(a *Access, regs []int) {
 		vals := make([]llir.Value, len(regs))

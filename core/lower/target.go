@@ -53,6 +53,8 @@ type Target interface {
 	// TileLoads are the instructions that load tiles of elements of so many bytes
 	// from shared memory, the best first. Called for each load of a buffer.
 	TileLoads(elemBytes int) []TileLoad
+	// TileStores are those that store tiles. Called for each store to a buffer.
+	TileStores(elemBytes int) []TileStore
 
 	// CopyAsync starts a copy from global to shared memory, CommitCopies closes
 	// a group of them, and WaitCopies waits until at most n groups are in flight.

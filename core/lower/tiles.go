@@ -7,29 +7,41 @@ import (
 	"github.com/tritonc/tritonc/core/llir"
 )
 
-// Some targets load tiles of shared memory by all lanes of a warp together: a
-// lane gives the address of one row, and receives elements of other rows. Such
-// a load is legal where the map from registers and lanes to offsets repeats the
+// Some targets move tiles of shared memory by all lanes of a warp together: a
+// lane gives the address of one row, and holds elements of other rows. Such an
+// instruction is legal where the map from registers and lanes to offsets repeats the
 // tile's: what moves along a row of the tile moves through a row in memory, and
 // all else moves by whole rows.
 
-// TileLoad is an instruction that loads tiles.
-type TileLoad struct {
+// Tiles says what an instruction moves.
+type Tiles struct {
 	// Tile maps (register, lane) to dim0, the row, and dim1, the column of the
-	// element that a lane receives of one tile. A row lies side by side in memory
-	// and is aligned to its size.
+	// element that a lane holds of one tile. A row lies side by side in memory and
+	// is aligned to its size.
 	Tile layout.Layout
 	// Most is the largest number of tiles of one instruction, a power of two.
 	Most int
+}
+
+// TileLoad is an instruction that loads tiles.
+type TileLoad struct {
+	Tiles
 	// Load appends the instruction. Lane l gives, as ptr + off, the address of
 	// row l mod rows of tile l / rows. The result is tile by tile in the order of
 	// Tile's registers.
 	Load func(b *llir.Builder, ptr llir.Value, off int64, tiles int, elem llir.Type) []llir.Value
 }
 
-// tilePlan is a load by tiles: bits of the register of the tensor.
+// TileStore is an instruction that stores tiles.
+type TileStore struct {
+	Tiles
+	// Store appends the instruction. The addresses and the order of the elements
+	// are those of a load.
+	Store func(b *llir.Builder, ptr llir.Value, off int64, tiles int, vals []llir.Value)
+}
+
+// tilePlan is an access by tiles: bits of the register of the tensor.
 type tilePlan struct {
-	in *TileLoad
 	// word holds the bits within a tile, tiles those that tell the tiles of one
 	// instruction apart, rest those that tell instructions apart.
 	word, tiles, rest []int
@@ -38,8 +50,8 @@ type tilePlan struct {
 	cols []uint64
 }
 
-// planTiles matches the load of a buffer with an instruction.
-func (m *module) planTiles(p *sharedPlan, in *TileLoad) (*tilePlan, bool) {
+// planTiles matches an access to shared memory with an instruction.
+func (m *module) planTiles(p *sharedPlan, in *Tiles) (*tilePlan, bool) {
 	tile := in.Tile
 	regs, lanes := p.offs.Columns(layout.Register), p.offs.Columns(layout.Lane)
 	row := uint64(tile.OutSize(layout.TensorDim(1)))
@@ -47,7 +59,7 @@ func (m *module) planTiles(p *sharedPlan, in *TileLoad) (*tilePlan, bool) {
 	if p.padding != nil || tile.InSize(layout.Lane) != m.lanes || !whole(uint64(p.flip)) {
 		return nil, false
 	}
-	t := &tilePlan{in: in}
+	t := new(tilePlan)
 	rows := make([]uint64, tile.OutBits(layout.TensorDim(0)))
 	free := p.tensor.freeRegs
 	take := func(fits func(c uint64) bool) (int, bool) {
@@ -115,7 +127,7 @@ func (m *module) planTiles(p *sharedPlan, in *TileLoad) (*tilePlan, bool) {
 func (m *module) stageTiles(p *conversionPlan) {
 	loads := m.target.TileLoads(p.elem)
 	for i := range loads {
-		in := &loads[i]
+		in := &loads[i].Tiles
 		row := in.Tile.OutSize(layout.TensorDim(1))
 		if p.vec >= row {
 			continue
@@ -128,7 +140,7 @@ func (m *module) stageTiles(p *conversionPlan) {
 		if vec := alignedVec(s, p.src); vec >= row {
 			area := &sharedPlan{tensor: p.dst, size: p.elem, offs: s.Offsets(p.dst.layout)}
 			if t, ok := m.planTiles(area, in); ok {
-				p.staging, p.vec, p.tiles = s, vec, t
+				p.staging, p.vec, p.tiles, p.load = s, vec, t, &loads[i]
 				return
 			}
 		}
@@ -137,7 +149,7 @@ func (m *module) stageTiles(p *conversionPlan) {
 
 // rowView is the layout of the rows that the lanes of an instruction address to
 // load a tensor of layout l: a lane's first registers are a row.
-func (m *module) rowView(l *tensorLayout, in *TileLoad) (layout.Layout, bool) {
+func (m *module) rowView(l *tensorLayout, in *Tiles) (layout.Layout, bool) {
 	if in.Tile.InSize(layout.Lane) != m.lanes {
 		return layout.Layout{}, false
 	}
@@ -182,32 +194,66 @@ func (m *module) rowView(l *tensorLayout, in *TileLoad) (layout.Layout, bool) {
 func (e *emitter) loadTiles(p *sharedPlan, ptr llir.Value) ([]llir.Value, bool) {
 	loads := e.m.target.TileLoads(p.size)
 	for i := range loads {
-		if t, ok := e.m.planTiles(p, &loads[i]); ok {
-			return e.tileLoads(p, t, ptr), true
+		if t, ok := e.m.planTiles(p, &loads[i].Tiles); ok {
+			return e.tileLoads(p, t, &loads[i], ptr), true
 		}
 	}
 	return nil, false
 }
 
-func (e *emitter) tileLoads(p *sharedPlan, t *tilePlan, ptr llir.Value) []llir.Value {
-	regs := p.offs.Columns(layout.Register)
+func (e *emitter) tileLoads(p *sharedPlan, t *tilePlan, in *TileLoad, ptr llir.Value) []llir.Value {
 	out := make([]llir.Value, p.tensor.regs)
-	place := e.sharedPlaces(p, t.cols, ptr, 0)
-	for i := range 1 << len(t.rest) {
-		first := pick(t.rest, i)
-		at, off := place(int(sum(regs, first)))
-		vals := t.in.Load(e.b, at, off, 1<<len(t.tiles), p.elem)
-		for j, v := range vals {
-			word := j & (1<<len(t.word) - 1)
-			out[first|pick(t.word, word)|pick(t.tiles, j>>len(t.word))] = v
+	e.tileAccesses(p, t, ptr, func(at llir.Value, off int64, regs []int) {
+		for i, v := range in.Load(e.b, at, off, 1<<len(t.tiles), p.elem) {
+			out[regs[i]] = v
 		}
-	}
+	})
 	for r := range out {
 		if out[r] == nil {
 			out[r] = out[p.tensor.canonical(r)]
 		}
 	}
 	return out
+}
+
+// storeTiles stores to a buffer by tiles, where an instruction fits. Replicas
+// would write twice, which is why there must be none.
+func (e *emitter) storeTiles(p *sharedPlan, ptr llir.Value, vals []llir.Value) bool {
+	if p.tensor.freeThreads != 0 {
+		return false
+	}
+	stores := e.m.target.TileStores(p.size)
+	for i := range stores {
+		t, ok := e.m.planTiles(p, &stores[i].Tiles)
+		if !ok {
+			continue
+		}
+		e.tileAccesses(p, t, ptr, func(at llir.Value, off int64, regs []int) {
+			group := make([]llir.Value, len(regs))
+			for i, r := range regs {
+				group[i] = vals[r]
+			}
+			stores[i].Store(e.b, at, off, 1<<len(t.tiles), group)
+		})
+		return true
+	}
+	return false
+}
+
+// tileAccesses calls f for each instruction of a plan: the address that the lane
+// gives, and the registers that it moves.
+func (e *emitter) tileAccesses(p *sharedPlan, t *tilePlan, ptr llir.Value, f func(at llir.Value, off int64, regs []int)) {
+	cols := p.offs.Columns(layout.Register)
+	place := e.sharedPlaces(p, t.cols, ptr, 0)
+	for i := range 1 << len(t.rest) {
+		first := pick(t.rest, i)
+		regs := make([]int, 1<<(len(t.word)+len(t.tiles)))
+		for j := range regs {
+			regs[j] = first | pick(t.word, j&(1<<len(t.word)-1)) | pick(t.tiles, j>>len(t.word))
+		}
+		at, off := place(int(sum(cols, first)))
+		f(at, off, regs)
+	}
 }
 
 // pick spreads the bits of x to the given places.

@@ -78,7 +78,8 @@ func TestBuffers(t *testing.T) {
 		name string
 		size int
 	}{{"f16", 2}, {"f32", 4}, {"i8", 1}, {"i64", 8}, {"bf16", 2}}
-	for range 60 {
+	var used string
+	for i := range 60 {
 		elem := elems[r.IntN(len(elems))]
 		m, n := 8<<r.IntN(4), 8<<r.IntN(4)
 		enc, swapped := randomShared(r, m, n, elem.size)
@@ -91,10 +92,16 @@ func TestBuffers(t *testing.T) {
 			return fmt.Sprintf("!ttg.memdesc<%sx%s, %s>", shape, elem.name, enc)
 		}
 		distributed := func(shape []int) string {
-			if r.IntN(2) == 0 {
-				return randomBlocked(r, 2)
+			mma := fmt.Sprintf("#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = %s, instrShape = [16, 8]}>", list(spreadOver(r, 2, 4)))
+			switch r.IntN(6) {
+			case 0, 1:
+				return randomLinear(r, shape, r.IntN(2) == 0)
+			case 2:
+				return mma
+			case 3:
+				return fmt.Sprintf("#ttg.dot_op<{opIdx = %d, parent = %s, kWidth = %d}>", r.IntN(2), mma, max(1, 4/elem.size))
 			}
-			return randomLinear(r, shape, r.IntN(2) == 0)
+			return randomBlocked(r, 2)
 		}
 		whole := []int{m, n}
 		src := distributed(whole)
@@ -129,7 +136,8 @@ func TestBuffers(t *testing.T) {
 		fmt.Fprintf(&b, "    tt.store %%o_p, %%w : tensor<%sx!tt.ptr<%s>, %s>\n    tt.return\n  }\n", ss, elem.name, dst)
 		module := moduleOf(b.String())
 
-		k := build(t, "buffer.ttgir", module, 80)
+		k := build(t, "buffer.ttgir", module, 80+i%2*10)
+		used += k.ptx
 		d := sim.New(sim.Options{})
 		in := make([]byte, m*n*elem.size)
 		for i := range in {
@@ -147,6 +155,11 @@ func TestBuffers(t *testing.T) {
 			if string(got[i*elem.size:(i+1)*elem.size]) != string(in[at:at+elem.size]) {
 				t.Fatalf("element %d is not that of %d\n%s", i, at/elem.size, module)
 			}
+		}
+	}
+	for _, name := range []string{"ldmatrix.sync.aligned.m8n8.x", "stmatrix.sync.aligned.m8n8.x"} {
+		if !strings.Contains(used, name) {
+			t.Logf("this time without %s", name)
 		}
 	}
 }
@@ -340,6 +353,38 @@ func TestBuffersRefused(t *testing.T) {
 		_, err := lower.Module(parse(t, "buffer.ttgir", src), &Target{CC: 80}, lower.Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+}
+
+// A result of a matrix instruction goes to a buffer by matrices, eight rows of
+// 16 bytes at once, along rows or along columns, and without conflicts.
+func TestStoreMatrices(t *testing.T) {
+	r := newRand(t)
+	const mma = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>"
+	const bl = "#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>"
+	for order, want := range map[string]string{"1, 0": "stmatrix.sync.aligned.m8n8.x4.shared.b16", "0, 1": "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16"} {
+		desc := "!ttg.memdesc<64x64xf16, #ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [" + order + "]}>, #ttg.shared_memory>"
+		src := strings.NewReplacer("MMA", mma, "BL", bl, "DESC", desc).Replace(moduleOf("  tt.func public @k(%x: !tt.ptr<f16>, %o: !tt.ptr<f16>) {\n" +
+			indices("i", 64, 64, mma) + pointers("x", "x", "i", "64x64", "f16", mma) + `
+    %v = tt.load %x_p : tensor<64x64x!tt.ptr<f16>, MMA>
+    %m = ttg.local_alloc %v : (tensor<64x64xf16, MMA>) -> DESC
+    %w = ttg.local_load %m : DESC -> tensor<64x64xf16, BL>
+` + indices("j", 64, 64, bl) + pointers("o", "o", "j", "64x64", "f16", bl) + `
+    tt.store %o_p, %w : tensor<64x64x!tt.ptr<f16>, BL>
+    tt.return
+  }
+`))
+		k := build(t, "store.ttgir", src, 90)
+		if got := strings.Count(k.ptx, want); got != 4 {
+			t.Errorf("order [%s]: %d of %s, want 4\n%s", order, got, want, k.ptx)
+		}
+		d := sim.New(sim.Options{})
+		x := halfs(randn(r, 64*64))
+		o := d.Alloc("o", 2*len(x))
+		k.run(t, d, sim.Dim(1), sim.Upload(d, "x", x), o)
+		if string(o.Read()) != string(sim.Bytes(x)) {
+			t.Errorf("order [%s]: the elements moved", order)
 		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/tritonc/tritonc/core/lower"
 )
 
-// ldmatrix moves matrices of eight rows of 16 bytes. A lane receives four bytes
+// ldmatrix and stmatrix move matrices of eight rows of 16 bytes. A lane holds four bytes
 // of each: lane l those from 4·(l mod 4) on of row l/4. The transposed form takes
-// the matrix for one of 2-byte elements, and a lane receives two of column l/4,
+// the matrix for one of 2-byte elements, and a lane holds two of column l/4,
 // those of the rows from 2·(l mod 4) on.
 const (
 	matrixRows     = 8
@@ -31,7 +31,7 @@ func (t *Target) TileLoads(elemBytes int) []lower.TileLoad {
 
 func ldmatrix(elemBytes int, trans bool) lower.TileLoad {
 	return lower.TileLoad{
-		Tile: matrixTile(elemBytes, trans), Most: maxMatrices,
+		Tiles: lower.Tiles{Tile: matrixTile(elemBytes, trans), Most: maxMatrices},
 		Load: func(b *llir.Builder, ptr llir.Value, off int64, n int, elem llir.Type) []llir.Value {
 			name := "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x" + strconv.Itoa(n)
 			if trans {
@@ -55,6 +55,42 @@ func ldmatrix(elemBytes int, trans bool) lower.TileLoad {
 				}
 			}
 			return elements(b, words, elem, n*4/elemBytes)
+		},
+	}
+}
+
+// TileStores are the forms of stmatrix, which compute capability 9.0 brought.
+func (t *Target) TileStores(elemBytes int) []lower.TileStore {
+	switch {
+	case t.CC < 90:
+		return nil
+	case elemBytes == 2:
+		return []lower.TileStore{stmatrix(elemBytes, false), stmatrix(elemBytes, true)}
+	case elemBytes < 8:
+		return []lower.TileStore{stmatrix(elemBytes, false)}
+	}
+	return nil
+}
+
+func stmatrix(elemBytes int, trans bool) lower.TileStore {
+	return lower.TileStore{
+		Tiles: lower.Tiles{Tile: matrixTile(elemBytes, trans), Most: maxMatrices},
+		Store: func(b *llir.Builder, ptr llir.Value, off int64, n int, vals []llir.Value) {
+			var s assembly
+			s.str("stmatrix.sync.aligned.m8n8.x" + strconv.Itoa(n))
+			if trans {
+				s.str(".trans")
+			}
+			s.str(".shared.b16 ")
+			s.address("r", ptr, off)
+			s.str(", ")
+			first := s.next
+			for _, v := range packed(b, nil, vals) {
+				s.in("r", v)
+			}
+			s.list(first, n, true)
+			s.str(";")
+			s.emit(b, nil)
 		},
 	}
 }
