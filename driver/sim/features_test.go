@@ -408,3 +408,23 @@ func TestTranspose(t *testing.T) {
 		}
 	}
 }
+
+// TestProgress: every block is counted once, however the launch ends.
+func TestProgress(t *testing.T) {
+	for _, name := range []string{"vector_add", "atomics"} { // in parallel, and in waves
+		m := load(t, name)
+		var seen []int
+		const blocks, n = 9, 256 * 9
+		d := New(Options{Progress: func(done, total int) {
+			if total != blocks {
+				t.Errorf("%s: %d of %d blocks", name, done, total)
+			}
+			seen = append(seen, done)
+		}})
+		x, y := Upload(d, "x", make([]float32, 1024*blocks)), Upload(d, "y", make([]int32, 1024*blocks))
+		launch(t, d, m, name, Dim(blocks), Dim(128), 0, x, y, d.Alloc("out", 4*1024*blocks), int32(n))
+		if len(seen) != blocks || seen[0] != 1 || seen[blocks-1] != blocks {
+			t.Errorf("%s: progress was %v", name, seen)
+		}
+	}
+}

@@ -90,6 +90,9 @@ type Options struct {
 	Seed   uint64
 	// Output receives what kernels print; nil drops it.
 	Output io.Writer
+	// Progress, when not nil, is called after each block that ended, with how
+	// many of the launch's have; from one goroutine at a time.
+	Progress func(done, total int)
 	// Trace, when not nil, is called before every instruction of one warp: warp
 	// TraceWarp of the block with number TraceBlock (x counts fastest).
 	Trace                 func(simt.TraceStep)
@@ -215,7 +218,7 @@ func (d *Device) LaunchContext(ctx context.Context, mod *Module, kernel string, 
 		SharedSM: c.SharedSM, SharedBlock: c.SharedBlock, MaxThreads: c.MaxThreads,
 		Check:   simt.Checks{Undefined: on, Shared: on, Conflicts: on},
 		Workers: d.opt.Workers, MaxInstructions: d.opt.MaxInstructions,
-		Random: d.opt.Random, Seed: d.opt.Seed, Output: d.opt.Output,
+		Random: d.opt.Random, Seed: d.opt.Seed, Output: d.opt.Output, Progress: d.opt.Progress,
 		Trace: d.opt.Trace, TraceBlock: d.opt.TraceBlock, TraceWarp: d.opt.TraceWarp,
 	}
 	rep, err := l.Launch(ctx, cfg, simt.Args{Kernel: k, Grid: grid, Block: block, Shared: shared, Params: params})

@@ -47,6 +47,9 @@ type Config struct {
 	Seed   uint64
 	// Output receives what the kernel prints; nil drops it.
 	Output io.Writer
+	// Progress, when not nil, is called after each block that ended, with how
+	// many have; from one goroutine at a time.
+	Progress func(done, total int)
 	// Trace, when not nil, is called before every instruction of warp TraceWarp of
 	// block number TraceBlock.
 	Trace                 func(TraceStep)
@@ -106,6 +109,7 @@ type launch struct {
 	mu          sync.Mutex
 	report      *Report
 	seen        map[findingKey]*Finding
+	done        int   // blocks that ended, under mu
 	order       []int // permutation of the blocks, nil for the natural order
 }
 
@@ -365,11 +369,22 @@ func (r *launch) bound(c *cta) {
 			break
 		}
 	}
-	r.finished(c)
+	r.fault(c)
 }
 
-// finished takes the fault of a block that ended, if any.
+// finished counts a block that ended and takes its fault, if any.
 func (r *launch) finished(c *cta) {
+	if r.cfg.Progress != nil {
+		r.mu.Lock()
+		r.done++
+		r.cfg.Progress(r.done, r.grid[0]*r.grid[1]*r.grid[2])
+		r.mu.Unlock()
+	}
+	r.fault(c)
+}
+
+// fault ends the launch when a block of it cannot go on.
+func (r *launch) fault(c *cta) {
 	if c.fault == nil {
 		return
 	}

@@ -60,7 +60,9 @@ type mmaState struct {
 	b [32]fragment
 	// rows are the arguments of mmaRows.
 	rows mmaArgs
-	acc  [4][mmaLanes]uint32
+	c    [4][mmaLanes]uint32 // the accumulators
+	d    [4][mmaLanes]uint32 // the results
+	part [4][mmaLanes]uint32 // the first step of two
 	zero [4][mmaLanes]uint32
 }
 
@@ -220,24 +222,23 @@ func execMmaFloat(w *warp, s *step) {
 	}
 	st := w.mma
 	a, b := st.operandA(w, m), st.operandB(w, m)
-	c := w.accumulators(m)
-	d := &st.acc
+	st.c = w.accumulators(m)
+	c, d := &st.c, &st.d
 	switch {
-	case a.special || b.special || specialC(m, &c):
-		st.special(m, a, b, &c, d)
+	case a.special || b.special || specialC(m, c):
+		st.special(m, a, b, c, d)
 	case m.CType == F16:
-		st.half(m, a, b, &c, d)
+		st.half(m, a, b, c, d)
 	case m.K > stepK:
-		st.sum(a, b, 0, stepK, &st.zero, d)
-		first := *d
-		st.sum(a, b, 1, stepK, &first, d)
+		st.sum(a, b, 0, stepK, &st.zero, &st.part)
+		st.sum(a, b, 1, stepK, &st.part, d)
 		for i := range d {
 			for l := range d[i] {
 				d[i][l] = canon(f32(d[i][l]) + f32(c[i][l]))
 			}
 		}
 	default:
-		st.sum(a, b, 0, m.K, &c, d)
+		st.sum(a, b, 0, m.K, c, d)
 	}
 	for i, reg := range m.DRegs {
 		copy(w.r32[reg.Index()*mmaLanes:], d[i][:])
