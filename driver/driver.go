@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/tritonc/tritonc/core/diag"
 )
 
 // Device is something that runs kernels.
@@ -66,10 +68,12 @@ type Binary struct {
 // Metadata is the part of a compile's metadata that a launch needs. The JSON
 // names are Triton's.
 type Metadata struct {
-	// Kernel is the function's name.
-	Kernel   string `json:"name"`
-	NumWarps int    `json:"num_warps"`
-	NumCTAs  int    `json:"num_ctas"`
+	// Kernel is the function's name; "" is that of the only one.
+	Kernel string `json:"name"`
+	// NumWarps of a block; 0 where the binary says it.
+	NumWarps int `json:"num_warps"`
+	// NumCTAs are the blocks of a cluster; 0 is 1.
+	NumCTAs int `json:"num_ctas"`
 	// Shared is the dynamic shared memory of a block in bytes.
 	Shared int `json:"shared"`
 	// GlobalScratch is the scratch memory of a block in bytes, and how it must
@@ -78,16 +82,16 @@ type Metadata struct {
 	GlobalScratchAlign int `json:"global_scratch_align"`
 }
 
-// ParseMetadata reads what a compile returns beside its artifacts.
+// ParseMetadata reads what a compile returns beside its artifacts; nothing is
+// known of the kernel where text is empty.
 func ParseMetadata(text []byte) (Metadata, error) {
 	var m Metadata
+	if len(text) == 0 {
+		return m, nil
+	}
 	if err := json.Unmarshal(text, &m); err != nil {
 		return m, fmt.Errorf("metadata: %w", err)
 	}
-	if m.Kernel == "" || m.NumWarps < 1 {
-		return m, fmt.Errorf("metadata: no name or no num_warps in it")
-	}
-	m.NumCTAs = max(m.NumCTAs, 1)
 	return m, nil
 }
 
@@ -128,17 +132,12 @@ type Report interface {
 // a race, a deadlock.
 type Fault struct {
 	Kernel string
-	// Findings are one or more lines each.
-	Findings []string
+	// Findings have the place in the kernel's source, under the name that the
+	// source has in line information.
+	Findings diag.List
 }
 
-func (f *Fault) Error() string {
-	text := fmt.Sprintf("kernel %s: ", f.Kernel)
-	for i, line := range f.Findings {
-		if i > 0 {
-			text += "\n"
-		}
-		text += line
-	}
-	return text
-}
+func (f *Fault) Error() string { return "kernel " + f.Kernel + ": " + f.Findings.Error() }
+
+// Unwrap gives the findings as an error of their own.
+func (f *Fault) Unwrap() error { return f.Findings }

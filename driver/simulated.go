@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/driver/sim"
 	"github.com/tritonc/tritonc/driver/sim/simt"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -29,7 +30,17 @@ type SimOptions struct {
 	Seed   uint64
 	// Output receives what kernels print; nil drops it.
 	Output io.Writer
+	// Progress, when not nil, is called after each block of a launch that ended,
+	// from one goroutine at a time.
+	Progress func(done, total int)
+	// Trace, when not nil, is called before every instruction of warp TraceWarp
+	// of block number TraceBlock (x counts fastest).
+	Trace                 func(TraceStep)
+	TraceBlock, TraceWarp int
 }
+
+// TraceStep is one instruction that a traced warp is about to execute.
+type TraceStep = simt.TraceStep
 
 // chips are the devices that stand for a target, by a pattern over it.
 var chips = [...]struct {
@@ -56,6 +67,7 @@ func Simulated(target sdk.Target, opts SimOptions) (Device, error) {
 			dev: sim.New(sim.Options{
 				Chip: chips[i].chip, NoChecks: opts.NoChecks, Workers: opts.Workers,
 				MaxInstructions: opts.MaxInstructions, Random: opts.Random, Seed: opts.Seed, Output: opts.Output,
+				Progress: opts.Progress, Trace: opts.Trace, TraceBlock: opts.TraceBlock, TraceWarp: opts.TraceWarp,
 			}),
 		}, nil
 	}
@@ -127,21 +139,36 @@ func (d *simDevice) Load(b Binary) (Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := mod.Func(b.Kernel)
+	k := &simKernel{dev: d, mod: mod, meta: b.Metadata}
+	if names := mod.Kernels(); k.meta.Kernel == "" && len(names) == 1 {
+		k.meta.Kernel = names[0]
+	}
+	f := mod.Func(k.meta.Kernel)
 	if f == nil || !f.Kernel {
-		return nil, fmt.Errorf("%s has no kernel %q", b.Name, b.Kernel)
+		return nil, fmt.Errorf("%s has no kernel %q; it has %q", b.Name, k.meta.Kernel, mod.Kernels())
+	}
+	k.block = sim.Dim(d.chip.Lanes * k.meta.NumWarps)
+	if k.meta.NumWarps == 0 {
+		k.block = f.ReqBlock
+	}
+	if k.block[0] == 0 {
+		return nil, fmt.Errorf("%s does not say how many threads a block of %s has", b.Name, f.Name)
 	}
 	if b.Shared > d.chip.SharedBlock {
 		return nil, fmt.Errorf("kernel %s needs %d bytes of shared memory; a block of the %s has at most %d",
-			b.Kernel, b.Shared, d.Properties().Name, d.chip.SharedBlock)
+			f.Name, b.Shared, d.Properties().Name, d.chip.SharedBlock)
 	}
-	return &simKernel{d, mod, b.Metadata}, nil
+	if b.NumCTAs > 1 {
+		return nil, fmt.Errorf("kernel %s wants clusters of %d blocks; the %s has none", f.Name, b.NumCTAs, d.Properties().Name)
+	}
+	return k, nil
 }
 
 type simKernel struct {
-	dev  *simDevice
-	mod  *sim.Module
-	meta Metadata
+	dev   *simDevice
+	mod   *sim.Module
+	meta  Metadata
+	block [3]int // threads
 }
 
 // scratchParams are the parameters behind the user's.
@@ -158,9 +185,6 @@ func (k *simKernel) Launch(ctx context.Context, l Launch) (*Result, error) {
 		}
 		args[i] = a
 	}
-	if k.meta.NumCTAs > 1 {
-		return nil, fmt.Errorf("kernel %s wants clusters of %d blocks, which the simulated device has not", k.meta.Kernel, k.meta.NumCTAs)
-	}
 	if k.meta.GlobalScratch > 0 {
 		b, err := k.dev.dev.TryAlloc("scratch", l.Grid[0]*l.Grid[1]*l.Grid[2]*k.meta.GlobalScratch)
 		if err != nil {
@@ -170,14 +194,13 @@ func (k *simKernel) Launch(ctx context.Context, l Launch) (*Result, error) {
 		args = append(args, b)
 	}
 	start := time.Now()
-	rep, err := k.dev.dev.LaunchContext(ctx, k.mod, k.meta.Kernel, l.Grid,
-		sim.Dim(k.dev.chip.Lanes*k.meta.NumWarps), k.meta.Shared, args...)
+	rep, err := k.dev.dev.LaunchContext(ctx, k.mod, k.meta.Kernel, l.Grid, k.block, k.meta.Shared, args...)
 	took := time.Since(start)
 	var findings *simt.FindingsError
 	if errors.As(err, &findings) {
 		fault := &Fault{Kernel: k.meta.Kernel}
 		for _, f := range findings.Findings {
-			fault.Findings = append(fault.Findings, f.String())
+			fault.Findings = append(fault.Findings, diagnostic(f))
 		}
 		err = fault
 	}
@@ -185,6 +208,30 @@ func (k *simKernel) Launch(ctx context.Context, l Launch) (*Result, error) {
 		return nil, err
 	}
 	return &Result{Time: took, Report: SimReport{rep}}, err
+}
+
+// diagnostic gives a finding of the simulator the form of every message.
+func diagnostic(f *simt.Finding) *diag.Diagnostic {
+	place := func(l simt.Loc) diag.Pos { return diag.Pos{File: l.File, Line: l.Line, Col: l.Col} }
+	d := diag.Errorf(diag.Pos{}, "%s: %s", f.Kind, f.Message)
+	who := fmt.Sprintf("by block (%d, %d, %d)", f.Block[0], f.Block[1], f.Block[2])
+	if f.Warp >= 0 {
+		who += fmt.Sprintf(", warp %d, lane %d", f.Warp, f.Lane)
+	}
+	if f.Line > 0 {
+		who += fmt.Sprintf("; %s in line %d of the %s", f.Inst, f.Line, simStage)
+	}
+	if f.Count > 1 {
+		who += fmt.Sprintf("; and %d times more there", f.Count-1)
+	}
+	for i, l := range f.Where {
+		if i == 0 {
+			d.Pos = place(l)
+		} else {
+			d.WithNote(place(l), "called from here")
+		}
+	}
+	return d.WithNote(diag.Pos{}, "%s", who)
 }
 
 // SimReport is the simulator's report in the form of every device's.

@@ -10,15 +10,17 @@ import (
 	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/array"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 // Request says what to compile and to run it on.
 type Request struct {
-	// Source is a Python file.
+	// Source is a Python file, or an artifact on the way to what the device
+	// takes.
 	Source *core.Source
 	// Kernel's name; "" where the file has only one.
 	Kernel string
-	// Args by name, in any order. Parameters with a default may be left out.
+	// Args by name, in any order; those with a default may be left out.
 	Args   []Arg
 	Target core.Target
 	// Options as for core.Compile. Stages is set to what the device takes, and
@@ -69,22 +71,58 @@ func Info(src *core.Source, name string) (*frontend.KernelInfo, error) {
 	return nil, d.WithHelp("its kernels: %s", strings.Join(names, ", "))
 }
 
-// Compile compiles a kernel for its arguments and loads it.
+// Compile compiles a kernel for its arguments and loads it. A Source that is no
+// Python file knows nothing of names or constants: its parameters take the
+// arguments in their order.
 func Compile(ctx context.Context, req Request) (*Kernel, error) {
+	k := &Kernel{device: req.Device}
+	variant := req.Source
+	var err error
+	if req.Source.IsPython() {
+		variant, err = k.specialize(ctx, &req)
+	} else {
+		err = k.pass(&req)
+	}
+	if err != nil {
+		return nil, err
+	}
+	opts := req.Options
+	stage := req.Device.Properties().Stage
+	opts.Stages = append([]string{stage}, opts.Stages...)
+	if k.Compiled, err = core.Compile(ctx, variant, req.Target, &opts); err != nil {
+		return nil, named(err)
+	}
+	a := k.Compiled.Artifact(stage)
+	if a == nil {
+		return nil, fmt.Errorf("the compile returned no %s", stage)
+	}
+	meta, err := driver.ParseMetadata(k.Compiled.Metadata)
+	if err != nil {
+		return nil, err
+	}
+	file := k.Compiled.Name + "." + a.Ending
+	if !req.Source.IsPython() {
+		file = req.Source.Path
+	}
+	k.loaded, err = req.Device.Load(driver.Binary{Name: file, Code: a.Data, Metadata: meta})
+	return k, err
+}
+
+// specialize makes the signature that follows from the arguments.
+func (k *Kernel) specialize(ctx context.Context, req *Request) (*core.Source, error) {
 	info, err := Info(req.Source, req.Kernel)
 	if err != nil {
 		return nil, err
 	}
-	backend, target, err := req.Options.Select(ctx, req.Target)
+	byName, err := match(info, req.Args)
+	if err != nil {
+		return nil, err
+	}
+	backend, _, err := req.Options.Select(ctx, req.Target)
 	if err != nil {
 		return nil, err
 	}
 	facts, err := backend.Facts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	k := &Kernel{device: req.Device}
-	byName, err := match(info, req.Args)
 	if err != nil {
 		return nil, err
 	}
@@ -105,10 +143,49 @@ func Compile(ctx context.Context, req Request) (*Kernel, error) {
 		}
 	}
 	k.Signature = strings.Join(entries, ", ")
-	if err := k.compile(ctx, &req, info, target); err != nil {
-		return nil, err
+	text := k.Signature
+	if text == "" {
+		text = " " // core takes an empty one for none
 	}
-	return k, k.load(&req)
+	variants, err := core.Variants(req.Source, info.Name, text)
+	if err != nil {
+		return nil, named(err)
+	}
+	return variants[0], nil
+}
+
+// pass takes the arguments as they are.
+func (k *Kernel) pass(req *Request) error {
+	if req.Kernel != "" {
+		return wrongArg("", "leave the kernel's name out", "%s has one kernel, and says its name itself", req.Source.Path)
+	}
+	for i := range req.Args {
+		a := &req.Args[i]
+		p := &frontend.ParamInfo{Name: a.Name, NoSpecialize: true}
+		s, err := specialize(&sdk.Specialization{}, p, a)
+		if err == nil && !s.passed {
+			err = wrongArg(a.Name, "", "it is a constant, which %s has no place for", req.Source.Path)
+		}
+		if err != nil {
+			return err
+		}
+		k.args, k.types = append(k.args, *a), append(k.types, s.typ)
+	}
+	return nil
+}
+
+// signatureFile stands for a file in diagnostics about the signature.
+const signatureFile = "(the signature of the arguments)"
+
+// named says in diagnostics about the signature where it came from: nobody gave
+// a flag -s.
+func named(err error) error {
+	for _, d := range diag.All(err) {
+		if d.Pos.File == "-s" {
+			d.Pos.File = signatureFile
+		}
+	}
+	return err
 }
 
 // match gives each parameter its argument, nil where it has a default.
@@ -155,48 +232,6 @@ func usageOf(info *frontend.KernelInfo) string {
 		}
 	}
 	return info.Name + "(" + strings.Join(parts, ", ") + ")"
-}
-
-// signatureFile stands for a file in diagnostics about the signature.
-const signatureFile = "(the arguments' signature)"
-
-func (k *Kernel) compile(ctx context.Context, req *Request, info *frontend.KernelInfo, target core.Target) error {
-	opts := req.Options
-	stage := req.Device.Properties().Stage
-	opts.Stages = append([]string{stage}, opts.Stages...)
-	variants, err := core.Variants(req.Source, info.Name, k.signatureText())
-	if err == nil {
-		k.Compiled, err = core.Compile(ctx, variants[0], target, &opts)
-	}
-	for _, d := range diag.All(err) {
-		if d.Pos.File == "-s" { // nobody gave a flag -s
-			d.Pos.File = signatureFile
-		}
-	}
-	return err
-}
-
-// signatureText is the signature; a kernel without parameters has an empty one,
-// which core would take for none.
-func (k *Kernel) signatureText() string {
-	if k.Signature == "" {
-		return " "
-	}
-	return k.Signature
-}
-
-func (k *Kernel) load(req *Request) error {
-	stage := req.Device.Properties().Stage
-	a := k.Compiled.Artifact(stage)
-	if a == nil {
-		return fmt.Errorf("the compile returned no %s", stage)
-	}
-	meta, err := driver.ParseMetadata(k.Compiled.Metadata)
-	if err != nil {
-		return err
-	}
-	k.loaded, err = req.Device.Load(driver.Binary{Name: k.Compiled.Name + "." + a.Ending, Code: a.Data, Metadata: meta})
-	return err
 }
 
 // Run copies the arrays to the device, launches the kernel on a grid, and

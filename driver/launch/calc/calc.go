@@ -1,0 +1,422 @@
+// Package calc evaluates the arithmetic that stands on command lines and in
+// tests: sizes such as cdiv(n, BLOCK), and what a kernel should compute, such
+// as exp(x) / (1 + y), element by element over arrays.
+//
+// Expressions are Python's: integers stay integers under + - * // % ** and
+// shifts, / gives a float. A value is an int64, a float64, a bool, or an
+// *array.Array; arithmetic on arrays is done in float64. It imports
+// core/frontend/syntax for the grammar and driver/array for the arrays.
+package calc
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"strings"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/frontend/syntax"
+	"github.com/tritonc/tritonc/driver/array"
+)
+
+// Scope finds the value of a name: ok is false where there is none of it.
+type Scope func(name string) (value any, ok bool, err error)
+
+// UnknownName is the error for a name that the scope does not know.
+type UnknownName struct{ Name string }
+
+func (e *UnknownName) Error() string { return fmt.Sprintf("nothing is called '%s'", e.Name) }
+
+// Parse reads one expression.
+func Parse(text string) (syntax.Expr, error) {
+	e, err := syntax.ParseExpr("", []byte(text))
+	if err != nil {
+		var d *diag.Diagnostic
+		if errors.As(err, &d) {
+			return nil, fmt.Errorf("'%s' is no expression: %s", text, d.Message)
+		}
+		return nil, err
+	}
+	return e, nil
+}
+
+// Eval evaluates the text of an expression.
+func Eval(text string, scope Scope) (any, error) {
+	e, err := Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return EvalExpr(e, scope)
+}
+
+// EvalInt is Eval for an expression that has to give an integer.
+func EvalInt(text string, scope Scope) (int64, error) {
+	v, err := Eval(text, scope)
+	if err != nil {
+		return 0, err
+	}
+	n, ok := v.(int64)
+	if !ok {
+		return 0, fmt.Errorf("'%s' is %s, not an integer", text, describe(v))
+	}
+	return n, nil
+}
+
+func describe(v any) string {
+	if a, ok := v.(*array.Array); ok {
+		return "an array " + a.String()
+	}
+	return fmt.Sprint(v)
+}
+
+// EvalExpr evaluates a parsed expression.
+func EvalExpr(e syntax.Expr, scope Scope) (any, error) {
+	c := &evaluator{scope}
+	return c.eval(e)
+}
+
+type evaluator struct{ scope Scope }
+
+func (c *evaluator) eval(e syntax.Expr) (any, error) {
+	switch e := e.(type) {
+	case *syntax.Constant:
+		switch v := e.Value.(type) {
+		case int64, float64, bool:
+			return v, nil
+		}
+	case *syntax.Name:
+		if v, ok, err := c.scope(e.ID); ok || err != nil {
+			return v, err
+		}
+		switch e.ID {
+		case "pi":
+			return math.Pi, nil
+		case "inf":
+			return math.Inf(1), nil
+		case "nan":
+			return math.NaN(), nil
+		}
+		return nil, &UnknownName{e.ID}
+	case *syntax.UnaryOp:
+		v, err := c.eval(e.Operand)
+		if err != nil {
+			return nil, err
+		}
+		return unary(e.Op, v)
+	case *syntax.BinOp:
+		a, err := c.eval(e.Left)
+		if err != nil {
+			return nil, err
+		}
+		b, err := c.eval(e.Right)
+		if err != nil {
+			return nil, err
+		}
+		return binary(e.Op.Symbol(), a, b)
+	case *syntax.Call:
+		return c.call(e)
+	}
+	return nil, fmt.Errorf("'%s' is more than the arithmetic that is known here", syntax.Unparse(e, 60))
+}
+
+func unary(op syntax.UnaryOperator, v any) (any, error) {
+	switch x := v.(type) {
+	case int64:
+		switch op {
+		case syntax.USub:
+			return -x, nil
+		case syntax.UAdd:
+			return x, nil
+		case syntax.Invert:
+			return ^x, nil
+		}
+	case float64, *array.Array:
+		switch op {
+		case syntax.USub:
+			return elementwise(func(a, _ float64) float64 { return -a }, v, 0.0)
+		case syntax.UAdd:
+			return v, nil
+		}
+	}
+	return nil, fmt.Errorf("%s%s is not defined", op.Symbol(), describe(v))
+}
+
+func binary(op string, a, b any) (any, error) {
+	a, b = number(a), number(b)
+	if x, ok := a.(int64); ok {
+		if y, ok := b.(int64); ok && op != "/" {
+			return ofInts(op, x, y)
+		}
+	}
+	var f func(a, b float64) float64
+	switch op {
+	case "+":
+		f = func(a, b float64) float64 { return a + b }
+	case "-":
+		f = func(a, b float64) float64 { return a - b }
+	case "*":
+		f = func(a, b float64) float64 { return a * b }
+	case "/":
+		f = func(a, b float64) float64 { return a / b }
+	case "//":
+		f = func(a, b float64) float64 { return math.Floor(a / b) }
+	case "%":
+		f = func(a, b float64) float64 { return a - b*math.Floor(a/b) }
+	case "**":
+		f = math.Pow
+	default:
+		return nil, fmt.Errorf("%s is for integers", op)
+	}
+	return elementwise(f, a, b)
+}
+
+// number is a bool as the integer that Python takes it for.
+func number(v any) any {
+	if b, ok := v.(bool); ok {
+		if b {
+			return int64(1)
+		}
+		return int64(0)
+	}
+	return v
+}
+
+func ofInts(op string, a, b int64) (any, error) {
+	switch op {
+	case "+":
+		if sum := a + b; (sum > a) == (b > 0) {
+			return sum, nil
+		}
+	case "-":
+		if diff := a - b; (diff < a) == (b > 0) {
+			return diff, nil
+		}
+	case "*":
+		return product(a, b)
+	case "//", "%":
+		if b == 0 {
+			return nil, errors.New("division by zero")
+		}
+		q, m := a/b, a%b
+		if m != 0 && (m < 0) != (b < 0) { // Python rounds down
+			q, m = q-1, m+b
+		}
+		if op == "//" {
+			return q, nil
+		}
+		return m, nil
+	case "**":
+		if b < 0 {
+			return math.Pow(float64(a), float64(b)), nil
+		}
+		power := any(int64(1))
+		for range b {
+			var err error
+			if power, err = product(power.(int64), a); err != nil {
+				return nil, err
+			}
+			if a == 0 || a == 1 {
+				break
+			}
+		}
+		return power, nil
+	case "<<":
+		if b >= 0 && b < 63 && a<<b>>b == a {
+			return a << b, nil
+		}
+	case ">>":
+		if b >= 0 {
+			return a >> min(b, 63), nil
+		}
+	case "&":
+		return a & b, nil
+	case "|":
+		return a | b, nil
+	case "^":
+		return a ^ b, nil
+	default:
+		return nil, fmt.Errorf("%s is not known here", op)
+	}
+	return nil, fmt.Errorf("%d %s %d does not fit into 64 bits", a, op, b)
+}
+
+func product(a, b int64) (any, error) {
+	hi, lo := bits.Mul64(magnitude(a), magnitude(b))
+	if hi != 0 || lo > math.MaxInt64 {
+		return nil, fmt.Errorf("%d * %d does not fit into 64 bits", a, b)
+	}
+	return a * b, nil
+}
+
+func magnitude(a int64) uint64 {
+	if a < 0 {
+		return -uint64(a)
+	}
+	return uint64(a)
+}
+
+// functions of one number, and of each element of an array.
+var functions = [...]struct {
+	name string
+	f    func(float64) float64
+}{
+	{"exp", math.Exp},
+	{"exp2", math.Exp2},
+	{"log", math.Log},
+	{"log2", math.Log2},
+	{"sqrt", math.Sqrt},
+	{"rsqrt", func(x float64) float64 { return 1 / math.Sqrt(x) }},
+	{"sin", math.Sin},
+	{"cos", math.Cos},
+	{"tanh", math.Tanh},
+	{"erf", math.Erf},
+	{"floor", math.Floor},
+	{"ceil", math.Ceil},
+	{"sigmoid", func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }},
+	{"float", func(x float64) float64 { return x }},
+}
+
+// Functions lists the functions, for messages.
+func Functions() string {
+	var b strings.Builder
+	b.WriteString("cdiv next_power_of_2 min max abs int")
+	for i := range functions {
+		b.WriteString(" " + functions[i].name)
+	}
+	return b.String()
+}
+
+func (c *evaluator) call(e *syntax.Call) (any, error) {
+	name := syntax.Unparse(e.Func, 60)
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "triton."), "math.")
+	if len(e.Keywords) > 0 {
+		return nil, fmt.Errorf("%s takes no arguments by name", name)
+	}
+	args := make([]any, len(e.Args))
+	for i, a := range e.Args {
+		v, err := c.eval(a)
+		if err != nil {
+			return nil, err
+		}
+		args[i] = number(v)
+	}
+	want := 1
+	switch name {
+	case "cdiv":
+		want = 2
+	case "min", "max":
+		want = max(len(args), 2)
+	}
+	if len(args) != want {
+		return nil, fmt.Errorf("%s takes %d arguments, given %d", name, want, len(args))
+	}
+	switch name {
+	case "cdiv":
+		a, ok1 := args[0].(int64)
+		b, ok2 := args[1].(int64)
+		if !ok1 || !ok2 || b <= 0 {
+			return nil, fmt.Errorf("cdiv(%s, %s) is not defined", describe(args[0]), describe(args[1]))
+		}
+		q := a / b
+		if a%b > 0 {
+			q++
+		}
+		return q, nil
+	case "next_power_of_2":
+		n, ok := args[0].(int64)
+		if !ok || n > 1<<62 {
+			return nil, fmt.Errorf("next_power_of_2(%s) is not defined", describe(args[0]))
+		}
+		return int64(1) << bits.Len64(uint64(max(n, 1)-1)), nil
+	case "min", "max":
+		return extreme(name == "max", args)
+	case "abs":
+		if n, ok := args[0].(int64); ok {
+			return max(n, -n), nil
+		}
+		return elementwise(func(a, _ float64) float64 { return math.Abs(a) }, args[0], 0.0)
+	case "int":
+		switch v := args[0].(type) {
+		case int64:
+			return v, nil
+		case float64:
+			if math.Abs(v) < 1<<63 {
+				return int64(v), nil
+			}
+		}
+		return nil, fmt.Errorf("int(%s) is not defined", describe(args[0]))
+	}
+	for i := range functions {
+		if functions[i].name == name {
+			return elementwise(func(a, _ float64) float64 { return functions[i].f(a) }, args[0], 0.0)
+		}
+	}
+	return nil, fmt.Errorf("there is no function %s here; there are %s", name, Functions())
+}
+
+// extreme is the least or greatest of several values, element by element.
+func extreme(greatest bool, args []any) (any, error) {
+	best := args[0]
+	for _, v := range args[1:] {
+		a, ok1 := best.(int64)
+		b, ok2 := v.(int64)
+		if ok1 && ok2 {
+			if (b > a) == greatest {
+				best = b
+			}
+			continue
+		}
+		var err error
+		best, err = elementwise(func(a, b float64) float64 {
+			if greatest {
+				return max(a, b)
+			}
+			return min(a, b)
+		}, best, v)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return best, nil
+}
+
+// elementwise applies f; a number goes with every element of an array, and two
+// arrays must have equally many.
+func elementwise(f func(a, b float64) float64, a, b any) (any, error) {
+	x, xArray := a.(*array.Array)
+	y, yArray := b.(*array.Array)
+	if !xArray && !yArray {
+		return f(float(a), float(b)), nil
+	}
+	shape := x
+	if !xArray || yArray && y.Len() > x.Len() {
+		shape = y
+	}
+	if xArray && yArray && x.Len() != y.Len() {
+		return nil, fmt.Errorf("arrays of %v and %v elements do not go together", x.Shape, y.Shape)
+	}
+	out := array.New(array.Named("fp64"), shape.Shape...)
+	for i := range out.Len() {
+		p, q := float(a), float(b)
+		if xArray {
+			p = x.At(i)
+		}
+		if yArray {
+			q = y.At(i)
+		}
+		out.Set(i, f(p, q))
+	}
+	return out, nil
+}
+
+// float is a number as a float64; 0 for an array.
+func float(v any) float64 {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return 0
+}
