@@ -193,7 +193,7 @@ func TestDotLayouts(t *testing.T) {
 		if r.IntN(3) == 0 {
 			batch, rank = 1<<r.IntN(3), 3
 		}
-		m, n, k := 8<<r.IntN(4), 8<<r.IntN(4), 8<<r.IntN(4)
+		m, n, k := 1<<r.IntN(7), 1<<r.IntN(7), 1<<r.IntN(7)
 		warps := 1 << r.IntN(4)
 		instr := []int{16, 8}
 		if rank == 3 {
