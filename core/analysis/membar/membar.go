@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tritonc/tritonc/core/analysis/alias"
 	"github.com/tritonc/tritonc/core/analysis/allocation"
 	"github.com/tritonc/tritonc/core/dialect/cf"
 	"github.com/tritonc/tritonc/core/dialect/gpu"
@@ -211,13 +212,14 @@ func (a *analysis) bufferAccesses(op *ir.Operation) []access {
 			writes = true
 		case op.Is(ttg.AsyncCopy):
 			writes, counted = i == 1, true
-		case isView(op), op.Is(ttg.LocalDealloc), op.IsTerminator():
+		case alias.IsView(op), op.Is(ttg.LocalDealloc), op.IsTerminator():
 		default:
 			reads, writes = true, true
 		}
-		from := roots(v, nil)
-		if len(from) == 0 {
-			from = []*ir.Operation{nil} // a parameter: it may be anywhere
+		set := alias.Of(v)
+		from := set.Buffers
+		if set.Any {
+			from = append(from, nil)
 		}
 		for _, root := range from {
 			x := access{hi: math.MaxInt}
@@ -233,65 +235,6 @@ func (a *analysis) bufferAccesses(op *ir.Operation) []access {
 			if writes {
 				x.write = true
 				out = append(out, x)
-			}
-		}
-	}
-	return out
-}
-
-func isView(op *ir.Operation) bool {
-	return op.Is(ttg.MemDescIndex) || op.Is(ttg.MemDescSubslice) || op.Is(ttg.MemDescTrans) ||
-		op.Is(ttg.MemDescReshape) || op.Is(ttg.MemDescReinterpret)
-}
-
-// roots lists the allocations that v may be a view of.
-func roots(v *ir.Value, seen []*ir.Value) []*ir.Operation {
-	if slices.Contains(seen, v) {
-		return nil
-	}
-	seen = append(seen, v)
-	op := v.Def()
-	switch {
-	case op == nil:
-		return argumentRoots(v, seen)
-	case op.Is(ttg.LocalAlloc):
-		return []*ir.Operation{op}
-	case isView(op):
-		return roots(op.Operand(0), seen)
-	}
-	var out []*ir.Operation
-	for _, r := range op.Regions() { // a loop's or condition's result
-		if t := r.First().Terminator(); t != nil {
-			for _, x := range t.OperandValues() {
-				if x.Type() == v.Type() {
-					out = append(out, roots(x, seen)...)
-				}
-			}
-		}
-	}
-	return out
-}
-
-// argumentRoots follows a block argument to all values of its type that flow
-// into the block.
-func argumentRoots(v *ir.Value, seen []*ir.Value) []*ir.Operation {
-	var out []*ir.Operation
-	add := func(vs []*ir.Value) {
-		for _, x := range vs {
-			if x.Type() == v.Type() {
-				out = append(out, roots(x, seen)...)
-			}
-		}
-	}
-	b := v.Block()
-	for pred := range b.Predecessors() {
-		add(pred.OperandValues())
-	}
-	if parent := b.Parent(); parent != nil && b.IsEntry() {
-		add(parent.OperandValues())
-		for _, r := range parent.Regions() {
-			if t := r.First().Terminator(); t != nil {
-				add(t.OperandValues())
 			}
 		}
 	}

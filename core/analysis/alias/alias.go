@@ -1,0 +1,101 @@
+package alias
+
+import (
+	"slices"
+
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+// Set is what a memory descriptor may be a view of.
+type Set struct {
+	// Buffers are operations ttg.local_alloc, each once.
+	Buffers []*ir.Operation
+	// Any: it may also be any memory, as a function's parameter may.
+	Any bool
+}
+
+// Of is the set of the memory descriptor v.
+func Of(v *ir.Value) Set {
+	w := walker{seen: make(map[*ir.Value]bool)}
+	w.visit(v)
+	return w.set
+}
+
+// IsView reports whether op's result is a part of its first operand, or all of
+// it under another type.
+func IsView(op *ir.Operation) bool {
+	return op.Is(ttg.MemDescIndex) || op.Is(ttg.MemDescSubslice) || op.Is(ttg.MemDescTrans) ||
+		op.Is(ttg.MemDescReshape) || op.Is(ttg.MemDescReinterpret)
+}
+
+type walker struct {
+	set  Set
+	seen map[*ir.Value]bool
+}
+
+func (w *walker) visit(v *ir.Value) {
+	if w.seen[v] {
+		return
+	}
+	w.seen[v] = true
+	op := v.Def()
+	switch {
+	case op == nil:
+		w.argument(v)
+	case op.Is(ttg.LocalAlloc):
+		if !slices.Contains(w.set.Buffers, op) {
+			w.set.Buffers = append(w.set.Buffers, op)
+		}
+	case IsView(op):
+		w.visit(op.Operand(0))
+	case op.Is(scf.For):
+		i := v.Index()
+		w.visit(op.Operand(forInits + i))
+		w.visit(last(op.Region(0)).Operand(i))
+	case op.Is(scf.If):
+		for _, r := range op.Regions() {
+			w.visit(last(r).Operand(v.Index()))
+		}
+	case op.Is(scf.While):
+		w.visit(last(op.Region(0)).Operand(1 + v.Index()))
+	default:
+		w.set.Any = true // what a called function returns
+	}
+}
+
+// forInits is the number of operands of scf.for before those that its body's
+// arguments start with: the bounds and the step.
+const forInits = 3
+
+func last(r *ir.Region) *ir.Operation { return r.First().Terminator() }
+
+// argument follows a block's argument to all values that it may be.
+func (w *walker) argument(v *ir.Value) {
+	b, i := v.Block(), v.Index()
+	parent := b.Parent()
+	switch {
+	case !b.IsEntry():
+		for branch := range b.Predecessors() {
+			for _, x := range branch.OperandValues() {
+				if x.Type() == v.Type() {
+					w.visit(x)
+				}
+			}
+		}
+	case parent == nil || parent.Is(tt.Func):
+		w.set.Any = true
+	case parent.Is(scf.For):
+		w.visit(parent.Operand(forInits + i - 1))
+		w.visit(last(parent.Region(0)).Operand(i - 1))
+	case parent.Is(scf.While) && b == parent.Region(0).First():
+		w.visit(parent.Operand(i))
+		w.visit(last(parent.Region(1)).Operand(i))
+	case parent.Is(scf.While):
+		w.visit(last(parent.Region(0)).Operand(1 + i))
+	default:
+		w.set.Any = true
+	}
+}
