@@ -85,6 +85,18 @@ type Stage struct {
 	Ending   string `json:"ending"`             // of a file that holds it, without the dot
 	Doc      string `json:"doc,omitempty"`      // one line
 	Pipeline string `json:"pipeline,omitempty"` // its passes, as RunPasses reads them
+	// Passes is the stage's table of passes, those left out as well.
+	Passes []PassRow `json:"passes,omitempty"`
+}
+
+// PassRow is one row of a stage's table of passes.
+type PassRow struct {
+	Name      string `json:"name"`
+	Options   string `json:"options,omitempty"`   // those that are set: "num-warps=4 num-ctas=1"
+	Doc       string `json:"doc"`                 // what the pass does, one line
+	Why       string `json:"why,omitempty"`       // why it stands in this place
+	Condition string `json:"condition,omitempty"` // the condition's name; empty: the pass always runs
+	LeftOut   bool   `json:"left_out,omitempty"`  // the condition does not hold
 }
 
 // RunStagesRequest asks for the stages First to Last, both included.
@@ -111,6 +123,10 @@ type RunStagesResponse struct {
 	Diagnostics  []Diagnostic
 	Timings      []Timing
 	Tools        []ToolInfo
+	// Reproducer, after a crash of a pass, is a file that shows it again: a first
+	// line "// COMMAND THIS-FILE.ENDING", then the IR. The host puts the file's
+	// name there.
+	Reproducer string
 }
 
 // Artifact returns the data of a stage, or nil.
@@ -152,11 +168,28 @@ type RunPassesRequest struct {
 	Input       string
 	InputName   string // its file name, for diagnostics
 	Pipeline    string // "tritongpu-coalesce,cse"
+	// VerifyEach checks the IR after every pass, not only at the end.
+	VerifyEach bool
+	// DumpAfter asks for the IR after the passes of these names; DumpAll: after
+	// each.
+	DumpAfter []string
+	// Analyses asks for what these know of the outcome: "axis-info",
+	// "allocation".
+	Analyses []string
 }
+
+// DumpAll in RunPassesRequest.DumpAfter stands for every pass.
+const DumpAll = "all"
+
+// PassText is a text under the name of a pass or of an analysis.
+type PassText struct{ Name, Text string }
 
 // RunPassesResponse holds the IR after the last pass.
 type RunPassesResponse struct {
 	Output      string
 	Diagnostics []Diagnostic
 	Timings     []Timing
+	Dumps       []PassText // as DumpAfter asks, in order; those made before an error too
+	Analyses    []PassText // as the request's Analyses ask
+	Reproducer  string     // as RunStagesResponse's
 }

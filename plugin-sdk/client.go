@@ -100,15 +100,11 @@ func (c *Client) RunStages(ctx context.Context, req RunStagesRequest) (RunStages
 
 // RunPasses implements PassRunner.
 func (c *Client) RunPasses(ctx context.Context, req RunPassesRequest) (RunPassesResponse, error) {
-	resp, err := c.stub.RunPasses(ctx, &pb.RunPassesRequest{
-		Target: targetToWire(req.Target), OptionsJson: req.OptionsJSON, Settings: req.Settings,
-		Input: []byte(req.Input), InputName: utf8(req.InputName), Pipeline: req.Pipeline,
-	}, sendLimits...)
+	resp, err := c.stub.RunPasses(ctx, runPassesRequestToWire(req), sendLimits...)
 	if err != nil {
 		return RunPassesResponse{}, err
 	}
-	rest, err := received(resp.GetDiagnostics())
-	return RunPassesResponse{
-		Output: string(resp.GetOutput()), Diagnostics: rest, Timings: each(resp.GetTimings(), timingFromWire),
-	}, err
+	out := runPassesResponseFromWire(resp)
+	out.Diagnostics, err = received(resp.GetDiagnostics())
+	return out, err
 }

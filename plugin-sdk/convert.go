@@ -214,11 +214,26 @@ func moduleFromWire(m *pb.Module) Module {
 }
 
 func stageToWire(s Stage) *pb.Stage {
-	return &pb.Stage{Name: s.Name, Binary: s.Binary, Ending: s.Ending, Doc: s.Doc, Pipeline: s.Pipeline}
+	return &pb.Stage{
+		Name: s.Name, Binary: s.Binary, Ending: s.Ending, Doc: s.Doc, Pipeline: s.Pipeline,
+		Passes: each(s.Passes, func(p PassRow) *pb.PassRow {
+			return &pb.PassRow{
+				Name: p.Name, Options: p.Options, Doc: p.Doc, Why: p.Why, Condition: p.Condition, LeftOut: p.LeftOut,
+			}
+		}),
+	}
 }
 
 func stageFromWire(s *pb.Stage) Stage {
-	return Stage{Name: s.GetName(), Binary: s.GetBinary(), Ending: s.GetEnding(), Doc: s.GetDoc(), Pipeline: s.GetPipeline()}
+	return Stage{
+		Name: s.GetName(), Binary: s.GetBinary(), Ending: s.GetEnding(), Doc: s.GetDoc(), Pipeline: s.GetPipeline(),
+		Passes: each(s.GetPasses(), func(p *pb.PassRow) PassRow {
+			return PassRow{
+				Name: p.GetName(), Options: p.GetOptions(), Doc: p.GetDoc(), Why: p.GetWhy(),
+				Condition: p.GetCondition(), LeftOut: p.GetLeftOut(),
+			}
+		}),
+	}
 }
 
 func runStagesRequestToWire(r RunStagesRequest) *pb.RunStagesRequest {
@@ -260,6 +275,7 @@ func runStagesResponseToWire(r RunStagesResponse) *pb.RunStagesResponse {
 		Tools: each(r.Tools, func(t ToolInfo) *pb.Tool {
 			return &pb.Tool{Name: t.Name, Path: t.Path, Version: t.Version, Sha256: t.SHA256}
 		}),
+		Reproducer: utf8(r.Reproducer),
 	}
 }
 
@@ -274,6 +290,7 @@ func runStagesResponseFromWire(r *pb.RunStagesResponse) RunStagesResponse {
 		Tools: each(r.GetTools(), func(t *pb.Tool) ToolInfo {
 			return ToolInfo{Name: t.GetName(), Path: t.GetPath(), Version: t.GetVersion(), SHA256: t.GetSha256()}
 		}),
+		Reproducer: r.GetReproducer(),
 	}
 }
 
@@ -283,4 +300,58 @@ func timingToWire(t Timing) *pb.Timing {
 
 func timingFromWire(t *pb.Timing) Timing {
 	return Timing{Stage: t.GetStage(), Name: t.GetName(), Nanoseconds: t.GetNanoseconds()}
+}
+
+func passTextToWire(t PassText) *pb.PassText { return &pb.PassText{Name: t.Name, Text: utf8(t.Text)} }
+
+func passTextFromWire(t *pb.PassText) PassText { return PassText{Name: t.GetName(), Text: t.GetText()} }
+
+func runPassesRequestToWire(r RunPassesRequest) *pb.RunPassesRequest {
+	return &pb.RunPassesRequest{
+		Target:      targetToWire(r.Target),
+		OptionsJson: r.OptionsJSON,
+		Settings:    r.Settings,
+		Input:       []byte(r.Input),
+		InputName:   utf8(r.InputName),
+		Pipeline:    r.Pipeline,
+		VerifyEach:  r.VerifyEach,
+		DumpAfter:   r.DumpAfter,
+		Analyses:    r.Analyses,
+	}
+}
+
+func runPassesRequestFromWire(r *pb.RunPassesRequest) RunPassesRequest {
+	return RunPassesRequest{
+		Target:      targetFromWire(r.GetTarget()),
+		OptionsJSON: r.GetOptionsJson(),
+		Settings:    r.GetSettings(),
+		Input:       string(r.GetInput()),
+		InputName:   r.GetInputName(),
+		Pipeline:    r.GetPipeline(),
+		VerifyEach:  r.GetVerifyEach(),
+		DumpAfter:   r.GetDumpAfter(),
+		Analyses:    r.GetAnalyses(),
+	}
+}
+
+func runPassesResponseToWire(r RunPassesResponse) *pb.RunPassesResponse {
+	return &pb.RunPassesResponse{
+		Output:      []byte(r.Output),
+		Diagnostics: each(r.Diagnostics, diagnosticToWire),
+		Timings:     each(r.Timings, timingToWire),
+		Dumps:       each(r.Dumps, passTextToWire),
+		Analyses:    each(r.Analyses, passTextToWire),
+		Reproducer:  utf8(r.Reproducer),
+	}
+}
+
+func runPassesResponseFromWire(r *pb.RunPassesResponse) RunPassesResponse {
+	return RunPassesResponse{
+		Output:      string(r.GetOutput()),
+		Diagnostics: each(r.GetDiagnostics(), diagnosticFromWire),
+		Timings:     each(r.GetTimings(), timingFromWire),
+		Dumps:       each(r.GetDumps(), passTextFromWire),
+		Analyses:    each(r.GetAnalyses(), passTextFromWire),
+		Reproducer:  r.GetReproducer(),
+	}
 }

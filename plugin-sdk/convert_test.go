@@ -69,4 +69,8 @@ func TestConvertRoundTrip(t *testing.T) {
 	check(request, runStagesRequestFromWire(runStagesRequestToWire(request)))
 	response := filled[RunStagesResponse]()
 	check(response, runStagesResponseFromWire(runStagesResponseToWire(response)))
+	passes := filled[RunPassesRequest]()
+	check(passes, runPassesRequestFromWire(runPassesRequestToWire(passes)))
+	outcome := filled[RunPassesResponse]()
+	check(outcome, runPassesResponseFromWire(runPassesResponseToWire(outcome)))
 }

@@ -178,11 +178,8 @@ func (s *server) RunPasses(ctx context.Context, req *pb.RunPassesRequest) (*pb.R
 	}
 	resp := &pb.RunPassesResponse{}
 	diags, err := guard(ctx, s, "RunPasses", func(ctx context.Context) error {
-		r, err := runner.RunPasses(ctx, RunPassesRequest{
-			Target: targetFromWire(req.GetTarget()), OptionsJSON: req.GetOptionsJson(), Settings: req.GetSettings(),
-			Input: string(req.GetInput()), InputName: req.GetInputName(), Pipeline: req.GetPipeline(),
-		})
-		resp.Output, resp.Diagnostics, resp.Timings = []byte(r.Output), each(r.Diagnostics, diagnosticToWire), each(r.Timings, timingToWire)
+		r, err := runner.RunPasses(ctx, runPassesRequestFromWire(req))
+		resp = runPassesResponseToWire(r)
 		return err
 	})
 	resp.Diagnostics = append(resp.Diagnostics, diags...)

@@ -83,11 +83,23 @@ func (b *Backend) AddStages(_ context.Context, req sdk.AddStagesRequest) (sdk.Ad
 		s := &stages[i]
 		row := sdk.Stage{Name: s.name, Binary: s.binary, Ending: s.name, Doc: s.doc}
 		if s.rows != nil {
-			row.Pipeline = pass.Format(pass.Effective(s.rows(early, opts), facts(early)))
+			row.Passes, row.Pipeline = tableOf(s.rows(early, opts), facts(early))
 		}
 		resp.Stages = append(resp.Stages, row)
 	}
 	return resp, nil
+}
+
+// tableOf is a stage's table of passes, and the pipeline of those that run.
+func tableOf(rows []pass.Row, f pass.Facts) (table []sdk.PassRow, pipeline string) {
+	for _, r := range rows {
+		row := sdk.PassRow{Name: r.Pass.Name, Options: r.Options(), Doc: r.Pass.Doc, Why: r.Why}
+		if r.When != nil {
+			row.Condition, row.LeftOut = r.When.Name, !r.When.Holds(f)
+		}
+		table = append(table, row)
+	}
+	return table, pass.Format(pass.Effective(rows, f))
 }
 
 // readRequest reads what each request about a compile has: the target, the

@@ -66,11 +66,16 @@ func (r Row) String() string {
 	if len(r.With) == 0 {
 		return r.Pass.Name
 	}
+	return r.Pass.Name + "{" + r.Options() + "}"
+}
+
+// Options are the options that were set: option=value …
+func (r Row) Options() string {
 	parts := make([]string, len(r.With))
 	for i, s := range r.With {
 		parts[i] = fmt.Sprintf("%s=%v", s.Name, s.Value)
 	}
-	return r.Pass.Name + "{" + strings.Join(parts, " ") + "}"
+	return strings.Join(parts, " ")
 }
 
 // Effective are the rows whose conditions hold.

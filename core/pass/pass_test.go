@@ -81,7 +81,7 @@ func TestCrashHasAReproducerFromBeforeThePass(t *testing.T) {
 	if !errors.As(err, &c) || c.Pass != "crash" || c.Stack == "" {
 		t.Fatalf("got %v", err)
 	}
-	if want := "// tritonc opt --passes 'crash' THIS-FILE\nx"; c.Reproducer != want {
+	if want := "// tritonc opt --passes 'crash' THIS-FILE.mlir\nx"; c.Reproducer != want {
 		t.Errorf("reproducer %q, want %q", c.Reproducer, want)
 	}
 }
@@ -93,5 +93,51 @@ func TestBrokenModuleIsACrash(t *testing.T) {
 		if !errors.As(err, &c) || (c.Pass == "spoil") != each {
 			t.Errorf("VerifyEach=%v: got %v", each, err)
 		}
+	}
+}
+
+// A module that a pass broke is noticed at the end and blamed on that pass.
+func TestReproducerBlamesTheRightPass(t *testing.T) {
+	r := &Runner{Command: "tritonc opt --target t:1", Print: func(*ir.Operation) string { return "text" }}
+	_, err := r.Run(module(), []Row{{Pass: mark}, {Pass: spoil}, {Pass: mark}}, nil)
+	var c *Crash
+	if !errors.As(err, &c) || c.Pass != "spoil" {
+		t.Fatalf("got %v", err)
+	}
+	if want := "// tritonc opt --target t:1 --passes 'spoil' THIS-FILE.mlir\ntext"; c.Reproducer != want {
+		t.Errorf("reproducer %q, want %q", c.Reproducer, want)
+	}
+}
+
+// A crash that does not come a second time has no reproducer.
+func TestPassingCrash(t *testing.T) {
+	done := false
+	once := &Pass{Name: "once", Run: func(*Run) error {
+		if !done {
+			done = true
+			panic("BUG: once")
+		}
+		return nil
+	}}
+	r := &Runner{Print: func(*ir.Operation) string { return "text" }}
+	_, err := r.Run(module(), []Row{{Pass: once}}, nil)
+	var c *Crash
+	if !errors.As(err, &c) || c.Pass != "once" || c.Reproducer != "" {
+		t.Errorf("got %+v", err)
+	}
+}
+
+func TestSelects(t *testing.T) {
+	rows := []Row{{Pass: mark}, {Pass: spoil}}
+	for _, c := range []struct {
+		names []string
+		want  [2]bool
+	}{{nil, [2]bool{}}, {[]string{"spoil"}, [2]bool{false, true}}, {[]string{All}, [2]bool{true, true}}} {
+		if got := [2]bool{Selects(c.names, rows[0]), Selects(c.names, rows[1])}; got != c.want || CheckNames(c.names, rows) != nil {
+			t.Errorf("%v: got %v", c.names, got)
+		}
+	}
+	if err := CheckNames([]string{"mark", "crash"}, rows); err == nil || !strings.Contains(err.Error(), `no pass "crash" among those to run: mark,spoil`) {
+		t.Errorf("got %v", err)
 	}
 }

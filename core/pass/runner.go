@@ -16,6 +16,9 @@ type Runner struct {
 	After func(row Row, m *ir.Operation)
 	// Print gives the text of a module for reproducers. Nil: none are made.
 	Print func(m *ir.Operation) string
+	// Command is what runs single passes again, to which a reproducer adds
+	// --passes; empty: "tritonc opt".
+	Command string
 }
 
 // Timing is how long one pass took and what it counted.
@@ -32,9 +35,13 @@ type Crash struct {
 	Reason string
 	Stack  string // of the panic, or empty
 	// Reproducer is a file that shows the bug again: a first line with the
-	// command, then the module as it stood before the pass.
+	// command, in which ThisFile stands for the file, then the module as it
+	// stood before the pass. Empty when the bug did not show a second time.
 	Reproducer string
 }
+
+// ThisFile stands for a reproducer's own name, until the file has one.
+const ThisFile = "THIS-FILE.mlir"
 
 func (c *Crash) Error() string { return fmt.Sprintf("BUG: pass %s: %s", c.Pass, c.Reason) }
 
@@ -51,14 +58,12 @@ func (r *Runner) Run(m *ir.Operation, rows []Row, f Facts) ([]Timing, error) {
 		start := time.Now()
 		counts, err := r.one(m, row)
 		if err == nil && (r.VerifyEach || i == len(rows)-1) {
-			if verr := ir.Verify(m); verr != nil {
-				err = &Crash{Pass: row.Pass.Name, Reason: "the module does not verify after it: " + verr.Error()}
-			}
+			err = verify(m, row)
 		}
 		timings = append(timings, Timing{row.Pass.Name, time.Since(start), counts})
 		if err != nil {
 			if c, ok := err.(*Crash); ok && before != nil {
-				c.Reproducer = r.reproduce(before, rows[:i], row)
+				r.reproduce(c, before, rows[:i+1])
 			}
 			return timings, err
 		}
@@ -81,13 +86,39 @@ func (r *Runner) one(m *ir.Operation, row Row) (counts []Counter, err error) {
 	return nil, row.Pass.Run(run)
 }
 
-// reproduce runs the passes before the failing one again on a copy of the
-// input, since the module at hand may be half changed, and prints the result.
-func (r *Runner) reproduce(input *ir.Operation, done []Row, failing Row) string {
-	for _, row := range done {
-		if _, err := r.one(input, row); err != nil {
-			return ""
+// reproduce runs the passes again on a copy of the input, looking at the module
+// before and after each: the one at hand may be half changed, and a pass that
+// leaves what does not verify may be noticed only at the end. What it finds goes
+// into c.
+func (r *Runner) reproduce(c *Crash, input *ir.Operation, rows []Row) {
+	for _, row := range rows {
+		text := r.Print(input)
+		again, ok := r.checked(input, row).(*Crash)
+		if !ok {
+			continue
 		}
+		c.Pass, c.Reason, c.Stack = again.Pass, again.Reason, again.Stack
+		command := r.Command
+		if command == "" {
+			command = "tritonc opt"
+		}
+		c.Reproducer = fmt.Sprintf("// %s --passes '%s' %s\n%s", command, row, ThisFile, text)
+		return
 	}
-	return fmt.Sprintf("// tritonc opt --passes '%s' THIS-FILE\n%s", failing, r.Print(input))
+}
+
+// checked runs a single pass and verifies what it leaves.
+func (r *Runner) checked(m *ir.Operation, row Row) error {
+	if _, err := r.one(m, row); err != nil {
+		return err
+	}
+	return verify(m, row)
+}
+
+// verify checks what a pass left.
+func verify(m *ir.Operation, row Row) error {
+	if err := ir.Verify(m); err != nil {
+		return &Crash{Pass: row.Pass.Name, Reason: "the module does not verify after it: " + err.Error()}
+	}
+	return nil
 }

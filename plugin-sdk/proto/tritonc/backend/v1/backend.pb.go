@@ -1637,6 +1637,7 @@ type Stage struct {
 	Ending        string                 `protobuf:"bytes,3,opt,name=ending,proto3" json:"ending,omitempty"`  // of a file that holds it, without the dot
 	Doc           string                 `protobuf:"bytes,4,opt,name=doc,proto3" json:"doc,omitempty"`
 	Pipeline      string                 `protobuf:"bytes,5,opt,name=pipeline,proto3" json:"pipeline,omitempty"` // its passes as a pipeline string, or empty
+	Passes        []*PassRow             `protobuf:"bytes,6,rep,name=passes,proto3" json:"passes,omitempty"`     // its table of passes, those left out as well; or empty
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1706,6 +1707,98 @@ func (x *Stage) GetPipeline() string {
 	return ""
 }
 
+func (x *Stage) GetPasses() []*PassRow {
+	if x != nil {
+		return x.Passes
+	}
+	return nil
+}
+
+// PassRow is one row of a stage's table of passes.
+type PassRow struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Options       string                 `protobuf:"bytes,2,opt,name=options,proto3" json:"options,omitempty"`                 // those that are set, "num-warps=4 num-ctas=1"
+	Doc           string                 `protobuf:"bytes,3,opt,name=doc,proto3" json:"doc,omitempty"`                         // what the pass does, one line
+	Why           string                 `protobuf:"bytes,4,opt,name=why,proto3" json:"why,omitempty"`                         // why it stands in this place
+	Condition     string                 `protobuf:"bytes,5,opt,name=condition,proto3" json:"condition,omitempty"`             // the name of the condition under which it runs; empty: always
+	LeftOut       bool                   `protobuf:"varint,6,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"` // the condition does not hold
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PassRow) Reset() {
+	*x = PassRow{}
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PassRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PassRow) ProtoMessage() {}
+
+func (x *PassRow) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PassRow.ProtoReflect.Descriptor instead.
+func (*PassRow) Descriptor() ([]byte, []int) {
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *PassRow) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PassRow) GetOptions() string {
+	if x != nil {
+		return x.Options
+	}
+	return ""
+}
+
+func (x *PassRow) GetDoc() string {
+	if x != nil {
+		return x.Doc
+	}
+	return ""
+}
+
+func (x *PassRow) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+func (x *PassRow) GetCondition() string {
+	if x != nil {
+		return x.Condition
+	}
+	return ""
+}
+
+func (x *PassRow) GetLeftOut() bool {
+	if x != nil {
+		return x.LeftOut
+	}
+	return false
+}
+
 type RunStagesRequest struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Target      *Target                `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
@@ -1726,7 +1819,7 @@ type RunStagesRequest struct {
 
 func (x *RunStagesRequest) Reset() {
 	*x = RunStagesRequest{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[22]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1738,7 +1831,7 @@ func (x *RunStagesRequest) String() string {
 func (*RunStagesRequest) ProtoMessage() {}
 
 func (x *RunStagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[22]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1751,7 +1844,7 @@ func (x *RunStagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunStagesRequest.ProtoReflect.Descriptor instead.
 func (*RunStagesRequest) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{22}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RunStagesRequest) GetTarget() *Target {
@@ -1818,19 +1911,22 @@ func (x *RunStagesRequest) GetWant() []string {
 }
 
 type RunStagesResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Artifacts     []*Artifact            `protobuf:"bytes,1,rep,name=artifacts,proto3" json:"artifacts,omitempty"`                           // in stage order; those made before an error too
-	MetadataJson  string                 `protobuf:"bytes,2,opt,name=metadata_json,json=metadataJson,proto3" json:"metadata_json,omitempty"` // Triton's field names
-	Diagnostics   []*Diagnostic          `protobuf:"bytes,3,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
-	Timings       []*Timing              `protobuf:"bytes,4,rep,name=timings,proto3" json:"timings,omitempty"`
-	Tools         []*Tool                `protobuf:"bytes,5,rep,name=tools,proto3" json:"tools,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Artifacts    []*Artifact            `protobuf:"bytes,1,rep,name=artifacts,proto3" json:"artifacts,omitempty"`                           // in stage order; those made before an error too
+	MetadataJson string                 `protobuf:"bytes,2,opt,name=metadata_json,json=metadataJson,proto3" json:"metadata_json,omitempty"` // Triton's field names
+	Diagnostics  []*Diagnostic          `protobuf:"bytes,3,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	Timings      []*Timing              `protobuf:"bytes,4,rep,name=timings,proto3" json:"timings,omitempty"`
+	Tools        []*Tool                `protobuf:"bytes,5,rep,name=tools,proto3" json:"tools,omitempty"`
+	// reproducer, after a crash of a pass, is a file that shows it again: a first
+	// line "// COMMAND THIS-FILE.ENDING", then the IR. May be empty.
+	Reproducer    string `protobuf:"bytes,6,opt,name=reproducer,proto3" json:"reproducer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunStagesResponse) Reset() {
 	*x = RunStagesResponse{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[23]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1842,7 +1938,7 @@ func (x *RunStagesResponse) String() string {
 func (*RunStagesResponse) ProtoMessage() {}
 
 func (x *RunStagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[23]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1855,7 +1951,7 @@ func (x *RunStagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunStagesResponse.ProtoReflect.Descriptor instead.
 func (*RunStagesResponse) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{23}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RunStagesResponse) GetArtifacts() []*Artifact {
@@ -1893,6 +1989,13 @@ func (x *RunStagesResponse) GetTools() []*Tool {
 	return nil
 }
 
+func (x *RunStagesResponse) GetReproducer() string {
+	if x != nil {
+		return x.Reproducer
+	}
+	return ""
+}
+
 type Artifact struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Stage         string                 `protobuf:"bytes,1,opt,name=stage,proto3" json:"stage,omitempty"`
@@ -1903,7 +2006,7 @@ type Artifact struct {
 
 func (x *Artifact) Reset() {
 	*x = Artifact{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[24]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1915,7 +2018,7 @@ func (x *Artifact) String() string {
 func (*Artifact) ProtoMessage() {}
 
 func (x *Artifact) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[24]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1928,7 +2031,7 @@ func (x *Artifact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Artifact.ProtoReflect.Descriptor instead.
 func (*Artifact) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{24}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Artifact) GetStage() string {
@@ -1957,7 +2060,7 @@ type Timing struct {
 
 func (x *Timing) Reset() {
 	*x = Timing{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[25]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1969,7 +2072,7 @@ func (x *Timing) String() string {
 func (*Timing) ProtoMessage() {}
 
 func (x *Timing) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[25]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1982,7 +2085,7 @@ func (x *Timing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timing.ProtoReflect.Descriptor instead.
 func (*Timing) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{25}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Timing) GetStage() string {
@@ -2019,7 +2122,7 @@ type Tool struct {
 
 func (x *Tool) Reset() {
 	*x = Tool{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[26]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2031,7 +2134,7 @@ func (x *Tool) String() string {
 func (*Tool) ProtoMessage() {}
 
 func (x *Tool) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[26]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2044,7 +2147,7 @@ func (x *Tool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tool.ProtoReflect.Descriptor instead.
 func (*Tool) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{26}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Tool) GetName() string {
@@ -2082,14 +2185,17 @@ type RunPassesRequest struct {
 	Settings      map[string]string      `protobuf:"bytes,3,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Input         []byte                 `protobuf:"bytes,4,opt,name=input,proto3" json:"input,omitempty"` // text; bytes so that a stray byte reaches the parser, not the codec
 	InputName     string                 `protobuf:"bytes,5,opt,name=input_name,json=inputName,proto3" json:"input_name,omitempty"`
-	Pipeline      string                 `protobuf:"bytes,6,opt,name=pipeline,proto3" json:"pipeline,omitempty"` // "tritongpu-coalesce,cse"
+	Pipeline      string                 `protobuf:"bytes,6,opt,name=pipeline,proto3" json:"pipeline,omitempty"`                        // "tritongpu-coalesce,cse"
+	VerifyEach    bool                   `protobuf:"varint,7,opt,name=verify_each,json=verifyEach,proto3" json:"verify_each,omitempty"` // check the IR after every pass, not only at the end
+	DumpAfter     []string               `protobuf:"bytes,8,rep,name=dump_after,json=dumpAfter,proto3" json:"dump_after,omitempty"`     // return the IR after the passes of these names; "all": after each
+	Analyses      []string               `protobuf:"bytes,9,rep,name=analyses,proto3" json:"analyses,omitempty"`                        // print these of the outcome: "axis-info", "allocation", …
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunPassesRequest) Reset() {
 	*x = RunPassesRequest{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[27]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2101,7 +2207,7 @@ func (x *RunPassesRequest) String() string {
 func (*RunPassesRequest) ProtoMessage() {}
 
 func (x *RunPassesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[27]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2114,7 +2220,7 @@ func (x *RunPassesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunPassesRequest.ProtoReflect.Descriptor instead.
 func (*RunPassesRequest) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{27}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RunPassesRequest) GetTarget() *Target {
@@ -2159,18 +2265,42 @@ func (x *RunPassesRequest) GetPipeline() string {
 	return ""
 }
 
+func (x *RunPassesRequest) GetVerifyEach() bool {
+	if x != nil {
+		return x.VerifyEach
+	}
+	return false
+}
+
+func (x *RunPassesRequest) GetDumpAfter() []string {
+	if x != nil {
+		return x.DumpAfter
+	}
+	return nil
+}
+
+func (x *RunPassesRequest) GetAnalyses() []string {
+	if x != nil {
+		return x.Analyses
+	}
+	return nil
+}
+
 type RunPassesResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Output        []byte                 `protobuf:"bytes,1,opt,name=output,proto3" json:"output,omitempty"`
 	Diagnostics   []*Diagnostic          `protobuf:"bytes,2,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
 	Timings       []*Timing              `protobuf:"bytes,3,rep,name=timings,proto3" json:"timings,omitempty"`
+	Dumps         []*PassText            `protobuf:"bytes,4,rep,name=dumps,proto3" json:"dumps,omitempty"`           // as dump_after asks, in order; those made before an error too
+	Analyses      []*PassText            `protobuf:"bytes,5,rep,name=analyses,proto3" json:"analyses,omitempty"`     // as analyses asks
+	Reproducer    string                 `protobuf:"bytes,6,opt,name=reproducer,proto3" json:"reproducer,omitempty"` // as in RunStagesResponse
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunPassesResponse) Reset() {
 	*x = RunPassesResponse{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[28]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2182,7 +2312,7 @@ func (x *RunPassesResponse) String() string {
 func (*RunPassesResponse) ProtoMessage() {}
 
 func (x *RunPassesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[28]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2195,7 +2325,7 @@ func (x *RunPassesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunPassesResponse.ProtoReflect.Descriptor instead.
 func (*RunPassesResponse) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{28}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RunPassesResponse) GetOutput() []byte {
@@ -2217,6 +2347,80 @@ func (x *RunPassesResponse) GetTimings() []*Timing {
 		return x.Timings
 	}
 	return nil
+}
+
+func (x *RunPassesResponse) GetDumps() []*PassText {
+	if x != nil {
+		return x.Dumps
+	}
+	return nil
+}
+
+func (x *RunPassesResponse) GetAnalyses() []*PassText {
+	if x != nil {
+		return x.Analyses
+	}
+	return nil
+}
+
+func (x *RunPassesResponse) GetReproducer() string {
+	if x != nil {
+		return x.Reproducer
+	}
+	return ""
+}
+
+// PassText is a text under the name of a pass or of an analysis.
+type PassText struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PassText) Reset() {
+	*x = PassText{}
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PassText) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PassText) ProtoMessage() {}
+
+func (x *PassText) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PassText.ProtoReflect.Descriptor instead.
+func (*PassText) Descriptor() ([]byte, []int) {
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *PassText) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PassText) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
 }
 
 var File_tritonc_backend_v1_backend_proto protoreflect.FileDescriptor
@@ -2360,13 +2564,21 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x88\x01\n" +
 	"\x11AddStagesResponse\x121\n" +
 	"\x06stages\x18\x01 \x03(\v2\x19.tritonc.backend.v1.StageR\x06stages\x12@\n" +
-	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"y\n" +
+	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"\xae\x01\n" +
 	"\x05Stage\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06binary\x18\x02 \x01(\bR\x06binary\x12\x16\n" +
 	"\x06ending\x18\x03 \x01(\tR\x06ending\x12\x10\n" +
 	"\x03doc\x18\x04 \x01(\tR\x03doc\x12\x1a\n" +
-	"\bpipeline\x18\x05 \x01(\tR\bpipeline\"\x8e\x03\n" +
+	"\bpipeline\x18\x05 \x01(\tR\bpipeline\x123\n" +
+	"\x06passes\x18\x06 \x03(\v2\x1b.tritonc.backend.v1.PassRowR\x06passes\"\x94\x01\n" +
+	"\aPassRow\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\aoptions\x18\x02 \x01(\tR\aoptions\x12\x10\n" +
+	"\x03doc\x18\x03 \x01(\tR\x03doc\x12\x10\n" +
+	"\x03why\x18\x04 \x01(\tR\x03why\x12\x1c\n" +
+	"\tcondition\x18\x05 \x01(\tR\tcondition\x12\x19\n" +
+	"\bleft_out\x18\x06 \x01(\bR\aleftOut\"\x8e\x03\n" +
 	"\x10RunStagesRequest\x122\n" +
 	"\x06target\x18\x01 \x01(\v2\x1a.tritonc.backend.v1.TargetR\x06target\x12!\n" +
 	"\foptions_json\x18\x02 \x01(\tR\voptionsJson\x12N\n" +
@@ -2380,13 +2592,16 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x04want\x18\t \x03(\tR\x04want\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9c\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xbc\x02\n" +
 	"\x11RunStagesResponse\x12:\n" +
 	"\tartifacts\x18\x01 \x03(\v2\x1c.tritonc.backend.v1.ArtifactR\tartifacts\x12#\n" +
 	"\rmetadata_json\x18\x02 \x01(\tR\fmetadataJson\x12@\n" +
 	"\vdiagnostics\x18\x03 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\x124\n" +
 	"\atimings\x18\x04 \x03(\v2\x1a.tritonc.backend.v1.TimingR\atimings\x12.\n" +
-	"\x05tools\x18\x05 \x03(\v2\x18.tritonc.backend.v1.ToolR\x05tools\"4\n" +
+	"\x05tools\x18\x05 \x03(\v2\x18.tritonc.backend.v1.ToolR\x05tools\x12\x1e\n" +
+	"\n" +
+	"reproducer\x18\x06 \x01(\tR\n" +
+	"reproducer\"4\n" +
 	"\bArtifact\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\"T\n" +
@@ -2398,7 +2613,7 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12\x16\n" +
-	"\x06sha256\x18\x04 \x01(\tR\x06sha256\"\xc7\x02\n" +
+	"\x06sha256\x18\x04 \x01(\tR\x06sha256\"\xa3\x03\n" +
 	"\x10RunPassesRequest\x122\n" +
 	"\x06target\x18\x01 \x01(\v2\x1a.tritonc.backend.v1.TargetR\x06target\x12!\n" +
 	"\foptions_json\x18\x02 \x01(\tR\voptionsJson\x12N\n" +
@@ -2406,14 +2621,27 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x05input\x18\x04 \x01(\fR\x05input\x12\x1d\n" +
 	"\n" +
 	"input_name\x18\x05 \x01(\tR\tinputName\x12\x1a\n" +
-	"\bpipeline\x18\x06 \x01(\tR\bpipeline\x1a;\n" +
+	"\bpipeline\x18\x06 \x01(\tR\bpipeline\x12\x1f\n" +
+	"\vverify_each\x18\a \x01(\bR\n" +
+	"verifyEach\x12\x1d\n" +
+	"\n" +
+	"dump_after\x18\b \x03(\tR\tdumpAfter\x12\x1a\n" +
+	"\banalyses\x18\t \x03(\tR\banalyses\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa3\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb1\x02\n" +
 	"\x11RunPassesResponse\x12\x16\n" +
 	"\x06output\x18\x01 \x01(\fR\x06output\x12@\n" +
 	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\x124\n" +
-	"\atimings\x18\x03 \x03(\v2\x1a.tritonc.backend.v1.TimingR\atimings2\xba\x04\n" +
+	"\atimings\x18\x03 \x03(\v2\x1a.tritonc.backend.v1.TimingR\atimings\x122\n" +
+	"\x05dumps\x18\x04 \x03(\v2\x1c.tritonc.backend.v1.PassTextR\x05dumps\x128\n" +
+	"\banalyses\x18\x05 \x03(\v2\x1c.tritonc.backend.v1.PassTextR\banalyses\x12\x1e\n" +
+	"\n" +
+	"reproducer\x18\x06 \x01(\tR\n" +
+	"reproducer\"2\n" +
+	"\bPassText\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text2\xba\x04\n" +
 	"\aBackend\x12U\n" +
 	"\bDescribe\x12#.tritonc.backend.v1.DescribeRequest\x1a$.tritonc.backend.v1.DescribeResponse\x12g\n" +
 	"\x0eSupportsTarget\x12).tritonc.backend.v1.SupportsTargetRequest\x1a*.tritonc.backend.v1.SupportsTargetResponse\x12a\n" +
@@ -2435,7 +2663,7 @@ func file_tritonc_backend_v1_backend_proto_rawDescGZIP() []byte {
 }
 
 var file_tritonc_backend_v1_backend_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_tritonc_backend_v1_backend_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_tritonc_backend_v1_backend_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_tritonc_backend_v1_backend_proto_goTypes = []any{
 	(Diagnostic_Severity)(0),       // 0: tritonc.backend.v1.Diagnostic.Severity
 	(Diagnostic_Kind)(0),           // 1: tritonc.backend.v1.Diagnostic.Kind
@@ -2461,17 +2689,19 @@ var file_tritonc_backend_v1_backend_proto_goTypes = []any{
 	(*AddStagesRequest)(nil),       // 21: tritonc.backend.v1.AddStagesRequest
 	(*AddStagesResponse)(nil),      // 22: tritonc.backend.v1.AddStagesResponse
 	(*Stage)(nil),                  // 23: tritonc.backend.v1.Stage
-	(*RunStagesRequest)(nil),       // 24: tritonc.backend.v1.RunStagesRequest
-	(*RunStagesResponse)(nil),      // 25: tritonc.backend.v1.RunStagesResponse
-	(*Artifact)(nil),               // 26: tritonc.backend.v1.Artifact
-	(*Timing)(nil),                 // 27: tritonc.backend.v1.Timing
-	(*Tool)(nil),                   // 28: tritonc.backend.v1.Tool
-	(*RunPassesRequest)(nil),       // 29: tritonc.backend.v1.RunPassesRequest
-	(*RunPassesResponse)(nil),      // 30: tritonc.backend.v1.RunPassesResponse
-	nil,                            // 31: tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
-	nil,                            // 32: tritonc.backend.v1.AddStagesRequest.SettingsEntry
-	nil,                            // 33: tritonc.backend.v1.RunStagesRequest.SettingsEntry
-	nil,                            // 34: tritonc.backend.v1.RunPassesRequest.SettingsEntry
+	(*PassRow)(nil),                // 24: tritonc.backend.v1.PassRow
+	(*RunStagesRequest)(nil),       // 25: tritonc.backend.v1.RunStagesRequest
+	(*RunStagesResponse)(nil),      // 26: tritonc.backend.v1.RunStagesResponse
+	(*Artifact)(nil),               // 27: tritonc.backend.v1.Artifact
+	(*Timing)(nil),                 // 28: tritonc.backend.v1.Timing
+	(*Tool)(nil),                   // 29: tritonc.backend.v1.Tool
+	(*RunPassesRequest)(nil),       // 30: tritonc.backend.v1.RunPassesRequest
+	(*RunPassesResponse)(nil),      // 31: tritonc.backend.v1.RunPassesResponse
+	(*PassText)(nil),               // 32: tritonc.backend.v1.PassText
+	nil,                            // 33: tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
+	nil,                            // 34: tritonc.backend.v1.AddStagesRequest.SettingsEntry
+	nil,                            // 35: tritonc.backend.v1.RunStagesRequest.SettingsEntry
+	nil,                            // 36: tritonc.backend.v1.RunPassesRequest.SettingsEntry
 }
 var file_tritonc_backend_v1_backend_proto_depIdxs = []int32{
 	0,  // 0: tritonc.backend.v1.Diagnostic.severity:type_name -> tritonc.backend.v1.Diagnostic.Severity
@@ -2493,39 +2723,42 @@ var file_tritonc_backend_v1_backend_proto_depIdxs = []int32{
 	2,  // 16: tritonc.backend.v1.SupportsTargetResponse.target:type_name -> tritonc.backend.v1.Target
 	3,  // 17: tritonc.backend.v1.SupportsTargetResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
 	2,  // 18: tritonc.backend.v1.ParseOptionsRequest.target:type_name -> tritonc.backend.v1.Target
-	31, // 19: tritonc.backend.v1.ParseOptionsRequest.settings:type_name -> tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
+	33, // 19: tritonc.backend.v1.ParseOptionsRequest.settings:type_name -> tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
 	3,  // 20: tritonc.backend.v1.ParseOptionsResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
 	2,  // 21: tritonc.backend.v1.AddStagesRequest.target:type_name -> tritonc.backend.v1.Target
-	32, // 22: tritonc.backend.v1.AddStagesRequest.settings:type_name -> tritonc.backend.v1.AddStagesRequest.SettingsEntry
+	34, // 22: tritonc.backend.v1.AddStagesRequest.settings:type_name -> tritonc.backend.v1.AddStagesRequest.SettingsEntry
 	23, // 23: tritonc.backend.v1.AddStagesResponse.stages:type_name -> tritonc.backend.v1.Stage
 	3,  // 24: tritonc.backend.v1.AddStagesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	2,  // 25: tritonc.backend.v1.RunStagesRequest.target:type_name -> tritonc.backend.v1.Target
-	33, // 26: tritonc.backend.v1.RunStagesRequest.settings:type_name -> tritonc.backend.v1.RunStagesRequest.SettingsEntry
-	26, // 27: tritonc.backend.v1.RunStagesResponse.artifacts:type_name -> tritonc.backend.v1.Artifact
-	3,  // 28: tritonc.backend.v1.RunStagesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	27, // 29: tritonc.backend.v1.RunStagesResponse.timings:type_name -> tritonc.backend.v1.Timing
-	28, // 30: tritonc.backend.v1.RunStagesResponse.tools:type_name -> tritonc.backend.v1.Tool
-	2,  // 31: tritonc.backend.v1.RunPassesRequest.target:type_name -> tritonc.backend.v1.Target
-	34, // 32: tritonc.backend.v1.RunPassesRequest.settings:type_name -> tritonc.backend.v1.RunPassesRequest.SettingsEntry
-	3,  // 33: tritonc.backend.v1.RunPassesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	27, // 34: tritonc.backend.v1.RunPassesResponse.timings:type_name -> tritonc.backend.v1.Timing
-	4,  // 35: tritonc.backend.v1.Backend.Describe:input_type -> tritonc.backend.v1.DescribeRequest
-	17, // 36: tritonc.backend.v1.Backend.SupportsTarget:input_type -> tritonc.backend.v1.SupportsTargetRequest
-	19, // 37: tritonc.backend.v1.Backend.ParseOptions:input_type -> tritonc.backend.v1.ParseOptionsRequest
-	21, // 38: tritonc.backend.v1.Backend.AddStages:input_type -> tritonc.backend.v1.AddStagesRequest
-	24, // 39: tritonc.backend.v1.Backend.RunStages:input_type -> tritonc.backend.v1.RunStagesRequest
-	29, // 40: tritonc.backend.v1.Backend.RunPasses:input_type -> tritonc.backend.v1.RunPassesRequest
-	5,  // 41: tritonc.backend.v1.Backend.Describe:output_type -> tritonc.backend.v1.DescribeResponse
-	18, // 42: tritonc.backend.v1.Backend.SupportsTarget:output_type -> tritonc.backend.v1.SupportsTargetResponse
-	20, // 43: tritonc.backend.v1.Backend.ParseOptions:output_type -> tritonc.backend.v1.ParseOptionsResponse
-	22, // 44: tritonc.backend.v1.Backend.AddStages:output_type -> tritonc.backend.v1.AddStagesResponse
-	25, // 45: tritonc.backend.v1.Backend.RunStages:output_type -> tritonc.backend.v1.RunStagesResponse
-	30, // 46: tritonc.backend.v1.Backend.RunPasses:output_type -> tritonc.backend.v1.RunPassesResponse
-	41, // [41:47] is the sub-list for method output_type
-	35, // [35:41] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	24, // 25: tritonc.backend.v1.Stage.passes:type_name -> tritonc.backend.v1.PassRow
+	2,  // 26: tritonc.backend.v1.RunStagesRequest.target:type_name -> tritonc.backend.v1.Target
+	35, // 27: tritonc.backend.v1.RunStagesRequest.settings:type_name -> tritonc.backend.v1.RunStagesRequest.SettingsEntry
+	27, // 28: tritonc.backend.v1.RunStagesResponse.artifacts:type_name -> tritonc.backend.v1.Artifact
+	3,  // 29: tritonc.backend.v1.RunStagesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	28, // 30: tritonc.backend.v1.RunStagesResponse.timings:type_name -> tritonc.backend.v1.Timing
+	29, // 31: tritonc.backend.v1.RunStagesResponse.tools:type_name -> tritonc.backend.v1.Tool
+	2,  // 32: tritonc.backend.v1.RunPassesRequest.target:type_name -> tritonc.backend.v1.Target
+	36, // 33: tritonc.backend.v1.RunPassesRequest.settings:type_name -> tritonc.backend.v1.RunPassesRequest.SettingsEntry
+	3,  // 34: tritonc.backend.v1.RunPassesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	28, // 35: tritonc.backend.v1.RunPassesResponse.timings:type_name -> tritonc.backend.v1.Timing
+	32, // 36: tritonc.backend.v1.RunPassesResponse.dumps:type_name -> tritonc.backend.v1.PassText
+	32, // 37: tritonc.backend.v1.RunPassesResponse.analyses:type_name -> tritonc.backend.v1.PassText
+	4,  // 38: tritonc.backend.v1.Backend.Describe:input_type -> tritonc.backend.v1.DescribeRequest
+	17, // 39: tritonc.backend.v1.Backend.SupportsTarget:input_type -> tritonc.backend.v1.SupportsTargetRequest
+	19, // 40: tritonc.backend.v1.Backend.ParseOptions:input_type -> tritonc.backend.v1.ParseOptionsRequest
+	21, // 41: tritonc.backend.v1.Backend.AddStages:input_type -> tritonc.backend.v1.AddStagesRequest
+	25, // 42: tritonc.backend.v1.Backend.RunStages:input_type -> tritonc.backend.v1.RunStagesRequest
+	30, // 43: tritonc.backend.v1.Backend.RunPasses:input_type -> tritonc.backend.v1.RunPassesRequest
+	5,  // 44: tritonc.backend.v1.Backend.Describe:output_type -> tritonc.backend.v1.DescribeResponse
+	18, // 45: tritonc.backend.v1.Backend.SupportsTarget:output_type -> tritonc.backend.v1.SupportsTargetResponse
+	20, // 46: tritonc.backend.v1.Backend.ParseOptions:output_type -> tritonc.backend.v1.ParseOptionsResponse
+	22, // 47: tritonc.backend.v1.Backend.AddStages:output_type -> tritonc.backend.v1.AddStagesResponse
+	26, // 48: tritonc.backend.v1.Backend.RunStages:output_type -> tritonc.backend.v1.RunStagesResponse
+	31, // 49: tritonc.backend.v1.Backend.RunPasses:output_type -> tritonc.backend.v1.RunPassesResponse
+	44, // [44:50] is the sub-list for method output_type
+	38, // [38:44] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_tritonc_backend_v1_backend_proto_init() }
@@ -2539,7 +2772,7 @@ func file_tritonc_backend_v1_backend_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tritonc_backend_v1_backend_proto_rawDesc), len(file_tritonc_backend_v1_backend_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   33,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
