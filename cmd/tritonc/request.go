@@ -1,0 +1,172 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/diag"
+)
+
+// compileFlags are the flags of the compile verb as they stand on the command
+// line.
+type compileFlags struct {
+	target     string
+	kernel     string
+	signature  string
+	numWarps   int
+	numStages  int
+	options    []string
+	emit       []string
+	output     string
+	sourceRoot string
+	include    []string
+	define     []string
+	time       bool
+	verbose    int
+}
+
+// request is what the flags ask for, checked as far as that needs no backend.
+type request struct {
+	target core.Target
+	opts   core.Options
+	json   bool   // whether the metadata are asked for
+	binary bool   // whether the last stage's artifact is, by no name
+	output string // a folder, or "-"
+}
+
+func parseTarget(s string) (core.Target, error) {
+	target, err := core.ParseTarget(s)
+	if err != nil {
+		return target, usagef("%v", err).withHelp("for example --target cuda:80; tritonc backends lists what there is")
+	}
+	return target, nil
+}
+
+func (f *compileFlags) request(cmd *cobra.Command) (*request, error) {
+	if f.target == "" {
+		return nil, usagef("no --target given").withHelp("for example --target cuda:80; tritonc backends lists what there is")
+	}
+	target, err := parseTarget(f.target)
+	if err != nil {
+		return nil, err
+	}
+	req := &request{target: target, output: f.output}
+	if err := req.setEmit(f.emit); err != nil {
+		return nil, err
+	}
+	req.opts.Values, err = f.values(cmd)
+	return req, err
+}
+
+// setEmit reads --emit; without it the binary and the metadata are wanted, or
+// the binary alone where only one thing can be put out.
+func (req *request) setEmit(emit []string) error {
+	req.binary = len(emit) == 0
+	req.json = req.binary && req.output != "-"
+	for _, what := range emit {
+		switch what = strings.TrimSpace(what); what {
+		case "":
+			return usagef("--emit has an empty name")
+		case "json":
+			req.json = true
+		default:
+			req.opts.Stages = append(req.opts.Stages, what)
+		}
+	}
+	many := len(req.opts.Stages) > 1 || len(req.opts.Stages) == 1 && req.json
+	if req.output == "-" && many {
+		return usagef("-o - can write one thing, and --emit asks for several")
+	}
+	return nil
+}
+
+// values gathers the backend's options from the flags.
+func (f *compileFlags) values(cmd *cobra.Command) (map[string]any, error) {
+	values := map[string]any{}
+	if cmd.Flags().Changed("num-warps") {
+		values["num_warps"] = f.numWarps
+	}
+	if cmd.Flags().Changed("num-stages") {
+		values["num_stages"] = f.numStages
+	}
+	for _, option := range f.options {
+		name, value, ok := strings.Cut(option, "=")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" {
+			return nil, usagef("--option %s is not of the form NAME=VALUE", option)
+		}
+		if _, twice := values[name]; twice {
+			return nil, usagef("option %s is given twice", name)
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+// definitions reads the values of --define.
+func definitions(list []string) ([]core.Definition, error) {
+	var out []core.Definition
+	for _, text := range list {
+		name, value, ok := strings.Cut(text, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok || name == "" || value == "" {
+			return nil, usagef("--define %s is not of the form NAME=VALUE", text)
+		}
+		out = append(out, core.Definition{Name: name, Value: value})
+	}
+	return out, nil
+}
+
+// readFile reads a file that the user named.
+func readFile(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		return text, nil
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err // the path stands before it already
+	}
+	return nil, diag.Errorf(diag.Pos{File: path}, "the file cannot be read: %v", err)
+}
+
+func readSource(file, root string) (*core.Source, error) {
+	text, err := readFile(file)
+	if err != nil {
+		return nil, err
+	}
+	name, err := sourceName(file, root)
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	return &core.Source{Path: file, Name: name, Text: text}, nil
+}
+
+// write puts out what was asked for: files, or one artifact on standard output.
+func (req *request) write(env *environment, kernels []*core.Kernel) error {
+	var files []outFile
+	for _, k := range kernels {
+		stem := k.Name
+		if k.Variant != "" {
+			stem += "." + k.Variant
+		}
+		if req.binary || len(req.opts.Stages) > 0 {
+			for _, a := range k.Artifacts {
+				files = append(files, outFile{stem + "." + a.Ending, a.Data})
+			}
+		}
+		if req.json {
+			files = append(files, outFile{stem + ".json", k.Metadata})
+		}
+	}
+	if req.output == "-" {
+		_, err := env.stdout.Write(files[0].data)
+		return err
+	}
+	return writeFiles(req.output, files)
+}
