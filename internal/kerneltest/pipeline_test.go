@@ -1,0 +1,199 @@
+package kerneltest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/driver/array"
+)
+
+const pipelined = `
+import triton
+import triton.language as tl
+
+@triton.jit
+def gather_sum(index, x, out, n, B: tl.constexpr, S: tl.constexpr):
+    o = tl.arange(0, B)
+    acc = tl.zeros((B,), tl.float32)
+    for i in tl.range(0, n, num_stages=S):
+        k = tl.load(index + i * B + o)
+        acc += tl.load(x + k)
+    tl.store(out + o, acc)
+
+@triton.jit
+def masked(x, out, total, n, m, B: tl.constexpr, S: tl.constexpr):
+    o = tl.arange(0, B)
+    acc = tl.zeros((B,), tl.float32)
+    for i in tl.range(0, n, num_stages=S):
+        v = tl.load(x + i * B + o, mask=o < m - i, other=7.0)
+        if i % 2 == 0:
+            acc += v
+        tl.store(out + i * B + o, 2 * v)
+    tl.store(total + o, acc)
+
+@triton.jit
+def matmul_nt(a, b, c, K, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
+    rm = tl.arange(0, M)
+    rn = tl.arange(0, N)
+    rk = tl.arange(0, BK)
+    acc = tl.zeros((M, N), tl.float32)
+    for k in range(0, K, BK):
+        x = tl.load(a + rm[:, None] * K + (k + rk)[None, :])
+        y = tl.load(b + rn[:, None] * K + (k + rk)[None, :])
+        acc = tl.dot(x, tl.trans(y), acc)
+    tl.store(c + rm[:, None] * N + rn[None, :], acc)
+
+@triton.jit
+def two_dots(a, b, c, d, K, M: tl.constexpr, BK: tl.constexpr):
+    rm = tl.arange(0, M)
+    rk = tl.arange(0, BK)
+    p = tl.zeros((M, M), tl.float32)
+    q = tl.zeros((M, M), tl.float32)
+    for k in range(0, K, BK):
+        x = tl.load(a + rm[:, None] * K + (k + rk)[None, :])
+        y = tl.load(b + (k + rk)[:, None] * M + rm[None, :])
+        p = tl.dot(x, y, p)
+        q = tl.dot(x * 2, y, q)
+    tl.store(c + rm[:, None] * M + rm[None, :], p)
+    tl.store(d + rm[:, None] * M + rm[None, :], q)
+
+@triton.jit
+def persistent(a, b, c, tiles, K, M: tl.constexpr, BK: tl.constexpr):
+    rm = tl.arange(0, M)
+    rk = tl.arange(0, BK)
+    for tile in tl.range(0, tiles, flatten=True):
+        acc = tl.zeros((M, M), tl.float32)
+        for k in range(0, K, BK):
+            x = tl.load(a + (tile * M + rm)[:, None] * K + (k + rk)[None, :])
+            y = tl.load(b + (k + rk)[:, None] * M + rm[None, :])
+            acc = tl.dot(x, y, acc)
+        tl.store(c + (tile * M + rm)[:, None] * M + rm[None, :], acc)
+`
+
+func pipelines(name string) Kernel { return Kernel{Source: pipelined, Name: name} }
+
+// copiesAhead checks whether the kernel copies asynchronously.
+func copiesAhead(t *testing.T, ran *Outcome, want bool) {
+	t.Helper()
+	if got := strings.Contains(ran.PTX, "cp.async.c"); got != want {
+		t.Errorf("asynchronous copies: %v, want %v", got, want)
+	}
+}
+
+// turnCounts are numbers of turns below, at and above the stages of a pipeline.
+var turnCounts = []int{0, 1, 2, 3, 5}
+
+func TestPipelinedGather(t *testing.T) {
+	for _, stages := range []int{1, 2, 3, 5} {
+		for _, turns := range turnCounts {
+			t.Run(fmt.Sprintf("stages=%d/turns=%d", stages, turns), func(t *testing.T) {
+				r := Rand(t)
+				const b = 256
+				x, out := Randn(r, "fp32", 1000), Empty("fp32", b)
+				index := Zeros("i32", max(turns, 1)*b)
+				for i := range turns * b {
+					index.Set(i, float64(r.IntN(1000)))
+				}
+				ran := pipelines("gather_sum").Run(t, Grid(1), index, x, out, turns, b, stages)
+				copiesAhead(t, ran, stages > 1 && turns != 1) // of a single turn no loop is left
+				Near(t, "out", out, each(b, func(i int) float64 {
+					sum := 0.0
+					for k := range turns {
+						sum += x.At(int(index.At(k*b + i)))
+					}
+					return sum
+				}), 1e-5, 1e-5)
+			})
+		}
+	}
+}
+
+func TestPipelinedMask(t *testing.T) {
+	for _, stages := range []int{2, 3, 4} {
+		for _, turns := range turnCounts {
+			t.Run(fmt.Sprintf("stages=%d/turns=%d", stages, turns), func(t *testing.T) {
+				r := Rand(t)
+				const b, m = 256, 200
+				x, out, total := Randn(r, "fp32", max(turns, 1)*b), Zeros("fp32", max(turns, 1)*b), Empty("fp32", b)
+				ran := pipelines("masked").Run(t, Grid(1), x, out, total, turns, m, b, stages)
+				copiesAhead(t, ran, turns != 1)
+				at := func(turn, i int) float64 {
+					if i < m-turn {
+						return x.At(turn*b + i)
+					}
+					return 7
+				}
+				Near(t, "out", out, each(max(turns, 1)*b, func(i int) float64 {
+					if turns == 0 {
+						return 0
+					}
+					return 2 * at(i/b, i%b)
+				}), 1e-6, 1e-6)
+				Near(t, "total", total, each(b, func(i int) float64 {
+					sum := 0.0
+					for k := 0; k < turns; k += 2 {
+						sum += at(k, i)
+					}
+					return sum
+				}), 1e-5, 1e-5)
+			})
+		}
+	}
+}
+
+// transposed is a of m×n as n×m.
+func transposed(a *array.Array, typ string, m, n int) *array.Array {
+	out := Zeros(typ, n, m)
+	for i := range m {
+		for j := range n {
+			out.Set(j*m+i, a.At(i*n+j))
+		}
+	}
+	return out
+}
+
+func TestPipelinedDots(t *testing.T) {
+	for _, stages := range []int{1, 2, 3, 4} {
+		for _, turns := range turnCounts {
+			t.Run(fmt.Sprintf("stages=%d/turns=%d", stages, turns), func(t *testing.T) {
+				r := Rand(t)
+				const m, bk = 32, 32
+				k := turns * bk
+				room := max(k, 1)
+				o := Options{"num_stages": stages}
+				a, b := Randn(r, "fp16", m, room), Randn(r, "fp16", m, room)
+				c, d := Empty("fp32", m, m), Empty("fp32", m, m)
+				copiesAhead(t, pipelines("matmul_nt").With(o).Run(t, Grid(1), a, b, c, k, m, m, bk), stages > 1)
+				bt := transposed(b, "fp16", m, room)
+				want := product(a, bt, m, m, k)
+				Near(t, "a·bᵀ", c, want, 1e-4, 1e-3)
+				copiesAhead(t, pipelines("two_dots").With(o).Run(t, Grid(1), a, bt, c, d, k, m, bk), stages > 1)
+				Near(t, "a·b", c, want, 1e-4, 1e-3)
+				for i := range want {
+					want[i] *= 2
+				}
+				Near(t, "2a·b", d, want, 1e-4, 2e-3)
+			})
+		}
+	}
+}
+
+func TestFusedLoops(t *testing.T) {
+	for _, tiles := range []int{0, 1, 3} {
+		for _, turns := range []int{0, 1, 2, 4} {
+			t.Run(fmt.Sprintf("tiles=%d/turns=%d", tiles, turns), func(t *testing.T) {
+				r := Rand(t)
+				const m, bk = 32, 32
+				k := turns * bk
+				a, b, c := Randn(r, "fp16", max(tiles, 1)*m, max(k, 1)), Randn(r, "fp16", max(k, 1), m), Zeros("fp32", max(tiles, 1)*m, m)
+				copiesAhead(t, pipelines("persistent").Run(t, Grid(1), a, b, c, tiles, k, m, bk), true)
+				want := make([]float64, max(tiles, 1)*m*m)
+				if tiles > 0 {
+					want = product(a, b, tiles*m, m, k)
+				}
+				Near(t, "c", c, want, 1e-4, 1e-3)
+			})
+		}
+	}
+}
