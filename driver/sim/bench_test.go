@@ -48,3 +48,21 @@ func BenchmarkMatmul(b *testing.B) {
 		return launch(b, d, m, "matmul", Dim(16), Dim(128), 98304, x, y, z, int32(n), int32(n), int32(n), int32(n), int32(n), int32(n))
 	})
 }
+
+// BenchmarkLoad parses, decodes and binds a kernel.
+func BenchmarkLoad(b *testing.B) {
+	for _, name := range []string{"vector_add", "matmul_fp16"} {
+		b.Run(name, func(b *testing.B) {
+			text := load(b, name).src
+			for b.Loop() {
+				m, err := Load(name, []byte(text))
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := New(Options{}).load(m); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -197,5 +198,20 @@ func TestReportTable(t *testing.T) {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the table has no %q:\n%s", want, b.String())
 		}
+	}
+	b.Reset()
+	if err := rep.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var back struct {
+		Kernel   string
+		Counters simt.Counters
+		Classes  []struct {
+			Name             string
+			WarpInstructions uint64
+		}
+	}
+	if err := json.Unmarshal([]byte(b.String()), &back); err != nil || back.Kernel != "row_softmax" || back.Counters != rep.Counters || back.Classes[0].Name != "integer" {
+		t.Errorf("%v: the report reads back as %+v", err, back)
 	}
 }

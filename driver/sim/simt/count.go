@@ -91,48 +91,46 @@ func (w *warp) wavefronts(mask uint64, size int) (n, need uint64) {
 	return n, need
 }
 
-// bankPasses is the greatest number of distinct words in one bank.
+// bankPasses is the greatest number of distinct words in one bank. Accesses are
+// aligned to their size, so units of words take the place of words and groups of
+// banks that of banks.
 func (w *warp) bankPasses(m uint64, lo, words int) uint64 {
-	// The common case first: no bank has two words.
+	size, groups := bankBytes*words, numBanks/words
+	// The common case first: no group has two units.
 	var first [numBanks]int
 	var used uint32
 	clash := false
 	for r := m; r != 0; r &= r - 1 {
-		word := w.offs[lo+bits.TrailingZeros64(r)] / bankBytes
-		for k := range words {
-			b := (word + k) % numBanks
-			if used>>b&1 == 0 {
-				used |= 1 << b
-				first[b] = word + k
-			} else if first[b] != word+k {
-				clash = true
-			}
+		unit := w.offs[lo+bits.TrailingZeros64(r)] / size
+		g := unit & (groups - 1)
+		if used>>g&1 == 0 {
+			used |= 1 << g
+			first[g] = unit
+		} else if first[g] != unit {
+			clash = true
 		}
 	}
 	if !clash {
 		return 1
 	}
-	var list [MaxLanes * 4]int
+	var list [MaxLanes]int
 	n := 0
 	for r := m; r != 0; r &= r - 1 {
-		word := w.offs[lo+bits.TrailingZeros64(r)] / bankBytes
-		for k := range words {
-			list[n] = word + k
-			n++
-		}
+		list[n] = w.offs[lo+bits.TrailingZeros64(r)] / size
+		n++
 	}
 	slices.Sort(list[:n])
 	var count [numBanks]uint8
 	passes := uint8(0)
 	prev := -1
-	for _, word := range list[:n] {
-		if word == prev {
+	for _, unit := range list[:n] {
+		if unit == prev {
 			continue
 		}
-		prev = word
-		b := word % numBanks
-		count[b]++
-		passes = max(passes, count[b])
+		prev = unit
+		g := unit & (groups - 1)
+		count[g]++
+		passes = max(passes, count[g])
 	}
 	return uint64(passes)
 }

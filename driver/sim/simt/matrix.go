@@ -14,6 +14,10 @@ func execMatrixMove(w *warp, s *step) {
 	n := len(s.rs)
 	all := w.mask
 	rows := uint64(1)<<(8*n) - 1
+	if w.n < mmaLanes {
+		w.faultAt(FindSync, 0, 0, "%s needs a warp of %d lanes", in.Text, mmaLanes)
+		return
+	}
 	if all&rows != rows {
 		w.faultAt(FindSync, 0, 0, "%s needs the addresses of lanes 0 to %d, of which some have exited", in.Text, 8*n-1)
 		return
@@ -34,7 +38,17 @@ func execMatrixMove(w *warp, s *step) {
 		}
 		for k, r := range s.rs {
 			reg := w.u32(r)
-			for l := 0; l < w.n && l < 32; l++ {
+			if !trans && !store && all == w.full {
+				for row := range 8 {
+					p := v.data[w.offs[8*k+row]:][:16]
+					q := reg[4*row:][:4]
+					for i := range q {
+						q[i] = binary.LittleEndian.Uint32(p[4*i:])
+					}
+				}
+				continue
+			}
+			for l := 0; l < w.n && l < mmaLanes; l++ {
 				if all>>l&1 == 0 {
 					continue
 				}
