@@ -25,25 +25,16 @@ func versionCommand(env *environment) *cobra.Command {
 	}
 }
 
+// revision is the commit of a build from a checkout; make sets it.
+var revision string
+
 // version is the module's version, or the commit for a build from a checkout.
 func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "(unknown version)"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
 	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
+	if revision == "" {
+		return "devel"
 	}
-	revision, dirty := "", ""
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			revision = "-" + s.Value[:min(12, len(s.Value))]
-		case "vcs.modified":
-			if s.Value == "true" {
-				dirty = "-modified"
-			}
-		}
-	}
-	return "devel" + revision + dirty
+	return "devel-" + revision
 }
