@@ -15,7 +15,8 @@ MODULES  = $(patsubst %/go.mod,%,$(wildcard examples/backends/*/go.mod))
 
 .PHONY: build
 build: ## bin/tritonc, beside it the backends, in bin/examples those of examples/
-	$(GO) build -trimpath -ldflags '$(LDFLAGS) -X main.revision=$(REVISION)' -o bin/ $(PROGRAMS)
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' \
+		-ldflags './cmd/tritonc=$(LDFLAGS) -X main.revision=$(REVISION)' -o bin/ $(PROGRAMS)
 	@set -e; for m in $(MODULES); do \
 		echo "$(GO) build ($$m)"; \
 		(cd $$m && $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o "$(CURDIR)/bin/examples/" ./...); \
