@@ -23,6 +23,10 @@ type Area struct {
 	// Scratch marks the area of an operation with scratch memory; others are
 	// buffers and frames of called functions.
 	Scratch bool
+	// First and Last are the first and last operation during which the area is
+	// alive, as numbers of operations of the function in program order; the
+	// function itself is 0.
+	First, Last int
 }
 
 // Result says where everything is.
@@ -44,6 +48,9 @@ func (r *Result) Offset(op *ir.Operation) int { return r.areas[op].Offset }
 
 // CallOffset is the offset of the frame of the function that op calls.
 func (r *Result) CallOffset(op *ir.Operation) int { return r.areas[op].Offset }
+
+// Frame is the number of bytes of a function's own frame, callees' included.
+func (r *Result) Frame(function string) int { return r.frames[function] }
 
 // Size is the number of bytes that the whole module's kernel needs.
 func (r *Result) Size() int { return r.size }
@@ -110,7 +117,7 @@ func (p *placer) function(f *ir.Operation) error {
 	}
 	size := place(w.buffers)
 	for _, b := range w.buffers {
-		p.r.areas[b.op] = Area{Offset: b.offset, Size: b.size, Scratch: b.scratch}
+		p.r.areas[b.op] = Area{Offset: b.offset, Size: b.size, Scratch: b.scratch, First: b.first, Last: b.last}
 	}
 	p.r.frames[f.StringAttr("sym_name")] = size
 	p.state[f] = 2

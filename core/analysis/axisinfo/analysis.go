@@ -22,6 +22,13 @@ func (r *Result) Of(v *ir.Value) Info {
 	return unknown(len(shapeOf(v.Type())))
 }
 
+// Known reports whether v is a value that the analysis looked at: an integer or a
+// pointer, or a tensor of these.
+func (r *Result) Known(v *ir.Value) bool {
+	_, ok := r.infos[v]
+	return ok
+}
+
 // Analyze runs the analysis over every function of a module, or over root
 // itself when it is a function. Callers come before their callees, so that a
 // function that the module keeps to itself knows what it is called with.
