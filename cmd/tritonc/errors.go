@@ -32,6 +32,8 @@ type errorList []error
 
 func (l errorList) Error() string { return errors.Join(l...).Error() }
 
+func (l errorList) Unwrap() []error { return l }
+
 // report prints err for a person and returns the exit code that it stands for.
 // What several variants of a kernel have in common is said once.
 func report(w io.Writer, err error) int {

@@ -24,7 +24,7 @@ func TestReport(t *testing.T) {
 		{"plain", fmt.Errorf("output: %w", errors.New("disk full")), exitError, "tritonc: error: output: disk full\n"},
 		{"diagnostic", fmt.Errorf("wrapped: %w", wrong), exitError, "k.py:3:2: error: wrong\n  help: do this\n"},
 		{"said once", errorList{wrong, wrong, errors.New("x"), errors.New("x")}, exitError, "k.py:3:2: error: wrong\n  help: do this\ntritonc: error: x\n"},
-		{"interrupted", fmt.Errorf("call: %w", context.Canceled), exitError, "tritonc: interrupted\n"},
+		{"interrupted", errorList{fmt.Errorf("call: %w", context.Canceled), context.Canceled}, exitError, "tritonc: interrupted\n"},
 		{
 			"control characters", &diag.Diagnostic{Pos: place, Message: "m", Line: "a\x1b[2J\x00\tb\u009b"}, exitError,
 			"k.py:3:2: error: m\n    3 | a?[2J?\tb?\n      |  ^\n",
