@@ -215,3 +215,25 @@ func TestReportTable(t *testing.T) {
 		t.Errorf("%v: the report reads back as %+v", err, back)
 	}
 }
+
+// TestWaves: blocks that read one row find it in the cache, in their wave and in
+// the next.
+func TestWaves(t *testing.T) {
+	body := `mul.wide.u32 %rd3, %r2, 4; add.s64 %rd3, %rd1, %rd3; ld.global.b32 %r6, [%rd3];
+		mad.lo.u32 %r7, %r3, 32, %r2; mul.wide.u32 %rd4, %r7, 4; add.s64 %rd4, %rd2, %rd4; st.global.b32 [%rd4], %r6;`
+	m, err := Load("snippet.ptx", []byte(snippet(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chip := A100
+	chip.SMs, chip.MaxBlocks = 2, 4
+	for workers := 1; workers <= 2; workers++ {
+		d := New(Options{Chip: chip, Waves: true, Workers: workers})
+		const grid = 20 // three waves of eight blocks
+		rep := launch(t, d, m, "k", Dim(grid), Dim(32), 0, Upload(d, "p", make([]int32, 32)), d.Alloc("q", 128*grid), int32(0))
+		k := &rep.Counters
+		if k.GlobalSectors != 8*grid || k.WaveSectors != 3*4+4*grid || k.L2Misses != 4+4*grid {
+			t.Errorf("%d sectors, %d of waves, %d misses", k.GlobalSectors, k.WaveSectors, k.L2Misses)
+		}
+	}
+}

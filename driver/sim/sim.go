@@ -80,6 +80,9 @@ type Options struct {
 	// shared memory, conflicts between blocks. Accesses out of bounds, divergent
 	// barriers and deadlocks are always found.
 	NoChecks bool
+	// Waves counts the distinct sectors of the blocks that are resident together,
+	// and the misses of a simple second-level cache.
+	Waves bool
 	// Workers is how many host cores run blocks; 0 means all.
 	Workers int
 	// MaxInstructions ends a launch whose block executes more warp instructions;
@@ -216,7 +219,7 @@ func (d *Device) LaunchContext(ctx context.Context, mod *Module, kernel string, 
 	cfg := &simt.Config{
 		Lanes: c.Lanes, SMs: c.SMs, MaxWarps: c.MaxWarps, MaxBlocks: c.MaxBlocks,
 		SharedSM: c.SharedSM, SharedBlock: c.SharedBlock, MaxThreads: c.MaxThreads,
-		Check:   simt.Checks{Undefined: on, Shared: on, Conflicts: on},
+		Check: simt.Checks{Undefined: on, Shared: on, Conflicts: on}, Waves: d.opt.Waves,
 		Workers: d.opt.Workers, MaxInstructions: d.opt.MaxInstructions,
 		Random: d.opt.Random, Seed: d.opt.Seed, Output: d.opt.Output, Progress: d.opt.Progress,
 		Trace: d.opt.Trace, TraceBlock: d.opt.TraceBlock, TraceWarp: d.opt.TraceWarp,

@@ -25,6 +25,9 @@ func (w *warp) countAccess(v *view, size int, write bool) {
 		asked, need := w.sectors(v.mask, size)
 		st.sectors += asked
 		st.sectorsNeed += need
+		if w.cta.wave != nil {
+			w.touch(v, size)
+		}
 	case SpaceShared:
 		n, need := w.wavefronts(v.mask, size)
 		st.wavefronts += n

@@ -58,6 +58,7 @@ type cta struct {
 	bars      [numBarriers]barrier
 	block     [3]int
 	index     int
+	wave      *wave // nil where waves are not counted
 	liveLanes int
 	fault     *Finding
 	// halt ends the running warp's turn: the block has a fault, or the warp polls.
@@ -107,10 +108,14 @@ func fullMask(n int) uint64 {
 	return 1<<n - 1
 }
 
-// start prepares the state for block index.
-func (c *cta) start(index int) {
+// start prepares the state for the k-th block to run.
+func (c *cta) start(k int) {
 	r := c.run
+	index := r.blockAt(k)
 	c.index = index
+	if r.waves != nil {
+		c.wave = r.waves.of(k)
+	}
 	c.block[0] = index % r.grid[0]
 	c.block[1] = index / r.grid[0] % r.grid[1]
 	c.block[2] = index / r.grid[0] / r.grid[1]

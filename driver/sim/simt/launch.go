@@ -36,6 +36,9 @@ type Config struct {
 	// MaxThreads is the most threads a block may have.
 	MaxThreads int
 	Check      Checks
+	// Waves counts the distinct sectors of every wave of blocks, and the misses
+	// of a second-level cache (see waves.go).
+	Waves bool
 	// Workers is how many host cores run blocks at a time where the program
 	// allows it; 0 means all.
 	Workers int
@@ -109,7 +112,8 @@ type launch struct {
 	mu          sync.Mutex
 	report      *Report
 	seen        map[findingKey]*Finding
-	done        int   // blocks that ended, under mu
+	done        int // blocks that ended, under mu
+	waves       *waves
 	order       []int // permutation of the blocks, nil for the natural order
 }
 
@@ -128,6 +132,9 @@ func (l *Loaded) Launch(ctx context.Context, cfg *Config, a Args) (*Report, erro
 		l.mem.startConflicts()
 	}
 	total := r.grid[0] * r.grid[1] * r.grid[2]
+	if cfg.Waves {
+		r.waves = &waves{resident: r.resident()}
+	}
 	if cfg.Random {
 		r.order = rand.New(rand.NewPCG(cfg.Seed, 1)).Perm(total)
 	}
@@ -250,7 +257,7 @@ func (r *launch) runParallel(total int) {
 			if k >= total {
 				break
 			}
-			c.start(r.blockAt(k))
+			c.start(k)
 			for c.advance(r.turn()) {
 				r.bound(c)
 			}
@@ -292,7 +299,7 @@ func (r *launch) runResident(total int) {
 			} else {
 				c = newCTA(r)
 			}
-			c.start(r.blockAt(next))
+			c.start(next)
 			next++
 			// A block that ends within its first turn frees its place at once.
 			if r.rounds(c, rounds) {

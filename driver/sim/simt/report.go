@@ -114,6 +114,9 @@ type Counters struct {
 	// GlobalSectors are 32-byte sectors asked for by each global access of a
 	// warp, GlobalSectorsNeeded what its bytes would fill.
 	GlobalSectors, GlobalSectorsNeeded uint64
+	// WaveSectors are the distinct sectors of every wave of blocks, L2Misses those
+	// that the cache does not hold from the wave before; zero unless asked for.
+	WaveSectors, L2Misses uint64
 	// SharedWavefronts are the passes of the banks of shared memory,
 	// SharedWavefrontsNeeded those without conflicts.
 	SharedWavefronts, SharedWavefrontsNeeded uint64
@@ -190,6 +193,9 @@ func (r *Report) finish(l *launch) {
 	k.SharedWavefronts, k.SharedWavefrontsNeeded = s.wavefronts, s.wavesNeed
 	for i := range s.bytes {
 		k.BytesRead[i], k.BytesWritten[i] = s.bytes[i][0], s.bytes[i][1]
+	}
+	if l.waves != nil {
+		k.WaveSectors, k.L2Misses = l.waves.count()
 	}
 	k.Atomics, k.Barriers, k.DivergentBranches = s.atomics, s.barriers, s.divergent
 	k.MatrixFLOPs = s.flops

@@ -23,6 +23,9 @@ func (r *Report) WriteTable(out io.Writer) error {
 		}
 	}
 	row("global sectors", "%d (%d needed)", k.GlobalSectors, k.GlobalSectorsNeeded)
+	if k.WaveSectors > 0 {
+		row("sectors of waves", "%d (%d missed the cache, %s of the requests hit)", k.WaveSectors, k.L2Misses, percent(k.GlobalSectors-k.L2Misses, k.GlobalSectors))
+	}
 	row("shared wavefronts", "%d (%d without bank conflicts)", k.SharedWavefronts, k.SharedWavefrontsNeeded)
 	for s := SpaceGlobal; s < SpaceParam; s++ {
 		if k.BytesRead[s]+k.BytesWritten[s] > 0 {

@@ -104,10 +104,11 @@ type warp struct {
 	local []byte // n frames of LocalBytes
 	frame []byte // n frames of FrameBytes
 
-	offs  []int // per-lane offsets of the access in hand
-	words []uint64
-	view  view
-	mma   *mmaState
+	offs      []int // per-lane offsets of the access in hand
+	words     []uint64
+	view      view
+	mma       *mmaState
+	waveCache waveCache
 
 	async    asyncState
 	check    *warpCheck // nil with checks off
