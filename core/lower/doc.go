@@ -17,7 +17,7 @@
 //	shape.go      operations that only rename registers
 //	memory.go, atomic.go             global memory
 //	local.go, shared.go, tiles.go    buffers in shared memory
-//	dot.go, dotfma.go                products, by matrix instructions or by FMA
+//	dot.go, dotfma.go, fp4.go        products, by matrix instructions or by FMA
 //	reduce.go, scan.go, convert.go, gather.go,
 //	scratch.go, shuffle.go           data that moves between threads
 //	control.go    loops, conditions, branches
