@@ -49,7 +49,7 @@ func (rb *rebuild) value(v *ir.Value) *ir.Value {
 		rb.carried(v)
 	case op.Is(scf.If):
 		rb.condition(v)
-	case op.Is(ttg.ConvertLayout) && freeConvert(op):
+	case op.Is(ttg.ConvertLayout) && freeConvert(op) && rb.s.enc[op.Operand(0)] == enc:
 		rb.done[v] = rb.value(op.Operand(0))
 	default:
 		n := rb.again(op, enc)

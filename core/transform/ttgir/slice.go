@@ -153,7 +153,7 @@ func (r *remat) take(u *ir.Use, enc ir.Attribute, stop func(*ir.Operation) bool)
 			}
 		}
 		switch {
-		case op.Is(ttg.ConvertLayout) && freeConvert(op):
+		case r.seesThrough(op, stop):
 			push(op.OperandUse(0), it.enc)
 			continue
 		case endsSlice(op, it.enc), stop != nil && stop(op):
@@ -186,6 +186,16 @@ func endsSlice(op *ir.Operation, enc ir.Attribute) bool {
 		return !ok || !isMatrixLayout(a.Layout) || encodingOf(op.Operand(0)) == enc
 	}
 	return op.Is(arith.Constant) || madeInAnyLayout(op, enc)
+}
+
+// seesThrough reports whether op is a conversion that moves nothing, of
+// something that can be part of a slice or at which one stops.
+func (r *remat) seesThrough(op *ir.Operation, stop func(*ir.Operation) bool) bool {
+	if !op.Is(ttg.ConvertLayout) || !freeConvert(op) {
+		return false
+	}
+	d := op.Operand(0).Def()
+	return d == nil || d.Is(scf.If) || r.repeatable(d) || stop != nil && stop(d)
 }
 
 // freeConvert reports whether a conversion moves nothing: both encodings put
