@@ -137,7 +137,7 @@ func (a *accelerator) accelerate(op *ir.Operation) {
 	bits := min(originalWidth(op.Operand(0)), originalWidth(op.Operand(1)))
 	operands := []*ir.Value{nil, nil, acc}
 	for i := range 2 {
-		e := &layout.DotOp{OpIdx: i, Parent: mma, KWidth: max(32/bits, 1)}
+		e := &layout.DotOp{OpIdx: i, Parent: mma, KWidth: max(wordBits/bits, 1)}
 		operands[i] = ttg.NewConvertLayout(a.b, op.Operand(i), encoding.Of(c, e))
 	}
 	n := a.b.Create(tt.Dot, ir.State{Operands: operands, Types: []ir.Type{acc.Type()}, Attrs: op.Attrs()})

@@ -9,6 +9,17 @@
 //	                                  the others follow them, so that values change
 //	                                  layout as seldom as possible
 //
+// Then come dots: tritongpu-F32DotTC and tritongpu-accelerate-matmul give them
+// the layouts of matrix instructions, tritongpu-optimize-dot-operands and
+// tritongpu-reduce-data-duplication bring their operands through shared memory.
+// Then loops: tritongpu-fuse-nested-loops, triton-licm, triton-loop-aware-cse and
+// tritongpu-combine-tensor-select-and-if simplify them; what is to start turns
+// ahead of its use goes from tritongpu-assign-latencies (how far ahead) over
+// tritongpu-schedule-loops (a stage and a place in the turn for each operation)
+// to tritongpu-pipeline, which makes asynchronous copies and runs the stages in
+// different turns; tritongpu-coalesce-async-copy and tritongpu-reorder-instructions
+// tidy up.
+//
 // The names and what each pass guarantees are Triton's. A pass knows layouts
 // through core/layout and axis information through core/analysis/axisinfo only;
 // the number of warps and lanes stands on the module. No pass asks which vendor
@@ -21,5 +32,8 @@
 // The pieces of remove-layout-conversions: propagate.go spreads layouts forward,
 // slice.go finds what would have to be computed again for a conversion to go,
 // remat.go weighs the cost, rebuild.go does it, hoist.go and hoistdot.go move
-// what must stay, foldconvert.go tidies up.
+// what must stay, foldconvert.go tidies up. Those of the pipeliner: schedule.go
+// is the schedule as data, lowerloads.go makes copies of loads, expandloop.go
+// runs stages in different turns, predicate.go switches off what works for turns
+// that do not exist.
 package ttgir
