@@ -32,9 +32,6 @@ func (w *warp) access(s *step, class Class, areg int32, imm int64, space Space, 
 			addr[i] = uint64(a[i] + uint32(imm))
 		}
 	}
-	if w.check != nil {
-		w.check.address(w, s)
-	}
 	if space == SpaceGeneric {
 		w.accessGeneric(s, size, align, f)
 		return

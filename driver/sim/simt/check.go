@@ -77,18 +77,17 @@ func (w *warp) use(r Reg, mask uint64, what string) {
 	w.check.set(r, bad, bad)
 }
 
-// address reports undefined addresses.
-func (c *warpCheck) address(w *warp, s *step) {
-	w.use(s.in.A, w.mask, "the address")
-	if s.in.Op == OpCpAsync {
-		w.use(s.in.D, w.mask, "the address")
-	}
-}
-
 // doChecked executes a step and tracks what it defines.
 func (w *warp) doChecked(s *step, m uint64) {
 	in := s.in
 	c := w.check
+	switch in.Op {
+	case OpCpAsync:
+		w.use(in.D, m, "the address")
+		fallthrough
+	case OpLd, OpSt, OpAtom, OpRed, OpLdMatrix, OpStMatrix:
+		w.use(in.A, m, "the address")
+	}
 	switch in.Op {
 	case OpLd:
 		for _, r := range in.Regs {

@@ -38,7 +38,7 @@ func choose(in *Inst) (execFunc, Class) {
 		return execCvta, in.D.Class()
 	case OpIsSpace:
 		return execIsSpace, ClassNone
-	case OpPrefetch, OpFence, OpNop, OpNanosleep:
+	case OpPrefetch, OpFence, OpNop, OpNanosleep, OpWarpSync:
 		return execNothing, ClassNone
 	case OpLdMatrix, OpStMatrix:
 		return execMatrixMove, ClassNone
@@ -60,8 +60,6 @@ func choose(in *Inst) (execFunc, Class) {
 		return execElect, ClassNone
 	case OpActive:
 		return execActive, Class32
-	case OpWarpSync:
-		return execWarpSync, ClassNone
 	case OpMma:
 		return chooseMma(in)
 	case OpTrap:
@@ -78,13 +76,8 @@ func choose(in *Inst) (execFunc, Class) {
 	return nil, ClassNone
 }
 
+// execNothing executes hints, and what the order of execution does already.
 func execNothing(*warp, *step) {}
-
-func execWarpSync(w *warp, _ *step) {
-	if c := w.cta.sharedChk; c != nil {
-		c.warpSync(w.id)
-	}
-}
 
 func execClock(w *warp, s *step) {
 	if s.out == Class64 {

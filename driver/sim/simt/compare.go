@@ -67,9 +67,10 @@ func chooseSet(in *Inst) (execFunc, Class) {
 	}, Class32
 }
 
+// compareFunc compares a step's operands in all lanes.
 type compareFunc func(w *warp, s *step) uint64
 
-// mirror swaps operands: a < b is b > a. It leaves eight loops to write.
+// chooseCompare returns the comparison of A and B as a predicate of all lanes.
 func chooseCompare(in *Inst, t Type) compareFunc {
 	switch t {
 	case S32, U32, B32:

@@ -126,20 +126,15 @@ func (m *Memory) at(addr uint64) *Buffer {
 
 // describe says what lies around addr, for reports.
 func (m *Memory) describe(addr uint64) string {
+	// A negative offset from a buffer falls into the end of the window before.
+	if next := m.at(addr + 1<<(windowShift-1)); next != nil && next != m.at(addr) && !next.freed {
+		return fmt.Sprintf("%d bytes before buffer %s", next.addr-addr, next.Name)
+	}
 	if b := m.at(addr); b != nil {
 		if b.freed {
 			return fmt.Sprintf("in buffer %s, which was freed", b.Name)
 		}
 		return fmt.Sprintf("byte %d of buffer %s, which has %d bytes", addr-b.addr, b.Name, len(b.Data))
-	}
-	if addr>>windowShift >= windowFirst {
-		// A negative offset from a buffer falls into the window before it.
-		if b := m.at(addr + windowMask); b != nil && !b.freed {
-			return fmt.Sprintf("%d bytes before buffer %s", b.addr-addr, b.Name)
-		}
-	}
-	if b := m.at(addr + windowMask); b != nil && addr>>windowShift == windowFirst-1 {
-		return fmt.Sprintf("%d bytes before buffer %s", b.addr-addr, b.Name)
 	}
 	return "in no buffer"
 }

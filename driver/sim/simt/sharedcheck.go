@@ -94,9 +94,6 @@ func (c *sharedCheck) leave(w, id int) {
 	}
 }
 
-// warpSync orders nothing between warps.
-func (c *sharedCheck) warpSync(int) {}
-
 // landed marks bytes that an async copy wrote for warp w.
 func (c *sharedCheck) landed(w, at, size int) {
 	for i := at; i < at+size; i += 4 {
@@ -144,16 +141,16 @@ func (w *warp) sharedRead(v *view, size int) (unknown uint64) {
 	return unknown
 }
 
-// sharedWrite checks a write of every lane of v; known says that defined values
-// are written. Races stay pending for settleWrite.
-func (w *warp) sharedWrite(v *view, size int, known bool) {
+// sharedWrite checks a write of every lane of v; known are the lanes that write
+// defined values. Races stay pending for settleWrite.
+func (w *warp) sharedWrite(v *view, size int, known uint64) {
 	c := w.cta.sharedChk
 	me := c.clock[w.id]
 	for m := v.mask; m != 0; m &= m - 1 {
 		l := bits.TrailingZeros64(m)
 		at := w.offs[l]
 		for i := at &^ 3; i < at+size; i += 4 {
-			c.writeWord(w, i>>2, byteMask(i, at, size), l, me, known)
+			c.writeWord(w, i>>2, byteMask(i, at, size), l, me, known>>l&1 != 0)
 		}
 	}
 }
@@ -231,7 +228,7 @@ func (w *warp) checkAsyncWrite(v *view, size int) {
 	if c == nil {
 		return
 	}
-	w.sharedWrite(v, size, false)
+	w.sharedWrite(v, size, 0)
 	w.settleWrite(true)
 	for m := v.mask; m != 0; m &= m - 1 {
 		at := w.offs[bits.TrailingZeros64(m)]
@@ -270,10 +267,10 @@ func (w *warp) checkRead(s *step, v *view, size int) {
 func (w *warp) checkWrite(s *step, v *view, size int) {
 	switch {
 	case v.space == SpaceShared && w.cta.sharedChk != nil:
-		known := true
+		known := v.mask
 		if w.check != nil {
 			for _, r := range s.in.Regs {
-				known = known && v.mask&^w.check.get(r) == 0
+				known &= w.check.get(r)
 			}
 		}
 		w.sharedWrite(v, size, known)

@@ -293,6 +293,10 @@ func TestMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c, err := m.Alloc("c", 8, true)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := m.Alloc("b", 600, true); err == nil {
 		t.Error("600 more bytes do not fit")
 	}
@@ -306,6 +310,8 @@ func TestMemory(t *testing.T) {
 	for addr, want := range map[uint64]string{
 		a.Addr() + 600: "byte 600 of buffer a, which has 600 bytes",
 		a.Addr() - 4:   "4 bytes before buffer a",
+		c.Addr() - 4:   "4 bytes before buffer c",
+		c.Addr() + 40:  "byte 40 of buffer c, which has 8 bytes",
 		0:              "in no buffer",
 	} {
 		if got := m.describe(addr); got != want {
