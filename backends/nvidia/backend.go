@@ -8,7 +8,6 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/filememo"
 	"github.com/tritonc/tritonc/core/pass"
-	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -124,29 +123,4 @@ func (b *Backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.
 	c := &compilation{backend: b, ctx: ctx, req: req, arch: a, early: early, opts: opts, meta: newMetadata(opts)}
 	err = c.runStages()
 	return c.resp, err
-}
-
-// RunPasses implements sdk.PassRunner.
-func (b *Backend) RunPasses(_ context.Context, req sdk.RunPassesRequest) (sdk.RunPassesResponse, error) {
-	a, err := archOf(req.Target)
-	if err != nil {
-		return sdk.RunPassesResponse{}, err
-	}
-	rows, err := pass.Parse(passes, req.Pipeline)
-	if err != nil {
-		return sdk.RunPassesResponse{}, sdk.Errorf("passes %q: %v", req.Pipeline, err)
-	}
-	m, err := parseModule(req.InputName, []byte(req.Input))
-	if err != nil {
-		return sdk.RunPassesResponse{}, wire.ErrorToSDK(err)
-	}
-	timings, err := runRows(m, rows, a)
-	var resp sdk.RunPassesResponse
-	for _, t := range timings {
-		resp.Timings = append(resp.Timings, sdk.Timing{Name: t.Pass, Nanoseconds: t.Duration.Nanoseconds()})
-	}
-	if err == nil {
-		resp.Output = string(printModule(m))
-	}
-	return resp, err
 }

@@ -14,14 +14,14 @@ import (
 const producer = "tritonc"
 
 // makeLLIR lowers the module to LLVM IR for one thread. A panic on the way is
-// told with the module, which is all that is needed to see it again.
+// told with the module as a reproducer.
 func (c *compilation) makeLLIR() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = crashDiagnostic(&pass.Crash{
+			err = toHost(&pass.Crash{
 				Pass: "lowering to LLVM IR", Reason: fmt.Sprint(p), Stack: string(debug.Stack()),
-				Reproducer: string(printModule(c.module)),
-			})
+				Reproducer: fmt.Sprintf("// tritonc --target %s --emit llir -o - THIS-FILE.ttgir\n%s", c.req.Target, printModule(c.module)),
+			}, &c.resp.Reproducer)
 		}
 	}()
 	res, err := lower.Module(c.module, &gpu.Target{CC: c.early.cc}, lower.Options{Producer: producer, LineInfo: true})

@@ -69,38 +69,39 @@ func (c *compilation) makeTTGIR() error {
 
 // runPasses runs a pipeline on the module and times its passes.
 func (c *compilation) runPasses(rows []pass.Row) error {
-	timings, err := runRows(c.module, rows, c.early)
+	runner := newRunner(c.req.Target)
+	timings, err := runner.Run(c.module, rows, facts(c.early))
 	for _, t := range timings {
 		c.resp.Timings = append(c.resp.Timings, sdk.Timing{Stage: c.current, Name: t.Pass, Nanoseconds: t.Duration.Nanoseconds()})
 	}
 	if err != nil {
-		return err
+		return toHost(err, &c.resp.Reproducer)
 	}
 	return c.describeModule(c.req.InputName)
 }
 
-// runRows runs rows on m. Its error is fit for the host.
-func runRows(m *ir.Operation, rows []pass.Row, a arch) ([]pass.Timing, error) {
-	runner := pass.Runner{Print: func(m *ir.Operation) string { return string(printModule(m)) }}
-	timings, err := runner.Run(m, rows, facts(a))
-	var crash *pass.Crash
-	if errors.As(err, &crash) {
-		return timings, crashDiagnostic(crash)
+// newRunner makes a runner whose reproducers run for the target.
+func newRunner(t sdk.Target) pass.Runner {
+	return pass.Runner{
+		Print:   func(m *ir.Operation) string { return string(printModule(m)) },
+		Command: "tritonc opt --target " + t.String(),
 	}
-	return timings, wire.ErrorToSDK(err)
 }
 
-// crashDiagnostic tells of a mistake of ours in a pass, with what is needed to
-// see it again.
-func crashDiagnostic(c *pass.Crash) *sdk.Diagnostic {
-	d := &sdk.Diagnostic{
-		Kind: sdk.Bug, Message: c.Error(),
-		Help: "this is a mistake in tritonc, not in your kernel; please report it with what follows",
+// toHost makes an error of passes or of the lowering fit for the host. A crash of
+// ours leaves its reproducer in *reproducer.
+func toHost(err error, reproducer *string) error {
+	var crash *pass.Crash
+	if !errors.As(err, &crash) {
+		return wire.ErrorToSDK(err)
 	}
-	for _, note := range []string{c.Stack, c.Reproducer} {
-		if note != "" {
-			d.Notes = append(d.Notes, sdk.Diagnostic{Severity: sdk.Note, Message: note})
-		}
+	*reproducer = crash.Reproducer
+	d := &sdk.Diagnostic{
+		Kind: sdk.Bug, Message: crash.Error(),
+		Help: "this is a mistake in tritonc, not in your kernel; please report it",
+	}
+	if crash.Stack != "" {
+		d.Notes = []sdk.Diagnostic{{Severity: sdk.Note, Message: crash.Stack}}
 	}
 	return d
 }

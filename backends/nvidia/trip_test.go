@@ -201,14 +201,24 @@ func TestCrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var reproducer string
 	broken := &pass.Pass{Name: "broken", Run: func(*pass.Run) error { panic("BUG: it is broken") }}
-	_, err = runRows(m, []pass.Row{{Pass: canonicalize}, {Pass: broken}}, archs[0])
+	run := func(rows ...pass.Row) error {
+		c := &compilation{module: m, early: archs[0], req: sdk.RunStagesRequest{Target: sdk.Target{Backend: "cuda", Arch: "80"}}}
+		err := c.runPasses(rows)
+		reproducer = c.resp.Reproducer
+		return err
+	}
+	err = run(pass.Row{Pass: canonicalize}, pass.Row{Pass: broken})
 	var d *sdk.Diagnostic
 	if !errors.As(err, &d) || d.Kind != sdk.Bug || !strings.Contains(d.Message, "pass broken: BUG: it is broken") {
 		t.Fatalf("got %v", err)
 	}
-	if len(d.Notes) != 2 || !strings.Contains(d.Notes[0].Message, "trip_test.go") || !strings.Contains(d.Notes[1].Message, "--passes 'broken'") {
+	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0].Message, "trip_test.go") {
 		t.Errorf("notes %+v", d.Notes)
+	}
+	if !strings.HasPrefix(reproducer, "// tritonc opt --target cuda:80 --passes 'broken' THIS-FILE.mlir\nmodule") {
+		t.Errorf("reproducer %s", reproducer)
 	}
 	wrong := &pass.Pass{Name: "wrong", Run: func(r *pass.Run) error {
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
@@ -220,7 +230,7 @@ func TestCrash(t *testing.T) {
 		})
 		return nil
 	}}
-	if _, err = runRows(m, []pass.Row{{Pass: wrong}}, archs[0]); !errors.As(err, &d) || !strings.Contains(d.Message, "does not verify") {
+	if err = run(pass.Row{Pass: wrong}); !errors.As(err, &d) || !strings.Contains(d.Message, "does not verify") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -232,7 +242,8 @@ func TestLoweringCrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	opts := options{NumWarps: 4, NumCTAs: 1}
-	if _, err := runRows(m, ttgirRows(archs[0], opts), archs[0]); err != nil {
+	runner := newRunner(sdk.Target{})
+	if _, err := runner.Run(m, ttgirRows(archs[0], opts), nil); err != nil {
 		t.Fatal(err)
 	}
 	ir.Walk(m, func(op *ir.Operation) ir.WalkResult { // what no verifier would let through
@@ -243,7 +254,7 @@ func TestLoweringCrash(t *testing.T) {
 	})
 	c := &compilation{backend: New(), ctx: t.Context(), early: archs[0], module: m}
 	var d *sdk.Diagnostic
-	if err := c.makeLLIR(); !errors.As(err, &d) || d.Kind != sdk.Bug || len(d.Notes) != 2 || !strings.Contains(d.Notes[1].Message, "tt.func public @scale") {
+	if err := c.makeLLIR(); !errors.As(err, &d) || d.Kind != sdk.Bug || len(d.Notes) != 1 || !strings.Contains(c.resp.Reproducer, "tt.func public @scale") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -330,5 +341,69 @@ func TestEnteringTTGIR(t *testing.T) {
 	_, err = c.RunStages(t.Context(), req)
 	if d := oneDiagnostic(t, err); !strings.Contains(d.Message, "warps of 64 threads") {
 		t.Errorf("got %+v", d)
+	}
+}
+
+// TestRunPassesShows: texts behind passes, and what analyses know.
+func TestRunPassesShows(t *testing.T) {
+	c := sdktest.Start(t, New())
+	req := sdk.RunPassesRequest{
+		Target: sdk.Target{Backend: "cuda", Arch: "80"}, Input: string(scaleTTIR(t)), InputName: "scale.ttir",
+		Pipeline:   "convert-triton-to-tritongpu{threads-per-warp=32},tritongpu-coalesce,cse",
+		VerifyEach: true, DumpAfter: []string{"tritongpu-coalesce", "cse"}, Analyses: []string{"axis-info", "allocation"},
+	}
+	resp, err := c.RunPasses(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(resp.Dumps) != 2 || resp.Dumps[0].Name != "tritongpu-coalesce" || resp.Dumps[1].Text != resp.Output {
+		t.Errorf("dumps %+v", resp.Dumps)
+	}
+	if len(resp.Analyses) != 2 || !strings.Contains(resp.Analyses[0].Text, "contiguity = [256]") || !strings.HasPrefix(resp.Analyses[1].Text, "@scale => size = ") {
+		t.Errorf("analyses %+v", resp.Analyses)
+	}
+	req.DumpAfter = []string{"canonicalize"}
+	_, err = c.RunPasses(t.Context(), req)
+	if d := oneDiagnostic(t, err); !strings.Contains(d.Message, `no pass "canonicalize" among those to run`) {
+		t.Errorf("got %+v", d)
+	}
+	req.DumpAfter, req.Analyses = nil, []string{"weather"}
+	_, err = c.RunPasses(t.Context(), req)
+	if d := oneDiagnostic(t, err); !strings.Contains(d.Message, `no analysis "weather"`) {
+		t.Errorf("got %+v", d)
+	}
+}
+
+// TestTables: the table of a stage has its pipeline and what a condition leaves
+// out, and every row says why it is there.
+func TestTables(t *testing.T) {
+	for _, a := range archs {
+		for _, s := range stages {
+			if s.rows == nil {
+				continue
+			}
+			table, pipeline := tableOf(s.rows(a, options{NumWarps: 4, NumCTAs: 1, NumStages: 3}), pass.Facts{"tma": 1})
+			var run []string
+			for _, row := range table {
+				if row.Doc == "" || row.Why == "" {
+					t.Errorf("%s: %s has doc %q, why %q", s.name, row.Name, row.Doc, row.Why)
+				}
+				if row.LeftOut != (row.Condition == "no-tma") {
+					t.Errorf("%s: %+v", s.name, row)
+				}
+				if !row.LeftOut {
+					run = append(run, row.Name)
+				}
+			}
+			rows, err := pass.Parse(passes, pipeline)
+			if err != nil || len(rows) != len(run) {
+				t.Fatalf("%s: %d rows, %v", pipeline, len(run), err)
+			}
+			for i := range rows {
+				if rows[i].Pass.Name != run[i] {
+					t.Errorf("row %d: %s in the table, %s in the pipeline", i, run[i], rows[i].Pass.Name)
+				}
+			}
+		}
 	}
 }

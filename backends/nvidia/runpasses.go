@@ -1,0 +1,68 @@
+package nvidia
+
+import (
+	"context"
+
+	"github.com/tritonc/tritonc/backends/nvidia/gpu"
+	"github.com/tritonc/tritonc/core/analysis/allocation"
+	"github.com/tritonc/tritonc/core/analysis/report"
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/lower"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/plugin/wire"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// RunPasses implements sdk.PassRunner.
+func (b *Backend) RunPasses(_ context.Context, req sdk.RunPassesRequest) (resp sdk.RunPassesResponse, err error) {
+	a, err := archOf(req.Target)
+	if err != nil {
+		return resp, err
+	}
+	rows, err := pass.Parse(passes, req.Pipeline)
+	if err != nil {
+		return resp, sdk.Errorf("passes %q: %v", req.Pipeline, err)
+	}
+	if err := pass.CheckNames(req.DumpAfter, rows); err != nil {
+		return resp, sdk.Errorf("%v", err)
+	}
+	m, err := parseModule(req.InputName, []byte(req.Input))
+	if err != nil {
+		return resp, wire.ErrorToSDK(err)
+	}
+	runner := newRunner(req.Target)
+	runner.VerifyEach = req.VerifyEach
+	if len(req.DumpAfter) > 0 {
+		runner.After = func(row pass.Row, m *ir.Operation) {
+			if pass.Selects(req.DumpAfter, row) {
+				resp.Dumps = append(resp.Dumps, sdk.PassText{Name: row.Pass.Name, Text: string(printModule(m))})
+			}
+		}
+	}
+	timings, err := runner.Run(m, rows, facts(a))
+	for _, t := range timings {
+		resp.Timings = append(resp.Timings, sdk.Timing{Name: t.Pass, Nanoseconds: t.Duration.Nanoseconds()})
+	}
+	if err != nil {
+		return resp, toHost(err, &resp.Reproducer)
+	}
+	resp.Output = string(printModule(m))
+	place := func(m *ir.Operation) (*allocation.Result, error) { return lower.Allocate(m, &gpu.Target{CC: a.cc}) }
+	for _, name := range req.Analyses {
+		text, err := report.Text(name, m, place)
+		if err != nil {
+			return resp, userError(err)
+		}
+		resp.Analyses = append(resp.Analyses, sdk.PassText{Name: name, Text: text})
+	}
+	return resp, nil
+}
+
+// userError makes a mistake of the user's of an error that may be one already.
+func userError(err error) error {
+	if diag.All(err) != nil {
+		return wire.ErrorToSDK(err)
+	}
+	return sdk.Errorf("%v", err)
+}
