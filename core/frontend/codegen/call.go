@@ -60,6 +60,10 @@ func (g *gen) apply(fn any, args []any, kwargs []eval.Keyword) any {
 		case eval.Extern:
 			return unwrap(fn.Call(g.u.session, args, kwargs))
 		}
+		if fn.Class != nil && fn.Class.Aggregate {
+			// A plain method may put run-time values into an object.
+			return g.finish(unwrap(fn.Call(g.u.session, args, kwargs)))
+		}
 		if fn.Class != nil || fn.Lambda != nil {
 			return g.atCompileTime(fn, args, kwargs)
 		}
@@ -187,15 +191,24 @@ func (g *gen) getattr(fn *eval.Native, args []any) any {
 
 // construct makes an object of a class: an aggregate, or a compile-time object.
 func (g *gen) construct(c *eval.Class, args []any, kwargs []eval.Keyword) any {
-	o, ok := c.Call(g.u.session, args, kwargs).(*eval.Instance)
-	if !ok || !c.Aggregate {
-		return o
+	return g.finish(c.Call(g.u.session, args, kwargs))
+}
+
+// finish checks that a new aggregate has its fields, of the annotated types.
+// Other values it returns as they are.
+func (g *gen) finish(v any) any {
+	o, ok := v.(*eval.Instance)
+	if !ok || !o.Class.Aggregate {
+		return v
 	}
+	c := o.Class
 	for _, f := range c.Fields {
 		v, ok := o.Vars[f.Name]
 		if !ok {
 			eval.Fail("constructor for %s did not initialize attribute '%s'", c.Name, f.Name)
 		}
+		v = unwrap(v)
+		o.Vars[f.Name] = v
 		switch t := f.Type.(type) {
 		case *eval.Type:
 			if !t.Has(v) {

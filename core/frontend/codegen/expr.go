@@ -302,8 +302,8 @@ func (g *gen) joined(e *syntax.JoinedStr) string {
 }
 
 func (g *gen) listComp(e *syntax.ListComp) any {
-	if len(e.Generators) != 1 || len(e.Generators[0].Ifs) > 0 {
-		eval.Fail("list comprehensions in kernels have one `for` and no `if`")
+	if len(e.Generators) != 1 {
+		eval.Fail("list comprehensions in kernels have one `for`")
 	}
 	gen := e.Generators[0]
 	it := g.expr(gen.Iter)
@@ -320,11 +320,28 @@ func (g *gen) listComp(e *syntax.ListComp) any {
 	saved, savedDefs := g.scope.snapshot(), g.defs
 	for _, v := range vals {
 		g.store(gen.Target, v)
+		if !g.kept(gen.Ifs) {
+			continue
+		}
 		out.Elems = append(out.Elems, g.expr(e.Elt))
 	}
 	g.scope.restore(saved)
 	g.defs = savedDefs
 	return out
+}
+
+// kept is whether every condition of a comprehension holds.
+func (g *gen) kept(ifs []syntax.Expr) bool {
+	for _, e := range ifs {
+		v := g.expr(e)
+		if runtime(v) != nil {
+			eval.Fail("the condition of a list comprehension must be a constant")
+		}
+		if !eval.Truth(v) {
+			return false
+		}
+	}
+	return true
 }
 
 func (g *gen) subscript(e *syntax.Subscript) any {

@@ -53,6 +53,18 @@ func (c *Class) setAttr(name string, v any) {
 	c.attrs[name] = v
 }
 
+// setField adds a field; one of a base class that is annotated anew keeps its
+// place.
+func (c *Class) setField(f Field) {
+	for i := range c.Fields {
+		if c.Fields[i].Name == f.Name {
+			c.Fields[i] = f
+			return
+		}
+	}
+	c.Fields = append(c.Fields, f)
+}
+
 // wrapped is a method that a decorator changed: "classmethod", "staticmethod"
 // or "property".
 type wrapped struct {
@@ -120,7 +132,7 @@ func (c *Class) Call(s *Session, args []any, kw []Keyword) any {
 	}
 	// a dataclass
 	for i, fld := range c.Fields {
-		switch v, ok := c.attrs[fld.Name]; {
+		switch v, ok := c.Attr(fld.Name); {
 		case i < len(args):
 			o.Vars[fld.Name] = args[i]
 		case ok:
@@ -161,7 +173,13 @@ func (f *frame) class(st *syntax.ClassDef) any {
 			named = true
 			continue
 		}
-		c.Bases = append(c.Bases, f.eval(b))
+		base := f.eval(b)
+		c.Bases = append(c.Bases, base)
+		if b, ok := base.(*Class); ok {
+			for _, fld := range b.Fields {
+				c.setField(fld)
+			}
+		}
 	}
 	in := &frame{s: f.s, mod: f.mod, outer: f.enclosing(), vars: make(map[string]any), cur: f.cur}
 	for _, s := range st.Body {
@@ -180,7 +198,7 @@ func (f *frame) class(st *syntax.ClassDef) any {
 			if fail := Try(func() { fld.Type = in.eval(s.Annotation) }); fail != nil {
 				fld.Type = nil
 			}
-			c.Fields = append(c.Fields, fld)
+			c.setField(fld)
 			if s.Value != nil {
 				v := in.eval(s.Value)
 				in.vars[n.ID] = v
