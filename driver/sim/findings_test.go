@@ -68,6 +68,17 @@ func TestFindings(t *testing.T) {
 			name: "undefined in some lanes", kind: simt.FindUndefined, want: "in lanes 0xfffffff0",
 			body: "setp.lt.u32 %p1, %r2, 4; @%p1 mov.u32 %r9, 1; setp.eq.u32 %p2, %r9, 1; @%p2 bra L; L:",
 		},
+		{name: "undefined address, overwritten", kind: simt.FindUndefined, want: "the address depends on %r9", shared: 64, body: "st.shared.b32 [smem], %r1; ld.shared.b32 %r9, [%r9];"},
+		{
+			name: "undefined through shared memory", kind: simt.FindUndefined, want: "%r8, which is not defined in lanes 0xfffffff0", shared: 256,
+			body: `setp.lt.u32 %p1, %r2, 4; @%p1 mov.u32 %r9, 1; shl.b32 %r6, %r2, 2; add.u32 %r6, %r6, %r5; st.shared.b32 [%r6], %r9;
+				ld.shared.b32 %r8, [%r6]; mul.wide.u32 %rd3, %r2, 4; add.s64 %rd3, %rd1, %rd3; st.global.b32 [%rd3], %r8;`,
+		},
+		{
+			name: "undefined through shared memory, masked", shared: 256,
+			body: `setp.lt.u32 %p1, %r2, 4; @%p1 mov.u32 %r9, 1; shl.b32 %r6, %r2, 2; add.u32 %r6, %r6, %r5; st.shared.b32 [%r6], %r9;
+				ld.shared.b32 %r8, [%r6]; mul.wide.u32 %rd3, %r2, 4; add.s64 %rd3, %rd1, %rd3; @%p1 st.global.b32 [%rd3], %r8;`,
+		},
 		{name: "undefined but not used", body: "add.s32 %r10, %r9, 1;"},
 		{name: "undefined and not selected", body: "setp.lt.u32 %p1, %r2, 64; selp.b32 %r6, %r2, %r9, %p1; st.global.b32 [%rd2], %r1; mul.wide.u32 %rd3, %r6, 4; add.s64 %rd3, %rd1, %rd3; st.global.b32 [%rd3], %r6;"},
 		{
