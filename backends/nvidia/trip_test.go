@@ -217,7 +217,7 @@ func TestCrash(t *testing.T) {
 	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0].Message, "trip_test.go") {
 		t.Errorf("notes %+v", d.Notes)
 	}
-	if !strings.HasPrefix(reproducer, "// tritonc opt --target cuda:80 --passes 'broken' THIS-FILE.mlir\nmodule") {
+	if !strings.HasPrefix(reproducer, "// tritonc opt --target cuda:80 --passes 'broken' THIS-FILE.mlir\n#loc = ") {
 		t.Errorf("reproducer %s", reproducer)
 	}
 	wrong := &pass.Pass{Name: "wrong", Run: func(r *pass.Run) error {
