@@ -2,7 +2,6 @@ package driver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -233,9 +232,3 @@ func diagnostic(f *simt.Finding) *diag.Diagnostic {
 	}
 	return d.WithNote(diag.Pos{}, "%s", who)
 }
-
-// SimReport is the simulator's report in the form of every device's.
-type SimReport struct{ *sim.Report }
-
-// WriteJSON implements Report.
-func (r SimReport) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r.Report) }

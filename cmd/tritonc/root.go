@@ -38,6 +38,7 @@ func newRoot(env *environment) *cobra.Command {
 	})
 	root.AddCommand(
 		compileVerb(env),
+		runVerb(env),
 		optCommand(env),
 		diffCommand(env),
 		layoutCommand(env),

@@ -1,0 +1,367 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/driver"
+	"github.com/tritonc/tritonc/driver/launch"
+)
+
+const runLong = `Compile a kernel for its arguments and run it on a device. Without a GPU that is
+a simulated one, which also reports what hardware hides: accesses out of bounds,
+values never written, data races, deadlocks.
+
+The signature follows from the arguments, as in Triton: multiples of 16 are
+compiled in as such, an integer 1 is a constant. --arg NAME=VALUE gives each
+parameter its value, constants (tl.constexpr) too:
+
+  n=1000  a=0.5  n=7:i64  flag=True   a number, with its type if need be
+  m=2*n                               arithmetic over other arguments
+  x=randn:fp32[n,32]                  memory: zeros, ones, full(V), arange, rand,
+                                      randn, randint(A,B) or empty, with the
+                                      elements' type and the shape
+  x=@in.npy                           memory from a NumPy file; @in.npy:bf16
+                                      converts it
+  OUT=tl.float16  PREC='tf32'         a constant that the kernel's file evaluates
+
+--grid takes one to three sizes over the same names: "cdiv(n, BLOCK), heads".
+
+--save writes an argument to a NumPy file after the run, and --expect compares
+one with a file, or with arithmetic over what the arguments were before:
+--expect "out=exp(x) / (1 + y)". Elements may differ by ATOL + RTOL*|expected|.
+A difference, like a report, ends tritonc with exit code 1.`
+
+const runExample = `  tritonc run --target cuda:80 --grid "cdiv(n, BLOCK)" --arg x_ptr=rand:fp32[n] \
+      --arg y_ptr=rand:fp32[n] --arg out_ptr=empty:fp32[n] --arg n=1000 --arg BLOCK=256 \
+      --expect "out_ptr=x_ptr + y_ptr" vector_add.py`
+
+// runFlags are the flags of the run verb as they stand on the command line.
+type runFlags struct {
+	compileFlags
+	device          string
+	grid            string
+	args            []string
+	save            []string
+	expect          []string
+	rtol, atol      float64
+	seed            uint64
+	report          string
+	schedule        string
+	trace           string
+	maxInstructions uint64
+}
+
+func runVerb(env *environment) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:                   "run [flags] FILE",
+		Short:                 "run a kernel on a device, simulated where there is none, and check it",
+		Long:                  runLong,
+		Example:               runExample,
+		Args:                  exactArgs("FILE"),
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runFile(cmd.Context(), env, cmd, &f, args[0])
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.target, "target", "t", "", "the device to compile for, a `TARGET` such as cuda:80")
+	flags.StringVar(&f.device, "device", "sim", "the `DEVICE` to run on: sim")
+	flags.StringVarP(&f.kernel, "kernel", "n", "", "the kernel's `NAME`, where the file has several")
+	flags.StringVarP(&f.grid, "grid", "g", "", "how many `BLOCKS` to run, in one to three dimensions: \"cdiv(n, BLOCK), 2\"")
+	flags.StringArrayVarP(&f.args, "arg", "a", nil, "an argument, as `NAME=VALUE`; may be repeated")
+	flags.StringArrayVar(&f.save, "save", nil, "write an argument's memory after the run, as `NAME=FILE.npy`")
+	flags.StringArrayVar(&f.expect, "expect", nil, "compare an argument's memory after the run, as `NAME=FILE.npy`\nor NAME=ARITHMETIC over the arguments before it")
+	flags.Float64Var(&f.rtol, "rtol", 1e-5, "what --expect allows relative to the expected value")
+	flags.Float64Var(&f.atol, "atol", 1e-8, "what --expect allows beside that")
+	flags.Uint64Var(&f.seed, "seed", 0, "the `SEED` of random values and of a random schedule")
+	flags.StringVar(&f.report, "report", "", "print what the device counted, as a `FORM`: table or json")
+	flags.StringVar(&f.schedule, "schedule", "natural", "the `ORDER` in which blocks and warps run: natural or random")
+	flags.StringVar(&f.trace, "trace", "", "print each instruction of one `BLOCK:WARP`, both by number")
+	flags.Uint64Var(&f.maxInstructions, "max-instructions", 0, "end a kernel one of whose blocks executes more than `N` (1<<32)")
+	flags.IntVarP(&f.numWarps, "num-warps", "w", 0, "`WARPS` a program (4)")
+	flags.IntVarP(&f.numStages, "num-stages", "k", 0, "`STAGES` of software pipelining (the backend's default)")
+	flags.StringArrayVar(&f.options, "option", nil, "an option of the backend, as `NAME=VALUE`; may be repeated")
+	flags.StringVar(&f.sourceRoot, "source-root", "", "the `FOLDER` that file names in line info are relative to\n(the module's or repository's root)")
+	flags.StringArrayVarP(&f.include, "include", "I", nil, "a `FOLDER` to find imported modules in, after the file's own")
+	flags.StringArrayVar(&f.define, "define", nil, "a value for a name of a module that is not there, as `NAME=VALUE`")
+	flags.BoolVar(&f.time, "time", false, "show how long each stage took; with -v each pass and tool, too")
+	flags.CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log; -vv shows more")
+	return cmd
+}
+
+// runFile is the verb: read, compile, run, compare, save.
+func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFlags, file string) error {
+	req, err := f.request(cmd)
+	if err != nil {
+		return err
+	}
+	src, err := f.source(file, req)
+	if err != nil {
+		return err
+	}
+	vals, err := f.arguments(src)
+	if err != nil {
+		return err
+	}
+	r := &runner{env: env, flags: f, src: src, vals: vals, out: env.stdout}
+	if f.report == "json" {
+		r.out = env.stderr // standard output is the report's
+	}
+	if err := r.plan(); err != nil {
+		return err
+	}
+	dev, err := r.open(req.target)
+	if err != nil {
+		return err
+	}
+	defer dev.Close()
+	host := newHost(env, f.verbose)
+	defer host.Close()
+	req.opts.Select = selector(host)
+	req.opts.Print = printer(env.stderr)
+	req.opts.Stages = nil
+	kernel, err := launch.Compile(ctx, launch.Request{
+		Source: src, Kernel: f.kernel, Args: vals.list(), Target: req.target, Options: req.opts, Device: dev,
+	})
+	if err != nil {
+		return explainArg(err)
+	}
+	printDiagnostics(env.stderr, kernel.Compiled.Warnings, map[string]bool{})
+	if f.time {
+		printTimings(env.stderr, kernel.Compiled, f.verbose > 0)
+	}
+	return r.run(ctx, dev, kernel)
+}
+
+// source reads the file that is to be run.
+func (f *runFlags) source(file string, req *request) (*core.Source, error) {
+	src, err := readSource(file, f.sourceRoot)
+	if err != nil {
+		return nil, err
+	}
+	if !src.IsPython() {
+		if f.kernel != "" {
+			return nil, usagef("-n is for Python files; %s has one kernel", file)
+		}
+		return src, addMetadata(src, req.opts.Values)
+	}
+	src.Import = importer(append([]string{filepath.Dir(file)}, f.include...), f.sourceRoot)
+	src.Define, err = definitions(f.define)
+	return src, err
+}
+
+// arguments reads --arg.
+func (f *runFlags) arguments(src *core.Source) (*values, error) {
+	vals := &values{seed: f.seed}
+	for _, text := range f.args {
+		name, value, err := pair("--arg", text, "VALUE")
+		if err != nil {
+			return nil, err
+		}
+		if vals.find(name) != nil {
+			return nil, usagef("--arg %s is given twice", name)
+		}
+		vals.args = append(vals.args, &valueArg{name: name, text: value})
+	}
+	if src.IsPython() {
+		info, err := launch.Info(src, f.kernel)
+		if err != nil {
+			return nil, err
+		}
+		vals.info = info
+	}
+	return vals, vals.evaluate()
+}
+
+// pair splits NAME=VALUE.
+func pair(flag, text, what string) (name, value string, err error) {
+	name, value, ok := strings.Cut(text, "=")
+	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	if !ok || name == "" || value == "" {
+		return "", "", usagef("%s %s is not of the form NAME=%s", flag, text, what)
+	}
+	return name, value, nil
+}
+
+// explainArg makes a wrong argument a wrong command line.
+func explainArg(err error) error {
+	var arg *launch.ArgError
+	if !errors.As(err, &arg) {
+		return err
+	}
+	usage := usagef("%s", arg.Text)
+	if arg.Name != "" {
+		usage = usagef("--arg %s: %s", arg.Name, arg.Text)
+	}
+	usage.help = arg.Help
+	return usage
+}
+
+// runner is one run under way.
+type runner struct {
+	env   *environment
+	flags *runFlags
+	src   *core.Source
+	vals  *values
+	out   io.Writer // what people read
+	bar   progress
+
+	grid    [3]int
+	saves   []saving
+	expects []expectation
+}
+
+// plan checks all that needs no compile: a typing mistake should not cost one.
+func (r *runner) plan() error {
+	f := r.flags
+	if f.rtol < 0 || f.atol < 0 || f.rtol != f.rtol || f.atol != f.atol {
+		return usagef("--rtol and --atol cannot be negative")
+	}
+	switch f.report {
+	case "", "table", "json":
+	default:
+		return usagef("--report %s: the forms are table and json", f.report)
+	}
+	if f.grid == "" {
+		return usagef("no --grid given").withHelp("--grid says how many blocks run, for example --grid \"cdiv(n, BLOCK)\", or --grid 1")
+	}
+	var err error
+	if r.grid, err = r.vals.grid(f.grid); err != nil {
+		return err
+	}
+	if r.saves, err = r.planSaves(f.save); err != nil {
+		return err
+	}
+	r.expects, err = r.planExpects(f.expect)
+	return err
+}
+
+// open makes the device ready.
+func (r *runner) open(target core.Target) (driver.Device, error) {
+	f := r.flags
+	if f.device != "sim" {
+		return nil, usagef("--device %s: there is no such device here", f.device).withHelp("--device sim is a simulated GPU")
+	}
+	opts := driver.SimOptions{
+		MaxInstructions: f.maxInstructions, Seed: f.seed, Output: r.out, Progress: r.bar.update,
+	}
+	switch f.schedule {
+	case "natural":
+	case "random":
+		opts.Random = true
+	default:
+		return nil, usagef("--schedule %s: the orders are natural and random", f.schedule)
+	}
+	if f.trace != "" {
+		if n, err := fmt.Sscanf(f.trace, "%d:%d", &opts.TraceBlock, &opts.TraceWarp); n != 2 || err != nil || opts.TraceBlock < 0 || opts.TraceWarp < 0 {
+			return nil, usagef("--trace %s is not of the form BLOCK:WARP", f.trace)
+		}
+		opts.Trace = func(s driver.TraceStep) {
+			place := ""
+			if s.Loc.Line > 0 {
+				place = fmt.Sprintf("%s:%d", s.Loc.File, s.Loc.Line)
+			}
+			fmt.Fprintf(r.out, "%08x %6d  %-24s %s\n", s.Mask, s.Line, s.Text, place)
+		}
+	}
+	dev, err := driver.Simulated(target, opts)
+	if err != nil {
+		return nil, usagef("--target %s: %v", target, err)
+	}
+	return dev, nil
+}
+
+// run launches the kernel and deals with what came out.
+func (r *runner) run(ctx context.Context, dev driver.Device, kernel *launch.Kernel) error {
+	stop := r.bar.start(r.env.stderr, kernel.Compiled.Name)
+	result, err := kernel.Run(ctx, r.grid)
+	stop()
+	if result != nil && result.Report != nil {
+		switch r.flags.report {
+		case "table":
+			if err := result.Report.WriteTable(r.env.stdout); err != nil {
+				return err
+			}
+		case "json":
+			if err := result.Report.WriteJSON(r.env.stdout); err != nil {
+				return err
+			}
+		}
+	}
+	if err != nil {
+		return r.explain(err)
+	}
+	fmt.Fprintf(r.out, "%s ran on the %s: %d blocks\n", kernel.Compiled.Name, dev.Properties().Name, r.grid[0]*r.grid[1]*r.grid[2])
+	if err := r.compare(); err != nil {
+		return err
+	}
+	return r.save()
+}
+
+// explain readies a launch's error for the user: places in the kernel's file
+// get the name that the user knows and the line itself.
+func (r *runner) explain(err error) error {
+	var fault *driver.Fault
+	if !errors.As(err, &fault) {
+		return explainArg(err)
+	}
+	name := r.src.Name
+	if name == "" {
+		name = filepath.Base(r.src.Path)
+	}
+	for _, d := range fault.Findings {
+		localize(d, name, r.src)
+		for i := range d.Notes {
+			localize(&d.Notes[i], name, r.src)
+		}
+	}
+	return fault
+}
+
+func localize(d *diag.Diagnostic, name string, src *core.Source) {
+	if d.Pos.File == name {
+		d.Pos.File = src.Path
+		d.WithSource(string(src.Text))
+	}
+}
+
+// save writes the files of --save, all or none.
+func (r *runner) save() error {
+	for _, s := range r.saves {
+		data, err := encodeNPY(s.array)
+		if err != nil {
+			return err
+		}
+		dir, base := filepath.Split(s.path)
+		if dir == "" {
+			dir = "."
+		}
+		if err := writeFiles(dir, []outFile{{base, data}}); err != nil {
+			return err
+		}
+		fmt.Fprintf(r.out, "%s: written to %s\n", s.name, s.path)
+	}
+	return nil
+}
+
+// isTerminal reports whether w is one that a person looks at.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+)
+
+// progressAfter is how long a launch goes on before a bar appears.
+const progressAfter = time.Second
+
+// progress shows how far a launch is, on a terminal, once it takes long.
+type progress struct {
+	done, total atomic.Int64
+}
+
+// update is called by the device.
+func (p *progress) update(done, total int) {
+	p.total.Store(int64(total))
+	p.done.Store(int64(done))
+}
+
+// start begins to wait; calling what it returns takes the bar away.
+func (p *progress) start(w io.Writer, name string) (stop func()) {
+	if !isTerminal(w) {
+		return func() {}
+	}
+	quit := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-quit:
+		case <-time.After(progressAfter):
+			p.show(w, name, quit)
+		}
+	})
+	return func() {
+		close(quit)
+		wg.Wait()
+	}
+}
+
+// show draws the bar until quit is closed.
+func (p *progress) show(w io.Writer, name string, quit <-chan struct{}) {
+	bars := mpb.New(mpb.WithOutput(w), mpb.WithAutoRefresh(), mpb.WithWidth(40))
+	bar := bars.AddBar(0,
+		mpb.BarRemoveOnComplete(),
+		mpb.PrependDecorators(decor.Name(name+" ")),
+		mpb.AppendDecorators(decor.CountersNoUnit("%d of %d blocks"), decor.Elapsed(decor.ET_STYLE_GO, decor.WCSyncSpace)))
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-quit:
+			bar.Abort(true)
+			bars.Wait()
+			return
+		case <-tick.C:
+			bar.SetTotal(max(p.total.Load(), 1), false)
+			bar.SetCurrent(p.done.Load())
+		}
+	}
+}

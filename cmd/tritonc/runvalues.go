@@ -1,0 +1,390 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/tritonc/tritonc/core/frontend"
+	"github.com/tritonc/tritonc/core/frontend/signature"
+	"github.com/tritonc/tritonc/core/frontend/syntax"
+	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/driver/launch"
+	"github.com/tritonc/tritonc/driver/launch/calc"
+)
+
+// values are the arguments of --arg. They are evaluated on demand, since each
+// may speak of others.
+type values struct {
+	args []*valueArg
+	info *frontend.KernelInfo // nil where the file is no Python file
+	seed uint64
+}
+
+// valueArg is one --arg.
+type valueArg struct {
+	name, text string
+	state      evalState
+	value      any    // *array.Array, int64, float64, bool, nil or launch.Expr
+	typ        string // of a number, where the text says so
+}
+
+type evalState uint8
+
+const (
+	notYet evalState = iota
+	underWay
+	evaluated
+)
+
+// maxElements bounds an array of the command line.
+const maxElements = 1 << 32
+
+func (v *values) find(name string) *valueArg {
+	i := slices.IndexFunc(v.args, func(a *valueArg) bool { return a.name == name })
+	if i < 0 {
+		return nil
+	}
+	return v.args[i]
+}
+
+// evaluate gives every argument its value.
+func (v *values) evaluate() error {
+	for _, a := range v.args {
+		if err := v.force(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list is the arguments as package launch takes them.
+func (v *values) list() []launch.Arg {
+	out := make([]launch.Arg, len(v.args))
+	for i, a := range v.args {
+		out[i] = launch.Arg{Name: a.name, Value: a.value, Type: a.typ}
+	}
+	return out
+}
+
+// scope finds names for arithmetic: other arguments, and the defaults of those
+// parameters that are not given.
+func (v *values) scope(name string) (any, bool, error) {
+	if a := v.find(name); a != nil {
+		err := v.force(a)
+		if _, isExpr := a.value.(launch.Expr); isExpr || a.value == nil {
+			return nil, false, err
+		}
+		return a.value, true, err
+	}
+	if v.info != nil {
+		for _, p := range v.info.Params {
+			if p.Name == name && p.Default != "" {
+				value, err := calc.Eval(p.Default, v.scope)
+				return value, err == nil, nil
+			}
+		}
+	}
+	return nil, false, nil
+}
+
+// force evaluates an argument, once.
+func (v *values) force(a *valueArg) error {
+	switch a.state {
+	case evaluated:
+		return nil
+	case underWay:
+		return usagef("--arg %s=%s: it depends on itself", a.name, a.text)
+	}
+	a.state = underWay
+	if err := v.read(a); err != nil {
+		var usage *usageError
+		if errors.As(err, &usage) {
+			return err
+		}
+		usage = usagef("--arg %s=%s: %v", a.name, a.text, err)
+		var unknown *calc.UnknownName
+		if errors.As(err, &unknown) {
+			usage.help = v.names()
+		}
+		return usage
+	}
+	a.state = evaluated
+	return nil
+}
+
+func (v *values) names() string {
+	var names []string
+	for _, a := range v.args {
+		names = append(names, a.name)
+	}
+	return "the arguments are " + strings.Join(names, ", ")
+}
+
+// read evaluates the text of an argument.
+func (v *values) read(a *valueArg) error {
+	if path, ok := strings.CutPrefix(a.text, "@"); ok {
+		return v.readFile(a, path)
+	}
+	if g := generatorOf(a.text); g != nil {
+		x, err := v.generate(g, a.name, a.text[len(g.name):])
+		a.value = x
+		return err
+	}
+	return v.readScalar(a)
+}
+
+// readFile takes memory from a file, converted if the text ends in a type.
+func (v *values) readFile(a *valueArg, path string) error {
+	var typ *array.DType
+	if i := strings.LastIndexByte(path, ':'); i > 1 { // beyond a Windows drive
+		if typ = array.Named(path[i+1:]); typ != nil {
+			path = path[:i]
+		}
+	}
+	x, err := readNPY(path)
+	if err != nil {
+		return err
+	}
+	if typ != nil && typ != x.Type {
+		x = x.Convert(typ)
+	}
+	a.value = x
+	return nil
+}
+
+// readScalar reads a number, or a constant for the kernel's file to evaluate.
+func (v *values) readScalar(a *valueArg) error {
+	text := a.text
+	if i := strings.LastIndexByte(text, ':'); i > 0 && (array.Named(text[i+1:]) != nil || text[i+1:] == "u1") {
+		text, a.typ = strings.TrimSpace(text[:i]), text[i+1:]
+		if a.typ == "bool" || a.typ == "i1" {
+			a.typ = "u1"
+		} else if d := array.Named(a.typ); d != nil {
+			a.typ = d.Name
+		}
+	}
+	if signature.IsType(text) {
+		return usagef("--arg %s=%s: it is a type, and a run needs a value", a.name, a.text).
+			withHelp("for example --arg %s=zeros:fp32[n], or --arg %s=1024", a.name, a.name)
+	}
+	e, err := calc.Parse(text)
+	if err != nil {
+		return err
+	}
+	if c, ok := e.(*syntax.Constant); ok {
+		if _, none := c.Value.(syntax.None); none {
+			return nil
+		}
+	}
+	a.value, err = calc.EvalExpr(e, v.scope)
+	if err == nil {
+		if _, isArray := a.value.(*array.Array); isArray {
+			return errors.New("memory is given as zeros:fp32[n] and the like, or from a file")
+		}
+		return nil
+	}
+	// The file may know better, but of a run-time number it is a mistake.
+	var unknown *calc.UnknownName
+	if _, bare := e.(*syntax.Name); bare && errors.As(err, &unknown) && !v.constexpr(a.name) {
+		return err
+	}
+	if _, calculated := e.(*syntax.BinOp); calculated && !v.constexpr(a.name) || a.typ != "" {
+		return err
+	}
+	a.value = launch.Expr(text)
+	return nil
+}
+
+func (v *values) constexpr(name string) bool {
+	return v.info != nil && slices.ContainsFunc(v.info.Params, func(p frontend.ParamInfo) bool { return p.Name == name && p.Constexpr })
+}
+
+// generator is a way to fill memory.
+type generator struct {
+	name string
+	args int // in parentheses after the name
+	fill func(x *array.Array, r *rand.Rand, args []any) error
+}
+
+var generators = [...]generator{
+	{"zeros", 0, func(*array.Array, *rand.Rand, []any) error { return nil }},
+	{"ones", 0, func(x *array.Array, _ *rand.Rand, _ []any) error { x.Fill(1); return nil }},
+	{"empty", 0, func(x *array.Array, _ *rand.Rand, _ []any) error { x.Unset = true; return nil }},
+	{"full", 1, func(x *array.Array, _ *rand.Rand, args []any) error {
+		if n, ok := args[0].(int64); ok {
+			for i := range x.Len() {
+				x.SetInt(i, n)
+			}
+			return nil
+		}
+		f, ok := args[0].(float64)
+		if !ok {
+			return errors.New("full(V) takes a number")
+		}
+		x.Fill(f)
+		return nil
+	}},
+	{"arange", 0, func(x *array.Array, _ *rand.Rand, _ []any) error { x.Arange(); return nil }},
+	{"randn", 0, func(x *array.Array, r *rand.Rand, _ []any) error {
+		if !x.Type.Float() {
+			return errors.New("randn makes floats; randint(A,B) makes integers")
+		}
+		x.Randn(r)
+		return nil
+	}},
+	{"randint", 2, func(x *array.Array, r *rand.Rand, args []any) error {
+		lo, ok1 := args[0].(int64)
+		hi, ok2 := args[1].(int64)
+		if !ok1 || !ok2 || lo >= hi {
+			return errors.New("randint(A,B) takes two integers, A less than B: it draws from A to B-1")
+		}
+		x.Randint(r, lo, hi)
+		return nil
+	}},
+	{"rand", 0, func(x *array.Array, r *rand.Rand, _ []any) error {
+		if !x.Type.Float() {
+			return errors.New("rand makes floats; randint(A,B) makes integers")
+		}
+		x.Rand(r)
+		return nil
+	}},
+}
+
+// generatorOf finds the generator that a text begins with.
+func generatorOf(text string) *generator {
+	for i := range generators {
+		g := &generators[i]
+		if rest, ok := strings.CutPrefix(text, g.name); ok && (rest == "" || strings.IndexByte(":([", rest[0]) >= 0) {
+			return g
+		}
+	}
+	return nil
+}
+
+// generate makes memory of what follows a generator's name: (ARGS):TYPE[SHAPE].
+func (v *values) generate(g *generator, name, rest string) (*array.Array, error) {
+	form := g.name + [...]string{"", "(V)", "(A,B)"}[g.args] + ":TYPE[SHAPE]"
+	var args []any
+	if strings.HasPrefix(rest, "(") {
+		close := closing(rest)
+		if close < 0 {
+			return nil, fmt.Errorf("a parenthesis is never closed; it should be %s", form)
+		}
+		var err error
+		if args, err = v.tuple(rest[1:close]); err != nil {
+			return nil, err
+		}
+		rest = rest[close+1:]
+	}
+	if len(args) != g.args {
+		return nil, fmt.Errorf("it should be %s", form)
+	}
+	typ, shape, ok := strings.Cut(rest, "[")
+	typ, colon := strings.CutPrefix(typ, ":")
+	if !ok || !colon || !strings.HasSuffix(shape, "]") {
+		return nil, fmt.Errorf("it should be %s, such as %s:fp32[n,32]", form, g.name)
+	}
+	d := array.Named(strings.TrimSpace(typ))
+	if d == nil {
+		return nil, usagef("--arg %s: there is no type '%s'", name, typ).withHelp("types are %s", array.Names())
+	}
+	dims, err := v.tuple(strings.TrimSuffix(shape, "]"))
+	if err != nil {
+		return nil, err
+	}
+	sizes, err := shapeOf(dims)
+	if err != nil {
+		return nil, err
+	}
+	x := array.New(d, sizes...)
+	h := fnv.New64a()
+	h.Write([]byte(name)) // so that the order of --arg does not matter
+	return x, g.fill(x, rand.New(rand.NewPCG(v.seed, h.Sum64())), args)
+}
+
+func shapeOf(dims []any) ([]int, error) {
+	sizes, total := make([]int, len(dims)), 1.0
+	for i, dim := range dims {
+		n, ok := dim.(int64)
+		if !ok || n < 0 {
+			return nil, fmt.Errorf("%v is no size", dim)
+		}
+		sizes[i] = int(n)
+		total *= float64(n)
+	}
+	if total > maxElements {
+		return nil, fmt.Errorf("%.4g elements are too many; %d are allowed", total, int64(maxElements))
+	}
+	return sizes, nil
+}
+
+// closing is the index of the parenthesis that closes the first byte, or -1.
+func closing(s string) int {
+	depth := 0
+	for i := range len(s) {
+		switch s[i] {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// tuple evaluates expressions between commas.
+func (v *values) tuple(text string) ([]any, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	e, err := calc.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	elems := []syntax.Expr{e}
+	if t, ok := e.(*syntax.Tuple); ok {
+		elems = t.Elts
+	}
+	out := make([]any, len(elems))
+	for i, e := range elems {
+		if out[i], err = calc.EvalExpr(e, v.scope); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// grid evaluates --grid.
+func (v *values) grid(text string) ([3]int, error) {
+	grid := [3]int{1, 1, 1}
+	sizes, err := v.tuple(text)
+	if err != nil {
+		usage := usagef("--grid %s: %v", text, err)
+		var unknown *calc.UnknownName
+		if errors.As(err, &unknown) {
+			usage.help = v.names()
+		}
+		return grid, usage
+	}
+	if len(sizes) < 1 || len(sizes) > 3 {
+		return grid, usagef("--grid %s: a grid has one to three dimensions", text)
+	}
+	for i, size := range sizes {
+		n, ok := size.(int64)
+		if !ok {
+			return grid, usagef("--grid %s: %v is no number of blocks", text, size)
+		}
+		if n < 1 || n > math.MaxInt32 {
+			return grid, usagef("--grid %s: dimension %s has %d blocks; it must have from 1 to %d", text, [...]string{"x", "y", "z"}[i], n, [...]int{math.MaxInt32, 65535, 65535}[i])
+		}
+		grid[i] = int(n)
+	}
+	return grid, nil
+}

@@ -1,0 +1,106 @@
+package driver
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/tritonc/tritonc/driver/sim"
+	"github.com/tritonc/tritonc/driver/sim/simt"
+)
+
+// SimReport is the simulator's report in the form of every device's.
+type SimReport struct{ *sim.Report }
+
+// reportJSON is the JSON of a report. Its names are an interface: scripts read
+// them.
+type reportJSON struct {
+	Kernel   string        `json:"kernel"`
+	Counters countersJSON  `json:"counters"`
+	Lines    []lineJSON    `json:"lines"`
+	Findings []findingJSON `json:"findings"`
+}
+
+type countersJSON struct {
+	WarpInstructions       uint64            `json:"warp_instructions"`
+	LaneInstructions       uint64            `json:"lane_instructions"`
+	ByClass                map[string]uint64 `json:"warp_instructions_by_class"`
+	GlobalSectors          uint64            `json:"global_sectors"`
+	GlobalSectorsNeeded    uint64            `json:"global_sectors_needed"`
+	WaveSectors            uint64            `json:"wave_sectors"`
+	L2Misses               uint64            `json:"l2_misses"`
+	SharedWavefronts       uint64            `json:"shared_wavefronts"`
+	SharedWavefrontsNeeded uint64            `json:"shared_wavefronts_needed"`
+	BytesRead              map[string]uint64 `json:"bytes_read"`
+	BytesWritten           map[string]uint64 `json:"bytes_written"`
+	Atomics                uint64            `json:"atomics"`
+	BarrierArrivals        uint64            `json:"barrier_arrivals"`
+	DivergentBranches      uint64            `json:"divergent_branches"`
+	MatrixFLOPs            uint64            `json:"matrix_flops"`
+}
+
+type placeJSON struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Col  int    `json:"col,omitempty"`
+}
+
+type lineJSON struct {
+	placeJSON
+	WarpInstructions uint64 `json:"warp_instructions"`
+	LaneInstructions uint64 `json:"lane_instructions"`
+}
+
+type findingJSON struct {
+	Kind    string      `json:"kind"`
+	Message string      `json:"message"`
+	Where   []placeJSON `json:"where"` // and its call sites
+	Block   [3]int      `json:"block"`
+	Warp    int         `json:"warp"` // -1: the whole block
+	Lane    int         `json:"lane"`
+	Address uint64      `json:"address"`
+	Count   int         `json:"count"`
+	// Line and Instruction are those of the program text.
+	Line        int    `json:"line"`
+	Instruction string `json:"instruction"`
+}
+
+// WriteJSON implements Report: one object on one line.
+func (r SimReport) WriteJSON(w io.Writer) error {
+	k := &r.Counters
+	out := reportJSON{
+		Kernel: r.Kernel,
+		Counters: countersJSON{
+			WarpInstructions: k.WarpInstructions, LaneInstructions: k.LaneInstructions,
+			ByClass:       map[string]uint64{},
+			GlobalSectors: k.GlobalSectors, GlobalSectorsNeeded: k.GlobalSectorsNeeded,
+			WaveSectors: k.WaveSectors, L2Misses: k.L2Misses,
+			SharedWavefronts: k.SharedWavefronts, SharedWavefrontsNeeded: k.SharedWavefrontsNeeded,
+			BytesRead: map[string]uint64{}, BytesWritten: map[string]uint64{},
+			Atomics: k.Atomics, BarrierArrivals: k.Barriers,
+			DivergentBranches: k.DivergentBranches, MatrixFLOPs: k.MatrixFLOPs,
+		},
+		Lines: []lineJSON{}, Findings: []findingJSON{},
+	}
+	for class, n := range k.ByClass {
+		out.Counters.ByClass[simt.Classes[class]] = n
+	}
+	for s := simt.SpaceGlobal; s <= simt.SpaceParam; s++ {
+		out.Counters.BytesRead[s.String()] = k.BytesRead[s]
+		out.Counters.BytesWritten[s.String()] = k.BytesWritten[s]
+	}
+	place := func(l simt.Loc) placeJSON { return placeJSON{l.File, l.Line, l.Col} }
+	for _, l := range r.Lines {
+		out.Lines = append(out.Lines, lineJSON{place(l.Loc), l.Warps, l.Lanes})
+	}
+	for _, f := range r.Findings {
+		j := findingJSON{
+			Kind: f.Kind.String(), Message: f.Message, Where: []placeJSON{}, Block: f.Block, Warp: f.Warp, Lane: f.Lane,
+			Address: f.Addr, Count: f.Count, Line: f.Line, Instruction: f.Inst,
+		}
+		for _, l := range f.Where {
+			j.Where = append(j.Where, place(l))
+		}
+		out.Findings = append(out.Findings, j)
+	}
+	return json.NewEncoder(w).Encode(&out) // maps come out sorted
+}
