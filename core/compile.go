@@ -100,5 +100,8 @@ func (t *trip) runStages(ctx context.Context) error {
 	for _, step := range resp.Timings {
 		t.timings = append(t.timings, Timing{step.Stage, step.Name, time.Duration(step.Nanoseconds)})
 	}
+	if err != nil && resp.Reproducer != "" {
+		return &Crash{Err: t.explain(err), Reproducer: resp.Reproducer}
+	}
 	return t.explain(err)
 }

@@ -18,9 +18,10 @@ import (
 // upper is a backend of three stages, each of which writes its name behind what
 // it was given.
 type upper struct {
-	request sdk.RunStagesRequest // the last
-	refuse  error
-	options string // as they came in the last call
+	request    sdk.RunStagesRequest // the last
+	refuse     error
+	reproducer string
+	options    string // as they came in the last call
 }
 
 var stages = []sdk.Stage{
@@ -53,7 +54,7 @@ func (b *upper) AddStages(context.Context, sdk.AddStagesRequest) (sdk.AddStagesR
 func (b *upper) RunStages(_ context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
 	b.request = req
 	if b.refuse != nil {
-		return sdk.RunStagesResponse{}, b.refuse
+		return sdk.RunStagesResponse{Reproducer: b.reproducer}, b.refuse
 	}
 	resp := sdk.RunStagesResponse{MetadataJSON: `{"name":"k"}`}
 	text, running := string(req.Input), false
@@ -196,5 +197,16 @@ func TestCompilePassesMetadataOn(t *testing.T) {
 	}
 	if b.request.InputName != "mod/k.s" || b.request.OptionsJSON != `{"good":1}` {
 		t.Errorf("request %+v", b.request)
+	}
+}
+
+// A crash that a backend caught brings its reproducer along, and what was said
+// of it.
+func TestCrash(t *testing.T) {
+	b := &upper{refuse: errors.New("BUG: a pass"), reproducer: "// tritonc opt THIS-FILE.mlir\n"}
+	_, err := Compile(t.Context(), &Source{Path: "k.ttir", Text: []byte("x")}, toy, &Options{Select: b.choose})
+	var c *Crash
+	if !errors.As(err, &c) || c.Reproducer != b.reproducer || c.Error() != "BUG: a pass" || !errors.Is(err, b.refuse) {
+		t.Errorf("got %v", err)
 	}
 }
