@@ -126,6 +126,7 @@ func (w *warp) arrive() {
 	j.arrived |= g.mask
 	w.parked |= g.mask
 	w.parkedAt = w.steps
+	w.moved = true
 	w.remove(w.cur)
 	w.settle(j)
 }

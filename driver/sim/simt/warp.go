@@ -86,8 +86,8 @@ type warp struct {
 	r64 []uint64
 
 	// mask is the set of lanes that execute the current instruction; part says
-	// that it is not all of them, so that plain instructions write to t32, t64
-	// or tp first.
+	// that it is not all of them, so that plain instructions write to t32 or t64
+	// first.
 	mask uint64
 	part bool
 	t32  []uint32
