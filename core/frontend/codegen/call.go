@@ -243,8 +243,7 @@ func (u *unit) CallJIT(fn *eval.Function, args []any, kwargs []eval.Keyword) any
 			}
 		}
 	}
-	symbol := mangle(fn, vals)
-	c := u.funcs[symbol]
+	symbol, c := u.find(fn, vals)
 	if c == nil {
 		c = u.compile(fn, symbol, params, vals)
 	}
@@ -300,7 +299,7 @@ func (u *unit) compile(fn *eval.Function, symbol string, params []*syntax.Arg, v
 			locs = append(locs, u.ctx.NameLoc(params[i].Name, loc))
 		}
 	}
-	c := &compiled{name: symbol}
+	c := &compiled{name: symbol, fn: fn, args: vals}
 	u.funcs[symbol] = c
 	u.b.SetToEnd(u.body)
 	u.b.Loc = loc
@@ -318,45 +317,4 @@ func (u *unit) compile(fn *eval.Function, symbol string, params []*syntax.Arg, v
 	}()
 	u.b.Restore(point)
 	return c
-}
-
-// mangle is the symbol of fn compiled for the arguments: the name, the types of
-// the run-time values, and each constant with its path.
-func mangle(fn *eval.Function, vals []any) string {
-	var types, consts []string
-	var walk func(path string, v any)
-	walk = func(path string, v any) {
-		switch v := v.(type) {
-		case lang.Value:
-			types = append(types, v.Type().Mangle())
-		case *eval.Tuple:
-			for i, e := range v.Elems {
-				walk(path+", "+eval.Repr(int64(i)), e)
-			}
-		case *eval.Instance:
-			for i, f := range v.Class.Fields {
-				walk(path+", "+eval.Repr(int64(i)), v.Vars[f.Name])
-			}
-		case nil:
-			consts = append(consts, pathText(path)+"cNone")
-		default:
-			consts = append(consts, pathText(path)+"cconstexpr["+eval.Str(v)+"]")
-		}
-	}
-	for i, v := range vals {
-		walk(eval.Repr(int64(i)), v)
-	}
-	c := strings.Join(consts, "_")
-	c = escapes.Replace(c)
-	return fn.Module.File.ModuleName + "." + fn.QualName() + "__" + strings.Join(types, "_") + "__" + c
-}
-
-var escapes = strings.NewReplacer(".", "_d_", "'", "_sq_", "[", "_", "]", "_")
-
-// pathText writes a path as Python writes a tuple.
-func pathText(path string) string {
-	if strings.Contains(path, ",") {
-		return "(" + path + ")"
-	}
-	return "(" + path + ",)"
 }

@@ -71,8 +71,10 @@ func (g *gen) name(id string) any {
 		checkBroken(v)
 		return v
 	}
-	m := g.fn.Module
-	if v, ok := m.Lookup(id); ok {
+	if v, ok := g.fn.Captured(id); ok {
+		return g.global(id, v)
+	}
+	if v, ok := g.fn.Module.Lookup(id); ok {
 		return g.global(id, v)
 	}
 	for _, n := range builtinNames {
@@ -105,7 +107,7 @@ func (g *gen) undefinedHelp(id string) string {
 	return ""
 }
 
-// global is a name of the module, where a kernel may use it: constants must be
+// global is a name of the module or of a function around, where a kernel may use it: constants must be
 // constexpr, so that a later change of the variable cannot go unseen.
 func (g *gen) global(id string, v any) any {
 	switch v := v.(type) {
@@ -127,7 +129,11 @@ func (g *gen) global(id string, v any) any {
 	if eval.TypeName(v) == "module" || g.fn.Module.IsConstexpr(id) {
 		return v
 	}
-	eval.FailHelp("write "+id+" = tl.constexpr(…) at module level", errGlobal, id)
+	help := "write " + id + " = tl.constexpr(…) at module level"
+	if _, ok := g.fn.Captured(id); ok {
+		help = "make it a tl.constexpr(…) in the function around this one"
+	}
+	eval.FailHelp(help, errGlobal, id)
 	return nil
 }
 

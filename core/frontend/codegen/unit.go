@@ -85,6 +85,8 @@ type unit struct {
 type compiled struct {
 	op     *ir.Operation
 	name   string
+	fn     *eval.Function
+	args   []any // of the call that it was first compiled for
 	done   bool
 	result any // a value like the one it returns; its SSA values mean nothing
 }
@@ -125,7 +127,7 @@ func (u *unit) kernel(req *Request) {
 	}
 	u.b.SetToEnd(u.body)
 	u.b.Loc = loc
-	c := &compiled{name: kernelName(u.session, fn)}
+	c := &compiled{name: kernelName(u.session, fn), fn: fn}
 	c.op = tt.NewFunc(u.b, c.name, "public", u.ctx.Func(types, nil), attrs, locs)
 	c.op.SetAttr("noinline", u.ctx.BoolAttr(false))
 	u.funcs[c.name] = c

@@ -21,6 +21,7 @@ const (
 type frame struct {
 	s      *Session
 	mod    *Module
+	fn     *Function      // nil in a class body and in a module
 	outer  *frame         // of a closure
 	vars   map[string]any // nil: the module's globals
 	global map[string]bool

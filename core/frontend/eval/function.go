@@ -61,8 +61,11 @@ func (f *Function) Name() string {
 
 // QualName is the name as Python's __qualname__ gives it.
 func (f *Function) QualName() string {
-	if f.Class != nil {
+	switch {
+	case f.Class != nil:
 		return f.Class.Name + "." + f.Name()
+	case f.closure != nil && f.closure.fn != nil:
+		return f.closure.fn.QualName() + ".<locals>." + f.Name()
 	}
 	return f.Name()
 }
@@ -111,7 +114,17 @@ func (f *Function) Repr() string {
 // Equal compares by definition, so that copies made by decorators are one.
 func (f *Function) Equal(other any) bool {
 	g, ok := other.(*Function)
-	return ok && (f == g || f.Def != nil && f.Def == g.Def && f.Class == g.Class)
+	return ok && (f == g || f.Def != nil && f.Def == g.Def && f.Class == g.Class && f.closure == g.closure)
+}
+
+// Captured finds a variable of the functions around f.
+func (f *Function) Captured(name string) (any, bool) {
+	for fr := f.closure; fr != nil; fr = fr.outer {
+		if v, ok := fr.vars[name]; ok && fr.fn != nil {
+			return v, true
+		}
+	}
+	return nil, false
 }
 
 // Attr gives the few attributes that kernels and decorators look at.
@@ -255,7 +268,7 @@ func (f *Function) Call(s *Session, args []any, kwargs []Keyword) any {
 	if s.depth > maxCalls {
 		raise("RecursionError", "maximum recursion depth exceeded")
 	}
-	fr := &frame{s: s, mod: f.Module, outer: f.closure, vars: make(map[string]any, 8)}
+	fr := &frame{s: s, mod: f.Module, fn: f, outer: f.closure, vars: make(map[string]any, 8)}
 	bound := f.Bind(args, kwargs)
 	for i, p := range f.ParamList() {
 		fr.vars[p.Name] = bound[i]
