@@ -69,6 +69,35 @@ def persistent(a, b, c, tiles, K, M: tl.constexpr, BK: tl.constexpr):
             y = tl.load(b + (k + rk)[:, None] * M + rm[None, :])
             acc = tl.dot(x, y, acc)
         tl.store(c + (tile * M + rm)[:, None] * M + rm[None, :], acc)
+
+@triton.jit
+def batched(a, b, c, K, Z: tl.constexpr, M: tl.constexpr, BK: tl.constexpr):
+    rz = tl.arange(0, Z)
+    rm = tl.arange(0, M)
+    rk = tl.arange(0, BK)
+    acc = tl.zeros((Z, M, M), tl.float32)
+    for k in range(0, K, BK):
+        x = tl.load(a + rz[:, None, None] * M * K + rm[None, :, None] * K + (k + rk)[None, None, :])
+        y = tl.load(b + rz[:, None, None] * K * M + (k + rk)[None, :, None] * M + rm[None, None, :])
+        acc = tl.dot(x, y, acc)
+    tl.store(c + rz[:, None, None] * M * M + rm[None, :, None] * M + rm[None, None, :], acc)
+
+@triton.jit
+def in_place(x, n, B: tl.constexpr, S: tl.constexpr):
+    o = tl.arange(0, B)
+    for i in tl.range(1, n, num_stages=S):
+        tl.store(x + i * B + o, 2 * tl.load(x + (i - 1) * B + o) + 1)
+
+@triton.jit
+def chase(x, next, out, n, B: tl.constexpr, S: tl.constexpr):
+    o = tl.arange(0, B)
+    acc = tl.zeros((B,), tl.float32)
+    for i in tl.range(0, n, num_stages=S):
+        row = tl.load(next)
+        v = tl.load(x + row * B + o)
+        acc += v
+        tl.store(next, row + 2)
+    tl.store(out + o, acc)
 `
 
 func pipelines(name string) Kernel { return Kernel{Source: pipelined, Name: name} }
@@ -196,4 +225,54 @@ func TestFusedLoops(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestPipelinedBatches(t *testing.T) {
+	for _, warps := range []int{1, 4, 8} {
+		t.Run(fmt.Sprintf("warps=%d", warps), func(t *testing.T) {
+			r := Rand(t)
+			const z, m, k, bk = 4, 16, 64, 16
+			a, b, c := Randn(r, "fp16", z, m, k), Randn(r, "fp16", z, k, m), Empty("fp32", z, m, m)
+			copiesAhead(t, pipelines("batched").Warps(warps).Run(t, Grid(1), a, b, c, k, z, m, bk), true)
+			Near(t, "c", c, each(z*m*m, func(i int) float64 {
+				sum := 0.0
+				for p := range k {
+					sum += a.At(i/m*k+p) * b.At(i/(m*m)*k*m+p*m+i%m)
+				}
+				return sum
+			}), 1e-4, 1e-3)
+		})
+	}
+}
+
+// Where the address of a load comes from memory that the loop writes, no turn
+// begins before the one before has written. (One warp: others would not wait.)
+func TestPointerChase(t *testing.T) {
+	r := Rand(t)
+	const b, n = 128, 5
+	x, next, out := Randn(r, "fp32", 2*n*b), Zeros("i32", 1), Empty("fp32", b)
+	copiesAhead(t, pipelines("chase").Warps(1).Run(t, Grid(1), x, next, out, n, b, 3), false)
+	Near(t, "out", out, each(b, func(i int) float64 {
+		sum := 0.0
+		for k := range n {
+			sum += x.At(2*k*b + i)
+		}
+		return sum
+	}), 1e-5, 1e-5)
+}
+
+// A loop that reads what it wrote a turn before must not read ahead.
+func TestInPlaceLoop(t *testing.T) {
+	r := Rand(t)
+	const b, n = 128, 6
+	x := Randn(r, "fp32", n*b)
+	want := make([]float64, n*b)
+	for i := range want {
+		if want[i] = x.At(i); i >= b {
+			want[i] = 2*want[i-b] + 1
+		}
+	}
+	ran := pipelines("in_place").Run(t, Grid(1), x, n, b, 3)
+	copiesAhead(t, ran, false)
+	Near(t, "x", x, want, 1e-6, 1e-6)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -21,8 +22,9 @@ const smallestCopy = 4
 // from, or, where the user asks for stages on a loop without dots, those that
 // anything comes from. With n stages, n-1 turns are shared between a load and
 // those that its address depends on. Loads that could not be copied
-// asynchronously are left alone, as are loops that carry a value further than
-// one turn.
+// asynchronously are left alone, and those from memory that the loop writes,
+// which would read too early; so are loops that carry a value further than one
+// turn.
 var AssignLatencies = &pass.Pass{
 	Name: "tritongpu-assign-latencies",
 	Doc:  "say how many turns ahead of their use loads are to be started",
@@ -72,9 +74,18 @@ type loadFinder struct {
 	level    map[*ir.Operation]int
 	excluded map[*ir.Operation]bool // needed at different levels
 	seen     map[*ir.Operation]bool
+	written  map[*ir.Value]bool // what the loop's stores and atomics point into
 }
 
 func (f *loadFinder) find(loop *ir.Operation, withoutDots bool) {
+	f.written = make(map[*ir.Value]bool)
+	ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+		switch op.Def() {
+		case tt.Store, tt.AtomicRMW, tt.AtomicCAS:
+			f.written[basePointer(op.Operand(0))] = true
+		}
+		return ir.Advance
+	})
 	dots := false
 	for op := range loop.Body().Ops() {
 		if isDot(op) {
@@ -104,7 +115,7 @@ func (f *loadFinder) from(op *ir.Operation, level int) {
 	}
 	f.seen[op] = true
 	if op.Is(tt.Load) {
-		if !copiesWell(f.info, op) {
+		if !copiesWell(f.info, op) || f.written[basePointer(op.Operand(0))] {
 			return
 		}
 		have, ok := f.level[op]
@@ -125,6 +136,31 @@ func (f *loadFinder) from(op *ir.Operation, level int) {
 		}
 		if d := v.Def(); d != nil && d.Block() == op.Block() {
 			f.from(d, level)
+		}
+	}
+}
+
+// basePointer is the pointer that the pointers v were computed from: an argument
+// of the function in most cases. Different ones are taken to point to different
+// memory, as everywhere in Triton.
+func basePointer(v *ir.Value) *ir.Value {
+	for {
+		op := v.Def()
+		if op == nil {
+			loop := v.Block().Parent()
+			if loop == nil || !loop.Is(scf.For) || v.Index() == 0 {
+				return v
+			}
+			v = scf.Inits(loop)[v.Index()-1]
+			continue
+		}
+		switch op.Def() {
+		case tt.AddPtr, tt.Splat, tt.Broadcast, tt.ExpandDims, tt.Reshape, tt.Trans, tt.Bitcast, ttg.ConvertLayout:
+			v = op.Operand(0)
+		case scf.For:
+			v = scf.Inits(op)[v.Index()]
+		default:
+			return v
 		}
 	}
 }

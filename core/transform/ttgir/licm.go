@@ -88,7 +88,7 @@ func hoistLoads(b *ir.Builder, loop *ir.Operation) int {
 			continue
 		}
 		switch {
-		case op.Is(tt.Load):
+		case op.Is(tt.Load) && !tt.IsBlockPtr(op.Operand(0).Type()):
 			op.MoveBefore(loop)
 			b.SetBefore(op)
 			b.Loc = loop.Loc()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
@@ -50,10 +51,38 @@ var Pipeline = &pass.Pass{
 	},
 }
 
+// keepsMemoryOrder reports whether all accesses to memory that the loop writes
+// are in one stage, so that none overtakes another.
+func (s *schedule) keepsMemoryOrder() bool {
+	stages := make(map[*ir.Value]int)
+	written, split := make(map[*ir.Value]bool), make(map[*ir.Value]bool)
+	return !ir.Walk(s.loop, func(op *ir.Operation) ir.WalkResult {
+		switch op.Def() {
+		case tt.Load, tt.Store, tt.AtomicRMW, tt.AtomicCAS:
+		default:
+			return ir.Advance
+		}
+		base := basePointer(op.Operand(0))
+		stage := s.slots[ancestorIn(s.loop.Body(), op)].stage
+		if have, ok := stages[base]; ok && have != stage {
+			split[base] = true
+		}
+		stages[base] = stage
+		written[base] = written[base] || !op.Is(tt.Load)
+		if written[base] && split[base] {
+			return ir.Stop
+		}
+		return ir.Advance
+	})
+}
+
 // isExecutable reports whether every operation of the body has a place, those
-// that run ahead can be switched off, and no value is used before it is
-// computed.
+// that run ahead can be switched off and do not overtake others, and no value is
+// used before it is computed.
 func (s *schedule) isExecutable() bool {
+	if !s.keepsMemoryOrder() {
+		return false
+	}
 	position := make(map[*ir.Operation]int)
 	for i, op := range s.inOrder() {
 		position[op] = i

@@ -18,7 +18,9 @@ func canPredicate(op *ir.Operation) bool {
 		return true
 	}
 	switch op.Def() {
-	case tt.Load, tt.Store, tt.AtomicRMW, ttg.AsyncCopy,
+	case tt.Load, tt.Store:
+		return !tt.IsBlockPtr(op.Operand(0).Type())
+	case tt.AtomicRMW, ttg.AsyncCopy,
 		ttg.AsyncCommitGroup, ttg.AsyncWait, ttg.LocalLoad, ttg.LocalStore, ttg.LocalAlloc:
 		return true
 	case scf.If:
