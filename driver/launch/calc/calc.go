@@ -210,14 +210,14 @@ func ofInts(op string, a, b int64) (any, error) {
 		if b < 0 {
 			return math.Pow(float64(a), float64(b)), nil
 		}
+		if a >= -1 && a <= 1 {
+			b = min(b, 2+b%2) // its powers repeat
+		}
 		power := any(int64(1))
 		for range b {
 			var err error
 			if power, err = product(power.(int64), a); err != nil {
 				return nil, err
-			}
-			if a == 0 || a == 1 {
-				break
 			}
 		}
 		return power, nil
