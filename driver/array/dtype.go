@@ -64,14 +64,30 @@ var dtypes = []*DType{
 
 // longNames are those of tl.float16 and of PyTorch.
 var longNames = [...]struct{ long, short string }{
-	{"bool", "i1"}, {"u1", "i1"}, {"int1", "i1"},
-	{"int8", "i8"}, {"int16", "i16"}, {"int32", "i32"}, {"int64", "i64"},
-	{"uint8", "u8"}, {"uint16", "u16"}, {"uint32", "u32"}, {"uint64", "u64"},
-	{"float16", "fp16"}, {"bfloat16", "bf16"}, {"float32", "fp32"}, {"float64", "fp64"},
-	{"float8e4nv", "fp8e4nv"}, {"float8e4b8", "fp8e4b8"}, {"float8e4b15", "fp8e4b15"},
-	{"float8e5", "fp8e5"}, {"float8e5b16", "fp8e5b16"},
-	{"float8_e4m3fn", "fp8e4nv"}, {"float8_e5m2", "fp8e5"},
-	{"float8_e4m3fnuz", "fp8e4b8"}, {"float8_e5m2fnuz", "fp8e5b16"},
+	{"bool", "i1"},
+	{"u1", "i1"},
+	{"int1", "i1"},
+	{"int8", "i8"},
+	{"int16", "i16"},
+	{"int32", "i32"},
+	{"int64", "i64"},
+	{"uint8", "u8"},
+	{"uint16", "u16"},
+	{"uint32", "u32"},
+	{"uint64", "u64"},
+	{"float16", "fp16"},
+	{"bfloat16", "bf16"},
+	{"float32", "fp32"},
+	{"float64", "fp64"},
+	{"float8e4nv", "fp8e4nv"},
+	{"float8e4b8", "fp8e4b8"},
+	{"float8e4b15", "fp8e4b15"},
+	{"float8e5", "fp8e5"},
+	{"float8e5b16", "fp8e5b16"},
+	{"float8_e4m3fn", "fp8e4nv"},
+	{"float8_e5m2", "fp8e5"},
+	{"float8_e4m3fnuz", "fp8e4b8"},
+	{"float8_e5m2fnuz", "fp8e5b16"},
 }
 
 // Named returns the type of a name, Triton's short or long one, or nil.
