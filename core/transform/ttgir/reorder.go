@@ -29,7 +29,7 @@ var ReorderInstructions = &pass.Pass{
 					r.Count("raised", 1)
 				}
 			case op.Is(ttg.LocalLoad) && dotOperand(op.Result(0).Type()) == 1:
-				if a := firstOperandOf(op); a != nil && dom.before(op, a) {
+				if a := firstOperandOf(op); a != nil && dom.before(op, a) && readsTheSameAfter(op, a) {
 					op.MoveAfter(a)
 					r.Count("sunk", 1)
 				}
@@ -45,7 +45,7 @@ var ReorderInstructions = &pass.Pass{
 func sinkIntoLoops(r *pass.Run) {
 	var sink []*ir.Operation
 	ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-		fills := op.Is(ttg.LocalLoad) || op.Is(ttg.ConvertLayout) && dotOperand(op.Result(0).Type()) >= 0
+		fills := op.Is(ttg.LocalLoad) && !isMutable(op.Operand(0)) || op.Is(ttg.ConvertLayout) && dotOperand(op.Result(0).Type()) >= 0
 		if fills && op.Result(0).HasOneUse() && onlyUser(op).ParentOf(scf.For) != op.ParentOf(scf.For) {
 			sink = append(sink, op)
 		}
@@ -55,6 +55,23 @@ func sinkIntoLoops(r *pass.Run) {
 		op.MoveBefore(onlyUser(op))
 		r.Count("sunk", 1)
 	}
+}
+
+// isMutable reports whether what a buffer holds may change after it was made.
+func isMutable(buffer *ir.Value) bool { return buffer.Type().(*ttg.MemDescType).Mutable }
+
+// readsTheSameAfter reports whether the load from shared memory op reads the
+// same when it is moved behind last.
+func readsTheSameAfter(op, last *ir.Operation) bool {
+	if !isMutable(op.Operand(0)) {
+		return true
+	}
+	for o := op; o != last; o = o.Next() {
+		if o == nil || ir.EffectsOf(o).Write || ir.EffectsOf(o).Unknown {
+			return false
+		}
+	}
+	return true
 }
 
 // onlyUser is the user of op's one result, which has one.
