@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/diag"
 )
 
@@ -67,8 +68,22 @@ func report(w io.Writer, err error) int {
 			said[text] = true
 			fmt.Fprintf(w, "tritonc: error: %s\n", text)
 		}
+		var crash *core.Crash
+		if errors.As(e, &crash) {
+			reportCrash(w, crash)
+		}
 	}
 	return exitError
+}
+
+// reportCrash leaves a file that shows a mistake of ours again.
+func reportCrash(w io.Writer, crash *core.Crash) {
+	path, command, err := writeReproducer(crash.Reproducer)
+	if err != nil {
+		fmt.Fprintf(w, "  the reproducer cannot be written: %v\n", err)
+		return
+	}
+	fmt.Fprintf(w, "  reproducer: %s\n  run it again: %s\n", path, command)
 }
 
 func printDiagnostics(w io.Writer, list diag.List, said map[string]bool) {

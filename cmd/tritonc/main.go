@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/tritonc/tritonc/core/pass"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], &environment{
-		stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv,
+		stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, passes: neutralPasses(),
 	})
 	stop()
 	os.Exit(code)
@@ -23,6 +25,8 @@ func main() {
 type environment struct {
 	stdout, stderr io.Writer
 	lookupEnv      func(string) (string, bool)
+	// passes are those that opt runs without a backend.
+	passes []*pass.Pass
 }
 
 // Exit codes.

@@ -4,69 +4,175 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/tritonc/tritonc/core/dialect"
+	analysis "github.com/tritonc/tritonc/core/analysis/report"
 	"github.com/tritonc/tritonc/core/ir"
-	"github.com/tritonc/tritonc/core/ir/decl"
 	"github.com/tritonc/tritonc/core/ir/text"
+	"github.com/tritonc/tritonc/core/plugin"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
+
+const optLong = `Parse and verify a file of IR (the MLIR text of ttir and ttgir stages), run passes
+on it, and print it.
+
+--passes takes any slice of a pipeline, with options in braces:
+
+    canonicalize,convert-triton-to-tritongpu{num-warps=8 threads-per-warp=32}
+
+tritonc passes lists what there is. With --target the passes are the backend's,
+its own included, and the dialects that it declares are known; without, they are
+those that no vendor changes, and other dialects' operations may stand in generic
+form only.
+
+What comes out without passes for a file that Triton or tritonc printed has the
+file's own bytes. Locations are printed where the file has them. With
+--print-analysis what analyses know of the outcome is printed in its place.
+
+A crash of a pass leaves a file that shows it again by the command in its first
+line.`
 
 // optFlags are the flags of the opt verb.
 type optFlags struct {
-	target  string
-	output  string
-	generic bool
-	verbose int
+	target     string
+	passes     string
+	dumpAfter  []string
+	verifyEach bool
+	analyses   []string
+	time       bool
+	output     string
+	generic    bool
+	verbose    int
 }
 
 func optCommand(env *environment) *cobra.Command {
 	var f optFlags
 	cmd := &cobra.Command{
 		Use:   "opt [flags] FILE",
-		Short: "parse, verify and print a file of IR",
-		Long: `Parse, verify and print a file of IR: the MLIR text of ttir and ttgir stages.
-
-What comes out for a file that Triton or tritonc printed has the file's own
-bytes. Locations are printed where the file has them. With --target the dialects
-that the target's backend declares are known, too; without it their operations
-may stand in generic form only.`,
-		Example:               "  tritonc opt -o out.ttir in.ttir\n  tritonc opt --target cuda:90 kernel.ttgir",
+		Short: "parse, verify and print a file of IR; run passes on it",
+		Long:  optLong,
+		Example: "  tritonc opt -o out.ttir in.ttir\n" +
+			"  tritonc opt --passes canonicalize,cse in.ttir\n" +
+			"  tritonc opt --target cuda:80 --passes tritongpu-coalesce --dump-after --time in.ttgir\n" +
+			"  tritonc opt --target cuda:80 --print-analysis allocation kernel.ttgir",
 		Args:                  exactArgs("FILE"),
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return optFile(cmd.Context(), env, &f, args[0])
 		},
 	}
-	cmd.Flags().StringVarP(&f.target, "target", "t", "", "know the dialects of the backend for a `TARGET` such as cuda:90")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "-", "the `FILE` to write; - is standard output")
-	cmd.Flags().BoolVar(&f.generic, "generic", false, "print operations in MLIR's generic form")
-	cmd.Flags().CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log")
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.target, "target", "t", "", "use the passes and dialects of the backend for BACKEND:ARCH[:WARP_SIZE]")
+	flags.StringVarP(&f.passes, "passes", "p", "", "run these `PASSES`: canonicalize,cse")
+	flags.StringSliceVar(&f.dumpAfter, "dump-after", nil, "show the IR on standard error after the passes of these `NAMES`, or after each")
+	flags.Lookup("dump-after").NoOptDefVal = sdk.DumpAll
+	flags.BoolVar(&f.verifyEach, "verify-each", false, "verify after every pass, not only at the end")
+	flags.StringSliceVar(&f.analyses, "print-analysis", nil, "print what these `ANALYSES` know of the outcome:\naxis-info, alias and, with --target, liveness, allocation, membar")
+	flags.BoolVar(&f.time, "time", false, "show how long each pass took")
+	flags.StringVarP(&f.output, "output", "o", "-", "the file to write; - is standard output")
+	flags.BoolVar(&f.generic, "generic", false, "print operations in MLIR's generic form")
+	flags.CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log")
 	return cmd
 }
 
 func optFile(ctx context.Context, env *environment, f *optFlags, path string) error {
-	src, err := readFile(path)
+	if err := f.check(); err != nil {
+		return err
+	}
+	host := newHost(env, f.verbose)
+	defer host.Close()
+	backend, target, err := targetBackend(ctx, host, f.target)
 	if err != nil {
 		return err
 	}
-	declared, err := f.dialects(ctx, env)
+	declared, err := backendDialects(ctx, backend)
 	if err != nil {
 		return err
 	}
-	file, err := text.ParseFile(dialect.NewContext(declared...), path, src)
+	file, src, err := readIR(path, declared)
 	if err != nil {
 		return err
 	}
 	if err := file.Verify(); err != nil {
 		return err
 	}
-	out := text.Append(nil, file.Op, text.Options{
-		Locations: bytes.Contains(src, []byte("loc(")),
-		Generic:   f.generic,
-	})
+	m, analyses := file.Op, []sdk.PassText(nil)
+	if f.passes != "" || len(f.analyses) > 0 {
+		req := sdk.RunPassesRequest{
+			Target: target, Input: string(src), InputName: path, Pipeline: f.passes,
+			VerifyEach: f.verifyEach, DumpAfter: f.dumpAfter, Analyses: f.analyses,
+		}
+		var resp sdk.RunPassesResponse
+		if backend == nil {
+			resp, err = runNeutralPasses(env, m, &req)
+		} else if resp, err = runBackendPasses(ctx, backend, &req); err == nil {
+			m, err = text.Parse(m.Context(), path, []byte(resp.Output))
+		}
+		f.showRun(env.stderr, &resp)
+		if err != nil {
+			return err
+		}
+		analyses = resp.Analyses
+	}
+	return f.write(env, m, analyses, bytes.Contains(src, []byte("loc(")))
+}
+
+// check refuses what makes no sense before anything is started.
+func (f *optFlags) check() error {
+	if f.passes == "" && (len(f.dumpAfter) > 0 || f.verifyEach || f.time) {
+		return usagef("--dump-after, --verify-each and --time are about passes, and there are no --passes")
+	}
+	if f.target != "" {
+		return nil // the backend knows its analyses
+	}
+	for _, name := range f.analyses {
+		switch {
+		case !slices.Contains(analysis.Names, name):
+			return usagef("no analysis %q", name).withHelp("there are %s", list(analysis.Names))
+		case analysis.NeedsPlace(name):
+			return usagef("--print-analysis %s needs a --target", name).
+				withHelp("how much shared memory an operation takes is the backend's to say")
+		}
+	}
+	return nil
+}
+
+// showRun writes what was asked for of the passes themselves, also of those
+// before an error.
+func (f *optFlags) showRun(w io.Writer, resp *sdk.RunPassesResponse) {
+	for _, d := range resp.Dumps {
+		fmt.Fprintf(w, "// -----// IR Dump After %s //----- //\n%s\n", d.Name, d.Text)
+	}
+	if !f.time {
+		return
+	}
+	var total time.Duration
+	for _, t := range resp.Timings {
+		d := time.Duration(t.Nanoseconds)
+		total += d
+		fmt.Fprintf(w, "%9s  %s\n", milliseconds(d), t.Name)
+	}
+	fmt.Fprintf(w, "%9s  total\n", milliseconds(total))
+}
+
+// write puts out the module, or what analyses know of it.
+func (f *optFlags) write(env *environment, m *ir.Operation, analyses []sdk.PassText, locations bool) error {
+	var out []byte
+	for _, a := range analyses {
+		if len(analyses) > 1 {
+			out = append(out, "// "+a.Name+"\n"...)
+		}
+		out = append(out, a.Text...)
+	}
+	if len(f.analyses) == 0 {
+		out = text.Append(nil, m, text.Options{Locations: locations, Generic: f.generic})
+	}
 	if f.output == "-" {
 		_, err := env.stdout.Write(out)
 		return err
@@ -74,32 +180,15 @@ func optFile(ctx context.Context, env *environment, f *optFlags, path string) er
 	return writeFiles(filepath.Dir(f.output), []outFile{{filepath.Base(f.output), out}})
 }
 
-// dialects returns those that the target's backend declares.
-func (f *optFlags) dialects(ctx context.Context, env *environment) ([]*ir.Dialect, error) {
-	if f.target == "" {
-		return nil, nil
-	}
-	target, err := parseTarget(f.target)
-	if err != nil {
-		return nil, err
-	}
-	host := newHost(env, f.verbose)
-	defer host.Close()
-	backend, _, err := host.Select(ctx, target)
-	if err != nil {
-		return nil, err
-	}
+// runBackendPasses has the backend run passes.
+func runBackendPasses(ctx context.Context, backend *plugin.Backend, req *sdk.RunPassesRequest) (sdk.RunPassesResponse, error) {
 	facts, err := backend.Facts(ctx)
 	if err != nil {
-		return nil, err
+		return sdk.RunPassesResponse{}, err
 	}
-	var list []*ir.Dialect
-	for _, d := range facts.Dialects {
-		loaded, err := decl.Load([]byte(d.Declaration), dialect.All()...)
-		if err != nil {
-			return nil, fmt.Errorf("backend %s: %w", backend.Name(), err)
-		}
-		list = append(list, loaded)
+	if !facts.Has(sdk.CapRunPasses) {
+		return sdk.RunPassesResponse{}, fmt.Errorf("the backend %s runs no passes by name", backend.Name())
 	}
-	return list, nil
+	resp, err := backend.RunPasses(ctx, *req)
+	return resp, explainRun(err, req, resp.Reproducer)
 }

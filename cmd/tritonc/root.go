@@ -42,6 +42,7 @@ func newRoot(env *environment) *cobra.Command {
 		optCommand(env),
 		diffCommand(env),
 		layoutCommand(env),
+		passesCommand(env),
 		backendsCommand(env),
 		versionCommand(env),
 	)

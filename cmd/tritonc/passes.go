@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tritonc/tritonc/core/pass"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+const passesLong = `List the passes that a compile for a target runs, stage by stage, each with the
+reason why it stands where it does.
+
+A row in brackets has a condition; --all shows the rows that it leaves out, too,
+marked with a dash. --pipeline prints a stage's passes as tritonc opt --passes
+reads them. Without --target the passes that tritonc opt has of its own are
+listed, with their options.`
+
+// passesFlags are the flags of the passes verb; those of a compile are for the
+// options that passes depend on.
+type passesFlags struct {
+	compileFlags
+	stage    string
+	all      bool
+	pipeline bool
+}
+
+func passesCommand(env *environment) *cobra.Command {
+	var f passesFlags
+	cmd := &cobra.Command{
+		Use:   "passes [flags]",
+		Short: "list the passes of a target's stages, and why each is there",
+		Long:  passesLong,
+		Example: "  tritonc passes --target cuda:80\n" +
+			"  tritonc passes --target cuda:90 --stage ttgir --pipeline -w 8",
+		Args:                  exactArgs(),
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return listPasses(cmd, env, &f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.target, "target", "t", "", "the device, as BACKEND:ARCH[:WARP_SIZE]")
+	flags.StringVar(&f.stage, "stage", "", "only this `STAGE`: ttir, say")
+	flags.BoolVar(&f.all, "all", false, "show rows that a condition leaves out, too")
+	flags.BoolVar(&f.pipeline, "pipeline", false, "print the one stage's passes as tritonc opt --passes reads them")
+	flags.IntVarP(&f.numWarps, "num-warps", "w", 0, "warps a program (4)")
+	flags.IntVarP(&f.numStages, "num-stages", "k", 0, "stages of software pipelining (the backend's default)")
+	flags.StringArrayVar(&f.options, "option", nil, "an option of the backend, as `NAME=VALUE`; may be repeated")
+	flags.CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log")
+	return cmd
+}
+
+func listPasses(cmd *cobra.Command, env *environment, f *passesFlags) error {
+	values, err := f.values(cmd)
+	if err != nil {
+		return err
+	}
+	if f.target == "" {
+		if f.stage != "" || f.all || f.pipeline || len(values) > 0 {
+			return usagef("no --target given").withHelp("stages and their passes are a backend's; without flags the neutral passes are listed")
+		}
+		listNeutral(env)
+		return nil
+	}
+	if f.pipeline && f.stage == "" {
+		return usagef("--pipeline prints one stage's passes").withHelp("--stage says of which")
+	}
+	stages, err := f.stages(cmd.Context(), env, values)
+	if err != nil {
+		return err
+	}
+	for i := range stages {
+		if f.pipeline {
+			fmt.Fprintln(env.stdout, stages[i].Pipeline)
+		} else {
+			printStage(env.stdout, &stages[i], f.all)
+		}
+	}
+	return nil
+}
+
+// stages asks the backend for its stages and returns those to be shown.
+func (f *passesFlags) stages(ctx context.Context, env *environment, values map[string]any) ([]sdk.Stage, error) {
+	host := newHost(env, f.verbose)
+	defer host.Close()
+	backend, target, err := targetBackend(ctx, host, f.target)
+	if err != nil {
+		return nil, err
+	}
+	given, err := json.Marshal(values)
+	if err != nil {
+		return nil, err
+	}
+	options, err := backend.ParseOptions(ctx, sdk.ParseOptionsRequest{Target: target, OptionsJSON: string(given)})
+	if err != nil {
+		return nil, err
+	}
+	resp, err := backend.AddStages(ctx, sdk.AddStagesRequest{Target: target, OptionsJSON: options.OptionsJSON})
+	if err != nil {
+		return nil, err
+	}
+	var all, with []string
+	var found []sdk.Stage
+	for _, s := range resp.Stages {
+		all = append(all, s.Name)
+		if len(s.Passes) > 0 {
+			with = append(with, s.Name)
+			if f.stage == "" || f.stage == s.Name {
+				found = append(found, s)
+			}
+		}
+	}
+	switch {
+	case len(with) == 0:
+		return nil, fmt.Errorf("the backend %s shows no passes", backend.Name())
+	case len(found) > 0:
+		return found, nil
+	case slices.Contains(all, f.stage):
+		return nil, usagef("the stage %s has no passes", f.stage).withHelp("these have: %s", list(with))
+	}
+	return nil, usagef("the backend %s has no stage %q", backend.Name(), f.stage).withHelp("its stages: %s", list(all))
+}
+
+// printStage writes a stage's table: number, pass and reason, below it the
+// options that are set.
+func printStage(w io.Writer, s *sdk.Stage, all bool) {
+	width := 0
+	for _, row := range s.Passes {
+		if all || !row.LeftOut {
+			width = max(width, len(row.Name))
+		}
+	}
+	fmt.Fprintf(w, "%s: %s\n", s.Name, s.Doc)
+	n := 0
+	for _, row := range s.Passes {
+		number := "-"
+		if !row.LeftOut {
+			n++
+			number = fmt.Sprint(n)
+		} else if !all {
+			continue
+		}
+		fmt.Fprintf(w, "%4s  %-*s  %s", number, width, row.Name, row.Why)
+		if row.Condition != "" {
+			fmt.Fprintf(w, " [%s]", row.Condition)
+		}
+		fmt.Fprintln(w)
+		if row.Options != "" {
+			fmt.Fprintf(w, "      {%s}\n", row.Options)
+		}
+	}
+}
+
+// listNeutral writes the passes that run without a backend, with what they do
+// and their options.
+func listNeutral(env *environment) {
+	width := 0
+	for _, p := range env.passes {
+		width = max(width, len(p.Name))
+	}
+	for _, p := range env.passes {
+		fmt.Fprintf(env.stdout, "%-*s  %s\n", width, p.Name, p.Doc)
+		for _, o := range p.Options {
+			fmt.Fprintf(env.stdout, "    %s=%s  %s\n", o.Name, defaultText(o), o.Doc)
+		}
+	}
+}
+
+func defaultText(o pass.Option) string {
+	if o.Default == "" {
+		return `""`
+	}
+	return fmt.Sprint(o.Default)
+}
