@@ -60,62 +60,6 @@ func guessScalar(name string) string {
 	return "i32"
 }
 
-// pointers finds the parameters of fn that memory is reached through: those
-// that begin a sum of addresses, directly or by way of a variable.
-func pointers(fn *eval.Function) map[string]bool {
-	found := map[string]bool{}
-	for _, p := range fn.ParamList() {
-		lower := strings.ToLower(p.Name)
-		if strings.HasSuffix(lower, "ptr") || strings.HasSuffix(lower, "ptrs") {
-			found[p.Name] = true
-		}
-	}
-	for range 8 { // addresses seldom pass through more variables
-		before := len(found)
-		for _, st := range fn.Def.Body {
-			syntax.Inspect(st, func(n syntax.Node) bool {
-				switch n := n.(type) {
-				case *syntax.Call:
-					if a, ok := n.Func.(*syntax.Attribute); ok && len(n.Args) > 0 && reachesMemory(a.Attr) {
-						markLeft(n.Args[0], found)
-					}
-				case *syntax.Assign:
-					if t, ok := n.Targets[0].(*syntax.Name); ok && found[t.ID] {
-						markLeft(n.Value, found)
-					}
-				case *syntax.AugAssign:
-					if t, ok := n.Target.(*syntax.Name); ok && found[t.ID] {
-						markLeft(t, found)
-					}
-				}
-				return true
-			})
-		}
-		if len(found) == before {
-			break
-		}
-	}
-	return found
-}
-
-func reachesMemory(name string) bool {
-	return name == "load" || name == "store" || name == "make_block_ptr" || name == "make_tensor_descriptor" || strings.HasPrefix(name, "atomic_")
-}
-
-// markLeft marks the name at the left end of a sum.
-func markLeft(e syntax.Expr, found map[string]bool) {
-	for {
-		switch x := e.(type) {
-		case *syntax.BinOp:
-			e = x.Left
-			continue
-		case *syntax.Name:
-			found[x.ID] = true
-		}
-		return
-	}
-}
-
 // Kernels lists the kernels of a file: its jit functions, without those that
 // other ones of the file call and those that return values. A file of nothing
 // else lists them all.
@@ -177,7 +121,7 @@ func (f *File) info(fn *eval.Function) KernelInfo {
 	k := KernelInfo{Name: fn.Name(), Line: int(fn.Span().Line), Autotuned: fn.Params.Autotune != nil}
 	a := fn.Args()
 	pos := len(a.PosOnly) + len(a.Args)
-	ptrs := pointers(fn)
+	ptrs := pointers{}.of(fn)
 	for i, p := range fn.ParamList() {
 		info := ParamInfo{Name: p.Name, Constexpr: isConstexpr(p), Pointer: ptrs[p.Name]}
 		info.NoSpecialize = listed(fn.Params.DoNotSpecialize, i, p.Name)
