@@ -26,7 +26,10 @@ func Variants(src *Source, kernel, text string) ([]*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	suffixes := variantNames(specs, kernelParams(file))
+	suffixes := make([]string, len(specs))
+	if len(specs) > 1 {
+		suffixes = variantNames(specs, kernelParams(file))
+	}
 	variants := make([]*Source, len(specs))
 	for i, spec := range specs {
 		v := *src
