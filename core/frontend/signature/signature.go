@@ -60,7 +60,7 @@ func (t *Text) Errorf(start, end int, format string, args ...any) *diag.Diagnost
 	return d
 }
 
-// At returns the diagnostic's place for an entry.
+// Errorf makes a diagnostic at the place of an entry.
 func (s *Spec) Errorf(a *Arg, format string, args ...any) *diag.Diagnostic {
 	return s.Text.Errorf(a.Start, a.End, format, args...)
 }
