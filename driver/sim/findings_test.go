@@ -101,6 +101,11 @@ func TestFindings(t *testing.T) {
 				A: st.shared.b32 [%r6], %r2; bar.arrive 1, 64; D:`,
 		},
 		{
+			name: "bytes of one word", block: 64, shared: 64,
+			body: `shr.u32 %r6, %r2, 5; add.u32 %r6, %r6, %r5; cvt.u16.u32 %h1, %r2; st.shared.b8 [%r6], %h1; ld.shared.b8 %h2, [%r6];
+				bar.sync 0; ld.shared.b8 %h3, [smem]; ld.shared.b8 %h3, [smem+1]; bar.sync 0; st.shared.b8 [%r6], %h1; ld.shared.b8 %h2, [%r6];`,
+		},
+		{
 			name: "same value from two warps", block: 64, shared: 512,
 			body: "st.shared.b32 [smem], %r1;",
 		},

@@ -77,6 +77,7 @@ var instTable = map[string]instDecoder{
 	"stmatrix":       (*decoder).stmatrix,
 	"cp":             (*decoder).cp,
 	"mma":            (*decoder).mma,
+	"wgmma":          (*decoder).wgmma,
 	"shfl":           (*decoder).shfl,
 	"vote":           (*decoder).vote,
 	"match":          (*decoder).match,
@@ -102,7 +103,7 @@ var instTable = map[string]instDecoder{
 
 // later names instructions of newer processors, for a better error.
 var later = map[string]string{
-	"wgmma": "warpgroup matrix instructions", "mbarrier": "mbarrier objects",
+	"mbarrier":  "mbarrier objects",
 	"tensormap": "tensor maps", "tcgen05": "tensor memory", "clusterlaunchcontrol": "cluster launch control",
 	"multimem": "multicast memory", "getctarank": "clusters", "mapa": "clusters",
 	"tex": "textures", "tld4": "textures", "suld": "surfaces", "sust": "surfaces", "sured": "surfaces", "txq": "textures", "suq": "surfaces",

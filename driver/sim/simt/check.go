@@ -129,6 +129,15 @@ func (w *warp) doChecked(s *step, m uint64) {
 		for _, r := range in.Mma.DRegs {
 			c.set(r, m, m*def)
 		}
+	case OpWgmma:
+		w.use(in.Wgmma.BDesc, m, "a matrix descriptor")
+		if in.Wgmma.ADesc != 0 {
+			w.use(in.Wgmma.ADesc, m, "a matrix descriptor")
+		}
+		w.do(s, m)
+		for _, r := range in.Mma.DRegs {
+			c.set(r, m, m)
+		}
 	case OpVote, OpMatch, OpRedux:
 		def := m
 		if m&^c.get(in.A) != 0 {

@@ -62,6 +62,8 @@ func choose(in *Inst) (execFunc, Class) {
 		return execActive, Class32
 	case OpMma:
 		return chooseMma(in)
+	case OpWgmma:
+		return chooseWgmma(in)
 	case OpTrap:
 		return execTrap, ClassNone
 	case OpBrkpt:

@@ -37,7 +37,7 @@ func classOf(in *Inst) InstClass {
 		return ClassConvert
 	case OpEx2, OpLg2, OpRcp, OpSqrt, OpRsqrt, OpSin, OpCos, OpTanh:
 		return ClassSpecial
-	case OpMma:
+	case OpMma, OpWgmma:
 		return ClassMatrix
 	case OpLd, OpSt, OpPrefetch, OpLdMatrix, OpStMatrix, OpCpAsync, OpCpCommit, OpCpWait:
 		switch in.Space {

@@ -193,7 +193,7 @@ func (l *Loaded) bind(s *step, in *Inst) error {
 	case OpShfl, OpMatch, OpRedux, OpVote, OpElect, OpWarpSync:
 		s.kind = stepSync
 		s.c = l.offset(in.Regs[0])
-	case OpMma, OpLdMatrix, OpStMatrix:
+	case OpMma, OpWgmma, OpLdMatrix, OpStMatrix:
 		s.kind = stepSync
 		s.c = -1
 	}

@@ -1,9 +1,6 @@
 package simt
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "encoding/binary"
 
 // execMatrixMove executes ldmatrix and stmatrix of 8×8 matrices of 16-bit
 // elements: lanes 8·i to 8·i+7 give the addresses of the rows of matrix i, and
@@ -143,31 +140,6 @@ func (m *Mma) spread(e int, regs []Reg, isA bool, f func(r, lane, j, at int)) {
 	}
 }
 
-// loadOperand fills dst with one operand, converting each element by conv.
-func loadOperand[T any](w *warp, m *Mma, t Type, regs []Reg, isA bool, dst []T, conv func(uint32) T) {
-	bits := t.Bits()
-	e := 32 / bits
-	mask := uint32(1)<<bits - 1
-	if bits == 32 {
-		mask = math.MaxUint32
-	}
-	n := w.n
-	for r, reg := range regs {
-		src := w.r32[reg.Index()*n : reg.Index()*n+n]
-		for lane, v := range src {
-			g, tt := lane/4, lane%4
-			line, col := g, 4*e*r+e*tt
-			if isA && m.M == 16 {
-				line, col = g+8*(r&1), 4*e*(r>>1)+e*tt
-			}
-			at := line*m.K + col
-			for j := range e {
-				dst[at+j] = conv(v >> (j * bits) & mask)
-			}
-		}
-	}
-}
-
 // accumulators copies the registers of C, which may be those of D in another
 // order.
 func (w *warp) accumulators(m *Mma) (c [4][mmaLanes]uint32) {
@@ -182,33 +154,60 @@ func cPlace(lane, i int) (row, col int) { return lane/4 + 8*(i/2), lane%4*2 + i%
 
 func (m *Mma) flops() uint64 { return uint64(2 * m.M * m.N * m.K) }
 
+// execMmaInt multiplies integers of 4 and 8 bits exactly; the sum wraps, or
+// saturates with FlagSat.
 func execMmaInt(w *warp, s *step) {
 	if !w.needLanes(s) {
 		return
 	}
 	m := s.in.Mma
 	w.cta.stats.flops += m.flops()
-	var t tile[int32]
-	extend := func(ty Type) func(uint32) int32 {
-		return func(v uint32) int32 { return int32(readInt(ty, uint64(v))) }
-	}
-	loadOperand(w, m, m.AType, m.ARegs, true, t.a[:], extend(m.AType))
-	loadOperand(w, m, m.BType, m.BRegs, false, t.b[:], extend(m.BType))
-	sat := s.in.Flags&FlagSat != 0
-	acc := w.accumulators(m)
+	st := w.matrixState()
+	a, b := &st.desc[0], &st.desc[1]
+	a.same(w, m.AType, m.ARegs)
+	b.same(w, m.BType, m.BRegs)
+	st.c = w.accumulators(m)
+	st.integers(m, &a.raw, &b.raw, s.in.Flags&FlagSat != 0)
 	for i, reg := range m.DRegs {
-		c, d := &acc[i], w.r32[reg.Index()*w.n:]
+		copy(w.r32[reg.Index()*mmaLanes:], st.d[i][:])
+	}
+}
+
+// integers computes d from the registers of a and b, and from c.
+func (st *mmaState) integers(m *Mma, ra, rb *[4][mmaLanes]uint32, sat bool) {
+	var t tile[int32]
+	m.loadIntegers(m.AType, ra, m.M*m.K, true, t.a[:])
+	m.loadIntegers(m.BType, rb, m.N*m.K, false, t.b[:])
+	for i := range m.DRegs {
 		for lane := range mmaLanes {
 			row, col := cPlace(lane, i)
 			a, b := t.a[row*m.K:(row+1)*m.K], t.b[col*m.K:(col+1)*m.K]
-			sum := int64(int32(c[lane]))
+			sum := int64(int32(st.c[i][lane]))
 			for k := range a {
 				sum += int64(a[k]) * int64(b[k])
 			}
 			if sat {
 				sum = clampInt(sum, 32)
 			}
-			d[lane] = uint32(sum)
+			st.d[i][lane] = uint32(sum)
+		}
+	}
+}
+
+// loadIntegers fills dst with an operand of n elements.
+func (m *Mma) loadIntegers(t Type, raw *[4][mmaLanes]uint32, n int, isA bool, dst []int32) {
+	bits := t.Bits()
+	e := 32 / bits
+	for r := range n / (e * mmaLanes) {
+		for lane, v := range &raw[r] {
+			line, col := lane/4, 4*e*r+e*(lane%4)
+			if isA && m.M == 16 {
+				line, col = lane/4+8*(r&1), 4*e*(r>>1)+e*(lane%4)
+			}
+			at := line*m.K + col
+			for j := range e {
+				dst[at+j] = int32(readInt(t, uint64(v>>(j*bits))))
+			}
 		}
 	}
 }

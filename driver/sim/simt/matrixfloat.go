@@ -58,6 +58,8 @@ var orderB = mmaOrder{line: 1, k: 16, exp: 8}
 type mmaState struct {
 	a [16]fragment
 	b [32]fragment
+	// desc are operands out of shared memory, A and B.
+	desc [2]fragment
 	// rows are the arguments of mmaRows.
 	rows mmaArgs
 	c    [4][mmaLanes]uint32 // the accumulators
@@ -217,12 +219,25 @@ func execMmaFloat(w *warp, s *step) {
 	}
 	m := s.in.Mma
 	w.cta.stats.flops += m.flops()
+	st := w.matrixState()
+	a, b := st.operandA(w, m), st.operandB(w, m)
+	st.c = w.accumulators(m)
+	st.product(m, a, b)
+	for i, reg := range m.DRegs {
+		copy(w.r32[reg.Index()*mmaLanes:], st.d[i][:])
+	}
+}
+
+// matrixState makes the warp's state at its first product.
+func (w *warp) matrixState() *mmaState {
 	if w.mma == nil {
 		w.mma = new(mmaState)
 	}
-	st := w.mma
-	a, b := st.operandA(w, m), st.operandB(w, m)
-	st.c = w.accumulators(m)
+	return w.mma
+}
+
+// product computes d from a, b and c.
+func (st *mmaState) product(m *Mma, a, b *fragment) {
 	c, d := &st.c, &st.d
 	switch {
 	case a.special || b.special || specialC(m, c):
@@ -239,9 +254,6 @@ func execMmaFloat(w *warp, s *step) {
 		}
 	default:
 		st.sum(a, b, 0, m.K, c, d)
-	}
-	for i, reg := range m.DRegs {
-		copy(w.r32[reg.Index()*mmaLanes:], d[i][:])
 	}
 }
 

@@ -262,6 +262,7 @@ const (
 	OpActive   // D = mask of the group
 	OpWarpSync // wait for the lanes of mask A
 	OpMma      // Dsts = A-fragment × B-fragment + C-fragment; Mma
+	OpWgmma    // OpMma of a warpgroup; Mma and Wgmma
 
 	OpBra       // to Target
 	OpBrx       // to Targets[A]
@@ -368,6 +369,7 @@ type Inst struct {
 	Target   int   // instruction index of a branch, function index of a call
 	Targets  []int // of OpBrx
 	Mma      *Mma
+	Wgmma    *Wgmma
 	// Params pairs argument addresses with parameter addresses of a call, in
 	// the frame of parameters (byte offsets), with sizes.
 	Params []Copy

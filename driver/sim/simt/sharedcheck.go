@@ -18,7 +18,7 @@ type sharedCheck struct {
 	// what those that leave it learn.
 	gather, opened [numBarriers][]uint32
 	words          []sharedWord
-	reads          []uint32 // [word][warp] clock of the latest read
+	reads          []uint32 // [word][warp] clock of the latest read << 4 | its bytes
 	known          []uint8  // per word: bytes ever written
 	owned          []uint8  // per word: bytes an async copy will write
 	// pending are the races of the store in hand, until it is known whether it
@@ -135,7 +135,11 @@ func (w *warp) sharedRead(v *view, size int) (unknown uint64) {
 				unknown |= 1 << l
 			}
 			word.read |= b
-			c.reads[k*c.warps+w.id] = me[w.id]
+			r := &c.reads[k*c.warps+w.id]
+			if *r>>4 != me[w.id] {
+				*r = me[w.id] << 4 // older reads are ordered wherever this one is
+			}
+			*r |= uint32(b)
 		}
 	}
 	return unknown
@@ -162,11 +166,14 @@ func (c *sharedCheck) writeWord(w *warp, k int, b uint8, lane int, me []uint32, 
 	}
 	if word.read&b != 0 {
 		row := c.reads[k*c.warps : (k+1)*c.warps]
-		for v, clock := range row {
-			if v != w.id && clock != 0 && me[v] < clock {
+		for v, read := range row {
+			if v != w.id && read&uint32(b) != 0 && me[v] < read>>4 {
 				c.suspect(w, k, b, lane, v, true)
 				break
 			}
+		}
+		for v := range row {
+			row[v] &^= uint32(b)
 		}
 	}
 	if c.owned[k]&b != 0 {
@@ -179,9 +186,6 @@ func (c *sharedCheck) writeWord(w *warp, k int, b uint8, lane int, me []uint32, 
 	}
 	word.lane = uint8(lane)
 	word.read &^= b
-	if word.read == 0 {
-		clear(c.reads[k*c.warps : (k+1)*c.warps])
-	}
 	if known {
 		c.known[k] |= b
 	} else {
