@@ -28,12 +28,21 @@ func widenAll(s []float32) []float64 {
 	return out
 }
 
+// generations are the folders of kernels that two generations of processors have
+// in different forms: mma.sync and wgmma.
+var generations = []string{".", "sm90"}
+
 func TestMatmul(t *testing.T) {
-	m := load(t, "matmul_fp16")
+	for _, dir := range generations {
+		t.Run(dir, func(t *testing.T) { testMatmul(t, load(t, dir+"/matmul_fp16")) })
+	}
+}
+
+func testMatmul(t *testing.T, m *Module) {
 	r := newRand(t)
 	for _, c := range []struct{ m, n, k int }{{128, 128, 64}, {144, 272, 208}} {
 		a, b := halfs(randn(r, c.m*c.k, 1)), halfs(randn(r, c.k*c.n, 1))
-		d := New(Options{})
+		d := New(Options{Chip: H200})
 		out := d.Alloc("c", 2*c.m*c.n)
 		grid := cdiv(c.m, 128) * cdiv(c.n, 128)
 		launch(t, d, m, "matmul", Dim(grid), Dim(128), 98304, Upload(d, "a", a), Upload(d, "b", b), out,
@@ -160,9 +169,14 @@ func TestDots(t *testing.T) {
 			return b, w
 		}, floatsOf, 4, 1e-5, 1e-5},
 	}
-	for _, c := range tests {
-		t.Run(c.file, func(t *testing.T) {
-			m := load(t, c.file)
+	for i := range 2 * len(tests) {
+		c := tests[i/2]
+		file := generations[i%2] + "/" + c.file
+		if c.file == "dot_fp64_float64_None" && i%2 == 1 {
+			continue // the same form in both
+		}
+		t.Run(file, func(t *testing.T) {
+			m := load(t, file)
 			d := New(Options{})
 			ab, a := c.data()
 			bb, b := c.data()
@@ -198,7 +212,12 @@ func int8Data(r *rand.Rand, n int) ([]byte, []float64) {
 }
 
 func TestDotChain(t *testing.T) {
-	m := load(t, "dot_chain")
+	for _, dir := range generations {
+		t.Run(dir, func(t *testing.T) { testDotChain(t, load(t, dir+"/dot_chain")) })
+	}
+}
+
+func testDotChain(t *testing.T, m *Module) {
 	r := newRand(t)
 	const n = 64
 	q, k, v := halfs(randn(r, n*n, 0.3)), halfs(randn(r, n*n, 0.3)), halfs(randn(r, n*n, 1))
@@ -230,7 +249,12 @@ func TestDotChain(t *testing.T) {
 }
 
 func TestDotScaled(t *testing.T) {
-	m := load(t, "dot_scaled")
+	for _, dir := range generations {
+		t.Run(dir, func(t *testing.T) { testDotScaled(t, load(t, dir+"/dot_scaled")) })
+	}
+}
+
+func testDotScaled(t *testing.T, m *Module) {
 	r := newRand(t)
 	const n = 64
 	a, as := make([]uint8, n*n/2), make([]uint8, n*n/32)

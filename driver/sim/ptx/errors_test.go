@@ -102,6 +102,11 @@ func TestTruncated(t *testing.T) {
 	if err != nil || len(files) < 30 {
 		t.Fatalf("%d kernels: %v", len(files), err)
 	}
+	newer, err := filepath.Glob("../testdata/sm90/*.ptx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = append(files, newer...)
 	for i, f := range files {
 		text, err := os.ReadFile(f)
 		if err != nil {
