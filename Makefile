@@ -30,6 +30,13 @@ demo: toolchain build ## compile the first example and show what came out
 test: toolchain build ## the whole suite
 	$(GO) test ./...
 	@set -e; for m in $(MODULES); do echo "$(GO) test ($$m)"; (cd $$m && $(GO) test ./...); done
+	@$(MAKE) --no-print-directory numeric
+
+.PHONY: numeric
+numeric: toolchain ## the numeric tests of kernels, on what our own passes make of them
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	TRITONC_TTGIR_OUT=$$dir $(GO) test -count=1 -run '^TestTTGIR$$' ./internal/tritonlaw && \
+	TRITONC_TTGIR_DIR=$$dir $(GO) test -count=1 -skip '^TestSharedTraffic$$' ./backends/nvidia/gpu
 
 .PHONY: check
 check: ## formatting, vet on three systems, staticcheck
