@@ -188,12 +188,14 @@ func (v *values) readScalar(a *valueArg) error {
 		}
 		return nil
 	}
-	// The file may know better, but of a run-time number it is a mistake.
+	// Of a constant the file may know more; of a number that is passed, what is
+	// more than a name.
 	var unknown *calc.UnknownName
-	if _, bare := e.(*syntax.Name); bare && errors.As(err, &unknown) && !v.constexpr(a.name) {
+	var python *calc.NotArithmetic
+	switch {
+	case a.typ != "", !errors.As(err, &unknown) && !errors.As(err, &python):
 		return err
-	}
-	if _, calculated := e.(*syntax.BinOp); calculated && !v.constexpr(a.name) || a.typ != "" {
+	case unknown != nil && !v.constexpr(a.name):
 		return err
 	}
 	a.value = launch.Expr(text)
@@ -381,8 +383,10 @@ func (v *values) grid(text string) ([3]int, error) {
 		if !ok {
 			return grid, usagef("--grid %s: %v is no number of blocks", text, size)
 		}
-		if n < 1 || n > math.MaxInt32 {
-			return grid, usagef("--grid %s: dimension %s has %d blocks; it must have from 1 to %d", text, [...]string{"x", "y", "z"}[i], n, [...]int{math.MaxInt32, 65535, 65535}[i])
+		// The device may allow less; this is what CUDA has room for.
+		most := [...]int64{math.MaxInt32, math.MaxUint16, math.MaxUint16}[i]
+		if n < 1 || n > most {
+			return grid, usagef("--grid %s: dimension %c has %d blocks; it must have from 1 to %d", text, "xyz"[i], n, most)
 		}
 		grid[i] = int(n)
 	}

@@ -96,13 +96,13 @@ func Compile(ctx context.Context, req Request) (*Kernel, error) {
 	if a == nil {
 		return nil, fmt.Errorf("the compile returned no %s", stage)
 	}
-	meta, err := driver.ParseMetadata(k.Compiled.Metadata)
+	file, known := k.Compiled.Name+"."+a.Ending, k.Compiled.Metadata
+	if path := req.Source.Path; strings.HasSuffix(path, "."+a.Ending) {
+		file, known = path, req.Source.Metadata // it was not compiled
+	}
+	meta, err := driver.ParseMetadata(known)
 	if err != nil {
 		return nil, err
-	}
-	file := k.Compiled.Name + "." + a.Ending
-	if !req.Source.IsPython() {
-		file = req.Source.Path
 	}
 	k.loaded, err = req.Device.Load(driver.Binary{Name: file, Code: a.Data, Metadata: meta})
 	return k, err

@@ -28,6 +28,13 @@ type UnknownName struct{ Name string }
 
 func (e *UnknownName) Error() string { return fmt.Sprintf("nothing is called '%s'", e.Name) }
 
+// NotArithmetic is the error for Python that is valid, and not known here.
+type NotArithmetic struct{ Text string }
+
+func (e *NotArithmetic) Error() string {
+	return fmt.Sprintf("'%s' is more than the arithmetic that is known here", e.Text)
+}
+
 // Parse reads one expression.
 func Parse(text string) (syntax.Expr, error) {
 	e, err := syntax.ParseExpr("", []byte(text))
@@ -117,7 +124,7 @@ func (c *evaluator) eval(e syntax.Expr) (any, error) {
 	case *syntax.Call:
 		return c.call(e)
 	}
-	return nil, fmt.Errorf("'%s' is more than the arithmetic that is known here", syntax.Unparse(e, 60))
+	return nil, &NotArithmetic{syntax.Unparse(e, 60)}
 }
 
 func unary(op syntax.UnaryOperator, v any) (any, error) {
