@@ -77,6 +77,8 @@ func computationType(a *DType, aNum bool, b *DType, bNum, divOrMod bool) *DType 
 type pair struct {
 	lhsPtr, rhsPtr bool // pointers
 	divOrMod       bool
+	// moves: the values are passed on, not computed with.
+	moves bool
 }
 
 // operands brings two operands to the type and shape of their operation.
@@ -90,6 +92,9 @@ func (e *Emitter) operands(lhs, rhs any, p pair) (*Tensor, *Tensor) {
 		return e.Broadcast(e.ToTensor(lhs), e.ToTensor(rhs))
 	}
 	t := computationType(dtypeOf(lt), lnum, dtypeOf(rt), rnum, p.divOrMod)
+	if t == FP8E4B15 && !p.moves {
+		eval.FailHelp("values are only stored in it: convert with .to(tl.float16) first", errInvalidOperands, ScalarOf(lt), ScalarOf(rt))
+	}
 	a := e.operand(lhs, lnum, t)
 	b := e.operand(rhs, rnum, t)
 	return e.Broadcast(a, b)

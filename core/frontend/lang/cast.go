@@ -85,8 +85,13 @@ func pyStrings(list []string) string {
 
 func (e *Emitter) castFloat(x *Tensor, t Type, src, dst *DType, rounding string) *Tensor {
 	narrowing := dst.bits < src.bits
-	if src == FP8E4B15 || dst == FP8E4B15 {
-		eval.Fail(errCannotCast, x.T, dst)
+	switch {
+	case src == FP8E4B15:
+		return e.Cast(e.fromE4B15(x), dst)
+	case dst == FP8E4B15 && src == Float16:
+		return e.toE4B15(x)
+	case dst == FP8E4B15:
+		return e.Cast(e.cast(e.Cast(x, Float32), Float16, "rtz"), dst)
 	}
 	if src.IsFP8() || dst.IsFP8() || narrowing && rounding == "rtz" {
 		s := ir.State{Operands: []*ir.Value{x.V}, Types: []ir.Type{t.IR(e.C)}}

@@ -74,6 +74,9 @@ func (e *Emitter) Constant(v any, t Type) *Tensor {
 		}
 		return e.tensor(arith.Float(e.B, irt, f), t)
 	}
+	if d == FP8E4B15 && eval.Truth(v) {
+		return e.Cast(e.Constant(v, withElem(t, Float16)), d)
+	}
 	return e.tensor(arith.Int(e.B, irt, intBits(v)), t)
 }
 

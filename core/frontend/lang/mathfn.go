@@ -217,7 +217,7 @@ func where(e *Emitter, a *Args) any {
 		e.Gen.Warn(warnWhereCondition, cond.Scalar())
 		cond = e.Cast(cond, Int1)
 	}
-	x, y := e.operands(a.number(1), a.number(2), pair{lhsPtr: true, rhsPtr: true})
+	x, y := e.operands(a.number(1), a.number(2), pair{lhsPtr: true, rhsPtr: true, moves: true})
 	if !x.Scalar().Equal(y.Scalar()) {
 		eval.FailHelp("both values must be of one type", errInvalidOperands, x.Scalar(), y.Scalar())
 	}
