@@ -52,10 +52,11 @@ var Pipeline = &pass.Pass{
 }
 
 // keepsMemoryOrder reports whether all accesses to memory that the loop writes
-// are in one stage, so that none overtakes another.
+// are in one stage and in the order of the program, so that none overtakes
+// another.
 func (s *schedule) keepsMemoryOrder() bool {
-	stages := make(map[*ir.Value]int)
-	written, split := make(map[*ir.Value]bool), make(map[*ir.Value]bool)
+	last := make(map[*ir.Value]slot) // of the accesses through each pointer so far
+	written, moved := make(map[*ir.Value]bool), make(map[*ir.Value]bool)
 	return !ir.Walk(s.loop, func(op *ir.Operation) ir.WalkResult {
 		switch op.Def() {
 		case tt.Load, tt.Store, tt.AtomicRMW, tt.AtomicCAS:
@@ -63,13 +64,13 @@ func (s *schedule) keepsMemoryOrder() bool {
 			return ir.Advance
 		}
 		base := basePointer(op.Operand(0))
-		stage := s.slots[ancestorIn(s.loop.Body(), op)].stage
-		if have, ok := stages[base]; ok && have != stage {
-			split[base] = true
+		at := s.slots[ancestorIn(s.loop.Body(), op)]
+		if have, ok := last[base]; ok && (have.stage != at.stage || at.before(have)) {
+			moved[base] = true
 		}
-		stages[base] = stage
+		last[base] = at
 		written[base] = written[base] || !op.Is(tt.Load)
-		if written[base] && split[base] {
+		if written[base] && moved[base] {
 			return ir.Stop
 		}
 		return ir.Advance
@@ -80,9 +81,6 @@ func (s *schedule) keepsMemoryOrder() bool {
 // that run ahead can be switched off and do not overtake others, and no value is
 // used before it is computed.
 func (s *schedule) isExecutable() bool {
-	if !s.keepsMemoryOrder() {
-		return false
-	}
 	position := make(map[*ir.Operation]int)
 	for i, op := range s.inOrder() {
 		position[op] = i
@@ -112,7 +110,7 @@ func (s *schedule) isExecutable() bool {
 			}
 		}
 	}
-	return true
+	return s.keepsMemoryOrder()
 }
 
 // updateWaits sets what each wait waits for, and joins waits between which no
