@@ -255,7 +255,7 @@ func (k *kind) identify(ctx context.Context, memo *toolMemo, path string) (tool,
 		return tool{}, err
 	}
 	known, ok := memo.Get(path, info)
-	if !ok {
+	if !ok || known.Version == "" || known.SHA256 == "" { // not known, or by an entry of another form
 		if known, err = k.ask(ctx, path); err != nil {
 			return tool{}, err
 		}

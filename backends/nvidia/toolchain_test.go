@@ -175,3 +175,24 @@ func TestToolMemo(t *testing.T) {
 		t.Errorf("after a change: %+v, %d runs", changed, runs(t, path))
 	}
 }
+
+// A memo that another version of tritonc wrote, with entries of another form,
+// must not stand in the way of a tool that works.
+func TestMemoOfAnotherForm(t *testing.T) {
+	needTools(t, &llcKind)
+	fresh := filememo.New[identity]("")
+	want, err := llcKind.find(t.Context(), fresh, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(want.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := filememo.New[identity]("")
+	old.Put(want.Path, info, identity{})
+	got, err := llcKind.find(t.Context(), old, nil)
+	if err != nil || got.Version != want.Version || got.SHA256 != want.SHA256 {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+}
