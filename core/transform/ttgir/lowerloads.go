@@ -246,7 +246,7 @@ func (l *loadLowering) copyAsync(a asyncLoad, at counters) {
 	done := newWait(b, 0, group)
 	from := l.bufferAt(a, at.extract)
 	if other == nil || isZero(other) || mask == nil {
-		l.readFrom(op.Result(0), from, done, a.enc)
+		l.readFrom(op.Result(0), from, done, a.enc, use.stage)
 	} else {
 		// A copy puts zeros where the mask is false.
 		v := b.Op(ttg.LocalLoad, []*ir.Value{from, done}, op.Result(0).Type()).Result(0)
@@ -270,11 +270,12 @@ func isZero(v *ir.Value) bool {
 	return false
 }
 
-// readFrom lets the users of a loaded value read the buffer: those that fill a
-// buffer of that layout use it itself.
-func (l *loadLowering) readFrom(loaded, buffer, token *ir.Value, enc *encoding.Attr) {
+// readFrom lets the users of a loaded value read the buffer in the given stage:
+// those that fill a buffer of that layout use it itself, unless it is read in a
+// later stage, when other data are in it.
+func (l *loadLowering) readFrom(loaded, buffer, token *ir.Value, enc *encoding.Attr, stage int) {
 	for u := range loaded.Users() {
-		if u.Is(ttg.LocalAlloc) && u.Result(0).Type().(*ttg.MemDescType).Encoding == ir.Attribute(enc) {
+		if u.Is(ttg.LocalAlloc) && u.Result(0).Type().(*ttg.MemDescType).Encoding == ir.Attribute(enc) && l.readBy(u, stage) {
 			u.Result(0).ReplaceAllUsesWith(buffer)
 			makeMutable(buffer)
 			delete(l.s.slots, u)
@@ -284,6 +285,17 @@ func (l *loadLowering) readFrom(loaded, buffer, token *ir.Value, enc *encoding.A
 	if loaded.HasUses() {
 		loaded.ReplaceAllUsesWith(l.b.Op(ttg.LocalLoad, []*ir.Value{buffer, token}, loaded.Type()).Result(0))
 	}
+}
+
+// readBy reports whether what is filled by alloc is read in the given stage or
+// before it only.
+func (l *loadLowering) readBy(alloc *ir.Operation, stage int) bool {
+	for _, u := range topUsers(l.s.loop, alloc) {
+		if l.s.slots[u].stage > stage {
+			return false
+		}
+	}
+	return true
 }
 
 // makeMutable gives the views of a mutable buffer types that say so.
