@@ -42,6 +42,32 @@ func TestCasts(t *testing.T) {
 	}
 }
 
+func TestCastsFP8(t *testing.T) {
+	m := load(t, "sm90/casts_fp8")
+	r := newRand(t)
+	const B = 256
+	x := randn(r, B, 30)
+	e4, e5 := make([]byte, 2*B), make([]byte, 2*B)
+	for i := range e4 {
+		e4[i], e5[i] = byte(r.UintN(256))&0xbf, byte(r.UintN(256))&0xbf
+	}
+	d := New(Options{Chip: H200})
+	h, b4, b5 := d.Alloc("h", 2*B), Upload(d, "e4", e4), Upload(d, "e5", e5)
+	launch(t, d, m, "casts_fp8", Dim(1), Dim(128), 4096, Upload(d, "x", x), h, b4, b5)
+	for i, v := range x {
+		if got, want := Download[byte](b4)[i], byte(refFP8(floatFormats["e4m3"], float64(v))); got != want {
+			t.Errorf("e4m3 of %v is %02x, want %02x", v, got, want)
+		}
+		if got, want := Download[byte](b5)[i], byte(refFP8(floatFormats["e5m2"], float64(v))); got != want {
+			t.Errorf("e5m2 of %v is %02x, want %02x", v, got, want)
+		}
+		sum := floatFormats["e4m3"].value(uint64(e4[B+i])) + floatFormats["e5m2"].value(uint64(e5[B+i]))
+		if got, want := Download[uint16](h)[i], toHalf(float32(sum)); got != want {
+			t.Errorf("sum %d is %04x, want %04x", i, got, want)
+		}
+	}
+}
+
 func TestPromotions(t *testing.T) {
 	m := load(t, "promotions")
 	r := newRand(t)
@@ -233,13 +259,20 @@ func TestBlockPointers(t *testing.T) {
 }
 
 func TestDescriptors(t *testing.T) {
-	m := load(t, "descriptors")
+	for _, dir := range generations {
+		t.Run(dir, func(t *testing.T) { testDescriptors(t, load(t, dir+"/descriptors")) })
+	}
+}
+
+func testDescriptors(t *testing.T, m *Module) {
 	r := newRand(t)
 	for _, c := range []struct{ m, n int }{{32, 64}, {48, 80}} {
 		a := halfs(randn(r, c.m*c.n, 1))
 		d := New(Options{})
 		o := d.Alloc("o", 2*c.m*c.n)
-		launch(t, d, m, "descriptors", Dim(cdiv(c.m, 32), cdiv(c.n, 64)), Dim(128), 16384, Upload(d, "a", a), o, int32(c.m), int32(c.n))
+		grid := Dim(cdiv(c.m, 32), cdiv(c.n, 64))
+		scratch := d.Alloc("scratch", 256*grid[0]*grid[1]) // where tensor maps are made
+		launch(t, d, m, "descriptors", grid, Dim(128), 16384, Upload(d, "a", a), o, int32(c.m), int32(c.n), scratch)
 		for i, v := range Download[uint16](o) {
 			if want := toHalf(2 * fromHalf(a[i])); v != want {
 				t.Fatalf("o[%d] = %04x, want %04x", i, v, want)

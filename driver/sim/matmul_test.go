@@ -52,14 +52,49 @@ func testMatmul(t *testing.T, m *Module) {
 	}
 }
 
+// TestMatmulDescriptors: on the newer generation tensor maps, bulk copies and
+// mbarrier objects bring the operands.
 func TestMatmulDescriptors(t *testing.T) {
-	m := load(t, "matmul_desc")
+	for _, dir := range generations {
+		t.Run(dir, func(t *testing.T) { testMatmulDescriptors(t, load(t, dir+"/matmul_desc")) })
+	}
+}
+
+// fp8Data makes small e4m3 numbers.
+func fp8Data(r *rand.Rand, n int) ([]byte, []float64) {
+	b := make([]byte, n)
+	w := make([]float64, n)
+	for i := range b {
+		b[i] = byte(r.UintN(256)) & 0xbf
+		w[i] = floatFormats["e4m3"].value(uint64(b[i]))
+	}
+	return b, w
+}
+
+func TestMatmulFP8(t *testing.T) {
+	m := load(t, "sm90/matmul_fp8e4nv")
+	r := newRand(t)
+	const M, N, K = 144, 272, 208
+	a, aw := fp8Data(r, M*K)
+	b, bw := fp8Data(r, N*K)
+	d := New(Options{Chip: H200})
+	out := d.Alloc("c", 2*M*N)
+	launch(t, d, m, "matmul", Dim(6), Dim(128), 160<<10, Upload(d, "a", a), Upload(d, "b", b), out,
+		int32(M), int32(N), int32(K), int32(K), int32(K), int32(N))
+	bt := make([]float64, K*N)
+	for i, v := range bw {
+		bt[i%K*N+i/K] = v
+	}
+	near(t, "c", fromHalfs(Download[uint16](out)), product(aw, bt, M, N, K), 1e-3, 1e-2)
+}
+
+func testMatmulDescriptors(t *testing.T, m *Module) {
 	r := newRand(t)
 	const M, N, K = 144, 272, 80
 	a, b := halfs(randn(r, M*K, 1)), halfs(randn(r, N*K, 1))
-	d := New(Options{})
+	d := New(Options{Chip: H200})
 	out := d.Alloc("c", 2*M*N)
-	launch(t, d, m, "matmul_desc", Dim(132), Dim(128), 131072, Upload(d, "a", a), Upload(d, "b", b), out, int32(M), int32(N), int32(K))
+	launch(t, d, m, "matmul_desc", Dim(132), Dim(128), 160<<10, Upload(d, "a", a), Upload(d, "b", b), out, int32(M), int32(N), int32(K), d.Alloc("scratch", 132*512))
 	bt := make([]float64, K*N)
 	for i, v := range fromHalfs(b) {
 		bt[i%K*N+i/K] = float64(v)

@@ -311,6 +311,14 @@ func (d *decoder) bar(st *Stmt, m *mods) {
 // programs all accesses are in order already.
 func (d *decoder) fence(st *Stmt, m *mods) {
 	if m.take("proxy") {
+		if m.take("tensormap::generic") {
+			m.oneOf("acquire", "release")
+			m.oneOf("cta", "cluster", "gpu", "sys")
+			m.finish()
+			d.wantFrom(st, 0, 2)
+			d.emit(st, simt.Inst{Op: simt.OpFence})
+			return
+		}
 		if m.oneOf("alias", "async") < 0 {
 			d.fail(st.Pos, "%s: the simulator does not execute this fence", st.Name)
 		}

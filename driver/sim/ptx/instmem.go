@@ -261,13 +261,15 @@ func (d *decoder) stmatrix(st *Stmt, m *mods) {
 
 // cp decodes cp.async and its groups.
 func (d *decoder) cp(st *Stmt, m *mods) {
-	if !m.take("async") {
+	if !m.take("async") || m.take("reduce") {
 		d.fail(st.Pos, "unknown instruction %s", st.Name)
 	}
-	for _, s := range []string{"bulk", "mbarrier", "reduce"} {
-		if m.take(s) {
-			d.fail(st.Pos, "%s: the simulator does not execute bulk copies and mbarrier objects", st.Name)
-		}
+	if m.take("bulk") {
+		d.bulk(st, m)
+		return
+	}
+	if m.take("mbarrier") {
+		d.fail(st.Pos, "%s: the simulator does not execute this form of cp.async", st.Name)
 	}
 	switch m.oneOf("commit_group", "wait_group", "wait_all") {
 	case 0:

@@ -78,6 +78,8 @@ var instTable = map[string]instDecoder{
 	"cp":             (*decoder).cp,
 	"mma":            (*decoder).mma,
 	"wgmma":          (*decoder).wgmma,
+	"mbarrier":       (*decoder).mbarrier,
+	"tensormap":      (*decoder).tensormap,
 	"shfl":           (*decoder).shfl,
 	"vote":           (*decoder).vote,
 	"match":          (*decoder).match,
@@ -103,8 +105,7 @@ var instTable = map[string]instDecoder{
 
 // later names instructions of newer processors, for a better error.
 var later = map[string]string{
-	"mbarrier":  "mbarrier objects",
-	"tensormap": "tensor maps", "tcgen05": "tensor memory", "clusterlaunchcontrol": "cluster launch control",
+	"tcgen05": "tensor memory", "clusterlaunchcontrol": "cluster launch control",
 	"multimem": "multicast memory", "getctarank": "clusters", "mapa": "clusters",
 	"tex": "textures", "tld4": "textures", "suld": "surfaces", "sust": "surfaces", "sured": "surfaces", "txq": "textures", "suq": "surfaces",
 	"wmma":      "the wmma form of matrix instructions (mma.sync is supported)",

@@ -157,7 +157,7 @@ func (w *warp) outOfBounds(s *step, lane int, space Space, size int) {
 	addr := w.words[lane]
 	verb := "reads"
 	switch s.in.Op {
-	case OpSt, OpStMatrix:
+	case OpSt, OpStMatrix, OpCopyMap:
 		verb = "writes"
 	case OpAtom, OpRed:
 		verb = "updates"

@@ -129,6 +129,21 @@ func (w *warp) doChecked(s *step, m uint64) {
 		for _, r := range in.Mma.DRegs {
 			c.set(r, m, m*def)
 		}
+	case OpBulk:
+		k := in.Bulk
+		for _, r := range append([]Reg{k.Shared, k.Global, k.Barrier, k.Size}, k.Coords...) {
+			w.use(r, m, "a bulk copy")
+		}
+		w.do(s, m)
+	case OpMbarrier:
+		w.use(in.A, m, "the address")
+		w.use(in.B, m, "an mbarrier")
+		w.do(s, m)
+		c.set(in.D, m, m)
+	case OpCopyMap:
+		w.use(in.A, m, "the address")
+		w.use(in.D, m, "the address")
+		w.do(s, m)
 	case OpWgmma:
 		w.use(in.Wgmma.BDesc, m, "a matrix descriptor")
 		if in.Wgmma.ADesc != 0 {

@@ -62,6 +62,12 @@ func choose(in *Inst) (execFunc, Class) {
 		return execActive, Class32
 	case OpMma:
 		return chooseMma(in)
+	case OpMbarrier:
+		return execMbarrier, ClassNone
+	case OpBulk:
+		return execBulk, ClassNone
+	case OpCopyMap:
+		return execCopyMap, ClassNone
 	case OpWgmma:
 		return chooseWgmma(in)
 	case OpTrap:

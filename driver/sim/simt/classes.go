@@ -55,7 +55,9 @@ func classOf(in *Inst) InstClass {
 		return ClassWarpOp
 	case OpBra, OpBrx, OpCall, OpCallExt, OpRet, OpExit, OpTrap, OpBrkpt, OpNanosleep:
 		return ClassControl
-	case OpBar, OpFence:
+	case OpBulk, OpCopyMap:
+		return ClassOtherMem
+	case OpBar, OpFence, OpMbarrier:
 		return ClassBarrierOp
 	}
 	switch in.Type {

@@ -56,6 +56,7 @@ type cta struct {
 	shared    []byte
 	sharedChk *sharedCheck // nil with checks off
 	bars      [numBarriers]barrier
+	mbars     map[int]*mbarClock // of mbarrier objects, by address
 	block     [3]int
 	index     int
 	wave      *wave // nil where waves are not counted
@@ -120,6 +121,7 @@ func (c *cta) start(k int) {
 	c.block[1] = index / r.grid[0] % r.grid[1]
 	c.block[2] = index / r.grid[0] / r.grid[1]
 	c.bars = [numBarriers]barrier{}
+	clear(c.mbars)
 	c.liveLanes = r.threads
 	c.turns = 0
 	c.halt = false

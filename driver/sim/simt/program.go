@@ -263,6 +263,9 @@ const (
 	OpWarpSync // wait for the lanes of mask A
 	OpMma      // Dsts = A-fragment × B-fragment + C-fragment; Mma
 	OpWgmma    // OpMma of a warpgroup; Mma and Wgmma
+	OpMbarrier // Imm kind
+	OpBulk     // Bulk
+	OpCopyMap  // tensor map at D + Imm = that at A + Imm2
 
 	OpBra       // to Target
 	OpBrx       // to Targets[A]
@@ -370,6 +373,7 @@ type Inst struct {
 	Targets  []int // of OpBrx
 	Mma      *Mma
 	Wgmma    *Wgmma
+	Bulk     *Bulk
 	// Params pairs argument addresses with parameter addresses of a call, in
 	// the frame of parameters (byte offsets), with sizes.
 	Params []Copy

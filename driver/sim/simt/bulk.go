@@ -1,0 +1,269 @@
+package simt
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Bulk describes a bulk copy between global and shared memory. It happens when
+// it is issued; a load then tells its mbarrier of the bytes.
+type Bulk struct {
+	Store                            bool
+	Rank                             int // of the tensor; 0 for a plain copy of Size bytes
+	Shared, Global, Barrier          Reg // Global is the tensor map's address if Rank is not 0
+	SharedOff, GlobalOff, BarrierOff int64
+	Coords                           []Reg // innermost first
+	Size                             Reg
+}
+
+// A tensor map is 128 bytes that only tensormap.replace and bulk copies look
+// into. This simulator lays it out so; the hardware's layout is not public.
+const (
+	MapAddress       = 0  // 8 bytes
+	MapRank          = 8  // rank - 1
+	MapType          = 12 // see mapTypeBytes
+	MapBox           = 16 // five words
+	MapDims          = 36 // five words
+	MapStrides       = 56 // four of 8 bytes: of all dimensions but the innermost
+	MapElementStride = 88 // five words
+	MapInterleave    = 108
+	MapSwizzle       = 112
+	MapFill          = 116
+	MapBytes         = 128
+)
+
+// mapTypeBytes is the size of the element types, in the order of the manual.
+var mapTypeBytes = [...]int{1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2, 4, 4}
+
+// tensorMap is a map's content.
+type tensorMap struct {
+	addr    uint64
+	rank    int
+	elem    int
+	box     [5]int
+	dims    [5]int
+	strides [5]int // in bytes; that of the innermost is the element's size
+	swizzle int    // mask of the row bits that permute 16-byte pieces
+	nanFill bool
+}
+
+// mapAt reads and checks the tensor map at a generic address.
+func (w *warp) mapAt(s *step, lane int, addr uint64, rank int) (m tensorMap, ok bool) {
+	b := w.peek(addr, lane)
+	if len(b) < MapBytes || addr%64 != 0 {
+		w.faultAt(FindBounds, lane, addr, "no tensor map lies at 0x%x, %s", addr, w.cta.run.mem.describe(addr))
+		return m, false
+	}
+	word := func(at int) int { return int(binary.LittleEndian.Uint32(b[at:])) }
+	m.addr = binary.LittleEndian.Uint64(b)
+	m.rank = word(MapRank) + 1
+	t, swizzle := word(MapType), word(MapSwizzle)
+	if m.rank != rank || t >= len(mapTypeBytes) || swizzle > 3 || word(MapInterleave) != 0 {
+		w.faultAt(FindBounds, lane, addr, "the tensor map at 0x%x has rank %d, type %d, swizzle %d, interleave %d: %s cannot use it",
+			addr, m.rank, t, swizzle, word(MapInterleave), s.in.Text)
+		return m, false
+	}
+	m.elem = mapTypeBytes[t]
+	m.swizzle = 1<<swizzle - 1
+	m.nanFill = word(MapFill) == 1
+	for i := range m.rank {
+		m.box[i], m.dims[i] = word(MapBox+4*i), word(MapDims+4*i)
+		if word(MapElementStride+4*i) != 1 || m.box[i] < 1 || m.box[i] > 256 {
+			w.faultAt(FindBounds, lane, addr, "the tensor map at 0x%x has element stride %d and box %d in dimension %d: %s cannot use it",
+				addr, word(MapElementStride+4*i), m.box[i], i, s.in.Text)
+			return m, false
+		}
+		m.strides[i] = m.elem
+		if i > 0 {
+			m.strides[i] = int(binary.LittleEndian.Uint64(b[MapStrides+8*(i-1):]))
+		}
+	}
+	return m, true
+}
+
+// execBulk executes bulk copies, lane after lane.
+func execBulk(w *warp, s *step) {
+	k := s.in.Bulk
+	address := func(r Reg, off int64, l int) uint64 {
+		if r.Class() == Class64 {
+			return w.r64[r.Index()*w.n+l] + uint64(off)
+		}
+		return uint64(w.r32[r.Index()*w.n+l] + uint32(off))
+	}
+	all := w.mask
+	for m := all; m != 0 && w.cta.fault == nil; m &= m - 1 {
+		l := bits.TrailingZeros64(m)
+		w.mask = 1 << l
+		shared := int(address(k.Shared, k.SharedOff, l))
+		global := address(k.Global, k.GlobalOff, l)
+		n := 0
+		if k.Rank == 0 {
+			n = int(w.r32[k.Size.Index()*w.n+l])
+			w.bulkRow(s, l, shared, global, n)
+		} else {
+			n = w.bulkTensor(s, l, shared, global)
+		}
+		if w.cta.fault == nil && k.Barrier != 0 {
+			w.bulkArrive(l, int(address(k.Barrier, k.BarrierOff, l)), n)
+		}
+	}
+	w.mask = all
+}
+
+// bulkArrive tells the mbarrier at an address that n bytes came.
+func (w *warp) bulkArrive(lane, at, n int) {
+	if at < 0 || at%8 != 0 || at+8 > len(w.cta.shared) {
+		w.faultAt(FindBounds, lane, uint64(at), "no mbarrier can lie at shared address 0x%x", at)
+		return
+	}
+	o := readMbar(w.cta.shared[at:])
+	w.mbarArrive(lane, at, &o, 0, -n)
+	o.write(w.cta.shared[at:])
+}
+
+// bulkTensor copies a box and returns its bytes.
+func (w *warp) bulkTensor(s *step, lane, shared int, mapAddr uint64) int {
+	k := s.in.Bulk
+	t, ok := w.mapAt(s, lane, mapAddr, k.Rank)
+	if !ok {
+		return 0
+	}
+	var at [5]int
+	for i, r := range k.Coords {
+		at[i] = int(int32(w.r32[r.Index()*w.n+lane]))
+	}
+	row := t.box[0] * t.elem
+	rows := 1
+	for i := 1; i < t.rank; i++ {
+		rows *= t.box[i]
+	}
+	// The part of a row that lies in the tensor.
+	lo := min(max(-at[0], 0), t.box[0]) * t.elem
+	hi := max(min(t.dims[0]-at[0], t.box[0]), 0) * t.elem
+	for r := range rows {
+		addr := t.addr + uint64(at[0]*t.elem)
+		inside := lo < hi
+		rest := r
+		for i := 1; i < t.rank; i++ {
+			c := at[i] + rest%t.box[i]
+			rest /= t.box[i]
+			inside = inside && c >= 0 && c < t.dims[i]
+			addr += uint64(c * t.strides[i])
+		}
+		from, to := lo, hi
+		if !inside {
+			from, to = row, row
+		}
+		w.tensorRow(s, lane, &t, shared+r*row, addr, row, from, to)
+		if w.cta.fault != nil {
+			return 0
+		}
+	}
+	return rows * row
+}
+
+// tensorRow copies bytes [from, to) of a row of a box; a load fills the others.
+func (w *warp) tensorRow(s *step, lane int, t *tensorMap, shared int, global uint64, row, from, to int) {
+	store := s.in.Bulk.Store
+	const piece = 16
+	for p := 0; p < row; p += piece {
+		at := shared + p
+		at ^= (at >> 7 & t.swizzle) << 4
+		n := min(piece, row-p)
+		a, b := max(from, p), min(to, p+n)
+		if !store && (a > p || b < p+n) {
+			if !w.fillShared(lane, at, n, t) {
+				return
+			}
+		}
+		if a < b {
+			w.bulkRow(s, lane, at+a-p, global+uint64(a), b-a)
+			if w.cta.fault != nil {
+				return
+			}
+		}
+	}
+}
+
+// fillShared writes what a load has in place of elements outside the tensor.
+func (w *warp) fillShared(lane, at, n int, t *tensorMap) bool {
+	if at < 0 || at+n > len(w.cta.shared) {
+		w.faultAt(FindBounds, lane, uint64(at), "writes %d bytes of shared memory at 0x%x: the block has %d bytes", n, at, len(w.cta.shared))
+		return false
+	}
+	w.bulkWrote(at, n)
+	clear(w.cta.shared[at : at+n])
+	if t.nanFill {
+		for i := at + t.elem - 1; i < at+n; i += t.elem {
+			w.cta.shared[i] = 0x7f
+			if t.elem > 1 {
+				w.cta.shared[i-1] = 0xff
+			}
+		}
+	}
+	return true
+}
+
+// bulkWrote checks and marks a write of shared memory by the issuing warp.
+func (w *warp) bulkWrote(at, n int) {
+	if w.cta.sharedChk == nil {
+		return
+	}
+	l := bits.TrailingZeros64(w.mask)
+	w.offs[l] = at
+	w.view = view{SpaceShared, w.cta.shared, nil, 0, w.mask}
+	w.sharedWrite(&w.view, n, w.mask)
+	w.settleWrite(true)
+}
+
+// bulkRow copies n contiguous bytes.
+func (w *warp) bulkRow(s *step, lane, shared int, global uint64, n int) {
+	c := w.cta
+	buf := c.run.mem.at(global)
+	off := int(global & windowMask)
+	if buf == nil || buf.freed || off+n > len(buf.Data) {
+		w.faultAt(FindBounds, lane, global, "%s copies %d bytes of global memory at 0x%x: %s", s.in.Text, n, global, c.run.mem.describe(global))
+		return
+	}
+	if shared < 0 || shared+n > len(c.shared) {
+		w.faultAt(FindBounds, lane, uint64(shared), "%s copies %d bytes of shared memory at 0x%x: the block has %d bytes", s.in.Text, n, shared, len(c.shared))
+		return
+	}
+	w.offs[lane] = off
+	w.view = view{SpaceGlobal, buf.Data, buf, buf.addr, w.mask}
+	store := s.in.Bulk.Store
+	w.countAccess(&w.view, n, store)
+	if store {
+		w.checkWrite(s, &w.view, n)
+		copy(buf.Data[off:off+n], c.shared[shared:])
+		buf.MarkWritten(off, n)
+		w.offs[lane] = shared
+		w.view = view{SpaceShared, c.shared, nil, 0, w.mask}
+		w.checkRead(s, &w.view, n)
+		return
+	}
+	w.checkRead(s, &w.view, n)
+	w.bulkWrote(shared, n)
+	copy(c.shared[shared:shared+n], buf.Data[off:])
+}
+
+// execCopyMap copies a tensor map from shared memory at A to global memory at
+// D + Imm, once for the warp.
+func execCopyMap(w *warp, s *step) {
+	all := w.mask
+	w.mask = all & -all
+	lane := bits.TrailingZeros64(all)
+	var content [MapBytes]byte
+	w.access(s, s.in.A.Class(), s.a, s.in.Imm2, SpaceShared, MapBytes, 64, func(v *view) {
+		w.checkRead(s, v, MapBytes)
+		copy(content[:], v.data[w.offs[lane]:])
+	})
+	if w.cta.fault == nil {
+		w.access(s, s.in.D.Class(), s.d, s.imm, SpaceGlobal, MapBytes, 64, func(v *view) {
+			w.countAccess(v, MapBytes, true)
+			copy(v.data[w.offs[lane]:], content[:])
+			v.buf.MarkWritten(w.offs[lane], MapBytes)
+		})
+	}
+	w.mask = all
+}
