@@ -96,7 +96,7 @@ func (e *expansion) findCrossing() {
 	}
 }
 
-// version sets what v is in the turn of that number.
+// setVersion says what v is in the turn of that number.
 func (e *expansion) setVersion(v, is *ir.Value, turn int) {
 	vs := e.versions[v]
 	if vs == nil {
@@ -149,13 +149,12 @@ func (e *expansion) prologue() {
 			predicate(b, n, predicates[turn])
 			b.Restore(at)
 			for k, r := range op.Results() {
-				is := n.Result(k)
-				e.setVersion(r, is, turn)
+				e.setVersion(r, n.Result(k), turn)
 				for j, v := range yield.Operands() {
 					if v != r {
 						continue
 					}
-					arg := scf.IterArgs(loop)[j]
+					is, arg := n.Result(k), scf.IterArgs(loop)[j]
 					if loop.Result(j).HasUses() {
 						// After the loop the value of the last turn that there
 						// was is used.
