@@ -128,6 +128,50 @@ func TestFindings(t *testing.T) {
 				cp.async.wait_group 1; ld.shared.b32 %r7, [%r6]; st.global.b32 [%rd3], %r7; ld.shared.b32 %r7, [%r6+256];`,
 		},
 		{
+			name: "bulk copy waited for", block: 64, shared: 512,
+			body: `setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 1; bar.sync 0;
+				@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [smem+256], 128;
+				@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [smem], [%rd1], 128, [smem+256];
+				W: mbarrier.try_wait.parity.shared.b64 %p2, [smem+256], 0; @!%p2 bra W;
+				ld.shared.b32 %r6, [smem+4]; st.global.b32 [%rd1], %r6;`,
+		},
+		{
+			name: "bulk copy not waited for", kind: simt.FindAsync, want: "still owns", block: 32, shared: 512,
+			body: `setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 1; bar.sync 0;
+				@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [smem+256], 128;
+				@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [smem], [%rd1], 128, [smem+256];
+				ld.shared.b32 %r6, [smem+4];`,
+		},
+		{
+			name: "bulk copy under what others read", kind: simt.FindAsync, want: "still owns", block: 64, shared: 512,
+			body: `mov.u32 %r7, 5; setp.lt.u32 %p3, %r2, 32; @%p3 bra A; st.shared.b32 [smem+4], %r7; ld.shared.b32 %r6, [smem+4];
+				A: setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 1;
+				@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [smem+256], 128; @!%p3 bra B;
+				nanosleep.u32 1;
+				@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [smem], [%rd1], 128, [smem+256]; B:`,
+		},
+		{
+			name: "more bytes awaited than come", kind: simt.FindEndless, block: 32, shared: 512,
+			body: `setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 1; bar.sync 0;
+				@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [smem+256], 256;
+				@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [smem], [%rd1], 128, [smem+256];
+				W: mbarrier.try_wait.parity.shared.b64 %p2, [smem+256], 0; @!%p2 bra W;`,
+		},
+		{
+			name: "too many arrivals", kind: simt.FindBarrier, want: "more than 1 arrivals", block: 32, shared: 512,
+			body: `setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 1; @%p1 mbarrier.expect_tx.shared.b64 [smem+256], 8;
+				@%p1 mbarrier.arrive.shared.b64 %rd3, [smem+256], 1; @%p1 mbarrier.arrive.shared.b64 %rd3, [smem+256], 1;`,
+		},
+		{
+			name: "phases by state", block: 64, shared: 512,
+			body: `setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 64; bar.sync 0;
+				shl.b32 %r6, %r2, 2; add.u32 %r6, %r6, %r5; st.shared.b32 [%r6], %r2;
+				mbarrier.arrive.shared.b64 %rd3, [smem+256]; W: mbarrier.test_wait.shared.b64 %p2, [smem+256], %rd3; @!%p2 bra W;
+				xor.b32 %r7, %r6, 128; ld.shared.b32 %r8, [%r7]; mul.wide.u32 %rd4, %r2, 4; add.s64 %rd4, %rd1, %rd4; st.global.b32 [%rd4], %r8;
+				mbarrier.arrive.shared.b64 %rd3, [smem+256]; V: mbarrier.test_wait.shared.b64 %p2, [smem+256], %rd3; @!%p2 bra V;
+				st.shared.b32 [%r7], %r1;`,
+		},
+		{
 			name: "barrier under divergence", kind: simt.FindDivergentBarrier, want: "no lane of the block can go on",
 			body: "setp.lt.u32 %p1, %r2, 7; @%p1 bra L; bar.sync 0; bra M; L: bar.sync 1; M:",
 		},

@@ -86,7 +86,7 @@ type Options struct {
 	// Workers is how many host cores run blocks; 0 means all.
 	Workers int
 	// MaxInstructions ends a launch whose block executes more warp instructions;
-	// 0 means 1<<32.
+	// 0 means 1<<30.
 	MaxInstructions uint64
 	// Random permutes blocks and warps by Seed.
 	Random bool
@@ -115,7 +115,7 @@ func New(opt Options) *Device {
 		opt.Chip = A100
 	}
 	if opt.MaxInstructions == 0 {
-		opt.MaxInstructions = 1 << 32
+		opt.MaxInstructions = 1 << 30
 	}
 	return &Device{opt: opt, mem: simt.NewMemory(opt.Chip.Memory), loaded: map[*Module]*simt.Loaded{}}
 }

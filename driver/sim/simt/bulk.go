@@ -116,6 +116,12 @@ func (w *warp) bulkArrive(lane, at, n int) {
 		w.faultAt(FindBounds, lane, uint64(at), "no mbarrier can lie at shared address 0x%x", at)
 		return
 	}
+	if c := w.cta.sharedChk; c != nil {
+		k := w.cta.mbarClock(at)
+		c.own(c.written, true)
+		k.owned = append(k.owned, c.written...)
+		c.written = c.written[:0]
+	}
 	o := readMbar(w.cta.shared[at:])
 	w.mbarArrive(lane, at, &o, 0, -n)
 	o.write(w.cta.shared[at:])
@@ -214,6 +220,7 @@ func (w *warp) bulkWrote(at, n int) {
 	w.view = view{SpaceShared, w.cta.shared, nil, 0, w.mask}
 	w.sharedWrite(&w.view, n, w.mask)
 	w.settleWrite(true)
+	w.cta.sharedChk.written = append(w.cta.sharedChk.written, byteRange{at, n})
 }
 
 // bulkRow copies n contiguous bytes.

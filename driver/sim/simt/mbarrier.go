@@ -46,8 +46,15 @@ func (m *mbar) write(b []byte) {
 		uint64(m.bytes)<<(63-mbarByteBits)&(1<<63-1)|m.phase<<63)
 }
 
-// mbarClock carries what the arriving warps know to those that wait.
-type mbarClock struct{ gather, opened []uint32 }
+// mbarClock carries what the arriving warps know to those that wait, and the
+// bytes of shared memory that bulk copies own until someone has waited.
+type mbarClock struct {
+	gather, opened []uint32
+	owned          []byteRange
+}
+
+// byteRange is a part of shared memory.
+type byteRange struct{ at, size int }
 
 // execMbarrier executes the mbarrier instructions, lane after lane.
 func execMbarrier(w *warp, s *step) {
@@ -103,7 +110,10 @@ func execMbarrier(w *warp, s *step) {
 				w.r64[int(s.d)+l] = state
 			}
 			if done>>l&1 != 0 && w.cta.sharedChk != nil {
-				w.cta.sharedChk.learn(w.id, w.cta.mbarClock(at).opened)
+				k := w.cta.mbarClock(at)
+				w.cta.sharedChk.learn(w.id, k.opened)
+				w.cta.sharedChk.own(k.owned, false)
+				k.owned = k.owned[:0]
 			}
 		}
 		if in.Imm >= MbarTestParity {
@@ -150,7 +160,7 @@ func (c *cta) mbarClock(at int) *mbarClock {
 	k := c.mbars[at]
 	if k == nil {
 		n := len(c.warps)
-		k = &mbarClock{make([]uint32, n), make([]uint32, n)}
+		k = &mbarClock{gather: make([]uint32, n), opened: make([]uint32, n)}
 		if c.mbars == nil {
 			c.mbars = map[int]*mbarClock{}
 		}
@@ -166,6 +176,19 @@ func (w *warp) knownShared(at, size int) {
 	if c := w.cta.sharedChk; c != nil {
 		for i := at &^ 3; i < at+size; i += 4 {
 			c.known[i>>2] |= byteMask(i, at, size)
+		}
+	}
+}
+
+// own marks bytes as an async copy's, or free again.
+func (c *sharedCheck) own(ranges []byteRange, owned bool) {
+	for _, r := range ranges {
+		for i := r.at &^ 3; i < r.at+r.size; i += 4 {
+			if m := byteMask(i, r.at, r.size); owned {
+				c.owned[i>>2] |= m
+			} else {
+				c.owned[i>>2] &^= m
+			}
 		}
 	}
 }

@@ -24,6 +24,8 @@ type sharedCheck struct {
 	// pending are the races of the store in hand, until it is known whether it
 	// changes what is there.
 	pending []pendingRace
+	// written are the bytes of the bulk copy in hand.
+	written []byteRange
 }
 
 // pendingRace is a race that counts if the bytes of mask at word k change.
