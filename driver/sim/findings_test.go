@@ -143,14 +143,6 @@ func TestFindings(t *testing.T) {
 				ld.shared.b32 %r6, [smem+4];`,
 		},
 		{
-			name: "bulk copy under what others read", kind: simt.FindAsync, want: "still owns", block: 64, shared: 512,
-			body: `mov.u32 %r7, 5; setp.lt.u32 %p3, %r2, 32; @%p3 bra A; st.shared.b32 [smem+4], %r7; ld.shared.b32 %r6, [smem+4];
-				A: setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 1;
-				@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [smem+256], 128; @!%p3 bra B;
-				nanosleep.u32 1;
-				@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [smem], [%rd1], 128, [smem+256]; B:`,
-		},
-		{
 			name: "more bytes awaited than come", kind: simt.FindEndless, block: 32, shared: 512,
 			body: `setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 1; bar.sync 0;
 				@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [smem+256], 256;
