@@ -93,7 +93,7 @@ func newRunner(t sdk.Target) pass.Runner {
 func toHost(err error, reproducer *string) error {
 	var crash *pass.Crash
 	if !errors.As(err, &crash) {
-		return wire.ErrorToSDK(err)
+		return userError(err)
 	}
 	*reproducer = crash.Reproducer
 	d := &sdk.Diagnostic{

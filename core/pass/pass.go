@@ -14,6 +14,9 @@ type Pass struct {
 	Name    string // as in Triton: "tritongpu-coalesce"
 	Doc     string // one line
 	Options []Option
+	// Takes says why the pass cannot take a module, for those that expect more
+	// than that it verifies; nil: it takes all. The runner asks it.
+	Takes func(module *ir.Operation) error
 	// Run changes the module. A returned error is the user's mistake or the
 	// environment's; a bug of ours is a panic.
 	Run func(r *Run) error

@@ -141,3 +141,24 @@ func TestSelects(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// What a pass does not take is the user's mistake, told before the pass runs.
+func TestTakes(t *testing.T) {
+	picky := &Pass{
+		Name: "picky", Takes: func(m *ir.Operation) error {
+			if !m.HasAttr("x") {
+				return errors.New("it has no x")
+			}
+			return nil
+		},
+		Run: func(r *Run) error { r.Module.SetAttr("ran", r.Module.Context().Unit()); return nil },
+	}
+	m := module()
+	var c *Crash
+	if _, err := (&Runner{}).Run(m, []Row{{Pass: picky}}, nil); err == nil || err.Error() != "pass picky: it has no x" || errors.As(err, &c) || m.HasAttr("ran") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := (&Runner{}).Run(m, []Row{{Pass: mark}, {Pass: picky}}, nil); err != nil || !m.HasAttr("ran") {
+		t.Errorf("got %v", err)
+	}
+}

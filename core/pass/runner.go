@@ -83,6 +83,11 @@ func (r *Runner) one(m *ir.Operation, row Row) (counts []Counter, err error) {
 			err = &Crash{Pass: row.Pass.Name, Reason: fmt.Sprint(p), Stack: string(debug.Stack())}
 		}
 	}()
+	if takes := row.Pass.Takes; takes != nil {
+		if err := takes(m); err != nil {
+			return nil, fmt.Errorf("pass %s: %w", row.Pass.Name, err)
+		}
+	}
 	return nil, row.Pass.Run(run)
 }
 

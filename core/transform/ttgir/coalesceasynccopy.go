@@ -15,8 +15,9 @@ import (
 // mask and the other value are converted to a layout with no more elements side
 // by side in a thread than in the buffer.
 var CoalesceAsyncCopy = &pass.Pass{
-	Name: "tritongpu-coalesce-async-copy",
-	Doc:  "narrow asynchronous copies to what lies side by side in their buffer",
+	Name:  "tritongpu-coalesce-async-copy",
+	Doc:   "narrow asynchronous copies to what lies side by side in their buffer",
+	Takes: onDevice,
 	Run: func(r *pass.Run) error {
 		m := machineOf(r.Module)
 		b := ir.NewBuilder(r.Module.Context())

@@ -1,6 +1,7 @@
 package ttgir
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
@@ -36,8 +37,10 @@ var Convert = &pass.Pass{
 	},
 	Run: func(r *pass.Run) error {
 		m := machine{warps: r.Int("num-warps"), lanes: r.Int("threads-per-warp"), ctas: r.Int("num-ctas")}
-		if m.lanes <= 0 || m.warps <= 0 || m.ctas <= 0 {
-			panic("BUG: convert-triton-to-tritongpu needs num-warps, threads-per-warp and num-ctas")
+		for _, n := range []int{m.warps, m.lanes, m.ctas} {
+			if n < 1 || n&(n-1) != 0 {
+				return errors.New("pass convert-triton-to-tritongpu: num-warps, threads-per-warp and num-ctas must be given, as powers of two")
+			}
 		}
 		c := r.Module.Context()
 		r.Module.SetAttr(ttg.NumCTAsAttr, c.I32Attr(int64(m.ctas)))

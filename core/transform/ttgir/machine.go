@@ -1,6 +1,8 @@
 package ttgir
 
 import (
+	"fmt"
+
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 )
@@ -12,8 +14,18 @@ type machine struct {
 
 func (m machine) threads() int { return m.warps * m.lanes }
 
-// machineOf reads the module's attributes. They stand on every module that has
-// been through convert-triton-to-tritongpu.
+// onDevice says why a pass that asks how many threads run a program cannot take
+// the module, or nil.
+func onDevice(module *ir.Operation) error {
+	for _, name := range []string{ttg.NumWarpsAttr, ttg.ThreadsPerWarpAttr, ttg.NumCTAsAttr} {
+		if n, ok := module.IntAttr(name); !ok || n < 1 || n&(n-1) != 0 {
+			return fmt.Errorf("the module has no attribute %s that is a power of two; convert-triton-to-tritongpu gives it one", name)
+		}
+	}
+	return nil
+}
+
+// machineOf reads the attributes of a module that onDevice takes.
 func machineOf(module *ir.Operation) machine {
 	get := func(name string) int {
 		n, ok := module.IntAttr(name)
