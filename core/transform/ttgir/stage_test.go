@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/tritonc/tritonc/core/ir/diff"
+	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir"
@@ -101,7 +102,8 @@ func stage(t *testing.T, sections map[string]string) []pass.Row {
 	}
 }
 
-// From Triton's ttir of a kernel, the whole stage makes Triton's ttgir.
+// From Triton's ttir of a kernel, the whole stage makes Triton's ttgir, and makes
+// it again to the letter.
 func TestStageAgainstTriton(t *testing.T) {
 	all := archives(t, "testdata/stage")
 	for _, name := range names(all) {
@@ -109,6 +111,11 @@ func TestStageAgainstTriton(t *testing.T) {
 			s := all[name]
 			ours, theirs := parse(t, name, s["ttir.mlir"]), parse(t, name, s["ttgir.mlir"])
 			run(t, ours, stage(t, s)...)
+			again := parse(t, name, s["ttir.mlir"])
+			run(t, again, stage(t, s)...)
+			if text.String(ours) != text.String(again) {
+				t.Error("two runs differ")
+			}
 			if d := diff.Modules("tritonc", ours, "triton", theirs); d != "" {
 				t.Error(d)
 			}
