@@ -438,12 +438,7 @@ func (f *frame) importFrom(st *syntax.ImportFrom) {
 		var v any
 		found := false
 		if m, ok := from.(*Missing); ok {
-			if v, found = f.s.Define[m.Name+"."+a.Name]; !found {
-				v, found = m.Attr(a.Name)
-			}
-			if sub := f.s.load(name + "." + a.Name); sub != nil {
-				v = sub
-			}
+			v, found = f.fromMissing(m, a), true
 		} else if at, ok := from.(Attributer); ok {
 			v, found = at.Attr(a.Name)
 		}
@@ -455,6 +450,27 @@ func (f *frame) importFrom(st *syntax.ImportFrom) {
 		}
 		f.set(importedName(a), v)
 	}
+}
+
+// conventional names are imported from a project's own module where it wants
+// to live without Triton, too.
+var conventional = map[string]string{"triton": "triton", "tl": "triton.language"}
+
+func (f *frame) fromMissing(m *Missing, a *syntax.Alias) any {
+	if v, ok := f.s.Define[m.Name+"."+a.Name]; ok {
+		return v
+	}
+	if v := f.s.load(m.Name + "." + a.Name); v != nil {
+		return v
+	}
+	if known := conventional[a.Name]; known != "" {
+		if v := f.s.load(known); v != nil {
+			f.note(a.Span, "'%s' of '%s', which is not here, is taken for %s", a.Name, m.Name, known)
+			return v
+		}
+	}
+	v, _ := m.Attr(a.Name)
+	return v
 }
 
 // Package is a namespace that stands for packages on the way to a module.

@@ -84,7 +84,7 @@ func (l *Lib) LibraryMethod(name string) *eval.Function {
 // others.
 func (l *Lib) Import(name string) any {
 	if name == "torch" {
-		return &torch{&eval.Missing{Name: "torch"}}
+		return &torch{l, &eval.Missing{Name: "torch"}}
 	}
 	if name != "triton" && !strings.HasPrefix(name, "triton.") {
 		return l.backendModule(name)

@@ -2,14 +2,40 @@ package lang
 
 import (
 	"math"
+	"strings"
 
 	"github.com/tritonc/tritonc/core/frontend/eval"
 )
 
 // torch is what module-level code of kernel files asks of torch without a
-// tensor in hand: its dtypes and their limits. Everything else of it is
-// missing.
-type torch struct{ missing *eval.Missing }
+// tensor in hand: its dtypes and their limits, and what it was made for.
+// Everything else of it is missing.
+type torch struct {
+	lib     *Lib
+	missing *eval.Missing
+}
+
+// torchVersion is torch.version: None for the platforms that the target is not
+// of, and something for its own.
+type torchVersion struct{ torch *torch }
+
+func (v *torchVersion) Attr(name string) (any, bool) {
+	m := &eval.Missing{Name: "torch.version." + name}
+	switch {
+	case v.torch.lib.Facts.is(name):
+		return &someVersion{m}, true
+	case strings.Contains(name, "_"):
+		return m, true
+	}
+	return nil, true
+}
+
+// someVersion is a version that nobody knows here; only that it is there.
+type someVersion struct{ *eval.Missing }
+
+func (v *someVersion) TypeName() string { return "str" }
+
+func (v *torchVersion) TypeName() string { return "module" }
 
 // TorchDType is torch.float32 and the like.
 type TorchDType struct {
@@ -49,7 +75,7 @@ var torchDTypes = func() map[string]*TorchDType {
 	return m
 }()
 
-// Attr finds a dtype, finfo or iinfo; the rest is missing.
+// Attr finds a dtype, finfo, iinfo or version; the rest is missing.
 func (t *torch) Attr(name string) (any, bool) {
 	if d, ok := torchDTypes[name]; ok {
 		return d, true
@@ -65,6 +91,9 @@ func (t *torch) Attr(name string) (any, bool) {
 			}
 			return limits(d.d)
 		}}, true
+	}
+	if name == "version" {
+		return &torchVersion{t}, true
 	}
 	return t.missing.Attr(name)
 }

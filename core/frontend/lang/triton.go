@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"slices"
 	"strings"
 	"sync"
 
@@ -38,6 +37,9 @@ func change(name string, f func(fn *eval.Function, kw []eval.Keyword)) *eval.Nat
 	return &eval.Native{Name: name, Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
 		apply := func(v any) any {
 			fn, ok := v.(*eval.Function)
+			if n, native := v.(*eval.Native); native && name == "constexpr_function" {
+				return n // it computes constants as it is
+			}
 			if !ok {
 				eval.Fail("%s decorates functions, not %s", name, eval.TypeName(v))
 			}
@@ -333,7 +335,7 @@ func (t *targetInfo) Attr(name string) (any, bool) {
 		})
 	}
 	if what, ok := strings.CutPrefix(name, "is_"); ok {
-		return answer(func([]any) any { return what == f.Backend || slices.Contains(f.Predicates, name) })
+		return answer(func([]any) any { return f.is(what) })
 	}
 	return nil, false
 }
