@@ -8,7 +8,8 @@ import (
 	"github.com/llir/llvm/ir/types"
 )
 
-// Int is an integer constant of at most 64 bits. Bits above the width are zero.
+// Int is an integer constant. Bits above the width are zero, and so are those of
+// a wider type above 64.
 type Int struct {
 	Typ  *types.IntType
 	Bits uint64
@@ -27,12 +28,16 @@ func (c *Int) Ident() string { return string(c.appendIdent(nil)) }
 
 func (c *Int) String() string { return c.Typ.String() + " " + c.Ident() }
 
-// Signed returns the value sign-extended to 64 bits.
-func (c *Int) Signed() int64 { return signExtend(c.Bits, int(c.Typ.BitSize)) }
+// Signed returns the value sign-extended to 64 bits; that of a type wider than
+// these must fit.
+func (c *Int) Signed() int64 { return signExtend(c.Bits, min(int(c.Typ.BitSize), 64)) }
 
 func (c *Int) appendIdent(b []byte) []byte {
 	if c.Typ.BitSize == 1 {
 		return strconv.AppendBool(b, c.Bits != 0)
+	}
+	if c.Typ.BitSize > 64 {
+		return strconv.AppendUint(b, c.Bits, 10)
 	}
 	return strconv.AppendInt(b, c.Signed(), 10)
 }
@@ -153,13 +158,15 @@ type bitsKey struct {
 }
 
 // Int returns the constant v, taken modulo 2^width, interned in m.
-func (m *Module) Int(t *types.IntType, v int64) *Int { return m.uint(t, uint64(v)) }
+func (m *Module) Int(t *types.IntType, v int64) *Int {
+	if t.BitSize > 64 && v < 0 {
+		panic("BUG: llir: negative constant of an integer wider than 64 bits")
+	}
+	return m.uint(t, uint64(v))
+}
 
 func (m *Module) uint(t *types.IntType, v uint64) *Int {
-	if t.BitSize > 64 {
-		panic("BUG: llir: integer constant wider than 64 bits")
-	}
-	k := bitsKey{t, v & maskOf(int(t.BitSize))}
+	k := bitsKey{t, v & maskOf(min(int(t.BitSize), 64))}
 	if c, ok := m.ints[k]; ok {
 		return c
 	}

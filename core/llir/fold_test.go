@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"sort"
+	"strings"
 	"testing"
 
 	"github.com/llir/llvm/ir"
@@ -674,4 +675,24 @@ func ExampleBuilder() {
 	//   %8 = xor i32 %6, %7
 	//   ret i32 %8
 	// }
+}
+
+// TestWideIntegers: the high half of a product of 64 bits, by a constant too.
+func TestWideIntegers(t *testing.T) {
+	m := NewModule("test", "", "")
+	wide := IntN(128)
+	f := m.NewFunc("f", false, I64, I64)
+	b := NewBuilder(f)
+	b.SetBlock(f.NewBlock(nil))
+	p := b.Mul(b.Resize(f.Param(0), wide, false), b.Resize(m.I64(-3), wide, false))
+	b.Ret(b.Trunc(b.LShr(p, 64), I64))
+	text := string(m.Print())
+	for _, want := range []string{"zext i64 -3 to i128", "mul i128 ", "lshr i128 %4, 64", "to i64"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if s := m.Int(wide, 5).String(); s != "i128 5" {
+		t.Errorf("a constant is %s", s)
+	}
 }
