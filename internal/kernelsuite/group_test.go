@@ -1,0 +1,191 @@
+package kernelsuite
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/internal/kerneltest"
+)
+
+// The kinds of layouts: what a value's layout comes from.
+const (
+	rows    = "rows"    // a load along the last dimension
+	columns = "columns" // a load along the first
+	slice   = "slice"   // a reduction: registers and lanes hold copies
+	mma     = "mma"     // a product of matrices
+)
+
+// The sizes of tensors.
+const (
+	tiny  = "tiny"  // less than a warp
+	odd   = "odd"   // a few hundred, masked
+	whole = "whole" // without a mask
+	large = "large" // more than one element for every thread, masked
+)
+
+// group is a family of operations on one element type. A nil axis is all
+// there is of it.
+type group struct {
+	name           string
+	layouts, sizes []string
+	ranks, warps   []int
+	// programs is the grid; 0 is 1.
+	programs int
+	// min is the least compute capability, 0 any.
+	min int
+	// options are further compile options.
+	options kerneltest.Options
+	// shapes replaces the shapes of the sizes.
+	shapes func(c config) (dims, live []int)
+	build  func(b *builder)
+}
+
+// config is a group at one point of the other axes.
+type config struct {
+	*group
+	layout, size string
+	rank, nwarps int
+	cc           int
+}
+
+func (c config) String() string {
+	return fmt.Sprintf("%s/%s/rank=%d/%s/warps=%d", c.name, c.layout, c.rank, c.size, c.nwarps)
+}
+
+// axes are the values of a config, for covering pairs of them.
+func (c config) axes() [5]string {
+	return [5]string{c.name, c.layout, c.size, fmt.Sprint("rank=", c.rank), fmt.Sprint("warps=", c.nwarps)}
+}
+
+// standard are dims and live by rank and size.
+var standard = map[string][5][2][]int{
+	tiny:  {{}, {{8}, {5}}, {{2, 4}, {2, 3}}, {{2, 2, 2}, {2, 1, 2}}, {{1, 2, 2, 2}, {1, 2, 2, 1}}},
+	odd:   {{}, {{256}, {199}}, {{16, 32}, {13, 27}}, {{4, 8, 16}, {3, 7, 13}}, {{2, 4, 8, 8}, {2, 3, 5, 7}}},
+	whole: {{}, {{512}, {512}}, {{32, 16}, {32, 16}}, {{8, 4, 16}, {8, 4, 16}}, {{4, 2, 16, 4}, {4, 2, 16, 4}}},
+	large: {{}, {{2048}, {1999}}, {{32, 64}, {31, 61}}, {{8, 16, 16}, {7, 11, 16}}, {{4, 8, 8, 8}, {3, 8, 7, 5}}},
+}
+
+func (c config) shape() (dims, live []int) {
+	if c.shapes != nil {
+		return c.shapes(c)
+	}
+	s := standard[c.size][c.rank]
+	return s[0], s[1]
+}
+
+func orAll[T any](list, all []T) []T {
+	if list == nil {
+		return all
+	}
+	return list
+}
+
+// configs are all of a group.
+func (g *group) configs(r *rand.Rand) []config {
+	var all []config
+	targets := slices.DeleteFunc([]int{80, 86, 89, 90}, func(cc int) bool { return cc < g.min })
+	for _, layout := range orAll(g.layouts, []string{rows, columns, slice, mma}) {
+		for _, rank := range orAll(g.ranks, []int{0, 1, 2, 3, 4}) {
+			for _, size := range orAll(g.sizes, []string{tiny, odd, whole, large}) {
+				for _, warps := range orAll(g.warps, []int{1, 2, 4, 8, 16}) {
+					if rank == 0 && (layout != rows || size != tiny) || rank == 1 && layout == columns || size == tiny && layout == mma {
+						continue // the same as others
+					}
+					all = append(all, config{g, layout, size, rank, warps, targets[r.IntN(len(targets))]})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// sample picks configs so that each pair of values of two axes that stands in
+// one of all stands in a picked one.
+func sample(r *rand.Rand, all []config) []config {
+	type pair struct {
+		i, j int
+		a, b string
+	}
+	pairs := func(c config, f func(pair)) {
+		a := c.axes()
+		for i := range a {
+			for j := range i {
+				f(pair{i, j, a[i], a[j]})
+			}
+		}
+	}
+	open := map[pair]bool{}
+	byGroup := [][]config{}
+	for i, c := range all {
+		if i == 0 || c.group != all[i-1].group {
+			byGroup = append(byGroup, nil)
+		}
+		last := len(byGroup) - 1
+		byGroup[last] = append(byGroup[last], c)
+		pairs(c, func(p pair) { open[p] = true })
+	}
+	var picked []config
+	for _, group := range byGroup {
+		r.Shuffle(len(group), func(i, j int) { group[i], group[j] = group[j], group[i] })
+		for {
+			best, most := -1, 0
+			for i, c := range group {
+				own, n := 0, 0 // pairs with the group come first: no other group has them
+				pairs(c, func(p pair) {
+					if open[p] {
+						n++
+						if p.j == 0 {
+							own++
+						}
+					}
+				})
+				if own > 0 && own*100+n > most {
+					best, most = i, own*100+n
+				}
+			}
+			if best < 0 {
+				break
+			}
+			picked = append(picked, group[best])
+			pairs(group[best], func(p pair) { delete(open, p) })
+		}
+	}
+	return picked
+}
+
+// groups are those of all families.
+func groups() []*group {
+	return slices.Concat(
+		arithGroups(),
+	)
+}
+
+func TestSuite(t *testing.T) {
+	r := kerneltest.Rand(t)
+	seed := r.Uint64()
+	var all []config
+	for _, g := range groups() {
+		all = append(all, g.configs(r)...)
+	}
+	run := all
+	if os.Getenv("TRITONC_ALL") == "" {
+		run = sample(r, slices.Clone(all))
+	}
+	if only := os.Getenv("TRITONC_ONLY"); only != "" {
+		run = slices.DeleteFunc(slices.Clone(run), func(c config) bool { return !strings.Contains(c.String(), only) })
+	}
+	var checks int
+	for _, c := range run {
+		t.Run(c.String(), func(t *testing.T) {
+			b := newBuilder(c, seed)
+			c.build(b)
+			checks += len(b.checks)
+			b.run(t)
+		})
+	}
+	t.Logf("%d of %d kernels ran, with %d operations", len(run), len(all), checks)
+}
