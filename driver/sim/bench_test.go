@@ -31,7 +31,7 @@ func BenchmarkSoftmax(b *testing.B) {
 		out := d.Alloc("out", 4*rows*n)
 		defer in.Free()
 		defer out.Free()
-		return launch(b, d, m, "row_softmax", Dim(rows), Dim(256), 32, out, in, int32(n), int32(n), int32(n))
+		return launch(b, d, m, "row_softmax", Dim(rows), Dim(256), 64, out, in, int32(n), int32(n), int32(n))
 	})
 }
 

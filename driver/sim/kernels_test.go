@@ -123,7 +123,7 @@ func TestRowSoftmax(t *testing.T) {
 		d := New(Options{})
 		x := randn(r, rows*n, 3)
 		out := d.Alloc("out", 4*rows*n)
-		launch(t, d, m, "row_softmax", Dim(rows), Dim(256), 32, out, Upload(d, "in", x), int32(n), int32(n), int32(n))
+		launch(t, d, m, "row_softmax", Dim(rows), Dim(256), 64, out, Upload(d, "in", x), int32(n), int32(n), int32(n))
 		want := make([]float64, rows*n)
 		for row := range rows {
 			top, sum := math.Inf(-1), 0.0
@@ -152,7 +152,7 @@ func TestCounters(t *testing.T) {
 	for workers := 1; workers <= 3; workers++ {
 		d := New(Options{Workers: workers})
 		out := d.Alloc("out", 4*rows*n)
-		rep := launch(t, d, m, "row_softmax", Dim(rows), Dim(256), 32, out, Upload(d, "in", x), int32(n), int32(n), int32(n))
+		rep := launch(t, d, m, "row_softmax", Dim(rows), Dim(256), 64, out, Upload(d, "in", x), int32(n), int32(n), int32(n))
 		if workers == 1 {
 			first = rep.Counters
 		} else if rep.Counters != first {
@@ -189,7 +189,7 @@ func TestReportTable(t *testing.T) {
 	m := load(t, "row_softmax")
 	d := New(Options{})
 	x := Upload(d, "in", make([]float32, 1024))
-	rep := launch(t, d, m, "row_softmax", Dim(1), Dim(256), 32, d.Alloc("out", 4096), x, int32(1024), int32(1024), int32(1024))
+	rep := launch(t, d, m, "row_softmax", Dim(1), Dim(256), 64, d.Alloc("out", 4096), x, int32(1024), int32(1024), int32(1024))
 	var b strings.Builder
 	if err := rep.WriteTable(&b); err != nil {
 		t.Fatal(err)
