@@ -28,6 +28,8 @@ type ParamInfo struct {
 	// NoSpecialize and NoAlign are what the decorator says: of the argument's
 	// value nothing is to be compiled in, or of its divisibility.
 	NoSpecialize, NoAlign bool
+	// Computed parameters get their value from triton.heuristics.
+	Computed bool
 }
 
 // Signature is a signature for the kernel to begin with: pointers for what is
@@ -125,6 +127,9 @@ func (f *File) info(fn *eval.Function) KernelInfo {
 	for i, p := range fn.ParamList() {
 		info := ParamInfo{Name: p.Name, Constexpr: isConstexpr(p), Pointer: ptrs[p.Name]}
 		info.NoSpecialize = listed(fn.Params.DoNotSpecialize, i, p.Name)
+		if h := fn.Params.Heuristics; h != nil {
+			_, info.Computed = h.Get(p.Name)
+		}
 		info.NoAlign = info.NoSpecialize || listed(fn.Params.DoNotSpecializeOnAlignment, i, p.Name)
 		if p.Annotation != nil {
 			info.Annotation = f.file.Text(p.Annotation.Loc())

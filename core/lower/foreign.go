@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -124,7 +125,8 @@ func (e *emitter) extern(op *ir.Operation) error {
 }
 
 // inlineAsm emits the user's assembly once for each group of packed elements.
-// Narrow elements are packed into 32-bit words, as Triton does.
+// Narrow elements are packed into 32-bit words, as Triton does; where a thread
+// has not enough for the last group, zeros stand for the others.
 func (e *emitter) inlineAsm(op *ir.Operation) error {
 	pack, _ := op.IntAttr("packed_element")
 	pure, _ := op.IntAttr("pure")
@@ -133,9 +135,6 @@ func (e *emitter) inlineAsm(op *ir.Operation) error {
 		return err
 	}
 	group := int(pack)
-	if n%group != 0 {
-		return fmt.Errorf("%d elements a thread are no multiple of packed_element = %d", n, group)
-	}
 	outs := make([][]llir.Value, op.NumResults())
 	for i := range outs {
 		outs[i] = make([]llir.Value, 0, n)
@@ -143,7 +142,11 @@ func (e *emitter) inlineAsm(op *ir.Operation) error {
 	for r := 0; r < n; r += group {
 		var args []llir.Value
 		for _, v := range op.Operands() {
-			args = append(args, e.packWords(spread(e.value(v), n)[r:r+group])...)
+			elems := slices.Clone(spread(e.value(v), n)[r:min(r+group, n)])
+			for len(elems) < group {
+				elems = append(elems, e.m.llvm.Zero(elems[0].Type()))
+			}
+			args = append(args, e.packWords(elems)...)
 		}
 		var fields []llir.Type
 		for _, res := range op.Results() {
@@ -179,7 +182,7 @@ func (e *emitter) inlineAsm(op *ir.Operation) error {
 		}
 	}
 	for i, res := range op.Results() {
-		e.set(res, outs[i])
+		e.set(res, outs[i][:n])
 	}
 	return nil
 }
