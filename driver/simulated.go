@@ -32,6 +32,8 @@ type SimOptions struct {
 	// Progress, when not nil, is called after each block of a launch that ended,
 	// from one goroutine at a time.
 	Progress func(done, total int)
+	// Waves counts the sectors of memory that resident blocks share.
+	Waves bool
 	// Trace, when not nil, is called before every instruction of warp TraceWarp
 	// of block number TraceBlock (x counts fastest).
 	Trace                 func(TraceStep)
@@ -66,7 +68,7 @@ func Simulated(target sdk.Target, opts SimOptions) (Device, error) {
 			dev: sim.New(sim.Options{
 				Chip: chips[i].chip, NoChecks: opts.NoChecks, Workers: opts.Workers,
 				MaxInstructions: opts.MaxInstructions, Random: opts.Random, Seed: opts.Seed, Output: opts.Output,
-				Progress: opts.Progress, Trace: opts.Trace, TraceBlock: opts.TraceBlock, TraceWarp: opts.TraceWarp,
+				Progress: opts.Progress, Waves: opts.Waves, Trace: opts.Trace, TraceBlock: opts.TraceBlock, TraceWarp: opts.TraceWarp,
 			}),
 		}, nil
 	}

@@ -131,7 +131,7 @@ func (k *Kernel) specialize(ctx context.Context, req *Request) (*core.Source, er
 		p := &info.Params[i]
 		a := byName[i]
 		if a == nil {
-			continue // its default
+			continue // its default, or what a heuristic says
 		}
 		s, err := specialize(&facts.Specialization, p, a)
 		if err != nil {
@@ -210,8 +210,8 @@ func match(info *frontend.KernelInfo, args []Arg) ([]*Arg, error) {
 	}
 	var missing []string
 	for i := range info.Params {
-		if byName[i] == nil && info.Params[i].Default == "" {
-			missing = append(missing, info.Params[i].Name)
+		if p := &info.Params[i]; byName[i] == nil && p.Default == "" && !p.Computed {
+			missing = append(missing, p.Name)
 		}
 	}
 	if len(missing) > 0 {
