@@ -256,6 +256,7 @@ func (r *runner) open(target core.Target) (driver.Device, error) {
 	}
 	opts := driver.SimOptions{
 		MaxInstructions: f.maxInstructions, Seed: f.seed, Output: r.out, Progress: r.bar.update,
+		Waves: f.report != "",
 	}
 	switch f.schedule {
 	case "natural":

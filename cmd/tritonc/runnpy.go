@@ -18,9 +18,18 @@ const npyEnding = ".npy"
 
 // npyTypes are NumPy's names of our types, without the byte order.
 var npyTypes = [...]struct{ numpy, ours string }{
-	{"b1", "i1"}, {"i1", "i8"}, {"i2", "i16"}, {"i4", "i32"}, {"i8", "i64"},
-	{"u1", "u8"}, {"u2", "u16"}, {"u4", "u32"}, {"u8", "u64"},
-	{"f2", "fp16"}, {"f4", "fp32"}, {"f8", "fp64"},
+	{"b1", "i1"},
+	{"i1", "i8"},
+	{"i2", "i16"},
+	{"i4", "i32"},
+	{"i8", "i64"},
+	{"u1", "u8"},
+	{"u2", "u16"},
+	{"u4", "u32"},
+	{"u8", "u64"},
+	{"f2", "fp16"},
+	{"f4", "fp32"},
+	{"f8", "fp64"},
 }
 
 // readNPY reads an array of a NumPy file.

@@ -29,6 +29,7 @@ type values struct {
 type valueArg struct {
 	name, text string
 	state      evalState
+	used       bool   // by another value, or the grid
 	value      any    // *array.Array, int64, float64, bool, nil or launch.Expr
 	typ        string // of a number, where the text says so
 }
@@ -62,32 +63,45 @@ func (v *values) evaluate() error {
 	return nil
 }
 
-// list is the arguments as package launch takes them.
+// list is the arguments as package launch takes them. What the kernel has no
+// parameter for is left out when it served to compute others.
 func (v *values) list() []launch.Arg {
-	out := make([]launch.Arg, len(v.args))
-	for i, a := range v.args {
-		out[i] = launch.Arg{Name: a.name, Value: a.value, Type: a.typ}
+	var out []launch.Arg
+	for _, a := range v.args {
+		if v.info != nil && a.used && v.param(a.name) == nil {
+			continue
+		}
+		out = append(out, launch.Arg{Name: a.name, Value: a.value, Type: a.typ})
 	}
 	return out
+}
+
+// param is the parameter of a name, or nil.
+func (v *values) param(name string) *frontend.ParamInfo {
+	if v.info == nil {
+		return nil
+	}
+	i := slices.IndexFunc(v.info.Params, func(p frontend.ParamInfo) bool { return p.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &v.info.Params[i]
 }
 
 // scope finds names for arithmetic: other arguments, and the defaults of those
 // parameters that are not given.
 func (v *values) scope(name string) (any, bool, error) {
 	if a := v.find(name); a != nil {
+		a.used = true
 		err := v.force(a)
 		if _, isExpr := a.value.(launch.Expr); isExpr || a.value == nil {
 			return nil, false, err
 		}
 		return a.value, true, err
 	}
-	if v.info != nil {
-		for _, p := range v.info.Params {
-			if p.Name == name && p.Default != "" {
-				value, err := calc.Eval(p.Default, v.scope)
-				return value, err == nil, nil
-			}
-		}
+	if p := v.param(name); p != nil && p.Default != "" {
+		value, err := calc.Eval(p.Default, v.scope)
+		return value, err == nil, nil
 	}
 	return nil, false, nil
 }
@@ -203,7 +217,8 @@ func (v *values) readScalar(a *valueArg) error {
 }
 
 func (v *values) constexpr(name string) bool {
-	return v.info != nil && slices.ContainsFunc(v.info.Params, func(p frontend.ParamInfo) bool { return p.Name == name && p.Constexpr })
+	p := v.param(name)
+	return p != nil && p.Constexpr
 }
 
 // generator is a way to fill memory.
