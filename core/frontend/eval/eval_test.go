@@ -84,6 +84,11 @@ func TestModules(t *testing.T) {
 		{"methods of classes", "class C:\n    n = 2\n    @classmethod\n    def a(cls, k):\n        return cls.n + k\n    @staticmethod\n    def b(k):\n        return k\n    @property\n    def c(self):\n        return 7\nx = C.a(1), C.b(5), C().b(6), C().c\n", "(3, 5, 6, 7)"},
 		{"enumeration", "from enum import Enum\nclass E(Enum):\n    A = 1\n    B = 2\nx = [e.name for e in E], E.B.value\n", "(['A', 'B'], 2)"},
 		{"condition on what is missing", "import torch\nif torch.cuda.is_available() and 1:\n    x = 1\nelif not torch.foo:\n    x = 2\n", "2"},
+		{"environment", "import os\nx = os.environ.get('A', 1), os.getenv('B'), 'C' in os.environ\n", "(1, None, False)"},
+		{"environment missing", "import os\nx = os.environ['A']\n", "error: test.py:2:5: error: 'A'"},
+		{"rest of os", "import os\nx = os.getcwd() + 'a'\n", "error: test.py:2:5: error: 'os.getcwd()' is needed here, but module 'os' is not available to the compiler"},
+		{"unwrapped constexpr", "def f(o):\n    return o.value if isinstance(o, (int, float)) else o\nx = f(3), f('a'), f(None)\n", "(3, 'a', None)"},
+		{"failed before", "def f():\n    return nope\ntry:\n    y = f()\nfinally:\n    pass\nx = [hasattr(y, 'a') for i in range(2)]\n", "error: test.py:2:12: error: name 'nope' is not defined"},
 		{"versions", "import operator\nfrom packaging.version import Version\nx = operator.ge(Version('3.10.1+x'), Version('3.9'))\n", "True"},
 		{"walrus and unpacking", "a, *b = [1, 2, 3]\nx = (c := a + 1), b, c\n", "(2, [2, 3], 2)"},
 	} {

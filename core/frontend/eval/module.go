@@ -29,6 +29,7 @@ type Session struct {
 	steps   int
 	depth   int
 	modules map[*File]*Module
+	env     *Dict // os.environ, once it was asked for
 }
 
 // DefaultMaxSteps is the step budget of a session.
@@ -56,7 +57,8 @@ type Module struct {
 	Session *Session
 	vals    map[string]any
 	done    []bool // statements that ran or are running
-	current int    // the statement that is running, or -1
+	failed  map[int]Failure
+	current int // the statement that is running, or -1
 	// annotated holds the names that stand annotated as constexpr.
 	annotated map[string]bool
 }
@@ -87,6 +89,12 @@ func (m *Module) Lookup(name string) (any, bool) {
 	}
 	if v, ok := m.vals[name]; ok {
 		return v, true
+	}
+	for _, i := range binds {
+		if f, ok := m.failed[i]; ok { // as it did the first time
+			f.Frames = slices.Clone(f.Frames)
+			panic(&f)
+		}
 	}
 	for _, i := range m.File.stars {
 		if v, ok := m.star(i, name); ok {
@@ -148,10 +156,21 @@ func (m *Module) run(i int) {
 	}
 	m.done[i] = true
 	f := &frame{s: m.Session, mod: m}
-	defer f.locate()
 	outer := m.current
 	m.current = i
-	defer func() { m.current = outer }()
+	defer func() {
+		m.current = outer
+		if r := recover(); r != nil {
+			if fail, ok := r.(*Failure); ok {
+				fail.At(m.File, f.cur)
+				if m.failed == nil {
+					m.failed = make(map[int]Failure)
+				}
+				m.failed[i] = *fail
+			}
+			panic(r)
+		}
+	}()
 	f.exec(m.File.Tree.Body[i])
 }
 
@@ -199,6 +218,9 @@ func (s *Session) Load(name string) any { return s.load(name) }
 
 // load is Load.
 func (s *Session) load(name string) any {
+	if name == "os" {
+		return &osModule{s}
+	}
 	if m := builtinModule(name); m != nil {
 		return m
 	}
@@ -222,6 +244,9 @@ func (s *Session) attr(v any, name string) any {
 	}
 	if r, ok := methodOf(v, name); ok {
 		return r
+	}
+	if _, ok := asNumber(v); name == "value" && (ok || TypeName(v) == "str") {
+		return v // of a constexpr that was unwrapped
 	}
 	if n, ok := v.(interface{ ModuleName() string }); ok {
 		help := ""

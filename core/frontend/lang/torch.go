@@ -30,6 +30,9 @@ func (v *torchVersion) Attr(name string) (any, bool) {
 	return nil, true
 }
 
+// torchRelease is the release of torch that came with this Triton.
+const torchRelease = "2.10.0"
+
 // someVersion is a version that nobody knows here; only that it is there.
 type someVersion struct{ *eval.Missing }
 
@@ -91,6 +94,9 @@ func (t *torch) Attr(name string) (any, bool) {
 			}
 			return limits(d.d)
 		}}, true
+	}
+	if name == "__version__" {
+		return torchRelease, true
 	}
 	if name == "version" {
 		return &torchVersion{t}, true
