@@ -32,6 +32,9 @@ type Source struct {
 	// Import finds the file of a module that the Python file imports, by its
 	// dotted name; a nil Source when there is none. A nil Import finds none.
 	Import func(module string) (*Source, error)
+	// Config chooses among the configurations of an autotuned kernel: a number
+	// from 0, AllConfigs for every one, or empty where the signature says all.
+	Config string
 	// Define gives values to names of modules that Import does not find.
 	Define []Definition
 

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -44,6 +45,39 @@ func Variants(src *Source, kernel, text string) ([]*Source, error) {
 		variants[i] = &v
 	}
 	return variants, nil
+}
+
+// AllConfigs as a Source's Config asks for every configuration.
+const AllConfigs = "all"
+
+// configured completes signatures of autotuned kernels with the configuration
+// that src asks for, or with each.
+func configured(src *Source, p *python, specs []*signature.Spec) ([]*signature.Spec, error) {
+	imports := importer{python: p, load: src.Import}
+	opts := &frontend.Options{Open: imports.open, Define: src.Define}
+	var out []*signature.Spec
+	for _, spec := range specs {
+		configs, err := frontend.Configs(p.file, spec, opts)
+		switch {
+		case imports.err != nil:
+			return nil, imports.err
+		case err != nil:
+			return nil, err
+		case configs == nil:
+			return nil, diag.Errorf(diag.Pos{File: src.Path}, "'%s' is not autotuned: it has no configurations to choose from", spec.Kernel)
+		}
+		if src.Config == AllConfigs {
+			out = append(out, configs...)
+			continue
+		}
+		n, err := strconv.Atoi(src.Config)
+		if err != nil || n < 0 || n >= len(configs) {
+			return nil, diag.Errorf(diag.Pos{File: src.Path}, "'%s' has no configuration %q", spec.Kernel, src.Config).
+				WithHelp("it has %d: give a number from 0 to %d, or %s for every one", len(configs), len(configs)-1, AllConfigs)
+		}
+		out = append(out, configs[n])
+	}
+	return out, nil
 }
 
 func specsOf(file *frontend.File, kernel, text string) ([]*signature.Spec, error) {
@@ -141,7 +175,7 @@ func settings(spec *signature.Spec, params []string) []setting {
 		list = append(list, s)
 	}
 	for _, o := range spec.Options {
-		list = append(list, setting{name: o.Name, value: spec.Text.Full[o.Start+len(o.Name)+1 : o.End]})
+		list = append(list, setting{name: o.Name, value: fmt.Sprint(o.Value)})
 	}
 	return list
 }

@@ -18,6 +18,7 @@ type compileFlags struct {
 	target     string
 	kernel     string
 	signature  string
+	config     string
 	numWarps   int
 	numStages  int
 	options    []string

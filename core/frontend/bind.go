@@ -232,7 +232,7 @@ func (b *binder) missing() {
 	info := b.f.info(b.fn)
 	help := "a complete signature looks like: " + info.Signature()
 	if b.tunedOnly() {
-		help = "the kernel is autotuned: choose one of its configurations, or give the values in the signature"
+		help = "the kernel is autotuned: choose one of its configurations with --config, or give the values in the signature"
 	}
 	b.errorf(&at, help, "%s%s'", what, strings.Join(b.lacking, "', '"))
 }
