@@ -7,203 +7,275 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/core/llir"
+	ref "github.com/tritonc/tritonc/core/lower/devmath/reference"
 )
 
-// singleOnly reports whether f has no form for doubles.
-func singleOnly(f func(*llir.Builder, llir.Value) llir.Value) bool {
-	m := llir.NewModule("", "", "")
-	fn := m.NewFunc("f", false, llir.Void, llir.F64)
-	b := llir.NewBuilder(fn)
-	b.SetBlock(fn.NewBlock(nil))
-	return f(b, fn.Param(0)) == nil
+// spec says where a function is measured and what error is allowed.
+type spec struct {
+	name string
+	ref  func(x ...*big.Float) *big.Float
+	// Arguments have exponents of base 2 within [lo, hi] for f32; those of f64 are
+	// scaled by wide, 1 where it is zero.
+	lo, hi, wide float64
+	signed       bool
+	// near are values around which more arguments lie.
+	near []float64
+	// second bounds the exponent of the other arguments; 0: like the first.
+	second float64
+	// cuda are CUDA's documented bounds of f32 and f64.
+	cuda [2]float64
 }
 
-// eval runs a function on a number: the builder computes constants exactly.
-func eval(t *testing.T, f func(*llir.Builder, llir.Value) llir.Value, typ llir.Type, x float64) float64 {
+// bound is what the function may err by.
+func (s *spec) bound(t llir.Type) float64 {
+	if t == llir.F32 {
+		return max(2, s.cuda[0])
+	}
+	return max(2, s.cuda[1])
+}
+
+func of1(f func(*big.Float) *big.Float) func(...*big.Float) *big.Float {
+	return func(x ...*big.Float) *big.Float { return f(x[0]) }
+}
+
+func of2(f func(x, y *big.Float) *big.Float) func(...*big.Float) *big.Float {
+	return func(x ...*big.Float) *big.Float { return f(x[0], x[1]) }
+}
+
+func reciprocal(f func(...*big.Float) *big.Float) func(...*big.Float) *big.Float {
+	return func(x ...*big.Float) *big.Float { return ref.Inverse(f(x...)) }
+}
+
+var specs = []*spec{
+	{name: "exp", ref: of1(ref.Exp), lo: -30, hi: 6.8, wide: 8, signed: true, cuda: [2]float64{2, 1}},
+	{name: "exp2", ref: of1(ref.Exp2), lo: -30, hi: 7.3, wide: 8, signed: true, cuda: [2]float64{2, 1}},
+	{name: "exp10", ref: of1(ref.Exp10), lo: -30, hi: 5.6, wide: 8, signed: true, cuda: [2]float64{2, 1}},
+	{name: "expm1", ref: of1(ref.Expm1), lo: -60, hi: 6.8, wide: 8, signed: true, cuda: [2]float64{1, 1}},
+	{name: "log", ref: of1(ref.Log), lo: -149, hi: 128, wide: 1, near: []float64{1}, cuda: [2]float64{1, 1}},
+	{name: "log2", ref: of1(ref.Log2), lo: -149, hi: 128, near: []float64{1}, cuda: [2]float64{1, 1}},
+	{name: "log10", ref: of1(ref.Log10), lo: -149, hi: 128, near: []float64{1}, cuda: [2]float64{2, 1}},
+	{name: "log1p", ref: of1(ref.Log1p), lo: -60, hi: 128, near: []float64{1, -0.5}, cuda: [2]float64{1, 1}},
+	{name: "sin", ref: of1(ref.Sin), lo: -30, hi: 128, wide: 8, signed: true, near: []float64{math.Pi, 2 * math.Pi, 710 * math.Pi}, cuda: [2]float64{2, 2}},
+	{name: "cos", ref: of1(ref.Cos), lo: -30, hi: 128, wide: 8, signed: true, near: []float64{math.Pi / 2, 355.5 * math.Pi}, cuda: [2]float64{2, 2}},
+	{name: "tan", ref: of1(ref.Tan), lo: -30, hi: 128, wide: 8, signed: true, near: []float64{math.Pi / 2, math.Pi}, cuda: [2]float64{4, 2}},
+	{name: "sinpi", ref: of1(ref.Sinpi), lo: -30, hi: 24, wide: 2, signed: true, near: []float64{1, 7, 1000}, cuda: [2]float64{1, 2}},
+	{name: "cospi", ref: of1(ref.Cospi), lo: -30, hi: 24, wide: 2, signed: true, near: []float64{0.5, 7.5}, cuda: [2]float64{1, 2}},
+	{name: "asin", ref: of1(ref.Asin), lo: -30, hi: 0, signed: true, near: []float64{0.5, 0.999, 1}, cuda: [2]float64{2, 2}},
+	{name: "acos", ref: of1(ref.Acos), lo: -30, hi: 0, signed: true, near: []float64{0.5, 0.999, 1, -1}, cuda: [2]float64{2, 2}},
+	{name: "atan", ref: of1(ref.Atan), lo: -40, hi: 60, signed: true, near: []float64{1}, cuda: [2]float64{2, 2}},
+	{name: "atan2", ref: of2(ref.Atan2), lo: -30, hi: 30, signed: true, cuda: [2]float64{3, 2}},
+	{name: "sinh", ref: of1(ref.Sinh), lo: -30, hi: 6.5, wide: 8, signed: true, near: []float64{1}, cuda: [2]float64{3, 2}},
+	{name: "cosh", ref: of1(ref.Cosh), lo: -30, hi: 6.5, wide: 8, signed: true, near: []float64{1}, cuda: [2]float64{2, 1}},
+	{name: "tanh", ref: of1(ref.Tanh), lo: -40, hi: 5, signed: true, near: []float64{0.6}, cuda: [2]float64{2, 1}},
+	{name: "asinh", ref: of1(ref.Asinh), lo: -40, hi: 128, wide: 8, signed: true, near: []float64{1}, cuda: [2]float64{3, 3}},
+	{name: "acosh", ref: of1(ref.Acosh), lo: 0, hi: 128, wide: 8, near: []float64{1}, cuda: [2]float64{4, 3}},
+	{name: "atanh", ref: of1(ref.Atanh), lo: -40, hi: 0, signed: true, near: []float64{0.5, 1}, cuda: [2]float64{3, 2}},
+	{name: "erf", ref: of1(ref.Erf), lo: -40, hi: 3, signed: true, near: []float64{1}, cuda: [2]float64{2, 2}},
+	{name: "erfc", ref: of1(ref.Erfc), lo: -20, hi: 3.4, wide: 1.4, signed: true, near: []float64{1}, cuda: [2]float64{4, 5}},
+	{name: "erfcx", ref: of1(ref.Erfcx), lo: -20, hi: 3.2, wide: 1.4, signed: true, near: []float64{4}, cuda: [2]float64{4, 4}},
+	{name: "erfinv", ref: of1(ref.Erfinv), lo: -40, hi: 0, signed: true, near: []float64{0.5, 1}, cuda: [2]float64{2, 5}},
+	{name: "erfcinv", ref: of1(ref.Erfcinv), lo: -120, hi: 1, wide: 8, near: []float64{1, 0.5}, cuda: [2]float64{4, 6}},
+	{name: "normcdf", ref: of1(ref.Normcdf), lo: -20, hi: 3.8, wide: 1.4, signed: true, cuda: [2]float64{5, 5}},
+	{name: "normcdfinv", ref: of1(ref.Normcdfinv), lo: -120, hi: 0, wide: 8, near: []float64{0.5}, cuda: [2]float64{5, 8}},
+	{name: "tgamma", ref: of1(ref.Tgamma), lo: -30, hi: 5.1, wide: 1.45, signed: true, near: []float64{1, 8, -3}, cuda: [2]float64{5, 10}},
+	{name: "lgamma", ref: of1(ref.Lgamma), lo: -30, hi: 100, wide: 8, near: []float64{1, 2, 3, 8, -1.2}, cuda: [2]float64{6, 4}},
+	{name: "pow", ref: of2(ref.Pow), lo: -100, hi: 100, second: 6, near: []float64{1}, cuda: [2]float64{4, 2}},
+	{name: "cbrt", ref: of1(ref.Cbrt), lo: -149, hi: 128, signed: true, cuda: [2]float64{1, 1}},
+	{name: "rcbrt", ref: reciprocal(of1(ref.Cbrt)), lo: -149, hi: 128, signed: true, cuda: [2]float64{1, 1}},
+	{name: "rsqrt", ref: reciprocal(of1(ref.Sqrt)), lo: -149, hi: 128, wide: 8, cuda: [2]float64{2, 1}},
+	{name: "hypot", ref: ref.Hypot, lo: -126, hi: 126, wide: 8, signed: true, cuda: [2]float64{3, 2}},
+	{name: "norm3d", ref: ref.Hypot, lo: -126, hi: 126, wide: 8, signed: true, cuda: [2]float64{3, 2}},
+	{name: "norm4d", ref: ref.Hypot, lo: -126, hi: 126, wide: 8, signed: true, cuda: [2]float64{3, 2}},
+	{name: "rhypot", ref: reciprocal(ref.Hypot), lo: -120, hi: 120, wide: 8, signed: true, cuda: [2]float64{2, 1}},
+	{name: "rnorm3d", ref: reciprocal(ref.Hypot), lo: -120, hi: 120, wide: 8, signed: true, cuda: [2]float64{3, 2}},
+	{name: "rnorm4d", ref: reciprocal(ref.Hypot), lo: -120, hi: 120, wide: 8, signed: true, cuda: [2]float64{3, 2}},
+}
+
+// code is a function's code for one type, run as written and with contraction.
+func code(t testing.TB, f *Function, typ llir.Type) [2]*machine {
 	t.Helper()
+	params := make([]llir.Type, f.Args)
+	for i := range params {
+		params[i] = typ
+	}
 	m := llir.NewModule("", "", "")
-	fn := m.NewFunc("f", false, llir.Void)
+	fn := m.NewFunc("f", false, typ, params...)
 	b := llir.NewBuilder(fn)
 	b.SetBlock(fn.NewBlock(nil))
-	v := f(b, m.Float(typ, x))
-	c, ok := v.(*llir.Float)
-	if !ok {
-		t.Fatalf("f(%v) is no constant: %v", x, v)
+	x := make([]llir.Value, f.Args)
+	for i := range x {
+		x[i] = fn.Param(i)
 	}
-	return c.Value()
+	b.Ret(f.Build(b, x...))
+	return [2]*machine{compile(fn, false), compile(fn, true)}
 }
 
-// ulp is the distance of neighbouring numbers of a format near x.
-func ulp(typ llir.Type, x float64) float64 {
-	man, least := 52, -1074
+// call runs a machine on numbers.
+func (m *machine) call(typ llir.Type, x ...float64) float64 {
+	var bits [4]uint64
+	for i, v := range x {
+		bits[i] = toBits(typ, v)
+	}
+	return fromBits(typ, m.run(bits[:len(x)]...))
+}
+
+func toBits(typ llir.Type, x float64) uint64 {
 	if typ == llir.F32 {
-		man, least = 23, -149
+		return uint64(math.Float32bits(float32(x)))
 	}
-	_, e := math.Frexp(x)
-	return math.Ldexp(1, max(e-1-man, least))
+	return math.Float64bits(x)
 }
 
-var functions = []struct {
-	name   string
-	f      func(*llir.Builder, llir.Value) llir.Value
-	ref    func(float64) float64
-	lo, hi float64 // exponents of the arguments, base 2
-	signed bool
-	ulps   float64 // the reference errs too, by up to 1 where it is a double
-	single bool    // of f32 alone
-}{
-	{"log", Log, math.Log, -140, 120, false, 1.1, false},
-	{"log2", Log2, log2, -140, 120, false, 1.1, false},
-	{"exp", Exp, math.Exp, -20, 7, true, 1.1, false},
-	{"exp2", Exp2, math.Exp2, -20, 7.2, true, 1.1, false},
-	{"sin", Sin, math.Sin, -20, 127, true, 1.6, true},
-	{"cos", Cos, math.Cos, -20, 127, true, 1.6, true},
-	{"erf", Erf, math.Erf, -20, 4, true, 1.6, true},
-	{"asin", Asin, math.Asin, -20, 0, true, 2.6, true},
-	{"acos", Acos, math.Acos, -20, 0, true, 2.6, true},
-	{"atan", Atan, math.Atan, -20, 20, true, 1.6, true},
-	{"tan", Tan, math.Tan, -20, 40, true, 3.5, true},
-	{"log1p", Log1p, math.Log1p, -60, 60, false, 1.6, false},
-	{"expm1", Expm1, math.Expm1, -40, 6, true, 1.6, false},
-	{"exp10", Exp10, func(x float64) float64 { return math.Pow(10, x) }, -20, 5.2, true, 0.51, true},
-	{"log10", Log10, math.Log10, -140, 120, false, 0.51, true},
-	{"tanh", Tanh, math.Tanh, -20, 5, true, 1.6, true},
+func fromBits(typ llir.Type, x uint64) float64 {
+	if typ == llir.F32 {
+		return float64(math.Float32frombits(uint32(x)))
+	}
+	return math.Float64frombits(x)
 }
 
-// log2 is math.Log2 without its cancellation below 1 and just above.
-func log2(x float64) float64 {
-	if x > 0.5 && x < 2 {
-		return math.Log1p(x-1) / math.Ln2
+// off is the distance of got from want in units of the last place of want.
+// Infinity counts as the number after the greatest.
+func off(typ llir.Type, got float64, want *big.Float) float64 {
+	man, least, most := 52, -1074, 1024
+	if typ == llir.F32 {
+		man, least, most = 23, -149, 128
 	}
-	return math.Log2(x)
+	if got != got {
+		return math.Inf(1)
+	}
+	g := ref.New(0)
+	if math.IsInf(got, 0) {
+		g.SetMantExp(ref.New(math.Copysign(1, got)), most)
+	} else {
+		g.SetFloat64(got)
+	}
+	w := want
+	if want.IsInf() || want.MantExp(nil) > most {
+		w = ref.New(0).SetMantExp(ref.New(float64(want.Sign())), most)
+	}
+	unit := max(min(w.MantExp(nil), most)-1-man, least)
+	d := ref.New(0).Sub(g, w)
+	f, _ := d.SetMantExp(d, -unit).Float64()
+	return math.Abs(f)
+}
+
+// sample makes arguments.
+func (s *spec) sample(r *rand.Rand, typ llir.Type, args int) []float64 {
+	x := make([]float64, args)
+	for i := range x {
+		lo, hi := s.lo, s.hi
+		if typ == llir.F64 && s.wide != 0 {
+			if s.wide == 8 { // exponents' range; small arguments' ends stay
+				if lo < -100 {
+					lo *= 8
+				}
+				if hi > 100 {
+					hi *= 7.9
+				} else if hi > 5 {
+					hi += 3
+				}
+			} else if s.wide < 2 {
+				hi *= s.wide
+			} else {
+				hi += 27
+			}
+		}
+		if i > 0 && s.second != 0 {
+			lo, hi = -s.second, s.second
+		}
+		v := math.Exp2(lo + r.Float64()*(hi-lo))
+		if i > 0 && s.second == 0 && r.IntN(2) == 0 { // of comparable size
+			v = math.Abs(x[0]) * math.Exp2(r.Float64()*8-4)
+		}
+		if len(s.near) > 0 && r.IntN(2) == 0 && (i == 0) {
+			v = s.near[r.IntN(len(s.near))] * (1 + (r.Float64()-0.5)/math.Exp2(float64(r.IntN(24))))
+		}
+		if s.signed && r.IntN(2) == 0 || i > 0 && s.second != 0 && r.IntN(2) == 0 {
+			v = -v
+		}
+		if typ == llir.F32 {
+			v = float64(float32(v))
+		}
+		x[i] = v
+	}
+	return x
+}
+
+// measure gives a function's greatest error over n samples, as written and with
+// contraction, and the arguments of it.
+func (s *spec) measure(t testing.TB, r *rand.Rand, typ llir.Type, n int) (worst float64, at []float64) {
+	f := Find(s.name)
+	ms := code(t, f, typ)
+	for range n {
+		x := s.sample(r, typ, f.Args)
+		args := make([]*big.Float, len(x))
+		for i, v := range x {
+			if math.IsInf(v, 0) {
+				v = math.MaxFloat32
+				x[i] = v
+			}
+			args[i] = ref.New(v)
+		}
+		want := s.ref(args...)
+		for _, m := range ms {
+			got := m.call(typ, x...)
+			if want == nil {
+				if got == got {
+					t.Errorf("%s %s%v = %v, want NaN", typ, s.name, x, got)
+				}
+				continue
+			}
+			if e := off(typ, got, want); e > worst || at == nil {
+				worst, at = e, x
+			}
+		}
+	}
+	return worst, at
 }
 
 func TestAccuracy(t *testing.T) {
-	for _, f := range functions {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	for _, s := range specs {
+		r := rand.New(rand.NewPCG(seed, 0))
 		for _, typ := range []llir.Type{llir.F32, llir.F64} {
-			if typ == llir.F64 && f.single {
-				continue
-			}
-			worst := 0.0
-			limit := f.ulps
-			if typ == llir.F64 {
-				limit += 1
-			}
-			for i := range 6000 {
-				x := math.Exp2(f.lo + rand.Float64()*(f.hi-f.lo))
-				if i%4 == 0 { // around 1, where logarithms vanish
-					x = 1 + (rand.Float64()-0.5)/math.Exp2(float64(rand.IntN(20)))
-				}
-				if f.hi == 0 {
-					x = math.Mod(x, 1)
-				}
-				if f.signed && rand.IntN(2) == 0 {
-					x = -x
-				}
-				if typ == llir.F32 {
-					x = float64(float32(x))
-				}
-				want := f.ref(x)
-				if typ == llir.F32 && math.Abs(want) > math.MaxFloat32 {
-					continue
-				}
-				got := eval(t, f.f, typ, x)
-				err := math.Abs(got-want) / ulp(typ, want)
-				if worst = max(worst, err); err > limit {
-					t.Fatalf("%s %s(%v) = %v, want %v: off by %.2f units in the last place", typ, f.name, x, got, want, err)
-				}
-			}
-			t.Logf("%s %s: at most %.3f units in the last place", typ, f.name, worst)
-		}
-	}
-}
-
-func TestSpecialValues(t *testing.T) {
-	inf, nan := math.Inf(1), math.NaN()
-	for _, c := range []struct {
-		f    func(*llir.Builder, llir.Value) llir.Value
-		x    float64
-		want float64
-	}{
-		{Log, 0, -inf},
-		{Log, math.Copysign(0, -1), -inf},
-		{Log, inf, inf},
-		{Log, -1, nan},
-		{Log, -inf, nan},
-		{Log, nan, nan},
-		{Log, 1, 0},
-		{Log2, 0, -inf},
-		{Log2, inf, inf},
-		{Log2, -2, nan},
-		{Log2, nan, nan},
-		{Log2, 8, 3},
-		{Log2, 0.25, -2},
-		{Exp, -inf, 0},
-		{Exp, inf, inf},
-		{Exp, nan, nan},
-		{Exp, 0, 1},
-		{Exp, 1e6, inf},
-		{Exp, -1e6, 0},
-		{Exp2, -inf, 0},
-		{Exp2, inf, inf},
-		{Exp2, nan, nan},
-		{Exp2, 10, 1024},
-		{Exp2, -3, 0.125},
-	} {
-		for _, typ := range []llir.Type{llir.F32, llir.F64} {
-			if typ == llir.F64 && singleOnly(c.f) {
-				continue
-			}
-			if typ == llir.F32 {
-				c.want = float64(float32(c.want))
-			}
-			if got := eval(t, c.f, typ, c.x); got != c.want && (got == got || c.want == c.want) {
-				t.Errorf("%s f(%v) = %v, want %v", typ, c.x, got, c.want)
+			n := 500
+			worst, at := s.measure(t, r, typ, n)
+			if worst > s.bound(typ) {
+				got := code(t, Find(s.name), typ)[0].call(typ, at...)
+				t.Errorf("%s %s%v = %v: off by %.2f units in the last place, more than %v", typ, s.name, at, got, worst, s.bound(typ))
+			} else {
+				t.Logf("%s %s: at most %.3f at %v", typ, s.name, worst, at)
 			}
 		}
-	}
-	// Subnormal arguments and results.
-	if got, want := eval(t, Log, llir.F32, 1e-42), math.Log(float64(float32(1e-42))); math.Abs(got-want) > 1e-5 {
-		t.Errorf("log of a subnormal is %v, want %v", got, want)
-	}
-	if got := eval(t, Exp2, llir.F32, -149); got != math.SmallestNonzeroFloat32 {
-		t.Errorf("2^-149 is %v", got)
-	}
-	if got := eval(t, Exp2, llir.F64, -1074); got != math.SmallestNonzeroFloat64 {
-		t.Errorf("2^-1074 is %v", got)
 	}
 }
 
 // The tails of the constants continue them to twice the precision.
 func TestConstants(t *testing.T) {
-	ln2, _ := new(big.Float).SetPrec(200).SetString("0.69314718055994530941723212145817656807550013436025525412068")
-	tail, _ := new(big.Float).Sub(ln2, new(big.Float).SetFloat64(math.Ln2)).Float64()
-	if got := ln2Minus(math.Ln2); math.Abs(got/tail-1) > 1e-15 {
-		t.Errorf("ln2 continues by %v, not %v", tail, got)
+	rest := func(exact *big.Float, v float64) float64 {
+		f, _ := ref.New(0).Sub(exact, ref.New(v)).Float64()
+		return f
 	}
-	inv := new(big.Float).Quo(new(big.Float).SetPrec(200).SetInt64(1), ln2)
-	want, _ := new(big.Float).Sub(inv, new(big.Float).SetFloat64(math.Log2E)).Float64()
-	if _, lo := inverseLn2(kit{t: llir.F64}); math.Abs(lo/want-1) > 1e-15 {
-		t.Errorf("1/ln2 continues by %v, not %v", want, lo)
+	pi := ref.New(0).Set(ref.Pi())
+	for _, c := range []struct {
+		name       string
+		exact      *big.Float
+		head, tail float64
+	}{
+		{"ln2", ref.Ln2(), math.Ln2, ln2Minus(math.Ln2)},
+		{"π", pi, math.Pi, piTail},
+		{"π/2", ref.New(0).Quo(pi, ref.New(2)), math.Pi / 2, halfPiTail},
+		{"ln 10", ref.Log(ref.New(10)), math.Ln10, ln10Tail},
+		{"1/√2", ref.Sqrt(ref.New(0.5)), rootHalf, rootHalfTail},
+		{"⅔", ref.New(0).Quo(ref.New(2), ref.New(3)), 2. / 3, twoThirdsTail},
+		{"√π/2", ref.New(0).Quo(ref.Sqrt(pi), ref.New(2)), math.SqrtPi / 2, rootPiTail},
+	} {
+		if want := rest(c.exact, c.head); math.Abs(c.tail/want-1) > 1e-14 {
+			t.Errorf("%s continues by %v, not %v", c.name, want, c.tail)
+		}
 	}
-}
-
-func TestPow(t *testing.T) {
-	eval2 := func(x, y float64) float64 {
-		return eval(t, func(b *llir.Builder, v llir.Value) llir.Value { return Pow(b, v, b.M.Float(llir.F32, y)) }, llir.F32, x)
-	}
-	for range 5000 {
-		x := float64(float32(math.Exp2(rand.Float64()*80 - 40)))
-		y := float64(float32(rand.NormFloat64() * 3))
-		if rand.IntN(3) == 0 {
-			x, y = -x, math.Round(y)
-		}
-		want := math.Pow(x, y)
-		if math.Abs(want) > math.MaxFloat32 {
-			continue
-		}
-		if got := eval2(x, y); math.Abs(got-want) > 0.51*ulp(llir.F32, want) {
-			t.Fatalf("%v^%v = %v, want %v", x, y, got, want)
-		}
+	if _, lo := inverseLn2(kit{t: llir.F64}); math.Abs(lo/rest(ref.Inverse(ref.Ln2()), math.Log2E)-1) > 1e-14 {
+		t.Errorf("1/ln2 does not continue by %v", lo)
 	}
 }

@@ -1,12 +1,27 @@
-// Package devmath builds elementary functions as LLVM IR, for scalars of f32
-// and f64, so that no vendor's library of bitcode is needed. A target with an
-// instruction for one of them uses that instead.
+// Package devmath builds elementary and special functions as LLVM IR, for
+// scalars of f32 and f64, so that no vendor's library of bitcode is needed. A
+// target with an instruction for one of them uses that instead.
 //
-// The functions are straight-line code, but for the reduction of large angles,
-// which stands behind a branch. The polynomials were fitted to the
-// functions at Chebyshev nodes; the comments give the interval and the relative
-// error of the polynomial. The functions treat zeros, infinities, NaNs and
-// subnormal numbers as IEEE 754 recommends. Logarithms and exponentials err by at
-// most about one unit in the last place, the others by one and a half (measured
-// by the tests).
+// The functions are straight-line code with selects; behind a branch stand only
+// the reduction of large angles and the loop of Fmod. Nothing is read from
+// memory. Common functions of f32 are computed in f32; rare ones, and powers, in
+// f64, to which Exp10, Log10, Pow, Erfc, Tgamma and the like owe results that are
+// correctly rounded but for one in many thousands.
+//
+// The polynomials interpolate their functions at Chebyshev's nodes; package fit
+// made those of coefficients.go. Where a step must not be rounded, numbers are
+// pairs (pair.go). The functions treat zeros, infinities, NaNs and subnormal
+// numbers as IEEE 754 and C's annex F recommend. Their errors, measured against
+// package reference, stand in docs/devmath.md.
+//
+//	devmath.go     logarithms and exponentials
+//	pair.go        twice the precision
+//	power.go       powers, roots, sums of squares
+//	trig.go        sine, cosine, tangent, with full reduction
+//	inverse.go     their inverses; log1p and expm1
+//	hyperbolic.go, erf.go, gamma.go
+//	bits.go        rests, exponents, neighbours
+//	table.go       functions by name
+//
+// The package imports core/llir alone and knows no vendor.
 package devmath

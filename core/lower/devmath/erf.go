@@ -26,12 +26,12 @@ var (
 	}
 )
 
-// Erf is the error function of an f32; nil for other types.
+// Erf is the error function.
 func Erf(b *llir.Builder, x llir.Value) llir.Value {
-	if x.Type() != llir.F32 {
-		return nil
-	}
 	k := kitFor(b, x)
+	if k.t == llir.F64 {
+		return k.erfDouble(x)
+	}
 	a := k.abs(x)
 	small := k.fma(x, k.poly(k.mul(x, x), erfSmall), x)
 	far := k.Call(k.M.Declare("llvm.minnum.f32", llir.Pure, llir.F32, llir.F32, llir.F32), a, k.num(3.95))
@@ -40,12 +40,12 @@ func Erf(b *llir.Builder, x llir.Value) llir.Value {
 	return k.Select(k.FCmp(enum.FPredUNO, x, x), x, y)
 }
 
-// Tanh is the hyperbolic tangent of an f32; nil for other types.
+// Tanh is the hyperbolic tangent.
 func Tanh(b *llir.Builder, x llir.Value) llir.Value {
-	if x.Type() != llir.F32 {
-		return nil
-	}
 	k := kitFor(b, x)
+	if k.t == llir.F64 {
+		return k.tanhDouble(x)
+	}
 	a := k.abs(x)
 	z := k.mul(x, x)
 	small := k.fma(k.mul(x, z), k.poly(z, tanhSmall), x)
@@ -73,3 +73,121 @@ func (k kit) power2(x llir.Value) llir.Value {
 	y := k.add(k.fma(k.mul(r, r), k.poly(r, expSingle), r), k.num(1))
 	return k.mul(y, k.power(k.Freeze(k.Cast(llir.FPToSI, n, k.bits, 0))))
 }
+
+// erfDouble is a polynomial below 1, and 1 - erfc above.
+func (k kit) erfDouble(x llir.Value) llir.Value {
+	a := k.abs(x)
+	small := k.fma(x, k.poly(k.mul(x, x), erfDouble), x)
+	far := k.sub(k.num(1), k.erfcAbove(pair{k.min(a, k.num(6)), k.num(0)}))
+	y := k.Select(k.less(a, k.num(1)), small, k.withSign(far, x))
+	return k.Select(k.isNaN(x), x, y)
+}
+
+// erfcxAbove is e^a²·erfc(a) for finite a ≥ 0.
+func (k kit) erfcxAbove(a llir.Value) llir.Value {
+	t := k.div(k.add(a, k.num(-4)), k.add(a, k.num(4)))
+	return k.div(k.mul(k.poly(t, erfcxDouble), k.num(0.5)), k.add(a, k.num(0.5)))
+}
+
+// square is a² as a pair.
+func (k kit) square(a pair) pair {
+	p := k.product(a.hi, a.hi)
+	return pair{p.hi, k.fma(k.mul(a.hi, k.num(2)), a.lo, p.lo)}
+}
+
+// erfcAbove is erfc(a) for a ≥ 0 up to 30.
+func (k kit) erfcAbove(a pair) llir.Value {
+	s := k.square(a)
+	m, n := k.expPair(pair{k.FNeg(s.hi), k.FNeg(s.lo)})
+	return k.times2(k.mul(k.add(m.hi, m.lo), k.erfcxAbove(a.hi)), n)
+}
+
+// erfcOf is erfc of a pair of any sign.
+func (k kit) erfcOf(x pair) llir.Value {
+	sign := k.less(x.hi, k.num(0))
+	a := k.min(k.abs(x.hi), k.num(30))
+	lo := k.Select(k.less(k.num(30), k.abs(x.hi)), k.num(0), k.Select(sign, k.FNeg(x.lo), x.lo))
+	y := k.erfcAbove(pair{a, lo})
+	y = k.Select(sign, k.sub(k.num(2), y), y)
+	// Near zero the polynomial of erf is better; x.lo does not matter there.
+	near := k.fma(x.hi, k.poly(k.mul(x.hi, x.hi), erfDouble), x.hi)
+	y = k.Select(k.less(k.abs(x.hi), k.num(0.5)), k.sub(k.num(1), near), y)
+	return k.Select(k.isNaN(x.hi), x.hi, y)
+}
+
+// Erfc is 1 - erf, accurate where that is small.
+var Erfc = widely(func(k kit, x llir.Value) llir.Value { return k.erfcOf(pair{x, k.num(0)}) })
+
+// Erfcx is e^x²·erfc(x).
+var Erfcx = widely(func(k kit, x llir.Value) llir.Value {
+	a := k.abs(x)
+	y := k.erfcxAbove(k.min(a, k.num(math.MaxFloat64/4)))
+	// 2·e^x² - y for negative x.
+	s := k.square(pair{k.min(a, k.num(30)), k.num(0)})
+	m, n := k.expPair(s)
+	e := k.times2(k.add(m.hi, m.lo), k.add(n, k.num(1)))
+	y = k.Select(k.less(x, k.num(0)), k.sub(e, y), y)
+	y = k.Select(k.equal(x, k.inf()), k.num(0), y)
+	return k.Select(k.isNaN(x), x, y)
+})
+
+// Normcdf is the distribution function of the normal distribution.
+var Normcdf = widely(func(k kit, x llir.Value) llir.Value {
+	u := k.timesPair(k.constant(-rootHalf, -rootHalfTail), k.max(k.min(x, k.num(50)), k.num(-50)))
+	return k.Select(k.isNaN(x), x, k.mul(k.erfcOf(u), k.num(0.5)))
+})
+
+// erfcinvOf is the inverse of erfc for c in (0, 1], with x = 1 - c.
+func (k kit) erfcinvOf(c, x llir.Value) llir.Value {
+	// A start by polynomials in log((1-x)(1+x)), then one step of Halley's method.
+	w := k.FNeg(Log(k.Builder, k.mul(c, k.add(x, k.num(1)))))
+	near := k.mul(k.poly(k.add(w, k.num(-2.5)), erfinvNear), x)
+	far := k.poly(k.add(k.sqrt(k.max(w, k.num(1))), k.num(-8)), erfinvFar)
+	small := k.less(x, k.num(0.8))
+	y := k.Select(k.less(w, k.num(5)), near, far)
+	// The rest relative to the slope: (erfc y - c)/(2/√π·e^-y²).
+	s := k.square(pair{y, k.num(0)})
+	m, n := k.expPair(s)
+	grow := k.times2(k.add(m.hi, m.lo), n)
+	central := k.mul(k.sub(x, k.erfDouble(y)), grow)
+	// In the tail e^y² may overflow: c·e^y² in two factors.
+	cy := k.times2(k.mul(k.add(m.hi, m.lo), k.mul(c, k.num(math.Ldexp(1, 60)))), k.add(n, k.num(-60)))
+	tail := k.sub(k.erfcxAbove(y), cy)
+	u := k.mul(k.Select(small, central, tail), k.num(math.SqrtPi/2))
+	return k.add(y, k.div(u, k.nfma(y, u, k.num(1))))
+}
+
+// Erfinv is the inverse of the error function.
+var Erfinv = widely(func(k kit, x llir.Value) llir.Value {
+	a := k.abs(x)
+	y := k.erfcinvOf(k.sub(k.num(1), a), a)
+	y = k.Select(k.equal(a, k.num(1)), k.inf(), y)
+	y = k.Select(k.less(k.num(1), a), k.nan(), y)
+	// So small that the function is a line.
+	line := k.fma(x, k.num(math.SqrtPi/2), k.mul(x, k.num(rootPiTail)))
+	return k.Select(k.less(a, k.num(1e-9)), line, k.withSign(k.Select(k.isNaN(x), x, y), x))
+})
+
+// rootPiTail continues √π/2.
+const rootPiTail = -3.8332932499128993e-17
+
+// Erfcinv is the inverse of Erfc.
+var Erfcinv = widely(func(k kit, x llir.Value) llir.Value { return k.erfcinvAny(x, x) })
+
+// erfcinvAny is the inverse of erfc at c; where that is above 1, at 2 - c with
+// the other sign.
+func (k kit) erfcinvAny(c, x llir.Value) llir.Value {
+	upper := k.less(k.num(1), c)
+	low := k.Select(upper, k.sub(k.num(2), c), c)
+	y := k.erfcinvOf(low, k.sub(k.num(1), low))
+	y = k.Select(k.equal(low, k.num(1)), k.num(0), y)
+	y = k.Select(k.equal(low, k.num(0)), k.inf(), y)
+	y = k.Select(k.less(low, k.num(0)), k.nan(), y)
+	y = k.Select(upper, k.FNeg(y), y)
+	return k.Select(k.isNaN(x), x, y)
+}
+
+// Normcdfinv is the inverse of Normcdf.
+var Normcdfinv = widely(func(k kit, x llir.Value) llir.Value {
+	return k.mul(k.erfcinvAny(k.mul(x, k.num(2)), x), k.num(-math.Sqrt2))
+})

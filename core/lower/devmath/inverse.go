@@ -21,68 +21,104 @@ var (
 	}
 )
 
-// Asin is the arc sine of an f32; nil for other types.
-func Asin(b *llir.Builder, x llir.Value) llir.Value {
-	if x.Type() != llir.F32 {
-		return nil
+// asinCore is asin(s) for 0 ≤ s ≤ ½ with z = s².
+func (k kit) asinCore(s, z llir.Value) llir.Value {
+	c := asinSingle
+	if k.t == llir.F64 {
+		c = asinDouble
 	}
+	return k.mul(k.mul(s, z), k.poly(z, c))
+}
+
+// halved is √((1-a)/2) with its error, for a above ½, else a itself, and its
+// square.
+func (k kit) halved(a, big llir.Value) (s pair, z llir.Value) {
+	z = k.Select(big, k.fma(a, k.num(-0.5), k.num(0.5)), k.mul(a, a))
+	root := k.sqrt(z)
+	lost := k.div(k.nfma(root, root, z), k.add(root, root))
+	lost = k.Select(k.equal(root, k.num(0)), k.num(0), lost)
+	return pair{k.Select(big, root, a), k.Select(big, lost, k.num(0))}, z
+}
+
+// Asin is the arc sine; NaN beyond ±1.
+func Asin(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
 	a := k.abs(x)
 	// Above ½: asin a = π/2 - 2·asin √((1-a)/2).
 	big := k.FCmp(enum.FPredOGT, a, k.num(0.5))
-	z := k.Select(big, k.fma(a, k.num(-0.5), k.num(0.5)), k.mul(x, x))
-	s := k.Select(big, k.sqrt(z), a)
-	p := k.fma(k.mul(s, z), k.poly(z, asinSingle), s)
-	far := k.add(k.fma(p, k.num(-2), k.num(halfPiMid)), k.num(halfPiHigh))
-	return k.withSign(k.Select(big, far, p), x)
+	s, z := k.halved(a, big)
+	p := k.asinCore(s.hi, z)
+	half := k.halfPi()
+	lead := k.sumOrdered(half.hi, k.mul(s.hi, k.num(-2)))
+	far := k.add(lead.hi, k.add(k.fma(k.add(p, s.lo), k.num(-2), half.lo), lead.lo))
+	return k.withSign(k.Select(big, far, k.add(s.hi, p)), x)
 }
 
-// Acos is the arc cosine of an f32; nil for other types.
+// Acos is the arc cosine; NaN beyond ±1.
 func Acos(b *llir.Builder, x llir.Value) llir.Value {
-	if x.Type() != llir.F32 {
-		return nil
-	}
 	k := kitFor(b, x)
 	a := k.abs(x)
 	big := k.FCmp(enum.FPredOGT, a, k.num(0.5))
-	z := k.Select(big, k.fma(a, k.num(-0.5), k.num(0.5)), k.mul(x, x))
-	s := k.Select(big, k.sqrt(z), x)
-	p := k.fma(k.mul(s, z), k.poly(z, asinSingle), s)
+	s, z := k.halved(a, big)
+	p := k.add(k.asinCore(s.hi, z), s.lo)
 	// Above ½: 2·asin √((1-a)/2), or π less that for negative x.
-	twice := k.mul(p, k.num(2))
-	negative := k.FCmp(enum.FPredOLT, x, k.num(0))
-	left := k.add(k.Binary(llir.FSub, k.num(2*halfPiMid), twice, 0), k.num(2*halfPiHigh))
+	twice := k.mul(k.add(s.hi, p), k.num(2))
+	half := k.halfPi()
+	lead := k.sumOrdered(k.mul(half.hi, k.num(2)), k.mul(s.hi, k.num(-2)))
+	left := k.add(lead.hi, k.add(k.fma(k.sub(half.lo, p), k.num(2), k.num(0)), lead.lo))
+	negative := k.less(x, k.num(0))
 	far := k.Select(negative, left, twice)
-	near := k.add(k.Binary(llir.FSub, k.num(halfPiMid), p, 0), k.num(halfPiHigh))
+	lead = k.sumOrdered(half.hi, k.FNeg(x))
+	near := k.add(lead.hi, k.add(k.sub(half.lo, k.withSign(p, x)), lead.lo))
+	near = k.Select(negative, k.add(lead.hi, k.add(k.add(half.lo, p), lead.lo)), near)
 	return k.Select(big, far, near)
 }
 
-// Atan is the arc tangent of an f32; nil for other types.
-func Atan(b *llir.Builder, x llir.Value) llir.Value {
-	if x.Type() != llir.F32 {
-		return nil
+// halfPi is π/2.
+func (k kit) halfPi() pair { return k.constant(math.Pi/2, halfPiTail) }
+
+// atanCore is atan s for 0 ≤ s ≤ 1.
+func (k kit) atanCore(s llir.Value) pair {
+	c := atanSingle
+	if k.t == llir.F64 {
+		c = atanDouble
 	}
+	z := k.mul(s, s)
+	return pair{s, k.mul(k.mul(s, z), k.poly(z, c))}
+}
+
+// Atan is the arc tangent.
+func Atan(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
 	a := k.abs(x)
 	// Above 1: atan a = π/2 - atan 1/a.
 	big := k.FCmp(enum.FPredOGT, a, k.num(1))
-	s := k.Select(big, k.Binary(llir.FDiv, k.num(1), a, 0), a)
-	z := k.mul(s, s)
-	p := k.fma(k.mul(s, z), k.poly(z, atanSingle), s)
-	far := k.add(k.Binary(llir.FSub, k.num(halfPiMid), p, 0), k.num(halfPiHigh))
-	return k.withSign(k.Select(big, far, p), x)
+	p := k.atanCore(k.Select(big, k.div(k.num(1), a), a))
+	half := k.halfPi()
+	far := k.add(half.hi, k.sub(half.lo, k.add(p.hi, p.lo)))
+	return k.withSign(k.Select(big, far, k.add(p.hi, p.lo)), x)
+}
+
+// Atan2 is the angle of the point (x, y), between -π and π.
+func Atan2(b *llir.Builder, y, x llir.Value) llir.Value {
+	k := kitFor(b, x)
+	ay, ax := k.abs(y), k.abs(x)
+	steep := k.less(ax, ay)
+	low, high := k.Select(steep, ax, ay), k.Select(steep, ay, ax)
+	q := k.div(low, high)
+	q = k.Select(k.equal(high, k.num(0)), k.num(0), q)
+	q = k.Select(k.And(k.equal(ax, k.inf()), k.equal(ay, k.inf())), k.num(1), q)
+	p := k.atanCore(q)
+	v := k.add(p.hi, p.lo)
+	half := k.halfPi()
+	v = k.Select(steep, k.add(half.hi, k.sub(half.lo, v)), v)
+	left := k.add(k.mul(half.hi, k.num(2)), k.fma(half.lo, k.num(2), k.FNeg(v)))
+	v = k.withSign(k.Select(k.negative(x), left, v), y)
+	return k.Select(k.Or(k.isNaN(x), k.isNaN(y)), k.nan(), v)
 }
 
 func (k kit) sqrt(x llir.Value) llir.Value {
 	return k.Call(k.M.Declare("llvm.sqrt."+k.name, llir.Pure, k.t, k.t), x)
-}
-
-// Tan is the tangent of an f32 in radians; nil for other types.
-func Tan(b *llir.Builder, x llir.Value) llir.Value {
-	if x.Type() != llir.F32 {
-		return nil
-	}
-	return b.Binary(llir.FDiv, Sin(b, x), Cos(b, x), 0)
 }
 
 // Log1p is log(1 + x), accurate for small x.
@@ -118,57 +154,4 @@ func Expm1(b *llir.Builder, x llir.Value) llir.Value {
 	y = k.Select(k.FCmp(enum.FPredOGE, x, k.num(float64(k.bias+1)*math.Ln2)), k.num(math.Inf(1)), y)
 	y = k.Select(k.FCmp(enum.FPredOEQ, x, k.num(0)), x, y)
 	return k.Select(k.FCmp(enum.FPredUNO, x, x), x, y)
-}
-
-// Exp10 is 10 to the power x, and Log10 the logarithm to base 10, of an f32,
-// computed in f64; nil for other types.
-func Exp10(b *llir.Builder, x llir.Value) llir.Value {
-	return inDouble(b, x, func(k kit, x llir.Value) llir.Value {
-		return Exp2(b, k.mul(x, k.num(math.Log2(10))))
-	})
-}
-
-// Log10 is the logarithm to base 10; see Exp10.
-func Log10(b *llir.Builder, x llir.Value) llir.Value {
-	return inDouble(b, x, func(k kit, x llir.Value) llir.Value {
-		return k.mul(Log2(b, x), k.num(math.Log10(2)))
-	})
-}
-
-// inDouble computes an f32 function in f64 and rounds the result.
-func inDouble(b *llir.Builder, x llir.Value, f func(k kit, x llir.Value) llir.Value) llir.Value {
-	if x.Type() != llir.F32 {
-		return nil
-	}
-	wide := b.Cast(llir.FPExt, x, llir.F64, 0)
-	return b.Cast(llir.FPTrunc, f(kitFor(b, wide), wide), llir.F32, 0)
-}
-
-// Pow is x to the power y for f32s, by logarithm and exponential in f64; nil for
-// other types.
-func Pow(b *llir.Builder, x, y llir.Value) llir.Value {
-	if x.Type() != llir.F32 {
-		return nil
-	}
-	s := kitFor(b, x)
-	size := b.Cast(llir.FPExt, s.abs(x), llir.F64, 0)
-	wide := b.Cast(llir.FPExt, y, llir.F64, 0)
-	k := kitFor(b, wide)
-	p := b.Cast(llir.FPTrunc, Exp2(b, k.mul(Log2(b, size), wide)), llir.F32, 0)
-	// A negative base: NaN unless y is an integer, negative where y is odd.
-	trunc := func(v llir.Value) llir.Value {
-		return s.Call(s.M.Declare("llvm.trunc.f32", llir.Pure, llir.F32, llir.F32), v)
-	}
-	whole := s.FCmp(enum.FPredOEQ, trunc(y), y)
-	halved := s.mul(y, s.num(0.5))
-	odd := s.And(whole, s.FCmp(enum.FPredONE, trunc(halved), halved))
-	sign := s.ICmp(enum.IPredSLT, s.BitCast(x, llir.I32), s.int(0))
-	p = s.Select(s.And(sign, odd), s.FNeg(p), p)
-	finite := s.FCmp(enum.FPredOGT, x, s.num(math.Inf(-1)))
-	nan := s.And(s.And(s.FCmp(enum.FPredOLT, x, s.num(0)), finite), s.Not(whole))
-	p = s.Select(nan, s.num(math.NaN()), p)
-	// 1 to any power, anything to the power 0, and -1 to an infinite one are 1.
-	one := s.Or(s.FCmp(enum.FPredOEQ, x, s.num(1)), s.FCmp(enum.FPredOEQ, y, s.num(0)))
-	one = s.Or(one, s.And(s.FCmp(enum.FPredOEQ, x, s.num(-1)), s.FCmp(enum.FPredOEQ, s.abs(y), s.num(math.Inf(1)))))
-	return s.Select(one, s.num(1), p)
 }

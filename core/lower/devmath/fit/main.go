@@ -1,0 +1,169 @@
+// The command fit writes the coefficients of package devmath's polynomials, in
+// ../coefficients.go: each polynomial interpolates its function at Chebyshev's
+// nodes, in the arithmetic of package reference, and is rounded at the end.
+//
+//	cd core/lower/devmath && go run ./fit
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"log"
+	"math"
+	"math/big"
+	"os"
+
+	ref "github.com/tritonc/tritonc/core/lower/devmath/reference"
+)
+
+// row is one polynomial: n coefficients of f on [lo, hi]. The comment of the
+// result tells the greatest error, relative to scale at the same place.
+type row struct {
+	name   string
+	is     string
+	lo, hi float64
+	n      int
+	f      func(u *big.Float) *big.Float
+	// scale is what the function is a part of; nil for f itself.
+	scale func(u *big.Float) *big.Float
+}
+
+func num(x float64) *big.Float       { return ref.New(x) }
+func add(x, y *big.Float) *big.Float { return num(0).Add(x, y) }
+func sub(x, y *big.Float) *big.Float { return num(0).Sub(x, y) }
+func mul(x, y *big.Float) *big.Float { return num(0).Mul(x, y) }
+func quo(x, y *big.Float) *big.Float { return num(0).Quo(x, y) }
+
+// rest is (f(x) - x)/x³ as a function of x².
+func rest(f func(*big.Float) *big.Float) func(*big.Float) *big.Float {
+	return func(z *big.Float) *big.Float {
+		x := ref.Sqrt(z)
+		return quo(sub(f(x), x), mul(x, z))
+	}
+}
+
+// whole is f(x)/x³ beside rest.
+func whole(f func(*big.Float) *big.Float) func(*big.Float) *big.Float {
+	return func(z *big.Float) *big.Float {
+		x := ref.Sqrt(z)
+		return quo(f(x), mul(x, z))
+	}
+}
+
+var rows = []row{
+	{name: "sinDouble", is: "(sin x - x)/x³ in x², |x| ≤ π/4", hi: 0.6169, n: 7, f: rest(ref.Sin), scale: whole(ref.Sin)},
+	{name: "cosDouble", is: "(cos x - 1 + x²/2)/x⁴ in x², |x| ≤ π/4", hi: 0.6169, n: 6, f: func(z *big.Float) *big.Float {
+		return quo(add(sub(ref.Cos(ref.Sqrt(z)), num(1)), mul(z, num(0.5))), mul(z, z))
+	}, scale: func(z *big.Float) *big.Float { return quo(ref.Cos(ref.Sqrt(z)), mul(z, z)) }},
+	{name: "atanDouble", is: "(atan x - x)/x³ in x², |x| ≤ 1", hi: 1, n: 22, f: rest(ref.Atan), scale: whole(ref.Atan)},
+	{name: "asinDouble", is: "(asin x - x)/x³ in x², |x| ≤ ½", hi: 0.25, n: 13, f: rest(ref.Asin), scale: whole(ref.Asin)},
+	{name: "sinhDouble", is: "(sinh x - x)/x³ in x², |x| ≤ 1", hi: 1, n: 7, f: rest(ref.Sinh), scale: whole(ref.Sinh)},
+	{name: "sinhSingle", is: "(sinh x - x)/x³ in x², |x| ≤ 1", hi: 1, n: 4, f: rest(ref.Sinh), scale: whole(ref.Sinh)},
+	{name: "logTail", is: "(2·artanh s - 2s - ⅔s³)/s⁵ in s², |s| ≤ 0.1716", hi: 0.02945, n: 8, f: func(z *big.Float) *big.Float {
+		s := ref.Sqrt(z)
+		y := sub(mul(num(2), sub(ref.Atanh(s), s)), quo(mul(num(2), mul(s, z)), num(3)))
+		return quo(y, mul(mul(s, z), z))
+	}, scale: func(z *big.Float) *big.Float {
+		s := ref.Sqrt(z)
+		return quo(mul(num(2), ref.Atanh(s)), mul(mul(s, z), z))
+	}},
+	{name: "erfDouble", is: "erf(x)/x - 1 in x², |x| ≤ 1", hi: 1, n: 14, f: func(z *big.Float) *big.Float {
+		x := ref.Sqrt(z)
+		return sub(quo(ref.Erf(x), x), num(1))
+	}, scale: func(z *big.Float) *big.Float { return quo(ref.Erf(ref.Sqrt(z)), ref.Sqrt(z)) }},
+	{name: "erfcxDouble", is: "(1+2x)·erfcx(x) in (x-4)/(x+4), x ≥ 0", lo: -1, hi: 1 - 1e-9, n: 25, f: func(t *big.Float) *big.Float {
+		x := quo(mul(num(4), add(num(1), t)), sub(num(1), t))
+		return mul(add(num(1), mul(num(2), x)), ref.Erfcx(x))
+	}},
+	{name: "erfinvNear", is: "erfinv(x)/x in -log(1-x²) - 2.5 up to 2.5", lo: -2.5, hi: 2.5, n: 11, f: func(w *big.Float) *big.Float {
+		x := ref.Sqrt(sub(num(1), ref.Exp(num(0).Neg(add(w, num(2.5))))))
+		return quo(ref.Erfinv(x), x)
+	}},
+	{name: "erfinvFar", is: "erfinv(x) in √-log(1-x²) - 8, from √5 to 28", lo: math.Sqrt(5) - 8, hi: 20, n: 17, f: func(s *big.Float) *big.Float {
+		s = add(s, num(8))
+		c := ref.Exp(num(0).Neg(mul(s, s))) // 1-x² = c·(2-c) with 1-x = c
+		c = quo(c, add(num(1), ref.Sqrt(sub(num(1), c))))
+		return ref.Erfcinv(c)
+	}},
+	{name: "lgammaDouble", is: "log Γ(2+t)/t, -½ ≤ t ≤ 1", lo: -0.5, hi: 1, n: 22, f: func(t *big.Float) *big.Float {
+		return quo(ref.Lgamma(add(num(2), t)), t)
+	}},
+	{name: "stirlingDouble", is: "x·(log Γ(x) - (x-½)·log x + x - ½·log 2π) in 1/x², x ≥ 8", hi: 1.0 / 64, n: 8, f: func(z *big.Float) *big.Float {
+		x := ref.Sqrt(ref.Inverse(z))
+		y := sub(ref.Lgamma(x), mul(sub(x, num(0.5)), ref.Log(x)))
+		y = sub(add(y, x), mul(num(0.5), ref.Log(mul(num(2), num(0).Set(ref.Pi())))))
+		return mul(x, y)
+	}},
+}
+
+// fit interpolates f at the n Chebyshev nodes of [lo, hi], by divided differences.
+func fit(r row) []float64 {
+	node := make([]*big.Float, r.n)
+	c := make([]*big.Float, r.n)
+	for i := range node {
+		u := ref.Cospi(quo(num(float64(2*i+1)), num(float64(2*r.n))))
+		node[i] = add(mul(u, num((r.hi-r.lo)/2)), num((r.hi+r.lo)/2))
+		c[i] = r.f(node[i])
+	}
+	for j := 1; j < r.n; j++ {
+		for i := r.n - 1; i >= j; i-- {
+			c[i] = quo(sub(c[i], c[i-1]), sub(node[i], node[i-j]))
+		}
+	}
+	// Newton's form to powers.
+	p := []*big.Float{c[r.n-1]}
+	for i := r.n - 2; i >= 0; i-- {
+		p = append([]*big.Float{num(0)}, p...)
+		for k := range len(p) - 1 {
+			p[k] = sub(p[k], mul(node[i], p[k+1]))
+		}
+		p[0] = add(p[0], c[i])
+	}
+	out := make([]float64, r.n)
+	for i, v := range p {
+		out[i], _ = v.Float64()
+	}
+	return out
+}
+
+// worst is the greatest error of the rounded polynomial.
+func worst(r row, c []float64) float64 {
+	const n = 400
+	most := 0.0
+	for i := range n {
+		u := num(r.lo + (r.hi-r.lo)*(float64(i)+0.37)/n)
+		y := num(c[len(c)-1])
+		for k := len(c) - 2; k >= 0; k-- {
+			y = add(mul(y, u), num(c[k]))
+		}
+		f := r.f(u)
+		s := f
+		if r.scale != nil {
+			s = r.scale(u)
+		}
+		e, _ := quo(sub(y, f), s).Float64()
+		most = max(most, math.Abs(e))
+	}
+	return most
+}
+
+func main() {
+	var out bytes.Buffer
+	out.WriteString("// Code generated by go run ./fit; DO NOT EDIT.\n\npackage devmath\n")
+	for _, r := range rows {
+		c := fit(r)
+		fmt.Fprintf(&out, "\n// %s is %s; relative error %.1e.\nvar %s = []float64{\n", r.name, r.is, worst(r, c), r.name)
+		for _, v := range c {
+			fmt.Fprintf(&out, "%v,\n", v)
+		}
+		out.WriteString("}\n")
+	}
+	src, err := format.Source(out.Bytes())
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := os.WriteFile("coefficients.go", src, 0o644); err != nil {
+		log.Fatal(err)
+	}
+}

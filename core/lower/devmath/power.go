@@ -1,0 +1,219 @@
+package devmath
+
+import (
+	"math"
+
+	"github.com/llir/llvm/ir/enum"
+
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// inDouble computes a function of f32s in f64 and rounds the result.
+func inDouble(b *llir.Builder, f func(k kit, x []llir.Value) llir.Value, x ...llir.Value) llir.Value {
+	wide := make([]llir.Value, len(x))
+	for i, v := range x {
+		wide[i] = b.Cast(llir.FPExt, v, llir.F64, 0)
+	}
+	return b.Cast(llir.FPTrunc, f(kitFor(b, wide[0]), wide), llir.F32, 0)
+}
+
+// widely makes a function of any format from one of f64: f32 is computed in f64.
+func widely(f func(k kit, x llir.Value) llir.Value) func(*llir.Builder, llir.Value) llir.Value {
+	return func(b *llir.Builder, x llir.Value) llir.Value {
+		if x.Type() == llir.F64 {
+			return f(kitFor(b, x), x)
+		}
+		return inDouble(b, func(k kit, x []llir.Value) llir.Value { return f(k, x[0]) }, x)
+	}
+}
+
+// Exp10 is 10 to the power x.
+func Exp10(b *llir.Builder, x llir.Value) llir.Value {
+	if x.Type() == llir.F32 {
+		return inDouble(b, func(k kit, x []llir.Value) llir.Value {
+			return Exp2(b, k.mul(x[0], k.num(math.Log2(10))))
+		}, x)
+	}
+	k := kitFor(b, x)
+	s := k.min(k.max(x, k.num(-400)), k.num(400))
+	m, n := k.expPair(k.timesPair(k.constant(math.Ln10, ln10Tail), s))
+	return k.Select(k.isNaN(x), x, k.times2(k.add(m.hi, m.lo), n))
+}
+
+// Log10 is the logarithm to base 10.
+func Log10(b *llir.Builder, x llir.Value) llir.Value {
+	if x.Type() == llir.F32 {
+		return inDouble(b, func(k kit, x []llir.Value) llir.Value {
+			return k.mul(Log2(b, x[0]), k.num(math.Log10(2)))
+		}, x)
+	}
+	k := kitFor(b, x)
+	p := k.mulPair(k.logPair(x), k.constant(math.Log10E, 1.098319650216765e-17))
+	return k.logSpecial(x, k.add(p.hi, p.lo))
+}
+
+// Pow is x to the power y, by logarithm and exponential: of f64 in pairs, of f32
+// in f64.
+func Pow(b *llir.Builder, x, y llir.Value) llir.Value {
+	k := kitFor(b, x)
+	whole := k.equal(k.trunc(y), y)
+	halved := k.mul(y, k.num(0.5))
+	odd := k.And(whole, k.FCmp(enum.FPredONE, k.trunc(halved), halved))
+	return k.powSpecial(x, y, whole, odd, k.powAbs(x, y))
+}
+
+// Powi is x to the integral power n, an i32.
+func Powi(b *llir.Builder, x, n llir.Value) llir.Value {
+	k := kitFor(b, x)
+	odd := k.ICmp(enum.IPredNE, k.And(n, k.M.I32(1)), k.M.I32(0))
+	y := k.Cast(llir.SIToFP, n, llir.F64, 0)
+	var p llir.Value
+	if k.t == llir.F64 {
+		p = k.powAbs(x, y)
+	} else {
+		wide := b.Cast(llir.FPExt, k.abs(x), llir.F64, 0)
+		p = b.Cast(llir.FPTrunc, singlePow(b, wide, y), llir.F32, 0)
+		y = k.Cast(llir.SIToFP, n, llir.F32, 0)
+	}
+	return k.powSpecial(x, y, k.M.Bool(true), odd, p)
+}
+
+// singlePow is x^y for f64s that stand for f32s, x ≥ 0, to the precision of f32.
+func singlePow(b *llir.Builder, x, y llir.Value) llir.Value {
+	k := kitFor(b, x)
+	return Exp2(b, k.mul(Log2(b, x), y))
+}
+
+// powAbs is |x|^y for |x| other than 1 and y other than 0.
+func (k kit) powAbs(x, y llir.Value) llir.Value {
+	size := k.abs(x)
+	if k.t == llir.F32 {
+		return inDouble(k.Builder, func(_ kit, v []llir.Value) llir.Value { return singlePow(k.Builder, v[0], v[1]) }, size, y)
+	}
+	l := k.logPair(size)
+	p := k.timesPair(l, y)
+	// Beyond every exponent the error term may be no number.
+	limit := k.overflowing()
+	far := k.FCmp(enum.FPredUGT, k.abs(p.hi), limit)
+	p.lo = k.Select(far, k.num(0), p.lo)
+	p.hi = k.max(k.min(p.hi, limit), k.num(-float64(k.bias+60)*math.Ln2))
+	m, n := k.expPair(p)
+	v := k.times2(k.add(m.hi, m.lo), n)
+	v = k.Select(k.Or(k.isNaN(x), k.isNaN(y)), k.nan(), v)
+	// 0 and ∞ to a power are 0 or ∞.
+	grows := k.Xor(k.equal(size, k.num(0)), k.less(k.num(0), y))
+	end := k.Select(grows, k.inf(), k.num(0))
+	ends := k.And(k.Or(k.equal(size, k.num(0)), k.equal(size, k.inf())), k.FCmp(enum.FPredORD, y, y))
+	return k.Select(ends, end, v)
+}
+
+// powSpecial puts in what |x|^y is not: whole and odd say what y is.
+func (k kit) powSpecial(x, y, whole, odd, p llir.Value) llir.Value {
+	// A negative base: NaN unless y is an integer, negative where y is odd.
+	p = k.Select(k.And(k.negative(x), odd), k.FNeg(p), p)
+	finite := k.FCmp(enum.FPredOGT, x, k.num(math.Inf(-1)))
+	nan := k.And(k.And(k.less(x, k.num(0)), finite), k.Not(whole))
+	p = k.Select(nan, k.nan(), p)
+	// 1 to any power, anything to the power 0, and -1 to an infinite one are 1.
+	one := k.Or(k.equal(x, k.num(1)), k.equal(y, k.num(0)))
+	one = k.Or(one, k.And(k.equal(x, k.num(-1)), k.equal(k.abs(y), k.inf())))
+	return k.Select(one, k.num(1), p)
+}
+
+// Cbrt is the cube root, Rcbrt its inverse.
+func Cbrt(b *llir.Builder, x llir.Value) llir.Value {
+	k := kitFor(b, x)
+	m, n, r := k.inverseCbrt(x)
+	// m·r² and one step of Newton's method with an exact rest.
+	y := k.prod(k.prod(m, r), r)
+	y2 := k.product(y, y)
+	rest := k.nfma(y2.lo, y, k.nfma(y2.hi, y, m))
+	y = k.fma(k.prod(k.prod(rest, r), r), k.num(1./3), y)
+	y = k.withSign(k.timesPower(y, n), x)
+	return k.Select(k.atEnds(x), x, y)
+}
+
+// Rcbrt is 1/∛x.
+func Rcbrt(b *llir.Builder, x llir.Value) llir.Value {
+	k := kitFor(b, x)
+	m, n, r := k.inverseCbrt(x)
+	r2 := k.product(r, r)
+	r3 := k.timesPair(r2, r)
+	e := k.nfma(m, r3.lo, k.nfma(m, r3.hi, k.num(1)))
+	y := k.fma(k.prod(r, e), k.num(1./3), r)
+	y = k.withSign(k.timesPower(y, k.Sub(k.int(0), n)), x)
+	return k.Select(k.atEnds(x), k.div(k.num(1), x), y)
+}
+
+// atEnds reports whether x is zero, infinite or NaN.
+func (k kit) atEnds(x llir.Value) llir.Value {
+	return k.Or(k.equal(x, k.num(0)), k.FCmp(enum.FPredUEQ, k.abs(x), k.inf()))
+}
+
+// inverseCbrt writes |x| = m·2^3n and gives r, nearly m^-⅓.
+func (k kit) inverseCbrt(x llir.Value) (m, n, r llir.Value) {
+	f, e := k.parts(k.abs(x))
+	third := k.round(k.mul(e, k.num(1./3)))
+	m = k.mul(f, k.power(k.integer(k.fma(third, k.num(-3), e))))
+	// A line through the bits, right to 4 %, then steps that multiply the bits by
+	// four.
+	start := k.Binary(llir.UDiv, k.BitCast(m, k.bits), k.int(3), 0)
+	magic := int64(math.Float64bits(1)/3*4) - int64(math.Ldexp(0.0345, 52))
+	if k.t == llir.F32 {
+		magic = int64(math.Float32bits(1)/3*4) - int64(math.Ldexp(0.0345, 23))
+	}
+	r = k.BitCast(k.Sub(k.int(magic), start), k.t)
+	for range 2 {
+		e := k.fma(k.mul(k.mul(r, r), k.FNeg(m)), r, k.num(1))
+		r = k.fma(k.mul(r, e), k.fma(e, k.fma(e, k.num(14./81), k.num(2./9)), k.num(1./3)), r)
+	}
+	return m, k.integer(third), r
+}
+
+// normal scales the operands by a power of two, 2^-n, so that the greatest is
+// near 1, and gives the sum of their squares.
+func (k kit) normal(x []llir.Value) (sum, n, most llir.Value) {
+	most = k.abs(x[0])
+	for _, v := range x[1:] {
+		most = k.max(most, k.abs(v))
+	}
+	exp := k.Sub(k.Binary(llir.LShr, k.BitCast(most, k.bits), k.int(int64(k.man)), 0), k.int(k.bias))
+	low := k.int(-(k.bias - 2))
+	exp = k.Select(k.ICmp(enum.IPredSLT, exp, low), low, exp)
+	high := k.int(k.bias - 2)
+	exp = k.Select(k.ICmp(enum.IPredSGT, exp, high), high, exp)
+	scale := k.power(k.Sub(k.int(0), exp))
+	for _, v := range x {
+		v = k.mul(v, scale)
+		if sum == nil {
+			sum = k.mul(v, v)
+		} else {
+			sum = k.fma(v, v, sum)
+		}
+	}
+	return sum, exp, most
+}
+
+// Hypot is √(Σx²) without overflow on the way; infinite where an operand is.
+func Hypot(b *llir.Builder, x ...llir.Value) llir.Value {
+	k := kitFor(b, x[0])
+	sum, n, most := k.normal(x)
+	y := k.timesPower(k.sqrt(sum), n)
+	return k.Select(k.anyInfinite(x), k.inf(), k.Select(k.equal(most, k.num(0)), k.num(0), y))
+}
+
+// Rhypot is 1/√(Σx²).
+func Rhypot(b *llir.Builder, x ...llir.Value) llir.Value {
+	k := kitFor(b, x[0])
+	sum, n, _ := k.normal(x)
+	y := k.timesPower(k.div(k.num(1), k.sqrt(sum)), k.Sub(k.int(0), n))
+	return k.Select(k.anyInfinite(x), k.num(0), y)
+}
+
+func (k kit) anyInfinite(x []llir.Value) llir.Value {
+	any := k.equal(k.abs(x[0]), k.inf())
+	for _, v := range x[1:] {
+		any = k.Or(any, k.equal(k.abs(v), k.inf()))
+	}
+	return any
+}
