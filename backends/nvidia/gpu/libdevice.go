@@ -14,8 +14,9 @@ import (
 // is not needed: by an instruction, an intrinsic of LLVM or a function of
 // package devmath. Symbols are __nv_X for f64 and integers and __nv_Xf for f32.
 
-// libdevice lowers a call of a function of the library; nil if it is not here.
-func (t *Target) libdevice(b *llir.Builder, symbol string, result llir.Type, x []llir.Value) llir.Value {
+// Library lowers a call of a function of the library for one element; nil if it
+// is not here. Operands have the types of the library's signature.
+func (t *Target) Library(b *llir.Builder, symbol string, result llir.Type, x []llir.Value) llir.Value {
 	name, ok := strings.CutPrefix(symbol, "__nv_")
 	if !ok || len(x) == 0 {
 		return nil
@@ -23,24 +24,33 @@ func (t *Target) libdevice(b *llir.Builder, symbol string, result llir.Type, x [
 	if f, ok := exactly[name]; ok {
 		return f(b, x)
 	}
-	base := name
-	if x[0].Type() == llir.F32 {
-		base = strings.TrimSuffix(name, "f")
+	if v := rounded(b, name, result, x); v != nil {
+		return v
 	}
 	if !llir.IsFloat(x[0].Type()) {
 		return nil
 	}
+	base := name
+	if x[0].Type() == llir.F32 {
+		base = strings.TrimSuffix(name, "f")
+	}
 	if to, ok := intrinsics[base]; ok {
 		return overloaded(b, to, x...)
 	}
-	if f, ok := functions[base]; ok && len(x) == 1 {
-		return f(b, x[0])
-	}
 	switch base {
-	case "pow":
-		return devmath.Pow(b, x[0], x[1])
-	case "fmod":
-		return b.Binary(llir.FRem, x[0], x[1], 0)
+	case "powi":
+		return devmath.Powi(b, x[0], x[1])
+	case "ldexp", "scalbn":
+		return devmath.Ldexp(b, x[0], x[1])
+	case "ilogb":
+		return devmath.Ilogb(b, x[0])
+	case "llrint":
+		return toLong(b, x[0], "rn")
+	case "llround":
+		return toLong(b, overloaded(b, "round", x[0]), "rz")
+	}
+	if f := devmath.Find(base); f != nil && f.Args == len(x) {
+		return f.Build(b, x...)
 	}
 	return nil
 }
@@ -51,12 +61,61 @@ var intrinsics = map[string]string{
 	"round": "round", "sqrt": "sqrt", "fma": "fma", "copysign": "copysign", "fmin": "minnum", "fmax": "maxnum",
 }
 
-// functions of one operand in package devmath.
-var functions = map[string]func(*llir.Builder, llir.Value) llir.Value{
-	"exp": devmath.Exp, "exp2": devmath.Exp2, "exp10": devmath.Exp10, "expm1": devmath.Expm1,
-	"log": devmath.Log, "log2": devmath.Log2, "log10": devmath.Log10, "log1p": devmath.Log1p,
-	"sin": devmath.Sin, "cos": devmath.Cos, "tan": devmath.Tan, "asin": devmath.Asin, "acos": devmath.Acos,
-	"atan": devmath.Atan, "tanh": devmath.Tanh, "erf": devmath.Erf, "rsqrt": devmath.Rsqrt,
+// modes are PTX's names of the rounding modes: to nearest even, to zero, down, up.
+var modes = map[string]string{"rn": "rn", "rz": "rz", "rd": "rm", "ru": "rp"}
+
+// shortTypes are NVVM's names of the types that conversions name.
+var shortTypes = map[string]string{
+	"float": "f", "double": "d", "int": "i", "uint": "ui", "ll": "ll", "ull": "ull",
+}
+
+// rounded lowers what has a rounding mode at the end of its name: conversions,
+// such as double2int_rz, and operations, such as fadd_ru and dsqrt_rn; each is one
+// instruction. Nil for other names.
+func rounded(b *llir.Builder, name string, result llir.Type, x []llir.Value) llir.Value {
+	base, mode, ok := strings.Cut(name, "_")
+	if !ok || modes[mode] == "" {
+		return nil
+	}
+	mode = modes[mode]
+	if from, to, ok := strings.Cut(base, "2"); ok {
+		if to == "double" && from != "ll" && from != "ull" { // exact
+			op := llir.SIToFP
+			if from == "uint" {
+				op = llir.UIToFP
+			}
+			return b.Cast(op, x[0], result, 0)
+		}
+		f := b.M.Declare("llvm.nvvm."+shortTypes[from]+"2"+shortTypes[to]+"."+mode, llir.Pure, result, x[0].Type())
+		return b.Call(f, x[0])
+	}
+	suffix := "d"
+	if result == llir.F32 {
+		suffix = "f"
+	}
+	op := base[1:]
+	switch {
+	case strings.HasPrefix(base, "fma"):
+		op = "fma"
+	case op == "sub":
+		op, x = "add", []llir.Value{x[0], b.FNeg(x[1])}
+	case op == "rsqrt":
+		return f32(b, "llvm.nvvm.rsqrt.approx.f", x...)
+	}
+	params := make([]llir.Type, len(x))
+	for i, v := range x {
+		params[i] = v.Type()
+	}
+	return b.Call(b.M.Declare("llvm.nvvm."+op+"."+mode+"."+suffix, llir.Pure, result, params...), x...)
+}
+
+// toLong converts a float to i64, saturating.
+func toLong(b *llir.Builder, x llir.Value, mode string) llir.Value {
+	name := "llvm.nvvm.d2ll." + mode
+	if x.Type() == llir.F32 {
+		name = "llvm.nvvm.f2ll." + mode
+	}
+	return b.Call(b.M.Declare(name, llir.Pure, llir.I64, x.Type()), x)
 }
 
 // exactly are functions by their full name.
@@ -86,6 +145,51 @@ var exactly = map[string]func(b *llir.Builder, x []llir.Value) llir.Value{
 	},
 	"fast_logf": func(b *llir.Builder, x []llir.Value) llir.Value {
 		return b.Binary(llir.FMul, f32(b, "llvm.nvvm.lg2.approx.ftz.f", x...), b.M.Float(llir.F32, math.Ln2), 0)
+	},
+	"fast_tanf": func(b *llir.Builder, x []llir.Value) llir.Value {
+		sin, cos := f32(b, "llvm.nvvm.sin.approx.ftz.f", x...), f32(b, "llvm.nvvm.cos.approx.ftz.f", x...)
+		return f32(b, "llvm.nvvm.div.approx.ftz.f", sin, cos)
+	},
+	"fast_exp10f": func(b *llir.Builder, x []llir.Value) llir.Value {
+		scaled := b.Binary(llir.FMul, x[0], b.M.Float(llir.F32, math.Log2(10)), 0)
+		return f32(b, "llvm.nvvm.ex2.approx.ftz.f", scaled)
+	},
+	"fast_log10f": func(b *llir.Builder, x []llir.Value) llir.Value {
+		return b.Binary(llir.FMul, f32(b, "llvm.nvvm.lg2.approx.ftz.f", x...), b.M.Float(llir.F32, math.Log10(2)), 0)
+	},
+	"fast_powf": func(b *llir.Builder, x []llir.Value) llir.Value {
+		p := b.Binary(llir.FMul, x[1], f32(b, "llvm.nvvm.lg2.approx.ftz.f", x[0]), 0)
+		return f32(b, "llvm.nvvm.ex2.approx.ftz.f", p)
+	},
+	"exp2f":  approximate("llvm.nvvm.ex2.approx.f"),
+	"rsqrtf": approximate("llvm.nvvm.rsqrt.approx.f"),
+	"rcp64h": func(b *llir.Builder, x []llir.Value) llir.Value {
+		return b.Call(b.M.Declare("llvm.nvvm.rcp.approx.ftz.d", llir.Pure, llir.F64, llir.F64), x[0])
+	},
+	"ffs": firstSet, "ffsll": firstSet,
+	"sad": absDifference(true), "usad": absDifference(false),
+	"hadd": halfSum(llir.AShr, false), "uhadd": halfSum(llir.LShr, false),
+	"rhadd": halfSum(llir.AShr, true), "urhadd": halfSum(llir.LShr, true),
+	"mul24": func(b *llir.Builder, x []llir.Value) llir.Value {
+		low := func(v llir.Value) llir.Value { return b.Binary(llir.AShr, b.Shl(v, 8), b.M.I32(8), 0) }
+		return b.Mul(low(x[0]), low(x[1]))
+	},
+	"umul24": func(b *llir.Builder, x []llir.Value) llir.Value {
+		low := func(v llir.Value) llir.Value { return b.And(v, b.M.I32(1<<24-1)) }
+		return b.Mul(low(x[0]), low(x[1]))
+	},
+	"int_as_float": reinterpret(llir.F32), "uint_as_float": reinterpret(llir.F32),
+	"float_as_int": reinterpret(llir.I32), "float_as_uint": reinterpret(llir.I32),
+	"longlong_as_double": reinterpret(llir.F64), "double_as_longlong": reinterpret(llir.I64),
+	"double2loint": func(b *llir.Builder, x []llir.Value) llir.Value {
+		return b.Trunc(b.BitCast(x[0], llir.I64), llir.I32)
+	},
+	"double2hiint": func(b *llir.Builder, x []llir.Value) llir.Value {
+		return b.Trunc(b.LShr(b.BitCast(x[0], llir.I64), 32), llir.I32)
+	},
+	"hiloint2double": func(b *llir.Builder, x []llir.Value) llir.Value {
+		hi, lo := b.ZExt(x[0], llir.I64), b.ZExt(x[1], llir.I64)
+		return b.BitCast(b.Or(b.Shl(hi, 32), lo), llir.F64)
 	},
 	"saturatef": func(b *llir.Builder, x []llir.Value) llir.Value { return f32(b, "llvm.nvvm.saturate.f", x...) },
 }
@@ -122,6 +226,39 @@ func narrowed(f lowering) lowering {
 
 func approximate(name string) lowering {
 	return func(b *llir.Builder, x []llir.Value) llir.Value { return f32(b, name, x...) }
+}
+
+func reinterpret(t llir.Type) lowering {
+	return func(b *llir.Builder, x []llir.Value) llir.Value { return b.BitCast(x[0], t) }
+}
+
+// firstSet is the number, from 1, of the lowest bit that is set; 0 for zero.
+func firstSet(b *llir.Builder, x []llir.Value) llir.Value {
+	n := b.Resize(overloaded(b, "cttz", x[0], b.M.Bool(false)), llir.I32, false)
+	none := b.ICmp(enum.IPredEQ, x[0], b.M.Zero(x[0].Type()))
+	return b.Select(none, b.M.I32(0), b.Add(n, b.M.I32(1)))
+}
+
+// absDifference is |x - y| + z.
+func absDifference(signed bool) lowering {
+	low, high := "umin", "umax"
+	if signed {
+		low, high = "smin", "smax"
+	}
+	return func(b *llir.Builder, x []llir.Value) llir.Value {
+		return b.Add(b.Sub(overloaded(b, high, x[0], x[1]), overloaded(b, low, x[0], x[1])), x[2])
+	}
+}
+
+// halfSum is (x + y)/2 without overflow, rounded down or up.
+func halfSum(shift llir.Op, up bool) lowering {
+	return func(b *llir.Builder, x []llir.Value) llir.Value {
+		half := b.Binary(shift, b.Xor(x[0], x[1]), b.M.I32(1), 0)
+		if up {
+			return b.Sub(b.Or(x[0], x[1]), half)
+		}
+		return b.Add(b.And(x[0], x[1]), half)
+	}
 }
 
 func mulHigh(signed bool) lowering {
