@@ -208,7 +208,7 @@ func (k *simKernel) Launch(ctx context.Context, l Launch) (*Result, error) {
 	if rep == nil {
 		return nil, err
 	}
-	return &Result{Time: took, Report: SimReport{rep}}, err
+	return &Result{Time: took, Report: rep}, err
 }
 
 // diagnostic gives a finding of the simulator the form of every message.

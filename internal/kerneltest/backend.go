@@ -91,3 +91,8 @@ func (b *inProcess) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sd
 	b.mu.Unlock()
 	return resp, nil
 }
+
+// Select is the Select of core.Options that has the backend run in this process.
+func Select(ctx context.Context, target core.Target) (core.Backend, core.Target, error) {
+	return selectBackend(ctx, target)
+}

@@ -13,7 +13,7 @@ import (
 
 // features are one kernel for each feature of the language.
 func features(name string) Kernel {
-	return Kernel{File: "../../core/frontend/testdata/features.py", Name: name}
+	return Kernel{File: "../../core/frontend/testdata/features.py", Name: name, Target: target}
 }
 
 // each makes the values f(0), f(1), … f(n-1).

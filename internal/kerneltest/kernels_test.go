@@ -10,7 +10,32 @@ import (
 
 // kernels are those of the reference benchmark.
 func kernels(name string) Kernel {
-	return Kernel{File: "../../core/frontend/testdata/kernels.py", Name: name}
+	return Kernel{File: "../../core/frontend/testdata/kernels.py", Name: name, Target: target}
+}
+
+// target is the device that the tests compile for; TestTargets changes it.
+var target string
+
+// TestTargets runs tests that differ by what a device can do on the others.
+func TestTargets(t *testing.T) {
+	defer func(warps []int) { target, warpCounts = "", warps }(warpCounts)
+	warpCounts = []int{4}
+	for _, target = range []string{"cuda:86", "cuda:89", "cuda:90"} {
+		t.Run(target, func(t *testing.T) {
+			t.Run("softmax", TestRowSoftmax)
+			t.Run("layer norm", TestLayerNormBackward)
+			t.Run("reductions", TestReductions)
+			t.Run("scans", TestScans)
+			t.Run("sorts", TestSorts)
+			t.Run("shapes", TestShapes)
+			t.Run("atomics", TestAtomics)
+			t.Run("descriptors", TestDescriptors)
+			t.Run("transpose", TestTranspose)
+			t.Run("maths", TestMaths)
+			t.Run("matmul", TestMatmul)
+			t.Run("attention", TestFlashAttention)
+		})
+	}
 }
 
 func cdiv(a, b int) int { return (a + b - 1) / b }

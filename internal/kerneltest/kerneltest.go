@@ -122,7 +122,7 @@ func (k Kernel) TryRun(t testing.TB, grid [3]int, args ...any) (*Outcome, error)
 	result, err := compiled.Run(t.Context(), grid)
 	out.Printed = printed.String()
 	if result != nil {
-		out.Report = result.Report.(driver.SimReport).Report
+		out.Report = result.Report.(*sim.Report)
 	}
 	return out, err
 }

@@ -1,7 +1,6 @@
 package simt
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -48,36 +47,6 @@ func (r *Report) WriteTable(out io.Writer) error {
 		fmt.Fprintf(w, "%s\n", f)
 	}
 	return w.Flush()
-}
-
-// WriteJSON prints the report for programs: the fields of Report, with kinds of
-// findings and classes of instructions by name.
-func (r *Report) WriteJSON(out io.Writer) error {
-	type class struct {
-		Name             string
-		WarpInstructions uint64
-	}
-	type finding struct {
-		Kind string
-		*Finding
-	}
-	report := struct {
-		Kernel   string
-		Lanes    int
-		Counters Counters
-		Classes  []class
-		Lines    []LineCount
-		Findings []finding
-	}{Kernel: r.Kernel, Lanes: r.Lanes, Counters: r.Counters, Lines: r.Lines}
-	for i, n := range r.Counters.ByClass {
-		report.Classes = append(report.Classes, class{Classes[i], n})
-	}
-	for _, f := range r.Findings {
-		report.Findings = append(report.Findings, finding{f.Kind.String(), f})
-	}
-	e := json.NewEncoder(out)
-	e.SetIndent("", "  ")
-	return e.Encode(report)
 }
 
 func percent(a, b uint64) string {

@@ -1,15 +1,9 @@
-package driver
+package simt
 
 import (
 	"encoding/json"
 	"io"
-
-	"github.com/tritonc/tritonc/driver/sim"
-	"github.com/tritonc/tritonc/driver/sim/simt"
 )
-
-// SimReport is the simulator's report in the form of every device's.
-type SimReport struct{ *sim.Report }
 
 // reportJSON is the JSON of a report. Its names are an interface: scripts read
 // them.
@@ -64,8 +58,8 @@ type findingJSON struct {
 	Instruction string `json:"instruction"`
 }
 
-// WriteJSON implements Report: one object on one line.
-func (r SimReport) WriteJSON(w io.Writer) error {
+// WriteJSON prints the report for programs: one object on one line.
+func (r *Report) WriteJSON(w io.Writer) error {
 	k := &r.Counters
 	out := reportJSON{
 		Kernel: r.Kernel,
@@ -82,13 +76,13 @@ func (r SimReport) WriteJSON(w io.Writer) error {
 		Lines: []lineJSON{}, Findings: []findingJSON{},
 	}
 	for class, n := range k.ByClass {
-		out.Counters.ByClass[simt.Classes[class]] = n
+		out.Counters.ByClass[Classes[class]] = n
 	}
-	for s := simt.SpaceGlobal; s <= simt.SpaceParam; s++ {
+	for s := SpaceGlobal; s <= SpaceParam; s++ {
 		out.Counters.BytesRead[s.String()] = k.BytesRead[s]
 		out.Counters.BytesWritten[s.String()] = k.BytesWritten[s]
 	}
-	place := func(l simt.Loc) placeJSON { return placeJSON{l.File, l.Line, l.Col} }
+	place := func(l Loc) placeJSON { return placeJSON{l.File, l.Line, l.Col} }
 	for _, l := range r.Lines {
 		out.Lines = append(out.Lines, lineJSON{place(l.Loc), l.Warps, l.Lanes})
 	}
