@@ -27,6 +27,11 @@ func Variants(src *Source, kernel, text string) ([]*Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	if src.Config != "" {
+		if specs, err = configured(src, p, specs); err != nil {
+			return nil, err
+		}
+	}
 	suffixes := make([]string, len(specs))
 	if len(specs) > 1 {
 		suffixes = variantNames(specs, kernelParams(file))
