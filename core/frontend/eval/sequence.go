@@ -215,6 +215,9 @@ func Len(v any) int64 {
 // Index is v[key].
 func Index(v, key any) any {
 	key = unwrap(key)
+	if m, ok := key.(*Missing); ok {
+		m.Fail()
+	}
 	switch v := v.(type) {
 	case *Constexpr:
 		return Index(v.Value, key)
