@@ -102,7 +102,7 @@ func TestProgressBar(t *testing.T) {
 	quit, gone := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(gone)
-		p.show(&out, "add", quit)
+		p.show(&out, "add", time.Now().Add(-3*time.Second), quit)
 	}()
 	time.Sleep(400 * time.Millisecond)
 	close(quit)
@@ -111,7 +111,7 @@ func TestProgressBar(t *testing.T) {
 	case <-time.After(5 * time.Second):
 		t.Fatal("the bar stays")
 	}
-	if !strings.Contains(out.String(), "add") || !strings.Contains(out.String(), "3 of 8 blocks") {
+	if !strings.Contains(out.String(), "add") || !strings.Contains(out.String(), "3 of 8 blocks 3s") {
 		t.Errorf("drawn: %q", &out)
 	}
 	// Nothing is drawn where nobody looks.

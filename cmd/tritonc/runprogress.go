@@ -29,13 +29,14 @@ func (p *progress) start(w io.Writer, name string) (stop func()) {
 	if !isTerminal(w) {
 		return func() {}
 	}
+	began := time.Now()
 	quit := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		select {
 		case <-quit:
 		case <-time.After(progressAfter):
-			p.show(w, name, quit)
+			p.show(w, name, began, quit)
 		}
 	})
 	return func() {
@@ -45,12 +46,12 @@ func (p *progress) start(w io.Writer, name string) (stop func()) {
 }
 
 // show draws the bar until quit is closed.
-func (p *progress) show(w io.Writer, name string, quit <-chan struct{}) {
+func (p *progress) show(w io.Writer, name string, began time.Time, quit <-chan struct{}) {
 	bars := mpb.New(mpb.WithOutput(w), mpb.WithAutoRefresh(), mpb.WithWidth(40))
 	bar := bars.AddBar(0,
 		mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Name(name+" ")),
-		mpb.AppendDecorators(decor.CountersNoUnit("%d of %d blocks"), decor.Elapsed(decor.ET_STYLE_GO, decor.WCSyncSpace)))
+		mpb.AppendDecorators(decor.CountersNoUnit("%d of %d blocks"), decor.NewElapsed(decor.ET_STYLE_GO, began, decor.WCSyncSpace)))
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
