@@ -75,6 +75,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: ttgir.ReorderInstructions, Why: "fewer values alive at once"},
 		{Pass: ttgir.LoopAwareCSE, Why: "what came side by side"},
 		{Pass: std.SymbolDCE, Why: "functions without callers"},
+		{Pass: std.SCCP, Why: "what predicates of pipelined loops are known"},
 		{Pass: std.CSE, Why: "what the passes above left"},
 		{Pass: canonicalize, Why: "the lowering expects canonical forms"},
 	}
@@ -93,7 +94,7 @@ func matrixSettings(a arch) []pass.Setting {
 
 // passes are all that RunPasses knows by name.
 var passes = slices.Concat(
-	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SymbolDCE},
+	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE},
 	[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
 	withRounding(ttgir.Passes()),
 )
