@@ -93,6 +93,7 @@ func runVerb(env *environment) *cobra.Command {
 	flags.IntVarP(&f.numWarps, "num-warps", "w", 0, "`WARPS` a program (4)")
 	flags.IntVarP(&f.numStages, "num-stages", "k", 0, "`STAGES` of software pipelining (the backend's default)")
 	flags.StringArrayVar(&f.options, "option", nil, "an option of the backend, as `NAME=VALUE`; may be repeated")
+	flags.StringVar(&f.config, "config", "", "the configuration of an autotuned kernel: its `NUMBER` from 0")
 	flags.StringVar(&f.sourceRoot, "source-root", "", "the `FOLDER` that file names in line info are relative to\n(the module's or repository's root)")
 	flags.StringArrayVarP(&f.include, "include", "I", nil, "a `FOLDER` to find imported modules in, after the file's own")
 	flags.StringArrayVar(&f.define, "define", nil, "a value for a name of a module that is not there, as `NAME=VALUE`")
@@ -158,6 +159,10 @@ func (f *runFlags) source(file string, req *request) (*core.Source, error) {
 		return src, addMetadata(src, req.opts.Values)
 	}
 	src.Import = importer(append([]string{filepath.Dir(file)}, f.include...), f.sourceRoot)
+	if f.config == core.AllConfigs {
+		return nil, usagef("--config all is for compiling; a run takes one")
+	}
+	src.Config = f.config
 	src.Define, err = definitions(f.define)
 	return src, err
 }

@@ -114,7 +114,7 @@ func (k *Kernel) specialize(ctx context.Context, req *Request) (*core.Source, er
 	if err != nil {
 		return nil, err
 	}
-	byName, err := match(info, req.Args)
+	byName, err := match(info, req.Args, req.Source.Config != "")
 	if err != nil {
 		return nil, err
 	}
@@ -150,6 +150,9 @@ func (k *Kernel) specialize(ctx context.Context, req *Request) (*core.Source, er
 	variants, err := core.Variants(req.Source, info.Name, text)
 	if err != nil {
 		return nil, named(err)
+	}
+	if len(variants) != 1 {
+		return nil, wrongArg("", "", "%d configurations are asked for, and one can run", len(variants))
 	}
 	return variants[0], nil
 }
@@ -188,8 +191,9 @@ func named(err error) error {
 	return err
 }
 
-// match gives each parameter its argument, nil where it has a default.
-func match(info *frontend.KernelInfo, args []Arg) ([]*Arg, error) {
+// match gives each parameter its argument, nil where it has a default. With
+// configured, a configuration of the file may give constants, too.
+func match(info *frontend.KernelInfo, args []Arg, configured bool) ([]*Arg, error) {
 	byName := make([]*Arg, len(info.Params))
 	usage := "the kernel is " + usageOf(info)
 	for i := range args {
@@ -210,7 +214,7 @@ func match(info *frontend.KernelInfo, args []Arg) ([]*Arg, error) {
 	}
 	var missing []string
 	for i := range info.Params {
-		if p := &info.Params[i]; byName[i] == nil && p.Default == "" && !p.Computed {
+		if p := &info.Params[i]; byName[i] == nil && p.Default == "" && !p.Computed && !(configured && p.Constexpr) {
 			missing = append(missing, p.Name)
 		}
 	}
