@@ -302,23 +302,23 @@ func (e *emitter) viaShared(p *conversionPlan, base int, in []llir.Value) []llir
 		e.m.target.StoreShared(e.b, a, vals)
 	})
 	e.m.target.Barrier(e.b)
-	if p.tiles != nil && t == stored {
-		area := &sharedPlan{tensor: p.dst, elem: t, size: p.elem, offs: p.staging.Offsets(p.dst.layout)}
-		return e.tileLoads(area, p.tiles, p.load, e.b.PtrAdd(e.smem, int64(base)))
-	}
 	out := make([]llir.Value, p.dst.regs)
-	e.staged(p, p.dst, base, func(a *Access, regs []int) {
-		a.Elem = stored
-		for i, v := range e.m.target.LoadShared(e.b, a) {
-			if t == llir.I1 {
-				v = e.b.ICmp(ipredNE, v, e.m.llvm.Zero(stored))
+	if p.tiles != nil { // these alone suit the arrangement
+		area := &sharedPlan{tensor: p.dst, elem: stored, size: p.elem, offs: p.staging.Offsets(p.dst.layout)}
+		out = e.tileLoads(area, p.tiles, p.load, e.b.PtrAdd(e.smem, int64(base)))
+	} else {
+		e.staged(p, p.dst, base, func(a *Access, regs []int) {
+			a.Elem = stored
+			for i, v := range e.m.target.LoadShared(e.b, a) {
+				out[regs[i]] = v
 			}
-			out[regs[i]] = v
-		}
-	})
+		})
+	}
 	for r := range out {
-		if out[r] == nil {
-			out[r] = out[p.dst.canonical(r)]
+		if c := p.dst.canonical(r); c != r {
+			out[r] = out[c]
+		} else if t == llir.I1 {
+			out[r] = e.b.ICmp(ipredNE, out[r], e.m.llvm.Zero(stored))
 		}
 	}
 	return out
