@@ -6,6 +6,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/rewrite"
 )
 
@@ -23,7 +24,7 @@ func ConvertPatterns() []rewrite.Pattern {
 }
 
 // reshapeOfConvert: a reshape that may reorder takes any layout with as many
-// values a thread as its result has.
+// values a thread as its result has, and the same replicas.
 func reshapeOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	if !op.HasAttr("allow_reorder") || op.HasAttr("efficient_layout") {
 		return false
@@ -33,7 +34,7 @@ func reshapeOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		return false
 	}
 	t := tensorOf(src.Operand(0))
-	if registers(t.Shape, encoding.AttrOf(t)) != registers(resultShape(op), encoding.AttrOf(op.Result(0).Type())) {
+	if !renames(t, resultShape(op), encoding.AttrOf(op.Result(0).Type())) {
 		return false
 	}
 	return dropConvert(rw, op, 0)
@@ -107,7 +108,7 @@ func madeInAnyLayout(op *ir.Operation, enc ir.Attribute) bool {
 	case ttg.LocalLoad:
 		return true
 	case tt.Reshape:
-		return op.HasAttr("allow_reorder") && !op.HasAttr("efficient_layout") && sameRegisters(op, enc)
+		return op.HasAttr("allow_reorder") && !op.HasAttr("efficient_layout") && renamesOperand(op, enc)
 	case tt.Cat:
 		return sameRegisters(op, enc)
 	}
@@ -126,6 +127,32 @@ func sameRegisters(op *ir.Operation, enc ir.Attribute) bool {
 		in += registers(tensorOf(v).Shape, encoding.AttrOf(v.Type()))
 	}
 	return registers(resultShape(op), a) == in
+}
+
+// renamesOperand is renames for an operation with one operand.
+func renamesOperand(op *ir.Operation, enc ir.Attribute) bool {
+	a, ok := enc.(*encoding.Attr)
+	return ok && renames(tensorOf(op.Operand(0)), resultShape(op), a)
+}
+
+// renames reports whether the registers of src hold, thread by thread, a tensor
+// of another shape and encoding: the numbers of values are the same, and so are
+// the registers, lanes and warps that hold replicas.
+func renames(src *ir.TensorType, shape []int64, enc *encoding.Attr) bool {
+	from, err := encoding.AttrOf(src).Layout.Linear(src.Shape)
+	if err != nil {
+		panic("BUG: ttgir: " + err.Error())
+	}
+	to, err := enc.Layout.Linear(shape)
+	if err != nil {
+		panic("BUG: ttgir: " + err.Error())
+	}
+	for _, d := range []layout.Dim{layout.Register, layout.Lane, layout.Warp, layout.Block} {
+		if from.FreeMask(d) != to.FreeMask(d) {
+			return false
+		}
+	}
+	return from.Registers() == to.Registers()
 }
 
 // remade makes op again, before the builder's point, with the result type t.
