@@ -21,11 +21,18 @@ var fp8Names = map[ir.FloatKind]string{ir.F8E5M2: "e5m2x2", ir.F8E4M3FN: "e4m3x2
 // ConvertFloats converts between an 8-bit format and another; nil where the
 // hardware has not the format.
 func (t *Target) ConvertFloats(b *llir.Builder, from, to ir.FloatKind, rounding int64, x []llir.Value) []llir.Value {
+	if from.Width() == 8 && to.Width() == 8 { // f16 holds both
+		h := t.ConvertFloats(b, from, ir.F16, rounding, x)
+		if h == nil {
+			return nil
+		}
+		return t.ConvertFloats(b, ir.F16, to, rounding, h)
+	}
 	narrow, wide := from, to
 	if to.Width() == 8 {
 		narrow, wide = to, from
 	}
-	if fp8Names[narrow] == "" || wide.Width() == 8 || narrow == ir.F8E4M3FN && t.CC < nativeFP8 {
+	if fp8Names[narrow] == "" || narrow == ir.F8E4M3FN && t.CC < nativeFP8 {
 		return nil
 	}
 	if from.Width() == 8 {
