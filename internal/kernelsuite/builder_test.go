@@ -60,10 +60,15 @@ type check struct {
 	ulps float64
 	// bound is a further error allowed, by element; nil is none.
 	bound []float64
+	// store, where set, is the statements that write to the memory named o.
+	store func(o string) []string
+	// start is what the memory holds before; nil is nothing.
+	start []num
+	// extra are further arguments of the store.
+	extra string
 	// accept, where set, replaces the comparison.
 	accept func(i int, got num) bool
 
-	full  bool         // stored as a whole even in the config's own dims
 	array *array.Array // the output
 }
 
@@ -215,17 +220,15 @@ func (b *builder) loadText(t *tensor, p string, dims, live, st []int, other num)
 		if n < 256 {
 			break // less than a tile of a product
 		}
-		if b.loaded == 1 {
-			z := b.param("z", array.New(dtype("fp16"), 16*max(16, n/16)))
+		z := fmt.Sprintf("z%d", n)
+		if !slices.Contains(b.params, z) {
+			b.params, b.args = append(b.params, z), append(b.args, array.New(dtype("fp16"), n))
 			text = append(text,
-				fmt.Sprintf("za = tl.load(%s + tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :])", z),
-				fmt.Sprintf("zb = tl.load(%s + tl.arange(0, 16)[:, None] * %d + tl.arange(0, %d)[None, :])", z, n/16, n/16),
-				"zd = tl.dot(za, zb) < 1.0")
+				fmt.Sprintf("za%d = tl.load(%s + tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :])", n, z),
+				fmt.Sprintf("zb%d = tl.load(%s + tl.arange(0, 16)[:, None] * %d + tl.arange(0, %d)[None, :])", n, z, n/16, n/16),
+				fmt.Sprintf("zd%d = tl.dot(za%d, zb%d) < 1.0", n, n, n))
 		}
-		cond := "zd"
-		if !slices.Equal(dims, []int{16, n / 16}) {
-			cond = fmt.Sprintf("tl.reshape(zd, (%s))", list(dims))
-		}
+		cond := fmt.Sprintf("tl.reshape(zd%d, (%s))", n, list(dims))
 		text = append(text, fmt.Sprintf("%s = tl.where(%s, %s, %s ^ %s)", t.name, cond, t.name, t.name, t.name))
 		if t.typ.Float() {
 			text[len(text)-1] = fmt.Sprintf("%s = tl.where(%s, %s, -%s)", t.name, cond, t.name, t.name)
@@ -302,12 +305,18 @@ func (b *builder) output(c *check) (live, st []int) {
 	live = dims
 	if c.dims == nil {
 		dims, live = b.dims, b.live
-		if c.full {
-			live = dims
-		}
 	}
+	st = strides(live, b.layout == columns && c.dims == nil)
 	c.array = array.Empty(dtype(c.out), count(live))
-	return live, strides(live, b.layout == columns && c.dims == nil)
+	if c.start != nil {
+		c.array.Unset = false
+		places(dims, func(i int, at []int) {
+			if inside(at, live) {
+				put(c.array, offset(at, st), c.start[i])
+			}
+		})
+	}
+	return live, st
 }
 
 // kernel is the text of a kernel of some checks, and its arguments.
@@ -324,15 +333,19 @@ func (b *builder) kernel(checks []*check) (string, []any) {
 		params, args = append(params, o), append(args, c.array)
 		body = append(body, "# "+c.name)
 		body = append(body, c.text...)
+		if c.store != nil {
+			body = append(body, c.store(o)...)
+			continue
+		}
 		if len(dims) == 0 {
-			body = append(body, fmt.Sprintf("tl.store(%s, %s)", o, c.expr))
+			body = append(body, fmt.Sprintf("tl.store(%s, %s%s)", o, c.expr, c.extra))
 			continue
 		}
 		off, mask := pointers(dims, live, st)
 		if mask != "" {
 			mask = ", mask=" + mask
 		}
-		body = append(body, fmt.Sprintf("tl.store(%s + (%s), %s%s)", o, off, c.expr, mask))
+		body = append(body, fmt.Sprintf("tl.store(%s + (%s), %s%s%s)", o, off, c.expr, mask, c.extra))
 	}
 	var s strings.Builder
 	s.WriteString("import triton\nimport triton.language as tl\n\n\n")
@@ -356,7 +369,7 @@ type mistake struct {
 func (b *builder) try(t testing.TB, checks []*check) (text string, wrong []mistake, err error) {
 	text, args := b.kernel(checks)
 	for i, a := range args { // a kernel may write its inputs
-		if a, ok := a.(*array.Array); ok && !a.Unset {
+		if a, ok := a.(*array.Array); ok && i < len(b.args) {
 			args[i] = a.Clone()
 		}
 	}
@@ -380,9 +393,6 @@ func (b *builder) compare(c *check) string {
 	dims, live := c.dims, c.dims
 	if dims == nil {
 		dims, live = b.dims, b.live
-		if c.full {
-			live = dims
-		}
 	}
 	st := strides(live, b.layout == columns && c.dims == nil)
 	var s strings.Builder

@@ -160,7 +160,7 @@ func sample(r *rand.Rand, all []config) []config {
 // groups are those of all families.
 func groups() []*group {
 	return slices.Concat(
-		arithGroups(),
+		arithGroups(), castGroups(), memoryGroups(), reduceGroups(), scanGroups(),
 	)
 }
 
