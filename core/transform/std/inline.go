@@ -9,18 +9,22 @@ import (
 )
 
 // Inline replaces every call of a function that is not marked noinline by the
-// function's body, callees before callers.
+// function's body, callees before callers. A private callee that nothing calls
+// any more is erased.
 var Inline = &pass.Pass{
 	Name: "inline",
 	Doc:  "replace calls by the bodies of their callees",
 	Run: func(r *pass.Run) error {
-		in := inliner{run: r, funcs: Functions(r.Module), state: make(map[string]int)}
+		in := inliner{run: r, funcs: Functions(r.Module), state: make(map[string]int), inlined: make(map[string]bool)}
 		for op := range r.Module.Body().Ops() {
 			if op.Is(tt.Func) {
 				if err := in.function(op); err != nil {
 					return err
 				}
 			}
+		}
+		if len(in.inlined) > 0 {
+			eraseDead(r.Module, func(f string) bool { return in.inlined[f] })
 		}
 		return nil
 	},
@@ -41,6 +45,8 @@ type inliner struct {
 	run   *pass.Run
 	funcs map[string]*ir.Operation
 	state map[string]int // 1 in progress, 2 done
+	// inlined holds the functions that were inlined somewhere.
+	inlined map[string]bool
 }
 
 // function inlines all that f calls.
@@ -61,7 +67,8 @@ func (in *inliner) function(f *ir.Operation) error {
 		return ir.Advance
 	})
 	for _, call := range calls {
-		callee := in.funcs[call.Attr("callee").(*ir.SymbolRefAttr).Root]
+		name := call.Attr("callee").(*ir.SymbolRefAttr).Root
+		callee := in.funcs[name]
 		if callee == nil || callee.Body() == nil {
 			continue
 		}
@@ -72,6 +79,7 @@ func (in *inliner) function(f *ir.Operation) error {
 			continue
 		}
 		inlineCall(call, callee)
+		in.inlined[name] = true
 		in.run.Count("inlined", 1)
 	}
 	// What follows a return is a block that nothing reaches; a callee without it
@@ -216,33 +224,44 @@ var SymbolDCE = &pass.Pass{
 	Name: "symbol-dce",
 	Doc:  "erase private functions that are never called",
 	Run: func(r *pass.Run) error {
-		funcs := Functions(r.Module)
-		live := make(map[string]bool)
-		var work []*ir.Operation
-		for op := range r.Module.Body().Ops() {
-			if op.Is(tt.Func) && op.StringAttr("sym_visibility") != "private" {
-				work = append(work, op)
-			}
-		}
-		for len(work) > 0 {
-			f := work[len(work)-1]
-			work = work[:len(work)-1]
-			ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
-				for _, a := range op.Attrs() {
-					if s, ok := a.Attr.(*ir.SymbolRefAttr); ok && !live[s.Root] && funcs[s.Root] != nil {
-						live[s.Root] = true
-						work = append(work, funcs[s.Root])
-					}
-				}
-				return ir.Advance
-			})
-		}
-		for op := range r.Module.Body().Ops() {
-			if op.Is(tt.Func) && op.StringAttr("sym_visibility") == "private" && !live[op.StringAttr("sym_name")] {
-				op.Erase()
-				r.Count("erased", 1)
-			}
-		}
+		r.Count("erased", eraseDead(r.Module, func(string) bool { return true }))
 		return nil
 	},
+}
+
+// eraseDead erases the private functions that no public one leads to, of those
+// that may go, and says how many.
+func eraseDead(module *ir.Operation, mayGo func(name string) bool) int {
+	funcs := Functions(module)
+	live := make(map[string]bool)
+	var work []*ir.Operation
+	for op := range module.Body().Ops() {
+		if op.Is(tt.Func) && (op.StringAttr("sym_visibility") != "private" || !mayGo(op.StringAttr("sym_name"))) {
+			work = append(work, op)
+		}
+	}
+	for len(work) > 0 {
+		f := work[len(work)-1]
+		work = work[:len(work)-1]
+		ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
+			for _, a := range op.Attrs() {
+				if s, ok := a.Attr.(*ir.SymbolRefAttr); ok && !live[s.Root] && funcs[s.Root] != nil {
+					live[s.Root] = true
+					work = append(work, funcs[s.Root])
+				}
+			}
+			return ir.Advance
+		})
+	}
+	erased := 0
+	for op := range module.Body().Ops() {
+		if !op.Is(tt.Func) || op.StringAttr("sym_visibility") != "private" {
+			continue
+		}
+		if name := op.StringAttr("sym_name"); mayGo(name) && !live[name] {
+			op.Erase()
+			erased++
+		}
+	}
+	return erased
 }

@@ -176,11 +176,12 @@ func (x *expander) replace(old, n *ir.Operation, like []*ir.Value) {
 	x.dead = append(x.dead, old)
 }
 
-// end expands what a terminator hands on, from operand skip on.
-func (x *expander) end(t *ir.Operation, skip int, like []*ir.Value) error {
+// end expands what a terminator hands on, from operand skip on. Which of it
+// nobody looks at, unread tells; such a value may be any.
+func (x *expander) end(t *ir.Operation, skip int, like []*ir.Value, unread func(i int) bool) error {
 	vs := t.OperandValues()
 	for i, v := range vs[skip:] {
-		if p, q := x.of[v], x.of[like[i]]; p != nil && q != nil && !p.fits(q) {
+		if p, q := x.of[v], x.of[like[i]]; p != nil && q != nil && !p.fits(q) && !unread(i) {
 			return diag.Errorf(std.PosOf(t.Loc()), "%s changes more than its offsets across a loop or condition", x.what).
 				WithHelp("make it inside, or advance the one that is carried")
 		}
@@ -192,10 +193,17 @@ func (x *expander) end(t *ir.Operation, skip int, like []*ir.Value) error {
 	return nil
 }
 
+// read is for end where every value counts.
+func read(int) bool { return false }
+
 func (x *expander) loop(op *ir.Operation) error {
 	inits := scf.Inits(op)
 	if !x.any(inits) {
 		return x.region(op.Region(0))
+	}
+	fresh := make([]bool, len(inits)) // made anew in each round
+	for i, a := range op.Body().Args()[1:] {
+		fresh[i] = !a.HasUses() && !op.Result(i).HasUses()
 	}
 	flat := x.flat(inits)
 	n := x.b.Create(scf.For, ir.State{
@@ -207,7 +215,7 @@ func (x *expander) loop(op *ir.Operation) error {
 	if err := x.region(n.Region(0)); err != nil {
 		return err
 	}
-	if err := x.end(body.Terminator(), 0, inits); err != nil {
+	if err := x.end(body.Terminator(), 0, inits, func(i int) bool { return fresh[i] }); err != nil {
 		return err
 	}
 	x.dropArgs(body)
@@ -231,10 +239,10 @@ func (x *expander) while(op *ir.Operation) error {
 	if err := x.region(op.Region(1)); err != nil {
 		return err
 	}
-	if err := x.end(after.Terminator(), 0, inits); err != nil {
+	if err := x.end(after.Terminator(), 0, inits, read); err != nil {
 		return err
 	}
-	if err := x.end(cond, 1, passed); err != nil {
+	if err := x.end(cond, 1, passed, read); err != nil {
 		return err
 	}
 	x.at(op)
@@ -264,7 +272,7 @@ func (x *expander) choice(op *ir.Operation) error {
 		return nil
 	}
 	for _, r := range op.Regions() {
-		if err := x.end(r.First().Terminator(), 0, yes); err != nil {
+		if err := x.end(r.First().Terminator(), 0, yes, func(i int) bool { return !op.Result(i).HasUses() }); err != nil {
 			return err
 		}
 	}
