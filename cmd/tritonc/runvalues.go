@@ -195,6 +195,10 @@ func (v *values) readScalar(a *valueArg) error {
 			return nil
 		}
 	}
+	if t, ok := e.(*syntax.Tuple); ok {
+		a.value, err = v.tupleOf(t, a)
+		return err
+	}
 	a.value, err = calc.EvalExpr(e, v.scope)
 	if err == nil {
 		if _, isArray := a.value.(*array.Array); isArray {
@@ -214,6 +218,25 @@ func (v *values) readScalar(a *valueArg) error {
 	}
 	a.value = launch.Expr(text)
 	return nil
+}
+
+// tupleOf evaluates a tuple, whose elements may be memory; one that says more
+// than arithmetic is for the file to evaluate.
+func (v *values) tupleOf(t *syntax.Tuple, a *valueArg) (any, error) {
+	elems := make(launch.Tuple, len(t.Elts))
+	for i, e := range t.Elts {
+		x, err := calc.EvalExpr(e, v.scope)
+		var unknown *calc.UnknownName
+		var python *calc.NotArithmetic
+		switch {
+		case errors.As(err, &python), v.constexpr(a.name) && errors.As(err, &unknown):
+			return launch.Expr(a.text), nil
+		case err != nil:
+			return nil, err
+		}
+		elems[i].Value = x
+	}
+	return elems, nil
 }
 
 func (v *values) constexpr(name string) bool {

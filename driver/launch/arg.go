@@ -16,7 +16,7 @@ type Arg struct {
 	// Name of the parameter.
 	Name string
 	// Value is an *array.Array for a pointer, nil for None, an int64, uint64,
-	// float64 or bool for a number, or an Expr.
+	// float64 or bool for a number, a Tuple of such, or an Expr.
 	Value any
 	// Type is the type of a number as a signature has it, where the caller says
 	// so: "i64", "fp16". "": what Triton gives to such a Python value.
@@ -27,13 +27,25 @@ type Arg struct {
 // 'tf32'. Only constants can be given so.
 type Expr string
 
+// Tuple is a Python tuple: its elements are specialized and passed one by one.
+// Their names play no part.
+type Tuple []Arg
+
 // specialized is an argument as it is compiled and passed.
 type specialized struct {
-	entry string // in the signature, without the name
-	// passed is false for what is compiled in.
-	passed bool
-	typ    string // of a number that is passed
+	entry  string // in the signature, without the name
+	passed []passed
 }
+
+// passed is one parameter of the compiled kernel.
+type passed struct {
+	name  string
+	value any    // as in Arg
+	typ   string // of a number
+}
+
+// compiledIn is an argument that the kernel has as a constant.
+func compiledIn(entry string) specialized { return specialized{entry: entry} }
 
 // ArgError is a wrong argument.
 type ArgError struct {
@@ -56,15 +68,18 @@ func wrongArg(name, help, format string, args ...any) *ArgError {
 // specialize decides how one argument is compiled.
 func specialize(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg) (specialized, error) {
 	if x, ok := a.Value.(Expr); ok {
-		return specialized{entry: string(x)}, nil
+		return compiledIn(string(x)), nil
 	}
 	if p.Constexpr {
-		return constant(p, a)
+		text, err := constant(p, a.Value)
+		return compiledIn(text), err
 	}
 	annotated := annotatedType(p.Annotation)
 	switch v := a.Value.(type) {
 	case nil:
-		return specialized{entry: "None"}, nil
+		return compiledIn("None"), nil
+	case Tuple:
+		return elements(rules, p, v)
 	case *array.Array:
 		entry := annotated
 		if entry == "" {
@@ -74,7 +89,7 @@ func specialize(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg) (speci
 			return specialized{}, wrongArg(p.Name, "", "it is an array, and the kernel says %s: %s", p.Name, p.Annotation)
 		}
 		// Every device aligns what it allocates to more than any rule asks for.
-		return specialized{entry: entry + alignment(rules.PointerDivisor, 0, p), passed: true}, nil
+		return specialized{entry + alignment(rules.PointerDivisor, 0, p), []passed{{a.Name, v, ""}}}, nil
 	case bool:
 		return scalar("u1", annotated, a), nil
 	case float64:
@@ -90,6 +105,25 @@ func specialize(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg) (speci
 	return specialized{}, wrongArg(p.Name, "", "a %T is nothing that a kernel takes", a.Value)
 }
 
+// elements specializes a tuple. Annotations do not reach into it.
+func elements(rules *sdk.Specialization, p *frontend.ParamInfo, t Tuple) (specialized, error) {
+	elem := *p
+	elem.Annotation = ""
+	s := specialized{entry: "("}
+	for i := range t {
+		a := t[i]
+		a.Name = fmt.Sprintf("%s[%d]", p.Name, i)
+		e, err := specialize(rules, &elem, &a)
+		if err != nil {
+			return s, err
+		}
+		s.entry += e.entry + ", "
+		s.passed = append(s.passed, e.passed...)
+	}
+	s.entry = strings.TrimSuffix(s.entry, " ") + ")"
+	return s, nil
+}
+
 // scalar is a number of which nothing but the type is compiled in.
 func scalar(natural, annotated string, a *Arg) specialized {
 	t := natural
@@ -99,7 +133,7 @@ func scalar(natural, annotated string, a *Arg) specialized {
 	if a.Type != "" {
 		t = a.Type
 	}
-	return specialized{entry: t, passed: true, typ: t}
+	return specialized{t, []passed{{a.Name, a.Value, t}}}
 }
 
 func integer(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg, annotated string, v int64, one bool) (specialized, error) {
@@ -111,18 +145,18 @@ func integer(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg, annotated
 		natural = "i64"
 	}
 	s := scalar(natural, annotated, a)
-	t := array.Named(s.typ)
+	t := array.Named(s.entry)
 	switch {
 	case t == nil:
-		return s, wrongArg(p.Name, "types are "+array.Names(), "it is a number, and its type %s is none of a number", s.typ)
-	case t.Float() || s.typ == "i1" || s.typ == "u1":
+		return s, wrongArg(a.Name, "types are "+array.Names(), "it is a number, and its type %s is none of a number", s.entry)
+	case t.Float() || t.Name == "i1":
 		return s, nil // such types are never specialized
 	}
 	if !fits(t, a.Value) {
-		return s, wrongArg(p.Name, "", "%v does not fit into %s", a.Value, s.typ)
+		return s, wrongArg(a.Name, "", "%v does not fit into %s", a.Value, s.entry)
 	}
 	if one && rules.IntOneIsConstexpr && !p.NoSpecialize {
-		return specialized{entry: s.typ + ":1"}, nil
+		return compiledIn(s.entry + ":1"), nil
 	}
 	s.entry += alignment(rules.IntDivisor, v, p)
 	return s, nil
@@ -149,36 +183,42 @@ func alignment(divisor int, v int64, p *frontend.ParamInfo) string {
 }
 
 // constant writes the value of a tl.constexpr parameter as Python does.
-func constant(p *frontend.ParamInfo, a *Arg) (specialized, error) {
-	var text string
-	switch v := a.Value.(type) {
+func constant(p *frontend.ParamInfo, value any) (string, error) {
+	switch v := value.(type) {
 	case nil:
-		text = "None"
+		return "None", nil
 	case bool:
-		text = "False"
 		if v {
-			text = "True"
+			return "True", nil
 		}
+		return "False", nil
 	case int64:
-		text = strconv.FormatInt(v, 10)
+		return strconv.FormatInt(v, 10), nil
 	case uint64:
-		text = strconv.FormatUint(v, 10)
+		return strconv.FormatUint(v, 10), nil
 	case float64:
-		switch {
-		case math.IsInf(v, 0):
-			text = fmt.Sprintf("float('%v')", v)
-		case v != v:
-			text = "float('nan')"
-		default:
-			text = strconv.FormatFloat(v, 'g', -1, 64)
-			if !strings.ContainsAny(text, ".e") {
-				text += ".0"
-			}
+		if math.IsInf(v, 0) || v != v {
+			return fmt.Sprintf("float('%v')", v), nil
 		}
-	default:
-		return specialized{}, wrongArg(p.Name, "give a value, such as "+p.Name+"=1024", "it is a constant of the kernel (tl.constexpr), not memory")
+		text := strconv.FormatFloat(v, 'g', -1, 64)
+		if !strings.ContainsAny(text, ".e") {
+			text += ".0"
+		}
+		return text, nil
+	case Expr:
+		return string(v), nil
+	case Tuple:
+		text := "("
+		for i := range v {
+			elem, err := constant(p, v[i].Value)
+			if err != nil {
+				return "", err
+			}
+			text += elem + ","
+		}
+		return text + ")", nil
 	}
-	return specialized{entry: text}, nil
+	return "", wrongArg(p.Name, "give a value, such as "+p.Name+"=1024", "it is a constant of the kernel (tl.constexpr), not memory")
 }
 
 // annotatedType is the type that a parameter's annotation gives it, in the form

@@ -38,8 +38,7 @@ type Kernel struct {
 
 	device driver.Device
 	loaded driver.Kernel
-	args   []Arg // those that are passed, in order
-	types  []string
+	args   []passed // in the order of the compiled kernel's parameters
 }
 
 // Info returns what is known of the kernel of a file that name names; "" names
@@ -138,9 +137,7 @@ func (k *Kernel) specialize(ctx context.Context, req *Request) (*core.Source, er
 			return nil, err
 		}
 		entries = append(entries, p.Name+"="+s.entry)
-		if s.passed {
-			k.args, k.types = append(k.args, *a), append(k.types, s.typ)
-		}
+		k.args = append(k.args, s.passed...)
 	}
 	k.Signature = strings.Join(entries, ", ")
 	text := k.Signature
@@ -166,13 +163,13 @@ func (k *Kernel) pass(req *Request) error {
 		a := &req.Args[i]
 		p := &frontend.ParamInfo{Name: a.Name, NoSpecialize: true}
 		s, err := specialize(&sdk.Specialization{}, p, a)
-		if err == nil && !s.passed {
+		if err == nil && len(s.passed) == 0 {
 			err = wrongArg(a.Name, "", "it is a constant, which %s has no place for", req.Source.Path)
 		}
 		if err != nil {
 			return err
 		}
-		k.args, k.types = append(k.args, *a), append(k.types, s.typ)
+		k.args = append(k.args, s.passed...)
 	}
 	return nil
 }
@@ -250,24 +247,24 @@ func (k *Kernel) Run(ctx context.Context, grid [3]int) (*driver.Result, error) {
 	}()
 	args := make([]any, len(k.args))
 	for i, a := range k.args {
-		x, isArray := a.Value.(*array.Array)
+		x, isArray := a.value.(*array.Array)
 		if !isArray {
-			v, err := passedValue(k.types[i], a.Value)
+			v, err := passedValue(a.typ, a.value)
 			if err != nil {
-				return nil, wrongArg(a.Name, "", "%v", err)
+				return nil, wrongArg(a.name, "", "%v", err)
 			}
 			args[i] = v
 			continue
 		}
 		if buffers[x] == nil {
-			b, err := k.device.Alloc(a.Name, len(x.Data))
+			b, err := k.device.Alloc(a.name, len(x.Data))
 			if err != nil {
-				return nil, wrongArg(a.Name, "", "%v", err)
+				return nil, wrongArg(a.name, "", "%v", err)
 			}
 			buffers[x] = b
 			if !x.Unset {
 				if err := b.Write(0, x.Data); err != nil {
-					return nil, wrongArg(a.Name, "", "%v", err)
+					return nil, wrongArg(a.name, "", "%v", err)
 				}
 			}
 		}
@@ -278,7 +275,7 @@ func (k *Kernel) Run(ctx context.Context, grid [3]int) (*driver.Result, error) {
 		return nil, err
 	}
 	for _, a := range k.args {
-		if x, ok := a.Value.(*array.Array); ok && buffers[x] != nil {
+		if x, ok := a.value.(*array.Array); ok && buffers[x] != nil {
 			if err := buffers[x].Read(0, x.Data); err != nil {
 				return nil, err
 			}

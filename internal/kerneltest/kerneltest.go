@@ -72,8 +72,8 @@ func (k Kernel) On(target string) Kernel {
 
 // Run compiles the kernel for its arguments and runs it on a grid. Arguments
 // stand in the order of the kernel's parameters: *array.Array for memory, Go
-// numbers and bools, nil for None, Expr for other constants. Everything that
-// goes wrong fails the test.
+// numbers and bools, nil for None, []any for a tuple, Expr for other constants.
+// Everything that goes wrong fails the test.
 func (k Kernel) Run(t testing.TB, grid [3]int, args ...any) *Outcome {
 	t.Helper()
 	out, err := k.TryRun(t, grid, args...)
@@ -173,6 +173,12 @@ func value(a any) any {
 		return int64(v)
 	case float32:
 		return float64(v)
+	case []any:
+		t := make(launch.Tuple, len(v))
+		for i := range v {
+			t[i].Value = value(v[i])
+		}
+		return t
 	}
 	return a
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/tritonc/tritonc/driver/array"
 )
 
 // golden is a kernel of the front end's golden tests: one feature of the
@@ -164,7 +166,7 @@ func TestLanguageLoops(t *testing.T) {
 func TestLanguageSymbols(t *testing.T) {
 	p := Empty("fp32", 1)
 	golden(t, "symbols").Run(t, Grid(1), p, 5)
-	Equal(t, "p", p, []float64{(5 - 5) + (5 - 35) + (35 - 5)})
+	Equal(t, "p", p, []float64{0 + (5 - 35) + (35 - 5)})
 }
 
 func TestLanguageAssembly(t *testing.T) {
@@ -223,4 +225,22 @@ func TestLanguageE4B15(t *testing.T) {
 	Equal(t, "f", f, want)
 	Equal(t, "i", is, each(16, func(i int) float64 { return math.Trunc(want[i]) }))
 	Equal(t, "q", q, want)
+}
+
+func TestLanguageTuples(t *testing.T) {
+	for _, n := range []int{3, 4, 16} {
+		p := Empty("fp32", 32)
+		k := golden(t, "tuples").Run(t, Grid(1), []any{p, n}, []any{8, 16}, Expr("'mode'"), Expr("tl.float16"), Expr("helper"))
+		a, b, c := float64(n), float64(n+1), 2.5
+		for range n {
+			a, b, c = b, a, c*2
+		}
+		// The pair's fields are swapped, and added; so is the other pair.
+		want := array.Named("fp16").Round(c + a + a + float64(n))
+		for i := 3; i < 19; i++ {
+			if p.At(i) != want {
+				t.Fatalf("n=%d: p[%d] = %v, want %v (signature %s)", n, i, p.At(i), want, k.Signature)
+			}
+		}
+	}
 }

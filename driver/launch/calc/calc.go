@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/tritonc/tritonc/core/diag"
@@ -263,11 +264,13 @@ func magnitude(a int64) uint64 {
 	return uint64(a)
 }
 
-// functions of one number, and of each element of an array.
-var functions = [...]struct {
+// function is one of a number, and of each element of an array.
+type function struct {
 	name string
 	f    func(float64) float64
-}{
+}
+
+var functions = [...]function{
 	{"exp", math.Exp},
 	{"exp2", math.Exp2},
 	{"log", math.Log},
@@ -284,19 +287,20 @@ var functions = [...]struct {
 	{"float", func(x float64) float64 { return x }},
 }
 
-// Functions lists the functions, for messages.
-func Functions() string {
-	var b strings.Builder
-	b.WriteString("cdiv next_power_of_2 min max abs int")
-	for i := range functions {
-		b.WriteString(" " + functions[i].name)
-	}
-	return b.String()
+// others are the functions that are no mere map of floats.
+var others = [...]string{"cdiv", "next_power_of_2", "min", "max", "abs", "int"}
+
+func known(name string) bool {
+	return slices.Contains(others[:], name) ||
+		slices.ContainsFunc(functions[:], func(f function) bool { return f.name == name })
 }
 
 func (c *evaluator) call(e *syntax.Call) (any, error) {
 	name := syntax.Unparse(e.Func, 60)
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "triton."), "math.")
+	if !known(name) {
+		return nil, &NotArithmetic{syntax.Unparse(e, 60)}
+	}
 	if len(e.Keywords) > 0 {
 		return nil, fmt.Errorf("%s takes no arguments by name", name)
 	}
@@ -354,12 +358,8 @@ func (c *evaluator) call(e *syntax.Call) (any, error) {
 		}
 		return nil, fmt.Errorf("int(%s) is not defined", describe(args[0]))
 	}
-	for i := range functions {
-		if functions[i].name == name {
-			return elementwise(func(a, _ float64) float64 { return functions[i].f(a) }, args[0], 0.0)
-		}
-	}
-	return nil, fmt.Errorf("there is no function %s here; there are %s", name, Functions())
+	i := slices.IndexFunc(functions[:], func(f function) bool { return f.name == name })
+	return elementwise(func(a, _ float64) float64 { return functions[i].f(a) }, args[0], 0.0)
 }
 
 // extreme is the least or greatest of several values, element by element.

@@ -131,7 +131,7 @@ func TestErrors(t *testing.T) {
 		"cdiv(x, 2)":                 "cdiv(an array fp32[3], 2) is not defined",
 		"min(1)":                     "min takes 2 arguments, given 1",
 		"int(inf)":                   "int(+Inf) is not defined",
-		"len(x)":                     "there is no function len here",
+		"len(x)":                     "'len(x)' is more than the arithmetic",
 		"exp(1, x=2)":                "takes no arguments by name",
 		"'tf32'":                     "is more than the arithmetic",
 		"[1, 2]":                     "is more than the arithmetic",
