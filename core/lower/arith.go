@@ -9,7 +9,6 @@ import (
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/ir"
-	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/llir"
 )
 
@@ -48,11 +47,11 @@ func pointwise(f scalarFunc) handler {
 			}
 		}
 		out := make([]llir.Value, n)
-		run := e.equalRegisters(op.Result(0))
+		equal := e.equalRegisters(op.Result(0))
 		var args [4]llir.Value
 		for r := range out {
-			if r&(run-1) != 0 {
-				out[r] = out[r-1]
+			if first := r &^ equal; first != r {
+				out[r] = out[first]
 				continue
 			}
 			x := args[:len(in)]
@@ -71,21 +70,31 @@ func pointwise(f scalarFunc) handler {
 	}
 }
 
-// equalRegisters is the length, a power of two, of the runs of registers of v
-// that are known to hold equal values, though nothing in their own computation
-// says so: a mask x < n, for instance, where n is a multiple of 16.
+// equalRegisters marks the bits of the register index that do not change the
+// value of v, though nothing in its computation says so: a mask x < n, for
+// instance, where n is a multiple of 16, is one for 16 neighbours.
 func (e *emitter) equalRegisters(v *ir.Value) int {
 	t, ok := v.Type().(*ir.TensorType)
 	if !ok || ir.IsFloat(t.Elem) {
-		return 1
+		return 0
 	}
 	l, err := e.m.layoutOf(t)
 	if err != nil || l.regs == 1 {
-		return 1
+		return 0
 	}
-	d := l.layout.Order()[0]
-	run := min(e.m.axis.Of(v).Axes[d].Constancy, int64(l.layout.ConsecutiveRegisters(layout.TensorDim(d))))
-	return int(run & -run)
+	axes := e.m.axis.Of(v).Axes
+	equal := 0
+	for bit, moves := range l.reg {
+		within := true
+		for d, by := range moves {
+			// Blocks of equal values start at multiples of their length.
+			within = within && int64(by) < axes[d].Constancy&-axes[d].Constancy
+		}
+		if within {
+			equal |= 1 << bit
+		}
+	}
+	return equal
 }
 
 // packable makes a handler that applies a function, which must also work on
