@@ -127,7 +127,7 @@ func (k kit) restSpecial(x, y, r llir.Value) llir.Value {
 	return k.Select(bad, k.nan(), r)
 }
 
-// modulo is a mod c for f64s a ≥ 0, c > 0, in a loop that takes 50 bits of the
+// modulo is a mod c for f64s a ≥ 0, c > 0, in a loop that takes 51 bits of the
 // quotient at a time. Operands without a rest leave it at once.
 func (k kit) modulo(a, c llir.Value) llir.Value {
 	defined := k.And(k.less(a, k.inf()), k.And(k.less(k.num(0), c), k.less(c, k.inf())))
@@ -142,7 +142,7 @@ func (k kit) modulo(a, c llir.Value) llir.Value {
 	k.CondBr(k.And(defined, k.FCmp(oge, r, c)), body, exit)
 	k.SetBlock(body)
 	_, er := k.exponent(r)
-	up := k.Sub(k.Sub(er, ec), k.int(50))
+	up := k.Sub(k.Sub(er, ec), k.int(51))
 	up = k.Select(k.ICmp(enum.IPredSLT, up, k.int(0)), k.int(0), up)
 	d := k.timesPower(c, up) // exact, and at most r
 	q := k.trunc(k.div(r, d))

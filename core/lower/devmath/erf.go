@@ -53,7 +53,7 @@ func Tanh(b *llir.Builder, x llir.Value) llir.Value {
 	far := k.Call(k.M.Declare("llvm.minnum.f32", llir.Pure, llir.F32, llir.F32, llir.F32), a, k.num(9.2))
 	e := k.power2(k.mul(far, k.num(2*math.Log2E)))
 	large := k.Binary(llir.FSub, k.num(1), k.Binary(llir.FDiv, k.num(2), k.add(e, k.num(1)), 0), 0)
-	y := k.Select(k.FCmp(enum.FPredOLT, a, k.num(0.6)), small, k.withSign(large, x))
+	y := k.withSign(k.Select(k.FCmp(enum.FPredOLT, a, k.num(0.6)), small, large), x)
 	return k.Select(k.FCmp(enum.FPredUNO, x, x), x, y)
 }
 
@@ -77,10 +77,15 @@ func (k kit) power2(x llir.Value) llir.Value {
 // erfDouble is a polynomial below 1, and 1 - erfc above.
 func (k kit) erfDouble(x llir.Value) llir.Value {
 	a := k.abs(x)
-	small := k.fma(x, k.poly(k.mul(x, x), erfDouble), x)
+	small := k.erfNear(x)
 	far := k.sub(k.num(1), k.erfcAbove(pair{k.min(a, k.num(6)), k.num(0)}))
 	y := k.Select(k.less(a, k.num(1)), small, k.withSign(far, x))
 	return k.Select(k.isNaN(x), x, y)
+}
+
+// erfNear is erf(x) for an f64 |x| ≤ 1.
+func (k kit) erfNear(x llir.Value) llir.Value {
+	return k.fma(x, k.poly(k.mul(x, x), erfDouble), x)
 }
 
 // erfcxAbove is e^a²·erfc(a) for finite a ≥ 0.
@@ -110,8 +115,7 @@ func (k kit) erfcOf(x pair) llir.Value {
 	y := k.erfcAbove(pair{a, lo})
 	y = k.Select(sign, k.sub(k.num(2), y), y)
 	// Near zero the polynomial of erf is better; x.lo does not matter there.
-	near := k.fma(x.hi, k.poly(k.mul(x.hi, x.hi), erfDouble), x.hi)
-	y = k.Select(k.less(k.abs(x.hi), k.num(0.5)), k.sub(k.num(1), near), y)
+	y = k.Select(k.less(k.abs(x.hi), k.num(0.5)), k.sub(k.num(1), k.erfNear(x.hi)), y)
 	return k.Select(k.isNaN(x.hi), x.hi, y)
 }
 
@@ -127,6 +131,8 @@ var Erfcx = widely(func(k kit, x llir.Value) llir.Value {
 	m, n := k.expPair(s)
 	e := k.times2(k.add(m.hi, m.lo), k.add(n, k.num(1)))
 	y = k.Select(k.less(x, k.num(0)), k.sub(e, y), y)
+	near := k.sub(k.num(1), k.erfNear(x))
+	y = k.Select(k.less(a, k.num(0.5)), k.mul(k.mul(e, k.num(0.5)), near), y)
 	y = k.Select(k.equal(x, k.inf()), k.num(0), y)
 	return k.Select(k.isNaN(x), x, y)
 })
@@ -164,8 +170,9 @@ var Erfinv = widely(func(k kit, x llir.Value) llir.Value {
 	y = k.Select(k.equal(a, k.num(1)), k.inf(), y)
 	y = k.Select(k.less(k.num(1), a), k.nan(), y)
 	// So small that the function is a line.
-	line := k.fma(x, k.num(math.SqrtPi/2), k.mul(x, k.num(rootPiTail)))
-	return k.Select(k.less(a, k.num(1e-9)), line, k.withSign(k.Select(k.isNaN(x), x, y), x))
+	line := k.fma(a, k.num(math.SqrtPi/2), k.mul(a, k.num(rootPiTail)))
+	y = k.Select(k.less(a, k.num(1e-9)), line, y)
+	return k.withSign(k.Select(k.isNaN(x), x, y), x)
 })
 
 // rootPiTail continues √π/2.
@@ -189,5 +196,5 @@ func (k kit) erfcinvAny(c, x llir.Value) llir.Value {
 
 // Normcdfinv is the inverse of Normcdf.
 var Normcdfinv = widely(func(k kit, x llir.Value) llir.Value {
-	return k.mul(k.erfcinvAny(k.mul(x, k.num(2)), x), k.num(-math.Sqrt2))
+	return k.prod(k.erfcinvAny(k.mul(x, k.num(2)), x), k.num(-math.Sqrt2)) // never -0
 })

@@ -91,8 +91,12 @@ func (k kit) lgammaPositive(x llir.Value) llir.Value {
 	// From 8 on Stirling's series. Below, x is moved to t + 2, t between -½ and 1,
 	// by the product of what is passed over: log Γ(2+t) = t·P(t).
 	low := k.less(x, k.num(gammaLarge))
-	s := k.stirling(pair{k.Select(low, k.num(gammaLarge), k.min(x, k.num(1e305))), k.num(0)})
+	safe := k.Select(low, k.num(gammaLarge), x)
+	s := k.stirling(pair{safe, k.num(0)})
 	large := k.add(s.hi, s.lo)
+	// x·log x overflows before the sum; then no other term counts.
+	huge := k.mul(safe, k.sub(k.logPair(safe).hi, k.num(1)))
+	large = k.Select(k.less(k.num(1e20), x), huge, large)
 
 	t, passed := k.sub(x, k.num(2)), k.num(1)
 	var p llir.Value = passed

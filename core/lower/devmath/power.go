@@ -172,8 +172,8 @@ func (k kit) inverseCbrt(x llir.Value) (m, n, r llir.Value) {
 
 // normal scales the operands by a power of two, 2^-n, so that the greatest is
 // near 1, and gives the sum of their squares.
-func (k kit) normal(x []llir.Value) (sum, n, most llir.Value) {
-	most = k.abs(x[0])
+func (k kit) normal(x []llir.Value) (sum, n llir.Value) {
+	most := k.abs(x[0])
 	for _, v := range x[1:] {
 		most = k.max(most, k.abs(v))
 	}
@@ -191,21 +191,20 @@ func (k kit) normal(x []llir.Value) (sum, n, most llir.Value) {
 			sum = k.fma(v, v, sum)
 		}
 	}
-	return sum, exp, most
+	return sum, exp
 }
 
 // Hypot is √(Σx²) without overflow on the way; infinite where an operand is.
 func Hypot(b *llir.Builder, x ...llir.Value) llir.Value {
 	k := kitFor(b, x[0])
-	sum, n, most := k.normal(x)
-	y := k.timesPower(k.sqrt(sum), n)
-	return k.Select(k.anyInfinite(x), k.inf(), k.Select(k.equal(most, k.num(0)), k.num(0), y))
+	sum, n := k.normal(x)
+	return k.Select(k.anyInfinite(x), k.inf(), k.timesPower(k.sqrt(sum), n))
 }
 
 // Rhypot is 1/√(Σx²).
 func Rhypot(b *llir.Builder, x ...llir.Value) llir.Value {
 	k := kitFor(b, x[0])
-	sum, n, _ := k.normal(x)
+	sum, n := k.normal(x)
 	y := k.timesPower(k.div(k.num(1), k.sqrt(sum)), k.Sub(k.int(0), n))
 	return k.Select(k.anyInfinite(x), k.num(0), y)
 }

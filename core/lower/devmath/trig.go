@@ -49,14 +49,17 @@ const (
 const largeAngle = 105615
 
 // Sin is the sine of x in radians.
-func Sin(b *llir.Builder, x llir.Value) llir.Value { return trig(b, x, 0) }
+func Sin(b *llir.Builder, x llir.Value) llir.Value {
+	k := kitFor(b, x)
+	// The reduction makes +0 of -0.
+	return k.Select(k.equal(x, k.num(0)), x, k.trig(x, 0))
+}
 
 // Cos is the cosine of x in radians.
-func Cos(b *llir.Builder, x llir.Value) llir.Value { return trig(b, x, 1) }
+func Cos(b *llir.Builder, x llir.Value) llir.Value { return kitFor(b, x).trig(x, 1) }
 
 // trig is sin(x + turns·π/2).
-func trig(b *llir.Builder, x llir.Value, turns int) llir.Value {
-	k := kitFor(b, x)
+func (k kit) trig(x llir.Value, turns int) llir.Value {
 	r, q := k.quadrant(x)
 	return k.turned(r, k.Add(q, k.M.I32(turns)))
 }
