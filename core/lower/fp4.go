@@ -53,6 +53,7 @@ func (e *emitter) fp4ToFp(op *ir.Operation) error {
 	}
 	in, at := e.value(op.Operand(0)), src.registersAt()
 	out := make([]llir.Value, dst.regs)
+	numbers := e.m.target.UnpackE2M1(e.b, t, in)
 	pairs := make([]llir.Value, src.regs)
 	for r := range out {
 		c := dst.regCoords(r)
@@ -61,6 +62,10 @@ func (e *emitter) fp4ToFp(op *ir.Operation) error {
 		i, ok := at[coordKey(c)]
 		if !ok {
 			return fmt.Errorf("the result's layout holds elements that the operand's thread has not")
+		}
+		if numbers != nil {
+			out[r] = numbers[2*i+half]
+			continue
 		}
 		if pairs[i] == nil {
 			pairs[i] = e.fp4Pair(in[i], t, man, bias)

@@ -78,6 +78,10 @@ type Target interface {
 	// least one is not LLVM's; rounding is a number of tt.RoundingModes. Nil
 	// where the target cannot.
 	ConvertFloats(b *llir.Builder, from, to ir.FloatKind, rounding int64, x []llir.Value) []llir.Value
+	// UnpackE2M1 converts bytes, of two 4-bit floats each, to f16 or bf16: of
+	// every byte the low nibble and then the high one. Nil leaves it to package
+	// lower.
+	UnpackE2M1(b *llir.Builder, to llir.Type, x []llir.Value) []llir.Value
 	// Packs reports whether the target computes two 16-bit floats of a type in
 	// one instruction. Called for sums, products and the like.
 	Packs(t llir.Type) bool

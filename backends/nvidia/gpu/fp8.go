@@ -47,6 +47,9 @@ func (t *Target) ConvertFloats(b *llir.Builder, from, to ir.FloatKind, rounding 
 // widen goes through f16, which holds both formats.
 func (t *Target) widen(b *llir.Builder, from, to ir.FloatKind, x []llir.Value) []llir.Value {
 	out := make([]llir.Value, 0, len(x)+1)
+	if from == ir.F8E5M2 && len(x)%4 == 0 {
+		return wider(b, to, highBytes(b, x))
+	}
 	for i := 0; i < len(x); i += 2 {
 		hi := x[min(i+1, len(x)-1)]
 		if from == ir.F8E5M2 {
@@ -59,7 +62,33 @@ func (t *Target) widen(b *llir.Builder, from, to ir.FloatKind, x []llir.Value) [
 		h := b.Asm("cvt.rn.f16x2."+fp8Names[from]+" $0, $1;", "=r,h", false, b.M.Vec(2, llir.Half), pair)
 		out = append(out, b.ExtractElement(h, 0), b.ExtractElement(h, 1))
 	}
-	out = out[:len(x)]
+	return wider(b, to, out[:len(x)])
+}
+
+// highBytes makes f16s with the given high bytes, four of them at a time.
+func highBytes(b *llir.Builder, x []llir.Value) []llir.Value {
+	out := make([]llir.Value, 0, len(x))
+	zero := b.M.I32(0)
+	for i := 0; i < len(x); i += 4 {
+		word := b.BitCast(b.Vector(x[i:i+4]...), llir.I32)
+		// A byte of zero (4) below each byte of the word (0 to 3).
+		for _, selector := range []int{0x1404, 0x3424} {
+			pair := b.BitCast(permute(b, word, zero, b.M.I32(selector)), b.M.Vec(2, llir.Half))
+			out = append(out, b.ExtractElement(pair, 0), b.ExtractElement(pair, 1))
+		}
+	}
+	return out
+}
+
+// permute gives four of the eight bytes of lo and hi, numbered from 0 in this
+// order; the selector's hexadecimal digits name them.
+func permute(b *llir.Builder, lo, hi, selector llir.Value) llir.Value {
+	f := b.M.Declare("llvm.nvvm.prmt", llir.Pure, llir.I32, llir.I32, llir.I32, llir.I32)
+	return b.Call(f, lo, hi, selector)
+}
+
+// wider converts f16s to a wider type, in place.
+func wider(b *llir.Builder, to ir.FloatKind, out []llir.Value) []llir.Value {
 	for i, v := range out {
 		switch to {
 		case ir.F32:
@@ -140,4 +169,42 @@ func oddHalf(b *llir.Builder, v llir.Value) llir.Value {
 	back := b.Cast(llir.FPExt, b.BitCast(h, llir.Half), llir.F32, 0)
 	lost := b.FCmp(enum.FPredONE, back, v)
 	return b.BitCast(b.Or(h, b.ZExt(lost, llir.I16)), llir.Half)
+}
+
+// UnpackE2M1 looks the numbers up: a permutation of bytes is a table of eight, and
+// the lower three bits of a nibble are the index. Only the high byte of an f16
+// differs from number to number, of a bf16 both.
+func (t *Target) UnpackE2M1(b *llir.Builder, to llir.Type, x []llir.Value) []llir.Value {
+	if len(x)%4 != 0 {
+		return nil
+	}
+	m := b.M
+	word := func(v uint32) llir.Value { return m.I32(int(int32(v))) }
+	high := [2]uint32{0x3E3C3800, 0x46444240}
+	low := [2]uint32{}
+	if to == llir.BF16 {
+		high, low = [2]uint32{0x3F3F3F00, 0x40404040}, [2]uint32{0xC0800000, 0xC0804000}
+	}
+	out := make([]llir.Value, 0, 2*len(x))
+	for i := 0; i < len(x); i += 4 {
+		nibbles := b.BitCast(b.Vector(x[i:i+4]...), llir.I32)
+		// The highest bit of a digit of a selector asks for something else.
+		index, shifted := b.And(nibbles, word(0x77777777)), b.Shl(nibbles, 4)
+		// Four bytes whose highest bits are those of four nibbles.
+		for half, bytes := range []uint32{0x5140, 0x7362} {
+			at := b.LShr(index, 16*half)
+			tops := permute(b, word(high[0]), word(high[1]), at)
+			signs := permute(b, shifted, nibbles, word(bytes))
+			tops = b.Or(tops, b.And(signs, word(0x80808080)))
+			bottoms := word(0)
+			if to == llir.BF16 {
+				bottoms = permute(b, word(low[0]), word(low[1]), at)
+			}
+			for _, selector := range []uint32{0x5140, 0x7362} {
+				pair := b.BitCast(permute(b, bottoms, tops, word(selector)), m.Vec(2, to))
+				out = append(out, b.ExtractElement(pair, 0), b.ExtractElement(pair, 1))
+			}
+		}
+	}
+	return out
 }

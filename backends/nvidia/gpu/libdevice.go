@@ -132,8 +132,7 @@ var exactly = map[string]func(b *llir.Builder, x []llir.Value) llir.Value{
 	"brev": same("bitreverse"), "brevll": same("bitreverse"),
 	"umulhi": mulHigh(false), "mulhi": mulHigh(true), "umul64hi": mulHigh(false), "mul64hi": mulHigh(true),
 	"byte_perm": func(b *llir.Builder, x []llir.Value) llir.Value {
-		f := b.M.Declare("llvm.nvvm.prmt", llir.Pure, llir.I32, llir.I32, llir.I32, llir.I32)
-		return b.Call(f, x...)
+		return permute(b, x[0], x[1], x[2])
 	},
 	"fast_sinf":     approximate("llvm.nvvm.sin.approx.ftz.f"),
 	"fast_cosf":     approximate("llvm.nvvm.cos.approx.ftz.f"),
