@@ -51,10 +51,14 @@ func mathHandlers(h map[*ir.OpDef]handler) {
 	for def, f := range map[*ir.OpDef]func(*llir.Builder, llir.Value) llir.Value{
 		math.Exp: devmath.Exp, math.Exp2: devmath.Exp2, math.Log: devmath.Log, math.Log2: devmath.Log2,
 		math.Rsqrt: devmath.Rsqrt, math.Sin: devmath.Sin, math.Cos: devmath.Cos,
-		math.Erf: devmath.Erf, math.Tanh: devmath.Tanh,
+		math.Tan: devmath.Tan, math.Erf: devmath.Erf, math.Tanh: devmath.Tanh,
+		math.ExpM1: devmath.Expm1, math.Log1P: devmath.Log1p, math.Log10: devmath.Log10,
 	} {
 		h[def] = pointwise(inF32(device(f)))
 	}
+	h[math.PowF] = pointwise(inF32(func(e *emitter, _ *ir.Operation, _ llir.Type, x []llir.Value) llir.Value {
+		return devmath.Pow(e.b, x[0], x[1])
+	}))
 	h[math.CtPop] = pointwise(intrinsic("ctpop"))
 	flagged := func(name string) handler {
 		return pointwise(func(e *emitter, _ *ir.Operation, t llir.Type, x []llir.Value) llir.Value {

@@ -13,6 +13,7 @@ import (
 func TestMath(t *testing.T) {
 	r := newRand(t)
 	for name, ref := range map[string]func(float64) float64{
+		"math.tan": math.Tan, "math.expm1": math.Expm1, "math.log10": math.Log10, "math.log1p": math.Log1p,
 		"math.sin": math.Sin, "math.cos": math.Cos, "math.erf": math.Erf, "math.tanh": math.Tanh,
 		"math.exp": math.Exp, "math.exp2": math.Exp2, "math.log": math.Log, "math.log2": math.Log2,
 		"math.sqrt": math.Sqrt, "math.rsqrt": func(x float64) float64 { return 1 / math.Sqrt(x) },
@@ -39,7 +40,7 @@ func TestMath(t *testing.T) {
 			switch name {
 			case "math.sin", "math.cos":
 				x[i] *= float32(math.Exp2(float64(r.IntN(60))))
-			case "math.log", "math.log2", "math.sqrt", "math.rsqrt":
+			case "math.log", "math.log2", "math.log10", "math.log1p", "math.sqrt", "math.rsqrt":
 				x[i] = float32(math.Abs(float64(x[i]))) + 1e-3
 			}
 			want[i] = ref(float64(x[i]))

@@ -97,6 +97,14 @@ var logTail = []float64{
 	0.11723603622905411,
 }
 
+// logTailSingle is (2·artanh s - 2s - ⅔s³)/s⁵ in s², |s| ≤ 0.1716; relative error 4.0e-13.
+var logTailSingle = []float64{
+	0.3999999990480438,
+	0.28571531927216204,
+	0.22204750187487082,
+	0.19120778680559553,
+}
+
 // erfDouble is erf(x)/x - 1 in x², |x| ≤ 1; relative error 1.1e-17.
 var erfDouble = []float64{
 	0.1283791670955126,

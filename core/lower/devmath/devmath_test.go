@@ -276,6 +276,7 @@ func TestConstants(t *testing.T) {
 		{"ln2", ref.Ln2(), math.Ln2, ln2Minus(math.Ln2)},
 		{"π", pi, math.Pi, piTail},
 		{"π/2", ref.New(0).Quo(pi, ref.New(2)), math.Pi / 2, halfPiTail},
+		{"1/ln 10", ref.Inverse(ref.Log(ref.New(10))), math.Log10E, log10eTail},
 		{"ln 10", ref.Log(ref.New(10)), math.Ln10, ln10Tail},
 		{"1/√2", ref.Sqrt(ref.New(0.5)), rootHalf, rootHalfTail},
 		{"⅔", ref.New(0).Quo(ref.New(2), ref.New(3)), 2. / 3, twoThirdsTail},

@@ -29,69 +29,64 @@ func widely(f func(k kit, x llir.Value) llir.Value) func(*llir.Builder, llir.Val
 
 // Exp10 is 10 to the power x.
 func Exp10(b *llir.Builder, x llir.Value) llir.Value {
-	if x.Type() == llir.F32 {
-		return inDouble(b, func(k kit, x []llir.Value) llir.Value {
-			return Exp2(b, k.mul(x[0], k.num(math.Log2(10))))
-		}, x)
-	}
 	k := kitFor(b, x)
-	s := k.min(k.max(x, k.num(-400)), k.num(400))
+	limit := float64(k.bias) / 2
+	s := k.min(k.max(x, k.num(-limit)), k.num(limit))
 	m, n := k.expPair(k.timesPair(k.constant(math.Ln10, ln10Tail), s))
 	return k.Select(k.isNaN(x), x, k.times2(k.add(m.hi, m.lo), n))
 }
 
 // Log10 is the logarithm to base 10.
 func Log10(b *llir.Builder, x llir.Value) llir.Value {
-	if x.Type() == llir.F32 {
-		return inDouble(b, func(k kit, x []llir.Value) llir.Value {
-			return k.mul(Log2(b, x[0]), k.num(math.Log10(2)))
-		}, x)
-	}
 	k := kitFor(b, x)
-	p := k.mulPair(k.logPair(x), k.constant(math.Log10E, 1.098319650216765e-17))
-	return k.logSpecial(x, k.add(p.hi, p.lo))
+	if k.t == llir.F64 {
+		p := k.mulPair(k.logPair(x), k.constant(math.Log10E, log10eTail))
+		return k.logSpecial(x, k.add(p.hi, p.lo))
+	}
+	m, e := k.parts(x)
+	lead, rest := k.log1p(m)
+	c := k.constant(math.Log10E, 0)
+	p := k.product(lead, c.hi)
+	small := k.fma(lead, c.lo, k.fma(rest, c.hi, p.lo))
+	const hi = 1233. / 4096 // log10 2 in so few bits that its products are exact
+	sum := k.sumOrdered(k.prod(e, k.num(hi)), p.hi)
+	return k.logSpecial(x, k.add(sum.hi, k.add(sum.lo, k.fma(e, k.num(log10of2-hi), small))))
 }
 
-// Pow is x to the power y, by logarithm and exponential: of f64 in pairs, of f32
-// in f64.
+const (
+	log10eTail = 1.098319650216765e-17
+	log10of2   = 0.3010299956639812
+)
+
+// Pow is x to the power y, by logarithm and exponential in pairs.
 func Pow(b *llir.Builder, x, y llir.Value) llir.Value {
 	k := kitFor(b, x)
 	whole := k.equal(k.trunc(y), y)
 	halved := k.mul(y, k.num(0.5))
 	odd := k.And(whole, k.FCmp(enum.FPredONE, k.trunc(halved), halved))
-	return k.powSpecial(x, y, whole, odd, k.powAbs(x, y))
+	return k.powSpecial(x, y, whole, odd, k.powAbs(x, pair{y, k.num(0)}))
 }
 
 // Powi is x to the integral power n, an i32.
 func Powi(b *llir.Builder, x, n llir.Value) llir.Value {
 	k := kitFor(b, x)
 	odd := k.ICmp(enum.IPredNE, k.And(n, k.M.I32(1)), k.M.I32(0))
-	y := k.Cast(llir.SIToFP, n, llir.F64, 0)
-	var p llir.Value
-	if k.t == llir.F64 {
-		p = k.powAbs(x, y)
-	} else {
-		wide := b.Cast(llir.FPExt, k.abs(x), llir.F64, 0)
-		p = b.Cast(llir.FPTrunc, singlePow(b, wide, y), llir.F32, 0)
-		y = k.Cast(llir.SIToFP, n, llir.F32, 0)
+	y := pair{k.Cast(llir.SIToFP, n, k.t, 0), k.num(0)}
+	if k.t == llir.F32 { // the number may have more bits
+		wide := k.Sub(k.SExt(n, llir.I64), k.Cast(llir.FPToSI, y.hi, llir.I64, 0))
+		y.lo = k.Cast(llir.SIToFP, wide, k.t, 0)
 	}
-	return k.powSpecial(x, y, k.M.Bool(true), odd, p)
-}
-
-// singlePow is x^y for f64s that stand for f32s, x ≥ 0, to the precision of f32.
-func singlePow(b *llir.Builder, x, y llir.Value) llir.Value {
-	k := kitFor(b, x)
-	return Exp2(b, k.mul(Log2(b, x), y))
+	return k.powSpecial(x, y.hi, k.M.Bool(true), odd, k.powAbs(x, y))
 }
 
 // powAbs is |x|^y for |x| other than 1 and y other than 0.
-func (k kit) powAbs(x, y llir.Value) llir.Value {
+func (k kit) powAbs(x llir.Value, y pair) llir.Value {
 	size := k.abs(x)
-	if k.t == llir.F32 {
-		return inDouble(k.Builder, func(_ kit, v []llir.Value) llir.Value { return singlePow(k.Builder, v[0], v[1]) }, size, y)
-	}
 	l := k.logPair(size)
-	p := k.timesPair(l, y)
+	p := k.timesPair(l, y.hi)
+	if y.lo != k.num(0) {
+		p.lo = k.fma(l.hi, y.lo, p.lo)
+	}
 	// Beyond every exponent the error term may be no number.
 	limit := k.overflowing()
 	far := k.FCmp(enum.FPredUGT, k.abs(p.hi), limit)
@@ -99,11 +94,11 @@ func (k kit) powAbs(x, y llir.Value) llir.Value {
 	p.hi = k.max(k.min(p.hi, limit), k.num(-float64(k.bias+60)*math.Ln2))
 	m, n := k.expPair(p)
 	v := k.times2(k.add(m.hi, m.lo), n)
-	v = k.Select(k.Or(k.isNaN(x), k.isNaN(y)), k.nan(), v)
+	v = k.Select(k.Or(k.isNaN(x), k.isNaN(y.hi)), k.nan(), v)
 	// 0 and ∞ to a power are 0 or ∞.
-	grows := k.Xor(k.equal(size, k.num(0)), k.less(k.num(0), y))
+	grows := k.Xor(k.equal(size, k.num(0)), k.less(k.num(0), y.hi))
 	end := k.Select(grows, k.inf(), k.num(0))
-	ends := k.And(k.Or(k.equal(size, k.num(0)), k.equal(size, k.inf())), k.FCmp(enum.FPredORD, y, y))
+	ends := k.And(k.Or(k.equal(size, k.num(0)), k.equal(size, k.inf())), k.FCmp(enum.FPredORD, y.hi, y.hi))
 	return k.Select(ends, end, v)
 }
 
