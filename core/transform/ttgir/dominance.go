@@ -11,6 +11,18 @@ type dominance struct {
 
 func newDominance() *dominance { return &dominance{make(map[*ir.Region]*ir.DomTree)} }
 
+// beforeUsers reports whether a stands before all users of op's results.
+func (d *dominance) beforeUsers(a, op *ir.Operation) bool {
+	for _, r := range op.Results() {
+		for u := range r.Users() {
+			if !d.before(a, u) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // before reports whether a is executed on every way to b and stands before it,
 // or around it.
 func (d *dominance) before(a, b *ir.Operation) bool {

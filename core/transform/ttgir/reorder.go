@@ -29,7 +29,7 @@ var ReorderInstructions = &pass.Pass{
 					r.Count("raised", 1)
 				}
 			case op.Is(ttg.LocalLoad) && dotOperand(op.Result(0).Type()) == 1:
-				if a := firstOperandOf(op); a != nil && dom.before(op, a) && readsTheSameAfter(op, a) {
+				if a := firstOperandOf(op); a != nil && dom.before(op, a) && dom.beforeUsers(a, op) && readsTheSameAfter(op, a) {
 					op.MoveAfter(a)
 					r.Count("sunk", 1)
 				}
