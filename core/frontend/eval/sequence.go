@@ -227,7 +227,7 @@ func Index(v, key any) any {
 		}
 		raise("KeyError", "%s", Repr(key))
 	case *Missing:
-		v.Fail()
+		return &Missing{Name: v.Name + "[" + Repr(key) + "]", File: v.File, Span: v.Span, Reason: v.Reason}
 	case interface{ Index(key any) any }:
 		return v.Index(key)
 	}

@@ -30,6 +30,22 @@ func (v *torchVersion) Attr(name string) (any, bool) {
 	return nil, true
 }
 
+// torchDevice is torch.cuda, which torch names all its GPUs by.
+type torchDevice struct{ torch *torch }
+
+// Attr finds get_device_capability for a target whose architecture is a number;
+// the rest is missing.
+func (d *torchDevice) Attr(name string) (any, bool) {
+	arch, ok := archValue(d.torch.lib.Facts.Arch).(int64)
+	if name != "get_device_capability" || !ok {
+		return (&eval.Missing{Name: "torch.cuda"}).Attr(name)
+	}
+	return &eval.Native{Name: name, Fn: func(*eval.Session, []any, []eval.Keyword) any {
+		return &eval.Tuple{Elems: []any{arch / 10, arch % 10}}
+	}}, true
+}
+func (d *torchDevice) TypeName() string { return "module" }
+
 // torchRelease is the release of torch that came with this Triton.
 const torchRelease = "2.10.0"
 
@@ -94,6 +110,9 @@ func (t *torch) Attr(name string) (any, bool) {
 			}
 			return limits(d.d)
 		}}, true
+	}
+	if name == "cuda" {
+		return &torchDevice{t}, true
 	}
 	if name == "__version__" {
 		return torchRelease, true
