@@ -11,7 +11,7 @@ import (
 )
 
 // Operations in which the place of an element depends on data: they go through
-// shared memory, in row-major order.
+// shared memory, in row-major order, but for a gather that stays within warps.
 
 func gatherHandlers(h map[*ir.OpDef]handler) {
 	h[tt.Gather] = (*emitter).gather
@@ -19,8 +19,12 @@ func gatherHandlers(h map[*ir.OpDef]handler) {
 	h[tt.MapElementwise] = (*emitter).mapElementwise
 }
 
-// gatherScratch is the memory for all elements of the source.
+// gatherScratch is the memory for all elements of the source, nothing for a
+// gather that lanes do among themselves.
 func (m *module) gatherScratch(op *ir.Operation) (int, error) {
+	if p, err := m.planWarpGather(op); err != nil || p != nil {
+		return 0, err
+	}
 	t, ok := op.Operand(0).Type().(*ir.TensorType)
 	if !ok {
 		return 0, failure(op, fmt.Errorf("needs a tensor"))
@@ -33,6 +37,14 @@ func (m *module) gatherScratch(op *ir.Operation) (int, error) {
 }
 
 func (e *emitter) gather(op *ir.Operation) error {
+	p, err := e.m.planWarpGather(op)
+	if err != nil {
+		return err
+	}
+	if p != nil {
+		e.warpGather(p, op)
+		return nil
+	}
 	src, err := e.layout(op.Operand(0))
 	if err != nil {
 		return err

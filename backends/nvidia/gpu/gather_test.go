@@ -10,9 +10,22 @@ import (
 
 func TestGather(t *testing.T) {
 	r := newRand(t)
-	for i := range 12 {
+	// Layouts in which the elements along an axis are in one warp, some of them
+	// in one lane.
+	within := func(size, threads, warps string) string {
+		return "#ttg.blocked<{sizePerThread = " + size + ", threadsPerWarp = " + threads + ", warpsPerCTA = " + warps + ", order = [1, 0]}>"
+	}
+	local := [][]string{
+		{within("[1, 1]", "[32, 1]", "[1, 4]"), within("[2, 1]", "[16, 2]", "[1, 4]"), within("[8, 2]", "[4, 8]", "[1, 4]")},
+		{within("[1, 2]", "[1, 32]", "[4, 1]"), within("[2, 2]", "[2, 16]", "[4, 1]"), within("[1, 4]", "[4, 8]", "[4, 1]")},
+	}
+	for i := range 18 {
 		const m, n = 32, 64
 		axis, src, dst := i%2, randomBlocked(r, 2), randomBlocked(r, 2)
+		if i >= 12 {
+			src = local[axis][(i-12)/2]
+			dst = src
+		}
 		text := moduleOf("  tt.func public @k(%x: !tt.ptr<f32>, %y: !tt.ptr<i32>, %o: !tt.ptr<f32>) {" +
 			indices("i", m, n, "SRC") + pointers("x", "x", "i", "32x64", "f32", "SRC") +
 			indices("j", m, n, "DST") + pointers("y", "y", "j", "32x64", "i32", "DST") + pointers("o", "o", "j", "32x64", "f32", "DST") + `
@@ -25,6 +38,9 @@ func TestGather(t *testing.T) {
 `)
 		text = strings.NewReplacer("SRC", src, "DST", dst, "AXIS", fmt.Sprint(axis)).Replace(text)
 		k := build(t, "gather.ttgir", text, 80)
+		if shuffles := strings.Contains(k.ptx, "shfl.sync.idx"); shuffles != (k.Shared == 0) || (i >= 12 && i < 16) && !shuffles {
+			t.Errorf("layout %s uses shuffles: %v, and %d bytes of shared memory", src, shuffles, k.Shared)
+		}
 		x, idx := randn(r, m*n), make([]int32, m*n)
 		for p := range idx {
 			idx[p] = int32(r.IntN([]int{m, n}[axis]))
