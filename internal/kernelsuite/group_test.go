@@ -161,6 +161,7 @@ func sample(r *rand.Rand, all []config) []config {
 func groups() []*group {
 	return slices.Concat(
 		arithGroups(), castGroups(), memoryGroups(), reduceGroups(), scanGroups(),
+		shapeGroups(), atomicGroups(), dotGroups(), controlGroups(), mathGroups(),
 	)
 }
 
