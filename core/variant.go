@@ -23,8 +23,13 @@ func Variants(src *Source, kernel, text string) ([]*Source, error) {
 		return nil, err
 	}
 	p := &python{file: file, parsing: time.Since(start), imported: map[string]*frontend.File{}}
-	specs, err := specsOf(file, kernel, text)
-	if err != nil {
+	imports := importer{python: p, load: src.Import}
+	opts := &frontend.Options{Open: imports.open, Define: src.Define}
+	specs, err := specsOf(file, opts, kernel, text)
+	switch {
+	case imports.err != nil: // it explains what else went wrong
+		return nil, imports.err
+	case err != nil:
 		return nil, err
 	}
 	if src.Config != "" {
@@ -34,7 +39,7 @@ func Variants(src *Source, kernel, text string) ([]*Source, error) {
 	}
 	suffixes := make([]string, len(specs))
 	if len(specs) > 1 {
-		suffixes = variantNames(specs, kernelParams(file))
+		suffixes = variantNames(specs, kernelParams(file, opts))
 	}
 	variants := make([]*Source, len(specs))
 	for i, spec := range specs {
@@ -85,7 +90,7 @@ func configured(src *Source, p *python, specs []*signature.Spec) ([]*signature.S
 	return out, nil
 }
 
-func specsOf(file *frontend.File, kernel, text string) ([]*signature.Spec, error) {
+func specsOf(file *frontend.File, opts *frontend.Options, kernel, text string) ([]*signature.Spec, error) {
 	if text != "" {
 		spec, err := signature.Parse("-s", text)
 		if err != nil {
@@ -110,17 +115,17 @@ func specsOf(file *frontend.File, kernel, text string) ([]*signature.Spec, error
 	if len(specs) > 0 {
 		return specs, nil
 	}
-	if _, listed := kernelParams(file)[kernel]; kernel != "" && !listed {
+	if _, listed := kernelParams(file, opts)[kernel]; kernel != "" && !listed {
 		// No kernel, or one that others call: the build will say.
 		return []*signature.Spec{{Kernel: kernel, Text: signature.Text{File: "-n", Line: 1, Full: kernel}}}, nil
 	}
-	return nil, frontend.MissingSignature(file)
+	return nil, frontend.MissingSignature(file, opts)
 }
 
 // kernelParams returns the names of the parameters of each kernel; nil when the
 // file is so wrong that the build will say why.
-func kernelParams(file *frontend.File) map[string][]string {
-	kernels, err := frontend.Kernels(file)
+func kernelParams(file *frontend.File, opts *frontend.Options) map[string][]string {
+	kernels, err := frontend.Kernels(file, opts)
 	if err != nil {
 		return nil
 	}

@@ -82,7 +82,7 @@ func mistake(t testing.TB, src string) string {
 	var spec *signature.Spec
 	switch sig {
 	case "none":
-		return print(MissingSignature(f))
+		return print(MissingSignature(f, nil))
 	case "comments":
 		specs, err := f.Signatures()
 		if err != nil {

@@ -217,6 +217,7 @@ func (f *File) only(m *eval.Module) (*eval.Function, error) {
 	list := kernels(m)
 	switch len(list) {
 	case 0:
+		f.undefined(m)
 		return nil, diag.Errorf(diag.Pos{File: f.Path()}, "the file defines no kernel").
 			WithHelp("a kernel is a function decorated with @triton.jit")
 	case 1:

@@ -77,7 +77,7 @@ func TestConcurrentBuilds(t *testing.T) {
 }
 
 func TestKernels(t *testing.T) {
-	infos, err := Kernels(parseFile(t, "features.py"))
+	infos, err := Kernels(parseFile(t, "features.py"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

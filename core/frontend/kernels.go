@@ -64,19 +64,38 @@ func guessScalar(name string) string {
 
 // Kernels lists the kernels of a file: its jit functions, without those that
 // other ones of the file call and those that return values. A file of nothing
-// else lists them all.
-func Kernels(f *File) (infos []KernelInfo, err error) {
-	s, _, _, _ := f.session(&Options{})
+// else lists them all. Of opts, which may be nil, imports and definitions matter.
+func Kernels(f *File, opts *Options) (infos []KernelInfo, err error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	s, _, _, _ := f.session(opts)
+	if err := f.define(s, opts); err != nil {
+		return nil, err
+	}
 	m := s.Module(f.file)
 	fail := eval.Try(func() {
 		for _, fn := range kernels(m) {
 			infos = append(infos, f.info(fn))
+		}
+		if len(infos) == 0 {
+			f.undefined(m)
 		}
 	})
 	if fail != nil {
 		return nil, fail.Diagnostic()
 	}
 	return infos, nil
+}
+
+// undefined fails as the first decorated function does that cannot be defined,
+// if there is one: in a file without kernels it is the reason.
+func (f *File) undefined(m *eval.Module) {
+	for _, st := range f.file.Tree.Body {
+		if def, ok := st.(*syntax.FunctionDef); ok && len(def.Decorators) > 0 {
+			m.Lookup(def.Name)
+		}
+	}
 }
 
 func kernels(m *eval.Module) []*eval.Function {
@@ -178,9 +197,10 @@ func isConstexpr(p *syntax.Arg) bool {
 }
 
 // MissingSignature is the error for a file that says nothing of its kernels'
-// arguments: it lists each kernel with a line to paste.
-func MissingSignature(f *File) error {
-	infos, err := Kernels(f)
+// arguments: it lists each kernel with a line to paste. Options are as for
+// Kernels.
+func MissingSignature(f *File, opts *Options) error {
+	infos, err := Kernels(f, opts)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func specialize(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg) (speci
 			entry = "*" + v.Type.Name
 		}
 		if !strings.HasPrefix(entry, "*") {
-			return specialized{}, wrongArg(p.Name, "", "it is an array, and the kernel says %s: %s", p.Name, p.Annotation)
+			return specialized{}, wrongArg(a.Name, "", "it is an array, and the kernel says %s: %s", p.Name, p.Annotation)
 		}
 		// Every device aligns what it allocates to more than any rule asks for.
 		return specialized{entry + alignment(rules.PointerDivisor, 0, p), []passed{{a.Name, v, ""}}}, nil
@@ -94,7 +94,7 @@ func specialize(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg) (speci
 		return scalar("u1", annotated, a), nil
 	case float64:
 		if t := a.Type; t != "" && array.Named(t) != nil && !array.Named(t).Float() {
-			return specialized{}, wrongArg(p.Name, "", "%v is no %s", v, t)
+			return specialized{}, wrongArg(a.Name, "", "%v is no %s", v, t)
 		}
 		return scalar("fp32", annotated, a), nil
 	case int64:
@@ -102,7 +102,7 @@ func specialize(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg) (speci
 	case uint64:
 		return integer(rules, p, a, annotated, int64(v), v == 1)
 	}
-	return specialized{}, wrongArg(p.Name, "", "a %T is nothing that a kernel takes", a.Value)
+	return specialized{}, wrongArg(a.Name, "", "a %T is nothing that a kernel takes", a.Value)
 }
 
 // elements specializes a tuple. Annotations do not reach into it.

@@ -44,11 +44,7 @@ type Kernel struct {
 // Info returns what is known of the kernel of a file that name names; "" names
 // the only one.
 func Info(src *core.Source, name string) (*frontend.KernelInfo, error) {
-	file, err := frontend.Parse(src.Path, src.Name, src.Text)
-	if err != nil {
-		return nil, err
-	}
-	kernels, err := frontend.Kernels(file)
+	kernels, err := core.Kernels(src)
 	if err != nil {
 		return nil, err
 	}
