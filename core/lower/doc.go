@@ -21,6 +21,7 @@
 //	reduce.go, scan.go, convert.go, gather.go,
 //	scratch.go, shuffle.go           data that moves between threads
 //	control.go    loops, conditions, branches
+//	mapelement.go functions of the user on each element
 //	foreign.go    inline assembly, printing, assertions
 //	debug.go      line tables
 //

@@ -91,6 +91,9 @@ type emitter struct {
 	home  string
 	// blocks are the LLVM blocks of the IR blocks of the function's body.
 	blocks map[*ir.Block]*blockState
+	// exit is where the region ends that is being lowered; nil in the function's
+	// own body.
+	exit *regionExit
 }
 
 func (m *module) lowerFunc(fn *function) error {

@@ -17,6 +17,7 @@ func gatherHandlers(h map[*ir.OpDef]handler) {
 	h[tt.Gather] = (*emitter).gather
 	h[tt.Histogram] = (*emitter).histogram
 	h[tt.MapElementwise] = (*emitter).mapElementwise
+	h[tt.MapElementwiseReturn] = (*emitter).leaveRegion
 }
 
 // gatherScratch is the memory for all elements of the source, nothing for a
@@ -148,46 +149,5 @@ func (e *emitter) histogram(op *ir.Operation) error {
 		out[r] = e.loadShared(ptr, off, llir.I32)
 	}
 	e.set(op.Result(0), out)
-	return nil
-}
-
-// mapElementwise runs a region on each group of neighbouring registers.
-func (e *emitter) mapElementwise(op *ir.Operation) error {
-	pack, _ := op.IntAttr("pack")
-	n, err := e.m.regsOf(op.Result(0).Type())
-	if err != nil {
-		return err
-	}
-	region := op.Region(0)
-	if region.First() != region.Last() {
-		return fmt.Errorf("a region with branches cannot be lowered")
-	}
-	group := int(pack)
-	if group < 1 || n%group != 0 {
-		return fmt.Errorf("%d elements a thread are no multiple of pack = %d", n, group)
-	}
-	body := region.First()
-	outs := make([][]llir.Value, op.NumResults())
-	for r := 0; r < n; r += group {
-		arg := 0
-		for _, v := range op.Operands() {
-			for _, x := range e.value(v)[r : r+group] {
-				e.set(body.Arg(arg), []llir.Value{x})
-				arg++
-			}
-		}
-		end, err := e.inner(region)
-		if err != nil {
-			return err
-		}
-		for i := range outs {
-			for k := range group {
-				outs[i] = append(outs[i], e.scalar(end.Operand(i*group+k)))
-			}
-		}
-	}
-	for i, res := range op.Results() {
-		e.set(res, outs[i])
-	}
 	return nil
 }
