@@ -70,18 +70,53 @@ func TestDotChain(t *testing.T) {
 	})
 }
 
-// TestDotScaled: 4-bit floats with a scale for each 32 of them.
-func TestDotScaled(t *testing.T) {
-	e2m1 := []float64{0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6}
-	r := Rand(t)
-	const m, n, k = 64, 64, 64
-	packed, scales := Randint(r, 0, 256, "u8", m, k/2), Randint(r, 124, 131, "u8", m, k/32)
-	b, out := Randn(r, "bf16", k, n), Empty("fp32", m, n)
-	features("dot_scaled").Run(t, Grid(1), packed, scales, b, out, m, n, k)
+// e2m1 are the values of 4-bit floats.
+var e2m1 = []float64{0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6}
+
+// unpackE2M1 makes the m×k matrix of packed 4-bit floats, the low one first,
+// with a power of two for each 32 of a row.
+func unpackE2M1(packed, scales *array.Array, m, k int) *array.Array {
 	a := Zeros("fp64", m, k)
 	for i := range m * k {
 		nibble := packed.Int(i/2) >> (4 * (i % 2)) & 15
 		a.Set(i, e2m1[nibble]*math.Exp2(float64(scales.Int(i/32)-127)))
 	}
-	Near(t, "out", out, product(a, b, m, n, k), 1e-4, 1e-3)
+	return a
+}
+
+// TestDotScaled: 4-bit floats with a scale for each 32 of them.
+func TestDotScaled(t *testing.T) {
+	r := Rand(t)
+	const m, n, k = 64, 64, 64
+	packed, scales := Randint(r, 0, 256, "u8", m, k/2), Randint(r, 124, 131, "u8", m, k/32)
+	b, out := Randn(r, "bf16", k, n), Empty("fp32", m, n)
+	features("dot_scaled").Run(t, Grid(1), packed, scales, b, out, m, n, k)
+	Near(t, "out", out, product(unpackE2M1(packed, scales, m, k), b, m, n, k), 1e-4, 1e-3)
+}
+
+// TestDotKinds: one kernel with products of every rank, type and accumulator.
+func TestDotKinds(t *testing.T) {
+	const n = 32
+	forWarps(t, golden(t, "dots"), func(t *testing.T, kernel Kernel) {
+		r := Rand(t)
+		h, f, i8, e := Randn(r, "fp16", n, n), Randn(r, "fp32", n, n), Randint(r, -9, 10, "i8", n, n), Randn(r, "fp8e5", n, n)
+		hh, ff, ii, ee := product(h, h, n, n, n), product(f, f, n, n, n), product(i8, i8, n, n, n), product(e, e, n, n, n)
+		kernel.Run(t, Grid(1), h, f, i8, e)
+		// Of h: itself, rounded to fp16, twice in a batch, four times in two.
+		Near(t, "f", f, each(n*n, func(i int) float64 { return 8*hh[i] + 2*ff[i] + ee[i] + ii[i] }), 1e-4, 0.05)
+	})
+}
+
+// TestDotScaledBoth: both operands have scales, and one is an 8-bit float.
+func TestDotScaledBoth(t *testing.T) {
+	const m, n, k = 64, 64, 64
+	r := Rand(t)
+	x, scales, y := Randint(r, 0x30, 0x40, "u8", k, n), Randint(r, 125, 129, "u8", m, k/32), Empty("fp16", m, n)
+	named(golden(t, "dots"), "scaled").Run(t, Grid(1), x, scales, y)
+	a, b := unpackE2M1(x, scales, m, k), Zeros("fp64", k, n)
+	bits := array.Array{Type: array.Named("fp8e5"), Shape: x.Shape, Data: x.Data}
+	for i := range k * n {
+		b.Set(i, bits.At(i)*math.Exp2(float64(scales.Int(i%n*(k/32)+i/n/32)-127)))
+	}
+	Near(t, "y", y, product(a, b, m, n, k), 2e-3, 2e-2)
 }
