@@ -60,12 +60,16 @@ func (e *emitter) firstReplica(l *tensorLayout) llir.Value { return e.zeroBitsOf
 
 // zeroBitsOfThread is an i1 that holds where the thread's index has none of the
 // given bits, nil when there are none to look at.
-func (e *emitter) zeroBitsOfThread(mask uint64) llir.Value {
+func (e *emitter) zeroBitsOfThread(mask uint64) llir.Value { return e.bitsOfThread(mask, 0) }
+
+// bitsOfThread is an i1 that holds where the thread's index has, of the bits of
+// mask, just those of set; nil when there are none to look at.
+func (e *emitter) bitsOfThread(mask, set uint64) llir.Value {
 	if mask == 0 {
 		return nil
 	}
 	b := e.b
-	return b.ICmp(ipredEQ, b.And(e.tid, e.m.llvm.I32(int(mask))), e.m.llvm.I32(0))
+	return b.ICmp(ipredEQ, b.And(e.tid, e.m.llvm.I32(int(mask))), e.m.llvm.I32(int(set)))
 }
 
 // and joins two predicates, either of which may be nil for "always".

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/llir/llvm/ir/enum"
 
@@ -189,6 +190,9 @@ type scanner struct {
 	total   []partial // by register; only those with no bit of a block set count
 	inBlock int       // bits of the register's index that lie within a block
 	seen    uint64    // bits of the thread's index that do
+	// holder are bits of the thread's index that are set, of those seen, in the
+	// threads that know the totals when not all do.
+	holder uint64
 	// Once threads are involved, what precedes a block is not combined into its
 	// elements at once, but collected for each piece, the registers that one
 	// thread holds side by side, and combined in at the end.
@@ -223,17 +227,23 @@ func (e *emitter) scan(op *ir.Operation) error {
 		}
 	}
 	s.total = append([]partial(nil), s.vals...)
-	for i := range p.runs {
+	for i := 0; i < len(p.runs); i++ {
 		if p.runs[i].kind != layout.Register && s.piece < 0 {
 			s.piece = s.inBlock
+		}
+		var next *run
+		if i+1 < len(p.runs) {
+			next = &p.runs[i+1]
 		}
 		switch r := &p.runs[i]; r.kind {
 		case layout.Register:
 			err = s.registers(r)
 		case layout.Lane:
-			err = s.lanes(r)
+			err = s.lanes(r, next)
 		default:
-			err = s.warps(r)
+			if err = s.warps(r, next); next != nil && next.kind == layout.Register {
+				i++ // done with the warps
+			}
 		}
 		if err != nil {
 			return err
@@ -347,26 +357,33 @@ func (s *scanner) choose(cond llir.Value, x, y partial) partial {
 	return out
 }
 
-// registers scans over the registers' own bits.
-func (s *scanner) registers(r *run) error {
-	index := func(j int) int { // the register of block j of the run
+// inOrder lists the register bits of the blocks of a run of registers, in the
+// order of the scan, and all of them together.
+func (s *scanner) inOrder(r *run) (order []int, mask int) {
+	for j := range 1 << len(r.bits) {
 		x := 0
 		for i, b := range r.bits {
 			x |= (j >> i & 1) << b
 		}
-		return x
+		order = append(order, x)
+		mask |= x
 	}
-	mask := index(1<<len(r.bits) - 1)
+	if s.reverse {
+		slices.Reverse(order)
+	}
+	return order, mask
+}
+
+// registers scans over the registers' own bits.
+func (s *scanner) registers(r *run) error {
+	order, mask := s.inOrder(r)
 	err := s.eachBlock(func(first int) error {
 		if first&mask != 0 {
 			return nil
 		}
 		var prefix partial
-		for j := range 1 << len(r.bits) {
-			if s.reverse {
-				j = 1<<len(r.bits) - 1 - j
-			}
-			x := first | index(j)
+		for _, at := range order {
+			x := first | at
 			if prefix == nil {
 				prefix = s.total[x]
 				continue
@@ -387,8 +404,9 @@ func (s *scanner) registers(r *run) error {
 }
 
 // lanes scans the totals over lanes by doubling, then hands each lane what
-// precedes it.
-func (s *scanner) lanes(r *run) error {
+// precedes it. Where a run of warps is next, or none, the totals stay with the
+// last lane.
+func (s *scanner) lanes(r, next *run) error {
 	b := s.b
 	mask := 0
 	for _, x := range r.bits {
@@ -437,9 +455,12 @@ func (s *scanner) lanes(r *run) error {
 		if err := s.prepend(s.shuffle(t, prev), x, behind); err != nil {
 			return err
 		}
-		s.total[x] = s.shuffle(t, b.Or(others, s.m.llvm.I32(end)))
+		if s.total[x] = t; next != nil && next.kind == layout.Register {
+			s.total[x] = s.shuffle(t, b.Or(others, s.m.llvm.I32(end)))
+		}
 		return nil
 	})
+	s.holder = uint64(end)
 	s.seen |= uint64(mask)
 	return err
 }
@@ -453,8 +474,9 @@ func (s *scanner) shuffle(x partial, lane llir.Value) partial {
 }
 
 // warps hands the totals around in shared memory; every thread combines those
-// before it.
-func (s *scanner) warps(r *run) error {
+// before it. A run of registers that is next is done along the way: the sum over
+// the warps of one block goes on in the next block.
+func (s *scanner) warps(r, next *run) error {
 	b, lanes := s.b, bitLen(s.m.lanes)
 	n := len(r.bits)
 	rows := 0 // elements of one total
@@ -467,7 +489,7 @@ func (s *scanner) warps(r *run) error {
 	}
 	pos := s.threadSum(cols)
 	elem := s.threadSum(r.elemCols)
-	owner := s.zeroBitsOfThread(s.seen | s.p.src.freeThreads)
+	owner := s.bitsOfThread(s.seen|s.p.src.freeThreads, s.holder)
 	var blocks []int
 	if err := s.eachBlock(func(x int) error { blocks = append(blocks, x); return nil }); err != nil {
 		return err
@@ -496,36 +518,55 @@ func (s *scanner) warps(r *run) error {
 			})
 		}
 	}
-	for q, x := range blocks {
-		var sum, before partial
-		for j := range totals {
-			if s.reverse {
-				j = 1<<n - 1 - j
+	follow, mask := []int{0}, 0
+	if next != nil && next.kind == layout.Register {
+		follow, mask = s.inOrder(next)
+	}
+	first := 0
+	if s.reverse {
+		first = 1<<n - 1
+	}
+	for _, start := range blocks {
+		if start&mask != 0 {
+			continue
+		}
+		var sum partial
+		for i, at := range follow {
+			x := start | at
+			q := slices.Index(blocks, x)
+			before := sum // of the first warp
+			for j := range totals {
+				if s.reverse {
+					j = 1<<n - 1 - j
+				}
+				part := make(partial, len(s.p.size))
+				for k := range part {
+					part[k] = totals[j][k][q]
+				}
+				if sum == nil {
+					sum, before = part, part
+					continue
+				}
+				if j != first { // the sum so far precedes warp j
+					before = s.choose(b.ICmp(enum.IPredEQ, pos, s.m.llvm.I32(j)), sum, before)
+				}
+				var err error
+				if sum, err = s.join(sum, part); err != nil {
+					return err
+				}
 			}
-			part := make(partial, len(s.p.size))
-			for k := range part {
-				part[k] = totals[j][k][q]
+			var cond llir.Value
+			if i == 0 {
+				cond = b.ICmp(ipredNE, pos, s.m.llvm.I32(first))
 			}
-			if sum == nil {
-				sum, before = part, part
-				continue
-			}
-			// The sum so far precedes warp j.
-			before = s.choose(b.ICmp(enum.IPredEQ, pos, s.m.llvm.I32(j)), sum, before)
-			var err error
-			if sum, err = s.join(sum, part); err != nil {
+			if err := s.prepend(before, x, cond); err != nil {
 				return err
 			}
 		}
-		first := 0
-		if s.reverse {
-			first = 1<<n - 1
-		}
-		if err := s.prepend(before, x, b.ICmp(ipredNE, pos, s.m.llvm.I32(first))); err != nil {
-			return err
-		}
-		s.total[x] = sum
+		s.total[start] = sum
 	}
+	s.inBlock |= mask
+	s.holder = 0
 	for _, w := range r.bits {
 		s.seen |= 1 << (w + lanes)
 	}
