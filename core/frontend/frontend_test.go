@@ -81,7 +81,10 @@ func facts() *Facts {
 			{Name: "pow", Args: []string{"fp32", "fp32"}, Result: "fp32", Symbol: "__nv_powf", Pure: true},
 			{Name: "fmod", Args: []string{"fp32", "fp32"}, Result: "fp32", Symbol: "__nv_fmodf", Pure: true},
 			{Name: "isnan", Args: []string{"fp32"}, Result: "i1", Symbol: "__nv_isnanf", Pure: true},
-		}}},
+		}}, {
+			Module: "triton.language.extra.test", Name: "test.py",
+			Text: "from triton import jit\n\n\n@jit\ndef twice(x):\n    return x + x\n",
+		}},
 		Aliases: []Alias{{From: "triton.language.extra.libdevice", To: "triton.language.extra.test.libdevice"}},
 	}
 }

@@ -141,33 +141,62 @@ func (l *Lib) backendModule(name string) any {
 			name = a.To
 		}
 	}
+	var own *ModuleSource
+	parts := false
 	for i := range l.Facts.Modules {
 		m := &l.Facts.Modules[i]
-		if m.Module != name {
-			if strings.HasPrefix(m.Module, name+".") {
-				return l.backendPackage(name)
-			}
-			continue
+		if m.Module == name {
+			own = m
 		}
-		key := moduleKey{m.Module, m.Name, m.Text}
-		f, ok := moduleCache.Load(key)
-		if !ok {
-			tree, err := syntax.Parse(m.Name, []byte(m.Text))
-			if err != nil {
-				eval.Fail("the backend's module %s: %v", m.Module, err)
-			}
-			file := eval.NewFile(tree, m.Name, m.Module)
-			file.Library = true
-			f, _ = moduleCache.LoadOrStore(key, file)
-		}
-		source := l.Session.Module(f.(*eval.File))
-		if len(m.Externs) == 0 {
-			return source
-		}
-		return &externModule{m, source}
+		parts = parts || strings.HasPrefix(m.Module, name+".")
+	}
+	switch {
+	case own != nil && parts:
+		return &packageModule{l, l.sourceModule(own)}
+	case own != nil:
+		return l.sourceModule(own)
+	case parts:
+		return l.backendPackage(name)
 	}
 	return nil
 }
+
+// backendNamespace is a module of a backend.
+type backendNamespace interface {
+	eval.Attributer
+	ModuleName() string
+}
+
+func (l *Lib) sourceModule(m *ModuleSource) backendNamespace {
+	key := moduleKey{m.Module, m.Name, m.Text}
+	f, ok := moduleCache.Load(key)
+	if !ok {
+		tree, err := syntax.Parse(m.Name, []byte(m.Text))
+		if err != nil {
+			eval.Fail("the backend's module %s: %v", m.Module, err)
+		}
+		file := eval.NewFile(tree, m.Name, m.Module)
+		file.Library = true
+		f, _ = moduleCache.LoadOrStore(key, file)
+	}
+	return &externModule{m, l.Session.Module(f.(*eval.File))}
+}
+
+// packageModule is a module with modules inside.
+type packageModule struct {
+	lib *Lib
+	backendNamespace
+}
+
+// Attr finds what the module holds itself, else a module inside.
+func (p *packageModule) Attr(name string) (any, bool) {
+	if v, ok := p.backendNamespace.Attr(name); ok {
+		return v, true
+	}
+	v := p.lib.backendModule(p.ModuleName() + "." + name)
+	return v, v != nil
+}
+func (p *packageModule) TypeName() string { return "module" }
 
 // externModule is a backend's module with functions of a device library.
 type externModule struct {
@@ -196,7 +225,7 @@ func (l *Lib) backendPackage(name string) any {
 	for i := range l.Facts.Modules {
 		if rest, ok := strings.CutPrefix(l.Facts.Modules[i].Module, name+"."); ok {
 			first, _, _ := strings.Cut(rest, ".")
-			p.Parts[first] = l.Import(name + "." + first)
+			p.Parts[first] = l.backendModule(name + "." + first)
 		}
 	}
 	return p
