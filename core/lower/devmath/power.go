@@ -83,23 +83,35 @@ func Powi(b *llir.Builder, x, n llir.Value) llir.Value {
 func (k kit) powAbs(x llir.Value, y pair) llir.Value {
 	size := k.abs(x)
 	l := k.logPair(size)
+	// At the ends the logarithm is infinite, and so is then the product.
+	l.hi = k.Select(k.equal(size, k.inf()), size, l.hi)
+	l.hi = k.Select(k.equal(size, k.num(0)), k.num(math.Inf(-1)), l.hi)
 	p := k.timesPair(l, y.hi)
 	if y.lo != k.num(0) {
 		p.lo = k.fma(l.hi, y.lo, p.lo)
 	}
 	// Beyond every exponent the error term may be no number.
 	limit := k.overflowing()
-	far := k.FCmp(enum.FPredUGT, k.abs(p.hi), limit)
-	p.lo = k.Select(far, k.num(0), p.lo)
+	p.lo = k.Select(k.FCmp(enum.FPredUGT, k.abs(p.hi), limit), k.num(0), p.lo)
 	p.hi = k.max(k.min(p.hi, limit), k.num(-float64(k.bias+60)*math.Ln2))
-	m, n := k.expPair(p)
-	v := k.times2(k.add(m.hi, m.lo), n)
-	v = k.Select(k.Or(k.isNaN(x), k.isNaN(y.hi)), k.nan(), v)
-	// 0 and ∞ to a power are 0 or ∞.
-	grows := k.Xor(k.equal(size, k.num(0)), k.less(k.num(0), y.hi))
-	end := k.Select(grows, k.inf(), k.num(0))
-	ends := k.And(k.Or(k.equal(size, k.num(0)), k.equal(size, k.inf())), k.FCmp(enum.FPredORD, y.hi, y.hi))
-	return k.Select(ends, end, v)
+	var v llir.Value
+	if k.t == llir.F32 {
+		v = k.expSum(p)
+	} else {
+		m, n := k.expPair(p)
+		v = k.times2(k.add(m.hi, m.lo), n)
+	}
+	return k.Select(k.FCmp(enum.FPredUNO, x, y.hi), k.nan(), v)
+}
+
+// expSum is e^x for a pair of moderate size, to about a unit in the last place.
+func (k kit) expSum(x pair) llir.Value {
+	n := k.round(k.mul(x.hi, k.num(log2e)))
+	hi := k.ln2()
+	r := k.fma(n, k.num(-hi), x.hi)
+	r = k.add(k.fma(n, k.num(-ln2Minus(hi)), r), x.lo)
+	y := k.add(k.fma(k.mul(r, r), k.poly(r, expSingle), r), k.num(1))
+	return k.timesPower(y, k.integer(n))
 }
 
 // powSpecial puts in what |x|^y is not: whole and odd say what y is.
