@@ -314,13 +314,7 @@ func (e *emitter) viaShared(p *conversionPlan, base int, in []llir.Value) []llir
 			}
 		})
 	}
-	for r := range out {
-		if c := p.dst.canonical(r); c != r {
-			out[r] = out[c]
-		} else if t == llir.I1 {
-			out[r] = e.b.ICmp(ipredNE, out[r], e.m.llvm.Zero(stored))
-		}
-	}
+	e.loaded(p.dst, out, t == llir.I1)
 	return out
 }
 

@@ -108,28 +108,31 @@ func (e *emitter) localLoad(op *ir.Operation) error {
 	if err != nil {
 		return err
 	}
-	if out, ok := e.loadTiles(p, buf.ptr); ok {
-		e.set(op.Result(0), out)
-		return nil
-	}
-	bool1 := ir.IsInt(t.Elem, 1)
-	out := make([]llir.Value, p.tensor.regs)
-	e.sharedAccesses(p, buf.ptr, 0, func(a *Access, regs []int) {
-		a.Elem = p.elem
-		for i, v := range e.m.target.LoadShared(e.b, a) {
-			if bool1 {
-				v = e.b.ICmp(ipredNE, v, e.m.llvm.Zero(p.elem))
+	out, ok := e.loadTiles(p, buf.ptr)
+	if !ok {
+		out = make([]llir.Value, p.tensor.regs)
+		e.sharedAccesses(p, buf.ptr, 0, func(a *Access, regs []int) {
+			a.Elem = p.elem
+			for i, v := range e.m.target.LoadShared(e.b, a) {
+				out[regs[i]] = v
 			}
-			out[regs[i]] = v
-		}
-	})
-	for r := range out {
-		if out[r] == nil {
-			out[r] = out[p.tensor.canonical(r)]
-		}
+		})
 	}
+	e.loaded(p.tensor, out, ir.IsInt(t.Elem, 1))
 	e.set(op.Result(0), out)
 	return nil
+}
+
+// loaded completes registers of which one of each set of replicas was read from
+// shared memory; predicates lie there as bytes.
+func (e *emitter) loaded(l *tensorLayout, regs []llir.Value, predicates bool) {
+	for r, v := range regs {
+		if c := l.canonical(r); c != r {
+			regs[r] = regs[c]
+		} else if predicates {
+			regs[r] = e.b.ICmp(ipredNE, v, e.m.llvm.Zero(v.Type()))
+		}
+	}
 }
 
 // memDescIndex moves to one buffer of an array.
