@@ -431,7 +431,25 @@ func (b *Builder) foldICmp(pred enum.IPred, x, y Value) Value {
 	case yc:
 		return b.foldICmpConst(pred, x, cy)
 	}
-	return nil
+	// Two places at constant distances from one base, as the coordinates of the
+	// registers of one thread are.
+	baseX, offX := splitDisjoint(x)
+	baseY, offY := splitDisjoint(y)
+	if baseX != baseY || (offX|offY)>>(t.BitSize-1)&1 != 0 {
+		return nil
+	}
+	return b.M.Bool(evalICmp(pred, b.M.Int(t, int64(offX)), b.M.Int(t, int64(offY))))
+}
+
+// splitDisjoint takes x as base + off, where off is a constant whose bits are zero
+// in base; off is zero where x is nothing of the kind.
+func splitDisjoint(x Value) (base Value, off uint64) {
+	if or, ok := x.(*Or); ok && or.Disjoint {
+		if c, ok := or.Y.(*Int); ok {
+			return or.X, c.Bits
+		}
+	}
+	return x, 0
 }
 
 // foldICmpConst decides x pred c where the bits known of x suffice.

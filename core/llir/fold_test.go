@@ -696,3 +696,35 @@ func TestWideIntegers(t *testing.T) {
 		t.Errorf("a constant is %s", s)
 	}
 }
+
+// Registers of one thread hold neighbours: which comes first is known, whatever
+// the thread.
+func TestCompareNeighbours(t *testing.T) {
+	m := NewModule("test", "", "")
+	fn := m.NewFunc("f", false, Void, I32, I32)
+	b := NewBuilder(fn)
+	b.SetBlock(fn.NewBlock(nil))
+	x := b.Shl(fn.Param(0), 2)
+	one, three := b.Or(x, m.I32(1)), b.Xor(x, m.I32(3))
+	for _, c := range []struct {
+		pred enum.IPred
+		x, y Value
+		want Value
+	}{
+		{enum.IPredSLT, one, three, m.Bool(true)},
+		{enum.IPredULT, three, one, m.Bool(false)},
+		{enum.IPredSGT, one, x, m.Bool(true)},
+		{enum.IPredEQ, x, three, m.Bool(false)},
+		{enum.IPredNE, one, three, m.Bool(true)},
+	} {
+		if got := b.ICmp(c.pred, c.x, c.y); got != c.want {
+			t.Errorf("%s %s, %s is %s", c.pred, c.x, c.y, got)
+		}
+	}
+	// The sum may wrap around, and another base says nothing.
+	for _, y := range []Value{b.Add(fn.Param(0), m.I32(1)), fn.Param(1)} {
+		if got := b.ICmp(enum.IPredSLT, fn.Param(0), y); IsConst(got) {
+			t.Errorf("%s < %s is taken for %s", fn.Param(0), y, got)
+		}
+	}
+}
