@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -42,8 +43,8 @@ const (
 	evaluated
 )
 
-// maxElements bounds an array of the command line.
-const maxElements = 1 << 32
+// maxBytes bounds an array of the command line.
+const maxBytes = 1 << 32
 
 func (v *values) find(name string) *valueArg {
 	i := slices.IndexFunc(v.args, func(a *valueArg) bool { return a.name == name })
@@ -100,11 +101,13 @@ func (v *values) scope(name string) (any, bool, error) {
 		return a.value, true, err
 	}
 	if p := v.param(name); p != nil && p.Default != "" {
-		value, err := calc.Eval(p.Default, v.scope)
+		value, err := calc.Eval(p.Default, noNames) // the file's own names are not known here
 		return value, err == nil, nil
 	}
 	return nil, false, nil
 }
+
+func noNames(string) (any, bool, error) { return nil, false, nil }
 
 // force evaluates an argument, once.
 func (v *values) force(a *valueArg) error {
@@ -191,7 +194,14 @@ func (v *values) readScalar(a *valueArg) error {
 		return err
 	}
 	if c, ok := e.(*syntax.Constant); ok {
-		if _, none := c.Value.(syntax.None); none {
+		switch x := c.Value.(type) {
+		case syntax.None:
+			return nil
+		case *big.Int: // beyond int64
+			if !x.IsUint64() {
+				return errors.New("it does not fit into 64 bits")
+			}
+			a.value = x.Uint64()
 			return nil
 		}
 	}
@@ -337,7 +347,7 @@ func (v *values) generate(g *generator, name, rest string) (*array.Array, error)
 	if err != nil {
 		return nil, err
 	}
-	sizes, err := shapeOf(dims)
+	sizes, err := shapeOf(dims, d.Size)
 	if err != nil {
 		return nil, err
 	}
@@ -347,8 +357,8 @@ func (v *values) generate(g *generator, name, rest string) (*array.Array, error)
 	return x, g.fill(x, rand.New(rand.NewPCG(v.seed, h.Sum64())), args)
 }
 
-func shapeOf(dims []any) ([]int, error) {
-	sizes, total := make([]int, len(dims)), 1.0
+func shapeOf(dims []any, elemSize int) ([]int, error) {
+	sizes, total := make([]int, len(dims)), float64(elemSize)
 	for i, dim := range dims {
 		n, ok := dim.(int64)
 		if !ok || n < 0 {
@@ -357,8 +367,8 @@ func shapeOf(dims []any) ([]int, error) {
 		sizes[i] = int(n)
 		total *= float64(n)
 	}
-	if total > maxElements {
-		return nil, fmt.Errorf("%.4g elements are too many; %d are allowed", total, int64(maxElements))
+	if total > maxBytes {
+		return nil, fmt.Errorf("%.4g bytes are too many; %d are allowed", total, int64(maxBytes))
 	}
 	return sizes, nil
 }
