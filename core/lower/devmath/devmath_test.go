@@ -94,8 +94,8 @@ var specs = []*spec{
 	{name: "rnorm4d", ref: reciprocal(ref.Hypot), lo: -120, hi: 120, wide: 8, signed: true, cuda: [2]float64{3, 2}},
 }
 
-// code is a function's code for one type, run as written and with contraction.
-func code(t testing.TB, f *Function, typ llir.Type) [2]*machine {
+// emit builds a function's code for one type.
+func emit(t testing.TB, f *Function, typ llir.Type) *llir.Func {
 	t.Helper()
 	params := make([]llir.Type, f.Args)
 	for i := range params {
@@ -110,7 +110,23 @@ func code(t testing.TB, f *Function, typ llir.Type) [2]*machine {
 		x[i] = fn.Param(i)
 	}
 	b.Ret(f.Build(b, x...))
+	return fn
+}
+
+// code is a function's code for one type, run as written and with contraction.
+func code(t testing.TB, f *Function, typ llir.Type) [2]*machine {
+	t.Helper()
+	fn := emit(t, f, typ)
 	return [2]*machine{compile(fn, false), compile(fn, true)}
+}
+
+// size is the number of a function's instructions.
+func size(t testing.TB, f *Function, typ llir.Type) int {
+	n := 0
+	for _, b := range emit(t, f, typ).IR.Blocks {
+		n += len(b.Insts)
+	}
+	return n
 }
 
 // call runs a machine on numbers.
@@ -304,7 +320,7 @@ func TestDocument(t *testing.T) {
 		fmt.Fprintf(&out, "| `%s` |", s.name)
 		for i, typ := range types {
 			worst, _ := s.measure(t, r, typ, 600)
-			fmt.Fprintf(&out, " %.2f | %v |", worst, s.cuda[i])
+			fmt.Fprintf(&out, " %.2f | %v | %d |", worst, s.cuda[i], size(t, Find(s.name), typ))
 			if worst > s.bound(typ) {
 				t.Errorf("%s %s errs by %.2f units in the last place, more than %v", typ, s.name, worst, s.bound(typ))
 			}
@@ -327,10 +343,10 @@ const docHead = `# Device math
 
 Kernels need no vendor's bitcode: package core/lower/devmath builds these functions as LLVM IR, once for every GPU, and the results are the same on all. A backend may use an instruction of its hardware instead; where it does, the last section says so.
 
-The errors are in units of the last place of the exact result, the greatest over samples of all magnitudes with more around the places where a function's code changes, each computed as written and with every product fused into the sum that follows (as an optimiser may). References have 200 bits. The bounds are those that CUDA documents for its own functions; ours must stay within them, or within 2 where CUDA's is smaller. The table is made by the tests of the package, which fail when it is not true.
+The errors are in units of the last place of the exact result, the greatest over samples of all magnitudes with more around the places where a function's code changes, each computed as written and with every product fused into the sum that follows (as an optimiser may). References have 200 bits. The bounds are those that CUDA documents for its own functions; ours must stay within them, or within 2 where CUDA's is smaller. Instructions are those of the LLVM IR, rare branches included, before an optimiser sees them; negations and absolute values count, though they cost nothing on most hardware. The table is made by the tests of the package, which fail when it is not true.
 
-| function | f32: error | CUDA's bound | f64: error | CUDA's bound |
-|---|---|---|---|---|
+| function | f32: error | CUDA's bound | instructions | f64: error | CUDA's bound | instructions |
+|---|---|---|---|---|---|---|
 `
 
 const docTail = `

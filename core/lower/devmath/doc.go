@@ -4,8 +4,8 @@
 //
 // The functions are straight-line code with selects; behind a branch stand only
 // the reduction of large angles and the loop of Fmod. Nothing is read from
-// memory. Common functions of f32 are computed in f32; rare ones (Erfc, Tgamma and
-// the like) in f64.
+// memory. Common functions of f32 are computed in f32; rare ones (Tgamma,
+// Erfinv and the like) in f64.
 //
 // The polynomials interpolate their functions at Chebyshev's nodes; package fit
 // made those of coefficients.go. Where a step must not be rounded, numbers are

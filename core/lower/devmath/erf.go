@@ -33,7 +33,7 @@ func Erf(b *llir.Builder, x llir.Value) llir.Value {
 		return k.erfDouble(x)
 	}
 	a := k.abs(x)
-	small := k.fma(x, k.poly(k.mul(x, x), erfSmall), x)
+	small := k.erfNear(x)
 	far := k.Call(k.M.Declare("llvm.minnum.f32", llir.Pure, llir.F32, llir.F32, llir.F32), a, k.num(3.95))
 	large := k.Binary(llir.FSub, k.num(1), k.power2(k.poly(far, erfLarge)), 0)
 	y := k.Select(k.FCmp(enum.FPredOLT, a, k.num(0.94)), small, k.withSign(large, x))
@@ -83,15 +83,23 @@ func (k kit) erfDouble(x llir.Value) llir.Value {
 	return k.Select(k.isNaN(x), x, y)
 }
 
-// erfNear is erf(x) for an f64 |x| ≤ 1.
+// erfNear is erf(x) for |x| up to 0.95, of an f64 up to 1.
 func (k kit) erfNear(x llir.Value) llir.Value {
-	return k.fma(x, k.poly(k.mul(x, x), erfDouble), x)
+	c := erfSmall
+	if k.t == llir.F64 {
+		c = erfDouble
+	}
+	return k.fma(x, k.poly(k.mul(x, x), c), x)
 }
 
 // erfcxAbove is e^a²·erfc(a) for finite a ≥ 0.
 func (k kit) erfcxAbove(a llir.Value) llir.Value {
+	c := erfcxSingle
+	if k.t == llir.F64 {
+		c = erfcxDouble
+	}
 	t := k.div(k.add(a, k.num(-4)), k.add(a, k.num(4)))
-	return k.div(k.mul(k.poly(t, erfcxDouble), k.num(0.5)), k.add(a, k.num(0.5)))
+	return k.div(k.mul(k.poly(t, c), k.num(0.5)), k.add(a, k.num(0.5)))
 }
 
 // square is a² as a pair.
@@ -120,12 +128,16 @@ func (k kit) erfcOf(x pair) llir.Value {
 }
 
 // Erfc is 1 - erf, accurate where that is small.
-var Erfc = widely(func(k kit, x llir.Value) llir.Value { return k.erfcOf(pair{x, k.num(0)}) })
+func Erfc(b *llir.Builder, x llir.Value) llir.Value {
+	k := kitFor(b, x)
+	return k.erfcOf(pair{x, k.num(0)})
+}
 
 // Erfcx is e^x²·erfc(x).
-var Erfcx = widely(func(k kit, x llir.Value) llir.Value {
+func Erfcx(b *llir.Builder, x llir.Value) llir.Value {
+	k := kitFor(b, x)
 	a := k.abs(x)
-	y := k.erfcxAbove(k.min(a, k.num(math.MaxFloat64/4)))
+	y := k.erfcxAbove(k.min(a, k.num(math.Ldexp(1, int(k.bias)-1))))
 	// 2·e^x² - y for negative x.
 	s := k.square(pair{k.min(a, k.num(30)), k.num(0)})
 	m, n := k.expPair(s)
@@ -135,13 +147,14 @@ var Erfcx = widely(func(k kit, x llir.Value) llir.Value {
 	y = k.Select(k.less(a, k.num(0.5)), k.mul(k.mul(e, k.num(0.5)), near), y)
 	y = k.Select(k.equal(x, k.inf()), k.num(0), y)
 	return k.Select(k.isNaN(x), x, y)
-})
+}
 
 // Normcdf is the distribution function of the normal distribution.
-var Normcdf = widely(func(k kit, x llir.Value) llir.Value {
+func Normcdf(b *llir.Builder, x llir.Value) llir.Value {
+	k := kitFor(b, x)
 	u := k.timesPair(k.constant(-rootHalf, -rootHalfTail), k.max(k.min(x, k.num(50)), k.num(-50)))
 	return k.Select(k.isNaN(x), x, k.mul(k.erfcOf(u), k.num(0.5)))
-})
+}
 
 // erfcinvOf is the inverse of erfc for c in (0, 1], with x = 1 - c.
 func (k kit) erfcinvOf(c, x llir.Value) llir.Value {
@@ -164,26 +177,30 @@ func (k kit) erfcinvOf(c, x llir.Value) llir.Value {
 }
 
 // Erfinv is the inverse of the error function.
-var Erfinv = widely(func(k kit, x llir.Value) llir.Value {
-	a := k.abs(x)
-	y := k.erfcinvOf(k.sub(k.num(1), a), a)
-	y = k.Select(k.equal(a, k.num(1)), k.inf(), y)
-	y = k.Select(k.less(k.num(1), a), k.nan(), y)
-	// So small that the function is a line.
-	line := k.fma(a, k.num(math.SqrtPi/2), k.mul(a, k.num(rootPiTail)))
-	y = k.Select(k.less(a, k.num(1e-9)), line, y)
-	return k.withSign(k.Select(k.isNaN(x), x, y), x)
-})
+func Erfinv(b *llir.Builder, x llir.Value) llir.Value {
+	return widely(b, x, func(k kit, x llir.Value) llir.Value {
+		a := k.abs(x)
+		y := k.erfcinvOf(k.sub(k.num(1), a), a)
+		y = k.Select(k.equal(a, k.num(1)), k.inf(), y)
+		y = k.Select(k.less(k.num(1), a), k.nan(), y)
+		// So small that the function is a line.
+		line := k.fma(a, k.num(math.SqrtPi/2), k.mul(a, k.num(rootPiTail)))
+		y = k.Select(k.less(a, k.num(1e-9)), line, y)
+		return k.withSign(k.Select(k.isNaN(x), x, y), x)
+	})
+}
 
 // rootPiTail continues √π/2.
 const rootPiTail = -3.8332932499128993e-17
 
 // Erfcinv is the inverse of Erfc.
-var Erfcinv = widely(func(k kit, x llir.Value) llir.Value { return k.erfcinvAny(x, x) })
+func Erfcinv(b *llir.Builder, x llir.Value) llir.Value {
+	return widely(b, x, func(k kit, x llir.Value) llir.Value { return k.erfcinvAny(x) })
+}
 
 // erfcinvAny is the inverse of erfc at c; where that is above 1, at 2 - c with
 // the other sign.
-func (k kit) erfcinvAny(c, x llir.Value) llir.Value {
+func (k kit) erfcinvAny(c llir.Value) llir.Value {
 	upper := k.less(k.num(1), c)
 	low := k.Select(upper, k.sub(k.num(2), c), c)
 	y := k.erfcinvOf(low, k.sub(k.num(1), low))
@@ -191,10 +208,12 @@ func (k kit) erfcinvAny(c, x llir.Value) llir.Value {
 	y = k.Select(k.equal(low, k.num(0)), k.inf(), y)
 	y = k.Select(k.less(low, k.num(0)), k.nan(), y)
 	y = k.Select(upper, k.FNeg(y), y)
-	return k.Select(k.isNaN(x), x, y)
+	return k.Select(k.isNaN(c), c, y)
 }
 
 // Normcdfinv is the inverse of Normcdf.
-var Normcdfinv = widely(func(k kit, x llir.Value) llir.Value {
-	return k.prod(k.erfcinvAny(k.mul(x, k.num(2)), x), k.num(-math.Sqrt2)) // never -0
-})
+func Normcdfinv(b *llir.Builder, x llir.Value) llir.Value {
+	return widely(b, x, func(k kit, x llir.Value) llir.Value {
+		return k.prod(k.erfcinvAny(k.mul(x, k.num(2))), k.num(-math.Sqrt2)) // never -0
+	})
+}

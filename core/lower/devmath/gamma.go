@@ -51,40 +51,44 @@ func (k kit) gammaPositive(x llir.Value) (m pair, n llir.Value) {
 }
 
 // Tgamma is the gamma function.
-var Tgamma = widely(func(k kit, x llir.Value) llir.Value {
-	a := k.abs(x)
-	tiny := k.less(a, k.num(math.Ldexp(1, -60)))
-	below := k.less(x, k.num(0))
-	// Γ(x)·Γ(-x) = -π/(x·sin πx)
-	c := k.min(k.Select(tiny, k.num(1), a), k.num(190))
-	m, n := k.gammaPositive(c)
-	y := k.times2(k.add(m.hi, m.lo), n)
-	s := k.mul(Sinpi(k.Builder, a), a)
-	reflected := k.div(k.num(-math.Pi), k.mul(s, k.add(m.hi, m.lo)))
-	y = k.Select(below, k.times2(k.withSignOf(reflected, k.num(1)), k.FNeg(n)), y)
-	y = k.Select(tiny, k.div(k.num(1), x), y)
-	// At whole numbers below zero there is no value.
-	pole := k.And(below, k.equal(k.trunc(x), x))
-	y = k.Select(pole, k.nan(), y)
-	y = k.Select(k.equal(x, k.inf()), k.inf(), y)
-	return k.Select(k.isNaN(x), x, y)
-})
+func Tgamma(b *llir.Builder, x llir.Value) llir.Value {
+	return widely(b, x, func(k kit, x llir.Value) llir.Value {
+		a := k.abs(x)
+		tiny := k.less(a, k.num(math.Ldexp(1, -60)))
+		below := k.less(x, k.num(0))
+		// Γ(x)·Γ(-x) = -π/(x·sin πx)
+		c := k.min(k.Select(tiny, k.num(1), a), k.num(190))
+		m, n := k.gammaPositive(c)
+		y := k.times2(k.add(m.hi, m.lo), n)
+		s := k.mul(Sinpi(k.Builder, a), a)
+		reflected := k.div(k.num(-math.Pi), k.mul(s, k.add(m.hi, m.lo)))
+		y = k.Select(below, k.times2(k.withSignOf(reflected, k.num(1)), k.FNeg(n)), y)
+		y = k.Select(tiny, k.div(k.num(1), x), y)
+		// At whole numbers below zero there is no value.
+		pole := k.And(below, k.equal(k.trunc(x), x))
+		y = k.Select(pole, k.nan(), y)
+		y = k.Select(k.equal(x, k.inf()), k.inf(), y)
+		return k.Select(k.isNaN(x), x, y)
+	})
+}
 
 // Lgamma is log|Γ(x)|.
-var Lgamma = widely(func(k kit, x llir.Value) llir.Value {
-	a := k.abs(x)
-	y := k.lgammaPositive(a)
-	// log|Γ(x)| = log(π/|x·sin πx|) - log Γ(|x|) below zero.
-	s := k.mul(k.abs(Sinpi(k.Builder, a)), a)
-	reflected := k.sub(k.num(1.1447298858494002), k.add(Log(k.Builder, s), y))
-	y = k.Select(k.less(x, k.num(0)), reflected, y)
-	// Near zero -log|x|, without overflow or the product's.
-	y = k.Select(k.less(a, k.num(math.Ldexp(1, -60))), k.FNeg(Log(k.Builder, a)), y)
-	whole := k.And(k.equal(k.trunc(x), x), k.less(x, k.num(0.5)))
-	y = k.Select(whole, k.inf(), y)
-	y = k.Select(k.equal(a, k.inf()), k.inf(), y)
-	return k.Select(k.isNaN(x), x, y)
-})
+func Lgamma(b *llir.Builder, x llir.Value) llir.Value {
+	return widely(b, x, func(k kit, x llir.Value) llir.Value {
+		a := k.abs(x)
+		y := k.lgammaPositive(a)
+		// log|Γ(x)| = log(π/|x·sin πx|) - log Γ(|x|) below zero.
+		s := k.mul(k.abs(Sinpi(k.Builder, a)), a)
+		reflected := k.sub(k.num(1.1447298858494002), k.add(Log(k.Builder, s), y))
+		y = k.Select(k.less(x, k.num(0)), reflected, y)
+		// Near zero -log|x|, without overflow or the product's.
+		y = k.Select(k.less(a, k.num(math.Ldexp(1, -60))), k.FNeg(Log(k.Builder, a)), y)
+		whole := k.And(k.equal(k.trunc(x), x), k.less(x, k.num(0.5)))
+		y = k.Select(whole, k.inf(), y)
+		y = k.Select(k.equal(a, k.inf()), k.inf(), y)
+		return k.Select(k.isNaN(x), x, y)
+	})
+}
 
 // lgammaPositive is log Γ(x) for x > 0.
 func (k kit) lgammaPositive(x llir.Value) llir.Value {

@@ -17,14 +17,12 @@ func inDouble(b *llir.Builder, f func(k kit, x []llir.Value) llir.Value, x ...ll
 	return b.Cast(llir.FPTrunc, f(kitFor(b, wide[0]), wide), llir.F32, 0)
 }
 
-// widely makes a function of any format from one of f64: f32 is computed in f64.
-func widely(f func(k kit, x llir.Value) llir.Value) func(*llir.Builder, llir.Value) llir.Value {
-	return func(b *llir.Builder, x llir.Value) llir.Value {
-		if x.Type() == llir.F64 {
-			return f(kitFor(b, x), x)
-		}
-		return inDouble(b, func(k kit, x []llir.Value) llir.Value { return f(k, x[0]) }, x)
+// widely computes a function of an f64, or of an f32 in f64.
+func widely(b *llir.Builder, x llir.Value, f func(k kit, x llir.Value) llir.Value) llir.Value {
+	if x.Type() == llir.F64 {
+		return f(kitFor(b, x), x)
 	}
+	return inDouble(b, func(k kit, x []llir.Value) llir.Value { return f(k, x[0]) }, x)
 }
 
 // Exp10 is 10 to the power x.

@@ -63,6 +63,12 @@ func logScale(z *big.Float) *big.Float {
 	return quo(mul(num(2), ref.Atanh(s)), mul(mul(s, z), z))
 }
 
+// erfcx is (1+2x)·erfcx(x) as a function of (x-4)/(x+4).
+func erfcx(t *big.Float) *big.Float {
+	x := quo(mul(num(4), add(num(1), t)), sub(num(1), t))
+	return mul(add(num(1), mul(num(2), x)), ref.Erfcx(x))
+}
+
 var rows = []row{
 	{name: "sinDouble", is: "(sin x - x)/x³ in x², |x| ≤ π/4", hi: 0.6169, n: 7, f: rest(ref.Sin), scale: whole(ref.Sin)},
 	{name: "cosDouble", is: "(cos x - 1 + x²/2)/x⁴ in x², |x| ≤ π/4", hi: 0.6169, n: 6, f: func(z *big.Float) *big.Float {
@@ -78,10 +84,8 @@ var rows = []row{
 		x := ref.Sqrt(z)
 		return sub(quo(ref.Erf(x), x), num(1))
 	}, scale: func(z *big.Float) *big.Float { return quo(ref.Erf(ref.Sqrt(z)), ref.Sqrt(z)) }},
-	{name: "erfcxDouble", is: "(1+2x)·erfcx(x) in (x-4)/(x+4), x ≥ 0", lo: -1, hi: 1 - 1e-9, n: 25, f: func(t *big.Float) *big.Float {
-		x := quo(mul(num(4), add(num(1), t)), sub(num(1), t))
-		return mul(add(num(1), mul(num(2), x)), ref.Erfcx(x))
-	}},
+	{name: "erfcxDouble", is: "(1+2x)·erfcx(x) in (x-4)/(x+4), x ≥ 0", lo: -1, hi: 1 - 1e-9, n: 25, f: erfcx},
+	{name: "erfcxSingle", is: "(1+2x)·erfcx(x) in (x-4)/(x+4), x ≥ 0", lo: -1, hi: 1 - 1e-9, n: 14, f: erfcx},
 	{name: "erfinvNear", is: "erfinv(x)/x in -log(1-x²) - 2.5 up to 2.5", lo: -2.5, hi: 2.5, n: 11, f: func(w *big.Float) *big.Float {
 		x := ref.Sqrt(sub(num(1), ref.Exp(num(0).Neg(add(w, num(2.5))))))
 		return quo(ref.Erfinv(x), x)
