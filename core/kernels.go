@@ -4,7 +4,7 @@ import "github.com/tritonc/tritonc/core/frontend"
 
 // Kernels lists the kernels of a Python file with their parameters.
 func Kernels(src *Source) ([]frontend.KernelInfo, error) {
-	file, err := frontend.Parse(src.Path, src.Name, src.Text)
+	file, err := frontend.ParseModule(src.Path, src.Name, src.Module, src.Text)
 	if err != nil {
 		return nil, err
 	}

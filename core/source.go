@@ -24,6 +24,10 @@ type Source struct {
 	// does not depend on the folder: a path relative to the module's root.
 	// Empty: the base name of Path.
 	Name string
+	// Module is the dotted name of a Python file that is part of a package:
+	// relative imports refer to it, and callees are named after it. Empty: the
+	// base name of Path without its ending.
+	Module string
 	// Text is the file's content.
 	Text []byte
 	// Metadata is what is known about an artifact that has no place for it in

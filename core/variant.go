@@ -18,7 +18,7 @@ import (
 // one, or with comments.
 func Variants(src *Source, kernel, text string) ([]*Source, error) {
 	start := time.Now()
-	file, err := frontend.Parse(src.Path, src.Name, src.Text)
+	file, err := frontend.ParseModule(src.Path, src.Name, src.Module, src.Text)
 	if err != nil {
 		return nil, err
 	}

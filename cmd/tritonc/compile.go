@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -93,7 +92,7 @@ func (f *compileFlags) read(file string, req *request) ([]*core.Source, error) {
 		}
 		return []*core.Source{src}, addMetadata(src, req.opts.Values)
 	}
-	src.Import = importer(append([]string{filepath.Dir(file)}, f.include...), f.sourceRoot)
+	setImports(src, f.include, f.sourceRoot)
 	if src.Define, err = definitions(f.define); err != nil {
 		return nil, err
 	}

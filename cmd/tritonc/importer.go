@@ -10,6 +10,39 @@ import (
 	"github.com/tritonc/tritonc/core"
 )
 
+// setImports lets the file import what lies beside it and in the folders
+// include. A file of a package, which its folder's __init__.py makes it, finds
+// what lies beside the package first.
+func setImports(src *core.Source, include []string, sourceRoot string) {
+	dirs := []string{filepath.Dir(src.Path)}
+	if module, root := packageOf(src.Path); module != "" {
+		src.Module = module
+		dirs = []string{root, filepath.Dir(src.Path)}
+	}
+	src.Import = importer(append(dirs, include...), sourceRoot)
+}
+
+// packageOf is the dotted name of a file of a package, with the folder that the
+// name counts from; "" for other files.
+func packageOf(file string) (module, root string) {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return "", ""
+	}
+	root = filepath.Dir(file)
+	for dir := filepath.Dir(abs); ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "__init__.py")); err != nil || dir == filepath.Dir(dir) {
+			break
+		}
+		module = filepath.Base(dir) + "." + module
+		root = filepath.Join(root, "..")
+	}
+	if module == "" {
+		return "", ""
+	}
+	return module + strings.TrimSuffix(filepath.Base(file), ".py"), root
+}
+
 // importer finds the modules that a kernel's file imports as Python does: in the
 // first of dirs that has them. a.b is a/b.py, or a/b/__init__.py.
 func importer(dirs []string, sourceRoot string) func(module string) (*core.Source, error) {

@@ -38,7 +38,7 @@ parameter its value, constants (tl.constexpr) too:
 
 --save writes an argument to a NumPy file after the run, and --expect compares
 one with a file, or with arithmetic over what the arguments were before:
---expect "out=exp(x) / (1 + y)". Elements may differ by ATOL + RTOL*|expected|.
+--expect "out=exp(x) / (1 + y)". Elements may differ by A + R*|expected|.
 A difference, like a report, ends tritonc with exit code 1.`
 
 const runExample = `  tritonc run --target cuda:80 --grid "cdiv(n, BLOCK)" --arg x_ptr=rand:fp32[n] \
@@ -83,8 +83,8 @@ func runVerb(env *environment) *cobra.Command {
 	flags.StringArrayVarP(&f.args, "arg", "a", nil, "an argument, as `NAME=VALUE`; may be repeated")
 	flags.StringArrayVar(&f.save, "save", nil, "write an argument's memory after the run, as `NAME=FILE.npy`")
 	flags.StringArrayVar(&f.expect, "expect", nil, "compare an argument's memory after the run, as `NAME=FILE.npy`\nor NAME=ARITHMETIC over the arguments before it")
-	flags.Float64Var(&f.rtol, "rtol", 1e-5, "what --expect allows relative to the expected value")
-	flags.Float64Var(&f.atol, "atol", 1e-8, "what --expect allows beside that")
+	flags.Float64Var(&f.rtol, "rtol", 1e-5, "what --expect allows relative to the expected value, `R`")
+	flags.Float64Var(&f.atol, "atol", 1e-8, "what --expect allows beside that, `A`")
 	flags.Uint64Var(&f.seed, "seed", 0, "the `SEED` of random values and of a random schedule")
 	flags.StringVar(&f.report, "report", "", "print what the device counted, as a `FORM`: table or json")
 	flags.StringVar(&f.schedule, "schedule", "natural", "the `ORDER` in which blocks and warps run: natural or random")
@@ -158,7 +158,7 @@ func (f *runFlags) source(file string, req *request) (*core.Source, error) {
 		}
 		return src, addMetadata(src, req.opts.Values)
 	}
-	src.Import = importer(append([]string{filepath.Dir(file)}, f.include...), f.sourceRoot)
+	setImports(src, f.include, f.sourceRoot)
 	if f.config == core.AllConfigs {
 		return nil, usagef("--config all is for compiling; a run takes one")
 	}
