@@ -1,7 +1,7 @@
 // Package driver is what a program needs of a device: properties, memory, to
 // load a binary, to launch its kernel, and how long that took.
 //
-//	dev := driver.Simulated(target, driver.SimOptions{})
+//	dev, err := driver.Simulated(target, driver.SimOptions{})
 //	kernel, err := dev.Load(driver.Binary{Name: "add.ptx", Code: ptx, Metadata: meta})
 //	x, err := dev.Alloc("x", 4*n)
 //	err = x.Write(0, bytes)

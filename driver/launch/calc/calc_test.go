@@ -155,3 +155,14 @@ func TestErrors(t *testing.T) {
 		t.Errorf("got %v, %v", n, err)
 	}
 }
+
+func FuzzEval(f *testing.F) {
+	for _, s := range []string{"cdiv(n, B)", "x + y * 2", "2 ** -1", "min(1, half)", "~n << 3", "(1, 2)", "sqrt(x) // 3 % y", "exp(1e9)"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if v, err := Eval(text, scope); err == nil && v == nil {
+			t.Errorf("%q has no value and no error", text)
+		}
+	})
+}
