@@ -183,7 +183,7 @@ func Exp2(b *llir.Builder, x llir.Value) llir.Value {
 	return k.scaleExp(x, n, p, float64(k.bias+1), -float64(int64(k.man)+k.bias+1))
 }
 
-// scaleExp is e^r·2^n, 0 where x is below low, ∞ where it is at least high.
+// scaleExp is e^r·2^n, 0 where x is below low, ∞ where it is above high.
 func (k kit) scaleExp(x, n, r llir.Value, high, low float64) llir.Value {
 	c := expSingle
 	if k.t == llir.F64 {
@@ -197,7 +197,7 @@ func (k kit) scaleExp(x, n, r llir.Value, high, low float64) llir.Value {
 	i := k.Cast(llir.FPToSI, n, k.bits, 0)
 	half := k.Binary(llir.AShr, i, k.int(1), 0)
 	y = k.mul(k.mul(y, k.power(half)), k.power(k.Sub(i, half)))
-	y = k.Select(k.FCmp(enum.FPredOGE, x, k.num(high)), k.num(math.Inf(1)), y)
+	y = k.Select(k.FCmp(enum.FPredOGT, x, k.num(high)), k.num(math.Inf(1)), y)
 	y = k.Select(k.FCmp(enum.FPredOLT, x, k.num(low)), k.num(0), y)
 	return k.Select(k.FCmp(enum.FPredUNO, x, x), x, y)
 }

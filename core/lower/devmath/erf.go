@@ -92,6 +92,11 @@ func (k kit) erfNear(x llir.Value) llir.Value {
 	return k.fma(x, k.poly(k.mul(x, x), c), x)
 }
 
+// greatest is the greatest finite number.
+func (k kit) greatest() llir.Value {
+	return k.BitCast(k.Sub(k.BitCast(k.inf(), k.bits), k.int(1)), k.t)
+}
+
 // erfcxAbove is e^a²·erfc(a) for finite a ≥ 0.
 func (k kit) erfcxAbove(a llir.Value) llir.Value {
 	c := erfcxSingle
@@ -137,7 +142,7 @@ func Erfc(b *llir.Builder, x llir.Value) llir.Value {
 func Erfcx(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
 	a := k.abs(x)
-	y := k.erfcxAbove(k.min(a, k.num(math.Ldexp(1, int(k.bias)-1))))
+	y := k.erfcxAbove(k.min(a, k.greatest()))
 	// 2·e^x² - y for negative x.
 	s := k.square(pair{k.min(a, k.num(30)), k.num(0)})
 	m, n := k.expPair(s)

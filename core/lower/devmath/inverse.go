@@ -151,7 +151,7 @@ func Expm1(b *llir.Builder, x llir.Value) llir.Value {
 	half := k.power(k.Sub(k.Freeze(k.Cast(llir.FPToSI, n, k.bits, 0)), k.int(1)))
 	y := k.mul(k.fma(half, p, k.add(half, k.num(-0.5))), k.num(2))
 	y = k.Select(k.FCmp(enum.FPredOLT, x, k.num(least*math.Ln2)), k.num(-1), y)
-	y = k.Select(k.FCmp(enum.FPredOGE, x, k.num(float64(k.bias+1)*math.Ln2)), k.num(math.Inf(1)), y)
+	y = k.Select(k.FCmp(enum.FPredOGT, x, k.num(float64(k.bias+1)*math.Ln2)), k.num(math.Inf(1)), y)
 	y = k.Select(k.FCmp(enum.FPredOEQ, x, k.num(0)), x, y)
 	return k.Select(k.FCmp(enum.FPredUNO, x, x), x, y)
 }
