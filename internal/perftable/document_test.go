@@ -1,0 +1,167 @@
+package perftable
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// documentEnv, when "1", has the tables of docs/performance.md measured and
+// written.
+const documentEnv = "TRITONC_PERFORMANCE"
+
+const document = "../../docs/performance.md"
+
+// section replaces what stands in the document between two marks of a name.
+func section(t testing.TB, name, text string) {
+	t.Helper()
+	old, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, end := "<!-- table: "+name+" -->\n", "<!-- end: "+name+" -->"
+	before, rest, ok := strings.Cut(string(old), begin)
+	_, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s has no marks of %s", document, name)
+	}
+	if err := os.WriteFile(document, []byte(before+begin+text+end+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pair prints ours and Triton's.
+func pair(ours, theirs int) string {
+	if theirs < 0 {
+		return fmt.Sprintf("%d · –", ours)
+	}
+	return fmt.Sprintf("%d · %d", ours, theirs)
+}
+
+func needDocument(t testing.TB) {
+	t.Helper()
+	if os.Getenv(documentEnv) != "1" {
+		t.Skipf("%s=1 writes %s", documentEnv, document)
+	}
+}
+
+// TestDocumentKernels writes the tables of instructions and traffic.
+func TestDocumentKernels(t *testing.T) {
+	needDocument(t)
+	triton := facts(t, factsFile)
+	for _, target := range targets {
+		var b strings.Builder
+		b.WriteString("| kernel | PTX | SASS | registers | spilled bytes | warp instructions | sectors | passes | barriers |\n|---|---|---|---|---|---|---|---|---|\n")
+		logs, n := [3]float64{}, 0
+		for _, j := range jobs(t) {
+			if !compiles(j, target) {
+				continue
+			}
+			r := newRow(target, j.name)
+			k := compile(t, j, target)
+			r.ptx = ptxInstructions(k.ptx)
+			if _, err := r.assemble(t, k.ptx); err != nil {
+				t.Error(err)
+			}
+			if err := r.simulate(t, k, k.shared, shapeOf(j)); err != nil {
+				t.Error(err)
+			}
+			theirs, ok := triton[target+" "+j.name]
+			if !ok {
+				theirs = newRow(target, j.name)
+			} else if theirs.warp > 0 {
+				for i, p := range [][2]int{{r.ptx, theirs.ptx}, {r.sass, theirs.sass}, {r.warp, theirs.warp}} {
+					logs[i] += math.Log(float64(p[0]) / float64(p[1]))
+				}
+				n++
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", j.name, pair(r.ptx, theirs.ptx), pair(r.sass, theirs.sass),
+				pair(r.regs, theirs.regs), pair(r.spills, theirs.spills), pair(r.warp, theirs.warp),
+				pair(r.sectors, theirs.sectors), pair(r.passes, theirs.passes), pair(r.barriers, theirs.barriers))
+		}
+		mean := func(i int) string { return fmt.Sprintf("%.3f", math.Exp(logs[i]/float64(n))) }
+		fmt.Fprintf(&b, "| *geometric mean of ours / Triton's* | %s | %s | | | %s | | | |\n", mean(0), mean(1), mean(2))
+		section(t, target, b.String())
+	}
+}
+
+// least is the shortest of several times of f.
+func least(times int, f func() float64) float64 {
+	best := math.Inf(1)
+	for range times {
+		best = min(best, f())
+	}
+	return best
+}
+
+// TestDocumentAssembler writes how long ptxas takes, in user time.
+func TestDocumentAssembler(t *testing.T) {
+	needDocument(t)
+	dir := os.Getenv(tritonEnv)
+	if dir == "" {
+		t.Skipf("%s names no folder of Triton's PTX", tritonEnv)
+	}
+	var b strings.Builder
+	b.WriteString("| kernel | ours, ms | Triton's, ms | ratio |\n|---|---|---|---|\n")
+	logs, n, sum := 0.0, 0, [2]float64{}
+	for _, j := range jobs(t) {
+		text, err := os.ReadFile(filepath.Join(dir, "sm80", j.name+".ptx"))
+		if err != nil {
+			continue
+		}
+		k := compile(t, j, "cuda:80")
+		times := [2]float64{}
+		for i, ptx := range []string{k.ptx, string(text)} {
+			times[i] = least(3, func() float64 {
+				r := newRow("cuda:80", j.name)
+				s, err := r.assemble(t, ptx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return s * 1e3
+			})
+			sum[i] += times[i]
+		}
+		logs += math.Log(times[0] / times[1])
+		n++
+		fmt.Fprintf(&b, "| %s | %.0f | %.0f | %.2f |\n", j.name, times[0], times[1], times[0]/times[1])
+	}
+	fmt.Fprintf(&b, "| *sum, geometric mean* | %.0f | %.0f | %.2f |\n", sum[0], sum[1], math.Exp(logs/float64(n)))
+	section(t, "assembler", b.String())
+}
+
+// TestDocumentStages writes how long our own stages take.
+func TestDocumentStages(t *testing.T) {
+	needDocument(t)
+	var b strings.Builder
+	b.WriteString("| kernel | ttir, ms | ttgir, ms | llir, ms | together | llc |\n|---|---|---|---|---|---|\n")
+	for _, name := range []string{"vector_add", "row_softmax", "layer_norm_bwd", "matmul_fp16", "matmul_fp16_8w", "matmul_desc", "flash_fwd_full", "flash_fwd_causal", "dot_fp32_float32_ieee"} {
+		j := jobNamed(t, name)
+		stages := []string{"ttir", "ttgir", "llir", "ptx"}
+		best := map[string]float64{}
+		for range 15 {
+			for _, timing := range compile(t, j, "cuda:80").timings {
+				if timing.Step != "" {
+					continue // a pass or tool within a stage
+				}
+				ms := float64(timing.Time) / float64(time.Millisecond)
+				if old, ok := best[timing.Stage]; !ok || ms < old {
+					best[timing.Stage] = ms
+				}
+			}
+		}
+		fmt.Fprintf(&b, "| %s |", name)
+		for i, s := range stages {
+			if i == 3 {
+				fmt.Fprintf(&b, " %.1f |", best["ttir"]+best["ttgir"]+best["llir"])
+			}
+			fmt.Fprintf(&b, " %.1f |", best[s])
+		}
+		b.WriteString("\n")
+	}
+	section(t, "stages", b.String())
+}
