@@ -4,12 +4,14 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/tritonc/tritonc/internal/testseed"
 )
 
 const lawRuns = 300
 
 func seeded(t *testing.T) *rand.Rand {
-	seed := rand.Uint64()
+	seed := testseed.Seed()
 	t.Logf("seed %d", seed)
 	return rand.New(rand.NewPCG(seed, 1))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
+	"github.com/tritonc/tritonc/internal/testseed"
 )
 
 // Shapes of a warp and a program that no assumption about 32 lanes survives.
@@ -85,7 +86,7 @@ func words(b []byte) []uint32 {
 const outAt = 4 * 2048
 
 func seeded(t *testing.T) *rand.Rand {
-	seed := rand.Uint64()
+	seed := testseed.Seed()
 	t.Logf("seed %d", seed)
 	return rand.New(rand.NewPCG(seed, 2))
 }

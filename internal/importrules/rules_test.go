@@ -67,6 +67,7 @@ var rules = []rule{
 	{"driver/...", []string{"core/diag", "core/layout", "plugin-sdk/...", "driver/..."}, nil, "a device runs binaries, it does not compile"},
 	{"cmd/...", []string{"core/...", "plugin-sdk/...", "driver/...", "cmd/..."}, nil, "the command reaches a backend only as a process"},
 	{"internal/golden", nil, nil, "a test library"},
+	{"internal/testseed", nil, nil, "a test library"},
 	{"internal/importrules", nil, stdlibOnly, "this test"},
 	{"internal/...", []string{"core/...", "driver/...", "plugin-sdk/...", "backends/...", "internal/..."}, nil, "test libraries"},
 	{"examples/...", []string{"core/...", "plugin-sdk/...", "driver/...", "examples/..."}, nil, "examples use what users can use"},

@@ -18,12 +18,13 @@ import (
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/ttgir"
+	"github.com/tritonc/tritonc/internal/testseed"
 )
 
 // Layouts carry no meaning: whatever moves between them, random programs with
 // nested loops and conditions store the same values in the same order.
 func TestRemoveConversionsKeepsMeaning(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testseed.Seed()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 3))
 	removed := 0
