@@ -34,6 +34,7 @@ var facts = []struct {
 	{"dialect/ttg/", []string{"nvidia", "amd"}, "the same names where attributes are parsed and printed"},
 	{"llir/", []string{"ptx", "amdgpu"}, "calling conventions of LLVM's own grammar: ptx_kernel, amdgpu_kernel"},
 	{"ir/text/", []string{"nvidia", "amd"}, "the same names"},
+	{"frontend/lang/torch.go", []string{"cuda"}, "torch.cuda, the name under which PyTorch has the devices of every vendor"},
 }
 
 // encodings are the types of core/layout whose names are those facts. All of
