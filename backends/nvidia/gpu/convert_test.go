@@ -51,6 +51,35 @@ func TestConvertLayout(t *testing.T) {
 	noConflicts(t, taken, needed)
 }
 
+// Pointers keep their places and stay pointers, whatever carries them.
+func TestConvertPointers(t *testing.T) {
+	r := newRand(t)
+	for range 8 {
+		shape := [][]int{{32, 64}, {64, 16}}[r.IntN(2)]
+		src, dst := randomBlocked(r, 2), randomBlocked(r, 2)
+		text := moduleOf("  tt.func public @k(%x: !tt.ptr<i32>, %o: !tt.ptr<i32>) {" +
+			indices("i", shape[0], shape[1], src) + pointers("x", "x", "i", "DIMS", "i32", src) + `
+    %p = ttg.convert_layout %x_p : tensor<DIMSx!tt.ptr<i32>, SRC> -> tensor<DIMSx!tt.ptr<i32>, DST>
+    %zero = arith.constant dense<0> : tensor<DIMSxi32, DST>
+    %q = tt.addptr %p, %zero : tensor<DIMSx!tt.ptr<i32>, DST>, tensor<DIMSxi32, DST>
+    %w = tt.load %q : tensor<DIMSx!tt.ptr<i32>, DST>
+` + indices("j", shape[0], shape[1], dst) + pointers("o", "o", "j", "DIMS", "i32", dst) +
+			"    tt.store %o_p, %w : tensor<DIMSx!tt.ptr<i32>, DST>\n    tt.return\n  }\n")
+		text = strings.NewReplacer("DIMS", fmt.Sprintf("%dx%d", shape[0], shape[1]), "SRC", src, "DST", dst).Replace(text)
+		k := build(t, "pointers.ttgir", text, 80)
+		d := sim.New(sim.Options{})
+		in := make([]byte, shape[0]*shape[1]*4)
+		for i := range in {
+			in[i] = byte(r.Uint32())
+		}
+		out := d.Alloc("o", len(in))
+		k.run(t, d, sim.Dim(1), sim.Upload(d, "x", in), out)
+		if got := out.Read(); string(got) != string(in) {
+			t.Fatalf("the pointers moved\n%s\n%s", text, k.ptx)
+		}
+	}
+}
+
 // noConflicts checks that accesses to shared memory lose next to nothing to
 // conflicts in its banks.
 func noConflicts(t *testing.T, taken, needed uint64) {

@@ -362,7 +362,10 @@ func (t *Target) LoadShared(b *llir.Builder, a *lower.Access) []llir.Value {
 		regs = make([]llir.Value, ws.count)
 		for i := range regs {
 			regs[i] = b.ExtractElement(v, i)
-			if ws.elems > 1 || llir.IsFloat(a.Elem) {
+			switch {
+			case llir.IsPtr(a.Elem):
+				regs[i] = b.Cast(llir.IntToPtr, regs[i], a.Elem, 0)
+			case ws.elems > 1 || llir.IsFloat(a.Elem):
 				regs[i] = b.BitCast(regs[i], ws.typ)
 			}
 		}
