@@ -89,9 +89,9 @@ func (k kit) powAbs(x llir.Value, y pair) llir.Value {
 		p.lo = k.fma(l.hi, y.lo, p.lo)
 	}
 	// Beyond every exponent the error term may be no number.
-	limit := k.overflowing()
-	p.lo = k.Select(k.FCmp(enum.FPredUGT, k.abs(p.hi), limit), k.num(0), p.lo)
-	p.hi = k.max(k.min(p.hi, limit), k.num(-float64(k.bias+60)*math.Ln2))
+	limit := float64(k.bias+60) * math.Ln2
+	p.lo = k.Select(k.FCmp(enum.FPredUGT, k.abs(p.hi), k.num(limit)), k.num(0), p.lo)
+	p.hi = k.max(k.min(p.hi, k.overflowing()), k.num(-limit))
 	var v llir.Value
 	if k.t == llir.F32 {
 		v = k.expSum(p)
@@ -210,7 +210,13 @@ func Hypot(b *llir.Builder, x ...llir.Value) llir.Value {
 func Rhypot(b *llir.Builder, x ...llir.Value) llir.Value {
 	k := kitFor(b, x[0])
 	sum, n := k.normal(x)
-	y := k.timesPower(k.div(k.num(1), k.sqrt(sum)), k.Sub(k.int(0), n))
+	r := k.div(k.num(1), k.sqrt(sum))
+	// A step of Newton's method takes away the errors of root and quotient.
+	p := k.product(sum, r)
+	e := k.nfma(p.lo, r, k.nfma(p.hi, r, k.num(1)))
+	better := k.fma(k.mul(r, k.num(0.5)), e, r)
+	r = k.Select(k.equal(sum, k.num(0)), r, better)
+	y := k.timesPower(r, k.Sub(k.int(0), n))
 	return k.Select(k.anyInfinite(x), k.num(0), y)
 }
 
