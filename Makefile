@@ -60,6 +60,11 @@ law: ## parse, verify and print every IR file below DIR; the bytes must be the s
 bench: toolchain build ## the speed table of docs/testing.md
 	$(GO) test -run '^$$' -bench . -cpu 1 ./cmd/tritonc
 
+.PHONY: performance
+performance: toolchain ## measure and rewrite the tables of docs/performance.md
+	@if [ -n "$$TRITONC_TRITON_PTX" ]; then $(GO) test -count=1 -run '^TestTriton$$' ./internal/perftable; fi
+	TRITONC_PERFORMANCE=1 $(GO) test -count=1 -timeout 30m -run '^TestDocument' ./internal/perftable
+
 .PHONY: clean
 clean: ## what was built here; the toolchain in the user's cache stays
 	rm -rf bin build
