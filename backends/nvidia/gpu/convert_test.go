@@ -60,8 +60,14 @@ func TestConvertPointers(t *testing.T) {
 		text := moduleOf("  tt.func public @k(%x: !tt.ptr<i32>, %o: !tt.ptr<i32>) {" +
 			indices("i", shape[0], shape[1], src) + pointers("x", "x", "i", "DIMS", "i32", src) + `
     %p = ttg.convert_layout %x_p : tensor<DIMSx!tt.ptr<i32>, SRC> -> tensor<DIMSx!tt.ptr<i32>, DST>
+    %first = arith.constant 0 : i32
+    %last = arith.constant 2 : i32
+    %step = arith.constant 1 : i32
     %zero = arith.constant dense<0> : tensor<DIMSxi32, DST>
-    %q = tt.addptr %p, %zero : tensor<DIMSx!tt.ptr<i32>, DST>, tensor<DIMSxi32, DST>
+    %q = scf.for %k = %first to %last step %step iter_args(%c = %p) -> (tensor<DIMSx!tt.ptr<i32>, DST>) : i32 {
+      %n = tt.addptr %c, %zero : tensor<DIMSx!tt.ptr<i32>, DST>, tensor<DIMSxi32, DST>
+      scf.yield %n : tensor<DIMSx!tt.ptr<i32>, DST>
+    }
     %w = tt.load %q : tensor<DIMSx!tt.ptr<i32>, DST>
 ` + indices("j", shape[0], shape[1], dst) + pointers("o", "o", "j", "DIMS", "i32", dst) +
 			"    tt.store %o_p, %w : tensor<DIMSx!tt.ptr<i32>, DST>\n    tt.return\n  }\n")
