@@ -53,8 +53,37 @@ func (c *compilation) makeCubin() error {
 	if !bytes.HasPrefix(c.cubin, []byte("\x7fELF")) {
 		return fmt.Errorf("what %s wrote is no ELF file", ptxas.Path)
 	}
-	c.meta.Usage = readUsage(said, c.meta.Name)
+	if c.meta.Usage = readUsage(said, c.meta.Name); c.meta.Usage != nil {
+		c.warnOfSpills(c.meta.Usage)
+	}
 	return nil
+}
+
+// warnOfSpills tells of registers that went to memory, at the kernel's line:
+// ptxas does not say where.
+func (c *compilation) warnOfSpills(u *usage) {
+	if u.SpillStores == 0 && u.SpillLoads == 0 {
+		return
+	}
+	d := sdk.Diagnostic{
+		Severity: sdk.Warning,
+		Message: fmt.Sprintf("kernel %s spills registers: each thread stores %d bytes to memory and loads %d, beside the %d registers it has",
+			c.meta.Name, u.SpillStores, u.SpillLoads, u.Registers),
+		Help: "smaller blocks or more warps (num_warps) need fewer registers a thread",
+	}
+	if c.opts.MaxNReg != nil {
+		d.Help += fmt.Sprintf("; maxnreg is %d", *c.opts.MaxNReg)
+	}
+	line, inside := 0, false
+	for text := range strings.Lines(c.ptx) {
+		line++
+		inside = inside || strings.HasPrefix(text, ".visible .entry "+c.meta.Name+"(")
+		if inside && strings.HasPrefix(strings.TrimSpace(text), ".loc") {
+			d.File, d.Line, d.Column, _ = sourceOf(c.ptx, line)
+			break
+		}
+	}
+	c.resp.Diagnostics = append(c.resp.Diagnostics, d)
 }
 
 // ptxasArgs are the arguments of ptxas for files in its working directory.

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/plugin/wire"
@@ -32,5 +33,46 @@ func (c *compilation) makeLLIR() (err error) {
 	c.meta.Name = res.Kernel
 	c.meta.NumWarps = res.Threads / warpSize
 	c.meta.Shared = &res.Shared
+	if int64(res.Shared) > c.arch.sharedMemory {
+		c.resp.Diagnostics = append(c.resp.Diagnostics, wire.ToSDK(c.tooMuchShared(res)))
+	}
 	return nil
+}
+
+// maxSharedUses is how many areas of shared memory a message names.
+const maxSharedUses = 6
+
+// tooMuchShared warns of a kernel that will not launch: what needs the memory,
+// and what to reduce. It is no error, since a tuner or a reader may want what is
+// compiled.
+func (c *compilation) tooMuchShared(res *lower.Result) *diag.Diagnostic {
+	uses := res.SharedUses()
+	d := &diag.Diagnostic{
+		Severity: diag.Warning,
+		Message: fmt.Sprintf("kernel %s uses %d bytes of shared memory, and a block may have %d on %s: it will not launch",
+			res.Kernel, res.Shared, c.arch.sharedMemory, c.req.Target),
+		Help: "smaller blocks use less",
+	}
+	if len(uses) == 0 {
+		return d
+	}
+	d.Pos = uses[0].Pos
+	staged, parts := 0, 1
+	for i, u := range uses {
+		if u.Stages > 1 {
+			staged, parts = staged+u.Bytes, max(parts, u.Stages)
+		}
+		switch {
+		case i == maxSharedUses:
+			d.WithNote(diag.Pos{}, "and %d smaller ones", len(uses)-i)
+		case i < maxSharedUses && u.Stages > 1:
+			d.WithNote(u.Pos, "%d bytes: %s, %d for each of the pipeline's buffers", u.Bytes, u.What, u.Bytes/u.Stages)
+		case i < maxSharedUses:
+			d.WithNote(u.Pos, "%d bytes: %s", u.Bytes, u.What)
+		}
+	}
+	if parts > 1 {
+		d.Help = fmt.Sprintf("each stage less (num_stages is %d) saves about %d bytes; smaller blocks use less", c.opts.NumStages, staged/parts)
+	}
+	return d
 }

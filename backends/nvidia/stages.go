@@ -193,7 +193,7 @@ func (c *compilation) describeFromPTX() error {
 
 // finish writes the metadata.
 func (c *compilation) finish() error {
-	if n := c.meta.Shared; n != nil && int64(*n) > c.arch.sharedMemory {
+	if n := c.meta.Shared; n != nil && int64(*n) > c.arch.sharedMemory && c.module == nil { // else its lowering told
 		c.resp.Diagnostics = append(c.resp.Diagnostics, sdk.Diagnostic{
 			Severity: sdk.Warning,
 			Message: fmt.Sprintf("kernel %s uses %d bytes of shared memory, and a block may have %d on %s: it will not launch",

@@ -1,8 +1,16 @@
 package lower
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
 	"github.com/tritonc/tritonc/core/analysis/allocation"
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 )
 
@@ -15,4 +23,98 @@ func Allocate(mod *ir.Operation, t Target) (*allocation.Result, error) {
 	}
 	m.axis = axisinfo.Analyze(mod)
 	return allocation.Analyze(mod, m.scratchBytes)
+}
+
+// SharedUse is an area of shared memory of the kernel.
+type SharedUse struct {
+	// Pos is the place in the kernel of what needs it.
+	Pos diag.Pos
+	// What it is, for a message: "a buffer of 3 x 64 x 32 elements of 16 bits".
+	What string
+	// Bytes is its size, Stages into how many equal parts a pipelined loop
+	// divides it, or 1.
+	Bytes, Stages int
+}
+
+// SharedUses are the areas that are alive where the kernel needs the most
+// shared memory, greatest first.
+func (r *Result) SharedUses() []SharedUse {
+	type area struct {
+		op *ir.Operation
+		allocation.Area
+	}
+	var all []area
+	ir.WalkPost(r.kernel, func(op *ir.Operation) {
+		if a, ok := r.alloc.Area(op); ok {
+			all = append(all, area{op, a})
+		}
+	})
+	var most []area
+	peak := 0
+	for _, at := range all {
+		var alive []area
+		bytes := 0
+		for _, a := range all {
+			if a.First <= at.First && at.First <= a.Last {
+				alive = append(alive, a)
+				bytes += a.Size
+			}
+		}
+		if bytes > peak {
+			most, peak = alive, bytes
+		}
+	}
+	slices.SortStableFunc(most, func(a, b area) int { return b.Size - a.Size })
+	uses := make([]SharedUse, len(most))
+	for i, a := range most {
+		uses[i] = sharedUse(a.op, a.Size)
+	}
+	return uses
+}
+
+func sharedUse(op *ir.Operation, bytes int) SharedUse {
+	u := SharedUse{Pos: kernelPos(op.Loc()), Bytes: bytes, Stages: 1}
+	switch {
+	case op.Is(ttg.LocalAlloc):
+		t := memDesc(op.Result(0))
+		var dims []string
+		for _, d := range t.Shape {
+			dims = append(dims, strconv.FormatInt(d, 10))
+		}
+		_, bits, _ := memoryType(t.Elem) // a lowered module has no other elements
+		u.What = fmt.Sprintf("a buffer of %s elements of %d bits", strings.Join(dims, " x "), bits)
+		for user := range op.Result(0).Users() {
+			if !user.Is(ttg.MemDescIndex) {
+				continue
+			}
+			u.Stages = int(t.Shape[0])
+			for w := range user.Result(0).Users() {
+				if w.Is(ttg.AsyncCopy) || w.Is(ttg.LocalStore) { // the load that was staged
+					u.Pos = kernelPos(w.Loc())
+				}
+			}
+		}
+	case op.Is(ttg.ConvertLayout):
+		u.What = "a change of layout"
+	case op.Is(tt.Call):
+		u.What = "what the function called needs"
+	default:
+		u.What = "memory that " + op.Name() + " works in"
+	}
+	return u
+}
+
+// kernelPos is the place in the kernel itself of an operation, which may have
+// come from functions that it calls.
+func kernelPos(l ir.Location) diag.Pos {
+	for {
+		switch x := l.(type) {
+		case *ir.NameLoc:
+			l = x.Child
+		case *ir.CallSiteLoc:
+			l = x.Caller
+		default:
+			return position(l)
+		}
+	}
 }

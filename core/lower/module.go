@@ -30,6 +30,9 @@ type Result struct {
 	Shared int
 	// Threads is the number of threads of a program.
 	Threads int
+
+	kernel *ir.Operation
+	alloc  *allocation.Result
 }
 
 // Module lowers a module of GPU dialects to LLVM IR. A user's mistake comes
@@ -90,6 +93,7 @@ func Module(mod *ir.Operation, t Target, o Options) (*Result, error) {
 	return &Result{
 		LLVM: m.llvm, Kernel: kernel.name,
 		Shared: m.alloc.Size(), Threads: m.warps * m.lanes,
+		kernel: kernel.op, alloc: m.alloc,
 	}, nil
 }
 
