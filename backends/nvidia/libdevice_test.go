@@ -36,7 +36,7 @@ var llirTypes = map[string]llir.Type{
 }
 
 // missing are the functions that have no lowering.
-const missing = "__nv_j0 __nv_j1 __nv_y0 __nv_y1 __nv_jn __nv_yn __nv_cyl_bessel_i0 __nv_cyl_bessel_i1"
+const missing = "__nv_j0 __nv_j1 __nv_y0 __nv_y1 __nv_jn __nv_yn"
 
 // Every function is lowered, with the type of its signature, to IR that LLVM
 // accepts.

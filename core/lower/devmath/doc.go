@@ -18,7 +18,7 @@
 //	power.go       powers, roots, sums of squares
 //	trig.go        sine, cosine, tangent, with full reduction
 //	inverse.go     their inverses; log1p and expm1
-//	hyperbolic.go, erf.go, gamma.go
+//	hyperbolic.go, erf.go, gamma.go, bessel.go
 //	bits.go        rests, exponents, neighbours
 //	table.go       functions by name
 //

@@ -63,6 +63,25 @@ func logScale(z *big.Float) *big.Float {
 	return quo(mul(num(2), ref.Atanh(s)), mul(mul(s, z), z))
 }
 
+// besselSmall is 2ⁿ·Iₙ(x)/xⁿ as a function of x²/4, besselLarge √x·e^-x·Iₙ(x) of 1/x.
+func besselSmall(n int64) func(*big.Float) *big.Float {
+	return func(z *big.Float) *big.Float {
+		half := ref.Sqrt(z)
+		y := ref.BesselI(n, mul(num(2), half))
+		if n == 1 {
+			y = quo(y, half)
+		}
+		return y
+	}
+}
+
+func besselLarge(n int64) func(*big.Float) *big.Float {
+	return func(t *big.Float) *big.Float {
+		x := ref.Inverse(t)
+		return mul(mul(ref.Sqrt(x), ref.Exp(num(0).Neg(x))), ref.BesselI(n, x))
+	}
+}
+
 // erfcx is (1+2x)·erfcx(x) as a function of (x-4)/(x+4).
 func erfcx(t *big.Float) *big.Float {
 	x := quo(mul(num(4), add(num(1), t)), sub(num(1), t))
@@ -105,6 +124,10 @@ var rows = []row{
 		y = sub(add(y, x), mul(num(0.5), ref.Log(mul(num(2), num(0).Set(ref.Pi())))))
 		return mul(x, y)
 	}},
+	{name: "besselI0Small", is: "I₀(x) in x²/4, x ≤ 8", hi: 16, n: 24, f: besselSmall(0)},
+	{name: "besselI1Small", is: "2·I₁(x)/x in x²/4, x ≤ 8", hi: 16, n: 24, f: besselSmall(1)},
+	{name: "besselI0Large", is: "√x·e^-x·I₀(x) in 1/x, x ≥ 8", lo: 1e-4, hi: 0.125, n: 24, f: besselLarge(0)},
+	{name: "besselI1Large", is: "√x·e^-x·I₁(x) in 1/x, x ≥ 8", lo: 1e-4, hi: 0.125, n: 24, f: besselLarge(1)},
 }
 
 // fit interpolates f at the n Chebyshev nodes of [lo, hi], by divided differences.
