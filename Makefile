@@ -38,6 +38,10 @@ numeric: toolchain ## the numeric tests of kernels, on what our own passes make 
 	TRITONC_TTGIR_OUT=$$dir $(GO) test -count=1 -run '^TestTTGIR$$' ./internal/tritonlaw && \
 	TRITONC_TTGIR_DIR=$$dir $(GO) test -count=1 -skip '^TestSharedTraffic$$' ./backends/nvidia/gpu
 
+.PHONY: test-all
+test-all: toolchain ## every kernel of the numeric suite, of which make test runs a sample
+	TRITONC_ALL=1 $(GO) test -count=1 -timeout 6h -v -run '^TestSuite$$' ./internal/kernelsuite | grep -v '^ *\(=== \|--- PASS\)'
+
 .PHONY: check
 check: ## formatting, vet on three systems, staticcheck
 	@echo gofumpt -l .; out=$$($(GOFUMPT) -l .); if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
@@ -71,4 +75,4 @@ clean: ## what was built here; the toolchain in the user's cache stays
 
 .PHONY: help
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile

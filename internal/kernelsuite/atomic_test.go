@@ -8,7 +8,7 @@ import (
 func atomicGroups() []*group {
 	var all []*group
 	for _, typ := range []string{"i32", "u32", "i64", "u64", "fp16", "bf16", "fp32", "fp64"} {
-		all = append(all, &group{name: "atomic/" + typ, build: func(b *builder) { atomicsOf(b, typ) }})
+		all = append(all, &group{name: "atomic/" + typ, words: true, build: func(b *builder) { atomicsOf(b, typ) }})
 	}
 	return all
 }

@@ -48,6 +48,9 @@ var dotShapes = map[string][3]int{tiny: {4, 8, 16}, odd: {16, 32, 64}, whole: {3
 func dotOf(b *builder, k dotKind) {
 	s := dotShapes[b.size]
 	m, n, depth := s[0], s[1], max(s[2], k.minK)
+	if b.size == large && k.in == "fp64" {
+		m, n = 32, 64 // more does not fit into the shared memory of cc 86
+	}
 	batch := 1
 	dims := func(p, q int) []int { return []int{p, q} }
 	if b.rank == 3 {
@@ -126,5 +129,4 @@ func dotOf(b *builder, k dotKind) {
 		turn = "(0, 2, 1)"
 	}
 	product("transposed", fmt.Sprintf("tl.dot(%s, tl.permute(%s, %s)%s)", x.name, z.name, turn, k.arg), nil, x, z, nil, true, true)
-	_ = batch
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/tritonc/tritonc/internal/kerneltest"
@@ -39,6 +40,8 @@ type group struct {
 	min int
 	// options are further compile options.
 	options kerneltest.Options
+	// words says that memory ends with a whole word.
+	words bool
 	// shapes replaces the shapes of the sizes.
 	shapes func(c config) (dims, live []int)
 	build  func(b *builder)
@@ -179,14 +182,17 @@ func TestSuite(t *testing.T) {
 	if only := os.Getenv("TRITONC_ONLY"); only != "" {
 		run = slices.DeleteFunc(slices.Clone(run), func(c config) bool { return !strings.Contains(c.String(), only) })
 	}
-	var checks int
-	for _, c := range run {
-		t.Run(c.String(), func(t *testing.T) {
-			b := newBuilder(c, seed)
-			c.build(b)
-			checks += len(b.checks)
-			b.run(t)
-		})
-	}
-	t.Logf("%d of %d kernels ran, with %d operations", len(run), len(all), checks)
+	var checks atomic.Int64
+	t.Run("kernels", func(t *testing.T) {
+		for _, c := range run {
+			t.Run(c.String(), func(t *testing.T) {
+				t.Parallel()
+				b := newBuilder(c, seed)
+				c.build(b)
+				checks.Add(int64(len(b.checks)))
+				b.run(t)
+			})
+		}
+	})
+	t.Logf("%d of %d kernels ran, with %d operations", len(run), len(all), checks.Load())
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/tritonc/tritonc/driver/array"
 )
 
 // memoryTypes are of every width, and those with a representation of their own.
@@ -21,7 +19,7 @@ func memoryGroups() []*group {
 
 // input adds memory without loading it, and returns the parameter's name.
 func (b *builder) input(typ string, n int, gen func(i int) num) (string, []num) {
-	mem, v := array.New(dtype(typ), n), make([]num, n)
+	mem, v := b.room(dtype(typ), n), make([]num, n)
 	for i := range v {
 		v[i] = gen(i)
 		put(mem, i, v[i])

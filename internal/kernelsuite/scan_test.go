@@ -31,7 +31,7 @@ func scansOf(b *builder, typ string) {
 	b.define(`
 @triton.jit
 def most(a, b):
-    return tl.maximum(a, b)
+    return tl.maximum(a, b).to(a.dtype)
 
 
 @triton.jit

@@ -22,6 +22,9 @@ type inProcess struct {
 	made map[string]sdk.RunStagesResponse
 }
 
+// maxMade bounds what is remembered: there are suites of many kernels.
+const maxMade = 256
+
 var backend = sync.OnceValue(func() *inProcess {
 	b := &inProcess{Backend: nvidia.New(), settings: map[string]string{}, made: map[string]sdk.RunStagesResponse{}}
 	facts, err := b.Describe(context.Background())
@@ -87,6 +90,9 @@ func (b *inProcess) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sd
 		return resp, wire.ErrorFromSDK("in process", err)
 	}
 	b.mu.Lock()
+	if len(b.made) == maxMade {
+		clear(b.made)
+	}
 	b.made[key] = resp
 	b.mu.Unlock()
 	return resp, nil
