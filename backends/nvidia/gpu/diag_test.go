@@ -25,7 +25,10 @@ func TestRefused(t *testing.T) {
 		"store ca":             {store("cacheModifier = ca"), "store cannot have this cache modifier"},
 		"volatile ca":          {load("cacheModifier = ca {isVolatile = true}"), "volatile load cannot have a cache modifier (.ca)"},
 		"volatile evict_last":  {load("evictionPolicy = evict_last {isVolatile = true}"), "volatile load cannot have an eviction policy"},
-		"sin":                  {"%v = math.tan %c : tensor<128xf32, ENC> loc(\"k.py\":7:11)\n", "math.tan: this operation cannot be lowered"},
+		"unknown function": {
+			"%v = tt.extern_elementwise %c {libname = \"\", libpath = \"\", pure = true, symbol = \"__nv_j0f\"} : (tensor<128xf32, ENC>) -> tensor<128xf32, ENC> loc(\"k.py\":7:11)\n",
+			"this target has no library function '__nv_j0f'",
+		},
 		"8-bit atomics": {
 			"%b = arith.constant dense<1> : tensor<128xi8, ENC>\n%v = tt.atomic_rmw add, acq_rel, gpu, %q, %b : (tensor<128x!tt.ptr<i8>, ENC>, tensor<128xi8, ENC>) -> tensor<128xi8, ENC> loc(\"k.py\":7:11)\n",
 			"no such atomic operation on elements of 8 bits",
