@@ -17,6 +17,9 @@ type Builder struct {
 	block *ir.Block
 	md    ir.Metadata
 	loc   *metadata.DILocation
+	// loops are the blocks before the loops around the current block, outermost
+	// first.
+	loops []*ir.Block
 }
 
 // NewBuilder returns a builder for f, placed nowhere yet.
@@ -77,10 +80,58 @@ func (b *Builder) lookup(k vnKey) (Value, bool) {
 	return nil, false
 }
 
+// EnterLoop says that what is built from here to the LeaveLoop that belongs to it
+// is a loop, into which control comes from the end of block before alone.
+// Computations on integers and addresses that do not change in the loop are then
+// placed at the end of before.
+func (b *Builder) EnterLoop(before *ir.Block) { b.loops = append(b.loops, before) }
+
+// LeaveLoop ends the innermost loop.
+func (b *Builder) LeaveLoop() { b.loops = b.loops[:len(b.loops)-1] }
+
+// place is where a computation belongs: the current block, or the block before the
+// outermost loop around it in which no operand changes.
+func (b *Builder) place(k *vnKey) *ir.Block {
+	at := b.block
+	if len(b.loops) == 0 || !b.moves(k) {
+		return at
+	}
+	for i := len(b.loops) - 1; i >= 0; i-- {
+		before := b.loops[i]
+		for _, id := range [...]int32{k.a, k.b, k.c} {
+			if id <= 0 { // none, or the module's
+				continue
+			}
+			// Parameters are made in no block.
+			if home := b.F.home[id]; home != nil && !b.F.dominates(home, before) {
+				return at
+			}
+		}
+		at = before
+	}
+	return at
+}
+
+// moves reports whether a computation may be done though the loop that asks for it
+// is not run, and is worth a register for as long as the loop runs.
+func (b *Builder) moves(k *vnKey) bool {
+	switch k.op {
+	case UDiv, SDiv, URem, SRem: // by zero
+		return false
+	case opGEP, opICmp, opExtractElement, opInsertElement:
+		return true
+	}
+	return k.op <= Xor || k.op >= TruncOp && k.op <= SExtOp || k.op >= PtrToInt && k.op <= AddrSpaceCast
+}
+
 // emit appends an instruction that makes a value and files it under k.
 func (b *Builder) emit(k vnKey, inst ir.Instruction) Value {
-	v := b.append(inst)
-	b.F.table[k] = vnEntry{v, b.block}
+	at := b.place(&k)
+	if at == b.block && at.Term != nil {
+		panic("BUG: llir: instruction after a terminator")
+	}
+	v := b.appendTo(at, inst)
+	b.F.table[k] = vnEntry{v, at}
 	return v
 }
 
@@ -88,10 +139,15 @@ func (b *Builder) append(inst ir.Instruction) Value {
 	if b.block.Term != nil {
 		panic("BUG: llir: instruction after a terminator")
 	}
-	b.block.Insts = append(b.block.Insts, inst)
+	return b.appendTo(b.block, inst)
+}
+
+func (b *Builder) appendTo(at *ir.Block, inst ir.Instruction) Value {
+	at.Insts = append(at.Insts, inst)
 	if l, ok := inst.(localID); ok { // store and fence make no value
 		b.F.lastID++
 		l.SetID(b.F.lastID)
+		b.F.home = append(b.F.home, at)
 		return inst.(Value)
 	}
 	return nil

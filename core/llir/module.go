@@ -212,6 +212,8 @@ type Func struct {
 	scope *metadata.DISubprogram
 	// lastID is the last number given to a parameter or result.
 	lastID int64
+	// home is the block of each number's instruction, nil for parameters.
+	home []*ir.Block
 }
 
 // domNode places a block in the dominator tree.
@@ -242,6 +244,7 @@ func (m *Module) NewFunc(name string, internal bool, ret Type, params ...Type) *
 		f.lastID++
 		p.SetID(f.lastID)
 	}
+	f.home = make([]*ir.Block, f.lastID+1)
 	return f
 }
 

@@ -219,6 +219,7 @@ func (e *emitter) forLoop(op *ir.Operation) error {
 		b.CondBr(guard, loop, exit)
 	}
 	b.SetBlock(loop)
+	b.EnterLoop(before)
 	args := op.Body().Args()
 	iv, err := e.phis(args[0])
 	if err != nil {
@@ -246,6 +247,7 @@ func (e *emitter) forLoop(op *ir.Operation) error {
 		flow(carried[i], e.value(v), latch)
 	}
 	b.CondBr(again, loop, exit)
+	b.LeaveLoop()
 	e.f.MoveToEnd(exit)
 	b.SetBlock(exit)
 	if known {
@@ -350,6 +352,7 @@ func (e *emitter) whileLoop(op *ir.Operation) error {
 	head := e.f.NewBlock(before)
 	b.Br(head)
 	b.SetBlock(head)
+	b.EnterLoop(before)
 	args := op.Region(0).First().Args()
 	carried := make([][]*llvmir.InstPhi, len(args))
 	for i, a := range args {
@@ -383,6 +386,7 @@ func (e *emitter) whileLoop(op *ir.Operation) error {
 		flow(carried[i], e.value(v), b.Block())
 	}
 	b.Br(head)
+	b.LeaveLoop()
 	e.f.MoveToEnd(exit)
 	b.SetBlock(exit)
 	return nil
