@@ -28,7 +28,6 @@ type builder struct {
 	params []string
 	args   []any
 	checks []*check
-	wants  []*tensor
 	loaded int
 }
 
