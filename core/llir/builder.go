@@ -20,7 +20,15 @@ type Builder struct {
 	// loops are the blocks before the loops around the current block, outermost
 	// first.
 	loops []*ir.Block
+	// moved counts, for each of them, the computations placed before it.
+	moved []int
 }
+
+// mostMoved is how many computations may be placed before a loop. What they give
+// takes registers for as long as the loop runs, and a loop over many narrow
+// accesses has an address for each: computed anew, they cost an instruction; kept,
+// they would push the accumulators out.
+const mostMoved = 16
 
 // NewBuilder returns a builder for f, placed nowhere yet.
 func NewBuilder(f *Func) *Builder { return &Builder{F: f, M: f.Mod} }
@@ -84,20 +92,28 @@ func (b *Builder) lookup(k vnKey) (Value, bool) {
 // is a loop, into which control comes from the end of block before alone.
 // Computations on integers and addresses that do not change in the loop are then
 // placed at the end of before.
-func (b *Builder) EnterLoop(before *ir.Block) { b.loops = append(b.loops, before) }
+func (b *Builder) EnterLoop(before *ir.Block) {
+	b.loops, b.moved = append(b.loops, before), append(b.moved, 0)
+}
 
 // LeaveLoop ends the innermost loop.
-func (b *Builder) LeaveLoop() { b.loops = b.loops[:len(b.loops)-1] }
+func (b *Builder) LeaveLoop() {
+	n := len(b.loops) - 1
+	b.loops, b.moved = b.loops[:n], b.moved[:n]
+}
 
 // place is where a computation belongs: the current block, or the block before the
 // outermost loop around it in which no operand changes.
-func (b *Builder) place(k *vnKey) *ir.Block {
+func (b *Builder) place(k *vnKey, t Type) *ir.Block {
 	at := b.block
-	if len(b.loops) == 0 || !b.moves(k) {
+	if len(b.loops) == 0 || !b.moves(k) || Width(t) > 32 {
 		return at
 	}
 	for i := len(b.loops) - 1; i >= 0; i-- {
 		before := b.loops[i]
+		if b.moved[i] == mostMoved {
+			return at
+		}
 		for _, id := range [...]int32{k.a, k.b, k.c} {
 			if id <= 0 { // none, or the module's
 				continue
@@ -108,6 +124,7 @@ func (b *Builder) place(k *vnKey) *ir.Block {
 			}
 		}
 		at = before
+		b.moved[i]++
 	}
 	return at
 }
@@ -118,15 +135,13 @@ func (b *Builder) moves(k *vnKey) bool {
 	switch k.op {
 	case UDiv, SDiv, URem, SRem: // by zero
 		return false
-	case opGEP, opICmp, opExtractElement, opInsertElement:
-		return true
 	}
 	return k.op <= Xor || k.op >= TruncOp && k.op <= SExtOp || k.op >= PtrToInt && k.op <= AddrSpaceCast
 }
 
 // emit appends an instruction that makes a value and files it under k.
 func (b *Builder) emit(k vnKey, inst ir.Instruction) Value {
-	at := b.place(&k)
+	at := b.place(&k, inst.(Value).Type())
 	if at == b.block && at.Term != nil {
 		panic("BUG: llir: instruction after a terminator")
 	}
