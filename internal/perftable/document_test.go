@@ -134,7 +134,8 @@ func TestDocumentStages(t *testing.T) {
 		j := jobNamed(t, name)
 		stages := []string{"ttir", "ttgir", "llir", "ptx"}
 		best := map[string]float64{}
-		for range 15 {
+		for i := range 15 {
+			j.as = fmt.Sprintf("kernels%d.py", i)
 			for _, timing := range compile(t, j, "cuda:80").timings {
 				if timing.Step != "" {
 					continue // a pass or tool within a stage
