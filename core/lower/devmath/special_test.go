@@ -2,10 +2,12 @@ package devmath
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/tritonc/tritonc/core/llir"
+	"github.com/tritonc/tritonc/internal/testseed"
 )
 
 var types = []llir.Type{llir.F32, llir.F64}
@@ -191,7 +193,7 @@ func anyBits(r *rand.Rand, typ llir.Type) float64 {
 
 // Functions with one right answer have it.
 func TestExact(t *testing.T) {
-	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
+	r := rand.New(rand.NewPCG(testseed.Seed(), 0))
 	for _, c := range []struct {
 		name string
 		f    func(x, y float64) float64
@@ -229,7 +231,7 @@ func TestExact(t *testing.T) {
 }
 
 func TestNextafter(t *testing.T) {
-	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
+	r := rand.New(rand.NewPCG(testseed.Seed(), 0))
 	for _, typ := range types {
 		next := math.Nextafter
 		if typ == llir.F32 {
@@ -271,8 +273,28 @@ func mixed(t *testing.T, typ, result llir.Type, f func(b *llir.Builder, x, n lli
 	return func(x float64, n int32) uint64 { return run.run(toBits(typ, x), uint64(uint32(n))) }
 }
 
+// intPower is x to the power n: for small n exactly, rounded once, since Go's
+// own power is off where it is subnormal.
+func intPower(x float64, n int32) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) || x == 0 || n < -4096 || n > 4096 {
+		return math.Pow(x, float64(n))
+	}
+	p, square := big.NewFloat(1).SetPrec(300), new(big.Float).SetPrec(300).SetFloat64(x)
+	for k := max(n, -n); k > 0; k >>= 1 {
+		if k&1 == 1 {
+			p.Mul(p, square)
+		}
+		square.Mul(square, square)
+	}
+	if n < 0 {
+		p.Quo(big.NewFloat(1), p)
+	}
+	v, _ := p.Float64()
+	return v
+}
+
 func TestExponents(t *testing.T) {
-	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
+	r := rand.New(rand.NewPCG(testseed.Seed(), 0))
 	for _, typ := range types {
 		ldexp := mixed(t, typ, typ, Ldexp)
 		ilogb := mixed(t, typ, llir.I32, func(b *llir.Builder, x, _ llir.Value) llir.Value { return Ilogb(b, x) })
@@ -295,11 +317,14 @@ func TestExponents(t *testing.T) {
 			if got := int32(uint32(ilogb(x, 0))); got != log {
 				t.Errorf("%s ilogb(%v) = %d, want %d", typ, x, got, log)
 			}
-			want = math.Pow(x, float64(n))
+			want = intPower(x, n)
+			tiny := math.SmallestNonzeroFloat64
 			if typ == llir.F32 {
 				want = float64(float32(want))
+				tiny = math.SmallestNonzeroFloat32
 			}
-			if got := fromBits(typ, powi(x, n)); !equal(got, want) && !(math.Abs(got-want) <= 1e-6*math.Abs(want)) {
+			// Below the normal numbers the places are absolute.
+			if got := fromBits(typ, powi(x, n)); !equal(got, want) && !(math.Abs(got-want) <= max(1e-6*math.Abs(want), 8*tiny)) {
 				t.Errorf("%s %v to the power %d = %v, want %v", typ, x, n, got, want)
 			}
 		}
