@@ -18,7 +18,7 @@ const (
 )
 
 // makePTX has llc translate the LLVM IR. No optimizer of LLVM runs before it (see
-// Optimizer): the lowering folds and shares as it builds, and with opt -O3 in
+// docs/performance.md): the lowering folds and shares as it builds, and with opt -O3 in
 // between ptxas makes about as many instructions and registers of what we emit.
 func (c *compilation) makePTX() error {
 	llc, err := llcKind.find(c.ctx, c.backend.memo, c.req.Settings)

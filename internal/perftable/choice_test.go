@@ -9,9 +9,22 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/tritonc/tritonc/backends/nvidia"
 )
+
+// An optimization is what LLVM's optimizer may do between the lowering and llc:
+// passes in the grammar of opt -passes, or "" for none.
+type optimization struct{ name, passes string }
+
+// optimizations are the choices that docs/performance.md measures.
+var optimizations = []optimization{
+	{name: "none"},
+	{name: "short", passes: "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg)"},
+	{name: "O3", passes: "default<O3>"},
+}
+
+// backendChoice is the index of what the NVIDIA backend's stage ptx does: it hands
+// what the lowering made to llc at once.
+const backendChoice = 0
 
 const choiceFile = "testdata/choice.tsv"
 
@@ -39,12 +52,12 @@ func tool(t testing.TB, input string, name string, args ...string) (string, floa
 }
 
 // try assembles the LLVM IR of a kernel after the passes of a choice.
-func try(t testing.TB, j job, k *compiled, choice nvidia.Optimization) cost {
+func try(t testing.TB, j job, k *compiled, choice optimization) cost {
 	var c cost
 	ll := strings.ReplaceAll(k.llir, "emissionKind: LineTablesOnly", "emissionKind: DebugDirectivesOnly")
 	ms := 0.0
-	if choice.Passes != "" {
-		ll, ms = tool(t, ll, "opt-22", "-S", "-mcpu=sm_80", "-passes="+choice.Passes)
+	if choice.passes != "" {
+		ll, ms = tool(t, ll, "opt-22", "-S", "-mcpu=sm_80", "-passes="+choice.passes)
 	}
 	ptx, llc := tool(t, ll, "llc-22", "-march=nvptx64", "-mcpu=sm_80", "-mattr=+ptx84",
 		"--nvptx-short-ptr", "-nvptx-mad-wide-opt", "-O3", "-fp-contract=fast", "-o", "-", "-")
@@ -56,7 +69,7 @@ func try(t testing.TB, j job, k *compiled, choice nvidia.Optimization) cost {
 	after := *k
 	after.ptx = ptx
 	if err := r.simulate(t, &after, k.shared, shapeOf(j)); err != nil {
-		t.Fatalf("%s after %s: %v", j.name, choice.Name, err)
+		t.Fatalf("%s after %s: %v", j.name, choice.name, err)
 	}
 	c.sass, c.warp, c.ms = r.sass, r.warp, ms+llc+s*1e3
 	return c
@@ -69,9 +82,9 @@ func TestDocumentChoice(t *testing.T) {
 	file.WriteString("# What LLVM's optimizer does to the jobs before llc, for cuda:80: TestDocumentChoice writes this.\n# job")
 	table.WriteString("| kernel |")
 	rule := "|---|"
-	for _, o := range nvidia.Optimizations {
-		fmt.Fprintf(&file, "\t%s: SASS\twarp instructions\tms", o.Name)
-		fmt.Fprintf(&table, " %s: SASS | warp instructions | ms |", o.Name)
+	for _, o := range optimizations {
+		fmt.Fprintf(&file, "\t%s: SASS\twarp instructions\tms", o.name)
+		fmt.Fprintf(&table, " %s: SASS | warp instructions | ms |", o.name)
 		rule += "---|---|---|"
 	}
 	file.WriteString("\n")
@@ -83,7 +96,7 @@ func TestDocumentChoice(t *testing.T) {
 		k := compile(t, j, "cuda:80")
 		file.WriteString(j.name)
 		table.WriteString("| " + j.name + " |")
-		for _, o := range nvidia.Optimizations {
+		for _, o := range optimizations {
 			c := try(t, j, k, o)
 			fmt.Fprintf(&file, "\t%d\t%d\t%.0f", c.sass, c.warp, c.ms)
 			fmt.Fprintf(&table, " %d | %d | %.0f |", c.sass, c.warp, c.ms)
@@ -110,7 +123,7 @@ func choiceMeans(t testing.TB) [][3]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := make([][3]float64, len(nvidia.Optimizations))
+	out := make([][3]float64, len(optimizations))
 	rows, total := 0, make([]float64, len(out))
 	for line := range strings.Lines(string(text)) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
@@ -163,7 +176,7 @@ func TestChoice(t *testing.T) {
 			choice = i
 		}
 	}
-	if choice < 0 || nvidia.Optimizations[choice] != nvidia.Optimizer {
-		t.Errorf("the backend chooses %q; the means (SASS, instructions, time) are %.3f", nvidia.Optimizer.Name, means)
+	if choice != backendChoice {
+		t.Errorf("the backend chooses %q; the means (SASS, instructions, time) are %.3f", optimizations[backendChoice].name, means)
 	}
 }
