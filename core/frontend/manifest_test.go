@@ -22,7 +22,7 @@ import (
 func TestManifest(t *testing.T) {
 	root := os.Getenv("TRITONC_KERNELS")
 	if root == "" {
-		t.Skip("TRITONC_KERNELS is not set")
+		t.Skip("set TRITONC_KERNELS to the folder with the checkouts that testdata/manifest.tsv lists, to build their kernels")
 	}
 	list, err := os.ReadFile("testdata/manifest.tsv")
 	if err != nil {

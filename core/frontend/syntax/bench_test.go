@@ -9,7 +9,7 @@ import (
 // kernel is a file like those that users compile, of about 8 KB.
 func kernel(tb testing.TB) []byte {
 	tb.Helper()
-	data, err := os.ReadFile("testdata/kernel.py")
+	data, err := os.ReadFile("../testdata/kernels.py")
 	if err != nil {
 		tb.Fatal(err)
 	}
