@@ -14,6 +14,7 @@
 // promises of an instruction. Whatever the simulator reports is a failure.
 //
 // make test runs a sample in which every value of every axis meets every value
-// of every other one; TRITONC_ALL=1 (make test-all) runs the whole product.
+// of every other one; TRITONC_ALL=1 (make test-all) runs the whole product, and
+// TRITONC_SHARD=2/10 beside it and a TRITONC_SEED the second of ten parts.
 // Inputs are fresh; the log has the seed, which TRITONC_SEED repeats.
 package kernelsuite

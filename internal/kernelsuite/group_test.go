@@ -168,6 +168,20 @@ func groups() []*group {
 	)
 }
 
+// shard is one of n parts of a list; text is "i/n", where i counts from 1. Parts
+// of one seed are disjoint and together all of it.
+func shard(t testing.TB, all []config, text string) []config {
+	var i, n int
+	if _, err := fmt.Sscanf(text, "%d/%d", &i, &n); err != nil || i < 1 || i > n {
+		t.Fatalf("TRITONC_SHARD=%s is not of the form 2/10", text)
+	}
+	var part []config
+	for k := i - 1; k < len(all); k += n {
+		part = append(part, all[k])
+	}
+	return part
+}
+
 func TestSuite(t *testing.T) {
 	r := kerneltest.Rand(t)
 	seed := r.Uint64()
@@ -178,6 +192,9 @@ func TestSuite(t *testing.T) {
 	run := all
 	if os.Getenv("TRITONC_ALL") == "" {
 		run = sample(r, slices.Clone(all))
+	}
+	if text := os.Getenv("TRITONC_SHARD"); text != "" {
+		run = shard(t, run, text)
 	}
 	if only := os.Getenv("TRITONC_ONLY"); only != "" {
 		run = slices.DeleteFunc(slices.Clone(run), func(c config) bool { return !strings.Contains(c.String(), only) })
