@@ -88,3 +88,35 @@ func TestLibdeviceLowered(t *testing.T) {
 		}
 	}
 }
+
+// otherVendors are functions of the same modules on other vendors' hardware, which
+// kernels written for that hardware call. CUDA's libdevice has none of them.
+const otherVendors = "fast_erf fast_gelu fast_sigmoid fast_tanh fast_tanhf max philox xpu_trunc_div"
+
+// Every function of libdevice that public kernels were counted to call has a row.
+// TestLibdeviceLowered says that rows have code.
+func TestLibdeviceCounted(t *testing.T) {
+	list, err := os.ReadFile("../../internal/mathcensus/testdata/functions.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := map[string]bool{}
+	for _, e := range libdevice().Externs {
+		ours[e.Name] = true
+	}
+	found := 0
+	for line := range strings.Lines(string(list)) {
+		f := strings.Fields(line)
+		if len(f) != 4 || f[0] != "libdevice" {
+			continue
+		}
+		name := f[1]
+		found++
+		if !ours[name] && !slices.Contains(strings.Fields(otherVendors), name) {
+			t.Errorf("libdevice has no %s, which %s kernels call", name, f[2])
+		}
+	}
+	if found < 20 {
+		t.Errorf("%d functions of libdevice in the list", found)
+	}
+}
