@@ -6,6 +6,7 @@ import (
 
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/llir"
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/plugin/wire"
@@ -29,12 +30,18 @@ func (c *compilation) makeLLIR() (err error) {
 	if err != nil {
 		return wire.ErrorToSDK(err)
 	}
+	if c.opts.EnableReflectFTZ { // what functions of libraries ask for
+		res.LLVM.AddFlag(llir.FlagOverride, "nvvm-reflect-ftz", 1)
+	}
 	c.llir = string(res.LLVM.Print())
 	c.meta.Name = res.Kernel
 	c.meta.NumWarps = res.Threads / warpSize
 	c.meta.Shared = &res.Shared
 	if int64(res.Shared) > c.arch.sharedMemory {
 		c.resp.Diagnostics = append(c.resp.Diagnostics, wire.ToSDK(c.tooMuchShared(res)))
+	}
+	if len(res.Externs) > 0 {
+		return c.link(res.Externs)
 	}
 	return nil
 }

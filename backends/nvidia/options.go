@@ -3,6 +3,8 @@ package nvidia
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -31,7 +33,7 @@ var optionSpecs = []sdk.OptionSpec{
 	{Name: "default_dot_input_precision", Type: sdk.String, Default: `"tf32"`, Doc: "how dot multiplies f32 when it does not say", Choices: dotPrecisions},
 	{Name: "allowed_dot_input_precisions", Type: sdk.StringList, Default: `["tf32","tf32x3","ieee","bf16x3","bf16x6"]`, Doc: "what dot's input_precision may say", Choices: dotPrecisions},
 	{Name: "max_num_imprecise_acc_default", Type: sdk.Int, Default: "0", Doc: "products that an fp8 dot may sum up at low precision"},
-	{Name: "extern_libs", Type: sdk.StringMap, Default: "{}", Doc: "LLVM bitcode libraries to link: must be empty"},
+	{Name: "extern_libs", Type: sdk.StringMap, Default: "{}", Doc: "libraries of LLVM IR to link, as name to path; libdevice is found where CUDA is"},
 	{Name: "debug", Type: sdk.Bool, Default: "false", Doc: "keep device_assert"},
 	{Name: "backend_name", Type: sdk.String, Default: `"cuda"`, Doc: "the target's backend", Derived: true},
 	{Name: "sanitize_overflow", Type: sdk.Bool, Default: "true", Doc: "with debug, assert that integers do not overflow"},
@@ -147,8 +149,11 @@ func checkOptions(a arch, v sdk.Options) sdk.Diagnostics {
 	if p, _ := v["default_dot_input_precision"].(string); !slices.Contains(allowed, p) {
 		refuse("default_dot_input_precision", "%q is none of the allowed %s", p, strings.Join(allowed, ", "))
 	}
-	if libs, _ := v["extern_libs"].(map[string]string); len(libs) > 0 {
-		refuse("extern_libs", "libraries cannot be linked; the functions of tl.math and libdevice need none")
+	libs, _ := v["extern_libs"].(map[string]string)
+	for _, name := range slices.Sorted(maps.Keys(libs)) {
+		if info, err := os.Stat(libs[name]); err != nil || !info.Mode().IsRegular() {
+			refuse("extern_libs", "%s: there is no file %q", name, libs[name])
+		}
 	}
 	name, _ := v["arch"].(string)
 	if n, err := strconv.Atoi(strings.TrimPrefix(name, "sm")); err != nil || !strings.HasPrefix(name, "sm") {

@@ -79,7 +79,7 @@ func TestOptionMistakes(t *testing.T) {
 		{"80", `{"default_dot_input_precision":"bf16"}`, `"bf16" is none of tf32`},
 		{"80", `{"allowed_dot_input_precisions":"ieee"}`, `"tf32" is none of the allowed ieee`},
 		{"80", `{"supported_fp8_dtypes":["fp8e3"]}`, `"fp8e3" is none of`},
-		{"80", `{"extern_libs":"libdevice=/x.bc"}`, "libraries cannot be linked"},
+		{"80", `{"extern_libs":"libdevice=/x.bc"}`, `libdevice: there is no file "/x.bc"`},
 		{"80", `{"arch":"80"}`, `"80" is not of the form sm80`},
 		{"80", `{"arch":"sm70"}`, `"sm70" is no architecture of cuda:80, `},
 		{"80", `{"max_num_imprecise_acc_default":-1}`, "-1 is negative"},

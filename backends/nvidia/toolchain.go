@@ -22,14 +22,20 @@ import (
 // Settings of the machine that the backend reads: where its tools are. The host
 // takes them from the environment.
 const (
-	settingPtxas = "ptxas"
-	settingLLC   = "llc"
-	settingCUDA  = "cuda"
+	settingPtxas     = "ptxas"
+	settingLLC       = "llc"
+	settingLLVMLink  = "llvm_link"
+	settingOpt       = "opt"
+	settingCUDA      = "cuda"
+	settingLibdevice = "libdevice"
 )
 
 var settingSpecs = []sdk.SettingSpec{
 	{Name: settingPtxas, Env: []string{"TRITON_PTXAS_PATH", "TRITONC_PTXAS"}, Doc: "path of NVIDIA's assembler ptxas"},
 	{Name: settingLLC, Env: []string{"TRITONC_LLC"}, Doc: "path of LLVM's llc, version " + strconv.Itoa(llvmMajor)},
+	{Name: settingLLVMLink, Env: []string{"TRITONC_LLVM_LINK"}, Doc: "path of LLVM's llvm-link, for kernels that call functions of a library"},
+	{Name: settingOpt, Env: []string{"TRITONC_OPT"}, Doc: "path of LLVM's opt, for the same"},
+	{Name: settingLibdevice, Env: []string{"TRITON_LIBDEVICE_PATH"}, Doc: "path of CUDA's library libdevice.10.bc"},
 	{Name: settingCUDA, Env: []string{"CUDA_HOME", "CUDA_PATH"}, Doc: "folder of a CUDA toolkit, whose bin/ has ptxas"},
 }
 
@@ -94,18 +100,10 @@ type kind struct {
 }
 
 var (
-	llcKind = kind{
-		name: "llc", setting: settingLLC,
-		version: func(text string) (string, bool) { return wordAfter(text, "LLVM version ") },
-		refuse: func(major int) string {
-			if major != llvmMajor {
-				return fmt.Sprintf("version %d is needed", llvmMajor)
-			}
-			return ""
-		},
-		help: fmt.Sprintf("install LLVM %d (Debian: apt-get install llvm-%[1]d), or run make toolchain, or name one with TRITONC_LLC", llvmMajor),
-	}
-	ptxasKind = kind{
+	llcKind      = llvmKind("llc", settingLLC)
+	llvmLinkKind = llvmKind("llvm-link", settingLLVMLink)
+	optKind      = llvmKind("opt", settingOpt)
+	ptxasKind    = kind{
 		name: "ptxas", setting: settingPtxas,
 		version: func(text string) (string, bool) { return wordAfter(text, ", V") },
 		refuse: func(major int) string {
@@ -117,6 +115,22 @@ var (
 		help: "install NVIDIA's CUDA toolkit, or run make toolchain, or name one with TRITONC_PTXAS",
 	}
 )
+
+// llvmKind is a tool of LLVM.
+func llvmKind(name, setting string) kind {
+	return kind{
+		name: name, setting: setting,
+		version: func(text string) (string, bool) { return wordAfter(text, "LLVM version ") },
+		refuse: func(major int) string {
+			if major != llvmMajor {
+				return fmt.Sprintf("version %d is needed", llvmMajor)
+			}
+			return ""
+		},
+		help: fmt.Sprintf("install LLVM %d (Debian: apt-get install llvm-%[1]d), or run make toolchain, or name one with %s",
+			llvmMajor, strings.Join(envOf(setting), ", ")),
+	}
+}
 
 // wordAfter is what stands between mark and the next space in text.
 func wordAfter(text, mark string) (string, bool) {
@@ -137,14 +151,14 @@ func (k *kind) candidates(settings map[string]string) []string {
 		}
 	}
 	switch k.name {
-	case "llc":
+	case llcKind.name, llvmLinkKind.name, optKind.name:
 		major := strconv.Itoa(llvmMajor)
-		fromPath("llc-" + major)
-		fromPath("llc")
-		list = append(list,
-			"/usr/lib/llvm-"+major+"/bin/llc", "/usr/local/lib/llvm-"+major+"/bin/llc",
-			"/opt/homebrew/opt/llvm@"+major+"/bin/llc", "/usr/local/opt/llvm@"+major+"/bin/llc")
-	case "ptxas":
+		fromPath(k.name + "-" + major)
+		fromPath(k.name)
+		for _, dir := range []string{"/usr/lib/llvm-", "/usr/local/lib/llvm-", "/opt/homebrew/opt/llvm@", "/usr/local/opt/llvm@"} {
+			list = append(list, dir+major+"/bin/"+k.name)
+		}
+	case ptxasKind.name:
 		fromPath("ptxas")
 		if dir := settings[settingCUDA]; dir != "" {
 			list = append(list, filepath.Join(dir, "bin", "ptxas"))

@@ -23,6 +23,7 @@
 //	control.go    loops, conditions, branches
 //	mapelement.go functions of the user on each element
 //	foreign.go    inline assembly, printing, assertions
+//	extern.go     functions of device libraries
 //	debug.go      line tables
 //
 // Invariants: operations of the input are verified; a user's mistake is a

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
@@ -94,33 +93,6 @@ func (e *emitter) assert(op *ir.Operation) error {
 	e.m.target.Assert(e.b, all, Assertion{
 		Message: op.StringAttr("message"), File: pos.File, Line: pos.Line, Function: e.fn.name,
 	})
-	return nil
-}
-
-// extern applies a function of a vendor's library, which the target must know:
-// no bitcode is linked.
-func (e *emitter) extern(op *ir.Operation) error {
-	t, err := scalarType(op.Result(0).Type())
-	if err != nil {
-		return err
-	}
-	n, err := e.m.regsOf(op.Result(0).Type())
-	if err != nil {
-		return err
-	}
-	out := make([]llir.Value, n)
-	args := make([]llir.Value, op.NumOperands())
-	for r := range out {
-		for i, v := range op.Operands() {
-			args[i] = spread(e.value(v), n)[r]
-		}
-		if out[r] = e.m.target.Elementwise(e.b, op, t, args); out[r] == nil {
-			d := diag.Errorf(position(op.Loc()), "%s: this target has no library function '%s'", op.Name(), op.StringAttr("symbol"))
-			addCallers(d, op.Loc())
-			return d.WithHelp("no device library is linked; use a function of tl.math where there is one")
-		}
-	}
-	e.set(op.Result(0), out)
 	return nil
 }
 

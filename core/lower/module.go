@@ -30,6 +30,9 @@ type Result struct {
 	Shared int
 	// Threads is the number of threads of a program.
 	Threads int
+	// Externs are the functions that are still to be linked, in the order of
+	// their first calls.
+	Externs []Extern
 
 	kernel *ir.Operation
 	alloc  *allocation.Result
@@ -92,7 +95,7 @@ func Module(mod *ir.Operation, t Target, o Options) (*Result, error) {
 	}
 	return &Result{
 		LLVM: m.llvm, Kernel: kernel.name,
-		Shared: m.alloc.Size(), Threads: m.warps * m.lanes,
+		Shared: m.alloc.Size(), Threads: m.warps * m.lanes, Externs: m.externs,
 		kernel: kernel.op, alloc: m.alloc,
 	}, nil
 }
@@ -112,6 +115,7 @@ type module struct {
 	layouts  map[*ir.TensorType]*tensorLayout
 	funcs    map[string]*function
 	order    []*function
+	externs  []Extern
 
 	axis  *axisinfo.Result
 	alloc *allocation.Result

@@ -40,7 +40,6 @@ func (*Target) DefineKernel(f *llir.Func, k lower.Kernel) {
 	if k.MaxRegs > 0 {
 		f.AddAttr(llir.StringAttr("nvvm.maxnreg", strconv.Itoa(k.MaxRegs)))
 	}
-	f.Mod.AddFlag(llir.FlagOverride, "nvvm-reflect-ftz", 1)
 	if k.NumCTAs > 1 {
 		f.AddAttr(llir.StringAttr("nvvm.cluster_dim", strconv.Itoa(k.NumCTAs)))
 	}

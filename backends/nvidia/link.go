@@ -1,0 +1,234 @@
+package nvidia
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tritonc/tritonc/core/lower"
+	"github.com/tritonc/tritonc/core/plugin/wire"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// Functions of device libraries that the backend does not know itself are taken
+// from libraries of LLVM IR: those of option extern_libs, and CUDA's libdevice
+// where one is found. What a kernel needs of them becomes part of its llir.
+
+// library is a file of LLVM IR, as text or bitcode.
+type library struct{ name, path string }
+
+// tool says which content of the library is in an artifact.
+func (l library) tool() (sdk.ToolInfo, error) {
+	data, err := os.ReadFile(l.path)
+	if err != nil {
+		return sdk.ToolInfo{}, err
+	}
+	sum := sha256.Sum256(data)
+	text := hex.EncodeToString(sum[:])
+	return sdk.ToolInfo{Name: "extern_libs." + l.name, Path: l.path, Version: "sha256:" + text[:16], SHA256: text}, nil
+}
+
+// libdeviceName is the name that an option or a setting knows CUDA's library by.
+const libdeviceName = "libdevice"
+
+// libraries are those to link, in order: the user's by name, then libdevice,
+// which the others may call.
+func (c *compilation) libraries() []library {
+	var list []library
+	for _, name := range slices.Sorted(maps.Keys(c.opts.ExternLibs)) {
+		if name != libdeviceName {
+			list = append(list, library{name, c.opts.ExternLibs[name]})
+		}
+	}
+	path := c.opts.ExternLibs[libdeviceName]
+	if path == "" {
+		path = findLibdevice(c.ctx, c.backend.memo, c.req.Settings)
+	}
+	if path != "" {
+		list = append(list, library{libdeviceName, path})
+	}
+	return list
+}
+
+// findLibdevice looks for libdevice.10.bc: the one that the user names, that of
+// a CUDA toolkit, that beside ptxas. It returns "" where there is none.
+func findLibdevice(ctx context.Context, memo *toolMemo, settings map[string]string) string {
+	if path := settings[settingLibdevice]; path != "" {
+		return path
+	}
+	dirs := []string{"/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda", "/usr/lib/nvidia-cuda-toolkit"}
+	if dir := settings[settingCUDA]; dir != "" {
+		dirs = slices.Insert(dirs, 0, dir)
+	}
+	if ptxas, err := ptxasKind.find(ctx, memo, settings); err == nil {
+		if real, err := filepath.EvalSymlinks(ptxas.Path); err == nil {
+			dirs = append(dirs, filepath.Dir(filepath.Dir(real)))
+		}
+	}
+	for _, dir := range dirs {
+		for _, sub := range []string{"nvvm/libdevice", "libdevice"} {
+			path := filepath.Join(dir, sub, "libdevice.10.bc")
+			if _, err := os.Stat(path); err == nil {
+				return path
+			}
+		}
+	}
+	return ""
+}
+
+// Limits of the tools that link.
+const (
+	linkTimeout = 60 * time.Second
+	linkMemory  = 4 << 30
+)
+
+// afterLink are LLVM's passes over a kernel with what was linked into it: the
+// questions that libraries ask of the target (__nvvm_reflect) are answered, the
+// functions inlined and what that leaves is cleaned up.
+const afterLink = "nvvm-reflect,cgscc(inline),function(sroa,early-cse,simplifycfg),globaldce"
+
+// link defines the kernel's external functions in c.llir.
+func (c *compilation) link(externs []lower.Extern) error {
+	libs := c.libraries()
+	if len(libs) == 0 {
+		x := externs[0]
+		return wire.ErrorToSDK(x.Errorf("there is no library to take the function '%s' from", x.Symbol).
+			WithHelp("%s", libraryHelp(x)))
+	}
+	linker, err := llvmLinkKind.find(c.ctx, c.backend.memo, c.req.Settings)
+	if err != nil {
+		return toolError(err)
+	}
+	opt, err := optKind.find(c.ctx, c.backend.memo, c.req.Settings)
+	if err != nil {
+		return toolError(err)
+	}
+	before := declarations(c.llir)
+	args := []string{"-S", "--only-needed", "--internalize", "-o", "-", "--", "-"}
+	for _, l := range libs {
+		args = append(args, l.path)
+	}
+	res, err := c.runLLVM(linker, args)
+	if err != nil {
+		return err
+	}
+	if !res.OK() {
+		return sdk.Errorf("%s cannot link %s: %s", filepath.Base(linker.Path), libraryList(libs), firstLines(said(res), 10)).
+			WithHelp("libraries are files of LLVM IR, text or bitcode, no newer than LLVM %d (option extern_libs)", llvmMajor)
+	}
+	c.llir = string(res.Stdout)
+	if err := checkDefined(c.llir, before, externs, libs); err != nil {
+		return err
+	}
+	res, err = c.runLLVM(opt, []string{
+		"-S", "-nvvm-reflect-add=__CUDA_ARCH=" + strconv.Itoa(10*c.early.cc), "-passes=" + afterLink, "-o", "-", "-",
+	})
+	if err != nil {
+		return err
+	}
+	if !res.OK() {
+		return fmt.Errorf("%s refuses the kernel with what was linked of %s: %s", opt.Path, libraryList(libs), firstLines(said(res), 10))
+	}
+	c.llir = string(res.Stdout)
+	for _, l := range libs {
+		info, err := l.tool()
+		if err != nil {
+			return fmt.Errorf("library %s: %w", l.name, err)
+		}
+		c.resp.Tools = append(c.resp.Tools, info)
+	}
+	return nil
+}
+
+// runLLVM gives a tool of LLVM the kernel.
+func (c *compilation) runLLVM(t tool, args []string) (*sdk.Result, error) {
+	return c.runTool(t, sdk.Command{
+		Path: t.Path, Args: args, Stdin: []byte(c.llir), Timeout: linkTimeout, MemoryLimit: linkMemory,
+	})
+}
+
+// said is what a tool says of its failure.
+func said(res *sdk.Result) string {
+	if text := bytes.TrimSpace(res.Stderr); len(text) > 0 {
+		return string(text)
+	}
+	return res.Status()
+}
+
+// deviceFunctions are those that no library defines: ptxas knows them.
+var deviceFunctions = []string{"vprintf", "__assertfail", "malloc", "free", "__nvvm_reflect"}
+
+// checkDefined finds functions that the libraries leave undefined: the kernel's
+// own, and those that the libraries call themselves.
+func checkDefined(llir string, before []string, externs []lower.Extern, libs []library) error {
+	var bad sdk.Diagnostics
+	refuse := func(x lower.Extern, format string, args ...any) {
+		d := x.Errorf(format, args...).WithHelp("%s", libraryHelp(x))
+		bad = append(bad, wire.ToSDK(d))
+	}
+	for _, name := range declarations(llir) {
+		i := slices.IndexFunc(externs, func(x lower.Extern) bool { return x.Symbol == name })
+		switch {
+		case i >= 0:
+			refuse(externs[i], "no library defines the function '%s': neither %s", name, libraryList(libs))
+		case strings.HasPrefix(name, "llvm.") || slices.Contains(deviceFunctions, name) || slices.Contains(before, name):
+		default:
+			refuse(externs[0], "what was linked calls the function '%s', which no library defines: neither %s", name, libraryList(libs))
+		}
+	}
+	if len(bad) == 0 {
+		return nil
+	}
+	return bad
+}
+
+// declarations are the names of functions that LLVM IR declares.
+func declarations(ir string) []string {
+	var names []string
+	for line := range strings.Lines(ir) {
+		if !strings.HasPrefix(line, "declare ") {
+			continue
+		}
+		_, rest, ok := strings.Cut(line, " @")
+		if !ok {
+			continue
+		}
+		if quoted, isQuoted := strings.CutPrefix(rest, `"`); isQuoted {
+			rest, _, _ = strings.Cut(quoted, `"`)
+		} else {
+			rest, _, _ = strings.Cut(rest, "(")
+		}
+		names = append(names, rest)
+	}
+	return names
+}
+
+// libraryList names libraries for a message.
+func libraryList(libs []library) string {
+	words := make([]string, len(libs))
+	for i, l := range libs {
+		words[i] = l.name + " (" + l.path + ")"
+	}
+	return strings.Join(words, " nor ")
+}
+
+// libraryHelp says how to give the library of a function.
+func libraryHelp(x lower.Extern) string {
+	if strings.HasPrefix(x.Symbol, "__nv_") {
+		return "name CUDA's libdevice.10.bc with --extern-lib libdevice=PATH or TRITON_LIBDEVICE_PATH, or use a function of tl.math"
+	}
+	name := x.Library
+	if name == "" {
+		name = "NAME"
+	}
+	return "give a library of LLVM IR that defines it with --extern-lib " + name + "=PATH (option extern_libs)"
+}

@@ -1,0 +1,127 @@
+package nvidia
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
+)
+
+// callingTTIR is scale.ttir with a function of a library in the place of the
+// multiplication, at line 9 of its Python.
+func callingTTIR(t testing.TB, symbol string) []byte {
+	return []byte(strings.Replace(string(scaleTTIR(t)), "%d = arith.mulf %v, %cst :",
+		`%d = tt.extern_elementwise %v {libname = "mine", libpath = "", pure = true, symbol = "`+symbol+`"} : (tensor<256xf32>) ->`, 1))
+}
+
+func writeLibrary(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const twiceLL = "define float @twice(float %x) {\n  %r = fadd float %x, %x\n  ret float %r\n}\n"
+
+// TestLinkErrors: what cannot be linked is told at the line that calls it.
+func TestLinkErrors(t *testing.T) {
+	needTools(t, &llvmLinkKind, &optKind)
+	c := sdktest.Start(t, New())
+	twice := writeLibrary(t, "twice.ll", twiceLL)
+	inner := writeLibrary(t, "inner.ll", "declare float @deep(float)\ndefine float @outer(float %x) {\n  %r = call float @deep(float %x)\n  ret float %r\n}\n")
+	broken := writeLibrary(t, "broken.ll", "define float @twice(")
+	for _, tt := range []struct{ name, symbol, lib, message, help string }{
+		{"not there", "thrice", twice, "no library defines the function 'thrice': neither mine (" + twice + ")", "--extern-lib mine=PATH"},
+		{"called by a library", "outer", inner, "what was linked calls the function 'deep', which no library defines", "--extern-lib mine=PATH"},
+		{"no LLVM IR", "twice", broken, "cannot link mine (" + broken + "): ", "files of LLVM IR"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := c.RunStages(t.Context(), request(t, "80", stageTTGIR, "scale.ttir", callingTTIR(t, tt.symbol), `{"extern_libs":{"mine":"`+tt.lib+`"}}`))
+			d := oneDiagnostic(t, err)
+			if !strings.Contains(d.Message, tt.message) || !strings.Contains(d.Help, tt.help) {
+				t.Errorf("got %+v", d)
+			}
+			if d.Line != 9 && tt.lib != broken || tt.lib != broken && d.File != "scale.py" {
+				t.Errorf("place %s:%d, want scale.py:9", d.File, d.Line)
+			}
+		})
+	}
+	if _, err := parseOptions(archFor(t, "80"), `{"extern_libs":{"mine":"/nowhere/lib.bc"}}`); err == nil ||
+		!strings.Contains(err.Error(), `option extern_libs: mine: there is no file "/nowhere/lib.bc"`) {
+		t.Errorf("a library that is not there: %v", err)
+	}
+}
+
+// TestLinked: a library's content is among what the kernel was made of.
+func TestLinked(t *testing.T) {
+	needTools(t, &llcKind, &llvmLinkKind, &optKind)
+	c := sdktest.Start(t, New())
+	lib := writeLibrary(t, "lib.ll", twiceLL)
+	req := request(t, "80", stageTTGIR, "scale.ttir", callingTTIR(t, "twice"), `{"extern_libs":{"mine":"`+lib+`"}}`)
+	req.Last, req.Want = stagePTX, []string{stageLLIR}
+	run := func() (llir, meta string, info sdk.ToolInfo) {
+		t.Helper()
+		resp, err := c.RunStages(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(resp.Tools, func(i sdk.ToolInfo) bool { return i.Name == "extern_libs.mine" })
+		if i < 0 {
+			t.Fatalf("tools %+v", resp.Tools)
+		}
+		return string(resp.Artifact(stageLLIR)), resp.MetadataJSON, resp.Tools[i]
+	}
+	llir, meta, info := run()
+	if strings.Contains(llir, "@twice") || !strings.Contains(llir, "fadd float") {
+		t.Errorf("twice is not inlined:\n%s", llir)
+	}
+	if info.Path != lib || len(info.SHA256) != 64 || !strings.Contains(meta, `"extern_libs.mine":"`+info.Version+`"`) {
+		t.Errorf("library %+v, metadata %s", info, meta)
+	}
+	if err := os.WriteFile(lib, []byte(strings.Replace(twiceLL, "fadd", "fmul", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, other, otherInfo := run()
+	if other == meta || otherInfo.SHA256 == info.SHA256 {
+		t.Errorf("another library gives the same metadata %s", meta)
+	}
+}
+
+// TestFindLibdevice: the one that a setting names, else that of a toolkit.
+func TestFindLibdevice(t *testing.T) {
+	cuda := t.TempDir()
+	want := filepath.Join(cuda, "nvvm", "libdevice", "libdevice.10.bc")
+	if err := os.MkdirAll(filepath.Dir(want), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(want, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := &compilation{backend: New(), ctx: t.Context(), opts: options{ExternLibs: map[string]string{"b": "/b.bc", "a": "/a.bc"}}}
+	c.req.Settings = map[string]string{settingCUDA: cuda}
+	libs := func() (paths []string) {
+		for _, l := range c.libraries() {
+			paths = append(paths, l.path)
+		}
+		return paths
+	}
+	for _, step := range []struct {
+		set  func()
+		want string
+	}{
+		{func() {}, want},
+		{func() { c.req.Settings[settingLibdevice] = "/named.bc" }, "/named.bc"},
+		{func() { c.opts.ExternLibs[libdeviceName] = "/mine.bc" }, "/mine.bc"},
+	} {
+		step.set()
+		if got := libs(); !slices.Equal(got, []string{"/a.bc", "/b.bc", step.want}) {
+			t.Errorf("libraries %q, want /a.bc, /b.bc and %s", got, step.want)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// Extern is a function of a device library that the module calls and nothing
+// here defines: it is declared, and whoever asked for the lowering links it.
+type Extern struct {
+	// Symbol is the function's name, and Library what the call says of where it
+	// is, often nothing.
+	Symbol, Library string
+
+	call *ir.Operation // the first one
+}
+
+// Errorf makes a diagnostic about the function at the line that first calls it.
+func (x Extern) Errorf(format string, args ...any) *diag.Diagnostic {
+	d := diag.Errorf(position(x.call.Loc()), "%s: %s", x.call.Name(), fmt.Sprintf(format, args...))
+	addCallers(d, x.call.Loc())
+	return d
+}
+
+// extern applies a function of a device library to each element: the target's
+// own where it has one, else a declared one.
+func (e *emitter) extern(op *ir.Operation) error {
+	t, err := scalarType(op.Result(0).Type())
+	if err != nil {
+		return err
+	}
+	n, err := e.m.regsOf(op.Result(0).Type())
+	if err != nil {
+		return err
+	}
+	out := make([]llir.Value, n)
+	args := make([]llir.Value, op.NumOperands())
+	for r := range out {
+		for i, v := range op.Operands() {
+			args[i] = spread(e.value(v), n)[r]
+		}
+		if out[r] = e.m.target.Elementwise(e.b, op, t, args); out[r] != nil {
+			continue
+		}
+		if out[r], err = e.callExtern(op, t, args); err != nil {
+			return err
+		}
+	}
+	e.set(op.Result(0), out)
+	return nil
+}
+
+// callExtern calls a function that is defined elsewhere.
+func (e *emitter) callExtern(op *ir.Operation, result llir.Type, args []llir.Value) (llir.Value, error) {
+	x := Extern{Symbol: op.StringAttr("symbol"), Library: op.StringAttr("libname"), call: op}
+	if x.Symbol == "" || e.m.funcs[x.Symbol] != nil {
+		return nil, x.Errorf("%q is no name for a function of a library", x.Symbol)
+	}
+	effects := llir.Pure
+	if pure, _ := op.IntAttr("pure"); pure == 0 {
+		effects = llir.HasEffects
+	}
+	types := make([]llir.Type, len(args))
+	for i, a := range args {
+		types[i] = a.Type()
+	}
+	f := e.m.llvm.Declare(x.Symbol, effects, result, types...)
+	if f.Sig.RetType != result || !slices.Equal(f.Sig.Params, types) {
+		return nil, x.Errorf("the function '%s' is called with other types elsewhere in the kernel", x.Symbol)
+	}
+	if !slices.ContainsFunc(e.m.externs, func(y Extern) bool { return y.Symbol == x.Symbol }) {
+		e.m.externs = append(e.m.externs, x)
+	}
+	return e.b.Call(f, args...), nil
+}
