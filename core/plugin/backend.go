@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tritonc/tritonc/core/plugin/process"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -20,10 +21,10 @@ import (
 // the process died, ctx's error, or an error of the machine.
 type Backend struct {
 	host  *Host
-	found Found
+	found process.Found
 
 	mu    sync.Mutex // held during a start, so that there is only one
-	proc  *process
+	proc  *process.Process
 	facts *sdk.Facts // of proc's program
 
 	hashOnce sync.Once
@@ -115,48 +116,61 @@ func call[R any](ctx context.Context, b *Backend, method string, f func(*sdk.Cli
 		var zero R
 		return zero, err
 	}
-	resp, err := f(p.client, b.host.settings(facts))
+	resp, err := f(client(p), b.host.settings(facts))
 	if err == nil {
 		return resp, nil
 	}
 	explained := b.callError(ctx, p, method, err)
-	if ctx.Err() == nil && broken(err) {
+	if ctx.Err() == nil && process.Broken(err) {
 		b.drop(p)
 	}
 	return resp, explained
 }
 
 // running returns the living process, starting one when there is none.
-func (b *Backend) running(ctx context.Context) (*process, *sdk.Facts, error) {
+func (b *Backend) running(ctx context.Context) (*process.Process, *sdk.Facts, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.host.isClosed() {
 		return nil, nil, fmt.Errorf("backend %s: the session is closed", b.found.Name)
 	}
-	if b.proc != nil && !b.proc.hasExited() {
+	if b.proc != nil && !b.proc.HasExited() {
 		return b.proc, b.facts, nil
 	}
 	if b.proc != nil {
-		b.proc.stop() // its socket is left over
+		b.proc.Stop() // its socket is left over
 		b.proc = nil
 	}
 	p, err := b.start(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	facts, err := p.client.Describe(ctx)
+	facts, err := client(p).Describe(ctx)
 	if err == nil && facts.Name == "" {
 		err = fmt.Errorf("its description has no name")
 	}
 	if err != nil {
 		err = b.callError(ctx, p, "Describe", err)
-		p.stop()
+		p.Stop()
 		return nil, nil, err
 	}
 	b.proc, b.facts = p, &facts
 	b.rememberTargets()
 	return p, b.facts, nil
 }
+
+// start runs the backend's program up to an open connection.
+func (b *Backend) start(ctx context.Context) (*process.Process, error) {
+	opts := &b.host.opts
+	return process.Start(ctx, b.found, process.Config{
+		Kind: "backend", Handshake: sdk.Handshake, Version: sdk.ProtocolVersion,
+		PluginName: sdk.PluginName, Plugin: &sdk.Plugin{},
+		Env: b.host.env(), Logger: opts.Logger.Named(b.found.Name), StartTimeout: opts.StartTimeout,
+		AutoMTLS: opts.AutoMTLS, TempDir: opts.TempDir,
+	})
+}
+
+func client(p *process.Process) *sdk.Client { return p.Client().(*sdk.Client) }
 
 // rememberTargets keeps the patterns of the program for later processes.
 func (b *Backend) rememberTargets() {
@@ -198,13 +212,13 @@ func (b *Backend) line(patterns []string, reason string) string {
 
 // drop forgets a process whose connection broke, so that the next call starts a
 // new one even while this one is slow to end.
-func (b *Backend) drop(p *process) {
+func (b *Backend) drop(p *process.Process) {
 	b.mu.Lock()
 	if b.proc == p {
 		b.proc = nil
 	}
 	b.mu.Unlock()
-	b.host.stopping.Go(p.stop)
+	b.host.stopping.Go(p.Stop)
 }
 
 // stop ends the process, if there is one.
@@ -214,6 +228,6 @@ func (b *Backend) stop() {
 	b.proc = nil
 	b.mu.Unlock()
 	if p != nil {
-		p.stop()
+		p.Stop()
 	}
 }

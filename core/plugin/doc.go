@@ -1,5 +1,5 @@
-// Package plugin is the host's half of the contract with backends: it finds
-// their programs, checks and starts them, speaks with them, and ends them.
+// Package plugin is the host's half of the contract with backends: it speaks
+// with their programs, which package process finds, starts and ends.
 //
 // Main types: Host (the backends of a session), Backend (one of them: a typed
 // client that starts its process on the first call and again after a crash),
@@ -14,6 +14,6 @@
 //   - a plugin sees a short list of environment variables and no stdin.
 //
 // Only cmd reads the environment, so the functions here get it as a lookup
-// function. The package imports core/diag, the SDK and go-plugin, nothing else
-// of ours.
+// function. The package imports core/diag, core/filememo, the SDK and what is
+// below it.
 package plugin

@@ -13,8 +13,12 @@ import (
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/filememo"
+	"github.com/tritonc/tritonc/core/plugin/process"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
+
+// Prefix starts the file name of every backend: tritonc-backend-<name>.
+const Prefix = "tritonc-backend-"
 
 // DefaultStartTimeout is how long a plugin may take to its handshake.
 const DefaultStartTimeout = 10 * time.Second
@@ -67,7 +71,7 @@ func New(opts Options) *Host {
 		opts.StartTimeout = DefaultStartTimeout
 	}
 	h := &Host{opts: opts, targets: filememo.New[[]string](memoFile(opts.LookupEnv))}
-	for _, f := range Find(opts.Dirs) {
+	for _, f := range process.Find(opts.Dirs, Prefix) {
 		h.backends = append(h.backends, &Backend{host: h, found: f})
 	}
 	return h
@@ -176,7 +180,7 @@ func (h *Host) isClosed() bool {
 	return h.closed
 }
 
-// passedEnv names the variables that a plugin sees: enough to find and run
+// passedEnv names the variables that a backend sees: enough to find and run
 // tools. Locale variables are absent so that tools speak one language.
 var passedEnv = []string{
 	"PATH", "HOME", "TMPDIR", "XDG_CACHE_HOME",

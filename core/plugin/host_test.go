@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/plugin/process"
 	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -70,7 +71,7 @@ func TestBadPlugins(t *testing.T) {
 		mode string
 		want []string
 	}{
-		{"noisy", []string{`printed "loading my tables" to its standard output`, "sdk.Serve must be the first"}},
+		{"noisy", []string{`printed "loading my tables" to its standard output`, "must call the SDK's Serve before all else"}},
 		{"other-protocol", []string{"version 99", fmt.Sprintf("this tritonc version %d", sdk.ProtocolVersion)}},
 		{"exits", []string{"ended before the handshake (exit status 3)", "libfoo.so.3: cannot open"}},
 		{"panics", []string{"ended before the handshake (exit status 2)", "panic: no tables"}},
@@ -139,7 +140,7 @@ func TestFindProblems(t *testing.T) {
 	want := map[string]string{
 		"a": "", "own-group": "", "b": "it is not executable", "c": "it may be written by others", "d": "not a regular file", "e": "its folder",
 	}
-	found := Find([]string{"", filepath.Join(good, "missing"), good, open})
+	found := process.Find([]string{"", filepath.Join(good, "missing"), good, open}, Prefix)
 	if len(found) != len(want) {
 		t.Fatalf("found %v", found)
 	}

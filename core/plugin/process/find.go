@@ -1,4 +1,4 @@
-package plugin
+package process
 
 import (
 	"errors"
@@ -9,19 +9,17 @@ import (
 	"strings"
 )
 
-// Prefix starts the file name of every backend: tritonc-backend-<name>.
-const Prefix = "tritonc-backend-"
-
-// Found is a backend's program on disk. Problem says why it cannot be used.
+// Found is a plugin's program on disk. Problem says why it cannot be used.
 type Found struct {
 	Name    string
 	Path    string
 	Problem error
 }
 
-// Find lists the backends in dirs, in the order of dirs and then of names. Of
-// two with one name the first holds. Folders that are not there are passed over.
-func Find(dirs []string) []Found {
+// Find lists the programs in dirs whose file's name is prefix and a name, in the
+// order of dirs and then of names. Of two with one name the first holds.
+// Folders that are not there are passed over.
+func Find(dirs []string, prefix string) []Found {
 	var found []Found
 	seen := map[string]bool{}
 	for _, dir := range dirs {
@@ -34,7 +32,7 @@ func Find(dirs []string) []Found {
 		}
 		dirProblem := checkDir(dir)
 		for _, e := range entries {
-			name, ok := backendName(e.Name())
+			name, ok := nameOf(e.Name(), prefix)
 			if !ok || seen[name] {
 				continue
 			}
@@ -49,13 +47,13 @@ func Find(dirs []string) []Found {
 	return found
 }
 
-// backendName takes <name> out of tritonc-backend-<name>; a manifest or a log
-// beside a backend has a dot in its name and is none.
-func backendName(file string) (string, bool) {
+// nameOf takes what follows prefix; a manifest or a log beside a program has a
+// dot in its name and is none.
+func nameOf(file, prefix string) (string, bool) {
 	if runtime.GOOS == "windows" {
 		file = strings.TrimSuffix(file, ".exe")
 	}
-	name, ok := strings.CutPrefix(file, Prefix)
+	name, ok := strings.CutPrefix(file, prefix)
 	return name, ok && name != "" && !strings.Contains(name, ".")
 }
 

@@ -1,7 +1,6 @@
-package plugin
+package process
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,77 +9,103 @@ import (
 	"os/exec"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// process is one run of a backend's program.
-type process struct {
+// Config says how to start a program and what it must become. All but Env,
+// AutoMTLS and TempDir are required.
+type Config struct {
+	// Kind is what messages call such programs: "backend".
+	Kind string
+	// Handshake and Version are those of the protocol.
+	Handshake goplugin.HandshakeConfig
+	Version   int
+	// PluginName is the name that Plugin is served under.
+	PluginName string
+	Plugin     goplugin.Plugin
+	// Env is the program's environment besides go-plugin's own variables.
+	Env []string
+	// Logger shows the program's lines.
+	Logger hclog.Logger
+	// StartTimeout bounds the time to the handshake.
+	StartTimeout time.Duration
+	// AutoMTLS encrypts the connection.
+	AutoMTLS bool
+	// TempDir holds the socket's folder; empty means the system's.
+	TempDir string
+}
+
+// Process is one run of a plugin's program.
+type Process struct {
 	plugin *goplugin.Client
-	client *sdk.Client
+	remote any
 	child  *child
 }
 
-// start runs the backend's program up to an open connection.
-func (b *Backend) start(ctx context.Context) (*process, error) {
-	h := b.host
-	if b.found.Problem != nil {
-		return nil, fmt.Errorf("backend %s (%s): %w", b.found.Name, b.found.Path, b.found.Problem)
+// Start runs the program up to an open connection. When ctx ends before that,
+// the error is ctx's.
+func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
+	who := fmt.Sprintf("%s %s (%s)", cfg.Kind, prog.Name, prog.Path)
+	if prog.Problem != nil {
+		return nil, fmt.Errorf("%s: %w", who, prog.Problem)
 	}
-	log := h.opts.Logger.Named(b.found.Name)
-	c := &child{path: b.found.Path, env: h.env(), exited: make(chan struct{})}
-	p := &process{child: c}
+	c := &child{path: prog.Path, env: cfg.Env, exited: make(chan struct{})}
+	p := &Process{child: c}
+	said := func(stream string) io.Writer {
+		return &lineLogger{log: cfg.Logger, what: "the " + cfg.Kind + " printed to its standard " + stream}
+	}
 	// A config is used up by its client: build one for each start.
 	p.plugin = goplugin.NewClient(&goplugin.ClientConfig{
-		HandshakeConfig: sdk.Handshake,
-		VersionedPlugins: map[int]goplugin.PluginSet{
-			sdk.ProtocolVersion: {sdk.PluginName: &sdk.Plugin{}},
-		},
+		HandshakeConfig:  cfg.Handshake,
+		VersionedPlugins: map[int]goplugin.PluginSet{cfg.Version: {cfg.PluginName: cfg.Plugin}},
 		RunnerFunc:       c.prepare,
 		SkipHostEnv:      true,
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
-		AutoMTLS:         h.opts.AutoMTLS,
-		StartTimeout:     h.opts.StartTimeout,
-		Logger:           quietLogger{log},
+		AutoMTLS:         cfg.AutoMTLS,
+		StartTimeout:     cfg.StartTimeout,
+		Logger:           quietLogger{cfg.Logger},
 		Stderr:           &c.said,
-		SyncStdout:       &lineLogger{log: log, what: "the backend printed to its standard output"},
-		SyncStderr:       &lineLogger{log: log, what: "the backend printed to its standard error"},
-		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: socketBase(h.opts.TempDir)},
+		SyncStdout:       said("output"),
+		SyncStderr:       said("error"),
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: socketBase(cfg.TempDir)},
 	})
 	stopWatch := context.AfterFunc(ctx, func() { c.Kill(context.Background()) })
 	defer stopWatch()
 	if _, err := p.plugin.Start(); err != nil {
-		p.stop()
+		p.Stop()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, b.startError(c, err)
+		return nil, c.startError(who, &cfg, err)
 	}
 	rpc, err := p.plugin.Client()
 	if err != nil {
-		p.stop()
-		return nil, fmt.Errorf("backend %s (%s): %w", b.found.Name, b.found.Path, err)
+		p.Stop()
+		return nil, fmt.Errorf("%s: %w", who, err)
 	}
-	raw, err := rpc.Dispense(sdk.PluginName)
-	if err != nil {
-		p.stop()
-		return nil, fmt.Errorf("backend %s (%s): %w", b.found.Name, b.found.Path, err)
+	if p.remote, err = rpc.Dispense(cfg.PluginName); err != nil {
+		p.Stop()
+		return nil, fmt.Errorf("%s: %w", who, err)
 	}
-	p.client = raw.(*sdk.Client)
 	return p, nil
 }
 
-// stop ends the process and removes its socket. It may be called twice. The
+// Client is what Config.Plugin makes of the connection.
+func (p *Process) Client() any { return p.remote }
+
+// Stop ends the process and removes its socket. It may be called twice. The
 // process is asked first; one that does not answer is killed.
-func (p *process) stop() {
-	impatient := time.AfterFunc(stopTime, func() { p.child.Kill(context.Background()) })
+func (p *Process) Stop() {
+	impatient := time.AfterFunc(stopTime, p.Kill)
 	defer impatient.Stop()
 	p.plugin.Kill()
 	p.child.cleanUp()
@@ -89,14 +114,38 @@ func (p *process) stop() {
 // stopTime is how long a process may take to end by itself.
 const stopTime = time.Second
 
-// hasExited reports whether the process has ended.
-func (p *process) hasExited() bool {
+// Kill ends the process at once; Stop must still be called.
+func (p *Process) Kill() { p.child.Kill(context.Background()) }
+
+// HasExited reports whether the process has ended.
+func (p *Process) HasExited() bool {
 	select {
 	case <-p.child.exited:
 		return true
 	default:
 		return false
 	}
+}
+
+// Died reports whether err, which a call returned, came of the process's end,
+// and if so how it ended and its last words on standard error, each line after
+// a newline.
+func (p *Process) Died(err error) (how, said string, died bool) {
+	if !Broken(err) || !p.child.awaitExit(500*time.Millisecond) {
+		return "", "", false
+	}
+	return p.child.ended(), p.child.said.String(), true
+}
+
+// Said are the process's last words on standard error so far, in the form of
+// Died.
+func (p *Process) Said() string { return p.child.said.String() }
+
+// Broken reports whether err, of a call whose context lives, means that the
+// connection is gone.
+func Broken(err error) bool {
+	code := status.Code(err)
+	return code == codes.Unavailable || code == codes.Canceled
 }
 
 // socketBase is the folder for the sockets' private folders. The path of a Unix
@@ -280,141 +329,4 @@ func (c *child) ended() string {
 		return "nobody knows how"
 	}
 	return c.state.String()
-}
-
-// firstLine keeps the start of what is written to it.
-type firstLine struct {
-	mu  sync.Mutex
-	buf []byte
-}
-
-func (f *firstLine) Write(p []byte) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if room := 4096 - len(f.buf); room > 0 {
-		f.buf = append(f.buf, p[:min(room, len(p))]...)
-	}
-	return len(p), nil
-}
-
-// line is the first line, or ok false when nothing came.
-func (f *firstLine) line() (s string, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s, _, _ = strings.Cut(string(f.buf), "\n")
-	return strings.TrimRight(s, "\r"), len(f.buf) > 0
-}
-
-// outlet is a pipe that the program writes and go-plugin reads.
-type outlet struct {
-	read, write *os.File
-	copy        io.Writer // sees what is read
-	ended       chan struct{}
-	once        sync.Once
-}
-
-func newOutlet(end *io.Writer, tee io.Writer) (*outlet, error) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	*end = w
-	return &outlet{read: r, write: w, copy: tee, ended: make(chan struct{})}, nil
-}
-
-func (o *outlet) Read(p []byte) (int, error) {
-	n, err := o.read.Read(p)
-	o.copy.Write(p[:n])
-	if err != nil {
-		o.once.Do(func() { close(o.ended) })
-		err = io.EOF // a closed pipe is no trouble to log
-	}
-	return n, err
-}
-
-func (o *outlet) Close() error { return o.read.Close() }
-
-// awaitEnd waits a little for everything to be read.
-func (o *outlet) awaitEnd(d time.Duration) {
-	select {
-	case <-o.ended:
-	case <-time.After(d):
-	}
-}
-
-// tail keeps what a plugin wrote to stderr besides its structured log: from the
-// first sign of a Go panic on, else the last lines.
-type tail struct {
-	mu    sync.Mutex
-	part  []byte
-	lines []string
-	panic bool
-}
-
-const tailLines = 12
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.part = append(t.part, p...)
-	for {
-		i := bytes.IndexByte(t.part, '\n')
-		if i < 0 {
-			break
-		}
-		t.add(string(t.part[:i]))
-		t.part = t.part[i+1:]
-	}
-	if len(t.part) > 4096 {
-		t.add(string(t.part[:4096]))
-		t.part = nil
-	}
-	return len(p), nil
-}
-
-func (t *tail) add(line string) {
-	if strings.HasPrefix(line, `{"@`) || strings.TrimSpace(line) == "" {
-		return
-	}
-	if !t.panic && (strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "SIG")) {
-		t.panic, t.lines = true, nil
-	}
-	if len(t.lines) == tailLines {
-		if t.panic {
-			return
-		}
-		t.lines = t.lines[1:]
-	}
-	t.lines = append(t.lines, line)
-}
-
-// String gives the lines, indented, each after a newline.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var b strings.Builder
-	for _, l := range t.lines {
-		b.WriteString("\n  | " + l)
-	}
-	return b.String()
-}
-
-// quietLogger shows go-plugin's own lines under debug only: what it has to say
-// of a failing plugin reaches the user as an error already. The lines of the
-// plugin itself come through Named and keep their level.
-type quietLogger struct{ hclog.Logger }
-
-func (l quietLogger) Error(msg string, args ...any) { l.Logger.Debug(msg, args...) }
-func (l quietLogger) Warn(msg string, args ...any)  { l.Logger.Debug(msg, args...) }
-func (l quietLogger) Info(msg string, args ...any)  { l.Logger.Debug(msg, args...) }
-
-// lineLogger turns what a plugin printed into warnings.
-type lineLogger struct {
-	log  hclog.Logger
-	what string
-}
-
-func (l *lineLogger) Write(p []byte) (int, error) {
-	l.log.Warn(l.what, "text", strings.TrimRight(string(p), "\n"))
-	return len(p), nil
 }

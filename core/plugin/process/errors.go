@@ -1,0 +1,35 @@
+package process
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// startError explains why a program did not become a plugin. go-plugin's own
+// texts are for plugin authors; only what they say is used.
+func (c *child) startError(who string, cfg *Config, err error) error {
+	line, printed := c.first.line()
+	parts := strings.Split(line, "|")
+	switch {
+	case strings.Contains(err.Error(), "timeout while waiting"):
+		return fmt.Errorf("%s did not answer within %s of its start%s", who, cfg.StartTimeout, c.said.String())
+	case printed && len(parts) >= 4 && parts[0] == "1":
+		if v, verr := strconv.Atoi(parts[1]); verr == nil && v != cfg.Version {
+			return fmt.Errorf("%s speaks version %d of the plugin protocol, this tritonc version %d; build it with the matching plugin-sdk", who, v, cfg.Version)
+		}
+		return fmt.Errorf("%s: %w", who, err)
+	case printed:
+		return fmt.Errorf("%s printed %q to its standard output before the handshake; its main must call the SDK's Serve before all else", who, shorten(line, 200))
+	case c.ID() == "":
+		return fmt.Errorf("%s cannot be run: %w", who, err)
+	}
+	return fmt.Errorf("%s ended before the handshake (%s)%s", who, c.ended(), c.said.String())
+}
+
+func shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

@@ -1,0 +1,149 @@
+package process
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// firstLine keeps the start of what is written to it.
+type firstLine struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+func (f *firstLine) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if room := 4096 - len(f.buf); room > 0 {
+		f.buf = append(f.buf, p[:min(room, len(p))]...)
+	}
+	return len(p), nil
+}
+
+// line is the first line, or ok false when nothing came.
+func (f *firstLine) line() (s string, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s, _, _ = strings.Cut(string(f.buf), "\n")
+	return strings.TrimRight(s, "\r"), len(f.buf) > 0
+}
+
+// outlet is a pipe that the program writes and go-plugin reads.
+type outlet struct {
+	read, write *os.File
+	copy        io.Writer // sees what is read
+	ended       chan struct{}
+	once        sync.Once
+}
+
+func newOutlet(end *io.Writer, tee io.Writer) (*outlet, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	*end = w
+	return &outlet{read: r, write: w, copy: tee, ended: make(chan struct{})}, nil
+}
+
+func (o *outlet) Read(p []byte) (int, error) {
+	n, err := o.read.Read(p)
+	o.copy.Write(p[:n])
+	if err != nil {
+		o.once.Do(func() { close(o.ended) })
+		err = io.EOF // a closed pipe is no trouble to log
+	}
+	return n, err
+}
+
+func (o *outlet) Close() error { return o.read.Close() }
+
+// awaitEnd waits a little for everything to be read.
+func (o *outlet) awaitEnd(d time.Duration) {
+	select {
+	case <-o.ended:
+	case <-time.After(d):
+	}
+}
+
+// tail keeps what a plugin wrote to stderr besides its structured log: from the
+// first sign of a Go panic on, else the last lines.
+type tail struct {
+	mu    sync.Mutex
+	part  []byte
+	lines []string
+	panic bool
+}
+
+const tailLines = 12
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.part = append(t.part, p...)
+	for {
+		i := bytes.IndexByte(t.part, '\n')
+		if i < 0 {
+			break
+		}
+		t.add(string(t.part[:i]))
+		t.part = t.part[i+1:]
+	}
+	if len(t.part) > 4096 {
+		t.add(string(t.part[:4096]))
+		t.part = nil
+	}
+	return len(p), nil
+}
+
+func (t *tail) add(line string) {
+	if strings.HasPrefix(line, `{"@`) || strings.TrimSpace(line) == "" {
+		return
+	}
+	if !t.panic && (strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "SIG")) {
+		t.panic, t.lines = true, nil
+	}
+	if len(t.lines) == tailLines {
+		if t.panic {
+			return
+		}
+		t.lines = t.lines[1:]
+	}
+	t.lines = append(t.lines, line)
+}
+
+// String gives the lines, indented, each after a newline.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var b strings.Builder
+	for _, l := range t.lines {
+		b.WriteString("\n  | " + l)
+	}
+	return b.String()
+}
+
+// quietLogger shows go-plugin's own lines under debug only: what it has to say
+// of a failing plugin reaches the user as an error already. The lines of the
+// plugin itself come through Named and keep their level.
+type quietLogger struct{ hclog.Logger }
+
+func (l quietLogger) Error(msg string, args ...any) { l.Logger.Debug(msg, args...) }
+func (l quietLogger) Warn(msg string, args ...any)  { l.Logger.Debug(msg, args...) }
+func (l quietLogger) Info(msg string, args ...any)  { l.Logger.Debug(msg, args...) }
+
+// lineLogger turns what a plugin printed into warnings.
+type lineLogger struct {
+	log  hclog.Logger
+	what string
+}
+
+func (l *lineLogger) Write(p []byte) (int, error) {
+	l.log.Warn(l.what, "text", strings.TrimRight(string(p), "\n"))
+	return len(p), nil
+}
