@@ -8,7 +8,7 @@ func Passes() []*pass.Pass {
 	return []*pass.Pass{
 		Convert, Coalesce, NewF32DotTC(TF32Rounding{}), RemoveConversions, OptimizeThreadLocality, AccelerateMatmul, OptimizeDotOperands, LoopAwareCSE,
 		FuseNestedLoops, LICM, CombineSelectAndIf,
-		AssignLatencies, ScheduleLoops, Pipeline, CoalesceAsyncCopy,
+		AssignLatencies, ScheduleLoops, Pipeline, Prefetch, CoalesceAsyncCopy,
 		ReduceDataDuplication, ReorderInstructions,
 	}
 }
