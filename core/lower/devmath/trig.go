@@ -93,12 +93,11 @@ func Cospi(b *llir.Builder, x llir.Value) llir.Value {
 
 // halfTurns is sin(πx + turns·π/2).
 func (k kit) halfTurns(x llir.Value, turns int) llir.Value {
-	n := k.round(k.mul(x, k.num(2)))
-	r := k.fma(n, k.num(-0.5), x) // exact
-	r = k.Select(k.FCmp(enum.FPredUEQ, k.abs(x), k.inf()), k.nan(), r)
-	// Only the number of quadrants modulo 4 must fit an integer.
-	q := k.fma(k.trunc(k.mul(n, k.num(0.25))), k.num(-4), n)
-	i := k.Resize(k.integer(q), llir.I32, true)
+	// Without whole turns, exactly; NaN for infinities.
+	t := k.fma(k.trunc(k.mul(x, k.num(0.5))), k.num(-2), x)
+	n := k.round(k.mul(t, k.num(2)))
+	r := k.fma(n, k.num(-0.5), t) // exact
+	i := k.Resize(k.integer(n), llir.I32, true)
 	return k.turned(k.timesPair(k.constant(math.Pi, piTail), r), k.Add(i, k.M.I32(turns)))
 }
 

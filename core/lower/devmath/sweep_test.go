@@ -1,0 +1,246 @@
+package devmath
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/llir"
+	ref "github.com/tritonc/tritonc/core/lower/devmath/reference"
+	"github.com/tritonc/tritonc/internal/testseed"
+)
+
+// everyEnv asks for all 2³² arguments of f32: 1 for every function that has not
+// been swept as it is now, or names. Some minutes each.
+const everyEnv = "TRITONC_ALL"
+
+// sweepsPath lists what the sweeps found: a function, the digest of its code, the
+// greatest error and the bits of its argument.
+const sweepsPath = "testdata/sweeps.tsv"
+
+// sweep is the result for one function.
+type sweep struct {
+	name, digest string
+	worst        float64
+	at           uint32
+}
+
+// natural has the functions of doubles in C's library that are compared with; a
+// function that is not here is compared with ours of doubles, which has been
+// measured against 200 bits, if code of its own computes floats.
+var natural = map[string]string{
+	"exp": "exp", "exp2": "exp2", "exp10": "exp10", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10",
+	"log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan",
+	"sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "erf": "erf",
+	"erfc": "erfc", "tgamma": "tgamma", "cbrt": "cbrt", "rcbrt": "rcbrt_of", "rsqrt": "rsqrt_of",
+}
+
+// own are functions that are compared with ours of doubles.
+var own = []string{"sinpi", "cospi", "erfcx", "normcdf"}
+
+// digest names the code of a function of f32.
+func digest(name string) string {
+	m := llir.NewModule("", "", "")
+	emitInto(m, "f", Find(name), llir.F32)
+	sum := sha256.Sum256(m.Print())
+	return fmt.Sprintf("%x", sum[:6])
+}
+
+// sweeps reads the list.
+func sweeps(t testing.TB) []sweep {
+	t.Helper()
+	text, err := os.ReadFile(sweepsPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []sweep
+	for line := range strings.Lines(string(text)) {
+		var s sweep
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		if _, err := fmt.Sscanf(line, "%s %s %g %x", &s.name, &s.digest, &s.worst, &s.at); err != nil {
+			t.Fatalf("%s: %q: %v", sweepsPath, line, err)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// everywhere is the greatest error over all arguments as the documents have it.
+func everywhere(t testing.TB, name string) string {
+	for _, s := range sweeps(t) {
+		if s.name == name {
+			return fmt.Sprintf("%.2f", s.worst)
+		}
+	}
+	return "—"
+}
+
+// TestSweeps: the list speaks of the code as it is, and its errors, measured anew
+// against 200 bits, are within the bounds.
+func TestSweeps(t *testing.T) {
+	for _, s := range sweeps(t) {
+		i := slices.IndexFunc(specs, func(sp *spec) bool { return sp.name == s.name })
+		if i < 0 || digest(s.name) != s.digest {
+			t.Errorf("%s has changed since it was swept: run %s=%s go test -run TestEverySingle .", s.name, everyEnv, s.name)
+			continue
+		}
+		x := math.Float32frombits(s.at)
+		want := specs[i].ref(ref.New(float64(x)))
+		worst := specs[i].worstOf(t, s.at, want)
+		if math.Abs(worst-s.worst) > 0.001 || worst > specs[i].bound(llir.F32) {
+			t.Errorf("%s(%v) is off by %.4f, the list says %.4f, the bound is %v", s.name, x, worst, s.worst, specs[i].bound(llir.F32))
+		}
+	}
+}
+
+// TestEverySingle runs functions of one f32, compiled for this machine, over all
+// arguments, beside functions of doubles.
+func TestEverySingle(t *testing.T) {
+	asked := os.Getenv(everyEnv)
+	if asked == "" {
+		t.Skipf("set %s=1 to compute functions of f32 at all 2³² arguments, minutes each, or to the names of some", everyEnv)
+	}
+	program := sweeper(t)
+	for _, s := range specs {
+		list := sweeps(t) // read again: another run may have written
+		sum := digest(s.name)
+		i := slices.IndexFunc(list, func(o sweep) bool { return o.name == s.name })
+		if reference(s.name) == "" || asked != "1" && !slices.Contains(strings.Fields(asked), s.name) ||
+			asked == "1" && i >= 0 && list[i].digest == sum {
+			continue
+		}
+		found := s.sweep(t, program, 0, 1)
+		found.digest = sum
+		if i >= 0 {
+			list[i] = found
+		} else {
+			list = append(list, found)
+		}
+		writeSweeps(t, list)
+	}
+}
+
+// TestSomeSingles is the sweep of every 2¹⁶th argument.
+func TestSomeSingles(t *testing.T) {
+	program := sweeper(t)
+	const step = 1<<16 - 1
+	for _, s := range specs {
+		if reference(s.name) != "" {
+			s.sweep(t, program, testseed.Seed()%step, step)
+		}
+	}
+}
+
+// reference is the function of doubles that a function is compared with; "" for
+// none.
+func reference(name string) string {
+	if slices.Contains(own, name) {
+		return "exact_" + name
+	}
+	return natural[name]
+}
+
+func writeSweeps(t *testing.T, list []sweep) {
+	t.Helper()
+	slices.SortFunc(list, func(a, b sweep) int { return strings.Compare(a.name, b.name) })
+	var out bytes.Buffer
+	out.WriteString("# Greatest errors over all 2^32 arguments of f32: function, digest of its code, units in the\n" +
+		"# last place, bits of the argument. TestEverySingle writes this.\n")
+	for _, s := range list {
+		fmt.Fprintf(&out, "%s\t%s\t%.4f\t%08x\n", s.name, s.digest, s.worst, s.at)
+	}
+	if err := os.WriteFile(sweepsPath, out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sweeper compiles the functions and testdata/sweep.c to a program.
+func sweeper(t *testing.T) string {
+	t.Helper()
+	llc, err := exec.LookPath("llc-22")
+	if err != nil {
+		t.Skip("llc-22 is not installed: nothing to compile the functions with")
+	}
+	cc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("gcc is not installed: nothing to run the functions with")
+	}
+	dir := t.TempDir()
+	object := func(prefix, contract string, typ llir.Type) string {
+		m := llir.NewModule("", "", "")
+		for _, s := range specs {
+			if to := reference(s.name); typ == llir.F32 && to != "" || to == prefix+s.name {
+				emitInto(m, prefix+s.name, Find(s.name), typ)
+			}
+		}
+		out := filepath.Join(dir, prefix+".o")
+		cmd := exec.Command(llc, "-O2", "-mcpu=native", "-relocation-model=pic", "-fp-contract="+contract, "-filetype=obj", "-o", out, "-")
+		cmd.Stdin = bytes.NewReader(m.Print())
+		if msg, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("llc-22: %v\n%s", err, msg)
+		}
+		return out
+	}
+	var table strings.Builder
+	for _, s := range specs {
+		if to := reference(s.name); to != "" {
+			fmt.Fprintf(&table, "ROW(%s, %s)\n", s.name, to)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "rows.h"), []byte(table.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "sweep")
+	cmd := exec.Command(cc, "-O2", "-I", dir, "-o", program, "testdata/sweep.c",
+		object("written_", "off", llir.F32), object("fused_", "fast", llir.F32), object("exact_", "off", llir.F64), "-lm")
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("gcc: %v\n%s", err, msg)
+	}
+	return program
+}
+
+// sweep compares at arguments whose bits are a step apart.
+func (s *spec) sweep(t *testing.T, program string, first, step uint64) sweep {
+	t.Helper()
+	out, err := exec.Command(program, s.name, strconv.FormatUint(first, 10), strconv.FormatUint(step, 10)).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wrong, wrongAt uint64
+	found := sweep{name: s.name}
+	if _, err := fmt.Sscanf(string(out), "%g %x %d %x", &found.worst, &found.at, &wrong, &wrongAt); err != nil {
+		t.Fatalf("%q: %v", out, err)
+	}
+	if wrong != 0 {
+		t.Errorf("%s: %d wrong zeros or NaNs, as at %v (bits %08x)", s.name, wrong, single(wrongAt), wrongAt)
+	}
+	// What counts is what 200 bits say of the worst argument.
+	if want := s.ref(ref.New(float64(math.Float32frombits(found.at)))); want != nil {
+		found.worst = s.worstOf(t, found.at, want)
+	}
+	t.Logf("%s: %.4f at %v", s.name, found.worst, math.Float32frombits(found.at))
+	if found.worst > s.bound(llir.F32) {
+		t.Errorf("%s(%v) is off by %.4f units in the last place", s.name, math.Float32frombits(found.at), found.worst)
+	}
+	return found
+}
+
+// worstOf is the error at one argument, as written or fused.
+func (s *spec) worstOf(t testing.TB, at uint32, want *big.Float) float64 {
+	worst := 0.0
+	for _, m := range code(t, Find(s.name), llir.F32) {
+		worst = max(worst, off(llir.F32, float64(single(m.run(uint64(at)))), want))
+	}
+	return worst
+}
