@@ -160,7 +160,7 @@ func (c *compilation) ptxasError(cmd sdk.Command, res *sdk.Result, said string) 
 		if rest, ok := strings.CutPrefix(message, "Unresolved extern function '"); ok {
 			name, _, _ := strings.Cut(rest, "'")
 			at = callOf(c.ptx, name)
-			hint = "no device library is linked; use a function of tl.math where there is one"
+			hint = "libraries are linked into the llir; this file was made without one that defines it"
 		}
 		d := c.locate(at, "ptxas: "+message)
 		d.Help = hint

@@ -40,6 +40,7 @@ func compileCommand(env *environment, use string) *cobra.Command {
 	flags.IntVarP(&f.numWarps, "num-warps", "w", 0, "`WARPS` a program (4)")
 	flags.IntVarP(&f.numStages, "num-stages", "k", 0, "`STAGES` of software pipelining (the backend's default)")
 	flags.StringArrayVar(&f.options, "option", nil, "an option of the backend, as `NAME=VALUE`; may be repeated")
+	flags.StringArrayVar(&f.externLibs, "extern-lib", nil, "a library of LLVM IR with functions that the kernel calls,\nas `NAME=PATH`; may be repeated")
 	flags.StringSliceVar(&f.emit, "emit", nil, "what to write, as `STAGE,...`: ttir, ttgir, llir, ptx, cubin, json, say\n(the binary and json)")
 	flags.StringVarP(&f.output, "output", "o", ".", "the `FOLDER` to write to; - writes the one artifact to standard output")
 	flags.StringVar(&f.sourceRoot, "source-root", "", "the `FOLDER` that file names in line info are relative to\n(the module's or repository's root)")

@@ -22,6 +22,7 @@ type compileFlags struct {
 	numWarps   int
 	numStages  int
 	options    []string
+	externLibs []string
 	emit       []string
 	output     string
 	sourceRoot string
@@ -105,6 +106,23 @@ func (f *compileFlags) values(cmd *cobra.Command) (map[string]any, error) {
 			return nil, usagef("option %s is given twice", name)
 		}
 		values[name] = value
+	}
+	libs := map[string]string{}
+	for _, text := range f.externLibs {
+		name, path, err := pair("--extern-lib", text, "PATH")
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := libs[name]; twice {
+			return nil, usagef("--extern-lib %s is given twice", name)
+		}
+		libs[name] = path
+	}
+	if len(libs) > 0 {
+		if _, twice := values["extern_libs"]; twice {
+			return nil, usagef("--option extern_libs and --extern-lib cannot both be given")
+		}
+		values["extern_libs"] = libs
 	}
 	return values, nil
 }
