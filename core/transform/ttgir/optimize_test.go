@@ -11,7 +11,7 @@ import (
 func TestOptimizations(t *testing.T) {
 	split := ttgir.NewF32DotTC(ttgir.TF32Rounding{Asm: "cvt.rna.tf32.f32 $0, $1;", Constraints: "=r,r"})
 	tested := []*pass.Pass{
-		split, ttgir.AccelerateMatmul, ttgir.FuseNestedLoops, ttgir.AssignLatencies, ttgir.ScheduleLoops, ttgir.Pipeline,
+		split, ttgir.PlanCTA, ttgir.AccelerateMatmul, ttgir.FuseNestedLoops, ttgir.AssignLatencies, ttgir.ScheduleLoops, ttgir.Pipeline,
 		ttgir.OptimizeDotOperands, ttgir.Prefetch, ttgir.CoalesceAsyncCopy,
 		ttgir.LoopAwareCSE, ttgir.LICM, ttgir.CombineSelectAndIf, ttgir.ReduceDataDuplication, ttgir.ReorderInstructions,
 	}

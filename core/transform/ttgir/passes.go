@@ -6,7 +6,7 @@ import "github.com/tritonc/tritonc/core/pass"
 // a GPU runs each first.
 func Passes() []*pass.Pass {
 	return []*pass.Pass{
-		Convert, Coalesce, NewF32DotTC(TF32Rounding{}), RemoveConversions, OptimizeThreadLocality, AccelerateMatmul, OptimizeDotOperands, LoopAwareCSE,
+		Convert, Coalesce, NewF32DotTC(TF32Rounding{}), PlanCTA, RemoveConversions, OptimizeThreadLocality, AccelerateMatmul, OptimizeDotOperands, LoopAwareCSE,
 		FuseNestedLoops, LICM, CombineSelectAndIf,
 		AssignLatencies, ScheduleLoops, Pipeline, Prefetch, CoalesceAsyncCopy,
 		ReduceDataDuplication, ReorderInstructions,
