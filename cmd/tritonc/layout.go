@@ -225,7 +225,7 @@ func (f *layoutFlags) show(env *environment, out *strings.Builder, ctx *ir.Conte
 	l, err := enc.Layout.Linear(tensor.Shape)
 	view := ""
 	if err == nil {
-		view, err = f.view(l)
+		view, err = f.view(l, padding(enc.Layout))
 	}
 	if err != nil {
 		d := diag.Errorf(diag.Pos{}, "%s does not fit %s: %v", attr, text.TypeString(ctx, tensor), err)
@@ -250,7 +250,16 @@ func (f *layoutFlags) show(env *environment, out *strings.Builder, ctx *ir.Conte
 	return f.draw(l, enc.Layout, title+" of "+text.TypeString(ctx, tensor), tensor.Elem)
 }
 
-func (f *layoutFlags) view(l layout.Layout) (string, error) {
+// padding turns offsets of a layout's linear part into addresses; nil where
+// there is none.
+func padding(e layout.Encoding) func(offset int) int {
+	if p, ok := e.(*layout.PaddedShared); ok {
+		return p.Pad
+	}
+	return nil
+}
+
+func (f *layoutFlags) view(l layout.Layout, address func(int) int) (string, error) {
 	places := 1
 	for _, in := range l.Ins() {
 		places *= in.Size()
@@ -259,7 +268,7 @@ func (f *layoutFlags) view(l layout.Layout) (string, error) {
 		return "", fmt.Errorf("%d places are more than can be shown (%d)", places, maxPlaces)
 	}
 	if f.hardware {
-		return show.Hardware(l), nil
+		return show.Hardware(l, address), nil
 	}
 	return show.Tensor(l)
 }
@@ -268,12 +277,9 @@ func (f *layoutFlags) draw(l layout.Layout, e layout.Encoding, title string, ele
 	if f.banks < 1 {
 		return usagef("--banks %d is not a number of banks", f.banks)
 	}
-	opt := draw.Options{Title: title, ElementBits: ir.BitWidth(elem), Banks: f.banks, BankBytes: 4}
+	opt := draw.Options{Title: title, ElementBits: ir.BitWidth(elem), Banks: f.banks, BankBytes: 4, Address: padding(e)}
 	if _, ok := elem.(*tt.PtrType); ok {
 		opt.ElementBits = pointerBits
-	}
-	if p, ok := e.(*layout.PaddedShared); ok {
-		opt.Address = p.Pad
 	}
 	return writeFiles(filepath.Dir(f.svg), []outFile{{filepath.Base(f.svg), draw.SVG(l, opt)}})
 }

@@ -35,6 +35,9 @@ var cases = []struct {
 		SizePerThread: []int{1, 1, 2}, ThreadsPerWarp: []int{1, 2, 2}, WarpsPerCTA: []int{1, 1, 1}, Order: []int{2, 1, 0},
 		CGA: layout.Bases{{1, 0, 0}},
 	}, []int64{2, 2, 4}},
+	{"padded", &layout.PaddedShared{Intervals: []int{8}, Paddings: []int{2}, Order: []int{1, 0}, Shape: []int64{4, 8}}, []int64{4, 8}},
+	{"nvmma", &layout.NVMMAShared{SwizzlingByteWidth: 32, ElementBitWidth: 16}, []int64{8, 16}},
+	{"rotating", &layout.AMDRotatingShared{Vec: 2, PerPhase: 1, MaxPhase: 2, Order: []int{1, 0}}, []int64{4, 8}},
 	{"swizzled", &layout.SwizzledShared{Vec: 2, PerPhase: 1, MaxPhase: 2, Order: []int{1, 0}}, []int64{4, 8}},
 }
 
@@ -43,9 +46,11 @@ var cases = []struct {
 func TestPictures(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			svg := draw.SVG(linear(t, c.e, c.shape...), draw.Options{
-				Title: "#ttg." + c.e.Mnemonic() + "<{…}>", ElementBits: 16, Banks: 4, BankBytes: 4,
-			})
+			opt := draw.Options{Title: "#ttg." + c.e.Mnemonic() + "<{…}>", ElementBits: 16, Banks: 4, BankBytes: 4}
+			if p, ok := c.e.(*layout.PaddedShared); ok {
+				opt.Address = p.Pad
+			}
+			svg := draw.SVG(linear(t, c.e, c.shape...), opt)
 			d := xml.NewDecoder(bytes.NewReader(svg))
 			for {
 				if _, err := d.Token(); errors.Is(err, io.EOF) {

@@ -8,7 +8,9 @@
 // offsets, in rows as long as the tensor's, and say which element lies there.
 //
 // The hardware view has a line for every register of a warp, with the element
-// of each lane; of a shared layout, a line for every offset.
+// of each lane; of a shared layout, a line for every offset. Of a padded layout,
+// which Triton's tool does not show, the tensor view has the cells in the order of
+// their addresses and the hardware view the addresses themselves, with the gaps.
 //
 // Numbers are padded to the widest of their kind, so that columns line up.
 package show

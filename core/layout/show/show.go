@@ -21,8 +21,10 @@ func Tensor(l layout.Layout) (string, error) {
 	return grid(l.Shape(), stored, ","), nil
 }
 
-// Hardware is the view by threads and registers, or by offsets.
-func Hardware(l layout.Layout) string {
+// Hardware is the view by threads and registers, or by offsets. Where a shared
+// layout has padding, address turns an offset of its linear part into that of the
+// element; nil: they are the same.
+func Hardware(l layout.Layout, address func(offset int) int) string {
 	var b strings.Builder
 	cells := elements(l, ",")
 	if l.IsShared() {
@@ -31,7 +33,11 @@ func Hardware(l layout.Layout) string {
 			if i%offsets == 0 {
 				fmt.Fprintf(&b, "Block: %d:\n", i/offsets)
 			}
-			fmt.Fprintf(&b, "Offset: %d -> %s\n", i%offsets, cell)
+			at := i % offsets
+			if address != nil {
+				at = address(at)
+			}
+			fmt.Fprintf(&b, "Offset: %d -> %s\n", at, cell)
 		}
 		return b.String()
 	}

@@ -26,7 +26,8 @@ func TestViews(t *testing.T) {
 		if err != nil {
 			c.Fatal(err)
 		}
-		l, err := attr.(*encoding.Attr).Layout.Linear(typ.(*ir.TensorType).Shape)
+		enc := attr.(*encoding.Attr).Layout
+		l, err := enc.Linear(typ.(*ir.TensorType).Shape)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -35,7 +36,11 @@ func TestViews(t *testing.T) {
 			tensor = "error: " + err.Error() + "\n"
 		}
 		c.Want("tensor", tensor)
-		c.Want("hardware", show.Hardware(l))
+		var address func(int) int
+		if p, ok := enc.(*layout.PaddedShared); ok {
+			address = p.Pad
+		}
+		c.Want("hardware", show.Hardware(l, address))
 	})
 }
 
@@ -57,7 +62,7 @@ func TestViewsAgree(t *testing.T) {
 	// B1:T5:1 → (i,j) by the hardware view.
 	at := map[string]string{}
 	block, warp, register := "", 0, 0
-	for line := range strings.Lines(show.Hardware(l)) {
+	for line := range strings.Lines(show.Hardware(l, nil)) {
 		line = strings.TrimSpace(line)
 		switch {
 		case strings.HasPrefix(line, "Block"):
