@@ -26,7 +26,7 @@ func Compile(ctx context.Context, src *Source, target Target, opts *Options) (*K
 	if err := t.planStages(ctx); err != nil {
 		return nil, err
 	}
-	if err := t.enter(); err != nil {
+	if err := t.enter(ctx); err != nil {
 		return nil, err
 	}
 	if err := t.runStages(ctx); err != nil {

@@ -22,13 +22,30 @@ type upper struct {
 	refuse     error
 	reproducer string
 	options    string // as they came in the last call
+	modules    map[string]sdk.Module
+	asked      []string // the modules that were asked for
 }
 
 var stages = []sdk.Stage{
 	{Name: "ttir", Ending: "ttir"}, {Name: "asm", Ending: "s"}, {Name: "obj", Ending: "o", Binary: true},
 }
 
-func (b *upper) Facts(context.Context) (*sdk.Facts, error) { return &sdk.Facts{Name: "toy"}, nil }
+func (b *upper) Facts(context.Context) (*sdk.Facts, error) {
+	f := &sdk.Facts{Name: "toy"}
+	for name := range b.modules {
+		f.Modules = append(f.Modules, sdk.Module{Name: name})
+	}
+	return f, nil
+}
+
+func (b *upper) Module(_ context.Context, name string) (sdk.Module, error) {
+	b.asked = append(b.asked, name)
+	m := b.modules[name]
+	if m.Name == "" {
+		return m, errors.New("connection lost")
+	}
+	return m, nil
+}
 
 func (b *upper) ParseOptions(_ context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
 	b.options = req.OptionsJSON
@@ -197,6 +214,54 @@ func TestCompilePassesMetadataOn(t *testing.T) {
 	}
 	if b.request.InputName != "mod/k.s" || b.request.OptionsJSON != `{"good":1}` {
 		t.Errorf("request %+v", b.request)
+	}
+}
+
+// A backend's module is fetched by the kernels that import it.
+func TestCompileModules(t *testing.T) {
+	const kernel = `import triton
+import triton.language as tl
+%s
+
+@triton.jit
+def k(x):
+    tl.store(x, %s)
+`
+	modules := map[string]sdk.Module{
+		"toys.far": {},
+		"toys.maths": {
+			Name: "toys.maths", Source: "import triton\n\n@triton.jit\ndef two():\n    return 2.0\n",
+			Externs: []sdk.ExternFunction{{Name: "half", Args: []string{"fp32"}, Result: "fp32", Symbol: "__half", Pure: true}},
+		},
+	}
+	for _, tt := range []struct {
+		imports, value string
+		asked          int
+		want           []string // parts of the IR, or of the error
+	}{
+		{"", "1.0", 0, []string{"tt.store"}},
+		{"from toys import maths", "maths.half(maths.two())", 1, []string{`symbol = "__half"`, "2.000000e+00"}},
+		{"from toys.far import there", "there()", 1, []string{"connection lost"}},
+	} {
+		b := &upper{modules: modules}
+		src := &Source{Path: "k.py", Text: fmt.Appendf(nil, kernel, tt.imports, tt.value)}
+		variants, err := Variants(src, "k", "*fp32")
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := Compile(t.Context(), variants[0], toy, &Options{Select: b.choose, Stages: []string{SourceStage}})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = string(k.Artifact(SourceStage).Data)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %s in\n%s", tt.value, want, got)
+			}
+		}
+		if len(b.asked) != tt.asked {
+			t.Errorf("%s: asked for %q", tt.value, b.asked)
+		}
 	}
 }
 

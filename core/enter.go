@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -16,7 +17,7 @@ import (
 
 // enter makes the input of the first stage: what the front end builds of a
 // Python file, else what the file holds.
-func (t *trip) enter() error {
+func (t *trip) enter(ctx context.Context) error {
 	if !t.src.IsPython() {
 		t.input = t.src.Text
 		t.name = strings.TrimSuffix(filepath.Base(t.src.Path), "."+t.src.ending())
@@ -28,11 +29,15 @@ func (t *trip) enter() error {
 	if err != nil {
 		return err
 	}
+	var moduleErr error
+	opts.Facts.Modules, opts.Facts.Aliases = t.modules(ctx, &moduleErr)
 	imports := importer{python: t.src.python, load: t.src.Import}
 	opts.Open, opts.Define = imports.open, t.src.Define
 	module, err := frontend.Build(dialect.NewContext(), t.src.python.file, t.src.spec, opts)
 	switch {
-	case imports.err != nil: // it explains what else went wrong
+	case moduleErr != nil: // it explains what else went wrong
+		return t.explain(moduleErr)
+	case imports.err != nil: // likewise
 		return imports.err
 	case err != nil:
 		return err
@@ -89,17 +94,30 @@ func (t *trip) frontendFacts() *frontend.Facts {
 	for _, m := range row.MinDotSizes {
 		f.MinDot = append(f.MinDot, frontend.MinDot(m))
 	}
-	for _, m := range t.facts.Modules {
-		module := frontend.ModuleSource{Module: m.Name, Name: m.Name + ".py", Text: m.Source}
-		for _, e := range m.Externs {
-			module.Externs = append(module.Externs, frontend.Extern(e))
-		}
-		f.Modules = append(f.Modules, module)
-		for _, alias := range m.Aliases {
-			f.Aliases = append(f.Aliases, frontend.Alias{From: alias, To: m.Name})
-		}
-	}
 	return f
+}
+
+// modules are those that the backend brings. Each is asked for when the kernel
+// imports it; the first that cannot be had leaves its error in *failed.
+func (t *trip) modules(ctx context.Context, failed *error) (list []frontend.ModuleSource, aliases []frontend.Alias) {
+	for _, m := range t.facts.Modules {
+		for _, alias := range m.Aliases {
+			aliases = append(aliases, frontend.Alias{From: alias, To: m.Name})
+		}
+		load := func() (string, []frontend.Extern) {
+			whole, err := t.backend.Module(ctx, m.Name)
+			if err != nil && *failed == nil {
+				*failed = err
+			}
+			externs := make([]frontend.Extern, len(whole.Externs))
+			for i, e := range whole.Externs {
+				externs[i] = frontend.Extern(e)
+			}
+			return whole.Source, externs
+		}
+		list = append(list, frontend.ModuleSource{Module: m.Name, Name: m.Name + ".py", Load: load})
+	}
+	return list, aliases
 }
 
 // importer loads the files that a Python file imports, each once for all of its

@@ -41,7 +41,7 @@ func received(wire []*pb.Diagnostic) ([]Diagnostic, error) {
 	return rest, nil
 }
 
-// Describe implements Backend.
+// Describe implements Backend, but that modules come without their content.
 func (c *Client) Describe(ctx context.Context) (Facts, error) {
 	resp, err := c.stub.Describe(ctx, &pb.DescribeRequest{}, sendLimits...)
 	if err != nil {
@@ -49,6 +49,16 @@ func (c *Client) Describe(ctx context.Context) (Facts, error) {
 	}
 	_, err = received(resp.GetDiagnostics())
 	return factsFromWire(resp.GetFacts()), err
+}
+
+// Module returns one of Facts.Modules whole.
+func (c *Client) Module(ctx context.Context, name string) (Module, error) {
+	resp, err := c.stub.DescribeModule(ctx, &pb.DescribeModuleRequest{Name: name}, sendLimits...)
+	if err != nil {
+		return Module{}, err
+	}
+	_, err = received(resp.GetDiagnostics())
+	return moduleFromWire(resp.GetModule()), err
 }
 
 // SupportsTarget implements TargetChecker.

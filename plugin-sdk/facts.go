@@ -28,6 +28,16 @@ func (f *Facts) For(t Target) (TargetFacts, bool) {
 	return TargetFacts{}, false
 }
 
+// Module returns the module of that name; aliases do not count.
+func (f *Facts) Module(name string) (Module, bool) {
+	for i := range f.Modules {
+		if f.Modules[i].Name == name {
+			return f.Modules[i], true
+		}
+	}
+	return Module{}, false
+}
+
 // Has reports whether the backend has a capability.
 func (f *Facts) Has(capability string) bool {
 	for _, c := range f.Capabilities {
@@ -141,7 +151,8 @@ type Dialect struct {
 }
 
 // Module is one entry of Triton's get_module_map: source in the Triton language
-// and functions of a device library.
+// and functions of a device library. The facts that a Client gives have a
+// module's names alone; Client.Module has the rest.
 type Module struct {
 	Name string `json:"name"` // "triton.language.extra.cuda.libdevice"
 	// Aliases are other names under which kernels import it, such as

@@ -29,7 +29,7 @@ func NewGRPCServer(opts []grpc.ServerOption) *grpc.Server {
 
 // RegisterBackend puts b on a gRPC server; methods get log through Logger.
 func RegisterBackend(s grpc.ServiceRegistrar, b Backend, log hclog.Logger) {
-	pb.RegisterBackendServer(s, &server{backend: b, log: log})
+	pb.RegisterBackendServer(s, &server{backend: b, caller: caller{log: log, who: "the backend"}})
 }
 
 type loggerKey struct{}
@@ -46,21 +46,27 @@ func Logger(ctx context.Context) hclog.Logger {
 type server struct {
 	pb.UnimplementedBackendServer
 	backend Backend
-	log     hclog.Logger
+	caller
+}
+
+// caller calls the author's methods.
+type caller struct {
+	log hclog.Logger
+	who string // "the backend", in messages
 }
 
 // guard runs one method: it lends the logger, turns the method's error into
 // diagnostics and a panic into one that says BUG. What remains is a gRPC error,
 // for a cancelled call only.
-func guard(ctx context.Context, s *server, method string, f func(context.Context) error) (diags []*pb.Diagnostic, err error) {
+func (s *caller) guard(ctx context.Context, method string, f func(context.Context) error) (diags []*pb.Diagnostic, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			stack := string(debug.Stack())
 			s.log.Error("panic", "method", method, "value", fmt.Sprint(p), "stack", stack)
 			diags = []*pb.Diagnostic{diagnosticToWire(Diagnostic{
 				Kind:    Bug,
-				Message: fmt.Sprintf("BUG in the backend, in %s: %v", method, p),
-				Help:    "this is a mistake in the backend, not in your kernel; please report it with the input and the stack below",
+				Message: fmt.Sprintf("BUG in %s, in %s: %v", s.who, method, p),
+				Help:    "this is a mistake in " + s.who + ", not in your kernel; please report it with the input and the stack below",
 				Notes:   []Diagnostic{{Severity: Note, Message: stack}},
 			})}
 			err = nil
@@ -75,10 +81,29 @@ func guard(ctx context.Context, s *server, method string, f func(context.Context
 
 func (s *server) Describe(ctx context.Context, _ *pb.DescribeRequest) (*pb.DescribeResponse, error) {
 	resp := &pb.DescribeResponse{}
-	diags, err := guard(ctx, s, "Describe", func(ctx context.Context) error {
+	diags, err := s.guard(ctx, "Describe", func(ctx context.Context) error {
 		f, err := describe(ctx, s.backend)
+		f.Modules = each(f.Modules, func(m Module) Module { return Module{Name: m.Name, Aliases: m.Aliases} })
 		resp.Facts = factsToWire(f)
 		return err
+	})
+	resp.Diagnostics = append(resp.Diagnostics, diags...)
+	return resp, err
+}
+
+func (s *server) DescribeModule(ctx context.Context, req *pb.DescribeModuleRequest) (*pb.DescribeModuleResponse, error) {
+	resp := &pb.DescribeModuleResponse{}
+	diags, err := s.guard(ctx, "DescribeModule", func(ctx context.Context) error {
+		f, err := s.backend.Describe(ctx)
+		if err != nil {
+			return err
+		}
+		m, ok := f.Module(req.GetName())
+		if !ok {
+			return fmt.Errorf("the backend has no module %q", req.GetName())
+		}
+		resp.Module = moduleToWire(m)
+		return nil
 	})
 	resp.Diagnostics = append(resp.Diagnostics, diags...)
 	return resp, err
@@ -95,7 +120,7 @@ func describe(ctx context.Context, b Backend) (Facts, error) {
 
 func (s *server) SupportsTarget(ctx context.Context, req *pb.SupportsTargetRequest) (*pb.SupportsTargetResponse, error) {
 	resp := &pb.SupportsTargetResponse{}
-	diags, err := guard(ctx, s, "SupportsTarget", func(ctx context.Context) error {
+	diags, err := s.guard(ctx, "SupportsTarget", func(ctx context.Context) error {
 		r, err := supportsTarget(ctx, s.backend, targetFromWire(req.GetTarget()))
 		resp.Supported, resp.Target, resp.Reason = r.Supported, targetToWire(r.Target), r.Reason
 		return err
@@ -136,7 +161,7 @@ func (f *Facts) Supports(t Target) SupportsTargetResponse {
 
 func (s *server) ParseOptions(ctx context.Context, req *pb.ParseOptionsRequest) (*pb.ParseOptionsResponse, error) {
 	resp := &pb.ParseOptionsResponse{}
-	diags, err := guard(ctx, s, "ParseOptions", func(ctx context.Context) error {
+	diags, err := s.guard(ctx, "ParseOptions", func(ctx context.Context) error {
 		r, err := s.backend.ParseOptions(ctx, ParseOptionsRequest{
 			Target: targetFromWire(req.GetTarget()), OptionsJSON: req.GetOptionsJson(), Settings: req.GetSettings(),
 		})
@@ -149,7 +174,7 @@ func (s *server) ParseOptions(ctx context.Context, req *pb.ParseOptionsRequest) 
 
 func (s *server) AddStages(ctx context.Context, req *pb.AddStagesRequest) (*pb.AddStagesResponse, error) {
 	resp := &pb.AddStagesResponse{}
-	diags, err := guard(ctx, s, "AddStages", func(ctx context.Context) error {
+	diags, err := s.guard(ctx, "AddStages", func(ctx context.Context) error {
 		r, err := s.backend.AddStages(ctx, AddStagesRequest{
 			Target: targetFromWire(req.GetTarget()), OptionsJSON: req.GetOptionsJson(), Settings: req.GetSettings(),
 		})
@@ -162,7 +187,7 @@ func (s *server) AddStages(ctx context.Context, req *pb.AddStagesRequest) (*pb.A
 
 func (s *server) RunStages(ctx context.Context, req *pb.RunStagesRequest) (*pb.RunStagesResponse, error) {
 	resp := &pb.RunStagesResponse{}
-	diags, err := guard(ctx, s, "RunStages", func(ctx context.Context) error {
+	diags, err := s.guard(ctx, "RunStages", func(ctx context.Context) error {
 		r, err := s.backend.RunStages(ctx, runStagesRequestFromWire(req))
 		resp = runStagesResponseToWire(r)
 		return err
@@ -177,7 +202,7 @@ func (s *server) RunPasses(ctx context.Context, req *pb.RunPassesRequest) (*pb.R
 		return nil, status.Error(codes.Unimplemented, "this backend runs no passes by name")
 	}
 	resp := &pb.RunPassesResponse{}
-	diags, err := guard(ctx, s, "RunPasses", func(ctx context.Context) error {
+	diags, err := s.guard(ctx, "RunPasses", func(ctx context.Context) error {
 		r, err := runner.RunPasses(ctx, runPassesRequestFromWire(req))
 		resp = runPassesResponseToWire(r)
 		return err

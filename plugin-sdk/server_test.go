@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -19,7 +20,15 @@ type plain struct {
 }
 
 func (plain) Describe(context.Context) (sdk.Facts, error) {
-	return sdk.Facts{Name: "plain", Targets: []sdk.TargetFacts{{Pattern: "p:*", WarpSize: 8}}}, nil
+	return sdk.Facts{
+		Name: "plain", Targets: []sdk.TargetFacts{{Pattern: "p:*", WarpSize: 8}},
+		Modules: []sdk.Module{
+			{Name: "one", Source: "x = 1\n"},
+			{Name: "lib", Aliases: []string{"other"}, Externs: []sdk.ExternFunction{
+				{Name: "sin", Args: []string{"fp32"}, Result: "fp32", Symbol: "__sinf", Pure: true},
+			}},
+		},
+	}, nil
 }
 
 func (plain) ParseOptions(context.Context, sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
@@ -43,6 +52,32 @@ func (powerful) SupportsTarget(_ context.Context, t sdk.Target) (sdk.SupportsTar
 
 func (powerful) RunPasses(_ context.Context, req sdk.RunPassesRequest) (sdk.RunPassesResponse, error) {
 	return sdk.RunPassesResponse{Output: strings.ToUpper(req.Input)}, nil
+}
+
+// TestModules: a description names the modules, and each is asked for by itself.
+func TestModules(t *testing.T) {
+	c := sdktest.Start(t, plain{})
+	f, err := c.Describe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []sdk.Module{{Name: "one"}, {Name: "lib", Aliases: []string{"other"}}}
+	if d := cmp.Diff(names, f.Modules); d != "" {
+		t.Errorf("described:\n%s", d)
+	}
+	whole, _ := plain{}.Describe(t.Context())
+	for _, want := range whole.Modules {
+		got, err := c.Module(t.Context(), want.Name)
+		if d := cmp.Diff(want, got); err != nil || d != "" {
+			t.Errorf("%s: %v\n%s", want.Name, err, d)
+		}
+	}
+	for _, name := range []string{"other", "none"} {
+		var refused sdk.Diagnostics
+		if _, err := c.Module(t.Context(), name); !errors.As(err, &refused) || !strings.Contains(refused.Error(), `no module "`+name+`"`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 func TestOptionalPowers(t *testing.T) {

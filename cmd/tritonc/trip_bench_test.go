@@ -20,6 +20,12 @@ func (b inProcess) Facts(ctx context.Context) (*sdk.Facts, error) {
 	return &facts, err
 }
 
+func (b inProcess) Module(ctx context.Context, name string) (sdk.Module, error) {
+	facts, err := b.Describe(ctx)
+	m, _ := facts.Module(name)
+	return m, err
+}
+
 // BenchmarkTrip measures parsing, the front end, all passes and the lowering to
 // LLVM IR, with the IR crossing as text, and reports each stage beside the sum.
 // Run it with -cpu 1 for the figures of docs/testing.md.

@@ -25,7 +25,10 @@ type Backend struct {
 
 	mu    sync.Mutex // held during a start, so that there is only one
 	proc  *process.Process
-	facts *sdk.Facts // of proc's program
+	facts *sdk.Facts // of proc's program, modules by name only
+
+	modulesMu sync.Mutex
+	modules   map[string]sdk.Module // those that were asked for
 
 	hashOnce sync.Once
 	hash     string
@@ -55,10 +58,30 @@ func (b *Backend) FileHash() (string, error) {
 	return b.hash, b.hashErr
 }
 
-// Facts is the backend's Describe answer, asked once a process.
+// Facts is the backend's Describe answer, asked once a process. Modules are there
+// by name; Module has the rest.
 func (b *Backend) Facts(ctx context.Context) (*sdk.Facts, error) {
 	_, facts, err := b.running(ctx)
 	return facts, err
+}
+
+// Module returns one of the facts' modules whole. It is asked once a session.
+func (b *Backend) Module(ctx context.Context, name string) (sdk.Module, error) {
+	b.modulesMu.Lock()
+	defer b.modulesMu.Unlock()
+	if m, ok := b.modules[name]; ok {
+		return m, nil
+	}
+	m, err := call(ctx, b, "DescribeModule", func(c *sdk.Client, _ map[string]string) (sdk.Module, error) {
+		return c.Module(ctx, name)
+	})
+	if err == nil {
+		if b.modules == nil {
+			b.modules = make(map[string]sdk.Module)
+		}
+		b.modules[name] = m
+	}
+	return m, err
 }
 
 // SupportsTarget asks whether the backend compiles for t.

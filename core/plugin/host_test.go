@@ -538,6 +538,29 @@ func TestAutoMTLS(t *testing.T) {
 	mustRun(t, b, "echo", "secret")
 }
 
+// TestModule: a module is asked for once a session, also over a crash.
+func TestModule(t *testing.T) {
+	_, b := testHost(t, "works", Options{})
+	facts, err := b.Facts(t.Context())
+	if err != nil || len(facts.Modules) != 1 || facts.Modules[0].Source != "" {
+		t.Fatalf("%+v, %v", facts, err)
+	}
+	m, err := b.Module(t.Context(), "made.by")
+	if want := fmt.Sprintf("pid = %s\n", mustRun(t, b, "pid", "")); err != nil || m.Source != want {
+		t.Errorf("got %q, want %q; %v", m.Source, want, err)
+	}
+	if _, err := run(t.Context(), b, "exit", ""); err == nil {
+		t.Error("it did not crash")
+	}
+	again, err := b.Module(t.Context(), "made.by")
+	if err != nil || again.Source != m.Source {
+		t.Errorf("got %q after %q, %v", again.Source, m.Source, err)
+	}
+	if _, err := b.Module(t.Context(), "none"); err == nil || !strings.Contains(err.Error(), `no module "none"`) {
+		t.Errorf("a module that is not there: %v", err)
+	}
+}
+
 func TestFileHash(t *testing.T) {
 	_, b := testHost(t, "works", Options{})
 	hash, err := b.FileHash()

@@ -57,6 +57,13 @@ func (b *inProcess) Facts(ctx context.Context) (*sdk.Facts, error) {
 	return &facts, err
 }
 
+// Module implements core.Backend.
+func (b *inProcess) Module(ctx context.Context, name string) (sdk.Module, error) {
+	facts, err := b.Describe(ctx)
+	m, _ := facts.Module(name)
+	return m, err
+}
+
 // ParseOptions implements core.Backend.
 func (b *inProcess) ParseOptions(ctx context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
 	req.Settings = b.settings
@@ -85,10 +92,13 @@ func (b *inProcess) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sd
 	if known {
 		return resp, nil
 	}
+	req.Want = append(req.Want, "ttgir")
 	resp, err = b.Backend.RunStages(ctx, req)
 	if err != nil {
 		return resp, wire.ErrorFromSDK("in process", err)
 	}
+	noteOperations(req.Input)
+	noteOperations(resp.Artifact("ttgir"))
 	b.mu.Lock()
 	if len(b.made) == maxMade {
 		clear(b.made)

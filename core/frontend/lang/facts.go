@@ -46,6 +46,9 @@ type ModuleSource struct {
 	Name    string // the file's name in locations
 	Text    string
 	Externs []Extern
+	// Load, when there, gives Text and Externs. It is called when something
+	// asks for the module, once a build.
+	Load func() (text string, externs []Extern)
 }
 
 // Extern is one overload of a device library's function. Types have their

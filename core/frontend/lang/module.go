@@ -151,23 +151,19 @@ func (l *Lib) backendModule(name string) any {
 		parts = parts || strings.HasPrefix(m.Module, name+".")
 	}
 	switch {
-	case own != nil && parts:
-		return &packageModule{l, l.sourceModule(own)}
+	case parts:
+		return &packageModule{l, name, own}
 	case own != nil:
 		return l.sourceModule(own)
-	case parts:
-		return l.backendPackage(name)
 	}
 	return nil
 }
 
-// backendNamespace is a module of a backend.
-type backendNamespace interface {
-	eval.Attributer
-	ModuleName() string
-}
-
-func (l *Lib) sourceModule(m *ModuleSource) backendNamespace {
+func (l *Lib) sourceModule(m *ModuleSource) *externModule {
+	if m.Load != nil {
+		m.Text, m.Externs = m.Load()
+		m.Load = nil
+	}
 	key := moduleKey{m.Module, m.Name, m.Text}
 	f, ok := moduleCache.Load(key)
 	if !ok {
@@ -184,19 +180,24 @@ func (l *Lib) sourceModule(m *ModuleSource) backendNamespace {
 
 // packageModule is a module with modules inside.
 type packageModule struct {
-	lib *Lib
-	backendNamespace
+	lib  *Lib
+	name string
+	own  *ModuleSource // nil: it holds modules only
 }
 
 // Attr finds what the module holds itself, else a module inside.
 func (p *packageModule) Attr(name string) (any, bool) {
-	if v, ok := p.backendNamespace.Attr(name); ok {
-		return v, true
+	if p.own != nil {
+		if v, ok := p.lib.sourceModule(p.own).Attr(name); ok {
+			return v, true
+		}
 	}
-	v := p.lib.backendModule(p.ModuleName() + "." + name)
+	v := p.lib.backendModule(p.name + "." + name)
 	return v, v != nil
 }
-func (p *packageModule) TypeName() string { return "module" }
+func (p *packageModule) TypeName() string   { return "module" }
+func (p *packageModule) ModuleName() string { return p.name }
+func (p *packageModule) Repr() string       { return "<module '" + p.name + "'>" }
 
 // externModule is a backend's module with functions of a device library.
 type externModule struct {
@@ -219,17 +220,6 @@ func (x *externModule) Attr(name string) (any, bool) {
 }
 func (x *externModule) TypeName() string   { return "module" }
 func (x *externModule) ModuleName() string { return x.m.Module }
-
-func (l *Lib) backendPackage(name string) any {
-	p := &eval.Package{Name: name, Parts: map[string]any{}}
-	for i := range l.Facts.Modules {
-		if rest, ok := strings.CutPrefix(l.Facts.Modules[i].Module, name+"."); ok {
-			first, _, _ := strings.Cut(rest, ".")
-			p.Parts[first] = l.backendModule(name + "." + first)
-		}
-	}
-	return p
-}
 
 // Marker is a function of the language that the code generator handles itself.
 type Marker struct{ Name string }

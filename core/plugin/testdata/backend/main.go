@@ -50,6 +50,7 @@ func (b backend) Describe(context.Context) (sdk.Facts, error) {
 		Name: b.mode, Version: "0", Hash: "h",
 		Targets:  []sdk.TargetFacts{{Pattern: "test:*", WarpSize: 32, WarpSizes: []int{64}}},
 		Settings: []sdk.SettingSpec{{Name: "assembler", Env: []string{"TEST_FIRST", "TEST_SECOND"}}},
+		Modules:  []sdk.Module{{Name: "made.by", Source: fmt.Sprintf("pid = %d\n", os.Getpid())}},
 	}, nil
 }
 

@@ -409,7 +409,7 @@ type Facts struct {
 	Settings       []*SettingSpec         `protobuf:"bytes,6,rep,name=settings,proto3" json:"settings,omitempty"`
 	Specialization *Specialization        `protobuf:"bytes,7,opt,name=specialization,proto3" json:"specialization,omitempty"`
 	Dialects       []*Dialect             `protobuf:"bytes,8,rep,name=dialects,proto3" json:"dialects,omitempty"`
-	Modules        []*Module              `protobuf:"bytes,9,rep,name=modules,proto3" json:"modules,omitempty"`
+	Modules        []*Module              `protobuf:"bytes,9,rep,name=modules,proto3" json:"modules,omitempty"` // names and aliases; DescribeModule has the rest
 	Capabilities   []string               `protobuf:"bytes,10,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
 	BinaryEnding   string                 `protobuf:"bytes,11,opt,name=binary_ending,json=binaryEnding,proto3" json:"binary_ending,omitempty"` // file ending of the final artifact: "cubin"
 	unknownFields  protoimpl.UnknownFields
@@ -1293,6 +1293,102 @@ func (x *ExternFunction) GetPure() bool {
 	return false
 }
 
+type DescribeModuleRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DescribeModuleRequest) Reset() {
+	*x = DescribeModuleRequest{}
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DescribeModuleRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DescribeModuleRequest) ProtoMessage() {}
+
+func (x *DescribeModuleRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DescribeModuleRequest.ProtoReflect.Descriptor instead.
+func (*DescribeModuleRequest) Descriptor() ([]byte, []int) {
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *DescribeModuleRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type DescribeModuleResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Module        *Module                `protobuf:"bytes,1,opt,name=module,proto3" json:"module,omitempty"`
+	Diagnostics   []*Diagnostic          `protobuf:"bytes,2,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DescribeModuleResponse) Reset() {
+	*x = DescribeModuleResponse{}
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DescribeModuleResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DescribeModuleResponse) ProtoMessage() {}
+
+func (x *DescribeModuleResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DescribeModuleResponse.ProtoReflect.Descriptor instead.
+func (*DescribeModuleResponse) Descriptor() ([]byte, []int) {
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *DescribeModuleResponse) GetModule() *Module {
+	if x != nil {
+		return x.Module
+	}
+	return nil
+}
+
+func (x *DescribeModuleResponse) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
 type SupportsTargetRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Target        *Target                `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
@@ -1302,7 +1398,7 @@ type SupportsTargetRequest struct {
 
 func (x *SupportsTargetRequest) Reset() {
 	*x = SupportsTargetRequest{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[15]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1314,7 +1410,7 @@ func (x *SupportsTargetRequest) String() string {
 func (*SupportsTargetRequest) ProtoMessage() {}
 
 func (x *SupportsTargetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[15]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1327,7 +1423,7 @@ func (x *SupportsTargetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SupportsTargetRequest.ProtoReflect.Descriptor instead.
 func (*SupportsTargetRequest) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{15}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SupportsTargetRequest) GetTarget() *Target {
@@ -1349,7 +1445,7 @@ type SupportsTargetResponse struct {
 
 func (x *SupportsTargetResponse) Reset() {
 	*x = SupportsTargetResponse{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[16]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1361,7 +1457,7 @@ func (x *SupportsTargetResponse) String() string {
 func (*SupportsTargetResponse) ProtoMessage() {}
 
 func (x *SupportsTargetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[16]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1374,7 +1470,7 @@ func (x *SupportsTargetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SupportsTargetResponse.ProtoReflect.Descriptor instead.
 func (*SupportsTargetResponse) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{16}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SupportsTargetResponse) GetSupported() bool {
@@ -1416,7 +1512,7 @@ type ParseOptionsRequest struct {
 
 func (x *ParseOptionsRequest) Reset() {
 	*x = ParseOptionsRequest{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[17]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1428,7 +1524,7 @@ func (x *ParseOptionsRequest) String() string {
 func (*ParseOptionsRequest) ProtoMessage() {}
 
 func (x *ParseOptionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[17]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1441,7 +1537,7 @@ func (x *ParseOptionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ParseOptionsRequest.ProtoReflect.Descriptor instead.
 func (*ParseOptionsRequest) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{17}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ParseOptionsRequest) GetTarget() *Target {
@@ -1475,7 +1571,7 @@ type ParseOptionsResponse struct {
 
 func (x *ParseOptionsResponse) Reset() {
 	*x = ParseOptionsResponse{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[18]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1487,7 +1583,7 @@ func (x *ParseOptionsResponse) String() string {
 func (*ParseOptionsResponse) ProtoMessage() {}
 
 func (x *ParseOptionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[18]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1500,7 +1596,7 @@ func (x *ParseOptionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ParseOptionsResponse.ProtoReflect.Descriptor instead.
 func (*ParseOptionsResponse) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{18}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ParseOptionsResponse) GetOptionsJson() string {
@@ -1528,7 +1624,7 @@ type AddStagesRequest struct {
 
 func (x *AddStagesRequest) Reset() {
 	*x = AddStagesRequest{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[19]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1540,7 +1636,7 @@ func (x *AddStagesRequest) String() string {
 func (*AddStagesRequest) ProtoMessage() {}
 
 func (x *AddStagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[19]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1553,7 +1649,7 @@ func (x *AddStagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddStagesRequest.ProtoReflect.Descriptor instead.
 func (*AddStagesRequest) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{19}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AddStagesRequest) GetTarget() *Target {
@@ -1587,7 +1683,7 @@ type AddStagesResponse struct {
 
 func (x *AddStagesResponse) Reset() {
 	*x = AddStagesResponse{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[20]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1599,7 +1695,7 @@ func (x *AddStagesResponse) String() string {
 func (*AddStagesResponse) ProtoMessage() {}
 
 func (x *AddStagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[20]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1612,7 +1708,7 @@ func (x *AddStagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddStagesResponse.ProtoReflect.Descriptor instead.
 func (*AddStagesResponse) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{20}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AddStagesResponse) GetStages() []*Stage {
@@ -1644,7 +1740,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[21]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1656,7 +1752,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[21]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1669,7 +1765,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{21}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Stage) GetName() string {
@@ -1729,7 +1825,7 @@ type PassRow struct {
 
 func (x *PassRow) Reset() {
 	*x = PassRow{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[22]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1741,7 +1837,7 @@ func (x *PassRow) String() string {
 func (*PassRow) ProtoMessage() {}
 
 func (x *PassRow) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[22]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1754,7 +1850,7 @@ func (x *PassRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassRow.ProtoReflect.Descriptor instead.
 func (*PassRow) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{22}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PassRow) GetName() string {
@@ -1819,7 +1915,7 @@ type RunStagesRequest struct {
 
 func (x *RunStagesRequest) Reset() {
 	*x = RunStagesRequest{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[23]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1831,7 +1927,7 @@ func (x *RunStagesRequest) String() string {
 func (*RunStagesRequest) ProtoMessage() {}
 
 func (x *RunStagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[23]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1844,7 +1940,7 @@ func (x *RunStagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunStagesRequest.ProtoReflect.Descriptor instead.
 func (*RunStagesRequest) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{23}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RunStagesRequest) GetTarget() *Target {
@@ -1926,7 +2022,7 @@ type RunStagesResponse struct {
 
 func (x *RunStagesResponse) Reset() {
 	*x = RunStagesResponse{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[24]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1938,7 +2034,7 @@ func (x *RunStagesResponse) String() string {
 func (*RunStagesResponse) ProtoMessage() {}
 
 func (x *RunStagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[24]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1951,7 +2047,7 @@ func (x *RunStagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunStagesResponse.ProtoReflect.Descriptor instead.
 func (*RunStagesResponse) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{24}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RunStagesResponse) GetArtifacts() []*Artifact {
@@ -2006,7 +2102,7 @@ type Artifact struct {
 
 func (x *Artifact) Reset() {
 	*x = Artifact{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[25]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2018,7 +2114,7 @@ func (x *Artifact) String() string {
 func (*Artifact) ProtoMessage() {}
 
 func (x *Artifact) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[25]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2031,7 +2127,7 @@ func (x *Artifact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Artifact.ProtoReflect.Descriptor instead.
 func (*Artifact) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{25}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Artifact) GetStage() string {
@@ -2060,7 +2156,7 @@ type Timing struct {
 
 func (x *Timing) Reset() {
 	*x = Timing{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[26]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2072,7 +2168,7 @@ func (x *Timing) String() string {
 func (*Timing) ProtoMessage() {}
 
 func (x *Timing) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[26]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2085,7 +2181,7 @@ func (x *Timing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timing.ProtoReflect.Descriptor instead.
 func (*Timing) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{26}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Timing) GetStage() string {
@@ -2122,7 +2218,7 @@ type Tool struct {
 
 func (x *Tool) Reset() {
 	*x = Tool{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[27]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2134,7 +2230,7 @@ func (x *Tool) String() string {
 func (*Tool) ProtoMessage() {}
 
 func (x *Tool) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[27]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2147,7 +2243,7 @@ func (x *Tool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tool.ProtoReflect.Descriptor instead.
 func (*Tool) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{27}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Tool) GetName() string {
@@ -2195,7 +2291,7 @@ type RunPassesRequest struct {
 
 func (x *RunPassesRequest) Reset() {
 	*x = RunPassesRequest{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[28]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2207,7 +2303,7 @@ func (x *RunPassesRequest) String() string {
 func (*RunPassesRequest) ProtoMessage() {}
 
 func (x *RunPassesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[28]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2220,7 +2316,7 @@ func (x *RunPassesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunPassesRequest.ProtoReflect.Descriptor instead.
 func (*RunPassesRequest) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{28}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RunPassesRequest) GetTarget() *Target {
@@ -2300,7 +2396,7 @@ type RunPassesResponse struct {
 
 func (x *RunPassesResponse) Reset() {
 	*x = RunPassesResponse{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[29]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2312,7 +2408,7 @@ func (x *RunPassesResponse) String() string {
 func (*RunPassesResponse) ProtoMessage() {}
 
 func (x *RunPassesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[29]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2325,7 +2421,7 @@ func (x *RunPassesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunPassesResponse.ProtoReflect.Descriptor instead.
 func (*RunPassesResponse) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{29}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RunPassesResponse) GetOutput() []byte {
@@ -2381,7 +2477,7 @@ type PassText struct {
 
 func (x *PassText) Reset() {
 	*x = PassText{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[30]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2393,7 +2489,7 @@ func (x *PassText) String() string {
 func (*PassText) ProtoMessage() {}
 
 func (x *PassText) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[30]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2406,7 +2502,7 @@ func (x *PassText) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassText.ProtoReflect.Descriptor instead.
 func (*PassText) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{30}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *PassText) GetName() string {
@@ -2537,7 +2633,12 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x06result\x18\x03 \x01(\tR\x06result\x12\x16\n" +
 	"\x06symbol\x18\x04 \x01(\tR\x06symbol\x12\x18\n" +
 	"\alibrary\x18\x05 \x01(\tR\alibrary\x12\x12\n" +
-	"\x04pure\x18\x06 \x01(\bR\x04pure\"K\n" +
+	"\x04pure\x18\x06 \x01(\bR\x04pure\"+\n" +
+	"\x15DescribeModuleRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\x8e\x01\n" +
+	"\x16DescribeModuleResponse\x122\n" +
+	"\x06module\x18\x01 \x01(\v2\x1a.tritonc.backend.v1.ModuleR\x06module\x12@\n" +
+	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"K\n" +
 	"\x15SupportsTargetRequest\x122\n" +
 	"\x06target\x18\x01 \x01(\v2\x1a.tritonc.backend.v1.TargetR\x06target\"\xc4\x01\n" +
 	"\x16SupportsTargetResponse\x12\x1c\n" +
@@ -2641,9 +2742,10 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"reproducer\"2\n" +
 	"\bPassText\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text2\xba\x04\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text2\xa3\x05\n" +
 	"\aBackend\x12U\n" +
 	"\bDescribe\x12#.tritonc.backend.v1.DescribeRequest\x1a$.tritonc.backend.v1.DescribeResponse\x12g\n" +
+	"\x0eDescribeModule\x12).tritonc.backend.v1.DescribeModuleRequest\x1a*.tritonc.backend.v1.DescribeModuleResponse\x12g\n" +
 	"\x0eSupportsTarget\x12).tritonc.backend.v1.SupportsTargetRequest\x1a*.tritonc.backend.v1.SupportsTargetResponse\x12a\n" +
 	"\fParseOptions\x12'.tritonc.backend.v1.ParseOptionsRequest\x1a(.tritonc.backend.v1.ParseOptionsResponse\x12X\n" +
 	"\tAddStages\x12$.tritonc.backend.v1.AddStagesRequest\x1a%.tritonc.backend.v1.AddStagesResponse\x12X\n" +
@@ -2663,7 +2765,7 @@ func file_tritonc_backend_v1_backend_proto_rawDescGZIP() []byte {
 }
 
 var file_tritonc_backend_v1_backend_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_tritonc_backend_v1_backend_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_tritonc_backend_v1_backend_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_tritonc_backend_v1_backend_proto_goTypes = []any{
 	(Diagnostic_Severity)(0),       // 0: tritonc.backend.v1.Diagnostic.Severity
 	(Diagnostic_Kind)(0),           // 1: tritonc.backend.v1.Diagnostic.Kind
@@ -2682,26 +2784,28 @@ var file_tritonc_backend_v1_backend_proto_goTypes = []any{
 	(*Dialect)(nil),                // 14: tritonc.backend.v1.Dialect
 	(*Module)(nil),                 // 15: tritonc.backend.v1.Module
 	(*ExternFunction)(nil),         // 16: tritonc.backend.v1.ExternFunction
-	(*SupportsTargetRequest)(nil),  // 17: tritonc.backend.v1.SupportsTargetRequest
-	(*SupportsTargetResponse)(nil), // 18: tritonc.backend.v1.SupportsTargetResponse
-	(*ParseOptionsRequest)(nil),    // 19: tritonc.backend.v1.ParseOptionsRequest
-	(*ParseOptionsResponse)(nil),   // 20: tritonc.backend.v1.ParseOptionsResponse
-	(*AddStagesRequest)(nil),       // 21: tritonc.backend.v1.AddStagesRequest
-	(*AddStagesResponse)(nil),      // 22: tritonc.backend.v1.AddStagesResponse
-	(*Stage)(nil),                  // 23: tritonc.backend.v1.Stage
-	(*PassRow)(nil),                // 24: tritonc.backend.v1.PassRow
-	(*RunStagesRequest)(nil),       // 25: tritonc.backend.v1.RunStagesRequest
-	(*RunStagesResponse)(nil),      // 26: tritonc.backend.v1.RunStagesResponse
-	(*Artifact)(nil),               // 27: tritonc.backend.v1.Artifact
-	(*Timing)(nil),                 // 28: tritonc.backend.v1.Timing
-	(*Tool)(nil),                   // 29: tritonc.backend.v1.Tool
-	(*RunPassesRequest)(nil),       // 30: tritonc.backend.v1.RunPassesRequest
-	(*RunPassesResponse)(nil),      // 31: tritonc.backend.v1.RunPassesResponse
-	(*PassText)(nil),               // 32: tritonc.backend.v1.PassText
-	nil,                            // 33: tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
-	nil,                            // 34: tritonc.backend.v1.AddStagesRequest.SettingsEntry
-	nil,                            // 35: tritonc.backend.v1.RunStagesRequest.SettingsEntry
-	nil,                            // 36: tritonc.backend.v1.RunPassesRequest.SettingsEntry
+	(*DescribeModuleRequest)(nil),  // 17: tritonc.backend.v1.DescribeModuleRequest
+	(*DescribeModuleResponse)(nil), // 18: tritonc.backend.v1.DescribeModuleResponse
+	(*SupportsTargetRequest)(nil),  // 19: tritonc.backend.v1.SupportsTargetRequest
+	(*SupportsTargetResponse)(nil), // 20: tritonc.backend.v1.SupportsTargetResponse
+	(*ParseOptionsRequest)(nil),    // 21: tritonc.backend.v1.ParseOptionsRequest
+	(*ParseOptionsResponse)(nil),   // 22: tritonc.backend.v1.ParseOptionsResponse
+	(*AddStagesRequest)(nil),       // 23: tritonc.backend.v1.AddStagesRequest
+	(*AddStagesResponse)(nil),      // 24: tritonc.backend.v1.AddStagesResponse
+	(*Stage)(nil),                  // 25: tritonc.backend.v1.Stage
+	(*PassRow)(nil),                // 26: tritonc.backend.v1.PassRow
+	(*RunStagesRequest)(nil),       // 27: tritonc.backend.v1.RunStagesRequest
+	(*RunStagesResponse)(nil),      // 28: tritonc.backend.v1.RunStagesResponse
+	(*Artifact)(nil),               // 29: tritonc.backend.v1.Artifact
+	(*Timing)(nil),                 // 30: tritonc.backend.v1.Timing
+	(*Tool)(nil),                   // 31: tritonc.backend.v1.Tool
+	(*RunPassesRequest)(nil),       // 32: tritonc.backend.v1.RunPassesRequest
+	(*RunPassesResponse)(nil),      // 33: tritonc.backend.v1.RunPassesResponse
+	(*PassText)(nil),               // 34: tritonc.backend.v1.PassText
+	nil,                            // 35: tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
+	nil,                            // 36: tritonc.backend.v1.AddStagesRequest.SettingsEntry
+	nil,                            // 37: tritonc.backend.v1.RunStagesRequest.SettingsEntry
+	nil,                            // 38: tritonc.backend.v1.RunPassesRequest.SettingsEntry
 }
 var file_tritonc_backend_v1_backend_proto_depIdxs = []int32{
 	0,  // 0: tritonc.backend.v1.Diagnostic.severity:type_name -> tritonc.backend.v1.Diagnostic.Severity
@@ -2719,46 +2823,50 @@ var file_tritonc_backend_v1_backend_proto_depIdxs = []int32{
 	9,  // 12: tritonc.backend.v1.TargetFacts.min_dot_sizes:type_name -> tritonc.backend.v1.MinDotSize
 	13, // 13: tritonc.backend.v1.Specialization.attributes:type_name -> tritonc.backend.v1.ArgAttribute
 	16, // 14: tritonc.backend.v1.Module.externs:type_name -> tritonc.backend.v1.ExternFunction
-	2,  // 15: tritonc.backend.v1.SupportsTargetRequest.target:type_name -> tritonc.backend.v1.Target
-	2,  // 16: tritonc.backend.v1.SupportsTargetResponse.target:type_name -> tritonc.backend.v1.Target
-	3,  // 17: tritonc.backend.v1.SupportsTargetResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	2,  // 18: tritonc.backend.v1.ParseOptionsRequest.target:type_name -> tritonc.backend.v1.Target
-	33, // 19: tritonc.backend.v1.ParseOptionsRequest.settings:type_name -> tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
-	3,  // 20: tritonc.backend.v1.ParseOptionsResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	2,  // 21: tritonc.backend.v1.AddStagesRequest.target:type_name -> tritonc.backend.v1.Target
-	34, // 22: tritonc.backend.v1.AddStagesRequest.settings:type_name -> tritonc.backend.v1.AddStagesRequest.SettingsEntry
-	23, // 23: tritonc.backend.v1.AddStagesResponse.stages:type_name -> tritonc.backend.v1.Stage
-	3,  // 24: tritonc.backend.v1.AddStagesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	24, // 25: tritonc.backend.v1.Stage.passes:type_name -> tritonc.backend.v1.PassRow
-	2,  // 26: tritonc.backend.v1.RunStagesRequest.target:type_name -> tritonc.backend.v1.Target
-	35, // 27: tritonc.backend.v1.RunStagesRequest.settings:type_name -> tritonc.backend.v1.RunStagesRequest.SettingsEntry
-	27, // 28: tritonc.backend.v1.RunStagesResponse.artifacts:type_name -> tritonc.backend.v1.Artifact
-	3,  // 29: tritonc.backend.v1.RunStagesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	28, // 30: tritonc.backend.v1.RunStagesResponse.timings:type_name -> tritonc.backend.v1.Timing
-	29, // 31: tritonc.backend.v1.RunStagesResponse.tools:type_name -> tritonc.backend.v1.Tool
-	2,  // 32: tritonc.backend.v1.RunPassesRequest.target:type_name -> tritonc.backend.v1.Target
-	36, // 33: tritonc.backend.v1.RunPassesRequest.settings:type_name -> tritonc.backend.v1.RunPassesRequest.SettingsEntry
-	3,  // 34: tritonc.backend.v1.RunPassesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	28, // 35: tritonc.backend.v1.RunPassesResponse.timings:type_name -> tritonc.backend.v1.Timing
-	32, // 36: tritonc.backend.v1.RunPassesResponse.dumps:type_name -> tritonc.backend.v1.PassText
-	32, // 37: tritonc.backend.v1.RunPassesResponse.analyses:type_name -> tritonc.backend.v1.PassText
-	4,  // 38: tritonc.backend.v1.Backend.Describe:input_type -> tritonc.backend.v1.DescribeRequest
-	17, // 39: tritonc.backend.v1.Backend.SupportsTarget:input_type -> tritonc.backend.v1.SupportsTargetRequest
-	19, // 40: tritonc.backend.v1.Backend.ParseOptions:input_type -> tritonc.backend.v1.ParseOptionsRequest
-	21, // 41: tritonc.backend.v1.Backend.AddStages:input_type -> tritonc.backend.v1.AddStagesRequest
-	25, // 42: tritonc.backend.v1.Backend.RunStages:input_type -> tritonc.backend.v1.RunStagesRequest
-	30, // 43: tritonc.backend.v1.Backend.RunPasses:input_type -> tritonc.backend.v1.RunPassesRequest
-	5,  // 44: tritonc.backend.v1.Backend.Describe:output_type -> tritonc.backend.v1.DescribeResponse
-	18, // 45: tritonc.backend.v1.Backend.SupportsTarget:output_type -> tritonc.backend.v1.SupportsTargetResponse
-	20, // 46: tritonc.backend.v1.Backend.ParseOptions:output_type -> tritonc.backend.v1.ParseOptionsResponse
-	22, // 47: tritonc.backend.v1.Backend.AddStages:output_type -> tritonc.backend.v1.AddStagesResponse
-	26, // 48: tritonc.backend.v1.Backend.RunStages:output_type -> tritonc.backend.v1.RunStagesResponse
-	31, // 49: tritonc.backend.v1.Backend.RunPasses:output_type -> tritonc.backend.v1.RunPassesResponse
-	44, // [44:50] is the sub-list for method output_type
-	38, // [38:44] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	15, // 15: tritonc.backend.v1.DescribeModuleResponse.module:type_name -> tritonc.backend.v1.Module
+	3,  // 16: tritonc.backend.v1.DescribeModuleResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	2,  // 17: tritonc.backend.v1.SupportsTargetRequest.target:type_name -> tritonc.backend.v1.Target
+	2,  // 18: tritonc.backend.v1.SupportsTargetResponse.target:type_name -> tritonc.backend.v1.Target
+	3,  // 19: tritonc.backend.v1.SupportsTargetResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	2,  // 20: tritonc.backend.v1.ParseOptionsRequest.target:type_name -> tritonc.backend.v1.Target
+	35, // 21: tritonc.backend.v1.ParseOptionsRequest.settings:type_name -> tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
+	3,  // 22: tritonc.backend.v1.ParseOptionsResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	2,  // 23: tritonc.backend.v1.AddStagesRequest.target:type_name -> tritonc.backend.v1.Target
+	36, // 24: tritonc.backend.v1.AddStagesRequest.settings:type_name -> tritonc.backend.v1.AddStagesRequest.SettingsEntry
+	25, // 25: tritonc.backend.v1.AddStagesResponse.stages:type_name -> tritonc.backend.v1.Stage
+	3,  // 26: tritonc.backend.v1.AddStagesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	26, // 27: tritonc.backend.v1.Stage.passes:type_name -> tritonc.backend.v1.PassRow
+	2,  // 28: tritonc.backend.v1.RunStagesRequest.target:type_name -> tritonc.backend.v1.Target
+	37, // 29: tritonc.backend.v1.RunStagesRequest.settings:type_name -> tritonc.backend.v1.RunStagesRequest.SettingsEntry
+	29, // 30: tritonc.backend.v1.RunStagesResponse.artifacts:type_name -> tritonc.backend.v1.Artifact
+	3,  // 31: tritonc.backend.v1.RunStagesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	30, // 32: tritonc.backend.v1.RunStagesResponse.timings:type_name -> tritonc.backend.v1.Timing
+	31, // 33: tritonc.backend.v1.RunStagesResponse.tools:type_name -> tritonc.backend.v1.Tool
+	2,  // 34: tritonc.backend.v1.RunPassesRequest.target:type_name -> tritonc.backend.v1.Target
+	38, // 35: tritonc.backend.v1.RunPassesRequest.settings:type_name -> tritonc.backend.v1.RunPassesRequest.SettingsEntry
+	3,  // 36: tritonc.backend.v1.RunPassesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	30, // 37: tritonc.backend.v1.RunPassesResponse.timings:type_name -> tritonc.backend.v1.Timing
+	34, // 38: tritonc.backend.v1.RunPassesResponse.dumps:type_name -> tritonc.backend.v1.PassText
+	34, // 39: tritonc.backend.v1.RunPassesResponse.analyses:type_name -> tritonc.backend.v1.PassText
+	4,  // 40: tritonc.backend.v1.Backend.Describe:input_type -> tritonc.backend.v1.DescribeRequest
+	17, // 41: tritonc.backend.v1.Backend.DescribeModule:input_type -> tritonc.backend.v1.DescribeModuleRequest
+	19, // 42: tritonc.backend.v1.Backend.SupportsTarget:input_type -> tritonc.backend.v1.SupportsTargetRequest
+	21, // 43: tritonc.backend.v1.Backend.ParseOptions:input_type -> tritonc.backend.v1.ParseOptionsRequest
+	23, // 44: tritonc.backend.v1.Backend.AddStages:input_type -> tritonc.backend.v1.AddStagesRequest
+	27, // 45: tritonc.backend.v1.Backend.RunStages:input_type -> tritonc.backend.v1.RunStagesRequest
+	32, // 46: tritonc.backend.v1.Backend.RunPasses:input_type -> tritonc.backend.v1.RunPassesRequest
+	5,  // 47: tritonc.backend.v1.Backend.Describe:output_type -> tritonc.backend.v1.DescribeResponse
+	18, // 48: tritonc.backend.v1.Backend.DescribeModule:output_type -> tritonc.backend.v1.DescribeModuleResponse
+	20, // 49: tritonc.backend.v1.Backend.SupportsTarget:output_type -> tritonc.backend.v1.SupportsTargetResponse
+	22, // 50: tritonc.backend.v1.Backend.ParseOptions:output_type -> tritonc.backend.v1.ParseOptionsResponse
+	24, // 51: tritonc.backend.v1.Backend.AddStages:output_type -> tritonc.backend.v1.AddStagesResponse
+	28, // 52: tritonc.backend.v1.Backend.RunStages:output_type -> tritonc.backend.v1.RunStagesResponse
+	33, // 53: tritonc.backend.v1.Backend.RunPasses:output_type -> tritonc.backend.v1.RunPassesResponse
+	47, // [47:54] is the sub-list for method output_type
+	40, // [40:47] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_tritonc_backend_v1_backend_proto_init() }
@@ -2772,7 +2880,7 @@ func file_tritonc_backend_v1_backend_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tritonc_backend_v1_backend_proto_rawDesc), len(file_tritonc_backend_v1_backend_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   35,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

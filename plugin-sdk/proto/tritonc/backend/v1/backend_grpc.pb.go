@@ -31,6 +31,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	Backend_Describe_FullMethodName       = "/tritonc.backend.v1.Backend/Describe"
+	Backend_DescribeModule_FullMethodName = "/tritonc.backend.v1.Backend/DescribeModule"
 	Backend_SupportsTarget_FullMethodName = "/tritonc.backend.v1.Backend/SupportsTarget"
 	Backend_ParseOptions_FullMethodName   = "/tritonc.backend.v1.Backend/ParseOptions"
 	Backend_AddStages_FullMethodName      = "/tritonc.backend.v1.Backend/AddStages"
@@ -48,6 +49,9 @@ const (
 type BackendClient interface {
 	// Describe answers every fact about the backend. It is asked once a process.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
+	// DescribeModule answers one of Facts.modules whole. It is asked when a kernel
+	// imports the module, for a device library has hundreds of functions.
+	DescribeModule(ctx context.Context, in *DescribeModuleRequest, opts ...grpc.CallOption) (*DescribeModuleResponse, error)
 	// SupportsTarget says whether this backend compiles for a target, and fills
 	// in what the target left open.
 	SupportsTarget(ctx context.Context, in *SupportsTargetRequest, opts ...grpc.CallOption) (*SupportsTargetResponse, error)
@@ -74,6 +78,16 @@ func (c *backendClient) Describe(ctx context.Context, in *DescribeRequest, opts 
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DescribeResponse)
 	err := c.cc.Invoke(ctx, Backend_Describe_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *backendClient) DescribeModule(ctx context.Context, in *DescribeModuleRequest, opts ...grpc.CallOption) (*DescribeModuleResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DescribeModuleResponse)
+	err := c.cc.Invoke(ctx, Backend_DescribeModule_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +154,9 @@ func (c *backendClient) RunPasses(ctx context.Context, in *RunPassesRequest, opt
 type BackendServer interface {
 	// Describe answers every fact about the backend. It is asked once a process.
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
+	// DescribeModule answers one of Facts.modules whole. It is asked when a kernel
+	// imports the module, for a device library has hundreds of functions.
+	DescribeModule(context.Context, *DescribeModuleRequest) (*DescribeModuleResponse, error)
 	// SupportsTarget says whether this backend compiles for a target, and fills
 	// in what the target left open.
 	SupportsTarget(context.Context, *SupportsTargetRequest) (*SupportsTargetResponse, error)
@@ -164,6 +181,9 @@ type UnimplementedBackendServer struct{}
 
 func (UnimplementedBackendServer) Describe(context.Context, *DescribeRequest) (*DescribeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Describe not implemented")
+}
+func (UnimplementedBackendServer) DescribeModule(context.Context, *DescribeModuleRequest) (*DescribeModuleResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DescribeModule not implemented")
 }
 func (UnimplementedBackendServer) SupportsTarget(context.Context, *SupportsTargetRequest) (*SupportsTargetResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SupportsTarget not implemented")
@@ -215,6 +235,24 @@ func _Backend_Describe_Handler(srv interface{}, ctx context.Context, dec func(in
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(BackendServer).Describe(ctx, req.(*DescribeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Backend_DescribeModule_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DescribeModuleRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BackendServer).DescribeModule(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Backend_DescribeModule_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BackendServer).DescribeModule(ctx, req.(*DescribeModuleRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -319,6 +357,10 @@ var Backend_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Describe",
 			Handler:    _Backend_Describe_Handler,
+		},
+		{
+			MethodName: "DescribeModule",
+			Handler:    _Backend_DescribeModule_Handler,
 		},
 		{
 			MethodName: "SupportsTarget",
