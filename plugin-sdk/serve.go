@@ -66,6 +66,21 @@ func Serve(b Backend) {
 	if os.Getenv(Handshake.MagicCookieKey) != Handshake.MagicCookieValue {
 		os.Exit(byHand(b, os.Args[1:], os.Stdout, os.Stderr))
 	}
+	log := hosted()
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig: Handshake,
+		VersionedPlugins: map[int]plugin.PluginSet{
+			ProtocolVersion: {PluginName: &Plugin{Impl: b, Log: log}},
+		},
+		GRPCServer: NewGRPCServer,
+		Logger:     log,
+	})
+	tools.killAll()
+}
+
+// hosted readies a process that a host started: its logger, its standard output
+// and its lifeline.
+func hosted() hclog.Logger {
 	// The logger keeps the real stderr: go-plugin replaces os.Stderr later.
 	log := hclog.New(&hclog.LoggerOptions{
 		Level:      hclog.LevelFromString(os.Getenv(EnvLogLevel)),
@@ -80,15 +95,7 @@ func Serve(b Backend) {
 		log.Error("cannot watch the lifeline", "error", err)
 		os.Exit(1)
 	}
-	plugin.Serve(&plugin.ServeConfig{
-		HandshakeConfig: Handshake,
-		VersionedPlugins: map[int]plugin.PluginSet{
-			ProtocolVersion: {PluginName: &Plugin{Impl: b, Log: log}},
-		},
-		GRPCServer: NewGRPCServer,
-		Logger:     log,
-	})
-	tools.killAll()
+	return log
 }
 
 // byHand answers a person who ran the plugin and returns the exit code.

@@ -1,0 +1,121 @@
+package sdk
+
+import (
+	"context"
+	"time"
+)
+
+// DeviceDriver makes the devices of one kind in a machine usable; the author of
+// a driver implements it and calls ServeDevices. Its methods may be called at
+// the same time from several goroutines. Errors are as those of Backend: a
+// *Diagnostic or Diagnostics for what the user did wrong, any other for trouble
+// of the machine.
+type DeviceDriver interface {
+	// Describe lists the devices. Where there are none, it is an error that says
+	// why.
+	Describe(ctx context.Context) (DeviceFacts, error)
+	// Open makes the device of that number ready for code of a target. One that
+	// cannot run such code refuses it with a *Diagnostic.
+	Open(ctx context.Context, number int, target Target) (Device, error)
+}
+
+// DeviceFacts are what a driver answers to Describe.
+type DeviceFacts struct {
+	// Name of the driver, which tritonc-device-<name> and --device have: "cuda".
+	Name string
+	// Version of the driver, for people.
+	Version string
+	// Devices by number.
+	Devices []DeviceInfo
+}
+
+// DeviceInfo tells devices apart before one is opened.
+type DeviceInfo struct {
+	Name string
+	// Target is what to compile for.
+	Target Target
+	// Memory in bytes.
+	Memory int64
+}
+
+// Device is a session with a device. Several sessions may use one device at the
+// same time; the methods of one session and of what it made are called one
+// after the other.
+type Device interface {
+	Properties() DeviceProperties
+	// Alloc reserves size bytes, 0 or more, at an address that is a multiple of
+	// 256, with undefined contents.
+	Alloc(ctx context.Context, name string, size int64) (DeviceBuffer, error)
+	// Load makes a binary of the stage Properties names ready to be launched.
+	Load(ctx context.Context, b DeviceBinary) (DeviceKernel, error)
+	// Close frees all that the session made.
+	Close() error
+}
+
+// DeviceProperties never change.
+type DeviceProperties struct {
+	Name string
+	// Stage names the compile stage whose artifact Load takes; it may depend on
+	// the target.
+	Stage           string
+	WarpSize        int
+	Multiprocessors int
+	MaxThreads      int // of a block
+	MaxShared       int // bytes of a block
+	Memory          int64
+}
+
+// DeviceBuffer is memory of a device. The SDK keeps accesses inside it.
+type DeviceBuffer interface {
+	Addr() uint64
+	Write(ctx context.Context, offset int64, p []byte) error
+	Read(ctx context.Context, offset int64, p []byte) error
+	Free() error
+}
+
+// DeviceBinary is a compiled kernel. The fields have the meaning of the
+// metadata of the same names.
+type DeviceBinary struct {
+	Name               string // for messages: "add.cubin"
+	Code               []byte
+	Kernel             string // empty: the only one
+	NumWarps, NumCTAs  int    // 0: the code says it
+	Shared             int64
+	GlobalScratchSize  int64 // bytes a block
+	GlobalScratchAlign int64
+}
+
+// DeviceKernel is a loaded binary.
+type DeviceKernel interface {
+	// Launch runs the kernel to its end. What the kernel did wrong is
+	// DeviceResult.Fault, not an error. The host ends the process to stop a
+	// kernel.
+	Launch(ctx context.Context, l DeviceLaunch) (DeviceResult, error)
+}
+
+// DeviceLaunch says what to run a kernel on.
+type DeviceLaunch struct {
+	Grid [3]int
+	// Args are the user's; the driver adds scratch memory, as the kernel ABI has
+	// it.
+	Args []DeviceArg
+}
+
+// DeviceArg is memory, or the bytes of a number, little-endian and of the
+// parameter's size. Neither is a null pointer.
+type DeviceArg struct {
+	Buffer DeviceBuffer
+	Scalar []byte
+}
+
+// DeviceResult is the outcome of a launch.
+type DeviceResult struct {
+	Time time.Duration
+	// Output is what the kernel printed.
+	Output []byte
+	// Fault is what the kernel itself did wrong.
+	Fault []Diagnostic
+	// Lost says that the device is of no more use in this process; the host then
+	// ends it.
+	Lost bool
+}

@@ -1,0 +1,186 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"google.golang.org/grpc"
+
+	pb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/device/v1"
+)
+
+// DeviceClient is a DeviceDriver at the far end of a connection. Diagnostics
+// that end a call come back as a Diagnostics error; gRPC's errors pass
+// unchanged.
+type DeviceClient struct {
+	stub pb.DevicesClient
+}
+
+var _ DeviceDriver = (*DeviceClient)(nil)
+
+// NewDeviceClient speaks with the driver behind conn.
+func NewDeviceClient(conn grpc.ClientConnInterface) *DeviceClient {
+	return &DeviceClient{stub: pb.NewDevicesClient(conn)}
+}
+
+// answered is the outcome of a call: gRPC's error, or the response's.
+func answered(resp wireDiagnostics, err error) error {
+	if err == nil {
+		_, err = received(resp.GetDiagnostics())
+	}
+	return err
+}
+
+// Describe implements DeviceDriver.
+func (c *DeviceClient) Describe(ctx context.Context) (DeviceFacts, error) {
+	resp, err := c.stub.Describe(ctx, &pb.DescribeRequest{}, sendLimits...)
+	if err := answered(resp, err); err != nil {
+		return DeviceFacts{}, err
+	}
+	return DeviceFacts{Name: resp.GetName(), Version: resp.GetVersion(), Devices: each(resp.GetDevices(), deviceInfoFromWire)}, nil
+}
+
+// Open implements DeviceDriver.
+func (c *DeviceClient) Open(ctx context.Context, number int, target Target) (Device, error) {
+	resp, err := c.stub.Open(ctx, &pb.OpenRequest{Number: toInt32(number), Target: targetToWire(target)}, sendLimits...)
+	if err := answered(resp, err); err != nil {
+		return nil, err
+	}
+	return &deviceClient{c.stub, resp.GetSession(), devicePropertiesFromWire(resp.GetProperties())}, nil
+}
+
+type deviceClient struct {
+	stub       pb.DevicesClient
+	session    uint64
+	properties DeviceProperties
+}
+
+func (d *deviceClient) Properties() DeviceProperties { return d.properties }
+
+func (d *deviceClient) Close() error {
+	ctx, cancel := background()
+	defer cancel()
+	return answered(d.stub.Close(ctx, &pb.CloseRequest{Session: d.session}, sendLimits...))
+}
+
+// background is the context of calls that give things back: these happen even
+// when the work was cancelled, but not for ever.
+func background() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), 10*time.Second)
+}
+
+func (d *deviceClient) Alloc(ctx context.Context, name string, size int64) (DeviceBuffer, error) {
+	resp, err := d.stub.Alloc(ctx, &pb.AllocRequest{Session: d.session, Name: utf8(name), Size: size}, sendLimits...)
+	if err := answered(resp, err); err != nil {
+		return nil, err
+	}
+	return &bufferClient{d, resp.GetBuffer(), resp.GetAddress()}, nil
+}
+
+type bufferClient struct {
+	device  *deviceClient
+	number  uint64
+	address uint64
+}
+
+func (b *bufferClient) Addr() uint64 { return b.address }
+
+func (b *bufferClient) Free() error {
+	ctx, cancel := background()
+	defer cancel()
+	return answered(b.device.stub.Free(ctx, &pb.FreeRequest{Session: b.device.session, Buffer: b.number}, sendLimits...))
+}
+
+func (b *bufferClient) Write(ctx context.Context, offset int64, p []byte) error {
+	stream, err := b.device.stub.Write(ctx, sendLimits...)
+	if err != nil {
+		return err
+	}
+	msg := &pb.WriteRequest{Header: &pb.WriteHeader{
+		Session: b.device.session, Buffer: b.number, Offset: offset, Size: int64(len(p)),
+	}}
+	for first := true; first || len(p) > 0; first = false {
+		msg.Data = p[:min(len(p), pieceBytes)]
+		p = p[len(msg.Data):]
+		if err := stream.Send(msg); err != nil {
+			if errors.Is(err, io.EOF) {
+				break // the answer says why
+			}
+			return err
+		}
+		msg = &pb.WriteRequest{}
+	}
+	return answered(stream.CloseAndRecv())
+}
+
+func (b *bufferClient) Read(ctx context.Context, offset int64, p []byte) error {
+	ctx, cancel := context.WithCancel(ctx) // ends the stream of a read that fails here
+	defer cancel()
+	stream, err := b.device.stub.Read(ctx, &pb.ReadRequest{
+		Session: b.device.session, Buffer: b.number, Offset: offset, Size: int64(len(p)),
+	}, sendLimits...)
+	if err != nil {
+		return err
+	}
+	for got := 0; ; {
+		resp, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			if got != len(p) {
+				return fmt.Errorf("%d of %d bytes arrived", got, len(p))
+			}
+			return nil
+		}
+		if err := answered(resp, err); err != nil {
+			return err
+		}
+		if len(resp.GetData()) > len(p)-got {
+			return fmt.Errorf("more than %d bytes arrived", len(p))
+		}
+		got += copy(p[got:], resp.GetData())
+	}
+}
+
+func (d *deviceClient) Load(ctx context.Context, b DeviceBinary) (DeviceKernel, error) {
+	req := deviceBinaryToWire(b)
+	req.Session = d.session
+	resp, err := d.stub.Load(ctx, req, sendLimits...)
+	if err := answered(resp, err); err != nil {
+		return nil, err
+	}
+	return &kernelClient{d, resp.GetKernel()}, nil
+}
+
+type kernelClient struct {
+	device *deviceClient
+	number uint64
+}
+
+func (k *kernelClient) Launch(ctx context.Context, l DeviceLaunch) (DeviceResult, error) {
+	req := &pb.LaunchRequest{Session: k.device.session, Kernel: k.number}
+	for _, n := range l.Grid {
+		req.Grid = append(req.Grid, int64(n))
+	}
+	for _, a := range l.Args {
+		arg := &pb.Argument{Scalar: a.Scalar}
+		if a.Buffer != nil {
+			b, ok := a.Buffer.(*bufferClient)
+			if !ok || b.device != k.device {
+				return DeviceResult{}, errors.New("an argument is memory of another device")
+			}
+			arg.Buffer = b.number
+		}
+		req.Arguments = append(req.Arguments, arg)
+	}
+	resp, err := k.device.stub.Launch(ctx, req, sendLimits...)
+	if err != nil {
+		return DeviceResult{}, err
+	}
+	_, err = received(resp.GetDiagnostics())
+	return DeviceResult{
+		Time: time.Duration(resp.GetNanoseconds()), Output: resp.GetOutput(), Lost: resp.GetLost(),
+		Fault: each(resp.GetFault(), diagnosticFromWire),
+	}, err
+}
