@@ -27,7 +27,27 @@ TEXT ·hasAVX2(SB), NOSPLIT, $0-1
 done:
 	RET
 
-// Broadcast constants.
+// func hasAVX512() bool
+//
+// hasAVX2 holds.
+TEXT ·hasAVX512(SB), NOSPLIT, $0-1
+	MOVB $0, ret+0(FP)
+	XORL CX, CX
+	XGETBV
+	ANDL $0xe6, AX            // the system saves ZMM and the masks
+	CMPL AX, $0xe6
+	JNE  done
+	MOVL $7, AX
+	XORL CX, CX
+	CPUID
+	ANDL $(1<<16 | 1<<17 | 1<<30 | 1<<31), BX // F, DQ, BW, VL
+	CMPL BX, $(1<<16 | 1<<17 | 1<<30 | 1<<31)
+	JNE  done
+	MOVB $1, ret+0(FP)
+done:
+	RET
+
+// Broadcast constants of eight lanes.
 #define CONST8(name, v) \
 	DATA name<>+0(SB)/4, $v; \
 	DATA name<>+4(SB)/4, $v; \
@@ -45,8 +65,18 @@ CONST8(bias32, 127)
 CONST8(expMask, 255)
 CONST8(mantMask, 0x7fffff)
 CONST8(implicit, 0x800000)
+CONST8(magnitude, 0x7fffffff)
 CONST8(zeroExponent, -4096)
-CONST8(leastTop, -500)
+CONST8(leastTop, -102)
+CONST8(scaleTop, 152)
+CONST8(alignment, 25)
+CONST8(greatest, 254)
+CONST8(fiveBits, 31)
+CONST8(fifteen, 15)
+CONST8(lowHalf, 0xffff)
+CONST8(leastExponent, 51)
+CONST8(exponents, 113)
+CONST8(cut13, 0xffffe000)
 
 // 1023 - alignBits in every 64-bit lane.
 DATA scaleBias<>+0(SB)/8, $998
@@ -62,34 +92,102 @@ DATA cutMask<>+16(SB)/8, $0xffffffffe0000000
 DATA cutMask<>+24(SB)/8, $0xffffffffe0000000
 GLOBL cutMask<>(SB), RODATA|NOPTR, $32
 
-// func mmaRows(args *mmaArgs)
+// Of 32 lanes 4·g+t, those with t of 0 and 1, and of 2 and 3; and the way back to
+// lanes 0 to 15 and 16 to 31.
+DATA quads01<>+0(SB)/8, $0x0000000400000000
+DATA quads01<>+8(SB)/8, $0x0000000c00000008
+DATA quads01<>+16(SB)/8, $0x0000001400000010
+DATA quads01<>+24(SB)/8, $0x0000001c00000018
+DATA quads01<>+32(SB)/8, $0x0000000500000001
+DATA quads01<>+40(SB)/8, $0x0000000d00000009
+DATA quads01<>+48(SB)/8, $0x0000001500000011
+DATA quads01<>+56(SB)/8, $0x0000001d00000019
+GLOBL quads01<>(SB), RODATA|NOPTR, $64
+
+DATA quads23<>+0(SB)/8, $0x0000000600000002
+DATA quads23<>+8(SB)/8, $0x0000000e0000000a
+DATA quads23<>+16(SB)/8, $0x0000001600000012
+DATA quads23<>+24(SB)/8, $0x0000001e0000001a
+DATA quads23<>+32(SB)/8, $0x0000000700000003
+DATA quads23<>+40(SB)/8, $0x0000000f0000000b
+DATA quads23<>+48(SB)/8, $0x0000001700000013
+DATA quads23<>+56(SB)/8, $0x0000001f0000001b
+GLOBL quads23<>(SB), RODATA|NOPTR, $64
+
+DATA lanes0<>+0(SB)/8, $0x0000000800000000
+DATA lanes0<>+8(SB)/8, $0x0000001800000010
+DATA lanes0<>+16(SB)/8, $0x0000000900000001
+DATA lanes0<>+24(SB)/8, $0x0000001900000011
+DATA lanes0<>+32(SB)/8, $0x0000000a00000002
+DATA lanes0<>+40(SB)/8, $0x0000001a00000012
+DATA lanes0<>+48(SB)/8, $0x0000000b00000003
+DATA lanes0<>+56(SB)/8, $0x0000001b00000013
+GLOBL lanes0<>(SB), RODATA|NOPTR, $64
+
+DATA lanes16<>+0(SB)/8, $0x0000000c00000004
+DATA lanes16<>+8(SB)/8, $0x0000001c00000014
+DATA lanes16<>+16(SB)/8, $0x0000000d00000005
+DATA lanes16<>+24(SB)/8, $0x0000001d00000015
+DATA lanes16<>+32(SB)/8, $0x0000000e00000006
+DATA lanes16<>+40(SB)/8, $0x0000001e00000016
+DATA lanes16<>+48(SB)/8, $0x0000000f00000007
+DATA lanes16<>+56(SB)/8, $0x0000001f00000017
+GLOBL lanes16<>(SB), RODATA|NOPTR, $64
+
+// Fields of mmaArgs.
+#define args_aVal 0
+#define args_aExp 8
+#define args_bVal 16
+#define args_bExp 24
+#define args_c 32
+#define args_d 64
+#define args_bad 96
+#define args_scratch 104
+#define args_tops 616
+
+// Adds the products of row and k: A at SI, B at DX, the scale in Y4.
+#define PRODUCT(k) \
+	VBROADCASTSS (64*k)(SI), Y1   \
+	VMULPS       (32*k)(DX), Y1, Y1 \
+	VMULPS       Y4, Y1, Y1         \
+	VCVTTPS2DQ   Y1, Y1             \
+	VPADDD       Y1, Y8, Y8
+
+#define EXPONENT(k) \
+	VPBROADCASTD (64*k)(R13), Y3    \
+	VPADDD       (32*k)(R12), Y3, Y3 \
+	VPMAXSD      Y3, Y6, Y6
+
+// func sums256(args *mmaArgs)
 //
-// SI walks A, row after row; DX holds B; R8 and R9 are the places of the row in C
-// and D; R10 is the depth; R11 counts rows; R12 is the scratch of exponents; Y15
+// One row of eight columns after the other. SI and R13 walk the values and the
+// exponents of A; DX and R12 hold those of B; R8 and R9 are the places of the
+// row's even and odd columns in C, R10 in the results; R11 counts rows; Y15
 // gathers bad results.
-TEXT ·mmaRows(SB), NOSPLIT, $0-8
+TEXT ·sums256(SB), NOSPLIT, $0-8
 	MOVQ  args+0(FP), DI
-	MOVQ  0(DI), SI
-	MOVQ  8(DI), DX
-	MOVQ  16(DI), R8
-	MOVQ  24(DI), R9
-	MOVQ  32(DI), R10
-	LEAQ  48(DI), R12
+	MOVQ  args_aVal(DI), SI
+	MOVQ  args_aExp(DI), R13
+	MOVQ  args_bVal(DI), DX
+	MOVQ  args_bExp(DI), R12
+	MOVQ  (args_c+0)(DI), R8
+	MOVQ  (args_c+8)(DI), R9
+	LEAQ  args_scratch(DI), R10
 	VPXOR Y15, Y15, Y15
 	XORQ  R11, R11
 
 row:
-	// The accumulators of the row: even columns from one register, odd ones from
-	// the next. Y0 is c.
 	VMOVDQU     (R8), X1
-	VMOVDQU     128(R8), X2
+	VMOVDQU     (R9), X2
 	VPUNPCKLDQ  X2, X1, X3
 	VPUNPCKHDQ  X2, X1, X4
-	VINSERTI128 $1, X4, Y3, Y0
+	VINSERTI128 $1, X4, Y3, Y0             // c
 
 	// Y1 is c's significand, Y2 its exponent.
 	VPSRLD    $23, Y0, Y2
 	VPAND     expMask<>(SB), Y2, Y2
+	VPCMPEQD  expMask<>(SB), Y2, Y3        // special
+	VPOR      Y3, Y15, Y15
 	VPXOR     Y5, Y5, Y5
 	VPCMPEQD  Y5, Y2, Y3                   // no implicit bit
 	VPANDN    implicit<>(SB), Y3, Y3
@@ -103,66 +201,57 @@ row:
 
 	// Y6 is the greatest exponent.
 	VMOVDQA Y2, Y6
-	MOVQ    SI, AX
-	MOVQ    DX, BX
-	MOVQ    R12, R13
-	MOVQ    R10, CX
-
-exps:
-	VPBROADCASTD 4(AX), Y3
-	VPADDD       32(BX), Y3, Y3
-	VMOVDQU      Y3, (R13)
-	VPMAXSD      Y3, Y6, Y6
-	ADDQ         $8, AX
-	ADDQ         $64, BX
-	ADDQ         $32, R13
-	DECQ         CX
-	JNZ          exps
+	EXPONENT(0)
+	EXPONENT(1)
+	EXPONENT(2)
+	EXPONENT(3)
+	EXPONENT(4)
+	EXPONENT(5)
+	EXPONENT(6)
+	EXPONENT(7)
+	EXPONENT(8)
+	EXPONENT(9)
+	EXPONENT(10)
+	EXPONENT(11)
+	EXPONENT(12)
+	EXPONENT(13)
+	EXPONENT(14)
+	EXPONENT(15)
 
 	// c, aligned: Y7. Its sign is that of Y0.
-	VPSLLD $2, Y1, Y1
-	VPSUBD Y2, Y6, Y3
+	VPSLLD  $2, Y1, Y1
+	VPSUBD  Y2, Y6, Y3
 	VPSRLVD Y3, Y1, Y1
-	VPSRAD $31, Y0, Y3
-	VPXOR  Y3, Y1, Y1
-	VPSUBD Y3, Y1, Y7
+	VPSRAD  $31, Y0, Y3
+	VPXOR   Y3, Y1, Y1
+	VPSUBD  Y3, Y1, Y7
 
-	// The products, aligned: even k in Y8, odd k in Y9, so that no sum overflows.
-	VPXOR Y8, Y8, Y8
-	VPXOR Y9, Y9, Y9
-	MOVQ  SI, AX
-	MOVQ  DX, BX
-	MOVQ  R12, R13
-	MOVQ  R10, CX
-
-products:
-	VPBROADCASTD (AX), Y3
-	VPMULLD      (BX), Y3, Y3
-	VPSUBD       (R13), Y6, Y4
-	VPABSD       Y3, Y5
-	VPSRLVD      Y4, Y5, Y5
-	VPSIGND      Y3, Y5, Y5
-	VPADDD       Y5, Y8, Y8
-	VPBROADCASTD 8(AX), Y10
-	VPMULLD      64(BX), Y10, Y10
-	VPSUBD       32(R13), Y6, Y11
-	VPABSD       Y10, Y12
-	VPSRLVD      Y11, Y12, Y12
-	VPSIGND      Y10, Y12, Y12
-	VPADDD       Y12, Y9, Y9
-	ADDQ         $16, AX
-	ADDQ         $128, BX
-	ADDQ         $64, R13
-	SUBQ         $2, CX
-	JNZ          products
-	MOVQ         AX, SI
+	// The products, at the scale 2^(alignBits - top), cut to integers: Y8.
+	VPMAXSD leastTop<>(SB), Y6, Y6
+	VMOVDQU scaleTop<>(SB), Y4
+	VPSUBD  Y6, Y4, Y4
+	VPSLLD  $23, Y4, Y4
+	VPXOR   Y8, Y8, Y8
+	PRODUCT(0)
+	PRODUCT(1)
+	PRODUCT(2)
+	PRODUCT(3)
+	PRODUCT(4)
+	PRODUCT(5)
+	PRODUCT(6)
+	PRODUCT(7)
+	PRODUCT(8)
+	PRODUCT(9)
+	PRODUCT(10)
+	PRODUCT(11)
+	PRODUCT(12)
+	PRODUCT(13)
+	PRODUCT(14)
+	PRODUCT(15)
 
 	// The exact sum in doubles, and the scale 2^(top - alignBits).
-	VPMAXSD      leastTop<>(SB), Y6, Y6
 	VCVTDQ2PD    X8, Y1
-	VCVTDQ2PD    X9, Y2
 	VCVTDQ2PD    X7, Y3
-	VADDPD       Y2, Y1, Y1
 	VADDPD       Y3, Y1, Y1
 	VPMOVSXDQ    X6, Y4
 	VPADDQ       scaleBias<>(SB), Y4, Y4
@@ -171,13 +260,10 @@ products:
 	VPAND        cutMask<>(SB), Y1, Y1
 	VCVTPD2PSY   Y1, X10
 	VEXTRACTI128 $1, Y8, X1
-	VEXTRACTI128 $1, Y9, X2
 	VEXTRACTI128 $1, Y7, X3
 	VEXTRACTI128 $1, Y6, X4
 	VCVTDQ2PD    X1, Y1
-	VCVTDQ2PD    X2, Y2
 	VCVTDQ2PD    X3, Y3
-	VADDPD       Y2, Y1, Y1
 	VADDPD       Y3, Y1, Y1
 	VPMOVSXDQ    X4, Y4
 	VPADDQ       scaleBias<>(SB), Y4, Y4
@@ -189,39 +275,506 @@ products:
 	// The even and the odd columns go to their registers.
 	VSHUFPS $0x88, X11, X10, X1
 	VSHUFPS $0xdd, X11, X10, X2
-	VMOVDQU X1, (R9)
-	VMOVDQU X2, 128(R9)
+	VMOVDQU X1, (R10)
+	VMOVDQU X2, 128(R10)
 
-	// Bad: an exponent of 255, or one below 2 though the sum is not zero.
+	// Bad: an exponent of 254 and more, or one below 2 though the sum is not zero.
 	VINSERTI128 $1, X11, Y10, Y10
 	VPSRLD      $23, Y10, Y10
 	VPAND       expMask<>(SB), Y10, Y10
-	VPCMPEQD    expMask<>(SB), Y10, Y1
+	VPCMPGTD    greatest<>(SB), Y10, Y1
 	VPOR        Y1, Y15, Y15
 	VMOVDQU     two<>(SB), Y2
 	VPCMPGTD    Y10, Y2, Y2
-	VPADDD      Y9, Y8, Y8
 	VPADDD      Y7, Y8, Y8
-	VPXOR       Y5, Y5, Y5
 	VPCMPEQD    Y5, Y8, Y3
 	VPANDN      Y2, Y3, Y2
 	VPOR        Y2, Y15, Y15
 
+	ADDQ $4, SI
+	ADDQ $4, R13
 	ADDQ $16, R8
 	ADDQ $16, R9
+	ADDQ $16, R10
 	INCQ R11
 	CMPQ R11, $8
 	JNE  next
-	ADDQ $128, R8 // rows 8 to 15 lie in the third and fourth register
-	ADDQ $128, R9
+	ADDQ $128, R10 // rows 8 to 15 lie in the third and fourth register
+	MOVQ (args_c+16)(DI), R8
+	MOVQ (args_c+24)(DI), R9
 
 next:
 	CMPQ R11, $16
 	JNE  row
 	VPTEST Y15, Y15
-	JEQ    end
-	MOVQ   $1, 40(DI)
+	JNE    bad
+	LEAQ   args_scratch(DI), R10
+	XORQ   CX, CX
 
-end:
+store:
+	MOVQ    args_d(DI)(CX*8), AX
+	VMOVDQU (R10), Y0
+	VMOVDQU 32(R10), Y1
+	VMOVDQU 64(R10), Y2
+	VMOVDQU 96(R10), Y3
+	VMOVDQU Y0, (AX)
+	VMOVDQU Y1, 32(AX)
+	VMOVDQU Y2, 64(AX)
+	VMOVDQU Y3, 96(AX)
+	ADDQ    $128, R10
+	INCQ    CX
+	CMPQ    CX, $4
+	JNE     store
+	VZEROUPPER
+	RET
+
+bad:
+	MOVQ $1, args_bad(DI)
+	VZEROUPPER
+	RET
+
+// COLUMNS parts the 32 lanes of two registers, the rows 0 to 7 and 8 to 15, by
+// their columns' t: at 0, 128, 256 and 384 of R. Z30 and Z31 hold the permutations.
+#define COLUMNS(R) \
+	VMOVDQU32  (AX), Z0          \
+	VMOVDQU32  64(AX), Z1        \
+	VMOVDQU32  (BX), Z2          \
+	VMOVDQU32  64(BX), Z3        \
+	VMOVDQA32  Z30, Z4           \
+	VPERMI2D   Z1, Z0, Z4        \
+	VMOVDQA32  Z31, Z5           \
+	VPERMI2D   Z1, Z0, Z5        \
+	VMOVDQA32  Z30, Z6           \
+	VPERMI2D   Z3, Z2, Z6        \
+	VMOVDQA32  Z31, Z7           \
+	VPERMI2D   Z3, Z2, Z7        \
+	VSHUFI64X2 $0x44, Z6, Z4, Z0 \
+	VSHUFI64X2 $0xee, Z6, Z4, Z1 \
+	VSHUFI64X2 $0x44, Z7, Z5, Z2 \
+	VSHUFI64X2 $0xee, Z7, Z5, Z3 \
+	VMOVDQU32  Z0, (R)           \
+	VMOVDQU32  Z1, 128(R)        \
+	VMOVDQU32  Z2, 256(R)        \
+	VMOVDQU32  Z3, 384(R)
+
+// LANES is the way back.
+#define LANES(R) \
+	VMOVDQU32  (R), Z0           \
+	VMOVDQU32  128(R), Z1        \
+	VMOVDQU32  256(R), Z2        \
+	VMOVDQU32  384(R), Z3        \
+	VSHUFI64X2 $0x44, Z1, Z0, Z4 \
+	VSHUFI64X2 $0x44, Z3, Z2, Z5 \
+	VSHUFI64X2 $0xee, Z1, Z0, Z6 \
+	VSHUFI64X2 $0xee, Z3, Z2, Z7 \
+	VMOVDQA32  Z30, Z0           \
+	VPERMI2D   Z5, Z4, Z0        \
+	VMOVDQA32  Z31, Z1           \
+	VPERMI2D   Z5, Z4, Z1        \
+	VMOVDQA32  Z30, Z2           \
+	VPERMI2D   Z7, Z6, Z2        \
+	VMOVDQA32  Z31, Z3           \
+	VPERMI2D   Z7, Z6, Z3        \
+	VMOVDQU32  Z0, (AX)          \
+	VMOVDQU32  Z1, 64(AX)        \
+	VMOVDQU32  Z2, (BX)          \
+	VMOVDQU32  Z3, 64(BX)
+
+// The greatest exponent of the products of column (BX), k of A being in Z.
+#define TOP(k, Z) \
+	VPADDD.BCST (32*k)(BX), Z, Z18 \
+	VPMAXSD     Z18, Z17, Z17
+
+// The sum of the products of column (BX) at scale Z18.
+#define ADDUP(k, Z) \
+	VMULPS.BCST (32*k)(BX), Z, Z21 \
+	VMULPS      Z18, Z21, Z21      \
+	VCVTTPS2DQ  Z21, Z21           \
+	VPADDD      Z21, Z19, Z19
+
+// func sums512(args *mmaArgs)
+//
+// One column of sixteen rows after the other: first the exponents of all, with
+// those of A in Z0 to Z15, and then the products, with A's values there. R10 walks
+// the columns of C, that become aligned and then the results, R11 the greatest
+// exponents, BX what is B's of the column; K7 gathers bad results.
+TEXT ·sums512(SB), NOSPLIT, $0-8
+	MOVQ  args+0(FP), DI
+	KXORW K7, K7, K7
+
+	VMOVDQU32 quads01<>(SB), Z30
+	VMOVDQU32 quads23<>(SB), Z31
+	LEAQ      args_scratch(DI), R10
+	LEAQ      (args_scratch+64)(DI), R12
+	MOVQ      (args_c+0)(DI), AX
+	MOVQ      (args_c+16)(DI), BX
+	COLUMNS(R10)
+	MOVQ      (args_c+8)(DI), AX
+	MOVQ      (args_c+24)(DI), BX
+	COLUMNS(R12)
+
+	MOVQ args_aExp(DI), AX
+	MOVQ args_bExp(DI), BX
+	LEAQ args_tops(DI), R11
+	VMOVDQU32 0(AX), Z0
+	VMOVDQU32 64(AX), Z1
+	VMOVDQU32 128(AX), Z2
+	VMOVDQU32 192(AX), Z3
+	VMOVDQU32 256(AX), Z4
+	VMOVDQU32 320(AX), Z5
+	VMOVDQU32 384(AX), Z6
+	VMOVDQU32 448(AX), Z7
+	VMOVDQU32 512(AX), Z8
+	VMOVDQU32 576(AX), Z9
+	VMOVDQU32 640(AX), Z10
+	VMOVDQU32 704(AX), Z11
+	VMOVDQU32 768(AX), Z12
+	VMOVDQU32 832(AX), Z13
+	VMOVDQU32 896(AX), Z14
+	VMOVDQU32 960(AX), Z15
+	VPBROADCASTD expMask<>(SB), Z24
+	VPBROADCASTD one<>(SB), Z25
+	VPBROADCASTD bias32<>(SB), Z26
+	VPBROADCASTD magnitude<>(SB), Z27
+	VPBROADCASTD zeroExponent<>(SB), Z28
+	VPBROADCASTD mantMask<>(SB), Z29
+	VPBROADCASTD implicit<>(SB), Z30
+	MOVQ $8, CX
+
+tops:
+	// c's exponent: Z20; its significand: Z22.
+	VMOVDQU32 (R10), Z16
+	VPSRLD    $23, Z16, Z20
+	VPANDD    Z24, Z20, Z20
+	VPCMPEQD  Z24, Z20, K1
+	KORW      K1, K7, K7
+	VPTESTMD  Z20, Z20, K2
+	VPANDD    Z29, Z16, Z22
+	VPORD     Z30, Z22, K2, Z22
+	VPMAXSD   Z25, Z20, Z20
+	VPSUBD    Z26, Z20, Z20
+	VPTESTNMD Z27, Z16, K3
+	VMOVDQA32 Z28, K3, Z20
+	VMOVDQA32 Z20, Z17
+	TOP(0, Z0)
+	TOP(1, Z1)
+	TOP(2, Z2)
+	TOP(3, Z3)
+	TOP(4, Z4)
+	TOP(5, Z5)
+	TOP(6, Z6)
+	TOP(7, Z7)
+	TOP(8, Z8)
+	TOP(9, Z9)
+	TOP(10, Z10)
+	TOP(11, Z11)
+	TOP(12, Z12)
+	TOP(13, Z13)
+	TOP(14, Z14)
+	TOP(15, Z15)
+	VMOVDQU32 Z17, (R11)
+
+	// c, aligned.
+	VPSLLD    $2, Z22, Z22
+	VPSUBD    Z20, Z17, Z18
+	VPSRLVD   Z18, Z22, Z22
+	VPSRAD    $31, Z16, Z18
+	VPXORD    Z18, Z22, Z22
+	VPSUBD    Z18, Z22, Z22
+	VMOVDQU32 Z22, (R10)
+	ADDQ      $64, R10
+	ADDQ      $64, R11
+	ADDQ      $4, BX
+	DECQ      CX
+	JNZ       tops
+
+	KORTESTW K7, K7
+	JNZ      bad
+	MOVQ args_aVal(DI), AX
+	MOVQ args_bVal(DI), BX
+	LEAQ args_scratch(DI), R10
+	LEAQ args_tops(DI), R11
+	VMOVDQU32 0(AX), Z0
+	VMOVDQU32 64(AX), Z1
+	VMOVDQU32 128(AX), Z2
+	VMOVDQU32 192(AX), Z3
+	VMOVDQU32 256(AX), Z4
+	VMOVDQU32 320(AX), Z5
+	VMOVDQU32 384(AX), Z6
+	VMOVDQU32 448(AX), Z7
+	VMOVDQU32 512(AX), Z8
+	VMOVDQU32 576(AX), Z9
+	VMOVDQU32 640(AX), Z10
+	VMOVDQU32 704(AX), Z11
+	VMOVDQU32 768(AX), Z12
+	VMOVDQU32 832(AX), Z13
+	VMOVDQU32 896(AX), Z14
+	VMOVDQU32 960(AX), Z15
+	VPBROADCASTD leastTop<>(SB), Z25
+	VPBROADCASTD scaleTop<>(SB), Z26
+	VPBROADCASTD alignment<>(SB), Z27
+	VPBROADCASTD two<>(SB), Z28
+	VPBROADCASTD greatest<>(SB), Z29
+	MOVQ $8, CX
+
+products:
+	// The products, at the scale 2^(alignBits - top), cut to integers: Z19.
+	VMOVDQU32 (R11), Z17
+	VPMAXSD   Z25, Z17, Z18
+	VPSUBD    Z18, Z26, Z18
+	VPSLLD    $23, Z18, Z18
+	VPXORD    Z19, Z19, Z19
+	ADDUP(0, Z0)
+	ADDUP(1, Z1)
+	ADDUP(2, Z2)
+	ADDUP(3, Z3)
+	ADDUP(4, Z4)
+	ADDUP(5, Z5)
+	ADDUP(6, Z6)
+	ADDUP(7, Z7)
+	ADDUP(8, Z8)
+	ADDUP(9, Z9)
+	ADDUP(10, Z10)
+	ADDUP(11, Z11)
+	ADDUP(12, Z12)
+	ADDUP(13, Z13)
+	ADDUP(14, Z14)
+	ADDUP(15, Z15)
+
+	// The exact sum in doubles, cut to floats, and the scale 2^(top - alignBits).
+	VCVTDQ2PD        Y19, Z20
+	VEXTRACTI64X4    $1, Z19, Y21
+	VCVTDQ2PD        Y21, Z21
+	VCVTDQ2PD        (R10), Z22
+	VCVTDQ2PD        32(R10), Z23
+	VADDPD           Z22, Z20, Z20
+	VADDPD           Z23, Z21, Z21
+	VCVTPD2PS.RZ_SAE Z20, Y20
+	VCVTPD2PS.RZ_SAE Z21, Y21
+	VINSERTF64X4     $1, Y21, Z20, Z20
+	VPTESTMD         Z20, Z20, K1
+	VPSUBD           Z27, Z17, Z17
+	VCVTDQ2PS        Z17, Z17
+	VSCALEFPS.RZ_SAE Z17, Z20, Z20
+	VMOVDQU32        Z20, (R10)
+
+	// Bad: an exponent of 254 and more, or one below 2 though the sum is not zero.
+	VPSRLD   $23, Z20, Z21
+	VPANDD   Z24, Z21, Z21
+	VPCMPD   $1, Z28, Z21, K1, K2
+	VPCMPD   $5, Z29, Z21, K3
+	KORW     K2, K7, K7
+	KORW     K3, K7, K7
+	ADDQ     $64, R10
+	ADDQ     $64, R11
+	ADDQ     $4, BX
+	DECQ     CX
+	JNZ      products
+
+	KORTESTW K7, K7
+	JNZ      bad
+	VMOVDQU32 lanes0<>(SB), Z30
+	VMOVDQU32 lanes16<>(SB), Z31
+	LEAQ      args_scratch(DI), R10
+	LEAQ      (args_scratch+64)(DI), R12
+	MOVQ      (args_d+0)(DI), AX
+	MOVQ      (args_d+16)(DI), BX
+	LANES(R10)
+	MOVQ      (args_d+8)(DI), AX
+	MOVQ      (args_d+24)(DI), BX
+	LANES(R12)
+	VZEROUPPER
+	RET
+
+bad:
+	MOVQ $1, args_bad(DI)
+	VZEROUPPER
+	RET
+
+// Fields of decodeArgs.
+#define dec_raw 0
+#define dec_val 8
+#define dec_exp 16
+#define dec_regs 24
+#define dec_width 32
+#define dec_kind 40
+#define dec_special 48
+#define dec_wide 56
+#define dec_words 64
+
+// ELEMENT stores eight elements with values Y2 and exponent fields Y3 at SI and
+// DX, both plus at. K5 gathers those that are wide, K6 special ones.
+#define ELEMENT(at) \
+	VPCMPEQD  Y10, Y3, K1         \
+	KORB      K1, K6, K6          \
+	VPMAXSD   Y12, Y3, Y3         \
+	VPSUBD    Y11, Y3, Y3         \
+	VPTESTMD  Y9, Y2, K3          \
+	VPADDD    Y14, Y3, Y4         \
+	VPCMPUD   $6, Y15, Y4, K3, K2 \
+	KORB      K2, K5, K5          \
+	VPBLENDMD Y3, Y13, K3, Y3     \
+	VMOVDQU   Y2, (SI)(at*1)      \
+	VMOVDQU   Y3, (DX)(at*1)
+
+// func decode512(args *decodeArgs)
+//
+// First the registers are parted by their lanes' t, so that words of eight columns
+// or sixteen rows follow one another, k after k (words of two k where elements
+// have 16 bits); then eight words at a time become elements.
+TEXT ·decode512(SB), NOSPLIT, $0-8
+	MOVQ  args+0(FP), DI
+	KXORB K5, K5, K5
+	KXORB K6, K6, K6
+	VMOVDQU32 quads01<>(SB), Z30
+	VMOVDQU32 quads23<>(SB), Z31
+	MOVQ dec_raw(DI), R8
+	LEAQ dec_words(DI), R9
+	MOVQ dec_regs(DI), CX
+	MOVQ dec_width(DI), R10
+	SHLQ $2, R10 // bytes of a k
+	CMPQ R10, $64
+	JEQ  rows
+
+columns:
+	VMOVDQU32 (R8), Z0
+	VMOVDQU32 64(R8), Z1
+	VMOVDQA32 Z30, Z4
+	VPERMI2D  Z1, Z0, Z4
+	VMOVDQA32 Z31, Z5
+	VPERMI2D  Z1, Z0, Z5
+	VMOVDQU32 Z4, (R9)
+	VMOVDQU32 Z5, 64(R9)
+	ADDQ      $128, R8
+	ADDQ      $128, R9
+	DECQ      CX
+	JNZ       columns
+	JMP       words
+
+rows:
+	VMOVDQU32  (R8), Z0
+	VMOVDQU32  64(R8), Z1
+	VMOVDQU32  128(R8), Z2
+	VMOVDQU32  192(R8), Z3
+	VMOVDQA32  Z30, Z4
+	VPERMI2D   Z1, Z0, Z4
+	VMOVDQA32  Z31, Z5
+	VPERMI2D   Z1, Z0, Z5
+	VMOVDQA32  Z30, Z6
+	VPERMI2D   Z3, Z2, Z6
+	VMOVDQA32  Z31, Z7
+	VPERMI2D   Z3, Z2, Z7
+	VSHUFI64X2 $0x44, Z6, Z4, Z0
+	VSHUFI64X2 $0xee, Z6, Z4, Z1
+	VSHUFI64X2 $0x44, Z7, Z5, Z2
+	VSHUFI64X2 $0xee, Z7, Z5, Z3
+	VMOVDQU32  Z0, (R9)
+	VMOVDQU32  Z1, 64(R9)
+	VMOVDQU32  Z2, 128(R9)
+	VMOVDQU32  Z3, 192(R9)
+	ADDQ       $256, R8
+	ADDQ       $256, R9
+	SUBQ       $2, CX
+	JNZ        rows
+
+words:
+	VMOVDQU magnitude<>(SB), Y9
+	VMOVDQU one<>(SB), Y12
+	VMOVDQU zeroExponent<>(SB), Y13
+	VMOVDQU leastExponent<>(SB), Y14
+	VMOVDQU exponents<>(SB), Y15
+	MOVQ    dec_val(DI), SI
+	MOVQ    dec_exp(DI), DX
+	MOVQ    R9, R11
+	LEAQ    dec_words(DI), R9 // the words, up to R11
+	XORQ    AX, AX            // where the elements go, those of the next k BX
+	MOVQ    R10, BX
+	MOVQ    R10, R12
+	SHRQ    $5, R12           // vectors of a k
+	MOVQ    R12, R13          // those still to come
+	MOVQ    dec_kind(DI), CX
+	CMPQ    CX, $1
+	JEQ     bfloats
+	JGT     tfloats
+	VMOVDQU fiveBits<>(SB), Y10
+	VMOVDQU fifteen<>(SB), Y11
+
+halves:
+	VMOVDQU   (R9), Y0
+	VPAND     lowHalf<>(SB), Y0, Y1
+	VPSRLD    $10, Y1, Y3
+	VPAND     Y10, Y3, Y3
+	VPMOVDW   Y1, X2
+	VCVTPH2PS X2, Y2
+	ELEMENT(AX)
+	VPSRLD    $16, Y0, Y1
+	VPSRLD    $10, Y1, Y3
+	VPAND     Y10, Y3, Y3
+	VPMOVDW   Y1, X2
+	VCVTPH2PS X2, Y2
+	ELEMENT(BX)
+	ADDQ      $32, AX
+	ADDQ      $32, BX
+	DECQ      R13
+	JNZ       moreHalves
+	MOVQ      R12, R13
+	ADDQ      R10, AX
+	ADDQ      R10, BX
+
+moreHalves:
+	ADDQ $32, R9
+	CMPQ R9, R11
+	JNE  halves
+	JMP  done
+
+bfloats:
+	VMOVDQU expMask<>(SB), Y10
+	VMOVDQU bias32<>(SB), Y11
+
+brains:
+	VMOVDQU (R9), Y0
+	VPSLLD  $16, Y0, Y2
+	VPSRLD  $23, Y2, Y3
+	VPAND   Y10, Y3, Y3
+	ELEMENT(AX)
+	VPSRLD  $16, Y0, Y2
+	VPSLLD  $16, Y2, Y2
+	VPSRLD  $23, Y2, Y3
+	VPAND   Y10, Y3, Y3
+	ELEMENT(BX)
+	ADDQ    $32, AX
+	ADDQ    $32, BX
+	DECQ    R13
+	JNZ     moreBrains
+	MOVQ    R12, R13
+	ADDQ    R10, AX
+	ADDQ    R10, BX
+
+moreBrains:
+	ADDQ $32, R9
+	CMPQ R9, R11
+	JNE  brains
+	JMP  done
+
+tfloats:
+	VMOVDQU expMask<>(SB), Y10
+	VMOVDQU bias32<>(SB), Y11
+
+tensors:
+	VMOVDQU (R9), Y0
+	VPAND   cut13<>(SB), Y0, Y2
+	VPSRLD  $23, Y2, Y3
+	VPAND   Y10, Y3, Y3
+	ELEMENT(AX)
+	ADDQ    $32, AX
+	ADDQ    $32, R9
+	CMPQ    R9, R11
+	JNE     tensors
+
+done:
+	KMOVB K6, AX
+	MOVQ  AX, dec_special(DI)
+	KMOVB K5, AX
+	MOVQ  AX, dec_wide(DI)
 	VZEROUPPER
 	RET

@@ -2,7 +2,9 @@
 
 package simt
 
-// haveRows says whether mmaRows exists on this machine.
-const haveRows = false
+// haveSums says whether mmaSums exists on this machine.
+const haveSums = false
 
-func mmaRows(*mmaArgs) { panic("BUG: no vector code on this machine") }
+func mmaSums(*mmaArgs) { panic("BUG: no vector code on this machine") }
+
+func (f *fragment) decodeInVectors(int) bool { return false }

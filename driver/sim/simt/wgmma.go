@@ -73,7 +73,7 @@ func (w *warp) wgmma(s *step, blocks []Mma) {
 			return
 		}
 		if m.CType != S32 {
-			a.decode(true, orderA(min(m.K, stepK)), m.up())
+			a.decode(widthA, m.K)
 		}
 	}
 	b := &st.desc[1]
@@ -90,8 +90,8 @@ func (w *warp) wgmma(s *step, blocks []Mma) {
 		if m.CType == S32 {
 			st.integers(m, &a.raw, &b.raw, s.in.Flags&FlagSat != 0)
 		} else {
-			b.decode(false, orderB, 0)
-			st.product(m, a, b)
+			b.decode(widthB, m.K)
+			st.float(m, a, b)
 		}
 		for k, reg := range m.DRegs {
 			copy(w.r32[reg.Index()*mmaLanes:], st.d[k][:])
