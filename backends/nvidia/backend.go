@@ -82,11 +82,23 @@ func (b *Backend) AddStages(_ context.Context, req sdk.AddStagesRequest) (sdk.Ad
 		s := &stages[i]
 		row := sdk.Stage{Name: s.name, Binary: s.binary, Ending: s.name, Doc: s.doc}
 		if s.rows != nil {
-			row.Passes, row.Pipeline = tableOf(s.rows(early, opts), facts(early))
+			row.Passes, row.Pipeline = tableOf(s.rows(early, opts), facts(early, opts))
+		}
+		if s.name == stageLLIR {
+			row.Passes = []sdk.PassRow{llvmRow(opts)}
 		}
 		resp.Stages = append(resp.Stages, row)
 	}
 	return resp, nil
+}
+
+// llvmRow shows which of LLVM's own passes end the stage llir.
+func llvmRow(o options) sdk.PassRow {
+	choice := llvmChoiceFor(o.LLVMPasses)
+	return sdk.PassRow{
+		Name: "llvm-passes", Options: "choice=" + choice.Name + " passes=" + choice.Passes,
+		Doc: "LLVM's optimizer over the kernel, by opt", Why: choice.why(o.LLVMPasses),
+	}
 }
 
 // tableOf is a stage's table of passes, and the pipeline of those that run.

@@ -41,9 +41,11 @@ func (c *compilation) makeLLIR() (err error) {
 		c.resp.Diagnostics = append(c.resp.Diagnostics, wire.ToSDK(c.tooMuchShared(res)))
 	}
 	if len(res.Externs) > 0 {
-		return c.link(res.Externs)
+		if err := c.link(res.Externs); err != nil {
+			return err
+		}
 	}
-	return nil
+	return c.optimizeLLVM()
 }
 
 // maxSharedUses is how many areas of shared memory a message names.

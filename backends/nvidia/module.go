@@ -70,7 +70,7 @@ func (c *compilation) makeTTGIR() error {
 // runPasses runs a pipeline on the module and times its passes.
 func (c *compilation) runPasses(rows []pass.Row) error {
 	runner := newRunner(c.req.Target)
-	timings, err := runner.Run(c.module, rows, facts(c.early))
+	timings, err := runner.Run(c.module, rows, facts(c.early, c.opts))
 	for _, t := range timings {
 		c.resp.Timings = append(c.resp.Timings, sdk.Timing{Stage: c.current, Name: t.Pass, Nanoseconds: t.Duration.Nanoseconds()})
 	}

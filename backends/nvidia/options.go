@@ -13,7 +13,14 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// optionSpecs are Triton's CUDAOptions. Where a default depends on the target
+// Names of options that messages and tables mention.
+const (
+	optionSkipPasses = "skip_passes"
+	optionLLVMPasses = "llvm_passes"
+)
+
+// optionSpecs are Triton's CUDAOptions, and prefetch_operands, skip_passes and
+// llvm_passes. Where a default depends on the target
 // the one here is for cuda:80; defaultsFor has the others.
 var optionSpecs = []sdk.OptionSpec{
 	{Name: "num_warps", Type: sdk.Int, Default: "4", Doc: "warps of a block, a power of two up to 32"},
@@ -38,6 +45,9 @@ var optionSpecs = []sdk.OptionSpec{
 	{Name: "backend_name", Type: sdk.String, Default: `"cuda"`, Doc: "the target's backend", Derived: true},
 	{Name: "sanitize_overflow", Type: sdk.Bool, Default: "true", Doc: "with debug, assert that integers do not overflow"},
 	{Name: "arch", Type: sdk.String, Default: "null", Doc: "architecture that the stages before ptx compile for, smNN; null: the target's"},
+	{Name: "prefetch_operands", Type: sdk.Bool, Default: "false", Doc: "read the first part of a dot's operands from shared memory a turn ahead"},
+	{Name: optionSkipPasses, Type: sdk.StringList, Default: "[]", Doc: "passes to leave out, by the names that tritonc passes shows"},
+	{Name: optionLLVMPasses, Type: sdk.String, Default: `"auto"`, Doc: "LLVM's optimizer at the end of the stage llir; auto: what the measured table says", Choices: append([]string{"auto"}, llvmChoiceNames...)},
 	{Name: "instrumentation_mode", Type: sdk.String, Default: `""`, Doc: "instrumentation to add: none is there yet", Choices: []string{""}},
 }
 
@@ -56,6 +66,9 @@ type options struct {
 	ExternLibs       map[string]string `json:"extern_libs"`
 	Debug            bool              `json:"debug"`
 	Arch             string            `json:"arch"`
+	PrefetchOperands bool              `json:"prefetch_operands"`
+	SkipPasses       []string          `json:"skip_passes"`
+	LLVMPasses       string            `json:"llvm_passes"`
 }
 
 // readOptions reads what parseOptions made.
@@ -153,6 +166,11 @@ func checkOptions(a arch, v sdk.Options) sdk.Diagnostics {
 	for _, name := range slices.Sorted(maps.Keys(libs)) {
 		if info, err := os.Stat(libs[name]); err != nil || !info.Mode().IsRegular() {
 			refuse("extern_libs", "%s: there is no file %q", name, libs[name])
+		}
+	}
+	if names, _ := v[optionSkipPasses].([]string); len(names) > 0 {
+		if err := checkSkipped(a, names); err != nil {
+			refuse(optionSkipPasses, "%v", err)
 		}
 	}
 	name, _ := v["arch"].(string)

@@ -18,14 +18,15 @@ func archFor(t testing.TB, cc string) arch {
 	return a
 }
 
-// TestOptionDefaults: the defaults are those of Triton 3.6's CUDAOptions.
+// TestOptionDefaults: the defaults are those of Triton 3.6's CUDAOptions, and of
+// three options of our own.
 func TestOptionDefaults(t *testing.T) {
 	const common = `"allowed_dot_input_precisions":["tf32","tf32x3","ieee","bf16x3","bf16x6"],` +
 		`"arch":"smCC","backend_name":"cuda","debug":false,"default_dot_input_precision":"tf32",` +
 		`"deprecated_fp8_dot_operand_dtypes":DEP,"enable_fp_fusion":true,"enable_reflect_ftz":true,"extern_libs":{},` +
-		`"instrumentation_mode":"","ir_override":null,"launch_cooperative_grid":false,"launch_pdl":false,` +
+		`"instrumentation_mode":"","ir_override":null,"launch_cooperative_grid":false,"launch_pdl":false,"llvm_passes":"auto",` +
 		`"max_num_imprecise_acc_default":ACC,"maxnreg":null,"num_ctas":1,"num_stages":3,"num_warps":4,` +
-		`"ptx_options":null,"ptx_version":null,"sanitize_overflow":true,"supported_fp8_dtypes":FP8,"warp_size":32`
+		`"prefetch_operands":false,"ptx_options":null,"ptx_version":null,"sanitize_overflow":true,"skip_passes":[],"supported_fp8_dtypes":FP8,"warp_size":32`
 	tests := []struct{ cc, dep, acc, fp8 string }{
 		{"80", `[]`, "0", `["fp8e4b15","fp8e5"]`},
 		{"86", `[]`, "0", `["fp8e4b15","fp8e5"]`},
@@ -70,6 +71,9 @@ func TestOptionMistakes(t *testing.T) {
 		{"80", `{"num_warps":0}`, "0 is no power of two"},
 		{"80", `{"num_warps":64}`, "64 is no power of two between 1 and 32"},
 		{"80", `{"num_ctas":2}`, "cuda:80 has no clusters"},
+		{"80", `{"skip_passes":["tritongpu-coalesce","convert-triton-to-tritongpu"]}`, "cannot be left out: from here on every tensor has a layout"},
+		{"80", `{"skip_passes":["coalesce"]}`, "there is no pass \"coalesce\" to leave out"},
+		{"80", `{"llvm_passes":"O2"}`, "O2"},
 		{"90", `{"num_ctas":3}`, "3 is no power of two between 1 and 16"},
 		{"80", `{"num_stages":-1}`, "-1 is negative"},
 		{"80", `{"warp_size":64}`, "a warp has 32 threads"},

@@ -18,33 +18,59 @@ var (
 )
 
 // ttirRows are the passes of the stage ttir, in Triton's order.
-func ttirRows(arch, options) []pass.Row {
-	return []pass.Row{
+func ttirRows(_ arch, o options) []pass.Row {
+	return o.without([]pass.Row{
 		{Pass: std.Inline, Why: "the passes after it look at no calls"},
-		{Pass: ttir.RewriteTensorPointer, Why: "block pointers become tensors of pointers and masks"},
-		{Pass: ttir.RewriteTensorDescriptor, When: noTMA, Why: "nothing after it copies by descriptor"},
+		{Pass: ttir.RewriteTensorPointer, Why: "block pointers become tensors of pointers and masks", Needed: true},
+		{Pass: ttir.RewriteTensorDescriptor, When: noTMA, Why: "nothing after it copies by descriptor", Needed: true},
 		{Pass: canonicalize, Why: "combine matches canonical forms"},
 		{Pass: ttir.Combine, Why: "while masks and sums of addresses are in sight"},
 		{Pass: ttir.ReorderBroadcast, Why: "compute before it is repeated for every element"},
 		{Pass: std.CSE, Why: "sums of addresses repeat from access to access"},
 		{Pass: std.SymbolDCE, Why: "functions that were inlined are gone"},
 		{Pass: ttir.LoopUnroll, Why: "tl.range(loop_unroll_factor=…)"},
-	}
+	})
 }
 
 // noTMA holds where the stages after ttir do not use the copy engine that reads
 // tensor descriptors: on all architectures so far.
 var noTMA = &pass.Condition{Name: "no-tma", Holds: func(f pass.Facts) bool { return f["tma"] == 0 }}
 
-// facts of an architecture that conditions of rows ask about.
-func facts(a arch) pass.Facts { return pass.Facts{"cc": a.cc} }
+// clusters holds where a program may be several blocks.
+var clusters = &pass.Condition{Name: "clusters", Holds: func(f pass.Facts) bool { return f["ctas"] > 1 }}
+
+// facts of an architecture and of a compile that conditions of rows ask about.
+func facts(a arch, o options) pass.Facts { return pass.Facts{"cc": a.cc, "ctas": o.NumCTAs} }
+
+// without marks the rows that the user leaves out. The names were checked; those
+// of another stage's passes are none of this one's.
+func (o options) without(rows []pass.Row) []pass.Row {
+	var names []string
+	for _, name := range o.SkipPasses {
+		if slices.ContainsFunc(rows, func(r pass.Row) bool { return r.Pass.Name == name }) {
+			names = append(names, name)
+		}
+	}
+	rows, err := pass.Without(rows, names, optionSkipPasses)
+	if err != nil {
+		panic("BUG: option " + optionSkipPasses + " was not checked: " + err.Error())
+	}
+	return rows
+}
+
+// checkSkipped says why passes cannot be left out, or nil.
+func checkSkipped(a arch, names []string) error {
+	o := options{NumWarps: 4, NumCTAs: 1}
+	_, err := pass.Without(slices.Concat(ttirRows(a, o), ttgirRows(a, o)), names, optionSkipPasses)
+	return err
+}
 
 // ttgirRows are the passes of the stage ttgir, in Triton's order for compute
 // capability 8.0.
 func ttgirRows(a arch, o options) []pass.Row {
 	stages := []pass.Setting{{Name: "num-stages", Value: o.NumStages}}
-	return []pass.Row{
-		{Pass: ttgir.Convert, Why: "from here on every tensor has a layout", With: []pass.Setting{
+	return o.without([]pass.Row{
+		{Pass: ttgir.Convert, Why: "from here on every tensor has a layout", Needed: true, With: []pass.Setting{
 			{Name: "target", Value: backendName + ":" + strconv.Itoa(a.cc)},
 			{Name: "num-warps", Value: o.NumWarps},
 			{Name: "threads-per-warp", Value: warpSize},
@@ -52,6 +78,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		}},
 		{Pass: ttgir.Coalesce, Why: "memory is read and written in wide pieces"},
 		{Pass: f32DotTC, Why: "f32 at more than tf32's precision, on tensor cores"},
+		{Pass: ttgir.PlanCTA, When: clusters, Why: "blocks of a cluster share the work before layouts spread"},
 		{Pass: ttgir.RemoveConversions, Why: "what coalesce put around each access"},
 		{Pass: ttgir.OptimizeThreadLocality, Why: "after layouts have spread, before dots fix them"},
 		{Pass: ttgir.AccelerateMatmul, Why: "dots on tensor cores", With: matrixSettings(a)},
@@ -68,6 +95,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: ttgir.Pipeline, Why: "asynchronous copies ahead of their use", With: stages},
 		{Pass: canonicalize, Why: "what is known before and behind pipelined loops"},
 		{Pass: ttgir.LoopAwareCSE, Why: "the copies of a loop's first turns"},
+		{Pass: ttgir.Prefetch, Why: "loops whose dots read buffers stand as they will run", With: prefetchSettings(o)},
 		{Pass: ttgir.OptimizeDotOperands, Why: "operands that now come out of buffers"},
 		{Pass: ttgir.CoalesceAsyncCopy, Why: "a copy can be no wider than what lies together in its buffer"},
 		{Pass: ttgir.RemoveConversions, Why: "conversions between the new loads and dots"},
@@ -78,7 +106,17 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: std.SCCP, Why: "what predicates of pipelined loops are known"},
 		{Pass: std.CSE, Why: "what the passes above left"},
 		{Pass: canonicalize, Why: "the lowering expects canonical forms"},
+	})
+}
+
+// prefetchSettings have the pipeliner's loops read ahead only where the user asks
+// for it: the first part of the operands takes registers all through a turn, of
+// which large tiles have none left.
+func prefetchSettings(o options) []pass.Setting {
+	if !o.PrefetchOperands {
+		return nil
 	}
+	return []pass.Setting{{Name: "carry-buffers", Value: true}}
 }
 
 // matrixSettings tell accelerate-matmul of the architecture's mma.sync.

@@ -17,9 +17,7 @@ const (
 	llcMemory  = 4 << 30
 )
 
-// makePTX has llc translate the LLVM IR. No optimizer of LLVM runs before it (see
-// docs/performance.md): the lowering folds and shares as it builds, and with opt -O3 in
-// between ptxas makes about as many instructions and registers of what we emit.
+// makePTX has llc translate the LLVM IR.
 func (c *compilation) makePTX() error {
 	llc, err := llcKind.find(c.ctx, c.backend.memo, c.req.Settings)
 	if err != nil {

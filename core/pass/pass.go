@@ -61,6 +61,9 @@ type Row struct {
 	With []Setting
 	When *Condition // nil: always
 	Why  string
+	// Needed: without it nothing comes of the module, so that it cannot be left
+	// out. All others only improve what is right already.
+	Needed bool
 }
 
 // String is the row in the notation of Parse: name{option=value …}, where only
@@ -90,6 +93,29 @@ func Effective(rows []Row, f Facts) []Row {
 		}
 	}
 	return out
+}
+
+// Without are rows of which those of the given passes are left out, under a
+// condition of that name. The passes must have rows that are not Needed.
+func Without(rows []Row, names []string, condition string) ([]Row, error) {
+	out := slices.Clone(rows)
+	never := &Condition{Name: condition, Holds: func(Facts) bool { return false }}
+	for _, name := range names {
+		found := false
+		for i := range out {
+			if out[i].Pass.Name != name {
+				continue
+			}
+			if out[i].Needed {
+				return nil, fmt.Errorf("the pass %s cannot be left out: %s", name, out[i].Why)
+			}
+			out[i].When, found = never, true
+		}
+		if !found {
+			return nil, fmt.Errorf("there is no pass %q to leave out", name)
+		}
+	}
+	return out, nil
 }
 
 // Format writes rows in the notation of Parse.

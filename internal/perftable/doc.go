@@ -12,5 +12,5 @@
 //	measure_test.go  counting instructions, asking ptxas, running the simulator
 //	table_test.go    the comparison with Triton, and its bounds
 //	budget_test.go   what the simulator must count of the kernels that matter most
-//	choice_test.go   what should run between the lowering and llc
+//	choice_test.go   what LLVM's optimizer is worth: the table that the backend chooses by
 package perftable
