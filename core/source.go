@@ -39,6 +39,9 @@ type Source struct {
 	// Config chooses among the configurations of an autotuned kernel: a number
 	// from 0, AllConfigs for every one, or empty where the signature says all.
 	Config string
+	// Configs, when there, lists the configurations in the place of the kernel's
+	// decorator: JSON, as frontend.ConfigFile has it. It needs a Config.
+	Configs *ConfigFile
 	// Define gives values to names of modules that Import does not find.
 	Define []Definition
 
@@ -51,6 +54,12 @@ type Source struct {
 
 	python *python         // nil until the file is parsed
 	spec   *signature.Spec // what to compile of a Python file
+}
+
+// ConfigFile is a file of configurations, as the user names it.
+type ConfigFile struct {
+	Path string
+	Text []byte
 }
 
 // Definition gives a value, a Python expression, to a dotted name such as

@@ -65,6 +65,12 @@ const AllConfigs = "all"
 func configured(src *Source, p *python, specs []*signature.Spec) ([]*signature.Spec, error) {
 	imports := importer{python: p, load: src.Import}
 	opts := &frontend.Options{Open: imports.open, Define: src.Define}
+	if src.Configs != nil {
+		var err error
+		if opts.Configs, err = frontend.ParseConfigs(src.Configs.Path, src.Configs.Text); err != nil {
+			return nil, err
+		}
+	}
 	var out []*signature.Spec
 	for _, spec := range specs {
 		configs, err := frontend.Configs(p.file, spec, opts)
@@ -73,8 +79,6 @@ func configured(src *Source, p *python, specs []*signature.Spec) ([]*signature.S
 			return nil, imports.err
 		case err != nil:
 			return nil, err
-		case configs == nil:
-			return nil, diag.Errorf(diag.Pos{File: src.Path}, "'%s' is not autotuned: it has no configurations to choose from", spec.Kernel)
 		}
 		if src.Config == AllConfigs {
 			out = append(out, configs...)

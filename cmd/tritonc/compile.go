@@ -37,6 +37,7 @@ func compileCommand(env *environment, use string) *cobra.Command {
 	flags.StringVarP(&f.kernel, "kernel", "n", "", "the kernel's `NAME`, where the file has several")
 	flags.StringVarP(&f.signature, "signature", "s", "", "the `TYPES` of the arguments: \"*fp32:16, i32, BLOCK=1024\"")
 	flags.StringVar(&f.config, "config", "", "the configuration of an autotuned kernel: its `NUMBER` from 0, or all")
+	flags.StringVar(&f.configs, "configs", "", "a `FILE` with the configurations, where those of the kernel's decorator\ncannot be evaluated: [{\"kwargs\": {\"BLOCK\": 128}, \"num_warps\": 4}, ...]")
 	flags.IntVarP(&f.numWarps, "num-warps", "w", 0, "`WARPS` a program (4)")
 	flags.IntVarP(&f.numStages, "num-stages", "k", 0, "`STAGES` of software pipelining (the backend's default)")
 	flags.StringArrayVar(&f.options, "option", nil, "an option of the backend, as `NAME=VALUE`; may be repeated")
@@ -97,7 +98,9 @@ func (f *compileFlags) read(file string, req *request) ([]*core.Source, error) {
 	if src.Define, err = definitions(f.define); err != nil {
 		return nil, err
 	}
-	src.Config = f.config
+	if err := f.setConfigs(src); err != nil {
+		return nil, err
+	}
 	variants, err := core.Variants(src, f.kernel, f.signature)
 	if err == nil && req.output == "-" && len(variants) > 1 {
 		err = usagef("-o - can write one thing, and %s asks for %d variants", file, len(variants)).

@@ -19,6 +19,7 @@ type compileFlags struct {
 	kernel     string
 	signature  string
 	config     string
+	configs    string
 	numWarps   int
 	numStages  int
 	options    []string
@@ -125,6 +126,21 @@ func (f *compileFlags) values(cmd *cobra.Command) (map[string]any, error) {
 		values["extern_libs"] = libs
 	}
 	return values, nil
+}
+
+// setConfigs reads --config and --configs.
+func (f *compileFlags) setConfigs(src *core.Source) error {
+	src.Config = f.config
+	if f.configs == "" {
+		return nil
+	}
+	if f.config == "" {
+		return usagef("--configs %s needs --config", f.configs).
+			withHelp("--config gives the number of one of its configurations, from 0, or %s", core.AllConfigs)
+	}
+	text, err := readFile(f.configs)
+	src.Configs = &core.ConfigFile{Path: f.configs, Text: text}
+	return err
 }
 
 // definitions reads the values of --define.

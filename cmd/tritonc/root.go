@@ -18,6 +18,14 @@ In a signature, *fp32 is a pointer to float32 and i32 a run time integer; ":16"
 says that the value is a multiple of 16, ":1" that it is 1. A literal (1024, 0.5,
 True, None, 'ieee', tl.float16, a tuple) is the value of a tl.constexpr.
 
+An autotuned kernel has constants that its configurations give: --config takes
+the number of one, or all. Where the kernel's decorator cannot be evaluated,
+--configs FILE says what it would be, as JSON; names that are no parameters of
+the kernel are options:
+
+    [{"kwargs": {"BLOCK": 128}, "num_warps": 4, "maxnreg": null},
+     {"BLOCK": 256, "num_warps": 8}]
+
 Files are written to the current folder, all of them or none:
 KERNEL[.VARIANT].cubin and KERNEL[.VARIANT].json unless --emit says otherwise.`
 

@@ -95,6 +95,7 @@ func runVerb(env *environment) *cobra.Command {
 	flags.StringArrayVar(&f.options, "option", nil, "an option of the backend, as `NAME=VALUE`; may be repeated")
 	flags.StringArrayVar(&f.externLibs, "extern-lib", nil, "a library of LLVM IR with functions that the kernel calls,\nas `NAME=PATH`; may be repeated")
 	flags.StringVar(&f.config, "config", "", "the configuration of an autotuned kernel: its `NUMBER` from 0")
+	flags.StringVar(&f.configs, "configs", "", "a `FILE` with the configurations, as for compiling")
 	flags.StringVar(&f.sourceRoot, "source-root", "", "the `FOLDER` that file names in line info are relative to\n(the module's or repository's root)")
 	flags.StringArrayVarP(&f.include, "include", "I", nil, "a `FOLDER` to find imported modules in, after the file's own")
 	flags.StringArrayVar(&f.define, "define", nil, "a value for a name of a module that is not there, as `NAME=VALUE`")
@@ -163,7 +164,9 @@ func (f *runFlags) source(file string, req *request) (*core.Source, error) {
 	if f.config == core.AllConfigs {
 		return nil, usagef("--config all is for compiling; a run takes one")
 	}
-	src.Config = f.config
+	if err := f.setConfigs(src); err != nil {
+		return nil, err
+	}
 	src.Define, err = definitions(f.define)
 	return src, err
 }

@@ -10,7 +10,8 @@ import (
 
 // Configs gives, for each configuration of an autotuned kernel, the signature
 // completed with that configuration's constants and options; what the signature
-// says itself stays. Nil without error: the kernel is not autotuned.
+// says itself stays. The configurations are those of opts.Configs or, where it is
+// nil, of the kernel's decorator.
 func Configs(f *File, spec *signature.Spec, opts *Options) ([]*signature.Spec, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -24,22 +25,17 @@ func Configs(f *File, spec *signature.Spec, opts *Options) ([]*signature.Spec, e
 	if err != nil {
 		return nil, err
 	}
-	a := fn.Params.Autotune
-	if a == nil {
-		return nil, nil
+	list, err := f.configsOf(fn, opts.Configs)
+	if err != nil {
+		return nil, err
 	}
-	if len(a.Configs) == 0 {
-		pos, _ := f.file.Pos(fn.Span())
-		return nil, diag.Errorf(pos, "the list of configurations of '%s' is empty", fn.Name()).
-			WithHelp("give its constants in the signature").WithSource(f.Source())
-	}
-	out := make([]*signature.Spec, 0, len(a.Configs))
-	for _, v := range a.Configs {
+	out := make([]*signature.Spec, 0, len(list))
+	for _, v := range list {
 		c, ok := v.(*lang.Config)
 		if !ok {
 			pos, _ := f.file.Pos(fn.Span())
 			return nil, diag.Errorf(pos, "a configuration of '%s' is %s, not a triton.Config", fn.Name(), eval.TypeName(v)).
-				WithHelp("give its constants in the signature").WithSource(f.Source())
+				WithHelp(configsElsewhere).WithSource(f.Source())
 		}
 		n, err := f.configure(fn, spec, c)
 		if err != nil {
@@ -48,6 +44,56 @@ func Configs(f *File, spec *signature.Spec, opts *Options) ([]*signature.Spec, e
 		out = append(out, n)
 	}
 	return out, nil
+}
+
+// configsElsewhere is the next step where a decorator is of no use.
+const configsElsewhere = "--configs FILE gives the configurations as JSON; or give the constants in the signature"
+
+// configsOf are the values of a kernel's list of configurations.
+func (f *File) configsOf(fn *eval.Function, file *ConfigFile) ([]any, error) {
+	pos, _ := f.file.Pos(fn.Span())
+	if file != nil {
+		var params []string
+		for _, p := range fn.ParamList() {
+			params = append(params, p.Name)
+		}
+		return file.of(fn.Name(), params)
+	}
+	a := fn.Params.Autotune
+	if a != nil && len(a.Configs) > 0 {
+		return a.Configs, nil
+	}
+	if a != nil {
+		return nil, diag.Errorf(pos, "the list of configurations of '%s' is empty", fn.Name()).
+			WithHelp(configsElsewhere).WithSource(f.Source())
+	}
+	if fail := untold(fn); fail != nil {
+		d := fail.Diagnostic()
+		d.Message = "the configurations of '" + fn.Name() + "' cannot be evaluated: " + d.Message
+		return nil, d.WithHelp(configsElsewhere)
+	}
+	return nil, diag.Errorf(diag.Pos{File: f.Path()}, "'%s' is not autotuned: it has no configurations to choose from", fn.Name())
+}
+
+// untold is why an @triton.autotune of the function was skipped; nil when none
+// was.
+func untold(fn *eval.Function) *eval.Failure {
+	for _, s := range fn.Skipped {
+		if c, ok := s.Decorator.(*syntax.Call); ok {
+			switch callee := c.Func.(type) {
+			case *syntax.Attribute:
+				ok = callee.Attr == "autotune"
+			case *syntax.Name:
+				ok = callee.ID == "autotune"
+			default:
+				ok = false
+			}
+			if ok {
+				return s.Failure
+			}
+		}
+	}
+	return nil
 }
 
 // configure completes a signature with a configuration.
@@ -70,6 +116,14 @@ func (f *File) configure(fn *eval.Function, spec *signature.Spec, c *lang.Config
 		if given[name] {
 			continue
 		}
+		if v, ok := optionValue(c.Kwargs.Values[i]); ok && !isParam(params, name) {
+			// Triton takes a keyword of the launch for an option where the
+			// kernel has no such parameter.
+			if !hasOption(n.Options, name) {
+				n.Options = append(n.Options, signature.Option{Name: name, Value: v, Start: end, End: end + 1})
+			}
+			continue
+		}
 		text := literal(c.Kwargs.Values[i])
 		e, err := syntax.ParseExpr(spec.Text.File, []byte(text))
 		if err != nil {
@@ -84,6 +138,15 @@ func (f *File) configure(fn *eval.Function, spec *signature.Spec, c *lang.Config
 		}
 	}
 	return &n, nil
+}
+
+func isParam(params []*syntax.Arg, name string) bool {
+	for _, p := range params {
+		if p.Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 func hasOption(list []signature.Option, name string) bool {

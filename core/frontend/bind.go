@@ -233,6 +233,8 @@ func (b *binder) missing() {
 	help := "a complete signature looks like: " + info.Signature()
 	if b.tunedOnly() {
 		help = "the kernel is autotuned: choose one of its configurations with --config, or give the values in the signature"
+	} else if fail := untold(b.fn); fail != nil {
+		help = "the kernel is autotuned, but its configurations cannot be evaluated (" + fail.Msg + "); " + configsElsewhere
 	}
 	b.errorf(&at, help, "%s%s'", what, strings.Join(b.lacking, "', '"))
 }

@@ -40,6 +40,9 @@ type Options struct {
 	// Define gives values to names of modules that are not there, as Python
 	// expressions: "torch.float16" → "tl.float16".
 	Define []Definition
+	// Configs are the configurations of an autotuned kernel, in the place of its
+	// decorator's; nil to take those.
+	Configs *ConfigFile
 	// Print receives what static_print and the like print; nil drops it.
 	Print func(text string)
 	// Warn receives warnings and notes; nil drops them.

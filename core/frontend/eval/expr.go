@@ -260,18 +260,14 @@ func (f *frame) decorate(v any, decorators []syntax.Expr, name string) any {
 		})
 		f.trying = trying
 		if fail != nil {
-			if !skippable(v) || fail.File != nil && fail.File != f.mod.File {
-				fail.At(f.mod.File, d.Loc())
+			fail.At(f.mod.File, d.Loc())
+			if fn, ok := v.(*Function); ok {
+				fn.Skipped = append(fn.Skipped, Skipped{d, fail})
 			}
 			f.note(d.Loc(), "decorator @%s of '%s' is skipped: %s", f.mod.File.Text(d.Loc()), name, fail.Msg)
 		}
 	}
 	return v
-}
-
-func skippable(v any) bool {
-	_, ok := v.(*Function)
-	return ok
 }
 
 func (f *frame) joined(e *syntax.JoinedStr) string {

@@ -29,6 +29,9 @@ type Function struct {
 	// Class is the class that the function is a method of, or nil.
 	Class *Class
 
+	// Skipped are the decorators that do not work at compile time.
+	Skipped []Skipped
+
 	closure  *frame
 	defaults []any // of Args.Defaults, evaluated at definition
 	kw       []any
@@ -43,6 +46,12 @@ type JITParams struct {
 	Repr                       any
 	Autotune                   *Autotune // or nil
 	Heuristics                 *Dict     // or nil
+}
+
+// Skipped is a decorator that was passed over, and why.
+type Skipped struct {
+	Decorator syntax.Expr
+	Failure   *Failure
 }
 
 // Autotune is what @triton.autotune says.

@@ -1,0 +1,133 @@
+package frontend
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/frontend/signature"
+)
+
+const tunedFile = `import triton
+import triton.language as tl
+
+
+@triton.autotune(configs=load_from_disk(), key=["n"])
+@triton.jit
+def scale(x_ptr, n, BLOCK: tl.constexpr, KIND: tl.constexpr = "a"):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x_ptr + o, 1.0, mask=o < n)
+
+
+@triton.jit
+def plain(x_ptr, BLOCK: tl.constexpr):
+    tl.store(x_ptr, 1.0)
+`
+
+// describeSpecs writes the constants and options of signatures.
+func describeSpecs(specs []*signature.Spec) string {
+	var b strings.Builder
+	for _, s := range specs {
+		for _, a := range s.Args {
+			if a.Source != "" && a.Type == "" {
+				fmt.Fprintf(&b, "%s=%s ", a.Name, a.Source)
+			}
+		}
+		for _, o := range s.Options {
+			fmt.Fprintf(&b, "%s:%v ", o.Name, o.Value)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func TestConfigFile(t *testing.T) {
+	file, err := Parse("k.py", "", []byte(tunedFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, kernel, sig, text string
+		want                    string // the signatures, or parts of the error, a line each
+	}{
+		{
+			"kwargs", "scale", "*fp32, i32",
+			`[{"kwargs": {"BLOCK": 128}, "num_warps": 4, "num_stages": 2, "num_ctas": 1, "maxnreg": null, "pre_hook": null, "ir_override": null},
+			  {"kwargs": {"BLOCK": 256, "KIND": "b"}, "num_warps": 8, "maxnreg": 64}]`,
+			"BLOCK=128 num_warps:4 num_stages:2 num_ctas:1 \nBLOCK=256 KIND='b' num_warps:8 maxnreg:64 \n",
+		},
+		{"flat", "scale", "*fp32, i32", `[{"num_warps": 2, "BLOCK": 64, "enable_x": true}]`, "BLOCK=64 num_warps:2 enable_x:true \n"},
+		{"option in kwargs", "scale", "*fp32, i32", `[{"kwargs": {"BLOCK": 64, "waves_per_eu": 2}}]`, "BLOCK=64 waves_per_eu:2 \n"},
+		{
+			"values", "plain", "*fp32", `[{"BLOCK": 1.5}, {"BLOCK": true}, {"BLOCK": null}, {"BLOCK": [1, [2, "x"]]}, {"BLOCK": 18446744073709551616}]`,
+			"BLOCK=1.5 \nBLOCK=True \nBLOCK=None \nBLOCK=(1, (2, 'x')) \nBLOCK=18446744073709551616 \n",
+		},
+		{"the signature's own goes before", "scale", "*fp32, i32, BLOCK=32", `[{"BLOCK": 64, "num_warps": 2}]`, "BLOCK=32 num_warps:2 \n"},
+
+		{"empty file", "scale", "*fp32, i32", "", "c.json:1:1: error\nthe file ends too early"},
+		{"not JSON", "scale", "*fp32, i32", "[\n  {\"BLOCK\": 64},\n  {BLOCK: 64}\n]", "c.json:3:4: error\nthis is not JSON\ninvalid character 'B'"},
+		{"cut off", "scale", "*fp32, i32", "[\n  {\"BLOCK\": 64", "c.json:2:15: error\nthe file ends too early"},
+		{"an object", "scale", "*fp32, i32", "\n {\"BLOCK\": 64}", "c.json:2:2: error\nexpected a list of configurations"},
+		{"a number", "scale", "*fp32, i32", "[\n {}, 5]", "c.json:2:6: error\nexpected a configuration"},
+		{"nothing", "scale", "*fp32, i32", "[ ]", "the list has no configuration"},
+		{"more behind", "scale", "*fp32, i32", "[{}]\n[]", "c.json:2:1: error\nsomething follows the list"},
+		{"kwargs that are none", "scale", "*fp32, i32", "[{\"kwargs\": 3}]", "c.json:1:13: error\nkwargs are an object"},
+		{"twice", "scale", "*fp32, i32", "[{\"kwargs\": {\"BLOCK\": 1},\n  \"BLOCK\": 2}]", "c.json:2:3: error\n'BLOCK' is given twice"},
+		{"object in a value", "scale", "*fp32, i32", "[{\"BLOCK\": {}}]", "c.json:1:12: error\nan object is no value"},
+		{"slip", "scale", "*fp32, i32", "[{},\n {\"BLOK\": 1}]", "c.json:2:3: error\n'scale' has no parameter 'BLOK'\ndid you mean 'BLOCK'?"},
+		{"list for an option", "scale", "*fp32, i32", "[{\"num_warps\": [4]}]", "c.json:1:3: error\nthe option 'num_warps' cannot be a list"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			spec, err := signature.Parse("-s", tt.sig)
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec.Kernel = tt.kernel
+			list, err := ParseConfigs("c.json", []byte(tt.text))
+			var specs []*signature.Spec
+			if err == nil {
+				specs, err = Configs(file, spec, &Options{Configs: list})
+			}
+			if err == nil {
+				if got := describeSpecs(specs); got != tt.want {
+					t.Errorf("got\n%swant\n%s", got, tt.want)
+				}
+				return
+			}
+			got := explain(err)
+			for _, want := range strings.Split(tt.want, "\n") {
+				if !strings.Contains(got, want) {
+					t.Errorf("the error does not say %q:\n%s", want, got)
+				}
+			}
+		})
+	}
+}
+
+// TestUntoldConfigs: a list that cannot be evaluated is not taken for none.
+func TestUntoldConfigs(t *testing.T) {
+	file, err := Parse("k.py", "", []byte(tunedFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kernel, want := range map[string][]string{
+		"scale": {"k.py:5:", "the configurations of 'scale' cannot be evaluated: name 'load_from_disk' is not defined", "--configs FILE"},
+		"plain": {"'plain' is not autotuned"},
+	} {
+		_, err := Configs(file, &signature.Spec{Kernel: kernel}, nil)
+		if err == nil {
+			t.Fatalf("%s has configurations", kernel)
+		}
+		for _, w := range want {
+			if got := explain(err); !strings.Contains(got, w) {
+				t.Errorf("%s: the error does not say %q:\n%s", kernel, w, got)
+			}
+		}
+	}
+	_, err = Build(dialect.NewContext(), file, &signature.Spec{Kernel: "scale", Args: []signature.Arg{{Type: "*fp32"}, {Type: "i32"}}}, nil)
+	if err == nil || !strings.Contains(explain(err), "its configurations cannot be evaluated (name 'load_from_disk' is not defined); --configs FILE") {
+		t.Errorf("got %v", err)
+	}
+}
