@@ -374,14 +374,20 @@ type mistake struct {
 	text  string
 }
 
-// try compiles and runs a kernel of some checks.
-func (b *builder) try(t testing.TB, checks []*check) (text string, wrong []mistake, err error) {
+// fresh is kernel with memory of its own: a kernel may write its inputs.
+func (b *builder) fresh(checks []*check) (string, []any) {
 	text, args := b.kernel(checks)
-	for i, a := range args { // a kernel may write its inputs
+	for i, a := range args {
 		if a, ok := a.(*array.Array); ok && i < len(b.args) {
 			args[i] = a.Clone()
 		}
 	}
+	return text, args
+}
+
+// try compiles and runs a kernel of some checks.
+func (b *builder) try(t testing.TB, checks []*check) (text string, wrong []mistake, err error) {
+	text, args := b.fresh(checks)
 	k := kerneltest.Kernel{Source: text, Name: "kernel", Target: fmt.Sprintf("cuda:%d", b.cc)}.Warps(b.nwarps)
 	if len(b.options) > 0 {
 		k = k.With(b.options)
@@ -389,6 +395,7 @@ func (b *builder) try(t testing.TB, checks []*check) (text string, wrong []mista
 	_, err = k.TryRun(t, kerneltest.Grid(max(1, b.programs)), args...)
 	if err != nil && b.onlyPadding(err) {
 		k.Sim.NoChecks = true
+		_, args = b.fresh(checks)
 		_, err = k.TryRun(t, kerneltest.Grid(max(1, b.programs)), args...)
 	}
 	if err != nil {
