@@ -13,6 +13,8 @@ type view struct {
 	buf   *Buffer // of global memory
 	base  uint64  // generic address of data[0], for reports
 	mask  uint64
+	// dense says that all lanes access one run of memory, one after the other.
+	dense bool
 }
 
 // access translates the addresses of the active lanes, register areg of class
@@ -85,6 +87,13 @@ func (w *warp) accessGlobal(s *step, mask uint64, size, align int, f func(v *vie
 		}
 		base := buf.addr
 		limit := uint64(len(buf.Data))
+		if mask == w.full {
+			if ok, dense := w.offsets(base, limit, size, align); ok {
+				w.view = view{SpaceGlobal, buf.Data, buf, base, mask, dense}
+				f(&w.view)
+				return
+			}
+		}
 		var sub uint64
 		for m := mask; m != 0; m &= m - 1 {
 			l := bits.TrailingZeros64(m)
@@ -103,7 +112,7 @@ func (w *warp) accessGlobal(s *step, mask uint64, size, align int, f func(v *vie
 			w.offs[l] = int(off)
 			sub |= 1 << l
 		}
-		w.view = view{SpaceGlobal, buf.Data, buf, base, sub}
+		w.view = view{SpaceGlobal, buf.Data, buf, base, sub, false}
 		f(&w.view)
 		if w.cta.fault != nil {
 			return
@@ -136,6 +145,13 @@ func (w *warp) accessFlat(s *step, space Space, mask uint64, base uint64, size, 
 		data = w.cta.run.consts
 		limit = len(data)
 	}
+	if frame == 0 && mask == w.full {
+		if ok, dense := w.offsets(base, uint64(limit), size, align); ok {
+			w.view = view{space, data, nil, base, mask, dense}
+			f(&w.view)
+			return
+		}
+	}
 	for m := mask; m != 0; m &= m - 1 {
 		l := bits.TrailingZeros64(m)
 		off := w.words[l] - base
@@ -149,8 +165,30 @@ func (w *warp) accessFlat(s *step, space Space, mask uint64, base uint64, size, 
 		}
 		w.offs[l] = int(off) + l*frame
 	}
-	w.view = view{space, data, nil, base, mask}
+	w.view = view{space, data, nil, base, mask, false}
 	f(&w.view)
+}
+
+// offsets turns the addresses of all lanes into offsets from base. It reports
+// whether size bytes at each lie below limit and are aligned, and whether they
+// follow one another.
+func (w *warp) offsets(base, limit uint64, size, align int) (ok, dense bool) {
+	if limit < uint64(size) {
+		return false, false
+	}
+	last := limit - uint64(size)
+	words, offs := w.words, w.offs[:len(w.words)]
+	next := words[0] - base
+	var bad, low, gap uint64
+	for l, a := range words {
+		off := a - base
+		bad |= off | (last - off) // either is negative where off is beyond last
+		low |= off
+		gap |= off ^ next
+		next = off + uint64(size)
+		offs[l] = int(off)
+	}
+	return bad>>63 == 0 && low&uint64(align-1) == 0, gap == 0
 }
 
 func (w *warp) outOfBounds(s *step, lane int, space Space, size int) {
@@ -272,9 +310,7 @@ func execSt(w *warp, s *step) {
 		}
 		w.settleWrite(false)
 		if v.buf != nil && v.buf.known != nil {
-			for m := v.mask; m != 0; m &= m - 1 {
-				v.buf.MarkWritten(w.offs[bits.TrailingZeros64(m)], eb*n)
-			}
+			v.buf.markAll(w, v, eb*n)
 		}
 	})
 }
@@ -291,6 +327,13 @@ func (w *warp) storeElem(t Type, class Class, reg int32, v *view, at int) {
 	}
 	d := w.u32(reg)
 	if t.Bits() == 32 {
+		if v.mask == w.full {
+			offs = offs[:len(d)]
+			for l, x := range d {
+				binary.LittleEndian.PutUint32(data[offs[l]+at:], x)
+			}
+			return
+		}
 		for m := v.mask; m != 0; m &= m - 1 {
 			l := bits.TrailingZeros64(m)
 			binary.LittleEndian.PutUint32(data[offs[l]+at:], d[l])

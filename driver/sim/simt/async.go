@@ -2,27 +2,32 @@ package simt
 
 import "math/bits"
 
-// asyncCopy is one lane's cp.async that has not completed: the bytes were read
-// at the instruction and are written when the lane waits for them, which is the
-// latest moment that the manual allows.
+// asyncBytes is the most that a lane copies by one cp.async.
+const asyncBytes = 16
+
+// asyncCopy is one cp.async of the lanes of mask that has not completed: the bytes
+// were read at the instruction and are written when a lane waits for them, which
+// is the latest moment that the manual allows.
 type asyncCopy struct {
-	dst  int
+	mask uint64
 	size int
-	data [16]byte
+	dst  [MaxLanes]int32
+	data [MaxLanes][asyncBytes]byte
 }
 
-// asyncGroup is a committed group of copies, by lane.
+// asyncGroup is a committed group of copies.
 type asyncGroup struct {
-	lanes  uint64 // that committed it
-	copies [][]asyncCopy
+	lanes  uint64 // that committed it and have not waited for it
+	copies []*asyncCopy
 }
 
 // asyncState holds a warp's copies: the open group and the committed ones, the
 // oldest first.
 type asyncState struct {
-	open   *asyncGroup
-	groups []*asyncGroup
-	spare  []*asyncGroup
+	open        *asyncGroup
+	groups      []*asyncGroup
+	spare       []*asyncGroup
+	spareCopies []*asyncCopy
 }
 
 func (a *asyncState) reset() {
@@ -37,22 +42,35 @@ func (a *asyncState) reset() {
 }
 
 func (a *asyncState) recycle(g *asyncGroup) {
-	for l := range g.copies {
-		g.copies[l] = g.copies[l][:0]
-	}
+	a.spareCopies = append(a.spareCopies, g.copies...)
+	g.copies = g.copies[:0]
 	g.lanes = 0
 	a.spare = append(a.spare, g)
 }
 
-func (a *asyncState) current(lanes int) *asyncGroup {
+// current returns the open group.
+func (a *asyncState) current() *asyncGroup {
 	if a.open == nil {
 		if n := len(a.spare); n > 0 {
 			a.open, a.spare = a.spare[n-1], a.spare[:n-1]
 		} else {
-			a.open = &asyncGroup{copies: make([][]asyncCopy, lanes)}
+			a.open = new(asyncGroup)
 		}
 	}
 	return a.open
+}
+
+// add puts a copy in the open group.
+func (a *asyncState) add() *asyncCopy {
+	var c *asyncCopy
+	if n := len(a.spareCopies); n > 0 {
+		c, a.spareCopies = a.spareCopies[n-1], a.spareCopies[:n-1]
+	} else {
+		c = new(asyncCopy)
+	}
+	g := a.current()
+	g.copies = append(g.copies, c)
+	return c
 }
 
 // execCpAsync starts a copy of Size bytes from global memory at A + Imm2 to
@@ -60,16 +78,19 @@ func (a *asyncState) current(lanes int) *asyncGroup {
 // become zeros.
 func execCpAsync(w *warp, s *step) {
 	size := s.in.Size
-	var dst [MaxLanes]int
+	c := w.async.add()
+	c.mask, c.size = 0, size
 	w.access(s, s.in.D.Class(), s.d, s.imm, SpaceShared, size, size, func(v *view) {
 		w.countAccess(v, size, true)
 		w.checkAsyncWrite(v, size)
-		copy(dst[:], w.offs)
+		for l, off := range w.offs {
+			c.dst[l] = int32(off)
+		}
+		c.mask = w.mask
 	})
 	if w.cta.fault != nil {
 		return
 	}
-	g := w.async.current(w.n)
 	// Lanes that copy nothing do not touch their source.
 	all := w.mask
 	read := all
@@ -84,11 +105,8 @@ func execCpAsync(w *warp, s *step) {
 				w.faultAt(FindBounds, l, 0, "%s reads %d bytes for a copy of %d", s.in.Text, n[l], size)
 				return
 			}
+			c.data[l] = [asyncBytes]byte{}
 		}
-	}
-	for m := all; m != 0; m &= m - 1 {
-		l := bits.TrailingZeros64(m)
-		g.copies[l] = append(g.copies[l], asyncCopy{dst: dst[l], size: size})
 	}
 	if read == 0 {
 		return
@@ -99,12 +117,15 @@ func execCpAsync(w *warp, s *step) {
 		w.checkRead(s, v, size)
 		for m := v.mask; m != 0; m &= m - 1 {
 			l := bits.TrailingZeros64(m)
-			n := size
-			if s.b >= 0 {
-				n = int(w.u32(s.b)[l])
+			from := v.data[w.offs[l]:]
+			switch {
+			case s.b >= 0:
+				copy(c.data[l][:w.u32(s.b)[l]], from)
+			case size == asyncBytes:
+				c.data[l] = [asyncBytes]byte(from)
+			default:
+				copy(c.data[l][:size], from)
 			}
-			c := &g.copies[l][len(g.copies[l])-1]
-			copy(c.data[:n], v.data[w.offs[l]:])
 		}
 	})
 	w.mask = all
@@ -112,16 +133,17 @@ func execCpAsync(w *warp, s *step) {
 
 func execCpCommit(w *warp, s *step) {
 	a := &w.async
-	g := a.current(w.n)
+	g := a.current()
 	g.lanes = w.mask
 	a.groups = append(a.groups, g)
 	a.open = nil
 	// Copies of lanes that did not commit stay open.
-	for l := range g.copies {
-		if w.mask>>l&1 == 0 && len(g.copies[l]) > 0 {
-			o := a.current(w.n)
-			o.copies[l] = append(o.copies[l], g.copies[l]...)
-			g.copies[l] = g.copies[l][:0]
+	for _, c := range g.copies {
+		if rest := c.mask &^ w.mask; rest != 0 {
+			o := a.add()
+			*o = *c
+			o.mask = rest
+			c.mask &= w.mask
 		}
 	}
 }
@@ -131,28 +153,25 @@ func execCpCommit(w *warp, s *step) {
 func execCpWait(w *warp, s *step) {
 	a := &w.async
 	if s.imm < 0 && a.open != nil {
-		for m := w.mask; m != 0; m &= m - 1 {
-			w.complete(a.open, bits.TrailingZeros64(m))
-		}
+		w.complete(a.open, w.mask)
 	}
 	keep := max(s.imm, 0)
-	for m := w.mask; m != 0; m &= m - 1 {
-		l := bits.TrailingZeros64(m)
-		n := int64(0)
-		for _, g := range a.groups {
-			n += int64(g.lanes >> l & 1)
-		}
-		for _, g := range a.groups {
-			if g.lanes>>l&1 == 0 {
-				continue
+	for i, g := range a.groups {
+		// The lanes that committed more than keep groups, this one among them and
+		// the later ones.
+		m := g.lanes & w.mask
+		for r := m; r != 0; r &= r - 1 {
+			l := bits.TrailingZeros64(r)
+			later := int64(0)
+			for _, h := range a.groups[i+1:] {
+				later += int64(h.lanes >> l & 1)
 			}
-			if n <= keep {
-				break
+			if later < keep {
+				m &^= 1 << l
 			}
-			n--
-			w.complete(g, l)
-			g.lanes &^= 1 << l
 		}
+		w.complete(g, m)
+		g.lanes &^= m
 	}
 	kept := a.groups[:0]
 	for _, g := range a.groups {
@@ -165,14 +184,22 @@ func execCpWait(w *warp, s *step) {
 	a.groups = kept
 }
 
-// complete writes a lane's copies to shared memory.
-func (w *warp) complete(g *asyncGroup, l int) {
-	for i := range g.copies[l] {
-		c := &g.copies[l][i]
-		copy(w.cta.shared[c.dst:c.dst+c.size], c.data[:c.size])
-		if k := w.cta.sharedChk; k != nil {
-			k.landed(w.id, c.dst, c.size)
+// complete writes the copies of the lanes of m to shared memory.
+func (w *warp) complete(g *asyncGroup, m uint64) {
+	shared, chk := w.cta.shared, w.cta.sharedChk
+	for _, c := range g.copies {
+		for r := c.mask & m; r != 0; r &= r - 1 {
+			l := bits.TrailingZeros64(r)
+			at := int(c.dst[l])
+			if c.size == asyncBytes {
+				*(*[asyncBytes]byte)(shared[at:]) = c.data[l]
+			} else {
+				copy(shared[at:at+c.size], c.data[l][:c.size])
+			}
+			if chk != nil {
+				chk.landed(w.id, at, c.size)
+			}
 		}
+		c.mask &^= m
 	}
-	g.copies[l] = g.copies[l][:0]
 }

@@ -217,7 +217,7 @@ func (w *warp) bulkWrote(at, n int) {
 	}
 	l := bits.TrailingZeros64(w.mask)
 	w.offs[l] = at
-	w.view = view{SpaceShared, w.cta.shared, nil, 0, w.mask}
+	w.view = view{SpaceShared, w.cta.shared, nil, 0, w.mask, false}
 	w.sharedWrite(&w.view, n, w.mask)
 	w.settleWrite(true)
 	w.cta.sharedChk.written = append(w.cta.sharedChk.written, byteRange{at, n})
@@ -237,7 +237,7 @@ func (w *warp) bulkRow(s *step, lane, shared int, global uint64, n int) {
 		return
 	}
 	w.offs[lane] = off
-	w.view = view{SpaceGlobal, buf.Data, buf, buf.addr, w.mask}
+	w.view = view{SpaceGlobal, buf.Data, buf, buf.addr, w.mask, false}
 	store := s.in.Bulk.Store
 	w.countAccess(&w.view, n, store)
 	if store {
@@ -245,7 +245,7 @@ func (w *warp) bulkRow(s *step, lane, shared int, global uint64, n int) {
 		copy(buf.Data[off:off+n], c.shared[shared:])
 		buf.MarkWritten(off, n)
 		w.offs[lane] = shared
-		w.view = view{SpaceShared, c.shared, nil, 0, w.mask}
+		w.view = view{SpaceShared, c.shared, nil, 0, w.mask, false}
 		w.checkRead(s, &w.view, n)
 		return
 	}

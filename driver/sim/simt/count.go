@@ -22,14 +22,14 @@ func (w *warp) countAccess(v *view, size int, write bool) {
 	st.bytes[v.space][dir] += uint64(lanes * size)
 	switch v.space {
 	case SpaceGlobal:
-		asked, need := w.sectors(v.mask, size)
+		asked, need := w.sectors(v, size)
 		st.sectors += asked
 		st.sectorsNeed += need
 		if w.cta.wave != nil {
 			w.touch(v, size)
 		}
 	case SpaceShared:
-		n, need := w.wavefronts(v.mask, size)
+		n, need := w.wavefronts(v, size)
 		st.wavefronts += n
 		st.wavesNeed += need
 	}
@@ -42,12 +42,16 @@ func (w *warp) countAtomic(v *view, size int) {
 
 // sectors counts the distinct sectors that the lanes touch, and as many as their
 // distinct bytes would fill.
-func (w *warp) sectors(mask uint64, size int) (asked, need uint64) {
+func (w *warp) sectors(v *view, size int) (asked, need uint64) {
+	if v.dense {
+		from, n := w.offs[0], size*w.n
+		return uint64((from+n-1)>>sectorShift - from>>sectorShift + 1), uint64(n+1<<sectorShift-1) >> sectorShift
+	}
 	var list [MaxLanes]int
 	n := 0
 	sorted := true
 	prev := -1
-	for m := mask; m != 0; m &= m - 1 {
+	for m := v.mask; m != 0; m &= m - 1 {
 		off := w.offs[bits.TrailingZeros64(m)]
 		if off < prev {
 			sorted = false
@@ -79,12 +83,17 @@ func (w *warp) sectors(mask uint64, size int) (asked, need uint64) {
 
 // wavefronts counts the passes that the banks of shared memory need. Accesses of
 // 8 bytes go by half warps, of 16 by quarters; lanes that read one word share it.
-func (w *warp) wavefronts(mask uint64, size int) (n, need uint64) {
+func (w *warp) wavefronts(v *view, size int) (n, need uint64) {
 	parts := max(size/bankBytes, 1)
 	group := max(w.n/parts, 1)
 	words := (size + bankBytes - 1) / bankBytes
+	if v.dense && w.n <= numBanks {
+		// A group covers no bank twice.
+		n = uint64(w.n / group)
+		return n, n
+	}
 	for lo := 0; lo < w.n; lo += group {
-		m := mask >> lo & (1<<group - 1)
+		m := v.mask >> lo & (1<<group - 1)
 		if m == 0 {
 			continue
 		}
@@ -99,12 +108,20 @@ func (w *warp) wavefronts(mask uint64, size int) (n, need uint64) {
 // banks that of banks.
 func (w *warp) bankPasses(m uint64, lo, words int) uint64 {
 	size, groups := bankBytes*words, numBanks/words
+	shift := uint(bits.TrailingZeros64(uint64(size)))
 	// The common case first: no group has two units.
-	var first [numBanks]int
 	var used uint32
+	for r := m; r != 0; r &= r - 1 {
+		used |= 1 << (w.offs[lo+bits.TrailingZeros64(r)] >> shift & (groups - 1))
+	}
+	if bits.OnesCount32(used) == bits.OnesCount64(m) {
+		return 1
+	}
+	used = 0
+	var first [numBanks]int
 	clash := false
 	for r := m; r != 0; r &= r - 1 {
-		unit := w.offs[lo+bits.TrailingZeros64(r)] / size
+		unit := w.offs[lo+bits.TrailingZeros64(r)] >> shift
 		g := unit & (groups - 1)
 		if used>>g&1 == 0 {
 			used |= 1 << g
@@ -119,7 +136,7 @@ func (w *warp) bankPasses(m uint64, lo, words int) uint64 {
 	var list [MaxLanes]int
 	n := 0
 	for r := m; r != 0; r &= r - 1 {
-		list[n] = w.offs[lo+bits.TrailingZeros64(r)] / size
+		list[n] = w.offs[lo+bits.TrailingZeros64(r)] >> shift
 		n++
 	}
 	slices.Sort(list[:n])

@@ -175,7 +175,7 @@ func (c *cta) forgetMbar(at int) { delete(c.mbars, at) }
 func (w *warp) knownShared(at, size int) {
 	if c := w.cta.sharedChk; c != nil {
 		for i := at &^ 3; i < at+size; i += 4 {
-			c.known[i>>2] |= byteMask(i, at, size)
+			c.words[i>>2].known |= byteMask(i, at, size)
 		}
 	}
 }
@@ -185,9 +185,9 @@ func (c *sharedCheck) own(ranges []byteRange, owned bool) {
 	for _, r := range ranges {
 		for i := r.at &^ 3; i < r.at+r.size; i += 4 {
 			if m := byteMask(i, r.at, r.size); owned {
-				c.owned[i>>2] |= m
+				c.words[i>>2].owned |= m
 			} else {
-				c.owned[i>>2] &^= m
+				c.words[i>>2].owned &^= m
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package simt
 
 import (
 	"fmt"
+	"math/bits"
 	"sync"
 )
 
@@ -48,6 +49,9 @@ func (b *Buffer) Addr() uint64 { return b.addr }
 
 // MarkWritten records that the host wrote n bytes at off.
 func (b *Buffer) MarkWritten(off, n int) {
+	if n == len(b.Data) {
+		b.known = nil // there is nothing left to look for
+	}
 	if b.known == nil {
 		return
 	}
@@ -61,6 +65,20 @@ func (b *Buffer) MarkWritten(off, n int) {
 		i++
 	}
 }
+
+// markAll records a write of size bytes by every lane of v.
+func (b *Buffer) markAll(w *warp, v *view, size int) {
+	if v.dense {
+		b.MarkWritten(w.offs[0], size*w.n)
+		return
+	}
+	for m := v.mask; m != 0; m &= m - 1 {
+		b.MarkWritten(w.offs[bits.TrailingZeros64(m)], size)
+	}
+}
+
+// allWritten reports whether the bytes [off, off+n) were all written.
+func (b *Buffer) allWritten(off, n int) bool { return b.unwritten(off, n) < 0 }
 
 // unwritten returns the first byte of [off, off+n) never written, or -1.
 func (b *Buffer) unwritten(off, n int) int {

@@ -19,8 +19,6 @@ type sharedCheck struct {
 	gather, opened [numBarriers][]uint32
 	words          []sharedWord
 	reads          []uint32 // [word][warp] clock of the latest read << 4 | its bytes
-	known          []uint8  // per word: bytes ever written
-	owned          []uint8  // per word: bytes an async copy will write
 	// pending are the races of the store in hand, until it is known whether it
 	// changes what is there.
 	pending []pendingRace
@@ -44,13 +42,17 @@ type sharedWord struct {
 	lane  uint8
 	bytes uint8 // that it wrote
 	read  uint8 // bytes read since
+	known uint8 // bytes ever written
+	owned uint8 // bytes an async copy will write
 }
+
+// allBytes are the bytes of a word.
+const allBytes = 0xf
 
 func newSharedCheck(size, warps int) *sharedCheck {
 	n := (size + 3) / 4
 	c := &sharedCheck{
 		warps: warps, words: make([]sharedWord, n), reads: make([]uint32, n*warps),
-		known: make([]uint8, n), owned: make([]uint8, n),
 	}
 	for range warps {
 		c.clock = append(c.clock, make([]uint32, warps))
@@ -65,8 +67,6 @@ func newSharedCheck(size, warps int) *sharedCheck {
 func (c *sharedCheck) reset() {
 	clear(c.words)
 	clear(c.reads)
-	clear(c.known)
-	clear(c.owned)
 	for w := range c.clock {
 		clear(c.clock[w])
 		c.clock[w][w] = 1
@@ -98,12 +98,10 @@ func (c *sharedCheck) leave(w, id int) {
 
 // landed marks bytes that an async copy wrote for warp w.
 func (c *sharedCheck) landed(w, at, size int) {
-	for i := at; i < at+size; i += 4 {
-		word := &c.words[i/4]
-		m := byteMask(i, at, size)
-		word.clock, word.warp, word.bytes, word.read = c.clock[w][w], uint16(w), m, 0
-		c.known[i/4] |= m
-		c.owned[i/4] &^= m
+	now := sharedWord{clock: c.clock[w][w], warp: uint16(w), bytes: allBytes, known: allBytes}
+	words := c.words[at>>2:][:(size+3)>>2] // their destinations are aligned to words
+	for i := range words {
+		words[i] = now
 	}
 }
 
@@ -120,30 +118,52 @@ func byteMask(i, at, size int) uint8 {
 func (w *warp) sharedRead(v *view, size int) (unknown uint64) {
 	c := w.cta.sharedChk
 	me := c.clock[w.id]
+	stamp := me[w.id] << 4
 	for m := v.mask; m != 0; m &= m - 1 {
 		l := bits.TrailingZeros64(m)
 		at := w.offs[l]
-		for i := at &^ 3; i < at+size; i += 4 {
-			k := i >> 2
-			b := byteMask(i, at, size)
-			word := &c.words[k]
-			if word.clock != 0 && int(word.warp) != w.id && word.bytes&b != 0 && me[word.warp] < word.clock {
-				w.note(FindRace, l, uint64(i), "reads shared memory at 0x%x while warp %d lane %d writes it: no barrier lies between",
-					at, word.warp, word.lane)
+		if at&3 != 0 || size&3 != 0 {
+			for i := at &^ 3; i < at+size; i += 4 {
+				if c.readWord(w, i>>2, byteMask(i, at, size), l, at, me) {
+					unknown |= 1 << l
+				}
 			}
-			if c.owned[k]&b != 0 {
-				w.note(FindAsync, l, uint64(i), "reads shared memory at 0x%x, which an async copy that was not waited for still owns", at)
-			} else if b&^c.known[k] != 0 {
+			continue
+		}
+		words := c.words[at>>2:][:size>>2]
+		reads := c.reads[at>>2*c.warps+w.id:]
+		for i := range words {
+			word := &words[i]
+			if word.known == allBytes && word.owned == 0 && word.clock <= me[word.warp] {
+				word.read = allBytes
+				reads[i*c.warps] = stamp | allBytes
+			} else if c.readWord(w, at>>2+i, allBytes, l, at, me) {
 				unknown |= 1 << l
 			}
-			word.read |= b
-			r := &c.reads[k*c.warps+w.id]
-			if *r>>4 != me[w.id] {
-				*r = me[w.id] << 4 // older reads are ordered wherever this one is
-			}
-			*r |= uint32(b)
 		}
 	}
+	return unknown
+}
+
+// readWord checks a read of bytes b of word k; it reports whether some of them
+// were never written.
+func (c *sharedCheck) readWord(w *warp, k int, b uint8, lane, at int, me []uint32) (unknown bool) {
+	word := &c.words[k]
+	if word.bytes&b != 0 && me[word.warp] < word.clock {
+		w.note(FindRace, lane, uint64(4*k), "reads shared memory at 0x%x while warp %d lane %d writes it: no barrier lies between",
+			at, word.warp, word.lane)
+	}
+	if word.owned&b != 0 {
+		w.note(FindAsync, lane, uint64(4*k), "reads shared memory at 0x%x, which an async copy that was not waited for still owns", at)
+	} else {
+		unknown = b&^word.known != 0
+	}
+	word.read |= b
+	r := &c.reads[k*c.warps+w.id]
+	if *r>>4 != me[w.id] {
+		*r = me[w.id] << 4 // older reads are ordered wherever this one is
+	}
+	*r |= uint32(b)
 	return unknown
 }
 
@@ -155,21 +175,31 @@ func (w *warp) sharedWrite(v *view, size int, known uint64) {
 	for m := v.mask; m != 0; m &= m - 1 {
 		l := bits.TrailingZeros64(m)
 		at := w.offs[l]
+		def := uint8(0)
+		if known>>l&1 != 0 {
+			def = allBytes
+		}
 		for i := at &^ 3; i < at+size; i += 4 {
-			c.writeWord(w, i>>2, byteMask(i, at, size), l, me, known>>l&1 != 0)
+			b := uint8(allBytes)
+			if at&3 != 0 || size&3 != 0 {
+				b = byteMask(i, at, size)
+			}
+			c.writeWord(w, i>>2, b, l, me, def)
 		}
 	}
 }
 
-func (c *sharedCheck) writeWord(w *warp, k int, b uint8, lane int, me []uint32, known bool) {
+// writeWord checks a write of bytes b of word k, of which those of def get a
+// defined value.
+func (c *sharedCheck) writeWord(w *warp, k int, b uint8, lane int, me []uint32, def uint8) {
 	word := &c.words[k]
-	if word.clock != 0 && int(word.warp) != w.id && word.bytes&b != 0 && me[word.warp] < word.clock {
+	if word.clock > me[word.warp] && word.bytes&b != 0 {
 		c.suspect(w, k, b, lane, int(word.warp), false)
 	}
 	if word.read&b != 0 {
-		row := c.reads[k*c.warps : (k+1)*c.warps]
+		row := c.reads[k*c.warps:][:len(me)]
 		for v, read := range row {
-			if v != w.id && read&uint32(b) != 0 && me[v] < read>>4 {
+			if read>>4 > me[v] && read&uint32(b) != 0 {
 				c.suspect(w, k, b, lane, v, true)
 				break
 			}
@@ -178,20 +208,16 @@ func (c *sharedCheck) writeWord(w *warp, k int, b uint8, lane int, me []uint32, 
 			row[v] &^= uint32(b)
 		}
 	}
-	if c.owned[k]&b != 0 {
+	if word.owned&b != 0 {
 		w.note(FindAsync, lane, uint64(4*k), "writes shared memory at 0x%x, which an async copy that was not waited for still owns", 4*k)
 	}
+	wrote := b
 	if word.clock == me[w.id] && int(word.warp) == w.id {
-		word.bytes |= b
-	} else {
-		word.clock, word.warp, word.bytes = me[w.id], uint16(w.id), b
+		wrote |= word.bytes
 	}
-	word.lane = uint8(lane)
-	word.read &^= b
-	if known {
-		c.known[k] |= b
-	} else {
-		c.known[k] &^= b
+	*word = sharedWord{
+		clock: me[w.id], warp: uint16(w.id), lane: uint8(lane), bytes: wrote,
+		read: word.read &^ b, known: word.known&^b | def&b, owned: word.owned,
 	}
 }
 
@@ -239,7 +265,7 @@ func (w *warp) checkAsyncWrite(v *view, size int) {
 	for m := v.mask; m != 0; m &= m - 1 {
 		at := w.offs[bits.TrailingZeros64(m)]
 		for i := at &^ 3; i < at+size; i += 4 {
-			c.owned[i>>2] |= byteMask(i, at, size)
+			c.words[i>>2].owned |= byteMask(i, at, size)
 		}
 	}
 }
@@ -255,7 +281,7 @@ func (w *warp) checkRead(s *step, v *view, size int) {
 			}
 		}
 	case v.buf != nil:
-		if v.buf.known != nil && w.check != nil {
+		if v.buf.known != nil && w.check != nil && !(v.dense && v.buf.allWritten(w.offs[0], size*w.n)) {
 			for m := v.mask; m != 0; m &= m - 1 {
 				l := bits.TrailingZeros64(m)
 				if at := v.buf.unwritten(w.offs[l], size); at >= 0 {
@@ -294,7 +320,7 @@ func (w *warp) checkAtomic(s *step, v *view, size int) {
 		for m := v.mask; m != 0; m &= m - 1 {
 			at := w.offs[bits.TrailingZeros64(m)]
 			for i := at &^ 3; i < at+size; i += 4 {
-				c.known[i>>2] |= byteMask(i, at, size)
+				c.words[i>>2].known |= byteMask(i, at, size)
 			}
 		}
 	case v.buf != nil && v.buf.known != nil && w.check != nil && s.in.Atomic != AtomExch:

@@ -252,7 +252,7 @@ func TestFma(t *testing.T) {
 
 // TestSectorsAndBanks counts accesses of known shapes.
 func TestSectorsAndBanks(t *testing.T) {
-	w := &warp{n: 32, full: fullMask(32), offs: make([]int, 32)}
+	w := &warp{n: 32, full: fullMask(32), offs: make([]int, 32), words: make([]uint64, 32)}
 	for _, c := range []struct {
 		name           string
 		size           int
@@ -274,14 +274,48 @@ func TestSectorsAndBanks(t *testing.T) {
 		{"bytes", 1, func(l int) int { return l }, w.full, 1, 1, 1, 1},
 		{"few lanes", 4, func(l int) int { return 4 * l }, 0xf, 1, 1, 1, 1},
 	} {
-		for l := range w.offs {
-			w.offs[l] = c.at(l)
+		for l := range w.words {
+			w.words[l] = uint64(c.at(l))
 		}
-		s, ns := w.sectors(c.mask, c.size)
-		b, nb := w.wavefronts(c.mask, c.size)
-		if s != c.sectors || ns != c.needS || b != c.waves || nb != c.needW {
-			t.Errorf("%s: %d sectors of %d, %d wavefronts of %d; want %d of %d, %d of %d",
-				c.name, s, ns, b, nb, c.sectors, c.needS, c.waves, c.needW)
+		ok, dense := w.offsets(0, 1<<20, c.size, 1)
+		if !ok {
+			t.Fatalf("%s: out of bounds", c.name)
+		}
+		views := []view{{mask: c.mask}}
+		if dense && c.mask == w.full {
+			views = append(views, view{mask: c.mask, dense: true})
+		}
+		for _, v := range views {
+			s, ns := w.sectors(&v, c.size)
+			b, nb := w.wavefronts(&v, c.size)
+			if s != c.sectors || ns != c.needS || b != c.waves || nb != c.needW {
+				t.Errorf("%s, dense %v: %d sectors of %d, %d wavefronts of %d; want %d of %d, %d of %d",
+					c.name, v.dense, s, ns, b, nb, c.sectors, c.needS, c.waves, c.needW)
+			}
+		}
+	}
+}
+
+// TestOffsets checks which addresses of a warp are inside, aligned and dense.
+func TestOffsets(t *testing.T) {
+	w := &warp{n: 4, offs: make([]int, 4), words: make([]uint64, 4)}
+	for _, c := range []struct {
+		words     [4]uint64
+		ok, dense bool
+	}{
+		{[4]uint64{100, 104, 108, 112}, true, true},
+		{[4]uint64{104, 100, 108, 112}, true, false},
+		{[4]uint64{112, 108, 104, 100}, true, false},
+		{[4]uint64{100, 100, 100, 100}, true, false},
+		{[4]uint64{100, 104, 108, 116}, false, false},
+		{[4]uint64{96, 100, 104, 108}, false, true},
+		{[4]uint64{100, 102, 108, 112}, false, false},
+		{[4]uint64{100, 104, 108, 1 << 40}, false, false},
+		{[4]uint64{100, 104, 108, 1<<63 + 100}, false, false},
+	} {
+		copy(w.words, c.words[:])
+		if ok, dense := w.offsets(100, 16, 4, 4); ok != c.ok || ok && dense != c.dense {
+			t.Errorf("%v: inside and aligned %v, dense %v; want %v, %v", c.words, ok, dense, c.ok, c.dense)
 		}
 	}
 }
