@@ -32,6 +32,8 @@ type Kernel struct {
 	Options Options
 	// Sim configures the device.
 	Sim driver.SimOptions
+
+	origin string // of a golden test, for what is covered
 }
 
 // Options are compile options by name.
@@ -122,6 +124,9 @@ func (k Kernel) TryRun(t testing.TB, grid [3]int, args ...any) (*Outcome, error)
 	out := &Outcome{Signature: compiled.Signature, PTX: string(compiled.Compiled.Artifact(dev.Properties().Stage).Data)}
 	result, err := compiled.Run(t.Context(), grid)
 	out.Printed = printed.String()
+	if err == nil && k.origin != "" {
+		noteKernel(k.origin + "." + k.Name)
+	}
 	if result != nil {
 		out.Report = result.Report.(*sim.Report)
 	}

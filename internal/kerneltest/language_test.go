@@ -20,7 +20,7 @@ func golden(t *testing.T, archive string) Kernel {
 	}
 	for _, f := range a.Files {
 		if f.Name == "k.py" {
-			return Kernel{Source: string(f.Data), Name: archive}
+			return Kernel{Source: string(f.Data), Name: archive, origin: archive}
 		}
 	}
 	t.Fatalf("%s has no k.py", archive)

@@ -1,0 +1,72 @@
+package kerneltest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/tritonc/tritonc/core/dialect/tt"
+)
+
+// notRun are the golden kernels that cannot run here.
+var notRun = map[string]string{
+	"builtins.types":    "it stores to the sum of two addresses; its casts are in TestCasts, its pointers in TestLanguagePointers",
+	"descriptors.given": "its descriptors are arguments",
+	"extra.extra":       "it calls functions that only the backend of the golden tests has",
+}
+
+// TestMain checks, when all tests ran, that they leave out no operation of the
+// language and no golden kernel. What only passes make (dialect ttg) is for the
+// tests of the backend.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	everything := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" && !testing.Short()
+	if code == 0 && everything && len(covered.kernels) > 0 { // else there are no tools
+		for _, s := range uncovered() {
+			fmt.Println("FAIL:", s)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+func uncovered() (missing []string) {
+	for _, op := range tt.Dialect.Ops {
+		if !covered.operations[op.Name] {
+			missing = append(missing, "no test here compiles and runs "+op.Name)
+		}
+	}
+	files, err := filepath.Glob("../../core/frontend/testdata/golden/*.txtar")
+	if err != nil || len(files) == 0 {
+		return append(missing, fmt.Sprintf("no golden tests: %v", err))
+	}
+	for _, path := range files {
+		a, err := txtar.ParseFile(path)
+		if err != nil {
+			return append(missing, err.Error())
+		}
+		for _, f := range a.Files {
+			for line := range strings.Lines(string(f.Data)) {
+				job, ok := strings.CutPrefix(line, "# tritonc: ")
+				if f.Name != "k.py" || !ok {
+					continue
+				}
+				kernel, _, _ := strings.Cut(job, "(")
+				name := strings.TrimSuffix(filepath.Base(path), ".txtar") + "." + kernel
+				switch why := notRun[name]; {
+				case why == "" && !covered.kernels[name]:
+					missing = append(missing, "no test here runs the golden kernel "+name)
+				case why != "" && covered.kernels[name]:
+					missing = append(missing, "the golden kernel "+name+" is said not to run, and does")
+				}
+			}
+		}
+	}
+	return missing
+}
