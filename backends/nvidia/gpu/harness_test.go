@@ -100,6 +100,7 @@ func (k *kernel) run(t testing.TB, d *sim.Device, grid [3]int, args ...any) *sim
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, k.ptx, k.src)
 	}
+	noteOperations(k.src)
 	return rep
 }
 

@@ -1,0 +1,61 @@
+package gpu
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+)
+
+// covered are the operations of kernels that ran, ttg.X.
+var covered = struct {
+	sync.Mutex
+	names map[string]bool
+}{names: map[string]bool{}}
+
+func noteOperations(ir string) {
+	covered.Lock()
+	defer covered.Unlock()
+	for word := range strings.FieldsFuncSeq(ir, func(r rune) bool { return r == ' ' || r == '"' || r == '(' || r == '\n' }) {
+		if strings.HasPrefix(word, "ttg.") {
+			covered.names[word] = true
+		}
+	}
+}
+
+// notRun are the operations that no kernel here can have.
+var notRun = map[string]string{
+	"ttg.global_scratch_alloc":       "made for descriptors of the tensor memory accelerator",
+	"ttg.predicate_stage":            "Triton's pipeliner makes and removes it",
+	"ttg.mask":                       "as above",
+	"ttg.mask.return":                "as above",
+	"ttg.warp_specialize":            "for targets that specialize warps",
+	"ttg.warp_specialize.partitions": "as above",
+	"ttg.warp_return":                "as above",
+	"ttg.warp_yield":                 "as above",
+}
+
+// TestMain checks, when all tests ran, that they leave out no operation that
+// passes make. The language's own (dialect tt) are for package kerneltest.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	everything := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" && !testing.Short()
+	if code == 0 && everything && len(covered.names) > 0 { // else there are no tools
+		for _, op := range ttg.Dialect.Ops {
+			switch why := notRun[op.Name]; {
+			case why == "" && !covered.names[op.Name]:
+				fmt.Println("FAIL: no test here runs", op.Name)
+				code = 1
+			case why != "" && covered.names[op.Name]:
+				fmt.Println("FAIL:", op.Name, "is said not to run, and does")
+				code = 1
+			}
+		}
+	}
+	os.Exit(code)
+}
