@@ -31,7 +31,13 @@ test: toolchain build ## the whole suite
 	$(GO) test $$($(GO) list ./... | grep -v '/internal/kernelsuite$$')
 	cd internal/kernelsuite && $(GO) test # in its folder, so that it says how much of the product ran
 	@set -e; for m in $(MODULES); do echo "$(GO) test ($$m)"; (cd $$m && $(GO) test ./...); done
-	@$(MAKE) --no-print-directory numeric
+	@$(MAKE) --no-print-directory numeric test-bench
+
+.PHONY: test-bench
+test-bench: ## what of bench/ can be tested without a GPU
+	@if command -v python3 >/dev/null; then \
+		echo "python3 -m unittest (bench)"; PYTHONDONTWRITEBYTECODE=1 python3 -m unittest discover -s bench; \
+	else echo "bench: skipped, there is no python3"; fi
 
 .PHONY: numeric
 numeric: toolchain ## the numeric tests of kernels, on what our own passes make of them

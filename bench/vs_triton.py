@@ -1,328 +1,374 @@
 #!/usr/bin/env python3
-"""tritonc beside Triton on one GPU: right results, then time.
+"""tritonc beside Triton and torch on one GPU: right results, then time.
 
-    bench/vs_triton.py prepare DIR   compile the kernels with tritonc (no GPU needed)
-    bench/vs_triton.py run DIR       check and time them (needs CUDA, torch, triton)
-    bench/vs_triton.py               both, in build/bench
+    bench/vs_triton.py prepare DIR     compile every row with tritonc (no GPU needed)
+    bench/vs_triton.py simulate DIR    run those on the simulated GPU at small sizes (needs torch)
+    bench/vs_triton.py run DIR         check and time them (needs CUDA, torch, triton)
+    bench/vs_triton.py table FILE      the tables of a results.json again
 
-For each case it takes our cubin for the GPU's capability and our PTX for
-cuda:80, which the driver compiles itself, and compares their results with
-torch's, on odd sizes and with poisoned outputs. Then it assembles our PTX and
-Triton's with the same ptxas and times both in turn: CUDA graphs of many
-launches over input sets that together exceed the L2 cache, medians over rounds.
-Exit status 1 when a result is wrong or a time misses --limit.
+prepare leaves one file, DIR/ours.zip; run needs nothing else from the machine
+where it was made. What is compared, and with what configs, is bench/cases.py.
+
+run compiles the same kernels with Triton, all of it for the GPU's own
+architecture and for cuda:80, and then has every row checked and timed:
+
+    ours     our PTX for the GPU          mma2    Triton's, with DISABLE_MMA_V3=1
+    ours80   our PTX for cuda:80          triton  Triton's as it is
+    torch    torch's own operator         triton80  Triton's for cuda:80
+
+PTX for the GPU is assembled by the ptxas that Triton bundles, and again by the
+one in ours.zip (the variants @second); PTX for cuda:80 goes through the
+driver's compiler. Each variant runs with the best of the row's configs; a
+result must be right to be timed. docs/benchmarks.md has the method.
+
+Exit status 1 when a result is wrong, or a row is slower than --limit times
+Triton, or the geometric mean is below --mean, or a row has no time.
 """
 
 import argparse
-import ctypes
+import concurrent.futures
+import hashlib
 import json
 import os
 import pathlib
-import re
 import shutil
-import statistics
 import subprocess
 import sys
-import tempfile
+import time
+import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import cases
+import measure
+import pool
+import report
 
-# Name, kernel, its signature for tritonc, num_warps. "odd" variants promise
-# nothing of lengths and strides.
-CASES = [
-    ("vector_add", "vector_add", "*fp32:16, *fp32:16, *fp32:16, i32:16, BLOCK=1024", 4),
-    ("vector_add_odd", "vector_add", "*fp32:16, *fp32:16, *fp32:16, i32, BLOCK=1024", 4),
-    ("softmax_1024", "row_softmax", "*fp32:16, *fp32:16, i32:16, i32:16, i32:16, BLOCK=1024", 4),
-    ("softmax_8192", "row_softmax", "*fp32:16, *fp32:16, i32:16, i32:16, i32:16, BLOCK=8192", 8),
-    ("softmax_odd", "row_softmax", "*fp32, *fp32, i32, i32, i32, BLOCK=1024", 4),
-    ("layer_norm_4096", "layer_norm_fwd", "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, *fp32:16, i32:16, i32:16, fp32, BLOCK=4096", 8),
-    ("layer_norm_odd", "layer_norm_fwd", "*fp16, *fp16, *fp16, *fp16, *fp32, *fp32, i32, i32, fp32, BLOCK=4096", 8),
-]
+ARCHS = (90, 80)
+JIT_ARCH = 80
 
 
-def prepare(tritonc, out):
-    """Compiles every case for cuda:90 and cuda:80 into out/<arch>/<case>.*"""
-    for arch in (90, 80):
-        for name, kernel, signature, warps in CASES:
-            folder = out / str(arch) / name
-            folder.mkdir(parents=True, exist_ok=True)
-            subprocess.run(
-                [tritonc, "--target", f"cuda:{arch}", "-n", kernel, "-s", signature, "-w", str(warps),
-                 "--emit", "ttir,ttgir,llir,ptx,cubin,json", "-o", folder, HERE / "kernels.py"],
-                check=True)
-    print(f"{len(CASES)} kernels for cuda:90 and cuda:80 in {out}")
+def say(*words):
+    print(*words, flush=True)
 
 
-class Driver:
-    """The few calls of the CUDA driver that loading and launching take."""
-
-    def __init__(self):
-        self.lib = ctypes.CDLL("libcuda.so.1")
-
-    def check(self, code, what):
-        if code != 0:
-            text = ctypes.c_char_p()
-            self.lib.cuGetErrorString(code, ctypes.byref(text))
-            raise RuntimeError(f"{what}: {text.value.decode() if text.value else code}")
-
-    def load(self, image, name, shared):
-        """A kernel from a cubin, or from PTX, which the driver then compiles."""
-        if isinstance(image, str):
-            image = image.encode() + b"\0"
-        module, function = ctypes.c_void_p(), ctypes.c_void_p()
-        self.check(self.lib.cuModuleLoadData(ctypes.byref(module), image), "cuModuleLoadData")
-        self.check(self.lib.cuModuleGetFunction(ctypes.byref(function), module, name.encode()), "cuModuleGetFunction")
-        if shared > 48 << 10:
-            max_dynamic_shared = 8
-            self.check(self.lib.cuFuncSetAttribute(function, max_dynamic_shared, shared), "cuFuncSetAttribute")
-        return function
-
-    def launch(self, function, grid, threads, shared, stream, args):
-        slots = (ctypes.c_void_p * len(args))(*[ctypes.cast(ctypes.pointer(a), ctypes.c_void_p) for a in args])
-        self.check(
-            self.lib.cuLaunchKernel(function, *grid, threads, 1, 1, shared, ctypes.c_void_p(stream), slots, None),
-            "cuLaunchKernel")
+# ---- prepare
 
 
-def c_args(values):
-    """Kernel arguments: tensors by address, ints, floats, then the two scratch pointers."""
-    out = []
-    for v in values:
-        if hasattr(v, "data_ptr"):
-            out.append(ctypes.c_void_p(v.data_ptr()))
-        elif isinstance(v, float):
-            out.append(ctypes.c_float(v))
-        else:
-            out.append(ctypes.c_int32(v))
-    return out + [ctypes.c_void_p(0), ctypes.c_void_p(0)]
+def tritonc_argv(tritonc, build, arch, folder):
+    return [tritonc, "--target", f"cuda:{arch}", "-n", build.kernel, "-s", build.signature(),
+            "-w", str(build.config.num_warps), "-k", str(build.config.num_stages),
+            "--emit", "ptx,cubin,json", "-o", str(folder), str(HERE / "kernels.py")]
 
 
-class Kernel:
-    def __init__(self, driver, image, meta):
-        self.driver, self.meta = driver, meta
-        self.function = driver.load(image, meta["name"], meta["shared"])
-
-    def __call__(self, grid, values):
-        import torch
-        self.driver.launch(self.function, (*grid, 1, 1)[:3], 32 * self.meta["num_warps"], self.meta["shared"],
-                           torch.cuda.current_stream().cuda_stream, c_args(values))
-
-
-def artifact(out, arch, name, ending, mode="r"):
-    found = sorted((out / str(arch) / name).glob("*." + ending))
-    if len(found) != 1:
-        sys.exit(f"{out}/{arch}/{name}: want one .{ending} file, found {len(found)}; run 'prepare' first")
-    return open(found[0], mode).read()
+def identity(tritonc):
+    """What our artifacts follow from: the programs and the kernels."""
+    h = hashlib.sha256()
+    folder = pathlib.Path(shutil.which(tritonc) or tritonc).resolve().parent
+    for f in (*sorted(folder.glob("tritonc*")), HERE / "kernels.py"):
+        if f.is_file():
+            h.update(f.read_bytes())
+    return h.hexdigest()
 
 
-def ours(driver, out, arch, name, ending):
-    meta = json.loads(artifact(out, arch, name, "json"))
-    return Kernel(driver, artifact(out, arch, name, ending, "rb" if ending == "cubin" else "r"), meta)
+def prepare(tritonc, out, pattern, second):
+    """Compiles every build for every arch into out/ours.zip; returns how many fail."""
+    out.mkdir(parents=True, exist_ok=True)
+    target, stamp = out / "ours.zip", identity(tritonc)
+    have = {}
+    if target.exists():  # what an earlier prepare of the same programs made
+        with zipfile.ZipFile(target) as z:
+            if json.loads(z.read("manifest.json")).get("stamp") == stamp:
+                have = {n: z.read(n) for n in z.namelist() if "/" in n}
+    chosen = cases.choose(pattern)
+    todo = [(a, b) for a in ARCHS for b in cases.builds(chosen, a).values() if f"{a}/{b.key}.json" not in have]
+    errors, files = {}, dict(have)
 
-
-# ---- the work: inputs, grid, arguments, reference
-
-def case_inputs(name, torch, odd):
-    """(grid, values, outputs, reference) for one random instance of a case."""
-    dev = "cuda"
-    if name.startswith("vector_add"):
-        n = 1 << 28 if not odd else int(torch.randint(1, 100_000, ()))
-        x, y, o = (torch.randn(n, device=dev) for _ in range(3))
-        o.fill_(float("nan"))
-        return ((n + 1023) // 1024,), [x, y, o, n], [o], lambda: [x + y]
-    if name.startswith("softmax"):
-        cols = {"softmax_1024": 1024, "softmax_8192": 8192}.get(name) or int(torch.randint(1, 1025, ()))
-        rows, stride = (4096, cols) if not odd else (int(torch.randint(1, 300, ())), cols + int(torch.randint(0, 9, ())))
-        x = torch.randn(rows, stride, device=dev)
-        o = torch.full_like(x, float("nan"))
-        ref = lambda: [torch.softmax(x[:, :cols].double(), 1).float()]
-        return (rows,), [o, x, stride, stride, cols], [o[:, :cols]], ref
-    cols = 4096 if not odd else int(torch.randint(1, 4097, ()))
-    rows, stride = (4096, cols) if not odd else (int(torch.randint(1, 300, ())), cols + int(torch.randint(0, 9, ())))
-    x = torch.randn(rows, stride, device=dev, dtype=torch.float16)
-    w, b = (torch.randn(cols, device=dev, dtype=torch.float16) for _ in range(2))
-    y = torch.full_like(x, float("nan"))
-    mean, rstd = (torch.full((rows,), float("nan"), device=dev) for _ in range(2))
-
-    def ref():
-        d = x[:, :cols].double()
-        m, v = d.mean(1), d.var(1, unbiased=False)
-        r = (v + 1e-5).rsqrt()
-        return [((d - m[:, None]) * r[:, None] * w.double() + b.double()).half(), m.float(), r.float()]
-
-    return (rows,), [x, y, w, b, mean, rstd, stride, cols, 1e-5], [y[:, :cols], mean, rstd], ref
-
-
-def error(out, ref):
-    """The greatest error of out relative to the scale of ref; NaN counts as infinite."""
-    d = (out.double() - ref.double()).abs()
-    e = (d / (ref.double().abs() + 1e-3 * ref.double().abs().max() + 1e-30)).max().item()
-    return float("inf") if e != e else e
-
-
-def check(torch, kernels, rounds):
-    """Every (label, case, kernel) against torch; the greatest error of each."""
-    worst = {}
-    for label, name, kernel in kernels:
-        odd = name.endswith("_odd")
-        for _ in range(rounds if odd else 1):
-            grid, values, outs, ref = case_inputs(name, torch, odd)
-            kernel(grid, values)
-            torch.cuda.synchronize()
-            for o, r in zip(outs, ref()):
-                limit = 4e-3 if o.dtype == torch.float16 else 2e-5
-                e = error(o, r)
-                worst[label, name] = max(worst.get((label, name), 0), e / limit)
-    return worst
-
-
-# ---- time
-
-def graph_of(torch, kernel, grid, sets, launches):
-    """A CUDA graph of launches over rotating input sets."""
-    for s in sets:
-        kernel(grid, s)
-    torch.cuda.synchronize()
-    g = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(g):
-        for i in range(launches):
-            kernel(grid, sets[i % len(sets)])
-    return g
-
-
-def time_pair(torch, a, b, grid, sets, launches, rounds):
-    """Microseconds a launch of a and b, in turn, and the median of the ratios b/a."""
-    graphs = [graph_of(torch, k, grid, sets, launches) for k in (a, b)]
-    times = ([], [])
-    for _ in range(rounds):
-        for g, t in zip(graphs, times):
-            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            start.record()
-            g.replay()
-            end.record()
-            torch.cuda.synchronize()
-            t.append(start.elapsed_time(end) * 1e3 / launches)
-    ratios = [y / x for x, y in zip(*times)]
-    return statistics.median(times[0]), statistics.median(times[1]), statistics.median(ratios)
-
-
-def ptx_version_of(ptxas):
-    text = subprocess.run([ptxas, "--version"], capture_output=True, text=True, check=True).stdout
-    major, minor = map(int, re.search(r"release (\d+)\.(\d+)", text).groups())
-    if major == 12:
-        return 80 + minor if minor < 6 else 79 + minor
-    return {11: 70, 13: 90}[major] + minor
-
-
-def assemble(ptxas, ptx, gpu):
-    """A cubin; the .version line is lowered to what this ptxas takes."""
-    have = ptx_version_of(ptxas)
-    wanted = int("".join(re.search(r"\.version (\d+)\.(\d+)", ptx).groups()))
-    v = min(have, wanted)
-    ptx = re.sub(r"\.version \d+\.\d+", f".version {v // 10}.{v % 10}", ptx, count=1)
-    ptx = re.sub(r"(\.target [a-z0-9_]+), debug", r"\1", ptx, count=1)
-    with tempfile.TemporaryDirectory() as tmp:
-        src, dst = os.path.join(tmp, "k.ptx"), os.path.join(tmp, "k.cubin")
-        pathlib.Path(src).write_text(ptx)
-        r = subprocess.run([ptxas, "-v", "-lineinfo", f"--gpu-name={gpu}", src, "-o", dst], capture_output=True, text=True)
+    def one(item):
+        arch, build = item
+        folder = out / "parts" / f"{arch}-{build.key}"
+        folder.mkdir(parents=True, exist_ok=True)
+        r = subprocess.run(tritonc_argv(tritonc, build, arch, folder), capture_output=True, text=True)
         if r.returncode:
-            sys.exit(f"{ptxas}: {r.stderr}")
-        regs = re.search(r"Used (\d+) registers", r.stderr)
-        spills = re.search(r"(\d+) bytes spill stores", r.stderr)
-        return pathlib.Path(dst).read_bytes(), (int(regs[1]) if regs else -1, int(spills[1]) if spills else 0)
+            return r.stderr.strip() or f"status {r.returncode}"
+        for f in folder.iterdir():
+            files[f"{arch}/{build.key}{f.suffix}"] = f.read_bytes()
+        return None
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
+        for (arch, build), why in zip(todo, threads.map(one, todo)):
+            if why:
+                errors[f"{arch}/{build.key}"] = why
+                say(f"cuda:{arch} {build.kernel} {build.config}: {why}")
+    shutil.rmtree(out / "parts", ignore_errors=True)
+    if second:
+        files["ptxas"] = pathlib.Path(second).read_bytes()
+    manifest = {"stamp": stamp, "archs": ARCHS, "errors": errors}
+    partial = target.with_suffix(".part")
+    with zipfile.ZipFile(partial, "w", zipfile.ZIP_LZMA) as z:
+        z.writestr("manifest.json", json.dumps(manifest))
+        for name in sorted(files):
+            z.writestr(name, files[name])
+    partial.replace(target)
+    say(f"{len(todo)} compiled, {len(have) // 3} kept, {len(errors)} failed; "
+        f"{target}: {target.stat().st_size / 1e6:.1f} MB")
+    return len(errors)
 
 
-def find_ptxas():
-    """Triton's own ptxas first, then TRITONC_PTXAS and PATH; by version, each once."""
-    import triton
-    own = pathlib.Path(triton.__file__).parent / "backends/nvidia/bin/ptxas"
-    found = {}
-    for p in (own, os.environ.get("TRITONC_PTXAS"), shutil.which("ptxas")):
-        if p and os.access(p, os.X_OK):
-            found.setdefault(ptx_version_of(str(p)), str(p))
-    return found
+# ---- run
 
 
-def triton_kernel(case, capability):
-    """Triton's PTX and metadata for a case, compiled from the same source and specialization."""
-    import triton
-    sys.path.insert(0, str(HERE))
-    import kernels
-    name, kernel, signature, warps = case
-    fn = getattr(kernels, kernel)
-    sig, consts, attrs = {}, {}, {}
-    for i, (arg, item) in enumerate(zip(fn.arg_names, signature.split(", "))):
-        if "=" in item:
-            consts[arg] = int(item.split("=")[1])
-            sig[arg] = "constexpr"
-            continue
-        ty, _, hint = item.partition(":")
-        sig[arg] = ty
-        if hint == "16":
-            attrs[(i,)] = [["tt.divisibility", 16]]
-    src = triton.compiler.ASTSource(fn, sig, {k: v for k, v in consts.items()}, attrs)
-    k = triton.compile(src, target=triton.backends.compiler.GPUTarget("cuda", capability, 32), options={"num_warps": warps})
-    return k.asm["ptx"], {"name": k.metadata.name, "shared": k.metadata.shared, "num_warps": k.metadata.num_warps}
+class Images:
+    """The loadable images of a run: work/<variant>/<key>.{ptx,cubin,json}."""
+
+    def __init__(self, work, arch):
+        self.work, self.arch = work, arch
+        self.errors = {}  # (variant, key): why there is none
+
+    def stem(self, variant, key):
+        return self.work / variant / key
+
+    def has(self, variant, key):
+        return self.stem(variant, key).with_suffix(".json").exists()
+
+    def copy_meta(self, source, variant, key):
+        to = self.stem(variant, key).with_suffix(".json")
+        to.parent.mkdir(parents=True, exist_ok=True)
+        to.write_bytes(self.stem(source, key).with_suffix(".json").read_bytes())
+
+    def fail(self, variant, key, why):
+        self.errors[variant, key] = why
+        self.stem(variant, key).with_suffix(".json").unlink(missing_ok=True)
 
 
-def run(out, rounds, limit):
+def unpack(images, out):
+    """ours.zip into the work folder; returns the second ptxas's path, or None.
+
+    ours-source is our PTX for the GPU, ours80-source that for cuda:80, and
+    ours@prepared what prepare's own ptxas made of the former.
+    """
+    second = None
+    with zipfile.ZipFile(out / "ours.zip") as z:
+        manifest = json.loads(z.read("manifest.json"))
+        if images.arch not in manifest["archs"]:
+            sys.exit(f"{out}/ours.zip has kernels for {manifest['archs']}, and this GPU is {images.arch}")
+        for name in z.namelist():
+            if name == "ptxas":
+                second = images.work / "ptxas"
+                second.write_bytes(z.read(name))
+                second.chmod(0o755)
+            arch, _, file = name.partition("/")
+            if not file:
+                continue
+            key, _, ending = file.rpartition(".")
+            to = []
+            if int(arch) == images.arch:
+                to += {"ptx": ["ours-source"], "cubin": ["ours@prepared"]}.get(ending, ["ours-source", "ours@prepared"])
+            if int(arch) == JIT_ARCH and ending != "cubin":
+                to.append("ours80-source")
+            for variant in to:
+                path = images.stem(variant, key).with_suffix("." + ending)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(z.read(name))
+    for name, why in manifest["errors"].items():
+        arch, _, key = name.partition("/")
+        if int(arch) == images.arch:
+            images.fail("ours-source", key, why)
+        if int(arch) == JIT_ARCH:
+            images.fail("ours80-source", key, why)
+    return second
+
+
+def build_with_triton(images, builds, low, dry_run, deadline):
+    """PTX of Triton: as it is, with DISABLE_MMA_V3 where there is a dot, and for cuda:80."""
+    dots = {k: b for k, b in builds.items() if b.kernel in cases.DOTS}
+    for variant, chosen, arch, env in (("triton-source", builds, images.arch, {}),
+                                       ("mma2-source", dots, images.arch, {"DISABLE_MMA_V3": "1"}),
+                                       ("triton80-source", low, JIT_ARCH, {})):
+        env = {"TRITON_CACHE_DIR": str(images.work / "cache" / variant), "DISABLE_MMA_V3": "0"} | env
+        p = pool.Pool([sys.executable, str(HERE / "compile_worker.py"), "triton", *dry_run], os.cpu_count(), env, 120)
+        jobs = [{"kernel": b.kernel, "types": b.types, "constants": b.config.constants, "num_warps": b.config.num_warps,
+                 "num_stages": b.config.num_stages, "arch": arch, "stem": str(images.stem(variant, b.key))}
+                for b in chosen.values()]
+        for b, reply in zip(chosen.values(), p.map(jobs, deadline)):
+            if "error" in reply:
+                images.fail(variant, b.key, reply["error"])
+            elif variant == "mma2-source" and reply["wgmma"]:
+                images.fail(variant, b.key, "has wgmma in spite of DISABLE_MMA_V3")
+
+
+def assemble(images, variant, source, keys, assembler):
+    """cubins of a source's PTX."""
+    gpu = f"sm_{images.arch}" + ("a" if images.arch >= 90 else "")
+
+    def one(key):
+        cubin, _ = assembler.cubin(images.stem(source, key).with_suffix(".ptx").read_text(), gpu)
+        images.copy_meta(source, variant, key)
+        images.stem(variant, key).with_suffix(".cubin").write_bytes(cubin)
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
+        for key, done in [(k, threads.submit(one, k)) for k in keys if images.has(source, k)]:
+            if e := done.exception():
+                images.fail(variant, key, str(e))
+
+
+def jit(images, variant, source, keys, dry_run, deadline):
+    """cubins of a source's PTX by the driver's compiler, in parallel processes."""
+    keys = [k for k in keys if images.has(source, k)]
+    p = pool.Pool([sys.executable, str(HERE / "compile_worker.py"), "jit", *dry_run], max(1, os.cpu_count() // 2),
+                  None, 90)
+    jobs = [{"ptx": str(images.stem(source, k).with_suffix(".ptx")), "stem": str(images.stem(variant, k))}
+            for k in keys]
+    for key, reply in zip(keys, p.map(jobs, deadline)):
+        if "error" in reply:
+            images.fail(variant, key, reply["error"])
+        else:
+            images.copy_meta(source, variant, key)
+
+
+def job_of(row, images, rounds, with_second):
+    """The job that checks and times a row, and why images are not there."""
+    rival = "mma2" if row.kernel in cases.DOTS else "triton"
+    if row.odd:
+        # ours80-source is PTX: the driver compiles it as it loads it.
+        variants, second = ["ours@prepared", "ours", "ours80-source"], {}
+    else:
+        second = {"ours@second": "ours", rival + "@second": rival} if with_second else {}
+        variants = ["ours", *dict.fromkeys([rival, "triton"]), "ours80", "triton80", *second]
+        if row.least_arch > JIT_ARCH:
+            variants = [v for v in variants if "80" not in v]
+    stems, missing = {}, {}
+    for v in variants:
+        for i, config in enumerate(row.configs):
+            key = row.build(config).key
+            if images.has(v, key):
+                stems.setdefault(v, {})[str(i)] = str(images.stem(v, key))
+            else:
+                source = v.partition("@")[0] + "-source"
+                why = images.errors.get((v, key)) or images.errors.get((source, key)) or "was not compiled"
+                missing.setdefault(v, {})[str(i)] = why
+    return {"row": row.name, "images": stems, "second": second, "skip": [], "rounds": rounds}, missing
+
+
+class Rows:
+    """Runs row jobs in a process of their own, one after another."""
+
+    def __init__(self, dry_run, timeout):
+        self.at = None  # what the worker said it runs
+        self.pool = pool.Pool([sys.executable, str(HERE / "row_worker.py"), *dry_run], 1, None, timeout,
+                              lambda job, line: setattr(self, "at", line))
+
+    def run(self, jobs, deadline):
+        """Yields (job, reply). A job that ends its process is tried again without the
+        image that did it, three times."""
+        todo = [(j, 0) for j in jobs]
+        while todo:
+            (job, tries), *todo = todo
+            self.at = None
+            reply, = self.pool.map([job], deadline)
+            if ("broken" in reply or "error" in reply) and self.at and tries < 3:
+                why = reply.get("broken") or reply["error"]
+                say(f"{job['row']}: {self.at[0]}, config {self.at[1]}: {why}")
+                again = dict(job, skip=job["skip"] + [self.at])
+                again["crashed"] = job.get("crashed", []) + [[*self.at, why]]
+                todo.insert(0, (again, tries + 1))
+                continue
+            yield job, reply
+
+
+def run(a):
+    dry_run = ["--dry-run"] if a.dry_run else []
+    if a.dry_run:
+        import standin
+        standin.install()
     import torch
     import triton
-    torch.cuda.init()
-    torch.zeros(1, device="cuda")
-    capability = torch.cuda.get_device_capability()
-    arch = capability[0] * 10 + capability[1]
-    gpu = f"sm_{arch}" + ("a" if arch >= 90 else "")
-    driver = Driver()
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, triton {triton.__version__}")
+    began = time.monotonic()
+    deadline = began + a.budget
+    major, minor = torch.cuda.get_device_capability()
+    arch = 10 * major + minor
+    work = a.dir / "run"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    images = Images(work, arch)
+    second = unpack(images, a.dir)
+    chosen = [r for r in cases.choose(a.rows) if arch >= r.least_arch]
+    timed = cases.builds([r for r in chosen if not r.odd], arch)
+    every = cases.builds(chosen, arch)
+    low = cases.builds([r for r in chosen if not r.odd], JIT_ARCH)
 
-    kernels = []
-    for name, *_ in CASES:
-        kernels.append((f"cuda:{arch} cubin", name, ours(driver, out, arch, name, "cubin")))
-        kernels.append(("cuda:80 PTX, JIT", name, ours(driver, out, 80, name, "ptx")))
-    worst = check(torch, kernels, rounds=8)
-    bad = 0
-    print(f"\n{'right?':18} {'case':18} worst error / tolerance")
-    for (label, name), e in worst.items():
-        bad += not e <= 1
-        print(f"{label:18} {name:18} {e:8.3f}{'' if e <= 1 else '   WRONG'}")
+    def phase(what):
+        say(f"{time.monotonic() - began:6.1f} s  {what}")
 
-    print(f"\n{'ptxas':6} {'case':18} {'ours us':>9} {'triton us':>9} {'triton/ours':>11} {'GB/s':>7}  regs, spills ours | triton")
-    for version, ptxas in find_ptxas().items():
-        for case in CASES:
-            name = case[0]
-            if name.endswith("_odd"):
-                continue
-            grid, values, outs, _ = case_inputs(name, torch, False)
-            size = sum(v.numel() * v.element_size() for v in values if hasattr(v, "numel"))
-            sets = [values] + [case_inputs(name, torch, False)[1] for _ in range(min(15, (256 << 20) // size))]
-            images = []
-            for ptx, meta in ((artifact(out, arch, name, "ptx"), json.loads(artifact(out, arch, name, "json"))),
-                              triton_kernel(case, arch)):
-                cubin, use = assemble(ptxas, ptx, gpu)
-                images.append((Kernel(driver, cubin, meta), use))
-            (a, use_a), (b, use_b) = images
-            launches = max(4, min(64, int(2e9 / size)))
-            ta, tb, ratio = time_pair(torch, a, b, grid, sets, launches, rounds)
-            miss = ratio < limit
-            bad += miss
-            print(f"{version // 10}.{version % 10:<4} {name:18} {ta:9.2f} {tb:9.2f} {ratio:11.3f} {size / ta / 1e3:7.0f}  {use_a} | {use_b}{'   SLOW' if miss else ''}")
-            del sets, values, outs
-            torch.cuda.empty_cache()
+    bundled = measure.Assembler(a.ptxas or pathlib.Path(triton.__file__).parent / "backends/nvidia/bin/ptxas")
+    tools = {"ptxas": bundled.version}
+    say(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, triton {triton.__version__}, "
+        f"ptxas {bundled.version}, {len(chosen)} rows, {len(every)} kernels")
+    phase("compiling with Triton")
+    build_with_triton(images, timed, low, dry_run, deadline)
+    phase("assembling")
+    for v, keys in (("ours", every), ("mma2", timed), ("triton", timed)):
+        assemble(images, v, v + "-source", keys, bundled)
+    if second:
+        other = measure.Assembler(second)
+        tools["second"] = other.version
+        for v in ("ours", "mma2", "triton"):
+            assemble(images, v + "@second", v + "-source", timed, other)
+    phase("compiling cuda:80's PTX with the driver")
+    for v in ("ours80", "triton80"):
+        jit(images, v, v + "-source", low, dry_run, deadline)
+    phase("checking and timing")
+
+    results = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "triton": triton.__version__,
+               "tools": tools, "arch": arch, "limit": a.limit, "mean": a.mean, "rows": []}
+    jobs, missing = [], {}
+    for row in chosen:
+        job, missing[row.name] = job_of(row, images, a.rounds, bool(second))
+        jobs.append(job)
+    for job, reply in Rows(dry_run, a.row_timeout).run(jobs, deadline):
+        row = next(r for r in chosen if r.name == job["row"])
+        results["rows"].append(report.entry(row, reply, missing[row.name], job.get("crashed", [])))
+        partial = a.dir / "results.part"
+        partial.write_text(json.dumps(results, indent=1))
+        partial.replace(a.dir / "results.json")
+        phase(report.line(results["rows"][-1]))
+    text, bad = report.tables(results)
+    (a.dir / "table.txt").write_text(text)
+    say("\n" + text)
+    if not a.keep:
+        shutil.rmtree(work, ignore_errors=True)
     return 1 if bad else 0
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("verb", nargs="?", choices=["prepare", "run", "both"], default="both")
-    p.add_argument("dir", nargs="?", type=pathlib.Path, default=HERE.parent / "build/bench")
+    p.add_argument("verb", choices=["prepare", "simulate", "run", "table"])
+    p.add_argument("dir", type=pathlib.Path, metavar="DIR", help="the folder of ours.zip, or for table a results.json")
+    p.add_argument("--rows", default="", help="only rows whose name has one of these words: softmax,matmul f16")
     p.add_argument("--tritonc", default=os.environ.get("TRITONC", str(HERE.parent / "bin/tritonc")))
-    p.add_argument("--rounds", type=int, default=25, help="timed rounds of each pair (25)")
-    p.add_argument("--limit", type=float, default=0.95, help="the least Triton time / our time (0.95)")
+    p.add_argument("--second", help="prepare: a ptxas to carry along, whose column is the second")
+    p.add_argument("--ptxas", help="run: instead of the ptxas that Triton bundles")
+    p.add_argument("--rounds", type=int, default=15, help="run: timed rounds of each row (15)")
+    p.add_argument("--budget", type=float, default=420, help="run: seconds after which no row is begun (420)")
+    p.add_argument("--row-timeout", type=float, default=60, help="run: seconds a row may take (60)")
+    p.add_argument("--limit", type=float, default=0.97, help="the least Triton time / our time of a row (0.97)")
+    p.add_argument("--mean", type=float, default=1.02, help="the least geometric mean of those (1.02)")
+    p.add_argument("--keep", action="store_true", help="run: leave DIR/run, with every PTX and cubin")
+    p.add_argument("--dry-run", action="store_true", help="run: walk through all of it with stand-ins for torch, "
+                   "triton and the driver; every number is made up")
+    p.add_argument("--configs", type=int, default=1, help="simulate: how many configs of each row (1)")
     a = p.parse_args()
-    if a.verb != "run":
-        prepare(a.tritonc, a.dir)
-    sys.exit(0 if a.verb == "prepare" else run(a.dir, a.rounds, a.limit))
+    a.dir = a.dir.resolve()
+    if a.verb == "prepare":
+        sys.exit(1 if prepare(a.tritonc, a.dir, a.rows, a.second) else 0)
+    if a.verb == "simulate":
+        import simulate
+        sys.exit(simulate.run(a.tritonc, a.dir, a.rows, a.configs))
+    if a.verb == "table":
+        text, bad = report.tables(json.loads(a.dir.read_text()))
+        print(text)
+        sys.exit(1 if bad else 0)
+    sys.exit(run(a))
 
 
 if __name__ == "__main__":
