@@ -18,7 +18,8 @@ func foreignHandlers(h map[*ir.OpDef]handler) {
 }
 
 // print writes a line for each element of each operand, in Triton's form:
-// program, index, prefix, value.
+// program, index, prefix, value. As there, every thread writes what it holds: of
+// replicas each.
 func (e *emitter) print(op *ir.Operation) error {
 	prefix := op.StringAttr("prefix")
 	hex, _ := op.IntAttr("hex")

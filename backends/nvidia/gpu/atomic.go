@@ -155,8 +155,19 @@ func rmwName(op int64, t llir.Type, bits int) (string, error) {
 	return "", errors.New("unknown atomic operation")
 }
 
+// LLVM's names for what semNames and scopeNames are in PTX.
+var (
+	llvmOrders = map[int64]enum.AtomicOrdering{
+		tt.SemRelaxed: enum.AtomicOrderingMonotonic, tt.SemAcquire: enum.AtomicOrderingAcquire,
+		tt.SemRelease: enum.AtomicOrderingRelease, tt.SemAcqRel: enum.AtomicOrderingAcquireRelease,
+	}
+	llvmScopes = map[int64]string{tt.ScopeGPU: "device", tt.ScopeCTA: "block", tt.ScopeSystem: ""}
+)
+
 // atomicFAddLLVM adds bf16 where the hardware cannot: LLVM makes a loop of
-// compare-and-swap. A masked one stands behind a branch.
+// compare-and-swap, on the 4-byte word around the element as in Triton, so that
+// memory that ends in the middle of a word is read and written beyond its end. A
+// masked one stands behind a branch.
 func (t *Target) atomicFAddLLVM(b *llir.Builder, a *lower.Atomic) (llir.Value, error) {
 	if a.Op != tt.RMWFAdd {
 		return nil, errors.New("the hardware has no such atomic operation on bf16")
@@ -169,7 +180,7 @@ func (t *Target) atomicFAddLLVM(b *llir.Builder, a *lower.Atomic) (llir.Value, e
 		b.CondBr(a.Mask, do, join)
 		b.SetBlock(do)
 	}
-	v := b.AtomicRMW(enum.AtomicOpFAdd, b.PtrAdd(a.Ptr, a.Offset), a.Values[0], enum.AtomicOrderingMonotonic, "device")
+	v := b.AtomicRMW(enum.AtomicOpFAdd, b.PtrAdd(a.Ptr, a.Offset), a.Values[0], llvmOrders[a.Sem], llvmScopes[a.Scope])
 	if a.Mask == nil {
 		return v, nil
 	}

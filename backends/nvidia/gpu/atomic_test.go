@@ -21,7 +21,7 @@ func TestAtomicSums(t *testing.T) {
 		{"f16", 80, ".add.noftz.f16x2 "},
 		{"f16", 90, ".add.noftz.v4.f16x2 "},
 		{"bf16", 90, ".add.noftz.v4.bf16x2 "},
-		{"bf16", 80, ".cas.b32 "},
+		{"bf16", 80, "atom.acq_rel.gpu.global.cas.b32 "},
 		{"f32", 90, ".add.v4.f32 "},
 		{"f32", 80, ".add.f32 "},
 	} {
