@@ -8,7 +8,8 @@
 //	result, err := kernel.Launch(ctx, driver.Launch{Grid: [3]int{blocks, 1, 1}, Args: []any{x, int32(n)}})
 //
 // A Device makes Buffers and Kernels. The simulated device is one (package
-// driver/sim executes PTX on the host); real ones implement the same interface.
+// driver/sim executes PTX on the host); package driver/remote has real ones,
+// behind driver plugins.
 //
 // The kernel ABI is Triton's: the user's arguments in order, without constants,
 // then two pointers to scratch memory, which the device provides.

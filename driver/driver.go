@@ -19,7 +19,8 @@ type Device interface {
 	Alloc(name string, size int) (Buffer, error)
 	// Load makes a binary of the stage Properties.Stage ready to be launched.
 	Load(b Binary) (Kernel, error)
-	// Close gives everything back, buffers and kernels included.
+	// Close gives everything back, buffers and kernels included. A real device
+	// may be open several times, for goroutines of their own.
 	Close() error
 }
 
@@ -99,7 +100,7 @@ func ParseMetadata(text []byte) (Metadata, error) {
 type Kernel interface {
 	// Launch runs the kernel to its end, or until ctx ends: then the error is
 	// ctx's. A *Fault tells what the kernel itself did wrong; then there is a
-	// Result, too.
+	// Result, too, unless the fault took the device's memory with it.
 	Launch(ctx context.Context, l Launch) (*Result, error)
 }
 

@@ -1,0 +1,241 @@
+package cuda
+
+/*
+#include <cuda.h>
+*/
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"github.com/tritonc/tritonc/driver/image"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// kernel is a function of a loaded module. It implements sdk.DeviceKernel.
+type kernel struct {
+	session  *session
+	name     string
+	module   cu.Module
+	function cu.Function
+	block    [3]int // threads
+	shared   int    // dynamic, bytes
+	params   []image.Param
+	scratch  int64 // bytes a block
+	align    int64 // of the scratch memory, bytes
+}
+
+// scratchParams are the parameters behind the user's: memory of the kernel's
+// own, and of a profiler.
+const scratchParams = 2
+
+// defaultShared is the dynamic shared memory that a function may have without
+// asking for more.
+const defaultShared = 48 << 10
+
+// Load implements sdk.Device.
+func (s *session) Load(_ context.Context, b sdk.DeviceBinary) (sdk.DeviceKernel, error) {
+	file, err := image.Parse(b.Code)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Name, err)
+	}
+	f, err := file.Kernel(b.Kernel)
+	if err != nil {
+		return nil, sdk.Errorf("%s: %v", b.Name, err)
+	}
+	k := &kernel{
+		session: s, name: f.Name, block: [3]int{s.properties.WarpSize * b.NumWarps, 1, 1}, shared: int(b.Shared),
+		params: f.Params, scratch: b.GlobalScratchSize, align: max(b.GlobalScratchAlign, 1),
+	}
+	if b.NumWarps == 0 {
+		k.block = f.Block
+	}
+	switch {
+	case k.block[0] == 0:
+		return nil, sdk.Errorf("%s does not say how many threads a block of %s has", b.Name, k.name)
+	case b.NumCTAs > 1:
+		return nil, sdk.Errorf("kernel %s wants clusters of %d blocks, which this driver does not launch", k.name, b.NumCTAs)
+	case b.Shared > int64(s.properties.MaxShared):
+		return nil, sdk.Errorf("kernel %s needs %d bytes of shared memory; a block of the %s has at most %d", k.name, b.Shared, s.properties.Name, s.properties.MaxShared)
+	}
+	if err := s.gpu.do(func() error { return k.load(&b) }); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// load hands the code to CUDA and readies the function.
+func (k *kernel) load(b *sdk.DeviceBinary) (err error) {
+	log := &cu.JITErrorLogBuffer{Buffer: make([]byte, 16<<10)}
+	if k.module, err = cu.LoadDataEx(string(b.Code), log); err != nil {
+		text, _, _ := strings.Cut(string(log.Buffer), "\x00")
+		err := explain("loading "+b.Name, err)
+		if text = strings.TrimSpace(text); text != "" {
+			err = fmt.Errorf("%w\n%s", err, text)
+		}
+		return err
+	}
+	if err = k.prepare(); err != nil {
+		return errors.Join(err, explain("unloading "+k.name, k.module.Unload()))
+	}
+	k.session.kernels[k] = true
+	return nil
+}
+
+func (k *kernel) prepare() (err error) {
+	if k.function, err = k.module.Function(k.name); err != nil {
+		return explain("finding "+k.name, err)
+	}
+	// Asking also has CUDA load a function that it would load with the first
+	// launch, inside its time.
+	most, err := k.function.Attribute(cu.FnMaxThreadsPerBlock)
+	if err != nil {
+		return explain("asking about "+k.name, err)
+	}
+	static, err := k.function.Attribute(cu.SharedSizeBytes)
+	if err != nil {
+		return explain("asking about "+k.name, err)
+	}
+	p := &k.session.properties
+	if n := k.block[0] * k.block[1] * k.block[2]; n > most {
+		return sdk.Errorf("a block of kernel %s has %d threads; the %s runs at most %d of it, for the registers that they need", k.name, n, p.Name, most)
+	}
+	if k.shared+static > p.MaxShared {
+		return sdk.Errorf("kernel %s needs %d bytes of shared memory, %d of them static; a block of the %s has at most %d",
+			k.name, k.shared+static, static, p.Name, p.MaxShared)
+	}
+	if k.shared+static <= defaultShared {
+		return nil
+	}
+	// cu has no call for this one. Its Function is a struct of the handle alone.
+	handle := *(*C.CUfunction)(unsafe.Pointer(&k.function))
+	if e := C.cuFuncSetAttribute(handle, C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(k.shared)); e != C.CUDA_SUCCESS {
+		return &Error{What: fmt.Sprintf("giving %s %d bytes of shared memory", k.name, k.shared), Code: int(e)}
+	}
+	return nil
+}
+
+// Launch implements sdk.DeviceKernel.
+func (k *kernel) Launch(_ context.Context, l sdk.DeviceLaunch) (sdk.DeviceResult, error) {
+	slots, err := k.arguments(&l)
+	if err != nil {
+		return sdk.DeviceResult{}, err
+	}
+	var r sdk.DeviceResult
+	err = k.session.gpu.do(func() error { return k.launch(&l, slots, &r) })
+	return r, err
+}
+
+// arguments are the parameters' bytes, each in a slot of its own, with those of
+// scratch memory still zero.
+func (k *kernel) arguments(l *sdk.DeviceLaunch) ([]uint64, error) {
+	if want := len(k.params) - scratchParams; want != len(l.Args) {
+		return nil, sdk.Errorf("kernel %s takes %d arguments, given %d", k.name, want, len(l.Args))
+	}
+	slots := make([]uint64, len(k.params))
+	for i, a := range l.Args {
+		size := 8
+		switch b, _ := a.Buffer.(*buffer); {
+		case b != nil:
+			slots[i] = b.Addr()
+		case len(a.Scalar) > 0:
+			size = len(a.Scalar)
+			for k, v := range a.Scalar {
+				slots[i] |= uint64(v) << (8 * k)
+			}
+		}
+		if size != k.params[i].Size {
+			return nil, sdk.Errorf("argument %d of kernel %s has %d bytes, given %d", i, k.name, k.params[i].Size, size)
+		}
+	}
+	return slots, nil
+}
+
+// launch runs the kernel and waits for it.
+func (k *kernel) launch(l *sdk.DeviceLaunch, slots []uint64, r *sdk.DeviceResult) (err error) {
+	if k.scratch > 0 {
+		blocks := int64(l.Grid[0]) * int64(l.Grid[1]) * int64(l.Grid[2])
+		if blocks > math.MaxInt64/k.scratch-k.align {
+			return k.session.tooLarge("scratch memory", math.MaxInt64)
+		}
+		var base cu.DevicePtr
+		if err := explain("scratch memory", allocate(&base, blocks*k.scratch+k.align-1)); err != nil {
+			return err
+		}
+		defer func() {
+			if !r.Lost {
+				err = errors.Join(err, explain("freeing scratch memory", cu.MemFree(base)))
+			}
+		}()
+		slots[len(slots)-scratchParams] = (uint64(base) + uint64(k.align) - 1) / uint64(k.align) * uint64(k.align)
+	}
+	params := make([]unsafe.Pointer, len(slots))
+	for i := range slots {
+		params[i] = unsafe.Pointer(&slots[i])
+	}
+	var begin, end cu.Event
+	for _, e := range []*cu.Event{&begin, &end} {
+		if *e, err = cu.MakeEvent(cu.DefaultEvent); err != nil {
+			return explain("making an event", err)
+		}
+		defer func() {
+			if !r.Lost {
+				err = errors.Join(err, explain("an event's end", cu.DestroyEvent(e)))
+			}
+		}()
+	}
+	if err := begin.Record(cu.NoStream); err != nil {
+		return explain("recording an event", err)
+	}
+	if err := k.function.Launch(l.Grid[0], l.Grid[1], l.Grid[2], k.block[0], k.block[1], k.block[2], k.shared, cu.NoStream, params); err != nil {
+		return explain("launching "+k.name, err)
+	}
+	if err := end.Record(cu.NoStream); err != nil {
+		return explain("recording an event", err)
+	}
+	fault := explain("kernel "+k.name, cu.Synchronize())
+	if r.Output, err = k.session.out.collect(); err != nil {
+		return fmt.Errorf("reading what %s printed: %w", k.name, err)
+	}
+	if fault != nil {
+		r.Lost = true
+		r.Fault = []sdk.Diagnostic{*sdk.Errorf("%v", fault).
+			WithHelp("--device sim runs the kernel on a simulated GPU, which says where in the source this happens")}
+		return nil
+	}
+	ms, err := begin.Elapsed(end)
+	if err != nil {
+		return explain("reading the time", err)
+	}
+	r.Time = time.Duration(ms * float64(time.Millisecond))
+	return k.guards(r)
+}
+
+// guards looks at the memory around the session's buffers.
+func (k *kernel) guards(r *sdk.DeviceResult) error {
+	var said []string
+	for b := range k.session.buffers {
+		text, err := b.damage()
+		if err != nil {
+			return err
+		}
+		if text != "" {
+			said = append(said, text)
+		}
+	}
+	slices.Sort(said) // a map has no order
+	for _, text := range said {
+		r.Fault = append(r.Fault, *sdk.Errorf("%s", text).
+			WithHelp("--device sim runs the kernel on a simulated GPU, which says where in the source this happens"))
+	}
+	return nil
+}

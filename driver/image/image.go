@@ -1,0 +1,51 @@
+// Package image reads from NVIDIA code what a launch must agree with: which
+// kernels there are, which parameters they take, and how large a block is.
+//
+// Main types: File, Kernel, Param. Code is PTX text or a cubin (an ELF file).
+// It needs neither a GPU nor its libraries, and imports Go's own library only.
+package image
+
+import (
+	"fmt"
+)
+
+// File is compiled code.
+type File struct {
+	Kernels []Kernel // in the order of the code
+}
+
+// Kernel is a function that can be launched.
+type Kernel struct {
+	Name string
+	// Params in order.
+	Params []Param
+	// Block is the number of threads in each dimension that a block must have,
+	// zeros where the code leaves it open.
+	Block [3]int
+}
+
+// Param is a parameter of a kernel.
+type Param struct {
+	Size int // bytes
+}
+
+// Parse reads code of either kind.
+func Parse(code []byte) (*File, error) {
+	if len(code) >= 4 && string(code[:4]) == "\x7fELF" {
+		return parseCubin(code)
+	}
+	return parsePTX(string(code))
+}
+
+// Kernel returns the kernel of that name; "" names the only one.
+func (f *File) Kernel(name string) (*Kernel, error) {
+	var names []string
+	for i := range f.Kernels {
+		k := &f.Kernels[i]
+		if k.Name == name || name == "" && len(f.Kernels) == 1 {
+			return k, nil
+		}
+		names = append(names, k.Name)
+	}
+	return nil, fmt.Errorf("it has no kernel %q; it has %q", name, names)
+}

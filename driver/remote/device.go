@@ -1,0 +1,198 @@
+package remote
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/plugin/process"
+	"github.com/tritonc/tritonc/core/plugin/wire"
+	"github.com/tritonc/tritonc/driver"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// device is a session with a driver's device.
+type device struct {
+	ctx    context.Context // of Open; calls without one of their own use it
+	driver *Driver
+	proc   *process.Process
+	far    sdk.Device
+	output io.Writer
+}
+
+var _ driver.Device = (*device)(nil)
+
+func (d *device) Properties() driver.Properties {
+	p := d.far.Properties()
+	return driver.Properties{
+		Name: p.Name, Stage: p.Stage, WarpSize: p.WarpSize, Multiprocessors: p.Multiprocessors,
+		MaxThreads: p.MaxThreads, MaxShared: p.MaxShared, Memory: p.Memory,
+	}
+}
+
+// call makes one call, or says that the device is lost.
+func (d *device) call(ctx context.Context, method string, f func(context.Context) error) error {
+	if err := d.driver.lost(d.proc); err != nil {
+		return err
+	}
+	return d.driver.explain(ctx, d.proc, method, f(ctx))
+}
+
+func (d *device) Alloc(name string, size int) (driver.Buffer, error) {
+	b := &buffer{device: d, size: size}
+	err := d.call(d.ctx, "Alloc", func(ctx context.Context) (err error) {
+		b.far, err = d.far.Alloc(ctx, name, int64(size))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// Close ends the session. Of a lost device nothing is left to give back.
+func (d *device) Close() error {
+	if d.driver.lost(d.proc) != nil {
+		return nil
+	}
+	return d.call(context.Background(), "Close", func(context.Context) error { return d.far.Close() })
+}
+
+type buffer struct {
+	device *device
+	far    sdk.DeviceBuffer
+	size   int
+}
+
+func (b *buffer) Addr() uint64 { return b.far.Addr() }
+func (b *buffer) Size() int    { return b.size }
+
+func (b *buffer) Write(off int, p []byte) error {
+	return b.device.call(b.device.ctx, "Write", func(ctx context.Context) error { return b.far.Write(ctx, int64(off), p) })
+}
+
+func (b *buffer) Read(off int, p []byte) error {
+	return b.device.call(b.device.ctx, "Read", func(ctx context.Context) error { return b.far.Read(ctx, int64(off), p) })
+}
+
+// Free gives the memory back; a lost device has done so.
+func (b *buffer) Free() error {
+	if b.device.driver.lost(b.device.proc) != nil {
+		return nil
+	}
+	return b.device.call(context.Background(), "Free", func(context.Context) error { return b.far.Free() })
+}
+
+func (d *device) Load(b driver.Binary) (driver.Kernel, error) {
+	k := &kernel{device: d, name: b.Kernel}
+	if k.name == "" {
+		k.name = b.Name
+	}
+	err := d.call(d.ctx, "Load", func(ctx context.Context) (err error) {
+		k.far, err = d.far.Load(ctx, sdk.DeviceBinary{
+			Name: b.Name, Code: b.Code, Kernel: b.Kernel, NumWarps: b.NumWarps, NumCTAs: b.NumCTAs, Shared: int64(b.Shared),
+			GlobalScratchSize: int64(b.GlobalScratch), GlobalScratchAlign: int64(b.GlobalScratchAlign),
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+type kernel struct {
+	device *device
+	far    sdk.DeviceKernel
+	name   string
+}
+
+func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, error) {
+	d := k.device
+	launch := sdk.DeviceLaunch{Grid: l.Grid, Args: make([]sdk.DeviceArg, len(l.Args))}
+	for i, a := range l.Args {
+		var err error
+		if launch.Args[i], err = d.argument(a); err != nil {
+			return nil, fmt.Errorf("argument %d of %s: %w", i, k.name, err)
+		}
+	}
+	var r sdk.DeviceResult
+	err := d.call(ctx, "Launch", func(ctx context.Context) (err error) {
+		r, err = k.far.Launch(ctx, launch)
+		return err
+	})
+	said := ""
+	switch {
+	case ctx.Err() != nil:
+		d.driver.drop(d.proc) // nothing else stops a kernel
+		return nil, ctx.Err()
+	case r.Lost:
+		said = d.proc.Said()
+		d.driver.drop(d.proc)
+	}
+	if _, werr := d.output.Write(r.Output); err == nil {
+		err = werr
+	}
+	if err != nil {
+		return nil, err
+	}
+	result := &driver.Result{Time: r.Time}
+	if len(r.Fault) == 0 {
+		return result, nil
+	}
+	fault := &driver.Fault{Kernel: k.name, Findings: wire.ListFromSDK(r.Fault)}
+	if said != "" {
+		fault.Findings[0].WithNote(diag.Pos{}, "the driver said:%s", said)
+	}
+	if r.Lost {
+		return nil, fault // its memory went with it
+	}
+	return result, fault
+}
+
+// argument is a as it crosses to the driver.
+func (d *device) argument(a any) (sdk.DeviceArg, error) {
+	le := binary.LittleEndian
+	var b []byte
+	switch v := a.(type) {
+	case nil:
+	case *buffer:
+		if v.device != d {
+			return sdk.DeviceArg{}, fmt.Errorf("it is memory of another device")
+		}
+		return sdk.DeviceArg{Buffer: v.far}, nil
+	case bool:
+		b = []byte{0}
+		if v {
+			b[0] = 1
+		}
+	case int8:
+		b = []byte{byte(v)}
+	case uint8:
+		b = []byte{v}
+	case int16:
+		b = le.AppendUint16(nil, uint16(v))
+	case uint16:
+		b = le.AppendUint16(nil, v)
+	case int32:
+		b = le.AppendUint32(nil, uint32(v))
+	case uint32:
+		b = le.AppendUint32(nil, v)
+	case int64:
+		b = le.AppendUint64(nil, uint64(v))
+	case uint64:
+		b = le.AppendUint64(nil, v)
+	case int:
+		b = le.AppendUint64(nil, uint64(v))
+	case float32:
+		b = le.AppendUint32(nil, math.Float32bits(v))
+	case float64:
+		b = le.AppendUint64(nil, math.Float64bits(v))
+	default:
+		return sdk.DeviceArg{}, fmt.Errorf("a %T cannot be passed to a kernel", a)
+	}
+	return sdk.DeviceArg{Scalar: b}, nil
+}

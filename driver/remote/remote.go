@@ -1,0 +1,181 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/plugin/process"
+	"github.com/tritonc/tritonc/driver"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// Prefix starts the file name of every driver: tritonc-device-<name>.
+const Prefix = "tritonc-device-"
+
+// DefaultStartTimeout is how long a driver may take to its handshake: a vendor's
+// library may wake up the device first.
+const DefaultStartTimeout = time.Minute
+
+// Options of a Host. The zero value finds nothing.
+type Options struct {
+	// Dirs are searched for drivers, first to last.
+	Dirs []string
+	// Env is the environment of the drivers: vendors' libraries have variables
+	// of their own.
+	Env []string
+	// Logger shows the host's and the drivers' lines; nil: nothing is shown.
+	Logger hclog.Logger
+	// StartTimeout bounds a driver's start; 0 means DefaultStartTimeout.
+	StartTimeout time.Duration
+	// TempDir holds the sockets' folders; empty means the system's.
+	TempDir string
+}
+
+// Host holds the drivers of a session. Its methods may be called from several
+// goroutines.
+type Host struct {
+	opts     Options
+	drivers  []*Driver
+	stopping sync.WaitGroup // processes that were dropped
+}
+
+// New looks for drivers and starts none.
+func New(opts Options) *Host {
+	if opts.Logger == nil {
+		opts.Logger = hclog.NewNullLogger()
+	}
+	if opts.StartTimeout == 0 {
+		opts.StartTimeout = DefaultStartTimeout
+	}
+	h := &Host{opts: opts}
+	for _, f := range process.Find(opts.Dirs, Prefix) {
+		h.drivers = append(h.drivers, &Driver{host: h, found: f})
+	}
+	return h
+}
+
+// Drivers lists every driver found, usable or not.
+func (h *Host) Drivers() []*Driver { return h.drivers }
+
+// Driver returns the driver of that name. Where there is none, the error lists
+// the folders that were searched.
+func (h *Host) Driver(name string) (*Driver, error) {
+	for _, d := range h.drivers {
+		if d.found.Name == name {
+			return d, nil
+		}
+	}
+	return nil, diag.Errorf(diag.Pos{}, "there is no driver for devices %q", name).
+		WithHelp("searched for %s%s in:\n  %s", Prefix, name, strings.Join(h.opts.Dirs, "\n  "))
+}
+
+// Close ends every driver. The Host must not be used afterwards.
+func (h *Host) Close() error {
+	for _, d := range h.drivers {
+		d.mu.Lock()
+		p := d.proc
+		d.proc = nil
+		d.mu.Unlock()
+		if p != nil {
+			h.stopping.Go(p.Stop)
+		}
+	}
+	h.stopping.Wait()
+	return nil
+}
+
+// Driver is one driver of a Host. Its methods may be called from several
+// goroutines; the first call starts the process.
+type Driver struct {
+	host  *Host
+	found process.Found
+
+	mu   sync.Mutex // held during a start, so that there is only one
+	proc *process.Process
+}
+
+// Name is the <name> of the program tritonc-device-<name>.
+func (d *Driver) Name() string { return d.found.Name }
+
+// Path is the program's file.
+func (d *Driver) Path() string { return d.found.Path }
+
+// Describe lists the devices. Where there are none, it is an error that says
+// why.
+func (d *Driver) Describe(ctx context.Context) (sdk.DeviceFacts, error) {
+	p, err := d.running(ctx)
+	if err != nil {
+		return sdk.DeviceFacts{}, err
+	}
+	facts, err := client(p).Describe(ctx)
+	return facts, d.explain(ctx, p, "Describe", err)
+}
+
+// Open makes the device of a number ready for code of a target. What kernels
+// print goes to output; nil drops it. The device ends with ctx.
+func (d *Driver) Open(ctx context.Context, number int, target sdk.Target, output io.Writer) (driver.Device, error) {
+	p, err := d.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	far, err := client(p).Open(ctx, number, target)
+	if err != nil {
+		return nil, d.explain(ctx, p, "Open", err)
+	}
+	if output == nil {
+		output = io.Discard
+	}
+	return &device{ctx: ctx, driver: d, proc: p, far: far, output: output}, nil
+}
+
+func client(p *process.Process) *sdk.DeviceClient { return p.Client().(*sdk.DeviceClient) }
+
+// running returns the living process, starting one when there is none.
+func (d *Driver) running(ctx context.Context) (*process.Process, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.proc != nil && !d.proc.HasExited() {
+		return d.proc, nil
+	}
+	if d.proc != nil {
+		d.proc.Stop() // its socket is left over
+		d.proc = nil
+	}
+	opts := &d.host.opts
+	p, err := process.Start(ctx, d.found, process.Config{
+		Kind: "device driver", Handshake: sdk.DeviceHandshake, Version: sdk.DeviceProtocolVersion,
+		PluginName: sdk.DevicePluginName, Plugin: &sdk.DevicePlugin{},
+		Env:    append(opts.Env[:len(opts.Env):len(opts.Env)], sdk.EnvLogLevel+"="+opts.Logger.GetLevel().String()),
+		Logger: opts.Logger.Named(d.found.Name), StartTimeout: opts.StartTimeout, TempDir: opts.TempDir,
+	})
+	d.proc = p
+	return p, err
+}
+
+// drop ends a process that is of no more use. The next call starts another.
+func (d *Driver) drop(p *process.Process) {
+	d.mu.Lock()
+	if d.proc == p {
+		d.proc = nil
+	}
+	d.mu.Unlock()
+	p.Kill()
+	d.host.stopping.Go(p.Stop)
+}
+
+// lost is what a device says whose process was dropped.
+func (d *Driver) lost(p *process.Process) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.proc != p {
+		return fmt.Errorf("device driver %s: the device was lost in an earlier launch", d.found.Name)
+	}
+	return nil
+}
