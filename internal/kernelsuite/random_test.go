@@ -1,16 +1,20 @@
 package kernelsuite
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/driver/array"
 	"github.com/tritonc/tritonc/internal/kerneltest"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 // program writes random valid kernels: blocks of two dimensions, of int32 and of
@@ -118,7 +122,7 @@ func (p *program) statement() {
 func (p *program) block() {
 	v := p.int()
 	p.line("%s = %s + 1", p.name(), v) // so that names stay apart
-	switch p.r.IntN(3) {
+	switch p.r.IntN(4) {
 	case 0:
 		p.line("for i in range(turns):")
 		p.line("    %s = %s * 3 + tl.sum(%s, 1)[:, None] + i", v, v, p.int())
@@ -130,13 +134,22 @@ func (p *program) block() {
 	case 2:
 		p.line("for i in tl.range(turns, num_stages=%d):", 1+p.r.IntN(4))
 		p.line("    %s += tl.load(p + (i * %d) %% %d + o) * (i + 1)", v, p.n, p.n)
+	case 3: // a product of small integers: exact
+		d, stages := p.name(), ""
+		if p.r.IntN(2) == 0 {
+			stages = fmt.Sprintf(", num_stages=%d", 1+p.r.IntN(4))
+		}
+		p.line("%s = tl.zeros((%d, %d), tl.float32)", d, p.n, p.n)
+		p.line("for i in tl.range(turns%s):", stages)
+		p.line("    %s = tl.dot(tl.load(h + i * %d + o), tl.load(h + (i + 1) * %d + o), %s)", d, p.n*p.n, p.n*p.n, d)
+		p.line("%s += %s.to(tl.int32)", v, d)
 	}
 }
 
 // text is the kernel.
 func (p *program) text() string {
 	var s strings.Builder
-	s.WriteString("import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(p, q, r, s, turns):\n")
+	s.WriteString("import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(p, q, h, r, s, turns):\n")
 	for _, l := range p.body {
 		s.WriteString("    " + l + "\n")
 	}
@@ -164,8 +177,72 @@ func randomProgram(r *rand.Rand) *program {
 	return p
 }
 
-// TestRandomPrograms: however many warps compute a program, and in however many
-// stages, the result is the same; that of floats within its bound.
+// maxTurns is how often the loops of programs run at most.
+const maxTurns = 5
+
+// A variation is a way to compile a program that must not change its results.
+type variation struct {
+	warps, stages int
+	options       kerneltest.Options // beside those two
+}
+
+func (v variation) String() string {
+	return fmt.Sprint(v.warps, " warps, ", v.stages, " stages, ", v.options)
+}
+
+// machines are tried on every program, the first to compare with.
+var machines = []variation{{1, 3, nil}, {4, 1, nil}, {4, 2, nil}, {4, 3, nil}, {4, 4, nil}, {8, 3, nil}}
+
+// choices are tried in turn: each pass left out that can be, LLVM's optimizer, and
+// operands that are read ahead.
+func choices(t *testing.T) []variation {
+	t.Helper()
+	target, err := core.ParseTarget("cuda:80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend, target, err := kerneltest.Select(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := sdk.Target{Backend: target.Backend, Arch: target.Arch, WarpSize: target.WarpSize}
+	o, err := backend.ParseOptions(t.Context(), sdk.ParseOptionsRequest{Target: to})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stages, err := backend.AddStages(t.Context(), sdk.AddStagesRequest{Target: to, OptionsJSON: o.OptionsJSON})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []variation{
+		{4, 3, kerneltest.Options{"prefetch_operands": true}},
+		{4, 4, kerneltest.Options{"prefetch_operands": true}},
+		{4, 3, kerneltest.Options{"llvm_passes": "short"}},
+		{4, 3, kerneltest.Options{"llvm_passes": "O3"}},
+	}
+	known := map[string]bool{}
+	for _, s := range stages.Stages {
+		for _, row := range s.Passes {
+			if known[row.Name] || s.Pipeline == "" {
+				continue
+			}
+			known[row.Name] = true
+			skip := kerneltest.Options{"skip_passes": []string{row.Name}}
+			given, err := json.Marshal(skip)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := backend.ParseOptions(t.Context(), sdk.ParseOptionsRequest{Target: to, OptionsJSON: string(given)}); err == nil {
+				out = append(out, variation{4, 3, skip})
+			}
+		}
+	}
+	return out
+}
+
+// TestRandomPrograms: however many warps compute a program, in however many
+// stages, with whichever passes, the result is the same; that of floats within
+// its bound.
 func TestRandomPrograms(t *testing.T) {
 	r := kerneltest.Rand(t)
 	programs := 24
@@ -174,31 +251,40 @@ func TestRandomPrograms(t *testing.T) {
 	} else if os.Getenv("TRITONC_ALL") != "" {
 		programs = 2000
 	}
+	all := choices(t)
+	each := max(2, (len(all)+programs-1)/programs) // so that every choice has its turn
 	for i := range programs {
 		seed := r.Uint64()
+		mine := slices.Clone(machines)
+		for k := range each {
+			mine = append(mine, all[(i*each+k)%len(all)])
+		}
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			agree(t, rand.New(rand.NewPCG(seed, 0)))
+			agree(t, rand.New(rand.NewPCG(seed, 0)), mine)
 		})
 	}
 }
 
-func agree(t *testing.T, r *rand.Rand) {
+func agree(t *testing.T, r *rand.Rand, variations []variation) {
 	p := randomProgram(r)
 	n := p.n * p.n
 	ints, floats := kerneltest.Randint(r, -1<<31, 1<<31, "i32", 2*n+p.n), array.New(dtype("fp32"), n)
+	small := array.New(dtype("fp16"), (maxTurns+1)*n)
 	for i := range n {
 		floats.Set(i, r.Float64()*2-1)
 	}
+	for i := range small.Len() {
+		small.Set(i, float64(r.IntN(17)-8))
+	}
 	target := []string{"cuda:80", "cuda:86", "cuda:89", "cuda:90"}[r.IntN(4)]
-	turns := r.IntN(6)
+	turns := r.IntN(maxTurns + 1)
 	var first, firstFloats *array.Array
-	for _, o := range [][2]int{{1, 3}, {4, 1}, {4, 2}, {4, 3}, {4, 4}, {8, 3}} {
-		warps, stages := o[0], o[1]
+	for _, v := range variations {
 		got, gotFloats := kerneltest.Empty("i32", n), kerneltest.Empty("fp32", n)
-		k := kerneltest.Kernel{Source: p.text(), Target: target, Options: kerneltest.Options{"num_warps": warps, "num_stages": stages}}
-		if _, err := k.TryRun(t, kerneltest.Grid(1), ints, floats, got, gotFloats, turns); err != nil {
-			t.Fatalf("%s, %d warps, %d stages: %s\n%s", target, warps, stages, kerneltest.Text(err), p.text())
+		k := kerneltest.Kernel{Source: p.text(), Target: target, Options: kerneltest.Options{"num_warps": v.warps, "num_stages": v.stages}}
+		if _, err := k.With(v.options).TryRun(t, kerneltest.Grid(1), ints, floats, small, got, gotFloats, turns); err != nil {
+			t.Fatalf("%s, %s: %s\n%s", target, v, kerneltest.Text(err), p.text())
 		}
 		if first == nil {
 			first, firstFloats = got, gotFloats
@@ -209,11 +295,11 @@ func agree(t *testing.T, r *rand.Rand) {
 		bound := 2 * last.size * last.err * 0x1p-23
 		for i := range n {
 			if got.Int(i) != first.Int(i) {
-				t.Fatalf("%s: element %d is %d with 1 warp, %d with %d warps and %d stages\n%s", target, i, first.Int(i), got.Int(i), warps, stages, p.text())
+				t.Fatalf("%s: element %d is %d with %s, %d with %s\n%s", target, i, first.Int(i), variations[0], got.Int(i), v, p.text())
 			}
 			if d := math.Abs(gotFloats.At(i) - firstFloats.At(i)); !(d <= bound) {
-				t.Fatalf("%s: element %d is %v with 1 warp, %v with %d warps and %d stages; they may differ by %v\n%s",
-					target, i, firstFloats.At(i), gotFloats.At(i), warps, stages, bound, p.text())
+				t.Fatalf("%s: element %d is %v with %s, %v with %s; they may differ by %v\n%s",
+					target, i, firstFloats.At(i), variations[0], gotFloats.At(i), v, bound, p.text())
 			}
 		}
 	}
