@@ -95,8 +95,12 @@ func (b *Backend) AddStages(_ context.Context, req sdk.AddStagesRequest) (sdk.Ad
 // llvmRow shows which of LLVM's own passes end the stage llir.
 func llvmRow(o options) sdk.PassRow {
 	choice := llvmChoiceFor(o.LLVMPasses)
+	passes := choice.Passes
+	if passes == "" {
+		passes = "none"
+	}
 	return sdk.PassRow{
-		Name: "llvm-passes", Options: "choice=" + choice.Name + " passes=" + choice.Passes,
+		Name: "llvm-passes", Options: passes,
 		Doc: "LLVM's optimizer over the kernel, by opt", Why: choice.why(o.LLVMPasses),
 	}
 }

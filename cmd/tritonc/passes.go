@@ -77,10 +77,13 @@ func listPasses(cmd *cobra.Command, env *environment, f *passesFlags) error {
 		return err
 	}
 	for i := range stages {
-		if f.pipeline {
-			fmt.Fprintln(env.stdout, stages[i].Pipeline)
-		} else {
+		switch {
+		case !f.pipeline:
 			printStage(env.stdout, &stages[i], f.all)
+		case stages[i].Pipeline == "":
+			return usagef("the passes of the stage %s are none that tritonc opt runs", f.stage)
+		default:
+			fmt.Fprintln(env.stdout, stages[i].Pipeline)
 		}
 	}
 	return nil
