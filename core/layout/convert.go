@@ -138,7 +138,9 @@ type Staging struct {
 
 // Stage computes an arrangement for which neither the writes from src nor the
 // reads to dst conflict in banks, elemBytes being the size of an element.
-// Both layouts must agree in what each block holds.
+// Both layouts must agree in what each block holds. Where threads do not begin at
+// multiples of the vector that both sides have in common, the vector is shorter
+// and some accesses may conflict.
 //
 // Offsets are split, from low to high, into a vector, a bank and a row. The
 // vector is what registers of both sides have in common. Lanes of one access
@@ -195,10 +197,28 @@ func Stage(src, dst Layout, elemBytes int, b Banks) Staging {
 		}
 	}
 	cols = append(cols, rows...)
-	return Staging{
+	s := Staging{
 		Offset: Layout{ins: []Axis{{Offset, len(cols)}}, outs: src.outs, cols: cols},
 		Vec:    1 << len(vec),
 	}
+	s.Vec = min(s.alignment(src), s.alignment(dst))
+	return s
+}
+
+// alignment is the greatest part of a vector at a multiple of whose size every
+// thread begins. One that begins in the middle of a vector has its elements in
+// another order than its registers.
+func (s Staging) alignment(l Layout) int {
+	vec := s.Vec
+	offs := s.Offsets(l)
+	for _, h := range []Dim{Lane, Warp} {
+		for _, c := range offs.Columns(h) {
+			for c&uint64(vec-1) != 0 {
+				vec /= 2
+			}
+		}
+	}
+	return vec
 }
 
 // wave is what the lanes of one memory access reach beyond the word: groups of

@@ -268,6 +268,46 @@ func nearestMeans(src, dst Layout) Means {
 
 // Every staging is a bijection onto the tensor, serves vectors on both sides,
 // and has no bank conflicts on either.
+// mixed is l after a linear map of the tensor onto itself, by which threads begin
+// at elements that are no unit vectors.
+func mixed(r *rand.Rand, l Layout) Layout {
+	m := Layout{ins: l.ins, outs: l.outs, cols: slices.Clone(l.cols)}
+	bits := 0
+	for _, o := range l.outs {
+		bits += o.Bits
+	}
+	for range 4 {
+		i, j := r.IntN(max(1, bits)), r.IntN(max(1, bits))
+		if i == j {
+			continue
+		}
+		for k, c := range m.cols { // row j of the matrix gains row i
+			m.cols[k] = c ^ c>>i&1<<j
+		}
+	}
+	return m
+}
+
+// In any layouts every thread begins at a multiple of the vector.
+func TestStageAligned(t *testing.T) {
+	r := seeded(t)
+	for range lawRuns {
+		rank := 1 + r.IntN(3)
+		shape := randomShape(r, rank)
+		src := mustLinear(t, randomBlocked(r, rank, 4, 32), shape...)
+		dst := mixed(r, mustLinear(t, randomBlocked(r, rank, 4, 32), shape...))
+		s := Stage(src, dst, 1<<r.IntN(4), Banks{WordBytes: 4, Words: 32, VecBytes: 16})
+		for _, l := range []Layout{src, dst} {
+			offs := s.Offsets(l)
+			for _, c := range slices.Concat(offs.Columns(Lane), offs.Columns(Warp)) {
+				if c%uint64(s.Vec) != 0 {
+					t.Fatalf("a thread of %v begins at offset %d, in the middle of a vector of %d", l, c, s.Vec)
+				}
+			}
+		}
+	}
+}
+
 func TestStage(t *testing.T) {
 	r := seeded(t)
 	b := Banks{WordBytes: 4, Words: 32, VecBytes: 16}

@@ -84,26 +84,10 @@ func (m *module) planTypes(from, to *ir.TensorType) (*conversionPlan, error) {
 	}
 	p.elem = bits / 8
 	p.staging = layout.Stage(src.layout, dst.layout, p.elem, m.target.Banks())
-	p.vec = alignedVec(p.staging, src, dst)
+	p.vec = p.staging.Vec
 	m.stageTiles(p)
 	p.bytes = p.staging.Offset.InSize(layout.Offset) * p.elem
 	return p, nil
-}
-
-// alignedVec is the number of elements that the threads of all layouts can move
-// at once. A thread that starts in the middle of a vector has its elements in
-// another order: it takes them one by one.
-func alignedVec(s layout.Staging, ls ...*tensorLayout) int {
-	vec := s.Vec
-	for _, l := range ls {
-		offs := s.Offsets(l.layout)
-		for _, c := range append(append([]uint64(nil), offs.Columns(layout.Lane)...), offs.Columns(layout.Warp)...) {
-			for c&uint64(vec-1) != 0 {
-				vec /= 2
-			}
-		}
-	}
-	return vec
 }
 
 // planMoves fills in the plan for registers and shuffles, or reports that it

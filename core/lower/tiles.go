@@ -137,10 +137,10 @@ func (m *module) stageTiles(p *conversionPlan) {
 			continue
 		}
 		s := layout.Stage(view, p.src.layout, p.elem, m.target.Banks()) // vectors in the rows' order
-		if vec := alignedVec(s, p.src); vec >= row {
+		if s.Vec >= row {
 			area := &sharedPlan{tensor: p.dst, size: p.elem, offs: s.Offsets(p.dst.layout)}
 			if t, ok := m.planTiles(area, in); ok {
-				p.staging, p.vec, p.tiles, p.load = s, vec, t, &loads[i]
+				p.staging, p.vec, p.tiles, p.load = s, s.Vec, t, &loads[i]
 				return
 			}
 		}
