@@ -83,7 +83,8 @@ class Driver:
         self.cuLinkCreate_v2(*options.arguments(), ctypes.byref(state))
         try:
             text = ptx.encode() + b"\0"
-            self.cuLinkAddData_v2(state, JIT_INPUT_PTX, text, len(text), b"kernel.ptx", 0, None, None, log=options.errors)
+            self.cuLinkAddData_v2(state, JIT_INPUT_PTX, text, len(text), b"kernel.ptx", 0, None, None,
+                                  log=options.errors)
             self.cuLinkComplete(state, ctypes.byref(image), ctypes.byref(size), log=options.errors)
             return ctypes.string_at(image, size.value)
         finally:

@@ -98,7 +98,7 @@ def tables(results):
     out.append(f"{results['gpu']}, torch {results['torch']}, Triton {results['triton']}, ptxas {tools['ptxas']}; "
                f"times of Triton / ours, so above 1 ours is faster; limit {limit}")
     out.append(f"{'':{width}}  {'ours':>8} {'mma2':>8} {'triton':>8} {'torch':>8} {'unit':7}  "
-               f"{'/mma2':>6} {'/triton':>7} {second:>6} {'sm80':>6} {'/torch':>6}  regs ours, theirs   config ours | theirs")
+               f"{'/mma2':>6} {'/triton':>7} {second:>6} {'sm80':>6} {'/torch':>6}  {'regs':16}  config ours | theirs")
     for r in timed:
         v, q = r["variants"], r["ratios"]
         theirs = rival(r["kernel"])

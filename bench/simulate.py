@@ -14,7 +14,8 @@ import zipfile
 import cases
 
 # What tritonc calls a type whose values NumPy cannot hold, and a type of NumPy's that can.
-WIDENED = {"bfloat16": ("bf16", "float32"), "float8_e5m2": ("fp8e5", "float32"), "float8_e4m3fn": ("fp8e4nv", "float32")}
+WIDENED = {"bfloat16": ("bf16", "float32"), "float8_e5m2": ("fp8e5", "float32"),
+           "float8_e4m3fn": ("fp8e4nv", "float32")}
 
 
 def save(torch, tensor, path):
