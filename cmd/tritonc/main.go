@@ -15,7 +15,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], &environment{
-		stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, passes: neutralPasses(),
+		stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ(), passes: neutralPasses(),
 	})
 	stop()
 	os.Exit(code)
@@ -25,6 +25,7 @@ func main() {
 type environment struct {
 	stdout, stderr io.Writer
 	lookupEnv      func(string) (string, bool)
+	environ        []string // for device drivers: vendors have variables of their own
 	// passes are those that opt runs without a backend.
 	passes []*pass.Pass
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/tritonc/tritonc/driver/launch"
 )
 
-const runLong = `Compile a kernel for its arguments and run it on a device. Without a GPU that is
-a simulated one, which also reports what hardware hides: accesses out of bounds,
-values never written, data races, deadlocks.
+const runLong = `Compile a kernel for its arguments and run it on a device. Without a GPU and a
+driver for it that is a simulated one, which also reports what hardware hides:
+accesses out of bounds, values never written, data races, deadlocks.
 
 The signature follows from the arguments, as in Triton: multiples of 16 are
 compiled in as such, an integer 1 is a constant. --arg NAME=VALUE gives each
@@ -77,7 +77,7 @@ func runVerb(env *environment) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.target, "target", "t", "", "the device to compile for, a `TARGET` such as cuda:80")
-	flags.StringVar(&f.device, "device", "sim", "the `DEVICE` to run on: sim")
+	flags.StringVar(&f.device, "device", "", "the `DEVICE` to run on: sim, or a driver's, such as cuda:1\n(the first of a driver, if there is one, else sim)")
 	flags.StringVarP(&f.kernel, "kernel", "n", "", "the kernel's `NAME`, where the file has several")
 	flags.StringVarP(&f.grid, "grid", "g", "", "how many `BLOCKS` to run, in one to three dimensions: \"cdiv(n, BLOCK), 2\"")
 	flags.StringArrayVarP(&f.args, "arg", "a", nil, "an argument, as `NAME=VALUE`; may be repeated")
@@ -106,6 +106,11 @@ func runVerb(env *environment) *cobra.Command {
 
 // runFile is the verb: read, compile, run, compare, save.
 func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFlags, file string) error {
+	place, err := f.findPlace(ctx, env, cmd)
+	defer place.close()
+	if err != nil {
+		return err
+	}
 	req, err := f.request(cmd)
 	if err != nil {
 		return err
@@ -125,7 +130,10 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 	if err := r.plan(); err != nil {
 		return err
 	}
-	dev, err := r.open(req.target)
+	dev, err := place.open(ctx, req.target, r.out)
+	if err == nil && dev == nil {
+		dev, err = r.simulated(req.target)
+	}
 	if err != nil {
 		return err
 	}
@@ -257,12 +265,9 @@ func (r *runner) plan() error {
 	return err
 }
 
-// open makes the device ready.
-func (r *runner) open(target core.Target) (driver.Device, error) {
+// simulated makes a simulated device as the flags have it.
+func (r *runner) simulated(target core.Target) (driver.Device, error) {
 	f := r.flags
-	if f.device != "sim" {
-		return nil, usagef("--device %s: there is no such device here", f.device).withHelp("--device sim is a simulated GPU")
-	}
 	opts := driver.SimOptions{
 		MaxInstructions: f.maxInstructions, Seed: f.seed, Output: r.out, Progress: r.bar.update,
 		Waves: f.report != "",
@@ -313,7 +318,11 @@ func (r *runner) run(ctx context.Context, dev driver.Device, kernel *launch.Kern
 	if err != nil {
 		return r.explain(err)
 	}
-	fmt.Fprintf(r.out, "%s ran on the %s: %d blocks\n", kernel.Compiled.Name, dev.Properties().Name, r.grid[0]*r.grid[1]*r.grid[2])
+	took, p := "", dev.Properties()
+	if !p.Simulated {
+		took = fmt.Sprintf(" in %v", result.Time)
+	}
+	fmt.Fprintf(r.out, "%s ran on the %s: %d blocks%s\n", kernel.Compiled.Name, p.Name, r.grid[0]*r.grid[1]*r.grid[2], took)
 	if err := r.compare(); err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/tritonc/tritonc/internal/cudastandin"
 )
 
 func TestMain(m *testing.M) {
@@ -19,6 +21,10 @@ func TestMain(m *testing.M) {
 // TestScript runs the command as users do: testdata/script/*.txtar.
 func TestScript(t *testing.T) {
 	backends := buildBackends(t)
+	standin, missing := cudastandin.Build(t, filepath.Join("..", ".."))
+	if missing != "" {
+		t.Log(missing)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -35,9 +41,16 @@ func TestScript(t *testing.T) {
 				env.Setenv("TRITONC", path)
 			}
 			env.Setenv(backendPathVar, backends)
+			env.Setenv("STANDIN_PLUGINS", standin.Plugins)
+			env.Setenv("STANDIN_LIBRARY", standin.Library)
 			return nil
 		},
-		Condition: condition,
+		Condition: func(name string) (bool, error) {
+			if name == "standin" {
+				return missing == "", nil
+			}
+			return condition(name)
+		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code": exitCode,
 		},
@@ -48,6 +61,7 @@ func TestScript(t *testing.T) {
 //
 //	root       permissions do not bind
 //	toolchain  llc and ptxas are there; make test sees to it
+//	standin    so is the driver for NVIDIA GPUs, over a stand-in for CUDA
 func condition(name string) (bool, error) {
 	switch name {
 	case "root":

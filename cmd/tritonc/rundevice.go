@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/driver"
+	"github.com/tritonc/tritonc/driver/remote"
+)
+
+// simulatedName is that of the simulated device for --device.
+const simulatedName = "sim"
+
+// simulatedHelp is the next step where a real device will not do.
+const simulatedHelp = "--device sim is a simulated GPU"
+
+// simulatedFlags ask for what only the simulated device does.
+var simulatedFlags = []string{"report", "schedule", "trace", "max-instructions"}
+
+// place is where a run takes place.
+type place struct {
+	host *remote.Host
+	// driver is nil for the simulated device.
+	driver *remote.Driver
+	number int
+	// name is that of --device, "" where the choice is ours.
+	name string
+	log  hclog.Logger
+}
+
+// findPlace reads --device: the simulated device, or one of a driver. Without
+// the flag it is the first device that a driver has and that runs code for the
+// target, if there is one, and unless the other flags ask for the simulated one.
+// It completes --target from the device. The caller closes the place.
+func (f *runFlags) findPlace(ctx context.Context, env *environment, cmd *cobra.Command) (*place, error) {
+	p := &place{name: f.device, log: newLogger(env, f.verbose)}
+	only := ""
+	for _, flag := range simulatedFlags {
+		if cmd.Flags().Changed(flag) {
+			only = flag
+			break
+		}
+	}
+	if f.device == simulatedName || f.device == "" && only != "" {
+		return p, nil
+	}
+	p.host = remote.New(remote.Options{Dirs: backendDirs(env), Env: env.environ, Logger: p.log})
+	if f.device == "" {
+		for _, d := range p.host.Drivers() {
+			err := p.take(ctx, f, d, 0)
+			if ctx.Err() != nil {
+				return p, ctx.Err()
+			}
+			if err == nil {
+				break
+			}
+			p.useless(d, err)
+		}
+		return p, nil
+	}
+	name, number, err := parseDevice(f.device)
+	if err != nil {
+		return p, err
+	}
+	if only != "" {
+		return p, usagef("--%s is for the simulated device, and --device %s is another", only, f.device).withHelp(simulatedHelp)
+	}
+	d, err := p.host.Driver(name)
+	if err != nil {
+		return p, usagef("--device %s: there is no such device here", f.device).
+			withHelp("%s\n  a driver, %s%s, was looked for in:\n    %s", simulatedHelp, remote.Prefix, name, strings.Join(backendDirs(env), "\n    "))
+	}
+	if err := p.take(ctx, f, d, number); err != nil {
+		return p, p.explain(err)
+	}
+	return p, nil
+}
+
+// parseDevice reads NAME[:NUMBER].
+func parseDevice(text string) (name string, number int, err error) {
+	name, digits, numbered := strings.Cut(text, ":")
+	if numbered {
+		number, err = strconv.Atoi(digits)
+	}
+	if err != nil || name == "" || name == simulatedName || number < 0 {
+		return "", 0, usagef("--device %s is neither %s nor of the form NAME:NUMBER, such as cuda:0", text, simulatedName)
+	}
+	return name, number, nil
+}
+
+// take decides for a driver's device if it is there and of the target's kind.
+func (p *place) take(ctx context.Context, f *runFlags, d *remote.Driver, number int) error {
+	facts, err := d.Describe(ctx)
+	if err != nil {
+		return err
+	}
+	if number >= len(facts.Devices) {
+		return fmt.Errorf("%s has no device number %d; it has %d devices", d.Name(), number, len(facts.Devices))
+	}
+	if own := facts.Devices[number].Target; f.target == "" {
+		f.target = own.String()
+	} else if t, err := core.ParseTarget(f.target); p.name == "" && err == nil && t.Backend != own.Backend {
+		return fmt.Errorf("it runs code for %s, not for %s", own, t)
+	}
+	p.driver, p.number = d, number
+	return nil
+}
+
+// explain says of which flag err is, and what else there is.
+func (p *place) explain(err error) error {
+	if diag.All(err) != nil || errors.Is(err, context.Canceled) {
+		return err // it says so itself
+	}
+	return fmt.Errorf("--device %s: %w\n  help: %s", p.name, err, simulatedHelp)
+}
+
+// useless says under -v why a driver is passed over.
+func (p *place) useless(d *remote.Driver, err error) {
+	p.log.Debug("a device driver is of no use here", "driver", d.Path(), "reason", err)
+}
+
+// open makes a driver's device ready; nil is for the simulated one.
+func (p *place) open(ctx context.Context, target core.Target, output io.Writer) (driver.Device, error) {
+	if p.driver == nil {
+		p.log.Debug("the device is simulated")
+		return nil, nil
+	}
+	dev, err := p.driver.Open(ctx, p.number, target, output)
+	switch {
+	case err == nil:
+		p.log.Debug("the device is a driver's", "driver", p.driver.Path(), "number", p.number, "name", dev.Properties().Name)
+		return dev, nil
+	case p.name != "" || ctx.Err() != nil:
+		return nil, p.explain(err)
+	}
+	p.useless(p.driver, err)
+	return nil, nil
+}
+
+// close ends the drivers.
+func (p *place) close() {
+	if p != nil && p.host != nil {
+		p.host.Close()
+	}
+}
