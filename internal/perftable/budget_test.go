@@ -1,6 +1,7 @@
 package perftable
 
 import (
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -147,5 +148,86 @@ func TestGrouping(t *testing.T) {
 		if got.WaveSectors != want {
 			t.Errorf("%d×%d tiles, %d at once, in groups of %s: %d distinct sectors, want %d", c.tiles, c.tiles, c.resident, c.group, got.WaveSectors, want)
 		}
+	}
+}
+
+var register = regexp.MustCompile(`%[a-z]+\d+`)
+
+// freeProducts counts, of the matrix products of a loop, those that can run while
+// what is loaded from shared memory behind the wait for copies is under way: they
+// depend on nothing of it.
+func freeProducts(t testing.TB, ptx string) (free, all int) {
+	t.Helper()
+	loop := innerLoop(t, ptx)
+	wait := -1
+	for i, line := range loop {
+		if strings.Contains(line, "cp.async.wait_group") {
+			wait = i
+		}
+	}
+	if wait < 0 {
+		t.Fatal("the loop waits for no copies")
+	}
+	// From one wait to the next, over the end of the loop.
+	late := map[string]bool{} // registers that depend on loads since
+	for i := range loop {
+		line := loop[(wait+i)%len(loop)]
+		found := register.FindAllString(line, -1)
+		switch {
+		case strings.Contains(line, "ldmatrix"):
+			for _, r := range found[:len(found)-1] { // the last is the address
+				late[r] = true
+			}
+		case strings.Contains(line, "mma.sync"):
+			all++
+			const results = 4 // of f32, first in the list
+			depends := false
+			for _, r := range found[results:] {
+				depends = depends || late[r]
+			}
+			if !depends {
+				free++
+				continue
+			}
+			for _, r := range found[:results] {
+				late[r] = true
+			}
+		}
+	}
+	return free, all
+}
+
+// Operands that are read ahead give matrix products that need not wait for shared
+// memory: half of a turn's. Nothing else becomes more, but for registers.
+func TestPrefetchedProducts(t *testing.T) {
+	for _, name := range []string{"matmul_fp16", "matmul_fp16_8w"} {
+		t.Run(name, func(t *testing.T) {
+			j := jobNamed(t, name)
+			plain := compile(t, j, "cuda:80")
+			j.options = maps.Clone(j.options)
+			j.options["prefetch_operands"] = true
+			ahead := compile(t, j, "cuda:80")
+			if free, _ := freeProducts(t, plain.ptx); free != 0 {
+				t.Errorf("%d products wait for nothing without operands read ahead", free)
+			}
+			if free, all := freeProducts(t, ahead.ptx); 2*free < all {
+				t.Errorf("%d of %d products wait for nothing", free, all)
+			}
+			var r [2]row
+			for i, k := range []*compiled{plain, ahead} {
+				r[i] = newRow("cuda:80", name)
+				if err := r[i].simulate(t, k, k.shared, shapeOf(j)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			warps := plain.threads / 32 * shapeOf(j).grid[0]
+			if r[1].sectors != r[0].sectors || r[1].barriers > r[0].barriers+warps {
+				t.Errorf("%d sectors and %d barriers, without %d and %d", r[1].sectors, r[1].barriers, r[0].sectors, r[0].barriers)
+			}
+			// One part is read for a turn that does not come.
+			if most := r[0].passes * 9 / 8; r[1].passes > most {
+				t.Errorf("%d passes through shared memory, without %d", r[1].passes, r[0].passes)
+			}
+		})
 	}
 }

@@ -157,3 +157,39 @@ func TestDocumentStages(t *testing.T) {
 	}
 	section(t, "stages", b.String())
 }
+
+// tiles are sizes of matmul's blocks, for which TestDocumentPrefetch compiles it.
+var tiles = []struct {
+	m, n, k, warps int
+}{{128, 128, 64, 4}, {128, 256, 64, 8}, {128, 128, 32, 4}, {128, 64, 64, 4}, {64, 64, 64, 4}, {64, 64, 32, 4}}
+
+// TestDocumentPrefetch writes what option prefetch_operands does to matmul.
+func TestDocumentPrefetch(t *testing.T) {
+	needDocument(t)
+	var b strings.Builder
+	b.WriteString("| tile | warps | products that wait for nothing | SASS | registers | spilled bytes | passes | barriers |\n|---|---|---|---|---|---|---|---|\n")
+	for _, tile := range tiles {
+		j := jobNamed(t, "matmul_fp16")
+		j.signature = strings.Replace(j.signature, "BM=128, BN=128, BK=64", fmt.Sprintf("BM=%d, BN=%d, BK=%d", tile.m, tile.n, tile.k), 1)
+		var r [2]row
+		var free, all [2]int
+		for i := range r {
+			j.options = map[string]any{"num_warps": tile.warps, "num_stages": 3, "prefetch_operands": i == 1}
+			k := compile(t, j, "cuda:80")
+			r[i] = newRow("cuda:80", j.name)
+			if _, err := r[i].assemble(t, k.ptx); err != nil {
+				t.Fatal(err)
+			}
+			if err := r[i].simulate(t, k, k.shared, shapeOf(j)); err != nil {
+				t.Fatal(err)
+			}
+			free[i], all[i] = freeProducts(t, k.ptx)
+		}
+		fmt.Fprintf(&b, "| %d×%d×%d | %d | %d · %d of %d |", tile.m, tile.n, tile.k, tile.warps, free[0], free[1], all[1])
+		for _, p := range [][2]int{{r[0].sass, r[1].sass}, {r[0].regs, r[1].regs}, {r[0].spills, r[1].spills}, {r[0].passes, r[1].passes}, {r[0].barriers, r[1].barriers}} {
+			fmt.Fprintf(&b, " %s |", pair(p[0], p[1]))
+		}
+		b.WriteString("\n")
+	}
+	section(t, "prefetch", b.String())
+}
