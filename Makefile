@@ -22,12 +22,20 @@ build: ## bin/tritonc, beside it the backends, in bin/examples those of examples
 		(cd $$m && $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o "$(CURDIR)/bin/examples/" ./...); \
 	done
 
+.PHONY: device-cuda
+device-cuda: ## bin/tritonc-device-cuda, the driver of NVIDIA GPUs, which needs cuda.h
+	@GO='$(GO)' scripts/device-cuda.sh bin
+
+.PHONY: cuda-header
+cuda-header: # tests of that driver are skipped where there is no cuda.h
+	-@scripts/device-cuda.sh --header
+
 .PHONY: demo
 demo: toolchain build ## compile the first example and show what came out
 	@scripts/demo.sh
 
 .PHONY: test
-test: toolchain build ## the whole suite
+test: toolchain cuda-header build ## the whole suite
 	$(GO) test $$($(GO) list ./... | grep -v '/internal/kernelsuite$$')
 	cd internal/kernelsuite && $(GO) test # in its folder, so that it says how much of the product ran
 	@set -e; for m in $(MODULES); do echo "$(GO) test ($$m)"; (cd $$m && $(GO) test ./...); done
@@ -57,6 +65,9 @@ check: ## formatting, vet on three systems, staticcheck
 	GOOS=windows $(GO) vet ./...
 	$(STATICCHECK) ./...
 	@set -e; for m in $(MODULES); do echo "$(GO) vet ($$m)"; (cd $$m && $(GO) vet ./...); done
+	@set -e; if dir=$$(scripts/device-cuda.sh --check 2>/dev/null); then \
+		echo "$(GO) vet (driver/cuda)"; cd driver/cuda && CGO_CFLAGS="-O2 -I$$dir" $(GO) vet ./...; \
+	else echo "driver/cuda is not vetted: scripts/device-cuda.sh --check says why"; fi
 
 .PHONY: toolchain
 toolchain: ## find or provide LLVM 22 and ptxas
