@@ -20,7 +20,7 @@ import (
 // parseModule reads and verifies MLIR text, in a context of its own. Making ttng
 // of its declaration takes as long as all passes do over a small kernel, so it is
 // loaded for a text that names it.
-func parseModule(name string, src []byte) (*ir.Operation, error) {
+func parseModule(name string, src []byte) (*text.File, error) {
 	ctx := dialect.NewContext()
 	if bytes.Contains(src, []byte(ttng.Name+".")) {
 		ctx.Load(ttng.Dialect())
@@ -32,7 +32,7 @@ func parseModule(name string, src []byte) (*ir.Operation, error) {
 	if err := file.Verify(); err != nil {
 		return nil, err
 	}
-	return file.Op, nil
+	return file, nil
 }
 
 // printModule is the text in which a module leaves the process.
@@ -41,10 +41,15 @@ func printModule(m *ir.Operation) []byte {
 }
 
 // setModule takes MLIR text in the place of what stages made.
-func (c *compilation) setModule(file string, src []byte) (err error) {
-	if c.module, err = parseModule(file, src); err != nil {
+func (c *compilation) setModule(file string, src []byte) error {
+	f, err := parseModule(file, src)
+	if err != nil {
 		return wire.ErrorToSDK(err)
 	}
+	if c.entered != "" { // a user's file: what it does not say of the source is said of itself
+		f.Locate()
+	}
+	c.module = f.Op
 	if err := c.describeModule(file); err != nil {
 		return err
 	}

@@ -27,10 +27,11 @@ func (b *Backend) RunPasses(_ context.Context, req sdk.RunPassesRequest) (resp s
 	if err := pass.CheckNames(req.DumpAfter, rows); err != nil {
 		return resp, sdk.Errorf("%v", err)
 	}
-	m, err := parseModule(req.InputName, []byte(req.Input))
+	file, err := parseModule(req.InputName, []byte(req.Input))
 	if err != nil {
 		return resp, wire.ErrorToSDK(err)
 	}
+	m := file.Op
 	runner := newRunner(req.Target)
 	runner.VerifyEach = req.VerifyEach
 	if len(req.DumpAfter) > 0 {

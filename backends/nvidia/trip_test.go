@@ -197,14 +197,14 @@ func TestRunPassesMistakes(t *testing.T) {
 // TestCrash: a pass that panics is told as our mistake, with the module before
 // it, ready to be run again.
 func TestCrash(t *testing.T) {
-	m, err := parseModule("scale.ttir", scaleTTIR(t))
+	file, err := parseModule("scale.ttir", scaleTTIR(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var reproducer string
 	broken := &pass.Pass{Name: "broken", Run: func(*pass.Run) error { panic("BUG: it is broken") }}
 	run := func(rows ...pass.Row) error {
-		c := &compilation{module: m, early: archs[0], req: sdk.RunStagesRequest{Target: sdk.Target{Backend: "cuda", Arch: "80"}}}
+		c := &compilation{module: file.Op, early: archs[0], req: sdk.RunStagesRequest{Target: sdk.Target{Backend: "cuda", Arch: "80"}}}
 		err := c.runPasses(rows)
 		reproducer = c.resp.Reproducer
 		return err
@@ -237,11 +237,11 @@ func TestCrash(t *testing.T) {
 
 // TestLoweringCrash: a panic in the lowering, too.
 func TestLoweringCrash(t *testing.T) {
-	m, err := parseModule("scale.ttir", scaleTTIR(t))
+	file, err := parseModule("scale.ttir", scaleTTIR(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := options{NumWarps: 4, NumCTAs: 1}
+	m, opts := file.Op, options{NumWarps: 4, NumCTAs: 1}
 	runner := newRunner(sdk.Target{})
 	if _, err := runner.Run(m, ttgirRows(archs[0], opts), nil); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tritonc/tritonc/core/diag"
@@ -139,6 +140,9 @@ func (p *Parser) finish(s *OpState) *ir.Operation {
 	for _, t := range s.implicit {
 		t.SetLoc(op.Loc())
 	}
+	if s.Loc == nil {
+		p.out.bare = append(p.out.bare, int32(len(p.out.ops)))
+	}
 	p.out.note(op, s.pos)
 	results := op.Results()
 	for i, n := range s.names {
@@ -273,6 +277,7 @@ type File struct {
 	src  string
 	ops  []*ir.Operation
 	offs []int32
+	bare []int32 // of ops, those to which the text gives no location
 
 	aliases map[string]*alias
 }
@@ -296,6 +301,33 @@ func (f *File) Pos(op *ir.Operation) diag.Pos {
 func (f *File) posOf(off int) diag.Pos {
 	before := f.src[:min(off, len(f.src))]
 	return diag.Pos{File: f.name, Line: strings.Count(before, "\n") + 1, Col: len(before) - strings.LastIndexByte(before, '\n')}
+}
+
+// Locate gives each operation to which the text gives no location the place where
+// it stands in the text. Columns of locations count from 0.
+func (f *File) Locate() {
+	if len(f.bare) == 0 {
+		return
+	}
+	starts := []int32{0} // of lines
+	for i := range len(f.src) {
+		if f.src[i] == '\n' {
+			starts = append(starts, int32(i+1))
+		}
+	}
+	ctx := f.Op.Context()
+	for _, i := range f.bare {
+		op, off := f.ops[i], f.offs[i]
+		line, found := slices.BinarySearch(starts, off)
+		if !found {
+			line-- // the one that begins before
+		}
+		var l ir.Location = ctx.FileLoc(f.name, line+1, int(off-starts[line]))
+		if name := ir.NameOf(op.Loc()); name != "" {
+			l = ctx.NameLoc(name, l)
+		}
+		op.SetLoc(l)
+	}
 }
 
 // Verify checks the operations and says where in the text the first broken rule

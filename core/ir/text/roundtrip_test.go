@@ -2,6 +2,7 @@ package text_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -253,5 +254,44 @@ func TestMissingLocations(t *testing.T) {
 	fn.SetAttr("function_type", f.Op.Context().TypeAttr(f.Op.Context().Func([]ir.Type{f.Op.Context().I32()}, nil)))
 	if got := text.String(f.Op); !strings.Contains(got, "@f(%arg0: i32 loc(unknown))") || strings.Count(got, "= loc(unknown)") != 1 {
 		t.Errorf("got\n%s", got)
+	}
+}
+
+// What the text says of no location gets its own; what it says stays.
+func TestLocate(t *testing.T) {
+	f := mustParse(t, `module {
+  tt.func @f(%a: i32) -> i32 {
+    %sum = arith.addi %a, %a : i32
+    %1 = arith.muli %sum, %a : i32 loc(unknown)
+      %2 = arith.subi %1, %a : i32 loc("k.py":5:6)
+    tt.return %2 : i32
+  }
+}
+`)
+	before := text.String(f.Op)
+	f.Locate()
+	want := map[string]string{
+		"builtin.module": "1:0", "tt.func": "2:2", "arith.addi": "3:11", "arith.muli": "", "arith.subi": "k.py:5:6", "tt.return": "6:4",
+	}
+	seen := 0
+	ir.Walk(f.Op, func(op *ir.Operation) ir.WalkResult {
+		got := ""
+		if l := ir.FileLocOf(op.Loc()); l != nil {
+			got = fmt.Sprintf("%d:%d", l.Line, l.Col)
+			if l.File == "k.py" {
+				got = "k.py:" + got
+			}
+		}
+		if w, ok := want[op.Name()]; !ok || got != w {
+			t.Errorf("%s is at %q, want %q", op.Name(), got, w)
+		}
+		seen++
+		return ir.Advance
+	})
+	if seen != len(want) {
+		t.Errorf("%d operations", seen)
+	}
+	if after := text.String(f.Op); strings.Count(after, "%sum") != strings.Count(before, "%sum") {
+		t.Errorf("names are lost:\n%s", after)
 	}
 }
