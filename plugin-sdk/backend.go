@@ -127,6 +127,11 @@ type RunStagesResponse struct {
 	// line "// COMMAND THIS-FILE.ENDING", then the IR. The host puts the file's
 	// name there.
 	Reproducer string
+	// LookedAt names the files and folders of the machine that all this depends
+	// on: tools, libraries, and the places where one was looked for and was not.
+	// A host that keeps what was made does so as long as none of them appears,
+	// goes or changes.
+	LookedAt []string
 }
 
 // Artifact returns the data of a stage, or nil.

@@ -276,6 +276,7 @@ func runStagesResponseToWire(r RunStagesResponse) *pb.RunStagesResponse {
 			return &pb.Tool{Name: t.Name, Path: t.Path, Version: t.Version, Sha256: t.SHA256}
 		}),
 		Reproducer: utf8(r.Reproducer),
+		LookedAt:   each(r.LookedAt, utf8),
 	}
 }
 
@@ -291,6 +292,7 @@ func runStagesResponseFromWire(r *pb.RunStagesResponse) RunStagesResponse {
 			return ToolInfo{Name: t.GetName(), Path: t.GetPath(), Version: t.GetVersion(), SHA256: t.GetSha256()}
 		}),
 		Reproducer: r.GetReproducer(),
+		LookedAt:   r.GetLookedAt(),
 	}
 }
 

@@ -25,7 +25,7 @@ const (
 // names in every compile, below a folder that is the working directory, so that
 // no output of it depends on the folder.
 func (c *compilation) makeCubin() error {
-	ptxas, err := ptxasKind.find(c.ctx, c.backend.memo, c.req.Settings)
+	ptxas, err := c.find(&ptxasKind)
 	if err != nil {
 		return toolError(err)
 	}

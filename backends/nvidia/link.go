@@ -2,7 +2,6 @@ package nvidia
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -51,7 +50,7 @@ func (c *compilation) libraries() []library {
 	}
 	path := c.opts.ExternLibs[libdeviceName]
 	if path == "" {
-		path = findLibdevice(c.ctx, c.backend.memo, c.req.Settings)
+		path = c.findLibdevice()
 	}
 	if path != "" {
 		list = append(list, library{libdeviceName, path})
@@ -61,15 +60,15 @@ func (c *compilation) libraries() []library {
 
 // findLibdevice looks for libdevice.10.bc: the one that the user names, that of
 // a CUDA toolkit, that beside ptxas. It returns "" where there is none.
-func findLibdevice(ctx context.Context, memo *toolMemo, settings map[string]string) string {
-	if path := settings[settingLibdevice]; path != "" {
+func (c *compilation) findLibdevice() string {
+	if path := c.req.Settings[settingLibdevice]; path != "" {
 		return path
 	}
 	dirs := []string{"/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda", "/usr/lib/nvidia-cuda-toolkit"}
-	if dir := settings[settingCUDA]; dir != "" {
+	if dir := c.req.Settings[settingCUDA]; dir != "" {
 		dirs = slices.Insert(dirs, 0, dir)
 	}
-	if ptxas, err := ptxasKind.find(ctx, memo, settings); err == nil {
+	if ptxas, err := c.find(&ptxasKind); err == nil {
 		if real, err := filepath.EvalSymlinks(ptxas.Path); err == nil {
 			dirs = append(dirs, filepath.Dir(filepath.Dir(real)))
 		}
@@ -77,6 +76,7 @@ func findLibdevice(ctx context.Context, memo *toolMemo, settings map[string]stri
 	for _, dir := range dirs {
 		for _, sub := range []string{"nvvm/libdevice", "libdevice"} {
 			path := filepath.Join(dir, sub, "libdevice.10.bc")
+			c.lookAt(path)
 			if _, err := os.Stat(path); err == nil {
 				return path
 			}
@@ -99,16 +99,19 @@ const afterLink = "nvvm-reflect,cgscc(inline),function(sroa,early-cse,simplifycf
 // link defines the kernel's external functions in c.llir.
 func (c *compilation) link(externs []lower.Extern) error {
 	libs := c.libraries()
+	for _, l := range libs {
+		c.lookAt(l.path)
+	}
 	if len(libs) == 0 {
 		x := externs[0]
 		return wire.ErrorToSDK(x.Errorf("there is no library to take the function '%s' from", x.Symbol).
 			WithHelp("%s", libraryHelp(x)))
 	}
-	linker, err := llvmLinkKind.find(c.ctx, c.backend.memo, c.req.Settings)
+	linker, err := c.find(&llvmLinkKind)
 	if err != nil {
 		return toolError(err)
 	}
-	opt, err := optKind.find(c.ctx, c.backend.memo, c.req.Settings)
+	opt, err := c.find(&optKind)
 	if err != nil {
 		return toolError(err)
 	}

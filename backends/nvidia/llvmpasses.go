@@ -140,7 +140,7 @@ func (c *compilation) optimizeLLVM() error {
 	if choice.Passes == "" {
 		return nil
 	}
-	opt, err := optKind.find(c.ctx, c.backend.memo, c.req.Settings)
+	opt, err := c.find(&optKind)
 	if err != nil {
 		return toolError(err)
 	}

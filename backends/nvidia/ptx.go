@@ -19,7 +19,7 @@ const (
 
 // makePTX has llc translate the LLVM IR.
 func (c *compilation) makePTX() error {
-	llc, err := llcKind.find(c.ctx, c.backend.memo, c.req.Settings)
+	llc, err := c.find(&llcKind)
 	if err != nil {
 		return toolError(err)
 	}
@@ -57,7 +57,7 @@ func (c *compilation) makePTX() error {
 // ptxVersion is the PTX ISA version to write: the option's, or the newest that
 // the assembler reads.
 func (c *compilation) ptxVersion() (int, error) {
-	ptxas, err := ptxasKind.find(c.ctx, c.backend.memo, c.req.Settings)
+	ptxas, err := c.find(&ptxasKind)
 	var missing *toolNotFound
 	switch {
 	case errors.As(err, &missing):

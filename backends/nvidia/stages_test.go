@@ -20,7 +20,7 @@ import (
 func needTools(t testing.TB, kinds ...*kind) {
 	t.Helper()
 	for _, k := range kinds {
-		if _, err := k.find(t.Context(), New().memo, nil); err != nil {
+		if _, err := k.find(t.Context(), New().memo, nil, func(string) {}); err != nil {
 			t.Skip(err)
 		}
 	}
@@ -310,7 +310,7 @@ func TestNoTools(t *testing.T) {
 		t.Skip("this machine has CUDA where it is looked for")
 	}
 	needTools(t, &llcKind)
-	llc, err := llcKind.find(t.Context(), filememo.New[identity](""), nil)
+	llc, err := llcKind.find(t.Context(), filememo.New[identity](""), nil, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

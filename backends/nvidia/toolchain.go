@@ -142,12 +142,14 @@ func wordAfter(text, mark string) (string, bool) {
 	return word, word != ""
 }
 
-// candidates lists where a tool may be, first to last.
-func (k *kind) candidates(settings map[string]string) []string {
-	var list []string
+// candidates lists where a tool may be, first to last, and the folders whose
+// content decided on that.
+func (k *kind) candidates(settings map[string]string) (list, folders []string) {
 	fromPath := func(name string) {
-		if p, err := exec.LookPath(name); err == nil {
-			list = append(list, p)
+		for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+			if filepath.IsAbs(dir) {
+				list = append(list, filepath.Join(dir, name))
+			}
 		}
 	}
 	switch k.name {
@@ -164,6 +166,7 @@ func (k *kind) candidates(settings map[string]string) []string {
 			list = append(list, filepath.Join(dir, "bin", "ptxas"))
 		}
 		list = append(list, "/usr/local/cuda/bin/ptxas", "/opt/cuda/bin/ptxas", "/usr/lib/cuda/bin/ptxas")
+		folders = append(folders, "/usr/local")
 		versions, _ := filepath.Glob("/usr/local/cuda-*/bin/ptxas") // an error means a bad pattern
 		slices.SortFunc(versions, func(a, b string) int { return strings.Compare(b, a) })
 		list = append(list, versions...)
@@ -178,7 +181,12 @@ func (k *kind) candidates(settings map[string]string) []string {
 			}
 		}
 	}
-	return list
+	return list, folders
+}
+
+// isProgram reports whether a file may be run.
+func isProgram(info os.FileInfo) bool {
+	return info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode().Perm()&0o111 != 0)
 }
 
 // cacheDir is tritonc's part of the user's cache folder, where make toolchain
@@ -211,15 +219,28 @@ func (e *toolNotFound) diagnostic() *sdk.Diagnostic {
 
 func (e *toolNotFound) Error() string { return e.diagnostic().Message }
 
+// find is the tool of a kind. Where it was looked for becomes part of the answer.
+func (c *compilation) find(k *kind) (tool, error) {
+	return k.find(c.ctx, c.backend.memo, c.req.Settings, c.lookAt)
+}
+
+// lookAt notes that the outcome depends on a file or folder, there or not.
+func (c *compilation) lookAt(path string) {
+	if !slices.Contains(c.resp.LookedAt, path) {
+		c.resp.LookedAt = append(c.resp.LookedAt, path)
+	}
+}
+
 // find looks for a tool: the one that the user names, and no other, or else the
-// first usable candidate.
-func (k *kind) find(ctx context.Context, memo *toolMemo, settings map[string]string) (tool, error) {
+// first usable candidate. look is told each path that decided on it.
+func (k *kind) find(ctx context.Context, memo *toolMemo, settings map[string]string, look func(path string)) (tool, error) {
 	if path := settings[k.setting]; path != "" {
 		if !strings.ContainsRune(path, filepath.Separator) {
 			if p, err := exec.LookPath(path); err == nil {
 				path = p
 			}
 		}
+		look(path)
 		t, err := k.identify(ctx, memo, path)
 		if err != nil {
 			return tool{}, &sdk.Diagnostic{
@@ -231,8 +252,13 @@ func (k *kind) find(ctx context.Context, memo *toolMemo, settings map[string]str
 		return t, nil
 	}
 	missing := &toolNotFound{kind: k}
-	for _, path := range k.candidates(settings) {
-		if _, err := os.Stat(path); err != nil {
+	candidates, folders := k.candidates(settings)
+	for _, dir := range folders {
+		look(dir)
+	}
+	for _, path := range candidates {
+		look(path)
+		if info, err := os.Stat(path); err != nil || !isProgram(info) {
 			continue
 		}
 		t, err := k.identify(ctx, memo, path)

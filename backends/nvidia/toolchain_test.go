@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,7 +91,9 @@ func TestFindOrder(t *testing.T) {
 	}
 	cache, path := toolHome(t)
 	settings := map[string]string{}
-	find := func() (tool, error) { return ptxasKind.find(t.Context(), filememo.New[identity](""), settings) }
+	find := func() (tool, error) {
+		return ptxasKind.find(t.Context(), filememo.New[identity](""), settings, func(string) {})
+	}
 	want := func(p, version string) {
 		t.Helper()
 		got, err := find()
@@ -136,13 +139,43 @@ func TestFindOrder(t *testing.T) {
 	}
 }
 
+// TestLookedAt: what decided on a tool is told, up to the tool itself.
+func TestLookedAt(t *testing.T) {
+	cache, path := toolHome(t)
+	second := t.TempDir()
+	t.Setenv("PATH", path+":relative:"+second)
+	look := func() (string, []string) {
+		t.Helper()
+		var at []string
+		got, err := ptxasKind.find(t.Context(), filememo.New[identity](""), nil, func(p string) { at = append(at, p) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Path, at
+	}
+	inCache := fakeTool(t, filepath.Join(cache, "toolchain", "bin"), "ptxas", ptxas124)
+	found, at := look()
+	for _, want := range []string{filepath.Join(path, "ptxas"), filepath.Join(second, "ptxas"), "/usr/local", found} {
+		if !slices.Contains(at, want) {
+			t.Errorf("%s is not among %q", want, at)
+		}
+	}
+	if at[len(at)-1] != found {
+		t.Errorf("looked at %q, for %s", at, found)
+	}
+	inPath := fakeTool(t, second, "ptxas", ptxas124)
+	if found, at = look(); found != inPath || slices.Contains(at, inCache) {
+		t.Errorf("looked at %q, for %s", at, found)
+	}
+}
+
 func TestFindRefusesOldLLVM(t *testing.T) {
 	if _, err := os.Stat("/usr/lib/llvm-22/bin/llc"); err == nil {
 		t.Skip("this machine has llc 22 where it is looked for")
 	}
 	_, path := toolHome(t)
 	fakeTool(t, path, "llc", "  LLVM version 14.0.6")
-	_, err := llcKind.find(t.Context(), filememo.New[identity](""), nil)
+	_, err := llcKind.find(t.Context(), filememo.New[identity](""), nil, func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "is 14.0.6, version 22 is needed") {
 		t.Errorf("got %v", err)
 	}
@@ -156,7 +189,7 @@ func TestToolMemo(t *testing.T) {
 	memo := func() *toolMemo { return filememo.New[identity](filepath.Join(dir, "cache", "tools.json")) }
 	find := func(m *toolMemo) tool {
 		t.Helper()
-		got, err := ptxasKind.find(t.Context(), m, settings)
+		got, err := ptxasKind.find(t.Context(), m, settings, func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +214,7 @@ func TestToolMemo(t *testing.T) {
 func TestMemoOfAnotherForm(t *testing.T) {
 	needTools(t, &llcKind)
 	fresh := filememo.New[identity]("")
-	want, err := llcKind.find(t.Context(), fresh, nil)
+	want, err := llcKind.find(t.Context(), fresh, nil, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +224,7 @@ func TestMemoOfAnotherForm(t *testing.T) {
 	}
 	old := filememo.New[identity]("")
 	old.Put(want.Path, info, identity{})
-	got, err := llcKind.find(t.Context(), old, nil)
+	got, err := llcKind.find(t.Context(), old, nil, func(string) {})
 	if err != nil || got.Version != want.Version || got.SHA256 != want.SHA256 {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}

@@ -2015,7 +2015,12 @@ type RunStagesResponse struct {
 	Tools        []*Tool                `protobuf:"bytes,5,rep,name=tools,proto3" json:"tools,omitempty"`
 	// reproducer, after a crash of a pass, is a file that shows it again: a first
 	// line "// COMMAND THIS-FILE.ENDING", then the IR. May be empty.
-	Reproducer    string `protobuf:"bytes,6,opt,name=reproducer,proto3" json:"reproducer,omitempty"`
+	Reproducer string `protobuf:"bytes,6,opt,name=reproducer,proto3" json:"reproducer,omitempty"`
+	// looked_at names the files and folders of the machine that all this depends
+	// on: tools, libraries, and the places where one was looked for and was not. A
+	// host that keeps what was made does so as long as none of them appears, goes
+	// or changes.
+	LookedAt      []string `protobuf:"bytes,7,rep,name=looked_at,json=lookedAt,proto3" json:"looked_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2090,6 +2095,13 @@ func (x *RunStagesResponse) GetReproducer() string {
 		return x.Reproducer
 	}
 	return ""
+}
+
+func (x *RunStagesResponse) GetLookedAt() []string {
+	if x != nil {
+		return x.LookedAt
+	}
+	return nil
 }
 
 type Artifact struct {
@@ -2693,7 +2705,7 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x04want\x18\t \x03(\tR\x04want\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xbc\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd9\x02\n" +
 	"\x11RunStagesResponse\x12:\n" +
 	"\tartifacts\x18\x01 \x03(\v2\x1c.tritonc.backend.v1.ArtifactR\tartifacts\x12#\n" +
 	"\rmetadata_json\x18\x02 \x01(\tR\fmetadataJson\x12@\n" +
@@ -2702,7 +2714,8 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x05tools\x18\x05 \x03(\v2\x18.tritonc.backend.v1.ToolR\x05tools\x12\x1e\n" +
 	"\n" +
 	"reproducer\x18\x06 \x01(\tR\n" +
-	"reproducer\"4\n" +
+	"reproducer\x12\x1b\n" +
+	"\tlooked_at\x18\a \x03(\tR\blookedAt\"4\n" +
 	"\bArtifact\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\"T\n" +
