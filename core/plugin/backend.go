@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -139,7 +139,7 @@ func call[R any](ctx context.Context, b *Backend, method string, f func(*sdk.Cli
 		var zero R
 		return zero, err
 	}
-	resp, err := f(client(p), b.host.settings(facts))
+	resp, err := f(client(p), b.host.settings(facts.Settings))
 	if err == nil {
 		return resp, nil
 	}
@@ -178,7 +178,7 @@ func (b *Backend) running(ctx context.Context) (*process.Process, *sdk.Facts, er
 		return nil, nil, err
 	}
 	b.proc, b.facts = p, &facts
-	b.rememberTargets()
+	b.remember()
 	return p, b.facts, nil
 }
 
@@ -195,25 +195,35 @@ func (b *Backend) start(ctx context.Context) (*process.Process, error) {
 
 func client(p *process.Process) *sdk.Client { return p.Client().(*sdk.Client) }
 
-// rememberTargets keeps the patterns of the program for later processes.
-func (b *Backend) rememberTargets() {
-	patterns := patternsOf(b.facts)
-	if known, ok := b.rememberedTargets(); ok && slices.Equal(known, patterns) {
+// remembered is what is known of a program between processes.
+type remembered struct {
+	Targets  []string          `json:"targets"` // patterns; a TargetChecker may refuse what one matches, never the reverse
+	Hash     string            `json:"hash"`
+	Settings []sdk.SettingSpec `json:"settings"`
+}
+
+func whatToRemember(f *sdk.Facts) remembered {
+	return remembered{Targets: patternsOf(f), Hash: f.Hash, Settings: f.Settings}
+}
+
+// remember keeps what is known of the program for later processes.
+func (b *Backend) remember() {
+	now := whatToRemember(b.facts)
+	if known, ok := b.remembered(); ok && reflect.DeepEqual(known, now) {
 		return
 	}
 	if info, err := os.Stat(b.found.Path); err == nil {
-		b.host.targets.Put(b.found.Path, info, patterns)
+		b.host.memo.Put(b.found.Path, info, now)
 	}
 }
 
-// rememberedTargets are the patterns that this very program is known to have. A
-// TargetChecker may refuse what a pattern matches, never the reverse.
-func (b *Backend) rememberedTargets() ([]string, bool) {
+// remembered is what this very program is known to be.
+func (b *Backend) remembered() (remembered, bool) {
 	info, err := os.Stat(b.found.Path)
 	if err != nil {
-		return nil, false
+		return remembered{}, false
 	}
-	return b.host.targets.Get(b.found.Path, info)
+	return b.host.memo.Get(b.found.Path, info)
 }
 
 func patternsOf(f *sdk.Facts) []string {

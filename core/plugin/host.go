@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,9 +52,9 @@ type Host struct {
 
 	stopping sync.WaitGroup // processes that were dropped
 
-	// targets remembers each program's target patterns, so that those for
-	// other devices need not be started.
-	targets *filememo.Memo[[]string]
+	// memo remembers what must be known of each program before it is started:
+	// those for other devices need not be, nor those whose work is in a cache.
+	memo *filememo.Memo[remembered]
 
 	mu     sync.Mutex
 	closed bool
@@ -70,7 +71,7 @@ func New(opts Options) *Host {
 	if opts.StartTimeout == 0 {
 		opts.StartTimeout = DefaultStartTimeout
 	}
-	h := &Host{opts: opts, targets: filememo.New[[]string](memoFile(opts.LookupEnv))}
+	h := &Host{opts: opts, memo: filememo.New[remembered](memoFile(opts.LookupEnv))}
 	for _, f := range process.Find(opts.Dirs, Prefix) {
 		h.backends = append(h.backends, &Backend{host: h, found: f})
 	}
@@ -117,8 +118,8 @@ func (h *Host) Select(ctx context.Context, t sdk.Target) (*Backend, sdk.Target, 
 	var broken []string
 	var problems []error
 	for _, b := range h.backends {
-		if patterns, ok := b.rememberedTargets(); ok && !slices.ContainsFunc(patterns, t.Matches) {
-			list = append(list, b.line(patterns, ""))
+		if known, ok := b.remembered(); ok && !slices.ContainsFunc(known.Targets, t.Matches) {
+			list = append(list, b.line(known.Targets, ""))
 			continue
 		}
 		resp, err := b.SupportsTarget(ctx, t)
@@ -143,6 +144,50 @@ func (h *Host) Select(ctx context.Context, t sdk.Target) (*Backend, sdk.Target, 
 		}
 	}
 	return nil, t, h.noBackend(fmt.Sprintf("no backend supports the target %s", t), list, broken)
+}
+
+// Identity tells in one text all that a compile for t depends on besides what it
+// is given: the programs of the backends that may answer for t, and what they see
+// of the machine. Tools are not in it: a compile says which it used. It is empty
+// when there is no such backend. Only a program that has never been seen is
+// started for it.
+func (h *Host) Identity(ctx context.Context, t sdk.Target) (string, error) {
+	var text strings.Builder
+	add := func(what, s string) { fmt.Fprintf(&text, "%s %q\n", what, s) }
+	for _, b := range h.backends {
+		if b.found.Problem != nil {
+			continue
+		}
+		known, ok := b.remembered()
+		if !ok {
+			facts, err := b.Facts(ctx)
+			switch {
+			case ctx.Err() != nil:
+				return "", ctx.Err()
+			case err != nil:
+				continue // it answers for nothing
+			}
+			known = whatToRemember(facts)
+		}
+		if !slices.ContainsFunc(known.Targets, t.Matches) {
+			continue
+		}
+		add("backend", b.found.Name)
+		add("hash", known.Hash)
+		settings := h.settings(known.Settings)
+		for _, name := range slices.Sorted(maps.Keys(settings)) {
+			add("setting "+name, settings[name])
+		}
+	}
+	if text.Len() == 0 {
+		return "", nil
+	}
+	for _, key := range passedEnv {
+		if v, ok := h.opts.LookupEnv(key); ok && !slices.Contains(temporaryEnv, key) {
+			add("environment "+key, v)
+		}
+	}
+	return text.String(), nil
 }
 
 // noBackend is the error for a target or a name that nobody answers to.
@@ -188,6 +233,9 @@ var passedEnv = []string{
 	"SystemRoot", "USERPROFILE", "LOCALAPPDATA", "TEMP", "TMP", "PATHEXT",
 }
 
+// temporaryEnv are those of them that no output depends on.
+var temporaryEnv = []string{"TMPDIR", "TEMP", "TMP"}
+
 // env is the plugin's environment besides go-plugin's own variables.
 func (h *Host) env() []string {
 	var env []string
@@ -200,10 +248,10 @@ func (h *Host) env() []string {
 }
 
 // settings are the knobs that a backend declares, as far as they are set.
-func (h *Host) settings(f *sdk.Facts) map[string]string {
+func (h *Host) settings(specs []sdk.SettingSpec) map[string]string {
 	out := map[string]string{}
-	for i := range f.Settings {
-		spec := &f.Settings[i]
+	for i := range specs {
+		spec := &specs[i]
 		if v := h.opts.Settings[spec.Name]; v != "" {
 			out[spec.Name] = v
 			continue

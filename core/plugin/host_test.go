@@ -485,6 +485,60 @@ func TestSelectStartsOnlyWhatMayMatch(t *testing.T) {
 	}
 }
 
+// TestIdentity: it changes with all that a compile may depend on, and with
+// nothing else, and needs no process once the programs are known.
+func TestIdentity(t *testing.T) {
+	env := map[string]string{"HOME": t.TempDir(), "PATH": "/bin", "TMPDIR": t.TempDir(), "LANG": "C"}
+	lookup := func(key string) (string, bool) {
+		v, ok := env[key]
+		return v, ok
+	}
+	dir := testBackend(t, "works")
+	dirs := []string{dir, minimalDir(t)}
+	target := sdk.Target{Backend: "test", Arch: "1"}
+	identity := func(started bool) string {
+		t.Helper()
+		h := newHost(t, Options{Dirs: dirs, LookupEnv: lookup})
+		id, err := h.Identity(t.Context(), target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is := h.backends[0].proc != nil; is != started {
+			t.Errorf("started: %v, want %v", is, started)
+		}
+		return id
+	}
+	first := identity(true)
+	if !strings.Contains(first, `backend "works"`) || strings.Contains(first, "minimal") {
+		t.Errorf("got %s", first)
+	}
+	env["TMPDIR"], env["LANG"] = t.TempDir(), "de"
+	if again := identity(false); again != first {
+		t.Errorf("it has changed:\n%s\n%s", first, again)
+	}
+	for _, key := range []string{"PATH", "HOME", "TEST_FIRST"} {
+		old, had := env[key]
+		env[key] = "/elsewhere"
+		if identity(key == "HOME") == first {
+			t.Errorf("%s is not in it", key)
+		}
+		if env[key] = old; !had {
+			delete(env, key)
+		}
+	}
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes(filepath.Join(dir, Prefix+"works"), later, later); err != nil {
+		t.Fatal(err)
+	}
+	if again := identity(true); again != first {
+		t.Errorf("a copy of the program is another:\n%s\n%s", first, again)
+	}
+	target.Backend = "none"
+	if id := identity(false); id != "" {
+		t.Errorf("nothing answers for it: %s", id)
+	}
+}
+
 // TestSelectSaysWhatIsBroken: where nothing supports the target, the trouble with
 // those that might have is in the error, told once.
 func TestSelectSaysWhatIsBroken(t *testing.T) {
