@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -95,13 +96,20 @@ func (m *Memo[V]) find(path string) (int, bool) {
 	return slices.BinarySearchFunc(m.rows, path, func(r row[V], p string) int { return cmp.Compare(r.Path, p) })
 }
 
+// unfinishedPrefix begins the names of files that are being written.
+const unfinishedPrefix = ".tmp"
+
+// IsUnfinished reports whether a file of that name is one that Replace is
+// writing, or was when its process ended.
+func IsUnfinished(name string) bool { return strings.HasPrefix(name, unfinishedPrefix) }
+
 // Replace writes a file whole, in the place of one of that name: a reader sees
 // the old one or the new one. It makes the folder.
 func Replace(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".tmp*")
+	f, err := os.CreateTemp(filepath.Dir(path), unfinishedPrefix+"*")
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ var rules = []rule{
 	{"core/lower/...", lowerFloor, []string{"github.com/llir/", "github.com/mewmew/", "github.com/pkg/errors"}, "lowering ends the trip through core"},
 	{"core/frontend/syntax", []string{"core/diag"}, stdlibOnly, "a Python parser has nothing to do with IR"},
 	{"core/frontend/...", append(slices.Clone(dialectFloor), "core/frontend/..."), stdlibOnly, "the front end builds ttir and goes no further"},
-	{"core/cache/...", []string{"core/diag"}, nil, "a store of bytes"},
+	{"core/cache/...", []string{"core/filememo"}, stdlibOnly, "a store of bytes"},
 	{"core/plugin/wire", []string{"core/diag", "plugin-sdk/..."}, nil, "diagnostics on both sides of the border"},
 	{"core/plugin/process", []string{"plugin-sdk/..."}, nil, "processes, whatever is spoken with them"},
 	{"core/plugin/...", []string{"core/diag", "core/filememo", "core/plugin/wire", "plugin-sdk/..."}, nil, "the host's half of the contract: text, JSON and processes"},

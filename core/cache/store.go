@@ -1,0 +1,258 @@
+package cache
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/tritonc/tritonc/core/filememo"
+)
+
+// Key names an entry.
+type Key [sha256.Size]byte
+
+// Hasher makes a Key of several texts. Each counts with its length, so that no
+// two lists of texts are the same by accident.
+type Hasher struct{ sum hash.Hash }
+
+// NewHasher starts a key; what says which kind of thing it is for, and changes
+// with the form of the entries.
+func NewHasher(what string) *Hasher {
+	h := &Hasher{sha256.New()}
+	h.String(what)
+	return h
+}
+
+// String adds a text.
+func (h *Hasher) String(s string) {
+	h.sum.Write(strconv.AppendInt(nil, int64(len(s)), 10))
+	io.WriteString(h.sum, ":")
+	io.WriteString(h.sum, s)
+}
+
+// Bytes adds a text.
+func (h *Hasher) Bytes(b []byte) { h.String(string(b)) }
+
+// Key is that of what was added so far.
+func (h *Hasher) Key() (k Key) {
+	h.sum.Sum(k[:0])
+	return k
+}
+
+// Store is a folder of entries. Its methods may be called by several goroutines
+// and processes at once.
+type Store struct {
+	dir   string
+	limit int64
+}
+
+// Open makes a Store of a folder, which need not be there yet, for limit bytes at
+// most. Nothing is read or written.
+func Open(dir string, limit int64) *Store { return &Store{dir, limit} }
+
+// Dir is the folder.
+func (s *Store) Dir() string { return s.dir }
+
+// Limit is how many bytes the folder may hold.
+func (s *Store) Limit() int64 { return s.limit }
+
+// The entries lie in folders by the first bits of their keys, each of which holds
+// its part of the limit: a writer need only look at one of them.
+const (
+	folderBits = 6
+	folders    = 1 << folderBits
+)
+
+func folderName(i int) string { return fmt.Sprintf("%02x", i) }
+
+func (s *Store) path(k Key) string {
+	return filepath.Join(s.dir, folderName(int(k[0]>>(8-folderBits))), hex.EncodeToString(k[:]))
+}
+
+// ErrAbsent is the error of a Get for a key that nothing is stored under.
+var ErrAbsent = errors.New("not in the cache")
+
+// A DamagedError is the error of a Get whose entry was not what had been written.
+// The entry is gone.
+type DamagedError struct{ Path string }
+
+func (e *DamagedError) Error() string { return "a damaged entry of the cache was removed: " + e.Path }
+
+// magic begins an entry's file: it is followed by the checksum of what comes
+// after, in hex, and a newline.
+const magic = "tritonc cache 1 "
+
+const headerSize = len(magic) + 2*sha256.Size + 1
+
+func appendHeader(to, data []byte) []byte {
+	sum := sha256.Sum256(data)
+	to = append(to, magic...)
+	to = hex.AppendEncode(to, sum[:])
+	return append(to, '\n')
+}
+
+// Get returns the data of an entry, which counts as its use. The error is
+// ErrAbsent, a *DamagedError, or one of the file system.
+func (s *Store) Get(k Key) ([]byte, error) {
+	path := s.path(k)
+	file, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, ErrAbsent
+	case err != nil:
+		return nil, err
+	}
+	if len(file) < headerSize || !bytes.Equal(file[:headerSize], appendHeader(nil, file[headerSize:])) {
+		os.Remove(path)
+		return nil, &DamagedError{path}
+	}
+	now := time.Now()
+	_ = os.Chtimes(path, now, now) // in a folder that cannot be written nothing is removed either
+	return file[headerSize:], nil
+}
+
+// Put stores data under a key, in the place of what was there, and removes what
+// has not been used for long when there is more than the limit. Data too large
+// for its share of the limit are not stored; that is no error.
+func (s *Store) Put(k Key, data []byte) error {
+	share := s.limit / folders
+	size := int64(headerSize + len(data))
+	if size > share {
+		return nil
+	}
+	path := s.path(k)
+	file := append(appendHeader(make([]byte, 0, size), data), data...)
+	if err := filememo.Replace(path, file); err != nil {
+		return err
+	}
+	return trim(filepath.Dir(path), share)
+}
+
+// staleAfter is the age of a file that its writer has not finished and will not:
+// it was killed.
+const staleAfter = time.Hour
+
+// entry is a file of a folder.
+type entry struct {
+	path string
+	size int64
+	used time.Time
+}
+
+// isKey tells entries from files that are being written, and from strangers'.
+func isKey(name string) bool {
+	if len(name) != 2*sha256.Size {
+		return false
+	}
+	_, err := hex.DecodeString(name)
+	return err == nil
+}
+
+// entries lists those of one folder, and the files that somebody is writing or
+// was. Files that go meanwhile are left out.
+func entries(dir string) (list, unfinished []entry, err error) {
+	files, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		e := entry{filepath.Join(dir, f.Name()), info.Size(), info.ModTime()}
+		switch {
+		case isKey(f.Name()):
+			list = append(list, e)
+		case filememo.IsUnfinished(f.Name()):
+			unfinished = append(unfinished, e)
+		}
+	}
+	return list, unfinished, nil
+}
+
+// trim brings a folder to three quarters of its share when it holds more, so that
+// not every Put has to.
+func trim(dir string, share int64) error {
+	list, unfinished, err := entries(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range unfinished {
+		if time.Since(e.used) > staleAfter {
+			os.Remove(e.path)
+		}
+	}
+	var total int64
+	for _, e := range list {
+		total += e.size
+	}
+	if total <= share {
+		return nil
+	}
+	slices.SortFunc(list, func(a, b entry) int {
+		return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.path, b.path))
+	})
+	for _, e := range list {
+		if total <= share/4*3 {
+			break
+		}
+		if err := os.Remove(e.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		total -= e.size
+	}
+	return nil
+}
+
+// Usage is what a Store holds.
+type Usage struct {
+	Entries int
+	Bytes   int64
+}
+
+// Usage counts the entries.
+func (s *Store) Usage() (u Usage, err error) {
+	for i := range folders {
+		list, _, err := entries(filepath.Join(s.dir, folderName(i)))
+		if err != nil {
+			return u, err
+		}
+		for _, e := range list {
+			u.Entries++
+			u.Bytes += e.size
+		}
+	}
+	return u, nil
+}
+
+// Clean removes every entry, and of the folder nothing that is not ours.
+func (s *Store) Clean() error {
+	var errs []error
+	for i := range folders {
+		dir := filepath.Join(s.dir, folderName(i))
+		list, unfinished, err := entries(dir)
+		errs = append(errs, err)
+		for _, e := range append(list, unfinished...) {
+			if err := os.Remove(e.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, err)
+			}
+		}
+		os.Remove(dir) // when it is empty
+	}
+	return errors.Join(errs...)
+}

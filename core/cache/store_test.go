@@ -1,0 +1,273 @@
+package cache
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tritonc/tritonc/internal/testseed"
+)
+
+// keyOf is a key whose entry lies in one folder with those of all others.
+func keyOf(n int) Key {
+	h := NewHasher("test")
+	h.String(fmt.Sprint(n))
+	k := h.Key()
+	k[0] = 0
+	return k
+}
+
+// contentOf is what the tests store under keyOf(n): it is told by its bytes.
+func contentOf(n, size int) []byte {
+	return bytes.Repeat(fmt.Appendf(nil, "<%d>", n), size/3+1)[:size]
+}
+
+func mustPut(t *testing.T, s *Store, n, size int) {
+	t.Helper()
+	if err := s.Put(keyOf(n), contentOf(n, size)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestGetPut(t *testing.T) {
+	s := Open(filepath.Join(t.TempDir(), "deep", "cache"), 1<<20)
+	if _, err := s.Get(keyOf(1)); !errors.Is(err, ErrAbsent) {
+		t.Errorf("absent: %v", err)
+	}
+	for _, size := range []int{0, 1, 5000} {
+		mustPut(t, s, 1, size)
+		if got, err := s.Get(keyOf(1)); err != nil || !bytes.Equal(got, contentOf(1, size)) {
+			t.Errorf("got %q, %v", got, err)
+		}
+	}
+	mustPut(t, s, 2, 10)
+	if u, err := s.Usage(); err != nil || u.Entries != 2 || u.Bytes != int64(5010+2*headerSize) {
+		t.Errorf("usage %+v, %v", u, err)
+	}
+}
+
+func TestHasher(t *testing.T) {
+	seen := map[Key]string{}
+	for _, texts := range [][]string{{}, {""}, {"", ""}, {"ab"}, {"a", "b"}, {"b", "a"}, {"1:a"}, {"a1:b"}} {
+		h := NewHasher("x")
+		for _, s := range texts {
+			h.String(s)
+		}
+		if other, ok := seen[h.Key()]; ok {
+			t.Errorf("%q has the key of %s", texts, other)
+		}
+		seen[h.Key()] = fmt.Sprintf("%q", texts)
+	}
+}
+
+// TestDamage: whatever byte of a file is wrong or lacking, its entry is gone and
+// nothing else comes back.
+func TestDamage(t *testing.T) {
+	s := Open(t.TempDir(), 1<<20)
+	path := s.path(keyOf(1))
+	mustPut(t, s, 1, 40)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	try := func(what string, file []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Get(keyOf(1))
+		var damaged *DamagedError
+		if !errors.As(err, &damaged) || damaged.Path != path {
+			t.Errorf("%s: got %q, %v", what, got, err)
+		}
+		if _, err := s.Get(keyOf(1)); !errors.Is(err, ErrAbsent) {
+			t.Errorf("%s: it is still there: %v", what, err)
+		}
+	}
+	for i := range whole {
+		file := bytes.Clone(whole)
+		file[i] ^= 0x20
+		try(fmt.Sprint("byte ", i), file)
+		try(fmt.Sprint("cut at ", i), whole[:i])
+	}
+	try("longer", append(bytes.Clone(whole), 'x'))
+}
+
+// TestLimit: the entries used least recently make room.
+func TestLimit(t *testing.T) {
+	const size = 1000
+	room := int64(size + headerSize)
+	s := Open(t.TempDir(), folders*8*room) // of which one folder, the tests', holds 8
+	long := time.Now().Add(-time.Hour)
+	for n := range 8 {
+		mustPut(t, s, n, size)
+		used := long.Add(time.Duration(n) * time.Minute)
+		if err := os.Chtimes(s.path(keyOf(n)), used, used); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Get(keyOf(0)); err != nil {
+		t.Fatal(err)
+	}
+	mustPut(t, s, 8, size) // too much: down to 6
+	var left []int
+	for n := range 9 {
+		if _, err := os.Stat(s.path(keyOf(n))); err == nil {
+			left = append(left, n)
+		}
+	}
+	if want := "[0 4 5 6 7 8]"; fmt.Sprint(left) != want {
+		t.Errorf("left are %v, want %s", left, want)
+	}
+	mustPut(t, s, 9, 9*size) // more than a folder may hold
+	if _, err := s.Get(keyOf(9)); !errors.Is(err, ErrAbsent) {
+		t.Errorf("an entry beyond all limits: %v", err)
+	}
+}
+
+func TestClean(t *testing.T) {
+	dir := t.TempDir()
+	s := Open(dir, 1<<20)
+	if err := s.Clean(); err != nil {
+		t.Errorf("nothing to clean: %v", err)
+	}
+	mustPut(t, s, 1, 10)
+	ours := filepath.Dir(s.path(keyOf(1)))
+	foreign := []string{filepath.Join(dir, "thesis.tex"), filepath.Join(ours, "thesis.tex")}
+	for _, path := range append(foreign, filepath.Join(ours, ".tmp123")) {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Clean(); err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	filepath.WalkDir(dir, func(path string, d os.DirEntry, _ error) error {
+		if !d.IsDir() {
+			left = append(left, path)
+		}
+		return nil
+	})
+	if len(left) != 2 {
+		t.Errorf("left are %v, want %v", left, foreign)
+	}
+}
+
+// TestUnfinished: what a killed writer left goes, what one is writing stays.
+func TestUnfinished(t *testing.T) {
+	s := Open(t.TempDir(), 1<<20)
+	mustPut(t, s, 1, 10)
+	dir := filepath.Dir(s.path(keyOf(1)))
+	old, fresh := filepath.Join(dir, ".tmp1"), filepath.Join(dir, ".tmp2")
+	for _, path := range []string{old, fresh} {
+		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := time.Now().Add(-2 * staleAfter)
+	if err := os.Chtimes(old, long, long); err != nil {
+		t.Fatal(err)
+	}
+	mustPut(t, s, 2, 10)
+	if _, err := os.Stat(old); err == nil {
+		t.Error("the file of a dead writer stays")
+	}
+	if _, err := os.Stat(fresh); err != nil {
+		t.Error(err)
+	}
+}
+
+// writerDir tells a test process that it is a writer for TestProcesses.
+const writerDir = "TRITONC_TEST_CACHE_WRITER"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(writerDir); dir != "" {
+		s := Open(dir, folders*processLimit)
+		for i := 0; ; i++ {
+			n := i % processKeys
+			if err := s.Put(keyOf(n), contentOf(n, 1+(i*7919)%200_000)); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		}
+	}
+	os.Exit(m.Run())
+}
+
+const (
+	processKeys  = 12
+	processLimit = 1 << 20
+)
+
+// TestProcesses: writers that are killed at any moment, beside readers, never
+// show anything but whole entries, and never leave more than the limit.
+func TestProcesses(t *testing.T) {
+	dir := t.TempDir()
+	s := Open(dir, folders*processLimit)
+	seed := testseed.Seed()
+	t.Logf("%s=%d", testseed.Env, seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	const rounds = 6
+	whole := 0
+	for range rounds {
+		var writers []*exec.Cmd
+		for range 2 {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), writerDir+"="+dir)
+			cmd.Stderr = os.Stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			writers = append(writers, cmd)
+		}
+		end := time.Now().Add(30*time.Millisecond + time.Duration(random.IntN(60))*time.Millisecond)
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		for reader := range 2 {
+			wg.Go(func() {
+				for i := reader; time.Now().Before(end); i++ {
+					n := i % processKeys
+					got, err := s.Get(keyOf(n))
+					switch {
+					case errors.Is(err, ErrAbsent):
+					case err != nil:
+						t.Error(err)
+						return
+					case !bytes.Equal(got, contentOf(n, len(got))):
+						t.Errorf("entry %d is another's", n)
+						return
+					default:
+						mu.Lock()
+						whole++
+						mu.Unlock()
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for _, cmd := range writers {
+			if cmd.ProcessState != nil {
+				t.Fatal("a writer has ended by itself")
+			}
+			cmd.Process.Kill()
+			if cmd.Wait(); cmd.ProcessState.Exited() {
+				t.Fatalf("a writer ended by itself: %s", cmd.ProcessState)
+			}
+		}
+	}
+	if whole == 0 {
+		t.Error("the readers have seen nothing: the test shows nothing")
+	}
+	// Two writers were killed at once, each perhaps before it made room.
+	if u, err := s.Usage(); err != nil || u.Bytes > processLimit+2*200_000+int64(2*headerSize) {
+		t.Errorf("usage %+v, %v", u, err)
+	}
+}
