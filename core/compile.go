@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/tritonc/tritonc/core/diag"
@@ -17,6 +18,10 @@ func Compile(ctx context.Context, src *Source, target Target, opts *Options) (*K
 		return nil, err
 	}
 	t := &trip{src: src, opts: opts}
+	cached := t.openCache(ctx, target)
+	if k := cached.kernel(); k != nil {
+		return k, nil
+	}
 	if err := t.meetBackend(ctx, target); err != nil {
 		return nil, err
 	}
@@ -32,7 +37,11 @@ func Compile(ctx context.Context, src *Source, target Target, opts *Options) (*K
 	if err := t.runStages(ctx); err != nil {
 		return nil, err
 	}
-	return t.kernel()
+	k, err := t.kernel()
+	if err == nil {
+		cached.keep(k)
+	}
+	return k, err
 }
 
 // trip is one compile under way.
@@ -49,8 +58,13 @@ type trip struct {
 	name    string // the kernel's, as far as the input tells
 	result  sdk.RunStagesResponse
 
+	// identifying is how long the cache took to know the backend, which it may
+	// have started.
+	identifying time.Duration
+
 	timings  []Timing
 	warnings diag.List
+	printed  strings.Builder // while it was compiled
 }
 
 // clock starts timing a step; calling what it returns ends it.
@@ -60,7 +74,8 @@ func (t *trip) clock(stage string) func() {
 }
 
 func (t *trip) meetBackend(ctx context.Context, target Target) (err error) {
-	defer t.clock("backend start")()
+	begin := time.Now().Add(-t.identifying)
+	defer func() { t.timings = append(t.timings, Timing{Stage: "backend start", Time: time.Since(begin)}) }()
 	if t.backend, t.target, err = t.opts.Select(ctx, target); err != nil {
 		return err
 	}

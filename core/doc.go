@@ -11,9 +11,10 @@
 // machine as an error with the path or the tool's own words.
 //
 // Invariants: Compile may be called from several goroutines at once, for one
-// backend or several; it touches no file and no environment, and equal input
-// gives equal bytes. The package knows no vendor: which stages there are, their
-// names, and which of them are text, is the backend's answer.
+// backend or several; it touches no environment, and no file but those of its
+// cache and, for that, the times of those that went into it. Equal input gives
+// equal bytes, from the cache too. The package knows no vendor: which stages
+// there are, their names, and which of them are text, is the backend's answer.
 //
 // It imports the rest of core and the plugin SDK's plain structs. It must not
 // import a backend, a driver or cmd.

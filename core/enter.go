@@ -47,6 +47,14 @@ func (t *trip) enter(ctx context.Context) error {
 	return nil
 }
 
+// print takes what the kernel prints while it is compiled.
+func (t *trip) print(text string) {
+	t.printed.WriteString(text)
+	if t.opts.Print != nil {
+		t.opts.Print(text)
+	}
+}
+
 // publicFunction is the name of a module's kernel.
 func publicFunction(module *ir.Operation) string {
 	for op := range module.Region(0).First().Ops() {
@@ -79,7 +87,7 @@ func (t *trip) frontendOptions() (*frontend.Options, error) {
 		NumWarps: values.NumWarps, NumStages: values.NumStages, NumCTAs: values.NumCTAs,
 		Debug: values.Debug, SanitizeOverflow: values.SanitizeOverflow,
 		DefaultDotPrecision: values.DefaultDotPrecision,
-		Print:               t.opts.Print,
+		Print:               t.print,
 		Warn:                func(d *diag.Diagnostic) { t.warnings = append(t.warnings, d) },
 	}, nil
 }
@@ -134,8 +142,8 @@ func (i *importer) open(module string) *frontend.File {
 	}
 	i.python.mu.Lock()
 	defer i.python.mu.Unlock()
-	if file, known := i.python.imported[module]; known {
-		return file
+	if known, ok := i.python.imported[module]; ok {
+		return known.file
 	}
 	src, err := i.load(module)
 	var file *frontend.File
@@ -148,6 +156,6 @@ func (i *importer) open(module string) *frontend.File {
 		}
 		return nil
 	}
-	i.python.imported[module] = file
+	i.python.imported[module] = imported{file, identify(module, src)}
 	return file
 }

@@ -8,7 +8,7 @@ func Kernels(src *Source) ([]frontend.KernelInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	imports := importer{python: &python{file: file, imported: map[string]*frontend.File{}}, load: src.Import}
+	imports := importer{python: &python{file: file, imported: map[string]imported{}}, load: src.Import}
 	infos, err := frontend.Kernels(file, &frontend.Options{Open: imports.open, Define: src.Define})
 	if imports.err != nil {
 		return nil, imports.err

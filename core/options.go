@@ -33,4 +33,6 @@ type Options struct {
 	// a line or more at a time; nil drops it. Compiles that run at once may
 	// share it.
 	Print func(text string)
+	// Cache, when there, is asked first, and keeps what is compiled.
+	Cache *Cache
 }

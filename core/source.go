@@ -72,7 +72,13 @@ type python struct {
 	parsing time.Duration
 
 	mu       sync.Mutex // guards imported
-	imported map[string]*frontend.File
+	imported map[string]imported
+}
+
+// imported is what was found for a module's name: a nil file for nothing.
+type imported struct {
+	file *frontend.File
+	from importedFile
 }
 
 // pythonEnding is that of files for the front end.

@@ -22,7 +22,7 @@ func Variants(src *Source, kernel, text string) ([]*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &python{file: file, parsing: time.Since(start), imported: map[string]*frontend.File{}}
+	p := &python{file: file, parsing: time.Since(start), imported: map[string]imported{}}
 	imports := importer{python: p, load: src.Import}
 	opts := &frontend.Options{Open: imports.open, Define: src.Define}
 	specs, err := specsOf(file, opts, kernel, text)

@@ -58,7 +58,7 @@ func buildProgram(b *testing.B) string {
 }
 
 func exampleCommand(bin, stage string) *exec.Cmd {
-	return exec.Command(bin, "--target", "cuda:80", "--time", "--emit", stage, "-o", "-",
+	return exec.Command(bin, "--target", "cuda:80", "--no-cache", "--time", "--emit", stage, "-o", "-",
 		filepath.Join("..", "..", "examples", "vector_add.py"))
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/plugin"
 )
 
 func compileVerb(env *environment) *cobra.Command {
@@ -47,6 +48,7 @@ func compileCommand(env *environment, use string) *cobra.Command {
 	flags.StringVar(&f.sourceRoot, "source-root", "", "the `FOLDER` that file names in line info are relative to\n(the module's or repository's root)")
 	flags.StringArrayVarP(&f.include, "include", "I", nil, "a `FOLDER` to find imported modules in, after the file's own")
 	flags.StringArrayVar(&f.define, "define", nil, "a value for a name of a module that is not there, as `NAME=VALUE`:\ntorch.float16=tl.float16")
+	flags.BoolVar(&f.noCache, "no-cache", false, "compile anew what was compiled before (tritonc help cache)")
 	flags.BoolVar(&f.time, "time", false, "show how long each stage took; with -v each pass and tool, too")
 	flags.CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log; -vv shows more")
 	return cmd
@@ -62,10 +64,11 @@ func compileFile(ctx context.Context, env *environment, cmd *cobra.Command, f *c
 	if err != nil {
 		return err
 	}
-	host := newHost(env, f.verbose)
+	host, err := f.connect(env, req)
+	if err != nil {
+		return err
+	}
 	defer host.Close()
-	req.opts.Select = selector(host)
-	req.opts.Print = printer(env.stderr)
 	kernels, err := compileAll(ctx, variants, req)
 	said := map[string]bool{}
 	for _, k := range kernels {
@@ -80,6 +83,19 @@ func compileFile(ctx context.Context, env *environment, cmd *cobra.Command, f *c
 		return err
 	}
 	return req.write(env, kernels)
+}
+
+// connect gives the request what it compiles with. The caller closes the host.
+func (f *compileFlags) connect(env *environment, req *request) (*plugin.Host, error) {
+	host := newHost(env, f.verbose)
+	req.opts.Select = selector(host)
+	req.opts.Print = printer(env.stderr)
+	if f.noCache {
+		return host, nil
+	}
+	var err error
+	req.opts.Cache, err = compileCache(env, host, newLogger(env, f.verbose))
+	return host, err
 }
 
 // read returns what is to be compiled of a file.

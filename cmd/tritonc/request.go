@@ -29,6 +29,7 @@ type compileFlags struct {
 	sourceRoot string
 	include    []string
 	define     []string
+	noCache    bool
 	time       bool
 	verbose    int
 }

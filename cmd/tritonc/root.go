@@ -52,6 +52,7 @@ func newRoot(env *environment) *cobra.Command {
 		layoutCommand(env),
 		passesCommand(env),
 		backendsCommand(env),
+		cacheCommand(env),
 		versionCommand(env),
 	)
 	return root

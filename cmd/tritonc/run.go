@@ -99,6 +99,7 @@ func runVerb(env *environment) *cobra.Command {
 	flags.StringVar(&f.sourceRoot, "source-root", "", "the `FOLDER` that file names in line info are relative to\n(the module's or repository's root)")
 	flags.StringArrayVarP(&f.include, "include", "I", nil, "a `FOLDER` to find imported modules in, after the file's own")
 	flags.StringArrayVar(&f.define, "define", nil, "a value for a name of a module that is not there, as `NAME=VALUE`")
+	flags.BoolVar(&f.noCache, "no-cache", false, "compile anew what was compiled before (tritonc help cache)")
 	flags.BoolVar(&f.time, "time", false, "show how long each stage took; with -v each pass and tool, too")
 	flags.CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log; -vv shows more")
 	return cmd
@@ -138,10 +139,11 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 		return err
 	}
 	defer dev.Close()
-	host := newHost(env, f.verbose)
+	host, err := f.connect(env, req)
+	if err != nil {
+		return err
+	}
 	defer host.Close()
-	req.opts.Select = selector(host)
-	req.opts.Print = printer(env.stderr)
 	req.opts.Stages = nil
 	kernel, err := launch.Compile(ctx, launch.Request{
 		Source: src, Kernel: f.kernel, Args: vals.list(), Target: req.target, Options: req.opts, Device: dev,

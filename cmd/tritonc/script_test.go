@@ -36,6 +36,7 @@ func TestScript(t *testing.T) {
 				env.Setenv("XDG_CACHE_HOME", cache)
 			}
 			env.Setenv("HOME", env.WorkDir)
+			env.Setenv(cacheDirVar, filepath.Join(env.WorkDir, ".kernels"))
 			// For scripts that take PATH away.
 			if path, err := exec.LookPath("tritonc"); err == nil {
 				env.Setenv("TRITONC", path)

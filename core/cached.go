@@ -1,0 +1,288 @@
+package core
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/tritonc/tritonc/core/cache"
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/frontend/signature"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// Cache keeps kernels from one compile for the next that would make the same.
+//
+// A kernel is found under what is known before anything is compiled: the source,
+// the signature, the options, the target, this compiler and the backend. With it
+// lies what else went into it, which only the compile could tell: the files that
+// were imported (or looked for), and the tools and libraries of the machine. It
+// counts as long as these are what they were.
+type Cache struct {
+	Store *cache.Store
+	// Compiler identifies this program.
+	Compiler string
+	// Identity tells in one text what a compile for a target depends on of the
+	// backends and of what they see of the machine; empty when there is no
+	// backend for it. It is plugin.Host's method.
+	Identity func(ctx context.Context, target Target) (string, error)
+	// Log receives what is of interest to somebody who wonders about the cache;
+	// nil drops it.
+	Log func(message string)
+}
+
+// entryForm stands in every key. It changes with what an entry is made of.
+const entryForm = "kernel 1"
+
+// cacheEntry is a kernel as it is stored: this as JSON, a newline, and the
+// artifacts one behind the other.
+type cacheEntry struct {
+	Name      string           `json:"name"`
+	Target    Target           `json:"target"`
+	Artifacts []cachedArtifact `json:"artifacts"`
+	Metadata  string           `json:"metadata"`
+	Tools     []sdk.ToolInfo   `json:"tools"`
+	Warnings  diag.List        `json:"warnings"`
+	Printed   string           `json:"printed"`
+	Imports   []importedFile   `json:"imports"`
+	Files     []fileState      `json:"files"`
+}
+
+type cachedArtifact struct {
+	Stage  string `json:"stage"`
+	Ending string `json:"ending"`
+	Binary bool   `json:"binary"`
+	Size   int    `json:"size"`
+}
+
+// importedFile is a module that the source asked for.
+type importedFile struct {
+	Module string `json:"module"`
+	Path   string `json:"path"`   // as Source.Path
+	SHA256 string `json:"sha256"` // of the text; "" when there was none of that name
+}
+
+// fileState is a file or folder of the machine.
+type fileState struct {
+	Path  string `json:"path"`
+	Size  int64  `json:"size"` // -1 when it is not there
+	MTime int64  `json:"mtime"`
+}
+
+func stateOf(path string) fileState {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return fileState{path, -1, 0}
+	case info.IsDir():
+		return fileState{path, 0, info.ModTime().UnixNano()}
+	}
+	return fileState{path, info.Size(), info.ModTime().UnixNano()}
+}
+
+// cachedTrip is the part of the cache in one compile. A nil one does nothing.
+type cachedTrip struct {
+	*Cache
+	t   *trip
+	key cache.Key
+}
+
+// openCache makes the trip's key; nil where there is no cache, or no backend to
+// ask for it: the trip will say what is wrong.
+func (t *trip) openCache(ctx context.Context, target Target) *cachedTrip {
+	c := t.opts.Cache
+	if c == nil {
+		return nil
+	}
+	begin := time.Now()
+	identity, err := c.Identity(ctx, target)
+	t.identifying = time.Since(begin)
+	if err != nil || identity == "" {
+		return nil
+	}
+	h := cache.NewHasher(entryForm)
+	for _, s := range []string{c.Compiler, identity, target.String(), t.src.Path, t.src.Name, t.src.Module} {
+		h.String(s)
+	}
+	h.Bytes(t.src.Text)
+	h.Bytes(t.src.Metadata)
+	for _, values := range []map[string]any{t.src.Options, t.opts.Values} {
+		text, err := json.Marshal(values) // sorts the keys
+		if err != nil {
+			return nil
+		}
+		h.Bytes(text)
+	}
+	h.String(fmt.Sprint(len(t.opts.Stages)))
+	for _, s := range t.opts.Stages {
+		h.String(s)
+	}
+	for _, d := range t.src.Define {
+		h.String(d.Name)
+		h.String(d.Value)
+	}
+	if spec := t.src.spec; spec != nil {
+		h.String("signature")
+		h.String(spec.Kernel)
+		h.String(fmt.Sprint(spec.Text))
+		hashArgs(h, spec.Args)
+	}
+	return &cachedTrip{Cache: c, t: t, key: h.Key()}
+}
+
+// hashArgs adds entries of a signature. What they mean is in their text.
+func hashArgs(h *cache.Hasher, args []signature.Arg) {
+	h.String(fmt.Sprint(len(args)))
+	for i := range args {
+		a := &args[i]
+		for _, s := range []string{a.Name, a.Type, fmt.Sprint(a.Hint, a.Tuple), a.Source} {
+			h.String(s)
+		}
+		hashArgs(h, a.Elems)
+	}
+}
+
+func (c *cachedTrip) log(format string, args ...any) {
+	if c.Log != nil {
+		c.Log(fmt.Sprintf(format, args...))
+	}
+}
+
+// kernel is the one that the cache has, or nil.
+func (c *cachedTrip) kernel() *Kernel {
+	if c == nil {
+		return nil
+	}
+	start := time.Now()
+	data, err := c.Store.Get(c.key)
+	if errors.Is(err, cache.ErrAbsent) {
+		return nil
+	}
+	var e cacheEntry
+	var k *Kernel
+	if err == nil {
+		k, err = e.decode(data)
+	}
+	if err != nil {
+		c.log("cache: %v", err)
+		return nil
+	}
+	if what := c.changed(&e); what != "" {
+		c.log("cache: %s is not what it was", what)
+		return nil
+	}
+	if c.t.opts.Print != nil && e.Printed != "" {
+		c.t.opts.Print(e.Printed)
+	}
+	k.Variant = c.t.src.Variant
+	k.Timings = []Timing{{Stage: "cache", Time: time.Since(start)}}
+	return k
+}
+
+// changed names a thing that went into an entry and is another now; "" for none.
+func (c *cachedTrip) changed(e *cacheEntry) string {
+	for _, f := range e.Files {
+		if stateOf(f.Path) != f {
+			return f.Path
+		}
+	}
+	if len(e.Imports) > 0 && (c.t.src.python == nil || c.t.src.Import == nil) {
+		return e.Imports[0].Module
+	}
+	for _, f := range e.Imports {
+		if now, err := c.t.src.python.find(f.Module, c.t.src.Import); err != nil || now != f {
+			return f.Module
+		}
+	}
+	return ""
+}
+
+// find says which file a module is, as far as the source's variants have not
+// found it already.
+func (p *python) find(module string, load func(module string) (*Source, error)) (importedFile, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known, ok := p.imported[module]; ok {
+		return known.from, nil
+	}
+	src, err := load(module)
+	return identify(module, src), err
+}
+
+// identify says which file was found for a module; src is nil for none.
+func identify(module string, src *Source) importedFile {
+	f := importedFile{Module: module}
+	if src != nil {
+		sum := sha256.Sum256(src.Text)
+		f.Path, f.SHA256 = src.Path, hex.EncodeToString(sum[:])
+	}
+	return f
+}
+
+// keep stores the kernel that the trip has made.
+func (c *cachedTrip) keep(k *Kernel) {
+	if c == nil {
+		return
+	}
+	e := cacheEntry{
+		Name: k.Name, Target: k.Target, Metadata: string(k.Metadata), Tools: k.Tools,
+		Warnings: k.Warnings, Printed: c.t.printed.String(),
+	}
+	for _, path := range c.t.result.LookedAt {
+		e.Files = append(e.Files, stateOf(path))
+	}
+	if p := c.t.src.python; p != nil {
+		p.mu.Lock()
+		for _, module := range slices.Sorted(maps.Keys(p.imported)) {
+			e.Imports = append(e.Imports, p.imported[module].from)
+		}
+		p.mu.Unlock()
+	}
+	data, err := e.encode(k.Artifacts)
+	if err == nil {
+		err = c.Store.Put(c.key, data)
+	}
+	if err != nil {
+		c.log("cache: %v", err)
+	}
+}
+
+func (e *cacheEntry) encode(artifacts []Artifact) ([]byte, error) {
+	for _, a := range artifacts {
+		e.Artifacts = append(e.Artifacts, cachedArtifact{a.Stage, a.Ending, a.Binary, len(a.Data)})
+	}
+	data, err := json.Marshal(e)
+	data = append(data, '\n')
+	for _, a := range artifacts {
+		data = append(data, a.Data...)
+	}
+	return data, err
+}
+
+// decode reads an entry and makes the kernel of it.
+func (e *cacheEntry) decode(data []byte) (*Kernel, error) {
+	head, rest, ok := bytes.Cut(data, []byte("\n"))
+	if !ok {
+		return nil, errors.New("an entry has no head")
+	}
+	if err := json.Unmarshal(head, e); err != nil {
+		return nil, fmt.Errorf("an entry's head: %w", err)
+	}
+	k := &Kernel{Name: e.Name, Target: e.Target, Metadata: []byte(e.Metadata), Tools: e.Tools, Warnings: e.Warnings}
+	for _, a := range e.Artifacts {
+		if a.Size < 0 || a.Size > len(rest) {
+			return nil, fmt.Errorf("an entry lacks its %s", a.Stage)
+		}
+		k.Artifacts = append(k.Artifacts, Artifact{a.Stage, a.Ending, a.Binary, rest[:a.Size:a.Size]})
+		rest = rest[a.Size:]
+	}
+	return k, nil
+}
