@@ -7,8 +7,8 @@ out=build/demo
 rm -rf "$out"
 mkdir -p "$out"
 echo
-echo "\$ tritonc --target cuda:80 --time --emit ttir,ttgir,llir,ptx,cubin,json -o $out examples/vector_add.py"
-bin/tritonc --target cuda:80 --time --emit ttir,ttgir,llir,ptx,cubin,json -o "$out" examples/vector_add.py
+echo "\$ tritonc --target cuda:80 --no-cache --time --emit ttir,ttgir,llir,ptx,cubin,json -o $out examples/vector_add.py"
+bin/tritonc --target cuda:80 --no-cache --time --emit ttir,ttgir,llir,ptx,cubin,json -o "$out" examples/vector_add.py
 echo
 ls -l "$out"
 echo

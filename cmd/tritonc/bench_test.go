@@ -42,6 +42,24 @@ func BenchmarkProcess(b *testing.B) {
 	}
 }
 
+// BenchmarkCached runs the whole program on a kernel that it has compiled before.
+func BenchmarkCached(b *testing.B) {
+	bin := buildProgram(b)
+	b.Setenv(cacheDirVar, b.TempDir())
+	again := func() {
+		cmd := exec.Command(bin, "--target", "cuda:80", "--emit", "cubin", "-o", "-", filepath.Join("..", "..", "examples", "vector_add.py"))
+		if err := cmd.Run(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	again()
+	for b.Loop() {
+		again()
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/1e3/float64(b.N), "total-ms")
+	b.ReportMetric(0, "ns/op")
+}
+
 // metricName is the unit under which a row of --time is reported.
 func metricName(row string) string { return strings.ReplaceAll(row, " ", "-") + "-ms" }
 
