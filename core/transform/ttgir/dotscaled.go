@@ -70,8 +70,11 @@ func (a *accelerator) scaledOperand(op *ir.Operation, i int, compute ir.Type) *i
 		scale = transposed(b, scale, perm)
 	}
 	block := tensorOf(v).Shape[k] / tensorOf(scale).Shape[k]
+	// One conversion, of the scale as it came, for all that is made of it.
+	spread := a.spreadLayout(tensorOf(scale).Shape, op)
+	scale = ttg.NewConvertLayout(b, scale, encoding.Slice(c, spread, rank))
 	repeated := func(x *ir.Value) *ir.Value {
-		return ttg.NewConvertLayout(b, a.repeated(x, k, block, op), encodingOf(v))
+		return ttg.NewConvertLayout(b, repeat(b, x, k, block, spread), encodingOf(v))
 	}
 	isBits := ir.IsInt(ir.ElemOf(scale.Type()), 8)
 	factor := scale
@@ -116,16 +119,19 @@ func powerOfTwo(b *ir.Builder, scale *ir.Value, compute ir.Type) *ir.Value {
 	return x
 }
 
-// repeated repeats each element of x block times along dimension d.
-func (a *accelerator) repeated(x *ir.Value, d int, block int64, at *ir.Operation) *ir.Value {
-	b, c := a.b, a.b.Context()
-	t := tensorOf(x)
-	rank := len(t.Shape)
+// spreadLayout is a layout of blocks beside the elements of a tensor.
+func (a *accelerator) spreadLayout(shape []int64, at *ir.Operation) *encoding.Attr {
 	m := a.at(at)
-	e := layout.DefaultBlocked(append(slices.Clone(t.Shape), 1), m.warps, m.lanes, m.ctas)
-	x = ttg.NewConvertLayout(b, x, encoding.Slice(c, encoding.Of(c, e), rank))
+	return encoding.Of(a.b.Context(), layout.DefaultBlocked(append(slices.Clone(shape), 1), m.warps, m.lanes, m.ctas))
+}
+
+// repeat repeats each element of x, which has a slice of the layout enc, block
+// times along dimension d.
+func repeat(b *ir.Builder, x *ir.Value, d int, block int64, enc *encoding.Attr) *ir.Value {
+	c, t := b.Context(), tensorOf(x)
+	rank := len(t.Shape)
 	x = tt.NewExpandDims(b, x, rank)
-	x = tt.Unary(b, tt.Broadcast, x, c.Tensor(append(slices.Clone(t.Shape), block), t.Elem, encoding.Of(c, e)))
+	x = tt.Unary(b, tt.Broadcast, x, c.Tensor(append(slices.Clone(t.Shape), block), t.Elem, enc))
 	perm := make([]int64, 0, rank+1)
 	for i := range rank {
 		perm = append(perm, int64(i))

@@ -10,13 +10,15 @@ import (
 
 // hoistAboveWidening moves the conversions that remain above an operation that
 // makes more bytes of its operand (an extension, a broadcast), where fewer have
-// to move.
-func (r *remat) hoistAboveWidening(f *ir.Operation) {
+// to move. It reports whether one moved.
+func (r *remat) hoistAboveWidening(f *ir.Operation) (changed bool) {
 	for _, cvt := range converts(f) {
 		if !isDotOperand(cvt) && cvt.HasUses() && r.hoistOne(cvt) {
 			r.count("hoisted", 1)
+			changed = true
 		}
 	}
+	return changed
 }
 
 // widens reports whether op's result has more bytes than its operand.

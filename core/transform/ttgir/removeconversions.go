@@ -36,7 +36,11 @@ func removeConversions(f *ir.Operation, m machine, count func(string, int)) {
 	for newRemat(f, m, count).run(f) {
 		foldConverts(f)
 	}
-	newRemat(f, m, count).hoistAboveWidening(f)
+	if newRemat(f, m, count).hoistAboveWidening(f) {
+		foldConverts(f)
+		// What was hoisted is there now for others to be computed from.
+		newRemat(f, m, count).run(f)
+	}
 	foldConverts(f)
 	newRemat(f, m, count).hoistIntoConditions(f)
 	foldConverts(f)
