@@ -81,6 +81,9 @@ type Metadata struct {
 	// be aligned.
 	GlobalScratch      int `json:"global_scratch_size"`
 	GlobalScratchAlign int `json:"global_scratch_align"`
+	// Descriptors says of each parameter that is a tensor descriptor how its
+	// tensor map is made; without, they are passed in their parts.
+	Descriptors []json.RawMessage `json:"tensordesc_meta"`
 }
 
 // ParseMetadata reads what a compile returns beside its artifacts; nothing is

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -202,11 +203,11 @@ func TestFault(t *testing.T) {
 }
 
 func TestMetadata(t *testing.T) {
-	m, err := ParseMetadata([]byte(`{"name":"k","num_warps":8,"shared":512,"global_scratch_size":4,"more":1}`))
-	if err != nil || m.Kernel != "k" || m.NumWarps != 8 || m.Shared != 512 || m.GlobalScratch != 4 {
+	m, err := ParseMetadata([]byte(`{"name":"k","num_warps":8,"shared":512,"global_scratch_size":4,"tensordesc_meta":[{"swizzle":3}],"more":1}`))
+	if err != nil || len(m.Descriptors) != 1 || m.Kernel != "k" || m.NumWarps != 8 || m.Shared != 512 || m.GlobalScratch != 4 {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if m, err := ParseMetadata(nil); err != nil || m != (Metadata{}) {
+	if m, err := ParseMetadata(nil); err != nil || !reflect.DeepEqual(m, Metadata{}) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	if _, err := ParseMetadata([]byte("{")); err == nil {

@@ -32,6 +32,8 @@ parameter its value, constants (tl.constexpr) too:
                                       elements' type and the shape
   x=@in.npy                           memory from a NumPy file; @in.npy:bf16
                                       converts it
+  d=desc(x, [64, BLOCK])              a tensor descriptor of x's memory, with its
+                                      blocks; with ", nan" it pads with NaN
   OUT=tl.float16  PREC='tf32'         a constant that the kernel's file evaluates
 
 --grid takes one to three sizes over the same names: "cdiv(n, BLOCK), heads".

@@ -31,7 +31,7 @@ type valueArg struct {
 	name, text string
 	state      evalState
 	used       bool   // by another value, or the grid
-	value      any    // *array.Array, int64, float64, bool, nil or launch.Expr
+	value      any    // as in launch.Arg
 	typ        string // of a number, where the text says so
 }
 
@@ -95,7 +95,8 @@ func (v *values) scope(name string) (any, bool, error) {
 	if a := v.find(name); a != nil {
 		a.used = true
 		err := v.force(a)
-		if _, isExpr := a.value.(launch.Expr); isExpr || a.value == nil {
+		switch a.value.(type) {
+		case nil, launch.Expr, *launch.Descriptor:
 			return nil, false, err
 		}
 		return a.value, true, err
@@ -152,7 +153,63 @@ func (v *values) read(a *valueArg) error {
 		a.value = x
 		return err
 	}
+	if strings.HasPrefix(a.text, "desc(") {
+		d, err := v.descriptor(a.text)
+		if err != nil {
+			return err
+		}
+		a.value = d
+		return nil
+	}
 	return v.readScalar(a)
+}
+
+// descriptor reads desc(ARG, [BLOCK, ...]) or desc(ARG, [BLOCK, ...], nan): a
+// descriptor of another argument's memory.
+func (v *values) descriptor(text string) (*launch.Descriptor, error) {
+	if v.info == nil {
+		return nil, errors.New("IR has no descriptors as parameters: it takes their parts, in order")
+	}
+	wrong := errors.New("it should be desc(ARG, [BLOCK, ...]) or desc(ARG, [BLOCK, ...], nan)")
+	e, err := calc.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	call, ok := e.(*syntax.Call)
+	if !ok || len(call.Args) < 2 || len(call.Args) > 3 || len(call.Keywords) > 0 {
+		return nil, wrong
+	}
+	name, ok := call.Args[0].(*syntax.Name)
+	block, ok2 := call.Args[1].(*syntax.List)
+	if !ok || !ok2 {
+		return nil, wrong
+	}
+	d := &launch.Descriptor{}
+	if len(call.Args) == 3 {
+		if pad, ok := call.Args[2].(*syntax.Name); !ok || pad.ID != "nan" {
+			return nil, wrong
+		}
+		d.NaN = true
+	}
+	x, known, err := v.scope(name.ID)
+	if err != nil {
+		return nil, err
+	}
+	if d.Array, ok = x.(*array.Array); !known || !ok {
+		return nil, fmt.Errorf("%s is no argument with memory", name.ID)
+	}
+	for _, e := range block.Elts {
+		n, err := calc.EvalExpr(e, v.scope)
+		if err != nil {
+			return nil, err
+		}
+		size, ok := n.(int64)
+		if !ok || size < 1 || size > math.MaxInt32 {
+			return nil, fmt.Errorf("%v is no size of a block", n)
+		}
+		d.Block = append(d.Block, int(size))
+	}
+	return d, nil
 }
 
 // readFile takes memory from a file, converted if the text ends in a type.

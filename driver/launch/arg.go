@@ -15,8 +15,8 @@ import (
 type Arg struct {
 	// Name of the parameter.
 	Name string
-	// Value is an *array.Array for a pointer, nil for None, an int64, uint64,
-	// float64 or bool for a number, a Tuple of such, or an Expr.
+	// Value is an *array.Array for a pointer, a *Descriptor, nil for None, an
+	// int64, uint64, float64 or bool for a number, a Tuple of such, or an Expr.
 	Value any
 	// Type is the type of a number as a signature has it, where the caller says
 	// so: "i64", "fp16". "": what Triton gives to such a Python value.
@@ -80,6 +80,8 @@ func specialize(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg) (speci
 		return compiledIn("None"), nil
 	case Tuple:
 		return elements(rules, p, v)
+	case *Descriptor:
+		return descriptor(a, v)
 	case *array.Array:
 		entry := annotated
 		if entry == "" {

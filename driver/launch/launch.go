@@ -99,6 +99,9 @@ func Compile(ctx context.Context, req Request) (*Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkDecomposed(req.Args, &meta); err != nil {
+		return nil, err
+	}
 	k.loaded, err = req.Device.Load(driver.Binary{Name: file, Code: a.Data, Metadata: meta})
 	return k, err
 }

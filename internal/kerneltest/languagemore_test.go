@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tritonc/tritonc/driver/launch"
 )
 
 // changed is a kernel whose text says one thing in the place of another.
@@ -206,6 +208,28 @@ func TestLanguageDescriptors(t *testing.T) {
 	}
 	Equal(t, "x", x, was)
 	Equal(t, "y", y, old)
+}
+
+// TestLanguageHostDescriptors: descriptors that are arguments.
+func TestLanguageHostDescriptors(t *testing.T) {
+	r := Rand(t)
+	for _, cc := range []string{"cuda:80", "cuda:90"} {
+		forWarps(t, named(golden(t, "descriptors"), "given").On(cc), func(t *testing.T, k Kernel) {
+			x, y := Randint(r, -9, 9, "i8", 40, 32), Empty("bf16", 40)
+			y.Fill(7).Unset = false
+			k.Run(t, Grid(1), &launch.Descriptor{Array: x, Block: []int{16, 32}}, &launch.Descriptor{Array: y, Block: []int{32}})
+			Equal(t, "y", y, each(40, func(i int) float64 {
+				if i >= 32 {
+					return 7
+				}
+				sum := 0.0
+				for row := 24; row < 40; row++ {
+					sum += x.At(32*row + i)
+				}
+				return y.Type.Round(float64(int8(sum)))
+			}))
+		})
+	}
 }
 
 func TestLanguageExtern(t *testing.T) {

@@ -15,9 +15,8 @@ import (
 
 // notRun are the golden kernels that cannot run here.
 var notRun = map[string]string{
-	"builtins.types":    "it stores to the sum of two addresses; its casts are in TestCasts, its pointers in TestLanguagePointers",
-	"descriptors.given": "its descriptors are arguments",
-	"extra.extra":       "it calls functions that only the backend of the golden tests has",
+	"builtins.types": "it stores to the sum of two addresses; its casts are in TestCasts, its pointers in TestLanguagePointers",
+	"extra.extra":    "it calls functions that only the backend of the golden tests has",
 }
 
 // TestMain checks, when all tests ran, that they leave out no operation of the
