@@ -105,7 +105,7 @@ func (c *compilation) link(externs []lower.Extern) error {
 	if len(libs) == 0 {
 		x := externs[0]
 		return wire.ErrorToSDK(x.Errorf("there is no library to take the function '%s' from", x.Symbol).
-			WithHelp("%s", libraryHelp(x)))
+			WithHelp("%s", libraryHelp(x.Symbol, x.Library)))
 	}
 	linker, err := c.find(&llvmLinkKind)
 	if err != nil {
@@ -174,18 +174,17 @@ var deviceFunctions = []string{"vprintf", "__assertfail", "malloc", "free", "__n
 // own, and those that the libraries call themselves.
 func checkDefined(llir string, before []string, externs []lower.Extern, libs []library) error {
 	var bad sdk.Diagnostics
-	refuse := func(x lower.Extern, format string, args ...any) {
-		d := x.Errorf(format, args...).WithHelp("%s", libraryHelp(x))
-		bad = append(bad, wire.ToSDK(d))
+	refuse := func(x lower.Extern, help, format string, args ...any) {
+		bad = append(bad, wire.ToSDK(x.Errorf(format, args...).WithHelp("%s", help)))
 	}
 	for _, name := range declarations(llir) {
 		i := slices.IndexFunc(externs, func(x lower.Extern) bool { return x.Symbol == name })
 		switch {
 		case i >= 0:
-			refuse(externs[i], "no library defines the function '%s': neither %s", name, libraryList(libs))
+			refuse(externs[i], libraryHelp(name, externs[i].Library), "no library defines the function '%s': neither %s", name, libraryList(libs))
 		case strings.HasPrefix(name, "llvm.") || slices.Contains(deviceFunctions, name) || slices.Contains(before, name):
 		default:
-			refuse(externs[0], "what was linked calls the function '%s', which no library defines: neither %s", name, libraryList(libs))
+			refuse(externs[0], libraryHelp(name, ""), "what was linked calls the function '%s', which no library defines: neither %s", name, libraryList(libs))
 		}
 	}
 	if len(bad) == 0 {
@@ -224,14 +223,14 @@ func libraryList(libs []library) string {
 	return strings.Join(words, " nor ")
 }
 
-// libraryHelp says how to give the library of a function.
-func libraryHelp(x lower.Extern) string {
-	if strings.HasPrefix(x.Symbol, "__nv_") {
-		return "name CUDA's libdevice.10.bc with --extern-lib libdevice=PATH or TRITON_LIBDEVICE_PATH, or use a function of tl.math"
+// libraryHelp says how to give a function's library, of which the kernel may say
+// the name.
+func libraryHelp(function, library string) string {
+	if strings.HasPrefix(function, "__nv_") {
+		return "name CUDA's libdevice.10.bc with --extern-lib libdevice=PATH or TRITON_LIBDEVICE_PATH; tl.math and Triton's own libdevice need none"
 	}
-	name := x.Library
-	if name == "" {
-		name = "NAME"
+	if library == "" {
+		library = "NAME"
 	}
-	return "give a library of LLVM IR that defines it with --extern-lib " + name + "=PATH (option extern_libs)"
+	return "give a library of LLVM IR that defines it with --extern-lib " + library + "=PATH (option extern_libs)"
 }

@@ -38,7 +38,7 @@ func TestLinkErrors(t *testing.T) {
 	broken := writeLibrary(t, "broken.ll", "define float @twice(")
 	for _, tt := range []struct{ name, symbol, lib, message, help string }{
 		{"not there", "thrice", twice, "no library defines the function 'thrice': neither mine (" + twice + ")", "--extern-lib mine=PATH"},
-		{"called by a library", "outer", inner, "what was linked calls the function 'deep', which no library defines", "--extern-lib mine=PATH"},
+		{"called by a library", "outer", inner, "what was linked calls the function 'deep', which no library defines", "--extern-lib NAME=PATH"},
 		{"no LLVM IR", "twice", broken, "cannot link mine (" + broken + "): ", "files of LLVM IR"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
