@@ -175,6 +175,16 @@ def smid():
     return tl.inline_asm_elementwise("mov.u32 $0, %smid;", "=r", [], dtype=tl.int32, is_pure=True, pack=1)
 
 
+@tl.core.extern
+def num_warps():
+    return tl._num_warps()
+
+
+@tl.core.extern
+def num_threads():
+    return tl._num_warps() * tl._warp_size()
+
+
 @triton.jit
 def gdc_wait():
     tl.inline_asm_elementwise(
