@@ -124,8 +124,16 @@ func (k *kernel) prepare() (err error) {
 	return nil
 }
 
+// maxGrid are the most blocks in each dimension, for all GPUs of today.
+var maxGrid = [3]int{math.MaxInt32, math.MaxUint16, math.MaxUint16}
+
 // Launch implements sdk.DeviceKernel.
 func (k *kernel) Launch(_ context.Context, l sdk.DeviceLaunch) (sdk.DeviceResult, error) {
+	for i, n := range l.Grid {
+		if n < 1 || n > maxGrid[i] {
+			return sdk.DeviceResult{}, sdk.Errorf("grid dimension %c is %d: it must be from 1 to %d", "xyz"[i], n, maxGrid[i])
+		}
+	}
 	slots, err := k.arguments(&l)
 	if err != nil {
 		return sdk.DeviceResult{}, err

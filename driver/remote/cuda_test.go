@@ -407,6 +407,15 @@ func testRefusals(t *testing.T, s *standin) {
 	wants(t, try(ptx("a"), driver.Metadata{NumWarps: 32}), "a block of kernel a has 1024 threads; the Stand-in 0 runs at most 512")
 	wants(t, try(ptx("a"), driver.Metadata{Shared: 228 << 10}), "kernel a needs 233472 bytes of shared memory; a block of the Stand-in 0 has at most 232448")
 	wants(t, try(ptx("a"), driver.Metadata{NumCTAs: 2}), "clusters of 2 blocks")
+	for grid, want := range map[[3]int]string{
+		{0, 1, 1}:       "grid dimension x is 0: it must be from 1 to 2147483647",
+		{1, 65536, 1}:   "grid dimension y is 65536: it must be from 1 to 65535",
+		{1, 1, -1}:      "grid dimension z is -1",
+		{1 << 31, 1, 1}: "grid dimension x is 2147483648",
+	} {
+		_, err := launch(t, dev, ptx("a"), driver.Metadata{}, grid)
+		wants(t, err, want)
+	}
 	if log := s.logged(t); strings.Contains(log, "launch") {
 		t.Error(log)
 	}

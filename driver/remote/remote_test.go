@@ -1,0 +1,273 @@
+package remote_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tritonc/tritonc/driver"
+	"github.com/tritonc/tritonc/driver/remote"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// TestMain makes this program the driver "test", too, when a host starts it.
+func TestMain(m *testing.M) {
+	if os.Getenv(sdk.DeviceHandshake.MagicCookieKey) != "" {
+		if os.Getenv("TEST_DRIVER") == "broken" {
+			fmt.Fprintln(os.Stderr, "libfoo.so: cannot open shared object file")
+			os.Exit(127)
+		}
+		sdk.ServeDevices(testDriver{})
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// testDriver has one device, whose memory is its process's. Kernels do what
+// their name says.
+type testDriver struct{}
+
+func (testDriver) Describe(context.Context) (sdk.DeviceFacts, error) {
+	return sdk.DeviceFacts{Name: "test", Devices: []sdk.DeviceInfo{{Name: os.Getenv("TEST_NAME"), Memory: 5}}}, nil
+}
+
+func (testDriver) Open(_ context.Context, number int, _ sdk.Target) (sdk.Device, error) {
+	if number != 0 {
+		return nil, errors.New("the device sleeps")
+	}
+	return testDevice{}, nil
+}
+
+type testDevice struct{}
+
+func (testDevice) Properties() sdk.DeviceProperties {
+	return sdk.DeviceProperties{Name: fmt.Sprint("process ", os.Getpid()), Stage: "text"}
+}
+func (testDevice) Close() error { return nil }
+
+func (testDevice) Alloc(_ context.Context, name string, size int64) (sdk.DeviceBuffer, error) {
+	if name == "crash" {
+		go panic("out of luck") // where the SDK does not catch it
+		select {}
+	}
+	return &hostMemory{make([]byte, size)}, nil
+}
+
+type hostMemory struct{ p []byte }
+
+func (m *hostMemory) Addr() uint64 { return 256 }
+func (m *hostMemory) Free() error  { return nil }
+
+func (m *hostMemory) Write(_ context.Context, offset int64, p []byte) error {
+	copy(m.p[offset:], p)
+	return nil
+}
+
+func (m *hostMemory) Read(_ context.Context, offset int64, p []byte) error {
+	copy(p, m.p[offset:])
+	return nil
+}
+
+func (testDevice) Load(_ context.Context, b sdk.DeviceBinary) (sdk.DeviceKernel, error) {
+	return testKernel(b.Code), nil
+}
+
+type testKernel string
+
+func (k testKernel) Launch(_ context.Context, l sdk.DeviceLaunch) (sdk.DeviceResult, error) {
+	var r sdk.DeviceResult
+	switch k {
+	case "copy": // the second argument's bytes over the first one's
+		copy(l.Args[0].Buffer.(*hostMemory).p, l.Args[1].Scalar)
+	case "fault":
+		r.Fault = []sdk.Diagnostic{{Message: "a misstep"}}
+	case "lost":
+		r.Fault, r.Lost = []sdk.Diagnostic{{Message: "a fall"}}, true
+	case "sleep":
+		time.Sleep(time.Hour)
+	}
+	r.Output = []byte(k + " was here\n")
+	return r, nil
+}
+
+// testHost is a host with the driver "test" in this program.
+func testHost(t *testing.T, env ...string) *remote.Driver {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, name := t.TempDir(), remote.Prefix+"test"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	data, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h := remote.New(remote.Options{Dirs: []string{dir}, Env: append(os.Environ(), env...)})
+	t.Cleanup(func() { h.Close() })
+	if len(h.Drivers()) != 1 {
+		t.Fatal(h.Drivers())
+	}
+	d, err := h.Driver("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func openTest(t *testing.T, d *remote.Driver, out *bytes.Buffer) driver.Device {
+	t.Helper()
+	dev, err := d.Open(t.Context(), 0, sdk.Target{}, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dev
+}
+
+func run(ctx context.Context, dev driver.Device, kernel string, args ...any) (*driver.Result, error) {
+	k, err := dev.Load(driver.Binary{Code: []byte(kernel), Metadata: driver.Metadata{Kernel: kernel}})
+	if err != nil {
+		return nil, err
+	}
+	return k.Launch(ctx, driver.Launch{Grid: [3]int{1, 1, 1}, Args: args})
+}
+
+func TestProcess(t *testing.T) {
+	d := testHost(t, "TEST_NAME=of the environment")
+	facts, err := d.Describe(t.Context())
+	if err != nil || facts.Devices[0].Name != "of the environment" || d.Name() != "test" {
+		t.Fatalf("%+v, %v", facts, err)
+	}
+	var out bytes.Buffer
+	dev, other := openTest(t, d, &out), openTest(t, d, silent())
+	if dev.Properties().Name != other.Properties().Name {
+		t.Error("two devices of one driver have a process each")
+	}
+	b, err := dev.Alloc("x", 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Write(0, []byte("abcdefgh")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run(t.Context(), dev, "copy", b, int32(0x2b2d2b2d)); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 8)
+	if err := b.Read(0, got); err != nil || string(got) != "-+-+efgh" || out.String() != "copy was here\n" {
+		t.Errorf("%q, %v, printed %q", got, err, out.String())
+	}
+	if _, err := run(t.Context(), other, "copy", b, int32(0)); err == nil || !strings.Contains(err.Error(), "argument 0 of copy: it is memory of another device") {
+		t.Error(err)
+	}
+	_, err = d.Open(t.Context(), 1, sdk.Target{}, nil)
+	wants(t, err, "device driver test: the device sleeps")
+}
+
+func silent() *bytes.Buffer { return &bytes.Buffer{} }
+
+// TestLost: a fault costs the process where the driver says so, and only there.
+func TestLost(t *testing.T) {
+	d := testHost(t)
+	dev, other := openTest(t, d, silent()), openTest(t, d, silent())
+	r, err := run(t.Context(), dev, "fault")
+	var fault *driver.Fault
+	if !errors.As(err, &fault) || fault.Kernel != "fault" || r == nil {
+		t.Fatalf("%v, %v", r, err)
+	}
+	if _, err := dev.Alloc("x", 1); err != nil {
+		t.Error("after a fault:", err)
+	}
+	if r, err = run(t.Context(), dev, "lost"); !errors.As(err, &fault) || r != nil {
+		t.Fatalf("%v, %v", r, err)
+	}
+	for _, gone := range []driver.Device{dev, other} {
+		_, err := gone.Alloc("x", 1)
+		wants(t, err, "device driver test: the device was lost in an earlier launch")
+	}
+	if openTest(t, d, silent()).Properties().Name == dev.Properties().Name {
+		t.Error("a lost process goes on")
+	}
+}
+
+func TestCancelledLaunch(t *testing.T) {
+	d := testHost(t)
+	dev := openTest(t, d, silent())
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	if _, err := run(ctx, dev, "sleep"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if _, err := run(t.Context(), openTest(t, d, silent()), "nothing"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCrash: a driver that dies in a call, and one that does not start.
+func TestCrash(t *testing.T) {
+	d := testHost(t)
+	dev := openTest(t, d, silent())
+	_, err := dev.Alloc("crash", 1)
+	wants(t, err, "device driver test died during Alloc (exit status 2; ", "panic: out of luck")
+	if _, err := openTest(t, d, silent()).Alloc("x", 1); err != nil {
+		t.Error("the next one:", err)
+	}
+	_, err = testHost(t, "TEST_DRIVER=broken").Describe(t.Context())
+	wants(t, err, "ended before the handshake (exit status 127)", "libfoo.so: cannot open")
+}
+
+// TestArguments: the bytes of each type of number.
+func TestArguments(t *testing.T) {
+	dev := openTest(t, testHost(t), silent())
+	for _, tt := range []struct {
+		arg  any
+		want string
+	}{
+		{true, "\x01"},
+		{false, "\x00"},
+		{int8(-2), "\xfe"},
+		{uint8(200), "\xc8"},
+		{int16(-2), "\xfe\xff"},
+		{uint16(0x1234), "\x34\x12"},
+		{int32(-2), "\xfe\xff\xff\xff"},
+		{uint32(1 << 31), "\x00\x00\x00\x80"},
+		{int64(-2), "\xfe\xff\xff\xff\xff\xff\xff\xff"},
+		{uint64(1 << 63), "\x00\x00\x00\x00\x00\x00\x00\x80"},
+		{1, "\x01\x00\x00\x00\x00\x00\x00\x00"},
+		{float32(1), "\x00\x00\x80\x3f"},
+		{1.0, "\x00\x00\x00\x00\x00\x00\xf0\x3f"},
+		{nil, ""},
+	} {
+		b, err := dev.Alloc("x", 9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, before := make([]byte, 9), bytes.Repeat([]byte{'?'}, 9)
+		if err := b.Write(0, before); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run(t.Context(), dev, "copy", b, tt.arg); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Read(0, got); err != nil || !slices.Equal(got, append([]byte(tt.want), before[len(tt.want):]...)) {
+			t.Errorf("%T %v: %q, %v", tt.arg, tt.arg, got, err)
+		}
+	}
+}
