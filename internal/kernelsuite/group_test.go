@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -87,10 +88,26 @@ func orAll[T any](list, all []T) []T {
 	return list
 }
 
+// capabilities are those that configs are compiled for: that of TRITONC_TARGET,
+// or all that the simulator knows.
+func capabilities() []int {
+	if cc, ok := strings.CutPrefix(os.Getenv(kerneltest.TargetEnv), "cuda:"); ok {
+		n, err := strconv.Atoi(cc)
+		if err != nil {
+			panic(fmt.Sprintf("%s=cuda:%s is not of the form cuda:90", kerneltest.TargetEnv, cc))
+		}
+		return []int{n}
+	}
+	return []int{80, 86, 89, 90}
+}
+
 // configs are all of a group.
 func (g *group) configs(r *rand.Rand) []config {
 	var all []config
-	targets := slices.DeleteFunc([]int{80, 86, 89, 90}, func(cc int) bool { return cc < g.min })
+	targets := slices.DeleteFunc(capabilities(), func(cc int) bool { return cc < g.min })
+	if len(targets) == 0 {
+		return nil
+	}
 	for _, layout := range orAll(g.layouts, []string{rows, columns, slice, mma}) {
 		for _, rank := range orAll(g.ranks, []int{0, 1, 2, 3, 4}) {
 			for _, size := range orAll(g.sizes, []string{tiny, odd, whole, large}) {

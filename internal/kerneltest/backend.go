@@ -3,6 +3,7 @@ package kerneltest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"sync"
 
@@ -17,6 +18,7 @@ import (
 type inProcess struct {
 	sdk.Backend
 	settings map[string]string
+	store    store
 
 	mu   sync.Mutex
 	made map[string]sdk.RunStagesResponse
@@ -26,7 +28,10 @@ type inProcess struct {
 const maxMade = 256
 
 var backend = sync.OnceValue(func() *inProcess {
-	b := &inProcess{Backend: nvidia.New(), settings: map[string]string{}, made: map[string]sdk.RunStagesResponse{}}
+	b := &inProcess{
+		Backend: nvidia.New(), settings: map[string]string{}, store: store(os.Getenv(StoreEnv)),
+		made: map[string]sdk.RunStagesResponse{},
+	}
 	facts, err := b.Describe(context.Background())
 	if err != nil {
 		panic("BUG: " + err.Error())
@@ -66,21 +71,37 @@ func (b *inProcess) Module(ctx context.Context, name string) (sdk.Module, error)
 
 // ParseOptions implements core.Backend.
 func (b *inProcess) ParseOptions(ctx context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
-	req.Settings = b.settings
-	resp, err := b.Backend.ParseOptions(ctx, req)
-	return resp, wire.ErrorFromSDK("in process", err)
+	return stored(b, "ParseOptions", &req, &req.Settings, func() (sdk.ParseOptionsResponse, error) {
+		return b.Backend.ParseOptions(ctx, req)
+	})
 }
 
 // AddStages implements core.Backend.
 func (b *inProcess) AddStages(ctx context.Context, req sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
-	req.Settings = b.settings
-	resp, err := b.Backend.AddStages(ctx, req)
-	return resp, wire.ErrorFromSDK("in process", err)
+	return stored(b, "AddStages", &req, &req.Settings, func() (sdk.AddStagesResponse, error) {
+		return b.Backend.AddStages(ctx, req)
+	})
+}
+
+// stored is a call whose answer the store may know. The request goes there
+// without its settings, which it gets only for the call itself.
+func stored[Q, R any](b *inProcess, method string, req *Q, settings *map[string]string, call func() (R, error)) (R, error) {
+	*settings = nil
+	var resp R
+	if known, err := b.store.get(method, req, &resp); known || err != nil {
+		return resp, err
+	}
+	question := *req
+	*settings = b.settings
+	resp, err := call()
+	if err != nil {
+		return resp, wire.ErrorFromSDK("in process", err)
+	}
+	return resp, b.store.put(method, &question, resp)
 }
 
 // RunStages implements core.Backend.
 func (b *inProcess) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
-	req.Settings = b.settings
 	text, err := json.Marshal(req)
 	if err != nil {
 		return sdk.RunStagesResponse{}, err
@@ -92,19 +113,34 @@ func (b *inProcess) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sd
 	if known {
 		return resp, nil
 	}
-	req.Want = append(req.Want, "ttgir")
-	resp, err = b.Backend.RunStages(ctx, req)
-	if err != nil {
-		return resp, wire.ErrorFromSDK("in process", err)
+	if resp, err = b.runStages(ctx, req); err != nil {
+		return resp, err
 	}
-	noteOperations(req.Input)
-	noteOperations(resp.Artifact("ttgir"))
 	b.mu.Lock()
 	if len(b.made) == maxMade {
 		clear(b.made)
 	}
 	b.made[key] = resp
 	b.mu.Unlock()
+	return resp, nil
+}
+
+// runStages has the stages run, unless the store has what comes of them.
+func (b *inProcess) runStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+	asked := req
+	if b.store != "" {
+		req = widen(req)
+	}
+	resp, err := stored(b, "RunStages", &req, &req.Settings, func() (sdk.RunStagesResponse, error) {
+		return b.Backend.RunStages(ctx, req)
+	})
+	if err != nil || b.store == "" {
+		return resp, err
+	}
+	resp, whole := narrow(resp, asked)
+	if !whole {
+		return resp, fmt.Errorf("BUG: the backend was asked for %v and %s, and made less", req.Want, req.Last)
+	}
 	return resp, nil
 }
 

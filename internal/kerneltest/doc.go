@@ -13,5 +13,8 @@
 // accesses out of bounds, values never written) fails the test. Where LLVM is
 // not installed, the test is skipped with the reason.
 //
+// TRITONC_DEVICE=cuda has all this happen on a GPU instead (device.go), and
+// TRITONC_KERNELS keeps what was compiled, for a machine that cannot (store.go).
+//
 // The package's own tests run every kernel of the front end's test files.
 package kerneltest

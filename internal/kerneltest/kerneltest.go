@@ -3,7 +3,6 @@ package kerneltest
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -26,11 +25,12 @@ type Kernel struct {
 	File, Source string
 	// Name of the kernel; "" where there is only one.
 	Name string
-	// Target is a device as on the command line; "" is cuda:80.
+	// Target is a device as on the command line; "" is that of TargetEnv, else
+	// cuda:80.
 	Target string
 	// Options are the backend's, by name: {"num_warps": 2}.
 	Options Options
-	// Sim configures the device.
+	// Sim configures the simulated device.
 	Sim driver.SimOptions
 
 	origin string // of a golden test, for what is covered
@@ -44,6 +44,7 @@ type Expr = launch.Expr
 
 // Outcome is what a run left beside the arrays.
 type Outcome struct {
+	// Report is the simulated device's, nil of any other.
 	Report *sim.Report
 	// PTX is what was run, Signature what followed from the arguments.
 	PTX, Signature string
@@ -95,7 +96,7 @@ func (k Kernel) TryRun(t testing.TB, grid [3]int, args ...any) (*Outcome, error)
 	if err != nil {
 		return nil, err
 	}
-	target, err := core.ParseTarget(firstOf(k.Target, "cuda:80"))
+	target, err := core.ParseTarget(firstOf(k.Target, defaultTarget()))
 	if err != nil {
 		return nil, err
 	}
@@ -104,31 +105,32 @@ func (k Kernel) TryRun(t testing.TB, grid [3]int, args ...any) (*Outcome, error)
 		return nil, err
 	}
 	var printed strings.Builder
-	simOpts := k.Sim
-	simOpts.Output = io.Writer(&printed)
-	dev, err := driver.Simulated(target, simOpts)
+	dev, err := k.open(t.Context(), target, &printed)
 	if err != nil {
 		return nil, err
 	}
 	defer dev.Close()
 	compiled, err := compile(t, launch.Request{
 		Source: src, Kernel: k.Name, Args: named, Target: target, Device: dev,
-		Options: core.Options{Select: selectBackend, Values: k.Options},
+		Options: core.Options{Select: selectBackend, Values: k.Options, Stages: []string{"ptx"}},
 	})
 	if err != nil {
 		if strings.Contains(err.Error(), "no usable llc was found") {
+			if dir := os.Getenv(StoreEnv); dir != "" {
+				return nil, fmt.Errorf("%s=%s does not have what this kernel compiles to: %w", StoreEnv, dir, err)
+			}
 			t.Skip(err)
 		}
 		return nil, err
 	}
-	out := &Outcome{Signature: compiled.Signature, PTX: string(compiled.Compiled.Artifact(dev.Properties().Stage).Data)}
+	out := &Outcome{Signature: compiled.Signature, PTX: string(compiled.Compiled.Artifact("ptx").Data)}
 	result, err := compiled.Run(t.Context(), grid)
 	out.Printed = printed.String()
 	if err == nil && k.origin != "" {
 		noteKernel(k.origin + "." + k.Name)
 	}
 	if result != nil {
-		out.Report = result.Report.(*sim.Report)
+		out.Report, _ = result.Report.(*sim.Report)
 	}
 	return out, err
 }

@@ -14,6 +14,7 @@ func source(body string) Kernel {
 
 // TestFindings: what a kernel does wrong is an error.
 func TestFindings(t *testing.T) {
+	Simulated(t)
 	tests := []struct {
 		name   string
 		kernel Kernel
@@ -65,6 +66,7 @@ func TestFindings(t *testing.T) {
 
 // TestMistakes: what cannot be compiled or launched is an error, too.
 func TestMistakes(t *testing.T) {
+	Simulated(t)
 	add := kernels("vector_add")
 	x := Empty("fp32", 16)
 	for _, tt := range []struct {

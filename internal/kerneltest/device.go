@@ -1,0 +1,70 @@
+package kerneltest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/driver"
+	"github.com/tritonc/tritonc/driver/remote"
+)
+
+// Variables that let the tests run on another device than the simulated one.
+const (
+	// DeviceEnv names a driver's device, such as cuda or cuda:1.
+	DeviceEnv = "TRITONC_DEVICE"
+	// TargetEnv is the target of kernels that do not name one.
+	TargetEnv = "TRITONC_TARGET"
+)
+
+// defaultTarget is what kernels are compiled for.
+func defaultTarget() string { return firstOf(os.Getenv(TargetEnv), "cuda:80") }
+
+// onDevice is the driver and the number of DeviceEnv's device; the driver is nil
+// for the simulated one. The driver's process ends with this one.
+var onDevice = sync.OnceValues(func() (*remote.Driver, int) {
+	name, digits, numbered := strings.Cut(os.Getenv(DeviceEnv), ":")
+	if name == "" || name == "sim" {
+		return nil, 0
+	}
+	number := 0
+	if numbered {
+		var err error
+		if number, err = strconv.Atoi(digits); err != nil {
+			panic(fmt.Sprintf("%s=%s is not of the form cuda:1", DeviceEnv, os.Getenv(DeviceEnv)))
+		}
+	}
+	dirs := append(filepath.SplitList(os.Getenv("TRITONC_BACKEND_PATH")), filepath.Join("..", "..", "bin"))
+	d, err := remote.New(remote.Options{Dirs: dirs, Env: os.Environ()}).Driver(name)
+	if err != nil {
+		panic(DeviceEnv + ": " + Text(err))
+	}
+	return d, number
+})
+
+// Simulated skips a test that is about the simulated device where the tests run
+// on another one.
+func Simulated(t testing.TB) {
+	t.Helper()
+	if d, _ := onDevice(); d != nil {
+		t.Skipf("it is about the simulated device, and %s is %s", DeviceEnv, os.Getenv(DeviceEnv))
+	}
+}
+
+// open makes a device ready: the simulated one as the kernel wants it, or that
+// of DeviceEnv.
+func (k *Kernel) open(ctx context.Context, target core.Target, printed io.Writer) (driver.Device, error) {
+	if d, number := onDevice(); d != nil {
+		return d.Open(ctx, number, target, printed)
+	}
+	opts := k.Sim
+	opts.Output = printed
+	return driver.Simulated(target, opts)
+}

@@ -1,0 +1,103 @@
+package kerneltest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"testing"
+
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// counted is a backend that counts what it is asked, and can be taken away.
+type counted struct {
+	sdk.Backend
+	calls int
+	gone  bool
+	asked sdk.RunStagesRequest
+}
+
+var errGone = errors.New("there is no llc")
+
+func (c *counted) call() error {
+	c.calls++
+	if c.gone {
+		return errGone
+	}
+	return nil
+}
+
+func (c *counted) ParseOptions(_ context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
+	return sdk.ParseOptionsResponse{OptionsJSON: "all of " + req.OptionsJSON + req.Settings["llc"]}, c.call()
+}
+
+func (c *counted) AddStages(context.Context, sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
+	return sdk.AddStagesResponse{Stages: []sdk.Stage{{Name: "ptx"}, {Name: "cubin", Binary: true}}}, c.call()
+}
+
+func (c *counted) RunStages(_ context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+	c.asked = req
+	resp := sdk.RunStagesResponse{MetadataJSON: "{}"}
+	for _, stage := range append(slices.Clone(req.Want), req.Last) {
+		resp.Artifacts = append(resp.Artifacts, sdk.Artifact{Stage: stage, Data: []byte(stage + " of " + string(req.Input))})
+	}
+	return resp, c.call()
+}
+
+// TestStore: a machine whose backend can do nothing gets what another one's
+// made, whichever stages either asked for.
+func TestStore(t *testing.T) {
+	dir := store(t.TempDir())
+	with := func(c *counted, llc string) *inProcess {
+		return &inProcess{Backend: c, store: dir, settings: map[string]string{"llc": llc}, made: map[string]sdk.RunStagesResponse{}}
+	}
+	here, there := &counted{}, &counted{gone: true}
+	ctx := t.Context()
+	run := sdk.RunStagesRequest{First: "ttir", Last: "ptx", Input: []byte("add")}
+	for _, b := range []*inProcess{with(here, "/here/llc"), with(there, "")} {
+		opts, err := b.ParseOptions(ctx, sdk.ParseOptionsRequest{OptionsJSON: "{}"})
+		if err != nil || opts.OptionsJSON != "all of {}/here/llc" {
+			t.Errorf("%+v, %v", opts, err)
+		}
+		if stages, err := b.AddStages(ctx, sdk.AddStagesRequest{}); err != nil || len(stages.Stages) != 2 {
+			t.Errorf("%+v, %v", stages, err)
+		}
+		resp, err := b.RunStages(ctx, run)
+		if err != nil || len(resp.Artifacts) != 1 || string(resp.Artifact("ptx")) != "ptx of add" || resp.MetadataJSON != "{}" {
+			t.Errorf("%+v, %v", resp, err)
+		}
+	}
+	if here.calls != 3 || there.calls != 0 || here.asked.Last != "cubin" || here.asked.Settings["llc"] != "/here/llc" {
+		t.Errorf("%d calls here, %d there, the last %+v", here.calls, there.calls, here.asked)
+	}
+	run.Last, run.Want = "cubin", []string{"ptx"}
+	resp, err := with(there, "").RunStages(ctx, run)
+	if err != nil || len(resp.Artifacts) != 2 || string(resp.Artifact("cubin")) != "cubin of add" {
+		t.Errorf("%+v, %v", resp, err)
+	}
+	run.Input = []byte("sub")
+	if _, err := with(there, "").RunStages(ctx, run); !errors.Is(err, errGone) {
+		t.Errorf("another kernel: %v", err)
+	}
+	for _, b := range []*inProcess{with(here, ""), with(there, "")} {
+		asm := sdk.RunStagesRequest{First: "cubin", Last: "cubin", Input: []byte("text")}
+		if resp, err := b.RunStages(ctx, asm); err != nil || len(resp.Artifacts) != 1 || string(resp.Artifact("cubin")) != "cubin of text" {
+			t.Errorf("%+v, %v", resp, err)
+		}
+	}
+	files, err := os.ReadDir(string(dir))
+	if err != nil || len(files) != 4 {
+		t.Errorf("the store has %v, %v", files, err)
+	}
+	if err := os.WriteFile(string(dir)+"/"+files[3].Name(), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run.Input = []byte("add")
+	asm := sdk.RunStagesRequest{First: "cubin", Last: "cubin", Input: []byte("text")}
+	_, err1 := with(there, "").RunStages(ctx, run)
+	_, err2 := with(there, "").RunStages(ctx, asm)
+	if (err1 == nil) == (err2 == nil) {
+		t.Errorf("one file is broken: %v, %v", err1, err2)
+	}
+}
