@@ -131,8 +131,8 @@ type Banks struct {
 type Staging struct {
 	// Offset maps the element offset to the tensor; it is injective.
 	Offset Layout
-	// Vec is the number of elements that a thread moves at once, at Vec-aligned
-	// offsets, on both sides.
+	// Vec is the number of elements that a thread can move at once, at Vec-aligned
+	// offsets, on both sides; on one of them it may be more, up to a word.
 	Vec int
 }
 
@@ -158,10 +158,15 @@ func Stage(src, dst Layout, elemBytes int, b Banks) Staging {
 	vec := intersect(src.Columns(Register), dst.Columns(Register))
 	vec = vec[:min(len(vec), log2(max(1, b.VecBytes/elemBytes)))]
 	// Narrow elements share a word: lanes that differ within it do not
-	// conflict. The word is filled up with what src's lanes reach first.
+	// conflict. The word is filled up with what the lanes of one side reach and
+	// the other has in registers, which it then moves together, before what lanes
+	// reach otherwise.
 	word := slices.Clone(vec)
 	filled := spanOf(word...)
-	for _, c := range slices.Concat(src.Columns(Lane), dst.Columns(Lane)) {
+	for _, c := range slices.Concat(
+		inBoth(dst.Columns(Register), src.Columns(Lane)), inBoth(src.Columns(Register), dst.Columns(Lane)),
+		src.Columns(Lane), dst.Columns(Lane),
+	) {
 		if elemBytes<<len(word) >= b.WordBytes {
 			break
 		}
@@ -247,6 +252,17 @@ func outside(s *span, vs []uint64) []uint64 {
 		}
 	}
 	return out
+}
+
+// inBoth are the columns of a that b has, too.
+func inBoth(a, b []uint64) []uint64 {
+	var both []uint64
+	for _, c := range a {
+		if c != 0 && containsCol(b, c) {
+			both = append(both, c)
+		}
+	}
+	return both
 }
 
 // intersect is a basis of the intersection of the spans of a and b: vectors of

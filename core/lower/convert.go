@@ -304,6 +304,7 @@ func (e *emitter) viaShared(p *conversionPlan, base int, in []llir.Value) []llir
 
 // staged calls f for each access of a thread to the staging area.
 func (e *emitter) staged(p *conversionPlan, l *tensorLayout, base int, f func(a *Access, regs []int)) {
-	area := &sharedPlan{tensor: l, size: p.elem, offs: p.staging.Offsets(l.layout), vec: p.vec}
+	area := &sharedPlan{tensor: l, size: p.elem, offs: p.staging.Offsets(l.layout)}
+	area.vec = max(p.vec, vectorOf(area.offs, l, 0, e.m.target.Banks().WordBytes/p.elem))
 	e.sharedAccesses(area, e.smem, base, f)
 }
