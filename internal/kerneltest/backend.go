@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/tritonc/tritonc/backends/nvidia"
@@ -113,9 +114,12 @@ func (b *inProcess) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sd
 	if known {
 		return resp, nil
 	}
+	req.Want = append(slices.Clone(req.Want), "ttgir")
 	if resp, err = b.runStages(ctx, req); err != nil {
 		return resp, err
 	}
+	noteOperations(req.Input)
+	noteOperations(resp.Artifact("ttgir"))
 	b.mu.Lock()
 	if len(b.made) == maxMade {
 		clear(b.made)

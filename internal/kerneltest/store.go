@@ -111,9 +111,6 @@ func widen(req sdk.RunStagesRequest) sdk.RunStagesRequest {
 			want = append(want, stage)
 		}
 	}
-	if req.First == storedBinary { // of PTX; nothing above it can be made
-		want = nil
-	}
 	req.Want, req.Last = want, storedBinary
 	return req
 }
