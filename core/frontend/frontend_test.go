@@ -3,6 +3,7 @@ package frontend
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,5 +136,53 @@ func TestReferenceKernelsBuild(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
+	}
+}
+
+// TestDefine: values that the command line gives to names that are not there.
+func TestDefine(t *testing.T) {
+	const src = `import os
+import triton
+import triton.language as tl
+from far.away import SCALE, KIND
+import other
+
+N = tl.constexpr(int(os.environ.get("N", "3")))
+MODE = tl.constexpr(os.getenv("MODE"))
+
+
+@triton.jit
+def k(x):
+    tl.static_assert(N == 7)
+    tl.static_assert(MODE == "fast")
+    tl.static_assert(SCALE == 0.5)
+    tl.static_assert(KIND == tl.float16)
+    tl.static_assert(other.deep.FLAG)
+    tl.store(x, SCALE)
+`
+	f, err := Parse("k.py", "", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := &signature.Spec{Kernel: "k", Args: []signature.Arg{{Type: "*fp32"}}}
+	define := []Definition{
+		{"os.environ.N", "7"},
+		{"os.environ.MODE", "'fast'"},
+		{"far.away.SCALE", "1 / 2"},
+		{"far.away.KIND", "tl.float16"},
+		{"other.deep.FLAG", "True"},
+	}
+	if _, err := Build(dialect.NewContext(), f, spec, &Options{Define: define}); err != nil {
+		t.Error(explain(err))
+	}
+	for i, missing := range []string{"assertion", "assertion", "far.away", "far.away", "other"} {
+		_, err := Build(dialect.NewContext(), f, spec, &Options{Define: slices.Delete(slices.Clone(define), i, i+1)})
+		if err == nil || !strings.Contains(explain(err), missing) {
+			t.Errorf("without %s: %v", define[i].Name, err)
+		}
+	}
+	_, err = Build(dialect.NewContext(), f, spec, &Options{Define: []Definition{{"far.away.SCALE", "1 +"}}})
+	if err == nil || !strings.Contains(explain(err), "--define:1:") {
+		t.Errorf("a value that is none: %v", err)
 	}
 }

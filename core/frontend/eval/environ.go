@@ -33,7 +33,11 @@ func (s *Session) environ() *Dict {
 		s.env = &Dict{}
 		for _, k := range slices.Sorted(maps.Keys(s.Define)) {
 			if name, ok := strings.CutPrefix(k, "os.environ."); ok {
-				s.env.Set(name, Str(s.Define[k]))
+				v := s.Define[k]
+				if c, ok := v.(*Constexpr); ok {
+					v = c.Value
+				}
+				s.env.Set(name, Str(v))
 			}
 		}
 	}
