@@ -39,7 +39,7 @@ func (t *Target) Library(b *llir.Builder, symbol string, result llir.Type, x []l
 	}
 	switch base {
 	case "powi":
-		return devmath.Powi(b, x[0], x[1])
+		return approximations.Powi(b, x[0], x[1])
 	case "ldexp", "scalbn":
 		return devmath.Ldexp(b, x[0], x[1])
 	case "ilogb":
@@ -49,10 +49,21 @@ func (t *Target) Library(b *llir.Builder, symbol string, result llir.Type, x []l
 	case "llround":
 		return toLong(b, overloaded(b, "round", x[0]), "rz")
 	}
-	if f := devmath.Find(base); f != nil && f.Args == len(x) {
+	if f := approximations.Find(base); f != nil && f.Args == len(x) {
 		return f.Build(b, x...)
 	}
 	return nil
+}
+
+// approximations are PTX's instructions, with the errors that it documents.
+var approximations = &devmath.Approx{
+	Exp2:        one("llvm.nvvm.ex2.approx.ftz.f"),
+	Inverse:     one("llvm.nvvm.rcp.approx.ftz.f"),
+	InverseRoot: one("llvm.nvvm.rsqrt.approx.ftz.f"),
+}
+
+func one(name string) func(*llir.Builder, llir.Value) llir.Value {
+	return func(b *llir.Builder, x llir.Value) llir.Value { return f32(b, name, x) }
 }
 
 // intrinsics of LLVM with the function's own operands.

@@ -15,14 +15,15 @@ type kit struct {
 	bits interface{ llir.Type }
 	man  int // bits of the stored significand
 	bias int64
-	name string // in LLVM's overloaded intrinsics
+	name string  // in LLVM's overloaded intrinsics
+	hw   *Approx // instructions to use, or nil
 }
 
 func kitFor(b *llir.Builder, x llir.Value) kit {
 	if x.Type() == llir.F64 {
-		return kit{b, llir.F64, llir.I64, 52, 1023, "f64"}
+		return kit{b, llir.F64, llir.I64, 52, 1023, "f64", nil}
 	}
-	return kit{b, llir.F32, llir.I32, 23, 127, "f32"}
+	return kit{b, llir.F32, llir.I32, 23, 127, "f32", nil}
 }
 
 func (k kit) num(v float64) llir.Value { return k.M.Float(k.t, v) }
@@ -50,12 +51,6 @@ func (k kit) poly(x llir.Value, c []float64) llir.Value {
 	return y
 }
 
-// (log(1+f) - f + f²/2)/f³ for 1+f in [√½, √2]; the logarithm errs by 3.2e-9.
-var log1pSingle = []float64{
-	0.33333331180030046, -0.24999996957950882, 0.200007157488921, -0.16667802319501254, 0.1424905764569748,
-	-0.12425687331451106, 0.1168541992348674, -0.11479733846637635, 0.06971611471451176,
-}
-
 // (log((1+s)/(1-s))/s - 2)/s² as a polynomial in s², for (1+s)/(1-s) in
 // [√½, √2]; the logarithm errs by 2.0e-22.
 var atanhDouble = []float64{
@@ -63,48 +58,57 @@ var atanhDouble = []float64{
 	0.15384575123751304, 0.1333563898384184, 0.11688117544856204, 0.11882045963605906,
 }
 
-// (e^r - 1 - r)/r² for |r| ≤ ln2/2; the exponential errs by 2.2e-10 and 2.8e-21.
-var (
-	expSingle = []float64{
-		0.5000000013457727, 0.16666666681614256, 0.04166646500604005, 0.008333310934448869,
-		0.0013933641031986701, 0.00019890980869750327,
-	}
-	expDouble = []float64{
-		0.5, 0.16666666666666666, 0.04166666666666668, 0.008333333333333333, 0.0013888888888879082,
-		0.00019841269841263304, 2.480158733642132e-05, 2.755731924720479e-06, 2.755726330147475e-07,
-		2.5052071109214447e-08, 2.0918129454967065e-09, 1.6086622436215554e-10,
-	}
-)
+// (e^r - 1 - r)/r² for |r| ≤ ln2/2; the exponential errs by 2.8e-21.
+var expDouble = []float64{
+	0.5, 0.16666666666666666, 0.04166666666666668, 0.008333333333333333, 0.0013888888888879082,
+	0.00019841269841263304, 2.480158733642132e-05, 2.755731924720479e-06, 2.755726330147475e-07,
+	2.5052071109214447e-08, 2.0918129454967065e-09, 1.6086622436215554e-10,
+}
 
-// parts splits a positive x into m·2^e with m in [√½, √2). Subnormal numbers
-// are scaled up first.
+// parts splits a positive x into m·2^e with m in [√½, √2), of an f32 in [⅔, 1⅓).
 func (k kit) parts(x llir.Value) (m, e llir.Value) {
+	if k.t == llir.F32 {
+		return k.partsFrom(x, 2./3)
+	}
+	return k.partsFrom(x, math.Sqrt2/2)
+}
+
+// partsFrom is parts with m in [least, 2·least). Subnormal numbers are scaled up
+// first.
+func (k kit) partsFrom(x llir.Value, least float64) (m, e llir.Value) {
 	smallest := math.Ldexp(1, 1-int(k.bias))
 	tiny := k.FCmp(enum.FPredOLT, x, k.num(smallest))
 	scaled := k.Select(tiny, k.mul(x, k.num(math.Ldexp(1, k.man+1))), x)
 	shift := k.Select(tiny, k.num(-float64(k.man+1)), k.num(0))
 	i := k.BitCast(scaled, k.bits)
-	root := k.BitCast(k.num(math.Sqrt2/2), k.bits)
-	n := k.Binary(llir.AShr, k.Sub(i, root), k.int(int64(k.man)), 0)
+	if k.t == llir.F32 {
+		n := k.exponentAbove(i, least)
+		return k.BitCast(k.Sub(i, n), k.t), k.fma(k.Cast(llir.SIToFP, n, k.t, 0), k.num(0x1p-23), shift)
+	}
+	n := k.Binary(llir.AShr, k.Sub(i, k.BitCast(k.num(least), k.bits)), k.int(int64(k.man)), 0)
 	m = k.BitCast(k.Sub(i, k.Shl(n, k.man)), k.t)
-	return m, k.add(k.Cast(llir.SIToFP, n, k.t, 0), shift)
+	return m, k.add(k.Cast(llir.SIToFP, k.Trunc(n, llir.I32), k.t, 0), shift)
+}
+
+// exponentAbove is e·2²³ for the bits of an f32 m·2^e with m in [least, 2·least).
+func (k kit) exponentAbove(bits llir.Value, least float64) llir.Value {
+	return k.And(k.Sub(bits, k.BitCast(k.num(least), k.bits)), k.int(-1<<23))
 }
 
 // logSpecial puts in what the formula does not give: -∞ at 0, NaN below, and
 // what x itself is at ∞ and NaN.
 func (k kit) logSpecial(x, y llir.Value) llir.Value {
-	inf := k.num(math.Inf(1))
-	y = k.Select(k.FCmp(enum.FPredOEQ, x, inf), x, y)
-	y = k.Select(k.FCmp(enum.FPredOEQ, x, k.num(0)), k.num(math.Inf(-1)), y)
-	return k.Select(k.FCmp(enum.FPredUGE, x, k.num(0)), k.Select(k.FCmp(enum.FPredUNO, x, x), x, y), k.num(math.NaN()))
+	// By its bits, which are not negative then, x is finite: else x·∞ + ∞.
+	ends := k.ICmp(enum.IPredUGE, k.BitCast(x, k.bits), k.BitCast(k.inf(), k.bits))
+	y = k.Select(ends, k.fma(x, k.inf(), k.inf()), y)
+	return k.Select(k.equal(x, k.num(0)), k.num(math.Inf(-1)), y)
 }
 
 // log1p is log(m) for m near 1, as a leading part and a correction.
 func (k kit) log1p(m llir.Value) (lead, rest llir.Value) {
 	f := k.add(m, k.num(-1))
 	if k.t == llir.F32 {
-		f2 := k.mul(f, f)
-		return f, k.mul(f2, k.fma(f, k.poly(f, log1pSingle), k.num(-0.5)))
+		return f, k.mul(k.mul(f, f), k.poly(f, logSingle))
 	}
 	// log(1+f) = f - s·(f - R) with s = f/(2+f), R the odd part's remainder:
 	// f stays exact, and only the small rest is rounded.
@@ -119,6 +123,11 @@ func (k kit) log1p(m llir.Value) (lead, rest llir.Value) {
 func Log(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
 	m, e := k.parts(x)
+	if k.t == llir.F32 {
+		f := k.add(m, k.num(-1))
+		y := k.fma(k.mul(f, f), k.poly(f, logSingle), f)
+		return k.logSpecial(x, k.fma(e, k.num(math.Ln2), y))
+	}
 	lead, rest := k.log1p(m)
 	hi := k.ln2()
 	y := k.fma(e, k.num(hi), k.add(lead, k.fma(e, k.num(ln2Minus(hi)), rest)))
@@ -141,6 +150,10 @@ func ln2Minus(hi float64) float64 {
 func Log2(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
 	m, e := k.parts(x)
+	if k.t == llir.F32 {
+		f := k.add(m, k.num(-1))
+		return k.logSpecial(x, k.fma(f, k.poly(f, log2Single), e))
+	}
 	lead, rest := k.log1p(m)
 	// 1/ln2 in two pieces; the product with the leading part is exact up to a
 	// remainder that fma gives.
@@ -166,6 +179,9 @@ func inverseLn2(k kit) (hi, lo float64) {
 // Exp is e to the power x.
 func Exp(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
+	if k.t == llir.F32 {
+		return k.expSingle(x, math.Log2E)
+	}
 	n := k.round(k.mul(x, k.num(math.Log2E)))
 	hi := k.ln2()
 	r := k.fma(n, k.num(-hi), x)
@@ -176,6 +192,9 @@ func Exp(b *llir.Builder, x llir.Value) llir.Value {
 // Exp2 is 2 to the power x.
 func Exp2(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
+	if k.t == llir.F32 {
+		return k.expSingle(x, 1)
+	}
 	n := k.round(x)
 	r := k.Binary(llir.FSub, x, n, 0) // exact
 	p := k.mul(r, k.num(math.Ln2))
@@ -183,13 +202,9 @@ func Exp2(b *llir.Builder, x llir.Value) llir.Value {
 	return k.scaleExp(x, n, p, float64(k.bias+1), -float64(int64(k.man)+k.bias+1))
 }
 
-// scaleExp is e^r·2^n, 0 where x is below low, ∞ where it is above high.
+// scaleExp is e^r·2^n of f64s, 0 where x is below low, ∞ where it is above high.
 func (k kit) scaleExp(x, n, r llir.Value, high, low float64) llir.Value {
-	c := expSingle
-	if k.t == llir.F64 {
-		c = expDouble
-	}
-	y := k.add(k.fma(k.mul(r, r), k.poly(r, c), r), k.num(1))
+	y := k.add(k.fma(k.mul(r, r), k.poly(r, expDouble), r), k.num(1))
 	// 2^n in two factors, each a normal number even where the product is not.
 	limit := float64(2 * k.bias)
 	n = k.Call(k.M.Declare("llvm.maxnum."+k.name, llir.Pure, k.t, k.t, k.t), n, k.num(-limit))

@@ -28,6 +28,54 @@ type spec struct {
 	second float64
 	// cuda are CUDA's documented bounds of f32 and f64.
 	cuda [2]float64
+	// approx measures the code with a GPU's approximations, f32 only.
+	approx bool
+}
+
+// label names the row: short functions' with approximations are rows of their own.
+func (s *spec) label() string {
+	if s.approx {
+		return s.name + "_approx"
+	}
+	return s.name
+}
+
+// shortSpecs are the rows of code with approximations.
+func shortSpecs() []*spec {
+	var out []*spec
+	for _, s := range specs {
+		if short[s.name] != nil {
+			c := *s
+			c.approx = true
+			out = append(out, &c)
+		}
+	}
+	return out
+}
+
+// variant is a function's code in one of the forms that are measured.
+type variant struct {
+	f     *Function
+	fused bool // products melt into sums
+}
+
+// variants are the code as written and fused, or with approximations that all err
+// upwards, or downwards, as far as they may.
+func (s *spec) variants() [2]variant {
+	if s.approx {
+		return [2]variant{{erring("up").Find(s.name), false}, {erring("down").Find(s.name), true}}
+	}
+	return [2]variant{{Find(s.name), false}, {Find(s.name), true}}
+}
+
+// erring are approximations that the machine knows, and testdata/sweep.c.
+func erring(direction string) *Approx {
+	call := func(name string) func(*llir.Builder, llir.Value) llir.Value {
+		return func(b *llir.Builder, x llir.Value) llir.Value {
+			return b.Call(b.M.Declare("approx."+name+"."+direction, llir.Pure, llir.F32, llir.F32), x)
+		}
+	}
+	return &Approx{Exp2: call("exp2"), Inverse: call("inverse"), InverseRoot: call("inverseroot")}
 }
 
 // bound is what the function may err by.
@@ -129,6 +177,16 @@ func code(t testing.TB, f *Function, typ llir.Type) [2]*machine {
 	t.Helper()
 	fn := emit(t, f, typ)
 	return [2]*machine{compile(fn, false), compile(fn, true)}
+}
+
+// code is the code of all variants.
+func (s *spec) code(t testing.TB, typ llir.Type) []*machine {
+	t.Helper()
+	var out []*machine
+	for _, v := range s.variants() {
+		out = append(out, compile(emit(t, v.f, typ), v.fused))
+	}
+	return out
 }
 
 // size is the number of a function's instructions.
@@ -241,10 +299,9 @@ func (s *spec) sample(r *rand.Rand, typ llir.Type, args int) []float64 {
 // measure gives a function's greatest error over n samples, as written and with
 // contraction, and the arguments of it.
 func (s *spec) measure(t testing.TB, r *rand.Rand, typ llir.Type, n int) (worst float64, at []float64) {
-	f := Find(s.name)
-	ms := code(t, f, typ)
+	ms := s.code(t, typ)
 	for range n {
-		x := s.sample(r, typ, f.Args)
+		x := s.sample(r, typ, Find(s.name).Args)
 		args := make([]*big.Float, len(x))
 		for i, v := range x {
 			if math.IsInf(v, 0) {
@@ -273,16 +330,19 @@ func (s *spec) measure(t testing.TB, r *rand.Rand, typ llir.Type, n int) (worst 
 func TestAccuracy(t *testing.T) {
 	seed := testseed.Seed()
 	t.Logf("seed %d", seed)
-	for _, s := range specs {
+	for _, s := range append(shortSpecs(), specs...) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		for _, typ := range []llir.Type{llir.F32, llir.F64} {
+		for _, typ := range types {
+			if s.approx && typ == llir.F64 {
+				continue
+			}
 			n := 200
 			if os.Getenv(everyEnv) == "1" {
 				n = 20000
 			}
 			worst, at := s.measure(t, r, typ, n)
 			if worst > s.bound(typ) {
-				got := code(t, Find(s.name), typ)[0].call(typ, at...)
+				got := s.code(t, typ)[0].call(typ, at...)
 				t.Errorf("%s %s%v = %v: off by %.2f units in the last place, more than %v", typ, s.name, at, got, worst, s.bound(typ))
 			} else {
 				t.Logf("%s %s: at most %.3f at %v", typ, s.name, worst, at)
@@ -329,9 +389,9 @@ var hard = map[string][][]float64{
 }
 
 func TestHardCases(t *testing.T) {
-	for _, s := range specs {
+	for _, s := range append(shortSpecs(), specs...) {
 		for _, typ := range types {
-			for _, m := range code(t, Find(s.name), typ) {
+			for _, m := range s.code(t, typ) {
 				for _, x := range hard[s.name] {
 					in := make([]float64, len(x))
 					args := make([]*big.Float, len(x))
@@ -405,7 +465,7 @@ func TestDocument(t *testing.T) {
 			worst, _ := s.measure(t, r, typ, 600)
 			fmt.Fprintf(&out, " %.2f |", worst)
 			if typ == llir.F32 {
-				fmt.Fprintf(&out, " %s |", everywhere(t, s.name))
+				fmt.Fprintf(&out, " %s |", s.everywhere(t))
 			}
 			fmt.Fprintf(&out, " %v | %d |", s.cuda[i], size(t, Find(s.name), typ))
 			if worst > s.bound(typ) {
@@ -413,6 +473,18 @@ func TestDocument(t *testing.T) {
 			}
 		}
 		out.WriteString("\n")
+	}
+	out.WriteString(docShort)
+	for _, s := range shortSpecs() {
+		worst, _ := s.measure(t, rand.New(rand.NewPCG(1, 2)), llir.F32, 600)
+		n := 0
+		for _, b := range emit(t, s.variants()[0].f, llir.F32).IR.Blocks {
+			n += len(b.Insts)
+		}
+		fmt.Fprintf(&out, "| `%s` | %.2f | %s | %v | %d |\n", s.name, worst, s.everywhere(t), s.cuda[0], n)
+		if worst > s.bound(llir.F32) {
+			t.Errorf("%s errs by %.2f units in the last place, more than %v", s.label(), worst, s.bound(llir.F32))
+		}
 	}
 	out.WriteString(docTail)
 	if os.Getenv("TRITONC_UPDATE") == "1" {
@@ -436,6 +508,13 @@ The table is made by the tests of the package, which fail when it is not true: T
 
 | function | f32: samples | all 2³² | CUDA's bound | instructions | f64: samples | CUDA's bound | instructions |
 |---|---|---|---|---|---|---|---|
+`
+
+const docShort = `
+With a GPU's own approximations of 2^x, 1/x and 1/√x (type Approx) some functions of f32 are shorter. Their errors here are the greatest with approximations that all err as far as their instructions' documents allow, once all upwards and once all downwards: 2 units in the last place for 2^x and 1/√x, 1 for 1/x. A GPU's are smaller.
+
+| function | f32: samples | all 2³² | CUDA's bound | instructions |
+|---|---|---|---|---|
 `
 
 const docTail = `

@@ -8,26 +8,9 @@ import (
 	"github.com/tritonc/tritonc/core/llir"
 )
 
-var (
-	// (asin x - x)/x³ as a polynomial in x², |x| ≤ ½; it errs by 1.0e-9.
-	asinSingle = []float64{
-		0.1666666633653961, 0.07500094761244366, 0.04459931914668844, 0.031101727978231106,
-		0.017143716218832292, 0.03370072719907038,
-	}
-	// (atan x - x)/x³ as a polynomial in x², |x| ≤ 1; it errs by 1.7e-9.
-	atanSingle = []float64{
-		-0.33333333081072786, 0.19999949321114613, -0.1428400379426577, 0.11088261625070714, -0.08931826761775245,
-		0.07031914210881793, -0.04896051343228427, 0.02630500057207836, -0.009144629494124763, 0.0014886918836704845,
-	}
-)
-
-// asinCore is asin(s) for 0 ≤ s ≤ ½ with z = s².
+// asinCore is asin(s) - s for 0 ≤ s ≤ ½ with z = s², of f64s.
 func (k kit) asinCore(s, z llir.Value) llir.Value {
-	c := asinSingle
-	if k.t == llir.F64 {
-		c = asinDouble
-	}
-	return k.mul(k.mul(s, z), k.poly(z, c))
+	return k.mul(k.mul(s, z), k.poly(z, asinDouble))
 }
 
 // halved is √((1-a)/2) with its error, for a above ½, else a itself, and its
@@ -43,6 +26,9 @@ func (k kit) halved(a, big llir.Value) (s pair, z llir.Value) {
 // Asin is the arc sine; NaN beyond ±1.
 func Asin(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
+	if k.t == llir.F32 {
+		return k.asinSingle(x)
+	}
 	a := k.abs(x)
 	// Above ½: asin a = π/2 - 2·asin √((1-a)/2).
 	big := k.FCmp(enum.FPredOGT, a, k.num(0.5))
@@ -57,6 +43,9 @@ func Asin(b *llir.Builder, x llir.Value) llir.Value {
 // Acos is the arc cosine; NaN beyond ±1.
 func Acos(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
+	if k.t == llir.F32 {
+		return k.acosSingle(x)
+	}
 	a := k.abs(x)
 	big := k.FCmp(enum.FPredOGT, a, k.num(0.5))
 	s, z := k.halved(a, big)
@@ -90,13 +79,25 @@ func (k kit) atanCore(s llir.Value) pair {
 // Atan is the arc tangent.
 func Atan(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
+	if k.t == llir.F32 {
+		return k.atanSingle(x)
+	}
+	return k.atanWith(x, func(a llir.Value) llir.Value { return k.div(k.num(1), a) })
+}
+
+// atanSingle is Atan of f32s.
+func (k kit) atanSingle(x llir.Value) llir.Value { return k.atanWith(x, k.inverse) }
+
+// atanWith is Atan by means of an inverse of numbers above 1.
+func (k kit) atanWith(x llir.Value, inverse func(llir.Value) llir.Value) llir.Value {
 	a := k.abs(x)
 	// Above 1: atan a = π/2 - atan 1/a.
 	big := k.FCmp(enum.FPredOGT, a, k.num(1))
-	p := k.atanCore(k.Select(big, k.div(k.num(1), a), a))
+	p := k.atanCore(k.Select(big, inverse(a), a))
 	half := k.halfPi()
-	far := k.add(half.hi, k.sub(half.lo, k.add(p.hi, p.lo)))
-	return k.withSign(k.Select(big, far, k.add(p.hi, p.lo)), x)
+	v := k.add(p.hi, p.lo)
+	far := k.add(half.hi, k.sub(half.lo, v))
+	return k.withSign(k.Select(big, far, v), x)
 }
 
 // Atan2 is the angle of the point (x, y), between -π and π.
@@ -124,6 +125,9 @@ func (k kit) sqrt(x llir.Value) llir.Value {
 // Log1p is log(1 + x), accurate for small x.
 func Log1p(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
+	if k.t == llir.F32 {
+		return k.log1pSingle(x)
+	}
 	u := k.add(k.num(1), x)
 	// What the sum lost, in proportion, is what the logarithm lost.
 	lost := k.Binary(llir.FSub, x, k.add(u, k.num(-1)), 0)
@@ -136,17 +140,16 @@ func Log1p(b *llir.Builder, x llir.Value) llir.Value {
 // Expm1 is e^x - 1, accurate for small x.
 func Expm1(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
-	c, least := expSingle, -26.0
-	if k.t == llir.F64 {
-		c, least = expDouble, -56
+	if k.t == llir.F32 {
+		return k.expm1Single(x)
 	}
+	const least = -56.0
 	n := k.round(k.mul(x, k.num(math.Log2E)))
-	n = k.Call(k.M.Declare("llvm.maxnum."+k.name, llir.Pure, k.t, k.t, k.t), n, k.num(least))
-	n = k.Call(k.M.Declare("llvm.minnum."+k.name, llir.Pure, k.t, k.t, k.t), n, k.num(float64(k.bias+1)))
+	n = k.min(k.max(n, k.num(least)), k.num(float64(k.bias+1)))
 	hi := k.ln2()
 	r := k.fma(n, k.num(-hi), x)
 	r = k.fma(n, k.num(-ln2Minus(hi)), r)
-	p := k.fma(k.mul(r, r), k.poly(r, c), r)
+	p := k.fma(k.mul(r, r), k.poly(r, expDouble), r)
 	// (2^n·(p + 1) - 1), halved, because 2^n may be too large itself.
 	half := k.power(k.Sub(k.Freeze(k.Cast(llir.FPToSI, n, k.bits, 0)), k.int(1)))
 	y := k.mul(k.fma(half, p, k.add(half, k.num(-0.5))), k.num(2))

@@ -130,7 +130,7 @@ func (k kit) expParts(x pair) (n llir.Value, r pair) {
 
 // expm1Core is e^r - 1 for |r| ≤ ln2/2, correct to a few bits beyond the format.
 func (k kit) expm1Core(r pair) pair {
-	c := expSingle
+	c := expm1Single
 	if k.t == llir.F64 {
 		c = expDouble
 	}

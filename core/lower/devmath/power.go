@@ -28,6 +28,9 @@ func widely(b *llir.Builder, x llir.Value, f func(k kit, x llir.Value) llir.Valu
 // Exp10 is 10 to the power x.
 func Exp10(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
+	if k.t == llir.F32 {
+		return k.expSingle(x, log2of10)
+	}
 	limit := float64(k.bias) / 2
 	s := k.min(k.max(x, k.num(-limit)), k.num(limit))
 	m, n := k.expPair(k.timesPair(k.constant(math.Ln10, ln10Tail), s))
@@ -42,23 +45,21 @@ func Log10(b *llir.Builder, x llir.Value) llir.Value {
 		return k.logSpecial(x, k.add(p.hi, p.lo))
 	}
 	m, e := k.parts(x)
-	lead, rest := k.log1p(m)
-	c := k.constant(math.Log10E, 0)
-	p := k.product(lead, c.hi)
-	small := k.fma(lead, c.lo, k.fma(rest, c.hi, p.lo))
-	const hi = 1233. / 4096 // log10 2 in so few bits that its products are exact
-	sum := k.sumOrdered(k.prod(e, k.num(hi)), p.hi)
-	return k.logSpecial(x, k.add(sum.hi, k.add(sum.lo, k.fma(e, k.num(log10of2-hi), small))))
+	f := k.add(m, k.num(-1))
+	c := k.constant(log10of2, 0)
+	return k.logSpecial(x, k.fma(e, c.hi, k.fma(e, c.lo, k.mul(f, k.poly(f, log10Single)))))
 }
 
 const (
 	log10eTail = 1.098319650216765e-17
 	log10of2   = 0.3010299956639812
+	log2of10   = 3.321928094887362
 )
 
 // Pow is x to the power y, by logarithm and exponential in pairs.
-func Pow(b *llir.Builder, x, y llir.Value) llir.Value {
-	k := kitFor(b, x)
+func Pow(b *llir.Builder, x, y llir.Value) llir.Value { return kitFor(b, x).pow(x, y) }
+
+func (k kit) pow(x, y llir.Value) llir.Value {
 	whole := k.equal(k.trunc(y), y)
 	halved := k.mul(y, k.num(0.5))
 	odd := k.And(whole, k.FCmp(enum.FPredONE, k.trunc(halved), halved))
@@ -66,8 +67,9 @@ func Pow(b *llir.Builder, x, y llir.Value) llir.Value {
 }
 
 // Powi is x to the integral power n, an i32.
-func Powi(b *llir.Builder, x, n llir.Value) llir.Value {
-	k := kitFor(b, x)
+func Powi(b *llir.Builder, x, n llir.Value) llir.Value { return kitFor(b, x).powi(x, n) }
+
+func (k kit) powi(x, n llir.Value) llir.Value {
 	odd := k.ICmp(enum.IPredNE, k.And(n, k.M.I32(1)), k.M.I32(0))
 	y := pair{k.Cast(llir.SIToFP, n, k.t, 0), k.num(0)}
 	if k.t == llir.F32 { // the number may have more bits
@@ -79,6 +81,9 @@ func Powi(b *llir.Builder, x, n llir.Value) llir.Value {
 
 // powAbs is |x|^y for |x| other than 1 and y other than 0.
 func (k kit) powAbs(x llir.Value, y pair) llir.Value {
+	if k.t == llir.F32 {
+		return k.powAbsSingle(x, y)
+	}
 	size := k.abs(x)
 	l := k.logPair(size)
 	// At the ends the logarithm is infinite, and so is then the product.
@@ -92,24 +97,9 @@ func (k kit) powAbs(x llir.Value, y pair) llir.Value {
 	limit := float64(k.bias+60) * math.Ln2
 	p.lo = k.Select(k.FCmp(enum.FPredUGT, k.abs(p.hi), k.num(limit)), k.num(0), p.lo)
 	p.hi = k.max(k.min(p.hi, k.overflowing()), k.num(-limit))
-	var v llir.Value
-	if k.t == llir.F32 {
-		v = k.expSum(p)
-	} else {
-		m, n := k.expPair(p)
-		v = k.times2(k.add(m.hi, m.lo), n)
-	}
+	m, n := k.expPair(p)
+	v := k.times2(k.add(m.hi, m.lo), n)
 	return k.Select(k.FCmp(enum.FPredUNO, x, y.hi), k.nan(), v)
-}
-
-// expSum is e^x for a pair of moderate size, to about a unit in the last place.
-func (k kit) expSum(x pair) llir.Value {
-	n := k.round(k.mul(x.hi, k.num(log2e)))
-	hi := k.ln2()
-	r := k.fma(n, k.num(-hi), x.hi)
-	r = k.add(k.fma(n, k.num(-ln2Minus(hi)), r), x.lo)
-	y := k.add(k.fma(k.mul(r, r), k.poly(r, expSingle), r), k.num(1))
-	return k.timesPower(y, k.integer(n))
 }
 
 // powSpecial puts in what |x|^y is not: whole and odd say what y is.

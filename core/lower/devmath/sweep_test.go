@@ -48,9 +48,11 @@ var natural = map[string]string{
 var own = []string{"sinpi", "cospi", "erfcx", "normcdf"}
 
 // digest names the code of a function of f32.
-func digest(name string) string {
+func (s *spec) digest() string {
 	m := llir.NewModule("", "", "")
-	emitInto(m, "f", Find(name), llir.F32)
+	for i, v := range s.variants() {
+		emitInto(m, fmt.Sprint("f", i), v.f, llir.F32)
+	}
 	sum := sha256.Sum256(m.Print())
 	return fmt.Sprintf("%x", sum[:6])
 }
@@ -77,29 +79,34 @@ func sweeps(t testing.TB) []sweep {
 }
 
 // everywhere is the greatest error over all arguments as the documents have it.
-func everywhere(t testing.TB, name string) string {
-	for _, s := range sweeps(t) {
-		if s.name == name {
-			return fmt.Sprintf("%.2f", s.worst)
+func (s *spec) everywhere(t testing.TB) string {
+	for _, found := range sweeps(t) {
+		if found.name == s.label() {
+			return fmt.Sprintf("%.2f", found.worst)
 		}
 	}
 	return "—"
 }
 
+// sweepSpecs are the functions that can be swept.
+func sweepSpecs() []*spec {
+	return slices.DeleteFunc(append(shortSpecs(), specs...), func(s *spec) bool { return s.reference() == "" })
+}
+
 // TestSweeps: the list speaks of the code as it is, and its errors, measured anew
 // against 200 bits, are within the bounds.
 func TestSweeps(t *testing.T) {
+	all := sweepSpecs()
 	for _, s := range sweeps(t) {
-		i := slices.IndexFunc(specs, func(sp *spec) bool { return sp.name == s.name })
-		if i < 0 || digest(s.name) != s.digest {
+		i := slices.IndexFunc(all, func(sp *spec) bool { return sp.label() == s.name })
+		if i < 0 || all[i].digest() != s.digest {
 			t.Errorf("%s has changed since it was swept: run %s=%s go test -run TestEverySingle .", s.name, everyEnv, s.name)
 			continue
 		}
 		x := math.Float32frombits(s.at)
-		want := specs[i].ref(ref.New(float64(x)))
-		worst := specs[i].worstOf(t, s.at, want)
-		if math.Abs(worst-s.worst) > 0.001 || worst > specs[i].bound(llir.F32) {
-			t.Errorf("%s(%v) is off by %.4f, the list says %.4f, the bound is %v", s.name, x, worst, s.worst, specs[i].bound(llir.F32))
+		worst := all[i].worstOf(t, s.at, all[i].ref(ref.New(float64(x))))
+		if math.Abs(worst-s.worst) > 0.001 || worst > all[i].bound(llir.F32) {
+			t.Errorf("%s(%v) is off by %.4f, the list says %.4f, the bound is %v", s.name, x, worst, s.worst, all[i].bound(llir.F32))
 		}
 	}
 }
@@ -112,12 +119,11 @@ func TestEverySingle(t *testing.T) {
 		t.Skipf("set %s=1 to compute functions of f32 at all 2³² arguments, minutes each, or to the names of some", everyEnv)
 	}
 	program := sweeper(t)
-	for _, s := range specs {
+	for _, s := range sweepSpecs() {
 		list := sweeps(t) // read again: another run may have written
-		sum := digest(s.name)
-		i := slices.IndexFunc(list, func(o sweep) bool { return o.name == s.name })
-		if reference(s.name) == "" || asked != "1" && !slices.Contains(strings.Fields(asked), s.name) ||
-			asked == "1" && i >= 0 && list[i].digest == sum {
+		sum := s.digest()
+		i := slices.IndexFunc(list, func(o sweep) bool { return o.name == s.label() })
+		if asked != "1" && !slices.Contains(strings.Fields(asked), s.label()) || i >= 0 && list[i].digest == sum {
 			continue
 		}
 		found := s.sweep(t, program, 0, 1)
@@ -135,20 +141,18 @@ func TestEverySingle(t *testing.T) {
 func TestSomeSingles(t *testing.T) {
 	program := sweeper(t)
 	const step = 1<<16 - 1
-	for _, s := range specs {
-		if reference(s.name) != "" {
-			s.sweep(t, program, testseed.Seed()%step, step)
-		}
+	for _, s := range sweepSpecs() {
+		s.sweep(t, program, testseed.Seed()%step, step)
 	}
 }
 
 // reference is the function of doubles that a function is compared with; "" for
 // none.
-func reference(name string) string {
-	if slices.Contains(own, name) {
-		return "exact_" + name
+func (s *spec) reference() string {
+	if slices.Contains(own, s.name) {
+		return "exact_" + s.name
 	}
-	return natural[name]
+	return natural[s.name]
 }
 
 func writeSweeps(t *testing.T, list []sweep) {
@@ -177,14 +181,10 @@ func sweeper(t *testing.T) string {
 		t.Skip("gcc is not installed: nothing to run the functions with")
 	}
 	dir := t.TempDir()
-	object := func(prefix, contract string, typ llir.Type) string {
+	object := func(name, contract string, emit func(m *llir.Module)) string {
 		m := llir.NewModule("", "", "")
-		for _, s := range specs {
-			if to := reference(s.name); typ == llir.F32 && to != "" || to == prefix+s.name {
-				emitInto(m, prefix+s.name, Find(s.name), typ)
-			}
-		}
-		out := filepath.Join(dir, prefix+".o")
+		emit(m)
+		out := filepath.Join(dir, name+".o")
 		cmd := exec.Command(llc, "-O2", "-mcpu=native", "-relocation-model=pic", "-fp-contract="+contract, "-filetype=obj", "-o", out, "-")
 		cmd.Stdin = bytes.NewReader(m.Print())
 		if msg, err := cmd.CombinedOutput(); err != nil {
@@ -193,9 +193,19 @@ func sweeper(t *testing.T) string {
 		return out
 	}
 	var table strings.Builder
-	for _, s := range specs {
-		if to := reference(s.name); to != "" {
-			fmt.Fprintf(&table, "ROW(%s, %s)\n", s.name, to)
+	for _, s := range sweepSpecs() {
+		fmt.Fprintf(&table, "ROW(%s, %s)\n", s.label(), s.reference())
+	}
+	variant := func(i int, prefix string) func(m *llir.Module) {
+		return func(m *llir.Module) {
+			for _, s := range sweepSpecs() {
+				emitInto(m, prefix+s.label(), s.variants()[i].f, llir.F32)
+			}
+		}
+	}
+	exact := func(m *llir.Module) {
+		for _, name := range own {
+			emitInto(m, "exact_"+name, Find(name), llir.F64)
 		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, "rows.h"), []byte(table.String()), 0o666); err != nil {
@@ -203,7 +213,7 @@ func sweeper(t *testing.T) string {
 	}
 	program := filepath.Join(dir, "sweep")
 	cmd := exec.Command(cc, "-O2", "-I", dir, "-o", program, "testdata/sweep.c",
-		object("written_", "off", llir.F32), object("fused_", "fast", llir.F32), object("exact_", "off", llir.F64), "-lm")
+		object("written", "off", variant(0, "written_")), object("fused", "fast", variant(1, "fused_")), object("exact", "off", exact), "-lm")
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, msg)
 	}
@@ -213,25 +223,25 @@ func sweeper(t *testing.T) string {
 // sweep compares at arguments whose bits are a step apart.
 func (s *spec) sweep(t *testing.T, program string, first, step uint64) sweep {
 	t.Helper()
-	out, err := exec.Command(program, s.name, strconv.FormatUint(first, 10), strconv.FormatUint(step, 10)).Output()
+	out, err := exec.Command(program, s.label(), strconv.FormatUint(first, 10), strconv.FormatUint(step, 10)).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var wrong, wrongAt uint64
-	found := sweep{name: s.name}
+	found := sweep{name: s.label()}
 	if _, err := fmt.Sscanf(string(out), "%g %x %d %x", &found.worst, &found.at, &wrong, &wrongAt); err != nil {
 		t.Fatalf("%q: %v", out, err)
 	}
 	if wrong != 0 {
-		t.Errorf("%s: %d wrong zeros or NaNs, as at %v (bits %08x)", s.name, wrong, single(wrongAt), wrongAt)
+		t.Errorf("%s: %d wrong zeros or NaNs, as at %v (bits %08x)", s.label(), wrong, single(wrongAt), wrongAt)
 	}
 	// What counts is what 200 bits say of the worst argument.
 	if want := s.ref(ref.New(float64(math.Float32frombits(found.at)))); want != nil {
 		found.worst = s.worstOf(t, found.at, want)
 	}
-	t.Logf("%s: %.4f at %v", s.name, found.worst, math.Float32frombits(found.at))
+	t.Logf("%s: %.4f at %v", s.label(), found.worst, math.Float32frombits(found.at))
 	if found.worst > s.bound(llir.F32) {
-		t.Errorf("%s(%v) is off by %.4f units in the last place", s.name, math.Float32frombits(found.at), found.worst)
+		t.Errorf("%s(%v) is off by %.4f units in the last place", s.label(), math.Float32frombits(found.at), found.worst)
 	}
 	return found
 }
@@ -239,7 +249,7 @@ func (s *spec) sweep(t *testing.T, program string, first, step uint64) sweep {
 // worstOf is the error at one argument, as written or fused.
 func (s *spec) worstOf(t testing.TB, at uint32, want *big.Float) float64 {
 	worst := 0.0
-	for _, m := range code(t, Find(s.name), llir.F32) {
+	for _, m := range s.code(t, llir.F32) {
 		worst = max(worst, off(llir.F32, float64(single(m.run(uint64(at)))), want))
 	}
 	return worst

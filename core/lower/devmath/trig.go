@@ -8,13 +8,6 @@ import (
 	"github.com/tritonc/tritonc/core/llir"
 )
 
-// (sin r - r)/r³ and (cos r - 1 + r²/2)/r⁴ as polynomials in r², |r| ≤ π/4; the
-// sine errs by 2.1e-11, the cosine by 1.4e-12.
-var (
-	sinSingle = []float64{-0.1666666666362283, 0.008333331785217524, -0.00019840038872502065, 2.7243781404496077e-06}
-	cosSingle = []float64{0.04166666666412721, -0.0013888887597327667, 2.4800560429868877e-05, -2.729583082347162e-07}
-)
-
 // π/2 as the sum of three floats.
 const (
 	halfPiHigh = 1.5707963705062866
@@ -95,9 +88,9 @@ func Cospi(b *llir.Builder, x llir.Value) llir.Value {
 func (k kit) halfTurns(x llir.Value, turns int) llir.Value {
 	// Without whole turns, exactly; NaN for infinities.
 	t := k.fma(k.trunc(k.mul(x, k.num(0.5))), k.num(-2), x)
-	n := k.round(k.mul(t, k.num(2)))
+	n, bits := k.nearest(t, 2)
 	r := k.fma(n, k.num(-0.5), t) // exact
-	i := k.Resize(k.integer(n), llir.I32, true)
+	i := k.Resize(bits, llir.I32, true)
 	return k.turned(k.timesPair(k.constant(math.Pi, piTail), r), k.Add(i, k.M.I32(turns)))
 }
 
@@ -138,7 +131,7 @@ func (k kit) sinCos(r pair) (sin, cos pair) {
 // quadrant writes x = r + q·π/2 with |r| a little above π/4 at most; r is NaN for
 // infinities and NaNs.
 func (k kit) quadrant(x llir.Value) (r pair, q llir.Value) {
-	n := k.round(k.mul(x, k.num(2/math.Pi)))
+	n, low := k.nearest(x, 2/math.Pi)
 	limit := float64(largeAngle)
 	if k.t == llir.F32 {
 		// As before, one number is enough.
@@ -152,9 +145,7 @@ func (k kit) quadrant(x llir.Value) (r pair, q llir.Value) {
 		s := k.sum(first, k.FNeg(p.hi))
 		r = k.sumOrdered(s.hi, k.fma(n, k.num(-halfPiThird), k.sub(s.lo, p.lo)))
 	}
-	// Frozen, because the conversion is undefined for large numbers and NaNs,
-	// for which another quadrant is put in, or does not matter.
-	q = k.Freeze(k.Cast(llir.FPToSI, n, llir.I32, 0))
+	q = k.Resize(low, llir.I32, true)
 	size := k.abs(x)
 	large := k.less(k.num(limit), size)
 	if k.t == llir.F32 {

@@ -1,6 +1,7 @@
 // The command fit writes the coefficients of package devmath's polynomials, in
-// ../coefficients.go: each polynomial interpolates its function at Chebyshev's
-// nodes, in the arithmetic of package reference, and is rounded at the end.
+// ../coefficients.go. Those of doubles interpolate their function at Chebyshev's
+// nodes, in the arithmetic of package reference; those of floats have the least
+// greatest relative error (remez.go). All are rounded at the end.
 //
 //	cd core/lower/devmath && go run ./fit
 package main
@@ -27,6 +28,8 @@ type row struct {
 	f      func(u *big.Float) *big.Float
 	// scale is what the function is a part of; nil for f itself.
 	scale func(u *big.Float) *big.Float
+	// single polynomials are of floats.
+	single bool
 }
 
 func num(x float64) *big.Float       { return ref.New(x) }
@@ -88,17 +91,64 @@ func erfcx(t *big.Float) *big.Float {
 	return mul(add(num(1), mul(num(2), x)), ref.Erfcx(x))
 }
 
+// log1pTail is (log(1+f) - f)/f² as a function of f, log1pScale the whole.
+func log1pTail(f *big.Float) *big.Float {
+	return quo(sub(ref.Log(add(num(1), f)), f), mul(f, f))
+}
+
+func log1pScale(f *big.Float) *big.Float { return quo(ref.Log(add(num(1), f)), mul(f, f)) }
+
+// log1pBase is log(1+f)/f to a base as a function of f.
+func log1pBase(base float64) func(*big.Float) *big.Float {
+	return func(f *big.Float) *big.Float {
+		return quo(ref.Log(add(num(1), f)), mul(f, ref.Log(num(base))))
+	}
+}
+
+// cosTail is (cos x - 1 + x²/2)/x⁴ as a function of x², cosScale the whole.
+func cosTail(z *big.Float) *big.Float {
+	return quo(add(sub(ref.Cos(ref.Sqrt(z)), num(1)), mul(z, num(0.5))), mul(z, z))
+}
+
+func cosScale(z *big.Float) *big.Float { return quo(ref.Cos(ref.Sqrt(z)), mul(z, z)) }
+
+// erfcLog is log(erfc a)/a + 9/8 as a function of a: near zero 1.1284 is rounded less
+// without its greater part. erfcLogScale weighs its error as that of erf a.
+func erfcLog(a *big.Float) *big.Float { return add(quo(ref.Log(ref.Erfc(a)), a), num(1.125)) }
+
+func erfcLogScale(a *big.Float) *big.Float { return quo(ref.Erf(a), mul(ref.Erfc(a), a)) }
+
+const third = 1.0 / 3
+
 var rows = []row{
+	{single: true, name: "logSingle", is: "(log(1+f) - f)/f² in f, |f| ≤ ⅓", lo: -third, hi: third, n: 8, f: log1pTail, scale: log1pScale},
+	{single: true, name: "log2Single", is: "log2(1+f)/f in f, |f| ≤ ⅓", lo: -third, hi: third, n: 9, f: log1pBase(2)},
+	{single: true, name: "log10Single", is: "log10(1+f)/f in f, |f| ≤ ⅓", lo: -third, hi: third, n: 9, f: log1pBase(10)},
+	{single: true, name: "exp2Single", is: "2^r in r, |r| ≤ ½", lo: -0.5, hi: 0.5, n: 7, f: ref.Exp2},
+	{single: true, name: "expm1Single", is: "(e^r - 1 - r)/r² in r, |r| ≤ ½·ln 2", lo: -math.Ln2 / 2, hi: math.Ln2 / 2, n: 5, f: func(r *big.Float) *big.Float {
+		return quo(sub(ref.Expm1(r), r), mul(r, r))
+	}, scale: func(r *big.Float) *big.Float { return quo(ref.Expm1(r), mul(r, r)) }},
+	{single: true, name: "sinSingle", is: "(sin x - x)/x³ in x², |x| ≤ π/4", lo: 1e-9, hi: 0.6169, n: 3, f: rest(ref.Sin), scale: whole(ref.Sin)},
+	{single: true, name: "cosSingle", is: "(cos x - 1 + x²/2)/x⁴ in x², |x| ≤ π/4", lo: 1e-9, hi: 0.6169, n: 3, f: cosTail, scale: cosScale},
+	{single: true, name: "erfSingle", is: "log(erfc a)/a + 9/8 in a, 0 ≤ a ≤ 3.93", lo: 1e-9, hi: 3.93, n: 9, f: erfcLog, scale: erfcLogScale},
+	{single: true, name: "erfNearSingle", is: "(erf x - x)/x in x², |x| ≤ ½", lo: 1e-9, hi: 0.25, n: 5, f: func(z *big.Float) *big.Float {
+		x := ref.Sqrt(z)
+		return sub(quo(ref.Erf(x), x), num(1))
+	}, scale: func(z *big.Float) *big.Float { return quo(ref.Erf(ref.Sqrt(z)), ref.Sqrt(z)) }},
+	{single: true, name: "tanhSingle", is: "(tanh x - x)/x³ in x², |x| ≤ 0.8", lo: 1e-9, hi: 0.64, n: 6, f: rest(ref.Tanh), scale: whole(ref.Tanh)},
+	{single: true, name: "atanSingle", is: "(atan x - x)/x³ in x², |x| ≤ 1", lo: 1e-9, hi: 1, n: 8, f: rest(ref.Atan), scale: whole(ref.Atan)},
+	{single: true, name: "asinSingle", is: "(asin x - x)/x³ in x², |x| ≤ ½", lo: 1e-9, hi: 0.25, n: 5, f: rest(ref.Asin), scale: whole(ref.Asin)},
+	{single: true, name: "sinhSingle", is: "(sinh x - x)/x³ in x², |x| ≤ 1", lo: 1e-9, hi: 1, n: 4, f: rest(ref.Sinh), scale: whole(ref.Sinh)},
+	{single: true, name: "logTailSingle", is: "(2·artanh s - 2s - ⅔s³)/s⁵ in s², |s| ≤ ⅕", lo: 1e-9, hi: 0.04, n: 3, f: logTail, scale: logScale},
+	{single: true, name: "log2TailSingle", is: "2·(artanh s - s)/(s³·ln 2) in s², |s| ≤ 0.1716", lo: 1e-9, hi: 0.02945, n: 4, f: func(z *big.Float) *big.Float {
+		return quo(rest(ref.Atanh)(z), mul(num(0.5), ref.Ln2()))
+	}, scale: func(z *big.Float) *big.Float { return quo(whole(ref.Atanh)(z), mul(num(0.5), ref.Ln2())) }},
 	{name: "sinDouble", is: "(sin x - x)/x³ in x², |x| ≤ π/4", hi: 0.6169, n: 7, f: rest(ref.Sin), scale: whole(ref.Sin)},
-	{name: "cosDouble", is: "(cos x - 1 + x²/2)/x⁴ in x², |x| ≤ π/4", hi: 0.6169, n: 6, f: func(z *big.Float) *big.Float {
-		return quo(add(sub(ref.Cos(ref.Sqrt(z)), num(1)), mul(z, num(0.5))), mul(z, z))
-	}, scale: func(z *big.Float) *big.Float { return quo(ref.Cos(ref.Sqrt(z)), mul(z, z)) }},
+	{name: "cosDouble", is: "(cos x - 1 + x²/2)/x⁴ in x², |x| ≤ π/4", hi: 0.6169, n: 6, f: cosTail, scale: cosScale},
 	{name: "atanDouble", is: "(atan x - x)/x³ in x², |x| ≤ 1", hi: 1, n: 22, f: rest(ref.Atan), scale: whole(ref.Atan)},
 	{name: "asinDouble", is: "(asin x - x)/x³ in x², |x| ≤ ½", hi: 0.25, n: 13, f: rest(ref.Asin), scale: whole(ref.Asin)},
 	{name: "sinhDouble", is: "(sinh x - x)/x³ in x², |x| ≤ 1", hi: 1, n: 7, f: rest(ref.Sinh), scale: whole(ref.Sinh)},
-	{name: "sinhSingle", is: "(sinh x - x)/x³ in x², |x| ≤ 1", hi: 1, n: 4, f: rest(ref.Sinh), scale: whole(ref.Sinh)},
 	{name: "logTail", is: "(2·artanh s - 2s - ⅔s³)/s⁵ in s², |s| ≤ 0.1716", hi: 0.02945, n: 8, f: logTail, scale: logScale},
-	{name: "logTailSingle", is: "(2·artanh s - 2s - ⅔s³)/s⁵ in s², |s| ≤ 0.1716", hi: 0.02945, n: 4, f: logTail, scale: logScale},
 	{name: "erfDouble", is: "erf(x)/x - 1 in x², |x| ≤ 1", hi: 1, n: 14, f: func(z *big.Float) *big.Float {
 		x := ref.Sqrt(z)
 		return sub(quo(ref.Erf(x), x), num(1))
@@ -185,7 +235,11 @@ func main() {
 	var out bytes.Buffer
 	out.WriteString("// Code generated by go run ./fit; DO NOT EDIT.\n\npackage devmath\n")
 	for _, r := range rows {
-		c := fit(r)
+		to := fit
+		if r.single {
+			to = minimax
+		}
+		c := to(r)
 		fmt.Fprintf(&out, "\n// %s is %s; relative error %.1e.\nvar %s = []float64{\n", r.name, r.is, worst(r, c), r.name)
 		for _, v := range c {
 			fmt.Fprintf(&out, "%v,\n", v)

@@ -14,6 +14,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+static uint32_t bits(float x) {
+	uint32_t b;
+	memcpy(&b, &x, sizeof b);
+	return b;
+}
+
+// Approximations that err as far as their instructions may: n units up or down.
+static float moved(double y, int n) {
+	float r = y;
+	if (r == 0 || !isfinite(r)) return r;
+	uint32_t b = bits(r) + n; // away from zero is up in the bits
+	memcpy(&r, &b, sizeof r);
+	return r;
+}
+#define APPROX(name, exact, n) \
+	float name##_up(float) __asm__("approx." #name ".up"), name##_down(float) __asm__("approx." #name ".down"); \
+	float name##_up(float x) { return moved(exact, n); } \
+	float name##_down(float x) { return moved(exact, -n); }
+APPROX(exp2, exp2((double)x), 2)
+APPROX(inverse, 1 / (double)x, 1)
+APPROX(inverseroot, 1 / sqrt((double)x), 2)
+
 double rsqrt_of(double x) { return 1 / sqrt(x); }
 double rcbrt_of(double x) { return 1 / cbrt(x); }
 
@@ -32,22 +54,21 @@ static const struct {
 #include "rows.h"
 };
 
-static uint32_t bits(float x) {
-	uint32_t b;
-	memcpy(&b, &x, sizeof b);
-	return b;
-}
-
 // off is the distance of got from want in units of the last place of want.
 // Infinity is the number after the greatest.
 static double off(float got, double want) {
 	double g = got;
 	if (isinf(got)) g = copysign(0x1p128, g);
 	if (fabs(want) >= 0x1p128) want = copysign(0x1p128, want);
-	int e = want == 0 ? -200 : ilogb(want);
+	uint64_t w;
+	memcpy(&w, &want, sizeof w);
+	int64_t e = (w >> 52 & 2047) - 1023;
 	if (e > 127) e = 127;
 	if (e < -126) e = -126;
-	return fabs(g - want) * ldexp(1, 23 - e);
+	w = (uint64_t)(23 - e + 1023) << 52;
+	double units; // 2^(23-e)
+	memcpy(&units, &w, sizeof units);
+	return fabs(g - want) * units;
 }
 
 int main(int argc, char **argv) {
@@ -77,6 +98,7 @@ int main(int argc, char **argv) {
 				wrong++, wrong_at = b;
 				continue;
 			}
+			if (got[k] == near && worst > 0.5) continue;
 			double e = off(got[k], want);
 			if (e > worst) worst = e, at = b;
 		}

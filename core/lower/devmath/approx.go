@@ -1,0 +1,49 @@
+package devmath
+
+import "github.com/tritonc/tritonc/core/llir"
+
+// Approx are instructions of a GPU for f32 that give nearly what they should, with
+// which some functions are shorter. Their errors are in units of the last place.
+type Approx struct {
+	// Exp2 is 2^x for x ≥ 0, off by two units; infinite from 128 on.
+	Exp2 func(b *llir.Builder, x llir.Value) llir.Value
+	// Inverse is 1/x for |x| between 2^-100 and 2^100, off by one unit; beyond, any
+	// number between 0 and 1/x, as for infinities 0.
+	Inverse func(b *llir.Builder, x llir.Value) llir.Value
+	// InverseRoot is 1/√x for x ≥ 2^-100, off by two units; NaN below zero, anything
+	// between.
+	InverseRoot func(b *llir.Builder, x llir.Value) llir.Value
+}
+
+// short are the functions of f32 that are shorter with a GPU's approximations, and
+// keep their bounds. (The exponentials would not: what 2^x errs by, they would.)
+var short = map[string]func(k kit, x []llir.Value) llir.Value{
+	"tanh": func(k kit, x []llir.Value) llir.Value { return k.tanhSingle(x[0]) },
+	"atan": func(k kit, x []llir.Value) llir.Value { return k.atanSingle(x[0]) },
+	"asin": func(k kit, x []llir.Value) llir.Value { return k.asinSingle(x[0]) },
+	"acos": func(k kit, x []llir.Value) llir.Value { return k.acosSingle(x[0]) },
+	"pow":  func(k kit, x []llir.Value) llir.Value { return k.pow(x[0], x[1]) },
+}
+
+// Find is the package's Find, with shorter code for f32 where there is.
+func (a *Approx) Find(name string) *Function {
+	f, quick := functions[name], short[name]
+	if quick == nil {
+		return f
+	}
+	return &Function{f.Args, func(b *llir.Builder, x ...llir.Value) llir.Value {
+		k := kitFor(b, x[0])
+		if k.t != llir.F32 {
+			return f.Build(b, x...)
+		}
+		k.hw = a
+		return quick(k, x)
+	}}
+}
+
+// Powi is the package's Powi.
+func (a *Approx) Powi(b *llir.Builder, x, n llir.Value) llir.Value {
+	k := kitFor(b, x)
+	k.hw = a
+	return k.powi(x, n)
+}
