@@ -1,4 +1,4 @@
-"""Stand-ins for torch, triton and libcuda: bench/vs_triton.py run --dry-run.
+"""Stand-ins for torch, triton and libcuda: what --dry-run runs on.
 
 They let every line of a run be walked through where there is no GPU: shapes and
 argument counts are real, every number is made up. A tensor knows its shape,
@@ -7,6 +7,7 @@ another tensor of the same shape.
 """
 
 import math
+import pathlib
 import sys
 import types
 
@@ -48,6 +49,22 @@ class Tensor:
     __setitem__ = _same
     __add__ = __sub__ = __mul__ = __truediv__ = __pow__ = __matmul__ = __ne__ = __radd__ = __rmul__ = _same
     __hash__ = None
+
+
+class Memory(Tensor):
+    """A tensor of bytes that has them; no kernel changes it."""
+
+    def __init__(self, raw):
+        super().__init__(len(raw), dtype="uint8")
+        self.raw = bytes(raw)
+
+    def cuda(self):
+        return self
+
+    cpu = cuda
+
+    def tolist(self):
+        return list(self.raw)
 
 
 class Event:
@@ -94,6 +111,7 @@ def fake_torch():
         setattr(torch, name, name)
     for name in ("randn", "empty", "zeros", "ones"):
         setattr(torch, name, Tensor)
+    torch.frombuffer = lambda raw, dtype: Memory(raw)
     torch.randint = lambda low, high, shape, **k: Tensor(*shape, dtype="int64")
     for name in ("add", "softmax", "amin", "exp", "prod", "cumsum", "matmul", "logsumexp", "_scaled_mm"):
         setattr(torch, name, lambda first, *a, **k: first)
@@ -118,8 +136,13 @@ def fake_triton():
     """A triton whose compiler makes an empty kernel."""
     triton = types.ModuleType("triton")
     triton.__version__, triton.__file__ = "(stand-in)", __file__
-    triton.jit = lambda fn: types.SimpleNamespace(arg_names=fn.__code__.co_varnames[:fn.__code__.co_argcount],
-                                                  name=fn.__name__)
+
+    def jit(fn=None, **_):
+        if fn is None:
+            return jit
+        return types.SimpleNamespace(arg_names=fn.__code__.co_varnames[:fn.__code__.co_argcount], name=fn.__name__)
+
+    triton.jit = jit
 
     def source(fn, signature, constants, attributes):
         missing = set(fn.arg_names) - set(signature)
@@ -127,22 +150,28 @@ def fake_triton():
             raise ValueError(f"{fn.name}: no type for {sorted(missing)}")
         return fn.name
 
-    def compile(name, target, options):
+    def compile(source, target, options):
+        name = pathlib.Path(source).parent.name if source.endswith(".ttgir") else source
+        options = {"num_warps": 4} | (options or {})
         ptx = f".version 8.0\n.target sm_{target[1]}\n.address_size 64\n.visible .entry {name}()\n{{ ret; }}\n"
         meta = types.SimpleNamespace(name=name, num_warps=options["num_warps"], num_ctas=1, shared=0,
                                      global_scratch_size=256, global_scratch_align=128)
-        return types.SimpleNamespace(asm={"ptx": ptx}, metadata=meta)
+        return types.SimpleNamespace(asm={"ptx": ptx, "cubin": b"\x7fELF"}, metadata=meta)
 
     triton.compile = compile
     language = types.ModuleType("triton.language")
     language.constexpr = int
+    for name in ("float16", "float32", "float64", "int32"):
+        setattr(language, name, name)
     triton.language = language
+    extra = types.ModuleType("triton.language.extra")
+    extra.libdevice = None
     compiler = types.ModuleType("triton.compiler")
     compiler.ASTSource = source
     backends, backend = types.ModuleType("triton.backends"), types.ModuleType("triton.backends.compiler")
     backend.GPUTarget = lambda *a: a
-    return {"triton": triton, "triton.language": language, "triton.compiler": compiler, "triton.backends": backends,
-            "triton.backends.compiler": backend}
+    return {"triton": triton, "triton.language": language, "triton.language.extra": extra, "triton.compiler": compiler,
+            "triton.backends": backends, "triton.backends.compiler": backend}
 
 
 class Call:

@@ -247,7 +247,8 @@ class HookTest(unittest.TestCase):
             self.assertEqual((metadata["name"], metadata["num_warps"], metadata["shared"]), ("double", 2, 0))
             again, metadata = backend().compile(knobs, asm["ttgir"], options=options, first="llir")
             self.assertEqual(again["ptx"], asm["ptx"])
-            again, metadata = backend().compile(knobs, asm["ttgir"], options, override={"ptx": asm["ptx"]}, first="llir")
+            again, metadata = backend().compile(knobs, asm["ttgir"], options, override={"ptx": asm["ptx"]},
+                                                first="llir")
             self.assertEqual(metadata["name"], "double")
 
 

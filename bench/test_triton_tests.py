@@ -95,9 +95,10 @@ class TritonTestsTest(unittest.TestCase):
             tritonc.write_text("#!/bin/sh\n")
             tritonc.chmod(0o755)
             paths = os.pathsep.join(filter(None, [f"{tmp}/site", os.environ.get("PYTHONPATH")]))
-            r = subprocess.run([sys.executable, str(HERE / "triton_tests.py"), str(folder), "--out", tmp, "--workers", "2",
-                                "--timeout", "3", "--budget", "60"], capture_output=True, text=True,
-                               env={**os.environ, "PYTHONPATH": paths, "TRITONC": str(tritonc), "TRITONC_HOOK": ""})
+            argv = [sys.executable, str(HERE / "triton_tests.py"), str(folder), "--out", tmp, "--workers", "2",
+                    "--timeout", "3", "--budget", "60"]
+            env = {**os.environ, "PYTHONPATH": paths, "TRITONC": str(tritonc), "TRITONC_HOOK": ""}
+            r = subprocess.run(argv, capture_output=True, text=True, env=env)
             out = json.loads(pathlib.Path(tmp, "triton_tests.json").read_text())
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
         self.assertEqual(len(out["triton"]), 30, r.stdout)
@@ -118,7 +119,8 @@ class SummaryTest(unittest.TestCase):
         return {f"test_x.py::{t}": {"outcome": o, "why": ""} for t, o in outcomes.items()}
 
     def test_only_what_both_ran_counts(self):
-        out = {"triton": self.entries(a="passed", b="passed", c="passed"), "tritonc": self.entries(a="passed", b="passed")}
+        out = {"triton": self.entries(a="passed", b="passed", c="passed"),
+               "tritonc": self.entries(a="passed", b="passed")}
         text, good = triton_tests.summary(out, [], 0.98)
         self.assertTrue(good)
         self.assertIn("1 more by Triton alone, 0 by tritonc alone", text)

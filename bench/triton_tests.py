@@ -259,7 +259,8 @@ def summary(out, notes, least):
     for name, n in [*sorted(files.items()), ("all", total)]:
         counted = n["triton"] - n["refused"]
         kept = f"{100 * (counted - n['lost']) / counted:6.2f}%" if counted else "-"
-        lines.append(f"{name:28} {n['run']:7} {n['triton']:7} {n['tritonc']:7} {n['refused']:7} {n['lost']:6} {kept:>7}")
+        lines.append(f"{name:28} {n['run']:7} {n['triton']:7} {n['tritonc']:7} {n['refused']:7} {n['lost']:6} "
+                     f"{kept:>7}")
     counted = total["triton"] - total["refused"]
     good = counted > 0 and (counted - total["lost"]) / counted >= least and not notes
     only = {s: len(out[s]) - len(both) for s in SIDES}
