@@ -27,11 +27,11 @@ type kernel struct {
 	name     string
 	module   cu.Module
 	function cu.Function
-	block    [3]int // threads
-	shared   int    // dynamic, bytes
-	params   []image.Param
-	scratch  int64 // bytes a block
-	align    int64 // of the scratch memory, bytes
+	block    [3]int        // threads
+	shared   int           // dynamic, bytes
+	params   []image.Param // nil if they are not known
+	scratch  int64         // bytes a block
+	align    int64         // of the scratch memory, bytes
 }
 
 // scratchParams are the parameters behind the user's: memory of the kernel's
@@ -146,10 +146,14 @@ func (k *kernel) Launch(_ context.Context, l sdk.DeviceLaunch) (sdk.DeviceResult
 // arguments are the parameters' bytes, each in a slot of its own, with those of
 // scratch memory still zero.
 func (k *kernel) arguments(l *sdk.DeviceLaunch) ([]uint64, error) {
-	if want := len(k.params) - scratchParams; want != len(l.Args) {
+	switch want := len(k.params) - scratchParams; {
+	case k.params == nil:
+	case want < 0:
+		return nil, sdk.Errorf("kernel %s has no parameters for scratch memory, as Triton's kernels have", k.name)
+	case want != len(l.Args):
 		return nil, sdk.Errorf("kernel %s takes %d arguments, given %d", k.name, want, len(l.Args))
 	}
-	slots := make([]uint64, len(k.params))
+	slots := make([]uint64, len(l.Args)+scratchParams)
 	for i, a := range l.Args {
 		size := 8
 		switch b, _ := a.Buffer.(*buffer); {
@@ -161,7 +165,7 @@ func (k *kernel) arguments(l *sdk.DeviceLaunch) ([]uint64, error) {
 				slots[i] |= uint64(v) << (8 * k)
 			}
 		}
-		if size != k.params[i].Size {
+		if k.params != nil && size != k.params[i].Size {
 			return nil, sdk.Errorf("argument %d of kernel %s has %d bytes, given %d", i, k.name, k.params[i].Size, size)
 		}
 	}

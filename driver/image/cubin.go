@@ -15,8 +15,9 @@ const (
 	formShort = 3 // two bytes
 	formBytes = 4 // two bytes with the length of what follows
 
-	attrBlock = 0x10 // .reqntid: three 32-bit numbers
-	attrParam = 0x17 // of a parameter: 32-bit index, 16-bit number, 16-bit offset, flags with the size above bit 18
+	attrParams = 0x0a // of all parameters: 32-bit index, 16-bit offset, 16-bit size
+	attrBlock  = 0x10 // .reqntid: three 32-bit numbers
+	attrParam  = 0x17 // of a parameter: 32-bit index, 16-bit number, 16-bit offset, flags with the size above bit 18
 )
 
 // entryFlag in a symbol's st_other tells kernels from other functions.
@@ -64,6 +65,7 @@ func parseCubin(code []byte) (*File, error) {
 func (k *Kernel) attributes(data []byte) error {
 	le := binary.LittleEndian
 	sizes := map[int]int{} // by a parameter's number
+	all := 0
 	for len(data) > 0 {
 		if len(data) < 4 {
 			return fmt.Errorf("it is cut off")
@@ -83,6 +85,8 @@ func (k *Kernel) attributes(data []byte) error {
 		value := data[:n]
 		data = data[n:]
 		switch {
+		case attr == attrParams && n >= 8:
+			all = int(le.Uint16(value[6:]))
 		case attr == attrBlock && n >= 12:
 			for i := range k.Block {
 				k.Block[i] = int(le.Uint32(value[4*i:]))
@@ -90,6 +94,9 @@ func (k *Kernel) attributes(data []byte) error {
 		case attr == attrParam && n >= 12:
 			sizes[int(le.Uint16(value[4:]))] = int(le.Uint32(value[8:]) >> 18)
 		}
+	}
+	if len(sizes) == 0 && all > 0 {
+		return nil // they are listed in a form that this package does not know
 	}
 	k.Params = make([]Param, len(sizes))
 	for i := range k.Params {

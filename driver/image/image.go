@@ -17,7 +17,7 @@ type File struct {
 // Kernel is a function that can be launched.
 type Kernel struct {
 	Name string
-	// Params in order.
+	// Params in order; nil where the code does not tell.
 	Params []Param
 	// Block is the number of threads in each dimension that a block must have,
 	// zeros where the code leaves it open.

@@ -52,6 +52,9 @@ const module = `//
 func describe(f *File) string {
 	var b strings.Builder
 	for _, k := range f.Kernels {
+		if k.Params == nil {
+			b.WriteString("unknown: ")
+		}
 		fmt.Fprintf(&b, "%s %v %v\n", k.Name, k.Params, k.Block)
 	}
 	return b.String()
@@ -133,6 +136,34 @@ func TestCubin(t *testing.T) {
 		}
 		for cut := 4; cut < len(code); cut += 7 {
 			Parse(code[:cut]) // whatever it says, it ends
+		}
+	}
+}
+
+// TestAttributes: what a cubin may say of a kernel, and what it may not.
+func TestAttributes(t *testing.T) {
+	params := "\x04\x0a\x08\x00\x02\x00\x00\x00\x60\x01\x10\x00"
+	param := "\x04\x17\x0c\x00\x00\x00\x00\x00%c\x00\x08\x00\x00\xf0\x21\x00"
+	for _, tt := range []struct{ name, data, want string }{
+		{"all", "\x03\x1b\xff\x00" + params + fmt.Sprintf(param, 1) + fmt.Sprintf(param, 0), "[{8} {8}]"},
+		{"none", "\x01\x35\x00\x00", "[]"},
+		{"in another form", params, "unknown"},
+		{"a gap", fmt.Sprintf(param, 1), "it has no parameter 0 of 1"},
+		{"cut off", params[:9], "it is cut off"},
+		{"an odd end", params + "\x04", "it is cut off"},
+		{"another form", "\x07\x00\x00\x00", "unknown form 7"},
+	} {
+		k := Kernel{}
+		err := k.attributes([]byte(tt.data))
+		got := fmt.Sprint(k.Params)
+		switch {
+		case err != nil:
+			got = err.Error()
+		case k.Params == nil:
+			got = "unknown"
+		}
+		if !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %s", tt.name, got)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func parsePTX(text string) (*File, error) {
 		if tok != ".entry" {
 			continue
 		}
-		k := Kernel{Name: l.next()}
+		k := Kernel{Name: l.next(), Params: []Param{}}
 		if err := l.head(&k); err != nil {
 			return nil, fmt.Errorf("the head of %s: %w", k.Name, err)
 		}

@@ -402,6 +402,8 @@ func testRefusals(t *testing.T, s *standin) {
 	wants(t, try(append(ptx("a"), "// refuse me"...), driver.Metadata{}), "loading k.ptx: CUDA_ERROR_INVALID_PTX", "line 7; fatal   : refused")
 	wants(t, try(ptx("a", "u64", "u32"), driver.Metadata{}, int64(1)), "kernel a takes 2 arguments, given 1")
 	wants(t, try(ptx("a"), driver.Metadata{}, nil), "kernel a takes 0 arguments, given 1")
+	wants(t, try([]byte(".version 8.0\n.entry bare(.param .u64 p)\n{ ret; }\n"), driver.Metadata{NumWarps: 1}, nil), "kernel bare has no parameters for scratch memory")
+	wants(t, try([]byte(".version 8.0\n.entry bare(.param .u64 p, .param .u64 q)\n{ ret; }\n"), driver.Metadata{}), "k.ptx does not say how many threads a block of bare has")
 	wants(t, try(ptx("a", "u64", "u32"), driver.Metadata{}, nil, int64(1)), "argument 1 of kernel a has 4 bytes, given 8")
 	wants(t, try(ptx("a", "u64"), driver.Metadata{}, "x"), "argument 0 of k.ptx: a string cannot be passed")
 	wants(t, try(ptx("a"), driver.Metadata{NumWarps: 32}), "a block of kernel a has 1024 threads; the Stand-in 0 runs at most 512")
