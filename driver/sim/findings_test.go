@@ -80,6 +80,61 @@ func TestFindings(t *testing.T) {
 				ld.shared.b32 %r8, [%r6]; mul.wide.u32 %rd3, %r2, 4; add.s64 %rd3, %rd1, %rd3; @%p1 st.global.b32 [%rd3], %r8;`,
 		},
 		{name: "undefined but not used", body: "add.s32 %r10, %r9, 1;"},
+		{name: "undefined byte stored", kind: simt.FindUndefined, want: "depends on bits 0xff00 of %r6, which are not defined in lanes 0xffffffff", body: "and.b32 %r6, %r9, 0xff00; st.global.b32 [%rd1], %r6;"},
+		{name: "defined bytes stored", body: "and.b32 %r6, %r9, 0xff00; cvt.u16.u32 %h1, %r6; st.global.b8 [%rd1], %h1; shr.u32 %r7, %r6, 16; st.global.b32 [%rd1], %r7;"},
+		{name: "defined half of a pair", body: "cvt.u16.u32 %h1, %r2; mov.b32 %r6, {%h1, %h7}; mov.b32 {%h2, %h3}, %r6; st.global.b16 [%rd1], %h2;"},
+		{name: "undefined half of a pair", kind: simt.FindUndefined, want: "depends on bits 0xffff of %h3", body: "cvt.u16.u32 %h1, %r2; mov.b32 %r6, {%h1, %h7}; mov.b32 {%h2, %h3}, %r6; st.global.b16 [%rd1], %h3;"},
+		{name: "bytes permuted", body: "mov.b32 %r6, {%h7, %h7}; prmt.b32 %r7, %r2, %r6, 0x7610; st.global.b16 [%rd1], %r7; shl.b32 %r7, %r7, 16; st.global.b32 [%rd1], %r7;"},
+		{name: "bytes permuted wrongly", kind: simt.FindUndefined, want: "depends on bits 0xff00 of %r7", body: "prmt.b32 %r7, %r2, %r9, 0x0070; st.global.b16 [%rd1], %r7;"},
+		{name: "one element of two converted", body: "cvt.rn.f32.u32 %f1, %r2; cvt.rn.f16x2.f32 %r6, %f7, %f1; add.f16x2 %r6, %r6, %r6; mov.b32 {%h2, %h3}, %r6; st.global.b16 [%rd1], %h2;"},
+		{name: "the other element", kind: simt.FindUndefined, want: "of %h3", body: "cvt.rn.f32.u32 %f1, %r2; cvt.rn.f16x2.f32 %r6, %f7, %f1; add.f16x2 %r6, %r6, %r6; mov.b32 {%h2, %h3}, %r6; st.global.b16 [%rd1], %h3;"},
+		{name: "defined field", body: "and.b32 %r6, %r9, 0xff; bfe.u32 %r7, %r6, 8, 8; bfi.b32 %r7, %r2, %r9, 0, 31; bfi.b32 %r7, 0, %r7, 31, 1; st.global.b32 [%rd1], %r7;"},
+		{name: "undefined field", kind: simt.FindUndefined, want: "depends on bits 0x80000000 of %r7", body: "bfi.b32 %r7, %r2, %r9, 0, 31; st.global.b32 [%rd1], %r7;"},
+		{name: "defined byte shuffled", body: "and.b32 %r6, %r9, 0xff00; shfl.sync.bfly.b32 %r7, %r6, 1, 31, -1; st.global.b8 [%rd1], %r7;"},
+		{name: "undefined byte shuffled", kind: simt.FindUndefined, want: "depends on bits 0xff00 of %r7", body: "and.b32 %r6, %r9, 0xff00; shfl.sync.bfly.b32 %r7, %r6, 1, 31, -1; st.global.b16 [%rd1], %r7;"},
+		{
+			name: "bytes of shared memory", shared: 256,
+			body: `and.b32 %r6, %r9, 0xff00; shl.b32 %r7, %r2, 2; add.u32 %r7, %r7, %r5; st.shared.b32 [%r7], %r6;
+				ld.shared.b16 %h1, [%r7+2]; st.global.b16 [%rd1], %h1; ld.shared.b8 %h1, [%r7]; st.global.b8 [%rd1], %h1; ld.shared.b32 %r8, [%r7]; shr.u32 %r8, %r8, 16; st.global.b32 [%rd1], %r8;`,
+		},
+		{
+			name: "undefined byte of shared memory", kind: simt.FindUndefined, want: "depends on bits 0xff00 of %r8", shared: 256,
+			body: `and.b32 %r6, %r9, 0xff00; shl.b32 %r7, %r2, 2; add.u32 %r7, %r7, %r5; st.shared.b32 [%r7], %r6; ld.shared.b32 %r8, [%r7]; st.global.b32 [%rd1], %r8;`,
+		},
+		{
+			name: "sign of an undefined byte", kind: simt.FindUndefined, want: "depends on bits 0x7f00 of %h1", shared: 256,
+			body: `cvt.u16.u32 %h2, %r2; shl.b32 %r7, %r2, 2; add.u32 %r7, %r7, %r5; st.shared.b8 [%r7], %h2; ld.shared.s8 %h1, [%r7+1]; and.b16 %h1, %h1, 0x7f00; or.b16 %h1, %h1, 0; st.global.b16 [%rd1], %h1;`,
+		},
+		{
+			name: "halves of matrices", shared: 1024,
+			body: `cvt.u16.u32 %h1, %r2; mov.b32 %r6, {%h1, %h7}; shl.b32 %r7, %r2, 2; add.u32 %r7, %r7, %r5; st.shared.b32 [%r7], %r6; st.shared.b32 [%r7+128], %r6; bar.sync 0;
+				and.b32 %r8, %r2, 7; shl.b32 %r8, %r8, 4; add.u32 %r8, %r8, %r5;
+				ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r10}, [%r8]; mov.b32 {%h2, %h3}, %r10; st.global.b16 [%rd1], %h2;
+				ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%r11}, [%r8]; and.b32 %r12, %r2, 4; setp.eq.u32 %p1, %r12, 0; @%p1 st.global.b32 [%rd1], %r11;`,
+		},
+		{
+			name: "other halves of matrices", kind: simt.FindUndefined, want: "of %h3", shared: 1024,
+			body: `cvt.u16.u32 %h1, %r2; mov.b32 %r6, {%h1, %h7}; shl.b32 %r7, %r2, 2; add.u32 %r7, %r7, %r5; st.shared.b32 [%r7], %r6; bar.sync 0;
+				and.b32 %r8, %r2, 7; shl.b32 %r8, %r8, 4; add.u32 %r8, %r8, %r5;
+				ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r10}, [%r8]; mov.b32 {%h2, %h3}, %r10; st.global.b16 [%rd1], %h3;`,
+		},
+		{
+			name: "other lines of a transposed matrix", kind: simt.FindUndefined, want: "%r11, which is not defined in lanes 0xf0f0f0f0", shared: 1024,
+			body: `cvt.u16.u32 %h1, %r2; mov.b32 %r6, {%h1, %h7}; shl.b32 %r7, %r2, 2; add.u32 %r7, %r7, %r5; st.shared.b32 [%r7], %r6; bar.sync 0;
+				and.b32 %r8, %r2, 7; shl.b32 %r8, %r8, 4; add.u32 %r8, %r8, %r5;
+				ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%r11}, [%r8]; st.global.b32 [%rd1], %r11;`,
+		},
+		{
+			name: "undefined halves in a matrix stored", kind: simt.FindUndefined, want: "depends on bits 0xffff of %h3", shared: 1024,
+			body: `cvt.u16.u32 %h1, %r2; mov.b32 %r6, {%h1, %h7}; and.b32 %r8, %r2, 7; shl.b32 %r8, %r8, 4; add.u32 %r8, %r8, %r5;
+				stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r8], {%r6}; bar.sync 0; ld.shared.b32 %r10, [%r8+4];
+				mov.b32 {%h2, %h3}, %r10; st.global.b16 [%rd1], %h2; st.global.b16 [%rd1], %h3;`,
+		},
+		{
+			name: "undefined lines in a transposed matrix stored", kind: simt.FindUndefined, want: "%r10, which is not defined in lanes 0xaaaaaaaa", shared: 1024,
+			body: `cvt.u16.u32 %h1, %r2; mov.b32 %r6, {%h1, %h7}; and.b32 %r8, %r2, 7; shl.b32 %r8, %r8, 4; add.u32 %r8, %r8, %r5;
+				stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%r8], {%r6}; bar.sync 0; ld.shared.b32 %r10, [%r8+4]; st.global.b32 [%rd1], %r10;`,
+		},
 		{name: "undefined and not selected", body: "setp.lt.u32 %p1, %r2, 64; selp.b32 %r6, %r2, %r9, %p1; st.global.b32 [%rd2], %r1; mul.wide.u32 %rd3, %r6, 4; add.s64 %rd3, %rd1, %rd3; st.global.b32 [%rd3], %r6;"},
 		{
 			name: "race of warps", kind: simt.FindRace, want: "no barrier lies between", block: 64, shared: 512,

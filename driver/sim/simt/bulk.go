@@ -218,7 +218,7 @@ func (w *warp) bulkWrote(at, n int) {
 	l := bits.TrailingZeros64(w.mask)
 	w.offs[l] = at
 	w.view = view{SpaceShared, w.cta.shared, nil, 0, w.mask, false}
-	w.sharedWrite(&w.view, n, w.mask)
+	w.sharedWrite(&w.view, n, w.mask, nil)
 	w.settleWrite(true)
 	w.cta.sharedChk.written = append(w.cta.sharedChk.written, byteRange{at, n})
 }

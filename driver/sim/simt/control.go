@@ -174,6 +174,9 @@ func (w *warp) indexed(s *step, g *group, m uint64) (int, bool) {
 	if m == 0 {
 		return g.pc + 1, true
 	}
+	if w.check != nil {
+		w.use(s.in.A, m, allBits, "where the branch goes")
+	}
 	idx := w.u32(s.a)
 	first := idx[bits.TrailingZeros64(m)]
 	var same uint64

@@ -91,7 +91,7 @@ func newCTA(r *launch) *cta {
 			frame: make([]byte, n*r.prog.FrameBytes),
 		}
 		if r.cfg.Check.Undefined {
-			w.check = newWarpCheck(r.prog)
+			w.check = newWarpCheck(r.prog, n)
 		}
 		w.fill(r.constants)
 		c.warps = append(c.warps, w)

@@ -157,11 +157,21 @@ func (l *Loaded) bind(s *step, in *Inst) error {
 	if in.Guard != 0 {
 		s.guard = int32(in.Guard.Index())
 	}
-	for _, r := range in.Regs {
-		s.rs = append(s.rs, l.offset(r))
+	s.pd, s.pa, s.pb, s.pc = placeOfResult(l.prog, in.D), place(l.prog, in.A), place(l.prog, in.B), place(l.prog, in.C)
+	s.pg = place(l.prog, in.Guard)
+	if n, k := len(in.Regs), len(in.Dsts); n+k > 0 {
+		s.rs, s.prs = make([]int32, n), make([]int32, n)
+		s.ds, s.pds = make([]int32, k), make([]int32, k)
 	}
-	for _, r := range in.Dsts {
-		s.ds = append(s.ds, l.offset(r))
+	loads := in.Op == OpLd || in.Op == OpLdMatrix
+	for i, r := range in.Regs {
+		s.rs[i], s.prs[i] = l.offset(r), place(l.prog, r)
+		if loads {
+			s.prs[i] = placeOfResult(l.prog, r)
+		}
+	}
+	for i, r := range in.Dsts {
+		s.ds[i], s.pds[i] = l.offset(r), placeOfResult(l.prog, r)
 	}
 	switch in.Op {
 	case OpBra:

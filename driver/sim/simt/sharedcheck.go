@@ -167,24 +167,41 @@ func (c *sharedCheck) readWord(w *warp, k int, b uint8, lane, at int, me []uint3
 	return unknown
 }
 
+// unknownBits are the bits of n bytes at an address, eight a byte, that nobody wrote.
+func (c *sharedCheck) unknownBits(at, n int) (u uint64) {
+	for i := range n {
+		if word := &c.words[(at+i)>>2]; (word.known|word.owned)>>((at+i)&3)&1 == 0 {
+			u |= 0xff << (8 * i)
+		}
+	}
+	return u
+}
+
 // sharedWrite checks a write of every lane of v; known are the lanes that write
-// defined values. Races stay pending for settleWrite.
-func (w *warp) sharedWrite(v *view, size int, known uint64) {
+// defined values. Of the others s tells, or they write nothing defined. Races stay
+// pending for settleWrite.
+func (w *warp) sharedWrite(v *view, size int, known uint64, s *step) {
 	c := w.cta.sharedChk
 	me := c.clock[w.id]
 	for m := v.mask; m != 0; m &= m - 1 {
 		l := bits.TrailingZeros64(m)
 		at := w.offs[l]
-		def := uint8(0)
-		if known>>l&1 != 0 {
-			def = allBytes
+		def := uint64(0)
+		switch {
+		case known>>l&1 != 0:
+			def = allBits
+		case s != nil:
+			def = w.storedBytes(s, l) << (at & 3)
 		}
 		for i := at &^ 3; i < at+size; i += 4 {
 			b := uint8(allBytes)
 			if at&3 != 0 || size&3 != 0 {
 				b = byteMask(i, at, size)
 			}
-			c.writeWord(w, i>>2, b, l, me, def)
+			c.writeWord(w, i>>2, b, l, me, uint8(def&allBytes))
+			if known>>l&1 == 0 {
+				def >>= 4
+			}
 		}
 	}
 }
@@ -260,7 +277,7 @@ func (w *warp) checkAsyncWrite(v *view, size int) {
 	if c == nil {
 		return
 	}
-	w.sharedWrite(v, size, 0)
+	w.sharedWrite(v, size, 0, nil)
 	w.settleWrite(true)
 	for m := v.mask; m != 0; m &= m - 1 {
 		at := w.offs[bits.TrailingZeros64(m)]
@@ -274,11 +291,8 @@ func (w *warp) checkAsyncWrite(v *view, size int) {
 func (w *warp) checkRead(s *step, v *view, size int) {
 	switch {
 	case v.space == SpaceShared && w.cta.sharedChk != nil:
-		bad := w.sharedRead(v, size)
-		if bad != 0 && w.check != nil {
-			for _, r := range s.in.Regs {
-				w.check.set(r, bad, 0)
-			}
+		if bad := w.sharedRead(v, size); bad != 0 && w.check != nil {
+			w.readUnknown(s, bad)
 		}
 	case v.buf != nil:
 		if v.buf.known != nil && w.check != nil && !(v.dense && v.buf.allWritten(w.offs[0], size*w.n)) {
@@ -299,13 +313,7 @@ func (w *warp) checkRead(s *step, v *view, size int) {
 func (w *warp) checkWrite(s *step, v *view, size int) {
 	switch {
 	case v.space == SpaceShared && w.cta.sharedChk != nil:
-		known := v.mask
-		if w.check != nil {
-			for _, r := range s.in.Regs {
-				known &= w.check.get(r)
-			}
-		}
-		w.sharedWrite(v, size, known)
+		w.sharedWrite(v, size, w.definedStore(s, v.mask), s)
 	case v.buf != nil && w.cta.run.cfg.Check.Conflicts:
 		w.conflict(v, size, true)
 	}

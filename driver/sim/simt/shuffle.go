@@ -13,7 +13,10 @@ func execShfl(w *warp, s *step) {
 	d := w.u32(s.d)
 	mode := s.imm
 	lanes := w.n - 1
-	var valid, def uint64
+	var valid, def, known uint64
+	if w.check != nil {
+		known = w.mask & w.check.regs[s.pa].def
+	}
 	for m := w.mask; m != 0; m &= m - 1 {
 		l := bits.TrailingZeros64(m)
 		seg := int(c[l]>>8) & lanes
@@ -43,9 +46,9 @@ func execShfl(w *warp, s *step) {
 			valid |= 1 << l
 		}
 		d[l] = uint32(a[j])
-		// What is read from a lane that takes no part is not defined.
-		if w.check != nil && w.mask>>j&1 != 0 && w.check.def32[s.in.A.Index()]>>j&1 != 0 {
-			def |= 1 << l
+		if w.check != nil {
+			w.check.from[l] = uint8(j)
+			def |= known >> j & 1 << l
 		}
 	}
 	if len(s.ds) > 0 && s.ds[0] >= 0 {
@@ -53,7 +56,7 @@ func execShfl(w *warp, s *step) {
 		w.defined(s.in.Dsts[0], w.mask)
 	}
 	if w.check != nil {
-		w.check.set(s.in.D, w.mask, def)
+		w.shuffled(s, w.mask, def)
 	}
 }
 

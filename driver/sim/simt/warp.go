@@ -16,7 +16,11 @@ type step struct {
 	// register, or the index of a predicate.
 	d, a, b, c int32
 	rs, ds     []int32
-	imm        int64
+	// pd, pa, pb, pc, prs and pds are the operands' places in warpCheck.regs, pg is
+	// the guard's.
+	pd, pa, pb, pc, pg int32
+	prs, pds           []int32
+	imm                int64
 	// join is where the parts of a divergent branch meet, or -1 for the
 	// function's end.
 	join   int32
@@ -248,9 +252,9 @@ func (w *warp) runGroup() {
 		m := mask
 		if s.guard >= 0 {
 			m = w.active(s, mask)
-			if checked {
+			if checked && mask&^w.check.regs[s.pg].def != 0 {
 				w.pc = pc
-				w.use(s.in.Guard, mask, "whether it executes")
+				w.use(s.in.Guard, mask, allBits, "whether it executes")
 			}
 		}
 		if w.trace {
