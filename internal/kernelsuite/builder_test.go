@@ -393,11 +393,6 @@ func (b *builder) try(t testing.TB, checks []*check) (text string, wrong []mista
 		k = k.With(b.options)
 	}
 	_, err = k.TryRun(t, kerneltest.Grid(max(1, b.programs)), args...)
-	if err != nil && b.onlyPadding(err) {
-		k.Sim.NoChecks = true
-		_, args = b.fresh(checks)
-		_, err = k.TryRun(t, kerneltest.Grid(max(1, b.programs)), args...)
-	}
 	if err != nil {
 		return text, nil, errors.New(kerneltest.Text(err))
 	}
@@ -407,23 +402,6 @@ func (b *builder) try(t testing.TB, checks []*check) (text string, wrong []mista
 		}
 	}
 	return text, wrong, nil
-}
-
-// onlyPadding reports whether all that the simulator found are undefined values
-// in a kernel with elements of less than 32 bits. It knows of whole registers
-// only whether they are defined, and LLVM leaves the rest of one undefined when
-// it puts elements together.
-func (b *builder) onlyPadding(err error) bool {
-	narrow := slices.ContainsFunc(b.args, func(a any) bool {
-		mem, ok := a.(*array.Array)
-		return ok && mem.Type.Size < 4
-	})
-	for line := range strings.Lines(kerneltest.Text(err)) {
-		if strings.Contains(line, ": error: ") && !strings.Contains(line, ": error: undefined value: ") {
-			return false
-		}
-	}
-	return narrow && strings.Contains(kerneltest.Text(err), ": error: undefined value: ")
 }
 
 // compare returns how an output differs from what it must be, or "".
