@@ -58,6 +58,15 @@ func Simulated(t testing.TB) {
 	}
 }
 
+// ownFiles skips a test whose kernels name files that it makes itself: on a
+// machine that runs what another one compiled, nobody has compiled those.
+func ownFiles(t testing.TB) {
+	t.Helper()
+	if d, _ := onDevice(); d != nil && os.Getenv(StoreEnv) != "" {
+		t.Skipf("its kernels depend on files of its own, and are not in %s", StoreEnv)
+	}
+}
+
 // open makes a device ready: the simulated one as the kernel wants it, or that
 // of DeviceEnv.
 func (k *Kernel) open(ctx context.Context, target core.Target, printed io.Writer) (driver.Device, error) {

@@ -60,12 +60,12 @@ func TestExampleLayerNorm(t *testing.T) {
 				v += (x.At(row*n+i) - m) * (x.At(row*n+i) - m) / n
 			}
 			s := 1 / math.Sqrt(v+eps)
-			if math.Abs(mean.At(row)-m) > 1e-6 || math.Abs(rstd.At(row)-s) > 1e-5*s {
+			if !(math.Abs(mean.At(row)-m) <= 1e-6 && math.Abs(rstd.At(row)-s) <= 1e-5*s) { // nor a NaN
 				t.Errorf("row %d: mean %v, rstd %v, want %v, %v", row, mean.At(row), rstd.At(row), m, s)
 			}
 			for i := range n {
 				got, want := y.At(row*n+i), (x.At(row*n+i)-m)*s*w.At(i)+b.At(i)
-				if math.Abs(got-want) > 2e-3*(1+math.Abs(want)) {
+				if !(math.Abs(got-want) <= 2e-3*(1+math.Abs(want))) {
 					t.Fatalf("y[%d, %d] = %v, want %v", row, i, got, want)
 				}
 			}

@@ -100,6 +100,7 @@ declare float @nowhere(float)
 // TestExternLibrary: functions of a library, as text and as bitcode, are part of
 // the kernel, and know the target and whether denormals are flushed.
 func TestExternLibrary(t *testing.T) {
+	ownFiles(t)
 	dir := t.TempDir()
 	text := filepath.Join(dir, "sharp.ll")
 	if err := os.WriteFile(text, []byte(sharpLL), 0o600); err != nil {

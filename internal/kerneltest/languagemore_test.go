@@ -233,6 +233,7 @@ func TestLanguageHostDescriptors(t *testing.T) {
 }
 
 func TestLanguageExtern(t *testing.T) {
+	ownFiles(t)
 	r := Rand(t)
 	lib := filepath.Join(t.TempDir(), "lib.ll")
 	if err := os.WriteFile(lib, []byte(`define float @powi(float %x, i32 %n) {
