@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -70,6 +71,9 @@ type Definition = frontend.Definition
 type python struct {
 	file    *frontend.File
 	parsing time.Duration
+	// What it was parsed of, as in Source.
+	path, name, module string
+	text               []byte
 
 	mu       sync.Mutex // guards imported
 	imported map[string]imported
@@ -79,6 +83,21 @@ type python struct {
 type imported struct {
 	file *frontend.File
 	from importedFile
+}
+
+// parsed is the file as it is parsed now, or was for other variants. What it
+// imports is looked for anew.
+func (s *Source) parsed() (*python, error) {
+	now := &python{path: s.Path, name: s.Name, module: s.Module, text: s.Text, imported: map[string]imported{}}
+	if p := s.python; p != nil && p.path == s.Path && p.name == s.Name && p.module == s.Module && bytes.Equal(p.text, s.Text) {
+		now.file, now.parsing = p.file, p.parsing
+		return now, nil
+	}
+	start := time.Now()
+	var err error
+	now.file, err = frontend.ParseModule(s.Path, s.Name, s.Module, s.Text)
+	now.parsing = time.Since(start)
+	return now, err
 }
 
 // pythonEnding is that of files for the front end.

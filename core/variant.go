@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend"
@@ -15,14 +14,14 @@ import (
 // text, a signature in Triton's ahead-of-time grammar, that is one variant of
 // the kernel; without, one for each signature in the file's comments, of the
 // kernel alone where it is named. kernel may be empty when the file has only
-// one, or with comments.
+// one, or with comments. A src that Variants has returned before is not parsed
+// again.
 func Variants(src *Source, kernel, text string) ([]*Source, error) {
-	start := time.Now()
-	file, err := frontend.ParseModule(src.Path, src.Name, src.Module, src.Text)
+	p, err := src.parsed()
 	if err != nil {
 		return nil, err
 	}
-	p := &python{file: file, parsing: time.Since(start), imported: map[string]imported{}}
+	file := p.file
 	imports := importer{python: p, load: src.Import}
 	opts := &frontend.Options{Open: imports.open, Define: src.Define}
 	specs, err := specsOf(file, opts, kernel, text)

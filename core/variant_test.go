@@ -138,3 +138,29 @@ func TestCompileBrokenImport(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestVariantsParseOnce: another signature of a variant's file is not another
+// file, unless its text is.
+func TestVariantsParseOnce(t *testing.T) {
+	const text = "import triton\n\n@triton.jit\ndef k(x):\n    pass\n"
+	first, err := Variants(&Source{Path: "k.py", Text: []byte(text)}, "k", "*fp32")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, moved, typed := *first[0], *first[0], *first[0]
+	changed.Text = []byte(text + "\n")
+	moved.Path = "dir/k.py"
+	typed.Text = []byte(text)
+	for _, tt := range []struct {
+		src  *Source
+		same bool
+	}{{first[0], true}, {&typed, true}, {&changed, false}, {&moved, false}} {
+		again, err := Variants(tt.src, "k", "*fp16")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is := again[0].python.file == first[0].python.file; is != tt.same || again[0].python == first[0].python {
+			t.Errorf("%s: the same file: %v, want %v", tt.src.Path, is, tt.same)
+		}
+	}
+}
