@@ -363,3 +363,19 @@ func conflicts(s Staging, l Layout, elemBytes int, b Banks) int {
 	}
 	return worst
 }
+
+// Two layouts of a tensor reach all of it, and a part of one does not.
+func TestSameImage(t *testing.T) {
+	r := seeded(t)
+	for range lawRuns {
+		shape := randomShape(r, 2)
+		a, b := mustLinear(t, randomBlocked(r, 2, 4, 32), shape...), mustLinear(t, randomBlocked(r, 2, 4, 32), shape...)
+		if !a.SameImage(b) {
+			t.Fatalf("%v and %v", a, b)
+		}
+		part := a.Sub([]Dim{Register}, dims(a.outs))
+		if part.SameImage(b) != (part.Rank() == b.Rank()) || b.SameImage(part) != part.SameImage(b) {
+			t.Fatalf("%v and %v", part, b)
+		}
+	}
+}

@@ -142,3 +142,18 @@ func CTAs(e Encoding) int {
 	}
 	return 1 << n
 }
+
+// SameImage reports whether two layouts with the same outputs reach the same
+// elements.
+func (l Layout) SameImage(m Layout) bool {
+	a, b := spanOf(l.cols...), spanOf(m.cols...)
+	if a.rank != b.rank {
+		return false
+	}
+	for _, c := range m.cols {
+		if !a.contains(c) {
+			return false
+		}
+	}
+	return true
+}

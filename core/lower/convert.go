@@ -43,6 +43,8 @@ type conversionPlan struct {
 	// tiles is how the result is loaded, where that is not vec elements a lane.
 	tiles *tilePlan
 	load  *TileLoad
+	// rounds is set where the conversion goes in several.
+	rounds *rounds
 }
 
 // maxSelectBits bounds the steps of selects before a shuffle; beyond, shared
@@ -83,11 +85,17 @@ func (m *module) planTypes(from, to *ir.TensorType) (*conversionPlan, error) {
 		return nil, err
 	}
 	p.elem = bits / 8
-	p.staging = layout.Stage(src.layout, dst.layout, p.elem, m.target.Banks())
+	m.stage(p)
+	m.splitRounds(p)
+	return p, nil
+}
+
+// stage plans the shared memory of a conversion.
+func (m *module) stage(p *conversionPlan) {
+	p.staging = layout.Stage(p.src.layout, p.dst.layout, p.elem, m.target.Banks())
 	p.vec = p.staging.Vec
 	m.stageTiles(p)
 	p.bytes = p.staging.Offset.InSize(layout.Offset) * p.elem
-	return p, nil
 }
 
 // planMoves fills in the plan for registers and shuffles, or reports that it
@@ -208,7 +216,10 @@ func (e *emitter) convertLayout(op *ir.Operation) error {
 
 // convert carries a plan out; base is the offset of its shared memory.
 func (e *emitter) convert(p *conversionPlan, base int, in []llir.Value) []llir.Value {
-	if p.means == layout.SharedMemory {
+	switch {
+	case p.rounds != nil:
+		return e.inRounds(p, base, in)
+	case p.means == layout.SharedMemory:
 		return e.viaShared(p, base, in)
 	}
 	return e.viaRegisters(p, in)

@@ -18,7 +18,7 @@
 //	memory.go, atomic.go             global memory
 //	local.go, shared.go, tiles.go    buffers in shared memory
 //	dot.go, dotfma.go, fp4.go        products, by matrix instructions or by FMA
-//	reduce.go, scan.go, convert.go, gather.go,
+//	reduce.go, scan.go, convert.go, rounds.go, gather.go,
 //	scratch.go, shuffle.go           data that moves between threads
 //	control.go    loops, conditions, branches
 //	mapelement.go functions of the user on each element

@@ -97,10 +97,15 @@ func (m *module) layoutOf(t *ir.TensorType) (*tensorLayout, error) {
 	l.layout = layout.New(lin.Outs(), layout.Input{Dim: layout.Register, Bases: l.reg},
 		layout.Input{Dim: layout.Lane, Bases: lane}, layout.Input{Dim: layout.Warp, Bases: warp})
 	l.thread = append(lane[:len(lane):len(lane)], warp...)
-	l.freeRegs = l.layout.FreeMask(layout.Register)
-	l.freeThreads = l.layout.FreeMask(layout.Lane) | l.layout.FreeMask(layout.Warp)<<len(lane)
+	l.findReplicas()
 	m.layouts[t] = l
 	return l, nil
+}
+
+// findReplicas sets freeRegs and freeThreads.
+func (l *tensorLayout) findReplicas() {
+	l.freeRegs = l.layout.FreeMask(layout.Register)
+	l.freeThreads = l.layout.FreeMask(layout.Lane) | l.layout.FreeMask(layout.Warp)<<l.layout.InBits(layout.Lane)
 }
 
 // bitLen is log2 of a power of two.

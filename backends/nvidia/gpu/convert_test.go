@@ -3,6 +3,7 @@ package gpu
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -27,28 +28,70 @@ func TestConvertLayout(t *testing.T) {
 	for i := range 27 {
 		shape, elem := shapes[r.IntN(len(shapes))], elems[i%len(elems)]
 		src, dst := pick(shape), pick(shape)
-		dims := fmt.Sprintf("%dx%d", shape[0], shape[1])
-		text := moduleOf(fmt.Sprintf("  tt.func public @k(%%x: !tt.ptr<%s>, %%o: !tt.ptr<%s>) {", elem.name, elem.name) +
-			indices("i", shape[0], shape[1], src) + pointers("x", "x", "i", dims, elem.name, src) +
-			fmt.Sprintf("    %%v = tt.load %%x_p : tensor<%sx!tt.ptr<%s>, %s>\n", dims, elem.name, src) +
-			fmt.Sprintf("    %%w = ttg.convert_layout %%v : tensor<%sx%s, %s> -> tensor<%sx%s, %s>\n", dims, elem.name, src, dims, elem.name, dst) +
-			indices("j", shape[0], shape[1], dst) + pointers("o", "o", "j", dims, elem.name, dst) +
-			fmt.Sprintf("    tt.store %%o_p, %%w : tensor<%sx!tt.ptr<%s>, %s>\n    tt.return\n  }\n", dims, elem.name, dst))
-		k := build(t, "convert.ttgir", text, 80)
-		d := sim.New(sim.Options{})
-		in := make([]byte, shape[0]*shape[1]*elem.size)
-		for i := range in {
-			in[i] = byte(r.Uint32())
-		}
-		out := d.Alloc("o", len(in))
-		rep := k.run(t, d, sim.Dim(1), sim.Upload(d, "x", in), out)
-		if got := out.Read(); string(got) != string(in) {
-			t.Fatalf("the elements moved\n%s\n%s", text, k.ptx)
+		_, rep := converted(t, r, shape, elem.name, elem.size, src, dst)
+		taken += rep.Counters.SharedWavefronts
+		needed += rep.Counters.SharedWavefrontsNeeded
+	}
+	noConflicts(t, taken, needed)
+}
+
+// converted runs a kernel that brings a tensor of random bytes from one layout to
+// another, and checks that no element moved.
+func converted(t *testing.T, r *rand.Rand, shape []int, elem string, size int, src, dst string) (*kernel, *sim.Report) {
+	t.Helper()
+	dims := fmt.Sprintf("%dx%d", shape[0], shape[1])
+	text := moduleOf(fmt.Sprintf("  tt.func public @k(%%x: !tt.ptr<%s>, %%o: !tt.ptr<%s>) {", elem, elem) +
+		indices("i", shape[0], shape[1], src) + pointers("x", "x", "i", dims, elem, src) +
+		fmt.Sprintf("    %%v = tt.load %%x_p : tensor<%sx!tt.ptr<%s>, %s>\n", dims, elem, src) +
+		fmt.Sprintf("    %%w = ttg.convert_layout %%v : tensor<%sx%s, %s> -> tensor<%sx%s, %s>\n", dims, elem, src, dims, elem, dst) +
+		indices("j", shape[0], shape[1], dst) + pointers("o", "o", "j", dims, elem, dst) +
+		fmt.Sprintf("    tt.store %%o_p, %%w : tensor<%sx!tt.ptr<%s>, %s>\n    tt.return\n  }\n", dims, elem, dst))
+	k := build(t, "convert.ttgir", text, 80)
+	d := sim.New(sim.Options{})
+	in := make([]byte, shape[0]*shape[1]*size)
+	for i := range in {
+		in[i] = byte(r.Uint32())
+	}
+	out := d.Alloc("o", len(in))
+	rep := k.run(t, d, sim.Dim(1), sim.Upload(d, "x", in), out)
+	if got := out.Read(); string(got) != string(in) {
+		t.Fatalf("the elements moved\n%s\n%s", text, k.ptx)
+	}
+	return k, rep
+}
+
+// Large conversions go in rounds through little memory, where both layouts have a
+// direction in registers.
+func TestConvertRounds(t *testing.T) {
+	const (
+		rows  = "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [1, 32], warpsPerCTA = [4, 1], order = [1, 0]}>"
+		tiles = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>"
+	)
+	r := newRand(t)
+	var taken, needed uint64
+	for _, c := range []struct {
+		shape    []int
+		elem     string
+		size     int
+		src, dst string
+	}{
+		{[]int{128, 128}, "f32", 4, tiles, rows},
+		{[]int{128, 256}, "f16", 2, tiles, rows},
+		{[]int{64, 256}, "f32", 4, rows, tiles},
+		{[]int{128, 64}, "f64", 8, tiles, rows},
+	} {
+		k, rep := converted(t, r, c.shape, c.elem, c.size, c.src, c.dst)
+		if k.Shared > 32<<10 {
+			t.Errorf("%v x %s takes %d bytes of shared memory from\n%s to\n%s", c.shape, c.elem, k.Shared, c.src, c.dst)
 		}
 		taken += rep.Counters.SharedWavefronts
 		needed += rep.Counters.SharedWavefrontsNeeded
 	}
 	noConflicts(t, taken, needed)
+	for i := range 4 { // any layouts
+		shape := [][]int{{128, 128}, {256, 64}}[i%2]
+		converted(t, r, shape, "f32", 4, randomLinear(r, shape, i%3 == 0), randomBlocked(r, 2))
+	}
 }
 
 // Pointers keep their places and stay pointers, whatever carries them.
