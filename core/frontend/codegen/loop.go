@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/scf"
@@ -318,6 +319,7 @@ func (g *gen) forLoop(st *syntax.For, r *rng) {
 
 	keep, yields := g.settle(&c, args, left)
 	g.yield(end, endLoc, point, yields)
+	hints := g.hints(&c, args, keep, 1)
 	dropArgs(body, 1, keep, c.hs)
 	u.b.Restore(point)
 	inits := kept(c.hs, keep)
@@ -331,6 +333,7 @@ func (g *gen) forLoop(st *syntax.For, r *rng) {
 	if ivType.IsUnsigned() {
 		op.SetAttr("unsignedCmp", u.ctx.Unit())
 	}
+	setAttrs(op, hints)
 	op.Region(0).TakeBody(&region)
 	g.leave(&c, keep, op.Results())
 }
@@ -364,6 +367,33 @@ func (g *gen) settle(c *carried, args []*ir.Value, left []variable) (keep []bool
 		at += len(hs)
 	}
 	return keep, yields
+}
+
+// hints are what the body said of the arguments that stay: attributes of the
+// loop, named after the argument's number, which begins with first. Triton walks
+// a body once with the values from before the loop, so those have them too.
+func (g *gen) hints(c *carried, args []*ir.Value, keep []bool, first int) []ir.NamedAttr {
+	var attrs []ir.NamedAttr
+	e := g.u.e
+	for i, n := 0, len(e.ArgHints); i < n; i++ {
+		h := e.ArgHints[i]
+		at := slices.Index(args, h.Arg)
+		if at < 0 {
+			continue
+		}
+		e.Hint(c.hs[at], h.Hint)
+		if keep[at] {
+			name := h.Hint.Name + "_arg" + strconv.Itoa(first+len(kept(args[:at], keep)))
+			attrs = append(attrs, ir.NamedAttr{Name: name, Attr: h.Hint.Attr})
+		}
+	}
+	return attrs
+}
+
+func setAttrs(op *ir.Operation, attrs []ir.NamedAttr) {
+	for _, a := range attrs {
+		op.SetAttr(a.Name, a.Attr)
+	}
 }
 
 func kept(hs []*ir.Value, keep []bool) []*ir.Value {
@@ -466,6 +496,7 @@ func (g *gen) whileStmt(st *syntax.While) {
 	g.yield(end, endLoc, point, yields)
 	g.toEnd(condEnd)
 	scf.NewCondition(u.b, cond.V, kept(before.Args(), keep)...)
+	hints := append(g.hints(&c, before.Args(), keep, 0), g.hints(&c, after.Args(), keep, 0)...)
 	dropArgs(before, 0, keep, c.hs)
 	dropArgs(after, 0, keep, c.hs)
 	u.b.Restore(point)
@@ -479,6 +510,7 @@ func (g *gen) whileStmt(st *syntax.While) {
 		a := g.noLICM()
 		op.SetAttr(a.Name, a.Attr)
 	}
+	setAttrs(op, hints)
 	op.Region(0).TakeBody(&beforeRegion)
 	op.Region(1).TakeBody(&afterRegion)
 	g.leave(&c, keep, op.Results())

@@ -28,6 +28,15 @@ type Emitter struct {
 	Session *eval.Session
 	Facts   *Facts
 	Opts    *Options
+	// ArgHints are what tl.multiple_of and the like say of block arguments,
+	// for the loop that owns them to take.
+	ArgHints []ArgHint
+}
+
+// ArgHint is a hint on a block argument.
+type ArgHint struct {
+	Arg  *ir.Value
+	Hint ir.NamedAttr
 }
 
 func (e *Emitter) tensor(v *ir.Value, t Type) *Tensor { return &Tensor{v, t} }

@@ -47,11 +47,19 @@ func hint(attr string) func(*Emitter, *Args) any {
 			bits[i] = uint64(uint32(v))
 		}
 		t := e.C.Tensor([]int64{int64(len(vals))}, e.C.I32(), nil)
-		if op := x.V.Def(); op != nil {
-			op.SetAttr(attr, e.C.DenseElements(t, bits))
-		}
+		e.Hint(x.V, ir.NamedAttr{Name: attr, Attr: e.C.DenseElements(t, bits)})
 		return x
 	}
+}
+
+// Hint puts a hint on the operation that defines a value, or keeps it for the
+// loop whose argument the value is.
+func (e *Emitter) Hint(v *ir.Value, hint ir.NamedAttr) {
+	if op := v.Def(); op != nil {
+		op.SetAttr(hint.Name, hint.Attr)
+		return
+	}
+	e.ArgHints = append(e.ArgHints, ArgHint{v, hint})
 }
 
 // assert emits a device-side assertion.

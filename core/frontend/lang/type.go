@@ -43,8 +43,9 @@ type DType struct {
 
 // The scalar types.
 var (
-	Void    = &DType{name: "void"}
-	Int1    = &DType{name: "int1", kind: kindBool, bits: 1, signed: true}
+	Void = &DType{name: "void"}
+	// Int1 is unsigned, whatever its name says: True is greater than False.
+	Int1    = &DType{name: "int1", kind: kindBool, bits: 1}
 	Int8    = &DType{name: "int8", kind: kindInt, bits: 8, signed: true}
 	Int16   = &DType{name: "int16", kind: kindInt, bits: 16, signed: true}
 	Int32   = &DType{name: "int32", kind: kindInt, bits: 32, signed: true}
