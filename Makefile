@@ -78,6 +78,13 @@ law: ## parse, verify and print every IR file below DIR; the bytes must be the s
 	@test -n "$(DIR)" || { echo "usage: make law DIR=folder-with-ttir-and-ttgir-files" >&2; exit 2; }
 	TRITONC_LAW_DIR='$(abspath $(DIR))' $(GO) test -count=1 -run '^TestLaw$$' -v ./core/ir/text
 
+.PHONY: python-law
+python-law: ## our trees beside those of CPython's own parser over its whole standard library; needs python3.12
+	@for p in "$$TRITONC_PYTHON" python3.12 python3; do \
+		test -n "$$p" && command -v "$$p" >/dev/null && "$$p" -c 'import sys; sys.exit(sys.version_info < (3, 8))' && exit 0; \
+	done; echo "python-law needs python3, best python3.12 (Debian: apt-get install python3), or name one with TRITONC_PYTHON" >&2; exit 1
+	TRITONC_AST_LAW=1 $(GO) test -count=1 -timeout 30m -v -run 'Law$$' ./core/frontend/syntax
+
 .PHONY: bench
 bench: toolchain build ## the speed table of docs/testing.md
 	$(GO) test -run '^$$' -bench . -cpu 1 ./cmd/tritonc
