@@ -1,12 +1,16 @@
 package kerneltest
 
 import (
+	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/tritonc/tritonc/core"
 )
 
 // covered is what ran here: names of operations of kernels that were compiled, as
-// the front end made them and as they were lowered, and golden kernels.
+// the front end made them and as they were lowered, and kernels of files.
 var covered struct {
 	sync.Mutex
 	operations, kernels map[string]bool
@@ -28,12 +32,19 @@ func noteOperations(ir []byte) {
 	}
 }
 
-// noteKernel adds a golden kernel, file.kernel, that ran without a report.
-func noteKernel(name string) {
+// noteKernel adds a kernel of a file that ran without a report: file.kernel, and
+// file.kernel@target.
+func noteKernel(k Kernel, target core.Target) {
+	file := k.origin
+	if file == "" {
+		file = strings.TrimSuffix(filepath.Base(k.File), ".py")
+	}
 	covered.Lock()
 	defer covered.Unlock()
 	if covered.kernels == nil {
 		covered.kernels = map[string]bool{}
 	}
+	name := file + "." + k.Name
 	covered.kernels[name] = true
+	covered.kernels[fmt.Sprintf("%s@%s:%s", name, target.Backend, target.Arch)] = true
 }

@@ -34,6 +34,28 @@ func TestTargets(t *testing.T) {
 			t.Run("maths", TestMaths)
 			t.Run("matmul", TestMatmul)
 			t.Run("attention", TestFlashAttention)
+			if target != "cuda:90" {
+				return
+			}
+			t.Run("layer norm forward", TestLayerNormForward)
+			t.Run("matmul of descriptors", TestMatmulDescriptors)
+			t.Run("row minimum", TestRowMinSplit)
+			t.Run("product", TestProdMid)
+			t.Run("cumulative sum", TestCumsumRows)
+			t.Run("casts", TestCasts)
+			t.Run("promotions", TestPromotions)
+			t.Run("control flow", TestControlFlow)
+			t.Run("calls", TestCalls)
+			t.Run("tuples", TestReduceTuple)
+			t.Run("block pointers", TestBlockPointers)
+			t.Run("dots", TestDots)
+			t.Run("dot chain", TestDotChain)
+			t.Run("dot scaled", TestDotScaled)
+			t.Run("libdevice", TestLibdevice)
+			t.Run("randoms", TestRandoms)
+			t.Run("assembly", TestInlineAssembly)
+			t.Run("debugging", TestDebugging)
+			t.Run("hints", TestHints)
 		})
 	}
 }

@@ -126,8 +126,8 @@ func (k Kernel) TryRun(t testing.TB, grid [3]int, args ...any) (*Outcome, error)
 	out := &Outcome{Signature: compiled.Signature, PTX: string(compiled.Compiled.Artifact("ptx").Data)}
 	result, err := compiled.Run(t.Context(), grid)
 	out.Printed = printed.String()
-	if err == nil && k.origin != "" {
-		noteKernel(k.origin + "." + k.Name)
+	if err == nil {
+		noteKernel(k, target)
 	}
 	if result != nil {
 		out.Report, _ = result.Report.(*sim.Report)
