@@ -27,6 +27,12 @@ func (t *Target) Library(b *llir.Builder, symbol string, result llir.Type, x []l
 	if v := rounded(b, name, result, x); v != nil {
 		return v
 	}
+	switch name {
+	case "jn", "jnf":
+		return devmath.Jn(b, x[0], x[1])
+	case "yn", "ynf":
+		return devmath.Yn(b, x[0], x[1])
+	}
 	if !llir.IsFloat(x[0].Type()) {
 		return nil
 	}

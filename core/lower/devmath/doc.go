@@ -3,7 +3,7 @@
 // target with an instruction for one of them uses that instead.
 //
 // The functions are straight-line code with selects; behind a branch stand only
-// the reduction of large angles and the loop of Fmod. Nothing is read from
+// the reduction of large angles and the loops of Fmod, Jn and Yn. Nothing is read from
 // memory. Common functions of f32 are computed in f32; rare ones (Tgamma,
 // Erfinv and the like) in f64.
 //
@@ -21,7 +21,8 @@
 //	power.go       powers, roots, sums of squares
 //	trig.go        sine, cosine, tangent, with full reduction
 //	inverse.go     their inverses; log1p and expm1
-//	hyperbolic.go, erf.go, gamma.go, bessel.go
+//	hyperbolic.go, erf.go, gamma.go
+//	bessel.go      Bessel functions I; besseljy.go: J and Y
 //	bits.go        rests, exponents, neighbours
 //	table.go       functions by name
 //

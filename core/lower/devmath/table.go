@@ -29,6 +29,7 @@ var functions = map[string]*Function{
 	"asinh": one(Asinh), "acosh": one(Acosh), "atanh": one(Atanh),
 	"erf": one(Erf), "erfc": one(Erfc), "erfcx": one(Erfcx), "erfinv": one(Erfinv), "erfcinv": one(Erfcinv),
 	"normcdf": one(Normcdf), "normcdfinv": one(Normcdfinv), "tgamma": one(Tgamma), "lgamma": one(Lgamma),
+	"j0": one(J0), "j1": one(J1), "y0": one(Y0), "y1": one(Y1),
 	"cyl_bessel_i0": one(BesselI0), "cyl_bessel_i1": one(BesselI1),
 	"pow": two(Pow), "cbrt": one(Cbrt), "rcbrt": one(Rcbrt), "rsqrt": one(Rsqrt),
 	"hypot": {2, Hypot}, "norm3d": {3, Hypot}, "norm4d": {4, Hypot},

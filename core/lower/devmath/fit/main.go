@@ -177,6 +177,12 @@ var rows = []row{
 	{name: "besselI0Small", is: "I₀(x) in x²/4, x ≤ 8", hi: 16, n: 24, f: besselSmall(0)},
 	{name: "besselI1Small", is: "2·I₁(x)/x in x²/4, x ≤ 8", hi: 16, n: 24, f: besselSmall(1)},
 	{name: "besselI0Large", is: "√x·e^-x·I₀(x) in 1/x, x ≥ 8", lo: 1e-4, hi: 0.125, n: 24, f: besselLarge(0)},
+	{name: "besselY0Tail", is: "Y₀(x) - 2/π·log x·J₀(x) in x², x ≤ 0.6", lo: 1e-9, hi: 0.36, n: 8, f: besselYTail(0)},
+	{name: "besselY1Tail", is: "(Y₁(x) - 2/π·(log x·J₁(x) - 1/x))/x in x², x ≤ 1.2", lo: 1e-9, hi: 1.44, n: 9, f: besselYTail(1)},
+	{name: "besselP0", is: "P of order 0 in 1/x², x ≥ 8", lo: 1e-7, hi: 1. / 64, n: 15, f: besselP(0)},
+	{name: "besselQ0", is: "x·Q of order 0 in 1/x², x ≥ 8", lo: 1e-7, hi: 1. / 64, n: 15, f: besselQ(0)},
+	{name: "besselP1", is: "P of order 1 in 1/x², x ≥ 8", lo: 1e-7, hi: 1. / 64, n: 15, f: besselP(1)},
+	{name: "besselQ1", is: "x·Q of order 1 in 1/x², x ≥ 8", lo: 1e-7, hi: 1. / 64, n: 15, f: besselQ(1)},
 	{name: "besselI1Large", is: "√x·e^-x·I₁(x) in 1/x, x ≥ 8", lo: 1e-4, hi: 0.125, n: 24, f: besselLarge(1)},
 }
 
@@ -245,6 +251,9 @@ func main() {
 			fmt.Fprintf(&out, "%v,\n", v)
 		}
 		out.WriteString("}\n")
+	}
+	for _, b := range besselRows {
+		writePieces(&out, b)
 	}
 	src, err := format.Source(out.Bytes())
 	if err != nil {

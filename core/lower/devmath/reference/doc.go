@@ -7,5 +7,6 @@
 // number, and an infinite big.Float at a pole. Results are new values.
 //
 // The series and continued fractions are those of Abramowitz and Stegun's
-// Handbook of Mathematical Functions: 4.4.42, 7.1.6, 7.1.14, 6.1.40, 9.6.10.
+// Handbook of Mathematical Functions: 4.4.42, 7.1.6, 7.1.14, 6.1.40, 9.1.10,
+// 9.1.11, 9.2.5, 9.6.10.
 package reference

@@ -9,6 +9,10 @@ import (
 
 type unary = func(*big.Float) *big.Float
 
+func of(f func(int64, *big.Float) *big.Float, n int64) unary {
+	return func(x *big.Float) *big.Float { return f(n, x) }
+}
+
 // Go's own functions, to their precision.
 func TestAgainstMath(t *testing.T) {
 	for _, c := range []struct {
@@ -40,6 +44,12 @@ func TestAgainstMath(t *testing.T) {
 		{"erfinv", Erfinv, math.Erfinv, -1, 1},
 		{"erfcinv", Erfcinv, math.Erfcinv, 0, 2},
 		{"tgamma", Tgamma, math.Gamma, -10.5, 100},
+		{"j0", of(BesselJ, 0), math.J0, -150, 150},
+		{"j1", of(BesselJ, 1), math.J1, -150, 150},
+		{"j5", of(BesselJ, 5), func(x float64) float64 { return math.Jn(5, x) }, -150, 150},
+		{"y0", of(BesselY, 0), math.Y0, 0, 150},
+		{"y1", of(BesselY, 1), math.Y1, 0, 150},
+		{"y5", of(BesselY, 5), func(x float64) float64 { return math.Yn(5, x) }, 0, 150},
 		{"lgamma", Lgamma, func(x float64) float64 { y, _ := math.Lgamma(x); return y }, 2.5, 200},
 	} {
 		for range 60 {
@@ -65,6 +75,8 @@ func TestIdentities(t *testing.T) {
 		f := math.Exp2(rand.Float64()*8 - 5)
 		x := New(f)
 		close("exp log", f, Exp(Log(x)), x)
+		wronskian := sub(mul(BesselJ(1, x), BesselY(0, x)), mul(BesselJ(0, x), BesselY(1, x)))
+		close("J₁Y₀-J₀Y₁", f, wronskian, quo(integer(2), mul(num().Set(Pi()), x)))
 		close("log exp", f, Log(Exp(x)), x)
 		close("log1p expm1", f, Log1p(Expm1(x)), x)
 		close("sin²+cos²", f, add(mul(Sin(x), Sin(x)), mul(Cos(x), Cos(x))), integer(1))

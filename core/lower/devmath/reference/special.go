@@ -200,22 +200,3 @@ func Tgamma(x *big.Float) *big.Float {
 	}
 	return quo(num().Set(Pi()), mul(Sinpi(x), Exp(lgammaPositive(sub(integer(1), x)))))
 }
-
-// BesselI is the modified Bessel function of the first kind of order n.
-func BesselI(n int64, x *big.Float) *big.Float {
-	half := scale(x, -1)
-	z := mul(half, half)
-	term := integer(1)
-	for k := int64(1); k <= n; k++ {
-		term = quo(mul(term, half), integer(k))
-	}
-	sum := num().Set(term)
-	for k := int64(1); term.Sign() != 0; k++ {
-		term = quo(mul(term, z), integer(k*(k+n)))
-		if small(term, sum) {
-			break
-		}
-		sum.Add(sum, term)
-	}
-	return sum
-}
