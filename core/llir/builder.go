@@ -22,6 +22,8 @@ type Builder struct {
 	loops []*ir.Block
 	// moved counts, for each of them, the computations placed before it.
 	moved []int
+	// early: what is built goes to the end of a block that is complete.
+	early bool
 }
 
 // mostMoved is how many computations may be placed before a loop. What they give
@@ -139,10 +141,30 @@ func (b *Builder) moves(k *vnKey) bool {
 	return k.op <= Xor || k.op >= TruncOp && k.op <= SExtOp || k.op >= PtrToInt && k.op <= AddrSpaceCast
 }
 
+// fixed reports whether v does not change in the innermost loop.
+func (b *Builder) fixed(v Value) bool {
+	id := b.id(v)
+	if id <= 0 { // the module's
+		return true
+	}
+	home := b.F.home[id]
+	return home == nil || b.F.dominates(home, b.loops[len(b.loops)-1])
+}
+
+// beforeLoop builds before the innermost loop.
+func (b *Builder) beforeLoop(f func() Value) Value {
+	block, loops, moved, early := b.block, b.loops, b.moved, b.early
+	n := len(loops) - 1
+	b.block, b.loops, b.moved, b.early = loops[n], loops[:n], moved[:n], true
+	v := f()
+	b.block, b.loops, b.moved, b.early = block, loops, moved, early
+	return v
+}
+
 // emit appends an instruction that makes a value and files it under k.
 func (b *Builder) emit(k vnKey, inst ir.Instruction) Value {
 	at := b.place(&k, inst.(Value).Type())
-	if at == b.block && at.Term != nil {
+	if at == b.block && at.Term != nil && !b.early {
 		panic("BUG: llir: instruction after a terminator")
 	}
 	v := b.appendTo(at, inst)
@@ -356,6 +378,35 @@ func (b *Builder) rawGEP(elem Type, p, idx Value) Value {
 	return b.emit(k, &ir.InstGetElementPtr{
 		ElemType: elem, Src: p, Indices: []Value{idx}, Typ: p.Type(), Metadata: b.md,
 	})
+}
+
+// GEPEarly returns what GEP returns. Where p is a sum of which in the innermost
+// loop only the index changes, and idx does not, idx is added first, before the
+// loop: to the other part of p.
+func (b *Builder) GEPEarly(elem Type, p, idx Value) Value {
+	if len(b.loops) == 0 {
+		return b.GEP(elem, p, idx)
+	}
+	sum, off := SplitPtr(p)
+	inner, ok := sum.(*ir.InstGetElementPtr)
+	if !ok || !b.fixed(inner.Src) || b.fixed(inner.Indices[0]) {
+		return b.GEP(elem, p, idx)
+	}
+	first := idx
+	if Width(idx.Type()) >= b.M.ptrBits(p.Type()) { // see foldGEP
+		rest, c := SplitInt(idx)
+		first, off = rest, off+c*sizeOf(elem)
+	}
+	if x, ok := first.(*ir.InstSExt); ok { // as GEP extends it
+		first = x.From
+	} else if x, ok := first.(*ZExt); ok && x.NNeg {
+		first = x.From
+	}
+	if !b.fixed(first) {
+		return b.GEP(elem, p, idx)
+	}
+	q := b.beforeLoop(func() Value { return b.GEP(elem, inner.Src, first) })
+	return b.PtrAdd(b.GEP(inner.ElemType, q, inner.Indices[0]), off)
 }
 
 // PtrAdd returns p + bytes.

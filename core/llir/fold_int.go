@@ -118,6 +118,16 @@ func splitConst(v Value) (rest Value, c *Int, disjoint bool) {
 	return v, nil, false
 }
 
+// SplitInt takes the constant off an integer: v equals base + off, modulo its
+// width.
+func SplitInt(v Value) (base Value, off int64) {
+	rest, c, _ := splitConst(v)
+	if c == nil {
+		return v, 0
+	}
+	return rest, c.Signed()
+}
+
 func (b *Builder) foldAdd(x, y Value, cy *Int, f Flags) Value {
 	t := x.Type().(*types.IntType)
 	if cy != nil {

@@ -1,6 +1,10 @@
 package llir
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/llir/llvm/ir"
+)
 
 // What does not change in a loop is computed before it, before the outermost loop
 // in which it does not change; divisions and what depends on the loop stay.
@@ -47,5 +51,47 @@ func TestLoopInvariants(t *testing.T) {
 	}
 	if again != x {
 		t.Error("an equal computation is not shared")
+	}
+}
+
+// What does not change in a loop is added first to the other part of a pointer
+// that does not, before the loop.
+func TestGEPEarly(t *testing.T) {
+	m := NewModule("test", "", "")
+	global := PtrIn(1)
+	fn := m.NewFunc("f", false, Void, global, I32, I32)
+	b := NewBuilder(fn)
+	entry := fn.NewBlock(nil)
+	b.SetBlock(entry)
+	base := fn.Param(0)
+	column := b.SExt(fn.Param(1), I64)
+	body := fn.NewBlock(entry)
+	b.Br(body)
+	b.SetBlock(body)
+	b.EnterLoop(entry)
+	i := b.Phi(I32)
+	row := b.GEP(F32, base, b.SExt(b.Mul(i, fn.Param(2)), I64))
+	early := b.GEPEarly(F32, b.PtrAdd(row, 64), b.Add(column, m.I64(2)))
+	late := b.GEPEarly(F32, row, b.SExt(b.Add(i, fn.Param(1)), I64))
+	fixed := b.GEPEarly(F32, b.GEP(F32, base, column), column)
+	b.LeaveLoop()
+
+	sum, off := SplitPtr(early)
+	if off != 64+2*4 {
+		t.Errorf("the constant of the early sum is %d", off)
+	}
+	outer := sum.(*ir.InstGetElementPtr)
+	inner, ok := outer.Src.(*ir.InstGetElementPtr)
+	if !ok || inner.Src != base || inner.Indices[0] != fn.Param(1) || fn.home[b.id(inner)] != entry {
+		t.Errorf("the column is added late: %s", outer.Src.(ir.Instruction).LLString())
+	}
+	if fn.home[b.id(outer)] != body || outer.Indices[0] != row.(*ir.InstGetElementPtr).Indices[0] {
+		t.Errorf("the row is not added in the loop: %s", outer.LLString())
+	}
+	if g := late.(*ir.InstGetElementPtr); g.Src != row {
+		t.Errorf("what changes is added early: %s", g.LLString())
+	}
+	if g := fixed.(*ir.InstGetElementPtr); g.Src.(*ir.InstGetElementPtr).Src != base {
+		t.Errorf("a sum of which nothing changes is another one: %s", g.LLString())
 	}
 }

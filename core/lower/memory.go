@@ -272,10 +272,26 @@ func (e *emitter) addPtr(op *ir.Operation) error {
 		elem = llir.I64 // of the same size
 	}
 	ptrs, offs := e.value(op.Operand(0)), e.value(op.Operand(1))
+	// Each sum of a pointer and an offset has a register. What there is less of is
+	// added before a loop in which it does not change.
+	add := e.b.GEP
+	if distinct(offs, llir.SplitInt) <= distinct(ptrs, llir.SplitPtr) {
+		add = e.b.GEPEarly
+	}
 	out := make([]llir.Value, len(ptrs))
 	for r := range out {
-		out[r] = e.b.GEP(elem, ptrs[r], e.b.Resize(offs[r], llir.I64, true))
+		out[r] = add(elem, ptrs[r], e.b.Resize(offs[r], llir.I64, true))
 	}
 	e.set(op.Result(0), out)
 	return nil
+}
+
+// distinct counts values that differ in more than a constant.
+func distinct(values []llir.Value, split func(llir.Value) (llir.Value, int64)) int {
+	known := make(map[llir.Value]bool, len(values))
+	for _, v := range values {
+		base, _ := split(v)
+		known[base] = true
+	}
+	return len(known)
 }
