@@ -114,7 +114,9 @@ func (b *inProcess) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sd
 	if known {
 		return resp, nil
 	}
-	req.Want = append(slices.Clone(req.Want), "ttgir")
+	if req.First == "ttir" || req.First == "ttgir" {
+		req.Want = append(slices.Clone(req.Want), "ttgir")
+	}
 	if resp, err = b.runStages(ctx, req); err != nil {
 		return resp, err
 	}

@@ -324,7 +324,7 @@ func TestAtomics(t *testing.T) {
 func TestBlockPointers(t *testing.T) {
 	forWarps(t, features("block_ptrs"), func(t *testing.T, k Kernel) {
 		r := Rand(t)
-		for _, size := range [][4]int{{50, 100, 32, 64}, {7, 33, 4, 8}} {
+		for _, size := range [][4]int{{50, 100, 32, 64}, {48, 112, 32, 64}, {7, 33, 4, 8}} {
 			m, n, bm, bn := size[0], size[1], size[2], size[3]
 			a, out := Randn(r, "fp16", m, n), Empty("fp32", m, bn)
 			k.Run(t, Grid(cdiv(m, bm)), a, out, m, n, n, 1, bm, bn)
@@ -342,7 +342,7 @@ func TestBlockPointers(t *testing.T) {
 func TestDescriptors(t *testing.T) {
 	forWarps(t, features("descriptors"), func(t *testing.T, k Kernel) {
 		r := Rand(t)
-		for _, size := range [][4]int{{50, 104, 32, 64}, {32, 64, 16, 16}} {
+		for _, size := range [][4]int{{50, 104, 32, 64}, {48, 112, 32, 64}, {32, 64, 16, 16}} {
 			m, n, bm, bn := size[0], size[1], size[2], size[3]
 			a, out := Randn(r, "fp16", m, n), Empty("fp16", m, n)
 			k.Run(t, Grid(cdiv(m, bm), cdiv(n, bn)), a, out, m, n, bm, bn)
@@ -385,18 +385,19 @@ func TestInlineAssembly(t *testing.T) {
 }
 
 func TestDebugging(t *testing.T) {
-	k := features("debugging").With(Options{"debug": true, "num_warps": 1})
 	r := Rand(t)
-	const n = 32
-	x, out := scaled(r, 1, 2, "fp32", n), Empty("fp32", n)
-	got := k.Run(t, Grid(1), x, out, n, n)
-	Equal(t, "out", out, x.Floats())
-	if lines := strings.Count(got.Printed, "x: "); lines != n {
-		t.Errorf("%d lines printed, want %d:\n%s", lines, n, got.Printed)
-	}
-	x.Set(3, -1)
-	if _, err := k.TryRun(t, Grid(1), x, out, n, n); err == nil || !strings.Contains(err.Error(), "x must be positive") {
-		t.Errorf("the assertion about x[3] does not fail: %v", err)
+	for warps, n := range map[int]int{1: 32, 4: 128} {
+		k := features("debugging").With(Options{"debug": true, "num_warps": warps})
+		x, out := scaled(r, 1, 2, "fp32", n), Empty("fp32", n)
+		got := k.Run(t, Grid(1), x, out, n, n)
+		Equal(t, "out", out, x.Floats())
+		if lines := strings.Count(got.Printed, "x: "); lines != n {
+			t.Errorf("%d lines printed, want %d:\n%s", lines, n, got.Printed)
+		}
+		x.Set(3, -1)
+		if _, err := k.TryRun(t, Grid(1), x, out, n, n); err == nil || !strings.Contains(err.Error(), "x must be positive") {
+			t.Errorf("the assertion about x[3] does not fail: %v", err)
+		}
 	}
 }
 
@@ -455,13 +456,14 @@ func normal(a, b uint32) float64 {
 func TestRandoms(t *testing.T) {
 	forBlocks(t, features("randoms"), func(t *testing.T, k Kernel, r *rand.Rand, b int) {
 		const grid = 3
-		seed := r.Int64N(1 << 40)
-		out := Empty("fp32", grid*b)
-		k.Run(t, Grid(grid), out, seed, b)
-		Near(t, "out", out, each(grid*b, func(i int) float64 {
-			c := philox(uint64(seed), uint32(i))
-			return uniform(c[0]) + normal(c[0], c[1]) + float64(c[0])
-		}), 1e-6, 1e-5)
+		for _, seed := range []int64{r.Int64N(1 << 40), 16 * r.Int64N(1<<27)} {
+			out := Empty("fp32", grid*b)
+			k.Run(t, Grid(grid), out, seed, b)
+			Near(t, "out", out, each(grid*b, func(i int) float64 {
+				c := philox(uint64(seed), uint32(i))
+				return uniform(c[0]) + normal(c[0], c[1]) + float64(c[0])
+			}), 1e-6, 1e-5)
+		}
 	})
 }
 

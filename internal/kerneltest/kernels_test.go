@@ -322,16 +322,23 @@ func TestMatmul(t *testing.T) {
 
 func TestMatmulDescriptors(t *testing.T) {
 	r := Rand(t)
-	const m, n, k, bm, bn, bk = 96, 80, 64, 32, 32, 32
-	a, b, out := Randn(r, "fp16", m, k), Randn(r, "fp16", n, k), Empty("fp16", m, n)
-	kernels("matmul_desc").Run(t, Grid(4), a, b, out, m, n, k, bm, bn, bk, 8, 4, false)
-	bt := Zeros("fp16", k, n)
-	for i := range n {
-		for j := range k {
-			bt.Set(j*n+i, b.At(i*k+j))
+	for _, c := range []struct {
+		m, n, k, bm, bn, bk, programs int
+		specialize                    bool
+	}{
+		{96, 80, 64, 32, 32, 32, 4, false},
+		{160, 144, 64, 128, 128, 64, 132, true},
+	} {
+		a, b, out := Randn(r, "fp16", c.m, c.k), Randn(r, "fp16", c.n, c.k), Empty("fp16", c.m, c.n)
+		kernels("matmul_desc").Run(t, Grid(4), a, b, out, c.m, c.n, c.k, c.bm, c.bn, c.bk, 8, c.programs, c.specialize)
+		bt := Zeros("fp16", c.k, c.n)
+		for i := range c.n {
+			for j := range c.k {
+				bt.Set(j*c.n+i, b.At(i*c.k+j))
+			}
 		}
+		Near(t, "c", out, product(a, bt, c.m, c.n, c.k), 2e-3, 2e-2)
 	}
-	Near(t, "c", out, product(a, bt, m, n, k), 2e-3, 2e-2)
 }
 
 func TestFlashAttention(t *testing.T) {

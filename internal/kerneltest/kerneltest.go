@@ -88,6 +88,10 @@ func (k Kernel) Run(t testing.TB, grid [3]int, args ...any) *Outcome {
 	return out
 }
 
+// replace, where set, gives what is compiled in the place of a kernel with these
+// arguments, and its own arguments; nil leaves it.
+var replace func(k Kernel, target core.Target, args []launch.Arg) (*core.Source, []launch.Arg)
+
 // TryRun is Run that returns what went wrong; the outcome is nil when the
 // kernel did not compile.
 func (k Kernel) TryRun(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
@@ -104,6 +108,12 @@ func (k Kernel) TryRun(t testing.TB, grid [3]int, args ...any) (*Outcome, error)
 	if err != nil {
 		return nil, err
 	}
+	kernel := k.Name
+	if replace != nil {
+		if ir, passed := replace(k, target, named); ir != nil {
+			src, named, kernel = ir, passed, ""
+		}
+	}
 	var printed strings.Builder
 	dev, err := k.open(t.Context(), target, &printed)
 	if err != nil {
@@ -111,7 +121,7 @@ func (k Kernel) TryRun(t testing.TB, grid [3]int, args ...any) (*Outcome, error)
 	}
 	defer dev.Close()
 	compiled, err := compile(t, launch.Request{
-		Source: src, Kernel: k.Name, Args: named, Target: target, Device: dev,
+		Source: src, Kernel: kernel, Args: named, Target: target, Device: dev,
 		Options: core.Options{Select: selectBackend, Values: k.Options, Stages: []string{"ptx"}},
 	})
 	if err != nil {
