@@ -78,9 +78,43 @@ func matmul(b testing.TB, n int) func(d *Device) func() *Report {
 	}
 }
 
+// sgemm is the kernel of the comparison with other simulators.
+func sgemm(b testing.TB, n int) func(d *Device) func() *Report {
+	m := load(b, "sgemm")
+	return func(d *Device) func() *Report {
+		x, y, z := Upload(d, "a", make([]float32, n*n)), Upload(d, "b", make([]float32, n*n)), d.Alloc("c", 4*n*n)
+		return func() *Report {
+			return launch(b, d, m, "sgemm", Dim(n/16, n/16), Dim(16, 16), 0, x, y, z, int32(n))
+		}
+	}
+}
+
+func BenchmarkSgemm(b *testing.B) { benchmark(b, modes, sgemm(b, 128)) }
+
 func BenchmarkSoftmax(b *testing.B) { benchmark(b, modes, softmax(b, 256)) }
 
 func BenchmarkMatmul(b *testing.B) { benchmark(b, modes, matmul(b, 512)) }
+
+// TestNoAllocation checks that blocks and instructions allocate nothing: a launch of
+// many blocks allocates as often as one of few.
+func TestNoAllocation(t *testing.T) {
+	count := func(run func() *Report) float64 { return testing.AllocsPerRun(1, func() { run() }) }
+	for _, c := range []struct {
+		name      string
+		few, many func(d *Device) func() *Report
+	}{
+		{"softmax", softmax(t, 4), softmax(t, 64)},
+		{"matmul", matmul(t, 256), matmul(t, 512)},
+		{"sgemm", sgemm(t, 16), sgemm(t, 64)},
+	} {
+		for _, m := range modes[:2] {
+			few, many := count(c.few(New(m.opt))), count(c.many(New(m.opt)))
+			if few != many {
+				t.Errorf("%s, %s: a launch of few blocks allocates %v times, one of many %v times", c.name, m.name, few, many)
+			}
+		}
+	}
+}
 
 // BenchmarkGrid shows how time grows with the number of blocks.
 func BenchmarkGrid(b *testing.B) {

@@ -316,3 +316,21 @@ func testDotScaled(t *testing.T, m *Module) {
 	}
 	near(t, "o", Download[float32](o), product(aw, bw, n, n, n), 1e-4, 1e-3)
 }
+
+// TestSgemm checks the kernel of the comparison with other simulators.
+func TestSgemm(t *testing.T) {
+	const n = 48
+	r := newRand(t)
+	a, b := randn(r, n*n, 1), randn(r, n*n, 1)
+	wide := func(v []float32) []float64 {
+		out := make([]float64, len(v))
+		for i := range v {
+			out[i] = float64(v[i])
+		}
+		return out
+	}
+	d := New(Options{})
+	x, y, z := Upload(d, "a", a), Upload(d, "b", b), d.Alloc("c", 4*n*n)
+	launch(t, d, load(t, "sgemm"), "sgemm", Dim(n/16, n/16), Dim(16, 16), 0, x, y, z, int32(n))
+	near(t, "c", Download[float32](z), product(wide(a), wide(b), n, n, n), 1e-5, 1e-5)
+}

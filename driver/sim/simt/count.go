@@ -110,18 +110,16 @@ func (w *warp) bankPasses(m uint64, lo, words int) uint64 {
 	size, groups := bankBytes*words, numBanks/words
 	shift := uint(bits.TrailingZeros64(uint64(size)))
 	// The common case first: no group has two units.
-	var used uint32
-	for r := m; r != 0; r &= r - 1 {
-		used |= 1 << (w.offs[lo+bits.TrailingZeros64(r)] >> shift & (groups - 1))
-	}
-	if bits.OnesCount32(used) == bits.OnesCount64(m) {
-		return 1
-	}
-	used = 0
 	var first [numBanks]int
+	var used uint32
 	clash := false
+	prev := -1
 	for r := m; r != 0; r &= r - 1 {
 		unit := w.offs[lo+bits.TrailingZeros64(r)] >> shift
+		if unit == prev {
+			continue
+		}
+		prev = unit
 		g := unit & (groups - 1)
 		if used>>g&1 == 0 {
 			used |= 1 << g
@@ -142,7 +140,7 @@ func (w *warp) bankPasses(m uint64, lo, words int) uint64 {
 	slices.Sort(list[:n])
 	var count [numBanks]uint8
 	passes := uint8(0)
-	prev := -1
+	prev = -1
 	for _, unit := range list[:n] {
 		if unit == prev {
 			continue
