@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/tools/txtar"
 
 	"github.com/tritonc/tritonc/core/pass"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -19,7 +21,8 @@ reason why it stands where it does.
 A row in brackets has a condition; --all shows the rows that it leaves out, too,
 marked with a dash. --pipeline prints a stage's passes as tritonc opt --passes
 reads them. Without --target the passes that tritonc opt has of its own are
-listed, with their options.`
+listed, with their options. With the name of one it is explained by an example:
+a module before it, and after.`
 
 // passesFlags are the flags of the passes verb; those of a compile are for the
 // options that passes depend on.
@@ -33,14 +36,18 @@ type passesFlags struct {
 func passesCommand(env *environment) *cobra.Command {
 	var f passesFlags
 	cmd := &cobra.Command{
-		Use:   "passes [flags]",
+		Use:   "passes [flags] [PASS]",
 		Short: "list the passes of a target's stages, and why each is there",
 		Long:  passesLong,
 		Example: "  tritonc passes --target cuda:80\n" +
-			"  tritonc passes --target cuda:90 --stage ttgir --pipeline -w 8",
-		Args:                  exactArgs(),
+			"  tritonc passes --target cuda:90 --stage ttgir --pipeline -w 8\n" +
+			"  tritonc passes triton-combine",
+		Args:                  cobra.ArbitraryArgs,
 		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return explainPass(cmd, env, args)
+			}
 			return listPasses(cmd, env, &f)
 		},
 	}
@@ -159,6 +166,37 @@ func printStage(w io.Writer, s *sdk.Stage, all bool) {
 			fmt.Fprintf(w, "      {%s}\n", row.Options)
 		}
 	}
+}
+
+// explainPass writes what one of the neutral passes does.
+func explainPass(cmd *cobra.Command, env *environment, args []string) error {
+	if err := exactArgs("PASS")(cmd, args); err != nil {
+		return err
+	}
+	i := slices.IndexFunc(env.passes, func(p *pass.Pass) bool { return p.Name == args[0] })
+	if i < 0 {
+		return usagef("there is no pass %q", args[0]).withHelp("tritonc passes lists those that can be explained")
+	}
+	p := env.passes[i]
+	fmt.Fprintf(env.stdout, "%s: %s\n", p.Name, p.Doc)
+	for _, o := range p.Options {
+		fmt.Fprintf(env.stdout, "    %s=%s  %s\n", o.Name, defaultText(o), o.Doc)
+	}
+	a := txtar.Parse([]byte(p.Example))
+	var said []string
+	for line := range strings.Lines(string(a.Comment)) {
+		if !strings.HasPrefix(line, "passes: ") { // the test's
+			said = append(said, strings.TrimSpace(line))
+		}
+	}
+	if len(said) > 0 {
+		fmt.Fprintf(env.stdout, "\n%s\n", strings.Join(said, "\n"))
+	}
+	for _, f := range a.Files {
+		title := map[string]string{"in.mlir": "before", "out.mlir": "after"}[f.Name]
+		fmt.Fprintf(env.stdout, "\n// %s\n%s", title, f.Data)
+	}
+	return nil
 }
 
 // listNeutral writes the passes that run without a backend, with what they do

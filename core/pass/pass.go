@@ -14,6 +14,9 @@ type Pass struct {
 	Name    string // as in Triton: "tritongpu-coalesce"
 	Doc     string // one line
 	Options []Option
+	// Example shows what the pass does: a txtar archive with a sentence, a module
+	// (in.mlir), and the module that comes out (out.mlir), as tests hold it.
+	Example string
 	// Takes says why the pass cannot take a module, for those that expect more
 	// than that it verifies; nil: it takes all. The runner asks it.
 	Takes func(module *ir.Operation) error

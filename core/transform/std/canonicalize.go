@@ -16,8 +16,9 @@ var Canonicalize = NewCanonicalize()
 func NewCanonicalize(more ...[]rewrite.Pattern) *pass.Pass {
 	set := rewrite.NewSet(append([][]rewrite.Pattern{arithPatterns(), ttPatterns(), scfPatterns()}, more...)...)
 	return &pass.Pass{
-		Name: "canonicalize",
-		Doc:  "fold, erase what is dead, bring operations into canonical form",
+		Name:    "canonicalize",
+		Doc:     "fold, erase what is dead, bring operations into canonical form",
+		Example: canonicalizeExample,
 		Run: func(r *pass.Run) error {
 			o := rewrite.Options{Count: func(name string) { r.Count(name, 1) }}
 			for {

@@ -13,8 +13,9 @@ import (
 // first dominates the others, and erases what is dead. Reads of memory are
 // shared only within a block and with no write between them.
 var CSE = &pass.Pass{
-	Name: "cse",
-	Doc:  "compute equal values once",
+	Name:    "cse",
+	Doc:     "compute equal values once",
+	Example: cseExample,
 	Run: func(r *pass.Run) error {
 		c := cse{run: r, ids: make(map[any]uint32)}
 		c.regions(r.Module)

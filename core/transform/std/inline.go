@@ -12,8 +12,9 @@ import (
 // function's body, callees before callers. A private callee that nothing calls
 // any more is erased.
 var Inline = &pass.Pass{
-	Name: "inline",
-	Doc:  "replace calls by the bodies of their callees",
+	Name:    "inline",
+	Doc:     "replace calls by the bodies of their callees",
+	Example: inlineExample,
 	Run: func(r *pass.Run) error {
 		in := inliner{run: r, funcs: Functions(r.Module), state: make(map[string]int), inlined: make(map[string]bool)}
 		for op := range r.Module.Body().Ops() {
@@ -221,8 +222,9 @@ func relocateBlock(b *ir.Block, site ir.Location, cache map[ir.Location]ir.Locat
 
 // SymbolDCE erases private functions that nothing refers to.
 var SymbolDCE = &pass.Pass{
-	Name: "symbol-dce",
-	Doc:  "erase private functions that are never called",
+	Name:    "symbol-dce",
+	Doc:     "erase private functions that are never called",
+	Example: symbolDCEExample,
 	Run: func(r *pass.Run) error {
 		r.Count("erased", eraseDead(r.Module, func(string) bool { return true }))
 		return nil

@@ -18,8 +18,9 @@ import (
 //
 // Wegman and Zadeck, "Constant propagation with conditional branches", 1991.
 var SCCP = &pass.Pass{
-	Name: "sccp",
-	Doc:  "replace what is one constant on all ways that can be gone",
+	Name:    "sccp",
+	Doc:     "replace what is one constant on all ways that can be gone",
+	Example: sccpExample,
 	Run: func(r *pass.Run) error {
 		for f := range r.Module.Body().Ops() {
 			if !f.Is(tt.Func) || f.Body() == nil {

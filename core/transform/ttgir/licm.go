@@ -13,8 +13,9 @@ import (
 // executed even where the loop runs no turn at all, so it gets the mask
 // lower bound < upper bound.
 var LICM = &pass.Pass{
-	Name: "triton-licm",
-	Doc:  "take out of loops what does not change in them, loads included",
+	Name:    "triton-licm",
+	Doc:     "take out of loops what does not change in them, loads included",
+	Example: licmExample,
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())
 		ir.WalkPost(r.Module, func(op *ir.Operation) {

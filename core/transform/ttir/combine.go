@@ -14,8 +14,9 @@ import (
 // for: a sum into the dot before it, a choice into the load's other value, two
 // pointer offsets into one.
 var Combine = &pass.Pass{
-	Name: "triton-combine",
-	Doc:  "join operations that have one better form",
+	Name:    "triton-combine",
+	Doc:     "join operations that have one better form",
+	Example: combineExample,
 	Run: func(r *pass.Run) error {
 		rewrite.Greedy(r.Module, combineSet, rewrite.Options{Count: func(name string) { r.Count(name, 1) }})
 		return nil

@@ -13,8 +13,9 @@ const UnrollFactor = "tt.loop_unroll_factor"
 // LoopUnroll repeats the body of a loop that asks for it. The iterations left
 // over run in a second loop, which is not pipelined.
 var LoopUnroll = &pass.Pass{
-	Name: "triton-loop-unroll",
-	Doc:  "unroll loops by their tt.loop_unroll_factor",
+	Name:    "triton-loop-unroll",
+	Doc:     "unroll loops by their tt.loop_unroll_factor",
+	Example: loopUnrollExample,
 	Run: func(r *pass.Run) error {
 		ir.WalkPost(r.Module, func(op *ir.Operation) {
 			n, ok := op.IntAttr(UnrollFactor)

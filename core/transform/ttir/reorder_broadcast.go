@@ -13,8 +13,9 @@ import (
 // of one shape (and splats) it becomes the operation on that shape and one
 // broadcast.
 var ReorderBroadcast = &pass.Pass{
-	Name: "triton-reorder-broadcast",
-	Doc:  "compute on the small shape, then splat or broadcast",
+	Name:    "triton-reorder-broadcast",
+	Doc:     "compute on the small shape, then splat or broadcast",
+	Example: reorderBroadcastExample,
 	Run: func(r *pass.Run) error {
 		rewrite.Greedy(r.Module, reorderSet, rewrite.Options{Count: func(name string) { r.Count(name, 1) }})
 		return nil

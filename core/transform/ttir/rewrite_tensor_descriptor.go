@@ -17,8 +17,9 @@ import (
 // strides and what it pads with, all of them carried; as an argument of a
 // function it becomes those arguments, in that order.
 var RewriteTensorDescriptor = &pass.Pass{
-	Name: "triton-rewrite-tensor-descriptor-to-pointer",
-	Doc:  "tensor descriptors become pointers",
+	Name:    "triton-rewrite-tensor-descriptor-to-pointer",
+	Doc:     "tensor descriptors become pointers",
+	Example: rewriteTensorDescriptorExample,
 	Run: func(r *pass.Run) error {
 		d := &descriptors{expander{
 			of: make(map[*ir.Value]parts), b: ir.NewBuilder(r.Module.Context()),

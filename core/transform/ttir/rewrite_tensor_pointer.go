@@ -14,8 +14,9 @@ import (
 // pointer is its base, shape and strides, which never change, and its offsets,
 // which loops and conditions carry in its place.
 var RewriteTensorPointer = &pass.Pass{
-	Name: "triton-rewrite-tensor-pointer",
-	Doc:  "block pointers become tensors of pointers",
+	Name:    "triton-rewrite-tensor-pointer",
+	Doc:     "block pointers become tensors of pointers",
+	Example: rewriteTensorPointerExample,
 	Run: func(r *pass.Run) error {
 		w := &windows{expander{
 			of: make(map[*ir.Value]parts), b: ir.NewBuilder(r.Module.Context()),

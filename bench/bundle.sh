@@ -1,0 +1,84 @@
+#!/bin/sh
+# Packs tritonc, the NVIDIA backend and llc for a machine that has no toolchain:
+#
+#   bench/bundle.sh FILE.tar.xz [--ptxas]
+#
+# Unpacked, tritonc/bin/tritonc runs on any x86-64 Linux: the programs of ours
+# need no library, and llc comes with every one of its own, the C library and
+# its loader included. --ptxas adds the one that is found here.
+set -eu
+
+[ $# -ge 1 ] || {
+	echo "usage: $0 FILE.tar.xz [--ptxas]" >&2
+	exit 2
+}
+out=$(realpath "$1")
+cd "$(dirname "$0")/.."
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+dir=$tmp/tritonc
+mkdir -p "$dir/bin" "$dir/llvm/lib"
+
+CGO_ENABLED=0 GOOS=linux GOARCH=amd64 ${GO:-go} build -buildvcs=false -trimpath -ldflags '-s -w' \
+	-o "$dir/bin/" ./cmd/tritonc ./backends/nvidia/cmd/tritonc-backend-nvidia
+
+# find TOOL: where scripts/toolchain.sh finds it.
+find() {
+	for f in "$(command -v "$1-22" || true)" "/usr/lib/llvm-22/bin/$1" "$(command -v "$1" || true)" \
+		"${XDG_CACHE_HOME:-$HOME/.cache}/tritonc/toolchain/bin/$1"; do
+		if [ -n "$f" ] && [ -x "$f" ]; then
+			realpath "$f"
+			return
+		fi
+	done
+	echo "$0: there is no $1; run make toolchain" >&2
+	exit 1
+}
+
+llc=$(find llc)
+cp "$llc" "$dir/llvm/llc.real"
+# Optional parts of LLVM that llc does not call here; libraries without content
+# take their place. Lazy binding asks for a function when it is first called.
+unused="libz3.so.4 libxml2.so.2 libedit.so.2"
+ldd "$llc" | while read -r name _ path _; do
+	case $name in
+	/*) cp -L "$name" "$dir/llvm/lib/ld.so" ;; # the loader
+	linux-vdso*) ;;
+	*)
+		case " $unused " in
+		*" $name "*) ;;
+		*) cp -L "$path" "$dir/llvm/lib/$name" ;;
+		esac
+		;;
+	esac
+done
+for name in $unused; do
+	rm -f "$dir/llvm/lib/$name"
+	${CC:-cc} -shared -nostdlib -Wl,-soname,"$name" -x c /dev/null -o "$dir/llvm/lib/$name"
+done
+# What only these needed.
+rm -f "$dir"/llvm/lib/libicu* "$dir"/llvm/lib/liblzma* "$dir"/llvm/lib/libbsd* "$dir"/llvm/lib/libmd.* \
+	"$dir"/llvm/lib/libtinfo*
+cat >"$dir/llvm/llc" <<'WRAPPER'
+#!/bin/sh
+here=$(dirname "$(realpath "$0")")
+exec "$here/lib/ld.so" --library-path "$here/lib" "$here/llc.real" "$@"
+WRAPPER
+mv "$dir/bin/tritonc" "$dir/bin/tritonc.real"
+cat >"$dir/bin/tritonc" <<'WRAPPER'
+#!/bin/sh
+here=$(dirname "$(realpath "$0")")
+export TRITONC_LLC="${TRITONC_LLC:-$here/../llvm/llc}"
+if [ -x "$here/ptxas" ]; then export TRITONC_PTXAS="${TRITONC_PTXAS:-$here/ptxas}"; fi
+exec "$here/tritonc.real" "$@"
+WRAPPER
+chmod +x "$dir/llvm/llc" "$dir/bin/tritonc"
+if [ "${2-}" = --ptxas ]; then cp "$(find ptxas)" "$dir/bin/ptxas"; fi
+
+# It works before it is packed.
+cat >"$tmp/k.ttir" <<'TTIR'
+module { tt.func public @k() { tt.return } }
+TTIR
+"$dir/bin/tritonc" --target cuda:80 --emit ptx -o - "$tmp/k.ttir" >/dev/null
+tar -C "$tmp" -cf - --sort=name --owner=0 --group=0 tritonc | xz -T2 --x86 --lzma2=preset=9,dict=192MiB >"$out"
+ls -l "$out"
