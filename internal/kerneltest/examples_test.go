@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/driver/launch"
 )
 
 // examples are the kernels that users see first.
@@ -42,6 +43,19 @@ func TestExampleSoftmax(t *testing.T) {
 		}
 		Near(t, "out", out, softmax(used.Floats(), n), 3e-6, 1e-8)
 	})
+}
+
+func TestExampleMatmul(t *testing.T) {
+	r := Rand(t)
+	for _, target := range []string{"cuda:80", "cuda:90"} {
+		forWarps(t, examples("matmul").On(target), func(t *testing.T, k Kernel) {
+			const m, n, depth, bm, bn, bk = 40, 72, 56, 32, 64, 32
+			a, b, c := Randn(r, "fp16", m, depth), Randn(r, "fp16", depth, n), Empty("fp16", m, n)
+			k.Run(t, Grid(cdiv(m, bm), cdiv(n, bn)), &launch.Descriptor{Array: a, Block: []int{bm, bk}},
+				&launch.Descriptor{Array: b, Block: []int{bk, bn}}, &launch.Descriptor{Array: c, Block: []int{bm, bn}})
+			Near(t, "c", c, product(a, b, m, n, depth), 2e-3, 1e-2)
+		})
+	}
 }
 
 func TestExampleLayerNorm(t *testing.T) {
