@@ -37,28 +37,44 @@ find() {
 
 llc=$(find llc)
 cp "$llc" "$dir/llvm/llc.real"
-# Optional parts of LLVM that llc does not call here; libraries without content
-# take their place. Lazy binding asks for a function when it is first called.
-unused="libz3.so.4 libxml2.so.2 libedit.so.2"
+# Optional parts of LLVM that llc does not use here, by the beginning of their
+# functions' names. Libraries whose functions trap take their place: they would
+# be half of the archive.
+unused="libz3.so.4:Z3_ libxml2.so.2:xml"
 ldd "$llc" | while read -r name _ path _; do
 	case $name in
 	/*) cp -L "$name" "$dir/llvm/lib/ld.so" ;; # the loader
 	linux-vdso*) ;;
 	*)
-		case " $unused " in
-		*" $name "*) ;;
+		case " $unused" in
+		*" $name:"*) ;;
 		*) cp -L "$path" "$dir/llvm/lib/$name" ;;
 		esac
 		;;
 	esac
 done
-for name in $unused; do
-	rm -f "$dir/llvm/lib/$name"
-	${CC:-cc} -shared -nostdlib -Wl,-soname,"$name" -x c /dev/null -o "$dir/llvm/lib/$name"
+for pair in $unused; do
+	name=${pair%%:*}
+	objdump -T "$dir"/llvm/lib/libLLVM*.so* | awk -v begin="${pair##*:}" -v code="$tmp/stub.c" -v script="$tmp/stub.map" '
+		/\*UND\*/ && index($NF, begin) == 1 {
+			print "void " $NF "(void) { __builtin_trap(); }" >code
+			version = $(NF - 1)
+			gsub(/[()]/, "", version)
+			if (version ~ /^[A-Z]/) names[version] = names[version] " " $NF ";"
+		}
+		END {
+			printf "" >code
+			printf "" >script
+			for (v in names) print v " { global:" names[v] " };" >script
+		}'
+	script=
+	if [ -s "$tmp/stub.map" ]; then script=-Wl,--version-script=$tmp/stub.map; fi
+	# shellcheck disable=SC2086 # no script, no argument
+	${CC:-cc} -shared -nostdlib -Wl,-soname,"$name" $script "$tmp/stub.c" -o "$dir/llvm/lib/$name"
+	rm "$tmp/stub.c" "$tmp/stub.map"
 done
-# What only these needed.
-rm -f "$dir"/llvm/lib/libicu* "$dir"/llvm/lib/liblzma* "$dir"/llvm/lib/libbsd* "$dir"/llvm/lib/libmd.* \
-	"$dir"/llvm/lib/libtinfo*
+# What libxml2 alone needed.
+rm -f "$dir"/llvm/lib/libicu* "$dir"/llvm/lib/liblzma*
 cat >"$dir/llvm/llc" <<'WRAPPER'
 #!/bin/sh
 here=$(dirname "$(realpath "$0")")
@@ -80,5 +96,5 @@ cat >"$tmp/k.ttir" <<'TTIR'
 module { tt.func public @k() { tt.return } }
 TTIR
 "$dir/bin/tritonc" --target cuda:80 --emit ptx -o - "$tmp/k.ttir" >/dev/null
-tar -C "$tmp" -cf - --sort=name --owner=0 --group=0 tritonc | xz -T2 --x86 --lzma2=preset=9,dict=192MiB >"$out"
+tar -C "$tmp" -cf - --sort=name --owner=0 --group=0 tritonc | xz -T2 >"$out"
 ls -l "$out"
