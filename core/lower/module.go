@@ -151,7 +151,8 @@ func (m *module) readAttrs(mod *ir.Operation) error {
 			ttg.NumWarpsAttr, ttg.ThreadsPerWarpAttr, warps, lanes))
 	}
 	if n := read(ttg.NumCTAsAttr, 1); n != 1 {
-		return failure(mod, fmt.Errorf("clusters of %d CTAs cannot be lowered", n))
+		d := diag.Errorf(position(mod.Loc()), "num_ctas is %d, and kernels of several CTAs cannot be lowered", n)
+		return d.WithHelp("num_ctas=1 gives the same results")
 	}
 	m.warps, m.lanes = int(warps), int(lanes)
 	m.maxRegs = int(read(ttg.MaxNRegAttr, 0))

@@ -297,6 +297,7 @@ func TestMatmul(t *testing.T) {
 		{typ: "bf16", out: "fp32", m: 64, n: 130, k: 64, bm: 64, bn: 128, bk: 64, warps: 8, stages: 3, rtol: 1e-4, atol: 1e-4, groupedLines: 8},
 		{typ: "fp32", out: "fp32", m: 40, n: 72, k: 48, bm: 32, bn: 32, bk: 32, warps: 4, stages: 3, rtol: 5e-3, atol: 3e-2, groupedLines: 8},
 		{typ: "fp16", out: "fp32", m: 64, n: 64, k: 96, bm: 64, bn: 64, bk: 32, warps: 4, stages: 3, rtol: 1e-4, atol: 1e-4, groupedLines: 4, transposedB: true},
+		{typ: "fp16", out: "fp32", m: 100, n: 200, k: 70, bm: 128, bn: 256, bk: 32, warps: 8, stages: 2, rtol: 1e-4, atol: 1e-4, groupedLines: 8},
 	} {
 		t.Run(fmt.Sprintf("%s/%dx%dx%d/warps=%d", c.typ, c.m, c.n, c.k, c.warps), func(t *testing.T) {
 			r := Rand(t)
