@@ -51,6 +51,7 @@ class Session:
     def guard(self, variant, number, action):
         """action's result; None when it raised, which is then told. Broken when
         nothing works any more."""
+        pool.progress([variant, number])  # whoever watches knows what it was, should it not come back
         try:
             return action()
         except Exception as e:
@@ -77,8 +78,6 @@ class Session:
         expected = work.reference()
 
         for variant, number, stem in self.images():
-            pool.progress([variant, number])
-
             def run():
                 kernel = self.kernels.get((variant, number)) or self.load(stem)
                 work.reset()
@@ -131,9 +130,10 @@ class Session:
             g = self.guard(variant, number, lambda: self.graph(variant, number, works, t))
             if g:
                 graphs[variant] = g
-        g = self.guard("torch", "0", lambda: self.torch_graph(works))
-        if g:
-            graphs["torch"] = g
+        if ["torch", "0"] not in self.job["skip"]:
+            g = self.guard("torch", "0", lambda: self.torch_graph(works))
+            if g:
+                graphs["torch"] = g
         times = measure.time_graphs(graphs, self.job["rounds"])
         for name, ts in times.items():
             entry = self.reply["variants"].setdefault(name, {"configs": {}})

@@ -84,9 +84,11 @@ class Graph:
     def replay(self):
         pass
 
+    capture_begin = capture_end = replay
 
-class Capture:
-    def __init__(self, graph):
+
+class Scope:
+    def __init__(self, _):
         pass
 
     def __enter__(self):
@@ -126,7 +128,7 @@ def fake_torch():
     torch.backends = types.SimpleNamespace(cuda=types.SimpleNamespace(matmul=types.SimpleNamespace()))
     nothing = lambda *a, **k: None
     torch.cuda = types.SimpleNamespace(
-        Event=Event, CUDAGraph=Graph, graph=Capture, synchronize=nothing, empty_cache=nothing,
+        Event=Event, CUDAGraph=Graph, Stream=object, stream=Scope, synchronize=nothing, empty_cache=nothing,
         current_stream=lambda: types.SimpleNamespace(cuda_stream=0), get_device_capability=lambda: (9, 0),
         get_device_name=lambda: "no GPU (dry run)")
     return torch
