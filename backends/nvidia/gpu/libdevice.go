@@ -177,6 +177,11 @@ var exactly = map[string]func(b *llir.Builder, x []llir.Value) llir.Value{
 		p := b.Binary(llir.FMul, x[1], f32(b, "llvm.nvvm.lg2.approx.ftz.f", x[0]), 0)
 		return f32(b, "llvm.nvvm.ex2.approx.ftz.f", p)
 	},
+	"roundf": func(b *llir.Builder, x []llir.Value) llir.Value {
+		// Half more, not rounded up to a whole number, and cut off.
+		half := overloaded(b, "copysign", b.M.Float(llir.F32, 0.5), x[0])
+		return overloaded(b, "trunc", f32(b, "llvm.nvvm.add.rz.f", x[0], half))
+	},
 	"exp2f":  approximate("llvm.nvvm.ex2.approx.f"),
 	"rsqrtf": approximate("llvm.nvvm.rsqrt.approx.f"),
 	"rcp64h": func(b *llir.Builder, x []llir.Value) llir.Value {

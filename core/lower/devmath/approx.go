@@ -22,6 +22,7 @@ var short = map[string]func(k kit, x []llir.Value) llir.Value{
 	"atan": func(k kit, x []llir.Value) llir.Value { return k.atanSingle(x[0]) },
 	"asin": func(k kit, x []llir.Value) llir.Value { return k.asinSingle(x[0]) },
 	"acos": func(k kit, x []llir.Value) llir.Value { return k.acosSingle(x[0]) },
+	"fmod": func(k kit, x []llir.Value) llir.Value { return k.fmodSingle(x[0], x[1]) },
 	"pow":  func(k kit, x []llir.Value) llir.Value { return k.pow(x[0], x[1]) },
 }
 

@@ -100,10 +100,27 @@ func TestBesselSpecial(t *testing.T) {
 			name    string
 			x, want float64
 		}{
-			{"j0", 0, 1}, {"j0", inf, 0}, {"j0", -inf, 0}, {"j0", nan, nan},
-			{"j1", 0, 0}, {"j1", zero, zero}, {"j1", inf, 0}, {"j1", -inf, zero}, {"j1", nan, nan},
-			{"y0", 0, -inf}, {"y0", zero, -inf}, {"y0", inf, 0}, {"y0", -1, nan}, {"y0", -inf, nan}, {"y0", nan, nan},
-			{"y1", 0, -inf}, {"y1", zero, -inf}, {"y1", inf, 0}, {"y1", -1, nan}, {"y1", -inf, nan}, {"y1", nan, nan},
+			{"j0", 0, 1},
+			{"j0", inf, 0},
+			{"j0", -inf, 0},
+			{"j0", nan, nan},
+			{"j1", 0, 0},
+			{"j1", zero, zero},
+			{"j1", inf, 0},
+			{"j1", -inf, zero},
+			{"j1", nan, nan},
+			{"y0", 0, -inf},
+			{"y0", zero, -inf},
+			{"y0", inf, 0},
+			{"y0", -1, nan},
+			{"y0", -inf, nan},
+			{"y0", nan, nan},
+			{"y1", 0, -inf},
+			{"y1", zero, -inf},
+			{"y1", inf, 0},
+			{"y1", -1, nan},
+			{"y1", -inf, nan},
+			{"y1", nan, nan},
 			{"y1", fromBits(typ, 1), -inf},
 		} {
 			for _, m := range code(t, Find(c.name), typ) {
@@ -118,10 +135,21 @@ func TestBesselSpecial(t *testing.T) {
 			n       int32
 			x, want float64
 		}{
-			{"jn", 2, 0, 0}, {"jn", 3, inf, 0}, {"jn", -1, 1, nan}, {"jn", 2, nan, nan}, {"jn", 1 << 30, 1, 0},
-			{"jn", 0, 0, 1}, {"jn", 12, 1e-30, 0}, {"jn", 1 << 30, inf, 0},
-			{"yn", 2, 0, -inf}, {"yn", 2, inf, 0}, {"yn", -1, 1, nan}, {"yn", 2, -1, nan}, {"yn", 2, nan, nan},
-			{"yn", 1 << 30, 1, -inf}, {"yn", 1 << 30, inf, 0},
+			{"jn", 2, 0, 0},
+			{"jn", 3, inf, 0},
+			{"jn", -1, 1, nan},
+			{"jn", 2, nan, nan},
+			{"jn", 1 << 30, 1, 0},
+			{"jn", 0, 0, 1},
+			{"jn", 12, 1e-30, 0},
+			{"jn", 1 << 30, inf, 0},
+			{"yn", 2, 0, -inf},
+			{"yn", 2, inf, 0},
+			{"yn", -1, 1, nan},
+			{"yn", 2, -1, nan},
+			{"yn", 2, nan, nan},
+			{"yn", 1 << 30, 1, -inf},
+			{"yn", 1 << 30, inf, 0},
 		} {
 			f := jn
 			if c.name == "yn" {

@@ -86,10 +86,10 @@ func Fdim(b *llir.Builder, x, y llir.Value) llir.Value {
 
 // Fmod is the exact rest of x/y, truncated, with the sign of x.
 func Fmod(b *llir.Builder, x, y llir.Value) llir.Value {
-	if x.Type() == llir.F32 {
-		return inDouble(b, func(k kit, v []llir.Value) llir.Value { return Fmod(b, v[0], v[1]) }, x, y)
-	}
 	k := kitFor(b, x)
+	if k.t == llir.F32 {
+		return k.fmodSingle(x, y)
+	}
 	r := k.modulo(k.abs(x), k.abs(y))
 	return k.restSpecial(x, y, k.withSign(r, x))
 }
@@ -133,27 +133,53 @@ func (k kit) modulo(a, c llir.Value) llir.Value {
 	defined := k.And(k.less(a, k.inf()), k.And(k.less(k.num(0), c), k.less(c, k.inf())))
 	_, ec := k.exponent(k.Select(defined, c, k.num(1)))
 
-	before := k.Block()
-	head := k.F.NewBlock(before)
-	k.Br(head)
-	k.SetBlock(head)
-	r := k.Phi(k.t)
-	body, exit := k.F.NewBlock(head), k.F.NewBlock(head)
-	k.CondBr(k.And(defined, k.FCmp(oge, r, c)), body, exit)
-	k.SetBlock(body)
-	_, er := k.exponent(r)
-	up := k.Sub(k.Sub(er, ec), k.int(51))
-	up = k.Select(k.ICmp(enum.IPredSLT, up, k.int(0)), k.int(0), up)
-	d := k.timesPower(c, up) // exact, and at most r
-	q := k.trunc(k.div(r, d))
-	// The quotient may have been rounded up to a whole number.
-	next := k.nfma(q, d, r)
-	next = k.Select(k.less(next, k.num(0)), k.add(next, d), next)
-	end := k.Block()
-	k.Br(head)
-	k.F.MoveToEnd(exit)
-	k.SetBlock(exit)
-	llir.AddIncoming(r, a, before)
-	llir.AddIncoming(r, next, end)
-	return r
+	return k.while([]llir.Value{a}, func(v []llir.Value) llir.Value {
+		return k.And(defined, k.FCmp(oge, v[0], c))
+	}, func(v []llir.Value) []llir.Value {
+		r := v[0]
+		_, er := k.exponent(r)
+		up := k.Sub(k.Sub(er, ec), k.int(51))
+		up = k.Select(k.ICmp(enum.IPredSLT, up, k.int(0)), k.int(0), up)
+		d := k.timesPower(c, up) // exact, and at most r
+		q := k.trunc(k.div(r, d))
+		// The quotient may have been rounded up to a whole number.
+		next := k.nfma(q, d, r)
+		return []llir.Value{k.Select(k.less(next, k.num(0)), k.add(next, d), next)}
+	})[0]
+}
+
+// whole writes a positive finite f32 as m·2^e with integers, 2²³ ≤ m < 2²⁴.
+func (k kit) whole(x llir.Value) (m, e llir.Value) {
+	tiny := k.less(x, k.num(0x1p-126))
+	bits := k.BitCast(k.Select(tiny, k.mul(x, k.num(0x1p24)), x), k.bits)
+	e = k.Sub(k.LShr(bits, 23), k.Select(tiny, k.int(150+24), k.int(150)))
+	return k.Or(k.And(bits, k.int(1<<23-1)), k.int(1<<23)), e
+}
+
+// fmodSingle is Fmod of f32s by long division of whole numbers, 20 bits of the
+// quotient at a time. (The inverse may err by a unit in the last place and the product by
+// half a one: a quotient below 2²⁰ is off by one at most.)
+func (k kit) fmodSingle(x, y llir.Value) llir.Value {
+	a, c := k.abs(x), k.abs(y)
+	ma, ea := k.whole(a)
+	mc, ec := k.whole(c)
+	inverse := k.inverse(k.Cast(llir.SIToFP, mc, k.t, 0))
+	less := func(p, q llir.Value) llir.Value { return k.ICmp(enum.IPredSLT, p, q) }
+	down := func(r llir.Value) llir.Value { return k.Select(less(r, mc), r, k.Sub(r, mc)) }
+
+	defined := k.And(k.And(k.FCmp(oge, a, c), k.less(a, k.inf())), k.less(k.num(0), c))
+	left := k.Select(defined, k.Sub(ea, ec), k.int(0))
+	r := k.while([]llir.Value{down(ma), left}, func(v []llir.Value) llir.Value {
+		return less(k.int(0), v[1])
+	}, func(v []llir.Value) []llir.Value {
+		r, left := v[0], v[1]
+		s := k.Select(less(left, k.int(20)), left, k.int(20))
+		up := k.Binary(llir.Shl, r, s, 0)
+		q := k.mul(k.mul(k.Cast(llir.SIToFP, r, k.t, 0), k.power(s)), inverse)
+		next := k.Sub(up, k.Mul(k.Freeze(k.Cast(llir.FPToSI, q, k.bits, 0)), mc)) // its low word is all of it
+		next = k.Select(less(next, k.int(0)), k.Add(next, mc), next)
+		return []llir.Value{down(next), k.Sub(left, s)}
+	})[0]
+	v := k.withSign(k.timesPower(k.Cast(llir.SIToFP, r, k.t, 0), ec), x)
+	return k.Select(k.less(a, c), x, k.Select(defined, v, k.nan()))
 }
