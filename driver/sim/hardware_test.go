@@ -23,6 +23,10 @@ func TestMain(m *testing.M) {
 	}
 	onHardware = repeat
 	code := m.Run()
+	if err := writeLaunches(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	fmt.Println("| kernel | argument | elements | differ | greatest difference |")
 	fmt.Println("|---|---|---|---|---|")
 	sort.Slice(table, func(i, k int) bool { return table[i].kernel < table[k].kernel })
@@ -94,11 +98,12 @@ func gpuArgs(m *Module, kernel string, args []any, before [][]byte) []any {
 	return out
 }
 
-func repeat(t testing.TB, m *Module, kernel string, grid, block [3]int, shared int, args []any, before, after [][]byte) {
+func repeat(t testing.TB, m *Module, kernel string, grid, block [3]int, shared int, args []any, before, after [][]byte, rep *Report) {
 	h := onGPU(t, m)
 	if err := h.Launch(kernel, grid, block, shared, gpuArgs(m, kernel, args, before)...); err != nil {
 		t.Fatal(err)
 	}
+	countLaunch(kernel, grid, block, rep)
 	if strings.HasPrefix(kernel, "k") && len(kernel) > 1 && kernel[1] <= '9' {
 		lastGPU = before
 		return

@@ -34,7 +34,7 @@ func load(t testing.TB, name string) *Module {
 
 // onHardware, where a GPU is at hand, repeats a launch there: before and after
 // are the contents of the buffers, nil for other arguments.
-var onHardware func(t testing.TB, m *Module, kernel string, grid, block [3]int, shared int, args []any, before, after [][]byte)
+var onHardware func(t testing.TB, m *Module, kernel string, grid, block [3]int, shared int, args []any, before, after [][]byte, rep *Report)
 
 // launch runs a kernel that must not be reported on.
 func launch(t testing.TB, d *Device, m *Module, kernel string, grid, block [3]int, shared int, args ...any) *Report {
@@ -45,7 +45,7 @@ func launch(t testing.TB, d *Device, m *Module, kernel string, grid, block [3]in
 		t.Fatal(err)
 	}
 	if onHardware != nil {
-		onHardware(t, m, kernel, grid, block, shared, args, before, contents(args))
+		onHardware(t, m, kernel, grid, block, shared, args, before, contents(args), rep)
 	}
 	return rep
 }

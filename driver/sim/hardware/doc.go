@@ -4,5 +4,9 @@
 //
 //	go test -tags cuda -run Hardware -v ./driver/sim
 //
+// Package ncu beside it compares counters of memory accesses; it needs no GPU itself:
+//
+//	NCU=ncu go test -tags cuda -run Profile -v ./driver/sim
+//
 // It imports the standard library only.
 package hardware

@@ -23,14 +23,14 @@ func (w *warp) countAccess(v *view, size int, write bool) {
 	switch v.space {
 	case SpaceGlobal:
 		asked, need := w.sectors(v, size)
-		st.sectors += asked
+		st.sectors[dir] += asked
 		st.sectorsNeed += need
 		if w.cta.wave != nil {
 			w.touch(v, size)
 		}
 	case SpaceShared:
 		n, need := w.wavefronts(v, size)
-		st.wavefronts += n
+		st.wavefronts[dir] += n
 		st.wavesNeed += need
 	}
 }

@@ -20,9 +20,9 @@ type pcCount struct{ warps, lanes uint64 }
 // ctaStats are counters that no instruction count tells.
 type ctaStats struct {
 	divergent   uint64
-	sectors     uint64
+	sectors     [2]uint64 // of reads, of writes and atomics
 	sectorsNeed uint64
-	wavefronts  uint64
+	wavefronts  [2]uint64
 	wavesNeed   uint64
 	bytes       [7][2]uint64 // by space: read, written
 	atomics     uint64
@@ -32,13 +32,15 @@ type ctaStats struct {
 
 func (a *ctaStats) add(b *ctaStats) {
 	a.divergent += b.divergent
-	a.sectors += b.sectors
 	a.sectorsNeed += b.sectorsNeed
-	a.wavefronts += b.wavefronts
 	a.wavesNeed += b.wavesNeed
 	a.atomics += b.atomics
 	a.barriers += b.barriers
 	a.flops += b.flops
+	for i := range a.sectors {
+		a.sectors[i] += b.sectors[i]
+		a.wavefronts[i] += b.wavefronts[i]
+	}
 	for i := range a.bytes {
 		a.bytes[i][0] += b.bytes[i][0]
 		a.bytes[i][1] += b.bytes[i][1]
