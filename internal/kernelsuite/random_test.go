@@ -205,12 +205,11 @@ func choices(t *testing.T) []variation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := sdk.Target{Backend: target.Backend, Arch: target.Arch, WarpSize: target.WarpSize}
-	o, err := backend.ParseOptions(t.Context(), sdk.ParseOptionsRequest{Target: to})
+	o, err := backend.ParseOptions(t.Context(), sdk.ParseOptionsRequest{Target: target})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stages, err := backend.AddStages(t.Context(), sdk.AddStagesRequest{Target: to, OptionsJSON: o.OptionsJSON})
+	stages, err := backend.AddStages(t.Context(), sdk.AddStagesRequest{Target: target, OptionsJSON: o.OptionsJSON})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +231,7 @@ func choices(t *testing.T) []variation {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := backend.ParseOptions(t.Context(), sdk.ParseOptionsRequest{Target: to, OptionsJSON: string(given)}); err == nil {
+			if _, err := backend.ParseOptions(t.Context(), sdk.ParseOptionsRequest{Target: target, OptionsJSON: string(given)}); err == nil {
 				out = append(out, variation{4, 3, skip})
 			}
 		}
