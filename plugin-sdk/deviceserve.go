@@ -60,6 +60,7 @@ func ServeDevices(d DeviceDriver) {
 		GRPCServer: NewGRPCServer,
 		Logger:     log,
 	})
+	leaveNothing()
 }
 
 // deviceByHand answers a person who ran the driver and returns the exit code.

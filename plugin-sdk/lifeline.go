@@ -29,7 +29,6 @@ func watchLifeline(value string, log hclog.Logger) error {
 		return fmt.Errorf("%s=%q: %w", EnvLifeline, value, err)
 	}
 	closeOnExec(fd)
-	socketDir := os.Getenv(plugin.EnvUnixSocketDir)
 	go func() {
 		var b [1]byte
 		for {
@@ -38,12 +37,18 @@ func watchLifeline(value string, log hclog.Logger) error {
 				break
 			}
 		}
-		tools.killAll()
-		if socketDir != "" {
-			os.RemoveAll(socketDir)
-		}
+		leaveNothing()
 		log.Debug("the host is gone")
 		os.Exit(1)
 	}()
 	return nil
+}
+
+// leaveNothing ends the tools that run and removes the socket's folder, which the
+// host made: it may be gone by now, or go before it comes to that.
+func leaveNothing() {
+	tools.killAll()
+	if dir := os.Getenv(plugin.EnvUnixSocketDir); dir != "" {
+		os.RemoveAll(dir)
+	}
 }

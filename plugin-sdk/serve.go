@@ -75,7 +75,7 @@ func Serve(b Backend) {
 		GRPCServer: NewGRPCServer,
 		Logger:     log,
 	})
-	tools.killAll()
+	leaveNothing()
 }
 
 // hosted readies a process that a host started: its logger, its standard output

@@ -14,6 +14,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 // actAsHost is the test binary as a host to be killed: it starts the backend in
@@ -183,5 +192,49 @@ func kill(t *testing.T, pid int) {
 	}
 	if err := p.Kill(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestShutdown: a plugin that was asked to end leaves no folder behind, even if
+// its host does not come to that any more.
+func TestShutdown(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("made for Unix")
+	}
+	dir := filepath.Join(t.TempDir(), "sockets")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(testBackend(t, "works"), Prefix+"works"))
+	cmd.Env = append(os.Environ(),
+		sdk.Handshake.MagicCookieKey+"="+sdk.Handshake.MagicCookieValue,
+		fmt.Sprintf("PLUGIN_PROTOCOL_VERSIONS=%d", sdk.ProtocolVersion), goplugin.EnvUnixSocketDir+"="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := grpc.NewClient("unix:"+strings.Split(line, "|")[3], grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	// Its answer may be lost with the process.
+	err = conn.Invoke(t.Context(), "/plugin.GRPCController/Shutdown", &emptypb.Empty{}, &emptypb.Empty{})
+	if code := status.Code(err); code != codes.OK && code != codes.Unavailable {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder of its socket: %v", err)
 	}
 }
