@@ -67,7 +67,7 @@ func (f *File) configsOf(fn *eval.Function, file *ConfigFile) ([]any, error) {
 		return nil, diag.Errorf(pos, "the list of configurations of '%s' is empty", fn.Name()).
 			WithHelp(configsElsewhere).WithSource(f.Source())
 	}
-	if fail := untold(fn); fail != nil {
+	if fail := skipped(fn, "autotune"); fail != nil {
 		d := fail.Diagnostic()
 		d.Message = "the configurations of '" + fn.Name() + "' cannot be evaluated: " + d.Message
 		return nil, d.WithHelp(configsElsewhere)
@@ -75,16 +75,16 @@ func (f *File) configsOf(fn *eval.Function, file *ConfigFile) ([]any, error) {
 	return nil, diag.Errorf(diag.Pos{File: f.Path()}, "'%s' is not autotuned: it has no configurations to choose from", fn.Name())
 }
 
-// untold is why an @triton.autotune of the function was skipped; nil when none
-// was.
-func untold(fn *eval.Function) *eval.Failure {
+// skipped is why a decorator of that name, such as triton.autotune, was passed
+// over; nil when none was.
+func skipped(fn *eval.Function, decorator string) *eval.Failure {
 	for _, s := range fn.Skipped {
 		if c, ok := s.Decorator.(*syntax.Call); ok {
 			switch callee := c.Func.(type) {
 			case *syntax.Attribute:
-				ok = callee.Attr == "autotune"
+				ok = callee.Attr == decorator
 			case *syntax.Name:
-				ok = callee.ID == "autotune"
+				ok = callee.ID == decorator
 			default:
 				ok = false
 			}

@@ -233,8 +233,10 @@ func (b *binder) missing() {
 	help := "a complete signature looks like: " + info.Signature()
 	if b.tunedOnly() {
 		help = "the kernel is autotuned: choose one of its configurations with --config, or give the values in the signature"
-	} else if fail := untold(b.fn); fail != nil {
+	} else if fail := skipped(b.fn, "autotune"); fail != nil {
 		help = "the kernel is autotuned, but its configurations cannot be evaluated (" + fail.Msg + "); " + configsElsewhere
+	} else if fail := skipped(b.fn, "heuristics"); fail != nil {
+		help = "the kernel has heuristics, but they cannot be evaluated (" + fail.Msg + "); give the values in the signature"
 	}
 	b.errorf(&at, help, "%s%s'", what, strings.Join(b.lacking, "', '"))
 }

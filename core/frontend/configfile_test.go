@@ -20,6 +20,12 @@ def scale(x_ptr, n, BLOCK: tl.constexpr, KIND: tl.constexpr = "a"):
     tl.store(x_ptr + o, 1.0, mask=o < n)
 
 
+@triton.heuristics({"BLOCK": guess})
+@triton.jit
+def guided(x_ptr, n, BLOCK: tl.constexpr):
+    tl.store(x_ptr, 1.0)
+
+
 @triton.jit
 def plain(x_ptr, BLOCK: tl.constexpr):
     tl.store(x_ptr, 1.0)
@@ -126,8 +132,14 @@ func TestUntoldConfigs(t *testing.T) {
 			}
 		}
 	}
-	_, err = Build(dialect.NewContext(), file, &signature.Spec{Kernel: "scale", Args: []signature.Arg{{Type: "*fp32"}, {Type: "i32"}}}, nil)
-	if err == nil || !strings.Contains(explain(err), "its configurations cannot be evaluated (name 'load_from_disk' is not defined); --configs FILE") {
-		t.Errorf("got %v", err)
+	args := []signature.Arg{{Type: "*fp32"}, {Type: "i32"}}
+	for kernel, want := range map[string]string{
+		"scale":  "its configurations cannot be evaluated (name 'load_from_disk' is not defined); --configs FILE",
+		"guided": "the kernel has heuristics, but they cannot be evaluated (name 'guess' is not defined); give the values",
+	} {
+		_, err = Build(dialect.NewContext(), file, &signature.Spec{Kernel: kernel, Args: args}, nil)
+		if err == nil || !strings.Contains(explain(err), want) {
+			t.Errorf("%s: got %v", kernel, err)
+		}
 	}
 }
