@@ -28,7 +28,7 @@ class Config:
         return dict(self.constants)[name]
 
     def __str__(self):
-        values = ",".join(str(int(v)) for _, v in self.constants)
+        values = ",".join(v if isinstance(v, str) else str(int(v)) for _, v in self.constants)
         return f"{values} w{self.num_warps} s{self.num_stages}"
 
 
@@ -63,6 +63,9 @@ class Row:
     odd: bool = False
     # The least compute capability, times ten, that has the row's types.
     least_arch: int = 80
+    # The least Triton time / our time, where the row has one of its own; such
+    # a row is no part of the geometric mean.
+    limit: float = None
 
     @property
     def unit(self):
@@ -89,7 +92,7 @@ class Build:
 
     def signature(self):
         """The signature as tritonc's -s takes it."""
-        constants = [f"{name}={value}" for name, value in self.config.constants]
+        constants = [f"{name}={value!r}" for name, value in self.config.constants]
         return ", ".join([*self.types, *constants])
 
     def triton(self, names):
@@ -264,6 +267,25 @@ def cast(env, n, source, to):
     x = x.to(getattr(env.torch, source))
     return Work([x, y, n], lambda c: (cdiv(n, c["BLOCK"]), 1, 1), lambda: [y], lambda: [x.to(y.dtype)], env.poison(y),
                 lambda: y.copy_(x), bytes=size_of(x, y))
+
+
+# The functions of libdevice that public kernels call most: (name, torch's, tolerance).
+MATH = (("log", "log", 2e-6), ("log2", "log2", 2e-6), ("pow", "pow", 5e-6), ("tanh", "tanh", 2e-6),
+        ("erf", "erf", 2e-6), ("sin", "sin", 2e-6), ("cos", "cos", 2e-6), ("exp", "exp", 2e-6),
+        ("fast_expf", "exp", 1e-5), ("floor", "floor", 0), ("ceil", "ceil", 0), ("trunc", "trunc", 0),
+        ("fast_dividef", "div", 2e-6), ("round", None, 0), ("rint", "round", 0), ("fmod", "fmod", 2e-6),
+        ("atan2", "atan2", 2e-6), ("atan", "atan", 2e-6), ("log1p", "log1p", 2e-6), ("fast_logf", "log", 1e-5))
+TWO_OPERANDS = ("pow", "fast_dividef", "fmod", "atan2")
+
+
+def math_function(env, n, name, torch_name):
+    torch = env.torch
+    x, y, s = env.randn(n).abs() * 3 + 0.015625, env.empty(n), 1.75
+    fn = getattr(torch, torch_name) if torch_name else lambda v: torch.floor(v + 0.5)  # x is positive
+    more = (torch.full((), s, device=env.device),) if name in TWO_OPERANDS else ()
+    return Work([x, y, s, n], lambda c: (cdiv(n, c["BLOCK"]), 1, 1), lambda: [y],
+                lambda: [fn(x.double(), *(m.double() for m in more)).to(torch.float32 if not more else torch.float64)],
+                env.poison(y), lambda: fn(x, *more), bytes=size_of(x, y))
 
 
 def transpose(env, m, n, dtype):
@@ -486,6 +508,11 @@ def rows():
                            fixed(tiles, D=d, CAUSAL=causal), flash,
                            {"z": 4, "h": 32, "ctx": 4096, "d": d, "causal": causal},
                            {"z": 1, "h": 2, "ctx": 256, "d": d, "causal": causal}, (1e-2, 1e-4)))
+    for name, torch_name, tolerance in MATH:
+        out.append(memory(f"math {name} f32 2^26", "math", ("*fp32:16", "*fp32:16", "fp32", "i32:16"),
+                          configs("FN BLOCK", (name, 1024, 4), (name, 1024, 8)), math_function,
+                          {"n": 1 << 26, "name": name, "torch_name": torch_name},
+                          {"n": 5008, "name": name, "torch_name": torch_name}, (tolerance,), limit=0.95))
     return out + odd_cases()
 
 

@@ -6,6 +6,7 @@ be taken unchanged by both.
 
 import triton
 import triton.language as tl
+from triton.language.extra import libdevice
 
 
 @triton.jit
@@ -121,6 +122,54 @@ def cast(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     m = o < n
     tl.store(y_ptr + o, tl.load(x_ptr + o, mask=m).to(y_ptr.dtype.element_ty), mask=m)
+
+
+@triton.jit
+def math(x_ptr, y_ptr, s, n, FN: tl.constexpr, BLOCK: tl.constexpr):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    m = o < n
+    x = tl.load(x_ptr + o, mask=m)
+    if FN == "log":
+        y = libdevice.log(x)
+    elif FN == "log2":
+        y = libdevice.log2(x)
+    elif FN == "pow":
+        y = libdevice.pow(x, s)
+    elif FN == "tanh":
+        y = libdevice.tanh(x)
+    elif FN == "erf":
+        y = libdevice.erf(x)
+    elif FN == "sin":
+        y = libdevice.sin(x)
+    elif FN == "cos":
+        y = libdevice.cos(x)
+    elif FN == "exp":
+        y = libdevice.exp(x)
+    elif FN == "fast_expf":
+        y = libdevice.fast_expf(x)
+    elif FN == "floor":
+        y = libdevice.floor(x)
+    elif FN == "ceil":
+        y = libdevice.ceil(x)
+    elif FN == "trunc":
+        y = libdevice.trunc(x)
+    elif FN == "fast_dividef":
+        y = libdevice.fast_dividef(x, s)
+    elif FN == "round":
+        y = libdevice.round(x)
+    elif FN == "rint":
+        y = libdevice.rint(x)
+    elif FN == "fmod":
+        y = libdevice.fmod(x, s)
+    elif FN == "atan2":
+        y = libdevice.atan2(x, s)
+    elif FN == "atan":
+        y = libdevice.atan(x)
+    elif FN == "log1p":
+        y = libdevice.log1p(x)
+    elif FN == "fast_logf":
+        y = libdevice.fast_logf(x)
+    tl.store(y_ptr + o, y, mask=m)
 
 
 @triton.jit
