@@ -41,6 +41,9 @@ def test_refused():
     if HOOKED:
         raise RuntimeError("Refused: num_ctas = 2")
 
+def test_hopper():
+    assert "wgmma" in ("mma.sync" if HOOKED else "wgmma")
+
 def test_gained():
     assert HOOKED
 
@@ -101,9 +104,9 @@ class TritonTestsTest(unittest.TestCase):
             r = subprocess.run(argv, capture_output=True, text=True, env=env)
             out = json.loads(pathlib.Path(tmp, "triton_tests.json").read_text())
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
-        self.assertEqual(len(out["triton"]), 30, r.stdout)
+        self.assertEqual(len(out["triton"]), 31, r.stdout)
         self.assertEqual(set(out["triton"]), set(out["tritonc"]))
-        self.assertRegex(r.stdout, r"test_some.py +30 +26 +22 +1 +4 +84\.00%")
+        self.assertRegex(r.stdout, r"test_some.py +31 +27 +22 +1 +1 +4 +84\.00%")
         for want in ("failed: AssertionError: ours is wrong", "the process ended with status 11", "no end in 3 s",
                      "1 fail with Triton and pass with tritonc, such as test_some.py::test_gained"):
             self.assertIn(want, r.stdout)
@@ -124,7 +127,7 @@ class SummaryTest(unittest.TestCase):
         text, good = triton_tests.summary(out, [], 0.98)
         self.assertTrue(good)
         self.assertIn("1 more by Triton alone, 0 by tritonc alone", text)
-        self.assertRegex(text, r"all +2 +2 +2 +0 +0 100\.00%")
+        self.assertRegex(text, r"all +2 +2 +2 +0 +0 +0 100\.00%")
 
     def test_a_worker_that_did_not_work_is_no_success(self):
         out = {"triton": self.entries(a="passed"), "tritonc": self.entries(a="passed")}
