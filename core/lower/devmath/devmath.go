@@ -65,34 +65,27 @@ var expDouble = []float64{
 	2.5052071109214447e-08, 2.0918129454967065e-09, 1.6086622436215554e-10,
 }
 
-// parts splits a positive x into m·2^e with m in [√½, √2), of an f32 in [⅔, 1⅓).
+// parts splits a positive x into m·2^e with m in [√½, √2). Subnormal numbers are
+// scaled up first.
 func (k kit) parts(x llir.Value) (m, e llir.Value) {
-	if k.t == llir.F32 {
-		return k.partsFrom(x, 2./3)
-	}
-	return k.partsFrom(x, math.Sqrt2/2)
-}
-
-// partsFrom is parts with m in [least, 2·least). Subnormal numbers are scaled up
-// first.
-func (k kit) partsFrom(x llir.Value, least float64) (m, e llir.Value) {
 	smallest := math.Ldexp(1, 1-int(k.bias))
 	tiny := k.FCmp(enum.FPredOLT, x, k.num(smallest))
 	scaled := k.Select(tiny, k.mul(x, k.num(math.Ldexp(1, k.man+1))), x)
 	shift := k.Select(tiny, k.num(-float64(k.man+1)), k.num(0))
 	i := k.BitCast(scaled, k.bits)
-	if k.t == llir.F32 {
-		n := k.exponentAbove(i, least)
-		return k.BitCast(k.Sub(i, n), k.t), k.fma(k.Cast(llir.SIToFP, n, k.t, 0), k.num(0x1p-23), shift)
+	n := k.exponentAbove(i)
+	m = k.BitCast(k.Sub(i, n), k.t)
+	if k.t == llir.F64 {
+		high := k.Trunc(k.LShr(n, 32), llir.I32)
+		return m, k.fma(k.Cast(llir.SIToFP, high, k.t, 0), k.num(0x1p-20), shift)
 	}
-	n := k.Binary(llir.AShr, k.Sub(i, k.BitCast(k.num(least), k.bits)), k.int(int64(k.man)), 0)
-	m = k.BitCast(k.Sub(i, k.Shl(n, k.man)), k.t)
-	return m, k.add(k.Cast(llir.SIToFP, k.Trunc(n, llir.I32), k.t, 0), shift)
+	return m, k.fma(k.Cast(llir.SIToFP, n, k.t, 0), k.num(0x1p-23), shift)
 }
 
-// exponentAbove is e·2²³ for the bits of an f32 m·2^e with m in [least, 2·least).
-func (k kit) exponentAbove(bits llir.Value, least float64) llir.Value {
-	return k.And(k.Sub(bits, k.BitCast(k.num(least), k.bits)), k.int(-1<<23))
+// exponentAbove is e, in the place of a number's exponent, for the bits of m·2^e with
+// m in [√½, √2).
+func (k kit) exponentAbove(bits llir.Value) llir.Value {
+	return k.And(k.Sub(bits, k.BitCast(k.num(math.Sqrt2/2), k.bits)), k.int(-1<<k.man))
 }
 
 // logSpecial puts in what the formula does not give: -∞ at 0, NaN below, and
@@ -152,7 +145,7 @@ func Log2(b *llir.Builder, x llir.Value) llir.Value {
 	m, e := k.parts(x)
 	if k.t == llir.F32 {
 		f := k.add(m, k.num(-1))
-		return k.logSpecial(x, k.fma(f, k.poly(f, log2Single), e))
+		return k.logSpecial(x, k.add(k.fma(f, k.poly(f, log2Single), f), e))
 	}
 	lead, rest := k.log1p(m)
 	// 1/ln2 in two pieces; the product with the leading part is exact up to a

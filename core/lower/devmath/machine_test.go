@@ -337,16 +337,12 @@ func (d *decoder) conversion(inst ir.Instruction) compute {
 }
 
 func (d *decoder) call(c *ir.InstCall) compute {
-	parts := strings.Split(c.Callee.(*ir.Func).GlobalName, ".")
-	name := parts[1]
+	name := strings.Split(c.Callee.(*ir.Func).GlobalName, ".")[1]
 	reg := make([]int, len(c.Args))
 	for i, a := range c.Args {
 		reg[i] = d.reg(a)
 	}
 	num := func(f func(x, y, z float64) float64) compute { return number(c.Typ, reg, f, narrow(f)) }
-	if parts[0] == "approx" {
-		return number(c.Typ, reg, nil, func(x, _, _ float32) float32 { return erringResult(name, parts[2], x) })
-	}
 	switch name {
 	case "fma":
 		return number(c.Typ, reg, math.FMA, fma32)
@@ -392,32 +388,6 @@ func (d *decoder) call(c *ir.InstCall) compute {
 		return func(r []word) word { return word{lo: uint64(bits.LeadingZeros64(r[reg[0]].lo) - 64 + w)} }
 	}
 	panic("the machine does not know " + name)
-}
-
-// erringResult is what an instruction of Approx gives that errs as far as it may.
-func erringResult(name, direction string, x float32) float32 {
-	var y float64
-	n := 2
-	switch name {
-	case "exp2":
-		y = math.Exp2(float64(x))
-	case "inverse":
-		y, n = 1/float64(x), 1
-	case "inverseroot":
-		y = 1 / math.Sqrt(float64(x))
-	}
-	r := float32(y)
-	if r == 0 || math.IsInf(y, 0) {
-		return r
-	}
-	to := float32(math.Inf(1))
-	if direction == "down" {
-		to = 0
-	}
-	for range n {
-		r = math.Nextafter32(r, to)
-	}
-	return r
 }
 
 func flag(b bool) uint64 {

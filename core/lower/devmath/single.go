@@ -86,7 +86,7 @@ func (k kit) tanhSingle(x llir.Value) llir.Value {
 // small.
 func (k kit) erfSingle(x llir.Value) llir.Value {
 	a := k.least(k.abs(x), 3.93)
-	v := k.fma(a, k.poly(a, erfSingle), k.mul(a, k.num(-1.125)))
+	v := k.fma(a, k.poly(a, erfSingle), k.FNeg(a))
 	n, bits := k.nearest(v, math.Log2E)
 	r := k.fma(n, k.num(-math.Ln2), v)
 	s := k.powerOf(bits)
@@ -98,7 +98,7 @@ func (k kit) erfSingle(x llir.Value) llir.Value {
 // m - 1: what the sum 1 + x loses does not matter.
 func (k kit) log1pSingle(x llir.Value) llir.Value {
 	u := k.add(x, k.num(1))
-	n := k.exponentAbove(k.BitCast(u, k.bits), 2./3)
+	n := k.exponentAbove(k.BitCast(u, k.bits))
 	// By way of 2^(2-e), because 2^-e may be subnormal.
 	scale := k.mul(k.BitCast(k.Sub(k.BitCast(k.num(4), k.bits), n), k.t), k.num(0.25))
 	f := k.fma(x, scale, k.add(scale, k.num(-1)))
@@ -121,8 +121,8 @@ func (k kit) expm1Single(x llir.Value) llir.Value {
 	return k.withSign(k.add(y, y), x)
 }
 
-// arcSingle is asin s for s ≤ ½ in two parts, s and the rest; s is √((1-a)/2) where
-// big holds, else a.
+// arcSingle is asin s in two parts, s and the rest; s is √((1-a)/2) where big holds,
+// else a.
 func (k kit) arcSingle(a, big llir.Value) (s, rest llir.Value) {
 	z := k.Select(big, k.fma(a, k.num(-0.5), k.num(0.5)), k.mul(a, a))
 	s = k.Select(big, k.root(z), a)
@@ -143,20 +143,26 @@ func (k kit) root(z llir.Value) llir.Value {
 	return k.Select(k.equal(z, k.num(0)), z, s)
 }
 
-// asinSingle is π/2 - 2·asin √((1-a)/2) above ½.
+// arcLimit is up to where asinSingle's polynomial serves: a bit more than sin ½, so
+// that the arc of √((1-a)/2) is below ½.
+const arcLimit = 0.5405
+
+// asinSingle is π/2 - 2·asin √((1-a)/2) above that.
 func (k kit) asinSingle(x llir.Value) llir.Value {
 	a := k.abs(x)
-	big := k.less(k.num(0.5), a)
+	big := k.less(k.num(arcLimit), a)
 	s, rest := k.arcSingle(a, big)
 	half := k.halfPi()
-	far := k.add(k.fma(s, k.num(-2), half.hi), k.fma(rest, k.num(-2), half.lo))
+	// Twice the arc is below 1, so that its rounding counts no more than the sum's.
+	far := k.sub(half.hi, k.fma(s, k.num(2), k.fma(rest, k.num(2), k.FNeg(half.lo))))
 	return k.withSign(k.Select(big, far, k.add(s, rest)), x)
 }
 
-// acosSingle is twice the arc above ½, π less that below -½, else π/2 - asin x.
+// acosSingle is twice the arc above the limit, π less that below its negative, else
+// π/2 - asin x.
 func (k kit) acosSingle(x llir.Value) llir.Value {
 	a := k.abs(x)
-	big := k.less(k.num(0.5), a)
+	big := k.less(k.num(arcLimit), a)
 	s, rest := k.arcSingle(a, big)
 	v := k.add(s, rest)
 	half := k.halfPi()
@@ -169,7 +175,7 @@ func (k kit) acosSingle(x llir.Value) llir.Value {
 
 // log2Pair is log2 of a positive finite f32, to about 2^-30.
 func (k kit) log2Pair(x llir.Value) pair {
-	m, e := k.partsFrom(x, math.Sqrt2/2)
+	m, e := k.parts(x)
 	f := k.add(m, k.num(-1))
 	r := k.inverse(k.add(m, k.num(1)))
 	// s = f/(2+f), and what it lacks.

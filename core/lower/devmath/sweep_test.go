@@ -8,7 +8,6 @@ import (
 	"math/big"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,7 +89,7 @@ func (s *spec) everywhere(t testing.TB) string {
 
 // sweepSpecs are the functions that can be swept.
 func sweepSpecs() []*spec {
-	return slices.DeleteFunc(append(shortSpecs(), specs...), func(s *spec) bool { return s.reference() == "" })
+	return slices.DeleteFunc(append(shortSpecs(), specs...), func(s *spec) bool { return natural[s.name] == "" && !slices.Contains(own, s.name) })
 }
 
 // TestSweeps: the list speaks of the code as it is, and its errors, measured anew
@@ -152,15 +151,6 @@ func TestSomeSingles(t *testing.T) {
 	}
 }
 
-// reference is the function of doubles that a function is compared with; "" for
-// none.
-func (s *spec) reference() string {
-	if slices.Contains(own, s.name) {
-		return "exact_" + s.name
-	}
-	return natural[s.name]
-}
-
 func writeSweeps(t *testing.T, list []sweep) {
 	t.Helper()
 	slices.SortFunc(list, func(a, b sweep) int { return strings.Compare(a.name, b.name) })
@@ -173,57 +163,6 @@ func writeSweeps(t *testing.T, list []sweep) {
 	if err := os.WriteFile(sweepsPath, out.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// sweeper compiles the functions and testdata/sweep.c to a program.
-func sweeper(t *testing.T) string {
-	t.Helper()
-	llc, err := exec.LookPath("llc-22")
-	if err != nil {
-		t.Skip("llc-22 is not installed: nothing to compile the functions with")
-	}
-	cc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("gcc is not installed: nothing to run the functions with")
-	}
-	dir := t.TempDir()
-	object := func(name, contract string, emit func(m *llir.Module)) string {
-		m := llir.NewModule("", "", "")
-		emit(m)
-		out := filepath.Join(dir, name+".o")
-		cmd := exec.Command(llc, "-O2", "-mcpu=native", "-relocation-model=pic", "-fp-contract="+contract, "-filetype=obj", "-o", out, "-")
-		cmd.Stdin = bytes.NewReader(m.Print())
-		if msg, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("llc-22: %v\n%s", err, msg)
-		}
-		return out
-	}
-	var table strings.Builder
-	for _, s := range sweepSpecs() {
-		fmt.Fprintf(&table, "ROW(%s, %s)\n", s.label(), s.reference())
-	}
-	variant := func(i int, prefix string) func(m *llir.Module) {
-		return func(m *llir.Module) {
-			for _, s := range sweepSpecs() {
-				emitInto(m, prefix+s.label(), s.variants()[i].f, llir.F32)
-			}
-		}
-	}
-	exact := func(m *llir.Module) {
-		for _, name := range own {
-			emitInto(m, "exact_"+name, Find(name), llir.F64)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, "rows.h"), []byte(table.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(dir, "sweep")
-	cmd := exec.Command(cc, "-O2", "-I", dir, "-o", program, "testdata/sweep.c",
-		object("written", "off", variant(0, "written_")), object("fused", "fast", variant(1, "fused_")), object("exact", "off", exact), "-lm")
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("gcc: %v\n%s", err, msg)
-	}
-	return program
 }
 
 // sweep compares at arguments whose bits are a step apart.

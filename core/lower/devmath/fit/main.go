@@ -112,32 +112,32 @@ func cosTail(z *big.Float) *big.Float {
 
 func cosScale(z *big.Float) *big.Float { return quo(ref.Cos(ref.Sqrt(z)), mul(z, z)) }
 
-// erfcLog is log(erfc a)/a + 9/8 as a function of a: near zero 1.1284 is rounded less
-// without its greater part. erfcLogScale weighs its error as that of erf a.
-func erfcLog(a *big.Float) *big.Float { return add(quo(ref.Log(ref.Erfc(a)), a), num(1.125)) }
+// erfcLog is log(erfc a)/a + 1 as a function of a: what is added to -a is rounded less
+// than what is multiplied with a. erfcLogScale weighs its error as that of erf a.
+func erfcLog(a *big.Float) *big.Float { return add(quo(ref.Log(ref.Erfc(a)), a), num(1)) }
 
 func erfcLogScale(a *big.Float) *big.Float { return quo(ref.Erf(a), mul(ref.Erfc(a), a)) }
 
-const third = 1.0 / 3
-
 var rows = []row{
-	{single: true, name: "logSingle", is: "(log(1+f) - f)/f² in f, |f| ≤ ⅓", lo: -third, hi: third, n: 8, f: log1pTail, scale: log1pScale},
-	{single: true, name: "log2Single", is: "log2(1+f)/f in f, |f| ≤ ⅓", lo: -third, hi: third, n: 9, f: log1pBase(2)},
-	{single: true, name: "log10Single", is: "log10(1+f)/f in f, |f| ≤ ⅓", lo: -third, hi: third, n: 9, f: log1pBase(10)},
+	{single: true, name: "logSingle", is: "(log(1+f) - f)/f² in f, √½ ≤ 1+f ≤ √2", lo: math.Sqrt2/2 - 1, hi: math.Sqrt2 - 1, n: 8, f: log1pTail, scale: log1pScale},
+	{single: true, name: "log2Single", is: "log2(1+f)/f - 1 in f, √½ ≤ 1+f ≤ √2", lo: math.Sqrt2/2 - 1, hi: math.Sqrt2 - 1, n: 9, f: func(f *big.Float) *big.Float {
+		return sub(log1pBase(2)(f), num(1)) // as with erfcLog
+	}, scale: log1pBase(2)},
+	{single: true, name: "log10Single", is: "log10(1+f)/f in f, √½ ≤ 1+f ≤ √2", lo: math.Sqrt2/2 - 1, hi: math.Sqrt2 - 1, n: 9, f: log1pBase(10)},
 	{single: true, name: "exp2Single", is: "2^r in r, |r| ≤ ½", lo: -0.5, hi: 0.5, n: 7, f: ref.Exp2},
 	{single: true, name: "expm1Single", is: "(e^r - 1 - r)/r² in r, |r| ≤ ½·ln 2", lo: -math.Ln2 / 2, hi: math.Ln2 / 2, n: 5, f: func(r *big.Float) *big.Float {
 		return quo(sub(ref.Expm1(r), r), mul(r, r))
 	}, scale: func(r *big.Float) *big.Float { return quo(ref.Expm1(r), mul(r, r)) }},
 	{single: true, name: "sinSingle", is: "(sin x - x)/x³ in x², |x| ≤ π/4", lo: 1e-9, hi: 0.6169, n: 3, f: rest(ref.Sin), scale: whole(ref.Sin)},
 	{single: true, name: "cosSingle", is: "(cos x - 1 + x²/2)/x⁴ in x², |x| ≤ π/4", lo: 1e-9, hi: 0.6169, n: 3, f: cosTail, scale: cosScale},
-	{single: true, name: "erfSingle", is: "log(erfc a)/a + 9/8 in a, 0 ≤ a ≤ 3.93", lo: 1e-9, hi: 3.93, n: 9, f: erfcLog, scale: erfcLogScale},
+	{single: true, name: "erfSingle", is: "log(erfc a)/a + 1 in a, 0 ≤ a ≤ 3.93", lo: 1e-9, hi: 3.93, n: 9, f: erfcLog, scale: erfcLogScale},
 	{single: true, name: "erfNearSingle", is: "(erf x - x)/x in x², |x| ≤ ½", lo: 1e-9, hi: 0.25, n: 5, f: func(z *big.Float) *big.Float {
 		x := ref.Sqrt(z)
 		return sub(quo(ref.Erf(x), x), num(1))
 	}, scale: func(z *big.Float) *big.Float { return quo(ref.Erf(ref.Sqrt(z)), ref.Sqrt(z)) }},
 	{single: true, name: "tanhSingle", is: "(tanh x - x)/x³ in x², |x| ≤ 0.8", lo: 1e-9, hi: 0.64, n: 6, f: rest(ref.Tanh), scale: whole(ref.Tanh)},
 	{single: true, name: "atanSingle", is: "(atan x - x)/x³ in x², |x| ≤ 1", lo: 1e-9, hi: 1, n: 8, f: rest(ref.Atan), scale: whole(ref.Atan)},
-	{single: true, name: "asinSingle", is: "(asin x - x)/x³ in x², |x| ≤ ½", lo: 1e-9, hi: 0.25, n: 5, f: rest(ref.Asin), scale: whole(ref.Asin)},
+	{single: true, name: "asinSingle", is: "(asin x - x)/x³ in x², |x| ≤ 0.5405", lo: 1e-9, hi: 0.2922, n: 5, f: rest(ref.Asin), scale: whole(ref.Asin)},
 	{single: true, name: "sinhSingle", is: "(sinh x - x)/x³ in x², |x| ≤ 1", lo: 1e-9, hi: 1, n: 4, f: rest(ref.Sinh), scale: whole(ref.Sinh)},
 	{single: true, name: "logTailSingle", is: "(2·artanh s - 2s - ⅔s³)/s⁵ in s², |s| ≤ ⅕", lo: 1e-9, hi: 0.04, n: 3, f: logTail, scale: logScale},
 	{single: true, name: "log2TailSingle", is: "2·(artanh s - s)/(s³·ln 2) in s², |s| ≤ 0.1716", lo: 1e-9, hi: 0.02945, n: 4, f: func(z *big.Float) *big.Float {

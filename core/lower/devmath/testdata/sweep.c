@@ -1,5 +1,6 @@
-// Compares a function of one float with one of doubles, over arguments whose bits
-// are a step apart: sweep_test.go compiles it together with the function's code.
+// Compares functions of one float with functions of doubles, over arguments whose
+// bits are a step apart: sweep_test.go compiles it together with loops over the
+// functions' code and over what they are compared with (rows.h names them).
 //
 //	sweep FUNCTION FIRST STEP
 //
@@ -7,52 +8,33 @@
 // result, the bits of its argument, and how many arguments have a wrong special
 // result: a NaN too many or too few, or a zero of the wrong sign.
 
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t bits(float x) {
-	uint32_t b;
-	memcpy(&b, &x, sizeof b);
-	return b;
-}
-
-// Approximations that err as far as their instructions may: n units up or down.
-static float moved(double y, int n) {
-	float r = y;
-	if (r == 0 || !isfinite(r)) return r;
-	uint32_t b = bits(r) + n; // away from zero is up in the bits
-	memcpy(&r, &b, sizeof r);
-	return r;
-}
-#define APPROX(name, exact, n) \
-	float name##_up(float) __asm__("approx." #name ".up"), name##_down(float) __asm__("approx." #name ".down"); \
-	float name##_up(float x) { return moved(exact, n); } \
-	float name##_down(float x) { return moved(exact, -n); }
-APPROX(exp2, exp2((double)x), 2)
-APPROX(inverse, 1 / (double)x, 1)
-APPROX(inverseroot, 1 / sqrt((double)x), 2)
-
-double rsqrt_of(double x) { return 1 / sqrt(x); }
-double rcbrt_of(double x) { return 1 / cbrt(x); }
-
-// Each function as written, and with its products fused into sums; the rows name
-// them and what they are compared with.
-#define ROW(name, exact) float written_##name(float), fused_##name(float); double exact(double);
+// Each function as written, and with its products fused into sums.
+#define ROW(name) \
+	void written_##name(const float *x, float *y, int64_t n), fused_##name(const float *x, float *y, int64_t n); \
+	void exact_##name(const float *x, double *y, int64_t n);
 #include "rows.h"
 #undef ROW
 
 static const struct {
 	const char *name;
-	float (*written)(float), (*fused)(float);
-	double (*exact)(double);
+	void (*written)(const float *, float *, int64_t), (*fused)(const float *, float *, int64_t);
+	void (*exact)(const float *, double *, int64_t);
 } rows[] = {
-#define ROW(name, exact) {#name, written_##name, fused_##name, exact},
+#define ROW(name) {#name, written_##name, fused_##name, exact_##name},
 #include "rows.h"
 };
+
+static uint32_t bits(float x) {
+	uint32_t b;
+	memcpy(&b, &x, sizeof b);
+	return b;
+}
 
 // off is the distance of got from want in units of the last place of want.
 // Infinity is the number after the greatest.
@@ -71,38 +53,50 @@ static double off(float got, double want) {
 	return fabs(g - want) * units;
 }
 
+static double worst;
+static uint32_t worst_at, wrong_at;
+static uint64_t wrong;
+
+static void judge(float x, float got, double want) {
+	float near = want;
+	if (bits(got) == bits(near) && worst > 0.5) return;
+	if (isnan(got) || isnan(want)) {
+		if (isnan(got) && isnan(want)) return;
+		wrong++, wrong_at = bits(x);
+		return;
+	}
+	if (want == 0 && bits(got) != bits(near)) {
+		wrong++, wrong_at = bits(x);
+		return;
+	}
+	double e = off(got, want);
+	if (e > worst) worst = e, worst_at = bits(x);
+}
+
+#define BLOCK 1024
+
 int main(int argc, char **argv) {
 	if (argc != 4) return 2;
 	int r = 0;
 	while (strcmp(rows[r].name, argv[1]))
 		if (++r == sizeof rows / sizeof *rows) return 2;
-	uint64_t step = strtoull(argv[3], 0, 10);
-	double worst = 0;
-	uint32_t at = 0, wrong_at = 0;
-	uint64_t wrong = 0;
-	for (uint64_t i = strtoull(argv[2], 0, 10); i < (uint64_t)1 << 32; i += step) {
-		uint32_t b = i;
-		float x;
-		memcpy(&x, &b, sizeof x);
-		float got[2] = {rows[r].written(x), rows[r].fused(x)};
-		double want = rows[r].exact(x);
-		float near = want;
-		for (int k = 0; k < 2; k++) {
-			if (k == 1 && bits(got[0]) == bits(got[1])) break;
-			if (isnan(got[k]) || isnan(want)) {
-				if (isnan(got[k]) && isnan(want)) continue;
-				wrong++, wrong_at = b;
-				continue;
-			}
-			if (want == 0 && bits(got[k]) != bits(near)) {
-				wrong++, wrong_at = b;
-				continue;
-			}
-			if (got[k] == near && worst > 0.5) continue;
-			double e = off(got[k], want);
-			if (e > worst) worst = e, at = b;
+	uint64_t i = strtoull(argv[2], 0, 10), step = strtoull(argv[3], 0, 10);
+	static float x[BLOCK], got[2][BLOCK];
+	static double want[BLOCK];
+	while (i < (uint64_t)1 << 32) {
+		int n = 0;
+		for (; n < BLOCK && i < (uint64_t)1 << 32; n++, i += step) {
+			uint32_t b = i;
+			memcpy(&x[n], &b, sizeof b);
+		}
+		rows[r].written(x, got[0], n);
+		rows[r].fused(x, got[1], n);
+		rows[r].exact(x, want, n);
+		for (int k = 0; k < n; k++) {
+			judge(x[k], got[0][k], want[k]);
+			if (bits(got[1][k]) != bits(got[0][k])) judge(x[k], got[1][k], want[k]);
 		}
 	}
-	printf("%.4f %08x %llu %08x\n", worst, at, (unsigned long long)wrong, wrong_at);
+	printf("%.4f %08x %llu %08x\n", worst, worst_at, (unsigned long long)wrong, wrong_at);
 	return 0;
 }
