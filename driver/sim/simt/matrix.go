@@ -152,6 +152,9 @@ func (w *warp) accumulators(m *Mma) (c [4][mmaLanes]uint32) {
 // cPlace is the row and column of element i of lane's accumulator.
 func cPlace(lane, i int) (row, col int) { return lane/4 + 8*(i/2), lane%4*2 + i%2 }
 
+// cElement is the inverse: the element and the lane of a place.
+func cElement(row, col int) (i, lane int) { return row/8*2 + col%2, row%8*4 + col/2 }
+
 func (m *Mma) flops() uint64 { return uint64(2 * m.M * m.N * m.K) }
 
 // execMmaInt multiplies integers of 4 and 8 bits exactly; the sum wraps, or

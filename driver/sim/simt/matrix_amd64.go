@@ -13,7 +13,7 @@ func hasAVX2() bool
 func hasAVX512() bool
 
 // mmaSums computes the aligned sums of a 16×8 tile (see alignBits); it is
-// alignedSum and cut32 in vectors. Where an accumulator is infinite or a NaN, or a
+// alignedSums and cut32 in vectors. Where an accumulator is infinite or a NaN, or a
 // result is subnormal or as great as can be, it sets bad and leaves d alone. No
 // operand may be wide, infinite or a NaN.
 //

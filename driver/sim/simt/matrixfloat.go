@@ -154,10 +154,16 @@ func (st *mmaState) sumInVectors(a, b *elements, wide bool, c, d *accumulator) b
 // sum computes one step.
 func sum(a, b *elements, c, d *accumulator) {
 	var t [4][mmaLanes]uint32
-	for i := range t {
-		for lane := range mmaLanes {
-			row, col := cPlace(lane, i)
-			t[i][lane] = math.Float32bits(cut32(alignedSum(a, b, row, col, float64(f32(c[i][lane])))))
+	for row := range widthA {
+		var from [widthB]float64
+		for col := range from {
+			i, lane := cElement(row, col)
+			from[col] = float64(f32(c[i][lane]))
+		}
+		sums, lsbs := alignedSums(a, b, row, &from)
+		for col := range sums {
+			i, lane := cElement(row, col)
+			t[i][lane] = math.Float32bits(cut32(sums[col], lsbs[col]))
 		}
 	}
 	d.fill(&t)
@@ -169,46 +175,70 @@ func (st *mmaState) half(m *Mma, a, b *fragment, c, d *[4][mmaLanes]uint32) {
 		st.specialHalf(m, a, b, c, d)
 		return
 	}
-	for i := range 2 {
-		for lane := range mmaLanes {
-			row, col := lane/4+8*i, lane%4*2
+	for row := range widthA {
+		var from [widthB]float64
+		for col := range from {
+			i, lane := cElement(row, col)
+			from[col] = float64(f16to32(c[i/2][lane] >> (16 * (i % 2)) & 0xffff))
+		}
+		sums, lsbs := alignedSums(&a.steps[0], &b.steps[0], row, &from)
+		for col := 0; col < widthB; col += 2 {
+			i, lane := cElement(row, col)
 			var v [2]uint32
 			for j := range v {
-				sum, lsb := alignedSum(&a.steps[0], &b.steps[0], row, col+j, float64(f16to32(c[i][lane]>>(16*j)&0xffff)))
-				v[j] = roundTo(math.Ldexp(float64(sum), lsb), fmtF16, RoundNearest)
+				v[j] = roundTo(float64(sums[col+j])*math.Float64frombits(uint64(1023+lsbs[col+j])<<52), fmtF16, RoundNearest)
 			}
-			d[i][lane] = v[0] | v[1]<<16
+			d[i/2][lane] = v[0] | v[1]<<16
 		}
 	}
 }
 
-// alignedSum returns the sum of the products of a row of A and a column of B and
-// of c, each cut to a multiple of 2^lsb.
-func alignedSum(a, b *elements, row, col int, c float64) (sum int64, lsb int) {
-	top := int32(zeroExp)
-	if c != 0 {
-		// A subnormal f32 has the exponent of the normal ones next to it.
-		top = max(int32(math.Float64bits(c)>>52&0x7ff)-1023, -126)
+// alignedSums returns the sums of the products of a row of A with each column of B
+// and of c, each cut to a multiple of 2^lsb.
+func alignedSums(a, b *elements, row int, c *[widthB]float64) (sums [widthB]int64, lsbs [widthB]int) {
+	var tops [widthB]int32
+	for col, v := range c {
+		tops[col] = zeroExp
+		if v != 0 {
+			// A subnormal f32 has the exponent of the normal ones next to it.
+			tops[col] = max(int32(math.Float64bits(v)>>52&0x7ff)-1023, -126)
+		}
 	}
 	for k := range stepK {
-		top = max(top, a.exp[k*widthA+row]+b.exp[k*widthB+col])
+		e := a.exp[k*widthA+row]
+		exps := (*[widthB]int32)(b.exp[k*widthB:])
+		for col := range exps {
+			tops[col] = max(tops[col], e+exps[col])
+		}
 	}
-	if top <= zeroExp/2 {
-		return 0, 0
+	var scales [widthB]float64
+	for col, top := range tops {
+		if top > zeroExp/2 { // else all terms are zero
+			lsbs[col] = int(top) - alignBits
+			scales[col] = math.Float64frombits(uint64(1023-lsbs[col]) << 52)
+		}
+		sums[col] = int64(c[col] * scales[col])
 	}
 	// Doubles hold the products, and these at any scale; the conversion cuts toward
 	// zero.
-	scale := math.Float64frombits(uint64(1023+alignBits-int64(top)) << 52)
 	for k := range stepK {
-		p := float64(a.val[k*widthA+row]) * float64(b.val[k*widthB+col])
-		sum += int64(p * scale)
+		v := float64(a.val[k*widthA+row])
+		vals := (*[widthB]float32)(b.val[k*widthB:])
+		for col := range vals {
+			sums[col] += int64(v * float64(vals[col]) * scales[col])
+		}
 	}
-	return sum + int64(c*scale), int(top) - alignBits
+	return sums, lsbs
 }
 
 // cut32 is sum × 2^lsb, rounded toward zero.
 func cut32(sum int64, lsb int) float32 {
-	return f32(roundTo(math.Ldexp(float64(sum), lsb), fmtF32, RoundZero))
+	x := float64(sum) * math.Float64frombits(uint64(1023+lsb)<<52)
+	bits := math.Float64bits(x)
+	if e := bits >> 52 & 0x7ff; e > 1023-127 && e < 1023+127 {
+		return float32(math.Float64frombits(bits &^ (1<<29 - 1))) // a normal number's 24 bits
+	}
+	return f32(roundTo(x, fmtF32, RoundZero))
 }
 
 // special reports whether an accumulator is infinite or a NaN.
