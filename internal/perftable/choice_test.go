@@ -5,10 +5,10 @@ import (
 	"maps"
 	"math"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 const (
@@ -59,38 +59,48 @@ func tableLines(t testing.TB, file string) [][]string {
 // A cost is what a kernel costs under one choice of what runs before llc.
 type cost struct {
 	sass, warp int
-	// ms is the time of opt, llc and ptxas together: the least of some.
+	// ms is the user time of opt, llc and ptxas together.
 	ms float64
 }
 
-// try compiles and launches a job with a choice.
-func try(t testing.TB, j job, choice string) cost {
+// userTime runs a program of LLVM on text and returns its user time in
+// milliseconds.
+func userTime(t testing.TB, input, name string, args ...string) float64 {
+	t.Helper()
+	path := toolchain(name)
+	if path == "" {
+		t.Skipf("%s is not installed", name)
+	}
+	cmd := exec.Command(path, append(args, "-o", os.DevNull, "-")...)
+	cmd.Stdin = strings.NewReader(input)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+	return cmd.ProcessState.UserTime().Seconds() * 1e3
+}
+
+// try compiles and launches a job with a choice. Plain is the job compiled with
+// the choice that does nothing.
+func try(t testing.TB, j job, choice optimization, plain *compiled) cost {
 	t.Helper()
 	var c cost
 	j.options = maps.Clone(j.options)
-	j.options["llvm_passes"] = choice
-	c.ms = math.Inf(1)
-	var k *compiled
+	j.options["llvm_passes"] = choice.name
+	k := compile(t, j, "cuda:80")
 	r := newRow("cuda:80", j.name)
-	for i := range 3 {
-		j.as = fmt.Sprintf("%s-%d.py", choice, i) // nothing remembers it
-		k = compile(t, j, "cuda:80")
-		ms := 0.0
-		for _, timing := range k.timings {
-			if timing.Step == "opt" || timing.Step == "llc" {
-				ms += float64(timing.Time) / float64(time.Millisecond)
-			}
-		}
-		s, err := r.assemble(t, k.ptx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.ms = min(c.ms, ms+s*1e3)
+	s, err := r.assemble(t, k.ptx)
+	if err != nil {
+		t.Fatal(err)
 	}
 	if err := r.simulate(t, k, k.shared, shapeOf(j)); err != nil {
-		t.Fatalf("%s after %s: %v", j.name, choice, err)
+		t.Fatalf("%s after %s: %v", j.name, choice.name, err)
 	}
 	c.sass, c.warp = r.sass, r.warp
+	if choice.passes != "-" {
+		c.ms = userTime(t, plain.llir, "opt-22", "-S", "-mcpu=sm_80", "-passes="+choice.passes)
+	}
+	c.ms += s*1e3 + userTime(t, k.llir, "llc-22", "-march=nvptx64", "-mcpu=sm_80", "-mattr=+ptx84",
+		"--nvptx-short-ptr", "-nvptx-mad-wide-opt", "-O3", "-fp-contract=fast")
 	return c
 }
 
@@ -117,8 +127,10 @@ func TestDocumentChoice(t *testing.T) {
 		}
 		file.WriteString(j.name)
 		table.WriteString("| " + j.name + " |")
+		j.options["llvm_passes"] = choices[0].name
+		plain := compile(t, j, "cuda:80")
 		for _, o := range choices {
-			c := try(t, j, o.name)
+			c := try(t, j, o, plain)
 			fmt.Fprintf(&file, "\t%d\t%d\t%.0f", c.sass, c.warp, c.ms)
 			fmt.Fprintf(&table, " %d | %d | %.0f |", c.sass, c.warp, c.ms)
 		}
