@@ -162,3 +162,22 @@ func TestTakes(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestWithout(t *testing.T) {
+	rows := []Row{{Pass: mark}, {Pass: spoil}, {Pass: crash, Needed: true, Why: "all else follows"}, {Pass: spoil}}
+	left, err := Without(rows, []string{"spoil"}, "skip")
+	if err != nil || Format(Effective(left, nil)) != "mark,crash" || left[3].When.Name != "skip" {
+		t.Errorf("left are %s, %v", Format(Effective(left, nil)), err)
+	}
+	if Format(Effective(rows, nil)) != "mark,spoil,crash,spoil" {
+		t.Error("the rows themselves change")
+	}
+	for name, want := range map[string]string{
+		"crash": "the pass crash cannot be left out: all else follows",
+		"marks": `there is no pass "marks" to leave out`,
+	} {
+		if _, err := Without(rows, []string{name}, "skip"); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+}
