@@ -163,6 +163,7 @@ func (c *compilation) runStage(s *stage) error {
 		return err
 	}
 	if path := c.opts.IROverride; path != nil && filepath.Ext(*path) == "."+s.name {
+		c.lookAt(*path)
 		text, err := os.ReadFile(*path)
 		if err != nil {
 			return fmt.Errorf("option ir_override: %w", err)
