@@ -14,6 +14,7 @@ import tempfile
 import textwrap
 import time
 import unittest
+import unittest.mock
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -22,6 +23,7 @@ import cases
 import measure
 import pool
 import report
+import row_worker
 import standin
 import vs_triton
 
@@ -258,6 +260,126 @@ class ReportTest(unittest.TestCase):
         self.assertIn("FAILED, no native time", text)
 
 
+class BadLib(standin.Lib):
+    """A driver that refuses to launch the kernels of some shared memory size, and with
+    sticky loses the context by that."""
+
+    def __init__(self, bad, sticky=False):
+        self.bad, self.sticky, self.lost = bad, sticky, False
+        self.cuLaunchKernel = BadLaunch(self)
+
+
+class BadLaunch(standin.Call):
+    def __init__(self, lib):
+        super().__init__("cuLaunchKernel")
+        self.lib = lib
+
+    def __call__(self, *args):
+        super().__call__(*args)
+        shared = args[7]
+        if shared != self.lib.bad:
+            return 0
+        self.lib.lost |= self.lib.sticky
+        return 700
+
+
+class SessionTest(unittest.TestCase):
+    """One row in the worker, on stand-ins."""
+
+    def session(self, lib, skip=()):
+        tmp = tempfile.TemporaryDirectory()
+        self.addCleanup(tmp.cleanup)
+        row = next(r for r in cases.rows() if r.kernel == "row_softmax" and not r.odd)
+        images = {}
+        for n, variant in enumerate(("ours", "triton", "ours80", "ours@second")):
+            for number in ("0", "1"):
+                stem = pathlib.Path(tmp.name, variant + number)
+                shared = 1000 * n + int(number)
+                stem.with_suffix(".json").write_text(json.dumps({"name": "k", "num_warps": 4, "shared": shared}))
+                stem.with_suffix(".cubin").write_bytes(b"")
+                images.setdefault(variant, {})[number] = str(stem)
+        torch = standin.fake_torch()
+        if lib.sticky:
+            torch.cuda.synchronize = lambda: lib.lost and self.fail_launch()
+        job = {"row": row.name, "images": images, "second": {"ours@second": "ours"}, "skip": list(skip), "rounds": 3}
+        work = row.make(cases.Env(torch, "cuda"), **row.small)
+        return row_worker.Session(torch, measure.Driver(lib), row, job), work
+
+    def fail_launch(self):
+        raise RuntimeError("illegal memory access")
+
+    def test_all_right(self):
+        s, work = self.session(BadLib(bad=-1))
+        s.check(work)
+        s.time(work)
+        self.assertEqual(set(s.reply["variants"]), {"ours", "triton", "ours80", "ours@second", "torch"})
+        self.assertEqual(s.reply["errors"], {})
+        self.assertEqual(len(s.reply["variants"]["ours"]["times"]), 3)
+        self.assertEqual(set(s.reply["variants"]["ours"]["configs"]), {"0", "1"})
+
+    def test_a_launch_that_fails_costs_its_config(self):
+        s, work = self.session(BadLib(bad=1))
+        s.check(work)
+        s.time(work)
+        self.assertRegex(s.reply["errors"]["ours"]["1"], "cuLaunchKernel: error 700")
+        self.assertEqual(set(s.reply["variants"]["ours"]["configs"]), {"0"})
+        self.assertEqual(set(s.reply["variants"]["triton"]["configs"]), {"0", "1"})
+
+    def test_a_lost_context_is_told(self):
+        s, work = self.session(BadLib(bad=1000, sticky=True))
+        with self.assertRaisesRegex(row_worker.Broken, "triton, config 0: illegal memory access"):
+            s.check(work)
+        self.assertEqual(set(s.reply["worst"]), {"ours"})
+
+    def test_skip(self):
+        s, work = self.session(BadLib(bad=1000, sticky=True), skip=[["triton", "0"]])
+        s.check(work)
+        self.assertEqual(set(s.reply["worst"]["triton"]), {"1"})
+
+    def test_wrong_results_are_not_timed(self):
+        s, work = self.session(BadLib(bad=-1))
+        with unittest.mock.patch.object(cases, "compare", lambda *a: 3.0):
+            s.check(work)
+        self.assertEqual(s.reply["errors"]["ours"]["0"], "WRONG: off by 3 times the tolerance")
+        s.time(work)
+        self.assertEqual(set(s.reply["variants"]), {"torch"})
+
+
+class RowsTest(unittest.TestCase):
+    def rows(self, *replies):
+        rows = vs_triton.Rows([], 1)
+        asked, left = [], list(replies)
+
+        def answer(jobs, _):
+            asked.append(jobs[0])
+            at, reply = left.pop(0)
+            rows.at = at
+            return [reply]
+
+        rows.pool = unittest.mock.Mock(map=answer)
+        return rows, asked
+
+    def test_what_crashes_is_left_out(self):
+        rows, asked = self.rows((["ours", "1"], {"error": "died"}), (["ours", "2"], {"broken": "lost"}),
+                                (None, {"row": 1}))
+        with contextlib.redirect_stdout(io.StringIO()):
+            (job, reply), = rows.run([{"row": "r", "skip": []}], None)
+        self.assertEqual(reply, {"row": 1})
+        self.assertEqual([a["skip"] for a in asked], [[], [["ours", "1"]], [["ours", "1"], ["ours", "2"]]])
+        self.assertEqual(job["crashed"], [["ours", "1", "died"], ["ours", "2", "lost"]])
+
+    def test_it_ends(self):
+        rows, asked = self.rows(*[(["ours", str(n)], {"error": "died"}) for n in range(4)])
+        with contextlib.redirect_stdout(io.StringIO()):
+            (_, reply), = rows.run([{"row": "r", "skip": []}], None)
+        self.assertEqual(reply, {"error": "died"})
+
+    def test_no_blame_without_a_suspect(self):
+        rows, asked = self.rows((None, {"error": "out of time: not begun"}))
+        (_, reply), = rows.run([{"row": "r", "skip": []}], None)
+        self.assertEqual(len(asked), 1)
+
+
 class DryRunTest(unittest.TestCase):
     def test_run(self):
         """Every line of a run, up to the GPU, on artifacts of its own making."""
@@ -277,7 +399,8 @@ class DryRunTest(unittest.TestCase):
                         z.writestr(f"{arch}/{key}.json", json.dumps(meta))
                         z.writestr(f"{arch}/{key}.ptx", ".version 8.4\n.target sm_90a\n")
                         z.writestr(f"{arch}/{key}.cubin", b"\x7fELF")
-                z.writestr("manifest.json", json.dumps({"archs": [90, 80], "errors": errors}))
+                z.writestr("manifest.json", json.dumps({"archs": [90, 80], "errors": errors,
+                                                       "kernels": vs_triton.kernels_digest()}))
             r = subprocess.run([sys.executable, str(HERE / "vs_triton.py"), "run", str(folder), "--dry-run", "--rows",
                                 words, "--ptxas", str(ptxas), "--mean", "0.5"], capture_output=True, text=True,
                                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
