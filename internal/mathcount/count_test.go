@@ -30,7 +30,7 @@ const mostUsed = 20
 
 // longer says why one of those is.
 var longer = map[string]string{
-	"exp": "a polynomial, right to a unit in the last place and for subnormal results",
+	"exp": "a polynomial, within the bound on any GPU and for subnormal results",
 }
 
 const (

@@ -173,7 +173,7 @@ func inverseLn2(k kit) (hi, lo float64) {
 func Exp(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
 	if k.t == llir.F32 {
-		return k.expSingle(x, math.Log2E)
+		return k.expSingle(x, math.Log2E/2)
 	}
 	n := k.round(k.mul(x, k.num(math.Log2E)))
 	hi := k.ln2()
@@ -186,7 +186,7 @@ func Exp(b *llir.Builder, x llir.Value) llir.Value {
 func Exp2(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
 	if k.t == llir.F32 {
-		return k.expSingle(x, 1)
+		return k.expSingle(x, 0.5)
 	}
 	n := k.round(x)
 	r := k.Binary(llir.FSub, x, n, 0) // exact

@@ -29,7 +29,7 @@ func widely(b *llir.Builder, x llir.Value, f func(k kit, x llir.Value) llir.Valu
 func Exp10(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
 	if k.t == llir.F32 {
-		return k.expSingle(x, log2of10)
+		return k.expSingle(x, log2of10/2)
 	}
 	limit := float64(k.bias) / 2
 	s := k.min(k.max(x, k.num(-limit)), k.num(limit))

@@ -22,15 +22,11 @@ func (k kit) powerOf(bits llir.Value) llir.Value {
 	return k.BitCast(k.Add(k.Shl(bits, k.man), k.int(k.bias<<k.man)), k.t)
 }
 
-// timesPowerOf is y·2^n for the bits that nearest gives, rounded once; n has the
-// sign of x, and may be half as great again as exponents are.
-func (k kit) timesPowerOf(y, x, bits llir.Value) llir.Value {
-	// By 2^(n+64) and 2^-64, or the other way round.
-	far := (k.bias + 1) / 2
-	below := k.less(x, k.num(0))
-	bias := k.Select(below, k.int((k.bias+far)<<k.man), k.int((k.bias-far)<<k.man))
-	back := k.Select(below, k.num(math.Ldexp(1, -int(far))), k.num(math.Ldexp(1, int(far))))
-	return k.mul(k.mul(y, k.BitCast(k.Add(k.Shl(bits, k.man), bias), k.t)), back)
+// timesFour is y·4^n for the bits that nearest gives, rounded once; 2n may be half as
+// great again as exponents are.
+func (k kit) timesFour(y, bits llir.Value) llir.Value {
+	p := k.powerOf(bits)
+	return k.mul(k.mul(y, p), p)
 }
 
 // least is the smaller of x and a number, NaN where x is.
@@ -43,16 +39,16 @@ func (k kit) clamp(x llir.Value, low, high float64) llir.Value {
 	return k.least(k.Call(k.M.Declare("llvm.maximum."+k.name, llir.Pure, k.t, k.t, k.t), x, k.num(low)), high)
 }
 
-// expSingle is 2^(c·x) of f32s; x·c is written as n + r.
+// expSingle is 4^(c·x) of f32s; x·c is written as n + r.
 func (k kit) expSingle(x llir.Value, c float64) llir.Value {
-	x = k.clamp(x, -151/c, 130/c)
+	x = k.clamp(x, -76/c, 65/c)
 	n, bits := k.nearest(x, c)
 	hi := float64(float32(c))
 	r := k.fma(x, k.num(hi), k.FNeg(n))
 	if hi != c {
 		r = k.fma(x, k.num(c-hi), r)
 	}
-	return k.timesPowerOf(k.poly(r, exp2Single), x, bits)
+	return k.timesFour(k.poly(r, exp4Single), bits)
 }
 
 // exp2Large is 2^x for f32s x ≥ 0, right until its inverse does not count beside 1.
@@ -60,8 +56,9 @@ func (k kit) exp2Large(x llir.Value) llir.Value {
 	if k.hw != nil {
 		return k.hw.Exp2(k.Builder, x)
 	}
-	n, bits := k.nearest(k.least(x, 60), 1)
-	return k.mul(k.poly(k.sub(x, n), exp2Single), k.powerOf(bits))
+	x = k.least(x, 60)
+	n, bits := k.nearest(x, 0.5)
+	return k.timesFour(k.poly(k.fma(x, k.num(0.5), k.FNeg(n)), exp4Single), bits)
 }
 
 // inverse is 1/x of f32s between 2^-100 and 2^100, to a place or two.
@@ -206,6 +203,7 @@ func (k kit) powAbsSingle(x llir.Value, y pair) llir.Value {
 	const limit = 180
 	p.lo = k.Select(k.less(k.num(limit), k.abs(p.hi)), k.num(0), p.lo)
 	p.hi = k.clamp(p.hi, -limit, limit)
-	n, bits := k.nearest(p.hi, 1)
-	return k.timesPowerOf(k.poly(k.add(k.sub(p.hi, n), p.lo), exp2Single), p.hi, bits)
+	n, bits := k.nearest(p.hi, 0.5)
+	r := k.fma(p.lo, k.num(0.5), k.fma(p.hi, k.num(0.5), k.FNeg(n)))
+	return k.timesFour(k.poly(r, exp4Single), bits)
 }

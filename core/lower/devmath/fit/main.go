@@ -124,7 +124,9 @@ var rows = []row{
 		return sub(log1pBase(2)(f), num(1)) // as with erfcLog
 	}, scale: log1pBase(2)},
 	{single: true, name: "log10Single", is: "log10(1+f)/f in f, √½ ≤ 1+f ≤ √2", lo: math.Sqrt2/2 - 1, hi: math.Sqrt2 - 1, n: 9, f: log1pBase(10)},
-	{single: true, name: "exp2Single", is: "2^r in r, |r| ≤ ½", lo: -0.5, hi: 0.5, n: 7, f: ref.Exp2},
+	{single: true, name: "exp4Single", is: "4^r in r, |r| ≤ ½", lo: -0.5, hi: 0.5, n: 8, f: func(r *big.Float) *big.Float {
+		return ref.Exp2(mul(r, num(2)))
+	}},
 	{single: true, name: "expm1Single", is: "(e^r - 1 - r)/r² in r, |r| ≤ ½·ln 2", lo: -math.Ln2 / 2, hi: math.Ln2 / 2, n: 5, f: func(r *big.Float) *big.Float {
 		return quo(sub(ref.Expm1(r), r), mul(r, r))
 	}, scale: func(r *big.Float) *big.Float { return quo(ref.Expm1(r), mul(r, r)) }},
