@@ -9,6 +9,9 @@
 //	                                  the others follow them, so that values change
 //	                                  layout as seldom as possible
 //
+// Where a program is a cluster of CTAs, triton-nvidia-gpu-plan-cta shares dots and
+// reductions among them before layouts spread.
+//
 // Then come dots: tritongpu-F32DotTC and tritongpu-accelerate-matmul give them
 // the layouts of matrix instructions, tritongpu-optimize-dot-operands and
 // tritongpu-reduce-data-duplication bring their operands through shared memory.
@@ -17,8 +20,8 @@
 // ahead of its use goes from tritongpu-assign-latencies (how far ahead) over
 // tritongpu-schedule-loops (a stage and a place in the turn for each operation)
 // to tritongpu-pipeline, which makes asynchronous copies and runs the stages in
-// different turns; tritongpu-coalesce-async-copy and tritongpu-reorder-instructions
-// tidy up.
+// different turns; tritongpu-prefetch reads the first part of a dot's operands a turn
+// ahead; tritongpu-coalesce-async-copy and tritongpu-reorder-instructions tidy up.
 //
 // The names and what each pass guarantees are Triton's. A pass knows layouts
 // through core/layout and axis information through core/analysis/axisinfo only;
