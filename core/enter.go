@@ -102,6 +102,14 @@ func (t *trip) frontendFacts() *frontend.Facts {
 	for _, m := range row.MinDotSizes {
 		f.MinDot = append(f.MinDot, frontend.MinDot(m))
 	}
+	for _, p := range []frontend.Property{
+		{Name: "max_shared_mem", Value: row.Limits.MaxSharedMemory},
+		{Name: "max_num_regs", Value: row.Limits.RegistersPerMultiprocessor},
+	} {
+		if p.Value != 0 { // else it is not known
+			f.Properties = append(f.Properties, p)
+		}
+	}
 	return f
 }
 

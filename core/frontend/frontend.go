@@ -22,6 +22,7 @@ type (
 	ModuleSource = lang.ModuleSource
 	Alias        = lang.Alias
 	Extern       = lang.Extern
+	Property     = lang.Property
 )
 
 // Options say how to build.

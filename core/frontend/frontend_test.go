@@ -186,3 +186,49 @@ def k(x):
 		t.Errorf("a value that is none: %v", err)
 	}
 }
+
+// TestDeviceProperties: what all devices of a target have is known; the rest can
+// be given.
+func TestDeviceProperties(t *testing.T) {
+	const src = `import torch
+import triton
+import triton.language as tl
+from triton.runtime import driver
+
+P = driver.active.utils.get_device_properties(driver.active.get_current_device())
+Q = torch.cuda.get_device_properties(0)
+SHARED = tl.constexpr(P["max_shared_mem"] == 1000 and Q.shared_memory_per_block_optin == 1000)
+WARP = tl.constexpr(P["warpSize"] == 4 and Q.warp_size == 4)
+ARCH = tl.constexpr((Q.major, Q.minor) == (8, 0))
+COUNT = tl.constexpr(P["multiprocessor_count"])
+SAME = tl.constexpr(P["multiprocessor_count"] == Q.multi_processor_count)
+
+
+@triton.jit
+def known(x):
+    tl.static_assert(SHARED and WARP and ARCH)
+
+
+@triton.jit
+def given(x):
+    tl.static_assert(COUNT == 108)
+    tl.static_assert(SAME)
+`
+	f, err := Parse("k.py", "", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := &Options{Facts: facts()}
+	opts.Facts.Properties = []Property{{Name: "max_shared_mem", Value: 1000}}
+	if _, err := build(t, f, "known", "*fp32", opts); err != nil {
+		t.Error(explain(err))
+	}
+	_, err = build(t, f, "given", "*fp32", opts)
+	if err == nil || !strings.Contains(explain(err), "--define device.multiprocessor_count=VALUE") {
+		t.Errorf("got %v", err)
+	}
+	opts.Define = []Definition{{"device.multiprocessor_count", "108"}}
+	if _, err := build(t, f, "given", "*fp32", opts); err != nil {
+		t.Error(explain(err))
+	}
+}

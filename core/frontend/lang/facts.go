@@ -20,6 +20,8 @@ type Facts struct {
 	DefaultDotPrecision string
 	// MaxNumImpreciseAcc is the default of that parameter for fp8 dots.
 	MaxNumImpreciseAcc int64
+	// Properties are those that every device of the target has.
+	Properties []Property
 	// Predicates names the functions of tl.target_info that are true of the
 	// target, besides is_<Backend>.
 	Predicates []string

@@ -33,9 +33,14 @@ func (v *torchVersion) Attr(name string) (any, bool) {
 // torchDevice is torch.cuda, which torch names all its GPUs by.
 type torchDevice struct{ torch *torch }
 
-// Attr finds get_device_capability for a target whose architecture is a number;
-// the rest is missing.
+// Attr finds the properties of the device, and get_device_capability for a target
+// whose architecture is a number; the rest is missing.
 func (d *torchDevice) Attr(name string) (any, bool) {
+	if name == "get_device_properties" {
+		return &eval.Native{Name: name, Fn: func(s *eval.Session, _ []any, _ []eval.Keyword) any {
+			return &torchProperties{d.torch.lib, s}
+		}}, true
+	}
 	arch, ok := archValue(d.torch.lib.Facts.Arch).(int64)
 	if name != "get_device_capability" || !ok {
 		return (&eval.Missing{Name: "torch.cuda"}).Attr(name)

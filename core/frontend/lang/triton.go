@@ -284,7 +284,11 @@ func (l *Lib) currentTarget() *eval.Native {
 
 // runtime is triton.runtime, as far as module-level code asks it for the target.
 func (l *Lib) runtime() *eval.Package {
-	active := &eval.Package{Name: "active", Parts: map[string]any{"get_current_target": l.currentTarget()}}
+	active := &eval.Package{Name: "active", Parts: map[string]any{
+		"get_current_target": l.currentTarget(),
+		"get_current_device": &eval.Native{Name: "get_current_device", Fn: func(*eval.Session, []any, []eval.Keyword) any { return int64(0) }},
+		"utils":              &eval.Package{Name: "utils", Parts: map[string]any{"get_device_properties": l.deviceProperties()}},
+	}}
 	driver := &eval.Package{Name: "triton.runtime.driver", Parts: map[string]any{"active": active}}
 	driver.Parts["driver"] = driver
 	return &eval.Package{Name: "triton.runtime", Parts: map[string]any{
