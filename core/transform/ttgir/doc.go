@@ -38,5 +38,5 @@
 // what must stay, foldconvert.go tidies up. Those of the pipeliner: schedule.go
 // is the schedule as data, lowerloads.go makes copies of loads, expandloop.go
 // runs stages in different turns, predicate.go switches off what works for turns
-// that do not exist.
+// that do not exist; carrybuffers.go turns a pipelined loop for prefetch.go.
 package ttgir
