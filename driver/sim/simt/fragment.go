@@ -95,48 +95,48 @@ func (f *fragment) decode(width, k int) {
 
 func (f *fragment) decodeOneByOne(width int) {
 	format, shift := mmaFormat(f.ty)
-	bits := f.ty.Bits()
-	per := 32 / bits
-	mask := uint32(math.MaxUint32)
-	if bits < 32 {
-		mask = 1<<bits - 1
-	}
-	f.special, f.wide = false, false
+	size := f.ty.Bits()
+	per := 32 / size
+	mask := uint32(math.MaxUint32) >> (32 - size)
 	top, mant := uint32(1)<<format.exp-1, format.mant
 	bias := int32(1<<(format.exp-1) - 1)
+	f.special = false
+	least, greatest := int32(0), int32(0) // of the exponents
 	for r := range f.regs {
-		lineBase, colBase := 0, 4*per*r
+		line, col := 0, 4*per*r
 		if width == widthA {
-			lineBase, colBase = 8*(r&1), 4*per*(r>>1)
+			line, col = 8*(r&1), 4*per*(r>>1)
 		}
-		for lane, v := range &f.raw[r] {
-			line, col := lineBase+lane/4, colBase+lane%4*per
+		raw := &f.raw[r]
+		for t := range 4 {
 			for j := range per {
-				k := col + j
-				if bits == 8 {
+				k := col + per*t + j
+				if size == 8 {
 					// The lower halves of the registers make the first step.
 					k = k>>2<<1 | k&1 | k&2<<3
 				}
-				el := &f.steps[k/stepK]
-				p := k%stepK*width + line
-				x := v >> (j * bits) & mask >> shift
-				e := x >> mant & top
-				if e-1 < top-1 { // a normal number
-					el.exp[p] = int32(e) - bias
-					el.val[p] = f32(x>>(mant+format.exp)<<31 | uint32(int32(e)-bias+127)<<23 | x&(1<<mant-1)<<(23-mant))
-				} else {
-					el.exp[p] = max(int32(e), 1) - bias
-					el.val[p] = float32(widen(x, format))
-					f.special = f.special || el.val[p]-el.val[p] != 0
-					if el.val[p] == 0 {
-						el.exp[p] = zeroExp
-						continue
+				el, at := &f.steps[k/stepK], k%stepK*width+line
+				val, exp := (*[8]float32)(el.val[at:]), (*[8]int32)(el.exp[at:])
+				for g := range val {
+					x := raw[4*g+t] >> (j * size) & mask >> shift
+					e := x >> mant & top
+					if e-1 < top-1 { // a normal number
+						exp[g] = int32(e) - bias
+						val[g] = f32(x>>(mant+format.exp)<<31 | (e-uint32(bias)+127)<<23 | x&(1<<mant-1)<<(23-mant))
+					} else {
+						val[g], exp[g] = float32(widen(x, format)), max(int32(e), 1)-bias
+						f.special = f.special || val[g]-val[g] != 0
+						if val[g] == 0 {
+							exp[g] = zeroExp
+							continue
+						}
 					}
+					least, greatest = min(least, exp[g]), max(greatest, exp[g])
 				}
-				f.wide = f.wide || el.exp[p] < leastExp || el.exp[p] > greatestExp
 			}
 		}
 	}
+	f.wide = least < leastExp || greatest > greatestExp
 }
 
 // slot spreads fragments, by their first registers, over a table of n places.
