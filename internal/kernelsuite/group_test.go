@@ -41,6 +41,9 @@ type group struct {
 	min int
 	// options are further compile options.
 	options kerneltest.Options
+	// elements is the most that a thread may have where machine code is made;
+	// 0 is any number. Assemblers take minutes for a network that is unrolled.
+	elements int
 	// words says that memory ends with a whole word.
 	words bool
 	// shapes replaces the shapes of the sizes.
@@ -100,6 +103,15 @@ func capabilities() []int {
 	}
 	return []int{80, 86, 89, 90}
 }
+
+// heavy reports whether machine code of the kernel takes minutes to make.
+func (c config) heavy() bool {
+	dims, _ := c.shape()
+	return c.elements > 0 && count(dims) > c.elements*c.nwarps*warpSize
+}
+
+// warpSize is that of the devices that configs are compiled for.
+const warpSize = 32
 
 // configs are all of a group.
 func (g *group) configs(r *rand.Rand) []config {
@@ -215,6 +227,11 @@ func TestSuite(t *testing.T) {
 	}
 	if only := os.Getenv("TRITONC_ONLY"); only != "" {
 		run = slices.DeleteFunc(slices.Clone(run), func(c config) bool { return !strings.Contains(c.String(), only) })
+	}
+	if kerneltest.MachineCode() {
+		before := len(run)
+		run = slices.DeleteFunc(slices.Clone(run), config.heavy)
+		fmt.Printf("%d of %d kernels are left out: they take an assembler minutes\n", before-len(run), before)
 	}
 	var checks atomic.Int64
 	t.Run("kernels", func(t *testing.T) {

@@ -10,7 +10,7 @@ func scanGroups() []*group {
 	for _, typ := range reduceTypes {
 		all = append(all,
 			&group{name: "scan/" + typ, ranks: []int{1, 2, 3, 4}, build: func(b *builder) { scansOf(b, typ) }},
-			&group{name: "sort/" + typ, ranks: []int{1, 2, 3, 4}, build: func(b *builder) { sortsOf(b, typ) }},
+			&group{name: "sort/" + typ, ranks: []int{1, 2, 3, 4}, elements: 4, build: func(b *builder) { sortsOf(b, typ) }},
 		)
 	}
 	return all

@@ -49,6 +49,13 @@ var onDevice = sync.OnceValues(func() (*remote.Driver, int) {
 	return d, number
 })
 
+// MachineCode reports whether kernels are compiled beyond what the simulated
+// device takes: for another one, or to be kept for it.
+func MachineCode() bool {
+	d, _ := onDevice()
+	return d != nil || os.Getenv(StoreEnv) != ""
+}
+
 // Simulated skips a test that is about the simulated device where the tests run
 // on another one.
 func Simulated(t testing.TB) {
