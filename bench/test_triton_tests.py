@@ -90,6 +90,7 @@ class TritonTestsTest(unittest.TestCase):
             folder.mkdir(parents=True)
             (folder.parents[1] / "conftest.py").write_text(CONFTEST)
             (folder / "test_some.py").write_text(TESTS)
+            (folder / "test_other.py").write_text("import nowhere\n")
             for name, text in PACKAGE.items():
                 path = pathlib.Path(tmp, "site", "triton", name)
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -110,6 +111,7 @@ class TritonTestsTest(unittest.TestCase):
         for want in ("failed: AssertionError: ours is wrong", "the process ended with status 11", "no end in 3 s",
                      "1 fail with Triton and pass with tritonc, such as test_some.py::test_gained"):
             self.assertIn(want, r.stdout)
+        self.assertRegex(r.stdout, "test_other.py cannot be collected: .*nowhere")
         outcome = {t.partition("::")[2]: e["outcome"] for t, e in out["triton"].items()}
         self.assertEqual((outcome["test_skipped"], outcome["test_expected"], outcome["test_both_fail"]),
                          ("skipped", "xfailed", "failed"))
@@ -124,19 +126,24 @@ class SummaryTest(unittest.TestCase):
     def test_only_what_both_ran_counts(self):
         out = {"triton": self.entries(a="passed", b="passed", c="passed"),
                "tritonc": self.entries(a="passed", b="passed")}
-        text, good = triton_tests.summary(out, [], 0.98)
+        text, good = triton_tests.summary(out, 0.98)
         self.assertTrue(good)
         self.assertIn("1 more by Triton alone, 0 by tritonc alone", text)
         self.assertRegex(text, r"all +2 +2 +2 +0 +0 +0 100\.00%")
 
-    def test_a_worker_that_did_not_work_is_no_success(self):
-        out = {"triton": self.entries(a="passed"), "tritonc": self.entries(a="passed")}
-        text, good = triton_tests.summary(out, ["triton, worker 1 collected nothing: boom"], 0.98)
-        self.assertFalse(good)
-        self.assertIn("boom", text)
+    def test_a_worker_that_did_not_work_is_told(self):
+        with tempfile.TemporaryDirectory() as tmp:
+            for side in triton_tests.SIDES:
+                pathlib.Path(tmp, f"{side}.0").write_text('{"collected": 3}\n'
+                                                          '{"uncollected": "test_x.py", "why": "no scipy"}\n')
+            pathlib.Path(tmp, "tritonc.1.out").write_text("Traceback\nboom")
+            pathlib.Path(tmp, "triton.1").write_text('{"collected": 3}\n')
+            _, notes, uncollected = triton_tests.results(tmp, 2)
+        self.assertEqual(notes, ["tritonc, worker 1 collected nothing: boom"])
+        self.assertEqual(uncollected, ["test_x.py cannot be collected: no scipy"])
 
     def test_nothing_ran(self):
-        self.assertFalse(triton_tests.summary({"triton": {}, "tritonc": {}}, [], 0.98)[1])
+        self.assertFalse(triton_tests.summary({"triton": {}, "tritonc": {}}, 0.98)[1])
 
 
 if __name__ == "__main__":
