@@ -18,12 +18,23 @@ type Approx struct {
 // short are the functions of f32 that are shorter with a GPU's approximations, and
 // keep their bounds. (The exponentials would not: what 2^x errs by, they would.)
 var short = map[string]func(k kit, x []llir.Value) llir.Value{
-	"tanh": func(k kit, x []llir.Value) llir.Value { return k.tanhSingle(x[0]) },
-	"atan": func(k kit, x []llir.Value) llir.Value { return k.atanSingle(x[0]) },
-	"asin": func(k kit, x []llir.Value) llir.Value { return k.asinSingle(x[0]) },
-	"acos": func(k kit, x []llir.Value) llir.Value { return k.acosSingle(x[0]) },
-	"fmod": func(k kit, x []llir.Value) llir.Value { return k.fmodSingle(x[0], x[1]) },
-	"pow":  func(k kit, x []llir.Value) llir.Value { return k.pow(x[0], x[1]) },
+	"sinh":    func(k kit, x []llir.Value) llir.Value { return k.sinh(x[0]) },
+	"cosh":    func(k kit, x []llir.Value) llir.Value { return k.cosh(x[0]) },
+	"asinh":   func(k kit, x []llir.Value) llir.Value { return k.asinh(x[0]) },
+	"acosh":   func(k kit, x []llir.Value) llir.Value { return k.acosh(x[0]) },
+	"atanh":   func(k kit, x []llir.Value) llir.Value { return k.atanh(x[0]) },
+	"erfc":    func(k kit, x []llir.Value) llir.Value { return k.erfc(x[0]) },
+	"normcdf": func(k kit, x []llir.Value) llir.Value { return k.normcdf(x[0]) },
+	"hypot":   kit.hypot,
+	"norm3d":  kit.hypot,
+	"norm4d":  kit.hypot,
+	"tan":     func(k kit, x []llir.Value) llir.Value { return k.tan(x[0]) },
+	"tanh":    func(k kit, x []llir.Value) llir.Value { return k.tanhSingle(x[0]) },
+	"atan":    func(k kit, x []llir.Value) llir.Value { return k.atanSingle(x[0]) },
+	"asin":    func(k kit, x []llir.Value) llir.Value { return k.asinSingle(x[0]) },
+	"acos":    func(k kit, x []llir.Value) llir.Value { return k.acosSingle(x[0]) },
+	"fmod":    func(k kit, x []llir.Value) llir.Value { return k.fmodSingle(x[0], x[1]) },
+	"pow":     func(k kit, x []llir.Value) llir.Value { return k.pow(x[0], x[1]) },
 }
 
 // Find is the package's Find, with shorter code for f32 where there is.

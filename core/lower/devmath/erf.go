@@ -56,14 +56,15 @@ func (k kit) greatest() llir.Value {
 	return k.BitCast(k.Sub(k.BitCast(k.inf(), k.bits), k.int(1)), k.t)
 }
 
-// erfcxAbove is e^a²·erfc(a) for finite a ≥ 0.
-func (k kit) erfcxAbove(a llir.Value) llir.Value {
+// erfcxAbove is e^a²·erfc(a) for finite a ≥ 0, by a division for which a is not too
+// large.
+func (k kit) erfcxAbove(a llir.Value, over func(x, y llir.Value) llir.Value) llir.Value {
 	c := erfcxSingle
 	if k.t == llir.F64 {
 		c = erfcxDouble
 	}
-	t := k.div(k.add(a, k.num(-4)), k.add(a, k.num(4)))
-	return k.div(k.mul(k.poly(t, c), k.num(0.5)), k.add(a, k.num(0.5)))
+	t := over(k.add(a, k.num(-4)), k.add(a, k.num(4)))
+	return over(k.mul(k.poly(t, c), k.num(0.5)), k.add(a, k.num(0.5)))
 }
 
 // square is a² as a pair.
@@ -76,7 +77,7 @@ func (k kit) square(a pair) pair {
 func (k kit) erfcAbove(a pair) llir.Value {
 	s := k.square(a)
 	m, n := k.expPair(pair{k.FNeg(s.hi), k.FNeg(s.lo)})
-	return k.times2(k.mul(k.add(m.hi, m.lo), k.erfcxAbove(a.hi)), n)
+	return k.times2(k.mul(k.add(m.hi, m.lo), k.erfcxAbove(a.hi, k.over)), n)
 }
 
 // erfcOf is erfc of a pair of any sign.
@@ -92,16 +93,18 @@ func (k kit) erfcOf(x pair) llir.Value {
 }
 
 // Erfc is 1 - erf, accurate where that is small.
-func Erfc(b *llir.Builder, x llir.Value) llir.Value {
-	k := kitFor(b, x)
+func Erfc(b *llir.Builder, x llir.Value) llir.Value { return kitFor(b, x).erfc(x) }
+
+func (k kit) erfc(x llir.Value) llir.Value {
 	return k.erfcOf(pair{x, k.num(0)})
 }
 
 // Erfcx is e^x²·erfc(x).
-func Erfcx(b *llir.Builder, x llir.Value) llir.Value {
-	k := kitFor(b, x)
+func Erfcx(b *llir.Builder, x llir.Value) llir.Value { return kitFor(b, x).erfcx(x) }
+
+func (k kit) erfcx(x llir.Value) llir.Value {
 	a := k.abs(x)
-	y := k.erfcxAbove(k.min(a, k.greatest()))
+	y := k.erfcxAbove(k.min(a, k.greatest()), k.div)
 	// 2·e^x² - y for negative x.
 	s := k.square(pair{k.min(a, k.num(30)), k.num(0)})
 	m, n := k.expPair(s)
@@ -114,8 +117,9 @@ func Erfcx(b *llir.Builder, x llir.Value) llir.Value {
 }
 
 // Normcdf is the distribution function of the normal distribution.
-func Normcdf(b *llir.Builder, x llir.Value) llir.Value {
-	k := kitFor(b, x)
+func Normcdf(b *llir.Builder, x llir.Value) llir.Value { return kitFor(b, x).normcdf(x) }
+
+func (k kit) normcdf(x llir.Value) llir.Value {
 	u := k.timesPair(k.constant(-rootHalf, -rootHalfTail), k.max(k.min(x, k.num(50)), k.num(-50)))
 	return k.Select(k.isNaN(x), x, k.mul(k.erfcOf(u), k.num(0.5)))
 }
@@ -135,7 +139,7 @@ func (k kit) erfcinvOf(c, x llir.Value) llir.Value {
 	central := k.mul(k.sub(x, k.erfDouble(y)), grow)
 	// In the tail e^y² may overflow: c·e^y² in two factors.
 	cy := k.times2(k.mul(k.add(m.hi, m.lo), k.mul(c, k.num(math.Ldexp(1, 60)))), k.add(n, k.num(-60)))
-	tail := k.sub(k.erfcxAbove(y), cy)
+	tail := k.sub(k.erfcxAbove(y, k.over), cy)
 	u := k.mul(k.Select(small, central, tail), k.num(math.SqrtPi/2))
 	return k.add(y, k.div(u, k.nfma(y, u, k.num(1))))
 }

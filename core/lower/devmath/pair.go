@@ -60,7 +60,7 @@ func (k kit) mulPair(x, y pair) pair {
 
 // quotient is x/y, correct to about a bit beyond the format.
 func (k kit) quotient(x, y pair) pair {
-	r := k.div(k.num(1), y.hi)
+	r := k.inverse(y.hi)
 	q := k.prod(x.hi, r)
 	rest := k.nfma(q, y.lo, k.add(k.nfma(q, y.hi, x.hi), x.lo))
 	return k.sumOrdered(q, k.prod(rest, r))

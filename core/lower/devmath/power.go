@@ -190,10 +190,11 @@ func (k kit) normal(x []llir.Value) (sum, n llir.Value) {
 }
 
 // Hypot is √(Σx²) without overflow on the way; infinite where an operand is.
-func Hypot(b *llir.Builder, x ...llir.Value) llir.Value {
-	k := kitFor(b, x[0])
+func Hypot(b *llir.Builder, x ...llir.Value) llir.Value { return kitFor(b, x[0]).hypot(x) }
+
+func (k kit) hypot(x []llir.Value) llir.Value {
 	sum, n := k.normal(x)
-	return k.Select(k.anyInfinite(x), k.inf(), k.timesPower(k.sqrt(sum), n))
+	return k.Select(k.anyInfinite(x), k.inf(), k.timesPower(k.safeRoot(sum), n))
 }
 
 // Rhypot is 1/√(Σx²).

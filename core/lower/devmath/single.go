@@ -61,8 +61,29 @@ func (k kit) exp2Large(x llir.Value) llir.Value {
 	return k.timesFour(k.poly(k.fma(x, k.num(0.5), k.FNeg(n)), exp4Single), bits)
 }
 
-// inverse is 1/x of f32s between 2^-100 and 2^100, to a place or two.
+// over is x/y, y of an f32 as for inverse, to a place.
+func (k kit) over(x, y llir.Value) llir.Value {
+	if k.t == llir.F64 {
+		return k.div(x, y)
+	}
+	r := k.inverse(y)
+	q := k.prod(x, r)
+	return k.fma(k.nfma(q, y, x), r, q)
+}
+
+// safeRoot is √x; of an f32 as for root.
+func (k kit) safeRoot(x llir.Value) llir.Value {
+	if k.t == llir.F64 {
+		return k.sqrt(x)
+	}
+	return k.root(x)
+}
+
+// inverse is 1/x, of f32s between 2^-100 and 2^100, and those to a place or two.
 func (k kit) inverse(x llir.Value) llir.Value {
+	if k.t == llir.F64 {
+		return k.div(k.num(1), x)
+	}
 	if k.hw != nil {
 		return k.hw.Inverse(k.Builder, x)
 	}

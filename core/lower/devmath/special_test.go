@@ -78,11 +78,20 @@ func exception(name string, x, got float64) bool {
 	return false
 }
 
+// everyCode is a function's code, and that with approximations, whatever they err by.
+func everyCode(t *testing.T, name string, typ llir.Type) []*machine {
+	ms := code(t, Find(name), typ)
+	if typ == llir.F64 || short[name] == nil {
+		return ms[:]
+	}
+	return append(ms[:], (&spec{name: name, approx: true}).code(t, typ)...)
+}
+
 func TestLimits(t *testing.T) {
 	for name, f := range known {
 		fn := Find(name)
 		for _, typ := range types {
-			ms := code(t, fn, typ)
+			ms := everyCode(t, name, typ)
 			check := func(x ...float64) {
 				want := f(x...)
 				if typ == llir.F32 {
@@ -205,12 +214,7 @@ func TestExact(t *testing.T) {
 	} {
 		fn := Find(c.name)
 		for _, typ := range types {
-			ms := code(t, fn, typ)
-			codes := ms[:]
-			if typ == llir.F32 && short[c.name] != nil { // whatever the approximations err by
-				codes = append(codes, (&spec{name: c.name, approx: true}).code(t, typ)...)
-			}
-			for _, m := range codes {
+			for _, m := range everyCode(t, c.name, typ) {
 				for i := range 1500 {
 					x, y := anyBits(r, typ), anyBits(r, typ)
 					if i%2 == 0 { // of comparable size

@@ -58,8 +58,9 @@ func (k kit) trig(x llir.Value, turns int) llir.Value {
 }
 
 // Tan is the tangent of x in radians.
-func Tan(b *llir.Builder, x llir.Value) llir.Value {
-	k := kitFor(b, x)
+func Tan(b *llir.Builder, x llir.Value) llir.Value { return kitFor(b, x).tan(x) }
+
+func (k kit) tan(x llir.Value) llir.Value {
 	r, q := k.quadrant(x)
 	sin, cos := k.sinCos(r)
 	sin, cos = k.sumOrdered(sin.hi, sin.lo), k.sumOrdered(cos.hi, cos.lo)
