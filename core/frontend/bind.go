@@ -17,6 +17,7 @@ import (
 func (f *File) bind(m *eval.Module, fn *eval.Function, spec *signature.Spec) ([]codegen.Param, error) {
 	b := &binder{f: f, m: m, fn: fn, spec: spec, params: fn.ParamList()}
 	b.given = make([]*signature.Arg, len(b.params))
+	b.checkDecorator()
 	b.distribute()
 	if len(b.errs) > 0 {
 		return nil, b.errs
@@ -78,6 +79,22 @@ func (b *binder) errorf(a *signature.Arg, help, format string, args ...any) {
 		Severity: diag.Note, Pos: pos, Message: "the kernel is " + b.usage(), Line: diag.LineAt(b.f.Source(), pos.Line),
 	})
 	b.errs = append(b.errs, d)
+}
+
+// errSpecialized is Triton's text for a constant that shall not be specialized.
+const errSpecialized = "%s marked as constexpr and listed in do_not_specialize/do_not_specialize_on_alignment. Remove constexpr designation to skip specialization."
+
+// checkDecorator reports parameters that the decorator and the annotations do not
+// agree on.
+func (b *binder) checkDecorator() {
+	for i, p := range b.params {
+		if isConstexpr(p) && (listed(b.fn.Params.DoNotSpecialize, i, p.Name) || listed(b.fn.Params.DoNotSpecializeOnAlignment, i, p.Name)) {
+			pos, end := b.f.file.Pos(p.Loc())
+			d := diag.Errorf(pos, errSpecialized, p.Name).WithSource(b.f.Source())
+			d.EndCol = end
+			b.errs = append(b.errs, d)
+		}
+	}
 }
 
 func (b *binder) usage() string {
