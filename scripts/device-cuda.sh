@@ -127,7 +127,7 @@ provide_header() {
 
 explain_header() {
 	if [ -n "$unfit" ]; then
-		say "this cuda.h is newer than gorgonia.org/cu 0.9.6 can be built with:$unfit"
+		say "gorgonia.org/cu 0.9.6 cannot be built with this one:$unfit"
 	fi
 	say "cuda.h of CUDA 11 or 12 is missing. Any one of these will do:"
 	say "  set CUDA_HOME to the folder of such a CUDA toolkit, whose include/ has cuda.h"
