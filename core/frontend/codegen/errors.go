@@ -14,7 +14,7 @@ const (
 	errNode           = "unsupported AST node type: %s"
 	errUndefined      = "%s is not defined"
 	errGlobal         = "Cannot access global variable %s from within @jit'ed function. Triton kernels can only access global variables that are instanstiated as constexpr (`x = triton.language.constexpr(42)`)."
-	errConvert        = "cannot convert %s of type %s to tensor"
+	errConvert        = "cannot convert %s of type <class '%s'> to tensor"
 	errConstexprAgain = "%s is already defined. constexpr cannot be reassigned."
 	errReturnInLoop   = "Cannot have `return` statements inside `while` or `for` statements in triton."
 	errReturnTypes    = "Inconsistent return types: %s and %s"

@@ -5,7 +5,7 @@ package lang
 // package says is in its own words, where it says it.
 const (
 	errNonrepresentable = "Nonrepresentable integer %v."
-	errCannotConvert    = "cannot convert %s of type %s to tensor"
+	errCannotConvert    = "cannot convert %s of type <class '%s'> to tensor"
 	errIncompatibleDims = "Cannot make_shape_compatible: incompatible dimensions at index %d: %d and %d"
 	errRankMismatch     = "Cannot broadcast, rank mismatch: %s, %s"
 	errExpandedSize     = "Cannot broadcast, the expanded size of the tensor (%d) must match the existing size (%d) at non-singleton dimension %d: %s, %s"
