@@ -183,9 +183,9 @@ var (
 	foldAddI = first(rhsIdentity(0), addSub, intOp(total(func(x, y uint64, _ int) uint64 { return x + y })))
 	foldSubI = first(rhsIdentity(0), selfIsZero, subAdd, intOp(total(func(x, y uint64, _ int) uint64 { return x - y })))
 	foldMulI = first(rhsIdentity(1), absorb(0), intOp(total(func(x, y uint64, _ int) uint64 { return x * y })))
-	foldAndI = first(rhsIdentity(-1), absorb(0), idempotent, intOp(total(func(x, y uint64, _ int) uint64 { return x & y })))
-	foldOrI  = first(rhsIdentity(0), absorb(-1), idempotent, intOp(total(func(x, y uint64, _ int) uint64 { return x | y })))
-	foldXorI = first(rhsIdentity(0), selfIsZero, intOp(total(func(x, y uint64, _ int) uint64 { return x ^ y })))
+	foldAndI = first(rhsIdentity(-1), absorb(0), idempotent, andAgain, andNot, intOp(total(func(x, y uint64, _ int) uint64 { return x & y })))
+	foldOrI  = first(rhsIdentity(0), absorb(-1), idempotent, orNot, intOp(total(func(x, y uint64, _ int) uint64 { return x | y })))
+	foldXorI = first(rhsIdentity(0), selfIsZero, xorTwice, intOp(total(func(x, y uint64, _ int) uint64 { return x ^ y })))
 
 	foldDivSI = first(rhsIdentity(1), intOp(func(x, y uint64, w int) (uint64, bool) {
 		a, b := signed(x, w), signed(y, w)
@@ -239,21 +239,46 @@ var (
 	foldShRUI = first(rhsIdentity(0), shift(func(x, y uint64, _ int) uint64 { return x >> y }))
 	foldShRSI = first(rhsIdentity(0), shift(func(x, y uint64, w int) uint64 { return uint64(signed(x, w) >> y) }))
 
-	foldMinSI = first(idempotent, intOp(total(func(x, y uint64, w int) uint64 {
+	foldMinSI = first(idempotent, extreme(true, math.MaxInt64, math.MinInt64), intOp(total(func(x, y uint64, w int) uint64 {
 		if signed(x, w) < signed(y, w) {
 			return x
 		}
 		return y
 	})))
-	foldMaxSI = first(idempotent, intOp(total(func(x, y uint64, w int) uint64 {
+	foldMaxSI = first(idempotent, extreme(true, math.MinInt64, math.MaxInt64), intOp(total(func(x, y uint64, w int) uint64 {
 		if signed(x, w) > signed(y, w) {
 			return x
 		}
 		return y
 	})))
-	foldMinUI = first(idempotent, intOp(total(func(x, y uint64, _ int) uint64 { return min(x, y) })))
-	foldMaxUI = first(idempotent, intOp(total(func(x, y uint64, _ int) uint64 { return max(x, y) })))
+	foldMinUI = first(idempotent, extreme(false, -1, 0), intOp(total(func(x, y uint64, _ int) uint64 { return min(x, y) })))
+	foldMaxUI = first(idempotent, extreme(false, 0, -1), intOp(total(func(x, y uint64, _ int) uint64 { return max(x, y) })))
 )
+
+// extreme makes the rules of a minimum or maximum with the end of the type's
+// range: identity gives the other operand, absorbing itself. Both are for 64 bits.
+func extreme(isSigned bool, identity, absorbing int64) foldFunc {
+	return func(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
+		c, ok := AttrInt(consts[1])
+		if !ok {
+			return nil
+		}
+		w := intWidth(op.Result(0).Type())
+		end := func(v int64) bool {
+			if isSigned {
+				return c == v>>(64-w)
+			}
+			return uint64(c)&widthMask(w) == uint64(v)&widthMask(w)
+		}
+		switch {
+		case end(identity):
+			return value(op.Operand(0))
+		case end(absorbing):
+			return value(op.Operand(1))
+		}
+		return nil
+	}
+}
 
 // shift folds constants; an amount not below the width is poison and stays.
 func shift(f func(x, y uint64, w int) uint64) foldFunc {
@@ -292,6 +317,55 @@ func subAdd(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
 	for i := range 2 {
 		if d.Operand(i) == op.Operand(1) {
 			return value(d.Operand(1 - i))
+		}
+	}
+	return nil
+}
+
+// andAgain is (x and y) and y = x and y, whichever way round.
+func andAgain(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
+	for i := range 2 {
+		d, other := op.Operand(i).Def(), op.Operand(1-i)
+		if d != nil && d.Name() == "arith.andi" && (d.Operand(0) == other || d.Operand(1) == other) {
+			return value(op.Operand(i))
+		}
+	}
+	return nil
+}
+
+// andNot is x and (x xor −1) = 0.
+func andNot(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
+	for i := range 2 {
+		d, other := op.Operand(i).Def(), op.Operand(1-i)
+		if d != nil && d.Name() == "arith.xori" && d.Operand(0) == other && isInt(ConstantValue(d.Operand(1)), -1) {
+			return zero(op)
+		}
+	}
+	return nil
+}
+
+// orNot is x or (x xor −1) = −1.
+func orNot(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
+	for i := range 2 {
+		d, other := op.Operand(i).Def(), op.Operand(1-i)
+		if d != nil && d.Name() == "arith.xori" && d.Operand(0) == other && isInt(ConstantValue(d.Operand(1)), -1) {
+			return attr(IntValue(op.Context(), op.Result(0).Type(), -1))
+		}
+	}
+	return nil
+}
+
+// xorTwice is (x xor y) xor y = x, whichever way round.
+func xorTwice(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
+	for i := range 2 {
+		d, other := op.Operand(i).Def(), op.Operand(1-i)
+		if d == nil || d.Name() != "arith.xori" {
+			continue
+		}
+		for j := range 2 {
+			if d.Operand(j) == other {
+				return value(d.Operand(1 - j))
+			}
 		}
 	}
 	return nil
@@ -347,8 +421,11 @@ var (
 	foldDivF    = first(floatIdentity(1), floatOp(func(x []float64) float64 { return x[0] / x[1] }))
 	foldRemF    = floatOp(func(x []float64) float64 { return math.Mod(x[0], x[1]) })
 	foldMinimum = first(idempotent, floatOp(func(x []float64) float64 { return math.Min(x[0], x[1]) }))
-	foldMaximum = first(idempotent, floatOp(func(x []float64) float64 { return math.Max(x[0], x[1]) }))
-	foldNegF    = floatOp(func(x []float64) float64 { return -x[0] })
+	// of the kind that gives NaN for a NaN only
+	foldMinimumF = first(floatIdentity(math.Inf(1)), foldMinimum)
+	foldMaximumF = first(floatIdentity(math.Inf(-1)), foldMaximum)
+	foldMaximum  = first(idempotent, floatOp(func(x []float64) float64 { return math.Max(x[0], x[1]) }))
+	foldNegF     = first(negTwice, floatOp(func(x []float64) float64 { return -x[0] }))
 )
 
 // castOp folds a conversion of a constant by f; a conversion to the same type
@@ -369,6 +446,22 @@ func castOp(f func(x uint64, from, to ir.Type) (uint64, bool)) foldFunc {
 	}
 }
 
+// negTwice is −(−x) = x.
+func negTwice(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
+	if d := op.Operand(0).Def(); d != nil && d.Name() == "arith.negf" {
+		return value(d.Operand(0))
+	}
+	return nil
+}
+
+// truncExt gives back what was extended.
+func truncExt(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
+	if d := op.Operand(0).Def(); d != nil && d.Name() == "arith.extf" && d.Operand(0).Type() == op.Result(0).Type() {
+		return value(d.Operand(0))
+	}
+	return nil
+}
+
 func floatKind(t ir.Type) ir.FloatKind { return t.(*ir.FloatType).Kind }
 
 func floatCast(x uint64, from, to ir.Type) (uint64, bool) {
@@ -384,7 +477,7 @@ var (
 	foldExtUI  = castOp(func(x uint64, _, _ ir.Type) (uint64, bool) { return x, true })
 	foldTrunc  = castOp(func(x uint64, _, _ ir.Type) (uint64, bool) { return x, true })
 	foldExtF   = castOp(floatCast)
-	foldTruncF = castOp(floatCast)
+	foldTruncF = first(truncExt, castOp(floatCast))
 	foldSIToFP = castOp(func(x uint64, from, to ir.Type) (uint64, bool) {
 		v := signed(x, intWidth(from))
 		if floatKind(to) != ir.F64 && bits.Len64(uint64(max(v, -v))) > 53 {
@@ -431,10 +524,31 @@ func foldCmpI(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 		holds := pred == EQ || pred == SLE || pred == SGE || pred == ULE || pred == UGE
 		return attr(IntValue(op.Context(), boolType(op), int64(b2u(holds))))
 	}
+	if x := foldBitTest(op, pred, consts[1]); x != nil {
+		return value(x)
+	}
 	w := intWidth(op.Operand(0).Type())
 	return attr(apply(op.Context(), boolType(op), consts, func(a []uint64) (uint64, bool) {
 		return b2u(CompareInts(pred, a[0], a[1], w)), true
 	}))
+}
+
+// foldBitTest is the bit that a comparison tests: x == 1 and x != 0 of one bit, and
+// extended scalars that are not 0.
+func foldBitTest(op *ir.Operation, pred int64, c ir.Attribute) *ir.Value {
+	x := op.Operand(0)
+	switch {
+	case ir.IsInt(x.Type(), 1):
+		if pred == EQ && isInt(c, 1) || pred == NE && isInt(c, 0) {
+			return x
+		}
+	case pred == NE && isInt(c, 0):
+		d := x.Def()
+		if d != nil && (d.Name() == "arith.extui" || d.Name() == "arith.extsi") && ir.IsInt(d.Operand(0).Type(), 1) {
+			return d.Operand(0)
+		}
+	}
+	return nil
 }
 
 // CompareInts evaluates an integer predicate on values of w bits.
@@ -510,6 +624,15 @@ func foldSelect(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 	}
 	if ir.IsInt(ir.ElemOf(yes.Type()), 1) && cond.Type() == yes.Type() && isInt(consts[1], 1) && isInt(consts[2], 0) {
 		return value(cond)
+	}
+	// x == y ? x : y is y, and x != y ? x : y is x
+	if d := cond.Def(); d != nil && d.Name() == "arith.cmpi" && d.Operand(0) == yes && d.Operand(1) == no {
+		switch pred, _ := d.IntAttr("predicate"); pred {
+		case EQ:
+			return value(no)
+		case NE:
+			return value(yes)
+		}
 	}
 	return nil
 }

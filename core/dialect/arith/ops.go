@@ -101,8 +101,8 @@ var (
 	MulF     = floatBinary("mulf", "product", ir.Commutative, foldMulF)
 	DivF     = floatBinary("divf", "quotient", 0, foldDivF)
 	RemF     = floatBinary("remf", "remainder with the sign of the dividend", 0, foldRemF)
-	MinimumF = floatBinary("minimumf", "minimum; NaN if either is NaN", ir.Commutative, foldMinimum)
-	MaximumF = floatBinary("maximumf", "maximum; NaN if either is NaN", ir.Commutative, foldMaximum)
+	MinimumF = floatBinary("minimumf", "minimum; NaN if either is NaN", ir.Commutative, foldMinimumF)
+	MaximumF = floatBinary("maximumf", "maximum; NaN if either is NaN", ir.Commutative, foldMaximumF)
 	MinNumF  = floatBinary("minnumf", "minimum; the other operand if one is NaN", ir.Commutative, foldMinimum)
 	MaxNumF  = floatBinary("maxnumf", "maximum; the other operand if one is NaN", ir.Commutative, foldMaximum)
 	NegF     = &ir.OpDef{

@@ -10,16 +10,22 @@ func arithPatterns() []rewrite.Pattern {
 	return []rewrite.Pattern{
 		{Name: "constant-right", Apply: constantRight},
 		{Name: "compare-constant-right", Root: arith.CmpI, Apply: compareConstantRight},
-		{Name: "add-add", Root: arith.AddI, Apply: reassociate},
-		{Name: "sub-add", Root: arith.SubI, Apply: reassociate},
-		{Name: "mul-mul", Root: arith.MulI, Apply: mulMul},
+		{Name: "compare-ext", Root: arith.CmpI, Apply: compareExt},
+		{Name: "bits-ext", Root: arith.AndI, Apply: bitsExt},
+		{Name: "bits-ext", Root: arith.OrI, Apply: bitsExt},
+		{Name: "bits-ext", Root: arith.XorI, Apply: bitsExt},
 		{Name: "ext-ext", Root: arith.ExtSI, Apply: extExt},
 		{Name: "ext-ext", Root: arith.ExtUI, Apply: extExt},
 		{Name: "trunc-ext", Root: arith.TruncI, Apply: truncExt},
+		{Name: "trunc-shift", Root: arith.TruncI, Apply: truncShift},
+		{Name: "narrow-float", Root: arith.TruncF, Apply: narrowFloat},
+		{Name: "negated-operands", Root: arith.MulF, Apply: negatedOperands},
+		{Name: "negated-operands", Root: arith.DivF, Apply: negatedOperands},
 		{Name: "bitcast-bitcast", Root: arith.Bitcast, Apply: bitcastBitcast},
 		{Name: "not-compare", Root: arith.XorI, Apply: notCompare},
 		{Name: "select-not", Root: arith.Select, Apply: selectNot},
 		{Name: "select-select", Root: arith.Select, Apply: selectSelect},
+		{Name: "select-bit", Root: arith.Select, Apply: selectBit},
 	}
 }
 
@@ -63,58 +69,6 @@ func compareConstantRight(_ *rewrite.Rewriter, op *ir.Operation) bool {
 	return true
 }
 
-// linear reads v as x + c for a constant c; ok only if v is such a sum.
-func linear(v *ir.Value) (x *ir.Value, c int64, ok bool) {
-	op := v.Def()
-	if op == nil || !op.Is(arith.AddI) && !op.Is(arith.SubI) {
-		return nil, 0, false
-	}
-	k, isConst := arith.ConstantInt(op.Operand(1))
-	if !isConst {
-		return nil, 0, false
-	}
-	if op.Is(arith.SubI) {
-		k = -k
-	}
-	return op.Operand(0), k, true
-}
-
-// reassociate joins two constants of nested sums and differences:
-// (x ± a) ± b becomes x + (±a ±b).
-func reassociate(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	b, ok := arith.ConstantInt(op.Operand(1))
-	if !ok {
-		return false
-	}
-	x, a, ok := linear(op.Operand(0))
-	if !ok {
-		return false
-	}
-	if op.Is(arith.SubI) {
-		b = -b
-	}
-	t := op.Result(0).Type()
-	sum := rw.Constant(op, arith.IntValue(op.Context(), t, a+b), t)
-	rw.Replace(op, arith.Binary(rw.Builder, arith.AddI, x, sum))
-	return true
-}
-
-func mulMul(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	b, ok := arith.ConstantInt(op.Operand(1))
-	inner := op.Operand(0).Def()
-	if !ok || inner == nil || !inner.Is(arith.MulI) {
-		return false
-	}
-	a, ok := arith.ConstantInt(inner.Operand(1))
-	if !ok {
-		return false
-	}
-	t := op.Result(0).Type()
-	product := rw.Constant(op, arith.IntValue(op.Context(), t, a*b), t)
-	rw.Replace(op, arith.Binary(rw.Builder, arith.MulI, inner.Operand(0), product))
-	return true
-}
-
 // extExt joins two extensions of one kind, or a signed one of an unsigned one,
 // whose sign bit is 0.
 func extExt(rw *rewrite.Rewriter, op *ir.Operation) bool {
@@ -150,6 +104,74 @@ func truncExt(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	default:
 		rw.Replace(op, arith.Cast(rw.Builder, inner.Def(), src, to))
 	}
+	return true
+}
+
+// truncShift shifts in zeros where only bits below those are taken.
+func truncShift(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	shift := op.Operand(0).Def()
+	if shift == nil || !shift.Is(arith.ShRSI) {
+		return false
+	}
+	by, ok := arith.ConstantInt(shift.Operand(1))
+	from, to := ir.BitWidth(ir.ElemOf(shift.Result(0).Type())), ir.BitWidth(ir.ElemOf(op.Result(0).Type()))
+	if !ok || by < 0 || by > int64(from-to) {
+		return false
+	}
+	v := arith.Binary(rw.Builder, arith.ShRUI, shift.Operand(0), shift.Operand(1))
+	rw.Replace(op, arith.Cast(rw.Builder, arith.TruncI, v, op.Result(0).Type()))
+	return true
+}
+
+// sameExt reports whether both operands of op are extensions of one kind from one
+// type, and gives what they extend.
+func sameExt(op *ir.Operation) (ext *ir.OpDef, x, y *ir.Value) {
+	l, r := op.Operand(0).Def(), op.Operand(1).Def()
+	if l == nil || r == nil || l.Def() != r.Def() || !l.Is(arith.ExtSI) && !l.Is(arith.ExtUI) ||
+		l.Operand(0).Type() != r.Operand(0).Type() {
+		return nil, nil, nil
+	}
+	return l.Def(), l.Operand(0), r.Operand(0)
+}
+
+// compareExt compares for equality before extending.
+func compareExt(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	pred, _ := op.IntAttr("predicate")
+	ext, x, y := sameExt(op)
+	if ext == nil || pred != arith.EQ && pred != arith.NE {
+		return false
+	}
+	rw.Replace(op, arith.Compare(rw.Builder, arith.CmpI, pred, x, y))
+	return true
+}
+
+// bitsExt combines bits before extending.
+func bitsExt(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	ext, x, y := sameExt(op)
+	if ext == nil {
+		return false
+	}
+	rw.Replace(op, arith.Cast(rw.Builder, ext, arith.Binary(rw.Builder, op.Def(), x, y), op.Result(0).Type()))
+	return true
+}
+
+// narrowFloat converts an integer to the narrow float at once.
+func narrowFloat(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	inner := op.Operand(0).Def()
+	if inner == nil || !inner.Is(arith.SIToFP) && !inner.Is(arith.UIToFP) || op.Attr("roundingmode") != nil {
+		return false
+	}
+	rw.Replace(op, arith.Cast(rw.Builder, inner.Def(), inner.Operand(0), op.Result(0).Type()))
+	return true
+}
+
+// negatedOperands is (−x) · (−y) = x · y, and likewise the quotient.
+func negatedOperands(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	l, r := op.Operand(0).Def(), op.Operand(1).Def()
+	if l == nil || r == nil || !l.Is(arith.NegF) || !r.Is(arith.NegF) {
+		return false
+	}
+	rw.Replace(op, arith.Binary(rw.Builder, op.Def(), l.Operand(0), r.Operand(0)))
 	return true
 }
 
@@ -206,4 +228,38 @@ func selectSelect(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		}
 	}
 	return false
+}
+
+// selectBit makes a choice between the scalars 1 and 0 the condition's bit. Of
+// tensors, masks often stand beside what they choose.
+func selectBit(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	t, ok := op.Result(0).Type().(*ir.IntegerType)
+	yes, yok := arith.ConstantInt(op.Operand(1))
+	no, nok := arith.ConstantInt(op.Operand(2))
+	if !ok || !yok || !nok {
+		return false
+	}
+	cond := op.Operand(0)
+	if t.Width == 1 {
+		if yes&1 == 1 || no&1 == 0 {
+			return false
+		}
+		rw.Replace(op, not(rw, op, cond))
+		return true
+	}
+	switch {
+	case yes == 1 && no == 0:
+	case yes == 0 && no == 1:
+		cond = not(rw, op, cond)
+	default:
+		return false
+	}
+	rw.Replace(op, arith.Cast(rw.Builder, arith.ExtUI, cond, t))
+	return true
+}
+
+// not makes the opposite of the scalar v, before op.
+func not(rw *rewrite.Rewriter, op *ir.Operation, v *ir.Value) *ir.Value {
+	one := rw.Constant(op, arith.IntValue(op.Context(), v.Type(), 1), v.Type())
+	return arith.Binary(rw.Builder, arith.XorI, v, one)
 }

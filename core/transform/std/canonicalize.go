@@ -14,7 +14,7 @@ var Canonicalize = NewCanonicalize()
 // NewCanonicalize makes the pass with further patterns, for dialects that this
 // package does not know.
 func NewCanonicalize(more ...[]rewrite.Pattern) *pass.Pass {
-	set := rewrite.NewSet(append([][]rewrite.Pattern{arithPatterns(), ttPatterns(), scfPatterns()}, more...)...)
+	set := rewrite.NewSet(append([][]rewrite.Pattern{arithPatterns(), sumPatterns(), ttPatterns(), scfPatterns()}, more...)...)
 	return &pass.Pass{
 		Name:    "canonicalize",
 		Doc:     "fold, erase what is dead, bring operations into canonical form",

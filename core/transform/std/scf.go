@@ -8,15 +8,10 @@ import (
 )
 
 func scfPatterns() []rewrite.Pattern {
-	return []rewrite.Pattern{
-		{Name: "if-known", Root: scf.If, Apply: ifKnown},
-		{Name: "if-unused-result", Root: scf.If, Apply: ifUnusedResults},
-		{Name: "if-to-select", Root: scf.If, Apply: ifToSelect},
-		{Name: "if-empty-else", Root: scf.If, Apply: ifEmptyElse},
-		{Name: "for-trip-count", Root: scf.For, Apply: forTripCount},
-		{Name: "for-carried", Root: scf.For, Apply: forCarried},
-		{Name: "while-never", Root: scf.While, Apply: whileNever},
-	}
+	return append(ifPatterns(), append(whilePatterns(),
+		rewrite.Pattern{Name: "for-trip-count", Root: scf.For, Apply: forTripCount},
+		rewrite.Pattern{Name: "for-carried", Root: scf.For, Apply: forCarried},
+	)...)
 }
 
 // moveBody puts the operations of b, its terminator apart, before op.
@@ -27,26 +22,6 @@ func moveBody(b *ir.Block, op *ir.Operation) {
 			x.MoveBefore(op)
 		}
 	}
-}
-
-// ifKnown resolves a condition that is constant.
-func ifKnown(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	v, ok := arith.ConstantInt(op.Operand(0))
-	if !ok {
-		return false
-	}
-	taken := op.Region(1).First()
-	if v&1 == 1 {
-		taken = op.Region(0).First()
-	}
-	if taken == nil {
-		rw.Erase(op)
-		return true
-	}
-	vals := taken.Terminator().OperandValues()
-	moveBody(taken, op)
-	rw.Replace(op, vals...)
-	return true
 }
 
 // withoutResults makes op again without the results that drop marks; the
@@ -84,46 +59,6 @@ func withoutResults(rw *rewrite.Rewriter, op *ir.Operation, drop []bool) {
 	rw.Modified(n)
 }
 
-func ifUnusedResults(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	drop, any := make([]bool, op.NumResults()), false
-	for i, r := range op.Results() {
-		drop[i] = !r.HasUses()
-		any = any || drop[i]
-	}
-	if any {
-		withoutResults(rw, op, drop)
-	}
-	return any
-}
-
-// ifToSelect replaces results whose two values are defined outside.
-func ifToSelect(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	if op.NumResults() == 0 {
-		return false
-	}
-	yes, no := op.Region(0).First().Terminator(), op.Region(1).First().Terminator()
-	changed := false
-	for i, r := range op.Results() {
-		a, b := yes.Operand(i), no.Operand(i)
-		if !r.HasUses() || inside(a, op) || inside(b, op) {
-			continue
-		}
-		v := a
-		if a != b {
-			v = arith.NewSelect(rw.Builder, op.Operand(0), a, b)
-		}
-		for u := range r.Users() {
-			rw.Modified(u)
-		}
-		r.ReplaceAllUsesWith(v)
-		changed = true
-	}
-	if changed {
-		rw.Modified(op)
-	}
-	return changed
-}
-
 // inside reports whether v is defined within op's regions.
 func inside(v *ir.Value, op *ir.Operation) bool {
 	b := v.Block()
@@ -133,17 +68,6 @@ func inside(v *ir.Value, op *ir.Operation) bool {
 		}
 	}
 	return false
-}
-
-// ifEmptyElse drops an else region that does nothing.
-func ifEmptyElse(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	b := op.Region(1).First()
-	if op.NumResults() > 0 || b == nil || b.First() != b.Terminator() {
-		return false
-	}
-	b.Erase()
-	rw.Modified(op)
-	return true
 }
 
 // forTripCount resolves loops that run never, or once.
@@ -215,21 +139,5 @@ func forCarried(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	rw.Erase(op)
 	rw.Modified(end)
 	rw.Modified(n)
-	return true
-}
-
-// whileNever resolves a while loop whose condition is false at once.
-func whileNever(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	before := op.Region(0).First()
-	cond := before.Terminator()
-	if v, ok := arith.ConstantInt(cond.Operand(0)); !ok || v&1 == 1 {
-		return false
-	}
-	for i, v := range op.Group(0) {
-		before.Arg(i).ReplaceAllUsesWith(v)
-	}
-	vals := cond.OperandValues()[1:]
-	moveBody(before, op)
-	rw.Replace(op, vals...)
 	return true
 }
