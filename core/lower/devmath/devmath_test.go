@@ -161,7 +161,7 @@ var specs = []*spec{
 	{name: "normcdf", ref: of1(ref.Normcdf), lo: -20, hi: 3.8, wide: 1.4, signed: true, cuda: [2]float64{5, 5}},
 	{name: "normcdfinv", ref: of1(ref.Normcdfinv), lo: -120, hi: 0, wide: 8, near: []float64{0.5}, cuda: [2]float64{5, 8}},
 	{name: "tgamma", ref: of1(ref.Tgamma), lo: -30, hi: 5.1, wide: 1.45, signed: true, near: []float64{1, 8, -3}, cuda: [2]float64{5, 10}},
-	{name: "lgamma", ref: of1(ref.Lgamma), lo: -30, hi: 122, wide: 8, near: []float64{1, 2, 3, 8, -1.2}, cuda: [2]float64{6, 4}},
+	{name: "lgamma", ref: of1(ref.Lgamma), lo: -30, hi: 122, wide: 8, near: []float64{1, 1.25, 1.5, 2, 3, 8, -1.2}, cuda: [2]float64{6, 4}},
 	{name: "cyl_bessel_i0", ref: bessel(0), lo: -30, hi: 6.4, wide: 8, signed: true, near: []float64{8}, cuda: [2]float64{6, 6}},
 	{name: "cyl_bessel_i1", ref: bessel(1), lo: -30, hi: 6.4, wide: 8, signed: true, near: []float64{8}, cuda: [2]float64{6, 6}},
 	{name: "j0", ref: besselOrder(ref.BesselJ, 0), lo: -30, hi: 3, signed: true, near: []float64{2.404825557695773, 4, 5.520078110286311}, cuda: [2]float64{9, 7}},

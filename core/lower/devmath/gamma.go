@@ -92,7 +92,7 @@ func Lgamma(b *llir.Builder, x llir.Value) llir.Value {
 
 // lgammaPositive is log Γ(x) for x > 0.
 func (k kit) lgammaPositive(x llir.Value) llir.Value {
-	// From 8 on Stirling's series. Below, x is moved to t + 2, t between -½ and 1,
+	// From 8 on Stirling's series. Below, x is moved to t + 2, t between -¾ and 1,
 	// by the product of what is passed over: log Γ(2+t) = t·P(t).
 	low := k.less(x, k.num(gammaLarge))
 	safe := k.Select(low, k.num(gammaLarge), x)
@@ -109,11 +109,11 @@ func (k kit) lgammaPositive(x llir.Value) llir.Value {
 		p = k.Select(over, k.mul(p, k.sub(x, k.num(float64(i-2)))), p)
 		t = k.Select(over, k.sub(x, k.num(float64(i))), t)
 	}
-	first := k.less(x, k.num(1.5))
+	first := k.less(x, k.num(1.25))
 	second := k.less(x, k.num(0.5))
 	t = k.Select(first, k.sub(x, k.num(1)), t)
 	t = k.Select(second, x, t)
-	// Below 1½ the logarithm counts negatively, of x or of x(x+1).
+	// Below 1¼ the logarithm counts negatively, of x or of x(x+1).
 	q := k.Select(second, k.fma(x, x, x), k.Select(first, x, p))
 	l := Log(k.Builder, q)
 	l = k.Select(first, k.FNeg(l), l)

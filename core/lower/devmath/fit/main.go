@@ -167,7 +167,7 @@ var rows = []row{
 		c = quo(c, add(num(1), ref.Sqrt(sub(num(1), c))))
 		return ref.Erfcinv(c)
 	}},
-	{name: "lgammaDouble", is: "log Γ(2+t)/t, -½ ≤ t ≤ 1", lo: -0.5, hi: 1, n: 22, f: func(t *big.Float) *big.Float {
+	{name: "lgammaDouble", is: "log Γ(2+t)/t, -¾ ≤ t ≤ 1", lo: -0.75, hi: 1, n: 25, f: func(t *big.Float) *big.Float {
 		return quo(ref.Lgamma(add(num(2), t)), t)
 	}},
 	{name: "stirlingDouble", is: "x·(log Γ(x) - (x-½)·log x + x - ½·log 2π) in 1/x², x ≥ 8", hi: 1.0 / 64, n: 8, f: func(z *big.Float) *big.Float {
