@@ -126,7 +126,7 @@ func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, e
 	})
 	said := ""
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil: // explain has waited for it
 		d.driver.drop(d.proc) // nothing else stops a kernel
 		return nil, ctx.Err()
 	case r.Lost:
