@@ -194,6 +194,7 @@ func groups() []*group {
 	return slices.Concat(
 		arithGroups(), castGroups(), memoryGroups(), reduceGroups(), scanGroups(),
 		shapeGroups(), atomicGroups(), dotGroups(), controlGroups(), mathGroups(),
+		foreignGroups(), descriptorGroups(), scaledGroups(),
 	)
 }
 
