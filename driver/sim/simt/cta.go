@@ -62,6 +62,7 @@ type cta struct {
 	block     [3]int
 	index     int
 	wave      *wave // nil where waves are not counted
+	mma       *mmaState
 	liveLanes int
 	fault     *Finding
 	// halt ends the running warp's turn: the block has a fault, or the warp polls.

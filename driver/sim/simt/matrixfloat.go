@@ -18,7 +18,9 @@ import "math"
 // rounding to nearest.
 const alignBits = 25
 
-// mmaState is what a warp keeps between products.
+// mmaState is what the warps of a block keep between products. They share it, for
+// they run one at a time, and a warp uses an operand several times in its turn or
+// not at all.
 type mmaState struct {
 	a [16]fragment
 	b [32]fragment
@@ -86,12 +88,12 @@ func execMmaFloat(w *warp, s *step) {
 	}
 }
 
-// matrixState makes the warp's state at its first product.
+// matrixState makes the block's state at its first product.
 func (w *warp) matrixState() *mmaState {
-	if w.mma == nil {
-		w.mma = new(mmaState)
+	if w.cta.mma == nil {
+		w.cta.mma = new(mmaState)
 	}
-	return w.mma
+	return w.cta.mma
 }
 
 // float computes the state's d from its c.

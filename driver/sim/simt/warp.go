@@ -111,7 +111,6 @@ type warp struct {
 	offs      []int // per-lane offsets of the access in hand
 	words     []uint64
 	view      view
-	mma       *mmaState
 	waveCache waveCache
 
 	async    asyncState
