@@ -43,13 +43,18 @@ func TestLibrary(t *testing.T) {
 	for symbol, ref := range map[string]func(float64) float64{
 		"__nv_tanhf": math.Tanh, "__nv_log1pf": math.Log1p, "__nv_expm1f": math.Expm1, "__nv_asinf": math.Asin,
 		"__nv_roundf": math.Round, "__nv_rintf": math.RoundToEven, "__nv_exp10f": func(x float64) float64 { return math.Pow(10, x) },
-		"__nv_atanf": math.Atan, "__nv_tanf": math.Tan,
+		"__nv_atanf": math.Atan, "__nv_tanf": math.Tan, "__nv_acosf": math.Acos, "__nv_logf": math.Log, "__nv_log2f": math.Log2,
+		"__nv_log10f": math.Log10, "__nv_expf": math.Exp, "__nv_erff": math.Erf, "__nv_erfcf": math.Erfc, "__nv_sinhf": math.Sinh,
+		"__nv_coshf": math.Cosh, "__nv_asinhf": math.Asinh, "__nv_atanhf": math.Atanh, "__nv_j0f": math.J0, "__nv_j1f": math.J1,
 	} {
 		k := library(t, symbol, "f32", 1)
 		x, want := randn(r, 512), make([]float64, 512)
 		for i := range x {
-			if symbol == "__nv_asinf" || symbol == "__nv_log1pf" {
+			switch symbol {
+			case "__nv_asinf", "__nv_acosf", "__nv_atanhf", "__nv_log1pf":
 				x[i] = float32(math.Mod(float64(x[i]), 1))
+			case "__nv_logf", "__nv_log2f", "__nv_log10f":
+				x[i] = float32(math.Abs(float64(x[i])))
 			}
 			want[i] = ref(float64(x[i]))
 		}
