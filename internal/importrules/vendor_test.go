@@ -34,6 +34,7 @@ var facts = []struct {
 	{"dialect/ttg/", []string{"nvidia", "amd"}, "the same names where attributes are parsed and printed"},
 	{"llir/", []string{"ptx", "amdgpu"}, "calling conventions of LLVM's own grammar: ptx_kernel, amdgpu_kernel"},
 	{"ir/text/", []string{"nvidia", "amd"}, "the same names"},
+	{"transform/ttgir/plancta.go", []string{"nvidia"}, "Triton's name of a pass that asks for nothing of one vendor"},
 	{"frontend/lang/torch.go", []string{"cuda"}, "torch.cuda, the name under which PyTorch has the devices of every vendor"},
 }
 

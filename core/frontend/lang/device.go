@@ -85,4 +85,4 @@ func (p *torchProperties) Attr(name string) (any, bool) {
 	}
 	return p.lib.property(p.session, known), true
 }
-func (p *torchProperties) TypeName() string { return "_CudaDeviceProperties" }
+func (p *torchProperties) TypeName() string { return "DeviceProperties" }
