@@ -10,10 +10,11 @@ import (
 	"github.com/tritonc/tritonc/core/transform/ttir"
 )
 
-// The passes that are more than core's own: with patterns for layouts, and with
-// the instruction that rounds f32 to tf32.
+// The passes that are more than core's own: with patterns for layouts, with the
+// instruction that rounds f32 to tf32, with the name that Triton gives it.
 var (
 	canonicalize = std.NewCanonicalize(ttgir.ConvertPatterns())
+	planCTA      = named(ttgir.PlanCTA, "triton-nvidia-gpu-plan-cta")
 	f32DotTC     = ttgir.NewF32DotTC(ttgir.TF32Rounding{Asm: "cvt.rna.tf32.f32 $0, $1;", Constraints: "=r,r"})
 )
 
@@ -78,7 +79,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		}},
 		{Pass: ttgir.Coalesce, Why: "memory is read and written in wide pieces"},
 		{Pass: f32DotTC, Why: "f32 at more than tf32's precision, on tensor cores"},
-		{Pass: ttgir.PlanCTA, When: clusters, Why: "blocks of a cluster share the work before layouts spread"},
+		{Pass: planCTA, When: clusters, Why: "blocks of a cluster share the work before layouts spread"},
 		{Pass: ttgir.RemoveConversions, Why: "what coalesce put around each access"},
 		{Pass: ttgir.OptimizeThreadLocality, Why: "after layouts have spread, before dots fix them"},
 		{Pass: ttgir.AccelerateMatmul, Why: "dots on tensor cores", With: matrixSettings(a)},
@@ -134,15 +135,25 @@ func matrixSettings(a arch) []pass.Setting {
 var passes = slices.Concat(
 	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE},
 	[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
-	withRounding(ttgir.Passes()),
+	ours(ttgir.Passes()),
 )
 
-// withRounding puts f32DotTC in the place of the pass of that name.
-func withRounding(list []*pass.Pass) []*pass.Pass {
+// ours puts this backend's passes in the places of core's.
+func ours(list []*pass.Pass) []*pass.Pass {
 	for i, p := range list {
-		if p.Name == f32DotTC.Name {
+		switch {
+		case p.Name == f32DotTC.Name:
 			list[i] = f32DotTC
+		case p == ttgir.PlanCTA:
+			list[i] = planCTA
 		}
 	}
 	return list
+}
+
+// named is a pass under another name.
+func named(p *pass.Pass, name string) *pass.Pass {
+	n := *p
+	n.Name = name
+	return &n
 }

@@ -9,7 +9,7 @@
 //	                                  the others follow them, so that values change
 //	                                  layout as seldom as possible
 //
-// Where a program is a cluster of CTAs, triton-nvidia-gpu-plan-cta shares dots and
+// Where a program is a cluster of CTAs, tritongpu-plan-cta shares dots and
 // reductions among them before layouts spread.
 //
 // Then come dots: tritongpu-F32DotTC and tritongpu-accelerate-matmul give them

@@ -25,9 +25,10 @@ import (
 //	%s = "tt.reduce"(%y) <{axis = 1}> …
 //	%r = ttg.convert_layout %s : …
 //
-// Where a cluster is one CTA it does nothing.
+// Where a cluster is one CTA it does nothing. Triton's pass has a vendor in its
+// name, which that vendor's backend gives it.
 var PlanCTA = &pass.Pass{
-	Name:  "triton-nvidia-gpu-plan-cta",
+	Name:  "tritongpu-plan-cta",
 	Doc:   "share dots and reductions among the CTAs of a cluster",
 	Takes: onDevice,
 	Run: func(r *pass.Run) error {
