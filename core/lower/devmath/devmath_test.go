@@ -561,5 +561,8 @@ Exact, and tested for equality: ` + "`fmod`, `remainder`, `fdim`, `nextafter`, `
 f16 and bf16 are computed in f32 and rounded.
 
 ## Instructions in the place of functions
-On NVIDIA, as Triton has it: ` + "`tl.exp`, `tl.exp2`, `tl.sqrt`, `tl.rsqrt`" + ` and division of f32 use the approximate instructions (2 units in the last place); so do libdevice's ` + "`rsqrt` and `exp2`" + ` of f32 and all its ` + "`fast_`" + ` functions. Operations and conversions with a rounding mode are one instruction of PTX each.
+On NVIDIA, as Triton has it: ` + "`tl.exp`, `tl.exp2`, `tl.sqrt`, `tl.rsqrt`" + ` and division of f32 use the approximate instructions (2 units in the last place); so do libdevice's ` + "`rsqrt` and `exp2`" + ` of f32 and all its ` + "`fast_`" + ` functions. Operations and conversions with a rounding mode are one instruction of PTX each. The functions of the second table take ` + "`ex2.approx.ftz`, `rcp.approx.ftz` and `rsqrt.approx.ftz`" + ` for their three approximations; on the GPU that docs/simulator.md tells of, those err by 2, 1 and 1 units at most.
+
+## Names
+Kernels reach the functions as ` + "`tl.math.*`, `tl.extra.cuda.libdevice.*` or `triton.language.extra.libdevice`" + `, with Triton's overloads: the NVIDIA backend's module map has libdevice's 198 functions with their 313 symbols, and each has code here. internal/mathcensus/testdata/functions.tsv lists which of them 5281 public kernels call, and how many. A symbol of another library is linked from the bitcode that option extern_libs names, or is a diagnostic. ` + "`tl.extra.hip.libdevice`" + ` belongs to the module map of a backend for AMD; without one it is a diagnostic.
 `

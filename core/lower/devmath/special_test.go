@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/core/llir"
+	ref "github.com/tritonc/tritonc/core/lower/devmath/reference"
 	"github.com/tritonc/tritonc/internal/testseed"
 )
 
@@ -345,6 +346,41 @@ func TestExponents(t *testing.T) {
 		for range 1000 {
 			check(anyBits(r, typ), int32(r.IntN(600)-300))
 			check(float64(float32(r.NormFloat64())), int32(r.IntN(40)-20))
+		}
+	}
+}
+
+// TestPowerFar: where the power is nearest to the ends of its range the logarithm's
+// error counts most.
+func TestPowerFar(t *testing.T) {
+	r := rand.New(rand.NewPCG(testseed.Seed(), 0))
+	specs := append(shortSpecs(), specs...)
+	for _, s := range specs {
+		if s.name != "pow" {
+			continue
+		}
+		for _, typ := range types {
+			least, most := -126.0, 128.0
+			if typ == llir.F64 {
+				if least, most = -1022, 1024; s.approx {
+					continue
+				}
+			}
+			worst := 0.0
+			for _, m := range s.code(t, typ) {
+				for range 400 {
+					x := fromBits(typ, toBits(typ, 0.5+1.5*r.Float64()))
+					y := fromBits(typ, toBits(typ, (least+r.Float64()*(most-least))/math.Log2(x)))
+					if math.IsInf(y, 0) {
+						continue
+					}
+					worst = max(worst, off(typ, m.call(typ, x, y), ref.Pow(ref.New(x), ref.New(y))))
+				}
+			}
+			t.Logf("%s %s: at most %.2f", typ, s.label(), worst)
+			if worst > s.bound(typ) {
+				t.Errorf("%s %s errs by %.2f units in the last place, more than %v", typ, s.label(), worst, s.bound(typ))
+			}
 		}
 	}
 }
