@@ -85,6 +85,13 @@ DATA scaleBias<>+16(SB)/8, $998
 DATA scaleBias<>+24(SB)/8, $998
 GLOBL scaleBias<>(SB), RODATA|NOPTR, $32
 
+// The last bit of a float in a double.
+DATA lastBit<>+0(SB)/8, $0x20000000
+DATA lastBit<>+8(SB)/8, $0x20000000
+DATA lastBit<>+16(SB)/8, $0x20000000
+DATA lastBit<>+24(SB)/8, $0x20000000
+GLOBL lastBit<>(SB), RODATA|NOPTR, $32
+
 // Clears the 29 bits by which a double is longer than a float.
 DATA cutMask<>+0(SB)/8, $0xffffffffe0000000
 DATA cutMask<>+8(SB)/8, $0xffffffffe0000000
@@ -142,8 +149,9 @@ GLOBL lanes16<>(SB), RODATA|NOPTR, $64
 #define args_c 32
 #define args_d 64
 #define args_bad 96
-#define args_scratch 104
-#define args_tops 616
+#define args_odd 104
+#define args_scratch 112
+#define args_tops 624
 
 // Adds the products of row and k: A at SI, B at DX, the scale in Y4.
 #define PRODUCT(k) \
@@ -157,6 +165,16 @@ GLOBL lanes16<>(SB), RODATA|NOPTR, $64
 	VPBROADCASTD (64*k)(R13), Y3    \
 	VPADDD       (32*k)(R12), Y3, Y3 \
 	VPMAXSD      Y3, Y6, Y6
+
+// CUT cuts the doubles Y1 to floats; where Y12 has their last bit, it is set if
+// anything is cut.
+#define CUT \
+	VMOVUPD  cutMask<>(SB), Y2 \
+	VPANDN   Y1, Y2, Y3        \
+	VPCMPEQQ Y5, Y3, Y3        \
+	VPANDN   Y12, Y3, Y3       \
+	VPAND    Y2, Y1, Y1        \
+	VPOR     Y3, Y1, Y1
 
 // func sums256(args *mmaArgs)
 //
@@ -174,7 +192,12 @@ TEXT ·sums256(SB), NOSPLIT, $0-8
 	MOVQ  (args_c+8)(DI), R9
 	LEAQ  args_scratch(DI), R10
 	VPXOR Y15, Y15, Y15
+	VPXOR Y12, Y12, Y12
 	XORQ  R11, R11
+	MOVQ  args_odd(DI), AX
+	TESTQ AX, AX
+	JEQ   row
+	VMOVDQU lastBit<>(SB), Y12
 
 row:
 	VMOVDQU     (R8), X1
@@ -257,7 +280,7 @@ row:
 	VPADDQ       scaleBias<>(SB), Y4, Y4
 	VPSLLQ       $52, Y4, Y4
 	VMULPD       Y4, Y1, Y1
-	VPAND        cutMask<>(SB), Y1, Y1
+	CUT
 	VCVTPD2PSY   Y1, X10
 	VEXTRACTI128 $1, Y8, X1
 	VEXTRACTI128 $1, Y7, X3
@@ -269,7 +292,7 @@ row:
 	VPADDQ       scaleBias<>(SB), Y4, Y4
 	VPSLLQ       $52, Y4, Y4
 	VMULPD       Y4, Y1, Y1
-	VPAND        cutMask<>(SB), Y1, Y1
+	CUT
 	VCVTPD2PSY   Y1, X11
 
 	// The even and the odd columns go to their registers.
@@ -397,7 +420,8 @@ bad:
 // One column of sixteen rows after the other: first the exponents of all, with
 // those of A in Z0 to Z15, and then the products, with A's values there. R10 walks
 // the columns of C, that become aligned and then the results, R11 the greatest
-// exponents, BX what is B's of the column; K7 gathers bad results.
+// exponents, BX what is B's of the column; K7 gathers bad results. DX is not
+// zero where results are rounded to odd.
 TEXT ·sums512(SB), NOSPLIT, $0-8
 	MOVQ  args+0(FP), DI
 	KXORW K7, K7, K7
@@ -515,6 +539,8 @@ tops:
 	VPBROADCASTD alignment<>(SB), Z27
 	VPBROADCASTD two<>(SB), Z28
 	VPBROADCASTD greatest<>(SB), Z29
+	VPBROADCASTD one<>(SB), Z30
+	MOVQ args_odd(DI), DX
 	MOVQ $8, CX
 
 products:
@@ -547,11 +573,23 @@ products:
 	VCVTDQ2PD        Y21, Z21
 	VCVTDQ2PD        (R10), Z22
 	VCVTDQ2PD        32(R10), Z23
-	VADDPD           Z22, Z20, Z20
-	VADDPD           Z23, Z21, Z21
-	VCVTPD2PS.RZ_SAE Z20, Y20
-	VCVTPD2PS.RZ_SAE Z21, Y21
-	VINSERTF64X4     $1, Y21, Z20, Z20
+	VADDPD           Z20, Z22, Z22
+	VADDPD           Z21, Z23, Z23
+	VCVTPD2PS.RZ_SAE Z22, Y20
+	VCVTPD2PS.RZ_SAE Z23, Y21
+	VINSERTF64X4     $1, Y21, Z20, Z18
+	TESTQ            DX, DX
+	JEQ              cut
+	VCVTPS2PD        Y20, Z20
+	VCVTPS2PD        Y21, Z21
+	VCMPPD           $4, Z22, Z20, K2
+	VCMPPD           $4, Z23, Z21, K3
+	KSHIFTLW         $8, K3, K3
+	KORW             K2, K3, K2
+	VPORD            Z30, Z18, K2, Z18
+
+cut:
+	VMOVDQA32        Z18, Z20
 	VPTESTMD         Z20, Z20, K1
 	VPSUBD           Z27, Z17, Z17
 	VCVTDQ2PS        Z17, Z17

@@ -13,15 +13,17 @@ func TestSumsInVectors(t *testing.T) {
 			if !c.have {
 				t.Skip("this processor has no " + name)
 			}
-			testSums(t, func(a, b *fragment, c0, d *accumulator) bool {
-				if a.wide || b.wide || a.special || b.special {
-					return false
-				}
-				x, y := &a.steps[0], &b.steps[0]
-				args := mmaArgs{aVal: &x.val, aExp: &x.exp, bVal: &y.val, bExp: &y.exp, c: *c0, d: *d}
-				c.f(&args)
-				return args.bad == 0
-			})
+			for _, odd := range []bool{false, true} {
+				testSums(t, odd, func(a, b *fragment, c0, d *accumulator) bool {
+					if a.wide || b.wide || a.special || b.special {
+						return false
+					}
+					x, y := &a.steps[0], &b.steps[0]
+					args := mmaArgs{aVal: &x.val, aExp: &x.exp, bVal: &y.val, bExp: &y.exp, c: *c0, d: *d, odd: int64(bit(odd))}
+					c.f(&args)
+					return args.bad == 0
+				})
+			}
 		})
 	}
 }

@@ -48,7 +48,7 @@ func (f *fragment) element(width, line, k int) uint32 {
 }
 
 // exactSum is a sum of products as matrixfloat.go tells it, in integers.
-func exactSum(a, b *fragment, row, col, k int, c float32) uint32 {
+func exactSum(a, b *fragment, row, col, k int, c float32) float64 {
 	type term struct {
 		neg bool
 		mag int64
@@ -89,11 +89,12 @@ func exactSum(a, b *fragment, row, col, k int, c float32) uint32 {
 	if sum == 0 {
 		return 0
 	}
-	return roundTo(math.Ldexp(float64(sum), top-alignBits), fmtF32, RoundZero)
+	return math.Ldexp(float64(sum), top-alignBits)
 }
 
-// testSums compares f, which may refuse tiles, with exact sums.
-func testSums(t *testing.T, f func(a, b *fragment, c, d *accumulator) bool) {
+// testSums compares f, which may refuse tiles, with exact sums rounded toward zero,
+// or to odd.
+func testSums(t *testing.T, odd bool, f func(a, b *fragment, c, d *accumulator) bool) {
 	r := rand.New(rand.NewPCG(testseed.Seed(), 5))
 	for _, c := range []struct {
 		ty Type
@@ -137,7 +138,12 @@ func testSums(t *testing.T, f func(a, b *fragment, c, d *accumulator) bool) {
 			for i := range dst {
 				for l := range dst[i] {
 					row, col := cPlace(l, i)
-					if got, want := dst[i][l], exactSum(&a, &b, row, col, c.k, f32(before[i][l])); got != want {
+					x := exactSum(&a, &b, row, col, c.k, f32(before[i][l]))
+					want := roundTo(x, fmtF32, RoundZero)
+					if odd && float64(f32(want)) != x {
+						want |= 1
+					}
+					if got := dst[i][l]; got != want {
 						t.Fatalf("%s k %d: element %d,%d is %08x, want %08x", c.ty, c.k, row, col, got, want)
 					}
 				}
@@ -151,10 +157,42 @@ func testSums(t *testing.T, f func(a, b *fragment, c, d *accumulator) bool) {
 
 // TestSums compares the scalar code with exact sums.
 func TestSums(t *testing.T) {
-	testSums(t, func(a, b *fragment, c, d *accumulator) bool {
+	testSums(t, false, func(a, b *fragment, c, d *accumulator) bool {
 		sum(&a.steps[0], &b.steps[0], c, d)
 		return true
 	})
+}
+
+// TestHalfSums compares products with f16 accumulators, in vectors where this machine
+// has them, with exact sums.
+func TestHalfSums(t *testing.T) {
+	r := rand.New(rand.NewPCG(testseed.Seed(), 7))
+	m := &Mma{M: 16, N: 8, K: 16, AType: F16, BType: F16, CType: F16, DType: F16}
+	st := new(mmaState)
+	for trial := range 200 {
+		var a, b fragment
+		spread := 1 + trial%20
+		randomOperand(r, &a, F16, widthA, m.K, spread, false)
+		randomOperand(r, &b, F16, widthB, m.K, spread, false)
+		var c, d [4][mmaLanes]uint32
+		for i := range 2 {
+			for l := range c[i] {
+				c[i][l] = f32to16(float32(r.NormFloat64()*16)) | f32to16(float32(r.NormFloat64()*1e-5))<<16
+			}
+		}
+		st.half(m, &a, &b, &c, &d)
+		for i := range 2 {
+			for l := range d[i] {
+				for j := range 2 {
+					row, col := l/4+8*i, l%4*2+j
+					want := roundTo(exactSum(&a, &b, row, col, m.K, f16to32(c[i][l]>>(16*j)&0xffff)), fmtF16, RoundNearest)
+					if got := d[i][l] >> (16 * j) & 0xffff; got != want {
+						t.Fatalf("element %d,%d is %04x, want %04x", row, col, got, want)
+					}
+				}
+			}
+		}
+	}
 }
 
 // TestDecode compares what the vector code makes of registers with the scalar

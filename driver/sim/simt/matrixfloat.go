@@ -49,7 +49,9 @@ type mmaArgs struct {
 	bExp *[widthA * stepK]int32
 	c, d accumulator
 	bad  int64
-	_    [2 * widthB * widthA]int32 // scratch
+	// odd, where not zero, asks for results rounded to odd, not toward zero.
+	odd int64
+	_   [2 * widthB * widthA]int32 // scratch
 }
 
 // inRegisters is an accumulator of four registers.
@@ -112,7 +114,7 @@ func (st *mmaState) product(m *Mma, a, b *fragment, c, d *accumulator) {
 	special := a.special || b.special
 	if m.K <= stepK {
 		switch {
-		case !special && st.sumInVectors(&a.steps[0], &b.steps[0], a.wide || b.wide, c, d):
+		case !special && st.sumInVectors(&a.steps[0], &b.steps[0], a.wide || b.wide, false, c, d):
 		case special || c.special():
 			st.special(m, a, b, c, d)
 		default:
@@ -127,7 +129,7 @@ func (st *mmaState) product(m *Mma, a, b *fragment, c, d *accumulator) {
 	zero, part := inMemory(&st.zero), inMemory(&st.part)
 	for i := range a.steps {
 		x, y := &a.steps[i], &b.steps[i]
-		if !st.sumInVectors(x, y, a.wide || b.wide, &zero, &part) {
+		if !st.sumInVectors(x, y, a.wide || b.wide, false, &zero, &part) {
 			sum(x, y, &zero, &part)
 		}
 		zero = part
@@ -142,13 +144,14 @@ func (st *mmaState) product(m *Mma, a, b *fragment, c, d *accumulator) {
 // sumInVectors is sum by the vector code of this machine. It reports whether d
 // is done: not where that code is wanting, or an operand is wide, or the
 // accumulator special, or where some result is subnormal or the greatest of all.
-func (st *mmaState) sumInVectors(a, b *elements, wide bool, c, d *accumulator) bool {
+// With odd the last bit of a result is set where something was cut (see addOdd).
+func (st *mmaState) sumInVectors(a, b *elements, wide, odd bool, c, d *accumulator) bool {
 	if wide || !haveSums {
 		return false
 	}
 	r := &st.args
 	r.aVal, r.aExp, r.bVal, r.bExp = &a.val, &a.exp, &b.val, &b.exp
-	r.c, r.d, r.bad = *c, *d, 0
+	r.c, r.d, r.bad, r.odd = *c, *d, 0, int64(bit(odd))
 	mmaSums(r)
 	return r.bad == 0
 }
@@ -175,6 +178,21 @@ func sum(a, b *elements, c, d *accumulator) {
 func (st *mmaState) half(m *Mma, a, b *fragment, c, d *[4][mmaLanes]uint32) {
 	if a.special || b.special || specialHalves(c) {
 		st.specialHalf(m, a, b, c, d)
+		return
+	}
+	wide := &st.part
+	for i := range 2 {
+		for l, v := range c[i] {
+			wide[2*i][l], wide[2*i+1][l] = math.Float32bits(f16to32(v&0xffff)), math.Float32bits(f16to32(v>>16))
+		}
+	}
+	part := inMemory(wide)
+	if st.sumInVectors(&a.steps[0], &b.steps[0], false, true, &part, &part) {
+		for i := range 2 {
+			for l := range d[i] {
+				d[i][l] = f32to16(f32(wide[2*i][l])) | f32to16(f32(wide[2*i+1][l]))<<16
+			}
+		}
 		return
 	}
 	for row := range widthA {
