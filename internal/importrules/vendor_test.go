@@ -34,7 +34,6 @@ var facts = []struct {
 	{"dialect/ttg/", []string{"nvidia", "amd"}, "the same names where attributes are parsed and printed"},
 	{"llir/", []string{"ptx", "amdgpu"}, "calling conventions of LLVM's own grammar: ptx_kernel, amdgpu_kernel"},
 	{"ir/text/", []string{"nvidia", "amd"}, "the same names"},
-	{"transform/ttgir/plancta.go", []string{"nvidia"}, "Triton's name of a pass that asks for nothing of one vendor"},
 	{"frontend/lang/device.go", []string{"sm"}, "sm_clock_rate, the key under which the drivers of every vendor tell it"},
 	{"frontend/lang/torch.go", []string{"cuda"}, "torch.cuda, the name under which PyTorch has the devices of every vendor"},
 }
