@@ -11,7 +11,8 @@
 // the binary gives them, so that a wrong launch is an error and not chance.
 //
 // Invariants: every call of CUDA is made by the GPU's own thread, whose current
-// context is the GPU's primary one. Memory lies between two guard zones, which
+// context is the GPU's primary one; loading alone, which may compile, has
+// threads of its own. Memory lies between two guard zones, which
 // are looked at after every launch, and begins as 0xFF bytes (a NaN in all
 // floating-point types). What CUDA reports after a kernel began is the kernel's
 // fault and leaves the process of no more use.

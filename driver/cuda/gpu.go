@@ -24,6 +24,7 @@ type gpu struct {
 	device     cu.Device
 	properties sdk.DeviceProperties // but for the stage
 	cc         int                  // compute capability: 90 is 9.0
+	context    cu.CUContext         // the primary one
 	work       chan func()
 }
 
@@ -73,9 +74,9 @@ func (g *gpu) start() error {
 	ready := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the context is the thread's
-		ctx, err := g.device.RetainPrimaryCtx()
-		if err == nil {
-			err = cu.SetCurrentContext(ctx)
+		var err error
+		if g.context, err = g.device.RetainPrimaryCtx(); err == nil {
+			err = cu.SetCurrentContext(g.context)
 		}
 		ready <- err
 		for f := range g.work {
@@ -107,6 +108,17 @@ func (g *gpu) do(f func() error) (err error) {
 		panic(p) // where the SDK catches it
 	}
 	return err
+}
+
+// apart makes calls of CUDA on a thread of their own, beside what others do. It
+// is for what takes long and touches nobody's memory.
+func (g *gpu) apart(f func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := cu.SetCurrentContext(g.context); err != nil {
+		return explain("using "+g.properties.Name, err)
+	}
+	return f()
 }
 
 // stage is the one whose artifacts to load for code of a target.

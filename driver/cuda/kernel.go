@@ -67,13 +67,17 @@ func (s *session) Load(_ context.Context, b sdk.DeviceBinary) (sdk.DeviceKernel,
 	case b.Shared > int64(s.properties.MaxShared):
 		return nil, sdk.Errorf("kernel %s needs %d bytes of shared memory; a block of the %s has at most %d", k.name, b.Shared, s.properties.Name, s.properties.MaxShared)
 	}
-	if err := s.gpu.do(func() error { return k.load(&b) }); err != nil {
+	// CUDA may compile for seconds; several sessions wait for that at once.
+	if err := s.gpu.apart(func() error { return k.load(&b) }); err != nil {
+		return nil, err
+	}
+	if err := s.gpu.do(k.ready); err != nil {
 		return nil, err
 	}
 	return k, nil
 }
 
-// load hands the code to CUDA and readies the function.
+// load hands the code to CUDA.
 func (k *kernel) load(b *sdk.DeviceBinary) (err error) {
 	log := &cu.JITErrorLogBuffer{Buffer: make([]byte, 16<<10)}
 	if k.module, err = cu.LoadDataEx(string(b.Code), log); err != nil {
@@ -84,7 +88,12 @@ func (k *kernel) load(b *sdk.DeviceBinary) (err error) {
 		}
 		return err
 	}
-	if err = k.prepare(); err != nil {
+	return nil
+}
+
+// ready makes the session have the kernel.
+func (k *kernel) ready() error {
+	if err := k.prepare(); err != nil {
 		return errors.Join(err, explain("unloading "+k.name, k.module.Unload()))
 	}
 	k.session.kernels[k] = true
