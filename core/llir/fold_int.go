@@ -478,8 +478,8 @@ func (b *Builder) foldICmpConst(pred enum.IPred, x Value, c *Int) Value {
 	top := ^zero & maskOf(w) // the greatest value of x
 	signed := pred == enum.IPredSLT || pred == enum.IPredSLE || pred == enum.IPredSGT || pred == enum.IPredSGE
 	if signed {
-		if top>>(w-1) != 0 {
-			return nil // x may be negative
+		if top>>(w-1) != 0 { // x may be negative
+			return b.foldICmpRange(pred, x, c)
 		}
 		if c.Signed() < 0 { // below every x
 			return b.M.Bool(pred == enum.IPredSGT || pred == enum.IPredSGE)
@@ -516,6 +516,20 @@ func (b *Builder) foldICmpConst(pred enum.IPred, x Value, c *Int) Value {
 		if c.Bits&zero != 0 {
 			return b.M.Bool(true)
 		}
+	}
+	return nil
+}
+
+// foldICmpRange decides x pred c for signed predicates where c is outside of what
+// x can be, given how many of its bits repeat its sign.
+func (b *Builder) foldICmpRange(pred enum.IPred, x Value, c *Int) Value {
+	w := int(c.Typ.BitSize)
+	most := int64(1)<<(w-b.signBits(x)) - 1
+	switch s := c.Signed(); {
+	case s > most, s == most && (pred == enum.IPredSLE || pred == enum.IPredSGT):
+		return b.M.Bool(pred == enum.IPredSLT || pred == enum.IPredSLE)
+	case s < -most-1, s == -most-1 && (pred == enum.IPredSGE || pred == enum.IPredSLT):
+		return b.M.Bool(pred == enum.IPredSGT || pred == enum.IPredSGE)
 	}
 	return nil
 }

@@ -730,3 +730,49 @@ func TestCompareNeighbours(t *testing.T) {
 		}
 	}
 }
+
+// A number that was made wider stays in the range that it came from, whatever is
+// done to it bit by bit; a sum leaves it by one bit.
+func TestCompareRange(t *testing.T) {
+	m := NewModule("test", "", "")
+	fn := m.NewFunc("f", false, Void, I32, I32)
+	b := NewBuilder(fn)
+	b.SetBlock(fn.NewBlock(nil))
+	wide := b.SExt(fn.Param(0), I64)
+	lane := b.And(b.ZExt(fn.Param(1), I64), m.I64(127))
+	blocks := b.SExt(b.Shl(fn.Param(0), 7), I64)
+	sum := b.Add(wide, b.SExt(fn.Param(1), I64))
+	yes, no := Value(m.Bool(true)), Value(m.Bool(false))
+	for i, c := range []struct {
+		pred enum.IPred
+		x    Value
+		c    int64
+		want Value // nil: not known
+	}{
+		{enum.IPredSLE, wide, math.MaxInt32, yes},
+		{enum.IPredSLT, wide, math.MaxInt32, nil},
+		{enum.IPredSLT, wide, math.MaxInt32 + 1, yes},
+		{enum.IPredSGT, wide, math.MaxInt32, no},
+		{enum.IPredSGE, wide, math.MaxInt32, nil},
+		{enum.IPredSGE, wide, math.MaxInt32 + 1, no},
+		{enum.IPredSGE, wide, math.MinInt32, yes},
+		{enum.IPredSGT, wide, math.MinInt32, nil},
+		{enum.IPredSGT, wide, math.MinInt32 - 1, yes},
+		{enum.IPredSLT, wide, math.MinInt32, no},
+		{enum.IPredSLE, wide, math.MinInt32, nil},
+		{enum.IPredSLE, wide, math.MinInt32 - 1, no},
+		{enum.IPredSLE, b.Or(blocks, lane), math.MaxInt32, yes},
+		{enum.IPredSGE, b.Or(blocks, lane), math.MinInt32, yes},
+		{enum.IPredSGE, b.Xor(wide, m.I64(-1)), math.MinInt32, yes},
+		{enum.IPredSLE, sum, math.MaxInt32, nil},
+		{enum.IPredSLE, sum, 2 * math.MaxInt32, nil},
+		{enum.IPredSLE, sum, 2*math.MaxInt32 + 1, yes},
+		{enum.IPredSGE, b.Select(b.ICmp(enum.IPredEQ, wide, m.I64(3)), sum, m.I64(5)), 2 * math.MinInt32, yes},
+		{enum.IPredSLT, m.I64(7), 8, yes},
+	} {
+		got := b.ICmp(c.pred, c.x, m.I64(c.c))
+		if c.want == nil && IsConst(got) || c.want != nil && got != c.want {
+			t.Errorf("%d: x %v %d is %v", i, c.pred, c.c, got)
+		}
+	}
+}

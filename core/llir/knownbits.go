@@ -32,6 +32,42 @@ func lowMask(n int) uint64 {
 	return 1<<n - 1
 }
 
+// signBits returns how many of the highest bits of the integer v, 64 bits wide at
+// most, are certainly equal to its sign, at least the sign itself.
+func (b *Builder) signBits(v Value) int { return b.F.signBits(v, knownDepth) }
+
+func (f *Func) signBits(v Value, depth int) int {
+	w := Width(v.Type())
+	if c, ok := v.(*Int); ok {
+		s := c.Signed()
+		return w - bits.Len64(uint64(s^s>>63))
+	}
+	// Zeros at the top are signs of a number that is not negative.
+	n := max(1, w-bits.Len64(^f.zeroBits(v, depth)))
+	if depth == 0 {
+		return n
+	}
+	depth--
+	least := func(x, y Value) int { return min(f.signBits(x, depth), f.signBits(y, depth)) }
+	switch i := v.(type) {
+	case *ir.InstSExt:
+		n = max(n, w-Width(i.From.Type())+f.signBits(i.From, depth))
+	case *ir.InstAnd:
+		n = max(n, least(i.X, i.Y))
+	case *Or:
+		n = max(n, least(i.X, i.Y))
+	case *ir.InstXor:
+		n = max(n, least(i.X, i.Y))
+	case *ir.InstSelect:
+		n = max(n, least(i.ValueTrue, i.ValueFalse))
+	case *ir.InstAdd: // one bit more than the longer operand
+		n = max(n, least(i.X, i.Y)-1)
+	case *ir.InstSub:
+		n = max(n, least(i.X, i.Y)-1)
+	}
+	return n
+}
+
 func (f *Func) zeroBits(v Value, depth int) uint64 {
 	if c, ok := v.(*Int); ok {
 		return ^c.Bits
