@@ -107,7 +107,7 @@ func truncExt(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	return true
 }
 
-// truncShift shifts in zeros where only bits below those are taken.
+// truncShift shifts in zeros where just the bits that were there are taken.
 func truncShift(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	shift := op.Operand(0).Def()
 	if shift == nil || !shift.Is(arith.ShRSI) {
@@ -115,7 +115,7 @@ func truncShift(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	}
 	by, ok := arith.ConstantInt(shift.Operand(1))
 	from, to := ir.BitWidth(ir.ElemOf(shift.Result(0).Type())), ir.BitWidth(ir.ElemOf(op.Result(0).Type()))
-	if !ok || by < 0 || by > int64(from-to) {
+	if !ok || by != int64(from-to) {
 		return false
 	}
 	v := arith.Binary(rw.Builder, arith.ShRUI, shift.Operand(0), shift.Operand(1))

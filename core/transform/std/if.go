@@ -10,6 +10,7 @@ import (
 func ifPatterns() []rewrite.Pattern {
 	return []rewrite.Pattern{
 		{Name: "if-known", Root: scf.If, Apply: ifKnown},
+		{Name: "if-not", Root: scf.If, Apply: ifNot},
 		{Name: "if-condition", Root: scf.If, Apply: ifCondition},
 		{Name: "if-unused-result", Root: scf.If, Apply: ifUnusedResults},
 		{Name: "if-yields-condition", Root: scf.If, Apply: ifYieldsCondition},
@@ -37,6 +38,24 @@ func ifKnown(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	vals := taken.Terminator().OperandValues()
 	moveBody(taken, op)
 	rw.Replace(op, vals...)
+	return true
+}
+
+// ifNot swaps the two ways of a conditional on a negated condition.
+func ifNot(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	x, ok := isNot(op.Operand(0))
+	if !ok || op.Region(1).Empty() {
+		return false
+	}
+	types := make([]ir.Type, op.NumResults())
+	for i, r := range op.Results() {
+		types[i] = r.Type()
+	}
+	n := rw.Create(scf.If, ir.State{Operands: []*ir.Value{x}, Types: types, Attrs: op.Attrs(), Regions: 2})
+	n.Region(0).TakeBody(op.Region(1))
+	n.Region(1).TakeBody(op.Region(0))
+	rw.Replace(op, n.Results()...)
+	rw.Modified(n)
 	return true
 }
 

@@ -10,13 +10,20 @@ import (
 )
 
 func ttPatterns() []rewrite.Pattern {
-	return []rewrite.Pattern{
+	return append(BroadcastPatterns(), []rewrite.Pattern{
 		{Name: "load-known-mask", Root: tt.Load, Apply: loadKnownMask},
 		{Name: "store-known-mask", Root: tt.Store, Apply: storeKnownMask},
-		{Name: "expand-splat", Root: tt.ExpandDims, Apply: expandDims},
-		{Name: "broadcast-of", Root: tt.Broadcast, Apply: broadcastOf},
 		{Name: "reshape-of", Root: tt.Reshape, Apply: reshapeOf},
 		{Name: "trans-trans", Root: tt.Trans, Apply: transTrans},
+	}...)
+}
+
+// BroadcastPatterns bring splats, expansions and broadcasts of one another into
+// canonical form.
+func BroadcastPatterns() []rewrite.Pattern {
+	return []rewrite.Pattern{
+		{Name: "expand-splat", Root: tt.ExpandDims, Apply: expandDims},
+		{Name: "broadcast-of", Root: tt.Broadcast, Apply: broadcastOf},
 	}
 }
 

@@ -46,23 +46,25 @@ func isZero(v *ir.Value) bool {
 	return false
 }
 
-// addOfDot: dot(a, b, 0) + c is dot(a, b, c), where nobody else uses the dot.
+// addOfDot: c + dot(a, b, 0) is dot(a, b, c), where nobody else uses the dot. Of
+// two dots the second takes the first.
 func addOfDot(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	for i := range 2 {
-		dot, c := op.Operand(i).Def(), op.Operand(1-i)
-		if dot == nil || !dot.Is(tt.Dot) || !dot.Result(0).HasOneUse() || !isZero(dot.Operand(2)) {
-			continue
-		}
-		if n, _ := dot.IntAttr("maxNumImpreciseAcc"); n != 0 && op.Is(arith.AddF) {
-			continue
-		}
-		d := rw.Create(tt.Dot, ir.State{
-			Operands: []*ir.Value{dot.Operand(0), dot.Operand(1), c}, Types: []ir.Type{op.Result(0).Type()}, Attrs: dot.Attrs(),
-		})
-		rw.Replace(op, d.Result(0))
-		return true
+	at := 1
+	if !op.Operand(1).DefIs(tt.Dot) {
+		at = 0
 	}
-	return false
+	dot, c := op.Operand(at).Def(), op.Operand(1-at)
+	if dot == nil || !dot.Is(tt.Dot) || !dot.Result(0).HasOneUse() || !isZero(dot.Operand(2)) {
+		return false
+	}
+	if n, _ := dot.IntAttr("maxNumImpreciseAcc"); n != 0 && op.Is(arith.AddF) {
+		return false
+	}
+	d := rw.Create(tt.Dot, ir.State{
+		Operands: []*ir.Value{dot.Operand(0), dot.Operand(1), c}, Types: []ir.Type{op.Result(0).Type()}, Attrs: dot.Attrs(),
+	})
+	rw.Replace(op, d.Result(0))
+	return true
 }
 
 // constantOffset is the value of an offset that is one constant everywhere.

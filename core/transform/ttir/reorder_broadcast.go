@@ -6,6 +6,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/rewrite"
+	"github.com/tritonc/tritonc/core/transform/std"
 )
 
 // ReorderBroadcast computes before it repeats: an element-wise operation on
@@ -22,7 +23,7 @@ var ReorderBroadcast = &pass.Pass{
 	},
 }
 
-var reorderSet = rewrite.NewSet([]rewrite.Pattern{
+var reorderSet = rewrite.NewSet(std.BroadcastPatterns(), []rewrite.Pattern{
 	{Name: "splat-after", Apply: splatAfter},
 	{Name: "broadcast-after", Apply: broadcastAfter},
 })

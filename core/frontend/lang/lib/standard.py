@@ -7,7 +7,7 @@ from triton import jit
 
 @jit
 def cdiv(x, div):
-    return (x + div - 1) // div
+    return (x + (div - 1)) // div
 
 
 @jit
