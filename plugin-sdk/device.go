@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -116,6 +117,11 @@ type DeviceResult struct {
 	// Fault is what the kernel itself did wrong.
 	Fault []Diagnostic
 	// Lost says that the device is of no more use in this process; the host then
-	// ends it.
+	// ends it. Until then all other calls return ErrDeviceLost.
 	Lost bool
 }
+
+// ErrDeviceLost is what a driver's methods return after a launch that was Lost,
+// in all sessions: it was not their fault, and they may try again in another
+// process.
+var ErrDeviceLost = errors.New("the device was lost in an earlier launch")

@@ -57,7 +57,7 @@ type caller struct {
 
 // guard runs one method: it lends the logger, turns the method's error into
 // diagnostics and a panic into one that says BUG. What remains is a gRPC error,
-// for a cancelled call only.
+// for a cancelled call or a lost device only.
 func (s *caller) guard(ctx context.Context, method string, f func(context.Context) error) (diags []*pb.Diagnostic, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -75,6 +75,9 @@ func (s *caller) guard(ctx context.Context, method string, f func(context.Contex
 	ferr := f(context.WithValue(ctx, loggerKey{}, s.log))
 	if ferr != nil && ctx.Err() != nil && (errors.Is(ferr, context.Canceled) || errors.Is(ferr, context.DeadlineExceeded)) {
 		return nil, status.FromContextError(ctx.Err()).Err()
+	}
+	if errors.Is(ferr, ErrDeviceLost) {
+		return nil, status.Error(codes.Aborted, ferr.Error())
 	}
 	return each(diagnosticsOf(ferr), diagnosticToWire), nil
 }

@@ -12,9 +12,9 @@
 //
 // Invariants: every call of CUDA is made by the GPU's own thread, whose current
 // context is the GPU's primary one; loading alone, which may compile, has
-// threads of its own. Memory lies between two guard zones, which
-// are looked at after every launch, and begins as 0xFF bytes (a NaN in all
-// floating-point types). What CUDA reports after a kernel began is the kernel's
+// threads of its own. Memory lies between two guard zones, which are looked at
+// after every launch, and begins as 0xFF bytes (a NaN in all floating-point
+// types). What CUDA reports after a kernel began is the kernel's
 // fault and leaves the process of no more use.
 //
 // It is a module of its own and needs cgo, cuda.h and libcuda. It imports the SDK

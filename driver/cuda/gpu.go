@@ -6,10 +6,12 @@ package cuda
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"gorgonia.org/cu"
 
@@ -26,6 +28,7 @@ type gpu struct {
 	cc         int                  // compute capability: 90 is 9.0
 	context    cu.CUContext         // the primary one
 	work       chan func()
+	lost       atomic.Bool // a kernel faulted, and CUDA refuses all calls
 }
 
 // target is what to compile for.
@@ -101,7 +104,9 @@ func (g *gpu) do(f func() error) (err error) {
 				p = r
 			}
 		}()
-		err = f()
+		if err = sdk.ErrDeviceLost; !g.lost.Load() {
+			err = f()
+		}
 		p = nil
 	}
 	if p := <-done; p != nil {
@@ -118,7 +123,11 @@ func (g *gpu) apart(f func() error) error {
 	if err := cu.SetCurrentContext(g.context); err != nil {
 		return explain("using "+g.properties.Name, err)
 	}
-	return f()
+	err := f()
+	if err != nil && errors.Is(g.do(func() error { return nil }), sdk.ErrDeviceLost) {
+		return sdk.ErrDeviceLost // the kernel that ran meanwhile is to blame
+	}
+	return err
 }
 
 // stage is the one whose artifacts to load for code of a target.

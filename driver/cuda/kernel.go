@@ -229,6 +229,7 @@ func (k *kernel) launch(l *sdk.DeviceLaunch, slots []uint64, r *sdk.DeviceResult
 	}
 	if fault != nil {
 		r.Lost = true
+		k.session.gpu.lost.Store(true)
 		r.Fault = []sdk.Diagnostic{*sdk.Errorf("%v", fault).
 			WithHelp("--device sim runs the kernel on a simulated GPU, which says where in the source this happens")}
 		return nil

@@ -52,7 +52,11 @@ type ArgError struct {
 	Name string // of the parameter; "" where it is about all
 	Text string
 	Help string
+	err  error // of the device, if it is one
 }
+
+// Unwrap gives what the device said.
+func (e *ArgError) Unwrap() error { return e.err }
 
 func (e *ArgError) Error() string {
 	if e.Name == "" {
@@ -62,7 +66,7 @@ func (e *ArgError) Error() string {
 }
 
 func wrongArg(name, help, format string, args ...any) *ArgError {
-	return &ArgError{name, fmt.Sprintf(format, args...), help}
+	return &ArgError{Name: name, Text: fmt.Sprintf(format, args...), Help: help}
 }
 
 // specialize decides how one argument is compiled.

@@ -258,12 +258,12 @@ func (k *Kernel) Run(ctx context.Context, grid [3]int) (*driver.Result, error) {
 		if buffers[x] == nil {
 			b, err := k.device.Alloc(a.name, len(x.Data))
 			if err != nil {
-				return nil, wrongArg(a.name, "", "%v", err)
+				return nil, &ArgError{Name: a.name, Text: err.Error(), err: err}
 			}
 			buffers[x] = b
 			if !x.Unset {
 				if err := b.Write(0, x.Data); err != nil {
-					return nil, wrongArg(a.name, "", "%v", err)
+					return nil, &ArgError{Name: a.name, Text: err.Error(), err: err}
 				}
 			}
 		}

@@ -354,7 +354,10 @@ func testFault(t *testing.T, s *standin) {
 	if notes := fault.Findings[0].Notes; len(notes) != 1 || !strings.Contains(notes[0].Message, "takes note of a fault") {
 		t.Errorf("notes %v", notes)
 	}
-	wants(t, b.Read(0, make([]byte, 8)), "the device was lost in an earlier launch")
+	err = b.Read(0, make([]byte, 8))
+	if wants(t, err, "the device was lost in an earlier launch"); !errors.Is(err, remote.ErrLost) {
+		t.Errorf("%#v", err)
+	}
 	if err := b.Free(); err != nil {
 		t.Error(err)
 	}

@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -129,6 +130,8 @@ func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, e
 	case ctx.Err() != nil: // explain has waited for it
 		d.driver.drop(d.proc) // nothing else stops a kernel
 		return nil, ctx.Err()
+	case errors.Is(err, ErrLost):
+		return nil, err
 	case r.Lost:
 		said = d.proc.Said()
 		d.driver.drop(d.proc)

@@ -33,6 +33,12 @@ func (d *Driver) explain(ctx context.Context, p *process.Process, method string,
 	if !isStatus {
 		return fmt.Errorf("%s: %s: %w", who, method, err)
 	}
+	if st.Code() == codes.Aborted {
+		d.forget(p) // the launch that lost it ends it, once its answer is here
+	}
+	if lost := d.lost(p); lost != nil {
+		return lost
+	}
 	if process.Broken(err) {
 		how, said, died := p.Died(err)
 		d.drop(p)

@@ -159,23 +159,33 @@ func (d *Driver) running(ctx context.Context) (*process.Process, error) {
 	return p, err
 }
 
-// drop ends a process that is of no more use. The next call starts another.
-func (d *Driver) drop(p *process.Process) {
+// forget has the next call start another process.
+func (d *Driver) forget(p *process.Process) {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.proc == p {
 		d.proc = nil
 	}
-	d.mu.Unlock()
+}
+
+// drop ends a process that is of no more use.
+func (d *Driver) drop(p *process.Process) {
+	d.forget(p)
 	p.Kill()
 	d.host.stopping.Go(p.Stop)
 }
+
+// ErrLost is what a device returns whose process is gone through no fault of its
+// own: a launch of another device of the driver took it along. Open gives a new
+// one.
+var ErrLost = sdk.ErrDeviceLost
 
 // lost is what a device says whose process was dropped.
 func (d *Driver) lost(p *process.Process) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.proc != p {
-		return fmt.Errorf("device driver %s: the device was lost in an earlier launch", d.found.Name)
+		return fmt.Errorf("device driver %s: %w", d.found.Name, ErrLost)
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,6 +47,9 @@ func (testDriver) Open(_ context.Context, number int, _ sdk.Target) (sdk.Device,
 	}
 	return testDevice{}, nil
 }
+
+// lost says that the device of this process is.
+var lost atomic.Bool
 
 type testDevice struct{}
 
@@ -84,6 +89,9 @@ type testKernel string
 
 func (k testKernel) Launch(_ context.Context, l sdk.DeviceLaunch) (sdk.DeviceResult, error) {
 	var r sdk.DeviceResult
+	if lost.Load() {
+		return r, sdk.ErrDeviceLost
+	}
 	switch k {
 	case "copy": // the second argument's bytes over the first one's
 		copy(l.Args[0].Buffer.(*hostMemory).p, l.Args[1].Scalar)
@@ -91,6 +99,8 @@ func (k testKernel) Launch(_ context.Context, l sdk.DeviceLaunch) (sdk.DeviceRes
 		r.Fault = []sdk.Diagnostic{{Message: "a misstep"}}
 	case "lost":
 		r.Fault, r.Lost = []sdk.Diagnostic{{Message: "a fall"}}, true
+		lost.Store(true)
+		time.Sleep(5 * time.Millisecond) // the others are told first
 	case "sleep":
 		time.Sleep(time.Hour)
 	}
@@ -201,6 +211,40 @@ func TestLost(t *testing.T) {
 	if openTest(t, d, silent()).Properties().Name == dev.Properties().Name {
 		t.Error("a lost process goes on")
 	}
+}
+
+// TestLostTogether: of devices that are used at once, one has the fault, and the
+// others may try again.
+func TestLostTogether(t *testing.T) {
+	d := testHost(t)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 10 {
+				dev, err := d.Open(t.Context(), 0, sdk.Target{}, nil)
+				if err == nil {
+					_, err = dev.Alloc("x", 100)
+				}
+				if err == nil {
+					_, err = run(t.Context(), dev, "nothing")
+				}
+				if err != nil && !errors.Is(err, remote.ErrLost) {
+					t.Errorf("innocent, and gets %v", err)
+				}
+			}
+		})
+	}
+	for range 3 {
+		dev, err := d.Open(t.Context(), 0, sdk.Target{}, nil)
+		if err == nil {
+			_, err = run(t.Context(), dev, "lost")
+		}
+		var fault *driver.Fault
+		if !errors.As(err, &fault) {
+			t.Errorf("guilty, and gets %v", err)
+		}
+	}
+	wg.Wait()
 }
 
 func TestCancelledLaunch(t *testing.T) {

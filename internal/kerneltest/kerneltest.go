@@ -16,6 +16,7 @@ import (
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/array"
 	"github.com/tritonc/tritonc/driver/launch"
+	"github.com/tritonc/tritonc/driver/remote"
 	"github.com/tritonc/tritonc/driver/sim"
 )
 
@@ -95,6 +96,16 @@ var replace func(k Kernel, target core.Target, args []launch.Arg) (*core.Source,
 // TryRun is Run that returns what went wrong; the outcome is nil when the
 // kernel did not compile.
 func (k Kernel) TryRun(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
+	t.Helper()
+	for {
+		out, err := k.once(t, grid, args...)
+		if !errors.Is(err, remote.ErrLost) { // else another test's kernel took the device along
+			return out, err
+		}
+	}
+}
+
+func (k Kernel) once(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
 	t.Helper()
 	src, err := k.source()
 	if err != nil {
