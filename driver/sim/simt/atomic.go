@@ -182,7 +182,7 @@ func (w *warp) update(s *step, size int, f func(v *view, lane int)) {
 			l := bits.TrailingZeros64(m)
 			f(v, l)
 			if v.buf != nil {
-				v.buf.MarkWritten(w.offs[l], size)
+				v.buf.wrote(w.offs[l], size)
 			}
 		}
 	})

@@ -243,7 +243,7 @@ func (w *warp) bulkRow(s *step, lane, shared int, global uint64, n int) {
 	if store {
 		w.checkWrite(s, &w.view, n)
 		copy(buf.Data[off:off+n], c.shared[shared:])
-		buf.MarkWritten(off, n)
+		buf.wrote(off, n)
 		w.offs[lane] = shared
 		w.view = view{SpaceShared, c.shared, nil, 0, w.mask, false}
 		w.checkRead(s, &w.view, n)
@@ -269,7 +269,7 @@ func execCopyMap(w *warp, s *step) {
 		w.access(s, s.in.D.Class(), s.d, s.imm, SpaceGlobal, MapBytes, 64, func(v *view) {
 			w.countAccess(v, MapBytes, true)
 			copy(v.data[w.offs[lane]:], content[:])
-			v.buf.MarkWritten(w.offs[lane], MapBytes)
+			v.buf.wrote(w.offs[lane], MapBytes)
 		})
 	}
 	w.mask = all

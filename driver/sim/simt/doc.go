@@ -25,6 +25,15 @@
 // of the warp make no progress, the waiting lanes of a join are let go. Groups
 // take turns, so a lane that spins on another lane of its warp sees it advance.
 //
+// # Checks
+//
+// With checks on, the simulator keeps beside every register the lanes in which it
+// is wholly defined, and bits only for lanes where a part of it is (defined.go); how
+// they spread is in undefined.go. Beside every word of shared memory it keeps who
+// wrote and read it last, by vector clocks (sharedcheck.go), and beside every word
+// of global memory which block did (conflict.go). What is defined and in order costs
+// a comparison a register and a word.
+//
 // # Order
 //
 // A launch is deterministic. Blocks run one after another on each host core

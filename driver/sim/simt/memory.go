@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"sync"
+	"sync/atomic"
 )
 
 // Generic addresses are cut into windows of 64 GiB: the window's number tells
@@ -37,9 +38,10 @@ type Buffer struct {
 	// Name shows in reports.
 	Name string
 	addr uint64
-	// known marks the bytes that were ever written, eight to an element; nil
-	// where reads of unwritten memory are not checked.
-	known []byte
+	// known marks the bytes that were ever written, 32 to an element, which blocks
+	// on several cores may do at once; nil where nothing is left to look for, or
+	// reads of unwritten memory are not checked.
+	known []uint32
 	owner []uint32 // see conflict.go
 	freed bool
 }
@@ -47,33 +49,43 @@ type Buffer struct {
 // Addr is the buffer's generic address.
 func (b *Buffer) Addr() uint64 { return b.addr }
 
-// MarkWritten records that the host wrote n bytes at off.
+// MarkWritten records that the host wrote n bytes at off, while no kernel runs.
 func (b *Buffer) MarkWritten(off, n int) {
 	if n == len(b.Data) {
-		b.known = nil // there is nothing left to look for
+		b.known = nil
 	}
+	b.wrote(off, n)
+}
+
+// wrote records a write of n bytes at off by a kernel.
+func (b *Buffer) wrote(off, n int) {
 	if b.known == nil {
 		return
 	}
-	for i := off; i < off+n; {
-		if i&7 == 0 && i+8 <= off+n {
-			b.known[i>>3] = 0xff
-			i += 8
-			continue
+	for end := off + n; off < end; {
+		mask, next := knownMask(off, end)
+		if p := &b.known[off>>5]; atomic.LoadUint32(p)&mask != mask {
+			atomic.OrUint32(p, mask)
 		}
-		b.known[i>>3] |= 1 << (i & 7)
-		i++
+		off = next
 	}
+}
+
+// knownMask is the bits of Buffer.known for [off, end), as far as one element goes,
+// and where the next begins.
+func knownMask(off, end int) (mask uint32, next int) {
+	next = min(off&^31+32, end)
+	return uint32(1<<(next-off)-1) << (off & 31), next
 }
 
 // markAll records a write of size bytes by every lane of v.
 func (b *Buffer) markAll(w *warp, v *view, size int) {
 	if v.dense {
-		b.MarkWritten(w.offs[0], size*w.n)
+		b.wrote(w.offs[0], size*w.n)
 		return
 	}
 	for m := v.mask; m != 0; m &= m - 1 {
-		b.MarkWritten(w.offs[bits.TrailingZeros64(m)], size)
+		b.wrote(w.offs[bits.TrailingZeros64(m)], size)
 	}
 }
 
@@ -82,16 +94,12 @@ func (b *Buffer) allWritten(off, n int) bool { return b.unwritten(off, n) < 0 }
 
 // unwritten returns the first byte of [off, off+n) never written, or -1.
 func (b *Buffer) unwritten(off, n int) int {
-	for i := off; i < off+n; {
-		k := b.known[i>>3]
-		if i&7 == 0 && k == 0xff {
-			i += 8
-			continue
+	for end := off + n; off < end; {
+		mask, next := knownMask(off, end)
+		if missing := mask &^ atomic.LoadUint32(&b.known[off>>5]); missing != 0 {
+			return off&^31 + bits.TrailingZeros32(missing)
 		}
-		if k>>(i&7)&1 == 0 {
-			return i
-		}
-		i++
+		off = next
 	}
 	return -1
 }
@@ -114,7 +122,7 @@ func (m *Memory) Alloc(name string, n int, track bool) (*Buffer, error) {
 		addr: uint64(windowFirst+len(m.buffers)) << windowShift,
 	}
 	if track {
-		b.known = make([]byte, (n+7)/8)
+		b.known = make([]uint32, (n+31)/32)
 	}
 	m.buffers = append(m.buffers, b)
 	return b, nil

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -317,6 +318,34 @@ func TestOffsets(t *testing.T) {
 		if ok, dense := w.offsets(100, 16, 4, 4); ok != c.ok || ok && dense != c.dense {
 			t.Errorf("%v: inside and aligned %v, dense %v; want %v, %v", c.words, ok, dense, c.ok, c.dense)
 		}
+	}
+}
+
+// TestWritten marks neighbouring bytes from several goroutines, as blocks do.
+func TestWritten(t *testing.T) {
+	const n = 1 << 12
+	b, err := NewMemory(n).Alloc("b", n, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for k := range 4 {
+		wg.Go(func() {
+			for i := k; i < n-4; i += 4 {
+				b.wrote(i, 1)
+			}
+		})
+	}
+	wg.Wait()
+	if at := b.unwritten(0, n-4); at != -1 {
+		t.Errorf("byte %d is not marked", at)
+	}
+	if at := b.unwritten(n-40, 40); at != n-4 {
+		t.Errorf("byte %d is the first that is not marked, want %d", at, n-4)
+	}
+	b.wrote(n-4, 4)
+	if b.unwritten(0, n) != -1 {
+		t.Error("all bytes are written")
 	}
 }
 
