@@ -101,6 +101,12 @@ func (c *compilation) link(externs []lower.Extern) error {
 	libs := c.libraries()
 	for _, l := range libs {
 		c.lookAt(l.path)
+		if _, err := os.Stat(l.path); err != nil {
+			return &sdk.Diagnostic{
+				Kind: sdk.Environment, Message: fmt.Sprintf("the library %s cannot be read: %v", l.name, err),
+				Help: "see " + strings.Join(envOf(settingLibdevice), ", "),
+			}
+		}
 	}
 	if len(libs) == 0 {
 		x := externs[0]
@@ -116,7 +122,7 @@ func (c *compilation) link(externs []lower.Extern) error {
 		return toolError(err)
 	}
 	before := declarations(c.llir)
-	args := []string{"-S", "--only-needed", "--internalize", "-o", "-", "--", "-"}
+	args := []string{"-S", "--only-needed", "--internalize", "--suppress-warnings", "-o", "-", "--", "-"}
 	for _, l := range libs {
 		args = append(args, l.path)
 	}
@@ -125,7 +131,7 @@ func (c *compilation) link(externs []lower.Extern) error {
 		return err
 	}
 	if !res.OK() {
-		return sdk.Errorf("%s cannot link %s: %s", filepath.Base(linker.Path), libraryList(libs), firstLines(said(res), 10)).
+		return sdk.Errorf("%s cannot link %s: %s", filepath.Base(linker.Path), libraryList(libs, " and "), firstLines(said(res), 10)).
 			WithHelp("libraries are files of LLVM IR, text or bitcode, no newer than LLVM %d (option extern_libs)", llvmMajor)
 	}
 	c.llir = string(res.Stdout)
@@ -139,7 +145,7 @@ func (c *compilation) link(externs []lower.Extern) error {
 		return err
 	}
 	if !res.OK() {
-		return fmt.Errorf("%s refuses the kernel with what was linked of %s: %s", opt.Path, libraryList(libs), firstLines(said(res), 10))
+		return fmt.Errorf("%s refuses the kernel with what was linked of %s: %s", opt.Path, libraryList(libs, " and "), firstLines(said(res), 10))
 	}
 	c.llir = string(res.Stdout)
 	for _, l := range libs {
@@ -181,10 +187,10 @@ func checkDefined(llir string, before []string, externs []lower.Extern, libs []l
 		i := slices.IndexFunc(externs, func(x lower.Extern) bool { return x.Symbol == name })
 		switch {
 		case i >= 0:
-			refuse(externs[i], libraryHelp(name, externs[i].Library), "no library defines the function '%s': neither %s", name, libraryList(libs))
+			refuse(externs[i], libraryHelp(name, externs[i].Library), "no library defines the function '%s': neither %s", name, libraryList(libs, " nor "))
 		case strings.HasPrefix(name, "llvm.") || slices.Contains(deviceFunctions, name) || slices.Contains(before, name):
 		default:
-			refuse(externs[0], libraryHelp(name, ""), "what was linked calls the function '%s', which no library defines: neither %s", name, libraryList(libs))
+			refuse(externs[0], libraryHelp(name, ""), "what was linked calls the function '%s', which no library defines: neither %s", name, libraryList(libs, " nor "))
 		}
 	}
 	if len(bad) == 0 {
@@ -214,13 +220,13 @@ func declarations(ir string) []string {
 	return names
 }
 
-// libraryList names libraries for a message.
-func libraryList(libs []library) string {
+// libraryList names libraries for a message, with a word between two.
+func libraryList(libs []library, between string) string {
 	words := make([]string, len(libs))
 	for i, l := range libs {
 		words[i] = l.name + " (" + l.path + ")"
 	}
-	return strings.Join(words, " nor ")
+	return strings.Join(words, between)
 }
 
 // libraryHelp says how to give a function's library, of which the kernel may say
