@@ -25,8 +25,8 @@ type Standin struct {
 }
 
 // Build builds both for the time of the test. root is the folder of the
-// repository. Where that is impossible for lack of cuda.h or a C compiler, the
-// reason is returned instead.
+// repository. Where that is impossible for lack of cuda.h, a C compiler or the
+// driver's modules, the reason is returned instead.
 func Build(t testing.TB, root string) (s Standin, missing string) {
 	t.Helper()
 	script := filepath.Join(root, "scripts", "device-cuda.sh")
@@ -38,6 +38,11 @@ func Build(t testing.TB, root string) (s Standin, missing string) {
 	cc, err := exec.LookPath("gcc")
 	if err != nil {
 		return s, err.Error()
+	}
+	modules := exec.Command("go", "mod", "download")
+	modules.Dir = filepath.Join(root, "driver", "cuda")
+	if out, err := modules.CombinedOutput(); err != nil {
+		return s, "the modules of driver/cuda are not here: " + string(out)
 	}
 	s = Standin{Plugins: t.TempDir(), Library: t.TempDir()}
 	if out, err := exec.Command("sh", script, s.Plugins).CombinedOutput(); err != nil {
