@@ -101,8 +101,7 @@ const mostPTX = 1.1
 
 // exceptions are the bounds that a job does not keep, with the reason.
 var exceptions = map[string]string{
-	"debugging ptx": "a check that the sum of an offset and a lane fits 32 bits is not seen to hold; no speed is asked of assertions",
-	"shapes ptx":    "on cuda:90 Triton goes through stmatrix for values of 32 bits, too",
+	"shapes ptx": "on cuda:90 Triton goes through stmatrix for values of 32 bits, too",
 }
 
 // except looks a number of a job up in exceptions.
