@@ -48,6 +48,11 @@ METADATA = ("name", "num_warps", "shared", "tmem_size", "global_scratch_size", "
             "profile_scratch_size", "profile_scratch_align", "tensordesc_meta")
 
 
+# Triton's ttir for Hopper keeps descriptors, which its ttgir passes lower. Where
+# tritonc's ttir stage has this pass, its ttgir stage has no use for them.
+DESCRIPTORS = "triton-rewrite-tensor-descriptor-to-pointer"
+
+
 class Refused(RuntimeError):
     """The kernel asks for what tritonc does not do."""
 
@@ -63,6 +68,7 @@ class Tritonc:
         self.path = str(path)
         self.keep = os.environ.get("TRITONC_HOOK_KEEP")
         self.counts = collections.Counter()
+        self.passes = {}  # of a target: their names, as words
 
     @functools.cached_property
     def identity(self):
@@ -75,10 +81,20 @@ class Tritonc:
 
     @functools.cached_property
     def targets(self):
-        r = subprocess.run([self.path, "backends"], capture_output=True, text=True)
+        return frozenset(word for word in self.run("backends").split() if ":" in word)
+
+    def run(self, *arguments, env=None):
+        """What the program prints."""
+        r = subprocess.run([self.path, *arguments], capture_output=True, text=True, env={**os.environ, **(env or {})})
         if r.returncode:
-            raise Failed(f"{self.path} backends: {r.stderr.strip()}")
-        return frozenset(word for word in r.stdout.split() if ":" in word)
+            raise Failed(r.stderr.strip() or f"{self.path} ends with status {r.returncode}")
+        return r.stdout
+
+    def has_pass(self, name, target):
+        """Whether a stage for the target runs a pass."""
+        if target not in self.passes:
+            self.passes[target] = frozenset(self.run("passes", "--target", target).split())
+        return name in self.passes[target]
 
     def compile(self, stage, text, capability, options, metadata, env):
         """({later stage: text or bytes}, metadata) from the text of one stage."""
@@ -87,16 +103,20 @@ class Tritonc:
             folder = pathlib.Path(tmp)
             source = folder / f"kernel.{stage}"
             source.write_text(text)
-            argv = [self.path, "--target", f"cuda:{capability}:32", *options, "--emit", ",".join(later),
-                    "-o", str(folder / "out")]
+            target = f"cuda:{capability}:32"
+            argv = ["--target", target, *options, "--emit", ",".join(later), "-o", str(folder / "out")]
             (folder / "out").mkdir()
             if stage in ("llir", "ptx"):  # which do not say these themselves
                 known = {k: v for k, v in metadata.items() if k in METADATA and v is not None}
                 source.with_suffix(".json").write_text(json.dumps({"name": "kernel"} | known))
-            r = subprocess.run([*argv, str(source)], capture_output=True, text=True, env={**os.environ, **env})
-            if r.returncode:
+            try:
+                if stage == "ttir" and "tensordesc<" in text and self.has_pass(DESCRIPTORS, target):
+                    passes = DESCRIPTORS + ",canonicalize,cse"
+                    source.write_text(self.run("opt", "--target", target, "--passes", passes, str(source)))
+                self.run(*argv, str(source), env=env)
+            except Failed as e:
                 self.counts["failed"] += 1
-                raise Failed(r.stderr.strip() + self.kept(source, argv))
+                raise Failed(f"{e}{self.kept(source, argv)}") from None
             self.counts["compiled"] += 1
             out = {}
             for ending in later:
@@ -111,7 +131,7 @@ class Tritonc:
         path = pathlib.Path(self.keep, digest + source.suffix)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(source.read_bytes())
-        return f"\n(input: {path}; options: {' '.join(argv[3:-4])})"
+        return f"\n(input: {path}; options: {' '.join(argv[2:-4])})"
 
 
 class Compilation:
