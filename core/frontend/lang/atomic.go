@@ -151,7 +151,14 @@ func atomicCAS(e *Emitter, a *Args) any {
 		scalarOnly("Value", cmp)
 		scalarOnly("Value", val)
 	}
-	cmp, val = e.Cast(cmp, elem), e.Cast(val, elem)
+	for _, x := range []struct {
+		name string
+		v    *Tensor
+	}{{"cmp", cmp}, {"val", val}} {
+		if ir.ElemOf(x.v.V.Type()) != elem.IR(e.C) {
+			eval.FailHelp("convert it with .to(pointer.dtype.element_ty)", errCASType, x.name, p.Elem, dtypeOf(x.v.T))
+		}
+	}
 	o := e.B.Create(tt.AtomicCAS, ir.State{
 		Operands: []*ir.Value{ptr.V, cmp.V, val.V},
 		Attrs:    []ir.NamedAttr{{Name: "scope", Attr: e.C.I32Attr(scope)}, {Name: "sem", Attr: e.C.I32Attr(sem)}},

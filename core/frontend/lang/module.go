@@ -332,7 +332,7 @@ var statics = sync.OnceValue(func() map[string]any {
 		"tensor_descriptor": DescClass, "pointer_type": PointerType, "block_type": BlockType,
 		"constexpr_type": ConstexprType, "const": Const, "pi32_t": NewPointer(Int32),
 		"range": Range, "static_range": StaticRange, "condition": Condition,
-		"PropagateNan": PropagateNaN, "TRITON_MAX_TENSOR_NUMEL": &eval.Constexpr{Value: int64(maxNumel)},
+		"PropagateNan": PropagateNaN, "CONSTEXPR_0": &eval.Constexpr{Value: int64(0)}, "TRITON_MAX_TENSOR_NUMEL": &eval.Constexpr{Value: int64(maxNumel)},
 		"math": mathModule(), "slice": &Marker{"tl.slice"}, "_aggregate": aggregate, "builtin": extern, "extern": extern,
 		"get_int_dtype": getIntDtype,
 	} {
