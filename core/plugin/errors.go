@@ -40,6 +40,10 @@ func (b *Backend) callError(ctx context.Context, p *process.Process, method stri
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	// The far side may see the caller's deadline a moment before the caller does.
+	if _, has := ctx.Deadline(); has && status.Code(err) == codes.DeadlineExceeded {
+		return context.DeadlineExceeded
+	}
 	st, isStatus := status.FromError(err)
 	if !isStatus {
 		return fmt.Errorf("backend %s: %s: %w", b.found.Name, method, err)
