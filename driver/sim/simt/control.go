@@ -289,7 +289,8 @@ func (w *warp) sync(s *step, g *group, m uint64) (int, bool) {
 	if w.n > 32 && need == 1<<32-1 {
 		need = w.full
 	}
-	for r := m; r != 0; r &= r - 1 {
+	named := need&m == m && uniform(masks)
+	for r := m; r != 0 && !named; r &= r - 1 {
 		l := bits.TrailingZeros64(r)
 		if need>>l&1 == 0 {
 			w.faultAt(FindSync, l, 0, "lane %d executes %s whose mask 0x%x does not name it", l, s.in.Text, need)

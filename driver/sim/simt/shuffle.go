@@ -5,6 +5,9 @@ import "math/bits"
 // execShfl executes shfl.sync: every active lane reads A of another lane, chosen
 // by B and, within segments, by the clamp value in Regs[1].
 func execShfl(w *warp, s *step) {
+	if s.imm == ShflBfly && w.mask == w.full && w.butterfly(s) {
+		return
+	}
 	a, b, c := w.words, w.u32(s.b), w.u32(s.rs[1])
 	src := w.u32(s.a)
 	for i, v := range src {
@@ -58,6 +61,42 @@ func execShfl(w *warp, s *step) {
 	if w.check != nil {
 		w.shuffled(s, w.mask, def)
 	}
+}
+
+// uniform reports whether all lanes have one value.
+func uniform(v []uint32) bool {
+	diff := uint32(0)
+	for _, x := range v {
+		diff |= x ^ v[0]
+	}
+	return diff == 0
+}
+
+// butterfly executes shfl.bfly of a whole warp, which is one segment and exchanges
+// lanes at one distance, all of them defined; it reports whether it is that.
+func (w *warp) butterfly(s *step) bool {
+	b, c := w.u32(s.b), w.u32(s.rs[1])
+	lanes := uint32(w.n - 1)
+	if c[0]>>8&lanes != 0 || c[0]&lanes != lanes || !uniform(b) || !uniform(c) {
+		return false
+	}
+	if w.check != nil {
+		if w.full&^w.check.regs[s.pa].def != 0 {
+			return false
+		}
+		w.check.regs[s.pd].set(w.full, w.full)
+	}
+	src, d := w.t32, w.u32(s.d)
+	copy(src, w.u32(s.a))
+	by := int(b[0] & lanes)
+	for l := range d {
+		d[l] = src[l^by]
+	}
+	if len(s.ds) > 0 && s.ds[0] >= 0 {
+		w.setP(s.ds[0], w.full)
+		w.defined(s.in.Dsts[0], w.full)
+	}
+	return true
 }
 
 func execVote(w *warp, s *step) {
