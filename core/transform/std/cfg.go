@@ -195,3 +195,36 @@ func dropArgs(r *ir.Region) int {
 	}
 	return n
 }
+
+// JoinEqualBlocks makes one block of those of r that do the same, take no
+// arguments and lead nowhere: the early returns of a function, above all. It
+// reports whether there were any.
+func JoinEqualBlocks(r *ir.Region) bool {
+	var kept []*ir.Block
+	changed := false
+	for b := r.First(); b != nil; {
+		next := b.Next()
+		same := slices.IndexFunc(kept, func(k *ir.Block) bool { return equalOps(k, b, make(map[*ir.Value]*ir.Value)) })
+		switch {
+		case b.IsEntry() || b.NumArgs() > 0 || b.Terminator() == nil || b.Terminator().NumSuccessors() > 0:
+		case same < 0:
+			kept = append(kept, b)
+		default:
+			type edge struct {
+				from *ir.Operation
+				way  int
+			}
+			var in []edge
+			for t, way := range b.Predecessors() {
+				in = append(in, edge{t, way})
+			}
+			for _, e := range in {
+				e.from.SetSuccessor(e.way, kept[same])
+			}
+			b.Erase()
+			changed = true
+		}
+		b = next
+	}
+	return changed
+}

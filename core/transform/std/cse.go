@@ -216,6 +216,11 @@ func equalBlocks(a, b *ir.Block, same map[*ir.Value]*ir.Value) bool {
 		}
 		same[v] = b.Arg(i)
 	}
+	return equalOps(a, b, same)
+}
+
+// equalOps compares what two blocks hold; same learns what stands for what.
+func equalOps(a, b *ir.Block, same map[*ir.Value]*ir.Value) bool {
 	x, y := a.First(), b.First()
 	for ; x != nil && y != nil; x, y = x.Next(), y.Next() {
 		if !equalUnder(x, y, same) {

@@ -8,6 +8,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/rewrite"
+	"github.com/tritonc/tritonc/core/transform/std"
 )
 
 // Combine joins neighbouring operations that Triton has a better single form
@@ -19,6 +20,11 @@ var Combine = &pass.Pass{
 	Example: combineExample,
 	Run: func(r *pass.Run) error {
 		rewrite.Greedy(r.Module, combineSet, rewrite.Options{Count: func(name string) { r.Count(name, 1) }})
+		for op := range r.Module.Body().Ops() {
+			if op.Is(tt.Func) && std.JoinEqualBlocks(op.Region(0)) {
+				r.Count("equal blocks", 1)
+			}
+		}
 		return nil
 	},
 }
