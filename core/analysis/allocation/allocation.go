@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -174,8 +175,8 @@ func (w *walker) op(f, op *ir.Operation) error {
 		if a, ok := op.IntAttr("alignment"); ok {
 			align = max(align, int(a))
 		}
-		last := w.lastUse(f, op.Block(), op.Result(0), n.first)
-		w.buffers = append(w.buffers, &buffer{op: op, size: size, align: align, first: n.first, last: last})
+		life := w.life(f, op)
+		w.buffers = append(w.buffers, &buffer{op: op, size: size, align: align, first: life.first, last: life.last})
 	case op.Is(tt.Call):
 		sym, ok := op.Attr("callee").(*ir.SymbolRefAttr)
 		if !ok || w.p.funcs[sym.Root] == nil {
@@ -235,28 +236,92 @@ func bufferBytes(t *ttg.MemDescType) (int, error) {
 	return (n*max(bits, 8) + 7) / 8, nil
 }
 
-// lastUse is the number of the last operation that uses v or a view of it. Uses
-// count at the level of the block that holds the allocation.
-func (w *walker) lastUse(f *ir.Operation, home *ir.Block, v *ir.Value, last int) int {
-	for u := range v.Users() {
-		at := u
-		for at != nil && at.Block() != home {
-			at = at.Parent()
+// life is the range of operations in which the buffer of an allocation may be in
+// use, under whatever name. Uses inside a loop or a condition count as all of it.
+func (w *walker) life(f, alloc *ir.Operation) span {
+	l := lifetime{walker: w, home: alloc.Block(), span: w.number[alloc], seen: make(map[*ir.Value]bool)}
+	l.last = l.first
+	if !l.follow(alloc.Result(0)) {
+		return w.number[f]
+	}
+	return l.span
+}
+
+// lifetime follows the names of one buffer.
+type lifetime struct {
+	*walker
+	span
+	home *ir.Block // at whose level uses count
+	seen map[*ir.Value]bool
+}
+
+// cover makes op, or what stands around it at home, part of the life; false when
+// nothing does.
+func (l *lifetime) cover(op *ir.Operation) bool {
+	for op != nil && op.Block() != l.home {
+		op = op.Parent()
+	}
+	if op == nil {
+		return false
+	}
+	n := l.number[op]
+	l.first, l.last = min(l.first, n.first), max(l.last, n.last)
+	return true
+}
+
+// follow covers all uses of v; false when they may be anywhere.
+func (l *lifetime) follow(v *ir.Value) bool {
+	if l.seen[v] {
+		return true
+	}
+	l.seen[v] = true
+	for u := range v.Uses() {
+		op := u.Owner()
+		if !l.cover(op) || !l.passed(op, u.Index()) {
+			return false
 		}
-		if at == nil { // another block of the function: it may be anywhere
-			return w.number[f].last
-		}
-		last = max(last, w.number[at].last)
-		if u.IsTerminator() || u.NumRegions() > 0 { // it goes on under another name
-			return w.number[f].last
-		}
-		for _, r := range u.Results() {
-			if _, ok := r.Type().(*ttg.MemDescType); ok {
-				last = max(last, w.lastUse(f, home, r, last))
+		for _, r := range op.Results() {
+			if _, ok := r.Type().(*ttg.MemDescType); ok && op.NumRegions() == 0 && !l.follow(r) {
+				return false
 			}
 		}
 	}
-	return last
+	return true
+}
+
+// passed follows the operand of that index of op to where control flow takes it.
+func (l *lifetime) passed(op *ir.Operation, index int) bool {
+	switch parent := op.Parent(); {
+	case op.Is(scf.For) && index >= forInits:
+		return l.follow(op.Body().Arg(1+index-forInits)) && l.follow(op.Result(index-forInits))
+	case op.Is(scf.Yield) && parent.Is(scf.For):
+		return l.leave(parent) && l.follow(parent.Body().Arg(1+index)) && l.follow(parent.Result(index))
+	case op.Is(scf.Yield) && parent.Is(scf.If):
+		return l.leave(parent) && l.follow(parent.Result(index))
+	}
+	return !op.IsTerminator() && op.NumRegions() == 0
+}
+
+// forInits is the number of operands of scf.for before those that it carries: the
+// bounds and the step.
+const forInits = 3
+
+// leave has uses count at the level of op, if the buffer is allocated in it: it is
+// still in use when op's body runs again, or behind op.
+func (l *lifetime) leave(op *ir.Operation) bool {
+	for b := l.home; ; {
+		p := b.Parent()
+		if p == nil {
+			return true // op is deeper than home
+		}
+		if p == op {
+			l.home = op.Block()
+			return l.cover(op)
+		}
+		if b = p.Block(); b == nil {
+			return true
+		}
+	}
 }
 
 // place gives each buffer the lowest offset at which it meets no buffer that

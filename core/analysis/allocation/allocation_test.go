@@ -110,6 +110,59 @@ func TestPlaces(t *testing.T) {
 			"0+1024 1024+256", 1280,
 		},
 		{
+			"a buffer that a loop carries is free behind the loop",
+			`tt.func public @k(%x: T256, %n: i32) {
+    %a = ttg.local_alloc : () -> M256
+    %r = scf.for %i = %n to %n step %n iter_args(%m = %a) -> (M256) : i32 {
+      %l = ttg.local_load %m : M256 -> T256
+      scf.yield %m : M256
+    }
+    %c = ttg.local_alloc : () -> M64
+    tt.return }`,
+			"0+1024 0+256", 1024,
+		},
+		{
+			"what comes out of the loop is still that buffer",
+			`tt.func public @k(%x: T256, %n: i32) {
+    %a = ttg.local_alloc : () -> M256
+    %r = scf.for %i = %n to %n step %n iter_args(%m = %a) -> (M256) : i32 {
+      scf.yield %m : M256
+    }
+    %c = ttg.local_alloc : () -> M64
+    %l = ttg.local_load %r : M256 -> T256
+    tt.return }`,
+			"0+1024 1024+256", 1280,
+		},
+		{
+			"a buffer for the next turn is in use at the start of that, too",
+			`tt.func public @k(%x: T256, %n: i32) {
+    %a = ttg.local_alloc : () -> M256
+    %r = scf.for %i = %n to %n step %n iter_args(%m = %a) -> (M256) : i32 {
+      %t = ttg.local_alloc : () -> M64
+      %l = ttg.local_load %m : M256 -> T256
+      %b = ttg.local_alloc : () -> M256
+      scf.yield %b : M256
+    }
+    %c = ttg.local_alloc : () -> M64
+    tt.return }`,
+			"0+1024 2048+256 1024+1024 0+256", 2304,
+		},
+		{
+			"either branch's buffer is what comes out of a condition",
+			`tt.func public @k(%x: T256, %n: i1) {
+    %r = scf.if %n -> (M256) {
+      %a = ttg.local_alloc : () -> M256
+      scf.yield %a : M256
+    } else {
+      %b = ttg.local_alloc : () -> M256
+      scf.yield %b : M256
+    }
+    %c = ttg.local_alloc : () -> M64
+    %l = ttg.local_load %r : M256 -> T256
+    tt.return }`,
+			"0+1024 1024+1024 2048+256", 2304,
+		},
+		{
 			"a called function's frame stands beside what is alive",
 			"tt.func private @f(%x: T256) {\n" + reduction("p", 128) + "tt.return }\n" +
 				`tt.func public @k(%x: T256) {
