@@ -290,18 +290,18 @@ func (p *prefetch) run() {
 	var args []*ir.Value
 	p.loop, args = addCarried(b, p.loop, first[:]...)
 	yield := yieldOf(p.loop)
-	// The other parts before the dot, each as large as what was there before it,
-	// so that it begins at a multiple of its size.
+	// The other parts where the whole was, each as large as what was there before
+	// it, so that it begins at a multiple of its size.
 	b.SetBefore(p.dot)
 	acc := p.product(args[0], args[1], p.dot.Operand(2))
 	last := acc
 	var rest [][2]*ir.Value
-	b.SetBefore(acc)
 	for k := p.width; k < p.k; {
 		n := k
 		var parts [2]*ir.Value
 		for i := range p.operands {
 			o := &p.operands[i]
+			b.SetBefore(o.load) // behind it, there may be something else in the buffer
 			parts[i] = p.part(o, o.buffer(), o.token(), k, n)
 		}
 		rest = append(rest, parts)
