@@ -252,16 +252,18 @@ func chooseF32MinMax(in *Inst) (execFunc, Class) {
 	return func(w *warp, s *step) {
 		d, a, b := w.d32(s), w.u32(s.a), w.u32(s.b)
 		a, b = a[:len(d)], b[:len(d)]
-		for i := range d {
-			x, y := f32(a[i]), f32(b[i])
-			switch {
-			case x < y == wantMax && x != y && x == x && y == y:
-				d[i] = b[i]
-			case x > y == wantMax && x != y && x == x && y == y:
-				d[i] = a[i]
-			default:
-				d[i] = order32(a[i], b[i], wantMax, false)
+		for i, x := range a {
+			y := b[i]
+			if x&0x7fffffff > 0x7f800000 || y&0x7fffffff > 0x7f800000 {
+				d[i] = order32(x, y, wantMax, false)
+				continue
 			}
+			// Signed integers in the order of the numbers, -0 before 0.
+			m, n := int32(x)^int32(x)>>31&math.MaxInt32, int32(y)^int32(y)>>31&math.MaxInt32
+			if m < n == wantMax {
+				x = y
+			}
+			d[i] = x
 		}
 	}, Class32
 }
