@@ -118,7 +118,7 @@ func TestDocumentAssembler(t *testing.T) {
 	if dir == "" {
 		t.Skipf("%s names no folder of Triton's PTX", tritonEnv)
 	}
-	const times = 5
+	const times = 7
 	var b strings.Builder
 	b.WriteString("| kernel | ours, ms | Triton's, ms |\n|---|---|---|\n")
 	sum := [2]float64{}
@@ -128,19 +128,21 @@ func TestDocumentAssembler(t *testing.T) {
 			continue
 		}
 		k := compile(t, j, "cuda:80")
-		mean := [2]float64{}
-		for i, ptx := range []string{k.ptx, string(text)} {
-			for range times {
+		least := [2]float64{math.Inf(1), math.Inf(1)}
+		for range times {
+			for i, ptx := range []string{k.ptx, string(text)} { // in turn, so that both have the same noise
 				r := newRow("cuda:80", j.name)
 				s, err := r.assemble(t, ptx)
 				if err != nil {
 					t.Fatal(err)
 				}
-				mean[i] += s * 1e3 / times
+				least[i] = min(least[i], s*1e3)
 			}
-			sum[i] += mean[i]
 		}
-		fmt.Fprintf(&b, "| %s | %.0f | %.0f |\n", j.name, mean[0], mean[1])
+		for i, ms := range least {
+			sum[i] += ms
+		}
+		fmt.Fprintf(&b, "| %s | %.0f | %.0f |\n", j.name, least[0], least[1])
 	}
 	fmt.Fprintf(&b, "| *sum* | %.0f | %.0f |\n", sum[0], sum[1])
 	section(t, "assembler", b.String())
