@@ -66,6 +66,9 @@ var approximations = &devmath.Approx{
 	Exp2:        one("llvm.nvvm.ex2.approx.ftz.f"),
 	Inverse:     one("llvm.nvvm.rcp.approx.ftz.f"),
 	InverseRoot: one("llvm.nvvm.rsqrt.approx.ftz.f"),
+	InverseDouble: func(b *llir.Builder, x llir.Value) llir.Value {
+		return b.Call(b.M.Declare("llvm.nvvm.rcp.approx.ftz.d", llir.Pure, llir.F64, llir.F64), x)
+	},
 }
 
 func one(name string) func(*llir.Builder, llir.Value) llir.Value {

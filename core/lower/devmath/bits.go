@@ -85,8 +85,9 @@ func Fdim(b *llir.Builder, x, y llir.Value) llir.Value {
 }
 
 // Fmod is the exact rest of x/y, truncated, with the sign of x.
-func Fmod(b *llir.Builder, x, y llir.Value) llir.Value {
-	k := kitFor(b, x)
+func Fmod(b *llir.Builder, x, y llir.Value) llir.Value { return kitFor(b, x).fmod(x, y) }
+
+func (k kit) fmod(x, y llir.Value) llir.Value {
 	if k.t == llir.F32 {
 		return k.fmodSingle(x, y)
 	}

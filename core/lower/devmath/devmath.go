@@ -105,7 +105,7 @@ func (k kit) log1p(m llir.Value) (lead, rest llir.Value) {
 	}
 	// log(1+f) = f - s·(f - R) with s = f/(2+f), R the odd part's remainder:
 	// f stays exact, and only the small rest is rounded.
-	s := k.Binary(llir.FDiv, f, k.add(f, k.num(2)), 0)
+	s := k.over(f, k.add(f, k.num(2)))
 	z := k.mul(s, s)
 	r := k.mul(z, k.poly(z, atanhDouble))
 	half := k.mul(k.mul(f, f), k.num(0.5))
@@ -113,8 +113,9 @@ func (k kit) log1p(m llir.Value) (lead, rest llir.Value) {
 }
 
 // Log is the natural logarithm.
-func Log(b *llir.Builder, x llir.Value) llir.Value {
-	k := kitFor(b, x)
+func Log(b *llir.Builder, x llir.Value) llir.Value { return kitFor(b, x).log(x) }
+
+func (k kit) log(x llir.Value) llir.Value {
 	m, e := k.parts(x)
 	if k.t == llir.F32 {
 		f := k.add(m, k.num(-1))
@@ -140,8 +141,9 @@ func ln2Minus(hi float64) float64 {
 }
 
 // Log2 is the logarithm to base 2.
-func Log2(b *llir.Builder, x llir.Value) llir.Value {
-	k := kitFor(b, x)
+func Log2(b *llir.Builder, x llir.Value) llir.Value { return kitFor(b, x).log2(x) }
+
+func (k kit) log2(x llir.Value) llir.Value {
 	m, e := k.parts(x)
 	if k.t == llir.F32 {
 		f := k.add(m, k.num(-1))

@@ -7,8 +7,9 @@ import (
 )
 
 // Erf is the error function.
-func Erf(b *llir.Builder, x llir.Value) llir.Value {
-	k := kitFor(b, x)
+func Erf(b *llir.Builder, x llir.Value) llir.Value { return kitFor(b, x).erf(x) }
+
+func (k kit) erf(x llir.Value) llir.Value {
 	if k.t == llir.F32 {
 		return k.erfSingle(x)
 	}
@@ -16,8 +17,9 @@ func Erf(b *llir.Builder, x llir.Value) llir.Value {
 }
 
 // Tanh is the hyperbolic tangent.
-func Tanh(b *llir.Builder, x llir.Value) llir.Value {
-	k := kitFor(b, x)
+func Tanh(b *llir.Builder, x llir.Value) llir.Value { return kitFor(b, x).tanh(x) }
+
+func (k kit) tanh(x llir.Value) llir.Value {
 	if k.t == llir.F32 {
 		return k.tanhSingle(x)
 	}

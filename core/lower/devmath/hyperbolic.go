@@ -18,10 +18,7 @@ func (k kit) halfExp(a llir.Value) llir.Value {
 
 // quarterOver is ¼/h, which for a great h does not matter.
 func (k kit) quarterOver(h llir.Value) llir.Value {
-	if k.t == llir.F32 {
-		h = k.least(h, 0x1p100)
-	}
-	return k.over(k.num(0.25), h)
+	return k.over(k.num(0.25), k.moderate(h))
 }
 
 // Sinh is the hyperbolic sine.
@@ -66,7 +63,7 @@ func (k kit) tanhDouble(x llir.Value) llir.Value {
 // log1pOf is log(1 + x.hi + x.lo) for x ≥ 0.
 func (k kit) log1pOf(x pair) llir.Value {
 	u := k.sum(k.num(1), x.hi)
-	y := k.add(Log(k.Builder, u.hi), k.over(k.add(u.lo, x.lo), u.hi))
+	y := k.add(k.log(u.hi), k.over(k.add(u.lo, x.lo), u.hi))
 	// Log is no better than relative to x itself only above the last place of 1.
 	return k.Select(k.equal(u.hi, k.num(1)), k.add(x.hi, x.lo), y)
 }
@@ -84,7 +81,7 @@ func (k kit) asinh(x llir.Value) llir.Value {
 	root := k.safeRoot(k.fma(safe, safe, k.num(1)))
 	w := k.sum(safe, k.over(z, k.add(root, k.num(1))))
 	y := k.log1pOf(w)
-	y = k.Select(large, k.add(Log(k.Builder, a), k.num(math.Ln2)), y)
+	y = k.Select(large, k.add(k.log(a), k.num(math.Ln2)), y)
 	// Where a² is below the last place of 1, so is a³/6 below that of a.
 	y = k.Select(k.less(a, k.num(math.Ldexp(1, -(k.man/2)-3))), a, y)
 	return k.withSign(k.Select(k.isNaN(x), x, y), x)
@@ -98,7 +95,7 @@ func (k kit) acosh(x llir.Value) llir.Value {
 	d := k.add(k.Select(large, k.num(2), x), k.num(-1))
 	// log(1 + d + √(d·(d+2)))
 	w := k.sum(d, k.safeRoot(k.fma(d, d, k.add(d, d))))
-	y := k.Select(large, k.add(Log(k.Builder, x), k.num(math.Ln2)), k.log1pOf(w))
+	y := k.Select(large, k.add(k.log(x), k.num(math.Ln2)), k.log1pOf(w))
 	return k.Select(k.less(x, k.num(1)), k.nan(), k.Select(k.isNaN(x), x, y))
 }
 

@@ -24,8 +24,9 @@ func (k kit) halved(a, big llir.Value) (s pair, z llir.Value) {
 }
 
 // Asin is the arc sine; NaN beyond ±1.
-func Asin(b *llir.Builder, x llir.Value) llir.Value {
-	k := kitFor(b, x)
+func Asin(b *llir.Builder, x llir.Value) llir.Value { return kitFor(b, x).asin(x) }
+
+func (k kit) asin(x llir.Value) llir.Value {
 	if k.t == llir.F32 {
 		return k.asinSingle(x)
 	}
@@ -41,8 +42,9 @@ func Asin(b *llir.Builder, x llir.Value) llir.Value {
 }
 
 // Acos is the arc cosine; NaN beyond ±1.
-func Acos(b *llir.Builder, x llir.Value) llir.Value {
-	k := kitFor(b, x)
+func Acos(b *llir.Builder, x llir.Value) llir.Value { return kitFor(b, x).acos(x) }
+
+func (k kit) acos(x llir.Value) llir.Value {
 	if k.t == llir.F32 {
 		return k.acosSingle(x)
 	}
@@ -78,28 +80,19 @@ func (k kit) atanCore(s llir.Value) pair {
 
 // Atan is the arc tangent.
 func Atan(b *llir.Builder, x llir.Value) llir.Value {
-	k := kitFor(b, x)
-	if k.t == llir.F32 {
-		return k.atanSingle(x)
-	}
-	return k.atanWith(x, func(a llir.Value) llir.Value { return k.div(k.num(1), a) })
+	return kitFor(b, x).atan(x)
 }
 
-// atanSingle is Atan of f32s: the inverse bettered by a step of Newton's method.
-func (k kit) atanSingle(x llir.Value) llir.Value {
-	return k.atanWith(x, func(a llir.Value) llir.Value {
-		a = k.least(a, 0x1p100) // whose arc tangent is π/2 to the last place
-		r := k.inverse(a)
-		return k.fma(k.nfma(a, r, k.num(1)), r, r)
-	})
-}
-
-// atanWith is Atan by means of an inverse of numbers above 1.
-func (k kit) atanWith(x llir.Value, inverse func(llir.Value) llir.Value) llir.Value {
+func (k kit) atan(x llir.Value) llir.Value {
 	a := k.abs(x)
 	// Above 1: atan a = π/2 - atan 1/a.
 	big := k.FCmp(enum.FPredOGT, a, k.num(1))
-	p := k.atanCore(k.Select(big, inverse(a), a))
+	c := k.moderate(a) // the arc tangent of 2^100 is π/2 to the last place
+	r := k.inverse(c)
+	if k.t == llir.F32 { // a step of Newton's method
+		r = k.fma(k.nfma(c, r, k.num(1)), r, r)
+	}
+	p := k.atanCore(k.Select(big, r, a))
 	half := k.halfPi()
 	v := k.add(p.hi, p.lo)
 	far := k.add(half.hi, k.sub(half.lo, v))
@@ -129,17 +122,19 @@ func (k kit) sqrt(x llir.Value) llir.Value {
 }
 
 // Log1p is log(1 + x), accurate for small x.
-func Log1p(b *llir.Builder, x llir.Value) llir.Value {
-	k := kitFor(b, x)
+func Log1p(b *llir.Builder, x llir.Value) llir.Value { return kitFor(b, x).log1pOne(x) }
+
+// log1pOne is Log1p; log1pOf adds a number of two parts.
+func (k kit) log1pOne(x llir.Value) llir.Value {
 	if k.t == llir.F32 {
 		return k.log1pSingle(x)
 	}
 	u := k.add(k.num(1), x)
 	// What the sum lost, in proportion, is what the logarithm lost.
 	lost := k.Binary(llir.FSub, x, k.add(u, k.num(-1)), 0)
-	y := k.add(Log(b, u), k.Binary(llir.FDiv, lost, u, 0))
-	special := k.Or(k.FCmp(enum.FPredOEQ, u, k.num(math.Inf(1))), k.FCmp(enum.FPredOEQ, u, k.num(0)))
-	y = k.Select(special, Log(b, u), y)
+	l := k.log(u)
+	special := k.Or(k.equal(u, k.inf()), k.equal(u, k.num(0)))
+	y := k.Select(special, l, k.add(l, k.div(lost, u)))
 	return k.Select(k.FCmp(enum.FPredOEQ, x, k.num(0)), x, y)
 }
 

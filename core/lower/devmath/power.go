@@ -38,8 +38,9 @@ func Exp10(b *llir.Builder, x llir.Value) llir.Value {
 }
 
 // Log10 is the logarithm to base 10.
-func Log10(b *llir.Builder, x llir.Value) llir.Value {
-	k := kitFor(b, x)
+func Log10(b *llir.Builder, x llir.Value) llir.Value { return kitFor(b, x).log10(x) }
+
+func (k kit) log10(x llir.Value) llir.Value {
 	if k.t == llir.F64 {
 		p := k.mulPair(k.logPair(x), k.constant(math.Log10E, log10eTail))
 		return k.logSpecial(x, k.add(p.hi, p.lo))

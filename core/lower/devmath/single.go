@@ -61,9 +61,20 @@ func (k kit) exp2Large(x llir.Value) llir.Value {
 	return k.timesFour(k.poly(k.fma(x, k.num(0.5), k.FNeg(n)), exp4Single), bits)
 }
 
-// over is x/y, y of an f32 as for inverse, to a place.
+// moderate is x, but 2^100 where x is more and inverse could not take it.
+func (k kit) moderate(x llir.Value) llir.Value {
+	switch {
+	case k.t == llir.F32:
+		return k.least(x, 0x1p100)
+	case k.hw == nil:
+		return x
+	}
+	return k.Select(k.less(k.num(0x1p100), x), k.num(0x1p100), x)
+}
+
+// over is x/y, y as for inverse, to a place.
 func (k kit) over(x, y llir.Value) llir.Value {
-	if k.t == llir.F64 {
+	if k.t == llir.F64 && k.hw == nil {
 		return k.div(x, y)
 	}
 	r := k.inverse(y)
@@ -79,12 +90,19 @@ func (k kit) safeRoot(x llir.Value) llir.Value {
 	return k.root(x)
 }
 
-// inverse is 1/x, of f32s between 2^-100 and 2^100, and those to a place or two.
+// inverse is 1/x to a place or two, for x between 2^-100 and 2^100; of f64s, between
+// 2^-1000 and 2^1000.
 func (k kit) inverse(x llir.Value) llir.Value {
-	if k.t == llir.F64 {
+	switch {
+	case k.t == llir.F64 && k.hw == nil:
 		return k.div(k.num(1), x)
-	}
-	if k.hw != nil {
+	case k.t == llir.F64: // two steps of Newton's method
+		r := k.hw.InverseDouble(k.Builder, x)
+		for range 2 {
+			r = k.fma(k.nfma(x, r, k.num(1)), r, r)
+		}
+		return r
+	case k.hw != nil:
 		return k.hw.Inverse(k.Builder, x)
 	}
 	return k.Binary(llir.FDiv, k.num(1), x, llir.AFn)

@@ -89,7 +89,7 @@ func (s *spec) everywhere(t testing.TB) string {
 
 // sweepSpecs are the functions that can be swept.
 func sweepSpecs() []*spec {
-	return slices.DeleteFunc(append(shortSpecs(), specs...), func(s *spec) bool { return natural[s.name] == "" && !slices.Contains(own, s.name) })
+	return slices.DeleteFunc(append(shorterSingles(), specs...), func(s *spec) bool { return natural[s.name] == "" && !slices.Contains(own, s.name) })
 }
 
 // TestSweeps: the list speaks of the code as it is, and its errors, measured anew
