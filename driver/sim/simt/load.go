@@ -160,8 +160,8 @@ func (l *Loaded) bind(s *step, in *Inst) error {
 	s.pd, s.pa, s.pb, s.pc = placeOfResult(l.prog, in.D), place(l.prog, in.A), place(l.prog, in.B), place(l.prog, in.C)
 	s.pg = place(l.prog, in.Guard)
 	if n, k := len(in.Regs), len(in.Dsts); n+k > 0 {
-		s.rs, s.prs = make([]int32, n), make([]int32, n)
-		s.ds, s.pds = make([]int32, k), make([]int32, k)
+		all := make([]int32, 2*(n+k))
+		s.rs, s.prs, s.ds, s.pds = all[:n], all[n:2*n], all[2*n:2*n+k], all[2*n+k:]
 	}
 	loads := in.Op == OpLd || in.Op == OpLdMatrix
 	for i, r := range in.Regs {
