@@ -17,7 +17,7 @@ func (t *Target) Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type
 		return t.Library(b, op.StringAttr("symbol"), result, x)
 	}
 	if result == llir.F64 {
-		if name := doubles[op.Def()]; name != "" {
+		if name := ofDoubles[op.Def()]; name != "" {
 			return approximations.Find(name).Build(b, x...)
 		}
 	}
@@ -40,8 +40,8 @@ func (t *Target) Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type
 	return nil
 }
 
-// doubles are operations on f64 that are shorter with approximations.
-var doubles = map[*ir.OpDef]string{math.Log: "log", math.Log2: "log2", math.Erf: "erf"}
+// ofDoubles are operations on f64 that are shorter with approximations.
+var ofDoubles = map[*ir.OpDef]string{math.Log: "log", math.Log2: "log2", math.Erf: "erf"}
 
 // Packs holds for f16 everywhere and for bf16 from compute capability 9.0 on.
 func (t *Target) Packs(typ llir.Type) bool { return typ == llir.Half || t.CC >= 90 }
