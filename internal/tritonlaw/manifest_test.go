@@ -1,0 +1,268 @@
+package tritonlaw
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/frontend"
+	"github.com/tritonc/tritonc/core/frontend/signature"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/diff"
+	"github.com/tritonc/tritonc/core/ir/text"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/std"
+	"github.com/tritonc/tritonc/core/transform/ttir"
+)
+
+// A row of the manifest is a public kernel with what Triton 3.6.0 says of it.
+type row struct {
+	repo, path, kernel, signature string
+	// verdict is "accepted", or the class and first line of Triton's error, or
+	// "unresolved: NAME" where the kernel needs a package that was not there.
+	verdict string
+}
+
+func (r row) String() string {
+	return fmt.Sprintf("%s %s: %s(%s)", r.repo, r.path, r.kernel, r.signature)
+}
+
+// manifest reads the rows:
+//
+//	@owner/name	commit
+//	path	kernel	signature	verdict
+func manifest(t *testing.T) []row {
+	t.Helper()
+	list, err := os.ReadFile(filepath.Join(kernelDir, "manifest.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []row
+	repo := ""
+	for line := range strings.Lines(string(list)) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if name, ok := strings.CutPrefix(f[0], "@"); ok {
+			repo = name
+			continue
+		}
+		if len(f) != 4 {
+			t.Fatalf("manifest.tsv: %q has %d columns, want 4", line, len(f))
+		}
+		rows = append(rows, row{repo, f[0], f[1], f[2], f[3]})
+	}
+	return rows
+}
+
+// slow bounds the time of one kernel; the longest takes a tenth of it on an idle
+// machine.
+const slow = 30 * time.Second
+
+// refused are the kernels that Triton accepts and we do not, with the reason.
+var refused = map[string]string{
+	"xformers/ops/_triton/rmsnorm_kernels.py _rms_norm_kernel":        importsItself,
+	"xformers/ops/_triton/rmsnorm_kernels.py _rms_norm_add_kernel":    importsItself,
+	"xformers/ops/_triton/rope_padded_kernels.py _rope_padded_kernel": importsItself,
+}
+
+const importsItself = "the file takes names from a module that it makes with importlib at run time"
+
+// TestManifest compiles the public kernels of the manifest to ttir and holds
+// the outcome against Triton's verdict: what Triton accepts compiles, but for
+// the kernels in refused; what it refuses gets a diagnostic, or compiles, but
+// never a panic. The sources are not here: TRITONC_KERNELS names a folder that
+// has each repository at its commit, as owner/name.
+//
+// With TRITONC_KERNELS_IR naming the folder that bench/triton_verdicts.py
+// --keep wrote, the ttir is compared with Triton's as well, and is the same for
+// 95 of 100; the log shows the others. TRITONC_ONLY narrows the rows to those
+// whose text holds it.
+func TestManifest(t *testing.T) {
+	root := os.Getenv("TRITONC_KERNELS")
+	if root == "" {
+		t.Skip("set TRITONC_KERNELS to the folder with the checkouts that testdata/manifest.tsv lists, to build their kernels")
+	}
+	facts := facts90(t)
+	sources := checkouts{}
+	count := map[string]int{}
+	for _, r := range manifest(t) {
+		if !strings.Contains(r.String(), os.Getenv("TRITONC_ONLY")) {
+			continue
+		}
+		start := time.Now()
+		m, err := compile(sources, root, r, facts)
+		if d := time.Since(start); d > slow {
+			t.Errorf("%v:\ntook %v", r, d)
+		}
+		accepted := r.verdict == "accepted"
+		switch {
+		case errors.Is(err, errAbsent):
+			count["absent"]++
+		case errors.Is(err, errPanic):
+			t.Errorf("%v:\n%v", r, err)
+		case strings.HasPrefix(r.verdict, "unresolved: "):
+			count["Triton could not try"]++
+		case accepted && err == nil:
+			count["accepted by both"]++
+			switch ours, theirs, known := both(t, r, m); {
+			case !known:
+			case ours == theirs:
+				count["equal ttir"]++
+			default:
+				count["unequal ttir"]++
+				t.Logf("%v:\n%s", r, diff.Texts("ours", ours, "triton", theirs))
+			}
+		case !accepted && err != nil:
+			count["refused by both"]++
+		case accepted:
+			count["refused only here"]++
+			if refused[r.path+" "+r.kernel] == "" {
+				t.Errorf("%v:\n%s", r, explain(err))
+			}
+		default:
+			count["accepted only here"]++
+			t.Logf("%v:\nTriton says %s", r, r.verdict)
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(count)) {
+		t.Logf("%5d %s", count[what], what)
+	}
+	if count["unequal ttir"]*19 > count["equal ttir"] {
+		t.Error("the ttir of more than 5 in 100 is not Triton's")
+	}
+}
+
+var (
+	errAbsent = errors.New("the file is not in the checkout")
+	errPanic  = errors.New("panic")
+)
+
+// compile takes one row to the end of the ttir stage.
+func compile(sources checkouts, root string, r row, facts *frontend.Facts) (m *ir.Operation, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
+		}
+	}()
+	repo := filepath.Join(root, filepath.FromSlash(r.repo))
+	file := sources.file(repo, r.path)
+	if file == nil {
+		return nil, errAbsent
+	}
+	spec, err := signature.Parse("-s", r.signature)
+	if err != nil {
+		return nil, err
+	}
+	spec.Kernel = r.kernel
+	m, err = frontend.Build(dialect.NewContext(), file, spec, &frontend.Options{
+		Facts: facts, NumWarps: 4, NumStages: 3, NumCTAs: 1, SanitizeOverflow: true,
+		Open: func(module string) *frontend.File { return sources.module(repo, r.path, module) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, err = (&pass.Runner{VerifyEach: true}).Run(m, rows90, nil)
+	return m, err
+}
+
+// rows90 is the stage for a target with descriptors in hardware.
+var rows90 = []pass.Row{
+	{Pass: std.Inline},
+	{Pass: ttir.RewriteTensorPointer},
+	{Pass: std.Canonicalize},
+	{Pass: ttir.Combine},
+	{Pass: ttir.ReorderBroadcast},
+	{Pass: std.CSE},
+	{Pass: std.SymbolDCE},
+	{Pass: ttir.LoopUnroll},
+}
+
+// facts90 are those of a device of compute capability 9.0.
+func facts90(t *testing.T) *frontend.Facts {
+	f := facts(t)
+	f.Arch = "90"
+	f.FP8 = []string{"fp8e4b15", "fp8e4nv", "fp8e5"}
+	f.DeprecatedFP8Dot = []string{"fp8e4b15"}
+	f.MaxNumImpreciseAcc = 1 << 30
+	return f
+}
+
+// both gives the normal forms of a module and of Triton's, if that is at hand.
+func both(t *testing.T, r row, m *ir.Operation) (ours, theirs string, known bool) {
+	dir := os.Getenv("TRITONC_KERNELS_IR")
+	if dir == "" {
+		return "", "", false
+	}
+	name := filepath.Join(dir, filepath.FromSlash(r.repo), filepath.FromSlash(r.path), r.kernel+".ttir")
+	src, err := os.ReadFile(name)
+	if err != nil {
+		return "", "", false
+	}
+	want, err := text.Parse(dialect.NewContext(), name, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return diff.Normal(m), diff.Normal(want), true
+}
+
+// checkouts are parsed files by their paths; nil for what is not there.
+type checkouts map[string]*frontend.File
+
+// file parses a file of a repository, once.
+func (c checkouts) file(repo, path string) *frontend.File {
+	full := filepath.Join(repo, filepath.FromSlash(path))
+	f, ok := c[full]
+	if ok {
+		return f
+	}
+	src, err := os.ReadFile(full)
+	if err == nil {
+		module := strings.ReplaceAll(strings.TrimPrefix(strings.TrimSuffix(path, ".py"), "src/"), "/", ".")
+		f, _ = frontend.ParseModule(full, path, strings.TrimSuffix(module, ".__init__"), src)
+	}
+	c[full] = f
+	return f
+}
+
+// module finds what a file imports: beside the outermost package that holds the
+// file, and where repositories keep their packages.
+func (c checkouts) module(repo, path, module string) *frontend.File {
+	top := filepath.Dir(filepath.FromSlash(path))
+	for top != "." && exists(filepath.Join(repo, top, "__init__.py")) {
+		top = filepath.Dir(top)
+	}
+	name := strings.ReplaceAll(module, ".", "/")
+	for _, base := range []string{".", "src", filepath.ToSlash(top), filepath.ToSlash(filepath.Dir(path))} {
+		for _, end := range []string{"/__init__.py", ".py"} {
+			p := strings.TrimPrefix(base+"/"+name+end, "./")
+			if f := c.file(repo, p); f != nil {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func explain(err error) string {
+	var b strings.Builder
+	for _, d := range diag.All(err) {
+		diag.Fprint(&b, d)
+	}
+	if b.Len() == 0 {
+		return err.Error()
+	}
+	return b.String()
+}
