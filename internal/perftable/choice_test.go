@@ -274,8 +274,11 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// TestChoicesRun: every choice makes kernels that run; that none is much worse
-// than what was measured shows that the table is of this compiler.
+// drift is how far the compiler may go from what the table was measured of.
+const drift = 0.1
+
+// TestChoicesRun: every choice makes kernels that run, and that are about what the
+// table says of them.
 func TestChoicesRun(t *testing.T) {
 	choices, _ := optimizations(t)
 	for _, f := range tableLines(t, choiceFile) {
@@ -291,7 +294,7 @@ func TestChoicesRun(t *testing.T) {
 			if err := r.simulate(t, k, k.shared, shapeOf(j)); err != nil {
 				t.Fatalf("%s after %s: %v", j.name, o.name, err)
 			}
-			if want, err := strconv.Atoi(f[2+3*i]); err != nil || math.Abs(float64(r.warp-want)) > 0.02*float64(want) {
+			if want, err := strconv.Atoi(f[2+3*i]); err != nil || math.Abs(float64(r.warp-want)) > drift*float64(want) {
 				t.Errorf("%s after %s executes %d instructions, the table has %s: run make performance", j.name, o.name, r.warp, f[2+3*i])
 			}
 		}
