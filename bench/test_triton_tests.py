@@ -138,9 +138,16 @@ class SummaryTest(unittest.TestCase):
                                                           '{"uncollected": "test_x.py", "why": "no scipy"}\n')
             pathlib.Path(tmp, "tritonc.1.out").write_text("Traceback\nboom")
             pathlib.Path(tmp, "triton.1").write_text('{"collected": 3}\n')
-            _, notes, uncollected = triton_tests.results(tmp, 2)
+            _, notes, uncollected = triton_tests.results(tmp, 2, triton_tests.SIDES)
         self.assertEqual(notes, ["tritonc, worker 1 collected nothing: boom"])
         self.assertEqual(uncollected, ["test_x.py cannot be collected: no scipy"])
+
+    def test_alone(self):
+        text, good = triton_tests.summary_alone(self.entries(a="passed", b="failed", c="skipped", d="xfailed"))
+        self.assertFalse(good)
+        self.assertRegex(text, r"test_x.py +1 +1 +2\n")
+        self.assertIn("test_x.py::b", text)
+        self.assertTrue(triton_tests.summary_alone(self.entries(a="passed"))[1])
 
     def test_nothing_ran(self):
         self.assertFalse(triton_tests.summary({"triton": {}, "tritonc": {}}, 0.98)[1])

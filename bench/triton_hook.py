@@ -62,10 +62,11 @@ class Failed(RuntimeError):
 
 
 class Tritonc:
-    """The compiler, as a program."""
+    """The compiler, as a program. With assemble off it stops at PTX, which stands in
+    the cubin's place, for a device that takes that."""
 
-    def __init__(self, path):
-        self.path = str(path)
+    def __init__(self, path, assemble=True):
+        self.path, self.assemble = str(path), assemble
         self.keep = os.environ.get("TRITONC_HOOK_KEEP")
         self.counts = collections.Counter()
         self.passes = {}  # of a target: their names, as words
@@ -77,7 +78,7 @@ class Tritonc:
         for f in sorted(pathlib.Path(self.path).resolve().parent.glob("tritonc*")):
             if f.is_file():
                 h.update(f.read_bytes())
-        return "tritonc-" + h.hexdigest()[:16]
+        return "tritonc-" + ("" if self.assemble else "ptx-") + h.hexdigest()[:16]
 
     @functools.cached_property
     def targets(self):
@@ -98,7 +99,9 @@ class Tritonc:
 
     def compile(self, stage, text, capability, options, metadata, env):
         """({later stage: text or bytes}, metadata) from the text of one stage."""
-        later = (*STAGES, "json") if stage == "ttir" else (*STAGES[STAGES.index(stage) + 1:], "json")
+        later = [s for s in STAGES if stage == "ttir" or STAGES.index(s) > STAGES.index(stage)] + ["json"]
+        if not self.assemble:
+            later.remove("cubin")
         with tempfile.TemporaryDirectory(prefix="tritonc-") as tmp:
             folder = pathlib.Path(tmp)
             source = folder / f"kernel.{stage}"
@@ -122,6 +125,8 @@ class Tritonc:
             for ending in later:
                 file, = (folder / "out").glob(f"*.{ending}")
                 out[ending] = file.read_bytes() if ending == "cubin" else file.read_text()
+            if not self.assemble:
+                out["cubin"] = out.get("ptx", text).encode()
             return out, json.loads(out.pop("json"))
 
     def kept(self, source, argv):
@@ -204,7 +209,7 @@ class Hook:
         return None
 
 
-def install(tritonc=None, mode=None):
+def install(tritonc=None, mode=None, assemble=True):
     """Makes the triton package of this process compile with tritonc; returns the
     Tritonc, whose counts say how much it did, or None with mode "off"."""
     mode = mode or os.environ.get("TRITONC_HOOK") or "raise"
@@ -221,7 +226,7 @@ def install(tritonc=None, mode=None):
     path = tritonc or os.environ.get("TRITONC") or HERE.parent / "bin/tritonc"
     if not os.access(path, os.X_OK):
         raise SystemExit(f"triton_hook: there is no program {path}; TRITONC names another")
-    compiler = Tritonc(path)
+    compiler = Tritonc(path, assemble)
 
     def env():
         # The ptxas that Triton would run, unless tritonc is told of one.

@@ -125,16 +125,22 @@ def context_lives():
 def work(a):
     import pytest
     share = Share(a.number, a.workers, a.seed, a.log, a.deadline)
+    options = []
     if a.side == "tritonc":
         sys.path.insert(0, str(HERE))
-        import triton_hook
-        triton_hook.install()
+        if a.simulate:
+            import triton_sim
+            triton_sim.install(a.simulate)
+            options = ["--device", "cpu"]
+        else:
+            import triton_hook
+            triton_hook.install()
         # Python programs that tests start find the hook in their sitecustomize.
         os.environ["PYTHONPATH"] = os.pathsep.join([a.site, *filter(None, [os.environ.get("PYTHONPATH")])])
     files = [str(pathlib.Path(a.folder, f)) for f in a.files.split(",")]
     root = top(a.folder)
     status = pytest.main([*files, "-q", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-W", "ignore",
-                          "--continue-on-collection-errors", f"--rootdir={root}", f"--confcutdir={root}"],
+                          "--continue-on-collection-errors", f"--rootdir={root}", f"--confcutdir={root}", *options],
                          plugins=[share])
     # Tests that failed are no failure of the worker; a collection that did is told.
     if status not in (0, 1, 2, 5):
@@ -175,7 +181,8 @@ class Worker(threading.Thread):
         a = self.a
         argv = [sys.executable, str(HERE / "triton_tests.py"), str(a.folder), "--worker", self.side, "--number",
                 str(self.number), "--workers", str(a.workers), "--seed", str(a.seed), "--log", self.log, "--files",
-                a.files, "--deadline", str(a.deadline), "--site", self.site]
+                a.files, "--deadline", str(a.deadline), "--site", self.site,
+                *(["--simulate", a.simulate] if a.simulate else [])]
         with open(self.said, "w") as out:
             p = subprocess.Popen(argv, env=self.env, stdout=out, stderr=out, stdin=subprocess.DEVNULL,
                                  start_new_session=True)
@@ -219,20 +226,22 @@ def environment(tmp, pytest):
     return env
 
 
-def hooked_site(tmp):
+def hooked_site(tmp, simulate):
     """A folder whose sitecustomize.py puts the hook into every Python that finds it."""
     site = pathlib.Path(tmp, "site")
     site.mkdir()
-    (site / "sitecustomize.py").write_text(
-        f"import sys\nsys.path.append({str(HERE)!r})\nimport triton_hook\ntriton_hook.install()\n")
+    install = f"import triton_sim\ntriton_sim.install({simulate!r})" if simulate else \
+        "import triton_hook\ntriton_hook.install()"
+    (site / "sitecustomize.py").write_text(f"import sys\nsys.path.append({str(HERE)!r})\n{install}\n")
     return str(site)
 
 
-def results(tmp, workers):
+def results(tmp, workers, sides):
     """{side: {test: entry}} and what else the workers said."""
     out, notes, uncollected = {}, [], {}
     for side in SIDES:
         out[side], uncollected[side] = {}, {}
+    for side in sides:
         for number in range(workers):
             path = f"{tmp}/{side}.{number}"
             entries = read(path)
@@ -243,8 +252,8 @@ def results(tmp, workers):
                 said = tail(path + ".out") if os.path.exists(path + ".out") else "it was not started"
                 notes.append(f"{side}, worker {number} collected nothing: {said}")
     notes += [f"tritonc cannot collect {f}: {why}" for f, why in uncollected["tritonc"].items()
-              if f not in uncollected["triton"]]
-    return out, notes, [f"{f} cannot be collected: {why}" for f, why in uncollected["triton"].items()]
+              if sides == SIDES and f not in uncollected["triton"]]
+    return out, notes, [f"{f} cannot be collected: {why}" for f, why in uncollected[sides[0]].items()]
 
 
 def told(notes, uncollected):
@@ -298,6 +307,23 @@ def summary(out, least):
     return "\n".join(lines) + "\n", good
 
 
+def summary_alone(ours):
+    """The same of tritonc alone: which failures are its own is for the reader."""
+    files, causes = collections.defaultdict(collections.Counter), collections.defaultdict(list)
+    for t, e in sorted(ours.items()):
+        files[t.partition("::")[0]][e["outcome"]] += 1
+        if e["outcome"] == "failed":
+            causes[e["why"][:160]].append(t)
+    lines = [f"{'':28} {'passed':>7} {'failed':>7} {'skipped':>7}"]
+    for name, n in [*sorted(files.items()), ("all", sum(files.values(), collections.Counter()))]:
+        lines.append(f"{name:28} {n['passed']:7} {n['failed']:7} {n['skipped'] + n['xfailed']:7}")
+    if causes:
+        lines.append("\nFail, by cause")
+    for why, tests in sorted(causes.items(), key=lambda c: -len(c[1])):
+        lines += [f"{len(tests):5}  {why}", f"         {tests[0]}"]
+    return "\n".join(lines) + "\n", bool(ours) and not causes
+
+
 def parent(a):
     names = [f for f in a.files.split(",") if f] or sorted(p.name for p in a.folder.glob("test_*.py"))
     missing = [f for f in names if not (a.folder / f).exists()]
@@ -307,15 +333,16 @@ def parent(a):
     a.deadline = time.time() + a.budget
     a.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as tmp:
-        env, site = environment(tmp, a.pytest), hooked_site(tmp)
-        workers = [Worker(a, side, n, tmp, env, site) for side in SIDES for n in range(a.workers)]
+        env, site = environment(tmp, a.pytest), hooked_site(tmp, a.simulate)
+        sides = SIDES[1:] if a.simulate else SIDES
+        workers = [Worker(a, side, n, tmp, env, site) for side in sides for n in range(a.workers)]
         for w in workers:
             w.start()
         for w in workers:
             w.join()
-        out, notes, uncollected = results(tmp, a.workers)
+        out, notes, uncollected = results(tmp, a.workers, sides)
     (a.out / "triton_tests.json").write_text(json.dumps(out, indent=0))
-    text, good = summary(out, a.least)
+    text, good = summary_alone(out["tritonc"]) if a.simulate else summary(out, a.least)
     text, good = text + told(notes, uncollected), good and not notes
     (a.out / "triton_tests.txt").write_text(text)
     print(text)
@@ -332,6 +359,8 @@ def main():
     p.add_argument("--workers", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="processes a side")
     p.add_argument("--seed", default="0", help="of the tests' order")
     p.add_argument("--least", type=float, default=0.98, help="of the passes, how many have to be kept (0.98)")
+    p.add_argument("--simulate", metavar="TARGET", help="tritonc's side alone, on the simulated GPU of cuda:80, say; "
+                   "for a machine without a GPU, with torch for the CPU")
     p.add_argument("--pytest", help="a folder that holds pytest, where it is not installed")
     p.add_argument("--worker", dest="side", choices=SIDES, help=argparse.SUPPRESS)
     p.add_argument("--number", type=int, help=argparse.SUPPRESS)
