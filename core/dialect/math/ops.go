@@ -2,7 +2,11 @@
 // floating point scalars and, element by element, on tensors.
 package math
 
-import "github.com/tritonc/tritonc/core/ir"
+import (
+	"math"
+
+	"github.com/tritonc/tritonc/core/ir"
+)
 
 func unary(name, doc string, c ir.Constraint) *ir.OpDef {
 	return &ir.OpDef{
@@ -15,6 +19,13 @@ func unary(name, doc string, c ir.Constraint) *ir.OpDef {
 }
 
 func float(name, doc string) *ir.OpDef { return unary(name, doc, ir.FloatLike) }
+
+// folded is an operation on floats that folds on constants.
+func folded(d *ir.OpDef, fold func(*ir.Operation, []ir.Attribute) []ir.FoldResult) *ir.OpDef {
+	d.Fold = fold
+	return d
+}
+
 func integer(name, doc string) *ir.OpDef {
 	return unary(name, doc, ir.IntLike)
 }
@@ -28,27 +39,27 @@ func binary(name, doc string) *ir.OpDef {
 
 // The operations.
 var (
-	AbsF      = float("absf", "absolute value")
+	AbsF      = folded(float("absf", "absolute value"), rounded(math.Abs))
 	AbsI      = integer("absi", "absolute value of a signed integer")
-	Exp       = float("exp", "e to the power")
-	Exp2      = float("exp2", "2 to the power")
-	ExpM1     = float("expm1", "e to the power, minus 1")
-	Log       = float("log", "natural logarithm")
-	Log2      = float("log2", "logarithm to base 2")
-	Log10     = float("log10", "logarithm to base 10")
-	Log1P     = float("log1p", "natural logarithm of 1 plus the operand")
-	Sin       = float("sin", "sine of radians")
-	Cos       = float("cos", "cosine of radians")
-	Tan       = float("tan", "tangent of radians")
-	Tanh      = float("tanh", "hyperbolic tangent")
-	Erf       = float("erf", "error function")
-	Sqrt      = float("sqrt", "square root")
+	Exp       = folded(float("exp", "e to the power"), elementary(math.Exp))
+	Exp2      = folded(float("exp2", "2 to the power"), elementary(math.Exp2))
+	ExpM1     = folded(float("expm1", "e to the power, minus 1"), elementary(math.Expm1))
+	Log       = folded(float("log", "natural logarithm"), elementary(math.Log))
+	Log2      = folded(float("log2", "logarithm to base 2"), elementary(math.Log2))
+	Log10     = folded(float("log10", "logarithm to base 10"), elementary(math.Log10))
+	Log1P     = folded(float("log1p", "natural logarithm of 1 plus the operand"), elementary(math.Log1p))
+	Sin       = folded(float("sin", "sine of radians"), elementary(math.Sin))
+	Cos       = folded(float("cos", "cosine of radians"), elementary(math.Cos))
+	Tan       = folded(float("tan", "tangent of radians"), elementary(math.Tan))
+	Tanh      = folded(float("tanh", "hyperbolic tangent"), elementary(math.Tanh))
+	Erf       = folded(float("erf", "error function"), elementary(math.Erf))
+	Sqrt      = folded(float("sqrt", "square root"), rounded(math.Sqrt))
 	Rsqrt     = float("rsqrt", "reciprocal square root")
-	Floor     = float("floor", "round down")
-	Ceil      = float("ceil", "round up")
-	Trunc     = float("trunc", "round toward zero")
-	Round     = float("round", "round to nearest, ties away from zero")
-	RoundEven = float("roundeven", "round to nearest, ties to even")
+	Floor     = folded(float("floor", "round down"), rounded(math.Floor))
+	Ceil      = folded(float("ceil", "round up"), rounded(math.Ceil))
+	Trunc     = folded(float("trunc", "round toward zero"), rounded(math.Trunc))
+	Round     = folded(float("round", "round to nearest, ties away from zero"), rounded(math.Round))
+	RoundEven = folded(float("roundeven", "round to nearest, ties to even"), rounded(math.RoundToEven))
 	PowF      = binary("powf", "power")
 	CopySign  = binary("copysign", "magnitude of the first with the sign of the second")
 	CtPop     = integer("ctpop", "number of one bits")
