@@ -42,7 +42,7 @@ def test_refused():
         raise RuntimeError("Refused: num_ctas = 2")
 
 def test_hopper():
-    assert "wgmma" in ("mma.sync" if HOOKED else "wgmma")
+    assert "wgmma" in ("ldmatrix" if HOOKED else "wgmma")
 
 def test_gained():
     assert HOOKED
