@@ -49,6 +49,9 @@ func (g *gen) forStmt(st *syntax.For) {
 		g.unroll(st, args, kwargs)
 	case any(lang.Range), any(eval.RangeType):
 		r := g.rangeOf(args, kwargs)
+		if it == any(eval.RangeType) {
+			r.attrs = nil // Python's range has no hints; Triton reads and drops them
+		}
 		g.forLoop(st, &r)
 	default:
 		eval.FailHelp("iterate over range(…), tl.range(…) or tl.static_range(…)", errIterator)

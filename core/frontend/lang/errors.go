@@ -44,6 +44,7 @@ const (
 	errPadding          = "Padding option %s not supported"
 	errSemantic         = "Memory semantic %s not supported"
 	errAtomicPtr        = "Pointer argument of store instruction is %s"
+	errBlockElem        = "Block element type(%s) and value element type(%s) mismatch"
 	errCASType          = "'tt.atomic_cas' op failed to verify that ptr type matches %s type: %s, not %s"
 	errAtomicType       = "atomic_%s does not support %s"
 	errAtomicFloat      = "atomic_%s not supported for dtype %s"

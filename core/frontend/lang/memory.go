@@ -139,7 +139,10 @@ func store(e *Emitter, a *Args) any {
 		if val.IsBlock() && !sameShape(val.Shape(), b.Shape) && len(val.Shape()) != len(b.Shape) {
 			eval.Fail("Block shape(%s) and value shape(%s) mismatch", shapeString(b.Shape), shapeString(val.Shape()))
 		}
-		val = e.Cast(e.BroadcastShape(val, b.Shape), b.Elem)
+		val = e.BroadcastShape(val, b.Shape)
+		if d := dtypeOf(val.T); d != b.Elem {
+			eval.FailHelp("convert it with .to(pointer.dtype.element_ty)", errBlockElem, b.Elem, d)
+		}
 		tt.NewStore(e.B, ptr.V, val.V, nil, acc)
 		return nil
 	}
