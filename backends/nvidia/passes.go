@@ -71,6 +71,7 @@ func checkSkipped(a arch, names []string) error {
 func ttgirRows(a arch, o options) []pass.Row {
 	stages := []pass.Setting{{Name: "num-stages", Value: o.NumStages}}
 	return o.without([]pass.Row{
+		{Pass: ttir.RewriteTensorDescriptor, When: noTMA, Why: "files of ttir for hardware that copies by descriptor have them", Needed: true},
 		{Pass: ttgir.Convert, Why: "from here on every tensor has a layout", Needed: true, With: []pass.Setting{
 			{Name: "target", Value: backendName + ":" + strconv.Itoa(a.cc)},
 			{Name: "num-warps", Value: o.NumWarps},

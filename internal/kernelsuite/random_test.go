@@ -99,7 +99,9 @@ func (p *program) statement() {
 		if p.n < 32 { // the least K of products of bytes
 			break
 		}
-		p.addInt("tl.dot((%s & 127).to(tl.int8), (%s & 127).to(tl.int8)) + %s", a, b, a)
+		// The sum is part of the product, which saturates on tensor cores and wraps
+		// elsewhere: it stays far from the end of the range.
+		p.addInt("tl.dot((%s & 127).to(tl.int8), (%s & 127).to(tl.int8)) + (%s >> 8)", a, b, a)
 	case 9:
 		p.addInt("%s + tl.argmax(%s, %d)%s", a, b, axis, row)
 	case 10:

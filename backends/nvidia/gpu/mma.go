@@ -43,22 +43,23 @@ var (
 type mma struct {
 	a, b, c elem
 	m, k    int
-	cc      int // the first compute capability that has it
+	cc      int    // the first compute capability that has it
+	suffix  string // behind row.col
 }
 
 // The forms, of equal ones the best first.
 var mmas = []mma{
-	{elemF16, elemF16, elemF32, 16, 16, 80},
-	{elemF16, elemF16, elemF16, 16, 16, 80},
-	{elemBF16, elemBF16, elemF32, 16, 16, 80},
-	{elemTF32, elemTF32, elemF32, 16, 8, 80},
-	{elemS8, elemS8, elemS32, 16, 32, 80}, // wraps, as sums do elsewhere: no .satfinite
-	{elemF64, elemF64, elemF64, 16, 16, 90},
-	{elemF64, elemF64, elemF64, 8, 4, 80},
-	{elemE4M3, elemE4M3, elemF32, 16, 32, 89},
-	{elemE4M3, elemE5M2, elemF32, 16, 32, 89},
-	{elemE5M2, elemE4M3, elemF32, 16, 32, 89},
-	{elemE5M2, elemE5M2, elemF32, 16, 32, 89},
+	{elemF16, elemF16, elemF32, 16, 16, 80, ""},
+	{elemF16, elemF16, elemF16, 16, 16, 80, ""},
+	{elemBF16, elemBF16, elemF32, 16, 16, 80, ""},
+	{elemTF32, elemTF32, elemF32, 16, 8, 80, ""},
+	{elemS8, elemS8, elemS32, 16, 32, 80, ".satfinite"},
+	{elemF64, elemF64, elemF64, 16, 16, 90, ""},
+	{elemF64, elemF64, elemF64, 8, 4, 80, ""},
+	{elemE4M3, elemE4M3, elemF32, 16, 32, 89, ""},
+	{elemE4M3, elemE5M2, elemF32, 16, 32, 89, ""},
+	{elemE5M2, elemE4M3, elemF32, 16, 32, 89, ""},
+	{elemE5M2, elemE5M2, elemF32, 16, 32, 89, ""},
 }
 
 // MatrixInstrs are forms of mma.sync.
@@ -180,7 +181,7 @@ func (f *mma) assembly(a, b, c int) (text, constraints string) {
 		s.list(first, n, true)
 	}
 	always := func(letter string) func(int) string { return func(int) string { return letter } }
-	s.str(fmt.Sprintf("mma.sync.aligned.m%dn8k%d.row.col.%s.%s.%s.%s ", f.m, f.k, f.c.name, f.a.name, f.b.name, f.c.name))
+	s.str(fmt.Sprintf("mma.sync.aligned.m%dn8k%d.row.col%s.%s.%s.%s.%s ", f.m, f.k, f.suffix, f.c.name, f.a.name, f.b.name, f.c.name))
 	list(c, always("="+f.c.letter()))
 	s.str(", ")
 	list(a, always(f.a.letter()))
