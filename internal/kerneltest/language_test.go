@@ -131,6 +131,29 @@ func TestLanguageHeuristics(t *testing.T) {
 	}
 }
 
+func TestLanguageHints(t *testing.T) {
+	r := Rand(t)
+	for _, n := range []int{0, 1, 5} {
+		x, y := Randn(r, "fp32", 16*n+240), Empty("fp32", 256)
+		named(golden(t, "hints"), "carried").Run(t, Grid(1), x, y, n)
+		Near(t, "carried", y, each(256, func(i int) float64 {
+			sum := 0.0
+			for k := range n {
+				sum += x.At(i + 16*k)
+			}
+			return sum
+		}), 1e-5, 1e-5)
+	}
+	x, y := Randn(r, "fp32", 16), Empty("fp32", 16)
+	named(golden(t, "hints"), "kept").Run(t, Grid(1), x, y, 8)
+	Equal(t, "kept", y, each(16, x.At))
+	x, index := Full(-1, "fp32", 16), Empty("i32", 1)
+	x.Set(11, 1)
+	x.Set(13, 1)
+	named(golden(t, "hints"), "greater").Run(t, Grid(1), x, index)
+	Equal(t, "greater", index, []float64{11})
+}
+
 func TestLanguageInheritance(t *testing.T) {
 	p := Empty("fp32", 1)
 	golden(t, "inheritance").Run(t, Grid(1), p, 9)
