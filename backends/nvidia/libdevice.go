@@ -195,6 +195,23 @@ def gdc_wait():
 def gdc_launch_dependents():
     tl.inline_asm_elementwise(
         "griddepcontrol.launch_dependents; // dummy $0", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
+
+
+# Casts from and to fp8e4b15, for which no hardware has an instruction. On all
+# architectures that the backend knows the two are one.
+@triton.jit
+def convert_custom_float8_sm80(arg, dst_ty: tl.constexpr, fp_downcast_rounding: tl.constexpr = None):
+    if arg.type.scalar.is_fp8e4b15():
+        if dst_ty.scalar.is_fp32():
+            return arg.to(tl.float32)
+        else:
+            return arg.to(tl.float16)
+    else:
+        tl.static_assert(arg.type.scalar.is_fp16() or arg.type.scalar.is_fp32(), "fp8e4b15 is made of fp16 or fp32")
+        return arg.to(tl.float8e4b15)
+
+
+convert_custom_float8_sm70 = convert_custom_float8_sm80
 `
 
 // modules are what kernels may import of this backend.
