@@ -35,12 +35,12 @@ func manifest(t *testing.T) (names, lines []string) {
 }
 
 // TestList counts again and compares with testdata/functions.tsv, which
-// TRITONC_UPDATE=1 rewrites. The sources are not here: TRITONC_KERNELS names a
+// TRITONC_UPDATE=1 rewrites. The sources are not here: TRITONC_CHECKOUTS names a
 // folder that holds each repository at its commit, as owner/name.
 func TestList(t *testing.T) {
-	root := os.Getenv("TRITONC_KERNELS")
+	root := os.Getenv("TRITONC_CHECKOUTS")
 	if root == "" {
-		t.Skip("set TRITONC_KERNELS to the folder with the checkouts that core/frontend/testdata/manifest.tsv lists, to count their calls again")
+		t.Skip("set TRITONC_CHECKOUTS to the folder with the checkouts that core/frontend/testdata/manifest.tsv lists, to count their calls again")
 	}
 	names, lines := manifest(t)
 	c, err := Read(root, names)

@@ -78,17 +78,17 @@ const importsItself = "the file takes names from a module that it makes with imp
 // TestManifest compiles the public kernels of the manifest to ttir and holds
 // the outcome against Triton's verdict: what Triton accepts compiles, but for
 // the kernels in refused; what it refuses gets a diagnostic, or compiles, but
-// never a panic. The sources are not here: TRITONC_KERNELS names a folder that
+// never a panic. The sources are not here: TRITONC_CHECKOUTS names a folder that
 // has each repository at its commit, as owner/name.
 //
-// With TRITONC_KERNELS_IR naming the folder that bench/triton_verdicts.py
+// With TRITONC_CHECKOUTS_IR naming the folder that bench/triton_verdicts.py
 // --keep wrote, the ttir is compared with Triton's as well, and is the same for
 // 95 of 100; the log shows the others. TRITONC_ONLY narrows the rows to those
 // whose text holds it.
 func TestManifest(t *testing.T) {
-	root := os.Getenv("TRITONC_KERNELS")
+	root := os.Getenv("TRITONC_CHECKOUTS")
 	if root == "" {
-		t.Skip("set TRITONC_KERNELS to the folder with the checkouts that testdata/manifest.tsv lists, to build their kernels")
+		t.Skip("set TRITONC_CHECKOUTS to the folder with the checkouts that testdata/manifest.tsv lists, to build their kernels")
 	}
 	facts := facts90(t)
 	sources := checkouts{}
@@ -197,7 +197,7 @@ func facts90(t *testing.T) *frontend.Facts {
 
 // both gives the normal forms of a module and of Triton's, if that is at hand.
 func both(t *testing.T, r row, m *ir.Operation) (ours, theirs string, known bool) {
-	dir := os.Getenv("TRITONC_KERNELS_IR")
+	dir := os.Getenv("TRITONC_CHECKOUTS_IR")
 	if dir == "" {
 		return "", "", false
 	}
