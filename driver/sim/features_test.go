@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"testing"
@@ -458,6 +459,36 @@ func TestProgress(t *testing.T) {
 		launch(t, d, m, name, Dim(blocks), Dim(128), 0, x, y, d.Alloc("out", 4*1024*blocks), int32(n))
 		if len(seen) != blocks || seen[0] != 1 || seen[blocks-1] != blocks {
 			t.Errorf("%s: progress was %v", name, seen)
+		}
+	}
+}
+
+// TestByteRegisters: mov takes a word apart into registers of eight bits and puts
+// it together, cvt widens them, ld and st move them.
+func TestByteRegisters(t *testing.T) {
+	m, err := Load("snippet.ptx", []byte(snippet(`.reg .b8 t<5>; mul.wide.u32 %rd3, %r2, 4;
+		add.u64 %rd1, %rd1, %rd3; shl.b64 %rd3, %rd3, 2; add.u64 %rd2, %rd2, %rd3;
+		ld.global.b32 %r6, [%rd1]; ld.global.b8 t4, [%rd1+1];
+		mov.b32 {t0, t1, t2, t3}, %r6; mov.b32 %r7, {t3, t2, t1, t0};
+		cvt.u32.u8 %r8, t2; cvt.s32.s8 %r9, t3;
+		st.global.b32 [%rd2], %r7; st.global.b32 [%rd2+4], %r8; st.global.b32 [%rd2+8], %r9;
+		mov.u32 %r10, 0; st.global.b32 [%rd2+12], %r10; st.global.b8 [%rd2+12], t4;`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRand(t)
+	x := make([]uint32, 32)
+	for i := range x {
+		x[i] = r.Uint32()
+	}
+	d := New(Options{})
+	out := d.Alloc("out", 16*len(x))
+	launch(t, d, m, "k", Dim(1), Dim(len(x)), 0, Upload(d, "x", x), out, int32(0))
+	got := Download[uint32](out)
+	for i, v := range x {
+		want := [4]uint32{bits.ReverseBytes32(v), v >> 16 & 0xff, uint32(int32(v) >> 24), v >> 8 & 0xff}
+		if [4]uint32(got[4*i:]) != want {
+			t.Errorf("of %08x: %08x, want %08x", v, got[4*i:4*i+4], want)
 		}
 	}
 }

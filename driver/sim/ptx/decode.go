@@ -451,9 +451,6 @@ func (d *decoder) newReg(typ, name string, pos Pos) simt.Reg {
 		d.fail(pos, "register %s has the unsupported type .%s", name, typ)
 	}
 	d.bits[r] = t.Bits()
-	if t.Bits() == 8 {
-		d.bits[r] = 16
-	}
 	d.p.RegNames[r] = name
 	return r
 }
