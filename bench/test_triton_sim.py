@@ -14,8 +14,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import triton_sim
 
-# A tritonc that adds one to every byte of each argument's memory, and leaves
-# what it was asked in a file.
+# A tritonc that adds one to every byte of each argument's memory, or to as many
+# as the kernel's text says, and leaves what it was asked in a file.
 FAKE = """#!%s
 import json, re, sys
 sys.path.insert(0, %r)
@@ -24,12 +24,14 @@ asked = sys.argv[1:]
 json.dump(asked, open(%r, "w"))
 if "fail" in open(asked[-1]).read():
     sys.exit("k.py:1:1: error: a race")
+size = int(re.search("size (\\d+)", open(asked[-1]).read() + "size 99").group(1))
 values = dict(re.fullmatch(r"(\\w+)=(.*)", a).groups() for f, a in zip(asked, asked[1:]) if f == "--arg")
 for flag, argument in zip(asked, asked[1:]):
     if flag == "--save":
         name, path = argument.split("=")
         data = npy.Data.load("u8", values[name][1:])
-        npy.Data("u8", bytes((b + 1) %% 256 for b in data.raw)).save(path)
+        npy.Data("u8", bytes((b + 1) %% 256 if i < size else b for i, b in enumerate(data.raw))).save(path)
+        print(f"{name}: written to {path}")
 print("pid (0, 0, 0) x: 1")
 print("k ran on the simulated A100: 1 block")
 """
@@ -71,7 +73,7 @@ class LaunchTest(unittest.TestCase):
         """The bytes from a view on are the kernel's; those before it are not."""
         buffer = (ctypes.c_uint8 * 8)(*range(8))
         signature = {"x": "*i8", "n": "i32", "B": "constexpr", "s": "fp32", "f": "u1"}
-        printed = self.launch(signature, Tensor(buffer, 2), 5, 64, 0.5, True)
+        printed = self.launch(signature, Tensor(buffer, 2), 5, 64, 0.5, True, ptx=b"size 6")
         self.assertEqual(printed, "pid (0, 0, 0) x: 1\n")  # what the kernel prints, alone
         self.assertEqual(list(buffer), [0, 1, 3, 4, 5, 6, 7, 8])
         asked = json.loads(self.asked.read_text())
@@ -82,11 +84,20 @@ class LaunchTest(unittest.TestCase):
     def test_wrapped_null_and_empty(self):
         buffer = (ctypes.c_uint8 * 1)(255)
         wrapper = types.SimpleNamespace(base=Tensor(buffer))  # triton's reinterpret()
-        self.launch({"x": "*u8", "y": "*fp32", "z": "*fp32"}, wrapper, None, 0)
+        self.launch({"x": "*u8", "y": "*fp32", "z": "*fp32"}, wrapper, None, 0, ptx=b"size 1")
         self.assertEqual(list(buffer), [0])
         self.asked.unlink()
         self.launch({}, grid=(0, 1, 1))
         self.assertFalse(self.asked.exists())
+
+    def test_whole_words(self):
+        """A kernel may read and write back the whole of the last word, and no more."""
+        buffer = (ctypes.c_uint8 * 2)(7, 8)
+        self.launch({"x": "*bf16"}, Tensor(buffer), ptx=b"size 2")
+        self.assertEqual(list(buffer), [8, 9])
+        with self.assertRaisesRegex(triton_sim.Fault, "past the end of an argument of 2 bytes"):
+            self.launch({"x": "*bf16"}, Tensor(buffer), ptx=b"size 3")
+        self.assertEqual(list(buffer), [8, 9])
 
     def test_fault(self):
         with self.assertRaisesRegex(triton_sim.Fault, "k.py:1:1: error: a race"):

@@ -31,6 +31,7 @@ import triton_hook
 # What a block may have of shared memory, by compute capability.
 SHARED = {80: 163 << 10, 86: 99 << 10, 89: 99 << 10, 90: 227 << 10}
 MULTIPROCESSORS = 132
+WORD = 4
 METADATA = ("name", "num_warps", "num_ctas", "shared", "global_scratch_size", "global_scratch_align")
 
 
@@ -96,17 +97,21 @@ class Launcher:
                     argv += ["--arg", f"a{i}={value or 0}:u64"]
                 else:
                     bytes_ = storage_bytes(getattr(value, "base", value) if not hasattr(value, "storage") else value)
-                    before = npy.Data("u8", bytes_)
+                    # CUDA allocates whole words, which 16-bit atomics work on; what pads the last one stays zero.
+                    before = npy.Data("u8", bytes(bytes_) + bytes(-len(bytes_) % WORD))
                     memory.append((bytes_, before, folder / f"out{i}.npy"))
                     argv += ["--arg", f"a{i}={before.save(folder / f'{i}.npy')}", "--save", f"a{i}={memory[-1][2]}"]
             r = subprocess.run([*argv, str(folder / "kernel.ptx")], capture_output=True, text=True)
             if r.returncode:
                 raise Fault(r.stderr.strip())
-            lines = r.stdout.splitlines(keepends=True)  # what the kernel printed, and tritonc's own last one
-            sys.stdout.write("".join(line for line in lines if " ran on the simulated " not in line))
+            lines = r.stdout.splitlines(keepends=True)  # what the kernel printed, and tritonc's own
+            own = " ran on the simulated ", f": written to {folder}"
+            sys.stdout.write("".join(line for line in lines if not any(words in line for words in own)))
             for bytes_, before, path in memory:
                 # Only what changed: two arguments may be parts of one allocation.
                 after = npy.Data.load("u8", path).raw
+                if any(after[len(bytes_):]):
+                    raise Fault(f"the kernel writes past the end of an argument of {len(bytes_)} bytes")
                 for i, (old, new) in enumerate(zip(before.raw, after)):
                     if old != new:
                         bytes_[i] = new
