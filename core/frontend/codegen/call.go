@@ -70,10 +70,7 @@ func (g *gen) apply(fn any, args []any, kwargs []eval.Keyword) any {
 		eval.FailHelp("decorate it with @triton.jit, or with @triton.constexpr_function if it computes constants",
 			"'%s' is an ordinary Python function and cannot be called in a kernel", fn.Name())
 	case *lang.DType:
-		if len(args) != 1 || len(kwargs) != 0 {
-			eval.Fail("%s() takes one argument", fn)
-		}
-		return g.u.e.Cast(g.u.e.ToTensor(args[0]), fn)
+		eval.FailHelp("cast with x.to(dtype) or tl.cast, or make a constant with tl.full", errNotCallable, "dtype")
 	case *eval.Type, *eval.Native:
 		return g.callNative(fn.(eval.Caller), args, kwargs)
 	case *eval.NamedTuple:
@@ -92,7 +89,7 @@ func (g *gen) apply(fn any, args []any, kwargs []eval.Keyword) any {
 			return g.atCompileTime(eval.RangeType, args, nil)
 		}
 	}
-	eval.Fail("'%s' object is not callable", eval.TypeName(fn))
+	eval.Fail(errNotCallable, eval.TypeName(fn))
 	return nil
 }
 

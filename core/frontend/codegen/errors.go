@@ -13,6 +13,7 @@ import (
 const (
 	errNode           = "unsupported AST node type: %s"
 	errUndefined      = "%s is not defined"
+	errNotCallable    = "'%s' object is not callable"
 	errGlobal         = "Cannot access global variable %s from within @jit'ed function. Triton kernels can only access global variables that are instanstiated as constexpr (`x = triton.language.constexpr(42)`)."
 	errConvert        = "cannot convert %s of type <class '%s'> to tensor"
 	errConstexprAgain = "%s is already defined. constexpr cannot be reassigned."

@@ -126,10 +126,13 @@ func (g *gen) global(id string, v any) any {
 		}
 		eval.FailHelp("decorate '"+id+"' with @triton.jit, or with @triton.constexpr_function if it computes constants", errGlobal, id)
 	}
-	if eval.TypeName(v) == "module" || g.fn.Module.IsConstexpr(id) {
+	if eval.TypeName(v) == "module" {
 		return v
 	}
 	help := "write " + id + " = tl.constexpr(…) at module level"
+	if g.fn.Module.IsConstexpr(id) {
+		help += "; an annotation does not make it one"
+	}
 	if _, ok := g.fn.Captured(id); ok {
 		help = "make it a tl.constexpr(…) in the function around this one"
 	}

@@ -534,5 +534,9 @@ func (g *gen) whileTest(test syntax.Expr) (cond *lang.Tensor, noLICM bool) {
 		}
 		x = g.u.e.ToTensor(false)
 	}
+	if t := lang.ScalarOf(x.T); !t.Equal(lang.Int1) {
+		g.node = test.Loc()
+		eval.FailHelp("compare it with something: "+g.file.Text(test.Loc())+" != 0", "the condition of a while loop must be of type int1, but is of type %s", t)
+	}
 	return g.scalarCondition(x, test), noLICM
 }

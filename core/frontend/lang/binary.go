@@ -322,17 +322,24 @@ func (e *Emitter) Invert(x *Tensor) *Tensor {
 
 // Not emits "not x" on each element.
 func (e *Emitter) Not(x *Tensor) *Tensor {
-	return e.Invert(e.Cast(x, Int1))
+	return e.Invert(e.truth(x))
 }
 
 // Logical emits "a and b" or "a or b" on each element.
 func (e *Emitter) Logical(op syntax.BoolOperator, lhs, rhs any) *Tensor {
-	a := e.Cast(e.ToTensor(lhs), Int1)
-	b := e.Cast(e.ToTensor(rhs), Int1)
+	a, b := e.truth(e.ToTensor(lhs)), e.truth(e.ToTensor(rhs))
 	if op == syntax.And {
 		return e.bitwise(arith.AndI, a, b)
 	}
 	return e.bitwise(arith.OrI, a, b)
+}
+
+// truth is an operand of a logical operator, which takes int1 alone.
+func (e *Emitter) truth(x *Tensor) *Tensor {
+	if d := dtypeOf(x.T); d != nil && d.bits != 1 {
+		eval.FailHelp("compare it with something: x != 0", errBitcastSize, d.bits, 1)
+	}
+	return e.Bitcast(x, Int1)
 }
 
 // comparison holds the predicates of one operator.

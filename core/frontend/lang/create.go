@@ -83,6 +83,9 @@ func full(e *Emitter, a *Args) any {
 	if _, ok := v.(*Tensor); !ok && !IsScalarNumber(v) {
 		v = a.tensor(1)
 	}
+	if _, ok := eval.AsInt(a.val(0)); ok {
+		eval.FailHelp("a shape of one dimension is a tuple: (N,)", errNotIterable)
+	}
 	return e.Full(a.shape(0), v, a.dtype(2))
 }
 

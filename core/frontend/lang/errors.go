@@ -27,6 +27,7 @@ const (
 	errArangeOrder      = "arange's end argument must be greater than the start argument"
 	errArangePow2       = "arange's range must be a power of 2"
 	errFullDtype        = "dtype must be specified when value is not a tensor"
+	errNotIterable      = "'int' object is not iterable"
 	errShapeType        = "Shape element %d must have type `constexpr[int]`, got `%s`"
 	errShapePow2        = "Shape element %d must be a power of 2"
 	errNumel            = "numel (%d) exceeds triton maximum tensor numel (1048576)"

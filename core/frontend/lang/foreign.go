@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -115,7 +116,7 @@ func (e *Emitter) extern(xs []*Tensor, calls []externCall) *Tensor {
 		return nil
 	}
 	c := find()
-	if c == nil && len(xs) > 1 {
+	if c == nil && len(xs) > 1 && slices.ContainsFunc(xs, (*Tensor).IsBlock) { // scalars stay what they are
 		for i := range xs {
 			for j := range xs {
 				if i != j {
