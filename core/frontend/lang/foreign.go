@@ -101,38 +101,21 @@ func externElementwise(e *Emitter, a *Args) any {
 	return e.extern(xs, calls)
 }
 
-// extern calls the entry that fits the arguments' types; mixed types meet in
-// the type of an operation on all of them.
+// extern calls the entry of the arguments' types, none of which is converted;
+// shapes are broadcast.
 func (e *Emitter) extern(xs []*Tensor, calls []externCall) *Tensor {
 	if len(xs) == 0 {
 		eval.Fail("an external function needs arguments")
 	}
-	find := func() *externCall {
-		for i := range calls {
-			if eval.Equal(calls[i].args, typeTuple(xs)) {
-				return &calls[i]
-			}
-		}
-		return nil
-	}
-	c := find()
-	if c == nil && len(xs) > 1 && slices.ContainsFunc(xs, (*Tensor).IsBlock) { // scalars stay what they are
-		for i := range xs {
-			for j := range xs {
-				if i != j {
-					xs[i], xs[j] = e.operands(xs[i], xs[j], pair{})
-				}
-			}
-		}
-		c = find()
-	}
-	if c == nil {
+	at := slices.IndexFunc(calls, func(c externCall) bool { return eval.Equal(c.args, typeTuple(xs)) })
+	if at < 0 {
 		keys := make([]string, len(calls))
 		for i := range calls {
 			keys[i] = eval.Repr(calls[i].args)
 		}
 		eval.FailHelp("convert the arguments with .to(…)", errExternTypes, "{"+strings.Join(keys, ", ")+"}", eval.Repr(typeTuple(xs)))
 	}
+	c := &calls[at]
 	e.together(xs)
 	t := WithShape(ScalarOf(c.result), xs[0].Shape())
 	op := e.B.Create(tt.ExternElementwise, ir.State{Operands: values(xs), Types: []ir.Type{t.IR(e.C)}, Attrs: []ir.NamedAttr{
