@@ -98,6 +98,11 @@ func (b *Builder) EnterLoop(before *ir.Block) {
 	b.loops, b.moved = append(b.loops, before), append(b.moved, 0)
 }
 
+// EnterClosedLoop is EnterLoop for a loop that keeps all that is built in it.
+func (b *Builder) EnterClosedLoop(before *ir.Block) {
+	b.loops, b.moved = append(b.loops, before), append(b.moved, mostMoved)
+}
+
 // LeaveLoop ends the innermost loop.
 func (b *Builder) LeaveLoop() {
 	n := len(b.loops) - 1

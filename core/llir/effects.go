@@ -1,9 +1,12 @@
 package llir
 
 import (
+	"slices"
+
 	"github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/metadata"
 	"github.com/llir/llvm/ir/types"
 )
 
@@ -167,6 +170,29 @@ func (b *Builder) Br(to *ir.Block) { b.terminate(&ir.TermBr{Target: to, Metadata
 // both edges, because phis may already name them.
 func (b *Builder) CondBr(cond Value, yes, no *ir.Block) {
 	b.terminate(&ir.TermCondBr{Cond: cond, TargetTrue: yes, TargetFalse: no, Metadata: b.md})
+}
+
+// ForbidLICM says of the loop whose edge back to its head ends b that LLVM is to
+// move nothing out of it.
+func (m *Module) ForbidLICM(b *ir.Block) {
+	if m.noLICM == nil {
+		m.noLICM = &metadata.Tuple{Fields: []metadata.Field{&metadata.String{Value: "llvm.licm.disable"}}}
+		m.addNode(m.noLICM)
+	}
+	loop := &metadata.Tuple{Distinct: true} // every loop has an identity, a node that names itself first
+	loop.Fields = []metadata.Field{loop, m.noLICM}
+	m.addNode(loop)
+	attach := func(md *ir.Metadata) {
+		*md = append(slices.Clip(*md), &metadata.Attachment{Name: "llvm.loop", Node: loop})
+	}
+	switch t := b.Term.(type) {
+	case *ir.TermBr:
+		attach(&t.Metadata)
+	case *ir.TermCondBr:
+		attach(&t.Metadata)
+	default:
+		panic("BUG: llir: the block does not end in a branch")
+	}
 }
 
 // Switch jumps to the block of the case equal to x, else to def.

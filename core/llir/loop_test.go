@@ -1,6 +1,7 @@
 package llir
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/llir/llvm/ir"
@@ -93,5 +94,48 @@ func TestGEPEarly(t *testing.T) {
 	}
 	if g := fixed.(*ir.InstGetElementPtr); g.Src.(*ir.InstGetElementPtr).Src != base {
 		t.Errorf("a sum of which nothing changes is another one: %s", g.LLString())
+	}
+}
+
+// A closed loop keeps what does not change in it, also from the loop around it,
+// and LLVM is told by the branch that goes back.
+func TestClosedLoop(t *testing.T) {
+	m := NewModule("test", "", "")
+	fn := m.NewFunc("f", false, Void, I32, I1)
+	b := NewBuilder(fn)
+	entry := fn.NewBlock(nil)
+	b.SetBlock(entry)
+	outer := fn.NewBlock(entry)
+	b.Br(outer)
+	b.SetBlock(outer)
+	b.EnterLoop(entry)
+	inner := fn.NewBlock(outer)
+	b.Br(inner)
+	b.SetBlock(inner)
+	b.EnterClosedLoop(outer)
+	kept := b.And(fn.Param(0), m.I32(12))
+	next := fn.NewBlock(inner)
+	b.CondBr(fn.Param(1), inner, next)
+	m.ForbidLICM(inner)
+	b.LeaveLoop()
+	b.SetBlock(next)
+	moved := b.Or(fn.Param(0), m.I32(12))
+	exit := fn.NewBlock(next)
+	b.CondBr(fn.Param(1), outer, exit)
+	b.LeaveLoop()
+	b.SetBlock(exit)
+	b.Ret(nil)
+	if fn.home[b.id(kept)] != inner || fn.home[b.id(moved)] != entry {
+		t.Error("the closed loop does not keep its own code, or the one around it does")
+	}
+	text := string(m.Print())
+	for _, want := range []string{
+		"br i1 %1, label %4, label %5, !llvm.loop !1\n",
+		"br i1 %1, label %3, label %6\n",
+		"!0 = !{!\"llvm.licm.disable\"}\n!1 = distinct !{!1, !0}\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
 	}
 }

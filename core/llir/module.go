@@ -55,6 +55,7 @@ type Module struct {
 	// narrow holds the address spaces whose pointers have fewer than 64 bits.
 	narrow map[int]int
 	debug  debugInfo
+	noLICM *metadata.Tuple // what loops refer to that keep their code
 }
 
 // NewModule returns an empty module for a target triple and data layout.

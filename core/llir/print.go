@@ -283,6 +283,8 @@ func (p *printer) attachments(md ir.Metadata, sep string) {
 			p.num(n.ID())
 		case *metadata.DISubprogram:
 			p.num(n.ID())
+		case *metadata.Tuple:
+			p.num(n.ID())
 		default:
 			panic("BUG: llir: unknown metadata attachment")
 		}

@@ -196,6 +196,21 @@ func (e *emitter) condBranch(op *ir.Operation) error {
 	return nil
 }
 
+// noLICM is the loop annotation of tl.range and tl.condition with disable_licm.
+const noLICM = "loop_annotation<licm = <disable = true>>"
+
+// enterLoop begins the body of a loop that is entered from before, and reports
+// whether its code has to stay in it: the branch back to its head says so then.
+func (e *emitter) enterLoop(op *ir.Operation, before *llir.Block) (closed bool) {
+	a, ok := op.Attr("llvm.loop_annotation").(*ir.OpaqueAttr)
+	if closed = ok && a.Text == noLICM; closed {
+		e.b.EnterClosedLoop(before)
+	} else {
+		e.b.EnterLoop(before)
+	}
+	return closed
+}
+
 // forLoop tests before the first iteration and then at the end of each, so that
 // an iteration has one branch.
 func (e *emitter) forLoop(op *ir.Operation) error {
@@ -219,7 +234,7 @@ func (e *emitter) forLoop(op *ir.Operation) error {
 		b.CondBr(guard, loop, exit)
 	}
 	b.SetBlock(loop)
-	b.EnterLoop(before)
+	closed := e.enterLoop(op, before)
 	args := op.Body().Args()
 	iv, err := e.phis(args[0])
 	if err != nil {
@@ -247,6 +262,9 @@ func (e *emitter) forLoop(op *ir.Operation) error {
 		flow(carried[i], e.value(v), latch)
 	}
 	b.CondBr(again, loop, exit)
+	if closed {
+		e.m.llvm.ForbidLICM(latch)
+	}
 	b.LeaveLoop()
 	e.f.MoveToEnd(exit)
 	b.SetBlock(exit)
@@ -352,7 +370,7 @@ func (e *emitter) whileLoop(op *ir.Operation) error {
 	head := e.f.NewBlock(before)
 	b.Br(head)
 	b.SetBlock(head)
-	b.EnterLoop(before)
+	closed := e.enterLoop(op, before)
 	args := op.Region(0).First().Args()
 	carried := make([][]*llvmir.InstPhi, len(args))
 	for i, a := range args {
@@ -386,6 +404,9 @@ func (e *emitter) whileLoop(op *ir.Operation) error {
 		flow(carried[i], e.value(v), b.Block())
 	}
 	b.Br(head)
+	if closed {
+		e.m.llvm.ForbidLICM(b.Block())
+	}
 	b.LeaveLoop()
 	e.f.MoveToEnd(exit)
 	b.SetBlock(exit)
