@@ -48,11 +48,6 @@ METADATA = ("name", "num_warps", "shared", "tmem_size", "global_scratch_size", "
             "profile_scratch_size", "profile_scratch_align", "tensordesc_meta")
 
 
-# Triton's ttir for Hopper keeps descriptors, which its ttgir passes lower. Where
-# tritonc's ttir stage has this pass, its ttgir stage has no use for them.
-DESCRIPTORS = "triton-rewrite-tensor-descriptor-to-pointer"
-
-
 class Refused(RuntimeError):
     """The kernel asks for what tritonc does not do."""
 
@@ -69,7 +64,6 @@ class Tritonc:
         self.path, self.assemble = str(path), assemble
         self.keep = os.environ.get("TRITONC_HOOK_KEEP")
         self.counts = collections.Counter()
-        self.passes = {}  # of a target: their names, as words
 
     @functools.cached_property
     def identity(self):
@@ -91,12 +85,6 @@ class Tritonc:
             raise Failed(r.stderr.strip() or f"{self.path} ends with status {r.returncode}")
         return r.stdout
 
-    def has_pass(self, name, target):
-        """Whether a stage for the target runs a pass."""
-        if target not in self.passes:
-            self.passes[target] = frozenset(self.run("passes", "--target", target).split())
-        return name in self.passes[target]
-
     def compile(self, stage, text, capability, options, metadata, env):
         """({later stage: text or bytes}, metadata) from the text of one stage."""
         later = [s for s in STAGES if stage == "ttir" or STAGES.index(s) > STAGES.index(stage)] + ["json"]
@@ -106,16 +94,12 @@ class Tritonc:
             folder = pathlib.Path(tmp)
             source = folder / f"kernel.{stage}"
             source.write_text(text)
-            target = f"cuda:{capability}:32"
-            argv = ["--target", target, *options, "--emit", ",".join(later), "-o", str(folder / "out")]
+            argv = ["--target", f"cuda:{capability}:32", *options, "--emit", ",".join(later), "-o", str(folder / "out")]
             (folder / "out").mkdir()
             if stage in ("llir", "ptx"):  # which do not say these themselves
                 known = {k: v for k, v in metadata.items() if k in METADATA and v is not None}
                 source.with_suffix(".json").write_text(json.dumps({"name": "kernel"} | known))
             try:
-                if stage == "ttir" and "tensordesc<" in text and self.has_pass(DESCRIPTORS, target):
-                    passes = DESCRIPTORS + ",canonicalize,cse"
-                    source.write_text(self.run("opt", "--target", target, "--passes", passes, str(source)))
                 self.run(*argv, str(source), env=env)
             except Failed as e:
                 self.counts["failed"] += 1
