@@ -239,6 +239,33 @@ func TestFindings(t *testing.T) {
 			name: "two blocks write one word", kind: simt.FindConflict, want: "also accessed by block number", grid: 2, block: 1,
 			body: "st.global.b32 [%rd1], %r3;",
 		},
+		{
+			name: "a lock between blocks", grid: 5, block: 1,
+			body: `W: atom.global.acquire.gpu.cas.b32 %r6, [%rd1], 0, 1; setp.ne.u32 %p1, %r6, 0; @%p1 bra W;
+				ld.global.b32 %r7, [%rd1+64]; add.u32 %r7, %r7, 1; st.global.b32 [%rd1+64], %r7;
+				atom.global.release.gpu.exch.b32 %r6, [%rd1], 0;`,
+		},
+		{
+			name: "a lock that acquires nothing", kind: simt.FindConflict, want: "also accessed by block number", grid: 5, block: 1,
+			body: `W: atom.global.relaxed.gpu.cas.b32 %r6, [%rd1], 0, 1; setp.ne.u32 %p1, %r6, 0; @%p1 bra W;
+				ld.global.b32 %r7, [%rd1+64]; add.u32 %r7, %r7, 1; st.global.b32 [%rd1+64], %r7;
+				atom.global.release.gpu.exch.b32 %r6, [%rd1], 0;`,
+		},
+		{
+			name: "a lock of the block alone", kind: simt.FindConflict, want: "also accessed by block number", grid: 2, block: 1,
+			body: `atom.global.acq_rel.cta.add.u32 %r6, [%rd1], 1; st.global.b32 [%rd1+64], %r6;
+				atom.global.acq_rel.cta.add.u32 %r6, [%rd1], 1;`,
+		},
+		{
+			name: "one block writes, and all others read what it released", grid: 70, block: 1,
+			body: `setp.ne.u32 %p1, %r3, 0; @%p1 bra W; st.global.b32 [%rd1+64], %r3; red.global.release.gpu.add.u32 [%rd1], 1; bra M;
+				W: atom.global.acquire.gpu.or.b32 %r6, [%rd1], 0; setp.eq.u32 %p2, %r6, 0; @%p2 bra W; ld.global.b32 %r7, [%rd1+64]; M:`,
+		},
+		{
+			name: "one of them writes", kind: simt.FindConflict, want: "also accessed by block number", grid: 70, block: 1,
+			body: `setp.ne.u32 %p1, %r3, 0; @%p1 bra W; st.global.b32 [%rd1+64], %r3; red.global.release.gpu.add.u32 [%rd1], 1; bra M;
+				W: atom.global.acquire.gpu.or.b32 %r6, [%rd1], 0; setp.eq.u32 %p2, %r6, 0; @%p2 bra W; st.global.b32 [%rd1+64], %r3; M:`,
+		},
 		{name: "two blocks read one word", grid: 2, block: 1, body: "ld.global.b32 %r6, [%rd1];"},
 		{
 			name: "endless", kind: simt.FindEndless, want: "executed more than", block: 1,

@@ -17,13 +17,25 @@ func (m *mods) space() simt.Space {
 	return simt.SpaceGeneric
 }
 
-// order consumes the memory order, the scope and the volatile marks of an
-// access, and reports whether it is more than a plain one.
-func (m *mods) order() bool {
-	o := m.oneOf("weak", "relaxed", "acquire", "release", "acq_rel", "sc", "volatile", "mmio") > 0
+// orders are the memory orders of accesses, and what the simulator knows of each:
+// one that is more than a plain access is volatile to it.
+var (
+	orders     = []string{"weak", "relaxed", "acquire", "release", "acq_rel", "sc", "volatile", "mmio"}
+	orderFlags = map[string]simt.Flag{"acquire": simt.FlagAcquire, "release": simt.FlagRelease, "acq_rel": simt.FlagAcquire | simt.FlagRelease}
+)
+
+// order consumes the memory order, the scope and the volatile marks of an access.
+func (m *mods) order() (f simt.Flag) {
+	o := m.oneOf(orders...)
 	m.take("mmio")
-	m.oneOf("cta", "cluster", "gpu", "sys")
-	return o
+	scope := m.oneOf("cta", "cluster", "gpu", "sys")
+	if o > 0 {
+		f = simt.FlagVolatile
+		if scope > 0 { // beyond the block
+			f |= orderFlags[orders[o]]
+		}
+	}
+	return f
 }
 
 // cache consumes cache operators, eviction priorities, prefetch sizes and says
@@ -49,9 +61,7 @@ func (d *decoder) policy(o *Operand) { d.src(o, simt.B64) }
 
 func (d *decoder) ld(st *Stmt, m *mods) {
 	in := simt.Inst{Op: simt.OpLd}
-	if m.order() {
-		in.Flags |= simt.FlagVolatile
-	}
+	in.Flags |= m.order()
 	in.Space = m.space()
 	hint := m.cache()
 	m.take("unified")
@@ -91,9 +101,7 @@ func (d *decoder) st(st *Stmt, m *mods) {
 		d.fail(st.Pos, "%s: the simulator does not execute asynchronous stores", st.Name)
 	}
 	in := simt.Inst{Op: simt.OpSt}
-	if m.order() {
-		in.Flags |= simt.FlagVolatile
-	}
+	in.Flags |= m.order()
 	in.Space = m.space()
 	hint := m.cache()
 	n := m.vec()
@@ -123,7 +131,7 @@ func (d *decoder) atom(st *Stmt, m *mods) {
 			d.fail(st.Pos, "%s: the simulator does not execute asynchronous reductions", st.Name)
 		}
 	}
-	m.order()
+	in.Flags |= m.order() &^ simt.FlagVolatile
 	in.Space = m.space()
 	hint := m.cache()
 	op := m.oneOf(atomics...)

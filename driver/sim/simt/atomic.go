@@ -178,6 +178,10 @@ func (w *warp) update(s *step, size int, f func(v *view, lane int)) {
 	w.access(s, s.in.A.Class(), s.a, s.imm, s.in.Space, size, size, func(v *view) {
 		w.countAtomic(v, size)
 		w.checkAtomic(s, v, size)
+		if w.synchronizes(s, v, size) {
+			w.synchronize(s, v, size, func(lane int) { f(v, lane) })
+			return
+		}
 		for m := v.mask; m != 0; m &= m - 1 {
 			l := bits.TrailingZeros64(m)
 			f(v, l)

@@ -10,6 +10,10 @@ import (
 // coarse: blocks that write neighbouring bytes of one word are reported only
 // when their accesses are of whole words.
 //
+// Accesses are ordered where a block acquired what the other released, itself or by
+// way of others: locks and flags in one word, by atomics of one lane. A block that
+// goes on with the memory after its release is not found out.
+//
 // An owner word is block+1 in the low bits; ownerWrote marks a write, ownerMany
 // reads of several blocks.
 const (
@@ -74,6 +78,12 @@ func (w *warp) own(v *view, i, lane int, me uint32, write bool) {
 			now = me | ownerWrote
 		}
 		other := old != 0 && old&ownerBlock != me
+		if other && old&ownerMany == 0 && w.cta.known.has(int(old&ownerBlock)-1) {
+			other = false
+			if !write && old&ownerWrote != 0 {
+				now = old // others who know the writer may read, too
+			}
+		}
 		if other && !write {
 			now |= ownerMany
 		}
@@ -86,5 +96,56 @@ func (w *warp) own(v *view, i, lane int, me uint32, write bool) {
 				i*4, v.buf.Name, old&ownerBlock-1)
 		}
 		return
+	}
+}
+
+// blockSet is a set of blocks, a bit for each.
+type blockSet []uint64
+
+func (s blockSet) has(block int) bool {
+	return block>>6 < len(s) && s[block>>6]>>(block&63)&1 != 0
+}
+
+// with returns s with the blocks of others and one more, or none where that is
+// negative, in s's own memory where it is large enough.
+func (s blockSet) with(others blockSet, block int) blockSet {
+	n := max(len(others), (block+64)>>6)
+	for len(s) < n {
+		s = append(s, 0)
+	}
+	for i, x := range others {
+		s[i] |= x
+	}
+	if block >= 0 {
+		s[block>>6] |= 1 << (block & 63)
+	}
+	return s
+}
+
+// synchronizes reports whether an atomic orders what blocks do around it: those of
+// many lanes hardly mean to, and would cost a set for each of their words.
+func (w *warp) synchronizes(s *step, v *view, size int) bool {
+	return s.in.Flags&(FlagAcquire|FlagRelease) != 0 && v.buf != nil && v.mask&(v.mask-1) == 0 && size <= 8 &&
+		w.cta.run.cfg.Check.Conflicts
+}
+
+// synchronize does an atomic of one lane and hands on what its block knows. Blocks
+// of a program with atomics take turns, so that the launch's map needs no lock.
+func (w *warp) synchronize(s *step, v *view, size int, do func(lane int)) {
+	c := w.cta
+	lane := bits.TrailingZeros64(v.mask)
+	at, p := v.base+uint64(w.offs[lane]), v.data[w.offs[lane]:]
+	old := loadBytes(p, 8*size)
+	do(lane)
+	v.buf.wrote(w.offs[lane], size)
+	if s.in.Flags&FlagAcquire != 0 {
+		c.known = c.known.with(c.run.released[at], -1)
+	}
+	// A cas that finds another value releases nothing.
+	if s.in.Flags&FlagRelease != 0 && (s.in.Atomic != AtomCas || loadBytes(p, 8*size) != old) {
+		if c.run.released == nil {
+			c.run.released = make(map[uint64]blockSet)
+		}
+		c.run.released[at] = c.run.released[at].with(c.known, c.index)
 	}
 }

@@ -71,7 +71,8 @@ type cta struct {
 	// says that some warp of the block had too many.
 	polls int
 	waits bool
-	turns uint64 // so far, for random schedules
+	turns uint64   // so far, for random schedules
+	known blockSet // the blocks whose releases this one acquired
 }
 
 // newCTA makes the state for blocks of the launch.
@@ -127,6 +128,7 @@ func (c *cta) start(k int) {
 	clear(c.mbars)
 	c.liveLanes = r.threads
 	c.turns = 0
+	c.known = nil
 	c.halt = false
 	if c.sharedChk != nil {
 		c.sharedChk.reset()

@@ -91,6 +91,7 @@ type initReg struct {
 
 // launch is the state shared by the blocks of one launch.
 type launch struct {
+	released    map[uint64]blockSet // of programs that are Ordered; see conflict.go
 	cfg         *Config
 	ctx         context.Context
 	prog        *Program

@@ -167,6 +167,8 @@ const (
 	FlagAligned  // .aligned: every live lane of the warp must take part
 	FlagTrans    // ldmatrix, stmatrix: transposed
 	FlagVolatile // volatile, acquire, release or scoped access
+	FlagAcquire  // atom, red: acquires what another block released
+	FlagRelease  // atom, red: releases to other blocks
 	FlagNot      // popc-reduction barriers: complemented predicate
 	FlagShiftAmt // bfind.shiftamt
 	FlagFinite   // cvt: values beyond the range become the greatest finite one
