@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/llir/llvm/ir/value"
 
@@ -196,19 +197,24 @@ func (e *emitter) condBranch(op *ir.Operation) error {
 	return nil
 }
 
-// noLICM is the loop annotation of tl.range and tl.condition with disable_licm.
-const noLICM = "loop_annotation<licm = <disable = true>>"
-
 // enterLoop begins the body of a loop that is entered from before, and reports
 // whether its code has to stay in it: the branch back to its head says so then.
 func (e *emitter) enterLoop(op *ir.Operation, before *llir.Block) (closed bool) {
 	a, ok := op.Attr("llvm.loop_annotation").(*ir.OpaqueAttr)
-	if closed = ok && a.Text == noLICM; closed {
+	if closed = ok && forbidsLICM(a.Text); closed {
 		e.b.EnterClosedLoop(before)
 	} else {
 		e.b.EnterLoop(before)
 	}
 	return closed
+}
+
+// forbidsLICM reports whether a loop annotation is that of tl.range and tl.condition
+// with disable_licm. MLIR leaves the inner attribute's name out, but not where it
+// had an alias.
+func forbidsLICM(annotation string) bool {
+	annotation = strings.ReplaceAll(annotation, "#llvm.loop_licm<", "<")
+	return strings.HasPrefix(annotation, "loop_annotation<licm = <disable = true")
 }
 
 // forLoop tests before the first iteration and then at the end of each, so that

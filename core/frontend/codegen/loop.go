@@ -162,7 +162,7 @@ func (g *gen) rangeOf(args []any, kwargs []eval.Keyword) rng {
 }
 
 func (g *gen) noLICM() ir.NamedAttr {
-	return ir.NamedAttr{Name: "llvm.loop_annotation", Attr: g.u.ctx.OpaqueAttr("llvm", "loop_annotation<licm = <disable = true>>")}
+	return ir.NamedAttr{Name: "llvm.loop_annotation", Attr: g.u.ctx.OpaqueAttr("llvm", "loop_annotation<licm = <disable = true, versioningDisable = true>>")}
 }
 
 // carried is what a loop takes from turn to turn: the variables alive before

@@ -83,6 +83,39 @@ func (p *Parser) opaqueBuiltin() ir.Attribute {
 	return p.ctx.OpaqueAttr("builtin", p.src[pos:p.prev])
 }
 
+// maxOpaque bounds the text of an opaque attribute whose aliases are written out.
+const maxOpaque = 1 << 16
+
+// opaqueBody is the text of an attribute's body, from '<' to the matching '>'. The
+// aliases in it belong to this file and are written out.
+func (p *Parser) opaqueBody() string {
+	var text strings.Builder
+	from := p.tok.pos
+	p.balanced(func() bool {
+		if p.tok.kind != tokHash || p.aliases[p.text()[1:]] == nil {
+			return false
+		}
+		text.WriteString(p.src[from:p.tok.pos])
+		from = p.tok.end
+		a := p.resolve()
+		switch attr := a.attr.(type) {
+		case *ir.OpaqueAttr:
+			if attr.Dialect != "builtin" {
+				text.WriteString("#" + attr.Dialect + ".")
+			}
+			text.WriteString(attr.Text)
+		default:
+			text.WriteString(p.src[a.pos:a.end])
+		}
+		if text.Len() > maxOpaque {
+			p.Fail("an attribute of more than %d bytes", maxOpaque)
+		}
+		return true
+	})
+	text.WriteString(p.src[from:p.prev])
+	return text.String()
+}
+
 func (p *Parser) hashAttr() ir.Attribute {
 	pos := p.tok.pos
 	name := p.text()[1:]
@@ -97,10 +130,11 @@ func (p *Parser) hashAttr() ir.Attribute {
 	h := hooksOf(p.ctx.Dialect(dialect))
 	if h == nil || h.ParseAttr == nil {
 		p.advance()
+		body := ""
 		if p.atPunct('<') && p.tok.pos == p.prev {
-			p.skipBalanced()
+			body = p.opaqueBody()
 		}
-		return p.ctx.OpaqueAttr(dialect, p.src[pos+len(dialect)+2:p.prev])
+		return p.ctx.OpaqueAttr(dialect, mnemonic+body)
 	}
 	p.advance()
 	a := h.ParseAttr(p, mnemonic)

@@ -241,13 +241,19 @@ func (p *Parser) shortType(prefix string) ir.Type {
 }
 
 // skipBalanced reads tokens from < to its >.
-func (p *Parser) skipBalanced() {
+func (p *Parser) skipBalanced() { p.balanced(func() bool { return false }) }
+
+// balanced is skipBalanced for a caller that takes some of the tokens itself: take
+// reports whether it did, and moved past the token.
+func (p *Parser) balanced(take func() bool) {
 	var open []byte
 	start := p.Pos()
 	for {
 		switch {
 		case p.tok.kind == tokEOF || p.tok.kind == tokBad:
 			p.FailAt(start, "this '<' has no matching '>'")
+		case take():
+			continue
 		case p.tok.kind == tokPunct:
 			switch c := p.tok.ch; c {
 			case '<', '(', '[', '{':

@@ -1,0 +1,44 @@
+package text_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/ir/text"
+)
+
+// An attribute of a dialect that is not loaded is kept as text, in which an alias
+// of its file would mean nothing.
+func TestOpaqueAliases(t *testing.T) {
+	const in = `#inner = #x.inner<on = true>
+#middle = #x.middle<[#inner, 1 : i32], #x.y>
+#outer = #x.outer<licm = #inner, and = #middle, #inner>
+module attributes {a = #outer, b = #inner} {}
+`
+	m, err := text.Parse(dialect.NewContext(), "k.mlir", []byte(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const inner = "#x.inner<on = true>"
+	const want = "module attributes {a = #x.outer<licm = " + inner + ", and = #x.middle<[" + inner + ", 1 : i32], #x.y>, " + inner + ">, b = " + inner + "} {\n}\n"
+	var got strings.Builder
+	if err := text.Print(&got, m, text.Options{Local: true}); err != nil || got.String() != want {
+		t.Errorf("got  %swant %s(error %v)", got.String(), want, err)
+	}
+}
+
+// Aliases that double the text with each line end in a diagnostic.
+func TestOpaqueAliasesGrow(t *testing.T) {
+	var in strings.Builder
+	in.WriteString("#a = #x.y<1>\n")
+	for i := range 60 {
+		name := "#" + strings.Repeat("a", i+1)
+		in.WriteString(name + "a = #x.y<" + name + ", " + name + ">\n")
+	}
+	in.WriteString("module attributes {a = #" + strings.Repeat("a", 61) + "} {}\n")
+	_, err := text.Parse(dialect.NewContext(), "k.mlir", []byte(in.String()))
+	if err == nil || !strings.Contains(err.Error(), "an attribute of more than 65536 bytes") {
+		t.Errorf("error is %v", err)
+	}
+}
