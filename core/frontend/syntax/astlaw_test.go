@@ -191,6 +191,9 @@ func pythonFiles(t testing.TB, roots []string) []string {
 	var files []string
 	for _, root := range roots {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && path != root && (d.Name() == "site-packages" || d.Name() == "dist-packages") {
+				return fs.SkipDir // what others installed is not of the standard library
+			}
 			if err == nil && !d.IsDir() && strings.HasSuffix(path, ".py") {
 				files = append(files, path)
 			}
