@@ -125,6 +125,7 @@ func (e *emitter) histogram(op *ir.Operation) error {
 	}
 	e.m.target.Barrier(b)
 	owner := e.firstReplica(src)
+	last := e.m.llvm.I32(int(op.Result(0).Type().(*ir.TensorType).Shape[0]) - 1)
 	var masks []llir.Value
 	if m := op.GroupOne(1); m != nil {
 		masks = e.value(m)
@@ -135,7 +136,9 @@ func (e *emitter) histogram(op *ir.Operation) error {
 		}
 		// A thread that has nothing to count adds zero, which needs no branch.
 		one := llir.Value(e.m.llvm.I32(1))
-		at := b.Resize(v, llir.I32, false)
+		// A value that has no bin must not count in somebody else's memory: the low bits
+		// choose, as in Triton.
+		at := b.And(b.Resize(v, llir.I32, false), last)
 		if cond := e.and(owner, pickReg(masks, r)); cond != nil {
 			one = b.ZExt(cond, llir.I32)
 			at = b.Select(cond, at, zero)

@@ -247,6 +247,30 @@ func TestSorts(t *testing.T) {
 	})
 }
 
+// Values that have no bin count in none but the histogram's own.
+func TestHistogramWithoutBins(t *testing.T) {
+	const source = `
+import triton
+import triton.language as tl
+
+@triton.jit
+def k(x_ptr, z_ptr, N: tl.constexpr, B: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    tl.store(z_ptr + tl.arange(0, B), tl.histogram(x, B))
+`
+	r := Rand(t)
+	for _, bins := range []int{1, 8, 64} {
+		const n = 256
+		x, z := Randint(r, -1<<30, 1<<30, "i32", n), Empty("i32", bins)
+		Kernel{Source: source, Name: "k"}.Run(t, Grid(1), x, z, n, bins)
+		want := make([]float64, bins)
+		for i := range n {
+			want[int(int64(x.At(i)))&(bins-1)]++
+		}
+		Equal(t, "histogram", z, want)
+	}
+}
+
 func TestShapes(t *testing.T) {
 	forWarps(t, features("shapes"), func(t *testing.T, k Kernel) {
 		r := Rand(t)
