@@ -37,12 +37,8 @@ func (b *Backend) callError(ctx context.Context, p *process.Process, method stri
 	if errors.As(err, &diags) {
 		return wire.ErrorFromSDK(b.found.Name, diags)
 	}
-	if ctx.Err() != nil {
+	if process.Ended(ctx, err) {
 		return ctx.Err()
-	}
-	// The far side may see the caller's deadline a moment before the caller does.
-	if _, has := ctx.Deadline(); has && status.Code(err) == codes.DeadlineExceeded {
-		return context.DeadlineExceeded
 	}
 	st, isStatus := status.FromError(err)
 	if !isStatus {

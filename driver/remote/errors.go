@@ -26,7 +26,7 @@ func (d *Driver) explain(ctx context.Context, p *process.Process, method string,
 	if errors.As(err, &diags) {
 		return fromSDK(who, diags)
 	}
-	if ended(ctx, err) {
+	if process.Ended(ctx, err) {
 		return ctx.Err()
 	}
 	st, isStatus := status.FromError(err)
@@ -53,15 +53,6 @@ func (d *Driver) explain(ctx context.Context, p *process.Process, method string,
 		return errors.New(st.Message())
 	}
 	return fmt.Errorf("%s: %s: %s (%s)", who, method, st.Message(), st.Code())
-}
-
-// ended reports whether ctx is what ended a call that returned err. The driver's
-// process has a clock of its own for the deadline, which may be ahead of ours.
-func ended(ctx context.Context, err error) bool {
-	if _, has := ctx.Deadline(); has && status.Code(err) == codes.DeadlineExceeded {
-		<-ctx.Done()
-	}
-	return ctx.Err() != nil
 }
 
 // fromSDK parts what the user did wrong from all else.

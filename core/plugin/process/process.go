@@ -148,6 +148,15 @@ func Broken(err error) bool {
 	return code == codes.Unavailable || code == codes.Canceled
 }
 
+// Ended reports whether ctx is what ended a call that returned err. The plugin's
+// process has a clock of its own for the deadline, which may be ahead of ours.
+func Ended(ctx context.Context, err error) bool {
+	if _, has := ctx.Deadline(); has && status.Code(err) == codes.DeadlineExceeded {
+		<-ctx.Done()
+	}
+	return ctx.Err() != nil
+}
+
 // socketBase is the folder for the sockets' private folders. The path of a Unix
 // socket may have 104 bytes on the narrowest system; go-plugin adds some 45.
 func socketBase(dir string) string {
