@@ -7,11 +7,17 @@ import (
 	"math"
 	"os"
 	"sort"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/tritonc/tritonc/driver/sim/hardware"
 )
+
+// levelVariable gives the driver's level of optimization where it is not the usual.
+const levelVariable = "SIM_LEVEL"
+
+var level = hardware.MaxLevel
 
 // With the build tag cuda every launch of the tests runs on a GPU too, and a
 // table of the differences is printed at the end.
@@ -20,6 +26,13 @@ func TestMain(m *testing.M) {
 	if err := hardware.Open(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
+	}
+	if text := os.Getenv(levelVariable); text != "" {
+		var err error
+		if level, err = strconv.Atoi(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
 	onHardware = repeat
 	code := m.Run()
@@ -67,7 +80,7 @@ func onGPU(t testing.TB, m *Module) *hardware.Module {
 			b.WriteString(line)
 		}
 	}
-	h, err := hardware.Load(b.String())
+	h, err := hardware.Load(b.String(), level)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +175,7 @@ func single(t *testing.T, text, kernel string) *Module {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := hardware.Load(m.src)
+	h, err := hardware.Load(m.src, hardware.MaxLevel)
 	if err != nil {
 		t.Logf("%s: %v", text, err)
 		return nil

@@ -118,6 +118,7 @@ func TestWarpInstructions(t *testing.T) {
 func warpCases() []warpCase {
 	var out []warpCase
 	out = append(out, shuffleCases()...)
+	out = append(out, atomicCases()...)
 	return append(out, mmaCases()...)
 }
 

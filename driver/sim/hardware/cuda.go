@@ -60,11 +60,11 @@ static int start(void) {
 	return cu.setctx(ctx);
 }
 
-static int load_module(void **m, const char *text, char *log, int n) {
+static int load_module(void **m, const char *text, char *log, int n, unsigned level) {
 	cu.setctx(ctx);
-	int opts[2] = {5, 6};  // error log buffer, its size
-	void *vals[2] = {log, (void*)(uintptr_t)n};
-	return cu.load(m, text, 2, opts, vals);
+	int opts[3] = {5, 6, 7};  // error log buffer, its size, optimization level
+	void *vals[3] = {log, (void*)(uintptr_t)n, (void*)(uintptr_t)level};
+	return cu.load(m, text, 3, opts, vals);
 }
 static int unload_module(void *m) { cu.setctx(ctx); return cu.unload(m); }
 static int get_function(void **f, void *m, const char *name) { cu.setctx(ctx); return cu.func(f, m, name); }
@@ -107,15 +107,19 @@ func check(what string, e C.int) error {
 // Module is PTX that the driver compiled.
 type Module struct{ m unsafe.Pointer }
 
-// Load compiles PTX.
-func Load(text string) (*Module, error) {
+// MaxLevel is the driver's greatest, and usual, level of optimization. At level 0
+// it assembles the accesses to memory that the PTX has, no fewer and no wider ones.
+const MaxLevel = 4
+
+// Load compiles PTX at a level of optimization from 0 to MaxLevel.
+func Load(text string, level int) (*Module, error) {
 	c := C.CString(text)
 	defer C.free(unsafe.Pointer(c))
 	const size = 16 << 10
 	log := (*C.char)(C.calloc(size, 1))
 	defer C.free(unsafe.Pointer(log))
 	m := new(unsafe.Pointer)
-	if err := check("load", C.load_module(m, c, log, size)); err != nil {
+	if err := check("load", C.load_module(m, c, log, size, C.uint(level))); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, C.GoString(log))
 	}
 	return &Module{*m}, nil

@@ -223,7 +223,7 @@ func execLd(w *warp, s *step) {
 	eb := in.Type.Bits() / 8
 	n := len(s.rs)
 	w.access(s, in.A.Class(), s.a, s.imm, in.Space, eb*n, eb*n, func(v *view) {
-		w.countAccess(v, eb*n, false)
+		w.countAccess(v, eb*n, accessRead)
 		w.checkRead(s, v, eb*n)
 		for k, r := range s.rs {
 			if r < 0 {
@@ -303,7 +303,7 @@ func execSt(w *warp, s *step) {
 	eb := in.Type.Bits() / 8
 	n := len(s.rs)
 	w.access(s, in.A.Class(), s.a, s.imm, in.Space, eb*n, eb*n, func(v *view) {
-		w.countAccess(v, eb*n, true)
+		w.countAccess(v, eb*n, accessWrite)
 		w.checkWrite(s, v, eb*n)
 		for k, r := range s.rs {
 			w.storeElem(in.Type, in.Regs[k].Class(), r, v, k*eb)

@@ -81,7 +81,7 @@ func execCpAsync(w *warp, s *step) {
 	c := w.async.add()
 	c.mask, c.size = 0, size
 	w.access(s, s.in.D.Class(), s.d, s.imm, SpaceShared, size, size, func(v *view) {
-		w.countAccess(v, size, true)
+		w.countAccess(v, size, accessCopy)
 		w.checkAsyncWrite(v, size)
 		for l, off := range w.offs {
 			c.dst[l] = int32(off)
@@ -113,7 +113,7 @@ func execCpAsync(w *warp, s *step) {
 	}
 	w.mask = read
 	w.access(s, s.in.A.Class(), s.a, s.in.Imm2, SpaceGlobal, size, size, func(v *view) {
-		w.countAccess(v, size, false)
+		w.countAccess(v, size, accessRead)
 		w.checkRead(s, v, size)
 		for m := v.mask; m != 0; m &= m - 1 {
 			l := bits.TrailingZeros64(m)

@@ -9,8 +9,6 @@ func atomic32(op Atomic, t Type) func(old, b uint32) uint32 {
 	switch t {
 	case F32:
 		if op == AtomAdd {
-			// Atomic adds flush no subnormals in global memory; the sum rounds
-			// to nearest.
 			return func(old, b uint32) uint32 { return canon(f32(old) + f32(b)) }
 		}
 		if op != AtomExch {
@@ -59,6 +57,12 @@ func atomic32(op Atomic, t Type) func(old, b uint32) uint32 {
 		return func(_, b uint32) uint32 { return b }
 	}
 	return nil
+}
+
+// addGlobal32 adds in the second-level cache, which flushes subnormal numbers. A sum
+// so small is exact, so that flushing it is enough.
+func addGlobal32(old, b uint32) uint32 {
+	return flush32(canon(f32(flush32(old)) + f32(flush32(b))))
 }
 
 func atomicHalf(op Atomic, t Type) func(old, b uint32) uint32 {
@@ -155,8 +159,16 @@ func chooseAtom(in *Inst) (execFunc, Class) {
 		return nil, ClassNone
 	}
 	tb := t.Bits()
+	global := f
+	if t == F32 && in.Atomic == AtomAdd {
+		global = addGlobal32
+	}
 	return func(w *warp, s *step) {
 		w.update(s, n*tb/8, func(v *view, l int) {
+			f := f
+			if v.space == SpaceGlobal {
+				f = global
+			}
 			for k := range s.rs {
 				p := v.data[w.offs[l]+k*tb/8:]
 				old := uint32(loadBytes(p, tb))

@@ -100,6 +100,7 @@ func execBulk(w *warp, s *step) {
 		if k.Rank == 0 {
 			n = int(w.r32[k.Size.Index()*w.n+l])
 			w.bulkRow(s, l, shared, global, n)
+			w.countBulk(l, global, n, k.Store)
 		} else {
 			n = w.bulkTensor(s, l, shared, global)
 		}
@@ -189,6 +190,9 @@ func (w *warp) tensorRow(s *step, lane int, t *tensorMap, shared int, global uin
 			}
 		}
 	}
+	if from < to {
+		w.countBulk(lane, global+uint64(from), to-from, store)
+	}
 }
 
 // fillShared writes what a load has in place of elements outside the tensor.
@@ -239,7 +243,6 @@ func (w *warp) bulkRow(s *step, lane, shared int, global uint64, n int) {
 	w.offs[lane] = off
 	w.view = view{SpaceGlobal, buf.Data, buf, buf.addr, w.mask, false}
 	store := s.in.Bulk.Store
-	w.countAccess(&w.view, n, store)
 	if store {
 		w.checkWrite(s, &w.view, n)
 		copy(buf.Data[off:off+n], c.shared[shared:])
@@ -252,6 +255,21 @@ func (w *warp) bulkRow(s *step, lane, shared int, global uint64, n int) {
 	w.checkRead(s, &w.view, n)
 	w.bulkWrote(shared, n)
 	copy(c.shared[shared:shared+n], buf.Data[off:])
+}
+
+// countBulk counts n contiguous bytes of global memory that a bulk copy has copied.
+func (w *warp) countBulk(lane int, global uint64, n int, store bool) {
+	if w.cta.fault != nil {
+		return
+	}
+	kind := accessBulkRead
+	if store {
+		kind = accessBulkWrite
+	}
+	buf := w.cta.run.mem.at(global)
+	w.offs[lane] = int(global & windowMask)
+	w.view = view{SpaceGlobal, buf.Data, buf, buf.addr, w.mask, false}
+	w.countAccess(&w.view, n, kind)
 }
 
 // execCopyMap copies a tensor map from shared memory at A to global memory at
@@ -267,7 +285,7 @@ func execCopyMap(w *warp, s *step) {
 	})
 	if w.cta.fault == nil {
 		w.access(s, s.in.D.Class(), s.d, s.imm, SpaceGlobal, MapBytes, 64, func(v *view) {
-			w.countAccess(v, MapBytes, true)
+			w.countAccess(v, MapBytes, accessBulkWrite)
 			copy(v.data[w.offs[lane]:], content[:])
 			v.buf.wrote(w.offs[lane], MapBytes)
 		})

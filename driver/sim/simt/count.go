@@ -11,33 +11,51 @@ const (
 	bankBytes   = 4
 )
 
-// countAccess adds an access of size bytes a lane to the counters.
-func (w *warp) countAccess(v *view, size int, write bool) {
-	st := &w.cta.stats
-	dir := 0
-	if write {
-		dir = 1
+// An accessKind is who accesses memory. Units of the hardware other than that of
+// loads and stores count for themselves.
+type accessKind uint8
+
+const (
+	accessRead  accessKind = iota // loads, and reads of cp.async
+	accessWrite                   // stores
+	accessCopy                    // writes of cp.async
+	accessAtomic
+	accessBulkRead // bulk copies
+	accessBulkWrite
+	numAccesses
+)
+
+// direction is 0 for what reads alone, 1 for what writes.
+func (k accessKind) direction() int {
+	if k == accessRead || k == accessBulkRead {
+		return 0
 	}
+	return 1
+}
+
+// countAccess adds an access of size bytes a lane to the counters.
+func (w *warp) countAccess(v *view, size int, kind accessKind) {
+	st := &w.cta.stats
 	lanes := bits.OnesCount64(v.mask)
-	st.bytes[v.space][dir] += uint64(lanes * size)
+	st.bytes[v.space][kind.direction()] += uint64(lanes * size)
 	switch v.space {
 	case SpaceGlobal:
 		asked, need := w.sectors(v, size)
-		st.sectors[dir] += asked
+		st.sectors[kind] += asked
 		st.sectorsNeed += need
 		if w.cta.wave != nil {
 			w.touch(v, size)
 		}
 	case SpaceShared:
 		n, need := w.wavefronts(v, size)
-		st.wavefronts[dir] += n
+		st.wavefronts[kind] += n
 		st.wavesNeed += need
 	}
 }
 
 func (w *warp) countAtomic(v *view, size int) {
 	w.cta.stats.atomics += uint64(bits.OnesCount64(v.mask))
-	w.countAccess(v, size, true)
+	w.countAccess(v, size, accessAtomic)
 }
 
 // sectors counts the distinct sectors that the lanes touch, and as many as their

@@ -20,9 +20,9 @@ type pcCount struct{ warps, lanes uint64 }
 // ctaStats are counters that no instruction count tells.
 type ctaStats struct {
 	divergent   uint64
-	sectors     [2]uint64 // of reads, of writes and atomics
+	sectors     [numAccesses]uint64
 	sectorsNeed uint64
-	wavefronts  [2]uint64
+	wavefronts  [numAccesses]uint64
 	wavesNeed   uint64
 	bytes       [7][2]uint64 // by space: read, written
 	atomics     uint64

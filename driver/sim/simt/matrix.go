@@ -19,11 +19,14 @@ func execMatrixMove(w *warp, s *step) {
 		w.faultAt(FindSync, 0, 0, "%s needs the addresses of lanes 0 to %d, of which some have exited", in.Text, 8*n-1)
 		return
 	}
-	store := in.Op == OpStMatrix
+	store, kind := in.Op == OpStMatrix, accessRead
+	if store {
+		kind = accessWrite
+	}
 	trans := in.Flags&FlagTrans != 0
 	w.mask = rows
 	w.access(s, s.in.A.Class(), s.a, s.imm, in.Space, 16, 16, func(v *view) {
-		w.countAccess(v, 16, store)
+		w.countAccess(v, 16, kind)
 		if v.mask != rows {
 			w.faultAt(FindBounds, 0, 0, "the rows of %s lie in several spaces", in.Text)
 			return

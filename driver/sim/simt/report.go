@@ -114,17 +114,22 @@ type Counters struct {
 	// GlobalSectors are 32-byte sectors asked for by each global access of a
 	// warp, GlobalSectorsNeeded what its bytes would fill.
 	GlobalSectors, GlobalSectorsNeeded uint64
-	// GlobalSectorsRead are those of them that loads asked for, the others are of
-	// stores and atomics.
+	// GlobalSectorsRead are those of them that loads and bulk copies asked for, the
+	// others are of stores and atomics.
 	GlobalSectorsRead uint64
+	// GlobalSectorsAtomic are those of atomics; GlobalSectorsBulkRead and
+	// GlobalSectorsBulkWritten those of bulk copies.
+	GlobalSectorsAtomic, GlobalSectorsBulkRead, GlobalSectorsBulkWritten uint64
 	// WaveSectors are the distinct sectors of every wave of blocks, L2Misses those
 	// that the cache does not hold from the wave before; zero unless asked for.
 	WaveSectors, L2Misses uint64
 	// SharedWavefronts are the passes of the banks of shared memory,
 	// SharedWavefrontsNeeded those without conflicts.
 	SharedWavefronts, SharedWavefrontsNeeded uint64
-	// SharedWavefrontsRead are those of them that loads took.
-	SharedWavefrontsRead    uint64
+	// SharedWavefrontsRead are those of them that loads took, SharedWavefrontsCopied
+	// and SharedWavefrontsAtomic those of cp.async and of atomics.
+	SharedWavefrontsRead, SharedWavefrontsCopied, SharedWavefrontsAtomic uint64
+
 	BytesRead, BytesWritten [7]uint64 // by Space
 	Atomics                 uint64
 	Barriers                uint64
@@ -194,8 +199,16 @@ func (r *Report) finish(l *launch) {
 		return a.Line < b.Line
 	})
 	s := &r.stats
-	k.GlobalSectors, k.GlobalSectorsNeeded, k.GlobalSectorsRead = s.sectors[0]+s.sectors[1], s.sectorsNeed, s.sectors[0]
-	k.SharedWavefronts, k.SharedWavefrontsNeeded, k.SharedWavefrontsRead = s.wavefronts[0]+s.wavefronts[1], s.wavesNeed, s.wavefronts[0]
+	for i := range numAccesses {
+		k.GlobalSectors += s.sectors[i]
+		k.SharedWavefronts += s.wavefronts[i]
+	}
+	k.GlobalSectorsNeeded, k.SharedWavefrontsNeeded = s.sectorsNeed, s.wavesNeed
+	k.GlobalSectorsBulkRead, k.GlobalSectorsBulkWritten = s.sectors[accessBulkRead], s.sectors[accessBulkWrite]
+	k.GlobalSectorsRead = s.sectors[accessRead] + k.GlobalSectorsBulkRead
+	k.GlobalSectorsAtomic = s.sectors[accessAtomic]
+	k.SharedWavefrontsRead, k.SharedWavefrontsCopied = s.wavefronts[accessRead], s.wavefronts[accessCopy]
+	k.SharedWavefrontsAtomic = s.wavefronts[accessAtomic]
 	for i := range s.bytes {
 		k.BytesRead[i], k.BytesWritten[i] = s.bytes[i][0], s.bytes[i][1]
 	}

@@ -19,33 +19,36 @@ type Check struct {
 const (
 	SectorsRead       = "global sectors read"
 	SectorsWritten    = "global sectors written"
+	SectorsAtomic     = "global sectors of atomics"
 	WavefrontsRead    = "shared wavefronts read"
 	WavefrontsWritten = "shared wavefronts written"
-	Wavefronts        = "shared wavefronts"
+	WavefrontsAtomic  = "shared wavefronts of atomics"
+	WavefrontsCopied  = "shared wavefronts copied"
 	Conflicts         = "shared wavefronts by conflicts"
-	WaveSectors       = "sectors of waves"
 )
 
-// Checks are what the simulator claims to count as the hardware does. The assembler
-// may join accesses of shared memory or keep one in registers; so that is allowed a
-// little more. The second-level cache is shown only: the simulator has no first level
-// before it.
+// Checks are what the simulator claims to count as the hardware does, without what
+// bulk copies do, whose unit has counters of its own. Of wavefronts the hardware
+// sometimes takes one more, when others of its units use the banks.
 var Checks = []Check{
 	{SectorsRead, []string{
 		"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
 		"l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access.sum",
 		"l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum",
 	}, 0.02},
-	{SectorsWritten, []string{
-		"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+	{SectorsWritten, []string{"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"}, 0.02},
+	{SectorsAtomic, []string{
 		"l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
 		"l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
 	}, 0.02},
-	{WavefrontsRead, []string{"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"}, -1},
-	{WavefrontsWritten, []string{"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"}, -1},
-	{Wavefronts, []string{"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"}, 0.05},
+	{WavefrontsRead, []string{"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"}, 0.05},
+	{WavefrontsWritten, []string{"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"}, 0.05},
+	{WavefrontsAtomic, []string{
+		"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",
+		"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_red.sum",
+	}, 0.05},
+	{WavefrontsCopied, []string{"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum"}, 0.05},
 	{Conflicts, []string{"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"}, -1},
-	{WaveSectors, []string{"lts__t_sectors_op_read.sum", "lts__t_sectors_op_write.sum"}, -1},
 }
 
 // Metrics are the names in Checks that are among those that ncu knows; its list has
@@ -73,7 +76,7 @@ type Row struct {
 	Bad             bool
 }
 
-// Compare sums the launches of every kernel, in the order of their first ones. Both
+// Compare sums the launches of every kernel and case, in the order of their first ones. Both
 // lists must be of the same launches in the same order. A metric that no launch has
 // is left out, and a counter without metrics has no row.
 func Compare(sim, gpu []Launch, checks []Check) ([]Row, error) {
@@ -84,7 +87,7 @@ func Compare(sim, gpu []Launch, checks []Check) ([]Row, error) {
 		launches int
 		sim, gpu []float64
 	}
-	byKernel := map[string]*sums{}
+	byName := map[string]*sums{}
 	var order []string
 	has := make([]bool, len(checks))
 	for i := range sim {
@@ -93,11 +96,12 @@ func Compare(sim, gpu []Launch, checks []Check) ([]Row, error) {
 			return nil, fmt.Errorf("launch %d is of %s with grid %v and blocks %v, but ncu saw %s with %v and %v",
 				i+1, s.Kernel, s.Grid, s.Block, g.Kernel, g.Grid, g.Block)
 		}
-		t := byKernel[s.Kernel]
+		name := s.Name()
+		t := byName[name]
 		if t == nil {
 			t = &sums{sim: make([]float64, len(checks)), gpu: make([]float64, len(checks))}
-			byKernel[s.Kernel] = t
-			order = append(order, s.Kernel)
+			byName[name] = t
+			order = append(order, name)
 		}
 		t.launches++
 		for k, c := range checks {
@@ -111,7 +115,7 @@ func Compare(sim, gpu []Launch, checks []Check) ([]Row, error) {
 	}
 	var rows []Row
 	for _, kernel := range order {
-		t := byKernel[kernel]
+		t := byName[kernel]
 		for k, c := range checks {
 			if !has[k] || t.sim[k] == 0 && t.gpu[k] == 0 {
 				continue

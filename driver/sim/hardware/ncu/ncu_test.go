@@ -22,7 +22,7 @@ func parseFile(t *testing.T, name string) []Launch {
 }
 
 func TestParse(t *testing.T) {
-	const ld, st, lts = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", "lts__t_sectors_op_read.sum"
+	const ld, st, missing = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"
 	for _, c := range []struct {
 		file     string
 		launches int
@@ -37,7 +37,7 @@ func TestParse(t *testing.T) {
 		if l[0].Values[ld] != 1024 || l[0].Values[st] != 128 || l[1].Values[ld] != 96 {
 			t.Errorf("%s: metrics are %v and %v", c.file, l[0].Values, l[1].Values)
 		}
-		if _, ok := l[0].Values[lts]; ok {
+		if _, ok := l[0].Values[missing]; ok {
 			t.Errorf("%s: a metric that ncu did not get has a value", c.file)
 		}
 	}
@@ -59,7 +59,7 @@ func TestParseErrors(t *testing.T) {
 }
 
 func counted(kernel string, grid, block [3]int, ld, st, waves float64) Launch {
-	return Launch{kernel, grid, block, map[string]float64{SectorsRead: ld, SectorsWritten: st, Wavefronts: waves}}
+	return Launch{kernel, "", grid, block, map[string]float64{SectorsRead: ld, SectorsWritten: st, WavefrontsRead: waves}}
 }
 
 func TestCompare(t *testing.T) {
@@ -78,8 +78,8 @@ func TestCompare(t *testing.T) {
 		{"add", SectorsWritten, 1, 120, 128, -0.0625, true},
 		{"softmax", SectorsRead, 2, 191, 192, -1 / 192.0, false},
 		{"softmax", SectorsWritten, 2, 192, 192, 0, false},
-		{"softmax", Wavefronts, 2, 1340, 1280, 60 / 1280.0, false},
-		{"softmax", WaveSectors, 2, 0, 200, -1, false},
+		{"softmax", WavefrontsRead, 2, 1340, 1280, 60 / 1280.0, false},
+		{"softmax", Conflicts, 2, 0, 200, -1, false},
 	}
 	if len(rows) != len(want) {
 		t.Fatalf("rows are %+v", rows)
@@ -100,16 +100,23 @@ func TestCompare(t *testing.T) {
 	}
 	for _, line := range []string{
 		"| add | 1 | global sectors written | 120 | 128 | -6.2% **too much** |\n",
-		"| softmax | 2 | shared wavefronts | 1340 | 1280 | +4.7% |\n",
+		"| softmax | 2 | shared wavefronts read | 1340 | 1280 | +4.7% |\n",
 	} {
 		if !strings.Contains(b.String(), line) {
 			t.Errorf("the table has no line %q:\n%s", line, b.String())
 		}
 	}
+	// Cases of one kernel have a row each.
+	for i := range sim {
+		sim[i].Case = []string{"", "first", "second"}[i]
+	}
+	if rows, err = Compare(sim, gpu, Checks); err != nil || len(rows) != 10 || rows[2].Kernel != "first" || rows[6].Kernel != "second" {
+		t.Errorf("rows of cases are %+v (%v)", rows, err)
+	}
 	// What only one of the two saw is infinitely wrong.
-	sim[0].Values[Wavefronts] = 5
+	sim[0].Values[WavefrontsRead] = 5
 	rows, _ = Compare(sim, gpu, Checks)
-	if r := rows[2]; r.Counter != Wavefronts || !r.Bad || !math.IsInf(r.Diff, 1) {
+	if r := rows[2]; r.Counter != WavefrontsRead || !r.Bad || !math.IsInf(r.Diff, 1) {
 		t.Errorf("5 wavefronts of none are %+v", r)
 	}
 }
@@ -129,8 +136,8 @@ func TestCompareErrors(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	got := Metrics(map[string]bool{"lts__t_sectors_op_read": true, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld": true, "other": true})
-	if strings.Join(got, ",") != "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,lts__t_sectors_op_read.sum" {
+	got := Metrics(map[string]bool{"l1tex__data_bank_conflicts_pipe_lsu_mem_shared": true, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld": true, "other": true})
+	if strings.Join(got, ",") != "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum" {
 		t.Errorf("metrics are %v", got)
 	}
 }

@@ -11,9 +11,20 @@ import (
 
 // Launch is one launch of a kernel, with its metrics or counters by name.
 type Launch struct {
-	Kernel      string
+	Kernel string
+	// Case tells apart launches of a kernel that are to have rows of their own; ncu
+	// does not know it.
+	Case        string
 	Grid, Block [3]int
 	Values      map[string]float64
+}
+
+// Name is the case, or else the kernel.
+func (l *Launch) Name() string {
+	if l.Case != "" {
+		return l.Case
+	}
+	return l.Kernel
 }
 
 // Parse reads the output of ncu --csv, of the page "raw", a column a metric, or
