@@ -2,6 +2,8 @@ package ttg
 
 import (
 	"math"
+	"math/bits"
+	"slices"
 
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/ir"
@@ -263,7 +265,7 @@ func check(e layout.Encoding) string {
 		return firstOf(lengths(rank, e.SizePerThread, e.ThreadsPerWarp, e.WarpsPerCTA), permutation(e.Order),
 			powers(e.SizePerThread, e.ThreadsPerWarp, e.WarpsPerCTA), vectors(rank, e.CGA))
 	case *layout.Linear:
-		return vectors(rank, e.Register, e.Lane, e.Warp, e.Block)
+		return firstOf(vectors(rank, e.Register, e.Lane, e.Warp, e.Block), onto(rank, e.Register, e.Lane, e.Warp, e.Block))
 	case *layout.Slice:
 		if e.Dim > rank {
 			return "dim is no dimension of the parent"
@@ -272,9 +274,22 @@ func check(e layout.Encoding) string {
 		if e.OpIdx > 1 {
 			return "opIdx must be 0 or 1"
 		}
+		switch p := e.Parent.(type) {
+		case *layout.Blocked:
+			if e.KWidth != 0 {
+				return "with a blocked parent there is no kWidth"
+			}
+		case *layout.NvidiaMMA:
+			if p.VersionMajor == 3 && e.OpIdx == 1 {
+				return "version 3 of nvidia_mma takes operand 1 from shared memory only"
+			}
+		}
 	case *layout.NvidiaMMA:
 		return firstOf(powers(e.WarpsPerCTA), vectors(rank, e.CGA))
 	case *layout.AMDMFMA:
+		if e.Version > 4 {
+			return "version must be from 0 to 4"
+		}
 		return firstOf(powers(e.WarpsPerCTA, e.TilesPerWarp), vectors(rank, e.CGA))
 	case *layout.AMDWMMA:
 		return firstOf(powers(e.WarpsPerCTA, e.TilesPerWarp), vectors(rank, e.CGA))
@@ -286,7 +301,7 @@ func check(e layout.Encoding) string {
 		if len(e.Shape) != len(e.Order) {
 			return "lists must be of one length"
 		}
-		return firstOf(permutation(e.Order), vectors(rank, e.Offset, e.Block, e.CGA))
+		return firstOf(paddings(e), permutation(e.Order), vectors(rank, e.Offset, e.Block, e.CGA))
 	case *layout.SharedLinear:
 		return vectors(rank, e.Offset, e.Block)
 	case *layout.NVMMAShared:
@@ -350,6 +365,57 @@ func vectors(rank int, lists ...layout.Bases) string {
 				return "basis vectors must have one coordinate a dimension"
 			}
 		}
+	}
+	return ""
+}
+
+// paddings checks the pairs of a padded encoding.
+func paddings(e *layout.PaddedShared) string {
+	if len(e.Intervals) == 0 {
+		return "there must be an interval and its padding"
+	}
+	for i, v := range e.Intervals {
+		if slices.Contains(e.Intervals[:i], v) {
+			return "intervals must differ"
+		}
+	}
+	return powers(e.Intervals, e.Paddings)
+}
+
+// onto checks that the vectors reach every element of the box that they span.
+func onto(rank int, lists ...layout.Bases) string {
+	vs := slices.Concat(lists...)
+	size := make([]int, rank) // bits of a coordinate
+	for _, v := range vs {
+		for d, x := range v {
+			size[d] = max(size[d], bits.Len32(uint32(x)))
+		}
+	}
+	need := 0
+	for _, n := range size {
+		need += n
+	}
+	if need > 64 {
+		return "basis vectors span too many elements"
+	}
+	var reduced [64]uint64 // by highest bit
+	for _, v := range vs {
+		packed := uint64(0)
+		for d, x := range v {
+			packed = packed<<size[d] | uint64(x)
+		}
+		for packed != 0 {
+			top := bits.Len64(packed) - 1
+			if reduced[top] == 0 {
+				reduced[top] = packed
+				need--
+				break
+			}
+			packed ^= reduced[top]
+		}
+	}
+	if need > 0 {
+		return "basis vectors must reach every element between them"
 	}
 	return ""
 }
