@@ -3,7 +3,8 @@
 // target with an instruction for one of them uses that instead.
 //
 // The functions are straight-line code with selects; behind a branch stand only
-// the reduction of large angles and the loops of Fmod, Jn and Yn. Nothing is read from
+// the reduction of large angles, the long divisions of Fmod and Remainder and the loops
+// of Jn and Yn. Nothing is read from
 // memory. Common functions of f32 are computed in f32; rare ones (Tgamma,
 // Erfinv and the like) in f64.
 //
@@ -23,7 +24,8 @@
 //	inverse.go     their inverses; log1p and expm1
 //	hyperbolic.go, erf.go, gamma.go
 //	bessel.go      Bessel functions I; besseljy.go: J and Y
-//	bits.go        rests, exponents, neighbours
+//	bits.go        exponents, neighbours
+//	rest.go        rests of divisions
 //	table.go       functions by name
 //
 // The package imports core/llir alone and knows no vendor.

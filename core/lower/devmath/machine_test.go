@@ -383,6 +383,16 @@ func (d *decoder) call(c *ir.InstCall) compute {
 			}
 			return word{lo: r[reg[0]].lo<<s | r[reg[1]].lo>>(w-s)}
 		}
+	case "smin":
+		s := 64 - llir.Width(c.Typ)
+		return func(r []word) word {
+			if int64(r[reg[0]].lo<<s) < int64(r[reg[1]].lo<<s) {
+				return r[reg[0]]
+			}
+			return r[reg[1]]
+		}
+	case "umin":
+		return func(r []word) word { return word{lo: min(r[reg[0]].lo, r[reg[1]].lo)} }
 	case "ctlz":
 		w := llir.Width(c.Typ)
 		return func(r []word) word { return word{lo: uint64(bits.LeadingZeros64(r[reg[0]].lo) - 64 + w)} }

@@ -63,6 +63,10 @@ func sweeper(t *testing.T) string {
 		}
 	}
 	dir := t.TempDir()
+	triple, err := exec.Command("gcc", "-dumpmachine").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
 	run := func(in []byte, name string, args ...string) {
 		cmd := exec.Command(name, args...)
 		cmd.Stdin = bytes.NewReader(in)
@@ -77,7 +81,7 @@ func sweeper(t *testing.T) string {
 	}
 	object := func(name, contract string, l *loops) string {
 		fast, out := filepath.Join(dir, name+".ll"), filepath.Join(dir, name+".o")
-		run(l.print(), "opt-22", "-O3", "-mcpu=native", "-inline-threshold=1000000", "-S", "-o", fast, "-")
+		run(l.print(), "opt-22", "-O3", "-mtriple="+strings.TrimSpace(string(triple)), "-mcpu=native", "-inline-threshold=1000000", "-S", "-o", fast, "-")
 		run(nil, "llc-22", "-O2", "-mcpu=native", "-relocation-model=pic", "-fp-contract="+contract, "-filetype=obj", "-o", out, fast)
 		return out
 	}

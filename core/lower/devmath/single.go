@@ -12,9 +12,8 @@ import (
 // the lowest are those of n: the sum with so great a number has no place for
 // fractions. |x·scale| must be below 2^(man-1).
 func (k kit) nearest(x llir.Value, scale float64) (n, bits llir.Value) {
-	shifter := k.num(math.Ldexp(1.5, k.man))
-	t := k.fma(x, k.num(scale), shifter)
-	return k.sub(t, shifter), k.BitCast(t, k.bits)
+	t := k.fma(x, k.num(scale), k.wholes())
+	return k.sub(t, k.wholes()), k.BitCast(t, k.bits)
 }
 
 // powerOf is 2^n for the bits that nearest gives and a normal result.

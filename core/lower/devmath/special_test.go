@@ -240,6 +240,54 @@ func TestExact(t *testing.T) {
 	}
 }
 
+// edges is a number of a format with an exponent near one given, and a significand that
+// is often next to a power of two, or short.
+func edges(r *rand.Rand, typ llir.Type, exp int) float64 {
+	man, most := 52, 2047
+	if typ == llir.F32 {
+		man, most = 23, 255
+	}
+	whole := uint64(1)<<man - 1
+	m := [...]uint64{r.Uint64N(4), whole - r.Uint64N(4), 1<<r.IntN(man) + r.Uint64N(3) - 1, r.Uint64()}[r.IntN(4)] & whole
+	exp = min(max(exp, 0), most)
+	return fromBits(typ, uint64(exp)<<man|m|uint64(r.IntN(2))<<(llir.Width(typ)-1))
+}
+
+// Rests where the guess at the quotient is nearly wrong, next to where it fails, and
+// where the loop must divide.
+func TestRests(t *testing.T) {
+	r := rand.New(rand.NewPCG(testseed.Seed(), 0))
+	for _, typ := range types {
+		man, exps := 52, 2048
+		if typ == llir.F32 {
+			man, exps = 23, 256
+		}
+		mod, rem := everyCode(t, "fmod", typ), everyCode(t, "remainder", typ)
+		for i := range 12000 {
+			e := r.IntN(exps)
+			x, y := edges(r, typ, e+r.IntN(man+4)-2), edges(r, typ, e)
+			switch i % 4 {
+			case 0: // any two
+				x = edges(r, typ, r.IntN(exps))
+			case 1: // a whole or half quotient, or a neighbour of it
+				p := y * (float64(r.IntN(1<<r.IntN(22))) + 0.5*float64(r.IntN(2)))
+				x = fromBits(typ, toBits(typ, p)+r.Uint64N(5)-2)
+			}
+			for _, c := range []struct {
+				name string
+				ms   []*machine
+				want float64
+			}{{"fmod", mod, math.Mod(x, y)}, {"remainder", rem, math.Remainder(x, y)}} {
+				for _, m := range c.ms {
+					if got := m.call(typ, x, y); !equal(got, c.want) {
+						t.Fatalf("%s %s(%v, %v) = %v, want %v", typ, c.name, x, y, got, c.want)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestNextafter(t *testing.T) {
 	r := rand.New(rand.NewPCG(testseed.Seed(), 0))
 	for _, typ := range types {
