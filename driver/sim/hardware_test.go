@@ -3,6 +3,7 @@
 package sim
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"os"
@@ -275,6 +276,63 @@ func TestHardwareWarps(t *testing.T) {
 		if bad > 0 {
 			instLines = append(instLines, fmt.Sprintf("| %s | %d of %d | relative %.3g |", c.text, bad, len(got), worst))
 			t.Errorf("%s: %d of %d results differ from the hardware's, relative %.3g", c.text, bad, len(got), worst)
+		}
+	}
+}
+
+// TestHardwareWarpgroups holds products of warpgroups against the GPU. With
+// DUMP_WGMMA=file it records operands and results.
+func TestHardwareWarpgroups(t *testing.T) {
+	r := newRand(t)
+	forms := wgmmaForms()
+	m := loadWgmma(t, forms)
+	var dump *os.File
+	if path := os.Getenv("DUMP_WGMMA"); path != "" {
+		var err error
+		if dump, err = os.Create(path); err != nil {
+			t.Fatal(err)
+		}
+		defer dump.Close()
+	}
+	for i := range forms {
+		f := &forms[i]
+		_, _, _, got := f.run(t, m, i, r, 20)
+		gpu := Slice[uint32](lastGPU[2])
+		if dump != nil {
+			fmt.Fprintf(dump, "%s\n", f.text())
+			for _, b := range lastGPU {
+				dump.Write(Bytes([]uint64{uint64(len(b))}))
+				dump.Write(b)
+			}
+		}
+		bad, worst := 0, 0.0
+		for k := range got {
+			if got[k] != gpu[k] {
+				bad++
+				a, b := float64(math.Float32frombits(got[k])), float64(math.Float32frombits(gpu[k]))
+				worst = max(worst, math.Abs(a-b)/max(math.Abs(a), math.Abs(b)))
+			}
+		}
+		if bad > 0 {
+			instLines = append(instLines, fmt.Sprintf("| %s | %d of %d | relative %.3g |", f.text(), bad, len(got), worst))
+			t.Errorf("%s: %d of %d results differ from the hardware's, relative %.3g", f.text(), bad, len(got), worst)
+		}
+	}
+}
+
+// TestHardwareTensorCopies holds bulk copies of boxes of tensors against the GPU.
+func TestHardwareTensorCopies(t *testing.T) {
+	r := newRand(t)
+	copies := tensorCopies()
+	m := loadTensorCopies(t, copies)
+	for i := range copies {
+		c := &copies[i]
+		shared, after, _, _ := c.run(t, m, i, r)
+		if gpu := lastGPU[3][:len(shared)]; !bytes.Equal(shared, gpu) {
+			t.Errorf("%s: shared memory is\n%x, the hardware's\n%x", c.text(), shared, gpu)
+		}
+		if gpu := lastGPU[1]; !bytes.Equal(after, gpu) {
+			t.Errorf("%s: the second tensor is\n%x, the hardware's\n%x", c.text(), after, gpu)
 		}
 	}
 }

@@ -1,0 +1,214 @@
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// A tensorCopy is a bulk copy of a box of a tensor to shared memory, which a tensor
+// map made by the kernel describes, and, with back set, of the box from there to a
+// second tensor of the same shape.
+type tensorCopy struct {
+	elem    int // bytes of an element
+	typ     int // its number in a tensor map
+	dims    []int
+	box     []int
+	at      []int // coordinates of the box
+	swizzle int   // mode 0 to 3
+	nan     bool  // what lies outside is NaN
+	back    bool
+}
+
+func tensorCopies() []tensorCopy {
+	return []tensorCopy{
+		{elem: 4, typ: 7, dims: []int{64}, box: []int{32}, at: []int{16}},
+		{elem: 4, typ: 7, dims: []int{64}, box: []int{32}, at: []int{48}},
+		{elem: 4, typ: 7, dims: []int{64}, box: []int{32}, at: []int{-8}, nan: true},
+		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{64, 8}, at: []int{16, 3}},
+		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{16, 16}, at: []int{5, 7}, swizzle: 1},
+		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{32, 16}, at: []int{40, 30}, swizzle: 2},
+		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{64, 32}, at: []int{61, 20}, swizzle: 3},
+		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{64, 32}, at: []int{-9, -3}, swizzle: 3, nan: true},
+		{elem: 1, typ: 0, dims: []int{80, 20}, box: []int{128, 16}, at: []int{-3, 8}, swizzle: 3},
+		{elem: 8, typ: 9, dims: []int{20, 9}, box: []int{16, 9}, at: []int{7, 1}, swizzle: 3, nan: true},
+		{elem: 4, typ: 7, dims: []int{40, 7, 5}, box: []int{32, 4, 3}, at: []int{12, 5, 3}, swizzle: 3},
+		{elem: 2, typ: 10, dims: []int{24, 6, 5, 4}, box: []int{8, 4, 3, 2}, at: []int{20, 3, -1, 1}, nan: true},
+		{elem: 2, typ: 6, dims: []int{16, 3, 4, 3, 3}, box: []int{8, 2, 3, 2, 2}, at: []int{4, 2, 2, 2, -1}},
+		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{64, 16}, at: []int{48, 30}, swizzle: 3, back: true},
+		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{32, 16}, at: []int{-5, -5}, swizzle: 2, back: true},
+		{elem: 4, typ: 7, dims: []int{40, 7, 5}, box: []int{32, 4, 3}, at: []int{12, 5, 3}, back: true},
+		{elem: 4, typ: 7, dims: []int{64}, box: []int{32}, at: []int{40}, back: true},
+	}
+}
+
+func (c *tensorCopy) bytes(shape []int) int {
+	n := c.elem
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}
+
+// dumped is how many bytes 128 threads copy word by word to have the whole box.
+func (c *tensorCopy) dumped() int { return cdiv(c.bytes(c.box), 512) * 512 }
+
+func (c *tensorCopy) text() string {
+	s := fmt.Sprintf("tensor %v of %d-byte elements, box %v at %v, swizzle %d", c.dims, c.elem, c.box, c.at, c.swizzle)
+	if c.nan {
+		s += ", NaN outside"
+	}
+	if c.back {
+		s += ", and back"
+	}
+	return s
+}
+
+// kernelText is the kernel k<i> of one block: map, load, and a plain copy of shared
+// memory to out or, with back, a copy of the box to the tensor to.
+func (c *tensorCopy) kernelText(i int) string {
+	var b strings.Builder
+	size := c.bytes(c.box)
+	fmt.Fprintf(&b, ".visible .entry k%d(.param .u64 from, .param .u64 to, .param .u64 scratch, .param .u64 out)\n.reqntid 128\n{\n", i)
+	b.WriteString("\t.reg .b32 %t<8>, %c<5>, %v;\n\t.reg .b64 %p<8>, %m, %g;\n\t.reg .pred %w, %l, %done;\n")
+	b.WriteString("\tmov.u32 %t0, %tid.x;\n\tsetp.lt.u32 %w, %t0, 32;\n\tsetp.eq.u32 %l, %t0, 0;\n\tmov.u32 %t1, sm;\n\tshl.b32 %t2, %t0, 2;\n\tadd.u32 %t3, %t1, %t2;\n\tmov.b32 %v, 0;\n")
+	b.WriteString("\tld.param.u64 %p0, [from];\n\tld.param.u64 %p1, [to];\n\tld.param.u64 %p2, [scratch];\n\tld.param.u64 %p3, [out];\n\tcvt.u64.u32 %m, %t1;\n")
+	for i, x := range c.at {
+		fmt.Fprintf(&b, "\tmov.b32 %%c%d, %d;\n", i, int32(x))
+	}
+	c.mapText(&b, "%p0", "%p2")
+	if c.back {
+		b.WriteString("\tadd.s64 %p4, %p2, 128;\n")
+		c.mapText(&b, "%p1", "%p4")
+	}
+	// What a copy leaves alone is recognized.
+	b.WriteString("\tmov.b32 %v, 0x5a5a5a5a;\n\tmov.u32 %t4, %t2;\nFILL:\n\tadd.u32 %t5, %t1, %t4;\n\tst.shared.b32 [%t5], %v;\n\tadd.u32 %t4, %t4, 512;\n")
+	fmt.Fprintf(&b, "\tsetp.lt.u32 %%done, %%t4, %d;\n\t@%%done bra FILL;\n", c.dumped())
+	fmt.Fprintf(&b, "\tmov.u32 %%t6, bar_sm;\n\t@%%l mbarrier.init.shared::cta.b64 [%%t6], 1;\n\tfence.proxy.async.shared::cta;\n\tbar.sync 0;\n\t@%%l mbarrier.arrive.expect_tx.shared.b64 _, [%%t6], %d;\n", size)
+	var coords []string
+	for i := range c.at {
+		coords = append(coords, fmt.Sprintf("%%c%d", i))
+	}
+	form := fmt.Sprintf("cp.async.bulk.tensor.%dd", len(c.dims))
+	place := "{" + strings.Join(coords, ", ") + "}"
+	b.WriteString("\tcvta.global.u64 %g, %p2;\n")
+	fmt.Fprintf(&b, "\t@%%l %s.shared::cluster.global.mbarrier::complete_tx::bytes [%%t1], [%%g, %s], [%%t6];\n", form, place)
+	b.WriteString("\tmov.b32 %v, 0;\nWAIT:\n\tmbarrier.try_wait.parity.shared.b64 %done, [%t6], %v;\n\t@!%done bra WAIT;\n\tbar.sync 0;\n")
+	if c.back {
+		b.WriteString("\tcvta.global.u64 %g, %p4;\n\tfence.proxy.async.shared::cta;\n\tbar.sync 0;\n")
+		fmt.Fprintf(&b, "\t@%%l %s.global.shared::cta.bulk_group [%%g, %s], [%%t1];\n\tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group 0;\n", form, place)
+	}
+	b.WriteString("\tmov.u32 %t4, %t2;\nDUMP:\n\tadd.u32 %t5, %t1, %t4;\n\tld.shared.b32 %v, [%t5];\n\tcvt.u64.u32 %p5, %t4;\n\tadd.s64 %p5, %p3, %p5;\n\tst.global.b32 [%p5], %v;\n\tadd.u32 %t4, %t4, 512;\n")
+	fmt.Fprintf(&b, "\tsetp.lt.u32 %%done, %%t4, %d;\n\t@%%done bra DUMP;\n\tret;\n}\n", c.dumped())
+	return b.String()
+}
+
+// mapText makes the map of the tensor at an address, at another.
+func (c *tensorCopy) mapText(b *strings.Builder, tensor, at string) {
+	line := func(format string, args ...any) { fmt.Fprintf(b, "\t"+format+"\n", args...) }
+	line("@%%w st.shared.b32 [%%t3], %%v;")
+	line("bar.sync 0;")
+	set := func(field, typ, args string) {
+		line("@%%l tensormap.replace.tile.%s.shared::cta.b1024.%s [%%m], %s;", field, typ, args)
+	}
+	set("global_address", "b64", tensor)
+	set("rank", "b32", fmt.Sprint(len(c.dims)-1))
+	stride := c.elem
+	for i := range c.dims {
+		word := func(field string, v int) {
+			line("mov.b32 %%t7, %d;", v)
+			set(field, "b32", fmt.Sprintf("%d, %%t7", i))
+		}
+		word("box_dim", c.box[i])
+		word("global_dim", c.dims[i])
+		word("element_stride", 1)
+		if stride *= c.dims[i]; i+1 < len(c.dims) {
+			line("mov.b64 %%p6, %d;", stride)
+			set("global_stride", "b64", fmt.Sprintf("%d, %%p6", i))
+		}
+	}
+	set("elemtype", "b32", fmt.Sprint(c.typ))
+	set("interleave_layout", "b32", "0")
+	set("swizzle_mode", "b32", fmt.Sprint(c.swizzle))
+	fill := "0"
+	if c.nan {
+		fill = "1"
+	}
+	set("fill_mode", "b32", fill)
+	line("bar.warp.sync -1;")
+	line("@%%w tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%s], [%%m], 0x80;", at)
+	line("@%%w fence.proxy.tensormap::generic.acquire.gpu [%s], 0x80;", at)
+	line("bar.sync 0;")
+}
+
+// want is what shared memory and the second tensor hold at the end.
+func (c *tensorCopy) want(from, to []byte) (shared, after []byte) {
+	shared, after = make([]byte, c.bytes(c.box)), bytes.Clone(to)
+	mask := 1<<c.swizzle - 1
+	for p := 0; p < len(shared); p += c.elem {
+		rest, off, stride, inside := p/c.elem, 0, c.elem, true
+		for i, n := range c.box {
+			x := c.at[i] + rest%n
+			rest /= n
+			inside = inside && x >= 0 && x < c.dims[i]
+			off += x * stride
+			stride *= c.dims[i]
+		}
+		at := p ^ p>>7&mask<<4
+		switch {
+		case inside:
+			copy(shared[at:at+c.elem], from[off:])
+			if c.back {
+				copy(after[off:off+c.elem], from[off:])
+			}
+		case c.nan:
+			shared[at+c.elem-2], shared[at+c.elem-1] = 0xff, 0x7f
+		}
+	}
+	return shared, after
+}
+
+// run launches a copy of random bytes.
+func (c *tensorCopy) run(t testing.TB, m *Module, i int, r *rand.Rand) (shared, after, wantShared, wantAfter []byte) {
+	from, to := make([]byte, c.bytes(c.dims)), make([]byte, c.bytes(c.dims))
+	for i := range from {
+		from[i], to[i] = byte(r.UintN(256)), byte(r.UintN(256))
+	}
+	d := New(Options{Chip: H200})
+	second, out := Upload(d, "to", to), d.Alloc("out", c.dumped())
+	launch(t, d, m, fmt.Sprintf("k%d", i), Dim(1), Dim(128), 0, Upload(d, "from", from), second, d.Alloc("scratch", 256), out)
+	wantShared, wantAfter = c.want(from, to)
+	return out.Read()[:len(wantShared)], second.Read(), wantShared, wantAfter
+}
+
+func loadTensorCopies(t testing.TB, copies []tensorCopy) *Module {
+	var text strings.Builder
+	text.WriteString(wgmmaHead + ".shared .align 1024 .b8 sm[8192];\n.shared .align 8 .b8 bar_sm[8];\n")
+	for i := range copies {
+		text.WriteString(copies[i].kernelText(i))
+	}
+	m, err := Load("bulk.ptx", []byte(text.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestTensorCopies copies boxes that lie inside and across the edges of tensors.
+func TestTensorCopies(t *testing.T) {
+	r := newRand(t)
+	copies := tensorCopies()
+	m := loadTensorCopies(t, copies)
+	for i := range copies {
+		c := &copies[i]
+		shared, after, wantShared, wantAfter := c.run(t, m, i, r)
+		if !bytes.Equal(shared, wantShared) {
+			t.Errorf("%s: shared memory is\n%x, want\n%x", c.text(), shared, wantShared)
+		}
+		if !bytes.Equal(after, wantAfter) {
+			t.Errorf("%s: the second tensor is\n%x, want\n%x", c.text(), after, wantAfter)
+		}
+	}
+}
