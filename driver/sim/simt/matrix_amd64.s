@@ -59,6 +59,13 @@ done:
 	DATA name<>+28(SB)/4, $v; \
 	GLOBL name<>(SB), RODATA|NOPTR, $32
 
+#define CONST4(name, v) \
+	DATA name<>+0(SB)/8, $v; \
+	DATA name<>+8(SB)/8, $v; \
+	DATA name<>+16(SB)/8, $v; \
+	DATA name<>+24(SB)/8, $v; \
+	GLOBL name<>(SB), RODATA|NOPTR, $32
+
 CONST8(one, 1)
 CONST8(two, 2)
 CONST8(bias32, 127)
@@ -79,25 +86,13 @@ CONST8(exponents, 113)
 CONST8(cut13, 0xffffe000)
 
 // 1023 - alignBits in every 64-bit lane.
-DATA scaleBias<>+0(SB)/8, $998
-DATA scaleBias<>+8(SB)/8, $998
-DATA scaleBias<>+16(SB)/8, $998
-DATA scaleBias<>+24(SB)/8, $998
-GLOBL scaleBias<>(SB), RODATA|NOPTR, $32
+CONST4(scaleBias, 998)
 
 // The last bit of a float in a double.
-DATA lastBit<>+0(SB)/8, $0x20000000
-DATA lastBit<>+8(SB)/8, $0x20000000
-DATA lastBit<>+16(SB)/8, $0x20000000
-DATA lastBit<>+24(SB)/8, $0x20000000
-GLOBL lastBit<>(SB), RODATA|NOPTR, $32
+CONST4(lastBit, 0x20000000)
 
 // Clears the 29 bits by which a double is longer than a float.
-DATA cutMask<>+0(SB)/8, $0xffffffffe0000000
-DATA cutMask<>+8(SB)/8, $0xffffffffe0000000
-DATA cutMask<>+16(SB)/8, $0xffffffffe0000000
-DATA cutMask<>+24(SB)/8, $0xffffffffe0000000
-GLOBL cutMask<>(SB), RODATA|NOPTR, $32
+CONST4(cutMask, 0xffffffffe0000000)
 
 // Of 32 lanes 4·g+t, those with t of 0 and 1, and of 2 and 3; and the way back to
 // lanes 0 to 15 and 16 to 31.
@@ -153,28 +148,55 @@ GLOBL lanes16<>(SB), RODATA|NOPTR, $64
 #define args_scratch 112
 #define args_tops 624
 
+// EACH does something sixteen times: for k from 0 to 15, and Zk.
+#define EACH(DO) \
+	DO(0, Z0)   \
+	DO(1, Z1)   \
+	DO(2, Z2)   \
+	DO(3, Z3)   \
+	DO(4, Z4)   \
+	DO(5, Z5)   \
+	DO(6, Z6)   \
+	DO(7, Z7)   \
+	DO(8, Z8)   \
+	DO(9, Z9)   \
+	DO(10, Z10) \
+	DO(11, Z11) \
+	DO(12, Z12) \
+	DO(13, Z13) \
+	DO(14, Z14) \
+	DO(15, Z15)
+
 // Adds the products of row and k: A at SI, B at DX, the scale in Y4.
-#define PRODUCT(k) \
+#define PRODUCT(k, _) \
 	VBROADCASTSS (64*k)(SI), Y1   \
 	VMULPS       (32*k)(DX), Y1, Y1 \
 	VMULPS       Y4, Y1, Y1         \
 	VCVTTPS2DQ   Y1, Y1             \
 	VPADDD       Y1, Y8, Y8
 
-#define EXPONENT(k) \
+#define EXPONENT(k, _) \
 	VPBROADCASTD (64*k)(R13), Y3    \
 	VPADDD       (32*k)(R12), Y3, Y3 \
 	VPMAXSD      Y3, Y6, Y6
 
-// CUT cuts the doubles Y1 to floats; where Y12 has their last bit, it is set if
-// anything is cut.
-#define CUT \
-	VMOVUPD  cutMask<>(SB), Y2 \
-	VPANDN   Y1, Y2, Y3        \
-	VPCMPEQQ Y5, Y3, Y3        \
-	VPANDN   Y12, Y3, Y3       \
-	VPAND    Y2, Y1, Y1        \
-	VPOR     Y3, Y1, Y1
+// FOUR is four results: SUMS and C added in doubles, scaled, and cut to floats;
+// where Y12 has their last bit, it is set if anything is cut.
+#define FOUR(SUMS, C, TOPS, to) \
+	VCVTDQ2PD  C, Y3                  \
+	VPMOVSXDQ  TOPS, Y4               \
+	VCVTDQ2PD  SUMS, Y1               \
+	VADDPD     Y3, Y1, Y1             \
+	VPADDQ     scaleBias<>(SB), Y4, Y4 \
+	VPSLLQ     $52, Y4, Y4            \
+	VMULPD     Y4, Y1, Y1             \
+	VMOVUPD    cutMask<>(SB), Y2      \
+	VPANDN     Y1, Y2, Y3             \
+	VPCMPEQQ   Y5, Y3, Y3             \
+	VPANDN     Y12, Y3, Y3            \
+	VPAND      Y2, Y1, Y1             \
+	VPOR       Y3, Y1, Y1             \
+	VCVTPD2PSY Y1, to
 
 // func sums256(args *mmaArgs)
 //
@@ -224,22 +246,7 @@ row:
 
 	// Y6 is the greatest exponent.
 	VMOVDQA Y2, Y6
-	EXPONENT(0)
-	EXPONENT(1)
-	EXPONENT(2)
-	EXPONENT(3)
-	EXPONENT(4)
-	EXPONENT(5)
-	EXPONENT(6)
-	EXPONENT(7)
-	EXPONENT(8)
-	EXPONENT(9)
-	EXPONENT(10)
-	EXPONENT(11)
-	EXPONENT(12)
-	EXPONENT(13)
-	EXPONENT(14)
-	EXPONENT(15)
+	EACH(EXPONENT)
 
 	// c, aligned: Y7. Its sign is that of Y0.
 	VPSLLD  $2, Y1, Y1
@@ -255,45 +262,14 @@ row:
 	VPSUBD  Y6, Y4, Y4
 	VPSLLD  $23, Y4, Y4
 	VPXOR   Y8, Y8, Y8
-	PRODUCT(0)
-	PRODUCT(1)
-	PRODUCT(2)
-	PRODUCT(3)
-	PRODUCT(4)
-	PRODUCT(5)
-	PRODUCT(6)
-	PRODUCT(7)
-	PRODUCT(8)
-	PRODUCT(9)
-	PRODUCT(10)
-	PRODUCT(11)
-	PRODUCT(12)
-	PRODUCT(13)
-	PRODUCT(14)
-	PRODUCT(15)
+	EACH(PRODUCT)
 
 	// The exact sum in doubles, and the scale 2^(top - alignBits).
-	VCVTDQ2PD    X8, Y1
-	VCVTDQ2PD    X7, Y3
-	VADDPD       Y3, Y1, Y1
-	VPMOVSXDQ    X6, Y4
-	VPADDQ       scaleBias<>(SB), Y4, Y4
-	VPSLLQ       $52, Y4, Y4
-	VMULPD       Y4, Y1, Y1
-	CUT
-	VCVTPD2PSY   Y1, X10
+	FOUR(X8, X7, X6, X10)
 	VEXTRACTI128 $1, Y8, X1
 	VEXTRACTI128 $1, Y7, X3
 	VEXTRACTI128 $1, Y6, X4
-	VCVTDQ2PD    X1, Y1
-	VCVTDQ2PD    X3, Y3
-	VADDPD       Y3, Y1, Y1
-	VPMOVSXDQ    X4, Y4
-	VPADDQ       scaleBias<>(SB), Y4, Y4
-	VPSLLQ       $52, Y4, Y4
-	VMULPD       Y4, Y1, Y1
-	CUT
-	VCVTPD2PSY   Y1, X11
+	FOUR(X1, X3, X4, X11)
 
 	// The even and the odd columns go to their registers.
 	VSHUFPS $0x88, X11, X10, X1
@@ -356,13 +332,9 @@ bad:
 	VZEROUPPER
 	RET
 
-// COLUMNS parts the 32 lanes of two registers, the rows 0 to 7 and 8 to 15, by
-// their columns' t: at 0, 128, 256 and 384 of R. Z30 and Z31 hold the permutations.
-#define COLUMNS(R) \
-	VMOVDQU32  (AX), Z0          \
-	VMOVDQU32  64(AX), Z1        \
-	VMOVDQU32  (BX), Z2          \
-	VMOVDQU32  64(BX), Z3        \
+// QUADS parts the lanes of two registers, in Z0 and Z1, Z2 and Z3, by their t: Z0
+// to Z3. Z30 and Z31 hold the permutations.
+#define QUADS \
 	VMOVDQA32  Z30, Z4           \
 	VPERMI2D   Z1, Z0, Z4        \
 	VMOVDQA32  Z31, Z5           \
@@ -374,7 +346,16 @@ bad:
 	VSHUFI64X2 $0x44, Z6, Z4, Z0 \
 	VSHUFI64X2 $0xee, Z6, Z4, Z1 \
 	VSHUFI64X2 $0x44, Z7, Z5, Z2 \
-	VSHUFI64X2 $0xee, Z7, Z5, Z3 \
+	VSHUFI64X2 $0xee, Z7, Z5, Z3
+
+// COLUMNS parts the 32 lanes of two registers, the rows 0 to 7 and 8 to 15, by
+// their columns' t: at 0, 128, 256 and 384 of R.
+#define COLUMNS(R) \
+	VMOVDQU32  (AX), Z0          \
+	VMOVDQU32  64(AX), Z1        \
+	VMOVDQU32  (BX), Z2          \
+	VMOVDQU32  64(BX), Z3        \
+	QUADS                        \
 	VMOVDQU32  Z0, (R)           \
 	VMOVDQU32  Z1, 128(R)        \
 	VMOVDQU32  Z2, 256(R)        \
@@ -402,6 +383,10 @@ bad:
 	VMOVDQU32  Z1, 64(AX)        \
 	VMOVDQU32  Z2, (BX)          \
 	VMOVDQU32  Z3, 64(BX)
+
+// Sixteen rows of A, of k.
+#define LOADROWS(k, Z) \
+	VMOVDQU32 (64*k)(AX), Z
 
 // The greatest exponent of the products of column (BX), k of A being in Z.
 #define TOP(k, Z) \
@@ -440,22 +425,7 @@ TEXT ·sums512(SB), NOSPLIT, $0-8
 	MOVQ args_aExp(DI), AX
 	MOVQ args_bExp(DI), BX
 	LEAQ args_tops(DI), R11
-	VMOVDQU32 0(AX), Z0
-	VMOVDQU32 64(AX), Z1
-	VMOVDQU32 128(AX), Z2
-	VMOVDQU32 192(AX), Z3
-	VMOVDQU32 256(AX), Z4
-	VMOVDQU32 320(AX), Z5
-	VMOVDQU32 384(AX), Z6
-	VMOVDQU32 448(AX), Z7
-	VMOVDQU32 512(AX), Z8
-	VMOVDQU32 576(AX), Z9
-	VMOVDQU32 640(AX), Z10
-	VMOVDQU32 704(AX), Z11
-	VMOVDQU32 768(AX), Z12
-	VMOVDQU32 832(AX), Z13
-	VMOVDQU32 896(AX), Z14
-	VMOVDQU32 960(AX), Z15
+	EACH(LOADROWS)
 	VPBROADCASTD expMask<>(SB), Z24
 	VPBROADCASTD one<>(SB), Z25
 	VPBROADCASTD bias32<>(SB), Z26
@@ -480,22 +450,7 @@ tops:
 	VPTESTNMD Z27, Z16, K3
 	VMOVDQA32 Z28, K3, Z20
 	VMOVDQA32 Z20, Z17
-	TOP(0, Z0)
-	TOP(1, Z1)
-	TOP(2, Z2)
-	TOP(3, Z3)
-	TOP(4, Z4)
-	TOP(5, Z5)
-	TOP(6, Z6)
-	TOP(7, Z7)
-	TOP(8, Z8)
-	TOP(9, Z9)
-	TOP(10, Z10)
-	TOP(11, Z11)
-	TOP(12, Z12)
-	TOP(13, Z13)
-	TOP(14, Z14)
-	TOP(15, Z15)
+	EACH(TOP)
 	VMOVDQU32 Z17, (R11)
 
 	// c, aligned.
@@ -518,22 +473,7 @@ tops:
 	MOVQ args_bVal(DI), BX
 	LEAQ args_scratch(DI), R10
 	LEAQ args_tops(DI), R11
-	VMOVDQU32 0(AX), Z0
-	VMOVDQU32 64(AX), Z1
-	VMOVDQU32 128(AX), Z2
-	VMOVDQU32 192(AX), Z3
-	VMOVDQU32 256(AX), Z4
-	VMOVDQU32 320(AX), Z5
-	VMOVDQU32 384(AX), Z6
-	VMOVDQU32 448(AX), Z7
-	VMOVDQU32 512(AX), Z8
-	VMOVDQU32 576(AX), Z9
-	VMOVDQU32 640(AX), Z10
-	VMOVDQU32 704(AX), Z11
-	VMOVDQU32 768(AX), Z12
-	VMOVDQU32 832(AX), Z13
-	VMOVDQU32 896(AX), Z14
-	VMOVDQU32 960(AX), Z15
+	EACH(LOADROWS)
 	VPBROADCASTD leastTop<>(SB), Z25
 	VPBROADCASTD scaleTop<>(SB), Z26
 	VPBROADCASTD alignment<>(SB), Z27
@@ -550,22 +490,7 @@ products:
 	VPSUBD    Z18, Z26, Z18
 	VPSLLD    $23, Z18, Z18
 	VPXORD    Z19, Z19, Z19
-	ADDUP(0, Z0)
-	ADDUP(1, Z1)
-	ADDUP(2, Z2)
-	ADDUP(3, Z3)
-	ADDUP(4, Z4)
-	ADDUP(5, Z5)
-	ADDUP(6, Z6)
-	ADDUP(7, Z7)
-	ADDUP(8, Z8)
-	ADDUP(9, Z9)
-	ADDUP(10, Z10)
-	ADDUP(11, Z11)
-	ADDUP(12, Z12)
-	ADDUP(13, Z13)
-	ADDUP(14, Z14)
-	ADDUP(15, Z15)
+	EACH(ADDUP)
 
 	// The exact sum in doubles, cut to floats, and the scale 2^(top - alignBits).
 	VCVTDQ2PD        Y19, Z20
@@ -655,6 +580,19 @@ bad:
 	VMOVDQU   Y2, (SI)(at*1)      \
 	VMOVDQU   Y3, (DX)(at*1)
 
+// HALF is ELEMENT for eight f16 in Y1, SINGLE for eight f32 in Y2.
+#define HALF(at) \
+	VPSRLD    $10, Y1, Y3 \
+	VPAND     Y10, Y3, Y3 \
+	VPMOVDW   Y1, X2      \
+	VCVTPH2PS X2, Y2      \
+	ELEMENT(at)
+
+#define SINGLE(at) \
+	VPSRLD $23, Y2, Y3 \
+	VPAND  Y10, Y3, Y3 \
+	ELEMENT(at)
+
 // func decode512(args *decodeArgs)
 //
 // First the registers are parted by their lanes' t, so that words of eight columns
@@ -694,18 +632,7 @@ rows:
 	VMOVDQU32  64(R8), Z1
 	VMOVDQU32  128(R8), Z2
 	VMOVDQU32  192(R8), Z3
-	VMOVDQA32  Z30, Z4
-	VPERMI2D   Z1, Z0, Z4
-	VMOVDQA32  Z31, Z5
-	VPERMI2D   Z1, Z0, Z5
-	VMOVDQA32  Z30, Z6
-	VPERMI2D   Z3, Z2, Z6
-	VMOVDQA32  Z31, Z7
-	VPERMI2D   Z3, Z2, Z7
-	VSHUFI64X2 $0x44, Z6, Z4, Z0
-	VSHUFI64X2 $0xee, Z6, Z4, Z1
-	VSHUFI64X2 $0x44, Z7, Z5, Z2
-	VSHUFI64X2 $0xee, Z7, Z5, Z3
+	QUADS
 	VMOVDQU32  Z0, (R9)
 	VMOVDQU32  Z1, 64(R9)
 	VMOVDQU32  Z2, 128(R9)
@@ -740,17 +667,9 @@ words:
 halves:
 	VMOVDQU   (R9), Y0
 	VPAND     lowHalf<>(SB), Y0, Y1
-	VPSRLD    $10, Y1, Y3
-	VPAND     Y10, Y3, Y3
-	VPMOVDW   Y1, X2
-	VCVTPH2PS X2, Y2
-	ELEMENT(AX)
+	HALF(AX)
 	VPSRLD    $16, Y0, Y1
-	VPSRLD    $10, Y1, Y3
-	VPAND     Y10, Y3, Y3
-	VPMOVDW   Y1, X2
-	VCVTPH2PS X2, Y2
-	ELEMENT(BX)
+	HALF(BX)
 	ADDQ      $32, AX
 	ADDQ      $32, BX
 	DECQ      R13
@@ -772,14 +691,10 @@ bfloats:
 brains:
 	VMOVDQU (R9), Y0
 	VPSLLD  $16, Y0, Y2
-	VPSRLD  $23, Y2, Y3
-	VPAND   Y10, Y3, Y3
-	ELEMENT(AX)
+	SINGLE(AX)
 	VPSRLD  $16, Y0, Y2
 	VPSLLD  $16, Y2, Y2
-	VPSRLD  $23, Y2, Y3
-	VPAND   Y10, Y3, Y3
-	ELEMENT(BX)
+	SINGLE(BX)
 	ADDQ    $32, AX
 	ADDQ    $32, BX
 	DECQ    R13
@@ -801,9 +716,7 @@ tfloats:
 tensors:
 	VMOVDQU (R9), Y0
 	VPAND   cut13<>(SB), Y0, Y2
-	VPSRLD  $23, Y2, Y3
-	VPAND   Y10, Y3, Y3
-	ELEMENT(AX)
+	SINGLE(AX)
 	ADDQ    $32, AX
 	ADDQ    $32, R9
 	CMPQ    R9, R11
