@@ -191,7 +191,8 @@ func (b *Builder) foldBitCast(x Value, to Type) Value {
 }
 
 // foldPacked turns a vector of constants, bit-cast to an integer, into the
-// integer (element 0 in the lowest bits), and undoes a bit-cast's unpacking.
+// integer (element 0 in the lowest bits), and undoes a bit-cast's unpacking, of
+// all elements or of an aligned part of them: two bytes of a word are half of it.
 func (b *Builder) foldPacked(v *ir.InstInsertElement, to Type) Value {
 	n := int(v.Typ.Len)
 	w := Width(v.Typ.ElemType)
@@ -204,6 +205,9 @@ func (b *Builder) foldPacked(v *ir.InstInsertElement, to Type) Value {
 	}
 	if src := wholeVector(elems[:n]); src != nil {
 		return b.BitCast(src, to)
+	}
+	if part := b.partOfVector(elems[:n], w*n); part != nil {
+		return b.BitCast(part, to)
 	}
 	t, ok := to.(*types.IntType)
 	if !ok || t.BitSize > 64 {
@@ -247,20 +251,45 @@ func vectorElems(v Value, elems []Value) bool {
 // wholeVector returns the vector whose elements, in order and complete, are
 // the given ones, or nil.
 func wholeVector(elems []Value) Value {
-	var src Value
-	for i, e := range elems {
-		x, ok := e.(*ir.InstExtractElement)
-		if !ok {
-			return nil
-		}
-		c, ok := x.Index.(*Int)
-		if !ok || int(c.Bits) != i || (i > 0 && x.X != src) {
-			return nil
-		}
-		src = x.X
-	}
-	if int(src.Type().(*types.VectorType).Len) != len(elems) {
+	src, first := neighbours(elems)
+	if src == nil || first != 0 || int(src.Type().(*types.VectorType).Len) != len(elems) {
 		return nil
 	}
 	return src
+}
+
+// partOfVector returns elements as an integer of the given width where they are
+// a part of one vector, in its order, that such integers divide it into; else nil.
+func (b *Builder) partOfVector(elems []Value, width int) Value {
+	part := map[int]Type{16: I16, 32: I32, 64: I64}[width]
+	src, first := neighbours(elems)
+	if src == nil || part == nil {
+		return nil
+	}
+	n, all := len(elems), int(src.Type().(*types.VectorType).Len)
+	if first%n != 0 || all%n != 0 {
+		return nil
+	}
+	return b.ExtractElement(b.BitCast(src, b.M.Vec(all/n, part)), first/n)
+}
+
+// neighbours returns the vector that all elements were taken from, one after the
+// other, and the place of the first; nil where there is no such vector.
+func neighbours(elems []Value) (src Value, first int) {
+	for i, e := range elems {
+		x, ok := e.(*ir.InstExtractElement)
+		if !ok {
+			return nil, 0
+		}
+		c, ok := x.Index.(*Int)
+		switch {
+		case !ok:
+			return nil, 0
+		case i == 0:
+			src, first = x.X, int(c.Bits)
+		case x.X != src || int(c.Bits) != first+i:
+			return nil, 0
+		}
+	}
+	return src, first
 }

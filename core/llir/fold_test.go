@@ -652,6 +652,45 @@ func TestCastFolds(t *testing.T) {
 	}
 }
 
+// TestPacked: a bit-cast of neighbours of one vector is that part of the vector,
+// and of no others.
+func TestPacked(t *testing.T) {
+	m := NewModule("test", "", "")
+	fn := m.NewFunc("f", false, Void, I32, I32)
+	b := NewBuilder(fn)
+	b.SetBlock(fn.NewBlock(nil))
+	word := func(i int) []Value {
+		bytes := b.BitCast(fn.Param(i), m.Vec(4, I8))
+		out := make([]Value, 4)
+		for k := range out {
+			out[k] = b.ExtractElement(bytes, k)
+		}
+		return out
+	}
+	x, y := word(0), word(1)
+	halves := b.BitCast(fn.Param(0), m.Vec(2, I16))
+	for _, c := range []struct {
+		name  string
+		elems []Value
+		to    Type
+		want  Value
+	}{
+		{"all", x, I32, fn.Param(0)},
+		{"lower half", x[:2], I16, b.ExtractElement(halves, 0)},
+		{"upper half", x[2:], I16, b.ExtractElement(halves, 1)},
+		{"upper half as f16", x[2:], Half, b.BitCast(b.ExtractElement(halves, 1), Half)},
+		{"across halves", x[1:3], I16, nil},
+		{"swapped", []Value{x[1], x[0]}, I16, nil},
+		{"of two words", []Value{x[0], y[1]}, I16, nil},
+	} {
+		got := b.BitCast(b.Vector(c.elems...), c.to)
+		_, cast := got.(*ir.InstBitCast)
+		if c.want != nil && got != c.want || c.want == nil && !cast {
+			t.Errorf("%s: got %s", c.name, got)
+		}
+	}
+}
+
 func ExampleBuilder() {
 	m := NewModule("example", "", "")
 	f := m.NewFunc("f", false, I32, I32, I32)
