@@ -44,7 +44,11 @@ func (k kit) erfDouble(x llir.Value) llir.Value {
 	return k.Select(k.isNaN(x), x, y)
 }
 
-// erfNear is erf(x) for |x| up to ½, of an f64 up to 1.
+// erfNearLimit is up to where erfNear serves floats. 1 - erf errs less there than
+// erfcAbove does, whose last sum 1/2 + a is rounded.
+const erfNearLimit = 0.625
+
+// erfNear is erf(x) for |x| up to erfNearLimit, of an f64 up to 1.
 func (k kit) erfNear(x llir.Value) llir.Value {
 	c := erfNearSingle
 	if k.t == llir.F64 {
@@ -90,7 +94,7 @@ func (k kit) erfcOf(x pair) llir.Value {
 	y := k.erfcAbove(pair{a, lo})
 	y = k.Select(sign, k.sub(k.num(2), y), y)
 	// Near zero the polynomial of erf is better; x.lo does not matter there.
-	y = k.Select(k.less(k.abs(x.hi), k.num(0.5)), k.sub(k.num(1), k.erfNear(x.hi)), y)
+	y = k.Select(k.less(k.abs(x.hi), k.num(erfNearLimit)), k.sub(k.num(1), k.erfNear(x.hi)), y)
 	return k.Select(k.isNaN(x.hi), x.hi, y)
 }
 

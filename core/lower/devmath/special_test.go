@@ -402,7 +402,7 @@ func TestExponents(t *testing.T) {
 // error counts most.
 func TestPowerFar(t *testing.T) {
 	r := rand.New(rand.NewPCG(testseed.Seed(), 0))
-	specs := append(shortSpecs(), specs...)
+	specs := append(shortOf(specs), specs...)
 	for _, s := range specs {
 		if s.name != "pow" {
 			continue

@@ -23,14 +23,57 @@ import (
 const everyEnv = "TRITONC_ALL"
 
 // sweepsPath lists what the sweeps found: a function, the digest of its code, the
-// greatest error and the bits of its argument.
+// greatest error and the bits of its arguments.
 const sweepsPath = "testdata/sweeps.tsv"
 
 // sweep is the result for one function.
 type sweep struct {
 	name, digest string
 	worst        float64
-	at           uint32
+	at           arguments
+}
+
+// arguments are the bits of floats, written in hexadecimal with commas.
+type arguments []uint64
+
+func (a arguments) String() string {
+	var out []string
+	for _, x := range a {
+		out = append(out, fmt.Sprintf("%08x", x))
+	}
+	return strings.Join(out, ",")
+}
+
+func parseArguments(t testing.TB, text string) (out arguments) {
+	t.Helper()
+	for part := range strings.SplitSeq(text, ",") {
+		x, err := strconv.ParseUint(part, 16, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// numbers are the floats.
+func (a arguments) numbers() (out []float32) {
+	for _, x := range a {
+		out = append(out, single(x))
+	}
+	return out
+}
+
+// exact is the function of the arguments, nil where that is no number or they are none.
+func (s *spec) exact(a arguments) *big.Float {
+	var x []*big.Float
+	for _, v := range a.numbers() {
+		if v != v || math.IsInf(float64(v), 0) {
+			return nil
+		}
+		x = append(x, ref.New(float64(v)))
+	}
+	return s.ref(x...)
 }
 
 // natural has the functions of doubles in C's library that are compared with; a
@@ -41,6 +84,35 @@ var natural = map[string]string{
 	"log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan",
 	"sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "erf": "erf",
 	"erfc": "erfc", "tgamma": "tgamma", "cbrt": "cbrt", "rcbrt": "rcbrt_of", "rsqrt": "rsqrt_of",
+	"lgamma": "lgamma", "j0": "j0", "j1": "j1", "y0": "y0", "y1": "y1",
+	"erfinv": "inverse_erf_of", "erfcinv": "inverse_erfc_of", "normcdfinv": "inverse_normcdf_of",
+	"cyl_bessel_i0": "bessel_i0_of", "cyl_bessel_i1": "bessel_i1_of",
+	"pow": "pow", "atan2": "atan2", "fmod": "fmod", "remainder": "remainder",
+	"hypot": "norm2_of", "norm3d": "norm3_of", "norm4d": "norm4_of",
+	"rhypot": "rnorm2_of", "rnorm3d": "rnorm3_of", "rnorm4d": "rnorm4_of",
+}
+
+// otherArguments says which function of sweep.c chooses the arguments behind the first;
+// near if there is none.
+var otherArguments = map[string]string{"pow": "power", "fmod": "divisor", "remainder": "divisor"}
+
+// rests have one right result.
+var rests = []*spec{
+	{name: "fmod", ref: exactly(math.Mod)},
+	{name: "remainder", ref: exactly(math.Remainder)},
+}
+
+// exactly makes a reference of a function of doubles that are floats, which it does not
+// round; nil is NaN.
+func exactly(f func(x, y float64) float64) func(...*big.Float) *big.Float {
+	return of2(func(x, y *big.Float) *big.Float {
+		a, _ := x.Float64()
+		b, _ := y.Float64()
+		if v := f(a, b); v == v {
+			return ref.New(v)
+		}
+		return nil
+	})
 }
 
 // own are functions that are compared with ours of doubles.
@@ -69,9 +141,11 @@ func sweeps(t testing.TB) []sweep {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
-		if _, err := fmt.Sscanf(line, "%s %s %g %x", &s.name, &s.digest, &s.worst, &s.at); err != nil {
+		var at string
+		if _, err := fmt.Sscanf(line, "%s %s %g %s", &s.name, &s.digest, &s.worst, &at); err != nil {
 			t.Fatalf("%s: %q: %v", sweepsPath, line, err)
 		}
+		s.at = parseArguments(t, at)
 		out = append(out, s)
 	}
 	return out
@@ -89,7 +163,9 @@ func (s *spec) everywhere(t testing.TB) string {
 
 // sweepSpecs are the functions that can be swept.
 func sweepSpecs() []*spec {
-	return slices.DeleteFunc(append(shorterSingles(), specs...), func(s *spec) bool { return natural[s.name] == "" && !slices.Contains(own, s.name) })
+	return slices.DeleteFunc(slices.Concat(shorter(specs), specs, shorter(rests), rests), func(s *spec) bool {
+		return natural[s.name] == "" && !slices.Contains(own, s.name)
+	})
 }
 
 // TestSweeps: the list speaks of the code as it is, and its errors, measured anew
@@ -102,10 +178,12 @@ func TestSweeps(t *testing.T) {
 			t.Errorf("%s has changed since it was swept: run %s=%s go test -run TestEverySingle .", s.name, everyEnv, s.name)
 			continue
 		}
-		x := math.Float32frombits(s.at)
-		worst := all[i].worstOf(t, s.at, all[i].ref(ref.New(float64(x))))
+		worst := s.worst
+		if want := all[i].exact(s.at); want != nil {
+			worst = all[i].worstOf(t, s.at, want)
+		}
 		if math.Abs(worst-s.worst) > 0.001 || worst > all[i].bound(llir.F32) {
-			t.Errorf("%s(%v) is off by %.4f, the list says %.4f, the bound is %v", s.name, x, worst, s.worst, all[i].bound(llir.F32))
+			t.Errorf("%s(%v) is off by %.4f, the list says %.4f, the bound is %v", s.name, s.at.numbers(), worst, s.worst, all[i].bound(llir.F32))
 		}
 	}
 }
@@ -155,10 +233,10 @@ func writeSweeps(t *testing.T, list []sweep) {
 	t.Helper()
 	slices.SortFunc(list, func(a, b sweep) int { return strings.Compare(a.name, b.name) })
 	var out bytes.Buffer
-	out.WriteString("# Greatest errors over all 2^32 arguments of f32: function, digest of its code, units in the\n" +
-		"# last place, bits of the argument. TestEverySingle writes this.\n")
+	out.WriteString("# Greatest errors over all 2^32 (first) arguments of f32: function, digest of its code, units in\n" +
+		"# the last place, bits of the arguments. TestEverySingle writes this.\n")
 	for _, s := range list {
-		fmt.Fprintf(&out, "%s\t%s\t%.4f\t%08x\n", s.name, s.digest, s.worst, s.at)
+		fmt.Fprintf(&out, "%s\t%s\t%.4f\t%s\n", s.name, s.digest, s.worst, s.at)
 	}
 	if err := os.WriteFile(sweepsPath, out.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
@@ -172,30 +250,32 @@ func (s *spec) sweep(t *testing.T, program string, first, step uint64) sweep {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var wrong, wrongAt uint64
+	var wrong uint64
+	var at, wrongAt string
 	found := sweep{name: s.label()}
-	if _, err := fmt.Sscanf(string(out), "%g %x %d %x", &found.worst, &found.at, &wrong, &wrongAt); err != nil {
+	if _, err := fmt.Sscanf(string(out), "%g %s %d %s", &found.worst, &at, &wrong, &wrongAt); err != nil {
 		t.Fatalf("%q: %v", out, err)
 	}
+	found.at = parseArguments(t, at)
 	if wrong != 0 {
-		t.Errorf("%s: %d wrong zeros or NaNs, as at %v (bits %08x)", s.label(), wrong, single(wrongAt), wrongAt)
+		t.Errorf("%s: %d wrong zeros or NaNs, as at %v (bits %s)", s.label(), wrong, parseArguments(t, wrongAt).numbers(), wrongAt)
 	}
-	// What counts is what 200 bits say of the worst argument.
-	if want := s.ref(ref.New(float64(math.Float32frombits(found.at)))); want != nil {
+	// What counts is what 200 bits say of the worst arguments.
+	if want := s.exact(found.at); want != nil {
 		found.worst = s.worstOf(t, found.at, want)
 	}
-	t.Logf("%s: %.4f at %v", s.label(), found.worst, math.Float32frombits(found.at))
+	t.Logf("%s: %.4f at %v", s.label(), found.worst, found.at.numbers())
 	if found.worst > s.bound(llir.F32) {
-		t.Errorf("%s(%v) is off by %.4f units in the last place", s.label(), math.Float32frombits(found.at), found.worst)
+		t.Errorf("%s(%v) is off by %.4f units in the last place", s.label(), found.at.numbers(), found.worst)
 	}
 	return found
 }
 
-// worstOf is the error at one argument, as written or fused.
-func (s *spec) worstOf(t testing.TB, at uint32, want *big.Float) float64 {
+// worstOf is the error for some arguments, as written or fused.
+func (s *spec) worstOf(t testing.TB, at arguments, want *big.Float) float64 {
 	worst := 0.0
 	for _, m := range s.code(t, llir.F32) {
-		worst = max(worst, off(llir.F32, float64(single(m.run(uint64(at)))), want))
+		worst = max(worst, off(llir.F32, float64(single(m.run(at...))), want))
 	}
 	return worst
 }

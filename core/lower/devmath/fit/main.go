@@ -133,7 +133,7 @@ var rows = []row{
 	{single: true, name: "sinSingle", is: "(sin x - x)/x³ in x², |x| ≤ π/4", lo: 1e-9, hi: 0.6169, n: 3, f: rest(ref.Sin), scale: whole(ref.Sin)},
 	{single: true, name: "cosSingle", is: "(cos x - 1 + x²/2)/x⁴ in x², |x| ≤ π/4", lo: 1e-9, hi: 0.6169, n: 3, f: cosTail, scale: cosScale},
 	{single: true, name: "erfSingle", is: "log(erfc a)/a + 1 in a, 0 ≤ a ≤ 3.93", lo: 1e-9, hi: 3.93, n: 9, f: erfcLog, scale: erfcLogScale},
-	{single: true, name: "erfNearSingle", is: "(erf x - x)/x in x², |x| ≤ ½", lo: 1e-9, hi: 0.25, n: 5, f: func(z *big.Float) *big.Float {
+	{single: true, name: "erfNearSingle", is: "(erf x - x)/x in x², |x| ≤ ⅝", lo: 1e-9, hi: 0.390625, n: 5, f: func(z *big.Float) *big.Float {
 		x := ref.Sqrt(z)
 		return sub(quo(ref.Erf(x), x), num(1))
 	}, scale: func(z *big.Float) *big.Float { return quo(ref.Erf(ref.Sqrt(z)), ref.Sqrt(z)) }},
