@@ -438,3 +438,32 @@ func TestArguments(t *testing.T) {
 		t.Error("the device has 40 GiB")
 	}
 }
+
+// TestMaxInstructions: a block may execute as many instructions as it is allowed,
+// and none more.
+func TestMaxInstructions(t *testing.T) {
+	m, err := Load("snippet.ptx", []byte(snippet("add.u32 %r6, %r1, 1; st.global.b32 [%rd1], %r6;")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(limit uint64) (*Report, error) {
+		d := New(Options{MaxInstructions: limit})
+		return d.Launch(m, "k", Dim(1), Dim(64), 0, d.Alloc("a", 512), nil, int32(1))
+	}
+	rep, err := run(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := rep.Counters.WarpInstructions
+	if _, err := run(n); err != nil {
+		t.Errorf("with %d instructions allowed: %v", n, err)
+	}
+	for limit := uint64(1); limit < n; limit++ {
+		var found *simt.FindingsError
+		if rep, err = run(limit); !errors.As(err, &found) || found.Findings[0].Kind != simt.FindEndless {
+			t.Errorf("with %d of %d instructions allowed: %v", limit, n, err)
+		} else if got := rep.Counters.WarpInstructions; got != limit {
+			t.Errorf("with %d instructions allowed %d were executed", limit, got)
+		}
+	}
+}

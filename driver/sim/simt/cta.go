@@ -1,6 +1,9 @@
 package simt
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // numBarriers is how many barriers a CTA has.
 const numBarriers = 16
@@ -72,6 +75,7 @@ type cta struct {
 	polls int
 	waits bool
 	turns uint64   // so far, for random schedules
+	left  uint64   // instructions that the block may still execute
 	known blockSet // the blocks whose releases this one acquired
 }
 
@@ -128,6 +132,9 @@ func (c *cta) start(k int) {
 	clear(c.mbars)
 	c.liveLanes = r.threads
 	c.turns = 0
+	if c.left = r.cfg.MaxInstructions; c.left == 0 {
+		c.left = math.MaxUint64
+	}
 	c.known = nil
 	c.halt = false
 	if c.sharedChk != nil {
@@ -257,10 +264,16 @@ func (c *cta) advance(quantum int) bool {
 		if len(w.groups) == 0 && w.parked == 0 {
 			continue
 		}
-		w.budget = quantum
+		if c.left == 0 {
+			w.endless()
+			return false
+		}
+		w.budget = int(min(uint64(quantum), c.left))
 		w.moved = false
 		c.polls = 0
+		before := w.steps
 		w.run()
+		c.left -= w.steps - before
 		if w.parked != 0 && w.steps-w.parkedAt > patience {
 			w.releaseAll()
 		}
@@ -285,6 +298,17 @@ func (c *cta) advance(quantum int) bool {
 		return false
 	}
 	return true
+}
+
+// endless ends a block that has executed all that it may.
+func (w *warp) endless() {
+	lanes := w.parked
+	if len(w.groups) > 0 {
+		g := &w.groups[w.cur]
+		w.pc, lanes = g.pc, g.mask
+	}
+	w.faultAt(FindEndless, bits.TrailingZeros64(lanes), 0,
+		"the block executed more than %d instructions", w.cta.run.cfg.MaxInstructions)
 }
 
 // waitsAligned reports whether lanes wait at an instruction that their whole warp

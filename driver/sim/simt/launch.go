@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math/bits"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -42,8 +41,8 @@ type Config struct {
 	// Workers is how many host cores run blocks at a time where the program
 	// allows it; 0 means all.
 	Workers int
-	// MaxInstructions ends a launch that executed so many warp instructions in
-	// one block; 0 means no limit.
+	// MaxInstructions ends a launch one of whose blocks would execute more warp
+	// instructions; 0 means no limit.
 	MaxInstructions uint64
 	// Random permutes blocks and warps by Seed.
 	Random bool
@@ -260,7 +259,6 @@ func (r *launch) runParallel(total int) {
 			}
 			c.start(k)
 			for c.advance(r.turn()) {
-				r.bound(c)
 			}
 			r.finished(c)
 		}
@@ -338,7 +336,6 @@ func (r *launch) rounds(c *cta, n int) bool {
 		if r.stopped() || !c.advance(r.turn()) {
 			return false
 		}
-		r.bound(c)
 		if c.waits {
 			break
 		}
@@ -354,30 +351,6 @@ func (r *launch) resident() int {
 		n = min(n, r.cfg.SharedSM/r.sharedBytes)
 	}
 	return max(n, 1) * r.cfg.SMs
-}
-
-// bound ends a launch whose block runs without end.
-func (r *launch) bound(c *cta) {
-	if r.cfg.MaxInstructions == 0 {
-		return
-	}
-	var n uint64
-	for _, w := range c.warps {
-		n += w.steps
-	}
-	if n <= r.cfg.MaxInstructions {
-		return
-	}
-	for _, w := range c.warps {
-		if len(w.groups) > 0 {
-			g := &w.groups[w.cur]
-			w.pc = g.pc
-			w.faultAt(FindEndless, bits.TrailingZeros64(g.mask), 0,
-				"the block executed more than %d instructions", r.cfg.MaxInstructions)
-			break
-		}
-	}
-	r.fault(c)
 }
 
 // finished counts a block that ended and takes its fault, if any.
