@@ -3,6 +3,7 @@ package layout
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -207,6 +208,19 @@ func TestNVMMAShared(t *testing.T) {
 	narrow := &NVMMAShared{SwizzlingByteWidth: 32, ElementBitWidth: 32}
 	if a, b := mustLinear(t, narrow, 16, 8), mustLinear(t, &SwizzledShared{Vec: 4, PerPhase: 4, MaxPhase: 2, Order: []int{1, 0}}, 16, 8); !a.Equal(b) {
 		t.Errorf("32-byte rows:\n%v\n%v", a, b)
+	}
+	// Boxes have at most 256 elements along a dimension; they follow one another
+	// down the rows, and without swizzle along the last dimension, first.
+	for _, c := range []struct {
+		width        int
+		offset, d, x int
+	}{{32, 1 << 11, 0, 128}, {32, 1 << 12, 0, 256}, {32, 1 << 13, 1, 16}, {0, 1 << 7, 1, 128}, {0, 1 << 8, 0, 1}, {0, 1 << 16, 1, 256}, {0, 1 << 17, 0, 256}} {
+		want := make([]int, 2)
+		want[c.d] = c.x
+		big := mustLinear(t, &NVMMAShared{SwizzlingByteWidth: c.width, ElementBitWidth: 16}, 512, 512)
+		if got := big.Apply(c.offset, 0); !slices.Equal(got, want) {
+			t.Errorf("swizzle %d, offset %d is element %v, must be %v", c.width, c.offset, got, want)
+		}
 	}
 	n.NDims = 3
 	cube := mustLinear(t, n, 4, 16, 64)

@@ -160,15 +160,21 @@ func (e *NVMMAShared) Linear(shape []int64) (Layout, error) {
 	default:
 		return Layout{}, fmt.Errorf("encoding nvmma_shared: elementBitWidth %d", e.ElementBitWidth)
 	}
-	part := ctaShape(e.CGA, shape)
-	if rank == 1 || e.SwizzlingByteWidth == 0 {
-		return combine(ordered(Offset, part, e.order(rank)), e.CGA, shape), nil
+	if e.Transposed && rank != 2 {
+		return Layout{}, fmt.Errorf("encoding nvmma_shared: only a matrix can be transposed, and the shape is %v", shape)
 	}
-	order := e.order(rank)
+	part := ctaShape(e.CGA, shape)
+	order := rowMajor(rank)
+	if e.Transposed {
+		order = columnMajor(rank)
+	}
 	contig := order[0]
 	box := make([]int64, rank)
 	for i, n := range part {
 		box[i] = min(n, tmaMaxBox)
+	}
+	if rank == 1 || e.SwizzlingByteWidth == 0 {
+		return combine(ordered(Offset, box, order), e.CGA, shape), nil
 	}
 	box[contig] = int64(8 * e.SwizzlingByteWidth / e.ElementBitWidth)
 	if e.FP4Padded {
@@ -195,14 +201,8 @@ func (e *NVMMAShared) Linear(shape []int64) (Layout, error) {
 		axes[i] = Axis{TensorDim(d), log2(int(box[d]))}
 	}
 	l = l.TransposeOuts(TensorDim(1), TensorDim(0)).ReshapeOuts(axes...)
+	l = l.TransposeOuts(tensorDims(rank)...) // in whose order boxes follow one another
 	return combine(l, e.CGA, shape), nil
-}
-
-func (e *NVMMAShared) order(rank int) []int {
-	if e.Transposed {
-		return columnMajor(rank)
-	}
-	return rowMajor(rank)
 }
 
 // coreMatrix is the smallest swizzled tile, rows dim0 and columns dim1: the
