@@ -1,23 +1,28 @@
 #!/bin/sh
 # The numeric suites on a GPU, in two halves, since a machine with a GPU seldom
 # has LLVM 22: one compiles all kernels, and runs them on the simulated GPU, too;
-# the other runs them on the GPU. Only DIR and this repository go from one to the
-# other.
+# the other runs them on the GPU. Only DIR goes from one to the other.
 #
-#   scripts/device-tests.sh prepare DIR [TARGET…]  compile for targets (cuda:80 cuda:90)
-#   scripts/device-tests.sh run DIR [DEVICE]       run on a device (cuda)
+#   scripts/device-tests.sh prepare DIR [TARGET…]  compile for targets (cuda:90 cuda:80)
+#   sh DIR/device-tests.sh run DIR [DEVICE]        run on a device (cuda)
+#
+# The first target is the GPU's own, and gets machine code; for the others the
+# GPU's driver compiles the PTX.
 #
 # The inputs follow from TRITONC_SEED, which prepare keeps in DIR (a fresh one
 # where it is not set). TRITONC_SHARD=I/N prepares a part of the numeric suite,
 # TRITONC_ALL=1 all of it instead of a sample; TRITONC_SUITES=kernelsuite
 # prepares one suite alone. run takes all three from DIR.
+#
+# A suite that fails does not end a run. run prints each kernel that failed and
+# why, then a table; what the tests say is in DEVICE_TESTS_LOGS (a folder, by
+# default DIR/logs). DEVICE_TESTS_LIMIT bounds the time of a suite (30m).
 set -eu
 
-root=$(cd "$(dirname "$0")/.." && pwd)
 suites=${TRITONC_SUITES:-kernelsuite kerneltest}
 
 usage() {
-	sed -n 's/^#   scripts/usage: scripts/p' "$0" >&2
+	sed -n 's/^#   \(.*\) DIR /usage: \1 DIR /p' "$0" >&2
 	exit 2
 }
 
@@ -29,13 +34,11 @@ shift 2
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-
-# suite NAME: runs one, in its folder, where its files are.
-suite() {
-	(cd "$root/internal/$1" && "$tmp/$1.test" -test.timeout 1h)
-}
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 prepare() {
+	root=$(cd "$(dirname "$0")/.." && pwd)
 	seed=${TRITONC_SEED:-$(od -An -N6 -tu8 /dev/urandom | tr -d ' ')}
 	{
 		echo "TRITONC_SEED=$seed"
@@ -44,22 +47,62 @@ prepare() {
 		echo "suites='$suites'"
 		echo "targets='$*'"
 	} >"$dir/settings"
+	cp "$0" "$dir/device-tests.sh"
+	mkdir -p "$tmp/kernels"
 	for s in $suites; do
 		# Without cgo it needs nothing of the other machine.
 		(cd "$root" && CGO_ENABLED=0 ${GO:-go} test -c -ldflags '-s -w' -o "$tmp/$s.test" "./internal/$s")
-		gzip -c "$tmp/$s.test" >"$dir/$s.test.gz"
 	done
 	"$root/scripts/device-cuda.sh" "$tmp"
-	gzip -c "$tmp/tritonc-device-cuda" >"$dir/tritonc-device-cuda.gz"
+	# What the tests read.
+	(cd "$root" && cp -R --parents core/frontend/testdata examples internal/kernelsuite internal/kerneltest "$tmp")
 	failed=
 	for target; do
+		text=1
+		[ "$target" != "$1" ] || text=
 		for s in $suites; do
 			echo "$s, $target, simulated (TRITONC_SEED=$seed)"
-			TRITONC_SEED=$seed TRITONC_TARGET=$target TRITONC_KERNELS=$dir/kernels suite "$s" || failed=1
+			(cd "$root/internal/$s" &&
+				TRITONC_SEED=$seed TRITONC_TARGET=$target TRITONC_KERNELS=$tmp/kernels TRITONC_KERNELS_PTX=$text \
+					"$tmp/$s.test" -test.timeout 3h) ||
+				failed=1
 		done
 	done
+	# Kernels are alike: packed together they take a tenth.
+	tar -C "$tmp" -c . | xz -T0 >"$dir/suites.tar.xz"
 	du -sh "$dir"
 	[ -z "$failed" ]
+}
+
+# unpack: DIR's archive to $tmp; not every machine has xz.
+unpack() {
+	if command -v xz >/dev/null; then
+		xz -dc "$dir/suites.tar.xz"
+	else
+		python3 -c 'import lzma, shutil, sys; shutil.copyfileobj(lzma.open(sys.argv[1]), sys.stdout.buffer)' "$dir/suites.tar.xz"
+	fi | tar -C "$tmp" -x
+}
+
+# failures LOG: what the tests that failed said, 30 lines of each at most. A log
+# of -test.v says of every line which test it is of.
+failures() {
+	awk '
+		/^=== / { at = $3; next }
+		/^ *--- (PASS|SKIP):/ { delete said[$3]; delete lines[$3]; next }
+		/^ *--- FAIL:/ {
+			print
+			printf "%s", said[$3]
+			if (lines[$3] > 30) printf "    ... %d lines more\n", lines[$3] - 30
+			next
+		}
+		{ if (++lines[at] <= 30) said[at] = said[at] "    " substr($0, 1, 300) "\n" }
+		/^(panic|fatal error|FAIL):/ { print }
+	' "$1"
+}
+
+# count WORD LOG: how many tests ended so, those that have others inside left out.
+count() {
+	grep -E "^ *--- $1:" "$2" | grep -cvE ': (TestSuite|TestSuite/kernels) ' || true
 }
 
 run() {
@@ -70,33 +113,43 @@ run() {
 	# shellcheck disable=SC1091 # written by prepare
 	. "$dir/settings"
 	export TRITONC_SEED TRITONC_SHARD TRITONC_ALL
-	for s in $suites; do
-		gzip -dc "$dir/$s.test.gz" >"$tmp/$s.test"
-		chmod +x "$tmp/$s.test"
-	done
-	# A driver in a folder that others may write to is refused, and DIR came from
-	# somewhere.
-	gzip -dc "$dir/tritonc-device-cuda.gz" >"$tmp/tritonc-device-cuda"
-	chmod +x "$tmp/tritonc-device-cuda"
+	unpack
+	logs=${DEVICE_TESTS_LOGS:-$dir/logs}
+	mkdir -p "$logs"
+	logs=$(cd "$logs" && pwd)
+	# A driver in a folder that others may write to is refused.
+	chmod 700 "$tmp"
 	"$tmp/tritonc-device-cuda" || {
 		echo "The driver finds no GPU. Where libcuda.so.1 is in a folder of its own, set LD_LIBRARY_PATH to it." >&2
 		exit 1
 	}
 	failed=
+	table="$tmp/table"
 	# shellcheck disable=SC2154 # in settings
 	for target in $targets; do
+		text=1
+		[ "$target" != "${targets%% *}" ] || text=
 		for s in $suites; do
 			echo "$s, $target, on $1 (TRITONC_SEED=$TRITONC_SEED)"
-			TRITONC_TARGET=$target TRITONC_KERNELS=$dir/kernels TRITONC_DEVICE=$1 \
-				TRITONC_BACKEND_PATH=$tmp TRITONC_LLC=/no/llc/here suite "$s" || failed=1
+			log=$logs/$s-$(echo "$target" | tr : -).log
+			began=$(date +%s) code=0
+			(cd "$tmp/internal/$s" && TRITONC_TARGET=$target TRITONC_KERNELS=$tmp/kernels TRITONC_KERNELS_PTX=$text \
+				TRITONC_DEVICE=$1 TRITONC_BACKEND_PATH=$tmp TRITONC_LLC=/no/llc/here \
+				"$tmp/$s.test" -test.v -test.timeout "${DEVICE_TESTS_LIMIT:-30m}") >"$log" 2>&1 || code=$?
+			[ $code = 0 ] || failed=1
+			failures "$log"
+			printf '%-12s %-8s %6s passed %5s failed %5s skipped %5s s  exit %s\n' "$s" "$target" \
+				"$(count PASS "$log")" "$(count FAIL "$log")" "$(count SKIP "$log")" $(($(date +%s) - began)) $code | tee -a "$table"
 		done
 	done
+	echo "All on $1, TRITONC_SEED=$TRITONC_SEED, logs in $logs:"
+	cat "$table"
 	[ -z "$failed" ]
 }
 
 case $what in
 prepare)
-	[ $# -gt 0 ] || set -- cuda:80 cuda:90
+	[ $# -gt 0 ] || set -- cuda:90 cuda:80
 	prepare "$@"
 	;;
 run) run "${1:-cuda}" ;;

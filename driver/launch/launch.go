@@ -273,11 +273,20 @@ func (k *Kernel) Run(ctx context.Context, grid [3]int) (*driver.Result, error) {
 	if result == nil {
 		return nil, err
 	}
-	for _, a := range k.args {
+	// All or none: whoever lost the device may want to try again.
+	left := make([][]byte, len(k.args))
+	for i, a := range k.args {
 		if x, ok := a.value.(*array.Array); ok && buffers[x] != nil {
-			if err := buffers[x].Read(0, x.Data); err != nil {
+			left[i] = make([]byte, len(x.Data))
+			if err := buffers[x].Read(0, left[i]); err != nil {
 				return nil, err
 			}
+		}
+	}
+	for i, a := range k.args {
+		if left[i] != nil {
+			x := a.value.(*array.Array)
+			copy(x.Data, left[i])
 			x.Unset = false
 		}
 	}

@@ -42,7 +42,8 @@ type group struct {
 	// options are further compile options.
 	options kerneltest.Options
 	// elements is the most that a thread may have where machine code is made;
-	// 0 is any number. Assemblers take minutes for a network that is unrolled.
+	// 0 is 32. Assemblers take minutes for a network that is unrolled, and for
+	// all operations of a family at once.
 	elements int
 	// words says that memory ends with a whole word.
 	words bool
@@ -107,7 +108,11 @@ func capabilities() []int {
 // heavy reports whether machine code of the kernel takes minutes to make.
 func (c config) heavy() bool {
 	dims, _ := c.shape()
-	return c.elements > 0 && count(dims) > c.elements*c.nwarps*warpSize
+	most := c.elements
+	if most == 0 {
+		most = 32
+	}
+	return count(dims) > most*c.nwarps*warpSize
 }
 
 // warpSize is that of the devices that configs are compiled for.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/driver"
@@ -26,6 +27,10 @@ const (
 
 // defaultTarget is what kernels are compiled for.
 func defaultTarget() string { return firstOf(os.Getenv(TargetEnv), "cuda:80") }
+
+// launchLimit bounds the time of a launch on a device: a kernel that does not
+// end fails its own test alone. What else runs there meanwhile has to wait, too.
+const launchLimit = 2 * time.Minute
 
 // onDevice is the driver and the number of DeviceEnv's device; the driver is nil
 // for the simulated one. The driver's process ends with this one.
@@ -49,8 +54,8 @@ var onDevice = sync.OnceValues(func() (*remote.Driver, int) {
 	return d, number
 })
 
-// MachineCode reports whether kernels are compiled beyond what the simulated
-// device takes: for another one, or to be kept for it.
+// MachineCode reports whether an assembler, here or in another device's driver,
+// makes more of kernels than what the simulated device takes.
 func MachineCode() bool {
 	d, _ := onDevice()
 	return d != nil || os.Getenv(StoreEnv) != ""

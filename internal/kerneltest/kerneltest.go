@@ -1,6 +1,7 @@
 package kerneltest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -145,7 +146,16 @@ func (k Kernel) once(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
 		return nil, err
 	}
 	out := &Outcome{Signature: compiled.Signature, PTX: string(compiled.Compiled.Artifact("ptx").Data)}
-	result, err := compiled.Run(t.Context(), grid)
+	ctx := t.Context()
+	if d, _ := onDevice(); d != nil {
+		var cancel func()
+		ctx, cancel = context.WithTimeout(ctx, launchLimit)
+		defer cancel()
+	}
+	result, err := compiled.Run(ctx, grid)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("the kernel did not end within %v: %w", launchLimit, err)
+	}
 	out.Printed = printed.String()
 	if err == nil {
 		noteKernel(k, target)

@@ -2,12 +2,10 @@ package kerneltest
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/gob"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,7 +16,8 @@ import (
 
 // StoreEnv names a folder that keeps what the backend answered. A machine with a
 // GPU but without LLVM runs the tests on what another one compiled: with the same
-// seed they ask the same.
+// seed they ask the same. The files are not compressed: all together they are
+// compressed better, since kernels are alike.
 const StoreEnv = "TRITONC_KERNELS"
 
 // store is that folder, or "".
@@ -32,7 +31,7 @@ func (s store) name(method string, request any) (string, error) {
 		return "", err
 	}
 	sum := sha256.Sum256(append([]byte(method+"\n"), text...))
-	return filepath.Join(string(s), method+"-"+hex.EncodeToString(sum[:16])+".gz"), nil
+	return filepath.Join(string(s), method+"-"+hex.EncodeToString(sum[:16])+".gob"), nil
 }
 
 // get reads the answer to a request and reports whether there is one.
@@ -44,19 +43,14 @@ func (s store) get(method string, request, answer any) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	f, err := os.Open(name)
+	data, err := os.ReadFile(name)
 	if os.IsNotExist(err) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	defer f.Close()
-	r, err := gzip.NewReader(f)
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", name, err)
-	}
-	if err := gob.NewDecoder(r).Decode(answer); err != nil {
+	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(answer); err != nil {
 		return false, fmt.Errorf("%s: %w", name, err)
 	}
 	return true, nil
@@ -72,8 +66,7 @@ func (s store) put(method string, request, answer any) error {
 		return err
 	}
 	var data bytes.Buffer
-	w := gzip.NewWriter(&data)
-	if err := errors.Join(gob.NewEncoder(w).Encode(answer), w.Close()); err != nil {
+	if err := gob.NewEncoder(&data).Encode(answer); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(string(s), 0o755); err != nil {
@@ -103,15 +96,22 @@ const (
 	storedBinary = "cubin"
 )
 
+// StoreTextEnv, where set, has the store keep no machine code. That is for
+// targets older than the device, which compiles the text itself.
+const StoreTextEnv = "TRITONC_KERNELS_PTX"
+
 // widen has a request return what is kept, besides what else is asked for.
 func widen(req sdk.RunStagesRequest) sdk.RunStagesRequest {
-	want := []string{storedText}
+	want, last := []string{storedText}, storedBinary
+	if os.Getenv(StoreTextEnv) != "" {
+		want, last = nil, storedText
+	}
 	for _, stage := range append(slices.Clone(req.Want), req.Last) {
 		if stage != storedText && stage != storedBinary {
 			want = append(want, stage)
 		}
 	}
-	req.Want, req.Last = want, storedBinary
+	req.Want, req.Last = want, last
 	return req
 }
 
