@@ -177,12 +177,12 @@ def smid():
 
 @tl.core.extern
 def num_warps():
-    return tl._num_warps()
+    return tl.core._num_warps()
 
 
 @tl.core.extern
 def num_threads():
-    return tl._num_warps() * tl._warp_size()
+    return tl.core._num_warps() * tl.core._warp_size()
 
 
 @triton.jit

@@ -477,19 +477,21 @@ var (
 	foldExtUI  = castOp(func(x uint64, _, _ ir.Type) (uint64, bool) { return x, true })
 	foldTrunc  = castOp(func(x uint64, _, _ ir.Type) (uint64, bool) { return x, true })
 	foldExtF   = castOp(floatCast)
-	foldTruncF = first(truncExt, castOp(floatCast))
+	foldTruncF = first(truncExt, castOp(func(x uint64, from, to ir.Type) (uint64, bool) {
+		y, ok := floatCast(x, from, to)
+		// A finite number that becomes infinite is left to the hardware.
+		over := math.IsInf(ir.BitsToFloat(floatKind(to), y), 0) && !math.IsInf(ir.BitsToFloat(floatKind(from), x), 0)
+		return y, ok && !over
+	}))
 	foldSIToFP = castOp(func(x uint64, from, to ir.Type) (uint64, bool) {
 		v := signed(x, intWidth(from))
-		if floatKind(to) != ir.F64 && bits.Len64(uint64(max(v, -v))) > 53 {
-			return 0, false // float64 would round first
+		if v < 0 {
+			return ir.FloatToBits(floatKind(to), -toFloat(uint64(-v), floatKind(to))), true
 		}
-		return ir.FloatToBits(floatKind(to), float64(v)), true
+		return ir.FloatToBits(floatKind(to), toFloat(uint64(v), floatKind(to))), true
 	})
 	foldUIToFP = castOp(func(x uint64, _, to ir.Type) (uint64, bool) {
-		if floatKind(to) != ir.F64 && bits.Len64(x) > 53 {
-			return 0, false
-		}
-		return ir.FloatToBits(floatKind(to), float64(x)), true
+		return ir.FloatToBits(floatKind(to), toFloat(x, floatKind(to))), true
 	})
 	foldFPToSI = castOp(func(x uint64, from, to ir.Type) (uint64, bool) {
 		v := math.Trunc(ir.BitsToFloat(floatKind(from), x))
@@ -508,6 +510,15 @@ var (
 	})
 	foldBitcast = castOp(func(x uint64, _, _ ir.Type) (uint64, bool) { return x, true })
 )
+
+// toFloat is x in float64, rounded to nearest for that format and, for smaller
+// ones, to odd, so that rounding once more gives what rounding x would.
+func toFloat(x uint64, kind ir.FloatKind) float64 {
+	if n := bits.Len64(x) - 53; n > 0 && kind != ir.F64 && x&(1<<n-1) != 0 {
+		x = x>>n<<n | 1<<n
+	}
+	return float64(x)
+}
 
 func boolType(op *ir.Operation) ir.Type { return op.Result(0).Type() }
 
@@ -579,11 +590,24 @@ func CompareInts(pred int64, x, y uint64, w int) bool {
 	panic("BUG: arith: no such integer predicate")
 }
 
+// isNaN reports whether a is a NaN, or a splat of it.
+func isNaN(a ir.Attribute) bool {
+	t, ok := ir.ElemOf(TypeOf(a)).(*ir.FloatType)
+	vals, splat := bitsOf(a)
+	return ok && splat && math.IsNaN(ir.BitsToFloat(t.Kind, vals[0]))
+}
+
 func foldCmpF(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 	pred, _ := op.IntAttr("predicate")
 	kind := floatKind(ir.ElemOf(op.Operand(0).Type()))
 	if pred == False || pred == True {
 		return attr(IntValue(op.Context(), boolType(op), int64(b2u(pred == True))))
+	}
+	// Whatever is compared with a NaN, the outcome is known.
+	for i, c := range consts {
+		if c != nil && consts[1-i] == nil && isNaN(c) {
+			return attr(IntValue(op.Context(), boolType(op), int64(b2u(pred >= UEQ))))
+		}
 	}
 	return attr(apply(op.Context(), boolType(op), consts, func(a []uint64) (uint64, bool) {
 		x, y := ir.BitsToFloat(kind, a[0]), ir.BitsToFloat(kind, a[1])

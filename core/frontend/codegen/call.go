@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -32,16 +34,52 @@ func (g *gen) call(e *syntax.Call) any {
 			kwargs = append(kwargs, eval.Keyword{Name: eval.Str(d.Keys[i]), Value: d.Values[i]})
 		}
 	}
-	args := make([]any, 0, len(e.Args))
-	for _, a := range e.Args {
-		if s, ok := a.(*syntax.Starred); ok {
-			args = append(args, eval.Iterate(g.expr(s.Value))...)
-			continue
-		}
-		args = append(args, g.expr(a))
+	args := g.arguments(e.Args)
+	if f, ok := fn.(*eval.Function); ok && f.Kind == eval.JIT {
+		g.checkPassed(e, args)
 	}
 	g.node = e.Loc()
 	return g.apply(fn, args, kwargs)
+}
+
+// arguments compiles the positional arguments of a call.
+func (g *gen) arguments(list []syntax.Expr) []any {
+	args := make([]any, 0, len(list))
+	for _, a := range list {
+		s, ok := a.(*syntax.Starred)
+		if !ok {
+			args = append(args, g.expr(a))
+			continue
+		}
+		v := g.expr(s.Value)
+		t, ok := v.(*eval.Tuple)
+		if !ok || t.Held || g.isFixed(s.Value) {
+			g.node = s.Loc()
+			eval.FailHelp("write the elements one by one; of a tuple that is no constexpr, * gives the elements",
+				"the value after * must be a tuple, and not one in a constexpr")
+		}
+		args = append(args, t.Elems...)
+	}
+	return args
+}
+
+// checkPassed refuses functions and modules as arguments of a jit function, but
+// for jit functions and what stands in a constexpr.
+func (g *gen) checkPassed(e *syntax.Call, args []any) {
+	check := func(at syntax.Expr, v any) {
+		switch v.(type) {
+		case *lang.Builtin, *lang.ExternFn, *eval.Native, *eval.Class, *eval.Type, *eval.Module:
+			if !g.isFixed(at) {
+				g.node = at.Loc()
+				eval.FailHelp("give it a name first: f: tl.constexpr = "+g.file.Text(at.Loc())+"; f may be passed", "'%s' object has no attribute 'type'", eval.TypeName(v))
+			}
+		}
+	}
+	if len(args) == len(e.Args) { // else a tuple was spread
+		for i, v := range args {
+			check(e.Args[i], v)
+		}
+	}
 }
 
 // apply calls fn with values.
@@ -60,11 +98,7 @@ func (g *gen) apply(fn any, args []any, kwargs []eval.Keyword) any {
 		case eval.Extern:
 			return unwrap(fn.Call(g.u.session, args, kwargs))
 		}
-		if fn.Class != nil && fn.Class.Aggregate {
-			// A plain method may put run-time values into an object.
-			return g.finish(unwrap(fn.Call(g.u.session, args, kwargs)))
-		}
-		if fn.Class != nil || fn.Lambda != nil {
+		if fn.Lambda != nil {
 			return g.atCompileTime(fn, args, kwargs)
 		}
 		eval.FailHelp("decorate it with @triton.jit, or with @triton.constexpr_function if it computes constants",
@@ -95,13 +129,19 @@ func (g *gen) apply(fn any, args []any, kwargs []eval.Keyword) any {
 
 // atCompileTime runs a Python function on constants.
 func (g *gen) atCompileTime(fn eval.Caller, args []any, kwargs []eval.Keyword) any {
+	f, _ := fn.(*eval.Function)
 	for i, a := range args {
-		if runtime(a) != nil {
+		// A constexpr_function may look at a tensor's type.
+		if runtime(a) != nil && (f == nil || f.Kind != eval.ConstexprFunction) {
 			eval.FailHelp("it computes constants: pass parameters annotated as tl.constexpr",
 				"argument %d of %s is known at run time only (%s)", i, eval.Repr(fn), lang.TypeString(a))
 		}
 	}
-	return unwrap(fn.Call(g.u.session, args, kwargs))
+	v := unwrap(fn.Call(g.u.session, args, kwargs))
+	if f != nil {
+		v = eval.Hold(v)
+	}
+	return v
 }
 
 // callNative calls one of Python's own functions, or a Go one of a module.
@@ -113,7 +153,18 @@ func (g *gen) callNative(fn eval.Caller, args []any, kwargs []eval.Keyword) any 
 			return g.minMax(fn, args, kwargs)
 		case "print":
 			return g.print(args, kwargs)
-		case "isinstance", "len":
+		case "isinstance":
+			if len(args) == 2 {
+				t, ok := args[1].(*eval.Tuple)
+				if ok {
+					eval.FailHelp("write isinstance(x, A) or isinstance(x, B)", "isinstance() in a kernel takes one type, not %s", eval.Repr(t))
+				}
+				if held, ok := args[0].(*eval.Tuple); ok && held.Held && args[1] == any(eval.TupleType) {
+					return false
+				}
+			}
+			return fn.Call(g.u.session, args, kwargs)
+		case "len":
 			return fn.Call(g.u.session, args, kwargs)
 		case "getattr", "hasattr":
 			return g.getattr(fn, args)
@@ -135,10 +186,8 @@ func (g *gen) callNative(fn eval.Caller, args []any, kwargs []eval.Keyword) any 
 }
 
 func (g *gen) minMax(fn *eval.Native, args []any, kwargs []eval.Keyword) any {
-	if len(args) == 1 {
-		if t, ok := args[0].(*eval.Tuple); ok {
-			args = t.Elems
-		}
+	if len(args) < 2 {
+		eval.FailHelp("of a tensor's elements take tl."+fn.Name, "%s requires at least 2 values", fn.Name)
 	}
 	dynamic := false
 	for _, a := range args {
@@ -146,9 +195,6 @@ func (g *gen) minMax(fn *eval.Native, args []any, kwargs []eval.Keyword) any {
 	}
 	if !dynamic {
 		return g.atCompileTime(fn, args, kwargs)
-	}
-	if len(args) < 2 {
-		eval.Fail("%s() needs at least two values; of a tensor's elements take tl.%s", fn.Name, fn.Name)
 	}
 	v := args[0]
 	for _, a := range args[1:] {
@@ -186,55 +232,19 @@ func (g *gen) getattr(fn *eval.Native, args []any) any {
 	panic(fail)
 }
 
-// construct makes an object of a class: an aggregate, or a compile-time object.
-func (g *gen) construct(c *eval.Class, args []any, kwargs []eval.Keyword) any {
-	return g.finish(c.Call(g.u.session, args, kwargs))
-}
-
-// finish checks that a new aggregate has its fields, of the annotated types.
-// Other values it returns as they are.
-func (g *gen) finish(v any) any {
-	o, ok := v.(*eval.Instance)
-	if !ok || !o.Class.Aggregate {
-		return v
-	}
-	c := o.Class
-	for _, f := range c.Fields {
-		v, ok := o.Vars[f.Name]
-		if !ok {
-			eval.Fail("constructor for %s did not initialize attribute '%s'", c.Name, f.Name)
-		}
-		v = unwrap(v)
-		o.Vars[f.Name] = v
-		switch t := f.Type.(type) {
-		case *eval.Type:
-			if !t.Has(v) {
-				if t == lang.TensorType && eval.IsNumber(v) {
-					o.Vars[f.Name] = g.u.e.ToTensor(v)
-					continue
-				}
-				eval.Fail("Expected %s for attribute '%s', got %s", t.Name, f.Name, lang.TypeString(v))
-			}
-		case *eval.Class:
-			if i, ok := v.(*eval.Instance); !ok || i.Class != t {
-				eval.Fail("Expected %s for attribute '%s', got %s", t.Name, f.Name, lang.TypeString(v))
-			}
-		}
-	}
-	return o
-}
-
 // CallJIT compiles fn for the arguments, unless the module has it already, and
 // emits the call at the current place.
 func (u *unit) CallJIT(fn *eval.Function, args []any, kwargs []eval.Keyword) any {
+	checkParameters(fn)
 	vals := fn.Bind(args, kwargs)
+	checkDefaults(fn, vals, len(args), kwargs)
 	for i, v := range vals {
 		vals[i] = unwrap(v)
 	}
 	params := fn.ParamList()
 	if fn.Params.NoInline {
 		for i, v := range vals {
-			if x := runtime(v); x != nil && x.IsBlock() {
+			if x := runtime(v); x != nil && lang.NumElements(x.Shape()) != 1 {
 				eval.FailHelp("drop noinline=True, or pass scalars", "function %s is marked noinline, but was called with non-scalar argument %s:%s",
 					fn.Name(), params[i].Name, x.T)
 			}
@@ -262,6 +272,50 @@ func (u *unit) CallJIT(fn *eval.Function, args []any, kwargs []eval.Keyword) any
 	})
 	v, _ := lang.Rebuild(c.result, op.Results())
 	return v
+}
+
+// checkParameters refuses the kinds of parameters that Triton does not know.
+func checkParameters(fn *eval.Function) {
+	a := fn.Args()
+	switch {
+	case a.Vararg != nil:
+		eval.FailHelp("it came with Triton 3.7; pass a tuple", "function %s() has a parameter *%s, which Triton 3.6 does not support", fn.Name(), a.Vararg.Name)
+	case a.Kwarg != nil:
+		eval.FailHelp("name the parameters one by one", "function %s() has a parameter **%s, which Triton does not support", fn.Name(), a.Kwarg.Name)
+	case len(a.KwOnly) > 0:
+		eval.FailHelp("drop the * before it", "parameter '%s' of %s() can be given by keyword only, which Triton does not support", a.KwOnly[0].Name, fn.Name())
+	case len(a.PosOnly) > 0:
+		eval.FailHelp("drop the /", "parameter '%s' of %s() can be given by position only, which Triton does not support", a.PosOnly[0].Name, fn.Name())
+	}
+}
+
+// checkDefaults refuses defaults that Triton cannot pass: it takes numbers,
+// types and jit functions, and whatever stands in a tl.constexpr.
+func checkDefaults(fn *eval.Function, vals []any, given int, kwargs []eval.Keyword) {
+	if fn.Module.File.Library {
+		return
+	}
+	params := fn.ParamList()
+	for i := given; i < len(vals); i++ {
+		if slices.ContainsFunc(kwargs, func(k eval.Keyword) bool { return k.Name == params[i].Name }) {
+			continue
+		}
+		switch v := vals[i].(type) {
+		case nil, bool, int64, float64, *big.Int, *lang.DType, *lang.Pointer, *eval.Constexpr, *eval.Missing:
+		case *eval.Function:
+			if v.Kind == eval.JIT {
+				continue
+			}
+			failDefault(fn, params[i], v)
+		default:
+			failDefault(fn, params[i], v)
+		}
+	}
+}
+
+func failDefault(fn *eval.Function, p *syntax.Arg, v any) {
+	eval.FailHelp("pass it in the call, or write the default as tl.constexpr("+eval.Repr(v)+")",
+		"the default of parameter '%s' of %s() is a %s, which Triton cannot pass to a function", p.Name, fn.Name(), eval.TypeName(v))
 }
 
 // compile compiles fn as a private function of the module.
@@ -307,6 +361,9 @@ func (u *unit) compile(fn *eval.Function, symbol string, params []*syntax.Arg, v
 	for i, v := range vals {
 		v, args = lang.Rebuild(v, args)
 		g.define(params[i].Name, v)
+		if !lang.IsRuntime(v) {
+			g.scope.fix(params[i].Name, v)
+		}
 	}
 	func() {
 		defer g.locate()

@@ -65,7 +65,6 @@ type branches struct {
 	thenVars, elseVars []variable
 	thenDefs, elseDefs []string
 	thenEnd, elseEnd   *ir.Block // where each branch ends
-	thenDead, elseDead bool
 }
 
 func (g *gen) branches(st *syntax.If, thenBlock, elseBlock *ir.Block) branches {
@@ -73,12 +72,10 @@ func (g *gen) branches(st *syntax.If, thenBlock, elseBlock *ir.Block) branches {
 	u := g.u
 	u.b.SetToEnd(thenBlock)
 	r.thenVars, r.thenDefs = g.region(func() { g.block(st.Body) })
-	r.thenEnd, r.thenDead = u.b.Block(), g.dead
-	g.dead = false
+	r.thenEnd = u.b.Block()
 	u.b.SetToEnd(elseBlock)
 	r.elseVars, r.elseDefs = g.region(func() { g.block(st.Orelse) })
-	r.elseEnd, r.elseDead = u.b.Block(), g.dead
-	g.dead = false
+	r.elseEnd = u.b.Block()
 	return r
 }
 
@@ -202,31 +199,18 @@ func (g *gen) ifBranch(st *syntax.If, cond *lang.Tensor) {
 	cf.NewCondBr(u.b, cond.V, thenBlock, nil, elseBlock, nil)
 	r := g.branches(st, thenBlock, elseBlock)
 	g.node = st.Loc()
-	switch {
-	case r.thenDead && r.elseDead:
-		g.dead = true
-	case r.thenDead:
-		g.scope.restore(r.elseVars)
-		g.defs = append(g.defs, r.elseDefs...)
-		u.b.SetToEnd(r.elseEnd)
-	case r.elseDead:
-		g.scope.restore(r.thenVars)
-		g.defs = append(g.defs, r.thenDefs...)
-		u.b.SetToEnd(r.thenEnd)
-	default:
-		names := g.merged(&r)
-		join := region.AddBlock()
-		thenVals := flatten(r.thenVars, names)
-		for _, v := range thenVals {
-			join.AddArg(v.Type(), u.b.Loc)
-		}
-		g.toEnd(r.thenEnd)
-		cf.NewBr(u.b, join, thenVals...)
-		g.toEnd(r.elseEnd)
-		cf.NewBr(u.b, join, flatten(r.elseVars, names)...)
-		u.b.SetToEnd(join)
-		g.rebind(r.thenVars, names, join.Args())
+	names := g.merged(&r)
+	join := region.AddBlock()
+	thenVals := flatten(r.thenVars, names)
+	for _, v := range thenVals {
+		join.AddArg(v.Type(), u.b.Loc)
 	}
+	g.toEnd(r.thenEnd)
+	cf.NewBr(u.b, join, thenVals...)
+	g.toEnd(r.elseEnd)
+	cf.NewBr(u.b, join, flatten(r.elseVars, names)...)
+	u.b.SetToEnd(join)
+	g.rebind(r.thenVars, names, join.Args())
 }
 
 // containsReturn reports whether a statement holds a return.

@@ -55,9 +55,7 @@ func (g *gen) visit(e syntax.Expr) any {
 	case *syntax.ListComp:
 		return g.listComp(e)
 	case *syntax.NamedExpr:
-		v := g.materialize(g.expr(e.Value))
-		g.store(e.Target, v)
-		return v
+		eval.FailHelp("it came with Triton 3.7; assign on a line before", errNode, nodeName(e))
 	}
 	eval.Fail(errNode, nodeName(e))
 	return nil
@@ -118,8 +116,18 @@ func (g *gen) global(id string, v any) any {
 		}
 		return v.Value
 	case nil, *eval.Missing, *eval.Module, *eval.Package, *lang.Language, *lang.Builtin, *lang.DType, *lang.Pointer, *lang.Block,
-		*lang.Marker, *lang.ExternFn, *eval.Type, *eval.NamedTuple, *eval.Native, *eval.Class:
+		*lang.Marker, *lang.ExternFn, *eval.Type, *eval.NamedTuple:
 		return v
+	case *eval.Native:
+		if lang.Own(v) {
+			return v
+		}
+		eval.FailHelp("import the module, and call module."+v.Name, errGlobal, id)
+	case *eval.Class:
+		if v.Aggregate {
+			return v
+		}
+		eval.FailHelp("decorate it with triton.language.core._aggregate, or compute with it in a @triton.constexpr_function", errGlobal, id)
 	case *eval.Function:
 		if v.Kind != eval.Plain {
 			return v
@@ -199,7 +207,8 @@ func (g *gen) unary(e *syntax.UnaryOp) any {
 	case syntax.Not:
 		return g.u.e.Not(x)
 	}
-	return x
+	eval.FailHelp("drop the +", "'tensor' object has no attribute '__pos__'")
+	return nil
 }
 
 func (g *gen) compare(e *syntax.Compare) any {
@@ -316,41 +325,24 @@ func (g *gen) listComp(e *syntax.ListComp) any {
 	}
 	gen := e.Generators[0]
 	it := g.expr(gen.Iter)
+	if len(gen.Ifs) > 0 {
+		g.node = gen.Ifs[0].Loc()
+		g.u.Warn("Triton 3.6 ignores the condition of a comprehension, and so does this compiler")
+	}
 	out := &eval.Tuple{}
-	var vals []any
-	switch it := it.(type) {
-	case *eval.Tuple:
-		vals = it.Elems
-	case *eval.Range, *eval.List:
-		vals = eval.Iterate(it)
-	default:
-		eval.Fail("list comprehensions in kernels go over tuples, not %s", lang.TypeString(it))
+	t, ok := it.(*eval.Tuple)
+	if !ok || t.Held || g.isFixed(gen.Iter) {
+		g.node = gen.Iter.Loc()
+		eval.FailHelp("compute the list in a @triton.constexpr_function", "only tuple comprehensions are supported, and of no tuple in a constexpr")
 	}
 	saved, savedDefs := g.scope.snapshot(), g.defs
-	for _, v := range vals {
+	for _, v := range t.Elems {
 		g.store(gen.Target, v)
-		if !g.kept(gen.Ifs) {
-			continue
-		}
 		out.Elems = append(out.Elems, g.expr(e.Elt))
 	}
 	g.scope.restore(saved)
 	g.defs = savedDefs
 	return out
-}
-
-// kept is whether every condition of a comprehension holds.
-func (g *gen) kept(ifs []syntax.Expr) bool {
-	for _, e := range ifs {
-		v := g.expr(e)
-		if runtime(v) != nil {
-			eval.Fail("the condition of a list comprehension must be a constant")
-		}
-		if !eval.Truth(v) {
-			return false
-		}
-	}
-	return true
 }
 
 func (g *gen) subscript(e *syntax.Subscript) any {
@@ -367,5 +359,12 @@ func (g *gen) subscript(e *syntax.Subscript) any {
 	if runtime(key) != nil {
 		eval.FailHelp("the index must be a constant", "%s cannot be indexed with a run-time value", lang.TypeString(v))
 	}
-	return unwrap(eval.Index(v, key))
+	t, ok := v.(*eval.Tuple)
+	if !ok || !t.Held {
+		return unwrap(eval.Index(v, key))
+	}
+	if _, ok := key.(*eval.Slice); ok {
+		eval.FailHelp("slice it in a @triton.constexpr_function", "tuple indices must be integers or slices, not slice")
+	}
+	return eval.Hold(unwrap(eval.Index(v, key)))
 }

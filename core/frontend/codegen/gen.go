@@ -21,7 +21,6 @@ type gen struct {
 
 	prefix string      // the variable being assigned
 	node   syntax.Span // the node being visited
-	dead   bool        // the current block has returned
 	loops  int         // scf loops and conditionals around
 	withs  int         // with statements around
 
@@ -52,12 +51,13 @@ func (g *gen) body(c *compiled) {
 	u.b.SetToEnd(c.op.Body())
 	u.b.Loc = u.defLoc(g.fn)
 	g.block(g.fn.Def.Body)
-	if !g.dead {
-		hs := lang.Flatten(g.result, nil)
-		for i, h := range hs { // falls off the end though other paths return values
-			hs[i] = ub.NewPoison(u.b, h.Type())
-		}
-		u.b.Op(tt.Return, hs)
+	hs := lang.Flatten(g.result, nil)
+	for i, h := range hs { // the end, which other paths do not reach
+		hs[i] = ub.NewPoison(u.b, h.Type())
+	}
+	u.b.Op(tt.Return, hs)
+	if len(u.errs) == 0 { // else the module is not whole, and goes nowhere
+		dropUnreached(c.op.Region(0))
 	}
 	if hs := lang.Flatten(g.result, nil); len(hs) > 0 {
 		types := make([]ir.Type, len(hs))
@@ -68,6 +68,41 @@ func (g *gen) body(c *compiled) {
 	}
 	c.result, c.done = g.result, true
 	u.gen = g.outer
+}
+
+// dropUnreached erases the blocks that follow a return.
+func dropUnreached(r *ir.Region) {
+	if r.First() == r.Last() {
+		return
+	}
+	reached := make(map[*ir.Block]bool)
+	for _, b := range ir.ReversePostorder(r) {
+		reached[b] = true
+	}
+	var dead []*ir.Block
+	for b := range r.Blocks() {
+		if reached[b] {
+			continue
+		}
+		dead = append(dead, b)
+		for op := range b.Ops() { // which may use one another's values, across blocks
+			dropOperands(op)
+		}
+	}
+	for _, b := range dead {
+		b.Erase()
+	}
+}
+
+func dropOperands(op *ir.Operation) {
+	op.SetOperands(nil)
+	for _, r := range op.Regions() {
+		for b := range r.Blocks() {
+			for inner := range b.Ops() {
+				dropOperands(inner)
+			}
+		}
+	}
 }
 
 // at moves the builder's location to a node.
@@ -110,6 +145,8 @@ type scope struct {
 type variable struct {
 	name  string
 	value any
+	// fixed: the value stands in a constexpr of Triton's, not by itself.
+	fixed bool
 }
 
 func (s *scope) find(name string) int {
@@ -132,16 +169,27 @@ func (s *scope) get(name string) (any, bool) {
 	return nil, false
 }
 
+// fix is set for a value in a constexpr.
+func (s *scope) fix(name string, v any) {
+	s.set(name, v)
+	s.vars[s.find(name)].fixed = true
+}
+
+func (s *scope) isFixed(name string) bool {
+	i := s.find(name)
+	return i >= 0 && s.vars[i].fixed
+}
+
 func (s *scope) set(name string, v any) {
 	if i := s.find(name); i >= 0 {
-		s.vars[i].value = v
+		s.vars[i].value, s.vars[i].fixed = v, false
 		return
 	}
 	if s.index == nil {
 		s.index = make(map[string]int, 16)
 	}
 	s.index[name] = len(s.vars)
-	s.vars = append(s.vars, variable{name, v})
+	s.vars = append(s.vars, variable{name: name, value: v})
 }
 
 // snapshot copies the variables; restore goes back to a copy.

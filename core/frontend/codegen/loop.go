@@ -23,14 +23,7 @@ func (g *gen) forStmt(st *syntax.For) {
 		eval.FailHelp("write `for i in tl.static_range(n)` and index with i", errIterator)
 	}
 	it := g.expr(call.Func)
-	var args []any
-	for _, a := range call.Args {
-		if s, ok := a.(*syntax.Starred); ok {
-			args = append(args, eval.Iterate(g.expr(s.Value))...)
-			continue
-		}
-		args = append(args, g.expr(a))
-	}
+	args := g.arguments(call.Args)
 	var kwargs []eval.Keyword
 	for _, k := range call.Keywords {
 		g.at(k.Span)
@@ -114,9 +107,6 @@ func (g *gen) unroll(st *syntax.For, args []any, kwargs []eval.Keyword) {
 		}
 		g.store(st.Target, r.Start+i*r.Step)
 		g.block(st.Body)
-		if g.dead {
-			return
-		}
 	}
 	g.block(st.Orelse)
 }
@@ -220,8 +210,6 @@ func assignedNames(n syntax.Node, into map[string]bool) {
 		case *syntax.AugAssign:
 			target(n.Target)
 		case *syntax.AnnAssign:
-			target(n.Target)
-		case *syntax.NamedExpr:
 			target(n.Target)
 		case *syntax.WithItem:
 			if n.OptionalVars != nil {

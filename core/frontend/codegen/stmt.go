@@ -11,13 +11,15 @@ import (
 	"github.com/tritonc/tritonc/core/frontend/syntax"
 )
 
-// block compiles statements until one of them returns.
+// block compiles statements up to a return among them. What follows one that
+// returns inside, as a conditional does, is compiled even where it cannot be
+// reached, as Triton does: its mistakes are mistakes.
 func (g *gen) block(body []syntax.Stmt) {
 	for _, st := range body {
-		if g.dead {
+		g.stmt(st)
+		if _, ok := st.(*syntax.Return); ok {
 			return
 		}
-		g.stmt(st)
 	}
 }
 
@@ -120,6 +122,9 @@ func (g *gen) assignTo(target, e syntax.Expr) {
 func (g *gen) materialize(v any) any {
 	switch v := v.(type) {
 	case *eval.Tuple:
+		if v.Held {
+			eval.FailHelp("annotate the variable as tl.constexpr to keep the value", errConvert, eval.Str(v), "tuple")
+		}
 		t := &eval.Tuple{Elems: make([]any, len(v.Elems)), Fields: v.Fields, Class: v.Class}
 		for i, e := range v.Elems {
 			t.Elems[i] = g.materialize(e)
@@ -129,13 +134,28 @@ func (g *gen) materialize(v any) any {
 		return g.materialize(v.Value)
 	case *eval.Missing:
 		v.Fail()
-	case string:
-		eval.FailHelp("annotate the variable as tl.constexpr to keep the value", errConvert, v, "str")
+	case nil, lang.Type:
+		return v
 	}
 	if eval.IsNumber(v) {
 		return g.u.e.ToTensor(v)
 	}
+	if !lang.IsRuntime(v) {
+		eval.FailHelp("annotate the variable as tl.constexpr to keep the value", errConvert, eval.Str(v), eval.TypeName(v))
+	}
 	return v
+}
+
+// isFixed reports whether an expression's value, which is none of Triton's own
+// kinds, stands in a constexpr: a literal, or a variable annotated so.
+func (g *gen) isFixed(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.Constant:
+		return true
+	case *syntax.Name:
+		return g.scope.isFixed(e.ID)
+	}
+	return false
 }
 
 func (g *gen) store(target syntax.Expr, v any) {
@@ -212,6 +232,7 @@ func (g *gen) annAssign(st *syntax.AnnAssign) {
 		g.u.Warn("'%s' is annotated as constexpr, but its value is known at run time only (%s)", n.ID, lang.TypeString(v))
 	}
 	g.define(n.ID, v)
+	g.scope.fix(n.ID, v)
 }
 
 // isConstexprAnnotation looks at the annotation's last name, and at what it is
@@ -266,7 +287,11 @@ func (g *gen) returnStmt(st *syntax.Return) {
 	}
 	var v any
 	if st.Value != nil {
-		v = g.decay(g.expr(st.Value))
+		v = g.expr(st.Value)
+		if v == nil && g.isFixed(st.Value) {
+			eval.FailHelp("write `return` alone", errConvert, "None", "NoneType")
+		}
+		v = g.decay(v)
 	}
 	hs := lang.Flatten(v, nil)
 	g.u.b.Op(tt.Return, hs)
@@ -274,7 +299,8 @@ func (g *gen) returnStmt(st *syntax.Return) {
 		eval.FailHelp("all return statements of a function must return values of one type",
 			errReturnTypes, returnType(g.result), returnType(v))
 	}
-	g.returned, g.result, g.dead = true, v, true
+	g.returned, g.result = true, v
+	g.u.b.SetToEnd(g.u.b.Block().Region().AddBlock()) // which nothing reaches
 }
 
 func returnType(v any) string {
@@ -300,6 +326,10 @@ func (g *gen) decay(v any) any {
 	}
 	if eval.IsNumber(v) {
 		return g.u.e.ToTensor(v)
+	}
+	if v != nil && !lang.IsRuntime(v) {
+		eval.FailHelp("a function returns tensors, numbers and tuples of them; a @triton.constexpr_function returns constants of any type",
+			errConvert, eval.Str(v), eval.TypeName(v))
 	}
 	return v
 }

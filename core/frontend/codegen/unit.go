@@ -121,6 +121,7 @@ func (u *unit) kernel(req *Request) {
 			}
 		}
 	}
+	checkParameters(fn)
 	for i, p := range params {
 		g.node = p.Span
 		flatten(p.Name, &req.Params[i])
@@ -149,7 +150,14 @@ func (u *unit) kernel(req *Request) {
 		return unwrap(p.Value)
 	}
 	for i, p := range params {
-		g.define(p.Name, value(&req.Params[i]))
+		v := value(&req.Params[i])
+		if p.Annotation != nil && g.isConstexprAnnotation(p.Annotation) {
+			v = eval.Hold(v)
+		}
+		g.define(p.Name, v)
+		if !lang.IsRuntime(v) {
+			g.scope.fix(p.Name, v)
+		}
 	}
 	g.body(c)
 	if len(lang.Flatten(c.result, nil)) > 0 {
@@ -233,9 +241,10 @@ func (u *unit) Warn(format string, args ...any) {
 	u.warnings = append(u.warnings, d.WithSource(g.file.Source()))
 }
 
+// unwrap takes a value out of its constexpr.
 func unwrap(v any) any {
 	if c, ok := v.(*eval.Constexpr); ok {
-		return c.Value
+		return eval.Hold(c.Value)
 	}
 	return v
 }

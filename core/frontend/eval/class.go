@@ -65,6 +65,15 @@ func (c *Class) setField(f Field) {
 	c.Fields = append(c.Fields, f)
 }
 
+func (c *Class) hasField(name string) bool {
+	for i := range c.Fields {
+		if c.Fields[i].Name == name {
+			return true
+		}
+	}
+	return false
+}
+
 // wrapped is a method that a decorator changed: "classmethod", "staticmethod"
 // or "property".
 type wrapped struct {
@@ -118,6 +127,23 @@ func (c *Class) Method(name string) *Function {
 	v, _ := c.Attr(name)
 	fn, _ := v.(*Function)
 	return fn
+}
+
+// MethodNames lists the names of c's functions, and of its bases', in order.
+func (c *Class) MethodNames() []string {
+	var names []string
+	for _, b := range c.Bases {
+		if b, ok := b.(*Class); ok {
+			names = append(names, b.MethodNames()...)
+		}
+	}
+	for _, n := range c.names {
+		switch c.attrs[n].(type) {
+		case *Function, *wrapped:
+			names = append(names, n)
+		}
+	}
+	return names
 }
 
 // Call makes an instance and runs its __init__.
@@ -257,6 +283,9 @@ func (f *frame) decorateClass(c *Class, st *syntax.ClassDef) any {
 			}
 		})
 		if fail != nil {
+			if fail.Lacking {
+				panic(fail.At(f.mod.File, d.Loc()))
+			}
 			f.note(d.Loc(), "decorator @%s of '%s' is skipped: %s", f.mod.File.Text(d.Loc()), st.Name, fail.Msg)
 		}
 	}

@@ -284,6 +284,9 @@ func (f *frame) assign(t syntax.Expr, v any) {
 	case *syntax.Attribute:
 		switch o := f.eval(t.Value).(type) {
 		case *Instance:
+			if o.Class.Aggregate && !o.Class.hasField(t.Attr) {
+				raise("AttributeError", "%s has no attribute '%s'", o.Class.Name, t.Attr)
+			}
 			o.Vars[t.Attr] = v
 		case *Class:
 			o.setAttr(t.Attr, v)

@@ -231,7 +231,7 @@ func (f *frame) defaultsOf(a *syntax.Arguments) (pos, kw []any) {
 
 // function makes a Function and applies its decorators, innermost first. A
 // decorator that is not here, or that does not work at compile time, is
-// skipped with a note.
+// skipped with a note; one that Triton does not have is a mistake.
 func (f *frame) function(st *syntax.FunctionDef, class *Class) any {
 	fn := &Function{Def: st, Module: f.mod, Class: class}
 	if class == nil {
@@ -261,6 +261,9 @@ func (f *frame) decorate(v any, decorators []syntax.Expr, name string) any {
 		f.trying = trying
 		if fail != nil {
 			fail.At(f.mod.File, d.Loc())
+			if fail.Lacking {
+				panic(fail)
+			}
 			if fn, ok := v.(*Function); ok {
 				fn.Skipped = append(fn.Skipped, Skipped{d, fail})
 			}

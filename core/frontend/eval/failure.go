@@ -20,6 +20,8 @@ type Failure struct {
 	Silent bool
 	// Raised is the exception's class name where Python code could catch it.
 	Raised string
+	// Lacking: Triton has no such name, so that even what may be skipped fails.
+	Lacking bool
 }
 
 // Frame is one call on the way to a failure.

@@ -249,13 +249,16 @@ func (s *Session) attr(v any, name string) any {
 		return v // of a constexpr that was unwrapped
 	}
 	if n, ok := v.(interface{ ModuleName() string }); ok {
-		help := ""
-		if l, ok := v.(interface{ Names() []string }); ok {
+		help, lacking := "", false
+		if h, ok := v.(interface{ Hint(name string) string }); ok {
+			help, lacking = h.Hint(name), true
+		}
+		if l, ok := v.(interface{ Names() []string }); ok && help == "" {
 			if near := Closest(name, l.Names()); near != "" {
 				help = "did you mean '" + near + "'?"
 			}
 		}
-		panic(&Failure{Msg: "module '" + n.ModuleName() + "' has no attribute '" + name + "'", Help: help, Raised: "AttributeError"})
+		panic(&Failure{Msg: "module '" + n.ModuleName() + "' has no attribute '" + name + "'", Help: help, Raised: "AttributeError", Lacking: lacking})
 	}
 	raise("AttributeError", "'%s' object has no attribute '%s'", TypeName(v), name)
 	return nil

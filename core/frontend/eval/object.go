@@ -39,6 +39,9 @@ type Tuple struct {
 	Elems  []any
 	Fields []string
 	Class  *NamedTuple // nil for a plain tuple
+	// Held marks a tuple of Python's that a kernel has in a constexpr: it may be
+	// indexed and passed on, but is no tuple of the language.
+	Held bool
 }
 
 // NamedTuple is the class of named tuples with these fields.
@@ -132,6 +135,16 @@ func (t *Type) Attr(name string) (any, bool) {
 		return t.Name, true
 	}
 	return nil, false
+}
+
+// Hold is v as a kernel has it in a constexpr.
+func Hold(v any) any {
+	if t, ok := v.(*Tuple); ok && !t.Held {
+		c := *t
+		c.Held = true
+		return &c
+	}
+	return v
 }
 
 // Call makes a named tuple.

@@ -52,8 +52,11 @@ func sequenceBinary(op syntax.Operator, a, b any) any {
 		}
 	}
 	for _, v := range []any{a, b} {
-		if m, ok := v.(*Missing); ok {
-			m.Fail()
+		switch v := v.(type) {
+		case *Missing:
+			v.Fail()
+		case interface{ Refuse() }:
+			v.Refuse()
 		}
 	}
 	raise("TypeError", "unsupported operand type(s) for %s: '%s' and '%s'", op.Symbol(), TypeName(a), TypeName(b))

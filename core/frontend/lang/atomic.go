@@ -18,9 +18,9 @@ var atomics = []*Builtin{
 		}
 		return e.rmw(tt.RMWAdd, x)
 	}},
-	{Name: "atomic_and", Params: atomicParams, Member: true, Fn: atomicInt("and", tt.RMWAnd)},
-	{Name: "atomic_or", Params: atomicParams, Member: true, Fn: atomicInt("or", tt.RMWOr)},
-	{Name: "atomic_xor", Params: atomicParams, Member: true, Fn: atomicInt("xor", tt.RMWXor)},
+	{Name: "atomic_and", Params: atomicParams, Member: true, Fn: atomicBits("and", tt.RMWAnd)},
+	{Name: "atomic_or", Params: atomicParams, Member: true, Fn: atomicBits("or", tt.RMWOr)},
+	{Name: "atomic_xor", Params: atomicParams, Member: true, Fn: atomicBits("xor", tt.RMWXor)},
 	{Name: "atomic_xchg", Params: atomicParams, Member: true, Fn: func(e *Emitter, a *Args) any {
 		return e.rmw(tt.RMWExch, e.atomicArgs(a, "xchg"))
 	}},
@@ -43,6 +43,9 @@ type atomic struct {
 }
 
 func (e *Emitter) atomicArgs(a *Args, name string) *atomic {
+	if m := a.vals[2]; IsScalarNumber(m) {
+		eval.FailHelp("leave the mask out, or make a tensor of it: mask = True on a line of its own", "'%s' object has no attribute 'type'", eval.TypeName(m))
+	}
 	x := &atomic{ptr: a.tensor(0), val: a.tensor(1), mask: a.optTensor(2)}
 	x.sem = a.pick(3, semantics, errSemantic)
 	x.scope = a.pick(4, scopes, errSemantic)
@@ -88,13 +91,9 @@ func (e *Emitter) rmw(op int64, x *atomic) *Tensor {
 	return e.tensor(o.Result(0), x.val.T)
 }
 
-func atomicInt(name string, op int64) func(*Emitter, *Args) any {
+func atomicBits(name string, op int64) func(*Emitter, *Args) any {
 	return func(e *Emitter, a *Args) any {
-		x := e.atomicArgs(a, name)
-		if d := dtypeOf(x.val.T); !d.IsInt() {
-			eval.FailHelp("it works on integers", errAtomicType, name, d)
-		}
-		return e.rmw(op, x)
+		return e.rmw(op, e.atomicArgs(a, name)) // of floats, on their bits
 	}
 }
 
@@ -145,18 +144,16 @@ func atomicCAS(e *Emitter, a *Args) any {
 	if !ok || elem.bits != 16 && elem.bits != 32 && elem.bits != 64 {
 		eval.Fail(errCASWidth)
 	}
-	if ptr.IsBlock() {
-		cmp, val = e.BroadcastShape(cmp, ptr.Shape()), e.BroadcastShape(val, ptr.Shape())
-	} else {
-		scalarOnly("Value", cmp)
-		scalarOnly("Value", val)
-	}
 	for _, x := range []struct {
 		name string
 		v    *Tensor
 	}{{"cmp", cmp}, {"val", val}} {
-		if ir.ElemOf(x.v.V.Type()) != elem.IR(e.C) {
-			eval.FailHelp("convert it with .to(pointer.dtype.element_ty)", errCASType, x.name, p.Elem, dtypeOf(x.v.T))
+		if x.v.V.Type() != WithShape(elem, ptr.Shape()).IR(e.C) {
+			help := "convert it with .to(pointer.dtype.element_ty)"
+			if !sameShape(x.v.Shape(), ptr.Shape()) {
+				help = "give it the pointer's shape, with tl.full or tl.broadcast_to"
+			}
+			eval.FailHelp(help, errCASType, x.name, WithShape(p.Elem, ptr.Shape()), x.v.T)
 		}
 	}
 	o := e.B.Create(tt.AtomicCAS, ir.State{

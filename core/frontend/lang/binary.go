@@ -360,7 +360,8 @@ func (e *Emitter) Compare(op syntax.CmpOperator, lhs, rhs any) *Tensor {
 	if pointerOf(e.typeOf(lhs)) != nil || pointerOf(e.typeOf(rhs)) != nil {
 		return e.comparePointers(c, lhs, rhs)
 	}
-	a, b := e.operands(lhs, rhs, pair{})
+	// A number is compared as the tensor that it makes by itself.
+	a, b := e.operands(e.ToTensor(lhs), e.ToTensor(rhs), pair{})
 	t := withElem(a.T, Int1)
 	switch d := dtypeOf(a.T); {
 	case d.IsFloat():

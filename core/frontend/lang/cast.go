@@ -43,10 +43,10 @@ func (e *Emitter) cast(x *Tensor, to Type, rounding string) *Tensor {
 		return e.castFloat(x, t, src, dst, rounding)
 	case src.IsInt() && dst.IsInt():
 		return e.castInt(x, t, src, dst)
-	case src.IsFloat() && !src.standard():
-		return e.Cast(e.Cast(x, Float32), to)
-	case dst.IsFloat() && !dst.standard():
-		return e.Cast(e.Cast(x, Float32), to)
+	case src == FP8E4B15:
+		return e.Cast(e.fromE4B15(x), to)
+	case src.IsFP8() || dst.IsFP8():
+		eval.FailHelp("convert to tl.float32 on the way", errCannotCast, x.T, dst)
 	case src.IsFloat():
 		if src == Float16 || src == BF16 {
 			x = e.Cast(x, Float32)
@@ -90,6 +90,8 @@ func (e *Emitter) castFloat(x *Tensor, t Type, src, dst *DType, rounding string)
 		return e.Cast(e.fromE4B15(x), dst)
 	case dst == FP8E4B15 && src == Float16:
 		return e.toE4B15(x)
+	case dst == FP8E4B15 && src != Float32:
+		eval.FailHelp("convert to tl.float16 first", errCannotCast, x.T, dst)
 	case dst == FP8E4B15:
 		return e.Cast(e.cast(e.Cast(x, Float32), Float16, "rtz"), dst)
 	}

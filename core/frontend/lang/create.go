@@ -72,9 +72,6 @@ func (e *Emitter) Full(shape []int64, value any, t Type) *Tensor {
 	if p := pointerOf(t); p != nil {
 		return e.Splat(e.Cast(e.Constant(value, Int64), p), shape)
 	}
-	if d := dtypeOf(t); d.IsFP8() {
-		return e.Cast(e.Constant(value, WithShape(Float32, shape)), d)
-	}
 	return e.Constant(value, WithShape(ScalarOf(t), shape))
 }
 

@@ -3,6 +3,7 @@ package lang
 import (
 	"math"
 	"math/big"
+	"strconv"
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -72,21 +73,41 @@ func NumberType(v any) *DType {
 
 const minNormal32 = 0x1p-126
 
-// Constant makes the number v as a value of a type; a splat for a block.
+// Constant makes the number v as a value of a type; a splat for a block. Zero
+// is a value of every type; other numbers are not of the 8-bit floats, nor are
+// floats of the integers.
 func (e *Emitter) Constant(v any, t Type) *Tensor {
 	d := dtypeOf(t)
 	irt := t.IR(e.C)
-	if d.IsFloat() && d != FP8E4B15 {
-		f, _ := eval.AsFloat(v)
-		if d.bits == 16 {
-			f = float64(float32(f)) // Triton rounds twice
-		}
-		return e.tensor(arith.Float(e.B, irt, f), t)
-	}
-	if d == FP8E4B15 && eval.Truth(v) {
-		return e.Cast(e.Constant(v, withElem(t, Float16)), d)
+	f, isFloat := v.(float64)
+	switch {
+	case d.IsFP8() && eval.Truth(v):
+		eval.FailHelp("make it of type tl.float16 and convert it with .to("+"tl."+exportName(d)+")",
+			"%s cannot be a constant of type %s: only 0 can", eval.Str(v), d)
+	case d.IsFloat() && d != FP8E4B15:
+		f, _ = eval.AsFloat(v)
+		return e.tensor(arith.Float(e.B, irt, roundTo(d, f)), t)
+	case isFloat && d == Int1:
+		v = f != 0
+	case isFloat && f != 0:
+		eval.FailHelp("write int(…) around it, or choose a type of floats", "%s cannot be a constant of type %s", eval.Str(v), d)
 	}
 	return e.tensor(arith.Int(e.B, irt, intBits(v)), t)
+}
+
+// roundTo does what Triton does to a Python float on its way into a constant:
+// those of 16 bits pass through fp32, those of bf16 in decimals, of which six
+// stand after the point. A NaN is the one that Python writes, not Go's.
+func roundTo(d *DType, f float64) float64 {
+	switch {
+	case math.IsNaN(f):
+		return math.Float64frombits(math.Float64bits(f)>>63<<63 | 0x7ff8<<48)
+	case d == BF16:
+		f, _ = strconv.ParseFloat(strconv.FormatFloat(float64(float32(f)), 'f', 6, 64), 64)
+	case d == Float16:
+		f = float64(float32(f))
+	}
+	return f
 }
 
 // intBits is the number v as the bits of an integer of up to 64 bits.

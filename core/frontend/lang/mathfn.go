@@ -15,22 +15,15 @@ var mathematics = []*Builtin{
 	floatFn("sin", math.Sin), floatFn("cos", math.Cos), floatFn("sqrt", math.Sqrt), floatFn("rsqrt", math.Rsqrt),
 	floatFn("erf", math.Erf), floatFn("floor", math.Floor), floatFn("ceil", math.Ceil),
 	{Name: "sqrt_rn", Params: "x", Member: true, Fn: func(e *Emitter, a *Args) any {
-		x := a.ofType(0, errMathDtype, Float32, Float64)
-		if dtypeOf(x.T) == Float64 {
-			return e.tensor(math.Unary(e.B, math.Sqrt, x.V), x.T)
-		}
+		x := a.ofType(0, errMathDtype, Float32)
 		return e.tensor(e.B.Op(tt.PreciseSqrt, []*ir.Value{x.V}).Result(0), x.T)
 	}},
 	{Name: "div_rn", Params: "x y", Member: true, Fn: func(e *Emitter, a *Args) any {
 		x, y := e.operands(a.number(0), a.number(1), pair{})
-		switch dtypeOf(x.T) {
-		case Float32:
-			return e.tensor(e.B.Op(tt.PreciseDivf, []*ir.Value{x.V, y.V}).Result(0), x.T)
-		case Float64:
-			return e.op(arith.DivF, x, y)
+		if dtypeOf(x.T) != Float32 {
+			eval.FailHelp("convert with .to(tl.float32) first; / is exact on tl.float64", errDivRnDtype, x.Scalar())
 		}
-		eval.Fail(errDivRnDtype, x.Scalar())
-		return nil
+		return e.tensor(e.B.Op(tt.PreciseDivf, []*ir.Value{x.V, y.V}).Result(0), x.T)
 	}},
 	{Name: "fdiv", Params: "x y ieee_rounding=False", Fn: func(e *Emitter, a *Args) any {
 		x, y := a.number(0), a.number(1)
@@ -94,17 +87,12 @@ func (a *Args) ofType(i int, text string, types ...*DType) *Tensor {
 
 // exportName is a dtype's name in triton.language.
 func exportName(d *DType) string {
-	switch d {
-	case Float16:
-		return "float16"
-	case BF16:
-		return "bfloat16"
-	case Float32:
-		return "float32"
-	case Float64:
-		return "float64"
+	for name, t := range dtypes {
+		if t == d {
+			return name
+		}
 	}
-	return d.name
+	panic("BUG: lang: a type without a name")
 }
 
 func floatFn(name string, def *ir.OpDef) *Builtin {

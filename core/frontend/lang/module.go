@@ -15,28 +15,37 @@ type Lib struct {
 	Facts   *Facts
 	Opts    *Options
 
-	tl  *Language
-	top *eval.Package
+	tl   *Language
+	core *Language // the modules that tl collects its names from
+	top  *pkg
 }
 
 // NewLib makes the package triton for a session.
 func NewLib(s *eval.Session, facts *Facts, opts *Options) *Lib {
 	l := &Lib{Session: s, Facts: facts, Opts: opts}
-	l.tl = &Language{l}
+	l.tl = &Language{lib: l}
+	l.core = &Language{l, true}
 	return l
 }
 
-// Language is the module triton.language.
-type Language struct{ lib *Lib }
+// Language is the module triton.language, or one of those that it takes its
+// names from, which have a few more.
+type Language struct {
+	lib  *Lib
+	core bool
+}
 
 // Attr finds a name: a type, a builtin, or a library function.
 func (l *Language) Attr(name string) (any, bool) {
+	if !l.core && internal(name) {
+		return nil, false
+	}
 	if v, ok := statics()[name]; ok {
 		return v, true
 	}
 	switch name {
 	case "core", "standard", "random", "semantic":
-		return l, true
+		return l.lib.core, true
 	case "extra", "target_info":
 		if v := l.lib.Import("triton.language." + name); v != nil {
 			return v, true
@@ -56,6 +65,48 @@ func (l *Language) TypeName() string   { return "module" }
 func (l *Language) Repr() string       { return "<module 'triton.language'>" }
 func (l *Language) ModuleName() string { return "triton.language" }
 
+// Hint speaks of names that this release does not have under tl.
+func (l *Language) Hint(name string) string {
+	if h := hints[name]; h != "" {
+		return h
+	}
+	if _, ok := l.lib.core.Attr(name); ok && !l.core {
+		return "it is in triton.language.core"
+	}
+	return ""
+}
+
+// internal are names that triton.language does not take over from its modules.
+func internal(name string) bool {
+	switch name {
+	case "to_tensor", "extern_elementwise", "item", "builtin", "extern", "get_int_dtype", "CONSTEXPR_0", "N_ROUNDS_DEFAULT":
+		return true
+	}
+	return strings.HasPrefix(name, "_")
+}
+
+// hints are for names of other releases of Triton, and of other libraries.
+var hints = map[string]string{
+	"triton.aggregate":                     "it came with Triton 3.8; until then it is triton.language.core._aggregate",
+	"squeeze":                              "it came with Triton 3.7; use tl.reshape",
+	"unsqueeze":                            "it came with Triton 3.7; use tl.expand_dims, or x[:, None]",
+	"expect_zero":                          "it came with Triton 3.8",
+	"aggregate_replace":                    "it came with Triton 3.8",
+	"atomic_poll":                          "it came after Triton 3.8; loop over tl.atomic_add(ptr, 0)",
+	"libdevice":                            "from triton.language.extra import libdevice",
+	"_experimental_descriptor_load":        "it is gone since Triton 3.4: make a descriptor with tl.make_tensor_descriptor, and use desc.load(offsets)",
+	"_experimental_descriptor_store":       "it is gone since Triton 3.4: make a descriptor with tl.make_tensor_descriptor, and use desc.store(offsets, value)",
+	"_experimental_make_tensor_descriptor": "it is tl.make_tensor_descriptor since Triton 3.4",
+	"bool":                                 "use tl.int1",
+	"float":                                "use tl.float32",
+	"int":                                  "use tl.int32",
+	"round":                                "use tl.extra.libdevice.rint",
+	"tanh":                                 "from triton.language.extra import libdevice; libdevice.tanh",
+	"pow":                                  "from triton.language.extra import libdevice; libdevice.pow",
+	"mean":                                 "divide tl.sum by the number of elements",
+	"matmul":                               "use tl.dot",
+}
+
 // Names lists what the module exports, sorted.
 func (l *Language) Names() []string {
 	var names []string
@@ -65,7 +116,7 @@ func (l *Language) Names() []string {
 	for _, f := range libraryFiles {
 		names = append(names, f.file().Names()...)
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return hidden(n) || strings.HasPrefix(n, "_") })
+	names = slices.DeleteFunc(names, func(n string) bool { return hidden(n) || internal(n) })
 	slices.Sort(names)
 	return names
 }
@@ -92,8 +143,10 @@ func (l *Lib) Import(name string) any {
 	switch name {
 	case "triton":
 		return l.triton()
-	case "triton.language", "triton.language.core", "triton.language.standard", "triton.language.random", "triton.language.semantic":
+	case "triton.language":
 		return l.tl
+	case "triton.language.core", "triton.language.standard", "triton.language.random", "triton.language.semantic":
+		return l.core
 	case "triton.language.math":
 		return mathModule()
 	case "triton.language.target_info":
@@ -248,7 +301,8 @@ var (
 
 // The classes of the language, for isinstance and annotations.
 var (
-	ConstexprType = &eval.Type{Name: "constexpr", Has: func(v any) bool { return !IsRuntime(v) }, New: func(_ *eval.Session, a []any, _ []eval.Keyword) any {
+	// Functions see what a constexpr holds, never one.
+	ConstexprType = &eval.Type{Name: "constexpr", Has: func(v any) bool { _, ok := v.(*eval.Constexpr); return ok }, New: func(_ *eval.Session, a []any, _ []eval.Keyword) any {
 		if len(a) != 1 {
 			eval.Fail("constexpr() takes one value")
 		}

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -10,7 +11,7 @@ import (
 // version is the release of Triton whose language this is.
 const version = "3.6.0"
 
-func (l *Lib) triton() *eval.Package {
+func (l *Lib) triton() *pkg {
 	if l.top == nil {
 		parts := make(map[string]any, len(tritonStatics())+2)
 		for n, v := range tritonStatics() {
@@ -18,15 +19,39 @@ func (l *Lib) triton() *eval.Package {
 		}
 		parts["language"] = l.tl
 		parts["runtime"] = l.runtime()
-		l.top = &eval.Package{Name: "triton", Parts: parts}
+		l.top = &pkg{eval.Package{Name: "triton", Parts: parts}}
 	}
 	return l.top
 }
 
+// pkg is the package triton.
+type pkg struct{ eval.Package }
+
+// hostNames are what triton has for code that runs kernels.
+var hostNames = []string{
+	"AsyncCompileMode", "CompilationError", "FutureKernel", "InterpreterError", "JITFunction", "KernelInterface", "MockTensor",
+	"OutOfResources", "TensorWrapper", "TritonError", "_C", "_utils", "backends", "compile", "compiler", "errors", "experimental",
+	"knobs", "reinterpret", "set_allocator", "testing", "tools",
+}
+
+// Attr finds a name; one for the host is there, but not known here.
+func (p *pkg) Attr(name string) (any, bool) {
+	if v, ok := p.Parts[name]; ok {
+		return v, true
+	}
+	if slices.Contains(hostNames, name) {
+		return &eval.Missing{Name: "triton." + name, Reason: "it is for code that runs kernels"}, true
+	}
+	return nil, false
+}
+
+// Hint speaks of names that this release does not have.
+func (p *pkg) Hint(name string) string { return hints["triton."+name] }
+
 var tritonStatics = sync.OnceValue(func() map[string]any {
 	return map[string]any{
 		"__version__": version, "jit": jit, "autotune": autotune, "heuristics": heuristics, "Config": config,
-		"constexpr_function": constexprFunction, "aggregate": aggregate, "must_use_result": passThrough,
+		"constexpr_function": constexprFunction, "must_use_result": passThrough,
 		"cdiv": cdiv, "next_power_of_2": nextPowerOf2,
 	}
 })
@@ -238,6 +263,9 @@ var cdiv = intFunction("cdiv", 2, func(v []int64) int64 {
 	}
 	return (v[0] + v[1] - 1) / v[1]
 })
+
+// Own reports whether a function is one of Triton's.
+func Own(fn *eval.Native) bool { return fn == cdiv || fn == nextPowerOf2 || fn == getIntDtype }
 
 var nextPowerOf2 = intFunction("next_power_of_2", 1, func(v []int64) int64 {
 	n := int64(1)

@@ -30,6 +30,29 @@ func (t *Tensor) Rebuild(hs []*ir.Value) (Value, []*ir.Value) {
 }
 func (t *Tensor) TypeName() string { return "tensor" }
 
+// Attr is what compile-time code may ask of a tensor: all that its type says.
+func (t *Tensor) Attr(name string) (any, bool) {
+	switch name {
+	case "dtype":
+		return t.Scalar(), true
+	case "type":
+		return t.T, true
+	case "shape":
+		return shapeTuple(t.Shape()), true
+	case "numel":
+		return numElements(t.Shape()), true
+	}
+	return nil, false
+}
+
+// Refuse says that compile-time code cannot compute with a tensor.
+func (t *Tensor) Refuse() {
+	eval.FailHelp("compute with tensors in a @triton.jit function", errBuiltinOutside)
+}
+
+// Equal refuses, as all operators do.
+func (t *Tensor) Equal(any) bool { t.Refuse(); return false }
+
 // Repr is what Triton prints of a tensor: its type.
 func (t *Tensor) Repr() string { return t.T.String() }
 

@@ -3,6 +3,7 @@
 import triton
 import triton.language as tl
 from triton import jit
+from triton.language import core
 
 _KEY_A_32 = tl.constexpr(0x9E3779B9)
 _KEY_B_32 = tl.constexpr(0xBB67AE85)
@@ -36,12 +37,12 @@ def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds: tl.constexpr = N_ROUNDS_DEFAUL
 
 @jit
 def philox(seed, c0, c1, c2, c3, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
-    seed = tl.to_tensor(seed)
+    seed = core.to_tensor(seed)
     tl.static_assert(seed.dtype.is_int(), "the seed must be an integer")
-    c0 = tl.to_tensor(c0)
-    c1 = tl.to_tensor(c1)
-    c2 = tl.to_tensor(c2)
-    c3 = tl.to_tensor(c3)
+    c0 = core.to_tensor(c0)
+    c1 = core.to_tensor(c1)
+    c2 = core.to_tensor(c2)
+    c3 = core.to_tensor(c3)
     seed = seed.to(tl.uint64)
     if c0.dtype.primitive_bitwidth == 32:
         word: tl.constexpr = tl.uint32
@@ -67,7 +68,7 @@ def randint(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
 
 @jit
 def randint4x(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
-    offset = tl.to_tensor(offset)
+    offset = core.to_tensor(offset)
     lo = offset.to(tl.uint32)
     zero = lo * 0
     if offset.dtype.primitive_bitwidth > 32:

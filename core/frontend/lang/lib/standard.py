@@ -3,6 +3,7 @@
 import triton
 import triton.language as tl
 from triton import jit
+from triton.language import core
 
 
 @jit
@@ -102,9 +103,9 @@ def max(input, axis=None, return_indices=False, return_indices_tie_break_left=Tr
     if return_indices:
         x = input.to(tl.float32) if input.dtype == tl.bfloat16 else input
         if return_indices_tie_break_left:
-            return tl._reduce_with_indices(x, axis, _argmax_combine_tie_break_left, keep_dims=keep_dims)
+            return core._reduce_with_indices(x, axis, _argmax_combine_tie_break_left, keep_dims=keep_dims)
         else:
-            return tl._reduce_with_indices(x, axis, _argmax_combine_tie_break_fast, keep_dims=keep_dims)
+            return core._reduce_with_indices(x, axis, _argmax_combine_tie_break_fast, keep_dims=keep_dims)
     else:
         return tl.reduce(_wide(input), axis, _elementwise_max, keep_dims=keep_dims)
 
@@ -120,9 +121,9 @@ def min(input, axis=None, return_indices=False, return_indices_tie_break_left=Tr
     if return_indices:
         x = input.to(tl.float32) if input.dtype == tl.bfloat16 else input
         if return_indices_tie_break_left:
-            return tl._reduce_with_indices(x, axis, _argmin_combine_tie_break_left, keep_dims=keep_dims)
+            return core._reduce_with_indices(x, axis, _argmin_combine_tie_break_left, keep_dims=keep_dims)
         else:
-            return tl._reduce_with_indices(x, axis, _argmin_combine_tie_break_fast, keep_dims=keep_dims)
+            return core._reduce_with_indices(x, axis, _argmin_combine_tie_break_fast, keep_dims=keep_dims)
     else:
         return tl.reduce(_wide(input), axis, _elementwise_min, keep_dims=keep_dims)
 
