@@ -8,6 +8,7 @@ input sets that together exceed the L2 cache, competitors in turn.
 import ctypes
 import os
 import pathlib
+import random
 import re
 import statistics
 import subprocess
@@ -264,11 +265,13 @@ class Graph:
 
 def time_graphs(graphs, rounds):
     """Times in microseconds, {name: [one a round]}: in each round every graph in
-    turn, so that clocks and neighbours change alike for all."""
-    times = {name: [] for name in graphs}
+    turn, so that clocks change alike for all, and in an order of its own, since
+    what went before lowers the clock for a while."""
+    times, order, draw = {name: [] for name in graphs}, list(graphs), random.Random(0)
     for _ in range(rounds):
-        for name, g in graphs.items():
-            times[name].append(g.replay())
+        draw.shuffle(order)
+        for name in order:
+            times[name].append(graphs[name].replay())
     return times
 
 

@@ -317,6 +317,19 @@ class SessionTest(unittest.TestCase):
         self.assertEqual(len(s.reply["variants"]["ours"]["times"]), 3)
         self.assertEqual(set(s.reply["variants"]["ours"]["configs"]), {"0", "1"})
 
+    def test_the_best_is_the_best_in_turn(self):
+        s, work = self.session(BadLib(bad=-1))
+        s.check(work)
+        s.reply["variants"] = {"ours": {"configs": {"0": 10, "1": 10.5}}, "triton": {"configs": {"0": 10, "1": 12}}}
+        self.assertEqual([c[:2] for c in s.contenders()],
+                         [("ours", "0"), ("ours", "1"), ("triton", "0"), ("ours@second", "0"), ("ours@second", "1")])
+        s.judge({("ours", "0"): [12, 13, 14], ("ours", "1"): [11, 12, 19], ("triton", "0"): [15, 15, 15],
+                 ("ours@second", "0"): [1, 1, 1], ("ours@second", "1"): [2, 2, 2], ("torch", "0"): [9, 9, 9]})
+        v = s.reply["variants"]
+        self.assertEqual((v["ours"]["best"], v["ours"]["us"], v["ours"]["times"]), ("1", 12, [11, 12, 19]))
+        self.assertEqual((v["ours@second"]["best"], v["ours@second"]["us"]), ("1", 2))  # its base's config
+        self.assertEqual((v["triton"]["best"], v["torch"]["us"]), ("0", 9))
+
     def test_a_launch_that_fails_costs_its_config(self):
         s, work = self.session(BadLib(bad=1))
         s.check(work)
@@ -360,19 +373,23 @@ class RowsTest(unittest.TestCase):
         return rows, asked
 
     def test_what_crashes_is_left_out(self):
-        rows, asked = self.rows((["ours", "1"], {"error": "died"}), (["ours", "2"], {"broken": "lost"}),
-                                (None, {"row": 1}))
+        rows, asked = self.rows((["ours", "1"], {"error": "died"}), (["triton", "2"], {"broken": "lost"}),
+                                (["ours", "2"], {"broken": "lost"}), (None, {"row": 1}))
+        images = {"ours": {"1": "a", "2": "b", "3": "c"}, "triton": {"2": "d"}}
         with contextlib.redirect_stdout(io.StringIO()):
-            (job, reply), = rows.run([{"row": "r", "skip": []}], None)
+            (job, reply), = rows.run([{"row": "r", "images": images, "skip": []}], None)
         self.assertEqual(reply, {"row": 1})
-        self.assertEqual([a["skip"] for a in asked], [[], [["ours", "1"]], [["ours", "1"], ["ours", "2"]]])
-        self.assertEqual(job["crashed"], [["ours", "1", "died"], ["ours", "2", "lost"]])
+        one, two = [["ours", "1"]], [["ours", "1"], ["triton", "2"]]
+        every = [["ours", n] for n in "123"]  # twice was enough
+        self.assertEqual([a["skip"] for a in asked], [[], one, two, two + every])
+        self.assertEqual(job["crashed"], [["ours", "1", "died"], ["triton", "2", "lost"], ["ours", "2", "lost"]])
 
     def test_it_ends(self):
-        rows, asked = self.rows(*[(["ours", str(n)], {"error": "died"}) for n in range(4)])
+        rows, asked = self.rows(*[(["ours", str(n)], {"error": "died"}) for n in range(7)])
         with contextlib.redirect_stdout(io.StringIO()):
-            (_, reply), = rows.run([{"row": "r", "skip": []}], None)
+            (_, reply), = rows.run([{"row": "r", "images": {"ours": {}}, "skip": []}], None)
         self.assertEqual(reply, {"error": "died"})
+        self.assertEqual(len(asked), 7)
 
     def test_no_blame_without_a_suspect(self):
         rows, asked = self.rows((None, {"error": "out of time: not begun"}))

@@ -266,17 +266,21 @@ class Rows:
 
     def run(self, jobs, deadline):
         """Yields (job, reply). A job that ends its process is tried again without the
-        image that did it, three times."""
+        image that did it, and the second time without any of its variant."""
         todo = [(j, 0) for j in jobs]
         while todo:
             (job, tries), *todo = todo
             self.at = None
             reply, = self.pool.map([job], deadline)
-            if ("broken" in reply or "error" in reply) and self.at and tries < 3:
+            if ("broken" in reply or "error" in reply) and self.at and tries < 6:
                 why = reply.get("broken") or reply["error"]
-                say(f"{job['row']}: {self.at[0]}, config {self.at[1]}: {why}")
-                again = dict(job, skip=job["skip"] + [self.at])
-                again["crashed"] = job.get("crashed", []) + [[*self.at, why]]
+                variant, number = self.at
+                say(f"{job['row']}: {variant}, config {number}: {why.splitlines()[0]}")
+                before = job.get("crashed", [])
+                skip = [[variant, number]]
+                if any(v == variant for v, _, _ in before):
+                    skip = [[variant, n] for n in job["images"][variant]]
+                again = dict(job, skip=job["skip"] + skip, crashed=before + [[variant, number, why]])
                 todo.insert(0, (again, tries + 1))
                 continue
             yield job, reply
