@@ -270,7 +270,7 @@ func (f *layoutFlags) view(l layout.Layout, address func(int) int) (string, erro
 	if f.hardware {
 		return show.Hardware(l, address), nil
 	}
-	return show.Tensor(l)
+	return show.Tensor(l), nil
 }
 
 func (f *layoutFlags) draw(l layout.Layout, e layout.Encoding, title string, elem ir.Type) error {

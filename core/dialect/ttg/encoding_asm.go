@@ -263,7 +263,7 @@ func check(e layout.Encoding) string {
 	switch e := e.(type) {
 	case *layout.Blocked:
 		return firstOf(lengths(rank, e.SizePerThread, e.ThreadsPerWarp, e.WarpsPerCTA), permutation(e.Order),
-			powers(e.SizePerThread, e.ThreadsPerWarp, e.WarpsPerCTA), vectors(rank, e.CGA))
+			powers(e.SizePerThread, e.ThreadsPerWarp, e.WarpsPerCTA), vectors(rank, e.CGA), onto(rank, e.CGA))
 	case *layout.Linear:
 		return firstOf(vectors(rank, e.Register, e.Lane, e.Warp, e.Block), onto(rank, e.Register, e.Lane, e.Warp, e.Block))
 	case *layout.Slice:
@@ -285,23 +285,23 @@ func check(e layout.Encoding) string {
 			}
 		}
 	case *layout.NvidiaMMA:
-		return firstOf(powers(e.WarpsPerCTA), vectors(rank, e.CGA))
+		return firstOf(powers(e.WarpsPerCTA), vectors(rank, e.CGA), onto(rank, e.CGA))
 	case *layout.AMDMFMA:
 		if e.Version > 4 {
 			return "version must be from 0 to 4"
 		}
-		return firstOf(powers(e.WarpsPerCTA, e.TilesPerWarp), vectors(rank, e.CGA))
+		return firstOf(powers(e.WarpsPerCTA, e.TilesPerWarp), vectors(rank, e.CGA), onto(rank, e.CGA))
 	case *layout.AMDWMMA:
-		return firstOf(powers(e.WarpsPerCTA, e.TilesPerWarp), vectors(rank, e.CGA))
+		return firstOf(powers(e.WarpsPerCTA, e.TilesPerWarp), vectors(rank, e.CGA), onto(rank, e.CGA))
 	case *layout.SwizzledShared:
-		return firstOf(powers([]int{e.Vec, e.PerPhase, e.MaxPhase}), permutation(e.Order), vectors(rank, e.CGA))
+		return firstOf(powers([]int{e.Vec, e.PerPhase, e.MaxPhase}), permutation(e.Order), vectors(rank, e.CGA), onto(rank, e.CGA))
 	case *layout.AMDRotatingShared:
-		return firstOf(powers([]int{e.Vec, e.PerPhase, e.MaxPhase}), permutation(e.Order), vectors(rank, e.CGA))
+		return firstOf(powers([]int{e.Vec, e.PerPhase, e.MaxPhase}), permutation(e.Order), vectors(rank, e.CGA), onto(rank, e.CGA))
 	case *layout.PaddedShared:
 		if len(e.Shape) != len(e.Order) {
 			return "lists must be of one length"
 		}
-		return firstOf(paddings(e), permutation(e.Order), vectors(rank, e.Offset, e.Block, e.CGA))
+		return firstOf(paddings(e), permutation(e.Order), vectors(rank, e.Offset, e.Block, e.CGA), onto(rank, e.CGA))
 	case *layout.SharedLinear:
 		return vectors(rank, e.Offset, e.Block)
 	case *layout.NVMMAShared:
@@ -313,7 +313,7 @@ func check(e layout.Encoding) string {
 		if e.NDims > text.MaxRank {
 			return "rank is too large"
 		}
-		return firstOf(powers([]int{e.ElementBitWidth}), vectors(rank, e.CGA))
+		return firstOf(powers([]int{e.ElementBitWidth}), vectors(rank, e.CGA), onto(rank, e.CGA))
 	}
 	return ""
 }
@@ -387,6 +387,9 @@ func onto(rank int, lists ...layout.Bases) string {
 	vs := slices.Concat(lists...)
 	size := make([]int, rank) // bits of a coordinate
 	for _, v := range vs {
+		if len(v) != rank {
+			return "" // which vectors says
+		}
 		for d, x := range v {
 			size[d] = max(size[d], bits.Len32(uint32(x)))
 		}

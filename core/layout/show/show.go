@@ -8,17 +8,24 @@ import (
 	"github.com/tritonc/tritonc/core/layout"
 )
 
-// Tensor is the view by elements of a layout of a tensor. It fails for a shared
-// layout that has more offsets than the tensor has elements.
-func Tensor(l layout.Layout) (string, error) {
+// Tensor is the view by elements of a layout of a tensor.
+func Tensor(l layout.Layout) string {
 	if !l.IsShared() {
-		return grid(l.Shape(), holders(l), ", "), nil
+		return grid(l.Shape(), holders(l), ", ")
 	}
-	stored := elements(l, ":")
-	if n := product(l.Shape()); n != len(stored) {
-		return "", fmt.Errorf("%d elements lie at %d offsets, which only the hardware view can show", n, len(stored))
+	stored, all, n := elements(l, ":"), l.InSize(layout.Offset), shown(l)
+	var cells []string
+	for block := range l.InSize(layout.Block) {
+		cells = append(cells, stored[block*all:][:n]...)
 	}
-	return grid(l.Shape(), stored, ","), nil
+	return grid(l.Shape(), cells, ",")
+}
+
+// shown is the number of offsets of a CTA that are shown: as if each element lay
+// at one offset of one CTA. triton-tensor-layout leaves out the rest, too, where
+// there are replicas or padding in the map.
+func shown(l layout.Layout) int {
+	return min(product(l.Shape())/l.InSize(layout.Block), l.InSize(layout.Offset))
 }
 
 // Hardware is the view by threads and registers, or by offsets. Where a shared
@@ -28,16 +35,14 @@ func Hardware(l layout.Layout, address func(offset int) int) string {
 	var b strings.Builder
 	cells := elements(l, ",")
 	if l.IsShared() {
-		offsets := l.InSize(layout.Offset)
-		for i, cell := range cells {
-			if i%offsets == 0 {
-				fmt.Fprintf(&b, "Block: %d:\n", i/offsets)
+		for block := range l.InSize(layout.Block) {
+			fmt.Fprintf(&b, "Block: %d:\n", block)
+			for offset, cell := range cells[block*l.InSize(layout.Offset):][:shown(l)] {
+				if address != nil {
+					offset = address(offset)
+				}
+				fmt.Fprintf(&b, "Offset: %d -> %s\n", offset, cell)
 			}
-			at := i % offsets
-			if address != nil {
-				at = address(at)
-			}
-			fmt.Fprintf(&b, "Offset: %d -> %s\n", at, cell)
 		}
 		return b.String()
 	}
