@@ -21,7 +21,7 @@ import (
 // neutralPasses are those that no vendor changes.
 func neutralPasses() []*pass.Pass {
 	return slices.Concat(
-		[]*pass.Pass{std.Inline, std.NewCanonicalize(ttgir.ConvertPatterns()), std.CSE, std.SymbolDCE},
+		[]*pass.Pass{std.Inline, std.NewCanonicalize(ttgir.ConvertPatterns()), std.CSE, std.SCCP, std.SymbolDCE},
 		[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
 		ttgir.Passes(),
 	)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,7 +61,13 @@ func optCommand(env *environment) *cobra.Command {
 			"  tritonc opt --passes canonicalize,cse in.ttir\n" +
 			"  tritonc opt --target cuda:80 --passes tritongpu-coalesce --dump-after --time in.ttgir\n" +
 			"  tritonc opt --target cuda:80 --print-analysis allocation kernel.ttgir",
-		Args:                  exactArgs("FILE"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			// The name after --dump-after is a file to cobra, since the flag needs none.
+			if len(args) == 2 && len(f.dumpAfter) > 0 && strings.Contains(f.passes, args[0]) {
+				return usagef("%q is one argument too many", args[1]).withHelp("names of passes follow an equals sign: --dump-after=%s", args[0])
+			}
+			return exactArgs("FILE")(cmd, args)
+		},
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return optFile(cmd.Context(), env, &f, args[0])

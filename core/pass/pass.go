@@ -197,15 +197,21 @@ func optionNames(p *Pass) string {
 	return strings.Join(names, ", ")
 }
 
+// parseValue reads a value of the type that like has.
 func parseValue(like any, text string) (any, error) {
 	switch like.(type) {
 	case int:
-		return strconv.Atoi(text)
+		if n, err := strconv.Atoi(text); err == nil {
+			return n, nil
+		}
+		return nil, fmt.Errorf("%q is not an integer", text)
 	case bool:
-		return strconv.ParseBool(text)
-	default:
-		return text, nil
+		if b, err := strconv.ParseBool(text); err == nil {
+			return b, nil
+		}
+		return nil, fmt.Errorf("%q is not true or false", text)
 	}
+	return text, nil
 }
 
 // Run is one execution of a pass: the module, the options, the counters.

@@ -45,7 +45,7 @@ func TestParseAndFormat(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"nosuch", `no pass "nosuch"; there are: crash, mark, spoil`},
 		{"mark{n=3", "missing '}'"},
-		{"mark{n=three}", "invalid syntax"},
+		{"mark{n=three}", `"three" is not an integer`},
 		{"mark{size=3}", `no option "size=3"; it has: n, as, on`},
 		{"spoil{n=3}", "it has: none"},
 	} {
