@@ -124,6 +124,23 @@ func (b *Builder) AtomicRMW(op enum.AtomicOp, p, x Value, order enum.AtomicOrder
 	return b.append(&ir.InstAtomicRMW{Op: op, Dst: p, X: x, Ordering: order, SyncScope: scope, Typ: x.Type(), Metadata: b.md})
 }
 
+// What atomicrmw does beside what package enum has: the lesser and the greater of
+// two floats, of which a NaN is neither.
+const (
+	AtomicOpFMin enum.AtomicOp = 128 + iota
+	AtomicOpFMax
+)
+
+func atomicName(op enum.AtomicOp) string {
+	switch op {
+	case AtomicOpFMin:
+		return "fmin"
+	case AtomicOpFMax:
+		return "fmax"
+	}
+	return op.String()
+}
+
 // CmpXchg is an atomic compare-exchange; its result is {T, i1}.
 func (b *Builder) CmpXchg(p, cmp, x Value, success, failure enum.AtomicOrdering, scope string) Value {
 	return b.append(&ir.InstCmpXchg{

@@ -177,7 +177,7 @@ func (p *printer) memory(inst any) bool {
 		p.attachments(i.Metadata, ", ")
 	case *ir.InstAtomicRMW:
 		p.result(i, "atomicrmw ")
-		p.str(i.Op.String())
+		p.str(atomicName(i.Op))
 		p.str(" ")
 		p.typed(i.Dst)
 		p.str(", ")

@@ -3,6 +3,7 @@ package kernelsuite
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -14,6 +15,13 @@ func descriptorGroups() []*group {
 			name: "descriptor/" + typ, ranks: []int{1, 2, 3, 4, 5}, layouts: []string{rows}, sizes: []string{tiny, odd, large},
 			shapes: func(c config) (dims, live []int) { return descriptorDims(c, dtype(typ).Size) },
 			build:  func(b *builder) { descriptorsOf(b, typ) },
+		})
+	}
+	for _, typ := range []string{"i32", "u32", "i64", "u64", "fp16", "bf16", "fp32"} {
+		all = append(all, &group{
+			name: "descriptor reduce/" + typ, ranks: []int{1, 2, 3, 5}, layouts: []string{rows}, sizes: []string{tiny, odd, large}, programs: 2,
+			shapes: func(c config) (dims, live []int) { return descriptorDims(c, dtype(typ).Size) },
+			build:  func(b *builder) { descriptorReductionsOf(b, typ) },
 		})
 	}
 	return all
@@ -107,5 +115,68 @@ func descriptorsOf(b *builder, typ string) {
 			name: "padded with NaN", out: typ, dims: block, want: loaded, text: []string{head("f", p, ", padding_option='nan'")},
 			expr: "f.load([" + strings.TrimSuffix(list(from), ", ") + "])",
 		})
+	}
+}
+
+// descriptorReductionsOf combine a block with memory, each program's a place
+// further; blocks hang over the edge.
+func descriptorReductionsOf(b *builder, typ string) {
+	t := dtype(typ)
+	block, shape := b.dims, b.live
+	st := strides(shape, false)
+	n := count(shape)
+	exact := func(int) num { // sums of few are exact
+		v := int64(b.r.IntN(9)) - 4
+		if t.Float() {
+			return num{f: float64(v)}
+		}
+		return wrap(t, v*int64(1+b.r.IntN(1000)))
+	}
+	x := b.loadDims(typ, block, block, num{}, exact)
+	ops := slices.DeleteFunc(atomicOps(typ), func(o atomicOp) bool {
+		return o.name == "xchg" || o.name == "add" && typ == "i64" || o.name != "add" && typ == "fp32"
+	})
+	if t.Float() && t.Size == 2 && b.cc >= 90 {
+		for name, pick := range map[string]func(a, b float64) float64{"max": math.Max, "min": math.Min} {
+			ops = append(ops, atomicOp{name, func(old, v num) num { return num{f: pick(old.f, v.f)} }})
+		}
+		slices.SortFunc(ops, func(a, b atomicOp) int { return strings.Compare(a.name, b.name) })
+	}
+	for _, op := range ops {
+		from := make([]int, len(block))
+		for d := range from {
+			from[d] = b.r.IntN(shape[d]+1) - 1
+		}
+		start, after := make([]num, n), make([]num, n)
+		for i := range start {
+			start[i] = exact(i)
+			after[i] = start[i]
+		}
+		index := slices.Clone(from)
+		for program := range b.programs {
+			places(block, func(i int, at []int) {
+				o := 0
+				for d := range at {
+					k := at[d] + index[d]
+					if k < 0 || k >= shape[d] {
+						return
+					}
+					o += k * st[d]
+				}
+				after[o] = op.f(after[o], x.v[i])
+			})
+			index[0] = from[0] + program + 1
+		}
+		text := make([]string, len(from))
+		for d, k := range from {
+			text[d] = fmt.Sprint(k)
+		}
+		text[0] += " + tl.program_id(0)"
+		b.check(check{name: op.name, out: typ, dims: []int{n}, start: start, want: after, store: func(o string) []string {
+			return []string{
+				fmt.Sprintf("e = tl.make_tensor_descriptor(%s, [%s], [%s], [%s])", o, list(shape), list(st), list(block)),
+				fmt.Sprintf("e.atomic_%s([%s], %s)", op.name, strings.Join(text, ", "), x.name),
+			}
+		}})
 	}
 }

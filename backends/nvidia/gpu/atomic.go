@@ -41,9 +41,11 @@ func (t *Target) AtomicWidth(op int64, elem llir.Type) int {
 // AtomicRMW is atom.global; where nobody reads the old value too, so that the
 // order stays what was asked for (ptxas drops the result).
 func (t *Target) AtomicRMW(b *llir.Builder, a *lower.Atomic) ([]llir.Value, error) {
-	if a.Elem == llir.BF16 && t.CC < 90 {
-		v, err := t.atomicFAddLLVM(b, a)
-		return []llir.Value{v}, err
+	if op, loop, err := t.atomicLoop(a); loop || err != nil {
+		if err != nil {
+			return nil, err
+		}
+		return []llir.Value{atomicLLVM(b, a, op)}, nil
 	}
 	ws := wordsOf(b.M, &lower.Access{Elem: a.Elem, Count: len(a.Values)})
 	op, err := rmwName(a.Op, a.Elem, bitsOf(a.Elem))
@@ -164,14 +166,37 @@ var (
 	llvmScopes = map[int64]string{tt.ScopeGPU: "device", tt.ScopeCTA: "block", tt.ScopeSystem: ""}
 )
 
-// atomicFAddLLVM adds bf16 where the hardware cannot: LLVM makes a loop of
-// compare-and-swap, on the 4-byte word around the element as in Triton, so that
-// memory that ends in the middle of a word is read and written beyond its end. A
-// masked one stands behind a branch.
-func (t *Target) atomicFAddLLVM(b *llir.Builder, a *lower.Atomic) (llir.Value, error) {
-	if a.Op != tt.RMWFAdd {
-		return nil, errors.New("the hardware has no such atomic operation on bf16")
+// atomicLoop reports whether the hardware has to try until an operation on
+// floats succeeds, and which one it is: sums of bf16 before compute capability
+// 9.0, and least and greatest ones of 16 bits from there on, which a descriptor
+// may ask for (and whose unit for copies has them).
+func (t *Target) atomicLoop(a *lower.Atomic) (op enum.AtomicOp, loop bool, err error) {
+	if !llir.IsFloat(a.Elem) {
+		return 0, false, nil
 	}
+	switch a.Op {
+	case tt.RMWFAdd:
+		return enum.AtomicOpFAdd, a.Elem == llir.BF16 && t.CC < 90, nil
+	case tt.RMWMin:
+		op = llir.AtomicOpFMin
+	case tt.RMWMax:
+		op = llir.AtomicOpFMax
+	case tt.RMWExch:
+		return 0, false, nil
+	default:
+		return 0, false, errors.New("there is no such atomic operation on floats")
+	}
+	if bitsOf(a.Elem) != 16 || t.CC < 90 {
+		return 0, false, errors.New("atomic minima and maxima of floats are those of descriptors of 16-bit floats, from compute capability 9.0 on")
+	}
+	return op, true, nil
+}
+
+// atomicLLVM leaves an operation to LLVM, which makes a loop of compare-and-swap,
+// on the 4-byte word around the element as in Triton, so that memory that ends in
+// the middle of a word is read and written beyond its end. A masked one stands
+// behind a branch.
+func atomicLLVM(b *llir.Builder, a *lower.Atomic, op enum.AtomicOp) llir.Value {
 	before := b.Block()
 	join := before
 	if a.Mask != nil {
@@ -180,9 +205,9 @@ func (t *Target) atomicFAddLLVM(b *llir.Builder, a *lower.Atomic) (llir.Value, e
 		b.CondBr(a.Mask, do, join)
 		b.SetBlock(do)
 	}
-	v := b.AtomicRMW(enum.AtomicOpFAdd, b.PtrAdd(a.Ptr, a.Offset), a.Values[0], llvmOrders[a.Sem], llvmScopes[a.Scope])
+	v := b.AtomicRMW(op, b.PtrAdd(a.Ptr, a.Offset), a.Values[0], llvmOrders[a.Sem], llvmScopes[a.Scope])
 	if a.Mask == nil {
-		return v, nil
+		return v
 	}
 	do := b.Block()
 	b.Br(join)
@@ -190,5 +215,5 @@ func (t *Target) atomicFAddLLVM(b *llir.Builder, a *lower.Atomic) (llir.Value, e
 	p := b.Phi(a.Elem)
 	llir.AddIncoming(p, v, do)
 	llir.AddIncoming(p, b.M.Zero(a.Elem), before)
-	return p, nil
+	return p
 }

@@ -235,7 +235,7 @@ func (d *descriptors) write(op *ir.Operation, desc *descriptor, indices []*ir.Va
 var (
 	signedReductions   = map[string]int64{"add": tt.RMWAdd, "min": tt.RMWMin, "max": tt.RMWMax, "and": tt.RMWAnd, "or": tt.RMWOr, "xor": tt.RMWXor}
 	unsignedReductions = map[string]int64{"add": tt.RMWAdd, "min": tt.RMWUMin, "max": tt.RMWUMax, "and": tt.RMWAnd, "or": tt.RMWOr, "xor": tt.RMWXor}
-	floatReductions    = map[string]int64{"add": tt.RMWFAdd}
+	floatReductions    = map[string]int64{"add": tt.RMWFAdd, "min": tt.RMWMin, "max": tt.RMWMax}
 )
 
 func (d *descriptors) reduce(op *ir.Operation, desc *descriptor, indices []*ir.Value) {
@@ -257,7 +257,7 @@ func (d *descriptors) reduce(op *ir.Operation, desc *descriptor, indices []*ir.V
 	}
 	rmw, ok := table[name]
 	if !ok {
-		d.err = diag.Errorf(std.PosOf(op.Loc()), "no atomic %s of this element type without descriptor hardware", name)
+		d.err = diag.Errorf(std.PosOf(op.Loc()), "there is no atomic %s of floats", name)
 		return
 	}
 	c := d.b.Context()
