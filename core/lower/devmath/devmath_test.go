@@ -552,11 +552,15 @@ func TestDocument(t *testing.T) {
 
 const docHead = `# Device math
 
-Kernels need no vendor's bitcode: package core/lower/devmath builds these functions as LLVM IR, once for every GPU, and the results are the same on all. A backend may use an instruction of its hardware instead; where it does, the last section says so.
+Kernels need no vendor's bitcode: package core/lower/devmath builds these functions as LLVM IR, once for every GPU, and the results are the same on all. A backend may use an instruction of its hardware instead; where it does, a section below says so.
 
-The errors are in units of the last place of the exact result, each computed as written and with every product fused into the sum that follows (as an optimiser may). References have 200 bits. "Samples" is the greatest error over samples of all magnitudes with more around the places where a function's code changes; "all 2³²" that over every f32, where the function was compiled for the CPU and run on all of them beside a function of doubles. The bounds are those that CUDA documents for its own functions; ours must stay within them, or within 2 where CUDA's is smaller. Instructions are those of the LLVM IR, rare branches included, before an optimiser sees them; negations and absolute values count, though they cost nothing on most hardware.
+The errors are in units of the last place of the exact result, each computed as written and with every product fused into the sum that follows (as an optimiser may). The bounds are those that CUDA documents for its own functions; ours must stay within them, or within 2 where CUDA's is smaller. Instructions are those of the LLVM IR, rare branches included, before an optimiser sees them; negations and absolute values count, though they cost nothing on most hardware.
 
-The table is made by the tests of the package, which fail when it is not true: TRITONC_UPDATE=1 rewrites it. TRITONC_ALL=1 sweeps every function of f32 that has changed since its last sweep, some minutes each (go test -timeout 24h -run TestEverySingle), and notes the result in testdata/sweeps.tsv.
+- "Samples" is the greatest error, against references of 200 bits (package reference), over samples of all magnitudes with more around the places where a function's code changes.
+- "All 2³²" is the greatest over every f32: the code is compiled for the CPU and run on all of them beside a function of doubles, which is C's, or made from C's (testdata/functions.c), or for ` + "`sinpi`, `cospi`, `erfcx` and `normcdf`" + ` ours; the error at the worst argument is then measured against 200 bits. Zeros' signs and NaNs must be right everywhere. For a function of several arguments it is the greatest over 2³² samples: the first argument is every f32, the others are made from its bits, mostly of a like size. ` + "`fmod` and `remainder`" + ` are swept like that, too, and have no error.
+- Functions of f64 are held to their bounds on testdata/doubles.tsv, 4300 values of 128 bits that the tests write with package reference, on random samples, and on the cases that are hard or special.
+
+The table is made by the tests of the package, which fail when it is not true: TRITONC_UPDATE=1 rewrites it. TRITONC_ALL=1 sweeps every function of f32 that has changed since its last sweep, a minute or two each (go test -timeout 24h -run TestEverySingle), and notes the result in testdata/sweeps.tsv; "—" marks what has not been swept.
 
 | function | f32: samples | all 2³² | CUDA's bound | instructions | f64: samples | CUDA's bound | instructions |
 |---|---|---|---|---|---|---|---|

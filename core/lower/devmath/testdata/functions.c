@@ -5,10 +5,11 @@
 
 static const double half_root_pi = 0.88622692545275801365, root_two = 1.41421356237309504880;
 
-// solve takes y to where f(y) = x by Halley's method; df is f', and f'' is -2y·f'.
+// SOLVE takes y to where f(y) = x by Halley's method, which triples the number of right
+// places; df is f', and f'' is -2y·f'.
 #define SOLVE(y, x, f, df) \
-	for (int i = 0; i < 4; i++) { \
-		double u = (f(y) - (x)) / (df); \
+	for (double u = y; fabs(u) > 1e-6 * fabs(y);) { \
+		u = (f(y) - (x)) / (df); \
 		y -= u / (1 + y * u); \
 	}
 
