@@ -128,11 +128,18 @@ func (l *loadLowering) users(op *ir.Operation) []*ir.Operation {
 	return users
 }
 
-// useStage is the first stage in which op's result is used.
+// useStage is the first stage in which op's result is used. A use in a later
+// cluster, such as a condition at the end of the turn, counts as one of the next
+// stage: when it reads the buffer, the copy of another turn has begun, which
+// needs a buffer of its own.
 func (l *loadLowering) useStage(op *ir.Operation) int {
 	stage := l.s.stages
 	for _, u := range l.users(op) {
-		stage = min(stage, l.s.slots[u].stage)
+		at := l.s.slots[u]
+		if at.cluster.position > l.s.slots[op].cluster.position {
+			at.stage++
+		}
+		stage = min(stage, at.stage)
 	}
 	return stage
 }
