@@ -424,9 +424,21 @@ var (
 	// of the kind that gives NaN for a NaN only
 	foldMinimumF = first(floatIdentity(math.Inf(1)), foldMinimum)
 	foldMaximumF = first(floatIdentity(math.Inf(-1)), foldMaximum)
-	foldMaximum  = first(idempotent, floatOp(func(x []float64) float64 { return math.Max(x[0], x[1]) }))
-	foldNegF     = first(negTwice, floatOp(func(x []float64) float64 { return -x[0] }))
+	// A NaN gives way to the other operand.
+	foldMinNumF = first(otherThanNaN, foldMinimum)
+	foldMaxNumF = first(otherThanNaN, foldMaximum)
+	foldMaximum = first(idempotent, floatOp(func(x []float64) float64 { return math.Max(x[0], x[1]) }))
+	foldNegF    = first(negTwice, floatOp(func(x []float64) float64 { return -x[0] }))
 )
+
+func otherThanNaN(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
+	for i, c := range consts {
+		if c != nil && isNaN(c) {
+			return value(op.Operand(1 - i))
+		}
+	}
+	return nil
+}
 
 // castOp folds a conversion of a constant by f; a conversion to the same type
 // is its operand.
@@ -466,8 +478,8 @@ func floatKind(t ir.Type) ir.FloatKind { return t.(*ir.FloatType).Kind }
 
 func floatCast(x uint64, from, to ir.Type) (uint64, bool) {
 	v := ir.BitsToFloat(floatKind(from), x)
-	if math.IsNaN(v) {
-		return 0, false
+	if math.IsNaN(v) { // quiet, of the same sign
+		v = math.Float64frombits(math.Float64bits(v)>>63<<63 | 0x7ff8<<48)
 	}
 	return ir.FloatToBits(floatKind(to), v), true
 }
@@ -479,9 +491,10 @@ var (
 	foldExtF   = castOp(floatCast)
 	foldTruncF = first(truncExt, castOp(func(x uint64, from, to ir.Type) (uint64, bool) {
 		y, ok := floatCast(x, from, to)
-		// A finite number that becomes infinite is left to the hardware.
-		over := math.IsInf(ir.BitsToFloat(floatKind(to), y), 0) && !math.IsInf(ir.BitsToFloat(floatKind(from), x), 0)
-		return y, ok && !over
+		// What is too great or too small for the type is left to the hardware.
+		a, b := ir.BitsToFloat(floatKind(from), x), ir.BitsToFloat(floatKind(to), y)
+		lost := a != b && (math.IsInf(b, 0) || math.Abs(b) < smallestNormal[floatKind(to)])
+		return y, ok && !lost
 	}))
 	foldSIToFP = castOp(func(x uint64, from, to ir.Type) (uint64, bool) {
 		v := signed(x, intWidth(from))
@@ -510,6 +523,9 @@ var (
 	})
 	foldBitcast = castOp(func(x uint64, _, _ ir.Type) (uint64, bool) { return x, true })
 )
+
+// smallestNormal has the formats that floats are truncated to.
+var smallestNormal = map[ir.FloatKind]float64{ir.F32: 0x1p-126, ir.BF16: 0x1p-126, ir.F16: 0x1p-14}
 
 // toFloat is x in float64, rounded to nearest for that format and, for smaller
 // ones, to odd, so that rounding once more gives what rounding x would.

@@ -103,8 +103,8 @@ var (
 	RemF     = floatBinary("remf", "remainder with the sign of the dividend", 0, foldRemF)
 	MinimumF = floatBinary("minimumf", "minimum; NaN if either is NaN", ir.Commutative, foldMinimumF)
 	MaximumF = floatBinary("maximumf", "maximum; NaN if either is NaN", ir.Commutative, foldMaximumF)
-	MinNumF  = floatBinary("minnumf", "minimum; the other operand if one is NaN", ir.Commutative, foldMinimum)
-	MaxNumF  = floatBinary("maxnumf", "maximum; the other operand if one is NaN", ir.Commutative, foldMaximum)
+	MinNumF  = floatBinary("minnumf", "minimum; the other operand if one is NaN", ir.Commutative, foldMinNumF)
+	MaxNumF  = floatBinary("maxnumf", "maximum; the other operand if one is NaN", ir.Commutative, foldMaxNumF)
 	NegF     = &ir.OpDef{
 		Name: "arith.negf", Doc: "negation",
 		Operands: []ir.Operand{{Name: "operand", Type: ir.FloatLike}},

@@ -54,6 +54,9 @@ func (g *gen) tensorAttr(x *lang.Tensor, name string) any {
 	case "numel":
 		return lang.NumElements(x.Shape())
 	case "T":
+		if len(x.Shape()) != 2 {
+			eval.FailHelp("use tl.trans, which takes the order", "permute dims must have the same length as input shape")
+		}
 		return g.u.e.Trans(x, nil)
 	}
 	if b := lang.Method(name); b != nil {
@@ -110,6 +113,8 @@ func attrHelp(name string) string {
 		return "use x.to(tl.int32) or another type"
 	case "unsqueeze":
 		return "use x[:, None] or tl.expand_dims"
+	case "sort":
+		return "use tl.sort(x): the method does nothing in Triton 3.6"
 	case "mean":
 		return "divide tl.sum by the number of elements"
 	}

@@ -176,13 +176,23 @@ func (g *gen) callNative(fn eval.Caller, args []any, kwargs []eval.Keyword) any 
 		if fn == lang.ConstexprType && len(args) == 1 {
 			return args[0]
 		}
-		if (fn == eval.ListType || fn == eval.TupleType) && len(args) == 1 {
-			if t, ok := args[0].(*eval.Tuple); ok {
+		if t, ok := first(args).(*eval.Tuple); ok && len(args) == 1 {
+			switch fn {
+			case eval.TupleType:
 				return t
+			case eval.ListType:
+				return &eval.List{Elems: t.Elems}
 			}
 		}
 	}
 	return g.atCompileTime(fn, args, kwargs)
+}
+
+func first(args []any) any {
+	if len(args) == 0 {
+		return nil
+	}
+	return args[0]
 }
 
 func (g *gen) minMax(fn *eval.Native, args []any, kwargs []eval.Keyword) any {

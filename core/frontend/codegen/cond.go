@@ -85,7 +85,7 @@ func (g *gen) branches(st *syntax.If, thenBlock, elseBlock *ir.Block) branches {
 func (g *gen) merged(r *branches) []string {
 	var names []string
 	for _, v := range g.scope.vars {
-		if !lang.IsRuntime(v.value) {
+		if !lang.IsRuntime(v.value) && !v.fixed {
 			continue
 		}
 		a, b := valueIn(r.thenVars, v.name), valueIn(r.elseVars, v.name)
@@ -116,6 +116,10 @@ func (g *gen) merged(r *branches) []string {
 		a, b := valueIn(r.thenVars, n), valueIn(r.elseVars, n)
 		checkBroken(a)
 		checkBroken(b)
+		if !lang.IsRuntime(a) && !lang.IsRuntime(b) {
+			eval.FailHelp("annotate it as tl.constexpr before the conditional, or compute it without one",
+				"'%s' object has no attribute 'type': a conditional known at run time only cannot choose the value of %s", eval.TypeName(a), n)
+		}
 		if !lang.SameType(a, b) {
 			eval.FailHelp("give the variable one type in both branches; .to(…) converts", errIfMismatch, n, lang.TypeString(a), lang.TypeString(b))
 		}

@@ -119,7 +119,7 @@ func (g *gen) global(id string, v any) any {
 		*lang.Marker, *lang.ExternFn, *eval.Type, *eval.NamedTuple:
 		return v
 	case *eval.Native:
-		if lang.Own(v) {
+		if v.Global {
 			return v
 		}
 		eval.FailHelp("import the module, and call module."+v.Name, errGlobal, id)

@@ -22,7 +22,6 @@ type gen struct {
 	prefix string      // the variable being assigned
 	node   syntax.Span // the node being visited
 	loops  int         // scf loops and conditionals around
-	withs  int         // with statements around
 
 	returned bool
 	result   any

@@ -32,7 +32,7 @@ func (g *gen) forStmt(st *syntax.For) {
 		g.u.b.Loc = loc
 		kwargs = append(kwargs, eval.Keyword{Name: k.Arg, Value: v})
 	}
-	if len(st.Orelse) > 0 && it != any(lang.StaticRange) {
+	if len(st.Orelse) > 0 {
 		g.node = st.Orelse[0].Loc()
 		eval.Fail("a for loop in a kernel cannot have an else block")
 	}
@@ -41,19 +41,31 @@ func (g *gen) forStmt(st *syntax.For) {
 	case any(lang.StaticRange):
 		g.unroll(st, args, kwargs)
 	case any(lang.Range), any(eval.RangeType):
-		r := g.rangeOf(args, kwargs)
-		if it == any(eval.RangeType) {
-			r.attrs = nil // Python's range has no hints; Triton reads and drops them
+		if it == any(eval.RangeType) && len(kwargs) > 0 {
+			g.u.Warn("Triton ignores '%s' of Python's range, and so does this compiler; tl.range takes it", kwargs[0].Name)
+			kwargs = nil
 		}
+		r := g.rangeOf(args, kwargs)
 		g.forLoop(st, &r)
 	default:
 		eval.FailHelp("iterate over range(…), tl.range(…) or tl.static_range(…)", errIterator)
 	}
 }
 
+// rangeParams are the parameters of tl.range after the bounds.
+var rangeParams = []string{
+	"num_stages", "loop_unroll_factor", "disallow_acc_multi_buffer", "flatten", "warp_specialize", "disable_licm",
+}
+
 // bounds reads the positional arguments of a range.
 func bounds(args []any, kwargs []eval.Keyword) (start, end, step any, rest []eval.Keyword) {
 	pos := append([]any(nil), args...)
+	if n := len(rangeParams); len(pos) > 3 && len(pos) <= 3+n {
+		for i, v := range pos[3:] {
+			rest = append(rest, eval.Keyword{Name: rangeParams[i], Value: v})
+		}
+		pos = pos[:3]
+	}
 	for _, k := range kwargs {
 		i := slices.Index([]string{"arg1", "arg2", "step"}, k.Name)
 		if i < 0 {
@@ -68,7 +80,7 @@ func bounds(args []any, kwargs []eval.Keyword) (start, end, step any, rest []eva
 	start, step = int64(0), int64(1)
 	switch {
 	case len(pos) == 0 || len(pos) > 3:
-		eval.Fail("a range takes 1 to 3 bounds, not %d", len(pos))
+		eval.Fail("a range takes 1 to 3 bounds and %d hints, not %d arguments", len(rangeParams), len(pos))
 	case len(pos) == 1 || pos[1] == nil:
 		end = pos[0]
 	default:
@@ -96,6 +108,11 @@ func (g *gen) unroll(st *syntax.For, args []any, kwargs []eval.Keyword) {
 	if vals[2] == 0 {
 		eval.Fail("the step of a range must not be zero")
 	}
+	target, ok := st.Target.(*syntax.Name)
+	if !ok {
+		g.node = st.Target.Loc()
+		eval.Fail("a for loop counts with one variable")
+	}
 	r := eval.Range{Start: vals[0], Stop: vals[1], Step: vals[2]}
 	if r.Len() > maxUnroll {
 		eval.FailHelp("use range(…), which makes a loop", "tl.static_range would unroll into %d copies of its body", r.Len())
@@ -106,9 +123,9 @@ func (g *gen) unroll(st *syntax.For, args []any, kwargs []eval.Keyword) {
 			eval.FailHelp("use range(…), which makes a loop", "loops over tl.static_range unroll into more than %d statements", maxUnroll)
 		}
 		g.store(st.Target, r.Start+i*r.Step)
+		g.scope.fix(target.ID, r.Start+i*r.Step)
 		g.block(st.Body)
 	}
-	g.block(st.Orelse)
 }
 
 // rng is a run-time range with the hints of tl.range.
@@ -152,7 +169,7 @@ func (g *gen) rangeOf(args []any, kwargs []eval.Keyword) rng {
 }
 
 func (g *gen) noLICM() ir.NamedAttr {
-	return ir.NamedAttr{Name: "llvm.loop_annotation", Attr: g.u.ctx.OpaqueAttr("llvm", "loop_annotation<licm = <disable = true, versioningDisable = true>>")}
+	return ir.NamedAttr{Name: "llvm.loop_annotation", Attr: g.u.ctx.OpaqueAttr("llvm", "loop_annotation<licm = #llvm.loop_licm<disable = true, versioningDisable = true>>")}
 }
 
 // carried is what a loop takes from turn to turn: the variables alive before
@@ -321,9 +338,6 @@ func (g *gen) forLoop(st *syntax.For, r *rng) {
 	op := u.b.Create(scf.For, ir.State{
 		Operands: append([]*ir.Value{lo.V, hi.V, step.V}, inits...), Types: types, Regions: 1, Attrs: r.attrs,
 	})
-	if ivType.IsUnsigned() {
-		op.SetAttr("unsignedCmp", u.ctx.Unit())
-	}
 	setAttrs(op, hints)
 	op.Region(0).TakeBody(&region)
 	g.leave(&c, keep, op.Results())
@@ -516,11 +530,12 @@ func (g *gen) whileTest(test syntax.Expr) (cond *lang.Tensor, noLICM bool) {
 	}
 	x := runtime(v)
 	if x == nil {
+		g.node = test.Loc()
+		help := "the condition is never true: drop the loop"
 		if g.constantCondition(v, test) {
-			g.node = test.Loc()
-			eval.FailHelp("the condition is always true, so the loop would never end", "a while loop needs a condition known at run time")
+			help = "the condition is always true, so the loop would never end"
 		}
-		x = g.u.e.ToTensor(false)
+		eval.FailHelp(help, "a while loop needs a condition known at run time")
 	}
 	if t := lang.ScalarOf(x.T); !t.Equal(lang.Int1) {
 		g.node = test.Loc()

@@ -31,14 +31,14 @@ func (g *gen) stmt(st syntax.Stmt) {
 		g.statement(st)
 		return
 	}
-	point, loops, withs, defs, prefix := g.u.b.Save(), g.loops, g.withs, g.defs, g.prefix
+	point, loops, defs, prefix := g.u.b.Save(), g.loops, g.defs, g.prefix
 	fail := eval.Try(func() { g.statement(st) })
 	if fail == nil {
 		return
 	}
 	g.u.failed(fail.At(g.file, g.node))
 	g.u.gen, g.u.depth = g, 0
-	g.loops, g.withs, g.defs, g.prefix = loops, withs, defs, prefix
+	g.loops, g.defs, g.prefix = loops, defs, prefix
 	g.u.b.Restore(point)
 	names := map[string]bool{}
 	assignedNames(st, names)
@@ -96,10 +96,26 @@ func (g *gen) statement(st syntax.Stmt) {
 	g.u.b.Loc = loc
 }
 
+// checkTarget refuses tuples inside a tuple of targets.
+func (g *gen) checkTarget(target syntax.Expr) {
+	t, ok := target.(*syntax.Tuple)
+	if !ok {
+		return
+	}
+	for _, e := range t.Elts {
+		switch e.(type) {
+		case *syntax.Tuple, *syntax.List:
+			g.node = e.Loc()
+			eval.FailHelp("unpack the inner one on a line of its own", "a tuple of names inside another one cannot be assigned to")
+		}
+	}
+}
+
 func (g *gen) assign(st *syntax.Assign) {
 	if len(st.Targets) != 1 {
 		eval.FailHelp("write one assignment a line", "Simultaneous multiple assignment is not supported.")
 	}
+	g.checkTarget(st.Targets[0])
 	g.assignTo(st.Targets[0], st.Value)
 }
 
@@ -165,7 +181,7 @@ func (g *gen) store(target syntax.Expr, v any) {
 	case *syntax.Tuple:
 		g.unpack(t.Elts, v)
 	case *syntax.List:
-		g.unpack(t.Elts, v)
+		eval.FailHelp("write a, b = …", "a list of names cannot be assigned to")
 	case *syntax.Subscript:
 		eval.FailHelp("tensors have no elements to assign; use tl.where, or store through a pointer", "__setitem__ is not supported in triton")
 	case *syntax.Attribute:
@@ -185,8 +201,11 @@ func (g *gen) unpack(targets []syntax.Expr, v any) {
 	default:
 		eval.Fail("cannot unpack %s into %d names", lang.TypeString(v), len(targets))
 	}
-	if len(vals) != len(targets) {
+	if len(vals) < len(targets) {
 		eval.Fail("cannot unpack %d values into %d names", len(vals), len(targets))
+	}
+	if len(vals) > len(targets) {
+		g.u.Warn("Triton drops the last %d of these %d values, and so does this compiler", len(vals)-len(targets), len(vals))
 	}
 	for i, t := range targets {
 		g.store(t, vals[i])
@@ -220,6 +239,10 @@ func (g *gen) annAssign(st *syntax.AnnAssign) {
 		return
 	}
 	if !g.isConstexprAnnotation(st.Annotation) {
+		switch st.Annotation.(type) {
+		case *syntax.Name, *syntax.Attribute:
+			g.expr(st.Annotation) // it must be there, and means nothing
+		}
 		g.assignTo(n, st.Value)
 		return
 	}
@@ -279,11 +302,8 @@ func (g *gen) calledBuiltin(call *syntax.Call) *lang.Builtin {
 }
 
 func (g *gen) returnStmt(st *syntax.Return) {
-	switch {
-	case g.loops > 0:
+	if g.loops > 0 {
 		eval.FailHelp("compute the result and return after the loop", errReturnInLoop)
-	case g.withs > 0:
-		eval.Fail("Cannot have `return` statements inside `with` statements in triton ")
 	}
 	var v any
 	if st.Value != nil {
@@ -354,16 +374,12 @@ func (g *gen) assertStmt(st *syntax.Assert) {
 	g.u.e.DeviceAssert(cond, msg, nil)
 }
 
-// withStmt enters compile-time contexts; none of Triton's own is left to enter
-// without Gluon, so the items must be compile-time objects.
+// withStmt refuses: nothing of triton.language can be entered.
 func (g *gen) withStmt(st *syntax.With) {
 	for _, item := range st.Items {
-		v := g.expr(item.ContextExpr)
-		if item.OptionalVars != nil {
-			g.store(item.OptionalVars, v)
+		if m, ok := g.expr(item.ContextExpr).(*eval.Missing); ok {
+			m.Fail()
 		}
 	}
-	g.withs++
-	g.block(st.Body)
-	g.withs--
+	eval.Fail("`with` has no use in a kernel: nothing of triton.language can be entered")
 }

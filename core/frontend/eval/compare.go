@@ -143,7 +143,9 @@ func Identical(a, b any) bool {
 		return Identical(a, c.Value)
 	}
 	if e, ok := a.(Equaler); ok {
-		return e.Equal(b)
+		if _, ok := a.(interface{ Refuse() }); !ok {
+			return e.Equal(b)
+		}
 	}
 	return a == b
 }

@@ -77,6 +77,9 @@ type Constexpr struct{ Value any }
 type Native struct {
 	Name string
 	Fn   func(s *Session, args []any, kwargs []Keyword) any
+	// Global functions may be called in a kernel by a name of the module; others
+	// only as module.name.
+	Global bool
 }
 
 // Type is a class known to the evaluator: int, str, tl.tensor, …

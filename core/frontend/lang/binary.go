@@ -173,7 +173,11 @@ func (e *Emitter) Binary(op syntax.Operator, lhs, rhs any) *Tensor {
 		return e.bitwise(arith.ShLI, lhs, rhs)
 	case syntax.RShift:
 		def := arith.ShRUI
-		if d := dtypeOf(e.typeOf(lhs)); d != nil && d.IsSigned() {
+		from := lhs // whose sign is shifted in: the tensor's, on either side
+		if _, ok := lhs.(*Tensor); !ok {
+			from = rhs
+		}
+		if d := dtypeOf(e.typeOf(from)); d != nil && d.IsSigned() {
 			def = arith.ShRSI
 		}
 		return e.bitwise(def, lhs, rhs)

@@ -86,6 +86,8 @@ func pyStrings(list []string) string {
 func (e *Emitter) castFloat(x *Tensor, t Type, src, dst *DType, rounding string) *Tensor {
 	narrowing := dst.bits < src.bits
 	switch {
+	case src == FP8E4B15 && dst == Float64:
+		eval.FailHelp("convert to tl.float16 first", errCannotCast, x.T, dst)
 	case src == FP8E4B15:
 		return e.Cast(e.fromE4B15(x), dst)
 	case dst == FP8E4B15 && src == Float16:

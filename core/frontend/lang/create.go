@@ -3,6 +3,7 @@ package lang
 import (
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/frontend/eval"
+	"github.com/tritonc/tritonc/core/frontend/syntax"
 	"github.com/tritonc/tritonc/core/ir"
 )
 
@@ -40,8 +41,8 @@ func arange(e *Emitter, a *Args) any {
 	}
 	start, end := bounds[0], bounds[1]
 	switch n := end - start; {
-	case start != int64(int32(start)) || end != int64(int32(end)):
-		eval.Fail(errArange32)
+	case start != int64(int32(start)) || end != int64(int32(end)) || start < 0 || end < 0: // Triton asks for no bits above 32
+		eval.FailHelp("start from 0 and add", errArange32)
 	case n <= 0:
 		eval.Fail(errArangeOrder)
 	case n&(n-1) != 0:
@@ -59,7 +60,7 @@ func (e *Emitter) Full(shape []int64, value any, t Type) *Tensor {
 			if numElements(v.Shape()) != 1 {
 				eval.Fail("only accepts size-1 tensor")
 			}
-			v = e.unsplat(v)
+			eval.FailHelp("take the element first: value.item()", "Cannot splat a block tensor")
 		}
 		if t != nil {
 			v = e.Cast(v, t)
@@ -69,8 +70,11 @@ func (e *Emitter) Full(shape []int64, value any, t Type) *Tensor {
 	if t == nil {
 		eval.Fail(errFullDtype)
 	}
-	if p := pointerOf(t); p != nil {
-		return e.Splat(e.Cast(e.Constant(value, Int64), p), shape)
+	if pointerOf(t) != nil {
+		eval.FailHelp("add offsets to a pointer, or convert integers with .to("+t.String()+")", "a constant cannot have type %s", t)
+	}
+	if d := dtypeOf(t); d.IsUnsigned() && d != Int1 && eval.Truth(eval.Compare(syntax.Lt, value, int64(0))) {
+		eval.FailHelp("make it of a signed type and convert it", "%s cannot be a constant of type %s", eval.Str(value), d)
 	}
 	return e.Constant(value, WithShape(ScalarOf(t), shape))
 }

@@ -147,7 +147,7 @@ func numElements(shape []int64) int64 {
 }
 
 // getIntDtype is core.get_int_dtype(bitwidth, signed).
-var getIntDtype = &eval.Native{Name: "get_int_dtype", Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
+var getIntDtype = &eval.Native{Name: "get_int_dtype", Global: true, Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
 	for _, k := range kw {
 		args = append(args, k.Value)
 	}

@@ -33,8 +33,16 @@ func (e *Emitter) together(xs []*Tensor) {
 	}
 }
 
+func runtimeOrNumber(v any) bool {
+	_, ok := v.(Value)
+	return ok || IsScalarNumber(v)
+}
+
 func inlineAsm(e *Emitter, a *Args) any {
 	var xs []*Tensor
+	if v := a.val(2); runtimeOrNumber(v) {
+		eval.FailHelp("write [x]", "inline_asm_elementwise(): 'args' must be a list of tensors, not %s", TypeString(v))
+	}
 	for _, v := range a.list(2) {
 		xs = append(xs, e.ToTensor(v))
 	}

@@ -44,7 +44,7 @@ var libraryFiles = []*libraryFile{library("standard"), library("random")}
 // methods of tensors that are library functions.
 var libraryMethods = map[string]bool{
 	"cdiv": true, "sigmoid": true, "softmax": true, "max": true, "argmax": true, "min": true, "argmin": true,
-	"sum": true, "xor_sum": true, "reduce_or": true, "cumsum": true, "cumprod": true, "sort": true, "flip": true, "ravel": true,
+	"sum": true, "xor_sum": true, "reduce_or": true, "cumsum": true, "cumprod": true, "flip": true, "ravel": true,
 }
 
 // hidden are names that library files define for themselves.

@@ -26,14 +26,17 @@ var mathematics = []*Builtin{
 		return e.tensor(e.B.Op(tt.PreciseDivf, []*ir.Value{x.V, y.V}).Result(0), x.T)
 	}},
 	{Name: "fdiv", Params: "x y ieee_rounding=False", Fn: func(e *Emitter, a *Args) any {
-		x, y := a.number(0), a.number(1)
-		for _, v := range []any{x, y} {
-			if d := dtypeOf(e.typeOf(v)); d == nil || !d.IsFloat() {
+		x, y := a.tensor(0), a.tensor(1)
+		for _, v := range []*Tensor{x, y} {
+			if d := dtypeOf(v.T); d == nil || !d.IsFloat() {
 				eval.Fail("both operands of fdiv must have floating scalar type")
 			}
 		}
-		p, q := e.operands(x, y, pair{divOrMod: true})
-		return e.op(arith.DivF, p, q)
+		if x.Scalar() != y.Scalar() || dtypeOf(x.T) == FP8E4B15 {
+			eval.FailHelp("convert one of them; x / y does so itself", "fdiv needs operands of one type, got %s and %s", x.Scalar(), y.Scalar())
+		}
+		x, y = e.Broadcast(x, y)
+		return e.op(arith.DivF, x, y)
 	}},
 	{Name: "fma", Params: "x y z", Fn: func(e *Emitter, a *Args) any {
 		x, y := e.operands(a.number(0), a.number(1), pair{})
@@ -46,10 +49,13 @@ var mathematics = []*Builtin{
 		return e.tensor(math.NewFMA(e.B, x.V, y.V, z.V), x.T)
 	}},
 	{Name: "umulhi", Params: "x y", Fn: func(e *Emitter, a *Args) any {
-		x, y := e.operands(a.number(0), a.number(1), pair{})
-		if d := dtypeOf(x.T); !d.IsInt() || d.bits < 32 {
-			eval.Fail(errMulhiDtype, d)
+		x, y := a.tensor(0), a.tensor(1)
+		for _, v := range []*Tensor{x, y} {
+			if d := dtypeOf(v.T); d == nil || !d.IsInt() || d.bits < 32 {
+				eval.FailHelp("convert with .to(tl.int32) first", errMulhiDtype, v.Scalar())
+			}
 		}
+		x, y = e.operands(x, y, pair{})
 		return e.tensor(e.B.Op(tt.Mulhiui, []*ir.Value{x.V, y.V}).Result(0), x.T)
 	}},
 	{Name: "abs", Params: "x", Member: true, Fn: abs},

@@ -150,9 +150,14 @@ func store(e *Emitter, a *Args) any {
 		eval.Fail(errBoundaryStore)
 	}
 	if ptr.IsBlock() {
-		val = e.BroadcastShape(val, ptr.Shape())
+		shape := ptr.Shape()
+		ptr, val = e.Broadcast(ptr, val)
 		if mask != nil {
-			mask = e.BroadcastShape(mask, ptr.Shape())
+			ptr, mask = e.Broadcast(ptr, mask)
+			ptr, val = e.Broadcast(ptr, val)
+		}
+		if !sameShape(shape, ptr.Shape()) {
+			eval.FailHelp("widen the pointer with tl.broadcast_to, or reduce what is stored", errStoreShape, shapeString(ptr.Shape()), shapeString(shape))
 		}
 	} else {
 		scalarOnly("Value", val)

@@ -36,7 +36,10 @@ var misc = []*Builtin{
 // hint puts a list of integers on the operation that defines a value.
 func hint(attr string) func(*Emitter, *Args) any {
 	return func(e *Emitter, a *Args) any {
-		x := a.tensor(0)
+		x, ok := a.val(0).(*Tensor)
+		if !ok {
+			eval.FailHelp("a constant needs no hint", "%s() needs a tensor, not %s", a.b.Name, TypeString(a.val(0)))
+		}
 		vals := a.ints(1)
 		want := max(len(x.Shape()), 1)
 		if len(vals) != want {
@@ -89,10 +92,11 @@ func deviceAssert(e *Emitter, a *Args) any {
 }
 
 func staticAssert(_ *Emitter, a *Args) any {
-	if _, ok := a.val(0).(Value); ok {
-		eval.Fail(errStaticAssert)
+	holds, ok := a.val(0).(bool)
+	if !ok {
+		eval.FailHelp("it must be True or False: write a comparison", errStaticAssert)
 	}
-	if !eval.Truth(a.val(0)) {
+	if !holds {
 		msg := eval.Str(a.val(1))
 		if msg == "" {
 			msg = "static assertion failed"

@@ -61,6 +61,9 @@ func (e *Emitter) reduce(xs []*Tensor, axisArg any, fn *eval.Function, keep bool
 	if flat {
 		ys := make([]*Tensor, len(xs))
 		for i, x := range xs {
+			if !x.IsBlock() {
+				eval.FailHelp("the scalar is the result already", "a reduction needs a tensor with dimensions, not %s", x.T)
+			}
 			ys[i] = e.Reshape(x, []int64{numElements(x.Shape())}, true)
 		}
 		xs = ys
@@ -243,5 +246,5 @@ func mapElementwise(e *Emitter, a *Args) any {
 	for i, ty := range types {
 		res[i] = e.tensor(op.Result(i), ty)
 	}
-	return results(res, len(res) == 1)
+	return results(res, !isTuple)
 }

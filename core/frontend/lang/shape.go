@@ -19,10 +19,10 @@ var shapes = []*Builtin{
 	}},
 	{Name: "expand_dims", Params: "input axis", Member: true, Fn: expandDims},
 	{Name: "reshape", Params: "input *shape can_reorder=False", Member: true, Fn: func(e *Emitter, a *Args) any {
-		return e.Reshape(a.tensor(0), a.shape(1), a.bool(2))
+		return e.Reshape(a.block(0), a.shape(1), a.bool(2))
 	}},
 	{Name: "view", Params: "input *shape", Member: true, Fn: func(e *Emitter, a *Args) any {
-		return e.Reshape(a.tensor(0), a.shape(1), true)
+		return e.Reshape(a.block(0), a.shape(1), true)
 	}},
 	{Name: "trans", Params: "input *dims", Member: true, Fn: trans},
 	{Name: "permute", Params: "input *dims", Member: true, Fn: func(e *Emitter, a *Args) any {
@@ -42,6 +42,15 @@ var shapes = []*Builtin{
 		}
 		return e.unsplat(x)
 	}},
+}
+
+// block is argument i, which must have dimensions.
+func (a *Args) block(i int) *Tensor {
+	x := a.tensor(i)
+	if !x.IsBlock() {
+		eval.FailHelp("make a block of the scalar with tl.full(shape, x, x.dtype)", "%s() needs a tensor with dimensions, not %s", a.b.Name, x.T)
+	}
+	return x
 }
 
 // wrapAxis makes a negative axis count from the end of rank dimensions.
@@ -105,12 +114,6 @@ func (e *Emitter) Permute(x *Tensor, dims []int64) *Tensor {
 	if len(dims) != len(src) {
 		eval.Fail(errPermuteLen)
 	}
-	dims = slices.Clone(dims)
-	for i, d := range dims {
-		if d < 0 {
-			dims[i] = d + int64(len(src))
-		}
-	}
 	checkPermutation(dims, errPermute, shapeString(dims))
 	shape := make([]int64, len(src))
 	for i, d := range dims {
@@ -169,7 +172,7 @@ func split(e *Emitter, a *Args) any {
 	}
 	flat := len(shape) == 1
 	if flat {
-		x = e.Reshape(x, []int64{1, 2}, false)
+		x = e.ExpandDims(x, 0)
 		shape = x.Shape()
 	}
 	t := &Block{x.Scalar(), slices.Clone(shape[:len(shape)-1])}

@@ -232,7 +232,7 @@ var heuristics = &eval.Native{Name: "heuristics", Fn: func(_ *eval.Session, args
 }}
 
 func intFunction(name string, n int, f func(v []int64) int64) *eval.Native {
-	return &eval.Native{Name: name, Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
+	return &eval.Native{Name: name, Global: true, Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
 		for _, k := range kw {
 			args = append(args, k.Value)
 		}
@@ -263,9 +263,6 @@ var cdiv = intFunction("cdiv", 2, func(v []int64) int64 {
 	}
 	return (v[0] + v[1] - 1) / v[1]
 })
-
-// Own reports whether a function is one of Triton's.
-func Own(fn *eval.Native) bool { return fn == cdiv || fn == nextPowerOf2 || fn == getIntDtype }
 
 var nextPowerOf2 = intFunction("next_power_of_2", 1, func(v []int64) int64 {
 	n := int64(1)
@@ -340,7 +337,7 @@ func (t *targetInfo) ModuleName() string { return "triton.language.target_info" 
 func (t *targetInfo) Attr(name string) (any, bool) {
 	f := t.lib.Facts
 	answer := func(fn func(args []any) any) (any, bool) {
-		return &eval.Native{Name: name, Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
+		return &eval.Native{Name: name, Global: true, Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
 			for _, k := range kw {
 				args = append(args, k.Value)
 			}

@@ -11,6 +11,7 @@ func arithPatterns() []rewrite.Pattern {
 		{Name: "constant-right", Apply: constantRight},
 		{Name: "compare-constant-right", Root: arith.CmpI, Apply: compareConstantRight},
 		{Name: "compare-ext", Root: arith.CmpI, Apply: compareExt},
+		{Name: "compare-converted", Root: arith.CmpF, Apply: compareConverted},
 		{Name: "bits-ext", Root: arith.AndI, Apply: bitsExt},
 		{Name: "bits-ext", Root: arith.OrI, Apply: bitsExt},
 		{Name: "bits-ext", Root: arith.XorI, Apply: bitsExt},

@@ -111,10 +111,11 @@ func noInline(f *ir.Operation) bool {
 }
 
 // fits reports whether the callee's blocks may stand at the call: several of
-// them only where the region around the call is a function's.
+// them only where the region around the call takes several: a function, or one
+// that is called for each element.
 func fits(call, callee *ir.Operation) bool {
 	r := callee.Region(0)
-	return r.First() == r.Last() || call.Parent().Is(tt.Func)
+	return r.First() == r.Last() || call.Parent().Is(tt.Func) || call.Parent().Is(tt.MapElementwise)
 }
 
 func inlineCall(call, callee *ir.Operation) {

@@ -19,14 +19,12 @@ var LoopUnroll = &pass.Pass{
 	Run: func(r *pass.Run) error {
 		ir.WalkPost(r.Module, func(op *ir.Operation) {
 			n, ok := op.IntAttr(UnrollFactor)
-			if !ok || !op.Is(scf.For) {
+			if !ok || !op.Is(scf.For) || n <= 1 {
 				return
 			}
 			op.SetAttr(UnrollFactor, nil)
-			if n > 1 {
-				unroll(op, n)
-				r.Count("unrolled", 1)
-			}
+			unroll(op, n)
+			r.Count("unrolled", 1)
 		})
 		return nil
 	},

@@ -68,7 +68,6 @@ def randint(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
 
 @jit
 def randint4x(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
-    offset = core.to_tensor(offset)
     lo = offset.to(tl.uint32)
     zero = lo * 0
     if offset.dtype.primitive_bitwidth > 32:

@@ -247,14 +247,13 @@ def _log2(n):
 @triton.constexpr_function
 def _int_of(dtype):
     bits = dtype.primitive_bitwidth
-    return tl.int8 if bits == 8 else tl.int16 if bits == 16 else tl.int32 if bits == 32 else tl.int64
+    return tl.int1 if bits == 1 else tl.int8 if bits == 8 else tl.int16 if bits == 16 else tl.int32 if bits == 32 else tl.int64
 
 
 @triton.constexpr_function
 def _last_dim(dim, rank):
     last = rank - 1
-    wanted = last if dim is None else dim + rank if dim < 0 else dim
-    assert wanted == last, "only minor dimension is currently supported"
+    assert dim is None or dim == last, "only minor dimension is currently supported"
     return last
 
 
@@ -326,8 +325,7 @@ def bitonic_merge(x, dim: tl.constexpr = None, descending: tl.constexpr = False)
 
 @triton.constexpr_function
 def _flip_dim(dim, rank):
-    if dim is None:
-        return rank - 1
+    assert dim is not None, "flip needs a dim: Triton 3.6 fails on its default"
     assert -rank <= dim < rank, "flip: the dimension is outside the shape"
     return dim + rank if dim < 0 else dim
 
