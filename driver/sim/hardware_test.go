@@ -296,27 +296,29 @@ func TestHardwareWarpgroups(t *testing.T) {
 	}
 	for i := range forms {
 		f := &forms[i]
-		_, _, _, got := f.run(t, m, i, r, 20)
-		gpu := Slice[uint32](lastGPU[2])
-		if dump != nil {
-			fmt.Fprintf(dump, "%s\n", f.text())
-			for _, b := range lastGPU {
-				dump.Write(Bytes([]uint64{uint64(len(b))}))
-				dump.Write(b)
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			_, _, _, got := f.run(t, m, i, r, 20)
+			gpu := Slice[uint32](lastGPU[2])
+			if dump != nil {
+				fmt.Fprintf(dump, "%s\n", f.text())
+				for _, b := range lastGPU {
+					dump.Write(Bytes([]uint64{uint64(len(b))}))
+					dump.Write(b)
+				}
 			}
-		}
-		bad, worst := 0, 0.0
-		for k := range got {
-			if got[k] != gpu[k] {
-				bad++
-				a, b := float64(math.Float32frombits(got[k])), float64(math.Float32frombits(gpu[k]))
-				worst = max(worst, math.Abs(a-b)/max(math.Abs(a), math.Abs(b)))
+			bad, worst := 0, 0.0
+			for k := range got {
+				if got[k] != gpu[k] {
+					bad++
+					a, b := float64(math.Float32frombits(got[k])), float64(math.Float32frombits(gpu[k]))
+					worst = max(worst, math.Abs(a-b)/max(math.Abs(a), math.Abs(b)))
+				}
 			}
-		}
-		if bad > 0 {
-			instLines = append(instLines, fmt.Sprintf("| %s | %d of %d | relative %.3g |", f.text(), bad, len(got), worst))
-			t.Errorf("%s: %d of %d results differ from the hardware's, relative %.3g", f.text(), bad, len(got), worst)
-		}
+			if bad > 0 {
+				instLines = append(instLines, fmt.Sprintf("| %s | %d of %d | relative %.3g |", f.text(), bad, len(got), worst))
+				t.Errorf("%s: %d of %d results differ from the hardware's, relative %.3g", f.text(), bad, len(got), worst)
+			}
+		})
 	}
 }
 
@@ -327,12 +329,14 @@ func TestHardwareTensorCopies(t *testing.T) {
 	m := loadTensorCopies(t, copies)
 	for i := range copies {
 		c := &copies[i]
-		shared, after, _, _ := c.run(t, m, i, r)
-		if gpu := lastGPU[3][:len(shared)]; !bytes.Equal(shared, gpu) {
-			t.Errorf("%s: shared memory is\n%x, the hardware's\n%x", c.text(), shared, gpu)
-		}
-		if gpu := lastGPU[1]; !bytes.Equal(after, gpu) {
-			t.Errorf("%s: the second tensor is\n%x, the hardware's\n%x", c.text(), after, gpu)
-		}
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			shared, after, _, _ := c.run(t, m, i, r)
+			if gpu := lastGPU[3][:len(shared)]; !bytes.Equal(shared, gpu) {
+				t.Errorf("%s: shared memory is\n%x, the hardware's\n%x", c.text(), shared, gpu)
+			}
+			if gpu := lastGPU[1]; !bytes.Equal(after, gpu) {
+				t.Errorf("%s: the second tensor is\n%x, the hardware's\n%x", c.text(), after, gpu)
+			}
+		})
 	}
 }

@@ -35,7 +35,6 @@ func countLaunch(kernel string, grid, block [3]int, rep *Report) {
 		ncu.SectorsAtomic:     float64(c.GlobalSectorsAtomic),
 		ncu.WavefrontsRead:    float64(c.SharedWavefrontsRead),
 		ncu.WavefrontsWritten: float64(c.SharedWavefronts - c.SharedWavefrontsRead - c.SharedWavefrontsCopied - c.SharedWavefrontsAtomic),
-		ncu.WavefrontsCopied:  float64(c.SharedWavefrontsCopied),
 		ncu.WavefrontsAtomic:  float64(c.SharedWavefrontsAtomic),
 		ncu.Conflicts:         float64(c.SharedWavefronts - c.SharedWavefrontsNeeded),
 	}})

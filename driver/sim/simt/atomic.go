@@ -188,7 +188,7 @@ func (w *warp) update(s *step, size int, f func(v *view, lane int)) {
 		w.cta.poll()
 	}
 	w.access(s, s.in.A.Class(), s.a, s.imm, s.in.Space, size, size, func(v *view) {
-		w.countAtomic(v, size)
+		w.countAtomic(s, v, size)
 		w.checkAtomic(s, v, size)
 		if w.synchronizes(s, v, size) {
 			w.synchronize(s, v, size, func(lane int) { f(v, lane) })

@@ -16,18 +16,21 @@ const (
 type accessKind uint8
 
 const (
-	accessRead  accessKind = iota // loads, and reads of cp.async
-	accessWrite                   // stores
-	accessCopy                    // writes of cp.async
+	accessRead    accessKind = iota // loads, and reads of cp.async
+	accessRows                      // ldmatrix
+	accessWrite                     // stores
+	accessCopy                      // writes of cp.async
 	accessAtomic
-	accessBulkRead // bulk copies
+	accessCas // compare and swap
+	accessBulkRead
 	accessBulkWrite
 	numAccesses
 )
 
 // direction is 0 for what reads alone, 1 for what writes.
 func (k accessKind) direction() int {
-	if k == accessRead || k == accessBulkRead {
+	switch k {
+	case accessRead, accessRows, accessBulkRead:
 		return 0
 	}
 	return 1
@@ -41,21 +44,28 @@ func (w *warp) countAccess(v *view, size int, kind accessKind) {
 	switch v.space {
 	case SpaceGlobal:
 		asked, need := w.sectors(v, size)
+		if kind == accessAtomic || kind == accessCas {
+			asked = w.atomicSectors(v.mask)
+		}
 		st.sectors[kind] += asked
 		st.sectorsNeed += need
 		if w.cta.wave != nil {
 			w.touch(v, size)
 		}
 	case SpaceShared:
-		n, need := w.wavefronts(v, size)
+		n, need := w.wavefronts(v, size, kind)
 		st.wavefronts[kind] += n
 		st.wavesNeed += need
 	}
 }
 
-func (w *warp) countAtomic(v *view, size int) {
+func (w *warp) countAtomic(s *step, v *view, size int) {
 	w.cta.stats.atomics += uint64(bits.OnesCount64(v.mask))
-	w.countAccess(v, size, accessAtomic)
+	kind := accessAtomic
+	if s.in.Atomic == AtomCas {
+		kind = accessCas
+	}
+	w.countAccess(v, size, kind)
 }
 
 // sectors counts the distinct sectors that the lanes touch, and as many as their
@@ -99,26 +109,93 @@ func (w *warp) sectors(v *view, size int) (asked, need uint64) {
 	return asked, uint64(bytes+1<<sectorShift-1) >> sectorShift
 }
 
-// wavefronts counts the passes that the banks of shared memory need. Accesses of
-// 8 bytes go by half warps, of 16 by quarters; lanes that read one word share it.
-func (w *warp) wavefronts(v *view, size int) (n, need uint64) {
+// atomicSectors counts the sectors of an atomic: lanes that share a place act one
+// after the other, and a sector is asked for once for the lanes of its most wanted
+// place. No access crosses a sector.
+func (w *warp) atomicSectors(m uint64) (asked uint64) {
+	var list [MaxLanes]int
+	n := 0
+	for ; m != 0; m &= m - 1 {
+		list[n] = w.offs[bits.TrailingZeros64(m)]
+		n++
+	}
+	slices.Sort(list[:n])
+	most, run := uint64(0), uint64(0) // of a place in the sector
+	for i, off := range list[:n] {
+		run++
+		if i == 0 || off != list[i-1] {
+			run = 1
+		}
+		if i > 0 && off>>sectorShift != list[i-1]>>sectorShift {
+			asked += most
+			most = 0
+		}
+		most = max(most, run)
+	}
+	return asked + most
+}
+
+// wavefronts counts the passes that the banks of shared memory need, and as many
+// without conflicts, as an H200 was seen to do:
+//
+// Lanes that read or store one word share a pass. Accesses of 8 bytes go by half
+// warps, of 16 by quarters; but loads go by twice as many lanes where every lane's
+// neighbour, or else every lane's next but one, has the same address. Atomics and
+// asynchronous copies share no pass, and compare and swap takes each twice.
+func (w *warp) wavefronts(v *view, size int, kind accessKind) (n, need uint64) {
 	parts := max(size/bankBytes, 1)
-	group := max(w.n/parts, 1)
 	words := (size + bankBytes - 1) / bankBytes
 	if v.dense && w.n <= numBanks {
-		// A group covers no bank twice.
-		n = uint64(w.n / group)
-		return n, n
-	}
-	for lo := 0; lo < w.n; lo += group {
-		m := v.mask >> lo & (1<<group - 1)
-		if m == 0 {
-			continue
+		n = uint64(min(parts, w.n)) // no group of lanes covers a bank twice
+		need = n
+	} else {
+		if parts > 1 && kind == accessRead && (w.paired(v.mask, 1) || w.paired(v.mask, 2)) {
+			parts /= 2
 		}
-		n += w.bankPasses(m, lo, words)
-		need++
+		group := max(w.n/parts, 1)
+		for lo := 0; lo < w.n; lo += group {
+			m := v.mask >> lo & (1<<group - 1)
+			if m == 0 {
+				continue
+			}
+			need++
+			switch kind {
+			case accessCopy, accessAtomic, accessCas:
+				n += w.lanePasses(m, lo, words)
+			default:
+				n += w.bankPasses(m, lo, words)
+			}
+		}
+	}
+	if kind == accessCas {
+		n, need = 2*n, 2*need
 	}
 	return n, need
+}
+
+// paired reports whether each lane l of m has the address of lane l^d, or that one
+// is not among them.
+func (w *warp) paired(m uint64, d int) bool {
+	for r := m; r != 0; r &= r - 1 {
+		l := bits.TrailingZeros64(r)
+		if m>>(l^d)&1 != 0 && w.offs[l^d] != w.offs[l] {
+			return false
+		}
+	}
+	return true
+}
+
+// lanePasses is the greatest number of lanes in one bank.
+func (w *warp) lanePasses(m uint64, lo, words int) uint64 {
+	shift, groups := bits.TrailingZeros64(uint64(bankBytes*words)), numBanks/words
+	var count [numBanks]uint8
+	passes := uint8(0)
+	for ; m != 0; m &= m - 1 {
+		g := w.offs[lo+bits.TrailingZeros64(m)] >> shift & (groups - 1)
+		count[g]++
+		passes = max(passes, count[g])
+	}
+	return uint64(passes)
 }
 
 // bankPasses is the greatest number of distinct words in one bank. Accesses are

@@ -19,7 +19,7 @@ func execMatrixMove(w *warp, s *step) {
 		w.faultAt(FindSync, 0, 0, "%s needs the addresses of lanes 0 to %d, of which some have exited", in.Text, 8*n-1)
 		return
 	}
-	store, kind := in.Op == OpStMatrix, accessRead
+	store, kind := in.Op == OpStMatrix, accessRows
 	if store {
 		kind = accessWrite
 	}

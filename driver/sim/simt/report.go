@@ -206,9 +206,9 @@ func (r *Report) finish(l *launch) {
 	k.GlobalSectorsNeeded, k.SharedWavefrontsNeeded = s.sectorsNeed, s.wavesNeed
 	k.GlobalSectorsBulkRead, k.GlobalSectorsBulkWritten = s.sectors[accessBulkRead], s.sectors[accessBulkWrite]
 	k.GlobalSectorsRead = s.sectors[accessRead] + k.GlobalSectorsBulkRead
-	k.GlobalSectorsAtomic = s.sectors[accessAtomic]
-	k.SharedWavefrontsRead, k.SharedWavefrontsCopied = s.wavefronts[accessRead], s.wavefronts[accessCopy]
-	k.SharedWavefrontsAtomic = s.wavefronts[accessAtomic]
+	k.GlobalSectorsAtomic = s.sectors[accessAtomic] + s.sectors[accessCas]
+	k.SharedWavefrontsRead, k.SharedWavefrontsCopied = s.wavefronts[accessRead]+s.wavefronts[accessRows], s.wavefronts[accessCopy]
+	k.SharedWavefrontsAtomic = s.wavefronts[accessAtomic] + s.wavefronts[accessCas]
 	for i := range s.bytes {
 		k.BytesRead[i], k.BytesWritten[i] = s.bytes[i][0], s.bytes[i][1]
 	}

@@ -288,7 +288,7 @@ func TestSectorsAndBanks(t *testing.T) {
 		}
 		for _, v := range views {
 			s, ns := w.sectors(&v, c.size)
-			b, nb := w.wavefronts(&v, c.size)
+			b, nb := w.wavefronts(&v, c.size, accessRead)
 			if s != c.sectors || ns != c.needS || b != c.waves || nb != c.needW {
 				t.Errorf("%s, dense %v: %d sectors of %d, %d wavefronts of %d; want %d of %d, %d of %d",
 					c.name, v.dense, s, ns, b, nb, c.sectors, c.needS, c.waves, c.needW)

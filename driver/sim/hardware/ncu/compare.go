@@ -11,8 +11,8 @@ type Check struct {
 	Counter string
 	Metrics []string
 	// Tolerance is the greatest relative difference; negative where the two are only
-	// shown beside one another.
-	Tolerance float64
+	// shown beside one another. Slack is a difference that a launch may always have.
+	Tolerance, Slack float64
 }
 
 // The counters of the simulator, as names of Launch.Values.
@@ -23,32 +23,24 @@ const (
 	WavefrontsRead    = "shared wavefronts read"
 	WavefrontsWritten = "shared wavefronts written"
 	WavefrontsAtomic  = "shared wavefronts of atomics"
-	WavefrontsCopied  = "shared wavefronts copied"
 	Conflicts         = "shared wavefronts by conflicts"
 )
 
-// Checks are what the simulator claims to count as the hardware does, without what
-// bulk copies do, whose unit has counters of its own. Of wavefronts the hardware
-// sometimes takes one more, when others of its units use the banks.
+// Checks are what the simulator claims to count as the hardware does: without what
+// bulk copies do, whose unit has counters of its own, and without the wavefronts in
+// which cp.async writes, for which there is no metric. Reads of cp.async are among
+// the loads. Of wavefronts the hardware sometimes takes one or two more.
 var Checks = []Check{
-	{SectorsRead, []string{
-		"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-		"l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access.sum",
-		"l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum",
-	}, 0.02},
-	{SectorsWritten, []string{"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"}, 0.02},
+	{SectorsRead, []string{"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"}, 0.02, 0},
+	{SectorsWritten, []string{"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"}, 0.02, 0},
 	{SectorsAtomic, []string{
 		"l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
 		"l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
-	}, 0.02},
-	{WavefrontsRead, []string{"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"}, 0.05},
-	{WavefrontsWritten, []string{"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"}, 0.05},
-	{WavefrontsAtomic, []string{
-		"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",
-		"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_red.sum",
-	}, 0.05},
-	{WavefrontsCopied, []string{"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum"}, 0.05},
-	{Conflicts, []string{"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"}, -1},
+	}, 0.02, 0},
+	{WavefrontsRead, []string{"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"}, 0.05, 2},
+	{WavefrontsWritten, []string{"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"}, 0.05, 2},
+	{WavefrontsAtomic, []string{"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum"}, 0.05, 2},
+	{Conflicts, []string{"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"}, -1, 0},
 }
 
 // Metrics are the names in Checks that are among those that ncu knows; its list has
@@ -125,7 +117,7 @@ func Compare(sim, gpu []Launch, checks []Check) ([]Row, error) {
 			if r.Real != 0 {
 				r.Diff = (r.Sim - r.Real) / r.Real
 			}
-			r.Bad = c.Tolerance >= 0 && math.Abs(r.Diff) > c.Tolerance
+			r.Bad = c.Tolerance >= 0 && math.Abs(r.Diff) > c.Tolerance && math.Abs(r.Sim-r.Real) > c.Slack*float64(r.Launches)
 			rows = append(rows, r)
 		}
 	}

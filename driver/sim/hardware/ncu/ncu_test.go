@@ -114,7 +114,7 @@ func TestCompare(t *testing.T) {
 		t.Errorf("rows of cases are %+v (%v)", rows, err)
 	}
 	// What only one of the two saw is infinitely wrong.
-	sim[0].Values[WavefrontsRead] = 5
+	sim[0].Values[WavefrontsRead] = 5 // more than the slack
 	rows, _ = Compare(sim, gpu, Checks)
 	if r := rows[2]; r.Counter != WavefrontsRead || !r.Bad || !math.IsInf(r.Diff, 1) {
 		t.Errorf("5 wavefronts of none are %+v", r)
