@@ -12,6 +12,11 @@ func (k kit) overflowing() llir.Value { return k.num(float64(k.bias+3) * math.Ln
 
 // halfExp is e^a/2 for a ≥ 0, infinite only where it must be.
 func (k kit) halfExp(a llir.Value) llir.Value {
+	if k.t == llir.F32 {
+		quarter, p := k.scaledExpm1(k.least(a, 89.5), -2) // infinite from 89.42 on
+		y := k.fma(quarter, p, quarter)
+		return k.add(y, y)
+	}
 	m, n := k.expPair(pair{k.min(a, k.overflowing()), k.num(0)})
 	return k.times2(k.add(m.hi, m.lo), k.add(n, k.num(-1)))
 }

@@ -142,16 +142,20 @@ func (k kit) log1pSingle(x llir.Value) llir.Value {
 	return k.withSign(k.logSpecial(u, y), x)
 }
 
+// scaledExpm1 gives e^x·2^m as scale·(p + 1), scale a power of two and normal.
+func (k kit) scaledExpm1(x llir.Value, m int64) (scale, p llir.Value) {
+	n, bits := k.nearest(x, math.Log2E)
+	hi := k.ln2()
+	r := k.fma(n, k.num(-hi), x)
+	r = k.fma(n, k.num(-ln2Minus(hi)), r)
+	p = k.fma(k.mul(r, r), k.poly(r, expm1Single), r)
+	return k.BitCast(k.Add(k.Shl(bits, k.man), k.int((k.bias+m)<<k.man)), k.t), p
+}
+
 // expm1Single is e^x - 1.
 func (k kit) expm1Single(x llir.Value) llir.Value {
-	c := k.clamp(x, -18, 88.8)
-	n, bits := k.nearest(c, math.Log2E)
-	hi := k.ln2()
-	r := k.fma(n, k.num(-hi), c)
-	r = k.fma(n, k.num(-ln2Minus(hi)), r)
-	p := k.fma(k.mul(r, r), k.poly(r, expm1Single), r)
-	// (2^n·(p + 1) - 1), halved, because 2^n may be too large itself.
-	half := k.BitCast(k.Add(k.Shl(bits, k.man), k.int((k.bias-1)<<k.man)), k.t)
+	// Halved, because 2^n may be too large itself.
+	half, p := k.scaledExpm1(k.clamp(x, -18, 88.8), -1)
 	y := k.fma(half, p, k.add(half, k.num(-0.5)))
 	return k.withSign(k.add(y, y), x)
 }
