@@ -50,6 +50,7 @@ func Module(mod *ir.Operation, t Target, o Options) (*Result, error) {
 	if err := m.readAttrs(mod); err != nil {
 		return nil, err
 	}
+	widenNarrowFloats(mod)
 	m.axis = axisinfo.Analyze(mod)
 	m.handlers = handlers()
 	m.llvm = llir.NewModule("", t.Triple(), t.DataLayout())

@@ -97,7 +97,9 @@ func arithGroups() []*group {
 	for _, typ := range floatTypes {
 		all = append(all, &group{name: "arith/" + typ, build: func(b *builder) { floatArith(b, typ) }})
 	}
-	return append(all, &group{name: "arith/i1", build: boolArith})
+	return append(all, &group{name: "arith/i1", build: boolArith},
+		&group{name: "arith/fp8e5", build: func(b *builder) { narrowArith(b, "fp8e5") }},
+		&group{name: "arith/fp8e4nv", min: 89, build: func(b *builder) { narrowArith(b, "fp8e4nv") }})
 }
 
 // less is the order of an integer type.
@@ -331,6 +333,25 @@ func floatArith(b *builder, typ string) {
 	}
 	small := b.load(typ, num{f: 1}, b.plainFloat(typ))
 	b.exact("mod", fmt.Sprintf("%s %% %s", small.name, q.name), out, func(i int) num { return num{f: math.Mod(small.v[i].f, q.v[i].f)} })
+}
+
+// narrowArith is what the language has for floats of eight bits: results are
+// rounded once, since f32 has more than twice the bits.
+func narrowArith(b *builder, typ string) {
+	t := dtype(typ)
+	x, y := b.load(typ, num{f: 1}, b.plainFloat(typ)), b.load(typ, num{f: 2}, b.plainFloat(typ))
+	op := func(name, expr string, f func(a, b float64) float64) {
+		b.exact(name, expr, typ, func(i int) num { return round(t, f(x.v[i].f, y.v[i].f)) })
+	}
+	op("add", x.name+" + "+y.name, func(a, b float64) float64 { return a + b })
+	op("sub", x.name+" - "+y.name, func(a, b float64) float64 { return a - b })
+	op("mul", x.name+" * "+y.name, func(a, b float64) float64 { return a * b })
+	op("neg", "-"+x.name, func(a, _ float64) float64 { return -a })
+	op("abs", fmt.Sprintf("tl.abs(%s)", x.name), func(a, _ float64) float64 { return math.Abs(a) })
+	op("maximum", fmt.Sprintf("tl.maximum(%s, %s)", x.name, y.name), math.Max)
+	op("minimum", fmt.Sprintf("tl.minimum(%s, %s)", x.name, y.name), math.Min)
+	op("where", fmt.Sprintf("tl.where(%s < %s, %s, %s)", x.name, y.name, x.name, y.name), math.Min)
+	b.exact("==", x.name+" == "+y.name, "i1", func(i int) num { return truth(x.v[i].f == y.v[i].f) })
 }
 
 // fma rounds once.
