@@ -32,6 +32,8 @@ func (c *compilation) makeLLIR() (err error) {
 	}
 	if c.opts.EnableReflectFTZ { // what functions of libraries ask for
 		res.LLVM.AddFlag(llir.FlagOverride, "nvvm-reflect-ftz", 1)
+	} else { // and what stands for them here
+		res.LLVM.Rename(gpu.KeepDenormals)
 	}
 	c.llir = string(res.LLVM.Print())
 	c.meta.Name = res.Kernel

@@ -1,6 +1,7 @@
 package llir
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -149,6 +150,25 @@ func (m *Module) Declare(name string, effects Effects, ret Type, params ...Type)
 		f.FuncAttrs = []ir.FuncAttribute{pureAttr}
 	}
 	return f
+}
+
+// Rename gives declared functions another name, which one with the same types may
+// have already. For names it returns unchanged, nothing happens.
+func (m *Module) Rename(to func(name string) string) {
+	for _, f := range slices.Clone(m.IR.Funcs) {
+		name := to(f.GlobalName)
+		if name == f.GlobalName {
+			continue
+		}
+		delete(m.funcs, f.GlobalName)
+		f.GlobalName = name
+		if m.funcs[name] == nil {
+			m.funcs[name] = f
+			continue
+		}
+		i := slices.Index(m.IR.Funcs, f) // its calls name the other one
+		m.IR.Funcs = slices.Delete(m.IR.Funcs, i, i+1)
+	}
 }
 
 func (m *Module) newFunc(name string, ret Type, params []Type) *ir.Func {

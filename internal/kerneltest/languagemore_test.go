@@ -287,3 +287,28 @@ func TestLanguageImports(t *testing.T) {
 	k.Run(t, Grid(1), p, q)
 	Equal(t, "q", q, []float64{1000 + 1 + 2 + 4})
 }
+
+// Approximations flush denormals of f32 unless the option says not to.
+func TestReflectFTZ(t *testing.T) {
+	k := Kernel{Name: "exp2", Source: `
+import triton
+import triton.language as tl
+
+@triton.jit
+def exp2(x, out):
+    at = tl.arange(0, 32)
+    tl.store(out + at, tl.math.exp2(tl.load(x + at)))
+`}
+	for _, flush := range []bool{true, false} {
+		want, where := math.Ldexp(1, -127), "ex2.approx.f32"
+		if flush {
+			want, where = 0, "ex2.approx.ftz.f32"
+		}
+		x, out := Full(-127, "fp32", 32), Empty("fp32", 32)
+		run := k.With(Options{"enable_reflect_ftz": flush}).Run(t, Grid(1), x, out)
+		Near(t, where, out, slices.Repeat([]float64{want}, 32), 1e-6, 0)
+		if !strings.Contains(run.PTX, where) {
+			t.Errorf("there is no %s:\n%s", where, run.PTX)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	stdmath "math"
+	"strings"
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/math"
@@ -38,6 +39,15 @@ func (t *Target) Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type
 		return f32(b, "llvm.nvvm.rsqrt.approx.ftz.f", x...)
 	}
 	return nil
+}
+
+// KeepDenormals is the intrinsic that does the same as the one of this name, but
+// does not take denormals of f32 for zero; the name itself for all others.
+func KeepDenormals(name string) string {
+	if short, ok := strings.CutSuffix(name, ".approx.ftz.f"); ok && strings.HasPrefix(name, "llvm.nvvm.") {
+		return short + ".approx.f"
+	}
+	return name
 }
 
 // ofDoubles are operations on f64 that are shorter with approximations.
