@@ -137,8 +137,9 @@ func Rcbrt(b *llir.Builder, x llir.Value) llir.Value {
 	r3 := k.timesPair(r2, r)
 	e := k.nfma(m, r3.lo, k.nfma(m, r3.hi, k.num(1)))
 	y := k.fma(k.prod(r, e), k.num(1./3), r)
-	y = k.withSign(k.timesPower(y, k.Sub(k.int(0), n)), x)
-	return k.Select(k.atEnds(x), k.div(k.num(1), x), y)
+	y = k.timesPower(y, k.Sub(k.int(0), n))
+	y = k.Select(k.equal(x, k.num(0)), k.inf(), k.Select(k.equal(k.abs(x), k.inf()), k.num(0), y))
+	return k.Select(k.isNaN(x), x, k.withSign(y, x))
 }
 
 // atEnds reports whether x is zero, infinite or NaN.
@@ -199,15 +200,16 @@ func (k kit) hypot(x []llir.Value) llir.Value {
 }
 
 // Rhypot is 1/√(Σx²).
-func Rhypot(b *llir.Builder, x ...llir.Value) llir.Value {
-	k := kitFor(b, x[0])
+func Rhypot(b *llir.Builder, x ...llir.Value) llir.Value { return kitFor(b, x[0]).rhypot(x) }
+
+func (k kit) rhypot(x []llir.Value) llir.Value {
 	sum, n := k.normal(x)
-	r := k.div(k.num(1), k.sqrt(sum))
+	r := k.inverseRoot(sum)
 	// A step of Newton's method takes away the errors of root and quotient.
 	p := k.product(sum, r)
 	e := k.nfma(p.lo, r, k.nfma(p.hi, r, k.num(1)))
 	better := k.fma(k.mul(r, k.num(0.5)), e, r)
-	r = k.Select(k.equal(sum, k.num(0)), r, better)
+	r = k.Select(k.equal(sum, k.num(0)), k.inf(), better)
 	y := k.timesPower(r, k.Sub(k.int(0), n))
 	return k.Select(k.anyInfinite(x), k.num(0), y)
 }

@@ -21,6 +21,11 @@ func (k kit) powerOf(bits llir.Value) llir.Value {
 	return k.BitCast(k.Add(k.Shl(bits, k.man), k.int(k.bias<<k.man)), k.t)
 }
 
+// wholeOf is the integer in the bits that nearest gives.
+func (k kit) wholeOf(bits llir.Value) llir.Value {
+	return k.Sub(bits, k.BitCast(k.wholes(), k.bits))
+}
+
 // timesFour is y·4^n for the bits that nearest gives, rounded once; 2n may be half as
 // great again as exponents are.
 func (k kit) timesFour(y, bits llir.Value) llir.Value {
@@ -142,13 +147,21 @@ func (k kit) log1pSingle(x llir.Value) llir.Value {
 	return k.withSign(k.logSpecial(u, y), x)
 }
 
+// expm1Parts gives e^x as 2^n·(p + 1), n being what the bits end in as nearest's do.
+func (k kit) expm1Parts(x pair) (bits, p llir.Value) {
+	n, bits := k.nearest(x.hi, math.Log2E)
+	hi := k.ln2()
+	r := k.fma(n, k.num(-hi), x.hi)
+	r = k.fma(n, k.num(-ln2Minus(hi)), r)
+	if x.lo != k.num(0) {
+		r = k.add(r, x.lo)
+	}
+	return bits, k.fma(k.mul(r, r), k.poly(r, expm1Single), r)
+}
+
 // scaledExpm1 gives e^x·2^m as scale·(p + 1), scale a power of two and normal.
 func (k kit) scaledExpm1(x llir.Value, m int64) (scale, p llir.Value) {
-	n, bits := k.nearest(x, math.Log2E)
-	hi := k.ln2()
-	r := k.fma(n, k.num(-hi), x)
-	r = k.fma(n, k.num(-ln2Minus(hi)), r)
-	p = k.fma(k.mul(r, r), k.poly(r, expm1Single), r)
+	bits, p := k.expm1Parts(pair{x, k.num(0)})
 	return k.BitCast(k.Add(k.Shl(bits, k.man), k.int((k.bias+m)<<k.man)), k.t), p
 }
 
@@ -170,16 +183,23 @@ func (k kit) arcSingle(a, big llir.Value) (s, rest llir.Value) {
 
 // root is √z of f32s that are zero or at least 2^-100; NaN below.
 func (k kit) root(z llir.Value) llir.Value {
-	var r llir.Value
-	if k.hw != nil {
-		r = k.hw.InverseRoot(k.Builder, z)
-	} else {
-		f := k.M.Declare("llvm.sqrt."+k.name, llir.Pure, k.t, k.t)
-		r = k.Binary(llir.FDiv, k.num(1), k.Call(f, z), llir.AFn)
-	}
+	r := k.inverseRoot(z)
 	s := k.mul(z, r)
 	s = k.fma(k.nfma(s, s, z), k.mul(r, k.num(0.5)), s)
 	return k.Select(k.equal(z, k.num(0)), z, s)
+}
+
+// inverseRoot is 1/√z to a place or two, of f32s that are at least 2^-100; NaN below
+// zero.
+func (k kit) inverseRoot(z llir.Value) llir.Value {
+	if k.t == llir.F32 && k.hw != nil {
+		return k.hw.InverseRoot(k.Builder, z)
+	}
+	var flags llir.Flags
+	if k.t == llir.F32 {
+		flags = llir.AFn
+	}
+	return k.Binary(llir.FDiv, k.num(1), k.sqrt(z), flags)
 }
 
 // arcLimit is up to where asinSingle's polynomial serves: a bit more than sin ½, so
