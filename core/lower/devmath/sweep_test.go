@@ -203,19 +203,14 @@ func TestEverySingle(t *testing.T) {
 		slices.SortFunc(todo, func(a, b *spec) int { return slices.Index(names, a.label()) - slices.Index(names, b.label()) })
 	}
 	for _, s := range todo {
-		list := sweeps(t) // read again: another run may have written
 		sum := s.digest()
-		i := slices.IndexFunc(list, func(o sweep) bool { return o.name == s.label() })
-		if i >= 0 && list[i].digest == sum {
+		named := func(o sweep) bool { return o.name == s.label() }
+		if list := sweeps(t); slices.ContainsFunc(list, func(o sweep) bool { return named(o) && o.digest == sum }) {
 			continue
 		}
 		found := s.sweep(t, program, 0, 1)
 		found.digest = sum
-		if i >= 0 {
-			list[i] = found
-		} else {
-			list = append(list, found)
-		}
+		list := append(slices.DeleteFunc(sweeps(t), named), found) // read again: another may have written
 		writeSweeps(t, list)
 	}
 }
