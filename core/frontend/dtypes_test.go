@@ -44,7 +44,7 @@ min(s, r)
 max(s, 3)
 s if s > 0 else r
 p + 1
-p < p + 1
+p + 1
 p + s
 tl.minimum(x, y)
 tl.maximum(x, y, tl.PropagateNan.ALL)

@@ -296,7 +296,43 @@ func checkParameters(fn *eval.Function) {
 		eval.FailHelp("drop the * before it", "parameter '%s' of %s() can be given by keyword only, which Triton does not support", a.KwOnly[0].Name, fn.Name())
 	case len(a.PosOnly) > 0:
 		eval.FailHelp("drop the /", "parameter '%s' of %s() can be given by position only, which Triton does not support", a.PosOnly[0].Name, fn.Name())
+	case fn.Module.File.Library:
+		return
 	}
+	// Triton assigns the defaults to variables first, used or not.
+	for i, p := range a.Args {
+		v, ok := fn.Default(i)
+		if !ok || p.Annotation != nil && lastName(p.Annotation) == "constexpr" {
+			continue
+		}
+		switch v := v.(type) {
+		case nil, lang.Type, *eval.Tuple, *eval.Missing:
+		case *eval.Constexpr:
+			checkDefault(p, v.Value)
+		default:
+			checkDefault(p, v)
+		}
+	}
+}
+
+func checkDefault(p *syntax.Arg, v any) {
+	if v != nil && !eval.IsNumber(v) {
+		eval.FailHelp("annotate the parameter: "+p.Name+": tl.constexpr", errConvert, eval.Str(v), eval.TypeName(v))
+	}
+}
+
+// lastName is the name that an annotation ends with.
+func lastName(e syntax.Expr) string {
+	switch e := e.(type) {
+	case *syntax.Name:
+		return e.ID
+	case *syntax.Attribute:
+		return e.Attr
+	case *syntax.Constant:
+		s, _ := e.Value.(string)
+		return s[strings.LastIndex(s, ".")+1:]
+	}
+	return ""
 }
 
 // checkDefaults refuses defaults that Triton cannot pass: it takes numbers,

@@ -359,6 +359,11 @@ func (g *gen) subscript(e *syntax.Subscript) any {
 	if runtime(key) != nil {
 		eval.FailHelp("the index must be a constant", "%s cannot be indexed with a run-time value", lang.TypeString(v))
 	}
+	if _, ok := key.(string); ok {
+		if _, missing := v.(*eval.Missing); !missing {
+			eval.FailHelp("look it up in a @triton.constexpr_function", "'str' object has no attribute 'type': a kernel indexes with integers only")
+		}
+	}
 	t, ok := v.(*eval.Tuple)
 	if !ok || !t.Held {
 		return unwrap(eval.Index(v, key))

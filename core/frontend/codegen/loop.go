@@ -122,7 +122,6 @@ func (g *gen) unroll(st *syntax.For, args []any, kwargs []eval.Keyword) {
 			g.node = st.Loc()
 			eval.FailHelp("use range(…), which makes a loop", "loops over tl.static_range unroll into more than %d statements", maxUnroll)
 		}
-		g.store(st.Target, r.Start+i*r.Step)
 		g.scope.fix(target.ID, r.Start+i*r.Step)
 		g.block(st.Body)
 	}

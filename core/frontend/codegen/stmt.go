@@ -143,6 +143,9 @@ func (g *gen) materialize(v any) any {
 		}
 		t := &eval.Tuple{Elems: make([]any, len(v.Elems)), Fields: v.Fields, Class: v.Class}
 		for i, e := range v.Elems {
+			if e, ok := e.(lang.Type); ok {
+				eval.FailHelp("annotate the variable as tl.constexpr", "'dtype' object has no attribute 'type': a tuple in a variable cannot hold %s", e)
+			}
 			t.Elems[i] = g.materialize(e)
 		}
 		return t

@@ -128,7 +128,7 @@ func (u *unit) kernel(req *Request) {
 	}
 	u.b.SetToEnd(u.body)
 	u.b.Loc = loc
-	c := &compiled{name: kernelName(u.session, fn), fn: fn}
+	c := &compiled{name: u.kernelName(req), fn: fn}
 	c.op = tt.NewFunc(u.b, c.name, "public", u.ctx.Func(types, nil), attrs, locs)
 	c.op.SetAttr("noinline", u.ctx.BoolAttr(false))
 	u.funcs[c.name] = c
@@ -181,28 +181,6 @@ func (u *unit) argAttrs(list []Attr) *ir.DictAttr {
 // sees the function's text alone.
 func (u *unit) defLoc(fn *eval.Function) ir.Location {
 	return u.ctx.FileLoc(fn.Module.File.Name, int(fn.Span().Line), 0)
-}
-
-// kernelName is the function's name, or what its repr hook says.
-func kernelName(s *eval.Session, fn *eval.Function) string {
-	if r, ok := fn.Params.Repr.(*eval.Function); ok && len(r.ParamList()) == 1 {
-		name := ""
-		if f := eval.Try(func() { name, _ = s.Apply(r, []any{&spec{fn}}, nil).(string) }); f == nil && name != "" {
-			return name
-		}
-	}
-	return fn.Name()
-}
-
-// spec is what a repr hook is given.
-type spec struct{ fn *eval.Function }
-
-// Attr names the function; constants are not known to hooks here.
-func (s *spec) Attr(name string) (any, bool) {
-	if name == "name" {
-		return s.fn.Name(), true
-	}
-	return nil, false
 }
 
 // maxErrors bounds the mistakes that are reported of one kernel.

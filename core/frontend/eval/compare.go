@@ -84,7 +84,7 @@ func equalLists(a, b []any) bool {
 		return false
 	}
 	for i := range a {
-		if !Equal(a[i], b[i]) {
+		if !Identical(a[i], b[i]) && !Equal(a[i], b[i]) {
 			return false
 		}
 	}

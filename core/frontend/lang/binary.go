@@ -208,6 +208,9 @@ func (e *Emitter) Add(lhs, rhs any, sanitize bool) *Tensor {
 // addPtr emits ptr + offset; an unsigned offset below 64 bits is widened, since
 // tt.addptr reads it as signed.
 func (e *Emitter) addPtr(p, off *Tensor) *Tensor {
+	if isBlockPointer(p) != nil {
+		eval.FailHelp("use tl.advance", errInvalidOperands, p.T, off.T)
+	}
 	d := dtypeOf(off.T)
 	if d.IsUnsigned() && d.bits < 64 {
 		t := withElem(off.T, Int64)
@@ -361,8 +364,8 @@ var comparisons = map[syntax.CmpOperator]comparison{
 // Compare emits a comparison; the result is int1.
 func (e *Emitter) Compare(op syntax.CmpOperator, lhs, rhs any) *Tensor {
 	c := comparisons[op]
-	if pointerOf(e.typeOf(lhs)) != nil || pointerOf(e.typeOf(rhs)) != nil {
-		return e.comparePointers(c, lhs, rhs)
+	if lt, rt := e.typeOf(lhs), e.typeOf(rhs); pointerOf(lt) != nil || pointerOf(rt) != nil {
+		eval.FailHelp("compare addresses: p.to(tl.int64); `p is None` is known at compile time", errInvalidOperands, ScalarOf(lt), ScalarOf(rt))
 	}
 	// A number is compared as the tensor that it makes by itself.
 	a, b := e.operands(e.ToTensor(lhs), e.ToTensor(rhs), pair{})
@@ -374,17 +377,4 @@ func (e *Emitter) Compare(op syntax.CmpOperator, lhs, rhs any) *Tensor {
 		return e.tensor(arith.Compare(e.B, arith.CmpI, c.signed, a.V, b.V), t)
 	}
 	return e.tensor(arith.Compare(e.B, arith.CmpI, c.unsigned, a.V, b.V), t)
-}
-
-// comparePointers compares addresses as unsigned integers.
-func (e *Emitter) comparePointers(c comparison, lhs, rhs any) *Tensor {
-	a, b := e.ToTensor(lhs), e.ToTensor(rhs)
-	for _, x := range []**Tensor{&a, &b} {
-		if pointerOf((*x).T) == nil && !dtypeOf((*x).T).IsInt() {
-			eval.Fail(errInvalidOperands, a.T, b.T)
-		}
-		*x = e.Cast(*x, Int64)
-	}
-	a, b = e.Broadcast(a, b)
-	return e.tensor(arith.Compare(e.B, arith.CmpI, c.unsigned, a.V, b.V), withElem(a.T, Int1))
 }

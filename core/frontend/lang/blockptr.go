@@ -44,6 +44,9 @@ func makeBlockPtr(e *Emitter, a *Args) any {
 	}
 	shape, strides, offsets := a.scalars(1, Int64), a.scalars(2, Int64), a.scalars(3, Int32)
 	block := a.shape(4)
+	if v := a.val(5); runtimeOrNumber(v) {
+		eval.FailHelp("write (0,)", errNotIterable)
+	}
 	order := a.ints(5)
 	n := len(block)
 	if len(shape) != n || len(strides) != n || len(offsets) != n || len(order) != n {

@@ -147,6 +147,8 @@ func (e *Emitter) castPointer(x *Tensor, t Type) *Tensor {
 		return e.tensor(tt.Unary(e.B, tt.PtrToInt, x.V, t.IR(e.C)), t)
 	case from != nil && d == Int1:
 		return e.notZero(e.Cast(x, Int64))
+	case to != nil && src != nil && src.IsInt() && src.bits != 64:
+		eval.FailHelp("convert to tl.int64 first", errCannotCast, x.T, ScalarOf(t))
 	case to != nil && src != nil && src.IsInt():
 		return e.tensor(tt.Unary(e.B, tt.IntToPtr, x.V, t.IR(e.C)), t)
 	}

@@ -133,6 +133,9 @@ func (a *Args) desc(i int) *Desc {
 
 // offsets is argument i as the offsets of a block.
 func (a *Args) offsets(i int, d *Desc) []*ir.Value {
+	if v := a.val(i); runtimeOrNumber(v) {
+		eval.FailHelp("write [offset]", "%s(): '%s' must be a list of %d offsets, not %s", a.b.Name, a.name(i), len(d.Block.Shape), TypeString(v))
+	}
 	list := a.scalars(i, Int32)
 	if len(list) != len(d.Block.Shape) {
 		eval.Fail(errDescOffsets, len(d.Block.Shape), len(list))
@@ -148,11 +151,16 @@ func descLoad(e *Emitter, a *Args) any {
 
 // descValue is argument i as a value to write through d.
 func (e *Emitter) descValue(a *Args, i int, d *Desc) *Tensor {
+	return e.Cast(e.blockOf(a, i, d), d.Block.Elem)
+}
+
+// blockOf is argument i, which must have the shape of d's blocks.
+func (e *Emitter) blockOf(a *Args, i int, d *Desc) *Tensor {
 	v := a.tensor(i)
 	if !sameShape(v.Shape(), d.Block.Shape) {
 		eval.Fail("the value's shape %s must be the descriptor's block shape %s", shapeString(v.Shape()), shapeString(d.Block.Shape))
 	}
-	return e.Cast(v, d.Block.Elem)
+	return v
 }
 
 func descStore(e *Emitter, a *Args) any {
@@ -184,7 +192,7 @@ func descAtomic(name, kind string) *Builtin {
 			eval.Fail("Unsupported dtype %s for %s through a tensor descriptor", d.Block.Elem, name)
 		}
 		offsets := a.offsets(1, d)
-		v := e.descValue(a, 2, d)
+		v := e.combined(a, 2, d)
 		var code int64
 		for _, c := range tt.DescriptorReduceKinds {
 			if c.Keyword == kind {
@@ -197,6 +205,16 @@ func descAtomic(name, kind string) *Builtin {
 		})
 		return nil
 	}}
+}
+
+// combined is argument i as what a block is combined with, of the descriptor's
+// type. Triton 3.6 does not convert it, and combines bits of another type.
+func (e *Emitter) combined(a *Args, i int, d *Desc) *Tensor {
+	v := e.blockOf(a, i, d)
+	if !v.Scalar().Equal(d.Block.Elem) {
+		e.Gen.Warn("%s(): the value of type %s is converted to %s; Triton 3.6 would take its bits: write .to(desc.dtype)", a.b.Name, v.Scalar(), d.Block.Elem)
+	}
+	return e.Cast(v, d.Block.Elem)
 }
 
 // rows checks a gather's or scatter's descriptor and row offsets.

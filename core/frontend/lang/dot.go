@@ -150,9 +150,9 @@ func (e *Emitter) Dot(x, y, acc *Tensor, precision int64, imprecise any, out *DT
 	t := &Block{d, shape}
 	if acc == nil {
 		acc = e.Constant(int64(0), t)
-	} else if !acc.T.Equal(t) {
+	} else if !acc.T.Equal(t) || d != out {
 		eval.FailHelp("make it with tl.zeros(…, tl."+exportName(d)+"), and give out_dtype where it is not float32",
-			"the accumulator of this dot must be of type %s, but is %s", t, acc.T)
+			"the accumulator of this dot must be of type %s, and out_dtype %s; they are %s and %s", t, d, acc.T, out)
 	}
 	limit := int64(0)
 	fp8 := xd.IsFP8() && yd.IsFP8()
@@ -245,9 +245,8 @@ func dotScaled(e *Emitter, a *Args) any {
 	if k1 != k2 {
 		eval.Fail("Reduction dimension should pack the same number of elements; (lhs: %s vs rhs: %s)", shapeString(xs), shapeString(ys))
 	}
-	if k1 < 64 {
-		eval.Fail("scaled_dot NYI for K < 64. Got K=%d", k1)
-	}
+	lhs.checkScale("lhs", m, k1)
+	rhs.checkScale("rhs", n, k1)
 	shape := []int64{m, n}
 	if rank == 3 {
 		if xs[0] != ys[0] {
@@ -288,6 +287,21 @@ type scaledOperand struct {
 	kPack    bool
 }
 
+// checkScale holds a scale to one number for each 32 elements of K, or 16 where it
+// has a mantissa.
+func (s *scaledOperand) checkScale(side string, rows, k int64) {
+	if s.scale == nil {
+		return
+	}
+	group := int64(32)
+	if dtypeOf(s.scale.T) == FP8E4NV {
+		group = 16
+	}
+	if want := []int64{rows, k / group}; !sameShape(s.scale.Shape(), want) {
+		eval.Fail("%s_scale must be a tensor of shape %s. Got %s", side, shapeString(want), shapeString(s.scale.Shape()))
+	}
+}
+
 // scaled reads an operand, its scale and format at argument first and after,
 // and brings the operand to the type that its format has in the IR.
 func (e *Emitter) scaled(a *Args, side string, first, pack int) *scaledOperand {
@@ -308,9 +322,10 @@ func (e *Emitter) scaled(a *Args, side string, first, pack int) *scaledOperand {
 	d := dtypeOf(s.x.T)
 	switch {
 	case d == want:
-	case (s.format == "e4m3" || s.format == "e5m2") && (d == UInt8 || d == Int8):
+	case s.format == "e2m1":
+		eval.Fail("e2m1 format must be packed as uint8. Got %s", d)
+	case d == unsignedOf(want.bits):
 		s.x = e.Bitcast(s.x, want)
-	case s.format == "e2m1" && d == Int8:
 	default:
 		eval.Fail("%s is of type %s, which does not fit the format %s (%s)", side, d, s.format, want)
 	}

@@ -27,9 +27,10 @@ func BroadcastPatterns() []rewrite.Pattern {
 	}
 }
 
-// knownMask is the constant value of a mask, if it is one.
+// knownMask is the constant value of a mask of a block, if it is one. Triton's
+// passes leave the mask of a scalar as it is.
 func knownMask(mask *ir.Value) (value, known bool) {
-	if mask == nil {
+	if mask == nil || ir.ElemOf(mask.Type()) == mask.Type() {
 		return false, false
 	}
 	v, ok := arith.ConstantInt(mask)

@@ -14,8 +14,8 @@ import (
 
 // RewriteTensorDescriptor replaces tensor descriptors by pointers, for targets
 // without the hardware that reads them. A descriptor is its base, shape,
-// strides and what it pads with, all of them carried; as an argument of a
-// function it becomes those arguments, in that order.
+// strides and what it pads with, all of them carried; as an argument or a result
+// of a function it becomes those values, in that order.
 var RewriteTensorDescriptor = &pass.Pass{
 	Name:    "triton-rewrite-tensor-descriptor-to-pointer",
 	Doc:     "tensor descriptors become pointers",
@@ -28,7 +28,7 @@ var RewriteTensorDescriptor = &pass.Pass{
 		d.visit = d.access
 		for op := range r.Module.Body().Ops() {
 			if op.Is(tt.Func) {
-				d.arguments(op)
+				d.signature(op)
 			}
 			if err := d.function(op); err != nil {
 				return err
@@ -73,15 +73,43 @@ type descriptors struct {
 	err error
 }
 
-// arguments expands the descriptors among a function's arguments.
-func (d *descriptors) arguments(f *ir.Operation) {
+// partTypes are the types of the values that a descriptor becomes.
+func (d *descriptors) partTypes(desc *tt.TensorDescType) []ir.Type {
+	c := d.b.Context()
+	own := []ir.Type{tt.Ptr(c, signless(c, desc.Block.Elem))}
+	for range 2 * len(desc.Block.Shape) {
+		own = append(own, c.I64())
+	}
+	return append(own, c.I1())
+}
+
+// parted is a descriptor of those values.
+func parted(desc *tt.TensorDescType, values []*ir.Value) parts {
+	like := &descriptor{shape: make([]*ir.Value, len(desc.Block.Shape)), block: desc.Block}
+	return like.with(values)
+}
+
+// flatTypes replaces each descriptor by the types of its values.
+func (d *descriptors) flatTypes(types []ir.Type) []ir.Type {
+	var flat []ir.Type
+	for _, t := range types {
+		if desc, ok := t.(*tt.TensorDescType); ok {
+			flat = append(flat, d.partTypes(desc)...)
+		} else {
+			flat = append(flat, t)
+		}
+	}
+	return flat
+}
+
+// signature expands the descriptors among a function's arguments and results.
+func (d *descriptors) signature(f *ir.Operation) {
 	sig := tt.Signature(f)
-	if f.Body() == nil || !slices.ContainsFunc(sig.In, tt.DescLike.Test) {
+	if f.Body() == nil || !slices.ContainsFunc(slices.Concat(sig.In, sig.Out), tt.DescLike.Test) {
 		return
 	}
 	c := d.b.Context()
 	entry := f.Body()
-	var in []ir.Type
 	var attrs []ir.Attribute
 	old, _ := f.Attr("arg_attrs").(*ir.ArrayAttr)
 	at := 0
@@ -90,7 +118,6 @@ func (d *descriptors) arguments(f *ir.Operation) {
 		at++
 		desc, ok := t.(*tt.TensorDescType)
 		if !ok {
-			in = append(in, t)
 			a := ir.Attribute(c.DictAttr())
 			if old != nil {
 				a = old.Elems[i]
@@ -98,26 +125,41 @@ func (d *descriptors) arguments(f *ir.Operation) {
 			attrs = append(attrs, a)
 			continue
 		}
-		rank := len(desc.Block.Shape)
-		own := []ir.Type{tt.Ptr(c, signless(c, desc.Block.Elem))}
-		for range 2 * rank {
-			own = append(own, c.I64())
-		}
-		own = append(own, c.I1())
-		values := make([]*ir.Value, len(own))
-		for k, t := range own {
-			values[k] = entry.InsertArg(at, t, arg.Loc())
+		var values []*ir.Value
+		for _, t := range d.partTypes(desc) {
+			values = append(values, entry.InsertArg(at, t, arg.Loc()))
 			at++
 			attrs = append(attrs, c.DictAttr())
 		}
-		in = append(in, own...)
-		like := &descriptor{shape: make([]*ir.Value, rank), block: desc.Block}
-		d.of[arg] = like.with(values)
+		d.of[arg] = parted(desc, values)
 	}
-	f.SetAttr("function_type", c.TypeAttr(c.Func(in, sig.Out)))
+	f.SetAttr("function_type", c.TypeAttr(c.Func(d.flatTypes(sig.In), d.flatTypes(sig.Out))))
 	if old != nil {
 		f.SetAttr("arg_attrs", c.ArrayAttr(attrs...))
 	}
+}
+
+// call hands descriptors to a function and takes them from it, in parts; false:
+// there are none.
+func (d *descriptors) call(op *ir.Operation) bool {
+	types := typesOf(op.Results())
+	if !d.any(op.OperandValues()) && !slices.ContainsFunc(types, tt.DescLike.Test) {
+		return false
+	}
+	n := d.b.Create(tt.Call, ir.State{Operands: d.flat(op.OperandValues()), Types: d.flatTypes(types), Attrs: op.Attrs()})
+	k := 0
+	for i, t := range types {
+		desc, ok := t.(*tt.TensorDescType)
+		if !ok {
+			op.Result(i).ReplaceAllUsesWith(n.Result(k))
+			k++
+			continue
+		}
+		size := len(d.partTypes(desc))
+		d.of[op.Result(i)] = parted(desc, n.Results()[k:k+size])
+		k += size
+	}
+	return true
 }
 
 // signless is the type that memory of a descriptor's element type has in the IR.
@@ -151,6 +193,13 @@ func (d *descriptors) access(op *ir.Operation) bool {
 	case tt.DescriptorReduce:
 		desc := d.parts(op)
 		d.reduce(op, desc, d.indices(desc, op.Group(2)))
+	case tt.Call:
+		return d.call(op)
+	case tt.Return:
+		if !d.any(op.OperandValues()) {
+			return false
+		}
+		d.b.Create(tt.Return, ir.State{Operands: d.flat(op.OperandValues())})
 	default:
 		return false
 	}
