@@ -104,7 +104,11 @@ func (p *place) take(ctx context.Context, f *runFlags, d *remote.Driver, number 
 		return err
 	}
 	if number >= len(facts.Devices) {
-		return fmt.Errorf("%s has no device number %d; it has %d devices", d.Name(), number, len(facts.Devices))
+		count := fmt.Sprintf("%d devices", len(facts.Devices))
+		if len(facts.Devices) == 1 {
+			count = "1 device"
+		}
+		return fmt.Errorf("%s has no device number %d; it has %s", d.Name(), number, count)
 	}
 	if own := facts.Devices[number].Target; f.target == "" {
 		f.target = own.String()

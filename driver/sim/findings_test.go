@@ -426,7 +426,7 @@ func TestArguments(t *testing.T) {
 		{"k", Dim(1), Dim(64), 200 << 10, []any{b, b, int32(1)}, "bytes of shared memory"},
 		{"k", Dim(1), Dim(64), 0, []any{b, b}, "takes 3 arguments, given 2"},
 		{"k", Dim(1), Dim(64), 0, []any{b, b, int32(1), int32(2)}, "takes 3 arguments, given 4"},
-		{"k", Dim(1), Dim(64), 0, []any{b, b, int64(1)}, "a int64 has 8 bytes, the parameter 4"},
+		{"k", Dim(1), Dim(64), 0, []any{b, b, int64(1)}, "has 8 bytes (int64), the parameter 4"},
 		{"k", Dim(1), Dim(64), 0, []any{b, 3, int32(1)}, "a int cannot be passed"},
 	} {
 		_, err := d.Launch(m, c.kernel, c.grid, c.block, c.shared, c.args...)

@@ -274,7 +274,7 @@ func marshal(f *simt.Func, args []any) ([]byte, error) {
 			continue
 		}
 		if size != p.Size {
-			return nil, fmt.Errorf("argument %d of kernel %s: a %T has %d bytes, the parameter %d", i+1, f.Name, args[i], size, p.Size)
+			return nil, fmt.Errorf("argument %d of kernel %s has %d bytes (%T), the parameter %d", i+1, f.Name, size, args[i], p.Size)
 		}
 		var word [8]byte
 		binary.LittleEndian.PutUint64(word[:], v)
