@@ -1,6 +1,8 @@
 package llir
 
 import (
+	"math"
+
 	"github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/metadata"
@@ -20,17 +22,25 @@ type Builder struct {
 	// loops are the blocks before the loops around the current block, outermost
 	// first.
 	loops []*ir.Block
-	// moved counts, for each of them, the computations placed before it.
+	// moved counts, for each of them, the computations placed before it that it
+	// may need.
 	moved []int
+	// uses is what is known of the uses of such computations (unneeded and so on), by
+	// their numbers up to the last.
+	uses []uint8
 	// early: what is built goes to the end of a block that is complete.
 	early bool
 }
 
-// mostMoved is how many computations may be placed before a loop. What they give
-// takes registers for as long as the loop runs, and a loop over many narrow
+// mostMoved is how many results of computations placed before a loop it may need.
+// They take registers for as long as the loop runs, and a loop over many narrow
 // accesses has an address for each: computed anew, they cost an instruction; kept,
-// they would push the accumulators out.
-const mostMoved = 16
+// they would push the accumulators out. A result that only others before the loop
+// are computed of takes none.
+const mostMoved = 14
+
+// closed is the count of a loop that nothing is moved out of.
+const closed = math.MaxInt32
 
 // NewBuilder returns a builder for f, placed nowhere yet.
 func NewBuilder(f *Func) *Builder { return &Builder{F: f, M: f.Mod} }
@@ -100,40 +110,97 @@ func (b *Builder) EnterLoop(before *ir.Block) {
 
 // EnterClosedLoop is EnterLoop for a loop that keeps all that is built in it.
 func (b *Builder) EnterClosedLoop(before *ir.Block) {
-	b.loops, b.moved = append(b.loops, before), append(b.moved, mostMoved)
+	b.loops, b.moved = append(b.loops, before), append(b.moved, closed)
 }
 
 // LeaveLoop ends the innermost loop.
 func (b *Builder) LeaveLoop() {
 	n := len(b.loops) - 1
 	b.loops, b.moved = b.loops[:n], b.moved[:n]
+	b.uses = b.uses[:0] // they were about this loop
 }
 
 // place is where a computation belongs: the current block, or the block before the
 // outermost loop around it in which no operand changes.
 func (b *Builder) place(k *vnKey, t Type) *ir.Block {
 	at := b.block
-	if len(b.loops) == 0 || !b.moves(k) || Width(t) > 32 {
+	if len(b.loops) == 0 {
 		return at
 	}
-	for i := len(b.loops) - 1; i >= 0; i-- {
-		before := b.loops[i]
-		if b.moved[i] == mostMoved {
-			return at
-		}
-		for _, id := range [...]int32{k.a, k.b, k.c} {
-			if id <= 0 { // none, or the module's
-				continue
-			}
-			// Parameters are made in no block.
-			if home := b.F.home[id]; home != nil && !b.F.dominates(home, before) {
-				return at
+	operands := [...]int32{k.a, k.b, k.c}
+	past := len(b.loops) // of the loops, those from here on
+	if b.moves(k) && Width(t) <= 32 {
+		freed := 0
+		for _, id := range operands {
+			if b.usesOf(id) == unneeded {
+				freed++
 			}
 		}
-		at = before
+		for past > 0 && b.moved[past-1]-freed < mostMoved && b.fixedIn(b.loops[past-1], operands) {
+			past--
+			at = b.loops[past]
+		}
+	}
+	for _, id := range operands {
+		if b.usesOf(id) != inPlace {
+			b.use(id, past)
+		}
+	}
+	for i := past; i < len(b.loops); i++ {
 		b.moved[i]++
 	}
 	return at
+}
+
+// fixedIn reports whether values, by their numbers, do not change in the loop
+// behind a block.
+func (b *Builder) fixedIn(before *ir.Block, ids [3]int32) bool {
+	for _, id := range ids {
+		if id <= 0 { // none, or the module's
+			continue
+		}
+		// Parameters are made in no block.
+		if home := b.F.home[id]; home != nil && !b.F.dominates(home, before) {
+			return false
+		}
+	}
+	return true
+}
+
+// What is known of the uses of a computation that was placed before a loop.
+const (
+	inPlace  = iota // it was not, or the loop needs it
+	unneeded        // there are none
+	consumed        // computations placed before the loop, too
+)
+
+func (b *Builder) usesOf(id int32) uint8 {
+	if id <= 0 || int(id) >= len(b.uses) {
+		return inPlace
+	}
+	return b.uses[id]
+}
+
+// use notes that a computation takes the result of another that was moved; it is
+// placed before the loops from past on, or in the innermost one where that is all.
+func (b *Builder) use(id int32, past int) {
+	change := 0
+	switch state := &b.uses[id]; {
+	case past < len(b.loops) && *state == unneeded:
+		*state, change = consumed, -1
+	case past == len(b.loops) && *state == consumed:
+		*state, change, past = inPlace, 1, 0
+	case past == len(b.loops):
+		*state = inPlace
+	}
+	if change == 0 {
+		return
+	}
+	for i := past; i < len(b.loops); i++ {
+		if b.fixedIn(b.loops[i], [3]int32{id}) {
+			b.moved[i] += change
+		}
+	}
 }
 
 // moves reports whether a computation may be done though the loop that asks for it
@@ -173,6 +240,10 @@ func (b *Builder) emit(k vnKey, inst ir.Instruction) Value {
 		panic("BUG: llir: instruction after a terminator")
 	}
 	v := b.appendTo(at, inst)
+	if at != b.block {
+		b.uses = append(b.uses, make([]uint8, int(b.F.lastID)+1-len(b.uses))...)
+		b.uses[b.F.lastID] = unneeded
+	}
 	b.F.table[k] = vnEntry{v, at}
 	return v
 }

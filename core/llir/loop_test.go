@@ -55,6 +55,51 @@ func TestLoopInvariants(t *testing.T) {
 	}
 }
 
+// A loop may need a number of results of what is placed before it; those that only
+// others before it are computed of do not count, until the loop needs them, too.
+func TestMostMoved(t *testing.T) {
+	m := NewModule("test", "", "")
+	fn := m.NewFunc("f", false, Void, I32)
+	b := NewBuilder(fn)
+	entry := fn.NewBlock(nil)
+	b.SetBlock(entry)
+	body := fn.NewBlock(entry)
+	b.Br(body)
+	b.SetBlock(body)
+	b.EnterLoop(entry)
+	i := b.Phi(I32)
+	before := func() int { return len(entry.Insts) }
+	v := fn.Param(0)
+	var chain []Value
+	for k := range 3 * mostMoved { // each of the one before
+		v = b.Xor(b.Mul(v, m.I32(3)), m.I32(k+1))
+		chain = append(chain, v)
+	}
+	if got, want := before(), 6*mostMoved; got != want {
+		t.Errorf("%d of a chain's %d computations are moved", got, want)
+	}
+	for _, v := range chain { // all of them are needed
+		b.Add(v, i)
+	}
+	at := before()
+	if b.Mul(fn.Param(0), m.I32(77)); before() != at {
+		t.Error("more than the most is moved")
+	}
+	b.LeaveLoop()
+
+	next := fn.NewBlock(body)
+	b.SetBlock(next)
+	b.EnterLoop(body)
+	at = len(body.Insts)
+	for k := range 2 * mostMoved { // each for itself
+		b.Add(b.Mul(fn.Param(0), m.I32(100+k)), b.Phi(I32))
+	}
+	if got := len(body.Insts) - at; got != mostMoved {
+		t.Errorf("%d computations are moved that the loop needs, want %d", got, mostMoved)
+	}
+	b.LeaveLoop()
+}
+
 // What does not change in a loop is added first to the other part of a pointer
 // that does not, before the loop.
 func TestGEPEarly(t *testing.T) {
