@@ -40,9 +40,12 @@ type conversionPlan struct {
 	vec     int
 	elem    int
 	bytes   int
-	// tiles is how the result is loaded, where that is not vec elements a lane.
-	tiles *tilePlan
-	load  *TileLoad
+	// loads is how the result is loaded, and stores how the operand is stored, where
+	// that is not vec elements a lane; at most one of them is.
+	loads  *tilePlan
+	load   *TileLoad
+	stores *tilePlan
+	store  *TileStore
 	// rounds is set where the conversion goes in several.
 	rounds *rounds
 }
@@ -285,22 +288,33 @@ func (e *emitter) viaShared(p *conversionPlan, base int, in []llir.Value) []llir
 	if t == llir.I1 {
 		stored = llir.I8
 	}
-	owner := e.firstReplica(p.src)
-	e.staged(p, p.src, base, func(a *Access, regs []int) {
+	vals := func(regs []int) []llir.Value {
 		vals := make([]llir.Value, len(regs))
 		for i, r := range regs {
 			if vals[i] = in[r]; t == llir.I1 {
 				vals[i] = e.b.ZExt(in[r], stored)
 			}
 		}
-		a.Elem, a.Mask = stored, owner
-		e.m.target.StoreShared(e.b, a, vals)
-	})
+		return vals
+	}
+	tiles := func(l *tensorLayout) (*sharedPlan, llir.Value) {
+		return &sharedPlan{tensor: l, elem: stored, size: p.elem, offs: p.staging.Offsets(l.layout)}, e.b.PtrAdd(e.smem, int64(base))
+	}
+	if p.stores != nil { // these alone suit the arrangement, as the loads below
+		area, ptr := tiles(p.src)
+		e.tileStores(area, p.stores, p.store, ptr, vals)
+	} else {
+		owner := e.firstReplica(p.src)
+		e.staged(p, p.src, base, func(a *Access, regs []int) {
+			a.Elem, a.Mask = stored, owner
+			e.m.target.StoreShared(e.b, a, vals(regs))
+		})
+	}
 	e.m.target.Barrier(e.b)
 	out := make([]llir.Value, p.dst.regs)
-	if p.tiles != nil { // these alone suit the arrangement
-		area := &sharedPlan{tensor: p.dst, elem: stored, size: p.elem, offs: p.staging.Offsets(p.dst.layout)}
-		out = e.tileLoads(area, p.tiles, p.load, e.b.PtrAdd(e.smem, int64(base)))
+	if p.loads != nil {
+		area, ptr := tiles(p.dst)
+		out = e.tileLoads(area, p.loads, p.load, ptr)
 	} else {
 		e.staged(p, p.dst, base, func(a *Access, regs []int) {
 			a.Elem = stored

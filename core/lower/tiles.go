@@ -123,28 +123,46 @@ func (m *module) planTiles(p *sharedPlan, in *Tiles) (*tilePlan, bool) {
 }
 
 // stageTiles replaces the staging of a conversion by one from which tiles can be
-// loaded, where that lets the threads store more at once.
+// loaded, or to which they can be stored, where that lets the threads move more at
+// once on the other side.
 func (m *module) stageTiles(p *conversionPlan) {
 	loads := m.target.TileLoads(p.elem)
 	for i := range loads {
-		in := &loads[i].Tiles
-		row := in.Tile.OutSize(layout.TensorDim(1))
-		if p.vec >= row {
-			continue
-		}
-		view, ok := m.rowView(p.dst, in)
-		if !ok {
-			continue
-		}
-		s := layout.Stage(view, p.src.layout, p.elem, m.target.Banks()) // vectors in the rows' order
-		if s.Vec >= row {
-			area := &sharedPlan{tensor: p.dst, size: p.elem, offs: s.Offsets(p.dst.layout)}
-			if t, ok := m.planTiles(area, in); ok {
-				p.staging, p.vec, p.tiles, p.load = s, s.Vec, t, &loads[i]
-				return
-			}
+		if s, t := m.stageRows(p, p.dst, p.src, &loads[i].Tiles); t != nil {
+			p.staging, p.vec, p.loads, p.load = s, s.Vec, t, &loads[i]
+			return
 		}
 	}
+	if p.src.freeThreads != 0 { // replicas would write twice
+		return
+	}
+	stores := m.target.TileStores(p.elem)
+	for i := range stores {
+		if s, t := m.stageRows(p, p.src, p.dst, &stores[i].Tiles); t != nil {
+			p.staging, p.vec, p.stores, p.store = s, s.Vec, t, &stores[i]
+			return
+		}
+	}
+}
+
+// stageRows is a staging that side l of a conversion goes through by tiles, and the
+// other side by vectors of at least a row, and the plan of the tiles; nil where
+// there is none, or where vectors are as long without tiles.
+func (m *module) stageRows(p *conversionPlan, l, other *tensorLayout, in *Tiles) (layout.Staging, *tilePlan) {
+	row := in.Tile.OutSize(layout.TensorDim(1))
+	if p.vec >= row {
+		return layout.Staging{}, nil
+	}
+	view, ok := m.rowView(l, in)
+	if !ok {
+		return layout.Staging{}, nil
+	}
+	s := layout.Stage(view, other.layout, p.elem, m.target.Banks()) // vectors in the rows' order
+	if s.Vec < row {
+		return layout.Staging{}, nil
+	}
+	t, _ := m.planTiles(&sharedPlan{tensor: l, size: p.elem, offs: s.Offsets(l.layout)}, in)
+	return s, t
 }
 
 // rowView is the layout of the rows that the lanes of an instruction address to
@@ -228,16 +246,23 @@ func (e *emitter) storeTiles(p *sharedPlan, ptr llir.Value, vals []llir.Value) b
 		if !ok {
 			continue
 		}
-		e.tileAccesses(p, t, ptr, func(at llir.Value, off int64, regs []int) {
+		e.tileStores(p, t, &stores[i], ptr, func(regs []int) []llir.Value {
 			group := make([]llir.Value, len(regs))
 			for i, r := range regs {
 				group[i] = vals[r]
 			}
-			stores[i].Store(e.b, at, off, 1<<len(t.tiles), group)
+			return group
 		})
 		return true
 	}
 	return false
+}
+
+// tileStores stores by tiles what vals gives for registers.
+func (e *emitter) tileStores(p *sharedPlan, t *tilePlan, in *TileStore, ptr llir.Value, vals func(regs []int) []llir.Value) {
+	e.tileAccesses(p, t, ptr, func(at llir.Value, off int64, regs []int) {
+		in.Store(e.b, at, off, 1<<len(t.tiles), vals(regs))
+	})
 }
 
 // tileAccesses calls f for each instruction of a plan: the address that the lane

@@ -28,7 +28,7 @@ func TestConvertLayout(t *testing.T) {
 	for i := range 27 {
 		shape, elem := shapes[r.IntN(len(shapes))], elems[i%len(elems)]
 		src, dst := pick(shape), pick(shape)
-		_, rep := converted(t, r, shape, elem.name, elem.size, src, dst)
+		_, rep := converted(t, r, []int{80, 90}[r.IntN(2)], shape, elem.name, elem.size, src, dst)
 		taken += rep.Counters.SharedWavefronts
 		needed += rep.Counters.SharedWavefrontsNeeded
 	}
@@ -37,7 +37,7 @@ func TestConvertLayout(t *testing.T) {
 
 // converted runs a kernel that brings a tensor of random bytes from one layout to
 // another, and checks that no element moved.
-func converted(t *testing.T, r *rand.Rand, shape []int, elem string, size int, src, dst string) (*kernel, *sim.Report) {
+func converted(t *testing.T, r *rand.Rand, cc int, shape []int, elem string, size int, src, dst string) (*kernel, *sim.Report) {
 	t.Helper()
 	dims := fmt.Sprintf("%dx%d", shape[0], shape[1])
 	text := moduleOf(fmt.Sprintf("  tt.func public @k(%%x: !tt.ptr<%s>, %%o: !tt.ptr<%s>) {", elem, elem) +
@@ -46,7 +46,7 @@ func converted(t *testing.T, r *rand.Rand, shape []int, elem string, size int, s
 		fmt.Sprintf("    %%w = ttg.convert_layout %%v : tensor<%sx%s, %s> -> tensor<%sx%s, %s>\n", dims, elem, src, dims, elem, dst) +
 		indices("j", shape[0], shape[1], dst) + pointers("o", "o", "j", dims, elem, dst) +
 		fmt.Sprintf("    tt.store %%o_p, %%w : tensor<%sx!tt.ptr<%s>, %s>\n    tt.return\n  }\n", dims, elem, dst))
-	k := build(t, "convert.ttgir", text, 80)
+	k := build(t, "convert.ttgir", text, cc)
 	d := sim.New(sim.Options{})
 	in := make([]byte, shape[0]*shape[1]*size)
 	for i := range in {
@@ -58,6 +58,40 @@ func converted(t *testing.T, r *rand.Rand, shape []int, elem string, size int, s
 		t.Fatalf("the elements moved\n%s\n%s", text, k.ptx)
 	}
 	return k, rep
+}
+
+// Where a lane's elements lie apart, what a row has of them lies with other lanes:
+// such a result goes to memory by matrices where there is an instruction for it, and
+// comes back a row at a time.
+func TestConvertByTiles(t *testing.T) {
+	const (
+		mma  = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>"
+		rows = "#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [8, 4], warpsPerCTA = [4, 1], order = [1, 0]}>"
+		cols = "#ttg.blocked<{sizePerThread = [8, 1], threadsPerWarp = [4, 8], warpsPerCTA = [1, 4], order = [0, 1]}>"
+		four = "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [32, 1], warpsPerCTA = [4, 1], order = [1, 0]}>"
+		ones = "#ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 4], warpsPerCTA = [4, 1], order = [1, 0]}>"
+	)
+	r := newRand(t)
+	for _, c := range []struct {
+		elem          string
+		size          int
+		shape         []int
+		src, dst      string
+		store, stored string // the instruction, and what it is without
+	}{
+		{"f16", 2, []int{32, 32}, mma, rows, "stmatrix.sync.aligned.m8n8.x4.shared.b16", "st.shared"},
+		{"f16", 2, []int{64, 64}, mma, cols, "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16", "st.shared"},
+		{"f32", 4, []int{128, 4}, ones, four, "stmatrix.sync.aligned.m8n8.x4.shared.b16", "st.shared"},
+		{"i8", 1, []int{32, 64}, cols, rows, "st.shared", "st.shared"}, // a lane has no four of a row
+	} {
+		for cc, want := range map[int]string{80: c.stored, 90: c.store} {
+			k, rep := converted(t, r, cc, c.shape, c.elem, c.size, c.src, c.dst)
+			if !strings.Contains(k.ptx, want) {
+				t.Errorf("%s from %s to %s: no %s on %d\n%s", c.elem, c.src, c.dst, want, cc, k.ptx)
+			}
+			noConflicts(t, rep.Counters.SharedWavefronts, rep.Counters.SharedWavefrontsNeeded)
+		}
+	}
 }
 
 // Large conversions go in rounds through little memory, where both layouts have a
@@ -80,7 +114,7 @@ func TestConvertRounds(t *testing.T) {
 		{[]int{64, 256}, "f32", 4, rows, tiles},
 		{[]int{128, 64}, "f64", 8, tiles, rows},
 	} {
-		k, rep := converted(t, r, c.shape, c.elem, c.size, c.src, c.dst)
+		k, rep := converted(t, r, 80, c.shape, c.elem, c.size, c.src, c.dst)
 		if k.Shared > 32<<10 {
 			t.Errorf("%v x %s takes %d bytes of shared memory from\n%s to\n%s", c.shape, c.elem, k.Shared, c.src, c.dst)
 		}
@@ -90,7 +124,7 @@ func TestConvertRounds(t *testing.T) {
 	noConflicts(t, taken, needed)
 	for i := range 4 { // any layouts
 		shape := [][]int{{128, 128}, {256, 64}}[i%2]
-		converted(t, r, shape, "f32", 4, randomLinear(r, shape, i%3 == 0), randomBlocked(r, 2))
+		converted(t, r, 80, shape, "f32", 4, randomLinear(r, shape, i%3 == 0), randomBlocked(r, 2))
 	}
 }
 
