@@ -1,6 +1,8 @@
 package rewrite
 
 import (
+	"slices"
+
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/ir"
 )
@@ -36,6 +38,9 @@ func NewSet(lists ...[]Pattern) *Set {
 
 // Options of Greedy.
 type Options struct {
+	// BottomUp looks at the last operations first, as passes do that do not say
+	// otherwise; the canonicalizer begins at the top.
+	BottomUp bool
 	// NoFold leaves folding out: only patterns and dead code.
 	NoFold bool
 	// Count, when set, is told the name of each pattern that applied.
@@ -105,8 +110,8 @@ func (rw *Rewriter) seed() {
 			}
 		}
 	}
-	for i, j := 0, len(rw.stack)-1; i < j; i, j = i+1, j-1 {
-		rw.stack[i], rw.stack[j] = rw.stack[j], rw.stack[i]
+	if !rw.opts.BottomUp {
+		slices.Reverse(rw.stack)
 	}
 	for i, op := range rw.stack {
 		rw.queued[op] = i

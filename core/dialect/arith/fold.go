@@ -565,7 +565,7 @@ func foldCmpI(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 func foldBitTest(op *ir.Operation, pred int64, c ir.Attribute) *ir.Value {
 	x := op.Operand(0)
 	switch {
-	case ir.IsInt(x.Type(), 1):
+	case ir.IsInt(ir.ElemOf(x.Type()), 1):
 		if pred == EQ && isInt(c, 1) || pred == NE && isInt(c, 0) {
 			return x
 		}

@@ -19,7 +19,7 @@ var Combine = &pass.Pass{
 	Doc:     "join operations that have one better form",
 	Example: combineExample,
 	Run: func(r *pass.Run) error {
-		rewrite.Greedy(r.Module, combineSet, rewrite.Options{Count: func(name string) { r.Count(name, 1) }})
+		rewrite.Greedy(r.Module, combineSet, rewrite.Options{BottomUp: true, Count: func(name string) { r.Count(name, 1) }})
 		for op := range r.Module.Body().Ops() {
 			if op.Is(tt.Func) && std.JoinEqualBlocks(op.Region(0)) {
 				r.Count("equal blocks", 1)

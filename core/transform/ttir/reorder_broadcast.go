@@ -18,7 +18,7 @@ var ReorderBroadcast = &pass.Pass{
 	Doc:     "compute on the small shape, then splat or broadcast",
 	Example: reorderBroadcastExample,
 	Run: func(r *pass.Run) error {
-		rewrite.Greedy(r.Module, reorderSet, rewrite.Options{Count: func(name string) { r.Count(name, 1) }})
+		rewrite.Greedy(r.Module, reorderSet, rewrite.Options{BottomUp: true, Count: func(name string) { r.Count(name, 1) }})
 		return nil
 	},
 }
