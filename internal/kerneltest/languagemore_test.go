@@ -312,3 +312,39 @@ def exp2(x, out):
 		}
 	}
 }
+
+// Descriptors are handed to functions and taken from them.
+func TestDescriptorCalls(t *testing.T) {
+	k := Kernel{Name: "kernel", Source: `
+import triton
+import triton.language as tl
+
+@triton.jit(noinline=True)
+def make(p, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    return tl.make_tensor_descriptor(p, shape=[M, N], strides=[N, 1], block_shape=[BM, BN]), M * N
+
+@triton.jit(noinline=True)
+def negate(src, dst, at, BM: tl.constexpr, BN: tl.constexpr):
+    for i in range(2):
+        dst.store([at, i * BN], -src.load([at, i * BN]))
+
+@triton.jit
+def kernel(x, out, sizes, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    src, n = make(x, M, N, BM, BN)
+    dst, m = make(out, M, N, BM, BN)
+    negate(src, dst, tl.program_id(0) * BM, BM, BN)
+    tl.store(sizes + tl.program_id(0), n + m)
+`}
+	r := Rand(t)
+	const m, n = 13, 24
+	for _, target := range []string{"cuda:80", "cuda:90"} {
+		x, out, sizes := Randn(r, "fp32", m, n), Empty("fp32", m, n), Empty("i32", 2)
+		k.On(target).Run(t, Grid(2), x, out, sizes, m, n, 8, 16)
+		want := make([]float64, m*n)
+		for i := range want {
+			want[i] = -x.At(i)
+		}
+		Equal(t, target, out, want)
+		Equal(t, target, sizes, []float64{2 * m * n, 2 * m * n})
+	}
+}
