@@ -26,7 +26,7 @@ func (c *compilation) makeLLIR() (err error) {
 			}, &c.resp.Reproducer)
 		}
 	}()
-	res, err := lower.Module(c.module, &gpu.Target{CC: c.early.cc}, lower.Options{Producer: producer, LineInfo: true})
+	res, err := lower.Module(c.module, c.early.target(), lower.Options{Producer: producer, LineInfo: true})
 	if err != nil {
 		return wire.ErrorToSDK(err)
 	}

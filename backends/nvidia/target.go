@@ -3,6 +3,7 @@ package nvidia
 import (
 	"strconv"
 
+	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -90,6 +91,12 @@ func (a arch) impreciseAcc() int {
 
 // dotPrecisions are the ways to multiply f32 operands.
 var dotPrecisions = []string{"tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"}
+
+// target is what code for the architecture is lowered for. A multiprocessor has
+// 1 KiB of shared memory more than a block may have.
+func (a arch) target() *gpu.Target {
+	return &gpu.Target{CC: a.cc, Shared: int(a.sharedMemory) + 1<<10, Threads: a.threads}
+}
 
 // facts of the architecture, for Describe.
 func (a arch) facts() sdk.TargetFacts {

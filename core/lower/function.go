@@ -48,7 +48,9 @@ func (m *module) declare(fn *function) error {
 	fn.llvm = m.llvm.NewFunc(fn.name, !fn.kernel, fn.ret, params...)
 	fn.llvm.AddAttr("nounwind")
 	if fn.kernel {
-		m.target.DefineKernel(fn.llvm, Kernel{Threads: m.warps * m.lanes, MaxRegs: m.maxRegs, NumCTAs: 1})
+		m.target.DefineKernel(fn.llvm, Kernel{
+			Threads: m.warps * m.lanes, Shared: m.alloc.Size(), MaxRegs: m.maxRegs, NumCTAs: 1,
+		})
 	} else {
 		fn.llvm.AddAttr("noinline")
 	}

@@ -95,6 +95,7 @@ type Target interface {
 // Kernel says what an entry function is launched with.
 type Kernel struct {
 	Threads int // of one program
+	Shared  int // bytes of shared memory of one program
 	MaxRegs int // registers a thread may use; 0: no limit
 	NumCTAs int // programs of one cluster
 }

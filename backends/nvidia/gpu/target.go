@@ -14,6 +14,9 @@ import (
 type Target struct {
 	// CC is the compute capability, 90 for 9.0.
 	CC int
+	// Shared and Threads are what a multiprocessor holds: bytes of shared memory,
+	// and resident threads. Zero where code is no kernel's.
+	Shared, Threads int
 }
 
 var _ lower.Target = (*Target)(nil)
@@ -34,15 +37,36 @@ func (*Target) Banks() layout.Banks { return layout.Banks{WordBytes: 4, Words: 3
 const ptxKernel = 71
 
 // DefineKernel marks an entry function and bounds its launch.
-func (*Target) DefineKernel(f *llir.Func, k lower.Kernel) {
+//
+// ptxas spends few registers where that lets more blocks onto a multiprocessor,
+// and then loads a product's operands just before they are used. It cannot know
+// how much shared memory a launch asks for, and so whether those blocks fit;
+// asked for one block, it stops saving.
+func (t *Target) DefineKernel(f *llir.Func, k lower.Kernel) {
 	f.SetCallingConv(ptxKernel)
 	f.AddAttr(llir.StringAttr("nvvm.reqntid", strconv.Itoa(k.Threads)))
-	if k.MaxRegs > 0 {
+	switch {
+	case k.MaxRegs > 0:
 		f.AddAttr(llir.StringAttr("nvvm.maxnreg", strconv.Itoa(k.MaxRegs)))
+	case t.sharedLimits(k):
+		f.AddAttr(llir.StringAttr("nvvm.minctasm", "1"))
 	}
 	if k.NumCTAs > 1 {
 		f.AddAttr(llir.StringAttr("nvvm.cluster_dim", strconv.Itoa(k.NumCTAs)))
 	}
+}
+
+// blockReserve is the shared memory that the driver takes of each block.
+const blockReserve = 1 << 10
+
+// sharedLimits: shared memory alone keeps half a multiprocessor's threads, or
+// more, from being there.
+func (t *Target) sharedLimits(k lower.Kernel) bool {
+	if k.Shared == 0 || t.Shared == 0 {
+		return false
+	}
+	blocks := t.Shared / (k.Shared + blockReserve)
+	return 2*blocks*k.Threads <= t.Threads
 }
 
 func sreg(b *llir.Builder, name string) llir.Value {
