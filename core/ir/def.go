@@ -186,7 +186,8 @@ const (
 	IsolatedFromAbove
 	// Commutative: its two operands may be swapped.
 	Commutative
-	// ConstantLike: no operands, one result, the attribute "value".
+	// ConstantLike: no operands, one result, the attribute "value" where the value
+	// is not the operation itself.
 	ConstantLike
 	// SameOperandsAndResultType: all operands and results have one type.
 	SameOperandsAndResultType

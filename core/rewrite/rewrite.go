@@ -2,8 +2,10 @@ package rewrite
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/ub"
 	"github.com/tritonc/tritonc/core/ir"
 )
 
@@ -265,8 +267,23 @@ func (rw *Rewriter) try(patterns []Pattern, op *ir.Operation) bool {
 	return false
 }
 
+// poisoned replaces arithmetic on what is poison by poison.
+func (rw *Rewriter) poisoned(op *ir.Operation) bool {
+	for _, v := range op.Operands() {
+		if v.DefIs(ub.Poison) && op.NumResults() == 1 && strings.HasPrefix(op.Name(), "arith.") && !op.Is(arith.Select) {
+			t := op.Result(0).Type()
+			rw.Replace(op, rw.shared(op, constKey{typ: t}, func() *ir.Value { return ub.NewPoison(rw.Builder, t) }))
+			return true
+		}
+	}
+	return false
+}
+
 // fold replaces op by what it always equals.
 func (rw *Rewriter) fold(op *ir.Operation) bool {
+	if rw.poisoned(op) {
+		return true
+	}
 	f := op.Def().Fold
 	if f == nil || op.NumResults() == 0 {
 		return false
@@ -304,16 +321,20 @@ func (rw *Rewriter) Constant(op *ir.Operation, attr ir.Attribute, t ir.Type) *ir
 	if arith.TypeOf(attr) != t {
 		panic("BUG: rewrite: constant of a type other than its attribute's, folding " + op.Name())
 	}
+	return rw.shared(op, constKey{attr, t}, func() *ir.Value { return arith.NewConstant(rw.Builder, attr) })
+}
+
+// shared is the constant that k stands for, usable at op; create makes it.
+func (rw *Rewriter) shared(op *ir.Operation, k constKey, create func() *ir.Value) *ir.Value {
 	entry := rw.entryFor(op.Block())
 	if entry == nil {
 		p := rw.Save()
 		rw.SetBefore(op)
-		v := arith.NewConstant(rw.Builder, attr)
+		v := create()
 		rw.Restore(p)
 		return v
 	}
 	m := rw.constantsOf(entry)
-	k := constKey{attr, t}
 	if have := m[k]; have != nil {
 		if have.Loc() != op.Loc() {
 			have.SetLoc(op.Context().UnknownLoc())
@@ -323,7 +344,7 @@ func (rw *Rewriter) Constant(op *ir.Operation, attr ir.Attribute, t ir.Type) *ir
 	p := rw.Save()
 	rw.SetToStart(entry)
 	rw.Loc = op.Loc()
-	v := arith.NewConstant(rw.Builder, attr)
+	v := create()
 	rw.Restore(p)
 	m[k] = v.Def()
 	return v

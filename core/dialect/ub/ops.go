@@ -7,6 +7,7 @@ import "github.com/tritonc/tritonc/core/ir"
 // which is never printed.
 var Poison = &ir.OpDef{
 	Name: "ub.poison", Doc: "a value of no particular content",
+	Traits:  ir.ConstantLike,
 	Results: []ir.Result{{Name: "result", Type: ir.AnyType}},
 	Asm:     "attr-dict `:` type($result)",
 }

@@ -23,6 +23,7 @@ func (g *gen) ifStmt(st *syntax.If) {
 		return
 	}
 	c := g.scalarCondition(x, st.Test)
+	g.checkCalled(st)
 	switch {
 	case !containsReturn(st):
 		g.ifRegion(st, c)
@@ -215,6 +216,40 @@ func (g *gen) ifBranch(st *syntax.If, cond *lang.Tensor) {
 	cf.NewBr(u.b, join, flatten(r.elseVars, names)...)
 	u.b.SetToEnd(join)
 	g.rebind(r.thenVars, names, join.Args())
+}
+
+// checkCalled looks at the functions of modules that statements under a run-time
+// condition call: each must be there, even where a constant condition keeps the
+// call from being compiled, since Triton looks for returns in all of them.
+func (g *gen) checkCalled(n syntax.Node) {
+	syntax.Inspect(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Assign, *syntax.AugAssign:
+			return false
+		case *syntax.If:
+			for _, body := range [][]syntax.Stmt{n.Body, n.Orelse} {
+				for _, st := range body {
+					g.checkCalled(st)
+				}
+			}
+			return false
+		case *syntax.Call:
+			f, ok := n.Func.(*syntax.Attribute)
+			if !ok {
+				return false
+			}
+			base, ok := f.Value.(*syntax.Name)
+			if !ok {
+				return false
+			}
+			if m, ok := g.fn.Module.Lookup(base.ID); ok && eval.TypeName(m) == "module" && !g.u.session.HasAttr(m, f.Attr) {
+				g.node = f.Loc()
+				g.u.session.Attr(m, f.Attr)
+			}
+			return false
+		}
+		return true
+	})
 }
 
 // containsReturn reports whether a statement holds a return.

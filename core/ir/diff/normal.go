@@ -110,7 +110,9 @@ func (n *normalizer) define(op *ir.Operation) {
 	}
 }
 
-func isConstant(op *ir.Operation) bool { return op.Def().Has(ir.ConstantLike) }
+func isConstant(op *ir.Operation) bool {
+	return op.Def().Has(ir.ConstantLike) && op.Attr("value") != nil
+}
 
 func (n *normalizer) operand(v *ir.Value) operand {
 	if d := v.Def(); d != nil && isConstant(d) {
