@@ -112,32 +112,41 @@ func (st *mmaState) float(m *Mma, a, b *fragment) {
 // c's.
 func (st *mmaState) product(m *Mma, a, b *fragment, c, d *accumulator) {
 	special := a.special || b.special
+	if !special && m.K <= stepK && st.sumInVectors(&a.steps[0], &b.steps[0], a.wide || b.wide, false, c, d) {
+		return
+	}
+	var was [4][mmaLanes]uint32 // c, where d needs mending
+	if special = special || c.special(); special {
+		for i := range c {
+			was[i] = *c[i]
+		}
+	}
 	if m.K <= stepK {
-		switch {
-		case !special && st.sumInVectors(&a.steps[0], &b.steps[0], a.wide || b.wide, false, c, d):
-		case special || c.special():
-			st.special(m, a, b, c, d)
-		default:
-			sum(&a.steps[0], &b.steps[0], c, d)
+		sum(&a.steps[0], &b.steps[0], c, d)
+	} else {
+		zero, part := inMemory(&st.zero), inMemory(&st.part)
+		for i := range a.steps {
+			x, y := &a.steps[i], &b.steps[i]
+			if special || !st.sumInVectors(x, y, a.wide || b.wide, false, &zero, &part) {
+				sum(x, y, &zero, &part)
+			}
+			zero = part
 		}
-		return
-	}
-	if special || c.special() {
-		st.special(m, a, b, c, d)
-		return
-	}
-	zero, part := inMemory(&st.zero), inMemory(&st.part)
-	for i := range a.steps {
-		x, y := &a.steps[i], &b.steps[i]
-		if !st.sumInVectors(x, y, a.wide || b.wide, false, &zero, &part) {
-			sum(x, y, &zero, &part)
+		for i := range d {
+			for l := range d[i] {
+				d[i][l] = canon(f32(part[i][l]) + f32(c[i][l]))
+			}
 		}
-		zero = part
 	}
-	for i := range d {
-		for l := range d[i] {
-			d[i][l] = canon(f32(part[i][l]) + f32(c[i][l]))
-		}
+	if special {
+		from := inMemory(&was)
+		eachSpecial(m, a, b, func(row, col int) float64 {
+			i, lane := cElement(row, col)
+			return float64(f32(from[i][lane]))
+		}, func(row, col int, v float64) {
+			i, lane := cElement(row, col)
+			d[i][lane] = canon(float32(v))
+		})
 	}
 }
 
@@ -176,10 +185,8 @@ func sum(a, b *elements, c, d *accumulator) {
 
 // half computes a product with f16 accumulators.
 func (st *mmaState) half(m *Mma, a, b *fragment, c, d *[4][mmaLanes]uint32) {
-	if a.special || b.special || specialHalves(c) {
-		st.specialHalf(m, a, b, c, d)
-		return
-	}
+	special := a.special || b.special || specialHalves(c)
+	was := *c
 	wide := &st.part
 	for i := range 2 {
 		for l, v := range c[i] {
@@ -187,7 +194,7 @@ func (st *mmaState) half(m *Mma, a, b *fragment, c, d *[4][mmaLanes]uint32) {
 		}
 	}
 	part := inMemory(wide)
-	if st.sumInVectors(&a.steps[0], &b.steps[0], false, true, &part, &part) {
+	if !special && st.sumInVectors(&a.steps[0], &b.steps[0], false, true, &part, &part) {
 		for i := range 2 {
 			for l := range d[i] {
 				d[i][l] = f32to16(f32(wide[2*i][l])) | f32to16(f32(wide[2*i+1][l]))<<16
@@ -210,6 +217,16 @@ func (st *mmaState) half(m *Mma, a, b *fragment, c, d *[4][mmaLanes]uint32) {
 			}
 			d[i/2][lane] = v[0] | v[1]<<16
 		}
+	}
+	if special {
+		eachSpecial(m, a, b, func(row, col int) float64 {
+			i, lane := cElement(row, col)
+			return float64(f16to32(was[i/2][lane] >> (16 * (i % 2)) & 0xffff))
+		}, func(row, col int, v float64) {
+			i, lane := cElement(row, col)
+			shift := 16 * (i % 2)
+			d[i/2][lane] = d[i/2][lane]&^(0xffff<<shift) | roundTo(v, fmtF16, RoundNearest)<<shift
+		})
 	}
 }
 
@@ -284,34 +301,23 @@ func specialHalves(c *[4][mmaLanes]uint32) bool {
 	return false
 }
 
-// specialSum is one element of a product some of whose terms are infinite or
-// NaNs.
-func specialSum(m *Mma, a, b *fragment, row, col int, c float64) float64 {
-	for k := range m.K {
-		x, y := &a.steps[k/stepK], &b.steps[k/stepK]
-		c += float64(x.val[k%stepK*widthA+row]) * float64(y.val[k%stepK*widthB+col])
-	}
-	return c
-}
-
-func (st *mmaState) special(m *Mma, a, b *fragment, c, d *accumulator) {
-	var t [4][mmaLanes]uint32
-	for i := range t {
-		for lane := range mmaLanes {
-			row, col := cPlace(lane, i)
-			t[i][lane] = canon(float32(specialSum(m, a, b, row, col, float64(f32(c[i][lane])))))
-		}
-	}
-	d.fill(&t)
-}
-
-func (st *mmaState) specialHalf(m *Mma, a, b *fragment, c, d *[4][mmaLanes]uint32) {
-	for i := range 2 {
-		for lane := range mmaLanes {
-			row, col := lane/4+8*i, lane%4*2
-			lo := roundTo(specialSum(m, a, b, row, col, float64(f16to32(c[i][lane]&0xffff))), fmtF16, RoundNearest)
-			hi := roundTo(specialSum(m, a, b, row, col+1, float64(f16to32(c[i][lane]>>16))), fmtF16, RoundNearest)
-			d[i][lane] = lo | hi<<16
+// eachSpecial calls put with the sum of every element some of whose terms is
+// infinite or a NaN; c returns what is added to its products.
+func eachSpecial(m *Mma, a, b *fragment, c func(row, col int) float64, put func(row, col int, v float64)) {
+	notFinite := func(v float64) bool { return v-v != 0 }
+	for row := range widthA {
+		for col := range widthB {
+			v := c(row, col)
+			special := notFinite(v)
+			for k := range m.K {
+				x := float64(a.steps[k/stepK].val[k%stepK*widthA+row])
+				y := float64(b.steps[k/stepK].val[k%stepK*widthB+col])
+				special = special || notFinite(x) || notFinite(y)
+				v += x * y
+			}
+			if special {
+				put(row, col, v)
+			}
 		}
 	}
 }
