@@ -2,19 +2,18 @@
 // scalars of f32 and f64, so that no vendor's library of bitcode is needed. A
 // target with an instruction for one of them uses that instead.
 //
-// The functions are straight-line code with selects; behind a branch stand only
-// the reduction of large angles, the long divisions of Fmod and Remainder and the loops
-// of Jn and Yn. Nothing is read from
-// memory. Common functions of f32 are computed in f32; rare ones (Tgamma,
-// Erfinv and the like) in f64.
+// The functions are straight-line code with selects; behind a branch stand only the
+// reduction of large angles, the long divisions of Fmod and Remainder and the loops of
+// Jn and Yn. Nothing is read from memory. Common functions of f32 are computed in f32;
+// rare ones (Tgamma, Erfinv and the like) in f64.
 //
 // Package fit made the polynomials of coefficients.go: those of f64 interpolate
 // their functions at Chebyshev's nodes, those of f32 have the least greatest error.
 // Where a step must not be rounded, numbers are pairs (pair.go). A GPU that has
 // instructions for 2^x, 1/x and 1/√x, nearly right, offers them as an Approx, and
-// some functions are shorter with them. The functions treat zeros, infinities, NaNs and subnormal
-// numbers as IEEE 754 and C's annex F recommend. Their errors, measured against
-// package reference, stand in docs/devmath.md.
+// some functions are shorter with them. The functions treat zeros, infinities, NaNs
+// and subnormal numbers as IEEE 754 and C's annex F recommend. Their errors, measured
+// against package reference, stand in docs/devmath.md.
 //
 //	devmath.go     logarithms and exponentials
 //	single.go      f32 without pairs; approx.go: with a GPU's approximations
