@@ -1,7 +1,7 @@
 package std
 
 import (
-	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/rewrite"
 )
@@ -23,8 +23,8 @@ func NewCanonicalize(more ...[]rewrite.Pattern) *pass.Pass {
 			o := rewrite.Options{Count: func(name string) { r.Count(name, 1) }}
 			for {
 				changed := rewrite.Greedy(r.Module, set, o)
-				for op := range r.Module.Body().Ops() {
-					if op.Is(tt.Func) && simplifyCFG(op.Region(0), r) {
+				for _, region := range Branching(r.Module) {
+					if simplifyCFG(region, r) {
 						changed = true
 					}
 				}
@@ -34,4 +34,18 @@ func NewCanonicalize(more ...[]rewrite.Pattern) *pass.Pass {
 			}
 		},
 	}
+}
+
+// Branching are the regions inside a module that have several blocks.
+func Branching(module *ir.Operation) []*ir.Region {
+	var regions []*ir.Region
+	ir.Walk(module, func(op *ir.Operation) ir.WalkResult {
+		for _, r := range op.Regions() {
+			if r.First() != r.Last() {
+				regions = append(regions, r)
+			}
+		}
+		return ir.Advance
+	})
+	return regions
 }

@@ -86,14 +86,7 @@ func skipEmpty(b *ir.Block) bool {
 		if t.Is(cf.CondBr) && t.Successor(1-i) == next.Successor(0) && len(args) > 0 {
 			continue // the two ways would differ in arguments only
 		}
-		end := firstArg(t, i) + len(cf.SuccessorArgs(t, i))
-		vals := slices.Insert(slices.Clone(t.OperandValues()), end, args...)
-		t.SetOperands(vals)
-		if seg := t.Segments(); seg != nil {
-			seg = slices.Clone(seg)
-			seg[1+i] += int32(len(args))
-			t.SetSegments(seg)
-		}
+		appendArgs(t, i, args)
 		t.SetSuccessor(i, next.Successor(0))
 		changed = true
 	}
@@ -194,37 +187,4 @@ func dropArgs(r *ir.Region) int {
 		}
 	}
 	return n
-}
-
-// JoinEqualBlocks makes one block of those of r that do the same, take no
-// arguments and lead nowhere: the early returns of a function, above all. It
-// reports whether there were any.
-func JoinEqualBlocks(r *ir.Region) bool {
-	var kept []*ir.Block
-	changed := false
-	for b := r.First(); b != nil; {
-		next := b.Next()
-		same := slices.IndexFunc(kept, func(k *ir.Block) bool { return equalOps(k, b, make(map[*ir.Value]*ir.Value)) })
-		switch {
-		case b.IsEntry() || b.NumArgs() > 0 || b.Terminator() == nil || b.Terminator().NumSuccessors() > 0:
-		case same < 0:
-			kept = append(kept, b)
-		default:
-			type edge struct {
-				from *ir.Operation
-				way  int
-			}
-			var in []edge
-			for t, way := range b.Predecessors() {
-				in = append(in, edge{t, way})
-			}
-			for _, e := range in {
-				e.from.SetSuccessor(e.way, kept[same])
-			}
-			b.Erase()
-			changed = true
-		}
-		b = next
-	}
-	return changed
 }

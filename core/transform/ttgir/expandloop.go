@@ -76,6 +76,18 @@ func (e *expansion) source(v *ir.Value) (op *ir.Operation, yielded *ir.Value) {
 	return nil, nil
 }
 
+// fixedAfterFirst is what v is from the second turn on, where the loop carries a
+// value that no turn computes; else nil.
+func (e *expansion) fixedAfterFirst(v *ir.Value) *ir.Value {
+	if !v.IsArgument() || v.Block() != e.loop.Body() || v.Index() == 0 {
+		return nil
+	}
+	if d, _ := e.source(v); d != nil {
+		return nil
+	}
+	return yieldOf(e.loop).Operand(v.Index() - 1)
+}
+
 // findCrossing finds the values that live from one stage to a later one. A
 // carried value is in the stage of what computes it for the next turn.
 func (e *expansion) findCrossing() {
@@ -120,6 +132,11 @@ func (e *expansion) prologue() {
 	b, loop := e.b, e.loop
 	for i, a := range scf.IterArgs(loop) {
 		e.setVersion(a, scf.Inits(loop)[i], 0)
+		if later := e.fixedAfterFirst(a); later != nil {
+			for turn := range e.last {
+				e.setVersion(a, later, turn+1)
+			}
+		}
 	}
 	yield := yieldOf(loop)
 	predicates := make([]*ir.Value, e.last)
@@ -231,6 +248,12 @@ func (e *expansion) clone(op, n *ir.Operation, m *ir.Mapping, predicates []*ir.V
 			continue
 		}
 		d, yielded := e.source(v)
+		if d == nil && stage < e.last { // for turns behind the first
+			if later := e.fixedAfterFirst(v); later != nil {
+				use(v, later)
+			}
+			continue
+		}
 		if d == nil || e.stage(d) == stage {
 			continue
 		}

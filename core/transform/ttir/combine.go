@@ -20,8 +20,8 @@ var Combine = &pass.Pass{
 	Example: combineExample,
 	Run: func(r *pass.Run) error {
 		rewrite.Greedy(r.Module, combineSet, rewrite.Options{BottomUp: true, Count: func(name string) { r.Count(name, 1) }})
-		for op := range r.Module.Body().Ops() {
-			if op.Is(tt.Func) && std.JoinEqualBlocks(op.Region(0)) {
+		for _, region := range std.Branching(r.Module) {
+			if std.JoinEqualBlocks(region) {
 				r.Count("equal blocks", 1)
 			}
 		}

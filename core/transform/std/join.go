@@ -1,0 +1,209 @@
+package std
+
+import (
+	"slices"
+
+	"github.com/tritonc/tritonc/core/dialect/cf"
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+// JoinEqualBlocks makes one block of those of r that do the same and go on to the
+// same blocks: the early returns of a function, above all. Where they differ in
+// values from outside, those become arguments.
+//
+//	^1: tt.store %p, %a; tt.return      ^1(%v): tt.store %p, %v; tt.return
+//	^2: tt.store %p, %b; tt.return  →   with branches to ^1(%a) and ^1(%b)
+//
+// It reports whether there were any.
+func JoinEqualBlocks(r *ir.Region) bool {
+	changed := false
+	for joinOnce(r) {
+		changed = true
+		dropArgs(r)
+	}
+	return changed
+}
+
+// cluster is a block and those that may join it.
+type cluster struct {
+	leader *ir.Block
+	joined []*ir.Block
+	// differ holds the operands that are not the same in all of them: by the
+	// number of the operation in its block, and of the operand.
+	differ [][2]int
+}
+
+func joinOnce(r *ir.Region) bool {
+	if r.First() == r.Last() {
+		return false
+	}
+	var clusters []*cluster
+	for b := range r.Blocks() {
+		if b.IsEntry() || !joinable(b) {
+			continue
+		}
+		if !slices.ContainsFunc(clusters, func(c *cluster) bool { return c.add(b) }) {
+			clusters = append(clusters, &cluster{leader: b})
+		}
+	}
+	changed := false
+	for _, c := range clusters {
+		if len(c.joined) > 0 {
+			c.join()
+			changed = true
+		}
+	}
+	return changed
+}
+
+// joinable reports whether a block has no regions, is used by plain branches
+// only, and defines nothing that is used elsewhere.
+func joinable(b *ir.Block) bool {
+	if b.Terminator() == nil {
+		return false
+	}
+	local := func(v *ir.Value) bool {
+		for u := range v.Users() {
+			if u.Block() != b {
+				return false
+			}
+		}
+		return true
+	}
+	for _, a := range b.Args() {
+		if !local(a) {
+			return false
+		}
+	}
+	for op := range b.Ops() {
+		if op.NumRegions() > 0 || slices.ContainsFunc(op.Results(), func(v *ir.Value) bool { return !local(v) }) {
+			return false
+		}
+	}
+	for t := range b.Predecessors() {
+		if !t.Is(cf.Br) && !t.Is(cf.CondBr) {
+			return false
+		}
+	}
+	return true
+}
+
+// add takes b into the cluster where it does what the leader does.
+func (c *cluster) add(b *ir.Block) bool {
+	if c.leader.NumArgs() != b.NumArgs() {
+		return false
+	}
+	same := make(map[*ir.Value]*ir.Value) // of the leader, and of b
+	for i, a := range c.leader.Args() {
+		if a.Type() != b.Arg(i).Type() {
+			return false
+		}
+		same[a] = b.Arg(i)
+	}
+	differ := slices.Clone(c.differ)
+	n := 0
+	x, y := c.leader.First(), b.First()
+	for ; x != nil && y != nil; x, y, n = x.Next(), y.Next(), n+1 {
+		if !alike(x, y) {
+			return false
+		}
+		for i, v := range x.Operands() {
+			w := y.Operand(i)
+			switch at := [2]int{n, i}; {
+			case v == w || same[v] == w:
+			case v.Type() != w.Type() || v.Block() == c.leader || w.Block() == b:
+				return false
+			case !slices.Contains(differ, at):
+				differ = append(differ, at)
+			}
+		}
+		for i, v := range x.Results() {
+			same[v] = y.Result(i)
+		}
+	}
+	if x != nil || y != nil {
+		return false
+	}
+	c.differ = differ
+	c.joined = append(c.joined, b)
+	return true
+}
+
+// alike reports whether two operations are the same but for their operands.
+func alike(a, b *ir.Operation) bool {
+	return a.Def() == b.Def() && a.NumOperands() == b.NumOperands() && a.NumResults() == b.NumResults() &&
+		slices.Equal(a.Successors(), b.Successors()) && slices.Equal(a.Attrs(), b.Attrs()) && slices.Equal(a.Segments(), b.Segments()) &&
+		slices.EqualFunc(a.Results(), b.Results(), func(x, y *ir.Value) bool { return x.Type() == y.Type() })
+}
+
+// join leads what went to the joined blocks to the leader.
+func (c *cluster) join() {
+	slices.SortFunc(c.differ, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+	blocks := append([]*ir.Block{c.leader}, c.joined...)
+	given := make([][]*ir.Value, len(blocks)) // the new arguments, by block
+	for _, at := range c.differ {
+		column := make([]*ir.Value, len(blocks))
+		for i, b := range blocks {
+			column[i] = nth(b, at[0]).Operand(at[1])
+		}
+		// An argument that always equals another is that one.
+		arg := -1
+		for k := range given[0] {
+			equal := true
+			for i, v := range column {
+				equal = equal && given[i][k] == v
+			}
+			if equal {
+				arg = c.leader.NumArgs() - len(given[0]) + k
+			}
+		}
+		op := nth(c.leader, at[0])
+		if arg < 0 {
+			arg = c.leader.NumArgs()
+			c.leader.AddArg(column[0].Type(), op.Loc())
+			for i, v := range column {
+				given[i] = append(given[i], v)
+			}
+		}
+		op.SetOperand(at[1], c.leader.Arg(arg))
+	}
+	for i, b := range blocks {
+		type edge struct {
+			from *ir.Operation
+			way  int
+		}
+		var in []edge
+		for t, way := range b.Predecessors() {
+			in = append(in, edge{t, way})
+		}
+		for _, e := range in {
+			appendArgs(e.from, e.way, given[i])
+			e.from.SetSuccessor(e.way, c.leader)
+		}
+	}
+	for _, b := range c.joined {
+		b.Erase()
+	}
+}
+
+func nth(b *ir.Block, n int) *ir.Operation {
+	op := b.First()
+	for range n {
+		op = op.Next()
+	}
+	return op
+}
+
+// appendArgs passes more values along one way of a branch.
+func appendArgs(t *ir.Operation, way int, args []*ir.Value) {
+	if len(args) == 0 {
+		return
+	}
+	end := firstArg(t, way) + len(cf.SuccessorArgs(t, way))
+	t.SetOperands(slices.Insert(slices.Clone(t.OperandValues()), end, args...))
+	if seg := t.Segments(); seg != nil {
+		seg = slices.Clone(seg)
+		seg[1+way] += int32(len(args))
+		t.SetSegments(seg)
+	}
+}
