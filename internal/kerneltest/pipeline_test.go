@@ -89,6 +89,18 @@ def in_place(x, n, B: tl.constexpr, S: tl.constexpr):
         tl.store(x + i * B + o, 2 * tl.load(x + (i - 1) * B + o) + 1)
 
 @triton.jit
+def settles(index, x, out, n, B: tl.constexpr, S: tl.constexpr):
+    o = tl.arange(0, B)
+    k = tl.load(index + o)
+    later = tl.load(index + B + o)
+    acc = tl.zeros((B,), tl.float32)
+    for i in tl.range(0, n, num_stages=S):
+        acc += tl.load(x + k + i)
+        k = later
+    tl.store(out + o, acc)
+    tl.store(out + B + o, k.to(tl.float32))
+
+@triton.jit
 def chase(x, next, out, n, B: tl.constexpr, S: tl.constexpr):
     o = tl.arange(0, B)
     acc = tl.zeros((B,), tl.float32)
@@ -242,6 +254,33 @@ func TestPipelinedBatches(t *testing.T) {
 				return sum
 			}), 1e-4, 1e-3)
 		})
+	}
+}
+
+// A value that all turns but the first have from outside of the loop: what is begun
+// before the loop and what runs ahead in it belong to later turns.
+func TestPipelinedSettles(t *testing.T) {
+	for _, stages := range []int{1, 2, 3, 5} {
+		for _, turns := range turnCounts {
+			t.Run(fmt.Sprintf("stages=%d/turns=%d", stages, turns), func(t *testing.T) {
+				r := Rand(t)
+				const b = 128
+				x, out := Randn(r, "fp32", 1000+turns), Empty("fp32", 2*b)
+				index := Randint(r, 0, 1000, "i32", 2*b)
+				ran := pipelines("settles").Run(t, Grid(1), index, x, out, turns, b, stages)
+				copiesAhead(t, ran, stages > 1 && turns != 1)
+				Near(t, "out", out, each(2*b, func(i int) float64 {
+					if i >= b {
+						return index.At(i - b + b*min(turns, 1))
+					}
+					sum := 0.0
+					for k := range turns {
+						sum += x.At(int(index.At(i+b*min(k, 1))) + k)
+					}
+					return sum
+				}), 1e-5, 1e-5)
+			})
+		}
 	}
 }
 
