@@ -2,6 +2,9 @@ package sim
 
 import (
 	"bufio"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -61,4 +64,78 @@ func TestMatrixBits(t *testing.T) {
 	if n < 20 {
 		t.Errorf("only %d products", n)
 	}
+}
+
+// TestWarpgroupBits holds elements of products of warpgroups against an H200's:
+// testdata/h200_wgmma.txt has, by form, lines of a row of A, eight columns of B, and
+// those elements of C and of D, as hexadecimal digits, bytes in their order.
+func TestWarpgroupBits(t *testing.T) {
+	text, err := os.ReadFile("testdata/h200_wgmma.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	forms := wgmmaForms()
+	m := loadWgmma(t, forms)
+	byText := map[string]int{}
+	for i := range forms {
+		byText[forms[i].text()] = i
+	}
+	var f *wgmmaForm
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "wgmma") {
+			i, ok := byText[line]
+			if !ok {
+				t.Fatalf("the suite has no %s", line)
+			}
+			f = &forms[i]
+			continue
+		}
+		n++
+		a, b, c, d := f.recorded(t, line)
+		image, acc := make([]byte, wgmmaImage), make([]uint32, 128*f.regs())
+		size := elemBits(f.a) / 8
+		for k := range f.k() {
+			copy(image[f.at(64, 0, k):], a[k*size:(k+1)*size])
+			for col := range 8 {
+				copy(image[wgmmaB+f.at(f.n, col, k):], b[(col*f.k()+k)*size:][:size])
+			}
+		}
+		// Row 0 lies in the first registers of threads 0 to 3.
+		per := f.regs() * 8 / f.n / 2 // registers of a thread with a row's eight columns
+		for i := range 4 * per {
+			acc[i/per*f.regs()+i%per] = binary.LittleEndian.Uint32(c[4*i:])
+		}
+		dev := New(Options{Chip: H200})
+		out := dev.Alloc("out", 4*len(acc))
+		launch(t, dev, m, fmt.Sprintf("k%d", byText[f.text()]), Dim(1), Dim(128), 0, Upload(dev, "image", image), Upload(dev, "acc", acc), out)
+		got := Download[uint32](out)
+		for i := range 4 * per {
+			if g, w := got[i/per*f.regs()+i%per], binary.LittleEndian.Uint32(d[4*i:]); g != w {
+				t.Errorf("line %d, %s: word %d is %x, the hardware's %x", n, f.text(), i, g, w)
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d rows", n)
+	}
+}
+
+// recorded cuts a line of h200_wgmma.txt into its parts.
+func (f *wgmmaForm) recorded(t *testing.T, line string) (a, b, c, d []byte) {
+	var parts [4][]byte
+	words := strings.Fields(line)
+	sizes := [4]int{32, 8 * 32, elemBits(f.c), elemBits(f.c)}
+	if len(words) != len(parts) {
+		t.Fatalf("%q has %d parts", line, len(words))
+	}
+	for i, w := range words {
+		p, err := hex.DecodeString(w)
+		if err != nil || len(p) != sizes[i] {
+			t.Fatalf("%q: part %d has %d bytes (%v)", line, i, len(p), err)
+		}
+		parts[i] = p
+	}
+	return parts[0], parts[1], parts[2], parts[3]
 }

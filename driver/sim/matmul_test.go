@@ -210,6 +210,9 @@ func TestDots(t *testing.T) {
 		if c.file == "dot_fp64_float64_None" && i%2 == 1 {
 			continue // the same form in both
 		}
+		if c.file == "dot_fp8e5_float32_None" && i%2 == 1 {
+			c.rtol, c.atol = 0, 0x1p-9 // products of warpgroups keep fewer bits of fp8
+		}
 		t.Run(file, func(t *testing.T) {
 			m := load(t, file)
 			d := New(Options{})

@@ -252,6 +252,9 @@ func TestWarpgroupProducts(t *testing.T) {
 		f := &forms[i]
 		got, want, magnitude, _ := f.run(t, m, i, r, 2)
 		tol := map[string]float64{"f16": 0x1p-9, "f32": 0x1p-20}[f.c]
+		if elemBits(f.a) == 8 {
+			tol = 0x1p-8 // 33 terms and their sum, cut 13 bits behind the first
+		}
 		limit := map[string]float64{"f16": 65000, "f32": 3e38}[f.c]
 		bad := 0
 		for j, w := range want {

@@ -16,10 +16,10 @@ const (
 type accessKind uint8
 
 const (
-	accessRead    accessKind = iota // loads, and reads of cp.async
-	accessRows                      // ldmatrix
-	accessWrite                     // stores
-	accessCopy                      // writes of cp.async
+	accessRead  accessKind = iota // loads, and reads of cp.async
+	accessRows                    // ldmatrix
+	accessWrite                   // stores
+	accessCopy                    // writes of cp.async
 	accessAtomic
 	accessCas // compare and swap
 	accessBulkRead

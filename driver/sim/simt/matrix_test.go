@@ -140,6 +140,9 @@ func testSums(t *testing.T, odd bool, f func(a, b *fragment, c, d *accumulator) 
 					row, col := cPlace(l, i)
 					x := exactSum(&a, &b, row, col, c.k, f32(before[i][l]))
 					want := roundTo(x, fmtF32, RoundZero)
+					if math.Abs(x) >= 0x1p128 {
+						want = math.Float32bits(float32(math.Copysign(math.Inf(1), x)))
+					}
 					if odd && float64(f32(want)) != x {
 						want |= 1
 					}

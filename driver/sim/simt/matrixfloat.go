@@ -237,8 +237,7 @@ func alignedSums(a, b *elements, row int, c *[widthB]float64) (sums [widthB]int6
 	for col, v := range c {
 		tops[col] = zeroExp
 		if v != 0 {
-			// A subnormal f32 has the exponent of the normal ones next to it.
-			tops[col] = max(int32(math.Float64bits(v)>>52&0x7ff)-1023, -126)
+			tops[col] = exponent32(v)
 		}
 	}
 	for k := range stepK {
@@ -268,12 +267,21 @@ func alignedSums(a, b *elements, row int, c *[widthB]float64) (sums [widthB]int6
 	return sums, lsbs
 }
 
-// cut32 is sum × 2^lsb, rounded toward zero.
+// exponent32 is the exponent of a number of f32's, not zero; a subnormal one has
+// that of the normal ones next to it.
+func exponent32(v float64) int32 {
+	return max(int32(math.Float64bits(v)>>52&0x7ff)-1023, -126)
+}
+
+// cut32 is sum × 2^lsb, rounded toward zero; but what is too great is infinite.
 func cut32(sum int64, lsb int) float32 {
 	x := float64(sum) * math.Float64frombits(uint64(1023+lsb)<<52)
 	bits := math.Float64bits(x)
 	if e := bits >> 52 & 0x7ff; e > 1023-127 && e < 1023+127 {
 		return float32(math.Float64frombits(bits &^ (1<<29 - 1))) // a normal number's 24 bits
+	}
+	if math.Abs(x) >= 0x1p128 {
+		return float32(math.Copysign(math.Inf(1), x))
 	}
 	return f32(roundTo(x, fmtF32, RoundZero))
 }

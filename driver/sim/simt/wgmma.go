@@ -91,7 +91,12 @@ func (w *warp) wgmma(s *step, blocks []Mma) {
 			st.integers(m, &a.raw, &b.raw, s.in.Flags&FlagSat != 0)
 		} else {
 			b.decode(widthB, m.K)
-			st.float(m, a, b)
+			if m.AType.Bits() == 8 {
+				c, d := inMemory(&st.c), inMemory(&st.d)
+				st.short(m, a, b, &c, &d)
+			} else {
+				st.float(m, a, b)
+			}
 		}
 		for k, reg := range m.DRegs {
 			copy(w.r32[reg.Index()*mmaLanes:], st.d[k][:])

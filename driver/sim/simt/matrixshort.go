@@ -1,0 +1,55 @@
+package simt
+
+import "math"
+
+// shortBits is alignBits of a warpgroup's products of fp8 elements: all products of
+// an output element and the accumulator are cut so far behind the greatest exponent,
+// and the sum keeps as many bits behind its first, also cut toward zero. Established
+// on an H200, as the sums of the others.
+const shortBits = 13
+
+// short computes d from a, b and c by that rule.
+func (st *mmaState) short(m *Mma, a, b *fragment, c, d *accumulator) {
+	var t [4][mmaLanes]uint32
+	for row := range widthA {
+		for col := range widthB {
+			i, lane := cElement(row, col)
+			t[i][lane] = math.Float32bits(shortSum(m.K, a, b, row, col, float64(f32(c[i][lane]))))
+		}
+	}
+	if a.special || b.special || c.special() {
+		eachSpecial(m, a, b, func(row, col int) float64 {
+			i, lane := cElement(row, col)
+			return float64(f32(c[i][lane]))
+		}, func(row, col int, v float64) {
+			i, lane := cElement(row, col)
+			t[i][lane] = canon(float32(v))
+		})
+	}
+	d.fill(&t)
+}
+
+// shortSum is one element; its terms are finite, or its value is not used.
+func shortSum(depth int, a, b *fragment, row, col int, c float64) float32 {
+	top := int32(zeroExp)
+	if c != 0 {
+		top = exponent32(c)
+	}
+	for k := range depth {
+		x, y := &a.steps[k/stepK], &b.steps[k/stepK]
+		top = max(top, x.exp[k%stepK*widthA+row]+y.exp[k%stepK*widthB+col])
+	}
+	if top <= zeroExp/2 {
+		return 0 // all terms are
+	}
+	lsb := int(top) - shortBits
+	scale := math.Float64frombits(uint64(1023-lsb) << 52)
+	sum := int64(c * scale)
+	for k := range depth {
+		x, y := &a.steps[k/stepK], &b.steps[k/stepK]
+		sum += int64(float64(x.val[k%stepK*widthA+row]) * float64(y.val[k%stepK*widthB+col]) * scale)
+	}
+	const cut = 52 - shortBits // bits of a double that the result does not keep
+	kept := math.Float64bits(float64(sum)) >> cut << cut
+	return cut32(int64(math.Float64frombits(kept)), lsb)
+}
