@@ -211,7 +211,7 @@ func TestDots(t *testing.T) {
 			continue // the same form in both
 		}
 		if c.file == "dot_fp8e5_float32_None" && i%2 == 1 {
-			c.rtol, c.atol = 0, 0x1p-9 // products of warpgroups keep fewer bits of fp8
+			c.rtol, c.atol = 0, 0x1p-7 // products of warpgroups keep fewer bits of fp8
 		}
 		t.Run(file, func(t *testing.T) {
 			m := load(t, file)
