@@ -36,6 +36,11 @@ func TestMain(m *testing.M) {
 		}
 	}
 	onHardware = repeat
+	checkHardware = func(t testing.TB, arg int, got []byte) {
+		if !bytes.Equal(lastGPU[arg], got) {
+			t.Errorf("argument %d is not what the hardware leaves there", arg)
+		}
+	}
 	code := m.Run()
 	if err := writeLaunches(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -267,7 +272,10 @@ func TestHardwareWarps(t *testing.T) {
 			if got[k] == gpu[k] {
 				continue
 			}
-			bad++
+			if bad++; bad <= 3 {
+				lane := k / len(c.out)
+				t.Logf("%s: operands %x give %x, hardware %x", c.text, in[lane*len(c.in):(lane+1)*len(c.in)], got[k], gpu[k])
+			}
 			a, b := float64(math.Float32frombits(uint32(got[k]))), float64(math.Float32frombits(uint32(gpu[k])))
 			if d := math.Abs(a-b) / max(math.Abs(a), math.Abs(b)); d > worst {
 				worst = d

@@ -162,7 +162,7 @@ func TestSpaces(t *testing.T) {
 
 // TestIndexedBranch sends lanes to targets by a table.
 func TestIndexedBranch(t *testing.T) {
-	body := `and.b32 %r6, %r2, 3; mov.u32 %r7, 100; brx.idx %r6, T; T: .branchtargets A, B, C, B;
+	body := `and.b32 %r6, %r2, 3; mov.u32 %r7, 100; T: .branchtargets A, B, C, B; brx.idx %r6, T;
 		A: add.u32 %r7, %r7, 1; bra E; B: add.u32 %r7, %r7, 2; bra E; C: add.u32 %r7, %r7, 3; bra E;
 		E: mul.wide.u32 %rd3, %r2, 4; add.s64 %rd3, %rd1, %rd3; st.global.b32 [%rd3], %r7; bar.sync 0;`
 	m, err := Load("snippet.ptx", []byte(snippet(body)))

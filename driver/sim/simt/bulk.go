@@ -32,6 +32,14 @@ const (
 	MapBytes         = 128
 )
 
+// boxAlign is what the first byte of a box's rows is a multiple of, counted from the
+// beginning of the tensor's.
+const boxAlign = 16
+
+// outsideNaN fills elements outside a tensor where they are to be NaNs: a NaN in
+// each floating-point format.
+const outsideNaN = 0x7ff7
+
 // mapTypeBytes is the size of the element types, in the order of the manual.
 var mapTypeBytes = [...]int{1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2, 4, 4}
 
@@ -139,6 +147,12 @@ func (w *warp) bulkTensor(s *step, lane, shared int, mapAddr uint64) int {
 	for i, r := range k.Coords {
 		at[i] = int(int32(w.r32[r.Index()*w.n+lane]))
 	}
+	// The manual does not ask for this; an H200 calls it an illegal instruction.
+	if at[0]*t.elem%boxAlign != 0 {
+		w.faultAt(FindAlign, lane, t.addr, "%s copies from element %d of a row, which is byte %d: the hardware wants a multiple of %d",
+			s.in.Text, at[0], at[0]*t.elem, boxAlign)
+		return 0
+	}
 	row := t.box[0] * t.elem
 	rows := 1
 	for i := 1; i < t.rank; i++ {
@@ -204,11 +218,8 @@ func (w *warp) fillShared(lane, at, n int, t *tensorMap) bool {
 	w.bulkWrote(at, n)
 	clear(w.cta.shared[at : at+n])
 	if t.nanFill {
-		for i := at + t.elem - 1; i < at+n; i += t.elem {
-			w.cta.shared[i] = 0x7f
-			if t.elem > 1 {
-				w.cta.shared[i-1] = 0xff
-			}
+		for i := at; i < at+n; i += 2 {
+			binary.LittleEndian.PutUint16(w.cta.shared[i:], outsideNaN)
 		}
 	}
 	return true
