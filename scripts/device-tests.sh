@@ -56,14 +56,12 @@ prepare() {
 	"$root/scripts/device-cuda.sh" "$tmp"
 	# What the tests read.
 	(cd "$root" && cp -R --parents core/frontend/testdata examples internal/kernelsuite internal/kerneltest "$tmp")
-	failed=
+	failed= code=${1#*:}
 	for target; do
-		text=1
-		[ "$target" != "$1" ] || text=
 		for s in $suites; do
 			echo "$s, $target, simulated (TRITONC_SEED=$seed)"
 			(cd "$root/internal/$s" &&
-				TRITONC_SEED=$seed TRITONC_TARGET=$target TRITONC_KERNELS=$tmp/kernels TRITONC_KERNELS_PTX=$text \
+				TRITONC_SEED=$seed TRITONC_TARGET=$target TRITONC_KERNELS=$tmp/kernels TRITONC_KERNELS_CODE=$code \
 					"$tmp/$s.test" -test.timeout 3h) ||
 				failed=1
 		done
@@ -127,23 +125,22 @@ run() {
 		}
 		;;
 	esac
-	failed=
+	failed= code=${targets%% *}
+	code=${code#*:}
 	table="$tmp/table"
 	# shellcheck disable=SC2154 # in settings
 	for target in $targets; do
-		text=1
-		[ "$target" != "${targets%% *}" ] || text=
 		for s in $suites; do
 			echo "$s, $target, on $1 (TRITONC_SEED=$TRITONC_SEED)"
 			log=$logs/$s-$(echo "$target" | tr : -).log
-			began=$(date +%s) code=0
-			(cd "$tmp/internal/$s" && TRITONC_TARGET=$target TRITONC_KERNELS=$tmp/kernels TRITONC_KERNELS_PTX=$text \
+			began=$(date +%s) status=0
+			(cd "$tmp/internal/$s" && TRITONC_TARGET=$target TRITONC_KERNELS=$tmp/kernels TRITONC_KERNELS_CODE=$code \
 				TRITONC_DEVICE=$1 TRITONC_BACKEND_PATH=$tmp TRITONC_LLC=/no/llc/here \
-				"$tmp/$s.test" -test.v -test.timeout "${DEVICE_TESTS_LIMIT:-30m}") >"$log" 2>&1 || code=$?
-			[ $code = 0 ] || failed=1
+				"$tmp/$s.test" -test.v -test.timeout "${DEVICE_TESTS_LIMIT:-30m}") >"$log" 2>&1 || status=$?
+			[ $status = 0 ] || failed=1
 			failures "$log"
 			printf '%-12s %-8s %6s passed %5s failed %5s skipped %5s s  exit %s\n' "$s" "$target" \
-				"$(count PASS "$log")" "$(count FAIL "$log")" "$(count SKIP "$log")" $(($(date +%s) - began)) $code | tee -a "$table"
+				"$(count PASS "$log")" "$(count FAIL "$log")" "$(count SKIP "$log")" $(($(date +%s) - began)) $status | tee -a "$table"
 		done
 	done
 	echo "All on $1, TRITONC_SEED=$TRITONC_SEED, logs in $logs:"

@@ -419,8 +419,11 @@ func TestDebugging(t *testing.T) {
 			t.Errorf("%d lines printed, want %d:\n%s", lines, n, got.Printed)
 		}
 		x.Set(3, -1)
-		if _, err := k.TryRun(t, Grid(1), x, out, n, n); err == nil || !strings.Contains(err.Error(), "x must be positive") {
-			t.Errorf("the assertion about x[3] does not fail: %v", err)
+		_, err := k.TryRun(t, Grid(1), x, out, n, n)
+		if err == nil {
+			t.Error("the assertion about x[3] does not fail")
+		} else if text := Text(err); !strings.Contains(text, "x must be positive") {
+			t.Errorf("the assertion about x[3] fails otherwise: %s", text)
 		}
 	}
 }

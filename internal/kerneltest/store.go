@@ -96,14 +96,14 @@ const (
 	storedBinary = "cubin"
 )
 
-// StoreTextEnv, where set, has the store keep no machine code. That is for
-// targets older than the device, which compiles the text itself.
-const StoreTextEnv = "TRITONC_KERNELS_PTX"
+// StoreCodeEnv, where set, is the architecture whose machine code alone the store
+// keeps, such as 90: the device's own. Of others it compiles the text itself.
+const StoreCodeEnv = "TRITONC_KERNELS_CODE"
 
 // widen has a request return what is kept, besides what else is asked for.
 func widen(req sdk.RunStagesRequest) sdk.RunStagesRequest {
 	want, last := []string{storedText}, storedBinary
-	if os.Getenv(StoreTextEnv) != "" {
+	if own := os.Getenv(StoreCodeEnv); own != "" && own != req.Target.Arch {
 		want, last = nil, storedText
 	}
 	for _, stage := range append(slices.Clone(req.Want), req.Last) {

@@ -50,7 +50,7 @@ func (c *counted) RunStages(_ context.Context, req sdk.RunStagesRequest) (sdk.Ru
 // TestStore: a machine whose backend can do nothing gets what another one's
 // made, whichever stages either asked for.
 func TestStore(t *testing.T) {
-	t.Setenv(StoreTextEnv, "")
+	t.Setenv(StoreCodeEnv, "")
 	dir := store(t.TempDir())
 	with := func(c *counted, llc string) *inProcess {
 		return &inProcess{Backend: c, store: dir, settings: map[string]string{"llc": llc}, made: map[string]sdk.RunStagesResponse{}}
