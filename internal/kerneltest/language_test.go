@@ -157,7 +157,7 @@ func TestLanguageHints(t *testing.T) {
 func TestLanguageInheritance(t *testing.T) {
 	p := Empty("fp32", 1)
 	golden(t, "inheritance").Run(t, Grid(1), p, 9)
-	Equal(t, "p", p, []float64{9*4 + 9 + 30 + 2})
+	Equal(t, "p", p, []float64{9*4 + 9 + 40 + 4})
 }
 
 func TestLanguageLoops(t *testing.T) {
