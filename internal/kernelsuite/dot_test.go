@@ -24,8 +24,8 @@ var dotKinds = []dotKind{
 	{"fp32 tf32x3", "fp32", "fp32", ", input_precision='tf32x3'", 0x1p-19, 16, 0},
 	{"fp32 bf16x3", "fp32", "fp32", ", input_precision='bf16x3'", 0x1p-14, 16, 0},
 	{"fp32 bf16x6", "fp32", "fp32", ", input_precision='bf16x6'", 0x1p-19, 16, 0},
-	{"fp64", "fp64", "fp64", "", 0, 16, 0},
-	{"i8", "i8", "i32", "", 0, 32, 0},
+	{"fp64", "fp64", "fp64", ", out_dtype=tl.float64", 0, 16, 0},
+	{"i8", "i8", "i32", ", out_dtype=tl.int32", 0, 32, 0},
 	{"fp8e5", "fp8e5", "fp32", "", 0, 32, 0},
 	{"fp8e4nv", "fp8e4nv", "fp32", "", 0, 32, 89},
 }

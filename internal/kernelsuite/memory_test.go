@@ -69,7 +69,11 @@ func memoryOf(b *builder, typ string) {
 	cond, c := b.input("i1", n, func(int) num { return num{i: int64(b.r.IntN(2))} })
 	b.body = append(b.body, fmt.Sprintf("cond = tl.load(%s + (%s)%s)", cond, off, also("")))
 	far := fmt.Sprintf("%s + tl.where(cond, %s, 1 << 30)", p, off)
-	b.exact("masked with a number", fmt.Sprintf("tl.load(%s%s, other=1)", far, also("cond")), typ, func(i int) num {
+	one := "1"
+	if t := dtype(typ); t.Float() {
+		one = "1.0" // which floats of eight bits insist on
+	}
+	b.exact("masked with a number", fmt.Sprintf("tl.load(%s%s, other=%s)", far, also("cond"), one), typ, func(i int) num {
 		if c[at[i]].i == 0 {
 			return convert(dtype("i32"), t, num{i: 1})
 		}
