@@ -50,9 +50,11 @@ type function struct {
 	theirs, ours [2]int
 }
 
-func rows() []*function {
+func rows() []*function { return parseFunctions(functions) }
+
+func parseFunctions(text string) []*function {
 	var out []*function
-	for _, f := range strings.Fields(functions) {
+	for _, f := range strings.Fields(text) {
 		name, args, ok := strings.Cut(f, "/")
 		n := 1
 		if ok {
@@ -103,25 +105,34 @@ func kernels(list []*function) string {
 }
 
 // ours is a module with our functions and a kernel for each.
-func ours(t *testing.T, list []*function) []byte {
+func ours(t *testing.T, list []*function) []byte { return inlined(t, list, kernels(list), 80) }
+
+// inlined is LLVM IR of kernels with our functions in the places of calls.
+func inlined(t *testing.T, list []*function, kernels string, cc int) []byte {
 	t.Helper()
-	target := &gpu.Target{CC: 80}
+	target := &gpu.Target{CC: cc}
 	m := llir.NewModule("functions", target.Triple(), target.DataLayout())
 	for _, f := range list {
-		fn := m.NewFunc(f.symbol(), true, llir.F32, []llir.Type{llir.F32, llir.F32}[:f.args]...)
-		b := llir.NewBuilder(fn)
-		b.SetBlock(fn.NewBlock(nil))
-		v := target.Library(b, f.symbol(), llir.F32, []llir.Value{fn.Param(0), fn.Param(f.args - 1)}[:f.args])
-		if v == nil {
-			t.Fatalf("%s is not ours", f.symbol())
-		}
-		b.Ret(v)
+		define(t, m, target, f)
 	}
 	// A module of its own declares what the kernels do too.
 	text := string(m.Print())
 	_, text, _ = strings.Cut(text, "target triple")
 	_, text, _ = strings.Cut(text, "\n")
-	return run(t, []byte(kernels(list)+text), "opt-22", "-passes=inline", "-inline-threshold=1000000", "-S")
+	return run(t, []byte(kernels+text), "opt-22", "-passes=inline", "-inline-threshold=1000000", "-S")
+}
+
+// define puts our function into a module.
+func define(t *testing.T, m *llir.Module, target *gpu.Target, f *function) {
+	t.Helper()
+	fn := m.NewFunc(f.symbol(), true, llir.F32, []llir.Type{llir.F32, llir.F32}[:f.args]...)
+	b := llir.NewBuilder(fn)
+	b.SetBlock(fn.NewBlock(nil))
+	v := target.Library(b, f.symbol(), llir.F32, []llir.Value{fn.Param(0), fn.Param(f.args - 1)}[:f.args])
+	if v == nil {
+		t.Fatalf("%s is not ours", f.symbol())
+	}
+	b.Ret(v)
 }
 
 // theirs is a module with libdevice's functions inlined.
@@ -293,6 +304,7 @@ What a function of f32 adds to a kernel for sm_80, ours · Triton 3.6's with lib
 		}
 		fmt.Fprintf(&b, "| %s%s | %d · %d | %d · %d |\n", "`"+f.name+"`", note, f.ours[0], f.theirs[0], f.ours[1], f.theirs[1])
 	}
+	b.WriteString(gpuErrors(t))
 	have, err := os.ReadFile(docPath)
 	if err != nil {
 		t.Fatal(err)

@@ -7,4 +7,7 @@
 // measured afresh, by LLVM's link and optimisation as Triton 3.6 has them: O3, and
 // subnormal numbers flushed to zero, which ours are not. The table ends
 // docs/devmath.md; TRITONC_UPDATE=1 rewrites both.
+//
+// It also writes kernels that compute the functions of all numbers on a GPU
+// (TestWriteGPU), for testdata/sweep.py to compare with CUDA's functions of doubles there.
 package mathcount

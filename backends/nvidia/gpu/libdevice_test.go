@@ -100,6 +100,25 @@ func TestLibraryPower(t *testing.T) {
 	}
 }
 
+// The approximate power of two keeps subnormal numbers.
+func TestLibraryExp2(t *testing.T) {
+	k := library(t, "__nv_exp2f", "f32", 1)
+	x := make([]float32, 512)
+	for i := range x {
+		x[i] = -152 + float32(i)*0.0625 // to -120
+	}
+	inf := float32(math.Inf(1))
+	copy(x, []float32{inf, -inf, float32(math.NaN()), 0, 1, 127, 127.9375, 128, 1000, -1000, 1e-42, -1e-42})
+	d := sim.New(sim.Options{})
+	o := d.Alloc("o", 4*512)
+	k.run(t, d, sim.Dim(1), sim.Upload(d, "x", x), sim.Upload(d, "y", x), o)
+	for i, got := range sim.Download[float32](o) {
+		if want := float32(math.Exp2(float64(x[i]))); !nearest(got, want) {
+			t.Errorf("2^%v = %v, want %v", x[i], got, want)
+		}
+	}
+}
+
 func TestLibraryPredicates(t *testing.T) {
 	values := []float64{0, 1, -2, math.Inf(1), math.Inf(-1), math.NaN(), math.Copysign(0, -1)}
 	for symbol, ref := range map[string]func(float64) bool{
