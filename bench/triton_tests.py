@@ -34,7 +34,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SIDES = ("triton", "tritonc")
 # What a test looks for that only code for Hopper's matrix and copy units has; a
 # test that would be content with mma.sync, too, names that beside it.
-HOPPER = ("wgmma", "warp_group_dot", "ttng.", "cp.async.bulk", "mbarrier", "tensormap")
+HOPPER = ("wgmma", "stmatrix", "warp_group_dot", "ttng.", "cp.async.bulk", "mbarrier", "tensormap")
 FATAL = 70  # a worker's exit status after a test that lost the CUDA context
 
 
