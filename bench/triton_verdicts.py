@@ -349,9 +349,27 @@ def source_of(fn, text, scope):
     return ASTSource(fn, signature, constants, attrs)
 
 
-def compile_ttir(fn, source, target):
+class Device:
+    """A driver for Triton to ask which device there is: the target's."""
+
+    def __init__(self, target):
+        self.target = target
+        self.utils = self
+
+    def get_current_target(self):
+        return self.target
+
+    def get_current_device(self):
+        return 0
+
+    def get_device_properties(self, device):
+        return {"max_shared_mem": 232448, "max_num_regs": 65536, "multiprocessor_count": 132, "warpSize": self.target.warp_size,
+                "sm_clock_rate": 1980000, "mem_clock_rate": 2619000, "mem_bus_width": 5120}
+
+
+def compile_ttir(fn, source, target, options=None):
     backend = make_backend(target)
-    options = backend.parse_options({})
+    options = backend.parse_options(options or {})
     context = ir.context()
     ir.load_dialects(context)
     backend.load_dialects(context)
@@ -513,6 +531,7 @@ def main():
     args = p.parse_args()
     backend, _, arch = args.target.partition(":")
     target = GPUTarget(backend, int(arch) if arch.isdigit() else arch, 64 if arch.startswith("gfx9") else 32)
+    triton.runtime.driver.set_active(Device(target))
     with open(args.manifest, encoding="utf-8") as f:
         lines = f.read().splitlines()
     groups, repo = {}, ""

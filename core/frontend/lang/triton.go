@@ -98,7 +98,11 @@ var jit = change("jit", func(fn *eval.Function, kw []eval.Keyword) {
 			fn.Params.Repr = k.Value
 		case "launch_metadata", "version":
 		default:
-			eval.Fail("jit() got an unexpected keyword argument '%s'", k.Name)
+			panic(&eval.Failure{
+				Msg:    "jit() got an unexpected keyword argument '" + k.Name + "'",
+				Help:   "it takes version, repr, launch_metadata, do_not_specialize, do_not_specialize_on_alignment, debug and noinline",
+				Raised: "TypeError", Lacking: true,
+			})
 		}
 	}
 })
