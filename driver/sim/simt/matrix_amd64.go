@@ -50,20 +50,54 @@ type decodeArgs struct {
 //go:noescape
 func decode512(args *decodeArgs)
 
+// wordsArgs describes one register of an operand.
+type wordsArgs struct {
+	raw    *[mmaLanes]uint32
+	val    *float32
+	exp    *int32
+	stride int64 // bytes from one k to the next
+	kind   int64 // as of decodeArgs
+	// special and wide become other than zero where there are such elements.
+	special, wide int64
+}
+
+//go:noescape
+func decode256(args *wordsArgs)
+
 // decodeInVectors is decodeOneByOne for the types of 16 and 32 bits; it reports
 // whether this machine can.
 func (f *fragment) decodeInVectors(width int) bool {
-	if !have512 || f.ty.Bits() == 8 {
+	if !haveSums || f.ty.Bits() == 8 {
 		return false
 	}
-	args := decodeArgs{raw: &f.raw, val: &f.steps[0].val, exp: &f.steps[0].exp, regs: int64(f.regs), width: int64(width)}
+	kind := int64(0)
 	switch f.ty {
 	case BF16:
-		args.kind = 1
+		kind = 1
 	case TF32:
-		args.kind = 2
+		kind = 2
 	}
+	if !have512 {
+		return f.decodeWords(width, kind)
+	}
+	args := decodeArgs{raw: &f.raw, val: &f.steps[0].val, exp: &f.steps[0].exp, regs: int64(f.regs), width: int64(width), kind: kind}
 	decode512(&args)
 	f.special, f.wide = args.special != 0, args.wide != 0
 	return true
+}
+
+// decodeWords is decodeInVectors with AVX2. Infinities and NaNs are not for it.
+func (f *fragment) decodeWords(width int, kind int64) bool {
+	args := wordsArgs{stride: int64(4 * width), kind: kind}
+	el, per := &f.steps[0], 32/f.ty.Bits()
+	for r := range f.regs {
+		at := 4 * per * r * widthB
+		if width == widthA {
+			at = 4*per*(r>>1)*widthA + 8*(r&1)
+		}
+		args.raw, args.val, args.exp = &f.raw[r], &el.val[at], &el.exp[at]
+		decode256(&args)
+	}
+	f.special, f.wide = false, args.wide != 0
+	return args.special == 0
 }

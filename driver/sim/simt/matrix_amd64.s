@@ -554,6 +554,147 @@ bad:
 	VZEROUPPER
 	RET
 
+// Fields of wordsArgs.
+#define wrd_raw 0
+#define wrd_val 8
+#define wrd_exp 16
+#define wrd_stride 24
+#define wrd_kind 32
+#define wrd_special 40
+#define wrd_wide 48
+
+// The dwords of a vector in the order in which its quadwords are those of one t.
+DATA pairs<>+0(SB)/8, $0x0000000400000000
+DATA pairs<>+8(SB)/8, $0x0000000500000001
+DATA pairs<>+16(SB)/8, $0x0000000600000002
+DATA pairs<>+24(SB)/8, $0x0000000700000003
+GLOBL pairs<>(SB), RODATA|NOPTR, $32
+
+// OUT stores eight elements with values Y2 and exponent fields Y3 at SI and DX and
+// goes on to the next k. Y10 is the field of special ones, Y11 the bias; Y8 gathers
+// special elements, Y9 those that are wide.
+#define OUT \
+	VPCMPEQD  Y10, Y3, Y4               \
+	VPOR      Y4, Y8, Y8                \
+	VPMAXSD   one<>(SB), Y3, Y3         \
+	VPSUBD    Y11, Y3, Y3               \
+	VPAND     magnitude<>(SB), Y2, Y4   \
+	VPXOR     Y6, Y6, Y6                \
+	VPCMPEQD  Y6, Y4, Y4                \
+	VPADDD    leastExponent<>(SB), Y3, Y5 \
+	VPCMPGTD  exponents<>(SB), Y5, Y6   \
+	VPSRAD    $31, Y5, Y5               \
+	VPOR      Y6, Y5, Y5                \
+	VPANDN    Y5, Y4, Y5                \
+	VPOR      Y5, Y9, Y9                \
+	VMOVDQU   zeroExponent<>(SB), Y5    \
+	VPBLENDVB Y4, Y5, Y3, Y3            \
+	VMOVDQU   Y2, (SI)                  \
+	VMOVDQU   Y3, (DX)                  \
+	ADDQ      R10, SI                   \
+	ADDQ      R10, DX
+
+// HALFOUT is OUT for eight f16 in Y1: their bits in an f32 make the value, but for
+// the bias.
+#define HALFOUT \
+	VPSRLD $10, Y1, Y3              \
+	VPAND  Y10, Y3, Y3              \
+	VPSLLD $13, Y1, Y2              \
+	VPAND  halfBits<>(SB), Y2, Y2   \
+	VMULPS halfScale<>(SB), Y2, Y2  \
+	VPSLLD $16, Y1, Y1              \
+	VPAND  signBit<>(SB), Y1, Y1    \
+	VPOR   Y1, Y2, Y2               \
+	OUT
+
+#define SINGLEOUT \
+	VPSRLD $23, Y2, Y3 \
+	VPAND  Y10, Y3, Y3 \
+	OUT
+
+CONST8(halfBits, 0x0fffe000)
+CONST8(halfScale, 0x77800000)
+CONST8(signBit, 0x80000000)
+
+// WORDS are the elements of a vector of words with one t, W.
+#define HALFWORDS(W) \
+	VPAND  lowHalf<>(SB), W, Y1 \
+	HALFOUT                     \
+	VPSRLD $16, W, Y1           \
+	HALFOUT
+
+#define BRAINWORDS(W) \
+	VPSLLD $16, W, Y2     \
+	SINGLEOUT             \
+	VPSRLD $16, W, Y2     \
+	VPSLLD $16, Y2, Y2    \
+	SINGLEOUT
+
+#define TENSORWORDS(W) \
+	VPAND cut13<>(SB), W, Y2 \
+	SINGLEOUT
+
+// func decode256(args *wordsArgs)
+//
+// The 32 words of a register are parted by their lanes' t, into Y12 to Y15, and then
+// those of each t become elements, k after k.
+TEXT ·decode256(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), DI
+	MOVQ wrd_raw(DI), R8
+	MOVQ wrd_val(DI), SI
+	MOVQ wrd_exp(DI), DX
+	MOVQ wrd_stride(DI), R10
+	MOVQ wrd_kind(DI), CX
+	VMOVDQU    pairs<>(SB), Y4
+	VPERMD     (R8), Y4, Y0
+	VPERMD     32(R8), Y4, Y1
+	VPERMD     64(R8), Y4, Y2
+	VPERMD     96(R8), Y4, Y3
+	VPUNPCKLQDQ Y1, Y0, Y4
+	VPUNPCKHQDQ Y1, Y0, Y5
+	VPUNPCKLQDQ Y3, Y2, Y6
+	VPUNPCKHQDQ Y3, Y2, Y7
+	VPERM2I128 $0x20, Y6, Y4, Y12
+	VPERM2I128 $0x20, Y7, Y5, Y13
+	VPERM2I128 $0x31, Y6, Y4, Y14
+	VPERM2I128 $0x31, Y7, Y5, Y15
+	VPXOR      Y8, Y8, Y8
+	VPXOR      Y9, Y9, Y9
+	VMOVDQU    fiveBits<>(SB), Y10
+	VMOVDQU    fifteen<>(SB), Y11
+	CMPQ       CX, $0
+	JEQ        halfWords
+	VMOVDQU    expMask<>(SB), Y10
+	VMOVDQU    bias32<>(SB), Y11
+	CMPQ       CX, $1
+	JEQ        brainWords
+	TENSORWORDS(Y12)
+	TENSORWORDS(Y13)
+	TENSORWORDS(Y14)
+	TENSORWORDS(Y15)
+	JMP        wordsDone
+
+brainWords:
+	BRAINWORDS(Y12)
+	BRAINWORDS(Y13)
+	BRAINWORDS(Y14)
+	BRAINWORDS(Y15)
+	JMP wordsDone
+
+halfWords:
+	HALFWORDS(Y12)
+	HALFWORDS(Y13)
+	HALFWORDS(Y14)
+	HALFWORDS(Y15)
+
+wordsDone:
+	VMOVMSKPS Y8, AX
+	ORQ       AX, wrd_special(DI)
+	VMOVMSKPS Y9, AX
+	ORQ       AX, wrd_wide(DI)
+	VZEROUPPER
+	RET
+
 // Fields of decodeArgs.
 #define dec_raw 0
 #define dec_val 8

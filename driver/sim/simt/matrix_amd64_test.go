@@ -1,6 +1,11 @@
 package simt
 
-import "testing"
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tritonc/tritonc/internal/testseed"
+)
 
 // TestSumsInVectors compares the vector code with exact sums on operands of all
 // exponents, zeros and subnormals among them.
@@ -25,5 +30,49 @@ func TestSumsInVectors(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// TestDecodeWords compares the AVX2 code with the scalar one, which a processor
+// with AVX-512 would else not use.
+func TestDecodeWords(t *testing.T) {
+	if !haveSums {
+		t.Skip("this processor has no AVX2")
+	}
+	r := rand.New(rand.NewPCG(testseed.Seed(), 9))
+	for kind, c := range []struct {
+		ty    Type
+		depth []int
+	}{{F16, []int{8, 16}}, {BF16, []int{8, 16}}, {TF32, []int{4, 8}}} {
+		format, _ := mmaFormat(c.ty)
+		done, wide := 0, 0
+		for trial := range 200 {
+			for _, width := range []int{widthA, widthB} {
+				var f fragment
+				depth := c.depth[trial%2]
+				randomOperand(r, &f, c.ty, width, depth, 1+trial%(1<<format.exp-2), trial%8 == 0)
+				g := f
+				g.decodeOneByOne(width)
+				for i := range depth * width {
+					f.steps[0].val[i], f.steps[0].exp[i] = -1, -1
+				}
+				if ok := f.decodeWords(width, int64(kind)); ok == g.special {
+					t.Fatalf("%s: the vector code says %v of an operand that is special: %v", c.ty, ok, g.special)
+				}
+				if g.special {
+					continue
+				}
+				done++
+				if f.wide {
+					wide++
+				}
+				if f.wide != g.wide || f.steps != g.steps {
+					t.Fatalf("%s, depth %d, width %d: the elements differ, or one is wide: %v, %v", c.ty, depth, width, f.wide, g.wide)
+				}
+			}
+		}
+		if done < 100 || wide == 0 && format.exp == 8 {
+			t.Errorf("%s: %d operands compared, %d wide", c.ty, done, wide)
+		}
 	}
 }
