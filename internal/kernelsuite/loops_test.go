@@ -464,12 +464,14 @@ func (p *loopProgram) through() {
 	})})
 }
 
-// inner writes a nested block of statements, and returns what it does.
-func (p *loopProgram) inner(statements int, more func()) step {
+// inner writes a nested block: what first and more write, statements in between. It
+// returns what the block does.
+func (p *loopProgram) inner(first func(), statements int, more func()) step {
 	blocks, scalars, dots, body, indent := len(p.blocks), len(p.scalars), len(p.dots), p.body, p.indent
 	var steps []step
 	p.body, p.indent, p.depth = &steps, p.indent+"    ", p.depth+1
 	p.line("pass")
+	first()
 	for range statements {
 		p.statement()
 	}
@@ -491,10 +493,11 @@ func (p *loopProgram) branch() {
 		text, is = fmt.Sprintf("tl.max(%s) > %s", v.text, s.text), func(m *machine) bool { return slices.Max(v.is(m)) > s.is(m) }
 	}
 	p.line("if %s:", text)
-	yes, no := p.inner(1+p.r.IntN(2), func() {}), step(func(*machine) {})
+	nothing := func() {}
+	yes, no := p.inner(nothing, 1+p.r.IntN(2), nothing), step(func(*machine) {})
 	if p.r.IntN(2) == 0 {
 		p.line("else:")
-		no = p.inner(1+p.r.IntN(2), func() {})
+		no = p.inner(nothing, 1+p.r.IntN(2), nothing)
 	}
 	p.do(func(m *machine) {
 		if is(m) {
@@ -556,8 +559,8 @@ func (p *loopProgram) loop() {
 			return out
 		}
 	}
-	while := false
-	switch p.r.IntN(12) {
+	while, narrow := false, func() {}
+	switch p.r.IntN(14) {
 	case 0:
 		p.line("for %s in range(%s):", i, turns)
 		counts = up(0, 1)
@@ -582,13 +585,25 @@ func (p *loopProgram) loop() {
 		p.line("%s = t0 * 0", i)
 		p.line("while %s < %s:", i, turns)
 		counts, while = up(0, 1), true
+	case 6: // a step that is not known, down and up to what no step meets
+		p.line("for %s in tl.range(-%s, %s, t2 + 1%s):", i, turns, turns, p.hints())
+		counts = func(m *machine) (out []int32) {
+			for k := -m.scalars[turns]; k < m.scalars[turns]; k += m.scalars["t2"] + 1 {
+				out = append(out, k)
+			}
+			return out
+		}
+	case 7: // of 64 bits
+		p.line("for %s_wide in tl.range(0, tl.cast(%s, tl.int64)%s):", i, turns, p.hints())
+		narrow = func() { p.line("%s = %s_wide.to(tl.int32)", i, i) }
+		counts = up(0, 1)
 	default:
 		p.line("for %s in tl.range(0, %s%s):", i, turns, p.hints())
 		counts = up(0, 1)
 	}
 	scalars := p.scalars
 	p.scalars = append(slices.Clone(scalars), i)
-	body := p.inner(1+p.r.IntN(4), func() {
+	body := p.inner(narrow, 1+p.r.IntN(4), func() {
 		if len(p.dots) > 0 && p.r.IntN(2) == 0 {
 			p.addDot()
 		}
