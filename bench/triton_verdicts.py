@@ -164,9 +164,12 @@ def version(text):
     return tuple(int(n) for n in re.findall(r"\d+", text.partition("+")[0])[:3])
 
 
-def limits(dtype):
+class limits:
     """torch.finfo or torch.iinfo of a stand-in for a type of torch."""
-    return types.SimpleNamespace(**dict(zip(("min", "max", "eps"), LIMITS[dtype.__name__])))
+
+    def __init__(self, dtype):
+        dtype = dtype.value if isinstance(dtype, tl.constexpr) else dtype
+        self.__dict__.update(zip(("min", "max", "eps"), LIMITS[dtype.__name__]))
 
 
 LIMITS = {f"int{n}": (-(2 ** (n - 1)), 2 ** (n - 1) - 1) for n in (8, 16, 32, 64)}
@@ -174,6 +177,8 @@ LIMITS["uint8"] = (0, 255)
 LIMITS["float16"] = (-65504.0, 65504.0, 2.0**-10)
 LIMITS["bfloat16"] = (-3.3895313892515355e38, 3.3895313892515355e38, 2.0**-7)
 LIMITS["float32"] = (-3.4028234663852886e38, 3.4028234663852886e38, 2.0**-23)
+LIMITS["float8_e4m3fn"] = (-448.0, 448.0, 2.0**-3)
+LIMITS["float8_e5m2"] = (-57344.0, 57344.0, 2.0**-2)
 LIMITS["float64"] = (-sys.float_info.max, sys.float_info.max, 2.0**-52)
 
 # What code asks of packages while it is imported.
@@ -183,6 +188,7 @@ FACTS = {
     "torch.cuda.get_device_capability": lambda *a: (9, 0),
     "torch.cuda.device_count": lambda: 1,
     "torch.version": types.SimpleNamespace(cuda="12.8", hip=None, xpu=None, __version__="2.10.0"),
+    "torch.utils._triton.has_triton": lambda: True,
     "torch.finfo": limits,
     "torch.iinfo": limits,
     "packaging.version.parse": version,
@@ -242,9 +248,21 @@ class Checkout(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             if isinstance(st, ast.ImportFrom) and st.module == "__future__":
                 for a in st.names:
                     flags |= getattr(__import__("__future__"), a.name).compiler_flag
+        self.run(module, file, tree.body, flags)
+
+    def run(self, module, file, body, flags):
+        """Runs statements one by one, those of the branch of a conditional too."""
         guarded = Absent.guarded
-        for st in tree.body:
+        for st in body:
             Absent.guarded = isinstance(st, ast.Try)
+            if isinstance(st, ast.If):
+                try:
+                    test = eval(compile(ast.Expression(st.test), file, "eval", flags, dont_inherit=True), module.__dict__)
+                except Exception as e:
+                    self.failures[f"{module.__name__}:{st.lineno}"] = e
+                    continue
+                self.run(module, file, st.body if test else st.orelse, flags)
+                continue
             for attempt in (st, only_jit(st)):
                 if attempt is None:
                     break

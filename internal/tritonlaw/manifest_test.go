@@ -75,16 +75,25 @@ var refused = map[string]string{
 
 const importsItself = "the file takes names from a module that it makes with importlib at run time"
 
+// accepted are the kernels that Triton refuses and we do not, with the reason.
+var accepted = map[string]string{}
+
+// unequal are the kernels whose ttir is not Triton's, with the reason.
+var unequal = map[string]string{
+	"python/test/gsan/test_gsan.py _host_tma_reduce_add_kernel": "the value is converted to the descriptor's type, with a warning; Triton takes its bits",
+}
+
 // TestManifest compiles the public kernels of the manifest to ttir and holds
-// the outcome against Triton's verdict: what Triton accepts compiles, but for
-// the kernels in refused; what it refuses gets a diagnostic, or compiles, but
-// never a panic. The sources are not here: TRITONC_CHECKOUTS names a folder that
+// the outcome against Triton's verdict: what Triton accepts compiles, what it
+// refuses gets a diagnostic that has a place, and nothing panics. The kernels of
+// refused and accepted are excepted; the log counts them by reason, and one more
+// fails the test. The sources are not here: TRITONC_CHECKOUTS names a folder that
 // has each repository at its commit, as owner/name.
 //
 // With TRITONC_CHECKOUTS_IR naming the folder that bench/triton_verdicts.py
-// --keep wrote, the ttir is compared with Triton's as well, and is the same for
-// 95 of 100; the log shows the others. TRITONC_ONLY narrows the rows to those
-// whose text holds it.
+// --keep wrote, the ttir is compared with Triton's as well, and is the same but
+// for the kernels of unequal. TRITONC_ONLY narrows the rows to those whose text
+// holds it.
 func TestManifest(t *testing.T) {
 	root := os.Getenv("TRITONC_CHECKOUTS")
 	if root == "" {
@@ -93,6 +102,16 @@ func TestManifest(t *testing.T) {
 	facts := facts90(t)
 	sources := checkouts{}
 	count := map[string]int{}
+	// except counts an outcome that is not Triton's under its reason, or fails.
+	except := func(r row, what string, known map[string]string, details string) {
+		count[what]++
+		why := known[r.path+" "+r.kernel]
+		if why == "" {
+			t.Errorf("%v: %s\n%s", r, what, details)
+			return
+		}
+		count[what+": "+why]++
+	}
 	for _, r := range manifest(t) {
 		if !strings.Contains(r.String(), os.Getenv("TRITONC_ONLY")) {
 			continue
@@ -102,7 +121,7 @@ func TestManifest(t *testing.T) {
 		if d := time.Since(start); d > slow {
 			t.Errorf("%v:\ntook %v", r, d)
 		}
-		accepted := r.verdict == "accepted"
+		isAccepted := r.verdict == "accepted"
 		switch {
 		case errors.Is(err, errAbsent):
 			count["absent"]++
@@ -110,33 +129,40 @@ func TestManifest(t *testing.T) {
 			t.Errorf("%v:\n%v", r, err)
 		case strings.HasPrefix(r.verdict, "unresolved: "):
 			count["Triton could not try"]++
-		case accepted && err == nil:
+		case isAccepted && err == nil:
 			count["accepted by both"]++
 			switch ours, theirs, known := both(t, r, m); {
 			case !known:
 			case ours == theirs:
 				count["equal ttir"]++
 			default:
-				count["unequal ttir"]++
-				t.Logf("%v:\n%s", r, diff.Texts("ours", ours, "triton", theirs))
+				except(r, "unequal ttir", unequal, diff.Texts("ours", ours, "triton", theirs))
 			}
-		case !accepted && err != nil:
+		case !isAccepted && err != nil:
 			count["refused by both"]++
-		case accepted:
-			count["refused only here"]++
-			if refused[r.path+" "+r.kernel] == "" {
-				t.Errorf("%v:\n%s", r, explain(err))
-			}
+			checkPlaces(t, r, err)
+		case isAccepted:
+			except(r, "refused only here", refused, explain(err))
 		default:
-			count["accepted only here"]++
-			t.Logf("%v:\nTriton says %s", r, r.verdict)
+			except(r, "accepted only here", accepted, "Triton says "+r.verdict)
 		}
 	}
 	for _, what := range slices.Sorted(maps.Keys(count)) {
 		t.Logf("%5d %s", count[what], what)
 	}
-	if count["unequal ttir"]*19 > count["equal ttir"] {
-		t.Error("the ttir of more than 5 in 100 is not Triton's")
+}
+
+// checkPlaces holds each error of a kernel to a line of a file and words.
+func checkPlaces(t *testing.T, r row, err error) {
+	t.Helper()
+	all := diag.All(err)
+	if len(all) == 0 {
+		t.Errorf("%v: not a diagnostic: %v", r, err)
+	}
+	for _, d := range all {
+		if d.Message == "" || d.Pos.Line == 0 || d.Line == "" {
+			t.Errorf("%v: a diagnostic without words or place: %s", r, explain(d))
+		}
 	}
 }
 

@@ -92,7 +92,12 @@ type Args struct {
 	b    *Builtin
 	vals []any
 	buf  [12]any
+	// absent holds a bit for each parameter that has its default.
+	absent uint32
 }
+
+// given reports whether the call says what argument i is, be it None.
+func (a *Args) given(i int) bool { return a.absent&(1<<i) == 0 }
 
 // Invoke calls b with positional and keyword arguments.
 func (e *Emitter) Invoke(b *Builtin, args []any, kwargs []eval.Keyword) any {
@@ -120,6 +125,7 @@ func (e *Emitter) Invoke(b *Builtin, args []any, kwargs []eval.Keyword) any {
 			if k := findKeyword(kwargs, p.name); k >= 0 {
 				a.vals = append(a.vals, kwargs[k].Value)
 			} else if p.hasDef {
+				a.absent |= 1 << i
 				a.vals = append(a.vals, p.def)
 			} else {
 				eval.Fail("%s() missing a required argument: '%s'", b.Name, p.name)

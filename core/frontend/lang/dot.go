@@ -32,10 +32,11 @@ var precisions = []choice{
 	{"tf32", tt.PrecisionTF32}, {"tf32x3", tt.PrecisionTF32x3}, {"ieee", tt.PrecisionIEEE}, {"bf16x3", tt.PrecisionBF16x3}, {"bf16x6", tt.PrecisionBF16x6},
 }
 
-// precision chooses how the products of f32 operands are computed.
+// precision chooses how the products of f32 operands are computed. An allow_tf32
+// of None, where the call says so, is false, as in Triton.
 func (e *Emitter) precision(a *Args) int64 {
 	given, allow := a.constant(3), a.constant(4)
-	if given != nil && allow != nil {
+	if a.given(3) && a.given(4) {
 		eval.Fail(errDotBoth)
 	}
 	allowed := e.Facts.DotPrecisions
@@ -46,7 +47,7 @@ func (e *Emitter) precision(a *Args) int64 {
 		if allowed != nil && !slices.Contains(allowed, name) {
 			eval.Fail(errDotPrecision, pyStrings(allowed), name)
 		}
-	case allow != nil:
+	case a.given(4):
 		if eval.Truth(allow) && (allowed == nil || slices.Contains(allowed, "tf32")) {
 			name = "tf32"
 		}

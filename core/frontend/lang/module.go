@@ -134,8 +134,11 @@ func (l *Lib) LibraryMethod(name string) *eval.Function {
 // Import finds a module of the package triton or of the backend; nil for
 // others.
 func (l *Lib) Import(name string) any {
-	if name == "torch" {
+	switch name {
+	case "torch":
 		return &torch{l, &eval.Missing{Name: "torch"}}
+	case "torch.utils._triton":
+		return hasTriton
 	}
 	if name != "triton" && !strings.HasPrefix(name, "triton.") {
 		return l.backendModule(name)

@@ -51,6 +51,12 @@ func (d *torchDevice) Attr(name string) (any, bool) {
 }
 func (d *torchDevice) TypeName() string { return "module" }
 
+// hasTriton is torch.utils._triton, which files ask before they define kernels.
+var hasTriton = &eval.Package{Name: "torch.utils._triton", Parts: map[string]any{
+	"has_triton":         &eval.Native{Name: "has_triton", Fn: func(*eval.Session, []any, []eval.Keyword) any { return true }},
+	"has_triton_package": &eval.Native{Name: "has_triton_package", Fn: func(*eval.Session, []any, []eval.Keyword) any { return true }},
+}}
+
 // torchRelease is the release of torch that came with this Triton.
 const torchRelease = "2.10.0"
 
