@@ -187,13 +187,15 @@ func isFloatSum(op *ir.Operation) bool {
 }
 
 // reshapeAnyOrder: the order of elements does not matter to a reduction or
-// histogram over all of them.
+// histogram over all of them, unless it has something else for each element, such
+// as its index or whether it counts. (Triton 3.6 overlooks that: there the index
+// that a reduction of a reshaped block finds may be another element's.)
 func reshapeAnyOrder(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	if op.HasAttr("allow_reorder") || len(ir.ShapeOf(op.Result(0).Type())) != 1 || !op.HasUses() {
 		return false
 	}
 	for u := range op.Result(0).Users() {
-		if !u.Is(tt.Reduce) && !u.Is(tt.Histogram) {
+		if !u.Is(tt.Reduce) && !u.Is(tt.Histogram) || u.NumOperands() > 1 {
 			return false
 		}
 	}
