@@ -16,6 +16,9 @@ func (u *unit) kernelName(req *Request) string {
 	var v any
 	fail := eval.Try(func() { v = unwrap(u.session.Apply(fn.Params.Repr, []any{newProxy(req)}, nil)) })
 	if fail != nil && fail.Raised != "" {
+		if fail.Help == "" {
+			fail.Help = fail.Raised + " in the repr of kernel '" + fn.Name() + "'; it is given the dicts .constants and .signature, by name of parameter"
+		}
 		panic(fail)
 	}
 	name, ok := v.(string)

@@ -216,7 +216,11 @@ func order(op syntax.CmpOperator, a, b any) int {
 			m.Fail()
 		}
 	}
-	raise("TypeError", "'%s' not supported between instances of '%s' and '%s'", op.Symbol(), TypeName(a), TypeName(b))
+	help := ""
+	if TypeName(a) == "tensor" || TypeName(b) == "tensor" {
+		help = "this is computed at compile time, where the value of a tensor is not known"
+	}
+	raiseHelp("TypeError", help, "'%s' not supported between instances of '%s' and '%s'", op.Symbol(), TypeName(a), TypeName(b))
 	return 0
 }
 

@@ -48,6 +48,10 @@ func raise(class, format string, args ...any) {
 	panic(&Failure{Msg: fmt.Sprintf(format, args...), Raised: class})
 }
 
+func raiseHelp(class, help, format string, args ...any) {
+	panic(&Failure{Msg: fmt.Sprintf(format, args...), Help: help, Raised: class})
+}
+
 // At fills in the place of a failure that has none.
 func (f *Failure) At(file *File, span syntax.Span) *Failure {
 	if f.File == nil {

@@ -185,7 +185,12 @@ func Iterate(v any) []any {
 	case *Missing:
 		v.Fail()
 	}
-	raise("TypeError", "'%s' object is not iterable", TypeName(v))
+	help := ""
+	switch v.(type) {
+	case int64, float64, bool:
+		help = "a tuple of one value is written (x,)"
+	}
+	raiseHelp("TypeError", help, "'%s' object is not iterable", TypeName(v))
 	return nil
 }
 

@@ -70,7 +70,7 @@ func (e *Emitter) convert(def *ir.OpDef, x *Tensor, t Type) *Tensor {
 
 func (e *Emitter) checkFP8(d *DType) {
 	if e.Facts.FP8 != nil && !slices.Contains(e.Facts.FP8, d.name) {
-		eval.Fail(errFP8Unsupported, d, pyStrings(e.Facts.FP8))
+		eval.FailHelp("choose one of these, or a newer target", errFP8Unsupported, d, pyStrings(e.Facts.FP8))
 	}
 }
 

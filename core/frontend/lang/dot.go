@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -299,7 +300,8 @@ func (s *scaledOperand) checkScale(side string, rows, k int64) {
 		group = 16
 	}
 	if want := []int64{rows, k / group}; !sameShape(s.scale.Shape(), want) {
-		eval.Fail("%s_scale must be a tensor of shape %s. Got %s", side, shapeString(want), shapeString(s.scale.Shape()))
+		help := fmt.Sprintf("one scale serves %d elements of K: lhs_scale is [M, K/%[1]d], rhs_scale [N, K/%[1]d]", group)
+		eval.FailHelp(help, "%s_scale must be a tensor of shape %s. Got %s", side, shapeString(want), shapeString(s.scale.Shape()))
 	}
 }
 

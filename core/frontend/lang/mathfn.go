@@ -29,7 +29,7 @@ var mathematics = []*Builtin{
 		x, y := a.tensor(0), a.tensor(1)
 		for _, v := range []*Tensor{x, y} {
 			if d := dtypeOf(v.T); d == nil || !d.IsFloat() {
-				eval.Fail("both operands of fdiv must have floating scalar type")
+				eval.FailHelp("convert with .to(tl.float32) first; x / y does so itself", "both operands of fdiv must have floating scalar type")
 			}
 		}
 		if x.Scalar() != y.Scalar() || dtypeOf(x.T) == FP8E4B15 {
