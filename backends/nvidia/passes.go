@@ -97,7 +97,6 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: ttgir.Pipeline, Why: "asynchronous copies ahead of their use", With: stages},
 		{Pass: canonicalize, Why: "what is known before and behind pipelined loops"},
 		{Pass: ttgir.LoopAwareCSE, Why: "the copies of a loop's first turns"},
-		{Pass: ttgir.CombineSelectAndIf, Why: "accumulators are cleared where a pipelined loop stores them"},
 		{Pass: ttgir.Prefetch, Why: "loops whose dots read buffers stand as they will run", With: prefetchSettings(o)},
 		{Pass: ttgir.OptimizeDotOperands, Why: "operands that now come out of buffers"},
 		{Pass: ttgir.CoalesceAsyncCopy, Why: "a copy can be no wider than what lies together in its buffer"},
@@ -109,6 +108,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: std.SCCP, Why: "what predicates of pipelined loops are known"},
 		{Pass: std.CSE, Why: "what the passes above left"},
 		{Pass: canonicalize, Why: "the lowering expects canonical forms"},
+		{Pass: ttgir.CombineSelectAndIf, Why: "accumulators are cleared where a fused loop stores them, which canonical forms undo"},
 	})
 }
 
