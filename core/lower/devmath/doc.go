@@ -5,7 +5,7 @@
 // The functions are straight-line code with selects; behind a branch stand only the
 // reduction of large angles, the long divisions of Fmod and Remainder and the loops of
 // Jn and Yn. Nothing is read from memory. Common functions of f32 are computed in f32;
-// rare ones (Tgamma, Erfinv and the like) in f64.
+// rare ones (Tgamma, Lgamma, Bessel functions) in f64.
 //
 // Package fit made the polynomials of coefficients.go: those of f64 interpolate
 // their functions at Chebyshev's nodes, those of f32 have the least greatest error.
@@ -21,7 +21,7 @@
 //	power.go       powers, roots, sums of squares
 //	trig.go        sine, cosine, tangent, with full reduction
 //	inverse.go     their inverses; log1p and expm1
-//	hyperbolic.go, erf.go, gamma.go
+//	hyperbolic.go, erf.go, erfinv.go, gamma.go
 //	bessel.go      Bessel functions I; besseljy.go: J and Y
 //	bits.go        exponents, neighbours
 //	rest.go        rests of divisions

@@ -1,10 +1,6 @@
 package devmath
 
-import (
-	"math"
-
-	"github.com/tritonc/tritonc/core/llir"
-)
+import "github.com/tritonc/tritonc/core/llir"
 
 // Erf is the error function.
 func Erf(b *llir.Builder, x llir.Value) llir.Value { return kitFor(b, x).erf(x) }
@@ -153,66 +149,4 @@ func Normcdf(b *llir.Builder, x llir.Value) llir.Value { return kitFor(b, x).nor
 func (k kit) normcdf(x llir.Value) llir.Value {
 	u := k.timesPair(k.constant(-rootHalf, -rootHalfTail), k.max(k.min(x, k.num(50)), k.num(-50)))
 	return k.Select(k.isNaN(x), x, k.mul(k.erfcOf(u), k.num(0.5)))
-}
-
-// erfcinvOf is the inverse of erfc for c in (0, 1], with x = 1 - c.
-func (k kit) erfcinvOf(c, x llir.Value) llir.Value {
-	// A start by polynomials in log((1-x)(1+x)), then one step of Halley's method.
-	w := k.FNeg(Log(k.Builder, k.mul(c, k.add(x, k.num(1)))))
-	near := k.mul(k.poly(k.add(w, k.num(-2.5)), erfinvNear), x)
-	far := k.poly(k.add(k.sqrt(k.max(w, k.num(1))), k.num(-8)), erfinvFar)
-	small := k.less(x, k.num(0.8))
-	y := k.Select(k.less(w, k.num(5)), near, far)
-	// The rest relative to the slope: (erfc y - c)/(2/√π·e^-y²).
-	s := k.square(pair{y, k.num(0)})
-	m, n := k.expPair(s)
-	grow := k.times2(k.add(m.hi, m.lo), n)
-	central := k.mul(k.sub(x, k.erfDouble(y)), grow)
-	// In the tail e^y² may overflow: c·e^y² in two factors.
-	cy := k.times2(k.mul(k.add(m.hi, m.lo), k.mul(c, k.num(math.Ldexp(1, 60)))), k.add(n, k.num(-60)))
-	tail := k.sub(k.erfcxAbove(y, k.over), cy)
-	u := k.mul(k.Select(small, central, tail), k.num(math.SqrtPi/2))
-	return k.add(y, k.div(u, k.nfma(y, u, k.num(1))))
-}
-
-// Erfinv is the inverse of the error function.
-func Erfinv(b *llir.Builder, x llir.Value) llir.Value {
-	return widely(b, x, func(k kit, x llir.Value) llir.Value {
-		a := k.abs(x)
-		y := k.erfcinvOf(k.sub(k.num(1), a), a)
-		y = k.Select(k.equal(a, k.num(1)), k.inf(), y)
-		y = k.Select(k.less(k.num(1), a), k.nan(), y)
-		// So small that the function is a line.
-		line := k.fma(a, k.num(math.SqrtPi/2), k.mul(a, k.num(rootPiTail)))
-		y = k.Select(k.less(a, k.num(1e-9)), line, y)
-		return k.withSign(k.Select(k.isNaN(x), x, y), x)
-	})
-}
-
-// rootPiTail continues √π/2.
-const rootPiTail = -3.8332932499128993e-17
-
-// Erfcinv is the inverse of Erfc.
-func Erfcinv(b *llir.Builder, x llir.Value) llir.Value {
-	return widely(b, x, func(k kit, x llir.Value) llir.Value { return k.erfcinvAny(x) })
-}
-
-// erfcinvAny is the inverse of erfc at c; where that is above 1, at 2 - c with
-// the other sign.
-func (k kit) erfcinvAny(c llir.Value) llir.Value {
-	upper := k.less(k.num(1), c)
-	low := k.Select(upper, k.sub(k.num(2), c), c)
-	y := k.erfcinvOf(low, k.sub(k.num(1), low))
-	y = k.Select(k.equal(low, k.num(1)), k.num(0), y)
-	y = k.Select(k.equal(low, k.num(0)), k.inf(), y)
-	y = k.Select(k.less(low, k.num(0)), k.nan(), y)
-	y = k.Select(upper, k.FNeg(y), y)
-	return k.Select(k.isNaN(c), c, y)
-}
-
-// Normcdfinv is the inverse of Normcdf.
-func Normcdfinv(b *llir.Builder, x llir.Value) llir.Value {
-	return widely(b, x, func(k kit, x llir.Value) llir.Value {
-		return k.prod(k.erfcinvAny(k.mul(x, k.num(2))), k.num(-math.Sqrt2)) // never -0
-	})
 }

@@ -85,6 +85,26 @@ func besselLarge(n int64) func(*big.Float) *big.Float {
 	}
 }
 
+// erfinvNear is erfinv(x)/x as a function of -log(1-x²) less a number.
+func erfinvNear(less float64) func(*big.Float) *big.Float {
+	return func(w *big.Float) *big.Float {
+		x := ref.Sqrt(sub(num(1), ref.Exp(num(0).Neg(add(w, num(less))))))
+		return quo(ref.Erfinv(x), x)
+	}
+}
+
+func halfRootPi() *big.Float { return mul(ref.Sqrt(ref.Pi()), num(0.5)) }
+
+// erfinvFar is erfinv(x) as a function of √-log(1-x²) less a number.
+func erfinvFar(less float64) func(*big.Float) *big.Float {
+	return func(s *big.Float) *big.Float {
+		s = add(s, num(less))
+		c := ref.Exp(num(0).Neg(mul(s, s))) // 1-x² = c·(2-c) with 1-x = c
+		c = quo(c, add(num(1), ref.Sqrt(sub(num(1), c))))
+		return ref.Erfcinv(c)
+	}
+}
+
 // erfcx is (1+2x)·erfcx(x) as a function of (x-4)/(x+4).
 func erfcx(t *big.Float) *big.Float {
 	x := quo(mul(num(4), add(num(1), t)), sub(num(1), t))
@@ -157,16 +177,14 @@ var rows = []row{
 	}, scale: func(z *big.Float) *big.Float { return quo(ref.Erf(ref.Sqrt(z)), ref.Sqrt(z)) }},
 	{name: "erfcxDouble", is: "(1+2x)·erfcx(x) in (x-4)/(x+4), x ≥ 0", lo: -1, hi: 1 - 1e-9, n: 25, f: erfcx},
 	{name: "erfcxSingle", is: "(1+2x)·erfcx(x) in (x-4)/(x+4), x ≥ 0", lo: -1, hi: 1 - 1e-9, n: 14, f: erfcx},
-	{name: "erfinvNear", is: "erfinv(x)/x in -log(1-x²) - 2.5 up to 2.5", lo: -2.5, hi: 2.5, n: 11, f: func(w *big.Float) *big.Float {
-		x := ref.Sqrt(sub(num(1), ref.Exp(num(0).Neg(add(w, num(2.5))))))
-		return quo(ref.Erfinv(x), x)
-	}},
-	{name: "erfinvFar", is: "erfinv(x) in √-log(1-x²) - 8, from √5 to 28", lo: math.Sqrt(5) - 8, hi: 20, n: 17, f: func(s *big.Float) *big.Float {
-		s = add(s, num(8))
-		c := ref.Exp(num(0).Neg(mul(s, s))) // 1-x² = c·(2-c) with 1-x = c
-		c = quo(c, add(num(1), ref.Sqrt(sub(num(1), c))))
-		return ref.Erfcinv(c)
-	}},
+	{name: "erfinvNear", is: "erfinv(x)/x in -log(1-x²) - 2.5 up to 2.5", lo: -2.5, hi: 2.5, n: 11, f: erfinvNear(2.5)},
+	{name: "erfinvFar", is: "erfinv(x) in √-log(1-x²) - 8, from √5 to 28", lo: math.Sqrt(5) - 8, hi: 20, n: 17, f: erfinvFar(8)},
+	{single: true, name: "erfinvNearSingle", is: "(erfinv(x)/x - ½√π)/w in w - 3.25 up to 3.25, w = -log(1-x²)", lo: -3.25 + 1e-9, hi: 3.25, n: 10, f: func(t *big.Float) *big.Float {
+		return quo(sub(erfinvNear(3.25)(t), halfRootPi()), add(t, num(3.25)))
+	}, scale: func(t *big.Float) *big.Float { return quo(erfinvNear(3.25)(t), add(t, num(3.25))) }},
+	{single: true, name: "erfinvFarSingle", is: "erfinv(x) - s in s - 6, s = √-log(1-x²) from √6.5 to 10.2", lo: math.Sqrt(6.5) - 6, hi: 4.2, n: 14, f: func(t *big.Float) *big.Float {
+		return sub(erfinvFar(6)(t), add(t, num(6)))
+	}, scale: erfinvFar(6)},
 	{name: "lgammaDouble", is: "log Γ(2+t)/t, -¾ ≤ t ≤ 1", lo: -0.75, hi: 1, n: 25, f: func(t *big.Float) *big.Float {
 		return quo(ref.Lgamma(add(num(2), t)), t)
 	}},
