@@ -301,6 +301,24 @@ func (p *loopProgram) value() block {
 	})}
 }
 
+// sum adds blocks to the first one there is, each another number of times.
+func (p *loopProgram) sum(names []string) block {
+	text := p.blocks[0]
+	for i, name := range names {
+		text += fmt.Sprintf(" + %s * %d", name, 2*i+3)
+	}
+	names = slices.Clone(names)
+	return block{text, p.each(func(m *machine) func(int) int32 {
+		return func(at int) int32 {
+			x := m.blocks[p.blocks[0]][at]
+			for i, name := range names {
+				x += m.blocks[name][at] * int32(2*i+3)
+			}
+			return x
+		}
+	})}
+}
+
 // operand is a block of fp16 with integers from -3 to 3.
 func (p *loopProgram) operand() block {
 	at := p.place()
@@ -601,7 +619,7 @@ func (p *loopProgram) loop() {
 		p.line("for %s in tl.range(0, %s%s):", i, turns, p.hints())
 		counts = up(0, 1)
 	}
-	scalars := p.scalars
+	scalars, known := p.scalars, len(p.blocks)
 	p.scalars = append(slices.Clone(scalars), i)
 	body := p.inner(narrow, 1+p.r.IntN(4), func() {
 		if len(p.dots) > 0 && p.r.IntN(2) == 0 {
@@ -622,8 +640,10 @@ func (p *loopProgram) loop() {
 			})})
 			p.set(previous, p.load())
 		}
-		// What the turn made is known behind the loop.
-		p.set(p.blocks[0], p.value())
+		if p.r.IntN(2) == 0 {
+			p.set(p.blocks[0], p.value())
+		}
+		p.set(p.blocks[0], p.sum(p.blocks[known:])) // what the turn made is known behind the loop
 		if while {
 			p.line("%s += 1", i)
 		}
