@@ -49,7 +49,7 @@ def xor(a, b):
 
 @triton.jit
 def greater(a, b):
-    return tl.maximum(a, b)
+    return tl.where(a > b, a, b)
 
 @triton.jit
 def second(a, b):
@@ -67,12 +67,12 @@ def affine(a, b, c, d):
 `
 
 var (
-	shapeTypes = []string{"i32", "i32", "i8", "i16", "i64", "u8", "u32"}
+	shapeTypes = []string{"i32", "i32", "i8", "i16", "i64", "u8", "u32", "fp16", "bf16", "fp32", "fp64"}
 	combines   = map[string]func(t *array.DType, a, b int64) int64{
-		"plus": func(t *array.DType, a, b int64) int64 { return wrap(t, a+b).i },
+		"plus": func(t *array.DType, a, b int64) int64 { return fit(t, a+b) },
 		"xor":  func(_ *array.DType, a, b int64) int64 { return a ^ b },
 		"greater": func(t *array.DType, a, b int64) int64 {
-			if less(t, a, b) {
+			if before(t, a, b) {
 				return b
 			}
 			return a
@@ -84,13 +84,57 @@ var (
 // maxShape is the most elements of a tensor.
 const maxShape = 2048
 
+// fit is v as an element of t; floats keep whole numbers as they are.
+func fit(t *array.DType, v int64) int64 {
+	if t.Float() {
+		return v
+	}
+	return wrap(t, v).i
+}
+
+func element(t *array.DType, v int64) num {
+	if t.Float() {
+		return num{f: float64(v)}
+	}
+	return wrap(t, v)
+}
+
+// number is a whole number as the memory of either kind has it.
+func number(v num) int64 { return v.i + int64(v.f) }
+
+func before(t *array.DType, a, b int64) bool {
+	if t.Float() {
+		return a < b
+	}
+	return less(t, a, b)
+}
+
+// exactly reports whether t has the sum of any n of the values.
+func exactly(t *array.DType, values []int64, n int) bool {
+	if !t.Float() {
+		return true
+	}
+	man, _ := precision(t)
+	for _, v := range values {
+		if max(v, -v) > int64(1)<<(man+1)/int64(n) {
+			return false
+		}
+	}
+	return true
+}
+
 func (s *shaper) line(format string, args ...any) {
 	s.lines = append(s.lines, s.indent+fmt.Sprintf(format, args...))
 }
 
 func (s *shaper) fresh() string { return fmt.Sprintf("v%d", len(s.lines)) }
 
+// add gives a tensor to the program, unless it is of floats and has numbers that
+// they do not have: all floats here are whole numbers, so that nothing rounds.
 func (s *shaper) add(b *shaped, expr string, args ...any) *shaped {
+	if !exactly(dtype(b.typ), b.v, 1) {
+		return nil
+	}
 	b.name = s.fresh()
 	s.line("%s = %s", b.name, fmt.Sprintf(expr, args...))
 	s.live = append(s.live, b)
@@ -146,16 +190,18 @@ func (s *shaper) load(dims []int) *shaped {
 	mem := array.New(t, n)
 	for i := range n {
 		v := int64(s.r.Uint64())
-		if s.r.IntN(2) == 0 {
+		if t.Float() {
+			v %= 3
+		} else if s.r.IntN(2) == 0 {
 			v %= 8
 		}
-		put(mem, i, wrap(t, v))
+		put(mem, i, element(t, v))
 	}
 	b := &shaped{typ: typ, dims: dims, v: make([]int64, n)}
 	places(dims, func(i int, at []int) {
 		b.v[i] = 3
 		if inside(at, live) {
-			b.v[i] = get(mem, offset(at, st)).i
+			b.v[i] = number(get(mem, offset(at, st)))
 		}
 	})
 	p := fmt.Sprintf("p%d", len(s.params))
@@ -185,28 +231,33 @@ func (s *shaper) step() {
 	case 0: // arithmetic
 		y := s.match(x)
 		k := s.r.IntN(5)
+		if t.Float() {
+			k = s.r.IntN(3)
+		}
 		b := x.like(x.dims)
 		for i := range b.v {
 			p, q := x.v[i], y.v[i]
-			b.v[i] = wrap(t, []int64{p + q, p - q, p * q, p & q, p ^ q}[k]).i
+			b.v[i] = fit(t, []int64{p + q, p - q, p * q, p & q, p ^ q}[k])
 		}
 		s.add(b, "%s %s %s", x.name, []string{"+", "-", "*", "&", "^"}[k], y.name)
 	case 1:
 		y := s.match(x)
 		b := x.like(x.dims)
 		for i := range b.v {
-			if b.v[i] = ^y.v[i]; less(t, x.v[i], y.v[i]) {
-				b.v[i] = wrap(t, -x.v[i]).i
+			if b.v[i] = y.v[i]; before(t, x.v[i], y.v[i]) {
+				b.v[i] = fit(t, -x.v[i])
 			}
-			b.v[i] = wrap(t, b.v[i]).i
 		}
-		s.add(b, "tl.where(%s < %s, -%s, ~%s)", x.name, y.name, x.name, y.name)
+		s.add(b, "tl.where(%s < %s, -%s, %s)", x.name, y.name, x.name, y.name)
 	case 2: // another type
 		to := shapeTypes[s.r.IntN(len(shapeTypes))]
 		b := x.like(x.dims)
 		b.typ = to
 		for i := range b.v {
-			b.v[i] = wrap(dtype(to), x.v[i]).i
+			b.v[i] = fit(dtype(to), x.v[i])
+			if t.Float() && b.v[i] != x.v[i] {
+				return // not defined
+			}
 		}
 		s.add(b, "%s.to(%s)", x.name, pyType(to))
 	case 3:
@@ -276,7 +327,10 @@ func (s *shaper) step() {
 		if rank == 0 {
 			return
 		}
-		name := []string{"plus", "xor", "greater"}[s.r.IntN(3)]
+		name := []string{"plus", "greater", "xor"}[s.r.IntN(3)]
+		if t.Float() && name == "xor" || name == "plus" && !exactly(t, x.v, x.dims[d]) {
+			name = "greater"
+		}
 		b := x.like(without(x.dims, d))
 		keep := s.r.IntN(3) == 0
 		places(b.dims, func(i int, at []int) {
@@ -303,7 +357,7 @@ func (s *shaper) step() {
 			o := offset(slices.Insert(slices.Clone(at), d, 0), st)
 			b.v[i] = x.v[o]
 			for k := 1; k < x.dims[d]; k++ {
-				if v := x.v[o+k*st[d]]; less(t, v, b.v[i]) {
+				if v := x.v[o+k*st[d]]; before(t, v, b.v[i]) {
 					b.v[i], c.v[i] = v, int64(k)
 				}
 			}
@@ -317,6 +371,9 @@ func (s *shaper) step() {
 			return
 		}
 		name := []string{"plus", "xor", "greater", "second"}[s.r.IntN(4)]
+		if t.Float() && name == "xor" || name == "plus" && !exactly(t, x.v, x.dims[d]) {
+			name = "greater"
+		}
 		back := s.r.IntN(2) == 0
 		b := x.like(x.dims)
 		s.along(x, d, back, func(o, before int) {
@@ -329,12 +386,15 @@ func (s *shaper) step() {
 		if rank == 0 {
 			return
 		}
+		if t.Float() {
+			return // products of many
+		}
 		y := s.match(x)
 		back := s.r.IntN(2) == 0
 		b, c := x.like(x.dims), x.like(x.dims)
 		s.along(x, d, back, func(o, before int) {
 			if b.v[o], c.v[o] = x.v[o], y.v[o]; before >= 0 {
-				b.v[o], c.v[o] = wrap(t, b.v[before]*x.v[o]).i, wrap(t, c.v[before]*x.v[o]+y.v[o]).i
+				b.v[o], c.v[o] = fit(t, b.v[before]*x.v[o]), fit(t, c.v[before]*x.v[o]+y.v[o])
 			}
 		})
 		pair := s.fresh()
@@ -402,13 +462,24 @@ func (s *shaper) step() {
 			b.v[o] = x.v[o+(x.dims[d]-1-2*k)*st[d]]
 		})
 		s.add(b, "tl.flip(%s, %d)", x.name, d)
-	case 18, 19: // a product of bytes with themselves, turned; the order of dimensions is any
+	case 18, 19: // a product with itself, turned; the order of dimensions is any
 		if rank < 2 || rank > 3 || x.dims[rank-1] < 32 || count(x.dims)/x.dims[rank-1]*x.dims[rank-2] > maxShape {
 			return
 		}
 		m, depth := x.dims[rank-2], x.dims[rank-1]
 		b := x.like(append(slices.Clone(x.dims[:rank-1]), m))
 		b.typ = "i32"
+		narrow, result := "i8", "i32"
+		if t.Float() {
+			narrow, result = []string{"fp16", "bf16", "fp64", "fp32"}[s.r.IntN(4)], "fp32"
+			if narrow == "fp64" {
+				result = narrow
+			}
+			if !exactly(dtype(narrow), x.v, 1) || !exactly(dtype("fp32"), x.v, 1<<12) {
+				return
+			}
+			b.typ = result
+		}
 		places(b.dims, func(i int, at []int) {
 			row := slices.Clone(at)
 			row[rank-1] = 0
@@ -417,7 +488,11 @@ func (s *shaper) step() {
 			q := offset(row, st)
 			sum := int64(0)
 			for k := range depth {
-				sum += int64(int8(x.v[p+k])) * int64(int8(x.v[q+k]))
+				if t.Float() {
+					sum += x.v[p+k] * x.v[q+k]
+				} else {
+					sum += int64(int8(x.v[p+k])) * int64(int8(x.v[q+k]))
+				}
 			}
 			b.v[i] = sum
 		})
@@ -426,8 +501,8 @@ func (s *shaper) step() {
 			swap = []int{0, 2, 1}
 		}
 		small := s.fresh()
-		s.line("%s = %s.to(tl.int8)", small, x.name)
-		s.add(b, "tl.dot(%s, tl.permute(%s, [%s]), out_dtype=tl.int32)", small, small, list(swap))
+		s.line("%s = %s.to(%s)", small, x.name, pyType(narrow))
+		s.add(b, "tl.dot(%s, tl.permute(%s, [%s]), out_dtype=%s, input_precision='ieee')", small, small, list(swap), pyType(result))
 	default: // a loop with a reduction, whose result spreads again
 		if rank == 0 {
 			return
@@ -441,19 +516,30 @@ func (s *shaper) step() {
 				o := offset(slices.Insert(slices.Clone(at), d, 0), st)
 				all := int64(0)
 				for k := range x.dims[d] {
-					all ^= b.v[o+k*st[d]]
+					switch v := b.v[o+k*st[d]]; {
+					case !t.Float():
+						all ^= v
+					case k == 0 || v > all:
+						all = v
+					}
 				}
 				for k := range x.dims[d] {
-					next[o+k*st[d]] = wrap(t, b.v[o+k*st[d]]*3+all+int64(turn)).i
+					next[o+k*st[d]] = fit(t, b.v[o+k*st[d]]*3+all+int64(turn))
 				}
 			})
 			b.v = next
 		}
 		s.params, s.args = append(s.params, fmt.Sprintf("n%d", len(s.params))), append(s.args, turns)
 		n := s.params[len(s.params)-1]
-		s.add(b, "%s", x.name)
+		if s.add(b, "%s", x.name) == nil {
+			return
+		}
+		combine := "xor"
+		if t.Float() {
+			combine = "greater"
+		}
 		s.line("for i in range(%s):", n)
-		s.line("    %s = %s * 3 + tl.reduce(%s, %d, xor, keep_dims=True) + i.to(%s)", b.name, b.name, b.name, d, pyType(x.typ))
+		s.line("    %s = %s * 3 + tl.reduce(%s, %d, %s, keep_dims=True) + i.to(%s)", b.name, b.name, b.name, d, combine, pyType(x.typ))
 	}
 }
 
@@ -484,7 +570,7 @@ func python(v bool) string {
 	return "False"
 }
 
-// TestRandomShapes: programs of operations on integers of any shape, up to rank
+// TestRandomShapes: programs of operations on whole numbers of any shape, up to rank
 // five and blocks larger and smaller than the tensors, give what Go computes.
 func TestRandomShapes(t *testing.T) {
 	r := kerneltest.Rand(t)
@@ -535,7 +621,7 @@ func runShapes(t *testing.T, r *rand.Rand) {
 	for k, b := range last {
 		bad := 0
 		for i := range b.v {
-			if got := outs[k].Int(i); got != b.v[i] {
+			if got := number(get(outs[k], i)); got != b.v[i] {
 				if bad++; bad < 4 {
 					t.Errorf("%s, %d warps: element %d of %s is %d, must be %d", target, warps, i, b.name, got, b.v[i])
 				}
