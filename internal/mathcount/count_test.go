@@ -292,7 +292,7 @@ func document(t *testing.T, list []*function, update bool) {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(docHeading + `
-What a function of f32 adds to a kernel for sm_80, ours · Triton 3.6's with libdevice: machine instructions by ptxas of CUDA 12.4, all paths together, and PTX instructions that a warp of the simulated GPU executes for numbers between 0 and 6. Triton has libdevice flush subnormal numbers to zero, which ours keep. The first twenty are those that public kernels call most (internal/mathcensus/testdata/functions.tsv), but for what is an instruction in both; internal/mathcount holds them to Triton's length. ` + "`" + `bench/vs_triton.py run DIR --rows math` + "`" + ` times these twenty on a GPU, over 2²⁶ numbers each.
+What a function of f32 adds to a kernel for sm_80, ours · Triton 3.6's with libdevice: machine instructions by ptxas of CUDA 12.4, all paths together, and PTX instructions that a warp of the simulated GPU executes for numbers between 0 and 6. Triton has libdevice flush subnormal numbers to zero, which ours keep. The first twenty are those that public kernels call most (internal/mathcensus/testdata/functions.tsv), but for what is an instruction in both; internal/mathcount holds them to Triton's length. ` + "`" + `bench/vs_triton.py run DIR --rows math` + "`" + ` times these twenty on a GPU, over 2²⁶ numbers each: docs/benchmarks.md has what it found.
 
 | function | machine | executed |
 |---|---|---|
