@@ -26,8 +26,8 @@ func (f *File) bind(m *eval.Module, fn *eval.Function, spec *signature.Spec) ([]
 	for i, p := range b.params {
 		if a := b.given[i]; a != nil {
 			out[i] = b.param(p, a)
-		} else {
-			out[i] = b.absent(i, p)
+		} else if fail := eval.Try(func() { out[i] = b.absent(i, p) }); fail != nil {
+			b.errs = append(b.errs, fail.Diagnostic())
 		}
 	}
 	b.missing()

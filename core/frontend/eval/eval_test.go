@@ -57,11 +57,16 @@ func TestExpressions(t *testing.T) {
 		{"True & False, 1 | 2, not 0", "(False, 3, True)"},
 		{"len({'a': 1} | {'b': 2})", "2"},
 		{"isinstance(3, int), isinstance('x', (int, str))", "(True, True)"},
+		{"bool(re.search(r'(git|dev)', '2.10.0')), re.search('z', 'a')", "(False, None)"},
+		{"re.match(r'(\\d+)\\.(\\d+)\\.(\\d+)', '2.10.0+cu126').groups()", "('2', '10', '0')"},
+		{"re.fullmatch('ab', 'abc'), re.compile('B', re.I).match('bc').group()", "(None, 'b')"},
+		{"re.match('(?P<n>a)(b)?', 'ac')['n'], re.match('(a)(b)?', 'ac').groups()", "('a', ('a', None))"},
+		{"re.sub('[.]', '-', 'a.b'), re.split(',', 'a,b'), re.findall('a(.)', 'abac')", "('a-b', ['a', 'b'], ['b', 'c'])"},
 		{"1 // 0", "error: test.py:1:5: error: integer division or modulo by zero"},
 		{"nope", "error: test.py:1:5: error: name 'nope' is not defined"},
 		{"1 + 'a'", "error: test.py:1:5: error: unsupported operand type(s) for +: 'int' and 'str'"},
 	} {
-		if got := lookup(t, "x = "+c.expr, "x"); got != c.want {
+		if got := lookup(t, "x = "+c.expr+"\nimport re", "x"); got != c.want {
 			t.Errorf("%s = %s, want %s", c.expr, got, c.want)
 		}
 	}

@@ -215,16 +215,30 @@ func (f *frame) enclosing() *frame {
 	return f
 }
 
+// defaultsOf evaluates the defaults of parameters. One that needs what is not
+// here is its *Failure, for when it is asked for.
 func (f *frame) defaultsOf(a *syntax.Arguments) (pos, kw []any) {
+	eval := func(d syntax.Expr) (v any) {
+		fail := Try(func() { v = f.eval(d) })
+		if fail == nil {
+			return v
+		}
+		fail.At(f.mod.File, f.cur)
+		f.cur = a.Span
+		if fail.Raised != "" || fail.Lacking {
+			panic(fail)
+		}
+		return fail
+	}
 	for _, d := range a.Defaults {
-		pos = append(pos, f.eval(d))
+		pos = append(pos, eval(d))
 	}
 	for _, d := range a.KwDefaults {
 		if d == nil {
 			kw = append(kw, nil)
 			continue
 		}
-		kw = append(kw, f.eval(d))
+		kw = append(kw, eval(d))
 	}
 	return pos, kw
 }

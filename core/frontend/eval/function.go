@@ -159,7 +159,14 @@ func (f *Function) Default(i int) (any, bool) {
 	if i < first {
 		return nil, false
 	}
-	return f.defaults[i-first], true
+	return present(f.defaults[i-first]), true
+}
+
+func present(v any) any {
+	if fail, ok := v.(*Failure); ok {
+		panic(fail)
+	}
+	return v
 }
 
 // KwDefault is the default value of the i-th keyword-only parameter.
@@ -167,7 +174,7 @@ func (f *Function) KwDefault(i int) (any, bool) {
 	if f.Args().KwDefaults[i] == nil {
 		return nil, false
 	}
-	return f.kw[i], true
+	return present(f.kw[i]), true
 }
 
 // Bind distributes the arguments of a call over f's parameters: one value a

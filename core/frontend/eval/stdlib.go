@@ -127,6 +127,7 @@ var stdlib = sync.OnceValue(func() map[string]*Package {
 		"packaging.version": {"packaging.version", map[string]any{"Version": parseVersion, "parse": parseVersion}},
 		"packaging":         {"packaging", map[string]any{"version": &Package{"packaging.version", map[string]any{"Version": parseVersion, "parse": parseVersion}}}},
 		"enum":              {"enum", map[string]any{"Enum": enumClass, "IntEnum": enumClass, "auto": native("auto", 0, func(*Session, []any) any { return int64(0) })}},
+		"re":                {"re", regexps()},
 		"__future__":        {"__future__", map[string]any{"annotations": nil}},
 		"dataclasses": {"dataclasses", map[string]any{
 			"dataclass": native("dataclass", -1, decoratorOrFactory),
