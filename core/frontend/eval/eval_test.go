@@ -62,11 +62,13 @@ func TestExpressions(t *testing.T) {
 		{"re.fullmatch('ab', 'abc'), re.compile('B', re.I).match('bc').group()", "(None, 'b')"},
 		{"re.match('(?P<n>a)(b)?', 'ac')['n'], re.match('(a)(b)?', 'ac').groups()", "('a', ('a', None))"},
 		{"re.sub('[.]', '-', 'a.b'), re.split(',', 'a,b'), re.findall('a(.)', 'abac')", "('a-b', ['a', 'b'], ['b', 'c'])"},
+		{"importlib.util.find_spec('a.b'), importlib.util.module_from_spec(importlib.util.find_spec('math')).gcd(4, 6)", "(None, 2)"},
+		{"importlib.util.find_spec('math').loader.exec_module(math)", "None"},
 		{"1 // 0", "error: test.py:1:5: error: integer division or modulo by zero"},
 		{"nope", "error: test.py:1:5: error: name 'nope' is not defined"},
 		{"1 + 'a'", "error: test.py:1:5: error: unsupported operand type(s) for +: 'int' and 'str'"},
 	} {
-		if got := lookup(t, "x = "+c.expr+"\nimport re", "x"); got != c.want {
+		if got := lookup(t, "x = "+c.expr+"\nimport re, math, importlib.util", "x"); got != c.want {
 			t.Errorf("%s = %s, want %s", c.expr, got, c.want)
 		}
 	}

@@ -24,7 +24,18 @@ func builtinModule(name string) any {
 func importlib() *Package {
 	return &Package{"importlib", map[string]any{
 		"util": &Package{"importlib.util", map[string]any{
-			"find_spec": native("find_spec", -1, func(s *Session, a []any) any { return s.load(strArg(a, 0, "")) }),
+			"find_spec": native("find_spec", -1, func(s *Session, a []any) any {
+				if m := s.load(strArg(a, 0, "")); m != nil {
+					return &moduleSpec{m}
+				}
+				return nil
+			}),
+			"module_from_spec": native("module_from_spec", 1, func(_ *Session, a []any) any {
+				if m, ok := a[0].(*moduleSpec); ok {
+					return m.module
+				}
+				return &Missing{Name: "importlib.util.module_from_spec()"}
+			}),
 		}},
 		"import_module": native("import_module", -1, func(s *Session, a []any) any {
 			name := strArg(a, 0, "")
@@ -35,6 +46,22 @@ func importlib() *Package {
 		}),
 	}}
 }
+
+// moduleSpec says that a module can be imported. Its loader has nothing left to
+// do.
+type moduleSpec struct{ module any }
+
+// Attr finds the loader.
+func (m *moduleSpec) Attr(name string) (any, bool) {
+	if name != "loader" {
+		return &Missing{Name: "importlib.machinery.ModuleSpec." + name}, true
+	}
+	return &Package{"importlib.machinery.loader", map[string]any{
+		"exec_module": native("exec_module", 1, func(*Session, []any) any { return nil }),
+	}}, true
+}
+
+func (m *moduleSpec) TypeName() string { return "ModuleSpec" }
 
 var stdlib = sync.OnceValue(func() map[string]*Package {
 	return map[string]*Package{
