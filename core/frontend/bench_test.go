@@ -48,3 +48,31 @@ func BenchmarkSoftmaxBuild(b *testing.B)   { benchmark(b, "row_softmax", true) }
 func BenchmarkFlash(b *testing.B)          { benchmark(b, "flash_fwd_causal", false) }
 func BenchmarkFlashBuild(b *testing.B)     { benchmark(b, "flash_fwd_causal", true) }
 func BenchmarkSortsBuild(b *testing.B)     { benchmark(b, "sorts", true) }
+
+// BenchmarkFlashAgain is what another signature of a parsed file costs before
+// its code is generated: the module's own code, the decorators, the arguments.
+func BenchmarkFlashAgain(b *testing.B) {
+	for _, j := range jobs(b) {
+		if j.name != "flash_fwd_causal" {
+			continue
+		}
+		spec, err := signature.Parse("-s", j.sig)
+		if err != nil {
+			b.Fatal(err)
+		}
+		spec.Kernel = j.kernel
+		f := parseFile(b, j.file)
+		b.ReportAllocs()
+		for b.Loop() {
+			s, _, _, _ := f.session(&Options{Facts: facts()})
+			m := s.Module(f.file)
+			fn, err := f.find(m, spec)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := f.bind(m, fn, spec); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

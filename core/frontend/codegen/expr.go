@@ -3,6 +3,7 @@ package codegen
 import (
 	"strings"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/frontend/lang"
 	"github.com/tritonc/tritonc/core/frontend/syntax"
@@ -25,6 +26,9 @@ func (g *gen) visit(e syntax.Expr) any {
 	case *syntax.Name:
 		return g.name(e.ID)
 	case *syntax.Constant:
+		if e.EndLine > e.Line {
+			e = g.dedented(e)
+		}
 		return eval.Literal(e)
 	case *syntax.BinOp:
 		lhs := g.expr(e.Left)
@@ -294,6 +298,37 @@ func (g *gen) slice(e *syntax.Slice) any {
 	s := &eval.Slice{}
 	s.Start, s.Stop, s.Step = opt(e.Lower), opt(e.Upper), opt(e.Step)
 	return s
+}
+
+// dedented is a text of several lines as it is in Triton, which parses a
+// function's source less its indentation: inside the text, too, and with no
+// lines of white space only.
+func (g *gen) dedented(e *syntax.Constant) *syntax.Constant {
+	if _, ok := e.Value.(string); !ok {
+		return e
+	}
+	var b strings.Builder
+	for n := e.Line; n <= e.EndLine; n++ {
+		line := diag.LineAt(g.file.Source(), int(n))
+		switch start := int(e.Col); {
+		case n == e.Line:
+			line = line[start:]
+		case strings.Trim(line, " \t") == "":
+			line = ""
+		case len(line)-len(strings.TrimLeft(line, " \t")) < g.dedent:
+			return e
+		case n == e.EndLine:
+			line = line[g.dedent:e.EndCol]
+		default:
+			line = line[g.dedent:]
+		}
+		b.WriteString(line + "\n")
+	}
+	x, err := syntax.ParseExpr(g.file.Path, []byte("("+strings.TrimSuffix(b.String(), "\n")+")"))
+	if c, ok := x.(*syntax.Constant); ok && err == nil {
+		return c
+	}
+	return e
 }
 
 func (g *gen) joined(e *syntax.JoinedStr) string {
