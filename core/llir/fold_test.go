@@ -815,3 +815,35 @@ func TestCompareRange(t *testing.T) {
 		}
 	}
 }
+
+// Differences are found through what two values have in common, modulo their width.
+func TestDifference(t *testing.T) {
+	m := NewModule("test", "", "")
+	fn := m.NewFunc("f", false, Void, I64, I64, I64)
+	b := NewBuilder(fn)
+	b.SetBlock(fn.NewBlock(nil))
+	x, s, k := fn.Param(0), fn.Param(1), fn.Param(2)
+	row := b.And(x, m.I64(^int64(127)))
+	next := b.Add(row, m.I64(32)) // a disjoint or
+	at := func(row Value, c int64) Value { return b.Add(b.Add(b.Mul(row, s), k), m.I64(c)) }
+	for what, c := range map[string]struct {
+		x, y, of Value
+		n        int64
+		ok       bool
+	}{
+		"the same":          {x, x, nil, 0, true},
+		"constants":         {b.Add(x, m.I64(7)), b.Add(x, m.I64(-2)), nil, 9, true},
+		"rows":              {at(next, 0), at(row, 0), s, 32, true},
+		"rows, turned":      {at(row, 3), at(next, 3), s, -32, true},
+		"one row":           {at(next, 5), at(next, 1), nil, 4, true},
+		"both differ":       {at(next, 1), at(row, 0), nil, 0, false},
+		"other values":      {at(row, 0), at(k, 0), nil, 0, false},
+		"a product's part":  {b.Mul(b.Mul(next, s), k), b.Mul(b.Mul(row, s), k), nil, 0, false},
+		"nothing in common": {x, s, nil, 0, false},
+	} {
+		of, n, ok := Difference(c.x, c.y)
+		if ok != c.ok || ok && (of != c.of || n != c.n) {
+			t.Errorf("%s: %v times %v, %v", what, n, of, ok)
+		}
+	}
+}
