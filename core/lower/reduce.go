@@ -14,11 +14,12 @@ func reduceHandlers(h map[*ir.OpDef]handler) {
 	h[tt.Reduce] = (*emitter).reduce
 }
 
-// A reduction goes from near to far: each thread combines its registers, then
-// lanes exchange by butterflies, then warps leave one partial result each in
-// shared memory and, behind one barrier, all threads fetch them: the lanes that
-// held the same result fetch different partials and combine by butterflies, so
-// that everybody has the result without a second barrier.
+// A reduction goes from near to far: each thread combines its registers, a few
+// chains of them side by side, then lanes exchange by butterflies, then warps
+// leave one partial result each in shared memory and, behind one barrier, all
+// threads fetch them: the lanes that held the same result fetch different
+// partials and combine by butterflies, so that everybody has the result without a
+// second barrier.
 
 // reducePlan is how the elements along the axis are spread.
 type reducePlan struct {
@@ -340,16 +341,8 @@ func (e *emitter) reduceDirect(op *ir.Operation, p *reducePlan, base int, in [][
 	groups := make([]partial, len(p.regGroups))
 	var err error
 	for g, regs := range p.regGroups {
-		for i, r := range regs {
-			x := make(partial, len(in))
-			for k := range in {
-				x[k] = in[k][r]
-			}
-			if i == 0 {
-				groups[g] = x
-			} else if groups[g], err = e.combine(op, groups[g], x); err != nil {
-				return nil, err
-			}
+		if groups[g], err = e.reduceRegisters(op, len(groups), regs, in); err != nil {
+			return nil, err
 		}
 	}
 	for g := range groups {
@@ -370,6 +363,53 @@ func (e *emitter) reduceDirect(op *ir.Operation, p *reducePlan, base int, in [][
 		}
 	}
 	return out, nil
+}
+
+// mostChains is how many chains of a thread's registers are combined side by side,
+// as many as hide that each operation waits for the one before, and leastChain how
+// long they are at least: joining short ones costs what they gain.
+const (
+	mostChains = 4
+	leastChain = 16
+)
+
+// reduceRegisters combines one of several groups of registers, in the order of
+// the axis.
+func (e *emitter) reduceRegisters(op *ir.Operation, groups int, regs []int, in [][]llir.Value) (partial, error) {
+	chains := 1
+	for groups*chains < mostChains && len(regs) >= 2*leastChain*chains {
+		chains *= 2
+	}
+	parts := make([]partial, 0, chains)
+	for c := range chains {
+		var sum partial
+		for _, r := range regs[c*len(regs)/chains : (c+1)*len(regs)/chains] {
+			x := make(partial, len(in))
+			for k := range in {
+				x[k] = in[k][r]
+			}
+			if sum == nil {
+				sum = x
+				continue
+			}
+			var err error
+			if sum, err = e.combine(op, sum, x); err != nil {
+				return nil, err
+			}
+		}
+		parts = append(parts, sum)
+	}
+	for len(parts) > 1 {
+		for i := range len(parts) / 2 {
+			sum, err := e.combine(op, parts[2*i], parts[2*i+1])
+			if err != nil {
+				return nil, err
+			}
+			parts[i] = sum
+		}
+		parts = parts[:len(parts)/2]
+	}
+	return parts[0], nil
 }
 
 // combine runs the operation's region on two partial results.
