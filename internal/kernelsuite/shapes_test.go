@@ -227,7 +227,7 @@ func (s *shaper) step() {
 		d = s.r.IntN(rank)
 	}
 	st := strides(x.dims, false)
-	switch s.r.IntN(21) {
+	switch s.r.IntN(23) {
 	case 0: // arithmetic
 		y := s.match(x)
 		k := s.r.IntN(5)
@@ -503,6 +503,48 @@ func (s *shaper) step() {
 		small := s.fresh()
 		s.line("%s = %s.to(%s)", small, x.name, pyType(narrow))
 		s.add(b, "tl.dot(%s, tl.permute(%s, [%s]), out_dtype=%s, input_precision='ieee')", small, small, list(swap), pyType(result))
+	case 20: // sorted, along the last dimension
+		if rank == 0 || x.dims[rank-1] < 2 || x.dims[rank-1] > 32 || len(x.v) > 512 {
+			return
+		}
+		down := s.r.IntN(2) == 0
+		b := x.like(x.dims)
+		copy(b.v, x.v)
+		n := x.dims[rank-1]
+		for i := 0; i < len(b.v); i += n {
+			slices.SortFunc(b.v[i:i+n], func(p, q int64) int {
+				switch {
+				case p == q:
+					return 0
+				case before(t, p, q) != down:
+					return -1
+				}
+				return 1
+			})
+		}
+		s.add(b, "tl.sort(%s, descending=%s)", x.name, python(down))
+	case 21: // the first of the greatest, as the language's library finds it
+		if rank == 0 {
+			return
+		}
+		b, c := x.like(without(x.dims, d)), x.like(without(x.dims, d))
+		if x.typ == "bf16" {
+			b.typ = "fp32"
+		}
+		c.typ = "i32"
+		places(b.dims, func(i int, at []int) {
+			o := offset(slices.Insert(slices.Clone(at), d, 0), st)
+			b.v[i] = x.v[o]
+			for k := 1; k < x.dims[d]; k++ {
+				if v := x.v[o+k*st[d]]; before(t, b.v[i], v) {
+					b.v[i], c.v[i] = v, int64(k)
+				}
+			}
+		})
+		pair := s.fresh()
+		s.line("%s = tl.max(%s, %d, return_indices=True)", pair, x.name, d)
+		s.add(b, "%s[0]", pair)
+		s.add(c, "%s[1]", pair)
 	default: // a loop with a reduction, whose result spreads again
 		if rank == 0 {
 			return
