@@ -128,55 +128,6 @@ func SplitInt(v Value) (base Value, off int64) {
 	return rest, c.Signed()
 }
 
-// Difference finds x - y of two integers of one width, modulo it, as n times of, or
-// as n alone, where of is nil. It looks through sums and products that x and y have
-// a part of in common, and is false where the difference is nothing so simple.
-func Difference(x, y Value) (of Value, n int64, ok bool) {
-	bx, cx := SplitInt(x)
-	by, cy := SplitInt(y)
-	if bx == by {
-		return nil, cx - cy, true
-	}
-	if cx != cy {
-		return nil, 0, false
-	}
-	switch bx := bx.(type) {
-	case *ir.InstAdd:
-		if by, ok := by.(*ir.InstAdd); ok {
-			if a, b, ok := unshared(bx.X, bx.Y, by.X, by.Y); ok {
-				return Difference(a, b)
-			}
-		}
-	case *ir.InstMul:
-		if by, ok := by.(*ir.InstMul); ok {
-			if a, b, ok := unshared(bx.X, bx.Y, by.X, by.Y); ok {
-				of, n, ok := Difference(a, b)
-				common := bx.X
-				if common == a {
-					common = bx.Y
-				}
-				return common, n, ok && of == nil
-			}
-		}
-	}
-	return nil, 0, false
-}
-
-// unshared are the others of two pairs that have one value in common.
-func unshared(x1, x2, y1, y2 Value) (x, y Value, ok bool) {
-	switch {
-	case x1 == y1:
-		return x2, y2, true
-	case x1 == y2:
-		return x2, y1, true
-	case x2 == y1:
-		return x1, y2, true
-	case x2 == y2:
-		return x1, y1, true
-	}
-	return nil, nil, false
-}
-
 func (b *Builder) foldAdd(x, y Value, cy *Int, f Flags) Value {
 	t := x.Type().(*types.IntType)
 	if cy != nil {

@@ -279,21 +279,7 @@ func (e *emitter) addPtr(op *ir.Operation) error {
 		add = e.b.GEPEarly
 	}
 	out := make([]llir.Value, len(ptrs))
-	near := 0 // an earlier element
 	for r := range out {
-		if r > 0 && ptrs[r] == ptrs[near] && llir.Width(offs[r].Type()) == 64 {
-			// Rows are a number of strides apart: that is less to compute than a
-			// product of 64 bits for each.
-			if of, n, ok := llir.Difference(offs[r], offs[near]); ok && of != nil {
-				out[r] = e.b.GEP(elem, out[near], e.b.Mul(of, e.m.llvm.I64(n)))
-				near = r
-				continue
-			} else if ok && near > 0 {
-				out[r] = e.b.GEP(elem, out[near], e.m.llvm.I64(n))
-				continue
-			}
-		}
-		near = r
 		out[r] = add(elem, ptrs[r], e.b.Resize(offs[r], llir.I64, true))
 	}
 	e.set(op.Result(0), out)
