@@ -42,7 +42,11 @@ func tensorCopies() []tensorCopy {
 		{elem: 2, typ: 10, dims: []int{24, 6, 5, 4}, box: []int{8, 4, 3, 2}, at: []int{16, 3, -1, 1}, nan: true},
 		{elem: 2, typ: 6, dims: []int{16, 3, 4, 3, 3}, box: []int{8, 2, 3, 2, 2}, at: []int{8, 2, 2, 2, -1}},
 		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{64, 16}, at: []int{48, 30}, swizzle: 3, back: true},
-		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{32, 16}, at: []int{-8, -5}, swizzle: 2, back: true},
+		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{32, 16}, at: []int{-8, -5}, swizzle: 2},
+		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{32, 16}, at: []int{-8, 5}, swizzle: 2, back: true},
+		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{32, 16}, at: []int{8, -5}, swizzle: 2, back: true},
+		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{64, 16}, at: []int{-8, -5}, swizzle: 3, back: true},
+		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{32, 16}, at: []int{72, 30}, swizzle: 2, back: true},
 		{elem: 4, typ: 7, dims: []int{40, 7, 5}, box: []int{32, 4, 3}, at: []int{12, 5, 3}, back: true},
 		{elem: 4, typ: 7, dims: []int{64}, box: []int{32}, at: []int{40}, back: true},
 	}

@@ -269,8 +269,8 @@ func TestHardwareWarps(t *testing.T) {
 		bad := 0
 		worst := 0.0
 		for k := range got {
-			if got[k] == gpu[k] {
-				continue
+			if got[k] == gpu[k] || c.out[k%len(c.out)] == "f64" && floatFormats["f64"].isNaN(got[k]) && floatFormats["f64"].isNaN(gpu[k]) {
+				continue // payloads of doubles are not modelled
 			}
 			if bad++; bad <= 3 {
 				lane := k / len(c.out)
