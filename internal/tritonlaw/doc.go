@@ -2,7 +2,7 @@
 // same kernels and compare what comes out with what Triton made of them.
 //
 //	TestTTIR      the 45 kernels of the reference benchmark
-//	TestSmall     a thousand small kernels, a construct of the language each
+//	TestSmall     three thousand small kernels, a construct of the language each, and random ones
 //	TestGrid      the operations of the language by types and literals
 //	TestManifest  public kernels of many repositories, where they are checked out
 //

@@ -99,7 +99,7 @@ func (k *small) build(facts *frontend.Facts) (m *ir.Operation, err error) {
 	return m, err
 }
 
-// TestSmall holds a thousand small kernels against Triton 3.6.0, each with one
+// TestSmall holds thousands of small kernels against Triton 3.6.0, each with one
 // construct of the language: what it accepts gives its ttir, what it refuses is
 // refused, with a diagnostic that has a place. A remark in the case says where and
 // why that is not so. bench/triton_small.py wrote what Triton makes of them.

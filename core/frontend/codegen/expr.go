@@ -240,6 +240,9 @@ func (g *gen) compare(e *syntax.Compare) any {
 	if runtime(lhs) != nil || runtime(rhs) != nil {
 		return g.u.e.Compare(op, lhs, rhs)
 	}
+	if _, ok := lhs.(*eval.Tuple); ok && op != syntax.Eq && op != syntax.NotEq {
+		eval.FailHelp("compare the elements", "'%s' is not supported between tuples", op.Symbol())
+	}
 	return eval.Compare(op, lhs, rhs)
 }
 

@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"math/big"
+
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/frontend/syntax"
@@ -75,6 +77,9 @@ func (e *Emitter) Full(shape []int64, value any, t Type) *Tensor {
 	}
 	if d := dtypeOf(t); d.IsUnsigned() && d != Int1 && eval.Truth(eval.Compare(syntax.Lt, value, int64(0))) {
 		eval.FailHelp("make it of a signed type and convert it", "%s cannot be a constant of type %s", eval.Str(value), d)
+	}
+	if n, ok := value.(*big.Int); ok && dtypeOf(t).IsInt() && dtypeOf(t) != Int1 && (!dtypeOf(t).IsUnsigned() || n.BitLen() > 64) {
+		eval.FailHelp("use tl.uint64, or a smaller number", "%s cannot be a constant of type %s", n, t)
 	}
 	return e.Constant(value, WithShape(ScalarOf(t), shape))
 }

@@ -80,15 +80,21 @@ func (e *Emitter) Constant(v any, t Type) *Tensor {
 	d := dtypeOf(t)
 	irt := t.IR(e.C)
 	f, isFloat := v.(float64)
+	if d.IsFP8() {
+		e.checkFP8(d)
+	}
 	switch {
 	case d.IsFP8() && eval.Truth(v):
 		eval.FailHelp("make it of type tl.float16 and convert it with .to("+"tl."+exportName(d)+")",
 			"%s cannot be a constant of type %s: only 0 can", eval.Str(v), d)
 	case d.IsFloat() && d != FP8E4B15:
 		f, _ = eval.AsFloat(v)
+		if f == 0 {
+			f = 0 // Triton's zeros have no sign
+		}
 		return e.tensor(arith.Float(e.B, irt, roundTo(d, f)), t)
-	case isFloat && d == Int1:
-		v = f != 0
+	case d == Int1:
+		v = eval.Truth(v)
 	case isFloat && f != 0:
 		eval.FailHelp("write int(…) around it, or choose a type of floats", "%s cannot be a constant of type %s", eval.Str(v), d)
 	}

@@ -1,6 +1,8 @@
 package std
 
 import (
+	"slices"
+
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/ir"
@@ -70,7 +72,8 @@ func inside(v *ir.Value, op *ir.Operation) bool {
 	return false
 }
 
-// forTripCount resolves loops that run never, or once.
+// forTripCount resolves loops that run never, or once, or do nothing but give
+// values from outside.
 func forTripCount(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	lo, hi := op.Operand(0), op.Operand(1)
 	l, lok := arith.ConstantInt(lo)
@@ -80,10 +83,18 @@ func forTripCount(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		return true
 	}
 	s, sok := arith.ConstantInt(op.Operand(2))
-	if !lok || !hok || !sok || s <= 0 || l+s < h || l+s < l {
+	if !lok || !hok || !sok || s <= 0 || l+s < l {
 		return false
 	}
 	body := op.Body()
+	if l+s < h { // runs more than once
+		end := body.Terminator()
+		if body.First() != end || slices.ContainsFunc(end.OperandValues(), func(v *ir.Value) bool { return inside(v, op) }) {
+			return false
+		}
+		rw.Replace(op, end.OperandValues()...)
+		return true
+	}
 	body.Arg(0).ReplaceAllUsesWith(lo)
 	for i, v := range op.Group(3) {
 		body.Arg(i + 1).ReplaceAllUsesWith(v)
