@@ -28,7 +28,7 @@ type job struct {
 	name, file, kernel, signature, options string
 }
 
-func jobs(t *testing.T) []job {
+func jobs(t testing.TB) []job {
 	t.Helper()
 	list, err := os.ReadFile(filepath.Join(kernelDir, "jobs.txt"))
 	if err != nil {
@@ -72,7 +72,7 @@ var ttirRows = []pass.Row{
 }
 
 // facts are those of a device of compute capability 8.0.
-func facts(t *testing.T) *frontend.Facts {
+func facts(t testing.TB) *frontend.Facts {
 	sources, aliases := modules(t)
 	return &frontend.Facts{
 		Backend: "cuda", Arch: "80", WarpSize: 32,
@@ -166,7 +166,7 @@ func build(t *testing.T, files map[string]*frontend.File, j job) *ir.Operation {
 }
 
 // modules are those that the backend for CUDA brings.
-func modules(t *testing.T) (sources []frontend.ModuleSource, aliases []frontend.Alias) {
+func modules(t testing.TB) (sources []frontend.ModuleSource, aliases []frontend.Alias) {
 	t.Helper()
 	f, err := nvidia.New().Describe(context.Background())
 	if err != nil {
@@ -183,4 +183,38 @@ func modules(t *testing.T) (sources []frontend.ModuleSource, aliases []frontend.
 		}
 	}
 	return sources, aliases
+}
+
+// BenchmarkFlash takes the kernel of flash attention from its source to the end
+// of the ttir stage.
+func BenchmarkFlash(b *testing.B) {
+	facts := facts(b)
+	for _, j := range jobs(b) {
+		if j.name != "flash_fwd_causal" {
+			continue
+		}
+		src, err := os.ReadFile(filepath.Join(kernelDir, j.file))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			f, err := frontend.Parse(j.file, j.file, src)
+			if err != nil {
+				b.Fatal(err)
+			}
+			spec, err := signature.Parse("signature", j.signature)
+			if err != nil {
+				b.Fatal(err)
+			}
+			spec.Kernel = j.kernel
+			m, err := frontend.Build(dialect.NewContext(), f, spec, &frontend.Options{Facts: facts, NumWarps: 4, NumStages: 3, NumCTAs: 1})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := (&pass.Runner{}).Run(m, ttirRows, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
 }
