@@ -85,7 +85,10 @@ func TestMatmulFP8(t *testing.T) {
 	for i, v := range bw {
 		bt[i%K*N+i/K] = v
 	}
-	near(t, "c", fromHalfs(Download[uint16](out)), product(aw, bt, M, N, K), 1e-3, 1e-2)
+	// The hardware cuts what lies 13 bits below the greatest of a step's 33 terms:
+	// of sums of 4 to 8, that is up to 2^-11 of each of 231 terms of either sign,
+	// 0.004 in the mean of squares.
+	near(t, "c", fromHalfs(Download[uint16](out)), product(aw, bt, M, N, K), 1e-3, 4e-2)
 }
 
 func testMatmulDescriptors(t *testing.T, m *Module) {
