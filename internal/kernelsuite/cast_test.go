@@ -67,7 +67,12 @@ func castsOf(b *builder, typ string) {
 			}
 		}
 		x := b.load(typ, num{}, gen)
-		b.exact("to "+to, fmt.Sprintf("%s.to(%s)", x.name, pyType(to)), to, func(i int) num { return convert(t, d, x.v[i]) })
+		b.exact("to "+to, fmt.Sprintf("%s.to(%s)", x.name, pyType(to)), to, func(i int) num {
+			if to == "bf16" && !t.Float() && b.cc < 90 { // as in Triton, by way of f32
+				return round(d, convert(t, dtype("fp32"), x.v[i]).f)
+			}
+			return convert(t, d, x.v[i])
+		})
 		if t.Size == d.Size && to != typ && to != "i1" && typ != "i1" {
 			if t.Float() != d.Float() {
 				b.exact("bitcast to "+to, fmt.Sprintf("%s.to(%s, bitcast=True)", x.name, pyType(to)), to, func(i int) num { return bitcast(t, d, x.v[i]) })
