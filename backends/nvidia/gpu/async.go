@@ -37,9 +37,10 @@ func (t *Target) CopyAsync(b *llir.Builder, c *lower.Copy) error {
 	s.address("l", a.Ptr, a.Offset)
 	s.str(", 0x" + strconv.FormatInt(int64(bytes), 16))
 	if a.Mask != nil && !others {
-		// The operand ignore-src. The size, 0 where there is nothing to read, would
-		// take a choice for each term of the mask.
-		n := s.in("b", b.Not(a.Mask))
+		// The size, 0 where there is nothing to read. The operand ignore-src takes
+		// fewer instructions, yet with it large products of 16-bit floats were 1 to
+		// 3 % slower on an H200.
+		n := s.in("r", b.Select(a.Mask, b.M.I32(bytes), b.M.I32(0)))
 		s.str(", ")
 		s.ref(n)
 	}
