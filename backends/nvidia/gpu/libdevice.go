@@ -185,14 +185,6 @@ var exactly = map[string]func(b *llir.Builder, x []llir.Value) llir.Value{
 		half := overloaded(b, "copysign", b.M.Float(llir.F32, 0.5), x[0])
 		return overloaded(b, "trunc", f32(b, "llvm.nvvm.add.rz.f", x[0], half))
 	},
-	"exp2f": func(b *llir.Builder, x []llir.Value) llir.Value {
-		// Where the result is subnormal, 2^24 times it. (ex2.approx.f32 keeps such results,
-		// too, but squares a root there, and near overflow, and errs by more.)
-		num := func(v float64) llir.Value { return b.M.Float(llir.F32, v) }
-		low := b.FCmp(enum.FPredOLT, x[0], num(-126))
-		y := f32(b, "llvm.nvvm.ex2.approx.ftz.f", b.Select(low, b.Binary(llir.FAdd, x[0], num(24), 0), x[0]))
-		return b.Select(low, b.Binary(llir.FMul, y, num(0x1p-24), 0), y)
-	},
 	"rsqrtf": approximate("llvm.nvvm.rsqrt.approx.f"),
 	"rcp64h": func(b *llir.Builder, x []llir.Value) llir.Value {
 		return b.Call(b.M.Declare("llvm.nvvm.rcp.approx.ftz.d", llir.Pure, llir.F64, llir.F64), x[0])

@@ -100,7 +100,7 @@ func TestLibraryPower(t *testing.T) {
 	}
 }
 
-// The approximate power of two keeps subnormal numbers.
+// Powers of two keep subnormal numbers.
 func TestLibraryExp2(t *testing.T) {
 	k := library(t, "__nv_exp2f", "f32", 1)
 	x := make([]float32, 512)
