@@ -3,9 +3,7 @@ package kernelsuite
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -690,13 +688,6 @@ func randomLoops(r *rand.Rand) (*loopProgram, []step) {
 // TestRandomLoops: random programs with loops do what they say, however many warps
 // compute them, in however many stages, whichever passes are left out.
 func TestRandomLoops(t *testing.T) {
-	r := kerneltest.Rand(t)
-	programs := 24
-	if n, err := strconv.Atoi(os.Getenv("TRITONC_PROGRAMS")); err == nil {
-		programs = n
-	} else if os.Getenv("TRITONC_ALL") != "" {
-		programs = 2000
-	}
 	all := choices(t)
 	var ran, ahead atomic.Int32 // programs, and those of which some form copies asynchronously
 	t.Cleanup(func() {
@@ -705,19 +696,15 @@ func TestRandomLoops(t *testing.T) {
 			t.Error("too few to say much of pipelines")
 		}
 	})
-	for i := range programs {
-		seed := r.Uint64()
+	eachProgram(t, func(t *testing.T, _ int, r *rand.Rand) {
 		mine := slices.Clone(machines)
 		for range 2 {
 			mine = append(mine, pick(r, all), someLeftOut(r, all))
 		}
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel()
-			if ran.Add(1); runLoops(t, rand.New(rand.NewPCG(seed, 0)), mine) {
-				ahead.Add(1)
-			}
-		})
-	}
+		if ran.Add(1); runLoops(t, r, mine) {
+			ahead.Add(1)
+		}
+	})
 }
 
 // someLeftOut leaves several passes out at a time.

@@ -3,9 +3,7 @@ package kernelsuite
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -123,18 +121,7 @@ func (c *reckoner) step() {
 // TestRandomOffsets: whatever loads and stores make of what is known about
 // addresses and masks, each element comes from where it must and goes there.
 func TestRandomOffsets(t *testing.T) {
-	r := kerneltest.Rand(t)
-	programs := 24
-	if n, err := strconv.Atoi(os.Getenv("TRITONC_PROGRAMS")); err == nil {
-		programs = n
-	}
-	for i := range programs {
-		seed := r.Uint64()
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel()
-			runOffsets(t, rand.New(rand.NewPCG(seed, 0)))
-		})
-	}
+	eachProgram(t, func(t *testing.T, _ int, r *rand.Rand) { runOffsets(t, r) })
 }
 
 func runOffsets(t *testing.T, r *rand.Rand) {

@@ -245,24 +245,37 @@ func choices(t *testing.T) []variation {
 // stages, with whichever passes, the result is the same; that of floats within
 // its bound.
 func TestRandomPrograms(t *testing.T) {
-	r := kerneltest.Rand(t)
-	programs := 24
-	if n, err := strconv.Atoi(os.Getenv("TRITONC_PROGRAMS")); err == nil {
-		programs = n
-	} else if os.Getenv("TRITONC_ALL") != "" {
-		programs = 2000
-	}
 	all := choices(t)
-	each := max(2, (len(all)+programs-1)/programs) // so that every choice has its turn
-	for i := range programs {
-		seed := r.Uint64()
+	each := max(2, (len(all)+programs()-1)/programs()) // so that every choice has its turn
+	eachProgram(t, func(t *testing.T, i int, r *rand.Rand) {
 		mine := slices.Clone(machines)
 		for k := range each {
 			mine = append(mine, all[(i*each+k)%len(all)])
 		}
+		agree(t, r, mine)
+	})
+}
+
+// programs is how many random programs of each kind are tried.
+func programs() int {
+	if n, err := strconv.Atoi(os.Getenv("TRITONC_PROGRAMS")); err == nil {
+		return n
+	}
+	if os.Getenv("TRITONC_ALL") != "" {
+		return 2000
+	}
+	return 24
+}
+
+// eachProgram runs a test of each random program, side by side, with its number
+// and what it is drawn from.
+func eachProgram(t *testing.T, run func(t *testing.T, i int, r *rand.Rand)) {
+	r := kerneltest.Rand(t)
+	for i := range programs() {
+		seed := r.Uint64()
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			agree(t, rand.New(rand.NewPCG(seed, 0)), mine)
+			run(t, i, rand.New(rand.NewPCG(seed, 0)))
 		})
 	}
 }

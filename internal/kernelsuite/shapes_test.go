@@ -3,9 +3,7 @@ package kernelsuite
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -615,18 +613,7 @@ func python(v bool) string {
 // TestRandomShapes: programs of operations on whole numbers of any shape, up to rank
 // five and blocks larger and smaller than the tensors, give what Go computes.
 func TestRandomShapes(t *testing.T) {
-	r := kerneltest.Rand(t)
-	programs := 24
-	if n, err := strconv.Atoi(os.Getenv("TRITONC_PROGRAMS")); err == nil {
-		programs = n
-	}
-	for i := range programs {
-		seed := r.Uint64()
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel()
-			runShapes(t, rand.New(rand.NewPCG(seed, 0)))
-		})
-	}
+	eachProgram(t, func(t *testing.T, _ int, r *rand.Rand) { runShapes(t, r) })
 }
 
 func runShapes(t *testing.T, r *rand.Rand) {

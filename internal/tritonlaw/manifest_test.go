@@ -20,7 +20,6 @@ import (
 	"github.com/tritonc/tritonc/core/ir/diff"
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/pass"
-	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttir"
 )
 
@@ -208,16 +207,7 @@ func compile(sources checkouts, root string, r row, facts *frontend.Facts) (m *i
 }
 
 // rows90 is the stage for a target with descriptors in hardware.
-var rows90 = []pass.Row{
-	{Pass: std.Inline},
-	{Pass: ttir.RewriteTensorPointer},
-	{Pass: std.Canonicalize},
-	{Pass: ttir.Combine},
-	{Pass: ttir.ReorderBroadcast},
-	{Pass: std.CSE},
-	{Pass: std.SymbolDCE},
-	{Pass: ttir.LoopUnroll},
-}
+var rows90 = slices.DeleteFunc(slices.Clone(ttirRows), func(r pass.Row) bool { return r.Pass == ttir.RewriteTensorDescriptor })
 
 // facts90 are those of a device of compute capability 9.0.
 func facts90(t *testing.T) *frontend.Facts {

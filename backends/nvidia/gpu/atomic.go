@@ -41,11 +41,12 @@ func (t *Target) AtomicWidth(op int64, elem llir.Type) int {
 // AtomicRMW is atom.global; where nobody reads the old value too, so that the
 // order stays what was asked for (ptxas drops the result).
 func (t *Target) AtomicRMW(b *llir.Builder, a *lower.Atomic) ([]llir.Value, error) {
-	if op, loop, err := t.atomicLoop(a); loop || err != nil {
-		if err != nil {
-			return nil, err
-		}
-		return []llir.Value{atomicLLVM(b, a, op)}, nil
+	loopOp, loop, err := t.atomicLoop(a)
+	switch {
+	case err != nil:
+		return nil, err
+	case loop:
+		return []llir.Value{atomicLLVM(b, a, loopOp)}, nil
 	}
 	ws := wordsOf(b.M, &lower.Access{Elem: a.Elem, Count: len(a.Values)})
 	op, err := rmwName(a.Op, a.Elem, bitsOf(a.Elem))

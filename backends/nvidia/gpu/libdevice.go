@@ -63,12 +63,14 @@ func (t *Target) Library(b *llir.Builder, symbol string, result llir.Type, x []l
 
 // approximations are PTX's instructions, with the errors that it documents.
 var approximations = &devmath.Approx{
-	Exp2:        one("llvm.nvvm.ex2.approx.ftz.f"),
-	Inverse:     one("llvm.nvvm.rcp.approx.ftz.f"),
-	InverseRoot: one("llvm.nvvm.rsqrt.approx.ftz.f"),
-	InverseDouble: func(b *llir.Builder, x llir.Value) llir.Value {
-		return b.Call(b.M.Declare("llvm.nvvm.rcp.approx.ftz.d", llir.Pure, llir.F64, llir.F64), x)
-	},
+	Exp2:          one("llvm.nvvm.ex2.approx.ftz.f"),
+	Inverse:       one("llvm.nvvm.rcp.approx.ftz.f"),
+	InverseRoot:   one("llvm.nvvm.rsqrt.approx.ftz.f"),
+	InverseDouble: inverseDouble,
+}
+
+func inverseDouble(b *llir.Builder, x llir.Value) llir.Value {
+	return b.Call(b.M.Declare("llvm.nvvm.rcp.approx.ftz.d", llir.Pure, llir.F64, llir.F64), x)
 }
 
 func one(name string) func(*llir.Builder, llir.Value) llir.Value {
@@ -186,10 +188,8 @@ var exactly = map[string]func(b *llir.Builder, x []llir.Value) llir.Value{
 		return overloaded(b, "trunc", f32(b, "llvm.nvvm.add.rz.f", x[0], half))
 	},
 	"rsqrtf": approximate("llvm.nvvm.rsqrt.approx.f"),
-	"rcp64h": func(b *llir.Builder, x []llir.Value) llir.Value {
-		return b.Call(b.M.Declare("llvm.nvvm.rcp.approx.ftz.d", llir.Pure, llir.F64, llir.F64), x[0])
-	},
-	"ffs": firstSet, "ffsll": firstSet,
+	"rcp64h": func(b *llir.Builder, x []llir.Value) llir.Value { return inverseDouble(b, x[0]) },
+	"ffs":    firstSet, "ffsll": firstSet,
 	"sad": absDifference(true), "usad": absDifference(false),
 	"hadd": halfSum(llir.AShr, false), "uhadd": halfSum(llir.LShr, false),
 	"rhadd": halfSum(llir.AShr, true), "urhadd": halfSum(llir.LShr, true),
