@@ -132,7 +132,7 @@ func (b *binder) distribute() {
 		switch {
 		case at < 0:
 			help := ""
-			if near := eval.Closest(a.Name, names); near != "" {
+			if near := diag.Closest(a.Name, names); near != "" {
 				help = "did you mean '" + near + "'?"
 			}
 			b.errorf(a, help, "%s() has no parameter '%s'", b.fn.Name(), a.Name)
@@ -298,7 +298,7 @@ func (b *binder) param(p *syntax.Arg, a *signature.Arg) codegen.Param {
 		help := fail.Help
 		if n, ok := a.Expr.(*syntax.Name); ok && strings.Contains(fail.Msg, "is not defined") {
 			names := append(strings.Fields(typeNames), b.f.file.Names()...)
-			if near := eval.Closest(n.ID, names); near != "" {
+			if near := diag.Closest(n.ID, names); near != "" {
 				help = "did you mean '" + near + "'?"
 			}
 			b.errorf(a, help, "'%s' is no type, no literal, and no name of the file", n.ID)

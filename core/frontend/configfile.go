@@ -222,7 +222,7 @@ func (f *ConfigFile) of(kernel string, params []string) ([]any, error) {
 				c.Kwargs.Set(e.name, e.value)
 				continue
 			}
-			if near := eval.Closest(e.name, params); near != "" && !given[near] {
+			if near := diag.Closest(e.name, params); near != "" && !given[near] {
 				return nil, f.errorf(e.at, "'%s' has no parameter '%s'", kernel, e.name).WithHelp("did you mean '%s'?", near)
 			}
 			if e.value == nil {

@@ -249,7 +249,7 @@ func (f *File) noKernel(m *eval.Module, spec *signature.Spec, exists bool) error
 	for _, k := range kernels(m) {
 		names = append(names, k.Name())
 	}
-	switch near := eval.Closest(spec.Kernel, names); {
+	switch near := diag.Closest(spec.Kernel, names); {
 	case exists:
 		return d.WithHelp("'%s' exists, but is not decorated with @triton.jit", spec.Kernel)
 	case near != "":

@@ -103,7 +103,7 @@ func (g *gen) undefinedHelp(id string) string {
 	for _, v := range g.scope.vars {
 		names = append(names, v.name)
 	}
-	if near := eval.Closest(id, names); near != "" {
+	if near := diag.Closest(id, names); near != "" {
 		return "did you mean '" + near + "'?"
 	}
 	return ""

@@ -254,7 +254,7 @@ func (s *Session) attr(v any, name string) any {
 			help, lacking = h.Hint(name), true
 		}
 		if l, ok := v.(interface{ Names() []string }); ok && help == "" {
-			if near := Closest(name, l.Names()); near != "" {
+			if near := diag.Closest(name, l.Names()); near != "" {
 				help = "did you mean '" + near + "'?"
 			}
 		}

@@ -1,4 +1,4 @@
-package eval
+package diag
 
 import "strings"
 
@@ -10,15 +10,15 @@ func Closest(name string, names []string) string {
 		dist = 1 // letter case alone
 	}
 	for _, n := range names {
-		if d := Distance(strings.ToLower(name), strings.ToLower(n)); d < dist && n != name {
+		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < dist && n != name {
 			best, dist = n, d
 		}
 	}
 	return best
 }
 
-// Distance is the number of letters to insert, delete or change between a and b.
-func Distance(a, b string) int {
+// distance is the number of letters to insert, delete or change between a and b.
+func distance(a, b string) int {
 	prev := make([]int, len(b)+1)
 	for j := range prev {
 		prev[j] = j
