@@ -38,7 +38,7 @@ func ttirRows(_ arch, o options) []pass.Row {
 var noTMA = &pass.Condition{Name: "no-tma", Holds: func(f pass.Facts) bool { return f["tma"] == 0 }}
 
 // clusters holds where a program may be several blocks.
-var clusters = &pass.Condition{Name: "clusters", Holds: func(f pass.Facts) bool { return f["ctas"] > 1 }}
+var clusters = &pass.Condition{Name: "num_ctas>1", Holds: func(f pass.Facts) bool { return f["ctas"] > 1 }}
 
 // facts of an architecture and of a compile that conditions of rows ask about.
 func facts(a arch, o options) pass.Facts { return pass.Facts{"cc": a.cc, "ctas": o.NumCTAs} }

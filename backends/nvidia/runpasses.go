@@ -22,7 +22,7 @@ func (b *Backend) RunPasses(_ context.Context, req sdk.RunPassesRequest) (resp s
 	}
 	rows, err := pass.Parse(passes, req.Pipeline)
 	if err != nil {
-		return resp, sdk.Errorf("passes %q: %v", req.Pipeline, err)
+		return resp, sdk.Errorf("%v", err)
 	}
 	if err := pass.CheckNames(req.DumpAfter, rows); err != nil {
 		return resp, sdk.Errorf("%v", err)

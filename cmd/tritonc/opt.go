@@ -22,14 +22,15 @@ import (
 const optLong = `Parse and verify a file of IR (the MLIR text of ttir and ttgir stages), run passes
 on it, and print it.
 
---passes takes any slice of a pipeline, with options in braces:
+--passes takes any passes in any order, with options in braces:
 
     canonicalize,convert-triton-to-tritongpu{num-warps=8 threads-per-warp=32}
 
-tritonc passes lists what there is. With --target the passes are the backend's,
-its own included, and the dialects that it declares are known; without, they are
-those that no vendor changes, and other dialects' operations may stand in generic
-form only.
+tritonc passes lists what there is; with --pipeline, and --from and --until, it
+writes a stage's passes, or a slice of them, in this notation. With --target the
+passes are the backend's, its own included, and the dialects that it declares are
+known; without, they are those that no vendor changes, and other dialects'
+operations may stand in generic form only.
 
 What comes out without passes for a file that Triton or tritonc printed has the
 file's own bytes. Locations are printed where the file has them. With
@@ -60,6 +61,8 @@ func optCommand(env *environment) *cobra.Command {
 		Example: "  tritonc opt -o out.ttir in.ttir\n" +
 			"  tritonc opt --passes canonicalize,cse in.ttir\n" +
 			"  tritonc opt --target cuda:80 --passes tritongpu-coalesce --dump-after --time in.ttgir\n" +
+			"  tritonc opt --target cuda:80 --passes \"$(tritonc passes --target cuda:80 \\\n" +
+			"      --stage ttgir --until tritongpu-pipeline --pipeline)\" in.ttir\n" +
 			"  tritonc opt --target cuda:80 --print-analysis allocation kernel.ttgir",
 		Args: func(cmd *cobra.Command, args []string) error {
 			// The name after --dump-after is a file to cobra, since the flag needs none.
@@ -156,7 +159,7 @@ func (f *optFlags) showRun(w io.Writer, resp *sdk.RunPassesResponse) {
 	for _, d := range resp.Dumps {
 		fmt.Fprintf(w, "// -----// IR Dump After %s //----- //\n%s\n", d.Name, d.Text)
 	}
-	if !f.time {
+	if !f.time || len(resp.Timings) == 0 {
 		return
 	}
 	var total time.Duration

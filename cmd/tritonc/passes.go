@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,17 +19,22 @@ import (
 const passesLong = `List the passes that a compile for a target runs, stage by stage, each with the
 reason why it stands where it does.
 
-A row in brackets has a condition; --all shows the rows that it leaves out, too,
-marked with a dash. --pipeline prints a stage's passes as tritonc opt --passes
-reads them. Without --target the passes that tritonc opt has of its own are
-listed, with their options. With the name of one it is explained by an example:
-a module before it, and after.`
+A row with brackets has a condition; --all shows the rows that it leaves out in
+their places, too, marked with a dash. --pipeline prints a stage's passes as
+tritonc opt --passes reads them, --from and --until a slice of them; a row is
+meant by its pass or, where that stands more than once, by its number.
+
+Without --target the passes that tritonc opt has of its own are listed, with their
+options. With the name of one it is explained by an example: a module before it,
+and after.`
 
 // passesFlags are the flags of the passes verb; those of a compile are for the
 // options that passes depend on.
 type passesFlags struct {
 	compileFlags
 	stage    string
+	from     string
+	until    string
 	all      bool
 	pipeline bool
 }
@@ -41,6 +47,7 @@ func passesCommand(env *environment) *cobra.Command {
 		Long:  passesLong,
 		Example: "  tritonc passes --target cuda:80\n" +
 			"  tritonc passes --target cuda:90 --stage ttgir --pipeline -w 8\n" +
+			"  tritonc passes --target cuda:80 --stage ttgir --from 3 --until tritongpu-pipeline --pipeline\n" +
 			"  tritonc passes triton-combine",
 		Args:                  cobra.ArbitraryArgs,
 		DisableFlagsInUseLine: true,
@@ -55,6 +62,8 @@ func passesCommand(env *environment) *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVarP(&f.target, "target", "t", "", "the device, as BACKEND:ARCH[:WARP_SIZE]")
 	flags.StringVar(&f.stage, "stage", "", "only this `STAGE`: ttir, say")
+	flags.StringVar(&f.from, "from", "", "the one stage's rows from this `PASS` on: a name or a number")
+	flags.StringVar(&f.until, "until", "", "the one stage's rows up to this `PASS`, included")
 	flags.BoolVar(&f.all, "all", false, "show rows that a condition leaves out, too")
 	flags.BoolVar(&f.pipeline, "pipeline", false, "print the one stage's passes as tritonc opt --passes reads them")
 	flags.IntVarP(&f.numWarps, "num-warps", "w", 0, "warps a program (4)")
@@ -70,30 +79,116 @@ func listPasses(cmd *cobra.Command, env *environment, f *passesFlags) error {
 		return err
 	}
 	if f.target == "" {
-		if f.stage != "" || f.all || f.pipeline || len(values) > 0 {
+		if f.stage != "" || f.all || f.pipeline || f.slice() || len(values) > 0 {
 			return usagef("no --target given").withHelp("stages and their passes are a backend's; without flags the neutral passes are listed")
 		}
 		listNeutral(env)
 		return nil
 	}
-	if f.pipeline && f.stage == "" {
-		return usagef("--pipeline prints one stage's passes").withHelp("--stage says of which")
+	if (f.pipeline || f.slice()) && f.stage == "" {
+		return usagef("--pipeline, --from and --until are for one stage's passes").withHelp("--stage says of which")
 	}
 	stages, err := f.stages(cmd.Context(), env, values)
 	if err != nil {
 		return err
 	}
 	for i := range stages {
+		s := &stages[i]
+		rows, err := sliceRows(s, f.from, f.until)
+		if err != nil {
+			return err
+		}
 		switch {
 		case !f.pipeline:
-			printStage(env.stdout, &stages[i], f.all)
-		case stages[i].Pipeline == "":
+			printStage(env.stdout, s, rows, f.all)
+		case s.Pipeline == "":
 			return usagef("the passes of the stage %s are none that tritonc opt runs", f.stage)
 		default:
-			fmt.Fprintln(env.stdout, stages[i].Pipeline)
+			fmt.Fprintln(env.stdout, pipeline(rows))
 		}
 	}
 	return nil
+}
+
+// slice reports whether part of a stage's rows is asked for.
+func (f *passesFlags) slice() bool { return f.from != "" || f.until != "" }
+
+// A numberedRow is a row of a stage with its number there; those that a condition
+// leaves out have none, which is 0.
+type numberedRow struct {
+	sdk.PassRow
+	number int
+}
+
+// sliceRows are the rows of a stage from one to another, both of which are
+// included; an empty name stands for the end on its side. Where a pass has
+// several rows, the first counts, for until the first that is not above from.
+func sliceRows(s *sdk.Stage, from, until string) ([]numberedRow, error) {
+	rows := make([]numberedRow, len(s.Passes))
+	n := 0
+	for i, row := range s.Passes {
+		rows[i].PassRow = row
+		if !row.LeftOut {
+			n++
+			rows[i].number = n
+		}
+	}
+	first, last := 0, len(rows)-1
+	var err error
+	if from != "" {
+		if first, err = findRow(s.Name, rows, from, 0); err != nil {
+			return nil, err
+		}
+	}
+	if until != "" {
+		if last, err = findRow(s.Name, rows, until, first); err != nil {
+			return nil, err
+		}
+	}
+	return rows[first : last+1], nil
+}
+
+// findRow finds a row by the name of its pass or by its number, not before start.
+func findRow(stage string, rows []numberedRow, wanted string, start int) (int, error) {
+	var names []string
+	above := false
+	for i, row := range rows {
+		if row.number == 0 {
+			continue
+		}
+		names = append(names, row.Name)
+		if row.Name == wanted || strconv.Itoa(row.number) == wanted {
+			if i >= start {
+				return i, nil
+			}
+			above = true
+		}
+	}
+	switch {
+	case above:
+		return 0, usagef("--until %s stands above --from", wanted)
+	case slices.ContainsFunc(rows, func(r numberedRow) bool { return r.Name == wanted }):
+		return 0, usagef("the stage %s runs no pass %s here", stage, wanted).withHelp("tritonc passes --all says which condition leaves it out")
+	}
+	if _, err := strconv.Atoi(wanted); err == nil {
+		return 0, usagef("the stage %s has no row %s", stage, wanted).withHelp("its rows are 1 to %d", len(names))
+	}
+	return 0, usagef("the stage %s has no pass %q", stage, wanted).withHelp("%s", pass.Hint(wanted, names))
+}
+
+// pipeline writes rows as tritonc opt --passes reads them.
+func pipeline(rows []numberedRow) string {
+	var parts []string
+	for _, row := range rows {
+		switch {
+		case row.number == 0:
+		case row.Options == "":
+			parts = append(parts, row.Name)
+		default:
+			parts = append(parts, row.Name+"{"+row.Options+"}")
+		}
+	}
+	return strings.Join(parts, ",")
 }
 
 // stages asks the backend for its stages and returns those to be shown.
@@ -138,23 +233,24 @@ func (f *passesFlags) stages(ctx context.Context, env *environment, values map[s
 	return nil, usagef("the backend %s has no stage %q", backend.Name(), f.stage).withHelp("its stages: %s", list(all))
 }
 
-// printStage writes a stage's table: number, pass and reason, below it the
-// options that are set.
-func printStage(w io.Writer, s *sdk.Stage, all bool) {
+// printStage writes rows of a stage's table: number, pass and reason, below it
+// the options that are set. Rows that a condition leaves out are named at the
+// end, or with all stand in their places.
+func printStage(w io.Writer, s *sdk.Stage, rows []numberedRow, all bool) {
 	width := 0
-	for _, row := range s.Passes {
-		if all || !row.LeftOut {
+	for _, row := range rows {
+		if all || row.number > 0 {
 			width = max(width, len(row.Name))
 		}
 	}
 	fmt.Fprintf(w, "%s: %s\n", s.Name, s.Doc)
-	n := 0
-	for _, row := range s.Passes {
+	var out []string
+	for _, row := range rows {
 		number := "-"
-		if !row.LeftOut {
-			n++
-			number = fmt.Sprint(n)
+		if row.number > 0 {
+			number = strconv.Itoa(row.number)
 		} else if !all {
+			out = append(out, fmt.Sprintf("%s [%s]", row.Name, row.Condition))
 			continue
 		}
 		fmt.Fprintf(w, "%4s  %-*s  %s", number, width, row.Name, row.Why)
@@ -166,6 +262,9 @@ func printStage(w io.Writer, s *sdk.Stage, all bool) {
 			fmt.Fprintf(w, "      {%s}\n", row.Options)
 		}
 	}
+	if len(out) > 0 {
+		fmt.Fprintf(w, "   -  left out by a condition: %s\n", list(out))
+	}
 }
 
 // explainPass writes what one of the neutral passes does.
@@ -175,7 +274,11 @@ func explainPass(cmd *cobra.Command, env *environment, args []string) error {
 	}
 	i := slices.IndexFunc(env.passes, func(p *pass.Pass) bool { return p.Name == args[0] })
 	if i < 0 {
-		return usagef("there is no pass %q", args[0]).withHelp("tritonc passes lists those that can be explained")
+		names := make([]string, len(env.passes))
+		for i, p := range env.passes {
+			names[i] = p.Name
+		}
+		return usagef("there is no pass %q", args[0]).withHelp("%s", pass.Hint(args[0], names))
 	}
 	p := env.passes[i]
 	fmt.Fprintf(env.stdout, "%s: %s\n", p.Name, p.Doc)

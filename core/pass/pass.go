@@ -115,7 +115,7 @@ func Without(rows []Row, names []string, condition string) ([]Row, error) {
 			out[i].When, found = never, true
 		}
 		if !found {
-			return nil, fmt.Errorf("there is no pass %q to leave out", name)
+			return nil, fmt.Errorf("there is no pass %q to leave out; %s", name, Hint(name, passNames(rows)))
 		}
 	}
 	return out, nil
@@ -167,8 +167,7 @@ func parseRow(known []*Pass, name, opts string) (Row, error) {
 		for k, p := range known {
 			names[k] = p.Name
 		}
-		slices.Sort(names)
-		return Row{}, fmt.Errorf("no pass %q; there are: %s", name, strings.Join(names, ", "))
+		return Row{}, fmt.Errorf("no pass %q; %s", name, Hint(name, names))
 	}
 	row := Row{Pass: known[i]}
 	for _, f := range strings.Fields(opts) {

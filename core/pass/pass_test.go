@@ -137,8 +137,24 @@ func TestSelects(t *testing.T) {
 			t.Errorf("%v: got %v", c.names, got)
 		}
 	}
-	if err := CheckNames([]string{"mark", "crash"}, rows); err == nil || !strings.Contains(err.Error(), `no pass "crash" among those to run: mark,spoil`) {
+	if err := CheckNames([]string{"mark", "crash"}, rows); err == nil || !strings.Contains(err.Error(), `no pass "crash" among those to run; there are: mark, spoil`) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A slip is told by few letters, or by what stands before a hyphen.
+func TestHint(t *testing.T) {
+	names := []string{"tritongpu-pipeline", "tritongpu-coalesce", "triton-licm", "licm-late", "cse", "cse"}
+	for name, want := range map[string]string{
+		"tritongpu-pipline": "did you mean tritongpu-pipeline?",
+		"coalesce":          "did you mean tritongpu-coalesce?",
+		"amd-gpu-coalesce":  "did you mean tritongpu-coalesce?",
+		"licm":              "did you mean triton-licm?",
+		"nothing":           "there are: cse, licm-late, triton-licm, tritongpu-coalesce, tritongpu-pipeline",
+	} {
+		if got := Hint(name, names); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
 	}
 }
 
@@ -174,7 +190,7 @@ func TestWithout(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"crash": "the pass crash cannot be left out: all else follows",
-		"marks": `there is no pass "marks" to leave out`,
+		"marks": `there is no pass "marks" to leave out; did you mean mark?`,
 	} {
 		if _, err := Without(rows, []string{name}, "skip"); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", name, err, want)
