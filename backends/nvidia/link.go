@@ -91,10 +91,12 @@ const (
 	linkMemory  = 4 << 30
 )
 
-// afterLink are LLVM's passes over a kernel with what was linked into it: the
-// questions that libraries ask of the target (__nvvm_reflect) are answered, the
-// functions inlined and what that leaves is cleaned up.
-const afterLink = "nvvm-reflect,cgscc(inline),function(sroa,early-cse,simplifycfg),globaldce"
+// afterLink are LLVM's passes over a kernel with what was linked into it: only
+// the kernel stays visible, the questions that libraries ask of the target
+// (__nvvm_reflect) are answered, the functions inlined and what that leaves is
+// cleaned up. It is done after the last library: what one defines and has
+// hidden, another could not call.
+const afterLink = "internalize<preserve-gv=%s>,nvvm-reflect,cgscc(inline),function(sroa,early-cse,simplifycfg),globaldce"
 
 // link defines the kernel's external functions in c.llir.
 func (c *compilation) link(externs []lower.Extern) error {
@@ -111,7 +113,7 @@ func (c *compilation) link(externs []lower.Extern) error {
 	if len(libs) == 0 {
 		x := externs[0]
 		return wire.ErrorToSDK(x.Errorf("there is no library to take the function '%s' from", x.Symbol).
-			WithHelp("%s", libraryHelp(x.Symbol, x.Library)))
+			WithHelp("%s", libraryHelp(x.Symbol, x.Library, libs)))
 	}
 	linker, err := c.find(&llvmLinkKind)
 	if err != nil {
@@ -121,10 +123,14 @@ func (c *compilation) link(externs []lower.Extern) error {
 	if err != nil {
 		return toolError(err)
 	}
-	before := declarations(c.llir)
-	args := []string{"-S", "--only-needed", "--internalize", "--suppress-warnings", "-o", "-", "--", "-"}
-	for _, l := range libs {
-		args = append(args, l.path)
+	before := c.llir
+	args := []string{"-S", "--only-needed", "--suppress-warnings", "-o", "-", "--", "-"}
+	// llvm-link takes of each file what is needed when its turn comes. A chain of
+	// calls through all libraries is complete after as many rounds.
+	for range libs {
+		for _, l := range libs {
+			args = append(args, l.path)
+		}
 	}
 	res, err := c.runLLVM(linker, args)
 	if err != nil {
@@ -135,11 +141,11 @@ func (c *compilation) link(externs []lower.Extern) error {
 			WithHelp("libraries are files of LLVM IR, text or bitcode, no newer than LLVM %d (option extern_libs)", llvmMajor)
 	}
 	c.llir = string(res.Stdout)
-	if err := checkDefined(c.llir, before, externs, libs); err != nil {
+	if err := checkDefined(before, c.llir, externs, libs); err != nil {
 		return err
 	}
 	res, err = c.runLLVM(opt, []string{
-		"-S", "-nvvm-reflect-add=__CUDA_ARCH=" + strconv.Itoa(10*c.early.cc), "-passes=" + afterLink, "-o", "-", "-",
+		"-S", "-nvvm-reflect-add=__CUDA_ARCH=" + strconv.Itoa(10*c.early.cc), "-passes=" + fmt.Sprintf(afterLink, c.meta.Name), "-o", "-", "-",
 	})
 	if err != nil {
 		return err
@@ -176,48 +182,39 @@ func said(res *sdk.Result) string {
 // deviceFunctions are those that no library defines: ptxas knows them.
 var deviceFunctions = []string{"vprintf", "__assertfail", "malloc", "free", "__nvvm_reflect"}
 
-// checkDefined finds functions that the libraries leave undefined: the kernel's
-// own, and those that the libraries call themselves.
-func checkDefined(llir string, before []string, externs []lower.Extern, libs []library) error {
+// checkDefined finds functions that the libraries leave undefined, the kernel's
+// own and those that the libraries call themselves, and those that they define
+// with other types than the kernel calls them with: LLVM takes that for code that
+// never runs. The kernel is before, and after with what was linked.
+func checkDefined(before, after string, externs []lower.Extern, libs []library) error {
 	var bad sdk.Diagnostics
 	refuse := func(x lower.Extern, help, format string, args ...any) {
 		bad = append(bad, wire.ToSDK(x.Errorf(format, args...).WithHelp("%s", help)))
 	}
-	for _, name := range declarations(llir) {
-		i := slices.IndexFunc(externs, func(x lower.Extern) bool { return x.Symbol == name })
-		switch {
-		case i >= 0:
-			refuse(externs[i], libraryHelp(name, externs[i].Library), "no library defines the function '%s': neither %s", name, libraryList(libs, " nor "))
-		case strings.HasPrefix(name, "llvm.") || slices.Contains(deviceFunctions, name) || slices.Contains(before, name):
-		default:
-			refuse(externs[0], libraryHelp(name, ""), "what was linked calls the function '%s', which no library defines: neither %s", name, libraryList(libs, " nor "))
+	called, defined := functionTypes(before, "declare "), functionTypes(after, "define ")
+	for _, x := range externs {
+		name := x.Symbol
+		switch want, got := called[name], defined[name]; {
+		case got == "":
+			refuse(x, libraryHelp(name, x.Library, libs), "no library defines the function '%s': %s", name, noneOf(libs))
+		case got != want:
+			refuse(x, "correct the types beside the symbol in extern_elementwise, or the library",
+				"the function '%s' is %s in the library, and the kernel calls it as %s (of %s)", name, got, want, libraryList(libs, ", "))
 		}
+	}
+	isExtern := func(name string) bool {
+		return slices.ContainsFunc(externs, func(x lower.Extern) bool { return x.Symbol == name })
+	}
+	for _, name := range slices.Sorted(maps.Keys(functionTypes(after, "declare "))) {
+		if isExtern(name) || called[name] != "" || strings.HasPrefix(name, "llvm.") || slices.Contains(deviceFunctions, name) {
+			continue
+		}
+		refuse(externs[0], libraryHelp(name, "", libs), "what was linked calls the function '%s', which no library defines: %s", name, noneOf(libs))
 	}
 	if len(bad) == 0 {
 		return nil
 	}
 	return bad
-}
-
-// declarations are the names of functions that LLVM IR declares.
-func declarations(ir string) []string {
-	var names []string
-	for line := range strings.Lines(ir) {
-		if !strings.HasPrefix(line, "declare ") {
-			continue
-		}
-		_, rest, ok := strings.Cut(line, " @")
-		if !ok {
-			continue
-		}
-		if quoted, isQuoted := strings.CutPrefix(rest, `"`); isQuoted {
-			rest, _, _ = strings.Cut(quoted, `"`)
-		} else {
-			rest, _, _ = strings.Cut(rest, "(")
-		}
-		names = append(names, rest)
-	}
-	return names
 }
 
 // libraryList names libraries for a message, with a word between two.
@@ -229,14 +226,25 @@ func libraryList(libs []library, between string) string {
 	return strings.Join(words, between)
 }
 
+// noneOf names the libraries that have not what was looked for.
+func noneOf(libs []library) string {
+	if len(libs) == 1 {
+		return "not " + libraryList(libs, "")
+	}
+	return "neither " + libraryList(libs, " nor ")
+}
+
 // libraryHelp says how to give a function's library, of which the kernel may say
-// the name.
-func libraryHelp(function, library string) string {
-	if strings.HasPrefix(function, "__nv_") {
+// the name, beside those that there are.
+func libraryHelp(function, name string, have []library) string {
+	given := func(name string) bool {
+		return slices.ContainsFunc(have, func(l library) bool { return l.name == name })
+	}
+	if strings.HasPrefix(function, "__nv_") && !given(libdeviceName) {
 		return "name CUDA's libdevice.10.bc with --extern-lib libdevice=PATH or TRITON_LIBDEVICE_PATH; tl.math and Triton's own libdevice need none"
 	}
-	if library == "" {
-		library = "NAME"
+	if name == "" || given(name) {
+		name = "NAME"
 	}
-	return "give a library of LLVM IR that defines it with --extern-lib " + library + "=PATH (option extern_libs)"
+	return "give a library of LLVM IR that defines it with --extern-lib " + name + "=PATH (option extern_libs)"
 }

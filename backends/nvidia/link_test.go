@@ -36,9 +36,14 @@ func TestLinkErrors(t *testing.T) {
 	twice := writeLibrary(t, "twice.ll", twiceLL)
 	inner := writeLibrary(t, "inner.ll", "declare float @deep(float)\ndefine float @outer(float %x) {\n  %r = call float @deep(float %x)\n  ret float %r\n}\n")
 	broken := writeLibrary(t, "broken.ll", "define float @twice(")
+	double := writeLibrary(t, "double.ll", "define double @twice(double %x) {\n  ret double %x\n}\n")
+	global := writeLibrary(t, "global.ll", "@twice = global float 1.0\n")
 	for _, tt := range []struct{ name, symbol, lib, message, help string }{
-		{"not there", "thrice", twice, "no library defines the function 'thrice': neither mine (" + twice + ")", "--extern-lib mine=PATH"},
+		{"not there", "thrice", twice, "no library defines the function 'thrice': not mine (" + twice + ")", "--extern-lib NAME=PATH"},
 		{"called by a library", "outer", inner, "what was linked calls the function 'deep', which no library defines", "--extern-lib NAME=PATH"},
+		{"of other types", "twice", double, "the function 'twice' is double (double) in the library, and the kernel calls it as float (float) (of mine (" + double + "))", "correct the types"},
+		{"no function", "twice", global, "no library defines the function 'twice': not mine (" + global + ")", "--extern-lib NAME=PATH"},
+		{"of CUDA", "__nv_none", twice, "no library defines the function '__nv_none': not mine (" + twice + ")", "TRITON_LIBDEVICE_PATH"},
 		{"no LLVM IR", "twice", broken, "cannot link mine (" + broken + "): ", "files of LLVM IR"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -61,6 +66,26 @@ func TestLinkErrors(t *testing.T) {
 	if _, err := parseOptions(archFor(t, "80"), `{"extern_libs":{"mine":"/nowhere/lib.bc"}}`); err == nil ||
 		!strings.Contains(err.Error(), `option extern_libs: mine: there is no file "/nowhere/lib.bc"`) {
 		t.Errorf("a library that is not there: %v", err)
+	}
+}
+
+// TestLinkChain: libraries may call one another, whatever their order.
+func TestLinkChain(t *testing.T) {
+	needTools(t, &llcKind, &llvmLinkKind, &optKind)
+	c := sdktest.Start(t, New())
+	caller := func(name, calls string) string {
+		return writeLibrary(t, name+".ll", "declare float @"+calls+"(float)\ndefine float @"+name+"(float %x) {\n  %r = call float @"+calls+"(float %x)\n  ret float %r\n}\n")
+	}
+	// Linked by name: of each its callee has had its turn.
+	libs := `{"extern_libs":{"a":"` + writeLibrary(t, "a.ll", twiceLL) + `","b":"` + caller("once", "twice") + `","c":"` + caller("outer", "once") + `"}}`
+	req := request(t, "80", stageTTGIR, "scale.ttir", callingTTIR(t, "outer"), libs)
+	req.Last, req.Want = stagePTX, []string{stageLLIR}
+	resp, err := c.RunStages(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if llir := string(resp.Artifact(stageLLIR)); !strings.Contains(llir, "fadd float") || strings.Contains(llir, "call float") {
+		t.Errorf("not inlined:\n%s", llir)
 	}
 }
 
