@@ -9,16 +9,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/tritonc/tritonc/core/filememo"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
-)
-
-// Limits of ptxas. Large kernels with many registers take it minutes.
-const (
-	ptxasTimeout = 10 * time.Minute
-	ptxasMemory  = 16 << 30
 )
 
 // makeCubin has ptxas assemble the PTX. ptxas works on files: they have the same
@@ -38,7 +31,7 @@ func (c *compilation) makeCubin() error {
 	if err := os.WriteFile(filepath.Join(dir, in), []byte(c.ptx), 0o600); err != nil {
 		return err
 	}
-	cmd := sdk.Command{Path: ptxas.Path, Args: c.ptxasArgs(in, out), Dir: dir, Timeout: ptxasTimeout, MemoryLimit: ptxasMemory}
+	cmd := sdk.Command{Path: ptxas.Path, Args: c.ptxasArgs(in, out), Dir: dir}
 	res, err := c.runTool(ptxas, cmd)
 	if err != nil {
 		return err
@@ -74,15 +67,7 @@ func (c *compilation) warnOfSpills(u *usage) {
 	if c.opts.MaxNReg != nil {
 		d.Help += fmt.Sprintf("; maxnreg is %d", *c.opts.MaxNReg)
 	}
-	line, inside := 0, false
-	for text := range strings.Lines(c.ptx) {
-		line++
-		inside = inside || strings.HasPrefix(text, ".visible .entry "+c.meta.Name+"(")
-		if inside && strings.HasPrefix(strings.TrimSpace(text), ".loc") {
-			d.File, d.Line, d.Column, _ = sourceOf(c.ptx, line)
-			break
-		}
-	}
+	d.File, d.Line, d.Column = c.kernelPlace()
 	c.resp.Diagnostics = append(c.resp.Diagnostics, d)
 }
 

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/plugin/wire"
@@ -84,12 +83,6 @@ func (c *compilation) findLibdevice() string {
 	}
 	return ""
 }
-
-// Limits of the tools that link.
-const (
-	linkTimeout = 60 * time.Second
-	linkMemory  = 4 << 30
-)
 
 // afterLink are LLVM's passes over a kernel with what was linked into it: only
 // the kernel stays visible, the questions that libraries ask of the target
@@ -166,9 +159,7 @@ func (c *compilation) link(externs []lower.Extern) error {
 
 // runLLVM gives a tool of LLVM the kernel.
 func (c *compilation) runLLVM(t tool, args []string) (*sdk.Result, error) {
-	return c.runTool(t, sdk.Command{
-		Path: t.Path, Args: args, Stdin: []byte(c.llir), Timeout: linkTimeout, MemoryLimit: linkMemory,
-	})
+	return c.runTool(t, sdk.Command{Path: t.Path, Args: args, Stdin: []byte(c.llir)})
 }
 
 // said is what a tool says of its failure.

@@ -5,16 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
-)
-
-// Limits of llc. Its time grows out of all bounds on a very long chain of
-// dependent integer operations.
-const (
-	llcTimeout = 60 * time.Second
-	llcMemory  = 4 << 30
 )
 
 // makePTX has llc translate the LLVM IR.
@@ -37,11 +29,9 @@ func (c *compilation) makePTX() error {
 		args = append(args, "-fp-contract=fast")
 	}
 	cmd := sdk.Command{
-		Path:        llc.Path,
-		Args:        append(args, "-o", "-", "-"),
-		Stdin:       []byte(forLLC(c.llir)),
-		Timeout:     llcTimeout,
-		MemoryLimit: llcMemory,
+		Path:  llc.Path,
+		Args:  append(args, "-o", "-", "-"),
+		Stdin: []byte(forLLC(c.llir)),
 	}
 	res, err := c.runTool(llc, cmd)
 	if err != nil {

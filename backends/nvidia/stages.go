@@ -216,15 +216,24 @@ func (c *compilation) finish() error {
 	return err
 }
 
-// runTool runs a tool's command, times it and reports the tool.
+// runTool runs a tool's command within its limits, times it and reports the tool.
+// That a limit ended it is an error.
 func (c *compilation) runTool(t tool, cmd sdk.Command) (*sdk.Result, error) {
 	sdk.Logger(c.ctx).Debug("tool", "command", cmd.String())
+	l, err := limitsFor(t.Name, c.req.Settings)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Timeout, cmd.MemoryLimit = l.time, l.memory
 	res, err := cmd.Run(c.ctx)
 	if !slices.Contains(c.resp.Tools, t.ToolInfo) {
 		c.resp.Tools = append(c.resp.Tools, t.ToolInfo)
 	}
 	if res != nil {
 		c.resp.Timings = append(c.resp.Timings, sdk.Timing{Stage: c.current, Name: t.Name, Nanoseconds: res.Wall.Nanoseconds()})
+	}
+	if d := c.overLimit(t, l, res, err); d != nil {
+		return nil, d
 	}
 	return res, err
 }

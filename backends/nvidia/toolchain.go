@@ -19,8 +19,8 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// Settings of the machine that the backend reads: where its tools are. The host
-// takes them from the environment.
+// Settings of the machine that the backend reads: where its tools are and what
+// they may take. The host takes them from the environment.
 const (
 	settingPtxas     = "ptxas"
 	settingLLC       = "llc"
@@ -28,6 +28,9 @@ const (
 	settingOpt       = "opt"
 	settingCUDA      = "cuda"
 	settingLibdevice = "libdevice"
+
+	settingToolSeconds = "tool_seconds"
+	settingToolMemory  = "tool_memory"
 )
 
 var settingSpecs = []sdk.SettingSpec{
@@ -37,6 +40,8 @@ var settingSpecs = []sdk.SettingSpec{
 	{Name: settingOpt, Env: []string{"TRITONC_OPT"}, Doc: "path of LLVM's opt, for the same"},
 	{Name: settingLibdevice, Env: []string{"TRITON_LIBDEVICE_PATH"}, Doc: "path of CUDA's library libdevice.10.bc"},
 	{Name: settingCUDA, Env: []string{"CUDA_HOME", "CUDA_PATH"}, Doc: "folder of a CUDA toolkit, whose bin/ has ptxas"},
+	{Name: settingToolSeconds, Env: []string{"TRITONC_TOOL_SECONDS"}, Doc: "seconds that a tool may take for a kernel (60, ptxas 600)"},
+	{Name: settingToolMemory, Env: []string{"TRITONC_TOOL_MEMORY"}, Doc: "MiB of memory that a tool may take (4096, ptxas 16384)"},
 }
 
 // llvmMajor is the version of LLVM whose llc we know: its flags, the PTX
