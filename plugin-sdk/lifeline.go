@@ -44,10 +44,12 @@ func watchLifeline(value string, log hclog.Logger) error {
 	return nil
 }
 
-// leaveNothing ends the tools that run and removes the socket's folder, which the
-// host made: it may be gone by now, or go before it comes to that.
+// leaveNothing ends the tools that run and removes their folders and that of the
+// socket, which the host made: it may be gone by now, or go before it comes to
+// that.
 func leaveNothing() {
 	tools.killAll()
+	temps.removeAll()
 	if dir := os.Getenv(plugin.EnvUnixSocketDir); dir != "" {
 		os.RemoveAll(dir)
 	}

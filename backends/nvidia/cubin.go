@@ -22,11 +22,11 @@ func (c *compilation) makeCubin() error {
 	if err != nil {
 		return toolError(err)
 	}
-	dir, err := os.MkdirTemp("", "tritonc-ptxas")
+	dir, remove, err := sdk.TempDir("tritonc-ptxas")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	const in, out = "kernel.ptx", "kernel.cubin"
 	if err := os.WriteFile(filepath.Join(dir, in), []byte(c.ptx), 0o600); err != nil {
 		return err
