@@ -111,6 +111,10 @@ func (e *emitter) localLoad(op *ir.Operation) error {
 	out, ok := e.loadTiles(p, buf.ptr)
 	if !ok {
 		out = make([]llir.Value, p.tensor.regs)
+		// The order of many loads is the assembler's to keep or change. Where each
+		// address came long before its last use, it took a third longer, and more
+		// registers.
+		p.sideBySide = true
 		e.sharedAccesses(p, buf.ptr, 0, func(a *Access, regs []int) {
 			a.Elem = p.elem
 			for i, v := range e.m.target.LoadShared(e.b, a) {

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -20,6 +21,9 @@ type sharedPlan struct {
 	flip   int // offset of the part that the descriptor shows
 	// padding turns offsets into places; nil where they are the same.
 	padding *layout.PaddedShared
+	// sideBySide has accesses follow one another whose places differ by constants.
+	// Otherwise registers do.
+	sideBySide bool
 }
 
 func (e *emitter) planShared(t *ir.TensorType, m *ttg.MemDescType, buf *buffer) (*sharedPlan, error) {
@@ -148,7 +152,7 @@ func vectorOf(offs layout.Layout, l *tensorLayout, flip, most int) int {
 
 // sharedAccesses calls f for each access of a thread to the memory at ptr +
 // base bytes that a plan describes: the registers that lie side by side, vec at
-// a time, in the order of their offsets.
+// a time.
 func (e *emitter) sharedAccesses(p *sharedPlan, ptr llir.Value, base int, f func(a *Access, regs []int)) {
 	l := p.tensor
 	regs := p.offs.Columns(layout.Register)
@@ -158,12 +162,19 @@ func (e *emitter) sharedAccesses(p *sharedPlan, ptr llir.Value, base int, f func
 			at[int(sum(regs, r))] = r
 		}
 	}
-	place := e.sharedPlaces(p, append(append([]uint64(nil), p.offs.Columns(layout.Lane)...), p.offs.Columns(layout.Warp)...), ptr, base)
+	threads := append(append([]uint64(nil), p.offs.Columns(layout.Lane)...), p.offs.Columns(layout.Warp)...)
+	var firsts []int
 	for r := range l.regs {
-		off := int(sum(regs, r))
-		if l.canonical(r) != r || off%p.vec != 0 {
-			continue
+		if l.canonical(r) == r && sum(regs, r)%uint64(p.vec) == 0 {
+			firsts = append(firsts, r)
 		}
+	}
+	if p.sideBySide {
+		sortByPlace(firsts, regs, threads)
+	}
+	place := e.sharedPlaces(p, threads, ptr, base)
+	for _, r := range firsts {
+		off := int(sum(regs, r))
 		group := make([]int, p.vec)
 		for i := range group {
 			group[i] = at[off+i]
@@ -171,6 +182,26 @@ func (e *emitter) sharedAccesses(p *sharedPlan, ptr llir.Value, base int, f func
 		ptr, k := place(off)
 		f(&Access{Ptr: ptr, Offset: k, Count: p.vec}, group)
 	}
+}
+
+// sortByPlace brings registers together whose places differ by a constant, for
+// all threads: which address they share is said by the bits that threads reach,
+// too. The order of addresses is that of their first registers.
+func sortByPlace(list []int, regs, threads []uint64) {
+	var reach uint64
+	for _, c := range threads {
+		reach |= c
+	}
+	first := map[uint64]int{}
+	for _, r := range list {
+		at := sum(regs, r) & reach
+		if _, ok := first[at]; !ok {
+			first[at] = r
+		}
+	}
+	slices.SortStableFunc(list, func(r, s int) int {
+		return first[sum(regs, r)&reach] - first[sum(regs, s)&reach]
+	})
 }
 
 // sum is the XOR of the columns at the bits of x.
