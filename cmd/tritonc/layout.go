@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,6 +36,9 @@ const pointerBits = 64
 
 // maxPlaces bounds what is printed; beyond it a picture helps nobody.
 const maxPlaces = 1 << 20
+
+// maxBanks bounds the key of a picture: more than any device has.
+const maxBanks = 1 << 10
 
 // layoutFlags are the flags of the layout verb.
 type layoutFlags struct {
@@ -98,6 +101,9 @@ func (f *layoutFlags) run(c context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
+	if f.svg == "-" {
+		return usagef("--svg names a file; standard output has the text")
+	}
 	if f.svg != "" && len(list) != 1 {
 		return usagef("--svg draws one layout, and there are %d", len(list)).withHelp("--alias picks one of a file's")
 	}
@@ -138,22 +144,26 @@ func (f *layoutFlags) tensor(ctx *ir.Context) (*ir.TensorType, error) {
 	bad := diag.Errorf(diag.Pos{}, "Fail to parse the tensor type argument: %s", f.typ)
 	switch {
 	case err != nil:
-		return nil, bad.WithHelp("%s", message(err))
+		return nil, withMistake(bad, "-t", err)
 	case !ok || len(tensor.Shape) == 0:
 		return nil, bad.WithHelp("this is no tensor with dimensions")
+	case slices.ContainsFunc(tensor.Shape, func(n int64) bool { return n < 0 }):
+		return nil, bad.WithHelp("every dimension needs a size")
 	case tensor.Encoding != nil:
 		return nil, bad.WithHelp("the type is given without a layout, which -l gives")
 	}
 	return tensor, nil
 }
 
-// message is what a diagnostic says, without its place.
-func message(err error) string {
-	var d *diag.Diagnostic
-	if errors.As(err, &d) {
-		return d.Message
+// withMistake adds to d the place in a flag's text that err, of its parser, is
+// about.
+func withMistake(d *diag.Diagnostic, flag string, err error) *diag.Diagnostic {
+	for _, mistake := range diag.All(err) {
+		note := *mistake
+		note.Severity, note.Pos.File = diag.Note, flag
+		d.Notes = append(d.Notes, note)
 	}
-	return err.Error()
+	return d
 }
 
 // layouts gathers what -i, --alias and -l name.
@@ -181,7 +191,7 @@ func (f *layoutFlags) layouts(ctx *ir.Context) ([]namedLayout, error) {
 	if f.layout != "" {
 		attr, err := text.ParseAttr(ctx, f.layout)
 		if err != nil {
-			return nil, diag.Errorf(diag.Pos{}, "Invalid layout attribute: %s", f.layout).WithHelp("%s", message(err))
+			return nil, withMistake(diag.Errorf(diag.Pos{}, "Invalid layout attribute: %s", f.layout), "-l", err)
 		}
 		list = append(list, namedLayout{attr: attr})
 	}
@@ -274,10 +284,11 @@ func (f *layoutFlags) view(l layout.Layout, address func(int) int) (string, erro
 }
 
 func (f *layoutFlags) draw(l layout.Layout, e layout.Encoding, title string, elem ir.Type) error {
-	if f.banks < 1 {
+	if f.banks < 1 || f.banks > maxBanks {
 		return usagef("--banks %d is not a number of banks", f.banks)
 	}
-	opt := draw.Options{Title: title, ElementBits: ir.BitWidth(elem), Banks: f.banks, BankBytes: 4, Address: padding(e)}
+	// An element has at least a byte.
+	opt := draw.Options{Title: title, ElementBits: max(ir.BitWidth(elem), 8), Banks: f.banks, BankBytes: 4, Address: padding(e)}
 	if _, ok := elem.(*tt.PtrType); ok {
 		opt.ElementBits = pointerBits
 	}

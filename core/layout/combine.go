@@ -13,7 +13,7 @@ func checkShape(e Encoding, shape []int64) error {
 	total := 0
 	for _, n := range shape {
 		if n <= 0 || n&(n-1) != 0 {
-			return fmt.Errorf("encoding %s: dimension %d of the shape %v is not a power of two", e.Mnemonic(), n, shape)
+			return fmt.Errorf("encoding %s: size %d of the shape %v is not a power of two", e.Mnemonic(), n, shape)
 		}
 		total += log2(int(n))
 	}

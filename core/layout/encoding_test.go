@@ -270,7 +270,7 @@ func TestRefused(t *testing.T) {
 		{&DotOp{OpIdx: 2, Parent: mma, KWidth: 2}, []int64{16, 16}, "opIdx is 2"},
 		{&DotOp{OpIdx: 0, Parent: &Linear{}, KWidth: 2}, []int64{16, 16}, "linear cannot be its parent"},
 		{&NvidiaMMA{VersionMajor: 9, WarpsPerCTA: []int{1, 1}, InstrShape: []int{16, 8}}, []int64{16, 16}, "version 9"},
-		{&AMDMFMA{Version: 3, WarpsPerCTA: []int{1, 1}, InstrShape: []int{8, 8, 8}}, []int64{16, 16}, "instrShape [8 8 8]"},
+		{&AMDMFMA{Version: 3, WarpsPerCTA: []int{1, 1}, InstrShape: []int{8, 8, 8}}, []int64{16, 16}, "there is no instrShape [8 8 8]"},
 		{&Linear{Lane: Bases{{1, 0}, {2}}}, []int64{4, 4}, "has 1 coordinates"},
 		{&SharedLinear{Offset: Bases{{1}, {2}}}, []int64{8}, "describes the shape [4], not [8]"},
 		{&NVMMAShared{SwizzlingByteWidth: 96, ElementBitWidth: 16}, []int64{64, 64}, "swizzlingByteWidth 96"},

@@ -49,15 +49,15 @@ func (e *NvidiaMMA) check(rank int) error {
 	case e.VersionMajor == 2 && len(e.InstrShape) >= 2:
 		m, n := e.InstrShape[len(e.InstrShape)-2], e.InstrShape[len(e.InstrShape)-1]
 		if m < 8 || n < 8 || m&(m-1) != 0 || n&(n-1) != 0 {
-			return fmt.Errorf("encoding nvidia_mma: instrShape %v of version 2", e.InstrShape)
+			return fmt.Errorf("encoding nvidia_mma: version 2 has no instrShape %v", e.InstrShape)
 		}
 	case e.VersionMajor == 3 && len(e.InstrShape) == 3:
 		m, n := e.InstrShape[0], e.InstrShape[1]
 		if m != 16 || n < 8 || n%8 != 0 {
-			return fmt.Errorf("encoding nvidia_mma: instrShape %v of version 3", e.InstrShape)
+			return fmt.Errorf("encoding nvidia_mma: version 3 has no instrShape %v", e.InstrShape)
 		}
 	default:
-		return fmt.Errorf("encoding nvidia_mma: version %d with instrShape %v", e.VersionMajor, e.InstrShape)
+		return fmt.Errorf("encoding nvidia_mma: there is no version %d with instrShape %v", e.VersionMajor, e.InstrShape)
 	}
 	return nil
 }
@@ -132,13 +132,13 @@ func (e *AMDMFMA) check(rank int) error {
 		return err
 	}
 	if len(e.InstrShape) < 2 {
-		return fmt.Errorf("encoding amd_mfma: instrShape %v", e.InstrShape)
+		return fmt.Errorf("encoding amd_mfma: there is no instrShape %v", e.InstrShape)
 	}
 	switch [2]int{e.InstrShape[0], e.InstrShape[1]} {
 	case [2]int{32, 32}, [2]int{16, 16}, [2]int{64, 4}, [2]int{4, 64}:
 		return nil
 	}
-	return fmt.Errorf("encoding amd_mfma: instrShape %v", e.InstrShape)
+	return fmt.Errorf("encoding amd_mfma: there is no instrShape %v", e.InstrShape)
 }
 
 func (e *AMDMFMA) tiles() []int { return onesIfNil(e.TilesPerWarp, len(e.WarpsPerCTA)) }
@@ -238,10 +238,10 @@ func (e *AMDWMMA) check(rank int) error {
 		return err
 	}
 	if e.Version < 1 || e.Version > 3 {
-		return fmt.Errorf("encoding amd_wmma: version %d", e.Version)
+		return fmt.Errorf("encoding amd_wmma: there is no version %d", e.Version)
 	}
 	if e.InstrShape != nil && (len(e.InstrShape) < 2 || e.InstrShape[0] != wmmaSide || e.InstrShape[1] != wmmaSide) {
-		return fmt.Errorf("encoding amd_wmma: instrShape %v", e.InstrShape)
+		return fmt.Errorf("encoding amd_wmma: there is no instrShape %v", e.InstrShape)
 	}
 	return nil
 }

@@ -158,7 +158,7 @@ func (e *NVMMAShared) Linear(shape []int64) (Layout, error) {
 	switch e.ElementBitWidth {
 	case 8, 16, 32, 64:
 	default:
-		return Layout{}, fmt.Errorf("encoding nvmma_shared: elementBitWidth %d", e.ElementBitWidth)
+		return Layout{}, fmt.Errorf("encoding nvmma_shared: elementBitWidth %d is not 8, 16, 32 or 64", e.ElementBitWidth)
 	}
 	if e.Transposed && rank != 2 {
 		return Layout{}, fmt.Errorf("encoding nvmma_shared: only a matrix can be transposed, and the shape is %v", shape)

@@ -303,6 +303,9 @@ func check(e layout.Encoding) string {
 		}
 		return firstOf(paddings(e), permutation(e.Order), vectors(rank, e.Offset, e.Block, e.CGA), onto(rank, e.CGA))
 	case *layout.SharedLinear:
+		if e.Alignment < 1 || e.Alignment&(e.Alignment-1) != 0 {
+			return "alignment must be a positive power of two"
+		}
 		return vectors(rank, e.Offset, e.Block)
 	case *layout.NVMMAShared:
 		switch e.SwizzlingByteWidth {

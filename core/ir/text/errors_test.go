@@ -63,6 +63,7 @@ func TestParseErrors(t *testing.T) {
 		{"module attributes {x = #ttg.linear<{register = [[1], [1, 0]], lane = [[4], [8]], warp = [], block = []}>} {}", "error: encoding 'linear': basis vectors must have one coordinate a dimension"},
 		{"module attributes {x = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0], CGALayout = [[1, 1]]}>} {}", "error: encoding 'swizzled_shared': basis vectors must reach every element between them"},
 		{"module attributes {x = #ttg.padded_shared<[4:+4, 4:+8] {order = [1, 0], shape = [8, 32]}>} {}", "error: encoding 'padded_shared': intervals must differ"},
+		{"module attributes {x = #ttg.shared_linear<{offset = [[1]]}, alignment = 12>} {}", "error: encoding 'shared_linear': alignment must be a positive power of two"},
 		{"module attributes {x = #ttg.padded_shared<[4:+3] {order = [1, 0], shape = [8, 32]}>} {}", "error: encoding 'padded_shared': sizes must be powers of two"},
 		{"module attributes {x = #ttg.padded_shared<[] {order = [1, 0], shape = [8, 32]}>} {}", "error: encoding 'padded_shared': there must be an interval and its padding"},
 		{"module attributes {x = #ttg.blocked<{foo = [1]}>} {}", "1:38: error: unknown field 'foo'"},

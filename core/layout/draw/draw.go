@@ -26,6 +26,8 @@ const (
 	cellHeight = 20
 	margin     = 10
 	lineHeight = 18
+	keyWidth   = 3*charWidth + 4 // of a colour in the key
+	keyColumns = 32
 )
 
 // SVG is the picture of a layout of a tensor.
@@ -49,6 +51,7 @@ type picture struct {
 	shape []int64
 	opt   Options
 	cells []cell
+	key   []string // what colours mean: that of bank 0, 1, …
 }
 
 // add notes that the element with these coordinates is at a place.
@@ -81,6 +84,9 @@ func (p *picture) distributed(l layout.Layout) string {
 				}
 			}
 		}
+	}
+	if blocks > 1 {
+		return fmt.Sprintf("B CTA : T thread : register. Hue: lane of %d, shade: CTA of %d and warp of %d.", lanes, blocks, warps)
 	}
 	return fmt.Sprintf("T thread : register. Hue: lane of %d, shade: warp of %d.", lanes, warps)
 }
@@ -126,6 +132,9 @@ func (p *picture) shared(l layout.Layout) string {
 			p.add(l.Apply(in...), text, colour(bank, p.opt.Banks, block, blocks), place)
 		}
 	}
+	for bank := range p.opt.Banks {
+		p.key = append(p.key, colour(bank, p.opt.Banks, 0, blocks))
+	}
 	return fmt.Sprintf("Offset in elements of %d bits. Hue: bank of %d of %d bytes.", p.opt.ElementBits, p.opt.Banks, p.opt.BankBytes)
 }
 
@@ -143,8 +152,10 @@ func (p *picture) draw(legend string) []byte {
 	left := margin + 4*charWidth
 	planes := len(p.cells) / (rows * columns)
 	planeHeight := rows*cellHeight + 2*lineHeight
-	top := margin + 2*lineHeight
-	text := max(len(p.opt.Title), len(legend))*charWidth + 2*margin
+	keyTop := margin + 2*lineHeight
+	keyRows := (len(p.key) + keyColumns - 1) / keyColumns
+	top := keyTop + keyRows*cellHeight
+	text := max(max(len(p.opt.Title), len(legend))*charWidth, min(len(p.key), keyColumns)*keyWidth) + 2*margin
 
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="monospace" font-size="11">`+"\n",
@@ -152,6 +163,11 @@ func (p *picture) draw(legend string) []byte {
 	b.WriteString(`<rect width="100%" height="100%" fill="white"/>` + "\n")
 	writeText(&b, margin, margin+lineHeight/2, "start", p.opt.Title)
 	writeText(&b, margin, margin+lineHeight/2+lineHeight, "start", legend)
+	for i, fill := range p.key {
+		x, y := margin+i%keyColumns*keyWidth, keyTop+i/keyColumns*cellHeight
+		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`, x, y, keyWidth, cellHeight, fill)
+		writeText(&b, x+keyWidth/2, y+14, "middle", fmt.Sprint(i))
+	}
 	for plane := range planes {
 		y := top + plane*planeHeight
 		if planes > 1 {
