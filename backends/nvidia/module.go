@@ -50,6 +50,9 @@ func (c *compilation) setModule(file string, src []byte) error {
 		f.Locate()
 	}
 	c.module = f.Op
+	if err := c.checkStage(file); err != nil {
+		return err
+	}
 	if err := c.describeModule(file); err != nil {
 		return err
 	}
@@ -122,6 +125,12 @@ func (c *compilation) describeModule(file string) error {
 	if c.meta.Name == "" {
 		return &sdk.Diagnostic{File: file, Message: "there is no kernel here: no public tt.func"}
 	}
+	wrong := func(format string, args ...any) error {
+		return &sdk.Diagnostic{File: file, Message: fmt.Sprintf(format, args...)}
+	}
+	if n, ok := c.module.IntAttr(ttg.NumWarpsAttr); ok && !isNumWarps(int(n)) {
+		return wrong("attribute %q: %d is no power of two between 1 and %d", ttg.NumWarpsAttr, n, maxWarps)
+	}
 	c.meta.NumWarps = c.opts.NumWarps
 	for _, name := range []string{ttg.NumWarpsAttr, totalWarpsAttr} {
 		if n, ok := c.module.IntAttr(name); ok {
@@ -132,12 +141,26 @@ func (c *compilation) describeModule(file string) error {
 		c.meta.NumCTAs = int(n)
 	}
 	if lanes, ok := c.module.IntAttr(ttg.ThreadsPerWarpAttr); ok && lanes != warpSize {
-		return &sdk.Diagnostic{
-			File:    file,
-			Message: fmt.Sprintf("the module is for warps of %d threads; those of %s have %d", lanes, c.req.Target, warpSize),
-		}
+		return wrong("the module is for warps of %d threads; those of %s have %d", lanes, c.req.Target, warpSize)
 	}
 	return nil
+}
+
+// checkStage finds a user's file whose ending names another stage than it is of.
+func (c *compilation) checkStage(file string) error {
+	_, hasWarps := c.module.IntAttr(ttg.NumWarpsAttr)
+	d := &sdk.Diagnostic{File: file}
+	switch {
+	case c.entered == stageTTIR && hasWarps:
+		d.Message = fmt.Sprintf("the module has its layouts already: attribute %q", ttg.NumWarpsAttr)
+		d.Help = "the name of such a file ends in ." + stageTTGIR
+	case c.entered == stageTTGIR && !hasWarps:
+		d.Message = fmt.Sprintf("the module has no layouts yet: it lacks the attribute %q", ttg.NumWarpsAttr)
+		d.Help = "the name of such a file ends in ." + stageTTIR
+	default:
+		return nil
+	}
+	return d
 }
 
 // totalWarpsAttr counts the warps of all partitions of a warp-specialized

@@ -120,6 +120,11 @@ func defaultsFor(a arch) []sdk.OptionSpec {
 	return specs
 }
 
+// maxWarps is how many warps a block may have: 1024 threads.
+const maxWarps = 32
+
+func isNumWarps(n int) bool { return n >= 1 && n <= maxWarps && n&(n-1) == 0 }
+
 // overridable are the stages whose result ir_override may replace.
 var overridable = []string{".ttir", ".ttgir", ".llir", ".ptx"}
 
@@ -131,8 +136,8 @@ func checkOptions(a arch, v sdk.Options) sdk.Diagnostics {
 	}
 	number := func(name string) int { n, _ := v[name].(int); return n }
 
-	if n := number("num_warps"); n < 1 || n > 32 || n&(n-1) != 0 {
-		refuse("num_warps", "%d is no power of two between 1 and 32", n)
+	if n := number("num_warps"); !isNumWarps(n) {
+		refuse("num_warps", "%d is no power of two between 1 and %d", n, maxWarps)
 	}
 	switch n := number("num_ctas"); {
 	case n < 1 || n > 16 || n&(n-1) != 0:

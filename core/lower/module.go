@@ -147,6 +147,10 @@ func (m *module) readAttrs(mod *ir.Operation) error {
 		return def
 	}
 	warps, lanes := read(ttg.NumWarpsAttr, 0), read(ttg.ThreadsPerWarpAttr, 0)
+	if warps == 0 || lanes == 0 {
+		return failure(mod, fmt.Errorf("attributes %q and %q are missing; convert the module to the GPU dialect first",
+			ttg.NumWarpsAttr, ttg.ThreadsPerWarpAttr))
+	}
 	if warps < 1 || lanes < 1 || warps&(warps-1) != 0 || lanes&(lanes-1) != 0 || warps*lanes > 1<<16 {
 		return failure(mod, fmt.Errorf("attributes %q and %q must be powers of two, not %d and %d",
 			ttg.NumWarpsAttr, ttg.ThreadsPerWarpAttr, warps, lanes))
