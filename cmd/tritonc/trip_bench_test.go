@@ -32,8 +32,12 @@ var trips = []struct{ name, file, kernel, signature, stage string }{
 	{"vector_add", "examples/vector_add.py", "", "", "llir"},
 	{"row_softmax", "examples/row_softmax.py", "", "", "llir"},
 	{"layer_norm", "examples/layer_norm.py", "", "", "llir"},
-	{"flash_fwd", "bench/kernels.py", "flash_fwd", flashSignature + ", CAUSAL=True", "ttir"},
+	{"matmul", "bench/kernels.py", "matmul", matmulSignature, "llir"},
+	{"flash_fwd", "bench/kernels.py", "flash_fwd", flashSignature + ", CAUSAL=True", "llir"},
+	{"flash_fwd_to_ttir", "bench/kernels.py", "flash_fwd", flashSignature + ", CAUSAL=True", "ttir"},
 }
+
+const matmulSignature = "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, 1, i32:16, 1, i32:16, 1, BM=128, BN=128, BK=64, GROUP=8"
 
 const flashSignature = "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, fp32, i32:16, i32:16, i32:16, 1, i32:16, i32:16, BM=128, BN=64, D=64"
 
