@@ -15,7 +15,7 @@ import (
 
 // ttgirDirEnv names a folder into which TestTTGIR writes <job>.ttgir. The
 // numeric tests of backends/nvidia/gpu take their kernels from it when
-// TRITONC_TTGIR_DIR names it, too: make test-passes.
+// TRITONC_TTGIR_DIR names it, too: make numeric.
 const ttgirDirEnv = "TRITONC_TTGIR_OUT"
 
 // TestTTGIR takes every job through the passes of ttgir and the lowering, for
