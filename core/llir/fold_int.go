@@ -431,6 +431,11 @@ func (b *Builder) foldICmp(pred enum.IPred, x, y Value) Value {
 	if !ok || t.BitSize > 64 {
 		return nil
 	}
+	if pred == enum.IPredEQ || pred == enum.IPredNE {
+		if v := b.foldTruths(pred, x, y); v != nil {
+			return v
+		}
+	}
 	cx, xc := x.(*Int)
 	cy, yc := y.(*Int)
 	switch {
@@ -449,6 +454,36 @@ func (b *Builder) foldICmp(pred enum.IPred, x, y Value) Value {
 		return nil
 	}
 	return b.M.Bool(evalICmp(pred, b.M.Int(t, int64(offX)), b.M.Int(t, int64(offY))))
+}
+
+// foldTruths compares a truth value that was made wider with a number that is 0 or
+// 1 as the truth values that they are. Where one number meets many values, as the
+// direction of a sort does, it is made one once.
+func (b *Builder) foldTruths(pred enum.IPred, x, y Value) Value {
+	if truth(x) == nil {
+		x, y = y, x
+	}
+	p := truth(x)
+	if p == nil || b.zeroBits(y)|1 != ^uint64(0) {
+		return nil
+	}
+	q := truth(y)
+	if q == nil {
+		q = b.ICmp(enum.IPredNE, y, b.M.Int(y.Type().(*types.IntType), 0))
+	}
+	v := b.Xor(p, q)
+	if pred == enum.IPredEQ {
+		v = b.Not(v)
+	}
+	return v
+}
+
+// truth is the truth value that x was made of; nil if x was made otherwise.
+func truth(x Value) Value {
+	if z, ok := x.(*ZExt); ok && z.From.Type() == I1 {
+		return z.From
+	}
+	return nil
 }
 
 // splitDisjoint takes x as base + off, where off is a constant whose bits are zero

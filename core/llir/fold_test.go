@@ -698,6 +698,41 @@ func TestCompareNeighbours(t *testing.T) {
 	}
 }
 
+// What compares 0 or 1 with a truth value made wider combines truth values.
+func TestCompareTruths(t *testing.T) {
+	m := NewModule("test", "", "")
+	fn := m.NewFunc("f", false, Void, F32, F32, I32)
+	b := NewBuilder(fn)
+	b.SetBlock(fn.NewBlock(nil))
+	p := b.FCmp(enum.FPredOGT, fn.Param(0), fn.Param(1))
+	wide, bit := b.ZExt(p, I32), b.And(fn.Param(2), m.I32(1))
+	isSet := b.ICmp(enum.IPredNE, bit, m.I32(0))
+	for _, c := range []struct {
+		pred enum.IPred
+		x, y Value
+		want Value
+	}{
+		{enum.IPredNE, wide, bit, b.Xor(p, isSet)},
+		{enum.IPredNE, bit, wide, b.Xor(p, isSet)},
+		{enum.IPredEQ, wide, bit, b.Not(b.Xor(p, isSet))},
+		{enum.IPredNE, wide, m.I32(0), p},
+		{enum.IPredEQ, wide, m.I32(1), p},
+		{enum.IPredEQ, wide, m.I32(0), b.FCmp(enum.FPredULE, fn.Param(0), fn.Param(1))},
+		{enum.IPredNE, wide, m.I32(2), m.Bool(true)},
+		{enum.IPredNE, wide, b.ZExt(isSet, I32), b.Xor(p, isSet)},
+	} {
+		if got := b.ICmp(c.pred, c.x, c.y); got != c.want {
+			t.Errorf("%s %s, %s is %s", c.pred, c.x, c.y, got)
+		}
+	}
+	// Another bit may be set, and an order is no equality.
+	for _, v := range []Value{b.ICmp(enum.IPredNE, wide, fn.Param(2)), b.ICmp(enum.IPredULT, wide, bit)} {
+		if _, ok := v.(*ir.InstICmp); !ok {
+			t.Errorf("%s is no comparison", v)
+		}
+	}
+}
+
 // A number that was made wider stays in the range that it came from, whatever is
 // done to it bit by bit; a sum leaves it by one bit.
 func TestCompareRange(t *testing.T) {
