@@ -152,7 +152,12 @@ func (c *compilation) ptxasError(cmd sdk.Command, res *sdk.Result, said string) 
 		list = append(list, d)
 	}
 	if len(list) == 0 {
-		list = sdk.Diagnostics{{Message: "ptxas failed (" + res.Status() + "): " + firstLines(strings.TrimSpace(said), 10)}}
+		d := sdk.Diagnostic{Message: "ptxas failed (" + res.Status() + ")"}
+		if text := firstLines(strings.TrimSpace(said), 10); text != "" {
+			d.Message += ": " + text
+		}
+		d.File, d.Line, d.Column = c.kernelPlace()
+		list = sdk.Diagnostics{d}
 	}
 	if d := &list[len(list)-1]; d.Help == "" {
 		d.Help = help

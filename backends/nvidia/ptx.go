@@ -152,7 +152,7 @@ func readPTX(ptx string) (kernelFacts, error) {
 		}
 	}
 	if k.name == "" {
-		return k, sdk.Errorf("there is no kernel here: no .entry")
+		return k, sdk.Errorf("there is no kernel here: no .entry (of LLVM IR, a function with the calling convention ptx_kernel)")
 	}
 	return k, nil
 }

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 )
@@ -141,7 +142,9 @@ type handler func(e *emitter, op *ir.Operation) error
 func (e *emitter) op(op *ir.Operation) error {
 	h, ok := e.m.handlers[op.Def()]
 	if !ok {
-		return failure(op, fmt.Errorf("this operation cannot be lowered for this target"))
+		d := diag.Errorf(position(op.Loc()), "%s: this operation cannot be lowered for this target", op.Name())
+		addCallers(d, op.Loc())
+		return d.WithHelp("the passes for this target make no such operation: compile the kernel's Python or ttir")
 	}
 	e.setLocation(op.Loc())
 	if e.m.bars.Before(op) {
