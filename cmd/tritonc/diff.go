@@ -91,7 +91,7 @@ func diffFiles(cmd *cobra.Command, env *environment, f *diffFlags, paths []strin
 	var modules [2]*ir.Operation
 	for i, path := range paths {
 		if !isPythonFile(path) {
-			file, _, err := readIR(path, declared)
+			file, err := readIR(path, declared)
 			if err != nil {
 				return err
 			}

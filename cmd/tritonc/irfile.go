@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/dialect"
@@ -13,13 +14,28 @@ import (
 )
 
 // readIR reads a file of MLIR text with core's dialects and those declared.
-func readIR(path string, declared []*ir.Dialect) (*text.File, []byte, error) {
+func readIR(path string, declared []*ir.Dialect) (*text.File, error) {
 	src, err := readFile(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	file, err := text.ParseFile(dialect.NewContext(declared...), path, src)
-	return file, src, err
+	return text.ParseFile(dialect.NewContext(declared...), path, src)
+}
+
+// standardInput is what diagnostics call the file -.
+const standardInput = "<stdin>"
+
+// readFileOrInput reads a file, or standard input for -. The name is the one for
+// diagnostics.
+func readFileOrInput(env *environment, path string) (name string, src []byte, err error) {
+	if path != "-" {
+		src, err = readFile(path)
+		return path, src, err
+	}
+	if src, err = io.ReadAll(env.stdin); err != nil {
+		err = fmt.Errorf("standard input: %w", err)
+	}
+	return standardInput, src, err
 }
 
 // targetBackend is the backend for a target as it stands on the command line,

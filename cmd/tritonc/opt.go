@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	analysis "github.com/tritonc/tritonc/core/analysis/report"
+	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/plugin"
@@ -20,7 +21,7 @@ import (
 )
 
 const optLong = `Parse and verify a file of IR (the MLIR text of ttir and ttgir stages), run passes
-on it, and print it.
+on it, and print it. The file - is standard input.
 
 --passes takes any passes in any order, with options in braces:
 
@@ -105,7 +106,11 @@ func optFile(ctx context.Context, env *environment, f *optFlags, path string) er
 	if err != nil {
 		return err
 	}
-	file, src, err := readIR(path, declared)
+	name, src, err := readFileOrInput(env, path)
+	if err != nil {
+		return err
+	}
+	file, err := text.ParseFile(dialect.NewContext(declared...), name, src)
 	if err != nil {
 		return err
 	}
@@ -115,14 +120,14 @@ func optFile(ctx context.Context, env *environment, f *optFlags, path string) er
 	m, analyses := file.Op, []sdk.PassText(nil)
 	if f.passes != "" || len(f.analyses) > 0 {
 		req := sdk.RunPassesRequest{
-			Target: target, Input: string(src), InputName: path, Pipeline: f.passes,
+			Target: target, Input: string(src), InputName: name, Pipeline: f.passes,
 			VerifyEach: f.verifyEach, DumpAfter: f.dumpAfter, Analyses: f.analyses,
 		}
 		var resp sdk.RunPassesResponse
 		if backend == nil {
 			resp, err = runNeutralPasses(env, m, &req)
 		} else if resp, err = runBackendPasses(ctx, backend, &req); err == nil {
-			m, err = text.Parse(m.Context(), path, []byte(resp.Output))
+			m, err = text.Parse(m.Context(), name, []byte(resp.Output))
 		}
 		f.showRun(env.stderr, &resp)
 		if err != nil {
