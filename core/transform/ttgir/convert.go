@@ -2,6 +2,7 @@ package ttgir
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
@@ -35,6 +36,7 @@ var Convert = &pass.Pass{
 		{Name: "threads-per-warp", Doc: "lanes of a warp", Default: 0},
 		{Name: "num-ctas", Doc: "CTAs of a cluster", Default: 1},
 	},
+	Takes: withoutLayouts,
 	Run: func(r *pass.Run) error {
 		m := machine{warps: r.Int("num-warps"), lanes: r.Int("threads-per-warp"), ctas: r.Int("num-ctas")}
 		for _, n := range []int{m.warps, m.lanes, m.ctas} {
@@ -53,6 +55,22 @@ var Convert = &pass.Pass{
 		conv.region(r.Module.Region(0))
 		return nil
 	},
+}
+
+// withoutLayouts says why a module that was converted before cannot be converted
+// again, or nil.
+func withoutLayouts(module *ir.Operation) error {
+	var err error
+	ir.Walk(module, func(op *ir.Operation) ir.WalkResult {
+		for _, v := range op.Results() {
+			if encodingOf(v) != nil {
+				err = fmt.Errorf("the result of %s has a layout already; the pass takes modules in which no tensor has one", op.Name())
+				return ir.Stop
+			}
+		}
+		return ir.Advance
+	})
+	return err
 }
 
 // converter walks the operations in order and keeps one invariant: every tensor
