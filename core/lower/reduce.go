@@ -3,6 +3,9 @@ package lower
 import (
 	"fmt"
 
+	"github.com/llir/llvm/ir/types"
+
+	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
@@ -439,18 +442,42 @@ func (e *emitter) combine(op *ir.Operation, x, y partial) (partial, error) {
 // it, or nil.
 func single(op *ir.Operation) *ir.OpDef {
 	body := op.Body()
-	first := body.First()
-	if op.NumOperands() != 1 || first == body.Last() || first.Next() != body.Last() || first.NumOperands() != 2 {
+	first, last := body.First(), body.Last()
+	if op.NumOperands() != 1 || first == last || first.Next() != last || first.NumOperands() != 2 || first.NumResults() != 1 {
+		return nil
+	}
+	a, b := first.Operand(0), first.Operand(1)
+	isArg := func(v *ir.Value) bool { return v.IsArgument() && v.Block() == body }
+	if a == b || !isArg(a) || !isArg(b) || last.Operand(0) != first.Result(0) {
 		return nil
 	}
 	return first.Def()
 }
 
+// reduceWarp combines v over all lanes in one instruction of the target; nil
+// where it has none. Integers of less than 32 bits are widened for it, as their
+// sign asks.
+func (e *emitter) reduceWarp(def *ir.OpDef, v llir.Value) llir.Value {
+	t, ok := v.Type().(*types.IntType)
+	switch {
+	case !ok || t.BitSize > 32:
+		return nil
+	case t.BitSize == 32:
+		return e.m.target.ReduceWarp(e.b, def, v)
+	}
+	signed := def == arith.MinSI || def == arith.MaxSI
+	wide := e.m.target.ReduceWarp(e.b, def, e.b.Resize(v, llir.I32, signed))
+	if wide == nil {
+		return nil
+	}
+	return e.b.Resize(wide, t, signed)
+}
+
 // reduceLanes combines over the given bits of the lane; every lane gets the
 // result.
 func (e *emitter) reduceLanes(op *ir.Operation, x partial, bits []int) (partial, error) {
-	if def := single(op); def != nil && len(bits) == bitLen(e.m.lanes) && x[0].Type() == llir.I32 {
-		if v := e.m.target.ReduceWarp(e.b, def, x[0]); v != nil {
+	if def := single(op); def != nil && len(bits) == bitLen(e.m.lanes) {
+		if v := e.reduceWarp(def, x[0]); v != nil {
 			return partial{v}, nil
 		}
 	}
