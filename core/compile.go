@@ -113,7 +113,7 @@ func (t *trip) runStages(ctx context.Context) error {
 	t.result = resp
 	t.warn(resp.Diagnostics)
 	for _, step := range resp.Timings {
-		t.timings = append(t.timings, Timing{step.Stage, step.Name, time.Duration(step.Nanoseconds)})
+		t.timings = append(t.timings, Timing{step.Stage, step.Name, time.Duration(step.Nanoseconds), step.Did})
 	}
 	if err != nil && resp.Reproducer != "" {
 		return &Crash{Err: t.explain(err), Reproducer: resp.Reproducer}

@@ -51,4 +51,5 @@ type Timing struct {
 	Stage string
 	Step  string
 	Time  time.Duration
+	Did   string // what a pass counts of its work, for people
 }

@@ -155,6 +155,7 @@ type Timing struct {
 	Stage       string
 	Name        string // a pass or a tool; empty for the stage as a whole
 	Nanoseconds int64
+	Did         string // what a pass counts of its work, for people: "loops 1, copies 4"
 }
 
 // ToolInfo identifies a program of the machine whose output is in an artifact.

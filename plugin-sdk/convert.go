@@ -297,11 +297,11 @@ func runStagesResponseFromWire(r *pb.RunStagesResponse) RunStagesResponse {
 }
 
 func timingToWire(t Timing) *pb.Timing {
-	return &pb.Timing{Stage: t.Stage, Name: t.Name, Nanoseconds: t.Nanoseconds}
+	return &pb.Timing{Stage: t.Stage, Name: t.Name, Nanoseconds: t.Nanoseconds, Did: t.Did}
 }
 
 func timingFromWire(t *pb.Timing) Timing {
-	return Timing{Stage: t.GetStage(), Name: t.GetName(), Nanoseconds: t.GetNanoseconds()}
+	return Timing{Stage: t.GetStage(), Name: t.GetName(), Nanoseconds: t.GetNanoseconds(), Did: t.GetDid()}
 }
 
 func passTextToWire(t PassText) *pb.PassText { return &pb.PassText{Name: t.Name, Text: utf8(t.Text)} }

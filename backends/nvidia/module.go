@@ -80,7 +80,7 @@ func (c *compilation) runPasses(rows []pass.Row) error {
 	runner := newRunner(c.req.Target)
 	timings, err := runner.Run(c.module, rows, facts(c.early, c.opts))
 	for _, t := range timings {
-		c.resp.Timings = append(c.resp.Timings, sdk.Timing{Stage: c.current, Name: t.Pass, Nanoseconds: t.Duration.Nanoseconds()})
+		c.resp.Timings = append(c.resp.Timings, sdk.Timing{Stage: c.current, Name: t.Pass, Nanoseconds: t.Duration.Nanoseconds(), Did: t.Did()})
 	}
 	if err != nil {
 		return toHost(err, &c.resp.Reproducer)

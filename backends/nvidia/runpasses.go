@@ -43,7 +43,7 @@ func (b *Backend) RunPasses(_ context.Context, req sdk.RunPassesRequest) (resp s
 	}
 	timings, err := runner.Run(m, rows, facts(a, options{NumCTAs: 1}))
 	for _, t := range timings {
-		resp.Timings = append(resp.Timings, sdk.Timing{Name: t.Pass, Nanoseconds: t.Duration.Nanoseconds()})
+		resp.Timings = append(resp.Timings, sdk.Timing{Name: t.Pass, Nanoseconds: t.Duration.Nanoseconds(), Did: t.Did()})
 	}
 	if err != nil {
 		return resp, toHost(err, &resp.Reproducer)

@@ -47,7 +47,7 @@ func runNeutralPasses(env *environment, m *ir.Operation, req *sdk.RunPassesReque
 	}
 	timings, err := runner.Run(m, rows, nil)
 	for _, t := range timings {
-		resp.Timings = append(resp.Timings, sdk.Timing{Name: t.Pass, Nanoseconds: t.Duration.Nanoseconds()})
+		resp.Timings = append(resp.Timings, sdk.Timing{Name: t.Pass, Nanoseconds: t.Duration.Nanoseconds(), Did: t.Did()})
 	}
 	var crash *pass.Crash
 	if errors.As(err, &crash) {

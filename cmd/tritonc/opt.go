@@ -85,7 +85,7 @@ func optCommand(env *environment) *cobra.Command {
 	flags.Lookup("dump-after").NoOptDefVal = sdk.DumpAll
 	flags.BoolVar(&f.verifyEach, "verify-each", false, "verify after every pass, not only at the end")
 	flags.StringSliceVar(&f.analyses, "print-analysis", nil, "print what these `ANALYSES` know of the outcome:\naxis-info, alias and, with --target, liveness, allocation, membar")
-	flags.BoolVar(&f.time, "time", false, "show how long each pass took")
+	flags.BoolVar(&f.time, "time", false, "show how long each pass took, and what it counts of its work")
 	flags.StringVarP(&f.output, "output", "o", "-", "the file to write; - is standard output")
 	flags.BoolVar(&f.generic, "generic", false, "print operations in MLIR's generic form")
 	flags.CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log")
@@ -171,7 +171,7 @@ func (f *optFlags) showRun(w io.Writer, resp *sdk.RunPassesResponse) {
 	for _, t := range resp.Timings {
 		d := time.Duration(t.Nanoseconds)
 		total += d
-		fmt.Fprintf(w, "%9s  %s\n", milliseconds(d), t.Name)
+		fmt.Fprintf(w, "%9s  %s\n", milliseconds(d), withDid(t.Name, t.Did))
 	}
 	fmt.Fprintf(w, "%9s  total\n", milliseconds(total))
 }

@@ -17,7 +17,7 @@ func printTimings(w io.Writer, k *core.Kernel, steps bool) {
 			total += row.Time
 			fmt.Fprintf(w, "%9s  %s\n", milliseconds(row.Time), row.Stage)
 		case steps:
-			fmt.Fprintf(w, "%9s    %s\n", milliseconds(row.Time), row.Step)
+			fmt.Fprintf(w, "%9s    %s\n", milliseconds(row.Time), withDid(row.Step, row.Did))
 		}
 	}
 	name := k.Name
@@ -25,6 +25,14 @@ func printTimings(w io.Writer, k *core.Kernel, steps bool) {
 		name += "." + k.Variant
 	}
 	fmt.Fprintf(w, "%9s  %s\n", milliseconds(total), name)
+}
+
+// withDid is a pass with what it says to have done, if anything.
+func withDid(name, did string) string {
+	if did == "" {
+		return name
+	}
+	return name + ": " + did
 }
 
 func milliseconds(d time.Duration) string {

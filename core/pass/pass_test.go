@@ -63,8 +63,11 @@ func TestConditionsAndCounters(t *testing.T) {
 	if err != nil || len(times) != 1 || m.HasAttr("b") || !m.HasAttr("a") {
 		t.Errorf("ran %d passes, %v", len(times), err)
 	}
-	if c := times[0].Counters; len(c) != 1 || c[0] != (Counter{"marks", 1}) {
-		t.Errorf("counters %v", c)
+	if c := times[0].Counters; len(c) != 1 || c[0] != (Counter{"marks", 1}) || times[0].Did() != "marks 1" {
+		t.Errorf("counters %v, in words %q", c, times[0].Did())
+	}
+	if got := (&Timing{Counters: []Counter{{"loops", 2}, {"none", 0}, {"copies", 6}}}).Did(); got != "loops 2, copies 6" {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -3,6 +3,7 @@ package pass
 import (
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/tritonc/tritonc/core/ir"
@@ -26,6 +27,17 @@ type Timing struct {
 	Pass     string
 	Duration time.Duration
 	Counters []Counter
+}
+
+// Did is what the pass counted, for people: "loops 1, copies 4".
+func (t *Timing) Did() string {
+	var parts []string
+	for _, c := range t.Counters {
+		if c.N != 0 {
+			parts = append(parts, fmt.Sprint(c.Name, " ", c.N))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Crash is a bug of ours that a pass ran into: a panic, or a module that no

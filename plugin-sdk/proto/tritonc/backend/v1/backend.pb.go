@@ -2162,6 +2162,7 @@ type Timing struct {
 	Stage         string                 `protobuf:"bytes,1,opt,name=stage,proto3" json:"stage,omitempty"`
 	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"` // a pass or a tool; empty for the stage as a whole
 	Nanoseconds   int64                  `protobuf:"varint,3,opt,name=nanoseconds,proto3" json:"nanoseconds,omitempty"`
+	Did           string                 `protobuf:"bytes,4,opt,name=did,proto3" json:"did,omitempty"` // what a pass counts of its work, for people: "loops 1, copies 4"
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2215,6 +2216,13 @@ func (x *Timing) GetNanoseconds() int64 {
 		return x.Nanoseconds
 	}
 	return 0
+}
+
+func (x *Timing) GetDid() string {
+	if x != nil {
+		return x.Did
+	}
+	return ""
 }
 
 // Tool is a program of the machine whose output is in an artifact.
@@ -2718,11 +2726,12 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\tlooked_at\x18\a \x03(\tR\blookedAt\"4\n" +
 	"\bArtifact\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
-	"\x04data\x18\x02 \x01(\fR\x04data\"T\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\"f\n" +
 	"\x06Timing\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
-	"\vnanoseconds\x18\x03 \x01(\x03R\vnanoseconds\"`\n" +
+	"\vnanoseconds\x18\x03 \x01(\x03R\vnanoseconds\x12\x10\n" +
+	"\x03did\x18\x04 \x01(\tR\x03did\"`\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x18\n" +
