@@ -144,6 +144,38 @@ func (r *row) assemble(t testing.TB, ptx string) (float64, error) {
 	return cmd.ProcessState.UserTime().Seconds(), nil
 }
 
+// assemblerEnv names the ptxas whose instructions are counted, in place of the
+// one that scripts/toolchain.sh provides: the one that Triton brings, say.
+const assemblerEnv = "TRITONC_PTXAS"
+
+var executed = regexp.MustCompile(`I\s+refs:\s+([\d,]+)`)
+
+// assemblerInstructions counts what ptxas executes for a text, by valgrind. A
+// processor's time for it depends on what else runs; this hardly does.
+func assemblerInstructions(t testing.TB, ptx, arch string) int {
+	t.Helper()
+	dir := t.TempDir()
+	in := filepath.Join(dir, "k.ptx")
+	if err := os.WriteFile(in, []byte(ptxVersion.ReplaceAllString(ptx, ".version 8.4")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	ptxas := os.Getenv(assemblerEnv)
+	if ptxas == "" {
+		ptxas = toolchain("ptxas")
+	}
+	said, err := exec.Command("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file="+os.DevNull,
+		ptxas, "-arch="+arch, "-o", filepath.Join(dir, "k.cubin"), in).CombinedOutput()
+	if err != nil {
+		t.Fatalf("valgrind: %v\n%s", err, said)
+	}
+	m := executed.FindSubmatch(said)
+	if m == nil {
+		t.Fatalf("valgrind counts nothing:\n%s", said)
+	}
+	n, _ := strconv.Atoi(strings.ReplaceAll(string(m[1]), ",", ""))
+	return n
+}
+
 // machineInstructions counts what cuobjdump lists, without the filling behind the
 // last instruction: NOPs, and the branch to itself before them.
 func machineInstructions(sass string) int {
