@@ -6,4 +6,8 @@ import _ "embed" // the examples are archives of the tests, too
 var (
 	//go:embed testdata/triton-licm/example.txtar
 	licmExample string
+	//go:embed testdata/tritongpu-split-offsets/example.txtar
+	splitOffsetsExample string
+	//go:embed testdata/tritongpu-bound-masks/example.txtar
+	boundMasksExample string
 )

@@ -13,7 +13,8 @@ func TestOptimizations(t *testing.T) {
 	tested := []*pass.Pass{
 		split, ttgir.PlanCTA, ttgir.AccelerateMatmul, ttgir.FuseNestedLoops, ttgir.AssignLatencies, ttgir.ScheduleLoops, ttgir.Pipeline,
 		ttgir.OptimizeDotOperands, ttgir.Prefetch, ttgir.CoalesceAsyncCopy,
-		ttgir.LoopAwareCSE, ttgir.LICM, ttgir.CombineSelectAndIf, ttgir.ReduceDataDuplication, ttgir.ReorderInstructions,
+		ttgir.LoopAwareCSE, ttgir.SplitOffsets, ttgir.LICM, ttgir.CombineSelectAndIf, ttgir.ReduceDataDuplication, ttgir.ReorderInstructions,
+		ttgir.BoundMasks,
 	}
 	known := append([]*pass.Pass{split, canonicalize}, ttgir.Passes()...)
 	passtest.Run(t, "testdata", known, tested...)

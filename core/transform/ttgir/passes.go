@@ -7,8 +7,8 @@ import "github.com/tritonc/tritonc/core/pass"
 func Passes() []*pass.Pass {
 	return []*pass.Pass{
 		Convert, Coalesce, NewF32DotTC(TF32Rounding{}), PlanCTA, RemoveConversions, OptimizeThreadLocality, AccelerateMatmul, OptimizeDotOperands, LoopAwareCSE,
-		FuseNestedLoops, LICM, CombineSelectAndIf,
+		FuseNestedLoops, SplitOffsets, LICM, CombineSelectAndIf,
 		AssignLatencies, ScheduleLoops, Pipeline, Prefetch, CoalesceAsyncCopy,
-		ReduceDataDuplication, ReorderInstructions,
+		ReduceDataDuplication, ReorderInstructions, BoundMasks,
 	}
 }
