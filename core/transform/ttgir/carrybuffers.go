@@ -95,6 +95,8 @@ func (p *prefetch) head() []*ir.Operation {
 	}
 	for i := range p.operands {
 		o := &p.operands[i]
+		// Without a token something else says when the buffer may be read.
+		ok = ok && (o.token() != nil || !isMutable(o.buffer()))
 		for _, v := range []*ir.Value{o.buffer(), o.token()} {
 			if v != nil {
 				follow(v)

@@ -23,6 +23,8 @@ type expansion struct {
 	loop *ir.Operation // the old one
 	last int           // the greatest stage
 	ops  []*ir.Operation
+	// blocks made operations that only it can switch off; or nil.
+	blocks BlockCopies
 
 	// versions are, for a value of the old loop, its values in the old turns
 	// begun before the new loop, by turn.
@@ -44,9 +46,9 @@ type versionKey struct {
 }
 
 // expandLoop replaces the loop of s by its pipelined form.
-func expandLoop(b *ir.Builder, s *schedule) {
+func expandLoop(b *ir.Builder, s *schedule, blocks BlockCopies) {
 	e := &expansion{
-		b: b, s: s, loop: s.loop, last: s.stages - 1, ops: s.inOrder(),
+		b: b, s: s, loop: s.loop, last: s.stages - 1, ops: s.inOrder(), blocks: blocks,
 		versions: make(map[*ir.Value][]*ir.Value), lives: make(map[*ir.Value]liveRange), carried: make(map[versionKey]int),
 	}
 	e.findCrossing()
@@ -163,7 +165,7 @@ func (e *expansion) prologue() {
 			b.Loc = op.Loc()
 			b.Insert(n)
 			at := b.Save()
-			predicate(b, n, predicates[turn])
+			predicate(b, n, predicates[turn], e.blocks)
 			b.Restore(at)
 			for k, r := range op.Results() {
 				e.setVersion(r, n.Result(k), turn)
@@ -275,7 +277,7 @@ func (e *expansion) clone(op, n *ir.Operation, m *ir.Mapping, predicates []*ir.V
 	b.Insert(c)
 	if stage < e.last {
 		at := b.Save()
-		predicate(b, c, predicates[stage])
+		predicate(b, c, predicates[stage], e.blocks)
 		b.Restore(at)
 	}
 }

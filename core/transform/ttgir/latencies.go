@@ -22,8 +22,8 @@ const smallestCopy = 4
 // from, or, where the user asks for stages on a loop without dots, those that
 // anything comes from. With n stages, n-1 turns are shared between a load and
 // those that its address depends on. Loads that could not be copied
-// asynchronously are left alone, and those from memory that the loop writes,
-// which would read too early; so are loops that carry a value further than one
+// asynchronously are left alone, which none through a descriptor is, and those
+// from memory that the loop writes, which would read too early; so are loops that carry a value further than one
 // turn.
 var AssignLatencies = &pass.Pass{
 	Name: "tritongpu-assign-latencies",
@@ -81,7 +81,7 @@ func (f *loadFinder) find(loop *ir.Operation, withoutDots bool) {
 	f.written = make(map[*ir.Value]bool)
 	ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
 		switch op.Def() {
-		case tt.Store, tt.AtomicRMW, tt.AtomicCAS:
+		case tt.Store, tt.AtomicRMW, tt.AtomicCAS, tt.DescriptorStore, tt.DescriptorReduce:
 			f.written[basePointer(op.Operand(0))] = true
 		}
 		return ir.Advance
@@ -101,11 +101,15 @@ func (f *loadFinder) find(loop *ir.Operation, withoutDots bool) {
 	// From the end of the turn, so that a load is found by what it is for before
 	// it is found as what another load's address comes from.
 	for op := loop.Body().Last().Prev(); op != nil; op = op.Prev() {
-		if !op.Is(tt.Load) {
+		if !isLoad(op) {
 			f.from(op, 0)
 		}
 	}
 }
+
+// isLoad reports whether op loads a block from global memory, through pointers or
+// through a descriptor.
+func isLoad(op *ir.Operation) bool { return op.Is(tt.Load) || op.Is(tt.DescriptorLoad) }
 
 func isDot(op *ir.Operation) bool { return op.Is(tt.Dot) || op.Is(tt.DotScaled) }
 
@@ -114,8 +118,8 @@ func (f *loadFinder) from(op *ir.Operation, level int) {
 		return
 	}
 	f.seen[op] = true
-	if op.Is(tt.Load) {
-		if !copiesWell(f.info, op) || f.written[basePointer(op.Operand(0))] {
+	if isLoad(op) {
+		if op.Is(tt.Load) && !copiesWell(f.info, op) || f.written[basePointer(op.Operand(0))] {
 			return
 		}
 		have, ok := f.level[op]
@@ -155,7 +159,7 @@ func basePointer(v *ir.Value) *ir.Value {
 			continue
 		}
 		switch op.Def() {
-		case tt.AddPtr, tt.Splat, tt.Broadcast, tt.ExpandDims, tt.Reshape, tt.Trans, tt.Bitcast, ttg.ConvertLayout:
+		case tt.AddPtr, tt.Splat, tt.Broadcast, tt.ExpandDims, tt.Reshape, tt.Trans, tt.Bitcast, tt.MakeTensorDesc, ttg.ConvertLayout:
 			v = op.Operand(0)
 		case scf.For:
 			v = scf.Inits(op)[v.Index()]

@@ -26,12 +26,15 @@ import (
 //	%v = ttg.local_load %buffer[extract] token %w                              {stage 2}
 //
 // with a buffer for each turn that a copy is ahead of its use. Loads with equally
-// many buffers share the two counters, which the loop carries.
+// many buffers share the two counters, which the loop carries. Loads through
+// descriptors become what blocks makes of them; see blockcopies.go.
 type loadLowering struct {
-	b     *ir.Builder
-	s     *schedule
-	info  *axisinfo.Result
-	loads []asyncLoad
+	b      *ir.Builder
+	s      *schedule
+	info   *axisinfo.Result
+	blocks BlockCopies // nil: loads through descriptors stay
+	loads  []asyncLoad
+	groups []*blockGroup
 }
 
 // asyncLoad is a load that becomes a copy.
@@ -40,17 +43,19 @@ type asyncLoad struct {
 	buffers int
 	enc     *encoding.Attr
 	buffer  *ir.Value
+	group   *blockGroup // of a load through a descriptor
 }
 
-// counters say which buffer a group of loads writes and reads in this turn.
-type counters struct{ insert, extract *ir.Value }
+// counters say which buffer a group of loads writes and reads in this turn, and,
+// where barriers go with the buffers, the parity of the barrier's turn, else nil.
+type counters struct{ insert, extract, phase *ir.Value }
 
 // lowerLoads lowers the loads of s's loop, which is made again when there are
 // any; s then describes the new loop. It returns the number of copies.
-func lowerLoads(b *ir.Builder, s *schedule, info *axisinfo.Result) int {
-	l := &loadLowering{b: b, s: s, info: info}
+func lowerLoads(b *ir.Builder, s *schedule, info *axisinfo.Result, blocks BlockCopies) int {
+	l := &loadLowering{b: b, s: s, info: info, blocks: blocks}
 	for op := range s.loop.Body().Ops() {
-		if op.Is(tt.Load) {
+		if isLoad(op) {
 			l.consider(op)
 		}
 	}
@@ -61,19 +66,33 @@ func lowerLoads(b *ir.Builder, s *schedule, info *axisinfo.Result) int {
 	for i := range l.loads {
 		l.allocate(&l.loads[i])
 	}
-	groups, order := l.count()
+	l.groupBlocks()
+	counts, order := l.count()
+	threads := false // a copy that the program's threads make
 	for _, a := range l.loads {
-		l.copyAsync(a, groups[a.buffers])
+		if a.group != nil {
+			l.copyBlock(a, counts[a.buffers])
+			continue
+		}
+		l.copyAsync(a, counts[a.buffers])
+		threads = true
 	}
 	for _, n := range order {
-		yieldOf(s.loop).AppendOperand(groups[n].insert)
-		yieldOf(s.loop).AppendOperand(groups[n].extract)
+		yieldOf(s.loop).AppendOperand(counts[n].insert)
+		yieldOf(s.loop).AppendOperand(counts[n].extract)
+		if counts[n].phase != nil {
+			yieldOf(s.loop).AppendOperand(counts[n].phase)
+		}
 	}
 	s.addAllDeps()
-	// Copies that run ahead of the last turn may still be under way.
 	b.SetAfter(s.loop)
 	b.Loc = s.loop.Loc()
-	newWait(b, 0)
+	if threads { // copies that run ahead of the last turn may still be under way
+		newWait(b, 0)
+	}
+	for _, g := range l.groups {
+		blocks.EndBarriers(b, g.barriers, g.buffers)
+	}
 	return len(l.loads)
 }
 
@@ -88,11 +107,17 @@ func newWait(b *ir.Builder, n int, tokens ...*ir.Value) *ir.Value {
 func (l *loadLowering) consider(op *ir.Operation) {
 	use := l.firstUse(op)
 	t := tensorOf(op.Result(0))
-	if use == nil || t == nil || tensorOf(op.Operand(0)) == nil {
+	if use == nil || t == nil {
 		return
 	}
 	ahead := l.useStage(op) - l.s.slots[op].stage
-	if ahead <= 0 || accessBytes(l.info, op) < smallestCopy {
+	if op.Is(tt.DescriptorLoad) {
+		if l.blocks != nil && ahead > 0 {
+			l.loads = append(l.loads, asyncLoad{op: op, buffers: ahead, enc: l.blocks.Buffer(op)})
+		}
+		return
+	}
+	if ahead <= 0 || tensorOf(op.Operand(0)) == nil || accessBytes(l.info, op) < smallestCopy {
 		return
 	}
 	enc := l.bufferLayout(op)
@@ -176,15 +201,18 @@ func (l *loadLowering) allocate(a *asyncLoad) {
 }
 
 // count lets the loop carry two counters for each number of buffers, which run
-// through the buffers one a turn. They start before the first, so that they are
-// counted up where they are used.
+// through the buffers one a turn, and a parity where barriers do so, too. The
+// counters start before the first, so that they are counted up where they are
+// used.
 func (l *loadLowering) count() (map[int]counters, []int) {
 	b, s := l.b, l.s
 	var order []int
+	withBarriers := make(map[int]bool)
 	for _, a := range l.loads {
 		if !slices.Contains(order, a.buffers) {
 			order = append(order, a.buffers)
 		}
+		withBarriers[a.buffers] = withBarriers[a.buffers] || a.group != nil
 	}
 	i32 := b.Context().I32()
 	b.SetBefore(s.loop)
@@ -192,20 +220,32 @@ func (l *loadLowering) count() (map[int]counters, []int) {
 	var inits, sizes []*ir.Value
 	for _, n := range order {
 		inits = append(inits, start, start)
+		if withBarriers[n] {
+			inits = append(inits, zero)
+		}
 		sizes = append(sizes, arith.Int(b, i32, int64(n)))
 	}
 	var args []*ir.Value
 	s.loop, args = addCarried(b, s.loop, inits...)
 	b.SetToStart(s.loop.Body())
-	next := func(v, size *ir.Value) *ir.Value {
-		v = arith.Binary(b, arith.AddI, v, one)
-		past := arith.Compare(b, arith.CmpI, arith.SGE, v, size)
-		return arith.NewSelect(b, past, zero, v)
+	next := func(size *ir.Value) (v, past *ir.Value) {
+		v = arith.Binary(b, arith.AddI, args[0], one)
+		past = arith.Compare(b, arith.CmpI, arith.SGE, v, size)
+		args = args[1:]
+		return arith.NewSelect(b, past, zero, v), past
 	}
 	groups := make(map[int]counters)
 	for i, n := range order {
-		insert := next(args[2*i], sizes[i])
-		groups[n] = counters{insert, next(args[2*i+1], sizes[i])}
+		var c counters
+		var past *ir.Value
+		c.insert, _ = next(sizes[i])
+		c.extract, past = next(sizes[i])
+		if withBarriers[n] {
+			// A barrier's parity changes when its turn comes again.
+			c.phase = arith.NewSelect(b, past, arith.Binary(b, arith.XorI, args[0], one), args[0])
+			args = args[1:]
+		}
+		groups[n] = c
 	}
 	return groups, order
 }
@@ -218,6 +258,16 @@ func (l *loadLowering) bufferAt(a asyncLoad, index *ir.Value) *ir.Value {
 	return l.b.Op(ttg.MemDescIndex, []*ir.Value{a.buffer, index}, ttg.MemDesc(l.b.Context(), t)).Result(0)
 }
 
+// placeAt gives what is made from now on, until OnInsert is reset, the place that
+// at tells.
+func (l *loadLowering) placeAt(at *slot) {
+	l.b.OnInsert = func(n *ir.Operation) {
+		if !n.Def().Has(ir.ConstantLike) {
+			l.s.slots[n] = *at
+		}
+	}
+}
+
 // copyAsync replaces one load.
 func (l *loadLowering) copyAsync(a asyncLoad, at counters) {
 	b, s, op := l.b, l.s, a.op
@@ -225,11 +275,7 @@ func (l *loadLowering) copyAsync(a asyncLoad, at counters) {
 	b.SetBefore(op)
 	b.Loc = op.Loc()
 	here := start
-	b.OnInsert = func(n *ir.Operation) {
-		if !n.Def().Has(ir.ConstantLike) {
-			s.slots[n] = here
-		}
-	}
+	l.placeAt(&here)
 	into := l.bufferAt(a, at.insert)
 	operands := []*ir.Value{op.Operand(0), into}
 	segments := []int32{1, 1, 0, 0}
@@ -277,7 +323,8 @@ func isZero(v *ir.Value) bool {
 	return false
 }
 
-// readFrom lets the users of a loaded value read the buffer in the given stage:
+// readFrom lets the users of a loaded value read the buffer in the given stage,
+// behind the wait that gives token, if one does:
 // those that fill a buffer of that layout use it itself, unless it is read in a
 // later stage, when other data are in it.
 func (l *loadLowering) readFrom(loaded, buffer, token *ir.Value, enc *encoding.Attr, stage int) {
@@ -289,9 +336,14 @@ func (l *loadLowering) readFrom(loaded, buffer, token *ir.Value, enc *encoding.A
 			u.Erase()
 		}
 	}
-	if loaded.HasUses() {
-		loaded.ReplaceAllUsesWith(l.b.Op(ttg.LocalLoad, []*ir.Value{buffer, token}, loaded.Type()).Result(0))
+	if !loaded.HasUses() {
+		return
 	}
+	operands := []*ir.Value{buffer}
+	if token != nil {
+		operands = append(operands, token)
+	}
+	loaded.ReplaceAllUsesWith(l.b.Op(ttg.LocalLoad, operands, loaded.Type()).Result(0))
 }
 
 // readBy reports whether what is filled by alloc is read in the given stage or

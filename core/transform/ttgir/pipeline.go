@@ -18,37 +18,43 @@ import (
 // lets as many groups of copies stay under way as were started after the one
 // that it is for. Loops that hold, in a stage that runs ahead, an operation that
 // cannot be switched off for turns that do not exist, stay as they are.
-var Pipeline = &pass.Pass{
-	Name: "tritongpu-pipeline",
-	Doc:  "run the stages of scheduled loops in different turns, loads as asynchronous copies",
-	Options: []pass.Option{
-		{Name: "num-stages", Doc: "turns of a loop in flight at once; the schedule has it, too", Default: 3},
-	},
-	Run: func(r *pass.Run) error {
-		b := ir.NewBuilder(r.Module.Context())
-		var schedules []*schedule
-		for _, loop := range loopsOf(r.Module) {
-			s := readSchedule(loop)
-			switch {
-			case s == nil:
-			case !s.isExecutable():
-				eraseSchedule(loop)
-				r.Count("impossible", 1)
-			default:
-				schedules = append(schedules, s)
+var Pipeline = NewPipeline(nil)
+
+// NewPipeline is Pipeline for a target that copies blocks through descriptors: loads
+// through them become what blocks makes of them.
+func NewPipeline(blocks BlockCopies) *pass.Pass {
+	return &pass.Pass{
+		Name: "tritongpu-pipeline",
+		Doc:  "run the stages of scheduled loops in different turns, loads as asynchronous copies",
+		Options: []pass.Option{
+			{Name: "num-stages", Doc: "turns of a loop in flight at once; the schedule has it, too", Default: 3},
+		},
+		Run: func(r *pass.Run) error {
+			b := ir.NewBuilder(r.Module.Context())
+			var schedules []*schedule
+			for _, loop := range loopsOf(r.Module) {
+				s := readSchedule(loop)
+				switch {
+				case s == nil:
+				case !s.isExecutable():
+					eraseSchedule(loop)
+					r.Count("impossible", 1)
+				default:
+					schedules = append(schedules, s)
+				}
 			}
-		}
-		for _, s := range schedules {
-			r.Count("copies", lowerLoads(b, s, axisinfo.Analyze(r.Module)))
-			eraseSchedule(s.loop)
-			if s.stages > 1 {
-				expandLoop(b, s)
-				r.Count("loops", 1)
+			for _, s := range schedules {
+				r.Count("copies", lowerLoads(b, s, axisinfo.Analyze(r.Module), blocks))
+				eraseSchedule(s.loop)
+				if s.stages > 1 {
+					expandLoop(b, s, blocks)
+					r.Count("loops", 1)
+				}
 			}
-		}
-		updateWaits(b, r.Module)
-		return nil
-	},
+			updateWaits(b, r.Module)
+			return nil
+		},
+	}
 }
 
 // keepsMemoryOrder reports whether all accesses to memory that the loop writes
@@ -59,7 +65,7 @@ func (s *schedule) keepsMemoryOrder() bool {
 	written, moved := make(map[*ir.Value]bool), make(map[*ir.Value]bool)
 	return !ir.Walk(s.loop, func(op *ir.Operation) ir.WalkResult {
 		switch op.Def() {
-		case tt.Load, tt.Store, tt.AtomicRMW, tt.AtomicCAS:
+		case tt.Load, tt.Store, tt.AtomicRMW, tt.AtomicCAS, tt.DescriptorLoad, tt.DescriptorStore, tt.DescriptorReduce:
 		default:
 			return ir.Advance
 		}
@@ -69,7 +75,7 @@ func (s *schedule) keepsMemoryOrder() bool {
 			moved[base] = true
 		}
 		last[base] = at
-		written[base] = written[base] || !op.Is(tt.Load)
+		written[base] = written[base] || !isLoad(op)
 		if written[base] && moved[base] {
 			return ir.Stop
 		}

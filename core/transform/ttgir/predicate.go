@@ -20,7 +20,7 @@ func canPredicate(op *ir.Operation) bool {
 	switch op.Def() {
 	case tt.Load, tt.Store:
 		return !tt.IsBlockPtr(op.Operand(0).Type())
-	case tt.AtomicRMW, ttg.AsyncCopy,
+	case tt.DescriptorLoad, tt.AtomicRMW, ttg.AsyncCopy,
 		ttg.AsyncCommitGroup, ttg.AsyncWait, ttg.LocalLoad, ttg.LocalStore, ttg.LocalAlloc:
 		return true
 	case scf.If:
@@ -40,8 +40,10 @@ func canPredicate(op *ir.Operation) bool {
 }
 
 // predicate lets op do something to global memory only where pred is true. What
-// touches this program's own buffers, or orders copies, stays: it does no harm.
-func predicate(b *ir.Builder, op *ir.Operation, pred *ir.Value) {
+// touches this program's own buffers, or orders copies, stays: it does no harm,
+// and neither does a load through a descriptor, which reads inside of its tensor
+// only. What blocks made it switches off itself.
+func predicate(b *ir.Builder, op *ir.Operation, pred *ir.Value, blocks BlockCopies) {
 	if n, ok := arith.ConstantInt(pred); ok && n&1 == 1 || ir.IsPure(op) {
 		return
 	}
@@ -53,5 +55,9 @@ func predicate(b *ir.Builder, op *ir.Operation, pred *ir.Value) {
 	case scf.If:
 		b.SetBefore(op)
 		op.SetOperand(0, arith.Binary(b, arith.AndI, pred, op.Operand(0)))
+	default:
+		if blocks != nil {
+			blocks.Predicate(op, pred)
+		}
 	}
 }

@@ -3,7 +3,6 @@ package ttgir
 import (
 	"github.com/tritonc/tritonc/core/dialect/gpu"
 	"github.com/tritonc/tritonc/core/dialect/scf"
-	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
@@ -221,7 +220,7 @@ func (s *schedule) addCarriedDeps() {
 				continue
 			}
 			place := at
-			if !d.Is(tt.Load) {
+			if !isLoad(d) {
 				if before[at.cluster] == nil {
 					before[at.cluster] = s.newCluster(at.cluster.position)
 				}

@@ -35,6 +35,9 @@ type expander struct {
 	// visit rewrites an operation that makes or uses a compound value; false
 	// means that it knows no such operation.
 	visit func(op *ir.Operation) bool
+	// stays reports whether an operation that makes or uses a compound value is
+	// left as it is; nil: none is.
+	stays func(op *ir.Operation) bool
 }
 
 func (x *expander) function(f *ir.Operation) error {
@@ -64,6 +67,9 @@ func (x *expander) region(r *ir.Region) error {
 }
 
 func (x *expander) operation(op *ir.Operation) error {
+	if x.stays != nil && x.stays(op) {
+		return nil
+	}
 	x.at(op)
 	switch op.Def() {
 	case scf.For:

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -16,36 +17,67 @@ import (
 // without the hardware that reads them. A descriptor is its base, shape,
 // strides and what it pads with, all of them carried; as an argument or a result
 // of a function it becomes those values, in that order.
-var RewriteTensorDescriptor = &pass.Pass{
-	Name:    "triton-rewrite-tensor-descriptor-to-pointer",
-	Doc:     "tensor descriptors become pointers",
-	Example: rewriteTensorDescriptorExample,
-	Run: func(r *pass.Run) error {
-		d := &descriptors{expander{
-			of: make(map[*ir.Value]parts), b: ir.NewBuilder(r.Module.Context()),
-			compound: tt.DescLike.Test, what: "a tensor descriptor",
-		}, nil}
-		d.visit = d.access
-		for op := range r.Module.Body().Ops() {
-			if op.Is(tt.Func) {
-				d.signature(op)
+var RewriteTensorDescriptor = NewRewriteTensorDescriptor(nil)
+
+// keepOption is the option of RewriteTensorDescriptor for hardware that copies
+// blocks through descriptors.
+const keepOption = "keep-descriptors"
+
+// NewRewriteTensorDescriptor is RewriteTensorDescriptor for a target that has such
+// hardware. Where the option keep-descriptors is set, a descriptor that a kernel
+// makes, once, for nothing but loads, stores and reductions of blocks, stays if
+// the hardware takes it; see keptDescriptors. A nil takes stands for hardware that
+// takes none.
+func NewRewriteTensorDescriptor(takes func(made *ir.Operation, info *axisinfo.Result) bool) *pass.Pass {
+	return &pass.Pass{
+		Name:    "triton-rewrite-tensor-descriptor-to-pointer",
+		Doc:     "tensor descriptors become pointers",
+		Example: rewriteTensorDescriptorExample,
+		Options: []pass.Option{
+			{Name: keepOption, Doc: "leave those that a kernel makes and the hardware copies through", Default: false},
+		},
+		Run: func(r *pass.Run) error {
+			var kept map[*ir.Value]bool
+			if r.Bool(keepOption) && takes != nil {
+				kept = keptDescriptors(r.Module, takes)
+				r.Count("kept", len(kept))
 			}
-			if err := d.function(op); err != nil {
-				return err
+			return rewriteDescriptors(r, kept)
+		},
+	}
+}
+
+func rewriteDescriptors(r *pass.Run, kept map[*ir.Value]bool) error {
+	d := &descriptors{expander{
+		of: make(map[*ir.Value]parts), b: ir.NewBuilder(r.Module.Context()),
+		compound: tt.DescLike.Test, what: "a tensor descriptor",
+		stays: func(op *ir.Operation) bool {
+			if op.Is(tt.MakeTensorDesc) {
+				return kept[op.Result(0)]
 			}
-			if d.err != nil {
-				return d.err
-			}
+			return op.NumOperands() > 0 && kept[op.Operand(0)]
+		},
+	}, nil}
+	d.visit = d.access
+	for op := range r.Module.Body().Ops() {
+		if op.Is(tt.Func) {
+			d.signature(op)
 		}
-		n := d.finish()
-		for op := range r.Module.Body().Ops() {
-			if op.Is(tt.Func) && op.Body() != nil {
-				d.dropArgs(op.Body())
-			}
+		if err := d.function(op); err != nil {
+			return err
 		}
-		r.Count("rewritten", n)
-		return nil
-	},
+		if d.err != nil {
+			return d.err
+		}
+	}
+	n := d.finish()
+	for op := range r.Module.Body().Ops() {
+		if op.Is(tt.Func) && op.Body() != nil {
+			d.dropArgs(op.Body())
+		}
+	}
+	r.Count("rewritten", n)
+	return nil
 }
 
 // descriptor is a tensor descriptor in parts: shape and strides are i64, one a
