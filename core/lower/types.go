@@ -16,13 +16,19 @@ import (
 func scalarType(t ir.Type) (llir.Type, error) {
 	switch t := ir.ElemOf(t).(type) {
 	case *ir.IntegerType:
-		return llir.IntN(t.Width), nil
+		switch t.Width {
+		case 1, 8, 16, 32, 64:
+			return llir.IntN(t.Width), nil
+		}
+		return nil, fmt.Errorf("integers of %d bits are not lowered, only those of 1, 8, 16, 32 and 64", t.Width)
 	case *ir.IndexType:
 		return llir.I64, nil
 	case *ttg.AsyncTokenType:
 		return llir.I1, nil // of which there are none
 	case *ttg.MemDescType:
 		return llir.PtrIn(sharedSpace), nil
+	case *tt.TensorDescType:
+		return llir.PtrIn(0), nil // to what the target keeps of it
 	case *tt.PtrType:
 		if _, block := t.Pointee.(*ir.TensorType); !block {
 			return llir.PtrIn(t.AddrSpace), nil
