@@ -24,9 +24,10 @@ import (
 // Operand types that an instruction lacks are widened to one that it has, and
 // dots of block-scaled operands are decomposed first.
 var AccelerateMatmul = &pass.Pass{
-	Name:  "tritongpu-accelerate-matmul",
-	Doc:   "give dots the layouts of matrix instructions",
-	Takes: onDevice,
+	Name:    "tritongpu-accelerate-matmul",
+	Doc:     "give dots the layouts of matrix instructions",
+	Example: accelerateMatmulExample,
+	Takes:   onDevice,
 	Options: []pass.Option{
 		{Name: "mma-version", Doc: "the family of matrix instructions; 0: there is none", Default: 0},
 		{Name: "mma-minor", Doc: "the variant of the family, as it stands in the layout", Default: 0},

@@ -23,9 +23,10 @@ const widestAccess = 128
 // and have the same shape and order agree on the widest of their vectors.
 // Conversions lead from and to the layouts around.
 var Coalesce = &pass.Pass{
-	Name:  "tritongpu-coalesce",
-	Doc:   "give loads and stores the layout that uses memory best",
-	Takes: onDevice,
+	Name:    "tritongpu-coalesce",
+	Doc:     "give loads and stores the layout that uses memory best",
+	Example: coalesceExample,
+	Takes:   onDevice,
 	Run: func(r *pass.Run) error {
 		c := &coalescer{machine: machineOf(r.Module), info: axisinfo.Analyze(r.Module)}
 		// The analysis describes the module as it is now, so all layouts are

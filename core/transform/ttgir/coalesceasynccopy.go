@@ -15,9 +15,10 @@ import (
 // mask and the other value are converted to a layout with no more elements side
 // by side in a thread than in the buffer.
 var CoalesceAsyncCopy = &pass.Pass{
-	Name:  "tritongpu-coalesce-async-copy",
-	Doc:   "narrow asynchronous copies to what lies side by side in their buffer",
-	Takes: onDevice,
+	Name:    "tritongpu-coalesce-async-copy",
+	Doc:     "narrow asynchronous copies to what lies side by side in their buffer",
+	Example: coalesceAsyncCopyExample,
+	Takes:   onDevice,
 	Run: func(r *pass.Run) error {
 		m := machineOf(r.Module)
 		b := ir.NewBuilder(r.Module.Context())

@@ -28,8 +28,9 @@ import (
 //	%e = tt.expand_dims %s {axis = 1} : … -> tensor<32x1xi32, #blocked1>
 //	%1 = ttg.convert_layout %e : tensor<32x1xi32, #blocked1> -> tensor<32x1xi32, #blocked2>
 var Convert = &pass.Pass{
-	Name: "convert-triton-to-tritongpu",
-	Doc:  "give every tensor a default layout and the module its number of warps",
+	Name:    "convert-triton-to-tritongpu",
+	Doc:     "give every tensor a default layout and the module its number of warps",
+	Example: convertExample,
 	Options: []pass.Option{
 		{Name: "target", Doc: "the target, as it stands on the module", Default: ""},
 		{Name: "num-warps", Doc: "warps of a CTA", Default: 4},

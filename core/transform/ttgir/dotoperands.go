@@ -23,8 +23,9 @@ import (
 //	%n = ttg.memdesc_trans %m
 //	%o = ttg.local_load %n : … -> … #ttg.dot_op<…>>
 var OptimizeDotOperands = &pass.Pass{
-	Name: "tritongpu-optimize-dot-operands",
-	Doc:  "transpose operands of dots where they come out of shared memory",
+	Name:    "tritongpu-optimize-dot-operands",
+	Doc:     "transpose operands of dots where they come out of shared memory",
+	Example: optimizeDotOperandsExample,
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())
 		for _, cvt := range converts(r.Module) {

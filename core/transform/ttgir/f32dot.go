@@ -27,8 +27,9 @@ type TF32Rounding struct{ Asm, Constraints string }
 // an infinity and no number. Without a rounding, tf32x3 stays as it is.
 func NewF32DotTC(round TF32Rounding) *pass.Pass {
 	return &pass.Pass{
-		Name: "tritongpu-F32DotTC",
-		Doc:  "split dots of f32 into dots of narrower parts where their precision says so",
+		Name:    "tritongpu-F32DotTC",
+		Doc:     "split dots of f32 into dots of narrower parts where their precision says so",
+		Example: f32DotTCExample,
 		Run: func(r *pass.Run) error {
 			s := splitter{b: ir.NewBuilder(r.Module.Context()), round: round}
 			ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {

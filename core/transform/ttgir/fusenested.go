@@ -29,8 +29,9 @@ const flattenAttr = "tt.flatten"
 // outer loop without it does. Loops of which the inner one's number of turns
 // changes from turn to turn of the outer one stay apart.
 var FuseNestedLoops = &pass.Pass{
-	Name: "tritongpu-fuse-nested-loops",
-	Doc:  "take invariants out of loops; make one loop of two where the user asks for it",
+	Name:    "tritongpu-fuse-nested-loops",
+	Doc:     "take invariants out of loops; make one loop of two where the user asks for it",
+	Example: fuseNestedLoopsExample,
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())
 		for _, loop := range loopsOf(r.Module) {

@@ -31,6 +31,7 @@ var AssignLatencies = &pass.Pass{
 	Options: []pass.Option{
 		{Name: "num-stages", Doc: "turns of a loop in flight at once, where the loop does not say", Default: 3},
 	},
+	Example: assignLatenciesExample,
 	Run: func(r *pass.Run) error {
 		var info *axisinfo.Result
 		c := r.Module.Context()

@@ -23,8 +23,9 @@ import (
 //
 // carries %p alone afterwards.
 var LoopAwareCSE = &pass.Pass{
-	Name: "triton-loop-aware-cse",
-	Doc:  "compute equal values once, those that loops carry included",
+	Name:    "triton-loop-aware-cse",
+	Doc:     "compute equal values once, those that loops carry included",
+	Example: loopAwareCSEExample,
 	Run: func(r *pass.Run) error {
 		if err := std.CSE.Run(r); err != nil {
 			return err

@@ -29,6 +29,7 @@ func NewPipeline(blocks BlockCopies) *pass.Pass {
 		Options: []pass.Option{
 			{Name: "num-stages", Doc: "turns of a loop in flight at once; the schedule has it, too", Default: 3},
 		},
+		Example: pipelineExample,
 		Run: func(r *pass.Run) error {
 			b := ir.NewBuilder(r.Module.Context())
 			var schedules []*schedule

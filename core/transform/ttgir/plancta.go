@@ -28,9 +28,10 @@ import (
 // Where a cluster is one CTA it does nothing. Triton's pass has a vendor in its
 // name, which that vendor's backend gives it.
 var PlanCTA = &pass.Pass{
-	Name:  "tritongpu-plan-cta",
-	Doc:   "share dots and reductions among the CTAs of a cluster",
-	Takes: onDevice,
+	Name:    "tritongpu-plan-cta",
+	Doc:     "share dots and reductions among the CTAs of a cluster",
+	Example: planCTAExample,
+	Takes:   onDevice,
 	Run: func(r *pass.Run) error {
 		if machineOf(r.Module).ctas == 1 {
 			return nil

@@ -42,8 +42,9 @@ import (
 // are not: they are found by an index that the loop counts up. With the option
 // carry-buffers such a loop is turned first so that they are (carrybuffers.go).
 var Prefetch = &pass.Pass{
-	Name: "tritongpu-prefetch",
-	Doc:  "read the first part of a dot's operands from shared memory in the turn before",
+	Name:    "tritongpu-prefetch",
+	Doc:     "read the first part of a dot's operands from shared memory in the turn before",
+	Example: prefetchExample,
 	Options: []pass.Option{
 		{Name: "carry-buffers", Doc: "also where the loop finds its buffers by a counter", Default: false},
 	},

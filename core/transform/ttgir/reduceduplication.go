@@ -20,8 +20,9 @@ import (
 //	%m = ttg.local_alloc %a : (… #blocked>) -> !ttg.memdesc<… #shared, #smem>
 //	%b = ttg.local_load %m : … -> … #ttg.dot_op<…>>
 var ReduceDataDuplication = &pass.Pass{
-	Name: "tritongpu-reduce-data-duplication",
-	Doc:  "bring operands of dots through shared memory laid out for them",
+	Name:    "tritongpu-reduce-data-duplication",
+	Doc:     "bring operands of dots through shared memory laid out for them",
+	Example: reduceDataDuplicationExample,
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())
 		for _, cvt := range converts(r.Module) {

@@ -15,9 +15,10 @@ import (
 //
 // Loops and conditions carry along what is computed twice.
 var RemoveConversions = &pass.Pass{
-	Name:  "tritongpu-remove-layout-conversions",
-	Doc:   "let values keep one layout, computing them again where that is cheaper than moving them",
-	Takes: onDevice,
+	Name:    "tritongpu-remove-layout-conversions",
+	Doc:     "let values keep one layout, computing them again where that is cheaper than moving them",
+	Example: removeLayoutConversionsExample,
+	Takes:   onDevice,
 	Run: func(r *pass.Run) error {
 		m := machineOf(r.Module)
 		for f := range r.Module.Body().Ops() {

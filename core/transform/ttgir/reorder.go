@@ -16,8 +16,9 @@ import (
 // transpositions stand after what they transpose, and the second operand of a
 // dot is read after the first.
 var ReorderInstructions = &pass.Pass{
-	Name: "tritongpu-reorder-instructions",
-	Doc:  "place operations so that values live shorter in registers",
+	Name:    "tritongpu-reorder-instructions",
+	Doc:     "place operations so that values live shorter in registers",
+	Example: reorderInstructionsExample,
 	Run: func(r *pass.Run) error {
 		sinkIntoLoops(r)
 		dom := newDominance()

@@ -16,8 +16,9 @@ import (
 //
 // Nothing moves here; tritongpu-pipeline carries the schedule out.
 var ScheduleLoops = &pass.Pass{
-	Name: "tritongpu-schedule-loops",
-	Doc:  "spread the bodies of loops over stages by the latencies of their operations",
+	Name:    "tritongpu-schedule-loops",
+	Doc:     "spread the bodies of loops over stages by the latencies of their operations",
+	Example: scheduleLoopsExample,
 	Run: func(r *pass.Run) error {
 		latency := make(map[*ir.Operation]int)
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {

@@ -21,8 +21,9 @@ import (
 //
 // It happens only where all uses of %s come after the condition or in it.
 var CombineSelectAndIf = &pass.Pass{
-	Name: "tritongpu-combine-tensor-select-and-if",
-	Doc:  "let conditions give what choices by the same condition give",
+	Name:    "tritongpu-combine-tensor-select-and-if",
+	Doc:     "let conditions give what choices by the same condition give",
+	Example: selectAndIfExample,
 	Run: func(r *pass.Run) error {
 		dom := newDominance()
 		var ifs []*ir.Operation // in the order of their first choice

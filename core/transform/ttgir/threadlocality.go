@@ -23,9 +23,10 @@ import (
 //   - a reduction of what a loop loads, accumulated in the loop, reduces within
 //     each thread only; what the threads have is combined once, after the loop.
 var OptimizeThreadLocality = &pass.Pass{
-	Name:  "tritongpu-optimize-thread-locality",
-	Doc:   "lay out what reductions and gathers take so that threads need less of one another",
-	Takes: onDevice,
+	Name:    "tritongpu-optimize-thread-locality",
+	Doc:     "lay out what reductions and gathers take so that threads need less of one another",
+	Example: optimizeThreadLocalityExample,
+	Takes:   onDevice,
 	Run: func(r *pass.Run) error {
 		m := machineOf(r.Module)
 		b := ir.NewBuilder(r.Module.Context())
