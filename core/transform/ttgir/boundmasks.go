@@ -118,8 +118,8 @@ func (m *maskBounder) collect(v *ir.Value) {
 func (m *maskBounder) pair() bool {
 	found := false
 	for _, low := range slices.Clone(m.all) {
-		index, bound := comparison(low, arith.SGE)
-		if n, ok := arith.ConstantInt(bound); index == nil || !ok || n != 0 {
+		index, least := comparison(low, arith.SGE)
+		if index == nil || !isInt(least, 0) {
 			continue
 		}
 		k := slices.IndexFunc(m.all, func(v *ir.Value) bool {
@@ -129,7 +129,7 @@ func (m *maskBounder) pair() bool {
 		if k < 0 {
 			continue
 		}
-		_, bound = comparison(m.all[k], arith.SLT)
+		_, bound := comparison(m.all[k], arith.SLT)
 		m.all[k] = m.below(index, bound)
 		m.all = slices.DeleteFunc(m.all, func(v *ir.Value) bool { return v == low })
 		found = true
@@ -142,14 +142,19 @@ func (m *maskBounder) guarded() bool {
 	return slices.ContainsFunc(m.all, func(v *ir.Value) bool { return tensorOf(v) == nil })
 }
 
-// comparison has the operands of v where it compares tensors of integers by pred;
-// a nil index where it does not.
+func isInt(v *ir.Value, want int64) bool {
+	n, ok := arith.ConstantInt(v)
+	return ok && n == want
+}
+
+// comparison has the operands of v where it compares tensors of integers by pred,
+// and nothing where it does not.
 func comparison(v *ir.Value, pred int64) (index, bound *ir.Value) {
 	if !v.DefIs(arith.CmpI) || tensorOf(v) == nil {
-		return nil, v
+		return nil, nil
 	}
 	if p, _ := v.Def().IntAttr("predicate"); p != pred {
-		return nil, v
+		return nil, nil
 	}
 	return v.Def().Operand(0), v.Def().Operand(1)
 }
@@ -271,8 +276,7 @@ func takesScalars(bound *ir.Value) bool {
 	case bound.DefIs(tt.Broadcast):
 		return takesScalars(bound.Def().Operand(0))
 	case bound.DefIs(arith.Select):
-		n, zero := arith.ConstantInt(bound.Def().Operand(2))
-		return zero && n == 0 && isSplat(bound.Def().Operand(1))
+		return isInt(bound.Def().Operand(2), 0) && isSplat(bound.Def().Operand(1))
 	}
 	return false
 }
