@@ -39,6 +39,7 @@ func (c *compilation) makeLLIR() (err error) {
 	c.meta.Name = res.Kernel
 	c.meta.NumWarps = res.Threads / warpSize
 	c.meta.Shared = &res.Shared
+	c.meta.GlobalScratchSize, c.meta.GlobalScratchAlign = res.GlobalScratch, res.GlobalScratchAlign
 	if int64(res.Shared) > c.arch.sharedMemory {
 		c.resp.Diagnostics = append(c.resp.Diagnostics, wire.ToSDK(c.tooMuchShared(res)))
 	}

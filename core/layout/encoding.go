@@ -27,7 +27,8 @@ type Encoding interface {
 // they spread a tensor over the registers of threads.
 type Shared interface {
 	Encoding
-	isShared()
+	// Align is the alignment that a buffer must have, in bytes; 1 for any.
+	Align() int
 }
 
 // Blocked gives every thread a dense tile of SizePerThread elements, every
@@ -216,8 +217,18 @@ func (*PaddedShared) Mnemonic() string      { return "padded_shared" }
 func (*SharedLinear) Mnemonic() string      { return "shared_linear" }
 func (*NVMMAShared) Mnemonic() string       { return "nvmma_shared" }
 
-func (*SwizzledShared) isShared()    {}
-func (*AMDRotatingShared) isShared() {}
-func (*PaddedShared) isShared()      {}
-func (*SharedLinear) isShared()      {}
-func (*NVMMAShared) isShared()       {}
+// Align is 1: threads address each element.
+func (*SwizzledShared) Align() int { return 1 }
+
+// Align is 1: threads address each element.
+func (*AMDRotatingShared) Align() int { return 1 }
+
+// Align is 1: threads address each element.
+func (*PaddedShared) Align() int { return 1 }
+
+// Align is what the encoding says.
+func (e *SharedLinear) Align() int { return max(e.Alignment, 1) }
+
+// Align is that of eight rows of SwizzlingByteWidth bytes, and at least 128: the
+// hardware permutes chunks by bits of their addresses.
+func (e *NVMMAShared) Align() int { return max(8*e.SwizzlingByteWidth, 128) }

@@ -169,23 +169,14 @@ func (e *NVMMAShared) Linear(shape []int64) (Layout, error) {
 		order = columnMajor(rank)
 	}
 	contig := order[0]
-	box := make([]int64, rank)
-	for i, n := range part {
-		box[i] = min(n, tmaMaxBox)
-	}
+	box := e.box(part, contig)
 	if rank == 1 || e.SwizzlingByteWidth == 0 {
 		return combine(ordered(Offset, box, order), e.CGA, shape), nil
-	}
-	box[contig] = int64(8 * e.SwizzlingByteWidth / e.ElementBitWidth)
-	if e.FP4Padded {
-		box[contig] /= 2
 	}
 	if part[contig] < box[contig] {
 		return Layout{}, fmt.Errorf("encoding nvmma_shared: swizzlingByteWidth %d needs %d elements along dimension %d of the shape %v",
 			e.SwizzlingByteWidth, box[contig], contig, shape)
 	}
-	// The box with all its outer dimensions taken as rows; then the rows are
-	// told apart again, the last outer dimension fastest.
 	rows := int64(1)
 	for i, n := range box {
 		if i != contig {
@@ -195,6 +186,8 @@ func (e *NVMMAShared) Linear(shape []int64) (Layout, error) {
 	if rows < 8 {
 		return Layout{}, fmt.Errorf("encoding nvmma_shared: the shape %v has less than 8 rows", shape)
 	}
+	// The box with all its outer dimensions taken as rows; then the rows are
+	// told apart again, the last outer dimension fastest.
 	l := grow(e.coreMatrix(), []int64{rows, box[contig]})
 	axes := make([]Axis, rank)
 	for i, d := range order {
@@ -203,6 +196,31 @@ func (e *NVMMAShared) Linear(shape []int64) (Layout, error) {
 	l = l.TransposeOuts(TensorDim(1), TensorDim(0)).ReshapeOuts(axes...)
 	l = l.TransposeOuts(tensorDims(rank)...) // in whose order boxes follow one another
 	return combine(l, e.CGA, shape), nil
+}
+
+// Box is the part of a tensor that one TMA instruction copies: at most
+// tmaMaxBox elements along each dimension, and with a swizzle one row of it
+// along the contiguous one. Boxes follow one another in memory.
+func (e *NVMMAShared) Box(shape []int64) []int64 {
+	contig := len(shape) - 1
+	if e.Transposed {
+		contig = 0
+	}
+	return e.box(ctaShape(e.CGA, shape), contig)
+}
+
+func (e *NVMMAShared) box(part []int64, contig int) []int64 {
+	box := make([]int64, len(part))
+	for i, n := range part {
+		box[i] = min(n, tmaMaxBox)
+	}
+	if len(part) > 1 && e.SwizzlingByteWidth != 0 {
+		box[contig] = int64(8 * e.SwizzlingByteWidth / e.ElementBitWidth)
+		if e.FP4Padded {
+			box[contig] /= 2
+		}
+	}
+	return box
 }
 
 // coreMatrix is the smallest swizzled tile, rows dim0 and columns dim1: the

@@ -18,11 +18,12 @@ import (
 // would, without lowering it.
 func Allocate(mod *ir.Operation, t Target) (*allocation.Result, error) {
 	m := &module{target: t, layouts: make(map[*ir.TensorType]*tensorLayout)}
+	m.own = m.ownOps()
 	if err := m.readAttrs(mod); err != nil {
 		return nil, err
 	}
 	m.axis = axisinfo.Analyze(mod)
-	return allocation.Analyze(mod, m.scratchBytes)
+	return allocation.Analyze(mod, m.scratch)
 }
 
 // SharedUse is an area of shared memory of the kernel.

@@ -24,6 +24,8 @@
 //	mapelement.go functions of the user on each element
 //	foreign.go    inline assembly, printing, assertions
 //	extern.go     functions of device libraries
+//	site.go       operations of the target's own dialect
+//	globalscratch.go  scratch memory of a program in global memory
 //	debug.go      line tables
 //
 // Invariants: operations of the input are verified; a user's mistake is a

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 )
@@ -25,6 +26,13 @@ func (m *module) declare(fn *function) error {
 		return failure(fn.op, fmt.Errorf("the function has no type"))
 	}
 	sig := ft.Type.(*ir.FunctionType)
+	if fn.kernel {
+		for _, t := range sig.In {
+			if _, ok := t.(*tt.TensorDescType); ok {
+				return failure(fn.op, fmt.Errorf("a kernel whose parameter is a descriptor cannot be lowered"))
+			}
+		}
+	}
 	params, err := m.flatTypes(fn.op, sig.In)
 	if err != nil {
 		return err
@@ -141,16 +149,24 @@ type handler func(e *emitter, op *ir.Operation) error
 // op lowers one operation at the builder's place.
 func (e *emitter) op(op *ir.Operation) error {
 	h, ok := e.m.handlers[op.Def()]
-	if !ok {
+	own := e.m.own[op.Def()]
+	if !ok && own == nil {
 		d := diag.Errorf(position(op.Loc()), "%s: this operation cannot be lowered for this target", op.Name())
 		addCallers(d, op.Loc())
 		return d.WithHelp("the passes for this target make no such operation: compile the kernel's Python or ttir")
 	}
 	e.setLocation(op.Loc())
+	if e.m.bars.Fence(op) {
+		e.m.target.(Dialect).FenceAsync(e.b)
+	}
 	if e.m.bars.Before(op) {
 		e.m.target.Barrier(e.b)
 	}
-	if err := h(e, op); err != nil {
+	lower := h
+	if own != nil {
+		lower = func(e *emitter, op *ir.Operation) error { return e.ownOp(own, op) }
+	}
+	if err := lower(e, op); err != nil {
 		return failure(op, err)
 	}
 	if e.m.bars.After(op) {
@@ -197,8 +213,11 @@ func (e *emitter) call(op *ir.Operation) error {
 	for _, v := range op.Operands() {
 		args = append(args, e.value(v)...)
 	}
-	n := len(e.f.IR.Params)
-	args = append(args, e.sharedAt(e.m.alloc.CallOffset(op)), e.f.Param(n-kernelExtras), e.f.Param(n-1))
+	global := e.f.Param(len(e.f.IR.Params) - kernelExtras)
+	if off, ok := e.fn.scratch.offsets[op]; ok {
+		global = e.globalFrameAt(off)
+	}
+	args = append(args, e.sharedAt(e.m.alloc.CallOffset(op)), global, e.f.Param(len(e.f.IR.Params)-1))
 	ret := e.b.Call(callee.llvm.IR, args...)
 	next := 0
 	for _, r := range op.Results() {

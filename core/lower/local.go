@@ -13,6 +13,7 @@ import (
 )
 
 func localHandlers(h map[*ir.OpDef]handler) {
+	h[ttg.GlobalScratchAlloc] = (*emitter).globalScratchAlloc
 	h[ttg.LocalAlloc] = (*emitter).localAlloc
 	h[ttg.LocalDealloc] = func(*emitter, *ir.Operation) error { return nil }
 	h[ttg.LocalLoad] = (*emitter).localLoad

@@ -28,6 +28,9 @@ type Result struct {
 	Kernel string
 	// Shared is the number of bytes of shared memory of a program.
 	Shared int
+	// GlobalScratch is the number of bytes of global memory that the launch must
+	// allocate for each program, a multiple of GlobalScratchAlign, 0 for none.
+	GlobalScratch, GlobalScratchAlign int
 	// Threads is the number of threads of a program.
 	Threads int
 	// Externs are the functions that are still to be linked, in the order of
@@ -52,7 +55,7 @@ func Module(mod *ir.Operation, t Target, o Options) (*Result, error) {
 	}
 	widenNarrowFloats(mod)
 	m.axis = axisinfo.Analyze(mod)
-	m.handlers = handlers()
+	m.handlers, m.own = handlers(), m.ownOps()
 	m.llvm = llir.NewModule("", t.Triple(), t.DataLayout())
 	var kernel *function
 	for op := range mod.Body().Ops() {
@@ -77,12 +80,16 @@ func Module(mod *ir.Operation, t Target, o Options) (*Result, error) {
 		m.llvm.EnableDebug(fileOf(kernel.op), o.Producer)
 	}
 	var err error
-	if m.alloc, err = allocation.Analyze(mod, m.scratchBytes); err != nil {
+	if m.alloc, err = allocation.Analyze(mod, m.scratch); err != nil {
 		return nil, err
 	}
-	m.bars = membar.Analyze(mod, m.alloc)
+	m.bars = membar.Analyze(mod, m.alloc, m.effects())
 	if m.alloc.Size() > 0 {
-		m.smem = m.llvm.AddGlobal("global_smem", m.llvm.Array(0, llir.I8), sharedSpace, 16, nil)
+		m.smem = m.llvm.AddGlobal("global_smem", m.llvm.Array(0, llir.I8), sharedSpace, m.alloc.Align(), nil)
+	}
+	frame, err := m.placeGlobalScratch(kernel)
+	if err != nil {
+		return nil, err
 	}
 	for _, fn := range m.order {
 		if err := m.declare(fn); err != nil {
@@ -97,6 +104,7 @@ func Module(mod *ir.Operation, t Target, o Options) (*Result, error) {
 	return &Result{
 		LLVM: m.llvm, Kernel: kernel.name,
 		Shared: m.alloc.Size(), Threads: m.warps * m.lanes, Externs: m.externs,
+		GlobalScratch: int(frame.size), GlobalScratchAlign: int(frame.align),
 		kernel: kernel.op, alloc: m.alloc,
 	}, nil
 }
@@ -113,10 +121,14 @@ type module struct {
 	opts     Options
 	llvm     *llir.Module
 	handlers map[*ir.OpDef]handler
-	layouts  map[*ir.TensorType]*tensorLayout
-	funcs    map[string]*function
-	order    []*function
-	externs  []Extern
+	// own are the operations of the target's dialect; usesOwn is set where the
+	// module has one of them.
+	own     map[*ir.OpDef]*Operation
+	usesOwn bool
+	layouts map[*ir.TensorType]*tensorLayout
+	funcs   map[string]*function
+	order   []*function
+	externs []Extern
 
 	axis  *axisinfo.Result
 	alloc *allocation.Result
@@ -137,6 +149,7 @@ type function struct {
 	// function returns.
 	results []llir.Type
 	ret     llir.Type
+	scratch globalFrame
 }
 
 func (m *module) readAttrs(mod *ir.Operation) error {

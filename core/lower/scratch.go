@@ -6,7 +6,18 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
-// scratchBytes tells the allocation how much shared memory an operation needs.
+// scratch tells the allocation how much shared memory an operation needs, and
+// its alignment.
+func (m *module) scratch(op *ir.Operation) (bytes, align int, err error) {
+	if o := m.own[op.Def()]; o != nil {
+		m.usesOwn = true
+		return o.Scratch, o.ScratchAlign, nil
+	}
+	bytes, err = m.scratchBytes(op)
+	return bytes, 0, err
+}
+
+// scratchBytes tells how much shared memory core's operations need.
 // The plans are made twice, here and when the operation is lowered, from the
 // same types.
 func (m *module) scratchBytes(op *ir.Operation) (int, error) {

@@ -39,10 +39,7 @@ func (e *emitter) planShared(t *ir.TensorType, m *ttg.MemDescType, buf *buffer) 
 	if !ok {
 		return nil, fmt.Errorf("the buffer has no arrangement")
 	}
-	// The arrangement is that of the whole allocation, of which leading
-	// dimensions may have been indexed away.
-	whole := m.AllocShape[len(m.AllocShape)-len(m.Shape):]
-	shared, err := enc.Layout.Linear(whole)
+	shared, err := enc.Layout.Linear(wholeShape(m))
 	if err != nil {
 		return nil, err
 	}

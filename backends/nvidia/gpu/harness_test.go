@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
@@ -35,7 +36,7 @@ func tool(t testing.TB, name string) string {
 
 func parse(t testing.TB, file, src string) *ir.Operation {
 	t.Helper()
-	f, err := text.ParseFile(dialect.NewContext(), file, []byte(src))
+	f, err := text.ParseFile(dialect.NewContext(ttng.Dialect()), file, []byte(src))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,6 +97,9 @@ func build(t testing.TB, file, src string, cc int) *kernel {
 // accesses out of bounds.
 func (k *kernel) run(t testing.TB, d *sim.Device, grid [3]int, args ...any) *sim.Report {
 	t.Helper()
+	if k.GlobalScratch > 0 {
+		args = append(args, d.Alloc("global scratch", grid[0]*grid[1]*grid[2]*k.GlobalScratch))
+	}
 	rep, err := d.Launch(k.mod, k.Kernel, grid, sim.Dim(k.Threads), k.Shared, args...)
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, k.ptx, k.src)

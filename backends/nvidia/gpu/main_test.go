@@ -29,7 +29,6 @@ func noteOperations(ir string) {
 
 // notRun are the operations that no kernel here can have.
 var notRun = map[string]string{
-	"ttg.global_scratch_alloc":       "made for descriptors of the tensor memory accelerator",
 	"ttg.predicate_stage":            "Triton's pipeliner makes and removes it",
 	"ttg.mask":                       "as above",
 	"ttg.mask.return":                "as above",

@@ -14,9 +14,10 @@ import (
 )
 
 // Scratch tells how many bytes of shared memory an operation needs while it
-// runs, 0 for none. An operation that needs some writes it, waits for all
-// threads, and reads it.
-type Scratch func(op *ir.Operation) (bytes int, err error)
+// runs, 0 for none, and their alignment, 0 for that of any area. Unless package
+// membar is told otherwise, an operation that needs some writes it, waits for
+// all threads, and reads it.
+type Scratch func(op *ir.Operation) (bytes, align int, err error)
 
 // Area is a range of bytes of a function's frame.
 type Area struct {
@@ -34,7 +35,9 @@ type Area struct {
 type Result struct {
 	areas  map[*ir.Operation]Area
 	frames map[string]int
+	aligns map[string]int
 	size   int
+	align  int
 }
 
 // Area is the memory of op (a local_alloc, an operation with scratch memory, or
@@ -56,8 +59,11 @@ func (r *Result) Frame(function string) int { return r.frames[function] }
 // Size is the number of bytes that the whole module's kernel needs.
 func (r *Result) Size() int { return r.size }
 
-// defaultAlign is the alignment of an area in bytes: the widest access of a
-// thread.
+// Align is the alignment of the kernel's memory in bytes, a power of two.
+func (r *Result) Align() int { return r.align }
+
+// defaultAlign is the least alignment of an area in bytes: the widest access of
+// a thread.
 const defaultAlign = 16
 
 // smallScratch bounds the scratch areas that are kept apart from their
@@ -66,7 +72,7 @@ const smallScratch = 1024
 
 // Analyze places the memory of every function of a module.
 func Analyze(mod *ir.Operation, scratch Scratch) (*Result, error) {
-	r := &Result{areas: make(map[*ir.Operation]Area), frames: make(map[string]int)}
+	r := &Result{areas: make(map[*ir.Operation]Area), frames: make(map[string]int), aligns: make(map[string]int), align: defaultAlign}
 	funcs := make(map[string]*ir.Operation)
 	var order []*ir.Operation
 	for op := range mod.Body().Ops() {
@@ -82,6 +88,7 @@ func Analyze(mod *ir.Operation, scratch Scratch) (*Result, error) {
 		}
 		if f.StringAttr("sym_visibility") != "private" {
 			r.size = max(r.size, r.frames[f.StringAttr("sym_name")])
+			r.align = max(r.align, r.aligns[f.StringAttr("sym_name")])
 		}
 	}
 	return r, nil
@@ -116,11 +123,13 @@ func (p *placer) function(f *ir.Operation) error {
 	if err := w.collect(f); err != nil {
 		return err
 	}
-	size := place(w.buffers)
+	size, align := place(w.buffers), defaultAlign
 	for _, b := range w.buffers {
+		align = max(align, b.align)
 		p.r.areas[b.op] = Area{Offset: b.offset, Size: b.size, Scratch: b.scratch, First: b.first, Last: b.last}
 	}
 	p.r.frames[f.StringAttr("sym_name")] = size
+	p.r.aligns[f.StringAttr("sym_name")] = align
 	p.state[f] = 2
 	return nil
 }
@@ -171,7 +180,7 @@ func (w *walker) op(f, op *ir.Operation) error {
 		if err != nil {
 			return err
 		}
-		align := defaultAlign
+		align := bufferAlign(t)
 		if a, ok := op.IntAttr("alignment"); ok {
 			align = max(align, int(a))
 		}
@@ -186,15 +195,17 @@ func (w *walker) op(f, op *ir.Operation) error {
 			return err
 		}
 		if size := w.p.r.frames[sym.Root]; size > 0 {
-			w.buffers = append(w.buffers, &buffer{op: op, size: size, align: defaultAlign, first: n.first, last: n.last})
+			w.buffers = append(w.buffers, &buffer{op: op, size: size, align: w.p.r.aligns[sym.Root], first: n.first, last: n.last})
 		}
 	default:
-		size, err := w.p.scratch(op)
+		size, align, err := w.p.scratch(op)
 		if err != nil {
 			return err
 		}
 		if size > 0 {
-			w.buffers = append(w.buffers, &buffer{op: op, size: size, align: defaultAlign, first: n.first, last: n.last, scratch: true})
+			w.buffers = append(w.buffers, &buffer{
+				op: op, size: size, align: max(align, defaultAlign), first: n.first, last: n.last, scratch: true,
+			})
 		}
 	}
 	return nil
@@ -234,6 +245,16 @@ func bufferBytes(t *ttg.MemDescType) (int, error) {
 		return 0, fmt.Errorf("a buffer of elements without a size")
 	}
 	return (n*max(bits, 8) + 7) / 8, nil
+}
+
+// bufferAlign is the alignment that a buffer's arrangement asks for.
+func bufferAlign(t *ttg.MemDescType) int {
+	if a, ok := t.Encoding.(*encoding.Attr); ok {
+		if l, ok := a.Layout.(layout.Shared); ok {
+			return max(l.Align(), defaultAlign)
+		}
+	}
+	return defaultAlign
 }
 
 // life is the range of operations in which the buffer of an allocation may be in

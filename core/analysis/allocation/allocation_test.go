@@ -32,9 +32,9 @@ func parse(t *testing.T, body string) *ir.Operation {
 }
 
 // scratch gives each tt.reduce the bytes of its attribute "scratch".
-func scratch(op *ir.Operation) (int, error) {
+func scratch(op *ir.Operation) (int, int, error) {
 	n, _ := op.IntAttr("scratch")
-	return int(n), nil
+	return int(n), 0, nil
 }
 
 const reduce = `"tt.reduce"(%x) <{axis = 0 : i32}> ({

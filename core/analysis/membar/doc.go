@@ -7,5 +7,11 @@
 // written, a barrier is due, which empties the state. An operation with scratch
 // memory writes it, waits for all threads itself, and reads it.
 //
+// Operations of a target's dialect are told by Foreign. Some of them are done by
+// a few leading threads, which need no barrier among one another, or by engines
+// that a leader starts: then a fence must lie between what threads wrote and what
+// an engine reads or writes of it. What threads have read needs none, for at the
+// barrier they have it.
+//
 // The result is read-only: the lowering asks it before each operation.
 package membar

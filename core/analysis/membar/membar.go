@@ -2,7 +2,6 @@ package membar
 
 import (
 	"math"
-	"slices"
 
 	"github.com/tritonc/tritonc/core/analysis/alias"
 	"github.com/tritonc/tritonc/core/analysis/allocation"
@@ -16,7 +15,7 @@ import (
 
 // Result says where barriers are due.
 type Result struct {
-	before, after map[*ir.Operation]bool
+	before, after, fence map[*ir.Operation]bool
 }
 
 // Before reports whether all threads must wait before op.
@@ -26,12 +25,19 @@ func (r *Result) Before(op *ir.Operation) bool { return r.before[op] }
 // asynchronous copy, whose bytes other threads will read.
 func (r *Result) After(op *ir.Operation) bool { return r.after[op] }
 
+// Fence reports whether all threads must order what they wrote before what
+// engines do, and only then wait before op.
+func (r *Result) Fence(op *ir.Operation) bool { return r.fence[op] }
+
 // Analyze finds the barriers of every function of a module whose shared memory
-// is placed by alloc.
-func Analyze(mod *ir.Operation, alloc *allocation.Result) *Result {
+// is placed by alloc. foreign tells of operations of a target's dialect, and may
+// be nil.
+func Analyze(mod *ir.Operation, alloc *allocation.Result, foreign Foreign) *Result {
 	a := &analysis{
-		Result: Result{before: make(map[*ir.Operation]bool), after: make(map[*ir.Operation]bool)},
-		alloc:  alloc,
+		Result: Result{
+			before: make(map[*ir.Operation]bool), after: make(map[*ir.Operation]bool), fence: make(map[*ir.Operation]bool),
+		},
+		alloc: alloc, foreign: foreign,
 	}
 	if alloc.Size() == 0 {
 		return &a.Result // no shared memory, no order to keep
@@ -46,46 +52,8 @@ func Analyze(mod *ir.Operation, alloc *allocation.Result) *Result {
 
 type analysis struct {
 	Result
-	alloc *allocation.Result
-}
-
-// access is a range of bytes that was read or written.
-type access struct {
-	lo, hi int
-	write  bool
-	// counted is the buffer of an access that is ordered behind the asynchronous
-	// copies into the same buffer by tokens: another copy, or a load that waited
-	// for one. Nil for all others.
-	counted *ir.Operation
-}
-
-// state is the set of pending accesses.
-type state []access
-
-func (s state) conflicts(x access) bool {
-	for _, p := range s {
-		if p.write && p.counted != nil && p.counted == x.counted {
-			continue // a copy behind a load is not: other threads may still read
-		}
-		if (p.write || x.write) && p.lo < x.hi && x.lo < p.hi {
-			return true
-		}
-	}
-	return false
-}
-
-func (s state) with(x access) state {
-	if x.lo == x.hi || slices.Contains(s, x) {
-		return s
-	}
-	return append(slices.Clip(s), x)
-}
-
-func join(a, b state) state {
-	for _, x := range b {
-		a = a.with(x)
-	}
-	return a
+	alloc   *allocation.Result
+	foreign Foreign
 }
 
 func (a *analysis) function(f *ir.Operation) {
@@ -93,12 +61,16 @@ func (a *analysis) function(f *ir.Operation) {
 	if region.Empty() {
 		return
 	}
+	var start state
+	if a.foreign != nil && f.StringAttr("sym_visibility") == "private" {
+		start = state{{hi: math.MaxInt, kind: unfenced}} // by its callers
+	}
 	if region.First() == region.Last() {
-		a.block(region.First(), nil)
+		a.block(region.First(), start)
 		return
 	}
 	// Blocks take what their predecessors leave, until nothing is new.
-	in := make(map[*ir.Block]state)
+	in := map[*ir.Block]state{region.First(): start}
 	order := ir.ReversePostorder(region)
 	for changed := true; changed; {
 		changed = false
@@ -154,12 +126,17 @@ func (a *analysis) op(op *ir.Operation, s state) state {
 	case op.Is(scf.If):
 		return join(a.region(op.Region(0), s), a.region(op.Region(1), s))
 	case op.Is(gpu.Barrier), op.Is(ttg.LocalBarrier):
-		return nil
+		return s.met()
 	case op.Is(ttg.AsyncWait):
 		a.after[op] = true
-		return nil
+		return s.met()
 	case op.Is(cf.Br), op.Is(cf.CondBr):
 		return s
+	}
+	if a.foreign != nil {
+		if e, ok := a.foreign(op); ok {
+			return a.foreignOp(op, e, s)
+		}
 	}
 	if area, ok := a.alloc.Area(op); ok {
 		if s = a.area(op, area, s); !op.Is(tt.Call) {
@@ -172,29 +149,77 @@ func (a *analysis) op(op *ir.Operation, s state) state {
 	return s
 }
 
+// foreignOp accounts for an operation of a target's dialect.
+func (a *analysis) foreignOp(op *ir.Operation, e Effects, s state) state {
+	if e.Fences {
+		s = s.fenced()
+	}
+	if e.Drains {
+		s = s.drained()
+	}
+	if area, ok := a.alloc.Area(op); ok {
+		s = a.access(op, access{lo: area.Offset, hi: area.Offset + area.Size, write: true, Effect: e.Scratch}, s)
+	}
+	for i, v := range op.OperandValues() {
+		if i >= len(e.Operands) || e.Operands[i] == 0 {
+			continue
+		}
+		for _, x := range a.buffersOf(v) {
+			x.Effect = e.Operands[i]
+			if x.write = x.Effect&Writes != 0; x.write || x.Effect&Reads != 0 {
+				s = a.access(op, x, s)
+			}
+		}
+	}
+	return s
+}
+
 // area accounts for what an operation does in the memory placed for it.
 func (a *analysis) area(op *ir.Operation, area allocation.Area, s state) state {
 	lo, hi := area.Offset, area.Offset+area.Size
 	switch {
 	case area.Scratch:
-		a.access(op, access{lo: lo, hi: hi, write: true}, s)
-		return state{{lo: lo, hi: hi}} // behind its own barrier it reads
+		s = a.access(op, access{lo: lo, hi: hi, write: true}, s)
+		return s.met().with(access{lo: lo, hi: hi}) // behind its own barrier it reads
 	case op.Is(tt.Call):
 		s = a.access(op, access{lo: lo, hi: hi, write: true}, s)
 		return s.with(access{lo: lo, hi: hi})
 	case op.NumOperands() > 0: // a local_alloc with its contents
-		return a.access(op, access{lo: lo, hi: hi, write: true}, s)
+		return a.access(op, access{lo: lo, hi: hi, write: true, root: op}, s)
 	}
 	return s
 }
 
-// access adds x to the state, behind a barrier before op where one is due.
+// access adds x to the state, behind a barrier before op where one is due, and a
+// fence.
 func (a *analysis) access(op *ir.Operation, x access, s state) state {
+	if x.Effect&Async != 0 && s.unfenced(x) {
+		a.before[op], a.fence[op] = true, true
+		s = s.fenced().met()
+	}
 	if s.conflicts(x) {
 		a.before[op] = true
-		s = nil
+		s = s.met()
 	}
-	return s.with(x)
+	s = s.with(x)
+	if a.foreign != nil && x.write && x.Effect&(Async|Sync) == 0 {
+		s = s.with(access{lo: x.lo, hi: x.hi, kind: unfenced})
+	}
+	return s
+}
+
+// buffersOf lists the buffers that v may be a view of.
+func (a *analysis) buffersOf(v *ir.Value) []access {
+	set := alias.Of(v)
+	out := make([]access, 0, len(set.Buffers)+1)
+	for _, root := range set.Buffers {
+		area, _ := a.alloc.Area(root)
+		out = append(out, access{lo: area.Offset, hi: area.Offset + area.Size, root: root})
+	}
+	if set.Any {
+		out = append(out, access{hi: math.MaxInt})
+	}
+	return out
 }
 
 // bufferAccesses lists the buffers that an operation reads and writes.
@@ -216,19 +241,8 @@ func (a *analysis) bufferAccesses(op *ir.Operation) []access {
 		default:
 			reads, writes = true, true
 		}
-		set := alias.Of(v)
-		from := set.Buffers
-		if set.Any {
-			from = append(from, nil)
-		}
-		for _, root := range from {
-			x := access{hi: math.MaxInt}
-			if area, ok := a.alloc.Area(root); ok {
-				x = access{lo: area.Offset, hi: area.Offset + area.Size}
-			}
-			if counted {
-				x.counted = root
-			}
+		for _, x := range a.buffersOf(v) {
+			x.counted = counted
 			if reads {
 				out = append(out, x)
 			}

@@ -20,9 +20,9 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32}
 var names = strings.NewReplacer("T256", "tensor<256xf32, #b>", "P256", "tensor<256x!tt.ptr<f32>, #b>", "M256", "!ttg.memdesc<256xf32, #s, #smem, mutable>")
 
 // scratch gives operations the bytes of their attribute "scratch".
-func scratch(op *ir.Operation) (int, error) {
+func scratch(op *ir.Operation) (int, int, error) {
 	n, _ := op.IntAttr("scratch")
-	return int(n), nil
+	return int(n), 0, nil
 }
 
 // Each case is a body in which the operations before which a barrier is due
@@ -101,7 +101,7 @@ func TestBarriers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := membar.Analyze(mod, alloc)
+			r := membar.Analyze(mod, alloc, nil)
 			ir.Walk(mod, func(op *ir.Operation) ir.WalkResult {
 				if r.Before(op) != op.HasAttr("bar") {
 					t.Errorf("%s at %v: barrier %v, want %v", op.Name(), ir.FileLocOf(op.Loc()), r.Before(op), op.HasAttr("bar"))

@@ -55,7 +55,7 @@ func Text(name string, m *ir.Operation, place Place) (string, error) {
 		case Allocation:
 			p.allocation(m, alloc)
 		default:
-			p.membar(m, membar.Analyze(m, alloc))
+			p.membar(m, membar.Analyze(m, alloc, nil))
 		}
 	default:
 		return "", fmt.Errorf("no analysis %q; there are: %s", name, strings.Join(Names, ", "))

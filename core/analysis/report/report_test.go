@@ -15,11 +15,11 @@ import (
 
 // place gives reductions 64 bytes.
 func place(m *ir.Operation) (*allocation.Result, error) {
-	return allocation.Analyze(m, func(op *ir.Operation) (int, error) {
+	return allocation.Analyze(m, func(op *ir.Operation) (int, int, error) {
 		if op.Is(tt.Reduce) {
-			return 64, nil
+			return 64, 0, nil
 		}
-		return 0, nil
+		return 0, 0, nil
 	})
 }
 

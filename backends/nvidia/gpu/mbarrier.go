@@ -1,0 +1,93 @@
+package gpu
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/llir"
+	"github.com/tritonc/tritonc/core/lower"
+)
+
+// An mbarrier is 8 bytes of shared memory that count arrivals of threads and
+// bytes of copies, phase by phase.
+
+// barrierAt is the address of a barrier.
+func barrierAt(s *lower.Site, v *ir.Value) (llir.Value, error) {
+	buf, err := s.Buffer(v)
+	if err != nil {
+		return nil, err
+	}
+	if buf.Bytes != 8 || len(buf.Type.Shape) != 1 || buf.Type.Shape[0] != 1 {
+		return nil, errors.New("a barrier is a buffer of one integer of 64 bits")
+	}
+	off, err := buf.Place([]int64{0})
+	if err != nil {
+		return nil, err
+	}
+	return s.B.PtrAdd(buf.Ptr, off), nil
+}
+
+// onBarrier appends "op [barrier], more;" for the leader where pred, which may be
+// nil, holds.
+func onBarrier(s *lower.Site, barrier, pred *ir.Value, op, more string) error {
+	at, err := barrierAt(s, barrier)
+	if err != nil {
+		return err
+	}
+	var a assembly
+	a.predicate(leaderWhere(s, pred))
+	a.str(op + " ")
+	a.address("r", at, 0)
+	a.str(more + ";")
+	a.emit(s.B, nil)
+	return nil
+}
+
+// leaderWhere is isLeader where pred holds, too; nil is always.
+func leaderWhere(s *lower.Site, pred *ir.Value) llir.Value {
+	leader := isLeader(s)
+	if pred != nil {
+		leader = s.B.And(leader, s.Value(pred)[0])
+	}
+	return leader
+}
+
+func initBarrier(s *lower.Site, op *ir.Operation) error {
+	n, _ := op.IntAttr("count")
+	return onBarrier(s, op.Operand(0), nil, "mbarrier.init.shared::cta.b64", ", "+strconv.FormatInt(n, 10))
+}
+
+func invalBarrier(s *lower.Site, op *ir.Operation) error {
+	return onBarrier(s, op.Operand(0), nil, "mbarrier.inval.shared::cta.b64", "")
+}
+
+// expectBytes is an arrival that has the phase also wait for bytes.
+func expectBytes(s *lower.Site, op *ir.Operation) error {
+	n, _ := op.IntAttr("size")
+	return onBarrier(s, op.Operand(0), op.Operand(1), "mbarrier.arrive.expect_tx.shared::cta.b64 _,", ", "+strconv.FormatInt(n, 10))
+}
+
+// waitBarrier has every thread wait until the phase of the parity is complete,
+// unless the predicate is false. The instruction gives up after a while, so there
+// is a loop.
+func waitBarrier(s *lower.Site, op *ir.Operation) error {
+	at, err := barrierAt(s, op.Group(0)[0])
+	if err != nil {
+		return err
+	}
+	var a assembly
+	a.str("{\n\t.reg .pred complete;\n\t")
+	if pred := op.GroupOne(2); pred != nil {
+		a.str("@!")
+		a.ref(a.in("b", s.Value(pred)[0]))
+		a.str(" bra done;\n\t")
+	}
+	a.str("wait:\n\tmbarrier.try_wait.parity.shared::cta.b64 complete, ")
+	a.address("r", at, 0)
+	a.str(", ")
+	a.ref(a.in("r", s.Value(op.Group(1)[0])[0]))
+	a.str(";\n\t@!complete bra wait;\n\tdone:\n}")
+	a.emit(s.B, nil)
+	return nil
+}

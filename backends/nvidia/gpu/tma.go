@@ -1,0 +1,191 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/tritonc/tritonc/core/analysis/membar"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/llir"
+	"github.com/tritonc/tritonc/core/lower"
+)
+
+// boxes are the parts of a buffer that one instruction each copies.
+type boxes struct {
+	first [][]int64 // coordinates in the block
+	at    []llir.Value
+}
+
+// boxesOf cuts a buffer up. Its arrangement must be that in which the hardware
+// leaves a box, and rank is the descriptor's: a buffer has no leading dimensions
+// of size 1 that the descriptor may have.
+func boxesOf(s *lower.Site, v *ir.Value, rank int) (*boxes, error) {
+	buf, err := s.Buffer(v)
+	if err != nil {
+		return nil, err
+	}
+	enc, ok := buf.Layout.(*layout.NVMMAShared)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("a buffer arranged as %s: copies through descriptors need nvmma_shared", buf.Layout.Mnemonic())
+	case enc.Transposed:
+		return nil, errors.New("the buffer is transposed: copies through descriptors leave rows side by side")
+	case enc.FP4Padded:
+		return nil, errors.New("buffers with padded 4-bit floats are not lowered")
+	case rank < len(buf.Type.Shape) || rank > maxRank:
+		return nil, fmt.Errorf("%d coordinates for a buffer of %d dimensions; there can be up to %d", rank, len(buf.Type.Shape), maxRank)
+	}
+	shape := buf.Type.Shape
+	box := enc.Box(shape)
+	b := new(boxes)
+	at := make([]int64, len(shape))
+	for {
+		off, err := buf.Place(at)
+		if err != nil {
+			return nil, err
+		}
+		b.first = append(b.first, append(make([]int64, rank-len(shape)), at...))
+		b.at = append(b.at, s.B.PtrAdd(buf.Ptr, off))
+		d := len(shape) - 1
+		for ; d >= 0; d-- {
+			if at[d] += box[d]; at[d] < shape[d] {
+				break
+			}
+			at[d] = 0
+		}
+		if d < 0 {
+			return b, nil
+		}
+	}
+}
+
+// tensor writes "[ desc, { coordinates } ]", the fastest dimension first.
+func (a *assembly) tensor(s *lower.Site, desc *ir.Value, coords []*ir.Value, first []int64) {
+	n := a.in("l", s.Value(desc)[0])
+	a.str("[ ")
+	a.ref(n)
+	a.str(", { ")
+	for i, c := range slices.Backward(coords) {
+		n := a.in("r", s.B.Add(s.Value(c)[0], s.B.M.I32(int(first[i]))))
+		if i < len(coords)-1 {
+			a.str(", ")
+		}
+		a.ref(n)
+	}
+	a.str(" } ]")
+}
+
+// copyIn starts the copies of a block into a buffer; a barrier counts the bytes.
+func copyIn(s *lower.Site, op *ir.Operation) error {
+	desc, coords := op.Group(0)[0], op.Group(1)
+	barrier, dst, pred := op.Group(2)[0], op.Group(3)[0], op.Group(4)[0]
+	if cache, _ := op.IntAttr("cache"); cache > 1 {
+		return errors.New("copies through descriptors take no cache modifier")
+	}
+	parts, err := boxesOf(s, dst, len(coords))
+	if err != nil {
+		return err
+	}
+	bar, err := barrierAt(s, barrier)
+	if err != nil {
+		return err
+	}
+	evict, _ := op.IntAttr("evict")
+	leader := leaderWhere(s, pred)
+	for i, to := range parts.at {
+		var a assembly
+		a.predicate(leader)
+		a.str("cp.async.bulk.tensor." + strconv.Itoa(len(coords)) + "d.shared::cluster.global.mbarrier::complete_tx::bytes")
+		if hinted(evict) {
+			a.str(".L2::cache_hint")
+		}
+		a.str(" ")
+		a.address("r", to, 0)
+		a.str(", ")
+		a.tensor(s, desc, coords, parts.first[i])
+		a.str(", ")
+		a.address("r", bar, 0)
+		if hinted(evict) {
+			n := a.in("l", (*Target)(nil).policy(s.B, evict))
+			a.str(", ")
+			a.ref(n)
+		}
+		a.str(";")
+		a.emit(s.B, nil)
+	}
+	return nil
+}
+
+func copyInEffects(op *ir.Operation) membar.Effects {
+	e := make([]membar.Effect, op.NumOperands())
+	lo, _ := op.GroupRange(2)
+	e[lo] = membar.Writes | membar.Leader | membar.Sync
+	lo, _ = op.GroupRange(3)
+	e[lo] = membar.Writes | membar.Leader | membar.Async
+	return membar.Effects{Operands: e}
+}
+
+// copyOut starts the copies of a buffer to a block.
+func copyOut(s *lower.Site, op *ir.Operation) error {
+	return sendOut(s, op, "cp.async.bulk.tensor", "")
+}
+
+// reductions are the names of the kinds of ttng's enumeration reduceKind.
+var reductions = map[int64]string{1: "add", 2: "min", 3: "max", 4: "inc", 5: "dec", 6: "and", 7: "or", 8: "xor"}
+
+// reduceOut starts to combine a buffer with a block, atomically for each element.
+func reduceOut(s *lower.Site, op *ir.Operation) error {
+	kind, _ := op.IntAttr("kind")
+	return sendOut(s, op, "cp.reduce.async.bulk.tensor", "."+reductions[kind])
+}
+
+// sendOut starts the copies of a buffer to global memory and closes a group of
+// them, for which async_tma_store_wait waits.
+func sendOut(s *lower.Site, op *ir.Operation, name, kind string) error {
+	desc, coords, src := op.Group(0)[0], op.Group(1), op.Group(2)[0]
+	parts, err := boxesOf(s, src, len(coords))
+	if err != nil {
+		return err
+	}
+	leader := isLeader(s)
+	for i, from := range parts.at {
+		var a assembly
+		a.predicate(leader)
+		a.str(name + "." + strconv.Itoa(len(coords)) + "d.global.shared::cta" + kind)
+		a.str(".bulk_group ")
+		a.tensor(s, desc, coords, parts.first[i])
+		a.str(", ")
+		a.address("r", from, 0)
+		a.str(";")
+		a.emit(s.B, nil)
+	}
+	s.B.Call(s.B.M.Declare("llvm.nvvm.cp.async.bulk.commit.group", llir.HasEffects, llir.Void))
+	return nil
+}
+
+func copyOutEffects(op *ir.Operation) membar.Effects {
+	e := make([]membar.Effect, op.NumOperands())
+	lo, _ := op.GroupRange(2)
+	e[lo] = membar.Reads | membar.Leader | membar.Async
+	return membar.Effects{Operands: e}
+}
+
+// waitStores waits until the engine has read all but some groups. Threads that
+// began none go on.
+func waitStores(s *lower.Site, op *ir.Operation) error {
+	n, _ := op.IntAttr("pendings")
+	f := s.B.M.Declare("llvm.nvvm.cp.async.bulk.wait.group.read", llir.HasEffects, llir.Void, llir.I32)
+	s.B.Call(f, s.B.M.I32(int(n)))
+	return nil
+}
+
+func fenceAsync(s *lower.Site, op *ir.Operation) error {
+	if cluster, _ := op.IntAttr("bCluster"); cluster != 0 {
+		return errors.New("fences of a whole cluster are not lowered")
+	}
+	(*Target)(nil).FenceAsync(s.B)
+	return nil
+}

@@ -1,0 +1,112 @@
+package gpu
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/llir/llvm/ir/enum"
+
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
+	"github.com/tritonc/tritonc/core/analysis/membar"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/llir"
+	"github.com/tritonc/tritonc/core/lower"
+)
+
+// The operations of the dialect ttng are done by few threads: those of the first
+// warp, or the one that it elects, always the same. These are the leaders of
+// package membar.
+
+var _ lower.Dialect = (*Target)(nil)
+
+// firstCC is the compute capability that brought what ttng describes.
+const firstCC = 90
+
+// Operations are those of the dialect ttng that sm_90 has without wgmma.
+func (t *Target) Operations() map[*ir.OpDef]*lower.Operation {
+	if t.CC < firstCC {
+		return refusedOps()
+	}
+	return ttngOps()
+}
+
+// FenceAsync is fence.proxy.async.
+func (*Target) FenceAsync(b *llir.Builder) {
+	b.Asm("fence.proxy.async.shared::cta;", "", true, llir.Void)
+}
+
+type ttngRow struct {
+	name    string
+	lower   func(*lower.Site, *ir.Operation) error
+	effects func(*ir.Operation) membar.Effects
+	scratch int
+}
+
+var ttngRows = []ttngRow{
+	{name: "tensormap_create", lower: createMap, scratch: mapBytes, effects: always(membar.Effects{Scratch: membar.Leader})},
+	{name: "tensormap_fenceproxy_acquire", lower: acquireMap},
+	{name: "reinterpret_tensor_descriptor", lower: mapOfPointer},
+
+	{name: "init_barrier", lower: initBarrier, effects: onFirst(membar.Writes | membar.Leader)},
+	{name: "inval_barrier", lower: invalBarrier, effects: onFirst(membar.Writes | membar.Leader)},
+	{name: "barrier_expect", lower: expectBytes, effects: onFirst(membar.Writes | membar.Leader | membar.Sync)},
+	{name: "wait_barrier", lower: waitBarrier, effects: onFirst(membar.Reads | membar.Sync)},
+
+	{name: "fence_async_shared", lower: fenceAsync, effects: always(membar.Effects{Fences: true})},
+	{name: "async_tma_copy_global_to_local", lower: copyIn, effects: copyInEffects},
+	{name: "async_tma_copy_local_to_global", lower: copyOut, effects: copyOutEffects},
+	{name: "async_tma_reduce", lower: reduceOut, effects: copyOutEffects},
+	{name: "async_tma_store_wait", lower: waitStores, effects: always(membar.Effects{Drains: true})},
+}
+
+// ttngOps is the table of the operations that are lowered.
+var ttngOps = sync.OnceValue(func() map[*ir.OpDef]*lower.Operation {
+	ops := make(map[*ir.OpDef]*lower.Operation, len(ttngRows))
+	for _, r := range ttngRows {
+		ops[opOf(r.name)] = &lower.Operation{Lower: r.lower, Effects: r.effects, Scratch: r.scratch, ScratchAlign: r.scratch}
+	}
+	return ops
+})
+
+// refusedOps is the table of targets that have none of it.
+var refusedOps = sync.OnceValue(func() map[*ir.OpDef]*lower.Operation {
+	refuse := &lower.Operation{Lower: func(*lower.Site, *ir.Operation) error {
+		return fmt.Errorf("the target has no such instruction: compute capability %d.%d brought it", firstCC/10, firstCC%10)
+	}}
+	ops := make(map[*ir.OpDef]*lower.Operation)
+	for _, op := range ttng.Dialect().Ops {
+		ops[op] = refuse
+	}
+	return ops
+})
+
+func opOf(name string) *ir.OpDef {
+	op := ttng.Dialect().Op(ttng.Name + "." + name)
+	if op == nil {
+		panic("BUG: gpu: no operation ttng." + name)
+	}
+	return op
+}
+
+func always(e membar.Effects) func(*ir.Operation) membar.Effects {
+	return func(*ir.Operation) membar.Effects { return e }
+}
+
+func onFirst(e membar.Effect) func(*ir.Operation) membar.Effects {
+	return always(membar.Effects{Operands: []membar.Effect{e}})
+}
+
+// isFirstWarp is an i1 that holds in the first warp.
+func isFirstWarp(s *lower.Site) llir.Value {
+	return s.B.ICmp(enum.IPredULT, s.Thread, s.B.M.I32(lanes))
+}
+
+const lanes = 32
+
+// isLeader is an i1 that holds in the thread that the first warp elects. All
+// threads must come here.
+func isLeader(s *lower.Site) llir.Value {
+	b := s.B
+	f := b.M.Declare("llvm.nvvm.elect.sync", llir.HasEffects, b.M.Struct(llir.I32, llir.I1), llir.I32)
+	return b.And(isFirstWarp(s), b.ExtractValue(b.Call(f, b.M.I32(allLanes)), 1))
+}

@@ -1,0 +1,147 @@
+package membar
+
+import (
+	"slices"
+
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+// Effect is what an operation of a target's dialect does to a buffer.
+type Effect uint8
+
+const (
+	// Reads and Writes may stand together.
+	Reads Effect = 1 << iota
+	Writes
+	// Leader: not all threads do it, but some that keep the order of all such
+	// operations among themselves.
+	Leader
+	// Async: an engine does it after a leader asked for it. It sees what threads
+	// wrote behind a fence. When it has written is told by a Sync access; when it
+	// has read, by an operation that drains.
+	Async
+	// Sync: it is an access to an object that orders others, and needs no order
+	// with a Sync access of leaders before it, which it may be waiting for.
+	Sync
+)
+
+// Effects is what an operation of a target's dialect does to shared memory.
+type Effects struct {
+	// Operands has the effect on each operand; missing ones have none.
+	Operands []Effect
+	// Scratch is how the operation, which writes its scratch memory, does that. It
+	// has no barrier of its own.
+	Scratch Effect
+	// Fences: what all threads wrote before is seen by what engines do behind the
+	// next barrier.
+	Fences bool
+	// Drains: leaders wait until engines have read what they were asked to.
+	Drains bool
+}
+
+// Foreign tells what an operation does; false where it is none of a target's.
+type Foreign func(op *ir.Operation) (Effects, bool)
+
+// access is a range of bytes that was read or written.
+type access struct {
+	lo, hi int
+	write  bool
+	kind   kind
+	Effect // Leader, Async, Sync
+	// root is the buffer that was accessed; nil for scratch memory, a called
+	// function's frame and what is not known.
+	root *ir.Operation
+	// counted marks an access that is ordered behind the asynchronous copies into
+	// the same buffer by tokens: another copy, or a load that waited for one.
+	counted bool
+}
+
+type kind uint8
+
+const (
+	// pending accesses may not be done by all threads.
+	pending kind = iota
+	// unfenced ranges were written by threads, without a fence since.
+	unfenced
+)
+
+// state is the set of pending accesses and of unfenced ranges.
+type state []access
+
+// conflicts reports whether x must wait for a pending access.
+func (s state) conflicts(x access) bool {
+	for _, p := range s {
+		if p.kind == pending && (p.write || x.write) && p.overlaps(x) && !p.ordered(x) {
+			return true
+		}
+	}
+	return false
+}
+
+func (x access) overlaps(y access) bool { return x.lo < y.hi && y.lo < x.hi }
+
+// ordered reports whether the later access x is behind p without a barrier.
+func (p access) ordered(x access) bool {
+	same := p.root != nil && p.root == x.root
+	switch {
+	case p.Effect&x.Effect&Leader != 0:
+		return true
+	case p.write && p.Effect&Async != 0:
+		return same // x comes behind the wait for it
+	case p.Effect&Leader != 0 && p.Effect&x.Effect&Sync != 0:
+		return same
+	}
+	// A copy behind a load is not: other threads may still read.
+	return p.write && p.counted && x.counted && same
+}
+
+// unfenced reports whether x may touch what threads wrote without a fence.
+func (s state) unfenced(x access) bool {
+	return slices.ContainsFunc(s, func(p access) bool { return p.kind == unfenced && p.overlaps(x) })
+}
+
+// without is the state less what drop holds for.
+func (s state) without(drop func(access) bool) state {
+	if !slices.ContainsFunc(s, drop) {
+		return s
+	}
+	return slices.DeleteFunc(slices.Clone(s), drop)
+}
+
+// met is the state behind a barrier, which waits for no engine that reads.
+func (s state) met() state {
+	return s.without(func(p access) bool {
+		return p.kind == pending && (p.write || p.Effect&Async == 0)
+	})
+}
+
+// fenced is the state behind a fence of all threads.
+func (s state) fenced() state {
+	return s.without(func(p access) bool { return p.kind == unfenced })
+}
+
+// drained is the state when engines have read: leaders know.
+func (s state) drained() state {
+	var out state
+	for _, p := range s {
+		if !p.write {
+			p.Effect &^= Async
+		}
+		out = out.with(p)
+	}
+	return out
+}
+
+func (s state) with(x access) state {
+	if x.lo == x.hi || slices.Contains(s, x) {
+		return s
+	}
+	return append(slices.Clip(s), x)
+}
+
+func join(a, b state) state {
+	for _, x := range b {
+		a = a.with(x)
+	}
+	return a
+}

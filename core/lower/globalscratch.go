@@ -1,0 +1,87 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// Programs have scratch memory in global memory, which the launch allocates: as
+// many bytes for each program as the kernel's frame has, one program behind the
+// other. A frame holds what a function allocates, and the frames of the
+// functions that it calls. Nothing in it is used twice, so that what engines
+// still read stays.
+
+// globalFrame is the scratch memory of one function.
+type globalFrame struct {
+	size, align int64
+	// offsets has the places of its allocations and of the frames of its calls.
+	offsets map[*ir.Operation]int64
+	done    bool
+}
+
+// placeGlobalScratch places the frame of a function behind those of its callees,
+// of which shared memory's allocation has shown that none calls itself.
+func (m *module) placeGlobalScratch(fn *function) (*globalFrame, error) {
+	g := &fn.scratch
+	if g.done {
+		return g, nil
+	}
+	g.done, g.align = true, 1
+	var err error
+	place := func(op *ir.Operation, size, align int64) {
+		if g.offsets == nil {
+			g.offsets = make(map[*ir.Operation]int64)
+		}
+		g.align = max(g.align, align)
+		at := (g.size + align - 1) / align * align
+		g.offsets[op] = at
+		g.size = at + size
+	}
+	ir.WalkPost(fn.op, func(op *ir.Operation) {
+		switch {
+		case err != nil:
+		case op.Is(ttg.GlobalScratchAlloc):
+			size, _ := op.IntAttr("nbytes")
+			align, _ := op.IntAttr("alignment")
+			if size < 1 || align < 1 || align&(align-1) != 0 {
+				err = failure(op, fmt.Errorf("%d bytes at multiples of %d cannot be allocated", size, align))
+				return
+			}
+			place(op, size, align)
+		case op.Is(tt.Call):
+			sym, _ := op.Attr("callee").(*ir.SymbolRefAttr)
+			if sym == nil || m.funcs[sym.Root] == nil {
+				return // its lowering tells
+			}
+			var callee *globalFrame
+			if callee, err = m.placeGlobalScratch(m.funcs[sym.Root]); err == nil && callee.size > 0 {
+				place(op, callee.size, callee.align)
+			}
+		}
+	})
+	g.size = (g.size + g.align - 1) / g.align * g.align
+	return g, err
+}
+
+// globalFrameAt is the address of a byte of the function's frame. The parameter
+// of a kernel is all programs' memory, that of another function its own.
+func (e *emitter) globalFrameAt(off int64) llir.Value {
+	base := e.f.Param(len(e.f.IR.Params) - kernelExtras)
+	if e.fn.kernel {
+		t, b := e.m.target, e.b
+		id := func(axis int) llir.Value { return b.ZExt(t.ProgramID(b, axis), llir.I64) }
+		n := func(axis int) llir.Value { return b.ZExt(t.NumPrograms(b, axis), llir.I64) }
+		program := b.Add(b.Mul(b.Add(b.Mul(id(2), n(1)), id(1)), n(0)), id(0))
+		base = b.GEP(llir.I8, base, b.Mul(program, e.m.llvm.I64(e.fn.scratch.size)))
+	}
+	return e.b.PtrAdd(base, off)
+}
+
+func (e *emitter) globalScratchAlloc(op *ir.Operation) error {
+	e.set(op.Result(0), []llir.Value{e.globalFrameAt(e.fn.scratch.offsets[op])})
+	return nil
+}

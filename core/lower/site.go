@@ -1,0 +1,140 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/analysis/membar"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// Dialect is what a Target implements, too, whose vendor has operations of its
+// own in the GPU dialects: engines that copy, barriers in memory.
+type Dialect interface {
+	// Operations are those that the target lowers. Called once a module.
+	Operations() map[*ir.OpDef]*Operation
+	// FenceAsync orders what the thread wrote to shared memory before what engines
+	// do there behind the next barrier.
+	FenceAsync(b *llir.Builder)
+}
+
+// Operation is how one operation of a target's dialect is lowered.
+type Operation struct {
+	// Lower appends the code. An error is the user's mistake.
+	Lower func(s *Site, op *ir.Operation) error
+	// Effects is what the operation does to shared memory; nil is nothing.
+	Effects func(op *ir.Operation) membar.Effects
+	// Scratch is how many bytes of shared memory it works in, and ScratchAlign
+	// their alignment, 0 for that of any.
+	Scratch, ScratchAlign int
+}
+
+// Site is where an operation is lowered.
+type Site struct {
+	// B stands where the code goes.
+	B *llir.Builder
+	// Thread is the index of the thread in its program, an i32.
+	Thread llir.Value
+
+	e  *emitter
+	op *ir.Operation
+}
+
+// Value returns the registers of a value: one of a scalar, a pointer or a
+// descriptor.
+func (s *Site) Value(v *ir.Value) []llir.Value { return s.e.value(v) }
+
+// Set gives a result its registers.
+func (s *Site) Set(v *ir.Value, regs ...llir.Value) { s.e.set(v, regs) }
+
+// Scratch is the address of the operation's scratch memory.
+func (s *Site) Scratch() llir.Value { return s.e.sharedAt(s.e.m.alloc.Offset(s.op)) }
+
+// Buffer is what a value shows of shared memory.
+func (s *Site) Buffer(v *ir.Value) (*Buffer, error) {
+	t := memDesc(v)
+	enc, ok := t.Encoding.(*encoding.Attr)
+	if !ok {
+		return nil, fmt.Errorf("the buffer has no arrangement")
+	}
+	_, bits, err := memoryType(t.Elem)
+	if err != nil {
+		return nil, err
+	}
+	shared, err := enc.Layout.Linear(wholeShape(t))
+	if err != nil {
+		return nil, err
+	}
+	buf := s.e.buffer(v)
+	return &Buffer{
+		Type: t, Layout: enc.Layout, Bytes: bits / 8, Ptr: buf.ptr,
+		offset: buf.offset, linear: shared.Sub([]layout.Dim{layout.Offset}, outDims(shared)),
+	}, nil
+}
+
+// Buffer is a place in shared memory.
+type Buffer struct {
+	Type   *ttg.MemDescType
+	Layout layout.Encoding
+	// Bytes is the size of an element.
+	Bytes int
+	// Ptr is the address of the buffer of which Type is all or a part.
+	Ptr llir.Value
+
+	offset []int64
+	linear layout.Layout
+}
+
+// Place is how many bytes behind Ptr an element lies, by its coordinates.
+func (b *Buffer) Place(at []int64) (int64, error) {
+	point := make([]int, len(at))
+	for d, x := range at {
+		point[d] = int(b.offset[d] + x)
+	}
+	offs, ok := b.linear.InvertAndCompose(pointLayout(b.linear, point))
+	if !ok {
+		return 0, fmt.Errorf("the part of the buffer is outside of it")
+	}
+	if cols := offs.Columns(layout.Register); len(cols) > 0 {
+		return int64(cols[0]) * int64(b.Bytes), nil
+	}
+	return 0, nil
+}
+
+// wholeShape is the shape that a buffer's arrangement is of: that of the whole
+// allocation, of which leading dimensions may have been indexed away.
+func wholeShape(t *ttg.MemDescType) []int64 { return t.AllocShape[len(t.AllocShape)-len(t.Shape):] }
+
+// ownOps are the operations of the target's dialect.
+func (m *module) ownOps() map[*ir.OpDef]*Operation {
+	if d, ok := m.target.(Dialect); ok {
+		return d.Operations()
+	}
+	return nil
+}
+
+// effects tells the analysis of barriers what operations of the target's dialect
+// do; nil where the module has none.
+func (m *module) effects() membar.Foreign {
+	if !m.usesOwn {
+		return nil
+	}
+	return func(op *ir.Operation) (membar.Effects, bool) {
+		o, ok := m.own[op.Def()]
+		switch {
+		case !ok:
+			return membar.Effects{}, false
+		case o.Effects == nil:
+			return membar.Effects{}, true
+		}
+		return o.Effects(op), true
+	}
+}
+
+// ownOp lowers an operation of the target's dialect.
+func (e *emitter) ownOp(o *Operation, op *ir.Operation) error {
+	return o.Lower(&Site{B: e.b, Thread: e.tid, e: e, op: op}, op)
+}
