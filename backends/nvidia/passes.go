@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/tritonc/tritonc/backends/nvidia/tma"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir"
@@ -11,19 +12,22 @@ import (
 )
 
 // The passes that are more than core's own: with patterns for layouts, with the
-// instruction that rounds f32 to tf32, with the name that Triton gives it.
+// instruction that rounds f32 to tf32, with the name that Triton gives it, with
+// copies by TMA.
 var (
-	canonicalize = std.NewCanonicalize(ttgir.ConvertPatterns())
-	planCTA      = named(ttgir.PlanCTA, "triton-nvidia-gpu-plan-cta")
-	f32DotTC     = ttgir.NewF32DotTC(ttgir.TF32Rounding{Asm: "cvt.rna.tf32.f32 $0, $1;", Constraints: "=r,r"})
+	rewriteDescriptors = ttir.NewRewriteTensorDescriptor(tma.Takes)
+	pipeline           = ttgir.NewPipeline(tma.Copies{})
+	canonicalize       = std.NewCanonicalize(ttgir.ConvertPatterns())
+	planCTA            = named(ttgir.PlanCTA, "triton-nvidia-gpu-plan-cta")
+	f32DotTC           = ttgir.NewF32DotTC(ttgir.TF32Rounding{Asm: "cvt.rna.tf32.f32 $0, $1;", Constraints: "=r,r"})
 )
 
 // ttirRows are the passes of the stage ttir, in Triton's order.
-func ttirRows(_ arch, o options) []pass.Row {
+func ttirRows(a arch, o options) []pass.Row {
 	return o.without([]pass.Row{
 		{Pass: std.Inline, Why: "the passes after it look at no calls"},
 		{Pass: ttir.RewriteTensorPointer, Why: "block pointers become tensors of pointers and masks", Needed: true},
-		{Pass: ttir.RewriteTensorDescriptor, When: noTMA, Why: "nothing after it copies by descriptor", Needed: true},
+		{Pass: rewriteDescriptors, With: descriptorSettings(a, o), Why: "nothing after it copies through those", Needed: true},
 		{Pass: canonicalize, Why: "combine matches canonical forms"},
 		{Pass: ttir.Combine, Why: "while masks and sums of addresses are in sight"},
 		{Pass: ttir.ReorderBroadcast, Why: "compute before it is repeated for every element"},
@@ -33,15 +37,32 @@ func ttirRows(_ arch, o options) []pass.Row {
 	})
 }
 
-// noTMA holds where the stages after ttir do not use the copy engine that reads
-// tensor descriptors: on all architectures so far.
-var noTMA = &pass.Condition{Name: "no-tma", Holds: func(f pass.Facts) bool { return f["tma"] == 0 }}
+// withTMA holds where blocks are copied through descriptors.
+var withTMA = &pass.Condition{Name: "tma", Holds: func(f pass.Facts) bool { return f["tma"] > 0 }}
+
+// hasTMA reports whether the passes are to copy through descriptors: where the
+// hardware is there, for programs of one block.
+func (o options) hasTMA(a arch) bool { return o.TMA && a.cc >= 90 && o.NumCTAs == 1 }
+
+// descriptorSettings leave descriptors to TMA.
+func descriptorSettings(a arch, o options) []pass.Setting {
+	if !o.hasTMA(a) {
+		return nil
+	}
+	return []pass.Setting{{Name: "keep-descriptors", Value: true}}
+}
 
 // clusters holds where a program may be several blocks.
 var clusters = &pass.Condition{Name: "num_ctas>1", Holds: func(f pass.Facts) bool { return f["ctas"] > 1 }}
 
 // facts of an architecture and of a compile that conditions of rows ask about.
-func facts(a arch, o options) pass.Facts { return pass.Facts{"cc": a.cc, "ctas": o.NumCTAs} }
+func facts(a arch, o options) pass.Facts {
+	f := pass.Facts{"cc": a.cc, "ctas": o.NumCTAs}
+	if o.hasTMA(a) {
+		f["tma"] = 1
+	}
+	return f
+}
 
 // without marks the rows that the user leaves out. The names were checked; those
 // of another stage's passes are none of this one's.
@@ -71,7 +92,7 @@ func checkSkipped(a arch, names []string) error {
 func ttgirRows(a arch, o options) []pass.Row {
 	stages := []pass.Setting{{Name: "num-stages", Value: o.NumStages}}
 	return o.without([]pass.Row{
-		{Pass: ttir.RewriteTensorDescriptor, When: noTMA, Why: "files of ttir for hardware that copies by descriptor have them", Needed: true},
+		{Pass: rewriteDescriptors, With: descriptorSettings(a, o), Why: "files of ttir may have more of them", Needed: true},
 		{Pass: ttgir.Convert, Why: "from here on every tensor has a layout", Needed: true, With: []pass.Setting{
 			{Name: "target", Value: backendName + ":" + strconv.Itoa(a.cc)},
 			{Name: "num-warps", Value: o.NumWarps},
@@ -86,6 +107,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: ttgir.AccelerateMatmul, Why: "dots on tensor cores", With: matrixSettings(a)},
 		{Pass: ttgir.RemoveConversions, Why: "what accelerate-matmul put around each dot"},
 		{Pass: ttgir.OptimizeDotOperands, Why: "operands are transposed on their way through shared memory"},
+		{Pass: tma.OptimizeDescriptorEncoding, When: withTMA, Why: "operands have their buffers", Needed: true},
 		{Pass: ttgir.LoopAwareCSE, Why: "equal values that had different layouts"},
 		{Pass: ttgir.SplitOffsets, Why: "what then does not change goes out of loops"},
 		{Pass: ttgir.BoundMasks, Why: "before parts of them go out of loops"},
@@ -97,12 +119,14 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: ttgir.CombineSelectAndIf, Why: "conditions of fused loops give choices, too"},
 		{Pass: ttgir.AssignLatencies, Why: "which loads are worth starting early", With: stages},
 		{Pass: ttgir.ScheduleLoops, Why: "stages from latencies"},
-		{Pass: ttgir.Pipeline, Why: "asynchronous copies ahead of their use", With: stages},
+		{Pass: pipeline, Why: "asynchronous copies ahead of their use", With: stages},
+		{Pass: tma.PipelineStores, When: withTMA, Why: "loops are as they will run", With: stages},
 		{Pass: canonicalize, Why: "what is known before and behind pipelined loops"},
 		{Pass: ttgir.LoopAwareCSE, Why: "the copies of a loop's first turns"},
 		{Pass: ttgir.Prefetch, Why: "loops whose dots read buffers stand as they will run", With: prefetchSettings(o)},
 		{Pass: ttgir.OptimizeDotOperands, Why: "operands that now come out of buffers"},
 		{Pass: ttgir.CoalesceAsyncCopy, Why: "a copy can be no wider than what lies together in its buffer"},
+		{Pass: tma.Lower, When: withTMA, Why: "no pipeline takes what is left", Needed: true},
 		{Pass: ttgir.RemoveConversions, Why: "conversions between the new loads and dots"},
 		{Pass: ttgir.ReduceDataDuplication, Why: "operands that no buffer holds yet"},
 		{Pass: ttgir.ReorderInstructions, Why: "fewer values alive at once"},
@@ -140,8 +164,9 @@ func matrixSettings(a arch) []pass.Setting {
 // passes are all that RunPasses knows by name.
 var passes = slices.Concat(
 	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE},
-	[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
+	[]*pass.Pass{ttir.RewriteTensorPointer, rewriteDescriptors, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
 	ours(ttgir.Passes()),
+	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower},
 )
 
 // ours puts this backend's passes in the places of core's.
@@ -152,6 +177,8 @@ func ours(list []*pass.Pass) []*pass.Pass {
 			list[i] = f32DotTC
 		case p == ttgir.PlanCTA:
 			list[i] = planCTA
+		case p == ttgir.Pipeline:
+			list[i] = pipeline
 		}
 	}
 	return list

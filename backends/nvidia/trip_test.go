@@ -382,7 +382,7 @@ func TestTables(t *testing.T) {
 			if s.rows == nil {
 				continue
 			}
-			table, pipeline := tableOf(s.rows(a, options{NumWarps: 4, NumCTAs: 1, NumStages: 3, SkipPasses: []string{"cse"}}), pass.Facts{"tma": 1, "ctas": 1})
+			table, pipeline := tableOf(s.rows(a, options{NumWarps: 4, NumCTAs: 1, NumStages: 3, SkipPasses: []string{"cse"}}), pass.Facts{"ctas": 1})
 			var run []string
 			for _, row := range table {
 				if row.Doc == "" || row.Why == "" {

@@ -17,31 +17,36 @@ import (
 // Run runs every archive of dir/<pass>/ for each of the passes. Archives may use
 // all of known. What comes out must verify, and print to text that parses again.
 func Run(t *testing.T, dir string, known []*pass.Pass, passes ...*pass.Pass) {
+	RunIn(t, dialect.All(), dir, known, passes...)
+}
+
+// RunIn is Run with these dialects.
+func RunIn(t *testing.T, dialects []*ir.Dialect, dir string, known []*pass.Pass, passes ...*pass.Pass) {
 	for _, p := range passes {
 		t.Run(p.Name, func(t *testing.T) {
-			golden.Run(t, filepath.Join(dir, p.Name), func(c *golden.Case) { one(c, known) })
+			golden.Run(t, filepath.Join(dir, p.Name), func(c *golden.Case) { one(c, dialects, known) })
 		})
 	}
 }
 
 // Pipelines runs every archive of dir, which may use all of known.
 func Pipelines(t *testing.T, dir string, known []*pass.Pass) {
-	golden.Run(t, dir, func(c *golden.Case) { one(c, known) })
+	golden.Run(t, dir, func(c *golden.Case) { one(c, dialect.All(), known) })
 }
 
-func one(c *golden.Case, known []*pass.Pass) {
+func one(c *golden.Case, dialects []*ir.Dialect, known []*pass.Pass) {
 	rows, err := pass.Parse(known, c.Flag("passes"))
 	if err != nil {
 		c.Fatal(err)
 	}
-	ctx := ir.NewContext(dialect.All()...)
+	ctx := ir.NewContext(dialects...)
 	m := parse(c, ctx, c.Path, c.Input("in.mlir"))
 	r := pass.Runner{VerifyEach: true}
 	if _, err := r.Run(m, rows, nil); err != nil {
 		c.Fatal(err)
 	}
 	out := string(text.Append(nil, m, text.Options{}))
-	parse(c, ir.NewContext(dialect.All()...), c.Path+": the output", out)
+	parse(c, ir.NewContext(dialects...), c.Path+": the output", out)
 	c.Want("out.mlir", out)
 }
 

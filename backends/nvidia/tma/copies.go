@@ -1,0 +1,64 @@
+package tma
+
+import (
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+// Copies makes the copies of pipelined loops by TMA, counted by mbarriers: it is a
+// ttgir.BlockCopies.
+type Copies struct{}
+
+// Buffer is the layout in which TMA writes what load loads.
+func (Copies) Buffer(load *ir.Operation) *encoding.Attr {
+	return sharedEncoding(load.Context(), load.Result(0).Type().(*ir.TensorType))
+}
+
+// NewBarriers makes n mbarriers.
+func (Copies) NewBarriers(b *ir.Builder, n int) *ir.Value {
+	barriers := b.Op(ttg.LocalAlloc, nil, barriersType(b.Context(), n)).Result(0)
+	for i := range n {
+		newBarrier(b, at(b, barriers, i32(b, int64(i))))
+	}
+	return barriers
+}
+
+// EndBarriers invalidates n mbarriers and gives their memory back.
+func (Copies) EndBarriers(b *ir.Builder, barriers *ir.Value, n int) {
+	for i := range n {
+		endBarrier(b, at(b, barriers, i32(b, int64(i))))
+	}
+	b.Op(ttg.LocalDealloc, []*ir.Value{barriers})
+}
+
+// Expect announces bytes to an mbarrier.
+func (Copies) Expect(b *ir.Builder, barriers, index *ir.Value, bytes int64) *ir.Value {
+	barrier := at(b, barriers, index)
+	expect(b, barrier, bytes)
+	return barrier
+}
+
+// Start starts a copy.
+func (Copies) Start(b *ir.Builder, load *ir.Operation, buffer, barrier *ir.Value) {
+	startLoad(b, load, buffer, barrier)
+}
+
+// Wait waits at an mbarrier.
+func (Copies) Wait(b *ir.Builder, barriers, index, phase *ir.Value) {
+	wait(b, at(b, barriers, index), phase)
+}
+
+// Predicate switches an operation of the above off where pred is false.
+func (Copies) Predicate(op *ir.Operation, pred *ir.Value) bool {
+	switch op.Def() {
+	case ops().barrierExpect, ops().copyIn: // pred is the last operand, true so far
+		op.SetOperand(op.NumOperands()-1, pred)
+	case ops().waitBarrier:
+		op.SetOperands(append(op.OperandValues()[:2:2], pred))
+		op.SetSegments([]int32{1, 1, 1, 0})
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,26 @@
+// Package tma has the passes that copy blocks by TMA, the unit of a GPU from 9.0
+// on that reads and writes boxes of a tensor in global memory which a descriptor,
+// there too, describes, while the program goes on:
+//
+//	triton-nvidia-optimize-descriptor-encoding
+//	                            descriptors say how their blocks lie in shared memory
+//	tritongpu-pipeline          core's, which asks copies.go for the copies of a loop
+//	triton-nvidia-tma-store-pipelining
+//	                            stores in loops have one buffer and wait as late as
+//	                            they can
+//	triton-nvidia-tma-lowering  what is left becomes a copy and a wait; making a
+//	                            descriptor becomes writing it
+//
+// Takes says which descriptors reach these passes; the others became pointers in
+// the stage ttir. All of them are made by the kernel, once, outside of loops, and
+// each use knows its descriptor.
+//
+// What the passes rely on in the lowering: it orders accesses to the same bytes of
+// shared memory by barriers of the threads, also where a copy by TMA overwrites
+// what threads have read; a load's wait makes its bytes visible to all threads; it
+// puts a fence of the proxies where a copy writes bytes that threads wrote before.
+// The fence between what threads write and a copy that reads it stands in the IR
+// (ttng.fence_async_shared).
+//
+// The form of the IR, names of passes and operations are Triton 3.6's.
+package tma

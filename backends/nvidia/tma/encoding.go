@@ -1,0 +1,115 @@
+package tma
+
+import (
+	"slices"
+
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/pass"
+)
+
+// OptimizeDescriptorEncoding gives descriptors the layout in which their blocks
+// lie in shared memory: rows of 128, 64 or 32 bytes, as many as a block's rows
+// fill, whose 16-byte pieces are permuted so that eight rows hit different banks.
+// A buffer that is filled from a load through a descriptor, and read through
+// transpositions only, gets that layout, too, so that the copy can go into it.
+var OptimizeDescriptorEncoding = &pass.Pass{
+	Name:    "triton-nvidia-optimize-descriptor-encoding",
+	Doc:     "descriptors say how their blocks lie in shared memory",
+	Example: optimizeDescriptorEncodingExample,
+	Run: func(r *pass.Run) error {
+		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
+			if op.Is(tt.MakeTensorDesc) && needsEncoding(op) {
+				r.Module.Context().Load(ttng.Dialect())
+				encode(op)
+				r.Count("descriptors", 1)
+			}
+			return ir.Advance
+		})
+		return nil
+	},
+}
+
+func needsEncoding(made *ir.Operation) bool {
+	return made.Result(0).Type().(*tt.TensorDescType).Block.Encoding == nil
+}
+
+func encode(made *ir.Operation) {
+	c := made.Context()
+	block := made.Result(0).Type().(*tt.TensorDescType).Block
+	made.Result(0).SetType(tt.TensorDesc(c, c.Tensor(block.Shape, block.Elem, sharedEncoding(c, block))))
+	for load := range made.Result(0).Users() {
+		if !load.Is(tt.DescriptorLoad) {
+			continue
+		}
+		enc := sharedEncoding(c, load.Result(0).Type().(*ir.TensorType))
+		for u := range load.Result(0).Users() {
+			if u.Is(ttg.LocalAlloc) && onlyTransposed(u) {
+				retype(c, u.Result(0), enc)
+			}
+		}
+	}
+}
+
+// sharedEncoding is how a block of that type, whatever its encoding, lies in
+// shared memory.
+func sharedEncoding(c *ir.Context, block *ir.TensorType) *encoding.Attr {
+	rank := len(block.Shape)
+	row := int(block.Shape[rank-1]) * ir.BitWidth(block.Elem) / 8
+	rows := int64(1)
+	for _, n := range block.Shape[:rank-1] {
+		rows *= n
+	}
+	e := &layout.NVMMAShared{ElementBitWidth: ir.BitWidth(block.Elem)}
+	if rank != 2 {
+		e.NDims = rank
+	}
+	if rows >= 8 {
+		for _, width := range []int{128, 64, 32} {
+			if row >= width {
+				e.SwizzlingByteWidth = width
+				break
+			}
+		}
+	}
+	return encoding.Of(c, e)
+}
+
+// onlyTransposed reports whether the buffer that alloc makes is read through
+// transpositions of matrices and itself only.
+func onlyTransposed(alloc *ir.Operation) bool {
+	for u := range alloc.Result(0).Users() {
+		switch {
+		case u.Is(ttg.LocalLoad):
+		case u.Is(ttg.MemDescTrans):
+			order, _ := u.Attr("order").(*ir.DenseArrayAttr)
+			if order == nil || !slices.Equal(order.Values, []int64{1, 0}) || !onlyTransposed(u) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// retype gives a buffer another layout, and so the transposed views of it.
+func retype(c *ir.Context, buffer *ir.Value, enc *encoding.Attr) {
+	t := *buffer.Type().(*ttg.MemDescType)
+	t.Encoding = enc
+	buffer.SetType(ttg.MemDesc(c, t))
+	for u := range buffer.Users() {
+		if !u.Is(ttg.MemDescTrans) {
+			continue
+		}
+		seen, err := layout.Trans(enc.Layout, t.Shape, []int{1, 0})
+		if err != nil {
+			panic("BUG: tma: " + err.Error())
+		}
+		retype(c, u.Result(0), encoding.Of(c, seen))
+	}
+}

@@ -1,0 +1,217 @@
+package tma
+
+import (
+	"slices"
+
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/pass"
+)
+
+// Lower makes copies by TMA of the loads and stores through descriptors that no
+// pipeline took, each with the wait for it, and lets each program write its
+// descriptors to global memory of its own.
+var Lower = &pass.Pass{
+	Name:    "triton-nvidia-tma-lowering",
+	Doc:     "loads and stores through descriptors become copies by TMA",
+	Example: lowerExample,
+	Run: func(r *pass.Run) error {
+		b := ir.NewBuilder(r.Module.Context())
+		var accesses, made []*ir.Operation
+		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
+			switch {
+			case op.Is(tt.DescriptorLoad), isStore(op):
+				accesses = append(accesses, op)
+			case op.Is(tt.MakeTensorDesc):
+				made = append(made, op)
+			}
+			return ir.Advance
+		})
+		if len(made) > 0 {
+			r.Module.Context().Load(ttng.Dialect())
+		}
+		for _, op := range accesses {
+			b.SetBefore(op)
+			b.Loc = op.Loc()
+			if op.Is(tt.DescriptorLoad) {
+				lowerLoad(b, op)
+			} else {
+				lowerStore(b, op)
+			}
+			op.Erase()
+		}
+		for _, op := range made {
+			b.SetBefore(op)
+			b.Loc = op.Loc()
+			if op.HasUses() {
+				op.ReplaceAllUsesWith(lowerDescriptor(b, op))
+			}
+			op.Erase()
+		}
+		r.Count("accesses", len(accesses))
+		r.Count("descriptors", len(made))
+		return nil
+	},
+}
+
+// lowerLoad makes a copy into a buffer, the wait at a barrier that counts its
+// bytes, and the read of the buffer. A buffer of the program's own that is filled
+// with the block, and nothing else, is the one that the copy fills.
+func lowerLoad(b *ir.Builder, op *ir.Operation) {
+	c := b.Context()
+	t := op.Result(0).Type().(*ir.TensorType)
+	enc := sharedEncoding(c, t)
+	buffer := b.Op(ttg.LocalAlloc, nil, ttg.MemDesc(c, ttg.MemDescType{
+		Shape: t.Shape, Elem: t.Elem, Encoding: enc, Space: ttg.SharedMemory(c), Mutable: true,
+	})).Result(0)
+	barrier := b.Op(ttg.LocalAlloc, nil, barriersType(c, 0)).Result(0)
+	newBarrier(b, barrier)
+	size, _ := elemBytes(t.Elem)
+	expect(b, barrier, t.NumElements()*size)
+	startLoad(b, op, buffer, barrier)
+	wait(b, barrier, i32(b, 0))
+	endBarrier(b, barrier)
+	for u := range op.Result(0).Users() {
+		if u.Is(ttg.LocalAlloc) && u.Result(0).Type().(*ttg.MemDescType).Encoding == ir.Attribute(enc) {
+			u.ReplaceAllUsesWith(buffer)
+			u.Erase()
+		}
+	}
+	makeMutable(c, buffer)
+	if op.HasUses() {
+		op.ReplaceAllUsesWith(b.Op(ttg.LocalLoad, []*ir.Value{buffer}, t).Result(0))
+	}
+}
+
+// makeMutable gives the views of a mutable buffer types that say so.
+func makeMutable(c *ir.Context, buffer *ir.Value) {
+	for u := range buffer.Users() {
+		if u.Is(ttg.MemDescTrans) {
+			t := *u.Result(0).Type().(*ttg.MemDescType)
+			t.Mutable = true
+			u.Result(0).SetType(ttg.MemDesc(c, t))
+			makeMutable(c, u.Result(0))
+		}
+	}
+}
+
+// lowerStore makes a copy out of a buffer that is filled with the block, and waits
+// until it has been read.
+func lowerStore(b *ir.Builder, op *ir.Operation) {
+	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{stored(op)}, bufferType(op, false)).Result(0)
+	startStore(b, op, buffer)
+	waitForStores(b, 0)
+}
+
+// descriptorBytes is the size of a descriptor, and its alignment.
+const descriptorBytes = 128
+
+// Modes of a descriptor, as PTX's tensormap.replace numbers them.
+var (
+	swizzleModes = map[int]int64{0: 0, 32: 1, 64: 2, 128: 3}
+	fillModes    = map[int64]int64{tt.PadZero: 0, tt.PadNaN: 1}
+)
+
+// lowerDescriptor makes what writes a descriptor, and returns it.
+func lowerDescriptor(b *ir.Builder, op *ir.Operation) *ir.Value {
+	c := b.Context()
+	desc := op.Result(0).Type().(*tt.TensorDescType)
+	size, _ := elemBytes(desc.Block.Elem)
+	memory := b.Create(ttg.GlobalScratchAlloc, ir.State{
+		Types: []ir.Type{tt.Ptr(c, c.Int(8))},
+		Attrs: []ir.NamedAttr{int32Attr(b, "alignment", descriptorBytes), int32Attr(b, "nbytes", descriptorBytes)},
+	}).Result(0)
+	enc := desc.Block.Encoding.(*encoding.Attr).Layout.(*layout.NVMMAShared)
+	rank := len(desc.Block.Shape)
+	// TMA counts dimensions from the fastest on, and needs no stride of that one.
+	operands := []*ir.Value{memory, op.Operand(0)}
+	for _, n := range slices.Backward(boxOf(enc, desc.Block.Shape)) {
+		operands = append(operands, i32(b, n))
+	}
+	for _, n := range slices.Backward(op.Group(1)) {
+		operands = append(operands, n)
+	}
+	for _, n := range slices.Backward(op.Group(2)[:rank-1]) {
+		operands = append(operands, arith.Binary(b, arith.MulI, n, arith.Int(b, c.Int(64), size)))
+	}
+	one := i32(b, 1)
+	for range rank {
+		operands = append(operands, one)
+	}
+	pad, _ := op.IntAttr("padding")
+	if pad != tt.PadNaN {
+		pad = tt.PadZero
+	}
+	r := int32(rank)
+	b.Create(ops().create, ir.State{
+		Operands: operands, Segments: []int32{1, 1, r, r, r - 1, r},
+		Attrs: []ir.NamedAttr{
+			int32Attr(b, "elem_type", elemType(desc.Block.Elem)), int32Attr(b, "fill_mode", fillModes[pad]),
+			int32Attr(b, "interleave_layout", 0), int32Attr(b, "swizzle_mode", swizzleModes[enc.SwizzlingByteWidth]),
+		},
+	})
+	b.Op(ops().acquire, []*ir.Value{memory})
+	return b.Op(ops().reinterpret, []*ir.Value{memory}, desc).Result(0)
+}
+
+// maxBox is the largest extent of a box.
+const maxBox = 256
+
+// boxOf is the box that one instruction copies: the block, cut to the largest box
+// and to rows of the swizzle's width. Larger blocks take several.
+func boxOf(enc *layout.NVMMAShared, block []int64) []int64 {
+	box := slices.Clone(block)
+	for i := range box {
+		box[i] = min(box[i], maxBox)
+	}
+	if enc.SwizzlingByteWidth > 0 {
+		box[len(box)-1] = int64(8 * enc.SwizzlingByteWidth / enc.ElementBitWidth)
+	}
+	return box
+}
+
+// elemType is an element type's number in PTX's tensormap.replace.
+func elemType(t ir.Type) int64 {
+	const (
+		u8, u16, u32, s32, u64, s64 = 0, 1, 2, 3, 4, 5
+		f16, f32, f64, bf16         = 6, 7, 9, 10
+	)
+	if f, ok := t.(*ir.FloatType); ok {
+		switch f.Kind {
+		case ir.F16:
+			return f16
+		case ir.BF16:
+			return bf16
+		case ir.F32:
+			return f32
+		case ir.F64:
+			return f64
+		}
+	}
+	signed := false
+	if i, ok := t.(*ir.IntegerType); ok {
+		signed = i.Sign != ir.Unsigned
+	}
+	switch ir.BitWidth(t) {
+	case 8:
+		return u8
+	case 16:
+		return u16
+	case 32:
+		if signed {
+			return s32
+		}
+		return u32
+	case 64:
+		if signed {
+			return s64
+		}
+		return u64
+	}
+	panic("BUG: tma: no elements of type " + t.TypeDialect())
+}

@@ -1,0 +1,104 @@
+package tma
+
+import (
+	"sync"
+
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+)
+
+// opDefs are the operations of ttng that the passes make.
+type opDefs struct {
+	initBarrier, invalBarrier, barrierExpect, waitBarrier *ir.OpDef
+	copyIn, copyOut, reduce, storeWait, fence             *ir.OpDef
+	reinterpret, create, acquire                          *ir.OpDef
+}
+
+// ops finds them in the dialect, which is made on first use.
+var ops = sync.OnceValue(func() *opDefs {
+	byName := make(map[string]*ir.OpDef)
+	for _, d := range ttng.Dialect().Ops {
+		byName[d.Name] = d
+	}
+	def := func(name string) *ir.OpDef {
+		d := byName[ttng.Name+"."+name]
+		if d == nil {
+			panic("BUG: tma: no operation ttng." + name)
+		}
+		return d
+	}
+	return &opDefs{
+		initBarrier: def("init_barrier"), invalBarrier: def("inval_barrier"),
+		barrierExpect: def("barrier_expect"), waitBarrier: def("wait_barrier"),
+		copyIn: def("async_tma_copy_global_to_local"), copyOut: def("async_tma_copy_local_to_global"),
+		reduce: def("async_tma_reduce"), storeWait: def("async_tma_store_wait"), fence: def("fence_async_shared"),
+		reinterpret: def("reinterpret_tensor_descriptor"), create: def("tensormap_create"), acquire: def("tensormap_fenceproxy_acquire"),
+	}
+})
+
+// truth is the constant true.
+func truth(b *ir.Builder) *ir.Value { return arith.NewConstant(b, b.Context().BoolAttr(true)) }
+
+func i32(b *ir.Builder, n int64) *ir.Value { return arith.Int(b, b.Context().I32(), n) }
+
+func int32Attr(b *ir.Builder, name string, n int64) ir.NamedAttr {
+	return ir.NamedAttr{Name: name, Attr: b.Context().I32Attr(n)}
+}
+
+// barriersType is that of n mbarriers, or of one if n is 0.
+func barriersType(c *ir.Context, n int) ir.Type {
+	shape := []int64{1}
+	if n > 0 {
+		shape = []int64{int64(n), 1}
+	}
+	return ttg.MemDesc(c, ttg.MemDescType{
+		Shape: shape, Elem: c.Int(64), Space: ttg.SharedMemory(c), Mutable: true,
+		Encoding: encoding.Of(c, &layout.SwizzledShared{Vec: 1, PerPhase: 1, MaxPhase: 1, Order: []int{0}}),
+	})
+}
+
+// at is one of an array of barriers.
+func at(b *ir.Builder, barriers, index *ir.Value) *ir.Value {
+	return b.Op(ttg.MemDescIndex, []*ir.Value{barriers, index}, barriersType(b.Context(), 0)).Result(0)
+}
+
+// newBarrier gives memory its life as a barrier that one arrival and the bytes it
+// expects complete.
+func newBarrier(b *ir.Builder, barrier *ir.Value) {
+	b.Create(ops().initBarrier, ir.State{Operands: []*ir.Value{barrier}, Attrs: []ir.NamedAttr{int32Attr(b, "count", 1)}})
+}
+
+func endBarrier(b *ir.Builder, barrier *ir.Value) { b.Op(ops().invalBarrier, []*ir.Value{barrier}) }
+
+func expect(b *ir.Builder, barrier *ir.Value, bytes int64) {
+	b.Create(ops().barrierExpect, ir.State{
+		Operands: []*ir.Value{barrier, truth(b)}, Attrs: []ir.NamedAttr{int32Attr(b, "size", bytes)},
+	})
+}
+
+// wait makes a wait for the barrier's turn of parity phase.
+func wait(b *ir.Builder, barrier, phase *ir.Value) {
+	b.Create(ops().waitBarrier, ir.State{Operands: []*ir.Value{barrier, phase}, Segments: []int32{1, 1, 0, 0}})
+}
+
+// startLoad makes the copy of what load loads into buffer.
+func startLoad(b *ir.Builder, load *ir.Operation, buffer, barrier *ir.Value) {
+	operands := append(load.OperandValues(), barrier, buffer, truth(b)) // descriptor, coordinates, …
+	var attrs []ir.NamedAttr
+	for _, name := range []string{"cache", "evict"} {
+		if load.HasAttr(name) {
+			attrs = append(attrs, ir.NamedAttr{Name: name, Attr: load.Attr(name)})
+		}
+	}
+	b.Create(ops().copyIn, ir.State{Operands: operands, Attrs: attrs})
+}
+
+// waitForStores makes a wait until at most pending stores still read shared
+// memory.
+func waitForStores(b *ir.Builder, pending int64) {
+	b.Create(ops().storeWait, ir.State{Attrs: []ir.NamedAttr{int32Attr(b, "pendings", pending)}})
+}

@@ -1,0 +1,137 @@
+package tma
+
+import (
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+)
+
+// numStagesAttr on a loop is how many turns the user wants in flight.
+const numStagesAttr = "tt.num_stages"
+
+// PipelineStores lets the stores through descriptors of a loop go on while the
+// loop does: each goes through a buffer that is made before the loop, and waits
+// before it fills the buffer, no later, until the store before has read it.
+//
+//	for … { tt.descriptor_store %d[%i], %x }
+//
+// becomes
+//
+//	%m = ttg.local_alloc
+//	for … { ttng.async_tma_store_wait {pendings = 0}
+//	        ttg.local_store %x, %m
+//	        ttng.fence_async_shared
+//	        ttng.async_tma_copy_local_to_global %d[%i] %m }
+//	ttng.async_tma_store_wait {pendings = 0}
+//	ttg.local_dealloc %m
+//
+// Stores of equal shapes and types share a buffer, which waiting for all stores
+// makes right. Loops of one stage keep theirs.
+var PipelineStores = &pass.Pass{
+	Name:    "triton-nvidia-tma-store-pipelining",
+	Doc:     "stores through descriptors go on while their loop does",
+	Example: pipelineStoresExample,
+	Options: []pass.Option{
+		{Name: "num-stages", Doc: "turns of a loop in flight at once, where the loop does not say", Default: 3},
+	},
+	Run: func(r *pass.Run) error {
+		b := ir.NewBuilder(r.Module.Context())
+		var loops []*ir.Operation
+		ir.WalkPost(r.Module, func(op *ir.Operation) {
+			if op.Is(scf.For) {
+				loops = append(loops, op)
+			}
+		})
+		for _, loop := range loops {
+			stages := int64(r.Int("num-stages"))
+			if own, ok := loop.IntAttr(numStagesAttr); ok {
+				stages = own
+			}
+			if stages > 1 {
+				r.Count("stores", pipelineStores(b, loop))
+			}
+		}
+		return nil
+	},
+}
+
+// pipelineStores does so for the stores of loop that are in no loop inside it.
+func pipelineStores(b *ir.Builder, loop *ir.Operation) int {
+	var stores []*ir.Operation
+	ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+		switch {
+		case op != loop && (op.Is(scf.For) || op.Is(scf.While)):
+			return ir.Skip
+		case isStore(op):
+			stores = append(stores, op)
+		}
+		return ir.Advance
+	})
+	if len(stores) == 0 {
+		return 0
+	}
+	buffers := make(map[ir.Type]*ir.Value)
+	var made []*ir.Value
+	b.SetBefore(loop)
+	for _, s := range stores {
+		t := bufferType(s, true)
+		if buffers[t] == nil {
+			b.Loc = s.Loc()
+			buffers[t] = b.Op(ttg.LocalAlloc, nil, t).Result(0)
+			made = append(made, buffers[t])
+		}
+	}
+	for _, s := range stores {
+		b.SetBefore(s)
+		b.Loc = s.Loc()
+		waitForStores(b, 0)
+		buffer := buffers[bufferType(s, true)]
+		b.Op(ttg.LocalStore, []*ir.Value{stored(s), buffer})
+		startStore(b, s, buffer)
+		s.Erase()
+	}
+	b.SetAfter(loop)
+	b.Loc = loop.Loc()
+	waitForStores(b, 0)
+	for _, m := range made {
+		b.Op(ttg.LocalDealloc, []*ir.Value{m})
+	}
+	return len(stores)
+}
+
+// isStore reports whether op writes a block through a descriptor.
+func isStore(op *ir.Operation) bool { return op.Is(tt.DescriptorStore) || op.Is(tt.DescriptorReduce) }
+
+// stored is what op writes, in whatever layout it is there: a buffer takes any.
+func stored(op *ir.Operation) *ir.Value {
+	v := op.Operand(1)
+	for d := v.Def(); d != nil && d.Is(ttg.ConvertLayout); d = v.Def() {
+		v = d.Operand(0)
+	}
+	return v
+}
+
+// bufferType is that of a buffer for what the store op writes.
+func bufferType(op *ir.Operation, mutable bool) ir.Type {
+	c := op.Context()
+	t := op.Operand(1).Type().(*ir.TensorType)
+	return ttg.MemDesc(c, ttg.MemDescType{
+		Shape: t.Shape, Elem: t.Elem, Encoding: sharedEncoding(c, t), Space: ttg.SharedMemory(c), Mutable: mutable,
+	})
+}
+
+// startStore makes the copy from buffer that op is, behind the fence that lets TMA
+// see what threads wrote.
+func startStore(b *ir.Builder, op *ir.Operation, buffer *ir.Value) {
+	b.Create(ops().fence, ir.State{Attrs: []ir.NamedAttr{{Name: "bCluster", Attr: b.Context().BoolAttr(false)}}})
+	operands := append([]*ir.Value{op.Operand(0)}, op.Group(2)...)
+	s := ir.State{Operands: append(operands, buffer)}
+	def := ops().copyOut
+	if op.Is(tt.DescriptorReduce) {
+		def = ops().reduce
+		s.Attrs = []ir.NamedAttr{{Name: "kind", Attr: op.Attr("kind")}}
+	}
+	b.Create(def, s)
+}

@@ -1,0 +1,98 @@
+package tma
+
+import (
+	"slices"
+
+	"github.com/tritonc/tritonc/core/analysis/axisinfo"
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+// Limits of the copy unit: of a tensor's dimensions, of the alignment in bytes of
+// its base, its strides and the rows of a block.
+const (
+	maxRank   = 5
+	alignment = 16
+)
+
+// Takes reports whether TMA can copy through the descriptor that made makes, in
+// all the ways it is used: see ttir.NewRewriteTensorDescriptor. Triton takes
+// alignment on trust. Here a descriptor whose base or strides are not known to be
+// aligned goes by pointers, which need none.
+func Takes(made *ir.Operation, info *axisinfo.Result) bool {
+	block := made.Result(0).Type().(*tt.TensorDescType).Block
+	rank := len(block.Shape)
+	size, ok := elemBytes(block.Elem)
+	if !ok || rank < 1 || rank > maxRank || block.Shape[rank-1]*size < alignment {
+		return false
+	}
+	if pad, _ := made.IntAttr("padding"); pad == tt.PadNaN && !ir.IsFloat(block.Elem) {
+		return false
+	}
+	strides := made.Group(2)
+	if n, ok := arith.ConstantInt(strides[rank-1]); !ok || n != 1 {
+		return false
+	}
+	aligned := func(v *ir.Value, unit int64) bool { return info.Of(v).Axes[0].Divisibility*unit%alignment == 0 }
+	if !aligned(made.Operand(0), 1) {
+		return false
+	}
+	for _, s := range strides[:rank-1] {
+		if !aligned(s, size) {
+			return false
+		}
+	}
+	for u := range made.Result(0).Users() {
+		if u.Is(tt.DescriptorReduce) && !reduces(u, block.Elem) {
+			return false
+		}
+	}
+	return true
+}
+
+// elemBytes is the size of an element that TMA knows.
+func elemBytes(t ir.Type) (int64, bool) {
+	switch ir.BitWidth(t) {
+	case 8, 16, 32, 64:
+		return int64(ir.BitWidth(t)) / 8, true
+	}
+	return 0, false
+}
+
+// Reductions that TMA does, by the kind's keyword.
+var (
+	bitReductions   = []string{"and", "or", "xor"}
+	orderReductions = []string{"min", "max"}
+)
+
+// reduces reports whether TMA does a reduction of such elements in memory.
+func reduces(op *ir.Operation, elem ir.Type) bool {
+	kind, _ := op.IntAttr("kind")
+	name := ""
+	for _, k := range tt.DescriptorReduceKinds {
+		if k.Value == kind {
+			name = k.Keyword
+		}
+	}
+	switch e := elem.(type) {
+	case *ir.IntegerType:
+		signed := e.Sign != ir.Unsigned
+		switch {
+		case e.Width < 32:
+			return false
+		case name == "add":
+			return e.Width == 32 || !signed
+		default:
+			return slices.Contains(bitReductions, name) || slices.Contains(orderReductions, name)
+		}
+	case *ir.FloatType:
+		switch ir.BitWidth(e) {
+		case 16:
+			return name == "add" || slices.Contains(orderReductions, name)
+		case 32:
+			return name == "add"
+		}
+	}
+	return false
+}
