@@ -149,8 +149,10 @@ type handler func(e *emitter, op *ir.Operation) error
 // op lowers one operation at the builder's place.
 func (e *emitter) op(op *ir.Operation) error {
 	h, ok := e.m.handlers[op.Def()]
-	own := e.m.own[op.Def()]
-	if !ok && own == nil {
+	if own := e.m.own[op.Def()]; !ok && own != nil {
+		h, ok = own.lower, true
+	}
+	if !ok {
 		d := diag.Errorf(position(op.Loc()), "%s: this operation cannot be lowered for this target", op.Name())
 		addCallers(d, op.Loc())
 		return d.WithHelp("the passes for this target make no such operation: compile the kernel's Python or ttir")
@@ -162,11 +164,7 @@ func (e *emitter) op(op *ir.Operation) error {
 	if e.m.bars.Before(op) {
 		e.m.target.Barrier(e.b)
 	}
-	lower := h
-	if own != nil {
-		lower = func(e *emitter, op *ir.Operation) error { return e.ownOp(own, op) }
-	}
-	if err := lower(e, op); err != nil {
+	if err := h(e, op); err != nil {
 		return failure(op, err)
 	}
 	if e.m.bars.After(op) {

@@ -134,7 +134,7 @@ func (m *module) effects() membar.Foreign {
 	}
 }
 
-// ownOp lowers an operation of the target's dialect.
-func (e *emitter) ownOp(o *Operation, op *ir.Operation) error {
+// lower is the handler of an operation of the target's dialect.
+func (o *Operation) lower(e *emitter, op *ir.Operation) error {
 	return o.Lower(&Site{B: e.b, Thread: e.tid, e: e, op: op}, op)
 }

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/tritonc/tritonc/driver/sim"
@@ -26,4 +27,84 @@ func TestDescriptors(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Blocks of random tensors come through descriptors, several times through one
+// barrier, whose phases alternate; what lies outside of a tensor is zero.
+func TestTMALoads(t *testing.T) {
+	r := newRand(t)
+	for i := range 24 {
+		c := randomTMA(r, 1+i%3)
+		k := build(t, "tma.ttgir", c.source(), 90)
+		x, want := randomBytes(r, c.size()*c.bytes), make([]byte, c.dumped()*c.bytes)
+		c.each(func(elem, at int, inside bool) {
+			if inside {
+				copy(want[elem*c.bytes:][:c.bytes], x[at*c.bytes:])
+			}
+		})
+		d := sim.New(sim.Options{})
+		o := d.Alloc("o", len(want))
+		k.run(t, d, sim.Dim(c.programs()), append([]any{sim.Upload(d, "t", x), o}, c.params()...)...)
+		if n := differing(o.Read(), want); n > 0 {
+			t.Fatalf("%+v: %d of %d bytes differ\n%s", c, n, len(want), k.src)
+		}
+	}
+}
+
+// Blocks leave through descriptors, clipped to the tensor.
+func TestTMAStores(t *testing.T) {
+	r := newRand(t)
+	for i := range 24 {
+		c := randomTMA(r, 1+i%3)
+		c.out = true
+		for d := range c.start { // hardware begins no store before the tensor
+			c.start[d] = max(c.start[d], 0)
+		}
+		k := build(t, "tma.ttgir", c.source(), 90)
+		from, want := randomBytes(r, c.dumped()*c.bytes), randomBytes(r, c.size()*c.bytes)
+		d := sim.New(sim.Options{})
+		to := sim.Upload(d, "t", want)
+		c.each(func(elem, at int, inside bool) {
+			if inside {
+				copy(want[at*c.bytes:][:c.bytes], from[elem*c.bytes:])
+			}
+		})
+		k.run(t, d, sim.Dim(c.programs()), append([]any{to, sim.Upload(d, "o", from)}, c.params()...)...)
+		if n := differing(to.Read(), want); n > 0 {
+			t.Fatalf("%+v: %d of %d bytes differ\n%s", c, n, len(want), k.src)
+		}
+	}
+}
+
+// each calls f for every element of every block: its index among all, and that in
+// the tensor.
+func (c *tmaCase) each(f func(elem, at int, inside bool)) {
+	elem := 0
+	for p := range c.programs() {
+		for round := range c.rounds {
+			for i := range volume(c.block) {
+				at, inside := c.place(p, round, i)
+				f(elem, at, inside)
+				elem++
+			}
+		}
+	}
+}
+
+func randomBytes(r *rand.Rand, n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return b
+}
+
+func differing(got, want []byte) int {
+	n := 0
+	for i, w := range want {
+		if got[i] != w {
+			n++
+		}
+	}
+	return n
 }
