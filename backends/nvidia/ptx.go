@@ -92,6 +92,13 @@ func (c *compilation) llcError(cmd sdk.Command, res *sdk.Result) error {
 	if said == "" {
 		said = res.Status()
 	}
+	// The lowering checks inline assembly; what LLVM finds beyond that is in the
+	// user's text all the same.
+	if c.entered != stageLLIR && saysAnyOf(said, []string{"inline asm", "constraint"}) {
+		d := &sdk.Diagnostic{Message: "kernel " + c.meta.Name + ": llc: " + firstLines(said, 10), Help: "this is about the text or the constraints of its inline assembly"}
+		d.File, d.Line, d.Column = c.kernelPlace()
+		return d
+	}
 	if c.entered != stageLLIR {
 		return &sdk.Diagnostic{
 			Kind:    sdk.Bug,

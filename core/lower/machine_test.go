@@ -54,6 +54,7 @@ func (plainTarget) ShuffleIndex(b *llir.Builder, v, lane llir.Value) llir.Value 
 func (plainTarget) TileLoads(elemBytes int) []TileLoad                             { return nil }
 func (plainTarget) TileStores(elemBytes int) []TileStore                           { return nil }
 func (plainTarget) ReduceWarp(*llir.Builder, *coreir.OpDef, llir.Value) llir.Value { return nil }
+func (plainTarget) AsmConstraint(letter rune) bool                                 { return letter == 'r' }
 func (plainTarget) Packs(llir.Type) bool                                           { return false }
 func (plainTarget) Elementwise(*llir.Builder, *coreir.Operation, llir.Type, []llir.Value) llir.Value {
 	return nil

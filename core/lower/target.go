@@ -86,6 +86,10 @@ type Target interface {
 	// one instruction. Called for sums, products and the like.
 	Packs(t llir.Type) bool
 
+	// AsmConstraint reports whether an operand of inline assembly can be of the
+	// kind that LLVM's constraint with this letter asks for.
+	AsmConstraint(letter rune) bool
+
 	// Print writes one line of text and values from the device; Assert stops
 	// the program when cond, an i1, is false.
 	Print(b *llir.Builder, parts []PrintPart)

@@ -105,7 +105,8 @@ var (
 			{Name: "packed_element", Kind: ir.AttrI32},
 		},
 		Traits: ir.Elementwise | ir.SameEncoding | ir.TensorSize, Effects: ir.Effects{Of: pureAttr("pure")},
-		Asm: "$asm_string attr-dict ($args^ `:` type($args))? `->` type($result)",
+		Verify: verifyInlineAsm,
+		Asm:    "$asm_string attr-dict ($args^ `:` type($args))? `->` type($result)",
 	}
 	Print = &ir.OpDef{
 		Name: "tt.print", Doc: "print values from the device",

@@ -213,6 +213,21 @@ func verifyDot(op *ir.Operation) error {
 	return nil
 }
 
+func verifyInlineAsm(op *ir.Operation) error {
+	pack, _ := op.IntAttr("packed_element")
+	if pack < 1 {
+		return fmt.Errorf("packed_element must be positive, not %d", pack)
+	}
+	if op.NumOperands() > 0 {
+		if t, ok := op.Operand(0).Type().(*ir.TensorType); ok {
+			if n := t.NumElements(); n%pack != 0 {
+				return fmt.Errorf("number of input elements %d must be a multiple of the op's packed_element attribute, %d", n, pack)
+			}
+		}
+	}
+	return nil
+}
+
 func verifyReduce(op *ir.Operation) error {
 	if op.NumOperands() == 0 || op.NumResults() != op.NumOperands() {
 		return fmt.Errorf("must have the same number of inputs as outputs, at least one")

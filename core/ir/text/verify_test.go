@@ -243,6 +243,8 @@ var verifierCases = []struct{ body, want string }{
 	{`"tt.split"(%t) : (tensor<4x8xf32>) -> (tensor<4xf32>, tensor<8xf32>)`, "both results must have the same type"},
 	{`%0 = tt.make_range {start = 4 : i32, end = 4 : i32} : tensor<4xi32>`, "start must be less than end"},
 	{`%0 = tt.make_range {start = 0 : i32, end = 4 : i32} : tensor<4xi64>`, "result must be a 1-dimensional tensor of i32"},
+	{`%0 = tt.elementwise_inline_asm "" {constraints = "=r", packed_element = 0 : i32, pure = true} -> i32`, "packed_element must be positive, not 0"},
+	{"%eight = tt.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>\n" + `%0 = tt.elementwise_inline_asm "" {constraints = "=r,r", packed_element = 3 : i32, pure = true} %eight : tensor<8xi32> -> tensor<8xi32>`, "number of input elements 8 must be a multiple of the op's packed_element attribute, 3"},
 	{`%0 = tt.make_range {start = 0 : i32, end = 4 : i32} : tensor<8xi32>`, "number of elements in result 8 must equal end - start, 4"},
 	{`%0 = tt.dot %t, %tt, %t : tensor<4x8xf32> * tensor<8x4xf32> -> tensor<4x4xf32>`, "accumulator and result must have the same type"},
 	{`%0 = tt.dot %v, %tt, %t : tensor<4xf32> * tensor<8x4xf32> -> tensor<4x8xf32>`, "operands and result must all have rank 2 or all rank 3"},
