@@ -597,6 +597,9 @@ func (d *decoder) noRecursion() {
 func (d *decoder) ordered() bool {
 	for i := range d.p.Code {
 		in := &d.p.Code[i]
+		if in.Op == simt.OpBulk && in.Bulk.Reduce {
+			return true
+		}
 		if in.Space != simt.SpaceGlobal && in.Space != simt.SpaceGeneric {
 			continue
 		}

@@ -1,6 +1,10 @@
 package ptx
 
-import "github.com/tritonc/tritonc/driver/sim/simt"
+import (
+	"slices"
+
+	"github.com/tritonc/tritonc/driver/sim/simt"
+)
 
 // bulk decodes cp.async.bulk and its tensor forms; cp, async and bulk are taken.
 func (d *decoder) bulk(st *Stmt, m *mods) {
@@ -18,7 +22,22 @@ func (d *decoder) bulk(st *Stmt, m *mods) {
 		d.emit(st, simt.Inst{Op: simt.OpNop})
 		return
 	}
-	k := &simt.Bulk{}
+	d.bulkCopy(st, m, &simt.Bulk{})
+}
+
+// bulkReduce decodes cp.reduce.async.bulk of tensors.
+func (d *decoder) bulkReduce(st *Stmt, m *mods) {
+	op := m.oneOf("add", "min", "max", "inc", "dec", "and", "or", "xor")
+	if op < 0 {
+		d.fail(st.Pos, "%s names no operation", st.Name)
+	}
+	if !m.take("bulk") || !slices.Contains(m.list, "tensor") {
+		d.fail(st.Pos, "%s: the simulator reduces tensors alone", st.Name)
+	}
+	d.bulkCopy(st, m, &simt.Bulk{Reduce: true, Atomic: simt.Atomic(op)})
+}
+
+func (d *decoder) bulkCopy(st *Stmt, m *mods, k *simt.Bulk) {
 	if m.take("tensor") {
 		k.Rank = 1 + m.oneOf("1d", "2d", "3d", "4d", "5d")
 		if k.Rank == 0 {
@@ -27,6 +46,9 @@ func (d *decoder) bulk(st *Stmt, m *mods) {
 		m.take("tile")
 	}
 	d.bulkDirection(st, m, k)
+	if k.Reduce && !k.Store {
+		d.fail(st.Pos, "%s: there are no reductions to shared memory", st.Name)
+	}
 	hint := m.take("L2::cache_hint")
 	m.finish()
 	want := 2

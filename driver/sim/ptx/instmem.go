@@ -269,8 +269,13 @@ func (d *decoder) stmatrix(st *Stmt, m *mods) {
 
 // cp decodes cp.async and its groups.
 func (d *decoder) cp(st *Stmt, m *mods) {
-	if !m.take("async") || m.take("reduce") {
+	reduce := m.take("reduce")
+	if !m.take("async") {
 		d.fail(st.Pos, "unknown instruction %s", st.Name)
+	}
+	if reduce {
+		d.bulkReduce(st, m)
+		return
 	}
 	if m.take("bulk") {
 		d.bulk(st, m)

@@ -59,6 +59,14 @@ func atomic32(op Atomic, t Type) func(old, b uint32) uint32 {
 	return nil
 }
 
+// globalAtomic32 is atomic32 for global memory.
+func globalAtomic32(op Atomic, t Type) func(old, b uint32) uint32 {
+	if t == F32 && op == AtomAdd {
+		return addGlobal32
+	}
+	return atomic32(op, t)
+}
+
 // addGlobal32 adds in the second-level cache, which flushes subnormal numbers. A sum
 // so small is exact, so that flushing it is enough.
 func addGlobal32(old, b uint32) uint32 {
@@ -159,10 +167,7 @@ func chooseAtom(in *Inst) (execFunc, Class) {
 		return nil, ClassNone
 	}
 	tb := t.Bits()
-	global := f
-	if t == F32 && in.Atomic == AtomAdd {
-		global = addGlobal32
-	}
+	global := globalAtomic32(in.Atomic, t)
 	return func(w *warp, s *step) {
 		w.update(s, n*tb/8, func(v *view, l int) {
 			f := f

@@ -8,7 +8,10 @@ import (
 // Bulk describes a bulk copy between global and shared memory. It happens when
 // it is issued; a load then tells its mbarrier of the bytes.
 type Bulk struct {
-	Store                            bool
+	Store bool
+	// Reduce: a store combines its elements with what is there, by Atomic.
+	Reduce                           bool
+	Atomic                           Atomic
 	Rank                             int // of the tensor; 0 for a plain copy of Size bytes
 	Shared, Global, Barrier          Reg // Global is the tensor map's address if Rank is not 0
 	SharedOff, GlobalOff, BarrierOff int64
@@ -21,7 +24,7 @@ type Bulk struct {
 const (
 	MapAddress       = 0  // 8 bytes
 	MapRank          = 8  // rank - 1
-	MapType          = 12 // see mapTypeBytes
+	MapType          = 12 // see mapTypes
 	MapBox           = 16 // five words
 	MapDims          = 36 // five words
 	MapStrides       = 56 // four of 8 bytes: of all dimensions but the innermost
@@ -40,13 +43,14 @@ const boxAlign = 16
 // each floating-point format.
 const outsideNaN = 0x7ff7
 
-// mapTypeBytes is the size of the element types, in the order of the manual.
-var mapTypeBytes = [...]int{1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2, 4, 4}
+// mapTypes are the element types, in the order of the manual.
+var mapTypes = [...]Type{U8, U16, U32, S32, U64, S64, F16, F32, F32, F64, BF16, TF32, TF32}
 
 // tensorMap is a map's content.
 type tensorMap struct {
 	addr    uint64
 	rank    int
+	typ     Type
 	elem    int
 	box     [5]int
 	dims    [5]int
@@ -66,12 +70,13 @@ func (w *warp) mapAt(s *step, lane int, addr uint64, rank int) (m tensorMap, ok 
 	m.addr = binary.LittleEndian.Uint64(b)
 	m.rank = word(MapRank) + 1
 	t, swizzle := word(MapType), word(MapSwizzle)
-	if m.rank != rank || t >= len(mapTypeBytes) || swizzle > 3 || word(MapInterleave) != 0 {
+	if m.rank != rank || t >= len(mapTypes) || swizzle > 3 || word(MapInterleave) != 0 {
 		w.faultAt(FindBounds, lane, addr, "the tensor map at 0x%x has rank %d, type %d, swizzle %d, interleave %d: %s cannot use it",
 			addr, m.rank, t, swizzle, word(MapInterleave), s.in.Text)
 		return m, false
 	}
-	m.elem = mapTypeBytes[t]
+	m.typ = mapTypes[t]
+	m.elem = m.typ.Bits() / 8
 	m.swizzle = 1<<swizzle - 1
 	m.nanFill = word(MapFill) == 1
 	for i := range m.rank {
@@ -107,7 +112,7 @@ func execBulk(w *warp, s *step) {
 		n := 0
 		if k.Rank == 0 {
 			n = int(w.r32[k.Size.Index()*w.n+l])
-			w.bulkRow(s, l, shared, global, n)
+			w.bulkRow(s, l, shared, global, n, TypeNone)
 			w.countBulk(l, global, n, k.Store)
 		} else {
 			n = w.bulkTensor(s, l, shared, global)
@@ -198,7 +203,7 @@ func (w *warp) tensorRow(s *step, lane int, t *tensorMap, shared int, global uin
 			}
 		}
 		if a < b {
-			w.bulkRow(s, lane, at+a-p, global+uint64(a), b-a)
+			w.bulkRow(s, lane, at+a-p, global+uint64(a), b-a, t.typ)
 			if w.cta.fault != nil {
 				return
 			}
@@ -238,8 +243,9 @@ func (w *warp) bulkWrote(at, n int) {
 	w.cta.sharedChk.written = append(w.cta.sharedChk.written, byteRange{at, n})
 }
 
-// bulkRow copies n contiguous bytes.
-func (w *warp) bulkRow(s *step, lane, shared int, global uint64, n int) {
+// bulkRow copies n contiguous bytes, or combines them with those there as elements
+// of a type.
+func (w *warp) bulkRow(s *step, lane, shared int, global uint64, n int, t Type) {
 	c := w.cta
 	buf := c.run.mem.at(global)
 	off := int(global & windowMask)
@@ -254,6 +260,14 @@ func (w *warp) bulkRow(s *step, lane, shared int, global uint64, n int) {
 	w.offs[lane] = off
 	w.view = view{SpaceGlobal, buf.Data, buf, buf.addr, w.mask, false}
 	store := s.in.Bulk.Store
+	if s.in.Bulk.Reduce {
+		w.bulkReduce(s, lane, buf.Data[off:off+n], c.shared[shared:shared+n], t)
+		buf.wrote(off, n)
+		w.offs[lane] = shared
+		w.view = view{SpaceShared, c.shared, nil, 0, w.mask, false}
+		w.checkRead(s, &w.view, n)
+		return
+	}
 	if store {
 		w.checkWrite(s, &w.view, n)
 		copy(buf.Data[off:off+n], c.shared[shared:])
@@ -266,6 +280,27 @@ func (w *warp) bulkRow(s *step, lane, shared int, global uint64, n int) {
 	w.checkRead(s, &w.view, n)
 	w.bulkWrote(shared, n)
 	copy(c.shared[shared:shared+n], buf.Data[off:])
+}
+
+// bulkReduce combines the elements of from with those of to, of which each is
+// updated at once. A tensor has whole elements.
+func (w *warp) bulkReduce(s *step, lane int, to, from []byte, t Type) {
+	k, n := s.in.Bulk, t.Bits()
+	w.checkAtomic(s, &w.view, len(to))
+	if n == 64 {
+		if f := atomic64(k.Atomic, t); f != nil {
+			for i := 0; i < len(to); i += 8 {
+				storeBytes(to[i:], n, f(loadBytes(to[i:], n), loadBytes(from[i:], n)))
+			}
+			return
+		}
+	} else if f := globalAtomic32(k.Atomic, t); f != nil {
+		for i := 0; i < len(to); i += n / 8 {
+			storeBytes(to[i:], n, uint64(f(uint32(loadBytes(to[i:], n)), uint32(loadBytes(from[i:], n)))))
+		}
+		return
+	}
+	w.faultAt(FindBounds, lane, w.view.base, "%s cannot combine elements of the tensor map's type", s.in.Text)
 }
 
 // countBulk counts n contiguous bytes of global memory that a bulk copy has copied.
