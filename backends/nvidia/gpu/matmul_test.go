@@ -3,8 +3,8 @@ package gpu
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strings"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/tritonc/tritonc/driver/sim"
@@ -244,4 +244,25 @@ func TestTranspose(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The same kernel, its operands copied through descriptors into three buffers
+// each and its result written so: Triton's module for compute capability 9.0, but
+// for the product, which takes its operands from registers.
+func TestMatmulTMA(t *testing.T) {
+	// Two programs, so that each has several tiles.
+	src := strings.Replace(testdata(t, "matmul_tma"), "arith.constant 132 : i32", "arith.constant 2 : i32", 1)
+	k := build(t, "matmul_tma.ttgir", src, 90)
+	r := newRand(t)
+	for _, s := range []shape{{144, 272, 80}, {128, 128, 8}, {40, 136, 0}, {200, 72, 520}} {
+		a, b := halfOperand(r, s.m*s.k), halfOperand(r, s.n*s.k)
+		d := sim.New(sim.Options{})
+		out := d.Alloc("c", 2*s.m*s.n)
+		rep := k.run(t, d, sim.Dim(2), sim.Upload(d, "a", a.bytes), sim.Upload(d, "b", b.bytes), out, int32(s.m), int32(s.n), int32(s.k))
+		if n := rep.Counters; n.SharedWavefronts != n.SharedWavefrontsNeeded {
+			t.Errorf("%v: %d passes through the banks of shared memory, where %d would do", s, n.SharedWavefronts, n.SharedWavefrontsNeeded)
+		}
+		bt := transposed(b.values, s.n, s.k)
+		within(t, "c", float16s(out.Read()), product(a.values, bt, s.m, s.n, s.k), sumBound(a.values, bt, s.m, s.n, s.k, 1e-6), halfRound)
+	}
 }

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -73,6 +74,77 @@ func TestTMAStores(t *testing.T) {
 		if n := differing(to.Read(), want); n > 0 {
 			t.Fatalf("%+v: %d of %d bytes differ\n%s", c, n, len(want), k.src)
 		}
+	}
+}
+
+// Blocks are combined with the tensor as they leave.
+func TestTMAReductions(t *testing.T) {
+	r := newRand(t)
+	type num = float64
+	round := map[string]func(num) []byte{
+		"f32":  func(x num) []byte { return sim.Bytes([]float32{float32(x)}) },
+		"f16":  func(x num) []byte { return sim.Bytes(halfs([]float32{float32(x)})) },
+		"bf16": func(x num) []byte { return sim.Bytes([]uint16{uint16(math.Float32bits(float32(x)) >> 16)}) },
+		"i32":  func(x num) []byte { return sim.Bytes([]int32{int32(x)}) },
+	}
+	bits := func(f func(a, b uint32) uint32) func(a, b num) num {
+		return func(a, b num) num { return num(int32(f(uint32(int32(a)), uint32(int32(b))))) }
+	}
+	kinds := map[string]func(old, x num) num{
+		"add": func(old, x num) num { return old + x }, "min": math.Min, "max": math.Max,
+		"and": bits(func(a, b uint32) uint32 { return a & b }),
+		"or":  bits(func(a, b uint32) uint32 { return a | b }),
+		"xor": bits(func(a, b uint32) uint32 { return a ^ b }),
+	}
+	for _, v := range []struct{ elem, kind string }{
+		{"f32", "add"},
+		{"f16", "add"},
+		{"f16", "min"},
+		{"f16", "max"},
+		{"bf16", "add"},
+		{"bf16", "max"},
+		{"i32", "add"},
+		{"i32", "min"},
+		{"i32", "max"},
+		{"i32", "and"},
+		{"i32", "or"},
+		{"i32", "xor"},
+	} {
+		t.Run(v.elem+" "+v.kind, func(t *testing.T) {
+			c := randomTMA(r, 1+r.IntN(3))
+			for c.elem != v.elem {
+				c = randomTMA(r, 1+r.IntN(3))
+			}
+			c.out, c.reduce = true, v.kind
+			for d := range c.start {
+				c.start[d] = max(c.start[d], 0)
+			}
+			values := func(n int) (xs []num, b []byte) { // small numbers, so that sums are exact
+				for range n {
+					x := num(r.IntN(64) - 32)
+					xs, b = append(xs, x), append(b, round[v.elem](x)...)
+				}
+				return xs, b
+			}
+			from, fromBytes := values(c.dumped())
+			want, toBytes := values(c.size())
+			c.each(func(elem, at int, inside bool) {
+				if inside {
+					want[at] = kinds[v.kind](want[at], from[elem])
+				}
+			})
+			var wantBytes []byte
+			for _, x := range want {
+				wantBytes = append(wantBytes, round[v.elem](x)...)
+			}
+			k := build(t, "tma.ttgir", c.source(), 90)
+			d := sim.New(sim.Options{})
+			to := sim.Upload(d, "t", toBytes)
+			k.run(t, d, sim.Dim(c.programs()), append([]any{to, sim.Upload(d, "o", fromBytes)}, c.params()...)...)
+			if n := differing(to.Read(), wantBytes); n > 0 {
+				t.Fatalf("%+v: %d of %d bytes differ\n%s", c, n, len(wantBytes), k.src)
+			}
+		})
 	}
 }
 
