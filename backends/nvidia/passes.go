@@ -137,6 +137,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: std.CSE, Why: "what the passes above left"},
 		{Pass: canonicalize, Why: "the lowering expects canonical forms"},
 		{Pass: ttgir.CombineSelectAndIf, Why: "accumulators are cleared where a fused loop stores them, which canonical forms undo"},
+		{Pass: ttgir.ReduceEarly, Why: "turns that no mask touches do nothing for it"},
 	})
 }
 

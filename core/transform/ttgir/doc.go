@@ -22,6 +22,7 @@
 // to tritongpu-pipeline, which makes asynchronous copies and runs the stages in
 // different turns; tritongpu-prefetch reads the first part of a dot's operands a turn
 // ahead; tritongpu-coalesce-async-copy and tritongpu-reorder-instructions tidy up.
+// tritongpu-reduce-early comes last: it lets most turns do without masks and scales.
 //
 // The names and what each pass guarantees are Triton's. A pass knows layouts
 // through core/layout and axis information through core/analysis/axisinfo only;

@@ -38,6 +38,8 @@ var (
 	prefetchExample string
 	//go:embed testdata/tritongpu-reduce-data-duplication/example.txtar
 	reduceDataDuplicationExample string
+	//go:embed testdata/tritongpu-reduce-early/example.txtar
+	reduceEarlyExample string
 	//go:embed testdata/tritongpu-remove-layout-conversions/example.txtar
 	removeLayoutConversionsExample string
 	//go:embed testdata/tritongpu-reorder-instructions/example.txtar
