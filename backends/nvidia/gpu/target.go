@@ -143,5 +143,10 @@ func (t *Target) ReduceWarp(b *llir.Builder, combine *ir.OpDef, v llir.Value) ll
 		return nil
 	}
 	f := b.M.Declare("llvm.nvvm.redux.sync."+name, llir.HasEffects, llir.I32, llir.I32, llir.I32)
-	return b.Call(f, v, b.M.I32(allLanes))
+	// The ptxas of CUDA 12.4 takes redux.sync for the work of single lanes: of two
+	// results between which lanes choose, it may make one in those lanes alone
+	// that choose it, of their values alone. A shuffle it leaves to the whole
+	// warp, so the result goes through one, from each lane to itself. The ptxas of
+	// 12.8 is right, and drops the shuffle: all lanes have the same.
+	return t.ShuffleXor(b, b.Call(f, v, b.M.I32(allLanes)), 0)
 }
