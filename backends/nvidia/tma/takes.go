@@ -18,8 +18,9 @@ const (
 
 // Takes reports whether TMA can copy through the descriptor that made makes, in
 // all the ways it is used: see ttir.NewRewriteTensorDescriptor. Triton takes
-// alignment on trust. Here a descriptor whose base or strides are not known to be
-// aligned goes by pointers, which need none.
+// alignment on trust, and the hardware calls a copy that lacks it an illegal
+// instruction. Here a descriptor whose base, strides and places in its rows are not
+// known to be aligned goes by pointers, which need none.
 func Takes(made *ir.Operation, info *axisinfo.Result) bool {
 	block := made.Result(0).Type().(*tt.TensorDescType).Block
 	rank := len(block.Shape)
@@ -47,8 +48,28 @@ func Takes(made *ir.Operation, info *axisinfo.Result) bool {
 		if u.Is(tt.DescriptorReduce) && !reduces(u, block.Elem) {
 			return false
 		}
+		place := indices(u)
+		if !aligned(place[rank-1], size) || !u.Is(tt.DescriptorLoad) && slices.ContainsFunc(place, isNegative) {
+			return false
+		}
 	}
 	return true
+}
+
+// indices are where the block begins that op copies, a dimension each.
+func indices(op *ir.Operation) []*ir.Value {
+	if op.Is(tt.DescriptorLoad) {
+		return op.Group(1)
+	}
+	return op.Group(2)
+}
+
+// isNegative reports whether v is a constant below 0. A store that begins before
+// its tensor is an illegal instruction, too; a place computed at run time is taken
+// to be none.
+func isNegative(v *ir.Value) bool {
+	n, ok := arith.ConstantInt(v)
+	return ok && n < 0
 }
 
 // elemBytes is the size of an element that TMA knows.
