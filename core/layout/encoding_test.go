@@ -222,6 +222,23 @@ func TestNVMMAShared(t *testing.T) {
 			t.Errorf("swizzle %d, offset %d is element %v, must be %v", c.width, c.offset, got, want)
 		}
 	}
+	for _, c := range []struct {
+		enc   NVMMAShared
+		shape []int64
+		box   []int64
+		align int
+	}{
+		{NVMMAShared{SwizzlingByteWidth: 128, ElementBitWidth: 16}, []int64{512, 128}, []int64{256, 64}, 1024},
+		{NVMMAShared{SwizzlingByteWidth: 64, ElementBitWidth: 32}, []int64{4, 32, 16}, []int64{4, 32, 16}, 512},
+		{NVMMAShared{SwizzlingByteWidth: 32, ElementBitWidth: 8, Transposed: true}, []int64{64, 128}, []int64{32, 128}, 256},
+		{NVMMAShared{SwizzlingByteWidth: 0, ElementBitWidth: 8}, []int64{16, 512}, []int64{16, 256}, 128},
+		{NVMMAShared{SwizzlingByteWidth: 128, ElementBitWidth: 16}, []int64{1024}, []int64{256}, 1024},
+		{NVMMAShared{SwizzlingByteWidth: 128, ElementBitWidth: 8, FP4Padded: true}, []int64{64, 128}, []int64{64, 64}, 1024},
+	} {
+		if box, align := c.enc.Box(c.shape), c.enc.Align(); !slices.Equal(box, c.box) || align != c.align {
+			t.Errorf("%+v of %v: boxes of %v at multiples of %d, must be %v and %d", c.enc, c.shape, box, align, c.box, c.align)
+		}
+	}
 	n.NDims = 3
 	cube := mustLinear(t, n, 4, 16, 64)
 	if !cube.IsInvertible() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/analysis/allocation"
 	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
@@ -14,6 +15,7 @@ import (
 
 const header = `#b = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
 #s = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#c = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
 #smem = #ttg.shared_memory
 module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {
 `
@@ -213,4 +215,53 @@ func TestAlignment(t *testing.T) {
 		}
 		return ir.Advance
 	})
+}
+
+// Arrangements ask for alignments, and so for those of the frames in which they
+// are, and of the kernel's.
+func TestAlignmentOfArrangements(t *testing.T) {
+	const mem = "!ttg.memdesc<64x64xf16, #ttg.nvmma_shared<{swizzlingByteWidth = WIDTH, transposed = false, elementBitWidth = 16}>, #smem, mutable>"
+	for width, want := range map[string]int{"128": 1024, "64": 512, "32": 256, "0": 128} {
+		buffer := strings.Replace(mem, "WIDTH", width, 1)
+		mod := parse(t, `tt.func private @f(%x: tensor<64x64xf16, #c>) {
+    %a = ttg.local_alloc : () -> M64
+    %b = ttg.local_alloc : () -> `+buffer+`
+    ttg.local_store %x, %b : tensor<64x64xf16, #c> -> `+buffer+`
+    %l = ttg.local_load %a : M64 -> tensor<64xf32, #b>
+    tt.return }
+  tt.func public @k(%x: tensor<64x64xf16, #c>) {
+    %a = ttg.local_alloc : () -> M64
+    tt.call @f(%x) : (tensor<64x64xf16, #c>) -> ()
+    %l = ttg.local_load %a : M64 -> tensor<64xf32, #b>
+    tt.return }`)
+		r, err := allocation.Analyze(mod, scratch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Align() != want {
+			t.Errorf("swizzle %s: the kernel's memory is aligned to %d, want %d", width, r.Align(), want)
+		}
+		ir.Walk(mod, func(op *ir.Operation) ir.WalkResult {
+			if a, ok := r.Area(op); ok && (op.Is(tt.Call) || a.Size > 1024) && a.Offset%want != 0 {
+				t.Errorf("swizzle %s: %s at offset %d, which is no multiple of %d", width, op.Name(), a.Offset, want)
+			}
+			return ir.Advance
+		})
+	}
+}
+
+// An operation's memory has the alignment that it asks for.
+func TestAlignmentOfScratch(t *testing.T) {
+	mod := parse(t, "tt.func public @k(%x: T256) {\n %m = ttg.local_alloc : () -> M64\n"+reduction("p", 128)+
+		" %l = ttg.local_load %m : M64 -> tensor<64xf32, #b>\n tt.return }")
+	r, err := allocation.Analyze(mod, func(op *ir.Operation) (int, int, error) {
+		n, _, err := scratch(op)
+		return n, 512, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := offsets(mod, r); got != "0+256 512+128" || r.Align() != 512 {
+		t.Errorf("areas %s aligned to %d", got, r.Align())
+	}
 }

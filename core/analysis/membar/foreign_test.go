@@ -1,0 +1,93 @@
+package membar_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/analysis/allocation"
+	"github.com/tritonc/tritonc/core/analysis/membar"
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/text"
+)
+
+// effects are those of operations with an attribute "does", which stand for a
+// target's.
+var effects = map[string]membar.Effects{
+	"init":   {Operands: []membar.Effect{membar.Writes | membar.Leader}},
+	"expect": {Operands: []membar.Effect{membar.Writes | membar.Leader | membar.Sync}},
+	"wait":   {Operands: []membar.Effect{membar.Reads | membar.Sync}},
+	"in":     {Operands: []membar.Effect{membar.Writes | membar.Leader | membar.Async}},
+	"out":    {Operands: []membar.Effect{membar.Reads | membar.Leader | membar.Async}},
+	"fence":  {Fences: true},
+	"drain":  {Drains: true},
+	"map":    {Scratch: membar.Leader},
+}
+
+func foreign(op *ir.Operation) (membar.Effects, bool) {
+	e, ok := effects[op.StringAttr("does")]
+	return e, ok
+}
+
+// Each case is a body in which the operations before which a barrier is due
+// carry {bar}, those before which a fence is, too, {fence}, and no others.
+func TestForeign(t *testing.T) {
+	const (
+		barrier = "%b = ttg.local_alloc : () -> M1\n"
+		buffer  = "%a = ttg.local_alloc : () -> M256\n"
+	)
+	on := func(does, buf, marks string) string {
+		typ := "M256"
+		if buf == "%b" {
+			typ = "M1"
+		}
+		return "ttg.local_dealloc " + buf + " {does = \"" + does + "\"" + marks + "} : " + typ + "\n"
+	}
+	alone := func(does string) string { return "ttg.async_commit_group {does = \"" + does + "\"}\n" }
+	load := func(marks string) string { return "ttg.local_load %a {" + marks + "} : M256 -> T256\n" }
+	store := func(marks string) string { return "ttg.local_store %x, %a {" + marks + "} : T256 -> M256\n" }
+	for name, body := range map[string]string{
+		"a copy comes in": barrier + buffer +
+			on("init", "%b", "") + on("expect", "%b", "") + on("in", "%a", "") + on("wait", "%b", ", bar") + load("") + on("init", "%b", ", bar"),
+		"the barrier is known to the engine behind a fence": barrier + buffer +
+			on("init", "%b", "") + on("in", "%b", ", bar, fence") + on("wait", "%b", ""),
+		"who waits needs no order with who is waited for": barrier + on("init", "%b", "") + "gpu.barrier\n" +
+			on("expect", "%b", "") + on("wait", "%b", "") + on("wait", "%b", ""),
+		"what was loaded is replaced": buffer + on("in", "%a", "") + load("") + on("in", "%a", ", bar"),
+		"what was stored is replaced": buffer + store("") + on("in", "%a", ", bar, fence") + on("in", "%a", ""),
+		"a fence of its own":          buffer + store("") + alone("fence") + on("out", "%a", ", bar"),
+		"no fence":                    buffer + store("") + load("bar") + on("out", "%a", ", bar, fence"),
+		"a barrier is no end of reading": buffer + store("") + alone("fence") + on("out", "%a", ", bar") +
+			"gpu.barrier\n" + alone("drain") + store("bar"),
+		"drained behind a barrier": buffer + on("out", "%a", "") + alone("drain") + "gpu.barrier\n" + store(""),
+		"not drained":              buffer + on("out", "%a", "") + "gpu.barrier\n" + store("bar") + store("bar"),
+		"the phase is seen by all before the next": barrier + on("init", "%b", "") +
+			"scf.for %i = %n to %n step %n : i32 {\n" + on("expect", "%b", ", bar") + on("wait", "%b", ", bar") + "}\n",
+		"two maps": "ttg.async_commit_group {does = \"map\", scratch = 128 : i32}\nttg.async_commit_group {does = \"map\", scratch = 128 : i32}\n",
+		"a map lies where a copy goes": "ttg.async_commit_group {does = \"map\", scratch = 128 : i32}\n" + buffer +
+			on("in", "%a", ", bar, fence"),
+		"scratch memory lies where a copy goes": "%p = ttg.convert_layout %x {scratch = 2048 : i32} : T256 -> T256\n" + buffer +
+			on("in", "%a", ", bar, fence"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := strings.ReplaceAll(names.Replace(body), "M1", "!ttg.memdesc<1xi64, #s, #smem, mutable>")
+			src := header + names.Replace("tt.func public @k(%x: T256, %n: i32) {\n") + body + "tt.return\n}\n}\n"
+			mod, err := text.Parse(dialect.NewContext(), "t.ttgir", []byte(src))
+			if err != nil {
+				t.Fatal(err)
+			}
+			alloc, err := allocation.Analyze(mod, scratch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := membar.Analyze(mod, alloc, foreign)
+			ir.Walk(mod, func(op *ir.Operation) ir.WalkResult {
+				if r.Before(op) != op.HasAttr("bar") || r.Fence(op) != op.HasAttr("fence") {
+					t.Errorf("%s at %v: barrier %v, fence %v, want %v and %v\n%s", op.Name(), ir.FileLocOf(op.Loc()),
+						r.Before(op), r.Fence(op), op.HasAttr("bar"), op.HasAttr("fence"), src)
+				}
+				return ir.Advance
+			})
+		})
+	}
+}
