@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/analysis/alias"
 	"github.com/tritonc/tritonc/core/analysis/allocation"
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/diag"
@@ -90,7 +91,7 @@ func sharedUse(op *ir.Operation, bytes int) SharedUse {
 			}
 			u.Stages = int(t.Shape[0])
 			for w := range user.Result(0).Users() {
-				if w.Is(ttg.AsyncCopy) || w.Is(ttg.LocalStore) { // the load that was staged
+				if !w.Is(ttg.LocalLoad) && !alias.IsView(w) { // the load that was staged
 					u.Pos = kernelPos(w.Loc())
 				}
 			}

@@ -3,8 +3,8 @@ package gpu
 import (
 	"fmt"
 	"math"
-	"strings"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/tritonc/tritonc/driver/sim"

@@ -3,8 +3,11 @@ package gpu
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/driver/sim"
 )
 
@@ -34,7 +37,7 @@ func TestDescriptors(t *testing.T) {
 // barrier, whose phases alternate; what lies outside of a tensor is zero.
 func TestTMALoads(t *testing.T) {
 	r := newRand(t)
-	for i := range 24 {
+	for i := range 15 {
 		c := randomTMA(r, 1+i%3)
 		k := build(t, "tma.ttgir", c.source(), 90)
 		x, want := randomBytes(r, c.size()*c.bytes), make([]byte, c.dumped()*c.bytes)
@@ -55,7 +58,7 @@ func TestTMALoads(t *testing.T) {
 // Blocks leave through descriptors, clipped to the tensor.
 func TestTMAStores(t *testing.T) {
 	r := newRand(t)
-	for i := range 24 {
+	for i := range 15 {
 		c := randomTMA(r, 1+i%3)
 		c.out = true
 		for d := range c.start { // hardware begins no store before the tensor
@@ -179,4 +182,139 @@ func differing(got, want []byte) int {
 		}
 	}
 	return n
+}
+
+// A function makes descriptors of its own, and each call's have a place of their
+// own in the caller's scratch memory.
+func TestDescriptorsInFunctions(t *testing.T) {
+	const size = 32 * 64
+	types := strings.NewReplacer(
+		"DESC", "!tt.tensordesc<tensor<32x64xf16, SHARED>>", "MEM", "!ttg.memdesc<32x64xf16, SHARED, #ttg.shared_memory, mutable>",
+		"BAR", "!ttg.memdesc<1xi64, #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>, #ttg.shared_memory, mutable>",
+		"T", "tensor<32x64xf16, #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>>",
+	)
+	shared := strings.NewReplacer("SHARED", "#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>")
+	src := moduleOf(shared.Replace(types.Replace(`  tt.func private @block(%p: !tt.ptr<f16>, %n: i32) -> T attributes {noinline = true} {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %rows = arith.constant 32 : i32
+    %cols = arith.constant 64 : i32
+    %stride = arith.constant 128 : i64
+    %true = arith.constant true
+    %skipped = ttg.global_scratch_alloc {alignment = 16 : i32, nbytes = 40 : i32} : !tt.ptr<i8>
+    %map = ttg.global_scratch_alloc {alignment = 128 : i32, nbytes = 128 : i32} : !tt.ptr<i8>
+    ttng.tensormap_create %map, %p, [%cols, %rows], [%cols, %n], [%stride], [%one, %one] {elem_type = 6 : i32, fill_mode = 0 : i32, interleave_layout = 0 : i32, swizzle_mode = 3 : i32} : (!tt.ptr<i8>, !tt.ptr<f16>, i32, i32, i32, i32, i64, i32, i32) -> ()
+    ttng.tensormap_fenceproxy_acquire %map : !tt.ptr<i8>
+    %desc = ttng.reinterpret_tensor_descriptor %map : !tt.ptr<i8> to DESC
+    %m = ttg.local_alloc : () -> MEM
+    %bar = ttg.local_alloc : () -> BAR
+    ttng.init_barrier %bar, 1 : BAR
+    ttng.barrier_expect %bar, 4096, %true : BAR
+    ttng.async_tma_copy_global_to_local %desc[%zero, %zero] %m, %bar, %true : DESC, BAR -> MEM
+    ttng.wait_barrier %bar, %zero : BAR
+    ttng.inval_barrier %bar : BAR
+    %v = ttg.local_load %m : MEM -> T
+    tt.return %v : T
+  }
+  tt.func public @k(%a: !tt.ptr<f16>, %b: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f16>) {
+    %x = tt.call @block(%a, %n) : (!tt.ptr<f16>, i32) -> T
+    %y = tt.call @block(%b, %n) : (!tt.ptr<f16>, i32) -> T
+    %s = arith.addf %x, %y : T
+    %map = ttg.global_scratch_alloc {alignment = 128 : i32, nbytes = 128 : i32} : !tt.ptr<i8>
+    %one = arith.constant 1 : i32
+    %rows = arith.constant 32 : i32
+    %cols = arith.constant 64 : i32
+    %stride = arith.constant 128 : i64
+    ttng.tensormap_create %map, %o, [%cols, %rows], [%cols, %rows], [%stride], [%one, %one] {elem_type = 6 : i32, fill_mode = 0 : i32, interleave_layout = 0 : i32, swizzle_mode = 3 : i32} : (!tt.ptr<i8>, !tt.ptr<f16>, i32, i32, i32, i32, i64, i32, i32) -> ()
+    ttng.tensormap_fenceproxy_acquire %map : !tt.ptr<i8>
+    %desc = ttng.reinterpret_tensor_descriptor %map : !tt.ptr<i8> to DESC
+    %at = tt.get_program_id x : i32
+    %row = arith.muli %at, %rows : i32
+    %zero = arith.constant 0 : i32
+    %m = ttg.local_alloc %s : (T) -> MEM
+    ttng.fence_async_shared {bCluster = false}
+    ttng.async_tma_copy_local_to_global %desc[%zero, %zero] %m : DESC, MEM
+    ttng.async_tma_store_wait {pendings = 0 : i32}
+    tt.return
+  }
+`)))
+	k := build(t, "functions.ttgir", src, 90)
+	// A call's frame: 40 bytes, and a map at the next multiple of 128. Two of them
+	// and the kernel's own map.
+	if k.GlobalScratch != 5*128 || k.GlobalScratchAlign != 128 {
+		t.Errorf("global scratch: %d bytes aligned to %d, want 640 and 128", k.GlobalScratch, k.GlobalScratchAlign)
+	}
+	r := newRand(t)
+	a, b := halfs(randn(r, size)), halfs(randn(r, size))
+	const n = 19 // rows
+	d := sim.New(sim.Options{})
+	o := d.Alloc("o", 2*size)
+	k.run(t, d, sim.Dim(1), sim.Upload(d, "a", a), sim.Upload(d, "b", b), int32(n), o)
+	var want []float64
+	for i := range size {
+		if i >= 64*n {
+			a[i], b[i] = 0, 0
+		}
+		want = append(want, float64(widened(halfs([]float32{widened(a[i : i+1])[0] + widened(b[i : i+1])[0]}))[0]))
+	}
+	near(t, "o", widened(sim.Download[uint16](o)), want, 0, 0)
+}
+
+// What descriptors, barriers and targets cannot do is told at the operation.
+func TestTMARefused(t *testing.T) {
+	const (
+		plain = "#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>"
+		turn  = "#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = true, elementBitWidth = 16}>"
+		rows  = "#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>"
+	)
+	store := func(enc, coords string) string {
+		return strings.NewReplacer("ENC", enc, "COORDS", coords).Replace(
+			"%m = ttg.local_alloc : () -> !ttg.memdesc<64x64xf16, ENC, #ttg.shared_memory, mutable>\n" +
+				"ttng.async_tma_copy_local_to_global %d[COORDS] %m : !tt.tensordesc<tensor<64x64xf16, " + rows +
+				">>, !ttg.memdesc<64x64xf16, ENC, #ttg.shared_memory, mutable> loc(\"k.py\":7:11)\n")
+	}
+	for name, c := range map[string]struct {
+		cc       int
+		op, want string
+	}{
+		"before 9.0":        {80, "ttng.fence_async_shared {bCluster = false} loc(\"k.py\":7:11)", "ttng.fence_async_shared: the target has no such instruction: compute capability 9.0 brought it"},
+		"other arrangement": {90, store(plain, "%n, %n"), "ttng.async_tma_copy_local_to_global: a buffer arranged as swizzled_shared"},
+		"columns":           {90, store(turn, "%n, %n"), "the buffer is transposed"},
+		"coordinates":       {90, store(rows, "%n"), "1 coordinates for a buffer of 2 dimensions"},
+		"cluster":           {90, "ttng.fence_async_shared {bCluster = true} loc(\"k.py\":7:11)", "fences of a whole cluster are not lowered"},
+		"barrier": {
+			90, "%m = ttg.local_alloc : () -> !ttg.memdesc<2xi64, #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>, #ttg.shared_memory, mutable>\n" +
+				"ttng.init_barrier %m, 1 : !ttg.memdesc<2xi64, #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>, #ttg.shared_memory, mutable> loc(\"k.py\":7:11)",
+			"ttng.init_barrier: a barrier is a buffer of one integer of 64 bits",
+		},
+		"not lowered": {90, "ttng.cluster_wait loc(\"k.py\":7:11)", "ttng.cluster_wait: this operation cannot be lowered for this target"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := moduleOf("  tt.func public @k(%p: !tt.ptr<i8>, %n: i32) {\n    %d = ttng.reinterpret_tensor_descriptor %p : !tt.ptr<i8> to !tt.tensordesc<tensor<64x64xf16, " +
+				rows + ">>\n    " + c.op + "\n    tt.return\n  }\n")
+			if c.cc < 90 {
+				src = moduleOf("  tt.func public @k() {\n    " + c.op + "\n    tt.return\n  }\n")
+			}
+			_, err := lower.Module(parse(t, "k.ttgir", src), &Target{CC: c.cc}, lower.Options{})
+			all := diag.All(err)
+			if len(all) != 1 {
+				t.Fatalf("error %v, want one diagnostic", err)
+			}
+			if d := all[0]; !strings.Contains(d.Message, c.want) || d.Pos != (diag.Pos{File: "k.py", Line: 7, Col: 12}) {
+				t.Errorf("%v, want %q at k.py:7:12", d, c.want)
+			}
+		})
+	}
+}
+
+// A descriptor that the host would have to make cannot be lowered.
+func TestDescriptorParameter(t *testing.T) {
+	src := moduleOf(`  tt.func public @k(%d: !tt.tensordesc<tensor<64x64xf16>>) {
+    tt.return
+  } loc("k.py":7:11)
+`)
+	_, err := lower.Module(parse(t, "k.ttgir", src), &Target{CC: 90}, lower.Options{})
+	if err == nil || !strings.Contains(err.Error(), "k.py:7:12: error: tt.func: a kernel whose parameter is a descriptor cannot be lowered") {
+		t.Errorf("error %v", err)
+	}
 }
