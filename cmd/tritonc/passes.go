@@ -26,7 +26,7 @@ meant by its pass or, where that stands more than once, by its number.
 
 Without --target the passes that tritonc opt has of its own are listed, with their
 options. With the name of one it is explained by an example: a module before it,
-and after.`
+and after; with --target, too, its rows there are shown.`
 
 // passesFlags are the flags of the passes verb; those of a compile are for the
 // options that passes depend on.
@@ -48,12 +48,13 @@ func passesCommand(env *environment) *cobra.Command {
 		Example: "  tritonc passes --target cuda:80\n" +
 			"  tritonc passes --target cuda:90 --stage ttgir --pipeline -w 8\n" +
 			"  tritonc passes --target cuda:80 --stage ttgir --from 3 --until tritongpu-pipeline --pipeline\n" +
-			"  tritonc passes triton-combine",
+			"  tritonc passes triton-combine\n" +
+			"  tritonc passes --target cuda:80 canonicalize",
 		Args:                  cobra.ArbitraryArgs,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return explainPass(cmd, env, args)
+				return explainPass(cmd, env, &f, args)
 			}
 			return listPasses(cmd, env, &f)
 		},
@@ -267,23 +268,74 @@ func printStage(w io.Writer, s *sdk.Stage, rows []numberedRow, all bool) {
 	}
 }
 
-// explainPass writes what one of the neutral passes does.
-func explainPass(cmd *cobra.Command, env *environment, args []string) error {
+// explainPass writes where a target's stages have a pass, and what it does where
+// it is one of the neutral ones.
+func explainPass(cmd *cobra.Command, env *environment, f *passesFlags, args []string) error {
 	if err := exactArgs("PASS")(cmd, args); err != nil {
 		return err
 	}
-	i := slices.IndexFunc(env.passes, func(p *pass.Pass) bool { return p.Name == args[0] })
-	if i < 0 {
-		names := make([]string, len(env.passes))
-		for i, p := range env.passes {
-			names[i] = p.Name
-		}
-		return usagef("there is no pass %q", args[0]).withHelp("%s", pass.Hint(args[0], names))
+	if f.all || f.pipeline || f.slice() {
+		return usagef("--all, --pipeline, --from and --until are for lists of passes, not for one")
 	}
-	p := env.passes[i]
-	fmt.Fprintf(env.stdout, "%s: %s\n", p.Name, p.Doc)
+	name := args[0]
+	var names []string
+	for _, p := range env.passes {
+		names = append(names, p.Name)
+	}
+	neutral := slices.Index(names, name)
+	if f.target != "" {
+		found, all, err := f.showRows(cmd, env, name)
+		if err != nil || found && neutral < 0 {
+			return err
+		}
+		names = append(names, all...)
+		if found {
+			fmt.Fprintln(env.stdout)
+		}
+	}
+	if neutral < 0 {
+		return usagef("there is no pass %q", name).withHelp("%s", pass.Hint(name, names))
+	}
+	explain(env.stdout, env.passes[neutral])
+	return nil
+}
+
+// showRows writes the rows that the target's stages have of a pass, and returns
+// whether there are any, and the names of all passes.
+func (f *passesFlags) showRows(cmd *cobra.Command, env *environment, name string) (found bool, all []string, err error) {
+	values, err := f.values(cmd)
+	if err != nil {
+		return false, nil, err
+	}
+	stages, err := f.stages(cmd.Context(), env, values)
+	if err != nil {
+		return false, nil, err
+	}
+	for i := range stages {
+		rows, err := sliceRows(&stages[i], "", "")
+		if err != nil {
+			return false, nil, err
+		}
+		var of []numberedRow
+		for _, row := range rows {
+			all = append(all, row.Name)
+			if row.Name == name {
+				of = append(of, row)
+			}
+		}
+		if len(of) > 0 {
+			printStage(env.stdout, &stages[i], of, true)
+			found = true
+		}
+	}
+	return found, all, nil
+}
+
+// explain writes what a pass does, its options and its example.
+func explain(w io.Writer, p *pass.Pass) {
+	fmt.Fprintf(w, "%s: %s\n", p.Name, p.Doc)
 	for _, o := range p.Options {
-		fmt.Fprintf(env.stdout, "    %s=%s  %s\n", o.Name, defaultText(o), o.Doc)
+		fmt.Fprintf(w, "    %s=%s  %s\n", o.Name, defaultText(o), o.Doc)
 	}
 	a := txtar.Parse([]byte(p.Example))
 	var said []string
@@ -293,13 +345,12 @@ func explainPass(cmd *cobra.Command, env *environment, args []string) error {
 		}
 	}
 	if len(said) > 0 {
-		fmt.Fprintf(env.stdout, "\n%s\n", strings.Join(said, "\n"))
+		fmt.Fprintf(w, "\n%s\n", strings.Join(said, "\n"))
 	}
 	for _, f := range a.Files {
 		title := map[string]string{"in.mlir": "before", "out.mlir": "after"}[f.Name]
-		fmt.Fprintf(env.stdout, "\n// %s\n%s", title, f.Data)
+		fmt.Fprintf(w, "\n// %s\n%s", title, f.Data)
 	}
-	return nil
 }
 
 // listNeutral writes the passes that run without a backend, with what they do
