@@ -5,6 +5,7 @@ import (
 
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/core/analysis/allocation"
+	"github.com/tritonc/tritonc/core/analysis/membar"
 	"github.com/tritonc/tritonc/core/analysis/report"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
@@ -49,7 +50,9 @@ func (b *Backend) RunPasses(_ context.Context, req sdk.RunPassesRequest) (resp s
 		return resp, toHost(err, &resp.Reproducer)
 	}
 	resp.Output = string(printModule(m))
-	place := func(m *ir.Operation) (*allocation.Result, error) { return lower.Allocate(m, &gpu.Target{CC: a.cc}) }
+	place := func(m *ir.Operation) (*allocation.Result, membar.Foreign, error) {
+		return lower.Allocate(m, &gpu.Target{CC: a.cc})
+	}
 	for _, name := range req.Analyses {
 		text, err := report.Text(name, m, place)
 		if err != nil {

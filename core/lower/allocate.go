@@ -9,6 +9,7 @@ import (
 	"github.com/tritonc/tritonc/core/analysis/alias"
 	"github.com/tritonc/tritonc/core/analysis/allocation"
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
+	"github.com/tritonc/tritonc/core/analysis/membar"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -16,15 +17,17 @@ import (
 )
 
 // Allocate places the shared memory of a module as its lowering for the target
-// would, without lowering it.
-func Allocate(mod *ir.Operation, t Target) (*allocation.Result, error) {
+// would, without lowering it, and tells what operations of the target's dialect do
+// to it.
+func Allocate(mod *ir.Operation, t Target) (*allocation.Result, membar.Foreign, error) {
 	m := &module{target: t, layouts: make(map[*ir.TensorType]*tensorLayout)}
 	m.own = m.ownOps()
 	if err := m.readAttrs(mod); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	m.axis = axisinfo.Analyze(mod)
-	return allocation.Analyze(mod, m.scratch)
+	alloc, err := allocation.Analyze(mod, m.scratch)
+	return alloc, m.effects(), err
 }
 
 // SharedUse is an area of shared memory of the kernel.

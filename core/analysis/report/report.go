@@ -15,9 +15,10 @@ import (
 	"github.com/tritonc/tritonc/core/ir/text"
 )
 
-// Place places the shared memory of a module. Which operations need scratch
-// memory is known to who lowers them.
-type Place func(m *ir.Operation) (*allocation.Result, error)
+// Place places the shared memory of a module, and tells what operations of a
+// target's dialect do to it. Which operations need scratch memory is known to who
+// lowers them.
+type Place func(m *ir.Operation) (*allocation.Result, membar.Foreign, error)
 
 // Names lists the analyses. Those from Liveness on need a Place.
 var Names = []string{AxisInfo, Alias, Liveness, Allocation, Membar}
@@ -45,7 +46,7 @@ func Text(name string, m *ir.Operation, place Place) (string, error) {
 	case Alias:
 		p.alias(m)
 	case Liveness, Allocation, Membar:
-		alloc, err := place(m)
+		alloc, foreign, err := place(m)
 		if err != nil {
 			return "", err
 		}
@@ -55,7 +56,7 @@ func Text(name string, m *ir.Operation, place Place) (string, error) {
 		case Allocation:
 			p.allocation(m, alloc)
 		default:
-			p.membar(m, membar.Analyze(m, alloc, nil))
+			p.membar(m, membar.Analyze(m, alloc, foreign))
 		}
 	default:
 		return "", fmt.Errorf("no analysis %q; there are: %s", name, strings.Join(Names, ", "))
@@ -180,7 +181,10 @@ func (p *printer) allocation(m *ir.Operation, r *allocation.Result) {
 
 func (p *printer) membar(m *ir.Operation, r *membar.Result) {
 	ir.Walk(m, func(op *ir.Operation) ir.WalkResult {
-		if r.Before(op) {
+		switch {
+		case r.Fence(op):
+			p.printf("%s => fence and barrier before", p.op(op))
+		case r.Before(op):
 			p.printf("%s => barrier before", p.op(op))
 		}
 		if r.After(op) {

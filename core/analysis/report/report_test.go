@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/core/analysis/allocation"
+	"github.com/tritonc/tritonc/core/analysis/membar"
 	"github.com/tritonc/tritonc/core/analysis/report"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -14,13 +15,14 @@ import (
 )
 
 // place gives reductions 64 bytes.
-func place(m *ir.Operation) (*allocation.Result, error) {
-	return allocation.Analyze(m, func(op *ir.Operation) (int, int, error) {
+func place(m *ir.Operation) (*allocation.Result, membar.Foreign, error) {
+	alloc, err := allocation.Analyze(m, func(op *ir.Operation) (int, int, error) {
 		if op.Is(tt.Reduce) {
 			return 64, 0, nil
 		}
 		return 0, 0, nil
 	})
+	return alloc, nil, err
 }
 
 // TestReports prints every analysis of each archive's module.
