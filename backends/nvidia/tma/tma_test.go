@@ -1,11 +1,18 @@
 package tma_test
 
 import (
+	"path/filepath"
+	"strings"
 	"testing"
+
+	"golang.org/x/tools/txtar"
 
 	"github.com/tritonc/tritonc/backends/nvidia/tma"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/diff"
+	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir"
@@ -23,4 +30,62 @@ func TestPasses(t *testing.T) {
 	ours := []*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower}
 	also := []*pass.Pass{rewrite, pipeline, ttgir.AssignLatencies, ttgir.ScheduleLoops, canonicalize, std.CSE}
 	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", append(ours, also...), append(ours, rewrite, pipeline)...)
+}
+
+// The archives of testdata/steps come from Triton and are never rewritten. Each
+// pass makes of Triton's input what Triton makes of it, apart from what
+// canonicalize and cse remove.
+func TestStepsAgainstTriton(t *testing.T) {
+	paths, err := filepath.Glob("testdata/steps/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no archives: %v", err)
+	}
+	passes := []*pass.Pass{tma.OptimizeDescriptorEncoding, tma.Lower}
+	for _, path := range paths {
+		a, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sections := map[string]string{}
+		for _, f := range a.Files {
+			sections[f.Name] = string(f.Data)
+		}
+		for line := range strings.Lines(string(a.Comment)) {
+			step, ok := strings.CutPrefix(strings.TrimSpace(line), "step: ")
+			if !ok {
+				continue
+			}
+			part := strings.Fields(step)
+			t.Run(part[2], func(t *testing.T) {
+				rows, err := pass.Parse(passes, part[2])
+				if err != nil {
+					t.Fatal(err)
+				}
+				ours, theirs := parse(t, sections[part[0]]), parse(t, sections[part[1]])
+				run(t, ours, rows)
+				tidy := []pass.Row{{Pass: canonicalize}, {Pass: std.CSE}, {Pass: canonicalize}, {Pass: std.CSE}}
+				run(t, ours, tidy)
+				run(t, theirs, tidy)
+				if d := diff.Modules("tritonc", ours, "triton", theirs); d != "" {
+					t.Error(d)
+				}
+			})
+		}
+	}
+}
+
+func parse(t *testing.T, src string) *ir.Operation {
+	t.Helper()
+	m, err := text.Parse(ir.NewContext(append(dialect.All(), ttng.Dialect())...), "triton.ttgir", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func run(t *testing.T, m *ir.Operation, rows []pass.Row) {
+	t.Helper()
+	if _, err := (&pass.Runner{VerifyEach: true}).Run(m, rows, nil); err != nil {
+		t.Fatal(err)
+	}
 }
