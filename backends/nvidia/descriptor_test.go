@@ -1,9 +1,17 @@
 package nvidia
 
 import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/txtar"
+
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/diff"
 	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
 )
 
@@ -35,6 +43,85 @@ func TestDescriptorsOfFiles(t *testing.T) {
 		}
 		if loads, stores := strings.Count(ttgir, "tt.load"), strings.Count(ttgir, "tt.store"); loads != 1 || stores != 1 {
 			t.Errorf("cuda:%s: %d loads and %d stores, want one each:\n%s", cc, loads, stores, ttgir)
+		}
+	}
+}
+
+// ttgirOf is what the passes make of the ttir in a file, for cuda:90.
+func ttgirOf(t *testing.T, name string, ttir []byte, options string) *ir.Operation {
+	t.Helper()
+	req := request(t, "90", stageTTGIR, name, ttir, options)
+	req.Last = stageTTGIR
+	resp, err := sdktest.Start(t, New()).RunStages(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed(t, resp.Artifact(stageTTGIR))
+}
+
+func parsed(t *testing.T, src []byte) *ir.Operation {
+	t.Helper()
+	f, err := parseModule("t.ttgir", src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.Op
+}
+
+// TestTMAAgainstTriton: a kernel that copies through descriptors, outside of loops,
+// becomes what Triton makes of it.
+func TestTMAAgainstTriton(t *testing.T) {
+	a, err := txtar.ParseFile(filepath.FromSlash("testdata/tma/descriptors.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, theirs := ttgirOf(t, "k.ttir", a.Files[0].Data, `{"tma":true}`), parsed(t, a.Files[1].Data)
+	if d := diff.Modules("tritonc", ours, "triton", theirs); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestTMAProduct: a product in three stages has all of its operands and its result
+// copied by TMA: two turns ahead, into buffers that the dots read as they are, and
+// from one buffer.
+func TestTMAProduct(t *testing.T) {
+	ttir, err := os.ReadFile(filepath.FromSlash("testdata/tma/matmul_desc.ttir"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		options string
+		want    map[string]int
+	}{
+		{`{"tma":true,"num_warps":8}`, map[string]int{
+			"ttng.tensormap_create":               3,
+			"ttng.init_barrier":                   2,
+			"ttng.inval_barrier":                  2,
+			"ttng.barrier_expect":                 3, // two turns before the loop, one in it
+			"ttng.async_tma_copy_global_to_local": 6,
+			"ttng.wait_barrier":                   1,
+			"ttg.local_load":                      2,
+			"ttg.convert_layout":                  0,
+			// The loop over tiles for K = 0 and the fused one.
+			"ttng.async_tma_copy_local_to_global": 2,
+			"ttng.async_tma_store_wait":           4,
+			"ttng.fence_async_shared":             2,
+			"tt.load":                             0, "tt.store": 0, "tt.descriptor_load": 0, "tt.make_tensor_descriptor": 0,
+		}},
+		{`{"tma":false,"num_warps":8}`, map[string]int{"ttng.tensormap_create": 0, "tt.make_tensor_descriptor": 0, "tt.store": 2}},
+		{`{"tma":true,"num_warps":8,"num_stages":1}`, map[string]int{
+			"ttng.async_tma_copy_global_to_local": 2, "ttng.wait_barrier": 2, "ttng.async_tma_store_wait": 2, "tt.load": 0,
+		}},
+	} {
+		got := make(map[string]int)
+		ir.Walk(ttgirOf(t, "matmul_desc.ttir", ttir, test.options), func(op *ir.Operation) ir.WalkResult {
+			got[op.Name()]++
+			return ir.Advance
+		})
+		for _, name := range slices.Sorted(maps.Keys(test.want)) {
+			if got[name] != test.want[name] {
+				t.Errorf("%s: %d times %s, want %d", test.options, got[name], name, test.want[name])
+			}
 		}
 	}
 }
