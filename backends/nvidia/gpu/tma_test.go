@@ -19,7 +19,21 @@ func TestDescriptors(t *testing.T) {
 		t.Errorf("global scratch: %d bytes aligned to %d, want 256 and 128", k.GlobalScratch, k.GlobalScratchAlign)
 	}
 	r := newRand(t)
-	for _, s := range []struct{ m, n int }{{32, 64}, {64, 128}, {33, 72}, {1, 8}, {95, 200}} {
+	narrow := strings.NewReplacer(`"ttg.num-warps" = 4`, `"ttg.num-warps" = 1`, "warpsPerCTA = [4, 1]", "warpsPerCTA = [1, 1]")
+	alone := build(t, "descriptors.ttgir", narrow.Replace(testdata(t, "descriptors")), 90)
+	first := strings.NewReplacer("%x_7, %x_8, %true :", "%x_7, %x_8, %true evictionPolicy = evict_first :")
+	hinted := build(t, "descriptors.ttgir", first.Replace(testdata(t, "descriptors")), 90)
+	if !strings.Contains(hinted.ptx, "complete_tx::bytes.L2::cache_hint") {
+		t.Errorf("no hint:\n%s", hinted.ptx)
+	}
+	for i, s := range []struct{ m, n int }{{32, 64}, {64, 128}, {33, 72}, {1, 8}, {95, 200}, {33, 72}, {33, 72}} {
+		k := k
+		switch i {
+		case 5:
+			k = alone
+		case 6:
+			k = hinted
+		}
 		x := halfs(randn(r, s.m*s.n))
 		d := sim.New(sim.Options{})
 		o := d.Alloc("o", 2*s.m*s.n)
@@ -38,7 +52,7 @@ func TestDescriptors(t *testing.T) {
 func TestTMALoads(t *testing.T) {
 	r := newRand(t)
 	for i := range 15 {
-		c := randomTMA(r, 1+i%3)
+		c := randomTMA(r, 1+i%5)
 		k := build(t, "tma.ttgir", c.source(), 90)
 		x, want := randomBytes(r, c.size()*c.bytes), make([]byte, c.dumped()*c.bytes)
 		c.each(func(elem, at int, inside bool) {
@@ -59,7 +73,7 @@ func TestTMALoads(t *testing.T) {
 func TestTMAStores(t *testing.T) {
 	r := newRand(t)
 	for i := range 15 {
-		c := randomTMA(r, 1+i%3)
+		c := randomTMA(r, 1+i%5)
 		c.out = true
 		for d := range c.start { // hardware begins no store before the tensor
 			c.start[d] = max(c.start[d], 0)
@@ -258,6 +272,30 @@ func TestDescriptorsInFunctions(t *testing.T) {
 		want = append(want, float64(widened(halfs([]float32{widened(a[i : i+1])[0] + widened(b[i : i+1])[0]}))[0]))
 	}
 	near(t, "o", widened(sim.Download[uint16](o)), want, 0, 0)
+}
+
+// Nobody waits whose predicate is false.
+func TestWaitPredicate(t *testing.T) {
+	bar := "!ttg.memdesc<1xi64, #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>, #ttg.shared_memory, mutable>"
+	for pred, stuck := range map[string]bool{"false": false, "true": true} {
+		src := moduleOf(strings.ReplaceAll(strings.ReplaceAll(`  tt.func public @k(%o: !tt.ptr<i32>) {
+    %zero = arith.constant 0 : i32
+    %p = arith.constant PRED
+    %b = ttg.local_alloc : () -> BAR
+    ttng.init_barrier %b, 1 : BAR
+    ttng.wait_barrier %b, %zero, %p : BAR
+    ttng.inval_barrier %b : BAR
+    tt.store %o, %zero : !tt.ptr<i32>
+    tt.return
+  }
+`, "BAR", bar), "PRED", pred))
+		k := build(t, "wait.ttgir", src, 90)
+		d := sim.New(sim.Options{MaxInstructions: 1 << 14})
+		_, err := d.Launch(k.mod, k.Kernel, sim.Dim(1), sim.Dim(k.Threads), k.Shared, d.Alloc("o", 4))
+		if (err != nil) != stuck {
+			t.Errorf("predicate %s: %v", pred, err)
+		}
+	}
 }
 
 // What descriptors, barriers and targets cannot do is told at the operation.

@@ -227,14 +227,15 @@ func randomTMA(r *rand.Rand, rank int) *tmaCase {
 	c.block, c.dims, c.start = make([]int, rank), make([]int, rank), make([]int, rank)
 	inner := max(c.swizzle, 16) / e.bytes << r.IntN(2)
 	rows := 8 << r.IntN(3)
-	switch rank {
-	case 1:
+	if rank == 1 {
 		c.swizzle = 0
 		c.block[0] = 64 << r.IntN(5)
-	case 2:
-		c.block[0], c.block[1] = rows, inner
-	case 3:
-		c.block[0], c.block[1], c.block[2] = 1<<r.IntN(3), rows, inner
+	} else {
+		c.block[rank-2], c.block[rank-1] = rows, inner
+	}
+	for d := range rank - 2 {
+		c.block[d] = 1 << r.IntN(3)
+		c.block[rank-2] = 8
 	}
 	if c.swizzle == 0 && rank > 1 {
 		c.block[rank-1] = min(c.block[rank-1], 256)
