@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/llir/llvm/ir/enum"
+
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 	"github.com/tritonc/tritonc/core/lower"
@@ -30,74 +32,135 @@ func createMap(s *lower.Site, op *ir.Operation) error {
 	if len(size) != rank || len(step) != rank || len(stride) != rank-1 {
 		return fmt.Errorf("%d dimensions with %d sizes, %d strides and %d steps", rank, len(size), len(stride), len(step))
 	}
-	b := s.B
-	warp := isFirstWarp(s)
-	at := s.Scratch()
-	meet := b.M.Declare("llvm.nvvm.bar.warp.sync", llir.HasEffects, llir.Void, llir.I32)
-	b.Call(meet, b.M.I32(allLanes)) // an earlier map may still be on its way out
-	var clear assembly
-	clear.predicate(warp)
-	clear.str("st.shared.b32 ")
-	clear.address("r", b.GEP(llir.I8, at, b.Shl(s.Thread, 2)), 0)
-	clear.str(", ")
-	clear.ref(clear.in("r", b.M.I32(0)))
-	clear.str(";")
-	clear.emit(b, nil)
-	b.Call(meet, b.M.I32(allLanes))
-
-	leader := isLeader(s)
-	wide := b.ZExt(b.Cast(llir.PtrToInt, at, llir.I32, 0), llir.I64)
-	field := func(name string, bits int, which int, value func(a *assembly)) {
-		var a assembly
-		a.predicate(leader)
-		a.str("tensormap.replace.tile." + name + ".shared::cta.b1024.b" + strconv.Itoa(bits) + " ")
-		a.address("l", wide, 0)
-		if which >= 0 {
-			a.str(", " + strconv.Itoa(which))
+	w := newMapWriter(s)
+	w.clear()
+	value := func(v *ir.Value) llir.Value { return s.Value(v)[0] }
+	strides := make([]llir.Value, rank-1)
+	if rank > 1 {
+		unit := w.strideUnit()
+		for i := range strides {
+			strides[i] = s.B.Binary(llir.LShr, value(stride[i]), unit, 0)
 		}
-		a.str(", ")
-		value(&a)
-		a.str(";")
-		a.emit(b, nil)
 	}
-	reg := func(class string, v *ir.Value) func(*assembly) {
-		return func(a *assembly) { a.ref(a.in(class, s.Value(v)[0])) }
-	}
-	number := func(n int64) func(*assembly) {
-		return func(a *assembly) { a.str(strconv.FormatInt(n, 10)) }
-	}
-	attr := func(name string) func(*assembly) {
-		n, _ := op.IntAttr(name)
-		return number(n)
-	}
-	field("global_address", 64, -1, reg("l", op.Group(1)[0]))
-	field("rank", 32, -1, number(int64(rank-1)))
+	w.replace("global_address", 64, -1, value(op.Group(1)[0]))
+	w.constant("rank", int64(rank-1))
 	for i := range rank {
-		field("box_dim", 32, i, reg("r", box[i]))
+		w.replace("box_dim", 32, i, value(box[i]))
+		w.replace("global_dim", 32, i, value(size[i]))
+		w.replace("element_stride", 32, i, value(step[i]))
 	}
-	for i := range rank {
-		field("global_dim", 32, i, reg("r", size[i]))
+	for i, v := range strides {
+		w.replace("global_stride", 64, i, v)
 	}
-	for i := range rank - 1 {
-		field("global_stride", 64, i, reg("l", stride[i]))
+	for _, field := range []struct{ name, attr string }{
+		{"elemtype", "elem_type"}, {"interleave_layout", "interleave_layout"}, {"swizzle_mode", "swizzle_mode"}, {"fill_mode", "fill_mode"},
+	} {
+		n, _ := op.IntAttr(field.attr)
+		w.constant(field.name, n)
 	}
-	for i := range rank {
-		field("element_stride", 32, i, reg("r", step[i]))
-	}
-	field("elemtype", 32, -1, attr("elem_type"))
-	field("interleave_layout", 32, -1, attr("interleave_layout"))
-	field("swizzle_mode", 32, -1, attr("swizzle_mode"))
-	field("fill_mode", 32, -1, attr("fill_mode"))
-
-	var out assembly
-	out.predicate(warp)
-	out.str("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned ")
-	out.address("l", s.Value(op.Group(0)[0])[0], 0)
-	out.str(", ")
-	out.address("l", wide, 0)
-	out.str(", " + strconv.Itoa(mapBytes) + ";")
-	out.emit(b, nil)
+	w.copyTo(value(op.Group(0)[0]))
 	return nil
+}
+
+// mapWriter writes a map into the scratch memory of an operation.
+type mapWriter struct {
+	s *lower.Site
+	// warp holds in the first warp, leader in the one thread of it that fills in
+	// the fields.
+	warp, leader llir.Value
+	word         llir.Value // address of the lane's four bytes
+	wide         llir.Value // address of the map, as 64 bits
+}
+
+func newMapWriter(s *lower.Site) *mapWriter {
+	b, at := s.B, s.Scratch()
+	return &mapWriter{
+		s: s, warp: isFirstWarp(s), word: b.GEP(llir.I8, at, b.Shl(s.Thread, 2)),
+		wide: b.ZExt(b.Cast(llir.PtrToInt, at, llir.I32, 0), llir.I64),
+	}
+}
+
+// meet waits for all lanes; what they wrote before is seen after.
+func (w *mapWriter) meet() {
+	b := w.s.B
+	b.Call(b.M.Declare("llvm.nvvm.bar.warp.sync", llir.HasEffects, llir.Void, llir.I32), b.M.I32(allLanes))
+}
+
+// clear makes all bytes zero.
+func (w *mapWriter) clear() {
+	w.meet() // an earlier map may still be on its way out
+	var a assembly
+	a.predicate(w.warp)
+	a.str("st.shared.b32 ")
+	a.address("r", w.word, 0)
+	a.str(", ")
+	a.ref(a.in("r", w.s.B.M.I32(0)))
+	a.str(";")
+	a.emit(w.s.B, nil)
+	w.meet()
+	w.leader = isLeader(w.s)
+}
+
+// strideUnit is by how many bits strides in bytes are shifted to the right for
+// tensormap.replace, an i64: 0, or 4. A map has strides without their four lowest
+// bits. Assemblers from CUDA 12.5 on take bytes and drop these; those before take
+// what the map has, and nothing in the text says which will be. So the code finds
+// out: of a stride of 1 only the latter leave something in a map of zeros.
+func (w *mapWriter) strideUnit() llir.Value {
+	b := w.s.B
+	w.replace("global_stride", 64, 0, b.M.I64(1))
+	w.meet()
+	var a assembly
+	word := a.out("r")
+	a.str("mov.b32 ")
+	a.ref(word)
+	a.str(", 0;\n\t")
+	a.predicate(w.warp)
+	a.str("ld.shared.b32 ")
+	a.ref(word)
+	a.str(", ")
+	a.address("r", w.word, 0)
+	a.str(";")
+	left := b.ICmp(enum.IPredNE, a.emit(b, llir.I32)[0], b.M.I32(0))
+	vote := b.M.Declare("llvm.nvvm.vote.any.sync", llir.HasEffects, llir.I1, llir.I32, llir.I1)
+	return b.Select(b.Call(vote, b.M.I32(allLanes), left), b.M.I64(4), b.M.I64(0))
+}
+
+// replace fills in a field of so many bits, or with which >= 0 one of several.
+func (w *mapWriter) replace(name string, bits, which int, value llir.Value) {
+	class := map[int]string{32: "r", 64: "l"}[bits]
+	w.field(name, bits, which, func(a *assembly) { a.ref(a.in(class, value)) })
+}
+
+// constant fills in a field that takes no register.
+func (w *mapWriter) constant(name string, value int64) {
+	w.field(name, 32, -1, func(a *assembly) { a.str(strconv.FormatInt(value, 10)) })
+}
+
+func (w *mapWriter) field(name string, bits, which int, value func(a *assembly)) {
+	var a assembly
+	a.predicate(w.leader)
+	a.str("tensormap.replace.tile." + name + ".shared::cta.b1024.b" + strconv.Itoa(bits) + " ")
+	a.address("l", w.wide, 0)
+	if which >= 0 {
+		a.str(", " + strconv.Itoa(which))
+	}
+	a.str(", ")
+	value(&a)
+	a.str(";")
+	a.emit(w.s.B, nil)
+}
+
+// copyTo copies the map to global memory.
+func (w *mapWriter) copyTo(to llir.Value) {
+	var a assembly
+	a.predicate(w.warp)
+	a.str("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned ")
+	a.address("l", to, 0)
+	a.str(", ")
+	a.address("l", w.wide, 0)
+	a.str(", " + strconv.Itoa(mapBytes) + ";")
+	a.emit(w.s.B, nil)
 }
 
 // acquireMap has the first warp, whose leader starts all copies, see a map that

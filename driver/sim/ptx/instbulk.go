@@ -184,7 +184,13 @@ func (d *decoder) tensormap(st *Stmt, m *mods) {
 	if field.items > 0 {
 		in.Imm += d.immediate(&st.Args[1], uint64(field.items-1)) * int64(field.bytes)
 	}
-	in.Regs = []simt.Reg{d.src(&st.Args[args-1], in.Type)}
+	value := d.src(&st.Args[args-1], in.Type)
+	if field.at == simt.MapStrides { // the map has it without the four lowest bits
+		whole := d.plainReg(simt.Class64)
+		d.emit(st, simt.Inst{Op: simt.OpAnd, Type: simt.B64, D: whole, A: value, B: d.constReg(simt.Class64, ^uint64(15), 0)})
+		value = whole
+	}
+	in.Regs = []simt.Reg{value}
 	d.emit(st, in)
 }
 
