@@ -1,7 +1,9 @@
 package kerneltest
 
 import (
+	"bytes"
 	"context"
+	"debug/elf"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,6 +13,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia"
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/plugin/wire"
+	"github.com/tritonc/tritonc/internal/warpwide"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -143,11 +146,27 @@ func (b *inProcess) runStages(ctx context.Context, req sdk.RunStagesRequest) (sd
 	if err != nil || b.store == "" {
 		return resp, err
 	}
+	if err := wholeWarps(resp.Artifact(storedBinary)); err != nil {
+		return resp, err
+	}
 	resp, whole := narrow(resp, asked)
 	if !whole {
 		return resp, fmt.Errorf("BUG: the backend was asked for %v and %s, and made less", req.Want, req.Last)
 	}
 	return resp, nil
+}
+
+// wholeWarps refuses machine code in which only some lanes of a warp do what all
+// have to: on the inputs of a test it may still be right.
+func wholeWarps(code []byte) error {
+	if !bytes.HasPrefix(code, []byte(elf.ELFMAG)) {
+		return nil // another backend's, or none
+	}
+	_, partial, err := warpwide.Read(code)
+	if err == nil && len(partial) > 0 {
+		err = fmt.Errorf("only some lanes of a warp do %v (internal/warpwide)", partial)
+	}
+	return err
 }
 
 // Select is the Select of core.Options that has the backend run in this process.

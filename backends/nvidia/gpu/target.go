@@ -146,7 +146,7 @@ func (t *Target) ReduceWarp(b *llir.Builder, combine *ir.OpDef, v llir.Value) ll
 	// The ptxas of CUDA 12.4 takes redux.sync for the work of single lanes: of two
 	// results between which lanes choose, it may make one in those lanes alone
 	// that choose it, of their values alone. A shuffle it leaves to the whole
-	// warp, so the result goes through one, from each lane to itself. The ptxas of
-	// 12.8 is right, and drops the shuffle: all lanes have the same.
+	// warp, so the result goes through one, from each lane to itself. Those of 12.8
+	// and 13.0 are right, and drop the shuffle: all lanes have the same.
 	return t.ShuffleXor(b, b.Call(f, v, b.M.I32(allLanes)), 0)
 }
