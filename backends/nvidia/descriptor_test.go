@@ -109,6 +109,8 @@ func TestTMAProduct(t *testing.T) {
 			"tt.load":                             0, "tt.store": 0, "tt.descriptor_load": 0, "tt.make_tensor_descriptor": 0,
 		}},
 		{`{"tma":false,"num_warps":8}`, map[string]int{"ttng.tensormap_create": 0, "tt.make_tensor_descriptor": 0, "tt.store": 2}},
+		// Four buffers of operands and one of the result are more than a block has.
+		{`{"tma":true,"num_warps":8,"num_stages":5}`, map[string]int{"ttng.tensormap_create": 0, "tt.store": 2}},
 		{`{"tma":true,"num_warps":8,"num_stages":1}`, map[string]int{
 			"ttng.async_tma_copy_global_to_local": 2, "ttng.wait_barrier": 2, "ttng.async_tma_store_wait": 2, "tt.load": 0,
 		}},

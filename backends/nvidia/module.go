@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
+	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -72,7 +74,32 @@ func (c *compilation) makeTTGIR() error {
 	if n := c.opts.MaxNReg; n != nil {
 		c.module.SetAttr(ttg.MaxNRegAttr, c.module.Context().I32Attr(int64(*n)))
 	}
+	if !c.opts.hasTMA(c.early) || !hasDescriptors(c.module) {
+		return c.runPasses(ttgirRows(c.early, c.opts))
+	}
+	// What is stored through descriptors takes shared memory beside the operands
+	// that are copied ahead. Where that is too much, pointers do with less.
+	before := c.module.Clone(ir.NewMapping())
+	if err := c.runPasses(ttgirRows(c.early, c.opts)); err != nil {
+		return err
+	}
+	placed, _, err := lower.Allocate(c.module, &gpu.Target{CC: c.early.cc})
+	if err != nil || int64(placed.Size()) <= c.early.sharedMemory {
+		return nil // the stage llir tells the error
+	}
+	sdk.Logger(c.ctx).Debug("copies by TMA take too much shared memory: pointers instead", "bytes", placed.Size())
+	c.module, c.opts.TMA = before, false
 	return c.runPasses(ttgirRows(c.early, c.opts))
+}
+
+// hasDescriptors reports whether the module's functions make descriptors.
+func hasDescriptors(m *ir.Operation) bool {
+	return ir.Walk(m, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(tt.MakeTensorDesc) {
+			return ir.Stop
+		}
+		return ir.Advance
+	})
 }
 
 // runPasses runs a pipeline on the module and times its passes.
