@@ -144,14 +144,18 @@ func (p *picture) draw(legend string) []byte {
 	if len(p.shape) > 1 {
 		rows = int(p.shape[len(p.shape)-2])
 	}
-	longest := 0
+	longest, replicas := 0, false
 	for i := range p.cells {
 		longest = max(longest, len(p.cells[i].label()))
+		replicas = replicas || len(p.cells[i].places) > 1
+	}
+	if replicas {
+		legend += " +1: in one place more."
 	}
 	width := longest*charWidth + 8
 	left := margin + 4*charWidth
 	planes := len(p.cells) / (rows * columns)
-	planeHeight := rows*cellHeight + 2*lineHeight
+	planeHeight := rows*cellHeight + 2*lineHeight + margin
 	keyTop := margin + 2*lineHeight
 	keyRows := (len(p.key) + keyColumns - 1) / keyColumns
 	top := keyTop + keyRows*cellHeight
@@ -159,7 +163,7 @@ func (p *picture) draw(legend string) []byte {
 
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="monospace" font-size="11">`+"\n",
-		max(left+columns*width+margin, text), top+planes*planeHeight+margin)
+		max(left+columns*width+margin, text), top+planes*planeHeight)
 	b.WriteString(`<rect width="100%" height="100%" fill="white"/>` + "\n")
 	writeText(&b, margin, margin+lineHeight/2, "start", p.opt.Title)
 	writeText(&b, margin, margin+lineHeight/2+lineHeight, "start", legend)
