@@ -12,5 +12,8 @@
 // and the user's folders alone, all else comes in Settings; metadata and kernel
 // ABI are those of Triton 3.6.
 //
+// Package gpu has the target's half of the lowering, package tma the passes that
+// copy through descriptors, package ttng the dialect of what both add.
+//
 // It imports core's libraries and the SDK, and no other backend.
 package nvidia

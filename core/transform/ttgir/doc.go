@@ -37,7 +37,8 @@
 // slice.go finds what would have to be computed again for a conversion to go,
 // remat.go weighs the cost, rebuild.go does it, hoist.go and hoistdot.go move
 // what must stay, foldconvert.go tidies up. Those of the pipeliner: schedule.go
-// is the schedule as data, lowerloads.go makes copies of loads, expandloop.go
-// runs stages in different turns, predicate.go switches off what works for turns
-// that do not exist; carrybuffers.go turns a pipelined loop for prefetch.go.
+// is the schedule as data, lowerloads.go makes copies of loads, blockcopies.go asks
+// the target for those through descriptors, expandloop.go runs stages in different
+// turns, predicate.go switches off what works for turns that do not exist;
+// carrybuffers.go turns a pipelined loop for prefetch.go.
 package ttgir
