@@ -184,7 +184,7 @@ func TestFindings(t *testing.T) {
 		},
 		{
 			name: "bulk copy waited for", block: 64, shared: 512,
-			body: `setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 1; bar.sync 0;
+			body: `setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 1; fence.proxy.async.shared::cta; bar.sync 0;
 				@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [smem+256], 128;
 				@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [smem], [%rd1], 128, [smem+256];
 				W: mbarrier.try_wait.parity.shared.b64 %p2, [smem+256], 0; @!%p2 bra W;
@@ -192,17 +192,64 @@ func TestFindings(t *testing.T) {
 		},
 		{
 			name: "bulk copy not waited for", kind: simt.FindAsync, want: "still owns", block: 32, shared: 512,
-			body: `setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 1; bar.sync 0;
+			body: `setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 1; fence.proxy.async.shared::cta; bar.sync 0;
 				@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [smem+256], 128;
 				@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [smem], [%rd1], 128, [smem+256];
 				ld.shared.b32 %r6, [smem+4];`,
 		},
 		{
 			name: "more bytes awaited than come", kind: simt.FindEndless, block: 32, shared: 512,
-			body: `setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 1; bar.sync 0;
+			body: `setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 1; fence.proxy.async.shared::cta; bar.sync 0;
 				@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [smem+256], 256;
 				@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [smem], [%rd1], 128, [smem+256];
 				W: mbarrier.try_wait.parity.shared.b64 %p2, [smem+256], 0; @!%p2 bra W;`,
+		},
+		{
+			name: "an mbarrier that bulk copies may not know", kind: simt.FindAsync, want: "tells the mbarrier", block: 32, shared: 512,
+			body: `setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 1; bar.sync 0;
+				@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [smem+256], 128;
+				@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [smem], [%rd1], 128, [smem+256];`,
+		},
+		{
+			name: "bulk copy of what all threads fenced", block: 64, shared: 512,
+			body: `setp.eq.u32 %p1, %r2, 0; shl.b32 %r6, %r2, 2; add.u32 %r6, %r6, %r5; st.shared.b32 [%r6], %r2;
+				fence.proxy.async.shared::cta; bar.sync 0;
+				@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [smem], 128; cp.async.bulk.commit_group;
+				cp.async.bulk.wait_group.read 0; bar.sync 0; st.shared.b32 [%r6], %r1;`,
+		},
+		{
+			name: "bulk copy of what its thread fenced behind a barrier", block: 64, shared: 512,
+			body: `setp.eq.u32 %p1, %r2, 0; shl.b32 %r6, %r2, 2; add.u32 %r6, %r6, %r5; st.shared.b32 [%r6], %r2;
+				bar.sync 0; @%p1 fence.proxy.async.shared::cta;
+				@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [smem], 128;`,
+		},
+		{
+			name: "bulk copy of what was written behind the fence", kind: simt.FindAsync, want: "which warp 1", block: 64, shared: 512,
+			body: `setp.eq.u32 %p1, %r2, 0; setp.lt.u32 %p2, %r2, 32; shl.b32 %r6, %r2, 2; add.u32 %r6, %r6, %r5; @%p2 st.shared.b32 [%r6], %r2;
+				fence.proxy.async.shared::cta; @!%p2 st.shared.b32 [%r6], %r2; bar.sync 0;
+				@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [smem], 256;`,
+		},
+		{
+			name: "bulk copy that is not waited for", kind: simt.FindAsync, want: "still reads", block: 64, shared: 512,
+			body: `setp.eq.u32 %p1, %r2, 0; shl.b32 %r6, %r2, 2; add.u32 %r6, %r6, %r5; st.shared.b32 [%r6], %r2;
+				fence.proxy.async.shared::cta; bar.sync 0;
+				@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [smem], 128; cp.async.bulk.commit_group;
+				cp.async.bulk.wait_group.read 1; bar.sync 0; st.shared.b32 [%r6], %r1;`,
+		},
+		{
+			name: "bulk copy that only its thread waited for", kind: simt.FindRace, want: "while warp 0 reads it", block: 64, shared: 512,
+			body: `setp.eq.u32 %p1, %r2, 0; shl.b32 %r6, %r2, 2; add.u32 %r6, %r6, %r5; st.shared.b32 [%r6], %r2;
+				fence.proxy.async.shared::cta; bar.sync 0;
+				@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [smem], 256; @%p1 cp.async.bulk.commit_group;
+				bar.sync 0; cp.async.bulk.wait_group.read 0; st.shared.b32 [%r6], %r1;`,
+		},
+		{
+			name: "the older of two bulk copies", block: 64, shared: 512,
+			body: `setp.eq.u32 %p1, %r2, 0; shl.b32 %r6, %r2, 2; add.u32 %r6, %r6, %r5; st.shared.b32 [%r6], %r2;
+				fence.proxy.async.shared::cta; bar.sync 0;
+				@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [smem], 128; cp.async.bulk.commit_group;
+				@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1+128], [smem+128], 128; cp.async.bulk.commit_group;
+				cp.async.bulk.wait_group.read 1; bar.sync 0; setp.lt.u32 %p2, %r2, 32; @%p2 st.shared.b32 [%r6], %r1;`,
 		},
 		{
 			name: "too many arrivals", kind: simt.FindBarrier, want: "more than 1 arrivals", block: 32, shared: 512,

@@ -12,14 +12,13 @@ func (d *decoder) bulk(st *Stmt, m *mods) {
 	case 0:
 		m.finish()
 		d.want(st, 0)
-		d.emit(st, simt.Inst{Op: simt.OpNop})
+		d.emit(st, simt.Inst{Op: simt.OpBulkCommit})
 		return
 	case 1:
 		m.take("read")
 		m.finish()
 		d.want(st, 1)
-		d.immediate(&st.Args[0], 1<<20)
-		d.emit(st, simt.Inst{Op: simt.OpNop})
+		d.emit(st, simt.Inst{Op: simt.OpBulkWait, Imm: d.immediate(&st.Args[0], 1<<20)})
 		return
 	}
 	d.bulkCopy(st, m, &simt.Bulk{})

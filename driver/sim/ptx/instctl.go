@@ -310,6 +310,7 @@ func (d *decoder) bar(st *Stmt, m *mods) {
 // fence decodes membar and fence. Within a block and in the rotation of ordered
 // programs all accesses are in order already.
 func (d *decoder) fence(st *Stmt, m *mods) {
+	kind := int64(0)
 	if m.take("proxy") {
 		if m.take("tensormap::generic") {
 			m.oneOf("acquire", "release")
@@ -319,8 +320,11 @@ func (d *decoder) fence(st *Stmt, m *mods) {
 			d.emit(st, simt.Inst{Op: simt.OpFence})
 			return
 		}
-		if m.oneOf("alias", "async") < 0 {
+		switch m.oneOf("alias", "async") {
+		case -1:
 			d.fail(st.Pos, "%s: the simulator does not execute this fence", st.Name)
+		case 1:
+			kind = simt.FenceProxy
 		}
 		m.space()
 	}
@@ -328,7 +332,7 @@ func (d *decoder) fence(st *Stmt, m *mods) {
 	m.oneOf("cta", "cluster", "gpu", "gl", "sys")
 	m.finish()
 	d.want(st, 0)
-	d.emit(st, simt.Inst{Op: simt.OpFence})
+	d.emit(st, simt.Inst{Op: simt.OpFence, Imm: kind})
 }
 
 func (d *decoder) nanosleep(st *Stmt, m *mods) {

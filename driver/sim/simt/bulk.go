@@ -132,6 +132,9 @@ func (w *warp) bulkArrive(lane, at, n int) {
 	}
 	if c := w.cta.sharedChk; c != nil {
 		k := w.cta.mbarClock(at)
+		if k.made > c.clock[w.id][c.warps+k.maker] {
+			w.note(FindAsync, lane, uint64(at), "a bulk copy tells the mbarrier at 0x%x, which warp %d made: no fence.proxy.async lies between", at, k.maker)
+		}
 		c.own(c.written, true)
 		k.owned = append(k.owned, c.written...)
 		c.written = c.written[:0]
@@ -232,15 +235,18 @@ func (w *warp) fillShared(lane, at, n int, t *tensorMap) bool {
 
 // bulkWrote checks and marks a write of shared memory by the issuing warp.
 func (w *warp) bulkWrote(at, n int) {
-	if w.cta.sharedChk == nil {
+	c := w.cta.sharedChk
+	if c == nil {
 		return
 	}
 	l := bits.TrailingZeros64(w.mask)
+	w.fenced(l, at, n, "writes")
 	w.offs[l] = at
 	w.view = view{SpaceShared, w.cta.shared, nil, 0, w.mask, false}
 	w.sharedWrite(&w.view, n, w.mask, nil)
 	w.settleWrite(true)
-	w.cta.sharedChk.written = append(w.cta.sharedChk.written, byteRange{at, n})
+	c.engineWrote(at, n)
+	c.written = append(c.written, byteRange{at, n})
 }
 
 // bulkRow copies n contiguous bytes, or combines them with those there as elements
@@ -266,6 +272,7 @@ func (w *warp) bulkRow(s *step, lane, shared int, global uint64, n int, t Type) 
 		w.offs[lane] = shared
 		w.view = view{SpaceShared, c.shared, nil, 0, w.mask, false}
 		w.checkRead(s, &w.view, n)
+		w.engineReads(lane, shared, n)
 		return
 	}
 	if store {
@@ -275,6 +282,7 @@ func (w *warp) bulkRow(s *step, lane, shared int, global uint64, n int, t Type) 
 		w.offs[lane] = shared
 		w.view = view{SpaceShared, c.shared, nil, 0, w.mask, false}
 		w.checkRead(s, &w.view, n)
+		w.engineReads(lane, shared, n)
 		return
 	}
 	w.checkRead(s, &w.view, n)

@@ -38,7 +38,7 @@ func choose(in *Inst) (execFunc, Class) {
 		return execCvta, in.D.Class()
 	case OpIsSpace:
 		return execIsSpace, ClassNone
-	case OpPrefetch, OpFence, OpNop, OpNanosleep, OpWarpSync:
+	case OpPrefetch, OpNop, OpNanosleep, OpWarpSync:
 		return execNothing, ClassNone
 	case OpLdMatrix, OpStMatrix:
 		return execMatrixMove, ClassNone
@@ -64,6 +64,12 @@ func choose(in *Inst) (execFunc, Class) {
 		return chooseMma(in)
 	case OpMbarrier:
 		return execMbarrier, ClassNone
+	case OpFence:
+		return execFence, ClassNone
+	case OpBulkCommit:
+		return execBulkCommit, ClassNone
+	case OpBulkWait:
+		return execBulkWait, ClassNone
 	case OpBulk:
 		return execBulk, ClassNone
 	case OpCopyMap:

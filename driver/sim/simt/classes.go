@@ -55,7 +55,7 @@ func classOf(in *Inst) InstClass {
 		return ClassWarpOp
 	case OpBra, OpBrx, OpCall, OpCallExt, OpRet, OpExit, OpTrap, OpBrkpt, OpNanosleep:
 		return ClassControl
-	case OpBulk, OpCopyMap:
+	case OpBulk, OpBulkCommit, OpBulkWait, OpCopyMap:
 		return ClassOtherMem
 	case OpBar, OpFence, OpMbarrier:
 		return ClassBarrierOp

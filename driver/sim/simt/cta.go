@@ -167,6 +167,7 @@ func (w *warp) start() {
 	w.steps = 0
 	w.carry = 0
 	w.async.reset()
+	w.bulkReads.reset()
 	w.fill(r.specials)
 	w.trace = r.cfg.Trace != nil && w.cta.index == r.cfg.TraceBlock && w.id == r.cfg.TraceWarp
 	if w.check != nil {

@@ -51,6 +51,9 @@ func (m *mbar) write(b []byte) {
 type mbarClock struct {
 	gather, opened []uint32
 	owned          []byteRange
+	// maker made the object, at its time made.
+	maker int
+	made  uint32
 }
 
 // byteRange is a part of shared memory.
@@ -83,6 +86,10 @@ func execMbarrier(w *warp, s *step) {
 				}
 				o = mbar{count: int(arg), missing: int(arg)}
 				w.cta.forgetMbar(at)
+				if c := w.cta.sharedChk; c != nil {
+					k := w.cta.mbarClock(at)
+					k.maker, k.made = w.id, c.clock[w.id][w.id]
+				}
 			case MbarInval:
 				w.cta.forgetMbar(at)
 				continue
@@ -159,7 +166,7 @@ func (w *warp) mbarArrive(lane, at int, o *mbar, n, bytes int) {
 func (c *cta) mbarClock(at int) *mbarClock {
 	k := c.mbars[at]
 	if k == nil {
-		n := len(c.warps)
+		n := 2 * len(c.warps)
 		k = &mbarClock{gather: make([]uint32, n), opened: make([]uint32, n)}
 		if c.mbars == nil {
 			c.mbars = map[int]*mbarClock{}

@@ -267,6 +267,8 @@ const (
 	OpWgmma    // OpMma of a warpgroup; Mma and Wgmma
 	OpMbarrier // Imm kind
 	OpBulk     // Bulk
+	OpBulkCommit
+	OpBulkWait // Imm: how many groups may be pending
 	OpCopyMap  // tensor map at D + Imm = that at A + Imm2
 
 	OpBra       // to Target
@@ -278,8 +280,8 @@ const (
 	OpExit
 	OpTrap
 	OpBrkpt
-	OpBar // Imm: barrier form; A number, B thread count, C predicate
-	OpFence
+	OpBar   // Imm: barrier form; A number, B thread count, C predicate
+	OpFence // Imm: FenceProxy orders what threads do before what bulk copies do
 	OpNop
 	OpNanosleep
 	OpClock // D = instruction count of the warp (Imm: which clock)
@@ -293,6 +295,9 @@ const (
 	BarRedAnd
 	BarRedOr
 )
+
+// FenceProxy is the Imm of an OpFence between the generic and the async proxy.
+const FenceProxy = 1
 
 // Shfl modes of OpShfl.
 const (

@@ -13,6 +13,8 @@ import "math/bits"
 type sharedCheck struct {
 	warps int
 	// clock[w][v] is what warp w knows of warp v's clock; clock[w][w] is its own.
+	// clock[w][warps+v] is the clock of warp v until which, as w knows, its writes
+	// are behind a fence that bulk copies respect.
 	clock [][]uint32
 	// gather[id] is the join of the clocks that arrived at barrier id, opened[id]
 	// what those that leave it learn.
@@ -44,7 +46,14 @@ type sharedWord struct {
 	read  uint8 // bytes read since
 	known uint8 // bytes ever written
 	owned uint8 // bytes an async copy will write
+	// engine says what bulk copies do to the word.
+	engine uint8
 }
+
+const (
+	engineWritten = 1 << iota // the latest write was one's
+	engineReading             // one may not have read it yet
+)
 
 // allBytes are the bytes of a word.
 const allBytes = 0xf
@@ -55,11 +64,11 @@ func newSharedCheck(size, warps int) *sharedCheck {
 		warps: warps, words: make([]sharedWord, n), reads: make([]uint32, n*warps),
 	}
 	for range warps {
-		c.clock = append(c.clock, make([]uint32, warps))
+		c.clock = append(c.clock, make([]uint32, 2*warps))
 	}
 	for i := range c.gather {
-		c.gather[i] = make([]uint32, warps)
-		c.opened[i] = make([]uint32, warps)
+		c.gather[i] = make([]uint32, 2*warps)
+		c.opened[i] = make([]uint32, 2*warps)
 	}
 	return c
 }
@@ -214,7 +223,7 @@ func (c *sharedCheck) writeWord(w *warp, k int, b uint8, lane int, me []uint32, 
 		c.suspect(w, k, b, lane, int(word.warp), false)
 	}
 	if word.read&b != 0 {
-		row := c.reads[k*c.warps:][:len(me)]
+		row := c.reads[k*c.warps:][:c.warps]
 		for v, read := range row {
 			if read>>4 > me[v] && read&uint32(b) != 0 {
 				c.suspect(w, k, b, lane, v, true)
@@ -228,6 +237,9 @@ func (c *sharedCheck) writeWord(w *warp, k int, b uint8, lane int, me []uint32, 
 	if word.owned&b != 0 {
 		w.note(FindAsync, lane, uint64(4*k), "writes shared memory at 0x%x, which an async copy that was not waited for still owns", 4*k)
 	}
+	if word.engine&engineReading != 0 {
+		w.note(FindAsync, lane, uint64(4*k), "writes shared memory at 0x%x, which a bulk copy that was not waited for still reads", 4*k)
+	}
 	wrote := b
 	if word.clock == me[w.id] && int(word.warp) == w.id {
 		wrote |= word.bytes
@@ -235,6 +247,7 @@ func (c *sharedCheck) writeWord(w *warp, k int, b uint8, lane int, me []uint32, 
 	*word = sharedWord{
 		clock: me[w.id], warp: uint16(w.id), lane: uint8(lane), bytes: wrote,
 		read: word.read &^ b, known: word.known&^b | def&b, owned: word.owned,
+		engine: word.engine & engineReading,
 	}
 }
 

@@ -113,15 +113,16 @@ type warp struct {
 	view      view
 	waveCache waveCache
 
-	async    asyncState
-	check    *warpCheck // nil with checks off
-	trace    bool       // Config.Trace wants to see this warp
-	lane0    int        // thread index of lane 0
-	pc       int        // of the instruction being executed
-	joins    []*join    // live joins
-	spare    []*join    // for reuse
-	parked   uint64     // lanes waiting at joins
-	parkedAt uint64     // steps when the latest one arrived
+	async     asyncState
+	bulkReads bulkReads
+	check     *warpCheck // nil with checks off
+	trace     bool       // Config.Trace wants to see this warp
+	lane0     int        // thread index of lane 0
+	pc        int        // of the instruction being executed
+	joins     []*join    // live joins
+	spare     []*join    // for reuse
+	parked    uint64     // lanes waiting at joins
+	parkedAt  uint64     // steps when the latest one arrived
 }
 
 func (w *warp) u32(off int32) []uint32 { return w.r32[off : int(off)+w.n : int(off)+w.n] }
