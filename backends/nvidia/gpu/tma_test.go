@@ -52,7 +52,7 @@ func TestDescriptors(t *testing.T) {
 // barrier, whose phases alternate; what lies outside of a tensor is zero.
 func TestTMALoads(t *testing.T) {
 	r := newRand(t)
-	for i := range 15 {
+	for i := range 10 {
 		c := randomTMA(r, 1+i%5)
 		k := build(t, "tma.ttgir", c.source(), 90)
 		x, want := randomBytes(r, c.size()*c.bytes), make([]byte, c.dumped()*c.bytes)
@@ -107,7 +107,7 @@ func TestTMAStridesOfOldAssemblers(t *testing.T) {
 // Blocks leave through descriptors, clipped to the tensor.
 func TestTMAStores(t *testing.T) {
 	r := newRand(t)
-	for i := range 15 {
+	for i := range 10 {
 		c := randomTMA(r, 1+i%5)
 		c.out = true
 		for d := range c.start { // hardware begins no store before the tensor

@@ -234,7 +234,7 @@ func randomTMA(r *rand.Rand, rank int) *tmaCase {
 		c.block[rank-2], c.block[rank-1] = rows, inner
 	}
 	for d := range rank - 2 {
-		c.block[d] = 1 << r.IntN(3)
+		c.block[d] = 1 << r.IntN(max(2, 6-rank))
 		c.block[rank-2] = 8
 	}
 	if c.swizzle == 0 && rank > 1 {
