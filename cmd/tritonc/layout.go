@@ -191,7 +191,11 @@ func (f *layoutFlags) layouts(ctx *ir.Context) ([]namedLayout, error) {
 	if f.layout != "" {
 		attr, err := text.ParseAttr(ctx, f.layout)
 		if err != nil {
-			return nil, withMistake(diag.Errorf(diag.Pos{}, "Invalid layout attribute: %s", f.layout), "-l", err)
+			bad := withMistake(diag.Errorf(diag.Pos{}, "Invalid layout attribute: %s", f.layout), "-l", err)
+			if name, isAlias := strings.CutPrefix(f.layout, "#"); isAlias && !strings.ContainsAny(name, ".<") {
+				bad.WithHelp("a layout that a file names is picked with -i FILE --alias %s", name)
+			}
+			return nil, bad
 		}
 		list = append(list, namedLayout{attr: attr})
 	}
