@@ -22,6 +22,7 @@ type tmaCase struct {
 	rounds  int
 	buffers int    // how many blocks are in shared memory at a time
 	layout  string // of the registers
+	flat    bool   // shared memory and registers do without a first dimension of 1
 	out     bool
 	reduce  string // how blocks are combined with the tensor; "" replaces
 }
@@ -93,16 +94,31 @@ func (c *tmaCase) box() []int {
 	return box
 }
 
+// held is the shape of a block in shared memory.
+func (c *tmaCase) held() []int {
+	if c.flat {
+		return c.block[1:]
+	}
+	return c.block
+}
+
 var swizzleModes = map[int]int{0: 0, 32: 1, 64: 2, 128: 3}
 
 // source is the module's text.
 func (c *tmaCase) source() string {
 	rank := len(c.block)
-	shape := times(c.block)
-	shared := fmt.Sprintf("#ttg.nvmma_shared<{swizzlingByteWidth = %d, transposed = false, elementBitWidth = %d%s}>",
-		c.swizzle, 8*c.bytes, map[bool]string{true: "", false: fmt.Sprintf(", rank = %d", rank)}[rank == 2])
+	held := c.held()
+	shape := times(held)
+	arrangement := func(rank int) string {
+		s := fmt.Sprintf("#ttg.nvmma_shared<{swizzlingByteWidth = %d, transposed = false, elementBitWidth = %d", c.swizzle, 8*c.bytes)
+		if rank != 2 {
+			s += fmt.Sprintf(", rank = %d", rank)
+		}
+		return s + "}>"
+	}
+	shared := arrangement(len(held))
 	const bars = "#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>"
-	desc := fmt.Sprintf("!tt.tensordesc<tensor<%sx%s, %s>>", shape, c.elem, shared)
+	desc := fmt.Sprintf("!tt.tensordesc<tensor<%sx%s, %s>>", times(c.block), c.elem, arrangement(rank))
 	mem := func(shape, elem, enc string) string {
 		return fmt.Sprintf("!ttg.memdesc<%sx%s, %s, #ttg.shared_memory, mutable>", shape, elem, enc)
 	}
@@ -140,7 +156,7 @@ func (c *tmaCase) source() string {
 		types("i32", rank), types("i32", rank), types("i64", rank-1), types("i32", rank))
 	line("ttng.tensormap_fenceproxy_acquire %%map : !tt.ptr<i8>")
 	line("%%desc = ttng.reinterpret_tensor_descriptor %%map : !tt.ptr<i8> to %s", desc)
-	text, index := linear("i", c.block, c.layout)
+	text, index := linear("i", held, c.layout)
 	b.WriteString(text)
 	line("%%pid = tt.get_program_id x : i32")
 	line("%%volume = arith.constant %d : i32\n%%first = arith.muli %%pid, %%rounds : i32", volume(c.block))
@@ -253,10 +269,13 @@ func randomTMA(r *rand.Rand, rank int) *tmaCase {
 	if rank > 1 && r.IntN(2) == 0 {
 		c.row += align
 	}
-	if r.IntN(2) == 0 {
-		c.layout = randomLinear(r, c.block, r.IntN(2) == 0)
+	if c.flat = rank > 2 && r.IntN(2) == 0; c.flat {
+		c.block[0] = 1
+	}
+	if held := c.held(); r.IntN(2) == 0 {
+		c.layout = randomLinear(r, held, r.IntN(2) == 0)
 	} else {
-		c.layout = randomBlocked(r, rank)
+		c.layout = randomBlocked(r, len(held))
 	}
 	return c
 }
