@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"regexp"
@@ -389,5 +390,48 @@ func TestDescriptorParameter(t *testing.T) {
 	_, err := lower.Module(parse(t, "k.ttgir", src), &Target{CC: 90}, lower.Options{})
 	if err == nil || !strings.Contains(err.Error(), "k.py:7:12: error: tt.func: a kernel whose parameter is a descriptor cannot be lowered") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// What copies leave in shared memory is loaded for products with no conflict of
+// banks, as far as the swizzle is as long as a row.
+func TestTMAOperands(t *testing.T) {
+	const mma = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>"
+	r := newRand(t)
+	for _, v := range []struct {
+		elem               string
+		typ, bytes, kWidth int
+		operand, swizzle   int
+		block              []int
+	}{
+		{"f16", 6, 2, 2, 0, 128, []int{64, 64}},
+		{"f16", 6, 2, 2, 0, 128, []int{128, 128}},
+		{"f16", 6, 2, 2, 0, 64, []int{64, 32}},
+		{"f16", 6, 2, 2, 0, 32, []int{64, 16}},
+		{"bf16", 10, 2, 2, 1, 128, []int{64, 64}}, // along rows: transposed as they are loaded
+		{"bf16", 10, 2, 2, 1, 64, []int{32, 32}},
+		{"f32", 7, 4, 1, 0, 128, []int{64, 32}},
+		{"i8", 0, 1, 4, 0, 128, []int{64, 128}},
+		{"f8E5M2", 0, 1, 4, 0, 64, []int{64, 64}},
+	} {
+		t.Run(fmt.Sprintf("%s %d %v swizzle %d", v.elem, v.operand, v.block, v.swizzle), func(t *testing.T) {
+			c := &tmaCase{
+				elem: v.elem, typ: v.typ, bytes: v.bytes, block: v.block, swizzle: v.swizzle,
+				dims: []int{v.block[0], 2 * v.block[1]}, row: 2 * v.block[1], start: []int{0, 0}, rounds: 1, buffers: 1,
+				layout: fmt.Sprintf("#ttg.dot_op<{opIdx = %d, parent = %s, kWidth = %d}>", v.operand, mma, v.kWidth),
+			}
+			k := build(t, "tma.ttgir", c.source(), 90)
+			x, want := randomBytes(r, c.size()*c.bytes), make([]byte, c.dumped()*c.bytes)
+			c.each(func(elem, at int, _ bool) { copy(want[elem*c.bytes:][:c.bytes], x[at*c.bytes:]) })
+			d := sim.New(sim.Options{})
+			o := d.Alloc("o", len(want))
+			rep := k.run(t, d, sim.Dim(c.programs()), append([]any{sim.Upload(d, "t", x), o}, c.params()...)...)
+			if n := differing(o.Read(), want); n > 0 {
+				t.Fatalf("%d of %d bytes differ\n%s", n, len(want), k.src)
+			}
+			if n := rep.Counters; n.SharedWavefronts != n.SharedWavefrontsNeeded || !strings.Contains(k.ptx, "ldmatrix") {
+				t.Errorf("%d passes through the banks of shared memory, where %d would do\n%s", n.SharedWavefronts, n.SharedWavefrontsNeeded, k.ptx)
+			}
+		})
 	}
 }
