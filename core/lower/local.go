@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tritonc/tritonc/core/analysis/allocation"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -152,12 +153,17 @@ func (e *emitter) memDescIndex(op *ir.Operation) error {
 	for _, d := range t.AllocShape[len(t.AllocShape)-len(t.Shape)+1:] {
 		stride *= d
 	}
+	var pad *layout.PaddedShared
+	if enc, ok := t.Encoding.(*encoding.Attr); ok {
+		pad, _ = enc.Layout.(*layout.PaddedShared)
+		if l, ok := enc.Layout.(layout.Shared); ok && pad == nil && l.Rank() < len(t.Shape) {
+			stride = int64(allocation.Stride(l, int(stride)))
+		}
+	}
 	first := e.b.Add(e.scalar(op.Operand(1)), e.m.llvm.I32(int(buf.offset[0])))
 	index := e.b.Mul(first, e.m.llvm.I32(int(stride)))
-	if enc, ok := t.Encoding.(*encoding.Attr); ok {
-		if pad, ok := enc.Layout.(*layout.PaddedShared); ok {
-			index = e.padded(&sharedPlan{size: bits / 8, padding: pad}, index)
-		}
+	if pad != nil {
+		index = e.padded(&sharedPlan{size: bits / 8, padding: pad}, index)
 	}
 	return e.show(op.Result(0), &buffer{ptr: e.b.GEP(llir.I8, buf.ptr, index), offset: buf.offset[1:]})
 }

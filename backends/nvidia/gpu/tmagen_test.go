@@ -69,12 +69,18 @@ func (c *tmaCase) at(program, round, i int) []int {
 	return x
 }
 
-// place is the element's index in the tensor's memory; false outside of it.
+// place is the element's index in the tensor's memory; false outside of it. What
+// goes out goes in pieces of 16 bytes: the hardware also writes what is behind the
+// end of a row in the piece in which it ends.
 func (c *tmaCase) place(program, round, i int) (int, bool) {
 	at := 0
 	strides := c.strides()
 	for d, x := range c.at(program, round, i) {
-		if x < 0 || x >= c.dims[d] {
+		n := c.dims[d]
+		if align := 16 / c.bytes; c.out && d == len(c.dims)-1 {
+			n = (n + align - 1) / align * align
+		}
+		if x < 0 || x >= n {
 			return 0, false
 		}
 		at += x * strides[d]

@@ -232,11 +232,6 @@ func bufferBytes(t *ttg.MemDescType) (int, error) {
 	for _, d := range t.AllocShape {
 		n *= int(d)
 	}
-	if a, ok := t.Encoding.(*encoding.Attr); ok {
-		if p, ok := a.Layout.(*layout.PaddedShared); ok {
-			n = p.Pad(n-1) + 1
-		}
-	}
 	bits := ir.BitWidth(t.Elem)
 	if _, ptr := t.Elem.(*tt.PtrType); ptr {
 		bits = 64
@@ -244,8 +239,22 @@ func bufferBytes(t *ttg.MemDescType) (int, error) {
 	if bits == 0 {
 		return 0, fmt.Errorf("a buffer of elements without a size")
 	}
+	if a, ok := t.Encoding.(*encoding.Attr); ok {
+		switch l := a.Layout.(type) {
+		case *layout.PaddedShared:
+			n = l.Pad(n-1) + 1
+		case layout.Shared:
+			if count := int(t.AllocShape[0]); l.Rank() < len(t.AllocShape) {
+				return (count-1)*Stride(l, n/count*max(bits, 8)/8) + n/count*max(bits, 8)/8, nil
+			}
+		}
+	}
 	return (n*max(bits, 8) + 7) / 8, nil
 }
+
+// Stride is how many bytes behind the begin of a buffer of so many bytes the next
+// one of an array of them begins: each is aligned as its arrangement asks for.
+func Stride(l layout.Shared, bytes int) int { return roundUp(bytes, l.Align()) }
 
 // bufferAlign is the alignment that a buffer's arrangement asks for.
 func bufferAlign(t *ttg.MemDescType) int {

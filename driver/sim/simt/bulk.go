@@ -39,6 +39,9 @@ const (
 // beginning of the tensor's.
 const boxAlign = 16
 
+// boxAddressAlign is what the address of a box in shared memory is a multiple of.
+const boxAddressAlign = 128
+
 // outsideNaN fills elements outside a tensor where they are to be NaNs: a NaN in
 // each floating-point format.
 const outsideNaN = 0x7ff7
@@ -161,6 +164,10 @@ func (w *warp) bulkTensor(s *step, lane, shared int, mapAddr uint64) int {
 			s.in.Text, at[0], at[0]*t.elem, boxAlign)
 		return 0
 	}
+	if shared%boxAddressAlign != 0 {
+		w.faultAt(FindAlign, lane, uint64(shared), "%s copies a box at shared address 0x%x, which is no multiple of %d", s.in.Text, shared, boxAddressAlign)
+		return 0
+	}
 	row := t.box[0] * t.elem
 	rows := 1
 	for i := 1; i < t.rank; i++ {
@@ -169,6 +176,11 @@ func (w *warp) bulkTensor(s *step, lane, shared int, mapAddr uint64) int {
 	// The part of a row that lies in the tensor.
 	lo := min(max(-at[0], 0), t.box[0]) * t.elem
 	hi := max(min(t.dims[0]-at[0], t.box[0]), 0) * t.elem
+	if s.in.Bulk.Store {
+		// An H200 stores whole pieces: what lies behind the end of a row there is
+		// written, too.
+		hi = min((hi+boxAlign-1)/boxAlign*boxAlign, row)
+	}
 	for r := range rows {
 		addr := t.addr + uint64(at[0]*t.elem)
 		inside := lo < hi
