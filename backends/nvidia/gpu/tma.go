@@ -122,7 +122,7 @@ func copyIn(s *lower.Site, op *ir.Operation) error {
 func copyInEffects(op *ir.Operation) membar.Effects {
 	e := make([]membar.Effect, op.NumOperands())
 	lo, _ := op.GroupRange(2)
-	e[lo] = membar.Writes | membar.Leader | membar.Sync
+	e[lo] = membar.Writes | membar.Leader | membar.Sync | membar.Async // the engine tells the barrier, too
 	lo, _ = op.GroupRange(3)
 	e[lo] = membar.Writes | membar.Leader | membar.Async
 	return membar.Effects{Operands: e}
