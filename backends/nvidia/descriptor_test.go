@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/diff"
 	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
@@ -75,10 +76,16 @@ func TestTMAAgainstTriton(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours, theirs := ttgirOf(t, "k.ttir", a.Files[0].Data, `{"tma":true}`), parsed(t, a.Files[1].Data)
+	ours, theirs := ttgirOf(t, "k.ttir", a.Files[0].Data, `{"tma":"always"}`), parsed(t, a.Files[1].Data)
 	if d := diff.Modules("tritonc", ours, "triton", theirs); d != "" {
 		t.Error(d)
 	}
+	ir.Walk(ttgirOf(t, "k.ttir", a.Files[0].Data, ""), func(op *ir.Operation) ir.WalkResult {
+		if op.Def().Dialect() == ttng.Name {
+			t.Errorf("%s where no loop has a dot", op.Name())
+		}
+		return ir.Advance
+	})
 }
 
 // TestTMAProduct: a product in three stages has all of its operands and its result
@@ -93,7 +100,7 @@ func TestTMAProduct(t *testing.T) {
 		options string
 		want    map[string]int
 	}{
-		{`{"tma":true,"num_warps":8}`, map[string]int{
+		{`{"tma":"auto","num_warps":8}`, map[string]int{
 			"ttng.tensormap_create":               3,
 			"ttng.init_barrier":                   2,
 			"ttng.inval_barrier":                  2,
@@ -108,10 +115,11 @@ func TestTMAProduct(t *testing.T) {
 			"ttng.fence_async_shared":             2,
 			"tt.load":                             0, "tt.store": 0, "tt.descriptor_load": 0, "tt.make_tensor_descriptor": 0,
 		}},
-		{`{"tma":false,"num_warps":8}`, map[string]int{"ttng.tensormap_create": 0, "tt.make_tensor_descriptor": 0, "tt.store": 2}},
+		{`{"tma":"never","num_warps":8}`, map[string]int{"ttng.tensormap_create": 0, "tt.make_tensor_descriptor": 0, "tt.store": 2}},
+		{`{"tma":"always","num_warps":8}`, map[string]int{"ttng.async_tma_copy_global_to_local": 6, "ttng.async_tma_copy_local_to_global": 2}},
 		// Four buffers of operands and one of the result are more than a block has.
-		{`{"tma":true,"num_warps":8,"num_stages":5}`, map[string]int{"ttng.tensormap_create": 0, "tt.store": 2}},
-		{`{"tma":true,"num_warps":8,"num_stages":1}`, map[string]int{
+		{`{"tma":"auto","num_warps":8,"num_stages":5}`, map[string]int{"ttng.tensormap_create": 0, "tt.store": 2}},
+		{`{"tma":"auto","num_warps":8,"num_stages":1}`, map[string]int{
 			"ttng.async_tma_copy_global_to_local": 2, "ttng.wait_barrier": 2, "ttng.async_tma_store_wait": 2, "tt.load": 0,
 		}},
 	} {

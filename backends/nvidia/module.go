@@ -88,7 +88,7 @@ func (c *compilation) makeTTGIR() error {
 		return nil // the stage llir tells the error
 	}
 	sdk.Logger(c.ctx).Debug("copies by TMA take too much shared memory: pointers instead", "bytes", placed.Size())
-	c.module, c.opts.TMA = before, false
+	c.module, c.opts.TMA = before, tmaNever
 	return c.runPasses(ttgirRows(c.early, c.opts))
 }
 

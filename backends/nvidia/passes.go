@@ -42,14 +42,14 @@ var withTMA = &pass.Condition{Name: "tma", Holds: func(f pass.Facts) bool { retu
 
 // hasTMA reports whether the passes are to copy through descriptors: where the
 // hardware is there, for programs of one block.
-func (o options) hasTMA(a arch) bool { return o.TMA && a.cc >= 90 && o.NumCTAs == 1 }
+func (o options) hasTMA(a arch) bool { return o.TMA != tmaNever && a.cc >= 90 && o.NumCTAs == 1 }
 
 // descriptorSettings leave descriptors to TMA.
 func descriptorSettings(a arch, o options) []pass.Setting {
 	if !o.hasTMA(a) {
 		return nil
 	}
-	return []pass.Setting{{Name: "keep-descriptors", Value: true}}
+	return []pass.Setting{{Name: "keep-descriptors", Value: map[string]string{tmaAuto: "products", tmaAlways: "all"}[o.TMA]}}
 }
 
 // clusters holds where a program may be several blocks.

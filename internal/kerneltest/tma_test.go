@@ -75,7 +75,7 @@ func TestTMAProducts(t *testing.T) {
 			var got [2][]float64
 			for way, tma := range []bool{false, true} {
 				c := Full(77, kind.out, m, n)
-				ran := Kernel{Source: throughDescriptors, Name: "product"}.On("cuda:90").Warps(warps).With(Options{"tma": tma}).
+				ran := Kernel{Source: throughDescriptors, Name: "product"}.On("cuda:90").Warps(warps).With(Options{"tma": map[bool]string{false: "never", true: "always"}[tma]}).
 					Run(t, Grid(2), a, b, c, m, n, k, bm, bn, bk, inRows, flat, stages, sum)
 				copiedBy(t, ran, tma)
 				for at := range m * n {
@@ -105,7 +105,7 @@ func TestTMARows(t *testing.T) {
 				var got [2][]float64
 				for way, tma := range []bool{false, true} {
 					y, z := Full(77, "fp32", m, n), Full(77, "fp32", bn)
-					ran := Kernel{Source: throughDescriptors, Name: "rows"}.On("cuda:90").With(Options{"tma": tma}).
+					ran := Kernel{Source: throughDescriptors, Name: "rows"}.On("cuda:90").With(Options{"tma": map[bool]string{false: "never", true: "always"}[tma]}).
 						Run(t, Grid(1), x, index, y, z, m, n, turns, bm, bn, stages, Expr("'"+pad+"'"))
 					copiedBy(t, ran, tma)
 					for at := range m * n {

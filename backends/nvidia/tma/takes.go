@@ -49,7 +49,14 @@ func Takes(made *ir.Operation, info *axisinfo.Result) bool {
 			return false
 		}
 		place := indices(u)
-		if !aligned(place[rank-1], size) || !u.Is(tt.DescriptorLoad) && slices.ContainsFunc(place, isNegative) {
+		if !aligned(place[rank-1], size) {
+			return false
+		}
+		if u.Is(tt.DescriptorLoad) {
+			continue
+		}
+		// What is stored ends where the tensor does, to the next 16 bytes.
+		if !aligned(made.Group(1)[rank-1], size) || slices.ContainsFunc(place, isNegative) {
 			return false
 		}
 	}

@@ -48,6 +48,29 @@ func keptDescriptors(module *ir.Operation, takes func(*ir.Operation, *axisinfo.R
 	return kept
 }
 
+// servesProducts reports whether a loop with a dot, at any depth, copies through the
+// descriptor that made makes. Elsewhere a descriptor has to be written, by each
+// program, and its copies waited for, which loads and stores to registers are spared.
+func servesProducts(made *ir.Operation) bool {
+	for u := range made.Result(0).Users() {
+		for p := u.Parent(); p != nil; p = p.Parent() {
+			if (p.Is(scf.For) || p.Is(scf.While)) && hasDot(p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func hasDot(op *ir.Operation) bool {
+	return ir.Walk(op, func(o *ir.Operation) ir.WalkResult {
+		if o.Is(tt.Dot) || o.Is(tt.DotScaled) {
+			return ir.Stop
+		}
+		return ir.Advance
+	})
+}
+
 func isPublic(f *ir.Operation) bool {
 	visibility, ok := f.Attr("sym_visibility").(*ir.StringAttr)
 	return !ok || visibility.Value == "public"

@@ -1,6 +1,7 @@
 package ttir
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -20,13 +21,19 @@ import (
 var RewriteTensorDescriptor = NewRewriteTensorDescriptor(nil)
 
 // keepOption is the option of RewriteTensorDescriptor for hardware that copies
-// blocks through descriptors.
-const keepOption = "keep-descriptors"
+// blocks through descriptors, with its values.
+const (
+	keepOption   = "keep-descriptors"
+	keepNone     = "none"
+	keepProducts = "products"
+	keepAll      = "all"
+)
 
 // NewRewriteTensorDescriptor is RewriteTensorDescriptor for a target that has such
-// hardware. Where the option keep-descriptors is set, a descriptor that a kernel
-// makes, once, for nothing but loads, stores and reductions of blocks, stays if
-// the hardware takes it; see keptDescriptors. A nil takes stands for hardware that
+// hardware. With the option keep-descriptors=all, a descriptor that a kernel makes,
+// once, for nothing but loads, stores and reductions of blocks, stays if the
+// hardware takes it, see keptDescriptors; with keep-descriptors=products it does if
+// a loop with a dot copies through it, too. A nil takes stands for hardware that
 // takes none.
 func NewRewriteTensorDescriptor(takes func(made *ir.Operation, info *axisinfo.Result) bool) *pass.Pass {
 	return &pass.Pass{
@@ -34,13 +41,22 @@ func NewRewriteTensorDescriptor(takes func(made *ir.Operation, info *axisinfo.Re
 		Doc:     "tensor descriptors become pointers",
 		Example: rewriteTensorDescriptorExample,
 		Options: []pass.Option{
-			{Name: keepOption, Doc: "leave those that a kernel makes and the hardware copies through", Default: false},
+			{Name: keepOption, Doc: "of those that a kernel makes and the hardware copies through: none, products (that loops with dots use) or all stay", Default: keepNone},
 		},
 		Run: func(r *pass.Run) error {
 			var kept map[*ir.Value]bool
-			if r.Bool(keepOption) && takes != nil {
-				kept = keptDescriptors(r.Module, takes)
+			switch keep := r.Text(keepOption); keep {
+			case keepNone:
+			case keepProducts, keepAll:
+				if takes == nil {
+					break
+				}
+				kept = keptDescriptors(r.Module, func(made *ir.Operation, info *axisinfo.Result) bool {
+					return (keep == keepAll || servesProducts(made)) && takes(made, info)
+				})
 				r.Count("kept", len(kept))
+			default:
+				return fmt.Errorf("option %s is %q, not %s, %s or %s", keepOption, keep, keepNone, keepProducts, keepAll)
 			}
 			return rewriteDescriptors(r, kept)
 		},
