@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +19,7 @@ type tensorCopy struct {
 	elem    int // bytes of an element
 	typ     int // its number in a tensor map
 	dims    []int
+	row     int // elements from row to row; 0 for the first of dims
 	box     []int
 	at      []int // coordinates of the box
 	swizzle int   // mode 0 to 3
@@ -49,7 +51,18 @@ func tensorCopies() []tensorCopy {
 		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{32, 16}, at: []int{72, 30}, swizzle: 2, back: true},
 		{elem: 4, typ: 7, dims: []int{40, 7, 5}, box: []int{32, 4, 3}, at: []int{12, 5, 3}, back: true},
 		{elem: 4, typ: 7, dims: []int{64}, box: []int{32}, at: []int{40}, back: true},
+		{elem: 4, typ: 7, dims: []int{61}, box: []int{32}, at: []int{40}, back: true},
+		{elem: 2, typ: 6, dims: []int{90, 40}, row: 96, box: []int{64, 16}, at: []int{48, 30}, swizzle: 3, back: true},
+		{elem: 1, typ: 0, dims: []int{33, 5, 3}, row: 64, box: []int{32, 4, 2}, at: []int{32, 2, 2}, back: true},
 	}
+}
+
+// memory is the shape of the memory that the tensor lies in: of rows that may be
+// longer, and of whole pieces of 16 bytes.
+func (c *tensorCopy) memory() []int {
+	m := slices.Clone(c.dims)
+	m[0] = (max(m[0], c.row)*c.elem + 15) / 16 * 16 / c.elem
+	return m
 }
 
 func (c *tensorCopy) bytes(shape []int) int {
@@ -132,7 +145,7 @@ func (c *tensorCopy) mapText(b *strings.Builder, tensor, at string) {
 		word("box_dim", c.box[i])
 		word("global_dim", c.dims[i])
 		word("element_stride", 1)
-		if stride *= c.dims[i]; i+1 < len(c.dims) {
+		if stride *= c.memory()[i]; i+1 < len(c.dims) {
 			line("mov.b64 %%p6, %d;", stride)
 			set("global_stride", "b64", fmt.Sprintf("%d, %%p6", i))
 		}
@@ -156,25 +169,31 @@ func (c *tensorCopy) want(from, to []byte) (shared, after []byte) {
 	shared, after = make([]byte, c.bytes(c.box)), bytes.Clone(to)
 	mask := 1<<c.swizzle - 1
 	for p := 0; p < len(shared); p += c.elem {
-		rest, off, stride, inside := p/c.elem, 0, c.elem, true
+		rest, off, stride, inside, piece := p/c.elem, 0, c.elem, true, true
 		for i, n := range c.box {
 			x := c.at[i] + rest%n
 			rest /= n
 			inside = inside && x >= 0 && x < c.dims[i]
+			// A row is stored until the end of the 16 bytes in which it ends.
+			end := c.dims[i]
+			if i == 0 {
+				end = (end*c.elem + 15) / 16 * 16 / c.elem
+			}
+			piece = piece && x >= 0 && x < end
 			off += x * stride
-			stride *= c.dims[i]
+			stride *= c.memory()[i]
 		}
 		at := p ^ p>>7&mask<<4
 		switch {
 		case inside:
 			copy(shared[at:at+c.elem], from[off:])
-			if c.back {
-				copy(after[off:off+c.elem], from[off:])
-			}
 		case c.nan:
 			for i := 0; i < c.elem; i += 2 {
 				shared[at+i], shared[at+i+1] = 0xf7, 0x7f
 			}
+		}
+		if c.back && piece {
+			copy(after[off:off+c.elem], shared[at:])
 		}
 	}
 	return shared, after
@@ -182,7 +201,7 @@ func (c *tensorCopy) want(from, to []byte) (shared, after []byte) {
 
 // run launches a copy of random bytes.
 func (c *tensorCopy) run(t testing.TB, m *Module, i int, r *rand.Rand) (shared, after, wantShared, wantAfter []byte) {
-	from, to := make([]byte, c.bytes(c.dims)), make([]byte, c.bytes(c.dims))
+	from, to := make([]byte, c.bytes(c.memory())), make([]byte, c.bytes(c.memory()))
 	for i := range from {
 		from[i], to[i] = byte(r.UintN(256)), byte(r.UintN(256))
 	}
@@ -232,6 +251,22 @@ func TestTensorCopyAlignment(t *testing.T) {
 	var found *simt.FindingsError
 	if !errors.As(err, &found) || found.Findings[0].Kind != simt.FindAlign || !strings.Contains(err.Error(), "which is byte 10") {
 		t.Errorf("a box at element 5 gives %v", err)
+	}
+}
+
+// TestBoxAlignment: boxes lie at multiples of 128 bytes of shared memory.
+func TestBoxAlignment(t *testing.T) {
+	c := tensorCopy{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{64, 8}, at: []int{8, 3}}
+	text := wgmmaHead + ".shared .align 1024 .b8 sm[8192];\n.shared .align 8 .b8 bar_sm[8];\n" + c.kernelText(0)
+	m, err := Load("bulk.ptx", []byte(strings.Replace(text, "bytes [%t1],", "bytes [%t1+64],", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := New(Options{Chip: H200})
+	_, err = d.Launch(m, "k0", Dim(1), Dim(128), 0, d.Alloc("from", c.bytes(c.dims)), d.Alloc("to", c.bytes(c.dims)), d.Alloc("scratch", 256), d.Alloc("out", c.dumped()))
+	var found *simt.FindingsError
+	if !errors.As(err, &found) || found.Findings[0].Kind != simt.FindAlign || !strings.Contains(err.Error(), "which is no multiple of 128") {
+		t.Errorf("a box at byte 64 gives %v", err)
 	}
 }
 
