@@ -22,6 +22,7 @@ type tmaCase struct {
 	rounds  int
 	buffers int    // how many blocks are in shared memory at a time
 	layout  string // of the registers
+	early   bool   // the blocks' memory is none that the map was made in
 	flat    bool   // shared memory and registers do without a first dimension of 1
 	out     bool
 	reduce  string // how blocks are combined with the tensor; "" replaces
@@ -150,6 +151,9 @@ func (c *tmaCase) source() string {
 		line("%%box%d = arith.constant %d : i32", d, n)
 	}
 	line("%%zero = arith.constant 0 : i32\n%%one = arith.constant 1 : i32\n%%true = arith.constant true\n%%buffers = arith.constant %d : i32", c.buffers)
+	if c.early {
+		line("%%all = ttg.local_alloc : () -> %s", all)
+	}
 	line("%%map = ttg.global_scratch_alloc {alignment = 128 : i32, nbytes = 128 : i32} : !tt.ptr<i8>")
 	strides := ""
 	if rank > 1 {
@@ -166,7 +170,9 @@ func (c *tmaCase) source() string {
 	b.WriteString(text)
 	line("%%pid = tt.get_program_id x : i32")
 	line("%%volume = arith.constant %d : i32\n%%first = arith.muli %%pid, %%rounds : i32", volume(c.block))
-	line("%%all = ttg.local_alloc : () -> %s", all)
+	if !c.early {
+		line("%%all = ttg.local_alloc : () -> %s", all)
+	}
 	if !c.out {
 		line("%%bars = ttg.local_alloc : () -> %s", barAll)
 		for i := range c.buffers {
@@ -244,7 +250,7 @@ var tmaElems = []struct {
 // tensor at its borders.
 func randomTMA(r *rand.Rand, rank int) *tmaCase {
 	e := tmaElems[r.IntN(len(tmaElems))]
-	c := &tmaCase{elem: e.name, typ: e.typ, bytes: e.bytes, rounds: 1 + r.IntN(4), buffers: 1 + r.IntN(3)}
+	c := &tmaCase{elem: e.name, typ: e.typ, bytes: e.bytes, rounds: 1 + r.IntN(4), buffers: 1 + r.IntN(3), early: r.IntN(2) == 0}
 	c.swizzle = []int{0, 32, 64, 128}[r.IntN(4)]
 	c.block, c.dims, c.start = make([]int, rank), make([]int, rank), make([]int, rank)
 	inner := max(c.swizzle, 16) / e.bytes << r.IntN(2)
