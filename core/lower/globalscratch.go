@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"fmt"
-
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -25,13 +23,12 @@ type globalFrame struct {
 
 // placeGlobalScratch places the frame of a function behind those of its callees,
 // of which shared memory's allocation has shown that none calls itself.
-func (m *module) placeGlobalScratch(fn *function) (*globalFrame, error) {
+func (m *module) placeGlobalScratch(fn *function) *globalFrame {
 	g := &fn.scratch
 	if g.done {
-		return g, nil
+		return g
 	}
 	g.done, g.align = true, 1
-	var err error
 	place := func(op *ir.Operation, size, align int64) {
 		if g.offsets == nil {
 			g.offsets = make(map[*ir.Operation]int64)
@@ -43,28 +40,22 @@ func (m *module) placeGlobalScratch(fn *function) (*globalFrame, error) {
 	}
 	ir.WalkPost(fn.op, func(op *ir.Operation) {
 		switch {
-		case err != nil:
 		case op.Is(ttg.GlobalScratchAlloc):
 			size, _ := op.IntAttr("nbytes")
 			align, _ := op.IntAttr("alignment")
-			if size < 1 || align < 1 || align&(align-1) != 0 {
-				err = failure(op, fmt.Errorf("%d bytes at multiples of %d cannot be allocated", size, align))
-				return
-			}
 			place(op, size, align)
 		case op.Is(tt.Call):
 			sym, _ := op.Attr("callee").(*ir.SymbolRefAttr)
 			if sym == nil || m.funcs[sym.Root] == nil {
 				return // its lowering tells
 			}
-			var callee *globalFrame
-			if callee, err = m.placeGlobalScratch(m.funcs[sym.Root]); err == nil && callee.size > 0 {
+			if callee := m.placeGlobalScratch(m.funcs[sym.Root]); callee.size > 0 {
 				place(op, callee.size, callee.align)
 			}
 		}
 	})
 	g.size = (g.size + g.align - 1) / g.align * g.align
-	return g, err
+	return g
 }
 
 // globalFrameAt is the address of a byte of the function's frame. The parameter

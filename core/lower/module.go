@@ -87,10 +87,7 @@ func Module(mod *ir.Operation, t Target, o Options) (*Result, error) {
 	if m.alloc.Size() > 0 {
 		m.smem = m.llvm.AddGlobal("global_smem", m.llvm.Array(0, llir.I8), sharedSpace, m.alloc.Align(), nil)
 	}
-	frame, err := m.placeGlobalScratch(kernel)
-	if err != nil {
-		return nil, err
-	}
+	frame := m.placeGlobalScratch(kernel)
 	for _, fn := range m.order {
 		if err := m.declare(fn); err != nil {
 			return nil, err

@@ -361,6 +361,10 @@ func TestTMARefused(t *testing.T) {
 				"ttng.init_barrier %m, 1 : !ttg.memdesc<2xi64, #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>, #ttg.shared_memory, mutable> loc(\"k.py\":7:11)",
 			"ttng.init_barrier: a barrier is a buffer of one integer of 64 bits",
 		},
+		"strides": {
+			90, "ttng.tensormap_create %p, %p, [%n, %n], [%n, %n], [], [%n, %n] {elem_type = 0 : i32, fill_mode = 0 : i32, interleave_layout = 0 : i32, swizzle_mode = 0 : i32} : (!tt.ptr<i8>, !tt.ptr<i8>, i32, i32, i32, i32, i32, i32) -> () loc(\"k.py\":7:11)",
+			"2 dimensions with 2 sizes, 0 strides and 2 steps",
+		},
 		"not lowered": {90, "ttng.cluster_wait loc(\"k.py\":7:11)", "ttng.cluster_wait: this operation cannot be lowered for this target"},
 	} {
 		t.Run(name, func(t *testing.T) {
