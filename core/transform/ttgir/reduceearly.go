@@ -2,6 +2,7 @@ package ttgir
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
@@ -41,7 +42,8 @@ import (
 var ReduceEarly = &pass.Pass{
 	Name:    "tritongpu-reduce-early",
 	Doc:     "reduce before masks and scales where that comes to the same",
-	Example: reduceEarlyExample, Takes: onDevice,
+	Example: reduceEarlyExample,
+	Takes:   onDevice,
 	Run: func(r *pass.Run) error {
 		var reductions []*ir.Operation
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
@@ -89,7 +91,7 @@ func earlyReductionOf(op *ir.Operation) *earlyReduction {
 	}
 	if e.x.DefIs(arith.MulF) && keepsOrder(op) {
 		for i, v := range e.x.Def().OperandValues() {
-			if _, constant := floatSplat(v); constant || v.DefIs(tt.Splat) {
+			if c, constant := floatSplat(v); constant && 0 < c && c < math.Inf(1) || v.DefIs(tt.Splat) {
 				e.product, e.factor = e.x.Def(), v
 				e.x = e.product.Operand(1 - i)
 				break
@@ -108,7 +110,9 @@ func keepsOrder(op *ir.Operation) bool {
 	combine := body.First()
 	switch combine.Def() {
 	case arith.MaxNumF, arith.MaximumF, arith.MinNumF, arith.MinimumF:
-		return combine.Operand(0) != combine.Operand(1) && body.Terminator().Operand(0) == combine.Result(0)
+		x, y := combine.Operand(0), combine.Operand(1)
+		return x != y && slices.Contains(body.Args(), x) && slices.Contains(body.Args(), y) &&
+			body.Terminator().Operand(0) == combine.Result(0)
 	}
 	return false
 }
@@ -156,9 +160,7 @@ func (e *earlyReduction) rewrite(b *ir.Builder) *ir.Value {
 	}
 	var scale *ir.Value
 	if e.product != nil {
-		if scale = e.positive(tests); scale == nil {
-			return nil
-		}
+		scale = e.positive(tests)
 	}
 	same := tests.joined()
 
@@ -191,14 +193,11 @@ func (e *earlyReduction) rewrite(b *ir.Builder) *ir.Value {
 // alone: nothing but the reduction uses the block.
 func (e *earlyReduction) alone() bool { return e.whole.HasOneUse() }
 
-// positive is the factor as a scalar, with tests that it is positive and finite;
-// nil if it is known not to be.
+// positive is the factor as a scalar, with tests that it is positive and finite
+// unless it is known to be.
 func (e *earlyReduction) positive(tests *uniformTests) *ir.Value {
 	t := ir.ElemOf(e.factor.Type())
 	if x, ok := floatSplat(e.factor); ok {
-		if !(0 < x && x < math.Inf(1)) {
-			return nil
-		}
 		return tests.float(t, x)
 	}
 	scale := e.factor.Def().Operand(0)
