@@ -44,6 +44,9 @@ func (e *emitter) extern(op *ir.Operation) error {
 			args[i] = spread(e.value(v), n)[r]
 		}
 		if out[r] = e.m.target.Elementwise(e.b, op, t, args); out[r] != nil {
+			if got := out[r].Type(); !got.Equal(t) {
+				return fmt.Errorf("the function '%s' gives %v, and the call takes it for %v", op.StringAttr("symbol"), got, t)
+			}
 			continue
 		}
 		if out[r], err = e.callExtern(op, t, args); err != nil {

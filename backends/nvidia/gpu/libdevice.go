@@ -27,32 +27,36 @@ func (t *Target) Library(b *llir.Builder, symbol string, result llir.Type, x []l
 	if v := rounded(b, name, result, x); v != nil {
 		return v
 	}
-	switch name {
-	case "jn", "jnf":
-		return devmath.Jn(b, x[0], x[1])
-	case "yn", "ynf":
-		return devmath.Yn(b, x[0], x[1])
+	if len(x) == 2 {
+		switch name {
+		case "jn", "jnf":
+			return devmath.Jn(b, x[0], x[1])
+		case "yn", "ynf":
+			return devmath.Yn(b, x[0], x[1])
+		}
 	}
 	if !llir.IsFloat(x[0].Type()) {
 		return nil
 	}
 	base := name
-	if x[0].Type() == llir.F32 {
-		base = strings.TrimSuffix(name, "f")
+	if x[0].Type() == llir.F32 { // whose functions end in f
+		if base, ok = strings.CutSuffix(name, "f"); !ok {
+			return nil
+		}
 	}
 	if to, ok := intrinsics[base]; ok {
 		return overloaded(b, to, x...)
 	}
-	switch base {
-	case "powi":
+	switch args := len(x); {
+	case base == "powi" && args == 2:
 		return approximations.Powi(b, x[0], x[1])
-	case "ldexp", "scalbn":
+	case (base == "ldexp" || base == "scalbn") && args == 2:
 		return devmath.Ldexp(b, x[0], x[1])
-	case "ilogb":
+	case base == "ilogb" && args == 1:
 		return devmath.Ilogb(b, x[0])
-	case "llrint":
+	case base == "llrint" && args == 1:
 		return toLong(b, x[0], "rn")
-	case "llround":
+	case base == "llround" && args == 1:
 		return toLong(b, overloaded(b, "round", x[0]), "rz")
 	}
 	if f := approximations.Find(base); f != nil && f.Args == len(x) {

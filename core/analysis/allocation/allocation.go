@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -114,7 +115,11 @@ type buffer struct {
 func (p *placer) function(f *ir.Operation) error {
 	switch p.state[f] {
 	case 1:
-		return fmt.Errorf("function %q calls itself; its shared memory would have no bound", f.StringAttr("sym_name"))
+		d := diag.Errorf(diag.Pos{}, "function %q calls itself; its shared memory would have no bound", f.StringAttr("sym_name"))
+		if at := ir.FileLocOf(f.Loc()); at != nil {
+			d.Pos = diag.Pos{File: at.File, Line: at.Line, Col: at.Col + 1}
+		}
+		return d.WithHelp("write it as a loop")
 	case 2:
 		return nil
 	}

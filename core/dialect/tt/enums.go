@@ -150,15 +150,24 @@ var InputPrecisions = []ir.EnumCase{
 	{Keyword: "bf16x6", Value: PrecisionBF16x6},
 }
 
+// The numbers of ScaleTypes that operands of dot_scaled can have.
+const (
+	ScaleE4M3 = 0
+	ScaleE5M2 = 1
+	ScaleE2M1 = 4
+	ScaleBF16 = 5
+	ScaleFP16 = 6
+)
+
 // ScaleTypes are the element formats of dot_scaled.
 var ScaleTypes = []ir.EnumCase{
-	{Keyword: "e4m3", Value: 0},
-	{Keyword: "e5m2", Value: 1},
+	{Keyword: "e4m3", Value: ScaleE4M3},
+	{Keyword: "e5m2", Value: ScaleE5M2},
 	{Keyword: "e2m3", Value: 2},
 	{Keyword: "e3m2", Value: 3},
-	{Keyword: "e2m1", Value: 4},
-	{Keyword: "bf16", Value: 5},
-	{Keyword: "fp16", Value: 6},
+	{Keyword: "e2m1", Value: ScaleE2M1},
+	{Keyword: "bf16", Value: ScaleBF16},
+	{Keyword: "fp16", Value: ScaleFP16},
 }
 
 func defaultI32(v int64) func(*ir.Context) ir.Attribute {

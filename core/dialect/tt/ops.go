@@ -98,8 +98,9 @@ var (
 	Advance = &ir.OpDef{
 		Name: "tt.advance", Doc: "a block pointer moved by offsets, one a dimension", Fold: foldAdvance,
 		Operands: []ir.Operand{operand("ptr", BlockPtr), variadic("offsets", ir.I32Scalar)}, Results: result(BlockPtr),
-		Infer: ir.InferSameAsFirst,
-		Asm:   "$ptr `,` `[` $offsets `]` attr-dict `:` qualifiedless(type($result))",
+		Infer:  ir.InferSameAsFirst,
+		Verify: verifyAdvance,
+		Asm:    "$ptr `,` `[` $offsets `]` attr-dict `:` qualifiedless(type($result))",
 	}
 	Load = &ir.OpDef{
 		Name: "tt.load", Doc: "read through pointers; where mask is false, other (or anything)",
@@ -173,6 +174,7 @@ var (
 		Results: result(BlockPtr),
 		Attrs:   []ir.AttrDef{{Name: "order", Kind: ir.AttrDenseI32}},
 		Traits:  ir.SegmentedOperands,
+		Verify:  verifyMakeTensorPtr,
 		Asm:     "$base `,` `[` $shape `]` `,` `[` $strides `]` `,` `[` $offsets `]` attr-dict `:` qualifiedless(type($result))",
 	}
 	MakeTensorDesc = &ir.OpDef{
@@ -183,6 +185,7 @@ var (
 		Results: result(DescLike),
 		Attrs:   []ir.AttrDef{enumDefault("padding", PaddingOptions, PadZero)},
 		Traits:  ir.SegmentedOperands,
+		Verify:  verifyMakeTensorDesc,
 		Asm:     "$base `,` `[` $shape `]` `,` `[` $strides `]` attr-dict `:` qualifiedless(type($base)) `,` qualifiedless(type($result))",
 	}
 	DescriptorLoad = &ir.OpDef{
@@ -190,12 +193,14 @@ var (
 		Operands: []ir.Operand{operand("desc", DescLike), variadic("indices", ir.I32Scalar)}, Results: result(ir.AnyTensor),
 		Attrs:   []ir.AttrDef{enumDefault("cache", CacheModifiers, CacheNone), enumDefault("evict", EvictionPolicies, EvictNormal)},
 		Effects: ir.Effects{Read: true},
+		Verify:  verifyDescriptorLoad,
 		Asm:     "$desc `[` $indices `]` " + cacheAsm + " attr-dict `:` qualified(type($desc)) `->` type($result)",
 	}
 	DescriptorStore = &ir.OpDef{
 		Name: "tt.descriptor_store", Doc: "write a block through a descriptor",
 		Operands: []ir.Operand{operand("desc", DescLike), operand("src", ir.AnyTensor), variadic("indices", ir.I32Scalar)},
 		Effects:  ir.Effects{Write: true},
+		Verify:   verifyDescriptorStore,
 		Asm:      "$desc `[` $indices `]` `,` $src attr-dict `:` qualified(type($desc)) `,` type($src)",
 	}
 	DescriptorReduce = &ir.OpDef{
@@ -203,6 +208,7 @@ var (
 		Operands: []ir.Operand{operand("desc", DescLike), operand("src", ir.AnyTensor), variadic("indices", ir.I32Scalar)},
 		Attrs:    []ir.AttrDef{enum("kind", DescriptorReduceKinds)},
 		Effects:  ir.Effects{Read: true, Write: true},
+		Verify:   verifyDescriptorStore,
 		Asm:      "$kind `,` $desc `[` $indices `]` `,` $src attr-dict `:` qualified(type($desc)) `,` type($src)",
 	}
 	DescriptorGather = &ir.OpDef{
@@ -271,6 +277,7 @@ var (
 	Cat = &ir.OpDef{
 		Name: "tt.cat", Doc: "two tensors one after the other, in any order of elements",
 		Operands: []ir.Operand{operand("lhs", ir.AnyTensor), operand("rhs", ir.AnyTensor)}, Results: result(ir.AnyTensor),
+		Verify: verifyCat,
 		Traits: ir.TensorSize | ir.SameOperandsType, Asm: "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)",
 	}
 	Join = &ir.OpDef{
@@ -303,12 +310,14 @@ var (
 	Histogram = &ir.OpDef{
 		Name: "tt.histogram", Doc: "how many elements have each value",
 		Operands: []ir.Operand{operand("src", ir.AnyTensor), optional("mask", ir.AnyTensor)}, Results: result(ir.AnyTensor),
+		Verify: verifyHistogram,
 		Traits: ir.TensorSize, Asm: "$src (`,` $mask^)? attr-dict `:` type($src) `->` type($result)",
 	}
 	Gather = &ir.OpDef{
 		Name: "tt.gather", Doc: "elements of src chosen along axis by indices",
 		Operands: []ir.Operand{operand("src", ir.AnyTensor), operand("indices", ir.AnyTensor)}, Results: result(ir.AnyTensor),
 		Attrs:  []ir.AttrDef{{Name: "axis", Kind: ir.AttrI32}, {Name: "efficient_layout", Kind: ir.AttrUnit, Optional: true}},
+		Verify: verifyGather,
 		Traits: ir.TensorSize, Asm: "$src `[` $indices `]` attr-dict `:` functional-type(operands, results)",
 	}
 )
@@ -357,6 +366,7 @@ var (
 		},
 		Traits: ir.SegmentedOperands | ir.TensorSize,
 		Infer:  func(s *ir.State) ([]ir.Type, error) { return []ir.Type{s.Operands[2].Type()}, nil },
+		Verify: verifyDotScaled,
 		Asm: "$a (`scale` $a_scale^)? `,` $b (`scale` $b_scale^)? `,` $c `lhs` `=` $a_elem_type `rhs` `=` $b_elem_type attr-dict " +
 			"`:` type($a) (`,` type($a_scale)^)? `*` type($b) (`,` type($b_scale)^)? `->` type($result)",
 	}

@@ -113,7 +113,13 @@ var (
 		Operands: []ir.Operand{variadic("args", AnyValue)},
 		Attrs:    []ir.AttrDef{{Name: "prefix", Kind: ir.AttrString}, {Name: "hex", Kind: ir.AttrBool}, {Name: "isSigned", Kind: ir.AttrDenseI32}},
 		Effects:  ir.Effects{Write: true},
-		Asm:      "$prefix attr-dict (`:` $args^ `:` type($args))?",
+		Verify: func(op *ir.Operation) error {
+			if a, _ := op.Attr("isSigned").(*ir.DenseArrayAttr); a == nil || len(a.Values) != op.NumOperands() {
+				return fmt.Errorf("isSigned must have one value an operand")
+			}
+			return nil
+		},
+		Asm: "$prefix attr-dict (`:` $args^ `:` type($args))?",
 	}
 	Assert = &ir.OpDef{
 		Name: "tt.assert", Doc: "stop the program where the condition is false",

@@ -55,7 +55,7 @@ func verifyLoad(op *ir.Operation) error {
 		if mask != nil || other != nil {
 			return fmt.Errorf("mask and other are not allowed with a block pointer")
 		}
-		return nil
+		return verifyBoundaryCheck(op, ptr)
 	}
 	if err := verifyAccess(op, ptr, mask); err != nil {
 		return err
@@ -79,7 +79,7 @@ func verifyStore(op *ir.Operation) error {
 		if mask != nil {
 			return fmt.Errorf("mask is not allowed with a block pointer")
 		}
-		return nil
+		return verifyBoundaryCheck(op, ptr)
 	}
 	if value.Type() != ValueTypeOf(op.Context(), ptr.Type()) {
 		return fmt.Errorf("value must have the type of what the pointer points to")
@@ -207,8 +207,122 @@ func verifyDot(op *ir.Operation) error {
 	if n < 2 || n > 3 || len(b.Shape) != n || len(d.Shape) != n {
 		return fmt.Errorf("operands and result must all have rank 2 or all rank 3")
 	}
+	if ir.BitWidth(a.Elem) != ir.BitWidth(b.Elem) {
+		return fmt.Errorf("element types of operands A and B must have same bit width")
+	}
+	if isInteger(a) != isInteger(b) || isInteger(a) && !isInteger(d) || !isInteger(a) && isInteger(d) {
+		return fmt.Errorf("operands and result must all be integers or all floats")
+	}
 	if a.Shape[n-1] != b.Shape[n-2] || a.Shape[n-2] != d.Shape[n-2] || b.Shape[n-1] != d.Shape[n-1] || n == 3 && (a.Shape[0] != b.Shape[0] || a.Shape[0] != d.Shape[0]) {
 		return fmt.Errorf("shapes do not fit: expected [M, K] * [K, N] -> [M, N]")
+	}
+	return nil
+}
+
+// verifyDotScaled checks that operands have the elements that their formats say,
+// those of e2m1 two in a byte, and that the shapes fit.
+func verifyDotScaled(op *ir.Operation) error {
+	out := op.Result(0).Type().(*ir.TensorType)
+	if len(out.Shape) < 2 {
+		return fmt.Errorf("operands and result must have at least rank 2")
+	}
+	if isInteger(out) {
+		return fmt.Errorf("result must have floating-point elements")
+	}
+	var inner, outer [2]int64
+	for i, name := range []string{"a", "b"} {
+		t := op.GroupOne(i).Type().(*ir.TensorType)
+		kind, _ := op.IntAttr(name + "_elem_type")
+		if !holdsScaled(t.Elem, kind) {
+			return fmt.Errorf("operand %s has no elements of the format that it is said to have", name)
+		}
+		rank := len(t.Shape)
+		if rank != len(out.Shape) {
+			return fmt.Errorf("operands and result must have the same rank")
+		}
+		inner[i], outer[i] = t.Shape[rank-1-i], t.Shape[rank-2+i]
+		if kind == ScaleE2M1 {
+			if alongK, ok := op.IntAttr([]string{"lhs_k_pack", "rhs_k_pack"}[i]); !ok || alongK != 0 {
+				inner[i] *= 2
+			} else {
+				outer[i] *= 2
+			}
+		}
+	}
+	if n := len(out.Shape); inner[0] != inner[1] || outer[0] != out.Shape[n-2] || outer[1] != out.Shape[n-1] {
+		return fmt.Errorf("shapes do not fit: expected [M, K] * [K, N] -> [M, N]")
+	}
+	return nil
+}
+
+// holdsScaled reports whether elements of type t can hold a number of ScaleTypes.
+func holdsScaled(t ir.Type, kind int64) bool {
+	if i, ok := t.(*ir.IntegerType); ok {
+		return kind == ScaleE2M1 && i.Width == 8
+	}
+	f, ok := t.(*ir.FloatType)
+	if !ok {
+		return false
+	}
+	switch kind {
+	case ScaleE4M3:
+		return f.Kind == ir.F8E4M3FN
+	case ScaleE5M2:
+		return f.Kind == ir.F8E5M2
+	case ScaleBF16:
+		return f.Kind == ir.BF16
+	case ScaleFP16:
+		return f.Kind == ir.F16
+	}
+	return false
+}
+
+func verifyCat(op *ir.Operation) error {
+	src, dst := op.Operand(0).Type().(*ir.TensorType), op.Result(0).Type().(*ir.TensorType)
+	if dst.NumElements() != 2*src.NumElements() {
+		return fmt.Errorf("result must have twice the elements of an operand, %d, not %d", 2*src.NumElements(), dst.NumElements())
+	}
+	return sameElem(op)
+}
+
+func isInteger(t ir.Type) bool {
+	_, ok := ir.ElemOf(t).(*ir.IntegerType)
+	return ok
+}
+
+func verifyHistogram(op *ir.Operation) error {
+	src, dst := op.Operand(0).Type().(*ir.TensorType), op.Result(0).Type().(*ir.TensorType)
+	if !isInteger(src) || !isInteger(dst) || len(dst.Shape) != 1 {
+		return fmt.Errorf("source must have integer elements, and the result must be a 1-dimensional tensor of integers")
+	}
+	if op.NumOperands() > 1 {
+		mask := op.Operand(1).Type()
+		if !ir.BoolLike.Test(mask) || !sameShapeAndEncoding(src, mask) {
+			return fmt.Errorf("mask must have elements of i1 and the source's shape and encoding")
+		}
+	}
+	return nil
+}
+
+func verifyGather(op *ir.Operation) error {
+	src, at, dst := op.Operand(0).Type().(*ir.TensorType), op.Operand(1).Type().(*ir.TensorType), op.Result(0).Type().(*ir.TensorType)
+	axis, _ := op.IntAttr("axis")
+	switch {
+	case !isInteger(at):
+		return fmt.Errorf("indices must be integers")
+	case src.Elem != dst.Elem:
+		return fmt.Errorf("input and output element types must match")
+	case !sameShapeAndEncoding(at, dst):
+		return fmt.Errorf("indices and output must have the same shape and encoding")
+	case len(src.Shape) != len(at.Shape):
+		return fmt.Errorf("input and indices ranks must match")
+	case axis < 0 || int(axis) >= len(src.Shape):
+		return fmt.Errorf("gather dimension must be less than the input rank")
+	}
+	for d, n := range at.Shape {
+		if int64(d) != axis && n != src.Shape[d] {
+			return fmt.Errorf("indices dimension %d must match the corresponding input dimension", d)
+		}
 	}
 	return nil
 }

@@ -37,7 +37,8 @@ var (
 	Fp4ToFp = &ir.OpDef{
 		Name: "ttg.fp4_to_fp", Doc: "packed e2m1 pairs to 16-bit floats; axis doubles",
 		Operands: []ir.Operand{one("src", ir.AnyTensor)}, Results: result(ir.AnyTensor),
-		Attrs: []ir.AttrDef{{Name: "axis", Kind: ir.AttrI32}}, Traits: ir.TensorSize, Asm: srcToResult,
+		Verify: verifyFp4ToFp,
+		Attrs:  []ir.AttrDef{{Name: "axis", Kind: ir.AttrI32}}, Traits: ir.TensorSize, Asm: srcToResult,
 	}
 )
 
@@ -47,6 +48,7 @@ var (
 		Name: "ttg.local_alloc", Doc: "a buffer, filled with src if it is given",
 		Operands: []ir.Operand{maybe("src", ir.AnyTensor)}, Results: result(MemDescLike),
 		Attrs:   []ir.AttrDef{{Name: "alignment", Kind: ir.AttrI32, Optional: true}},
+		Verify:  verifyLocalAlloc,
 		Effects: ir.Effects{Alloc: true, Of: allocEffects},
 		Asm:     "($src^)? attr-dict `:` functional-type(operands, results)",
 	}
@@ -57,38 +59,43 @@ var (
 	LocalLoad = &ir.OpDef{
 		Name: "ttg.local_load", Doc: "registers from a buffer",
 		Operands: []ir.Operand{one("src", MemDescLike), maybe("token", TokenLike)}, Results: result(ir.AnyTensor),
+		Verify:  verifyLocalLoad,
 		Effects: ir.Effects{Read: true},
 		Asm:     "$src (`token` $token^)? attr-dict `:` qualified(type($src)) `->` type($result)",
 	}
 	LocalStore = &ir.OpDef{
 		Name: "ttg.local_store", Doc: "registers to a buffer",
 		Operands: []ir.Operand{one("src", ir.AnyTensor), one("dst", MemDescLike)}, Effects: ir.Effects{Write: true},
-		Asm: "$src `,` $dst attr-dict `:` type($src) `->` qualified(type($dst))",
+		Verify: verifyLocalStore,
+		Asm:    "$src `,` $dst attr-dict `:` type($src) `->` qualified(type($dst))",
 	}
 	MemDescIndex = &ir.OpDef{
 		Name: "ttg.memdesc_index", Doc: "one buffer of an array of buffers",
 		Operands: []ir.Operand{one("src", MemDescLike), one("index", ir.I32Scalar)}, Results: result(MemDescLike),
-		Asm: "$src `[` $index `]` attr-dict `:` qualified(type($src)) `->` qualified(type($result))",
+		Verify: verifyMemDescIndex,
+		Asm:    "$src `[` $index `]` attr-dict `:` qualified(type($src)) `->` qualified(type($result))",
 	}
 	MemDescSubslice = &ir.OpDef{
 		Name: "ttg.memdesc_subslice", Doc: "a part of a buffer at constant offsets",
 		Operands: []ir.Operand{one("src", MemDescLike)}, Results: result(MemDescLike),
-		Attrs: []ir.AttrDef{{Name: "offsets", Kind: ir.AttrDenseI32}},
-		Asm:   "$src `` $offsets attr-dict `:` qualified(type($src)) `->` qualified(type($result))",
+		Attrs:  []ir.AttrDef{{Name: "offsets", Kind: ir.AttrDenseI32}},
+		Verify: verifyMemDescSubslice,
+		Asm:    "$src `` $offsets attr-dict `:` qualified(type($src)) `->` qualified(type($result))",
 	}
 	MemDescTrans = &ir.OpDef{
 		Name: "ttg.memdesc_trans", Doc: "a buffer seen with its dimensions permuted",
 		Operands: []ir.Operand{one("src", MemDescLike)}, Results: result(MemDescLike),
-		Attrs: []ir.AttrDef{{Name: "order", Kind: ir.AttrDenseI32}},
-		Asm:   "$src attr-dict `:` qualified(type($src)) `->` qualified(type($result))",
+		Attrs:  []ir.AttrDef{{Name: "order", Kind: ir.AttrDenseI32}},
+		Verify: verifyMemDescTrans,
+		Asm:    "$src attr-dict `:` qualified(type($src)) `->` qualified(type($result))",
 	}
-	MemDescReshape     = view("ttg.memdesc_reshape", "a buffer seen in another shape")
-	MemDescReinterpret = view("ttg.memdesc_reinterpret", "a buffer seen with another type")
+	MemDescReshape     = view("ttg.memdesc_reshape", "a buffer seen in another shape", verifyMemDescReshape)
+	MemDescReinterpret = view("ttg.memdesc_reinterpret", "a buffer seen with another type", verifyView)
 )
 
-func view(name, doc string) *ir.OpDef {
+func view(name, doc string, verify func(*ir.Operation) error) *ir.OpDef {
 	return &ir.OpDef{
-		Name: name, Doc: doc,
+		Name: name, Doc: doc, Verify: verify,
 		Operands: []ir.Operand{one("src", MemDescLike)}, Results: result(MemDescLike),
 		Asm: "$src attr-dict `:` qualified(type($src)) `->` qualified(type($result))",
 	}
@@ -112,6 +119,7 @@ var (
 			{Name: "contiguity", Kind: ir.AttrI32, Optional: true, Default: func(c *ir.Context) ir.Attribute { return c.I32Attr(1) }},
 		},
 		Traits: ir.SegmentedOperands, Effects: ir.Effects{Read: true, Write: true}, Infer: inferToken,
+		Verify: verifyAsyncCopy,
 		Asm: "$src `,` $result (`mask` $mask^)? (`other` $other^)? oilist(`cacheModifier` `=` $cache | `evictionPolicy` `=` $evict) attr-dict " +
 			"`:` type($src) `->` qualifiedless(type($result))",
 	}
@@ -126,7 +134,8 @@ var (
 		Operands: []ir.Operand{many("asyncToken", TokenLike)}, Results: []ir.Result{{Name: "retToken", Type: TokenLike}},
 		Attrs:   []ir.AttrDef{{Name: "num", Kind: ir.AttrI32}},
 		Effects: ir.Effects{Read: true, Write: true}, Infer: inferToken,
-		Asm: "($asyncToken^)? attr-dict",
+		Verify: verifyAsyncWait,
+		Asm:    "($asyncToken^)? attr-dict",
 	}
 )
 
@@ -136,6 +145,7 @@ var (
 		Name: "ttg.global_scratch_alloc", Doc: "nbytes of global memory, this program's own",
 		Results: result(tt.ScalarPtr),
 		Attrs:   []ir.AttrDef{{Name: "nbytes", Kind: ir.AttrI32}, {Name: "alignment", Kind: ir.AttrI32}},
+		Verify:  verifyGlobalScratchAlloc,
 		Effects: ir.Effects{Alloc: true}, Asm: "attr-dict `:` qualified(type($result))",
 	}
 	PredicateStage = &ir.OpDef{

@@ -250,6 +250,31 @@ var verifierCases = []struct{ body, want string }{
 	{`%0 = tt.dot %v, %tt, %t : tensor<4xf32> * tensor<8x4xf32> -> tensor<4x8xf32>`, "operands and result must all have rank 2 or all rank 3"},
 	{`%0 = tt.dot %t, %t, %t : tensor<4x8xf32> * tensor<4x8xf32> -> tensor<4x8xf32>`, "shapes do not fit: expected [M, K] * [K, N] -> [M, N]"},
 
+	{"%0 = tt.splat %l : i64 -> tensor<8x4xi64>\n" + `%1 = tt.dot %t, %0, %t : tensor<4x8xf32> * tensor<8x4xi64> -> tensor<4x8xf32>`, "element types of operands A and B must have same bit width"},
+	{"%0 = tt.splat %i : i32 -> tensor<4x4xi32>\n" + `%1 = tt.dot %t, %tt, %0 : tensor<4x8xf32> * tensor<8x4xf32> -> tensor<4x4xi32>`, "operands and result must all be integers or all floats"},
+	{"%0 = tt.splat %x : f32 -> tensor<4x4xf32>\n" + `%1 = tt.dot_scaled %t, %tt, %0 lhs = bf16 rhs = bf16 {fastMath = false} : tensor<4x8xf32> * tensor<8x4xf32> -> tensor<4x4xf32>`, "operand a has no elements of the format that it is said to have"},
+	{"%0 = tt.splat %x : f32 -> tensor<4x4xf32>\n%2 = tt.splat %h : f16 -> tensor<4x4xf16>\n" + `%1 = tt.dot_scaled %2, %2, %t lhs = fp16 rhs = fp16 {fastMath = false} : tensor<4x4xf16> * tensor<4x4xf16> -> tensor<4x8xf32>`, "shapes do not fit: expected [M, K] * [K, N] -> [M, N]"},
+	{`%0 = tt.cat %v, %v : tensor<4xf32> -> tensor<4xf32>`, "result must have twice the elements of an operand, 8, not 4"},
+	{`%0 = tt.histogram %v : tensor<4xf32> -> tensor<8xi32>`, "source must have integer elements"},
+	{`%0 = tt.histogram %n, %m8 : tensor<4xi32> -> tensor<8xi32>`, "mask must have elements of i1 and the source's shape and encoding"},
+	{`%0 = tt.gather %v[%v] {axis = 0 : i32} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>`, "indices must be integers"},
+	{`%0 = tt.gather %v[%n] {axis = 1 : i32} : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>`, "gather dimension must be less than the input rank"},
+	{`%0 = tt.gather %v[%n] {axis = 0 : i32} : (tensor<4xf32>, tensor<4xi32>) -> tensor<8xf32>`, "indices and output must have the same shape and encoding"},
+	{`%0 = tt.gather %v[%n] {axis = 0 : i32} : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf16>`, "input and output element types must match"},
+	{`%0 = tt.gather %t[%n] {axis = 0 : i32} : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4xf32>`, "input and indices ranks must match"},
+	{"%0 = tt.splat %i : i32 -> tensor<4x4xi32>\n" + `%1 = tt.gather %t[%0] {axis = 0 : i32} : (tensor<4x8xf32>, tensor<4x4xi32>) -> tensor<4x4xf32>`, "indices dimension 1 must match the corresponding input dimension"},
+	{`tt.print "x" {hex = false, isSigned = array<i32>} : %i : i32`, "isSigned must have one value an operand"},
+
+	// tt: blocks
+	{`%0 = tt.make_tensor_ptr %p, [%l], [%l, %l], [%i, %i] {order = array<i32: 1, 0>} : <tensor<4x8xf32>>`, "shape must have one value a dimension of the block, 2, not 1"},
+	{`%0 = tt.make_tensor_ptr %p, [%l, %l], [%l, %l], [%i, %i] {order = array<i32: 1, 1>} : <tensor<4x8xf32>>`, "order must be a permutation of 0 to 1"},
+	{`%0 = tt.advance %bp, [%i] : <tensor<4x8xf32>>`, "offsets must be one a dimension of the block, 2, not 1"},
+	{`%0 = tt.load %bp {boundaryCheck = array<i32: 2>} : !tt.ptr<tensor<4x8xf32>>`, "boundaryCheck 2 is no dimension of a block of 2"},
+	{`tt.store %bp, %t {boundaryCheck = array<i32: 0, 3>} : !tt.ptr<tensor<4x8xf32>>`, "boundaryCheck 3 is no dimension of a block of 2"},
+	{`%0 = tt.make_tensor_descriptor %p, [%i], [%l, %l] : <f32>, <tensor<4x8xf32>>`, "shape and strides must have one value a dimension of the block, 2, not 1 and 2"},
+	{`%0 = tt.descriptor_load %d[%i] : !tt.tensordesc<tensor<4x8xf32>> -> tensor<4x8xf32>`, "there must be one index a dimension of the block, 2, not 1"},
+	{`tt.descriptor_store %d[%i, %i], %v : !tt.tensordesc<tensor<4x8xf32>>, tensor<4xf32>`, "tensor descriptor block and tensor types must match"},
+
 	// tt: regions
 	{`"tt.reduce"() <{axis = 0 : i32}> ({
       tt.reduce.return %x : f32
@@ -286,6 +311,32 @@ var verifierCases = []struct{ body, want string }{
 	// ttg
 	{`%0 = "ttg.convert_layout"(%ve) : (tensor<4xf32, #b>) -> tensor<4xi32, #b2>`, "source and result must have the same element type"},
 	{`%0 = "ttg.local_load"(%v) : (tensor<4xf32>) -> tensor<4xf32>`, "operand #0 must be memory descriptor"},
+	{`%0 = ttg.local_load %s : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> tensor<8xf32, #b>`, "source shape [4] must match destination shape [8]"},
+	{`%0 = ttg.local_load %s : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> tensor<4xf16, #b>`, "source and destination must have the same element type"},
+	{`ttg.local_store %w, %s : tensor<8xf32> -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>`, "source shape [8] must match destination shape [4]"},
+	{"%0 = ttg.local_alloc %v : (tensor<4xf32>) -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory>\n" +
+		`ttg.local_store %v, %0 : tensor<4xf32> -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory>`, "cannot store into immutable memory"},
+	{`%0 = ttg.local_alloc %v : (tensor<4xf32>) -> !ttg.memdesc<4xi32, #sh, #ttg.shared_memory>`, "source and destination must have the same element type"},
+	{`%0 = ttg.local_alloc : () -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory>`, "uninitialized alloc must have a mutable memdesc type"},
+	{`%0 = ttg.local_alloc : () -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable, 8>`, "result shape and its alloc shape must match"},
+	{`%0 = ttg.local_alloc {alignment = 12 : i32} : () -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>`, "alignment must be a power of two, not 12"},
+	{`%0 = ttg.memdesc_index %s[%i] : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>`, "must be that of the source [4] without its first dimension"},
+	{`%0 = ttg.memdesc_subslice %s[3] : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<2xf32, #sh, #ttg.shared_memory, mutable, 4>`, "dimension 0: 2 elements from 3 on are no part of 4"},
+	{`%0 = ttg.memdesc_subslice %s[4] : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<2xf32, #sh, #ttg.shared_memory, mutable, 4>`, "dimension 0: 2 elements from 4 on are no part of 4"},
+	{`%0 = ttg.memdesc_subslice %s[0, 0] : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<2xf32, #sh, #ttg.shared_memory, mutable, 4>`, "source, offsets and result must have the same rank"},
+	{`%0 = ttg.memdesc_trans %s {order = array<i32: 1>} : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>`, "order must be a permutation of 0 to 0"},
+	{`%0 = ttg.memdesc_reshape %s : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<8xf32, #sh, #ttg.shared_memory, mutable>`, "must have the same number of elements"},
+	{`%0 = ttg.memdesc_reinterpret %s : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<8xf16, #sh, #ttg.shared_memory>`, "source and result must both be mutable or neither"},
+	{"%0 = ttg.local_alloc %v : (tensor<4xf32>) -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory>\n" +
+		`%1 = ttg.async_copy_global_to_local %ps, %0 : tensor<4x!tt.ptr<f32>> -> <4xf32, #sh, #ttg.shared_memory>`, "cannot store into immutable memory"},
+	{"%0 = tt.splat %q : !tt.ptr<i32> -> tensor<4x!tt.ptr<i32>>\n" +
+		`%1 = ttg.async_copy_global_to_local %0, %s : tensor<4x!tt.ptr<i32>> -> <4xf32, #sh, #ttg.shared_memory, mutable>`, "source must point to elements of the destination's type"},
+	{`%1 = ttg.async_copy_global_to_local %ps, %s mask %m8 : tensor<4x!tt.ptr<f32>> -> <4xf32, #sh, #ttg.shared_memory, mutable>`, "mask must have the source's shape and layout"},
+	{`%0 = ttg.async_wait {num = -1 : i32}`, "num must not be negative"},
+	{`%0 = ttg.fp4_to_fp %t {axis = 1 : i32} : tensor<4x8xf32> -> tensor<4x16xf16>`, "source must have elements of i8"},
+	{`%0 = ttg.fp4_to_fp %t {axis = 2 : i32} : tensor<4x8xf32> -> tensor<4x16xf16>`, "axis 2 is no dimension of both source and result"},
+	{`%0 = ttg.fp4_to_fp %t {axis = 0 : i32} : tensor<4x8xf32> -> tensor<4x16xf16>`, "result shape [4 16] must be the source's [4 8] with axis 0 doubled"},
+	{`%0 = ttg.global_scratch_alloc {alignment = 3 : i32, nbytes = 4 : i32} : !tt.ptr<i8>`, "alignment must be a power of two, not 4 and 3"},
 	{`%0 = "ttg.async_wait"(%i) <{num = 0 : i32}> : (i32) -> !ttg.async.token`, "operand #0 must be async token"},
 
 	// a declared dialect
