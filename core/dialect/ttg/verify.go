@@ -108,7 +108,7 @@ func verifyMemDescSubslice(op *ir.Operation) error {
 		return fmt.Errorf("source, offsets and result must have the same rank")
 	}
 	for d, n := range dst.Shape {
-		if at := offsets.Values[d]; at < 0 || at%n != 0 || at+n > src.Shape[d] {
+		if at := offsets.Values[d]; at < 0 || at+n > src.Shape[d] {
 			return fmt.Errorf("dimension %d: %d elements from %d on are no part of %d", d, n, at, src.Shape[d])
 		}
 	}
