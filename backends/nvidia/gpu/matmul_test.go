@@ -256,7 +256,7 @@ func TestMatmulTMA(t *testing.T) {
 	r := newRand(t)
 	for _, s := range []shape{{144, 272, 80}, {128, 128, 8}, {40, 136, 0}, {200, 72, 520}} {
 		a, b := halfOperand(r, s.m*s.k), halfOperand(r, s.n*s.k)
-		d := sim.New(sim.Options{})
+		d := sim.New(sim.Options{Random: true, Seed: r.Uint64()})
 		out := d.Alloc("c", 2*s.m*s.n)
 		rep := k.run(t, d, sim.Dim(2), sim.Upload(d, "a", a.bytes), sim.Upload(d, "b", b.bytes), out, int32(s.m), int32(s.n), int32(s.k))
 		if n := rep.Counters; n.SharedWavefronts != n.SharedWavefrontsNeeded {

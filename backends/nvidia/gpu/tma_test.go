@@ -37,7 +37,7 @@ func TestDescriptors(t *testing.T) {
 			k = hinted
 		}
 		x := halfs(randn(r, s.m*s.n))
-		d := sim.New(sim.Options{})
+		d := sim.New(sim.Options{Random: true, Seed: r.Uint64()})
 		o := d.Alloc("o", 2*s.m*s.n)
 		k.run(t, d, sim.Dim((s.m+31)/32, (s.n+63)/64), sim.Upload(d, "a", x), o, int32(s.m), int32(s.n))
 		got := widened(sim.Download[uint16](o))
@@ -62,7 +62,7 @@ func TestTMALoads(t *testing.T) {
 				copy(want[elem*c.bytes:][:c.bytes], x[at*c.bytes:])
 			}
 		})
-		d := sim.New(sim.Options{})
+		d := sim.New(sim.Options{Random: true, Seed: r.Uint64()})
 		o := d.Alloc("o", len(want))
 		k.run(t, d, sim.Dim(c.programs()), append([]any{sim.Upload(d, "t", x), o}, c.params()...)...)
 		if n := differing(o.Read(), want); n > 0 {
@@ -96,7 +96,7 @@ func TestTMAStridesOfOldAssemblers(t *testing.T) {
 				copy(want[elem*c.bytes:][:c.bytes], x[at*c.bytes:])
 			}
 		})
-		d := sim.New(sim.Options{})
+		d := sim.New(sim.Options{Random: true, Seed: r.Uint64()})
 		o := d.Alloc("o", len(want))
 		k.run(t, d, sim.Dim(c.programs()), append([]any{sim.Upload(d, "t", x), o}, c.params()...)...)
 		if n := differing(o.Read(), want); n > 0 {
@@ -116,7 +116,7 @@ func TestTMAStores(t *testing.T) {
 		}
 		k := build(t, "tma.ttgir", c.source(), 90)
 		from, want := randomBytes(r, c.dumped()*c.bytes), randomBytes(r, c.size()*c.bytes)
-		d := sim.New(sim.Options{})
+		d := sim.New(sim.Options{Random: true, Seed: r.Uint64()})
 		to := sim.Upload(d, "t", want)
 		c.each(func(elem, at int, inside bool) {
 			if inside {
@@ -191,7 +191,7 @@ func TestTMAReductions(t *testing.T) {
 				wantBytes = append(wantBytes, round[v.elem](x)...)
 			}
 			k := build(t, "tma.ttgir", c.source(), 90)
-			d := sim.New(sim.Options{})
+			d := sim.New(sim.Options{Random: true, Seed: r.Uint64()})
 			to := sim.Upload(d, "t", toBytes)
 			k.run(t, d, sim.Dim(c.programs()), append([]any{to, sim.Upload(d, "o", fromBytes)}, c.params()...)...)
 			if n := differing(to.Read(), wantBytes); n > 0 {
@@ -297,7 +297,7 @@ func TestDescriptorsInFunctions(t *testing.T) {
 	r := newRand(t)
 	a, b := halfs(randn(r, size)), halfs(randn(r, size))
 	const n = 19 // rows
-	d := sim.New(sim.Options{})
+	d := sim.New(sim.Options{Random: true, Seed: r.Uint64()})
 	o := d.Alloc("o", 2*size)
 	k.run(t, d, sim.Dim(1), sim.Upload(d, "a", a), sim.Upload(d, "b", b), int32(n), o)
 	var want []float64
@@ -427,7 +427,7 @@ func TestTMAOperands(t *testing.T) {
 			k := build(t, "tma.ttgir", c.source(), 90)
 			x, want := randomBytes(r, c.size()*c.bytes), make([]byte, c.dumped()*c.bytes)
 			c.each(func(elem, at int, _ bool) { copy(want[elem*c.bytes:][:c.bytes], x[at*c.bytes:]) })
-			d := sim.New(sim.Options{})
+			d := sim.New(sim.Options{Random: true, Seed: r.Uint64()})
 			o := d.Alloc("o", len(want))
 			rep := k.run(t, d, sim.Dim(c.programs()), append([]any{sim.Upload(d, "t", x), o}, c.params()...)...)
 			if n := differing(o.Read(), want); n > 0 {
