@@ -29,6 +29,7 @@ var (
 		Results:  []ir.Result{{Name: "results", Arity: ir.Variadic}},
 		Attrs:    []ir.AttrDef{{Name: "callee", Kind: ir.AttrSymbol}},
 		Effects:  ir.Effects{Unknown: true},
+		Verify:   verifyCall,
 		Asm:      "$callee `(` $operands `)` attr-dict `:` functional-type($operands, results)",
 	}
 	Return = &ir.OpDef{

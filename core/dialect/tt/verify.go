@@ -439,6 +439,52 @@ func verifyFunc(op *ir.Operation) error {
 	return nil
 }
 
+// verifyCall checks that the function that is called is in the module, and that
+// the call gives and takes what the function takes and gives.
+func verifyCall(op *ir.Operation) error {
+	callee, _ := op.Attr("callee").(*ir.SymbolRefAttr)
+	if callee == nil {
+		return fmt.Errorf("callee must be the name of a function")
+	}
+	top := op
+	for top.Parent() != nil {
+		top = top.Parent()
+	}
+	if top.Is(Func) || top == op {
+		return nil // there is no module yet
+	}
+	for f := range top.Body().Ops() {
+		if !f.Is(Func) || f.StringAttr("sym_name") != callee.Root {
+			continue
+		}
+		typ, _ := f.Attr("function_type").(*ir.TypeAttr)
+		if typ == nil {
+			return nil // which the function's own verifier says
+		}
+		sig, ok := typ.Type.(*ir.FunctionType)
+		switch {
+		case !ok:
+			return nil
+		case len(sig.In) != op.NumOperands():
+			return fmt.Errorf("incorrect number of operands for callee: %d, not %d", op.NumOperands(), len(sig.In))
+		case len(sig.Out) != op.NumResults():
+			return fmt.Errorf("incorrect number of results for callee: %d, not %d", op.NumResults(), len(sig.Out))
+		}
+		for i, t := range sig.In {
+			if op.Operand(i).Type() != t {
+				return fmt.Errorf("operand type mismatch: operand number %d is not of the type of the callee's argument", i)
+			}
+		}
+		for i, t := range sig.Out {
+			if op.Result(i).Type() != t {
+				return fmt.Errorf("result type mismatch: result number %d is not of the type that the callee gives", i)
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("'%s' does not reference a valid function", callee.Root)
+}
+
 func verifyReturn(op *ir.Operation) error {
 	f := op.Parent()
 	if f == nil || !f.Is(Func) {

@@ -265,6 +265,12 @@ var verifierCases = []struct{ body, want string }{
 	{"%0 = tt.splat %i : i32 -> tensor<4x4xi32>\n" + `%1 = tt.gather %t[%0] {axis = 0 : i32} : (tensor<4x8xf32>, tensor<4x4xi32>) -> tensor<4x4xf32>`, "indices dimension 1 must match the corresponding input dimension"},
 	{`tt.print "x" {hex = false, isSigned = array<i32>} : %i : i32`, "isSigned must have one value an operand"},
 
+	{`%0 = tt.call @none(%i) : (i32) -> i32`, "'none' does not reference a valid function"},
+	{`%0 = tt.call @callee(%i, %i) : (i32, i32) -> i32`, "incorrect number of operands for callee: 2, not 1"},
+	{`tt.call @callee(%i) : (i32) -> ()`, "incorrect number of results for callee: 0, not 1"},
+	{`%0 = tt.call @callee(%l) : (i64) -> i32`, "operand type mismatch: operand number 0 is not of the type of the callee's argument"},
+	{`%0 = tt.call @callee(%i) : (i32) -> i64`, "result type mismatch: result number 0 is not of the type that the callee gives"},
+
 	// tt: blocks
 	{`%0 = tt.make_tensor_ptr %p, [%l], [%l, %l], [%i, %i] {order = array<i32: 1, 0>} : <tensor<4x8xf32>>`, "shape must have one value a dimension of the block, 2, not 1"},
 	{`%0 = tt.make_tensor_ptr %p, [%l, %l], [%l, %l], [%i, %i] {order = array<i32: 1, 1>} : <tensor<4x8xf32>>`, "order must be a permutation of 0 to 1"},
