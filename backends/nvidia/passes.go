@@ -129,7 +129,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: tma.Lower, When: withTMA, Why: "no pipeline takes what is left", Needed: true},
 		{Pass: ttgir.RemoveConversions, Why: "conversions between the new loads and dots"},
 		{Pass: ttgir.ReduceDataDuplication, Why: "operands that no buffer holds yet"},
-		{Pass: ttgir.ReorderInstructions, Why: "fewer values alive at once"},
+		{Pass: ttgir.ReorderInstructions, Why: "fewer values alive at once", With: registerSettings(o)},
 		{Pass: ttgir.LoopAwareCSE, Why: "what came side by side"},
 		{Pass: std.SymbolDCE, Why: "functions without callers"},
 		{Pass: std.SCCP, Why: "what predicates of pipelined loops are known"},
@@ -149,6 +149,16 @@ func prefetchSettings(o options) []pass.Setting {
 		return nil
 	}
 	return []pass.Setting{{Name: "carry-buffers", Value: true}}
+}
+
+// registerSettings let loops keep operands where a thread's registers hold them.
+func registerSettings(o options) []pass.Setting {
+	const all, most = 1 << 16, 255 // of a multiprocessor, of a thread
+	n := min(all/(o.NumWarps*warpSize), most)
+	if o.MaxNReg != nil {
+		n = min(n, *o.MaxNReg)
+	}
+	return []pass.Setting{{Name: "registers", Value: n}}
 }
 
 // matrixSettings tell accelerate-matmul of the architecture's mma.sync.

@@ -1,6 +1,9 @@
 package ttgir
 
 import (
+	"slices"
+
+	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -16,8 +19,11 @@ import (
 // transpositions stand after what they transpose, and the second operand of a
 // dot is read after the first.
 var ReorderInstructions = &pass.Pass{
-	Name:    "tritongpu-reorder-instructions",
-	Doc:     "place operations so that values live shorter in registers",
+	Name: "tritongpu-reorder-instructions",
+	Doc:  "place operations so that values live shorter in registers",
+	Options: []pass.Option{
+		{Name: "registers", Doc: "words of 32 bits that a loop's tensors take of a thread at most if it is to keep operands of dots; 0: it never keeps any", Default: 0},
+	},
 	Example: reorderInstructionsExample,
 	Run: func(r *pass.Run) error {
 		sinkIntoLoops(r)
@@ -46,16 +52,66 @@ var ReorderInstructions = &pass.Pass{
 func sinkIntoLoops(r *pass.Run) {
 	var sink []*ir.Operation
 	ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-		fills := op.Is(ttg.LocalLoad) && !isMutable(op.Operand(0)) || op.Is(ttg.ConvertLayout) && dotOperand(op.Result(0).Type()) >= 0
+		fills := op.Is(ttg.LocalLoad) && (!isMutable(op.Operand(0)) || isFilled(op)) || op.Is(ttg.ConvertLayout) && dotOperand(op.Result(0).Type()) >= 0
 		if fills && op.Result(0).HasOneUse() && onlyUser(op).ParentOf(scf.For) != op.ParentOf(scf.For) {
 			sink = append(sink, op)
 		}
 		return ir.Advance
 	})
 	for _, op := range sink {
+		if loop := onlyUser(op).ParentOf(scf.For); loop != nil && wordsIn(loop) <= r.Int("registers") {
+			r.Count("kept", 1)
+			continue
+		}
 		op.MoveBefore(onlyUser(op))
 		r.Count("sunk", 1)
 	}
+}
+
+// wordsIn estimates the words of 32 bits that the numbers which a loop works on take
+// of each thread: those that it carries, uses and multiplies. Offsets and pointers
+// do not count, of which whole tensors follow from a few values.
+func wordsIn(loop *ir.Operation) int {
+	n := 0
+	seen := make(map[*ir.Value]bool)
+	add := func(v *ir.Value) {
+		t := tensorOf(v)
+		if t != nil && !seen[v] && (ir.IsFloat(t.Elem) || dotOperand(t) >= 0) && arith.ConstantValue(v) == nil {
+			n += (registers(t.Shape, encoding.AttrOf(t))*ir.BitWidth(t.Elem) + 31) / 32
+		}
+		seen[v] = true
+	}
+	for _, a := range scf.IterArgs(loop) {
+		add(a)
+	}
+	ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+		for _, v := range op.Operands() {
+			if !definedInside(v, loop) && op != loop {
+				add(v)
+			}
+		}
+		// A sum that is carried from turn to turn is counted.
+		if isDot(op) && !slices.Contains(yieldOf(loop).OperandValues(), op.Result(0)) {
+			add(op.Result(0))
+		}
+		return ir.Advance
+	})
+	return n
+}
+
+// isFilled reports whether the buffer that load reads was filled before, for good:
+// all that uses it behind load reads it, too.
+func isFilled(load *ir.Operation) bool {
+	alloc := load.Operand(0).Def()
+	if alloc == nil || !alloc.Is(ttg.LocalAlloc) {
+		return false
+	}
+	for u := range alloc.Result(0).Users() {
+		if !u.Is(ttg.LocalLoad) && (isBufferView(u) || u.Block() != load.Block() || !u.IsBeforeInBlock(load)) {
+			return false
+		}
+	}
+	return true
 }
 
 // isMutable reports whether what a buffer holds may change after it was made.
