@@ -81,7 +81,7 @@ func TestLimitsFor(t *testing.T) {
 		tool, seconds, memory string
 		want                  limits
 	}{
-		{"llc", "", "", limits{time.Minute, 4 << 30}},
+		{"llc", "", "", limits{5 * time.Minute, 4 << 30}},
 		{"ptxas", "", "", limits{10 * time.Minute, 16 << 30}},
 		{"opt", "5", "", limits{5 * time.Second, 4 << 30}},
 		{"ptxas", "3600", "1024", limits{time.Hour, 1 << 30}},

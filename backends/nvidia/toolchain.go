@@ -40,7 +40,7 @@ var settingSpecs = []sdk.SettingSpec{
 	{Name: settingOpt, Env: []string{"TRITONC_OPT"}, Doc: "path of LLVM's opt, for the same"},
 	{Name: settingLibdevice, Env: []string{"TRITON_LIBDEVICE_PATH"}, Doc: "path of CUDA's library libdevice.10.bc"},
 	{Name: settingCUDA, Env: []string{"CUDA_HOME", "CUDA_PATH"}, Doc: "folder of a CUDA toolkit, whose bin/ has ptxas"},
-	{Name: settingToolSeconds, Env: []string{"TRITONC_TOOL_SECONDS"}, Doc: "seconds that a tool may take for a kernel (60, ptxas 600)"},
+	{Name: settingToolSeconds, Env: []string{"TRITONC_TOOL_SECONDS"}, Doc: "seconds that a tool may take for a kernel (300, ptxas 600)"},
 	{Name: settingToolMemory, Env: []string{"TRITONC_TOOL_MEMORY"}, Doc: "MiB of memory that a tool may take (4096, ptxas 16384)"},
 }
 
