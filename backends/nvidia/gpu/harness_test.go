@@ -53,10 +53,21 @@ const ttgirDirEnv = "TRITONC_TTGIR_DIR"
 // testdata reads a file that Triton 3.6 printed, or its substitute.
 func testdata(t testing.TB, name string) string {
 	t.Helper()
-	path := filepath.Join("testdata", name+".ttgir")
-	if dir := os.Getenv(ttgirDirEnv); dir != "" {
-		path = filepath.Join(dir, name+".ttgir")
+	dir := os.Getenv(ttgirDirEnv)
+	if dir == "" {
+		dir = "testdata"
 	}
+	return file(t, filepath.Join(dir, name+".ttgir"))
+}
+
+// given reads a file of testdata, whatever takes the place of others.
+func given(t testing.TB, name string) string {
+	t.Helper()
+	return file(t, filepath.Join("testdata", name+".ttgir"))
+}
+
+func file(t testing.TB, path string) string {
+	t.Helper()
 	src, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -251,7 +251,7 @@ func TestTranspose(t *testing.T) {
 // for the product, which takes its operands from registers.
 func TestMatmulTMA(t *testing.T) {
 	// Two programs, so that each has several tiles.
-	src := strings.Replace(testdata(t, "matmul_tma"), "arith.constant 132 : i32", "arith.constant 2 : i32", 1)
+	src := strings.Replace(given(t, "matmul_tma"), "arith.constant 132 : i32", "arith.constant 2 : i32", 1)
 	k := build(t, "matmul_tma.ttgir", src, 90)
 	r := newRand(t)
 	for _, s := range []shape{{144, 272, 80}, {128, 128, 8}, {40, 136, 0}, {200, 72, 520}} {

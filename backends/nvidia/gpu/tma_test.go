@@ -16,15 +16,15 @@ import (
 // Triton's own module for compute capability 9.0: a block comes through a
 // descriptor, is doubled, and leaves through another.
 func TestDescriptors(t *testing.T) {
-	k := build(t, "descriptors.ttgir", testdata(t, "descriptors"), 90)
+	k := build(t, "descriptors.ttgir", given(t, "descriptors"), 90)
 	if k.GlobalScratch != 256 || k.GlobalScratchAlign != 128 {
 		t.Errorf("global scratch: %d bytes aligned to %d, want 256 and 128", k.GlobalScratch, k.GlobalScratchAlign)
 	}
 	r := newRand(t)
 	narrow := strings.NewReplacer(`"ttg.num-warps" = 4`, `"ttg.num-warps" = 1`, "warpsPerCTA = [4, 1]", "warpsPerCTA = [1, 1]")
-	alone := build(t, "descriptors.ttgir", narrow.Replace(testdata(t, "descriptors")), 90)
+	alone := build(t, "descriptors.ttgir", narrow.Replace(given(t, "descriptors")), 90)
 	first := strings.NewReplacer("%x_7, %x_8, %true :", "%x_7, %x_8, %true evictionPolicy = evict_first :")
-	hinted := build(t, "descriptors.ttgir", first.Replace(testdata(t, "descriptors")), 90)
+	hinted := build(t, "descriptors.ttgir", first.Replace(given(t, "descriptors")), 90)
 	if !strings.Contains(hinted.ptx, "complete_tx::bytes.L2::cache_hint") {
 		t.Errorf("no hint:\n%s", hinted.ptx)
 	}
