@@ -55,7 +55,7 @@ var optionSpecs = []sdk.OptionSpec{
 	{Name: "sanitize_overflow", Type: sdk.Bool, Default: "true", Doc: "with debug, assert that integers do not overflow"},
 	{Name: "arch", Type: sdk.String, Default: "null", Doc: "architecture that the stages before ptx compile for, smNN; null: the target's"},
 	{Name: "prefetch_operands", Type: sdk.Bool, Default: "false", Doc: "read the first part of a dot's operands from shared memory a turn ahead"},
-	{Name: "tma", Type: sdk.String, Default: `"auto"`, Doc: "copy blocks by TMA through the descriptors that a kernel makes, from cuda:90 on; auto: those that loops with dots use", Choices: []string{tmaAuto, tmaAlways, tmaNever}},
+	{Name: "tma", Type: sdk.String, Default: `"auto"`, Doc: "copy blocks by TMA through the descriptors that a kernel makes, from cuda:90 on; auto: in kernels whose loops with dots do", Choices: []string{tmaAuto, tmaAlways, tmaNever}},
 	{Name: optionSkipPasses, Type: sdk.StringList, Default: "[]", Doc: "passes to leave out, by the names that tritonc passes shows"},
 	{Name: optionLLVMPasses, Type: sdk.String, Default: `"auto"`, Doc: "LLVM's optimizer at the end of the stage llir; auto: what the measured table says", Choices: append([]string{"auto"}, llvmChoiceNames...)},
 	{Name: "instrumentation_mode", Type: sdk.String, Default: `""`, Doc: "instrumentation to add: none is there yet", Choices: []string{""}},

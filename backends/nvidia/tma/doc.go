@@ -11,8 +11,8 @@
 //	triton-nvidia-tma-lowering  what is left becomes a copy and a wait; making a
 //	                            descriptor becomes writing it
 //
-// Takes says which descriptors reach these passes; the others became pointers in
-// the stage ttir. All of them are made by the kernel, once, outside of loops, and
+// Takes says which descriptors can reach these passes; the others, and all of kernels
+// without products where the option tma is auto, became pointers in the stage ttir. All of them are made by the kernel, once, outside of loops, and
 // each use knows its descriptor.
 //
 // What the passes rely on in the lowering: it orders accesses to the same bytes of

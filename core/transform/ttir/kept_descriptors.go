@@ -1,6 +1,8 @@
 package ttir
 
 import (
+	"slices"
+
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -18,7 +20,9 @@ import (
 //     copies through descriptors are not ordered with other accesses, not even with
 //     those of the same thread;
 //   - takes holds: the hardware copies such blocks from such memory.
-func keptDescriptors(module *ir.Operation, takes func(*ir.Operation, *axisinfo.Result) bool) map[*ir.Value]bool {
+//
+// With products these are none in a kernel where they serve no products.
+func keptDescriptors(module *ir.Operation, takes func(*ir.Operation, *axisinfo.Result) bool, products bool) map[*ir.Value]bool {
 	kept := make(map[*ir.Value]bool)
 	var info *axisinfo.Result
 	for f := range module.Body().Ops() {
@@ -39,18 +43,23 @@ func keptDescriptors(module *ir.Operation, takes func(*ir.Operation, *axisinfo.R
 			info = axisinfo.Analyze(module)
 		}
 		used := useOfMemory(f)
+		made = slices.DeleteFunc(made, func(op *ir.Operation) bool {
+			u := used[root(op.Operand(0))]
+			return u.read && u.written || !takes(op, info)
+		})
+		if products && !slices.ContainsFunc(made, servesProducts) {
+			continue
+		}
 		for _, op := range made {
-			if u := used[root(op.Operand(0))]; !(u.read && u.written) && takes(op, info) {
-				kept[op.Result(0)] = true
-			}
+			kept[op.Result(0)] = true
 		}
 	}
 	return kept
 }
 
 // servesProducts reports whether a loop with a dot, at any depth, copies through the
-// descriptor that made makes. Elsewhere a descriptor has to be written, by each
-// program, and its copies waited for, which loads and stores to registers are spared.
+// descriptor that made makes. In a kernel without such, writing descriptors, by each
+// program, and waiting for copies takes longer than loads and stores of registers.
 func servesProducts(made *ir.Operation) bool {
 	for u := range made.Result(0).Users() {
 		for p := u.Parent(); p != nil; p = p.Parent() {

@@ -32,16 +32,16 @@ const (
 // NewRewriteTensorDescriptor is RewriteTensorDescriptor for a target that has such
 // hardware. With the option keep-descriptors=all, a descriptor that a kernel makes,
 // once, for nothing but loads, stores and reductions of blocks, stays if the
-// hardware takes it, see keptDescriptors; with keep-descriptors=products it does if
-// a loop with a dot copies through it, too. A nil takes stands for hardware that
-// takes none.
+// hardware takes it, see keptDescriptors; with keep-descriptors=products it does in
+// kernels of which a loop with a dot copies through one of them. A nil takes stands
+// for hardware that takes none.
 func NewRewriteTensorDescriptor(takes func(made *ir.Operation, info *axisinfo.Result) bool) *pass.Pass {
 	return &pass.Pass{
 		Name:    "triton-rewrite-tensor-descriptor-to-pointer",
 		Doc:     "tensor descriptors become pointers",
 		Example: rewriteTensorDescriptorExample,
 		Options: []pass.Option{
-			{Name: keepOption, Doc: "of those that a kernel makes and the hardware copies through: none, products (that loops with dots use) or all stay", Default: keepNone},
+			{Name: keepOption, Doc: "of those that a kernel makes and the hardware copies through: none, products (those of kernels whose loops with dots use one) or all stay", Default: keepNone},
 		},
 		Run: func(r *pass.Run) error {
 			var kept map[*ir.Value]bool
@@ -51,9 +51,7 @@ func NewRewriteTensorDescriptor(takes func(made *ir.Operation, info *axisinfo.Re
 				if takes == nil {
 					break
 				}
-				kept = keptDescriptors(r.Module, func(made *ir.Operation, info *axisinfo.Result) bool {
-					return (keep == keepAll || servesProducts(made)) && takes(made, info)
-				})
+				kept = keptDescriptors(r.Module, takes, keep == keepProducts)
 				r.Count("kept", len(kept))
 			default:
 				return fmt.Errorf("option %s is %q, not %s, %s or %s", keepOption, keep, keepNone, keepProducts, keepAll)
