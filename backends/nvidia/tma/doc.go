@@ -12,8 +12,9 @@
 //	                            descriptor becomes writing it
 //
 // Takes says which descriptors can reach these passes; the others, and all of kernels
-// without products where the option tma is auto, became pointers in the stage ttir. All of them are made by the kernel, once, outside of loops, and
-// each use knows its descriptor.
+// without products where the option tma is auto, became pointers in the stage ttir.
+// Those that do are made by the kernel, once, outside of loops, and each use knows
+// its descriptor.
 //
 // What the passes rely on in the lowering: it orders accesses to the same bytes of
 // shared memory by barriers of the threads, also where a copy by TMA overwrites
