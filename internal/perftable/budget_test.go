@@ -18,7 +18,7 @@ func counters(t testing.TB, k *compiled, opt sim.Options, s shape) simt.Counters
 		t.Fatal(err)
 	}
 	d := sim.New(opt)
-	rep, err := d.Launch(mod, k.kernel, s.grid, sim.Dim(k.threads), k.shared, s.args(d)...)
+	rep, err := s.launch(d, mod, k, k.shared)
 	if err != nil {
 		t.Fatal(err)
 	}

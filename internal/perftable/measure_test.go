@@ -73,7 +73,7 @@ func (r *row) simulate(t testing.TB, k *compiled, shared int, s shape) error {
 		return err
 	}
 	d := sim.New(sim.Options{NoChecks: true, Workers: 1, Chip: sim.H200})
-	rep, err := d.Launch(mod, k.kernel, s.grid, sim.Dim(k.threads), shared, s.args(d)...)
+	rep, err := s.launch(d, mod, k, shared)
 	if err != nil {
 		return err
 	}
@@ -81,6 +81,16 @@ func (r *row) simulate(t testing.TB, k *compiled, shared int, s shape) error {
 	r.warp, r.sectors, r.barriers = int(c.WarpInstructions), int(c.GlobalSectors), int(c.Barriers)
 	r.passes, r.needed = int(c.SharedWavefronts), int(c.SharedWavefrontsNeeded)
 	return nil
+}
+
+// scratchBytes is the scratch memory of a program: room for the maps of four
+// descriptors, of which no kernel here makes as many. Triton's PTX does not say.
+const scratchBytes = 4 * 128
+
+// launch runs k on arguments of the shape's own, and scratch memory behind them.
+func (s shape) launch(d *sim.Device, mod *sim.Module, k *compiled, shared int) (*sim.Report, error) {
+	scratch := d.Alloc("scratch memory", scratchBytes*s.grid[0]*s.grid[1]*s.grid[2])
+	return d.Launch(mod, k.kernel, s.grid, sim.Dim(k.threads), shared, append(s.args(d), scratch)...)
 }
 
 // toolchain finds a program of CUDA where scripts/toolchain.sh puts it, or "".
