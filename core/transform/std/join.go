@@ -46,14 +46,14 @@ func joinOnce(r *ir.Region) bool {
 			clusters = append(clusters, &cluster{leader: b})
 		}
 	}
-	changed := false
-	for _, c := range clusters {
-		if len(c.joined) > 0 {
-			c.join()
-			changed = true
-		}
+	// One at a time: branches to its blocks get more operands, which other clusters
+	// have numbered as they were.
+	i := slices.IndexFunc(clusters, func(c *cluster) bool { return len(c.joined) > 0 })
+	if i < 0 {
+		return false
 	}
-	return changed
+	clusters[i].join()
+	return true
 }
 
 // joinable reports whether a block has no regions, is used by plain branches

@@ -22,32 +22,11 @@ func TestJoinEqualBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 11))
 	joined, passed := 0, 0
 	for range 2000 {
-		src := alikeBlocks(r)
-		m, err := text.Parse(dialect.NewContext(), "random.mlir", []byte(src))
-		if err != nil {
-			t.Fatalf("%v\n%s", err, src)
-		}
-		traces := func() (all [][]uint64) {
-			for i := range uint64(16) {
-				x := &machine{funcs: std.Functions(m)}
-				x.call(x.funcs["main"], []uint64{0, i & 1, i >> 1 & 1, i >> 2 & 1, i >> 3 & 1, 100, 200})
-				all = append(all, x.trace)
-			}
-			return all
-		}
-		want, before := traces(), text.String(m)
-		body := std.Functions(m)["main"].Region(0)
-		if !std.JoinEqualBlocks(body) {
+		body := joinedBlocks(t, alikeBlocks(r))
+		if body == nil {
 			continue
 		}
 		joined++
-		after := text.String(m)
-		if err := ir.Verify(m); err != nil {
-			t.Fatalf("%v\nbefore\n%s\nafter\n%s", err, before, after)
-		}
-		if got := traces(); !slices.EqualFunc(got, want, slices.Equal[[]uint64]) {
-			t.Fatalf("stores %v, want %v\nbefore\n%s\nafter\n%s", got, want, before, after)
-		}
 		for b := range body.Blocks() {
 			if !b.IsEntry() && b.NumArgs() > 1 {
 				passed++
@@ -59,6 +38,80 @@ func TestJoinEqualBlocks(t *testing.T) {
 	if joined < 300 || passed < 5 {
 		t.Errorf("blocks were joined in %d functions, with values passed in %d", joined, passed)
 	}
+}
+
+// Branches to two groups of equal blocks, of which one takes values: joining those
+// gives the branches more operands.
+func TestJoinEqualBlocksOfOneBranch(t *testing.T) {
+	if joinedBlocks(t, `module {
+tt.func public @main(%p: !tt.ptr<i32>, %c0: i1, %c1: i1, %c2: i1, %c3: i1, %x: i32, %y: i32) {
+  cf.cond_br %c2, ^bb1, ^bb3(%y : i32)
+^bb1:
+  tt.store %p, %x : !tt.ptr<i32>
+  cf.cond_br %c0, ^bb2(%y : i32), ^bb4(%x : i32)
+^bb2(%a2: i32):
+  cf.cond_br %c1, ^bb5, ^bb4(%y : i32)
+^bb3(%a3: i32):
+  tt.store %p, %a3 : !tt.ptr<i32>
+  tt.return
+^bb4(%a4: i32):
+  cf.cond_br %c3, ^bb7, ^bb5
+^bb5:
+  %s5 = arith.addi %y, %y : i32
+  tt.store %p, %s5 : !tt.ptr<i32>
+  tt.return
+^bb6:
+  tt.store %p, %x : !tt.ptr<i32>
+  cf.cond_br %c2, ^bb8(%y : i32), ^bb9
+^bb7:
+  tt.store %p, %y : !tt.ptr<i32>
+  cf.cond_br %c0, ^bb8(%x : i32), ^bb10
+^bb8(%a8: i32):
+  %s8 = arith.addi %x, %x : i32
+  tt.store %p, %s8 : !tt.ptr<i32>
+  tt.return
+^bb9:
+  tt.store %p, %x : !tt.ptr<i32>
+  tt.return
+^bb10:
+  tt.store %p, %y : !tt.ptr<i32>
+  tt.return
+}
+}
+`) == nil {
+		t.Error("no blocks were joined")
+	}
+}
+
+// joinedBlocks joins the equal blocks of the function main and returns its body,
+// which must store what it stored; nil where there were none.
+func joinedBlocks(t *testing.T, src string) *ir.Region {
+	t.Helper()
+	m, err := text.Parse(dialect.NewContext(), "blocks.mlir", []byte(src))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, src)
+	}
+	traces := func() (all [][]uint64) {
+		for i := range uint64(16) {
+			x := &machine{funcs: std.Functions(m)}
+			x.call(x.funcs["main"], []uint64{0, i & 1, i >> 1 & 1, i >> 2 & 1, i >> 3 & 1, 100, 200})
+			all = append(all, x.trace)
+		}
+		return all
+	}
+	want, before := traces(), text.String(m)
+	body := std.Functions(m)["main"].Region(0)
+	if !std.JoinEqualBlocks(body) {
+		return nil
+	}
+	after := text.String(m)
+	if err := ir.Verify(m); err != nil {
+		t.Fatalf("%v\nbefore\n%s\nafter\n%s", err, before, after)
+	}
+	if got := traces(); !slices.EqualFunc(got, want, slices.Equal[[]uint64]) {
+		t.Fatalf("stores %v, want %v\nbefore\n%s\nafter\n%s", got, want, before, after)
+	}
+	return body
 }
 
 // alikeBlocks is a function whose blocks go forward only, each of one of a few
