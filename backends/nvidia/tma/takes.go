@@ -96,13 +96,7 @@ var (
 
 // reduces reports whether TMA does a reduction of such elements in memory.
 func reduces(op *ir.Operation, elem ir.Type) bool {
-	kind, _ := op.IntAttr("kind")
-	name := ""
-	for _, k := range tt.DescriptorReduceKinds {
-		if k.Value == kind {
-			name = k.Keyword
-		}
-	}
+	name := tt.DescriptorReduceKeyword(op)
 	switch e := elem.(type) {
 	case *ir.IntegerType:
 		signed := e.Sign != ir.Unsigned

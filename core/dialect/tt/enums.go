@@ -85,6 +85,17 @@ var DescriptorReduceKinds = []ir.EnumCase{
 	{Keyword: "xor", Value: 8},
 }
 
+// DescriptorReduceKeyword is how op, a reduction through a descriptor, combines.
+func DescriptorReduceKeyword(op *ir.Operation) string {
+	kind, _ := op.IntAttr("kind")
+	for _, k := range DescriptorReduceKinds {
+		if k.Value == kind {
+			return k.Keyword
+		}
+	}
+	return ""
+}
+
 // Memory orders of atomics.
 const (
 	SemRelaxed int64 = 1 + iota

@@ -33,8 +33,8 @@ var BoundMasks = &pass.Pass{
 		b := ir.NewBuilder(r.Module.Context())
 		done := make(map[*ir.Value]*ir.Value) // accesses of one block have one mask
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-			i := maskOperand(op)
-			if i < 0 || tensorOf(op.Operand(i)) == nil {
+			i := maskGroup(op)
+			if i < 0 || op.GroupOne(i) == nil || tensorOf(op.Operand(i)) == nil {
 				return ir.Advance
 			}
 			mask := op.Operand(i)
@@ -55,21 +55,6 @@ var BoundMasks = &pass.Pass{
 		}
 		return std.CSE.Run(r)
 	},
-}
-
-// maskOperand is the number of op's operand that is its mask, -1 if it has none.
-func maskOperand(op *ir.Operation) int {
-	group := -1
-	switch {
-	case op.Is(tt.Load):
-		group = 1
-	case op.Is(tt.Store), op.Is(tt.AtomicRMW), op.Is(ttg.AsyncCopy):
-		group = 2
-	}
-	if group < 0 || op.GroupOne(group) == nil {
-		return -1
-	}
-	return group // the groups before it are single operands
 }
 
 // boundMask is a mask that equals mask and costs less, made behind it; nil if

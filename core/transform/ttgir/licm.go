@@ -4,6 +4,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 )
@@ -94,7 +95,7 @@ func hoistLoads(b *ir.Builder, loop *ir.Operation) int {
 			b.SetBefore(op)
 			b.Loc = loop.Loc()
 			runs := arith.Compare(b, arith.CmpI, arith.SLT, scf.LowerBound(loop), scf.UpperBound(loop))
-			setMask(b, op, 1, runs)
+			setMask(b, op, runs)
 			n++
 		case speculatable(op):
 			op.MoveBefore(loop)
@@ -103,10 +104,22 @@ func hoistLoads(b *ir.Builder, loop *ir.Operation) int {
 	return n
 }
 
-// setMask lets op, a load, store or atomic, happen only where pred, a scalar,
-// is true as well. group is the number of the mask among op's operand groups,
-// those before it being single operands.
-func setMask(b *ir.Builder, op *ir.Operation, group int, pred *ir.Value) {
+// maskGroup is the number of the mask among op's operand groups, those before it
+// being single operands; -1 for an operation that takes no mask.
+func maskGroup(op *ir.Operation) int {
+	switch op.Def() {
+	case tt.Load:
+		return 1
+	case tt.Store, tt.AtomicRMW, ttg.AsyncCopy:
+		return 2
+	}
+	return -1
+}
+
+// setMask lets op, which takes a mask, happen only where pred, a scalar, is true
+// as well.
+func setMask(b *ir.Builder, op *ir.Operation, pred *ir.Value) {
+	group := maskGroup(op)
 	mask := op.GroupOne(group)
 	b.SetBefore(op)
 	all := maskOf(b, op.Operand(0).Type(), pred)

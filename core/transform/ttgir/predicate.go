@@ -47,17 +47,13 @@ func predicate(b *ir.Builder, op *ir.Operation, pred *ir.Value, blocks BlockCopi
 	if n, ok := arith.ConstantInt(pred); ok && n&1 == 1 || ir.IsPure(op) {
 		return
 	}
-	switch op.Def() {
-	case tt.Load:
-		setMask(b, op, 1, pred)
-	case tt.Store, tt.AtomicRMW, ttg.AsyncCopy:
-		setMask(b, op, 2, pred)
-	case scf.If:
+	switch {
+	case maskGroup(op) >= 0:
+		setMask(b, op, pred)
+	case op.Is(scf.If):
 		b.SetBefore(op)
 		op.SetOperand(0, arith.Binary(b, arith.AndI, pred, op.Operand(0)))
-	default:
-		if blocks != nil {
-			blocks.Predicate(op, pred)
-		}
+	case blocks != nil:
+		blocks.Predicate(op, pred)
 	}
 }

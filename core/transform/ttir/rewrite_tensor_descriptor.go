@@ -343,13 +343,7 @@ func (d *descriptors) reduce(op *ir.Operation, desc *descriptor, indices []*ir.V
 			table = unsignedReductions
 		}
 	}
-	kind, _ := op.IntAttr("kind")
-	name := ""
-	for _, k := range tt.DescriptorReduceKinds {
-		if k.Value == kind {
-			name = k.Keyword
-		}
-	}
+	name := tt.DescriptorReduceKeyword(op)
 	rmw, ok := table[name]
 	if !ok {
 		d.err = diag.Errorf(std.PosOf(op.Loc()), "there is no atomic %s of floats", name)
