@@ -3,6 +3,8 @@
 // it from a backend as it would get any third party's.
 package ttng
 
+//go:generate go run github.com/tritonc/tritonc/internal/opviews ttng
+
 import (
 	_ "embed"
 	"sync"

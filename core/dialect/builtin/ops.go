@@ -1,6 +1,8 @@
 // Package builtin is the table of the builtin dialect: the module.
 package builtin
 
+//go:generate go run github.com/tritonc/tritonc/internal/opviews builtin
+
 import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"

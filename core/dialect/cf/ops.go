@@ -2,6 +2,8 @@
 // region.
 package cf
 
+//go:generate go run github.com/tritonc/tritonc/internal/opviews cf
+
 import (
 	"fmt"
 

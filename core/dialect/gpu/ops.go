@@ -1,6 +1,8 @@
 // Package gpu is the table of the part of the gpu dialect that Triton uses.
 package gpu
 
+//go:generate go run github.com/tritonc/tritonc/internal/opviews gpu
+
 import "github.com/tritonc/tritonc/core/ir"
 
 // Barrier waits for all threads of the program.

@@ -2,6 +2,8 @@
 // Triton's IR before the lowering to LLVM.
 package llvm
 
+//go:generate go run github.com/tritonc/tritonc/internal/opviews llvm
+
 import "github.com/tritonc/tritonc/core/ir"
 
 // Assume tells the optimiser that its operand is true.

@@ -2,6 +2,8 @@
 // floating point scalars and, element by element, on tensors.
 package math
 
+//go:generate go run github.com/tritonc/tritonc/internal/opviews math
+
 import (
 	"math"
 

@@ -7,6 +7,8 @@
 //	build.go   constructors and accessors
 package scf
 
+//go:generate go run github.com/tritonc/tritonc/internal/opviews scf
+
 import "github.com/tritonc/tritonc/core/ir"
 
 func variadic(name string) ir.Operand {

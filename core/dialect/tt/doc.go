@@ -8,3 +8,5 @@
 //
 // It imports core/ir and core/layout; never a pass or a lowering.
 package tt
+
+//go:generate go run github.com/tritonc/tritonc/internal/opviews tt

@@ -4,3 +4,5 @@
 // encoding. What one vendor's hardware alone has stands in that vendor's
 // backend and arrives as a declaration.
 package ttg
+
+//go:generate go run github.com/tritonc/tritonc/internal/opviews ttg

@@ -1,6 +1,8 @@
 // Package ub is the table of the ub dialect: undefined behaviour made explicit.
 package ub
 
+//go:generate go run github.com/tritonc/tritonc/internal/opviews ub
+
 import "github.com/tritonc/tritonc/core/ir"
 
 // Poison is a value that may be anything. Its attribute "value" has one case,

@@ -1,0 +1,16 @@
+// Command opviews generates the typed views of a dialect's operations, the file
+// views_gen.go of its package:
+//
+//	//go:generate go run github.com/tritonc/tritonc/internal/opviews tt
+//
+// A view names what a row of the dialect's table names: tt.AsLoad(op).Mask() is
+// the operand group "mask" of a tt.load, nil where it is absent, and
+// tt.AsLoad(op).IsVolatile() its attribute "isVolatile" with the default applied.
+// A wrong name does not compile, and a view of another operation panics.
+//
+// The tables are those of the packages in core/dialect; for a dialect that a
+// backend declares, the declaration. A test holds every views_gen.go of the
+// module to its table.
+//
+// It imports the dialects and core/ir.
+package main
