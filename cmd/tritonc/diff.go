@@ -10,10 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tritonc/tritonc/core"
-	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/diff"
-	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/plugin"
 )
 
@@ -80,25 +78,26 @@ func diffFiles(cmd *cobra.Command, env *environment, f *diffFlags, paths []strin
 	}
 	host := newHost(env, f.verbose)
 	defer host.Close()
-	backend, _, err := targetBackend(ctx, host, f.target)
-	if err != nil {
-		return err
-	}
-	declared, err := backendDialects(ctx, backend)
+	_, target, err := targetBackend(ctx, host, f.target)
 	if err != nil {
 		return err
 	}
 	var modules [2]*ir.Operation
 	for i, path := range paths {
-		if !isPythonFile(path) {
-			file, err := readIR(path, declared)
-			if err != nil {
-				return err
-			}
-			modules[i] = file.Op
-		} else if modules[i], err = f.compile(ctx, env, cmd, host, path, declared); err != nil {
+		name, src := path, []byte(nil)
+		if isPythonFile(path) {
+			src, err = f.compile(ctx, env, cmd, host, path)
+		} else {
+			src, err = readFile(path)
+		}
+		if err != nil {
 			return err
 		}
+		file, err := parseIR(ctx, host, target, name, src)
+		if err != nil {
+			return err
+		}
+		modules[i] = file.Op
 	}
 	out := diff.Modules(paths[0], modules[0], paths[1], modules[1])
 	if out == "" {
@@ -136,7 +135,7 @@ func (f *diffFlags) check(paths []string, python bool) error {
 }
 
 // compile makes the IR of a Python file's kernel.
-func (f *diffFlags) compile(ctx context.Context, env *environment, cmd *cobra.Command, host *plugin.Host, path string, declared []*ir.Dialect) (*ir.Operation, error) {
+func (f *diffFlags) compile(ctx context.Context, env *environment, cmd *cobra.Command, host *plugin.Host, path string) ([]byte, error) {
 	f.emit = []string{f.stage}
 	req, err := f.request(cmd)
 	if err != nil {
@@ -157,5 +156,5 @@ func (f *diffFlags) compile(ctx context.Context, env *environment, cmd *cobra.Co
 		return nil, err
 	}
 	printDiagnostics(env.stderr, kernel.Warnings, map[string]bool{})
-	return text.Parse(dialect.NewContext(declared...), path, kernel.Artifact(f.stage).Data)
+	return kernel.Artifact(f.stage).Data, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/dialect"
@@ -12,15 +13,6 @@ import (
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/plugin"
 )
-
-// readIR reads a file of MLIR text with core's dialects and those declared.
-func readIR(path string, declared []*ir.Dialect) (*text.File, error) {
-	src, err := readFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return text.ParseFile(dialect.NewContext(declared...), path, src)
-}
 
 // standardInput is what diagnostics call the file -.
 const standardInput = "<stdin>"
@@ -51,23 +43,48 @@ func targetBackend(ctx context.Context, host *plugin.Host, s string) (*plugin.Ba
 	return host.Select(ctx, target)
 }
 
-// backendDialects returns the dialects that a backend declares; a nil backend
-// declares none.
-func backendDialects(ctx context.Context, backend *plugin.Backend) ([]*ir.Dialect, error) {
-	if backend == nil {
-		return nil, nil
-	}
-	facts, err := backend.Facts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var list []*ir.Dialect
-	for _, d := range facts.Dialects {
-		loaded, err := decl.Load([]byte(d.Declaration), dialect.All()...)
+// newIRContext makes a context for IR. Dialects that core lacks come from the
+// backends here that declare them, that of target first.
+func newIRContext(ctx context.Context, host *plugin.Host, target core.Target) *ir.Context {
+	c := dialect.NewContext()
+	c.SetLoader(func(name string) (*ir.Dialect, error) {
+		backend, declaration, err := host.Dialect(ctx, name, target)
+		switch {
+		case backend == nil && err != nil:
+			return nil, fmt.Errorf("no backend that can be used declares the dialect '%s': %w", name, err)
+		case backend == nil:
+			return nil, fmt.Errorf("no backend here declares the dialect '%s'", name)
+		}
+		loaded, err := decl.Load([]byte(declaration), dialect.All()...)
 		if err != nil {
 			return nil, fmt.Errorf("backend %s: %w", backend.Name(), err)
 		}
-		list = append(list, loaded)
+		return loaded, nil
+	})
+	return c
+}
+
+// parseIR parses MLIR text. target is that of the command line; without one, the
+// one that the module names decides which backend's dialects go first.
+func parseIR(ctx context.Context, host *plugin.Host, target core.Target, name string, src []byte) (*text.File, error) {
+	if target == (core.Target{}) {
+		target = namedTarget(src)
 	}
-	return list, nil
+	file, err := text.ParseFile(newIRContext(ctx, host, target), name, src)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return file, err
+}
+
+var targetAttr = regexp.MustCompile(`\bttg\.target"?\s*=\s*"([^"]*)"`)
+
+// namedTarget finds the target that a module's text says it is for; the zero one
+// if there is none.
+func namedTarget(src []byte) core.Target {
+	var target core.Target
+	if m := targetAttr.FindSubmatch(src); m != nil {
+		target, _ = core.ParseTarget(string(m[1]))
+	}
+	return target
 }

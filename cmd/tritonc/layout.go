@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tritonc/tritonc/core/diag"
-	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
@@ -76,7 +75,7 @@ func layoutCommand(env *environment) *cobra.Command {
 	flags.BoolVar(&f.hardware, "hw", false, "show by warp, register and lane, or by offset, what is there")
 	flags.StringVarP(&f.output, "output", "o", "-", "the file to write; - is standard output")
 	flags.StringVar(&f.svg, "svg", "", "draw a picture of the one layout into this `FILE`")
-	flags.StringVar(&f.target, "target", "", "know the dialects of the backend for BACKEND:ARCH[:WARP_SIZE]")
+	flags.StringVar(&f.target, "target", "", "the device whose backend's dialects go first (the one that the file names)")
 	flags.IntVar(&f.banks, "banks", 32, "banks of shared memory, of 4 bytes each, for --svg")
 	return cmd
 }
@@ -88,16 +87,27 @@ type namedLayout struct {
 }
 
 func (f *layoutFlags) run(c context.Context, env *environment) error {
-	declared, err := f.dialects(c, env)
+	host := newHost(env, 0)
+	defer host.Close()
+	_, target, err := targetBackend(c, host, f.target)
 	if err != nil {
 		return err
 	}
-	ctx := dialect.NewContext(declared...)
+	var src []byte
+	if f.input != "" {
+		if src, err = readFile(f.input); err != nil {
+			return err
+		}
+	}
+	if f.target == "" {
+		target = namedTarget(src)
+	}
+	ctx := newIRContext(c, host, target)
 	tensor, err := f.tensor(ctx)
 	if err != nil {
 		return err
 	}
-	list, err := f.layouts(ctx)
+	list, err := f.layouts(ctx, src)
 	if err != nil {
 		return err
 	}
@@ -118,20 +128,6 @@ func (f *layoutFlags) run(c context.Context, env *environment) error {
 	}
 	_, err = env.stdout.Write([]byte(out.String()))
 	return err
-}
-
-// dialects are those that the target declares, for layouts of a file that has them.
-func (f *layoutFlags) dialects(ctx context.Context, env *environment) ([]*ir.Dialect, error) {
-	if f.target == "" {
-		return nil, nil
-	}
-	host := newHost(env, 0)
-	defer host.Close()
-	backend, _, err := targetBackend(ctx, host, f.target)
-	if err != nil {
-		return nil, err
-	}
-	return backendDialects(ctx, backend)
 }
 
 // tensor reads the type. The messages here and below are Triton's.
@@ -166,8 +162,8 @@ func withMistake(d *diag.Diagnostic, flag string, err error) *diag.Diagnostic {
 	return d
 }
 
-// layouts gathers what -i, --alias and -l name.
-func (f *layoutFlags) layouts(ctx *ir.Context) ([]namedLayout, error) {
+// layouts gathers what -i, whose text is src, --alias and -l name.
+func (f *layoutFlags) layouts(ctx *ir.Context, src []byte) ([]namedLayout, error) {
 	if f.input == "" && len(f.aliases) > 0 {
 		return nil, usagef("--alias names layouts of a file, and there is no -i")
 	}
@@ -176,10 +172,6 @@ func (f *layoutFlags) layouts(ctx *ir.Context) ([]namedLayout, error) {
 	}
 	var list []namedLayout
 	if f.input != "" {
-		src, err := readFile(f.input)
-		if err != nil {
-			return nil, err
-		}
 		file, err := text.ParseFile(ctx, f.input, src)
 		if err != nil {
 			return nil, err
@@ -234,7 +226,11 @@ func (f *layoutFlags) show(env *environment, out *strings.Builder, ctx *ir.Conte
 	attr := text.AttrString(ctx, n.attr)
 	enc, ok := n.attr.(*encoding.Attr)
 	if !ok {
-		return diag.Errorf(diag.Pos{File: f.input}, "Unsupported tensor layout attribute: %s", attr)
+		bad := diag.Errorf(diag.Pos{File: f.input}, "Unsupported tensor layout attribute: %s", attr)
+		if opaque, ok := n.attr.(*ir.OpaqueAttr); ok && ctx.WhyMissing(opaque.Dialect) != nil {
+			bad.WithHelp("%v", ctx.WhyMissing(opaque.Dialect))
+		}
+		return bad
 	}
 	l, err := enc.Layout.Linear(tensor.Shape)
 	view := ""

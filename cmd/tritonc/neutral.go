@@ -31,7 +31,7 @@ func neutralPasses() []*pass.Pass {
 func runNeutralPasses(env *environment, m *ir.Operation, req *sdk.RunPassesRequest) (resp sdk.RunPassesResponse, err error) {
 	rows, err := pass.Parse(env.passes, req.Pipeline)
 	if err != nil {
-		return resp, diag.Errorf(diag.Pos{}, "%v", err).WithHelp("with --target there are those of its backend, too")
+		return resp, diag.Errorf(diag.Pos{}, "%v", err).WithHelp("with --target, or in a module with ttg.target, there are those of the backend, too")
 	}
 	if err := pass.CheckNames(req.DumpAfter, rows); err != nil {
 		return resp, diag.Errorf(diag.Pos{}, "%v", err)

@@ -12,10 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tritonc/tritonc/core"
 	analysis "github.com/tritonc/tritonc/core/analysis/report"
-	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
+	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/plugin"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -29,9 +30,12 @@ on it, and print it. The file - is standard input.
 
 tritonc passes lists what there is; with --pipeline, and --from and --until, it
 writes a stage's passes, or a slice of them, in this notation. With --target the
-passes are the backend's, its own included, and the dialects that it declares are
-known; without, they are those that no vendor changes, and other dialects'
-operations may stand in generic form only.
+passes are the backend's, its own included. Without it they are those that no
+vendor changes; if one is not among them, the backend for the module's ttg.target
+runs them all.
+
+Dialects of vendors come from the backends that declare them. Operations of other
+dialects may stand in generic form.
 
 What comes out without passes for a file that Triton or tritonc printed has the
 file's own bytes. Locations are printed where the file has them. With
@@ -79,7 +83,7 @@ func optCommand(env *environment) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.target, "target", "t", "", "use the passes and dialects of the backend for BACKEND:ARCH[:WARP_SIZE]")
+	flags.StringVarP(&f.target, "target", "t", "", "use the passes of the backend for BACKEND:ARCH[:WARP_SIZE]")
 	flags.StringVarP(&f.passes, "passes", "p", "", "run these `PASSES`: canonicalize,cse")
 	flags.StringSliceVar(&f.dumpAfter, "dump-after", nil, "show the IR on standard error after the passes of these `NAMES`, or after each")
 	flags.Lookup("dump-after").NoOptDefVal = sdk.DumpAll
@@ -102,15 +106,11 @@ func optFile(ctx context.Context, env *environment, f *optFlags, path string) er
 	if err != nil {
 		return err
 	}
-	declared, err := backendDialects(ctx, backend)
-	if err != nil {
-		return err
-	}
 	name, src, err := readFileOrInput(env, path)
 	if err != nil {
 		return err
 	}
-	file, err := text.ParseFile(dialect.NewContext(declared...), name, src)
+	file, err := parseIR(ctx, host, target, name, src)
 	if err != nil {
 		return err
 	}
@@ -119,6 +119,11 @@ func optFile(ctx context.Context, env *environment, f *optFlags, path string) er
 	}
 	m, analyses := file.Op, []sdk.PassText(nil)
 	if f.passes != "" || len(f.analyses) > 0 {
+		if backend == nil {
+			if backend, target, err = f.ownBackend(ctx, env, host, m); err != nil {
+				return err
+			}
+		}
 		req := sdk.RunPassesRequest{
 			Target: target, Input: string(src), InputName: name, Pipeline: f.passes,
 			VerifyEach: f.verifyEach, DumpAfter: f.dumpAfter, Analyses: f.analyses,
@@ -147,15 +152,29 @@ func (f *optFlags) check() error {
 		return nil // the backend knows its analyses
 	}
 	for _, name := range f.analyses {
-		switch {
-		case !slices.Contains(analysis.Names, name):
+		if !slices.Contains(analysis.Names, name) {
 			return usagef("no analysis %q", name).withHelp("there are %s", list(analysis.Names))
-		case analysis.NeedsPlace(name):
-			return usagef("--print-analysis %s needs a --target", name).
-				withHelp("how much shared memory an operation takes is the backend's to say")
 		}
 	}
 	return nil
+}
+
+// ownBackend returns the backend for the target that m itself names, where passes
+// or analyses are asked for that only a backend has; else nil.
+func (f *optFlags) ownBackend(ctx context.Context, env *environment, host *plugin.Host, m *ir.Operation) (*plugin.Backend, core.Target, error) {
+	_, unknown := pass.Parse(env.passes, f.passes)
+	needsPlace := slices.IndexFunc(f.analyses, analysis.NeedsPlace)
+	if unknown == nil && needsPlace < 0 {
+		return nil, core.Target{}, nil
+	}
+	if named := m.StringAttr("ttg.target"); named != "" {
+		return targetBackend(ctx, host, named)
+	}
+	if needsPlace >= 0 {
+		return nil, core.Target{}, usagef("--print-analysis %s needs a --target", f.analyses[needsPlace]).
+			withHelp("how much shared memory an operation takes is the backend's to say")
+	}
+	return nil, core.Target{}, nil // the neutral passes say what is unknown
 }
 
 // showRun writes what was asked for of the passes themselves, also of those

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/plugin"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -26,7 +27,8 @@ meant by its pass or, where that stands more than once, by its number.
 
 Without --target the passes that tritonc opt has of its own are listed, with their
 options. With the name of one it is explained by an example: a module before it,
-and after; with --target, too, its rows there are shown.`
+and after; with --target, too, its rows there are shown. Of a backend's own pass
+the rows are shown, without --target those of the first target that has it.`
 
 // passesFlags are the flags of the passes verb; those of a compile are for the
 // options that passes depend on.
@@ -89,7 +91,9 @@ func listPasses(cmd *cobra.Command, env *environment, f *passesFlags) error {
 	if (f.pipeline || f.slice()) && f.stage == "" {
 		return usagef("--pipeline, --from and --until are for one stage's passes").withHelp("--stage says of which")
 	}
-	stages, err := f.stages(cmd.Context(), env, values)
+	host := newHost(env, f.verbose)
+	defer host.Close()
+	stages, err := f.stages(cmd.Context(), host, f.target, values)
 	if err != nil {
 		return err
 	}
@@ -193,10 +197,8 @@ func pipeline(rows []numberedRow) string {
 }
 
 // stages asks the backend for its stages and returns those to be shown.
-func (f *passesFlags) stages(ctx context.Context, env *environment, values map[string]any) ([]sdk.Stage, error) {
-	host := newHost(env, f.verbose)
-	defer host.Close()
-	backend, target, err := targetBackend(ctx, host, f.target)
+func (f *passesFlags) stages(ctx context.Context, host *plugin.Host, target string, values map[string]any) ([]sdk.Stage, error) {
+	backend, completed, err := targetBackend(ctx, host, target)
 	if err != nil {
 		return nil, err
 	}
@@ -204,11 +206,11 @@ func (f *passesFlags) stages(ctx context.Context, env *environment, values map[s
 	if err != nil {
 		return nil, err
 	}
-	options, err := backend.ParseOptions(ctx, sdk.ParseOptionsRequest{Target: target, OptionsJSON: string(given)})
+	options, err := backend.ParseOptions(ctx, sdk.ParseOptionsRequest{Target: completed, OptionsJSON: string(given)})
 	if err != nil {
 		return nil, err
 	}
-	resp, err := backend.AddStages(ctx, sdk.AddStagesRequest{Target: target, OptionsJSON: options.OptionsJSON})
+	resp, err := backend.AddStages(ctx, sdk.AddStagesRequest{Target: completed, OptionsJSON: options.OptionsJSON})
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +285,7 @@ func explainPass(cmd *cobra.Command, env *environment, f *passesFlags, args []st
 		names = append(names, p.Name)
 	}
 	neutral := slices.Index(names, name)
-	if f.target != "" {
+	if f.target != "" || neutral < 0 {
 		found, all, err := f.showRows(cmd, env, name)
 		if err != nil || found && neutral < 0 {
 			return err
@@ -301,34 +303,76 @@ func explainPass(cmd *cobra.Command, env *environment, f *passesFlags, args []st
 }
 
 // showRows writes the rows that the target's stages have of a pass, and returns
-// whether there are any, and the names of all passes.
+// whether there are any, and the names of all passes. Without --target it is the
+// first target of a backend here that has such rows, which it names.
 func (f *passesFlags) showRows(cmd *cobra.Command, env *environment, name string) (found bool, all []string, err error) {
 	values, err := f.values(cmd)
 	if err != nil {
 		return false, nil, err
 	}
-	stages, err := f.stages(cmd.Context(), env, values)
-	if err != nil {
-		return false, nil, err
-	}
-	for i := range stages {
-		rows, err := sliceRows(&stages[i], "", "")
-		if err != nil {
+	host := newHost(env, f.verbose)
+	defer host.Close()
+	targets := []string{f.target}
+	if f.target == "" {
+		if targets, err = namedTargets(cmd.Context(), host); err != nil {
 			return false, nil, err
 		}
-		var of []numberedRow
-		for _, row := range rows {
-			all = append(all, row.Name)
-			if row.Name == name {
-				of = append(of, row)
-			}
+	}
+	for _, target := range targets {
+		stages, err := f.stages(cmd.Context(), host, target, values)
+		switch {
+		case err != nil && f.target != "" || cmd.Context().Err() != nil:
+			return false, nil, err
+		case err != nil:
+			continue // a backend without passes, say
 		}
-		if len(of) > 0 {
+		for i := range stages {
+			rows, err := sliceRows(&stages[i], "", "")
+			if err != nil {
+				return false, nil, err
+			}
+			var of []numberedRow
+			for _, row := range rows {
+				all = append(all, row.Name)
+				if row.Name == name {
+					of = append(of, row)
+				}
+			}
+			if len(of) == 0 {
+				continue
+			}
+			if f.target == "" && !found {
+				fmt.Fprintf(env.stdout, "--target %s\n", target)
+			}
 			printStage(env.stdout, &stages[i], of, true)
 			found = true
 		}
+		if found {
+			break
+		}
 	}
 	return found, all, nil
+}
+
+// namedTargets lists the targets of all backends that can be used, those left out
+// that stand for many.
+func namedTargets(ctx context.Context, host *plugin.Host) ([]string, error) {
+	var list []string
+	for _, b := range host.Backends() {
+		facts, err := b.Facts(ctx)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			continue
+		}
+		for i := range facts.Targets {
+			if p := facts.Targets[i].Pattern; !strings.ContainsAny(p, `*?[\`) {
+				list = append(list, p)
+			}
+		}
+	}
+	return list, nil
 }
 
 // explain writes what a pass does, its options and its example.

@@ -42,6 +42,7 @@ func TestScript(t *testing.T) {
 				env.Setenv("TRITONC", path)
 			}
 			env.Setenv(backendPathVar, backends)
+			env.Setenv("BACKENDS", backends) // for scripts that take the variable away
 			env.Setenv("STANDIN_PLUGINS", standin.Plugins)
 			env.Setenv("STANDIN_LIBRARY", standin.Library)
 			return nil

@@ -17,6 +17,8 @@ type Context struct {
 
 	dialects map[string]*Dialect
 	unknown  map[string]*OpDef
+	loader   Loader
+	missing  map[string]error // why the loader has no dialect of that name
 
 	ints    [65]*IntegerType // signless, by width
 	floats  [numFloatKinds]*FloatType
@@ -61,13 +63,38 @@ func (c *Context) Load(d *Dialect) {
 	c.dialects[d.Name] = d
 }
 
-// Dialect returns the loaded dialect of that name, or nil.
-func (c *Context) Dialect(name string) *Dialect { return c.dialects[name] }
+// A Loader finds a dialect that is not loaded. Its error says why there is none.
+type Loader func(name string) (*Dialect, error)
+
+// SetLoader makes c ask load, once a name, for dialects that are not loaded.
+func (c *Context) SetLoader(load Loader) { c.loader, c.missing = load, map[string]error{} }
+
+// Dialect returns the dialect of that name, which the loader may have to find, or
+// nil.
+func (c *Context) Dialect(name string) *Dialect {
+	if d := c.dialects[name]; d != nil || c.loader == nil {
+		return d
+	}
+	if _, asked := c.missing[name]; asked {
+		return nil
+	}
+	d, err := c.loader(name)
+	if err != nil {
+		c.missing[name] = err
+		return nil
+	}
+	c.Load(d)
+	return d
+}
+
+// WhyMissing returns the loader's reason for having no dialect of that name, or
+// nil if it was not asked.
+func (c *Context) WhyMissing(name string) error { return c.missing[name] }
 
 // OpDef returns the definition of a registered operation, or nil.
 func (c *Context) OpDef(name string) *OpDef {
 	dialect, _, _ := strings.Cut(name, ".")
-	if d := c.dialects[dialect]; d != nil {
+	if d := c.Dialect(dialect); d != nil {
 		return d.Op(name)
 	}
 	return nil

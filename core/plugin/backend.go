@@ -200,10 +200,15 @@ type remembered struct {
 	Targets  []string          `json:"targets"` // patterns; a TargetChecker may refuse what one matches, never the reverse
 	Hash     string            `json:"hash"`
 	Settings []sdk.SettingSpec `json:"settings"`
+	Dialects []string          `json:"dialects"` // names; nil: nobody looked
 }
 
 func whatToRemember(f *sdk.Facts) remembered {
-	return remembered{Targets: patternsOf(f), Hash: f.Hash, Settings: f.Settings}
+	dialects := make([]string, len(f.Dialects))
+	for i := range f.Dialects {
+		dialects[i] = f.Dialects[i].Name
+	}
+	return remembered{Targets: patternsOf(f), Hash: f.Hash, Settings: f.Settings, Dialects: dialects}
 }
 
 // remember keeps what is known of the program for later processes.

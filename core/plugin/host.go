@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -144,6 +145,41 @@ func (h *Host) Select(ctx context.Context, t sdk.Target) (*Backend, sdk.Target, 
 		}
 	}
 	return nil, t, h.noBackend(fmt.Sprintf("no backend supports the target %s", t), list, broken)
+}
+
+// Dialect returns the backend that declares a dialect, with the declaration. Of
+// several it is the first one that supports t, else the first. A nil backend says
+// that none declares it; the error then tells of those that cannot be asked. One
+// that is known not to declare it is not started.
+func (h *Host) Dialect(ctx context.Context, name string, t sdk.Target) (declarer *Backend, declaration string, err error) {
+	var unusable []error
+	for _, b := range h.backends {
+		if known, ok := b.remembered(); ok && known.Dialects != nil && !slices.Contains(known.Dialects, name) {
+			continue
+		}
+		facts, err := b.Facts(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil, "", ctx.Err()
+		case err != nil:
+			unusable = append(unusable, err)
+			continue
+		}
+		i := slices.IndexFunc(facts.Dialects, func(d sdk.Dialect) bool { return d.Name == name })
+		if i < 0 {
+			continue
+		}
+		if _, supported := facts.For(t); supported {
+			return b, facts.Dialects[i].Declaration, nil
+		}
+		if declarer == nil {
+			declarer, declaration = b, facts.Dialects[i].Declaration
+		}
+	}
+	if declarer == nil {
+		err = errors.Join(unusable...)
+	}
+	return declarer, declaration, err
 }
 
 // Identity tells in one text all that a compile for t depends on besides what it

@@ -108,6 +108,50 @@ func TestBadPlugins(t *testing.T) {
 	}
 }
 
+// TestDialect: of several backends that declare a dialect, that of the target
+// goes first. Those that cannot be started are no hindrance, and those known not
+// to declare it are not started.
+func TestDialect(t *testing.T) {
+	cache := t.TempDir()
+	var dirs []string
+	for _, mode := range []string{"exits", "test", "declares-a-x", "declares-b-x", "declares-c-y"} {
+		dirs = append(dirs, testBackend(t, mode))
+	}
+	host := func() *Host {
+		return newHost(t, Options{Dirs: dirs, LookupEnv: func(key string) (string, bool) { return cache, key == "XDG_CACHE_HOME" }})
+	}
+	for range 2 { // the second time with what the first one remembered
+		h := host()
+		for _, tt := range []struct{ dialect, target, want string }{
+			{"x", "b:1", "declares-b-x by b"},
+			{"x", "a:1", "declares-a-x by a"},
+			{"x", "c:1", "declares-a-x by a"},
+			{"y", "a:1", "declares-c-y by c"},
+		} {
+			target, err := sdk.ParseTarget(tt.target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, declaration, err := h.Dialect(t.Context(), tt.dialect, target)
+			if err != nil || b == nil || b.Name()+" "+declaration != tt.want {
+				t.Errorf("dialect %s for %s: %v, %q, %v; want %s", tt.dialect, tt.target, b, declaration, err, tt.want)
+			}
+		}
+		if b, _, err := h.Dialect(t.Context(), "z", sdk.Target{}); b != nil || err == nil || !strings.Contains(err.Error(), "libfoo.so.3") {
+			t.Errorf("dialect z: %v, %v", b, err)
+		}
+	}
+	h := host()
+	if _, _, err := h.Dialect(t.Context(), "y", sdk.Target{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range h.Backends() {
+		if started := b.proc != nil; started != (b.Name() == "declares-c-y") {
+			t.Errorf("%s: started is %v", b.Name(), started)
+		}
+	}
+}
+
 func TestFindProblems(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no permission bits")

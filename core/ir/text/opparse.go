@@ -1,6 +1,7 @@
 package text
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -103,7 +104,12 @@ func (p *Parser) unknownOp(name string) {
 	case !ok:
 		p.expected("an operation")
 	case p.ctx.Dialect(dialect) == nil:
-		p.Fail("unknown operation '%s': dialect '%s' is not loaded (its operations may stand in generic form, \"%s\"(…) : (…) -> …)", name, dialect, name)
+		reason := fmt.Sprintf("dialect '%s' is not loaded", dialect)
+		if err := p.ctx.WhyMissing(dialect); err != nil {
+			reason = err.Error()
+		}
+		panic(failure{p.mistake(p.Pos(), "unknown operation '%s': %s", name, reason).
+			WithHelp("operations of unknown dialects may stand in generic form: \"%s\"(…) : (…) -> …", name)})
 	default:
 		p.Fail("unknown operation '%s'", name)
 	}

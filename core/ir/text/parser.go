@@ -66,7 +66,11 @@ func (p *Parser) Fail(format string, args ...any) { p.FailAt(p.Pos(), format, ar
 
 // FailAt reports a mistake at pos and does not return.
 func (p *Parser) FailAt(pos Pos, format string, args ...any) {
-	panic(failure{diag.Errorf(p.out.posOf(int(pos)), format, args...).WithSource(p.src)})
+	panic(failure{p.mistake(pos, format, args...)})
+}
+
+func (p *Parser) mistake(pos Pos, format string, args ...any) *diag.Diagnostic {
+	return diag.Errorf(p.out.posOf(int(pos)), format, args...).WithSource(p.src)
 }
 
 // expected reports that something else should stand where the next token does.

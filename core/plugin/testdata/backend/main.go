@@ -46,12 +46,19 @@ func (b backend) Describe(context.Context) (sdk.Facts, error) {
 	if b.mode == "describe-panics" {
 		panic("no facts")
 	}
-	return sdk.Facts{
+	facts := sdk.Facts{
 		Name: b.mode, Version: "0", Hash: "h",
 		Targets:  []sdk.TargetFacts{{Pattern: "test:*", WarpSize: 32, WarpSizes: []int{64}}},
 		Settings: []sdk.SettingSpec{{Name: "assembler", Env: []string{"TEST_FIRST", "TEST_SECOND"}}},
 		Modules:  []sdk.Module{{Name: "made.by", Source: fmt.Sprintf("pid = %d\n", os.Getpid())}},
-	}, nil
+	}
+	// A mode declares-x-y has the targets x:* and declares the dialect y.
+	if what, ok := strings.CutPrefix(b.mode, "declares-"); ok {
+		owner, dialect, _ := strings.Cut(what, "-")
+		facts.Targets[0].Pattern = owner + ":*"
+		facts.Dialects = []sdk.Dialect{{Name: dialect, Declaration: "by " + owner}}
+	}
+	return facts, nil
 }
 
 func (backend) ParseOptions(_ context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
