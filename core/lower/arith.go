@@ -225,17 +225,15 @@ func arithHandlers(h map[*ir.OpDef]handler) {
 		return e.b.Select(x[0], x[1], x[2])
 	})
 	h[arith.CmpI] = pointwise(func(e *emitter, op *ir.Operation, _ llir.Type, x []llir.Value) llir.Value {
-		p, _ := op.IntAttr("predicate")
-		return e.b.ICmp(intPredicates[p], x[0], x[1])
+		return e.b.ICmp(intPredicates[arith.AsCmpI(op).Predicate()], x[0], x[1])
 	})
 	h[arith.CmpF] = pointwise(func(e *emitter, op *ir.Operation, _ llir.Type, x []llir.Value) llir.Value {
-		p, _ := op.IntAttr("predicate")
-		return e.b.FCmp(floatPredicates[p], x[0], x[1])
+		return e.b.FCmp(floatPredicates[arith.AsCmpF(op).Predicate()], x[0], x[1])
 	})
-	h[arith.Constant] = (*emitter).constant
+	h[arith.Constant] = on(arith.AsConstant, (*emitter).constant)
 	h[arith.MulUIExtended] = (*emitter).mulExtended
 	h[arith.MulSIExtended] = (*emitter).mulExtended
-	h[arith.AddUIExtended] = (*emitter).addExtended
+	h[arith.AddUIExtended] = on(arith.AsAddUIExtended, (*emitter).addExtended)
 }
 
 var intPredicates = [...]enum.IPred{
@@ -315,31 +313,31 @@ func (e *emitter) mulHigh(t llir.Type, x, y llir.Value, signed bool) llir.Value 
 }
 
 // addExtended gives the sum and its carry.
-func (e *emitter) addExtended(op *ir.Operation) error {
-	x, y := e.value(op.Operand(0)), e.value(op.Operand(1))
+func (e *emitter) addExtended(op arith.AddUIExtendedOp) error {
+	x, y := e.value(op.Lhs()), e.value(op.Rhs())
 	sum, carry := make([]llir.Value, len(x)), make([]llir.Value, len(x))
 	for r := range x {
 		sum[r] = e.b.Add(x[r], y[r])
 		carry[r] = e.b.ICmp(enum.IPredULT, sum[r], x[r])
 	}
-	e.set(op.Result(0), sum)
-	e.set(op.Result(1), carry)
+	e.set(op.Low(), sum)
+	e.set(op.Overflow(), carry)
 	return nil
 }
 
 // constant lowers arith.constant: every register of a splat is one value; the
 // elements of any other tensor depend on where they are.
-func (e *emitter) constant(op *ir.Operation) error {
-	t, err := scalarType(op.Result(0).Type())
+func (e *emitter) constant(op arith.ConstantOp) error {
+	t, err := scalarType(op.Result().Type())
 	if err != nil {
 		return err
 	}
-	n, err := e.m.regsOf(op.Result(0).Type())
+	n, err := e.m.regsOf(op.Result().Type())
 	if err != nil {
 		return err
 	}
 	regs := make([]llir.Value, n)
-	switch a := op.Attr("value").(type) {
+	switch a := op.Value().(type) {
 	case *ir.IntegerAttr:
 		regs[0] = e.bitsConst(t, uint64(a.Value))
 	case *ir.FloatAttr:
@@ -352,13 +350,13 @@ func (e *emitter) constant(op *ir.Operation) error {
 			}
 			break
 		}
-		if err := e.denseConstant(op, t, a, regs); err != nil {
+		if err := e.denseConstant(op.Op, t, a, regs); err != nil {
 			return err
 		}
 	default:
 		return fmt.Errorf("unknown kind of constant")
 	}
-	e.set(op.Result(0), regs)
+	e.set(op.Result(), regs)
 	return nil
 }
 

@@ -59,22 +59,22 @@ func (e *emitter) atomic(op *ir.Operation) error {
 		return err
 	}
 	a := Atomic{Elem: elem}
-	a.Sem, _ = op.IntAttr("sem")
-	a.Scope, _ = op.IntAttr("scope")
 	ptrs := e.value(op.Operand(0))
 	var vals, cmps, masks []llir.Value
 	vec := 1
 	if op.Is(tt.AtomicCAS) {
-		cmps, vals = e.value(op.Operand(1)), e.value(op.Operand(2))
+		cas := tt.AsAtomicCAS(op)
+		a.Sem, a.Scope = cas.Sem(), cas.Scope()
+		cmps, vals = e.value(cas.Cmp()), e.value(cas.Val())
 	} else {
-		a.Op, _ = op.IntAttr("atomic_rmw_op")
-		vals = e.value(op.Operand(1))
-		mask := op.GroupOne(2)
-		if mask != nil {
-			masks = spread(e.value(mask), len(ptrs))
+		rmw := tt.AsAtomicRMW(op)
+		a.Op, a.Sem, a.Scope = rmw.AtomicRmwOp(), rmw.Sem(), rmw.Scope()
+		vals = e.value(rmw.Val())
+		if m := rmw.Mask(); m != nil {
+			masks = spread(e.value(m), len(ptrs))
 		}
-		if _, ok := op.Operand(0).Type().(*ir.TensorType); ok {
-			vec = min(e.m.target.AtomicWidth(a.Op, elem), e.vectorWidth(op.Operand(0), mask, l, bits))
+		if _, ok := rmw.Ptr().Type().(*ir.TensorType); ok {
+			vec = min(e.m.target.AtomicWidth(a.Op, elem), e.vectorWidth(rmw.Ptr(), rmw.Mask(), l, bits))
 		}
 	}
 	owner := e.firstReplica(l)

@@ -9,19 +9,18 @@ import (
 )
 
 func castHandlers(h map[*ir.OpDef]handler) {
-	h[tt.FpToFp] = (*emitter).fpToFp
+	h[tt.FpToFp] = on(tt.AsFpToFp, (*emitter).fpToFp)
 }
 
 // fpToFp lowers tt.fp_to_fp between the formats that LLVM knows; the 8-bit ones
 // are the target's.
-func (e *emitter) fpToFp(op *ir.Operation) error {
-	from, to := floatKind(op.Operand(0).Type()), floatKind(op.Result(0).Type())
+func (e *emitter) fpToFp(op tt.FpToFpOp) error {
+	from, to := floatKind(op.Src().Type()), floatKind(op.Result().Type())
 	if !known(from) || !known(to) {
 		return e.foreignFloat(op, from, to)
 	}
-	mode, _ := op.IntAttr("rounding")
-	if op.HasAttr("rounding") && mode == tt.RoundTowardZero && to.Width() < from.Width() {
-		return pointwise(truncateToward)(e, op)
+	if mode, ok := op.Rounding(); ok && mode == tt.RoundTowardZero && to.Width() < from.Width() {
+		return pointwise(truncateToward)(e, op.Op)
 	}
 	cast := llir.FPExt
 	if to.Width() < from.Width() {
@@ -35,25 +34,25 @@ func (e *emitter) fpToFp(op *ir.Operation) error {
 			return e.b.Cast(llir.FPTrunc, e.b.Cast(llir.FPExt, x[0], llir.F32, 0), t, 0)
 		}
 		return e.b.Cast(cast, x[0], t, 0)
-	})(e, op)
+	})(e, op.Op)
 }
 
 // foreignFloat has the target convert formats that LLVM does not know.
-func (e *emitter) foreignFloat(op *ir.Operation, from, to ir.FloatKind) error {
-	mode := tt.RoundNearestEven
-	if op.HasAttr("rounding") {
-		mode, _ = op.IntAttr("rounding")
+func (e *emitter) foreignFloat(op tt.FpToFpOp, from, to ir.FloatKind) error {
+	mode, ok := op.Rounding()
+	if !ok {
+		mode = tt.RoundNearestEven
 	}
-	in := e.value(op.Operand(0))
+	in := e.value(op.Src())
 	if from == to {
-		e.set(op.Result(0), in)
+		e.set(op.Result(), in)
 		return nil
 	}
 	out := e.m.target.ConvertFloats(e.b, from, to, mode, in)
 	if out == nil {
 		return fmt.Errorf("this target cannot convert %s to %s", from, to)
 	}
-	e.set(op.Result(0), out)
+	e.set(op.Result(), out)
 	return nil
 }
 

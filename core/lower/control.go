@@ -19,10 +19,10 @@ import (
 )
 
 func controlHandlers(h map[*ir.OpDef]handler) {
-	h[tt.Call] = (*emitter).call
+	h[tt.Call] = on(tt.AsCall, (*emitter).call)
 	h[tt.Return] = (*emitter).ret
-	h[tt.GetProgramID] = (*emitter).programID
-	h[tt.GetNumPrograms] = (*emitter).numPrograms
+	h[tt.GetProgramID] = on(tt.AsGetProgramID, (*emitter).programID)
+	h[tt.GetNumPrograms] = on(tt.AsGetNumPrograms, (*emitter).numPrograms)
 	h[scf.For] = (*emitter).forLoop
 	h[scf.If] = (*emitter).ifElse
 	h[scf.While] = (*emitter).whileLoop
@@ -30,7 +30,7 @@ func controlHandlers(h map[*ir.OpDef]handler) {
 	h[cf.CondBr] = (*emitter).condBranch
 	h[gpu.Barrier] = (*emitter).barrier
 	h[ttg.LocalBarrier] = (*emitter).barrier
-	h[llvm.Assume] = (*emitter).assume
+	h[llvm.Assume] = on(llvm.AsAssume, (*emitter).assume)
 }
 
 func (e *emitter) barrier(*ir.Operation) error {
@@ -39,9 +39,9 @@ func (e *emitter) barrier(*ir.Operation) error {
 }
 
 // assume hands a condition to LLVM.
-func (e *emitter) assume(op *ir.Operation) error {
+func (e *emitter) assume(op llvm.AssumeOp) error {
 	f := e.m.llvm.Declare("llvm.assume", llir.HasEffects, llir.Void, llir.I1)
-	e.b.Call(f, e.scalar(op.Operand(0)))
+	e.b.Call(f, e.scalar(op.Cond()))
 	return nil
 }
 
@@ -179,7 +179,7 @@ func (e *emitter) condBranch(op *ir.Operation) error {
 	if err != nil {
 		return err
 	}
-	cond := e.scalar(op.Operand(0))
+	cond := e.scalar(cf.AsCondBr(op).Condition())
 	e.passArgs(op, 0, yes)
 	if yes != no {
 		e.passArgs(op, 1, no)
@@ -221,8 +221,9 @@ func forbidsLICM(annotation string) bool {
 // an iteration has one branch.
 func (e *emitter) forLoop(op *ir.Operation) error {
 	b := e.b
-	lower, upper, step := e.scalar(op.Operand(0)), e.scalar(op.Operand(1)), e.scalar(op.Operand(2))
-	inits := op.Group(3)
+	f := scf.AsFor(op)
+	lower, upper, step := e.scalar(f.LowerBound()), e.scalar(f.UpperBound()), e.scalar(f.Step())
+	inits := f.InitArgs()
 	guard := b.ICmp(ipredSLT, lower, upper)
 	runs, known := llir.ConstInt(guard)
 	if known && runs == 0 {
@@ -309,7 +310,7 @@ func (e *emitter) knowInduction(iv *llvmir.InstPhi, lower, step value.Value) {
 // ifElse lowers a condition; a known one leaves only its region.
 func (e *emitter) ifElse(op *ir.Operation) error {
 	b := e.b
-	cond := e.scalar(op.Operand(0))
+	cond := e.scalar(scf.AsIf(op).Condition())
 	if c, ok := llir.ConstInt(cond); ok {
 		r := op.Region(0)
 		if c == 0 {
@@ -395,10 +396,10 @@ func (e *emitter) whileLoop(op *ir.Operation) error {
 	}
 	test := b.Block()
 	loop, exit := e.f.NewBlock(test), e.f.NewBlock(test)
-	b.CondBr(e.scalar(cond.Operand(0)), loop, exit)
+	b.CondBr(e.scalar(scf.AsCondition(cond).Condition()), loop, exit)
 	b.SetBlock(loop)
 	after := op.Region(1).First()
-	for i, v := range cond.Group(1) {
+	for i, v := range scf.AsCondition(cond).Args() {
 		e.set(after.Arg(i), e.value(v))
 		e.set(op.Result(i), e.value(v))
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/llir"
@@ -55,8 +56,8 @@ type conversionPlan struct {
 const maxSelectBits = 2
 
 func (m *module) planConversion(op *ir.Operation) (*conversionPlan, error) {
-	from, ok := op.Operand(0).Type().(*ir.TensorType)
-	to, ok2 := op.Result(0).Type().(*ir.TensorType)
+	from, ok := ttg.AsConvertLayout(op).Src().Type().(*ir.TensorType)
+	to, ok2 := ttg.AsConvertLayout(op).Result().Type().(*ir.TensorType)
 	if !ok || !ok2 {
 		return nil, fmt.Errorf("needs tensors")
 	}
@@ -213,7 +214,7 @@ func (e *emitter) convertLayout(op *ir.Operation) error {
 	if err != nil {
 		return err
 	}
-	e.set(op.Result(0), e.convert(p, e.m.alloc.Offset(op), e.value(op.Operand(0))))
+	e.set(op.Result(0), e.convert(p, e.m.alloc.Offset(op), e.value(ttg.AsConvertLayout(op).Src())))
 	return nil
 }
 

@@ -41,15 +41,15 @@ type MatrixInstr struct {
 }
 
 func dotHandlers(h map[*ir.OpDef]handler) {
-	h[tt.Dot] = (*emitter).dot
-	h[ttg.Fp4ToFp] = (*emitter).fp4ToFp
+	h[tt.Dot] = on(tt.AsDot, (*emitter).dot)
+	h[ttg.Fp4ToFp] = on(ttg.AsFp4ToFp, (*emitter).fp4ToFp)
 }
 
-func (e *emitter) dot(op *ir.Operation) error {
+func (e *emitter) dot(op tt.DotOp) error {
 	var ts [3]*ir.TensorType
 	var ls [3]*tensorLayout
-	for i := range ts {
-		ts[i] = op.Operand(i).Type().(*ir.TensorType)
+	for i, v := range []*ir.Value{op.A(), op.B(), op.C()} {
+		ts[i] = v.Type().(*ir.TensorType)
 		l, err := e.m.layoutOf(ts[i])
 		if err != nil {
 			return err
@@ -60,14 +60,14 @@ func (e *emitter) dot(op *ir.Operation) error {
 		return e.multiplyAdd(op, ls[0], ls[1], ls[2])
 	}
 	p := Product{A: ts[0].Elem, B: ts[1].Elem, C: ts[2].Elem, Result: encoding.Get(ts[2])}
-	p.Precision, _ = op.IntAttr("inputPrecision")
+	p.Precision = op.InputPrecision()
 	ins, err := e.m.target.MatrixInstrs(p)
 	if err != nil {
 		return err
 	}
 	for _, in := range ins {
 		var f *fragments
-		if f, err = e.m.match(op, in); err == nil {
+		if f, err = e.m.match(op.Op, in); err == nil {
 			return e.matrixProduct(op, in, f)
 		}
 	}
@@ -231,12 +231,12 @@ func (f *fragments) agree(laneBits int) bool {
 }
 
 // matrixProduct multiplies tile by tile.
-func (e *emitter) matrixProduct(op *ir.Operation, in *MatrixInstr, f *fragments) error {
+func (e *emitter) matrixProduct(op tt.DotOp, in *MatrixInstr, f *fragments) error {
 	a, b, c := f.a, f.b, f.c
-	k := int32(op.Operand(0).Type().(*ir.TensorType).Shape[a.col])
-	x := e.withinK(a, a.cols, a.col, k, e.value(op.Operand(0)))
-	y := e.withinK(b, b.rows, b.row, k, e.value(op.Operand(1)))
-	acc := slices.Clone(e.value(op.Operand(2)))
+	k := int32(op.A().Type().(*ir.TensorType).Shape[a.col])
+	x := e.withinK(a, a.cols, a.col, k, e.value(op.A()))
+	y := e.withinK(b, b.rows, b.row, k, e.value(op.B()))
+	acc := slices.Clone(e.value(op.C()))
 	tiles := c.tiles()
 	if llir.Width(x[0].Type()) >= 32 {
 		tiles = c.snake(tiles)
@@ -261,7 +261,7 @@ func (e *emitter) matrixProduct(op *ir.Operation, in *MatrixInstr, f *fragments)
 	for r := range acc {
 		acc[r] = acc[c.l.canonical(r)]
 	}
-	e.set(op.Result(0), acc)
+	e.set(op.Result(), acc)
 	return nil
 }
 

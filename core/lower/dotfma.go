@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 )
@@ -26,10 +27,10 @@ func threadLocal(a, b, c *tensorLayout) bool {
 
 // multiplyAdd computes a product that each thread can compute alone: one
 // multiply-add for each k, in ascending order.
-func (e *emitter) multiplyAdd(op *ir.Operation, a, b, c *tensorLayout) error {
+func (e *emitter) multiplyAdd(op tt.DotOp, a, b, c *tensorLayout) error {
 	row, col := len(c.shape)-2, len(c.shape)-1
-	x, y := e.value(op.Operand(0)), e.value(op.Operand(1))
-	acc := append([]llir.Value(nil), e.value(op.Operand(2))...)
+	x, y := e.value(op.A()), e.value(op.B())
+	acc := append([]llir.Value(nil), e.value(op.C())...)
 	xAt, yAt := a.registersAt(), b.registersAt()
 	t := acc[0].Type()
 	for k := range int32(a.shape[col]) {
@@ -46,11 +47,11 @@ func (e *emitter) multiplyAdd(op *ir.Operation, a, b, c *tensorLayout) error {
 			if !ok || !ok2 {
 				return fmt.Errorf("the operands' layouts do not hold what the result's needs")
 			}
-			p, err := e.widen(op, 0, x[i], t)
+			p, err := e.widen(op.Op, 0, x[i], t)
 			if err != nil {
 				return err
 			}
-			q, err := e.widen(op, 1, y[j], t)
+			q, err := e.widen(op.Op, 1, y[j], t)
 			if err != nil {
 				return err
 			}
@@ -64,7 +65,7 @@ func (e *emitter) multiplyAdd(op *ir.Operation, a, b, c *tensorLayout) error {
 	for r := range acc {
 		acc[r] = acc[c.canonical(r)]
 	}
-	e.set(op.Result(0), acc)
+	e.set(op.Result(), acc)
 	return nil
 }
 

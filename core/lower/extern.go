@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 )
@@ -28,24 +29,25 @@ func (x Extern) Errorf(format string, args ...any) *diag.Diagnostic {
 
 // extern applies a function of a device library to each element: the target's
 // own where it has one, else a declared one.
-func (e *emitter) extern(op *ir.Operation) error {
-	t, err := scalarType(op.Result(0).Type())
+func (e *emitter) extern(op tt.ExternElementwiseOp) error {
+	t, err := scalarType(op.Result().Type())
 	if err != nil {
 		return err
 	}
-	n, err := e.m.regsOf(op.Result(0).Type())
+	n, err := e.m.regsOf(op.Result().Type())
 	if err != nil {
 		return err
 	}
 	out := make([]llir.Value, n)
-	args := make([]llir.Value, op.NumOperands())
+	operands := op.Srcs()
+	args := make([]llir.Value, len(operands))
 	for r := range out {
-		for i, v := range op.Operands() {
+		for i, v := range operands {
 			args[i] = spread(e.value(v), n)[r]
 		}
-		if out[r] = e.m.target.Elementwise(e.b, op, t, args); out[r] != nil {
+		if out[r] = e.m.target.Elementwise(e.b, op.Op, t, args); out[r] != nil {
 			if got := out[r].Type(); !got.Equal(t) {
-				return fmt.Errorf("the function '%s' gives %v, and the call takes it for %v", op.StringAttr("symbol"), got, t)
+				return fmt.Errorf("the function '%s' gives %v, and the call takes it for %v", op.Symbol(), got, t)
 			}
 			continue
 		}
@@ -53,18 +55,18 @@ func (e *emitter) extern(op *ir.Operation) error {
 			return err
 		}
 	}
-	e.set(op.Result(0), out)
+	e.set(op.Result(), out)
 	return nil
 }
 
 // callExtern calls a function that is defined elsewhere.
-func (e *emitter) callExtern(op *ir.Operation, result llir.Type, args []llir.Value) (llir.Value, error) {
-	x := Extern{Symbol: op.StringAttr("symbol"), Library: op.StringAttr("libname"), call: op}
+func (e *emitter) callExtern(op tt.ExternElementwiseOp, result llir.Type, args []llir.Value) (llir.Value, error) {
+	x := Extern{Symbol: op.Symbol(), Library: op.Libname(), call: op.Op}
 	if x.Symbol == "" || e.m.funcs[x.Symbol] != nil {
 		return nil, x.Errorf("%q is no name for a function of a library", x.Symbol)
 	}
 	effects := llir.Pure
-	if pure, _ := op.IntAttr("pure"); pure == 0 {
+	if !op.Pure() {
 		effects = llir.HasEffects
 	}
 	types := make([]llir.Type, len(args))

@@ -10,19 +10,17 @@ import (
 )
 
 func foreignHandlers(h map[*ir.OpDef]handler) {
-	h[tt.Print] = (*emitter).print
-	h[tt.Assert] = (*emitter).assert
-	h[tt.ExternElementwise] = (*emitter).extern
-	h[tt.InlineAsm] = (*emitter).inlineAsm
+	h[tt.Print] = on(tt.AsPrint, (*emitter).print)
+	h[tt.Assert] = on(tt.AsAssert, (*emitter).assert)
+	h[tt.ExternElementwise] = on(tt.AsExternElementwise, (*emitter).extern)
+	h[tt.InlineAsm] = on(tt.AsInlineAsm, (*emitter).inlineAsm)
 }
 
 // print writes a line for each element of each operand, in Triton's form:
 // program, index, prefix, value. As there, every thread writes what it holds: of
 // replicas each.
-func (e *emitter) print(op *ir.Operation) error {
-	prefix := op.StringAttr("prefix")
-	hex, _ := op.IntAttr("hex")
-	signed, _ := op.Attr("isSigned").(*ir.DenseArrayAttr)
+func (e *emitter) print(op tt.PrintOp) error {
+	prefix, args, signed := op.Prefix(), op.Args(), op.IsSigned()
 	pid := []PrintPart{{Text: "pid ("}}
 	for axis := range 3 {
 		if axis > 0 {
@@ -31,17 +29,17 @@ func (e *emitter) print(op *ir.Operation) error {
 		pid = append(pid, PrintPart{Value: e.m.target.ProgramID(e.b, axis)})
 	}
 	pid = append(pid, PrintPart{Text: ")"})
-	if op.NumOperands() == 0 {
+	if len(args) == 0 {
 		e.m.target.Print(e.b, append(pid, PrintPart{Text: prefix + "\n"}))
 		return nil
 	}
-	for i, v := range op.Operands() {
+	for i, v := range args {
 		index, width, err := e.printIndex(v)
 		if err != nil {
 			return err
 		}
 		which := ""
-		if op.NumOperands() > 1 {
+		if len(args) > 1 {
 			which = fmt.Sprintf("(operand %d) ", i)
 		}
 		for r, x := range e.value(v) {
@@ -53,9 +51,9 @@ func (e *emitter) print(op *ir.Operation) error {
 				}
 				parts = append(parts, PrintPart{Value: index[d][r], Width: width[d]})
 			}
-			isSigned := signed != nil && i < len(signed.Values) && signed.Values[i] != 0
+			isSigned := i < len(signed) && signed[i] != 0
 			parts = append(parts, PrintPart{Text: ")" + prefix + which},
-				PrintPart{Value: x, Signed: isSigned, Hex: hex != 0}, PrintPart{Text: "\n"})
+				PrintPart{Value: x, Signed: isSigned, Hex: op.Hex()}, PrintPart{Text: "\n"})
 			e.m.target.Print(e.b, parts)
 		}
 	}
@@ -81,17 +79,17 @@ func (e *emitter) printIndex(v *ir.Value) ([][]llir.Value, []int, error) {
 }
 
 // assert stops the program where any element of the condition is false.
-func (e *emitter) assert(op *ir.Operation) error {
+func (e *emitter) assert(op tt.AssertOp) error {
 	var all llir.Value = e.m.llvm.Bool(true)
-	for _, c := range e.value(op.Operand(0)) {
+	for _, c := range e.value(op.Condition()) {
 		if c.Type() != llir.I1 {
 			c = e.b.ICmp(ipredNE, c, e.m.llvm.Zero(c.Type()))
 		}
 		all = e.b.And(all, c)
 	}
-	pos := position(op.Loc())
+	pos := position(op.Op.Loc())
 	e.m.target.Assert(e.b, all, Assertion{
-		Message: op.StringAttr("message"), File: pos.File, Line: pos.Line, Function: e.fn.name,
+		Message: op.Message(), File: pos.File, Line: pos.Line, Function: e.fn.name,
 	})
 	return nil
 }

@@ -3,7 +3,7 @@ package lower
 import (
 	"fmt"
 
-	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/llir"
 )
 
@@ -13,18 +13,17 @@ import (
 // one product by a power of two, which is exact, also of e2m1's one subnormal.
 
 // fp4ToFp unpacks e2m1 along an axis.
-func (e *emitter) fp4ToFp(op *ir.Operation) error {
-	src, err := e.layout(op.Operand(0))
+func (e *emitter) fp4ToFp(op ttg.Fp4ToFpOp) error {
+	src, err := e.layout(op.Src())
 	if err != nil {
 		return err
 	}
-	dst, err := e.layout(op.Result(0))
+	dst, err := e.layout(op.Result())
 	if err != nil {
 		return err
 	}
-	a, _ := op.IntAttr("axis")
-	axis := int(a)
-	t, err := scalarType(op.Result(0).Type())
+	axis := int(op.Axis())
+	t, err := scalarType(op.Result().Type())
 	if err != nil {
 		return err
 	}
@@ -51,7 +50,7 @@ func (e *emitter) fp4ToFp(op *ir.Operation) error {
 			}
 		}
 	}
-	in, at := e.value(op.Operand(0)), src.registersAt()
+	in, at := e.value(op.Src()), src.registersAt()
 	out := make([]llir.Value, dst.regs)
 	numbers := e.m.target.UnpackE2M1(e.b, t, in)
 	pairs := make([]llir.Value, src.regs)
@@ -72,7 +71,7 @@ func (e *emitter) fp4ToFp(op *ir.Operation) error {
 		}
 		out[r] = e.b.ExtractElement(pairs[i], half)
 	}
-	e.set(op.Result(0), out)
+	e.set(op.Result(), out)
 	return nil
 }
 

@@ -21,11 +21,10 @@ const (
 )
 
 func (m *module) declare(fn *function) error {
-	ft, ok := fn.op.Attr("function_type").(*ir.TypeAttr)
+	sig, ok := tt.AsFunc(fn.op).FunctionType().(*ir.FunctionType)
 	if !ok {
 		return failure(fn.op, fmt.Errorf("the function has no type"))
 	}
-	sig := ft.Type.(*ir.FunctionType)
 	if fn.kernel {
 		for _, t := range sig.In {
 			if _, ok := t.(*tt.TensorDescType); ok {
@@ -198,24 +197,24 @@ func (e *emitter) layout(v *ir.Value) (*tensorLayout, error) {
 }
 
 // call lowers tt.call.
-func (e *emitter) call(op *ir.Operation) error {
-	sym, _ := op.Attr("callee").(*ir.SymbolRefAttr)
-	if sym == nil {
+func (e *emitter) call(op tt.CallOp) error {
+	name := op.Callee()
+	if name == "" {
 		return fmt.Errorf("the call names no function")
 	}
-	callee, ok := e.m.funcs[sym.Root]
+	callee, ok := e.m.funcs[name]
 	if !ok {
-		return fmt.Errorf("no function %q in the module", sym.Root)
+		return fmt.Errorf("no function %q in the module", name)
 	}
 	var args []llir.Value
 	for _, v := range op.Operands() {
 		args = append(args, e.value(v)...)
 	}
 	global := e.f.Param(len(e.f.IR.Params) - kernelExtras)
-	if off, ok := e.fn.scratch.offsets[op]; ok {
+	if off, ok := e.fn.scratch.offsets[op.Op]; ok {
 		global = e.globalFrameAt(off)
 	}
-	args = append(args, e.sharedAt(e.m.alloc.CallOffset(op)), global, e.f.Param(len(e.f.IR.Params)-1))
+	args = append(args, e.sharedAt(e.m.alloc.CallOffset(op.Op)), global, e.f.Param(len(e.f.IR.Params)-1))
 	ret := e.b.Call(callee.llvm.IR, args...)
 	next := 0
 	for _, r := range op.Results() {
@@ -266,14 +265,12 @@ func (e *emitter) ret(op *ir.Operation) error {
 }
 
 // programID lowers tt.get_program_id, numPrograms tt.get_num_programs.
-func (e *emitter) programID(op *ir.Operation) error {
-	axis, _ := op.IntAttr("axis")
-	e.set(op.Result(0), []llir.Value{e.m.target.ProgramID(e.b, int(axis))})
+func (e *emitter) programID(op tt.GetProgramIDOp) error {
+	e.set(op.Result(), []llir.Value{e.m.target.ProgramID(e.b, int(op.Axis()))})
 	return nil
 }
 
-func (e *emitter) numPrograms(op *ir.Operation) error {
-	axis, _ := op.IntAttr("axis")
-	e.set(op.Result(0), []llir.Value{e.m.target.NumPrograms(e.b, int(axis))})
+func (e *emitter) numPrograms(op tt.GetNumProgramsOp) error {
+	e.set(op.Result(), []llir.Value{e.m.target.NumPrograms(e.b, int(op.Axis()))})
 	return nil
 }

@@ -14,9 +14,9 @@ import (
 // shared memory, in row-major order, but for a gather that stays within warps.
 
 func gatherHandlers(h map[*ir.OpDef]handler) {
-	h[tt.Gather] = (*emitter).gather
-	h[tt.Histogram] = (*emitter).histogram
-	h[tt.MapElementwise] = (*emitter).mapElementwise
+	h[tt.Gather] = on(tt.AsGather, (*emitter).gather)
+	h[tt.Histogram] = on(tt.AsHistogram, (*emitter).histogram)
+	h[tt.MapElementwise] = on(tt.AsMapElementwise, (*emitter).mapElementwise)
 	h[tt.MapElementwiseReturn] = (*emitter).leaveRegion
 }
 
@@ -26,7 +26,7 @@ func (m *module) gatherScratch(op *ir.Operation) (int, error) {
 	if p, err := m.planWarpGather(op); err != nil || p != nil {
 		return 0, err
 	}
-	t, ok := op.Operand(0).Type().(*ir.TensorType)
+	t, ok := tt.AsGather(op).Src().Type().(*ir.TensorType)
 	if !ok {
 		return 0, failure(op, fmt.Errorf("needs a tensor"))
 	}
@@ -37,8 +37,8 @@ func (m *module) gatherScratch(op *ir.Operation) (int, error) {
 	return int(t.NumElements()) * bits / 8, nil
 }
 
-func (e *emitter) gather(op *ir.Operation) error {
-	p, err := e.m.planWarpGather(op)
+func (e *emitter) gather(op tt.GatherOp) error {
+	p, err := e.m.planWarpGather(op.Op)
 	if err != nil {
 		return err
 	}
@@ -46,22 +46,21 @@ func (e *emitter) gather(op *ir.Operation) error {
 		e.warpGather(p, op)
 		return nil
 	}
-	src, err := e.layout(op.Operand(0))
+	src, err := e.layout(op.Src())
 	if err != nil {
 		return err
 	}
-	dst, err := e.layout(op.Result(0))
+	dst, err := e.layout(op.Result())
 	if err != nil {
 		return err
 	}
-	axis, _ := op.IntAttr("axis")
-	_, bits, err := memoryType(op.Operand(0).Type())
+	_, bits, err := memoryType(op.Src().Type())
 	if err != nil {
 		return err
 	}
-	base, size := e.m.alloc.Offset(op), bits/8
+	base, size := e.m.alloc.Offset(op.Op), bits/8
 	owner := e.firstReplica(src)
-	in := e.value(op.Operand(0))
+	in := e.value(op.Src())
 	for r, at := range e.linearIndex(src) {
 		if src.canonical(r) == r {
 			ptr, off := llir.SplitPtr(e.elementPtr(base, size, at))
@@ -70,7 +69,7 @@ func (e *emitter) gather(op *ir.Operation) error {
 	}
 	e.m.target.Barrier(e.b)
 	// The result's coordinates, the index in place of that along the axis.
-	index := e.value(op.Operand(1))
+	index := e.value(op.Indices())
 	out := make([]llir.Value, dst.regs)
 	at := make([]llir.Value, dst.regs)
 	for r := range at {
@@ -80,7 +79,7 @@ func (e *emitter) gather(op *ir.Operation) error {
 		coords := e.coords(dst, d)
 		for r := range at {
 			c := coords[r]
-			if d == int(axis) {
+			if d == int(op.Axis()) {
 				c = e.b.Resize(index[r], llir.I32, true)
 			}
 			at[r] = e.b.Add(e.b.Mul(at[r], e.m.llvm.I32(int(n))), c)
@@ -90,7 +89,7 @@ func (e *emitter) gather(op *ir.Operation) error {
 		ptr, off := llir.SplitPtr(e.elementPtr(base, size, at[r]))
 		out[r] = e.loadShared(ptr, off, in[0].Type())
 	}
-	e.set(op.Result(0), out)
+	e.set(op.Result(), out)
 	return nil
 }
 
@@ -104,17 +103,17 @@ func (m *module) histogramScratch(op *ir.Operation) (int, error) {
 }
 
 // histogram counts in shared memory: all threads clear, count and read.
-func (e *emitter) histogram(op *ir.Operation) error {
-	src, err := e.layout(op.Operand(0))
+func (e *emitter) histogram(op tt.HistogramOp) error {
+	src, err := e.layout(op.Src())
 	if err != nil {
 		return err
 	}
-	dst, err := e.layout(op.Result(0))
+	dst, err := e.layout(op.Result())
 	if err != nil {
 		return err
 	}
 	b, zero := e.b, e.m.llvm.I32(0)
-	base := e.m.alloc.Offset(op)
+	base := e.m.alloc.Offset(op.Op)
 	counts := e.linearIndex(dst)
 	clears := e.firstReplica(dst)
 	for r, at := range counts {
@@ -125,12 +124,12 @@ func (e *emitter) histogram(op *ir.Operation) error {
 	}
 	e.m.target.Barrier(b)
 	owner := e.firstReplica(src)
-	last := e.m.llvm.I32(int(op.Result(0).Type().(*ir.TensorType).Shape[0]) - 1)
+	last := e.m.llvm.I32(int(op.Result().Type().(*ir.TensorType).Shape[0]) - 1)
 	var masks []llir.Value
-	if m := op.GroupOne(1); m != nil {
+	if m := op.Mask(); m != nil {
 		masks = e.value(m)
 	}
-	for r, v := range e.value(op.Operand(0)) {
+	for r, v := range e.value(op.Src()) {
 		if src.canonical(r) != r {
 			continue
 		}
@@ -151,6 +150,6 @@ func (e *emitter) histogram(op *ir.Operation) error {
 		ptr, off := llir.SplitPtr(e.elementPtr(base, 4, at))
 		out[r] = e.loadShared(ptr, off, llir.I32)
 	}
-	e.set(op.Result(0), out)
+	e.set(op.Result(), out)
 	return nil
 }

@@ -41,15 +41,14 @@ func (m *module) placeGlobalScratch(fn *function) *globalFrame {
 	ir.WalkPost(fn.op, func(op *ir.Operation) {
 		switch {
 		case op.Is(ttg.GlobalScratchAlloc):
-			size, _ := op.IntAttr("nbytes")
-			align, _ := op.IntAttr("alignment")
-			place(op, size, align)
+			alloc := ttg.AsGlobalScratchAlloc(op)
+			place(op, alloc.Nbytes(), alloc.Alignment())
 		case op.Is(tt.Call):
-			sym, _ := op.Attr("callee").(*ir.SymbolRefAttr)
-			if sym == nil || m.funcs[sym.Root] == nil {
+			fn := m.funcs[tt.AsCall(op).Callee()]
+			if fn == nil {
 				return // its lowering tells
 			}
-			if callee := m.placeGlobalScratch(m.funcs[sym.Root]); callee.size > 0 {
+			if callee := m.placeGlobalScratch(fn); callee.size > 0 {
 				place(op, callee.size, callee.align)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 )
@@ -13,24 +14,23 @@ import (
 // inlineAsm emits the user's assembly once for each group of packed elements.
 // Narrow elements are packed into 32-bit words, as Triton does; where a thread
 // has not enough for the last group, zeros stand for the others.
-func (e *emitter) inlineAsm(op *ir.Operation) error {
+func (e *emitter) inlineAsm(op tt.InlineAsmOp) error {
 	if err := e.checkAsm(op); err != nil {
 		return err
 	}
-	pack, _ := op.IntAttr("packed_element")
-	pure, _ := op.IntAttr("pure")
-	n, err := e.m.regsOf(op.Result(0).Type())
+	results := op.Result()
+	n, err := e.m.regsOf(results[0].Type())
 	if err != nil {
 		return err
 	}
-	group := int(pack)
-	outs := make([][]llir.Value, op.NumResults())
+	group := int(op.PackedElement())
+	outs := make([][]llir.Value, len(results))
 	for i := range outs {
 		outs[i] = make([]llir.Value, 0, n)
 	}
 	for r := 0; r < n; r += group {
 		var args []llir.Value
-		for _, v := range op.Operands() {
+		for _, v := range op.Args() {
 			elems := slices.Clone(spread(e.value(v), n)[r:min(r+group, n)])
 			for len(elems) < group {
 				elems = append(elems, e.m.llvm.Zero(elems[0].Type()))
@@ -38,7 +38,7 @@ func (e *emitter) inlineAsm(op *ir.Operation) error {
 			args = append(args, e.packWords(elems)...)
 		}
 		var fields []llir.Type
-		for _, res := range op.Results() {
+		for _, res := range op.Result() {
 			ts, err := e.wordTypes(res.Type(), group)
 			if err != nil {
 				return err
@@ -49,9 +49,9 @@ func (e *emitter) inlineAsm(op *ir.Operation) error {
 		if len(fields) > 1 {
 			ret = e.m.llvm.Struct(fields...)
 		}
-		v := e.b.Asm(op.StringAttr("asm_string"), op.StringAttr("constraints"), pure == 0, ret, args...)
+		v := e.b.Asm(op.AsmString(), op.Constraints(), !op.Pure(), ret, args...)
 		next := 0
-		for i, res := range op.Results() {
+		for i, res := range op.Result() {
 			t, err := scalarType(res.Type())
 			if err != nil {
 				return err
@@ -70,7 +70,7 @@ func (e *emitter) inlineAsm(op *ir.Operation) error {
 			}
 		}
 	}
-	for i, res := range op.Results() {
+	for i, res := range op.Result() {
 		e.set(res, outs[i][:n])
 	}
 	return nil
@@ -128,11 +128,11 @@ func (e *emitter) unpackWord(w llir.Value, t llir.Type, n int) []llir.Value {
 // checkAsm finds what LLVM would refuse, or trip over, in the user's assembly:
 // constraints that do not fit the operands or that the target does not know, and
 // references to operands that there are not.
-func (e *emitter) checkAsm(op *ir.Operation) error {
-	if op.NumResults() == 0 {
+func (e *emitter) checkAsm(op tt.InlineAsmOp) error {
+	if len(op.Result()) == 0 {
 		return fmt.Errorf("the assembly has no result")
 	}
-	pack, _ := op.IntAttr("packed_element")
+	pack := op.PackedElement()
 	words := func(t ir.Type) (int, error) {
 		s, err := scalarType(t)
 		if err != nil {
@@ -145,21 +145,21 @@ func (e *emitter) checkAsm(op *ir.Operation) error {
 		return int(pack) / n, nil
 	}
 	results, args := 0, 0
-	for _, v := range op.Results() {
+	for _, v := range op.Result() {
 		n, err := words(v.Type())
 		if err != nil {
 			return err
 		}
 		results += n
 	}
-	for _, v := range op.Operands() {
+	for _, v := range op.Args() {
 		n, err := words(v.Type())
 		if err != nil {
 			return err
 		}
 		args += n
 	}
-	constraints := op.StringAttr("constraints")
+	constraints := op.Constraints()
 	outs, ins, err := e.countConstraints(constraints)
 	if err != nil {
 		return fmt.Errorf("constraints %q: %w", constraints, err)
@@ -168,7 +168,7 @@ func (e *emitter) checkAsm(op *ir.Operation) error {
 		return fmt.Errorf("the constraints %q are of %s and %s, and with pack=%d there are %s and %s",
 			constraints, count(outs, "output"), count(ins, "input"), pack, count(results, "output"), count(args, "input"))
 	}
-	return checkReferences(op.StringAttr("asm_string"), outs+ins)
+	return checkReferences(op.AsmString(), outs+ins)
 }
 
 func count(n int, what string) string {

@@ -15,18 +15,18 @@ import (
 
 func localHandlers(h map[*ir.OpDef]handler) {
 	h[ttg.GlobalScratchAlloc] = (*emitter).globalScratchAlloc
-	h[ttg.LocalAlloc] = (*emitter).localAlloc
+	h[ttg.LocalAlloc] = on(ttg.AsLocalAlloc, (*emitter).localAlloc)
 	h[ttg.LocalDealloc] = func(*emitter, *ir.Operation) error { return nil }
-	h[ttg.LocalLoad] = (*emitter).localLoad
-	h[ttg.LocalStore] = (*emitter).localStore
-	h[ttg.MemDescIndex] = (*emitter).memDescIndex
-	h[ttg.MemDescSubslice] = (*emitter).memDescSubslice
-	h[ttg.MemDescTrans] = (*emitter).memDescTrans
+	h[ttg.LocalLoad] = on(ttg.AsLocalLoad, (*emitter).localLoad)
+	h[ttg.LocalStore] = on(ttg.AsLocalStore, (*emitter).localStore)
+	h[ttg.MemDescIndex] = on(ttg.AsMemDescIndex, (*emitter).memDescIndex)
+	h[ttg.MemDescSubslice] = on(ttg.AsMemDescSubslice, (*emitter).memDescSubslice)
+	h[ttg.MemDescTrans] = on(ttg.AsMemDescTrans, (*emitter).memDescTrans)
 	h[ttg.MemDescReshape] = (*emitter).memDescView
 	h[ttg.MemDescReinterpret] = (*emitter).memDescView
-	h[ttg.AsyncCopy] = (*emitter).asyncCopy
+	h[ttg.AsyncCopy] = on(ttg.AsAsyncCopy, (*emitter).asyncCopy)
 	h[ttg.AsyncCommitGroup] = (*emitter).asyncCommit
-	h[ttg.AsyncWait] = (*emitter).asyncWait
+	h[ttg.AsyncWait] = on(ttg.AsAsyncWait, (*emitter).asyncWait)
 }
 
 // buffer is what a memory descriptor becomes: a place in shared memory, and
@@ -64,19 +64,19 @@ func (e *emitter) show(v *ir.Value, b *buffer) error {
 	return nil
 }
 
-func (e *emitter) localAlloc(op *ir.Operation) error {
-	v := op.Result(0)
-	if err := e.show(v, &buffer{ptr: e.sharedAt(e.m.alloc.Offset(op)), offset: make([]int64, len(memDesc(v).Shape))}); err != nil {
+func (e *emitter) localAlloc(op ttg.LocalAllocOp) error {
+	v := op.Result()
+	if err := e.show(v, &buffer{ptr: e.sharedAt(e.m.alloc.Offset(op.Op)), offset: make([]int64, len(memDesc(v).Shape))}); err != nil {
 		return err
 	}
-	if op.NumOperands() == 0 {
+	if op.Src() == nil {
 		return nil
 	}
-	return e.storeBuffer(op.Operand(0), v)
+	return e.storeBuffer(op.Src(), v)
 }
 
-func (e *emitter) localStore(op *ir.Operation) error {
-	return e.storeBuffer(op.Operand(0), op.Operand(1))
+func (e *emitter) localStore(op ttg.LocalStoreOp) error {
+	return e.storeBuffer(op.Src(), op.Dst())
 }
 
 func (e *emitter) storeBuffer(src, dst *ir.Value) error {
@@ -103,10 +103,10 @@ func (e *emitter) storeBuffer(src, dst *ir.Value) error {
 	return nil
 }
 
-func (e *emitter) localLoad(op *ir.Operation) error {
-	buf := e.buffer(op.Operand(0))
-	t := op.Result(0).Type().(*ir.TensorType)
-	p, err := e.planShared(t, memDesc(op.Operand(0)), buf)
+func (e *emitter) localLoad(op ttg.LocalLoadOp) error {
+	buf := e.buffer(op.Src())
+	t := op.Result().Type().(*ir.TensorType)
+	p, err := e.planShared(t, memDesc(op.Src()), buf)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (e *emitter) localLoad(op *ir.Operation) error {
 		})
 	}
 	e.loaded(p.tensor, out, ir.IsInt(t.Elem, 1))
-	e.set(op.Result(0), out)
+	e.set(op.Result(), out)
 	return nil
 }
 
@@ -142,9 +142,9 @@ func (e *emitter) loaded(l *tensorLayout, regs []llir.Value, predicates bool) {
 }
 
 // memDescIndex moves to one buffer of an array.
-func (e *emitter) memDescIndex(op *ir.Operation) error {
-	buf := e.buffer(op.Operand(0))
-	t := memDesc(op.Operand(0))
+func (e *emitter) memDescIndex(op ttg.MemDescIndexOp) error {
+	buf := e.buffer(op.Src())
+	t := memDesc(op.Src())
 	_, bits, err := memoryType(t.Elem)
 	if err != nil {
 		return err
@@ -160,38 +160,36 @@ func (e *emitter) memDescIndex(op *ir.Operation) error {
 			stride = int64(allocation.Stride(l, int(stride)))
 		}
 	}
-	first := e.b.Add(e.scalar(op.Operand(1)), e.m.llvm.I32(int(buf.offset[0])))
+	first := e.b.Add(e.scalar(op.Index()), e.m.llvm.I32(int(buf.offset[0])))
 	index := e.b.Mul(first, e.m.llvm.I32(int(stride)))
 	if pad != nil {
 		index = e.padded(&sharedPlan{size: bits / 8, padding: pad}, index)
 	}
-	return e.show(op.Result(0), &buffer{ptr: e.b.GEP(llir.I8, buf.ptr, index), offset: buf.offset[1:]})
+	return e.show(op.Result(), &buffer{ptr: e.b.GEP(llir.I8, buf.ptr, index), offset: buf.offset[1:]})
 }
 
-func (e *emitter) memDescSubslice(op *ir.Operation) error {
-	buf := e.buffer(op.Operand(0))
-	a, ok := op.Attr("offsets").(*ir.DenseArrayAttr)
-	if !ok || len(a.Values) != len(buf.offset) {
+func (e *emitter) memDescSubslice(op ttg.MemDescSubsliceOp) error {
+	buf := e.buffer(op.Src())
+	if len(op.Offsets()) != len(buf.offset) {
 		return fmt.Errorf("the offsets do not fit the buffer")
 	}
 	part := &buffer{ptr: buf.ptr, offset: make([]int64, len(buf.offset))}
-	for d, o := range a.Values {
+	for d, o := range op.Offsets() {
 		part.offset[d] = buf.offset[d] + o
 	}
-	return e.show(op.Result(0), part)
+	return e.show(op.Result(), part)
 }
 
-func (e *emitter) memDescTrans(op *ir.Operation) error {
-	buf := e.buffer(op.Operand(0))
-	a, ok := op.Attr("order").(*ir.DenseArrayAttr)
-	if !ok || len(a.Values) != len(buf.offset) {
+func (e *emitter) memDescTrans(op ttg.MemDescTransOp) error {
+	buf := e.buffer(op.Src())
+	if len(op.Order()) != len(buf.offset) {
 		return fmt.Errorf("the order does not fit the buffer")
 	}
 	view := &buffer{ptr: buf.ptr, offset: make([]int64, len(buf.offset))}
-	for i, d := range a.Values {
+	for i, d := range op.Order() {
 		view.offset[i] = buf.offset[d]
 	}
-	return e.show(op.Result(0), view)
+	return e.show(op.Result(), view)
 }
 
 // memDescView shows a whole buffer in another shape or type.
@@ -206,34 +204,31 @@ func (e *emitter) memDescView(op *ir.Operation) error {
 }
 
 // asyncCopy starts the copies of a thread's elements.
-func (e *emitter) asyncCopy(op *ir.Operation) error {
-	src, dst := op.Operand(0), op.GroupOne(1)
+func (e *emitter) asyncCopy(op ttg.AsyncCopyOp) error {
+	src, dst := op.Src(), op.Result()
 	ptrs, ok := src.Type().(*ir.TensorType)
 	if !ok {
 		return fmt.Errorf("needs a tensor of pointers")
 	}
 	buf := e.buffer(dst)
 	m := memDesc(dst)
-	p, err := e.planShared(op.Context().Tensor(ptrs.Shape, m.Elem, ptrs.Encoding), m, buf)
+	p, err := e.planShared(op.Op.Context().Tensor(ptrs.Shape, m.Elem, ptrs.Encoding), m, buf)
 	if err != nil {
 		return err
 	}
-	mask := op.GroupOne(2)
-	hint, _ := op.IntAttr("contiguity")
-	vec := max(e.vectorWidth(src, mask, p.tensor, 8*p.size), int(hint))
+	mask := op.Mask()
+	vec := max(e.vectorWidth(src, mask, p.tensor, 8*p.size), int(op.Contiguity()))
 	p.vec = min(p.vec, vec, neighbours(p.offs))
 	var masks, others []llir.Value
 	if mask != nil {
 		masks = spread(e.value(mask), p.tensor.regs)
 	}
-	if o := op.GroupOne(3); o != nil {
+	if o := op.Other(); o != nil {
 		others = spread(e.value(o), p.tensor.regs)
 	}
 	owner := e.firstReplica(p.tensor)
 	in := e.value(src)
-	from := Access{Elem: p.elem, Count: p.vec}
-	from.Cache, _ = op.IntAttr("cache")
-	from.Evict, _ = op.IntAttr("evict")
+	from := Access{Elem: p.elem, Count: p.vec, Cache: op.Cache(), Evict: op.Evict()}
 	e.sharedAccesses(p, buf.ptr, 0, func(a *Access, regs []int) {
 		if err != nil {
 			return
@@ -248,7 +243,7 @@ func (e *emitter) asyncCopy(op *ir.Operation) error {
 		}
 		err = e.m.target.CopyAsync(e.b, &c)
 	})
-	e.set(op.Result(0), nil)
+	e.set(op.Token(), nil)
 	return err
 }
 
@@ -271,9 +266,8 @@ func (e *emitter) asyncCommit(op *ir.Operation) error {
 	return nil
 }
 
-func (e *emitter) asyncWait(op *ir.Operation) error {
-	n, _ := op.IntAttr("num")
-	e.m.target.WaitCopies(e.b, int(n))
-	e.set(op.Result(0), nil)
+func (e *emitter) asyncWait(op ttg.AsyncWaitOp) error {
+	e.m.target.WaitCopies(e.b, int(op.Num()))
+	e.set(op.RetToken(), nil)
 	return nil
 }

@@ -3,30 +3,30 @@ package lower
 import (
 	"fmt"
 
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 )
 
 // mapElementwise runs a region on each group of neighbouring registers.
-func (e *emitter) mapElementwise(op *ir.Operation) error {
-	pack, _ := op.IntAttr("pack")
-	n, err := e.m.regsOf(op.Result(0).Type())
+func (e *emitter) mapElementwise(op tt.MapElementwiseOp) error {
+	n, err := e.m.regsOf(op.Result()[0].Type())
 	if err != nil {
 		return err
 	}
-	group := int(pack)
+	group := int(op.Pack())
 	if group < 1 || n%group != 0 {
 		return fmt.Errorf("%d elements a thread are no multiple of pack = %d", n, group)
 	}
-	region := op.Region(0)
+	region := op.ScalarOp()
 	run := e.straightRegion
 	if region.First() != region.Last() {
 		run = e.branchingRegion
 	}
-	outs := make([][]llir.Value, op.NumResults())
+	outs := make([][]llir.Value, len(op.Result()))
 	for r := 0; r < n; r += group {
 		arg := 0
-		for _, v := range op.Operands() {
+		for _, v := range op.Srcs() {
 			for _, x := range e.value(v)[r : r+group] {
 				e.set(region.First().Arg(arg), []llir.Value{x})
 				arg++
@@ -40,7 +40,7 @@ func (e *emitter) mapElementwise(op *ir.Operation) error {
 			outs[i] = append(outs[i], res[i*group:(i+1)*group]...)
 		}
 	}
-	for i, res := range op.Results() {
+	for i, res := range op.Result() {
 		e.set(res, outs[i])
 	}
 	return nil

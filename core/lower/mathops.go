@@ -81,7 +81,7 @@ func mathHandlers(h map[*ir.OpDef]handler) {
 // so.
 func clamp(e *emitter, op *ir.Operation, t llir.Type, x []llir.Value) llir.Value {
 	lo, hi := "maxnum", "minnum"
-	if p, _ := op.IntAttr("propagateNan"); p == tt.PropagateAll {
+	if tt.AsClampf(op).PropagateNan() == tt.PropagateAll {
 		lo, hi = "maximum", "minimum"
 	}
 	return e.intrinsic(hi, t, e.intrinsic(lo, t, x[0], x[1]), x[2])

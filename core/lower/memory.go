@@ -10,9 +10,9 @@ import (
 )
 
 func memoryHandlers(h map[*ir.OpDef]handler) {
-	h[tt.Load] = (*emitter).load
-	h[tt.Store] = (*emitter).store
-	h[tt.AddPtr] = (*emitter).addPtr
+	h[tt.Load] = on(tt.AsLoad, (*emitter).load)
+	h[tt.Store] = on(tt.AsStore, (*emitter).store)
+	h[tt.AddPtr] = on(tt.AsAddPtr, (*emitter).addPtr)
 	h[tt.IntToPtr] = pointwise(cast(llir.IntToPtr))
 	h[tt.PtrToInt] = pointwise(cast(llir.PtrToInt))
 	h[tt.Bitcast] = pointwise(func(e *emitter, _ *ir.Operation, t llir.Type, x []llir.Value) llir.Value {
@@ -89,48 +89,43 @@ func (l *tensorLayout) accesses(vec int, f func(r int) error) error {
 }
 
 // plainAccess fails for what only block pointers have.
-func plainAccess(op *ir.Operation) error {
-	if tt.IsBlockPtr(op.Operand(0).Type()) {
+func plainAccess(ptr *ir.Value) error {
+	if tt.IsBlockPtr(ptr.Type()) {
 		return fmt.Errorf("block pointers must be rewritten to tensors of pointers first")
 	}
 	return nil
 }
 
-func (e *emitter) load(op *ir.Operation) error {
-	if err := plainAccess(op); err != nil {
+func (e *emitter) load(op tt.LoadOp) error {
+	if err := plainAccess(op.Ptr()); err != nil {
 		return err
 	}
-	t, err := scalarType(op.Result(0).Type())
+	t, err := scalarType(op.Result().Type())
 	if err != nil {
 		return err
 	}
-	elem, bits, err := memoryType(op.Result(0).Type())
+	elem, bits, err := memoryType(op.Result().Type())
 	if err != nil {
 		return err
 	}
-	ptrs := e.value(op.Operand(0))
+	ptrs := e.value(op.Ptr())
 	n := len(ptrs)
 	var masks, others []llir.Value
-	maskVal := op.GroupOne(1)
-	if maskVal != nil {
-		masks = spread(e.value(maskVal), n)
+	if m := op.Mask(); m != nil {
+		masks = spread(e.value(m), n)
 	}
-	if o := op.GroupOne(2); o != nil {
+	if o := op.Other(); o != nil {
 		others = spread(e.value(o), n)
 	}
-	a := Access{Elem: elem}
-	a.Cache, _ = op.IntAttr("cache")
-	a.Evict, _ = op.IntAttr("evict")
-	volatile, _ := op.IntAttr("isVolatile")
-	a.Volatile = volatile != 0
+	a := Access{Elem: elem, Cache: op.Cache(), Evict: op.Evict(), Volatile: op.IsVolatile()}
 	vec := 1
 	l, isTensor := &tensorLayout{regs: 1}, false
-	if tensor, ok := op.Result(0).Type().(*ir.TensorType); ok {
+	if tensor, ok := op.Result().Type().(*ir.TensorType); ok {
 		isTensor = true
 		if l, err = e.m.layoutOf(tensor); err != nil {
 			return err
 		}
-		vec = e.vectorWidth(op.Operand(0), maskVal, l, bits)
+		vec = e.vectorWidth(op.Ptr(), op.Mask(), l, bits)
 	}
 	out := make([]llir.Value, n)
 	err = l.accesses(vec, func(r int) error {
@@ -156,7 +151,7 @@ func (e *emitter) load(op *ir.Operation) error {
 			}
 		}
 	}
-	e.set(op.Result(0), out)
+	e.set(op.Result(), out)
 	return nil
 }
 
@@ -204,30 +199,27 @@ func (e *emitter) notLoaded(a Access, vec int) []llir.Value {
 	return vals
 }
 
-func (e *emitter) store(op *ir.Operation) error {
-	if err := plainAccess(op); err != nil {
+func (e *emitter) store(op tt.StoreOp) error {
+	if err := plainAccess(op.Ptr()); err != nil {
 		return err
 	}
-	elem, bits, err := memoryType(op.Operand(1).Type())
+	elem, bits, err := memoryType(op.Value().Type())
 	if err != nil {
 		return err
 	}
-	ptrs := e.value(op.Operand(0))
-	vals := spread(e.value(op.Operand(1)), len(ptrs))
-	a := Access{Elem: elem}
-	a.Cache, _ = op.IntAttr("cache")
-	a.Evict, _ = op.IntAttr("evict")
-	maskVal := op.GroupOne(2)
+	ptrs := e.value(op.Ptr())
+	vals := spread(e.value(op.Value()), len(ptrs))
+	a := Access{Elem: elem, Cache: op.Cache(), Evict: op.Evict()}
 	var masks []llir.Value
-	if maskVal != nil {
-		masks = spread(e.value(maskVal), len(ptrs))
+	if m := op.Mask(); m != nil {
+		masks = spread(e.value(m), len(ptrs))
 	}
 	vec, l := 1, e.m.scalarLayout()
-	if tensor, ok := op.Operand(0).Type().(*ir.TensorType); ok {
+	if tensor, ok := op.Ptr().Type().(*ir.TensorType); ok {
 		if l, err = e.m.layoutOf(tensor); err != nil {
 			return err
 		}
-		vec = e.vectorWidth(op.Operand(0), maskVal, l, bits)
+		vec = e.vectorWidth(op.Ptr(), op.Mask(), l, bits)
 	}
 	// One of the threads that hold the same elements stores them.
 	owner := e.firstReplica(l)
@@ -259,8 +251,8 @@ func (m *module) scalarLayout() *tensorLayout {
 }
 
 // addPtr adds offsets, in elements, to pointers. The offset is signed.
-func (e *emitter) addPtr(op *ir.Operation) error {
-	pointee := tt.PointeeOf(op.Operand(0).Type())
+func (e *emitter) addPtr(op tt.AddPtrOp) error {
+	pointee := tt.PointeeOf(op.Ptr().Type())
 	if _, block := pointee.(*ir.TensorType); block || pointee == nil {
 		return fmt.Errorf("block pointers must be rewritten to tensors of pointers first")
 	}
@@ -271,7 +263,7 @@ func (e *emitter) addPtr(op *ir.Operation) error {
 	if llir.IsPtr(elem) {
 		elem = llir.I64 // of the same size
 	}
-	ptrs, offs := e.value(op.Operand(0)), e.value(op.Operand(1))
+	ptrs, offs := e.value(op.Ptr()), e.value(op.Offset())
 	// Each sum of a pointer and an offset has a register. What there is less of is
 	// added before a loop in which it does not change.
 	add := e.b.GEP
@@ -282,7 +274,7 @@ func (e *emitter) addPtr(op *ir.Operation) error {
 	for r := range out {
 		out[r] = add(elem, ptrs[r], e.b.Resize(offs[r], llir.I64, true))
 	}
-	e.set(op.Result(0), out)
+	e.set(op.Result(), out)
 	return nil
 }
 

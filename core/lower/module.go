@@ -62,8 +62,8 @@ func Module(mod *ir.Operation, t Target, o Options) (*Result, error) {
 		if !op.Is(tt.Func) {
 			return nil, failure(op, fmt.Errorf("only functions can stand in a module that is lowered"))
 		}
-		fn := &function{op: op, name: op.StringAttr("sym_name")}
-		fn.kernel = op.StringAttr("sym_visibility") != "private"
+		f := tt.AsFunc(op)
+		fn := &function{op: op, name: f.SymName(), kernel: f.SymVisibility() != "private"}
 		m.funcs[fn.name] = fn
 		m.order = append(m.order, fn)
 		if fn.kernel {

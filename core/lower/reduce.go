@@ -63,15 +63,15 @@ func (m *module) planReduce(op *ir.Operation) (*reducePlan, error) {
 		}
 		ins[i], outs[i] = t, op.Result(i).Type()
 	}
-	axis, _ := op.IntAttr("axis")
+	axis := int(tt.AsReduce(op).Axis())
 	src, err := m.layoutOf(ins[0])
 	if err != nil {
 		return nil, err
 	}
-	if reducible(src, int(axis)) {
-		return m.planDirect(ins, outs, int(axis))
+	if reducible(src, axis) {
+		return m.planDirect(ins, outs, axis)
 	}
-	return m.planIndirect(op, ins, outs, int(axis))
+	return m.planIndirect(op, ins, outs, axis)
 }
 
 // reducible reports whether the elements that a result combines are spread

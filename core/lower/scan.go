@@ -50,7 +50,7 @@ type scanPlan struct {
 }
 
 func (m *module) planScan(op *ir.Operation) (*scanPlan, error) {
-	axis, _ := op.IntAttr("axis")
+	axis := int(tt.AsScan(op).Axis())
 	types := make([]*ir.TensorType, op.NumOperands())
 	for i, v := range op.Operands() {
 		t, ok := v.Type().(*ir.TensorType)
@@ -69,7 +69,7 @@ func (m *module) planScan(op *ir.Operation) (*scanPlan, error) {
 		p.bytes += (n + 15) / 16 * 16
 		return at
 	}
-	if !reducible(src, int(axis)) || !plainAxis(src, int(axis)) {
+	if !reducible(src, axis) || !plainAxis(src, axis) {
 		ctx := op.Context()
 		enc := encoding.Of(ctx, layout.DefaultBlocked(types[0].Shape, m.warps, m.lanes, 1))
 		for _, t := range types {
@@ -96,8 +96,8 @@ func (m *module) planScan(op *ir.Operation) (*scanPlan, error) {
 		}
 		p.size = append(p.size, bits/8)
 	}
-	p.findRuns(m, int(axis))
-	p.placeTotals(m, int(axis), place)
+	p.findRuns(m, axis)
+	p.placeTotals(m, axis, place)
 	return p, nil
 }
 
@@ -212,8 +212,7 @@ func (e *emitter) scan(op *ir.Operation) error {
 		return err
 	}
 	s := &scanner{emitter: e, op: op, p: p, base: e.m.alloc.Offset(op), piece: -1, before: make(map[int]prefix)}
-	rev, _ := op.IntAttr("reverse")
-	s.reverse = rev != 0
+	s.reverse = tt.AsScan(op).Reverse()
 	in := make([][]llir.Value, op.NumOperands())
 	for k, v := range op.Operands() {
 		if in[k] = e.value(v); p.to != nil {

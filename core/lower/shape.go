@@ -11,13 +11,13 @@ import (
 )
 
 func shapeHandlers(h map[*ir.OpDef]handler) {
-	h[tt.MakeRange] = (*emitter).makeRange
+	h[tt.MakeRange] = on(tt.AsMakeRange, (*emitter).makeRange)
 	h[tt.Splat] = (*emitter).splat
 	h[tt.Unsplat] = (*emitter).unsplat
 	h[tt.ExpandDims] = sameElements
 	h[tt.Broadcast] = sameElements
-	h[tt.Trans] = (*emitter).trans
-	h[tt.Reshape] = (*emitter).reshape
+	h[tt.Trans] = on(tt.AsTrans, (*emitter).trans)
+	h[tt.Reshape] = on(tt.AsReshape, (*emitter).reshape)
 	h[tt.Join] = (*emitter).join
 	h[tt.Split] = (*emitter).split
 	h[tt.Cat] = (*emitter).cat
@@ -25,17 +25,16 @@ func shapeHandlers(h map[*ir.OpDef]handler) {
 	h[ttg.ConvertLayout] = (*emitter).convertLayout
 }
 
-func (e *emitter) makeRange(op *ir.Operation) error {
-	l, err := e.layout(op.Result(0))
+func (e *emitter) makeRange(op tt.MakeRangeOp) error {
+	l, err := e.layout(op.Result())
 	if err != nil {
 		return err
 	}
-	start, _ := op.IntAttr("start")
 	regs := e.coords(l, 0)
 	for r := range regs {
-		regs[r] = e.b.Add(regs[r], e.m.llvm.I32(int(start)))
+		regs[r] = e.b.Add(regs[r], e.m.llvm.I32(int(op.Start())))
 	}
-	e.set(op.Result(0), regs)
+	e.set(op.Result(), regs)
 	return nil
 }
 
@@ -92,8 +91,7 @@ func sameElements(e *emitter, op *ir.Operation) error {
 	var project []int
 	axis := -1
 	if op.Is(tt.ExpandDims) {
-		a, _ := op.IntAttr("axis")
-		axis = int(a)
+		axis = int(tt.AsExpandDims(op).Axis())
 	}
 	for d := range dst.shape {
 		if d != axis {
@@ -173,22 +171,22 @@ func coordKey(c []int32) string {
 	return string(b)
 }
 
-func (e *emitter) trans(op *ir.Operation) error {
-	src, err := e.layout(op.Operand(0))
+func (e *emitter) trans(op tt.TransOp) error {
+	src, err := e.layout(op.Src())
 	if err != nil {
 		return err
 	}
-	dst, err := e.layout(op.Result(0))
+	dst, err := e.layout(op.Result())
 	if err != nil {
 		return err
 	}
-	order, ok := op.Attr("order").(*ir.DenseArrayAttr)
-	if !ok || len(order.Values) != len(src.shape) {
+	order := op.Order()
+	if len(order) != len(src.shape) {
 		return fmt.Errorf("the order does not fit the operand")
 	}
-	return e.pick(op, src, dst, func(c []int32) []int32 {
+	return e.pick(op.Op, src, dst, func(c []int32) []int32 {
 		out := make([]int32, len(c))
-		for i, d := range order.Values {
+		for i, d := range order {
 			out[d] = c[i]
 		}
 		return out
@@ -197,20 +195,20 @@ func (e *emitter) trans(op *ir.Operation) error {
 
 // reshape keeps the row-major index of each element. With allow_reorder any
 // element may stand anywhere, so the registers stay as they are.
-func (e *emitter) reshape(op *ir.Operation) error {
-	src, err := e.layout(op.Operand(0))
+func (e *emitter) reshape(op tt.ReshapeOp) error {
+	src, err := e.layout(op.Src())
 	if err != nil {
 		return err
 	}
-	dst, err := e.layout(op.Result(0))
+	dst, err := e.layout(op.Result())
 	if err != nil {
 		return err
 	}
-	if op.HasAttr("allow_reorder") && src.regs == dst.regs && src.freeThreads == dst.freeThreads && src.freeRegs == dst.freeRegs {
-		e.set(op.Result(0), e.value(op.Operand(0)))
+	if op.AllowReorder() && src.regs == dst.regs && src.freeThreads == dst.freeThreads && src.freeRegs == dst.freeRegs {
+		e.set(op.Result(), e.value(op.Src()))
 		return nil
 	}
-	return e.pick(op, src, dst, func(c []int32) []int32 {
+	return e.pick(op.Op, src, dst, func(c []int32) []int32 {
 		index := int64(0)
 		for d, n := range dst.shape {
 			index = index*n + int64(c[d])

@@ -31,9 +31,10 @@ const mostChoices = 2
 // planWarpGather returns nil where shared memory is needed.
 func (m *module) planWarpGather(op *ir.Operation) (*warpGatherPlan, error) {
 	var layouts [2]*tensorLayout
-	for i, v := range []*ir.Value{op.Operand(0), op.Result(0)} {
+	gather := tt.AsGather(op)
+	for i, v := range []*ir.Value{gather.Src(), gather.Result()} {
 		t, ok := v.Type().(*ir.TensorType)
-		if !ok || !op.Is(tt.Gather) {
+		if !ok {
 			return nil, nil // gather itself says what is wrong
 		}
 		l, err := m.layoutOf(t)
@@ -43,8 +44,7 @@ func (m *module) planWarpGather(op *ir.Operation) (*warpGatherPlan, error) {
 		layouts[i] = l
 	}
 	src, dst := layouts[0], layouts[1]
-	a, _ := op.IntAttr("axis")
-	axis := int(a)
+	axis := int(gather.Axis())
 	p := &warpGatherPlan{lane: make([]uint32, bitLen(int(src.shape[axis]))), keep: m.lanes - 1}
 	held := 0 // bits of the coordinate along the axis that a lane or register bit is
 	for bit, moves := range src.thread {
@@ -121,9 +121,9 @@ func sameBeside(axis int, x, y []int32) bool {
 	return true
 }
 
-func (e *emitter) warpGather(p *warpGatherPlan, op *ir.Operation) {
+func (e *emitter) warpGather(p *warpGatherPlan, op tt.GatherOp) {
 	b, m := e.b, e.m.llvm
-	in, index := e.value(op.Operand(0)), e.value(op.Operand(1))
+	in, index := e.value(op.Src()), e.value(op.Indices())
 	own := b.And(e.tid, m.I32(p.keep))
 	out := make([]llir.Value, len(p.from))
 	for r := range out {
@@ -148,5 +148,5 @@ func (e *emitter) warpGather(p *warpGatherPlan, op *ir.Operation) {
 		}
 		out[r] = found[0]
 	}
-	e.set(op.Result(0), out)
+	e.set(op.Result(), out)
 }
