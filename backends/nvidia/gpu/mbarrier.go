@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 	"github.com/tritonc/tritonc/core/lower"
@@ -53,32 +54,30 @@ func leaderWhere(s *lower.Site, pred *ir.Value) llir.Value {
 	return leader
 }
 
-func initBarrier(s *lower.Site, op *ir.Operation) error {
-	n, _ := op.IntAttr("count")
-	return onBarrier(s, op.Operand(0), nil, "mbarrier.init.shared::cta.b64", ", "+strconv.FormatInt(n, 10))
+func initBarrier(s *lower.Site, op ttng.InitBarrierOp) error {
+	return onBarrier(s, op.Alloc(), nil, "mbarrier.init.shared::cta.b64", ", "+strconv.FormatInt(op.Count(), 10))
 }
 
-func invalBarrier(s *lower.Site, op *ir.Operation) error {
-	return onBarrier(s, op.Operand(0), nil, "mbarrier.inval.shared::cta.b64", "")
+func invalBarrier(s *lower.Site, op ttng.InvalBarrierOp) error {
+	return onBarrier(s, op.Alloc(), nil, "mbarrier.inval.shared::cta.b64", "")
 }
 
 // expectBytes is an arrival that has the phase also wait for bytes.
-func expectBytes(s *lower.Site, op *ir.Operation) error {
-	n, _ := op.IntAttr("size")
-	return onBarrier(s, op.Operand(0), op.Operand(1), "mbarrier.arrive.expect_tx.shared::cta.b64 _,", ", "+strconv.FormatInt(n, 10))
+func expectBytes(s *lower.Site, op ttng.BarrierExpectOp) error {
+	return onBarrier(s, op.Alloc(), op.Pred(), "mbarrier.arrive.expect_tx.shared::cta.b64 _,", ", "+strconv.FormatInt(op.Size(), 10))
 }
 
 // waitBarrier has every thread wait until the phase of the parity is complete,
 // unless the predicate is false. The instruction gives up after a while, so there
 // is a loop.
-func waitBarrier(s *lower.Site, op *ir.Operation) error {
-	at, err := barrierAt(s, op.Group(0)[0])
+func waitBarrier(s *lower.Site, op ttng.WaitBarrierOp) error {
+	at, err := barrierAt(s, op.Alloc())
 	if err != nil {
 		return err
 	}
 	var a assembly
 	a.str("{\n\t.reg .pred complete;\n\t")
-	if pred := op.GroupOne(2); pred != nil {
+	if pred := op.Pred(); pred != nil {
 		a.str("@!")
 		a.ref(a.in("b", s.Value(pred)[0]))
 		a.str(" bra done;\n\t")
@@ -86,7 +85,7 @@ func waitBarrier(s *lower.Site, op *ir.Operation) error {
 	a.str("wait:\n\tmbarrier.try_wait.parity.shared::cta.b64 complete, ")
 	a.address("r", at, 0)
 	a.str(", ")
-	a.ref(a.in("r", s.Value(op.Group(1)[0])[0]))
+	a.ref(a.in("r", s.Value(op.Phase())[0]))
 	a.str(";\n\t@!complete bra wait;\n\tdone:\n}")
 	a.emit(s.B, nil)
 	return nil

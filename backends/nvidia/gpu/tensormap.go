@@ -6,6 +6,7 @@ import (
 
 	"github.com/llir/llvm/ir/enum"
 
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 	"github.com/tritonc/tritonc/core/lower"
@@ -23,8 +24,8 @@ const (
 // createMap has the first warp clear the map, its leader fill it in, and the
 // warp copy it to global memory, where the engine will see it behind
 // acquireMap.
-func createMap(s *lower.Site, op *ir.Operation) error {
-	box, size, stride, step := op.Group(2), op.Group(3), op.Group(4), op.Group(5)
+func createMap(s *lower.Site, op ttng.TensormapCreateOp) error {
+	box, size, stride, step := op.BoxDim(), op.GlobalDim(), op.GlobalStride(), op.ElementStride()
 	rank := len(box)
 	if rank < 1 || rank > maxRank {
 		return fmt.Errorf("a descriptor of %d dimensions; there can be up to %d", rank, maxRank)
@@ -42,7 +43,7 @@ func createMap(s *lower.Site, op *ir.Operation) error {
 			strides[i] = s.B.Binary(llir.LShr, value(stride[i]), unit, 0)
 		}
 	}
-	w.replace("global_address", 64, -1, value(op.Group(1)[0]))
+	w.replace("global_address", 64, -1, value(op.GlobalAddress()))
 	w.constant("rank", int64(rank-1))
 	for i := range rank {
 		w.replace("box_dim", 32, i, value(box[i]))
@@ -52,13 +53,11 @@ func createMap(s *lower.Site, op *ir.Operation) error {
 	for i, v := range strides {
 		w.replace("global_stride", 64, i, v)
 	}
-	for _, field := range []struct{ name, attr string }{
-		{"elemtype", "elem_type"}, {"interleave_layout", "interleave_layout"}, {"swizzle_mode", "swizzle_mode"}, {"fill_mode", "fill_mode"},
-	} {
-		n, _ := op.IntAttr(field.attr)
-		w.constant(field.name, n)
-	}
-	w.copyTo(value(op.Group(0)[0]))
+	w.constant("elemtype", op.ElemType())
+	w.constant("interleave_layout", op.InterleaveLayout())
+	w.constant("swizzle_mode", op.SwizzleMode())
+	w.constant("fill_mode", op.FillMode())
+	w.copyTo(value(op.DescPtr()))
 	return nil
 }
 
@@ -166,7 +165,7 @@ func (w *mapWriter) copyTo(to llir.Value) {
 // acquireMap has the first warp, whose leader starts all copies, see a map that
 // was written to global memory. The empty group of copies behind it keeps ptxas
 // from losing the fence.
-func acquireMap(s *lower.Site, op *ir.Operation) error {
+func acquireMap(s *lower.Site, op ttng.TensormapFenceproxyAcquireOp) error {
 	var a assembly
 	warp := a.in("b", isFirstWarp(s))
 	on := func(text string) {
@@ -175,7 +174,7 @@ func acquireMap(s *lower.Site, op *ir.Operation) error {
 		a.str(" " + text)
 	}
 	on("fence.proxy.tensormap::generic.acquire.gpu ")
-	a.address("l", s.Value(op.Operand(0))[0], 0)
+	a.address("l", s.Value(op.DescPtr())[0], 0)
 	a.str(", " + strconv.Itoa(mapBytes) + ";\n\t")
 	on("cp.async.bulk.commit_group;\n\t")
 	on("cp.async.bulk.wait_group.read 0;")
@@ -185,7 +184,7 @@ func acquireMap(s *lower.Site, op *ir.Operation) error {
 
 // mapOfPointer takes a pointer to a map for the descriptor, whose address is a
 // generic one.
-func mapOfPointer(s *lower.Site, op *ir.Operation) error {
-	s.Set(op.Result(0), s.B.Cast(llir.AddrSpaceCast, s.Value(op.Operand(0))[0], llir.PtrIn(0), 0))
+func mapOfPointer(s *lower.Site, op ttng.ReinterpretTensorDescriptorOp) error {
+	s.Set(op.Result(), s.B.Cast(llir.AddrSpaceCast, s.Value(op.RawDesc())[0], llir.PtrIn(0), 0))
 	return nil
 }

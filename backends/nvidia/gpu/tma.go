@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/analysis/membar"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
@@ -79,22 +80,20 @@ func (a *assembly) tensor(s *lower.Site, desc *ir.Value, coords []*ir.Value, fir
 }
 
 // copyIn starts the copies of a block into a buffer; a barrier counts the bytes.
-func copyIn(s *lower.Site, op *ir.Operation) error {
-	desc, coords := op.Group(0)[0], op.Group(1)
-	barrier, dst, pred := op.Group(2)[0], op.Group(3)[0], op.Group(4)[0]
-	if cache, _ := op.IntAttr("cache"); cache > 1 {
+func copyIn(s *lower.Site, op ttng.AsyncTmaCopyGlobalToLocalOp) error {
+	desc, coords := op.Desc(), op.Coord()
+	if op.Cache() > 1 {
 		return errors.New("copies through descriptors take no cache modifier")
 	}
-	parts, err := boxesOf(s, dst, len(coords))
+	parts, err := boxesOf(s, op.Result(), len(coords))
 	if err != nil {
 		return err
 	}
-	bar, err := barrierAt(s, barrier)
+	bar, err := barrierAt(s, op.Barrier())
 	if err != nil {
 		return err
 	}
-	evict, _ := op.IntAttr("evict")
-	leader := leaderWhere(s, pred)
+	evict, leader := op.Evict(), leaderWhere(s, op.Pred())
 	for i, to := range parts.at {
 		var a assembly
 		a.predicate(leader)
@@ -129,23 +128,21 @@ func copyInEffects(op *ir.Operation) membar.Effects {
 }
 
 // copyOut starts the copies of a buffer to a block.
-func copyOut(s *lower.Site, op *ir.Operation) error {
-	return sendOut(s, op, "cp.async.bulk.tensor", "")
+func copyOut(s *lower.Site, op ttng.AsyncTmaCopyLocalToGlobalOp) error {
+	return sendOut(s, op.Desc(), op.Coord(), op.Src(), "cp.async.bulk.tensor", "")
 }
 
 // reductions are the names of the kinds of ttng's enumeration reduceKind.
 var reductions = map[int64]string{1: "add", 2: "min", 3: "max", 4: "inc", 5: "dec", 6: "and", 7: "or", 8: "xor"}
 
 // reduceOut starts to combine a buffer with a block, atomically for each element.
-func reduceOut(s *lower.Site, op *ir.Operation) error {
-	kind, _ := op.IntAttr("kind")
-	return sendOut(s, op, "cp.reduce.async.bulk.tensor", "."+reductions[kind])
+func reduceOut(s *lower.Site, op ttng.AsyncTmaReduceOp) error {
+	return sendOut(s, op.Desc(), op.Coord(), op.Src(), "cp.reduce.async.bulk.tensor", "."+reductions[op.Kind()])
 }
 
 // sendOut starts the copies of a buffer to global memory and closes a group of
 // them, for which async_tma_store_wait waits.
-func sendOut(s *lower.Site, op *ir.Operation, name, kind string) error {
-	desc, coords, src := op.Group(0)[0], op.Group(1), op.Group(2)[0]
+func sendOut(s *lower.Site, desc *ir.Value, coords []*ir.Value, src *ir.Value, name, kind string) error {
 	parts, err := boxesOf(s, src, len(coords))
 	if err != nil {
 		return err
@@ -175,15 +172,14 @@ func copyOutEffects(op *ir.Operation) membar.Effects {
 
 // waitStores waits until the engine has read all but some groups. Threads that
 // began none go on.
-func waitStores(s *lower.Site, op *ir.Operation) error {
-	n, _ := op.IntAttr("pendings")
+func waitStores(s *lower.Site, op ttng.AsyncTmaStoreWaitOp) error {
 	f := s.B.M.Declare("llvm.nvvm.cp.async.bulk.wait.group.read", llir.HasEffects, llir.Void, llir.I32)
-	s.B.Call(f, s.B.M.I32(int(n)))
+	s.B.Call(f, s.B.M.I32(int(op.Pendings())))
 	return nil
 }
 
-func fenceAsync(s *lower.Site, op *ir.Operation) error {
-	if cluster, _ := op.IntAttr("bCluster"); cluster != 0 {
+func fenceAsync(s *lower.Site, op ttng.FenceAsyncSharedOp) error {
+	if op.BCluster() {
 		return errors.New("fences of a whole cluster are not lowered")
 	}
 	(*Target)(nil).FenceAsync(s.B)

@@ -35,6 +35,11 @@ func (*Target) FenceAsync(b *llir.Builder) {
 	b.Asm("fence.proxy.async.shared::cta;", "", true, llir.Void)
 }
 
+// on makes the lowering of an operation of one that takes a view of it.
+func on[V any](view func(*ir.Operation) V, lowering func(*lower.Site, V) error) func(*lower.Site, *ir.Operation) error {
+	return func(s *lower.Site, op *ir.Operation) error { return lowering(s, view(op)) }
+}
+
 type ttngRow struct {
 	name    string
 	lower   func(*lower.Site, *ir.Operation) error
@@ -43,20 +48,20 @@ type ttngRow struct {
 }
 
 var ttngRows = []ttngRow{
-	{name: "tensormap_create", lower: createMap, scratch: mapBytes, effects: always(membar.Effects{Scratch: membar.Leader})},
-	{name: "tensormap_fenceproxy_acquire", lower: acquireMap},
-	{name: "reinterpret_tensor_descriptor", lower: mapOfPointer},
+	{name: "tensormap_create", lower: on(ttng.AsTensormapCreate, createMap), scratch: mapBytes, effects: always(membar.Effects{Scratch: membar.Leader})},
+	{name: "tensormap_fenceproxy_acquire", lower: on(ttng.AsTensormapFenceproxyAcquire, acquireMap)},
+	{name: "reinterpret_tensor_descriptor", lower: on(ttng.AsReinterpretTensorDescriptor, mapOfPointer)},
 
-	{name: "init_barrier", lower: initBarrier, effects: onFirst(membar.Writes | membar.Leader)},
-	{name: "inval_barrier", lower: invalBarrier, effects: onFirst(membar.Writes | membar.Leader)},
-	{name: "barrier_expect", lower: expectBytes, effects: onFirst(membar.Writes | membar.Leader | membar.Sync)},
-	{name: "wait_barrier", lower: waitBarrier, effects: onFirst(membar.Reads | membar.Sync)},
+	{name: "init_barrier", lower: on(ttng.AsInitBarrier, initBarrier), effects: onFirst(membar.Writes | membar.Leader)},
+	{name: "inval_barrier", lower: on(ttng.AsInvalBarrier, invalBarrier), effects: onFirst(membar.Writes | membar.Leader)},
+	{name: "barrier_expect", lower: on(ttng.AsBarrierExpect, expectBytes), effects: onFirst(membar.Writes | membar.Leader | membar.Sync)},
+	{name: "wait_barrier", lower: on(ttng.AsWaitBarrier, waitBarrier), effects: onFirst(membar.Reads | membar.Sync)},
 
-	{name: "fence_async_shared", lower: fenceAsync, effects: always(membar.Effects{Fences: true})},
-	{name: "async_tma_copy_global_to_local", lower: copyIn, effects: copyInEffects},
-	{name: "async_tma_copy_local_to_global", lower: copyOut, effects: copyOutEffects},
-	{name: "async_tma_reduce", lower: reduceOut, effects: copyOutEffects},
-	{name: "async_tma_store_wait", lower: waitStores, effects: always(membar.Effects{Drains: true})},
+	{name: "fence_async_shared", lower: on(ttng.AsFenceAsyncShared, fenceAsync), effects: always(membar.Effects{Fences: true})},
+	{name: "async_tma_copy_global_to_local", lower: on(ttng.AsAsyncTmaCopyGlobalToLocal, copyIn), effects: copyInEffects},
+	{name: "async_tma_copy_local_to_global", lower: on(ttng.AsAsyncTmaCopyLocalToGlobal, copyOut), effects: copyOutEffects},
+	{name: "async_tma_reduce", lower: on(ttng.AsAsyncTmaReduce, reduceOut), effects: copyOutEffects},
+	{name: "async_tma_store_wait", lower: on(ttng.AsAsyncTmaStoreWait, waitStores), effects: always(membar.Effects{Drains: true})},
 }
 
 // ttngOps is the table of the operations that are lowered.

@@ -86,8 +86,7 @@ func onlyTransposed(alloc *ir.Operation) bool {
 		switch {
 		case u.Is(ttg.LocalLoad):
 		case u.Is(ttg.MemDescTrans):
-			order, _ := u.Attr("order").(*ir.DenseArrayAttr)
-			if order == nil || !slices.Equal(order.Values, []int64{1, 0}) || !onlyTransposed(u) {
+			if !slices.Equal(ttg.AsMemDescTrans(u).Order(), []int64{1, 0}) || !onlyTransposed(u) {
 				return false
 			}
 		default:

@@ -49,7 +49,7 @@ var Lower = &pass.Pass{
 			b.SetBefore(op)
 			b.Loc = op.Loc()
 			if op.HasUses() {
-				op.ReplaceAllUsesWith(lowerDescriptor(b, op))
+				op.ReplaceAllUsesWith(lowerDescriptor(b, tt.AsMakeTensorDesc(op)))
 			}
 			op.Erase()
 		}
@@ -118,9 +118,9 @@ var (
 )
 
 // lowerDescriptor makes what writes a descriptor, and returns it.
-func lowerDescriptor(b *ir.Builder, op *ir.Operation) *ir.Value {
+func lowerDescriptor(b *ir.Builder, op tt.MakeTensorDescOp) *ir.Value {
 	c := b.Context()
-	desc := op.Result(0).Type().(*tt.TensorDescType)
+	desc := op.Result().Type().(*tt.TensorDescType)
 	size, _ := elemBytes(desc.Block.Elem)
 	memory := b.Create(ttg.GlobalScratchAlloc, ir.State{
 		Types: []ir.Type{tt.Ptr(c, c.Int(8))},
@@ -129,21 +129,21 @@ func lowerDescriptor(b *ir.Builder, op *ir.Operation) *ir.Value {
 	enc := desc.Block.Encoding.(*encoding.Attr).Layout.(*layout.NVMMAShared)
 	rank := len(desc.Block.Shape)
 	// TMA counts dimensions from the fastest on, and needs no stride of that one.
-	operands := []*ir.Value{memory, op.Operand(0)}
+	operands := []*ir.Value{memory, op.Base()}
 	for _, n := range slices.Backward(boxOf(enc, desc.Block.Shape)) {
 		operands = append(operands, i32(b, n))
 	}
-	for _, n := range slices.Backward(op.Group(1)) {
+	for _, n := range slices.Backward(op.Shape()) {
 		operands = append(operands, n)
 	}
-	for _, n := range slices.Backward(op.Group(2)[:rank-1]) {
+	for _, n := range slices.Backward(op.Strides()[:rank-1]) {
 		operands = append(operands, arith.Binary(b, arith.MulI, n, arith.Int(b, c.Int(64), size)))
 	}
 	one := i32(b, 1)
 	for range rank {
 		operands = append(operands, one)
 	}
-	pad, _ := op.IntAttr("padding")
+	pad := op.Padding()
 	if pad != tt.PadNaN {
 		pad = tt.PadZero
 	}

@@ -106,32 +106,48 @@ func isStore(op *ir.Operation) bool { return op.Is(tt.DescriptorStore) || op.Is(
 
 // stored is what op writes, in whatever layout it is there: a buffer takes any.
 func stored(op *ir.Operation) *ir.Value {
-	v := op.Operand(1)
+	v := source(op)
 	for d := v.Def(); d != nil && d.Is(ttg.ConvertLayout); d = v.Def() {
-		v = d.Operand(0)
+		v = ttg.AsConvertLayout(d).Src()
 	}
 	return v
+}
+
+// source is the block that op writes.
+func source(op *ir.Operation) *ir.Value {
+	if op.Is(tt.DescriptorStore) {
+		return tt.AsDescriptorStore(op).Src()
+	}
+	return tt.AsDescriptorReduce(op).Src()
 }
 
 // bufferType is that of a buffer for what the store op writes.
 func bufferType(op *ir.Operation, mutable bool) ir.Type {
 	c := op.Context()
-	t := op.Operand(1).Type().(*ir.TensorType)
+	t := source(op).Type().(*ir.TensorType)
 	return ttg.MemDesc(c, ttg.MemDescType{
 		Shape: t.Shape, Elem: t.Elem, Encoding: sharedEncoding(c, t), Space: ttg.SharedMemory(c), Mutable: mutable,
 	})
+}
+
+// descriptor is that through which op writes.
+func descriptor(op *ir.Operation) *ir.Value {
+	if op.Is(tt.DescriptorStore) {
+		return tt.AsDescriptorStore(op).Desc()
+	}
+	return tt.AsDescriptorReduce(op).Desc()
 }
 
 // startStore makes the copy from buffer that op is, behind the fence that lets TMA
 // see what threads wrote.
 func startStore(b *ir.Builder, op *ir.Operation, buffer *ir.Value) {
 	b.Create(ops().fence, ir.State{Attrs: []ir.NamedAttr{{Name: "bCluster", Attr: b.Context().BoolAttr(false)}}})
-	operands := append([]*ir.Value{op.Operand(0)}, op.Group(2)...)
-	s := ir.State{Operands: append(operands, buffer)}
-	def := ops().copyOut
+	s, def := ir.State{}, ops().copyOut
 	if op.Is(tt.DescriptorReduce) {
 		def = ops().reduce
-		s.Attrs = []ir.NamedAttr{{Name: "kind", Attr: op.Attr("kind")}}
+		s.Attrs = []ir.NamedAttr{{Name: "kind", Attr: b.Context().I32Attr(tt.AsDescriptorReduce(op).Kind())}}
 	}
+	s.Operands = append([]*ir.Value{descriptor(op)}, indices(op)...)
+	s.Operands = append(s.Operands, buffer)
 	b.Create(def, s)
 }

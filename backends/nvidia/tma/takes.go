@@ -21,22 +21,23 @@ const (
 // alignment on trust, and the hardware calls a copy that lacks it an illegal
 // instruction. Here a descriptor whose base, strides and places in its rows are not
 // known to be aligned goes by pointers, which need none.
-func Takes(made *ir.Operation, info *axisinfo.Result) bool {
-	block := made.Result(0).Type().(*tt.TensorDescType).Block
+func Takes(op *ir.Operation, info *axisinfo.Result) bool {
+	made := tt.AsMakeTensorDesc(op)
+	block := made.Result().Type().(*tt.TensorDescType).Block
 	rank := len(block.Shape)
 	size, ok := elemBytes(block.Elem)
 	if !ok || rank < 1 || rank > maxRank || block.Shape[rank-1]*size < alignment {
 		return false
 	}
-	if pad, _ := made.IntAttr("padding"); pad == tt.PadNaN && !ir.IsFloat(block.Elem) {
+	if made.Padding() == tt.PadNaN && !ir.IsFloat(block.Elem) {
 		return false
 	}
-	strides := made.Group(2)
+	strides := made.Strides()
 	if n, ok := arith.ConstantInt(strides[rank-1]); !ok || n != 1 {
 		return false
 	}
 	aligned := func(v *ir.Value, unit int64) bool { return info.Of(v).Axes[0].Divisibility*unit%alignment == 0 }
-	if !aligned(made.Operand(0), 1) {
+	if !aligned(made.Base(), 1) {
 		return false
 	}
 	for _, s := range strides[:rank-1] {
@@ -44,7 +45,7 @@ func Takes(made *ir.Operation, info *axisinfo.Result) bool {
 			return false
 		}
 	}
-	for u := range made.Result(0).Users() {
+	for u := range made.Result().Users() {
 		if u.Is(tt.DescriptorReduce) && !reduces(u, block.Elem) {
 			return false
 		}
@@ -56,7 +57,7 @@ func Takes(made *ir.Operation, info *axisinfo.Result) bool {
 			continue
 		}
 		// What is stored ends where the tensor does, to the next 16 bytes.
-		if !aligned(made.Group(1)[rank-1], size) || slices.ContainsFunc(place, isNegative) {
+		if !aligned(made.Shape()[rank-1], size) || slices.ContainsFunc(place, isNegative) {
 			return false
 		}
 	}
@@ -65,10 +66,13 @@ func Takes(made *ir.Operation, info *axisinfo.Result) bool {
 
 // indices are where the block begins that op copies, a dimension each.
 func indices(op *ir.Operation) []*ir.Value {
-	if op.Is(tt.DescriptorLoad) {
-		return op.Group(1)
+	switch {
+	case op.Is(tt.DescriptorLoad):
+		return tt.AsDescriptorLoad(op).Indices()
+	case op.Is(tt.DescriptorStore):
+		return tt.AsDescriptorStore(op).Indices()
 	}
-	return op.Group(2)
+	return tt.AsDescriptorReduce(op).Indices()
 }
 
 // isNegative reports whether v is a constant below 0. A store that begins before

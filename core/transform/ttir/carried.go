@@ -230,7 +230,7 @@ func (x *expander) loop(op *ir.Operation) error {
 }
 
 func (x *expander) while(op *ir.Operation) error {
-	inits := op.Group(0)
+	inits := scf.AsWhile(op).Inits()
 	before, after := op.Region(0).First(), op.Region(1).First()
 	x.expandArgs(before, 0, inits)
 	if err := x.region(op.Region(0)); err != nil {

@@ -59,15 +59,16 @@ func addOfDot(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	if !op.Operand(1).DefIs(tt.Dot) {
 		at = 0
 	}
-	dot, c := op.Operand(at).Def(), op.Operand(1-at)
-	if dot == nil || !dot.Is(tt.Dot) || !dot.Result(0).HasOneUse() || !isZero(dot.Operand(2)) {
+	def, c := op.Operand(at).Def(), op.Operand(1-at)
+	if def == nil || !def.Is(tt.Dot) || !def.Result(0).HasOneUse() {
 		return false
 	}
-	if n, _ := dot.IntAttr("maxNumImpreciseAcc"); n != 0 && op.Is(arith.AddF) {
+	dot := tt.AsDot(def)
+	if !isZero(dot.C()) || dot.MaxNumImpreciseAcc() != 0 && op.Is(arith.AddF) {
 		return false
 	}
 	d := rw.Create(tt.Dot, ir.State{
-		Operands: []*ir.Value{dot.Operand(0), dot.Operand(1), c}, Types: []ir.Type{op.Result(0).Type()}, Attrs: dot.Attrs(),
+		Operands: []*ir.Value{dot.A(), dot.B(), c}, Types: []ir.Type{op.Result(0).Type()}, Attrs: def.Attrs(),
 	})
 	rw.Replace(op, d.Result(0))
 	return true
@@ -76,7 +77,7 @@ func addOfDot(rw *rewrite.Rewriter, op *ir.Operation) bool {
 // constantOffset is the value of an offset that is one constant everywhere.
 func constantOffset(v *ir.Value) (int64, bool) {
 	if v.DefIs(tt.Splat) {
-		v = v.Def().Operand(0)
+		v = tt.AsSplat(v.Def()).Src()
 	}
 	return arith.ConstantInt(v)
 }
@@ -84,11 +85,12 @@ func constantOffset(v *ir.Value) (int64, bool) {
 // addPtrAddPtr: (p + i) + j is p + (i + j) where i + j cannot wrap: both are
 // 64-bit, or both are constants whose sum fits.
 func addPtrAddPtr(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	inner := op.Operand(0).Def()
-	if inner == nil || !inner.Is(tt.AddPtr) {
+	outer := tt.AsAddPtr(op)
+	if !outer.Ptr().DefIs(tt.AddPtr) {
 		return false
 	}
-	i, j := inner.Operand(1), op.Operand(1)
+	inner := tt.AsAddPtr(outer.Ptr().Def())
+	i, j := inner.Offset(), outer.Offset()
 	if i.Type() != j.Type() {
 		return false
 	}
@@ -101,7 +103,7 @@ func addPtrAddPtr(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		}
 	}
 	sum := arith.Binary(rw.Builder, arith.AddI, i, j)
-	n := tt.NewAddPtr(rw.Builder, inner.Operand(0), sum)
+	n := tt.NewAddPtr(rw.Builder, inner.Ptr(), sum)
 	for _, name := range []string{"tt.divisibility", "tt.contiguity", "tt.constancy"} {
 		if a := op.Attr(name); a != nil {
 			n.Def().SetAttr(name, a)
@@ -113,17 +115,19 @@ func addPtrAddPtr(rw *rewrite.Rewriter, op *ir.Operation) bool {
 
 // selectOfLoad: select(c, load(p, splat c), o) is a load whose other value is o.
 func selectOfLoad(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	load := op.Operand(1).Def()
-	if load == nil || !load.Is(tt.Load) || !load.Result(0).HasOneUse() {
+	choice := arith.AsSelect(op)
+	loaded := choice.TrueValue()
+	if !loaded.DefIs(tt.Load) || !loaded.HasOneUse() {
 		return false
 	}
-	mask := load.GroupOne(1)
-	if mask == nil || !mask.DefIs(tt.Splat) || mask.Def().Operand(0) != op.Operand(0) {
+	load := tt.AsLoad(loaded.Def())
+	mask := load.Mask()
+	if mask == nil || !mask.DefIs(tt.Splat) || tt.AsSplat(mask.Def()).Src() != choice.Condition() {
 		return false
 	}
 	n := rw.Create(tt.Load, ir.State{
-		Operands: []*ir.Value{load.Operand(0), mask, op.Operand(2)}, Segments: []int32{1, 1, 1},
-		Types: []ir.Type{op.Result(0).Type()}, Attrs: load.Attrs(),
+		Operands: []*ir.Value{load.Ptr(), mask, choice.FalseValue()}, Segments: []int32{1, 1, 1},
+		Types: []ir.Type{choice.Result().Type()}, Attrs: load.Op.Attrs(),
 	})
 	rw.Replace(op, n.Result(0))
 	return true
@@ -134,15 +138,16 @@ const minDot = 16
 
 // sumOfProducts: sum over k of a[m, k, 1] · b[1, k, n] is dot(a, b).
 func sumOfProducts(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	axis, _ := op.IntAttr("axis")
-	if op.NumOperands() != 1 || axis != 1 || !isFloatSum(op) {
+	sum := tt.AsReduce(op)
+	if len(sum.Srcs()) != 1 || sum.Axis() != 1 || !isFloatSum(op) {
 		return false
 	}
-	mul := op.Operand(0).Def()
-	if mul == nil || !mul.Is(arith.MulF) || !mul.Result(0).HasOneUse() {
+	product := sum.Srcs()[0]
+	if !product.DefIs(arith.MulF) || !product.HasOneUse() {
 		return false
 	}
-	a, b := expanded(mul.Operand(0), 2), expanded(mul.Operand(1), 0)
+	mul := arith.AsMulF(product.Def())
+	a, b := expanded(mul.Lhs(), 2), expanded(mul.Rhs(), 0)
 	if a == nil || b == nil {
 		return false
 	}
@@ -165,14 +170,15 @@ func expanded(v *ir.Value, axis int64) *ir.Value {
 	if !v.DefIs(tt.Broadcast) || len(ir.ShapeOf(v.Type())) != 3 {
 		return nil
 	}
-	e := v.Def().Operand(0)
-	if !e.DefIs(tt.ExpandDims) {
+	src := tt.AsBroadcast(v.Def()).Src()
+	if !src.DefIs(tt.ExpandDims) {
 		return nil
 	}
-	if at, _ := e.Def().IntAttr("axis"); at != axis {
+	e := tt.AsExpandDims(src.Def())
+	if e.Axis() != axis {
 		return nil
 	}
-	return e.Def().Operand(0)
+	return e.Src()
 }
 
 // isFloatSum reports whether a reduction's region is arith.addf of its two arguments.
@@ -182,7 +188,7 @@ func isFloatSum(op *ir.Operation) bool {
 	if !add.Is(arith.AddF) || add.Next() != body.Terminator() || body.Terminator().Operand(0) != add.Result(0) {
 		return false
 	}
-	x, y := add.Operand(0), add.Operand(1)
+	x, y := arith.AsAddF(add).Lhs(), arith.AsAddF(add).Rhs()
 	return x != y && x.IsArgument() && y.IsArgument() && x.Block() == body && y.Block() == body
 }
 
@@ -191,7 +197,7 @@ func isFloatSum(op *ir.Operation) bool {
 // as its index or whether it counts. (Triton 3.6 overlooks that: there the index
 // that a reduction of a reshaped block finds may be another element's.)
 func reshapeAnyOrder(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	if op.HasAttr("allow_reorder") || len(ir.ShapeOf(op.Result(0).Type())) != 1 || !op.HasUses() {
+	if tt.AsReshape(op).AllowReorder() || len(ir.ShapeOf(op.Result(0).Type())) != 1 || !op.HasUses() {
 		return false
 	}
 	for u := range op.Result(0).Users() {
@@ -199,7 +205,7 @@ func reshapeAnyOrder(rw *rewrite.Rewriter, op *ir.Operation) bool {
 			return false
 		}
 	}
-	op.SetAttr("allow_reorder", rw.Context().Unit())
+	tt.AsReshape(op).SetAllowReorder(true)
 	rw.Modified(op)
 	return true
 }
@@ -207,7 +213,7 @@ func reshapeAnyOrder(rw *rewrite.Rewriter, op *ir.Operation) bool {
 // reshapeOfDescriptorLoad lets a descriptor load give the lower rank itself
 // when the reshape only drops leading dimensions of size 1.
 func reshapeOfDescriptorLoad(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	load := op.Operand(0).Def()
+	load := tt.AsReshape(op).Src().Def()
 	if load == nil || !load.Is(tt.DescriptorLoad) || !load.Result(0).HasOneUse() {
 		return false
 	}

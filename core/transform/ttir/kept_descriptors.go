@@ -44,7 +44,7 @@ func keptDescriptors(module *ir.Operation, takes func(*ir.Operation, *axisinfo.R
 		}
 		used := useOfMemory(f)
 		made = slices.DeleteFunc(made, func(op *ir.Operation) bool {
-			u := used[root(op.Operand(0))]
+			u := used[root(tt.AsMakeTensorDesc(op).Base())]
 			return u.read && u.written || !takes(op, info)
 		})
 		if products && !slices.ContainsFunc(made, servesProducts) {
@@ -81,8 +81,8 @@ func hasDot(op *ir.Operation) bool {
 }
 
 func isPublic(f *ir.Operation) bool {
-	visibility, ok := f.Attr("sym_visibility").(*ir.StringAttr)
-	return !ok || visibility.Value == "public"
+	v := tt.AsFunc(f).SymVisibility()
+	return v == "" || v == "public"
 }
 
 func inLoop(op *ir.Operation) bool {

@@ -35,7 +35,7 @@ func unroll(op *ir.Operation, n int64) {
 	b := ir.NewBuilder(op.Context())
 	b.SetBefore(op)
 	b.Loc = op.Loc()
-	lo, hi, step := op.Operand(0), op.Operand(1), op.Operand(2)
+	lo, hi, step := scf.LowerBound(op), scf.UpperBound(op), scf.Step(op)
 	t := lo.Type()
 
 	// mid is the bound of the unrolled loop: lo + (trips / n) · n · step. The
@@ -52,7 +52,7 @@ func unroll(op *ir.Operation, n int64) {
 	for i, r := range op.Results() {
 		r.ReplaceAllUsesWith(tail.Result(i))
 	}
-	tail.SetOperand(0, mid)
+	scf.AsFor(tail).SetLowerBound(mid)
 	for i, r := range op.Results() {
 		tail.SetOperand(3+i, r)
 	}

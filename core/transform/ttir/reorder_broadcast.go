@@ -37,7 +37,7 @@ func repeatable(op *ir.Operation) bool {
 // of a splat constant (then made as a constant at op).
 func scalarOf(rw *rewrite.Rewriter, op *ir.Operation, v *ir.Value) *ir.Value {
 	if v.DefIs(tt.Splat) {
-		return v.Def().Operand(0)
+		return tt.AsSplat(v.Def()).Src()
 	}
 	a, ok := arith.ConstantValue(v).(*ir.DenseElementsAttr)
 	if !ok || !a.IsSplat() {
@@ -100,7 +100,7 @@ func broadcastAfter(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		switch {
 		case !tensor || isSplat(v):
 		case v.DefIs(tt.Broadcast):
-			src := v.Def().Operand(0).Type().(*ir.TensorType)
+			src := tt.AsBroadcast(v.Def()).Src().Type().(*ir.TensorType)
 			if from != nil && ir.KeyOf(from.Shape) != ir.KeyOf(src.Shape) {
 				return false
 			}
@@ -119,7 +119,7 @@ func broadcastAfter(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		switch {
 		case !tensor:
 		case v.DefIs(tt.Broadcast):
-			operands[i] = v.Def().Operand(0)
+			operands[i] = tt.AsBroadcast(v.Def()).Src()
 		default:
 			small := c.Tensor(from.Shape, vt.Elem, from.Encoding)
 			operands[i] = tt.Unary(rw.Builder, tt.Splat, scalarOf(rw, op, v), small)

@@ -157,7 +157,8 @@ func (d *descriptors) signature(f *ir.Operation) {
 	c := d.b.Context()
 	entry := f.Body()
 	var attrs []ir.Attribute
-	old, _ := f.Attr("arg_attrs").(*ir.ArrayAttr)
+	fn := tt.AsFunc(f)
+	old, _ := fn.ArgAttrs().(*ir.ArrayAttr)
 	at := 0
 	for i, t := range sig.In {
 		arg := entry.Arg(at)
@@ -179,9 +180,9 @@ func (d *descriptors) signature(f *ir.Operation) {
 		}
 		d.of[arg] = parted(desc, values)
 	}
-	f.SetAttr("function_type", c.TypeAttr(c.Func(d.flatTypes(sig.In), d.flatTypes(sig.Out))))
+	fn.SetFunctionType(c.Func(d.flatTypes(sig.In), d.flatTypes(sig.Out)))
 	if old != nil {
-		f.SetAttr("arg_attrs", c.ArrayAttr(attrs...))
+		fn.SetArgAttrs(c.ArrayAttr(attrs...))
 	}
 }
 
@@ -219,26 +220,30 @@ func signless(c *ir.Context, t ir.Type) ir.Type {
 func (d *descriptors) access(op *ir.Operation) bool {
 	switch op.Def() {
 	case tt.MakeTensorDesc:
-		block := op.Result(0).Type().(*tt.TensorDescType).Block
-		pad, _ := op.IntAttr("padding")
-		nan := arith.NewConstant(d.b, d.b.Context().BoolAttr(pad == tt.PadNaN))
-		d.of[op.Result(0)] = &descriptor{op.Operand(0), extend(d.b, op.Group(1)), op.Group(2), nan, block}
+		made := tt.AsMakeTensorDesc(op)
+		block := made.Result().Type().(*tt.TensorDescType).Block
+		nan := arith.NewConstant(d.b, d.b.Context().BoolAttr(made.Padding() == tt.PadNaN))
+		d.of[made.Result()] = &descriptor{made.Base(), extend(d.b, made.Shape()), made.Strides(), nan, block}
 	case tt.DescriptorLoad:
-		desc := d.parts(op)
-		indices := d.indices(desc, op.Group(1))
-		op.ReplaceAllUsesWith(d.read(op, desc, indices))
+		load := tt.AsDescriptorLoad(op)
+		desc := d.parts(load.Desc())
+		op.ReplaceAllUsesWith(d.read(op, desc, d.indices(desc, load.Indices())))
 	case tt.DescriptorGather:
-		desc := d.parts(op)
-		op.ReplaceAllUsesWith(d.read(op, desc, d.rows(desc, op.Operand(1), op.Operand(2))))
+		gather := tt.AsDescriptorGather(op)
+		desc := d.parts(gather.Desc())
+		op.ReplaceAllUsesWith(d.read(op, desc, d.rows(desc, gather.XOffsets(), gather.YOffset())))
 	case tt.DescriptorStore:
-		desc := d.parts(op)
-		d.write(op, desc, d.indices(desc, op.Group(2)), op.Operand(1))
+		store := tt.AsDescriptorStore(op)
+		desc := d.parts(store.Desc())
+		d.write(op, desc, d.indices(desc, store.Indices()), store.Src())
 	case tt.DescriptorScatter:
-		desc := d.parts(op)
-		d.write(op, desc, d.rows(desc, op.Operand(1), op.Operand(2)), op.Operand(3))
+		scatter := tt.AsDescriptorScatter(op)
+		desc := d.parts(scatter.Desc())
+		d.write(op, desc, d.rows(desc, scatter.XOffsets(), scatter.YOffset()), scatter.Src())
 	case tt.DescriptorReduce:
-		desc := d.parts(op)
-		d.reduce(op, desc, d.indices(desc, op.Group(2)))
+		reduce := tt.AsDescriptorReduce(op)
+		desc := d.parts(reduce.Desc())
+		d.reduce(reduce, desc, d.indices(desc, reduce.Indices()))
 	case tt.Call:
 		return d.call(op)
 	case tt.Return:
@@ -252,7 +257,7 @@ func (d *descriptors) access(op *ir.Operation) bool {
 	return true
 }
 
-func (d *descriptors) parts(op *ir.Operation) *descriptor { return d.of[op.Operand(0)].(*descriptor) }
+func (d *descriptors) parts(desc *ir.Value) *descriptor { return d.of[desc].(*descriptor) }
 
 // indices are the block's coordinates in the tensor, one tensor a dimension.
 func (d *descriptors) indices(desc *descriptor, offsets []*ir.Value) []*ir.Value {
@@ -333,7 +338,7 @@ var (
 	floatReductions    = map[string]int64{"add": tt.RMWFAdd, "min": tt.RMWMin, "max": tt.RMWMax}
 )
 
-func (d *descriptors) reduce(op *ir.Operation, desc *descriptor, indices []*ir.Value) {
+func (d *descriptors) reduce(op tt.DescriptorReduceOp, desc *descriptor, indices []*ir.Value) {
 	table := signedReductions
 	switch e := desc.block.Elem.(type) {
 	case *ir.FloatType:
@@ -343,16 +348,16 @@ func (d *descriptors) reduce(op *ir.Operation, desc *descriptor, indices []*ir.V
 			table = unsignedReductions
 		}
 	}
-	name := tt.DescriptorReduceKeyword(op)
+	name := tt.DescriptorReduceKeyword(op.Op)
 	rmw, ok := table[name]
 	if !ok {
-		d.err = diag.Errorf(std.PosOf(op.Loc()), "there is no atomic %s of floats", name)
+		d.err = diag.Errorf(std.PosOf(op.Op.Loc()), "there is no atomic %s of floats", name)
 		return
 	}
 	c := d.b.Context()
 	ptrs, mask := d.pointers(desc, indices)
 	d.b.Create(tt.AtomicRMW, ir.State{
-		Operands: []*ir.Value{ptrs, op.Operand(1), mask},
+		Operands: []*ir.Value{ptrs, op.Src(), mask},
 		Attrs: []ir.NamedAttr{
 			{Name: "atomic_rmw_op", Attr: c.I32Attr(rmw)},
 			{Name: "scope", Attr: c.I32Attr(tt.ScopeGPU)},

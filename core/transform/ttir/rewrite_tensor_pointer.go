@@ -62,20 +62,22 @@ type windows struct{ expander }
 func (w *windows) access(op *ir.Operation) bool {
 	switch {
 	case op.Is(tt.MakeTensorPtr):
-		block := op.Result(0).Type().(*tt.PtrType).Pointee.(*ir.TensorType)
-		w.of[op.Result(0)] = &window{op.Operand(0), op.Group(1), op.Group(2), extend(w.b, op.Group(3)), block}
+		made := tt.AsMakeTensorPtr(op)
+		block := made.Result().Type().(*tt.PtrType).Pointee.(*ir.TensorType)
+		w.of[made.Result()] = &window{made.Base(), made.Shape(), made.Strides(), extend(w.b, made.Offsets()), block}
 	case op.Is(tt.Advance):
-		from := w.of[op.Operand(0)].(*window)
+		advance := tt.AsAdvance(op)
+		from := w.of[advance.Ptr()].(*window)
 		offsets := make([]*ir.Value, len(from.offsets))
-		for i, v := range op.Group(1) {
+		for i, v := range advance.Offsets() {
 			step := arith.Cast(w.b, arith.ExtSI, v, w.b.Context().I64())
 			offsets[i] = arith.Binary(w.b, arith.AddI, from.offsets[i], step)
 		}
-		w.of[op.Result(0)] = from.with(offsets)
-	case op.Is(tt.Load) && tt.IsBlockPtr(op.Operand(0).Type()):
-		w.load(op)
-	case op.Is(tt.Store) && tt.IsBlockPtr(op.Operand(0).Type()):
-		w.store(op)
+		w.of[advance.Result()] = from.with(offsets)
+	case op.Is(tt.Load) && tt.IsBlockPtr(tt.AsLoad(op).Ptr().Type()):
+		w.load(tt.AsLoad(op))
+	case op.Is(tt.Store) && tt.IsBlockPtr(tt.AsStore(op).Ptr().Type()):
+		w.store(tt.AsStore(op))
 	default:
 		return false
 	}
@@ -160,12 +162,6 @@ func (w *windows) pointers(win *window, check []int64) (ptrs, mask *ir.Value) {
 	return ptrs, mask
 }
 
-func boundaryCheck(op *ir.Operation) []int64 {
-	check := slices.Clone(op.Attr("boundaryCheck").(*ir.DenseArrayAttr).Values)
-	slices.Sort(check)
-	return check
-}
-
 // accessAttrs are op's attributes without those of block pointers.
 func accessAttrs(op *ir.Operation) []ir.NamedAttr {
 	return slices.DeleteFunc(slices.Clone(op.Attrs()), func(a ir.NamedAttr) bool {
@@ -173,20 +169,20 @@ func accessAttrs(op *ir.Operation) []ir.NamedAttr {
 	})
 }
 
-func (w *windows) load(op *ir.Operation) {
-	win := w.of[op.Operand(0)].(*window)
-	ptrs, mask := w.pointers(win, boundaryCheck(op))
+func (w *windows) load(op tt.LoadOp) {
+	win := w.of[op.Ptr()].(*window)
+	ptrs, mask := w.pointers(win, slices.Sorted(slices.Values(op.BoundaryCheck())))
 	operands, segments := []*ir.Value{ptrs}, []int32{1, 0, 0}
 	if mask != nil {
 		operands, segments[1] = append(operands, mask), 1
-		if pad, ok := op.IntAttr("padding"); ok {
+		if pad, ok := op.Padding(); ok {
 			operands, segments[2] = append(operands, padding(w.b, win.block, pad)), 1
 		}
 	}
 	n := w.b.Create(tt.Load, ir.State{
-		Operands: operands, Segments: segments, Types: []ir.Type{op.Result(0).Type()}, Attrs: accessAttrs(op),
+		Operands: operands, Segments: segments, Types: []ir.Type{op.Result().Type()}, Attrs: accessAttrs(op.Op),
 	})
-	op.ReplaceAllUsesWith(n.Result(0))
+	op.Op.ReplaceAllUsesWith(n.Result(0))
 }
 
 // padding is the value of what lies outside: 0 or NaN.
@@ -204,12 +200,12 @@ func padding(b *ir.Builder, t *ir.TensorType, kind int64) *ir.Value {
 	return tt.Unary(b, tt.Splat, scalar, t)
 }
 
-func (w *windows) store(op *ir.Operation) {
-	win := w.of[op.Operand(0)].(*window)
-	ptrs, mask := w.pointers(win, boundaryCheck(op))
-	operands := []*ir.Value{ptrs, op.Operand(1)}
+func (w *windows) store(op tt.StoreOp) {
+	win := w.of[op.Ptr()].(*window)
+	ptrs, mask := w.pointers(win, slices.Sorted(slices.Values(op.BoundaryCheck())))
+	operands := []*ir.Value{ptrs, op.Value()}
 	if mask != nil {
 		operands = append(operands, mask)
 	}
-	w.b.Create(tt.Store, ir.State{Operands: operands, Attrs: accessAttrs(op)})
+	w.b.Create(tt.Store, ir.State{Operands: operands, Attrs: accessAttrs(op.Op)})
 }
