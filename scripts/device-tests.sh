@@ -14,6 +14,9 @@
 # TRITONC_ALL=1 all of it instead of a sample; TRITONC_SUITES=kernelsuite
 # prepares one suite alone. run takes all three from DIR.
 #
+# prepare looks for machine code that no GPU executes as it was meant, too
+# (internal/warpwide, internal/sass).
+#
 # A suite that fails does not end a run. run prints each kernel that failed and
 # why, then a table; what the tests say is in DEVICE_TESTS_LOGS (a folder, by
 # default DIR/logs). DEVICE_TESTS_LIMIT bounds the time of a suite (30m).
@@ -66,6 +69,8 @@ prepare() {
 				failed=1
 		done
 	done
+	echo "machine code for $1"
+	(cd "$root" && TRITONC_KERNELS=$tmp/kernels TRITONC_KERNELS_CODE=$code ${GO:-go} test ./internal/sass -run TestPrepared -count 1 -v) || failed=1
 	# Kernels are alike: packed together they take a tenth.
 	tar -C "$tmp" -c . | xz -T0 >"$dir/suites.tar.xz"
 	du -sh "$dir"

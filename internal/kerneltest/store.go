@@ -128,3 +128,27 @@ func narrow(resp sdk.RunStagesResponse, req sdk.RunStagesRequest) (sdk.RunStages
 	})
 	return resp, true
 }
+
+// StoredBinaries are the kernels of machine code in a folder that StoreEnv named, by
+// the file's name.
+func StoredBinaries(dir string) (map[string][]byte, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "RunStages-*.gob"))
+	if err != nil {
+		return nil, err
+	}
+	code := map[string][]byte{}
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		var resp sdk.RunStagesResponse
+		if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&resp); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if c := resp.Artifact(storedBinary); c != nil {
+			code[filepath.Base(path)] = c
+		}
+	}
+	return code, nil
+}

@@ -38,13 +38,13 @@ func (c Counts) String() string {
 // Read counts a cubin's instructions for a whole warp: those that all lanes do,
 // and those that a predicate takes from some.
 func Read(cubin []byte) (whole, partial Counts, err error) {
-	sections, err := codeOf(cubin)
+	sections, err := Sections(cubin)
 	if err != nil {
 		return nil, nil, err
 	}
 	whole, partial = Counts{}, Counts{}
-	for _, code := range sections {
-		for ; len(code) >= 16; code = code[16:] {
+	for _, s := range sections {
+		for code := s.Code; len(code) >= 16; code = code[16:] {
 			w := binary.LittleEndian.Uint64(code)
 			name, ok := names[w&0xfff]
 			switch {
@@ -61,9 +61,17 @@ func Read(cubin []byte) (whole, partial Counts, err error) {
 
 var errNoCubin = errors.New("this is no cubin")
 
-// codeOf are the sections with machine code. Package debug/elf has their types,
-// but refuses a cubin's version of the format.
-func codeOf(cubin []byte) ([][]byte, error) {
+// Section is the machine code of one function.
+type Section struct {
+	Function string
+	// Entry says that a launch starts here: it has parameters in a bank of constants.
+	Entry bool
+	Code  []byte
+}
+
+// Sections are a cubin's sections with machine code. Package debug/elf has their
+// types, but refuses a cubin's version of the format.
+func Sections(cubin []byte) ([]Section, error) {
 	var h elf.Header64
 	if !bytes.HasPrefix(cubin, []byte(elf.ELFMAG)) || decode(cubin, 0, &h) != nil {
 		return nil, errNoCubin
@@ -76,16 +84,28 @@ func codeOf(cubin []byte) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var code [][]byte
+	var code []Section
+	entries := map[string]bool{}
 	for _, s := range sections {
-		if uint64(s.Name) > uint64(len(names)) || !bytes.HasPrefix(names[s.Name:], []byte(".text.")) {
+		if uint64(s.Name) > uint64(len(names)) {
+			return nil, errNoCubin
+		}
+		name, _, _ := bytes.Cut(names[s.Name:], []byte{0})
+		if f, ok := bytes.CutPrefix(name, []byte(".nv.constant0.")); ok {
+			entries[string(f)] = true
+		}
+		f, ok := bytes.CutPrefix(name, []byte(".text."))
+		if !ok {
 			continue
 		}
 		c, err := part(cubin, s)
 		if err != nil {
 			return nil, err
 		}
-		code = append(code, c)
+		code = append(code, Section{Function: string(f), Code: c})
+	}
+	for i := range code {
+		code[i].Entry = entries[code[i].Function]
 	}
 	return code, nil
 }

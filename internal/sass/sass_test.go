@@ -1,0 +1,45 @@
+package sass
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/tritonc/tritonc/internal/kerneltest"
+)
+
+// TestPrepared: no machine code that scripts/device-tests.sh prepared has a fault.
+// The folder is that of TRITONC_KERNELS, the architecture TRITONC_KERNELS_CODE.
+func TestPrepared(t *testing.T) {
+	dir := os.Getenv(kerneltest.StoreEnv)
+	if dir == "" {
+		t.Skipf("%s names no folder of kernels to check", kerneltest.StoreEnv)
+	}
+	tool, err := Nvdisasm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := kerneltest.StoredBinaries(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cubins []Cubin
+	for _, name := range slices.Sorted(maps.Keys(stored)) {
+		cubins = append(cubins, Cubin{name, stored[name]})
+	}
+	arch := "SM" + os.Getenv(kerneltest.StoreCodeEnv)
+	if arch == "SM90" || arch == "SM" {
+		arch = "SM90a"
+	}
+	t.Logf("%d kernels for %s", len(cubins), arch)
+	for part := range slices.Chunk(cubins, 200) {
+		faults, err := Check(t.Context(), tool, arch, part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range faults {
+			t.Error(f)
+		}
+	}
+}
