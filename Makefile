@@ -10,13 +10,13 @@ REVISION   = $(shell git describe --always --dirty --abbrev=12 2>/dev/null)
 LDFLAGS    = -s -w
 
 # Programs of this module, and modules of their own that live in the tree.
-PROGRAMS = ./cmd/tritonc $(patsubst %,./%,$(wildcard backends/*/cmd/*))
+BACKENDS = $(patsubst %,./%,$(wildcard backends/*/cmd/*))
 MODULES  = $(patsubst %/go.mod,%,$(wildcard examples/backends/*/go.mod))
 
 .PHONY: build
 build: ## bin/tritonc, beside it the backends, in bin/examples those of examples/
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' \
-		-ldflags './cmd/tritonc=$(LDFLAGS) -X main.revision=$(REVISION)' -o bin/ $(PROGRAMS)
+	$(GO) build -trimpath -ldflags '$(LDFLAGS) -X main.revision=$(REVISION)' -o bin/ ./cmd/tritonc
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(BACKENDS) # less address space
 	@set -e; for m in $(MODULES); do \
 		echo "$(GO) build ($$m)"; \
 		(cd $$m && $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o "$(CURDIR)/bin/examples/" ./...); \

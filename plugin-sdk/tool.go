@@ -26,7 +26,8 @@ type Command struct {
 	// Timeout is the wall time allowed; 0 means DefaultTimeout.
 	Timeout time.Duration
 	// MemoryLimit bounds the address space in bytes where the system can
-	// (Linux); 0 means no bound.
+	// (Linux); 0 means no bound beside the plugin's own (ulimit -v), which
+	// counts where it is lower.
 	MemoryLimit int64
 }
 
@@ -43,6 +44,9 @@ type Result struct {
 	ExitCode       int    // -1 when a signal ended it
 	Signal         string // "segmentation fault", or empty
 	Wall, CPU      time.Duration
+	// MemoryLimit is the bound of its address space in bytes: the Command's or
+	// the plugin's own, whichever is lower. 0 means that there was none.
+	MemoryLimit int64
 }
 
 // OK reports whether the tool ended with exit code 0.
@@ -108,8 +112,9 @@ func (c Command) Run(ctx context.Context) (*Result, error) {
 	setGroup(cmd)
 
 	start := time.Now()
-	err := runOnOneThread(func() error { return tools.run(cmd, c.MemoryLimit) })
-	res := &Result{Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), Wall: time.Since(start)}
+	memory := lowerLimit(c.MemoryLimit, ownMemoryLimit())
+	err := runOnOneThread(func() error { return tools.run(cmd, memory) })
+	res := &Result{Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), Wall: time.Since(start), MemoryLimit: memory}
 	if s := cmd.ProcessState; s != nil {
 		res.ExitCode, res.CPU, res.Signal = s.ExitCode(), s.UserTime()+s.SystemTime(), signalName(s)
 	}
@@ -124,6 +129,14 @@ func (c Command) Run(ctx context.Context) (*Result, error) {
 	default:
 		return res, fmt.Errorf("cannot run %s: %w", c.Path, err)
 	}
+}
+
+// lowerLimit returns the lower of two limits of which 0 means none.
+func lowerLimit(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 // runOnOneThread runs f on a thread that lives as long as f does: Linux's

@@ -14,3 +14,5 @@ func signalName(*os.ProcessState) string { return "" }
 func closeOnExec(int) {}
 
 func limitMemory(int, int64) error { return nil }
+
+func ownMemoryLimit() int64 { return 0 }

@@ -74,6 +74,13 @@ func positive(settings map[string]string, name string) (int64, error) {
 // C++ library, and the dynamic linker before any of them has begun.
 var memoryWords = []string{"out of memory", "Memory allocation failure", "bad_alloc", "annot allocate memory", "failed to map segment"}
 
+// shellLimits are the signals that end a tool at a limit of the shell, with the
+// command that sets it.
+var shellLimits = map[string]string{
+	"file size limit exceeded": "ulimit -f",
+	"CPU time limit exceeded":  "ulimit -t",
+}
+
 // overLimit is the diagnostic of a tool that ended because of a limit, at the
 // kernel's line; nil when that was not the reason. Failed is the error of its run.
 func (c *compilation) overLimit(t tool, l limits, res *sdk.Result, failed error) *sdk.Diagnostic {
@@ -86,10 +93,22 @@ func (c *compilation) overLimit(t tool, l limits, res *sdk.Result, failed error)
 	case failed != nil || res.OK():
 		return nil
 	case saysAnyOf(said(res)+string(res.Stdout), memoryWords):
-		d.Message = fmt.Sprintf("%s needs more than %d MiB of memory, its limit", t.Name, l.memory>>20)
-		d.Help += "; " + envOf(settingToolMemory)[0] + " sets another limit in MiB"
+		limit := l.memory
+		if res.MemoryLimit > 0 {
+			limit = res.MemoryLimit
+		}
+		d.Message = fmt.Sprintf("%s needs more than %d MiB of memory, its limit", t.Name, limit>>20)
+		if limit < l.memory {
+			d.Help += "; the limit is the shell's (ulimit -v)"
+		} else {
+			d.Help += "; " + envOf(settingToolMemory)[0] + " sets another limit in MiB"
+		}
 	case res.Signal == "killed":
 		d.Message = t.Name + " was killed: perhaps the system has no more memory"
+		d.Help += "; a limit of CPU time (ulimit -t) kills, too"
+	case shellLimits[res.Signal] != "":
+		d.Message = fmt.Sprintf("%s was stopped: %s", t.Name, res.Signal)
+		d.Help = "the limit is the shell's (" + shellLimits[res.Signal] + ")"
 	default:
 		return nil
 	}

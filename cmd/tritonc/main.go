@@ -13,6 +13,9 @@ import (
 )
 
 func main() {
+	if err := checkLimits(); err != nil {
+		os.Exit(report(os.Stderr, err))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], &environment{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ(), passes: neutralPasses(),

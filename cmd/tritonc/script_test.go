@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -61,11 +63,15 @@ func TestScript(t *testing.T) {
 
 // condition adds to testscript's conditions
 //
+//	cgo        tritonc was built with cgo
 //	root       permissions do not bind
 //	toolchain  llc and ptxas are there; make test sees to it
 //	standin    so is the driver for NVIDIA GPUs, over a stand-in for CUDA
 func condition(name string) (bool, error) {
 	switch name {
+	case "cgo":
+		info, _ := debug.ReadBuildInfo()
+		return info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "1"}), nil
 	case "root":
 		return os.Geteuid() == 0, nil
 	case "toolchain":
@@ -98,6 +104,7 @@ func buildBackends(tb testing.TB) string {
 	for _, main := range mains {
 		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", dir+"/", ".")
 		build.Dir = filepath.Dir(main)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
 		if out, err := build.CombinedOutput(); err != nil {
 			tb.Fatalf("go build in %s: %v\n%s", build.Dir, err, out)
 		}
