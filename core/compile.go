@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/ir/text"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -54,8 +55,9 @@ type trip struct {
 	target  Target
 	options string // canonical, as the backend answered
 	plan    plan
-	input   []byte // what the first stage to run takes
-	name    string // the kernel's, as far as the input tells
+	input   []byte     // what the first stage to run takes
+	inputIR *text.File // the same parsed, once a diagnostic needs it
+	name    string     // the kernel's, as far as the input tells
 	result  sdk.RunStagesResponse
 
 	// identifying is how long the cache took to know the backend, which it may
@@ -107,7 +109,7 @@ func (t *trip) runStages(ctx context.Context) error {
 	resp, err := t.backend.RunStages(ctx, sdk.RunStagesRequest{
 		Target: t.target, OptionsJSON: t.options,
 		First: t.plan.run[0].Name, Last: t.plan.run[len(t.plan.run)-1].Name,
-		Input: t.input, InputName: t.src.name(), MetadataJSON: string(t.src.Metadata),
+		Input: t.input, InputName: t.inputName(), MetadataJSON: string(t.src.Metadata),
 		Want: t.plan.want,
 	})
 	t.result = resp

@@ -192,6 +192,138 @@ func TestCompileErrors(t *testing.T) {
 	}
 }
 
+// TestPlaces: a backend's diagnostic shows the text that its place is in: the
+// stage's input, an artifact, the kernel's file, or one that it imports.
+func TestPlaces(t *testing.T) {
+	const kernel = `import triton
+import triton.language as tl
+from lib import twice
+
+@triton.jit
+def k(x):
+    tl.store(x, twice(tl.load(x)))
+`
+	const lib = "import triton\n\n@triton.jit\ndef twice(v):\n    return v * 2\n"
+	const made = "note: k.source is what the front end made of dir/k.py; --emit source writes it\n"
+	python := func(t *testing.T) *Source {
+		src := &Source{Path: "dir/k.py", Name: "mod/k.py", Text: []byte(kernel)}
+		src.Import = func(module string) (*Source, error) {
+			if module != "lib" {
+				return nil, nil
+			}
+			return &Source{Path: "dir/lib.py", Name: "mod/lib.py", Text: []byte(lib)}, nil
+		}
+		variants, err := Variants(src, "k", "*i32")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return variants[0]
+	}
+	const ttir = "module {\n  tt.func public @k(%x: !tt.ptr<i32>) {\n    toy.op loc(\"k.py\":3:8)\n    tt.return\n  }\n}\n"
+	file := func(*testing.T) *Source { return &Source{Path: "dir/k.ttir", Text: []byte(ttir)} }
+	asm := func(*testing.T) *Source { return &Source{Path: "dir/k.s", Text: []byte("one\n\ttwo x\n")} }
+	toyDialect := `{"name": "toy", "ops": [{"name": "toy.op", "asm": "attr-dict"}]}`
+
+	for _, tt := range []struct {
+		name   string
+		source func(*testing.T) *Source
+		at     diag.Pos // the line 0 stands for that with the store or the operation
+		end    int
+		want   string
+	}{
+		{
+			"input of a Python file", python,
+			diag.Pos{File: "k.source", Col: 5},
+			13,
+			"k.source:9:5: error: wrong\n" +
+				"    9 |     tt.store %x, %1 : !tt.ptr<i32> loc(#loc3)\n      |     ^^^^^^^^\n" +
+				"dir/k.py:7:17: note: it comes from here\n    7 |     tl.store(x, twice(tl.load(x)))\n      |                 ^\n" + made,
+		},
+		{
+			"no file", python,
+			diag.Pos{Col: 5},
+			0,
+			"k.source:9:5: error: wrong\n" +
+				"    9 |     tt.store %x, %1 : !tt.ptr<i32> loc(#loc3)\n      |     ^\n" +
+				"dir/k.py:7:17: note: it comes from here\n    7 |     tl.store(x, twice(tl.load(x)))\n      |                 ^\n" + made,
+		},
+		{
+			"a line without an operation", python,
+			diag.Pos{File: "k.source", Line: 1},
+			0,
+			"k.source:1: error: wrong\n    1 | #loc = loc(\"mod/k.py\":6:0)\n" + made,
+		},
+		{
+			"location", python,
+			diag.Pos{File: "mod/k.py", Line: 7, Col: 5},
+			13,
+			"dir/k.py:7:5: error: wrong\n    7 |     tl.store(x, twice(tl.load(x)))\n      |     ^^^^^^^^\n",
+		},
+		{
+			"location in an import", python,
+			diag.Pos{File: "mod/lib.py", Line: 5, Col: 12},
+			0,
+			"dir/lib.py:5:12: error: wrong\n    5 |     return v * 2\n      |            ^\n",
+		},
+		{
+			"artifact", python,
+			diag.Pos{File: "k.s", Line: 1, Col: 1},
+			0,
+			"k.s:1:1: error: wrong\n    1 | mov r0, r1\n      | ^\nnote: k.s is the kernel after the stage asm; --emit asm writes it\n",
+		},
+		{"unknown file", python, diag.Pos{File: "k.x", Line: 1, Col: 1}, 0, "k.x:1:1: error: wrong\n"},
+		{"no place", python, diag.Pos{Line: -1}, 0, "error: wrong\n"},
+		{
+			"input of an IR file", file,
+			diag.Pos{File: "k.ttir", Col: 5},
+			11,
+			"dir/k.ttir:3:5: error: wrong\n    3 |     toy.op loc(\"k.py\":3:8)\n      |     ^^^^^^\nk.py:3:9: note: it comes from here\n",
+		},
+		{"input of another file", asm, diag.Pos{Line: 2, Col: 2}, 5, "dir/k.s:2:2: error: wrong\n    2 | \ttwo x\n      | \t^^^\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := &placed{d: diag.Errorf(tt.at, "wrong")}
+			b.d.EndCol, b.dialect = tt.end, toyDialect
+			_, err := Compile(t.Context(), tt.source(t), toy, &Options{Select: func(ctx context.Context, target Target) (Backend, Target, error) {
+				return b, target, nil
+			}})
+			var got strings.Builder
+			for _, d := range diag.All(err) {
+				diag.Fprint(&got, d)
+			}
+			if diff := cmp.Diff(tt.want, got.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// placed is upper with a dialect. It made one artifact before it answers with d,
+// whose line it finds if that is 0; -1 stands for none.
+type placed struct {
+	upper
+	d       *diag.Diagnostic
+	dialect string
+}
+
+func (b *placed) Facts(ctx context.Context) (*sdk.Facts, error) {
+	f, err := b.upper.Facts(ctx)
+	f.Dialects = []sdk.Dialect{{Name: "toy", Declaration: b.dialect}}
+	return f, err
+}
+
+func (b *placed) RunStages(_ context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+	if b.d.Pos.Line == 0 {
+		for i, line := range strings.Split(string(req.Input), "\n") {
+			if strings.Contains(line, "tt.store") || strings.Contains(line, "toy.op") {
+				b.d.Pos.Line = i + 1
+			}
+		}
+	}
+	b.d.Pos.Line = max(b.d.Pos.Line, 0)
+	return sdk.RunStagesResponse{Artifacts: []sdk.Artifact{{Stage: "asm", Data: []byte("mov r0, r1\n")}}}, diag.List{b.d}
+}
+
 // A backend may start from ttir without a stage that makes it.
 func TestPlanWithoutTTIRStage(t *testing.T) {
 	p, err := planStages(stages[1:], &Source{Path: "k.ttir"}, []string{"asm", SourceStage})

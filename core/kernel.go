@@ -27,6 +27,16 @@ type Kernel struct {
 	Warnings diag.List
 }
 
+// FileStem is the name of the kernel's files without their endings.
+func (k *Kernel) FileStem() string { return fileStem(k.Name, k.Variant) }
+
+func fileStem(kernel, variant string) string {
+	if variant == "" {
+		return kernel
+	}
+	return kernel + "." + variant
+}
+
 // Artifact is the outcome of one stage.
 type Artifact struct {
 	Stage  string

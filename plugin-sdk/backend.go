@@ -107,8 +107,11 @@ type RunStagesRequest struct {
 	First, Last string
 	// Input is what First takes: the artifact of the stage before it, or, for
 	// the backend's first stage, ttir as the front end builds it.
-	Input     []byte
-	InputName string // its file name, for diagnostics
+	Input []byte
+	// InputName is the input's file name. A Diagnostic's place in the input has
+	// it, or none; the host then shows the line. Locations in the IR have names
+	// of their own.
+	InputName string
 	// MetadataJSON is known metadata, for entering below the stages that
 	// would find it out; may be empty.
 	MetadataJSON string

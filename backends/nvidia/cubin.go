@@ -123,8 +123,9 @@ const maxPtxasErrors = 8
 // Python that the PTX line came from when the PTX says so. The PTX is kept for
 // the command that repeats the failure.
 func (c *compilation) ptxasError(cmd sdk.Command, res *sdk.Result, said string) error {
-	help := "the command was: " + cmd.String()
+	help, kept := "the command was: "+cmd.String(), c.meta.Name+"."+stagePTX
 	if path, err := c.keepPTX(); err == nil {
+		kept = path
 		repro := cmd
 		repro.Args = c.ptxasArgs(path, "/dev/null")
 		help = "to repeat it: " + repro.String()
@@ -147,7 +148,7 @@ func (c *compilation) ptxasError(cmd sdk.Command, res *sdk.Result, said string) 
 			at = callOf(c.ptx, name)
 			hint = "libraries are linked into the llir; this file was made without one that defines it"
 		}
-		d := c.locate(at, "ptxas: "+message)
+		d := c.locate(at, "ptxas: "+message, kept)
 		d.Help = hint
 		list = append(list, d)
 	}
@@ -185,25 +186,50 @@ func ptxasMessage(line string) (at int, message string, ok bool) {
 	return at, message, severity == "error" || severity == "fatal"
 }
 
-// locate makes the diagnostic of a message about a line of the PTX.
-func (c *compilation) locate(line int, message string) sdk.Diagnostic {
+// locate makes the diagnostic of a message about a line of the PTX, which lies in
+// the file kept. It stands where the user's text is: at that line for PTX that the
+// user gave, else where the line came from, as far as the PTX says so.
+func (c *compilation) locate(line int, message, kept string) sdk.Diagnostic {
 	d := sdk.Diagnostic{Message: message}
 	if line < 1 {
 		return d
 	}
-	text := lineOf(c.ptx, line)
+	inPTX := ptxPlace(lineOf(c.ptx, line), message)
+	inPTX.File, inPTX.Line = kept, line
 	if c.entered == stagePTX {
-		d.File, d.Line, d.SourceLine = c.req.InputName, line, text
-	} else {
-		d.Notes = []sdk.Diagnostic{{Severity: sdk.Note, Message: fmt.Sprintf("in line %d of the PTX: %s", line, strings.TrimSpace(text))}}
+		inPTX.File = c.req.InputName
 	}
-	if file, at, column, ok := sourceOf(c.ptx, line); ok {
-		if c.entered == stagePTX {
-			d.Notes = append(d.Notes, sdk.Diagnostic{Severity: sdk.Note, File: file, Line: at, Column: column, Message: "from here"})
-		} else {
-			d.File, d.Line, d.Column = file, at, column
+	file, at, column, ok := sourceOf(c.ptx, line)
+	if ok && c.entered != stagePTX {
+		d.File, d.Line, d.Column = file, at, column
+		inPTX.Severity, inPTX.Message = sdk.Note, "in the PTX"
+		d.Notes = []sdk.Diagnostic{inPTX}
+		return d
+	}
+	inPTX.Message = message
+	if ok {
+		inPTX.Notes = []sdk.Diagnostic{{Severity: sdk.Note, File: file, Line: at, Column: column, Message: "from here"}}
+	}
+	return inPTX
+}
+
+// ptxPlace marks what a message of ptxas is about in a line of PTX: the word that
+// it quotes, else the instruction.
+func ptxPlace(line, message string) sdk.Diagnostic {
+	d := sdk.Diagnostic{SourceLine: line}
+	if _, rest, ok := strings.Cut(message, "'"); ok {
+		word, _, closed := strings.Cut(rest, "'")
+		if at := strings.Index(line, word); closed && word != "" && at >= 0 {
+			d.Column, d.EndColumn = at+1, at+1+len(word)
+			return d
 		}
 	}
+	text := strings.TrimSpace(line)
+	if text == "" {
+		return d
+	}
+	at := strings.Index(line, text)
+	d.Column, d.EndColumn = at+1, at+1+len(text)
 	return d
 }
 

@@ -289,6 +289,20 @@ func TestPtxasErrorPlace(t *testing.T) {
 	if d.File != "scale.py" || d.Line != 6 || d.Column != 10 || !strings.Contains(d.Message, "ptxas: Modifier") || len(d.Notes) != 1 {
 		t.Errorf("in PTX that was made: %+v", d)
 	}
+	if len(d.Notes) == 1 {
+		n := d.Notes[0]
+		text, err := os.ReadFile(n.File)
+		if err != nil || n.Line < 1 || lineOf(string(text), n.Line) != n.SourceLine || !strings.Contains(n.SourceLine[n.Column-1:n.EndColumn-1], "L1::evict_first") {
+			t.Errorf("its place in the PTX: %+v, %v", n, err)
+		}
+	}
+
+	// And where the PTX does not say where it came from.
+	run.ptx = strings.ReplaceAll(run.ptx, ".loc", "// .loc")
+	d = oneDiagnostic(t, run.makeCubin())
+	if filepath.Ext(d.File) != ".ptx" || d.Line < 1 || d.Column < 2 || len(d.Notes) != 0 || !strings.Contains(d.SourceLine, "L1::evict_first") {
+		t.Errorf("in PTX without places: %+v", d)
+	}
 }
 
 // TestUnresolved: a call that nothing resolves is told at its line of Python.

@@ -187,10 +187,7 @@ func readSource(file, root string) (*core.Source, error) {
 func (req *request) write(env *environment, kernels []*core.Kernel) error {
 	var files []outFile
 	for _, k := range kernels {
-		stem := k.Name
-		if k.Variant != "" {
-			stem += "." + k.Variant
-		}
+		stem := k.FileStem()
 		if req.binary || len(req.opts.Stages) > 0 {
 			for _, a := range k.Artifacts {
 				files = append(files, outFile{stem + "." + a.Ending, a.Data})

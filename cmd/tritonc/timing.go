@@ -20,11 +20,7 @@ func printTimings(w io.Writer, k *core.Kernel, steps bool) {
 			fmt.Fprintf(w, "%9s    %s\n", milliseconds(row.Time), withDid(row.Step, row.Did))
 		}
 	}
-	name := k.Name
-	if k.Variant != "" {
-		name += "." + k.Variant
-	}
-	fmt.Fprintf(w, "%9s  %s\n", milliseconds(total), name)
+	fmt.Fprintf(w, "%9s  %s\n", milliseconds(total), k.FileStem())
 }
 
 // withDid is a pass with what it says to have done, if anything.

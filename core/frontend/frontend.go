@@ -83,6 +83,9 @@ func ParseModule(filePath, name, module string, src []byte) (*File, error) {
 // Path of the file as diagnostics show it.
 func (f *File) Path() string { return f.file.Path }
 
+// Name stands for the file in locations.
+func (f *File) Name() string { return f.file.Name }
+
 // Source is the file's text with \n line ends, which positions refer to.
 func (f *File) Source() string { return f.file.Source() }
 

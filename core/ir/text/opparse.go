@@ -309,6 +309,26 @@ func (f *File) posOf(off int) diag.Pos {
 	return diag.Pos{File: f.name, Line: strings.Count(before, "\n") + 1, Col: len(before) - strings.LastIndexByte(before, '\n')}
 }
 
+// OpAt returns the first operation that begins in a line, or nil.
+func (f *File) OpAt(line int) *ir.Operation {
+	begin := 0
+	for ; line > 1; line-- {
+		n := strings.IndexByte(f.src[begin:], '\n')
+		if n < 0 {
+			return nil
+		}
+		begin += n + 1
+	}
+	end := begin + strings.IndexByte(f.src[begin:]+"\n", '\n')
+	var found *ir.Operation
+	for i, op := range f.ops {
+		if off := int(f.offs[i]); begin <= off && off < end {
+			found, end = op, off
+		}
+	}
+	return found
+}
+
 // Locate gives each operation to which the text gives no location the place where
 // it stands in the text. Columns of locations count from 0.
 func (f *File) Locate() {

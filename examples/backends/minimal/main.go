@@ -20,6 +20,9 @@ func main() { sdk.Serve(minimal{}) }
 // stage is the only stage: ttir in, text out.
 const stage = "ops"
 
+// assembly is the one operation that is refused.
+const assembly = "tt.elementwise_inline_asm"
+
 // facts are answered whole by Describe. Every list that is missing here (fp8
 // kinds, dialects, modules, settings) is simply empty for this backend.
 var facts = sdk.Facts{
@@ -81,6 +84,15 @@ func (minimal) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.Run
 			Message: "there is no tt.func here", Help: "the input must be ttir as Triton prints it",
 		}
 	}
+	for _, c := range counts {
+		if c.op == assembly {
+			// A place in the input: the host shows its line, and where that came from.
+			return sdk.RunStagesResponse{}, &sdk.Diagnostic{
+				File: req.InputName, Line: c.line, Column: c.column, EndColumn: c.column + len(c.op),
+				Message: "inline assembly is for a device, and there is none",
+			}
+		}
+	}
 	sdk.Logger(ctx).Debug("counted", "kernel", kernel, "kinds", len(counts))
 	metadata, err := json.Marshal(map[string]any{"name": kernel, "num_warps": opts.NumWarps, "shared": 0})
 	if err != nil {
@@ -93,10 +105,11 @@ func (minimal) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.Run
 	}, nil
 }
 
-// count is how often an operation stands in the program.
+// count is how often an operation stands in the program, and where first.
 type count struct {
-	op string
-	n  int
+	op           string
+	n            int
+	line, column int // from 1; columns are bytes
 }
 
 // countOps finds the operation of each line of MLIR text, "%0 = tt.load ..." or
@@ -104,8 +117,10 @@ type count struct {
 // by line is enough for a list; a real backend uses tritonc's core/ir/text.
 func countOps(ir string) (counts []count, kernel string) {
 	index := map[string]int{}
-	for line := range strings.Lines(ir) {
-		line = strings.TrimSpace(line)
+	number := 0
+	for whole := range strings.Lines(ir) {
+		number++
+		line := strings.TrimSpace(whole)
 		if _, rest, ok := strings.Cut(line, " = "); ok && strings.HasPrefix(line, "%") {
 			line = rest
 		}
@@ -122,7 +137,7 @@ func countOps(ir string) (counts []count, kernel string) {
 		if !ok {
 			i = len(counts)
 			index[op] = i
-			counts = append(counts, count{op: op})
+			counts = append(counts, count{op: op, line: number, column: strings.Index(whole, op) + 1})
 		}
 		counts[i].n++
 	}
