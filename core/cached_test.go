@@ -101,7 +101,7 @@ func (c *cacheTest) compile() (*Kernel, error) {
 		}
 		return &Source{Path: module + ".py", Text: []byte(text)}, nil
 	}
-	variants, err := Variants(&src, "", c.sig)
+	variants, err := Variants(c.t.Context(), &src, "", c.sig)
 	if err != nil {
 		c.t.Fatal(err)
 	}

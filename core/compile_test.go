@@ -213,7 +213,7 @@ def k(x):
 			}
 			return &Source{Path: "dir/lib.py", Name: "mod/lib.py", Text: []byte(lib)}, nil
 		}
-		variants, err := Variants(src, "k", "*i32")
+		variants, err := Variants(t.Context(), src, "k", "*i32")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -377,7 +377,7 @@ def k(x):
 	} {
 		b := &upper{modules: modules}
 		src := &Source{Path: "k.py", Text: fmt.Appendf(nil, kernel, tt.imports, tt.value)}
-		variants, err := Variants(src, "k", "*fp32")
+		variants, err := Variants(t.Context(), src, "k", "*fp32")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,11 +13,12 @@ import (
 	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
+	"github.com/tritonc/tritonc/core/work"
 )
 
 // enter makes the input of the first stage: what the front end builds of a
 // Python file, else what the file holds.
-func (t *trip) enter(ctx context.Context) error {
+func (t *trip) enter(ctx context.Context) (err error) {
 	if !t.src.IsPython() {
 		t.input = t.src.Text
 		t.name = strings.TrimSuffix(filepath.Base(t.src.Path), "."+t.src.ending())
@@ -29,6 +30,10 @@ func (t *trip) enter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	meter := work.Start(ctx)
+	defer meter.End()
+	defer work.Catch(&err) // of printing what the front end built
+	opts.Meter = meter
 	var moduleErr error
 	opts.Facts.Modules, opts.Facts.Aliases = t.modules(ctx, &moduleErr)
 	imports := importer{python: t.src.python, load: t.src.Import}

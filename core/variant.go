@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/core/frontend/signature"
+	"github.com/tritonc/tritonc/core/work"
 )
 
 // Variants parses a Python file and returns what is to be compiled of it. With
@@ -15,15 +17,17 @@ import (
 // the kernel; without, one for each signature in the file's comments, of the
 // kernel alone where it is named. kernel may be empty when the file has only
 // one, or with comments. A src that Variants has returned before is not parsed
-// again.
-func Variants(src *Source, kernel, text string) ([]*Source, error) {
+// again. Evaluating the file ends with ctx.
+func Variants(ctx context.Context, src *Source, kernel, text string) ([]*Source, error) {
 	p, err := src.parsed()
 	if err != nil {
 		return nil, err
 	}
+	meter := work.Start(ctx)
+	defer meter.End()
 	file := p.file
 	imports := importer{python: p, load: src.Import}
-	opts := &frontend.Options{Open: imports.open, Define: src.Define}
+	opts := &frontend.Options{Open: imports.open, Define: src.Define, Meter: meter}
 	specs, err := specsOf(file, opts, kernel, text)
 	switch {
 	case imports.err != nil: // it explains what else went wrong
@@ -32,7 +36,7 @@ func Variants(src *Source, kernel, text string) ([]*Source, error) {
 		return nil, err
 	}
 	if src.Config != "" {
-		if specs, err = configured(src, p, specs); err != nil {
+		if specs, err = configured(src, p, specs, meter); err != nil {
 			return nil, err
 		}
 	}
@@ -61,9 +65,9 @@ const AllConfigs = "all"
 
 // configured completes signatures of autotuned kernels with the configuration
 // that src asks for, or with each.
-func configured(src *Source, p *python, specs []*signature.Spec) ([]*signature.Spec, error) {
+func configured(src *Source, p *python, specs []*signature.Spec, meter *work.Meter) ([]*signature.Spec, error) {
 	imports := importer{python: p, load: src.Import}
-	opts := &frontend.Options{Open: imports.open, Define: src.Define}
+	opts := &frontend.Options{Open: imports.open, Define: src.Define, Meter: meter}
 	if src.Configs != nil {
 		var err error
 		if opts.Configs, err = frontend.ParseConfigs(src.Configs.Path, src.Configs.Text); err != nil {
@@ -252,11 +256,11 @@ func fileName(s string) string {
 
 // variant returns src, or the one variant that the file of a Source asks for
 // that does not come from Variants.
-func (src *Source) variant() (*Source, error) {
+func (src *Source) variant(ctx context.Context) (*Source, error) {
 	if !src.IsPython() || src.spec != nil {
 		return src, nil
 	}
-	variants, err := Variants(src, "", "")
+	variants, err := Variants(ctx, src, "", "")
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/filememo"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/work"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -136,7 +137,13 @@ func (b *Backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.
 	if err != nil {
 		return sdk.RunStagesResponse{}, err
 	}
-	c := &compilation{backend: b, ctx: ctx, req: req, arch: a, early: early, opts: opts, meta: newMetadata(opts)}
+	memory, err := memoryLimit(req.Settings)
+	if err != nil {
+		return sdk.RunStagesResponse{}, err
+	}
+	meter := work.Start(work.WithMemory(ctx, memory))
+	defer meter.End()
+	c := &compilation{backend: b, ctx: ctx, meter: meter, req: req, arch: a, early: early, opts: opts, meta: newMetadata(opts)}
 	err = c.runStages()
 	return c.resp, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/diff"
+	"github.com/tritonc/tritonc/core/work"
 	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
 )
 
@@ -62,7 +63,7 @@ func ttgirOf(t *testing.T, name string, ttir []byte, options string) *ir.Operati
 
 func parsed(t *testing.T, src []byte) *ir.Operation {
 	t.Helper()
-	f, err := parseModule("t.ttgir", src)
+	f, err := parseModule(&work.Meter{}, "t.ttgir", src)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/work"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -48,6 +49,28 @@ func limitsFor(tool string, settings map[string]string) (limits, error) {
 		l.memory = mebibytes << 20
 	}
 	return l, nil
+}
+
+// memoryLimit is how many bytes a compile may take beside its tools; 0 where the
+// settings do not say.
+func memoryLimit(settings map[string]string) (int64, error) {
+	mebibytes, err := positive(settings, settingMaxMemory)
+	return mebibytes << 20, err
+}
+
+// overMemory tells a compile that took too much memory at the kernel's line; other
+// errors pass.
+func (c *compilation) overMemory(err error) error {
+	var over *work.OverMemory
+	if !errors.As(err, &over) {
+		return err
+	}
+	d := &sdk.Diagnostic{Message: over.Error(), Help: work.OverMemoryHelp}
+	if c.meta.Name != "" {
+		d.Message = "kernel " + c.meta.Name + ": " + d.Message
+	}
+	d.File, d.Line, d.Column = c.kernelPlace()
+	return d
 }
 
 // maxLimit bounds the settings: more than any machine has, and small enough to

@@ -10,6 +10,7 @@ import (
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/plugin/wire"
+	"github.com/tritonc/tritonc/core/work"
 )
 
 // producer names the compiler in the debug information.
@@ -20,6 +21,9 @@ const producer = "tritonc"
 func (c *compilation) makeLLIR() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
+			if err = work.Stopped(p); err != nil {
+				return
+			}
 			err = toHost(&pass.Crash{
 				Pass: "lowering to LLVM IR", Reason: fmt.Sprint(p), Stack: string(debug.Stack()),
 				Reproducer: fmt.Sprintf("// tritonc --target %s --emit llir -o - THIS-FILE.ttgir\n%s", c.req.Target, printModule(c.module)),

@@ -16,14 +16,16 @@ import (
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/plugin/wire"
+	"github.com/tritonc/tritonc/core/work"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 // parseModule reads and verifies MLIR text, in a context of its own. Making ttng
 // of its declaration takes as long as all passes do over a small kernel, so it is
 // loaded for a text that names it.
-func parseModule(name string, src []byte) (*text.File, error) {
+func parseModule(meter *work.Meter, name string, src []byte) (*text.File, error) {
 	ctx := dialect.NewContext()
+	ctx.SetMeter(meter)
 	if bytes.Contains(src, []byte(ttng.Name+".")) {
 		ctx.Load(ttng.Dialect())
 	}
@@ -44,7 +46,7 @@ func printModule(m *ir.Operation) []byte {
 
 // setModule takes MLIR text in the place of what stages made.
 func (c *compilation) setModule(file string, src []byte) error {
-	f, err := parseModule(file, src)
+	f, err := parseModule(c.meter, file, src)
 	if err != nil {
 		return wire.ErrorToSDK(err)
 	}

@@ -2,6 +2,7 @@ package nvidia
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/core/analysis/allocation"
@@ -12,11 +13,24 @@ import (
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/plugin/wire"
+	"github.com/tritonc/tritonc/core/work"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 // RunPasses implements sdk.PassRunner.
-func (b *Backend) RunPasses(_ context.Context, req sdk.RunPassesRequest) (resp sdk.RunPassesResponse, err error) {
+func (b *Backend) RunPasses(ctx context.Context, req sdk.RunPassesRequest) (resp sdk.RunPassesResponse, err error) {
+	memory, err := memoryLimit(req.Settings)
+	if err != nil {
+		return resp, err
+	}
+	meter := work.Start(work.WithMemory(ctx, memory))
+	defer meter.End()
+	defer func() {
+		if over := new(work.OverMemory); errors.As(err, &over) {
+			err = &sdk.Diagnostic{File: req.InputName, Message: over.Error(), Help: work.OverMemoryHelp}
+		}
+	}()
+	defer work.Catch(&err)
 	a, err := archOf(req.Target)
 	if err != nil {
 		return resp, err
@@ -28,7 +42,7 @@ func (b *Backend) RunPasses(_ context.Context, req sdk.RunPassesRequest) (resp s
 	if err := pass.CheckNames(req.DumpAfter, rows); err != nil {
 		return resp, sdk.Errorf("%v", err)
 	}
-	file, err := parseModule(req.InputName, []byte(req.Input))
+	file, err := parseModule(meter, req.InputName, []byte(req.Input))
 	if err != nil {
 		return resp, wire.ErrorToSDK(err)
 	}
@@ -65,6 +79,9 @@ func (b *Backend) RunPasses(_ context.Context, req sdk.RunPassesRequest) (resp s
 
 // userError makes a mistake of the user's of an error that may be one already.
 func userError(err error) error {
+	if work.IsStop(err) {
+		return err
+	}
 	if diag.All(err) != nil {
 		return wire.ErrorToSDK(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/work"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -85,6 +86,7 @@ func indexOf(name string) int {
 type compilation struct {
 	backend *Backend
 	ctx     context.Context // of the call; a compilation does not outlive it
+	meter   *work.Meter
 	req     sdk.RunStagesRequest
 	arch    arch // of the target
 	early   arch // that the stages before ptx compile for: option arch
@@ -104,7 +106,9 @@ type compilation struct {
 }
 
 // runStages runs req.First to req.Last.
-func (c *compilation) runStages() error {
+func (c *compilation) runStages() (err error) {
+	defer func() { err = c.overMemory(err) }()
+	defer work.Catch(&err)
 	first, last := indexOf(c.req.First), indexOf(c.req.Last)
 	if first < 0 || last < first {
 		return sdk.Errorf("there are no stages %q to %q", c.req.First, c.req.Last).WithHelp("the stages are %s", stageList())

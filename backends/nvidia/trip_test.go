@@ -15,6 +15,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/decl"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/work"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
 )
@@ -197,7 +198,7 @@ func TestRunPassesMistakes(t *testing.T) {
 // TestCrash: a pass that panics is told as our mistake, with the module before
 // it, ready to be run again.
 func TestCrash(t *testing.T) {
-	file, err := parseModule("scale.ttir", scaleTTIR(t))
+	file, err := parseModule(&work.Meter{}, "scale.ttir", scaleTTIR(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +238,7 @@ func TestCrash(t *testing.T) {
 
 // TestLoweringCrash: a panic in the lowering, too.
 func TestLoweringCrash(t *testing.T) {
-	file, err := parseModule("scale.ttir", scaleTTIR(t))
+	file, err := parseModule(&work.Meter{}, "scale.ttir", scaleTTIR(t))
 	if err != nil {
 		t.Fatal(err)
 	}

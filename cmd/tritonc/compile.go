@@ -60,7 +60,7 @@ func compileFile(ctx context.Context, env *environment, cmd *cobra.Command, f *c
 	if err != nil {
 		return err
 	}
-	variants, err := f.read(file, req)
+	variants, err := f.read(ctx, file, req)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (f *compileFlags) connect(env *environment, req *request) (*plugin.Host, er
 }
 
 // read returns what is to be compiled of a file.
-func (f *compileFlags) read(file string, req *request) ([]*core.Source, error) {
+func (f *compileFlags) read(ctx context.Context, file string, req *request) ([]*core.Source, error) {
 	src, err := readSource(file, f.sourceRoot)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (f *compileFlags) read(file string, req *request) ([]*core.Source, error) {
 	if err := f.setConfigs(src); err != nil {
 		return nil, err
 	}
-	variants, err := core.Variants(src, f.kernel, f.signature)
+	variants, err := core.Variants(ctx, src, f.kernel, f.signature)
 	if err == nil && req.output == "-" && len(variants) > 1 {
 		err = usagef("-o - can write one thing, and %s asks for %d variants", file, len(variants)).
 			withHelp("-s gives the signature of one")

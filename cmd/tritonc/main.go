@@ -16,12 +16,21 @@ func main() {
 	if err := checkLimits(); err != nil {
 		os.Exit(report(os.Stderr, err))
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal()
 	code := run(ctx, os.Args[1:], &environment{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ(), passes: neutralPasses(),
 	})
 	stop()
 	os.Exit(code)
+}
+
+// untilSignal returns a context that ends with the first SIGINT or SIGTERM. What
+// is under way then comes to an end by itself; a second signal ends the process
+// at once, as if nobody caught it.
+func untilSignal() (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
 
 // environment is all of the outer world that the verbs use, files apart.

@@ -122,7 +122,7 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 	if err != nil {
 		return err
 	}
-	vals, err := f.arguments(src)
+	vals, err := f.arguments(ctx, src)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (f *runFlags) source(file string, req *request) (*core.Source, error) {
 }
 
 // arguments reads --arg.
-func (f *runFlags) arguments(src *core.Source) (*values, error) {
+func (f *runFlags) arguments(ctx context.Context, src *core.Source) (*values, error) {
 	vals := &values{seed: f.seed}
 	for _, text := range f.args {
 		name, value, err := pair("--arg", text, "VALUE")
@@ -197,7 +197,7 @@ func (f *runFlags) arguments(src *core.Source) (*values, error) {
 		vals.args = append(vals.args, &valueArg{name: name, text: value})
 	}
 	if src.IsPython() {
-		info, err := launch.Info(src, f.kernel)
+		info, err := launch.Info(ctx, src, f.kernel)
 		if err != nil {
 			return nil, err
 		}

@@ -17,6 +17,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(deafVar) != "" {
+		deaf()
+	}
 	testscript.Main(m, map[string]func(){"tritonc": main})
 }
 

@@ -94,7 +94,7 @@ func BenchmarkTrip(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				start := time.Now()
-				variants, err := core.Variants(src, trip.kernel, trip.signature)
+				variants, err := core.Variants(b.Context(), src, trip.kernel, trip.signature)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -119,7 +119,7 @@ func BenchmarkTrip(b *testing.B) {
 // is the price of asking again.
 func BenchmarkSignature(b *testing.B) {
 	src, opts := tripSource(b, "bench/kernels.py", core.SourceStage)
-	first, err := core.Variants(src, "flash_fwd", flashSignature+", CAUSAL=True")
+	first, err := core.Variants(b.Context(), src, "flash_fwd", flashSignature+", CAUSAL=True")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func BenchmarkSignature(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		start := time.Now()
-		again, err := core.Variants(first[0], "flash_fwd", flashSignature+", CAUSAL=False")
+		again, err := core.Variants(b.Context(), first[0], "flash_fwd", flashSignature+", CAUSAL=False")
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -6,13 +6,15 @@ import (
 	"github.com/tritonc/tritonc/core/frontend/lang"
 	"github.com/tritonc/tritonc/core/frontend/signature"
 	"github.com/tritonc/tritonc/core/frontend/syntax"
+	"github.com/tritonc/tritonc/core/work"
 )
 
 // Configs gives, for each configuration of an autotuned kernel, the signature
 // completed with that configuration's constants and options; what the signature
 // says itself stays. The configurations are those of opts.Configs or, where it is
 // nil, of the kernel's decorator.
-func Configs(f *File, spec *signature.Spec, opts *Options) ([]*signature.Spec, error) {
+func Configs(f *File, spec *signature.Spec, opts *Options) (specs []*signature.Spec, err error) {
+	defer work.Catch(&err)
 	if opts == nil {
 		opts = &Options{}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/frontend/signature"
 	"github.com/tritonc/tritonc/core/frontend/syntax"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/work"
 )
 
 // Facts is what the front end must know of the target.
@@ -48,6 +49,9 @@ type Options struct {
 	Print func(text string)
 	// Warn receives warnings and notes; nil drops them.
 	Warn func(d *diag.Diagnostic)
+	// Meter counts what is visited and may stop it; then the error is the
+	// Meter's. Nil stops nothing.
+	Meter *work.Meter
 }
 
 // Definition gives a value to a dotted name.
@@ -104,7 +108,11 @@ func (f *File) session(opts *Options) (*eval.Session, *lang.Lib, *lang.Options, 
 		NumWarps: opts.NumWarps, NumStages: opts.NumStages, NumCTAs: opts.NumCTAs,
 		Debug: opts.Debug, SanitizeOverflow: opts.SanitizeOverflow, DefaultDotPrecision: opts.DefaultDotPrecision,
 	}
-	s := &eval.Session{Print: opts.Print}
+	s := &eval.Session{Print: opts.Print, Meter: opts.Meter}
+	if s.Meter == nil {
+		s.Meter = &work.Meter{}
+	}
+	s.Meter.Enter("the front end")
 	lib := lang.NewLib(s, facts, lopts)
 	opened := map[string]*File{}
 	s.Import = func(name string) any {
@@ -129,11 +137,13 @@ func (f *File) session(opts *Options) (*eval.Session, *lang.Lib, *lang.Options, 
 
 // Build compiles one kernel for one signature into a module of ctx, which must
 // have core's dialects loaded. The error is a *diag.Diagnostic or a diag.List.
-func Build(ctx *ir.Context, f *File, spec *signature.Spec, opts *Options) (*ir.Operation, error) {
+func Build(ctx *ir.Context, f *File, spec *signature.Spec, opts *Options) (module *ir.Operation, err error) {
+	defer work.Catch(&err)
 	if opts == nil {
 		opts = &Options{}
 	}
 	s, lib, lopts, facts := f.session(opts)
+	ctx.SetMeter(s.Meter)
 	if err := f.define(s, opts); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/frontend/syntax"
+	"github.com/tritonc/tritonc/core/work"
 )
 
 // KernelInfo describes one kernel of a file.
@@ -66,6 +67,7 @@ func guessScalar(name string) string {
 // other ones of the file call and those that return values. A file of nothing
 // else lists them all. Of opts, which may be nil, imports and definitions matter.
 func Kernels(f *File, opts *Options) (infos []KernelInfo, err error) {
+	defer work.Catch(&err)
 	if opts == nil {
 		opts = &Options{}
 	}

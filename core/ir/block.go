@@ -153,6 +153,7 @@ func (b *Block) Ops() iter.Seq[*Operation] {
 	return func(yield func(*Operation) bool) {
 		for op := b.first; op != nil; {
 			next := op.next
+			op.ctx.meter.Visit()
 			if !yield(op) {
 				return
 			}
@@ -197,6 +198,9 @@ func (b *Block) renumber() {
 	for op := b.first; op != nil; op = op.next {
 		op.order = n
 		n++
+	}
+	if n > 0 {
+		b.first.ctx.meter.Add(int(n))
 	}
 	b.orderStale = false
 }
@@ -262,6 +266,7 @@ func (b *Block) Predecessors() iter.Seq2[*Operation, int] {
 			if p.last == nil {
 				continue
 			}
+			p.last.ctx.meter.Visit()
 			for i, s := range p.last.succs {
 				if s == b && !yield(p.last, i) {
 					return

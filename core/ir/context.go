@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+
+	"github.com/tritonc/tritonc/core/work"
 )
 
 // Context owns what is unique within one compile: types, attributes,
@@ -26,6 +28,7 @@ type Context struct {
 	none    *NoneType
 	unit    *UnitAttr
 	unknLoc *UnknownLoc
+	meter   *work.Meter
 }
 
 // NewContext makes a context with the given dialects loaded. Two dialects of
@@ -41,6 +44,7 @@ func NewContext(dialects ...*Dialect) *Context {
 		none:     &NoneType{},
 		unit:     &UnitAttr{},
 		unknLoc:  &UnknownLoc{},
+		meter:    &work.Meter{},
 	}
 	for k := range c.floats {
 		c.floats[k] = &FloatType{FloatKind(k)}
@@ -50,6 +54,13 @@ func NewContext(dialects ...*Dialect) *Context {
 	}
 	return c
 }
+
+// Meter is what the compile tells of what it visits. Until SetMeter it counts and
+// stops nothing.
+func (c *Context) Meter() *work.Meter { return c.meter }
+
+// SetMeter has the compile that c belongs to counted, and stopped, by m.
+func (c *Context) SetMeter(m *work.Meter) { c.meter = m }
 
 // Load adds a dialect, for instance one that a backend declared. Loading the
 // same *Dialect twice is harmless.

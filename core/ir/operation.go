@@ -58,6 +58,7 @@ func NewOperation(def *OpDef, s *State) *Operation {
 		}
 		s.Types = types
 	}
+	s.Ctx.meter.Visit()
 	op := &Operation{def: def, ctx: s.Ctx, loc: s.Loc, succs: s.Successors, segments: s.Segments}
 	if op.loc == nil {
 		op.loc = s.Ctx.UnknownLoc()
@@ -401,6 +402,7 @@ func (op *Operation) Erase() {
 
 // dropReferences unlinks the operands of op and of all operations inside it.
 func (op *Operation) dropReferences() {
+	op.ctx.meter.Visit()
 	for _, u := range op.operands {
 		u.unlink()
 	}
@@ -445,6 +447,7 @@ func (op *Operation) IsBeforeInBlock(other *Operation) bool {
 // IsAncestorOf reports whether other is op or stands inside op's regions.
 func (op *Operation) IsAncestorOf(other *Operation) bool {
 	for o := other; o != nil; o = o.Parent() {
+		o.ctx.meter.Visit()
 		if o == op {
 			return true
 		}

@@ -83,6 +83,7 @@ func (v *Value) Uses() iter.Seq[*Use] {
 	return func(yield func(*Use) bool) {
 		for u := v.uses; u != nil; {
 			next := u.next
+			u.owner.ctx.meter.Visit()
 			if !yield(u) {
 				return
 			}
@@ -108,6 +109,7 @@ func (v *Value) ReplaceAllUsesWith(w *Value) {
 		return
 	}
 	for v.uses != nil {
+		v.uses.owner.ctx.meter.Visit()
 		v.uses.Set(w)
 	}
 }

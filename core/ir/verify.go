@@ -51,6 +51,7 @@ func (v *verifier) failf(op *Operation, format string, args ...any) bool {
 }
 
 func (v *verifier) operation(op *Operation) bool {
+	op.ctx.meter.Visit()
 	if op.def.Unregistered {
 		return v.regions(op)
 	}
@@ -352,9 +353,10 @@ func (v *verifier) tensorSize(op *Operation, t Type) bool {
 		if d < 1 || d&(d-1) != 0 {
 			return v.failf(op, "number of elements must be power-of-two, but a dimension is %d", d)
 		}
-		if n *= d; n > MaxTensorElements {
+		if d > MaxTensorElements/n {
 			return v.failf(op, "maximum allowed number of elements is %d, but there are more", MaxTensorElements)
 		}
+		n *= d
 	}
 	return true
 }
@@ -418,6 +420,7 @@ func (v *verifier) visible(dom *DomTree, val *Value, op *Operation) bool {
 	}
 	// climb from op to the operation in def's region
 	for o := op; ; {
+		o.ctx.meter.Visit()
 		b := o.block
 		if b == nil {
 			return false

@@ -17,6 +17,7 @@ const (
 // returns Skip) and change what comes after it; operations inserted before the
 // one in hand are not visited. It reports whether the walk was stopped.
 func Walk(op *Operation, f func(*Operation) WalkResult) (stopped bool) {
+	op.ctx.meter.Visit()
 	switch f(op) {
 	case Stop:
 		return true
@@ -42,6 +43,7 @@ func Walk(op *Operation, f func(*Operation) WalkResult) (stopped bool) {
 // WalkPost visits everything inside op and then op itself. The function may
 // erase the operation it is given.
 func WalkPost(op *Operation, f func(*Operation)) {
+	op.ctx.meter.Visit()
 	for _, r := range op.regions {
 		for b := r.first; b != nil; {
 			nextBlock := b.next

@@ -256,6 +256,10 @@ func (b *Builder) append(inst ir.Instruction) Value {
 }
 
 func (b *Builder) appendTo(at *ir.Block, inst ir.Instruction) Value {
+	b.M.meter.Visit()
+	if b.M.insts++; b.M.insts > MaxInstructions {
+		panic(TooLarge{})
+	}
 	at.Insts = append(at.Insts, inst)
 	if l, ok := inst.(localID); ok { // store and fence make no value
 		b.F.lastID++

@@ -9,6 +9,8 @@ import (
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/metadata"
 	"github.com/llir/llvm/ir/types"
+
+	"github.com/tritonc/tritonc/core/work"
 )
 
 // Attr is an attribute of a function, a parameter or a return value in LLVM's
@@ -57,7 +59,20 @@ type Module struct {
 	narrow map[int]int
 	debug  debugInfo
 	noLICM *metadata.Tuple // what loops refer to that keep their code
+	meter  *work.Meter
+	insts  int // of all functions
 }
+
+// MaxInstructions is how many instructions a module may have. LLVM would take
+// hours over as many.
+const MaxInstructions = 1 << 20
+
+// TooLarge is the panic of a builder whose module would have more instructions
+// than MaxInstructions.
+type TooLarge struct{}
+
+// SetMeter has what is built and printed counted, and stopped, by meter.
+func (m *Module) SetMeter(meter *work.Meter) { m.meter = meter }
 
 // NewModule returns an empty module for a target triple and data layout.
 func NewModule(name, triple, dataLayout string) *Module {
@@ -71,6 +86,7 @@ func NewModule(name, triple, dataLayout string) *Module {
 		typeIDs:  make(map[Type]int32),
 		asms:     make(map[asmKey]*ir.InlineAsm),
 		narrow:   narrowPointers(dataLayout),
+		meter:    &work.Meter{},
 	}
 }
 

@@ -7,12 +7,14 @@ import (
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/metadata"
 	"github.com/llir/llvm/ir/types"
+
+	"github.com/tritonc/tritonc/core/work"
 )
 
 // Print returns the module's text. Before it numbers a function's values it
 // drops unused pure instructions. Nothing may be built afterwards.
 func (m *Module) Print() []byte {
-	p := printer{b: make([]byte, 0, 4096+160*m.countInsts())}
+	p := printer{b: make([]byte, 0, 4096+160*m.countInsts()), meter: m.meter}
 	p.module(m)
 	return p.b
 }
@@ -30,7 +32,8 @@ func (m *Module) countInsts() int {
 // printer appends text. The library prints through fmt and strings for every
 // part of every line, which is ten times slower.
 type printer struct {
-	b []byte
+	b     []byte
+	meter *work.Meter
 	// nextMD is the number of the next metadata node; locs are the locations
 	// that have been numbered, in that order.
 	nextMD int64
@@ -242,6 +245,7 @@ func (p *printer) function(f *ir.Func) {
 		}
 		for _, inst := range blk.Insts {
 			p.str("  ")
+			p.meter.Visit()
 			p.inst(inst)
 			p.str("\n")
 		}

@@ -147,6 +147,7 @@ type handler func(e *emitter, op *ir.Operation) error
 
 // op lowers one operation at the builder's place.
 func (e *emitter) op(op *ir.Operation) error {
+	e.m.current = op
 	h, ok := e.m.handlers[op.Def()]
 	if own := e.m.own[op.Def()]; !ok && own != nil {
 		h, ok = own.lower, true

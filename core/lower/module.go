@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
+	"github.com/tritonc/tritonc/core/work"
 )
 
 // Options are the facts of a compile that the module does not carry.
@@ -43,13 +44,20 @@ type Result struct {
 
 // Module lowers a module of GPU dialects to LLVM IR. A user's mistake comes
 // back as a *diag.Diagnostic at the line of the source.
-func Module(mod *ir.Operation, t Target, o Options) (*Result, error) {
+//
+// A module that becomes more than llir.MaxInstructions is such a mistake. When the
+// Meter of the module's context stops the lowering, the error is the Meter's.
+func Module(mod *ir.Operation, t Target, o Options) (res *Result, err error) {
+	meter := mod.Context().Meter()
+	meter.Enter("lowering to LLVM IR")
+	defer work.Catch(&err)
 	m := &module{
 		target:  t,
 		opts:    o,
 		layouts: make(map[*ir.TensorType]*tensorLayout),
 		funcs:   make(map[string]*function),
 	}
+	defer m.catchTooLarge(&err)
 	if err := m.readAttrs(mod); err != nil {
 		return nil, err
 	}
@@ -57,6 +65,7 @@ func Module(mod *ir.Operation, t Target, o Options) (*Result, error) {
 	m.axis = axisinfo.Analyze(mod)
 	m.handlers, m.own = handlers(), m.ownOps()
 	m.llvm = llir.NewModule("", t.Triple(), t.DataLayout())
+	m.llvm.SetMeter(meter)
 	var kernel *function
 	for op := range mod.Body().Ops() {
 		if !op.Is(tt.Func) {
@@ -79,7 +88,6 @@ func Module(mod *ir.Operation, t Target, o Options) (*Result, error) {
 	if o.LineInfo {
 		m.llvm.EnableDebug(fileOf(kernel.op), o.Producer)
 	}
-	var err error
 	if m.alloc, err = allocation.Analyze(mod, m.scratch); err != nil {
 		return nil, err
 	}
@@ -134,6 +142,22 @@ type module struct {
 
 	warps, lanes int
 	maxRegs      int
+
+	current *ir.Operation // the one being lowered
+}
+
+// catchTooLarge is deferred: it makes the user's mistake of code that grew beyond
+// all use.
+func (m *module) catchTooLarge(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case llir.TooLarge:
+		d := diag.Errorf(position(m.current.Loc()), "%s makes the kernel longer than %d LLVM instructions, the limit", m.current.Name(), llir.MaxInstructions)
+		addCallers(d, m.current.Loc())
+		*err = d.WithHelp("a thread works on every element that it holds, one after another: smaller blocks, more warps (num_warps) or less that is unrolled make it shorter")
+	default:
+		panic(r)
+	}
 }
 
 // function is a tt.func and what it becomes.

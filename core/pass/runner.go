@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/work"
 )
 
 // Runner runs pipelines. The zero Runner runs and times; the rest is asked for.
@@ -22,10 +23,12 @@ type Runner struct {
 	Command string
 }
 
-// Timing is how long one pass took and what it counted.
+// Timing is how long one pass took, how much it visited (the verifier, where it
+// ran after the pass, apart), and what it counted.
 type Timing struct {
 	Pass     string
 	Duration time.Duration
+	Visits   int64
 	Counters []Counter
 }
 
@@ -58,21 +61,27 @@ const ThisFile = "THIS-FILE.mlir"
 func (c *Crash) Error() string { return fmt.Sprintf("BUG: pass %s: %s", c.Pass, c.Reason) }
 
 // Run runs the rows whose conditions hold on m, in order. It stops at the first
-// error. The module is verified at the end.
-func (r *Runner) Run(m *ir.Operation, rows []Row, f Facts) ([]Timing, error) {
+// error, which is that of the module's Meter when the compile is to stop. The
+// module is verified at the end.
+func (r *Runner) Run(m *ir.Operation, rows []Row, f Facts) (timings []Timing, err error) {
+	defer work.Catch(&err)
 	rows = Effective(rows, f)
+	meter := m.Context().Meter()
 	var before *ir.Operation
 	if r.Print != nil {
 		before = m.Clone(ir.NewMapping())
 	}
-	timings := make([]Timing, 0, len(rows))
+	timings = make([]Timing, 0, len(rows))
 	for i, row := range rows {
-		start := time.Now()
+		meter.Enter("pass " + row.Pass.Name)
+		meter.Check()
+		start, visits := time.Now(), meter.Visits()
 		counts, err := r.one(m, row)
+		visits = meter.Visits() - visits
 		if err == nil && (r.VerifyEach || i == len(rows)-1) {
 			err = verify(m, row)
 		}
-		timings = append(timings, Timing{row.Pass.Name, time.Since(start), counts})
+		timings = append(timings, Timing{row.Pass.Name, time.Since(start), visits, counts})
 		if err != nil {
 			if c, ok := err.(*Crash); ok && before != nil {
 				r.reproduce(c, before, rows[:i+1])
@@ -92,6 +101,9 @@ func (r *Runner) one(m *ir.Operation, row Row) (counts []Counter, err error) {
 	defer func() {
 		counts = run.counts
 		if p := recover(); p != nil {
+			if err = work.Stopped(p); err != nil {
+				return
+			}
 			err = &Crash{Pass: row.Pass.Name, Reason: fmt.Sprint(p), Stack: string(debug.Stack())}
 		}
 	}()

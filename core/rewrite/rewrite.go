@@ -7,6 +7,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/ub"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/work"
 )
 
 // Pattern rewrites one operation. Apply returns whether it changed anything; it
@@ -54,6 +55,7 @@ type Options struct {
 func Greedy(root *ir.Operation, set *Set, o Options) bool {
 	rw := &Rewriter{set: set, opts: o, queued: make(map[*ir.Operation]int), root: root}
 	rw.Builder = ir.NewBuilder(root.Context())
+	rw.meter = root.Context().Meter()
 	rw.OnInsert = rw.push
 	rw.consts = make(map[*ir.Block]map[constKey]*ir.Operation)
 	changed := false
@@ -85,6 +87,7 @@ type Rewriter struct {
 	consts  map[*ir.Block]map[constKey]*ir.Operation
 	changed bool
 	budget  int
+	meter   *work.Meter
 }
 
 type constKey struct {
@@ -158,7 +161,9 @@ func (rw *Rewriter) known(op *ir.Operation) {
 // firstOther is the first operation of b that is no constant.
 func firstOther(b *ir.Block) *ir.Operation {
 	op := b.First()
+	meter := op.Context().Meter()
 	for op.Def().Has(ir.ConstantLike) {
+		meter.Visit()
 		op = op.Next()
 	}
 	return op
@@ -184,6 +189,7 @@ func (rw *Rewriter) constantsOf(entry *ir.Block) map[constKey]*ir.Operation {
 // constants live.
 func (rw *Rewriter) entryFor(b *ir.Block) *ir.Block {
 	for b != nil {
+		rw.meter.Visit()
 		p := b.Parent()
 		if p == nil {
 			return nil
@@ -230,6 +236,7 @@ func (rw *Rewriter) drain() {
 			continue
 		}
 		delete(rw.queued, op)
+		rw.meter.Visit()
 		if rw.budget--; rw.budget < 0 {
 			panic("BUG: rewrite: patterns do not come to an end at " + op.Name())
 		}

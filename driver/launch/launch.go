@@ -43,8 +43,8 @@ type Kernel struct {
 
 // Info returns what is known of the kernel of a file that name names; "" names
 // the only one.
-func Info(src *core.Source, name string) (*frontend.KernelInfo, error) {
-	kernels, err := core.Kernels(src)
+func Info(ctx context.Context, src *core.Source, name string) (*frontend.KernelInfo, error) {
+	kernels, err := core.Kernels(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func Compile(ctx context.Context, req Request) (*Kernel, error) {
 
 // specialize makes the signature that follows from the arguments.
 func (k *Kernel) specialize(ctx context.Context, req *Request) (*core.Source, error) {
-	info, err := Info(req.Source, req.Kernel)
+	info, err := Info(ctx, req.Source, req.Kernel)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (k *Kernel) specialize(ctx context.Context, req *Request) (*core.Source, er
 	if text == "" {
 		text = " " // core takes an empty one for none
 	}
-	variants, err := core.Variants(req.Source, info.Name, text)
+	variants, err := core.Variants(ctx, req.Source, info.Name, text)
 	if err != nil {
 		return nil, named(err)
 	}

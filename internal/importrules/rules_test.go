@@ -28,7 +28,7 @@ type rule struct {
 
 // Groups of rooms, from the ground up: each floor sees those below it.
 var (
-	irFloor       = []string{"core/diag", "core/ir/..."}
+	irFloor       = []string{"core/diag", "core/work", "core/ir/..."}
 	dialectFloor  = append(slices.Clone(irFloor), "core/layout", "core/dialect/...")
 	analysisFloor = append(slices.Clone(dialectFloor), "core/analysis/...", "core/rewrite/...", "core/pass/...")
 	lowerFloor    = append(slices.Clone(analysisFloor), "core/transform/...", "core/lower/...", "core/llir/...")
@@ -39,20 +39,22 @@ var (
 // a decision.
 var rules = []rule{
 	{"core/diag", nil, stdlibOnly, "every room returns diagnostics"},
+	{"core/work", nil, stdlibOnly, "every room counts what it visits"},
+	{"core/work/...", []string{"core/work"}, stdlibOnly, "contexts for tests"},
 	{"core/filememo", nil, stdlibOnly, "a memo on disk knows nothing of what it remembers"},
 	{"core/layout", nil, stdlibOnly, "layouts are pure mathematics"},
 	{"core/layout/...", []string{"core/layout"}, stdlibOnly, "pictures need the layout alone"},
-	{"core/ir", []string{"core/diag"}, stdlibOnly, "the IR is the ground floor"},
+	{"core/ir", []string{"core/diag", "core/work"}, stdlibOnly, "the IR is the ground floor"},
 	{"core/ir/diff", irFloor, []string{"github.com/rogpeppe/go-internal/diff"}, "comparing modules needs their text"},
-	{"core/ir/...", []string{"core/diag", "core/ir"}, stdlibOnly, "the text form needs the IR alone"},
+	{"core/ir/...", []string{"core/diag", "core/work", "core/ir"}, stdlibOnly, "the text form needs the IR alone"},
 	{"core/dialect/...", append(slices.Clone(irFloor), "core/layout"), stdlibOnly, "dialects are tables over the IR"},
 	{"core/analysis/...", append(slices.Clone(dialectFloor), "core/rewrite/..."), stdlibOnly, "analyses read"},
 	{"core/rewrite/...", dialectFloor, stdlibOnly, "pattern drivers know no pass"},
 	{"core/pass/...", dialectFloor, stdlibOnly, "the runner knows no pass"},
 	{"core/transform/...", analysisFloor, stdlibOnly, "passes change the IR, they do not lower it"},
-	{"core/llir/...", []string{"core/diag"}, []string{"github.com/llir/", "github.com/mewmew/", "github.com/pkg/errors"}, "LLVM IR stands beside our IR"},
+	{"core/llir/...", []string{"core/diag", "core/work"}, []string{"github.com/llir/", "github.com/mewmew/", "github.com/pkg/errors"}, "LLVM IR stands beside our IR"},
 	{"core/lower/...", lowerFloor, []string{"github.com/llir/", "github.com/mewmew/", "github.com/pkg/errors"}, "lowering ends the trip through core"},
-	{"core/frontend/syntax", []string{"core/diag"}, stdlibOnly, "a Python parser has nothing to do with IR"},
+	{"core/frontend/syntax", []string{"core/diag", "core/work"}, stdlibOnly, "a Python parser has nothing to do with IR"},
 	{"core/frontend/...", append(slices.Clone(dialectFloor), "core/frontend/..."), stdlibOnly, "the front end builds ttir and goes no further"},
 	{"core/cache/...", []string{"core/filememo"}, stdlibOnly, "a store of bytes"},
 	{"core/plugin/wire", []string{"core/diag", "plugin-sdk/..."}, nil, "diagnostics on both sides of the border"},
@@ -65,7 +67,7 @@ var rules = []rule{
 	{"backends/npu/...", append(slices.Clone(lowerFloor), "core/filememo", "core/plugin/wire", "plugin-sdk/...", "backends/npu/..."), nil, "as above"},
 	{"driver/launch/...", []string{"core/...", "plugin-sdk/...", "driver/..."}, nil, "specialization at launch compiles"},
 	{"driver/tune/...", []string{"core/...", "plugin-sdk/...", "driver/..."}, nil, "tuning compiles"},
-	{"driver/...", []string{"core/diag", "core/layout", "core/plugin/process", "core/plugin/wire", "plugin-sdk/...", "driver/..."}, nil, "a device runs binaries, it does not compile"},
+	{"driver/...", []string{"core/diag", "core/work", "core/layout", "core/plugin/process", "core/plugin/wire", "plugin-sdk/...", "driver/..."}, nil, "a device runs binaries, it does not compile"},
 	{"cmd/...", []string{"core/...", "plugin-sdk/...", "driver/...", "cmd/..."}, nil, "the command reaches a backend only as a process"},
 	{"internal/golden", nil, nil, "a test library"},
 	{"internal/testseed", nil, nil, "a test library"},

@@ -187,7 +187,7 @@ func (k Kernel) source() (*core.Source, error) {
 
 // name gives arguments by position their parameters' names.
 func name(src *core.Source, kernel string, args []any) ([]launch.Arg, error) {
-	info, err := launch.Info(src, kernel)
+	info, err := launch.Info(context.Background(), src, kernel)
 	if err != nil {
 		return nil, err
 	}

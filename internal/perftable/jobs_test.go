@@ -85,7 +85,7 @@ func compile(t testing.TB, j job, target string) *compiled {
 	if err != nil {
 		t.Fatal(err)
 	}
-	variants, err := core.Variants(&core.Source{Path: j.file, Name: j.as, Text: text}, j.kernel, j.signature)
+	variants, err := core.Variants(t.Context(), &core.Source{Path: j.file, Name: j.as, Text: text}, j.kernel, j.signature)
 	if err != nil {
 		t.Fatal(err)
 	}

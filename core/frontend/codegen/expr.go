@@ -12,6 +12,7 @@ import (
 // expr compiles an expression. After it the builder's location is that of e, as
 // the node visited last.
 func (g *gen) expr(e syntax.Expr) any {
+	g.u.ctx.Meter().Visit()
 	outer := g.node
 	g.at(e.Loc())
 	loc := g.u.b.Loc

@@ -27,6 +27,7 @@ func (g *gen) block(body []syntax.Stmt) {
 // the statement would have assigned is marked as broken, so that independent
 // mistakes are found in one run.
 func (g *gen) stmt(st syntax.Stmt) {
+	g.u.ctx.Meter().Visit()
 	if g.outer != nil {
 		g.statement(st)
 		return

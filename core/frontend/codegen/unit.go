@@ -7,6 +7,7 @@ import (
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/frontend/lang"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/work"
 )
 
 // Param is what a signature says of one parameter of a kernel.
@@ -47,6 +48,7 @@ func Build(ctx *ir.Context, req *Request) (module *ir.Operation, warnings diag.L
 	}
 	u.e = &lang.Emitter{B: b, C: ctx, Gen: u, Session: u.session, Facts: req.Facts, Opts: req.Opts}
 	u.session.Host = u.e
+	defer u.overMemory(&module, &err)
 	fail := eval.Try(func() { u.kernel(req) })
 	u.session.Host = nil
 	if fail != nil {
@@ -61,6 +63,24 @@ func Build(ctx *ir.Context, req *Request) (module *ir.Operation, warnings diag.L
 		return nil, u.warnings, u.errs
 	}
 	return u.module, u.warnings, nil
+}
+
+// overMemory is deferred: a build that takes too much memory ends with a
+// diagnostic at the place that it has come to.
+func (u *unit) overMemory(module **ir.Operation, err *error) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	over, ok := work.Stopped(r).(*work.OverMemory)
+	if !ok {
+		panic(r)
+	}
+	f := &eval.Failure{Msg: over.Error(), Help: work.OverMemoryHelp}
+	if u.gen != nil {
+		f.At(u.gen.file, u.gen.node)
+	}
+	*module, *err = nil, f.Diagnostic()
 }
 
 // unit is one compile.

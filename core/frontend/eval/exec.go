@@ -352,7 +352,7 @@ func (f *frame) augAssign(st *syntax.AugAssign) {
 	v := f.eval(st.Value)
 	f.cur = st.Loc()
 	if l, ok := old.(*List); ok && st.Op == syntax.Add {
-		l.Elems = append(l.Elems, Iterate(v)...)
+		l.Elems = extended(l.Elems, Iterate(v))
 		return
 	}
 	f.assign(st.Target, Binary(st.Op, old, v))

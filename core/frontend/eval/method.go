@@ -95,7 +95,11 @@ func strMethod(v, name string) method {
 	case "removesuffix":
 		return text(func(a []any) string { return strings.TrimSuffix(v, strArg(a, 0, "")) })
 	case "replace":
-		return text(func(a []any) string { return strings.ReplaceAll(v, strArg(a, 0, ""), strArg(a, 1, "")) })
+		return text(func(a []any) string {
+			old, with := strArg(a, 0, ""), strArg(a, 1, "")
+			n := len(v) + strings.Count(v, old)*(len(with)-len(old))
+			return strings.ReplaceAll(bounded(v, n), old, with)
+		})
 	case "startswith":
 		return test(func(a []any) bool { return anyAffix(a, func(p string) bool { return strings.HasPrefix(v, p) }) })
 	case "endswith":
@@ -105,8 +109,11 @@ func strMethod(v, name string) method {
 	case "join":
 		return text(func(a []any) string {
 			var parts []string
+			n := 0
 			for _, e := range Iterate(arg(a, 0, nil)) {
 				parts = append(parts, Str(e))
+				n += len(parts[len(parts)-1]) + len(v)
+				bounded(0, n)
 			}
 			return strings.Join(parts, v)
 		})
@@ -150,9 +157,9 @@ func listMethod(v *List, name string) method {
 	}
 	switch name {
 	case "append":
-		return change(func(a []any) { v.Elems = append(v.Elems, arg(a, 0, nil)) })
+		return change(func(a []any) { v.Elems = append(bounded(v.Elems, len(v.Elems)+1), arg(a, 0, nil)) })
 	case "extend":
-		return change(func(a []any) { v.Elems = append(v.Elems, Iterate(arg(a, 0, nil))...) })
+		return change(func(a []any) { v.Elems = extended(v.Elems, Iterate(arg(a, 0, nil))) })
 	case "insert":
 		return change(func(a []any) {
 			i, _ := AsInt(arg(a, 0, int64(0)))

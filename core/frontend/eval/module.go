@@ -6,6 +6,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/syntax"
+	"github.com/tritonc/tritonc/core/work"
 )
 
 // Session is what the modules of one compile share. It belongs to one
@@ -23,6 +24,8 @@ type Session struct {
 	// Host is what functions of the language that run here emit code with; nil
 	// while no kernel is being compiled.
 	Host any
+	// Meter counts the steps and may stop the compile; nil counts nothing.
+	Meter *work.Meter
 	// MaxSteps bounds the work of compile-time code; 0 means DefaultMaxSteps.
 	MaxSteps int
 
@@ -40,6 +43,9 @@ const maxCalls = 200
 
 // step spends one step of the budget.
 func (s *Session) step() {
+	if s.Meter != nil {
+		s.Meter.Visit()
+	}
 	s.steps++
 	limit := s.MaxSteps
 	if limit == 0 {

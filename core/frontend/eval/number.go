@@ -8,7 +8,7 @@ import (
 	"github.com/tritonc/tritonc/core/frontend/syntax"
 )
 
-// maxShift bounds the integers that compile-time code can build.
+// maxShift bounds the integers that compile-time code can build, in bits.
 const maxShift = 1 << 16
 
 // number is a Python number in one of three forms.
@@ -186,6 +186,10 @@ func abs64(x int64) int64 {
 	return x
 }
 
+func tooLarge() {
+	raise("OverflowError", "integer is too large: compile-time code may build integers of %d bits", maxShift)
+}
+
 func bigBinary(op syntax.Operator, x, y *big.Int) any {
 	r := new(big.Int)
 	switch op {
@@ -195,7 +199,7 @@ func bigBinary(op syntax.Operator, x, y *big.Int) any {
 		r.Sub(x, y)
 	case syntax.Mult:
 		if x.BitLen()+y.BitLen() > maxShift {
-			raise("OverflowError", "integer is too large")
+			tooLarge()
 		}
 		r.Mul(x, y)
 	case syntax.Div:
@@ -224,11 +228,18 @@ func bigBinary(op syntax.Operator, x, y *big.Int) any {
 			raise("ValueError", "negative shift count")
 		}
 		if op == syntax.RShift {
-			r.Rsh(x, uint(min(y.Uint64(), maxShift)))
+			n := uint(x.BitLen() + 1) // beyond which only the sign is left
+			if y.IsUint64() {
+				n = uint(min(y.Uint64(), uint64(n)))
+			}
+			r.Rsh(x, n)
 			break
 		}
-		if !y.IsInt64() || y.Int64() > maxShift {
-			raise("OverflowError", "shift count is too large")
+		if x.Sign() == 0 {
+			break
+		}
+		if !y.IsInt64() || y.Int64() > maxShift-int64(x.BitLen()) {
+			tooLarge()
 		}
 		r.Lsh(x, uint(y.Int64()))
 	case syntax.BitAnd:
@@ -247,8 +258,11 @@ func bigPow(x, y *big.Int) any {
 	if y.Sign() < 0 {
 		return floatBinary(syntax.Pow, number{kind: 'b', b: x}.float(), number{kind: 'b', b: y}.float(), nil, nil)
 	}
-	if !y.IsInt64() || (x.BitLen() > 1 && y.Int64()*int64(x.BitLen()) > maxShift) {
-		raise("OverflowError", "integer is too large")
+	if !y.IsInt64() || (x.BitLen() > 1 && y.Int64() > maxShift/int64(x.BitLen())) {
+		if x.BitLen() <= 1 { // -1, 0 and 1 have the powers that the exponent's last bit tells
+			return Int(new(big.Int).Exp(x, big.NewInt(2-int64(y.Bit(0))), nil))
+		}
+		tooLarge()
 	}
 	return Int(new(big.Int).Exp(x, y, nil))
 }

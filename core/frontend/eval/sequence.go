@@ -22,7 +22,7 @@ func sequenceBinary(op syntax.Operator, a, b any) any {
 		switch x := a.(type) {
 		case string:
 			if y, ok := b.(string); ok {
-				return x + y
+				return x + bounded(y, len(x)+len(y))
 			}
 		case *Tuple:
 			if y, ok := b.(*Tuple); ok {
@@ -71,7 +71,19 @@ func unwrap(v any) any {
 }
 
 func concat(a, b []any) []any {
-	return append(append(make([]any, 0, len(a)+len(b)), a...), b...)
+	return bounded(append(append(make([]any, 0, len(a)+len(b)), a...), b...), len(a)+len(b))
+}
+
+// extended is list with more at its end.
+func extended(list, more []any) []any { return append(bounded(list, len(list)+len(more)), more...) }
+
+// bounded is v, a sequence of n elements or a part of one, unless that is more
+// than compile-time code may build.
+func bounded[T any](v T, n int) T {
+	if n > maxRepeat {
+		raise("MemoryError", "sequence is too long: compile-time code may build %d elements", maxRepeat)
+	}
+	return v
 }
 
 func repeat(v any, n int64) (any, bool) {
@@ -87,8 +99,11 @@ func repeat(v any, n int64) (any, bool) {
 	default:
 		return nil, false
 	}
-	if n > maxRepeat || n*size > maxRepeat {
-		raise("MemoryError", "sequence is too long")
+	if size > 0 && n > maxRepeat/size {
+		bounded(0, maxRepeat+1)
+	}
+	if size == 0 {
+		return v, true
 	}
 	switch v := v.(type) {
 	case string:

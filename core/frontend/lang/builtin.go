@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"math/big"
+	"math/bits"
 	"strconv"
 	"strings"
 	"sync"
@@ -271,6 +273,9 @@ func (a *Args) ints(i int) []int64 {
 	out := make([]int64, len(vals))
 	for k, v := range vals {
 		n, ok := eval.AsInt(v)
+		if b, isBig := v.(*big.Int); isBig {
+			eval.FailHelp(sprintf("sizes are powers of two up to %d", maxNumel), "integer %s does not fit in 64 bits", b)
+		}
 		if !ok {
 			eval.Fail(errShapeType, k, TypeString(v))
 		}
@@ -294,10 +299,20 @@ func CheckShape(shape []int64) {
 		if d < 1 || d&(d-1) != 0 {
 			eval.FailHelp(powerHelp(d), errShapePow2, i)
 		}
-		if n *= d; n > maxNumel {
-			eval.Fail(errNumel, n)
+		if n > maxNumel/d {
+			eval.FailHelp("work on a part at a time, in a loop or in more programs", errNumel, bigProduct(shape))
 		}
+		n *= d
 	}
+}
+
+// bigProduct is the number of elements of a shape of any size.
+func bigProduct(shape []int64) *big.Int {
+	n := big.NewInt(1)
+	for _, d := range shape {
+		n.Mul(n, big.NewInt(d))
+	}
+	return n
 }
 
 // maxNumel is TRITON_MAX_TENSOR_NUMEL.
@@ -308,9 +323,9 @@ func powerHelp(d int64) string {
 	if d < 1 {
 		return "sizes are 1, 2, 4, 8, …"
 	}
-	p := int64(1)
-	for p*2 <= d {
-		p *= 2
+	if d > maxNumel {
+		return sprintf("it is %d; sizes are powers of two up to %d", d, maxNumel)
 	}
+	p := int64(1) << (bits.Len64(uint64(d)) - 1)
 	return sprintf("it is %d; the powers of two around it are %d and %d (mask what lies beyond the data)", d, p, p*2)
 }

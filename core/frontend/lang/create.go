@@ -123,5 +123,6 @@ func cat(e *Emitter, a *Args) any {
 		eval.Fail("cat needs two one-dimensional tensors of one type; got %s and %s", x.T, y.T)
 	}
 	t := &Block{x.Scalar(), []int64{2 * x.Shape()[0]}}
+	CheckShape(t.Shape)
 	return e.tensor(e.B.Op(tt.Cat, []*ir.Value{x.V, y.V}, t.IR(e.C)).Result(0), t)
 }

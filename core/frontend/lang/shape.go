@@ -157,6 +157,7 @@ func (e *Emitter) Join(x, y *Tensor) *Tensor {
 		eval.Fail("join() needs tensors of one type; got %s and %s", x.T, y.T)
 	}
 	t := &Block{x.Scalar(), append(slices.Clone(x.Shape()), 2)}
+	CheckShape(t.Shape)
 	r := e.tensor(e.B.Op(tt.Join, []*ir.Value{x.V, y.V}, t.IR(e.C)).Result(0), t)
 	if scalar {
 		return e.Reshape(r, []int64{2}, false)

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"math/big"
 	"slices"
 	"strings"
 	"sync"
@@ -235,7 +236,7 @@ var heuristics = &eval.Native{Name: "heuristics", Fn: func(_ *eval.Session, args
 	})
 }}
 
-func intFunction(name string, n int, f func(v []int64) int64) *eval.Native {
+func intFunction(name string, n int, f func(v []*big.Int) *big.Int) *eval.Native {
 	return &eval.Native{Name: name, Global: true, Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
 		for _, k := range kw {
 			args = append(args, k.Value)
@@ -243,37 +244,45 @@ func intFunction(name string, n int, f func(v []int64) int64) *eval.Native {
 		if len(args) != n {
 			eval.Fail("%s() takes %d arguments (%d given)", name, n, len(args))
 		}
-		vals := make([]int64, n)
+		vals := make([]*big.Int, n)
 		for i, a := range args {
 			if c, ok := a.(*eval.Constexpr); ok {
 				a = c.Value
 			}
-			v, ok := eval.AsInt(a)
-			if !ok {
+			_, isBig := a.(*big.Int)
+			if _, ok := eval.AsInt(a); !ok && !isBig {
 				if m, missing := a.(*eval.Missing); missing {
 					m.Fail()
 				}
 				eval.Fail("%s() needs compile-time integers, not %s", name, eval.TypeName(a))
 			}
-			vals[i] = v
+			vals[i] = eval.ToBig(a)
 		}
-		return f(vals)
+		return eval.Int(f(vals))
 	}}
 }
 
-var cdiv = intFunction("cdiv", 2, func(v []int64) int64 {
-	if v[1] == 0 {
+var cdiv = intFunction("cdiv", 2, func(v []*big.Int) *big.Int {
+	if v[1].Sign() == 0 {
 		eval.Fail("integer division or modulo by zero")
 	}
-	return (v[0] + v[1] - 1) / v[1]
+	// Python's //, which rounds down, of x + y - 1 and y.
+	x := new(big.Int).Add(v[0], v[1])
+	x.Sub(x, big.NewInt(1))
+	q, r := new(big.Int).QuoRem(x, v[1], new(big.Int))
+	if r.Sign() != 0 && r.Sign() != v[1].Sign() {
+		q.Sub(q, big.NewInt(1))
+	}
+	return q
 })
 
-var nextPowerOf2 = intFunction("next_power_of_2", 1, func(v []int64) int64 {
-	n := int64(1)
-	for n < v[0] && n < 1<<62 {
-		n *= 2
+// nextPowerOf2 is 0 for what is not positive, as in Triton.
+var nextPowerOf2 = intFunction("next_power_of_2", 1, func(v []*big.Int) *big.Int {
+	if v[0].Sign() <= 0 {
+		return new(big.Int)
 	}
-	return n
+	below := new(big.Int).Sub(v[0], big.NewInt(1))
+	return new(big.Int).Lsh(big.NewInt(1), uint(below.BitLen()))
 })
 
 // target is what get_current_target answers.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/work"
 )
 
 // operation reads one operation with its results and location.
@@ -373,6 +374,8 @@ func ParseFile(ctx *ir.Context, file string, src []byte) (f *File, err error) {
 	if len(src) > maxSource {
 		return nil, diag.Errorf(diag.Pos{File: file}, "text is larger than %d bytes", maxSource)
 	}
+	ctx.Meter().Enter("reading " + file)
+	defer work.Catch(&err)
 	p := newParser(ctx, f)
 	defer recoverFailure(&err)
 	p.scanAliases()

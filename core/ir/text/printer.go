@@ -305,6 +305,7 @@ func (w *Printer) newline() {
 
 // operation writes results, operation and location.
 func (w *Printer) operation(op *ir.Operation) {
+	w.ctx.Meter().Visit()
 	if w.visiting {
 		if w.opt.Locations {
 			w.visitLoc(op.Loc(), true)

@@ -290,7 +290,7 @@ def _merge(x, stage: tl.constexpr, order: tl.constexpr):
 def _sort(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
     last: tl.constexpr = _last_dim(dim, len(x.shape))
     log_n: tl.constexpr = _log2(x.shape[last])
-    log_k: tl.constexpr = log_n if k is None else _log2(k)
+    log_k: tl.constexpr = log_n if k is None else _log_k(k, log_n)
     n_dims: tl.constexpr = _log2(x.numel)
     h = tl.reshape(x, (2, ) * n_dims)
     for i in tl.static_range(1, log_k + 1):
@@ -338,3 +338,9 @@ def flip(x, dim=None):
     for i in tl.static_range(steps):
         y = y ^ xor_sum(y, d + i, True)
     return tl.reshape(y, x.shape).to(x.dtype, bitcast=True)
+
+
+@triton.constexpr_function
+def _log_k(k, log_n):
+    assert 1 <= k <= 2**log_n, f"topk: k is {k}, and there are {2**log_n} elements to choose from"
+    return _log2(k)

@@ -1,0 +1,94 @@
+package work
+
+import (
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+)
+
+// The compiles of a process share its memory, and Go does not tell what each of
+// them holds. So their limits add up, and when the process holds more than the
+// sum, the compile that has visited most is taken for the cause.
+
+// share is one compile's part of the process's memory.
+type share struct {
+	limit  int64
+	visits atomic.Int64
+}
+
+var shares struct {
+	sync.Mutex
+	running map[*share]bool
+	before  int64 // the collector's limit without compiles
+}
+
+func join(limit int64) *share {
+	s := &share{limit: limit}
+	shares.Lock()
+	defer shares.Unlock()
+	if shares.running == nil {
+		shares.running = map[*share]bool{}
+	}
+	if len(shares.running) == 0 {
+		shares.before = debug.SetMemoryLimit(-1)
+	}
+	shares.running[s] = true
+	collectBelow()
+	return s
+}
+
+func (s *share) leave() {
+	shares.Lock()
+	defer shares.Unlock()
+	delete(shares.running, s)
+	collectBelow()
+}
+
+// collectBelow has the garbage collector keep the process under three quarters of
+// what its compiles may take, so that what counts against their limits is in use.
+func collectBelow() {
+	total := allowed()
+	if total == 0 {
+		debug.SetMemoryLimit(shares.before)
+		return
+	}
+	debug.SetMemoryLimit(min(total/4*3, shares.before))
+}
+
+// allowed is what all compiles together may take.
+func allowed() int64 {
+	total := int64(0)
+	for s := range shares.running {
+		total += s.limit
+	}
+	return total
+}
+
+// over reports whether the process holds too much, and s is to end for it. It
+// says so at seven eighths of the limit, for the sake of what is allocated
+// between two looks.
+func (s *share) over() bool {
+	held := heldBytes()
+	if held < s.limit/8*7 {
+		return false
+	}
+	shares.Lock()
+	defer shares.Unlock()
+	if held < allowed()/8*7 {
+		return false
+	}
+	for other := range shares.running {
+		if other.visits.Load() > s.visits.Load() {
+			return false
+		}
+	}
+	return true
+}
+
+// heldBytes is what the Go runtime has of the system and not given back.
+func heldBytes() int64 {
+	samples := [2]metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(samples[:])
+	return int64(samples[0].Value.Uint64() - samples[1].Value.Uint64())
+}

@@ -1,0 +1,114 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+)
+
+// until visits until the meter stops it, or n times.
+func until(m *Meter, n int) (err error) {
+	defer Catch(&err)
+	for range n {
+		m.Visit()
+	}
+	return nil
+}
+
+func TestStopsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := Start(ctx)
+	defer m.End()
+	if err := until(m, 3*visitsALook); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := until(m, visitsALook); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v after %d visits", err, m.Visits())
+	}
+	if err := until(m, 3*visitsALook); err != nil {
+		t.Errorf("stopped twice: %v", err)
+	}
+	again := Start(ctx)
+	again.visits, again.next = 1, visitsALook
+	defer func() {
+		if err := Stopped(recover()); !errors.Is(err, context.Canceled) {
+			t.Errorf("Check: got %v", err)
+		}
+	}()
+	again.Check()
+}
+
+func TestZeroMeterOnlyCounts(t *testing.T) {
+	var m Meter
+	if err := until(&m, 5*visitsALook); err != nil || m.Visits() != 5*visitsALook {
+		t.Errorf("got %v, %d visits", err, m.Visits())
+	}
+}
+
+func TestOtherPanicsPass(t *testing.T) {
+	defer func() {
+		if p := recover(); p != "BUG: other" {
+			t.Errorf("got %v", p)
+		}
+	}()
+	var err error
+	defer Catch(&err)
+	panic("BUG: other")
+}
+
+// A compile that holds more than it may is stopped, and told in which step.
+func TestStopsOverMemory(t *testing.T) {
+	const limit = 64 << 20
+	m := Start(WithMemory(t.Context(), limit+heldBytes()))
+	defer m.End()
+	m.Enter("pass hoard")
+	var held [][]byte
+	err := func() (err error) {
+		defer Catch(&err)
+		for range 64 {
+			b := make([]byte, 4<<20)
+			for i := 0; i < len(b); i += 4096 {
+				b[i] = 1
+			}
+			held = append(held, b)
+			m.Add(visitsALook * (looksAtHeap + 1))
+		}
+		return nil
+	}()
+	var over *OverMemory
+	if !errors.As(err, &over) || over.Step != "pass hoard" || !strings.Contains(err.Error(), "in pass hoard") {
+		t.Fatalf("got %v with %d MiB held", err, 4*len(held))
+	}
+	if n := len(held) * 4 << 20; n > 2*limit {
+		t.Errorf("stopped at %d bytes", n)
+	}
+}
+
+// Of two compiles the one that did more is the one to end, and their limits add up.
+func TestHeaviestEnds(t *testing.T) {
+	idle := Start(WithMemory(t.Context(), 1))
+	defer idle.End()
+	busy := Start(WithMemory(t.Context(), 1))
+	defer busy.End()
+	if err := until(idle, 1); !errors.As(err, new(*OverMemory)) {
+		t.Errorf("with no visits elsewhere: %v", err)
+	}
+	busy.visits = 1 << 20
+	busy.memory.visits.Store(busy.visits)
+	if err := until(idle, 20*visitsALook); err != nil {
+		t.Errorf("idle: %v", err)
+	}
+	if err := until(busy, 20*visitsALook); !errors.As(err, new(*OverMemory)) {
+		t.Errorf("busy: %v", err)
+	}
+	room := Start(WithMemory(t.Context(), 1<<50))
+	busy.End()
+	busy = Start(WithMemory(t.Context(), 1))
+	busy.visits = 1 << 20
+	if err := until(busy, 20*visitsALook); err != nil {
+		t.Errorf("with another's limit: %v", err)
+	}
+	room.End()
+}
