@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"runtime"
 	"slices"
 	"strings"
@@ -70,12 +69,11 @@ func compileFile(ctx context.Context, env *environment, cmd *cobra.Command, f *c
 	}
 	defer host.Close()
 	kernels, err := compileAll(ctx, variants, req)
-	said := map[string]bool{}
 	for _, k := range kernels {
 		if k != nil {
-			printDiagnostics(env.stderr, k.Warnings, said)
+			env.report.diagnostics(k.Warnings...)
 			if f.time {
-				printTimings(env.stderr, k, f.verbose > 0)
+				env.report.timings(k, f.verbose > 0)
 			}
 		}
 	}
@@ -89,7 +87,7 @@ func compileFile(ctx context.Context, env *environment, cmd *cobra.Command, f *c
 func (f *compileFlags) connect(env *environment, req *request) (*plugin.Host, error) {
 	host := newHost(env, f.verbose)
 	req.opts.Select = selector(host)
-	req.opts.Print = printer(env.stderr)
+	req.opts.Print = env.report.printed
 	if f.noCache {
 		return host, nil
 	}
@@ -150,15 +148,4 @@ func compileAll(ctx context.Context, variants []*core.Source, req *request) ([]*
 		return kernels, errorList(errs)
 	}
 	return kernels, nil
-}
-
-// printer writes what kernels print while they are compiled, whole lines of one
-// kernel at a time.
-func printer(w io.Writer) func(string) {
-	var mu sync.Mutex
-	return func(text string) {
-		mu.Lock()
-		defer mu.Unlock()
-		io.WriteString(w, text)
-	}
 }

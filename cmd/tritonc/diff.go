@@ -150,11 +150,11 @@ func (f *diffFlags) compile(ctx context.Context, env *environment, cmd *cobra.Co
 			withHelp("-s gives the signature of one")
 	}
 	req.opts.Select = selector(host)
-	req.opts.Print = printer(env.stderr)
+	req.opts.Print = env.report.printed
 	kernel, err := core.Compile(ctx, variants[0], req.target, &req.opts)
 	if err != nil {
 		return nil, err
 	}
-	printDiagnostics(env.stderr, kernel.Warnings, map[string]bool{})
+	env.report.diagnostics(kernel.Warnings...)
 	return kernel.Artifact(f.stage).Data, nil
 }

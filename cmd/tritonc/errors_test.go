@@ -33,7 +33,7 @@ func TestReport(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var b strings.Builder
-			if code := report(&b, tt.err); code != tt.code {
+			if code := (&reporter{w: &b, said: map[string]bool{}}).error(tt.err); code != tt.code {
 				t.Errorf("code %d, want %d", code, tt.code)
 			}
 			if b.String() != tt.want {

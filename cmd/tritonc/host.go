@@ -54,7 +54,7 @@ func newLogger(env *environment, verbose int) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{
 		Name:   "tritonc",
 		Level:  levels[min(verbose, len(levels)-1)],
-		Output: env.stderr,
+		Output: env.report.writer("log"),
 	})
 }
 

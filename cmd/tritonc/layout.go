@@ -241,7 +241,7 @@ func (f *layoutFlags) show(env *environment, out *strings.Builder, ctx *ir.Conte
 		d := diag.Errorf(diag.Pos{}, "%s does not fit %s: %v", attr, text.TypeString(ctx, tensor), err)
 		if n.name != "" && len(f.aliases) == 0 {
 			d.Severity = diag.Warning
-			diag.Fprint(env.stderr, d)
+			env.report.diagnostics(d)
 			return nil
 		}
 		return d

@@ -13,13 +13,14 @@ import (
 )
 
 func main() {
+	env := &environment{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ(), passes: neutralPasses(),
+	}
 	if err := checkLimits(); err != nil {
-		os.Exit(report(os.Stderr, err))
+		os.Exit(newReporter(env, os.Args[1:]).error(err))
 	}
 	ctx, stop := untilSignal()
-	code := run(ctx, os.Args[1:], &environment{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ(), passes: neutralPasses(),
-	})
+	code := run(ctx, os.Args[1:], env)
 	stop()
 	os.Exit(code)
 }
@@ -38,7 +39,8 @@ type environment struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	lookupEnv      func(string) (string, bool)
-	environ        []string // for device drivers: vendors have variables of their own
+	environ        []string  // for device drivers: vendors have variables of their own
+	report         *reporter // of standard error; run makes it
 	// passes are those that opt runs without a backend.
 	passes []*pass.Pass
 }
@@ -52,9 +54,10 @@ const (
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, env *environment) int {
+	env.report = newReporter(env, args)
 	root := newRoot(env)
 	root.SetArgs(args)
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
-	return report(env.stderr, root.ExecuteContext(ctx))
+	return env.report.error(root.ExecuteContext(ctx))
 }

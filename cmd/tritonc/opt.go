@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -134,7 +133,7 @@ func optFile(ctx context.Context, env *environment, f *optFlags, path string) er
 		} else if resp, err = runBackendPasses(ctx, backend, &req); err == nil {
 			m, err = text.Parse(m.Context(), name, []byte(resp.Output))
 		}
-		f.showRun(env.stderr, &resp)
+		f.showRun(env.report, &resp)
 		if err != nil {
 			return err
 		}
@@ -179,9 +178,9 @@ func (f *optFlags) ownBackend(ctx context.Context, env *environment, host *plugi
 
 // showRun writes what was asked for of the passes themselves, also of those
 // before an error.
-func (f *optFlags) showRun(w io.Writer, resp *sdk.RunPassesResponse) {
+func (f *optFlags) showRun(r *reporter, resp *sdk.RunPassesResponse) {
 	for _, d := range resp.Dumps {
-		fmt.Fprintf(w, "// -----// IR Dump After %s //----- //\n%s\n", d.Name, d.Text)
+		r.record(fmt.Sprintf("// -----// IR Dump After %s //----- //\n%s\n", d.Name, d.Text), dumpRecord{"dump", d.Name, d.Text})
 	}
 	if !f.time || len(resp.Timings) == 0 {
 		return
@@ -190,9 +189,16 @@ func (f *optFlags) showRun(w io.Writer, resp *sdk.RunPassesResponse) {
 	for _, t := range resp.Timings {
 		d := time.Duration(t.Nanoseconds)
 		total += d
-		fmt.Fprintf(w, "%9s  %s\n", milliseconds(d), withDid(t.Name, t.Did))
+		r.timing(d, timingRecord{Step: t.Name, Did: t.Did}, withDid(t.Name, t.Did))
 	}
-	fmt.Fprintf(w, "%9s  total\n", milliseconds(total))
+	r.timing(total, timingRecord{}, "total")
+}
+
+// dumpRecord is the IR after a pass.
+type dumpRecord struct {
+	Kind string `json:"kind"`
+	Pass string `json:"pass"`
+	Text string `json:"text"`
 }
 
 // write puts out the module, or what analyses know of it.

@@ -27,7 +27,10 @@ the kernel are options:
      {"BLOCK": 256, "num_warps": 8}]
 
 Files are written to the current folder, all of them or none:
-KERNEL[.VARIANT].cubin and KERNEL[.VARIANT].json unless --emit says otherwise.`
+KERNEL[.VARIANT].cubin and KERNEL[.VARIANT].json unless --emit says otherwise.
+
+The exit code is 0 when all went well, 1 when the kernel, the machine or tritonc is
+at fault, and 2 when the command line makes no sense.`
 
 const rootExample = `  tritonc --target cuda:80 vector_add.py
   tritonc --target cuda:90 -n softmax -s "*fp32:16, *fp32:16, i32, BLOCK=1024" -w 8 kernels.py
@@ -44,6 +47,9 @@ func newRoot(env *environment) *cobra.Command {
 		message, _, _ := strings.Cut(err.Error(), ": strconv.") // pflag quotes Go's own error
 		return usagef("%s", message).withHelp("%s --help lists the flags", cmd.CommandPath())
 	})
+	all := root.PersistentFlags()
+	all.BoolVar(&env.report.json, "json", env.report.json, "write messages as JSON, an object a line (docs/diagnostics.md)")
+	all.Var(&colorFlag{env, "auto"}, "color", "colour messages: `WHEN` is auto, always or never")
 	root.AddCommand(
 		compileVerb(env),
 		runVerb(env),

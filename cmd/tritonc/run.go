@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -128,7 +127,7 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 	}
 	r := &runner{env: env, flags: f, src: src, vals: vals, out: env.stdout}
 	if f.report == "json" {
-		r.out = env.stderr // standard output is the report's
+		r.out = env.report.writer("output") // standard output is the report's
 	}
 	if err := r.plan(); err != nil {
 		return err
@@ -153,9 +152,9 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 	if err != nil {
 		return explainArg(err)
 	}
-	printDiagnostics(env.stderr, kernel.Compiled.Warnings, map[string]bool{})
+	env.report.diagnostics(kernel.Compiled.Warnings...)
 	if f.time {
-		printTimings(env.stderr, kernel.Compiled, f.verbose > 0)
+		env.report.timings(kernel.Compiled, f.verbose > 0)
 	}
 	return r.run(ctx, dev, kernel)
 }
@@ -304,7 +303,7 @@ func (r *runner) simulated(target core.Target) (driver.Device, error) {
 
 // run launches the kernel and deals with what came out.
 func (r *runner) run(ctx context.Context, dev driver.Device, kernel *launch.Kernel) error {
-	stop := r.bar.start(r.env.stderr, kernel.Compiled.Name)
+	stop := r.bar.start(r.env.report.screen(), kernel.Compiled.Name)
 	result, err := kernel.Run(ctx, r.grid)
 	stop()
 	if result != nil && result.Report != nil {
@@ -377,14 +376,4 @@ func (r *runner) save() error {
 		fmt.Fprintf(r.out, "%s: written to %s\n", s.name, s.path)
 	}
 	return nil
-}
-
-// isTerminal reports whether w is one that a person looks at.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

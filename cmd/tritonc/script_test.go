@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -8,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -59,7 +61,8 @@ func TestScript(t *testing.T) {
 			return condition(name)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code": exitCode,
+			"code":      exitCode,
+			"jsonlines": jsonLines,
 		},
 	})
 }
@@ -132,5 +135,38 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != args[0] {
 		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}
+
+// jsonLines is the script command "jsonlines FILE N": each of the N lines of the
+// file, which may be stdout or stderr, must be a JSON object of a known kind with
+// the fields that its kind always has.
+func jsonLines(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: jsonlines FILE N")
+	}
+	always := map[string][]string{
+		"diagnostic": {"severity", "category", "message", "notes"},
+		"print":      {"text"}, "log": {"text"}, "output": {"text"}, "dump": {"pass", "text"}, "timing": {"milliseconds"},
+	}
+	n := 0
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		n++
+		var object map[string]any
+		if err := json.Unmarshal([]byte(line), &object); err != nil {
+			ts.Fatalf("line %d: %v: %s", n, err, line)
+		}
+		kind, _ := object["kind"].(string)
+		if always[kind] == nil {
+			ts.Fatalf("line %d is of no known kind: %s", n, line)
+		}
+		for _, field := range always[kind] {
+			if object[field] == nil {
+				ts.Fatalf("line %d has no %s: %s", n, field, line)
+			}
+		}
+	}
+	if strconv.Itoa(n) != args[1] {
+		ts.Fatalf("%d lines, want %s", n, args[1])
 	}
 }

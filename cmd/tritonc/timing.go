@@ -2,25 +2,43 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/tritonc/tritonc/core"
 )
 
-// printTimings writes a line a stage and, with steps, one a pass and tool.
-func printTimings(w io.Writer, k *core.Kernel, steps bool) {
+// timingRecord is how long a step took, for --json: a stage, one of its passes or
+// tools (Step), or, without either, all of them.
+type timingRecord struct {
+	Kind         string  `json:"kind"`
+	Kernel       string  `json:"kernel,omitempty"`
+	Stage        string  `json:"stage,omitempty"`
+	Step         string  `json:"step,omitempty"`
+	Milliseconds float64 `json:"milliseconds"`
+	Did          string  `json:"did,omitempty"`
+}
+
+// timing writes one row: the time and what for people stands behind it.
+func (r *reporter) timing(d time.Duration, row timingRecord, text string) {
+	row.Kind, row.Milliseconds = "timing", float64(d)/float64(time.Millisecond)
+	r.record(fmt.Sprintf("%9s  %s\n", milliseconds(d), text), row)
+}
+
+// timings writes a line a stage and, with steps, one a pass and tool.
+func (r *reporter) timings(k *core.Kernel, steps bool) {
 	var total time.Duration
-	for _, row := range k.Timings {
+	name := k.FileStem()
+	for _, t := range k.Timings {
+		row := timingRecord{Kernel: name, Stage: t.Stage, Step: t.Step, Did: t.Did}
 		switch {
-		case row.Step == "":
-			total += row.Time
-			fmt.Fprintf(w, "%9s  %s\n", milliseconds(row.Time), row.Stage)
+		case t.Step == "":
+			total += t.Time
+			r.timing(t.Time, row, t.Stage)
 		case steps:
-			fmt.Fprintf(w, "%9s    %s\n", milliseconds(row.Time), withDid(row.Step, row.Did))
+			r.timing(t.Time, row, "  "+withDid(t.Step, t.Did))
 		}
 	}
-	fmt.Fprintf(w, "%9s  %s\n", milliseconds(total), k.FileStem())
+	r.timing(total, timingRecord{Kernel: name}, name)
 }
 
 // withDid is a pass with what it says to have done, if anything.

@@ -11,9 +11,7 @@ package diag
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
-	"unicode/utf8"
 )
 
 // Severity orders diagnostics from fatal to informative.
@@ -173,56 +171,4 @@ func LineAt(src string, n int) string {
 		src = src[:i]
 	}
 	return strings.TrimSuffix(src, "\r")
-}
-
-// maxShown bounds how much of a long source line is printed around the caret.
-const maxShown = 160
-
-// Fprint writes d for a person: the one-line form, the source line with a
-// caret, the help, and the notes.
-func Fprint(w io.Writer, d *Diagnostic) {
-	fmt.Fprintln(w, d.Error())
-	if d.Line != "" && d.Pos.Line > 0 {
-		fprintLine(w, d)
-	}
-	if d.Help != "" {
-		fmt.Fprintf(w, "  help: %s\n", strings.ReplaceAll(d.Help, "\n", "\n        "))
-	}
-	for i := range d.Notes {
-		Fprint(w, &d.Notes[i])
-	}
-}
-
-func fprintLine(w io.Writer, d *Diagnostic) {
-	line, col, end := d.Line, d.Pos.Col, d.EndCol
-	if col > maxShown/2 && len(line) > maxShown {
-		cut := col - maxShown/2
-		for cut < len(line) && !utf8.RuneStart(line[cut]) {
-			cut++
-		}
-		line, col, end = line[min(cut, len(line)):], col-cut, end-cut
-	}
-	if len(line) > maxShown {
-		line = strings.ToValidUTF8(line[:maxShown], "")
-	}
-	fmt.Fprintf(w, "%5d | %s\n", d.Pos.Line, line)
-	if col < 1 {
-		return
-	}
-	var pad strings.Builder
-	for i, r := range line {
-		if i >= col-1 {
-			break
-		}
-		if r == '\t' {
-			pad.WriteByte('\t') // keeps the caret under its column
-		} else {
-			pad.WriteByte(' ')
-		}
-	}
-	width := 1
-	if end > col {
-		width = utf8.RuneCountInString(line[min(col-1, len(line)):min(end-1, len(line))])
-	}
-	fmt.Fprintf(w, "      | %s%s\n", pad.String(), strings.Repeat("^", max(width, 1)))
 }
