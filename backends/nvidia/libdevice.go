@@ -66,8 +66,8 @@ isnan fp32 i1 isnanf
 isnan fp64 i1 isnand
 isinf fp32 i1 isinff
 isinf fp64 i1 isinfd
-signbit fp32 i1 signbitf
-signbit fp64 i1 signbitd
+signbit fp32 i32 signbitf
+signbit fp64 i32 signbitd
 isfinited fp64 i1 isfinited
 finitef fp32 i1 finitef
 fast_dividef fp32,fp32 fp32 fast_fdividef
