@@ -65,9 +65,10 @@ type cachedArtifact struct {
 
 // importedFile is a module that the source asked for.
 type importedFile struct {
-	Module string `json:"module"`
-	Path   string `json:"path"`   // as Source.Path
-	SHA256 string `json:"sha256"` // of the text; "" when there was none of that name
+	Module    string `json:"module"`
+	Path      string `json:"path"`   // as Source.Path
+	SHA256    string `json:"sha256"` // of the text; "" when there was none of that name
+	Installed bool   `json:"installed,omitempty"`
 }
 
 // fileState is a file or folder of the machine.
@@ -222,7 +223,7 @@ func identify(module string, src *Source) importedFile {
 	f := importedFile{Module: module}
 	if src != nil {
 		sum := sha256.Sum256(src.Text)
-		f.Path, f.SHA256 = src.Path, hex.EncodeToString(sum[:])
+		f.Path, f.SHA256, f.Installed = src.Path, hex.EncodeToString(sum[:]), src.Installed
 	}
 	return f
 }

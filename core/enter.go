@@ -160,7 +160,11 @@ func (i *importer) open(module string) *frontend.File {
 	}
 	src, err := i.load(module)
 	var file *frontend.File
-	if err == nil && src != nil {
+	switch {
+	case err != nil || src == nil:
+	case src.Installed:
+		file = frontend.ParseInstalled(src.Path, src.name(), module, src.Text)
+	default:
 		file, err = frontend.ParseModule(src.Path, src.name(), module, src.Text)
 	}
 	if err != nil {

@@ -37,6 +37,9 @@ type Source struct {
 	// Import finds the file of a module that the Python file imports, by its
 	// dotted name; a nil Source when there is none. A nil Import finds none.
 	Import func(module string) (*Source, error)
+	// Installed marks what Import finds among installed packages: what in it cannot
+	// be evaluated fails only a kernel that needs it.
+	Installed bool
 	// Config chooses among the configurations of an autotuned kernel: a number
 	// from 0, AllConfigs for every one, or empty where the signature says all.
 	Config string

@@ -35,6 +35,9 @@ func Variants(ctx context.Context, src *Source, kernel, text string) ([]*Source,
 	case err != nil:
 		return nil, err
 	}
+	if specs, err = frontend.Complete(file, specs, src.Config != "", opts); err != nil {
+		return nil, err
+	}
 	if src.Config != "" {
 		if specs, err = configured(src, p, specs, meter); err != nil {
 			return nil, err
@@ -121,6 +124,9 @@ func specsOf(file *frontend.File, opts *frontend.Options, kernel, text string) (
 	}
 	if len(specs) > 0 {
 		return specs, nil
+	}
+	if specs, err = frontend.Recorded(file, kernel, opts); err != nil || len(specs) > 0 {
+		return specs, err
 	}
 	if _, listed := kernelParams(file, opts)[kernel]; kernel != "" && !listed {
 		// No kernel, or one that others call: the build will say.

@@ -46,6 +46,7 @@ func compileCommand(env *environment, use string) *cobra.Command {
 	flags.StringVarP(&f.output, "output", "o", ".", "the `FOLDER` to write to; - writes the one artifact to standard output")
 	flags.StringVar(&f.sourceRoot, "source-root", "", "the `FOLDER` that file names in line info are relative to\n(the module's or repository's root)")
 	flags.StringArrayVarP(&f.include, "include", "I", nil, "a `FOLDER` to find imported modules in, after the file's own")
+	flags.StringArrayVar(&f.pythonPath, "python-path", nil, "a `FOLDER` of installed packages, before those of PYTHONPATH and VIRTUAL_ENV;\nno Python is run")
 	flags.StringArrayVar(&f.define, "define", nil, "a value for a name of a module that is not there, as `NAME=VALUE`:\ntorch.float16=tl.float16")
 	flags.BoolVar(&f.noCache, "no-cache", false, "compile anew what was compiled before (tritonc help cache)")
 	flags.BoolVar(&f.time, "time", false, "show how long each stage took; with -v each pass and tool, too")
@@ -59,7 +60,7 @@ func compileFile(ctx context.Context, env *environment, cmd *cobra.Command, f *c
 	if err != nil {
 		return err
 	}
-	variants, err := f.read(ctx, file, req)
+	variants, err := f.read(ctx, env, file, req)
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (f *compileFlags) connect(env *environment, req *request) (*plugin.Host, er
 }
 
 // read returns what is to be compiled of a file.
-func (f *compileFlags) read(ctx context.Context, file string, req *request) ([]*core.Source, error) {
+func (f *compileFlags) read(ctx context.Context, env *environment, file string, req *request) ([]*core.Source, error) {
 	src, err := readSource(file, f.sourceRoot)
 	if err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func (f *compileFlags) read(ctx context.Context, file string, req *request) ([]*
 		}
 		return []*core.Source{src}, addMetadata(src, req.opts.Values)
 	}
-	setImports(src, f.include, f.sourceRoot)
+	f.setImports(env, src)
 	if src.Define, err = definitions(f.define); err != nil {
 		return nil, err
 	}

@@ -141,7 +141,7 @@ func (f *diffFlags) compile(ctx context.Context, env *environment, cmd *cobra.Co
 	if err != nil {
 		return nil, err
 	}
-	variants, err := f.read(ctx, path, req)
+	variants, err := f.read(ctx, env, path, req)
 	if err != nil {
 		return nil, err
 	}

@@ -5,21 +5,46 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tritonc/tritonc/core"
 )
 
-// setImports lets the file import what lies beside it and in the folders
-// include. A file of a package, which its folder's __init__.py makes it, finds
-// what lies beside the package first.
-func setImports(src *core.Source, include []string, sourceRoot string) {
+// setImports lets the file import what lies beside it, in the folders include, and
+// where Python finds its packages. A file of a package, which its folder's
+// __init__.py makes it, finds what lies beside the package first.
+func (f *compileFlags) setImports(env *environment, src *core.Source) {
 	dirs := []string{filepath.Dir(src.Path)}
 	if module, root := packageOf(src.Path); module != "" {
 		src.Module = module
 		dirs = []string{root, filepath.Dir(src.Path)}
 	}
-	src.Import = importer(append(dirs, include...), sourceRoot)
+	dirs = append(dirs, f.include...)
+	src.Import = importer(dirs, pythonPath(env, f.pythonPath), f.sourceRoot)
+}
+
+// pythonPath are the folders of installed packages: those of --python-path, of
+// PYTHONPATH, and of the virtual environment that is active.
+func pythonPath(env *environment, flags []string) []string {
+	var dirs []string
+	for _, list := range append(slices.Clone(flags), variable(env, "PYTHONPATH")) {
+		for _, dir := range filepath.SplitList(list) {
+			if dir != "" {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	if venv := variable(env, "VIRTUAL_ENV"); venv != "" {
+		found, _ := filepath.Glob(filepath.Join(venv, "lib", "python*", "site-packages"))
+		dirs = append(append(dirs, found...), filepath.Join(venv, "Lib", "site-packages"))
+	}
+	return dirs
+}
+
+func variable(env *environment, name string) string {
+	v, _ := env.lookupEnv(name)
+	return v
 }
 
 // packageOf is the dotted name of a file of a package, with the folder that the
@@ -44,21 +69,22 @@ func packageOf(file string) (module, root string) {
 }
 
 // importer finds the modules that a kernel's file imports as Python does: in the
-// first of dirs that has them. a.b is a/b.py, or a/b/__init__.py.
-func importer(dirs []string, sourceRoot string) func(module string) (*core.Source, error) {
+// first of dirs and installed that has them. a.b is a/b.py, or a/b/__init__.py.
+func importer(dirs, installed []string, sourceRoot string) func(module string) (*core.Source, error) {
+	all := append(slices.Clone(dirs), installed...)
 	return func(module string) (*core.Source, error) {
 		file := filepath.FromSlash(strings.ReplaceAll(module, ".", "/"))
-		for _, dir := range dirs {
+		for i, dir := range all {
 			for _, ending := range []string{".py", "/__init__.py"} {
 				path := filepath.Join(dir, file+ending)
 				text, err := os.ReadFile(path)
-				if errors.Is(err, fs.ErrNotExist) {
+				if errors.Is(err, fs.ErrNotExist) || err != nil && i >= len(dirs) {
 					continue
 				}
 				if err != nil {
 					return nil, err
 				}
-				return &core.Source{Path: path, Name: importName(path, sourceRoot), Text: text}, nil
+				return &core.Source{Path: path, Name: importName(path, sourceRoot), Text: text, Installed: i >= len(dirs)}, nil
 			}
 		}
 		return nil, nil

@@ -28,6 +28,7 @@ type compileFlags struct {
 	output     string
 	sourceRoot string
 	include    []string
+	pythonPath []string
 	define     []string
 	noCache    bool
 	time       bool

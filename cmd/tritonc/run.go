@@ -99,6 +99,7 @@ func runVerb(env *environment) *cobra.Command {
 	flags.StringVar(&f.configs, "configs", "", "a `FILE` with the configurations, as for compiling")
 	flags.StringVar(&f.sourceRoot, "source-root", "", "the `FOLDER` that file names in line info are relative to\n(the module's or repository's root)")
 	flags.StringArrayVarP(&f.include, "include", "I", nil, "a `FOLDER` to find imported modules in, after the file's own")
+	flags.StringArrayVar(&f.pythonPath, "python-path", nil, "a `FOLDER` of installed packages, as for compiling")
 	flags.StringArrayVar(&f.define, "define", nil, "a value for a name of a module that is not there, as `NAME=VALUE`")
 	flags.BoolVar(&f.noCache, "no-cache", false, "compile anew what was compiled before (tritonc help cache)")
 	flags.BoolVar(&f.time, "time", false, "show how long each stage took; with -v each pass and tool, too")
@@ -117,7 +118,7 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 	if err != nil {
 		return err
 	}
-	src, err := f.source(file, req)
+	src, err := f.source(env, file, req)
 	if err != nil {
 		return err
 	}
@@ -160,7 +161,7 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 }
 
 // source reads the file that is to be run.
-func (f *runFlags) source(file string, req *request) (*core.Source, error) {
+func (f *runFlags) source(env *environment, file string, req *request) (*core.Source, error) {
 	src, err := readSource(file, f.sourceRoot)
 	if err != nil {
 		return nil, err
@@ -171,7 +172,7 @@ func (f *runFlags) source(file string, req *request) (*core.Source, error) {
 		}
 		return src, addMetadata(src, req.opts.Values)
 	}
-	setImports(src, f.include, f.sourceRoot)
+	f.setImports(env, src)
 	if f.config == core.AllConfigs {
 		return nil, usagef("--config all is for compiling; a run takes one")
 	}

@@ -58,7 +58,10 @@ type Options struct {
 type Definition struct{ Name, Value string }
 
 // File is a parsed Python file.
-type File struct{ file *eval.File }
+type File struct {
+	file   *eval.File
+	broken string // why there is none, of an installed package
+}
 
 // Parse reads a file. Its path stands in diagnostics; its name, which should
 // not depend on where the file lies, in locations and callee symbols. A
@@ -71,7 +74,7 @@ func Parse(filePath, name string, src []byte) (*File, error) {
 	if name == "" {
 		name = path.Base(filePath)
 	}
-	return &File{eval.NewFile(tree, name, "")}, nil
+	return &File{file: eval.NewFile(tree, name, "")}, nil
 }
 
 // ParseModule is Parse for a file that stands for a module of that dotted name,
@@ -79,9 +82,21 @@ func Parse(filePath, name string, src []byte) (*File, error) {
 func ParseModule(filePath, name, module string, src []byte) (*File, error) {
 	f, err := Parse(filePath, name, src)
 	if err == nil {
-		f = &File{eval.NewFile(f.file.Tree, f.file.Name, module)}
+		f = &File{file: eval.NewFile(f.file.Tree, f.file.Name, module)}
 	}
 	return f, err
+}
+
+// ParseInstalled is ParseModule for a file of an installed package. What in it
+// cannot be understood fails only a kernel that needs it.
+func ParseInstalled(filePath, name, module string, src []byte) *File {
+	f, err := ParseModule(filePath, name, module, src)
+	if err != nil {
+		d := diag.All(err)[0]
+		return &File{broken: "it cannot be read: " + d.Message + " (" + d.Pos.String() + ")"}
+	}
+	f.file.Installed = true
+	return f
 }
 
 // Path of the file as diagnostics show it.
@@ -115,10 +130,7 @@ func (f *File) session(opts *Options) (*eval.Session, *lang.Lib, *lang.Options, 
 	s.Meter.Enter("the front end")
 	lib := lang.NewLib(s, facts, lopts)
 	opened := map[string]*File{}
-	s.Import = func(name string) any {
-		if m := lib.Import(name); m != nil {
-			return m
-		}
+	open := func(name string) any {
 		if opts.Open == nil {
 			return nil
 		}
@@ -127,10 +139,24 @@ func (f *File) session(opts *Options) (*eval.Session, *lang.Lib, *lang.Options, 
 			g = opts.Open(name)
 			opened[name] = g
 		}
-		if g == nil {
+		switch {
+		case g == nil:
 			return nil
+		case g.broken != "":
+			return &eval.Missing{Name: name, Reason: g.broken}
 		}
 		return s.Module(g.file)
+	}
+	s.Import = func(name string) any {
+		if lang.Yields(name) {
+			if m := open(name); m != nil {
+				return m
+			}
+		}
+		if m := lib.Import(name); m != nil {
+			return m
+		}
+		return open(name)
 	}
 	return s, lib, lopts, facts
 }

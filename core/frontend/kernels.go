@@ -158,6 +158,9 @@ func (f *File) info(fn *eval.Function) KernelInfo {
 		if first := pos - len(a.Defaults); i < pos && i >= first {
 			info.Default = f.file.Text(a.Defaults[i-first].Loc())
 		}
+		if v, ok := recordedConstant(fn, p.Name); ok && info.Default == "" {
+			info.Default = literal(v)
+		}
 		k.Params = append(k.Params, info)
 	}
 	return k

@@ -96,6 +96,9 @@ func (g *gen) apply(fn any, args []any, kwargs []eval.Keyword) any {
 		case eval.ConstexprFunction:
 			return g.atCompileTime(fn, args, kwargs)
 		case eval.Extern:
+			if fn.Builtin {
+				args, kwargs = constants(args, kwargs)
+			}
 			return unwrap(fn.Call(g.u.session, args, kwargs))
 		}
 		if fn.Lambda != nil {
@@ -125,6 +128,25 @@ func (g *gen) apply(fn any, args []any, kwargs []eval.Keyword) any {
 	}
 	eval.Fail(errNotCallable, eval.TypeName(fn))
 	return nil
+}
+
+// constants makes constexpr objects of the constants among arguments, as foreign
+// builtins expect them.
+func constants(args []any, kwargs []eval.Keyword) ([]any, []eval.Keyword) {
+	object := func(v any) any {
+		if v == nil || eval.IsNumber(v) || eval.TypeName(v) == "str" {
+			return &eval.Constexpr{Value: v}
+		}
+		return v
+	}
+	args, kwargs = slices.Clone(args), slices.Clone(kwargs)
+	for i := range args {
+		args[i] = object(args[i])
+	}
+	for i := range kwargs {
+		kwargs[i].Value = object(kwargs[i].Value)
+	}
+	return args, kwargs
 }
 
 // atCompileTime runs a Python function on constants.

@@ -117,6 +117,8 @@ func (g *gen) unroll(st *syntax.For, args []any, kwargs []eval.Keyword) {
 	if r.Len() > maxUnroll {
 		eval.FailHelp("use range(…), which makes a loop", "tl.static_range would unroll into %d copies of its body", r.Len())
 	}
+	g.u.unrolling++
+	defer func() { g.u.unrolling-- }()
 	for i := range r.Len() {
 		if g.u.unrolled += len(st.Body); g.u.unrolled > maxUnroll {
 			g.node = st.Loc()
@@ -259,10 +261,12 @@ func (g *gen) check(st syntax.Stmt, c *carried, left []variable) {
 		}
 	}
 	for _, v := range g.scope.vars {
-		if lang.IsRuntime(v.value) {
+		if lang.IsRuntime(v.value) || v.value == any(broken) {
 			continue
 		}
-		if now := valueIn(left, v.name); lang.IsRuntime(now) || !lang.SameType(v.value, now) {
+		now := valueIn(left, v.name)
+		checkBroken(now)
+		if lang.IsRuntime(now) || !lang.SameType(v.value, now) {
 			eval.FailHelp("give it a run-time value before the loop", errLoopConstexpr, v.name)
 		}
 	}

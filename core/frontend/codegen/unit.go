@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"slices"
+
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/builtin"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -98,7 +100,10 @@ type unit struct {
 	depth    int
 	warnings diag.List
 	errs     diag.List
-	unrolled int // statements that static_range expanded to
+	missing  []*eval.Missing // what errs have said is missing
+	// unrolling counts the loops over static_range around the statement, and
+	// unrolled the statements that such loops expanded to.
+	unrolling, unrolled int
 }
 
 // compiled is a function of the module.
@@ -213,16 +218,19 @@ func (u *unit) failed(f *eval.Failure) {
 			delete(u.funcs, name) // it was being compiled
 		}
 	}
-	if f.Silent || len(u.errs) == maxErrors {
+	if f.Silent || len(u.errs) == maxErrors || slices.ContainsFunc(u.missing, f.Missing.SameImport) {
 		return
 	}
 	d := f.Diagnostic()
 	for _, e := range u.errs {
-		if e.Pos == d.Pos && e.Message == d.Message {
+		if e.Pos == d.Pos && (e.Message == d.Message || u.unrolling > 0) {
 			return
 		}
 	}
 	u.errs = append(u.errs, d)
+	if f.Missing != nil {
+		u.missing = append(u.missing, f.Missing)
+	}
 }
 
 // Warn adds a warning at the node being compiled.

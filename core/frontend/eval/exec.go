@@ -444,6 +444,9 @@ func (f *frame) importFrom(st *syntax.ImportFrom) {
 			v, found = f.fromMissing(m, a), true
 		} else if at, ok := from.(Attributer); ok {
 			v, found = at.Attr(a.Name)
+			if m, ok := v.(*Missing); ok && f.trying > 0 && m.Reason != "" {
+				found = false
+			}
 		}
 		if !found {
 			if v = f.s.load(name + "." + a.Name); v == nil {

@@ -266,8 +266,13 @@ func (f *frame) decorate(v any, decorators []syntax.Expr, name string) any {
 				m.Fail()
 			}
 			if c, ok := dec.(Caller); ok {
-				if fn, ok := dec.(*Function); ok && fn.Kind == Plain {
-					Fail("it is an ordinary Python function")
+				if dec, ok := dec.(*Function); ok && dec.Kind == Plain {
+					fn, ok := v.(*Function)
+					if !ok || !dec.makesBuiltins() {
+						Fail("it is an ordinary Python function")
+					}
+					v = fn.With(func(fn *Function) { fn.Kind, fn.Builtin = Extern, true })
+					return
 				}
 				v = c.Call(f.s, []any{v}, nil)
 			}
@@ -285,6 +290,23 @@ func (f *frame) decorate(v any, decorators []syntax.Expr, name string) any {
 		}
 	}
 	return v
+}
+
+// makesBuiltins reports whether a decorator marks what it makes as a builtin of
+// Triton's, which runs at compile time on the values of a kernel.
+func (f *Function) makesBuiltins() (found bool) {
+	if f.Def == nil {
+		return false
+	}
+	for _, st := range f.Def.Body {
+		if a, ok := st.(*syntax.Assign); ok {
+			for _, t := range a.Targets {
+				at, ok := t.(*syntax.Attribute)
+				found = found || ok && at.Attr == "__triton_builtin__"
+			}
+		}
+	}
+	return found
 }
 
 func (f *frame) joined(e *syntax.JoinedStr) string {

@@ -20,6 +20,8 @@ type Failure struct {
 	Silent bool
 	// Raised is the exception's class name where Python code could catch it.
 	Raised string
+	// Missing is what a failure lacks that came out of a module that is not here.
+	Missing *Missing
 	// Lacking: Triton has no such name, so that even what may be skipped fails.
 	Lacking bool
 }
@@ -80,8 +82,19 @@ func (f *Failure) Diagnostic() *diag.Diagnostic {
 	}
 	at := here.note("")
 	d.Pos, d.EndCol, d.Line = at.Pos, at.EndCol, at.Line
+	// A function that calls itself is named once, with how often.
+	times := make(map[Frame]int, len(frames))
 	for _, fr := range frames {
-		d.Notes = append(d.Notes, fr.note("in the call of "+fr.Name))
+		times[fr]++
+	}
+	for _, fr := range frames {
+		switch n := times[fr]; {
+		case n > 1:
+			d.Notes = append(d.Notes, fr.note(fmt.Sprintf("in the call of %s, %d times", fr.Name, n)))
+		case n == 1:
+			d.Notes = append(d.Notes, fr.note("in the call of "+fr.Name))
+		}
+		delete(times, fr)
 	}
 	return d
 }

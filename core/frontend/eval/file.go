@@ -21,7 +21,10 @@ type File struct {
 	// Library marks files that come with the compiler or a backend: a mistake
 	// that shows there was made by the caller.
 	Library bool
-	Tree    *syntax.Module
+	// Installed marks files of packages that were installed, most of which is of
+	// no concern to kernels.
+	Installed bool
+	Tree      *syntax.Module
 
 	binds map[string][]int // top-level statements that bind or change a name
 	stars []int            // from … import *

@@ -26,6 +26,9 @@ type Function struct {
 	Module *Module
 	Kind   Kind
 	Params JITParams
+	// Builtin functions of Extern kind are foreign ones, which see constants as
+	// constexpr objects, and may return such.
+	Builtin bool
 	// Class is the class that the function is a method of, or nil.
 	Class *Class
 
@@ -46,6 +49,16 @@ type JITParams struct {
 	Repr                       any
 	Autotune                   *Autotune // or nil
 	Heuristics                 *Dict     // or nil
+	Recorded                   *Recorded // or nil
+}
+
+// Recorded is what a decorator says of the launches that a kernel was made for,
+// as those of torch's Inductor do.
+type Recorded struct {
+	// Signature is that of the arguments, less the constants that configurations
+	// give.
+	Signature string
+	Options   []Keyword
 }
 
 // Skipped is a decorator that was passed over, and why.

@@ -64,7 +64,8 @@ type Module struct {
 	vals    map[string]any
 	done    []bool // statements that ran or are running
 	failed  map[int]Failure
-	current int // the statement that is running, or -1
+	current int             // the statement that is running, or -1
+	seeking map[string]bool // names that are being looked for in starred imports
 	// annotated holds the names that stand annotated as constexpr.
 	annotated map[string]bool
 }
@@ -102,11 +103,9 @@ func (m *Module) Lookup(name string) (any, bool) {
 			panic(&f)
 		}
 	}
-	for _, i := range m.File.stars {
-		if v, ok := m.star(i, name); ok {
-			m.vals[name] = v
-			return v, true
-		}
+	if v, ok := m.starred(name); ok {
+		m.vals[name] = v
+		return v, true
 	}
 	switch name {
 	case "__name__":
@@ -120,10 +119,25 @@ func (m *Module) Lookup(name string) (any, bool) {
 // IsConstexpr reports whether the global stands annotated as constexpr.
 func (m *Module) IsConstexpr(name string) bool { return m.annotated[name] }
 
-// Attr is a global, for mod.name.
-func (m *Module) Attr(name string) (any, bool) { return m.Lookup(name) }
-func (m *Module) TypeName() string             { return "module" }
-func (m *Module) Repr() string                 { return "<module '" + m.File.ModuleName + "'>" }
+// Attr is a global, for mod.name. One of an installed package that cannot be
+// computed here is missing, which matters only where it is needed.
+func (m *Module) Attr(name string) (v any, ok bool) {
+	if !m.File.Installed {
+		return m.Lookup(name)
+	}
+	fail := Try(func() { v, ok = m.Lookup(name) })
+	if fail == nil {
+		return v, ok
+	}
+	where := ""
+	if fail.File != nil {
+		pos, _ := fail.File.Pos(fail.Span)
+		where = " (" + pos.String() + ")"
+	}
+	return &Missing{Name: m.File.ModuleName + "." + name, Reason: "it cannot be computed at compile time: " + fail.Msg + where}, true
+}
+func (m *Module) TypeName() string { return "module" }
+func (m *Module) Repr() string     { return "<module '" + m.File.ModuleName + "'>" }
 
 // Functions lists the file's top-level functions in order, in branches of
 // compound statements too.
@@ -178,6 +192,25 @@ func (m *Module) run(i int) {
 		}
 	}()
 	f.exec(m.File.Tree.Body[i])
+}
+
+// starred looks for a name in what the module imports with *. Modules may import
+// one another so; then the name is in none of them.
+func (m *Module) starred(name string) (any, bool) {
+	if m.seeking[name] || len(m.File.stars) == 0 {
+		return nil, false
+	}
+	if m.seeking == nil {
+		m.seeking = make(map[string]bool)
+	}
+	m.seeking[name] = true
+	defer delete(m.seeking, name)
+	for _, i := range m.File.stars {
+		if v, ok := m.star(i, name); ok {
+			return v, true
+		}
+	}
+	return nil, false
 }
 
 func (m *Module) star(i int, name string) (any, bool) {

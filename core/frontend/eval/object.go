@@ -114,8 +114,19 @@ func (m *Missing) Fail() {
 		p, _ := m.File.Pos(m.Span)
 		where = " (imported at " + p.String() + ")"
 	}
-	FailHelp("give its value with --define "+m.Name+"=VALUE, or the folder it comes from with -I PATH",
-		"'%s' is needed here, but %s%s", m.Name, why, where)
+	panic(&Failure{
+		Msg:     "'" + m.Name + "' is needed here, but " + why + where,
+		Help:    "give its value with --define " + m.Name + "=VALUE, or the folder that it comes from with -I or --python-path",
+		Missing: m,
+	})
+}
+
+// SameImport reports whether two values are missing because of one import.
+func (m *Missing) SameImport(o *Missing) bool {
+	if m == nil || o == nil || m.File != o.File {
+		return false
+	}
+	return m.File == nil && m.Name == o.Name || m.File != nil && m.Span == o.Span
 }
 
 func (n *Native) Call(s *Session, args []any, kw []Keyword) any { return n.Fn(s, args, kw) }

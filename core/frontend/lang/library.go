@@ -10,7 +10,7 @@ import (
 
 // The part of triton.language that is written in Triton: our own text.
 //
-//go:embed lib/*.py
+//go:embed lib/*.py lib/inductor/*.py
 var sources embed.FS
 
 // libraryFile is one embedded file, parsed on first use.
@@ -21,9 +21,14 @@ type libraryFile struct {
 
 func library(base string) *libraryFile {
 	module := "triton.language." + base
-	return &libraryFile{module, sync.OnceValue(func() *eval.File {
-		name := base + ".py"
-		src, err := sources.ReadFile("lib/" + name)
+	return &libraryFile{module, libraryText(base+".py", base+".py", module)}
+}
+
+// libraryText parses an embedded file on first use, which stands for a module and
+// has that name in locations.
+func libraryText(path, name, module string) func() *eval.File {
+	return sync.OnceValue(func() *eval.File {
+		src, err := sources.ReadFile("lib/" + path)
 		if err != nil {
 			panic("BUG: lang: " + err.Error())
 		}
@@ -34,7 +39,7 @@ func library(base string) *libraryFile {
 		f := eval.NewFile(tree, name, module)
 		f.Library = true
 		return f
-	})}
+	})
 }
 
 // libraryFiles are the embedded files. A name of triton.language is looked for

@@ -140,12 +140,17 @@ func (l *Lib) Import(name string) any {
 	case "torch.utils._triton":
 		return hasTriton
 	}
+	if IsInductor(name) {
+		return l.inductor(name)
+	}
 	if name != "triton" && !strings.HasPrefix(name, "triton.") {
 		return l.backendModule(name)
 	}
 	switch name {
 	case "triton":
 		return l.triton()
+	case "triton.compiler.AttrsDescriptor", "triton.compiler.compiler.AttrsDescriptor", "triton.backends.compiler.AttrsDescriptor":
+		return attrsDescriptor // which kernels of older releases of torch import
 	case "triton.language":
 		return l.tl
 	case "triton.language.core", "triton.language.standard", "triton.language.random", "triton.language.semantic":
@@ -391,12 +396,23 @@ var statics = sync.OnceValue(func() map[string]any {
 		"range": Range, "static_range": StaticRange, "condition": Condition,
 		"PropagateNan": PropagateNaN, "CONSTEXPR_0": &eval.Constexpr{Value: int64(0)}, "TRITON_MAX_TENSOR_NUMEL": &eval.Constexpr{Value: int64(maxNumel)},
 		"math": mathModule(), "slice": &Marker{"tl.slice"}, "_aggregate": aggregate, "builtin": extern, "extern": extern,
-		"get_int_dtype": getIntDtype,
+		"get_int_dtype": getIntDtype, "_unwrap_if_constexpr": unwrapConstexpr,
 	} {
 		m[n] = v
 	}
 	return m
 })
+
+// unwrapConstexpr is core._unwrap_if_constexpr.
+var unwrapConstexpr = &eval.Native{Name: "_unwrap_if_constexpr", Global: true, Fn: func(_ *eval.Session, args []any, _ []eval.Keyword) any {
+	if len(args) != 1 {
+		eval.Fail("_unwrap_if_constexpr() takes one value")
+	}
+	if c, ok := args[0].(*eval.Constexpr); ok {
+		return c.Value
+	}
+	return args[0]
+}}
 
 // mathModule is triton.language.math.
 var mathModule = sync.OnceValue(func() *eval.Package {

@@ -131,6 +131,9 @@ func (t *torch) Attr(name string) (any, bool) {
 	if name == "version" {
 		return &torchVersion{t}, true
 	}
+	if name == "_inductor" {
+		return t.lib.inductor(inductorPackage), true
+	}
 	return t.missing.Attr(name)
 }
 func (t *torch) TypeName() string   { return "module" }
