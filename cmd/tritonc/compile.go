@@ -26,6 +26,7 @@ func compileCommand(env *environment, use string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                   use,
 		Args:                  exactArgs("FILE"),
+		ValidArgsFunction:     firstFiles(1, sourceEndings...),
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return compileFile(cmd.Context(), env, cmd, &f, args[0])

@@ -49,6 +49,7 @@ func diffCommand(env *environment) *cobra.Command {
 		Example: "  tritonc diff ours.ttir theirs.ttir\n" +
 			"  tritonc diff --target cuda:80 kernel.py theirs.ttgir",
 		Args:                  exactArgs("file A", "file B"),
+		ValidArgsFunction:     firstFiles(2, append([]string{"py"}, irEndings...)...),
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return diffFiles(cmd, env, &f, args)

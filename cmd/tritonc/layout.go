@@ -61,6 +61,7 @@ func layoutCommand(env *environment) *cobra.Command {
 		Example: "  tritonc layout -t 'tensor<16x16xf16>' -l '#ttg.blocked<{sizePerThread = [2, 2], threadsPerWarp = [8, 4], warpsPerCTA = [1, 2], order = [1, 0]}>'\n" +
 			"  tritonc layout -t 'tensor<64x64xf16>' -i kernel.ttgir --alias mma --svg mma.svg",
 		Args:                  exactArgs(),
+		ValidArgsFunction:     cobra.NoFileCompletions,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.run(cmd.Context(), env)

@@ -75,6 +75,7 @@ func optCommand(env *environment) *cobra.Command {
 			}
 			return exactArgs("FILE")(cmd, args)
 		},
+		ValidArgsFunction:     firstFiles(1, irEndings...),
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return optFile(cmd.Context(), env, &f, args[0])

@@ -53,6 +53,7 @@ func passesCommand(env *environment) *cobra.Command {
 			"  tritonc passes triton-combine\n" +
 			"  tritonc passes --target cuda:80 canonicalize",
 		Args:                  cobra.ArbitraryArgs,
+		ValidArgsFunction:     beginning((&completer{env}).passes),
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {

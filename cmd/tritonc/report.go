@@ -46,16 +46,15 @@ func newReporter(env *environment, args []string) *reporter {
 // wantsColor reports whether standard error is a terminal that shows colours, and
 // whose user has not said otherwise (no-color.org, bixense.com/clicolors).
 func wantsColor(env *environment) bool {
-	set := func(name string) bool { v, _ := env.lookupEnv(name); return v != "" }
-	value := func(name string) string { v, _ := env.lookupEnv(name); return v }
+	force := variable(env, "CLICOLOR_FORCE")
 	switch {
-	case set("NO_COLOR"):
+	case variable(env, "NO_COLOR") != "":
 		return false
-	case set("CLICOLOR_FORCE"):
-		return value("CLICOLOR_FORCE") != "0"
-	case value("CLICOLOR") == "0", value("TERM") == "dumb":
+	case force != "":
+		return force != "0"
+	case variable(env, "CLICOLOR") == "0", variable(env, "TERM") == "dumb":
 		return false
-	case runtime.GOOS == "windows" && !set("WT_SESSION") && !set("TERM"):
+	case runtime.GOOS == "windows" && variable(env, "WT_SESSION")+variable(env, "TERM") == "":
 		return false // an old console, which shows the sequences themselves
 	}
 	return isTerminal(env.stderr)

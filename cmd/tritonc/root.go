@@ -1,9 +1,14 @@
 package main
 
 import (
+	"errors"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/tritonc/tritonc/core/diag"
 )
 
 const rootLong = `tritonc compiles Triton kernels: a Python file with @triton.jit functions, or the
@@ -42,11 +47,15 @@ func newRoot(env *environment) *cobra.Command {
 	root.Short = "compile Triton kernels"
 	root.Long, root.Example = rootLong, rootExample
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		message, _, _ := strings.Cut(err.Error(), ": strconv.") // pflag quotes Go's own error
-		return usagef("%s", message).withHelp("%s --help lists the flags", cmd.CommandPath())
-	})
+	root.Version = versionText()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
+	root.Args = func(cmd *cobra.Command, args []string) error {
+		if err := mistypedVerb(cmd, args); err != nil {
+			return err
+		}
+		return exactArgs("FILE")(cmd, args)
+	}
 	all := root.PersistentFlags()
 	all.BoolVar(&env.report.json, "json", env.report.json, "write messages as JSON, an object a line (docs/diagnostics.md)")
 	all.Var(&colorFlag{env, "auto"}, "color", "colour messages: `WHEN` is auto, always or never")
@@ -61,7 +70,124 @@ func newRoot(env *environment) *cobra.Command {
 		cacheCommand(env),
 		versionCommand(env),
 	)
+	root.SetHelpCommand(helpCommand(root))
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			// Else a mistyped shell shows the help.
+			cmd.Args = exactArgs()
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
+	// Endings of files would stand among the verbs, all of them taken as endings.
+	root.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	(&completer{env}).complete(root)
 	return root
+}
+
+// flagError explains a mistake in a flag.
+func flagError(cmd *cobra.Command, err error) error {
+	message, _, _ := strings.Cut(err.Error(), ": strconv.") // pflag quotes Go's own error
+	usage := usagef("%s", message).withHelp("%s --help lists the flags", cmd.CommandPath())
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := diag.Closest(unknown.GetSpecifiedName(), names); near != "" {
+			usage.withHelp("did you mean --%s?", near)
+		}
+	}
+	return usage
+}
+
+// mistypedVerb tells of a first argument that was meant as a verb: a word that is
+// no file. Without a verb tritonc compiles a file, which has an ending.
+func mistypedVerb(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 || strings.ContainsAny(args[0], "./\\") || args[0] == "-" {
+		return nil
+	}
+	if _, err := os.Lstat(args[0]); err == nil {
+		return nil
+	}
+	unknown := usagef("unknown command %q", args[0])
+	verbs := verbsOf(cmd)
+	if near := nearest(args[0], verbs); near != "" {
+		return unknown.withHelp("did you mean %q?", near)
+	}
+	if len(args) == 1 {
+		unknown = usagef("%q is neither a command nor a file", args[0])
+	}
+	return unknown.withHelp("the commands are %s", list(verbs))
+}
+
+// nearest finds the verb that word is a slip of, or the only one that it begins.
+func nearest(word string, verbs []string) string {
+	if near := diag.Closest(word, verbs); near != "" {
+		return near
+	}
+	found := ""
+	for _, v := range verbs {
+		if len(word) > 1 && strings.HasPrefix(v, word) {
+			if found != "" {
+				return ""
+			}
+			found = v
+		}
+	}
+	return found
+}
+
+// verbsOf lists a command's subcommands.
+func verbsOf(cmd *cobra.Command) []string {
+	var verbs []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() || c.Name() == "help" {
+			verbs = append(verbs, c.Name())
+		}
+	}
+	return verbs
+}
+
+// helpCommand shows the help of a verb.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "show the help of a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				word := strings.Join(args, " ")
+				if len(rest) > 0 {
+					word = rest[0]
+				}
+				if cmd == nil {
+					cmd = root
+				}
+				unknown := usagef("there is no command %q to help with", word)
+				if near := nearest(word, verbsOf(cmd)); near != "" {
+					return unknown.withHelp("did you mean %q?", near)
+				}
+				return unknown.withHelp("the commands are %s", list(verbsOf(cmd)))
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var out []string
+			for _, c := range cmd.Commands() {
+				if c.IsAvailableCommand() {
+					out = append(out, cobra.CompletionWithDesc(c.Name(), c.Short))
+				}
+			}
+			return out, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
 }
 
 // exactArgs is cobra.ExactArgs with our exit code and words.
@@ -71,6 +197,8 @@ func exactArgs(what ...string) cobra.PositionalArgs {
 		case len(args) < len(what):
 			return usagef("no %s given", what[len(args)]).
 				withHelp("usage: %s", cmd.UseLine())
+		case len(args) > len(what) && len(what) == 0 && nearest(args[0], verbsOf(cmd)) != "":
+			return usagef("unknown command %q", args[0]).withHelp("did you mean %q?", nearest(args[0], verbsOf(cmd)))
 		case len(args) > len(what):
 			return usagef("%q is one argument too many", strings.Join(args[len(what):], " ")).
 				withHelp("usage: %s", cmd.UseLine())

@@ -70,6 +70,7 @@ func runVerb(env *environment) *cobra.Command {
 		Long:                  runLong,
 		Example:               runExample,
 		Args:                  exactArgs("FILE"),
+		ValidArgsFunction:     firstFiles(1, sourceEndings...),
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runFile(cmd.Context(), env, cmd, &f, args[0])

@@ -18,11 +18,15 @@ func versionCommand(env *environment) *cobra.Command {
 		Short: "print the version",
 		Args:  exactArgs(),
 		RunE: func(*cobra.Command, []string) error {
-			fmt.Fprintf(env.stdout, "tritonc %s, Triton %s, %s %s/%s\n",
-				version(), tritonVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			fmt.Fprintln(env.stdout, versionText())
 			return nil
 		},
 	}
+}
+
+// versionText is what --version prints.
+func versionText() string {
+	return fmt.Sprintf("tritonc %s, Triton %s, %s %s/%s", version(), tritonVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // revision is the commit of a build from a checkout; make sets it.

@@ -17,8 +17,10 @@ func Closest(name string, names []string) string {
 	return best
 }
 
-// distance is the number of letters to insert, delete or change between a and b.
+// distance is the number of letters to insert, delete, change or swap with their
+// neighbor between a and b.
 func distance(a, b string) int {
+	var before []int // the row before prev
 	prev := make([]int, len(b)+1)
 	for j := range prev {
 		prev[j] = j
@@ -32,8 +34,11 @@ func distance(a, b string) int {
 				cost = 0
 			}
 			cur[j+1] = min(prev[j+1]+1, cur[j]+1, prev[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				cur[j+1] = min(cur[j+1], before[j-1]+1)
+			}
 		}
-		prev = cur
+		before, prev = prev, cur
 	}
 	return prev[len(b)]
 }

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tritonc/tritonc/core"
+	analysis "github.com/tritonc/tritonc/core/analysis/report"
+	"github.com/tritonc/tritonc/core/ir/text"
+	"github.com/tritonc/tritonc/core/plugin"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// A completer gives the values that a shell offers for a flag or an argument. A
+// mistake in the rest of the line gives none.
+type completer struct{ env *environment }
+
+// sourceEndings are those of files that a compile starts from, and irEndings of
+// those with MLIR's text. A backend may know others, which cannot be offered.
+var (
+	sourceEndings = []string{"py", "ttir", "ttgir", "llir", "ptx"}
+	irEndings     = []string{"ttir", "ttgir", "mlir"}
+)
+
+// complete sets the values of whatever flags cmd has.
+func (c *completer) complete(cmd *cobra.Command) {
+	for name, values := range map[string]cobra.CompletionFunc{
+		"target":         c.targets,
+		"emit":           commaSeparated(c.stages),
+		"stage":          c.stages,
+		"kernel":         c.kernels,
+		"option":         c.options,
+		"config":         fixed(core.AllConfigs),
+		"passes":         commaSeparated(c.passes),
+		"dump-after":     commaSeparated(c.passes),
+		"from":           c.passes,
+		"until":          c.passes,
+		"print-analysis": commaSeparated(fixed(analysis.Names...)),
+		"alias":          commaSeparated(c.aliases),
+		"device":         fixed(simulatedName, "cuda"),
+		"report":         fixed("table", "json"),
+		"schedule":       fixed("natural", "random"),
+		"color":          fixed("auto", "always", "never"),
+		"configs":        files("json"),
+		"input":          files(irEndings...),
+		"source-root":    folders,
+		"include":        folders,
+		"python-path":    folders,
+	} {
+		if cmd.LocalFlags().Lookup(name) == nil {
+			continue
+		}
+		if err := cmd.RegisterFlagCompletionFunc(name, beginning(values)); err != nil {
+			panic("BUG: " + err.Error()) // two functions for one flag
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		c.complete(sub)
+	}
+}
+
+// beginning leaves out what does not begin with the word; endings of files stay.
+func beginning(values cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		list, directive := values(cmd, args, word)
+		if directive&(cobra.ShellCompDirectiveFilterFileExt|cobra.ShellCompDirectiveFilterDirs) == 0 {
+			list = slices.DeleteFunc(slices.Clone(list), func(v string) bool { return !strings.HasPrefix(v, word) })
+		}
+		return list, directive
+	}
+}
+
+func fixed(values ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// files offers files of these endings, and folders.
+func files(endings ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(endings, cobra.ShellCompDirectiveFilterFileExt)
+}
+
+var folders = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+
+// firstFiles offers files for the first n arguments.
+func firstFiles(n int, endings ...string) cobra.CompletionFunc {
+	offer := files(endings...)
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= n {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return offer(cmd, args, word)
+	}
+}
+
+// commaSeparated offers values for the last entry of a list.
+func commaSeparated(values cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		before := word[:strings.LastIndexByte(word, ',')+1]
+		offered, directive := values(cmd, args, word[len(before):])
+		out := make([]string, len(offered))
+		for i, v := range offered {
+			out[i] = before + v
+		}
+		return out, directive | cobra.ShellCompDirectiveNoSpace
+	}
+}
+
+// targets offers the targets of every backend, with what they are.
+func (c *completer) targets(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	host := c.host()
+	defer host.Close()
+	var list []string
+	for _, b := range host.Backends() {
+		facts, err := b.Facts(cmd.Context())
+		if err != nil {
+			continue
+		}
+		for i := range facts.Targets {
+			row := &facts.Targets[i]
+			list = append(list, cobra.CompletionWithDesc(strings.TrimSuffix(row.Pattern, "*"), row.Doc))
+		}
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}
+
+// backend runs ask with the backend for --target, or with the first one.
+func (c *completer) backend(cmd *cobra.Command, ask func(context.Context, *plugin.Backend, core.Target) []string) ([]string, cobra.ShellCompDirective) {
+	host := c.host()
+	defer host.Close()
+	named := ""
+	if f := cmd.Flags().Lookup("target"); f != nil {
+		named = f.Value.String()
+	}
+	if named == "" {
+		if all, err := namedTargets(cmd.Context(), host); err == nil && len(all) > 0 {
+			named = all[0]
+		}
+	}
+	backend, target, err := targetBackend(cmd.Context(), host, named)
+	if err != nil || backend == nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return ask(cmd.Context(), backend, target), cobra.ShellCompDirectiveNoFileComp
+}
+
+func (c *completer) host() *plugin.Host {
+	return plugin.New(plugin.Options{Dirs: backendDirs(c.env), LookupEnv: c.env.lookupEnv})
+}
+
+// stageList asks a backend for its stages with the options as they are by
+// themselves.
+func stageList(ctx context.Context, b *plugin.Backend, t core.Target) []sdk.Stage {
+	options, err := b.ParseOptions(ctx, sdk.ParseOptionsRequest{Target: t, OptionsJSON: "{}"})
+	if err != nil {
+		return nil
+	}
+	resp, err := b.AddStages(ctx, sdk.AddStagesRequest{Target: t, OptionsJSON: options.OptionsJSON})
+	if err != nil {
+		return nil
+	}
+	return resp.Stages
+}
+
+// stages offers the stages of the target's backend; --emit takes the source and
+// the metadata, too.
+func (c *completer) stages(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return c.backend(cmd, func(ctx context.Context, b *plugin.Backend, t core.Target) []string {
+		var list []string
+		for _, s := range stageList(ctx, b, t) {
+			list = append(list, cobra.CompletionWithDesc(s.Name, s.Doc))
+		}
+		if cmd.Flags().Lookup("emit") != nil {
+			list = append(list, cobra.CompletionWithDesc(core.SourceStage, "what the front end makes"), cobra.CompletionWithDesc("json", "the metadata"))
+		}
+		return list
+	})
+}
+
+// options offers the names of the backend's options, and the values of those that
+// have few.
+func (c *completer) options(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	name, _, named := strings.Cut(word, "=")
+	list, directive := c.backend(cmd, func(ctx context.Context, b *plugin.Backend, _ core.Target) []string {
+		facts, err := b.Facts(ctx)
+		if err != nil {
+			return nil
+		}
+		var list []string
+		for i := range facts.Options {
+			o := &facts.Options[i]
+			values := o.Choices
+			if o.Type == sdk.Bool {
+				values = []string{"true", "false"}
+			}
+			switch {
+			case !named:
+				list = append(list, cobra.CompletionWithDesc(o.Name+"=", o.Doc))
+			case o.Name == name:
+				for _, v := range values {
+					list = append(list, o.Name+"="+v)
+				}
+			}
+		}
+		return list
+	})
+	if !named {
+		directive |= cobra.ShellCompDirectiveNoSpace
+	}
+	return list, directive
+}
+
+// passes offers the passes that run without a backend and, with --target, its own.
+func (c *completer) passes(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var list []string
+	known := map[string]bool{}
+	for _, p := range c.env.passes {
+		list = append(list, cobra.CompletionWithDesc(p.Name, p.Doc))
+		known[p.Name] = true
+	}
+	if f := cmd.Flags().Lookup("target"); f == nil || f.Value.String() == "" {
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+	more, directive := c.backend(cmd, func(ctx context.Context, b *plugin.Backend, t core.Target) []string {
+		var own []string
+		for _, s := range stageList(ctx, b, t) {
+			for i := range s.Passes {
+				if row := &s.Passes[i]; !known[row.Name] {
+					known[row.Name] = true
+					own = append(own, cobra.CompletionWithDesc(row.Name, row.Doc))
+				}
+			}
+		}
+		return own
+	})
+	return slices.Concat(list, more), directive
+}
+
+// kernels offers the kernels of the Python file that the line names.
+func (c *completer) kernels(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var list []string
+	for _, path := range args {
+		if !isPythonFile(path) {
+			continue
+		}
+		src, err := readSource(path, "")
+		if err != nil {
+			continue
+		}
+		(&compileFlags{}).setImports(c.env, src)
+		infos, err := core.Kernels(cmd.Context(), src)
+		if err != nil {
+			continue
+		}
+		for _, k := range infos {
+			var params []string
+			for _, p := range k.Params {
+				params = append(params, p.Name)
+			}
+			list = append(list, cobra.CompletionWithDesc(k.Name, "("+strings.Join(params, ", ")+")"))
+		}
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}
+
+// aliases offers the names of attributes in the file of --input.
+func (c *completer) aliases(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	path, err := cmd.Flags().GetString("input")
+	if err != nil || path == "" {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	host := c.host()
+	defer host.Close()
+	src, err := readFile(path)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	file, err := parseIR(cmd.Context(), host, core.Target{}, path, src)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var list []string
+	for _, a := range file.Aliases() {
+		list = append(list, cobra.CompletionWithDesc(a.Name, text.AttrString(file.Op.Context(), a.Attr)))
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}
