@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
@@ -157,6 +159,11 @@ func (c *compilation) describeModule(file string) error {
 	wrong := func(format string, args ...any) error {
 		return &sdk.Diagnostic{File: file, Message: fmt.Sprintf(format, args...)}
 	}
+	for op := range c.module.Body().Ops() {
+		if d := reservedName(op, c.meta.Name); d != nil {
+			return d
+		}
+	}
 	if n, ok := c.module.IntAttr(ttg.NumWarpsAttr); ok && !isNumWarps(int(n)) {
 		return wrong("attribute %q: %d is no power of two between 1 and %d", ttg.NumWarpsAttr, n, maxWarps)
 	}
@@ -174,6 +181,35 @@ func (c *compilation) describeModule(file string) error {
 	}
 	return nil
 }
+
+// reservedName is the diagnostic of a function that cannot have its name on
+// NVIDIA's devices; nil for others. Kernel is the kernel's name.
+func reservedName(op *ir.Operation, kernel string) *sdk.Diagnostic {
+	name := op.StringAttr("sym_name")
+	why := ""
+	switch {
+	case name == "":
+		return nil
+	case slices.Contains(deviceFunctions, name):
+		why = "CUDA's function of that name exists in every kernel"
+	case strings.HasPrefix(name, "__nv_"):
+		why = "names that begin with __nv_ are those of libdevice"
+	case name == sharedSymbol:
+		why = "the kernel's shared memory has that name"
+	case name == kernel && (name == "_" || name == "$" || name == "WARP_SZ"):
+		why = "PTX takes it for a word of its own"
+	default:
+		return nil
+	}
+	d := &sdk.Diagnostic{Message: fmt.Sprintf("a function cannot be named %s here: %s", name, why), Help: "another name will do"}
+	if at := ir.FileLocOf(op.Loc()); at != nil {
+		d.File, d.Line, d.Column = at.File, at.Line, at.Col+1
+	}
+	return d
+}
+
+// sharedSymbol is what the lowering calls shared memory.
+const sharedSymbol = "global_smem"
 
 // checkStage finds a user's file whose ending names another stage than it is of.
 func (c *compilation) checkStage(file string) error {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"unicode"
 )
 
 // outFile is a file to be written below the output folder.
@@ -15,6 +17,11 @@ type outFile struct {
 // writeFiles writes all files into dir, or none: each goes to a temporary file
 // beside its place first, and only when all are whole are they renamed.
 func writeFiles(dir string, files []outFile) (err error) {
+	for _, f := range files {
+		if err := checkName(f.name); err != nil {
+			return err
+		}
+	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("output folder: %w", err)
 	}
@@ -26,13 +33,13 @@ func writeFiles(dir string, files []outFile) (err error) {
 			}
 		}
 	}()
-	for _, f := range files {
+	for i, f := range files {
 		path := filepath.Join(dir, f.name)
 		// A rename would fail on it, with the files before it already in place.
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			return fmt.Errorf("output: %s is a folder", path)
 		}
-		temp, err := writeTemp(dir, f)
+		temp, err := writeTemp(dir, i, f)
 		if err != nil {
 			return fmt.Errorf("output: %w", err)
 		}
@@ -46,9 +53,28 @@ func writeFiles(dir string, files []outFile) (err error) {
 	return nil
 }
 
-// writeTemp writes f under a name that no other process uses and returns it.
-func writeTemp(dir string, f outFile) (string, error) {
-	path := filepath.Join(dir, fmt.Sprintf(".%s.%d.tmp", f.name, os.Getpid()))
+// maxFileName is the longest name that file systems take, in bytes.
+const maxFileName = 255
+
+// checkName refuses a name that is more than a file's own: names of kernels and
+// of stages come out of files and plugins, and none may lead out of the folder.
+func checkName(name string) error {
+	switch {
+	case filepath.Base(name) != name || !filepath.IsLocal(name) || strings.ContainsFunc(name, unicode.IsControl):
+		return fmt.Errorf("output: %q cannot be the name of a file", name)
+	case len(name) > maxFileName:
+		return fmt.Errorf("output: the name %s… of %d bytes is too long for a file; -o - writes one artifact to standard output",
+			strings.ToValidUTF8(name[:40], ""), len(name))
+	}
+	return nil
+}
+
+// writeTemp writes f, the i-th file, under a name that no other process uses and
+// returns it.
+func writeTemp(dir string, i int, f outFile) (string, error) {
+	// The end of the name, for the whole may be as long as names can be.
+	end := f.name[max(0, len(f.name)-maxFileName/2):]
+	path := filepath.Join(dir, fmt.Sprintf(".%d.%d.%s.tmp", os.Getpid(), i, strings.ToValidUTF8(end, "")))
 	// os.CreateTemp would take away the permissions that the umask leaves.
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {

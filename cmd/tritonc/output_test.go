@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -36,6 +37,26 @@ func TestWriteFilesAllOrNone(t *testing.T) {
 		t.Fatal("wrote into a folder that is not there")
 	}
 	wantFiles(t, dir, map[string]string{"a": "old"})
+}
+
+// TestWriteFilesNames: no name leads out of the folder, whoever made it up.
+func TestWriteFilesNames(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "out")
+	for _, name := range []string{"", ".", "..", "../a", "x/../../a", "/a", filepath.Join(root, "a"), "b/c", "a\n", "a\x00b", strings.Repeat("a", 256)} {
+		err := writeFiles(dir, []outFile{{"good", []byte("new")}, {name, []byte("1")}})
+		if err == nil || len(err.Error()) > 600 {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if entries, err := os.ReadDir(root); err != nil || len(entries) > 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	long := strings.Repeat("я", 127)
+	if err := writeFiles(dir, []outFile{{long, []byte("1")}}); err != nil {
+		t.Error(err)
+	}
+	wantFiles(t, dir, map[string]string{long: "1"})
 }
 
 // wantFiles checks that dir holds these files and nothing else.

@@ -1,6 +1,10 @@
 package llir
 
 import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
 	"github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/metadata"
@@ -71,10 +75,22 @@ func (m *Module) file(name string) *metadata.DIFile {
 	if f, ok := m.debug.files[name]; ok {
 		return f
 	}
-	f := &metadata.DIFile{Filename: name}
+	f := &metadata.DIFile{Filename: printable(name)}
 	m.addNode(f)
 	m.debug.files[name] = f
 	return f
+}
+
+// printable has "?" in the place of what would end or break the line, the comment
+// or the string that a name stands in where LLVM writes it into assembly as it is:
+// quotes, and all that is not printable or not UTF-8.
+func printable(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '"' || r == utf8.RuneError || !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, name)
 }
 
 // Scope returns the debug scope of a source function, one for each file, name
@@ -86,7 +102,7 @@ func (m *Module) Scope(file, name string, line int) Scope {
 	}
 	f := m.file(file)
 	s := &metadata.DISubprogram{
-		Distinct: true, Name: name, LinkageName: name, Scope: f, File: f,
+		Distinct: true, Name: printable(name), LinkageName: printable(name), Scope: f, File: f,
 		Line: int64(line), Type: m.debug.subType, ScopeLine: int64(line),
 		SPFlags: enum.DISPFlagDefinition | enum.DISPFlagOptimized, Unit: m.debug.unit,
 	}

@@ -3,6 +3,8 @@ package tt
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/ir"
@@ -415,7 +417,35 @@ func verifyCombine(op *ir.Operation, ret *ir.OpDef, times int) error {
 	return nil
 }
 
+// CheckFuncName says what is wrong with the name of a function. A kernel's, which
+// a driver looks up and files are named after, is an identifier of ASCII
+// characters and "$"; a private function's, which holds the values of constants
+// too, is any printable text.
+func CheckFuncName(name string, private bool) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("needs a name")
+	case '0' <= name[0] && name[0] <= '9':
+		return fmt.Errorf("name %q begins with a digit", name)
+	case strings.HasPrefix(name, "llvm."):
+		return fmt.Errorf("name %q is reserved: LLVM's own begin with llvm.", name)
+	}
+	for _, r := range name {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '$':
+		case !private:
+			return fmt.Errorf("name %q is not valid for a kernel: %q is not an ASCII letter, a digit, _ or $", name, r)
+		case !unicode.IsPrint(r):
+			return fmt.Errorf("name %q has the character %q, which cannot be printed", name, r)
+		}
+	}
+	return nil
+}
+
 func verifyFunc(op *ir.Operation) error {
+	if err := CheckFuncName(op.StringAttr("sym_name"), op.StringAttr("sym_visibility") == "private"); err != nil {
+		return err
+	}
 	ft, ok := op.Attr("function_type").(*ir.TypeAttr)
 	if !ok {
 		return nil

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/frontend/lang"
 )
@@ -11,6 +12,9 @@ import (
 func (u *unit) kernelName(req *Request) string {
 	fn := req.Kernel
 	if fn.Params.Repr == nil {
+		if err := tt.CheckFuncName(fn.Name(), false); err != nil {
+			eval.FailHelp("rename it, or give it another name in the binary: @triton.jit(repr=lambda _: \"name\")", "kernel: %v", err)
+		}
 		return fn.Name()
 	}
 	var v any
