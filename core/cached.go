@@ -16,6 +16,7 @@ import (
 	"github.com/tritonc/tritonc/core/cache"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/signature"
+	"github.com/tritonc/tritonc/core/trust"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -94,6 +95,9 @@ type cachedTrip struct {
 	*Cache
 	t   *trip
 	key cache.Key
+	// unused warns of a cache that may not be used. It is about no kernel, and is
+	// not kept with one.
+	unused diag.List
 }
 
 // openCache makes the trip's key; nil where there is no cache, or no backend to
@@ -174,6 +178,7 @@ func (c *cachedTrip) kernel() *Kernel {
 	}
 	if err != nil {
 		c.log("cache: %v", err)
+		c.warnOf(err)
 		return nil
 	}
 	if what := c.changed(&e); what != "" {
@@ -186,6 +191,17 @@ func (c *cachedTrip) kernel() *Kernel {
 	k.Variant = c.t.src.Variant
 	k.Timings = []Timing{{Stage: "cache", Time: time.Since(start)}}
 	return k
+}
+
+// warnOf tells of a cache that is not used since others may write to it. The
+// warning is the same for each kernel, and shown once.
+func (c *cachedTrip) warnOf(err error) {
+	var bad *trust.Error
+	if errors.As(err, &bad) {
+		d := diag.Errorf(diag.Pos{}, "the cache of compiled kernels is not used: %v", bad)
+		d.Severity = diag.Warning
+		c.unused = append(c.unused, d.WithHelp("%s, or name another folder for the cache with TRITONC_CACHE_DIR", bad.Help))
+	}
 }
 
 // changed names a thing that went into an entry and is another now; "" for none.
@@ -254,6 +270,7 @@ func (c *cachedTrip) keep(k *Kernel) {
 	if err != nil {
 		c.log("cache: %v", err)
 	}
+	k.Warnings = append(slices.Clip(k.Warnings), c.unused...)
 }
 
 func (e *cacheEntry) encode(artifacts []Artifact) ([]byte, error) {

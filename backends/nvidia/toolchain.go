@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/tritonc/tritonc/core/filememo"
+	"github.com/tritonc/tritonc/core/trust"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -210,6 +211,21 @@ func cacheDir() string {
 	return filepath.Join(base, "tritonc")
 }
 
+// checkOwn refuses a program of our own cache folder that others may have put or
+// changed there. Those in other places are the system's, or in the user's PATH.
+func checkOwn(path string, info os.FileInfo) error {
+	cache := cacheDir()
+	if cache == "" || filepath.Dir(path) != filepath.Join(cache, "toolchain", "bin") {
+		return nil
+	}
+	for _, dir := range []string{cache, filepath.Join(cache, "toolchain"), filepath.Dir(path)} {
+		if err := trust.Dir(dir); err != nil {
+			return err
+		}
+	}
+	return trust.Check(path, info)
+}
+
 // toolNotFound says that no usable tool of a kind is there.
 type toolNotFound struct {
 	kind  *kind
@@ -265,7 +281,12 @@ func (k *kind) find(ctx context.Context, memo *toolMemo, settings map[string]str
 	}
 	for _, path := range candidates {
 		look(path)
-		if info, err := os.Stat(path); err != nil || !isProgram(info) {
+		info, err := os.Stat(path)
+		if err != nil || !isProgram(info) {
+			continue
+		}
+		if err := checkOwn(path, info); err != nil {
+			missing.tried = append(missing.tried, err.Error())
 			continue
 		}
 		t, err := k.identify(ctx, memo, path)

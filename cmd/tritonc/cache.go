@@ -72,7 +72,8 @@ target, tritonc, the backend, and the tools and libraries of the machine.
 
 It lies in the folder ` + cacheDirVar + `, or in the user's cache folder
 (~/.cache/tritonc/kernels), and holds ` + cacheSizeVar + ` MiB at most (` + strconv.Itoa(defaultCacheSize) + `); the kernels
-used least recently go first.`,
+used least recently go first. A folder that other users own or may write to is not
+used: what they put there would be taken for a kernel.`,
 		Args: exactArgs(),
 		RunE: func(*cobra.Command, []string) error { return cacheInfo(env) },
 	}
@@ -109,5 +110,8 @@ func cacheInfo(env *environment) error {
 	}
 	fmt.Fprintf(env.stdout, "folder   %s\nkernels  %d\nsize     %.1f of %d MiB\n",
 		store.Dir(), usage.Entries, float64(usage.Bytes)/(1<<20), store.Limit()>>20)
+	if err := store.Check(); err != nil {
+		fmt.Fprintf(env.stdout, "unused   %v\n", err)
+	}
 	return nil
 }

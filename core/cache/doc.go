@@ -9,6 +9,8 @@
 //     reader sees all of it or none, also when a writer is killed;
 //   - an entry carries the checksum of its data: what a disk or a stranger has
 //     changed is reported, removed, and as good as absent;
+//   - nothing is taken from a folder, or an entry, that others than the user and
+//     root own or may write to (core/trust);
 //   - the folder holds at most the store's limit, whatever the number of
 //     writers; the entries used least recently go first;
 //   - losing entries at any time costs time only.
@@ -18,5 +20,5 @@
 // of which others may use one. What is left without that is this package.
 //
 // It knows nothing of what it stores, and imports core/filememo, for its way of
-// replacing a file, and the standard library only.
+// replacing a file, core/trust and the standard library only.
 package cache

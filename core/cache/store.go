@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/tritonc/tritonc/core/filememo"
+	"github.com/tritonc/tritonc/core/trust"
 )
 
 // Key names an entry.
@@ -102,11 +103,43 @@ func appendHeader(to, data []byte) []byte {
 	return append(to, '\n')
 }
 
+// Check returns the *trust.Error of a Store in which others than its user and
+// root may put entries: nothing is taken from it or put into it. A folder that is
+// not there is not refused.
+func (s *Store) Check() error {
+	err := trust.Dir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// check is Check for the folder and the part of it that an entry is in.
+func (s *Store) check(entry string) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	part := filepath.Dir(entry)
+	info, err := os.Lstat(part)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return &trust.Error{Path: part, Reason: "it is not a folder", Help: "remove it"}
+	}
+	return trust.Check(part, info)
+}
+
 // Get returns the data of an entry, which counts as its use. The error is
-// ErrAbsent, a *DamagedError, or one of the file system.
+// ErrAbsent, a *DamagedError, a *trust.Error, or one of the file system.
 func (s *Store) Get(k Key) ([]byte, error) {
 	path := s.path(k)
-	file, err := os.ReadFile(path)
+	if err := s.check(path); err != nil {
+		return nil, err
+	}
+	file, err := trust.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, ErrAbsent
@@ -124,7 +157,8 @@ func (s *Store) Get(k Key) ([]byte, error) {
 
 // Put stores data under a key, in the place of what was there, and removes what
 // has not been used for long when there is more than the limit. Data too large
-// for its share of the limit are not stored; that is no error.
+// for its share of the limit are not stored; that is no error. An entry of
+// somebody else is replaced.
 func (s *Store) Put(k Key, data []byte) error {
 	share := s.limit / folders
 	size := int64(headerSize + len(data))
@@ -132,6 +166,9 @@ func (s *Store) Put(k Key, data []byte) error {
 		return nil
 	}
 	path := s.path(k)
+	if err := s.check(path); err != nil {
+		return err
+	}
 	file := append(appendHeader(make([]byte, 0, size), data), data...)
 	if err := filememo.Replace(path, file); err != nil {
 		return err

@@ -8,10 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/tritonc/tritonc/core/trust"
 	"github.com/tritonc/tritonc/internal/testseed"
 )
 
@@ -269,5 +271,79 @@ func TestProcesses(t *testing.T) {
 	// Two writers were killed at once, each perhaps before it made room.
 	if u, err := s.Usage(); err != nil || u.Bytes > processLimit+2*200_000+int64(2*headerSize) {
 		t.Errorf("usage %+v, %v", u, err)
+	}
+}
+
+// TestUntrusted: nothing is taken from a folder that others may write to, nor an
+// entry that they may have written, and nothing is put into such a folder.
+func TestUntrusted(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows keeps no such modes")
+	}
+	root := t.TempDir()
+	s := Open(filepath.Join(root, "cache"), 1<<20)
+	if err := s.Check(); err != nil {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+	mustPut(t, s, 1, 10)
+	path := s.path(keyOf(1))
+	refused := func(what string) {
+		t.Helper()
+		var bad *trust.Error
+		if data, err := s.Get(keyOf(1)); !errors.As(err, &bad) {
+			t.Errorf("%s: got %q, %v", what, data, err)
+		}
+	}
+	for _, place := range []string{s.Dir(), filepath.Dir(path)} {
+		for _, mode := range []os.FileMode{0o777, 0o777 | os.ModeSticky, 0o702} {
+			if err := os.Chmod(place, mode); err != nil {
+				t.Fatal(err)
+			}
+			refused(fmt.Sprint(place, mode))
+			var bad *trust.Error
+			if err := s.Put(keyOf(2), []byte("new")); !errors.As(err, &bad) {
+				t.Errorf("put into %s %v: %v", place, mode, err)
+			}
+		}
+		if err := os.Chmod(place, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	refused("an entry for all")
+	mustPut(t, s, 1, 10) // replaces it
+	if got, err := s.Get(keyOf(1)); err != nil || !bytes.Equal(got, contentOf(1, 10)) {
+		t.Errorf("the new entry: %q, %v", got, err)
+	}
+	elsewhere := filepath.Join(root, "elsewhere")
+	if err := errors.Join(os.Rename(path, elsewhere), os.Symlink(elsewhere, path)); err != nil {
+		t.Fatal(err)
+	}
+	refused("a link")
+	part := filepath.Dir(path)
+	if err := errors.Join(os.Rename(part, elsewhere+"2"), os.Symlink(elsewhere+"2", part)); err != nil {
+		t.Fatal(err)
+	}
+	refused("a link to a folder")
+	link := filepath.Join(root, "link")
+	if err := os.Symlink(t.TempDir(), link); err != nil {
+		t.Fatal(err)
+	}
+	s = Open(link, 1<<20) // a user's own cache may well lie elsewhere
+	mustPut(t, s, 1, 10)
+	if _, err := s.Get(keyOf(1)); err != nil {
+		t.Errorf("through a link: %v", err)
+	}
+	if os.Geteuid() != 0 {
+		t.Log("not root: files of other users are not tried")
+		return
+	}
+	for _, place := range []string{s.path(keyOf(1)), filepath.Dir(s.path(keyOf(1)))} {
+		if err := os.Chown(place, 65534, 0); err != nil {
+			t.Fatal(err)
+		}
+		refused("of another user: " + place)
 	}
 }

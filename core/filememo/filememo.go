@@ -5,9 +5,10 @@
 //
 // A Memo lives in memory and in one file of the user's cache folder, which
 // several processes read and write: each writes it whole, the last one counts,
-// and what is lost is asked for again. Nothing may depend on a Memo but time.
+// and what is lost is asked for again. Nothing may depend on a Memo but time, so
+// one in a file or folder that others may write to stays in memory.
 //
-// The package is a leaf: it imports the standard library only.
+// The package imports core/trust and the standard library only.
 package filememo
 
 import (
@@ -19,6 +20,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/tritonc/tritonc/core/trust"
 )
 
 // Memo keeps a V, which must be fit for JSON, for each of some files. Its methods
@@ -87,13 +90,31 @@ func (m *Memo[V]) Put(path string, info os.FileInfo, v V) {
 func (m *Memo[V]) find(path string) (int, bool) {
 	if !m.read {
 		m.read = true
-		text, err := os.ReadFile(m.file)
+		text, err := m.load()
 		if err != nil || json.Unmarshal(text, &m.rows) != nil {
 			m.rows = nil
 		}
 		slices.SortFunc(m.rows, func(a, b row[V]) int { return cmp.Compare(a.Path, b.Path) })
 	}
 	return slices.BinarySearchFunc(m.rows, path, func(r row[V], p string) int { return cmp.Compare(r.Path, p) })
+}
+
+// load reads the file. One that others could have written is left alone, now and
+// by Put.
+func (m *Memo[V]) load() ([]byte, error) {
+	if m.file == "" {
+		return nil, nil
+	}
+	err := trust.Dir(filepath.Dir(m.file))
+	var text []byte
+	if err == nil {
+		text, err = trust.ReadFile(m.file)
+	}
+	var bad *trust.Error
+	if errors.As(err, &bad) {
+		m.file = ""
+	}
+	return text, err
 }
 
 // unfinishedPrefix begins the names of files that are being written.

@@ -3,6 +3,7 @@ package filememo
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -71,5 +72,45 @@ func TestMemo(t *testing.T) {
 	m.Put(tool, first, "1.4")
 	if v, ok := m.Get(tool, first); !ok || v != "1.4" {
 		t.Errorf("without a place to write: %q, %v", v, ok)
+	}
+}
+
+// TestUntrusted: what others could have written is not believed.
+func TestUntrusted(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows keeps no such modes")
+	}
+	dir := t.TempDir()
+	store := filepath.Join(dir, "memo.json")
+	info, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	New[string](store).Put(dir, info, "1.0")
+	if v, ok := New[string](store).Get(dir, info); !ok || v != "1.0" {
+		t.Fatalf("got %q, %v", v, ok)
+	}
+	for _, place := range []string{store, dir} {
+		if err := os.Chmod(place, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.ReadFile(store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := New[string](store)
+		if v, ok := m.Get(dir, info); ok {
+			t.Errorf("with %s for all it knows %q", place, v)
+		}
+		m.Put(dir, info, "1.1")
+		if v, ok := m.Get(dir, info); !ok || v != "1.1" {
+			t.Errorf("in memory: %q, %v", v, ok)
+		}
+		if after, err := os.ReadFile(store); err != nil || string(after) != string(before) {
+			t.Errorf("the file is written: %s, %v", after, err)
+		}
+		if err := os.Chmod(place, 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

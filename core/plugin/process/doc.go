@@ -12,5 +12,5 @@
 // nothing of the host's. Programs and folders that others may write to are
 // refused.
 //
-// The package imports the SDK and go-plugin, nothing else of ours.
+// The package imports core/trust, the SDK and go-plugin, nothing else of ours.
 package process

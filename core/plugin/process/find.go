@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/tritonc/tritonc/core/trust"
 )
 
 // Found is a plugin's program on disk. Problem says why it cannot be used.
@@ -64,7 +66,7 @@ func checkDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	if writableByOthers(info) {
+	if trust.WritableByOthers(info) {
 		return fmt.Errorf("its folder %s may be written by others (mode %#o); make it safe with: chmod go-w %s", dir, info.Mode().Perm(), dir)
 	}
 	return nil
@@ -79,7 +81,7 @@ func checkFile(path string) error {
 		return errors.New("it is not a regular file")
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0:
 		return fmt.Errorf("it is not executable; allow it with: chmod +x %s", path)
-	case writableByOthers(info):
+	case trust.WritableByOthers(info):
 		return fmt.Errorf("it may be written by others (mode %#o); make it safe with: chmod go-w %s", info.Mode().Perm(), path)
 	}
 	return nil
