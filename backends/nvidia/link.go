@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/input"
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -26,7 +27,7 @@ type library struct{ name, path string }
 
 // tool says which content of the library is in an artifact.
 func (l library) tool() (sdk.ToolInfo, error) {
-	data, err := os.ReadFile(l.path)
+	data, err := input.ReadFile(l.path, input.Library)
 	if err != nil {
 		return sdk.ToolInfo{}, err
 	}
@@ -96,12 +97,14 @@ func (c *compilation) link(externs []lower.Extern) error {
 	libs := c.libraries()
 	for _, l := range libs {
 		c.lookAt(l.path)
-		if _, err := os.Stat(l.path); err != nil {
+		f, _, err := input.Open(l.path, input.Library)
+		if err != nil {
 			return &sdk.Diagnostic{
 				Kind: sdk.Environment, Message: fmt.Sprintf("the library %s cannot be read: %v", l.name, err),
 				Help: "see " + strings.Join(envOf(settingLibdevice), ", "),
 			}
 		}
+		f.Close()
 	}
 	if len(libs) == 0 {
 		x := externs[0]

@@ -6,11 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/tritonc/tritonc/core/input"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/work"
@@ -168,7 +168,7 @@ func (c *compilation) runStage(s *stage) error {
 	}
 	if path := c.opts.IROverride; path != nil && filepath.Ext(*path) == "."+s.name {
 		c.lookAt(*path)
-		text, err := os.ReadFile(*path)
+		text, err := input.ReadFile(*path, input.Text)
 		if err != nil {
 			return fmt.Errorf("option ir_override: %w", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/input"
 )
 
 // setImports lets the file import what lies beside it, in the folders include, and
@@ -77,12 +78,12 @@ func importer(dirs, installed []string, sourceRoot string) func(module string) (
 		for i, dir := range all {
 			for _, ending := range []string{".py", "/__init__.py"} {
 				path := filepath.Join(dir, file+ending)
-				text, err := os.ReadFile(path)
+				text, err := input.ReadFile(path, input.Text)
 				if errors.Is(err, fs.ErrNotExist) || err != nil && i >= len(dirs) {
 					continue
 				}
 				if err != nil {
-					return nil, err
+					return nil, unreadable(path, err)
 				}
 				return &core.Source{Path: path, Name: importName(path, sourceRoot), Text: text, Installed: i >= len(dirs)}, nil
 			}

@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"regexp"
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/input"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/decl"
 	"github.com/tritonc/tritonc/core/ir/text"
@@ -24,10 +24,8 @@ func readFileOrInput(env *environment, path string) (name string, src []byte, er
 		src, err = readFile(path)
 		return path, src, err
 	}
-	if src, err = io.ReadAll(env.stdin); err != nil {
-		err = fmt.Errorf("standard input: %w", err)
-	}
-	return standardInput, src, err
+	src, err = input.Read(standardInput, env.stdin, input.Text)
+	return standardInput, src, unreadable(standardInput, err)
 }
 
 // targetBackend is the backend for a target as it stands on the command line,

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/input"
 )
 
 // selfDescribed are the file endings whose text holds all that a compile needs.
@@ -27,11 +27,11 @@ func addMetadata(src *core.Source, values map[string]any) error {
 	}
 	path := strings.TrimSuffix(src.Path, ending) + ".json"
 	known := map[string]any{}
-	text, err := os.ReadFile(path)
+	text, err := input.ReadFile(path, input.Text)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return fmt.Errorf("metadata: %w", err)
+		return unreadable(path, err)
 	default:
 		if err := json.Unmarshal(text, &known); err != nil {
 			return diag.Errorf(diag.Pos{File: path}, "this is not the metadata of a kernel: %v", err)

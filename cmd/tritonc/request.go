@@ -3,13 +3,13 @@ package main
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/input"
 )
 
 // compileFlags are the flags of the compile verb as they stand on the command
@@ -159,17 +159,29 @@ func definitions(list []string) ([]core.Definition, error) {
 	return out, nil
 }
 
-// readFile reads a file that the user named.
+// readFile reads a text that the user named.
 func readFile(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
+	text, err := input.ReadFile(path, input.Text)
+	return text, unreadable(path, err)
+}
+
+// unreadable is the diagnostic of a file that could not be read; nil without err.
+func unreadable(path string, err error) error {
 	if err == nil {
-		return text, nil
+		return nil
 	}
+	reason, help := err.Error(), ""
 	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err // the path stands before it already
+	var refused *input.Error
+	switch {
+	case errors.As(err, &pe):
+		reason = pe.Err.Error() // the path stands before it already
+	case errors.As(err, &refused):
+		reason, help = refused.Reason, refused.Help
 	}
-	return nil, diag.Errorf(diag.Pos{File: path}, "the file cannot be read: %v", err)
+	d := diag.Errorf(diag.Pos{File: path}, "the file cannot be read: %s", reason)
+	d.Help = help
+	return d
 }
 
 func readSource(file, root string) (*core.Source, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/sbinet/npyio/npy"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/input"
 	"github.com/tritonc/tritonc/driver/array"
 )
 
@@ -34,17 +35,33 @@ var npyTypes = [...]struct{ numpy, ours string }{
 
 // readNPY reads an array of a NumPy file.
 func readNPY(path string) (*array.Array, error) {
-	data, err := readFile(path)
+	wrong := func(err error) error {
+		return diag.Errorf(diag.Pos{File: path}, "this is no array that can be read: %v", err).
+			WithHelp("numpy.save writes such files")
+	}
+	f, _, err := input.Open(path, input.Array)
 	if err != nil {
-		return nil, err
+		return nil, unreadable(path, err)
+	}
+	defer f.Close()
+	// What is another file altogether need not be read whole.
+	magic := make([]byte, len(npyMagic))
+	if _, err := io.ReadFull(f, magic); err != nil || string(magic) != npyMagic {
+		return nil, wrong(fmt.Errorf("it does not begin as such files do, with %q", npyMagic))
+	}
+	data, err := input.ReadFile(path, input.Array)
+	if err != nil {
+		return nil, unreadable(path, err)
 	}
 	a, err := decodeNPY(data)
 	if err != nil {
-		return nil, diag.Errorf(diag.Pos{File: path}, "this is no array that can be read: %v", err).
-			WithHelp("numpy.save writes such files")
+		return nil, wrong(err)
 	}
 	return a, nil
 }
+
+// npyMagic begins every NumPy file.
+const npyMagic = "\x93NUMPY"
 
 // decodeNPY reads the header with package npy. The elements are copied here: it
 // has no halves and no arrays of several dimensions.
