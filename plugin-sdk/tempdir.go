@@ -2,13 +2,24 @@ package sdk
 
 import (
 	"os"
+	"strings"
 	"sync"
 )
 
+// tempPrefix begins the names of our folders.
+const tempPrefix = "tritonc-"
+
 // TempDir makes a new folder for the files of a tool, in the system's folder for
-// such. It goes with remove, or with the plugin where that ends before.
+// such; its name begins with tritonc-. It goes with remove, or with the plugin
+// where that ends before. What a plugin that was killed has left, the next one's
+// first TempDir removes (on Unix).
 func TempDir(pattern string) (dir string, remove func(), err error) {
-	dir, err = temps.make(pattern)
+	return TempDirIn(os.TempDir(), pattern)
+}
+
+// TempDirIn is TempDir in another folder than the system's.
+func TempDirIn(base, pattern string) (dir string, remove func(), err error) {
+	dir, err = temps.make(base, pattern)
 	return dir, func() { temps.remove(dir) }, err
 }
 
@@ -17,33 +28,39 @@ var temps tempSet
 
 type tempSet struct {
 	mu     sync.Mutex
-	dirs   map[string]bool
+	dirs   map[string]*tempOwner
+	swept  map[string]bool // by base
 	closed bool
 }
 
-func (s *tempSet) make(pattern string) (string, error) {
+func (s *tempSet) make(base, pattern string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return "", errClosing
 	}
-	dir, err := os.MkdirTemp("", pattern)
+	if s.dirs == nil {
+		s.dirs, s.swept = map[string]*tempOwner{}, map[string]bool{}
+	}
+	if !s.swept[base] {
+		s.swept[base] = true
+		sweep(base)
+	}
+	dir, err := os.MkdirTemp(base, tempPrefix+strings.TrimPrefix(pattern, tempPrefix))
 	if err != nil {
 		return "", err
 	}
-	if s.dirs == nil {
-		s.dirs = map[string]bool{}
-	}
-	s.dirs[dir] = true
+	s.dirs[dir] = ownTemp(dir)
 	return dir, nil
 }
 
 func (s *tempSet) remove(dir string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.dirs[dir] {
+	if owner, ok := s.dirs[dir]; ok {
 		delete(s.dirs, dir)
 		os.RemoveAll(dir)
+		owner.release()
 	}
 }
 
@@ -52,8 +69,9 @@ func (s *tempSet) removeAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	for dir := range s.dirs {
+	for dir, owner := range s.dirs {
 		os.RemoveAll(dir)
+		owner.release()
 	}
 	s.dirs = nil
 }

@@ -9,9 +9,10 @@ import (
 
 func TestTempDir(t *testing.T) {
 	var s tempSet
+	base := t.TempDir()
 	dirs := make([]string, 3)
 	for i := range dirs {
-		dir, err := s.make("sdk-test")
+		dir, err := s.make(base, "sdk-test")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +34,7 @@ func TestTempDir(t *testing.T) {
 		t.Error("removeAll left a folder")
 	}
 	s.remove(dirs[1]) // does nothing
-	if _, err := s.make("sdk-test"); !errors.Is(err, errClosing) {
+	if _, err := s.make(base, "sdk-test"); !errors.Is(err, errClosing) {
 		t.Errorf("a folder after the end: %v", err)
 	}
 }

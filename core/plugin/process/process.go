@@ -60,6 +60,12 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 	}
 	c := &child{path: prog.Path, env: cfg.Env, exited: make(chan struct{})}
 	p := &Process{child: c}
+	// A folder that the next tritonc removes where this one is killed.
+	base, remove, err := sdk.TempDirIn(socketBase(cfg.TempDir), "p")
+	if err != nil {
+		return nil, fmt.Errorf("%s: a folder for its socket: %w", who, err)
+	}
+	c.removeBase = remove
 	said := func(stream string) io.Writer {
 		return &lineLogger{log: cfg.Logger, what: "the " + cfg.Kind + " printed to its standard " + stream}
 	}
@@ -76,7 +82,7 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 		Stderr:           &c.said,
 		SyncStdout:       said("output"),
 		SyncStderr:       said("error"),
-		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: socketBase(cfg.TempDir)},
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: base},
 	})
 	stopWatch := context.AfterFunc(ctx, func() { c.Kill(context.Background()) })
 	defer stopWatch()
@@ -158,12 +164,13 @@ func Ended(ctx context.Context, err error) bool {
 }
 
 // socketBase is the folder for the sockets' private folders. The path of a Unix
-// socket may have 104 bytes on the narrowest system; go-plugin adds some 45.
+// socket may have 104 bytes on the narrowest system; go-plugin adds some 40, and
+// our own folder's name 20.
 func socketBase(dir string) string {
 	if dir == "" {
 		dir = os.TempDir()
 	}
-	if runtime.GOOS != "windows" && len(dir) > 50 {
+	if runtime.GOOS != "windows" && len(dir) > 45 {
 		return "/tmp"
 	}
 	return dir
@@ -180,6 +187,7 @@ type child struct {
 	cmd            *exec.Cmd
 	stdout, stderr *outlet
 	socketDir      string
+	removeBase     func() // of the folder that socketDir is in
 	lifelineRead   *os.File // until the program has its own copy
 	// lifeline is the write end of the pipe whose end tells the plugin that we
 	// are gone. It must stay referenced: a collected file is a closed one.
@@ -239,6 +247,7 @@ func (c *child) cleanUp() {
 		if c.socketDir != "" {
 			os.RemoveAll(c.socketDir)
 		}
+		c.removeBase()
 	})
 }
 
