@@ -123,17 +123,25 @@ func (c *Context) Unit() *UnitAttr { return c.unit }
 // IntAttr returns value : typ. The value is truncated to the type's width and
 // sign-extended, except that i1 holds 0 or 1.
 func (c *Context) IntAttr(typ Type, value int64) *IntegerAttr {
-	if it, ok := typ.(*IntegerType); ok {
-		switch {
-		case it.Width == 1:
-			value &= 1
-		case it.Width < 64 && it.Sign == Unsigned:
-			value &= 1<<it.Width - 1
-		case it.Width < 64:
-			value = value << (64 - it.Width) >> (64 - it.Width)
-		}
-	}
+	value = canonical(typ, value)
 	return InternAttr(c, intAttrKey{typ, value}, func() *IntegerAttr { return &IntegerAttr{typ, value} })
+}
+
+// canonical returns the one value that stands for all that are the same in the
+// bits of an integer type: 0 or 1, or what the type's sign says. Values of other
+// types stay.
+func canonical(typ Type, value int64) int64 {
+	it, ok := typ.(*IntegerType)
+	switch {
+	case !ok:
+	case it.Width == 1:
+		return value & 1
+	case it.Width < 64 && it.Sign == Unsigned:
+		return value & (1<<it.Width - 1)
+	case it.Width < 64:
+		return value << (64 - it.Width) >> (64 - it.Width)
+	}
+	return value
 }
 
 // I32Attr returns value : i32.
@@ -189,6 +197,15 @@ func (a *DictAttr) Get(name string) Attribute {
 
 // DenseArray returns array<elem: values…>.
 func (c *Context) DenseArray(elem Type, values ...int64) *DenseArrayAttr {
+	for i, v := range values {
+		if canonical(elem, v) != v { // seldom: the caller's slice stays as it is
+			values = slices.Clone(values)
+			for j := i; j < len(values); j++ {
+				values[j] = canonical(elem, values[j])
+			}
+			break
+		}
+	}
 	return InternAttr(c, denseArrKey{elem, KeyOf(values)}, func() *DenseArrayAttr {
 		return &DenseArrayAttr{elem, slices.Clone(values)}
 	})

@@ -69,9 +69,7 @@ var rules = []rule{
 	{"backends/npu/...", append(slices.Clone(lowerFloor), "core/filememo", "core/input", "core/trust", "core/plugin/wire", "plugin-sdk/...", "backends/npu/..."), nil, "as above"},
 	{"driver/launch/...", []string{"core/...", "plugin-sdk/...", "driver/..."}, nil, "specialization at launch compiles"},
 	{"driver/tune/...", []string{"core/...", "plugin-sdk/...", "driver/..."}, nil, "tuning compiles"},
-	{"driver/...", []string{"core/diag", "core/work", "core/layout", "core/plugin/process", "core/plugin/wire", "plugin-sdk/...", "driver/..."}, nil, "a device runs binaries, it does not compile"},
-=======
-	{"driver/...", []string{"core/diag", "core/layout", "core/plugin/process", "core/trust", "core/plugin/wire", "plugin-sdk/...", "driver/..."}, nil, "a device runs binaries, it does not compile"},
+	{"driver/...", []string{"core/diag", "core/work", "core/layout", "core/plugin/process", "core/trust", "core/plugin/wire", "plugin-sdk/...", "driver/..."}, nil, "a device runs binaries, it does not compile"},
 	{"cmd/...", []string{"core/...", "plugin-sdk/...", "driver/...", "cmd/..."}, nil, "the command reaches a backend only as a process"},
 	{"internal/golden", nil, nil, "a test library"},
 	{"internal/testseed", nil, nil, "a test library"},

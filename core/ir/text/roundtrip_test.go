@@ -121,7 +121,7 @@ module {
 `,
 	"function declarations and results": `module {
   tt.func private @a(i32 {tt.divisibility = 16 : i32}, f32) loc(#loc)
-  tt.func @"b c"() -> (i32 {x.y}, f32) loc(#loc)
+  tt.func private @"b c"() -> (i32 {x.y}, f32) loc(#loc)
   tt.func @d(!tt.ptr<f32, 3>) -> (() -> ()) loc(#loc)
   tt.func @e() -> i32 attributes {noinline = true} loc(#loc)
 } loc(#loc)
