@@ -60,7 +60,7 @@ func TestLinkErrors(t *testing.T) {
 	req := request(t, "80", stageTTGIR, "scale.ttir", callingTTIR(t, "twice"), "")
 	req.Settings = map[string]string{settingLibdevice: "/nowhere.bc"}
 	_, err := c.RunStages(t.Context(), req)
-	if d := oneDiagnostic(t, err); !strings.Contains(d.Message, "the library libdevice cannot be read: stat /nowhere.bc") || !strings.Contains(d.Help, "TRITON_LIBDEVICE_PATH") {
+	if d := oneDiagnostic(t, err); !strings.Contains(d.Message, "the library libdevice cannot be read: open /nowhere.bc") || !strings.Contains(d.Help, "TRITON_LIBDEVICE_PATH") {
 		t.Errorf("a setting of a library that is not there: %+v", d)
 	}
 	if _, err := parseOptions(archFor(t, "80"), `{"extern_libs":{"mine":"/nowhere/lib.bc"}}`); err == nil ||

@@ -187,7 +187,7 @@ type child struct {
 	cmd            *exec.Cmd
 	stdout, stderr *outlet
 	socketDir      string
-	removeBase     func() // of the folder that socketDir is in
+	removeBase     func()   // of the folder that socketDir is in
 	lifelineRead   *os.File // until the program has its own copy
 	// lifeline is the write end of the pipe whose end tells the plugin that we
 	// are gone. It must stay referenced: a collected file is a closed one.
