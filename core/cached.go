@@ -114,7 +114,7 @@ func (t *trip) openCache(ctx context.Context, target Target) *cachedTrip {
 		return nil
 	}
 	h := cache.NewHasher(entryForm)
-	for _, s := range []string{c.Compiler, identity, target.String(), t.src.Path, t.src.Name, t.src.Module} {
+	for _, s := range []string{c.Compiler, identity, target.String(), t.src.Path, t.src.Kind(), t.src.Name, t.src.Module} {
 		h.String(s)
 	}
 	h.Bytes(t.src.Text)

@@ -21,7 +21,7 @@ import (
 func (t *trip) enter(ctx context.Context) (err error) {
 	if !t.src.IsPython() {
 		t.input = t.src.Text
-		t.name = strings.TrimSuffix(filepath.Base(t.src.Path), "."+t.src.ending())
+		t.name = strings.Trim(strings.TrimSuffix(filepath.Base(t.src.Path), "."+t.src.Kind()), "<>")
 		return nil
 	}
 	t.timings = append(t.timings, Timing{Stage: "parse", Time: t.src.python.parsing})

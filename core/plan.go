@@ -26,7 +26,7 @@ func (p *plan) ending(src *Source) string {
 	if p.given == SourceStage {
 		return SourceStage
 	}
-	return src.ending()
+	return src.Kind()
 }
 
 func (t *trip) planStages(ctx context.Context) error {
@@ -65,7 +65,7 @@ func planStages(stages []sdk.Stage, src *Source, wanted []string) (plan, error) 
 			p.want = append(p.want, name)
 			last = max(last, i)
 		case i >= 0 || name == SourceStage:
-			return p, diag.Errorf(diag.Pos{File: src.Path}, "no %s can be made of a .%s file", name, src.ending()).
+			return p, diag.Errorf(diag.Pos{File: src.Path}, "no %s can be made of a .%s file", name, src.Kind()).
 				WithHelp("what comes after it: %s", strings.Join(append([]string{p.given}, names(stages[first:])...), ", "))
 		default:
 			return p, diag.Errorf(diag.Pos{}, "this backend has no stage %q", name).
@@ -81,7 +81,7 @@ const ttirEnding = "ttir"
 
 // entry returns the index of the first stage that src must go through.
 func entry(stages []sdk.Stage, src *Source) (int, error) {
-	ending := src.ending()
+	ending := src.Kind()
 	if ending == pythonEnding {
 		return 0, nil
 	}

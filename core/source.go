@@ -29,6 +29,9 @@ type Source struct {
 	// relative imports refer to it, and callees are named after it. Empty: the
 	// base name of Path without its ending.
 	Module string
+	// Ending says what the file is, as the ending of its name would, without the
+	// dot: "py", or that of a stage's artifact. Empty: Path's ending says it.
+	Ending string
 	// Text is the file's content.
 	Text []byte
 	// Metadata is what is known about an artifact that has no place for it in
@@ -106,8 +109,11 @@ func (s *Source) parsed() (*python, error) {
 // pythonEnding is that of files for the front end.
 const pythonEnding = "py"
 
-// ending returns the file's ending without the dot: "py", or that of a stage.
-func (s *Source) ending() string {
+// Kind is what the file is: "py", or the ending of a stage's artifact.
+func (s *Source) Kind() string {
+	if s.Ending != "" {
+		return s.Ending
+	}
 	return strings.TrimPrefix(filepath.Ext(s.Path), ".")
 }
 
@@ -120,4 +126,4 @@ func (s *Source) name() string {
 }
 
 // IsPython reports whether the front end reads the file.
-func (s *Source) IsPython() bool { return s.ending() == pythonEnding }
+func (s *Source) IsPython() bool { return s.Kind() == pythonEnding }

@@ -45,6 +45,7 @@ func compileCommand(env *environment, use string) *cobra.Command {
 	flags.StringArrayVar(&f.externLibs, "extern-lib", nil, "a library of LLVM IR with functions that the kernel calls,\nas `NAME=PATH`; may be repeated")
 	flags.StringSliceVar(&f.emit, "emit", nil, "what to write, as `STAGE,...`: ttir, ttgir, llir, ptx, cubin, json, say\n(the binary and json)")
 	flags.StringVarP(&f.output, "output", "o", ".", "the `FOLDER` to write to; - writes the one artifact to standard output")
+	flags.StringVar(&f.as, "as", "", "what the file is, as the `ENDING` of its name would say: py, ttir, ttgir, llir\nor ptx, say (standard input's text says it)")
 	flags.StringVar(&f.sourceRoot, "source-root", "", "the `FOLDER` that file names in line info are relative to\n(the module's or repository's root)")
 	flags.StringArrayVarP(&f.include, "include", "I", nil, "a `FOLDER` to find imported modules in, after the file's own")
 	flags.StringArrayVar(&f.pythonPath, "python-path", nil, "a `FOLDER` of installed packages, before those of PYTHONPATH and VIRTUAL_ENV;\nno Python is run")
@@ -100,13 +101,18 @@ func (f *compileFlags) connect(env *environment, req *request) (*plugin.Host, er
 
 // read returns what is to be compiled of a file.
 func (f *compileFlags) read(ctx context.Context, env *environment, file string, req *request) ([]*core.Source, error) {
-	src, err := readSource(file, f.sourceRoot)
+	src, err := readSource(env, file, f.sourceRoot, f.as)
 	if err != nil {
 		return nil, err
 	}
+	return f.variants(ctx, env, src, req)
+}
+
+// variants returns what is to be compiled of src.
+func (f *compileFlags) variants(ctx context.Context, env *environment, src *core.Source, req *request) (_ []*core.Source, err error) {
 	if !src.IsPython() {
 		if f.kernel != "" || f.signature != "" {
-			return nil, usagef("-n and -s are for Python files; %s has its kernel and its types", file)
+			return nil, usagef("-n and -s are for Python files; %s has its kernel and its types", src.Path)
 		}
 		return []*core.Source{src}, addMetadata(src, req.opts.Values)
 	}
@@ -119,7 +125,7 @@ func (f *compileFlags) read(ctx context.Context, env *environment, file string, 
 	}
 	variants, err := core.Variants(ctx, src, f.kernel, f.signature)
 	if err == nil && req.output == "-" && len(variants) > 1 {
-		err = usagef("-o - can write one thing, and %s asks for %d variants", file, len(variants)).
+		err = usagef("-o - can write one thing, and %s asks for %d variants", src.Path, len(variants)).
 			withHelp("-s gives the signature of one")
 	}
 	return variants, err

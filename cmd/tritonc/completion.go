@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -242,10 +243,10 @@ func (c *completer) passes(cmd *cobra.Command, _ []string, _ string) ([]string, 
 func (c *completer) kernels(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var list []string
 	for _, path := range args {
-		if !isPythonFile(path) {
+		if filepath.Ext(path) != ".py" {
 			continue
 		}
-		src, err := readSource(path, "")
+		src, err := readSource(c.env, path, "", "")
 		if err != nil {
 			continue
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -22,7 +21,8 @@ const diffLong = `Compare two modules by what they compute and in which order, a
 diff of their normal forms.
 
 A and B are files of IR (.ttir, .ttgir), or Python files, which are compiled to
-the stage of the other file first (to ttir where both are Python files).
+the stage of the other file first (to ttir where both are Python files). One of
+them may be -, standard input.
 
 Not compared are names of values, blocks, private functions and aliases;
 locations; where constants stand, in which order and how often; the order of the
@@ -69,12 +69,16 @@ func diffCommand(env *environment) *cobra.Command {
 	return cmd
 }
 
-func isPythonFile(path string) bool { return filepath.Ext(path) == ".py" }
-
 func diffFiles(cmd *cobra.Command, env *environment, f *diffFlags, paths []string) error {
 	ctx := cmd.Context()
-	python := slices.ContainsFunc(paths, isPythonFile)
-	if err := f.check(paths, python); err != nil {
+	var sources [2]*core.Source
+	for i, path := range paths {
+		var err error
+		if sources[i], err = readSource(env, path, "", ""); err != nil {
+			return err
+		}
+	}
+	if err := f.check(sources[:]); err != nil {
 		return err
 	}
 	host := newHost(env, f.verbose)
@@ -84,23 +88,20 @@ func diffFiles(cmd *cobra.Command, env *environment, f *diffFlags, paths []strin
 		return err
 	}
 	var modules [2]*ir.Operation
-	for i, path := range paths {
-		name, src := path, []byte(nil)
-		if isPythonFile(path) {
-			src, err = f.compile(ctx, env, cmd, host, path)
-		} else {
-			src, err = readFile(path)
+	for i, src := range sources {
+		text := src.Text
+		if src.IsPython() {
+			if text, err = f.compile(ctx, env, cmd, host, src); err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
-		}
-		file, err := parseIR(ctx, host, target, name, src)
+		file, err := parseIR(ctx, host, target, src.Path, text)
 		if err != nil {
 			return err
 		}
 		modules[i] = file.Op
 	}
-	out := diff.Modules(paths[0], modules[0], paths[1], modules[1])
+	out := diff.Modules(sources[0].Path, modules[0], sources[1].Path, modules[1])
 	if out == "" {
 		return nil
 	}
@@ -111,8 +112,8 @@ func diffFiles(cmd *cobra.Command, env *environment, f *diffFlags, paths []strin
 }
 
 // check settles the stage and refuses flags that nothing would heed.
-func (f *diffFlags) check(paths []string, python bool) error {
-	if !python {
+func (f *diffFlags) check(sources []*core.Source) error {
+	if !slices.ContainsFunc(sources, (*core.Source).IsPython) {
 		if f.stage != "" || f.kernel != "" || f.signature != "" || f.numWarps != 0 || f.numStages != 0 || len(f.options) > 0 {
 			return usagef("--stage, -n, -s, -w, -k and --option are for Python files, and there is none")
 		}
@@ -123,8 +124,8 @@ func (f *diffFlags) check(paths []string, python bool) error {
 	}
 	if f.stage == "" {
 		f.stage = "ttir"
-		for _, path := range paths {
-			if !isPythonFile(path) && filepath.Ext(path) == ".ttgir" {
+		for _, src := range sources {
+			if src.Kind() == "ttgir" {
 				f.stage = "ttgir"
 			}
 		}
@@ -136,18 +137,18 @@ func (f *diffFlags) check(paths []string, python bool) error {
 }
 
 // compile makes the IR of a Python file's kernel.
-func (f *diffFlags) compile(ctx context.Context, env *environment, cmd *cobra.Command, host *plugin.Host, path string) ([]byte, error) {
+func (f *diffFlags) compile(ctx context.Context, env *environment, cmd *cobra.Command, host *plugin.Host, src *core.Source) ([]byte, error) {
 	f.emit = []string{f.stage}
 	req, err := f.request(cmd)
 	if err != nil {
 		return nil, err
 	}
-	variants, err := f.read(ctx, env, path, req)
+	variants, err := f.variants(ctx, env, src, req)
 	if err != nil {
 		return nil, err
 	}
 	if len(variants) > 1 {
-		return nil, usagef("%s asks for %d variants, and one can be compared", path, len(variants)).
+		return nil, usagef("%s asks for %d variants, and one can be compared", src.Path, len(variants)).
 			withHelp("-s gives the signature of one")
 	}
 	req.opts.Select = selector(host)

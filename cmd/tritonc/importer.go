@@ -16,10 +16,12 @@ import (
 // where Python finds its packages. A file of a package, which its folder's
 // __init__.py makes it, finds what lies beside the package first.
 func (f *compileFlags) setImports(env *environment, src *core.Source) {
-	dirs := []string{filepath.Dir(src.Path)}
-	if module, root := packageOf(src.Path); module != "" {
-		src.Module = module
-		dirs = []string{root, filepath.Dir(src.Path)}
+	dirs := []string{beside(src)}
+	if src.Path != standardInput {
+		if module, root := packageOf(src.Path); module != "" {
+			src.Module = module
+			dirs = []string{root, beside(src)}
+		}
 	}
 	dirs = append(dirs, f.include...)
 	src.Import = importer(dirs, pythonPath(env, f.pythonPath), f.sourceRoot)

@@ -14,9 +14,6 @@ import (
 	"github.com/tritonc/tritonc/core/plugin"
 )
 
-// standardInput is what diagnostics call the file -.
-const standardInput = "<stdin>"
-
 // readFileOrInput reads a file, or standard input for -. The name is the one for
 // diagnostics.
 func readFileOrInput(env *environment, path string) (name string, src []byte, err error) {
@@ -24,6 +21,10 @@ func readFileOrInput(env *environment, path string) (name string, src []byte, er
 		src, err = readFile(path)
 		return path, src, err
 	}
+	if env.inputRead {
+		return standardInput, nil, usagef("standard input can be read once")
+	}
+	env.inputRead = true
 	src, err = input.Read(standardInput, env.stdin, input.Text)
 	return standardInput, src, unreadable(standardInput, err)
 }

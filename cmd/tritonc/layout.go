@@ -71,7 +71,7 @@ func layoutCommand(env *environment) *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVarP(&f.layout, "layout", "l", "", "the layout: `#ttg.blocked<{…}>`, say")
 	flags.StringVarP(&f.typ, "type", "t", "", "the tensor's `TYPE`, without a layout: tensor<16x16xf16>")
-	flags.StringVarP(&f.input, "input", "i", "", "the layouts that this `FILE` of IR names")
+	flags.StringVarP(&f.input, "input", "i", "", "the layouts that this `FILE` of IR names; - is standard input")
 	flags.StringSliceVar(&f.aliases, "alias", nil, "of those, the ones with these `NAMES`: blocked,mma")
 	flags.BoolVar(&f.hardware, "hw", false, "show by warp, register and lane, or by offset, what is there")
 	flags.StringVarP(&f.output, "output", "o", "-", "the file to write; - is standard output")
@@ -96,7 +96,7 @@ func (f *layoutFlags) run(c context.Context, env *environment) error {
 	}
 	var src []byte
 	if f.input != "" {
-		if src, err = readFile(f.input); err != nil {
+		if f.input, src, err = readFileOrInput(env, f.input); err != nil {
 			return err
 		}
 	}

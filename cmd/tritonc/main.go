@@ -37,6 +37,7 @@ func untilSignal() (context.Context, context.CancelFunc) {
 // environment is all of the outer world that the verbs use, files apart.
 type environment struct {
 	stdin          io.Reader
+	inputRead      bool // whether stdin has been read
 	stdout, stderr io.Writer
 	lookupEnv      func(string) (string, bool)
 	environ        []string  // for device drivers: vendors have variables of their own

@@ -15,19 +15,21 @@ import (
 )
 
 // selfDescribed are the file endings whose text holds all that a compile needs.
-var selfDescribed = map[string]bool{".py": true, ".ttir": true, ".ttgir": true}
+var selfDescribed = map[string]bool{"py": true, "ttir": true, "ttgir": true}
 
 // addMetadata gives src what its text cannot say: the metadata that an earlier
 // compile wrote to <stem>.json, and --option shared=N, which for such a file
 // describes the kernel rather than asking for anything.
 func addMetadata(src *core.Source, values map[string]any) error {
-	ending := filepath.Ext(src.Path)
-	if selfDescribed[ending] {
+	if selfDescribed[src.Kind()] {
 		return nil
 	}
-	path := strings.TrimSuffix(src.Path, ending) + ".json"
+	path := strings.TrimSuffix(src.Path, filepath.Ext(src.Path)) + ".json"
 	known := map[string]any{}
-	text, err := input.ReadFile(path, input.Text)
+	text, err := []byte(nil), error(fs.ErrNotExist)
+	if src.Path != standardInput {
+		text, err = input.ReadFile(path, input.Text)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -56,7 +58,7 @@ func addMetadata(src *core.Source, values map[string]any) error {
 // own text overrules: below ttir the code is made for the number that it names.
 func checkWarps(src *core.Source, k *core.Kernel, values map[string]any) error {
 	asked, given := values["num_warps"]
-	if ending := filepath.Ext(src.Path); !given || ending == ".py" || ending == ".ttir" {
+	if kind := src.Kind(); !given || kind == "py" || kind == "ttir" {
 		return nil
 	}
 	var made struct {

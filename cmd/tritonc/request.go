@@ -30,6 +30,7 @@ type compileFlags struct {
 	include    []string
 	pythonPath []string
 	define     []string
+	as         string
 	noCache    bool
 	time       bool
 	verbose    int
@@ -182,18 +183,6 @@ func unreadable(path string, err error) error {
 	d := diag.Errorf(diag.Pos{File: path}, "the file cannot be read: %s", reason)
 	d.Help = help
 	return d
-}
-
-func readSource(file, root string) (*core.Source, error) {
-	text, err := readFile(file)
-	if err != nil {
-		return nil, err
-	}
-	name, err := sourceName(file, root)
-	if err != nil {
-		return nil, usagef("%v", err)
-	}
-	return &core.Source{Path: file, Name: name, Text: text}, nil
 }
 
 // write puts out what was asked for: files, or one artifact on standard output.

@@ -31,6 +31,9 @@ the kernel are options:
     [{"kwargs": {"BLOCK": 128}, "num_warps": 4, "maxnreg": null},
      {"BLOCK": 256, "num_warps": 8}]
 
+The file - is standard input. Whether it is Python or IR, and of which stage, its
+text says, or --as.
+
 Files are written to the current folder, all of them or none:
 KERNEL[.VARIANT].cubin and KERNEL[.VARIANT].json unless --emit says otherwise.
 
@@ -40,7 +43,8 @@ at fault, and 2 when the command line makes no sense.`
 const rootExample = `  tritonc --target cuda:80 vector_add.py
   tritonc --target cuda:90 -n softmax -s "*fp32:16, *fp32:16, i32, BLOCK=1024" -w 8 kernels.py
   tritonc --target cuda:80 --emit ttir,ttgir,ptx -o out vector_add.py
-  tritonc --target cuda:80 --emit ptx -o - vector_add.ttir`
+  tritonc --target cuda:80 --emit ptx -o - vector_add.ttir
+  tritonc --target cuda:80 --emit ttgir -o - - <vector_add.py`
 
 func newRoot(env *environment) *cobra.Command {
 	root := compileCommand(env, "tritonc [flags] FILE")

@@ -98,6 +98,7 @@ func runVerb(env *environment) *cobra.Command {
 	flags.StringArrayVar(&f.externLibs, "extern-lib", nil, "a library of LLVM IR with functions that the kernel calls,\nas `NAME=PATH`; may be repeated")
 	flags.StringVar(&f.config, "config", "", "the configuration of an autotuned kernel: its `NUMBER` from 0")
 	flags.StringVar(&f.configs, "configs", "", "a `FILE` with the configurations, as for compiling")
+	flags.StringVar(&f.as, "as", "", "what the file is, as the `ENDING` of its name would say: py, ttir, ttgir, llir\nor ptx, say (standard input's text says it)")
 	flags.StringVar(&f.sourceRoot, "source-root", "", "the `FOLDER` that file names in line info are relative to\n(the module's or repository's root)")
 	flags.StringArrayVarP(&f.include, "include", "I", nil, "a `FOLDER` to find imported modules in, after the file's own")
 	flags.StringArrayVar(&f.pythonPath, "python-path", nil, "a `FOLDER` of installed packages, as for compiling")
@@ -163,13 +164,13 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 
 // source reads the file that is to be run.
 func (f *runFlags) source(env *environment, file string, req *request) (*core.Source, error) {
-	src, err := readSource(file, f.sourceRoot)
+	src, err := readSource(env, file, f.sourceRoot, f.as)
 	if err != nil {
 		return nil, err
 	}
 	if !src.IsPython() {
 		if f.kernel != "" {
-			return nil, usagef("-n is for Python files; %s has one kernel", file)
+			return nil, usagef("-n is for Python files; %s has one kernel", src.Path)
 		}
 		return src, addMetadata(src, req.opts.Values)
 	}
