@@ -58,6 +58,7 @@ func Greedy(root *ir.Operation, set *Set, o Options) bool {
 	rw.meter = root.Context().Meter()
 	rw.OnInsert = rw.push
 	rw.consts = make(map[*ir.Block]map[constKey]*ir.Operation)
+	rw.leading = make(map[*ir.Block]*ir.Operation)
 	changed := false
 	// Each round starts from the whole tree, since a change inside one region
 	// may open another elsewhere. A round without a change ends it.
@@ -85,6 +86,7 @@ type Rewriter struct {
 	stack   []*ir.Operation // nil where an operation was erased
 	queued  map[*ir.Operation]int
 	consts  map[*ir.Block]map[constKey]*ir.Operation
+	leading map[*ir.Block]*ir.Operation // see firstOther
 	changed bool
 	budget  int
 	meter   *work.Meter
@@ -99,6 +101,7 @@ func (rw *Rewriter) seed() {
 	rw.stack = rw.stack[:0]
 	clear(rw.queued)
 	clear(rw.consts)
+	clear(rw.leading)
 	n := 0
 	for _, r := range rw.root.Regions() {
 		for b := range r.Blocks() {
@@ -154,16 +157,20 @@ func (rw *Rewriter) known(op *ir.Operation) {
 		entry.InsertBefore(op, entry.First())
 		op.SetLoc(op.Context().UnknownLoc())
 	} else if prev := op.Prev(); prev != nil && !prev.Def().Has(ir.ConstantLike) {
-		op.MoveBefore(firstOther(entry))
+		op.MoveBefore(rw.firstOther(entry))
 	}
 }
 
-// firstOther is the first operation of b that is no constant.
-func firstOther(b *ir.Block) *ir.Operation {
+// firstOther is the first operation of b that is not a constant. It remembers how
+// far it came: while the tree is seeded, constants at the start of b stay there.
+func (rw *Rewriter) firstOther(b *ir.Block) *ir.Operation {
 	op := b.First()
-	meter := op.Context().Meter()
+	if last := rw.leading[b]; last != nil {
+		op = last
+	}
 	for op.Def().Has(ir.ConstantLike) {
-		meter.Visit()
+		rw.meter.Visit()
+		rw.leading[b] = op
 		op = op.Next()
 	}
 	return op

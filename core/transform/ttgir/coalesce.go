@@ -29,6 +29,7 @@ var Coalesce = &pass.Pass{
 	Takes:   onDevice,
 	Run: func(r *pass.Run) error {
 		c := &coalescer{machine: machineOf(r.Module), info: axisinfo.Analyze(r.Module)}
+		c.related = c.relate(r.Module)
 		// The analysis describes the module as it is now, so all layouts are
 		// chosen before the first operation changes.
 		type choice struct {
@@ -53,7 +54,8 @@ var Coalesce = &pass.Pass{
 
 type coalescer struct {
 	machine
-	info *axisinfo.Result
+	info    *axisinfo.Result
+	related *related
 }
 
 // accessPointer is the tensor of pointers through which op accesses memory, or
@@ -82,13 +84,7 @@ func (c *coalescer) encodingFor(op *ir.Operation) ir.Attribute {
 	t := tensorOf(ptr)
 	order := c.order(ptr)
 	size := c.vector(ptr, order[0])
-	for _, other := range connected(op) {
-		p := accessPointer(other)
-		if p == nil || other == op || !slices.Equal(tensorOf(p).Shape, t.Shape) || !slices.Equal(c.order(p), order) {
-			continue
-		}
-		size = max(size, c.vector(p, order[0]))
-	}
+	size = max(size, c.related.widest(op, c.kind(ptr, order)))
 	shape := perCTA(t)
 	elems := int64(1)
 	for _, n := range shape {
@@ -171,43 +167,6 @@ func descriptorEncoding(m machine, op *ir.Operation) ir.Attribute {
 		order[i] = len(order) - 1 - i
 	}
 	return blockedAlong(op.Context(), m, t.Shape, order, int(size))
-}
-
-// connected lists the operations that op depends on or that depend on it, and
-// so on, through any number of steps both ways; the order is that in which they
-// are found. Values that come into a block from outside end a step back.
-func connected(op *ir.Operation) []*ir.Operation {
-	found := []*ir.Operation{op}
-	seen := map[*ir.Operation]bool{op: true}
-	add := func(o *ir.Operation) {
-		if !seen[o] {
-			seen[o] = true
-			found = append(found, o)
-		}
-	}
-	for i := 0; i < len(found); i++ {
-		o := found[i]
-		for _, v := range o.Operands() {
-			if d := v.Def(); d != nil {
-				add(d)
-			}
-		}
-		for _, r := range o.Results() {
-			for u := range r.Users() {
-				add(u)
-			}
-		}
-		for _, r := range o.Regions() {
-			for b := range r.Blocks() {
-				for _, a := range b.Args() {
-					for u := range a.Users() {
-						add(u)
-					}
-				}
-			}
-		}
-	}
-	return found
 }
 
 // rewriteAccess converts op's tensor operands to enc, and its results back.
