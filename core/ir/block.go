@@ -1,11 +1,16 @@
 package ir
 
-import "iter"
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
 
 // Region is a list of blocks inside an operation; the first is its entry.
 type Region struct {
 	parent      *Operation
 	first, last *Block
+	orderStale  bool
 }
 
 // Parent is the operation that r belongs to.
@@ -54,9 +59,15 @@ func (r *Region) insertBefore(b, at *Block) {
 	if at != nil {
 		b.prev = at.prev
 		at.prev = b
+		r.orderStale = true
 	} else {
 		b.prev = r.last
 		r.last = b
+		if b.prev != nil {
+			b.order = b.prev.order + 1
+		} else {
+			b.order = 0
+		}
 	}
 	if b.prev != nil {
 		b.prev.next = b
@@ -85,6 +96,9 @@ type Block struct {
 	args        []*Value
 	first, last *Operation
 	orderStale  bool
+	order       int32 // in its region; see numberBlocks
+	// leads are the operations with b for a successor, once for each time.
+	leads []*Operation
 }
 
 // Region that holds b, nil when detached.
@@ -256,22 +270,57 @@ func (b *Block) TakeOps(op *Operation) {
 }
 
 // Predecessors ranges over the terminators' (operation, successor index) pairs
-// that lead to b. It looks at every block of the region.
+// that lead to b, in the order of their blocks. They are those from before the
+// loop, whatever it changes.
 func (b *Block) Predecessors() iter.Seq2[*Operation, int] {
 	return func(yield func(*Operation, int) bool) {
 		if b.region == nil {
 			return
 		}
-		for p := b.region.first; p != nil; p = p.next {
-			if p.last == nil {
-				continue
+		var ends []*Operation
+		for _, op := range b.leads {
+			op.ctx.meter.Visit()
+			if op.block != nil && op.block.region == b.region && op.block.last == op {
+				ends = append(ends, op)
 			}
-			p.last.ctx.meter.Visit()
-			for i, s := range p.last.succs {
-				if s == b && !yield(p.last, i) {
+		}
+		if len(ends) > 1 {
+			b.region.numberBlocks()
+			slices.SortFunc(ends, func(x, y *Operation) int { return cmp.Compare(x.block.order, y.block.order) })
+			ends = slices.Compact(ends)
+		}
+		for _, op := range ends {
+			for i, s := range op.succs {
+				if s == b && !yield(op, i) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// unlead forgets that op, one of whose successors b was, leads to b.
+func (b *Block) unlead(op *Operation) {
+	for i := len(b.leads) - 1; i >= 0; i-- {
+		if b.leads[i] == op {
+			b.leads = slices.Delete(b.leads, i, i+1)
+			return
+		}
+	}
+}
+
+// numberBlocks numbers the blocks in their order.
+func (r *Region) numberBlocks() {
+	if !r.orderStale {
+		return
+	}
+	n := int32(0)
+	for b := r.first; b != nil; b = b.next {
+		b.order = n
+		n++
+		if b.last != nil {
+			b.last.ctx.meter.Visit()
+		}
+	}
+	r.orderStale = false
 }

@@ -29,6 +29,7 @@ type Context struct {
 	unit    *UnitAttr
 	unknLoc *UnknownLoc
 	meter   *work.Meter
+	symbols map[namedSymbol]*Operation
 }
 
 // NewContext makes a context with the given dialects loaded. Two dialects of

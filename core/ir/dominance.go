@@ -1,11 +1,18 @@
 package ir
 
 // DomTree is the dominator tree of a region's blocks, by the algorithm of
-// Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm", 2001).
+// Georgiadis ("Linear-Time Algorithms for Dominators and Related Problems",
+// 2005, SEMI-NCA), whose time is near-linear in practice.
 type DomTree struct {
-	idom  map[*Block]*Block // absent: unreachable; the entry maps to itself
-	order map[*Block]int    // reverse postorder number
+	nodes map[*Block]domNode // absent: unreachable
 	entry *Block
+}
+
+// domNode is a block's place in the tree: the block above it, and its numbers
+// before and after those below it in a walk over the tree.
+type domNode struct {
+	idom      *Block
+	pre, post int32
 }
 
 // Dominators computes the tree of r. A region of one block costs nothing.
@@ -14,68 +21,109 @@ func Dominators(r *Region) *DomTree {
 	if r.first == r.last {
 		return d
 	}
-	d.order = make(map[*Block]int)
-	rpo := ReversePostorder(r)
-	preds := make(map[*Block][]*Block)
-	for i, b := range rpo {
-		d.order[b] = i
+	// Blocks are known by their numbers in a depth-first search from the entry.
+	var blocks []*Block
+	var parent []int32
+	number := make(map[*Block]int32)
+	type edge struct {
+		from int32
+		to   *Block
+	}
+	for stack := []edge{{-1, r.first}}; len(stack) > 0; {
+		e := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if _, seen := number[e.to]; seen {
+			continue
+		}
+		n := int32(len(blocks))
+		number[e.to] = n
+		blocks, parent = append(blocks, e.to), append(parent, e.from)
+		if e.to.last == nil {
+			continue
+		}
+		e.to.last.ctx.meter.Visit()
+		for i := len(e.to.last.succs) - 1; i >= 0; i-- {
+			stack = append(stack, edge{n, e.to.last.succs[i]})
+		}
+	}
+	n := len(blocks)
+	preds := make([][]int32, n)
+	for i, b := range blocks {
 		if b.last != nil {
 			for _, s := range b.last.succs {
-				preds[s] = append(preds[s], b)
+				preds[number[s]] = append(preds[number[s]], int32(i))
 			}
 		}
 	}
-	d.idom = map[*Block]*Block{r.first: r.first}
-	for changed := true; changed; {
-		changed = false
-		for _, b := range rpo[1:] {
-			var idom *Block
-			for _, p := range preds[b] {
-				if d.idom[p] == nil {
-					continue
-				}
-				if idom == nil {
-					idom = p
-				} else {
-					idom = d.meet(p, idom)
-				}
+	// semi[v] is the least block from which a path leads to v through blocks of
+	// greater numbers; best[v] the one of least semi between v and its ancestor.
+	semi, best, ancestor := make([]int32, n), make([]int32, n), make([]int32, n)
+	for v := range semi {
+		semi[v], best[v], ancestor[v] = int32(v), int32(v), -1
+	}
+	var path []int32
+	eval := func(v int32) int32 {
+		path = path[:0]
+		for u := v; ancestor[u] >= 0 && ancestor[ancestor[u]] >= 0; u = ancestor[u] {
+			path = append(path, u)
+		}
+		for i := len(path) - 1; i >= 0; i-- { // from the top, so that each sees what is above it
+			u := path[i]
+			a := ancestor[u]
+			if semi[best[a]] < semi[best[u]] {
+				best[u] = best[a]
 			}
-			if d.idom[b] != idom {
-				d.idom[b] = idom
-				changed = true
+			ancestor[u] = ancestor[a]
+		}
+		return best[v]
+	}
+	for v := int32(n - 1); v > 0; v-- {
+		for _, p := range preds[v] {
+			if s := semi[eval(p)]; s < semi[v] {
+				semi[v] = s
 			}
 		}
+		ancestor[v] = parent[v]
+	}
+	idom := make([]int32, n)
+	below := make([][]int32, n)
+	for v := int32(1); v < int32(n); v++ {
+		idom[v] = parent[v]
+		for idom[v] > semi[v] {
+			idom[v] = idom[idom[v]]
+		}
+		below[idom[v]] = append(below[idom[v]], v)
+	}
+	d.nodes = make(map[*Block]domNode, n)
+	type visit struct{ v, next, pre int32 }
+	clock := int32(1)
+	for stack := []visit{{}}; len(stack) > 0; {
+		at := &stack[len(stack)-1]
+		if int(at.next) < len(below[at.v]) {
+			at.next++
+			stack = append(stack, visit{v: below[at.v][at.next-1], pre: clock})
+			clock++
+			continue
+		}
+		d.nodes[blocks[at.v]] = domNode{blocks[idom[at.v]], at.pre, clock}
+		clock++
+		stack = stack[:len(stack)-1]
 	}
 	return d
-}
-
-func (d *DomTree) meet(a, b *Block) *Block {
-	for a != b {
-		for d.order[a] > d.order[b] {
-			a = d.idom[a]
-		}
-		for d.order[b] > d.order[a] {
-			b = d.idom[b]
-		}
-	}
-	return a
 }
 
 // Dominates reports whether every path from the entry to b passes a. An
 // unreachable block is dominated by all.
 func (d *DomTree) Dominates(a, b *Block) bool {
-	if a == b || a == d.entry || d.idom == nil {
+	if a == b || a == d.entry || d.nodes == nil {
 		return true
 	}
-	if d.idom[b] == nil {
+	x, ok := d.nodes[b]
+	if !ok {
 		return true
 	}
-	for b != d.entry {
-		if b = d.idom[b]; b == a {
-			return true
-		}
-	}
-	return false
+	y, ok := d.nodes[a]
+	return ok && y.pre <= x.pre && x.post <= y.post
 }
 
 // Immediate is the closest strict dominator of b, nil for the entry and for
@@ -84,7 +132,7 @@ func (d *DomTree) Immediate(b *Block) *Block {
 	if b == d.entry {
 		return nil
 	}
-	return d.idom[b]
+	return d.nodes[b].idom
 }
 
 // ReversePostorder lists the blocks reachable from the entry so that, loops

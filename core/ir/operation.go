@@ -88,6 +88,9 @@ func NewOperation(def *OpDef, s *State) *Operation {
 	for range s.Regions {
 		op.AddRegion()
 	}
+	for _, b := range op.succs {
+		b.leads = append(b.leads, op)
+	}
 	return op
 }
 
@@ -365,10 +368,16 @@ func (op *Operation) Body() *Block {
 	return op.regions[0].First()
 }
 
-func (op *Operation) NumSuccessors() int           { return len(op.succs) }
-func (op *Operation) Successor(i int) *Block       { return op.succs[i] }
-func (op *Operation) Successors() []*Block         { return op.succs }
-func (op *Operation) SetSuccessor(i int, b *Block) { op.succs[i] = b }
+func (op *Operation) NumSuccessors() int     { return len(op.succs) }
+func (op *Operation) Successor(i int) *Block { return op.succs[i] }
+func (op *Operation) Successors() []*Block   { return op.succs }
+
+// SetSuccessor makes b successor i.
+func (op *Operation) SetSuccessor(i int, b *Block) {
+	op.succs[i].unlead(op)
+	op.succs[i] = b
+	b.leads = append(b.leads, op)
+}
 
 // --- place
 
@@ -405,6 +414,9 @@ func (op *Operation) dropReferences() {
 	op.ctx.meter.Visit()
 	for _, u := range op.operands {
 		u.unlink()
+	}
+	for _, b := range op.succs {
+		b.unlead(op)
 	}
 	for _, r := range op.regions {
 		for b := r.first; b != nil; b = b.next {

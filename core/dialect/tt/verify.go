@@ -483,10 +483,7 @@ func verifyCall(op *ir.Operation) error {
 	if top.Is(Func) || top == op {
 		return nil // there is no module yet
 	}
-	for f := range top.Body().Ops() {
-		if !f.Is(Func) || f.StringAttr("sym_name") != callee.Root {
-			continue
-		}
+	if f := ir.LookUp(top, callee.Root); f != nil && f.Is(Func) {
 		typ, _ := f.Attr("function_type").(*ir.TypeAttr)
 		if typ == nil {
 			return nil // which the function's own verifier says

@@ -1,6 +1,8 @@
 package std
 
 import (
+	"slices"
+
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/cf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -76,7 +78,13 @@ func (in *inliner) function(f *ir.Operation) error {
 		if err := in.function(callee); err != nil {
 			return err
 		}
-		if noInline(callee) || !fits(call, callee) {
+	}
+	// The last call first: what follows a call may move into a block of its own,
+	// and moves once in this order.
+	for _, call := range slices.Backward(calls) {
+		name := call.Attr("callee").(*ir.SymbolRefAttr).Root
+		callee := in.funcs[name]
+		if callee == nil || callee.Body() == nil || noInline(callee) || !fits(call, callee) {
 			continue
 		}
 		inlineCall(call, callee)

@@ -1,6 +1,7 @@
 package std
 
 import (
+	"hash/maphash"
 	"slices"
 
 	"github.com/tritonc/tritonc/core/dialect/cf"
@@ -38,22 +39,55 @@ func joinOnce(r *ir.Region) bool {
 		return false
 	}
 	var clusters []*cluster
+	like := make(map[uint64][]*cluster) // by what alike blocks have in common
+	seed := maphash.MakeSeed()
 	for b := range r.Blocks() {
 		if b.IsEntry() || !joinable(b) {
 			continue
 		}
-		if !slices.ContainsFunc(clusters, func(c *cluster) bool { return c.add(b) }) {
-			clusters = append(clusters, &cluster{leader: b})
+		k := shapeOf(seed, b)
+		if !slices.ContainsFunc(like[k], func(c *cluster) bool { return c.add(b) }) {
+			c := &cluster{leader: b}
+			clusters, like[k] = append(clusters, c), append(like[k], c)
 		}
 	}
-	// One at a time: branches to its blocks get more operands, which other clusters
-	// have numbered as they were.
-	i := slices.IndexFunc(clusters, func(c *cluster) bool { return len(c.joined) > 0 })
-	if i < 0 {
-		return false
+	// Branches to joined blocks get more operands: a cluster with such a branch in
+	// it, which has numbered them as they were, waits for the next round.
+	changed := false
+	old := make(map[*ir.Block]bool)
+	for _, c := range clusters {
+		if len(c.joined) == 0 || old[c.leader] || slices.ContainsFunc(c.joined, func(b *ir.Block) bool { return old[b] }) {
+			continue
+		}
+		for _, b := range append([]*ir.Block{c.leader}, c.joined...) {
+			for t := range b.Predecessors() {
+				old[t.Block()] = true
+			}
+		}
+		c.join()
+		changed = true
 	}
-	clusters[i].join()
-	return true
+	return changed
+}
+
+// shapeOf hashes what blocks of one cluster have in common.
+func shapeOf(seed maphash.Seed, b *ir.Block) uint64 {
+	type opShape struct {
+		before                        uint64
+		def                           *ir.OpDef
+		operands, results, successors int
+	}
+	h := uint64(b.NumArgs())
+	for op := range b.Ops() {
+		h = maphash.Comparable(seed, opShape{h, op.Def(), op.NumOperands(), op.NumResults(), op.NumSuccessors()})
+		for _, s := range op.Successors() {
+			h = maphash.Comparable(seed, [2]any{h, s})
+		}
+		for _, a := range op.Attrs() {
+			h = maphash.Comparable(seed, [2]any{h, a})
+		}
+	}
+	return h
 }
 
 // joinable reports whether a block has no regions, is used by plain branches

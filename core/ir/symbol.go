@@ -1,0 +1,36 @@
+package ir
+
+// symbolName is the attribute that holds a symbol's name.
+const symbolName = "sym_name"
+
+// namedSymbol is a name in an operation whose first block holds symbols.
+type namedSymbol struct {
+	table *Operation
+	name  string
+}
+
+// LookUp returns the first operation of that name in table's first block, such as
+// a function of a module, or nil. One walk over the block answers for all names in
+// it, until one of them goes or another comes.
+func LookUp(table *Operation, name string) *Operation {
+	body, c := table.Body(), table.ctx
+	if body == nil {
+		return nil
+	}
+	if op := c.symbols[namedSymbol{table, name}]; op != nil && op.block == body && op.StringAttr(symbolName) == name {
+		return op
+	}
+	if c.symbols == nil {
+		c.symbols = make(map[namedSymbol]*Operation)
+	}
+	delete(c.symbols, namedSymbol{table, name})
+	for op := range body.Ops() {
+		delete(c.symbols, namedSymbol{table, op.StringAttr(symbolName)})
+	}
+	for op := range body.Ops() {
+		if k := (namedSymbol{table, op.StringAttr(symbolName)}); c.symbols[k] == nil {
+			c.symbols[k] = op
+		}
+	}
+	return c.symbols[namedSymbol{table, name}]
+}
