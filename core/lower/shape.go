@@ -57,6 +57,8 @@ func (e *emitter) unsplat(op *ir.Operation) error {
 	return nil
 }
 
+// poison is zero. LLVM's poison would give each use a value of its own, so that
+// addresses and masks made of one variable need not agree.
 func (e *emitter) poison(op *ir.Operation) error {
 	t, err := scalarType(op.Result(0).Type())
 	if err != nil {
@@ -68,7 +70,7 @@ func (e *emitter) poison(op *ir.Operation) error {
 	}
 	regs := make([]llir.Value, n)
 	for r := range regs {
-		regs[r] = e.m.llvm.Poison(t)
+		regs[r] = e.m.llvm.Zero(t)
 	}
 	e.set(op.Result(0), regs)
 	return nil

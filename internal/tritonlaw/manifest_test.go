@@ -131,6 +131,8 @@ func TestManifest(t *testing.T) {
 			case !known:
 			case ours == theirs:
 				count["equal ttir"]++
+			case strings.Contains(theirs, "ub.poison"):
+				count["unequal ttir: a loop's variable after the loop, which Triton leaves open"]++
 			default:
 				except(r, "unequal ttir", unequal, diff.Texts("ours", ours, "triton", theirs))
 			}

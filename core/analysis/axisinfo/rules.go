@@ -107,8 +107,14 @@ func constantOp(op *ir.Operation, _ []Info) Info {
 	return unknown(len(shape))
 }
 
+// poison of integers is zero, as it is lowered to. Of pointers it only begins
+// what a loop carries, and fits whatever replaces it.
 func poison(op *ir.Operation, _ []Info) Info {
-	i := unknown(len(shapeOf(op.Result(0).Type())))
+	shape := shapeOf(op.Result(0).Type())
+	if ir.IsInt(ir.ElemOf(op.Result(0).Type()), 0) {
+		return constant(shape, 0)
+	}
+	i := unknown(len(shape))
 	for d := range i.Axes {
 		i.Axes[d] = Axis{maxDivisor, maxDivisor, maxDivisor}
 	}

@@ -72,6 +72,7 @@ var builtinNames = []string{"len", "list", "range", "float", "int", "isinstance"
 func (g *gen) name(id string) any {
 	if v, ok := g.scope.get(id); ok {
 		checkBroken(v)
+		g.warnUndefined(v)
 		return v
 	}
 	if v, ok := g.fn.Captured(id); ok {

@@ -26,6 +26,7 @@ type gen struct {
 	returned bool
 	result   any
 	outer    *gen
+	after    []*undefined // the variables of loops, after them
 }
 
 func (u *unit) newGen(fn *eval.Function) *gen {
@@ -51,12 +52,20 @@ func (g *gen) body(c *compiled) {
 	u.b.Loc = u.defLoc(g.fn)
 	g.block(g.fn.Def.Body)
 	hs := lang.Flatten(g.result, nil)
-	for i, h := range hs { // the end, which other paths do not reach
+	for i, h := range hs { // the end, which few paths reach
 		hs[i] = ub.NewPoison(u.b, h.Type())
 	}
+	end := u.b.Block()
 	u.b.Op(tt.Return, hs)
 	if len(u.errs) == 0 { // else the module is not whole, and goes nowhere
-		dropUnreached(c.op.Region(0))
+		if reached := dropUnreached(c.op.Region(0)); len(hs) > 0 && reached[end] {
+			g.node = g.fn.Span()
+			g.u.WarnHelp("end it with a return", "%s() can end without a return statement, and then returns zeros", g.fn.Name())
+			for _, h := range hs {
+				g.makeZero(h)
+			}
+		}
+		g.defineUndefined()
 	}
 	if hs := lang.Flatten(g.result, nil); len(hs) > 0 {
 		types := make([]ir.Type, len(hs))
@@ -69,10 +78,11 @@ func (g *gen) body(c *compiled) {
 	u.gen = g.outer
 }
 
-// dropUnreached erases the blocks that follow a return.
-func dropUnreached(r *ir.Region) {
+// dropUnreached erases the blocks that follow a return, and returns the others;
+// nil where there is one block.
+func dropUnreached(r *ir.Region) map[*ir.Block]bool {
 	if r.First() == r.Last() {
-		return
+		return nil
 	}
 	reached := make(map[*ir.Block]bool)
 	for _, b := range ir.ReversePostorder(r) {
@@ -91,6 +101,7 @@ func dropUnreached(r *ir.Region) {
 	for _, b := range dead {
 		b.Erase()
 	}
+	return reached
 }
 
 func dropOperands(op *ir.Operation) {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/scf"
-	"github.com/tritonc/tritonc/core/dialect/ub"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/frontend/lang"
 	"github.com/tritonc/tritonc/core/frontend/syntax"
@@ -294,7 +293,7 @@ func (g *gen) forLoop(st *syntax.For, r *rng) {
 	ivType := lang.LoopType(lo, hi, step, errLoopBounds)
 	lo, hi, step = e.Cast(lo, ivType), e.Cast(hi, ivType), e.Cast(step, ivType)
 	// after the loop the variable is there, but of no particular value
-	g.define(target.ID, &lang.Tensor{V: ub.NewPoison(u.b, lo.V.Type()), T: ivType})
+	g.define(target.ID, &lang.Tensor{V: g.undefined(lo.V.Type(), target.ID, target.Loc()), T: ivType})
 	point := u.b.Save()
 
 	c := g.candidates(target.ID, st.Body)

@@ -234,11 +234,14 @@ func (u *unit) failed(f *eval.Failure) {
 }
 
 // Warn adds a warning at the node being compiled.
-func (u *unit) Warn(format string, args ...any) {
+func (u *unit) Warn(format string, args ...any) { u.WarnHelp("", format, args...) }
+
+// WarnHelp is Warn with a next step for the user, or "".
+func (u *unit) WarnHelp(help, format string, args ...any) {
 	g := u.gen
 	pos, end := g.file.Pos(g.node)
 	d := diag.Errorf(pos, format, args...)
-	d.Severity, d.EndCol = diag.Warning, end
+	d.Severity, d.EndCol, d.Help = diag.Warning, end, help
 	for _, w := range u.warnings {
 		if w.Pos == d.Pos && w.Message == d.Message {
 			return
