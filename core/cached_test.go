@@ -22,15 +22,15 @@ import (
 // warns of each compile.
 type counting struct {
 	upper
-	mu       sync.Mutex
+	countMu  sync.Mutex
 	compiles int
 	lookedAt []string
 	refusing error
 }
 
 func (b *counting) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.countMu.Lock()
+	defer b.countMu.Unlock()
 	b.compiles++
 	resp, err := b.upper.RunStages(ctx, req)
 	resp.LookedAt = b.lookedAt

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,12 +19,14 @@ import (
 // upper is a backend of three stages, each of which writes its name behind what
 // it was given.
 type upper struct {
-	request    sdk.RunStagesRequest // the last
 	refuse     error
 	reproducer string
-	options    string // as they came in the last call
 	modules    map[string]sdk.Module
-	asked      []string // the modules that were asked for
+
+	mu      sync.Mutex           // guards what calls leave behind; compiles run at once
+	request sdk.RunStagesRequest // the last
+	options string               // as they came in the last call
+	asked   []string             // the modules that were asked for
 }
 
 var stages = []sdk.Stage{
@@ -39,7 +42,9 @@ func (b *upper) Facts(context.Context) (*sdk.Facts, error) {
 }
 
 func (b *upper) Module(_ context.Context, name string) (sdk.Module, error) {
+	b.mu.Lock()
 	b.asked = append(b.asked, name)
+	b.mu.Unlock()
 	m := b.modules[name]
 	if m.Name == "" {
 		return m, errors.New("connection lost")
@@ -48,7 +53,9 @@ func (b *upper) Module(_ context.Context, name string) (sdk.Module, error) {
 }
 
 func (b *upper) ParseOptions(_ context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
+	b.mu.Lock()
 	b.options = req.OptionsJSON
+	b.mu.Unlock()
 	var given map[string]any
 	if req.OptionsJSON != "" {
 		if err := json.Unmarshal([]byte(req.OptionsJSON), &given); err != nil {
@@ -69,7 +76,9 @@ func (b *upper) AddStages(context.Context, sdk.AddStagesRequest) (sdk.AddStagesR
 }
 
 func (b *upper) RunStages(_ context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+	b.mu.Lock()
 	b.request = req
+	b.mu.Unlock()
 	if b.refuse != nil {
 		return sdk.RunStagesResponse{Reproducer: b.reproducer}, b.refuse
 	}
