@@ -215,33 +215,57 @@ func (b *Builder) foldDivRem(op Op, x, y Value, cx, cy *Int) Value {
 	if cx != nil && cx.Bits == 0 {
 		return cx // 0/y and 0%y are 0, or undefined where y is 0
 	}
-	if cy == nil || cy.Bits == 0 {
+	rem := op == URem || op == SRem
+	if signed := op == SDiv || op == SRem; signed && b.nonNegative(x) && b.nonNegative(y) {
+		if rem {
+			return b.Binary(URem, x, y, 0)
+		}
+		return b.Binary(UDiv, x, y, 0)
+	}
+	if cy != nil && cy.Bits == 0 {
 		return nil
 	}
-	rem := op == URem || op == SRem
-	signed := op == SDiv || op == SRem
-	if cy.Bits == 1 && t.BitSize > 1 {
+	if cy != nil && cy.Bits == 1 && t.BitSize > 1 {
 		if rem {
 			return b.M.uint(t, 0)
 		}
 		return x
 	}
-	if signed && cy.Signed() > 0 && b.nonNegative(x) {
-		signed = false
-	}
-	if signed || bits.OnesCount64(cy.Bits) != 1 {
-		if op == SDiv && !signed {
-			return b.Binary(UDiv, x, y, 0)
-		}
-		if op == SRem && !signed {
-			return b.Binary(URem, x, y, 0)
-		}
+	if op == SDiv || op == SRem {
 		return nil
 	}
-	if rem {
-		return b.And(x, b.M.uint(t, cy.Bits-1))
+	if n := b.log2(y); n != nil {
+		if rem {
+			return b.And(x, b.Add(y, b.M.uint(t, maskOf(int(t.BitSize)))))
+		}
+		return b.Binary(LShr, x, n, 0)
 	}
-	return b.LShr(x, bits.TrailingZeros64(cy.Bits))
+	// A division of 64 bits takes several times the instructions of one of 32.
+	if t.BitSize == 64 && (b.zeroBits(x)&b.zeroBits(y))>>32 == maskOf(32) {
+		return b.ZExt(b.Binary(op, b.Trunc(x, I32), b.Trunc(y, I32), 0), t)
+	}
+	return nil
+}
+
+// log2 returns the logarithm of a divisor v, which is not zero, as a number of
+// v's type where v is certainly a power of two, else nil.
+func (b *Builder) log2(v Value) Value {
+	t := v.Type().(*types.IntType)
+	switch i := v.(type) {
+	case *Int:
+		if bits.OnesCount64(i.Bits) == 1 {
+			return b.M.uint(t, uint64(bits.TrailingZeros64(i.Bits)))
+		}
+	case *ir.InstAnd: // a single bit
+		if c, ok := i.Y.(*Int); ok {
+			return b.log2(c)
+		}
+	case *ir.InstSelect:
+		if x, y := b.log2(i.ValueTrue), b.log2(i.ValueFalse); x != nil && y != nil {
+			return b.Select(i.Cond, x, y)
+		}
+	}
+	return nil
 }
 
 func (b *Builder) foldShift(op Op, x Value, cx, cy *Int, f Flags) Value {
@@ -509,50 +533,81 @@ func (b *Builder) foldICmpConst(pred enum.IPred, x Value, c *Int) Value {
 		}
 		return nil
 	}
-	zero := b.zeroBits(x)
-	top := ^zero & maskOf(w) // the greatest value of x
-	signed := pred == enum.IPredSLT || pred == enum.IPredSLE || pred == enum.IPredSGT || pred == enum.IPredSGE
-	if signed {
+	zero, one := b.zeroBits(x), b.oneBits(x)
+	top := ^zero & maskOf(w) // the greatest value of x; one is the least
+	if signed(pred) {
 		if top>>(w-1) != 0 { // x may be negative
-			return b.foldICmpRange(pred, x, c)
+			if v := b.foldICmpRange(pred, x, c); v != nil {
+				return v
+			}
+			return b.foldICmpPlace(pred, x, c)
 		}
 		if c.Signed() < 0 { // below every x
 			return b.M.Bool(pred == enum.IPredSGT || pred == enum.IPredSGE)
 		}
 	}
+	var yes, no bool // what holds for every x
 	switch pred {
 	case enum.IPredSLT, enum.IPredULT:
-		if top < c.Bits {
-			return b.M.Bool(true)
-		}
-		if c.Bits == 0 {
-			return b.M.Bool(false)
-		}
+		yes, no = top < c.Bits, one >= c.Bits
 	case enum.IPredSLE, enum.IPredULE:
-		if top <= c.Bits {
-			return b.M.Bool(true)
-		}
+		yes, no = top <= c.Bits, one > c.Bits
 	case enum.IPredSGT, enum.IPredUGT:
-		if top <= c.Bits {
-			return b.M.Bool(false)
-		}
+		yes, no = one > c.Bits, top <= c.Bits
 	case enum.IPredSGE, enum.IPredUGE:
-		if top < c.Bits {
-			return b.M.Bool(false)
-		}
-		if c.Bits == 0 {
-			return b.M.Bool(true)
-		}
+		yes, no = one >= c.Bits, top < c.Bits
 	case enum.IPredEQ:
-		if c.Bits&zero != 0 {
-			return b.M.Bool(false)
-		}
+		no = c.Bits&zero != 0 || one&^c.Bits != 0
 	case enum.IPredNE:
-		if c.Bits&zero != 0 {
-			return b.M.Bool(true)
-		}
+		yes = c.Bits&zero != 0 || one&^c.Bits != 0
 	}
-	return nil
+	if yes || no {
+		return b.M.Bool(yes)
+	}
+	return b.foldICmpPlace(pred, x, c)
+}
+
+// foldICmpPlace compares a place, base + off with a constant off, with a constant
+// as its base alone, so that the places of a thread's registers, which have one
+// base, share few comparisons: of 16 columns below a constant, one remains.
+//
+// Let n be a number of low bits that hold all of off. Then base + off < c exactly
+// when the rest of base is less than the rest of c, or equal to it and the low bits
+// of base, at most low, are less than what those of c leave beyond off.
+func (b *Builder) foldICmpPlace(pred enum.IPred, x Value, c *Int) Value {
+	base, off := splitDisjoint(x)
+	if off>>(c.Typ.BitSize-1)&1 != 0 {
+		return nil
+	}
+	switch pred {
+	case enum.IPredSLT, enum.IPredULT, enum.IPredSGE, enum.IPredUGE:
+	default: // x <= c is x < c + 1; constants stand in the other form nearly always
+		return nil
+	}
+	zero := b.zeroBits(base)
+	n := bits.Len64(off)
+	n += bits.TrailingZeros64(^(zero >> n)) // as many as base has zeros above off
+	n = min(n, int(c.Typ.BitSize)-1)
+	low := ^zero & lowMask(n)
+	rest := c.Bits & lowMask(n)
+	more := uint64(0)
+	if rest > off {
+		more = min(rest-off, low+1)
+	}
+	bound := c.Bits - rest + more
+	if off == 0 && bound == c.Bits {
+		return nil
+	}
+	return b.ICmp(pred, base, b.M.uint(c.Typ, bound))
+}
+
+// signed reports whether a predicate compares its operands as signed numbers.
+func signed(pred enum.IPred) bool {
+	switch pred {
+	case enum.IPredSLT, enum.IPredSLE, enum.IPredSGT, enum.IPredSGE:
+		return true
+	}
+	return false
 }
 
 // foldICmpRange decides x pred c for signed predicates where c is outside of what

@@ -6,13 +6,63 @@ import (
 	"github.com/llir/llvm/ir"
 )
 
-// knownDepth bounds how far the analysis looks through operands; deeper values
-// count as unknown.
+// knownDepth bounds how far signBits and oneBits look through operands; deeper
+// values count as unknown.
 const knownDepth = 5
+
+// knownZeros is a result of zeroBits, which stays what it is: operands never change.
+type knownZeros struct {
+	zero uint64
+	done bool
+}
 
 // zeroBits returns the bits of the integer v that are certainly zero; bits at
 // and above its width are always set.
-func (b *Builder) zeroBits(v Value) uint64 { return b.F.zeroBits(v, knownDepth) }
+func (b *Builder) zeroBits(v Value) uint64 { return b.F.zeroBits(v) }
+
+// oneBits returns the bits of the integer v that are certainly one: the least
+// value that v can have where it is taken as unsigned.
+func (b *Builder) oneBits(v Value) uint64 { return oneBits(v, knownDepth) }
+
+// oneBits looks through the operations by which places are made of a base and a
+// constant, which the Builder keeps outermost.
+func oneBits(v Value, depth int) uint64 {
+	if c, ok := v.(*Int); ok {
+		return c.Bits
+	}
+	w := Width(v.Type())
+	if depth == 0 || w == 0 || w > 64 || !IsInt(v.Type()) {
+		return 0
+	}
+	depth--
+	var one uint64
+	switch i := v.(type) {
+	case *ir.InstAnd:
+		one = oneBits(i.X, depth) & oneBits(i.Y, depth)
+	case *Or:
+		one = oneBits(i.X, depth) | oneBits(i.Y, depth)
+	case *ir.InstShl:
+		if c, ok := i.Y.(*Int); ok && c.Bits < uint64(w) {
+			one = oneBits(i.X, depth) << c.Bits
+		}
+	case *ir.InstLShr:
+		if c, ok := i.Y.(*Int); ok && c.Bits < uint64(w) {
+			one = oneBits(i.X, depth) >> c.Bits
+		}
+	case *ir.InstSelect:
+		one = oneBits(i.ValueTrue, depth) & oneBits(i.ValueFalse, depth)
+	case *ZExt:
+		one = oneBits(i.From, depth)
+	case *Trunc:
+		one = oneBits(i.From, depth)
+	case *ir.InstSExt:
+		one = oneBits(i.From, depth)
+		if from := Width(i.From.Type()); one>>(from-1)&1 != 0 {
+			one |= ^maskOf(from)
+		}
+	}
+	return one & maskOf(w)
+}
 
 // nonNegative reports whether the sign bit of v is certainly zero.
 func (b *Builder) nonNegative(v Value) bool {
@@ -43,7 +93,7 @@ func (f *Func) signBits(v Value, depth int) int {
 		return w - bits.Len64(uint64(s^s>>63))
 	}
 	// Zeros at the top are signs of a number that is not negative.
-	n := max(1, w-bits.Len64(^f.zeroBits(v, depth)))
+	n := max(1, w-bits.Len64(^f.zeroBits(v)))
 	if depth == 0 {
 		return n
 	}
@@ -68,7 +118,7 @@ func (f *Func) signBits(v Value, depth int) int {
 	return n
 }
 
-func (f *Func) zeroBits(v Value, depth int) uint64 {
+func (f *Func) zeroBits(v Value) uint64 {
 	if c, ok := v.(*Int); ok {
 		return ^c.Bits
 	}
@@ -77,62 +127,81 @@ func (f *Func) zeroBits(v Value, depth int) uint64 {
 		return 0
 	}
 	high := ^maskOf(w)
-	zero := high
 	switch v.(type) {
 	case *ir.Param, *ir.InstCall, *ir.InstPhi:
-		return zero | f.known[v]
+		return high | f.known[v]
 	}
-	if depth == 0 {
-		return zero
+	inst, ok := v.(localID)
+	if !ok {
+		return high
 	}
-	depth--
+	id := int(inst.ID())
+	if id < len(f.zeros) && f.zeros[id].done {
+		return f.zeros[id].zero
+	}
+	zero := high | f.zeroResult(v, w)
+	if id >= len(f.zeros) {
+		f.zeros = append(f.zeros, make([]knownZeros, int(f.lastID)+1-len(f.zeros))...)
+	}
+	f.zeros[id] = knownZeros{zero, true}
+	return zero
+}
+
+// zeroResult is zeroBits of the result of an instruction, w bits wide, by its
+// operands.
+func (f *Func) zeroResult(v Value, w int) uint64 {
+	var zero uint64
 	switch i := v.(type) {
 	case *ir.InstAnd:
-		zero |= f.zeroBits(i.X, depth) | f.zeroBits(i.Y, depth)
+		zero |= f.zeroBits(i.X) | f.zeroBits(i.Y)
 	case *Or:
-		zero |= f.zeroBits(i.X, depth) & f.zeroBits(i.Y, depth)
+		zero |= f.zeroBits(i.X) & f.zeroBits(i.Y)
 	case *ir.InstXor:
-		zero |= f.zeroBits(i.X, depth) & f.zeroBits(i.Y, depth)
+		zero |= f.zeroBits(i.X) & f.zeroBits(i.Y)
 	case *ir.InstShl:
 		if c, ok := i.Y.(*Int); ok && c.Bits < uint64(w) {
-			zero |= f.zeroBits(i.X, depth)<<c.Bits | lowMask(int(c.Bits))
+			zero |= f.zeroBits(i.X)<<c.Bits | lowMask(int(c.Bits))
 		}
 	case *ir.InstLShr:
-		if c, ok := i.Y.(*Int); ok && c.Bits < uint64(w) {
+		x := f.zeroBits(i.X)
+		if c, ok := i.Y.(*Int); !ok {
+			zero |= ^lowMask(bits.Len64(^x)) // it becomes no greater
+		} else if c.Bits < uint64(w) {
 			// The bits above the width of the operand count as zero, so the
 			// shift brings zeros in from there.
-			zero |= f.zeroBits(i.X, depth)>>c.Bits | ^(^uint64(0) >> c.Bits)
+			zero |= x>>c.Bits | ^(^uint64(0) >> c.Bits)
 		}
 	case *ir.InstAdd:
-		x, y := f.zeroBits(i.X, depth), f.zeroBits(i.Y, depth)
+		x, y := f.zeroBits(i.X), f.zeroBits(i.Y)
 		low := min(bits.TrailingZeros64(^x), bits.TrailingZeros64(^y))
 		// The sum needs one bit more than the longer operand.
 		top := max(bits.Len64(^x), bits.Len64(^y)) + 1
 		zero |= lowMask(low) | ^lowMask(top)
 	case *ir.InstMul:
-		x, y := f.zeroBits(i.X, depth), f.zeroBits(i.Y, depth)
+		x, y := f.zeroBits(i.X), f.zeroBits(i.Y)
 		low := bits.TrailingZeros64(^x) + bits.TrailingZeros64(^y)
 		top := bits.Len64(^x) + bits.Len64(^y)
 		zero |= lowMask(low)
 		if top < w {
 			zero |= ^lowMask(top)
 		}
-	case *ir.InstURem:
-		if c, ok := i.Y.(*Int); ok && c.Bits != 0 {
-			zero |= ^lowMask(bits.Len64(c.Bits - 1))
-		}
+	case *ir.InstURem: // below the divisor, and no more than the dividend
+		y := ^f.zeroBits(i.Y)
+		zero |= ^lowMask(bits.Len64(min(^f.zeroBits(i.X), max(y, 1)-1)))
 	case *ir.InstUDiv:
-		if c, ok := i.Y.(*Int); ok && c.Bits != 0 {
-			zero |= ^lowMask(bits.Len64(^f.zeroBits(i.X, depth) / c.Bits))
+		least := uint64(1)
+		if c, ok := i.Y.(*Int); ok {
+			least = max(c.Bits, 1)
 		}
+		zero |= ^lowMask(bits.Len64(^f.zeroBits(i.X) / least))
 	case *ir.InstSelect:
-		zero |= f.zeroBits(i.ValueTrue, depth) & f.zeroBits(i.ValueFalse, depth)
+		zero |= f.zeroBits(i.ValueTrue) & f.zeroBits(i.ValueFalse)
 	case *ZExt:
-		zero |= f.zeroBits(i.From, depth)
+		zero |= f.zeroBits(i.From)
 	case *Trunc:
-		zero |= f.zeroBits(i.From, depth)
+		zero |= f.zeroBits(i.From)
 	case *ir.InstSExt:
-		x := f.zeroBits(i.From, depth)
+		x := f.zeroBits(i.From)
 		from := Width(i.From.Type())
 		zero |= x & maskOf(from-1)
 		if x>>(from-1)&1 != 0 {
