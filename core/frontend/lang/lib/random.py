@@ -1,5 +1,8 @@
 # Random numbers: Philox, a counter-based generator (Salmon, Moraes, Dror and
 # Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011).
+#
+# As in standard.py, the names of functions, of their parameters and of variables in
+# locations, and the order of operations are Triton's, since IR shows them.
 import triton
 import triton.language as tl
 from triton import jit
@@ -23,7 +26,7 @@ def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds: tl.constexpr = N_ROUNDS_DEFAUL
     round_b: tl.constexpr = _ROUND_B_64 if wide else _ROUND_B_32
     key_a: tl.constexpr = _KEY_A_64 if wide else _KEY_A_32
     key_b: tl.constexpr = _KEY_B_64 if wide else _KEY_B_32
-    for _ in tl.static_range(n_rounds):
+    for number in tl.static_range(n_rounds):
         even = c0
         odd = c2
         c0 = tl.umulhi(round_b, odd) ^ c1 ^ k0
@@ -37,13 +40,13 @@ def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds: tl.constexpr = N_ROUNDS_DEFAUL
 
 @jit
 def philox(seed, c0, c1, c2, c3, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
-    seed = core.to_tensor(seed)
-    tl.static_assert(seed.dtype.is_int(), "the seed must be an integer")
+    given = core.to_tensor(seed)
+    tl.static_assert(given.dtype.is_int(), "the seed must be an integer")
     c0 = core.to_tensor(c0)
     c1 = core.to_tensor(c1)
     c2 = core.to_tensor(c2)
     c3 = core.to_tensor(c3)
-    seed = seed.to(tl.uint64)
+    seed = given.to(tl.uint64)
     if c0.dtype.primitive_bitwidth == 32:
         word: tl.constexpr = tl.uint32
         seed_hi = ((seed >> 32) & 0xffffffff).to(word)
@@ -57,7 +60,7 @@ def philox(seed, c0, c1, c2, c3, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
     c1 = c1.to(word, bitcast=True)
     c2 = c2.to(word, bitcast=True)
     c3 = c3.to(word, bitcast=True)
-    return philox_impl(c0, c1, c2, c3, seed_lo, seed_hi, n_rounds)
+    return philox_impl(c0, c1, c2, c3, k0=seed_lo, k1=seed_hi, n_rounds=n_rounds)
 
 
 @jit
@@ -84,37 +87,35 @@ def randint4x(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
 def uint_to_uniform_float(x):
     # negative numbers are mirrored, and the scale is a little below 2**-31
     # (2**-63) so that the result stays below 1
-    if x.dtype == tl.uint32 or x.dtype == tl.int32:
-        x = x.to(tl.int32, bitcast=True)
-        scale: tl.constexpr = 4.6566127342e-10
-    else:
-        tl.static_assert(x.dtype == tl.uint64 or x.dtype == tl.int64, "a 32- or 64-bit integer is needed")
-        x = x.to(tl.int64, bitcast=True)
-        scale: tl.constexpr = 1.0842020432385337e-19
+    bits: tl.constexpr = x.dtype.primitive_bitwidth
+    tl.static_assert(x.dtype.is_int() and (bits == 32 or bits == 64), "a 32- or 64-bit integer is needed")
+    signed: tl.constexpr = tl.int32 if bits == 32 else tl.int64
+    scale: tl.constexpr = 4.6566127342e-10 if bits == 32 else 1.0842020432385337e-19
+    x = x.to(signed, bitcast=True)
     x = tl.where(x < 0, -x - 1, x)
     return x * scale
 
 
 @jit
 def rand(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
-    source = randint(seed, offset, n_rounds)
-    return uint_to_uniform_float(source)
+    source = randint(seed, offset, n_rounds=n_rounds)
+    return uint_to_uniform_float(x=source)
 
 
 @jit
 def rand4x(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
-    i1, i2, i3, i4 = randint4x(seed, offset, n_rounds)
-    u1 = uint_to_uniform_float(i1)
-    u2 = uint_to_uniform_float(i2)
-    u3 = uint_to_uniform_float(i3)
-    u4 = uint_to_uniform_float(i4)
+    a, b, c, d = randint4x(seed, offset, n_rounds)
+    u1 = uint_to_uniform_float(a)
+    u2 = uint_to_uniform_float(b)
+    u3 = uint_to_uniform_float(c)
+    u4 = uint_to_uniform_float(d)
     return u1, u2, u3, u4
 
 
 @jit
 def pair_uniform_to_normal(u1, u2):
     # Box and Muller
-    u1 = tl.maximum(1.0e-7, u1)
+    u1 = tl.maximum(0.0000001, u1)  # whose logarithm is finite
     angle = 6.283185307179586 * u2
     radius = tl.sqrt(-2.0 * tl.log(u1))
     return radius * tl.cos(angle), radius * tl.sin(angle)
@@ -122,16 +123,15 @@ def pair_uniform_to_normal(u1, u2):
 
 @jit
 def randn(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
-    i1, i2, _, _ = randint4x(seed, offset, n_rounds)
-    u1 = uint_to_uniform_float(i1)
-    u2 = uint_to_uniform_float(i2)
-    n1, _ = pair_uniform_to_normal(u1, u2)
-    return n1
+    a, b, _, _ = randint4x(seed, offset, n_rounds)
+    u1 = uint_to_uniform_float(a)
+    u2 = uint_to_uniform_float(b)
+    return pair_uniform_to_normal(u1, u2)[0]
 
 
 @jit
 def randn4x(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
-    u1, u2, u3, u4 = rand4x(seed, offset, n_rounds)
-    n1, n2 = pair_uniform_to_normal(u1, u2)
-    n3, n4 = pair_uniform_to_normal(u3, u4)
-    return n1, n2, n3, n4
+    a, b, c, d = rand4x(seed, offset, n_rounds)
+    e, f = pair_uniform_to_normal(a, b)
+    g, h = pair_uniform_to_normal(c, d)
+    return e, f, g, h

@@ -1,5 +1,9 @@
 # The library part of triton.language: what Triton's language module offers on
 # top of its builtins, written in the language itself.
+#
+# IR shows some of it, and is compared with Triton's: functions and their parameters
+# have Triton's names and defaults, so have variables that locations name, and
+# operations come in Triton's order. How they are written is our own.
 import triton
 import triton.language as tl
 from triton import jit
@@ -31,7 +35,7 @@ def zeros(shape, dtype):
 
 @jit
 def zeros_like(input):
-    return zeros(input.shape, input.dtype)
+    return tl.full(input.shape, 0, input.dtype)
 
 
 # Maximum and minimum. Elements narrower than 32 bits are widened first.
@@ -58,56 +62,58 @@ def _elementwise_min(a, b):
     return tl.minimum(a, b)
 
 
+# Where an element and its place are wanted: of equal elements the fast forms take
+# any, the others the one with the lower index.
+
+
 @jit
-def _argmax_combine(value1, index1, value2, index2, tie_break_left):
-    if tie_break_left:
-        tie = value1 == value2 and index1 < index2
-    else:
-        tie = False
-    first = value1 > value2 or tie
+def _earlier(value1, index1, value2, index2):
+    equal = value1 == value2
+    return equal and index1 < index2
+
+
+@jit
+def _either(first, value1, index1, value2, index2):
     return tl.where(first, value1, value2), tl.where(first, index1, index2)
 
 
 @jit
 def _argmax_combine_tie_break_left(value1, index1, value2, index2):
-    return _argmax_combine(value1, index1, value2, index2, True)
+    tie = _earlier(value1, index1, value2, index2)
+    return _either(value1 > value2 or tie, value1, index1, value2, index2)
 
 
 @jit
 def _argmax_combine_tie_break_fast(value1, index1, value2, index2):
-    return _argmax_combine(value1, index1, value2, index2, False)
-
-
-@jit
-def _argmin_combine(value1, index1, value2, index2, tie_break_left):
-    if tie_break_left:
-        tie = value1 == value2 and index1 < index2
-    else:
-        tie = False
-    first = value1 < value2 or tie
-    return tl.where(first, value1, value2), tl.where(first, index1, index2)
+    return _either(value1 > value2 or False, value1, index1, value2, index2)
 
 
 @jit
 def _argmin_combine_tie_break_left(value1, index1, value2, index2):
-    return _argmin_combine(value1, index1, value2, index2, True)
+    tie = _earlier(value1, index1, value2, index2)
+    return _either(value1 < value2 or tie, value1, index1, value2, index2)
 
 
 @jit
 def _argmin_combine_tie_break_fast(value1, index1, value2, index2):
-    return _argmin_combine(value1, index1, value2, index2, False)
+    return _either(value1 < value2 or False, value1, index1, value2, index2)
+
+
+@jit
+def _with_index(input, axis, combine: tl.constexpr, keep_dims):
+    # bfloat16 is compared as float32
+    x = input.to(tl.float32) if input.dtype == tl.bfloat16 else input
+    return core._reduce_with_indices(x, axis, combine, keep_dims=keep_dims)
 
 
 @jit
 def max(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False):
-    if return_indices:
-        x = input.to(tl.float32) if input.dtype == tl.bfloat16 else input
-        if return_indices_tie_break_left:
-            return core._reduce_with_indices(x, axis, _argmax_combine_tie_break_left, keep_dims=keep_dims)
-        else:
-            return core._reduce_with_indices(x, axis, _argmax_combine_tie_break_fast, keep_dims=keep_dims)
-    else:
+    left: tl.constexpr = return_indices_tie_break_left
+    if not return_indices:
         return tl.reduce(_wide(input), axis, _elementwise_max, keep_dims=keep_dims)
+    else:
+        combine: tl.constexpr = _argmax_combine_tie_break_left if left else _argmax_combine_tie_break_fast
+        return _with_index(input, axis, combine, keep_dims)
 
 
 @jit
@@ -118,14 +124,12 @@ def argmax(input, axis, tie_break_left=True, keep_dims=False):
 
 @jit
 def min(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False):
-    if return_indices:
-        x = input.to(tl.float32) if input.dtype == tl.bfloat16 else input
-        if return_indices_tie_break_left:
-            return core._reduce_with_indices(x, axis, _argmin_combine_tie_break_left, keep_dims=keep_dims)
-        else:
-            return core._reduce_with_indices(x, axis, _argmin_combine_tie_break_fast, keep_dims=keep_dims)
-    else:
+    left: tl.constexpr = return_indices_tie_break_left
+    if not return_indices:
         return tl.reduce(_wide(input), axis, _elementwise_min, keep_dims=keep_dims)
+    else:
+        combine: tl.constexpr = _argmin_combine_tie_break_left if left else _argmin_combine_tie_break_fast
+        return _with_index(input, axis, combine, keep_dims)
 
 
 @jit
@@ -241,7 +245,7 @@ def swizzle2d(i, j, size_i, size_j, size_g):
 
 @triton.constexpr_function
 def _log2(n):
-    return n.bit_length() - 1
+    return (n >> 1).bit_length()
 
 
 @triton.constexpr_function
@@ -278,11 +282,11 @@ def _merge(x, stage: tl.constexpr, order: tl.constexpr):
     # order: 0 ascending, 1 descending, 2 alternating along dimension stage
     if order == 2:
         flip = _bit(_log2(x.numel), stage)
-        for i in tl.static_range(stage):
-            x = _compare_and_swap(x, flip, stage - 1 - i)
+        for step in tl.static_range(stage - 1, -1, -1):
+            x = _compare_and_swap(x, flip, step)
     else:
-        for i in tl.static_range(stage):
-            x = _compare_and_swap(x, order, stage - 1 - i)
+        for step in tl.static_range(stage - 1, -1, -1):
+            x = _compare_and_swap(x, order, step)
     return x
 
 

@@ -148,7 +148,7 @@ def triton_spl_cumsum64(in_ptr0, out_ptr0, ws_ptr, xnumel, r0_numel, R0_BLOCK: t
 )
 @triton.jit
 def triton_tem_mm_relu(arg_A, arg_B, out_ptr0, M, N, K):
-    GROUP_M: tl.constexpr = 4
+    BAND: tl.constexpr = 4
     ALLOW_TF32: tl.constexpr = False
     ACC_TYPE: tl.constexpr = tl.float32
     BLOCK_M: tl.constexpr = 32
@@ -157,17 +157,17 @@ def triton_tem_mm_relu(arg_A, arg_B, out_ptr0, M, N, K):
     A = arg_A
     B = arg_B
     pid = tl.program_id(0)
-    grid_m = (M + BLOCK_M - 1) // BLOCK_M
-    grid_n = (N + BLOCK_N - 1) // BLOCK_N
-    width = GROUP_M * grid_n
-    group_id = pid // width
-    group_size = min(grid_m - group_id * GROUP_M, GROUP_M)
-    pid_m = group_id * GROUP_M + (pid % group_size)
-    pid_n = (pid % width) // (group_size)
-    rm = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
-    rn = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)
-    offs_a_m = rm % M
-    offs_b_n = rn % N
+    tiles_m = (M + BLOCK_M - 1) // BLOCK_M
+    tiles_n = (N + BLOCK_N - 1) // BLOCK_N
+    width = BAND * tiles_n
+    band = pid // width
+    height = min(tiles_m - band * BAND, BAND)
+    tile_m = band * BAND + (pid % height)
+    tile_n = (pid % width) // (height)
+    rows = tile_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
+    offs_a_m = rows % M
+    offs_b_n = columns % N
     offs_k = tl.arange(0, BLOCK_K)
     acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=ACC_TYPE)
     for k_idx in range(0, tl.cdiv(K, BLOCK_K)):
@@ -178,10 +178,10 @@ def triton_tem_mm_relu(arg_A, arg_B, out_ptr0, M, N, K):
         a = tl.load(A + (a_k_idx_vals + K*offs_a_m[:, None]), mask=a_mask, other=0.0)
         b = tl.load(B + (offs_b_n[None, :] + N*b_k_idx_vals), mask=b_mask, other=0.0)
         acc += tl.dot(a, b, allow_tf32=ALLOW_TF32, out_dtype=ACC_TYPE)
-    rm = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
-    rn = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)
-    idx_m = rm[:, None]
-    idx_n = rn[None, :]
+    rows = tile_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
+    idx_m = rows[:, None]
+    idx_n = columns[None, :]
     mask = (idx_m < M) & (idx_n < N)
 
     tmp0 = triton_helpers.maximum(tl.full([1], 0, tl.int32), acc)
@@ -200,7 +200,7 @@ def triton_tem_mm_relu(arg_A, arg_B, out_ptr0, M, N, K):
 )
 @triton.jit
 def triton_tem_bmm_bias(arg_A, arg_B, in_ptr2, out_ptr0, M, N, K):
-    GROUP_M: tl.constexpr = 4
+    BAND: tl.constexpr = 4
     ALLOW_TF32: tl.constexpr = False
     ACC_TYPE: tl.constexpr = tl.float32
     BLOCK_M: tl.constexpr = 32
@@ -210,17 +210,17 @@ def triton_tem_bmm_bias(arg_A, arg_B, in_ptr2, out_ptr0, M, N, K):
     idx_q = tl.program_id(1)
     B = arg_B
     pid = tl.program_id(0)
-    grid_m = (M + BLOCK_M - 1) // BLOCK_M
-    grid_n = (N + BLOCK_N - 1) // BLOCK_N
-    width = GROUP_M * grid_n
-    group_id = pid // width
-    group_size = min(grid_m - group_id * GROUP_M, GROUP_M)
-    pid_m = group_id * GROUP_M + (pid % group_size)
-    pid_n = (pid % width) // (group_size)
-    rm = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
-    rn = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)
-    offs_a_m = rm % M
-    offs_b_n = rn % N
+    tiles_m = (M + BLOCK_M - 1) // BLOCK_M
+    tiles_n = (N + BLOCK_N - 1) // BLOCK_N
+    width = BAND * tiles_n
+    band = pid // width
+    height = min(tiles_m - band * BAND, BAND)
+    tile_m = band * BAND + (pid % height)
+    tile_n = (pid % width) // (height)
+    rows = tile_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
+    offs_a_m = rows % M
+    offs_b_n = columns % N
     offs_k = tl.arange(0, BLOCK_K)
     acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=ACC_TYPE)
     for k_idx in range(0, tl.cdiv(K, BLOCK_K)):
@@ -231,10 +231,10 @@ def triton_tem_bmm_bias(arg_A, arg_B, in_ptr2, out_ptr0, M, N, K):
         a = tl.load(A + (a_k_idx_vals + K*offs_a_m[:, None] + idx_q*M*K), mask=a_mask, other=0.0)
         b = tl.load(B + (offs_b_n[None, :] + N*b_k_idx_vals + idx_q*K*N), mask=b_mask, other=0.0)
         acc += tl.dot(a, b, allow_tf32=ALLOW_TF32, out_dtype=ACC_TYPE)
-    rm = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
-    rn = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)
-    idx_m = rm[:, None]
-    idx_n = rn[None, :]
+    rows = tile_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
+    idx_m = rows[:, None]
+    idx_n = columns[None, :]
     mask = (idx_m < M) & (idx_n < N)
 
     tmp0 = tl.load(in_ptr2 + (tl.broadcast_to(idx_n, [BLOCK_M, BLOCK_N])), mask, eviction_policy='evict_last')
@@ -261,35 +261,35 @@ def triton_tem_flex(arg_Q, arg_K, arg_V, arg_LSE, out_ptr0, Q_LEN, KV_LEN):
     RCP_LN2: tl.constexpr = 1.44269504
     start_m = tl.program_id(0)
     off_z = tl.program_id(1)
-    offs_m = start_m * BLOCK_M + tl.arange(0, BLOCK_M)
-    offs_d = tl.arange(0, HEAD_DIM)
-    m_i = tl.zeros([BLOCK_M], dtype=tl.float32) - float("inf")
-    l_i = tl.zeros([BLOCK_M], dtype=tl.float32)
+    query = start_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    dim = tl.arange(0, HEAD_DIM)
+    top = tl.zeros([BLOCK_M], dtype=tl.float32) - float("inf")
+    total = tl.zeros([BLOCK_M], dtype=tl.float32)
     acc = tl.zeros([BLOCK_M, HEAD_DIM], dtype=tl.float32)
-    q = tl.load(arg_Q + (off_z * Q_LEN + offs_m[:, None]) * HEAD_DIM + offs_d[None, :], mask=offs_m[:, None] < Q_LEN, other=0.0)
+    q = tl.load(arg_Q + (off_z * Q_LEN + query[:, None]) * HEAD_DIM + dim[None, :], mask=query[:, None] < Q_LEN, other=0.0)
     for start_n in range(0, KV_LEN, BLOCK_N):
-        offs_n = start_n + tl.arange(0, BLOCK_N)
-        k = tl.load(arg_K + (off_z * KV_LEN + offs_n[None, :]) * HEAD_DIM + offs_d[:, None], mask=offs_n[None, :] < KV_LEN, other=0.0)
+        key = start_n + tl.arange(0, BLOCK_N)
+        k = tl.load(arg_K + (off_z * KV_LEN + key[None, :]) * HEAD_DIM + dim[:, None], mask=key[None, :] < KV_LEN, other=0.0)
         qk = tl.dot(q, k, input_precision='ieee')
         qk *= SM_SCALE
-        post_mod_scores = qk + (offs_m[:, None] - offs_n[None, :]).to(tl.float32) * 0.01
-        post_mod_scores = tl.where((offs_n[None, :] < KV_LEN) & (offs_m[:, None] >= offs_n[None, :]), post_mod_scores, float("-inf"))
+        post_mod_scores = qk + (query[:, None] - key[None, :]).to(tl.float32) * 0.01
+        post_mod_scores = tl.where((key[None, :] < KV_LEN) & (query[:, None] >= key[None, :]), post_mod_scores, float("-inf"))
         post_mod_scores *= RCP_LN2
-        m_ij = tl.maximum(m_i, tl.max(post_mod_scores, 1))
-        masked_out_rows = (m_ij == float("-inf"))
-        m_ij_masked = tl.where(masked_out_rows, 0, m_ij)
-        alpha = tl.math.exp2(m_i - m_ij_masked)
-        p = tl.math.exp2(post_mod_scores - m_ij_masked[:, None])
-        l_i = l_i * alpha + tl.sum(p, 1)
+        top_now = tl.maximum(top, tl.max(post_mod_scores, 1))
+        masked_out_rows = (top_now == float("-inf"))
+        top_or_zero = tl.where(masked_out_rows, 0, top_now)
+        alpha = tl.math.exp2(top - top_or_zero)
+        p = tl.math.exp2(post_mod_scores - top_or_zero[:, None])
+        total = total * alpha + tl.sum(p, 1)
         acc = acc * alpha[:, None]
-        v = tl.load(arg_V + (off_z * KV_LEN + offs_n[:, None]) * HEAD_DIM + offs_d[None, :], mask=offs_n[:, None] < KV_LEN, other=0.0)
+        v = tl.load(arg_V + (off_z * KV_LEN + key[:, None]) * HEAD_DIM + dim[None, :], mask=key[:, None] < KV_LEN, other=0.0)
         acc = tl.dot(p.to(MATMUL_PRECISION), v, acc, input_precision='ieee')
-        m_i = m_ij
-    l_i = tl.where(l_i == 0.0, 1, l_i)
-    acc = acc / l_i[:, None]
-    mask = offs_m[:, None] < Q_LEN
-    tl.store(out_ptr0 + (off_z * Q_LEN + offs_m[:, None]) * HEAD_DIM + offs_d[None, :], acc, mask)
-    tl.store(arg_LSE + off_z * Q_LEN + offs_m, m_i + tl.math.log2(l_i), mask=offs_m < Q_LEN)
+        top = top_now
+    total = tl.where(total == 0.0, 1, total)
+    acc = acc / total[:, None]
+    mask = query[:, None] < Q_LEN
+    tl.store(out_ptr0 + (off_z * Q_LEN + query[:, None]) * HEAD_DIM + dim[None, :], acc, mask)
+    tl.store(arg_LSE + off_z * Q_LEN + query, top + tl.math.log2(total), mask=query < Q_LEN)
 
 
 @triton_heuristics.foreach(
