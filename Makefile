@@ -78,6 +78,18 @@ law: ## parse, verify and print every IR file below DIR; the bytes must be the s
 	@test -n "$(DIR)" || { echo "usage: make law DIR=folder-with-ttir-and-ttgir-files" >&2; exit 2; }
 	TRITONC_LAW_DIR='$(abspath $(DIR))' $(GO) test -count=1 -run '^TestLaw$$' -v ./core/ir/text
 
+FUZZTIME ?= 30s
+# Go minimizes each input that reaches new code for up to a minute, and runs no
+# other meanwhile.
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME
+	@set -e; for f in $$(grep -rl '^func Fuzz' --include=*_test.go . | sort); do \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9]*\)(.*/\1/p' $$f); do \
+			echo "$$(dirname $$f) $$target"; \
+			$(GO) test $$(dirname $$f) -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x; \
+		done; \
+	done
+
 .PHONY: python-law
 python-law: ## our trees beside those of CPython's own parser over its whole standard library; needs python3.12
 	@for p in "$$TRITONC_PYTHON" python3.12 python3; do \
