@@ -18,6 +18,7 @@ type Context struct {
 	lists map[listCell]*listCell
 
 	dialects map[string]*Dialect
+	checks   []func(*Operation) *VerifyError // of the dialects
 	unknown  map[string]*OpDef
 	loader   Loader
 	missing  map[string]error // why the loader has no dialect of that name
@@ -73,6 +74,9 @@ func (c *Context) Load(d *Dialect) {
 		panic("BUG: ir: two dialects named " + d.Name)
 	}
 	c.dialects[d.Name] = d
+	if d.Check != nil {
+		c.checks = append(c.checks, d.Check)
+	}
 }
 
 // A Loader finds a dialect that is not loaded. Its error says why there is none.

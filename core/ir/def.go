@@ -15,6 +15,11 @@ type Dialect struct {
 	// core/ir/text; nil for a dialect that has none.
 	Asm any
 
+	// Check verifies what is about more than one operation, such as types against
+	// the attributes of a module. Verify calls it for the whole that it verifies,
+	// when each operation has passed. Nil for most dialects.
+	Check func(top *Operation) *VerifyError
+
 	index atomic.Pointer[map[string]*OpDef]
 }
 

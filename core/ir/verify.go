@@ -11,13 +11,19 @@ type VerifyError struct {
 func (e *VerifyError) Error() string { return fmt.Sprintf("'%s' op %s", e.Op.Name(), e.Msg) }
 
 // Verify checks op and everything inside it: the table's rules (operands,
-// results, attributes, regions, traits, the row's own Verify) and SSA
-// dominance. It returns the first broken rule found, in order of the text.
+// results, attributes, regions, traits, the row's own Verify), SSA dominance, and
+// the dialects' checks of the whole. It returns the first broken rule found, in
+// order of the text.
 func Verify(op *Operation) *VerifyError {
 	v := &verifier{}
 	v.operation(op)
 	if v.err == nil {
 		v.dominance(op)
+	}
+	for _, check := range op.ctx.checks {
+		if v.err == nil {
+			v.err = check(op)
+		}
 	}
 	return v.err
 }

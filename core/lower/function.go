@@ -27,8 +27,11 @@ func (m *module) declare(fn *function) error {
 	}
 	if fn.kernel {
 		for _, t := range sig.In {
-			if _, ok := t.(*tt.TensorDescType); ok {
+			switch t.(type) {
+			case *tt.TensorDescType:
 				return failure(fn.op, fmt.Errorf("a kernel whose parameter is a descriptor cannot be lowered"))
+			case *ir.TensorType:
+				return failure(fn.op, fmt.Errorf("a kernel's parameter is a scalar or a pointer, not a tensor"))
 			}
 		}
 	}

@@ -152,8 +152,10 @@ func rmwName(op int64, t llir.Type, bits int) (string, error) {
 			return "add.noftz.f16", nil
 		case llir.BF16:
 			return "add.noftz.bf16", nil
+		case llir.F32, llir.F64:
+			return "add.f" + w, nil
 		}
-		return "add.f" + w, nil
+		return "", errors.New("the hardware has no atomic sums of this type")
 	}
 	return "", errors.New("unknown atomic operation")
 }

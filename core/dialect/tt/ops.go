@@ -151,7 +151,7 @@ var (
 			return []ir.Type{s.Operands[1].Type()}, nil
 		},
 		Asm:    "$atomic_rmw_op `,` $sem `,` $scope `,` $ptr `,` $val (`,` $mask^)? attr-dict `:` functional-type(operands, $result)",
-		Verify: verifyAtomic,
+		Verify: verifyAtomicRMW,
 	}
 	AtomicCAS = &ir.OpDef{
 		Name: "tt.atomic_cas", Doc: "atomic compare and swap; gives the old value",

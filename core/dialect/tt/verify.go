@@ -8,6 +8,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
 )
 
 func sameElem(op *ir.Operation) error {
@@ -116,6 +117,19 @@ func verifyAtomic(op *ir.Operation) error {
 	return nil
 }
 
+// verifyAtomicRMW is verifyAtomic for an operation that has a kind. Floats may have
+// any: which of them there are is the target's to say.
+func verifyAtomicRMW(op *ir.Operation) error {
+	if err := verifyAtomic(op); err != nil {
+		return err
+	}
+	kind, _ := op.IntAttr("atomic_rmw_op")
+	if _, float := ir.ElemOf(op.Operand(1).Type()).(*ir.FloatType); kind == RMWFAdd && !float {
+		return fmt.Errorf("fadd adds floats, not integers")
+	}
+	return nil
+}
+
 func verifyExpandDims(op *ir.Operation) error {
 	src, dst := op.Operand(0).Type().(*ir.TensorType), op.Result(0).Type().(*ir.TensorType)
 	axis, _ := op.IntAttr("axis")
@@ -218,7 +232,27 @@ func verifyDot(op *ir.Operation) error {
 	if a.Shape[n-1] != b.Shape[n-2] || a.Shape[n-2] != d.Shape[n-2] || b.Shape[n-1] != d.Shape[n-1] || n == 3 && (a.Shape[0] != b.Shape[0] || a.Shape[0] != d.Shape[0]) {
 		return fmt.Errorf("shapes do not fit: expected [M, K] * [K, N] -> [M, N]")
 	}
+	for i, t := range []*ir.TensorType{a, b} {
+		if err := verifyDotOperand(t, i, d); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// verifyDotOperand checks that operand i of a dot is laid out for its result.
+func verifyDotOperand(t *ir.TensorType, i int, result *ir.TensorType) error {
+	want := encoding.AttrOf(result)
+	have := encoding.AttrOf(t)
+	if want == nil && have == nil {
+		return nil
+	}
+	if have != nil {
+		if l, ok := have.Layout.(*layout.DotOp); ok && l.OpIdx == i && have.Parent == want {
+			return nil
+		}
+	}
+	return fmt.Errorf("operand %c must have the layout of operand %d of a dot (dot_op) whose parent is the result's layout", 'A'+rune(i), i)
 }
 
 // verifyDotScaled checks that operands have the elements that their formats say,

@@ -202,7 +202,7 @@ var (
 
 // Dialect is the ttg dialect.
 var Dialect = &ir.Dialect{
-	Name: "ttg", Doc: "layouts and shared memory", Asm: asm,
+	Name: "ttg", Doc: "layouts and shared memory", Asm: asm, Check: checkLayouts,
 	Ops: []*ir.OpDef{
 		ConvertLayout, Fp4ToFp, LocalAlloc, LocalDealloc, LocalLoad, LocalStore,
 		MemDescIndex, MemDescSubslice, MemDescTrans, MemDescReshape, MemDescReinterpret,

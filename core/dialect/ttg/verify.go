@@ -98,7 +98,21 @@ func verifyMemDescIndex(op *ir.Operation) error {
 	if len(src.Shape) < 2 || !slices.Equal(src.Shape[1:], dst.Shape) {
 		return fmt.Errorf("result shape %v must be that of the source %v without its first dimension", dst.Shape, src.Shape)
 	}
+	if src.Encoding != dst.Encoding {
+		return fmt.Errorf("source and result must have the same layout")
+	}
+	if i, ok := constantOf(op.Operand(1)); ok && (i < 0 || i >= src.Shape[0]) {
+		return fmt.Errorf("index %d is outside 0 to %d", i, src.Shape[0]-1)
+	}
 	return verifyPart(op)
+}
+
+// constantOf is the value of a scalar integer constant.
+func constantOf(v *ir.Value) (int64, bool) {
+	if v.Def() == nil || v.Def().Name() != "arith.constant" {
+		return 0, false
+	}
+	return v.Def().IntAttr("value")
 }
 
 func verifyMemDescSubslice(op *ir.Operation) error {
@@ -111,6 +125,9 @@ func verifyMemDescSubslice(op *ir.Operation) error {
 		if at := offsets.Values[d]; at < 0 || at+n > src.Shape[d] {
 			return fmt.Errorf("dimension %d: %d elements from %d on are no part of %d", d, n, at, src.Shape[d])
 		}
+	}
+	if src.Encoding != dst.Encoding || !slices.Equal(src.AllocShape, dst.AllocShape) {
+		return fmt.Errorf("source and result must have the same layout and be parts of one allocation")
 	}
 	return verifyPart(op)
 }

@@ -1,6 +1,7 @@
 package text_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -22,9 +23,26 @@ module {
       %d: !tt.tensordesc<tensor<4x8xf32>>, %s: !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>) {
 `
 
+// buffers makes a buffer of two parts.
+const buffers = "%two = ttg.local_alloc : () -> !ttg.memdesc<2x4xf32, #sh, #ttg.shared_memory, mutable>\n"
+
+func blocked(regs, lanes, warps int) string {
+	return fmt.Sprintf("#ttg.blocked<{sizePerThread = [%d], threadsPerWarp = [%d], warpsPerCTA = [%d], order = [0]}>", regs, lanes, warps)
+}
+
+// laidOut is a module for so many warps, lanes and CTAs with a tensor of a layout.
+func laidOut(warps, lanes, ctas int, layout string) string {
+	return fmt.Sprintf("module attributes {\"ttg.num-ctas\" = %d : i32, \"ttg.num-warps\" = %d : i32, \"ttg.threads-per-warp\" = %d : i32} {\n", ctas, warps, lanes) +
+		"  tt.func public @k() {\n    %0 = tt.make_range {start = 0 : i32, end = 256 : i32} : tensor<256xi32, " + layout + ">\n    tt.return\n  }\n}\n"
+}
+
 func wrap(body string) string {
 	if strings.HasPrefix(body, "module") {
 		return body
+	}
+	if strings.Contains(body, "#dotA") {
+		body = "%da = ub.poison : tensor<16x16xf32, #dotA>\n%acc = ub.poison : tensor<16x16xf32, #b2d>\n" + body
+		body = strings.ReplaceAll(body, "#dotA", "#ttg.dot_op<{opIdx = 0, parent = #b2d}>")
 	}
 	return preamble + body + "\n    tt.return\n  }\n}\n"
 }
@@ -345,6 +363,25 @@ var verifierCases = []struct{ body, want string }{
 	{`%0 = ttg.global_scratch_alloc {alignment = 3 : i32, nbytes = 4 : i32} : !tt.ptr<i8>`, "alignment must be a power of two, not 4 and 3"},
 	{`%0 = "ttg.async_wait"(%i) <{num = 0 : i32}> : (i32) -> !ttg.async.token`, "operand #0 must be async token"},
 
+	// kinds of atomics and what they are on
+	{`%0 = tt.atomic_rmw fadd, relaxed, gpu, %q, %i : (!tt.ptr<i32>, i32) -> i32`, "fadd adds floats, not integers"},
+
+	// an index that is known
+	{buffers + "%at = arith.constant 2 : i32\n" + `%0 = ttg.memdesc_index %two[%at] : !ttg.memdesc<2x4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>`, "index 2 is outside 0 to 1"},
+	{buffers + "%at = arith.constant -1 : i32\n" + `%0 = ttg.memdesc_index %two[%at] : !ttg.memdesc<2x4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>`, "index -1 is outside 0 to 1"},
+	{buffers + `%0 = ttg.memdesc_index %two[%i] : !ttg.memdesc<2x4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<4xf32, #ttg.swizzled_shared<{vec = 2, perPhase = 1, maxPhase = 1, order = [0]}>, #ttg.shared_memory, mutable>`, "source and result must have the same layout"},
+	{`%0 = ttg.memdesc_subslice %s[2] : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<2xf32, #sh, #ttg.shared_memory, mutable, 8>`, "must have the same layout and be parts of one allocation"},
+
+	// layouts and the module that they are in
+	{laidOut(4, 32, 1, blocked(1, 32, 8)), "has a layout (blocked) for 8 warps, and 4 run here (ttg.num-warps)"},
+	{laidOut(4, 32, 1, blocked(1, 16, 4)), "has a layout (blocked) for warps of 16 threads, and the module's have 32 (ttg.threads-per-warp)"},
+	{laidOut(4, 32, 2, blocked(1, 32, 4)), "has a layout (blocked) for 1 CTAs, and the module has 2 (ttg.num-ctas)"},
+	{laidOut(4, 32, 1, "#ttg.slice<{dim = 0, parent = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [1, 32], warpsPerCTA = [1, 2], order = [1, 0]}>}>"), "has a layout (slice) for 2 warps"},
+	{laidOut(2, 32, 1, "#ttg.linear<{register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [64]], block = []}>"), "has a layout (linear) for 4 warps"},
+	{laidOut(4, 32, 1, "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>"), "has a tensor of 1 dimensions with a layout (nvidia_mma) of 2"},
+	{laidOut(4, 64, 1, "#ttg.slice<{dim = 0, parent = #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>}>"), "for warps of 32 threads, and the module's have 64"},
+	{`%0 = tt.dot %da, %da, %acc : tensor<16x16xf32, #dotA> * tensor<16x16xf32, #dotA> -> tensor<16x16xf32, #b2d>`, "operand B must have the layout of operand 1 of a dot"},
+
 	// a declared dialect
 	{`"ttng.init_barrier"(%i) <{count = 1 : i32}> : (i32) -> ()`, "operand #0 must be memory descriptor"},
 	{`"ttng.init_barrier"(%s) : (!ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>) -> ()`, "requires attribute 'count'"},
@@ -373,6 +410,38 @@ func TestVerifier(t *testing.T) {
 			t.Errorf("%s\n  is accepted, want %s", c.body, c.want)
 		case !strings.Contains(err.Error(), c.want):
 			t.Errorf("%s\n  got  %v\n  want %s", c.body, err, c.want)
+		}
+	}
+}
+
+// TestVerifierAccepts: what the rules above must leave alone.
+func TestVerifierAccepts(t *testing.T) {
+	partition := `module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {
+  tt.func public @k() {
+    ttg.warp_specialize()
+    default {
+      %0 = tt.make_range {start = 0 : i32, end = 256 : i32} : tensor<256xi32, ` + blocked(1, 32, 4) + `>
+      ttg.warp_yield
+    }
+    partition0() num_warps(2) {
+      %0 = tt.make_range {start = 0 : i32, end = 256 : i32} : tensor<256xi32, ` + strings.Replace(blocked(1, 32, 2), "CTA = [2]", "CTA = [WARPS]", 1) + `>
+      ttg.warp_return
+    } : () -> ()
+    tt.return
+  }
+}
+`
+	for _, c := range []struct{ name, src, want string }{
+		{"a layout for the module", laidOut(4, 32, 1, blocked(2, 32, 4)), ""},
+		{"64 lanes", laidOut(4, 64, 1, blocked(2, 64, 4)), ""},
+		{"a partition's own warps", strings.Replace(partition, "WARPS", "2", 1), ""},
+		{"a partition with the module's warps", strings.Replace(partition, "WARPS", "4", 1), "for 4 warps, and 2 run here"},
+		{"the last part", wrap(buffers + "%at = arith.constant 1 : i32\n" + `%0 = ttg.memdesc_index %two[%at] : !ttg.memdesc<2x4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>`), ""},
+		{"an exchange of floats", wrap(`%0 = tt.atomic_rmw exch, relaxed, gpu, %p, %x : (!tt.ptr<f32>, f32) -> f32`), ""},
+	} {
+		err := mustParse(t, c.src).Verify()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
 	}
 }

@@ -1,0 +1,136 @@
+package ttg
+
+import (
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+)
+
+// machine is what layouts must be made for: what a module's attributes say of a
+// block, or a partition of its warps.
+type machine struct{ lanes, warps, ctas int64 }
+
+// checkLayouts verifies that the layouts of all tensors are for the lanes, warps
+// and CTAs that the module says: the lowering gives each thread its elements by
+// the layout, and a thread that a layout does not know, or one that is not there,
+// has none or another's. A module that does not say has no layouts yet.
+func checkLayouts(top *ir.Operation) *ir.VerifyError {
+	warps, has := top.IntAttr(NumWarpsAttr)
+	if !has {
+		return nil
+	}
+	m := machine{warps: warps, ctas: 1}
+	m.lanes, _ = top.IntAttr(ThreadsPerWarpAttr)
+	if n, ok := top.IntAttr(NumCTAsAttr); ok {
+		m.ctas = n
+	}
+	c := layoutCheck{seen: map[seenType]bool{}}
+	c.regions(top, m)
+	return c.err
+}
+
+type seenType struct {
+	typ   ir.Type
+	warps int64
+}
+
+type layoutCheck struct {
+	err  *ir.VerifyError
+	seen map[seenType]bool // that were found right
+}
+
+func (c *layoutCheck) regions(op *ir.Operation, m machine) {
+	for i, r := range op.Regions() {
+		inner := m
+		if op.Is(WarpSpecializePartitions) { // each partition has warps of its own
+			inner.warps = 0
+			if p := op.Parent(); p != nil {
+				if counts, _ := p.Attr("partitionNumWarps").(*ir.DenseArrayAttr); counts != nil && i < len(counts.Values) {
+					inner.warps = counts.Values[i]
+				}
+			}
+		}
+		for b := range r.Blocks() {
+			for _, a := range b.Args() {
+				c.typ(op, a.Type(), inner)
+			}
+			for o := range b.Ops() {
+				for _, v := range o.Results() {
+					c.typ(o, v.Type(), inner)
+				}
+				c.regions(o, inner)
+				if c.err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (c *layoutCheck) typ(op *ir.Operation, t ir.Type, m machine) {
+	at := encoding.AttrOf(t)
+	if at == nil || c.err != nil {
+		return
+	}
+	key := seenType{t, m.warps}
+	if c.seen[key] {
+		return
+	}
+	if why := m.refuse(at.Layout, len(ir.ShapeOf(t))); why != "" {
+		c.err = &ir.VerifyError{Op: op, Msg: why}
+		return
+	}
+	c.seen[key] = true
+}
+
+// refuse says why a layout is not one for a tensor of that rank on m, or "".
+func (m machine) refuse(e layout.Encoding, rank int) string {
+	if n := e.Rank(); n != 0 && n != rank {
+		return fmt.Sprintf("has a tensor of %d dimensions with a layout (%s) of %d", rank, e.Mnemonic(), n)
+	}
+	l, ok := madeFor(e)
+	switch {
+	case !ok:
+	case m.lanes != 0 && l.lanes != m.lanes:
+		return fmt.Sprintf("has a layout (%s) for warps of %d threads, and the module's have %d (%s)", e.Mnemonic(), l.lanes, m.lanes, ThreadsPerWarpAttr)
+	case m.warps != 0 && l.warps != m.warps:
+		return fmt.Sprintf("has a layout (%s) for %d warps, and %d run here (%s)", e.Mnemonic(), l.warps, m.warps, NumWarpsAttr)
+	case l.ctas != m.ctas:
+		return fmt.Sprintf("has a layout (%s) for %d CTAs, and the module has %d (%s)", e.Mnemonic(), l.ctas, m.ctas, NumCTAsAttr)
+	}
+	return ""
+}
+
+// madeFor is what a distributed layout is for; not ok for one that is none.
+func madeFor(e layout.Encoding) (m machine, ok bool) {
+	tiled := func(lanes int64, warps []int, cga layout.Bases) (machine, bool) {
+		return machine{lanes, product(warps), 1 << len(cga)}, true
+	}
+	switch e := e.(type) {
+	case *layout.Blocked:
+		return tiled(product(e.ThreadsPerWarp), e.WarpsPerCTA, e.CGA)
+	case *layout.Linear:
+		return machine{1 << len(e.Lane), 1 << len(e.Warp), 1 << len(e.Block)}, true
+	case *layout.Slice:
+		return madeFor(e.Parent)
+	case *layout.DotOp:
+		return madeFor(e.Parent)
+	case *layout.NvidiaMMA:
+		return tiled(32, e.WarpsPerCTA, e.CGA)
+	case *layout.AMDMFMA:
+		return tiled(64, e.WarpsPerCTA, e.CGA)
+	case *layout.AMDWMMA:
+		return tiled(32, e.WarpsPerCTA, e.CGA)
+	}
+	return machine{}, false
+}
+
+func product(list []int) int64 {
+	n := int64(1)
+	for _, x := range list {
+		n *= int64(x)
+	}
+	return n
+}
