@@ -58,7 +58,7 @@ test-all: toolchain ## all of the numeric suite, of which make test runs a sampl
 	cd internal/kernelsuite && TRITONC_ALL=1 $(GO) test -timeout 6h
 
 .PHONY: check
-check: ## formatting, vet on three systems, staticcheck
+check: ## formatting, vet on three systems, staticcheck, and race
 	@echo gofumpt -l .; out=$$($(GOFUMPT) -l .); if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
 	$(GO) vet ./...
 	GOOS=darwin $(GO) vet ./...
@@ -68,6 +68,16 @@ check: ## formatting, vet on three systems, staticcheck
 	@set -e; if dir=$$(scripts/device-cuda.sh --check 2>/dev/null); then \
 		echo "$(GO) vet (driver/cuda)"; cd driver/cuda && CGO_CFLAGS="-O2 -I$$dir" $(GO) vet ./...; \
 	else echo "driver/cuda is not vetted: scripts/device-cuda.sh --check says why"; fi
+	@$(MAKE) --no-print-directory race
+
+# Packages whose code several goroutines run at once.
+CONCURRENT = ./core ./core/filememo/... ./core/trust/... ./driver/sim/simt/...
+
+.PHONY: race
+race: ## tests of what runs concurrently, with Go's race detector
+	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ] && command -v "$$($(GO) env CC)" >/dev/null; then \
+		echo "$(GO) test -race"; $(GO) test -race $(CONCURRENT); \
+	else echo "race: skipped, Go's race detector needs cgo and a C compiler"; fi
 
 .PHONY: toolchain
 toolchain: ## find or provide LLVM 22 and ptxas
