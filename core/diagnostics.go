@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"path"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir/decl"
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/plugin/wire"
+	"github.com/tritonc/tritonc/core/work"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -143,4 +145,14 @@ func (t *trip) dialect(name string) (*ir.Dialect, error) {
 		}
 	}
 	return nil, fmt.Errorf("the backend declares no dialect '%s'", name)
+}
+
+// overMemory makes a diagnostic about the file of a compile that took too much
+// memory; other errors pass.
+func overMemory(path string, err error) error {
+	var over *work.OverMemory
+	if !errors.As(err, &over) {
+		return err
+	}
+	return diag.Errorf(diag.Pos{File: path}, "%v", over).WithHelp("%s", work.OverMemoryHelp)
 }

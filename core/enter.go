@@ -32,6 +32,7 @@ func (t *trip) enter(ctx context.Context) (err error) {
 	}
 	meter := work.Start(ctx)
 	defer meter.End()
+	defer func() { err = overMemory(t.src.Path, err) }()
 	defer work.Catch(&err) // of printing what the front end built
 	opts.Meter = meter
 	var moduleErr error

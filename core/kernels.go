@@ -21,5 +21,5 @@ func Kernels(ctx context.Context, src *Source) ([]frontend.KernelInfo, error) {
 	if imports.err != nil {
 		return nil, imports.err
 	}
-	return infos, err
+	return infos, overMemory(src.Path, err)
 }

@@ -18,7 +18,8 @@ import (
 // kernel alone where it is named. kernel may be empty when the file has only
 // one, or with comments. A src that Variants has returned before is not parsed
 // again. Evaluating the file ends with ctx.
-func Variants(ctx context.Context, src *Source, kernel, text string) ([]*Source, error) {
+func Variants(ctx context.Context, src *Source, kernel, text string) (variants []*Source, err error) {
+	defer func() { err = overMemory(src.Path, err) }()
 	p, err := src.parsed()
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func Variants(ctx context.Context, src *Source, kernel, text string) ([]*Source,
 	if len(specs) > 1 {
 		suffixes = variantNames(specs, kernelParams(file, opts))
 	}
-	variants := make([]*Source, len(specs))
+	variants = make([]*Source, len(specs))
 	for i, spec := range specs {
 		v := *src
 		v.python, v.spec, v.Variant = p, spec, suffixes[i]

@@ -51,9 +51,12 @@ func limitsFor(tool string, settings map[string]string) (limits, error) {
 	return l, nil
 }
 
-// memoryLimit is how many bytes a compile may take beside its tools; 0 where the
-// settings do not say.
+// memoryLimit is how many bytes a compile may take beside its tools; 0, no limit,
+// where the settings say so or nothing.
 func memoryLimit(settings map[string]string) (int64, error) {
+	if settings[settingMaxMemory] == "0" {
+		return 0, nil
+	}
 	mebibytes, err := positive(settings, settingMaxMemory)
 	return mebibytes << 20, err
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/pass"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -158,6 +159,8 @@ func checkOptions(a arch, v sdk.Options) sdk.Diagnostics {
 	}
 	if n := number("num_stages"); n < 0 {
 		refuse("num_stages", "%d is negative", n)
+	} else if n > pass.MaxStages {
+		refuse("num_stages", "%d is more than %d: what more stages hold does not fit in shared memory", n, pass.MaxStages)
 	}
 	if n := number("warp_size"); n != warpSize {
 		refuse("warp_size", "%d; a warp has %d threads here", n, warpSize)

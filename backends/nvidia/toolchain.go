@@ -44,7 +44,7 @@ var settingSpecs = []sdk.SettingSpec{
 	{Name: settingCUDA, Env: []string{"CUDA_HOME", "CUDA_PATH"}, Doc: "folder of a CUDA toolkit, whose bin/ has ptxas"},
 	{Name: settingToolSeconds, Env: []string{"TRITONC_TOOL_SECONDS"}, Doc: "seconds that a tool may take for a kernel (300, ptxas 600)"},
 	{Name: settingToolMemory, Env: []string{"TRITONC_TOOL_MEMORY"}, Doc: "MiB of memory that a tool may take (4096, ptxas 16384)"},
-	{Name: settingMaxMemory, Env: []string{"TRITONC_MAX_MEMORY"}, Doc: "MiB of memory that a compile may take beside its tools (no limit)"},
+	{Name: settingMaxMemory, Env: []string{"TRITONC_MAX_MEMORY"}, Doc: "MiB of memory that a compile may take beside its tools; 0 is no limit"},
 }
 
 // llvmMajor is the version of LLVM whose llc we know: its flags, the PTX

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -16,8 +17,10 @@ const backendPathVar = "TRITONC_BACKEND_PATH"
 
 // newHost finds the backends; none is started yet. The caller closes it.
 func newHost(env *environment, verbose int) *plugin.Host {
+	settings := map[string]string{settingMaxMemory: strconv.FormatInt(env.maxMemory, 10)}
 	return plugin.New(plugin.Options{
 		Dirs:      backendDirs(env),
+		Settings:  settings,
 		LookupEnv: env.lookupEnv,
 		Logger:    newLogger(env, verbose),
 	})

@@ -40,6 +40,7 @@ type environment struct {
 	inputRead      bool // whether stdin has been read
 	stdout, stderr io.Writer
 	lookupEnv      func(string) (string, bool)
+	maxMemory      int64     // MiB that a compile may take; see maxmemory.go
 	environ        []string  // for device drivers: vendors have variables of their own
 	report         *reporter // of standard error; run makes it
 	// passes are those that opt runs without a backend.

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/tritonc/tritonc/core/analysis/allocation"
@@ -205,6 +206,9 @@ func failure(op *ir.Operation, err error) error {
 	}
 	d := diag.Errorf(position(op.Loc()), "%s: %v", op.Name(), err)
 	addCallers(d, op.Loc())
+	if errors.As(err, new(*registersError)) {
+		d.WithHelp("smaller blocks or more warps (num_warps) leave less to each thread")
+	}
 	return d
 }
 

@@ -151,6 +151,9 @@ func (g *gen) rangeOf(args []any, kwargs []eval.Keyword) rng {
 			if !isInt {
 				eval.Fail("range(): '%s' must be an integer, not %s", k.Name, eval.Repr(k.Value))
 			}
+			if n != int64(int32(n)) {
+				eval.Fail("range(): '%s' must fit in 32 bits, and is %d", k.Name, n)
+			}
 			r.attrs = append(r.attrs, ir.NamedAttr{Name: "tt." + k.Name, Attr: c.I32Attr(n)})
 		case "disallow_acc_multi_buffer", "flatten", "warp_specialize":
 			if eval.Truth(k.Value) {

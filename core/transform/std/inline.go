@@ -50,6 +50,7 @@ type inliner struct {
 	state map[string]int // 1 in progress, 2 done
 	// inlined holds the functions that were inlined somewhere.
 	inlined map[string]bool
+	made    int // operations that inlining has copied
 }
 
 // function inlines all that f calls.
@@ -86,6 +87,10 @@ func (in *inliner) function(f *ir.Operation) error {
 		callee := in.funcs[name]
 		if callee == nil || callee.Body() == nil || noInline(callee) || !fits(call, callee) {
 			continue
+		}
+		if in.made += pass.CountOps(callee); in.made > pass.MaxOps {
+			return pass.OverLimit(call.Loc(), "functions that call functions several times multiply: a loop, or @triton.jit(noinline=True), keeps one copy",
+				"inlining %s makes the kernel longer than %d operations, the limit", callee.StringAttr("sym_name"), pass.MaxOps)
 		}
 		inlineCall(call, callee)
 		in.inlined[name] = true

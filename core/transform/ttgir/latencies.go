@@ -41,6 +41,9 @@ var AssignLatencies = &pass.Pass{
 			if wanted {
 				stages = int(own)
 			}
+			if stages > pass.MaxStages {
+				return pass.OverLimit(loop.Loc(), "what more stages hold does not fit in shared memory", "the loop has num_stages %d; it may have %d", stages, pass.MaxStages)
+			}
 			if stages <= 1 || carriesFar(loop) || !isInnermost(loop) {
 				continue
 			}

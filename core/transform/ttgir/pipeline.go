@@ -37,6 +37,8 @@ func NewPipeline(blocks BlockCopies) *pass.Pass {
 				s := readSchedule(loop)
 				switch {
 				case s == nil:
+				case s.stages > pass.MaxStages:
+					return pass.OverLimit(loop.Loc(), "what more stages hold does not fit in shared memory", "the loop is scheduled in %d stages; it may have %d", s.stages, pass.MaxStages)
 				case !s.isExecutable():
 					eraseSchedule(loop)
 					r.Count("impossible", 1)

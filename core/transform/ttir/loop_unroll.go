@@ -17,16 +17,25 @@ var LoopUnroll = &pass.Pass{
 	Doc:     "unroll loops by their tt.loop_unroll_factor",
 	Example: loopUnrollExample,
 	Run: func(r *pass.Run) error {
+		var err error
+		made := 0
 		ir.WalkPost(r.Module, func(op *ir.Operation) {
 			n, ok := op.IntAttr(UnrollFactor)
-			if !ok || !op.Is(scf.For) || n <= 1 {
+			if !ok || !op.Is(scf.For) || n <= 1 || err != nil {
 				return
 			}
+			size := pass.CountOps(op)
+			if n > int64((pass.MaxOps-made)/size) {
+				err = pass.OverLimit(op.Loc(), "a smaller loop_unroll_factor leaves a loop to run",
+					"unrolling this loop of %d operations %d times makes more than %d, the limit", size, n, pass.MaxOps)
+				return
+			}
+			made += int(n) * size
 			op.SetAttr(UnrollFactor, nil)
 			unroll(op, n)
 			r.Count("unrolled", 1)
 		})
-		return nil
+		return err
 	},
 }
 
