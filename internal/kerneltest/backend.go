@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/tritonc/tritonc/backends/nvidia"
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/plugin/wire"
+	"github.com/tritonc/tritonc/internal/sass"
 	"github.com/tritonc/tritonc/internal/warpwide"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -146,7 +148,7 @@ func (b *inProcess) runStages(ctx context.Context, req sdk.RunStagesRequest) (sd
 	if err != nil || b.store == "" {
 		return resp, err
 	}
-	if err := wholeWarps(resp.Artifact(storedBinary)); err != nil {
+	if err := wholeWarps(ctx, req.Target.Arch, resp.Artifact(storedBinary)); err != nil {
 		return resp, err
 	}
 	resp, whole := narrow(resp, asked)
@@ -157,14 +159,24 @@ func (b *inProcess) runStages(ctx context.Context, req sdk.RunStagesRequest) (sd
 }
 
 // wholeWarps refuses machine code in which only some lanes of a warp do what all
-// have to: on the inputs of a test it may still be right.
-func wholeWarps(code []byte) error {
+// have to: on the inputs of a test it may still be right. A device runs what passed
+// here.
+func wholeWarps(ctx context.Context, arch string, code []byte) error {
 	if !bytes.HasPrefix(code, []byte(elf.ELFMAG)) {
 		return nil // another backend's, or none
 	}
 	_, partial, err := warpwide.Read(code)
-	if err == nil && len(partial) > 0 {
-		err = fmt.Errorf("only some lanes of a warp do %v (internal/warpwide)", partial)
+	if d, _ := onDevice(); err != nil || len(partial) == 0 || d != nil {
+		return err
+	}
+	// It is harmless where all lanes have the same predicate.
+	tool, err := sass.Nvdisasm()
+	if err != nil {
+		return fmt.Errorf("only some lanes of a warp may do %v, and what decides cannot be seen: %w", partial, err)
+	}
+	apart, err := sass.Apart(ctx, tool, sass.Arch(arch), []sass.Cubin{{Name: "machine code", Code: code}})
+	if err == nil && len(apart) > 0 {
+		err = fmt.Errorf("only some lanes of a warp do %v (internal/warpwide):\n%s", partial, strings.Join(apart, "\n"))
 	}
 	return err
 }

@@ -86,6 +86,42 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestApart: what decides who does the work of a whole warp.
+func TestApart(t *testing.T) {
+	const reduce = "@P0 REDUX.SUM UR4, R9"
+	for _, tt := range []struct {
+		name  string
+		code  []string
+		apart bool
+	}{
+		{"no predicate", []string{"S2R R0, SR_TID.X", "REDUX.SUM UR4, R0", "EXIT"}, false},
+		{"an argument", []string{"LDC R0, c[0x0][0x24c]", "ISETP.GT.AND P0, PT, R0, 0x1, PT", reduce, "EXIT"}, false},
+		{"the program's number", []string{"S2R R0, SR_CTAID.X", "IMAD R0, R0, UR4, RZ", "ISETP.GT.AND P0, PT, R0, 0x1, PT", reduce, "EXIT"}, false},
+		{"the lane", []string{"S2R R0, SR_TID.X", "ISETP.GT.AND P0, PT, R0, 0x1, PT", reduce, "EXIT"}, true},
+		{"made of the lane", []string{"S2R R0, SR_TID.X", "IMAD.WIDE R2, R0, 0x4, RZ", "LDC R4, c[0x0][0x210]", "IADD3 R5, P1, R3, R4, RZ", "ISETP.NE.AND P0, PT, R5, RZ, PT", reduce, "EXIT"}, true},
+		{"a carry of the lane", []string{"S2R R0, SR_TID.X", "IADD3 R5, P0, R0, 0x7, RZ", reduce, "EXIT"}, true},
+		{"loaded from one place", []string{"ULDC.64 UR4, c[0x0][0x208]", "LDC.64 R2, c[0x0][0x210]", "LDG.E R0, desc[UR4][R2.64]", "ISETP.GT.AND P0, PT, R0, 0x1, PT", reduce, "EXIT"}, false},
+		{"loaded from places of the lanes", []string{"S2R R0, SR_TID.X", "LDC.64 R2, c[0x0][0x210]", "IMAD.WIDE R2, R0, 0x4, R2", "LDG.E R0, desc[UR4][R2.64]", "ISETP.GT.AND P0, PT, R0, 0x1, PT", reduce, "EXIT"}, true},
+		{"from another lane", []string{"LDC R0, c[0x0][0x210]", "SHFL.BFLY PT, R1, R0, 0x1, 0x1f", "ISETP.GT.AND P0, PT, R1, 0x1, PT", reduce, "EXIT"}, true},
+		{"a vote", []string{"S2R R0, SR_TID.X", "ISETP.GT.AND P1, PT, R0, 0x1, PT", "VOTE.ANY P0, P1", reduce, "EXIT"}, false},
+		{"written for some lanes", []string{"S2R R0, SR_TID.X", "ISETP.GT.AND P1, PT, R0, 0x1, PT", "LDC R2, c[0x0][0x210]", "@P1 MOV R2, 0x3", "ISETP.GT.AND P0, PT, R2, 0x1, PT", reduce, "EXIT"}, true},
+		{"written anew", []string{"S2R R0, SR_TID.X", "MOV R0, 0x3", "ISETP.GT.AND P0, PT, R0, 0x1, PT", reduce, "EXIT"}, false},
+		{"behind a branch of some lanes", []string{"S2R R0, SR_TID.X", "ISETP.GT.AND P1, PT, R0, 0x1, PT", "MOV R2, 0x1", "@P1 BRA 0x50", "MOV R2, 0x2", "ISETP.GT.AND P0, PT, R2, 0x1, PT", reduce, "EXIT"}, true},
+		{"in a loop", []string{"MOV R2, RZ", "LDC R4, c[0x0][0x210]", "S2R R0, SR_TID.X", "VIADD R2, R2, 0x1", "ISETP.GE.AND P0, PT, R2, R4, PT", reduce, "@!P0 BRA 0x30", "EXIT"}, false},
+		{"in a loop that carries the lane", []string{"MOV R2, RZ", "S2R R0, SR_TID.X", "ISETP.GE.AND P0, PT, R2, 0x1, PT", reduce, "VIADD R2, R0, 0x1", "LDC R4, c[0x0][0x210]", "ISETP.GE.AND P1, PT, R4, 0x2, PT", "@!P1 BRA 0x20", "EXIT"}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			code, err := parse(function(tt.code...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := together(code, true, wholeWarp); (len(got) > 0) != tt.apart {
+				t.Errorf("lanes apart: %q", got)
+			}
+		})
+	}
+}
+
 // TestParseUnknown: a line that is not understood is an error, not passed over.
 func TestParseUnknown(t *testing.T) {
 	for _, text := range []string{"  /*0000*/  [B------] MOV R1, R2 ;\n", "  0000 MOV R1 ;\n"} {

@@ -13,6 +13,11 @@
 // a function that is not in the same section may write all. So what it reports is
 // never right.
 //
+// Apart judges what package warpwide finds, instructions for a whole warp under a
+// predicate: whether that predicate may differ between lanes. This analysis errs on
+// the other side: what it does not know, such as anything after lanes took different
+// branches, differs.
+//
 // nvdisasm is what reads the machine code; package sass reads its text, of compute
 // capability 8.0 to 9.0. One run takes the code of many kernels, since it spends
 // half a second on starting.

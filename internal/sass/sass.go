@@ -28,6 +28,15 @@ func Nvdisasm() (string, error) {
 	return path, nil
 }
 
+// Arch is nvdisasm's name of an architecture: SM90a of 90, for which there is machine
+// code of both.
+func Arch(arch string) string {
+	if arch == "90" {
+		return "SM90a"
+	}
+	return "SM" + arch
+}
+
 // Cubin is machine code to check, under a name for messages.
 type Cubin struct {
 	Name string
@@ -37,6 +46,24 @@ type Cubin struct {
 // Check lists the faults of machine code for one architecture, as nvdisasm calls it
 // (SM80, SM90a), each with the cubin's name, the function, and the instruction.
 func Check(ctx context.Context, nvdisasm, arch string, cubins []Cubin) ([]string, error) {
+	return each(ctx, nvdisasm, arch, cubins, check)
+}
+
+// Apart lists the instructions for a whole warp, by the opcodes of package warpwide,
+// that a predicate may take from some of its lanes. A predicate that is the same in
+// all lanes is none: assemblers leave out the last iterations of an unrolled loop by
+// one.
+func Apart(ctx context.Context, nvdisasm, arch string, cubins []Cubin) ([]string, error) {
+	return each(ctx, nvdisasm, arch, cubins, func(code []inst, entry bool) []string { return together(code, entry, wholeWarp) })
+}
+
+// wholeWarp are those opcodes.
+var wholeWarp = map[string]bool{
+	"REDUX": true, "MATCH": true, "VOTE": true, "LDSM": true, "MOVM": true, "HMMA": true, "IMMA": true, "SHFL": true,
+}
+
+// each is what check finds in each function.
+func each(ctx context.Context, nvdisasm, arch string, cubins []Cubin, check func(code []inst, entry bool) []string) ([]string, error) {
 	type function struct {
 		name       string
 		entry      bool

@@ -1,4 +1,4 @@
-package sass
+package sass_test
 
 import (
 	"maps"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/internal/kerneltest"
+	"github.com/tritonc/tritonc/internal/sass"
 )
 
 // TestPrepared: no machine code that scripts/device-tests.sh prepared has a fault.
@@ -16,7 +17,7 @@ func TestPrepared(t *testing.T) {
 	if dir == "" {
 		t.Skipf("%s names no folder of kernels to check", kerneltest.StoreEnv)
 	}
-	tool, err := Nvdisasm()
+	tool, err := sass.Nvdisasm()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,17 +25,18 @@ func TestPrepared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cubins []Cubin
+	var cubins []sass.Cubin
 	for _, name := range slices.Sorted(maps.Keys(stored)) {
-		cubins = append(cubins, Cubin{name, stored[name]})
+		cubins = append(cubins, sass.Cubin{name, stored[name]})
 	}
-	arch := "SM" + os.Getenv(kerneltest.StoreCodeEnv)
-	if arch == "SM90" || arch == "SM" {
-		arch = "SM90a"
+	arch := os.Getenv(kerneltest.StoreCodeEnv)
+	if arch == "" {
+		arch = "90"
 	}
+	arch = sass.Arch(arch)
 	t.Logf("%d kernels for %s", len(cubins), arch)
 	for part := range slices.Chunk(cubins, 200) {
-		faults, err := Check(t.Context(), tool, arch, part)
+		faults, err := sass.Check(t.Context(), tool, arch, part)
 		if err != nil {
 			t.Fatal(err)
 		}
