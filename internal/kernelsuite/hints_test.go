@@ -124,7 +124,7 @@ func (c hintCase) random(r *rand.Rand, n int) *array.Array {
 
 // run runs a kernel of some blocks, each a copy of one of x to the same one of out
 // under the mask, and compares. Its arguments are
-// x, y, out, n, and the elements of a block.
+// x, y, out, n, the elements of a block, and aheadTurns.
 func (c hintCase) run(t *testing.T, r *rand.Rand, blocks int, text string) string {
 	t.Helper()
 	size := dtype(c.typ).Size
@@ -146,7 +146,7 @@ func (c hintCase) run(t *testing.T, r *rand.Rand, blocks int, text string) strin
 		}
 	}
 	k := kerneltest.Kernel{Source: text, Target: c.target}.Warps(c.warps)
-	ran := k.Run(t, kerneltest.Grid(1), x, y, out, n, c.num)
+	ran := k.Run(t, kerneltest.Grid(1), x, y, out, n, c.num, aheadTurns)
 	for i := range blocks * c.num {
 		if got, want := out.Data[i*size:(i+1)*size], want.Data[i*size:(i+1)*size]; !slices.Equal(got, want) {
 			t.Fatalf("block %d, element %d of %d is %x, must be %x (n=%d)\n%s", i/c.num, i%c.num, c.num, got, want, n, text)
@@ -157,7 +157,7 @@ func (c hintCase) run(t *testing.T, r *rand.Rand, blocks int, text string) strin
 
 // head is the beginning of a kernel.
 func (c hintCase) head() string {
-	s := fmt.Sprintf("import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(x, y, o, n, s):\n    at = tl.arange(0, %d)\n    inside = at < n\n", c.num)
+	s := fmt.Sprintf("import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(x, y, o, n, s, turns):\n    at = tl.arange(0, %d)\n    inside = at < n\n", c.num)
 	if masks[c.mask].name == "other block" {
 		s += "    y = tl.load(y + at)\n"
 	}
@@ -198,10 +198,13 @@ func TestHints(t *testing.T) {
 	})
 }
 
+// aheadTurns are the iterations of TestHintsAhead's loops.
+const aheadTurns = 5
+
 // TestHintsAhead: the same loads in pipelined loops, where those of four bytes and
 // more are asynchronous copies.
 func TestHintsAhead(t *testing.T) {
-	const perKernel, turns = 8, 5
+	const perKernel, turns = 8, aheadTurns
 	eachHint(t, true, func(t *testing.T, c hintCase, r *rand.Rand) {
 		all := loadHints
 		if c.width >= 4 {
@@ -213,7 +216,11 @@ func TestHintsAhead(t *testing.T) {
 			s.WriteString(c.head())
 			for k, h := range hints {
 				block := k * turns * c.num
-				fmt.Fprintf(&s, "    for i in tl.range(0, %d, num_stages=3):\n", turns)
+				end := fmt.Sprint(turns)
+				if k%2 != 0 {
+					end = "turns" // a length that only the launch knows
+				}
+				fmt.Fprintf(&s, "    for i in tl.range(0, %s, num_stages=3):\n", end)
 				fmt.Fprintf(&s, "        tl.store(o + %d + i * %d + at, tl.load(x + %d + i * %d + at%s%s)%s%s)\n",
 					block, c.num, block, c.num, mask.load, h.args, mask.store, storeHints[r.IntN(len(storeHints))].args)
 			}

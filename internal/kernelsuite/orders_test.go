@@ -10,8 +10,8 @@ import (
 )
 
 // TestAtomicOrders: every atomic operation in each order and scope, of a result
-// that is used and of one that is not, with the offset in the instruction and in a
-// register; sums of floats of several elements a thread, too. (Elsewhere in the
+// that is used and of one that is not, under a mask and without, with the offset in
+// the instruction and in a register; sums of floats of several elements a thread, too. (Elsewhere in the
 // suite the order is drawn.)
 func TestAtomicOrders(t *testing.T) {
 	r := kerneltest.Rand(t)
@@ -32,7 +32,9 @@ func TestAtomicOrders(t *testing.T) {
 			}
 		}
 		if !dtype(typ).Float() {
-			run(typ, atomicOp{name: "cas", f: func(_, v num) num { return v }}, 1)
+			cas := atomicOp{name: "cas", f: func(_, v num) num { return v }}
+			run(typ, cas, 0)
+			run(typ, cas, 1)
 		}
 	}
 }
@@ -41,6 +43,9 @@ func TestAtomicOrders(t *testing.T) {
 func atomicOrders(t *testing.T, typ string, op atomicOp, each int, target string, own *rand.Rand) {
 	const warps = 2
 	n := warps * warpSize * each
+	if each == 0 { // less than a warp: the others are kept out by a predicate
+		n, each = 16, 1
+	}
 	elem := dtype(typ)
 	value := func() num { // sums of two are exact
 		v := int64(own.IntN(100)) - 50
@@ -50,30 +55,33 @@ func atomicOrders(t *testing.T, typ string, op atomicOp, each int, target string
 	s.WriteString("import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(x, o, old, compare, n, s):\n")
 	fmt.Fprintf(&s, "    at = tl.arange(0, %d)\n    inside = at < n\n    x = tl.load(x + at)\n", n)
 	block := 0
-	var used []bool
+	var used, masked []bool
 	for _, sem := range []string{"relaxed", "acquire", "release", "acq_rel"} {
 		for _, scope := range []string{"cta", "gpu", "sys"} {
-			for _, want := range []bool{false, true} {
-				for _, offset := range []string{fmt.Sprint(block * n), fmt.Sprintf("%d * s", block+1)} {
-					args := "x, mask=inside"
-					if op.name == "cas" { // it takes no mask
-						args = fmt.Sprintf("tl.load(compare + %s + at), x", offset)
-					}
-					call := fmt.Sprintf("tl.atomic_%s(o + %s + at, %s, sem='%s', scope='%s')", op.name, offset, args, sem, scope)
-					if want {
-						call = fmt.Sprintf("tl.store(old + %s + at, %s, mask=inside)", offset, call)
-					}
-					s.WriteString("    " + call + "\n")
-					used = append(used, want)
-					block++
+			for k := range 8 {
+				want, mask := k&1 != 0, k&2 != 0 && op.name != "cas" // which takes none
+				offset := fmt.Sprint(block * n)
+				if k&4 != 0 {
+					offset = fmt.Sprintf("%d * s", block)
 				}
+				args := "x"
+				switch {
+				case op.name == "cas":
+					args = fmt.Sprintf("tl.load(compare + %s + at), x", offset)
+				case mask:
+					args = "x, mask=inside"
+				}
+				call := fmt.Sprintf("tl.atomic_%s(o + %s + at, %s, sem='%s', scope='%s')", op.name, offset, args, sem, scope)
+				if want {
+					call = fmt.Sprintf("tl.store(old + %s + at, %s%s)", offset, call, map[bool]string{true: ", mask=inside"}[mask])
+				}
+				s.WriteString("    " + call + "\n")
+				used, masked = append(used, want), append(masked, mask)
+				block++
 			}
 		}
 	}
-	live := n - 16*own.IntN(n/32) // a multiple of 16: a thread has all of its elements or none
-	if op.name == "cas" {
-		live = n
-	}
+	live := n - 16*own.IntN(max(1, n/32)) // a multiple of 16: a thread has all of its elements or none
 	x, out, old := kerneltest.Zeros(typ, n), kerneltest.Zeros(typ, block*n), kerneltest.Zeros(typ, block*n)
 	for i := range n {
 		put(x, i, value())
@@ -91,7 +99,7 @@ func atomicOrders(t *testing.T, typ string, op atomicOp, each int, target string
 	for i := range block * n {
 		was, v := get(start, i), get(x, i%n)
 		want, before := was, num{}
-		if i%n < live {
+		if i%n < live || !masked[i/n] {
 			if op.name != "cas" || was == get(compare, i) {
 				want = op.f(was, v)
 			}

@@ -442,6 +442,41 @@ func TestMaths(t *testing.T) {
 	})
 }
 
+const angles = `
+import triton
+import triton.language as tl
+
+@triton.jit
+def angles(x, o, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    v = tl.load(x + at, mask=at < n, other=0)
+    tl.store(o + 2 * at, tl.sin(v), mask=at < n)
+    tl.store(o + 2 * at + 1, tl.cos(v), mask=at < n)
+`
+
+// TestHugeAngles: sine and cosine of numbers of which the quotient by π has to be
+// known to many more bits than they have.
+func TestHugeAngles(t *testing.T) {
+	for _, c := range []struct {
+		typ      string
+		most     int // binary exponent
+		rel, abs float64
+	}{{"fp32", 127, 0, 1e-6}, {"fp64", 1023, 0, 1e-14}} {
+		t.Run(c.typ, func(t *testing.T) {
+			r := Rand(t)
+			const n = 331
+			x, out := Zeros(c.typ, n), Empty(c.typ, n, 2)
+			want := make([]float64, 2*n)
+			for i := range n {
+				x.Set(i, math.Ldexp(1+r.Float64(), r.IntN(c.most))*float64(1-2*r.IntN(2)))
+				want[2*i], want[2*i+1] = math.Sin(x.At(i)), math.Cos(x.At(i))
+			}
+			Kernel{Source: angles}.Warps(2).Run(t, Grid(cdiv(n, 128)), x, out, n, 128)
+			Near(t, "sines and cosines", out, want, c.rel, c.abs)
+		})
+	}
+}
+
 func TestLibdevice(t *testing.T) {
 	forBlocks(t, features("libdevices"), func(t *testing.T, k Kernel, r *rand.Rand, n int) {
 		x, out := scaled(r, -0.9, 0.9, "fp32", n), Empty("fp32", n)
