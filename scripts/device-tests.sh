@@ -5,6 +5,7 @@
 #
 #   scripts/device-tests.sh prepare DIR [TARGET…]  compile for targets (cuda:90 cuda:80)
 #   sh DIR/device-tests.sh run DIR [DEVICE]        run on a device (cuda; sim tries DIR itself)
+#   scripts/device-tests.sh forms DIR              add the instructions that ran on an H200 to the list
 #
 # The first target is the GPU's own, and gets machine code; for the others the
 # GPU's driver compiles the PTX.
@@ -14,8 +15,11 @@
 # TRITONC_ALL=1 all of it instead of a sample; TRITONC_SUITES=kernelsuite
 # prepares one suite alone. run takes all three from DIR.
 #
-# prepare looks for machine code that no GPU executes as it was meant, too
-# (internal/warpwide, internal/sass).
+# prepare lists the forms of instructions that have never run on an H200
+# (internal/ptxforms), and looks for machine code that no GPU executes
+# (internal/warpwide, internal/sass). run writes the forms that ran in tests that
+# passed to forms.tsv, beside its logs; forms, given the folder of these, adds them to
+# the list.
 #
 # A suite that fails does not end a run. run prints each kernel that failed and
 # why, then a table; what the tests say is in DEVICE_TESTS_LOGS (a folder, by
@@ -51,7 +55,9 @@ prepare() {
 		echo "targets='$*'"
 	} >"$dir/settings"
 	cp "$0" "$dir/device-tests.sh"
-	mkdir -p "$tmp/kernels"
+	kernels=${TRITONC_KERNELS:-$tmp/kernels}
+	mkdir -p "$kernels"
+	kernels=$(cd "$kernels" && pwd)
 	for s in $suites; do
 		# Without cgo it needs nothing of the other machine.
 		(cd "$root" && CGO_ENABLED=0 ${GO:-go} test -c -ldflags '-s -w' -o "$tmp/$s.test" "./internal/$s")
@@ -64,13 +70,14 @@ prepare() {
 		for s in $suites; do
 			echo "$s, $target, simulated (TRITONC_SEED=$seed)"
 			(cd "$root/internal/$s" &&
-				TRITONC_SEED=$seed TRITONC_TARGET=$target TRITONC_KERNELS=$tmp/kernels TRITONC_KERNELS_CODE=$code \
+				TRITONC_SEED=$seed TRITONC_TARGET=$target TRITONC_KERNELS=$kernels TRITONC_KERNELS_CODE=$code \
 					"$tmp/$s.test" -test.timeout 3h) ||
 				failed=1
 		done
 	done
 	echo "machine code for $1"
-	(cd "$root" && TRITONC_KERNELS=$tmp/kernels TRITONC_KERNELS_CODE=$code ${GO:-go} test ./internal/sass -run TestPrepared -count 1 -v) || failed=1
+	(cd "$root" && TRITONC_KERNELS=$kernels TRITONC_KERNELS_CODE=$code ${GO:-go} test ./internal/sass -run TestPrepared -count 1 -v) || failed=1
+	[ "$kernels" = "$tmp/kernels" ] || cp -R "$kernels" "$tmp/kernels"
 	# Kernels are alike: packed together they take a tenth.
 	tar -C "$tmp" -c . | xz -T0 >"$dir/suites.tar.xz"
 	du -sh "$dir"
@@ -130,6 +137,11 @@ run() {
 		}
 		;;
 	esac
+	forms=$logs/forms.tsv
+	echo "# what ran on $1" >"$forms"
+	case $1 in
+	cuda*) "$tmp/tritonc-device-cuda" | sed 's/^/# /' >>"$forms" ;;
+	esac
 	failed= code=${targets%% *}
 	code=${code#*:}
 	table="$tmp/table"
@@ -140,7 +152,7 @@ run() {
 			log=$logs/$s-$(echo "$target" | tr : -).log
 			began=$(date +%s) status=0
 			(cd "$tmp/internal/$s" && TRITONC_TARGET=$target TRITONC_KERNELS=$tmp/kernels TRITONC_KERNELS_CODE=$code \
-				TRITONC_DEVICE=$1 TRITONC_BACKEND_PATH=$tmp TRITONC_LLC=/no/llc/here \
+				TRITONC_DEVICE=$1 TRITONC_BACKEND_PATH=$tmp TRITONC_LLC=/no/llc/here TRITONC_FORMS=$forms \
 				"$tmp/$s.test" -test.v -test.timeout "${DEVICE_TESTS_LIMIT:-30m}") >"$log" 2>&1 || status=$?
 			[ $status = 0 ] || failed=1
 			failures "$log"
@@ -150,6 +162,7 @@ run() {
 	done
 	echo "All on $1, TRITONC_SEED=$TRITONC_SEED, logs in $logs:"
 	cat "$table"
+	echo "$(grep -v '^#' "$forms" | cut -f 1,2 | sort -u | wc -l) forms of instructions ran: $forms"
 	[ -z "$failed" ]
 }
 
@@ -159,5 +172,9 @@ prepare)
 	prepare "$@"
 	;;
 run) run "${1:-cuda}" ;;
+forms)
+	cd "$(dirname "$0")/.."
+	${GO:-go} run ./internal/ptxforms/cmd/ptxforms add "$dir/forms.tsv"
+	;;
 *) usage ;;
 esac

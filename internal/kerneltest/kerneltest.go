@@ -163,6 +163,9 @@ func (k Kernel) once(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
 	if result != nil {
 		out.Report, _ = result.Report.(*sim.Report)
 	}
+	if err == nil {
+		err = noteForms(t, out)
+	}
 	return out, err
 }
 

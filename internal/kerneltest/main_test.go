@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 			code = 1
 		}
 	}
-	os.Exit(code)
+	os.Exit(CheckForms(code))
 }
 
 const noRun = "no test here runs the kernel "

@@ -160,6 +160,17 @@ func (r *Report) collect(c *cta) {
 	r.stats.add(&c.stats)
 }
 
+// Executed calls f for each instruction that a lane executed, with its line and its
+// opcode as the text has them. What the assembler's text has once may come several
+// times.
+func (r *Report) Executed(f func(line int, opcode string)) {
+	for pc := range r.perPC {
+		if r.perPC[pc].lanes > 0 {
+			f(r.prog.Code[pc].Line, r.prog.Code[pc].Text)
+		}
+	}
+}
+
 // finish sums up and sorts.
 func (r *Report) finish(l *launch) {
 	sort.SliceStable(r.Findings, func(i, k int) bool {
