@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 			code = 1
 		}
 	}
-	os.Exit(CheckForms(code))
+	os.Exit(CheckForms(code, "Test"))
 }
 
 const noRun = "no test here runs the kernel "
