@@ -232,6 +232,15 @@ func (e *emitter) forLoop(op *ir.Operation) error {
 		}
 		return nil
 	}
+	if n := tripCount(lower, upper, step); n > 0 {
+		small, err := e.unrolls(op, n)
+		if err != nil {
+			return err
+		}
+		if small {
+			return e.unrolledLoop(op, n, lower, step)
+		}
+	}
 	before := b.Block()
 	loop := e.f.NewBlock(before)
 	exit := e.f.NewBlock(before)

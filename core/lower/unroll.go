@@ -1,0 +1,108 @@
+package lower
+
+import (
+	"github.com/llir/llvm/ir/value"
+
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// mostUnrolled is how many computations of a thread the iterations of a loop may
+// take together for the loop to be unrolled: about what LLVM's -O3 allows. Such
+// loops, over the window of a pooling or the taps of a convolution, compute little
+// but addresses and masks, most of which fold once the induction variable is a
+// constant, and their loads then wait for memory together. Larger ones are left to
+// the assembler, which unrolls in part.
+const mostUnrolled = 300
+
+// tripCount returns how often a loop runs whose bounds are constants, else 0.
+func tripCount(lower, upper, step value.Value) int64 {
+	l, lok := llir.ConstInt(lower)
+	u, uok := llir.ConstInt(upper)
+	s, sok := llir.ConstInt(step)
+	if !lok || !uok || !sok || s <= 0 || l >= u {
+		return 0
+	}
+	// Unsigned: u - l may exceed the largest number.
+	return int64(min((uint64(u)-uint64(l)-1)/uint64(s)+1, mostUnrolled+1))
+}
+
+// unrolls reports whether a loop of n iterations is unrolled.
+func (e *emitter) unrolls(op *ir.Operation, n int64) (bool, error) {
+	if n == 1 {
+		return true, nil
+	}
+	if n > mostUnrolled || op.Attr("llvm.loop_annotation") != nil {
+		return false, nil
+	}
+	cost, err := e.cost(op.Region(0), mostUnrolled/int(n))
+	return cost <= mostUnrolled/int(n), err
+}
+
+// cost estimates how many computations a thread does in a region: a register of a
+// result is one, and so is an operation without results. It stops above most.
+func (e *emitter) cost(r *ir.Region, most int) (int, error) {
+	sum := 0
+	for b := range r.Blocks() {
+		for op := range b.Ops() {
+			switch op.Def() {
+			case arith.Constant, tt.Splat, tt.Broadcast, tt.ExpandDims, tt.MakeRange:
+				continue
+			case tt.Dot, tt.Reduce, tt.Scan: // many for each register
+				return most + 1, nil
+			}
+			sum++
+			for _, v := range op.Results() {
+				n, err := e.m.regsOf(v.Type())
+				if err != nil {
+					return 0, err
+				}
+				sum += n - 1
+			}
+			for _, inner := range op.Regions() {
+				n, err := e.cost(inner, most-sum)
+				if err != nil {
+					return 0, err
+				}
+				sum += n
+			}
+			if sum > most {
+				return sum, nil
+			}
+		}
+	}
+	return sum, nil
+}
+
+// unrolledLoop lowers the body of a loop once for each of its n iterations.
+func (e *emitter) unrolledLoop(op *ir.Operation, n int64, lower, step value.Value) error {
+	args := op.Body().Args()
+	carried := make([][]llir.Value, 0, op.NumResults())
+	for _, v := range op.Group(3) {
+		carried = append(carried, e.value(v))
+	}
+	iv := lower
+	for range n {
+		e.set(args[0], []llir.Value{iv})
+		for i, regs := range carried {
+			e.set(args[i+1], regs)
+		}
+		yield, err := e.inner(op.Region(0))
+		if err != nil {
+			return err
+		}
+		next := make([][]llir.Value, 0, len(carried))
+		for _, v := range yield.OperandValues() {
+			next = append(next, e.value(v))
+		}
+		carried = next
+		e.setLocation(op.Loc())
+		iv = e.b.Add(iv, step)
+	}
+	for i, r := range op.Results() {
+		e.set(r, carried[i])
+	}
+	return nil
+}

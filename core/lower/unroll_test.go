@@ -1,0 +1,60 @@
+package lower
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// The machine of these tests knows no branches: what it runs of a loop is unrolled.
+func TestUnrolledLoop(t *testing.T) {
+	r := seeded(t)
+	for i, p := range []struct{ lanes, warps int }{{64, 2}, {16, 8}, {64, 1}, {32, 4}} {
+		src := fmt.Sprintf("#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [%d, 16], warpsPerCTA = [%d, 1], order = [1, 0]}>",
+			p.lanes/16, p.warps)
+		mod := kernel(t, p.lanes, p.warps, src, src, "32x64", `
+    %from = arith.constant 1 : i32
+    %to = arith.constant 6 : i32
+    %step = arith.constant 2 : i32
+    %z = arith.constant dense<0> : tensor<32x64xi32, SRC>
+    %w = scf.for %k = %from to %to step %step iter_args(%a = %v) -> (tensor<32x64xi32, SRC>)  : i32 {
+      %s = tt.splat %k : i32 -> tensor<32x64xi32, SRC>
+      %b = arith.xori %a, %s : tensor<32x64xi32, SRC>
+      %m = arith.muli %a, %b : tensor<32x64xi32, SRC>
+      scf.yield %m : tensor<32x64xi32, SRC>
+    }
+    %j = arith.addi %i, %z : tensor<32x64xi32, SRC>`)
+		mem, in := memory(r)
+		runKernel(t, mod, p.lanes, mem, 0, outAt)
+		for k, got := range words(mem[outAt:]) {
+			want := in[k]
+			for n := uint32(1); n < 6; n += 2 {
+				want *= want ^ n
+			}
+			if got != want {
+				t.Fatalf("case %d: element %d is %d, want %d", i, k, got, want)
+			}
+		}
+	}
+}
+
+func TestTripCount(t *testing.T) {
+	m := llir.NewModule("test", "", "")
+	for _, c := range []struct{ lower, upper, step, want int64 }{
+		{0, 3, 1, 3},
+		{0, 6, 2, 3},
+		{1, 6, 2, 3},
+		{0, 7, 2, 4},
+		{5, 5, 1, 0},
+		{6, 5, 1, 0},
+		{-3, 3, 3, 2},
+		{0, 3, 0, 0},
+		{0, 3, -1, 0},
+		{-1 << 63, 1<<63 - 1, 1, mostUnrolled + 1},
+	} {
+		if got := tripCount(m.I64(c.lower), m.I64(c.upper), m.I64(c.step)); got != c.want {
+			t.Errorf("a loop from %d to %d by %d runs %d times, want %d", c.lower, c.upper, c.step, got, c.want)
+		}
+	}
+}
