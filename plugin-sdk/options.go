@@ -204,6 +204,9 @@ func (s *OptionSpec) checkChoice(value string) error {
 	if len(s.Choices) == 0 || slices.Contains(s.Choices, value) {
 		return nil
 	}
+	if strings.Join(s.Choices, "") == "" {
+		return fmt.Errorf("%q is not known, and nothing else is: leave the option out", value)
+	}
 	return fmt.Errorf("%q is none of %s", value, strings.Join(s.Choices, ", "))
 }
 

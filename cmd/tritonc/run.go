@@ -229,6 +229,9 @@ func explainArg(err error) error {
 		usage = usagef("--arg %s: %s", arg.Name, arg.Text)
 	}
 	usage.help = arg.Help
+	if len(arg.Missing) > 0 {
+		usage.help = "give --arg " + strings.Join(arg.Missing, "=… --arg ") + "=…; " + arg.Help
+	}
 	return usage
 }
 
@@ -328,7 +331,11 @@ func (r *runner) run(ctx context.Context, dev driver.Device, kernel *launch.Kern
 	if !p.Simulated {
 		took = fmt.Sprintf(" in %v", result.Time)
 	}
-	fmt.Fprintf(r.out, "%s ran on the %s: %d blocks%s\n", kernel.Compiled.Name, p.Name, r.grid[0]*r.grid[1]*r.grid[2], took)
+	blocks := "1 block"
+	if n := r.grid[0] * r.grid[1] * r.grid[2]; n != 1 {
+		blocks = fmt.Sprintf("%d blocks", n)
+	}
+	fmt.Fprintf(r.out, "%s ran on the %s: %s%s\n", kernel.Compiled.Name, p.Name, blocks, took)
 	if err := r.compare(); err != nil {
 		return err
 	}

@@ -53,6 +53,8 @@ type ArgError struct {
 	Text string
 	Help string
 	err  error // of the device, if it is one
+	// Missing are the parameters that no argument was given for.
+	Missing []string
 }
 
 // Unwrap gives what the device said.

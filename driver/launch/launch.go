@@ -215,7 +215,9 @@ func match(info *frontend.KernelInfo, args []Arg, configured bool) ([]*Arg, erro
 		}
 	}
 	if len(missing) > 0 {
-		return nil, wrongArg("", usage, "%s lacks arguments: %s", info.Name, strings.Join(missing, ", "))
+		e := wrongArg("", usage, "%s lacks arguments: %s", info.Name, strings.Join(missing, ", "))
+		e.Missing = missing
+		return nil, e
 	}
 	return byName, nil
 }

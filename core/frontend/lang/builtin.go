@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 )
 
@@ -143,7 +144,15 @@ func (e *Emitter) Invoke(b *Builtin, args []any, kwargs []eval.Keyword) any {
 			known = known || p.name == k.Name
 		}
 		if !known {
-			eval.FailHelp(b.usage(), "%s() got an unexpected keyword argument '%s'", b.Name, k.Name)
+			help := b.usage()
+			var names []string
+			for _, p := range params {
+				names = append(names, p.name)
+			}
+			if near := diag.Closest(k.Name, names); near != "" {
+				help = "did you mean '" + near + "'? " + help
+			}
+			eval.FailHelp(help, "%s() got an unexpected keyword argument '%s'", b.Name, k.Name)
 		}
 	}
 	return b.Fn(e, a)
