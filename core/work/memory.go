@@ -8,8 +8,10 @@ import (
 )
 
 // The compiles of a process share its memory, and Go does not tell what each of
-// them holds. So their limits add up, and when the process holds more than the
-// sum, the compile that has visited most is taken for the cause.
+// them holds. So their limits add up, and when the process has grown by more than
+// the sum since the first of them started, the compile that has visited most is
+// taken for the cause. What the process held before, such as the arguments of a
+// kernel that is to run, counts for none.
 
 // share is one compile's part of the process's memory.
 type share struct {
@@ -21,6 +23,7 @@ var shares struct {
 	sync.Mutex
 	running map[*share]bool
 	before  int64 // the collector's limit without compiles
+	base    int64 // bytes held when the first of those that run started
 }
 
 func join(limit int64) *share {
@@ -31,7 +34,7 @@ func join(limit int64) *share {
 		shares.running = map[*share]bool{}
 	}
 	if len(shares.running) == 0 {
-		shares.before = debug.SetMemoryLimit(-1)
+		shares.before, shares.base = debug.SetMemoryLimit(-1), heldBytes()
 	}
 	shares.running[s] = true
 	collectBelow()
@@ -53,7 +56,7 @@ func collectBelow() {
 		debug.SetMemoryLimit(shares.before)
 		return
 	}
-	debug.SetMemoryLimit(min(total/4*3, shares.before))
+	debug.SetMemoryLimit(min(shares.base+total/4*3, shares.before))
 }
 
 // allowed is what all compiles together may take.
@@ -65,17 +68,14 @@ func allowed() int64 {
 	return total
 }
 
-// over reports whether the process holds too much, and s is to end for it. It
+// over reports whether the process has grown too much, and s is to end for it. It
 // says so at seven eighths of the limit, for the sake of what is allocated
 // between two looks.
 func (s *share) over() bool {
 	held := heldBytes()
-	if held < s.limit/8*7 {
-		return false
-	}
 	shares.Lock()
 	defer shares.Unlock()
-	if held < allowed()/8*7 {
+	if max(0, held-shares.base) < allowed()/8*7 {
 		return false
 	}
 	for other := range shares.running {

@@ -3,6 +3,7 @@ package work
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -61,7 +62,11 @@ func TestOtherPanicsPass(t *testing.T) {
 // A compile that holds more than it may is stopped, and told in which step.
 func TestStopsOverMemory(t *testing.T) {
 	const limit = 64 << 20
-	m := Start(WithMemory(t.Context(), limit+heldBytes()))
+	before := make([]byte, 2*limit) // held before the compile: counts for nothing
+	for i := 0; i < len(before); i += 4096 {
+		before[i] = 1
+	}
+	m := Start(WithMemory(t.Context(), limit))
 	defer m.End()
 	m.Enter("pass hoard")
 	var held [][]byte
@@ -83,7 +88,10 @@ func TestStopsOverMemory(t *testing.T) {
 	}
 	if n := len(held) * 4 << 20; n > 2*limit {
 		t.Errorf("stopped at %d bytes", n)
+	} else if n < limit/2 {
+		t.Errorf("stopped at %d bytes of its own; the limit is %d", n, limit)
 	}
+	runtime.KeepAlive(before)
 }
 
 // Of two compiles the one that did more is the one to end, and their limits add up.
