@@ -101,9 +101,12 @@ func view(name, doc string, verify func(*ir.Operation) error) *ir.OpDef {
 	}
 }
 
+// allocEffects: a buffer that is filled once and never written is a value like
+// others, so that two dots of one operand share it.
 func allocEffects(op *ir.Operation) ir.Effects {
 	t, ok := op.Result(0).Type().(*MemDescType)
-	return ir.Effects{Alloc: true, Write: op.NumOperands() > 0 && ok && t.Mutable}
+	filled, mutable := op.NumOperands() > 0, ok && t.Mutable
+	return ir.Effects{Alloc: !filled || mutable, Write: filled && mutable}
 }
 
 // Asynchronous copies.
