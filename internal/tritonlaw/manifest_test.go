@@ -66,7 +66,9 @@ func manifest(t *testing.T) []row {
 const slow = 30 * time.Second
 
 // refused are the kernels that Triton accepts and we do not, with the reason.
-var refused = map[string]string{}
+var refused = map[string]string{
+	"python/test/unit/language/test_compile_only.py topk_kernel": "the signature's guess asks for 64 of 8 elements, for which Triton makes code that gives more than there are",
+}
 
 // accepted are the kernels that Triton refuses and we do not, with the reason.
 var accepted = map[string]string{}
