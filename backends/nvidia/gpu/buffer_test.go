@@ -352,7 +352,7 @@ func TestBuffersRefused(t *testing.T) {
 		},
 	} {
 		src := strings.NewReplacer("BL", bl, "S>", shared+">", "S, 64", shared+", 64").Replace(moduleOf(
-			"  tt.func public @k(%p: tensor<64x64x!tt.ptr<f16>, BL>, %n: i32) {" + c.body + "\n    tt.return\n  }\n"))
+			kernelText + "  tt.func private @f(%p: tensor<64x64x!tt.ptr<f16>, BL>, %n: i32) {" + c.body + "\n    tt.return\n  }\n"))
 		_, err := lower.Module(parse(t, "buffer.ttgir", src), &Target{CC: 80}, lower.Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)

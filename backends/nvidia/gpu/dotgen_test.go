@@ -280,27 +280,18 @@ func TestDotFP8(t *testing.T) {
 
 // What no instruction takes is told at the line of the source.
 func TestDotRefused(t *testing.T) {
-	mma := func(major int) string {
-		instr := "16, 8"
-		if major == 3 {
-			instr = "16, 64, 16"
-		}
-		return fmt.Sprintf("#ttg.nvidia_mma<{versionMajor = %d, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [%s]}>", major, instr)
-	}
+	const mma = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 8]}>"
 	for _, c := range []struct {
-		a, b, c, prec, want string
-		cc, major           int
+		a, b, c, want string
+		cc            int
 	}{
-		{"f8E4M3FN", "f8E5M2", "f32", "", "a product of f8E4M3FN and f8E5M2 into f32 needs compute capability 8.9, the target has 8.0", 80, 2},
-		{"f32", "f32", "f32", "", "matrix instructions multiply f32 as tf32 only", 80, 2},
-		{"i16", "i16", "i32", "", "no matrix instruction multiplies i16 by i16 into i32", 90, 2},
-		{"f16", "f16", "f32", "", "the result's layout is not that of a matrix instruction of compute capability 9.0", 90, 3},
+		{"f8E4M3FN", "f8E5M2", "f32", "a product of f8E4M3FN and f8E5M2 into f32 needs compute capability 8.9, the target has 8.0", 80},
+		{"f32", "f32", "f32", "matrix instructions multiply f32 as tf32 only", 80},
+		{"i16", "i16", "i32", "no matrix instruction multiplies i16 by i16 into i32", 90},
 	} {
-		op := func(i int) string { // operand 1 of version 3 is never in registers
-			return fmt.Sprintf("#ttg.dot_op<{opIdx = %d, parent = %s, kWidth = 2}>", i, mma([]int{c.major, 2}[i]))
-		}
-		src := strings.NewReplacer("TA", c.a, "TB", c.b, "TC", c.c, "OA", op(0), "OB", op(1), "MMA", mma(c.major)).Replace(moduleOf(`
-  tt.func public @k(%a: tensor<64x64xTA, OA>, %b: tensor<64x64xTB, OB>, %c: tensor<64x64xTC, MMA>) {
+		op := func(i int) string { return fmt.Sprintf("#ttg.dot_op<{opIdx = %d, parent = %s, kWidth = 2}>", i, mma) }
+		src := strings.NewReplacer("TA", c.a, "TB", c.b, "TC", c.c, "OA", op(0), "OB", op(1), "MMA", mma).Replace(moduleOf(kernelText + `
+  tt.func private @f(%a: tensor<64x64xTA, OA>, %b: tensor<64x64xTB, OB>, %c: tensor<64x64xTC, MMA>) {
     %d = tt.dot %a, %b, %c : tensor<64x64xTA, OA> * tensor<64x64xTB, OB> -> tensor<64x64xTC, MMA> loc("k.py":7:11)
     tt.return
   }

@@ -219,6 +219,10 @@ func moduleOf(body string) string {
 ` + body + "}\n"
 }
 
+// kernelText is a kernel that does nothing, for modules whose subject is a function
+// that takes tensors, as no kernel does.
+const kernelText = "  tt.func public @k() {\n    tt.return\n  }\n"
+
 // indices is text that makes, as %name, the row-major index of each element of
 // an m by n tensor with a layout.
 func indices(name string, m, n int, enc string) string {
