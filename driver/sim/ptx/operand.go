@@ -282,6 +282,9 @@ func (d *decoder) addr(o *Operand, space *simt.Space) (base simt.Reg, off int64)
 		if n := d.bits[r]; n != 32 && n != 64 {
 			d.fail(o.Pos, "register %s has %d bits: an address has 32 or 64", o.Name, n)
 		}
+		if *space == simt.SpaceParam && !d.fn.f.Entry && !strings.Contains(d.fn.stmt.Name, "::entry") {
+			*space = simt.SpaceFrame // a parameter of the function itself, whose address was taken
+		}
 		return r, o.Off
 	}
 	sym, ok := d.lookupVar(o.Name)
