@@ -92,6 +92,10 @@ func (in *inst) access() (reads, writes registers) {
 func (in *inst) destinations() int {
 	seen, n := false, 0
 	for _, o := range in.operands {
+		if n == 0 && in.root() == "ELECT" && o[0] == 'P' {
+			n++ // ELECT P0, UR4, URZ
+			continue
+		}
 		if !whole.MatchString(o) || o[0] == '!' || o[0] == '-' {
 			break
 		}

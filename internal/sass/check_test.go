@@ -48,6 +48,9 @@ func TestCheck(t *testing.T) {
 		{name: "in a later iteration", code: []string{
 			"IADD3 R2, R2, UR4, RZ", "R2UR UR4, R2", "@P0 BRA 0x0", "EXIT",
 		}},
+		{name: "the elected lane", code: []string{
+			"ELECT P0, UR62, ~URZ", "MOV R11, UR62", "ELECT P1, UR4, UR5", "EXIT",
+		}, faults: []string{"nothing writes UR5 before"}},
 		{name: "never reached", code: []string{"EXIT", "IADD3 R2, R2, UR4, RZ"}},
 		{name: "predicates", code: []string{
 			"UISETP.GE.AND UP0, UPT, URZ, 0x1, UPT", "PLOP3.LUT P0, PT, PT, PT, UP1, 0x80, 0x0", "@!UP2 UMOV UR4, URZ", "@UP0 UMOV UR5, URZ", "EXIT",
