@@ -15,7 +15,6 @@ import (
 
 	"github.com/tritonc/tritonc/core/cache"
 	"github.com/tritonc/tritonc/core/diag"
-	"github.com/tritonc/tritonc/core/frontend/signature"
 	"github.com/tritonc/tritonc/core/trust"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -134,25 +133,14 @@ func (t *trip) openCache(ctx context.Context, target Target) *cachedTrip {
 		h.String(d.Name)
 		h.String(d.Value)
 	}
-	if spec := t.src.spec; spec != nil {
-		h.String("signature")
-		h.String(spec.Kernel)
-		h.String(fmt.Sprint(spec.Text))
-		hashArgs(h, spec.Args)
+	if v := t.src.variant; v != nil {
+		if v.Key() == "" {
+			return nil // no text tells it from others
+		}
+		h.String("variant")
+		h.String(v.Key())
 	}
 	return &cachedTrip{Cache: c, t: t, key: h.Key()}
-}
-
-// hashArgs adds entries of a signature. What they mean is in their text.
-func hashArgs(h *cache.Hasher, args []signature.Arg) {
-	h.String(fmt.Sprint(len(args)))
-	for i := range args {
-		a := &args[i]
-		for _, s := range []string{a.Name, a.Type, fmt.Sprint(a.Hint, a.Tuple), a.Source} {
-			h.String(s)
-		}
-		hashArgs(h, a.Elems)
-	}
 }
 
 func (c *cachedTrip) log(format string, args ...any) {

@@ -101,18 +101,19 @@ func (c *cacheTest) compile() (*Kernel, error) {
 		}
 		return &Source{Path: module + ".py", Text: []byte(text)}, nil
 	}
-	variants, err := Variants(c.t.Context(), &src, "", c.sig)
-	if err != nil {
-		c.t.Fatal(err)
-	}
 	c.printed = ""
-	return Compile(c.t.Context(), variants[0], c.target, &Options{
+	opts := &Options{
 		Select: func(_ context.Context, t Target) (Backend, Target, error) {
 			t.WarpSize = 8
 			return c.backend, t, nil
 		},
 		Values: c.values, Stages: c.stages, Cache: c.cache, Print: func(s string) { c.printed += s },
-	})
+	}
+	variants, err := Variants(c.t.Context(), &src, c.target, opts, Want{Signature: c.sig})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return Compile(c.t.Context(), variants[0], c.target, opts)
 }
 
 // want compiles and checks whether that was work for the backend.

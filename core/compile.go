@@ -14,7 +14,7 @@ import (
 
 // Compile takes src through the stages of target's backend, as far as opts asks.
 func Compile(ctx context.Context, src *Source, target Target, opts *Options) (*Kernel, error) {
-	src, err := src.variant(ctx)
+	src, err := src.toCompile(ctx, target, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -222,7 +222,7 @@ def k(x):
 			}
 			return &Source{Path: "dir/lib.py", Name: "mod/lib.py", Text: []byte(lib)}, nil
 		}
-		variants, err := Variants(t.Context(), src, "k", "*i32")
+		variants, err := Variants(t.Context(), src, toy, &Options{Select: (&upper{}).choose}, Want{Kernel: "k", Signature: "*i32"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -386,11 +386,12 @@ def k(x):
 	} {
 		b := &upper{modules: modules}
 		src := &Source{Path: "k.py", Text: fmt.Appendf(nil, kernel, tt.imports, tt.value)}
-		variants, err := Variants(t.Context(), src, "k", "*fp32")
+		opts := &Options{Select: b.choose, Stages: []string{SourceStage}}
+		variants, err := Variants(t.Context(), src, toy, opts, Want{Kernel: "k", Signature: "*fp32"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, err := Compile(t.Context(), variants[0], toy, &Options{Select: b.choose, Stages: []string{SourceStage}})
+		k, err := Compile(t.Context(), variants[0], toy, opts)
 		got := fmt.Sprint(err)
 		if err == nil {
 			got = string(k.Artifact(SourceStage).Data)

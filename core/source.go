@@ -1,14 +1,10 @@
 package core
 
 import (
-	"bytes"
 	"path/filepath"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/tritonc/tritonc/core/frontend"
-	"github.com/tritonc/tritonc/core/frontend/signature"
 )
 
 // SourceStage is the stage name of ttir as the front end builds it, before any
@@ -59,8 +55,8 @@ type Source struct {
 	// Options.Values go before them.
 	Options map[string]any
 
-	python *python         // nil until the file is parsed
-	spec   *signature.Spec // what to compile of a Python file
+	python  *python           // nil until the file is parsed
+	variant *frontend.Variant // what to compile of a Python file
 }
 
 // ConfigFile is a file of configurations, as the user names it.
@@ -72,39 +68,6 @@ type ConfigFile struct {
 // Definition gives a value, a Python expression, to a dotted name such as
 // "torch.float16".
 type Definition = frontend.Definition
-
-// python is a parsed Python file, shared by its variants.
-type python struct {
-	file    *frontend.File
-	parsing time.Duration
-	// What it was parsed of, as in Source.
-	path, name, module string
-	text               []byte
-
-	mu       sync.Mutex // guards imported
-	imported map[string]imported
-}
-
-// imported is what was found for a module's name: a nil file for nothing.
-type imported struct {
-	file *frontend.File
-	from importedFile
-}
-
-// parsed is the file as it is parsed now, or was for other variants. What it
-// imports is looked for anew.
-func (s *Source) parsed() (*python, error) {
-	now := &python{path: s.Path, name: s.Name, module: s.Module, text: s.Text, imported: map[string]imported{}}
-	if p := s.python; p != nil && p.path == s.Path && p.name == s.Name && p.module == s.Module && bytes.Equal(p.text, s.Text) {
-		now.file, now.parsing = p.file, p.parsing
-		return now, nil
-	}
-	start := time.Now()
-	var err error
-	now.file, err = frontend.ParseModule(s.Path, s.Name, s.Module, s.Text)
-	now.parsing = time.Since(start)
-	return now, err
-}
 
 // pythonEnding is that of files for the front end.
 const pythonEnding = "py"

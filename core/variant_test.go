@@ -43,7 +43,7 @@ func TestVariantNames(t *testing.T) {
 			for line := range strings.SplitSeq(tt.comments, "|") {
 				text += "# tritonc: " + line + "\n"
 			}
-			variants, err := Variants(t.Context(), &Source{Path: "k.py", Text: []byte(text)}, "", "")
+			variants, err := Variants(t.Context(), &Source{Path: "k.py", Text: []byte(text)}, toy, &Options{}, Want{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +71,7 @@ func TestVariantsErrors(t *testing.T) {
 		{kernels + "# tritonc: two(*fp32) num_warps=2 num_warps=4\n", "", "", "num_warps is given twice"},
 	}
 	for _, tt := range tests {
-		_, err := Variants(t.Context(), &Source{Path: "k.py", Text: []byte(tt.text)}, tt.kernel, tt.signature)
+		_, err := Variants(t.Context(), &Source{Path: "k.py", Text: []byte(tt.text)}, toy, &Options{}, Want{Kernel: tt.kernel, Signature: tt.signature})
 		if err == nil || diag.All(err) == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q %q: %v, want a diagnostic that says %q", tt.kernel, tt.signature, err, tt.want)
 		}
@@ -143,7 +143,7 @@ func TestCompileBrokenImport(t *testing.T) {
 // file, unless its text is.
 func TestVariantsParseOnce(t *testing.T) {
 	const text = "import triton\n\n@triton.jit\ndef k(x):\n    pass\n"
-	first, err := Variants(t.Context(), &Source{Path: "k.py", Text: []byte(text)}, "k", "*fp32")
+	first, err := Variants(t.Context(), &Source{Path: "k.py", Text: []byte(text)}, toy, &Options{}, Want{Kernel: "k", Signature: "*fp32"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestVariantsParseOnce(t *testing.T) {
 		src  *Source
 		same bool
 	}{{first[0], true}, {&typed, true}, {&changed, false}, {&moved, false}} {
-		again, err := Variants(t.Context(), tt.src, "k", "*fp16")
+		again, err := Variants(t.Context(), tt.src, toy, &Options{}, Want{Kernel: "k", Signature: "*fp16"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/frontend"
-	"github.com/tritonc/tritonc/core/frontend/signature"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/lower"
@@ -142,18 +141,18 @@ func steps(tb testing.TB, body string) (list []step, llir []byte) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	spec, err := signature.Parse("-s", "*fp32:16, i32")
+	program := f.In(frontend.Environment{})
+	variants, err := program.Variants(tb.Context(), &frontend.Request{Kernel: "k", Signature: "*fp32:16, i32"})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	spec.Kernel = "k"
 	meter := work.Start(tb.Context())
 	at, start := int64(0), time.Now()
 	note := func(name string) {
 		list = append(list, step{name, meter.Visits() - at, time.Since(start)})
 		at, start = meter.Visits(), time.Now()
 	}
-	m, err := frontend.Build(dialect.NewContext(), f, spec, &frontend.Options{NumWarps: 4, NumStages: 3, NumCTAs: 1, Meter: meter})
+	m, err := program.Build(tb.Context(), dialect.NewContext(), variants[0], &frontend.Options{NumWarps: 4, NumStages: 3, NumCTAs: 1, Meter: meter})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -62,15 +62,15 @@ func compileFile(ctx context.Context, env *environment, cmd *cobra.Command, f *c
 	if err != nil {
 		return err
 	}
-	variants, err := f.read(ctx, env, file, req)
-	if err != nil {
-		return err
-	}
 	host, err := f.connect(env, req)
 	if err != nil {
 		return err
 	}
 	defer host.Close()
+	variants, err := f.read(ctx, env, file, req)
+	if err != nil {
+		return err
+	}
 	kernels, err := compileAll(ctx, variants, req)
 	for _, k := range kernels {
 		if k != nil {
@@ -99,7 +99,7 @@ func (f *compileFlags) connect(env *environment, req *request) (*plugin.Host, er
 	return host, err
 }
 
-// read returns what is to be compiled of a file.
+// read returns what is to be compiled of a file, for a request that is connected.
 func (f *compileFlags) read(ctx context.Context, env *environment, file string, req *request) ([]*core.Source, error) {
 	src, err := readSource(env, file, f.sourceRoot, f.as)
 	if err != nil {
@@ -120,10 +120,10 @@ func (f *compileFlags) variants(ctx context.Context, env *environment, src *core
 	if src.Define, err = definitions(f.define); err != nil {
 		return nil, err
 	}
-	if err := f.setConfigs(src); err != nil {
+	if err := f.setConfigs(src, false); err != nil {
 		return nil, err
 	}
-	variants, err := core.Variants(ctx, src, f.kernel, f.signature)
+	variants, err := core.Variants(ctx, src, req.target, &req.opts, core.Want{Kernel: f.kernel, Signature: f.signature})
 	if err == nil && req.output == "-" && len(variants) > 1 {
 		err = usagef("-o - can write one thing, and %s asks for %d variants", src.Path, len(variants)).
 			withHelp("-s gives the signature of one")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -131,6 +132,16 @@ func (c *completer) targets(cmd *cobra.Command, _ []string, _ string) ([]string,
 func (c *completer) backend(cmd *cobra.Command, ask func(context.Context, *plugin.Backend, core.Target) []string) ([]string, cobra.ShellCompDirective) {
 	host := c.host()
 	defer host.Close()
+	backend, target, err := likelyBackend(cmd, host)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return ask(cmd.Context(), backend, target), cobra.ShellCompDirectiveNoFileComp
+}
+
+// likelyBackend is the backend of the line's target or, without one, of the first
+// target that there is.
+func likelyBackend(cmd *cobra.Command, host *plugin.Host) (*plugin.Backend, core.Target, error) {
 	named := ""
 	if f := cmd.Flags().Lookup("target"); f != nil {
 		named = f.Value.String()
@@ -141,10 +152,10 @@ func (c *completer) backend(cmd *cobra.Command, ask func(context.Context, *plugi
 		}
 	}
 	backend, target, err := targetBackend(cmd.Context(), host, named)
-	if err != nil || backend == nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+	if err == nil && backend == nil {
+		err = errors.New("there is no target")
 	}
-	return ask(cmd.Context(), backend, target), cobra.ShellCompDirectiveNoFileComp
+	return backend, target, err
 }
 
 func (c *completer) host() *plugin.Host {
@@ -241,6 +252,15 @@ func (c *completer) passes(cmd *cobra.Command, _ []string, _ string) ([]string, 
 
 // kernels offers the kernels of the Python file that the line names.
 func (c *completer) kernels(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	host := c.host()
+	defer host.Close()
+	opts := &core.Options{Select: func(context.Context, core.Target) (core.Backend, core.Target, error) {
+		backend, target, err := likelyBackend(cmd, host)
+		if err != nil {
+			return nil, target, err
+		}
+		return backend, target, nil
+	}}
 	var list []string
 	for _, path := range args {
 		if filepath.Ext(path) != ".py" {
@@ -251,7 +271,7 @@ func (c *completer) kernels(cmd *cobra.Command, args []string, _ string) ([]stri
 			continue
 		}
 		(&compileFlags{}).setImports(c.env, src)
-		infos, err := core.Kernels(cmd.Context(), src)
+		infos, err := core.Kernels(cmd.Context(), src, core.Target{}, opts)
 		if err != nil {
 			continue
 		}

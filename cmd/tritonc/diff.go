@@ -143,6 +143,8 @@ func (f *diffFlags) compile(ctx context.Context, env *environment, cmd *cobra.Co
 	if err != nil {
 		return nil, err
 	}
+	req.opts.Select = selector(host)
+	req.opts.Print = env.report.printed
 	variants, err := f.variants(ctx, env, src, req)
 	if err != nil {
 		return nil, err
@@ -151,8 +153,6 @@ func (f *diffFlags) compile(ctx context.Context, env *environment, cmd *cobra.Co
 		return nil, usagef("%s asks for %d variants, and one can be compared", src.Path, len(variants)).
 			withHelp("-s gives the signature of one")
 	}
-	req.opts.Select = selector(host)
-	req.opts.Print = env.report.printed
 	kernel, err := core.Compile(ctx, variants[0], req.target, &req.opts)
 	if err != nil {
 		return nil, err

@@ -131,13 +131,13 @@ func (f *compileFlags) values(cmd *cobra.Command) (map[string]any, error) {
 	return values, nil
 }
 
-// setConfigs reads --config and --configs.
-func (f *compileFlags) setConfigs(src *core.Source) error {
+// setConfigs reads --config and --configs. A run may leave the choice open.
+func (f *compileFlags) setConfigs(src *core.Source, run bool) error {
 	src.Config = f.config
 	if f.configs == "" {
 		return nil
 	}
-	if f.config == "" {
+	if f.config == "" && !run {
 		return usagef("--configs %s needs --config", f.configs).
 			withHelp("--config gives the number of one of its configurations, from 0, or %s", core.AllConfigs)
 	}

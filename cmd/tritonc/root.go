@@ -24,7 +24,7 @@ says that the value is a multiple of 16, ":1" that it is 1. A literal (1024, 0.5
 True, None, 'ieee', tl.float16, a tuple) is the value of a tl.constexpr.
 
 An autotuned kernel has constants that its configurations give: --config takes
-the number of one, or all. Where the kernel's decorator cannot be evaluated,
+the number of one, or all; with a single configuration no flag is needed. Where the kernel's decorator cannot be evaluated,
 --configs FILE says what it would be, as JSON; names that are no parameters of
 the kernel are options:
 

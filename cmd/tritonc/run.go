@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/launch"
 )
@@ -36,6 +38,9 @@ parameter its value, constants (tl.constexpr) too:
   OUT=tl.float16  PREC='tf32'         a constant that the kernel's file evaluates
 
 --grid takes one to three sizes over the same names: "cdiv(n, BLOCK), heads".
+Constants that the kernel's configuration and heuristics give may be left out, and
+the grid may use them. Without --config an autotuned kernel runs with its first
+configuration, of those that its pruning functions leave.
 
 --save writes an argument to a NumPy file after the run, and --expect compares
 one with a file, or with arithmetic over what the arguments were before:
@@ -96,7 +101,7 @@ func runVerb(env *environment) *cobra.Command {
 	flags.IntVarP(&f.numStages, "num-stages", "k", 0, "`STAGES` of software pipelining (the backend's default)")
 	flags.StringArrayVar(&f.options, "option", nil, "an option of the backend, as `NAME=VALUE`; may be repeated")
 	flags.StringArrayVar(&f.externLibs, "extern-lib", nil, "a library of LLVM IR with functions that the kernel calls,\nas `NAME=PATH`; may be repeated")
-	flags.StringVar(&f.config, "config", "", "the configuration of an autotuned kernel: its `NUMBER` from 0")
+	flags.StringVar(&f.config, "config", "", "the configuration of an autotuned kernel: its `NUMBER` from 0\n(the first that its pruning functions leave)")
 	flags.StringVar(&f.configs, "configs", "", "a `FILE` with the configurations, as for compiling")
 	flags.StringVar(&f.as, "as", "", "what the file is, as the `ENDING` of its name would say: py, ttir, ttgir, llir\nor ptx, say (standard input's text says it)")
 	flags.StringVar(&f.sourceRoot, "source-root", "", "the `FOLDER` that file names in line info are relative to\n(the module's or repository's root)")
@@ -124,16 +129,21 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 	if err != nil {
 		return err
 	}
-	vals, err := f.arguments(ctx, src)
+	if err := f.check(); err != nil {
+		return err
+	}
+	host, err := f.connect(env, req)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	vals, err := f.arguments(ctx, src, req)
 	if err != nil {
 		return err
 	}
 	r := &runner{env: env, flags: f, src: src, vals: vals, out: env.stdout}
 	if f.report == "json" {
 		r.out = env.report.writer("output") // standard output is the report's
-	}
-	if err := r.plan(); err != nil {
-		return err
 	}
 	dev, err := place.open(ctx, req.target, r.out)
 	if err == nil && dev == nil {
@@ -143,15 +153,19 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 		return err
 	}
 	defer dev.Close()
-	host, err := f.connect(env, req)
+	req.opts.Stages = nil
+	prepared, err := launch.Prepare(ctx, launch.Request{
+		Source: src, Kernel: f.kernel, Args: vals.list(append([]string{f.grid}, f.expect...)...), Target: req.target, Options: req.opts,
+	})
 	if err != nil {
+		return explainArg(err)
+	}
+	vals.known = prepared.Known
+	r.tellChoice()
+	if err := r.plan(); err != nil {
 		return err
 	}
-	defer host.Close()
-	req.opts.Stages = nil
-	kernel, err := launch.Compile(ctx, launch.Request{
-		Source: src, Kernel: f.kernel, Args: vals.list(), Target: req.target, Options: req.opts, Device: dev,
-	})
+	kernel, err := prepared.Compile(ctx, dev)
 	if err != nil {
 		return explainArg(err)
 	}
@@ -178,7 +192,7 @@ func (f *runFlags) source(env *environment, file string, req *request) (*core.So
 	if f.config == core.AllConfigs {
 		return nil, usagef("--config all is for compiling; a run takes one")
 	}
-	if err := f.setConfigs(src); err != nil {
+	if err := f.setConfigs(src, true); err != nil {
 		return nil, err
 	}
 	src.Define, err = definitions(f.define)
@@ -186,7 +200,7 @@ func (f *runFlags) source(env *environment, file string, req *request) (*core.So
 }
 
 // arguments reads --arg.
-func (f *runFlags) arguments(ctx context.Context, src *core.Source) (*values, error) {
+func (f *runFlags) arguments(ctx context.Context, src *core.Source, req *request) (*values, error) {
 	vals := &values{seed: f.seed}
 	for _, text := range f.args {
 		name, value, err := pair("--arg", text, "VALUE")
@@ -199,13 +213,32 @@ func (f *runFlags) arguments(ctx context.Context, src *core.Source) (*values, er
 		vals.args = append(vals.args, &valueArg{name: name, text: value})
 	}
 	if src.IsPython() {
-		info, err := launch.Info(ctx, src, f.kernel)
+		info, err := launch.Info(ctx, src, req.target, &req.opts, f.kernel)
 		if err != nil {
 			return nil, err
 		}
 		vals.info = info
+		vals.config = f.chosen(info)
 	}
 	return vals, vals.evaluate()
+}
+
+// chosen is the configuration that the flags choose, as far as that does not
+// depend on the arguments; nil for none.
+func (f *runFlags) chosen(info *frontend.KernelInfo) *frontend.ConfigInfo {
+	n := 0
+	if f.config != "" {
+		var err error
+		if n, err = strconv.Atoi(f.config); err != nil {
+			return nil
+		}
+	} else if info.Pruned && len(info.Configs) > 1 {
+		return nil
+	}
+	if n < 0 || n >= len(info.Configs) {
+		return nil
+	}
+	return &info.Configs[n]
 }
 
 // pair splits NAME=VALUE.
@@ -249,9 +282,27 @@ type runner struct {
 	expects []expectation
 }
 
-// plan checks all that needs no compile: a typing mistake should not cost one.
-func (r *runner) plan() error {
-	f := r.flags
+// tellChoice says which of a kernel's configurations runs where the command line
+// leaves that open.
+func (r *runner) tellChoice() {
+	k := r.vals.known
+	if k == nil || !k.Chosen || k.Config < 0 || k.Configs < 2 {
+		return
+	}
+	why := "the first"
+	if r.vals.info.Pruned {
+		why = "the first that prune_configs_by leaves"
+	}
+	text := ""
+	if k.Config < len(r.vals.info.Configs) {
+		text = " (" + r.vals.info.Configs[k.Config].Text + ")"
+	}
+	fmt.Fprintf(r.env.stderr, "tritonc: %s is autotuned: running configuration %d of %d%s, %s; --config chooses another\n",
+		k.Kernel, k.Config, k.Configs, text, why)
+}
+
+// check looks at the flags alone.
+func (f *runFlags) check() error {
 	if f.rtol < 0 || f.atol < 0 || f.rtol != f.rtol || f.atol != f.atol {
 		return usagef("--rtol and --atol cannot be negative")
 	}
@@ -263,7 +314,12 @@ func (r *runner) plan() error {
 	if f.grid == "" {
 		return usagef("no --grid given").withHelp("--grid says how many blocks run, for example --grid \"cdiv(n, BLOCK)\", or --grid 1")
 	}
-	var err error
+	return nil
+}
+
+// plan checks all that needs no compile: a typing mistake should not cost one.
+func (r *runner) plan() (err error) {
+	f := r.flags
 	if r.grid, err = r.vals.grid(f.grid); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,7 +25,15 @@ type values struct {
 	args []*valueArg
 	info *frontend.KernelInfo // nil where the file is no Python file
 	seed uint64
+	// config gives the constants of the configuration, where it is known before
+	// anything else is; known is what the file says of the kernel once the
+	// arguments are known. Both may be nil.
+	config *frontend.ConfigInfo
+	known  *frontend.Variant
 }
+
+// identifiers are the names in a text.
+var identifiers = regexp.MustCompile(`[\pL_][\pL\pN_]*`)
 
 // valueArg is one --arg.
 type valueArg struct {
@@ -65,11 +74,17 @@ func (v *values) evaluate() error {
 }
 
 // list is the arguments as package launch takes them. What the kernel has no
-// parameter for is left out when it served to compute others.
-func (v *values) list() []launch.Arg {
+// parameter for is left out when it serves to compute others, or what texts say.
+func (v *values) list(texts ...string) []launch.Arg {
+	used := map[string]bool{}
+	for _, text := range texts {
+		for _, name := range identifiers.FindAllString(text, -1) {
+			used[name] = true
+		}
+	}
 	var out []launch.Arg
 	for _, a := range v.args {
-		if v.info != nil && a.used && v.param(a.name) == nil {
+		if v.info != nil && (a.used || used[a.name]) && v.param(a.name) == nil {
 			continue
 		}
 		out = append(out, launch.Arg{Name: a.name, Value: a.value, Type: a.typ})
@@ -101,11 +116,36 @@ func (v *values) scope(name string) (any, bool, error) {
 		}
 		return a.value, true, err
 	}
-	if p := v.param(name); p != nil && p.Default != "" {
+	if value, ok := v.constant(name); ok {
+		return value, true, nil
+	}
+	if p := v.param(name); p != nil && p.Default != "" && v.known == nil {
 		value, err := calc.Eval(p.Default, noNames) // the file's own names are not known here
 		return value, err == nil, nil
 	}
 	return nil, false, nil
+}
+
+// constant is what configurations, heuristics and defaults give, as far as it is a
+// number, and the compile's options.
+func (v *values) constant(name string) (any, bool) {
+	var value any
+	switch {
+	case v.known != nil:
+		value = v.known.Constants[name]
+		for _, o := range v.known.Options {
+			if o.Name == name && v.param(name) == nil {
+				value = o.Value
+			}
+		}
+	case v.config != nil:
+		value = v.config.Constants[name]
+	}
+	switch value.(type) {
+	case int64, float64, bool:
+		return value, true
+	}
+	return nil, false
 }
 
 func noNames(string) (any, bool, error) { return nil, false, nil }
@@ -140,7 +180,11 @@ func (v *values) names() string {
 	for _, a := range v.args {
 		names = append(names, a.name)
 	}
-	return "the arguments are " + strings.Join(names, ", ")
+	help := "the arguments are " + strings.Join(names, ", ")
+	if v.known == nil && v.config == nil && v.info != nil && len(v.info.Configs) > 1 {
+		help += "; --config N, from 0, chooses one of the kernel's configurations, whose constants then are known"
+	}
+	return help
 }
 
 // read evaluates the text of an argument.

@@ -94,7 +94,7 @@ func BenchmarkTrip(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				start := time.Now()
-				variants, err := core.Variants(b.Context(), src, trip.kernel, trip.signature)
+				variants, err := core.Variants(b.Context(), src, core.Target{}, opts, core.Want{Kernel: trip.kernel, Signature: trip.signature})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -119,15 +119,17 @@ func BenchmarkTrip(b *testing.B) {
 // is the price of asking again.
 func BenchmarkSignature(b *testing.B) {
 	src, opts := tripSource(b, "bench/kernels.py", core.SourceStage)
-	first, err := core.Variants(b.Context(), src, "flash_fwd", flashSignature+", CAUSAL=True")
+	want := core.Want{Kernel: "flash_fwd", Signature: flashSignature + ", CAUSAL=True"}
+	first, err := core.Variants(b.Context(), src, core.Target{}, opts, want)
 	if err != nil {
 		b.Fatal(err)
 	}
+	want.Signature = flashSignature + ", CAUSAL=False"
 	var least leastOf
 	b.ReportAllocs()
 	for b.Loop() {
 		start := time.Now()
-		again, err := core.Variants(b.Context(), first[0], "flash_fwd", flashSignature+", CAUSAL=False")
+		again, err := core.Variants(b.Context(), first[0], core.Target{}, opts, want)
 		if err != nil {
 			b.Fatal(err)
 		}

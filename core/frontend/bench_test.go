@@ -2,9 +2,6 @@ package frontend
 
 import (
 	"testing"
-
-	"github.com/tritonc/tritonc/core/dialect"
-	"github.com/tritonc/tritonc/core/frontend/signature"
 )
 
 // benchmark measures parse and build of one reference kernel; with parsed, the
@@ -15,25 +12,21 @@ func benchmark(b *testing.B, name string, parsed bool) {
 			continue
 		}
 		src := readFile(b, j.file)
-		spec, err := signature.Parse("-s", j.sig)
-		if err != nil {
-			b.Fatal(err)
-		}
-		spec.Kernel = j.kernel
-		opts := &Options{Facts: facts()}
+		opts, req := &setup{Facts: facts()}, request(j.kernel, j.sig)
 		file := parseFile(b, j.file)
-		if _, err := Build(dialect.NewContext(), file, spec, opts); err != nil {
+		if _, err := opts.build(file, req); err != nil {
 			b.Fatal(err)
 		}
 		b.ReportAllocs()
 		for b.Loop() {
 			f := file
 			if !parsed {
+				var err error
 				if f, err = Parse(j.file, j.file, src); err != nil {
 					b.Fatal(err)
 				}
 			}
-			if _, err := Build(dialect.NewContext(), f, spec, opts); err != nil {
+			if _, err := opts.build(f, req); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -56,21 +49,10 @@ func BenchmarkFlashAgain(b *testing.B) {
 		if j.name != "flash_fwd_causal" {
 			continue
 		}
-		spec, err := signature.Parse("-s", j.sig)
-		if err != nil {
-			b.Fatal(err)
-		}
-		spec.Kernel = j.kernel
-		f := parseFile(b, j.file)
+		p, req := (&setup{Facts: facts()}).in(parseFile(b, j.file)), request(j.kernel, j.sig)
 		b.ReportAllocs()
 		for b.Loop() {
-			s, _, _, _ := f.session(&Options{Facts: facts()})
-			m := s.Module(f.file)
-			fn, err := f.find(m, spec)
-			if err != nil {
-				b.Fatal(err)
-			}
-			if _, err := f.bind(m, fn, spec); err != nil {
+			if _, err := p.Variants(b.Context(), req); err != nil {
 				b.Fatal(err)
 			}
 		}

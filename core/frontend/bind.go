@@ -1,6 +1,10 @@
 package frontend
 
 import (
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,71 +16,164 @@ import (
 	"github.com/tritonc/tritonc/core/frontend/syntax"
 )
 
-// bind distributes a signature's entries over the parameters of a kernel. All
-// mistakes are reported.
-func (f *File) bind(m *eval.Module, fn *eval.Function, spec *signature.Spec) ([]codegen.Param, error) {
-	b := &binder{f: f, m: m, fn: fn, spec: spec, params: fn.ParamList()}
-	b.given = make([]*signature.Arg, len(b.params))
-	b.checkDecorator()
-	b.distribute()
-	if len(b.errs) > 0 {
-		return nil, b.errs
+// binding is a kernel with what a variant says of its parameters and options.
+type binding struct {
+	fn       *eval.Function
+	params   []codegen.Param
+	options  []Option // each name once
+	configNo int      // of the configuration, or noConfig
+	configs  int
+	settings []setting
+	added    []int // the parameters whose values decorators gave
+	names    []string
+	module   *eval.Module
+}
+
+// bind completes a variant's signature with what the decorators add, and
+// distributes it over the parameters of the kernel. All mistakes are reported.
+func (e *evaluation) bind(v *Variant) (*binding, error) {
+	fn, err := e.find(v.spec)
+	if err != nil {
+		return nil, err
 	}
-	out := make([]codegen.Param, len(b.params))
-	for i, p := range b.params {
-		if a := b.given[i]; a != nil {
-			out[i] = b.param(p, a)
-		} else if fail := eval.Try(func() { out[i] = b.absent(i, p) }); fail != nil {
-			b.errs = append(b.errs, fail.Diagnostic())
+	b := &binder{
+		e: e, v: v, spec: v.spec, params: fn.ParamList(), args: &eval.Dict{}, computed: map[string]bool{}, fixed: map[string]bool{}, noDefault: map[int]*eval.Failure{},
+		binding: binding{fn: fn, configNo: noConfig, module: e.module},
+	}
+	b.given = make([]*signature.Arg, len(b.params))
+	b.out, b.known = make([]codegen.Param, len(b.params)), make([]bool, len(b.params))
+	for _, step := range []func(){b.distribute, b.signature, b.launch, b.missing} {
+		if step(); len(b.errs) > 0 {
+			return nil, b.errs
 		}
 	}
-	b.missing()
-	b.heuristics(out)
-	if len(b.errs) > 0 {
-		return nil, b.errs
+	b.binding.params = b.out
+	for _, p := range b.params {
+		b.names = append(b.names, p.Name)
 	}
-	return out, nil
+	return &b.binding, nil
 }
 
 type binder struct {
-	f       *File
-	m       *eval.Module
-	fn      *eval.Function
+	binding
+	e       *evaluation
+	v       *Variant
 	spec    *signature.Spec
 	params  []*syntax.Arg
 	given   []*signature.Arg
-	lacking []string
-	// computed are the parameters left to @triton.heuristics.
-	computed []heuristic
-	errs     diag.List
+	entries []int // the parameter of each entry of the signature
+	out     []codegen.Param
+	known   []bool // of out: something has given it
+	// noDefault are the defaults that cannot be evaluated, by parameter.
+	noDefault map[int]*eval.Failure
+	args      *eval.Dict // what functions of decorators see of the launch
+	config    *lang.Config
+	tuned     bool
+	computed  map[string]bool // what @triton.heuristics has given
+	fixed     map[string]bool // options that configurations do not change
+	errs      diag.List
 }
 
-// tunedOnly reports whether all that is lacking is what @triton.autotune tunes.
-func (b *binder) tunedOnly() bool {
-	a := b.fn.Params.Autotune
-	if a == nil || len(a.Configs) == 0 {
-		return false
-	}
-	c, ok := a.Configs[0].(*lang.Config)
-	if !ok {
-		return false
-	}
-	for _, name := range b.lacking {
-		if _, tuned := c.Kwargs.Get(name); !tuned {
-			return false
+// signature takes what the signature says itself, and the defaults.
+func (b *binder) signature() {
+	for i, p := range b.params {
+		if a := b.given[i]; a != nil {
+			b.out[i], b.known[i] = b.param(p, a), true
+		} else if fail := eval.Try(func() { b.byDefault(i) }); fail != nil {
+			b.noDefault[i] = fail
 		}
 	}
-	return true
+	for i := range b.spec.Args {
+		a := &b.spec.Args[i]
+		b.settings = append(b.settings, setting{name: b.params[b.entries[i]].Name, value: a.Source, typ: a.Type})
+	}
+	for _, o := range b.spec.Options {
+		place := *b.spec.Text.Errorf(o.Start, o.End, "")
+		b.settings = append(b.settings, setting{name: o.Name, value: fmt.Sprint(o.Value)})
+		b.options = append(b.options, Option{Name: o.Name, Value: o.Value, From: "a comment of the file", place: place})
+	}
 }
+
+// byDefault gives a parameter its default, where it has one.
+func (b *binder) byDefault(i int) {
+	a := b.fn.Args()
+	var v any
+	ok := false
+	if pos := len(a.PosOnly) + len(a.Args); i < pos {
+		v, ok = b.fn.Default(i)
+	} else if k := i - pos; a.Vararg == nil && k < len(a.KwOnly) {
+		v, ok = b.fn.KwDefault(k)
+	}
+	if ok {
+		b.out[i], b.known[i] = constantParam(v), true
+	}
+}
+
+// launch adds what the decorators around @triton.jit give, the outermost first.
+func (b *binder) launch() {
+	b.lack()
+	if len(b.errs) > 0 {
+		return // what is computed of it would fail, too
+	}
+	var values map[string]any
+	if l := b.v.request.Launch; l != nil {
+		values = l.Values
+	}
+	for i, p := range b.params {
+		if v, ok := values[p.Name]; ok || b.known[i] {
+			b.args.Set(p.Name, argValue(p.Name, &b.out[i], v, ok))
+		}
+	}
+	for _, o := range b.spec.Options {
+		b.args.Set(o.Name, o.Value)
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.v.request.Options)) {
+		b.args.Set(name, flagValue(b.v.request.Options[name]))
+	}
+	b.record()
+	if b.fn.Params.Autotune() == nil {
+		b.tune(nil) // the configurations stand in a file
+	}
+	for _, l := range b.fn.Params.Launchers {
+		switch l := l.(type) {
+		case *eval.Autotune:
+			b.tune(l)
+		case *eval.Heuristics:
+			b.compute(l)
+		}
+		if len(b.errs) > 0 {
+			return
+		}
+	}
+}
+
+// lack reports the parameters that nothing will give a value.
+func (b *binder) lack() {
+	later := map[string]bool{}
+	if b.v.config != noConfig {
+		configs, err := b.e.configsOf(b.fn)
+		if err != nil {
+			b.errs = append(b.errs, diag.All(err)...)
+			return
+		}
+		for _, key := range configs[max(b.v.config, 0)].Kwargs.Keys {
+			later[eval.Str(key)] = true
+		}
+	}
+	b.report(func(name string) bool { return later[name] || b.fn.Params.Computes(name) })
+}
+
+// missing reports the parameters that nothing has given a value.
+func (b *binder) missing() { b.report(func(string) bool { return false }) }
 
 func (b *binder) errorf(a *signature.Arg, help, format string, args ...any) {
 	d := b.spec.Errorf(a, format, args...)
 	if help != "" {
 		d.WithHelp("%s", help)
 	}
-	pos, _ := b.f.file.Pos(b.fn.Span())
+	pos, _ := b.e.file.file.Pos(b.fn.Span())
 	d.Notes = append(d.Notes, diag.Diagnostic{
-		Severity: diag.Note, Pos: pos, Message: "the kernel is " + b.usage(), Line: diag.LineAt(b.f.Source(), pos.Line),
+		Severity: diag.Note, Pos: pos, Message: "the kernel is " + b.usage(), Line: diag.LineAt(b.e.file.Source(), pos.Line),
 	})
 	b.errs = append(b.errs, d)
 }
@@ -89,8 +186,8 @@ const errSpecialized = "%s marked as constexpr and listed in do_not_specialize/d
 func (b *binder) checkDecorator() {
 	for i, p := range b.params {
 		if isConstexpr(p) && (listed(b.fn.Params.DoNotSpecialize, i, p.Name) || listed(b.fn.Params.DoNotSpecializeOnAlignment, i, p.Name)) {
-			pos, end := b.f.file.Pos(p.Loc())
-			d := diag.Errorf(pos, errSpecialized, p.Name).WithSource(b.f.Source())
+			pos, end := b.e.file.file.Pos(p.Loc())
+			d := diag.Errorf(pos, errSpecialized, p.Name).WithSource(b.e.file.Source())
 			d.EndCol = end
 			b.errs = append(b.errs, d)
 		}
@@ -109,6 +206,7 @@ func (b *binder) usage() string {
 }
 
 func (b *binder) distribute() {
+	b.checkDecorator()
 	next := 0
 	for i := range b.spec.Args {
 		a := &b.spec.Args[i]
@@ -118,6 +216,7 @@ func (b *binder) distribute() {
 				return
 			}
 			b.given[next] = a
+			b.entries = append(b.entries, next)
 			next++
 			continue
 		}
@@ -140,83 +239,9 @@ func (b *binder) distribute() {
 			b.errorf(a, "", "'%s' is given twice", a.Name)
 		default:
 			b.given[at] = a
+			b.entries = append(b.entries, at)
 		}
 	}
-}
-
-// absent is a parameter that the signature leaves out: it has its default, or
-// the type that its annotation names.
-func (b *binder) absent(i int, p *syntax.Arg) codegen.Param {
-	a := b.fn.Args()
-	if pos := len(a.PosOnly) + len(a.Args); i < pos {
-		if v, ok := b.fn.Default(i); ok {
-			return b.constantParam(v)
-		}
-	} else if k := i - pos; a.Vararg == nil && k < len(a.KwOnly) {
-		if v, ok := b.fn.KwDefault(k); ok {
-			return b.constantParam(v)
-		}
-	}
-	if h := b.fn.Params.Heuristics; h != nil {
-		if f, ok := h.Get(p.Name); ok {
-			b.computed = append(b.computed, heuristic{i, f})
-			return codegen.Param{}
-		}
-	}
-	b.lacking = append(b.lacking, p.Name)
-	return codegen.Param{}
-}
-
-// heuristic is a parameter that @triton.heuristics computes from the others.
-type heuristic struct {
-	param int
-	fn    any
-}
-
-// heuristics computes the parameters that the signature leaves to
-// @triton.heuristics, in the order of the decorator.
-func (b *binder) heuristics(out []codegen.Param) {
-	if len(b.computed) == 0 {
-		return
-	}
-	args := &eval.Dict{}
-	for i, p := range b.params {
-		switch {
-		case out[i].Type != nil || out[i].Tuple:
-			args.Set(p.Name, &eval.Missing{Name: p.Name, Reason: "its value is known at launch only"})
-		case !b.isComputed(i):
-			args.Set(p.Name, out[i].Value)
-		}
-	}
-	order := b.fn.Params.Heuristics
-	for _, name := range order.Keys {
-		for _, h := range b.computed {
-			if b.params[h.param].Name != eval.Str(name) {
-				continue
-			}
-			var v any
-			fail := eval.Try(func() { v = b.m.Session.Apply(h.fn, []any{args}, nil) })
-			if m, ok := v.(*eval.Missing); ok && fail == nil {
-				fail = eval.Try(m.Fail)
-			}
-			if fail != nil {
-				at := b.end()
-				b.errorf(&at, "give "+eval.Str(name)+"=… in the signature", "'%s' is computed by @triton.heuristics: %s", eval.Str(name), fail.Msg)
-				continue
-			}
-			out[h.param] = b.constantParam(v)
-			args.Set(name, out[h.param].Value)
-		}
-	}
-}
-
-func (b *binder) isComputed(i int) bool {
-	for _, h := range b.computed {
-		if h.param == i {
-			return true
-		}
-	}
-	return false
 }
 
 // end is the place of the signature's last entry.
@@ -229,33 +254,62 @@ func (b *binder) end() signature.Arg {
 }
 
 // constantParam is a parameter of known value.
-func (b *binder) constantParam(v any) codegen.Param {
+func constantParam(v any) codegen.Param {
 	if c, ok := v.(*eval.Constexpr); ok {
 		v = c.Value
 	}
 	return codegen.Param{Value: v}
 }
 
-// missing reports the parameters that nothing was said of.
-func (b *binder) missing() {
-	if len(b.lacking) == 0 {
+// report reports the parameters that have no value, and will not have one.
+func (b *binder) report(later func(name string) bool) {
+	var lacking []string
+	for i, p := range b.params {
+		fail := b.noDefault[i]
+		switch {
+		case b.known[i] || later(p.Name):
+		case fail != nil:
+			b.errs = append(b.errs, fail.Diagnostic())
+		default:
+			lacking = append(lacking, p.Name)
+		}
+	}
+	if len(lacking) == 0 {
 		return
 	}
 	at := b.end()
 	what := "an argument is missing: '"
-	if len(b.lacking) > 1 {
+	if len(lacking) > 1 {
 		what = "arguments are missing: '"
 	}
-	info := b.f.info(b.fn)
+	info := b.e.info(b.fn)
 	help := "a complete signature looks like: " + info.Signature()
-	if b.tunedOnly() {
+	if b.tunedOnly(lacking) {
 		help = "the kernel is autotuned: choose one of its configurations with --config, or give the values in the signature"
-	} else if fail := skipped(b.fn, "autotune"); fail != nil {
+	} else if fail := skipped(b.fn, autotuneName); fail != nil {
 		help = "the kernel is autotuned, but its configurations cannot be evaluated (" + fail.Msg + "); " + configsElsewhere
-	} else if fail := skipped(b.fn, "heuristics"); fail != nil {
+	} else if fail := skipped(b.fn, heuristicsName); fail != nil {
 		help = "the kernel has heuristics, but they cannot be evaluated (" + fail.Msg + "); give the values in the signature"
 	}
-	b.errorf(&at, help, "%s%s'", what, strings.Join(b.lacking, "', '"))
+	b.errorf(&at, help, "%s%s'", what, strings.Join(lacking, "', '"))
+}
+
+// tunedOnly reports whether all that is lacking is what @triton.autotune tunes.
+func (b *binder) tunedOnly(lacking []string) bool {
+	a := b.fn.Params.Autotune()
+	if a == nil || len(a.Configs) == 0 {
+		return false
+	}
+	c, ok := a.Configs[0].(*lang.Config)
+	if !ok {
+		return false
+	}
+	for _, name := range lacking {
+		if _, tuned := c.Kwargs.Get(name); !tuned {
+			return false
+		}
+	}
+	return true
 }
 
 // param is a parameter with its entry.
@@ -293,11 +347,11 @@ func (b *binder) param(p *syntax.Arg, a *signature.Arg) codegen.Param {
 		}
 		return out
 	}
-	v, fail := evalIn(b.m, a.Expr)
+	v, fail := evalIn(b.e.module, a.Expr)
 	if fail != nil {
 		help := fail.Help
 		if n, ok := a.Expr.(*syntax.Name); ok && strings.Contains(fail.Msg, "is not defined") {
-			names := append(strings.Fields(typeNames), b.f.file.Names()...)
+			names := append(strings.Fields(typeNames), b.e.file.file.Names()...)
 			if near := diag.Closest(n.ID, names); near != "" {
 				help = "did you mean '" + near + "'?"
 			}
@@ -370,4 +424,72 @@ func parseDesc(s string) lang.Type {
 		return nil
 	}
 	return &lang.DescType{Block: b}
+}
+
+// describe fills in what is known of a variant now.
+func (k *binding) describe(v *Variant) {
+	v.Options, v.Config, v.Configs, v.settings = k.options, k.configNo, k.configs, k.settings
+	v.Constants = map[string]any{}
+	for i := range k.params {
+		if p := &k.params[i]; p.Type == nil && !p.Tuple {
+			v.Constants[k.names[i]] = p.Value
+		}
+	}
+	v.key = k.key(v.spec)
+}
+
+// key is a text of all that tells a variant from others of its file, or "".
+func (k *binding) key(spec *signature.Spec) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q %+v\n", spec.Kernel, spec.Text)
+	var entries func(args []signature.Arg)
+	entries = func(args []signature.Arg) {
+		fmt.Fprintln(&b, len(args))
+		for i := range args {
+			a := &args[i]
+			fmt.Fprintf(&b, "%q %q %d %v %q\n", a.Name, a.Type, a.Hint, a.Tuple, a.Source)
+			entries(a.Elems)
+		}
+	}
+	entries(spec.Args)
+	for _, at := range k.added {
+		text, ok := k.text(k.params[at].Value)
+		if !ok {
+			return ""
+		}
+		fmt.Fprintf(&b, "%q=%s\n", k.names[at], text)
+	}
+	return b.String()
+}
+
+// text writes a constant so that no other one has the same text, where there is
+// such a text.
+func (k *binding) text(v any) (string, bool) {
+	switch v := v.(type) {
+	case nil, bool, int64, *big.Int, float64, string, *lang.DType, *lang.TorchDType:
+		return eval.TypeName(v) + " " + eval.Repr(v), true
+	case *eval.Tuple:
+		parts := make([]string, len(v.Elems))
+		for i, e := range v.Elems {
+			text, ok := k.text(e)
+			if !ok {
+				return "", false
+			}
+			parts[i] = strconv.Quote(text)
+		}
+		return "(" + strings.Join(parts, ", ") + ")", v.Class == nil
+	case *eval.Function:
+		known, ok := k.module.Lookup(v.Name())
+		fn, isFunction := known.(*eval.Function)
+		return "function " + v.Name(), ok && isFunction && v.Equal(fn)
+	}
+	return "", false
+}
+
+// literal writes a value as the expression that gives it again.
+func literal(v any) string {
+	if d, ok := v.(*lang.DType); ok {
+		return "tl.dtype('" + d.String() + "')"
+	}
+	return eval.Repr(v)
 }

@@ -205,12 +205,12 @@ func number(s string) any {
 }
 
 // of gives the configurations for a kernel with these parameters.
-func (f *ConfigFile) of(kernel string, params []string) ([]any, error) {
+func (f *ConfigFile) of(kernel string, params []string) ([]*lang.Config, error) {
 	known := map[string]bool{}
 	for _, p := range params {
 		known[p] = true
 	}
-	var list []any
+	var list []*lang.Config
 	for i := range f.configs {
 		c := &lang.Config{Kwargs: &eval.Dict{}}
 		given := map[string]bool{}
@@ -238,6 +238,16 @@ func (f *ConfigFile) of(kernel string, params []string) ([]any, error) {
 		list = append(list, c)
 	}
 	return list, nil
+}
+
+// place is where configuration i gives name.
+func (f *ConfigFile) place(i int, name string) diag.Diagnostic {
+	for _, e := range f.configs[i].entries {
+		if e.name == name {
+			return *f.errorf(e.at, "")
+		}
+	}
+	return diag.Diagnostic{Pos: diag.Pos{File: f.path}}
 }
 
 // optionValue checks that a value may stand in a signature's options.

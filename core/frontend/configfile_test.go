@@ -2,11 +2,9 @@ package frontend
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
-
-	"github.com/tritonc/tritonc/core/dialect"
-	"github.com/tritonc/tritonc/core/frontend/signature"
 )
 
 const tunedFile = `import triton
@@ -31,17 +29,20 @@ def plain(x_ptr, BLOCK: tl.constexpr):
     tl.store(x_ptr, 1.0)
 `
 
-// describeSpecs writes the constants and options of signatures.
-func describeSpecs(specs []*signature.Spec) string {
+// describe writes the constants and options of variants.
+func describe(variants []*Variant) string {
 	var b strings.Builder
-	for _, s := range specs {
-		for _, a := range s.Args {
-			if a.Source != "" && a.Type == "" {
-				fmt.Fprintf(&b, "%s=%s ", a.Name, a.Source)
+	for _, v := range variants {
+		for _, s := range v.settings {
+			if s.typ != "" {
+				continue
 			}
-		}
-		for _, o := range s.Options {
-			fmt.Fprintf(&b, "%s:%v ", o.Name, o.Value)
+			i := slices.IndexFunc(v.Options, func(o Option) bool { return o.Name == s.name })
+			if i < 0 {
+				fmt.Fprintf(&b, "%s=%s ", s.name, s.value)
+			} else {
+				fmt.Fprintf(&b, "%s:%v ", s.name, v.Options[i].Value)
+			}
 		}
 		b.WriteString("\n")
 	}
@@ -86,18 +87,15 @@ func TestConfigFile(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			spec, err := signature.Parse("-s", tt.sig)
-			if err != nil {
-				t.Fatal(err)
-			}
-			spec.Kernel = tt.kernel
 			list, err := ParseConfigs("c.json", []byte(tt.text))
-			var specs []*signature.Spec
+			var variants []*Variant
 			if err == nil {
-				specs, err = Configs(file, spec, &Options{Configs: list})
+				req := request(tt.kernel, tt.sig)
+				req.Config = AllConfigs
+				variants, err = file.In(Environment{Configs: list}).Variants(t.Context(), req)
 			}
 			if err == nil {
-				if got := describeSpecs(specs); got != tt.want {
+				if got := describe(variants); got != tt.want {
 					t.Errorf("got\n%swant\n%s", got, tt.want)
 				}
 				return
@@ -122,7 +120,9 @@ func TestUntoldConfigs(t *testing.T) {
 		"scale": {"k.py:5:", "the configurations of 'scale' cannot be evaluated: name 'load_from_disk' is not defined", "--configs FILE"},
 		"plain": {"'plain' is not autotuned"},
 	} {
-		_, err := Configs(file, &signature.Spec{Kernel: kernel}, nil)
+		req := request(kernel, "*fp32")
+		req.Config = AllConfigs
+		_, err := file.In(Environment{}).Variants(t.Context(), req)
 		if err == nil {
 			t.Fatalf("%s has configurations", kernel)
 		}
@@ -132,12 +132,11 @@ func TestUntoldConfigs(t *testing.T) {
 			}
 		}
 	}
-	args := []signature.Arg{{Type: "*fp32"}, {Type: "i32"}}
 	for kernel, want := range map[string]string{
 		"scale":  "its configurations cannot be evaluated (name 'load_from_disk' is not defined); --configs FILE",
 		"guided": "the kernel has heuristics, but they cannot be evaluated (name 'guess' is not defined); give the values",
 	} {
-		_, err = Build(dialect.NewContext(), file, &signature.Spec{Kernel: kernel, Args: args}, nil)
+		_, err = (&setup{}).build(file, request(kernel, "*fp32, i32"))
 		if err == nil || !strings.Contains(explain(err), want) {
 			t.Errorf("%s: got %v", kernel, err)
 		}

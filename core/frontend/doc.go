@@ -1,13 +1,18 @@
 // Package frontend turns a Python file, a kernel of it and a signature into
 // ttir, as Triton's own front end would.
 //
-//	Parse       a file, once
-//	Kernels     what it defines, for messages and listings
-//	Signatures  the variants that its comments ask for
-//	Build       one kernel with one signature, in an ir.Context of its own
+//	Parse     a file, once
+//	File.In   the file as a Program: in one environment, which is the target's
+//	          facts, imports, definitions and a list of configurations
+//	Kernels   what the program defines, for messages and listings
+//	Variants  what to compile of it: signatures completed with what
+//	          @triton.autotune and @triton.heuristics add
+//	Build     one variant, in an ir.Context of its own
 //
-// A File is immutable: any number of Builds may run on it at once, each with
-// its own context.
+// Every question goes to the Program, so that decorators and code at module level
+// see the target that the kernel is built for. Files and Programs may be used by
+// any number of goroutines at once; each question evaluates the file's code anew,
+// as far as it needs it.
 //
 // The rooms behind it: syntax (the tree), eval (compile-time Python), lang
 // (triton.language), codegen (tree to ttir), signature. It knows no vendor;

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tritonc/tritonc/core/dialect"
-	"github.com/tritonc/tritonc/core/frontend/signature"
 	"github.com/tritonc/tritonc/core/ir"
 )
 
@@ -171,7 +169,7 @@ func TestTypes(t *testing.T) {
 	types := strings.Fields("i1 i8 i16 i32 i64 u8 u16 u32 u64 fp16 bf16 fp32 fp64 fp8e5 fp8e4nv fp8e4b15 fp8e4b8 fp8e5b16")
 	fs := facts()
 	fs.FP8 = nil
-	opts := &Options{Facts: fs}
+	opts := &setup{Facts: fs}
 	built, refused := 0, 0
 	for _, expr := range typedExprs {
 		f, err := Parse("k.py", "k.py", fmt.Appendf(nil, typedKernel, expr))
@@ -182,12 +180,7 @@ func TestTypes(t *testing.T) {
 		for i, a := range types {
 			// each type with itself, with the next and with one far away
 			for _, b := range []string{a, types[(i+1)%len(types)], types[(i+8)%len(types)]} {
-				spec, err := signature.Parse("-s", "*"+a+", *"+b+", "+a+", "+b)
-				if err != nil {
-					t.Fatal(err)
-				}
-				spec.Kernel = "k"
-				m, err := Build(dialect.NewContext(), f, spec, opts)
+				m, err := opts.build(f, request("k", "*"+a+", *"+b+", "+a+", "+b))
 				if err != nil {
 					refused++
 					continue

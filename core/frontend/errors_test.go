@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/core/diag"
-	"github.com/tritonc/tritonc/core/dialect"
-	"github.com/tritonc/tritonc/core/frontend/signature"
 	"github.com/tritonc/tritonc/internal/golden"
 )
 
@@ -79,25 +77,13 @@ func mistake(t testing.TB, src string) string {
 	if err != nil {
 		return print(err)
 	}
-	var spec *signature.Spec
-	switch sig {
-	case "none":
-		return print(MissingSignature(f, nil))
-	case "comments":
-		specs, err := f.Signatures()
-		if err != nil {
-			return print(err)
-		}
-		spec = specs[0]
-	default:
-		if spec, err = signature.Parse("-s", sig); err != nil {
-			return print(err)
-		}
-		spec.Kernel = kernel
+	req := request(kernel, sig)
+	if sig == "none" || sig == "comments" {
+		req = &Request{}
 	}
-	_, err = Build(dialect.NewContext(), f, spec, &Options{
+	_, err = (&setup{
 		Facts: facts(),
 		Warn:  func(d *diag.Diagnostic) { diag.Fprint(&b, d) },
-	})
+	}).build(f, req)
 	return print(err)
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/core/diag"
-	"github.com/tritonc/tritonc/core/dialect"
-	"github.com/tritonc/tritonc/core/frontend/signature"
 	"github.com/tritonc/tritonc/core/ir"
 )
 
@@ -94,14 +92,9 @@ func unaryExtern(name string) Extern {
 	return Extern{Name: name, Args: []string{"fp32"}, Result: "fp32", Symbol: "__nv_" + name + "f", Pure: true}
 }
 
-func build(t testing.TB, f *File, kernel, sig string, opts *Options) (*ir.Operation, error) {
+func build(t testing.TB, f *File, kernel, sig string, s *setup) (*ir.Operation, error) {
 	t.Helper()
-	spec, err := signature.Parse("-s", sig)
-	if err != nil {
-		return nil, err
-	}
-	spec.Kernel = kernel
-	return Build(dialect.NewContext(), f, spec, opts)
+	return s.build(f, request(kernel, sig))
 }
 
 func explain(err error) string {
@@ -122,7 +115,7 @@ func TestReferenceKernelsBuild(t *testing.T) {
 			if files[j.file] == nil {
 				files[j.file] = parseFile(t, j.file)
 			}
-			m, err := build(t, files[j.file], j.kernel, j.sig, &Options{Facts: facts(), Debug: j.opts["debug"] == "True", SanitizeOverflow: true})
+			m, err := build(t, files[j.file], j.kernel, j.sig, &setup{Facts: facts(), Debug: j.opts["debug"] == "True", SanitizeOverflow: true})
 			if strings.Contains(j.name, "fp8e4nv") || j.name == "casts_fp8" {
 				if err == nil || !strings.Contains(err.Error(), "type fp8e4nv not supported in this architecture") {
 					t.Fatalf("Triton refuses this kernel for the target, but here: %v", err)
@@ -164,7 +157,6 @@ def k(x):
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := &signature.Spec{Kernel: "k", Args: []signature.Arg{{Type: "*fp32"}}}
 	define := []Definition{
 		{"os.environ.N", "7"},
 		{"os.environ.MODE", "'fast'"},
@@ -172,16 +164,16 @@ def k(x):
 		{"far.away.KIND", "tl.float16"},
 		{"other.deep.FLAG", "True"},
 	}
-	if _, err := Build(dialect.NewContext(), f, spec, &Options{Define: define}); err != nil {
+	if _, err := build(t, f, "k", "*fp32", &setup{Define: define}); err != nil {
 		t.Error(explain(err))
 	}
 	for i, missing := range []string{"assertion", "assertion", "far.away", "far.away", "other"} {
-		_, err := Build(dialect.NewContext(), f, spec, &Options{Define: slices.Delete(slices.Clone(define), i, i+1)})
+		_, err := build(t, f, "k", "*fp32", &setup{Define: slices.Delete(slices.Clone(define), i, i+1)})
 		if err == nil || !strings.Contains(explain(err), missing) {
 			t.Errorf("without %s: %v", define[i].Name, err)
 		}
 	}
-	_, err = Build(dialect.NewContext(), f, spec, &Options{Define: []Definition{{"far.away.SCALE", "1 +"}}})
+	_, err = build(t, f, "k", "*fp32", &setup{Define: []Definition{{"far.away.SCALE", "1 +"}}})
 	if err == nil || !strings.Contains(explain(err), "--define:1:") {
 		t.Errorf("a value that is none: %v", err)
 	}
@@ -218,7 +210,7 @@ def given(x):
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := &Options{Facts: facts()}
+	opts := &setup{Facts: facts()}
 	opts.Facts.Properties = []Property{{Name: "max_shared_mem", Value: 1000}}
 	if _, err := build(t, f, "known", "*fp32", opts); err != nil {
 		t.Error(explain(err))

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tritonc/tritonc/core/dialect"
-	"github.com/tritonc/tritonc/core/frontend/signature"
 	"github.com/tritonc/tritonc/core/ir"
 )
 
@@ -90,14 +88,9 @@ func buildAny(t *testing.T, src string, j job) (ok bool) {
 	if err != nil {
 		return false
 	}
-	spec, err := signature.Parse("-s", j.sig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec.Kernel = j.kernel
-	opts := &Options{Facts: facts(), Debug: true, SanitizeOverflow: true}
+	opts := &setup{Facts: facts(), Debug: true, SanitizeOverflow: true}
 	opts.Facts.FP8 = nil
-	m, err := Build(dialect.NewContext(), f, spec, opts)
+	m, err := opts.build(f, request(j.kernel, j.sig))
 	if err != nil {
 		if explain(err) == "" {
 			t.Errorf("%s: an error without a word", j.name)
@@ -129,12 +122,7 @@ func FuzzBuild(f *testing.F) {
 		if err != nil {
 			return
 		}
-		spec, err := signature.Parse("-s", preludeSignature)
-		if err != nil {
-			t.Fatal(err)
-		}
-		spec.Kernel = "k"
-		if m, err := Build(dialect.NewContext(), file, spec, &Options{Facts: facts()}); err == nil {
+		if m, err := (&setup{Facts: facts()}).build(file, request("k", preludeSignature)); err == nil {
 			if err := ir.Verify(m); err != nil {
 				t.Error(fmt.Sprint(err, "\n", src))
 			}

@@ -1,12 +1,12 @@
 package frontend
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/tritonc/tritonc/core/dialect"
-	"github.com/tritonc/tritonc/core/frontend/signature"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/internal/golden"
@@ -20,19 +20,20 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			c.Fatal(explain(err))
 		}
-		specs, err := f.Signatures()
+		var out strings.Builder
+		p := (&setup{Facts: facts()}).in(f)
+		variants, err := p.Variants(context.Background(), &Request{})
 		if err != nil {
 			c.Fatal(explain(err))
 		}
-		var out strings.Builder
-		for _, spec := range specs {
-			opts := &Options{Facts: facts(), NumWarps: 4, SanitizeOverflow: true, Print: func(s string) { out.WriteString("// prints: " + s) }}
-			for _, o := range spec.Options {
+		for _, v := range variants {
+			opts := &setup{NumWarps: 4, SanitizeOverflow: true, Print: func(s string) { out.WriteString("// prints: " + s) }}
+			for _, o := range v.Options {
 				if o.Name == "debug" {
 					opts.Debug = o.Value == true
 				}
 			}
-			m, err := Build(dialect.NewContext(), f, spec, opts)
+			m, err := opts.buildVariant(p, v)
 			if err != nil {
 				c.Fatal(explain(err))
 			}
@@ -46,21 +47,20 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// TestConcurrentBuilds builds one parsed file many times at once: files and the
+// TestConcurrentBuilds builds one program many times at once: files, facts and the
 // library are shared, contexts are not.
 func TestConcurrentBuilds(t *testing.T) {
-	f := parseFile(t, "features.py")
+	p := (&setup{Facts: facts()}).in(parseFile(t, "features.py"))
 	var wg sync.WaitGroup
 	texts := make([]string, 8)
 	for i := range texts {
 		wg.Go(func() {
-			spec, err := signature.Parse("-s", "x_ptr=*fp32:16, o_ptr=*fp32:16, h_ptr=*i32:16, B=64")
+			v, err := p.Variants(context.Background(), request("sorts", "x_ptr=*fp32:16, o_ptr=*fp32:16, h_ptr=*i32:16, B=64"))
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			spec.Kernel = "sorts"
-			m, err := Build(dialect.NewContext(), f, spec, &Options{Facts: facts()})
+			m, err := (&setup{}).buildVariant(p, v[0])
 			if err != nil {
 				t.Error(explain(err))
 				return
@@ -77,7 +77,7 @@ func TestConcurrentBuilds(t *testing.T) {
 }
 
 func TestKernels(t *testing.T) {
-	infos, err := Kernels(parseFile(t, "features.py"), nil)
+	infos, err := parseFile(t, "features.py").In(Environment{}).Kernels(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,27 +111,29 @@ def k(p, n, BLOCK: tl.constexpr, T: tl.constexpr):
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := signature.Parse("-s", "*fp32, i32")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err = Build(dialect.NewContext(), f, spec, nil); err == nil || !strings.Contains(explain(err), "autotuned") {
+	s, req := &setup{}, request("k", "*fp32, i32")
+	if _, err = s.build(f, req); err == nil || !strings.Contains(explain(err), "autotuned") {
 		t.Errorf("without a configuration: %v", err)
 	}
-	specs, err := Configs(f, spec, nil)
-	if err != nil || len(specs) != 5 {
-		t.Fatalf("%d configurations, %v", len(specs), err)
+	p := s.in(f)
+	req.Config = AllConfigs
+	variants, err := p.Variants(t.Context(), req)
+	if err != nil || len(variants) != 5 {
+		t.Fatalf("%d configurations, %v", len(variants), err)
 	}
 	for i, want := range []string{"64", "64", "128", "128", "256"} {
-		m, err := Build(dialect.NewContext(), f, specs[i], nil)
+		m, err := s.buildVariant(p, variants[i])
 		if err != nil {
 			t.Fatal(explain(err))
 		}
 		if !strings.Contains(text.String(m), "tensor<"+want+"x!tt.ptr<f32>>") {
 			t.Errorf("configuration %d is not of block %s", i, want)
 		}
+		if n := fmt.Sprint(variants[i].Constants["BLOCK"]); n != want || variants[i].Config != i {
+			t.Errorf("variant %d is configuration %d with BLOCK=%s", i, variants[i].Config, n)
+		}
 	}
-	if o := specs[1].Options; o[0].Name != "num_warps" || o[0].Value != int64(8) {
+	if o := variants[1].Options; o[0].Name != "num_warps" || o[0].Value != int64(8) {
 		t.Errorf("options of the second configuration: %v", o)
 	}
 }

@@ -43,7 +43,7 @@ b""" == "a\n\nb")
 		t.Fatal(err)
 	}
 	for _, kernel := range []string{"k", "less"} {
-		if _, err := build(t, f, kernel, "*fp32", &Options{Facts: facts()}); err != nil {
+		if _, err := build(t, f, kernel, "*fp32", &setup{Facts: facts()}); err != nil {
 			t.Error(explain(err))
 		}
 	}
@@ -74,7 +74,7 @@ def bad(x):
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := build(t, f, "k", "*fp32, i32, 64", &Options{Facts: facts()})
+	m, err := build(t, f, "k", "*fp32, i32, 64", &setup{Facts: facts()})
 	if err != nil {
 		t.Fatal(explain(err))
 	}
@@ -82,7 +82,7 @@ def bad(x):
 	if name := op.StringAttr("sym_name"); !op.Is(tt.Func) || name != "add_64_fp32_False_constexpr" {
 		t.Errorf("the kernel is named %q", name)
 	}
-	if _, err := build(t, f, "bad", "*fp32", &Options{Facts: facts()}); err == nil {
+	if _, err := build(t, f, "bad", "*fp32", &setup{Facts: facts()}); err == nil {
 		t.Error("a name with a blank is accepted")
 	}
 }

@@ -1,13 +1,13 @@
 package frontend
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/frontend/syntax"
-	"github.com/tritonc/tritonc/core/work"
 )
 
 // KernelInfo describes one kernel of a file.
@@ -17,6 +17,16 @@ type KernelInfo struct {
 	Params []ParamInfo
 	// Autotuned kernels have constants that their configurations set.
 	Autotuned bool
+	// Configs are these configurations, as far as they can be evaluated, and Pruned
+	// says that the kernel has functions that choose among them.
+	Configs []ConfigInfo
+	Pruned  bool
+}
+
+// ConfigInfo describes one configuration of an autotuned kernel.
+type ConfigInfo struct {
+	Constants map[string]any // as those of a Variant
+	Text      string         // "BLOCK=128, num_warps=4"
 }
 
 // ParamInfo describes one parameter.
@@ -63,25 +73,27 @@ func guessScalar(name string) string {
 	return "i32"
 }
 
-// Kernels lists the kernels of a file: its jit functions, without those that
+// Kernels lists the kernels of the file: its jit functions, without those that
 // other ones of the file call and those that return values. A file of nothing
-// else lists them all. Of opts, which may be nil, imports and definitions matter.
-func Kernels(f *File, opts *Options) (infos []KernelInfo, err error) {
-	defer work.Catch(&err)
-	if opts == nil {
-		opts = &Options{}
-	}
-	s, _, _, _ := f.session(opts)
-	if err := f.define(s, opts); err != nil {
+// else lists them all.
+func (p *Program) Kernels(ctx context.Context) (infos []KernelInfo, err error) {
+	err = p.evaluate(ctx, nil, nil, func(e *evaluation) (err error) {
+		infos, err = e.kernels()
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
-	m := s.Module(f.file)
+	return infos, nil
+}
+
+func (e *evaluation) kernels() (infos []KernelInfo, err error) {
 	fail := eval.Try(func() {
-		for _, fn := range kernels(m) {
-			infos = append(infos, f.info(fn))
+		for _, fn := range kernels(e.module) {
+			infos = append(infos, e.info(fn))
 		}
 		if len(infos) == 0 {
-			f.undefined(m)
+			e.undefined()
 		}
 	})
 	if fail != nil {
@@ -92,10 +104,10 @@ func Kernels(f *File, opts *Options) (infos []KernelInfo, err error) {
 
 // undefined fails as the first decorated function does that cannot be defined,
 // if there is one: in a file without kernels it is the reason.
-func (f *File) undefined(m *eval.Module) {
-	for _, st := range f.file.Tree.Body {
+func (e *evaluation) undefined() {
+	for _, st := range e.file.file.Tree.Body {
 		if def, ok := st.(*syntax.FunctionDef); ok && len(def.Decorators) > 0 {
-			m.Lookup(def.Name)
+			e.module.Lookup(def.Name)
 		}
 	}
 }
@@ -140,23 +152,22 @@ func returnsValue(fn *eval.Function) (found bool) {
 	return found
 }
 
-func (f *File) info(fn *eval.Function) KernelInfo {
-	k := KernelInfo{Name: fn.Name(), Line: int(fn.Span().Line), Autotuned: fn.Params.Autotune != nil}
+func (e *evaluation) info(fn *eval.Function) KernelInfo {
+	k := KernelInfo{Name: fn.Name(), Line: int(fn.Span().Line), Autotuned: fn.Params.Autotune() != nil}
+	e.configInfo(fn, &k)
 	a := fn.Args()
 	pos := len(a.PosOnly) + len(a.Args)
 	ptrs := pointers{}.of(fn)
 	for i, p := range fn.ParamList() {
 		info := ParamInfo{Name: p.Name, Constexpr: isConstexpr(p), Pointer: ptrs[p.Name]}
 		info.NoSpecialize = listed(fn.Params.DoNotSpecialize, i, p.Name)
-		if h := fn.Params.Heuristics; h != nil {
-			_, info.Computed = h.Get(p.Name)
-		}
+		info.Computed = fn.Params.Computes(p.Name)
 		info.NoAlign = info.NoSpecialize || listed(fn.Params.DoNotSpecializeOnAlignment, i, p.Name)
 		if p.Annotation != nil {
-			info.Annotation = f.file.Text(p.Annotation.Loc())
+			info.Annotation = e.file.file.Text(p.Annotation.Loc())
 		}
 		if first := pos - len(a.Defaults); i < pos && i >= first {
-			info.Default = f.file.Text(a.Defaults[i-first].Loc())
+			info.Default = e.file.file.Text(a.Defaults[i-first].Loc())
 		}
 		if v, ok := recordedConstant(fn, p.Name); ok && info.Default == "" {
 			info.Default = literal(v)
@@ -201,19 +212,14 @@ func isConstexpr(p *syntax.Arg) bool {
 	return false
 }
 
-// MissingSignature is the error for a file that says nothing of its kernels'
-// arguments: it lists each kernel with a line to paste. Options are as for
-// Kernels.
-func MissingSignature(f *File, opts *Options) error {
-	infos, err := Kernels(f, opts)
-	if err != nil {
-		return err
-	}
+// missingSignature is the error for a file that says nothing of its kernels'
+// arguments: it lists each kernel with a line to paste.
+func (e *evaluation) missingSignature(infos []KernelInfo) error {
 	if len(infos) == 0 {
-		return diag.Errorf(diag.Pos{File: f.Path()}, "the file defines no kernel").
+		return diag.Errorf(diag.Pos{File: e.file.Path()}, "the file defines no kernel").
 			WithHelp("a kernel is a function decorated with @triton.jit")
 	}
-	d := diag.Errorf(diag.Pos{File: f.Path()}, "the types of the kernels' arguments are not known")
+	d := diag.Errorf(diag.Pos{File: e.file.Path()}, "the types of the kernels' arguments are not known")
 	var b strings.Builder
 	b.WriteString("give them with -s, or paste a comment like these into the file and correct it:")
 	for i := range infos {
@@ -226,7 +232,7 @@ func MissingSignature(f *File, opts *Options) error {
 				names[j] += ": constexpr"
 			}
 		}
-		d.WithNote(diag.Pos{File: f.Path(), Line: k.Line, Col: 1}, "%s(%s)", k.Name, strings.Join(names, ", "))
+		d.WithNote(diag.Pos{File: e.file.Path(), Line: k.Line, Col: 1}, "%s(%s)", k.Name, strings.Join(names, ", "))
 	}
 	return d.WithHelp("%s", b.String())
 }

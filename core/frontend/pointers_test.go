@@ -30,7 +30,7 @@ def k(a, b, c, d, e, in_ptr, n, stride, f):
 	if err != nil {
 		t.Fatal(err)
 	}
-	infos, err := Kernels(f, nil)
+	infos, err := f.In(Environment{}).Kernels(t.Context())
 	if err != nil {
 		t.Fatal(explain(err))
 	}

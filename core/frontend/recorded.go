@@ -33,72 +33,66 @@ func (f *File) recorder() bool {
 	return false
 }
 
-// Recorded returns the signatures that the decorators of the file's kernels give,
-// of the one kernel alone where it is named; what a configuration adds is left to
-// Complete.
-func Recorded(f *File, kernel string, opts *Options) ([]*signature.Spec, error) {
-	var specs []*signature.Spec
-	err := f.eachRecorded(opts, func(fn *eval.Function) error {
-		if kernel != "" && fn.Name() != kernel {
-			return nil
-		}
-		spec, err := signature.Parse(recordedText, fn.Params.Recorded.Signature)
-		if err == nil {
+// recorded returns the signatures that the decorators of the file's kernels give,
+// of the one kernel alone where it is named.
+func (e *evaluation) recorded(kernel string) (specs []*signature.Spec, err error) {
+	if !e.file.recorder() {
+		return nil, nil
+	}
+	fail := eval.Try(func() {
+		for _, fn := range e.module.Functions() {
+			if fn.Kind != eval.JIT || fn.Params.Recorded == nil || kernel != "" && fn.Name() != kernel {
+				continue
+			}
+			var spec *signature.Spec
+			if spec, err = e.recordedSpec(fn); err != nil {
+				return
+			}
 			spec.Kernel = fn.Name()
 			specs = append(specs, spec)
 		}
-		return err
 	})
+	if fail != nil {
+		return nil, fail.Diagnostic()
+	}
 	return specs, err
 }
 
-// Complete adds to signatures what the decorator of their kernel says and they
-// leave out: arguments, options and, unless a configuration is chosen, the
-// constants and options of its first one.
-func Complete(f *File, specs []*signature.Spec, configured bool, opts *Options) ([]*signature.Spec, error) {
-	var known []*eval.Function
-	if err := f.eachRecorded(opts, func(fn *eval.Function) error {
-		known = append(known, fn)
-		return nil
-	}); err != nil || len(known) == 0 {
-		return specs, err
+func (e *evaluation) recordedSpec(fn *eval.Function) (*signature.Spec, error) {
+	spec, err := signature.Parse(recordedText, fn.Params.Recorded.Signature)
+	for _, d := range diag.All(err) { // a type that no signature has, say
+		d.Pos.File = strings.Replace(d.Pos.File, recordedText, e.file.Path()+" "+recordedText, 1)
 	}
-	out := make([]*signature.Spec, len(specs))
-	for i, spec := range specs {
-		out[i] = spec
-		for _, fn := range known {
-			if fn.Name() != spec.Kernel && (spec.Kernel != "" || len(known) > 1) {
-				continue
-			}
-			var err error
-			if out[i], err = f.complete(fn, spec, configured); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return out, nil
+	return spec, err
 }
 
-func (f *File) complete(fn *eval.Function, spec *signature.Spec, configured bool) (*signature.Spec, error) {
-	r := fn.Params.Recorded
-	recorded, err := signature.Parse(recordedText, r.Signature)
+// complete adds to a signature the arguments that the decorator of its kernel
+// records and it leaves out, unless a configuration gives them.
+func (e *evaluation) complete(fn *eval.Function, spec *signature.Spec) (*signature.Spec, error) {
+	if fn.Params.Recorded == nil {
+		return spec, nil
+	}
+	recorded, err := e.recordedSpec(fn)
 	if err != nil {
 		return nil, err
 	}
-	n, err := f.configure(fn, spec, &lang.Config{Kwargs: &eval.Dict{}, Options: r.Options})
-	if err != nil {
-		return nil, err
+	n := *spec
+	n.Args = append([]signature.Arg(nil), spec.Args...)
+	given := map[string]bool{}
+	params := fn.ParamList()
+	for i := range n.Args {
+		a := &n.Args[i]
+		if a.Name == "" && i < len(params) {
+			a.Name = params[i].Name // so that named ones may follow
+		}
+		given[a.Name] = true
 	}
-	if a := fn.Params.Autotune; !configured && a != nil && len(a.Configs) > 0 {
+	if a := fn.Params.Autotune(); a != nil && len(a.Configs) > 0 {
 		if c, ok := a.Configs[0].(*lang.Config); ok {
-			if n, err = f.configure(fn, n, c); err != nil {
-				return nil, err
+			for _, key := range c.Kwargs.Keys {
+				given[eval.Str(key)] = true
 			}
 		}
-	}
-	given := map[string]bool{}
-	for i := range n.Args {
-		given[n.Args[i].Name] = true
 	}
 	end := len(spec.Text.Full)
 	for _, a := range recorded.Args {
@@ -107,45 +101,28 @@ func (f *File) complete(fn *eval.Function, spec *signature.Spec, configured bool
 			n.Args = append(n.Args, a)
 		}
 	}
-	return n, nil
+	return &n, nil
 }
 
-// eachRecorded calls visit with each kernel of the file whose decorator gives a
-// signature.
-func (f *File) eachRecorded(opts *Options, visit func(fn *eval.Function) error) (err error) {
-	if !f.recorder() {
-		return nil
+// record adds the options that the kernel's decorator records, which go before
+// those of its configurations.
+func (b *binder) record() {
+	r := b.fn.Params.Recorded
+	if r == nil {
+		return
 	}
-	if opts == nil {
-		opts = &Options{}
-	}
-	s, _, _, _ := f.session(opts)
-	if err := f.define(s, opts); err != nil {
-		return err
-	}
-	m := s.Module(f.file)
-	fail := eval.Try(func() {
-		for _, fn := range m.Functions() {
-			if fn.Kind == eval.JIT && fn.Params.Recorded != nil && err == nil {
-				err = visit(fn)
-			}
-		}
-	})
-	if fail != nil {
-		return fail.Diagnostic()
-	}
-	if err != nil { // a type that no signature has, say
-		for _, d := range diag.All(err) {
-			d.Pos.File = strings.Replace(d.Pos.File, recordedText, f.Path()+" "+recordedText, 1)
+	for _, o := range r.Options {
+		if o.Value != nil {
+			b.putOption(o.Name, o.Value, "the decorator of '"+b.fn.Name()+"'", b.e.placeOf(b.fn, ""))
+			b.fixed[o.Name] = true
 		}
 	}
-	return err
 }
 
 // recordedConstant is the value of a constant in the first configuration of a
 // kernel whose decorator gives a signature.
 func recordedConstant(fn *eval.Function, name string) (any, bool) {
-	a := fn.Params.Autotune
+	a := fn.Params.Autotune()
 	if fn.Params.Recorded == nil || a == nil || len(a.Configs) == 0 {
 		return nil, false
 	}

@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/core/dialect"
-	"github.com/tritonc/tritonc/core/frontend/signature"
-	"github.com/tritonc/tritonc/core/work"
 	"github.com/tritonc/tritonc/core/work/worktest"
 )
 
@@ -48,18 +46,24 @@ func TestStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := signature.Parse("-s", "*fp32, i32, 64")
+	p := f.In(Environment{})
+	tuned := request("k", "*fp32, i32")
+	tuned.Config = AllConfigs
+	variants, err := p.Variants(t.Context(), request("k", "*fp32, i32, 64"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, run := range map[string]func(*Options) error{
-		"Kernels": func(o *Options) error { _, err := Kernels(f, o); return err },
-		"Configs": func(o *Options) error { _, err := Configs(f, spec, o); return err },
-		"Build":   func(o *Options) error { _, err := Build(dialect.NewContext(), f, spec, o); return err },
+	for name, run := range map[string]func(context.Context) error{
+		"Kernels":  func(ctx context.Context) error { _, err := p.Kernels(ctx); return err },
+		"Variants": func(ctx context.Context) error { _, err := p.Variants(ctx, tuned); return err },
+		"Build": func(ctx context.Context) error {
+			_, err := p.Build(ctx, dialect.NewContext(), variants[0], &Options{})
+			return err
+		},
 	} {
 		looks := int64(0)
 		for ; ; looks++ {
-			err := run(&Options{Meter: work.Start(worktest.After(t.Context(), looks))})
+			err := run(worktest.After(t.Context(), looks))
 			if err == nil {
 				break
 			}
@@ -86,15 +90,14 @@ def k(x):
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := signature.Parse("-s", "*fp32")
+	p := f.In(Environment{})
+	variants, err := p.Variants(t.Context(), request("k", "*fp32"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	printed := 0
-	_, err = Build(dialect.NewContext(), f, spec, &Options{
-		Meter: work.Start(ctx), Print: func(string) { printed++; cancel() },
-	})
+	_, err = p.Build(ctx, dialect.NewContext(), variants[0], &Options{Print: func(string) { printed++; cancel() }})
 	if !errors.Is(err, context.Canceled) || printed > 5000 {
 		t.Errorf("got %v after %d lines", err, printed)
 	}

@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tritonc/tritonc/core"
@@ -42,9 +43,9 @@ type Kernel struct {
 }
 
 // Info returns what is known of the kernel of a file that name names; "" names
-// the only one.
-func Info(ctx context.Context, src *core.Source, name string) (*frontend.KernelInfo, error) {
-	kernels, err := core.Kernels(ctx, src)
+// the only one. Target and options are those of the compile.
+func Info(ctx context.Context, src *core.Source, target core.Target, opts *core.Options, name string) (*frontend.KernelInfo, error) {
+	kernels, err := core.Kernels(ctx, src, target, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -66,23 +67,55 @@ func Info(ctx context.Context, src *core.Source, name string) (*frontend.KernelI
 	return nil, d.WithHelp("its kernels: %s", strings.Join(names, ", "))
 }
 
-// Compile compiles a kernel for its arguments and loads it. A Source that is no
+// Prepared is a kernel with its arguments, before it is compiled.
+type Prepared struct {
+	// Known is what the arguments and the file's decorators say of the kernel:
+	// constants, options, the configuration. It is nil for a Source that is no
+	// Python file.
+	Known *frontend.Variant
+
+	req     Request
+	kernel  Kernel
+	variant *core.Source
+}
+
+// Prepare decides how a kernel is compiled for its arguments. A Source that is no
 // Python file knows nothing of names or constants: its parameters take the
-// arguments in their order.
-func Compile(ctx context.Context, req Request) (*Kernel, error) {
-	k := &Kernel{device: req.Device}
-	variant := req.Source
+// arguments in their order. The request's Device is not looked at.
+func Prepare(ctx context.Context, req Request) (*Prepared, error) {
+	p := &Prepared{req: req, variant: req.Source}
 	var err error
 	if req.Source.IsPython() {
-		variant, err = k.specialize(ctx, &req)
+		if p.variant, err = p.kernel.specialize(ctx, &req); err == nil {
+			p.Known = p.variant.Known()
+		}
 	} else {
-		err = k.pass(&req)
+		err = p.kernel.pass(&req)
 	}
 	if err != nil {
 		return nil, err
 	}
+	return p, nil
+}
+
+// Compile prepares and compiles a kernel, and loads it.
+func Compile(ctx context.Context, req Request) (*Kernel, error) {
+	p, err := Prepare(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return p.Compile(ctx, req.Device)
+}
+
+// Compile compiles the kernel and loads it into a device.
+func (p *Prepared) Compile(ctx context.Context, device driver.Device) (*Kernel, error) {
+	req, variant := &p.req, p.variant
+	k := &Kernel{}
+	*k = p.kernel
+	k.device = device
+	var err error
 	opts := req.Options
-	stage := req.Device.Properties().Stage
+	stage := device.Properties().Stage
 	opts.Stages = append([]string{stage}, opts.Stages...)
 	if k.Compiled, err = core.Compile(ctx, variant, req.Target, &opts); err != nil {
 		return nil, named(err)
@@ -102,13 +135,13 @@ func Compile(ctx context.Context, req Request) (*Kernel, error) {
 	if err := checkDecomposed(req.Args, &meta); err != nil {
 		return nil, err
 	}
-	k.loaded, err = req.Device.Load(driver.Binary{Name: file, Code: a.Data, Metadata: meta})
+	k.loaded, err = device.Load(driver.Binary{Name: file, Code: a.Data, Metadata: meta})
 	return k, err
 }
 
 // specialize makes the signature that follows from the arguments.
 func (k *Kernel) specialize(ctx context.Context, req *Request) (*core.Source, error) {
-	info, err := Info(ctx, req.Source, req.Kernel)
+	info, err := Info(ctx, req.Source, req.Target, &req.Options, req.Kernel)
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +158,7 @@ func (k *Kernel) specialize(ctx context.Context, req *Request) (*core.Source, er
 		return nil, err
 	}
 	var entries []string
+	launch := &core.Launch{Values: map[string]any{}}
 	for i := range info.Params {
 		p := &info.Params[i]
 		a := byName[i]
@@ -137,13 +171,18 @@ func (k *Kernel) specialize(ctx context.Context, req *Request) (*core.Source, er
 		}
 		entries = append(entries, p.Name+"="+s.entry)
 		k.args = append(k.args, s.passed...)
+		if len(s.passed) > 0 {
+			launch.Values[p.Name] = argumentOf(a.Value)
+		}
 	}
 	k.Signature = strings.Join(entries, ", ")
 	text := k.Signature
 	if text == "" {
 		text = " " // core takes an empty one for none
 	}
-	variants, err := core.Variants(ctx, req.Source, info.Name, text)
+	variants, err := core.Variants(ctx, req.Source, req.Target, &req.Options, core.Want{
+		Kernel: info.Name, Signature: text, Launch: launch,
+	})
 	if err != nil {
 		return nil, named(err)
 	}
@@ -151,6 +190,35 @@ func (k *Kernel) specialize(ctx context.Context, req *Request) (*core.Source, er
 		return nil, wrongArg("", "", "%d configurations are asked for, and one can run", len(variants))
 	}
 	return variants[0], nil
+}
+
+// argumentOf is an argument as functions of the kernel's decorators see it.
+func argumentOf(v any) any {
+	switch v := v.(type) {
+	case *array.Array:
+		return tensorOf(v)
+	case *Descriptor:
+		return frontend.Descriptor{Tensor: tensorOf(v.Array), Block: widen(v.Block)}
+	case Tuple:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = argumentOf(v[i].Value)
+		}
+		return list
+	}
+	return v
+}
+
+func tensorOf(x *array.Array) frontend.Tensor {
+	return frontend.Tensor{Type: x.Type.Name, Shape: widen(x.Shape)}
+}
+
+func widen(list []int) []int64 {
+	out := make([]int64, len(list))
+	for i, n := range list {
+		out[i] = int64(n)
+	}
+	return out
 }
 
 // pass takes the arguments as they are.
@@ -187,8 +255,9 @@ func named(err error) error {
 	return err
 }
 
-// match gives each parameter its argument, nil where it has a default. With
-// configured, a configuration of the file may give constants, too.
+// match gives each parameter its argument, nil where it has a default or where a
+// configuration or a heuristic gives it. With configured, a configuration is asked
+// for, and whoever looks for it will say what it lacks.
 func match(info *frontend.KernelInfo, args []Arg, configured bool) ([]*Arg, error) {
 	byName := make([]*Arg, len(info.Params))
 	usage := "the kernel is " + usageOf(info)
@@ -210,7 +279,7 @@ func match(info *frontend.KernelInfo, args []Arg, configured bool) ([]*Arg, erro
 	}
 	var missing []string
 	for i := range info.Params {
-		if p := &info.Params[i]; byName[i] == nil && p.Default == "" && !p.Computed && !(configured && p.Constexpr) {
+		if p := &info.Params[i]; byName[i] == nil && p.Default == "" && !p.Computed && !tuned(info, p.Name) && !(configured && p.Constexpr) {
 			missing = append(missing, p.Name)
 		}
 	}
@@ -220,6 +289,11 @@ func match(info *frontend.KernelInfo, args []Arg, configured bool) ([]*Arg, erro
 		return nil, e
 	}
 	return byName, nil
+}
+
+// tuned reports whether configurations give a parameter its value.
+func tuned(info *frontend.KernelInfo, name string) bool {
+	return slices.ContainsFunc(info.Configs, func(c frontend.ConfigInfo) bool { _, ok := c.Constants[name]; return ok })
 }
 
 func usageOf(info *frontend.KernelInfo) string {

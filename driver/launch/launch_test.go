@@ -163,7 +163,7 @@ def b(x, n, m, B: tl.constexpr):
 
 func TestInfo(t *testing.T) {
 	src := &core.Source{Path: "k.py", Text: []byte(twoKernels)}
-	k, err := Info(t.Context(), src, "b")
+	k, err := Info(t.Context(), src, core.Target{}, &core.Options{}, "b")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,11 +183,11 @@ func TestInfo(t *testing.T) {
 		t.Errorf("%v, %v", byName, err)
 	}
 	for name, want := range map[string]string{"": "several kernels", "c": `no kernel "c"`} {
-		if _, err := Info(t.Context(), src, name); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Info(t.Context(), src, core.Target{}, &core.Options{}, name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if k, err = Info(t.Context(), src, "a"); err != nil {
+	if k, err = Info(t.Context(), src, core.Target{}, &core.Options{}, "a"); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {

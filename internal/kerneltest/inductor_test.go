@@ -517,21 +517,22 @@ func TestInductor(t *testing.T) {
 		for _, m := range defined.FindAllSubmatch(text, -1) {
 			names = append(names, string(m[1]))
 		}
-		variants, err := core.Variants(t.Context(), &core.Source{Path: path, Text: text}, "", "")
+		target, err := core.ParseTarget("cuda:90")
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts := &core.Options{Select: selectBackend, Stages: []string{"ttgir"}}
+		variants, err := core.Variants(t.Context(), &core.Source{Path: path, Text: text}, target, opts, core.Want{})
 		if err != nil {
 			t.Fatal(Text(err))
 		}
 		if len(variants) != len(names) {
 			t.Fatalf("%s has %d kernels and %d variants", path, len(names), len(variants))
 		}
-		target, err := core.ParseTarget("cuda:90")
-		if err != nil {
-			t.Fatal(err)
-		}
 		for i, name := range names {
 			kernels++
 			t.Run(name, func(t *testing.T) {
-				k, err := core.Compile(t.Context(), variants[i], target, &core.Options{Select: selectBackend, Stages: []string{"ttgir"}})
+				k, err := core.Compile(t.Context(), variants[i], target, opts)
 				if err != nil {
 					t.Fatal(Text(err))
 				}

@@ -116,7 +116,8 @@ func (k Kernel) once(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	named, err := name(src, k.Name, args)
+	opts := core.Options{Select: selectBackend, Values: k.Options, Stages: []string{"ptx"}}
+	named, err := name(t.Context(), src, target, &opts, k.Name, args)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +135,7 @@ func (k Kernel) once(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
 	defer dev.Close()
 	compiled, err := compile(t, launch.Request{
 		Source: src, Kernel: kernel, Args: named, Target: target, Device: dev,
-		Options: core.Options{Select: selectBackend, Values: k.Options, Stages: []string{"ptx"}},
+		Options: opts,
 	})
 	if err != nil {
 		if strings.Contains(err.Error(), "no usable llc was found") {
@@ -189,8 +190,8 @@ func (k Kernel) source() (*core.Source, error) {
 }
 
 // name gives arguments by position their parameters' names.
-func name(src *core.Source, kernel string, args []any) ([]launch.Arg, error) {
-	info, err := launch.Info(context.Background(), src, kernel)
+func name(ctx context.Context, src *core.Source, target core.Target, opts *core.Options, kernel string, args []any) ([]launch.Arg, error) {
+	info, err := launch.Info(ctx, src, target, opts, kernel)
 	if err != nil {
 		return nil, err
 	}

@@ -85,17 +85,17 @@ func compile(t testing.TB, j job, target string) *compiled {
 	if err != nil {
 		t.Fatal(err)
 	}
-	variants, err := core.Variants(t.Context(), &core.Source{Path: j.file, Name: j.as, Text: text}, j.kernel, j.signature)
-	if err != nil {
-		t.Fatal(err)
-	}
 	to, err := core.ParseTarget(target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := core.Compile(t.Context(), variants[0], to, &core.Options{
-		Select: kerneltest.Select, Values: j.options, Stages: []string{"llir", "ptx"},
-	})
+	opts := &core.Options{Select: kerneltest.Select, Values: j.options, Stages: []string{"llir", "ptx"}}
+	src := &core.Source{Path: j.file, Name: j.as, Text: text}
+	variants, err := core.Variants(t.Context(), src, to, opts, core.Want{Kernel: j.kernel, Signature: j.signature})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := core.Compile(t.Context(), variants[0], to, opts)
 	if err != nil {
 		t.Fatal(kerneltest.Text(err))
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/frontend"
-	"github.com/tritonc/tritonc/core/frontend/signature"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/diff"
 	"github.com/tritonc/tritonc/core/ir/text"
@@ -194,14 +193,10 @@ func compile(sources checkouts, root string, r row, facts *frontend.Facts) (m *i
 	if file == nil {
 		return nil, errAbsent
 	}
-	spec, err := signature.Parse("-s", r.signature)
-	if err != nil {
-		return nil, err
-	}
-	spec.Kernel = r.kernel
-	m, err = frontend.Build(dialect.NewContext(), file, spec, &frontend.Options{
-		Facts: facts, NumWarps: 4, NumStages: 3, NumCTAs: 1, SanitizeOverflow: true,
-		Open: func(module string) *frontend.File { return sources.module(repo, r.path, module) },
+	env := environment(facts)
+	env.Open = func(module string) (*frontend.File, error) { return sources.module(repo, r.path, module), nil }
+	m, err = ttirOf(file.In(env), r.kernel, r.signature, &frontend.Options{
+		NumWarps: 4, NumStages: 3, NumCTAs: 1, SanitizeOverflow: true, MaxNumImpreciseAcc: impreciseAcc90,
 	})
 	if err != nil {
 		return nil, err
@@ -219,9 +214,11 @@ func facts90(t *testing.T) *frontend.Facts {
 	f.Arch = "90"
 	f.FP8 = []string{"fp8e4b15", "fp8e4nv", "fp8e5"}
 	f.DeprecatedFP8Dot = []string{"fp8e4b15"}
-	f.MaxNumImpreciseAcc = 1 << 30
 	return f
 }
+
+// impreciseAcc90 is max_num_imprecise_acc_default there.
+const impreciseAcc90 = 1 << 30
 
 // both gives the normal forms of a module and of Triton's, if that is at hand.
 func both(t *testing.T, r row, m *ir.Operation) (ours, theirs string, known bool) {

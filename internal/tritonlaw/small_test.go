@@ -16,7 +16,6 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/frontend"
-	"github.com/tritonc/tritonc/core/frontend/signature"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/diff"
 	"github.com/tritonc/tritonc/core/ir/text"
@@ -84,13 +83,8 @@ func (k *small) build(facts *frontend.Facts) (m *ir.Operation, err error) {
 		return nil, err
 	}
 	text, debug := strings.CutSuffix(k.signature, " debug=True")
-	spec, err := signature.Parse("-s", text)
-	if err != nil {
-		return nil, err
-	}
-	spec.Kernel = "k"
-	m, err = frontend.Build(dialect.NewContext(), f, spec, &frontend.Options{
-		Facts: facts, NumWarps: 4, NumStages: 3, NumCTAs: 1, SanitizeOverflow: true, Debug: debug,
+	m, err = ttirOf(f.In(environment(facts)), "k", text, &frontend.Options{
+		NumWarps: 4, NumStages: 3, NumCTAs: 1, SanitizeOverflow: true, Debug: debug, MaxNumImpreciseAcc: impreciseAcc90,
 	})
 	if err != nil {
 		return nil, err

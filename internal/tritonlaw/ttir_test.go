@@ -11,7 +11,6 @@ import (
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/core/frontend/lang"
-	"github.com/tritonc/tritonc/core/frontend/signature"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/diff"
 	"github.com/tritonc/tritonc/core/ir/text"
@@ -83,6 +82,23 @@ func facts(t testing.TB) *frontend.Facts {
 	}
 }
 
+// environment is that of a file that imports nothing, for a target.
+func environment(facts *frontend.Facts) frontend.Environment {
+	return frontend.Environment{Facts: func(context.Context) (*frontend.Facts, error) { return facts, nil }}
+}
+
+// ttirOf is what the front end makes of a kernel for a signature.
+func ttirOf(p *frontend.Program, kernel, signature string, opts *frontend.Options) (*ir.Operation, error) {
+	if signature == "" {
+		signature = " " // else it is that of a comment
+	}
+	variants, err := p.Variants(context.Background(), &frontend.Request{Kernel: kernel, Signature: signature})
+	if err != nil {
+		return nil, err
+	}
+	return p.Build(context.Background(), dialect.NewContext(), variants[0], opts)
+}
+
 // TestTTIR compiles every job to ttir and compares it, in the normal form of
 // package diff, with what Triton 3.6.0 makes of the same kernel for cuda:80.
 // With TRITONC_TRITON_IR naming a folder of Triton's .ttir files it compares
@@ -148,13 +164,8 @@ func build(t *testing.T, files map[string]*frontend.File, j job) *ir.Operation {
 		}
 		files[j.file] = f
 	}
-	spec, err := signature.Parse("signature", j.signature)
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec.Kernel = j.kernel
-	m, err := frontend.Build(dialect.NewContext(), files[j.file], spec, &frontend.Options{
-		Facts: facts(t), NumWarps: 4, NumStages: 3, NumCTAs: 1, SanitizeOverflow: true, Debug: strings.Contains(j.options, "debug=True"),
+	m, err := ttirOf(files[j.file].In(environment(facts(t))), j.kernel, j.signature, &frontend.Options{
+		NumWarps: 4, NumStages: 3, NumCTAs: 1, SanitizeOverflow: true, Debug: strings.Contains(j.options, "debug=True"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -203,12 +214,7 @@ func BenchmarkFlash(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			spec, err := signature.Parse("signature", j.signature)
-			if err != nil {
-				b.Fatal(err)
-			}
-			spec.Kernel = j.kernel
-			m, err := frontend.Build(dialect.NewContext(), f, spec, &frontend.Options{Facts: facts, NumWarps: 4, NumStages: 3, NumCTAs: 1})
+			m, err := ttirOf(f.In(environment(facts)), j.kernel, j.signature, &frontend.Options{NumWarps: 4, NumStages: 3, NumCTAs: 1})
 			if err != nil {
 				b.Fatal(err)
 			}

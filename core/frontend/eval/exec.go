@@ -139,7 +139,7 @@ func (f *frame) exec(st syntax.Stmt) control {
 // a library can do.
 func (f *frame) truth(e syntax.Expr) bool {
 	v := f.eval(e)
-	if m, ok := v.(*Missing); ok {
+	if m, ok := v.(*Missing); ok && !m.Launch {
 		f.note(e.Loc(), "'%s' is not known here and taken to be false", m.Name)
 		return false
 	}

@@ -174,7 +174,7 @@ func (f *frame) boolOp(e *syntax.BoolOp) any {
 	for _, x := range e.Values {
 		v = f.eval(x)
 		t := false // what is missing is false, and stays what it is
-		if _, missing := v.(*Missing); !missing {
+		if m, missing := v.(*Missing); !missing || m.Launch {
 			t = Truth(v)
 		}
 		if t == (e.Op == syntax.Or) {
@@ -378,7 +378,7 @@ func (f *frame) call(e *syntax.Call) any {
 func (s *Session) Apply(fn any, args []any, kwargs []Keyword) any {
 	switch fn := fn.(type) {
 	case *Missing:
-		return &Missing{Name: fn.Name + "()", File: fn.File, Span: fn.Span, Reason: fn.Reason}
+		return fn.part("()")
 	case *Constexpr:
 		return s.Apply(fn.Value, args, kwargs)
 	case Caller:

@@ -47,9 +47,10 @@ type JITParams struct {
 	DoNotSpecialize            []any
 	DoNotSpecializeOnAlignment []any
 	Repr                       any
-	Autotune                   *Autotune // or nil
-	Heuristics                 *Dict     // or nil
-	Recorded                   *Recorded // or nil
+	// Launchers are the decorators that complete a launch, outermost first, which
+	// is the order in which they run: each is an *Autotune or a *Heuristics.
+	Launchers []any
+	Recorded  *Recorded // or nil
 }
 
 // Recorded is what a decorator says of the launches that a kernel was made for,
@@ -71,6 +72,35 @@ type Skipped struct {
 type Autotune struct {
 	Configs []any
 	Key     []any
+	// Prune, PerfModel and TopK are those of prune_configs_by, nil where it does
+	// not name them.
+	Prune, PerfModel, TopK any
+}
+
+// Heuristics is what @triton.heuristics says: a function of the arguments for
+// each parameter or option.
+type Heuristics struct{ Values *Dict }
+
+// Autotune returns the outermost @triton.autotune, or nil.
+func (p *JITParams) Autotune() *Autotune {
+	for _, l := range p.Launchers {
+		if a, ok := l.(*Autotune); ok {
+			return a
+		}
+	}
+	return nil
+}
+
+// Computes reports whether some @triton.heuristics gives name its value.
+func (p *JITParams) Computes(name string) bool {
+	for _, l := range p.Launchers {
+		if h, ok := l.(*Heuristics); ok {
+			if _, ok := h.Values.Get(name); ok {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Name of the function; "<lambda>" for a lambda.

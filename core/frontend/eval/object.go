@@ -95,15 +95,26 @@ type Missing struct {
 	File   *File  // of the import
 	Span   syntax.Span
 	Reason string // why it is not here, or ""
+	// Launch marks a value that every launch has and the compiler does not know.
+	// No condition on it is taken to be false.
+	Launch bool
 }
 
 // Attr of something missing is missing too.
-func (m *Missing) Attr(name string) (any, bool) {
-	return &Missing{Name: m.Name + "." + name, File: m.File, Span: m.Span, Reason: m.Reason}, true
+func (m *Missing) Attr(name string) (any, bool) { return m.part("." + name), true }
+
+// part is what is reached through m.
+func (m *Missing) part(suffix string) *Missing {
+	p := *m
+	p.Name += suffix
+	return &p
 }
 
 // Fail reports that m was needed.
 func (m *Missing) Fail() {
+	if m.Launch {
+		Fail("'%s' is needed here, but %s", m.Name, m.Reason)
+	}
 	root, _, _ := strings.Cut(m.Name, ".")
 	why := m.Reason
 	if why == "" {

@@ -250,7 +250,7 @@ func Index(v, key any) any {
 		}
 		raise("KeyError", "%s", Repr(key))
 	case *Missing:
-		return &Missing{Name: v.Name + "[" + Repr(key) + "]", File: v.File, Span: v.Span, Reason: v.Reason}
+		return v.part("[" + Repr(key) + "]")
 	case interface{ Index(key any) any }:
 		return v.Index(key)
 	}

@@ -39,7 +39,7 @@ func Describe() []Entry {
 	}
 	add("methods of descriptors", descMethods, true)
 	for _, f := range libraryFiles {
-		m := (&eval.Session{Import: NewLib(&eval.Session{}, &Facts{}, &Options{}).Import}).Module(f.file())
+		m := (&eval.Session{Import: NewLib(&eval.Session{}, func() *Facts { return &Facts{} }).Import}).Module(f.file())
 		for _, fn := range m.Functions() {
 			if strings.HasPrefix(fn.Name(), "_") {
 				continue

@@ -23,13 +23,13 @@ var driverProperties = []string{
 
 // property is what is known of the device under a name.
 func (l *Lib) property(s *eval.Session, name string) any {
-	for _, p := range l.Facts.Properties {
+	for _, p := range l.Facts().Properties {
 		if p.Name == name {
 			return p.Value
 		}
 	}
 	if name == "warpSize" {
-		return int64(l.Facts.WarpSize)
+		return int64(l.Facts().WarpSize)
 	}
 	full := "device." + name
 	if v, ok := s.Define[full]; ok {
@@ -68,7 +68,7 @@ var torchNames = map[string]string{
 
 // Attr finds a property.
 func (p *torchProperties) Attr(name string) (any, bool) {
-	if arch, ok := archValue(p.lib.Facts.Arch).(int64); ok {
+	if arch, ok := archValue(p.lib.Facts().Arch).(int64); ok {
 		switch name {
 		case "major":
 			return arch / 10, true

@@ -160,7 +160,7 @@ func (e *Emitter) Dot(x, y, acc *Tensor, precision int64, imprecise any, out *DT
 	fp8 := xd.IsFP8() && yd.IsFP8()
 	if imprecise == nil {
 		if fp8 {
-			limit = e.Facts.MaxNumImpreciseAcc
+			limit = e.Opts.MaxNumImpreciseAcc
 		}
 	} else {
 		n, ok := eval.AsInt(imprecise)

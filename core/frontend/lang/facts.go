@@ -18,8 +18,6 @@ type Facts struct {
 	// DefaultDotPrecision is taken where a kernel says nothing ("" for ieee).
 	DotPrecisions       []string
 	DefaultDotPrecision string
-	// MaxNumImpreciseAcc is the default of that parameter for fp8 dots.
-	MaxNumImpreciseAcc int64
 	// Properties are those that every device of the target has.
 	Properties []Property
 	// Predicates names the functions of tl.target_info that are true of the
@@ -46,11 +44,8 @@ type MinDot struct{ Bits, M, N, K int }
 type ModuleSource struct {
 	Module  string // dotted name
 	Name    string // the file's name in locations
-	Text    string
+	Text    string // with Externs empty: Lib.Load has both
 	Externs []Extern
-	// Load, when there, gives Text and Externs. It is called when something
-	// asks for the module, once a build.
-	Load func() (text string, externs []Extern)
 }
 
 // Extern is one overload of a device library's function. Types have their
@@ -76,4 +71,6 @@ type Options struct {
 	SanitizeOverflow bool
 	// DefaultDotPrecision overrides that of the target when not "".
 	DefaultDotPrecision string
+	// MaxNumImpreciseAcc is the default of that parameter for fp8 dots.
+	MaxNumImpreciseAcc int64
 }

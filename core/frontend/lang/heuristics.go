@@ -44,7 +44,7 @@ func (k *heuristicKind) decorator(_ *eval.Session, args []any, kw []eval.Keyword
 	return change("a decorator of triton_heuristics", func(fn *eval.Function, _ []eval.Keyword) {
 		h.fn = fn
 		h.record()
-		fn.Params.Autotune = &eval.Autotune{Configs: k.configs(h)}
+		launcher(fn, &eval.Autotune{Configs: k.configs(h)})
 	})
 }
 

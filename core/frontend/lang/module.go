@@ -9,20 +9,25 @@ import (
 	"github.com/tritonc/tritonc/core/frontend/syntax"
 )
 
-// Lib is what one compile sees as the package triton.
+// Lib is what one evaluation of a file sees as the package triton.
 type Lib struct {
 	Session *eval.Session
-	Facts   *Facts
-	Opts    *Options
+	// Facts returns those of the target. It is called when code asks for the
+	// target, for finding it may take a process.
+	Facts func() *Facts
+	// Load returns the text and the externs of a module of Facts that has none
+	// itself.
+	Load func(module string) (text string, externs []Extern)
 
-	tl   *Language
-	core *Language // the modules that tl collects its names from
-	top  *pkg
+	tl      *Language
+	core    *Language // the modules that tl collects its names from
+	top     *pkg
+	modules map[string]*externModule // of the backend, as far as they were asked for
 }
 
 // NewLib makes the package triton for a session.
-func NewLib(s *eval.Session, facts *Facts, opts *Options) *Lib {
-	l := &Lib{Session: s, Facts: facts, Opts: opts}
+func NewLib(s *eval.Session, facts func() *Facts) *Lib {
+	l := &Lib{Session: s, Facts: facts, modules: map[string]*externModule{}}
 	l.tl = &Language{lib: l}
 	l.core = &Language{l, true}
 	return l
@@ -85,6 +90,8 @@ func internal(name string) bool {
 	return strings.HasPrefix(name, "_")
 }
 
+const noSlices = "Triton has no slices of tensors; this one is of an extension for another device. Store the parts to memory, or choose between them with tl.where"
+
 // hints are for names of other releases of Triton, and of other libraries.
 var hints = map[string]string{
 	"triton.aggregate":                     "it came with Triton 3.8; until then it is triton.language.core._aggregate",
@@ -105,6 +112,8 @@ var hints = map[string]string{
 	"pow":                                  "from triton.language.extra import libdevice; libdevice.pow",
 	"mean":                                 "divide tl.sum by the number of elements",
 	"matmul":                               "use tl.dot",
+	"insert_slice":                         noSlices,
+	"extract_slice":                        noSlices,
 }
 
 // Names lists what the module exports, sorted.
@@ -166,7 +175,7 @@ func (l *Lib) Import(name string) any {
 		return m
 	}
 	if rest, ok := strings.CutPrefix(name, "triton.language.extra."); ok {
-		return &eval.Missing{Name: name, Reason: "the backend for " + l.Facts.Backend + " has no module '" + rest + "'"}
+		return &eval.Missing{Name: name, Reason: "the backend for " + l.Facts().Backend + " has no module '" + rest + "'"}
 	}
 	var v any = l.triton()
 	for _, part := range strings.Split(name, ".")[1:] {
@@ -197,15 +206,16 @@ var moduleCache sync.Map
 type moduleKey struct{ module, name, text string }
 
 func (l *Lib) backendModule(name string) any {
-	for _, a := range l.Facts.Aliases {
+	facts := l.Facts()
+	for _, a := range facts.Aliases {
 		if a.From == name {
 			name = a.To
 		}
 	}
 	var own *ModuleSource
 	parts := false
-	for i := range l.Facts.Modules {
-		m := &l.Facts.Modules[i]
+	for i := range facts.Modules {
+		m := &facts.Modules[i]
 		if m.Module == name {
 			own = m
 		}
@@ -221,14 +231,17 @@ func (l *Lib) backendModule(name string) any {
 }
 
 func (l *Lib) sourceModule(m *ModuleSource) *externModule {
-	if m.Load != nil {
-		m.Text, m.Externs = m.Load()
-		m.Load = nil
+	if known := l.modules[m.Module]; known != nil {
+		return known
 	}
-	key := moduleKey{m.Module, m.Name, m.Text}
+	source, externs := m.Text, m.Externs
+	if source == "" && len(externs) == 0 && l.Load != nil {
+		source, externs = l.Load(m.Module)
+	}
+	key := moduleKey{m.Module, m.Name, source}
 	f, ok := moduleCache.Load(key)
 	if !ok {
-		tree, err := syntax.Parse(m.Name, []byte(m.Text))
+		tree, err := syntax.Parse(m.Name, []byte(source))
 		if err != nil {
 			eval.Fail("the backend's module %s: %v", m.Module, err)
 		}
@@ -236,7 +249,9 @@ func (l *Lib) sourceModule(m *ModuleSource) *externModule {
 		file.Library = true
 		f, _ = moduleCache.LoadOrStore(key, file)
 	}
-	return &externModule{m, l.Session.Module(f.(*eval.File))}
+	x := &externModule{m.Module, externs, l.Session.Module(f.(*eval.File))}
+	l.modules[m.Module] = x
+	return x
 }
 
 // packageModule is a module with modules inside.
@@ -262,8 +277,9 @@ func (p *packageModule) Repr() string       { return "<module '" + p.name + "'>"
 
 // externModule is a backend's module with functions of a device library.
 type externModule struct {
-	m      *ModuleSource
-	source *eval.Module
+	name    string
+	externs []Extern
+	source  *eval.Module
 }
 
 // Attr finds a function in the source, else in the table.
@@ -272,15 +288,15 @@ func (x *externModule) Attr(name string) (any, bool) {
 		return v, true
 	}
 	f := &ExternFn{Name: name}
-	for i := range x.m.Externs {
-		if x.m.Externs[i].Name == name {
-			f.overloads = append(f.overloads, &x.m.Externs[i])
+	for i := range x.externs {
+		if x.externs[i].Name == name {
+			f.overloads = append(f.overloads, &x.externs[i])
 		}
 	}
 	return f, len(f.overloads) > 0
 }
 func (x *externModule) TypeName() string   { return "module" }
-func (x *externModule) ModuleName() string { return x.m.Module }
+func (x *externModule) ModuleName() string { return x.name }
 
 // Marker is a function of the language that the code generator handles itself.
 type Marker struct{ Name string }

@@ -22,7 +22,7 @@ type torchVersion struct{ torch *torch }
 func (v *torchVersion) Attr(name string) (any, bool) {
 	m := &eval.Missing{Name: "torch.version." + name}
 	switch {
-	case v.torch.lib.Facts.is(name):
+	case v.torch.lib.Facts().is(name):
 		return &someVersion{m}, true
 	case strings.Contains(name, "_"):
 		return m, true
@@ -41,7 +41,7 @@ func (d *torchDevice) Attr(name string) (any, bool) {
 			return &torchProperties{d.torch.lib, s}
 		}}, true
 	}
-	arch, ok := archValue(d.torch.lib.Facts.Arch).(int64)
+	arch, ok := archValue(d.torch.lib.Facts().Arch).(int64)
 	if name != "get_device_capability" || !ok {
 		return (&eval.Missing{Name: "torch.cuda"}).Attr(name)
 	}

@@ -207,10 +207,31 @@ var autotune = &eval.Native{Name: "autotune", Fn: func(_ *eval.Session, args []a
 			a.Configs = eval.Iterate(k.Value)
 		case "key":
 			a.Key = eval.Iterate(k.Value)
+		case "prune_configs_by":
+			prune(a, k.Value)
 		}
 	}
-	return change("autotune", func(fn *eval.Function, _ []eval.Keyword) { fn.Params.Autotune = a })
+	return change("autotune", func(fn *eval.Function, _ []eval.Keyword) { launcher(fn, a) })
 }}
+
+// launcher puts a decorator around those that fn has.
+func launcher(fn *eval.Function, l any) {
+	fn.Params.Launchers = append([]any{l}, fn.Params.Launchers...)
+}
+
+// prune reads prune_configs_by.
+func prune(a *eval.Autotune, v any) {
+	if v == nil {
+		return
+	}
+	d, ok := v.(*eval.Dict)
+	if !ok {
+		eval.Fail("autotune(): prune_configs_by must be a dict, not %s", eval.TypeName(v))
+	}
+	a.Prune, _ = d.Get("early_config_prune")
+	a.PerfModel, _ = d.Get("perf_model")
+	a.TopK, _ = d.Get("top_k")
+}
 
 var heuristics = &eval.Native{Name: "heuristics", Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
 	for _, k := range kw {
@@ -223,17 +244,7 @@ var heuristics = &eval.Native{Name: "heuristics", Fn: func(_ *eval.Session, args
 	if !ok {
 		eval.Fail("heuristics() takes a dict of functions, not %s", eval.TypeName(args[0]))
 	}
-	return change("heuristics", func(fn *eval.Function, _ []eval.Keyword) {
-		all := &eval.Dict{}
-		for _, part := range []*eval.Dict{d, fn.Params.Heuristics} {
-			if part != nil {
-				for i, k := range part.Keys {
-					all.Set(k, part.Values[i])
-				}
-			}
-		}
-		fn.Params.Heuristics = all
-	})
+	return change("heuristics", func(fn *eval.Function, _ []eval.Keyword) { launcher(fn, &eval.Heuristics{Values: d}) })
 }}
 
 func intFunction(name string, n int, f func(v []*big.Int) *big.Int) *eval.Native {
@@ -286,16 +297,16 @@ var nextPowerOf2 = intFunction("next_power_of_2", 1, func(v []*big.Int) *big.Int
 })
 
 // target is what get_current_target answers.
-type target struct{ facts *Facts }
+type target struct{ lib *Lib }
 
 func (t *target) Attr(name string) (any, bool) {
 	switch name {
 	case "backend":
-		return t.facts.Backend, true
+		return t.lib.Facts().Backend, true
 	case "arch":
-		return archValue(t.facts.Arch), true
+		return archValue(t.lib.Facts().Arch), true
 	case "warp_size":
-		return int64(t.facts.WarpSize), true
+		return int64(t.lib.Facts().WarpSize), true
 	}
 	return nil, false
 }
@@ -317,7 +328,7 @@ func archValue(arch string) any {
 }
 
 func (l *Lib) currentTarget() *eval.Native {
-	return &eval.Native{Name: "get_current_target", Fn: func(*eval.Session, []any, []eval.Keyword) any { return &target{l.Facts} }}
+	return &eval.Native{Name: "get_current_target", Fn: func(*eval.Session, []any, []eval.Keyword) any { return &target{l} }}
 }
 
 // runtime is triton.runtime, as far as module-level code asks it for the target.
@@ -348,7 +359,7 @@ func (t *targetInfo) ModuleName() string { return "triton.language.target_info" 
 
 // Attr finds a question by its name.
 func (t *targetInfo) Attr(name string) (any, bool) {
-	f := t.lib.Facts
+	f := t.lib.Facts()
 	answer := func(fn func(args []any) any) (any, bool) {
 		return &eval.Native{Name: name, Global: true, Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
 			for _, k := range kw {

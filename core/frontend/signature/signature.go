@@ -137,7 +137,7 @@ func (p *parser) variant(start, end int) (*Spec, error) {
 		if !ok || name == "" || value == "" {
 			return nil, p.Errorf(from, i, "expected an option as name=value").WithHelp("for example num_warps=4")
 		}
-		s.Options = append(s.Options, Option{name, optionValue(value), from, i})
+		s.Options = append(s.Options, Option{name, OptionValue(value), from, i})
 		for i < end && p.Full[i] == ',' {
 			i++
 		}
@@ -145,7 +145,9 @@ func (p *parser) variant(start, end int) (*Spec, error) {
 	return s, nil
 }
 
-func optionValue(s string) any {
+// OptionValue reads the text of an option's value: a number, True or False, or a
+// string, in quotes or not.
+func OptionValue(s string) any {
 	if n, err := strconv.ParseInt(s, 0, 64); err == nil {
 		return n
 	}

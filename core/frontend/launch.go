@@ -1,0 +1,581 @@
+package frontend
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/frontend/codegen"
+	"github.com/tritonc/tritonc/core/frontend/eval"
+	"github.com/tritonc/tritonc/core/frontend/lang"
+	"github.com/tritonc/tritonc/core/frontend/signature"
+	"github.com/tritonc/tritonc/core/frontend/syntax"
+)
+
+// The decorators around @triton.jit complete a launch, the outermost first, each
+// with what those before it have added: @triton.autotune adds a configuration,
+// constants and options, and @triton.heuristics what its functions say. A binder
+// does the same for a variant.
+
+// Where the options of a variant come from, and the names of the decorators.
+const (
+	autotuneName   = "autotune"
+	heuristicsName = "heuristics"
+)
+
+// configsElsewhere is the next step where a decorator is of no use.
+const configsElsewhere = "--configs FILE gives the configurations as JSON; or give the constants in the signature"
+
+// configsOf are the configurations of a kernel: those of the environment or, where
+// it has none, of its decorator.
+func (e *evaluation) configsOf(fn *eval.Function) ([]*lang.Config, error) {
+	pos, _ := e.file.file.Pos(fn.Span())
+	if e.env.Configs != nil {
+		var params []string
+		for _, p := range fn.ParamList() {
+			params = append(params, p.Name)
+		}
+		return e.env.Configs.of(fn.Name(), params)
+	}
+	a := fn.Params.Autotune()
+	switch {
+	case a != nil && len(a.Configs) > 0:
+		return e.checkConfigs(fn, a.Configs)
+	case a != nil:
+		return nil, diag.Errorf(pos, "the list of configurations of '%s' is empty", fn.Name()).
+			WithHelp(configsElsewhere).WithSource(e.file.Source())
+	}
+	if fail := skipped(fn, autotuneName); fail != nil {
+		d := fail.Diagnostic()
+		d.Message = "the configurations of '" + fn.Name() + "' cannot be evaluated: " + d.Message
+		return nil, d.WithHelp(configsElsewhere)
+	}
+	return nil, diag.Errorf(diag.Pos{File: e.file.Path()}, "'%s' is not autotuned: it has no configurations to choose from", fn.Name())
+}
+
+func (e *evaluation) checkConfigs(fn *eval.Function, values []any) ([]*lang.Config, error) {
+	list := make([]*lang.Config, len(values))
+	for i, v := range values {
+		c, ok := v.(*lang.Config)
+		if !ok {
+			pos, _ := e.file.file.Pos(fn.Span())
+			return nil, diag.Errorf(pos, "a configuration of '%s' is %s, not a triton.Config", fn.Name(), eval.TypeName(v)).
+				WithHelp(configsElsewhere).WithSource(e.file.Source())
+		}
+		list[i] = c
+	}
+	return list, nil
+}
+
+// configInfo tells of a kernel's configurations.
+func (e *evaluation) configInfo(fn *eval.Function, k *KernelInfo) {
+	if a := fn.Params.Autotune(); a != nil {
+		k.Pruned = e.env.Configs == nil && (a.Prune != nil || a.PerfModel != nil)
+	} else if e.env.Configs == nil {
+		return
+	}
+	configs, err := e.configsOf(fn)
+	if err != nil {
+		return // who asks for one hears why
+	}
+	params := fn.ParamList()
+	for _, c := range configs {
+		info := ConfigInfo{Constants: map[string]any{}, Text: configText(c)}
+		for i, key := range c.Kwargs.Keys {
+			if name := eval.Str(key); indexOf(params, name) >= 0 {
+				info.Constants[name] = c.Kwargs.Values[i]
+			}
+		}
+		k.Configs = append(k.Configs, info)
+	}
+}
+
+// configText is a configuration as people read it: "BLOCK=128, num_warps=4".
+func configText(c *lang.Config) string {
+	var parts []string
+	for i, key := range c.Kwargs.Keys {
+		parts = append(parts, eval.Str(key)+"="+eval.Repr(c.Kwargs.Values[i]))
+	}
+	for _, o := range c.Options {
+		if o.Value != nil {
+			parts = append(parts, o.Name+"="+eval.Repr(o.Value))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// skipped is why a decorator of that name, such as triton.autotune, was passed
+// over; nil when none was.
+func skipped(fn *eval.Function, decorator string) *eval.Failure {
+	for _, s := range fn.Skipped {
+		if isCallOf(s.Decorator, decorator) {
+			return s.Failure
+		}
+	}
+	return nil
+}
+
+// isCallOf reports whether a decorator calls a function of that name.
+func isCallOf(d syntax.Expr, name string) bool {
+	c, ok := d.(*syntax.Call)
+	if !ok {
+		return false
+	}
+	switch callee := c.Func.(type) {
+	case *syntax.Attribute:
+		return callee.Attr == name
+	case *syntax.Name:
+		return callee.ID == name
+	}
+	return false
+}
+
+// placeOf is the place of a kernel's decorator of that name, or of the kernel.
+func (e *evaluation) placeOf(fn *eval.Function, decorator string) diag.Diagnostic {
+	span := fn.Span()
+	if fn.Def != nil {
+		for _, d := range fn.Def.Decorators {
+			if isCallOf(d, decorator) {
+				span = d.Loc()
+				break
+			}
+		}
+	}
+	pos, end := e.file.file.Pos(span)
+	return diag.Diagnostic{Pos: pos, EndCol: end, Line: diag.LineAt(e.file.Source(), pos.Line)}
+}
+
+func indexOf(params []*syntax.Arg, name string) int {
+	return slices.IndexFunc(params, func(p *syntax.Arg) bool { return p.Name == name })
+}
+
+// openChoice decides which configuration is taken where the request names none.
+func (e *evaluation) openChoice(fn *eval.Function, v *Variant) int {
+	if e.env.Configs == nil && fn.Params.Autotune() == nil {
+		return noConfig
+	}
+	configs, err := e.configsOf(fn)
+	if err != nil {
+		return noConfig // what is lacking will be told
+	}
+	if fn.Params.Recorded != nil {
+		return 0 // it was recorded for that one
+	}
+	params := fn.ParamList()
+	given := map[string]bool{}
+	for i := range v.spec.Args {
+		a := &v.spec.Args[i]
+		if given[a.Name] = true; a.Name == "" && i < len(params) {
+			given[params[i].Name] = true
+		}
+	}
+	tuned, lacking := 0, 0
+	for _, key := range configs[0].Kwargs.Keys {
+		if name := eval.Str(key); indexOf(params, name) >= 0 {
+			tuned++
+			if !given[name] {
+				lacking++
+			}
+		}
+	}
+	switch {
+	case v.request.Launch != nil && (tuned == 0 || lacking > 0):
+		return bestConfig
+	case v.request.Launch == nil && len(configs) == 1 && lacking > 0:
+		return 0
+	}
+	return noConfig
+}
+
+// tune adds the variant's configuration.
+func (b *binder) tune(a *eval.Autotune) {
+	if b.v.config == noConfig || b.tuned {
+		return
+	}
+	b.tuned = true
+	configs, err := b.e.configsOf(b.fn)
+	if err != nil {
+		b.errs = append(b.errs, diag.All(err)...)
+		return
+	}
+	b.configs = len(configs)
+	n := b.v.config
+	if n == bestConfig {
+		if n, err = b.best(a, configs); err != nil {
+			b.errs = append(b.errs, diag.All(err)...)
+			return
+		}
+	}
+	b.config, b.configNo = configs[n], n
+	for i, key := range b.config.Kwargs.Keys {
+		name, value := eval.Str(key), b.config.Kwargs.Values[i]
+		at := indexOf(b.params, name)
+		if at < 0 {
+			// Triton takes a keyword of the launch for an option where the kernel
+			// has no such parameter.
+			b.tuneOption(name, value)
+			continue
+		}
+		if b.given[at] != nil {
+			continue
+		}
+		if b.computed[name] {
+			b.conflict(name)
+			continue
+		}
+		b.put(at, value)
+		b.settings = append(b.settings, setting{name: name, value: literal(value)})
+	}
+	for _, o := range b.config.Options {
+		b.tuneOption(o.Name, o.Value)
+	}
+}
+
+func (b *binder) tuneOption(name string, value any) {
+	if value == nil || b.fixed[name] {
+		return
+	}
+	if b.computed[name] {
+		b.conflict(name)
+		return
+	}
+	place := b.e.placeOf(b.fn, autotuneName)
+	from := fmt.Sprintf("a configuration of '%s'", b.fn.Name())
+	if file := b.e.env.Configs; file != nil {
+		place, from = file.place(b.configNo, name), "the file "+file.path
+	}
+	b.putOption(name, value, from, place)
+}
+
+// conflict reports what both a configuration and a heuristic above it give.
+func (b *binder) conflict(name string) {
+	d := b.e.placeOf(b.fn, heuristicsName)
+	d.Message = fmt.Sprintf("'%s' is given by @triton.heuristics and by the configurations of '%s'", name, b.fn.Name())
+	b.errs = append(b.errs, d.WithHelp("put @triton.autotune above @triton.heuristics: the upper one runs first, and the lower one may change what it gives"))
+}
+
+// best is the configuration that a launch begins with: the first that
+// prune_configs_by leaves.
+func (b *binder) best(a *eval.Autotune, configs []*lang.Config) (n int, err error) {
+	if a == nil || b.e.env.Configs != nil || a.Prune == nil && a.PerfModel == nil {
+		return 0, nil
+	}
+	fail := eval.Try(func() {
+		left := b.prune(a, configs)
+		for _, c := range left {
+			if n = slices.Index(configs, c); n >= 0 {
+				return
+			}
+		}
+		eval.Fail("early_config_prune returns other configurations than it was given")
+	})
+	if fail == nil {
+		return n, nil
+	}
+	d := fail.Diagnostic()
+	if d.Pos == (diag.Pos{}) {
+		at := b.e.placeOf(b.fn, autotuneName)
+		d.Pos, d.EndCol, d.Line = at.Pos, at.EndCol, at.Line
+	}
+	d.Message = fmt.Sprintf("prune_configs_by of '%s' cannot choose a configuration: %s", b.fn.Name(), d.Message)
+	help := "choose a configuration with --config:\n" + listConfigs(configs)
+	if d.Help != "" {
+		help = d.Help + "; or " + help
+	}
+	return 0, d.WithHelp("%s", help)
+}
+
+// maxListed is how many configurations a message names.
+const maxListed = 16
+
+func listConfigs(configs []*lang.Config) string {
+	var b strings.Builder
+	for i, c := range configs {
+		if i == maxListed {
+			fmt.Fprintf(&b, "\n… and %d more", len(configs)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%d  %s", i, configText(c))
+	}
+	return b.String()
+}
+
+// prune does what prune_configs_by says, as Triton does.
+func (b *binder) prune(a *eval.Autotune, configs []*lang.Config) []*lang.Config {
+	s := b.e.session
+	var keywords []eval.Keyword
+	named := &eval.Dict{}
+	for i, p := range b.params {
+		v, ok := b.args.Get(p.Name)
+		if !ok || b.given[i] == nil {
+			continue
+		}
+		named.Set(p.Name, v)
+		if isConstexpr(p) {
+			keywords = append(keywords, eval.Keyword{Name: p.Name, Value: v})
+		}
+	}
+	if a.Prune != nil {
+		all := &eval.List{}
+		for _, c := range configs {
+			all.Elems = append(all.Elems, c)
+		}
+		configs = nil
+		for _, v := range eval.Iterate(s.Apply(a.Prune, []any{all, named}, keywords)) {
+			c, ok := v.(*lang.Config)
+			if !ok {
+				eval.Fail("early_config_prune returns %s, not a triton.Config", eval.TypeName(v))
+			}
+			configs = append(configs, c)
+		}
+		if len(configs) == 0 {
+			eval.Fail("early_config_prune should return at least one configuration")
+		}
+	}
+	if a.PerfModel == nil {
+		return configs
+	}
+	count, ok := topK(a.TopK, len(configs))
+	if !ok {
+		eval.Fail("top_k must be a float <= 1.0 or an int, not %s", eval.Repr(a.TopK))
+	}
+	if len(configs) <= count {
+		return configs
+	}
+	return b.fastest(a.PerfModel, configs, named)
+}
+
+// topK is how many of n configurations top_k keeps; all where it is not given.
+func topK(v any, n int) (int, bool) {
+	switch v := v.(type) {
+	case nil:
+		return n, true
+	case float64:
+		return int(float64(n) * v), v <= 1
+	case int64:
+		return int(v), true
+	}
+	return 0, false
+}
+
+// fastest orders configurations by what a model of their time says.
+func (b *binder) fastest(model any, configs []*lang.Config, named *eval.Dict) []*lang.Config {
+	times := make(map[*lang.Config]any, len(configs))
+	for _, c := range configs {
+		all := &eval.Dict{}
+		for i, key := range named.Keys {
+			all.Set(key, named.Values[i])
+		}
+		for i, key := range c.Kwargs.Keys {
+			all.Set(key, c.Kwargs.Values[i])
+		}
+		for _, o := range c.Options {
+			if o.Value != nil {
+				all.Set(o.Name, o.Value)
+			}
+		}
+		keywords := make([]eval.Keyword, len(all.Keys))
+		for i, key := range all.Keys {
+			keywords[i] = eval.Keyword{Name: eval.Str(key), Value: all.Values[i]}
+		}
+		times[c] = b.e.session.Apply(model, nil, keywords)
+	}
+	configs = slices.Clone(configs)
+	slices.SortStableFunc(configs, func(x, y *lang.Config) int {
+		switch {
+		case eval.Compare(syntax.Lt, times[x], times[y]):
+			return -1
+		case eval.Compare(syntax.Lt, times[y], times[x]):
+			return 1
+		}
+		return 0
+	})
+	return configs
+}
+
+// compute adds what a decorator's heuristics say of the arguments so far. A
+// parameter or an option that the user has given keeps its value.
+func (b *binder) compute(h *eval.Heuristics) {
+	for i, key := range h.Values.Keys {
+		name := eval.Str(key)
+		at := indexOf(b.params, name)
+		if at >= 0 && b.given[at] != nil || at < 0 && b.explicit(name) {
+			continue
+		}
+		var v any
+		fail := eval.Try(func() {
+			v = b.e.session.Apply(h.Values.Values[i], []any{b.args}, nil)
+			if m, ok := v.(*eval.Missing); ok {
+				m.Fail()
+			}
+			if c, ok := v.(*eval.Constexpr); ok {
+				v = c.Value
+			}
+			if _, ok := optionValue(v); at < 0 && v != nil && !ok {
+				eval.Fail("the kernel has no such parameter, and %s is no value of an option", eval.Repr(v))
+			}
+		})
+		if fail != nil {
+			b.cannotCompute(name, at >= 0, fail)
+			return
+		}
+		b.computed[name] = true
+		switch {
+		case at >= 0:
+			b.put(at, v)
+		case v != nil:
+			b.putOption(name, v, fmt.Sprintf("@triton.heuristics of '%s'", b.fn.Name()), b.e.placeOf(b.fn, heuristicsName))
+		}
+	}
+}
+
+// cannotCompute reports a heuristic that fails, with its place as a note.
+func (b *binder) cannotCompute(name string, param bool, fail *eval.Failure) {
+	help := "give " + name + "=… in the signature"
+	if !param {
+		help = "give the option with --option " + name + "=…"
+	}
+	if b.heuristicsFirst(fail) {
+		help = "put @triton.autotune above @triton.heuristics: the upper one runs first"
+	}
+	at := b.end()
+	b.errorf(&at, help, "'%s' is computed by @triton.heuristics: %s", name, fail.Msg)
+	if fail.File != nil {
+		where := fail.Diagnostic()
+		b.errs[len(b.errs)-1].Notes = append(b.errs[len(b.errs)-1].Notes, diag.Diagnostic{
+			Severity: diag.Note, Pos: where.Pos, EndCol: where.EndCol, Line: where.Line, Message: "it is computed here",
+		})
+	}
+}
+
+// heuristicsFirst reports whether a heuristic lacks what a configuration of an
+// autotuner below it would give.
+func (b *binder) heuristicsFirst(fail *eval.Failure) bool {
+	a := b.fn.Params.Autotune()
+	if fail.Raised != "KeyError" || a == nil || b.tuned {
+		return false
+	}
+	for _, v := range a.Configs {
+		c, ok := v.(*lang.Config)
+		if !ok {
+			continue
+		}
+		for _, key := range c.Kwargs.Keys {
+			if eval.Repr(key) == fail.Msg {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// explicit reports whether the user gives an option, in the comment or beside the
+// file.
+func (b *binder) explicit(name string) bool {
+	if _, ok := b.v.request.Options[name]; ok {
+		return true
+	}
+	return slices.ContainsFunc(b.v.spec.Options, func(o signature.Option) bool { return o.Name == name })
+}
+
+// put gives a parameter its value.
+func (b *binder) put(at int, v any) {
+	b.out[at], b.known[at] = constantParam(v), true
+	b.added = append(b.added, at)
+	b.args.Set(b.params[at].Name, b.out[at].Value)
+}
+
+// putOption adds an option that the user has not given, in the place of an
+// earlier one.
+func (b *binder) putOption(name string, v any, from string, place diag.Diagnostic) {
+	text, ok := optionValue(v)
+	if !ok {
+		place.Message = fmt.Sprintf("the option '%s' cannot be %s", name, eval.Repr(v))
+		b.errs = append(b.errs, &place)
+		return
+	}
+	if !slices.ContainsFunc(b.v.spec.Options, func(o signature.Option) bool { return o.Name == name }) && !b.computed[name] {
+		b.settings = append(b.settings, setting{name: name, value: fmt.Sprint(text)})
+	}
+	if b.explicit(name) {
+		return
+	}
+	b.args.Set(name, v)
+	o := Option{Name: name, Value: text, From: from, place: place}
+	if i := slices.IndexFunc(b.options, func(o Option) bool { return o.Name == name }); i >= 0 {
+		b.options[i] = o
+		return
+	}
+	b.options = append(b.options, o)
+}
+
+// flagValue reads an option of the command line, where numbers are texts.
+func flagValue(v any) any {
+	switch v := v.(type) {
+	case int:
+		return int64(v)
+	case string:
+		return signature.OptionValue(v)
+	}
+	return v
+}
+
+// argValue is an argument as functions of decorators see it: with its value in a
+// launch, else as far as its type tells.
+func argValue(name string, p *codegen.Param, launch any, known bool) any {
+	elemName := func(i int) string { return name + "[" + strconv.Itoa(i) + "]" }
+	switch v := launch.(type) {
+	case int:
+		return int64(v)
+	case uint64:
+		return eval.Int(new(big.Int).SetUint64(v))
+	case Tensor:
+		return launchTensor(name, v)
+	case Descriptor:
+		return &lang.LaunchDescriptor{Base: launchTensor(name, v.Tensor), Block: v.Block}
+	case []any:
+		t := &eval.Tuple{}
+		for i := range v {
+			t.Elems = append(t.Elems, argValue(elemName(i), &codegen.Param{}, v[i], true))
+		}
+		return t
+	}
+	if known {
+		return launch
+	}
+	switch t := p.Type.(type) {
+	case nil:
+	case *lang.Pointer:
+		if d, ok := t.Elem.(*lang.DType); ok {
+			return &lang.LaunchTensor{Name: name, DType: d}
+		}
+		return lang.LaunchNumber(name)
+	case *lang.DescType:
+		base := &lang.LaunchTensor{Name: name, DType: t.Block.Elem.(*lang.DType)} // parseDesc makes no other
+		return &lang.LaunchDescriptor{Base: base, Block: t.Block.Shape}
+	default:
+		return lang.LaunchNumber(name)
+	}
+	if !p.Tuple {
+		return p.Value
+	}
+	t := &eval.Tuple{}
+	for i := range p.Elems {
+		t.Elems = append(t.Elems, argValue(elemName(i), &p.Elems[i], nil, false))
+	}
+	return t
+}
+
+func launchTensor(name string, t Tensor) *lang.LaunchTensor {
+	d := lang.DTypeNamed(t.Type)
+	if d == nil {
+		panic("BUG: frontend: no type " + t.Type)
+	}
+	return &lang.LaunchTensor{Name: name, DType: d, Shape: t.Shape}
+}

@@ -1,0 +1,327 @@
+package frontend
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/frontend/signature"
+)
+
+// AllConfigs as a Request's Config asks for every configuration.
+const AllConfigs = "all"
+
+// Request says which variants of a program's kernels are wanted.
+type Request struct {
+	// Kernel's name; empty for the only one, or for all that comments name.
+	Kernel string
+	// Signature in Triton's ahead-of-time grammar asks for one variant; empty for
+	// those of the file's comments.
+	Signature string
+	// Config chooses among the configurations of an autotuned kernel: a number
+	// from 0, AllConfigs for every one, or empty where the signature says all that
+	// they do. Of a kernel with one configuration empty chooses that.
+	Config string
+	// Options are those of the caller. They go before what the file says, and
+	// functions of @triton.heuristics see them.
+	Options map[string]any
+	// Launch, when there, says that the variant is for one launch, of which the
+	// values of the arguments are known. Then a configuration is chosen as
+	// Triton's autotuner would begin: the first that prune_configs_by leaves.
+	Launch *Launch
+}
+
+// Launch is what is known of a launch.
+type Launch struct {
+	// Values of the arguments that are not compiled in, by parameter: bool, int64,
+	// uint64, float64, Tensor, Descriptor, or []any for a tuple.
+	Values map[string]any
+}
+
+// Tensor is what an argument with memory looks like: the type of its elements as
+// signatures have it, and its shape. The elements lie one behind the other.
+type Tensor struct {
+	Type  string
+	Shape []int64
+}
+
+// Descriptor is a tensor descriptor: its memory, and the sizes of a block.
+type Descriptor struct {
+	Tensor
+	Block []int64
+}
+
+// Variant is one kernel of a program as it is to be compiled: its signature, and
+// what @triton.autotune and @triton.heuristics add. It can be built any number of
+// times, also at once.
+type Variant struct {
+	Kernel string
+	// Name tells this variant from the others of the same kernel, in letters fit
+	// for a file's name; empty when it is the only one.
+	Name string
+	// Options are those that the file gives: a comment, a configuration, or
+	// @triton.heuristics. Each name stands there once.
+	Options []Option
+	// Constants are the parameters of known value, by name, as Python has them:
+	// nil, bool, int64, float64, string, or something else that only the front end
+	// understands.
+	Constants map[string]any
+	// Config is the number of the configuration, -1 for none, and Configs that of
+	// all there are. Chosen says that the request left the choice open.
+	Config, Configs int
+	Chosen          bool
+
+	spec     *signature.Spec
+	request  *Request
+	config   int // of the request: a number, or one of those below
+	settings []setting
+	key      string
+}
+
+// What a Variant's config may be besides a number.
+const (
+	noConfig   = -1 // the signature says all
+	bestConfig = -2 // what the autotuner would begin with
+)
+
+// Key tells apart all variants of a program that differ in what is compiled, its
+// options aside. It is empty for a variant that cannot be told apart by a text.
+func (v *Variant) Key() string { return v.key }
+
+// Option is a compile option that the file gives.
+type Option struct {
+	Name  string
+	Value any // int64, float64, bool or string
+	// From says where: "a comment of the file", "a configuration of 'k'".
+	From string
+
+	place diag.Diagnostic // without a message
+}
+
+// Errorf makes a diagnostic about the option, at the place that gives it.
+func (o *Option) Errorf(format string, args ...any) *diag.Diagnostic {
+	d := o.place
+	d.Message = fmt.Sprintf(format, args...)
+	return &d
+}
+
+// Variants returns what a request asks for, in the order of the file. The error
+// tells all that is wrong with any of them.
+func (p *Program) Variants(ctx context.Context, req *Request) (list []*Variant, err error) {
+	err = p.evaluate(ctx, nil, nil, func(e *evaluation) error {
+		specs, err := e.specs(req)
+		if err != nil {
+			return err
+		}
+		var errs diag.List
+		for _, spec := range specs {
+			variants, err := e.variants(spec, req)
+			if err != nil {
+				errs = append(errs, diag.All(err)...)
+			}
+			list = append(list, variants...)
+		}
+		return errs.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	nameVariants(list)
+	return list, nil
+}
+
+// specs are the signatures that a request asks for.
+func (e *evaluation) specs(req *Request) ([]*signature.Spec, error) {
+	if req.Signature != "" {
+		spec, err := signature.Parse("-s", req.Signature)
+		if err != nil {
+			return nil, err
+		}
+		spec.Kernel = req.Kernel
+		return []*signature.Spec{spec}, nil
+	}
+	specs, err := signature.FromComments(e.file.file.Tree)
+	if err != nil {
+		return nil, err
+	}
+	if req.Kernel != "" {
+		var mine []*signature.Spec
+		for _, spec := range specs {
+			if spec.Kernel == req.Kernel {
+				mine = append(mine, spec)
+			}
+		}
+		specs = mine
+	}
+	if len(specs) > 0 {
+		return specs, nil
+	}
+	if specs, err = e.recorded(req.Kernel); err != nil || len(specs) > 0 {
+		return specs, err
+	}
+	infos, err := e.kernels()
+	if err != nil {
+		return nil, err
+	}
+	listed := req.Kernel == ""
+	for i := range infos {
+		listed = listed || infos[i].Name == req.Kernel
+	}
+	if !listed {
+		// No kernel, or one that others call: binding it will say.
+		return []*signature.Spec{{Kernel: req.Kernel, Text: signature.Text{File: "-n", Line: 1, Full: req.Kernel}}}, nil
+	}
+	return nil, e.missingSignature(infos)
+}
+
+// variants are those of one signature: one, or one a configuration.
+func (e *evaluation) variants(spec *signature.Spec, req *Request) ([]*Variant, error) {
+	v := &Variant{spec: spec, request: req, config: noConfig}
+	fn, err := e.find(spec)
+	if err != nil {
+		return nil, err
+	}
+	v.Kernel = fn.Name()
+	if v.spec, err = e.complete(fn, spec); err != nil {
+		return nil, err
+	}
+	for i, o := range spec.Options {
+		for _, before := range spec.Options[:i] {
+			if before.Name == o.Name {
+				return nil, spec.Text.Errorf(o.Start, o.End, "the option %s is given twice", o.Name)
+			}
+		}
+	}
+	first, last := noConfig, noConfig
+	switch {
+	case req.Config == "":
+		if first = e.openChoice(fn, v); first != noConfig {
+			v.Chosen = true
+		}
+		last = first
+	default:
+		configs, err := e.configsOf(fn)
+		if err != nil {
+			return nil, err
+		}
+		first, last = 0, len(configs)-1
+		if req.Config != AllConfigs {
+			n, err := strconv.Atoi(req.Config)
+			if err != nil || n < 0 || n >= len(configs) {
+				every := ", or " + AllConfigs + " for every one"
+				if req.Launch != nil {
+					every = ""
+				}
+				return nil, diag.Errorf(diag.Pos{File: e.file.Path()}, "'%s' has no configuration %q", fn.Name(), req.Config).
+					WithHelp("it has %d: give a number from 0 to %d%s", len(configs), len(configs)-1, every)
+			}
+			first, last = n, n
+		}
+	}
+	var list []*Variant
+	for n := first; n <= last; n++ {
+		one := *v
+		one.config = n
+		k, err := e.bind(&one)
+		if err != nil {
+			return nil, err // those of the other configurations say the same
+		}
+		k.describe(&one)
+		list = append(list, &one)
+	}
+	return list, nil
+}
+
+// setting is one thing that a variant says: a parameter's entry or an option.
+type setting struct {
+	name  string
+	value string // as written
+	typ   string // the entry's type, or "" for a value
+}
+
+// nameVariants gives each variant of a kernel that has several a name made of
+// the settings in which they differ: "BLOCK1024-num_warps4", "fp16".
+func nameVariants(list []*Variant) {
+	byKernel := map[string][]*Variant{}
+	for _, v := range list {
+		byKernel[v.Kernel] = append(byKernel[v.Kernel], v)
+	}
+	for _, v := range list {
+		group := byKernel[v.Kernel]
+		if len(group) == 1 || group[0] != v {
+			continue
+		}
+		all := make([][]setting, len(group))
+		for j := range group {
+			all[j] = group[j].settings
+		}
+		used := map[string]bool{}
+		for j := range group {
+			name := fileName(difference(all, j))
+			for n := 2; name == "" || used[name]; n++ {
+				name = strings.TrimPrefix(fileName(difference(all, j))+"-"+strconv.Itoa(n), "-")
+			}
+			used[name] = true
+			group[j].Name = name
+		}
+	}
+}
+
+// difference joins what variant j says of the settings in which the variants
+// differ. Types stand without their parameter's name, and once where several in
+// a row are the same.
+func difference(all [][]setting, j int) string {
+	var parts []string
+	for _, s := range all[j] {
+		sameValue, sameType := true, true
+		for _, other := range all {
+			o, ok := find(other, s.name)
+			sameValue = sameValue && ok && o.value == s.value
+			sameType = sameType && ok && o.typ == s.typ
+		}
+		part := s.name + s.value
+		switch {
+		case sameValue:
+			continue
+		case s.typ != "" && !sameType:
+			part = s.typ
+		case s.typ != "":
+			part = s.name + "-" + s.value // they differ in the hint
+		}
+		if len(parts) == 0 || parts[len(parts)-1] != part {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, "-")
+}
+
+func find(list []setting, name string) (setting, bool) {
+	for _, s := range list {
+		if s.name == name {
+			return s, true
+		}
+	}
+	return setting{}, false
+}
+
+// maxVariantName bounds a variant's name; file systems take 255 bytes a file.
+const maxVariantName = 100
+
+// fileName drops from s what does not belong in a file's name.
+func fileName(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '.', r == '-':
+			b.WriteRune(r)
+		case r == ':':
+			b.WriteByte('x')
+		}
+		if b.Len() == maxVariantName {
+			break
+		}
+	}
+	return strings.Trim(b.String(), ".-")
+}
