@@ -49,6 +49,8 @@ func diagnosticToWire(d Diagnostic) *pb.Diagnostic {
 		Help:       utf8(d.Help),
 		SourceLine: utf8(d.SourceLine),
 		Notes:      each(d.Notes, diagnosticToWire),
+
+		Unlaunchable: d.Unlaunchable,
 	}
 }
 
@@ -64,6 +66,8 @@ func diagnosticFromWire(d *pb.Diagnostic) Diagnostic {
 		Help:       d.GetHelp(),
 		SourceLine: d.GetSourceLine(),
 		Notes:      each(d.GetNotes(), diagnosticFromWire),
+
+		Unlaunchable: d.GetUnlaunchable(),
 	}
 }
 
@@ -172,13 +176,14 @@ func targetFactsFromWire(t *pb.TargetFacts) TargetFacts {
 func optionToWire(o OptionSpec) *pb.OptionSpec {
 	return &pb.OptionSpec{
 		Name: o.Name, Type: string(o.Type), DefaultJson: o.Default, Doc: o.Doc, Choices: o.Choices, Derived: o.Derived,
+		CallerOnly: o.CallerOnly,
 	}
 }
 
 func optionFromWire(o *pb.OptionSpec) OptionSpec {
 	return OptionSpec{
 		Name: o.GetName(), Type: OptionType(o.GetType()), Default: o.GetDefaultJson(), Doc: o.GetDoc(),
-		Choices: o.GetChoices(), Derived: o.GetDerived(),
+		Choices: o.GetChoices(), Derived: o.GetDerived(), CallerOnly: o.GetCallerOnly(),
 	}
 }
 

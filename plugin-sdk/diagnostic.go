@@ -50,6 +50,10 @@ type Diagnostic struct {
 	Help       string // the next step, or empty
 	SourceLine string // the text of that line, or empty
 	Notes      []Diagnostic
+	// Unlaunchable marks a warning about a kernel that no device of the target can
+	// launch: what was compiled can be read and measured, not run. The host makes it
+	// an error unless its user wants such kernels.
+	Unlaunchable bool
 }
 
 // Errorf makes an error about what the user gave.

@@ -117,6 +117,10 @@ type OptionSpec struct {
 	Choices []string `json:"choices,omitempty"` // of a string or a string list
 	// Derived options stand in the metadata but cannot be given by a user.
 	Derived bool `json:"derived,omitempty"`
+	// CallerOnly options name files or arguments of a tool, which is not for the
+	// author of a kernel to choose. The host takes them from the command line and
+	// refuses them from the file that is compiled.
+	CallerOnly bool `json:"caller_only,omitempty"`
 }
 
 // SettingSpec is a knob of the machine rather than of the kernel, such as a

@@ -195,17 +195,20 @@ func (x *Target) GetWarpSize() int32 {
 // Diagnostic is one message to the user. Line and column count from 1 (column
 // in bytes); 0 means unknown.
 type Diagnostic struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Severity      Diagnostic_Severity    `protobuf:"varint,1,opt,name=severity,proto3,enum=tritonc.backend.v1.Diagnostic_Severity" json:"severity,omitempty"`
-	Kind          Diagnostic_Kind        `protobuf:"varint,2,opt,name=kind,proto3,enum=tritonc.backend.v1.Diagnostic_Kind" json:"kind,omitempty"`
-	File          string                 `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`
-	Line          int32                  `protobuf:"varint,4,opt,name=line,proto3" json:"line,omitempty"`
-	Column        int32                  `protobuf:"varint,5,opt,name=column,proto3" json:"column,omitempty"`
-	EndColumn     int32                  `protobuf:"varint,6,opt,name=end_column,json=endColumn,proto3" json:"end_column,omitempty"` // just after the marked range on the same line, or 0
-	Message       string                 `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
-	Help          string                 `protobuf:"bytes,8,opt,name=help,proto3" json:"help,omitempty"`                               // the next step, or empty
-	SourceLine    string                 `protobuf:"bytes,9,opt,name=source_line,json=sourceLine,proto3" json:"source_line,omitempty"` // the text of that line, or empty
-	Notes         []*Diagnostic          `protobuf:"bytes,10,rep,name=notes,proto3" json:"notes,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Severity   Diagnostic_Severity    `protobuf:"varint,1,opt,name=severity,proto3,enum=tritonc.backend.v1.Diagnostic_Severity" json:"severity,omitempty"`
+	Kind       Diagnostic_Kind        `protobuf:"varint,2,opt,name=kind,proto3,enum=tritonc.backend.v1.Diagnostic_Kind" json:"kind,omitempty"`
+	File       string                 `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`
+	Line       int32                  `protobuf:"varint,4,opt,name=line,proto3" json:"line,omitempty"`
+	Column     int32                  `protobuf:"varint,5,opt,name=column,proto3" json:"column,omitempty"`
+	EndColumn  int32                  `protobuf:"varint,6,opt,name=end_column,json=endColumn,proto3" json:"end_column,omitempty"` // just after the marked range on the same line, or 0
+	Message    string                 `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
+	Help       string                 `protobuf:"bytes,8,opt,name=help,proto3" json:"help,omitempty"`                               // the next step, or empty
+	SourceLine string                 `protobuf:"bytes,9,opt,name=source_line,json=sourceLine,proto3" json:"source_line,omitempty"` // the text of that line, or empty
+	Notes      []*Diagnostic          `protobuf:"bytes,10,rep,name=notes,proto3" json:"notes,omitempty"`
+	// unlaunchable marks a warning about a kernel that no device of the target can
+	// launch. The host makes it an error unless its user wants such kernels.
+	Unlaunchable  bool `protobuf:"varint,11,opt,name=unlaunchable,proto3" json:"unlaunchable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -308,6 +311,13 @@ func (x *Diagnostic) GetNotes() []*Diagnostic {
 		return x.Notes
 	}
 	return nil
+}
+
+func (x *Diagnostic) GetUnlaunchable() bool {
+	if x != nil {
+		return x.Unlaunchable
+	}
+	return false
 }
 
 type DescribeRequest struct {
@@ -807,13 +817,16 @@ func (x *MinDotSize) GetK() int32 {
 // OptionSpec is one compile option. Defaults that depend on the target are
 // filled in by ParseOptions; default_json then holds the common one.
 type OptionSpec struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Type          string                 `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`                                  // int, bool, string, string_list, string_map
-	DefaultJson   string                 `protobuf:"bytes,3,opt,name=default_json,json=defaultJson,proto3" json:"default_json,omitempty"` // "4", "null", "\"tf32\""
-	Doc           string                 `protobuf:"bytes,4,opt,name=doc,proto3" json:"doc,omitempty"`
-	Choices       []string               `protobuf:"bytes,5,rep,name=choices,proto3" json:"choices,omitempty"`
-	Derived       bool                   `protobuf:"varint,6,opt,name=derived,proto3" json:"derived,omitempty"` // shown in metadata, refused from a user
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Type        string                 `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`                                  // int, bool, string, string_list, string_map
+	DefaultJson string                 `protobuf:"bytes,3,opt,name=default_json,json=defaultJson,proto3" json:"default_json,omitempty"` // "4", "null", "\"tf32\""
+	Doc         string                 `protobuf:"bytes,4,opt,name=doc,proto3" json:"doc,omitempty"`
+	Choices     []string               `protobuf:"bytes,5,rep,name=choices,proto3" json:"choices,omitempty"`
+	Derived     bool                   `protobuf:"varint,6,opt,name=derived,proto3" json:"derived,omitempty"` // shown in metadata, refused from a user
+	// caller_only options name files or arguments of a tool. They come from the
+	// command line; the host refuses them from the file that is compiled.
+	CallerOnly    bool `protobuf:"varint,7,opt,name=caller_only,json=callerOnly,proto3" json:"caller_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -886,6 +899,13 @@ func (x *OptionSpec) GetChoices() []string {
 func (x *OptionSpec) GetDerived() bool {
 	if x != nil {
 		return x.Derived
+	}
+	return false
+}
+
+func (x *OptionSpec) GetCallerOnly() bool {
+	if x != nil {
+		return x.CallerOnly
 	}
 	return false
 }
@@ -2547,7 +2567,7 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x06Target\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +
 	"\x04arch\x18\x02 \x01(\tR\x04arch\x12\x1b\n" +
-	"\twarp_size\x18\x03 \x01(\x05R\bwarpSize\"\xc8\x03\n" +
+	"\twarp_size\x18\x03 \x01(\x05R\bwarpSize\"\xec\x03\n" +
 	"\n" +
 	"Diagnostic\x12C\n" +
 	"\bseverity\x18\x01 \x01(\x0e2'.tritonc.backend.v1.Diagnostic.SeverityR\bseverity\x127\n" +
@@ -2562,7 +2582,8 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\vsource_line\x18\t \x01(\tR\n" +
 	"sourceLine\x124\n" +
 	"\x05notes\x18\n" +
-	" \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\x05notes\",\n" +
+	" \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\x05notes\x12\"\n" +
+	"\funlaunchable\x18\v \x01(\bR\funlaunchable\",\n" +
 	"\bSeverity\x12\t\n" +
 	"\x05ERROR\x10\x00\x12\v\n" +
 	"\aWARNING\x10\x01\x12\b\n" +
@@ -2614,7 +2635,7 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x04bits\x18\x01 \x01(\x05R\x04bits\x12\f\n" +
 	"\x01m\x18\x02 \x01(\x05R\x01m\x12\f\n" +
 	"\x01n\x18\x03 \x01(\x05R\x01n\x12\f\n" +
-	"\x01k\x18\x04 \x01(\x05R\x01k\"\x9d\x01\n" +
+	"\x01k\x18\x04 \x01(\x05R\x01k\"\xbe\x01\n" +
 	"\n" +
 	"OptionSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
@@ -2622,7 +2643,9 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\fdefault_json\x18\x03 \x01(\tR\vdefaultJson\x12\x10\n" +
 	"\x03doc\x18\x04 \x01(\tR\x03doc\x12\x18\n" +
 	"\achoices\x18\x05 \x03(\tR\achoices\x12\x18\n" +
-	"\aderived\x18\x06 \x01(\bR\aderived\"E\n" +
+	"\aderived\x18\x06 \x01(\bR\aderived\x12\x1f\n" +
+	"\vcaller_only\x18\a \x01(\bR\n" +
+	"callerOnly\"E\n" +
 	"\vSettingSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03env\x18\x02 \x03(\tR\x03env\x12\x10\n" +
