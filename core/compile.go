@@ -86,6 +86,9 @@ func (t *trip) meetBackend(ctx context.Context, target Target) (err error) {
 }
 
 func (t *trip) settleOptions(ctx context.Context) error {
+	if err := t.checkFileOptions(); err != nil {
+		return err
+	}
 	all := make(map[string]any, len(t.src.Options)+len(t.opts.Values))
 	maps.Copy(all, t.src.Options)
 	maps.Copy(all, t.opts.Values)
@@ -99,6 +102,27 @@ func (t *trip) settleOptions(ctx context.Context) error {
 	t.warn(resp.Diagnostics)
 	t.options = resp.OptionsJSON
 	return t.explain(err)
+}
+
+// checkFileOptions refuses options of the file that only the caller may give.
+func (t *trip) checkFileOptions() error {
+	if t.src.variant == nil {
+		return nil
+	}
+	var errs diag.List
+	for i := range t.src.variant.Options {
+		o := &t.src.variant.Options[i]
+		if _, given := t.opts.Values[o.Name]; given {
+			continue // it has no effect
+		}
+		for j := range t.facts.Options {
+			if spec := &t.facts.Options[j]; spec.Name == o.Name && spec.CallerOnly {
+				errs = append(errs, o.Errorf("the option %s cannot come from %s", o.Name, o.From).
+					WithHelp("it names files or arguments of a tool, which only the command line may choose: --option %s=…", o.Name))
+			}
+		}
+	}
+	return errs.Err()
 }
 
 // runStages has the backend run what of the plan remains, in one call.
