@@ -156,7 +156,7 @@ class HookTest(unittest.TestCase):
         self.assertEqual(asm["cubin"], b"our cubin of m")
         (flags, name, _, ptxas, _), = self.calls()  # one process for all stages
         self.assertEqual(" ".join(flags).partition(" -o ")[0],
-                         "--target cuda:90:32 -w 8 -k 3 --option maxnreg=64 --option enable_fp_fusion=False "
+                         "--target cuda:90:32 --allow-unlaunchable -w 8 -k 3 --option maxnreg=64 --option enable_fp_fusion=False "
                          "--option debug=True --option extern_libs=mine=/m.bc --emit ttgir,llir,ptx,cubin,json")
         self.assertEqual((name, ptxas), ("kernel.ttir", "/triton/ptxas"))
         self.assertEqual(metadata["shared"], 512)

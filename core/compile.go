@@ -21,7 +21,7 @@ func Compile(ctx context.Context, src *Source, target Target, opts *Options) (*K
 	t := &trip{src: src, opts: opts}
 	cached := t.openCache(ctx, target)
 	if k := cached.kernel(); k != nil {
-		return k, nil
+		return k.launchable(opts)
 	}
 	if err := t.meetBackend(ctx, target); err != nil {
 		return nil, err
@@ -39,10 +39,11 @@ func Compile(ctx context.Context, src *Source, target Target, opts *Options) (*K
 		return nil, err
 	}
 	k, err := t.kernel()
-	if err == nil {
-		cached.keep(k)
+	if err != nil {
+		return nil, err
 	}
-	return k, err
+	cached.keep(k)
+	return k.launchable(opts)
 }
 
 // trip is one compile under way.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tritonc/tritonc/core/diag"
@@ -35,6 +36,23 @@ func fileStem(kernel, variant string) string {
 		return kernel
 	}
 	return kernel + "." + variant
+}
+
+// launchable returns k, unless it can be launched on no device of its target and
+// the options do not allow that: then the warnings are errors.
+func (k *Kernel) launchable(opts *Options) (*Kernel, error) {
+	if opts.AllowUnlaunchable || !slices.ContainsFunc(k.Warnings, func(d *diag.Diagnostic) bool { return d.Unlaunchable }) {
+		return k, nil
+	}
+	list := slices.Clone(k.Warnings)
+	for i, d := range list {
+		if d.Unlaunchable {
+			e := *d
+			e.Severity = diag.Error
+			list[i] = &e
+		}
+	}
+	return nil, list
 }
 
 // Artifact is the outcome of one stage.

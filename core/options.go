@@ -33,6 +33,9 @@ type Options struct {
 	// a line or more at a time; nil drops it. Compiles that run at once may
 	// share it.
 	Print func(text string)
+	// AllowUnlaunchable lets a kernel through that no device of the target can
+	// launch, with warnings that say so. Else these are errors.
+	AllowUnlaunchable bool
 	// Cache, when there, is asked first, and keeps what is compiled.
 	Cache *Cache
 }

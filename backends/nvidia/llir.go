@@ -59,15 +59,14 @@ func (c *compilation) makeLLIR() (err error) {
 const maxSharedUses = 6
 
 // tooMuchShared warns of a kernel that will not launch: what needs the memory,
-// and what to reduce. It is no error, since a tuner or a reader may want what is
-// compiled.
+// and what to reduce. Whether that is an error is the host's to say.
 func (c *compilation) tooMuchShared(res *lower.Result) *diag.Diagnostic {
 	uses := res.SharedUses()
 	d := &diag.Diagnostic{
 		Severity: diag.Warning,
 		Message: fmt.Sprintf("kernel %s uses %d bytes of shared memory, and a block may have %d on %s: it will not launch",
 			res.Kernel, res.Shared, c.arch.sharedMemory, c.req.Target),
-		Help: "smaller blocks use less",
+		Help: "smaller blocks use less", Unlaunchable: true,
 	}
 	if len(uses) == 0 {
 		return d

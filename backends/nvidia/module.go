@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -78,6 +79,7 @@ func (c *compilation) makeTTGIR() error {
 	if n := c.opts.MaxNReg; n != nil {
 		c.module.SetAttr(ttg.MaxNRegAttr, c.module.Context().I32Attr(int64(*n)))
 	}
+	c.warnOfWarpSpecialization()
 	if !c.opts.hasTMA(c.early) || !hasDescriptors(c.module) {
 		return c.runPasses(ttgirRows(c.early, c.opts))
 	}
@@ -94,6 +96,30 @@ func (c *compilation) makeTTGIR() error {
 	sdk.Logger(c.ctx).Debug("copies by TMA take too much shared memory: pointers instead", "bytes", placed.Size())
 	c.module, c.opts.TMA = before, tmaNever
 	return c.runPasses(ttgirRows(c.early, c.opts))
+}
+
+// warpSpecializeAttr marks loops that shall be split over groups of warps.
+const warpSpecializeAttr = "tt.warp_specialize"
+
+// warnOfWarpSpecialization tells of loops that ask for what is not done yet.
+func (c *compilation) warnOfWarpSpecialization() {
+	ir.Walk(c.module, func(op *ir.Operation) ir.WalkResult {
+		if op.Attr(warpSpecializeAttr) == nil || !op.Is(scf.For) {
+			return ir.Advance
+		}
+		d := sdk.Diagnostic{
+			Severity: sdk.Warning,
+			Message:  "warp_specialize has no effect on this loop: tritonc does not specialize warps yet",
+			Help:     "the result is the same; without warp_specialize=True the warning goes away",
+		}
+		if at := ir.FileLocOf(op.Loc()); at != nil {
+			d.File, d.Line, d.Column = at.File, at.Line, at.Col+1
+		}
+		if !slices.ContainsFunc(c.resp.Diagnostics, func(o sdk.Diagnostic) bool { return o.Error() == d.Error() }) {
+			c.resp.Diagnostics = append(c.resp.Diagnostics, d) // inlined twice, it is one loop
+		}
+		return ir.Advance
+	})
 }
 
 // hasDescriptors reports whether the module's functions make descriptors.

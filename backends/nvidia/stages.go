@@ -198,14 +198,7 @@ func (c *compilation) describeFromPTX() error {
 
 // finish writes the metadata.
 func (c *compilation) finish() error {
-	if n := c.meta.Shared; n != nil && int64(*n) > c.arch.sharedMemory && c.module == nil { // else its lowering told
-		c.resp.Diagnostics = append(c.resp.Diagnostics, sdk.Diagnostic{
-			Severity: sdk.Warning,
-			Message: fmt.Sprintf("kernel %s uses %d bytes of shared memory, and a block may have %d on %s: it will not launch",
-				c.meta.Name, *n, c.arch.sharedMemory, c.req.Target),
-			Help: "smaller blocks or fewer stages (num_stages) use less",
-		})
-	}
+	c.checkLaunch()
 	h := sha256.New()
 	for _, part := range []string{
 		c.backend.facts.Hash, c.req.Target.String(), c.req.OptionsJSON, c.req.First, c.req.MetadataJSON, string(c.req.Input),
@@ -218,6 +211,33 @@ func (c *compilation) finish() error {
 	var err error
 	c.resp.MetadataJSON, err = c.meta.json(c.req, hex.EncodeToString(h.Sum(nil)), c.resp.Tools)
 	return err
+}
+
+// checkLaunch warns of a kernel that no device of the target can launch: for its
+// shared memory, its threads, or its registers.
+func (c *compilation) checkLaunch() {
+	warn := func(help, format string, args ...any) {
+		d := sdk.Diagnostic{
+			Severity: sdk.Warning, Unlaunchable: true, Help: help,
+			Message: "kernel " + c.meta.Name + " " + fmt.Sprintf(format, args...) + fmt.Sprintf(" on %s: it will not launch", c.req.Target),
+		}
+		c.resp.Diagnostics = append(c.resp.Diagnostics, d)
+	}
+	if n := c.meta.Shared; n != nil && int64(*n) > c.arch.sharedMemory && c.module == nil { // else its lowering told
+		warn("smaller blocks or fewer stages (num_stages) use less",
+			"uses %d bytes of shared memory, and a block may have %d", *n, c.arch.sharedMemory)
+	}
+	threads := c.meta.NumWarps * warpSize
+	if threads > maxWarps*warpSize {
+		warn("fewer warps (num_warps) have fewer threads", "has blocks of %d threads, and a block may have %d", threads, maxWarps*warpSize)
+	}
+	if u := c.meta.Usage; u != nil {
+		// Registers are handed out to warps in units of 256, 8 a thread.
+		if n := (u.Registers + 7) / 8 * 8 * threads; n > registers {
+			warn("a lower maxnreg or fewer warps (num_warps) need less",
+				"needs %d registers for the %d threads of a block, and a block may have %d", n, threads, registers)
+		}
+	}
 }
 
 // runTool runs a tool's command within its limits, times it and reports the tool.

@@ -98,6 +98,9 @@ func (a arch) target() *gpu.Target {
 	return &gpu.Target{CC: a.cc, Shared: int(a.sharedMemory) + 1<<10, Threads: a.threads}
 }
 
+// registers are those of a multiprocessor, and the most that a block may have.
+const registers = 64 << 10
+
 // facts of the architecture, for Describe.
 func (a arch) facts() sdk.TargetFacts {
 	return sdk.TargetFacts{
@@ -107,7 +110,7 @@ func (a arch) facts() sdk.TargetFacts {
 			MaxThreadsPerBlock:          1024,
 			MaxThreadsPerMultiprocessor: a.threads,
 			MaxRegistersPerThread:       255,
-			RegistersPerMultiprocessor:  64 << 10,
+			RegistersPerMultiprocessor:  registers,
 			MaxSharedMemory:             a.sharedMemory,
 			StaticSharedMemory:          48 << 10,
 			MaxCTAsPerCluster:           a.ctas,

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/plugin"
 )
 
@@ -50,6 +51,7 @@ func compileCommand(env *environment, use string) *cobra.Command {
 	flags.StringArrayVarP(&f.include, "include", "I", nil, "a `FOLDER` to find imported modules in, after the file's own")
 	flags.StringArrayVar(&f.pythonPath, "python-path", nil, "a `FOLDER` of installed packages, before those of PYTHONPATH and VIRTUAL_ENV;\nno Python is run")
 	flags.StringArrayVar(&f.define, "define", nil, "a value for a name of a module that is not there, as `NAME=VALUE`:\ntorch.float16=tl.float16")
+	flags.BoolVar(&f.unlaunchable, "allow-unlaunchable", false, "write a kernel that no device of the target can launch, which is an error else")
 	flags.BoolVar(&f.noCache, "no-cache", false, "compile anew what was compiled before (tritonc help cache)")
 	flags.BoolVar(&f.time, "time", false, "show how long each stage took; with -v each pass and tool, too")
 	flags.CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log; -vv shows more")
@@ -81,9 +83,23 @@ func compileFile(ctx context.Context, env *environment, cmd *cobra.Command, f *c
 		}
 	}
 	if err != nil {
-		return err
+		return allowance(err)
 	}
 	return req.write(env, kernels)
+}
+
+// allowance names the flag that lets unlaunchable kernels through where one is the
+// reason for err.
+func allowance(err error) error {
+	list, _ := err.(errorList)
+	for _, e := range list {
+		for _, d := range diag.All(e) {
+			if d.Unlaunchable {
+				d.Help += "\n--allow-unlaunchable writes the kernel all the same"
+			}
+		}
+	}
+	return err
 }
 
 // connect gives the request what it compiles with. The caller closes the host.

@@ -15,25 +15,26 @@ import (
 // compileFlags are the flags of the compile verb as they stand on the command
 // line.
 type compileFlags struct {
-	target     string
-	kernel     string
-	signature  string
-	config     string
-	configs    string
-	numWarps   int
-	numStages  int
-	options    []string
-	externLibs []string
-	emit       []string
-	output     string
-	sourceRoot string
-	include    []string
-	pythonPath []string
-	define     []string
-	as         string
-	noCache    bool
-	time       bool
-	verbose    int
+	target       string
+	kernel       string
+	signature    string
+	config       string
+	configs      string
+	numWarps     int
+	numStages    int
+	options      []string
+	externLibs   []string
+	emit         []string
+	output       string
+	sourceRoot   string
+	include      []string
+	pythonPath   []string
+	define       []string
+	as           string
+	noCache      bool
+	time         bool
+	verbose      int
+	unlaunchable bool
 }
 
 // request is what the flags ask for, checked as far as that needs no backend.
@@ -65,6 +66,7 @@ func (f *compileFlags) request(cmd *cobra.Command) (*request, error) {
 	if err := req.setEmit(f.emit); err != nil {
 		return nil, err
 	}
+	req.opts.AllowUnlaunchable = f.unlaunchable
 	req.opts.Values, err = f.values(cmd)
 	return req, err
 }

@@ -72,6 +72,9 @@ type Diagnostic struct {
 	Line string
 	// Notes add further places, such as the call site of a failing callee.
 	Notes []Diagnostic
+	// Unlaunchable marks a warning about a kernel that no device of its target can
+	// launch.
+	Unlaunchable bool
 }
 
 // Errorf makes an error diagnostic at pos.

@@ -24,6 +24,8 @@ func ToSDK(d *diag.Diagnostic) sdk.Diagnostic {
 		Message:    d.Message,
 		Help:       d.Help,
 		SourceLine: d.Line,
+
+		Unlaunchable: d.Unlaunchable,
 	}
 	for i := range d.Notes {
 		out.Notes = append(out.Notes, ToSDK(&d.Notes[i]))
@@ -40,6 +42,8 @@ func FromSDK(d *sdk.Diagnostic) *diag.Diagnostic {
 		Message:  d.Message,
 		Help:     d.Help,
 		Line:     d.SourceLine,
+
+		Unlaunchable: d.Unlaunchable,
 	}
 	for i := range d.Notes {
 		out.Notes = append(out.Notes, *FromSDK(&d.Notes[i]))
