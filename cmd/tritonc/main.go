@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/tritonc/tritonc/core/pass"
 )
 
@@ -58,6 +60,9 @@ const (
 func run(ctx context.Context, args []string, env *environment) int {
 	env.report = newReporter(env, args)
 	root := newRoot(env)
+	if len(args) == 0 || args[0] != cobra.ShellCompRequestCmd && args[0] != cobra.ShellCompNoDescRequestCmd {
+		eachOnce(root) // a completion reads its flags several times
+	}
 	root.SetArgs(args)
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)

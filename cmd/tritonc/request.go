@@ -47,6 +47,10 @@ type request struct {
 }
 
 func parseTarget(s string) (core.Target, error) {
+	if strings.Contains(s, ",") {
+		return core.Target{}, usagef("--target %s names several targets, and a compile is for one", s).
+			withHelp("compile once for each, with folders of their own: -o")
+	}
 	target, err := core.ParseTarget(s)
 	if err != nil {
 		return target, usagef("%v", err).withHelp("for example --target cuda:80; tritonc backends lists what there is")
