@@ -20,7 +20,7 @@ import (
 // would, without lowering it, and tells what operations of the target's dialect do
 // to it.
 func Allocate(mod *ir.Operation, t Target) (*allocation.Result, membar.Foreign, error) {
-	m := &module{target: t, layouts: make(map[*ir.TensorType]*tensorLayout)}
+	m := &module{target: t, caps: capabilities(t), layouts: make(map[*ir.TensorType]*tensorLayout)}
 	m.own = m.ownOps()
 	if err := m.readAttrs(mod); err != nil {
 		return nil, nil, err

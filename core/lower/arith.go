@@ -58,7 +58,7 @@ func pointwise(f scalarFunc) handler {
 			for i, regs := range in {
 				x[i] = regs[min(r, len(regs)-1)]
 			}
-			if out[r] = e.m.target.Elementwise(e.b, op, t, x); out[r] == nil {
+			if out[r] = e.m.caps.Math.Elementwise(e.b, op, t, x); out[r] == nil {
 				out[r] = f(e, op, t, x)
 			}
 			if out[r] == nil {
@@ -111,7 +111,7 @@ func packable(f scalarFunc) handler {
 		if err != nil {
 			return err
 		}
-		if n%2 != 0 || (t != llir.Half && t != llir.BF16) || !e.m.target.Packs(t) {
+		if n%2 != 0 || (t != llir.Half && t != llir.BF16) || !e.m.caps.Math.Packs(t) {
 			return single(e, op)
 		}
 		pair := e.m.llvm.Vec(2, t)

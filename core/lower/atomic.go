@@ -74,7 +74,7 @@ func (e *emitter) atomic(op *ir.Operation) error {
 			masks = spread(e.value(m), len(ptrs))
 		}
 		if _, ok := rmw.Ptr().Type().(*ir.TensorType); ok {
-			vec = min(e.m.target.AtomicWidth(a.Op, elem), e.vectorWidth(rmw.Ptr(), rmw.Mask(), l, bits))
+			vec = min(e.m.caps.Atomics.AtomicWidth(a.Op, elem), e.vectorWidth(rmw.Ptr(), rmw.Mask(), l, bits))
 		}
 	}
 	owner := e.firstReplica(l)
@@ -97,9 +97,9 @@ func (e *emitter) atomic(op *ir.Operation) error {
 		old := []llir.Value{nil}
 		var err error
 		if cmps != nil {
-			old[0], err = e.m.target.AtomicCAS(e.b, &a)
+			old[0], err = e.m.caps.Atomics.AtomicCAS(e.b, &a)
 		} else {
-			old, err = e.m.target.AtomicRMW(e.b, &a)
+			old, err = e.m.caps.Atomics.AtomicRMW(e.b, &a)
 		}
 		copy(out[r:], old)
 		return err

@@ -48,7 +48,7 @@ func (e *emitter) foreignFloat(op tt.FpToFpOp, from, to ir.FloatKind) error {
 		e.set(op.Result(), in)
 		return nil
 	}
-	out := e.m.target.ConvertFloats(e.b, from, to, mode, in)
+	out := e.m.caps.NarrowFloats.ConvertFloats(e.b, from, to, mode, in)
 	if out == nil {
 		return fmt.Errorf("this target cannot convert %s to %s", from, to)
 	}

@@ -308,7 +308,7 @@ func (e *emitter) viaShared(p *conversionPlan, base int, in []llir.Value) []llir
 		owner := e.firstReplica(p.src)
 		e.staged(p, p.src, base, func(a *Access, regs []int) {
 			a.Elem, a.Mask = stored, owner
-			e.m.target.StoreShared(e.b, a, vals(regs))
+			e.m.caps.Memory.StoreShared(e.b, a, vals(regs))
 		})
 	}
 	e.m.target.Barrier(e.b)
@@ -319,7 +319,7 @@ func (e *emitter) viaShared(p *conversionPlan, base int, in []llir.Value) []llir
 	} else {
 		e.staged(p, p.dst, base, func(a *Access, regs []int) {
 			a.Elem = stored
-			for i, v := range e.m.target.LoadShared(e.b, a) {
+			for i, v := range e.m.caps.Memory.LoadShared(e.b, a) {
 				out[regs[i]] = v
 			}
 		})

@@ -1,6 +1,6 @@
 // Package lower turns a module of GPU dialects (ttgir) into LLVM IR for one
 // thread. It is shared by all GPUs; what differs between vendors is behind the
-// interface Target.
+// interface Target and its Capabilities.
 //
 // A tensor of n elements with a distributed layout is, in each thread, a slice
 // of LLVM values, one a register, in the order of the layout's registers; a
@@ -13,6 +13,7 @@
 //	function.go   signatures, calls, the emitter of one function
 //	types.go      LLVM types and layouts of IR types
 //	index.go      linear maps as code
+//	target.go     what a GPU gives; defaults.go, softfloats.go: what stands for the rest
 //	arith.go, mathops.go, casts.go   operations on each element
 //	shape.go      operations that only rename registers
 //	memory.go, atomic.go             global memory

@@ -61,7 +61,7 @@ func (e *emitter) dot(op tt.DotOp) error {
 	}
 	p := Product{A: ts[0].Elem, B: ts[1].Elem, C: ts[2].Elem, Result: encoding.Get(ts[2])}
 	p.Precision = op.InputPrecision()
-	ins, err := e.m.target.MatrixInstrs(p)
+	ins, err := e.m.caps.Matrix.MatrixInstrs(p)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (e *emitter) extern(op tt.ExternElementwiseOp) error {
 		for i, v := range operands {
 			args[i] = spread(e.value(v), n)[r]
 		}
-		if out[r] = e.m.target.Elementwise(e.b, op.Op, t, args); out[r] != nil {
+		if out[r] = e.m.caps.Math.Elementwise(e.b, op.Op, t, args); out[r] != nil {
 			if got := out[r].Type(); !got.Equal(t) {
 				return fmt.Errorf("the function '%s' gives %v, and the call takes it for %v", op.Symbol(), got, t)
 			}

@@ -30,8 +30,7 @@ func (e *emitter) print(op tt.PrintOp) error {
 	}
 	pid = append(pid, PrintPart{Text: ")"})
 	if len(args) == 0 {
-		e.m.target.Print(e.b, append(pid, PrintPart{Text: prefix + "\n"}))
-		return nil
+		return e.m.caps.Reports.Print(e.b, append(pid, PrintPart{Text: prefix + "\n"}))
 	}
 	for i, v := range args {
 		index, width, err := e.printIndex(v)
@@ -54,7 +53,9 @@ func (e *emitter) print(op tt.PrintOp) error {
 			isSigned := i < len(signed) && signed[i] != 0
 			parts = append(parts, PrintPart{Text: ")" + prefix + which},
 				PrintPart{Value: x, Signed: isSigned, Hex: op.Hex()}, PrintPart{Text: "\n"})
-			e.m.target.Print(e.b, parts)
+			if err := e.m.caps.Reports.Print(e.b, parts); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -88,7 +89,7 @@ func (e *emitter) assert(op tt.AssertOp) error {
 		all = e.b.And(all, c)
 	}
 	pos := position(op.Op.Loc())
-	e.m.target.Assert(e.b, all, Assertion{
+	e.m.caps.Reports.Assert(e.b, all, Assertion{
 		Message: op.Message(), File: pos.File, Line: pos.Line, Function: e.fn.name,
 	})
 	return nil

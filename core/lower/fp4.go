@@ -52,7 +52,7 @@ func (e *emitter) fp4ToFp(op ttg.Fp4ToFpOp) error {
 	}
 	in, at := e.value(op.Src()), src.registersAt()
 	out := make([]llir.Value, dst.regs)
-	numbers := e.m.target.UnpackE2M1(e.b, t, in)
+	numbers := e.m.caps.NarrowFloats.UnpackE2M1(e.b, t, in)
 	pairs := make([]llir.Value, src.regs)
 	for r := range out {
 		c := dst.regCoords(r)

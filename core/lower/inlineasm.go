@@ -213,7 +213,7 @@ func (e *emitter) countConstraints(text string) (outs, ins int, err error) {
 			continue
 		}
 		for _, letter := range code {
-			if letter != '|' && !e.m.target.AsmConstraint(letter) {
+			if letter != '|' && !e.m.caps.Asm.AsmConstraint(letter) {
 				return 0, 0, fmt.Errorf("this target knows no operands of the kind %q", string(letter))
 			}
 		}

@@ -98,7 +98,7 @@ func (e *emitter) storeBuffer(src, dst *ir.Value) error {
 			}
 		}
 		a.Elem, a.Mask = p.elem, owner
-		e.m.target.StoreShared(e.b, a, vals)
+		e.m.caps.Memory.StoreShared(e.b, a, vals)
 	})
 	return nil
 }
@@ -119,7 +119,7 @@ func (e *emitter) localLoad(op ttg.LocalLoadOp) error {
 		p.sideBySide = true
 		e.sharedAccesses(p, buf.ptr, 0, func(a *Access, regs []int) {
 			a.Elem = p.elem
-			for i, v := range e.m.target.LoadShared(e.b, a) {
+			for i, v := range e.m.caps.Memory.LoadShared(e.b, a) {
 				out[regs[i]] = v
 			}
 		})
@@ -241,7 +241,7 @@ func (e *emitter) asyncCopy(op ttg.AsyncCopyOp) error {
 				c.From.Other = append(c.From.Other, others[r])
 			}
 		}
-		err = e.m.target.CopyAsync(e.b, &c)
+		err = e.m.caps.Copies.CopyAsync(e.b, &c)
 	})
 	e.set(op.Token(), nil)
 	return err
@@ -261,13 +261,13 @@ func neighbours(offs layout.Layout) int {
 }
 
 func (e *emitter) asyncCommit(op *ir.Operation) error {
-	e.m.target.CommitCopies(e.b)
+	e.m.caps.Copies.CommitCopies(e.b)
 	e.set(op.Result(0), nil)
 	return nil
 }
 
 func (e *emitter) asyncWait(op ttg.AsyncWaitOp) error {
-	e.m.target.WaitCopies(e.b, int(op.Num()))
+	e.m.caps.Copies.WaitCopies(e.b, int(op.Num()))
 	e.set(op.RetToken(), nil)
 	return nil
 }

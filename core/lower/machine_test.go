@@ -51,14 +51,12 @@ func (plainTarget) ShuffleIndex(b *llir.Builder, v, lane llir.Value) llir.Value 
 	return call(b, "index", llir.I32, v, lane)
 }
 
-func (plainTarget) TileLoads(elemBytes int) []TileLoad                             { return nil }
-func (plainTarget) TileStores(elemBytes int) []TileStore                           { return nil }
+func (p plainTarget) Capabilities() Capabilities {
+	return Capabilities{Memory: p, Warp: p, Asm: p}
+}
+
 func (plainTarget) ReduceWarp(*llir.Builder, *coreir.OpDef, llir.Value) llir.Value { return nil }
 func (plainTarget) AsmConstraint(letter rune) bool                                 { return letter == 'r' }
-func (plainTarget) Packs(llir.Type) bool                                           { return false }
-func (plainTarget) Elementwise(*llir.Builder, *coreir.Operation, llir.Type, []llir.Value) llir.Value {
-	return nil
-}
 
 // element is the address of element i of an access and whether it is done.
 func element(b *llir.Builder, a *Access, i int) (ptr, mask llir.Value) {

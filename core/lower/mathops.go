@@ -18,7 +18,7 @@ func inF32(f scalarFunc) scalarFunc {
 		for i, v := range x {
 			wide[i] = e.b.Cast(llir.FPExt, v, llir.F32, 0)
 		}
-		y := e.m.target.Elementwise(e.b, op, llir.F32, wide[:len(x)])
+		y := e.m.caps.Math.Elementwise(e.b, op, llir.F32, wide[:len(x)])
 		if y == nil {
 			y = f(e, op, llir.F32, wide[:len(x)])
 		}

@@ -184,7 +184,7 @@ func (e *emitter) loadGroup(a Access, ptr, mask llir.Value, others []llir.Value,
 	}
 	a.Mask, a.Count = mask, vec
 	a.Ptr, a.Offset = llir.SplitPtr(ptr)
-	return e.m.target.LoadGlobal(e.b, &a)
+	return e.m.caps.Memory.LoadGlobal(e.b, &a)
 }
 
 // notLoaded is what a load gives under a mask that is always false.
@@ -241,7 +241,7 @@ func (e *emitter) store(op tt.StoreOp) error {
 				group[i] = e.b.ZExt(group[i], llir.I8)
 			}
 		}
-		return e.m.target.StoreGlobal(e.b, &a, group)
+		return e.m.caps.Memory.StoreGlobal(e.b, &a, group)
 	})
 }
 

@@ -54,6 +54,7 @@ func Module(mod *ir.Operation, t Target, o Options) (res *Result, err error) {
 	defer work.Catch(&err)
 	m := &module{
 		target:  t,
+		caps:    capabilities(t),
 		opts:    o,
 		layouts: make(map[*ir.TensorType]*tensorLayout),
 		funcs:   make(map[string]*function),
@@ -124,6 +125,7 @@ const (
 // module is the state of one lowering.
 type module struct {
 	target   Target
+	caps     Capabilities // with defaults in the place of nil, but for Dialect
 	opts     Options
 	llvm     *llir.Module
 	handlers map[*ir.OpDef]handler

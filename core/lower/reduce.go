@@ -463,10 +463,10 @@ func (e *emitter) reduceWarp(def *ir.OpDef, v llir.Value) llir.Value {
 	case !ok || t.BitSize > 32:
 		return nil
 	case t.BitSize == 32:
-		return e.m.target.ReduceWarp(e.b, def, v)
+		return e.combineWarp(def, v)
 	}
 	signed := def == arith.MinSI || def == arith.MaxSI
-	wide := e.m.target.ReduceWarp(e.b, def, e.b.Resize(v, llir.I32, signed))
+	wide := e.combineWarp(def, e.b.Resize(v, llir.I32, signed))
 	if wide == nil {
 		return nil
 	}
@@ -563,7 +563,7 @@ func (e *emitter) storeShared(ptr llir.Value, off int64, mask, v llir.Value) {
 		v = e.b.ZExt(v, llir.I8)
 	}
 	a := Access{Ptr: ptr, Offset: off, Elem: v.Type(), Count: 1, Mask: mask}
-	e.m.target.StoreShared(e.b, &a, []llir.Value{v})
+	e.m.caps.Memory.StoreShared(e.b, &a, []llir.Value{v})
 }
 
 func (e *emitter) loadShared(ptr llir.Value, off int64, t llir.Type) llir.Value {
@@ -571,7 +571,7 @@ func (e *emitter) loadShared(ptr llir.Value, off int64, t llir.Type) llir.Value 
 	if t == llir.I1 {
 		elem = llir.I8
 	}
-	v := e.m.target.LoadShared(e.b, &Access{Ptr: ptr, Offset: off, Elem: elem, Count: 1})[0]
+	v := e.m.caps.Memory.LoadShared(e.b, &Access{Ptr: ptr, Offset: off, Elem: elem, Count: 1})[0]
 	if t == llir.I1 {
 		return e.b.ICmp(ipredNE, v, e.m.llvm.Zero(elem))
 	}

@@ -597,14 +597,14 @@ func (s *scanner) storeRow(a *Access, vals []llir.Value) {
 		}
 	}
 	a.Elem = out[0].Type()
-	s.m.target.StoreShared(s.b, a, out)
+	s.m.caps.Memory.StoreShared(s.b, a, out)
 }
 
 func (s *scanner) loadRow(a *Access, t llir.Type) []llir.Value {
 	if a.Elem = t; t == llir.I1 {
 		a.Elem = llir.I8
 	}
-	out := s.m.target.LoadShared(s.b, a)
+	out := s.m.caps.Memory.LoadShared(s.b, a)
 	if t == llir.I1 {
 		for i, v := range out {
 			out[i] = s.b.ICmp(ipredNE, v, s.m.llvm.Zero(llir.I8))

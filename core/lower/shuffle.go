@@ -26,7 +26,7 @@ func (e *emitter) viaWords(v llir.Value, f func(llir.Value) llir.Value) llir.Val
 
 // shuffleXor is v of the lane whose number differs by mask.
 func (e *emitter) shuffleXor(v llir.Value, mask int) llir.Value {
-	return e.viaWords(v, func(w llir.Value) llir.Value { return e.m.target.ShuffleXor(e.b, w, mask) })
+	return e.viaWords(v, func(w llir.Value) llir.Value { return e.exchange(w, mask) })
 }
 
 // shuffleIndex is v of the lane with the given number.

@@ -11,8 +11,8 @@ import (
 	"github.com/tritonc/tritonc/core/llir"
 )
 
-// Dialect is what a Target implements, too, whose vendor has operations of its
-// own in the GPU dialects: engines that copy, barriers in memory.
+// Dialect lowers a vendor's own operations in the GPU dialects: engines that
+// copy, barriers in memory.
 type Dialect interface {
 	// Operations are those that the target lowers. Called once a module.
 	Operations() map[*ir.OpDef]*Operation
@@ -110,7 +110,7 @@ func wholeShape(t *ttg.MemDescType) []int64 { return t.AllocShape[len(t.AllocSha
 
 // ownOps are the operations of the target's dialect.
 func (m *module) ownOps() map[*ir.OpDef]*Operation {
-	if d, ok := m.target.(Dialect); ok {
+	if d := m.caps.Dialect; d != nil {
 		return d.Operations()
 	}
 	return nil

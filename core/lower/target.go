@@ -6,9 +6,10 @@ import (
 	"github.com/tritonc/tritonc/core/llir"
 )
 
-// Target is what a GPU vendor gives: facts, and the instructions that differ.
-// All methods append to the block in which b stands. Values are scalars of one
-// thread; package lower knows which thread holds which element.
+// Target is a GPU: what every one of them has to say for itself. What else a
+// chip can do stands in its Capabilities. All methods append to the block in
+// which b stands. Values are scalars of one thread; package lower knows which
+// thread holds which element.
 type Target interface {
 	// Triple and DataLayout name the LLVM target. Called once, first.
 	Triple() string
@@ -29,51 +30,119 @@ type Target interface {
 	// Barrier waits for all threads of the program; shared memory written
 	// before is visible after.
 	Barrier(b *llir.Builder)
-	// ShuffleXor gives the i32 that the lane whose number differs by mask holds.
-	ShuffleXor(b *llir.Builder, v llir.Value, mask int) llir.Value
-	// ShuffleIndex gives the i32 that the lane with the given number holds.
+	// ShuffleIndex gives the i32 that the lane with the given number holds. All
+	// lanes of the warp come here together.
 	ShuffleIndex(b *llir.Builder, v, lane llir.Value) llir.Value
-	// ReduceWarp combines an i32 over all lanes in one instruction, where the
-	// target has one for the operation; nil where it has not. Called before the
-	// shuffles of a reduction are built.
-	ReduceWarp(b *llir.Builder, combine *ir.OpDef, v llir.Value) llir.Value
 
+	// Capabilities are what the target does itself. Called once a module.
+	Capabilities() Capabilities
+}
+
+// Capabilities are the parts of a lowering for which some chips have
+// instructions. Package lower does what a nil field stands for, as the field's
+// comment says (defaults.go).
+type Capabilities struct {
+	// Memory accesses memory. Nil: LLVM's loads and stores, one for each access,
+	// behind a branch where it is masked; cache hints are dropped.
+	Memory Memory
+	// Warp moves and combines values between lanes. Nil: by ShuffleIndex.
+	Warp WarpOps
+	// Matrix multiplies tiles. Nil: none, so that the passes must leave each
+	// thread the operands of its part of a dot; it is computed by multiply-adds.
+	Matrix MatrixUnit
+	// Tiles moves tiles of shared memory. Nil: each thread accesses its elements.
+	Tiles TileMemory
+	// Copies copies from global to shared memory while the program goes on. Nil:
+	// a load and a store in the place where a copy starts.
+	Copies AsyncCopies
+	// Atomics accesses global memory atomically. Nil: LLVMAtomics{}.
+	Atomics Atomics
+	// Math has instructions for single operations. Nil: LLVM's instructions and
+	// intrinsics, and package devmath.
+	Math Math
+	// NarrowFloats converts floats of 8 and 4 bits. Nil: integer arithmetic.
+	NarrowFloats NarrowFloats
+	// Asm takes inline assembly. Nil: a kernel with assembly is refused.
+	Asm InlineAsm
+	// Reports prints and asserts. Nil: a kernel that prints is refused, and a
+	// failed assertion traps without a message.
+	Reports Reports
+	// Dialect lowers operations of the vendor's own. Nil: there are none.
+	Dialect Dialect
+}
+
+// Memory accesses memory.
+type Memory interface {
 	// LoadGlobal and StoreGlobal access a.Count elements at once. An error is a
 	// combination that the hardware refuses, told to the user.
 	LoadGlobal(b *llir.Builder, a *Access) ([]llir.Value, error)
 	StoreGlobal(b *llir.Builder, a *Access, vals []llir.Value) error
-	// LoadShared and StoreShared access a.Count elements of shared memory.
+	// LoadShared and StoreShared access a.Count elements of shared memory. A load
+	// has no mask.
 	LoadShared(b *llir.Builder, a *Access) []llir.Value
 	StoreShared(b *llir.Builder, a *Access, vals []llir.Value)
+}
 
+// WarpOps moves and combines values between the lanes of a warp.
+type WarpOps interface {
+	// ShuffleXor gives the i32 that the lane whose number differs by mask holds.
+	ShuffleXor(b *llir.Builder, v llir.Value, mask int) llir.Value
+	// ReduceWarp combines an i32 over all lanes in one instruction, where the
+	// target has one for the operation; nil where it lacks one. Called before the
+	// shuffles of a reduction are built.
+	ReduceWarp(b *llir.Builder, combine *ir.OpDef, v llir.Value) llir.Value
+}
+
+// MatrixUnit multiplies tiles that are spread over a warp.
+type MatrixUnit interface {
 	// MatrixInstrs are the instructions for a product, the best first; the error
 	// says why there is none. Called for each product of which no thread can
 	// compute its part alone.
 	MatrixInstrs(p Product) ([]*MatrixInstr, error)
+}
+
+// TileMemory moves tiles of shared memory by all lanes of a warp together.
+type TileMemory interface {
 	// TileLoads are the instructions that load tiles of elements of so many bytes
 	// from shared memory, the best first. Called for each load of a buffer.
 	TileLoads(elemBytes int) []TileLoad
 	// TileStores are those that store tiles. Called for each store to a buffer.
 	TileStores(elemBytes int) []TileStore
+}
 
-	// CopyAsync starts a copy from global to shared memory, CommitCopies closes
-	// a group of them, and WaitCopies waits until at most n groups are in flight.
+// AsyncCopies copies from global to shared memory while the program goes on.
+type AsyncCopies interface {
+	// CopyAsync starts a copy, CommitCopies closes a group of them, and
+	// WaitCopies waits until at most n groups are in flight.
 	CopyAsync(b *llir.Builder, c *Copy) error
 	CommitCopies(b *llir.Builder)
 	WaitCopies(b *llir.Builder, n int)
+}
 
+// Atomics accesses global memory atomically.
+type Atomics interface {
 	// AtomicWidth is the number of neighbouring elements that one atomic
 	// read-modify-write can update, a power of two; op is a number of tt.RMWOps.
 	AtomicWidth(op int64, elem llir.Type) int
-	// AtomicRMW and AtomicCAS give the old values. A CAS has one element.
+	// AtomicRMW and AtomicCAS give the old values, zeros where the mask is false.
+	// A CAS has one element.
 	AtomicRMW(b *llir.Builder, a *Atomic) ([]llir.Value, error)
 	AtomicCAS(b *llir.Builder, a *Atomic) (llir.Value, error)
+}
 
+// Math has instructions for operations on elements.
+type Math interface {
 	// Elementwise lowers one element of a pure operation for which the target
 	// has a better instruction; nil leaves it to package lower. Called for
 	// every element of every elementwise operation.
 	Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type, args []llir.Value) llir.Value
+	// Packs reports whether the target computes two 16-bit floats of a type in
+	// one instruction. Called for sums, products and the like.
+	Packs(t llir.Type) bool
+}
 
+// NarrowFloats converts floats of 8 and 4 bits.
+type NarrowFloats interface {
 	// ConvertFloats converts a thread's elements between formats of which at
 	// least one is not LLVM's; rounding is a number of tt.RoundingModes. Nil
 	// where the target cannot.
@@ -82,17 +151,20 @@ type Target interface {
 	// every byte the low nibble and then the high one. Nil leaves it to package
 	// lower.
 	UnpackE2M1(b *llir.Builder, to llir.Type, x []llir.Value) []llir.Value
-	// Packs reports whether the target computes two 16-bit floats of a type in
-	// one instruction. Called for sums, products and the like.
-	Packs(t llir.Type) bool
+}
 
+// InlineAsm takes inline assembly.
+type InlineAsm interface {
 	// AsmConstraint reports whether an operand of inline assembly can be of the
 	// kind that LLVM's constraint with this letter asks for.
 	AsmConstraint(letter rune) bool
+}
 
-	// Print writes one line of text and values from the device; Assert stops
-	// the program when cond, an i1, is false.
-	Print(b *llir.Builder, parts []PrintPart)
+// Reports prints and asserts on the device.
+type Reports interface {
+	// Print writes one line of text and values.
+	Print(b *llir.Builder, parts []PrintPart) error
+	// Assert stops the program when cond, an i1, is false.
 	Assert(b *llir.Builder, cond llir.Value, a Assertion)
 }
 

@@ -126,7 +126,7 @@ func (m *module) planTiles(p *sharedPlan, in *Tiles) (*tilePlan, bool) {
 // loaded, or to which they can be stored, where that lets the threads move more at
 // once on the other side.
 func (m *module) stageTiles(p *conversionPlan) {
-	loads := m.target.TileLoads(p.elem)
+	loads := m.caps.Tiles.TileLoads(p.elem)
 	for i := range loads {
 		if s, t := m.stageRows(p, p.dst, p.src, &loads[i].Tiles); t != nil {
 			p.staging, p.vec, p.loads, p.load = s, s.Vec, t, &loads[i]
@@ -136,7 +136,7 @@ func (m *module) stageTiles(p *conversionPlan) {
 	if p.src.freeThreads != 0 { // replicas would write twice
 		return
 	}
-	stores := m.target.TileStores(p.elem)
+	stores := m.caps.Tiles.TileStores(p.elem)
 	for i := range stores {
 		if s, t := m.stageRows(p, p.src, p.dst, &stores[i].Tiles); t != nil {
 			p.staging, p.vec, p.stores, p.store = s, s.Vec, t, &stores[i]
@@ -210,7 +210,7 @@ func (m *module) rowView(l *tensorLayout, in *Tiles) (layout.Layout, bool) {
 
 // loadTiles loads a buffer by tiles, where an instruction fits.
 func (e *emitter) loadTiles(p *sharedPlan, ptr llir.Value) ([]llir.Value, bool) {
-	loads := e.m.target.TileLoads(p.size)
+	loads := e.m.caps.Tiles.TileLoads(p.size)
 	for i := range loads {
 		if t, ok := e.m.planTiles(p, &loads[i].Tiles); ok {
 			return e.tileLoads(p, t, &loads[i], ptr), true
@@ -240,7 +240,7 @@ func (e *emitter) storeTiles(p *sharedPlan, ptr llir.Value, vals []llir.Value) b
 	if p.tensor.freeThreads != 0 {
 		return false
 	}
-	stores := e.m.target.TileStores(p.size)
+	stores := e.m.caps.Tiles.TileStores(p.size)
 	for i := range stores {
 		t, ok := e.m.planTiles(p, &stores[i].Tiles)
 		if !ok {

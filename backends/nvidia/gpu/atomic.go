@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/llir/llvm/ir/enum"
-
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/llir"
 	"github.com/tritonc/tritonc/core/lower"
@@ -41,12 +39,12 @@ func (t *Target) AtomicWidth(op int64, elem llir.Type) int {
 // AtomicRMW is atom.global; where nobody reads the old value too, so that the
 // order stays what was asked for (ptxas drops the result).
 func (t *Target) AtomicRMW(b *llir.Builder, a *lower.Atomic) ([]llir.Value, error) {
-	loopOp, loop, err := t.atomicLoop(a)
+	loop, err := t.atomicLoop(a)
 	switch {
 	case err != nil:
 		return nil, err
 	case loop:
-		return []llir.Value{atomicLLVM(b, a, loopOp)}, nil
+		return loops.AtomicRMW(b, a)
 	}
 	ws := wordsOf(b.M, &lower.Access{Elem: a.Elem, Count: len(a.Values)})
 	op, err := rmwName(a.Op, a.Elem, bitsOf(a.Elem))
@@ -160,63 +158,27 @@ func rmwName(op int64, t llir.Type, bits int) (string, error) {
 	return "", errors.New("unknown atomic operation")
 }
 
-// LLVM's names for what semNames and scopeNames are in PTX.
-var (
-	llvmOrders = map[int64]enum.AtomicOrdering{
-		tt.SemRelaxed: enum.AtomicOrderingMonotonic, tt.SemAcquire: enum.AtomicOrderingAcquire,
-		tt.SemRelease: enum.AtomicOrderingRelease, tt.SemAcqRel: enum.AtomicOrderingAcquireRelease,
-	}
-	llvmScopes = map[int64]string{tt.ScopeGPU: "device", tt.ScopeCTA: "block", tt.ScopeSystem: ""}
-)
+// loops leaves operations to LLVM, as Triton does.
+var loops = lower.LLVMAtomics{GPU: "device", CTA: "block"}
 
 // atomicLoop reports whether the hardware has to try until an operation on
-// floats succeeds, and which one it is: sums of bf16 before compute capability
-// 9.0, and least and greatest ones of 16 bits from there on, which a descriptor
-// may ask for (and whose unit for copies has them).
-func (t *Target) atomicLoop(a *lower.Atomic) (op enum.AtomicOp, loop bool, err error) {
+// floats succeeds: sums of bf16 before compute capability 9.0, and minima and
+// maxima of 16 bits from there on, which a descriptor may ask for (and whose unit
+// for copies has them).
+func (t *Target) atomicLoop(a *lower.Atomic) (bool, error) {
 	if !llir.IsFloat(a.Elem) {
-		return 0, false, nil
+		return false, nil
 	}
 	switch a.Op {
 	case tt.RMWFAdd:
-		return enum.AtomicOpFAdd, a.Elem == llir.BF16 && t.CC < 90, nil
-	case tt.RMWMin:
-		op = llir.AtomicOpFMin
-	case tt.RMWMax:
-		op = llir.AtomicOpFMax
+		return a.Elem == llir.BF16 && t.CC < 90, nil
 	case tt.RMWExch:
-		return 0, false, nil
-	default:
-		return 0, false, errors.New("there is no such atomic operation on floats")
+		return false, nil
+	case tt.RMWMin, tt.RMWMax:
+		if bitsOf(a.Elem) != 16 || t.CC < 90 {
+			return false, errors.New("atomic minima and maxima of floats are those of descriptors of 16-bit floats, from compute capability 9.0 on")
+		}
+		return true, nil
 	}
-	if bitsOf(a.Elem) != 16 || t.CC < 90 {
-		return 0, false, errors.New("atomic minima and maxima of floats are those of descriptors of 16-bit floats, from compute capability 9.0 on")
-	}
-	return op, true, nil
-}
-
-// atomicLLVM leaves an operation to LLVM, which makes a loop of compare-and-swap,
-// on the 4-byte word around the element as in Triton, so that memory that ends in
-// the middle of a word is read and written beyond its end. A masked one stands
-// behind a branch.
-func atomicLLVM(b *llir.Builder, a *lower.Atomic, op enum.AtomicOp) llir.Value {
-	before := b.Block()
-	join := before
-	if a.Mask != nil {
-		do := b.F.NewBlock(before)
-		join = b.F.NewBlock(before)
-		b.CondBr(a.Mask, do, join)
-		b.SetBlock(do)
-	}
-	v := b.AtomicRMW(op, b.PtrAdd(a.Ptr, a.Offset), a.Values[0], llvmOrders[a.Sem], llvmScopes[a.Scope])
-	if a.Mask == nil {
-		return v
-	}
-	do := b.Block()
-	b.Br(join)
-	b.SetBlock(join)
-	p := b.Phi(a.Elem)
-	llir.AddIncoming(p, v, do)
-	llir.AddIncoming(p, b.M.Zero(a.Elem), before)
-	return p
+	return false, errors.New("there is no such atomic operation on floats")
 }

@@ -1,5 +1,5 @@
 // Package gpu is NVIDIA's half of the lowering to LLVM IR: it implements
-// core/lower.Target with the instructions of PTX.
+// core/lower.Target and all of its capabilities with the instructions of PTX.
 //
 //	target.go    facts, kernels, program and thread indices, barriers, shuffles
 //	memory.go    wide predicated loads and stores, of global and shared memory

@@ -17,7 +17,7 @@ func stringAddress(b *llir.Builder, text string) llir.Value {
 }
 
 // Print calls vprintf with the values in a buffer on the stack.
-func (t *Target) Print(b *llir.Builder, parts []lower.PrintPart) {
+func (t *Target) Print(b *llir.Builder, parts []lower.PrintPart) error {
 	var format strings.Builder
 	var args []llir.Value
 	for _, p := range parts {
@@ -46,6 +46,7 @@ func (t *Target) Print(b *llir.Builder, parts []lower.PrintPart) {
 	}
 	vprintf := b.M.Declare("vprintf", llir.HasEffects, llir.I32, llir.PtrIn(0), llir.PtrIn(0))
 	b.Call(vprintf, stringAddress(b, format.String()), buffer)
+	return nil
 }
 
 // printed is the conversion of a value and the value as C's variadic functions

@@ -21,6 +21,14 @@ type Target struct {
 
 var _ lower.Target = (*Target)(nil)
 
+// Capabilities are all: PTX has an instruction for each of them.
+func (t *Target) Capabilities() lower.Capabilities {
+	return lower.Capabilities{
+		Memory: t, Warp: t, Matrix: t, Tiles: t, Copies: t, Atomics: t,
+		Math: t, NarrowFloats: t, Asm: t, Reports: t, Dialect: t,
+	}
+}
+
 // Triple is LLVM's name of the target.
 func (*Target) Triple() string { return "nvptx64-nvidia-cuda" }
 

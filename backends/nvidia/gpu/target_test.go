@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -37,6 +38,17 @@ func TestDefineKernel(t *testing.T) {
 		b.Ret(nil)
 		if text := string(m.Print()); !strings.Contains(text, c.want+" {") && !strings.Contains(text, "{ "+c.want+" }") {
 			t.Errorf("%s: no %s in\n%s", c.name, c.want, text)
+		}
+	}
+}
+
+// TestCapabilities finds a part of the lowering that would be left to package
+// lower because nobody has named it.
+func TestCapabilities(t *testing.T) {
+	c := reflect.ValueOf(new(Target).Capabilities())
+	for i := range c.NumField() {
+		if c.Field(i).IsNil() {
+			t.Errorf("%s is left to package lower", c.Type().Field(i).Name)
 		}
 	}
 }

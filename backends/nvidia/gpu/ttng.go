@@ -17,8 +17,6 @@ import (
 // warp, or the one that it elects, always the same. These are the leaders of
 // package membar.
 
-var _ lower.Dialect = (*Target)(nil)
-
 // firstCC is the compute capability that brought what ttng describes.
 const firstCC = 90
 

@@ -1,0 +1,25 @@
+package lower
+
+import (
+	"reflect"
+	"testing"
+)
+
+// TestDefaultsAreComplete finds a capability that nobody has given a default.
+func TestDefaultsAreComplete(t *testing.T) {
+	c := reflect.ValueOf(capabilities(bareTarget{}))
+	for i := range c.NumField() {
+		switch name := c.Type().Field(i).Name; name {
+		case "Warp", "Dialect": // asked for where they are used
+		default:
+			if c.Field(i).IsNil() {
+				t.Errorf("no default for %s", name)
+			}
+		}
+	}
+}
+
+// bareTarget has nothing but what every target must have.
+type bareTarget struct{ plainTarget }
+
+func (bareTarget) Capabilities() Capabilities { return Capabilities{} }
