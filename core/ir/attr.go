@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"sort"
-	"strings"
+	"strconv"
 )
 
 // Attribute is a compile-time constant attached to an operation or type.
@@ -113,7 +113,10 @@ type (
 		splat  bool
 		values string
 	}
-	symbolKey     struct{ path string }
+	symbolKey struct {
+		nested int
+		path   string
+	}
 	opaqueAttrKey struct{ dialect, text string }
 )
 
@@ -134,7 +137,7 @@ func canonical(typ Type, value int64) int64 {
 	it, ok := typ.(*IntegerType)
 	switch {
 	case !ok:
-	case it.Width == 1:
+	case it.Width == 1 && it.Sign == Signless:
 		return value & 1
 	case it.Width < 64 && it.Sign == Unsigned:
 		return value & (1<<it.Width - 1)
@@ -142,6 +145,14 @@ func canonical(typ Type, value int64) int64 {
 		return value << (64 - it.Width) >> (64 - it.Width)
 	}
 	return value
+}
+
+// integerBits masks the bits of an integer type; all of other types.
+func integerBits(typ Type) uint64 {
+	if it, ok := typ.(*IntegerType); ok && it.Width < 64 {
+		return 1<<it.Width - 1
+	}
+	return ^uint64(0)
 }
 
 // I32Attr returns value : i32.
@@ -214,14 +225,26 @@ func (c *Context) DenseArray(elem Type, values ...int64) *DenseArrayAttr {
 // I32Array returns array<i32: values…>.
 func (c *Context) I32Array(values ...int64) *DenseArrayAttr { return c.DenseArray(c.I32(), values...) }
 
-// DenseSplat returns dense<bits> : typ, all elements equal.
+// DenseSplat returns dense<bits> : typ, all elements equal. Bits above the width of
+// an integer element do not count.
 func (c *Context) DenseSplat(typ Type, bits uint64) *DenseElementsAttr {
-	return c.dense(typ, []uint64{bits}, true)
+	return c.dense(typ, []uint64{bits & integerBits(ElemOf(typ))}, true)
 }
 
 // DenseElements returns dense<[…]> : typ with each element's bits, row-major.
-// Elements that are all equal make a splat.
+// Elements that are all equal make a splat. Bits above the width of an integer
+// element do not count.
 func (c *Context) DenseElements(typ Type, values []uint64) *DenseElementsAttr {
+	mask := integerBits(ElemOf(typ))
+	for i, v := range values {
+		if v&mask != v { // seldom: the caller's slice stays as it is
+			values = slices.Clone(values)
+			for j := i; j < len(values); j++ {
+				values[j] &= mask
+			}
+			break
+		}
+	}
 	splat := len(values) > 0
 	for _, v := range values {
 		splat = splat && v == values[0]
@@ -244,7 +267,11 @@ func (c *Context) dense(typ Type, values []uint64, splat bool) *DenseElementsAtt
 
 // SymbolRef returns @root::@nested…
 func (c *Context) SymbolRef(root string, nested ...string) *SymbolRefAttr {
-	key := symbolKey{root + "\x00" + strings.Join(nested, "\x00")}
+	path := root // with lengths, since a name may have any character
+	for _, name := range nested {
+		path = strconv.Itoa(len(path)) + ":" + path + name
+	}
+	key := symbolKey{len(nested), path}
 	return InternAttr(c, key, func() *SymbolRefAttr { return &SymbolRefAttr{root, slices.Clone(nested)} })
 }
 

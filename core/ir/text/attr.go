@@ -1,6 +1,7 @@
 package text
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -188,18 +189,37 @@ func (p *Parser) number(typ ir.Type) ir.Attribute {
 	return nil
 }
 
-// intBits is the value of an integer literal, checked against its type.
+// intBits is the value of an integer literal, checked against its type. A type of
+// more than 64 bits, and index, can have the values of 64 bits with their sign.
 func (p *Parser) intBits(pos Pos, lit string, neg bool, typ ir.Type) uint64 {
 	v, err := parseUint(lit)
 	if err != nil || neg && v > 1<<63 {
 		p.FailAt(pos, "integer is too large for 64 bits")
 	}
-	if t, ok := typ.(*ir.IntegerType); ok && t.Width < 64 {
-		limit := uint64(1) << t.Width // as unsigned bits, or negative down to the half
-		half := limit >> 1
+	t, ok := typ.(*ir.IntegerType)
+	switch {
+	case !ok:
+		if !neg && v >= 1<<63 {
+			p.FailAt(pos, "integer does not fit an index")
+		}
+	case t.Width > 64 && t.Sign != ir.Unsigned:
+		if !neg && v >= 1<<63 {
+			p.FailAt(pos, "integer is too large for 64 bits")
+		}
+	default:
+		// From 0 to the type's bits, or negative down to the half.
+		most := ^uint64(0)
+		if t.Width < 64 {
+			most = 1<<t.Width - 1
+		}
+		half := most>>1 + 1
 		switch {
-		case neg && (t.Sign == ir.Unsigned || v > half), !neg && v >= limit, !neg && t.Sign == ir.Signed && v >= half:
-			p.FailAt(pos, "integer does not fit in %d bits", t.Width)
+		case neg && (t.Sign == ir.Unsigned || v > half), !neg && v > most, !neg && t.Sign == ir.Signed && v >= half:
+			bits := "bits"
+			if t.Width == 1 {
+				bits = "bit"
+			}
+			p.FailAt(pos, "integer does not fit in %d %s", t.Width, bits)
 		}
 	}
 	if neg {
@@ -326,8 +346,9 @@ func (w *Printer) attrBody(a ir.Attribute, inList bool) {
 	case *ir.IntegerAttr:
 		w.integer(a, inList)
 	case *ir.FloatAttr:
+		from := len(w.buf)
 		w.float(a.Type, a.Bits)
-		if !inList || a.Type.Kind != ir.F64 {
+		if !inList || a.Type.Kind != ir.F64 || bytes.IndexByte(w.buf[from:], 'x') >= 0 { // bits alone are an integer's
 			w.Str(" : ")
 			w.Type(a.Type)
 		}
@@ -397,12 +418,12 @@ func (w *Printer) listElem(a ir.Attribute) {
 }
 
 func (w *Printer) integer(a *ir.IntegerAttr, inList bool) {
-	if ir.IsInt(a.Type, 1) {
+	if t, ok := a.Type.(*ir.IntegerType); ok && t.Width == 1 && t.Sign == ir.Signless {
 		w.Bool(a.Value != 0)
 		return
 	}
 	w.intValue(a)
-	if inList && ir.IsInt(a.Type, 64) {
+	if t, ok := a.Type.(*ir.IntegerType); ok && inList && t.Width == 64 && t.Sign == ir.Signless {
 		return
 	}
 	w.Str(" : ")

@@ -13,12 +13,12 @@ func (p *Parser) dense() ir.Attribute {
 	p.punct('<')
 	d := denseReader{p: p}
 	pos := p.Pos()
-	var hex string
+	hex, isHex := "", false
 	switch {
 	case p.atPunct('>'):
 		d.empty = true
 	case p.AtString():
-		hex = p.Quoted()
+		hex, isHex = p.Quoted(), true
 	default:
 		d.read(0)
 	}
@@ -37,13 +37,16 @@ func (p *Parser) dense() ir.Attribute {
 		n *= s // cannot overflow: the parser has checked the shape
 	}
 	switch {
-	case hex != "":
+	case isHex:
 		return p.denseHex(pos, hex, t, n)
 	case d.empty:
 		if n != 0 {
 			p.FailAt(pos, "no elements for a shape of %d", n)
 		}
 		return p.ctx.DenseElements(t, nil)
+	}
+	if len(d.lits) == 0 {
+		d.rank = len(d.shape) // lists without an element
 	}
 	if d.rank == 0 {
 		return p.ctx.DenseSplat(t, d.bits(0, t.Elem))
@@ -141,11 +144,7 @@ func (d *denseReader) bits(i int, elem ir.Type) uint64 {
 	case *ir.IntegerType, *ir.IndexType:
 		switch {
 		case l.k == tokInt:
-			v := p.intBits(pos, lit, l.neg, elem)
-			if t, ok := elem.(*ir.IntegerType); ok && t.Width < 64 {
-				v &= 1<<t.Width - 1
-			}
-			return v
+			return p.intBits(pos, lit, l.neg, elem)
 		case l.k == tokIdent && ir.IsInt(elem, 1):
 			if lit == "true" {
 				return 1
@@ -194,6 +193,9 @@ func (p *Parser) denseHex(pos Pos, hex string, t *ir.TensorType, n int64) ir.Att
 		for k := range size {
 			v |= uint64(data[i*size+k]) << (8 * k)
 		}
+		if f, ok := t.Elem.(*ir.FloatType); ok && width < 64 && v>>width != 0 {
+			p.FailAt(pos, "bits do not fit %s", f.Kind)
+		}
 		return v
 	}
 	switch {
@@ -233,7 +235,7 @@ func (w *Printer) dense(a *ir.DenseElementsAttr) {
 	switch {
 	case a.IsSplat():
 		w.elem(elem, a.Values[0])
-	case len(a.Values) > hexThreshold:
+	case len(a.Values) > hexThreshold && elemWidth(elem) > 0:
 		w.denseHex(a, elemWidth(elem))
 	case len(a.Values) > 0:
 		w.denseList(a, elem, shape, 0, len(a.Values))
