@@ -13,6 +13,7 @@ import (
 
 	"github.com/tritonc/tritonc/core"
 	analysis "github.com/tritonc/tritonc/core/analysis/report"
+	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/pass"
@@ -118,7 +119,11 @@ func optFile(ctx context.Context, env *environment, f *optFlags, path string) er
 		return err
 	}
 	m, analyses := file.Op, []sdk.PassText(nil)
-	if f.passes != "" || len(f.analyses) > 0 {
+	if f.passes == "" && len(f.analyses) == 0 {
+		if err := verifyByBackend(ctx, host, target, m, name, src); err != nil {
+			return err
+		}
+	} else {
 		if backend == nil {
 			if backend, target, err = f.ownBackend(ctx, env, host, m); err != nil {
 				return err
@@ -141,6 +146,43 @@ func optFile(ctx context.Context, env *environment, f *optFlags, path string) er
 		analyses = resp.Analyses
 	}
 	return f.write(env, m, analyses, bytes.Contains(src, []byte("loc(")))
+}
+
+// verifyByBackend has the backend that declared a dialect of the module's operations
+// read the module: core verifies what the declaration says of them, and the backend
+// the rest. It needs a target of that backend, of the command line or the module;
+// without one, the module has passed what can be checked.
+func verifyByBackend(ctx context.Context, host *plugin.Host, target core.Target, m *ir.Operation, name string, src []byte) error {
+	own := dialect.All()
+	declared := ""
+	ir.Walk(m, func(op *ir.Operation) ir.WalkResult {
+		if op.Def().Unregistered || slices.ContainsFunc(own, func(d *ir.Dialect) bool { return d.Op(op.Name()) == op.Def() }) {
+			return ir.Advance
+		}
+		declared = op.Def().Dialect()
+		return ir.Stop
+	})
+	if declared == "" {
+		return nil
+	}
+	for _, t := range []core.Target{target, namedTarget(src)} {
+		if t == (core.Target{}) {
+			continue
+		}
+		backend, full, err := host.Select(ctx, t)
+		if err != nil {
+			continue
+		}
+		facts, err := backend.Facts(ctx)
+		if err != nil {
+			return err
+		}
+		if facts.Has(sdk.CapRunPasses) && slices.ContainsFunc(facts.Dialects, func(d sdk.Dialect) bool { return d.Name == declared }) {
+			_, err = runBackendPasses(ctx, backend, &sdk.RunPassesRequest{Target: full, Input: string(src), InputName: name})
+			return err
+		}
+	}
+	return ctx.Err()
 }
 
 // check refuses what makes no sense before anything is started.

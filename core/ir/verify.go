@@ -387,6 +387,9 @@ func (v *verifier) regions(op *Operation) bool {
 					if s.region != r {
 						return v.failf(o, "branches to a block of another region")
 					}
+					if s == r.first {
+						return v.failf(o, "branches to the entry block of its region, which must have no predecessors")
+					}
 				}
 				if !v.operation(o) {
 					return false

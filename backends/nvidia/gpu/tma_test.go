@@ -347,6 +347,8 @@ func TestTMARefused(t *testing.T) {
 				"ttng.async_tma_copy_local_to_global %d[COORDS] %m : !tt.tensordesc<tensor<64x64xf16, " + rows +
 				">>, !ttg.memdesc<64x64xf16, ENC, #ttg.shared_memory, mutable> loc(\"k.py\":7:11)\n")
 	}
+	flat := "tensor<4096xf16, " + strings.Replace(rows, "16}>", "16, rank = 1}>", 1) + ">"
+	narrow := strings.NewReplacer("%d", "%e", "tensor<64x64xf16, "+rows+">", flat).Replace(store(rows, "%n"))
 	for name, c := range map[string]struct {
 		cc       int
 		op, want string
@@ -354,18 +356,9 @@ func TestTMARefused(t *testing.T) {
 		"before 9.0":        {80, "ttng.fence_async_shared {bCluster = false} loc(\"k.py\":7:11)", "ttng.fence_async_shared: the target has no such instruction: compute capability 9.0 brought it"},
 		"other arrangement": {90, store(plain, "%n, %n"), "ttng.async_tma_copy_local_to_global: a buffer arranged as swizzled_shared"},
 		"columns":           {90, store(turn, "%n, %n"), "the buffer is transposed"},
-		"coordinates":       {90, store(rows, "%n"), "1 coordinates for a buffer of 2 dimensions"},
+		"coordinates":       {90, "%e = ttng.reinterpret_tensor_descriptor %p : !tt.ptr<i8> to !tt.tensordesc<" + flat + ">\n" + narrow, "1 coordinates for a buffer of 2 dimensions"},
 		"cluster":           {90, "ttng.fence_async_shared {bCluster = true} loc(\"k.py\":7:11)", "fences of a whole cluster are not lowered"},
-		"barrier": {
-			90, "%m = ttg.local_alloc : () -> !ttg.memdesc<2xi64, #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>, #ttg.shared_memory, mutable>\n" +
-				"ttng.init_barrier %m, 1 : !ttg.memdesc<2xi64, #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>, #ttg.shared_memory, mutable> loc(\"k.py\":7:11)",
-			"ttng.init_barrier: a barrier is a buffer of one integer of 64 bits",
-		},
-		"strides": {
-			90, "ttng.tensormap_create %p, %p, [%n, %n], [%n, %n], [], [%n, %n] {elem_type = 0 : i32, fill_mode = 0 : i32, interleave_layout = 0 : i32, swizzle_mode = 0 : i32} : (!tt.ptr<i8>, !tt.ptr<i8>, i32, i32, i32, i32, i32, i32) -> () loc(\"k.py\":7:11)",
-			"2 dimensions with 2 sizes, 0 strides and 2 steps",
-		},
-		"not lowered": {90, "ttng.cluster_wait loc(\"k.py\":7:11)", "ttng.cluster_wait: this operation cannot be lowered for this target"},
+		"not lowered":       {90, "ttng.cluster_wait loc(\"k.py\":7:11)", "ttng.cluster_wait: this operation cannot be lowered for this target"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			src := moduleOf("  tt.func public @k(%p: !tt.ptr<i8>, %n: i32) {\n    %d = ttng.reinterpret_tensor_descriptor %p : !tt.ptr<i8> to !tt.tensordesc<tensor<64x64xf16, " +

@@ -1,6 +1,7 @@
 // Package ttng is the dialect of what NVIDIA's GPUs add to ttg: mbarriers, TMA
 // copies, wgmma and tcgen05, tensor memory. It is a declaration, for core gets
-// it from a backend as it would get any third party's.
+// it from a backend as it would get any third party's; what no declaration can
+// say of an operation, this package verifies where the backend reads a module.
 package ttng
 
 //go:generate go run github.com/tritonc/tritonc/internal/opviews ttng
@@ -22,11 +23,15 @@ const Name = "ttng"
 //go:embed ttng.json
 var Declaration string
 
-// Dialect is the declared dialect, made on first use. It is shared by contexts.
+// Dialect is the declared dialect with its verifiers, made on first use. It is
+// shared by contexts.
 var Dialect = sync.OnceValue(func() *ir.Dialect {
 	d, err := decl.Load([]byte(Declaration), dialect.All()...)
 	if err != nil {
 		panic("BUG: " + err.Error())
+	}
+	for name, verify := range verifiers {
+		d.Op(Name + "." + name).Verify = verify
 	}
 	return d
 })

@@ -74,7 +74,20 @@ func verifyCondBr(op *ir.Operation) error {
 	if err := verifyArgs(op, 0, op.Group(1)); err != nil {
 		return err
 	}
-	return verifyArgs(op, 1, op.Group(2))
+	if err := verifyArgs(op, 1, op.Group(2)); err != nil {
+		return err
+	}
+	weights, _ := op.Attr("branch_weights").(*ir.DenseArrayAttr)
+	if weights == nil || len(weights.Values) == 0 {
+		return nil
+	}
+	if n := len(weights.Values); n != 2 {
+		return fmt.Errorf("expects number of branch weights to match number of successors: %d vs 2", n)
+	}
+	if weights.Values[0] == 0 && weights.Values[1] == 0 {
+		return fmt.Errorf("branch weights cannot all be zero")
+	}
+	return nil
 }
 
 func verifyArgs(op *ir.Operation, i int, args []*ir.Value) error {

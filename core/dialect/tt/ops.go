@@ -213,17 +213,19 @@ var (
 	}
 	DescriptorGather = &ir.OpDef{
 		Name: "tt.descriptor_gather", Doc: "rows through a descriptor",
-		Operands: []ir.Operand{operand("desc", DescLike), operand("x_offsets", ir.AnyTensor), operand("y_offset", ir.I32Scalar)},
+		Operands: []ir.Operand{operand("desc", DescLike), operand("x_offsets", offsets), operand("y_offset", ir.I32Scalar)},
 		Results:  result(ir.AnyTensor), Effects: ir.Effects{Read: true},
-		Asm: "$desc `[` $x_offsets `,` $y_offset `]` attr-dict `:` functional-type(operands, results)",
+		Asm:    "$desc `[` $x_offsets `,` $y_offset `]` attr-dict `:` functional-type(operands, results)",
+		Verify: verifyDescriptorGather,
 	}
 	DescriptorScatter = &ir.OpDef{
 		Name: "tt.descriptor_scatter", Doc: "write rows through a descriptor",
 		Operands: []ir.Operand{
-			operand("desc", DescLike), operand("x_offsets", ir.AnyTensor), operand("y_offset", ir.I32Scalar), operand("src", ir.AnyTensor),
+			operand("desc", DescLike), operand("x_offsets", offsets), operand("y_offset", ir.I32Scalar), operand("src", ir.AnyTensor),
 		},
 		Effects: ir.Effects{Write: true},
 		Asm:     "$desc `[` $x_offsets `,` $y_offset `]` `,` $src attr-dict `:` type(operands)",
+		Verify:  verifyDescriptorScatter,
 	}
 )
 

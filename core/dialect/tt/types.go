@@ -87,6 +87,10 @@ var (
 	PtrOrBlockPtr = ir.Constraint{Name: "ptr or tensor of ptr or ptr to a ranked tensor", Test: func(t ir.Type) bool {
 		return PtrLike.Test(t) || IsBlockPtr(t)
 	}}
+	// offsets are those of rows of a descriptor.
+	offsets = ir.Constraint{Name: "tensor of 32-bit signless integers", Test: func(t ir.Type) bool {
+		return ir.AnyTensor.Test(t) && ir.IsInt(ir.ElemOf(t), 32)
+	}}
 	DescLike = ir.Constraint{Name: "tensor descriptor", Prefix: "!tt.tensordesc", Test: func(t ir.Type) bool {
 		_, ok := t.(*TensorDescType)
 		return ok

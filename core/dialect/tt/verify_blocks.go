@@ -93,3 +93,49 @@ func verifyDescriptorLoad(op *ir.Operation) error {
 func verifyDescriptorStore(op *ir.Operation) error {
 	return verifyDescriptorAccess(op, op.Operand(1), op.NumOperands()-2)
 }
+
+func verifyDescriptorGather(op *ir.Operation) error {
+	t := op.Result(0).Type().(*ir.TensorType)
+	return checkBlockRows(op, t)
+}
+
+func verifyDescriptorScatter(op *ir.Operation) error {
+	return checkBlockRows(op, op.Operand(3).Type().(*ir.TensorType))
+}
+
+func checkBlockRows(op *ir.Operation, t *ir.TensorType) error {
+	return CheckRows(op.Operand(0).Type().(*TensorDescType), op.Operand(1).Type().(*ir.TensorType), t.Shape, t.Elem)
+}
+
+// CheckRows checks a gather or scatter of single rows through a descriptor:
+// offsets are those of the rows, shape and elem of what holds them.
+func CheckRows(desc *TensorDescType, offsets *ir.TensorType, shape []int64, elem ir.Type) error {
+	block := desc.Block
+	switch {
+	case len(block.Shape) != 2:
+		return fmt.Errorf("block must be a 2D tensor, but has %d dimensions", len(block.Shape))
+	case block.Shape[0] != 1:
+		return fmt.Errorf("block must have exactly 1 row, but has %d", block.Shape[0])
+	case len(offsets.Shape) != 1:
+		return fmt.Errorf("x offsets must be a 1D tensor, but have %d dimensions", len(offsets.Shape))
+	case len(shape) != 2:
+		return fmt.Errorf("rows must be a 2D tensor, but have %d dimensions", len(shape))
+	case shape[0] < 8:
+		return fmt.Errorf("there must be at least 8 rows, but there are %d", shape[0])
+	}
+	width := ir.BitWidth(elem)
+	if width > 32 {
+		return fmt.Errorf("elements must not be wider than 32 bits, but have %d", width)
+	}
+	switch least := int64(32 / max(width, 1) * 8); {
+	case shape[1] < least:
+		return fmt.Errorf("rows of %d-bit elements must have at least %d columns, but have %d", width, least, shape[1])
+	case shape[0] != offsets.Shape[0]:
+		return fmt.Errorf("there must be as many rows as offsets, %d, not %d", offsets.Shape[0], shape[0])
+	case shape[1] != block.Shape[1]:
+		return fmt.Errorf("rows must have as many columns as the block, %d, not %d", block.Shape[1], shape[1])
+	case width != ir.BitWidth(block.Elem):
+		return fmt.Errorf("rows must have the block's element type")
+	}
+	return nil
+}

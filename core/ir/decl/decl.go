@@ -55,6 +55,7 @@ type Param struct {
 	Name    string          `json:"name"`
 	Kind    string          `json:"kind"` // int, bool, ints, attr or type
 	Default json.RawMessage `json:"default,omitempty"`
+	OneOf   []int64         `json:"oneOf,omitempty"` // the values that an int may have; none: any
 }
 
 // Op is an operation.

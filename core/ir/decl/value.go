@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
+	"slices"
 
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
@@ -37,6 +38,8 @@ type param struct {
 	name string
 	kind paramKind
 	def  *value // nil: the parameter must stand in the text
+	// oneOf are the values that an int may have; none: any.
+	oneOf []int64
 }
 
 // value is a parameter's value.
@@ -149,7 +152,14 @@ func (l *loader) values(what string, decls []Attr) []*valueDef {
 					l.fail("more than four parameters are attributes or types")
 				}
 			}
-			def.params = append(def.params, param{p.Name, kind, l.paramDefault(p, kind)})
+			if len(p.OneOf) > 0 && kind != paramInt {
+				l.fail("parameter %s: oneOf is for an int", p.Name)
+			}
+			made := param{p.Name, kind, l.paramDefault(p, kind), p.OneOf}
+			if made.def != nil && !made.allows(made.def.num) {
+				l.fail("parameter %s: its default %d is not one of %v", p.Name, made.def.num, p.OneOf)
+			}
+			def.params = append(def.params, made)
 		}
 		defs[i] = def
 	}
@@ -259,7 +269,11 @@ func (d *valueDef) parse(p *text.Parser) []value {
 func (pa *param) parse(p *text.Parser) (v value) {
 	switch pa.kind {
 	case paramInt:
+		pos := p.Pos()
 		v.num = p.IntBelow(math.MaxInt32, pa.name)
+		if !pa.allows(v.num) {
+			p.FailAt(pos, "%s must be one of %v, not %d", pa.name, pa.oneOf, v.num)
+		}
 	case paramBool:
 		if p.Bool() {
 			v.num = 1
@@ -273,6 +287,9 @@ func (pa *param) parse(p *text.Parser) (v value) {
 	}
 	return v
 }
+
+// allows reports whether an int may have the value n.
+func (pa *param) allows(n int64) bool { return len(pa.oneOf) == 0 || slices.Contains(pa.oneOf, n) }
 
 func (f *fields) print(w *text.Printer) {
 	d := f.def

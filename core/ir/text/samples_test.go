@@ -27,8 +27,8 @@ tt.store %bp, %t {boundaryCheck = array<i32: 0, 1>} : !tt.ptr<tensor<4x8xf32>>
 %0 = tt.gather %v[%n] {axis = 0 : i32, efficient_layout} : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>
 %0 = tt.descriptor_load %d[%i, %i] cacheModifier = cg evictionPolicy = evict_last : !tt.tensordesc<tensor<4x8xf32>> -> tensor<4x8xf32>
 tt.descriptor_reduce add, %d[%i, %i], %t : !tt.tensordesc<tensor<4x8xf32>>, tensor<4x8xf32>
-%0 = tt.descriptor_gather %d[%n, %i] : (!tt.tensordesc<tensor<4x8xf32>>, tensor<4xi32>, i32) -> tensor<4x8xf32>
-tt.descriptor_scatter %d[%n, %i], %t : !tt.tensordesc<tensor<4x8xf32>>, tensor<4xi32>, i32, tensor<4x8xf32>
+%0 = tt.descriptor_gather %row[%at, %i] : (!tt.tensordesc<tensor<1x8xf32>>, tensor<8xi32>, i32) -> tensor<8x8xf32>
+tt.descriptor_scatter %row[%at, %i], %rows : !tt.tensordesc<tensor<1x8xf32>>, tensor<8xi32>, i32, tensor<8x8xf32>
 %0 = tt.make_tensor_descriptor %p, [%i, %i], [%l, %l] {padding = 2 : i32} : <f32>, <tensor<4x8xf32>>
 %0 = tt.call @callee(%i) : (i32) -> i32
 %0:2 = tt.elementwise_inline_asm "mov $0, $1;" {constraints = "=r,=r,r", packed_element = 1 : i32, pure = true} %i : i32 -> i32, i32
@@ -80,7 +80,7 @@ ttng.tmem_copy %s, %s, %s : !ttg.memdesc<4xf32, #shared, #smem, mutable>, !ttg.m
 
 func TestSamples(t *testing.T) {
 	head := strings.NewReplacer("%x: f32,", "%x: f32, %one: tensor<1xf32>, %acc: tensor<4x4xf32>, %tok: !ttg.async.token, "+
-		"%e4: tensor<4x8xf8E4M3FN>, %e5: tensor<8x4xf8E5M2>, %bf: tensor<4x8xbf16>, %hf: tensor<8x4xf16>, %by: tensor<4x8xi8>,", "#sh ", "#shared ", "#sh,", "#shared,").Replace(preamble)
+		"%row: !tt.tensordesc<tensor<1x8xf32>>, %at: tensor<8xi32>, %rows: tensor<8x8xf32>, %e4: tensor<4x8xf8E4M3FN>, %e5: tensor<8x4xf8E5M2>, %bf: tensor<4x8xbf16>, %hf: tensor<8x4xf16>, %by: tensor<4x8xi8>,", "#sh ", "#shared ", "#sh,", "#shared,").Replace(preamble)
 	head = strings.Replace(head, "module {", "#smem = #ttg.shared_memory\nmodule {", 1)
 	for line := range strings.Lines(strings.TrimSpace(samples)) {
 		line = strings.TrimSuffix(line, "\n")

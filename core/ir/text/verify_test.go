@@ -36,6 +36,13 @@ func laidOut(warps, lanes, ctas int, layout string) string {
 		"  tt.func public @k() {\n    %0 = tt.make_range {start = 0 : i32, end = 256 : i32} : tensor<256xi32, " + layout + ">\n    tt.return\n  }\n}\n"
 }
 
+// gather is a module that gathers rows of those shapes.
+func gather(block, offsets, rows string) string {
+	return "module {\n  tt.func public @k(%row: !tt.tensordesc<tensor<" + block + "xf32>>, %at: tensor<" + offsets + "xi32>, %y: i32, %small: tensor<4x8xf32>) {\n" +
+		"    %0 = tt.descriptor_gather %row[%at, %y] : (!tt.tensordesc<tensor<" + block + "xf32>>, tensor<" + offsets + "xi32>, i32) -> tensor<" + rows + "xf32>\n" +
+		"    tt.return // scatter\n  }\n}\n"
+}
+
 func wrap(body string) string {
 	if strings.HasPrefix(body, "module") {
 		return body
@@ -205,6 +212,41 @@ var verifierCases = []struct{ body, want string }{
     }`, "%i is of type i32, but is used as i1"},
 
 	// cf
+	{`cf.br ^bb1
+  ^bb1:
+    cf.cond_br %c, ^bb1, ^bb0`, "undefined block ^bb0"},
+	{`module { tt.func @f() {
+  ^bb0:
+    cf.br ^bb0
+  } }`, "'cf.br' op branches to the entry block of its region, which must have no predecessors"},
+	{`scf.execute_region {
+    ^bb0:
+      cf.cond_br %c, ^bb0, ^bb1
+    ^bb1:
+      scf.yield
+    }`, "'cf.cond_br' op branches to the entry block of its region, which must have no predecessors"},
+	{`cf.cond_br %c weights([1, 2, 3]), ^bb1, ^bb1
+  ^bb1:`, "'cf.cond_br' op expects number of branch weights to match number of successors: 3 vs 2"},
+	{`cf.cond_br %c weights([0, 0]), ^bb1, ^bb1
+  ^bb1:`, "'cf.cond_br' op branch weights cannot all be zero"},
+	{`"cf.br"()[^bb1, ^bb1] : () -> ()
+  ^bb1:`, "requires 1 successors, but found 2"},
+	{gather("1x8", "8", "8x8"), ""},
+	{gather("4x8", "8", "8x8"), "block must have exactly 1 row, but has 4"},
+	{gather("8", "8", "8x8"), "block must be a 2D tensor, but has 1 dimensions"},
+	{gather("1x8", "8x1", "8x8"), "x offsets must be a 1D tensor, but have 2 dimensions"},
+	{gather("1x8", "8", "64"), "rows must be a 2D tensor, but have 1 dimensions"},
+	{gather("1x8", "4", "4x8"), "there must be at least 8 rows, but there are 4"},
+	{gather("1x4", "8", "8x4"), "rows of 32-bit elements must have at least 8 columns, but have 4"},
+	{gather("1x8", "16", "8x8"), "there must be as many rows as offsets, 16, not 8"},
+	{gather("1x8", "8", "8x16"), "rows must have as many columns as the block, 8, not 16"},
+	{strings.Replace(gather("1x8", "8", "8x8"), "-> tensor<8x8xf32>", "-> tensor<8x8xf64>", 1), "elements must not be wider than 32 bits, but have 64"},
+	{strings.Replace(gather("1x8", "8", "8x8"), "-> tensor<8x8xf32>", "-> tensor<8x8xf16>", 1), "rows of 16-bit elements must have at least 16 columns"},
+	{strings.Replace(gather("1x8", "8", "8x8"), "tensor<8xi32>", "tensor<8xi64>", 2), "operand #1 must be tensor of 32-bit signless integers"},
+	{strings.Replace(gather("1x8", "8", "8x8"), "tt.return // scatter", `tt.descriptor_scatter %row[%at, %y], %0 : !tt.tensordesc<tensor<1x8xf32>>, tensor<8xi32>, i32, tensor<8x8xf32>
+    tt.return`, 1), ""},
+	{strings.Replace(gather("1x8", "8", "8x8"), "tt.return // scatter", `tt.descriptor_scatter %row[%at, %y], %small : !tt.tensordesc<tensor<1x8xf32>>, tensor<8xi32>, i32, tensor<4x8xf32>
+    tt.return`, 1), "there must be at least 8 rows, but there are 4"},
 	{`cf.br ^bb1(%i : i32)
   ^bb1:`, "'cf.br' op branch has 1 operands for successor #0, but target block has 0"},
 	{`cf.br ^bb1(%i : i32)
@@ -406,6 +448,10 @@ func TestVerifier(t *testing.T) {
 			err = f.Verify()
 		}
 		switch {
+		case c.want == "":
+			if err != nil {
+				t.Errorf("%s\n  is refused: %v", c.body, err)
+			}
 		case err == nil:
 			t.Errorf("%s\n  is accepted, want %s", c.body, c.want)
 		case !strings.Contains(err.Error(), c.want):
