@@ -42,29 +42,34 @@ var AccelerateMatmul = &pass.Pass{
 		if a.version != 0 && a.version != 2 {
 			return fmt.Errorf("%s: no matrix instructions of version %d; there are 0 (none) and 2", "tritongpu-accelerate-matmul", a.version)
 		}
-		each := func(def *ir.OpDef, do func(*ir.Operation)) {
-			var list []*ir.Operation
+		list := func(def *ir.OpDef) []*ir.Operation {
+			var found []*ir.Operation
 			ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
 				if op.Is(def) {
-					list = append(list, op)
+					found = append(found, op)
 				}
 				return ir.Advance
 			})
-			for _, op := range list {
-				do(op)
-			}
+			return found
 		}
-		each(tt.DotScaled, func(op *ir.Operation) {
+		for _, op := range list(tt.DotScaled) {
 			a.decomposeScaled(op)
 			r.Count("decomposed", 1)
-		})
-		each(tt.Dot, func(op *ir.Operation) {
+		}
+		dots := list(tt.Dot)
+		a.order = make(map[*ir.Operation]int, len(dots))
+		for i, op := range dots {
+			a.order[op] = i
+		}
+		for _, op := range dots {
 			if a.version == 2 && a.takes(op) {
 				a.accelerate(op)
 				r.Count("accelerated", 1)
 			}
-		})
-		each(tt.Dot, a.promote)
+		}
+		for _, op := range list(tt.Dot) {
+			a.promote(op)
+		}
 		return nil
 	},
 }
@@ -74,6 +79,8 @@ type accelerator struct {
 	b              *ir.Builder
 	version, minor int
 	f64, f8        bool
+	// order numbers the module's dots.
+	order map[*ir.Operation]int
 }
 
 // mmaTile is the result of one instruction of version 2.
@@ -169,16 +176,19 @@ func cgaOf(e layout.Encoding) layout.Bases {
 
 // warpTiles is how many warps stand side by side along each dimension of op's
 // result. Dots that feed one another keep rows within a warp, so that the result
-// of one is the operand of the next without crossing warps; batches have a warp
-// each; else the tile of a warp is made as square as it can be, in units of the
-// instruction's tile.
+// of one is the operand of the next without crossing warps, unless results are
+// wider than tall: those of the first dot, or, as in Triton, of the last where
+// there are too few rows for all warps to have some of their own. Batches have a
+// warp each; else the tile of a warp is made as square as it can be, in units of
+// the instruction's tile.
 func (a *accelerator) warpTiles(op *ir.Operation) []int {
 	warps := a.at(op).warps
 	shape := perCTA(tensorOf(op.Result(0)))
 	if len(shape) == 3 {
 		return []int{warps, 1, 1}
 	}
-	chained := false
+	chained, last := false, op
+	short := int(shape[0]) < warps*mmaTile[0]
 	for _, other := range dotsAround(op) {
 		t := tensorOf(other.Result(0))
 		if len(t.Shape) != len(shape) {
@@ -188,8 +198,15 @@ func (a *accelerator) warpTiles(op *ir.Operation) []int {
 			return e.WarpsPerCTA
 		}
 		chained = true
+		short = short || int(perCTA(t)[0]) < warps*mmaTile[0]
+		if a.order[other] > a.order[last] {
+			last = other
+		}
 	}
 	if chained {
+		if short {
+			shape = perCTA(tensorOf(last.Result(0)))
+		}
 		if shape[0] >= shape[1] {
 			return []int{warps, 1}
 		}
