@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/filememo"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -17,10 +18,10 @@ import (
 // makeCubin has ptxas assemble the PTX. ptxas works on files: they have the same
 // names in every compile, below a folder that is the working directory, so that
 // no output of it depends on the folder.
-func (c *compilation) makeCubin() error {
-	ptxas, err := c.find(&ptxasKind)
+func (j *job) makeCubin(c *backend.Compilation) error {
+	ptxas, err := c.Find(ptxasKind)
 	if err != nil {
-		return toolError(err)
+		return err
 	}
 	dir, remove, err := sdk.TempDir("tritonc-ptxas")
 	if err != nil {
@@ -28,59 +29,67 @@ func (c *compilation) makeCubin() error {
 	}
 	defer remove()
 	const in, out = "kernel.ptx", "kernel.cubin"
-	if err := os.WriteFile(filepath.Join(dir, in), []byte(c.ptx), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, in), c.Artifact, 0o600); err != nil {
 		return err
 	}
-	cmd := sdk.Command{Path: ptxas.Path, Args: c.ptxasArgs(in, out), Dir: dir}
-	res, err := c.runTool(ptxas, cmd)
+	cmd := sdk.Command{Path: ptxas.Path, Args: j.ptxasArgs(in, out), Dir: dir}
+	res, err := c.RunTool(ptxas, cmd)
 	if err != nil {
 		return err
 	}
 	said := string(res.Stdout) + string(res.Stderr)
 	if !res.OK() {
-		return c.ptxasError(cmd, res, said)
+		return j.ptxasError(c, cmd, res, said)
 	}
-	if c.cubin, err = os.ReadFile(filepath.Join(dir, out)); err != nil {
+	cubin, err := os.ReadFile(filepath.Join(dir, out))
+	if err != nil {
 		return fmt.Errorf("ptxas wrote no cubin: %w", err)
 	}
-	if !bytes.HasPrefix(c.cubin, []byte("\x7fELF")) {
-		return fmt.Errorf("what %s wrote is no ELF file", ptxas.Path)
+	if !bytes.HasPrefix(cubin, []byte("\x7fELF")) {
+		return fmt.Errorf("what %s wrote is not an ELF file", ptxas.Path)
 	}
-	if c.meta.Usage = readUsage(said, c.meta.Name); c.meta.Usage != nil {
-		c.warnOfSpills(c.meta.Usage)
+	if u := readUsage(said, c.Meta.Name); u != nil {
+		c.Meta.Usage = u
+		j.warnOfUsage(c, u)
 	}
+	c.Artifact = cubin
 	return nil
 }
 
-// warnOfSpills tells of registers that went to memory, at the kernel's line:
-// ptxas does not say where.
-func (c *compilation) warnOfSpills(u *usage) {
-	if u.SpillStores == 0 && u.SpillLoads == 0 {
-		return
+// warnOfUsage tells of registers that went to memory, at the kernel's line, since
+// ptxas does not say where, and of more than a block may have.
+func (j *job) warnOfUsage(c *backend.Compilation, u *usage) {
+	if u.SpillStores != 0 || u.SpillLoads != 0 {
+		d := sdk.Diagnostic{
+			Severity: sdk.Warning,
+			Message: fmt.Sprintf("kernel %s spills registers: each thread stores %d bytes to memory and loads %d, beside the %d registers it has",
+				c.Meta.Name, u.SpillStores, u.SpillLoads, u.Registers),
+			Help: "smaller blocks or more warps (num_warps) need fewer registers a thread",
+		}
+		if j.opts.MaxNReg != nil {
+			d.Help += fmt.Sprintf("; maxnreg is %d", *j.opts.MaxNReg)
+		}
+		d.File, d.Line, d.Column = c.KernelPlace()
+		c.Warn(d)
 	}
-	d := sdk.Diagnostic{
-		Severity: sdk.Warning,
-		Message: fmt.Sprintf("kernel %s spills registers: each thread stores %d bytes to memory and loads %d, beside the %d registers it has",
-			c.meta.Name, u.SpillStores, u.SpillLoads, u.Registers),
-		Help: "smaller blocks or more warps (num_warps) need fewer registers a thread",
+	// Registers are handed out to warps in units of 256, 8 a thread.
+	threads := c.Meta.NumWarps * warpSize
+	if n := (u.Registers + 7) / 8 * 8 * threads; n > registers {
+		c.WarnUnlaunchable("a lower maxnreg or fewer warps (num_warps) need less",
+			"needs %d registers for the %d threads of a block, and a block may have %d", n, threads, registers)
 	}
-	if c.opts.MaxNReg != nil {
-		d.Help += fmt.Sprintf("; maxnreg is %d", *c.opts.MaxNReg)
-	}
-	d.File, d.Line, d.Column = c.kernelPlace()
-	c.resp.Diagnostics = append(c.resp.Diagnostics, d)
 }
 
 // ptxasArgs are the arguments of ptxas for files in its working directory.
-func (c *compilation) ptxasArgs(in, out string) []string {
+func (j *job) ptxasArgs(in, out string) []string {
 	args := []string{"-lineinfo", "-v"}
-	if !c.opts.EnableFPFusion {
+	if !j.opts.EnableFPFusion {
 		args = append(args, "--fmad=false")
 	}
-	if c.opts.PTXOptions != nil {
-		args = append(args, strings.Fields(*c.opts.PTXOptions)...)
+	if j.opts.PTXOptions != nil {
+		args = append(args, strings.Fields(*j.opts.PTXOptions)...)
 	}
-	return append(args, "--gpu-name="+c.arch.smName(), in, "-o", out)
+	return append(args, "--gpu-name="+j.arch.smName(), in, "-o", out)
 }
 
 // usage is what ptxas -v tells of a kernel.
@@ -122,14 +131,15 @@ const maxPtxasErrors = 8
 // ptxasError turns the words of ptxas into diagnostics, each at the line of
 // Python that the PTX line came from when the PTX says so. The PTX is kept for
 // the command that repeats the failure.
-func (c *compilation) ptxasError(cmd sdk.Command, res *sdk.Result, said string) error {
-	help, kept := "the command was: "+cmd.String(), c.meta.Name+"."+stagePTX
-	if path, err := c.keepPTX(); err == nil {
+func (j *job) ptxasError(c *backend.Compilation, cmd sdk.Command, res *sdk.Result, said string) error {
+	help, kept := "the command was: "+cmd.String(), c.Meta.Name+"."+stagePTX
+	if path, err := keepPTX(c.Artifact); err == nil {
 		kept = path
 		repro := cmd
-		repro.Args = c.ptxasArgs(path, "/dev/null")
+		repro.Args = j.ptxasArgs(path, "/dev/null")
 		help = "to repeat it: " + repro.String()
 	}
+	ptx := string(c.Artifact)
 	var list sdk.Diagnostics
 	for line := range strings.Lines(said) {
 		at, message, ok := ptxasMessage(strings.TrimRight(line, "\r\n"))
@@ -145,19 +155,19 @@ func (c *compilation) ptxasError(cmd sdk.Command, res *sdk.Result, said string) 
 		}
 		if rest, ok := strings.CutPrefix(message, "Unresolved extern function '"); ok {
 			name, _, _ := strings.Cut(rest, "'")
-			at = callOf(c.ptx, name)
+			at = callOf(ptx, name)
 			hint = "libraries are linked into the llir; this file was made without one that defines it"
 		}
-		d := c.locate(at, "ptxas: "+message, kept)
+		d := locate(c, at, "ptxas: "+message, kept)
 		d.Help = hint
 		list = append(list, d)
 	}
 	if len(list) == 0 {
 		d := sdk.Diagnostic{Message: "ptxas failed (" + res.Status() + ")"}
-		if text := firstLines(strings.TrimSpace(said), 10); text != "" {
+		if text := backend.FirstLines(strings.TrimSpace(said), 10); text != "" {
 			d.Message += ": " + text
 		}
-		d.File, d.Line, d.Column = c.kernelPlace()
+		d.File, d.Line, d.Column = c.KernelPlace()
 		list = sdk.Diagnostics{d}
 	}
 	if d := &list[len(list)-1]; d.Help == "" {
@@ -189,18 +199,19 @@ func ptxasMessage(line string) (at int, message string, ok bool) {
 // locate makes the diagnostic of a message about a line of the PTX, which lies in
 // the file kept. It stands where the user's text is: at that line for PTX that the
 // user gave, else where the line came from, as far as the PTX says so.
-func (c *compilation) locate(line int, message, kept string) sdk.Diagnostic {
+func locate(c *backend.Compilation, line int, message, kept string) sdk.Diagnostic {
+	ptx := string(c.Artifact)
 	d := sdk.Diagnostic{Message: message}
 	if line < 1 {
 		return d
 	}
-	inPTX := ptxPlace(lineOf(c.ptx, line), message)
+	inPTX := ptxPlace(lineOf(ptx, line), message)
 	inPTX.File, inPTX.Line = kept, line
-	if c.entered == stagePTX {
-		inPTX.File = c.req.InputName
+	if c.Entered == stagePTX {
+		inPTX.File = c.Request.InputName
 	}
-	file, at, column, ok := sourceOf(c.ptx, line)
-	if ok && c.entered != stagePTX {
+	file, at, column, ok := sourceOf(ptx, line)
+	if ok && c.Entered != stagePTX {
 		d.File, d.Line, d.Column = file, at, column
 		inPTX.Severity, inPTX.Message = sdk.Note, "in the PTX"
 		d.Notes = []sdk.Diagnostic{inPTX}
@@ -299,8 +310,25 @@ func callOf(ptx, name string) int {
 
 // keepPTX leaves the PTX in a file named by its content, so that the same
 // failure does not pile up files.
-func (c *compilation) keepPTX() (string, error) {
-	sum := sha256.Sum256([]byte(c.ptx))
+func keepPTX(ptx []byte) (string, error) {
+	sum := sha256.Sum256(ptx)
 	path := filepath.Join(os.TempDir(), "tritonc-"+hex.EncodeToString(sum[:6])+".ptx")
-	return path, filememo.Replace(path, []byte(c.ptx))
+	return path, filememo.Replace(path, ptx)
+}
+
+// kernelPlace is where the source of the kernel of PTX is, as far as a .loc of its
+// entry says.
+func kernelPlace(ptx []byte, kernel string) (file string, line, column int) {
+	inside, at := false, 0
+	for text := range strings.Lines(string(ptx)) {
+		at++
+		inside = inside || strings.HasPrefix(text, ".visible .entry "+kernel+"(")
+		if inside && strings.HasPrefix(strings.TrimSpace(text), ".loc") {
+			if file, line, column, ok := sourceOf(string(ptx), at); ok {
+				return file, line, column
+			}
+			break
+		}
+	}
+	return "", 0, 0
 }

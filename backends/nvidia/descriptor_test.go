@@ -63,7 +63,7 @@ func ttgirOf(t *testing.T, name string, ttir []byte, options string) *ir.Operati
 
 func parsed(t *testing.T, src []byte) *ir.Operation {
 	t.Helper()
-	f, err := parseModule(&work.Meter{}, "t.ttgir", src)
+	f, err := New().Parse(&work.Meter{}, "t.ttgir", src)
 	if err != nil {
 		t.Fatal(err)
 	}

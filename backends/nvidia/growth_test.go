@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
+	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/core/ir"
@@ -157,7 +158,7 @@ func steps(tb testing.TB, body string) (list []step, llir []byte) {
 		tb.Fatal(err)
 	}
 	note("front end")
-	printed := printModule(m)
+	printed := backend.Print(m)
 	note("print")
 	ctx := dialect.NewContext()
 	ctx.SetMeter(meter)
@@ -169,21 +170,22 @@ func steps(tb testing.TB, body string) (list []step, llir []byte) {
 		tb.Fatal(err)
 	}
 	note("verify")
-	a, early, opts, err := readRequest(request(tb, "80", stageTTIR, "k.ttir", printed, "").Target, request(tb, "80", stageTTIR, "k.ttir", printed, "").OptionsJSON)
+	asked := request(tb, "80", stageTTIR, "k.ttir", printed, "")
+	j, err := readRequest(asked.Target, asked.OptionsJSON)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for _, s := range stages[:2] {
-		timings, err := (&pass.Runner{}).Run(m, s.rows(early, opts), facts(early, opts))
+	for _, s := range j.stages()[:2] {
+		timings, err := (&pass.Runner{}).Run(m, s.Passes, passFacts(j.early, j.opts))
 		if err != nil {
 			tb.Fatal(err)
 		}
 		for _, t := range timings {
-			list = append(list, step{s.name + " " + t.Pass, t.Visits, t.Duration})
+			list = append(list, step{s.Name + " " + t.Pass, t.Visits, t.Duration})
 		}
 		at, start = meter.Visits(), time.Now()
 	}
-	res, err := lower.Module(m, &gpu.Target{CC: a.cc}, lower.Options{Producer: producer, LineInfo: true})
+	res, err := lower.Module(m, &gpu.Target{CC: j.early.cc}, lower.Options{Producer: backend.Producer, LineInfo: true})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
 )
 
@@ -30,10 +31,10 @@ func limitedTool(t *testing.T, version, commands string) string {
 // line, with what can be done.
 func TestLimits(t *testing.T) {
 	llc := func(commands string) (string, string) {
-		return settingLLC, limitedTool(t, "LLVM version 22.1.0", commands)
+		return backend.LLC.Setting.Name, limitedTool(t, "LLVM version 22.1.0", commands)
 	}
 	ptxas := func(commands string) (string, string) {
-		return settingPtxas, limitedTool(t, ptxas124, commands)
+		return ptxasKind.Setting.Name, limitedTool(t, ptxas124, commands)
 	}
 	for _, tt := range []struct {
 		name              string
@@ -59,7 +60,7 @@ func TestLimits(t *testing.T) {
 				req.Last = stagePTX
 			}
 			setting, path := tt.tool(tt.commands)
-			req.Settings = map[string]string{setting: path, settingToolSeconds: "1"}
+			req.Settings = map[string]string{setting: path, "tool_seconds": "1"}
 			start := time.Now()
 			_, err := c.RunStages(t.Context(), req)
 			d := oneDiagnostic(t, err)
@@ -73,30 +74,5 @@ func TestLimits(t *testing.T) {
 				t.Errorf("it took %s", took)
 			}
 		})
-	}
-}
-
-func TestLimitsFor(t *testing.T) {
-	for _, tt := range []struct {
-		tool, seconds, memory string
-		want                  limits
-	}{
-		{"llc", "", "", limits{5 * time.Minute, 4 << 30}},
-		{"ptxas", "", "", limits{10 * time.Minute, 16 << 30}},
-		{"opt", "5", "", limits{5 * time.Second, 4 << 30}},
-		{"ptxas", "3600", "1024", limits{time.Hour, 1 << 30}},
-	} {
-		got, err := limitsFor(tt.tool, map[string]string{settingToolSeconds: tt.seconds, settingToolMemory: tt.memory})
-		if err != nil || got != tt.want {
-			t.Errorf("%+v: %+v, %v", tt, got, err)
-		}
-	}
-	for _, bad := range []string{"0", "-1", "1.5", "10s", "99999999999999999999", "4294967297"} {
-		for _, setting := range []string{settingToolSeconds, settingToolMemory} {
-			_, err := limitsFor("llc", map[string]string{setting: bad})
-			if err == nil || !strings.Contains(err.Error(), envOf(setting)[0]+"="+bad+" is no whole number") {
-				t.Errorf("%s=%s: %v", setting, bad, err)
-			}
-		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/core/backend"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
 )
@@ -31,7 +32,7 @@ const twiceLL = "define float @twice(float %x) {\n  %r = fadd float %x, %x\n  re
 
 // TestLinkErrors: what cannot be linked is told at the line that calls it.
 func TestLinkErrors(t *testing.T) {
-	needTools(t, &llvmLinkKind, &optKind)
+	needTools(t, backend.LLVMLink, backend.Opt)
 	c := sdktest.Start(t, New())
 	twice := writeLibrary(t, "twice.ll", twiceLL)
 	inner := writeLibrary(t, "inner.ll", "declare float @deep(float)\ndefine float @outer(float %x) {\n  %r = call float @deep(float %x)\n  ret float %r\n}\n")
@@ -58,7 +59,7 @@ func TestLinkErrors(t *testing.T) {
 		})
 	}
 	req := request(t, "80", stageTTGIR, "scale.ttir", callingTTIR(t, "twice"), "")
-	req.Settings = map[string]string{settingLibdevice: "/nowhere.bc"}
+	req.Settings = map[string]string{settingLibdevice.Name: "/nowhere.bc"}
 	_, err := c.RunStages(t.Context(), req)
 	if d := oneDiagnostic(t, err); !strings.Contains(d.Message, "the library libdevice cannot be read: open /nowhere.bc") || !strings.Contains(d.Help, "TRITON_LIBDEVICE_PATH") {
 		t.Errorf("a setting of a library that is not there: %+v", d)
@@ -71,7 +72,7 @@ func TestLinkErrors(t *testing.T) {
 
 // TestLinkChain: libraries may call one another, whatever their order.
 func TestLinkChain(t *testing.T) {
-	needTools(t, &llcKind, &llvmLinkKind, &optKind)
+	needTools(t, backend.LLC, backend.LLVMLink, backend.Opt)
 	c := sdktest.Start(t, New())
 	caller := func(name, calls string) string {
 		return writeLibrary(t, name+".ll", "declare float @"+calls+"(float)\ndefine float @"+name+"(float %x) {\n  %r = call float @"+calls+"(float %x)\n  ret float %r\n}\n")
@@ -91,7 +92,7 @@ func TestLinkChain(t *testing.T) {
 
 // TestLinked: a library's content is among what the kernel was made of.
 func TestLinked(t *testing.T) {
-	needTools(t, &llcKind, &llvmLinkKind, &optKind)
+	needTools(t, backend.LLC, backend.LLVMLink, backend.Opt)
 	c := sdktest.Start(t, New())
 	lib := writeLibrary(t, "lib.ll", twiceLL)
 	req := request(t, "80", stageTTGIR, "scale.ttir", callingTTIR(t, "twice"), `{"extern_libs":{"mine":"`+lib+`"}}`)
@@ -134,11 +135,15 @@ func TestFindLibdevice(t *testing.T) {
 	if err := os.WriteFile(want, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := &compilation{backend: New(), ctx: t.Context(), opts: options{ExternLibs: map[string]string{"b": "/b.bc", "a": "/a.bc"}}}
-	c.req.Settings = map[string]string{settingCUDA: cuda}
+	j := &job{opts: options{ExternLibs: map[string]string{"b": "/b.bc", "a": "/a.bc"}}}
+	c, err := New().NewCompilation(t.Context(), request(t, "80", stageTTIR, "k.ttir", nil, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Request.Settings = map[string]string{settingCUDA.Name: cuda}
 	libs := func() (paths []string) {
-		for _, l := range c.libraries() {
-			paths = append(paths, l.path)
+		for _, l := range j.libraries(c) {
+			paths = append(paths, l.Path)
 		}
 		return paths
 	}
@@ -147,8 +152,8 @@ func TestFindLibdevice(t *testing.T) {
 		want string
 	}{
 		{func() {}, want},
-		{func() { c.req.Settings[settingLibdevice] = "/named.bc" }, "/named.bc"},
-		{func() { c.opts.ExternLibs[libdeviceName] = "/mine.bc" }, "/mine.bc"},
+		{func() { c.Request.Settings[settingLibdevice.Name] = "/named.bc" }, "/named.bc"},
+		{func() { j.opts.ExternLibs[libdeviceName] = "/mine.bc" }, "/mine.bc"},
 	} {
 		step.set()
 		if got := libs(); !slices.Equal(got, []string{"/a.bc", "/b.bc", step.want}) {

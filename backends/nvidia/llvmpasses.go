@@ -4,11 +4,12 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 // The stage llir ends in a row of data: what LLVM's optimizer does to the kernel
@@ -134,23 +135,15 @@ func (r *llvmChoice) why(asked string) string {
 	return "measured over the reference kernels, " + what + ": " + strings.Join(words, ", ")
 }
 
-// optimizeLLVM runs LLVM's optimizer on c.llir as the table or the user says.
-func (c *compilation) optimizeLLVM() error {
-	choice := llvmChoiceFor(c.opts.LLVMPasses)
-	if choice.Passes == "" {
-		return nil
+// llvmRow shows which of LLVM's own passes end the stage llir.
+func llvmRow(o options) sdk.PassRow {
+	choice := llvmChoiceFor(o.LLVMPasses)
+	passes := choice.Passes
+	if passes == "" {
+		passes = "none"
 	}
-	opt, err := c.find(&optKind)
-	if err != nil {
-		return toolError(err)
+	return sdk.PassRow{
+		Name: "llvm-passes", Options: passes,
+		Doc: "LLVM's optimizer over the kernel, by opt", Why: choice.why(o.LLVMPasses),
 	}
-	res, err := c.runLLVM(opt, []string{"-S", "-mcpu=" + c.early.smName(), "-passes=" + choice.Passes, "-o", "-", "-"})
-	if err != nil {
-		return err
-	}
-	if !res.OK() {
-		return fmt.Errorf("BUG: %s refuses the LLVM IR that the nvidia backend made: %s", filepath.Base(opt.Path), firstLines(said(res), 10))
-	}
-	c.llir = string(res.Stdout)
-	return nil
 }

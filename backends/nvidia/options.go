@@ -149,11 +149,11 @@ func checkOptions(a arch, v sdk.Options) sdk.Diagnostics {
 	number := func(name string) int { n, _ := v[name].(int); return n }
 
 	if n := number("num_warps"); !isNumWarps(n) {
-		refuse("num_warps", "%d is no power of two between 1 and %d", n, maxWarps)
+		refuse("num_warps", "%d is not a power of two between 1 and %d", n, maxWarps)
 	}
 	switch n := number("num_ctas"); {
 	case n < 1 || n > 16 || n&(n-1) != 0:
-		refuse("num_ctas", "%d is no power of two between 1 and 16", n)
+		refuse("num_ctas", "%d is not a power of two between 1 and 16", n)
 	case n > 1 && a.ctas == 1:
 		refuse("num_ctas", "%s:%d has no clusters, so it must be 1", backendName, a.cc)
 	}

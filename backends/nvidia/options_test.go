@@ -67,14 +67,14 @@ func TestOptionValues(t *testing.T) {
 
 func TestOptionMistakes(t *testing.T) {
 	tests := []struct{ cc, given, message string }{
-		{"80", `{"num_warps":3}`, "option num_warps: 3 is no power of two between 1 and 32"},
-		{"80", `{"num_warps":0}`, "0 is no power of two"},
-		{"80", `{"num_warps":64}`, "64 is no power of two between 1 and 32"},
+		{"80", `{"num_warps":3}`, "option num_warps: 3 is not a power of two between 1 and 32"},
+		{"80", `{"num_warps":0}`, "0 is not a power of two"},
+		{"80", `{"num_warps":64}`, "64 is not a power of two between 1 and 32"},
 		{"80", `{"num_ctas":2}`, "cuda:80 has no clusters"},
 		{"80", `{"skip_passes":["tritongpu-coalesce","convert-triton-to-tritongpu"]}`, "cannot be left out: from here on every tensor has a layout"},
 		{"80", `{"skip_passes":["coalesce"]}`, "there is no pass \"coalesce\" to leave out"},
 		{"80", `{"llvm_passes":"O2"}`, "O2"},
-		{"90", `{"num_ctas":3}`, "3 is no power of two between 1 and 16"},
+		{"90", `{"num_ctas":3}`, "3 is not a power of two between 1 and 16"},
 		{"80", `{"num_stages":-1}`, "-1 is negative"},
 		{"80", `{"warp_size":64}`, "a warp has 32 threads"},
 		{"80", `{"maxnreg":8}`, "8 is not between 16 and 255"},
@@ -122,13 +122,13 @@ func TestOptionSpecs(t *testing.T) {
 }
 
 func TestTargets(t *testing.T) {
-	b := New()
+	f := facts()
 	for _, name := range []string{"cuda:80", "cuda:86", "cuda:89", "cuda:90", "cuda:90:32"} {
 		target, err := sdk.ParseTarget(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := b.facts.Supports(target); !r.Supported || r.Target.WarpSize != 32 {
+		if r := f.Supports(target); !r.Supported || r.Target.WarpSize != 32 {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -137,7 +137,7 @@ func TestTargets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := b.facts.Supports(target); r.Supported {
+		if r := f.Supports(target); r.Supported {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}

@@ -55,8 +55,8 @@ func descriptorSettings(a arch, o options) []pass.Setting {
 // clusters holds where a program may be several blocks.
 var clusters = &pass.Condition{Name: "num_ctas>1", Holds: func(f pass.Facts) bool { return f["ctas"] > 1 }}
 
-// facts of an architecture and of a compile that conditions of rows ask about.
-func facts(a arch, o options) pass.Facts {
+// passFacts are what conditions of rows ask about an architecture and a compile.
+func passFacts(a arch, o options) pass.Facts {
 	f := pass.Facts{"cc": a.cc, "ctas": o.NumCTAs}
 	if o.hasTMA(a) {
 		f["tma"] = 1

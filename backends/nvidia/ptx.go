@@ -6,64 +6,53 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/backend"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 // makePTX has llc translate the LLVM IR.
-func (c *compilation) makePTX() error {
-	llc, err := c.find(&llcKind)
-	if err != nil {
-		return toolError(err)
-	}
-	version, err := c.ptxVersion()
+func (j *job) makePTX(c *backend.Compilation) error {
+	version, err := j.ptxVersion(c)
 	if err != nil {
 		return err
 	}
 	args := []string{
-		"-march=nvptx64", "-mcpu=" + c.arch.smName(), "-mattr=+ptx" + strconv.Itoa(version),
+		"-march=nvptx64", "-mcpu=" + j.arch.smName(), "-mattr=+ptx" + strconv.Itoa(version),
 		"--nvptx-short-ptr", "-nvptx-mad-wide-opt", "-O3",
 	}
-	if c.opts.EnableFPFusion {
+	if j.opts.EnableFPFusion {
 		// Without it every mul and add is written with its rounding (.rn), and
 		// those ptxas does not fuse either.
 		args = append(args, "-fp-contract=fast")
 	}
-	cmd := sdk.Command{
-		Path:  llc.Path,
-		Args:  append(args, "-o", "-", "-"),
-		Stdin: []byte(forLLC(c.llir)),
-	}
-	res, err := c.runTool(llc, cmd)
+	ptx, err := c.GenerateCode(args, []byte(forLLC(string(c.Artifact))))
 	if err != nil {
 		return err
 	}
-	if !res.OK() {
-		return c.llcError(cmd, res)
-	}
-	c.ptx = withoutDebugTarget(string(res.Stdout))
+	c.Artifact = []byte(withoutDebugTarget(string(ptx)))
 	return nil
 }
 
 // ptxVersion is the PTX ISA version to write: the option's, or the newest that
 // the assembler reads.
-func (c *compilation) ptxVersion() (int, error) {
-	ptxas, err := c.find(&ptxasKind)
-	var missing *toolNotFound
+func (j *job) ptxVersion(c *backend.Compilation) (int, error) {
+	ptxas, err := c.Find(ptxasKind)
+	var missing *backend.ToolNotFound
 	switch {
 	case errors.As(err, &missing):
-		if c.opts.PTXVersion != nil {
-			return *c.opts.PTXVersion, nil
+		if j.opts.PTXVersion != nil {
+			return *j.opts.PTXVersion, nil
 		}
 		return ptxVersionAlone, nil
 	case err != nil:
 		return 0, err
-	case c.opts.PTXVersion == nil:
+	case j.opts.PTXVersion == nil:
 		return ptxVersionFor(ptxas), nil
-	case *c.opts.PTXVersion > ptxas.ptxVersion():
+	case *j.opts.PTXVersion > ptxVersion(ptxas):
 		return 0, sdk.Errorf("option ptx_version: %d is newer than the %d that %s (%s) reads",
-			*c.opts.PTXVersion, ptxas.ptxVersion(), ptxas.Path, ptxas.Version)
+			*j.opts.PTXVersion, ptxVersion(ptxas), ptxas.Path, ptxas.Version)
 	}
-	return *c.opts.PTXVersion, nil
+	return *j.opts.PTXVersion, nil
 }
 
 // forLLC has line tables written as .loc directives alone. With the debug
@@ -85,42 +74,13 @@ func withoutDebugTarget(ptx string) string {
 	return ptx[:i] + strings.ReplaceAll(ptx[i:end], ", debug", "") + ptx[end:]
 }
 
-// llcError explains a failure of llc. LLVM IR that the user gave may be wrong;
-// when it is ours, it is our mistake.
-func (c *compilation) llcError(cmd sdk.Command, res *sdk.Result) error {
-	said := strings.TrimSpace(string(res.Stderr))
-	if said == "" {
-		said = res.Status()
+// describePTX fills in the metadata of a kernel that entered as LLVM IR or PTX.
+func describePTX(c *backend.Compilation) error {
+	k, err := readPTX(string(c.Artifact))
+	if err != nil {
+		return err
 	}
-	// The lowering checks inline assembly; what LLVM finds beyond that is in the
-	// user's text all the same.
-	if c.entered != stageLLIR && saysAnyOf(said, []string{"inline asm", "constraint"}) {
-		d := &sdk.Diagnostic{Message: "kernel " + c.meta.Name + ": llc: " + firstLines(said, 10), Help: "this is about the text or the constraints of its inline assembly"}
-		d.File, d.Line, d.Column = c.kernelPlace()
-		return d
-	}
-	if c.entered != stageLLIR {
-		return &sdk.Diagnostic{
-			Kind:    sdk.Bug,
-			Message: "BUG: llc refuses the LLVM IR that the nvidia backend made (" + res.Status() + ")",
-			Help:    "please report it with the kernel; the command was: " + cmd.String(),
-			Notes:   []sdk.Diagnostic{{Severity: sdk.Note, Message: firstLines(said, 40)}},
-		}
-	}
-	d := &sdk.Diagnostic{File: c.req.InputName, Message: "llc: " + firstLines(said, 10), Help: "the command was: " + cmd.String() + " < " + c.req.InputName}
-	// "llc: <stdin>:2:1: error: expected type"
-	if _, rest, ok := strings.Cut(said, "<stdin>:"); ok {
-		parts := strings.SplitN(rest, ":", 4)
-		if len(parts) == 4 {
-			line, err1 := strconv.Atoi(parts[0])
-			col, err2 := strconv.Atoi(parts[1])
-			if err1 == nil && err2 == nil {
-				message, _, _ := strings.Cut(strings.TrimSpace(parts[3]), "\n")
-				d.Line, d.Column, d.Message = line, col, "llc: "+message
-			}
-		}
-	}
-	return d
+	return c.Meta.EnterBelow(&c.Plan.Device, c.Request.InputName, k.name, k.threads, ".reqntid", k.dynamicShared)
 }
 
 // kernelFacts are what a PTX module says of its kernel.
@@ -170,18 +130,9 @@ func product(list string) (int, error) {
 	for word := range strings.SplitSeq(list, ",") {
 		m, err := strconv.Atoi(strings.TrimSpace(word))
 		if err != nil || m < 1 || m > 1024 {
-			return 0, fmt.Errorf("%q is no number of threads", strings.TrimSpace(word))
+			return 0, fmt.Errorf("%q is not a number of threads", strings.TrimSpace(word))
 		}
 		n *= m
 	}
 	return n, nil
-}
-
-// firstLines is the first n lines of text.
-func firstLines(text string, n int) string {
-	lines := strings.SplitN(text, "\n", n+1)
-	if len(lines) > n {
-		lines[n] = "…"
-	}
-	return strings.Join(lines, "\n")
 }

@@ -16,8 +16,8 @@ func TestReadPTX(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                  "there is no kernel",
 		".visible .entry a()\n.entry b()":   "two kernels here, a and b",
-		".entry a()\n.reqntid many":         `"many" is no number of threads`,
-		".entry a()\n.reqntid 4096":         `"4096" is no number of threads`,
+		".entry a()\n.reqntid many":         `"many" is not a number of threads`,
+		".entry a()\n.reqntid 4096":         `"4096" is not a number of threads`,
 		".visible .entry quiet()\n{\nret;}": "",
 	} {
 		_, err := readPTX(text)

@@ -1,19 +1,17 @@
 package nvidia
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"fmt"
-	"path/filepath"
 	"slices"
-	"time"
+	"strings"
 
-	"github.com/tritonc/tritonc/core/input"
+	"github.com/tritonc/tritonc/backends/nvidia/gpu"
+	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
-	"github.com/tritonc/tritonc/core/pass"
-	"github.com/tritonc/tritonc/core/work"
+	"github.com/tritonc/tritonc/core/llir"
+	"github.com/tritonc/tritonc/core/lower"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -26,258 +24,132 @@ const (
 	stageCubin = "cubin"
 )
 
-// stage is a row of the table of stages. Its name is also the file ending of
-// its artifact.
-type stage struct {
-	name   string
-	binary bool
-	doc    string
-	// rows are the passes of a stage over MLIR; nil for others.
-	rows func(arch, options) []pass.Row
-	// run makes the stage's artifact out of that of the stage before it.
-	run func(*compilation) error
-	// get returns the artifact, and set puts the content of a file in the place
-	// of the one that run would make.
-	get func(*compilation) []byte
-	set func(c *compilation, file string, data []byte) error
-}
-
 // stages of a compile, in order.
-var stages = []stage{
-	{
-		name: stageTTIR, doc: "Triton IR, inlined and simplified",
-		rows: ttirRows, run: (*compilation).makeTTIR,
-		get: func(c *compilation) []byte { return printModule(c.module) },
-		set: (*compilation).setModule,
-	},
-	{
-		name: stageTTGIR, doc: "Triton GPU IR: every tensor with the layout that it has on the device",
-		rows: ttgirRows, run: (*compilation).makeTTGIR,
-		get: func(c *compilation) []byte { return printModule(c.module) },
-		set: (*compilation).setModule,
-	},
-	{
-		name: stageLLIR, doc: "LLVM IR for one thread",
-		run: (*compilation).makeLLIR,
-		get: func(c *compilation) []byte { return []byte(c.llir) },
-		set: func(c *compilation, _ string, data []byte) error { c.llir = string(data); return nil },
-	},
-	{
-		name: stagePTX, doc: "PTX assembly, by LLVM's llc",
-		run: (*compilation).makePTX,
-		get: func(c *compilation) []byte { return []byte(c.ptx) },
-		set: func(c *compilation, _ string, data []byte) error { c.ptx = string(data); return nil },
-	},
-	{
-		name: stageCubin, binary: true, doc: "machine code, by NVIDIA's ptxas",
-		run: (*compilation).makeCubin,
-		get: func(c *compilation) []byte { return c.cubin },
-		set: func(c *compilation, _ string, data []byte) error { c.cubin = data; return nil },
-	},
-}
-
-// indexOf is the place of a stage in the table, or -1.
-func indexOf(name string) int {
-	return slices.IndexFunc(stages, func(s stage) bool { return s.name == name })
-}
-
-// compilation is one RunStages call: the kernel's form after the last stage that
-// ran, and what became known of it.
-type compilation struct {
-	backend *Backend
-	ctx     context.Context // of the call; a compilation does not outlive it
-	meter   *work.Meter
-	req     sdk.RunStagesRequest
-	arch    arch // of the target
-	early   arch // that the stages before ptx compile for: option arch
-	opts    options
-	// entered is the stage whose artifact the input is; "" for the front end's
-	// ttir.
-	entered string
-
-	module *ir.Operation // in the stages ttir and ttgir
-	llir   string
-	ptx    string
-	cubin  []byte
-	meta   metadata
-
-	current string // the stage that runs
-	resp    sdk.RunStagesResponse
-}
-
-// runStages runs req.First to req.Last.
-func (c *compilation) runStages() (err error) {
-	defer func() { err = c.overMemory(err) }()
-	defer work.Catch(&err)
-	first, last := indexOf(c.req.First), indexOf(c.req.Last)
-	if first < 0 || last < first {
-		return sdk.Errorf("there are no stages %q to %q", c.req.First, c.req.Last).WithHelp("the stages are %s", stageList())
+func (j *job) stages() []backend.Stage {
+	return []backend.Stage{
+		{
+			Name: stageTTIR, Doc: "Triton IR, inlined and simplified",
+			Passes: ttirRows(j.early, j.opts),
+		},
+		{
+			Name: stageTTGIR, Doc: "Triton GPU IR: every tensor with the layout that it has on the device",
+			Passes: ttgirRows(j.early, j.opts), Run: j.makeTTGIR,
+		},
+		{
+			Name: stageLLIR, Doc: "LLVM IR for one thread",
+			Tools: []sdk.PassRow{llvmRow(j.opts)}, Run: j.makeLLIR,
+		},
+		{
+			Name: stagePTX, Doc: "PTX assembly, by LLVM's llc",
+			Run: j.makePTX, Describe: describePTX,
+		},
+		{
+			Name: stageCubin, Binary: true, Doc: "machine code, by NVIDIA's ptxas",
+			Run: j.makeCubin,
+		},
 	}
-	for _, w := range c.req.Want {
-		if i := indexOf(w); i < first || i > last {
-			return sdk.Errorf("the stage %q is not among those to run, %s to %s", w, c.req.First, c.req.Last)
-		}
+}
+
+func (j *job) makeTTGIR(c *backend.Compilation) error {
+	if n := j.opts.MaxNReg; n != nil {
+		c.Module.SetAttr(ttg.MaxNRegAttr, c.Module.Context().I32Attr(int64(*n)))
 	}
-	if err := c.meta.read(c.req.MetadataJSON); err != nil {
+	warnOfWarpSpecialization(c)
+	if !j.opts.hasTMA(j.early) || !hasDescriptors(c.Module) {
+		return c.RunPasses(ttgirRows(j.early, j.opts), c.Plan.Facts)
+	}
+	// What is stored through descriptors takes shared memory beside the operands
+	// that are copied ahead. Where that is too much, pointers do with less.
+	before := c.Module.Clone(ir.NewMapping())
+	if err := c.RunPasses(ttgirRows(j.early, j.opts), c.Plan.Facts); err != nil {
 		return err
 	}
-	if first > 0 {
-		c.entered = stages[first-1].name
+	placed, _, err := lower.Allocate(c.Module, c.Plan.Lowering)
+	if err != nil || int64(placed.Size()) <= j.early.sharedMemory {
+		return nil // the stage llir tells the error
 	}
-	if err := c.enter(first); err != nil {
-		return err
-	}
-	for i := first; i <= last; i++ {
-		if err := c.ctx.Err(); err != nil {
-			return err
-		}
-		if err := c.runStage(&stages[i]); err != nil {
-			return err
-		}
-		if i == last || slices.Contains(c.req.Want, stages[i].name) {
-			c.resp.Artifacts = append(c.resp.Artifacts, sdk.Artifact{Stage: stages[i].name, Data: stages[i].get(c)})
-		}
-	}
-	return c.finish()
+	sdk.Logger(c.Context).Debug("copies by TMA take too much shared memory: pointers instead", "bytes", placed.Size())
+	pointers := j.opts
+	pointers.TMA = tmaNever
+	c.Module = before
+	return c.RunPasses(ttgirRows(j.early, pointers), passFacts(j.early, pointers))
 }
 
-// enter takes the input.
-func (c *compilation) enter(first int) error {
-	if c.entered == "" {
-		return stages[0].set(c, c.req.InputName, c.req.Input)
-	}
-	if err := stages[first-1].set(c, c.req.InputName, c.req.Input); err != nil {
-		return err
-	}
-	if c.entered == stagePTX {
-		return c.describeFromPTX()
-	}
-	return nil
-}
+// warpSpecializeAttr marks loops that shall be split over groups of warps.
+const warpSpecializeAttr = "tt.warp_specialize"
 
-// runStage runs one stage, times it, and lets ir_override replace its result.
-func (c *compilation) runStage(s *stage) error {
-	c.current = s.name
-	at := len(c.resp.Timings)
-	c.resp.Timings = append(c.resp.Timings, sdk.Timing{Stage: s.name})
-	start := time.Now()
-	err := s.run(c)
-	c.resp.Timings[at].Nanoseconds = time.Since(start).Nanoseconds()
-	if err != nil {
-		return err
-	}
-	if path := c.opts.IROverride; path != nil && filepath.Ext(*path) == "."+s.name {
-		c.lookAt(*path)
-		text, err := input.ReadFile(*path, input.Text)
-		if err != nil {
-			return fmt.Errorf("option ir_override: %w", err)
+// warnOfWarpSpecialization tells of loops that ask for what is not done yet.
+func warnOfWarpSpecialization(c *backend.Compilation) {
+	told := map[string]bool{} // inlined twice, it is one loop
+	ir.Walk(c.Module, func(op *ir.Operation) ir.WalkResult {
+		if op.Attr(warpSpecializeAttr) == nil || !op.Is(scf.For) {
+			return ir.Advance
 		}
-		if err := s.set(c, *path, text); err != nil {
-			return err
-		}
-	}
-	if s.name == stagePTX && c.entered == stageLLIR {
-		return c.describeFromPTX()
-	}
-	return nil
-}
-
-// describeFromPTX finds out of a kernel that entered below ttgir what the stages
-// before would have told.
-func (c *compilation) describeFromPTX() error {
-	k, err := readPTX(c.ptx)
-	if err == nil {
-		err = c.meta.fromPTX(k, c.req.InputName)
-	}
-	var d *sdk.Diagnostic
-	if errors.As(err, &d) && d.File == "" {
-		d.File = c.req.InputName
-	}
-	return err
-}
-
-// finish writes the metadata.
-func (c *compilation) finish() error {
-	c.checkLaunch()
-	h := sha256.New()
-	for _, part := range []string{
-		c.backend.facts.Hash, c.req.Target.String(), c.req.OptionsJSON, c.req.First, c.req.MetadataJSON, string(c.req.Input),
-	} {
-		fmt.Fprintf(h, "%d %s\n", len(part), part)
-	}
-	for _, t := range c.resp.Tools {
-		fmt.Fprintln(h, t.Name, t.SHA256)
-	}
-	var err error
-	c.resp.MetadataJSON, err = c.meta.json(c.req, hex.EncodeToString(h.Sum(nil)), c.resp.Tools)
-	return err
-}
-
-// checkLaunch warns of a kernel that no device of the target can launch: for its
-// shared memory, its threads, or its registers.
-func (c *compilation) checkLaunch() {
-	warn := func(help, format string, args ...any) {
 		d := sdk.Diagnostic{
-			Severity: sdk.Warning, Unlaunchable: true, Help: help,
-			Message: "kernel " + c.meta.Name + " " + fmt.Sprintf(format, args...) + fmt.Sprintf(" on %s: it will not launch", c.req.Target),
+			Severity: sdk.Warning,
+			Message:  "warp_specialize has no effect on this loop: tritonc does not specialize warps yet",
+			Help:     "the result is the same; without warp_specialize=True the warning goes away",
 		}
-		c.resp.Diagnostics = append(c.resp.Diagnostics, d)
-	}
-	if n := c.meta.Shared; n != nil && int64(*n) > c.arch.sharedMemory && c.module == nil { // else its lowering told
-		warn("smaller blocks or fewer stages (num_stages) use less",
-			"uses %d bytes of shared memory, and a block may have %d", *n, c.arch.sharedMemory)
-	}
-	threads := c.meta.NumWarps * warpSize
-	if threads > maxWarps*warpSize {
-		warn("fewer warps (num_warps) have fewer threads", "has blocks of %d threads, and a block may have %d", threads, maxWarps*warpSize)
-	}
-	if u := c.meta.Usage; u != nil {
-		// Registers are handed out to warps in units of 256, 8 a thread.
-		if n := (u.Registers + 7) / 8 * 8 * threads; n > registers {
-			warn("a lower maxnreg or fewer warps (num_warps) need less",
-				"needs %d registers for the %d threads of a block, and a block may have %d", n, threads, registers)
+		if at := ir.FileLocOf(op.Loc()); at != nil {
+			d.File, d.Line, d.Column = at.File, at.Line, at.Col+1
 		}
-	}
+		if !told[d.Error()] {
+			told[d.Error()] = true
+			c.Warn(d)
+		}
+		return ir.Advance
+	})
 }
 
-// runTool runs a tool's command within its limits, times it and reports the tool.
-// That a limit ended it is an error.
-func (c *compilation) runTool(t tool, cmd sdk.Command) (*sdk.Result, error) {
-	sdk.Logger(c.ctx).Debug("tool", "command", cmd.String())
-	l, err := limitsFor(t.Name, c.req.Settings)
+// hasDescriptors reports whether the module's functions make descriptors.
+func hasDescriptors(m *ir.Operation) bool {
+	return ir.Walk(m, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(tt.MakeTensorDesc) {
+			return ir.Stop
+		}
+		return ir.Advance
+	})
+}
+
+// makeLLIR lowers the module, links libraries where it calls them, and has LLVM
+// optimize the whole.
+func (j *job) makeLLIR(c *backend.Compilation) error {
+	res, err := c.Lower(func(res *lower.Result) {
+		if j.opts.EnableReflectFTZ { // what functions of libraries ask for
+			res.LLVM.AddFlag(llir.FlagOverride, "nvvm-reflect-ftz", 1)
+		} else { // and what stands for them here
+			res.LLVM.Rename(gpu.KeepDenormals)
+		}
+	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	cmd.Timeout, cmd.MemoryLimit = l.time, l.memory
-	res, err := cmd.Run(c.ctx)
-	if !slices.Contains(c.resp.Tools, t.ToolInfo) {
-		c.resp.Tools = append(c.resp.Tools, t.ToolInfo)
-	}
-	if res != nil {
-		c.resp.Timings = append(c.resp.Timings, sdk.Timing{Stage: c.current, Name: t.Name, Nanoseconds: res.Wall.Nanoseconds()})
-	}
-	if d := c.overLimit(t, l, res, err); d != nil {
-		return nil, d
-	}
-	return res, err
-}
-
-// toolError makes the message for a tool that is not there.
-func toolError(err error) error {
-	var missing *toolNotFound
-	if errors.As(err, &missing) {
-		return missing.diagnostic()
-	}
-	return err
-}
-
-func stageList() string {
-	s := ""
-	for i := range stages {
-		if i > 0 {
-			s += ", "
+	if len(res.Externs) > 0 {
+		if err := j.link(c, res.Externs); err != nil {
+			return err
 		}
-		s += stages[i].name
 	}
-	return s
+	passes := llvmChoiceFor(j.opts.LLVMPasses).Passes
+	if passes == "" {
+		return nil
+	}
+	return c.Optimize(passes, "-mcpu="+j.early.smName())
 }
+
+// reserved says why a function cannot have a name on NVIDIA's devices, or "".
+func reserved(name string, entry bool) string {
+	switch {
+	case slices.Contains(deviceFunctions, name):
+		return "CUDA's function of that name exists in every kernel"
+	case strings.HasPrefix(name, "__nv_"):
+		return "names that begin with __nv_ are those of libdevice"
+	case name == sharedSymbol:
+		return "the kernel's shared memory has that name"
+	case entry && (name == "_" || name == "$" || name == "WARP_SZ"):
+		return "PTX takes it for a word of its own"
+	}
+	return ""
+}
+
+// sharedSymbol is what the lowering calls shared memory.
+const sharedSymbol = "global_smem"

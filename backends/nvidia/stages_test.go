@@ -10,17 +10,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tritonc/tritonc/core/filememo"
+	"github.com/tritonc/tritonc/core/backend"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
 )
 
 // needTools skips a test on a machine without the tools; `make test` provides
 // them.
-func needTools(t testing.TB, kinds ...*kind) {
+func needTools(t testing.TB, kinds ...*backend.ToolKind) {
 	t.Helper()
 	for _, k := range kinds {
-		if _, err := k.find(t.Context(), New().memo, nil, func(string) {}); err != nil {
+		if _, err := k.Find(t.Context(), nil); err != nil {
 			t.Skip(err)
 		}
 	}
@@ -51,7 +51,7 @@ func scaleLLIR(t testing.TB) []byte {
 // TestFromLLIR: LLVM IR to a cubin, for every target, with metadata made of what
 // the PTX says.
 func TestFromLLIR(t *testing.T) {
-	needTools(t, &llcKind, &ptxasKind)
+	needTools(t, backend.LLC, ptxasKind)
 	c := sdktest.Start(t, New())
 	for _, a := range archs {
 		cc := strings.TrimPrefix(a.facts().Pattern, "cuda:")
@@ -62,7 +62,7 @@ func TestFromLLIR(t *testing.T) {
 		}
 		ptx := string(resp.Artifact(stagePTX))
 		if !strings.Contains(ptx, "\n.target "+a.smName()+"\n") {
-			t.Errorf("cuda:%s: the target line has more or less than %s:\n%s", cc, a.smName(), firstLines(ptx, 10))
+			t.Errorf("cuda:%s: the target line has more or less than %s:\n%s", cc, a.smName(), backend.FirstLines(ptx, 10))
 		}
 		if !strings.Contains(ptx, ".loc\t1 6 9") || strings.Contains(ptx, ".debug_info") {
 			t.Errorf("cuda:%s: the PTX has not the line directives alone:\n%s", cc, ptx)
@@ -109,7 +109,7 @@ func TestFromLLIR(t *testing.T) {
 
 // TestOptionsReachTools: fusion and ptxas options change what the tools do.
 func TestOptionsReachTools(t *testing.T) {
-	needTools(t, &llcKind, &ptxasKind)
+	needTools(t, backend.LLC, ptxasKind)
 	c := sdktest.Start(t, New())
 	run := func(options string) (sdk.RunStagesResponse, error) {
 		return c.RunStages(t.Context(), request(t, "80", stagePTX, "scale.llir", scaleLLIR(t), options))
@@ -154,7 +154,7 @@ func oneDiagnostic(t *testing.T, err error) sdk.Diagnostic {
 }
 
 func TestBadLLIR(t *testing.T) {
-	needTools(t, &llcKind)
+	needTools(t, backend.LLC)
 	c := sdktest.Start(t, New())
 	text := strings.Replace(string(scaleLLIR(t)), "fmul float", "fmul flout", 1)
 	_, err := c.RunStages(t.Context(), request(t, "80", stagePTX, "dir/k.llir", []byte(text), ""))
@@ -186,7 +186,7 @@ const somePTX = `.version 8.0
 `
 
 func TestFromPTX(t *testing.T) {
-	needTools(t, &ptxasKind)
+	needTools(t, ptxasKind)
 	c := sdktest.Start(t, New())
 	run := func(ptx, metadata string) (sdk.RunStagesResponse, error) {
 		req := request(t, "80", stageCubin, "k.ptx", []byte(ptx), "")
@@ -232,7 +232,7 @@ func TestFromPTX(t *testing.T) {
 		{"both", somePTX, `{"num_warps":2}`, "the metadata has 2 warps, but k.ptx has blocks of 128 threads", ""},
 		{"name", somePTX, `{"name":"other"}`, "the metadata is of the kernel other", ""},
 		{"json", somePTX, `{"num_warps":"two"}`, "the metadata is not that of a kernel", ""},
-		{"threads", strings.Replace(somePTX, "128", "100", 1), "", "100 threads are no whole warps", ""},
+		{"threads", strings.Replace(somePTX, "128", "100", 1), "", "100 threads are not whole warps", ""},
 		{"version", strings.Replace(somePTX, "8.0", "99.0", 1), "", "ptxas: Unsupported .version 99.0", "use a newer one"},
 		{"modifier", strings.Replace(somePTX, "add.s32", "add.bogus.s32", 1), "", "ptxas: ", "to repeat it: "},
 	}
@@ -254,7 +254,7 @@ func TestFromPTX(t *testing.T) {
 // TestPtxasErrorPlace: what ptxas refuses is told at the line of Python that it
 // came from, and the command given repeats the failure.
 func TestPtxasErrorPlace(t *testing.T) {
-	needTools(t, &ptxasKind, &llcKind)
+	needTools(t, ptxasKind, backend.LLC)
 	t.Setenv("TMPDIR", t.TempDir())
 	c := sdktest.Start(t, New())
 	bad := strings.Replace(somePTX, "add.s32", "add.bogus.s32", 1)
@@ -273,19 +273,20 @@ func TestPtxasErrorPlace(t *testing.T) {
 	// The same from a kernel: here LLVM IR with wrong inline assembly.
 	text := strings.Replace(string(scaleLLIR(t)), "%d = fmul float %v, 2.0",
 		`%d = tail call float asm sideeffect "ld.global.cs.L1::evict_first.b32 $0, [$1];", "=f,l"(ptr addrspace(1) %px)`, 1)
-	opts, err := parseOptions(archFor(t, "80"), "")
+	asked := request(t, "80", stagePTX, "scale.llir", nil, "")
+	run, err := New().NewCompilation(t.Context(), asked)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := New()
-	run := &compilation{backend: b, ctx: t.Context(), arch: archFor(t, "80"), meta: newMetadata(options{}), llir: text}
-	if run.opts, err = readOptions(opts); err != nil {
+	j, err := readRequest(asked.Target, asked.OptionsJSON)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := run.makePTX(); err != nil {
+	run.Artifact = []byte(text)
+	if err := j.makePTX(run); err != nil {
 		t.Fatal(err)
 	}
-	d = oneDiagnostic(t, run.makeCubin())
+	d = oneDiagnostic(t, j.makeCubin(run))
 	if d.File != "scale.py" || d.Line != 6 || d.Column != 10 || !strings.Contains(d.Message, "ptxas: Modifier") || len(d.Notes) != 1 {
 		t.Errorf("in PTX that was made: %+v", d)
 	}
@@ -298,8 +299,8 @@ func TestPtxasErrorPlace(t *testing.T) {
 	}
 
 	// And where the PTX does not say where it came from.
-	run.ptx = strings.ReplaceAll(run.ptx, ".loc", "// .loc")
-	d = oneDiagnostic(t, run.makeCubin())
+	run.Artifact = bytes.ReplaceAll(run.Artifact, []byte(".loc"), []byte("// .loc"))
+	d = oneDiagnostic(t, j.makeCubin(run))
 	if filepath.Ext(d.File) != ".ptx" || d.Line < 1 || d.Column < 2 || len(d.Notes) != 0 || !strings.Contains(d.SourceLine, "L1::evict_first") {
 		t.Errorf("in PTX without places: %+v", d)
 	}
@@ -307,7 +308,7 @@ func TestPtxasErrorPlace(t *testing.T) {
 
 // TestUnresolved: a call that nothing resolves is told at its line of Python.
 func TestUnresolved(t *testing.T) {
-	needTools(t, &ptxasKind, &llcKind)
+	needTools(t, ptxasKind, backend.LLC)
 	c := sdktest.Start(t, New())
 	text := strings.Replace(string(scaleTTIR(t)), "%d = arith.mulf %v, %cst :",
 		`%d = tt.extern_elementwise %v {libname = "", libpath = "", pure = true, symbol = "__nv_none"} : (tensor<256xf32>) ->`, 1)
@@ -323,15 +324,17 @@ func TestNoTools(t *testing.T) {
 	if _, err := os.Stat("/usr/local/cuda/bin/ptxas"); err == nil {
 		t.Skip("this machine has CUDA where it is looked for")
 	}
-	needTools(t, &llcKind)
-	llc, err := llcKind.find(t.Context(), filememo.New[identity](""), nil, func(string) {})
+	needTools(t, backend.LLC)
+	llc, err := backend.LLC.Find(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	toolHome(t)
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", "")
+	t.Setenv("PATH", "/bin")
 	c := sdktest.Start(t, New())
 	req := request(t, "80", stagePTX, "scale.llir", scaleLLIR(t), "")
-	req.Settings = map[string]string{settingLLC: llc.Path}
+	req.Settings = map[string]string{backend.LLC.Setting.Name: llc.Path}
 	resp, err := c.RunStages(t.Context(), req)
 	d := oneDiagnostic(t, err)
 	if d.Kind != sdk.Environment || d.Message != "no usable ptxas was found" || !strings.Contains(d.Help, "make toolchain") {

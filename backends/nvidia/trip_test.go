@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
@@ -31,7 +33,7 @@ func scaleTTIR(t testing.TB) []byte {
 
 // TestTrip: the front end's ttir through all stages, for every target.
 func TestTrip(t *testing.T) {
-	needTools(t, &llcKind, &ptxasKind)
+	needTools(t, backend.LLC, ptxasKind)
 	c := sdktest.Start(t, New())
 	for _, a := range archs {
 		cc := strings.TrimPrefix(a.facts().Pattern, "cuda:")
@@ -76,19 +78,30 @@ func TestTrip(t *testing.T) {
 		}
 
 		// Every artifact enters at its own stage and gives the same end.
+		stages := stagesOf(t, req)
 		for i, s := range stages[:len(stages)-1] {
-			entry := request(t, cc, stages[i+1].name, "scale."+s.name, resp.Artifact(s.name), `{"num_warps":2,"maxnreg":96}`)
+			entry := request(t, cc, stages[i+1].Name, "scale."+s.Name, resp.Artifact(s.Name), `{"num_warps":2,"maxnreg":96}`)
 			entry.MetadataJSON = resp.MetadataJSON
 			got, err := c.RunStages(t.Context(), entry)
 			if err != nil {
-				t.Errorf("cuda:%s: entering with the %s: %v", cc, s.name, err)
+				t.Errorf("cuda:%s: entering with the %s: %v", cc, s.Name, err)
 				continue
 			}
 			if !bytes.Equal(got.Artifact(stageCubin), resp.Artifact(stageCubin)) {
-				t.Errorf("cuda:%s: entering with the %s gives another cubin", cc, s.name)
+				t.Errorf("cuda:%s: entering with the %s gives another cubin", cc, s.Name)
 			}
 		}
 	}
+}
+
+// stagesOf are the stages of a request.
+func stagesOf(t testing.TB, req sdk.RunStagesRequest) []backend.Stage {
+	t.Helper()
+	j, err := readRequest(req.Target, req.OptionsJSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j.stages()
 }
 
 // TestTripSteps: every pass and tool is timed, in order.
@@ -101,16 +114,14 @@ func TestTripSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want, got []string
-	opts, err := readOptions(req.OptionsJSON)
+	j, err := readRequest(req.Target, req.OptionsJSON)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range stages[:3] {
-		want = append(want, s.name+"/")
-		if s.rows != nil {
-			for _, r := range pass.Effective(s.rows(archFor(t, "80"), opts), facts(archFor(t, "80"), opts)) {
-				want = append(want, s.name+"/"+r.Pass.Name)
-			}
+	for _, s := range j.stages()[:3] {
+		want = append(want, s.Name+"/")
+		for _, r := range pass.Effective(s.Passes, passFacts(j.early, j.opts)) {
+			want = append(want, s.Name+"/"+r.Pass.Name)
 		}
 	}
 	for _, s := range resp.Timings {
@@ -198,16 +209,20 @@ func TestRunPassesMistakes(t *testing.T) {
 // TestCrash: a pass that panics is told as our mistake, with the module before
 // it, ready to be run again.
 func TestCrash(t *testing.T) {
-	file, err := parseModule(&work.Meter{}, "scale.ttir", scaleTTIR(t))
+	file, err := New().Parse(&work.Meter{}, "scale.ttir", scaleTTIR(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var reproducer string
 	broken := &pass.Pass{Name: "broken", Run: func(*pass.Run) error { panic("BUG: it is broken") }}
 	run := func(rows ...pass.Row) error {
-		c := &compilation{module: file.Op, early: archs[0], req: sdk.RunStagesRequest{Target: sdk.Target{Backend: "cuda", Arch: "80"}}}
-		err := c.runPasses(rows)
-		reproducer = c.resp.Reproducer
+		c, err := New().NewCompilation(t.Context(), request(t, "80", stageTTIR, "scale.ttir", nil, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Module = file.Op
+		err = c.RunPasses(rows, c.Plan.Facts)
+		reproducer = c.Response().Reproducer
 		return err
 	}
 	err = run(pass.Row{Pass: canonicalize}, pass.Row{Pass: broken})
@@ -218,7 +233,7 @@ func TestCrash(t *testing.T) {
 	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0].Message, "trip_test.go") {
 		t.Errorf("notes %+v", d.Notes)
 	}
-	if !strings.HasPrefix(reproducer, "// tritonc opt --target cuda:80 --passes 'broken' THIS-FILE.mlir\n#loc = ") {
+	if !strings.HasPrefix(reproducer, "// tritonc opt --target cuda:80:32 --passes 'broken' THIS-FILE.mlir\n#loc = ") {
 		t.Errorf("reproducer %s", reproducer)
 	}
 	wrong := &pass.Pass{Name: "wrong", Run: func(r *pass.Run) error {
@@ -238,12 +253,12 @@ func TestCrash(t *testing.T) {
 
 // TestLoweringCrash: a panic in the lowering, too.
 func TestLoweringCrash(t *testing.T) {
-	file, err := parseModule(&work.Meter{}, "scale.ttir", scaleTTIR(t))
+	file, err := New().Parse(&work.Meter{}, "scale.ttir", scaleTTIR(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	m, opts := file.Op, options{NumWarps: 4, NumCTAs: 1}
-	runner := newRunner(sdk.Target{})
+	runner := backend.Runner(sdk.Target{})
 	if _, err := runner.Run(m, ttgirRows(archs[0], opts), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -253,16 +268,20 @@ func TestLoweringCrash(t *testing.T) {
 		}
 		return ir.Advance
 	})
-	c := &compilation{backend: New(), ctx: t.Context(), early: archs[0], module: m}
+	c, err := New().NewCompilation(t.Context(), request(t, "80", stageLLIR, "scale.ttgir", nil, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Module = m
 	var d *sdk.Diagnostic
-	if err := c.makeLLIR(); !errors.As(err, &d) || d.Kind != sdk.Bug || len(d.Notes) != 1 || !strings.Contains(c.resp.Reproducer, "tt.func public @scale") {
+	if err := new(job).makeLLIR(c); !errors.As(err, &d) || d.Kind != sdk.Bug || len(d.Notes) != 1 || !strings.Contains(c.Response().Reproducer, "tt.func public @scale") {
 		t.Errorf("got %v", err)
 	}
 }
 
 // TestFusion: a product and a sum become one instruction, unless that is off.
 func TestFusion(t *testing.T) {
-	needTools(t, &llcKind)
+	needTools(t, backend.LLC)
 	c := sdktest.Start(t, New())
 	for option, want := range map[string]bool{`{}`: true, `{"enable_fp_fusion":false}`: false} {
 		req := request(t, "80", stageTTIR, "scale.py", scaleTTIR(t), option)
@@ -379,18 +398,24 @@ func TestRunPassesShows(t *testing.T) {
 // out, and every row says why it is there.
 func TestTables(t *testing.T) {
 	for _, a := range archs {
-		for _, s := range stages {
-			if s.rows == nil {
+		stages, err := New().AddStages(t.Context(), sdk.AddStagesRequest{
+			Target: sdk.Target{Backend: "cuda", Arch: strconv.Itoa(a.cc)}, OptionsJSON: optionsFor(t, a, `{"skip_passes":["cse"],"tma":"never"}`),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range stages.Stages {
+			if s.Pipeline == "" {
 				continue
 			}
-			table, pipeline := tableOf(s.rows(a, options{NumWarps: 4, NumCTAs: 1, NumStages: 3, SkipPasses: []string{"cse"}}), pass.Facts{"ctas": 1})
+			table, pipeline := s.Passes, s.Pipeline
 			var run []string
 			for _, row := range table {
 				if row.Doc == "" || row.Why == "" {
-					t.Errorf("%s: %s has doc %q, why %q", s.name, row.Name, row.Doc, row.Why)
+					t.Errorf("%s: %s has doc %q, why %q", s.Name, row.Name, row.Doc, row.Why)
 				}
 				if row.LeftOut != (row.Condition != "") || (row.Name == "cse") != (row.Condition == optionSkipPasses) {
-					t.Errorf("%s: %+v", s.name, row)
+					t.Errorf("%s: %+v", s.Name, row)
 				}
 				if !row.LeftOut {
 					run = append(run, row.Name)
@@ -407,4 +432,14 @@ func TestTables(t *testing.T) {
 			}
 		}
 	}
+}
+
+// optionsFor are canonical options of a target.
+func optionsFor(t *testing.T, a arch, given string) string {
+	t.Helper()
+	text, err := parseOptions(a, given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

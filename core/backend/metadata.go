@@ -1,4 +1,4 @@
-package nvidia
+package backend
 
 import (
 	"encoding/json"
@@ -12,9 +12,9 @@ import (
 // tritonVersion is the release whose metadata and kernel ABI ours are.
 const tritonVersion = "3.6.0"
 
-// metadata is what a launch must know of a kernel. The JSON's names are
+// Metadata is what a launch must know of a kernel. The JSON's names are
 // Triton's; the stages fill it in.
-type metadata struct {
+type Metadata struct {
 	Name                string `json:"name"`
 	NumWarps            int    `json:"num_warps"` // of a block, all warp groups
 	NumCTAs             int    `json:"num_ctas"`
@@ -25,17 +25,19 @@ type metadata struct {
 	ProfileScratchSize  int    `json:"profile_scratch_size"`
 	ProfileScratchAlign int    `json:"profile_scratch_align"`
 
-	Usage *usage `json:"-"` // nil before the cubin
+	// Usage is what the device code takes, as the backend's tools tell it: a struct
+	// whose fields join the metadata; nil where it is not known.
+	Usage any `json:"-"`
 }
 
 // newMetadata is what holds of a kernel that says nothing else.
-func newMetadata(o options) metadata {
-	return metadata{NumCTAs: o.NumCTAs, GlobalScratchAlign: 1, ProfileScratchAlign: 1}
+func newMetadata(p *Plan) Metadata {
+	return Metadata{NumCTAs: p.NumCTAs, GlobalScratchAlign: 1, ProfileScratchAlign: 1}
 }
 
-// readMetadata takes over what an earlier compile wrote of a kernel. Fields that
+// read takes over what an earlier compile wrote of a kernel. Fields that
 // it does not name keep their values.
-func (m *metadata) read(text string) error {
+func (m *Metadata) read(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
@@ -45,29 +47,31 @@ func (m *metadata) read(text string) error {
 	return nil
 }
 
-// fromPTX completes the metadata of a kernel that enters below ttgir with what
-// its PTX says, and fails when something is known from nowhere.
-func (m *metadata) fromPTX(k kernelFacts, file string) error {
-	if m.Name != "" && m.Name != k.name {
-		return sdk.Errorf("the metadata is of the kernel %s, but %s has %s", m.Name, file, k.name)
+// EnterBelow completes the metadata of a kernel that enters below ttgir with what
+// the text of a file says of it: its name, the threads of a block (0 where it does
+// not say, as its directive would) and whether it uses shared memory whose size a
+// launch gives. It fails when something is known from nowhere.
+func (m *Metadata) EnterBelow(d *Device, file, name string, threads int, directive string, dynamicShared bool) error {
+	if m.Name != "" && m.Name != name {
+		return sdk.Errorf("the metadata is of the kernel %s, but %s has %s", m.Name, file, name)
 	}
-	m.Name = k.name
+	m.Name = name
 	switch {
-	case k.threads%warpSize != 0:
-		return sdk.Errorf("%s: blocks of %d threads are no whole warps", file, k.threads)
-	case m.NumWarps == 0 && k.threads == 0:
-		return sdk.Errorf("%s does not say how many warps the kernel %s has", file, k.name).
-			WithHelp("put its metadata beside it, as %s, or give it a .reqntid", stem(file)+".json")
-	case m.NumWarps != 0 && k.threads != 0 && m.NumWarps*warpSize != k.threads:
-		return sdk.Errorf("the metadata has %d warps, but %s has blocks of %d threads", m.NumWarps, file, k.threads)
+	case threads%d.WarpSize != 0:
+		return sdk.Errorf("%s: blocks of %d threads are not whole warps", file, threads)
+	case m.NumWarps == 0 && threads == 0:
+		return sdk.Errorf("%s does not say how many warps the kernel %s has", file, name).
+			WithHelp("put its metadata beside it, as %s, or give it a %s", stem(file)+".json", directive)
+	case m.NumWarps != 0 && threads != 0 && m.NumWarps*d.WarpSize != threads:
+		return sdk.Errorf("the metadata has %d warps, but %s has blocks of %d threads", m.NumWarps, file, threads)
 	case m.NumWarps == 0:
-		m.NumWarps = k.threads / warpSize
+		m.NumWarps = threads / d.WarpSize
 	}
 	if m.Shared != nil {
 		return nil
 	}
-	if k.dynamicShared {
-		return sdk.Errorf("%s does not say how many bytes of shared memory the kernel %s uses", file, k.name).
+	if dynamicShared {
+		return sdk.Errorf("%s does not say how many bytes of shared memory the kernel %s uses", file, name).
 			WithHelp("put its metadata beside it, as %s, or give --option shared=BYTES", stem(file)+".json")
 	}
 	zero := 0
@@ -76,8 +80,8 @@ func (m *metadata) fromPTX(k kernelFacts, file string) error {
 }
 
 // json is the metadata as Triton writes it, keys sorted: the options, what the
-// stages found out, and what ptxas told.
-func (m *metadata) json(req sdk.RunStagesRequest, hash string, tools []sdk.ToolInfo) (string, error) {
+// stages found out, and what the code takes.
+func (m *Metadata) json(req sdk.RunStagesRequest, warpSize int, hash string, tools []sdk.ToolInfo) (string, error) {
 	all := map[string]any{}
 	put := func(text []byte) error { return json.Unmarshal(text, &all) }
 	if err := put([]byte(req.OptionsJSON)); err != nil {
@@ -99,11 +103,11 @@ func (m *metadata) json(req sdk.RunStagesRequest, hash string, tools []sdk.ToolI
 			return "", err
 		}
 	}
-	cc, err := strconv.Atoi(req.Target.Arch)
-	if err != nil {
-		return "", err
+	var arch any = req.Target.Arch
+	if n, err := strconv.Atoi(req.Target.Arch); err == nil { // as Triton has it: 90, but "gfx942"
+		arch = n
 	}
-	all["target"] = map[string]any{"backend": req.Target.Backend, "arch": cc, "warp_size": warpSize}
+	all["target"] = map[string]any{"backend": req.Target.Backend, "arch": arch, "warp_size": warpSize}
 	all["triton_version"] = tritonVersion
 	all["tensordesc_meta"] = []any{}
 	all["hash"] = hash

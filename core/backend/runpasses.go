@@ -1,10 +1,9 @@
-package nvidia
+package backend
 
 import (
 	"context"
 	"errors"
 
-	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/core/analysis/allocation"
 	"github.com/tritonc/tritonc/core/analysis/membar"
 	"github.com/tritonc/tritonc/core/analysis/report"
@@ -19,7 +18,7 @@ import (
 
 // RunPasses implements sdk.PassRunner.
 func (b *Backend) RunPasses(ctx context.Context, req sdk.RunPassesRequest) (resp sdk.RunPassesResponse, err error) {
-	memory, err := memoryLimit(req.Settings)
+	memory, err := b.memoryLimit(req.Settings)
 	if err != nil {
 		return resp, err
 	}
@@ -31,50 +30,71 @@ func (b *Backend) RunPasses(ctx context.Context, req sdk.RunPassesRequest) (resp
 		}
 	}()
 	defer work.Catch(&err)
-	a, err := archOf(req.Target)
+	plan, err := b.def.PassPlan(req.Target)
 	if err != nil {
 		return resp, err
 	}
-	rows, err := pass.Parse(passes, req.Pipeline)
+	rows, err := PassRows(b.def.Passes, &req)
 	if err != nil {
 		return resp, sdk.Errorf("%v", err)
 	}
-	if err := pass.CheckNames(req.DumpAfter, rows); err != nil {
-		return resp, sdk.Errorf("%v", err)
-	}
-	file, err := parseModule(meter, req.InputName, []byte(req.Input))
+	file, err := b.Parse(meter, req.InputName, []byte(req.Input))
 	if err != nil {
 		return resp, wire.ErrorToSDK(err)
 	}
-	m := file.Op
-	runner := newRunner(req.Target)
+	runner := Runner(req.Target)
+	if err := RunRows(file.Op, rows, &req, &resp, runner, plan); err != nil {
+		return resp, toHost(err, &resp.Reproducer)
+	}
+	resp.Output = string(Print(file.Op))
+	return resp, nil
+}
+
+// PassRows are the passes that a request names, of those that are known.
+func PassRows(known []*pass.Pass, req *sdk.RunPassesRequest) ([]pass.Row, error) {
+	rows, err := pass.Parse(known, req.Pipeline)
+	if err == nil {
+		err = pass.CheckNames(req.DumpAfter, rows)
+	}
+	return rows, err
+}
+
+// RunRows runs passes on m as a request asks, then its analyses, and fills in what
+// the response says of both. A nil plan is that of no target, where passes have no
+// facts and analyses no shared memory. An error is the user's mistake, or a
+// *pass.Crash.
+func RunRows(m *ir.Operation, rows []pass.Row, req *sdk.RunPassesRequest, resp *sdk.RunPassesResponse, runner pass.Runner, plan *Plan) error {
 	runner.VerifyEach = req.VerifyEach
 	if len(req.DumpAfter) > 0 {
 		runner.After = func(row pass.Row, m *ir.Operation) {
 			if pass.Selects(req.DumpAfter, row) {
-				resp.Dumps = append(resp.Dumps, sdk.PassText{Name: row.Pass.Name, Text: string(printModule(m))})
+				resp.Dumps = append(resp.Dumps, sdk.PassText{Name: row.Pass.Name, Text: runner.Print(m)})
 			}
 		}
 	}
-	timings, err := runner.Run(m, rows, facts(a, options{NumCTAs: 1}))
+	var facts pass.Facts
+	var place func(*ir.Operation) (*allocation.Result, membar.Foreign, error)
+	if plan != nil {
+		facts = plan.Facts
+		place = func(m *ir.Operation) (*allocation.Result, membar.Foreign, error) {
+			return lower.Allocate(m, plan.Lowering)
+		}
+	}
+	timings, err := runner.Run(m, rows, facts)
 	for _, t := range timings {
 		resp.Timings = append(resp.Timings, sdk.Timing{Name: t.Pass, Nanoseconds: t.Duration.Nanoseconds(), Did: t.Did()})
 	}
 	if err != nil {
-		return resp, toHost(err, &resp.Reproducer)
-	}
-	resp.Output = string(printModule(m))
-	place := func(m *ir.Operation) (*allocation.Result, membar.Foreign, error) {
-		return lower.Allocate(m, &gpu.Target{CC: a.cc})
+		return err
 	}
 	for _, name := range req.Analyses {
 		text, err := report.Text(name, m, place)
 		if err != nil {
-			return resp, userError(err)
+			return err
 		}
 		resp.Analyses = append(resp.Analyses, sdk.PassText{Name: name, Text: text})
 	}
-	return resp, nil
+	return nil
 }
 
 // userError makes a mistake of the user's of an error that may be one already.

@@ -1,0 +1,189 @@
+package backend
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/tritonc/tritonc/core/filememo"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/lower"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/work"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// Definition is a GPU backend.
+type Definition struct {
+	// Facts are the answer to Describe. New adds the program's hash, what Dialects
+	// declare, and the settings of Tools and of their limits.
+	Facts sdk.Facts
+	// Dialects are those beside core's own.
+	Dialects []Dialect
+	// Tools are those that it may run.
+	Tools []*ToolKind
+	// Passes are all that RunPasses knows by name.
+	Passes []*pass.Pass
+	// ParseOptions checks a user's options for a target, as JSON, and completes
+	// them. What it returns is canonical.
+	ParseOptions func(t sdk.Target, given string) (string, error)
+	// Plan readies a compile for a target with options that ParseOptions made.
+	Plan func(t sdk.Target, options string) (*Plan, error)
+	// PassPlan readies a run of single passes for a target: a Plan of which only
+	// Facts and Lowering count.
+	PassPlan func(t sdk.Target) (*Plan, error)
+}
+
+// Dialect is one that a backend brings. It is loaded for a text that names it.
+type Dialect struct {
+	Name        string
+	Declaration string // for hosts, which have no other knowledge of it
+	Make        func() *ir.Dialect
+}
+
+// Plan is how a kernel is compiled for one target with one set of options.
+type Plan struct {
+	// Stages in order. The input of the first is the front end's ttir.
+	Stages []Stage
+	// Facts are what conditions of rows ask about.
+	Facts pass.Facts
+	// Lowering is what ttgir is lowered for.
+	Lowering lower.Target
+	// LayoutTarget is the target that layouts are chosen for, as the attribute
+	// ttg.target says it.
+	LayoutTarget string
+	// Device holds the target's limits.
+	Device Device
+	// NumWarps, NumCTAs and NumStages are options of every GPU backend; the first
+	// two hold of modules that do not say theirs.
+	NumWarps, NumCTAs, NumStages int
+	// IROverride is a file that replaces the result of the stage that its ending
+	// names; "" for none.
+	IROverride string
+	// Reserved says why a function cannot have a name, or ""; nil reserves none.
+	// Entry is true of the kernel's own.
+	Reserved func(name string, entry bool) string
+	// Place finds the kernel's source in an artifact that is not MLIR; nil where
+	// none tells.
+	Place func(artifact []byte, kernel string) (file string, line, column int)
+}
+
+// Device holds limits of a target.
+type Device struct {
+	WarpSize     int
+	MaxWarps     int   // of a block, a power of two
+	SharedMemory int64 // bytes of a block
+}
+
+// Stage is one step of a compile. Its name is also the file ending of its
+// artifact.
+type Stage struct {
+	Name   string
+	Binary bool
+	Doc    string
+	// Passes are the rows of a stage over MLIR, whose artifact is the module.
+	Passes []pass.Row
+	// Tools are rows to show for a stage that runs no passes of ours.
+	Tools []sdk.PassRow
+	// Run makes the stage's artifact of that of the stage before it: it changes
+	// the Compilation's Module, or sets its Artifact. A stage with Passes and no
+	// Run runs these.
+	Run func(c *Compilation) error
+	// Describe fills in the metadata of a kernel that entered below MLIR, out of
+	// the stage's artifact; nil where it tells nothing.
+	Describe func(c *Compilation) error
+}
+
+// overMLIR reports whether the stage's artifact is a module.
+func (s *Stage) overMLIR() bool { return s.Passes != nil }
+
+// Backend is a Definition at work: it implements the contract of plugin-sdk.
+type Backend struct {
+	def  Definition
+	memo *toolMemo
+}
+
+var (
+	_ sdk.Backend    = (*Backend)(nil)
+	_ sdk.PassRunner = (*Backend)(nil)
+)
+
+// New makes the backend of a definition. It reads nothing yet.
+func New(def Definition) *Backend {
+	def.Facts.Hash = sdk.ProgramHash()
+	for _, k := range def.Tools {
+		def.Facts.Settings = append(def.Facts.Settings, k.Setting)
+	}
+	def.Facts.Settings = append(def.Facts.Settings, limitSettings(def.Tools)...)
+	for _, d := range def.Dialects {
+		def.Facts.Dialects = append(def.Facts.Dialects, sdk.Dialect{Name: d.Name, Declaration: d.Declaration})
+	}
+	file := ""
+	if dir := cacheDir(); dir != "" {
+		file = filepath.Join(dir, "tools.json")
+	}
+	return &Backend{def: def, memo: filememo.New[identity](file)}
+}
+
+// Describe implements sdk.Backend.
+func (b *Backend) Describe(context.Context) (sdk.Facts, error) { return b.def.Facts, nil }
+
+// ParseOptions implements sdk.Backend.
+func (b *Backend) ParseOptions(_ context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
+	text, err := b.def.ParseOptions(req.Target, req.OptionsJSON)
+	return sdk.ParseOptionsResponse{OptionsJSON: text}, err
+}
+
+// AddStages implements sdk.Backend.
+func (b *Backend) AddStages(_ context.Context, req sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
+	plan, err := b.def.Plan(req.Target, req.OptionsJSON)
+	if err != nil {
+		return sdk.AddStagesResponse{}, err
+	}
+	var resp sdk.AddStagesResponse
+	for i := range plan.Stages {
+		s := &plan.Stages[i]
+		row := sdk.Stage{Name: s.Name, Binary: s.Binary, Ending: s.Name, Doc: s.Doc, Passes: s.Tools}
+		if s.overMLIR() {
+			row.Passes, row.Pipeline = tableOf(s.Passes, plan.Facts)
+		}
+		resp.Stages = append(resp.Stages, row)
+	}
+	return resp, nil
+}
+
+// tableOf is a stage's table of passes, and the pipeline of those that run.
+func tableOf(rows []pass.Row, f pass.Facts) (table []sdk.PassRow, pipeline string) {
+	for _, r := range rows {
+		row := sdk.PassRow{Name: r.Pass.Name, Options: r.Options(), Doc: r.Pass.Doc, Why: r.Why}
+		if r.When != nil {
+			row.Condition, row.LeftOut = r.When.Name, !r.When.Holds(f)
+		}
+		table = append(table, row)
+	}
+	return table, pass.Format(pass.Effective(rows, f))
+}
+
+// RunStages implements sdk.Backend.
+func (b *Backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+	c, err := b.NewCompilation(ctx, req)
+	if err != nil {
+		return sdk.RunStagesResponse{}, err
+	}
+	defer c.meter.End()
+	err = c.runStages()
+	return c.resp, err
+}
+
+// NewCompilation readies a RunStages call none of whose stages has run.
+func (b *Backend) NewCompilation(ctx context.Context, req sdk.RunStagesRequest) (*Compilation, error) {
+	plan, err := b.def.Plan(req.Target, req.OptionsJSON)
+	if err != nil {
+		return nil, err
+	}
+	memory, err := b.memoryLimit(req.Settings)
+	if err != nil {
+		return nil, err
+	}
+	meter := work.Start(work.WithMemory(ctx, memory))
+	return &Compilation{Context: ctx, Request: req, Plan: plan, Meta: newMetadata(plan), backend: b, meter: meter}, nil
+}

@@ -1,0 +1,246 @@
+package backend
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tritonc/tritonc/core/input"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/work"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// Compilation is one RunStages call: the kernel's form after the last stage that
+// ran, and what became known of it.
+type Compilation struct {
+	Context context.Context // of the call; a Compilation does not outlive it
+	Request sdk.RunStagesRequest
+	Plan    *Plan
+	// Entered is the stage whose artifact the input is; "" for the front end's
+	// ttir.
+	Entered string
+	// Module is the kernel in the stages over MLIR, and as the last of these left
+	// it.
+	Module *ir.Operation
+	// Artifact is what the last stage made that is not over MLIR.
+	Artifact []byte
+	Meta     Metadata
+
+	backend *Backend
+	meter   *work.Meter
+	current string // the stage that runs
+	resp    sdk.RunStagesResponse
+}
+
+// Warn tells the user of something beside the compile's result.
+func (c *Compilation) Warn(d sdk.Diagnostic) { c.resp.Diagnostics = append(c.resp.Diagnostics, d) }
+
+// Response is what the call has made so far.
+func (c *Compilation) Response() *sdk.RunStagesResponse { return &c.resp }
+
+// indexOf is the place of a stage in the plan, or -1.
+func (c *Compilation) indexOf(name string) int {
+	return slices.IndexFunc(c.Plan.Stages, func(s Stage) bool { return s.Name == name })
+}
+
+// belowMLIR reports whether the kernel entered as an artifact below MLIR.
+func (c *Compilation) belowMLIR() bool {
+	i := c.indexOf(c.Entered)
+	return i >= 0 && !c.Plan.Stages[i].overMLIR()
+}
+
+// set puts the content of a file in the place of a stage's artifact.
+func (c *Compilation) set(s *Stage, file string, data []byte) error {
+	if s.overMLIR() {
+		return c.setModule(file, data)
+	}
+	c.Artifact = data
+	return nil
+}
+
+// get is a stage's artifact.
+func (c *Compilation) get(s *Stage) []byte {
+	if s.overMLIR() {
+		return Print(c.Module)
+	}
+	return c.Artifact
+}
+
+// runStages runs req.First to req.Last.
+func (c *Compilation) runStages() (err error) {
+	defer func() { err = c.overMemory(err) }()
+	defer work.Catch(&err)
+	stages := c.Plan.Stages
+	first, last := c.indexOf(c.Request.First), c.indexOf(c.Request.Last)
+	if first < 0 || last < first {
+		return sdk.Errorf("there are no stages %q to %q", c.Request.First, c.Request.Last).WithHelp("the stages are %s", c.stageList())
+	}
+	for _, w := range c.Request.Want {
+		if i := c.indexOf(w); i < first || i > last {
+			return sdk.Errorf("the stage %q is not among those to run, %s to %s", w, c.Request.First, c.Request.Last)
+		}
+	}
+	if err := c.Meta.read(c.Request.MetadataJSON); err != nil {
+		return err
+	}
+	if first > 0 {
+		c.Entered = stages[first-1].Name
+	}
+	if err := c.enter(first); err != nil {
+		return err
+	}
+	for i := first; i <= last; i++ {
+		if err := c.Context.Err(); err != nil {
+			return err
+		}
+		if err := c.runStage(&stages[i]); err != nil {
+			return err
+		}
+		if i == last || slices.Contains(c.Request.Want, stages[i].Name) {
+			c.resp.Artifacts = append(c.resp.Artifacts, sdk.Artifact{Stage: stages[i].Name, Data: c.get(&stages[i])})
+		}
+	}
+	return c.finish()
+}
+
+// enter takes the input.
+func (c *Compilation) enter(first int) error {
+	s := &c.Plan.Stages[max(first-1, 0)]
+	if err := c.set(s, c.Request.InputName, c.Request.Input); err != nil {
+		return err
+	}
+	return c.describe(s)
+}
+
+// runStage runs one stage, times it, and lets the plan's IROverride replace its
+// result.
+func (c *Compilation) runStage(s *Stage) error {
+	c.current = s.Name
+	at := len(c.resp.Timings)
+	c.resp.Timings = append(c.resp.Timings, sdk.Timing{Stage: s.Name})
+	start := time.Now()
+	var err error
+	if s.Run != nil {
+		err = s.Run(c)
+	} else {
+		err = c.RunPasses(s.Passes, c.Plan.Facts)
+	}
+	c.resp.Timings[at].Nanoseconds = time.Since(start).Nanoseconds()
+	if err != nil {
+		return err
+	}
+	if path := c.Plan.IROverride; path != "" && filepath.Ext(path) == "."+s.Name {
+		c.LookAt(path)
+		text, err := input.ReadFile(path, input.Text)
+		if err != nil {
+			return fmt.Errorf("option ir_override: %w", err)
+		}
+		if err := c.set(s, path, text); err != nil {
+			return err
+		}
+	}
+	return c.describe(s)
+}
+
+// describe finds out of a kernel that entered below MLIR what the stages before
+// would have told.
+func (c *Compilation) describe(s *Stage) error {
+	if s.Describe == nil || !c.belowMLIR() {
+		return nil
+	}
+	err := s.Describe(c)
+	var d *sdk.Diagnostic
+	if errors.As(err, &d) && d.File == "" {
+		d.File = c.Request.InputName
+	}
+	return err
+}
+
+// finish writes the metadata.
+func (c *Compilation) finish() error {
+	c.checkLaunch()
+	h := sha256.New()
+	for _, part := range []string{
+		c.backend.def.Facts.Hash, c.Request.Target.String(), c.Request.OptionsJSON, c.Request.First, c.Request.MetadataJSON, string(c.Request.Input),
+	} {
+		fmt.Fprintf(h, "%d %s\n", len(part), part)
+	}
+	for _, t := range c.resp.Tools {
+		fmt.Fprintln(h, t.Name, t.SHA256)
+	}
+	var err error
+	c.resp.MetadataJSON, err = c.Meta.json(c.Request, c.Plan.Device.WarpSize, hex.EncodeToString(h.Sum(nil)), c.resp.Tools)
+	return err
+}
+
+// checkLaunch warns of a kernel that no device of the target can launch, for its
+// shared memory or its threads.
+func (c *Compilation) checkLaunch() {
+	d := &c.Plan.Device
+	if n := c.Meta.Shared; n != nil && int64(*n) > d.SharedMemory && c.Module == nil { // else its lowering told
+		c.WarnUnlaunchable("smaller blocks or fewer stages (num_stages) use less",
+			"uses %d bytes of shared memory, and a block may have %d", *n, d.SharedMemory)
+	}
+	if c.Meta.NumWarps > d.MaxWarps {
+		c.WarnUnlaunchable("fewer warps (num_warps) have fewer threads",
+			"has blocks of %d threads, and a block may have %d", c.Meta.NumWarps*d.WarpSize, d.MaxWarps*d.WarpSize)
+	}
+}
+
+// WarnUnlaunchable tells of a kernel that no device of the target can launch. The
+// format continues "kernel NAME". Whether that is an error is the host's to say.
+func (c *Compilation) WarnUnlaunchable(help, format string, args ...any) {
+	c.Warn(sdk.Diagnostic{
+		Severity: sdk.Warning, Unlaunchable: true, Help: help,
+		Message: "kernel " + c.Meta.Name + " " + fmt.Sprintf(format, args...) + fmt.Sprintf(" on %s: it will not launch", c.Request.Target),
+	})
+}
+
+// AddTool reports a tool, or a file like one, that the result depends on.
+func (c *Compilation) AddTool(t sdk.ToolInfo) {
+	if !slices.Contains(c.resp.Tools, t) {
+		c.resp.Tools = append(c.resp.Tools, t)
+	}
+}
+
+// LookAt notes that the outcome depends on a file or folder, there or not.
+func (c *Compilation) LookAt(path string) {
+	if !slices.Contains(c.resp.LookedAt, path) {
+		c.resp.LookedAt = append(c.resp.LookedAt, path)
+	}
+}
+
+// RunTool runs a tool's command within its limits, times it and reports the tool.
+// That a limit ended it is an error.
+func (c *Compilation) RunTool(t *Tool, cmd sdk.Command) (*sdk.Result, error) {
+	sdk.Logger(c.Context).Debug("tool", "command", cmd.String())
+	l, err := t.kind.limits(c.Request.Settings)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Timeout, cmd.MemoryLimit = l.Time, l.Memory
+	res, err := cmd.Run(c.Context)
+	c.AddTool(t.ToolInfo)
+	if res != nil {
+		c.resp.Timings = append(c.resp.Timings, sdk.Timing{Stage: c.current, Name: t.Name, Nanoseconds: res.Wall.Nanoseconds()})
+	}
+	if d := c.overLimit(t, l, res, err); d != nil {
+		return nil, d
+	}
+	return res, err
+}
+
+func (c *Compilation) stageList() string {
+	names := make([]string, len(c.Plan.Stages))
+	for i := range names {
+		names[i] = c.Plan.Stages[i].Name
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,144 @@
+package backend
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// LLVMMajor is the version of LLVM whose tools we know: their flags, and what they
+// do with our IR.
+const LLVMMajor = 22
+
+// LLVM's tools: the code generator, the linker, the optimizer.
+var (
+	LLC = llvmKind("llc", sdk.SettingSpec{
+		Name: "llc", Env: []string{"TRITONC_LLC"}, Doc: "path of LLVM's llc, version " + strconv.Itoa(LLVMMajor),
+	})
+	LLVMLink = llvmKind("llvm-link", sdk.SettingSpec{
+		Name: "llvm_link", Env: []string{"TRITONC_LLVM_LINK"}, Doc: "path of LLVM's llvm-link, for kernels that call functions of a library",
+	})
+	Opt = llvmKind("opt", sdk.SettingSpec{
+		Name: "opt", Env: []string{"TRITONC_OPT"}, Doc: "path of LLVM's opt, for the same",
+	})
+)
+
+// llvmKind is a tool of LLVM.
+func llvmKind(name string, setting sdk.SettingSpec) *ToolKind {
+	major := strconv.Itoa(LLVMMajor)
+	return &ToolKind{
+		Name: name, Setting: setting,
+		Places: func(map[string]string) (programs, folders []string) {
+			programs = append(InPath(name+"-"+major), InPath(name)...)
+			for _, dir := range []string{"/usr/lib/llvm-", "/usr/local/lib/llvm-", "/opt/homebrew/opt/llvm@", "/usr/local/opt/llvm@"} {
+				programs = append(programs, dir+major+"/bin/"+name)
+			}
+			return programs, nil
+		},
+		Version: func(text string) (string, bool) { return WordAfter(text, "LLVM version ") },
+		Refuse: func(v int) string {
+			if v != LLVMMajor {
+				return fmt.Sprintf("version %d is needed", LLVMMajor)
+			}
+			return ""
+		},
+		Help: fmt.Sprintf("install LLVM %d (Debian: apt-get install llvm-%[1]d), or run make toolchain, or name one with %s",
+			LLVMMajor, strings.Join(setting.Env, ", ")),
+	}
+}
+
+// Optimize runs LLVM's passes, in the grammar of opt -passes, on the Artifact,
+// which is LLVM IR of ours.
+func (c *Compilation) Optimize(passes string, args ...string) error {
+	opt, err := c.Find(Opt)
+	if err != nil {
+		return err
+	}
+	args = append(append([]string{"-S"}, args...), "-passes="+passes, "-o", "-", "-")
+	res, err := c.RunTool(opt, sdk.Command{Path: opt.Path, Args: args, Stdin: c.Artifact})
+	if err != nil {
+		return err
+	}
+	if !res.OK() {
+		return fmt.Errorf("BUG: %s refuses the LLVM IR that the %s backend made: %s", filepath.Base(opt.Path), c.backend.def.Facts.Name, FirstLines(Said(res), 10))
+	}
+	c.Artifact = res.Stdout
+	return nil
+}
+
+// GenerateCode has llc translate LLVM IR, and returns what it writes. What it
+// refuses is the user's mistake where the user gave the LLVM IR, and ours else.
+func (c *Compilation) GenerateCode(args []string, llir []byte) ([]byte, error) {
+	llc, err := c.Find(LLC)
+	if err != nil {
+		return nil, err
+	}
+	cmd := sdk.Command{Path: llc.Path, Args: append(args, "-o", "-", "-"), Stdin: llir}
+	res, err := c.RunTool(llc, cmd)
+	if err != nil {
+		return nil, err
+	}
+	if !res.OK() {
+		return nil, c.llcError(cmd, res)
+	}
+	return res.Stdout, nil
+}
+
+// llcError explains a failure of llc. LLVM IR that the user gave may be wrong;
+// when it is ours, it is our mistake.
+func (c *Compilation) llcError(cmd sdk.Command, res *sdk.Result) error {
+	said := strings.TrimSpace(string(res.Stderr))
+	if said == "" {
+		said = res.Status()
+	}
+	// The lowering checks inline assembly; what LLVM finds beyond that is in the
+	// user's text all the same.
+	if !c.belowMLIR() && SaysAny(said, []string{"inline asm", "constraint"}) {
+		d := &sdk.Diagnostic{Message: "kernel " + c.Meta.Name + ": llc: " + FirstLines(said, 10), Help: "this is about the text or the constraints of its inline assembly"}
+		d.File, d.Line, d.Column = c.KernelPlace()
+		return d
+	}
+	if !c.belowMLIR() {
+		return &sdk.Diagnostic{
+			Kind:    sdk.Bug,
+			Message: "BUG: llc refuses the LLVM IR that the " + c.backend.def.Facts.Name + " backend made (" + res.Status() + ")",
+			Help:    "please report it with the kernel; the command was: " + cmd.String(),
+			Notes:   []sdk.Diagnostic{{Severity: sdk.Note, Message: FirstLines(said, 40)}},
+		}
+	}
+	d := &sdk.Diagnostic{File: c.Request.InputName, Message: "llc: " + FirstLines(said, 10), Help: "the command was: " + cmd.String() + " < " + c.Request.InputName}
+	// "llc: <stdin>:2:1: error: expected type"
+	if _, rest, ok := strings.Cut(said, "<stdin>:"); ok {
+		parts := strings.SplitN(rest, ":", 4)
+		if len(parts) == 4 {
+			line, err1 := strconv.Atoi(parts[0])
+			col, err2 := strconv.Atoi(parts[1])
+			if err1 == nil && err2 == nil {
+				message, _, _ := strings.Cut(strings.TrimSpace(parts[3]), "\n")
+				d.Line, d.Column, d.Message = line, col, "llc: "+message
+			}
+		}
+	}
+	return d
+}
+
+// Said is what a tool says of its failure.
+func Said(res *sdk.Result) string {
+	if text := bytes.TrimSpace(res.Stderr); len(text) > 0 {
+		return string(text)
+	}
+	return res.Status()
+}
+
+// FirstLines is the first n lines of text.
+func FirstLines(text string, n int) string {
+	lines := strings.SplitN(text, "\n", n+1)
+	if len(lines) > n {
+		lines[n] = "…"
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,83 @@
+package backend
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/lower"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/plugin/wire"
+	"github.com/tritonc/tritonc/core/work"
+)
+
+// Producer names the compiler in the debug information.
+const Producer = "tritonc"
+
+// Lower lowers the module to LLVM IR for one thread, which becomes the Artifact
+// once adjust has changed it, and fills in the metadata that follow from it. A
+// panic on the way is told with the module as a reproducer.
+func (c *Compilation) Lower(adjust func(*lower.Result)) (res *lower.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if err = work.Stopped(p); err != nil {
+				return
+			}
+			err = toHost(&pass.Crash{
+				Pass: "lowering to LLVM IR", Reason: fmt.Sprint(p), Stack: string(debug.Stack()),
+				Reproducer: fmt.Sprintf("// tritonc --target %s --emit llir -o - THIS-FILE.ttgir\n%s", c.Request.Target, Print(c.Module)),
+			}, &c.resp.Reproducer)
+		}
+	}()
+	res, err = lower.Module(c.Module, c.Plan.Lowering, lower.Options{Producer: Producer, LineInfo: true})
+	if err != nil {
+		return nil, wire.ErrorToSDK(err)
+	}
+	adjust(res)
+	c.Artifact = res.LLVM.Print()
+	c.Meta.Name = res.Kernel
+	c.Meta.NumWarps = res.Threads / c.Plan.Device.WarpSize
+	c.Meta.Shared = &res.Shared
+	c.Meta.GlobalScratchSize, c.Meta.GlobalScratchAlign = res.GlobalScratch, res.GlobalScratchAlign
+	if int64(res.Shared) > c.Plan.Device.SharedMemory {
+		c.Warn(wire.ToSDK(c.tooMuchShared(res)))
+	}
+	return res, nil
+}
+
+// maxSharedUses is how many areas of shared memory a message names.
+const maxSharedUses = 6
+
+// tooMuchShared warns of a kernel that will not launch: what needs the memory,
+// and what to reduce. Whether that is an error is the host's to say.
+func (c *Compilation) tooMuchShared(res *lower.Result) *diag.Diagnostic {
+	uses := res.SharedUses()
+	d := &diag.Diagnostic{
+		Severity: diag.Warning,
+		Message: fmt.Sprintf("kernel %s uses %d bytes of shared memory, and a block may have %d on %s: it will not launch",
+			res.Kernel, res.Shared, c.Plan.Device.SharedMemory, c.Request.Target),
+		Help: "smaller blocks use less", Unlaunchable: true,
+	}
+	if len(uses) == 0 {
+		return d
+	}
+	d.Pos = uses[0].Pos
+	staged, parts := 0, 1
+	for i, u := range uses {
+		if u.Stages > 1 {
+			staged, parts = staged+u.Bytes, max(parts, u.Stages)
+		}
+		switch {
+		case i == maxSharedUses:
+			d.WithNote(diag.Pos{}, "and %d smaller ones", len(uses)-i)
+		case i < maxSharedUses && u.Stages > 1:
+			d.WithNote(u.Pos, "%d bytes: %s, %d for each of the pipeline's buffers", u.Bytes, u.What, u.Bytes/u.Stages)
+		case i < maxSharedUses:
+			d.WithNote(u.Pos, "%d bytes: %s", u.Bytes, u.What)
+		}
+	}
+	if parts > 1 {
+		d.Help = fmt.Sprintf("each stage less (num_stages is %d) saves about %d bytes; smaller blocks use less", c.Plan.NumStages, staged/parts)
+	}
+	return d
+}
