@@ -16,6 +16,17 @@ func (j *job) makePTX(c *backend.Compilation) error {
 	if err != nil {
 		return err
 	}
+	llir := string(c.Artifact)
+	ptx, err := c.GenerateCode(j.llcArguments(version, llir), []byte(forLLC(llir)))
+	if err != nil {
+		return err
+	}
+	c.Artifact = []byte(withoutDebugTarget(string(ptx)))
+	return nil
+}
+
+// llcArguments are those of llc for LLVM IR and the PTX ISA version to write.
+func (j *job) llcArguments(version int, llir string) []string {
 	args := []string{
 		"-march=nvptx64", "-mcpu=" + j.arch.smName(), "-mattr=+ptx" + strconv.Itoa(version),
 		"--nvptx-short-ptr", "-nvptx-mad-wide-opt", "-O3",
@@ -25,12 +36,10 @@ func (j *job) makePTX(c *backend.Compilation) error {
 		// those ptxas does not fuse either.
 		args = append(args, "-fp-contract=fast")
 	}
-	ptx, err := c.GenerateCode(args, []byte(forLLC(string(c.Artifact))))
-	if err != nil {
-		return err
+	if strideReductionPairs(llir) > maxStrideReductionPairs {
+		args = append(args, "-opt-disable=slsr")
 	}
-	c.Artifact = []byte(withoutDebugTarget(string(ptx)))
-	return nil
+	return args
 }
 
 // ptxVersion is the PTX ISA version to write: the option's, or the newest that
