@@ -1,20 +1,20 @@
 // Package driver is what a program needs of a device: properties, memory, to
 // load a binary, to launch its kernel, and how long that took.
 //
-//	dev, err := driver.Simulated(target, driver.SimOptions{})
+//	dev, err := simulated.New(target, simulated.Options{})
 //	kernel, err := dev.Load(driver.Binary{Name: "add.ptx", Code: ptx, Metadata: meta})
 //	x, err := dev.Alloc("x", 4*n)
 //	err = x.Write(0, bytes)
 //	result, err := kernel.Launch(ctx, driver.Launch{Grid: [3]int{blocks, 1, 1}, Args: []any{x, int32(n)}})
 //
-// A Device makes Buffers and Kernels. The simulated device is one (package
-// driver/sim executes PTX on the host); package driver/remote has real ones,
-// behind driver plugins.
+// A Device makes Buffers and Kernels. Package driver/simulated has simulated ones,
+// which execute PTX on the host; package driver/remote has real ones, behind driver
+// plugins.
 //
 // The kernel ABI is Triton's: the user's arguments in order, without constants,
 // then two pointers to scratch memory, which the device provides.
 //
 // Invariants: a Buffer or Kernel works with the Device that made it alone; a
-// Device is used by one goroutine at a time. The package imports the plugin SDK
-// and driver/sim; it must not import core's compiler, backends or cmd.
+// Device is used by one goroutine at a time. The package imports no
+// device: neither the simulator nor plugins, and nothing of the compiler.
 package driver

@@ -16,6 +16,7 @@ import (
 	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/launch"
+	"github.com/tritonc/tritonc/driver/simulated"
 )
 
 const runLong = `Compile a kernel for its arguments and run it on a device. Without a GPU and a
@@ -333,7 +334,7 @@ func (r *runner) plan() (err error) {
 // simulated makes a simulated device as the flags have it.
 func (r *runner) simulated(target core.Target) (driver.Device, error) {
 	f := r.flags
-	opts := driver.SimOptions{
+	opts := simulated.Options{
 		MaxInstructions: f.maxInstructions, Seed: f.seed, Output: r.out, Progress: r.bar.update,
 		Waves: f.report != "",
 	}
@@ -348,7 +349,7 @@ func (r *runner) simulated(target core.Target) (driver.Device, error) {
 		if n, err := fmt.Sscanf(f.trace, "%d:%d", &opts.TraceBlock, &opts.TraceWarp); n != 2 || err != nil || opts.TraceBlock < 0 || opts.TraceWarp < 0 {
 			return nil, usagef("--trace %s is not of the form BLOCK:WARP", f.trace)
 		}
-		opts.Trace = func(s driver.TraceStep) {
+		opts.Trace = func(s simulated.TraceStep) {
 			place := ""
 			if s.Loc.Line > 0 {
 				place = fmt.Sprintf("%s:%d", s.Loc.File, s.Loc.Line)
@@ -356,7 +357,7 @@ func (r *runner) simulated(target core.Target) (driver.Device, error) {
 			fmt.Fprintf(r.out, "%08x %6d  %-24s %s\n", s.Mask, s.Line, s.Text, place)
 		}
 	}
-	dev, err := driver.Simulated(target, opts)
+	dev, err := simulated.New(target, opts)
 	if err != nil {
 		return nil, usagef("--target %s: %v", target, err)
 	}

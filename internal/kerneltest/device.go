@@ -15,6 +15,7 @@ import (
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/remote"
+	"github.com/tritonc/tritonc/driver/simulated"
 )
 
 // Variables that let the tests run on another device than the simulated one.
@@ -87,5 +88,5 @@ func (k *Kernel) open(ctx context.Context, target core.Target, printed io.Writer
 	}
 	opts := k.Sim
 	opts.Output = printed
-	return driver.Simulated(target, opts)
+	return simulated.New(target, opts)
 }

@@ -14,11 +14,11 @@ import (
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/diag"
-	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/array"
 	"github.com/tritonc/tritonc/driver/launch"
 	"github.com/tritonc/tritonc/driver/remote"
 	"github.com/tritonc/tritonc/driver/sim"
+	"github.com/tritonc/tritonc/driver/simulated"
 )
 
 // Kernel says which kernel to compile, and how.
@@ -33,7 +33,7 @@ type Kernel struct {
 	// Options are the backend's, by name: {"num_warps": 2}.
 	Options Options
 	// Sim configures the simulated device.
-	Sim driver.SimOptions
+	Sim simulated.Options
 
 	origin string // of a golden test, for what is covered
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/driver"
+	"github.com/tritonc/tritonc/driver/simulated"
 )
 
 func source(body string) Kernel {
@@ -49,7 +50,7 @@ func TestFindings(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.kernel.Sim = driver.SimOptions{MaxInstructions: 10000}
+			tt.kernel.Sim = simulated.Options{MaxInstructions: 10000}
 			_, err := tt.kernel.TryRun(t, Grid(tt.grid), tt.args...)
 			var fault *driver.Fault
 			if !errors.As(err, &fault) {
@@ -146,7 +147,7 @@ func TestSchedules(t *testing.T) {
 	r := Rand(t)
 	for range 5 {
 		k := kernels("row_softmax")
-		k.Sim = driver.SimOptions{Random: true, Seed: r.Uint64()}
+		k.Sim = simulated.Options{Random: true, Seed: r.Uint64()}
 		const rows, n = 4, 200
 		x, out := Randn(r, "fp32", rows, n), Empty("fp32", rows, n)
 		k.Run(t, Grid(rows), out, x, n, n, n, 256)

@@ -1,4 +1,4 @@
-package driver
+package simulated
 
 import (
 	"context"
@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/sim"
 	"github.com/tritonc/tritonc/driver/sim/simt"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// SimOptions configure a simulated device. The zero value has all checks on and
+// Options configure a simulated device. The zero value has all checks on and
 // the natural schedule.
-type SimOptions struct {
+type Options struct {
 	// NoChecks turns off the checks that cost time: values never written, races,
 	// conflicts between blocks.
 	NoChecks bool
@@ -54,16 +55,16 @@ var chips = [...]struct {
 	{"cuda:90", sim.H200},
 }
 
-// simStage is the stage whose artifact the simulator executes.
-const simStage = "ptx"
+// stage is the stage whose artifact the simulator executes.
+const stage = "ptx"
 
-// Simulated makes a simulated device of a target.
-func Simulated(target sdk.Target, opts SimOptions) (Device, error) {
+// New makes a simulated device of a target.
+func New(target sdk.Target, opts Options) (driver.Device, error) {
 	for i := range chips {
 		if !target.Matches(chips[i].pattern) {
 			continue
 		}
-		return &simDevice{
+		return &device{
 			chip: chips[i].chip,
 			dev: sim.New(sim.Options{
 				Chip: chips[i].chip, NoChecks: opts.NoChecks, Workers: opts.Workers,
@@ -79,42 +80,42 @@ func Simulated(target sdk.Target, opts SimOptions) (Device, error) {
 	return nil, fmt.Errorf("no simulated device executes code for %s; there is one for%s", target, known)
 }
 
-type simDevice struct {
+type device struct {
 	chip sim.Chip
 	dev  *sim.Device
 }
 
-func (d *simDevice) Properties() Properties {
+func (d *device) Properties() driver.Properties {
 	c := &d.chip
-	return Properties{
-		Name: "simulated " + c.Name, Stage: simStage, WarpSize: c.Lanes, Multiprocessors: c.SMs,
+	return driver.Properties{
+		Name: "simulated " + c.Name, Stage: stage, WarpSize: c.Lanes, Multiprocessors: c.SMs,
 		MaxThreads: c.MaxThreads, MaxShared: c.SharedBlock, Memory: c.Memory, Simulated: true,
 	}
 }
 
-func (d *simDevice) Alloc(name string, size int) (Buffer, error) {
+func (d *device) Alloc(name string, size int) (driver.Buffer, error) {
 	b, err := d.dev.TryAlloc(name, size)
 	if err != nil {
 		return nil, err
 	}
-	return &simBuffer{b}, nil
+	return &buffer{b}, nil
 }
 
-func (d *simDevice) Close() error { return nil }
+func (d *device) Close() error { return nil }
 
-type simBuffer struct{ b *sim.Buffer }
+type buffer struct{ b *sim.Buffer }
 
-func (b *simBuffer) Addr() uint64 { return b.b.Addr() }
-func (b *simBuffer) Size() int    { return b.b.Len() }
+func (b *buffer) Addr() uint64 { return b.b.Addr() }
+func (b *buffer) Size() int    { return b.b.Len() }
 
-func (b *simBuffer) inside(off, n int) error {
+func (b *buffer) inside(off, n int) error {
 	if off < 0 || off+n > b.b.Len() {
 		return fmt.Errorf("bytes %d to %d of a buffer of %d", off, off+n, b.b.Len())
 	}
 	return nil
 }
 
-func (b *simBuffer) Write(off int, p []byte) error {
+func (b *buffer) Write(off int, p []byte) error {
 	if err := b.inside(off, len(p)); err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func (b *simBuffer) Write(off int, p []byte) error {
 	return nil
 }
 
-func (b *simBuffer) Read(off int, p []byte) error {
+func (b *buffer) Read(off int, p []byte) error {
 	if err := b.inside(off, len(p)); err != nil {
 		return err
 	}
@@ -130,17 +131,17 @@ func (b *simBuffer) Read(off int, p []byte) error {
 	return nil
 }
 
-func (b *simBuffer) Free() error {
+func (b *buffer) Free() error {
 	b.b.Free()
 	return nil
 }
 
-func (d *simDevice) Load(b Binary) (Kernel, error) {
+func (d *device) Load(b driver.Binary) (driver.Kernel, error) {
 	mod, err := sim.Load(b.Name, b.Code)
 	if err != nil {
 		return nil, err
 	}
-	k := &simKernel{dev: d, mod: mod, meta: b.Metadata}
+	k := &kernel{dev: d, mod: mod, meta: b.Metadata}
 	if names := mod.Kernels(); k.meta.Kernel == "" && len(names) == 1 {
 		k.meta.Kernel = names[0]
 	}
@@ -165,23 +166,23 @@ func (d *simDevice) Load(b Binary) (Kernel, error) {
 	return k, nil
 }
 
-type simKernel struct {
-	dev   *simDevice
+type kernel struct {
+	dev   *device
 	mod   *sim.Module
-	meta  Metadata
+	meta  driver.Metadata
 	block [3]int // threads
 }
 
 // scratchParams are the parameters behind the user's.
 const scratchParams = 2
 
-func (k *simKernel) Launch(ctx context.Context, l Launch) (*Result, error) {
+func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, error) {
 	if want, got := len(k.mod.Func(k.meta.Kernel).Params)-scratchParams, len(l.Args); want != got {
 		return nil, fmt.Errorf("kernel %s takes %d arguments, given %d", k.meta.Kernel, want, got)
 	}
 	args := make([]any, len(l.Args), len(l.Args)+scratchParams)
 	for i, a := range l.Args {
-		if b, ok := a.(*simBuffer); ok {
+		if b, ok := a.(*buffer); ok {
 			a = b.b
 		}
 		args[i] = a
@@ -199,7 +200,7 @@ func (k *simKernel) Launch(ctx context.Context, l Launch) (*Result, error) {
 	took := time.Since(start)
 	var findings *simt.FindingsError
 	if errors.As(err, &findings) {
-		fault := &Fault{Kernel: k.meta.Kernel}
+		fault := &driver.Fault{Kernel: k.meta.Kernel}
 		for _, f := range findings.Findings {
 			fault.Findings = append(fault.Findings, diagnostic(f))
 		}
@@ -208,7 +209,7 @@ func (k *simKernel) Launch(ctx context.Context, l Launch) (*Result, error) {
 	if rep == nil {
 		return nil, err
 	}
-	return &Result{Time: took, Report: rep}, err
+	return &driver.Result{Time: took, Report: rep}, err
 }
 
 // diagnostic gives a finding of the simulator the form of every message.
@@ -220,7 +221,7 @@ func diagnostic(f *simt.Finding) *diag.Diagnostic {
 		who += fmt.Sprintf(", warp %d, lane %d", f.Warp, f.Lane)
 	}
 	if f.Line > 0 {
-		who += fmt.Sprintf("; %s in line %d of the %s", f.Inst, f.Line, simStage)
+		who += fmt.Sprintf("; %s in line %d of the %s", f.Inst, f.Line, stage)
 	}
 	if f.Count > 1 {
 		who += fmt.Sprintf("; and %d times more there", f.Count-1)
