@@ -40,10 +40,10 @@ type Cache struct {
 }
 
 // entryForm stands in every key. It changes with what an entry is made of.
-const entryForm = "kernel 1"
+const entryForm = "kernel 2"
 
 // cacheEntry is a kernel as it is stored: this as JSON, a newline, and the
-// artifacts one behind the other.
+// artifacts one after the other.
 type cacheEntry struct {
 	Name      string           `json:"name"`
 	Target    Target           `json:"target"`
@@ -113,34 +113,94 @@ func (t *trip) openCache(ctx context.Context, target Target) *cachedTrip {
 		return nil
 	}
 	h := cache.NewHasher(entryForm)
-	for _, s := range []string{c.Compiler, identity, target.String(), t.src.Path, t.src.Kind(), t.src.Name, t.src.Module} {
+	for _, s := range []string{c.Compiler, identity, target.String()} {
 		h.String(s)
 	}
-	h.Bytes(t.src.Text)
-	h.Bytes(t.src.Metadata)
-	for _, values := range []map[string]any{t.src.Options, t.opts.Values} {
-		text, err := json.Marshal(values) // sorts the keys
-		if err != nil {
-			return nil
-		}
-		h.Bytes(text)
-	}
-	h.String(fmt.Sprint(len(t.opts.Stages)))
-	for _, s := range t.opts.Stages {
-		h.String(s)
-	}
-	for _, d := range t.src.Define {
-		h.String(d.Name)
-		h.String(d.Value)
-	}
-	if v := t.src.variant; v != nil {
-		if v.Key() == "" {
-			return nil // no text tells it from others
-		}
-		h.String("variant")
-		h.String(v.Key())
+	if !addKey(h, sourceKey, t.src) || !addKey(h, optionsKey, t.opts) {
+		return nil
 	}
 	return &cachedTrip{Cache: c, t: t, key: h.Key()}
+}
+
+// keyPart is what one field of a T adds to a kernel's key. Its add reports false
+// where no text tells the value from others, and nothing can be cached.
+type keyPart[T any] struct {
+	field string
+	add   func(h *cache.Hasher, v *T) bool
+	why   string // nothing is added: add is nil
+}
+
+// addKey adds the parts of v, each under the name of its field.
+func addKey[T any](h *cache.Hasher, parts []keyPart[T], v *T) bool {
+	for _, p := range parts {
+		if p.add == nil {
+			continue
+		}
+		h.String(p.field)
+		if !p.add(h, v) {
+			return false
+		}
+	}
+	return true
+}
+
+// sourceKey and optionsKey name every field of their types: a test holds them to
+// it, so that no field can be forgotten.
+var sourceKey = []keyPart[Source]{
+	{field: "Path", add: func(h *cache.Hasher, s *Source) bool { h.String(s.Path); return true }},
+	{field: "Name", add: func(h *cache.Hasher, s *Source) bool { h.String(s.Name); return true }},
+	{field: "Module", add: func(h *cache.Hasher, s *Source) bool { h.String(s.Module); return true }},
+	{field: "Ending", add: func(h *cache.Hasher, s *Source) bool { h.String(s.Kind()); return true }},
+	{field: "Text", add: func(h *cache.Hasher, s *Source) bool { h.Bytes(s.Text); return true }},
+	{field: "Metadata", add: func(h *cache.Hasher, s *Source) bool { h.Bytes(s.Metadata); return true }},
+	{field: "Import", why: "what it found lies with the entry, and is looked for again"},
+	{field: "Installed", why: "it is about what other files import"},
+	{field: "Config", why: "Variants turns it into the variant"},
+	{field: "Configs", why: "Variants turns it into the variant"},
+	{field: "Define", add: func(h *cache.Hasher, s *Source) bool {
+		h.String(fmt.Sprint(len(s.Define)))
+		for _, d := range s.Define {
+			h.String(d.Name)
+			h.String(d.Value)
+		}
+		return true
+	}},
+	{field: "Variant", why: "it names files, and an entry is given the name that is asked for"},
+	{field: "Options", add: func(h *cache.Hasher, s *Source) bool { return addJSON(h, s.Options) }},
+	{field: "python", why: "it is Text as it was parsed"},
+	{field: "variant", add: func(h *cache.Hasher, s *Source) bool {
+		if s.variant == nil {
+			h.String("")
+			return true
+		}
+		h.String(s.variant.Key())
+		return s.variant.Key() != ""
+	}},
+}
+
+var optionsKey = []keyPart[Options]{
+	{field: "Select", why: "the identity of backends stands in every key"},
+	{field: "Values", add: func(h *cache.Hasher, o *Options) bool { return addJSON(h, o.Values) }},
+	{field: "Stages", add: func(h *cache.Hasher, o *Options) bool {
+		h.String(fmt.Sprint(len(o.Stages)))
+		for _, s := range o.Stages {
+			h.String(s)
+		}
+		return true
+	}},
+	{field: "Print", why: "an entry keeps what was printed"},
+	{field: "AllowUnlaunchable", why: "an entry keeps the warnings, which become errors again"},
+	{field: "Cache", why: "it is where entries lie"},
+}
+
+// addJSON adds values, which are what JSON has.
+func addJSON(h *cache.Hasher, values map[string]any) bool {
+	text, err := json.Marshal(values) // sorts the keys
+	if err != nil {
+		return false
+	}
+	h.Bytes(text)
+	return true
 }
 
 func (c *cachedTrip) log(format string, args ...any) {
