@@ -86,8 +86,10 @@ func (m *module) layoutOf(t *ir.TensorType) (*tensorLayout, error) {
 		return nil, fmt.Errorf("the layout needs %d warps of %d lanes, the module has %d of %d",
 			lin.InSize(layout.Warp), lin.InSize(layout.Lane), m.warps, m.lanes)
 	}
-	if n := lin.Registers(); n > maxRegisters {
-		return nil, &registersError{n}
+	// As many as of the largest tensor, where one warp holds it. Layouts that have a
+	// thread hold copies could have any number.
+	if n, most := lin.Registers(), ir.MaxTensorElements/m.lanes; n > most {
+		return nil, &registersError{n, most}
 	}
 	if lin.InSize(layout.Block) > 1 {
 		return nil, fmt.Errorf("the layout spreads the tensor over the CTAs of a cluster")
@@ -162,16 +164,11 @@ next:
 	panic("BUG: lower: no register holds the element of a replica")
 }
 
-// maxRegisters is how many elements of a tensor a thread may hold: as many as of
-// the largest tensor, where one warp holds it. Layouts that have a thread hold
-// copies could have any number.
-const maxRegisters = ir.MaxTensorElements / 32
-
 // registersError says that a thread holds too much of a tensor.
-type registersError struct{ registers int }
+type registersError struct{ registers, most int }
 
 func (e *registersError) Error() string {
-	return fmt.Sprintf("a thread holds %d elements of this tensor, and may hold %d", e.registers, maxRegisters)
+	return fmt.Sprintf("a thread holds %d elements of this tensor, and may hold %d", e.registers, e.most)
 }
 
 // regsOf is the number of values that a thread holds of a value of type t.
