@@ -207,7 +207,17 @@ func (s *OptionSpec) checkChoice(value string) error {
 	if strings.Join(s.Choices, "") == "" {
 		return fmt.Errorf("%q is not known, and nothing else is: leave the option out", value)
 	}
-	return fmt.Errorf("%q is none of %s", value, strings.Join(s.Choices, ", "))
+	choices := strings.Join(s.Choices, ", ")
+	best, least := "", 3 // farther than two edits is no typing error
+	for _, c := range s.Choices {
+		if n := editDistance(value, c); n < least && n < len(value)-1 {
+			best, least = c, n
+		}
+	}
+	if best != "" {
+		return fmt.Errorf("%q is none of %s; did you mean %s?", value, choices, best)
+	}
+	return fmt.Errorf("%q is none of %s", value, choices)
 }
 
 func sortedKeys[V any](m map[string]V) []string {

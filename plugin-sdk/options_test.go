@@ -55,6 +55,7 @@ func TestParseOptionsMistakes(t *testing.T) {
 		{`{"debug":"maybe"}`, "is not true or false", ""},
 		{`{"debug":2}`, "is not true or false", ""},
 		{`{"precision":"fp8"}`, `"fp8" is none of tf32, ieee`, ""},
+		{`{"precision":"tf23"}`, `"tf23" is none of tf32, ieee; did you mean tf32?`, ""},
 		{`{"precision":3}`, "3 is not a string", ""},
 		{`{"kinds":"c"}`, `"c" is none of a, b`, ""},
 		{`{"kinds":[1]}`, "not a list of strings", ""},

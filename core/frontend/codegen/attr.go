@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/tritonc/tritonc/core/frontend/eval"
@@ -35,7 +37,7 @@ func (g *gen) attr(v any, name string) any {
 		if fn := v.Class.Method(name); fn != nil {
 			return &bound{v, fn}
 		}
-		eval.Fail("'%s' has no attribute '%s'", v.Class.Name, name)
+		eval.FailHelp(eval.DidYouMean(name, append(slices.Sorted(maps.Keys(v.Vars)), v.Class.MethodNames()...), ""), "'%s' has no attribute '%s'", v.Class.Name, name)
 	}
 	if name == "value" && !g.u.session.HasAttr(v, name) {
 		return v // of a constexpr, which stands without its wrapper here
@@ -73,7 +75,12 @@ func (g *gen) tensorAttr(x *lang.Tensor, name string) any {
 			return fn(a[0], a[1])
 		}}}
 	}
-	eval.FailHelp(attrHelp(name), "'tensor' object has no attribute '%s'", name)
+	help := attrHelp(name)
+	if help == "" {
+		names := append([]string{"dtype", "type", "shape", "numel", "logical_and", "logical_or"}, lang.Methods()...)
+		help = eval.DidYouMean(name, append(names, lang.LibraryMethods()...), "")
+	}
+	eval.FailHelp(help, "'tensor' object has no attribute '%s'", name)
 	return nil
 }
 
@@ -143,6 +150,7 @@ func (g *gen) descAttr(d *lang.Desc, name string) any {
 	if b := lang.DescMethod(name); b != nil {
 		return &bound{d, b}
 	}
-	eval.Fail("'tensor_descriptor' object has no attribute '%s'", name)
+	names := append([]string{"dtype", "type", "block_type", "block_shape", "shape", "strides"}, lang.DescMethods()...)
+	eval.FailHelp(eval.DidYouMean(name, names, ""), "'tensor_descriptor' object has no attribute '%s'", name)
 	return nil
 }

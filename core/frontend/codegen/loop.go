@@ -3,6 +3,7 @@ package codegen
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/scf"
@@ -94,7 +95,7 @@ func bounds(args []any, kwargs []eval.Keyword) (start, end, step any, rest []eva
 func (g *gen) unroll(st *syntax.For, args []any, kwargs []eval.Keyword) {
 	start, end, step, rest := bounds(args, kwargs)
 	if len(rest) > 0 {
-		eval.Fail("static_range() got an unexpected keyword argument '%s'", rest[0].Name)
+		eval.FailKeyword("static_range", rest[0].Name, []string{"arg1", "arg2", "step"}, "")
 	}
 	vals := [3]int64{}
 	for i, v := range []any{start, end, step} {
@@ -164,8 +165,7 @@ func (g *gen) rangeOf(args []any, kwargs []eval.Keyword) rng {
 				r.attrs = append(r.attrs, g.noLICM())
 			}
 		default:
-			eval.FailHelp("range takes num_stages, loop_unroll_factor, disallow_acc_multi_buffer, flatten, warp_specialize and disable_licm",
-				"range() got an unexpected keyword argument '%s'", k.Name)
+			eval.FailKeyword("range", k.Name, append([]string{"arg1", "arg2", "step"}, rangeParams...), "range takes "+strings.Join(rangeParams, ", "))
 		}
 	}
 	return r
@@ -457,7 +457,7 @@ func (g *gen) condition(args []any, kwargs []eval.Keyword) any {
 		case "arg1":
 			args = append(args, k.Value)
 		default:
-			eval.Fail("condition() got an unexpected keyword argument '%s'", k.Name)
+			eval.FailKeyword("condition", k.Name, []string{"arg1", "disable_licm"}, "")
 		}
 	}
 	if len(args) == 2 {

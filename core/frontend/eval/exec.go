@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/tritonc/tritonc/core/diag"
@@ -490,6 +492,9 @@ func (p *Package) Attr(name string) (any, bool) {
 	v, ok := p.Parts[name]
 	return v, ok
 }
+
+// Names lists what p holds, sorted.
+func (p *Package) Names() []string    { return slices.Sorted(maps.Keys(p.Parts)) }
 func (p *Package) TypeName() string   { return "module" }
 func (p *Package) Repr() string       { return "<module '" + p.Name + "'>" }
 func (p *Package) ModuleName() string { return p.Name }

@@ -54,6 +54,28 @@ func raiseHelp(class, help, format string, args ...any) {
 	panic(&Failure{Msg: fmt.Sprintf(format, args...), Help: help, Raised: class})
 }
 
+// DidYouMean is a help that names the one that name is probably a slip of, before
+// what else there is to say.
+func DidYouMean(name string, names []string, help string) string {
+	near := diag.Closest(name, names)
+	switch {
+	case near == "":
+		return help
+	case help == "":
+		return "did you mean '" + near + "'?"
+	}
+	return "did you mean '" + near + "'? " + help
+}
+
+// FailKeyword says that a function takes no keyword of that name; params are those
+// that it takes.
+func FailKeyword(fn, name string, params []string, help string) {
+	panic(&Failure{
+		Msg: fmt.Sprintf("%s() got an unexpected keyword argument '%s'", fn, name), Help: DidYouMean(name, params, help),
+		Raised: "TypeError", Lacking: true,
+	})
+}
+
 // At fills in the place of a failure that has none.
 func (f *Failure) At(file *File, span syntax.Span) *Failure {
 	if f.File == nil {

@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"slices"
+
 	"github.com/tritonc/tritonc/core/frontend/syntax"
 )
 
@@ -238,6 +240,17 @@ func (f *Function) Bind(args []any, kwargs []Keyword) []any {
 		}
 		return nil, false
 	}
+	if a.Kwarg == nil {
+		for _, k := range kwargs {
+			if !slices.ContainsFunc(a.Args, k.names) && !slices.ContainsFunc(a.KwOnly, k.names) {
+				var names []string
+				for _, p := range append(slices.Clone(a.Args), a.KwOnly...) {
+					names = append(names, p.Name)
+				}
+				raiseHelp("TypeError", DidYouMean(k.Name, names, ""), "%s() got an unexpected keyword argument '%s'", name, k.Name)
+			}
+		}
+	}
 	if len(args) > pos && a.Vararg == nil {
 		raise("TypeError", "%s() takes %s but %d %s given", name, count(pos, "positional argument"), len(args), wasWere(len(args)))
 	}
@@ -283,9 +296,6 @@ func (f *Function) Bind(args []any, kwargs []Keyword) []any {
 	extra := &Dict{}
 	for i, k := range kwargs {
 		if !used[i] {
-			if a.Kwarg == nil {
-				raise("TypeError", "%s() got an unexpected keyword argument '%s'", name, k.Name)
-			}
 			extra.Set(k.Name, k.Value)
 		}
 	}
@@ -309,6 +319,9 @@ func (f *Function) ParamList() []*syntax.Arg {
 	}
 	return out
 }
+
+// names reports whether k is for the parameter p.
+func (k Keyword) names(p *syntax.Arg) bool { return k.Name == p.Name }
 
 func paramAt(a *syntax.Arguments, i int) *syntax.Arg {
 	if i < len(a.PosOnly) {

@@ -42,6 +42,14 @@ func methodOf(v any, name string) (any, bool) {
 	return &Native{Name: name, Fn: fn}, true
 }
 
+// methodNames are the names of all methods, for suggestions.
+var methodNames = []string{
+	"_asdict", "_replace", "add", "append", "bit_length", "casefold", "clear", "copy", "count", "decode", "discard", "endswith", "extend",
+	"find", "format", "get", "index", "insert", "is_integer", "isdecimal", "isdigit", "isnumeric", "items", "join", "keys", "lower",
+	"lstrip", "pop", "remove", "removeprefix", "removesuffix", "replace", "reverse", "rstrip", "setdefault", "sort", "split", "startswith",
+	"strip", "union", "update", "upper", "values",
+}
+
 // arg is the i-th argument, absent where it is not given.
 func arg(args []any, i int, absent any) any {
 	if i < len(args) {

@@ -292,15 +292,33 @@ func (s *Session) attr(v any, name string) any {
 		if h, ok := v.(interface{ Hint(name string) string }); ok {
 			help, lacking = h.Hint(name), true
 		}
-		if l, ok := v.(interface{ Names() []string }); ok && help == "" {
-			if near := diag.Closest(name, l.Names()); near != "" {
-				help = "did you mean '" + near + "'?"
-			}
+		if help == "" {
+			help = DidYouMean(name, namesOf(v), "")
 		}
 		panic(&Failure{Msg: "module '" + n.ModuleName() + "' has no attribute '" + name + "'", Help: help, Raised: "AttributeError", Lacking: lacking})
 	}
-	raise("AttributeError", "'%s' object has no attribute '%s'", TypeName(v), name)
+	raiseHelp("AttributeError", DidYouMean(name, namesOf(v), ""), "'%s' object has no attribute '%s'", TypeName(v), name)
 	return nil
+}
+
+// namesOf lists attributes of v for suggestions.
+func namesOf(v any) []string {
+	switch v := v.(type) {
+	case interface{ Names() []string }:
+		return v.Names()
+	case *Constexpr:
+		return append(namesOf(v.Value), "value")
+	}
+	var names []string
+	for _, n := range methodNames {
+		if _, ok := methodOf(v, n); ok {
+			names = append(names, n)
+		}
+	}
+	if _, ok := asNumber(v); ok || TypeName(v) == "str" {
+		names = append(names, "value")
+	}
+	return names
 }
 
 // Attr is v.name for values of every kind.

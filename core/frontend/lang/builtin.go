@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 )
 
@@ -105,6 +104,17 @@ func (a *Args) given(i int) bool { return a.absent&(1<<i) == 0 }
 // Invoke calls b with positional and keyword arguments.
 func (e *Emitter) Invoke(b *Builtin, args []any, kwargs []eval.Keyword) any {
 	params := b.parse()
+	for _, k := range kwargs {
+		known := k.Name == "_semantic" || k.Name == "_generator" || k.Name == "_builder"
+		names := make([]string, len(params))
+		for i, p := range params {
+			names[i] = p.name
+			known = known || p.name == k.Name
+		}
+		if !known {
+			eval.FailKeyword(b.Name, k.Name, names, b.usage())
+		}
+	}
 	a := &Args{e: e, b: b}
 	a.vals = a.buf[:0]
 	for i, p := range params {
@@ -137,23 +147,6 @@ func (e *Emitter) Invoke(b *Builtin, args []any, kwargs []eval.Keyword) any {
 	}
 	if len(args) > len(params) {
 		eval.FailHelp(b.usage(), "%s() takes %d positional arguments but %d were given", b.Name, len(params), len(args))
-	}
-	for _, k := range kwargs {
-		known := k.Name == "_semantic" || k.Name == "_generator" || k.Name == "_builder"
-		for _, p := range params {
-			known = known || p.name == k.Name
-		}
-		if !known {
-			help := b.usage()
-			var names []string
-			for _, p := range params {
-				names = append(names, p.name)
-			}
-			if near := diag.Closest(k.Name, names); near != "" {
-				help = "did you mean '" + near + "'? " + help
-			}
-			eval.FailHelp(help, "%s() got an unexpected keyword argument '%s'", b.Name, k.Name)
-		}
 	}
 	return b.Fn(e, a)
 }

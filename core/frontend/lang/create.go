@@ -102,7 +102,7 @@ func castTo(e *Emitter, a *Args) any {
 	}
 	rounding := a.str(2)
 	if rounding != "" && rounding != "rtne" && rounding != "rtz" {
-		eval.Fail("fp_downcast_rounding must be one of 'rtne', 'rtz'. Got %s", rounding)
+		eval.FailHelp(eval.DidYouMean(rounding, []string{"rtne", "rtz"}, ""), "fp_downcast_rounding must be one of 'rtne', 'rtz'. Got %s", rounding)
 	}
 	if a.bool(3) {
 		return e.Bitcast(x, t)

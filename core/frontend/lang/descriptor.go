@@ -33,6 +33,15 @@ func DescMethod(name string) *Builtin {
 	return nil
 }
 
+// DescMethods lists the methods of a descriptor.
+func DescMethods() []string {
+	var names []string
+	for _, b := range descMethods {
+		names = append(names, b.Name)
+	}
+	return names
+}
+
 // maxDescDims is the most dimensions of a descriptor.
 const maxDescDims = 5
 

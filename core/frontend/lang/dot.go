@@ -46,7 +46,7 @@ func (e *Emitter) precision(a *Args) int64 {
 	case given != nil:
 		name = a.str(3)
 		if allowed != nil && !slices.Contains(allowed, name) {
-			eval.Fail(errDotPrecision, pyStrings(allowed), name)
+			eval.FailHelp(eval.DidYouMean(name, allowed, ""), errDotPrecision, pyStrings(allowed), name)
 		}
 	case a.given(4):
 		if eval.Truth(allow) && (allowed == nil || slices.Contains(allowed, "tf32")) {
@@ -66,7 +66,7 @@ func (e *Emitter) precision(a *Args) int64 {
 	for _, p := range precisions {
 		words = append(words, p.word)
 	}
-	eval.Fail(errDotPrecision, pyStrings(words), name)
+	eval.FailHelp(eval.DidYouMean(name, words, ""), errDotPrecision, pyStrings(words), name)
 	return 0
 }
 
@@ -310,13 +310,15 @@ func (s *scaledOperand) checkScale(side string, rows, k int64) {
 func (e *Emitter) scaled(a *Args, side string, first, pack int) *scaledOperand {
 	s := &scaledOperand{x: a.tensor(first), scale: a.optTensor(first + 1), format: a.str(first + 2), kPack: a.bool(pack)}
 	s.code = -1
+	var words []string
 	for _, f := range scaledFormats {
+		words = append(words, f.word)
 		if f.word == s.format {
 			s.code = f.value
 		}
 	}
 	if s.code < 0 {
-		eval.Fail(errScaledFormat, s.format)
+		eval.FailHelp(eval.DidYouMean(s.format, words, "it is one of "+pyStrings(words)), errScaledFormat, s.format)
 	}
 	if s.format != "e2m1" && !s.kPack {
 		eval.Fail("only mxfp4 inputs can be packed along a dimension different than K")

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"math/big"
+	"slices"
 
 	"github.com/tritonc/tritonc/core/frontend/eval"
 )
@@ -37,6 +38,29 @@ func (d *DType) Attr(name string) (any, bool) {
 	}
 	return nil, false
 }
+
+// typeAttrs are the attributes that types have, each some of them.
+var typeAttrs = []string{
+	"address_space", "element_ty", "exponent_bias", "fp_mantissa_width", "get_int_max_value", "get_int_min_value", "int_bitwidth",
+	"is_bf16", "is_block", "is_bool", "is_const", "is_floating", "is_fp16", "is_fp32", "is_fp64", "is_fp8", "is_fp8e4b15", "is_fp8e4b8",
+	"is_fp8e4nv", "is_fp8e5", "is_fp8e5b16", "is_int", "is_int1", "is_int16", "is_int32", "is_int64", "is_int8", "is_int_signed",
+	"is_int_unsigned", "is_ptr", "is_standard_floating", "is_uint16", "is_uint32", "is_uint64", "is_uint8", "is_void", "itemsize", "name",
+	"numel", "primitive_bitwidth", "scalar", "shape",
+}
+
+// attrNames lists those of typeAttrs that a type has.
+func attrNames(t eval.Attributer) []string {
+	return slices.DeleteFunc(slices.Clone(typeAttrs), func(n string) bool { _, ok := t.Attr(n); return !ok })
+}
+
+// Names lists the attributes of a dtype.
+func (d *DType) Names() []string { return attrNames(d) }
+
+// Names lists the attributes of a pointer type.
+func (p *Pointer) Names() []string { return attrNames(p) }
+
+// Names lists the attributes of a tensor's type.
+func (b *Block) Names() []string { return attrNames(b) }
 
 func (d *DType) predicate(name string) func() any {
 	is := func(v bool) func() any { return func() any { return v } }

@@ -38,7 +38,7 @@ func (a *Args) pick(i int, list []choice, text string) int64 {
 			words = append(words, c.word)
 		}
 	}
-	eval.FailHelp("it is one of "+pyStrings(words), text, s)
+	eval.FailHelp(eval.DidYouMean(s, words, "it is one of "+pyStrings(words)), text, s)
 	return 0
 }
 

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -140,6 +141,10 @@ func (l *Lib) LibraryMethod(name string) *eval.Function {
 	return fn
 }
 
+// LibraryMethods lists the functions of the library that are methods of tensors,
+// sorted.
+func LibraryMethods() []string { return slices.Sorted(maps.Keys(libraryMethods)) }
+
 // Import finds a module of the package triton or of the backend; nil for
 // others.
 func (l *Lib) Import(name string) any {
@@ -271,6 +276,14 @@ func (p *packageModule) Attr(name string) (any, bool) {
 	v := p.lib.backendModule(p.name + "." + name)
 	return v, v != nil
 }
+
+// Names lists what the module has of its own.
+func (p *packageModule) Names() []string {
+	if p.own == nil {
+		return nil
+	}
+	return p.lib.sourceModule(p.own).Names()
+}
 func (p *packageModule) TypeName() string   { return "module" }
 func (p *packageModule) ModuleName() string { return p.name }
 func (p *packageModule) Repr() string       { return "<module '" + p.name + "'>" }
@@ -294,6 +307,15 @@ func (x *externModule) Attr(name string) (any, bool) {
 		}
 	}
 	return f, len(f.overloads) > 0
+}
+
+// Names lists what the module has.
+func (x *externModule) Names() []string {
+	names := x.source.Names()
+	for i := range x.externs {
+		names = append(names, x.externs[i].Name)
+	}
+	return names
 }
 func (x *externModule) TypeName() string   { return "module" }
 func (x *externModule) ModuleName() string { return x.name }

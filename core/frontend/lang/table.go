@@ -1,6 +1,9 @@
 package lang
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // families are the parts of the table of builtins, one a file.
 var families = [][]*Builtin{creation, memory, mathematics, shapes, reductions, misc, atomics, matrices, descriptors, foreign}
@@ -25,6 +28,18 @@ func Method(name string) *Builtin {
 		return b
 	}
 	return nil
+}
+
+// Methods lists the builtins that are methods of tensors, sorted.
+func Methods() []string {
+	var names []string
+	for n, b := range table() {
+		if b.Member {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // BuiltinNamed finds a builtin, or nil.

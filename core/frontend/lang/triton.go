@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -46,6 +47,9 @@ func (p *pkg) Attr(name string) (any, bool) {
 	return nil, false
 }
 
+// Names lists what triton has, sorted.
+func (p *pkg) Names() []string { return append(slices.Sorted(maps.Keys(p.Parts)), hostNames...) }
+
 // Hint speaks of names that this release does not have.
 func (p *pkg) Hint(name string) string { return hints["triton."+name] }
 
@@ -83,6 +87,16 @@ func change(name string, f func(fn *eval.Function, kw []eval.Keyword)) *eval.Nat
 	}}
 }
 
+// The keywords of decorators and of a configuration; those of a configuration that
+// are not here go into its dict.
+var (
+	jitKeywords       = []string{"version", "repr", "launch_metadata", "do_not_specialize", "do_not_specialize_on_alignment", "debug", "noinline"}
+	autotuneKeywords  = []string{"configs", "key", "prune_configs_by", "reset_to_zero", "restore_value", "pre_hook", "post_hook", "warmup", "rep", "use_cuda_graph", "do_bench", "cache_results"}
+	pruneKeywords     = []string{"early_config_prune", "perf_model", "top_k"}
+	configKeywords    = []string{"kwargs", "num_warps", "num_stages", "num_ctas", "maxnreg", "pre_hook", "ir_override"}
+	heuristicKeywords = []string{"values"}
+)
+
 var jit = change("jit", func(fn *eval.Function, kw []eval.Keyword) {
 	fn.Kind = eval.JIT
 	for _, k := range kw {
@@ -99,11 +113,7 @@ var jit = change("jit", func(fn *eval.Function, kw []eval.Keyword) {
 			fn.Params.Repr = k.Value
 		case "launch_metadata", "version":
 		default:
-			panic(&eval.Failure{
-				Msg:    "jit() got an unexpected keyword argument '" + k.Name + "'",
-				Help:   "it takes version, repr, launch_metadata, do_not_specialize, do_not_specialize_on_alignment, debug and noinline",
-				Raised: "TypeError", Lacking: true,
-			})
+			eval.FailKeyword("jit", k.Name, jitKeywords, "it takes "+strings.Join(jitKeywords, ", "))
 		}
 	}
 })
@@ -179,6 +189,9 @@ var config = &eval.Native{Name: "Config", Fn: func(_ *eval.Session, args []any, 
 		kw = append(kw, eval.Keyword{Name: names[i], Value: v})
 	}
 	for _, k := range kw {
+		if !slices.Contains(configKeywords, k.Name) {
+			eval.FailKeyword("Config", k.Name, configKeywords, "options of one vendor stand in the dict")
+		}
 		switch k.Name {
 		case "kwargs":
 			d, ok := k.Value.(*eval.Dict)
@@ -202,6 +215,9 @@ var autotune = &eval.Native{Name: "autotune", Fn: func(_ *eval.Session, args []a
 		}
 	}
 	for _, k := range kw {
+		if !slices.Contains(autotuneKeywords, k.Name) {
+			eval.FailKeyword("autotune", k.Name, autotuneKeywords, "")
+		}
 		switch k.Name {
 		case "configs":
 			a.Configs = eval.Iterate(k.Value)
@@ -235,6 +251,9 @@ func prune(a *eval.Autotune, v any) {
 
 var heuristics = &eval.Native{Name: "heuristics", Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
 	for _, k := range kw {
+		if !slices.Contains(heuristicKeywords, k.Name) {
+			eval.FailKeyword("heuristics", k.Name, heuristicKeywords, "")
+		}
 		args = append(args, k.Value)
 	}
 	if len(args) != 1 {

@@ -45,6 +45,9 @@ func (t *Tensor) Attr(name string) (any, bool) {
 	return nil, false
 }
 
+// Names lists what Attr knows.
+func (t *Tensor) Names() []string { return []string{"dtype", "numel", "shape", "type"} }
+
 // Refuse says that compile-time code cannot compute with a tensor.
 func (t *Tensor) Refuse() {
 	eval.FailHelp("compute with tensors in a @triton.jit function", errBuiltinOutside)
