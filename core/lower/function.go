@@ -162,7 +162,7 @@ func (e *emitter) op(op *ir.Operation) error {
 	}
 	e.setLocation(op.Loc())
 	if e.m.bars.Fence(op) {
-		e.m.caps.Dialect.FenceAsync(e.b)
+		e.m.caps.VendorOps.FenceAsync(e.b)
 	}
 	if e.m.bars.Before(op) {
 		e.m.target.Barrier(e.b)

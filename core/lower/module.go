@@ -125,13 +125,13 @@ const (
 // module is the state of one lowering.
 type module struct {
 	target   Target
-	caps     Capabilities // with defaults in the place of nil, but for Dialect
+	caps     Capabilities // with defaults in the place of nil, but for VendorOps
 	opts     Options
 	llvm     *llir.Module
 	handlers map[*ir.OpDef]handler
 	// own are the operations of the target's dialect; usesOwn is set where the
 	// module has one of them.
-	own     map[*ir.OpDef]*Operation
+	own     map[*ir.OpDef]*VendorOp
 	usesOwn bool
 	layouts map[*ir.TensorType]*tensorLayout
 	funcs   map[string]*function

@@ -11,18 +11,18 @@ import (
 	"github.com/tritonc/tritonc/core/llir"
 )
 
-// Dialect lowers a vendor's own operations in the GPU dialects: engines that
+// VendorOps lowers a vendor's own operations in the GPU dialects: engines that
 // copy, barriers in memory.
-type Dialect interface {
+type VendorOps interface {
 	// Operations are those that the target lowers. Called once a module.
-	Operations() map[*ir.OpDef]*Operation
+	Operations() map[*ir.OpDef]*VendorOp
 	// FenceAsync orders what the thread wrote to shared memory before what engines
 	// do there behind the next barrier.
 	FenceAsync(b *llir.Builder)
 }
 
-// Operation is how one operation of a target's dialect is lowered.
-type Operation struct {
+// VendorOp is how one operation of a target's dialect is lowered.
+type VendorOp struct {
 	// Lower appends the code. An error is the user's mistake.
 	Lower func(s *Site, op *ir.Operation) error
 	// Effects is what the operation does to shared memory; nil is nothing.
@@ -109,8 +109,8 @@ func (b *Buffer) Place(at []int64) (int64, error) {
 func wholeShape(t *ttg.MemDescType) []int64 { return t.AllocShape[len(t.AllocShape)-len(t.Shape):] }
 
 // ownOps are the operations of the target's dialect.
-func (m *module) ownOps() map[*ir.OpDef]*Operation {
-	if d := m.caps.Dialect; d != nil {
+func (m *module) ownOps() map[*ir.OpDef]*VendorOp {
+	if d := m.caps.VendorOps; d != nil {
 		return d.Operations()
 	}
 	return nil
@@ -135,6 +135,6 @@ func (m *module) effects() membar.Foreign {
 }
 
 // lower is the handler of an operation of the target's dialect.
-func (o *Operation) lower(e *emitter, op *ir.Operation) error {
+func (o *VendorOp) lower(e *emitter, op *ir.Operation) error {
 	return o.Lower(&Site{B: e.b, Thread: e.tid, e: e, op: op}, op)
 }

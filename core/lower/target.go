@@ -67,8 +67,8 @@ type Capabilities struct {
 	// Reports prints and asserts. Nil: a kernel that prints is refused, and a
 	// failed assertion traps without a message.
 	Reports Reports
-	// Dialect lowers operations of the vendor's own. Nil: there are none.
-	Dialect Dialect
+	// VendorOps lowers operations of the vendor's own. Nil: there are none.
+	VendorOps VendorOps
 }
 
 // Memory accesses memory.

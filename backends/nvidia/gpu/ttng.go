@@ -21,7 +21,7 @@ import (
 const firstCC = 90
 
 // Operations are those of the dialect ttng that sm_90 has without wgmma.
-func (t *Target) Operations() map[*ir.OpDef]*lower.Operation {
+func (t *Target) Operations() map[*ir.OpDef]*lower.VendorOp {
 	if t.CC < firstCC {
 		return refusedOps()
 	}
@@ -63,20 +63,20 @@ var ttngRows = []ttngRow{
 }
 
 // ttngOps is the table of the operations that are lowered.
-var ttngOps = sync.OnceValue(func() map[*ir.OpDef]*lower.Operation {
-	ops := make(map[*ir.OpDef]*lower.Operation, len(ttngRows))
+var ttngOps = sync.OnceValue(func() map[*ir.OpDef]*lower.VendorOp {
+	ops := make(map[*ir.OpDef]*lower.VendorOp, len(ttngRows))
 	for _, r := range ttngRows {
-		ops[opOf(r.name)] = &lower.Operation{Lower: r.lower, Effects: r.effects, Scratch: r.scratch, ScratchAlign: r.scratch}
+		ops[opOf(r.name)] = &lower.VendorOp{Lower: r.lower, Effects: r.effects, Scratch: r.scratch, ScratchAlign: r.scratch}
 	}
 	return ops
 })
 
 // refusedOps is the table of targets that have none of it.
-var refusedOps = sync.OnceValue(func() map[*ir.OpDef]*lower.Operation {
-	refuse := &lower.Operation{Lower: func(*lower.Site, *ir.Operation) error {
+var refusedOps = sync.OnceValue(func() map[*ir.OpDef]*lower.VendorOp {
+	refuse := &lower.VendorOp{Lower: func(*lower.Site, *ir.Operation) error {
 		return fmt.Errorf("the target has no such instruction: compute capability %d.%d brought it", firstCC/10, firstCC%10)
 	}}
-	ops := make(map[*ir.OpDef]*lower.Operation)
+	ops := make(map[*ir.OpDef]*lower.VendorOp)
 	for _, op := range ttng.Dialect().Ops {
 		ops[op] = refuse
 	}

@@ -59,14 +59,6 @@ func AttrOf(t ir.Type) *Attr {
 	return a
 }
 
-// Set returns t with the encoding e.
-func Set(c *ir.Context, t *ir.TensorType, e layout.Encoding) *ir.TensorType {
-	if e == nil {
-		return c.Tensor(t.Shape, t.Elem, nil)
-	}
-	return c.Tensor(t.Shape, t.Elem, Of(c, e))
-}
-
 // Slice is the encoding of t's elements after dimension dim has gone: what a
 // reduction along dim gives. Nil stays nil.
 func Slice(c *ir.Context, enc ir.Attribute, dim int) ir.Attribute {

@@ -135,19 +135,6 @@ func NewFunc(b *ir.Builder, name, visibility string, sig *ir.FunctionType, argAt
 	return f
 }
 
-// ArgAttr is the attribute of that name on argument i of a function, or nil.
-func ArgAttr(f *ir.Operation, i int, name string) ir.Attribute {
-	list, ok := f.Attr("arg_attrs").(*ir.ArrayAttr)
-	if !ok || i >= len(list.Elems) {
-		return nil
-	}
-	d, ok := list.Elems[i].(*ir.DictAttr)
-	if !ok {
-		return nil
-	}
-	return d.Get(name)
-}
-
 // Signature is the function type of a tt.func.
 func Signature(f *ir.Operation) *ir.FunctionType {
 	return f.Attr("function_type").(*ir.TypeAttr).Type.(*ir.FunctionType)

@@ -205,10 +205,38 @@ func (x *extra) Attr(name string) (any, bool) {
 func (x *extra) TypeName() string   { return "module" }
 func (x *extra) ModuleName() string { return "triton.language.extra" }
 
-// moduleCache keeps the parsed modules of backends for the process.
-var moduleCache sync.Map
+// moduleCache keeps the parsed modules of backends for the process: of those that
+// a backend may have, all; of a backend that makes a new text for each compile, no
+// more than maxModules.
+var moduleCache struct {
+	sync.Mutex
+	files map[moduleKey]*eval.File
+}
+
+const maxModules = 64
 
 type moduleKey struct{ module, name, text string }
+
+// parsedModule is the file of a backend's module.
+func parsedModule(key moduleKey) (*eval.File, error) {
+	c := &moduleCache
+	c.Lock()
+	defer c.Unlock()
+	if f := c.files[key]; f != nil {
+		return f, nil
+	}
+	tree, err := syntax.Parse(key.name, []byte(key.text))
+	if err != nil {
+		return nil, err
+	}
+	if len(c.files) >= maxModules || c.files == nil {
+		c.files = make(map[moduleKey]*eval.File)
+	}
+	f := eval.NewFile(tree, key.name, key.module)
+	f.Library = true
+	c.files[key] = f
+	return f, nil
+}
 
 func (l *Lib) backendModule(name string) any {
 	facts := l.Facts()
@@ -243,18 +271,11 @@ func (l *Lib) sourceModule(m *ModuleSource) *externModule {
 	if source == "" && len(externs) == 0 && l.Load != nil {
 		source, externs = l.Load(m.Module)
 	}
-	key := moduleKey{m.Module, m.Name, source}
-	f, ok := moduleCache.Load(key)
-	if !ok {
-		tree, err := syntax.Parse(m.Name, []byte(source))
-		if err != nil {
-			eval.Fail("the backend's module %s: %v", m.Module, err)
-		}
-		file := eval.NewFile(tree, m.Name, m.Module)
-		file.Library = true
-		f, _ = moduleCache.LoadOrStore(key, file)
+	f, err := parsedModule(moduleKey{m.Module, m.Name, source})
+	if err != nil {
+		eval.Fail("the backend's module %s: %v", m.Module, err)
 	}
-	x := &externModule{m.Module, externs, l.Session.Module(f.(*eval.File))}
+	x := &externModule{m.Module, externs, l.Session.Module(f)}
 	l.modules[m.Module] = x
 	return x
 }
