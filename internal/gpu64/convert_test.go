@@ -42,7 +42,7 @@ func TestWiden(t *testing.T) {
     tl.store(b + i, v.to(tl.float16))
     tl.store(c + i, v.to(tl.bfloat16))
     tl.store(d + i, v.to(tl.float64))
-`, "*"+f.name+":16, *fp32:16, *fp16:16, *bf16:16, *fp64:16, 256", Options{Warps: 4, Stages: 2}, [3]int{1, 1, 1}, in, outs[0], outs[1], outs[2], outs[3])
+`, "*"+f.name+":16, *fp32:16, *fp16:16, *bf16:16, *fp64:16, 256", options{NumWarps: 4}, [3]int{1, 1, 1}, in, outs[0], outs[1], outs[2], outs[3])
 		for _, o := range outs {
 			near(t, o, want, 0)
 		}
@@ -112,7 +112,7 @@ func TestNarrow(t *testing.T) {
     tl.store(b + i, v.to(A, fp_downcast_rounding="rtz"))
 
 A = tl.constexpr(tl.`+map[string]string{"fp8e5": "float8e5", "fp8e4nv": "float8e4nv", "fp8e4b8": "float8e4b8", "fp8e5b16": "float8e5b16"}[f.name]+`)
-`, fmt.Sprintf("*%s:16, *%s:16, *%s:16, 1024", from.name, f.name, f.name), Options{Warps: 2, Stages: 2}, [3]int{1, 1, 1}, in, near8, toZero)
+`, fmt.Sprintf("*%s:16, *%s:16, *%s:16, 1024", from.name, f.name, f.name), options{NumWarps: 2}, [3]int{1, 1, 1}, in, near8, toZero)
 			near(t, near8, wantNear, 0)
 			near(t, toZero, wantZero, 0)
 			if t.Failed() {
@@ -130,7 +130,7 @@ func TestAssert(t *testing.T) {
 `
 	good, bad := ints(32, make([]float64, 64)...), ints(32, make([]float64, 64)...)
 	bad.set(17, 5)
-	o := Options{Warps: 1, Stages: 2, Debug: true}
+	o := options{NumWarps: 1}
 	run(t, source, "*i32:16", o, [3]int{1, 1, 1}, good)
 	err := launch(t, source, "*i32:16", o, [3]int{1, 1, 1}, bad)
 	if err == nil || !strings.Contains(err.Error(), "traps") {

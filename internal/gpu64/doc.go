@@ -1,12 +1,11 @@
-// Package gpu64 is a second GPU for tests: 64 lanes a warp, no matrix
-// instructions, no asynchronous copies. It shows that package core/lower and the
-// passes before it assume neither one vendor's chip nor its warp size, and what
-// the least is that a new GPU has to implement. Nobody is to run kernels on it: it
-// has no options, no tools and no plugin.
+// Package gpu64 is a second GPU backend, for tests: 64 lanes a warp, no matrix
+// instructions, no asynchronous copies. It shows that core/backend, core/lower and
+// the passes assume neither one vendor's chip nor its warp size, and what the
+// least is that a new GPU has to bring. No program serves it as a plugin.
 //
-// The target is LLVM's amdgcn-amd-amdhsa, gfx942, so that llc can check the LLVM
-// IR. Results are checked by executing it with package llirsim.
+// The target is LLVM's amdgcn-amd-amdhsa, gfx942, whose assembly llc makes of the
+// LLVM IR. Results are checked by executing the LLVM IR with package llirsim.
 //
 //	target.go    lower.Target, by intrinsics of LLVM's amdgcn target
-//	compile.go   the rows of passes, and Compile from ttir to LLVM IR
+//	backend.go   facts, options, rows of passes, stages
 package gpu64

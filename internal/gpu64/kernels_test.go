@@ -33,7 +33,7 @@ func TestSoftmax(t *testing.T) {
     v = tl.load(x + at, mask=i < n, other=float("-inf"))
     e = tl.exp(v - tl.max(v, axis=0))
     tl.store(out + at, e / tl.sum(e, axis=0), mask=i < n)
-`, "*fp32, *fp32, i32, 1024", Options{Warps: warps, Stages: 2}, [3]int{rows, 1, 1}, floats(ir.F32, x...), out, n)
+`, "*fp32, *fp32, i32, 1024", options{NumWarps: warps}, [3]int{rows, 1, 1}, floats(ir.F32, x...), out, n)
 		near(t, out, want, 1e-6)
 	}
 }
@@ -67,7 +67,7 @@ func TestReduce(t *testing.T) {
     a, b = tl.min(v, axis=0, return_indices=True)
     tl.store(least + j, a)
     tl.store(place + j, b)
-`, fmt.Sprintf("*i32:16, *i32:16, *i32:16, *i32:16, %d, %d", m, n), Options{Warps: 4, Stages: 2}, [3]int{1, 1, 1}, ints(32, x...), outSums, outLeast, outPlace)
+`, fmt.Sprintf("*i32:16, *i32:16, *i32:16, *i32:16, %d, %d", m, n), options{NumWarps: 4}, [3]int{1, 1, 1}, ints(32, x...), outSums, outLeast, outPlace)
 		near(t, outSums, sums, 0)
 		near(t, outLeast, least, 0)
 		near(t, outPlace, place, 0)
@@ -124,7 +124,7 @@ func TestDot(t *testing.T) {
         y = tl.load(b + (at + l)[:, None] * N + j[None, :], mask=(at + l)[:, None] < K)
         acc = tl.dot(x, y, acc, out_dtype=tl.`+acc+`)
     tl.store(out + i[:, None] * N + j[None, :], acc)
-`, fmt.Sprintf("*%s:16, *%s:16, %s:16, i32, %d, %d, 16", c.name, c.name, typ, m, n), Options{Warps: 4, Stages: 3}, [3]int{1, 1, 1}, a, b, out, k)
+`, fmt.Sprintf("*%s:16, *%s:16, %s:16, i32, %d, %d, 16", c.name, c.name, typ, m, n), options{NumWarps: 4, NumStages: 3}, [3]int{1, 1, 1}, a, b, out, k)
 			near(t, out, want, c.tolerance)
 		})
 	}
@@ -159,7 +159,7 @@ func TestScan(t *testing.T) {
 @triton.jit
 def most(a, b):
     return tl.maximum(a, b)
-`, fmt.Sprintf("*i32:16, *i32:16, *i32:16, %d, %d", m, n), Options{Warps: warps, Stages: 2}, [3]int{1, 1, 1}, ints(32, x...), outSums, outBack)
+`, fmt.Sprintf("*i32:16, *i32:16, *i32:16, %d, %d", m, n), options{NumWarps: warps}, [3]int{1, 1, 1}, ints(32, x...), outSums, outBack)
 		near(t, outSums, sums, 0)
 		near(t, outBack, back, 0)
 	}
@@ -194,7 +194,7 @@ func TestMoves(t *testing.T) {
     tl.store(gathered + i, tl.gather(v, tl.load(index + i), 0))
     tl.store(transposed + i, tl.reshape(tl.trans(tl.reshape(v, (32, 8))), (N,)))
     tl.store(counts + tl.arange(0, 16), tl.histogram(v % 16, 16))
-`, fmt.Sprintf("*i32:16, *i32:16, *i32:16, *i32:16, *i32:16, *i32:16, %d", n), Options{Warps: warps, Stages: 2}, [3]int{1, 1, 1},
+`, fmt.Sprintf("*i32:16, *i32:16, *i32:16, *i32:16, *i32:16, *i32:16, %d", n), options{NumWarps: warps}, [3]int{1, 1, 1},
 			ints(32, x...), ints(32, index...), outs[0], outs[1], outs[2], outs[3])
 		for i, want := range [][]float64{sorted, gathered, transposed, counts} {
 			near(t, outs[i], want, 0)
@@ -227,7 +227,7 @@ func TestAtomics(t *testing.T) {
     tl.atomic_add(swapped + 1, (was == 7).to(tl.int64))
     pid = tl.program_id(0)
     tl.store(old + pid, tl.atomic_xchg(old + pid, pid + 10) + tl.num_programs(0))
-`, "*fp32, *fp32, *fp16, *i32, *i64, *i32, i32, 128", Options{Warps: 2, Stages: 2}, [3]int{programs, 1, 1}, floats(ir.F32, x...), sum, half, greatest, swapped, old, n)
+`, "*fp32, *fp32, *fp16, *i32, *i64, *i32, i32, 128", options{NumWarps: 2}, [3]int{programs, 1, 1}, floats(ir.F32, x...), sum, half, greatest, swapped, old, n)
 	near(t, sum, []float64{programs * total}, 0)
 	near(t, half, []float64{programs * n / 2, programs * n / 2}, 0)
 	near(t, greatest, []float64{most}, 0)
@@ -268,7 +268,7 @@ func TestMaths(t *testing.T) {
     i = tl.arange(0, N)
     v = tl.load(x + i)
     tl.store(out + i, tl.`+f.name+`(`+arg+`))
-`, fmt.Sprintf("*fp32:16, *fp32:16, %d", n), Options{Warps: 4, Stages: 2}, [3]int{1, 1, 1}, floats(ir.F32, x...), out)
+`, fmt.Sprintf("*fp32:16, *fp32:16, %d", n), options{NumWarps: 4}, [3]int{1, 1, 1}, floats(ir.F32, x...), out)
 		near(t, out, want, f.tolerance)
 	}
 }
@@ -299,6 +299,6 @@ func TestControl(t *testing.T) {
 @triton.jit(noinline=True)
 def hundred(v):
     return v + 100
-`, fmt.Sprintf("*i32:16, %d", n), Options{Warps: 1, Stages: 2}, [3]int{3, 2, 1}, out)
+`, fmt.Sprintf("*i32:16, %d", n), options{NumWarps: 1}, [3]int{3, 2, 1}, out)
 	near(t, out, want, 0)
 }

@@ -98,7 +98,7 @@ func random(r *rand.Rand, n int) []float64 {
 }
 
 // run compiles a kernel and executes it. Arguments are arrays, ints and f32s.
-func run(t *testing.T, source, signature string, o Options, grid [3]int, args ...any) {
+func run(t *testing.T, source, signature string, o options, grid [3]int, args ...any) {
 	t.Helper()
 	if err := launch(t, source, signature, o, grid, args...); err != nil {
 		t.Fatal(err)
@@ -106,9 +106,12 @@ func run(t *testing.T, source, signature string, o Options, grid [3]int, args ..
 }
 
 // launch gives the error of the execution.
-func launch(t *testing.T, source, signature string, o Options, grid [3]int, args ...any) error {
+func launch(t *testing.T, source, signature string, o options, grid [3]int, args ...any) error {
 	t.Helper()
-	r, err := Compile(t.Context(), "k.py", []byte("import triton\nimport triton.language as tl\n\n@triton.jit\n"+source), "k", signature, o)
+	text := "import triton\nimport triton.language as tl\n\n@triton.jit\n" + source
+	_, r, err := compile(t, "k.py", []byte(text), "k", signature, StageLLIR, map[string]any{
+		"num_warps": o.NumWarps, "num_stages": max(o.NumStages, 2), "debug": true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +177,7 @@ func TestAdd(t *testing.T) {
     i = tl.program_id(0) * B + tl.arange(0, B)
     m = i < n
     tl.store(out + i, tl.load(x + i, mask=m) + tl.load(y + i, mask=m), mask=m)
-`, "*fp32:16, *fp32:16, *fp32:16, i32, 256", Options{Warps: warps, Stages: 2}, [3]int{4, 1, 1}, floats(ir.F32, x...), floats(ir.F32, y...), out, n)
+`, "*fp32:16, *fp32:16, *fp32:16, i32, 256", options{NumWarps: warps}, [3]int{4, 1, 1}, floats(ir.F32, x...), floats(ir.F32, y...), out, n)
 		near(t, out, want, 0)
 	}
 }

@@ -1,0 +1,45 @@
+package gpu64
+
+import (
+	"context"
+	"testing"
+
+	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/lower"
+	"github.com/tritonc/tritonc/core/plugin/wire"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// inProcess is the backend without a process around it.
+type inProcess struct{ sdk.Backend }
+
+func (b inProcess) Facts(ctx context.Context) (*sdk.Facts, error) {
+	f, err := b.Describe(ctx)
+	return &f, err
+}
+
+func (b inProcess) Module(context.Context, string) (sdk.Module, error) { return sdk.Module{}, nil }
+
+func (b inProcess) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+	resp, err := b.Backend.RunStages(ctx, req)
+	return resp, wire.ErrorFromSDK(backendName, err)
+}
+
+// compile takes a kernel of a Python file to a stage, the whole way through core.
+// Signature is that of the flag -s of tritonc. The result is what was lowered.
+func compile(t *testing.T, path string, source []byte, kernel, signature, stage string, values map[string]any) (*core.Kernel, *lower.Result, error) {
+	t.Helper()
+	var lowered *lower.Result
+	b := inProcess{New(func(r *lower.Result) { lowered = r })}
+	target := core.Target{Backend: backendName, Arch: arch, WarpSize: Lanes}
+	opts := &core.Options{
+		Select: func(context.Context, core.Target) (core.Backend, core.Target, error) { return b, target, nil },
+		Values: values, Stages: []string{stage}, AllowUnlaunchable: true,
+	}
+	variants, err := core.Variants(t.Context(), &core.Source{Path: path, Text: source}, target, opts, core.Want{Kernel: kernel, Signature: signature})
+	if err != nil {
+		return nil, nil, err
+	}
+	k, err := core.Compile(t.Context(), variants[0], target, opts)
+	return k, lowered, err
+}
