@@ -125,7 +125,7 @@ const (
 // module is the state of one lowering.
 type module struct {
 	target   Target
-	caps     Capabilities // with defaults in the place of nil, but for VendorOps
+	caps     Capabilities // with defaults in the place of nil, but for Warp and VendorOps
 	opts     Options
 	llvm     *llir.Module
 	handlers map[*ir.OpDef]handler

@@ -36,6 +36,7 @@ var facts = []struct {
 	{"ir/text/", []string{"nvidia", "amd"}, "the same names"},
 	{"frontend/lang/device.go", []string{"sm"}, "sm_clock_rate, the key under which the drivers of every vendor tell it"},
 	{"frontend/lang/torch.go", []string{"cuda"}, "torch.cuda, the name under which PyTorch has the devices of every vendor"},
+	{"frontend/lang/triton.go", []string{"cuda"}, "use_cuda_graph, a keyword of @triton.autotune"},
 }
 
 // encodings are the types of core/layout whose names are those facts. The passes
