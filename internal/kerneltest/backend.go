@@ -6,6 +6,7 @@ import (
 	"debug/elf"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia"
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/plugin/wire"
+	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/internal/sass"
 	"github.com/tritonc/tritonc/internal/warpwide"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -33,28 +35,70 @@ type inProcess struct {
 // maxMade bounds what is remembered: there are suites of many kernels.
 const maxMade = 256
 
-var backend = sync.OnceValue(func() *inProcess {
-	b := &inProcess{
-		Backend: nvidia.New(), settings: map[string]string{}, store: store(os.Getenv(StoreEnv)),
-		made: map[string]sdk.RunStagesResponse{},
-	}
+// newInProcess runs b with the settings that the environment has for it.
+func newInProcess(b sdk.Backend) *inProcess {
+	p := &inProcess{Backend: b, settings: map[string]string{}, store: store(os.Getenv(StoreEnv)), made: map[string]sdk.RunStagesResponse{}}
 	facts, err := b.Describe(context.Background())
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
 	for _, s := range facts.Settings {
 		for _, env := range s.Env {
-			if v := os.Getenv(env); v != "" && b.settings[s.Name] == "" {
-				b.settings[s.Name] = v
+			if v := os.Getenv(env); v != "" && p.settings[s.Name] == "" {
+				p.settings[s.Name] = v
 			}
 		}
 	}
-	return b
-})
+	return p
+}
+
+// platform is a backend with the devices that run what it makes.
+type platform struct {
+	backend *inProcess
+	open    OpenDevice
+}
+
+// OpenDevice makes the device of a target ready. Printed receives what kernels
+// print.
+type OpenDevice func(ctx context.Context, target core.Target, printed io.Writer) (driver.Device, error)
+
+var platforms struct {
+	sync.Mutex
+	list []platform
+}
+
+// AddBackend has kernels for the targets of a backend compiled by it, in this
+// process, and run on the devices that open makes. Without it there are NVIDIA's
+// backend and the simulated devices.
+func AddBackend(b sdk.Backend, open OpenDevice) {
+	platforms.Lock()
+	defer platforms.Unlock()
+	platforms.list = append(platforms.list, platform{newInProcess(b), open})
+}
+
+var nvidiaPlatform = sync.OnceValue(func() *platform { return &platform{backend: newInProcess(nvidia.New())} })
+
+// platformOf is the platform of a target: NVIDIA's where no other supports it, so
+// that there is one to say what is wrong with the target.
+func platformOf(target core.Target) *platform {
+	platforms.Lock()
+	defer platforms.Unlock()
+	for i := range platforms.list {
+		p := &platforms.list[i]
+		facts, err := p.backend.Describe(context.Background())
+		if err != nil {
+			panic("BUG: " + err.Error())
+		}
+		if _, ok := facts.For(target); ok {
+			return p
+		}
+	}
+	return nvidiaPlatform()
+}
 
 // selectBackend is the Select of core.Options.
 func selectBackend(_ context.Context, target core.Target) (core.Backend, core.Target, error) {
-	b := backend()
+	b := platformOf(target).backend
 	facts, err := b.Describe(context.Background())
 	if row, ok := facts.For(target); ok && target.WarpSize == 0 {
 		target.WarpSize = row.WarpSize

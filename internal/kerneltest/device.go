@@ -80,11 +80,14 @@ func ownFiles(t testing.TB) {
 	}
 }
 
-// open makes a device ready: the simulated one as the kernel wants it, or that
-// of DeviceEnv.
+// open makes a device ready: that of DeviceEnv, or of the target's platform, or the
+// simulated one as the kernel wants it.
 func (k *Kernel) open(ctx context.Context, target core.Target, printed io.Writer) (driver.Device, error) {
 	if d, number := onDevice(); d != nil {
 		return d.Open(ctx, number, target, printed)
+	}
+	if p := platformOf(target); p.open != nil {
+		return p.open(ctx, target, printed)
 	}
 	opts := k.Sim
 	opts.Output = printed

@@ -49,7 +49,7 @@ func noteForms(t testing.TB, out *Outcome) error {
 	for _, u := range uses {
 		forms.emitted.Add(ptxforms.Row{Code: code, Form: u.Form, Test: suite + "/" + t.Name()})
 	}
-	dir := backend().store
+	dir := nvidiaPlatform().backend.store
 	if dir == "" {
 		return nil
 	}

@@ -48,7 +48,8 @@ type Expr = launch.Expr
 type Outcome struct {
 	// Report is the simulated device's, nil of any other.
 	Report *sim.Report
-	// PTX is what was run, Signature what followed from the arguments.
+	// PTX is what was run, the text of another stage where the device takes that;
+	// Signature is what followed from the arguments.
 	PTX, Signature string
 	// Printed is what the kernel printed.
 	Printed string
@@ -116,7 +117,17 @@ func (k Kernel) once(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := core.Options{Select: selectBackend, Values: k.Options, Stages: []string{"ptx"}}
+	var printed strings.Builder
+	dev, err := k.open(t.Context(), target, &printed)
+	if err != nil {
+		return nil, err
+	}
+	defer dev.Close()
+	stage := "ptx" // a driver that takes binaries takes it, too
+	if d, _ := onDevice(); d == nil {
+		stage = dev.Properties().Stage
+	}
+	opts := core.Options{Select: selectBackend, Values: k.Options, Stages: []string{stage}}
 	named, err := name(t.Context(), src, target, &opts, k.Name, args)
 	if err != nil {
 		return nil, err
@@ -127,12 +138,6 @@ func (k Kernel) once(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
 			src, named, kernel = ir, passed, ""
 		}
 	}
-	var printed strings.Builder
-	dev, err := k.open(t.Context(), target, &printed)
-	if err != nil {
-		return nil, err
-	}
-	defer dev.Close()
 	compiled, err := compile(t, launch.Request{
 		Source: src, Kernel: kernel, Args: named, Target: target, Device: dev,
 		Options: opts,
@@ -146,7 +151,7 @@ func (k Kernel) once(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
 		}
 		return nil, err
 	}
-	out := &Outcome{Signature: compiled.Signature, PTX: string(compiled.Compiled.Artifact("ptx").Data)}
+	out := &Outcome{Signature: compiled.Signature, PTX: string(compiled.Compiled.Artifact(stage).Data)}
 	ctx := t.Context()
 	if d, _ := onDevice(); d != nil {
 		var cancel func()
@@ -164,7 +169,7 @@ func (k Kernel) once(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
 	if result != nil {
 		out.Report, _ = result.Report.(*sim.Report)
 	}
-	if err == nil {
+	if err == nil && stage == "ptx" {
 		err = noteForms(t, out)
 	}
 	return out, err
