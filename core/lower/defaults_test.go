@@ -18,8 +18,3 @@ func TestDefaultsAreComplete(t *testing.T) {
 		}
 	}
 }
-
-// bareTarget has nothing but what every target must have.
-type bareTarget struct{ plainTarget }
-
-func (bareTarget) Capabilities() Capabilities { return Capabilities{} }
