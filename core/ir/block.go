@@ -190,12 +190,12 @@ func (b *Block) insertBefore(op, at *Operation) {
 	if at != nil {
 		op.prev = at.prev
 		at.prev = op
-		b.orderStale = true
+		b.numberBetween(op, at)
 	} else {
 		op.prev = b.last
 		b.last = op
 		if op.prev != nil {
-			op.order = op.prev.order + 1
+			op.order = op.prev.order + orderGap
 		} else {
 			op.order = 0
 		}
@@ -207,14 +207,37 @@ func (b *Block) insertBefore(op, at *Operation) {
 	}
 }
 
+// The numbers of a block's operations lie orderGap apart, so that what is inserted
+// gets one in between: orderStep after the operation before it, since most of what is
+// inserted comes one after another, or in the middle where there is less room.
+const (
+	orderGap  = 1 << 32
+	orderStep = 1 << 16
+)
+
+// numberBetween gives op, which is new before at, a number; where there is none left,
+// the block's become stale.
+func (b *Block) numberBetween(op, at *Operation) {
+	if op.prev == nil {
+		op.order = at.order - orderGap
+		return
+	}
+	room := (at.order - op.prev.order) / 2
+	if room <= 0 {
+		b.orderStale = true
+		return
+	}
+	op.order = op.prev.order + min(room, orderStep)
+}
+
 func (b *Block) renumber() {
-	n := int32(0)
+	n := 0
 	for op := b.first; op != nil; op = op.next {
-		op.order = n
+		op.order = int64(n) * orderGap
 		n++
 	}
 	if n > 0 {
-		b.first.ctx.meter.Add(int(n))
+		b.first.ctx.meter.Add(n)
 	}
 	b.orderStale = false
 }

@@ -3,6 +3,8 @@ package ir
 import (
 	"strings"
 	"testing"
+
+	"github.com/tritonc/tritonc/core/work"
 )
 
 var (
@@ -110,6 +112,46 @@ func TestOrderSurvivesInsertion(t *testing.T) {
 			if i != j && order[i].IsBeforeInBlock(order[j]) != (i < j) {
 				t.Errorf("order of %d and %d is wrong", i, j)
 			}
+		}
+	}
+}
+
+// Wherever operations are inserted, asking for their order does not number the
+// whole block again each time.
+func TestOrderOfManyInsertions(t *testing.T) {
+	const n = 4000
+	for name, where := range map[string]func(b *Builder, first, at, newest *Operation){
+		"one after another": func(b *Builder, _, at, _ *Operation) { b.SetBefore(at) },
+		"latest first":      func(b *Builder, first, _, _ *Operation) { b.SetAfter(first) },
+		"at the start":      func(b *Builder, first, _, _ *Operation) { b.SetToStart(first.Block()) },
+		"at the end":        func(b *Builder, first, _, _ *Operation) { b.SetToEnd(first.Block()) },
+		"before the newest": func(b *Builder, _, _, newest *Operation) { b.SetBefore(newest) },
+	} {
+		c, b, _, arg := fixture()
+		var meter work.Meter
+		c.SetMeter(&meter)
+		var ops []*Operation
+		for range n {
+			ops = append(ops, b.Op(testAdd, []*Value{arg, arg}))
+		}
+		newest := ops[n/2]
+		at := meter.Visits()
+		for range n {
+			where(b, ops[0], ops[n/2], newest)
+			newest = b.Op(testAdd, []*Value{arg, arg})
+			if newest.IsBeforeInBlock(ops[n-1]) == ops[n-1].IsBeforeInBlock(newest) {
+				t.Fatalf("%s: no order", name)
+			}
+		}
+		if visits := meter.Visits() - at; visits > 500*n {
+			t.Errorf("%s: %d visits for %d insertions", name, visits, n)
+		}
+		i := 0
+		for op := ops[0].Block().First(); op != nil && op.Next() != nil; op = op.Next() {
+			if !op.IsBeforeInBlock(op.Next()) || op.Next().IsBeforeInBlock(op) {
+				t.Fatalf("%s: operation %d is not before the next", name, i)
+			}
+			i++
 		}
 	}
 }

@@ -19,7 +19,7 @@ type Operation struct {
 
 	block      *Block
 	prev, next *Operation
-	order      int32
+	order      int64
 }
 
 // State describes an operation that is about to be made.
@@ -126,6 +126,7 @@ func (op *Operation) Block() *Block { return op.block }
 
 // Parent is the operation whose region holds op, or nil.
 func (op *Operation) Parent() *Operation {
+	op.ctx.meter.Visit()
 	if op.block == nil || op.block.region == nil {
 		return nil
 	}
@@ -142,9 +143,17 @@ func (op *Operation) ParentOf(d *OpDef) *Operation {
 	return nil
 }
 
-// Next and Prev are the neighbours in the block, nil at its ends.
-func (op *Operation) Next() *Operation { return op.next }
-func (op *Operation) Prev() *Operation { return op.prev }
+// Next is the operation after op in its block, nil if op is the last.
+func (op *Operation) Next() *Operation {
+	op.ctx.meter.Visit()
+	return op.next
+}
+
+// Prev is the operation before op in its block, nil if op is the first.
+func (op *Operation) Prev() *Operation {
+	op.ctx.meter.Visit()
+	return op.prev
+}
 
 // --- operands
 

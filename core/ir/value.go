@@ -72,6 +72,7 @@ func (v *Value) HasOneUse() bool { return v.uses != nil && v.uses.next == nil }
 func (v *Value) NumUses() int {
 	n := 0
 	for u := v.uses; u != nil; u = u.next {
+		u.owner.ctx.meter.Visit()
 		n++
 	}
 	return n
