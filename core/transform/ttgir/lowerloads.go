@@ -31,7 +31,7 @@ import (
 type loadLowering struct {
 	b      *ir.Builder
 	s      *schedule
-	info   *axisinfo.Result
+	elems  map[*ir.Operation]int64 // see accessesOf
 	blocks BlockCopies // nil: loads through descriptors stay
 	loads  []asyncLoad
 	groups []*blockGroup
@@ -51,9 +51,10 @@ type asyncLoad struct {
 type counters struct{ insert, extract, phase *ir.Value }
 
 // lowerLoads lowers the loads of s's loop, which is made again when there are
-// any; s then describes the new loop. It returns the number of copies.
-func lowerLoads(b *ir.Builder, s *schedule, info *axisinfo.Result, blocks BlockCopies) int {
-	l := &loadLowering{b: b, s: s, info: info, blocks: blocks}
+// any; s then describes the new loop. elems is what accessesOf returns for it. It
+// returns the number of copies.
+func lowerLoads(b *ir.Builder, s *schedule, elems map[*ir.Operation]int64, blocks BlockCopies) int {
+	l := &loadLowering{b: b, s: s, elems: elems, blocks: blocks}
 	for op := range s.loop.Body().Ops() {
 		if isLoad(op) {
 			l.consider(op)
@@ -117,7 +118,7 @@ func (l *loadLowering) consider(op *ir.Operation) {
 		}
 		return
 	}
-	if ahead <= 0 || tensorOf(op.Operand(0)) == nil || accessBytes(l.info, op) < smallestCopy {
+	if ahead <= 0 || tensorOf(op.Operand(0)) == nil || l.elems[op]*axisinfo.ElemBytes(op.Result(0).Type()) < smallestCopy {
 		return
 	}
 	enc := l.bufferLayout(op)
@@ -286,7 +287,7 @@ func (l *loadLowering) copyAsync(a asyncLoad, at counters) {
 	if other != nil {
 		operands, segments[3] = append(operands, other), 1
 	}
-	attrs := []ir.NamedAttr{{Name: "contiguity", Attr: b.Context().I32Attr(accessElems(l.info, op))}}
+	attrs := []ir.NamedAttr{{Name: "contiguity", Attr: b.Context().I32Attr(l.elems[op])}}
 	for _, name := range []string{"cache", "evict", "isVolatile"} {
 		if op.HasAttr(name) {
 			attrs = append(attrs, ir.NamedAttr{Name: name, Attr: op.Attr(name)})

@@ -46,8 +46,9 @@ func NewPipeline(blocks BlockCopies) *pass.Pass {
 					schedules = append(schedules, s)
 				}
 			}
+			elems := accessesOf(r.Module, schedules)
 			for _, s := range schedules {
-				r.Count("copies", lowerLoads(b, s, axisinfo.Analyze(r.Module), blocks))
+				r.Count("copies", lowerLoads(b, s, elems, blocks))
 				eraseSchedule(s.loop)
 				if s.stages > 1 {
 					expandLoop(b, s, blocks)
@@ -58,6 +59,25 @@ func NewPipeline(blocks BlockCopies) *pass.Pass {
 			return nil
 		},
 	}
+}
+
+// accessesOf returns how many elements each load of the scheduled loops accesses at
+// once. It looks before any loop changes: what a loop computes stays the same when
+// others are pipelined, and one analysis serves all.
+func accessesOf(module *ir.Operation, schedules []*schedule) map[*ir.Operation]int64 {
+	elems := make(map[*ir.Operation]int64)
+	if len(schedules) == 0 {
+		return elems
+	}
+	info := axisinfo.Analyze(module)
+	for _, s := range schedules {
+		for op := range s.loop.Body().Ops() {
+			if op.Is(tt.Load) {
+				elems[op] = accessElems(info, op)
+			}
+		}
+	}
+	return elems
 }
 
 // keepsMemoryOrder reports whether all accesses to memory that the loop writes
@@ -132,8 +152,9 @@ func updateWaits(b *ir.Builder, module *ir.Operation) {
 		}
 		return ir.Advance
 	})
+	commits := make(map[*ir.Operation]int)
 	for _, w := range waits {
-		w.SetAttr("num", b.Context().I32Attr(int64(laterGroups(w))))
+		w.SetAttr("num", b.Context().I32Attr(int64(laterGroups(w, commits))))
 	}
 	gone := make(map[*ir.Operation]bool)
 	for _, w := range waits {
@@ -144,34 +165,39 @@ func updateWaits(b *ir.Builder, module *ir.Operation) {
 }
 
 // laterGroups is the number of groups of copies that are surely started between
-// those that w waits for and w, on whatever way.
-func laterGroups(w *ir.Operation) int {
+// those that w waits for and w, on whatever way. commits is for groupCounter.
+func laterGroups(w *ir.Operation, commits map[*ir.Operation]int) int {
 	if w.NumOperands() == 0 {
 		return 0
 	}
 	least := math.MaxInt
 	for _, token := range w.Operands() {
-		c := groupCounter{least: math.MaxInt}
+		c := groupCounter{least: math.MaxInt, commits: commits}
 		least = min(least, c.back(token, w, 0))
 	}
 	return least
 }
 
 // groupCounter follows a token back to where its group was committed.
-type groupCounter struct{ least int }
+type groupCounter struct {
+	least int
+	// commits counts the groups committed before an operation in its block; it has
+	// all operations of a block, or none.
+	commits map[*ir.Operation]int
+}
 
 // back is the least number of groups committed between the definition of token
 // and at, on top of so many behind at.
 func (c *groupCounter) back(token *ir.Value, at *ir.Operation, sum int) int {
 	if d := token.Def(); d != nil {
-		c.least = min(c.least, sum+commitsBetween(d.Next(), at))
+		c.least = min(c.least, sum+c.between(d.Next(), at))
 		return c.least
 	}
 	loop := token.Block().Parent()
 	if loop == nil || !loop.Is(scf.For) || token.Index() == 0 {
 		return 0
 	}
-	sum += commitsBetween(loop.Body().First(), at)
+	sum += c.between(loop.Body().First(), at)
 	if sum >= c.least {
 		return c.least
 	}
@@ -181,18 +207,22 @@ func (c *groupCounter) back(token *ir.Value, at *ir.Operation, sum int) int {
 	return min(first, before)
 }
 
-// commitsBetween counts the groups committed from op up to end, in one block.
-func commitsBetween(op, end *ir.Operation) int {
-	n := 0
-	for ; op != end; op = op.Next() {
-		if op == nil {
-			return 0 // the token comes from another block: count nothing
-		}
-		if op.Is(ttg.AsyncCommitGroup) {
-			n++
+// between counts the groups committed from op up to end, in one block. It is 0 where
+// end is not after op: the token comes from another block, and nothing counts.
+func (c *groupCounter) between(op, end *ir.Operation) int {
+	if op == nil || op.Block() != end.Block() || end.IsBeforeInBlock(op) {
+		return 0
+	}
+	if _, ok := c.commits[op]; !ok {
+		n := 0
+		for o := range op.Block().Ops() {
+			c.commits[o] = n
+			if o.Is(ttg.AsyncCommitGroup) {
+				n++
+			}
 		}
 	}
-	return n
+	return c.commits[end] - c.commits[op]
 }
 
 // joinWaits lets w wait for what the waits after it wait for, up to the next
