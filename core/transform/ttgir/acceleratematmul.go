@@ -2,6 +2,7 @@ package ttgir
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
@@ -189,7 +190,7 @@ func (a *accelerator) warpTiles(op *ir.Operation) []int {
 	}
 	chained, last := false, op
 	short := int(shape[0]) < warps*mmaTile[0]
-	for _, other := range dotsAround(op) {
+	for other := range dotsAround(op) {
 		t := tensorOf(other.Result(0))
 		if len(t.Shape) != len(shape) {
 			continue
@@ -227,33 +228,33 @@ func (a *accelerator) warpTiles(op *ir.Operation) []int {
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
-// dotsAround lists the other dots of op's region that are connected with op by
-// uses, not looking through transpositions.
-func dotsAround(op *ir.Operation) []*ir.Operation {
-	region := op.Block().Region()
-	found := []*ir.Operation{op}
-	seen := map[*ir.Operation]bool{op: true}
-	add := func(o *ir.Operation) {
-		if o != nil && !seen[o] && o.Block().Region() == region && !o.Is(tt.Trans) {
-			seen[o] = true
-			found = append(found, o)
-		}
-	}
-	var dots []*ir.Operation
-	for i := 0; i < len(found); i++ {
-		for _, v := range found[i].Operands() {
-			add(v.Def())
-		}
-		for _, r := range found[i].Results() {
-			for u := range r.Users() {
-				add(u)
+// dotsAround ranges over the other dots of op's region that are connected with op by
+// uses, nearest first, not looking through transpositions.
+func dotsAround(op *ir.Operation) iter.Seq[*ir.Operation] {
+	return func(yield func(*ir.Operation) bool) {
+		region := op.Block().Region()
+		found := []*ir.Operation{op}
+		seen := map[*ir.Operation]bool{op: true}
+		add := func(o *ir.Operation) {
+			if o != nil && !seen[o] && o.Block().Region() == region && !o.Is(tt.Trans) {
+				seen[o] = true
+				found = append(found, o)
 			}
 		}
-		if i > 0 && found[i].Is(tt.Dot) {
-			dots = append(dots, found[i])
+		for i := 0; i < len(found); i++ {
+			if i > 0 && found[i].Is(tt.Dot) && !yield(found[i]) {
+				return
+			}
+			for _, v := range found[i].Operands() {
+				add(v.Def())
+			}
+			for _, r := range found[i].Results() {
+				for u := range r.Users() {
+					add(u)
+				}
+			}
 		}
 	}
-	return dots
 }
 
 // originalWidth is the width in bits of the narrowest elements from which v
