@@ -23,7 +23,7 @@
 //     first appearance in print order.
 //
 // Recursion is bounded in the parser, and thus in everything that walks what it
-// built: a text that nests deeper than MaxDepth gives a diagnostic.
+// built: a text that nests deeper than MaxDepth or MaxLocDepth gives a diagnostic.
 //
 // The package imports core/diag and core/ir. It knows no dialect by name except
 // the builtin types and attributes.

@@ -27,8 +27,8 @@ func (p *Parser) OptLoc() ir.Location {
 }
 
 func (p *Parser) locBody() ir.Location {
-	p.enter()
-	defer p.leave()
+	p.enterLoc()
+	defer p.leaveLoc()
 	switch {
 	case p.tok.kind == tokHash:
 		pos := p.Pos()

@@ -9,9 +9,13 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
-// MaxDepth is how deep operations with their regions, attributes, types and
-// locations may nest; a region inside an operation counts as two levels.
+// MaxDepth is how deep operations with their regions, attributes and types may
+// nest; a region inside an operation counts as two levels.
 const MaxDepth = 1000
+
+// MaxLocDepth is how deep locations may nest. Each variable that a loop carries puts
+// its name around the loop's location. An alias counts as one level more.
+const MaxLocDepth = 1 << 16
 
 // maxSource is the largest text that is read, in bytes.
 const maxSource = 1 << 30
@@ -27,6 +31,8 @@ type Parser struct {
 
 	depth   int
 	deepest int // greatest depth seen since it was last reset
+
+	locDepth, locDeepest int // the same of locations
 
 	aliases map[string]*alias
 	scope   scope
@@ -46,7 +52,9 @@ type alias struct {
 	loc   ir.Location
 	depth int // how deep what it stands for nests
 	busy  bool
-	done  bool
+	// locDepth is the same of the locations in it.
+	locDepth int
+	done     bool
 }
 
 // failure carries a diagnostic out of the parser.
@@ -119,6 +127,16 @@ func (p *Parser) enter() {
 }
 
 func (p *Parser) leave() { p.depth-- }
+
+func (p *Parser) enterLoc() {
+	p.locDepth++
+	p.locDeepest = max(p.locDeepest, p.locDepth)
+	if p.locDepth > MaxLocDepth {
+		p.Fail("locations nested deeper than %d levels", MaxLocDepth)
+	}
+}
+
+func (p *Parser) leaveLoc() { p.locDepth-- }
 
 // --- small pieces
 
@@ -413,8 +431,8 @@ func (p *Parser) resolve() *alias {
 	}
 	if !a.done {
 		a.busy = true
-		tok, off, prev, deepest := p.tok, p.off, p.prev, p.deepest
-		p.deepest = p.depth
+		tok, off, prev, deepest, locDeepest := p.tok, p.off, p.prev, p.deepest, p.locDeepest
+		p.deepest, p.locDeepest = p.depth, p.locDepth
 		p.jump(a.pos)
 		if p.At("loc") {
 			a.loc = p.location()
@@ -422,15 +440,19 @@ func (p *Parser) resolve() *alias {
 			a.attr = p.Attr()
 		}
 		a.end = p.prev
-		a.depth = p.deepest - p.depth
-		p.deepest = max(deepest, p.deepest)
+		a.depth, a.locDepth = p.deepest-p.depth, p.locDeepest-p.locDepth
+		p.deepest, p.locDeepest = max(deepest, p.deepest), max(locDeepest, p.locDeepest)
 		p.tok, p.off, p.prev = tok, off, prev
 		a.busy, a.done = false, true
 	}
 	if p.depth+a.depth > MaxDepth {
 		p.FailAt(pos, "nested deeper than %d levels", MaxDepth)
 	}
+	if p.locDepth+a.locDepth > MaxLocDepth {
+		p.FailAt(pos, "locations nested deeper than %d levels", MaxLocDepth)
+	}
 	p.deepest = max(p.deepest, p.depth+a.depth)
+	p.locDeepest = max(p.locDeepest, p.locDepth+a.locDepth)
 	p.advance()
 	return a
 }
