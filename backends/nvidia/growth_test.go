@@ -2,6 +2,7 @@ package nvidia
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -16,116 +17,6 @@ import (
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/work"
 )
-
-// growing are kernels of any length, each long in its own way.
-var growing = []struct {
-	name   string
-	sizes  []int // what tests hold near-linear between the last two; benchmarks run all
-	source func(n int) string
-}{
-	{"unrolled", []int{64, 256, 1024}, func(n int) string { // straight-line code with an access each
-		return fmt.Sprintf(`
-    o = tl.arange(0, 128)
-    s = tl.zeros([128], tl.float32)
-    for i in tl.static_range(%d):
-        s += tl.load(x + o + i * n, mask=o < n - i)
-    tl.store(x + o, s)
-`, n)
-	}},
-	{"loop_body", []int{64, 256, 1024}, func(n int) string { // the same in a loop
-		return fmt.Sprintf(`
-    o = tl.arange(0, 128)
-    s = tl.zeros([128], tl.float32)
-    for j in range(n):
-        for i in tl.static_range(%d):
-            s += tl.load(x + o + (i + j) * n)
-    tl.store(x + o, s)
-`, n)
-	}},
-	{"arithmetic", []int{64, 256, 1024}, func(n int) string { // one long expression
-		return fmt.Sprintf(`
-    o = tl.arange(0, 128)
-    s = tl.load(x + o)
-    for i in tl.static_range(%d):
-        s = s * 1.5 + i
-    tl.store(x + o, s)
-`, n)
-	}},
-	{"stores", []int{64, 256, 1024}, func(n int) string {
-		return fmt.Sprintf(`
-    o = tl.arange(0, 128)
-    for i in tl.static_range(%d):
-        tl.store(x + o + i * n, tl.load(x + o * n + i))
-`, n)
-	}},
-	{"ifs", []int{10, 100, 1000}, func(n int) string { // conditionals with an effect, one after another
-		return fmt.Sprintf(`
-    for i in tl.static_range(%d):
-        if n > i * 3:
-            tl.store(x + i, 1.0)
-`, n)
-	}},
-	{"selects", []int{10, 100, 1000}, func(n int) string { // conditionals with a value
-		return fmt.Sprintf(`
-    s = 0.0
-    for i in tl.static_range(%d):
-        if n > i * 3:
-            s += tl.load(x + i)
-        else:
-            s = s * 2
-    tl.store(x, s)
-`, n)
-	}},
-	{"loops", []int{10, 100, 1000}, func(n int) string {
-		return fmt.Sprintf(`
-    s = 0.0
-    for i in tl.static_range(%d):
-        for j in range(n):
-            s += tl.load(x + i * j)
-    tl.store(x, s)
-`, n)
-	}},
-	{"whiles", []int{10, 100, 1000}, func(n int) string {
-		return fmt.Sprintf(`
-    s = n
-    for i in tl.static_range(%d):
-        while s > i:
-            s = s // 2 - 1
-    tl.store(x, s.to(tl.float32))
-`, n)
-	}},
-	{"returns", []int{10, 100, 1000}, func(n int) string { // early returns, which are blocks of cf
-		return fmt.Sprintf(`
-    for i in tl.static_range(%d):
-        if n == i * 3:
-            tl.store(x + i, 1.0)
-            return
-`, n)
-	}},
-	{"calls", []int{10, 100, 1000}, func(n int) string { // inlined, each with two returns
-		return fmt.Sprintf(`
-    s = n
-    for i in tl.static_range(%d):
-        s = f(s, i)
-    tl.store(x, s.to(tl.float32))
-
-@triton.jit
-def f(a, b):
-    if a > b:
-        return a
-    return a * 3 + b
-`, n)
-	}},
-	{"reductions", []int{10, 100, 1000}, func(n int) string { // shared memory and barriers
-		return fmt.Sprintf(`
-    o = tl.arange(0, 1024)
-    s = tl.load(x + o)
-    for i in tl.static_range(%d):
-        s = s + tl.sum(s * i, 0)
-    tl.store(x + o, s)
-`, n)
-	}},
-}
 
 // step is one step of a compile and what it took.
 type step struct {
@@ -214,28 +105,48 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// BenchmarkGrowth shows the time of each step at each size, and by how many times
-// it grows from one to the next.
+// BenchmarkGrowth shows the time of each step at each size, llc and ptxas included,
+// and its slope: 1.0 where the time grows as the kernel does, 2.0 where it grows as
+// its square.
 func BenchmarkGrowth(b *testing.B) {
+	needTools(b, backend.LLC, ptxasKind)
 	for _, g := range growing {
 		b.Run(g.name, func(b *testing.B) {
 			for range b.N {
 				var rows []string
 				var before []step
 				for k, n := range g.sizes {
-					now, _ := steps(b, g.source(n))
+					now, llir := steps(b, g.source(n))
+					now = append(now, toolSteps(b, llir)...)
 					for i, s := range now {
 						if k == 0 {
-							rows = append(rows, fmt.Sprintf("%-42s", s.name))
+							rows = append(rows, fmt.Sprintf("%-54s", s.name))
 						} else {
-							rows[i] += fmt.Sprintf(" ×%-5.1f", float64(s.time)/float64(before[i].time))
+							ratio := float64(s.time) / float64(before[i].time)
+							rows[i] += fmt.Sprintf(" %5.1f", math.Log(ratio)/math.Log(float64(n)/float64(g.sizes[k-1])))
 						}
-						rows[i] += fmt.Sprintf(" %8.2fms", float64(s.time)/1e6)
+						rows[i] += fmt.Sprintf(" %9.2fms", float64(s.time)/1e6)
 					}
 					before = now
 				}
-				b.Logf("%s of %v\n%s", g.name, g.sizes, strings.Join(rows, "\n"))
+				// b.Log shows ten lines.
+				fmt.Printf("%s of %v\n%s\n", g.name, g.sizes, strings.Join(rows, "\n"))
 			}
 		})
 	}
+}
+
+// toolSteps compiles LLVM IR to machine code and returns the time of each tool.
+func toolSteps(tb testing.TB, llir []byte) (list []step) {
+	tb.Helper()
+	resp, err := New().RunStages(tb.Context(), request(tb, "80", stagePTX, "k.llir", llir, ""))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, t := range resp.Timings {
+		if t.Name != "" {
+			list = append(list, step{name: t.Stage + " " + t.Name, time: time.Duration(t.Nanoseconds)})
+		}
+	}
+	return list
 }
