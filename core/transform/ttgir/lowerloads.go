@@ -32,7 +32,7 @@ type loadLowering struct {
 	b      *ir.Builder
 	s      *schedule
 	elems  map[*ir.Operation]int64 // see accessesOf
-	blocks BlockCopies // nil: loads through descriptors stay
+	blocks BlockCopies             // nil: loads through descriptors stay
 	loads  []asyncLoad
 	groups []*blockGroup
 }
