@@ -50,7 +50,7 @@ test-bench: ## what of bench/ can be tested without a GPU
 .PHONY: numeric
 numeric: toolchain ## the numeric tests of kernels, on what our own passes make of them
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
-	TRITONC_TTGIR_OUT=$$dir $(GO) test -count=1 -run '^TestTTGIR$$' ./internal/tritonlaw && \
+	TRITONC_TTGIR_OUT=$$dir $(GO) test -count=1 -run '^TestTTGIR$$' ./test/triton && \
 	TRITONC_TTGIR_DIR=$$dir $(GO) test -count=1 -skip '^TestSharedTraffic$$' ./backends/nvidia/gpu
 
 .PHONY: test-all
@@ -113,8 +113,8 @@ bench: toolchain build ## the speed table of docs/testing.md
 
 .PHONY: performance
 performance: toolchain ## measure and rewrite the tables of docs/performance.md
-	@if [ -n "$$TRITONC_TRITON_PTX" ]; then $(GO) test -count=1 -run '^TestTriton$$' ./internal/perftable; fi
-	TRITONC_PERFORMANCE=1 $(GO) test -count=1 -timeout 30m -run '^TestDocument' ./internal/perftable
+	@if [ -n "$$TRITONC_TRITON_PTX" ]; then $(GO) test -count=1 -run '^TestTriton$$' ./test/counts; fi
+	TRITONC_PERFORMANCE=1 $(GO) test -count=1 -timeout 30m -run '^TestDocument' ./test/counts
 
 .PHONY: clean
 clean: ## what was built here; the toolchain in the user's cache stays

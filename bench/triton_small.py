@@ -3,12 +3,12 @@
 
     triton_small.py DIR [--target cuda:90]
 
-DIR is internal/tritonlaw/testdata/small. Each FAMILY.txt in it holds kernels,
+DIR is test/triton/testdata/small. Each FAMILY.txt in it holds kernels,
 each after a line "#---"; FAMILY.triton gets, after a line with the kernel's
 digest, the ttir that Triton's own stage leaves, or "error: " and the class and
 first line of the innermost error. With --grid OUT it expands grid.tsv instead,
 operations by types and literals, and writes all modules to the file OUT, from
-which the tests of internal/tritonlaw take digests.
+which the tests of test/triton take digests.
 
 It needs Triton, but no GPU. Every kernel compiles in a process of its own, since
 Triton may abort.

@@ -90,7 +90,7 @@ const otherVendors = "fast_erf fast_gelu fast_sigmoid fast_tanh fast_tanhf max p
 // Every function of libdevice that public kernels were counted to call has a row.
 // TestLibdeviceLowered says that rows have code.
 func TestLibdeviceCounted(t *testing.T) {
-	list, err := os.ReadFile("../../internal/mathcensus/testdata/functions.tsv")
+	list, err := os.ReadFile("../../test/math/census/testdata/functions.tsv")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 
 // The stage llir ends in a row of data: what LLVM's optimizer does to the kernel
 // before llc. llvmpasses.tsv has the choices with what each costs and gains over
-// the reference kernels, measured by internal/perftable (make performance); the
+// the reference kernels, measured by test/counts (make performance); the
 // choice follows from it.
 
 //go:embed llvmpasses.tsv

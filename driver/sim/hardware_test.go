@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tritonc/tritonc/driver/sim/hardware"
+	"github.com/tritonc/tritonc/internal/hardware"
 )
 
 // levelVariable gives the driver's level of optimization where it is not the usual.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tritonc/tritonc/driver/sim/hardware"
-	"github.com/tritonc/tritonc/driver/sim/hardware/ncu"
+	"github.com/tritonc/tritonc/internal/hardware"
+	"github.com/tritonc/tritonc/internal/hardware/ncu"
 )
 
 // profiled are the tests whose launches TestProfile compares: those of the reference

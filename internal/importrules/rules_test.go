@@ -75,6 +75,7 @@ var rules = []rule{
 	{"internal/golden", nil, nil, "a test library"},
 	{"internal/testseed", nil, nil, "a test library"},
 	{"internal/importrules", nil, stdlibOnly, "this test"},
+	{"test/...", []string{"core/...", "driver/...", "plugin-sdk/...", "backends/...", "internal/...", "test/..."}, nil, "suites hold the product against references; no product code is here"},
 	{"internal/...", []string{"core/...", "driver/...", "plugin-sdk/...", "backends/...", "internal/..."}, nil, "test libraries"},
 }
 

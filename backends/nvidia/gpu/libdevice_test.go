@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tritonc/tritonc/core/lower/devmath/reference"
+	"github.com/tritonc/tritonc/internal/mathref"
 	"github.com/tritonc/tritonc/driver/sim"
 )
 
@@ -204,7 +204,7 @@ func TestLibraryDouble(t *testing.T) {
 		ref    func(float64) float64
 	}{
 		{"sin", 1e9, func(x float64) float64 { // Go's errs by an absolute 1e-16
-			y, _ := reference.Sin(reference.New(x)).Float64()
+			y, _ := mathref.Sin(mathref.New(x)).Float64()
 			return y
 		}},
 		{"tan", 3, math.Tan},

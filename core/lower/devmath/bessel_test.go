@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/core/llir"
-	ref "github.com/tritonc/tritonc/core/lower/devmath/reference"
+	ref "github.com/tritonc/tritonc/internal/mathref"
 	"github.com/tritonc/tritonc/internal/testseed"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/llir/llvm/ir/enum"
 
 	"github.com/tritonc/tritonc/core/llir"
-	ref "github.com/tritonc/tritonc/core/lower/devmath/reference"
+	ref "github.com/tritonc/tritonc/internal/mathref"
 	"github.com/tritonc/tritonc/internal/testseed"
 )
 
@@ -505,7 +505,7 @@ func TestConstants(t *testing.T) {
 // docPath is the table of errors; it is made by TestDocument.
 const docPath = "../../../docs/devmath.md"
 
-// docRest begins what internal/mathcount writes.
+// docRest begins what test/math/instructions writes.
 const docRest = "\n## Instructions on NVIDIA\n"
 
 // TestDocument keeps docs/devmath.md true: the table holds what these samples,
@@ -561,9 +561,9 @@ Kernels need no vendor's bitcode: package core/lower/devmath builds these functi
 
 The errors are in units of the last place of the exact result, each computed as written and with every product fused into the sum that follows (as an optimiser may). The bounds are those that CUDA documents for its own functions; ours must stay within them, or within 2 where CUDA's is smaller. Instructions are those of the LLVM IR, rare branches included, before an optimiser sees them; negations and absolute values count, though they cost nothing on most hardware.
 
-- "Samples" is the greatest error, against references of 200 bits (package reference), over samples of all magnitudes with more around the places where a function's code changes.
+- "Samples" is the greatest error, against references of 200 bits (package mathref), over samples of all magnitudes with more around the places where a function's code changes.
 - "All 2³²" is the greatest over every f32: the code is compiled for the CPU and run on all of them beside a function of doubles, which is C's, or made from C's (testdata/functions.c), or for ` + "`sinpi`, `cospi`, `erfcx` and `normcdf`" + ` ours; the error at the worst argument is then measured against 200 bits. Zeros' signs and NaNs must be right everywhere. For a function of several arguments it is the greatest over 2³² samples: the first argument is every f32, the others are made from its bits, mostly of a like size. ` + "`fmod` and `remainder`" + ` are swept like that, too, and have no error. The last section has the same of the code for NVIDIA, run on a GPU.
-- Functions of f64 are held to their bounds on testdata/doubles.tsv, 4300 values of 128 bits that the tests write with package reference, on random samples, and on the cases that are hard or special.
+- Functions of f64 are held to their bounds on testdata/doubles.tsv, 4300 values of 128 bits that the tests write with package mathref, on random samples, and on the cases that are hard or special.
 
 The table is made by the tests of the package, which fail when it is not true: TRITONC_UPDATE=1 rewrites it. TRITONC_ALL=1 sweeps every function of f32 that has changed since its last sweep, a minute or two each (go test -timeout 24h -run TestEverySingle), and notes the result in testdata/sweeps.tsv; "—" marks what has not been swept.
 
@@ -589,5 +589,5 @@ f16 and bf16 are computed in f32 and rounded: at most 0.501 units off on all the
 On NVIDIA, as Triton has it: ` + "`tl.exp`, `tl.exp2`, `tl.sqrt`, `tl.rsqrt`" + ` and division of f32 use the approximate instructions (2 units in the last place); so does libdevice's ` + "`rsqrt`" + ` of f32, which keeps subnormal numbers, and so do all its ` + "`fast_`" + ` functions. Operations and conversions with a rounding mode are one instruction of PTX each. The functions of the second table take ` + "`ex2.approx.ftz`, `rcp.approx.ftz` and `rsqrt.approx.ftz`" + ` for their three approximations; on the GPU that docs/simulator.md tells of, those err by 2, 1 and 1 units at most.
 
 ## Names
-Kernels reach the functions as ` + "`tl.math.*`, `tl.extra.cuda.libdevice.*` or `triton.language.extra.libdevice`" + `, with Triton's overloads: the NVIDIA backend's module map has libdevice's 198 functions with their 313 symbols, and each has code here. internal/mathcensus/testdata/functions.tsv lists which of them 5281 public kernels call, and how many. A symbol of another library is linked from the bitcode that option extern_libs names, or is a diagnostic. ` + "`tl.extra.hip.libdevice`" + ` belongs to the module map of a backend for AMD; without one it is a diagnostic.
+Kernels reach the functions as ` + "`tl.math.*`, `tl.extra.cuda.libdevice.*` or `triton.language.extra.libdevice`" + `, with Triton's overloads: the NVIDIA backend's module map has libdevice's 198 functions with their 313 symbols, and each has code here. test/math/census/testdata/functions.tsv lists which of them 5281 public kernels call, and how many. A symbol of another library is linked from the bitcode that option extern_libs names, or is a diagnostic. ` + "`tl.extra.hip.libdevice`" + ` belongs to the module map of a backend for AMD; without one it is a diagnostic.
 `

@@ -7,13 +7,13 @@
 // Jn and Yn. Nothing is read from memory. Common functions of f32 are computed in f32;
 // rare ones (Tgamma, Lgamma, Bessel functions) in f64.
 //
-// Package fit made the polynomials of coefficients.go: those of f64 interpolate
+// internal/mathfit made the polynomials of coefficients.go: those of f64 interpolate
 // their functions at Chebyshev's nodes, those of f32 have the least greatest error.
 // Where a step must not be rounded, numbers are pairs (pair.go). A GPU that has
 // instructions for 2^x, 1/x and 1/√x, nearly right, offers them as an Approx, and
 // some functions are shorter with them. The functions treat zeros, infinities, NaNs
 // and subnormal numbers as IEEE 754 and C's annex F recommend. Their errors, measured
-// against package reference, stand in docs/devmath.md.
+// against package mathref, stand in docs/devmath.md.
 //
 //	devmath.go     logarithms and exponentials
 //	single.go      f32 without pairs; approx.go: with a GPU's approximations

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/core/llir"
-	ref "github.com/tritonc/tritonc/core/lower/devmath/reference"
+	ref "github.com/tritonc/tritonc/internal/mathref"
 	"github.com/tritonc/tritonc/internal/testseed"
 )
 
@@ -89,7 +89,7 @@ func writeDoubles(t *testing.T) {
 	t.Helper()
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "# Functions of doubles, to %d bits: function, bits of the arguments, significand, exponent of 2.\n"+
-		"# TestDoubles writes this with TRITONC_UPDATE=1, by package reference.\n", tablePrecision)
+		"# TestDoubles writes this with TRITONC_UPDATE=1, by package mathref.\n", tablePrecision)
 	for _, d := range someDoubles() {
 		v := d.value()
 		if v == nil {
@@ -147,7 +147,7 @@ func readDoubles(t *testing.T) (out []*double) {
 }
 
 // TestDoubles: the functions of doubles, as written, fused and with a GPU's approximations,
-// are within their bounds on the table, which is what package reference computes.
+// are within their bounds on the table, which is what package mathref computes.
 func TestDoubles(t *testing.T) {
 	if os.Getenv("TRITONC_UPDATE") == "1" {
 		writeDoubles(t)
