@@ -1,4 +1,4 @@
-package frontend
+package lang
 
 import (
 	"fmt"
@@ -8,18 +8,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tritonc/tritonc/core/frontend/lang"
 	"github.com/tritonc/tritonc/internal/golden"
 )
 
-const languageDoc = "../../docs/language.md"
+const languageDoc = "../../../docs/language.md"
 
 // TestLanguageDoc keeps docs/language.md true: it lists each function of the
 // language with a test that uses it, and a function that no test uses fails.
 func TestLanguageDoc(t *testing.T) {
 	tests := map[string]string{} // name → source
 	var order []string
-	for _, pattern := range []string{"testdata/*.py", "testdata/golden/*.txtar"} {
+	for _, pattern := range []string{"../testdata/*.py", "../testdata/golden/*.txtar"} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -39,8 +38,8 @@ func TestLanguageDoc(t *testing.T) {
 	b.WriteString(`# The language
 
 What kernels may use, and the test that shows it: the kernels of
-core/frontend/testdata, by file. This page is made by core/frontend's tests
-(TRITONC_UPDATE=1 go test ./core/frontend -run TestLanguageDoc); a function
+core/frontend/testdata, by file. This page is made by core/frontend/lang's tests
+(TRITONC_UPDATE=1 go test ./core/frontend/lang -run TestLanguageDoc); a function
 without a test fails them. What a kernel may not do is in
 core/frontend/testdata/errors, with what the user is told.
 
@@ -56,7 +55,7 @@ core/frontend/testdata/errors, with what the user is told.
 		}
 	}
 	family := ""
-	for _, e := range lang.Describe() {
+	for _, e := range Describe() {
 		if e.Family != family {
 			family = e.Family
 			fmt.Fprintf(&b, "\n## triton.language: %s\n\n| function | method | tests |\n|---|---|---|\n", family)
