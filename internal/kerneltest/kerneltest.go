@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/tritonc/tritonc/driver/remote"
 	"github.com/tritonc/tritonc/driver/sim"
 	"github.com/tritonc/tritonc/driver/simulated"
+	"github.com/tritonc/tritonc/internal/testseed"
 )
 
 // Kernel says which kernel to compile, and how.
@@ -261,14 +261,8 @@ func Grid(n ...int) [3]int { return sim.Dim(n...) }
 // TRITONC_SEED repeats.
 func Rand(t testing.TB) *rand.Rand {
 	t.Helper()
-	seed := rand.Uint64()
-	if s := os.Getenv("TRITONC_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatalf("TRITONC_SEED: %v", err)
-		}
-	}
-	t.Logf("TRITONC_SEED=%d", seed)
+	seed := testseed.Seed()
+	t.Logf("%s=%d", testseed.Env, seed)
 	return rand.New(rand.NewPCG(seed, 0))
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/driver/sim"
+	"github.com/tritonc/tritonc/internal/testseed"
 )
 
 // kernel is a module lowered, translated by llc and loaded into the simulator.
@@ -121,11 +122,8 @@ func (k *kernel) run(t testing.TB, d *sim.Device, grid [3]int, args ...any) *sim
 
 // newRand seeds freshly and logs the seed.
 func newRand(t testing.TB) *rand.Rand {
-	seed := rand.Uint64()
-	if s := os.Getenv("TRITONC_SEED"); s != "" {
-		fmt.Sscan(s, &seed) // repeat a failure
-	}
-	t.Logf("seed %d", seed)
+	seed := testseed.Seed()
+	t.Logf("%s=%d", testseed.Env, seed)
 	return rand.New(rand.NewPCG(seed, 0))
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tritonc/tritonc/internal/mathref"
 	"github.com/tritonc/tritonc/driver/sim"
+	"github.com/tritonc/tritonc/internal/mathref"
 )
 
 // library is a kernel that stores symbol(x) of f32s, or symbol(x, y).
