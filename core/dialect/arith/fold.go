@@ -662,7 +662,9 @@ func foldSelect(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 		}
 		return value(no)
 	}
-	if ir.IsInt(ir.ElemOf(yes.Type()), 1) && cond.Type() == yes.Type() && isInt(consts[1], 1) && isInt(consts[2], 0) {
+	// Of scalars alone, as in MLIR: kernels of flex attention keep such a choice of
+	// masks.
+	if ir.IsInt(yes.Type(), 1) && isInt(consts[1], 1) && isInt(consts[2], 0) {
 		return value(cond)
 	}
 	// x == y ? x : y is y, and x != y ? x : y is x
