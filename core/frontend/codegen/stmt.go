@@ -203,10 +203,10 @@ func (g *gen) unpack(targets []syntax.Expr, v any) {
 	case *eval.List:
 		vals = v.Elems
 	default:
-		eval.Fail("cannot unpack %s into %d names", lang.TypeString(v), len(targets))
+		eval.Fail("cannot unpack %s into %s", lang.TypeString(v), eval.Count(len(targets), "name"))
 	}
 	if len(vals) < len(targets) {
-		eval.Fail("cannot unpack %d values into %d names", len(vals), len(targets))
+		eval.Fail("cannot unpack %s into %s", eval.Count(len(vals), "value"), eval.Count(len(targets), "name"))
 	}
 	if len(vals) > len(targets) {
 		g.u.Warn("Triton drops the last %d of these %d values, and so does this compiler", len(vals)-len(targets), len(vals))

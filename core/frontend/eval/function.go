@@ -252,7 +252,7 @@ func (f *Function) Bind(args []any, kwargs []Keyword) []any {
 		}
 	}
 	if len(args) > pos && a.Vararg == nil {
-		raise("TypeError", "%s() takes %s but %d %s given", name, count(pos, "positional argument"), len(args), wasWere(len(args)))
+		raise("TypeError", "%s() takes %s but %d %s given", name, Count(pos, "positional argument"), len(args), wasWere(len(args)))
 	}
 	for i := range pos {
 		p := paramAt(a, i)
@@ -355,7 +355,8 @@ func (f *Function) Call(s *Session, args []any, kwargs []Keyword) any {
 	return nil
 }
 
-func count(n int, what string) string {
+// Count is n of a noun, in the plural but for one.
+func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

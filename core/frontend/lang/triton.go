@@ -272,7 +272,7 @@ func intFunction(name string, n int, f func(v []*big.Int) *big.Int) *eval.Native
 			args = append(args, k.Value)
 		}
 		if len(args) != n {
-			eval.Fail("%s() takes %d arguments (%d given)", name, n, len(args))
+			eval.Fail("%s() takes %s (%d given)", name, eval.Count(n, "argument"), len(args))
 		}
 		vals := make([]*big.Int, n)
 		for i, a := range args {
