@@ -38,6 +38,7 @@ demo: toolchain build ## compile the first example and show what came out
 test: toolchain cuda-header build ## the whole suite
 	$(GO) test $$($(GO) list ./... | grep -v '/internal/kernelsuite$$')
 	cd internal/kernelsuite && $(GO) test # in its folder, so that it says how much of the product ran
+	cd internal/kernelsuite && TRITONC_TARGET=gpu64:gfx942 TRITONC_SHARD=1/8 $(GO) test -run '^TestSuite$$'
 	@set -e; for m in $(MODULES); do echo "$(GO) test ($$m)"; (cd $$m && $(GO) test ./...); done
 	@$(MAKE) --no-print-directory numeric test-bench
 

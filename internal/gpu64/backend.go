@@ -42,7 +42,7 @@ var facts = sdk.Facts{
 		MinDotSizes: []sdk.MinDotSize{{M: 1, N: 1, K: 1}},
 		FP8Kinds:    []string{"fp8e4b8", "fp8e4nv", "fp8e5", "fp8e5b16"},
 		// Dots are computed in the accumulator's type, whatever less a kernel allows.
-		DotInputPrecisions: []string{"ieee", "tf32", "tf32x3"}, DefaultDotInputPrecision: "ieee",
+		DotInputPrecisions: []string{"ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"}, DefaultDotInputPrecision: "ieee",
 	}},
 	Options: []sdk.OptionSpec{
 		{Name: "num_warps", Type: sdk.Int, Default: "4", Doc: "warps of a program"},
@@ -64,8 +64,9 @@ type options struct {
 	Allocator string `json:"allocator"`
 }
 
-// New makes the backend. What is lowered is shown to lowered, unless it is nil.
-func New(lowered func(*lower.Result)) *backend.Backend {
+// New makes the backend. What is lowered is shown to lowered, unless it is nil,
+// with its text.
+func New(lowered func(llir []byte, r *lower.Result)) *backend.Backend {
 	return backend.New(backend.Definition{
 		Facts: facts,
 		Tools: []*backend.ToolKind{backend.LLC},
@@ -98,14 +99,14 @@ func New(lowered func(*lower.Result)) *backend.Backend {
 	})
 }
 
-func (o *options) stages(lowered func(*lower.Result)) []backend.Stage {
+func (o *options) stages(lowered func(llir []byte, r *lower.Result)) []backend.Stage {
 	return []backend.Stage{
 		{Name: StageTTIR, Doc: "Triton IR, inlined and simplified", Passes: ttirRows},
 		{Name: StageTTGIR, Doc: "Triton GPU IR", Passes: o.ttgirRows()},
 		{Name: StageLLIR, Doc: "LLVM IR for one thread", Run: func(c *backend.Compilation) error {
 			res, err := c.Lower(func(*lower.Result) {})
 			if err == nil && lowered != nil {
-				lowered(res)
+				lowered(c.Artifact, res)
 			}
 			return err
 		}},

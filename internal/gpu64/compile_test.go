@@ -30,7 +30,7 @@ func (b inProcess) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk
 func compile(t *testing.T, path string, source []byte, kernel, signature, stage string, values map[string]any) (*core.Kernel, *lower.Result, error) {
 	t.Helper()
 	var lowered *lower.Result
-	b := inProcess{New(func(r *lower.Result) { lowered = r })}
+	b := inProcess{New(func(_ []byte, r *lower.Result) { lowered = r })}
 	target := core.Target{Backend: backendName, Arch: arch, WarpSize: Lanes}
 	opts := &core.Options{
 		Select: func(context.Context, core.Target) (core.Backend, core.Target, error) { return b, target, nil },

@@ -11,31 +11,6 @@ import (
 	"github.com/tritonc/tritonc/internal/testseed"
 )
 
-// simulated says what the intrinsics of the target do.
-var simulated = &llirsim.Target{
-	Lanes: Lanes,
-	Thread: map[string]func(*llirsim.Thread, []uint64) uint64{
-		"llvm.amdgcn.workitem.id.x":   func(t *llirsim.Thread, _ []uint64) uint64 { return uint64(t.Index) },
-		"llvm.amdgcn.workgroup.id.x":  func(t *llirsim.Thread, _ []uint64) uint64 { return uint64(t.Program[0]) },
-		"llvm.amdgcn.workgroup.id.y":  func(t *llirsim.Thread, _ []uint64) uint64 { return uint64(t.Program[1]) },
-		"llvm.amdgcn.workgroup.id.z":  func(t *llirsim.Thread, _ []uint64) uint64 { return uint64(t.Program[2]) },
-		"llvm.amdgcn.implicitarg.ptr": func(*llirsim.Thread, []uint64) uint64 { return hidden },
-	},
-	Warp: map[string]func([][]uint64) []uint64{
-		"llvm.amdgcn.ds.bpermute": func(args [][]uint64) []uint64 {
-			out := make([]uint64, len(args))
-			for i, a := range args {
-				out[i] = args[a[0]/4%Lanes][1]
-			}
-			return out
-		},
-	},
-	Barrier: "llvm.amdgcn.s.barrier",
-}
-
-// hidden is where the hidden arguments lie, the first buffer of a launch.
-const hidden = llirsim.First
-
 // An array is a buffer of elements of a type, given and read as f64.
 type array struct {
 	kind ir.FloatKind // of floats
@@ -132,8 +107,8 @@ func launch(t *testing.T, source, signature string, o options, grid [3]int, args
 			params = append(params, uint64(math.Float32bits(float32(a))))
 		}
 	}
-	k := &llirsim.Kernel{Target: simulated, Module: r.LLVM, Name: r.Kernel, Threads: r.Threads, Shared: r.Shared}
-	return k.Launch(mem, grid, params...)
+	k := &llirsim.Kernel{Target: intrinsics, Module: r.LLVM, Name: r.Kernel, Threads: r.Threads, Shared: r.Shared}
+	return k.Launch(t.Context(), mem, grid, params...)
 }
 
 // near compares with an independent reference.

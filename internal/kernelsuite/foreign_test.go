@@ -22,11 +22,15 @@ func foreignOf(b *builder, typ string) {
 		gen = b.plainFloat(typ)
 	}
 	x, y := b.load(typ, num{}, gen), b.load(typ, num{}, gen)
-	b.library(typ, x, y)
+	if !on64Lanes() { // it has no CUDA
+		b.library(typ, x, y)
+	}
 	if len(b.dims) == 0 {
 		return // the others take tensors
 	}
-	b.assembly(typ, x, y)
+	if !on64Lanes() { // it knows no PTX
+		b.assembly(typ, x, y)
+	}
 	// Of two the smaller and the greater, through a branch on each element.
 	b.define(`
 @triton.jit

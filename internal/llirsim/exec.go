@@ -113,6 +113,9 @@ func (t *Thread) step() {
 	if t.p.steps++; t.p.steps > limit {
 		fail("the program has executed %d instructions", limit)
 	}
+	if t.p.steps%(1<<16) == 0 && t.p.ctx.Err() != nil {
+		fail("%w", t.p.ctx.Err())
+	}
 	f := t.top()
 	if f.next == len(f.block.Insts) {
 		t.terminate(f.block.Term)

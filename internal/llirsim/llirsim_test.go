@@ -43,7 +43,7 @@ func launch(t *testing.T, body func(b *llir.Builder, tid, shared, buffer llir.Va
 	mem := new(Memory)
 	buf := mem.Alloc(make([]byte, 64))
 	k := &Kernel{Target: target, Module: m, Name: "k", Threads: 2 * lanes, Shared: 64, MaxSteps: 1000}
-	return buf.Bytes, k.Launch(mem, [3]int{1, 1, 1}, buf.Address)
+	return buf.Bytes, k.Launch(t.Context(), mem, [3]int{1, 1, 1}, buf.Address)
 }
 
 func barrier(b *llir.Builder) { b.Call(b.M.Declare("wait", llir.HasEffects, llir.Void)) }

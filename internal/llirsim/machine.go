@@ -1,6 +1,7 @@
 package llirsim
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/llir/llvm/ir"
@@ -63,6 +64,7 @@ type frame struct {
 
 // program is the state of one program.
 type program struct {
+	ctx     context.Context
 	k       *Kernel
 	mem     *Memory
 	shared  sharedMemory
@@ -76,9 +78,9 @@ type failure struct{ err error }
 
 func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
 
-// Launch executes all programs of a grid, one after the other. Arguments are the
-// bits of the kernel's parameters; those left out are null.
-func (k *Kernel) Launch(mem *Memory, grid [3]int, args ...uint64) (err error) {
+// Launch executes all programs of a grid, one after the other, until ctx ends.
+// Arguments are the bits of the kernel's parameters; those left out are null.
+func (k *Kernel) Launch(ctx context.Context, mem *Memory, grid [3]int, args ...uint64) (err error) {
 	defer func() {
 		switch f := recover().(type) {
 		case nil:
@@ -91,15 +93,15 @@ func (k *Kernel) Launch(mem *Memory, grid [3]int, args ...uint64) (err error) {
 	for z := range grid[2] {
 		for y := range grid[1] {
 			for x := range grid[0] {
-				k.run(mem, [3]int{x, y, z}, grid, args)
+				k.run(ctx, mem, [3]int{x, y, z}, grid, args)
 			}
 		}
 	}
 	return nil
 }
 
-func (k *Kernel) run(mem *Memory, id, grid [3]int, args []uint64) {
-	p := &program{k: k, mem: mem, shared: newShared(k.Shared), funcs: make(map[string]*ir.Func)}
+func (k *Kernel) run(ctx context.Context, mem *Memory, id, grid [3]int, args []uint64) {
+	p := &program{ctx: ctx, k: k, mem: mem, shared: newShared(k.Shared), funcs: make(map[string]*ir.Func)}
 	for _, f := range k.Module.IR.Funcs {
 		p.funcs[f.GlobalName] = f
 	}
