@@ -138,6 +138,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: canonicalize, Why: "the lowering expects canonical forms"},
 		{Pass: ttgir.CombineSelectAndIf, Why: "accumulators are cleared where a fused loop stores them, which canonical forms undo"},
 		{Pass: ttgir.ReduceEarly, Why: "turns that no mask touches do nothing for it"},
+		{Pass: ttgir.LoadEarly, With: registerSettings(o), Why: "barriers stand where they will, and keep loads where they are"},
 	})
 }
 
