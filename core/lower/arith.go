@@ -49,7 +49,7 @@ func pointwise(f scalarFunc) handler {
 		out := make([]llir.Value, n)
 		equal := e.equalRegisters(op.Result(0))
 		var args [4]llir.Value
-		for r := range out {
+		for _, r := range strided(n, e.stride(op)) {
 			if first := r &^ equal; first != r {
 				out[r] = out[first]
 				continue
@@ -117,7 +117,10 @@ func packable(f scalarFunc) handler {
 		pair := e.m.llvm.Vec(2, t)
 		out := make([]llir.Value, n)
 		var args [4]llir.Value
-		for r := 0; r < n; r += 2 {
+		for _, r := range strided(n, max(e.stride(op), 2)) {
+			if r%2 != 0 {
+				continue
+			}
 			x := args[:op.NumOperands()]
 			for i, v := range op.Operands() {
 				regs := e.value(v)
@@ -221,15 +224,11 @@ func arithHandlers(h map[*ir.OpDef]handler) {
 	h[arith.NegF] = pointwise(func(e *emitter, _ *ir.Operation, _ llir.Type, x []llir.Value) llir.Value {
 		return e.b.FNeg(x[0])
 	})
-	h[arith.Select] = pointwise(func(e *emitter, _ *ir.Operation, _ llir.Type, x []llir.Value) llir.Value {
-		return e.b.Select(x[0], x[1], x[2])
-	})
+	h[arith.Select] = pointwise(selectElem)
 	h[arith.CmpI] = pointwise(func(e *emitter, op *ir.Operation, _ llir.Type, x []llir.Value) llir.Value {
 		return e.b.ICmp(intPredicates[arith.AsCmpI(op).Predicate()], x[0], x[1])
 	})
-	h[arith.CmpF] = pointwise(func(e *emitter, op *ir.Operation, _ llir.Type, x []llir.Value) llir.Value {
-		return e.b.FCmp(floatPredicates[arith.AsCmpF(op).Predicate()], x[0], x[1])
-	})
+	h[arith.CmpF] = pointwise(compareFloats)
 	h[arith.Constant] = on(arith.AsConstant, (*emitter).constant)
 	h[arith.MulUIExtended] = (*emitter).mulExtended
 	h[arith.MulSIExtended] = (*emitter).mulExtended

@@ -104,6 +104,11 @@ type emitter struct {
 	home  string
 	// blocks are the LLVM blocks of the IR blocks of the function's body.
 	blocks map[*ir.Block]*blockState
+	// strides and kept are about what loads give; arrival.go says what.
+	strides map[*ir.Value]int
+	kept    map[llir.Value]keptMask
+	// unrolling is how many loops are being unrolled around what is lowered.
+	unrolling int
 	// exit is where the region ends that is being lowered; nil in the function's
 	// own body.
 	exit *regionExit
@@ -115,6 +120,8 @@ func (m *module) lowerFunc(fn *function) error {
 		vals: make(map[*ir.Value][]llir.Value, 64),
 		bufs: make(map[*ir.Value]*buffer),
 		locs: make(map[ir.Location]llir.Location),
+
+		strides: make(map[*ir.Value]int), kept: make(map[llir.Value]keptMask),
 	}
 	entry := e.f.NewBlock(nil)
 	e.b.SetBlock(entry)

@@ -126,6 +126,10 @@ func (e *emitter) load(op tt.LoadOp) error {
 			return err
 		}
 		vec = e.vectorWidth(op.Ptr(), op.Mask(), l, bits)
+		e.stridedUses(op, vec)
+	}
+	if masks != nil {
+		e.keepMasks(op, masks)
 	}
 	out := make([]llir.Value, n)
 	err = l.accesses(vec, func(r int) error {
@@ -184,7 +188,6 @@ func (e *emitter) loadGroup(a Access, ptr, mask llir.Value, others []llir.Value,
 	}
 	a.Mask, a.Count = mask, vec
 	a.Ptr, a.Offset = llir.SplitPtr(ptr)
-	e.b.CountLoad()
 	return e.m.caps.Memory.LoadGlobal(e.b, &a)
 }
 
