@@ -116,9 +116,9 @@ def fake_torch():
     torch.full = lambda shape, value, **k: Tensor(*shape)
     torch.frombuffer = lambda raw, dtype: Memory(raw)
     torch.randint = lambda low, high, shape, **k: Tensor(*shape, dtype="int64")
-    for name in ("add", "softmax", "amin", "prod", "cumsum", "matmul", "logsumexp", "_scaled_mm", "log", "log2", "pow",
-                 "tanh", "erf", "sin", "cos", "exp", "floor", "ceil", "trunc", "div", "round", "fmod", "atan2", "atan",
-                 "log1p"):
+    for name in ("add", "softmax", "amin", "amax", "prod", "cumsum", "matmul", "logsumexp", "_scaled_mm", "log", "log2",
+                 "pow", "tanh", "erf", "sin", "cos", "exp", "floor", "ceil", "trunc", "div", "round", "fmod", "atan2",
+                 "atan", "log1p"):
         setattr(torch, name, lambda first, *a, **k: first)
     torch.sort = lambda x, *a: (x, x)
     torch.stack = torch.cat = lambda xs: xs[0]
