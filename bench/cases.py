@@ -514,8 +514,10 @@ def rows():
                           configs("FN BLOCK", (name, 1024, 4), (name, 1024, 8)), math_function,
                           {"n": 1 << 26, "name": name, "torch_name": torch_name},
                           {"n": 5008, "name": name, "torch_name": torch_name}, (tolerance,), limit=0.95))
-    import library_cases  # which takes Row and others from here
-    return out + odd_cases() + library_cases.rows()
+    import cases_library  # which is made of what stands above
+    import cases_small
+
+    return out + cases_library.rows() + cases_small.rows() + odd_cases()
 
 
 def odd_cases():

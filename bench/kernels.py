@@ -271,6 +271,77 @@ def flash_fwd(Q, K, V, O, L, scale, sz, sh, sm, sd, H, N_CTX,
     tl.store(O + base + om[:, None] * sm + od[None, :] * sd, (acc / l_i[:, None]).to(O.dtype.element_ty))
 
 
+@triton.jit
+def flash_bwd_kv(Q, K, V, DO, L, DELTA, DK, DV, scale, sh, sm, N_CTX,
+                 BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, CAUSAL: tl.constexpr):
+    pid = tl.program_id(0)
+    h = tl.program_id(1)
+    base = h.to(tl.int64) * sh
+    on = pid * BN + tl.arange(0, BN)
+    od = tl.arange(0, D)
+    keys = base + on[:, None] * sm + od[None, :]
+    k = tl.load(K + keys)
+    v = tl.load(V + keys)
+    dk = tl.zeros([BN, D], tl.float32)
+    dv = tl.zeros([BN, D], tl.float32)
+    lo = pid * BN // BM * BM if CAUSAL else 0
+    for m in range(lo, N_CTX, BM):
+        om = m + tl.arange(0, BM)
+        rows = base + om[:, None] * sm + od[None, :]
+        q = tl.load(Q + rows)
+        s = tl.dot(q, tl.trans(k)) * (scale * 1.44269504)
+        p = tl.math.exp2(s - tl.load(L + h * N_CTX + om)[:, None])
+        if CAUSAL:
+            p = tl.where(om[:, None] >= on[None, :], p, 0.0)
+        do = tl.load(DO + rows)
+        dv = tl.dot(tl.trans(p.to(do.dtype)), do, dv)
+        dp = tl.dot(do, tl.trans(v))
+        ds = p * (dp - tl.load(DELTA + h * N_CTX + om)[:, None])
+        dk = tl.dot(tl.trans(ds.to(q.dtype)), q, dk)
+    tl.store(DK + keys, (dk * scale).to(k.dtype))
+    tl.store(DV + keys, dv.to(v.dtype))
+
+
+@triton.jit
+def flash_bwd_q(Q, K, V, DO, L, DELTA, DQ, scale, sh, sm, N_CTX,
+                BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, CAUSAL: tl.constexpr):
+    pid = tl.program_id(0)
+    h = tl.program_id(1)
+    base = h.to(tl.int64) * sh
+    om = pid * BM + tl.arange(0, BM)
+    od = tl.arange(0, D)
+    rows = base + om[:, None] * sm + od[None, :]
+    q = tl.load(Q + rows)
+    do = tl.load(DO + rows)
+    l = tl.load(L + h * N_CTX + om)
+    delta = tl.load(DELTA + h * N_CTX + om)
+    dq = tl.zeros([BM, D], tl.float32)
+    hi = (pid + 1) * BM if CAUSAL else N_CTX
+    for n in range(0, hi, BN):
+        on = n + tl.arange(0, BN)
+        keys = base + on[:, None] * sm + od[None, :]
+        v = tl.load(V + keys)
+        k = tl.load(K + keys)
+        p = tl.math.exp2(tl.dot(q, tl.trans(k)) * (scale * 1.44269504) - l[:, None])
+        ds = p * (tl.dot(do, tl.trans(v)) - delta[:, None])
+        if CAUSAL:
+            ds = tl.where(om[:, None] >= on[None, :], ds, 0.0)
+        dq = tl.dot(ds.to(k.dtype), k, dq)
+    tl.store(DQ + rows, (dq * scale).to(q.dtype))
+
+
+@triton.jit
+def topk_rows(x_ptr, y_ptr, BM: tl.constexpr, BN: tl.constexpr, COLS: tl.constexpr, TOP: tl.constexpr):
+    row = tl.program_id(0) * BM + tl.arange(0, BM)
+    places = x_ptr + row[:, None] * COLS + tl.arange(0, BN)[None, :]
+    most = tl.topk(tl.load(places), TOP, dim=1)
+    for i in tl.static_range(1, COLS // BN):
+        most = tl.bitonic_merge(most)
+        most = tl.maximum(most, tl.topk(tl.load(places + i * BN), TOP, dim=1))
+    most = tl.sort(most, dim=1, descending=True)
+    tl.store(y_ptr + row[:, None] * TOP + tl.arange(0, TOP)[None, :], most)
+
+
 # ---- kernels of the shapes that libraries launch: small, short, masked
 
 

@@ -127,7 +127,7 @@ class Session:
             g = self.guard(variant, number, lambda: self.graph(variant, number, works, t))
             if g:
                 graphs[variant, number] = g
-        if ["torch", "0"] not in self.job["skip"]:
+        if works[0].torch and ["torch", "0"] not in self.job["skip"]:
             g = self.guard("torch", "0", lambda: self.torch_graph(works))
             if g:
                 graphs["torch", "0"] = g

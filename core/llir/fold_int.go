@@ -493,6 +493,9 @@ func (b *Builder) foldTruths(pred enum.IPred, x, y Value) Value {
 	}
 	q := truth(y)
 	if q == nil {
+		if !IsConst(y) && !b.keepsTruth(y) {
+			return nil
+		}
 		q = b.ICmp(enum.IPredNE, y, b.M.Int(y.Type().(*types.IntType), 0))
 	}
 	v := b.Xor(p, q)
@@ -500,6 +503,25 @@ func (b *Builder) foldTruths(pred enum.IPred, x, y Value) Value {
 		v = b.Not(v)
 	}
 	return v
+}
+
+// keepsTruth reports whether a truth value is made of y, a number that is 0 or 1: if
+// none was made before the last load, or if it is one of the mostKept that stay.
+func (b *Builder) keepsTruth(y Value) bool {
+	t, made := b.truths[y]
+	switch {
+	case !made:
+		t.loads = b.loads
+	case t.loads == b.loads || t.kept:
+		return true
+	case b.kept == mostKept:
+		return false
+	default:
+		t.kept = true
+		b.kept++
+	}
+	b.truths[y] = t
+	return true
 }
 
 // truth is the truth value that x was made of; nil if x was made otherwise.

@@ -733,6 +733,37 @@ func TestCompareTruths(t *testing.T) {
 	}
 }
 
+// Few truth values made of numbers before a load are used behind it; those made
+// behind it are free until the next one.
+func TestTruthsOverLoads(t *testing.T) {
+	m := NewModule("test", "", "")
+	fn := m.NewFunc("f", false, Void, F32, F32, I32)
+	b := NewBuilder(fn)
+	b.SetBlock(fn.NewBlock(nil))
+	wide := b.ZExt(b.FCmp(enum.FPredOGT, fn.Param(0), fn.Param(1)), I32)
+	bit := func(n int) Value { return b.And(b.LShr(fn.Param(2), n), m.I32(1)) }
+	folded := func(n int) bool {
+		_, compares := b.ICmp(enum.IPredNE, wide, bit(n)).(*ir.InstICmp)
+		return !compares
+	}
+	for n := range 5 {
+		if !folded(n) || !folded(n) {
+			t.Errorf("bit %d is no truth value before the first load", n)
+		}
+	}
+	for range 2 {
+		b.CountLoad()
+		for n := range 5 {
+			if want := n < mostKept; folded(n) != want {
+				t.Errorf("behind a load bit %d is a truth value: %t", n, !want)
+			}
+		}
+	}
+	if !folded(7) || !folded(7) {
+		t.Error("a bit that is new behind a load is no truth value")
+	}
+}
+
 // A number that was made wider stays in the range that it came from, whatever is
 // done to it bit by bit; a sum leaves it by one bit.
 func TestCompareRange(t *testing.T) {

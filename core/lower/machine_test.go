@@ -99,7 +99,7 @@ func runKernel(t *testing.T, mod *ir.Operation, lanes int, global []byte, params
 			args[i] = base + p
 		}
 		k := &llirsim.Kernel{Target: simulated(t, lanes), Module: r.LLVM, Name: r.Kernel, Threads: r.Threads, Shared: r.Shared}
-		if err := k.Launch(mem, [3]int{1, 1, 1}, args...); err != nil {
+		if err := k.Launch(t.Context(), mem, [3]int{1, 1, 1}, args...); err != nil {
 			t.Fatal(err)
 		}
 		if last != nil && !bytes.Equal(first, global) {

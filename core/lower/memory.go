@@ -188,6 +188,7 @@ func (e *emitter) loadGroup(a Access, ptr, mask llir.Value, others []llir.Value,
 	}
 	a.Mask, a.Count = mask, vec
 	a.Ptr, a.Offset = llir.SplitPtr(ptr)
+	e.b.CountLoad()
 	return e.m.caps.Memory.LoadGlobal(e.b, &a)
 }
 

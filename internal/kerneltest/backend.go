@@ -76,6 +76,13 @@ func AddBackend(b sdk.Backend, open OpenDevice) {
 	platforms.list = append(platforms.list, platform{newInProcess(b), open})
 }
 
+// everywhere is the target that Everywhere set.
+var everywhere string
+
+// Everywhere has all kernels compiled for a target, whatever target they name. It
+// is for TestMain.
+func Everywhere(target string) { everywhere = target }
+
 var nvidiaPlatform = sync.OnceValue(func() *platform { return &platform{backend: newInProcess(nvidia.New())} })
 
 // platformOf is the platform of a target: NVIDIA's where no other supports it, so

@@ -113,7 +113,7 @@ func (k Kernel) once(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	target, err := core.ParseTarget(firstOf(k.Target, defaultTarget()))
+	target, err := core.ParseTarget(firstOf(everywhere, firstOf(k.Target, defaultTarget())))
 	if err != nil {
 		return nil, err
 	}

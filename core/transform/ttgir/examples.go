@@ -38,6 +38,8 @@ var (
 	prefetchExample string
 	//go:embed testdata/tritongpu-reduce-data-duplication/example.txtar
 	reduceDataDuplicationExample string
+	//go:embed testdata/tritongpu-load-early/example.txtar
+	loadEarlyExample string
 	//go:embed testdata/tritongpu-reduce-early/example.txtar
 	reduceEarlyExample string
 	//go:embed testdata/tritongpu-remove-layout-conversions/example.txtar

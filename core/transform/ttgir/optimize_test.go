@@ -14,7 +14,7 @@ func TestOptimizations(t *testing.T) {
 		split, ttgir.PlanCTA, ttgir.AccelerateMatmul, ttgir.FuseNestedLoops, ttgir.AssignLatencies, ttgir.ScheduleLoops, ttgir.Pipeline,
 		ttgir.OptimizeDotOperands, ttgir.Prefetch, ttgir.CoalesceAsyncCopy,
 		ttgir.LoopAwareCSE, ttgir.SplitOffsets, ttgir.LICM, ttgir.CombineSelectAndIf, ttgir.ReduceDataDuplication, ttgir.ReorderInstructions,
-		ttgir.BoundMasks, ttgir.ReduceEarly,
+		ttgir.BoundMasks, ttgir.ReduceEarly, ttgir.LoadEarly,
 	}
 	known := append([]*pass.Pass{split, canonicalize}, ttgir.Passes()...)
 	passtest.Run(t, "testdata", known, tested...)

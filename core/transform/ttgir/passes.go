@@ -9,6 +9,6 @@ func Passes() []*pass.Pass {
 		Convert, Coalesce, NewF32DotTC(TF32Rounding{}), PlanCTA, RemoveConversions, OptimizeThreadLocality, AccelerateMatmul, OptimizeDotOperands, LoopAwareCSE,
 		FuseNestedLoops, SplitOffsets, LICM, CombineSelectAndIf,
 		AssignLatencies, ScheduleLoops, Pipeline, Prefetch, CoalesceAsyncCopy,
-		ReduceDataDuplication, ReorderInstructions, BoundMasks, ReduceEarly,
+		ReduceDataDuplication, ReorderInstructions, BoundMasks, ReduceEarly, LoadEarly,
 	}
 }
