@@ -27,6 +27,7 @@ type binding struct {
 	added    []int // the parameters whose values decorators gave
 	names    []string
 	module   *eval.Module
+	warnings diag.List
 }
 
 // bind completes a variant's signature with what the decorators add, and

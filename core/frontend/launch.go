@@ -421,6 +421,10 @@ func (b *binder) compute(h *eval.Heuristics) {
 				eval.Fail("the kernel has no such parameter, and %s is no value of an option", eval.Repr(v))
 			}
 		})
+		if fail != nil && fail.Launch != "" && at < 0 {
+			b.optionOfLaunch(name, fail)
+			continue
+		}
 		if fail != nil {
 			b.cannotCompute(name, at >= 0, fail)
 			return
@@ -433,6 +437,15 @@ func (b *binder) compute(h *eval.Heuristics) {
 			b.putOption(name, v, fmt.Sprintf("@triton.heuristics of '%s'", b.fn.Name()), b.e.placeOf(b.fn, heuristicsName))
 		}
 	}
+}
+
+// optionOfLaunch warns of an option that only a launch would tell. A compile takes
+// the default then, as Triton's ahead-of-time compiler does.
+func (b *binder) optionOfLaunch(name string, fail *eval.Failure) {
+	where := fail.Diagnostic()
+	where.Severity = diag.Warning
+	where.Message = fmt.Sprintf("@triton.heuristics computes '%s' from '%s', which is known at launch only: the default is taken", name, fail.Launch)
+	b.warnings = append(b.warnings, where.WithHelp("give it with --option %s=…, or run the kernel", name))
 }
 
 // cannotCompute reports a heuristic that fails, with its place as a note.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/core/diag"
+
 	"github.com/tritonc/tritonc/core/ir/text"
 )
 
@@ -148,6 +150,51 @@ def unknowable(x, n, B: tl.constexpr):
 def only_options(x, n):
     tl.store(x, n)
 `
+
+// An option that only a launch would tell is the default in a compile, with a
+// warning; what the caller gives counts without one.
+func TestOptionOfLaunch(t *testing.T) {
+	f, err := Parse("k.py", "k.py", []byte(`import triton
+import triton.language as tl
+
+@triton.heuristics({"num_warps": lambda args: 8 if args["n"] > 1024 else 4, "num_stages": lambda args: 2})
+@triton.jit
+def k(x, n):
+    tl.store(x, n)
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		req            Request
+		options, warns string
+	}{
+		{
+			Request{Kernel: "k", Signature: "*fp32, i32"}, "num_stages:2",
+			"k.py:4:47: warning: @triton.heuristics computes 'num_warps' from 'n', which is known at launch only: the default is taken",
+		},
+		{Request{Kernel: "k", Signature: "*fp32, i32", Options: map[string]any{"num_warps": 8}}, "num_stages:2", ""},
+		{Request{Kernel: "k", Signature: "*fp32, 4096"}, "n=4096 num_warps:8 num_stages:2", ""},
+		{Request{Kernel: "k", Signature: "*fp32, i32", Launch: &Launch{Values: map[string]any{"n": int64(7)}}}, "num_warps:4 num_stages:2", ""},
+	} {
+		var warned []string
+		s := setup{NumWarps: 4, Warn: func(d *diag.Diagnostic) { warned = append(warned, d.Error()) }}
+		p := s.in(f)
+		variants, err := p.Variants(t.Context(), &tt.req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := described(variants[0]); got != tt.options {
+			t.Errorf("%v: %q, want %q", tt.req, got, tt.options)
+		}
+		if _, err := s.buildVariant(p, variants[0]); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(warned, "\n"); got != tt.warns {
+			t.Errorf("%v warns %q, want %q", tt.req, got, tt.warns)
+		}
+	}
+}
 
 // described is a variant in a line.
 func described(v *Variant) string {

@@ -199,7 +199,7 @@ func (p *Program) Build(ctx context.Context, c *ir.Context, v *Variant, opts *Op
 		var warnings diag.List
 		module, warnings, err = codegen.Build(c, &codegen.Request{Kernel: k.fn, Params: k.params, Lib: e.lib, Facts: facts, Opts: lopts})
 		if opts.Warn != nil {
-			for _, w := range warnings {
+			for _, w := range append(k.warnings, warnings...) {
 				opts.Warn(w)
 			}
 		}

@@ -22,6 +22,8 @@ type Failure struct {
 	Raised string
 	// Missing is what a failure lacks that came out of a module that is not here.
 	Missing *Missing
+	// Launch names the argument whose value it needs, and only a launch knows.
+	Launch string
 	// Lacking: Triton has no such name, so that even what may be skipped fails.
 	Lacking bool
 }

@@ -113,7 +113,7 @@ func (m *Missing) part(suffix string) *Missing {
 // Fail reports that m was needed.
 func (m *Missing) Fail() {
 	if m.Launch {
-		Fail("'%s' is needed here, but %s", m.Name, m.Reason)
+		panic(&Failure{Msg: "'" + m.Name + "' is needed here, but " + m.Reason, Launch: m.Name})
 	}
 	root, _, _ := strings.Cut(m.Name, ".")
 	why := m.Reason
