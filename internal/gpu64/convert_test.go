@@ -1,12 +1,13 @@
 package gpu64
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/internal/kerneltest"
 )
 
 // narrowFormats are the formats of 8 bits by Triton's names, with their largest
@@ -25,15 +26,15 @@ var narrowFormats = []struct {
 // TestWiden converts every byte of every format.
 func TestWiden(t *testing.T) {
 	for _, f := range narrowFormats {
-		in := floats(f.kind, make([]float64, 256)...)
+		in := kerneltest.Zeros(f.name, 256)
 		want := make([]float64, 256)
 		for i := range want {
-			in.raw[i] = byte(i)
+			in.Data[i] = byte(i)
 			want[i] = ir.BitsToFloat(f.kind, uint64(i))
 		}
-		outs := []*array{floats(ir.F32, want...), floats(ir.F16, want...), floats(ir.BF16, want...), floats(ir.F64, want...)}
-		for _, o := range outs {
-			clear(o.raw)
+		var outs []*array.Array
+		for _, wide := range []string{"fp32", "fp16", "bf16", "fp64"} {
+			outs = append(outs, kerneltest.Zeros(wide, 256))
 		}
 		run(t, `def k(x, a, b, c, d, N: tl.constexpr):
     i = tl.arange(0, N)
@@ -42,7 +43,7 @@ func TestWiden(t *testing.T) {
     tl.store(b + i, v.to(tl.float16))
     tl.store(c + i, v.to(tl.bfloat16))
     tl.store(d + i, v.to(tl.float64))
-`, "*"+f.name+":16, *fp32:16, *fp16:16, *bf16:16, *fp64:16, 256", options{NumWarps: 4}, [3]int{1, 1, 1}, in, outs[0], outs[1], outs[2], outs[3])
+`, options{NumWarps: 4}, kerneltest.Grid(1), in, outs[0], outs[1], outs[2], outs[3], 256)
 		for _, o := range outs {
 			near(t, o, want, 0)
 		}
@@ -94,16 +95,13 @@ func TestNarrow(t *testing.T) {
 		for len(x) < 1024 {
 			x = append(x, float64(len(x)))
 		}
-		for _, from := range []struct {
-			name string
-			kind ir.FloatKind
-		}{{"fp32", ir.F32}, {"fp16", ir.F16}, {"bf16", ir.BF16}, {"fp64", ir.F64}} {
-			in := floats(from.kind, x...)
-			near8, toZero := floats(f.kind, make([]float64, 1024)...), floats(f.kind, make([]float64, 1024)...)
+		for _, from := range []string{"fp32", "fp16", "bf16", "fp64"} {
+			in := of(from, x)
+			near8, toZero := kerneltest.Zeros(f.name, 1024), kerneltest.Zeros(f.name, 1024)
 			wantNear, wantZero := make([]float64, 1024), make([]float64, 1024)
 			for i := range x {
-				wantNear[i] = narrowed(f.kind, in.at(i), f.largest, false)
-				wantZero[i] = narrowed(f.kind, in.at(i), f.largest, true)
+				wantNear[i] = narrowed(f.kind, in.At(i), f.largest, false)
+				wantZero[i] = narrowed(f.kind, in.At(i), f.largest, true)
 			}
 			run(t, `def k(x, a, b, N: tl.constexpr):
     i = tl.arange(0, N)
@@ -112,11 +110,11 @@ func TestNarrow(t *testing.T) {
     tl.store(b + i, v.to(A, fp_downcast_rounding="rtz"))
 
 A = tl.constexpr(tl.`+map[string]string{"fp8e5": "float8e5", "fp8e4nv": "float8e4nv", "fp8e4b8": "float8e4b8", "fp8e5b16": "float8e5b16"}[f.name]+`)
-`, fmt.Sprintf("*%s:16, *%s:16, *%s:16, 1024", from.name, f.name, f.name), options{NumWarps: 2}, [3]int{1, 1, 1}, in, near8, toZero)
+`, options{NumWarps: 2}, kerneltest.Grid(1), in, near8, toZero, 1024)
 			near(t, near8, wantNear, 0)
 			near(t, toZero, wantZero, 0)
 			if t.Failed() {
-				t.Fatalf("%s to %s", from.name, f.name)
+				t.Fatalf("%s to %s", from, f.name)
 			}
 		}
 	}
@@ -128,12 +126,11 @@ func TestAssert(t *testing.T) {
     i = tl.arange(0, 64)
     tl.device_assert(tl.load(x + i) < 3, "too large")
 `
-	good, bad := ints(32, make([]float64, 64)...), ints(32, make([]float64, 64)...)
-	bad.set(17, 5)
-	o := options{NumWarps: 1}
-	run(t, source, "*i32:16", o, [3]int{1, 1, 1}, good)
-	err := launch(t, source, "*i32:16", o, [3]int{1, 1, 1}, bad)
-	if err == nil || !strings.Contains(err.Error(), "traps") {
+	good, bad := kerneltest.Zeros("i32", 64), kerneltest.Zeros("i32", 64)
+	bad.Set(17, 5)
+	grid := kerneltest.Grid(1)
+	run(t, source, options{NumWarps: 1}, grid, good)
+	if _, err := kernelOf(source, options{NumWarps: 1}).TryRun(t, grid, bad); err == nil || !strings.Contains(err.Error(), "traps") {
 		t.Errorf("the assertion does not trap: %v", err)
 	}
 }

@@ -4,8 +4,9 @@
 // least is that a new GPU has to bring. No program serves it as a plugin.
 //
 // The target is LLVM's amdgcn-amd-amdhsa, gfx942, whose assembly llc makes of the
-// LLVM IR. Results are checked by executing the LLVM IR with package llirsim.
+// LLVM IR. Its devices execute the LLVM IR with package llirsim.
 //
 //	target.go    lower.Target, by intrinsics of LLVM's amdgcn target
 //	backend.go   facts, options, rows of passes, stages
+//	device.go    simulated devices
 package gpu64

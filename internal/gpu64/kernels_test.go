@@ -1,16 +1,16 @@
 package gpu64
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
 
-	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/internal/kerneltest"
 )
 
 func TestSoftmax(t *testing.T) {
-	r := seeded(t)
+	r := kerneltest.Rand(t)
 	for _, warps := range []int{1, 4} {
 		const rows, n = 3, 777
 		x := random(r, rows*n)
@@ -26,14 +26,14 @@ func TestSoftmax(t *testing.T) {
 				want[i*n+j] /= sum
 			}
 		}
-		out := floats(ir.F32, make([]float64, rows*n)...)
+		out := kerneltest.Zeros("fp32", rows*n)
 		run(t, `def k(x, out, n, B: tl.constexpr):
     i = tl.arange(0, B)
     at = tl.program_id(0) * n + i
     v = tl.load(x + at, mask=i < n, other=float("-inf"))
     e = tl.exp(v - tl.max(v, axis=0))
     tl.store(out + at, e / tl.sum(e, axis=0), mask=i < n)
-`, "*fp32, *fp32, i32, 1024", options{NumWarps: warps}, [3]int{rows, 1, 1}, floats(ir.F32, x...), out, n)
+`, options{NumWarps: warps}, kerneltest.Grid(rows), of("fp32", x), out, n, 1024)
 		near(t, out, want, 1e-6)
 	}
 }
@@ -41,7 +41,7 @@ func TestSoftmax(t *testing.T) {
 // TestReduce reduces along both axes, where lanes, registers and warps hold the
 // elements, and finds the places of minima.
 func TestReduce(t *testing.T) {
-	r := seeded(t)
+	r := kerneltest.Rand(t)
 	for _, shape := range [][2]int{{64, 128}, {16, 32}, {128, 4}} {
 		m, n := shape[0], shape[1]
 		x := make([]float64, m*n)
@@ -58,7 +58,7 @@ func TestReduce(t *testing.T) {
 				}
 			}
 		}
-		outSums, outLeast, outPlace := ints(32, make([]float64, m)...), ints(32, make([]float64, n)...), ints(32, make([]float64, n)...)
+		outSums, outLeast, outPlace := kerneltest.Zeros("i32", m), kerneltest.Zeros("i32", n), kerneltest.Zeros("i32", n)
 		run(t, `def k(x, sums, least, place, M: tl.constexpr, N: tl.constexpr):
     i = tl.arange(0, M)
     j = tl.arange(0, N)
@@ -67,7 +67,7 @@ func TestReduce(t *testing.T) {
     a, b = tl.min(v, axis=0, return_indices=True)
     tl.store(least + j, a)
     tl.store(place + j, b)
-`, fmt.Sprintf("*i32:16, *i32:16, *i32:16, *i32:16, %d, %d", m, n), options{NumWarps: 4}, [3]int{1, 1, 1}, ints(32, x...), outSums, outLeast, outPlace)
+`, options{NumWarps: 4}, kerneltest.Grid(1), of("i32", x), outSums, outLeast, outPlace, m, n)
 		near(t, outSums, sums, 0)
 		near(t, outLeast, least, 0)
 		near(t, outPlace, place, 0)
@@ -77,42 +77,36 @@ func TestReduce(t *testing.T) {
 // TestDot multiplies in a pipelined loop over K, whose last part is masked. A copy
 // that is masked gives zeros, also where the kernel names no other value.
 func TestDot(t *testing.T) {
-	r := seeded(t)
+	r := kerneltest.Rand(t)
 	const m, n, k = 32, 64, 40
 	for _, c := range []struct {
 		name      string
-		kind      ir.FloatKind // F32 for integers
 		tolerance float64
 	}{
-		{"fp32", ir.F32, 1e-5}, {"fp16", ir.F16, 1e-5}, {"bf16", ir.BF16, 1e-5}, {"fp8e4nv", ir.F8E4M3FN, 1e-5}, {"fp64", ir.F64, 1e-12}, {"i8", 0, 0},
+		{"fp32", 1e-5}, {"fp16", 1e-5}, {"bf16", 1e-5}, {"fp8e4nv", 1e-5}, {"fp64", 1e-12}, {"i8", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			vals := func(n int) *array {
-				if c.name != "i8" {
-					return floats(c.kind, random(r, n)...)
+			vals := func(n int) *array.Array {
+				if c.name == "i8" {
+					return kerneltest.Randint(r, -128, 128, c.name, n)
 				}
-				x := make([]float64, n)
-				for i := range x {
-					x[i] = float64(r.IntN(256) - 128)
-				}
-				return ints(8, x...)
+				return kerneltest.Randn(r, c.name, n)
 			}
 			a, b := vals(m*k), vals(k*n)
 			want := make([]float64, m*n)
 			for i := range m {
 				for j := range n {
 					for l := range k {
-						want[i*n+j] += a.at(i*k+l) * b.at(l*n+j)
+						want[i*n+j] += a.At(i*k+l) * b.At(l*n+j)
 					}
 				}
 			}
-			out, typ, acc, zero := floats(ir.F32, make([]float64, m*n)...), "*fp32", "float32", "0.0"
+			out, acc, zero := kerneltest.Zeros("fp32", m*n), "float32", "0.0"
 			switch c.name {
 			case "fp64":
-				out, typ, acc = floats(ir.F64, make([]float64, m*n)...), "*fp64", "float64"
+				out, acc = kerneltest.Zeros("fp64", m*n), "float64"
 			case "i8":
-				out, typ, acc = ints(32, make([]float64, m*n)...), "*i32", "int32"
-				zero = "0"
+				out, acc, zero = kerneltest.Zeros("i32", m*n), "int32", "0"
 			}
 			run(t, `def k(a, b, out, K, M: tl.constexpr, N: tl.constexpr, B: tl.constexpr):
     i = tl.arange(0, M)
@@ -124,14 +118,14 @@ func TestDot(t *testing.T) {
         y = tl.load(b + (at + l)[:, None] * N + j[None, :], mask=(at + l)[:, None] < K)
         acc = tl.dot(x, y, acc, out_dtype=tl.`+acc+`)
     tl.store(out + i[:, None] * N + j[None, :], acc)
-`, fmt.Sprintf("*%s:16, *%s:16, %s:16, i32, %d, %d, 16", c.name, c.name, typ, m, n), options{NumWarps: 4, NumStages: 3}, [3]int{1, 1, 1}, a, b, out, k)
+`, options{NumWarps: 4, NumStages: 3}, kerneltest.Grid(1), a, b, out, k, m, n, 16)
 			near(t, out, want, c.tolerance)
 		})
 	}
 }
 
 func TestScan(t *testing.T) {
-	r := seeded(t)
+	r := kerneltest.Rand(t)
 	const m, n = 8, 256
 	x := make([]float64, m*n)
 	for i := range x {
@@ -149,7 +143,7 @@ func TestScan(t *testing.T) {
 		}
 	}
 	for _, warps := range []int{1, 4} {
-		outSums, outBack := ints(32, make([]float64, m*n)...), ints(32, make([]float64, m*n)...)
+		outSums, outBack := kerneltest.Zeros("i32", m*n), kerneltest.Zeros("i32", m*n)
 		run(t, `def k(x, sums, back, M: tl.constexpr, N: tl.constexpr):
     at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
     v = tl.load(x + at)
@@ -159,7 +153,7 @@ func TestScan(t *testing.T) {
 @triton.jit
 def most(a, b):
     return tl.maximum(a, b)
-`, fmt.Sprintf("*i32:16, *i32:16, *i32:16, %d, %d", m, n), options{NumWarps: warps}, [3]int{1, 1, 1}, ints(32, x...), outSums, outBack)
+`, options{NumWarps: warps}, kerneltest.Grid(1), of("i32", x), outSums, outBack, m, n)
 		near(t, outSums, sums, 0)
 		near(t, outBack, back, 0)
 	}
@@ -168,7 +162,7 @@ def most(a, b):
 // TestMoves sorts, gathers, transposes and counts: elements move between lanes
 // and warps.
 func TestMoves(t *testing.T) {
-	r := seeded(t)
+	r := kerneltest.Rand(t)
 	const n = 256
 	x, index := make([]float64, n), make([]float64, n)
 	counts, gathered := make([]float64, 16), make([]float64, n)
@@ -183,9 +177,9 @@ func TestMoves(t *testing.T) {
 	}
 	sorted := slices.Sorted(slices.Values(x))
 	for _, warps := range []int{1, 4} {
-		outs := make([]*array, 4)
+		outs := make([]*array.Array, 4)
 		for i, n := range []int{n, n, n, 16} {
-			outs[i] = ints(32, make([]float64, n)...)
+			outs[i] = kerneltest.Zeros("i32", n)
 		}
 		run(t, `def k(x, index, sorted, gathered, transposed, counts, N: tl.constexpr):
     i = tl.arange(0, N)
@@ -194,8 +188,8 @@ func TestMoves(t *testing.T) {
     tl.store(gathered + i, tl.gather(v, tl.load(index + i), 0))
     tl.store(transposed + i, tl.reshape(tl.trans(tl.reshape(v, (32, 8))), (N,)))
     tl.store(counts + tl.arange(0, 16), tl.histogram(v % 16, 16))
-`, fmt.Sprintf("*i32:16, *i32:16, *i32:16, *i32:16, *i32:16, *i32:16, %d", n), options{NumWarps: warps}, [3]int{1, 1, 1},
-			ints(32, x...), ints(32, index...), outs[0], outs[1], outs[2], outs[3])
+`, options{NumWarps: warps}, kerneltest.Grid(1),
+			of("i32", x), of("i32", index), outs[0], outs[1], outs[2], outs[3], n)
 		for i, want := range [][]float64{sorted, gathered, transposed, counts} {
 			near(t, outs[i], want, 0)
 		}
@@ -204,7 +198,7 @@ func TestMoves(t *testing.T) {
 
 // TestAtomics adds, compares and swaps under masks, from several programs.
 func TestAtomics(t *testing.T) {
-	r := seeded(t)
+	r := kerneltest.Rand(t)
 	const programs, n = 3, 100
 	x := make([]float64, n)
 	for i := range x {
@@ -215,7 +209,7 @@ func TestAtomics(t *testing.T) {
 		total += v
 		most = max(most, v)
 	}
-	sum, half, greatest, swapped, old := floats(ir.F32, 0), floats(ir.F16, 0, 0), ints(32, -5), ints(64, 7, 0), ints(32, make([]float64, programs)...)
+	sum, half, greatest, swapped, old := kerneltest.Zeros("fp32", 1), kerneltest.Zeros("fp16", 2), of("i32", []float64{-5}), of("i64", []float64{7, 0}), kerneltest.Zeros("i32", programs)
 	run(t, `def k(x, sum, half, most, swapped, old, n, B: tl.constexpr):
     i = tl.arange(0, B)
     m = i < n
@@ -227,7 +221,7 @@ func TestAtomics(t *testing.T) {
     tl.atomic_add(swapped + 1, (was == 7).to(tl.int64))
     pid = tl.program_id(0)
     tl.store(old + pid, tl.atomic_xchg(old + pid, pid + 10) + tl.num_programs(0))
-`, "*fp32, *fp32, *fp16, *i32, *i64, *i32, i32, 128", options{NumWarps: 2}, [3]int{programs, 1, 1}, floats(ir.F32, x...), sum, half, greatest, swapped, old, n)
+`, options{NumWarps: 2}, kerneltest.Grid(programs), of("fp32", x), sum, half, greatest, swapped, old, n, 128)
 	near(t, sum, []float64{programs * total}, 0)
 	near(t, half, []float64{programs * n / 2, programs * n / 2}, 0)
 	near(t, greatest, []float64{most}, 0)
@@ -236,7 +230,7 @@ func TestAtomics(t *testing.T) {
 }
 
 func TestMaths(t *testing.T) {
-	r := seeded(t)
+	r := kerneltest.Rand(t)
 	const n = 512
 	x := make([]float64, n)
 	for i := range x {
@@ -263,12 +257,12 @@ func TestMaths(t *testing.T) {
 		if f.name == "exp2" {
 			arg = "-v"
 		}
-		out := floats(ir.F32, make([]float64, n)...)
+		out := kerneltest.Zeros("fp32", n)
 		run(t, `def k(x, out, N: tl.constexpr):
     i = tl.arange(0, N)
     v = tl.load(x + i)
     tl.store(out + i, tl.`+f.name+`(`+arg+`))
-`, fmt.Sprintf("*fp32:16, *fp32:16, %d", n), options{NumWarps: 4}, [3]int{1, 1, 1}, floats(ir.F32, x...), out)
+`, options{NumWarps: 4}, kerneltest.Grid(1), of("fp32", x), out, n)
 		near(t, out, want, f.tolerance)
 	}
 }
@@ -282,7 +276,7 @@ func TestControl(t *testing.T) {
 			want[p*n+i] = float64(p*100 + i)
 		}
 	}
-	out := ints(32, make([]float64, 6*n)...)
+	out := kerneltest.Zeros("i32", 6*n)
 	run(t, `def k(out, N: tl.constexpr):
     p = tl.program_id(0) + tl.program_id(1) * tl.num_programs(0)
     i = tl.arange(0, N)
@@ -299,6 +293,6 @@ func TestControl(t *testing.T) {
 @triton.jit(noinline=True)
 def hundred(v):
     return v + 100
-`, fmt.Sprintf("*i32:16, %d", n), options{NumWarps: 1}, [3]int{3, 2, 1}, out)
+`, options{NumWarps: 1}, kerneltest.Grid(3, 2), out, n)
 	near(t, out, want, 0)
 }
