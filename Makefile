@@ -113,7 +113,7 @@ bench: toolchain build ## the speed table of docs/testing.md
 	$(GO) test -run '^$$' -bench . -cpu 1 ./cmd/tritonc
 
 .PHONY: performance
-performance: toolchain ## measure and rewrite the tables of docs/performance.md
+performance: toolchain ## measure and rewrite the tables of docs/results/performance.md
 	@if [ -n "$$TRITONC_TRITON_PTX" ]; then $(GO) test -count=1 -run '^TestTriton$$' ./test/counts; fi
 	TRITONC_PERFORMANCE=1 $(GO) test -count=1 -timeout 30m -run '^TestDocument' ./test/counts
 

@@ -9,7 +9,7 @@ choices the rows of backends/nvidia/llvmpasses.tsv, and the code is that for
 cuda:80, assembled for the GPU by the ptxas that prepare finds. LAUNCHES has
 grids that fill the GPU. The choices of a job are timed in turn, so that a change
 of clocks meets all alike; the file has medians in microseconds, as
-TRITONC_KERNEL_TIMES=FILE make performance takes them (docs/performance.md).
+TRITONC_KERNEL_TIMES=FILE make performance takes them (docs/results/performance.md).
 """
 
 import argparse

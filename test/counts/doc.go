@@ -6,7 +6,7 @@
 // comparison is part of the suite and needs neither Triton nor its output; with
 // TRITONC_TRITON_PTX naming a folder of Triton's PTX (sm80/NAME.ptx,
 // sm90/NAME.ptx) they are measured afresh. "make performance" writes the tables
-// of docs/performance.md.
+// of docs/results/performance.md.
 //
 //	jobs_test.go     the reference kernels and how each is launched
 //	measure_test.go  counting instructions, asking ptxas, running the simulator

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// documentEnv, when "1", has the tables of docs/performance.md measured and
+// documentEnv, when "1", has the tables of docs/results/performance.md measured and
 // written.
 const documentEnv = "TRITONC_PERFORMANCE"
 
-const document = "../../docs/performance.md"
+const document = "../../docs/results/performance.md"
 
 // section replaces what stands in the document between two marks of a name.
 func section(t testing.TB, name, text string) {
@@ -119,7 +119,7 @@ const (
 )
 
 // unrolled is assembled longer because ptxas unrolls its loop, which the kernel
-// gains more by than it costs (docs/performance.md).
+// gains more by than it costs (docs/results/performance.md).
 const unrolled = "row_min_split"
 
 // TestDocumentAssembler writes how many instructions ptxas executes for our text

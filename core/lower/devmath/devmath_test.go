@@ -503,12 +503,12 @@ func TestConstants(t *testing.T) {
 }
 
 // docPath is the table of errors; it is made by TestDocument.
-const docPath = "../../../docs/devmath.md"
+const docPath = "../../../docs/results/devmath.md"
 
 // docRest begins what test/math/instructions writes.
 const docRest = "\n## Instructions on NVIDIA\n"
 
-// TestDocument keeps docs/devmath.md true: the table holds what these samples,
+// TestDocument keeps docs/results/devmath.md true: the table holds what these samples,
 // always the same, and the sweeps give. TRITONC_UPDATE=1 rewrites it.
 func TestDocument(t *testing.T) {
 	var out bytes.Buffer
@@ -551,7 +551,7 @@ func TestDocument(t *testing.T) {
 		}
 	}
 	if !bytes.Equal(have, out.Bytes()) {
-		t.Errorf("docs/devmath.md is not what the tests measure: run them with TRITONC_UPDATE=1")
+		t.Errorf("docs/results/devmath.md is not what the tests measure: run them with TRITONC_UPDATE=1")
 	}
 }
 

@@ -35,7 +35,7 @@ var longer = map[string]string{
 
 const (
 	listPath    = "testdata/functions.tsv"
-	docPath     = "../../../docs/devmath.md"
+	docPath     = "../../../docs/results/devmath.md"
 	libraryEnv  = "TRITONC_LIBDEVICE"
 	docHeading  = "\n## Instructions on NVIDIA\n"
 	baseline    = "base" // kernels with a multiplication for a function are base1 and base2
@@ -287,7 +287,7 @@ func TestFunctions(t *testing.T) {
 	document(t, list, update)
 }
 
-// document keeps the end of docs/devmath.md true.
+// document keeps the end of docs/results/devmath.md true.
 func document(t *testing.T, list []*function, update bool) {
 	t.Helper()
 	var b strings.Builder
@@ -316,6 +316,6 @@ What a function of f32 adds to a kernel for sm_80, ours · Triton 3.6's with lib
 			t.Fatal(err)
 		}
 	} else if string(have) != text {
-		t.Error("the end of docs/devmath.md is not what was counted: run with TRITONC_UPDATE=1")
+		t.Error("the end of docs/results/devmath.md is not what was counted: run with TRITONC_UPDATE=1")
 	}
 }

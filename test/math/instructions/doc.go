@@ -6,7 +6,7 @@
 // part of the suite; with TRITONC_LIBDEVICE naming libdevice's bitcode it is
 // measured afresh, by LLVM's link and optimisation as Triton 3.6 has them: O3, and
 // subnormal numbers flushed to zero, which ours are not. The table ends
-// docs/devmath.md; TRITONC_UPDATE=1 rewrites both.
+// docs/results/devmath.md; TRITONC_UPDATE=1 rewrites both.
 //
 // It also writes kernels that compute the functions of all numbers on a GPU
 // (TestWriteGPU), for testdata/sweep.py to compare with CUDA's functions of doubles there.
