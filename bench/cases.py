@@ -35,7 +35,7 @@ class Config:
 @dataclasses.dataclass
 class Work:
     """One instance of a row: what to launch on, and what must come out."""
-    args: list  # tensors, ints, floats: the parameters that are no constants
+    args: list  # tensors, ints, floats: the parameters that are not constants
     grid: typing.Callable  # of a Config: (x, y, z)
     outputs: typing.Callable  # the tensors to compare, once the kernel ran
     reference: typing.Callable  # the outputs' right values; float64 where inexact
@@ -64,7 +64,7 @@ class Row:
     # The least compute capability, times ten, that has the row's types.
     least_arch: int = 80
     # The least Triton time / our time, where the row has one of its own; such
-    # a row is no part of the geometric mean.
+    # a row is not part of the geometric mean.
     limit: float = None
 
     @property
@@ -237,7 +237,7 @@ def row_min(env, rows, cols):
 def prod(env, n, programs):
     n = n or env.random.randrange(1, 50_000)
     # Ones, and a few twos and halves: every product is a power of two, and exact.
-    # CUDA's log2 of doubles is not: that of 2^-13 is no integer.
+    # CUDA's log2 of doubles is not: that of 2^-13 is not an integer.
     x, o = env.torch.ones(n, device=env.device), env.empty(programs)
     draw = env.torch.randint(0, 128, (n,), device=env.device, generator=env.generator)
     x[draw == 0], x[draw == 1] = 2, 0.5

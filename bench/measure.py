@@ -113,7 +113,7 @@ C_TYPES = {
 
 
 def c_arguments(types, values, scratch=0):
-    """The parameters of a kernel: those of types that are no constants, then the
+    """The parameters of a kernel: those of types that are not constants, then the
     pointers to global and to profile scratch that every kernel of Triton's has."""
     kept = [t.partition(":")[0] for t in types if t != "1"]
     if len(kept) != len(values):

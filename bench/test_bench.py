@@ -179,7 +179,7 @@ class CasesTest(unittest.TestCase):
         self.assertEqual(attributes, {(0,): [["tt.divisibility", 16]]})
 
     def test_works(self):
-        """Every row's work has an argument for each parameter that is no constant, at both sizes."""
+        """Every row's work has an argument for each parameter that is not a constant, at both sizes."""
         torch = standin.fake_torch()
         for row in cases.rows():
             for size in (row.small, row.full):

@@ -220,7 +220,7 @@ def install(tritonc=None, mode=None, assemble=True):
         return {"TRITONC_PTXAS": knobs.nvidia.ptxas.path}
 
     knobs.runtime.add_stages_inspection_hook = Hook(compiler, mode == "fallback", env)
-    # The hook is no part of Triton's cache keys, but the backend's hash is.
+    # The hook is not part of Triton's cache keys, but the backend's hash is.
     theirs = CUDABackend.hash
     CUDABackend.hash = lambda self: f"{theirs(self)}-{compiler.identity}"
     return compiler

@@ -37,7 +37,7 @@ def cases(text):
     """(digest, signature, debug, source) of each kernel of a family."""
     for block in re.split(r"^#---.*\n", text, flags=re.M)[1:]:
         block = block.strip("\n") + "\n"
-        # Remarks of ours are no part of the kernel.
+        # Remarks of ours are not part of the kernel.
         block = re.sub(r"\A# (differs|refused here|accepted here): .*\n", "", block)
         digest = hashlib.sha256(block.encode()).hexdigest()[:12]
         signature, debug = SIGNATURE, False

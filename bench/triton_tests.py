@@ -143,7 +143,7 @@ def work(a):
     status = pytest.main([*files, "-q", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-W", "ignore",
                           "--continue-on-collection-errors", f"--rootdir={root}", f"--confcutdir={root}", *options],
                          plugins=[share])
-    # Tests that failed are no failure of the worker; a collection that did is told.
+    # Tests that failed are not failures of the worker; a collection that did is told.
     if status not in (0, 1, 2, 5):
         share.write(error=f"pytest ends with status {int(status)}")
     share.write(ended=True)

@@ -16,7 +16,7 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// upper is a backend of three stages, each of which writes its name behind what
+// upper is a backend of three stages, each of which appends its name to what
 // it was given.
 type upper struct {
 	refuse     error

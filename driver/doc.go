@@ -8,7 +8,7 @@
 //	result, err := kernel.Launch(ctx, driver.Launch{Grid: [3]int{blocks, 1, 1}, Args: []any{x, int32(n)}})
 //
 // A Device makes Buffers and Kernels. Package driver/simulated has simulated ones,
-// which execute PTX on the host; package driver/remote has real ones, behind driver
+// which execute PTX on the host; package driver/remote has real ones, through driver
 // plugins.
 //
 // The kernel ABI is Triton's: the user's arguments in order, without constants,

@@ -78,7 +78,7 @@ type AddStagesResponse struct {
 	Diagnostics []Diagnostic
 }
 
-// Stage turns the artifact of the stage before it into its own.
+// Stage makes its artifact from that of the stage before it.
 type Stage struct {
 	Name     string `json:"name"`
 	Binary   bool   `json:"binary"`             // the artifact is bytes, not text

@@ -21,7 +21,7 @@ var (
 	_ PassRunner    = (*Client)(nil)
 )
 
-// NewClient speaks with the backend behind conn.
+// NewClient speaks with the backend at the other end of conn.
 func NewClient(conn grpc.ClientConnInterface) *Client {
 	return &Client{stub: pb.NewBackendClient(conn)}
 }

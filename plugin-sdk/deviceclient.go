@@ -21,7 +21,7 @@ type DeviceClient struct {
 
 var _ DeviceDriver = (*DeviceClient)(nil)
 
-// NewDeviceClient speaks with the driver behind conn.
+// NewDeviceClient speaks with the driver at the other end of conn.
 func NewDeviceClient(conn grpc.ClientConnInterface) *DeviceClient {
 	return &DeviceClient{stub: pb.NewDevicesClient(conn)}
 }

@@ -69,7 +69,7 @@ func (o Options) JSON() string {
 func unknownOption(specs []OptionSpec, name string) *Diagnostic {
 	d := Errorf("unknown option %q", name)
 	var names []string
-	best, bestDistance := "", 3 // farther than two edits is no typing error
+	best, bestDistance := "", 3 // farther than two edits is not a typo
 	for i := range specs {
 		if specs[i].Derived {
 			if specs[i].Name == name {
@@ -89,7 +89,7 @@ func unknownOption(specs []OptionSpec, name string) *Diagnostic {
 	return d.WithHelp("%s", help)
 }
 
-// read turns the JSON of a value into the option's Go value.
+// read converts the JSON of a value to the option's Go value.
 func (s *OptionSpec) read(text json.RawMessage) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
@@ -208,7 +208,7 @@ func (s *OptionSpec) checkChoice(value string) error {
 		return fmt.Errorf("%q is not known, and nothing else is: leave the option out", value)
 	}
 	choices := strings.Join(s.Choices, ", ")
-	best, least := "", 3 // farther than two edits is no typing error
+	best, least := "", 3 // farther than two edits is not a typo
 	for _, c := range s.Choices {
 		if n := editDistance(value, c); n < least && n < len(value)-1 {
 			best, least = c, n

@@ -55,7 +55,7 @@ type caller struct {
 	who string // "the backend", in messages
 }
 
-// guard runs one method: it lends the logger, turns the method's error into
+// guard runs one method: it lends the logger, converts the method's error to
 // diagnostics and a panic into one that says BUG. What remains is a gRPC error,
 // for a cancelled call or a lost device only.
 func (s *caller) guard(ctx context.Context, method string, f func(context.Context) error) (diags []*pb.Diagnostic, err error) {

@@ -112,7 +112,7 @@ find_ptxas() {
 				printf '%s\n' "$candidate"
 				return 0
 			fi
-			say "$candidate, named by TRITON_PTXAS_PATH or TRITONC_PTXAS, is no working ptxas"
+			say "$candidate, named by TRITON_PTXAS_PATH or TRITONC_PTXAS, is not a working ptxas"
 		fi
 	done
 	for candidate in \

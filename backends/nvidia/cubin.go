@@ -128,7 +128,7 @@ func readUsage(said, kernel string) *usage {
 // maxPtxasErrors bounds how many of its errors are shown.
 const maxPtxasErrors = 8
 
-// ptxasError turns the words of ptxas into diagnostics, each at the line of
+// ptxasError converts the words of ptxas to diagnostics, each at the line of
 // Python that the PTX line came from when the PTX says so. The PTX is kept for
 // the command that repeats the failure.
 func (j *job) ptxasError(c *backend.Compilation, cmd sdk.Command, res *sdk.Result, said string) error {

@@ -18,7 +18,7 @@ import (
 )
 
 // TestDescriptorsOfFiles: ttir that was made for hardware which copies by
-// descriptor enters behind the stage that takes descriptors apart, and loses them
+// descriptor enters after the stage that takes descriptors apart, and loses them
 // all the same, those among the arguments too.
 func TestDescriptorsOfFiles(t *testing.T) {
 	const text = `module {
@@ -89,8 +89,8 @@ func TestTMAAgainstTriton(t *testing.T) {
 	})
 }
 
-// TestTMAProduct: a product in three stages has all of its operands and its result
-// copied by TMA: two turns ahead, into buffers that the dots read as they are, and
+// TestTMAProduct: a dot in three stages has all of its operands and its result
+// copied by TMA: two iterations ahead, into buffers that the dots read as they are, and
 // from one buffer.
 func TestTMAProduct(t *testing.T) {
 	ttir, err := os.ReadFile(filepath.FromSlash("testdata/tma/matmul_desc.ttir"))
@@ -105,7 +105,7 @@ func TestTMAProduct(t *testing.T) {
 			"ttng.tensormap_create":               3,
 			"ttng.init_barrier":                   2,
 			"ttng.inval_barrier":                  2,
-			"ttng.barrier_expect":                 3, // two turns before the loop, one in it
+			"ttng.barrier_expect":                 3, // two iterations before the loop, one in it
 			"ttng.async_tma_copy_global_to_local": 6,
 			"ttng.wait_barrier":                   1,
 			"ttg.local_load":                      2,

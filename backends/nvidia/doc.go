@@ -1,6 +1,6 @@
 // Package nvidia is the backend for NVIDIA's GPUs: ttir → ttgir → llir → ptx →
 // cubin for the targets cuda:80, 86, 89 and 90. It runs as a process of its own
-// (cmd/tritonc-backend-nvidia) behind the contract of plugin-sdk.
+// (cmd/tritonc-backend-nvidia) that implements the contract of plugin-sdk.
 //
 // It is a backend.Definition: job is one compile on its way through the table of
 // stages, options are Triton's CUDAOptions, arch is a row of the table of targets.

@@ -77,7 +77,7 @@ func TestLinkChain(t *testing.T) {
 	caller := func(name, calls string) string {
 		return writeLibrary(t, name+".ll", "declare float @"+calls+"(float)\ndefine float @"+name+"(float %x) {\n  %r = call float @"+calls+"(float %x)\n  ret float %r\n}\n")
 	}
-	// Linked by name: of each its callee has had its turn.
+	// Linked by name: the callee of each comes first.
 	libs := `{"extern_libs":{"a":"` + writeLibrary(t, "a.ll", twiceLL) + `","b":"` + caller("once", "twice") + `","c":"` + caller("outer", "once") + `"}}`
 	req := request(t, "80", stageTTGIR, "scale.ttir", callingTTIR(t, "outer"), libs)
 	req.Last, req.Want = stagePTX, []string{stageLLIR}

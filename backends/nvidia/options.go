@@ -21,7 +21,7 @@ const (
 )
 
 // Values of the option tma. Pointers are up to twice as fast as TMA where a program
-// copies a block or two, and a little faster for sums of rows; products are up to
+// copies a block or two, and a little faster for sums of rows; dots are up to
 // 1.3 times as fast by TMA.
 const (
 	tmaAuto   = "auto"
@@ -49,13 +49,13 @@ var optionSpecs = []sdk.OptionSpec{
 	{Name: "deprecated_fp8_dot_operand_dtypes", Type: sdk.StringList, Default: "[]", Doc: "8-bit floats that dot takes with a warning", Choices: []string{"fp8e4b15", "fp8e4nv", "fp8e5"}},
 	{Name: "default_dot_input_precision", Type: sdk.String, Default: `"tf32"`, Doc: "how dot multiplies f32 when it does not say", Choices: dotPrecisions},
 	{Name: "allowed_dot_input_precisions", Type: sdk.StringList, Default: `["tf32","tf32x3","ieee","bf16x3","bf16x6"]`, Doc: "what dot's input_precision may say", Choices: dotPrecisions},
-	{Name: "max_num_imprecise_acc_default", Type: sdk.Int, Default: "0", Doc: "products that an fp8 dot may sum up at low precision"},
+	{Name: "max_num_imprecise_acc_default", Type: sdk.Int, Default: "0", Doc: "multiplications that an fp8 dot may sum up at low precision"},
 	{Name: "extern_libs", Type: sdk.StringMap, Default: "{}", Doc: "libraries of LLVM IR to link, as name to path; libdevice is found where CUDA is", CallerOnly: true},
 	{Name: "debug", Type: sdk.Bool, Default: "false", Doc: "keep device_assert"},
 	{Name: "backend_name", Type: sdk.String, Default: `"cuda"`, Doc: "the target's backend", Derived: true},
 	{Name: "sanitize_overflow", Type: sdk.Bool, Default: "true", Doc: "with debug, assert that integers do not overflow"},
 	{Name: "arch", Type: sdk.String, Default: "null", Doc: "architecture that the stages before ptx compile for, smNN; null: the target's"},
-	{Name: "prefetch_operands", Type: sdk.Bool, Default: "false", Doc: "read the first part of a dot's operands from shared memory a turn ahead"},
+	{Name: "prefetch_operands", Type: sdk.Bool, Default: "false", Doc: "read the first part of a dot's operands from shared memory an iteration ahead"},
 	{Name: "tma", Type: sdk.String, Default: `"auto"`, Doc: "copy blocks by TMA through the descriptors that a kernel makes, from cuda:90 on; auto: in kernels whose loops with dots do", Choices: []string{tmaAuto, tmaAlways, tmaNever}},
 	{Name: optionSkipPasses, Type: sdk.StringList, Default: "[]", Doc: "passes to leave out, by the names that tritonc passes shows"},
 	{Name: optionLLVMPasses, Type: sdk.String, Default: `"auto"`, Doc: "LLVM's optimizer at the end of the stage llir; auto: what the measured table says", Choices: append([]string{"auto"}, llvmChoiceNames...)},
@@ -87,7 +87,7 @@ type options struct {
 func readOptions(text string) (options, error) {
 	var o options
 	if err := json.Unmarshal([]byte(text), &o); err != nil || o.NumWarps == 0 {
-		return o, fmt.Errorf("these are no options of the nvidia backend: %q", text)
+		return o, fmt.Errorf("these are not options of the nvidia backend: %q", text)
 	}
 	return o, nil
 }
@@ -196,7 +196,7 @@ func checkOptions(a arch, v sdk.Options) sdk.Diagnostics {
 	if n, err := strconv.Atoi(strings.TrimPrefix(name, "sm")); err != nil || !strings.HasPrefix(name, "sm") {
 		refuse("arch", "%q is not of the form sm80", name)
 	} else if !slices.ContainsFunc(archs, func(a arch) bool { return a.cc == n }) {
-		refuse("arch", "%q is no architecture of %s", name, targetList())
+		refuse("arch", "%q is not an architecture of %s", name, targetList())
 	}
 	return bad
 }

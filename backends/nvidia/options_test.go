@@ -85,7 +85,7 @@ func TestOptionMistakes(t *testing.T) {
 		{"80", `{"supported_fp8_dtypes":["fp8e3"]}`, `"fp8e3" is none of`},
 		{"80", `{"extern_libs":"libdevice=/x.bc"}`, `libdevice: there is no file "/x.bc"`},
 		{"80", `{"arch":"80"}`, `"80" is not of the form sm80`},
-		{"80", `{"arch":"sm70"}`, `"sm70" is no architecture of cuda:80, `},
+		{"80", `{"arch":"sm70"}`, `"sm70" is not an architecture of cuda:80, `},
 		{"80", `{"max_num_imprecise_acc_default":-1}`, "-1 is negative"},
 		{"80", `{"backend_name":"hip"}`, `"backend_name" is derived`},
 		{"80", `{"instrumentation_mode":"consan"}`, `"consan" is not known, and nothing else is`},

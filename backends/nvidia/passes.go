@@ -49,7 +49,7 @@ func descriptorSettings(a arch, o options) []pass.Setting {
 	if !o.hasTMA(a) {
 		return nil
 	}
-	return []pass.Setting{{Name: "keep-descriptors", Value: map[string]string{tmaAuto: "products", tmaAlways: "all"}[o.TMA]}}
+	return []pass.Setting{{Name: "keep-descriptors", Value: map[string]string{tmaAuto: "dots", tmaAlways: "all"}[o.TMA]}}
 }
 
 // clusters holds where a program may be several blocks.
@@ -121,8 +121,8 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: ttgir.ScheduleLoops, Why: "stages from latencies"},
 		{Pass: pipeline, Why: "asynchronous copies ahead of their use", With: stages},
 		{Pass: tma.PipelineStores, When: withTMA, Why: "loops are as they will run", With: stages},
-		{Pass: canonicalize, Why: "what is known before and behind pipelined loops"},
-		{Pass: ttgir.LoopAwareCSE, Why: "the copies of a loop's first turns"},
+		{Pass: canonicalize, Why: "what is known before and after pipelined loops"},
+		{Pass: ttgir.LoopAwareCSE, Why: "the copies of a loop's first iterations"},
 		{Pass: ttgir.Prefetch, Why: "loops whose dots read buffers stand as they will run", With: prefetchSettings(o)},
 		{Pass: ttgir.OptimizeDotOperands, Why: "operands that now come out of buffers"},
 		{Pass: ttgir.CoalesceAsyncCopy, Why: "a copy can be no wider than what lies together in its buffer"},
@@ -137,13 +137,13 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: std.CSE, Why: "what the passes above left"},
 		{Pass: canonicalize, Why: "the lowering expects canonical forms"},
 		{Pass: ttgir.CombineSelectAndIf, Why: "accumulators are cleared where a fused loop stores them, which canonical forms undo"},
-		{Pass: ttgir.ReduceEarly, Why: "turns that no mask touches do nothing for it"},
+		{Pass: ttgir.ReduceEarly, Why: "iterations that no mask touches do nothing for it"},
 		{Pass: ttgir.LoadEarly, With: registerSettings(o), Why: "barriers stand where they will, and keep loads where they are"},
 	})
 }
 
 // prefetchSettings have the pipeliner's loops read ahead only where the user asks
-// for it: the first part of the operands takes registers all through a turn, of
+// for it: the first part of the operands takes registers all through an iteration, of
 // which large tiles have none left.
 func prefetchSettings(o options) []pass.Setting {
 	if !o.PrefetchOperands {

@@ -116,7 +116,7 @@ func readPTX(ptx string) (kernelFacts, error) {
 				name = name[:i]
 			}
 			if k.name != "" {
-				return k, sdk.Errorf("there are two kernels here, %s and %s; one a file is what Triton's format has", k.name, name)
+				return k, sdk.Errorf("there are two kernels here, %s and %s; Triton's format has one per file", k.name, name)
 			}
 			k.name = name
 		case strings.HasPrefix(line, ".reqntid"):

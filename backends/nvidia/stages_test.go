@@ -65,7 +65,7 @@ func TestFromLLIR(t *testing.T) {
 			t.Errorf("cuda:%s: the target line has more or less than %s:\n%s", cc, a.smName(), backend.FirstLines(ptx, 10))
 		}
 		if !strings.Contains(ptx, ".loc\t1 6 9") || strings.Contains(ptx, ".debug_info") {
-			t.Errorf("cuda:%s: the PTX has not the line directives alone:\n%s", cc, ptx)
+			t.Errorf("cuda:%s: the PTX does not have the line directives alone:\n%s", cc, ptx)
 		}
 		if cubin := resp.Artifact(stageCubin); !bytes.HasPrefix(cubin, []byte("\x7fELF")) {
 			t.Errorf("cuda:%s: the cubin is %q…", cc, cubin[:min(len(cubin), 8)])

@@ -80,7 +80,7 @@ func (a arch) deprecatedFP8() []string {
 	return []string{}
 }
 
-// impreciseAcc is how many products an fp8 dot may sum up at the tensor core's
+// impreciseAcc is how many multiplications an fp8 dot may sum up at the tensor core's
 // own precision: all of them on Hopper, whose accumulator is short.
 func (a arch) impreciseAcc() int {
 	if a.cc == 90 {

@@ -279,7 +279,7 @@ func TestLoweringCrash(t *testing.T) {
 	}
 }
 
-// TestFusion: a product and a sum become one instruction, unless that is off.
+// TestFusion: a multiplication and an addition become one instruction, unless that is off.
 func TestFusion(t *testing.T) {
 	needTools(t, backend.LLC)
 	c := sdktest.Start(t, New())
@@ -364,7 +364,7 @@ func TestEnteringTTGIR(t *testing.T) {
 	}
 }
 
-// TestRunPassesShows: texts behind passes, and what analyses know.
+// TestRunPassesShows: texts after passes, and what analyses know.
 func TestRunPassesShows(t *testing.T) {
 	c := sdktest.Start(t, New())
 	req := sdk.RunPassesRequest{

@@ -95,7 +95,7 @@ func timeRows(text string) map[string]float64 {
 
 // BenchmarkPeakMemory reports the most memory that tritonc, its backend and the
 // running tool held at one time, resident pages added up (shared ones count
-// once a process, so the truth is a little less). Linux only.
+// once per process, so the truth is a little less). Linux only.
 func BenchmarkPeakMemory(b *testing.B) {
 	if _, err := os.Stat("/proc/self/statm"); err != nil {
 		b.Skip("no /proc")

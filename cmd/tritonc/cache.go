@@ -30,7 +30,7 @@ func openStore(env *environment) (*cache.Store, error) {
 	if text, _ := env.lookupEnv(cacheSizeVar); text != "" {
 		n, err := strconv.ParseInt(text, 10, 40)
 		if err != nil || n < 0 {
-			return nil, fmt.Errorf("%s=%s is no number of MiB", cacheSizeVar, text)
+			return nil, fmt.Errorf("%s=%s is not a number of MiB", cacheSizeVar, text)
 		}
 		size = n
 	}

@@ -72,7 +72,7 @@ func TestReproducer(t *testing.T) {
 				t.Errorf("the first line is %q, want %q", first, want)
 			}
 			if !strings.Contains(module, "@k") || strings.Contains(module, "%1 =") {
-				t.Errorf("this is not the module behind cse:\n%s", module)
+				t.Errorf("this is not the module before cse:\n%s", module)
 			}
 			if code, _, again := opt(t, "--passes", command[1], command[2]); code != exitError || !strings.Contains(again, c.says) {
 				t.Errorf("a second time: code %d\n%s", code, again)

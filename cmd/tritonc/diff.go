@@ -33,7 +33,7 @@ the form %b0.
 The exit code is 0 when the modules are equal, 1 when they differ or cannot be
 read, 2 when the command line makes no sense.`
 
-// diffFlags are the flags of the diff verb; those of a compile are for Python
+// diffFlags are the flags of the diff verb; those of compile are for Python
 // files.
 type diffFlags struct {
 	compileFlags

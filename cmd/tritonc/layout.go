@@ -143,7 +143,7 @@ func (f *layoutFlags) tensor(ctx *ir.Context) (*ir.TensorType, error) {
 	case err != nil:
 		return nil, withMistake(bad, "-t", err)
 	case !ok || len(tensor.Shape) == 0:
-		return nil, bad.WithHelp("this is no tensor with dimensions")
+		return nil, bad.WithHelp("this is not a tensor with dimensions")
 	case slices.ContainsFunc(tensor.Shape, func(n int64) bool { return n < 0 }):
 		return nil, bad.WithHelp("every dimension needs a size")
 	case tensor.Encoding != nil:
@@ -261,7 +261,7 @@ func (f *layoutFlags) show(env *environment, out *strings.Builder, ctx *ir.Conte
 	return f.draw(l, enc.Layout, title+" of "+text.TypeString(ctx, tensor), tensor.Elem)
 }
 
-// padding turns offsets of a layout's linear part into addresses; nil where
+// padding maps offsets of a layout's linear part into addresses; nil where
 // there is none.
 func padding(e layout.Encoding) func(offset int) int {
 	if p, ok := e.(*layout.PaddedShared); ok {

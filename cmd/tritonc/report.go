@@ -21,7 +21,7 @@ import (
 )
 
 // A reporter writes what tritonc has to say to standard error: for people, or
-// with --json as objects, one a line (docs/diagnostics.md). Its methods may be
+// with --json as objects, one per line (docs/diagnostics.md). Its methods may be
 // called from several goroutines.
 type reporter struct {
 	mu    sync.Mutex

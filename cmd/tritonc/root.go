@@ -25,7 +25,7 @@ True, None, 'ieee', tl.float16, a tuple) is the value of a tl.constexpr.
 
 An autotuned kernel has constants that its configurations give: --config takes
 the number of one, or all; with a single configuration no flag is needed. Where the kernel's decorator cannot be evaluated,
---configs FILE says what it would be, as JSON; names that are no parameters of
+--configs FILE says what it would be, as JSON; names that are not parameters of
 the kernel are options:
 
     [{"kwargs": {"BLOCK": 128}, "num_warps": 4, "maxnreg": null},
@@ -63,7 +63,7 @@ func newRoot(env *environment) *cobra.Command {
 	all := root.PersistentFlags()
 	all.BoolVar(&env.report.json, "json", env.report.json, "write messages as JSON, an object a line (docs/diagnostics.md)")
 	all.Var(&colorFlag{env, "auto"}, "color", "colour messages: `WHEN` is auto, always or never")
-	all.Int64Var(&env.maxMemory, "max-memory", defaultMaxMemory(env), "`MIB` of memory that a compile may take in each process, tools apart; 0 is no limit")
+	all.Int64Var(&env.maxMemory, "max-memory", defaultMaxMemory(env), "`MIB` of memory that a compile may take in each process, tools apart; 0 means no limit")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return setMaxMemory(cmd, env) }
 	root.AddCommand(
 		compileVerb(env),

@@ -36,7 +36,7 @@ var npyTypes = [...]struct{ numpy, ours string }{
 // readNPY reads an array of a NumPy file.
 func readNPY(path string) (*array.Array, error) {
 	wrong := func(err error) error {
-		return diag.Errorf(diag.Pos{File: path}, "this is no array that can be read: %v", err).
+		return diag.Errorf(diag.Pos{File: path}, "this is not an array that can be read: %v", err).
 			WithHelp("numpy.save writes such files")
 	}
 	f, _, err := input.Open(path, input.Array)
@@ -142,7 +142,7 @@ func rowMajor(a *array.Array) *array.Array {
 	return out
 }
 
-// encodeNPY makes a NumPy file of an array. Types that NumPy has not are written
+// encodeNPY makes a NumPy file of an array. Types that NumPy lacks are written
 // as float32, which holds all their values.
 func encodeNPY(a *array.Array) ([]byte, error) {
 	i := slices.IndexFunc(npyTypes[:], func(t struct{ numpy, ours string }) bool { return t.ours == a.Type.Name })

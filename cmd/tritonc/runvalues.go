@@ -23,7 +23,7 @@ import (
 // may speak of others.
 type values struct {
 	args []*valueArg
-	info *frontend.KernelInfo // nil where the file is no Python file
+	info *frontend.KernelInfo // nil where the file is not a Python file
 	seed uint64
 	// config gives the constants of the configuration, where it is known before
 	// anything else is; known is what the file says of the kernel once the
@@ -240,7 +240,7 @@ func (v *values) descriptor(text string) (*launch.Descriptor, error) {
 		return nil, err
 	}
 	if d.Array, ok = x.(*array.Array); !known || !ok {
-		return nil, fmt.Errorf("%s is no argument with memory", name.ID)
+		return nil, fmt.Errorf("%s is not an argument with memory", name.ID)
 	}
 	for _, e := range block.Elts {
 		n, err := calc.EvalExpr(e, v.scope)
@@ -249,7 +249,7 @@ func (v *values) descriptor(text string) (*launch.Descriptor, error) {
 		}
 		size, ok := n.(int64)
 		if !ok || size < 1 || size > math.MaxInt32 {
-			return nil, fmt.Errorf("%v is no size of a block", n)
+			return nil, fmt.Errorf("%v is not a size of a block", n)
 		}
 		d.Block = append(d.Block, int(size))
 	}
@@ -463,7 +463,7 @@ func shapeOf(dims []any, elemSize int) ([]int, error) {
 	for i, dim := range dims {
 		n, ok := dim.(int64)
 		if !ok || n < 0 {
-			return nil, fmt.Errorf("%v is no size", dim)
+			return nil, fmt.Errorf("%v is not a size", dim)
 		}
 		sizes[i] = int(n)
 		total *= float64(n)
@@ -530,7 +530,7 @@ func (v *values) grid(text string) ([3]int, error) {
 	for i, size := range sizes {
 		n, ok := size.(int64)
 		if !ok {
-			return grid, usagef("--grid %s: %v is no number of blocks", text, size)
+			return grid, usagef("--grid %s: %v is not a number of blocks", text, size)
 		}
 		// The device may allow less; this is what CUDA has room for.
 		most := [...]int64{math.MaxInt32, math.MaxUint16, math.MaxUint16}[i]

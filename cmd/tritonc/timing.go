@@ -18,13 +18,13 @@ type timingRecord struct {
 	Did          string  `json:"did,omitempty"`
 }
 
-// timing writes one row: the time and what for people stands behind it.
+// timing writes one row: the time, then what it was spent on.
 func (r *reporter) timing(d time.Duration, row timingRecord, text string) {
 	row.Kind, row.Milliseconds = "timing", float64(d)/float64(time.Millisecond)
 	r.record(fmt.Sprintf("%9s  %s\n", milliseconds(d), text), row)
 }
 
-// timings writes a line a stage and, with steps, one a pass and tool.
+// timings writes one line per stage and, with steps, one per pass and tool.
 func (r *reporter) timings(k *core.Kernel, steps bool) {
 	var total time.Duration
 	name := k.FileStem()

@@ -26,7 +26,7 @@ type Definition struct {
 	// ParseOptions checks a user's options for a target, as JSON, and completes
 	// them. What it returns is canonical.
 	ParseOptions func(t sdk.Target, given string) (string, error)
-	// Plan readies a compile for a target with options that ParseOptions made.
+	// Plan prepares a compile for a target with options that ParseOptions made.
 	Plan func(t sdk.Target, options string) (*Plan, error)
 	// PassPlan readies a run of single passes for a target: a Plan of which only
 	// Facts and Lowering count.

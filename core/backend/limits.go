@@ -18,7 +18,7 @@ import (
 var (
 	toolSeconds = sdk.SettingSpec{Name: "tool_seconds", Env: []string{"TRITONC_TOOL_SECONDS"}, Doc: "seconds that a tool may take for a kernel"}
 	toolMemory  = sdk.SettingSpec{Name: "tool_memory", Env: []string{"TRITONC_TOOL_MEMORY"}, Doc: "MiB of memory that a tool may take"}
-	maxMemory   = sdk.SettingSpec{Name: "max_memory", Env: []string{"TRITONC_MAX_MEMORY"}, Doc: "MiB of memory that a compile may take beside its tools; 0 is no limit"}
+	maxMemory   = sdk.SettingSpec{Name: "max_memory", Env: []string{"TRITONC_MAX_MEMORY"}, Doc: "MiB of memory that a compile may take beside its tools; 0 means no limit"}
 )
 
 // limitSettings are the settings about limits. Their docs name the limits that

@@ -84,7 +84,7 @@ func (c *Compilation) Link(externs []lower.Extern, targetPasses string, l *Linki
 	}
 	before := string(c.Artifact)
 	args := []string{"-S", "--only-needed", "--suppress-warnings", "-o", "-", "--", "-"}
-	// llvm-link takes of each file what is needed when its turn comes. A chain of
+	// llvm-link takes of each file what is needed when it reaches it. A chain of
 	// calls through all libraries is complete after as many rounds.
 	for range libs {
 		for _, lib := range libs {

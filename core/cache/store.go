@@ -157,7 +157,7 @@ func (s *Store) Get(k Key) ([]byte, error) {
 
 // Put stores data under a key, in the place of what was there, and removes what
 // has not been used for long when there is more than the limit. Data too large
-// for its share of the limit are not stored; that is no error. An entry of
+// for its share of the limit are not stored; that is not an error. An entry of
 // somebody else is replaced.
 func (s *Store) Put(k Key, data []byte) error {
 	share := s.limit / folders

@@ -6,7 +6,7 @@ func TestClosest(t *testing.T) {
 	names := []string{"tritongpu-pipeline", "tritongpu-prefetch", "cse", "sccp", "BLOCK", "load"}
 	for name, want := range map[string]string{
 		"tritongpu-pipline": "tritongpu-pipeline",
-		"pipeline":          "", // ten letters to insert are no slip
+		"pipeline":          "", // ten letters to insert are not a typo
 		"block":             "BLOCK",
 		"cs":                "", // too short to tell
 		"csr":               "cse",

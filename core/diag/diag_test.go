@@ -130,6 +130,6 @@ func TestAllFindsWrappedDiagnostics(t *testing.T) {
 		t.Errorf("got %v, want none", got)
 	}
 	if (List{{Severity: Warning}}).Err() != nil {
-		t.Error("a list of warnings is no error")
+		t.Error("a list of warnings is not an error")
 	}
 }

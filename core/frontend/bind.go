@@ -336,7 +336,7 @@ func (b *binder) param(p *syntax.Arg, a *signature.Arg) codegen.Param {
 		}
 		t := parseType(a.Type)
 		if t == nil {
-			b.errorf(a, "descriptors are written tensordesc<fp16[128, 64]>, with powers of two", "'%s' is no type", a.Type)
+			b.errorf(a, "descriptors are written tensordesc<fp16[128, 64]>, with powers of two", "'%s' is not a type", a.Type)
 			return codegen.Param{}
 		}
 		if ptr, ok := t.(*lang.Pointer); ok && b.constAnnotation(p) {
@@ -356,7 +356,7 @@ func (b *binder) param(p *syntax.Arg, a *signature.Arg) codegen.Param {
 			if near := diag.Closest(n.ID, names); near != "" {
 				help = "did you mean '" + near + "'?"
 			}
-			b.errorf(a, help, "'%s' is no type, no literal, and no name of the file", n.ID)
+			b.errorf(a, help, "'%s' is not a type, a literal or a name in the file", n.ID)
 			return codegen.Param{}
 		}
 		b.errorf(a, help, "%s", fail.Msg)

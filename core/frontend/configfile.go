@@ -129,7 +129,7 @@ func (r *configReader) list() error {
 	return nil
 }
 
-// config reads an object behind its {: a configuration, or its kwargs.
+// config reads an object after its {: a configuration, or its kwargs.
 func (r *configReader) config(c *fileConfig, whole bool) error {
 	for r.dec.More() {
 		tok, at, err := r.next()
@@ -176,7 +176,7 @@ func (r *configReader) value() (any, error) {
 		return number(string(tok)), nil
 	case json.Delim:
 		if tok != '[' {
-			return nil, r.file.errorf(at, "an object is no value of a parameter or option")
+			return nil, r.file.errorf(at, "an object is not a value of a parameter or option")
 		}
 		t := &eval.Tuple{}
 		for r.dec.More() {

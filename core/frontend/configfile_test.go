@@ -78,10 +78,10 @@ func TestConfigFile(t *testing.T) {
 		{"an object", "scale", "*fp32, i32", "\n {\"BLOCK\": 64}", "c.json:2:2: error\nexpected a list of configurations"},
 		{"a number", "scale", "*fp32, i32", "[\n {}, 5]", "c.json:2:6: error\nexpected a configuration"},
 		{"nothing", "scale", "*fp32, i32", "[ ]", "the list has no configuration"},
-		{"more behind", "scale", "*fp32, i32", "[{}]\n[]", "c.json:2:1: error\nsomething follows the list"},
+		{"more after it", "scale", "*fp32, i32", "[{}]\n[]", "c.json:2:1: error\nsomething follows the list"},
 		{"kwargs that are none", "scale", "*fp32, i32", "[{\"kwargs\": 3}]", "c.json:1:13: error\nkwargs are an object"},
 		{"twice", "scale", "*fp32, i32", "[{\"kwargs\": {\"BLOCK\": 1},\n  \"BLOCK\": 2}]", "c.json:2:3: error\n'BLOCK' is given twice"},
-		{"object in a value", "scale", "*fp32, i32", "[{\"BLOCK\": {}}]", "c.json:1:12: error\nan object is no value"},
+		{"object in a value", "scale", "*fp32, i32", "[{\"BLOCK\": {}}]", "c.json:1:12: error\nan object is not a value"},
 		{"slip", "scale", "*fp32, i32", "[{},\n {\"BLOK\": 1}]", "c.json:2:3: error\n'scale' has no parameter 'BLOK'\ndid you mean 'BLOCK'?"},
 		{"list for an option", "scale", "*fp32, i32", "[{\"num_warps\": [4]}]", "c.json:1:3: error\nthe option 'num_warps' cannot be a list"},
 	}

@@ -1,4 +1,4 @@
-// Package frontend turns a Python file, a kernel of it and a signature into
+// Package frontend compiles a kernel of a Python file, for a signature, to
 // ttir, as Triton's own front end would.
 //
 //	Parse     a file, once
@@ -14,7 +14,7 @@
 // any number of goroutines at once; each question evaluates the file's code anew,
 // as far as it needs it.
 //
-// The rooms behind it: syntax (the tree), eval (compile-time Python), lang
+// Its packages: syntax (the tree), eval (compile-time Python), lang
 // (triton.language), codegen (tree to ttir), signature. It knows no vendor;
 // what depends on the target is data in Facts.
 package frontend

@@ -418,7 +418,7 @@ func (b *binder) compute(h *eval.Heuristics) {
 				v = c.Value
 			}
 			if _, ok := optionValue(v); at < 0 && v != nil && !ok {
-				eval.Fail("the kernel has no such parameter, and %s is no value of an option", eval.Repr(v))
+				eval.Fail("the kernel has no such parameter, and %s is not a value of an option", eval.Repr(v))
 			}
 		})
 		if fail != nil && fail.Launch != "" && at < 0 {

@@ -170,7 +170,8 @@ def k(x, n):
 		options, warns string
 	}{
 		{
-			Request{Kernel: "k", Signature: "*fp32, i32"}, "num_stages:2",
+			Request{Kernel: "k", Signature: "*fp32, i32"},
+			"num_stages:2",
 			"k.py:4:47: warning: @triton.heuristics computes 'num_warps' from 'n', which is known at launch only: the default is taken",
 		},
 		{Request{Kernel: "k", Signature: "*fp32, i32", Options: map[string]any{"num_warps": 8}}, "num_stages:2", ""},
@@ -254,7 +255,7 @@ func TestDecorators(t *testing.T) {
 		{"sizes by type", Request{Kernel: "tensors", Signature: "*fp32, *fp32"}, "'MANY' is computed by @triton.heuristics: 'x.numel' is needed here, but its value is known at launch only"},
 		{"no guess in or", Request{Kernel: "unknown_or", Signature: "*fp32, i32"}, "'n' is needed here, but its value is known at launch only"},
 		{"no guess in if", Request{Kernel: "unknown_if", Signature: "*fp32, i32"}, "'n' is needed here, but its value is known at launch only"},
-		{"no option", Request{Kernel: "no_option", Signature: "*fp32"}, "'num_warps' is computed by @triton.heuristics: the kernel has no such parameter, and [4] is no value of an option\n--option num_warps=…"},
+		{"no option", Request{Kernel: "no_option", Signature: "*fp32"}, "'num_warps' is computed by @triton.heuristics: the kernel has no such parameter, and [4] is not a value of an option\n--option num_warps=…"},
 
 		{"the first that is left", Request{Kernel: "pruned", Signature: "*fp32, i32, LEAST=20", Launch: n(50)}, "B=32 LEAST=20 num_warps:4 num_stages:3 num_ctas:1"},
 		{"none is left", Request{Kernel: "pruned", Signature: "*fp32, i32, LEAST=20", Launch: n(7)}, "k.py:111:2: error: prune_configs_by of 'pruned' cannot choose a configuration: early_config_prune should return at least one\n1  B=32, num_warps=4"},

@@ -41,7 +41,7 @@ type Launch struct {
 }
 
 // Tensor is what an argument with memory looks like: the type of its elements as
-// signatures have it, and its shape. The elements lie one behind the other.
+// signatures have it, and its shape. The elements are contiguous.
 type Tensor struct {
 	Type  string
 	Shape []int64
@@ -176,7 +176,7 @@ func (e *evaluation) specs(req *Request) ([]*signature.Spec, error) {
 	return nil, e.missingSignature(infos)
 }
 
-// variants are those of one signature: one, or one a configuration.
+// variants are those of one signature: one, or one per configuration.
 func (e *evaluation) variants(spec *signature.Spec, req *Request) ([]*Variant, error) {
 	v := &Variant{spec: spec, request: req, config: noConfig}
 	fn, err := e.find(spec)

@@ -80,7 +80,7 @@ func TestUseLists(t *testing.T) {
 		t.Fatalf("argument has %d uses, want 3", n)
 	}
 	if !x.Result(0).HasOneUse() {
-		t.Error("x has not one use")
+		t.Error("x does not have one use")
 	}
 	arg.ReplaceUsesIf(x.Result(0), func(u *Use) bool { return u.Owner() == y })
 	if y.Operand(1) != x.Result(0) || arg.NumUses() != 2 || x.Result(0).NumUses() != 2 {

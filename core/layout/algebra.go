@@ -165,7 +165,7 @@ func without(axes []Axis, d Dim) []Dim {
 }
 
 // Sub restricts l to the given inputs (the others are 0) and projects it to
-// the given outputs, in the given orders. Dimensions that l has not are
+// the given outputs, in the given orders. Dimensions that l lacks are
 // ignored.
 func (l Layout) Sub(ins, outs []Dim) Layout {
 	var s Layout

@@ -43,7 +43,7 @@ func checkOrder(e Encoding, order []int) error {
 	seen := make([]bool, len(order))
 	for _, d := range order {
 		if d < 0 || d >= len(order) || seen[d] {
-			return fmt.Errorf("encoding %s: order %v is no permutation", e.Mnemonic(), order)
+			return fmt.Errorf("encoding %s: order %v is not a permutation", e.Mnemonic(), order)
 		}
 		seen[d] = true
 	}

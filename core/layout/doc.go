@@ -46,7 +46,7 @@
 // # Operations
 //
 // Product puts one layout around another (a tile and its repetition), Divide
-// undoes that. Compose chains maps, Invert and PseudoInvert turn them around,
+// undoes that. Compose chains maps, Invert and PseudoInvert invert them,
 // InvertAndCompose answers "where in this layout is what that layout has
 // here". FreeMask finds replicas. Convert plans how a tensor changes from one
 // distributed layout to another with the nearest means (renaming registers,

@@ -281,7 +281,7 @@ func TestRefused(t *testing.T) {
 		{ok, []int64{1 << 20, 1 << 20}, "more than 2^32 elements"},
 		{&Blocked{SizePerThread: []int{3}, ThreadsPerWarp: []int{32}, WarpsPerCTA: []int{1}, Order: []int{0}}, []int64{8}, "3 in [3] is not a power of two"},
 		{&Blocked{SizePerThread: []int{1, 1}, ThreadsPerWarp: []int{32}, WarpsPerCTA: []int{1, 1}, Order: []int{0, 1}}, []int64{8, 8}, "has 1 entries"},
-		{&Blocked{SizePerThread: []int{1, 1}, ThreadsPerWarp: []int{4, 8}, WarpsPerCTA: []int{1, 1}, Order: []int{1, 1}}, []int64{8, 8}, "no permutation"},
+		{&Blocked{SizePerThread: []int{1, 1}, ThreadsPerWarp: []int{4, 8}, WarpsPerCTA: []int{1, 1}, Order: []int{1, 1}}, []int64{8, 8}, "not a permutation"},
 		{&Slice{Dim: 2, Parent: ok}, []int64{8}, "dim 2 is outside its parent"},
 		{&DotOp{OpIdx: 0, Parent: mma}, []int64{16, 16}, "kWidth 0"},
 		{&DotOp{OpIdx: 2, Parent: mma, KWidth: 2}, []int64{16, 16}, "opIdx is 2"},

@@ -120,10 +120,10 @@ func TestDivideRefuses(t *testing.T) {
 	for _, tile := range []Layout{
 		Identity(Lane, TensorDim(0), 2),                                       // the tile's lanes move where l's registers do
 		Identity(Register, TensorDim(0), 8),                                   // more registers than l has
-		Identity(Register, TensorDim(1), 2),                                   // an output that l has not
+		Identity(Register, TensorDim(1), 2),                                   // an output that l lacks
 		New([]Axis{{TensorDim(0), 2}}, Input{Register, Bases{{2}, {1}}}),      // another order
 		New([]Axis{{TensorDim(0), 3}}, Input{Register, Bases{{1}, {2}}}),      // covers what the rest needs
-		Product(Identity(Register, TensorDim(0), 4), Zeros(Warp, dim0, 1<<1)), // an input that l has not
+		Product(Identity(Register, TensorDim(0), 4), Zeros(Warp, dim0, 1<<1)), // an input that l lacks
 	} {
 		if q, ok := l.Divide(tile); ok {
 			t.Errorf("%v / %v = %v", l, tile, q)
@@ -269,7 +269,7 @@ func nearestMeans(src, dst Layout) Means {
 // Every staging is a bijection onto the tensor, serves vectors on both sides,
 // and has no bank conflicts on either.
 // mixed is l after a linear map of the tensor onto itself, by which threads begin
-// at elements that are no unit vectors.
+// at elements that are not unit vectors.
 func mixed(r *rand.Rand, l Layout) Layout {
 	m := Layout{ins: l.ins, outs: l.outs, cols: slices.Clone(l.cols)}
 	bits := 0

@@ -67,7 +67,7 @@ func New(outs []Axis, ins ...Input) Layout {
 		l.ins = append(l.ins, Axis{in.Dim, len(in.Bases)})
 		for _, v := range in.Bases {
 			if len(v) != len(outs) {
-				panic(fmt.Sprintf("BUG: basis %v of %v has not %d coordinates", v, in.Dim, len(outs)))
+				panic(fmt.Sprintf("BUG: basis %v of %v does not have %d coordinates", v, in.Dim, len(outs)))
 			}
 			var col uint64
 			shift := 0

@@ -73,8 +73,8 @@ func ordered(in Dim, shape []int64, order []int) Layout {
 	return IdentityND(in, s, order)
 }
 
-// Linear is the linear part of the map (offset, block) → shape; Pad turns an
-// offset of it into an address.
+// Linear is the linear part of the map (offset, block) → shape; Pad maps an
+// offset of it to an address.
 func (e *PaddedShared) Linear(shape []int64) (Layout, error) {
 	if err := checkShape(e, shape); err != nil {
 		return Layout{}, err

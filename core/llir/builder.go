@@ -176,8 +176,8 @@ func (b *Builder) place(k *vnKey, t Type) *ir.Block {
 	return at
 }
 
-// fixedIn reports whether values, by their numbers, do not change in the loop
-// behind a block.
+// fixedIn reports whether values, by their numbers, do not change in the loop that
+// follows block before.
 func (b *Builder) fixedIn(before *ir.Block, ids [3]int32) bool {
 	for _, id := range ids {
 		if id <= 0 { // none, or the module's

@@ -725,10 +725,10 @@ func TestCompareTruths(t *testing.T) {
 			t.Errorf("%s %s, %s is %s", c.pred, c.x, c.y, got)
 		}
 	}
-	// Another bit may be set, and an order is no equality.
+	// Another bit may be set, and an order is not an equality.
 	for _, v := range []Value{b.ICmp(enum.IPredNE, wide, fn.Param(2)), b.ICmp(enum.IPredULT, wide, bit)} {
 		if _, ok := v.(*ir.InstICmp); !ok {
-			t.Errorf("%s is no comparison", v)
+			t.Errorf("%s is not a comparison", v)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestLoopInvariants(t *testing.T) {
 	q := b.Binary(UDiv, x, fn.Param(1), 0) // by what may be zero
 	again := b.And(fn.Param(0), m.I32(12)) // the same as x
 	b.LeaveLoop()
-	w := b.Sub(j, x) // behind the inner loop, of the outer one
+	w := b.Sub(j, x) // after the inner loop, in the outer one
 	b.LeaveLoop()
 	for what, c := range map[string]struct {
 		v    Value

@@ -332,7 +332,7 @@ func (f *Func) SetIDom(b, idom *ir.Block) {
 	f.dom[b] = domNode{idom: idom, depth: f.dom[idom].depth + 1}
 }
 
-// MoveToEnd moves b behind all blocks made so far, so that the text follows the
+// MoveToEnd moves b after all blocks made so far, so that the text follows the
 // order of execution.
 func (f *Func) MoveToEnd(b *ir.Block) {
 	bs := f.IR.Blocks

@@ -198,7 +198,7 @@ func TestSharing(t *testing.T) {
 	b.Br(join)
 	b.SetBlock(join)
 	if b.Sub(x, y) == inYes {
-		t.Error("a value of a branch is shared behind it")
+		t.Error("a value of a branch is shared after it")
 	}
 	b.Ret(nil)
 	m.Print()

@@ -12,7 +12,7 @@ import (
 
 // What a load gives arrives hundreds of cycles after it was issued, and threads
 // execute in order: the first use of a load waits for it, and so does every load
-// behind that use. An assembler keeps loads together only while registers and
+// after that use. An assembler keeps loads together only while registers and
 // predicates last, and otherwise puts uses between them, in the order in which they
 // are written. The code here writes them in an order in which that costs least.
 

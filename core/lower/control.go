@@ -52,7 +52,7 @@ type blockState struct {
 	phis  [][]*llvmir.InstPhi
 }
 
-// body lowers the blocks of a function in an order in which each stands behind
+// body lowers the blocks of a function in an order in which each comes after
 // its dominators.
 func (e *emitter) body(region *ir.Region, entry *llir.Block) error {
 	if region.First() == region.Last() {

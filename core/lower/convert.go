@@ -187,8 +187,8 @@ func invert(cols []uint32) ([]uint32, bool) {
 	for i := range inv {
 		inv[i] = 1 << i
 	}
-	// Column operations turn a into the identity; the same ones turn the
-	// identity into the inverse.
+	// Column operations reduce a to the identity; the same ones take the
+	// identity to the inverse.
 	for i := range n {
 		k := i
 		for k < n && a[k]>>i&1 == 0 {
@@ -229,7 +229,7 @@ func (e *emitter) convert(p *conversionPlan, base int, in []llir.Value) []llir.V
 	return e.viaRegisters(p, in)
 }
 
-// viaRegisters renames registers, behind the selects and shuffles that the plan
+// viaRegisters renames registers, after the selects and shuffles that the plan
 // asks for.
 func (e *emitter) viaRegisters(p *conversionPlan, in []llir.Value) []llir.Value {
 	cur := in

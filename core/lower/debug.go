@@ -43,7 +43,7 @@ func (e *emitter) setLocation(l ir.Location) {
 	}
 }
 
-// debugLocation turns nested call sites into a chain of inlined locations,
+// debugLocation converts nested call sites to a chain of inlined locations,
 // outermost first. Nil when no file is named.
 func (e *emitter) debugLocation(l ir.Location) llir.Location {
 	var at llir.Location

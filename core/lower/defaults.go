@@ -44,7 +44,7 @@ func capabilities(t Target) Capabilities {
 	return c
 }
 
-// guarded emits f, behind a branch where there is a mask. The result is what f
+// guarded emits f, in a branch where there is a mask. The result is what f
 // gives, or other where the mask is false; nil where other is nil.
 func guarded(b *llir.Builder, mask, other llir.Value, f func() llir.Value) llir.Value {
 	if mask == nil {

@@ -1,9 +1,9 @@
-// Package lower turns a module of GPU dialects (ttgir) into LLVM IR for one
+// Package lower translates a module of GPU dialects (ttgir) to LLVM IR for one
 // thread. It is shared by all GPUs; what differs between vendors is behind the
 // interface Target and its Capabilities.
 //
 // A tensor of n elements with a distributed layout is, in each thread, a slice
-// of LLVM values, one a register, in the order of the layout's registers; a
+// of LLVM values, one per register, in the order of the layout's registers; a
 // scalar is one value. Layouts are linear maps, so that the coordinates of an
 // element are (a part that depends on the thread) XOR (a constant of the
 // register): the first is computed once, and the folding builder of package
@@ -18,7 +18,7 @@
 //	shape.go      operations that only rename registers
 //	memory.go, atomic.go             global memory
 //	local.go, shared.go, tiles.go    buffers in shared memory
-//	dot.go, dotfma.go, fp4.go        products, by matrix instructions or by FMA
+//	dot.go, dotfma.go, fp4.go        dots, by matrix instructions or by FMA
 //	reduce.go, scan.go, convert.go, rounds.go, gather.go,
 //	scratch.go, shuffle.go           data that moves between threads
 //	control.go    loops, conditions, branches

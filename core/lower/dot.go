@@ -12,7 +12,7 @@ import (
 	"github.com/tritonc/tritonc/core/llir"
 )
 
-// A product of tensors is cut into products of tiles, each one instruction of a
+// A dot of tensors is cut into dots of tiles, each one instruction of a
 // warp. Which elements a lane brings along is a linear map of the instruction;
 // which registers of the operands those are is found by comparing it with the
 // operands' layouts. The instruction's k may number the columns of A and the
@@ -194,7 +194,7 @@ func (m *module) zeroVectors(l *tensorLayout) int {
 	return n
 }
 
-// fragments are the operands of a product matched with an instruction.
+// fragments are the operands of a dot matched with an instruction.
 type fragments struct{ a, b, c *fragment }
 
 func (m *module) match(op *ir.Operation, in *MatrixInstr) (*fragments, error) {
@@ -277,7 +277,7 @@ func (f *fragment) tiles() []int {
 }
 
 // snake orders tiles so that neighbours have an operand in common: down one
-// column, up the next. It pays where a product is small for its operands: with
+// column, up the next. It pays where an instruction does little for its operands: with
 // 32-bit elements an H200 is 3 % faster, with 16 bits up to 2 % slower.
 func (f *fragment) snake(tiles []int) []int {
 	column := func(r int) int32 { return f.l.regCoords(r)[f.col] }

@@ -25,7 +25,7 @@ func threadLocal(a, b, c *tensorLayout) bool {
 	return true
 }
 
-// multiplyAdd computes a product that each thread can compute alone: one
+// multiplyAdd computes a dot that each thread can compute alone: one
 // multiply-add for each k, in ascending order.
 func (e *emitter) multiplyAdd(op tt.DotOp, a, b, c *tensorLayout) error {
 	row, col := len(c.shape)-2, len(c.shape)-1

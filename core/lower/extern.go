@@ -63,7 +63,7 @@ func (e *emitter) extern(op tt.ExternElementwiseOp) error {
 func (e *emitter) callExtern(op tt.ExternElementwiseOp, result llir.Type, args []llir.Value) (llir.Value, error) {
 	x := Extern{Symbol: op.Symbol(), Library: op.Libname(), call: op.Op}
 	if x.Symbol == "" || e.m.funcs[x.Symbol] != nil {
-		return nil, x.Errorf("%q is no name for a function of a library", x.Symbol)
+		return nil, x.Errorf("%q is not a name for a function of a library", x.Symbol)
 	}
 	effects := llir.Pure
 	if !op.Pure() {

@@ -10,7 +10,7 @@ import (
 // A byte holds two numbers of the format e2m1, the one with the even position
 // along the axis in the low nibble. With its exponent and mantissa at the top of
 // those of a 16-bit float, a number is too small by the difference of the biases:
-// one product by a power of two, which is exact, also of e2m1's one subnormal.
+// one multiplication by a power of two, which is exact, also of e2m1's one subnormal.
 
 // fp4ToFp unpacks e2m1 along an axis.
 func (e *emitter) fp4ToFp(op ttg.Fp4ToFpOp) error {
@@ -35,7 +35,7 @@ func (e *emitter) fp4ToFp(op ttg.Fp4ToFpOp) error {
 	case llir.BF16:
 		man, bias = 7, 127-1
 	default:
-		return fmt.Errorf("the result is no 16-bit float")
+		return fmt.Errorf("the result is not a 16-bit float")
 	}
 	for i, v := range dst.thread {
 		for d, x := range v {
@@ -60,7 +60,7 @@ func (e *emitter) fp4ToFp(op ttg.Fp4ToFpOp) error {
 		c[axis] >>= 1
 		i, ok := at[coordKey(c)]
 		if !ok {
-			return fmt.Errorf("the result's layout holds elements that the operand's thread has not")
+			return fmt.Errorf("the result's layout holds elements that the operand's thread lacks")
 		}
 		if numbers != nil {
 			out[r] = numbers[2*i+half]

@@ -8,7 +8,7 @@ import (
 )
 
 // Programs have scratch memory in global memory, which the launch allocates: as
-// many bytes for each program as the kernel's frame has, one program behind the
+// many bytes for each program as the kernel's frame has, one program after the
 // other. A frame holds what a function allocates, and the frames of the
 // functions that it calls. Nothing in it is used twice, so that what engines
 // still read stays.
@@ -21,7 +21,7 @@ type globalFrame struct {
 	done    bool
 }
 
-// placeGlobalScratch places the frame of a function behind those of its callees,
+// placeGlobalScratch places the frame of a function after those of its callees,
 // of which shared memory's allocation has shown that none calls itself.
 func (m *module) placeGlobalScratch(fn *function) *globalFrame {
 	g := &fn.scratch

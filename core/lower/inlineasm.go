@@ -13,7 +13,7 @@ import (
 
 // inlineAsm emits the user's assembly once for each group of packed elements.
 // Narrow elements are packed into 32-bit words, as Triton does; where a thread
-// has not enough for the last group, zeros stand for the others.
+// lacks some of the last group, zeros stand for the others.
 func (e *emitter) inlineAsm(op tt.InlineAsmOp) error {
 	if err := e.checkAsm(op); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/tritonc/tritonc/internal/llirsim"
 )
 
-// bareTarget is no vendor's: its instructions are calls of functions that the
+// bareTarget is not a vendor's: its instructions are calls of functions that the
 // simulator is told of, and its warps have as many lanes as a test likes. It has
 // what a target must have, so that the defaults are tested.
 type bareTarget struct{}

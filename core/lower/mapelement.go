@@ -16,7 +16,7 @@ func (e *emitter) mapElementwise(op tt.MapElementwiseOp) error {
 	}
 	group := int(op.Pack())
 	if group < 1 || n%group != 0 {
-		return fmt.Errorf("%d elements a thread are no multiple of pack = %d", n, group)
+		return fmt.Errorf("%d elements per thread are not a multiple of pack = %d", n, group)
 	}
 	region := op.ScalarOp()
 	run := e.straightRegion

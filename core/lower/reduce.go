@@ -17,9 +17,9 @@ func reduceHandlers(h map[*ir.OpDef]handler) {
 	h[tt.Reduce] = (*emitter).reduce
 }
 
-// A reduction goes from near to far: each thread combines its registers, a few
+// A reduction starts near: each thread combines its registers, a few
 // chains of them side by side, then lanes exchange by butterflies, then warps
-// leave one partial result each in shared memory and, behind one barrier, all
+// leave one partial result each in shared memory and, after one barrier, all
 // threads fetch them: the lanes that held the same result fetch different
 // partials and combine by butterflies, so that everybody has the result without a
 // second barrier.

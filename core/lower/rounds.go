@@ -13,7 +13,7 @@ import (
 // register's index numbers the round.
 
 // maxStaging is the number of bytes of shared memory that a conversion takes where
-// it can go in rounds: about what a pipeline's buffers of a matrix product are.
+// it can go in rounds: about what a pipeline's buffers of a dot are.
 const maxStaging = 32 << 10
 
 // rounds are the rounds of a conversion.

@@ -143,7 +143,7 @@ func (e *emitter) pickFrom(operand, result *ir.Value, src, dst *tensorLayout, fr
 		}
 		k, ok := at[coordKey(c)]
 		if !ok {
-			return fmt.Errorf("the result's layout holds elements that the operand's thread has not")
+			return fmt.Errorf("the result's layout holds elements that the operand's thread lacks")
 		}
 		out[r] = in[k]
 	}

@@ -19,7 +19,7 @@ type sharedPlan struct {
 	offs   layout.Layout
 	vec    int
 	flip   int // offset of the part that the descriptor shows
-	// padding turns offsets into places; nil where they are the same.
+	// padding maps offsets to places; nil where they are the same.
 	padding *layout.PaddedShared
 	// sideBySide has accesses follow one another whose places differ by constants.
 	// Otherwise registers do.
@@ -51,7 +51,7 @@ func (e *emitter) planShared(t *ir.TensorType, m *ttg.MemDescType, buf *buffer) 
 	at := make([]int, len(buf.offset))
 	for d, o := range buf.offset {
 		if o%m.Shape[d] != 0 {
-			return nil, fmt.Errorf("a part of a buffer begins at %d along dimension %d, which is no multiple of its size %d", o, d, m.Shape[d])
+			return nil, fmt.Errorf("a part of a buffer begins at %d along dimension %d, which is not a multiple of its size %d", o, d, m.Shape[d])
 		}
 		at[d] = int(o)
 	}
@@ -65,7 +65,7 @@ func (e *emitter) planShared(t *ir.TensorType, m *ttg.MemDescType, buf *buffer) 
 	}
 	most := maxAccess / 8 / p.size
 	if p.padding, _ = enc.Layout.(*layout.PaddedShared); p.padding != nil {
-		for i, n := range p.padding.Intervals { // an access crosses no padding, and is aligned behind it
+		for i, n := range p.padding.Intervals { // an access crosses no padding, and is aligned after it
 			k := p.padding.Paddings[i]
 			most = min(most, n)
 			for k%most != 0 {

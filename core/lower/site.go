@@ -17,7 +17,7 @@ type VendorOps interface {
 	// Operations are those that the target lowers. Called once a module.
 	Operations() map[*ir.OpDef]*VendorOp
 	// FenceAsync orders what the thread wrote to shared memory before what engines
-	// do there behind the next barrier.
+	// do there after the next barrier.
 	FenceAsync(b *llir.Builder)
 }
 
@@ -88,7 +88,7 @@ type Buffer struct {
 	linear layout.Layout
 }
 
-// Place is how many bytes behind Ptr an element lies, by its coordinates.
+// Place is how many bytes after Ptr an element lies, by its coordinates.
 func (b *Buffer) Place(at []int64) (int64, error) {
 	point := make([]int, len(at))
 	for d, x := range at {

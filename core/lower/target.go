@@ -18,7 +18,7 @@ type Target interface {
 	Banks() layout.Banks
 
 	// DefineKernel sets calling convention and attributes of an entry function.
-	// Called once a kernel, before its body is built.
+	// Called once per kernel, before its body is built.
 	DefineKernel(f *llir.Func, k Kernel)
 	// ThreadID is the index of the thread in its program, an i32 of which the
 	// Func knows the zero bits. Called at the start of each function.
@@ -43,7 +43,7 @@ type Target interface {
 // comment says (defaults.go).
 type Capabilities struct {
 	// Memory accesses memory. Nil: LLVM's loads and stores, one for each access,
-	// behind a branch where it is masked; cache hints are dropped.
+	// in a branch where it is masked; cache hints are dropped.
 	Memory Memory
 	// Warp moves and combines values between lanes. Nil: by ShuffleIndex.
 	Warp WarpOps
@@ -95,8 +95,8 @@ type WarpOps interface {
 
 // MatrixUnit multiplies tiles that are spread over a warp.
 type MatrixUnit interface {
-	// MatrixInstrs are the instructions for a product, the best first; the error
-	// says why there is none. Called for each product of which no thread can
+	// MatrixInstrs are the instructions for a dot, the best first; the error
+	// says why there is none. Called for each dot of which no thread can
 	// compute its part alone.
 	MatrixInstrs(p Product) ([]*MatrixInstr, error)
 }

@@ -16,7 +16,7 @@ func Selects(names []string, row Row) bool {
 	return slices.Contains(names, row.Pass.Name) || slices.Contains(names, All)
 }
 
-// CheckNames reports the first of names that is no pass of rows, nor All.
+// CheckNames reports the first of names that is not a pass of rows, nor All.
 func CheckNames(names []string, rows []Row) error {
 	for _, name := range names {
 		if name != All && !slices.ContainsFunc(rows, func(r Row) bool { return r.Pass.Name == name }) {

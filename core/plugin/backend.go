@@ -58,7 +58,7 @@ func (b *Backend) FileHash() (string, error) {
 	return b.hash, b.hashErr
 }
 
-// Facts is the backend's Describe answer, asked once a process. Modules are there
+// Facts is the backend's Describe answer, asked once per process. Modules are there
 // by name; Module has the rest.
 func (b *Backend) Facts(ctx context.Context) (*sdk.Facts, error) {
 	_, facts, err := b.running(ctx)

@@ -28,7 +28,7 @@ func (e *CrashError) Error() string {
 		e.Backend, e.Method, e.Status, e.Path, e.Said)
 }
 
-// callError turns a failed call's error into what Backend's methods promise.
+// callError converts a failed call's error to what Backend's methods promise.
 func (b *Backend) callError(ctx context.Context, p *process.Process, method string, err error) error {
 	if err == nil {
 		return nil

@@ -109,7 +109,7 @@ func TestBadPlugins(t *testing.T) {
 }
 
 // TestDialect: of several backends that declare a dialect, that of the target
-// goes first. Those that cannot be started are no hindrance, and those known not
+// goes first. Those that cannot be started do no harm, and those known not
 // to declare it are not started.
 func TestDialect(t *testing.T) {
 	cache := t.TempDir()

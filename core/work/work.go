@@ -26,7 +26,7 @@ const (
 type memoryKey struct{}
 
 // WithMemory returns a context whose compiles may have the process hold so many
-// bytes for each of them; 0 is no limit.
+// bytes for each of them; 0 means no limit.
 func WithMemory(ctx context.Context, bytes int64) context.Context {
 	return context.WithValue(ctx, memoryKey{}, bytes)
 }

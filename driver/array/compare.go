@@ -33,7 +33,7 @@ const maxPlaces = 5
 //	|got - want| <= atol + rtol·|want|
 //
 // everywhere. NaN equals NaN, and an infinity itself alone. Shapes must have the
-// same number of elements; the error says that they have not.
+// same number of elements; the error says so if they do not.
 func Compare(got, want *Array, rtol, atol float64) (*Mismatch, error) {
 	if got.Len() != want.Len() {
 		return nil, fmt.Errorf("%d elements %v where %d %v are expected", got.Len(), got.Shape, want.Len(), want.Shape)

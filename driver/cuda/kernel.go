@@ -34,7 +34,7 @@ type kernel struct {
 	align    int64         // of the scratch memory, bytes
 }
 
-// scratchParams are the parameters behind the user's: memory of the kernel's
+// scratchParams are the parameters after the user's: memory of the kernel's
 // own, and of a profiler.
 const scratchParams = 2
 

@@ -41,7 +41,7 @@ func (s *session) Close() error {
 }
 
 const (
-	// guardBytes lie before and behind a buffer. CUDA's own alignment divides
+	// guardBytes lie before and after a buffer. CUDA's own alignment divides
 	// them.
 	guardBytes = 512
 	guardByte  = 0xA5
@@ -181,7 +181,7 @@ func (b *buffer) damage() (string, error) {
 			said = b.name + " was written "
 		}
 		if behind {
-			said += fmt.Sprintf("behind its end: at byte %d, and it has %d", b.size+int64(first), b.size)
+			said += fmt.Sprintf("after its end: at byte %d, and it has %d", b.size+int64(first), b.size)
 		} else {
 			said += fmt.Sprintf("before its start: %d bytes before it", guardBytes-last)
 		}

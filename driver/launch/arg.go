@@ -102,7 +102,7 @@ func specialize(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg) (speci
 		return scalar("u1", annotated, a), nil
 	case float64:
 		if t := a.Type; t != "" && array.Named(t) != nil && !array.Named(t).Float() {
-			return specialized{}, wrongArg(a.Name, "", "%v is no %s", v, t)
+			return specialized{}, wrongArg(a.Name, "", "%v is not a value of type %s", v, t)
 		}
 		return scalar("fp32", annotated, a), nil
 	case int64:

@@ -40,7 +40,7 @@ func descriptor(a *Arg, d *Descriptor) (specialized, error) {
 	n := 1
 	for i := rank - 1; i >= 0; i-- {
 		if b := d.Block[i]; b < 1 || b&(b-1) != 0 {
-			return specialized{}, wrongArg(a.Name, "", "%d is no size of a block: it is not a power of two", b)
+			return specialized{}, wrongArg(a.Name, "", "%d is not a size of a block: it is not a power of two", b)
 		}
 		strides[i] = n
 		n *= shape[i]

@@ -70,7 +70,7 @@ func Info(ctx context.Context, src *core.Source, target core.Target, opts *core.
 // Prepared is a kernel with its arguments, before it is compiled.
 type Prepared struct {
 	// Known is what the arguments and the file's decorators say of the kernel:
-	// constants, options, the configuration. It is nil for a Source that is no
+	// constants, options, the configuration. It is nil for a Source that is not a
 	// Python file.
 	Known *frontend.Variant
 
@@ -79,7 +79,7 @@ type Prepared struct {
 	variant *core.Source
 }
 
-// Prepare decides how a kernel is compiled for its arguments. A Source that is no
+// Prepare decides how a kernel is compiled for its arguments. A Source that is not a
 // Python file knows nothing of names or constants: its parameters take the
 // arguments in their order. The request's Device is not looked at.
 func Prepare(ctx context.Context, req Request) (*Prepared, error) {

@@ -104,7 +104,7 @@ func TestSpecializeMistakes(t *testing.T) {
 		{frontend.ParamInfo{}, int64(-1), "u32", "-1 does not fit into u32"},
 		{frontend.ParamInfo{}, int64(1) << 31, "i32", "2147483648 does not fit into i32"},
 		{frontend.ParamInfo{}, uint64(1) << 63, "i64", "9223372036854775808 does not fit into i64"},
-		{frontend.ParamInfo{}, 0.5, "i32", "0.5 is no i32"},
+		{frontend.ParamInfo{}, 0.5, "i32", "0.5 is not a value of type i32"},
 		{frontend.ParamInfo{}, "text", "", "a string is nothing that a kernel takes"},
 		{frontend.ParamInfo{}, Tuple{{Value: int64(1)}, {Value: "text"}}, "", "argument p[1]: a string"},
 	} {

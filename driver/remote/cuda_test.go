@@ -310,7 +310,7 @@ func testGuards(t *testing.T, s *standin) {
 	if !errors.As(err, &fault) || r == nil || fault.Kernel != "k.ptx" {
 		t.Fatalf("%v, %v", r, err)
 	}
-	wants(t, err, "y was written before its start: 8 bytes before it, and behind its end: at byte 1002, and it has 1000", "--device sim")
+	wants(t, err, "y was written before its start: 8 bytes before it, and after its end: at byte 1002, and it has 1000", "--device sim")
 	if _, err := launch(t, dev, ptx("nothing"), driver.Metadata{}, [3]int{1, 1, 1}); err != nil {
 		t.Error("the next launch:", err)
 	}

@@ -15,7 +15,7 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// explain turns a failed call's error into a diag.List for a user's mistake,
+// explain converts a failed call's error to a diag.List for a user's mistake,
 // ctx's error, or one that says what happened to the driver.
 func (d *Driver) explain(ctx context.Context, p *process.Process, method string, err error) error {
 	if err == nil {

@@ -265,13 +265,13 @@ func TestBoxAlignment(t *testing.T) {
 	d := New(Options{Chip: H200})
 	_, err = d.Launch(m, "k0", Dim(1), Dim(128), 0, d.Alloc("from", c.bytes(c.dims)), d.Alloc("to", c.bytes(c.dims)), d.Alloc("scratch", 256), d.Alloc("out", c.dumped()))
 	var found *simt.FindingsError
-	if !errors.As(err, &found) || found.Findings[0].Kind != simt.FindAlign || !strings.Contains(err.Error(), "which is no multiple of 128") {
+	if !errors.As(err, &found) || found.Findings[0].Kind != simt.FindAlign || !strings.Contains(err.Error(), "which is not a multiple of 128") {
 		t.Errorf("a box at byte 64 gives %v", err)
 	}
 }
 
 // TestBulkCopies copies bytes to shared memory and back, in blocks that take turns
-// at one mbarrier, a phase a copy.
+// at one mbarrier, one phase per copy.
 func TestBulkCopies(t *testing.T) {
 	const rounds, most = 3, 4096
 	text := wgmmaHead + `.shared .align 128 .b8 sm[4096];

@@ -218,13 +218,13 @@ func TestFindings(t *testing.T) {
 				cp.async.bulk.wait_group.read 0; bar.sync 0; st.shared.b32 [%r6], %r1;`,
 		},
 		{
-			name: "bulk copy of what its thread fenced behind a barrier", block: 64, shared: 512,
+			name: "bulk copy of what its thread fenced after a barrier", block: 64, shared: 512,
 			body: `setp.eq.u32 %p1, %r2, 0; shl.b32 %r6, %r2, 2; add.u32 %r6, %r6, %r5; st.shared.b32 [%r6], %r2;
 				bar.sync 0; @%p1 fence.proxy.async.shared::cta;
 				@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [smem], 128;`,
 		},
 		{
-			name: "bulk copy of what was written behind the fence", kind: simt.FindAsync, want: "which warp 1", block: 64, shared: 512,
+			name: "bulk copy of what was written after the fence", kind: simt.FindAsync, want: "which warp 1", block: 64, shared: 512,
 			body: `setp.eq.u32 %p1, %r2, 0; setp.lt.u32 %p2, %r2, 32; shl.b32 %r6, %r2, 2; add.u32 %r6, %r6, %r5; @%p2 st.shared.b32 [%r6], %r2;
 				fence.proxy.async.shared::cta; @!%p2 st.shared.b32 [%r6], %r2; bar.sync 0;
 				@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [smem], 256;`,

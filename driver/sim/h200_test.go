@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestMatrixBits holds floating-point matrix products against results that an
+// TestMatrixBits holds floating-point dots against results that an
 // H200 gave: testdata/h200_mma.txt has, for each form, lines of the words of 32
 // lanes, operands first and then results.
 func TestMatrixBits(t *testing.T) {
@@ -62,11 +62,11 @@ func TestMatrixBits(t *testing.T) {
 		n++
 	}
 	if n < 20 {
-		t.Errorf("only %d products", n)
+		t.Errorf("only %d dots", n)
 	}
 }
 
-// TestWarpgroupBits holds elements of products of warpgroups against an H200's:
+// TestWarpgroupBits holds elements of dots of warpgroups against an H200's:
 // testdata/h200_wgmma.txt has, by form, lines of a row of A, eight columns of B, and
 // those elements of C and of D, as hexadecimal digits, bytes in their order.
 func TestWarpgroupBits(t *testing.T) {

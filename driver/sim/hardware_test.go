@@ -288,7 +288,7 @@ func TestHardwareWarps(t *testing.T) {
 	}
 }
 
-// TestHardwareWarpgroups holds products of warpgroups against the GPU. With
+// TestHardwareWarpgroups holds dots of warpgroups against the GPU. With
 // DUMP_WGMMA=file it records operands and results.
 func TestHardwareWarpgroups(t *testing.T) {
 	r := newRand(t)

@@ -147,7 +147,7 @@ func TestFlashForwardCausal(t *testing.T) {
 	near(t, "O", fromHalfs(Download[uint16](o)), wantO, 2e-3, 2e-3)
 }
 
-// TestDots runs one 64×64×64 product for every pair of types.
+// TestDots runs one 64×64×64 dot for every pair of types.
 func TestDots(t *testing.T) {
 	const n = 64
 	r := newRand(t)
@@ -214,7 +214,7 @@ func TestDots(t *testing.T) {
 			continue // the same form in both
 		}
 		if c.file == "dot_fp8e5_float32_None" && i%2 == 1 {
-			c.rtol, c.atol = 0, 0x1p-7 // products of warpgroups keep fewer bits of fp8
+			c.rtol, c.atol = 0, 0x1p-7 // dots of warpgroups keep fewer bits of fp8
 		}
 		t.Run(file, func(t *testing.T) {
 			m := load(t, file)

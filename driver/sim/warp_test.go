@@ -79,7 +79,7 @@ func TestWarpInstructions(t *testing.T) {
 	r := newRand(t)
 	cases := warpCases()
 	var text strings.Builder
-	text.WriteString(strings.Replace(conformHead, "8.0", "8.4", 1)) // fp8 products
+	text.WriteString(strings.Replace(conformHead, "8.0", "8.4", 1)) // fp8 dots
 	for i := range cases {
 		text.WriteString(cases[i].kernelText(i))
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A wgmmaForm is one product of a warpgroup: 64 rows of A and n columns of B, k deep
+// A wgmmaForm is one dot of a warpgroup: 64 rows of A and n columns of B, k deep
 // by the element type a, whose operands lie in shared memory by a swizzle mode, with
 // rows of A and columns of B contiguous along k, or turned. With inRegs A is in
 // registers.
@@ -243,7 +243,7 @@ func loadWgmma(t testing.TB, forms []wgmmaForm) *Module {
 	return m
 }
 
-// TestWarpgroupProducts holds products of warpgroups against float64.
+// TestWarpgroupProducts holds dots of warpgroups against float64.
 func TestWarpgroupProducts(t *testing.T) {
 	r := newRand(t)
 	forms := wgmmaForms()
@@ -253,7 +253,7 @@ func TestWarpgroupProducts(t *testing.T) {
 		got, want, magnitude, _ := f.run(t, m, i, r, 2)
 		tol := map[string]float64{"f16": 0x1p-9, "f32": 0x1p-20}[f.c]
 		if elemBits(f.a) == 8 {
-			tol = 0x1p-8 // 33 terms and their sum, cut 13 bits behind the first
+			tol = 0x1p-8 // 33 terms and their sum, cut 13 bits below the first
 		}
 		limit := map[string]float64{"f16": 65000, "f32": 3e38}[f.c]
 		bad := 0

@@ -173,7 +173,7 @@ type kernel struct {
 	block [3]int // threads
 }
 
-// scratchParams are the parameters behind the user's.
+// scratchParams are the parameters after the user's.
 const scratchParams = 2
 
 func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, error) {

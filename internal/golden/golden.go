@@ -159,7 +159,7 @@ func (c *Case) finish() {
 		return
 	}
 	if c.Failed() {
-		return // what a failing test saw is no expectation
+		return // what a failing test saw is not an expectation
 	}
 	before := len(c.archive.Files)
 	c.archive.Files = slices.DeleteFunc(c.archive.Files, stale)

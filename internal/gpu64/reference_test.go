@@ -86,7 +86,7 @@ func TestReference(t *testing.T) {
 	t.Logf("%d of those accepted need more than the %d KiB of shared memory of a work-group", large.Load(), device.SharedMemory>>10)
 	for name := range refused {
 		if !slices.ContainsFunc(list, func(j job) bool { return j.name == name }) {
-			t.Errorf("the list of refused kernels has %s, which is no job", name)
+			t.Errorf("the list of refused kernels has %s, which is not a job", name)
 		}
 	}
 }

@@ -1,5 +1,5 @@
 // Package hardware launches PTX on a real GPU through the CUDA driver, for one
-// purpose: to hold the simulator against it. Everything in it stands behind the
+// purpose: to hold the simulator against it. All of it is under the
 // build tag "cuda", which needs cgo; the driver library is opened at run time.
 //
 //	go test -tags cuda -run Hardware -v ./driver/sim

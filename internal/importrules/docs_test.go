@@ -10,7 +10,7 @@ import (
 
 var (
 	link = regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)`)
-	// code holds text that is no link: blocks, fenced or indented, and spans.
+	// code holds text that is not a link: blocks, fenced or indented, and spans.
 	code = regexp.MustCompile("(?ms)^```.*?^```|^    .*?$|`[^`\n]*`")
 )
 

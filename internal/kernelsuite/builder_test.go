@@ -227,7 +227,7 @@ func (b *builder) loadText(t *tensor, p string, dims, live, st []int, other num)
 	case mma:
 		n := count(dims)
 		if n < 256 {
-			break // less than a tile of a product
+			break // less than a tile of a dot
 		}
 		z := fmt.Sprintf("z%d", n)
 		if !slices.Contains(b.params, z) {

@@ -17,8 +17,8 @@ func controlGroups() []*group {
 func controlOf(b *builder, typ string) {
 	t := dtype(typ)
 	x, y := b.load(typ, num{}, b.small(typ)), b.load(typ, num{}, b.small(typ))
-	turns, flag := b.r.IntN(5), b.r.IntN(2)
-	n := b.param("n", turns)
+	trips, flag := b.r.IntN(5), b.r.IntN(2)
+	n := b.param("n", trips)
 	f := b.param("f", flag)
 	cast := func(v int64) num {
 		if t.Float() {
@@ -44,7 +44,7 @@ func controlOf(b *builder, typ string) {
 		"        acc = acc - " + x.name,
 	}, "acc", func(x, y int64) int64 {
 		acc := x
-		for i := range turns {
+		for i := range trips {
 			if acc += y; i%2 == 0 {
 				acc++
 			} else {
@@ -59,7 +59,7 @@ func controlOf(b *builder, typ string) {
 		fmt.Sprintf("for i in range(%s, 0, -1):", n),
 		"    u, v = v, u",
 	}, "u", func(x, y int64) int64 {
-		if turns%2 == 1 {
+		if trips%2 == 1 {
 			return y
 		}
 		return x
@@ -71,7 +71,7 @@ func controlOf(b *builder, typ string) {
 		"    w = w + " + y.name,
 		"    k += 2",
 	}, "w", func(x, y int64) int64 {
-		for k := 0; k < turns; k += 2 {
+		for k := 0; k < trips; k += 2 {
 			x += y
 		}
 		return x
@@ -84,7 +84,7 @@ func controlOf(b *builder, typ string) {
 		fmt.Sprintf("    if (i == 1) & (%s != 0):", f),
 		"        q = q - " + y.name,
 	}, "q", func(x, y int64) int64 {
-		for i := range turns {
+		for i := range trips {
 			if x += int64(i); i == 1 && flag != 0 {
 				x -= y
 			}
@@ -105,7 +105,7 @@ func controlOf(b *builder, typ string) {
 		return 2 * y
 	})
 	run("choice", nil, fmt.Sprintf("(%s if %s > 2 else %s)", x.name, n, y.name), func(x, y int64) int64 {
-		if turns > 2 {
+		if trips > 2 {
 			return x
 		}
 		return y
@@ -116,7 +116,7 @@ func controlOf(b *builder, typ string) {
 		"    e = e + i",
 		fmt.Sprintf("for i in tl.range(0, %s, loop_unroll_factor=2):", n),
 		"    e = e + " + y.name,
-	}, "e", func(x, y int64) int64 { return x + 3 + int64(turns)*y })
+	}, "e", func(x, y int64) int64 { return x + 3 + int64(trips)*y })
 	if len(b.dims) > 0 && typ != "i8" {
 		// A reduction in a loop, of what the loop carries.
 		sum, magnitude := int64(0), int64(0)
@@ -125,7 +125,7 @@ func controlOf(b *builder, typ string) {
 			magnitude += max(val(v), -val(v))
 		}
 		total, bound := int64(0), int64(0)
-		for i := range turns {
+		for i := range trips {
 			total += sum + int64(i*count(b.dims))
 			bound += magnitude + int64(i*count(b.dims))
 		}

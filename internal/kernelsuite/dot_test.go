@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// dotKind is a product's operands, result, and precision.
+// dotKind is a dot's operands, result, and precision.
 type dotKind struct {
 	name, in, out, arg string
 	// eps is the relative error of one term of the sum; 0 means that only the
@@ -124,9 +124,9 @@ func dotOf(b *builder, k dotKind) {
 	product("accumulator", fmt.Sprintf("tl.dot(%s, %s, acc=%s%s)", x.name, y.name, acc.name, k.arg), nil, x, y, acc, true, false)
 	product("added", fmt.Sprintf("tl.dot(%s, %s%s) + %s", p.name, q.name, k.arg, acc.name), nil, p, q, acc, false, false)
 	z := load(whole, n, depth)
-	turn := "(1, 0)"
+	perm := "(1, 0)"
 	if b.rank == 3 {
-		turn = "(0, 2, 1)"
+		perm = "(0, 2, 1)"
 	}
-	product("transposed", fmt.Sprintf("tl.dot(%s, tl.permute(%s, %s)%s)", x.name, z.name, turn, k.arg), nil, x, z, nil, true, true)
+	product("transposed", fmt.Sprintf("tl.dot(%s, tl.permute(%s, %s)%s)", x.name, z.name, perm, k.arg), nil, x, z, nil, true, true)
 }

@@ -18,7 +18,7 @@ const (
 	rows    = "rows"    // a load along the last dimension
 	columns = "columns" // a load along the first
 	slice   = "slice"   // a reduction: registers and lanes hold copies
-	mma     = "mma"     // a product of matrices
+	mma     = "mma"     // a dot by matrix instructions
 )
 
 // The sizes of tensors.

@@ -124,7 +124,7 @@ func (c hintCase) random(r *rand.Rand, n int) *array.Array {
 
 // run runs a kernel of some blocks, each a copy of one of x to the same one of out
 // under the mask, and compares. Its arguments are
-// x, y, out, n, the elements of a block, and aheadTurns.
+// x, y, out, n, the elements of a block, and aheadTrips.
 func (c hintCase) run(t *testing.T, r *rand.Rand, blocks int, text string) string {
 	t.Helper()
 	size := dtype(c.typ).Size
@@ -146,7 +146,7 @@ func (c hintCase) run(t *testing.T, r *rand.Rand, blocks int, text string) strin
 		}
 	}
 	k := kerneltest.Kernel{Source: text, Target: c.target}.Warps(c.warps)
-	ran := k.Run(t, kerneltest.Grid(1), x, y, out, n, c.num, aheadTurns)
+	ran := k.Run(t, kerneltest.Grid(1), x, y, out, n, c.num, aheadTrips)
 	for i := range blocks * c.num {
 		if got, want := out.Data[i*size:(i+1)*size], want.Data[i*size:(i+1)*size]; !slices.Equal(got, want) {
 			t.Fatalf("block %d, element %d of %d is %x, must be %x (n=%d)\n%s", i/c.num, i%c.num, c.num, got, want, n, text)
@@ -157,7 +157,7 @@ func (c hintCase) run(t *testing.T, r *rand.Rand, blocks int, text string) strin
 
 // head is the beginning of a kernel.
 func (c hintCase) head() string {
-	s := fmt.Sprintf("import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(x, y, o, n, s, turns):\n    at = tl.arange(0, %d)\n    inside = at < n\n", c.num)
+	s := fmt.Sprintf("import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(x, y, o, n, s, trips):\n    at = tl.arange(0, %d)\n    inside = at < n\n", c.num)
 	if masks[c.mask].name == "other block" {
 		s += "    y = tl.load(y + at)\n"
 	}
@@ -198,13 +198,13 @@ func TestHints(t *testing.T) {
 	})
 }
 
-// aheadTurns are the iterations of TestHintsAhead's loops.
-const aheadTurns = 5
+// aheadTrips are the iterations of TestHintsAhead's loops.
+const aheadTrips = 5
 
 // TestHintsAhead: the same loads in pipelined loops, where those of four bytes and
 // more are asynchronous copies.
 func TestHintsAhead(t *testing.T) {
-	const perKernel, turns = 8, aheadTurns
+	const perKernel, trips = 8, aheadTrips
 	eachHint(t, true, func(t *testing.T, c hintCase, r *rand.Rand) {
 		all := loadHints
 		if c.width >= 4 {
@@ -215,16 +215,16 @@ func TestHintsAhead(t *testing.T) {
 			var s strings.Builder
 			s.WriteString(c.head())
 			for k, h := range hints {
-				block := k * turns * c.num
-				end := fmt.Sprint(turns)
+				block := k * trips * c.num
+				end := fmt.Sprint(trips)
 				if k%2 != 0 {
-					end = "turns" // a length that only the launch knows
+					end = "trips" // a length that only the launch knows
 				}
 				fmt.Fprintf(&s, "    for i in tl.range(0, %s, num_stages=3):\n", end)
 				fmt.Fprintf(&s, "        tl.store(o + %d + i * %d + at, tl.load(x + %d + i * %d + at%s%s)%s%s)\n",
 					block, c.num, block, c.num, mask.load, h.args, mask.store, storeHints[r.IntN(len(storeHints))].args)
 			}
-			ptx := c.run(t, r, len(hints)*turns, s.String())
+			ptx := c.run(t, r, len(hints)*trips, s.String())
 			if got := strings.Contains(ptx, "cp.async.c"); got != (c.width >= 4) {
 				t.Errorf("copies of %d bytes are asynchronous: %v\n%s\n%s", c.width, got, s.String(), ptx)
 			}
@@ -240,7 +240,7 @@ func TestHintsAhead(t *testing.T) {
 // TestHintsOfDots: dots in pipelined loops, of operands that are loaded with every
 // hint.
 func TestHintsOfDots(t *testing.T) {
-	const m, depth, turns, perKernel = 32, 32, 3, 6
+	const m, depth, trips, perKernel = 32, 32, 3, 6
 	r := kerneltest.Rand(t)
 	targets := capabilities()
 	for _, typ := range []string{"fp16", "fp32", "i8"} {
@@ -252,13 +252,13 @@ func TestHintsOfDots(t *testing.T) {
 				if typ == "i8" {
 					out, zero = "i32", "tl.int32"
 				}
-				n := len(hints) * turns * depth // the length of the whole sum
+				n := len(hints) * trips * depth // the length of the whole sum
 				a, b := kerneltest.Randint(own, -4, 5, typ, m*n), kerneltest.Randint(own, -4, 5, typ, m*n)
 				var s strings.Builder
 				fmt.Fprintf(&s, "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(a, b, o):\n")
 				fmt.Fprintf(&s, "    i = tl.arange(0, %d)\n    k = tl.arange(0, %d)\n    acc = tl.zeros((%d, %d), %s)\n", m, depth, m, m, zero)
 				for j, h := range hints {
-					fmt.Fprintf(&s, "    for t in range(%d, %d):\n", j*turns, (j+1)*turns)
+					fmt.Fprintf(&s, "    for t in range(%d, %d):\n", j*trips, (j+1)*trips)
 					fmt.Fprintf(&s, "        p = tl.load(a + i[:, None] * %d + t * %d + k[None, :]%s)\n", n, depth, h.args)
 					fmt.Fprintf(&s, "        q = tl.load(b + (t * %d + k[:, None]) * %d + i[None, :]%s)\n", depth, m, hints[len(hints)-1-j].args)
 					fmt.Fprintf(&s, "        acc = tl.dot(p, q, acc, out_dtype=%s)\n", zero)

@@ -13,8 +13,8 @@ import (
 )
 
 // loopProgram writes random kernels about loops and what passes do to them: loads
-// under masks, through indices and by pointers that move; products; values carried
-// from turn to turn, in other layouts too; memory that a loop writes and reads;
+// under masks, through indices and by pointers that move; dots; values carried
+// from iteration to iteration, in other layouts too; memory that a loop writes and reads;
 // loops in loops, in branches, with bounds and hints of all kinds.
 //
 // Beside its text a program is a list of Go functions that do the same, so that
@@ -26,7 +26,7 @@ type loopProgram struct {
 	indent string
 	names  int
 	// blocks, scalars and dots are the variables in scope: of int32, and sums of
-	// products in fp32.
+	// dots in fp32.
 	blocks, scalars, dots []string
 	depth, stores         int
 	body                  *[]step // where the next statement goes
@@ -387,7 +387,7 @@ func (p *loopProgram) statement() {
 		p.newBlock(p.load())
 	case k < 9:
 		p.addDot()
-	case k < 10: // a product that nothing is added to
+	case k < 10: // a dot that nothing is added to
 		a, b, is := p.product()
 		p.newBlock(block{fmt.Sprintf("tl.dot(%s, %s).to(tl.int32)", a.text, b.text), is})
 	case k < 11:
@@ -431,7 +431,7 @@ func (p *loopProgram) set(name string, v block) {
 	p.do(func(m *machine) { m.blocks[name] = v.is(m) })
 }
 
-// addDot adds a product to a sum of products.
+// addDot adds a dot to a sum of dots.
 func (p *loopProgram) addDot() {
 	if len(p.dots) == 0 {
 		return
@@ -541,7 +541,7 @@ func (p *loopProgram) hints() string {
 	return s
 }
 
-// loop adds a loop, with what one usually has before it: a sum of products, and a
+// loop adds a loop, with what one usually has before it: a sum of dots, and a
 // pointer that moves.
 func (p *loopProgram) loop() {
 	nn := p.n * p.n
@@ -558,18 +558,18 @@ func (p *loopProgram) loop() {
 		p.do(func(m *machine) { m.scalars[pointer] = 0 })
 	}
 	previous := ""
-	if p.r.IntN(4) == 0 { // a value that is used a turn later
+	if p.r.IntN(4) == 0 { // a value that is used an iteration later
 		previous = p.name("v")
 		p.set(previous, p.variable())
 		p.blocks = append(p.blocks, previous)
 	}
 
-	i, turns := p.name("i"), pick(p.r, []string{"t0", "t1", "t2"})
+	i, trips := p.name("i"), pick(p.r, []string{"t0", "t1", "t2"})
 	var counts func(m *machine) []int32 // the values of i
 	up := func(from, by int32) func(m *machine) []int32 {
 		return func(m *machine) []int32 {
 			var out []int32
-			for k := range m.scalars[turns] {
+			for k := range m.scalars[trips] {
 				out = append(out, from+k*by)
 			}
 			return out
@@ -578,16 +578,16 @@ func (p *loopProgram) loop() {
 	while, narrow := false, func() {}
 	switch p.r.IntN(14) {
 	case 0:
-		p.line("for %s in range(%s):", i, turns)
+		p.line("for %s in range(%s):", i, trips)
 		counts = up(0, 1)
 	case 1:
-		p.line("for %s in tl.range(3, 3 + %s * 2, 2%s):", i, turns, p.hints())
+		p.line("for %s in tl.range(3, 3 + %s * 2, 2%s):", i, trips, p.hints())
 		counts = up(3, 2)
 	case 2:
-		p.line("for %s in tl.range(0, %s * 16 - 5, 16%s):", i, turns, p.hints())
+		p.line("for %s in tl.range(0, %s * 16 - 5, 16%s):", i, trips, p.hints())
 		counts = up(0, 16)
 	case 3:
-		p.line("for %s in range(%s, 0, -1):", i, turns)
+		p.line("for %s in range(%s, 0, -1):", i, trips)
 		counts = func(m *machine) []int32 {
 			out := up(1, 1)(m)
 			slices.Reverse(out)
@@ -599,22 +599,22 @@ func (p *loopProgram) loop() {
 		counts = func(*machine) []int32 { return []int32{0, 1, 2}[:n] }
 	case 5:
 		p.line("%s = t0 * 0", i)
-		p.line("while %s < %s:", i, turns)
+		p.line("while %s < %s:", i, trips)
 		counts, while = up(0, 1), true
 	case 6: // a step that is not known, down and up to what no step meets
-		p.line("for %s in tl.range(-%s, %s, t2 + 1%s):", i, turns, turns, p.hints())
+		p.line("for %s in tl.range(-%s, %s, t2 + 1%s):", i, trips, trips, p.hints())
 		counts = func(m *machine) (out []int32) {
-			for k := -m.scalars[turns]; k < m.scalars[turns]; k += m.scalars["t2"] + 1 {
+			for k := -m.scalars[trips]; k < m.scalars[trips]; k += m.scalars["t2"] + 1 {
 				out = append(out, k)
 			}
 			return out
 		}
 	case 7: // of 64 bits
-		p.line("for %s_wide in tl.range(0, tl.cast(%s, tl.int64)%s):", i, turns, p.hints())
+		p.line("for %s_wide in tl.range(0, tl.cast(%s, tl.int64)%s):", i, trips, p.hints())
 		narrow = func() { p.line("%s = %s_wide.to(tl.int32)", i, i) }
 		counts = up(0, 1)
 	default:
-		p.line("for %s in tl.range(0, %s%s):", i, turns, p.hints())
+		p.line("for %s in tl.range(0, %s%s):", i, trips, p.hints())
 		counts = up(0, 1)
 	}
 	scalars, known := p.scalars, len(p.blocks)
@@ -641,7 +641,7 @@ func (p *loopProgram) loop() {
 		if p.r.IntN(2) == 0 {
 			p.set(p.blocks[0], p.value())
 		}
-		p.set(p.blocks[0], p.sum(p.blocks[known:])) // what the turn made is known behind the loop
+		p.set(p.blocks[0], p.sum(p.blocks[known:])) // what the iteration made is known after the loop
 		if while {
 			p.line("%s += 1", i)
 		}
@@ -736,13 +736,13 @@ func runLoops(t *testing.T, r *rand.Rand, variations []variation) (ahead bool) {
 	m.p = fill((farthest+1)*nn, func() int32 { return int32(r.Uint32()) })
 	m.index = fill((windows+1)*nn, func() int32 { return r.Int32N(int32(windows * nn)) })
 	m.small = fill((windows+1)*nn, func() int32 { return r.Int32N(5) - 2 })
-	// Behind what the program stores to w stands out.
+	// out follows what the program stores to w.
 	m.w = make([]int32, (maxStores*windows+8)*nn)
 	for i := range 3 {
-		m.scalars[fmt.Sprint("t", i)] = r.Int32N(maxTurns + 1)
+		m.scalars[fmt.Sprint("t", i)] = r.Int32N(maxTrips + 1)
 	}
 	target := []string{"cuda:80", "cuda:86", "cuda:89", "cuda:90"}[r.IntN(4)]
-	turns := []any{int(m.scalars["t0"]), int(m.scalars["t1"]), int(m.scalars["t2"])}
+	trips := []any{int(m.scalars["t0"]), int(m.scalars["t1"]), int(m.scalars["t2"])}
 	for _, s := range steps {
 		s(&m)
 	}
@@ -755,10 +755,10 @@ func runLoops(t *testing.T, r *rand.Rand, variations []variation) (ahead bool) {
 		w, z := kerneltest.Zeros("i32", maxStores*windows*nn), kerneltest.Zeros("i32", nn)
 		count, out := kerneltest.Zeros("i32", 16), kerneltest.Zeros("i32", 8*nn)
 		k := kerneltest.Kernel{Source: p.text.String(), Target: target, Options: kerneltest.Options{"num_warps": v.warps, "num_stages": v.stages}}
-		args := append([]any{words, index, h, w, z, count, out}, turns...)
+		args := append([]any{words, index, h, w, z, count, out}, trips...)
 		ran, err := k.With(v.options).TryRun(t, kerneltest.Grid(1), args...)
 		if err != nil {
-			t.Fatalf("%s, %v, %s: %s\n%s", target, turns, v, kerneltest.Text(err), p.text.String())
+			t.Fatalf("%s, %v, %s: %s\n%s", target, trips, v, kerneltest.Text(err), p.text.String())
 		}
 		ahead = ahead || strings.Contains(ran.PTX, "cp.async.c")
 		for _, c := range []struct {
@@ -768,7 +768,7 @@ func runLoops(t *testing.T, r *rand.Rand, variations []variation) (ahead bool) {
 		}{{"out", out, m.w[maxStores*windows*nn:]}, {"w", w, m.w}, {"count", count, m.count}} {
 			for i := range c.got.Len() {
 				if got := c.got.Int(i); got != int64(c.want[i]) {
-					t.Fatalf("%s, %v, %s: %s[%d] is %d, want %d\n%s", target, turns, v, c.name, i, got, c.want[i], p.text.String())
+					t.Fatalf("%s, %v, %s: %s[%d] is %d, want %d\n%s", target, trips, v, c.name, i, got, c.want[i], p.text.String())
 				}
 			}
 		}

@@ -14,7 +14,7 @@ func mathGroups() []*group {
 }
 
 // mathOf checks the functions of tl. In fp32 several are approximations of the
-// hardware, whose bounds are those of the PTX manual, behind a multiplication
+// hardware, whose bounds are those of the PTX manual, after a multiplication
 // that rounds.
 func mathOf(b *builder, typ string) {
 	t := dtype(typ)

@@ -193,8 +193,8 @@ func runOffsets(t *testing.T, r *rand.Rand) {
 	}
 	typ := []string{"i8", "i16", "i32", "i64", "fp16", "fp32"}[r.IntN(6)]
 	e := dtype(typ)
-	turns, stride := 1+r.IntN(3), r.IntN(3)*16
-	x := array.New(e, int(most-least)+1+turns*stride)
+	trips, stride := 1+r.IntN(3), r.IntN(3)*16
+	x := array.New(e, int(most-least)+1+trips*stride)
 	for i := range x.Len() {
 		put(x, i, element(e, int64(r.IntN(50))))
 	}
@@ -209,9 +209,9 @@ func runOffsets(t *testing.T, r *rand.Rand) {
 	for i := range n {
 		live := a.v[i] < b.v[i]
 		sum := int64(0)
-		for turn := range turns {
+		for iter := range trips {
 			if live {
-				sum += number(get(x, int(off.v[i]-least)+turn*stride))
+				sum += number(get(x, int(off.v[i]-least)+iter*stride))
 			} else {
 				sum += 5
 			}
@@ -227,16 +227,16 @@ func runOffsets(t *testing.T, r *rand.Rand) {
 		fmt.Sprintf("mask = (%s + zero) < (%s + zero)", a.name, b.name),
 		fmt.Sprintf("from_ = x + (%s + zero - (%d))", off.name, least),
 		fmt.Sprintf("acc = tl.zeros([%s], %s)", shape, pyType(typ)),
-		"for i in range(turns):",
+		"for i in range(trips):",
 		"    acc += tl.load(from_, mask=mask, other=5)",
 		fmt.Sprintf("    from_ += %d", stride),
 		fmt.Sprintf("tl.store(out + (%s + zero - (%d)), acc, mask=mask)", stored.name, bottom))
-	text := "import triton\nimport triton.language as tl\n\n@triton.jit\ndef kernel(x, out, n0, n1, n2, turns, mine):\n    if tl.program_id(0) == mine:\n        " +
+	text := "import triton\nimport triton.language as tl\n\n@triton.jit\ndef kernel(x, out, n0, n1, n2, trips, mine):\n    if tl.program_id(0) == mine:\n        " +
 		strings.Join(lines, "\n        ") + "\n"
 	warps := 1 << r.IntN(4)
 	target := fmt.Sprint("cuda:", capabilities()[r.IntN(len(capabilities()))])
 	k := kerneltest.Kernel{Source: text, Name: "kernel", Target: target}.Warps(warps)
-	if _, err := k.TryRun(t, kerneltest.Grid(3), x, out, args[0], args[1], args[2], turns, pid); err != nil {
+	if _, err := k.TryRun(t, kerneltest.Grid(3), x, out, args[0], args[1], args[2], trips, pid); err != nil {
 		t.Fatalf("%s, %d warps: %s\n%s", target, warps, kerneltest.Text(err), text)
 	}
 	for i := range want {

@@ -96,10 +96,10 @@ func (p *program) statement() {
 	case 7:
 		p.addInt("tl.trans(%s) - %s", a, b)
 	case 8:
-		if p.n < 32 { // the least K of products of bytes
+		if p.n < 32 { // the least K of dots of bytes
 			break
 		}
-		// The sum is part of the product, which saturates on tensor cores and wraps
+		// The sum is part of the dot, which saturates on tensor cores and wraps
 		// elsewhere: it stays far from the end of the range.
 		p.addInt("tl.dot((%s & 127).to(tl.int8), (%s & 127).to(tl.int8)) + (%s >> 8)", a, b, a)
 	case 9:
@@ -126,15 +126,15 @@ func (p *program) block() {
 	p.line("%s = %s + 1", p.name(), v) // so that names stay apart
 	switch p.r.IntN(4) {
 	case 0:
-		p.line("for i in range(turns):")
+		p.line("for i in range(trips):")
 		p.line("    %s = %s * 3 + tl.sum(%s, 1)[:, None] + i", v, v, p.int())
 	case 1:
-		p.line("if turns > %d:", p.r.IntN(5))
+		p.line("if trips > %d:", p.r.IntN(5))
 		p.line("    %s = %s ^ tl.trans(%s)", v, v, p.int())
 		p.line("else:")
 		p.line("    %s = tl.cumsum(%s, 0)", v, v)
 	case 2:
-		p.line("for i in tl.range(turns, num_stages=%d):", 1+p.r.IntN(4))
+		p.line("for i in tl.range(trips, num_stages=%d):", 1+p.r.IntN(4))
 		p.line("    %s += tl.load(p + (i * %d) %% %d + o) * (i + 1)", v, p.n, p.n)
 	case 3: // a product of small integers: exact
 		d, stages := p.name(), ""
@@ -142,7 +142,7 @@ func (p *program) block() {
 			stages = fmt.Sprintf(", num_stages=%d", 1+p.r.IntN(4))
 		}
 		p.line("%s = tl.zeros((%d, %d), tl.float32)", d, p.n, p.n)
-		p.line("for i in tl.range(turns%s):", stages)
+		p.line("for i in tl.range(trips%s):", stages)
 		p.line("    %s = tl.dot(tl.load(h + i * %d + o), tl.load(h + (i + 1) * %d + o), %s)", d, p.n*p.n, p.n*p.n, d)
 		p.line("%s += %s.to(tl.int32)", v, d)
 	}
@@ -151,7 +151,7 @@ func (p *program) block() {
 // text is the kernel.
 func (p *program) text() string {
 	var s strings.Builder
-	s.WriteString("import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(p, q, h, r, s, turns):\n")
+	s.WriteString("import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(p, q, h, r, s, trips):\n")
 	for _, l := range p.body {
 		s.WriteString("    " + l + "\n")
 	}
@@ -179,8 +179,8 @@ func randomProgram(r *rand.Rand) *program {
 	return p
 }
 
-// maxTurns is how often the loops of programs run at most.
-const maxTurns = 5
+// maxTrips is how often the loops of programs run at most.
+const maxTrips = 5
 
 // A variation is a way to compile a program that must not change its results.
 type variation struct {
@@ -246,7 +246,7 @@ func choices(t *testing.T) []variation {
 // its bound.
 func TestRandomPrograms(t *testing.T) {
 	all := choices(t)
-	each := max(2, (len(all)+programs()-1)/programs()) // so that every choice has its turn
+	each := max(2, (len(all)+programs()-1)/programs()) // so that every choice is tested
 	eachProgram(t, func(t *testing.T, i int, r *rand.Rand) {
 		mine := slices.Clone(machines)
 		for k := range each {
@@ -284,7 +284,7 @@ func agree(t *testing.T, r *rand.Rand, variations []variation) {
 	p := randomProgram(r)
 	n := p.n * p.n
 	ints, floats := kerneltest.Randint(r, -1<<31, 1<<31, "i32", 2*n+p.n), array.New(dtype("fp32"), n)
-	small := array.New(dtype("fp16"), (maxTurns+1)*n)
+	small := array.New(dtype("fp16"), (maxTrips+1)*n)
 	for i := range n {
 		floats.Set(i, r.Float64()*2-1)
 	}
@@ -292,12 +292,12 @@ func agree(t *testing.T, r *rand.Rand, variations []variation) {
 		small.Set(i, float64(r.IntN(17)-8))
 	}
 	target := []string{"cuda:80", "cuda:86", "cuda:89", "cuda:90"}[r.IntN(4)]
-	turns := r.IntN(maxTurns + 1)
+	trips := r.IntN(maxTrips + 1)
 	var first, firstFloats *array.Array
 	for _, v := range variations {
 		got, gotFloats := kerneltest.Empty("i32", n), kerneltest.Empty("fp32", n)
 		k := kerneltest.Kernel{Source: p.text(), Target: target, Options: kerneltest.Options{"num_warps": v.warps, "num_stages": v.stages}}
-		if _, err := k.With(v.options).TryRun(t, kerneltest.Grid(1), ints, floats, small, got, gotFloats, turns); err != nil {
+		if _, err := k.With(v.options).TryRun(t, kerneltest.Grid(1), ints, floats, small, got, gotFloats, trips); err != nil {
 			t.Fatalf("%s, %s: %s\n%s", target, v, kerneltest.Text(err), p.text())
 		}
 		if first == nil {

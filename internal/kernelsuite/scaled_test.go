@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// scaledGroups are products of matrices of small floats, of which each 32 of a
+// scaledGroups are dots of matrices of small floats, of which each 32 of a
 // row share a power of two.
 func scaledGroups() []*group {
 	var all []*group

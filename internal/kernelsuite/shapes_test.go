@@ -460,7 +460,7 @@ func (s *shaper) step() {
 			b.v[o] = x.v[o+(x.dims[d]-1-2*k)*st[d]]
 		})
 		s.add(b, "tl.flip(%s, %d)", x.name, d)
-	case 18, 19: // a product with itself, turned; the order of dimensions is any
+	case 18, 19: // a dot with itself, transposed; the order of dimensions is any
 		if rank < 2 || rank > 3 || x.dims[rank-1] < 32 || count(x.dims)/x.dims[rank-1]*x.dims[rank-2] > maxShape {
 			return
 		}
@@ -547,10 +547,10 @@ func (s *shaper) step() {
 		if rank == 0 {
 			return
 		}
-		turns := s.r.IntN(4)
+		trips := s.r.IntN(4)
 		b := x.like(x.dims)
 		copy(b.v, x.v)
-		for turn := range turns {
+		for iter := range trips {
 			next := slices.Clone(b.v)
 			places(without(x.dims, d), func(_ int, at []int) {
 				o := offset(slices.Insert(slices.Clone(at), d, 0), st)
@@ -564,12 +564,12 @@ func (s *shaper) step() {
 					}
 				}
 				for k := range x.dims[d] {
-					next[o+k*st[d]] = fit(t, b.v[o+k*st[d]]*3+all+int64(turn))
+					next[o+k*st[d]] = fit(t, b.v[o+k*st[d]]*3+all+int64(iter))
 				}
 			})
 			b.v = next
 		}
-		s.params, s.args = append(s.params, fmt.Sprintf("n%d", len(s.params))), append(s.args, turns)
+		s.params, s.args = append(s.params, fmt.Sprintf("n%d", len(s.params))), append(s.args, trips)
 		n := s.params[len(s.params)-1]
 		if s.add(b, "%s", x.name) == nil {
 			return

@@ -46,9 +46,9 @@ def pointer(x_ptr, y_ptr, row, column, M, N, STEP, TURNS, BM: tl.constexpr, BN: 
 					if i == 0 { // each test has one with something inside
 						row, m, column = math.MaxInt32-3, math.MaxInt32-1, -5
 					}
-					n, turns := columns, 3
+					n, trips := columns, 3
 					x, y := Randint(r, -99, 99, "i32", columns), Empty("i32", bm*bn)
-					k.Run(t, Grid(1), x, y, row, column, m, n, 0, turns, bm, bn)
+					k.Run(t, Grid(1), x, y, row, column, m, n, 0, trips, bm, bn)
 					Equal(t, fmt.Sprintf("from row %d, column %d, of %d by %d", row, column, m, n), y, each(bm*bn, func(at int) float64 {
 						i, j := row+at/bn, column+at%bn
 						if i < 0 || i >= m || j < 0 || j >= n {

@@ -8,7 +8,7 @@ import (
 	"github.com/tritonc/tritonc/driver/array"
 )
 
-// TestDots: matrix products of one block, every kind of operand.
+// TestDots: dots of one block, every kind of operand.
 func TestDots(t *testing.T) {
 	for _, c := range []struct {
 		typ, out   string
@@ -94,7 +94,7 @@ func TestDotScaled(t *testing.T) {
 	Near(t, "out", out, product(unpackE2M1(packed, scales, m, k), b, m, n, k), 1e-4, 1e-3)
 }
 
-// TestDotKinds: one kernel with products of every rank, type and accumulator.
+// TestDotKinds: one kernel with dots of every rank, type and accumulator.
 func TestDotKinds(t *testing.T) {
 	const n = 32
 	forWarps(t, golden(t, "dots"), func(t *testing.T, kernel Kernel) {

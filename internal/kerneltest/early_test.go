@@ -17,9 +17,9 @@ def maxima(x, most, out, scale, first, start, n, M: tl.constexpr, N: tl.constexp
     i = tl.arange(0, M)
     j = tl.arange(0, N)
     rows = (first + i)[:, None]
-    for turn in range(0, n):
-        s = tl.load(x + turn * M * N + i[:, None] * N + j[None, :]) * scale
-        columns = (start + turn * N + j)[None, :]
+    for step in range(0, n):
+        s = tl.load(x + step * M * N + i[:, None] * N + j[None, :]) * scale
+        columns = (start + step * N + j)[None, :]
         if MASK == 1:
             s = tl.where(rows >= columns, s, -1.0e6)
         elif MASK == 2:
@@ -28,22 +28,22 @@ def maxima(x, most, out, scale, first, start, n, M: tl.constexpr, N: tl.constexp
             s = tl.where((rows - columns <= 100) & (rows > columns - 7), s, 0.5)
         elif MASK == 4:
             s = tl.where(rows - columns <= 100, s, 0.5)
-        tl.store(most + turn * M + i, tl.max(s, 1))
-        tl.store(out + turn * M * N + i[:, None] * N + j[None, :], s)
+        tl.store(most + step * M + i, tl.max(s, 1))
+        tl.store(out + step * M * N + i[:, None] * N + j[None, :], s)
 `
 
 // What tritongpu-reduce-early makes of a loop gives the same bits: for factors of
 // any sign and size, numbers that are none, and coordinates that wrap around.
 func TestReduceEarly(t *testing.T) {
-	const m, n, turns = 64, 64, 4
+	const m, n, trips = 64, 64, 4
 	r := Rand(t)
-	x := Randn(r, "fp32", turns, m, n)
+	x := Randn(r, "fp32", trips, m, n)
 	for range 200 {
 		special := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1e-42, -1e-42, 3e38, -3e38}
-		x.Set(r.IntN(turns*m*n), special[r.IntN(len(special))])
+		x.Set(r.IntN(trips*m*n), special[r.IntN(len(special))])
 	}
 	for j := range n {
-		x.Set(5*n+j, math.NaN()) // rows of the first turn
+		x.Set(5*n+j, math.NaN()) // rows of the first iteration
 		x.Set(9*n+j, math.Inf(-1))
 		x.Set(13*n+j, -float64(j))
 	}
@@ -70,8 +70,8 @@ func TestReduceEarly(t *testing.T) {
 			for _, scale := range scales {
 				t.Run(fmt.Sprintf("mask=%d/rows=%d/columns=%d/scale=%g", mask, place[0], place[1], scale), func(t *testing.T) {
 					run := func(k Kernel) (most, out *array.Array, ptx string) {
-						most, out = Empty("fp32", turns, m), Empty("fp32", turns, m, n)
-						o := k.Run(t, Grid(1), x, most, out, scale, place[0], place[1], turns, m, n, mask)
+						most, out = Empty("fp32", trips, m), Empty("fp32", trips, m, n)
+						o := k.Run(t, Grid(1), x, most, out, scale, place[0], place[1], trips, m, n, mask)
 						return most, out, o.PTX
 					}
 					most, out, ptx := run(k)
@@ -87,7 +87,7 @@ func TestReduceEarly(t *testing.T) {
 	}
 }
 
-// sameBits reports elements that differ, -0 from 0, too; all that is no number is
+// sameBits reports elements that differ, -0 from 0, too; all that is not a number is
 // equal.
 func sameBits(t *testing.T, name string, got, want *array.Array) {
 	t.Helper()

@@ -183,7 +183,7 @@ func TestLanguageRandoms(t *testing.T) {
 }
 
 // TestLanguageDescriptors: one warp, since the last loop stores what other
-// threads load in the turn after.
+// threads load in the iteration after.
 func TestLanguageDescriptors(t *testing.T) {
 	const m, n = 20, 24
 	r := Rand(t)

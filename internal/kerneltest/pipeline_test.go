@@ -122,25 +122,25 @@ func copiesAhead(t *testing.T, ran *Outcome, want bool) {
 	}
 }
 
-// turnCounts are numbers of turns below, at and above the stages of a pipeline.
-var turnCounts = []int{0, 1, 2, 3, 5}
+// tripCounts are numbers of iterations below, at and above the stages of a pipeline.
+var tripCounts = []int{0, 1, 2, 3, 5}
 
 func TestPipelinedGather(t *testing.T) {
 	for _, stages := range []int{1, 2, 3, 5} {
-		for _, turns := range turnCounts {
-			t.Run(fmt.Sprintf("stages=%d/turns=%d", stages, turns), func(t *testing.T) {
+		for _, trips := range tripCounts {
+			t.Run(fmt.Sprintf("stages=%d/trips=%d", stages, trips), func(t *testing.T) {
 				r := Rand(t)
 				const b = 256
 				x, out := Randn(r, "fp32", 1000), Empty("fp32", b)
-				index := Zeros("i32", max(turns, 1)*b)
-				for i := range turns * b {
+				index := Zeros("i32", max(trips, 1)*b)
+				for i := range trips * b {
 					index.Set(i, float64(r.IntN(1000)))
 				}
-				ran := pipelines("gather_sum").Run(t, Grid(1), index, x, out, turns, b, stages)
-				copiesAhead(t, ran, stages > 1 && turns != 1) // of a single turn no loop is left
+				ran := pipelines("gather_sum").Run(t, Grid(1), index, x, out, trips, b, stages)
+				copiesAhead(t, ran, stages > 1 && trips != 1) // of a single iteration no loop is left
 				Near(t, "out", out, each(b, func(i int) float64 {
 					sum := 0.0
-					for k := range turns {
+					for k := range trips {
 						sum += x.At(int(index.At(k*b + i)))
 					}
 					return sum
@@ -152,28 +152,28 @@ func TestPipelinedGather(t *testing.T) {
 
 func TestPipelinedMask(t *testing.T) {
 	for _, stages := range []int{2, 3, 4} {
-		for _, turns := range turnCounts {
-			t.Run(fmt.Sprintf("stages=%d/turns=%d", stages, turns), func(t *testing.T) {
+		for _, trips := range tripCounts {
+			t.Run(fmt.Sprintf("stages=%d/trips=%d", stages, trips), func(t *testing.T) {
 				r := Rand(t)
 				const b, m = 256, 200
-				x, out, total := Randn(r, "fp32", max(turns, 1)*b), Zeros("fp32", max(turns, 1)*b), Empty("fp32", b)
-				ran := pipelines("masked").Run(t, Grid(1), x, out, total, turns, m, b, stages)
-				copiesAhead(t, ran, turns != 1)
-				at := func(turn, i int) float64 {
-					if i < m-turn {
-						return x.At(turn*b + i)
+				x, out, total := Randn(r, "fp32", max(trips, 1)*b), Zeros("fp32", max(trips, 1)*b), Empty("fp32", b)
+				ran := pipelines("masked").Run(t, Grid(1), x, out, total, trips, m, b, stages)
+				copiesAhead(t, ran, trips != 1)
+				at := func(iter, i int) float64 {
+					if i < m-iter {
+						return x.At(iter*b + i)
 					}
 					return 7
 				}
-				Near(t, "out", out, each(max(turns, 1)*b, func(i int) float64 {
-					if turns == 0 {
+				Near(t, "out", out, each(max(trips, 1)*b, func(i int) float64 {
+					if trips == 0 {
 						return 0
 					}
 					return 2 * at(i/b, i%b)
 				}), 1e-6, 1e-6)
 				Near(t, "total", total, each(b, func(i int) float64 {
 					sum := 0.0
-					for k := 0; k < turns; k += 2 {
+					for k := 0; k < trips; k += 2 {
 						sum += at(k, i)
 					}
 					return sum
@@ -196,11 +196,11 @@ func transposed(a *array.Array, typ string, m, n int) *array.Array {
 
 func TestPipelinedDots(t *testing.T) {
 	for _, stages := range []int{1, 2, 3, 4} {
-		for _, turns := range turnCounts {
-			t.Run(fmt.Sprintf("stages=%d/turns=%d", stages, turns), func(t *testing.T) {
+		for _, trips := range tripCounts {
+			t.Run(fmt.Sprintf("stages=%d/trips=%d", stages, trips), func(t *testing.T) {
 				r := Rand(t)
 				const m, bk = 32, 32
-				k := turns * bk
+				k := trips * bk
 				room := max(k, 1)
 				o := Options{"num_stages": stages}
 				a, b := Randn(r, "fp16", m, room), Randn(r, "fp16", m, room)
@@ -222,11 +222,11 @@ func TestPipelinedDots(t *testing.T) {
 
 func TestFusedLoops(t *testing.T) {
 	for _, tiles := range []int{0, 1, 3} {
-		for _, turns := range []int{0, 1, 2, 4} {
-			t.Run(fmt.Sprintf("tiles=%d/turns=%d", tiles, turns), func(t *testing.T) {
+		for _, trips := range []int{0, 1, 2, 4} {
+			t.Run(fmt.Sprintf("tiles=%d/trips=%d", tiles, trips), func(t *testing.T) {
 				r := Rand(t)
 				const m, bk = 32, 32
-				k := turns * bk
+				k := trips * bk
 				a, b, c := Randn(r, "fp16", max(tiles, 1)*m, max(k, 1)), Randn(r, "fp16", max(k, 1), m), Zeros("fp32", max(tiles, 1)*m, m)
 				copiesAhead(t, pipelines("persistent").Run(t, Grid(1), a, b, c, tiles, k, m, bk), true)
 				want := make([]float64, max(tiles, 1)*m*m)
@@ -257,24 +257,24 @@ func TestPipelinedBatches(t *testing.T) {
 	}
 }
 
-// A value that all turns but the first have from outside of the loop: what is begun
-// before the loop and what runs ahead in it belong to later turns.
+// A value that all iterations but the first have from outside of the loop: what is begun
+// before the loop and what runs ahead in it belong to later iterations.
 func TestPipelinedSettles(t *testing.T) {
 	for _, stages := range []int{1, 2, 3, 5} {
-		for _, turns := range turnCounts {
-			t.Run(fmt.Sprintf("stages=%d/turns=%d", stages, turns), func(t *testing.T) {
+		for _, trips := range tripCounts {
+			t.Run(fmt.Sprintf("stages=%d/trips=%d", stages, trips), func(t *testing.T) {
 				r := Rand(t)
 				const b = 128
-				x, out := Randn(r, "fp32", 1000+turns), Empty("fp32", 2*b)
+				x, out := Randn(r, "fp32", 1000+trips), Empty("fp32", 2*b)
 				index := Randint(r, 0, 1000, "i32", 2*b)
-				ran := pipelines("settles").Run(t, Grid(1), index, x, out, turns, b, stages)
-				copiesAhead(t, ran, stages > 1 && turns != 1)
+				ran := pipelines("settles").Run(t, Grid(1), index, x, out, trips, b, stages)
+				copiesAhead(t, ran, stages > 1 && trips != 1)
 				Near(t, "out", out, each(2*b, func(i int) float64 {
 					if i >= b {
-						return index.At(i - b + b*min(turns, 1))
+						return index.At(i - b + b*min(trips, 1))
 					}
 					sum := 0.0
-					for k := range turns {
+					for k := range trips {
 						sum += x.At(int(index.At(i+b*min(k, 1))) + k)
 					}
 					return sum
@@ -284,7 +284,7 @@ func TestPipelinedSettles(t *testing.T) {
 	}
 }
 
-// Where the address of a load comes from memory that the loop writes, no turn
+// Where the address of a load comes from memory that the loop writes, no iteration
 // begins before the one before has written. (One warp: others would not wait.)
 func TestPointerChase(t *testing.T) {
 	r := Rand(t)
@@ -300,7 +300,7 @@ func TestPointerChase(t *testing.T) {
 	}), 1e-5, 1e-5)
 }
 
-// A loop that reads what it wrote a turn before must not read ahead.
+// A loop that reads what it wrote an iteration before must not read ahead.
 func TestInPlaceLoop(t *testing.T) {
 	r := Rand(t)
 	const b, n = 128, 6
@@ -343,16 +343,16 @@ func TestPrefetchedOperands(t *testing.T) {
 			})
 		}
 	}
-	for _, turns := range turnCounts {
-		t.Run(fmt.Sprintf("turns=%d", turns), func(t *testing.T) {
+	for _, trips := range tripCounts {
+		t.Run(fmt.Sprintf("trips=%d", trips), func(t *testing.T) {
 			r := Rand(t)
 			const m, bk = 32, 32
-			k := turns * bk
+			k := trips * bk
 			a, b, out := Randn(r, "fp16", m, max(k, 1)), Randn(r, "fp16", max(k, 1), m), Empty("fp32", m, m)
 			args := []any{a, b, out, m, m, k, max(k, 1), 1, m, 1, m, 1, m, m, bk, 1}
 			plain := kernels("matmul").Run(t, Grid(1), args...)
 			ahead := kernels("matmul").With(Options{"prefetch_operands": true}).Run(t, Grid(1), args...)
-			if turns > 0 && plain.PTX == ahead.PTX { // without a turn A has no width, and nothing is copied
+			if trips > 0 && plain.PTX == ahead.PTX { // without an iteration A has no width, and nothing is copied
 				t.Error("nothing is read ahead")
 			}
 			Near(t, "c", out, product(a, b, m, m, k), 1e-4, 1e-4)

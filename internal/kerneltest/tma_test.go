@@ -52,8 +52,8 @@ def rows(x_ptr, i_ptr, y_ptr, z_ptr, M, N, TURNS, BM: tl.constexpr, BN: tl.const
     z.store([0], last)
 `
 
-// Copies by TMA leave the bytes that pointers leave, for products and sums of any
-// number of turns and stages, of many types and tiles.
+// Copies by TMA leave the bytes that pointers leave, for dots and sums of any
+// number of iterations and stages, of many types and tiles.
 func TestTMAProducts(t *testing.T) {
 	type types struct{ in, out, sum string }
 	kinds := []types{
@@ -91,14 +91,14 @@ func TestTMAProducts(t *testing.T) {
 // dimensions, stored under a condition; blocks that begin before the tensor.
 func TestTMARows(t *testing.T) {
 	for _, stages := range []int{1, 2, 3, 5} {
-		for _, turns := range turnCounts {
-			t.Run(fmt.Sprintf("stages=%d/turns=%d", stages, turns), func(t *testing.T) {
+		for _, trips := range tripCounts {
+			t.Run(fmt.Sprintf("stages=%d/trips=%d", stages, trips), func(t *testing.T) {
 				r := Rand(t)
 				bm, bn := []int{1, 4, 16}[r.IntN(3)], []int{16, 64, 128}[r.IntN(3)]
 				m, n := 6*bm+1, bn-16*r.IntN(bn/16)
 				x := Randn(r, "fp32", m, n)
-				index := Zeros("i32", max(turns, 1))
-				for i := range turns {
+				index := Zeros("i32", max(trips, 1))
+				for i := range trips {
 					index.Set(i, float64(r.IntN(m+2*bm)-bm))
 				}
 				pad := []string{"zero", "nan"}[r.IntN(2)]
@@ -106,7 +106,7 @@ func TestTMARows(t *testing.T) {
 				for way, tma := range []bool{false, true} {
 					y, z := Full(77, "fp32", m, n), Full(77, "fp32", bn)
 					ran := Kernel{Source: throughDescriptors, Name: "rows"}.On("cuda:90").With(Options{"tma": map[bool]string{false: "never", true: "always"}[tma]}).
-						Run(t, Grid(1), x, index, y, z, m, n, turns, bm, bn, stages, Expr("'"+pad+"'"))
+						Run(t, Grid(1), x, index, y, z, m, n, trips, bm, bn, stages, Expr("'"+pad+"'"))
 					copiedBy(t, ran, tma)
 					for at := range m * n {
 						got[way] = append(got[way], y.At(at))

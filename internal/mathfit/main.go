@@ -38,7 +38,7 @@ func sub(x, y *big.Float) *big.Float { return num(0).Sub(x, y) }
 func mul(x, y *big.Float) *big.Float { return num(0).Mul(x, y) }
 func quo(x, y *big.Float) *big.Float { return num(0).Quo(x, y) }
 
-// rest is (f(x) - x)/x³ as a function of x².
+// remainder is (f(x) - x)/x³ as a function of x².
 func rest(f func(*big.Float) *big.Float) func(*big.Float) *big.Float {
 	return func(z *big.Float) *big.Float {
 		x := ref.Sqrt(z)
@@ -46,7 +46,7 @@ func rest(f func(*big.Float) *big.Float) func(*big.Float) *big.Float {
 	}
 }
 
-// whole is f(x)/x³ beside rest.
+// whole is f(x)/x³ beside remainder.
 func whole(f func(*big.Float) *big.Float) func(*big.Float) *big.Float {
 	return func(z *big.Float) *big.Float {
 		x := ref.Sqrt(z)

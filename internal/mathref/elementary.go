@@ -218,7 +218,7 @@ func Cbrt(x *big.Float) *big.Float {
 	return scale(y, e/3)
 }
 
-// quadrant splits x·(π/2)/unit into a multiple n of π/2 and a rest.
+// quadrant splits x·(π/2)/unit into a multiple n of π/2 and a remainder.
 func quadrant(x *big.Float, pi *big.Float) (r *big.Float, n int) {
 	wide := func() *big.Float { return new(big.Float).SetPrec(longPrec) }
 	half := wide().SetMantExp(pi, -1)

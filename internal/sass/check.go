@@ -148,7 +148,7 @@ func read(operand string) (r registers) {
 	return r
 }
 
-// check lists the faults of one function. Of one that is no entry, the caller may
+// check lists the faults of one function. Of one that is not an entry, the caller may
 // have set everything.
 func check(code []inst, entry bool) []string {
 	var faults []string
@@ -158,7 +158,7 @@ func check(code []inst, entry bool) []string {
 	for i := range code {
 		for _, m := range descriptor.FindAllStringSubmatch(code[i].text, -1) {
 			if n, _ := strconv.Atoi(m[1]); n%2 != 0 {
-				fault(&code[i], fmt.Sprintf("UR%d is no first half of a descriptor", n))
+				fault(&code[i], fmt.Sprintf("UR%d is not a first half of a descriptor", n))
 			}
 		}
 	}

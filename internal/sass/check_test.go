@@ -28,7 +28,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{name: "a copy with a policy", code: []string{
 			"ULDC.64 UR14, c[0x0][0x208]", "LDGSTS.E.BYPASS.128 [R19+UR0], desc[UR1][R2.64], P0", "EXIT",
-		}, faults: []string{"UR1 is no first half", "nothing writes UR0, UR1, UR2 before"}},
+		}, faults: []string{"UR1 is not a first half", "nothing writes UR0, UR1, UR2 before"}},
 		{name: "a copy", code: []string{
 			"ULDC.64 UR14, c[0x0][0x208]", "LDGSTS.E.BYPASS.128 [R19+0x800], desc[UR14][R2.64+0x40], P0", "EXIT",
 		}},
@@ -42,7 +42,7 @@ func TestCheck(t *testing.T) {
 			"UISETP.GE.AND UP0, UPT, URZ, 0x1, UPT", "@P0 BRA 0x30", "UMOV UR4, 0x1", "IADD3 R2, R2, UR4, RZ", "EXIT",
 		}},
 		{name: "under a predicate", code: []string{"@P0 S2UR UR4, SR_CTAID.X", "IADD3 R2, R2, UR4, RZ", "EXIT"}},
-		{name: "behind a jump over it", code: []string{
+		{name: "after a jump over it", code: []string{
 			"BRA 0x20", "UMOV UR4, 0x1", "IADD3 R2, R2, UR4, RZ", "EXIT",
 		}, faults: []string{"nothing writes UR4 before"}},
 		{name: "in a later iteration", code: []string{
@@ -109,7 +109,7 @@ func TestApart(t *testing.T) {
 		{"a vote", []string{"S2R R0, SR_TID.X", "ISETP.GT.AND P1, PT, R0, 0x1, PT", "VOTE.ANY P0, P1", reduce, "EXIT"}, false},
 		{"written for some lanes", []string{"S2R R0, SR_TID.X", "ISETP.GT.AND P1, PT, R0, 0x1, PT", "LDC R2, c[0x0][0x210]", "@P1 MOV R2, 0x3", "ISETP.GT.AND P0, PT, R2, 0x1, PT", reduce, "EXIT"}, true},
 		{"written anew", []string{"S2R R0, SR_TID.X", "MOV R0, 0x3", "ISETP.GT.AND P0, PT, R0, 0x1, PT", reduce, "EXIT"}, false},
-		{"behind a branch of some lanes", []string{"S2R R0, SR_TID.X", "ISETP.GT.AND P1, PT, R0, 0x1, PT", "MOV R2, 0x1", "@P1 BRA 0x50", "MOV R2, 0x2", "ISETP.GT.AND P0, PT, R2, 0x1, PT", reduce, "EXIT"}, true},
+		{"after a branch of some lanes", []string{"S2R R0, SR_TID.X", "ISETP.GT.AND P1, PT, R0, 0x1, PT", "MOV R2, 0x1", "@P1 BRA 0x50", "MOV R2, 0x2", "ISETP.GT.AND P0, PT, R2, 0x1, PT", reduce, "EXIT"}, true},
 		{"in a loop", []string{"MOV R2, RZ", "LDC R4, c[0x0][0x210]", "S2R R0, SR_TID.X", "VIADD R2, R2, 0x1", "ISETP.GE.AND P0, PT, R2, R4, PT", reduce, "@!P0 BRA 0x30", "EXIT"}, false},
 		{"in a loop that carries the lane", []string{"MOV R2, RZ", "S2R R0, SR_TID.X", "ISETP.GE.AND P0, PT, R2, 0x1, PT", reduce, "VIADD R2, R0, 0x1", "LDC R4, c[0x0][0x210]", "ISETP.GE.AND P1, PT, R4, 0x2, PT", "@!P1 BRA 0x20", "EXIT"}, true},
 	} {

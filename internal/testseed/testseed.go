@@ -22,7 +22,7 @@ func Seed() uint64 {
 	}
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil {
-		panic(fmt.Sprintf("%s=%s is no number from 0 to 2^64-1", Env, s))
+		panic(fmt.Sprintf("%s=%s is not a number from 0 to 2^64-1", Env, s))
 	}
 	return n
 }

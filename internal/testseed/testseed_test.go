@@ -14,7 +14,7 @@ func TestSeed(t *testing.T) {
 	t.Setenv(Env, "x")
 	defer func() {
 		if recover() == nil {
-			t.Error("a seed that is no number is taken")
+			t.Error("a seed that is not a number is taken")
 		}
 	}()
 	Seed()

@@ -59,7 +59,7 @@ func Read(cubin []byte) (whole, partial Counts, err error) {
 	return whole, partial, nil
 }
 
-var errNoCubin = errors.New("this is no cubin")
+var errNoCubin = errors.New("this is not a cubin")
 
 // Section is the machine code of one function.
 type Section struct {

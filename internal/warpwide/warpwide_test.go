@@ -52,7 +52,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadBroken: a file that ends early, anywhere, is no cubin, and nothing is
+// TestReadBroken: a file that ends early, anywhere, is not a cubin, and nothing is
 // read beyond it.
 func TestReadBroken(t *testing.T) {
 	whole := cubin(t, 0x673c4)

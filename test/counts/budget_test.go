@@ -27,7 +27,7 @@ func counters(t testing.TB, k *compiled, opt sim.Options, s shape) simt.Counters
 
 var labelLine = regexp.MustCompile(`^(\$L__BB\d+_\d+):`)
 
-// innerLoop is the text of the loop of PTX that has the matrix products in it.
+// innerLoop is the text of the loop of PTX that has the dots in it.
 func innerLoop(t testing.TB, ptx string) []string {
 	t.Helper()
 	lines := strings.Split(ptx, "\n")
@@ -44,11 +44,11 @@ func innerLoop(t testing.TB, ptx string) []string {
 			}
 		}
 	}
-	t.Fatal("no loop with matrix products")
+	t.Fatal("no loop with dots")
 	return nil
 }
 
-// The inner loop of a matrix product: operands come by copies of 16 bytes, go from
+// The inner loop of a dot: operands come by copies of 16 bytes, go from
 // shared memory into registers with ldmatrix and no conflict of banks, and
 // nothing goes back.
 func TestMatmulLoop(t *testing.T) {
@@ -71,9 +71,9 @@ func TestMatmulLoop(t *testing.T) {
 					}
 				}
 				if copies != 16 && name != "matmul_fp16_8w" || products == 0 {
-					t.Errorf("%d copies and %d products in the loop", copies, products)
+					t.Errorf("%d copies and %d dots in the loop", copies, products)
 				}
-				// What eight turns more count is the loop's alone.
+				// What eight iterations more count is the loop's alone.
 				const n = int32(256)
 				at := func(depth int32) simt.Counters {
 					bytes := int(n * depth * 2)
@@ -85,10 +85,10 @@ func TestMatmulLoop(t *testing.T) {
 				if got, least := long.SharedWavefronts-short.SharedWavefronts, long.SharedWavefrontsNeeded-short.SharedWavefrontsNeeded; got != least || got == 0 {
 					t.Errorf("the banks of shared memory take %d passes, %d without conflicts", got, least)
 				}
-				// Two barriers a turn: before reading a buffer and before refilling one.
+				// Two barriers per iteration: before reading a buffer and before refilling one.
 				warps := uint64(k.threads / 32)
 				if got := (long.Barriers - short.Barriers) / warps / 2 / 8; got > 2 {
-					t.Errorf("%d barriers a turn", got)
+					t.Errorf("%d barriers per iteration", got)
 				}
 			})
 		}
@@ -153,8 +153,8 @@ func TestGrouping(t *testing.T) {
 
 var register = regexp.MustCompile(`%[a-z]+\d+`)
 
-// freeProducts counts, of the matrix products of a loop, those that can run while
-// what is loaded from shared memory behind the wait for copies is under way: they
+// freeProducts counts, of the dots of a loop, those that can run while
+// what is loaded from shared memory after the wait for copies is under way: they
 // depend on nothing of it.
 func freeProducts(t testing.TB, ptx string) (free, all int) {
 	t.Helper()
@@ -197,8 +197,8 @@ func freeProducts(t testing.TB, ptx string) (free, all int) {
 	return free, all
 }
 
-// Operands that are read ahead give matrix products that need not wait for shared
-// memory: half of a turn's. Nothing else becomes more, but for registers.
+// Operands that are read ahead give dots that need not wait for shared
+// memory: half of an iteration's. Nothing else becomes more, but for registers.
 func TestPrefetchedProducts(t *testing.T) {
 	for _, name := range []string{"matmul_fp16", "matmul_fp16_8w"} {
 		t.Run(name, func(t *testing.T) {
@@ -208,10 +208,10 @@ func TestPrefetchedProducts(t *testing.T) {
 			j.options["prefetch_operands"] = true
 			ahead := compile(t, j, "cuda:80")
 			if free, _ := freeProducts(t, plain.ptx); free != 0 {
-				t.Errorf("%d products wait for nothing without operands read ahead", free)
+				t.Errorf("%d dots wait for nothing without operands read ahead", free)
 			}
 			if free, all := freeProducts(t, ahead.ptx); 2*free < all {
-				t.Errorf("%d of %d products wait for nothing", free, all)
+				t.Errorf("%d of %d dots wait for nothing", free, all)
 			}
 			var r [2]row
 			for i, k := range []*compiled{plain, ahead} {
@@ -224,7 +224,7 @@ func TestPrefetchedProducts(t *testing.T) {
 			if r[1].sectors != r[0].sectors || r[1].barriers > r[0].barriers+warps {
 				t.Errorf("%d sectors and %d barriers, without %d and %d", r[1].sectors, r[1].barriers, r[0].sectors, r[0].barriers)
 			}
-			// One part is read for a turn that does not come.
+			// One part is read for an iteration that does not come.
 			if most := r[0].passes * 9 / 8; r[1].passes > most {
 				t.Errorf("%d passes through shared memory, without %d", r[1].passes, r[0].passes)
 			}

@@ -64,7 +64,7 @@ func (m *mean) add(ours, theirs row) {
 	}
 }
 
-// String is the cells of a table behind the first.
+// String is the cells of a table after the first.
 func (m *mean) String() string {
 	of := func(i int) string { return fmt.Sprintf("%.3f", math.Exp(m.logs[i]/float64(m.n))) }
 	return fmt.Sprintf("%s | %s | | | %s | | | |", of(0), of(1), of(2))
@@ -77,7 +77,7 @@ func TestDocumentKernels(t *testing.T) {
 	for _, target := range targets {
 		var b strings.Builder
 		b.WriteString("| kernel | PTX | SASS | registers | spilled bytes | warp instructions | sectors | passes | barriers |\n|---|---|---|---|---|---|---|---|---|\n")
-		// The means of all, and of those without matrix products.
+		// The means of all, and of those without dots.
 		var means, others mean
 		for _, j := range jobs(t) {
 			if !compiles(j, target) {
@@ -106,7 +106,7 @@ func TestDocumentKernels(t *testing.T) {
 				pair(r.sectors, theirs.sectors), pair(r.passes, theirs.passes), pair(r.barriers, theirs.barriers))
 		}
 		fmt.Fprintf(&b, "| *geometric mean of ours / Triton's* | %s\n", &means)
-		fmt.Fprintf(&b, "| *the same without matrix products* | %s\n", &others)
+		fmt.Fprintf(&b, "| *the same without dots* | %s\n", &others)
 		section(t, target, b.String())
 	}
 }
@@ -238,7 +238,7 @@ var tiles = []struct {
 func TestDocumentPrefetch(t *testing.T) {
 	needDocument(t)
 	var b strings.Builder
-	b.WriteString("| tile | warps | products that wait for nothing | SASS | registers | spilled bytes | passes | barriers |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| tile | warps | dots that wait for nothing | SASS | registers | spilled bytes | passes | barriers |\n|---|---|---|---|---|---|---|---|\n")
 	for _, tile := range tiles {
 		j := jobNamed(t, "matmul_fp16")
 		j.signature = strings.Replace(j.signature, "BM=128, BN=128, BK=64", fmt.Sprintf("BM=%d, BN=%d, BK=%d", tile.m, tile.n, tile.k), 1)

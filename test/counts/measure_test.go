@@ -87,7 +87,7 @@ func (r *row) simulate(t testing.TB, k *compiled, shared int, s shape) error {
 // descriptors, of which no kernel here makes as many. Triton's PTX does not say.
 const scratchBytes = 4 * 128
 
-// launch runs k on arguments of the shape's own, and scratch memory behind them.
+// launch runs k on arguments of the shape's own, and scratch memory after them.
 func (s shape) launch(d *sim.Device, mod *sim.Module, k *compiled, shared int) (*sim.Report, error) {
 	scratch := d.Alloc("scratch memory", scratchBytes*s.grid[0]*s.grid[1]*s.grid[2])
 	return d.Launch(mod, k.kernel, s.grid, sim.Dim(k.threads), shared, append(s.args(d), scratch)...)
@@ -186,7 +186,7 @@ func assemblerInstructions(t testing.TB, ptx, arch string) int {
 	return n
 }
 
-// machineInstructions counts what cuobjdump lists, without the filling behind the
+// machineInstructions counts what cuobjdump lists, without the filling after the
 // last instruction: NOPs, and the branch to itself before them.
 func machineInstructions(sass string) int {
 	n := 0

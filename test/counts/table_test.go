@@ -99,7 +99,7 @@ func reqntid(ptx string) int {
 // mostPTX is how many instructions of PTX ours may have for one of Triton's.
 const mostPTX = 1.1
 
-// reference is Triton's row to compare with: our products are those of mma.sync
+// reference is Triton's row to compare with: our dots are those of mma.sync
 // on every architecture, so on cuda:90, where Triton's own are others, they are
 // held against its code for cuda:80.
 func reference(triton map[string]row, r row, ptx string) (row, bool) {

@@ -40,7 +40,7 @@ func (t *Target) CopyAsync(b *llir.Builder, c *lower.Copy) error {
 	s.str(", 0x" + strconv.FormatInt(int64(bytes), 16))
 	if a.Mask != nil && !others {
 		// The size, 0 where there is nothing to read. The operand ignore-src takes
-		// fewer instructions, yet with it large products of 16-bit floats were 1 to
+		// fewer instructions, yet with it large dots of 16-bit floats were 1 to
 		// 3 % slower on an H200.
 		n := s.in("r", b.Select(a.Mask, b.M.I32(bytes), b.M.I32(0)))
 		s.str(", ")

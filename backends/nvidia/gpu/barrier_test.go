@@ -7,7 +7,7 @@ import (
 	"github.com/tritonc/tritonc/driver/sim"
 )
 
-// What threads store to global memory before a barrier, others load behind it;
+// What threads store to global memory before a barrier, others load after it;
 // without one the device reports the race.
 func TestLocalBarrier(t *testing.T) {
 	const n = 128

@@ -348,7 +348,7 @@ func TestBuffersRefused(t *testing.T) {
     %m = ttg.local_alloc : () -> !ttg.memdesc<64x64xf16, S>
     %h = ttg.memdesc_subslice %m[16, 0] : !ttg.memdesc<64x64xf16, S> -> !ttg.memdesc<32x64xf16, S, 64x64>
     %v = ttg.local_load %h : !ttg.memdesc<32x64xf16, S, 64x64> -> tensor<32x64xf16, BL> loc("k.py":7:11)`,
-			"k.py:7:12: error: ttg.local_load: a part of a buffer begins at 16 along dimension 0, which is no multiple of its size 32",
+			"k.py:7:12: error: ttg.local_load: a part of a buffer begins at 16 along dimension 0, which is not a multiple of its size 32",
 		},
 	} {
 		src := strings.NewReplacer("BL", bl, "S>", shared+">", "S, 64", shared+", 64").Replace(moduleOf(

@@ -33,7 +33,7 @@ func TestRefused(t *testing.T) {
 			"%i = arith.constant dense<1> : tensor<128xi32, ENC>\n" + extern("%v", "f", "%c", "f32") + extern("%w", "f", "%i", "i32"),
 			"the function 'f' is called with other types elsewhere in the kernel",
 		},
-		"function with the kernel's name": {extern("%v", "k", "%c", "f32"), "\"k\" is no name for a function of a library"},
+		"function with the kernel's name": {extern("%v", "k", "%c", "f32"), "\"k\" is not a name for a function of a library"},
 		"8-bit atomics": {
 			"%b = arith.constant dense<1> : tensor<128xi8, ENC>\n%v = tt.atomic_rmw add, acq_rel, gpu, %q, %b : (tensor<128x!tt.ptr<i8>, ENC>, tensor<128xi8, ENC>) -> tensor<128xi8, ENC> loc(\"k.py\":7:11)\n",
 			"no such atomic operation on elements of 8 bits",
@@ -60,7 +60,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A module that is no kernel, or not for a GPU.
+// A module that is not a kernel, or not for a GPU.
 func TestBadModules(t *testing.T) {
 	for want, src := range map[string]string{
 		"has no kernel":                   moduleOf("tt.func private @f() {\ntt.return\n}\n"),

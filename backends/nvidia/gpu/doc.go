@@ -3,7 +3,7 @@
 //
 //	target.go    facts, kernels, program and thread indices, barriers, shuffles
 //	memory.go    wide predicated loads and stores, of global and shared memory
-//	async.go     copies from global to shared memory behind the program's back
+//	async.go     copies from global to shared memory while the program runs on
 //	mma.go       the forms of mma.sync; ldmatrix.go also stmatrix
 //	atomic.go    atomics as inline PTX (LLVM's own lose order and scope)
 //	math.go      approximations of elementary functions; fp8.go 8-bit floats;

@@ -126,7 +126,7 @@ func sumBound(a, b []float64, m, n, k int, eps float64) []float64 {
 	return product(one, two, m, n, k)
 }
 
-// One product of 64×64 matrices for each pair of types that Triton multiplies.
+// One dot of 64×64 matrices for each pair of types that Triton multiplies.
 // eps is the relative error of the sum.
 func TestDots(t *testing.T) {
 	const n = 64

@@ -87,7 +87,7 @@ func spreadOver(r *rand.Rand, rank, total int) []int {
 	return s
 }
 
-// dotType is a row of the table of products.
+// dotType is a row of the table of dots.
 type dotType struct {
 	a, c   string // element types
 	data   func(*rand.Rand, int) operand
@@ -183,8 +183,8 @@ func checkDot(t *testing.T, r *rand.Rand, src string, cc int, ty dotType, batch,
 	}
 }
 
-// Products by matrix instructions over types, sizes down to less than one tile,
-// warps, batches, runs along K, and ways into the operands' layouts.
+// Dots by matrix instructions over types, sizes down to less than one tile,
+// warps, batches, runs along K, and how the operands get their layouts.
 func TestDotLayouts(t *testing.T) {
 	r := newRand(t)
 	for i := range 36 {
@@ -209,7 +209,7 @@ func TestDotLayouts(t *testing.T) {
 	}
 }
 
-// Products by multiply-adds with any blocked layout.
+// Dots by multiply-adds with any blocked layout.
 func TestDotBlocked(t *testing.T) {
 	r := newRand(t)
 	types := []dotType{
@@ -285,7 +285,7 @@ func TestDotRefused(t *testing.T) {
 		a, b, c, want string
 		cc            int
 	}{
-		{"f8E4M3FN", "f8E5M2", "f32", "a product of f8E4M3FN and f8E5M2 into f32 needs compute capability 8.9, the target has 8.0", 80},
+		{"f8E4M3FN", "f8E5M2", "f32", "a dot of f8E4M3FN and f8E5M2 into f32 needs compute capability 8.9, the target has 8.0", 80},
 		{"f32", "f32", "f32", "matrix instructions multiply f32 as tf32 only", 80},
 		{"i16", "i16", "i32", "no matrix instruction multiplies i16 by i16 into i32", 90},
 	} {

@@ -19,7 +19,7 @@ const nativeFP8 = 89
 var fp8Names = map[ir.FloatKind]string{ir.F8E5M2: "e5m2x2", ir.F8E4M3FN: "e4m3x2"}
 
 // ConvertFloats converts between an 8-bit format and another; nil where the
-// hardware has not the format.
+// hardware lacks the format.
 func (t *Target) ConvertFloats(b *llir.Builder, from, to ir.FloatKind, rounding int64, x []llir.Value) []llir.Value {
 	if from.Width() == 8 && to.Width() == 8 { // f16 holds both
 		h := t.ConvertFloats(b, from, ir.F16, rounding, x)

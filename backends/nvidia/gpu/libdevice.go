@@ -242,7 +242,7 @@ func same(name string) lowering {
 }
 
 // flagged are intrinsics with a flag that says that zero, or the least number,
-// is no special case.
+// is not a special case.
 func flagged(name string) lowering {
 	return func(b *llir.Builder, x []llir.Value) llir.Value { return overloaded(b, name, x[0], b.M.Bool(false)) }
 }

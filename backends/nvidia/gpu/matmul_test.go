@@ -10,7 +10,7 @@ import (
 	"github.com/tritonc/tritonc/driver/sim"
 )
 
-// transposed turns an m×n matrix around.
+// transposed transposes an m×n matrix.
 func transposed(x []float64, m, n int) []float64 {
 	y := make([]float64, len(x))
 	for i, v := range x {
@@ -39,7 +39,7 @@ const (
 	roundBF   = 1.0 / 256
 )
 
-// A product pipelined with asynchronous copies. Rows may be any number; columns
+// A dot pipelined with asynchronous copies. Rows may be any number; columns
 // and K are multiples of eight, which the vectors of the copies rely on.
 func TestMatmul(t *testing.T) {
 	for _, c := range []struct {
@@ -174,7 +174,7 @@ func TestFlashForward(t *testing.T) {
 	}
 }
 
-// The result of one product is the operand of the next.
+// The result of one dot is the operand of the next.
 func TestDotChain(t *testing.T) {
 	each(t, "dot_chain", nil, func(t *testing.T, k *kernel) {
 		const n = 64
@@ -248,7 +248,7 @@ func TestTranspose(t *testing.T) {
 
 // The same kernel, its operands copied through descriptors into three buffers
 // each and its result written so: Triton's module for compute capability 9.0, but
-// for the product, which takes its operands from registers.
+// for the dot, which takes its operands from registers.
 func TestMatmulTMA(t *testing.T) {
 	// Two programs, so that each has several tiles.
 	src := strings.Replace(given(t, "matmul_tma"), "arith.constant 132 : i32", "arith.constant 2 : i32", 1)

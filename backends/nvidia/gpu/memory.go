@@ -55,7 +55,7 @@ func bitsOf(t llir.Type) int {
 	return llir.Width(t)
 }
 
-// pack turns elements into words.
+// pack packs elements into words.
 func (ws words) pack(b *llir.Builder, elem llir.Type, vals []llir.Value) []llir.Value {
 	out := make([]llir.Value, ws.count)
 	for i := range out {
@@ -72,7 +72,7 @@ func (ws words) pack(b *llir.Builder, elem llir.Type, vals []llir.Value) []llir.
 	return out
 }
 
-// unpack turns words into elements.
+// unpack splits words into elements.
 func (ws words) unpack(b *llir.Builder, elem llir.Type, regs []llir.Value) []llir.Value {
 	out := make([]llir.Value, 0, ws.count*ws.elems)
 	for _, v := range regs {

@@ -44,7 +44,7 @@ type mma struct {
 	a, b, c elem
 	m, k    int
 	cc      int    // the first compute capability that has it
-	suffix  string // behind row.col
+	suffix  string // after row.col
 }
 
 // The forms, of equal ones the best first.
@@ -75,7 +75,7 @@ func (t *Target) MatrixInstrs(p lower.Product) ([]*lower.MatrixInstr, error) {
 			continue
 		}
 		if f.a.name == "tf32" && p.Precision != tt.PrecisionTF32 {
-			return nil, fmt.Errorf("matrix instructions multiply f32 as tf32 only, but the product asks for another input precision")
+			return nil, fmt.Errorf("matrix instructions multiply f32 as tf32 only, but the dot asks for another input precision")
 		}
 		if f.cc <= t.CC {
 			ins = append(ins, f.instr())
@@ -87,7 +87,7 @@ func (t *Target) MatrixInstrs(p lower.Product) ([]*lower.MatrixInstr, error) {
 	case len(ins) > 0:
 		return ins, nil
 	case least > 0:
-		return nil, fmt.Errorf("a product of %s and %s into %s needs compute capability %d.%d, the target has %d.%d",
+		return nil, fmt.Errorf("a dot of %s and %s into %s needs compute capability %d.%d, the target has %d.%d",
 			elemName(p.A), elemName(p.B), elemName(p.C), least/10, least%10, t.CC/10, t.CC%10)
 	}
 	return nil, fmt.Errorf("no matrix instruction multiplies %s by %s into %s", elemName(p.A), elemName(p.B), elemName(p.C))

@@ -81,7 +81,7 @@ func printed(b *llir.Builder, p lower.PrintPart) (string, llir.Value) {
 	return "%" + width + long + "u", v
 }
 
-// Assert calls __assertfail, which ends the kernel, behind a branch.
+// Assert calls __assertfail, which ends the kernel, in a branch.
 func (t *Target) Assert(b *llir.Builder, cond llir.Value, a lower.Assertion) {
 	before := b.Block()
 	fail, next := b.F.NewBlock(before), b.F.NewBlock(before)

@@ -14,8 +14,8 @@ import (
 	"github.com/tritonc/tritonc/driver/sim"
 )
 
-// carriedBuffers is a product of which each turn fills the buffers that the next
-// one reads: A of M×K and B of K×N elements a turn.
+// carriedBuffers is a dot of which each iteration fills the buffers that the next
+// one reads: A of M×K and B of K×N elements per iteration.
 func carriedBuffers(m, n, k int, convert bool) string {
 	elem := "f16"
 	load := "%x = ttg.local_load %am : MA -> XA"
@@ -90,7 +90,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
 `)
 }
 
-// A product whose buffers the loop carries gives the same bits with its operands
+// A dot whose buffers the loop carries gives the same bits with its operands
 // read ahead, and the right ones.
 func TestPrefetch(t *testing.T) {
 	r := newRand(t)
@@ -111,10 +111,10 @@ func TestPrefetch(t *testing.T) {
 			t.Fatalf("K of %d is cut into %d parts, want %d\n%s", c.k, got, c.parts, ahead)
 		}
 		kernels := []*kernel{build(t, "plain.ttgir", src, 80), build(t, "ahead.ttgir", ahead, 80)}
-		for _, turns := range []int{0, 1, 2, 5} {
-			// One turn more is loaded than is used.
-			size := m * c.k * (turns + 1)
-			b := halfOperand(r, c.k*n*(turns+1))
+		for _, trips := range []int{0, 1, 2, 5} {
+			// One iteration more is loaded than is used.
+			size := m * c.k * (trips + 1)
+			b := halfOperand(r, c.k*n*(trips+1))
 			a := halfOperand(r, size)
 			if c.convert {
 				a = fp8Operand(ir.F8E5M2)(r, size)
@@ -123,21 +123,21 @@ func TestPrefetch(t *testing.T) {
 			for i, k := range kernels {
 				d := sim.New(sim.Options{})
 				result := d.Alloc("c", 4*m*n)
-				k.run(t, d, sim.Dim(1), sim.Upload(d, "a", a.bytes), sim.Upload(d, "b", b.bytes), result, int32(turns))
+				k.run(t, d, sim.Dim(1), sim.Upload(d, "a", a.bytes), sim.Upload(d, "b", b.bytes), result, int32(trips))
 				out[i] = sim.Download[float32](result)
 			}
 			want, bound := make([]float64, m*n), make([]float64, m*n)
-			for turn := range turns {
-				x, y := a.values[turn*m*c.k:][:m*c.k], b.values[turn*c.k*n:][:c.k*n]
-				p, e := product(x, y, m, n, c.k), sumBound(x, y, m, n, c.k, 1e-6*float64(turns))
+			for iter := range trips {
+				x, y := a.values[iter*m*c.k:][:m*c.k], b.values[iter*c.k*n:][:c.k*n]
+				p, e := product(x, y, m, n, c.k), sumBound(x, y, m, n, c.k, 1e-6*float64(trips))
 				for i := range want {
 					want[i] += p[i]
 					bound[i] += e[i]
 				}
 			}
-			within(t, fmt.Sprintf("K %d, %d turns", c.k, turns), doubles(out[0]), want, bound, 0)
+			within(t, fmt.Sprintf("K %d, %d iterations", c.k, trips), doubles(out[0]), want, bound, 0)
 			if !slices.EqualFunc(out[0], out[1], func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) }) {
-				t.Errorf("K %d, %d turns: other bits when operands are read ahead", c.k, turns)
+				t.Errorf("K %d, %d iterations: other bits when operands are read ahead", c.k, trips)
 			}
 		}
 	}

@@ -15,7 +15,7 @@ type Target struct {
 	// CC is the compute capability, 90 for 9.0.
 	CC int
 	// Shared and Threads are what a multiprocessor holds: bytes of shared memory,
-	// and resident threads. Zero where code is no kernel's.
+	// and resident threads. Zero where code is not a kernel's.
 	Shared, Threads int
 }
 
@@ -47,7 +47,7 @@ const ptxKernel = 71
 // DefineKernel marks an entry function and bounds its launch.
 //
 // ptxas spends few registers where that lets more blocks onto a multiprocessor,
-// and then loads a product's operands just before they are used. It cannot know
+// and then loads a dot's operands just before they are used. It cannot know
 // how much shared memory a launch asks for, and so whether those blocks fit;
 // asked for one block, it stops saving.
 func (t *Target) DefineKernel(f *llir.Func, k lower.Kernel) {

@@ -22,7 +22,7 @@ const (
 )
 
 // createMap has the first warp clear the map, its leader fill it in, and the
-// warp copy it to global memory, where the engine will see it behind
+// warp copy it to global memory, where the engine will see it after
 // acquireMap.
 func createMap(s *lower.Site, op ttng.TensormapCreateOp) error {
 	box, size, stride, step := op.BoxDim(), op.GlobalDim(), op.GlobalStride(), op.ElementStride()
@@ -163,7 +163,7 @@ func (w *mapWriter) copyTo(to llir.Value) {
 }
 
 // acquireMap has the first warp, whose leader starts all copies, see a map that
-// was written to global memory. The empty group of copies behind it keeps ptxas
+// was written to global memory. The empty group of copies after it keeps ptxas
 // from losing the fence.
 func acquireMap(s *lower.Site, op ttng.TensormapFenceproxyAcquireOp) error {
 	var a assembly

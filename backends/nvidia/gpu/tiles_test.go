@@ -8,7 +8,7 @@ import (
 	"github.com/tritonc/tritonc/driver/sim"
 )
 
-// Conversions between the layouts of products and blocked ones with long vectors,
+// Conversions between the layouts of dots and blocked ones with long vectors,
 // of which some load tiles from shared memory.
 func TestConvertTiles(t *testing.T) {
 	r := newRand(t)

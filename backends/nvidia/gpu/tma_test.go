@@ -390,7 +390,7 @@ func TestDescriptorParameter(t *testing.T) {
 	}
 }
 
-// What copies leave in shared memory is loaded for products with no conflict of
+// What copies leave in shared memory is loaded for dots with no conflict of
 // banks, as far as the swizzle is as long as a row.
 func TestTMAOperands(t *testing.T) {
 	const mma = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>"

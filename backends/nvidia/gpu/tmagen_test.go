@@ -7,7 +7,7 @@ import (
 )
 
 // tmaCase is a kernel that copies blocks of a tensor through a descriptor, one
-// behind the other along the tensor's first dimension, programs along its last.
+// after the other along the tensor's first dimension, programs along its last.
 // Inwards, every block is loaded from shared memory in a layout and written to a
 // place of its own by plain stores; outwards it is the other way round.
 type tmaCase struct {
@@ -23,7 +23,7 @@ type tmaCase struct {
 	buffers int    // how many blocks are in shared memory at a time
 	layout  string // of the registers
 	early   bool   // the blocks' memory is none that the map was made in
-	flat    bool   // shared memory and registers do without a first dimension of 1
+	flat    bool   // shared memory and registers lack a first dimension of 1
 	out     bool
 	reduce  string // how blocks are combined with the tensor; "" replaces
 }
@@ -71,7 +71,7 @@ func (c *tmaCase) at(program, round, i int) []int {
 }
 
 // place is the element's index in the tensor's memory; false outside of it. What
-// goes out goes in pieces of 16 bytes: the hardware also writes what is behind the
+// goes out goes in pieces of 16 bytes: the hardware also writes what is after the
 // end of a row in the piece in which it ends.
 func (c *tmaCase) place(program, round, i int) (int, bool) {
 	at := 0
@@ -231,7 +231,7 @@ func (c *tmaCase) source() string {
 	return moduleOf(b.String())
 }
 
-// params are the arguments behind the two tensors.
+// params are the arguments after the two tensors.
 func (c *tmaCase) params() []any {
 	args := []any{int32(c.rounds)}
 	for d, s := range c.strides() {

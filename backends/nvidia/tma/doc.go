@@ -12,7 +12,7 @@
 //	                            descriptor becomes writing it
 //
 // Takes says which descriptors can reach these passes; the others, and all of kernels
-// without products where the option tma is auto, became pointers in the stage ttir.
+// without dots where the option tma is auto, became pointers in the stage ttir.
 // Those that do are made by the kernel, once, outside of loops, and each use knows
 // its descriptor.
 //

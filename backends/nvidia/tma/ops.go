@@ -80,7 +80,7 @@ func expect(b *ir.Builder, barrier *ir.Value, bytes int64) {
 	})
 }
 
-// wait makes a wait for the barrier's turn of parity phase.
+// wait makes a wait for the phase of the barrier that has this parity.
 func wait(b *ir.Builder, barrier, phase *ir.Value) {
 	b.Create(ops().waitBarrier, ir.State{Operands: []*ir.Value{barrier, phase}, Segments: []int32{1, 1, 0, 0}})
 }

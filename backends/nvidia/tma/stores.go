@@ -8,7 +8,7 @@ import (
 	"github.com/tritonc/tritonc/core/pass"
 )
 
-// numStagesAttr on a loop is how many turns the user wants in flight.
+// numStagesAttr on a loop is how many iterations the user wants in flight.
 const numStagesAttr = "tt.num_stages"
 
 // PipelineStores lets the stores through descriptors of a loop go on while the
@@ -34,7 +34,7 @@ var PipelineStores = &pass.Pass{
 	Doc:     "stores through descriptors go on while their loop does",
 	Example: pipelineStoresExample,
 	Options: []pass.Option{
-		{Name: "num-stages", Doc: "turns of a loop in flight at once, where the loop does not say", Default: 3},
+		{Name: "num-stages", Doc: "iterations of a loop in flight at once, where the loop does not say", Default: 3},
 	},
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())
@@ -138,7 +138,7 @@ func descriptor(op *ir.Operation) *ir.Value {
 	return tt.AsDescriptorReduce(op).Desc()
 }
 
-// startStore makes the copy from buffer that op is, behind the fence that lets TMA
+// startStore makes the copy from buffer that op is, after the fence that lets TMA
 // see what threads wrote.
 func startStore(b *ir.Builder, op *ir.Operation, buffer *ir.Value) {
 	b.Create(ops().fence, ir.State{Attrs: []ir.NamedAttr{{Name: "bCluster", Attr: b.Context().BoolAttr(false)}}})

@@ -252,9 +252,9 @@ func verifyTensorMemorySubslice(op *ir.Operation) error {
 	case src.Elem != dst.Elem:
 		return fmt.Errorf("source and result must have the same element type")
 	case len(src.Shape) != 2 || len(dst.Shape) != 2 || src.Shape[0] != dst.Shape[0]:
-		return fmt.Errorf("a part of a buffer has all its rows: %v is no part of %v", dst.Shape, src.Shape)
+		return fmt.Errorf("a part of a buffer has all its rows: %v is not part of %v", dst.Shape, src.Shape)
 	case v.N() < 0 || v.N()+dst.Shape[1] > src.Shape[1]:
-		return fmt.Errorf("%d columns from %d on are no part of %d", dst.Shape[1], v.N(), src.Shape[1])
+		return fmt.Errorf("%d columns from %d on are not part of %d", dst.Shape[1], v.N(), src.Shape[1])
 	}
 	for _, name := range []string{"blockM", "CTASplitM", "CTASplitN", "colStride"} {
 		if a.Int(name) != b.Int(name) {

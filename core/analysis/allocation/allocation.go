@@ -257,7 +257,7 @@ func bufferBytes(t *ttg.MemDescType) (int, error) {
 	return (n*max(bits, 8) + 7) / 8, nil
 }
 
-// Stride is how many bytes behind the begin of a buffer of so many bytes the next
+// Stride is how many bytes after the start of a buffer of so many bytes the next
 // one of an array of them begins: each is aligned as its arrangement asks for.
 func Stride(l layout.Shared, bytes int) int { return roundUp(bytes, l.Align()) }
 
@@ -342,7 +342,7 @@ func (l *lifetime) passed(op *ir.Operation, index int) bool {
 const forInits = 3
 
 // leave has uses count at the level of op, if the buffer is allocated in it: it is
-// still in use when op's body runs again, or behind op.
+// still in use when op's body runs again, or after op.
 func (l *lifetime) leave(op *ir.Operation) bool {
 	for b := l.home; ; {
 		p := b.Parent()

@@ -78,7 +78,7 @@ func TestPlaces(t *testing.T) {
 			"0+4096 0+4096", 4096,
 		},
 		{
-			"a buffer lives to its last use, behind which its bytes are free",
+			"a buffer lives to its last use, after which its bytes are free",
 			`tt.func public @k(%x: T256) {
     %a = ttg.local_alloc %x : (T256) -> M256
     %b = ttg.local_alloc : () -> M256
@@ -112,7 +112,7 @@ func TestPlaces(t *testing.T) {
 			"0+1024 1024+256", 1280,
 		},
 		{
-			"a buffer that a loop carries is free behind the loop",
+			"a buffer that a loop carries is free after the loop",
 			`tt.func public @k(%x: T256, %n: i32) {
     %a = ttg.local_alloc : () -> M256
     %r = scf.for %i = %n to %n step %n iter_args(%m = %a) -> (M256) : i32 {
@@ -136,7 +136,7 @@ func TestPlaces(t *testing.T) {
 			"0+1024 1024+256", 1280,
 		},
 		{
-			"a buffer for the next turn is in use at the start of that, too",
+			"a buffer for the next iteration is in use at the start of that, too",
 			`tt.func public @k(%x: T256, %n: i32) {
     %a = ttg.local_alloc : () -> M256
     %r = scf.for %i = %n to %n step %n iter_args(%m = %a) -> (M256) : i32 {
@@ -243,7 +243,7 @@ func TestAlignmentOfArrangements(t *testing.T) {
 		}
 		ir.Walk(mod, func(op *ir.Operation) ir.WalkResult {
 			if a, ok := r.Area(op); ok && (op.Is(tt.Call) || a.Size > 1024) && a.Offset%want != 0 {
-				t.Errorf("swizzle %s: %s at offset %d, which is no multiple of %d", width, op.Name(), a.Offset, want)
+				t.Errorf("swizzle %s: %s at offset %d, which is not a multiple of %d", width, op.Name(), a.Offset, want)
 			}
 			return ir.Advance
 		})

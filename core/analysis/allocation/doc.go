@@ -7,7 +7,7 @@
 // its operation to the last use of any view of it; a use inside a loop or
 // condition that the buffer was made outside of lasts to the end of that
 // operation. A buffer is followed through loops and conditions that carry it; one
-// that a loop makes for its next turn lives through all of the loop. The lifetime
+// that a loop makes for its next iteration lives through all of the loop. The lifetime
 // of a scratch area is its operation. Small scratch areas are
 // given a longer one, to the next scratch area: neighbours then use different
 // bytes, and the second need not wait until all threads are done with the first.

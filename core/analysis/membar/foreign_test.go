@@ -49,7 +49,7 @@ func TestForeign(t *testing.T) {
 	for name, body := range map[string]string{
 		"a copy comes in": barrier + buffer +
 			on("init", "%b", "") + on("expect", "%b", "") + on("in", "%a", "") + on("wait", "%b", ", bar") + load("") + on("init", "%b", ", bar"),
-		"the barrier is known to the engine behind a fence": barrier + buffer +
+		"the barrier is known to the engine after a fence": barrier + buffer +
 			on("init", "%b", "") + on("in", "%b", ", bar, fence") + on("wait", "%b", ""),
 		"who waits needs no order with who is waited for": barrier + on("init", "%b", "") + "gpu.barrier\n" +
 			on("expect", "%b", "") + on("wait", "%b", "") + on("wait", "%b", ""),
@@ -57,10 +57,10 @@ func TestForeign(t *testing.T) {
 		"what was stored is replaced": buffer + store("") + on("in", "%a", ", bar, fence") + on("in", "%a", ""),
 		"a fence of its own":          buffer + store("") + alone("fence") + on("out", "%a", ", bar"),
 		"no fence":                    buffer + store("") + load("bar") + on("out", "%a", ", bar, fence"),
-		"a barrier is no end of reading": buffer + store("") + alone("fence") + on("out", "%a", ", bar") +
+		"a barrier is not an end of reading": buffer + store("") + alone("fence") + on("out", "%a", ", bar") +
 			"gpu.barrier\n" + alone("drain") + store("bar"),
-		"drained behind a barrier": buffer + on("out", "%a", "") + alone("drain") + "gpu.barrier\n" + store(""),
-		"not drained":              buffer + on("out", "%a", "") + "gpu.barrier\n" + store("bar") + store("bar"),
+		"drained after a barrier": buffer + on("out", "%a", "") + alone("drain") + "gpu.barrier\n" + store(""),
+		"not drained":             buffer + on("out", "%a", "") + "gpu.barrier\n" + store("bar") + store("bar"),
 		"the phase is seen by all before the next": barrier + on("init", "%b", "") +
 			"scf.for %i = %n to %n step %n : i32 {\n" + on("expect", "%b", ", bar") + on("wait", "%b", ", bar") + "}\n",
 		"two maps": "ttg.async_commit_group {does = \"map\", scratch = 128 : i32}\nttg.async_commit_group {does = \"map\", scratch = 128 : i32}\n",

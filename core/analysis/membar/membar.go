@@ -21,7 +21,7 @@ type Result struct {
 // Before reports whether all threads must wait before op.
 func (r *Result) Before(op *ir.Operation) bool { return r.before[op] }
 
-// After reports whether all threads must wait after op: behind the end of an
+// After reports whether all threads must wait after op: after the end of an
 // asynchronous copy, whose bytes other threads will read.
 func (r *Result) After(op *ir.Operation) bool { return r.after[op] }
 
@@ -180,7 +180,7 @@ func (a *analysis) area(op *ir.Operation, area allocation.Area, s state) state {
 	switch {
 	case area.Scratch:
 		s = a.access(op, access{lo: lo, hi: hi, write: true}, s)
-		return s.met().with(access{lo: lo, hi: hi}) // behind its own barrier it reads
+		return s.met().with(access{lo: lo, hi: hi}) // after its own barrier it reads
 	case op.Is(tt.Call):
 		s = a.access(op, access{lo: lo, hi: hi, write: true}, s)
 		return s.with(access{lo: lo, hi: hi})
@@ -190,7 +190,7 @@ func (a *analysis) area(op *ir.Operation, area allocation.Area, s state) state {
 	return s
 }
 
-// access adds x to the state, behind a barrier before op where one is due, and a
+// access adds x to the state, after a barrier before op where one is due, and a
 // fence.
 func (a *analysis) access(op *ir.Operation, x access, s state) state {
 	if x.Effect&Async != 0 && s.unfenced(x) {

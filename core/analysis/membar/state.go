@@ -17,7 +17,7 @@ const (
 	// operations among themselves.
 	Leader
 	// Async: an engine does it after a leader asked for it. It sees what threads
-	// wrote behind a fence. When it has written is told by a Sync access; when it
+	// wrote before a fence. When it has written is told by a Sync access; when it
 	// has read, by an operation that drains.
 	Async
 	// Sync: it is an access to an object that orders others, and needs no order
@@ -32,7 +32,7 @@ type Effects struct {
 	// Scratch is how the operation, which writes its scratch memory, does that. It
 	// has no barrier of its own.
 	Scratch Effect
-	// Fences: what all threads wrote before is seen by what engines do behind the
+	// Fences: what all threads wrote before is seen by what engines do after the
 	// next barrier.
 	Fences bool
 	// Drains: leaders wait until engines have read what they were asked to.
@@ -51,7 +51,7 @@ type access struct {
 	// root is the buffer that was accessed; nil for scratch memory, a called
 	// function's frame and what is not known.
 	root *ir.Operation
-	// counted marks an access that is ordered behind the asynchronous copies into
+	// counted marks an access that is ordered after the asynchronous copies into
 	// the same buffer by tokens: another copy, or a load that waited for one.
 	counted bool
 }
@@ -80,18 +80,18 @@ func (s state) conflicts(x access) bool {
 
 func (x access) overlaps(y access) bool { return x.lo < y.hi && y.lo < x.hi }
 
-// ordered reports whether the later access x is behind p without a barrier.
+// ordered reports whether the later access x comes after p without a barrier.
 func (p access) ordered(x access) bool {
 	same := p.root != nil && p.root == x.root
 	switch {
 	case p.Effect&x.Effect&Leader != 0:
 		return true
 	case p.write && p.Effect&Async != 0:
-		return same // x comes behind the wait for it
+		return same // x comes after the wait for it
 	case p.Effect&Leader != 0 && p.Effect&x.Effect&Sync != 0:
 		return same
 	}
-	// A copy behind a load is not: other threads may still read.
+	// A copy after a load is not: other threads may still read.
 	return p.write && p.counted && x.counted && same
 }
 
@@ -108,14 +108,14 @@ func (s state) without(drop func(access) bool) state {
 	return slices.DeleteFunc(slices.Clone(s), drop)
 }
 
-// met is the state behind a barrier, which waits for no engine that reads.
+// met is the state after a barrier, which waits for no engine that reads.
 func (s state) met() state {
 	return s.without(func(p access) bool {
 		return p.kind == pending && (p.write || p.Effect&Async == 0)
 	})
 }
 
-// fenced is the state behind a fence of all threads.
+// fenced is the state after a fence of all threads.
 func (s state) fenced() state {
 	return s.without(func(p access) bool { return p.kind == unfenced })
 }

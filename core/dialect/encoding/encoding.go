@@ -41,7 +41,7 @@ func Of(c *ir.Context, e layout.Encoding) *Attr {
 	return ir.InternAttr(c, k, func() *Attr { return &Attr{e, parent} })
 }
 
-// Get is the encoding of a tensor type, nil when it has none or t is no tensor.
+// Get is the encoding of a tensor type, nil when it has none or t is not a tensor.
 func Get(t ir.Type) layout.Encoding {
 	if a := AttrOf(t); a != nil {
 		return a.Layout

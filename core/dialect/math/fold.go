@@ -18,7 +18,7 @@ func elementary(f func(float64) float64) func(*ir.Operation, []ir.Attribute) []i
 	return folder(f, ir.F32)
 }
 
-// folder folds constants and splats of the given formats. What is no number
+// folder folds constants and splats of the given formats. What is not a number
 // stays for the device.
 func folder(f func(float64) float64, kinds ...ir.FloatKind) func(*ir.Operation, []ir.Attribute) []ir.FoldResult {
 	return func(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {

@@ -25,7 +25,7 @@ var (
 	// (included) to upper (excluded) by step, which is positive. The body's block
 	// takes the induction variable and then the values carried around.
 	For = &ir.OpDef{
-		Name: "scf.for", Doc: "a counted loop with values carried from turn to turn",
+		Name: "scf.for", Doc: "a counted loop with values carried from iteration to iteration",
 		Operands: []ir.Operand{
 			{Name: "lowerBound", Type: ir.Index},
 			{Name: "upperBound", Type: ir.Index},

@@ -4,7 +4,7 @@ package scf
 
 import "github.com/tritonc/tritonc/core/ir"
 
-// ForOp is a view of a scf.for: a counted loop with values carried from turn to turn.
+// ForOp is a view of a scf.for: a counted loop with values carried from iteration to iteration.
 type ForOp struct{ Op *ir.Operation }
 
 // AsFor returns the view of op, which must be a scf.for.

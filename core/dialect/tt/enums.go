@@ -143,7 +143,7 @@ const (
 // PropagateNaNs are their keywords.
 var PropagateNaNs = []ir.EnumCase{{Keyword: "none", Value: PropagateNone}, {Keyword: "all", Value: PropagateAll}}
 
-// Precision of the products of a dot of f32 operands.
+// Precision of the multiplications of a dot of f32 operands.
 const (
 	PrecisionTF32 int64 = iota
 	PrecisionTF32x3

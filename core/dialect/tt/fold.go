@@ -44,8 +44,8 @@ func foldSameType(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
 	return nil
 }
 
-// foldShape is for operations that only move elements: no change of type is no
-// change, and a splat constant stays one.
+// foldShape is for operations that only move elements: without a change of type nothing
+// changes, and a splat constant stays one.
 func foldShape(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 	if r := foldSameType(op, consts); r != nil {
 		return r

@@ -32,7 +32,7 @@ func inferExpandDims(s *ir.State) ([]ir.Type, error) {
 	if a := encoding.AttrOf(t); a != nil {
 		slice, ok := a.Layout.(*layout.Slice)
 		if !ok || slice.Dim != int(axis.Value) {
-			return nil, fmt.Errorf("source encoding is no slice along axis %d", axis.Value)
+			return nil, fmt.Errorf("source encoding is not a slice along axis %d", axis.Value)
 		}
 		enc = a.Parent
 	}

@@ -96,7 +96,7 @@ var (
 		},
 	}
 	Advance = &ir.OpDef{
-		Name: "tt.advance", Doc: "a block pointer moved by offsets, one a dimension", Fold: foldAdvance,
+		Name: "tt.advance", Doc: "a block pointer moved by offsets, one per dimension", Fold: foldAdvance,
 		Operands: []ir.Operand{operand("ptr", BlockPtr), variadic("offsets", ir.I32Scalar)}, Results: result(BlockPtr),
 		Infer:  ir.InferSameAsFirst,
 		Verify: verifyAdvance,
@@ -167,7 +167,7 @@ var (
 		Verify: verifyAtomic,
 	}
 	MakeTensorPtr = &ir.OpDef{
-		Name: "tt.make_tensor_ptr", Doc: "a block pointer: base, and shape, strides and offsets, one a dimension",
+		Name: "tt.make_tensor_ptr", Doc: "a block pointer: base, and shape, strides and offsets, one per dimension",
 		Operands: []ir.Operand{
 			operand("base", ScalarPtr), variadic("shape", ir.I64Scalar), variadic("strides", ir.I64Scalar), variadic("offsets", ir.I32Scalar),
 		},
@@ -178,7 +178,7 @@ var (
 		Asm:     "$base `,` `[` $shape `]` `,` `[` $strides `]` `,` `[` $offsets `]` attr-dict `:` qualifiedless(type($result))",
 	}
 	MakeTensorDesc = &ir.OpDef{
-		Name: "tt.make_tensor_descriptor", Doc: "a descriptor: base, and shape and strides, one a dimension",
+		Name: "tt.make_tensor_descriptor", Doc: "a descriptor: base, and shape and strides, one per dimension",
 		Operands: []ir.Operand{
 			operand("base", ScalarPtr), variadic("shape", ir.I32Scalar), variadic("strides", ir.I64Scalar),
 		},
@@ -338,7 +338,7 @@ var (
 	}
 )
 
-// Matrix products.
+// Dots.
 var (
 	Dot = &ir.OpDef{
 		Name: "tt.dot", Doc: "a·b + c",
@@ -354,7 +354,7 @@ var (
 		Verify: verifyDot,
 	}
 	DotScaled = &ir.OpDef{
-		Name: "tt.dot_scaled", Doc: "product of block-scaled operands, plus c",
+		Name: "tt.dot_scaled", Doc: "dot of block-scaled operands, plus c",
 		Operands: []ir.Operand{
 			operand("a", ir.AnyTensor), operand("b", ir.AnyTensor), operand("c", ir.AnyTensor),
 			optional("a_scale", ir.AnyTensor), optional("b_scale", ir.AnyTensor),

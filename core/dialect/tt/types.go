@@ -59,8 +59,8 @@ func IsBlockPtr(t ir.Type) bool {
 }
 
 // ValueTypeOf is the type of what a load through a pointer of type t gives: the
-// pointee, in the shape and encoding of a tensor of pointers. Nil when t is no
-// pointer.
+// pointee, in the shape and encoding of a tensor of pointers. Nil when t is not
+// a pointer.
 func ValueTypeOf(c *ir.Context, t ir.Type) ir.Type {
 	p := PointeeOf(t)
 	if p == nil {

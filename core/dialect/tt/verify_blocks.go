@@ -43,7 +43,7 @@ func verifyMakeTensorPtr(op *ir.Operation) error {
 
 func verifyAdvance(op *ir.Operation) error {
 	if rank, n := len(pointee(op.Operand(0).Type()).Shape), op.NumOperands()-1; n != rank {
-		return fmt.Errorf("offsets must be one a dimension of the block, %d, not %d", rank, n)
+		return fmt.Errorf("want one offset per dimension of the block, %d, not %d", rank, n)
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func verifyBoundaryCheck(op *ir.Operation, ptr *ir.Value) error {
 	rank := len(pointee(ptr.Type()).Shape)
 	for _, d := range a.Values {
 		if d < 0 || int(d) >= rank {
-			return fmt.Errorf("boundaryCheck %d is no dimension of a block of %d", d, rank)
+			return fmt.Errorf("boundaryCheck %d is not a dimension of a block of %d", d, rank)
 		}
 	}
 	return nil

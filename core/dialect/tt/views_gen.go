@@ -226,7 +226,7 @@ func (v AddPtrOp) SetOffset(x *ir.Value) { v.Op.SetOperand(1, x) }
 // Result returns the result "result".
 func (v AddPtrOp) Result() *ir.Value { return v.Op.Result(0) }
 
-// AdvanceOp is a view of a tt.advance: a block pointer moved by offsets, one a dimension.
+// AdvanceOp is a view of a tt.advance: a block pointer moved by offsets, one per dimension.
 type AdvanceOp struct{ Op *ir.Operation }
 
 // AsAdvance returns the view of op, which must be a tt.advance.
@@ -456,7 +456,7 @@ func (v AtomicCASOp) SetScope(x int64) { v.Op.SetAttr("scope", v.Op.Context().I3
 // Result returns the result "result".
 func (v AtomicCASOp) Result() *ir.Value { return v.Op.Result(0) }
 
-// MakeTensorPtrOp is a view of a tt.make_tensor_ptr: a block pointer: base, and shape, strides and offsets, one a dimension.
+// MakeTensorPtrOp is a view of a tt.make_tensor_ptr: a block pointer: base, and shape, strides and offsets, one per dimension.
 type MakeTensorPtrOp struct{ Op *ir.Operation }
 
 // AsMakeTensorPtr returns the view of op, which must be a tt.make_tensor_ptr.
@@ -498,7 +498,7 @@ func (v MakeTensorPtrOp) SetOrder(x []int64) {
 // Result returns the result "result".
 func (v MakeTensorPtrOp) Result() *ir.Value { return v.Op.Result(0) }
 
-// MakeTensorDescOp is a view of a tt.make_tensor_descriptor: a descriptor: base, and shape and strides, one a dimension.
+// MakeTensorDescOp is a view of a tt.make_tensor_descriptor: a descriptor: base, and shape and strides, one per dimension.
 type MakeTensorDescOp struct{ Op *ir.Operation }
 
 // AsMakeTensorDesc returns the view of op, which must be a tt.make_tensor_descriptor.
@@ -1107,7 +1107,7 @@ func (v DotOp) SetMaxNumImpreciseAcc(x int64) {
 // Result returns the result "result".
 func (v DotOp) Result() *ir.Value { return v.Op.Result(0) }
 
-// DotScaledOp is a view of a tt.dot_scaled: product of block-scaled operands, plus c.
+// DotScaledOp is a view of a tt.dot_scaled: dot of block-scaled operands, plus c.
 type DotScaledOp struct{ Op *ir.Operation }
 
 // AsDotScaled returns the view of op, which must be a tt.dot_scaled.

@@ -268,7 +268,7 @@ func check(e layout.Encoding) string {
 		return firstOf(vectors(rank, e.Register, e.Lane, e.Warp, e.Block), onto(rank, e.Register, e.Lane, e.Warp, e.Block))
 	case *layout.Slice:
 		if e.Dim > rank {
-			return "dim is no dimension of the parent"
+			return "dim is not a dimension of the parent"
 		}
 	case *layout.DotOp:
 		if e.OpIdx > 1 {

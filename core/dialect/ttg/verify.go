@@ -123,7 +123,7 @@ func verifyMemDescSubslice(op *ir.Operation) error {
 	}
 	for d, n := range dst.Shape {
 		if at := offsets.Values[d]; at < 0 || at+n > src.Shape[d] {
-			return fmt.Errorf("dimension %d: %d elements from %d on are no part of %d", d, n, at, src.Shape[d])
+			return fmt.Errorf("dimension %d: %d elements from %d on are not part of %d", d, n, at, src.Shape[d])
 		}
 	}
 	if src.Encoding != dst.Encoding || !slices.Equal(src.AllocShape, dst.AllocShape) {
@@ -204,7 +204,7 @@ func verifyFp4ToFp(op *ir.Operation) error {
 	src, dst := op.Operand(0).Type().(*ir.TensorType), op.Result(0).Type().(*ir.TensorType)
 	axis, _ := op.IntAttr("axis")
 	if axis < 0 || int(axis) >= len(src.Shape) || len(dst.Shape) != len(src.Shape) {
-		return fmt.Errorf("axis %d is no dimension of both source and result", axis)
+		return fmt.Errorf("axis %d is not a dimension of both source and result", axis)
 	}
 	for d, n := range src.Shape {
 		if int64(d) == axis {

@@ -84,7 +84,7 @@ func (g *gen) tensorAttr(x *lang.Tensor, name string) any {
 	return nil
 }
 
-// operator is the operation behind a method such as __add__ or logical_and.
+// operator is the operation of a method such as __add__ or logical_and.
 func (g *gen) operator(name string) func(a, b any) any {
 	switch name {
 	case "logical_and":

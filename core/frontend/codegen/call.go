@@ -55,7 +55,7 @@ func (g *gen) arguments(list []syntax.Expr) []any {
 		t, ok := v.(*eval.Tuple)
 		if !ok || t.Held || g.isFixed(s.Value) {
 			g.node = s.Loc()
-			eval.FailHelp("write the elements one by one; of a tuple that is no constexpr, * gives the elements",
+			eval.FailHelp("write the elements one by one; of a tuple that is not a constexpr, * gives the elements",
 				"the value after * must be a tuple, and not one in a constexpr")
 		}
 		args = append(args, t.Elems...)

@@ -226,7 +226,7 @@ func (g *gen) define(name string, v any) {
 }
 
 // region runs f with the variables as they are and restores them after, as a
-// nested region must not leak what it defines. It returns what f left behind.
+// nested region must not leak what it defines. It returns what f left.
 func (g *gen) region(f func()) (left []variable, defs []string) {
 	saved, savedDefs := g.scope.snapshot(), g.defs
 	g.defs = nil

@@ -175,7 +175,7 @@ func (g *gen) noLICM() ir.NamedAttr {
 	return ir.NamedAttr{Name: "llvm.loop_annotation", Attr: g.u.ctx.OpaqueAttr("llvm", "loop_annotation<licm = #llvm.loop_licm<disable = true, versioningDisable = true>>")}
 }
 
-// carried is what a loop takes from turn to turn: the variables alive before
+// carried is what a loop carries from iteration to iteration: the variables alive before
 // it that its body assigns, with their SSA values spread out.
 type carried struct {
 	names []string
@@ -258,7 +258,7 @@ func (g *gen) check(st syntax.Stmt, c *carried, left []variable) {
 		v := valueIn(left, n)
 		checkBroken(v)
 		if !lang.SameType(c.inits[i], v) {
-			eval.FailHelp("convert with .to(…) so that every turn gives the type of the first",
+			eval.FailHelp("convert with .to(…) so that every iteration gives the type of the first",
 				errLoopType, n, lang.TypeString(c.inits[i]), lang.TypeString(v))
 		}
 	}

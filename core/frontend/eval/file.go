@@ -45,7 +45,7 @@ func NewFile(tree *syntax.Module, name, moduleName string) *File {
 // Source is the text that positions refer to.
 func (f *File) Source() string { return f.Tree.Source }
 
-// Pos turns a span into a position for a diagnostic, with the column after its
+// Pos converts a span to a position for a diagnostic, with the column after its
 // end when the span lies in one line.
 func (f *File) Pos(s syntax.Span) (pos diag.Pos, endCol int) {
 	pos = diag.Pos{File: f.Path, Line: int(s.Line), Col: int(s.Col) + 1}

@@ -40,7 +40,7 @@ type Tuple struct {
 	Fields []string
 	Class  *NamedTuple // nil for a plain tuple
 	// Held marks a tuple of Python's that a kernel has in a constexpr: it may be
-	// indexed and passed on, but is no tuple of the language.
+	// indexed and passed on, but is not a tuple of the language.
 	Held bool
 }
 

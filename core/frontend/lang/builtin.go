@@ -293,7 +293,7 @@ func (a *Args) shape(i int) []int64 {
 	return s
 }
 
-// CheckShape refuses dimensions that are no powers of two and shapes with too
+// CheckShape refuses dimensions that are not powers of two and shapes with too
 // many elements.
 func CheckShape(shape []int64) {
 	n := int64(1)

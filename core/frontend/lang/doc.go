@@ -3,13 +3,13 @@
 //
 //	DType, Pointer, Block, Descriptor   the types of the language, with signedness
 //	Tensor, Desc                        run-time values: SSA values with such a type
-//	Emitter                             turns operations on values into ttir
+//	Emitter                             emits operations on values as ttir
 //	Builtin                             one row of the table of builtins
 //	Lib                                 what one compile sees as the module triton
 //
 // The rows of the table stand in one file a family (memory.go, shape.go,
 // reduce.go, …) and are assembled in table.go. Library functions (sum, max,
-// zeros, softmax, …) are the .py files under lib, parsed once a process.
+// zeros, softmax, …) are the .py files under lib, parsed once per process.
 //
 // A value in a kernel is a Go any: a run-time value of this package, or a
 // compile-time value of package eval; *eval.Tuple may hold both. There is no

@@ -9,7 +9,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
-// matrices: products of matrices.
+// matrices: dots.
 var matrices = []*Builtin{
 	{Name: "dot", Params: "input other acc=None input_precision=None allow_tf32=None max_num_imprecise_acc=None out_dtype=float32", Fn: dot},
 	{
@@ -33,7 +33,7 @@ var precisions = []choice{
 	{"tf32", tt.PrecisionTF32}, {"tf32x3", tt.PrecisionTF32x3}, {"ieee", tt.PrecisionIEEE}, {"bf16x3", tt.PrecisionBF16x3}, {"bf16x6", tt.PrecisionBF16x6},
 }
 
-// precision chooses how the products of f32 operands are computed. An allow_tf32
+// precision chooses how f32 operands are multiplied. An allow_tf32
 // of None, where the call says so, is false, as in Triton.
 func (e *Emitter) precision(a *Args) int64 {
 	given, allow := a.constant(3), a.constant(4)

@@ -20,7 +20,7 @@ type Generator interface {
 	Warn(format string, args ...any)
 }
 
-// Emitter turns operations on values of the language into ttir at its
+// Emitter emits operations on values of the language as ttir at its
 // builder's insertion point. It belongs to one compile.
 type Emitter struct {
 	B       *ir.Builder
@@ -166,7 +166,7 @@ func splatAttr(c *ir.Context, a ir.Attribute, t ir.Type) ir.Attribute {
 	case *ir.FloatAttr:
 		return c.DenseSplat(t, a.Bits)
 	}
-	panic("BUG: lang: splat of a constant that is no scalar")
+	panic("BUG: lang: splat of a constant that is not a scalar")
 }
 
 // broadcastTo repeats x's dimensions of size 1 to a shape of its rank.

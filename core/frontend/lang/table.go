@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// families are the parts of the table of builtins, one a file.
+// families are the parts of the table of builtins, one per file.
 var families = [][]*Builtin{creation, memory, mathematics, shapes, reductions, misc, atomics, matrices, descriptors, foreign}
 
 // table finds a builtin by name.

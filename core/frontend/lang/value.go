@@ -6,7 +6,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
-// Value is a run-time value: one with SSA values behind it.
+// Value is a run-time value: one that SSA values represent.
 type Value interface {
 	// Type of the value.
 	Type() Type
@@ -73,7 +73,7 @@ func (t *Tensor) Scalar() Type { return ScalarOf(t.T) }
 type Desc struct {
 	Handle         *ir.Value
 	Block          *Block
-	Shape, Strides []*Tensor // i32 and i64 scalars, one a dimension
+	Shape, Strides []*Tensor // i32 and i64 scalars, one per dimension
 }
 
 // DescType is the type of a Desc.
@@ -200,7 +200,7 @@ func Rebuild(v any, hs []*ir.Value) (any, []*ir.Value) {
 	return v, hs
 }
 
-// IsRuntime reports whether v has SSA values behind it.
+// IsRuntime reports whether v is represented by SSA values.
 func IsRuntime(v any) bool {
 	switch v := v.(type) {
 	case Value:
@@ -283,7 +283,7 @@ func NumElements(shape []int64) int64 { return numElements(shape) }
 func (e *Emitter) Item(x *Tensor) *Tensor { return e.unsplat(x) }
 
 // LoopType is the type of a loop's induction variable, from its bounds and
-// step; text is the message when one of them is no integer.
+// step; text is the message when one of them is not an integer.
 func LoopType(lo, hi, step *Tensor, text string) *DType {
 	a, b, c := dtypeOf(lo.T), dtypeOf(hi.T), dtypeOf(step.T)
 	if a == nil || b == nil || c == nil || !a.IsInt() || !b.IsInt() || !c.IsInt() {

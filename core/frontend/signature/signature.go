@@ -276,7 +276,7 @@ func (p *parser) entry(start, end int) (Arg, error) {
 			a.Hint = 1
 		default:
 			at := start + len(t)
-			return a, p.Errorf(at, end, "'%s' is no hint", hint).WithHelp("a hint is :16 (a multiple of 16) or :1 (equal to 1)")
+			return a, p.Errorf(at, end, "'%s' is not a hint", hint).WithHelp("a hint is :16 (a multiple of 16) or :1 (equal to 1)")
 		}
 		if a.Hint == 1 && !isIntType(t) {
 			return a, p.Errorf(start, end, "the hint :1 is for integers, not for %s", t)

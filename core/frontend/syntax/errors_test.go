@@ -14,7 +14,7 @@ import (
 var update = flag.Bool("update", false, "rewrite testdata/errors.txt with what the parser says now")
 
 // errorMark begins the line of an error case that says what is expected. The
-// newline before it is no part of the source.
+// newline before it is not part of the source.
 const errorMark = "\n!!! "
 
 // TestErrors holds the text and place of every message. The source of a case

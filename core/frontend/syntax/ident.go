@@ -20,7 +20,7 @@ func isPrintable(r rune) bool { return unicode.IsPrint(r) }
 
 // notXIDStart and notXIDContinue are the letters that ID_Start and ID_Continue
 // hold but XID_Start and XID_Continue do not, because NFKC turns them into
-// something that is no identifier.
+// something that is not an identifier.
 var notXIDStart = &unicode.RangeTable{R16: []unicode.Range16{
 	{Lo: 0x37a, Hi: 0x37a, Stride: 1},
 	{Lo: 0xe33, Hi: 0xeb3, Stride: 0x80},

@@ -379,7 +379,7 @@ func digitValue(c byte) int {
 	return 16
 }
 
-// endOfNumber refuses a name right behind a number, other than a keyword that
+// endOfNumber refuses a name right after a number, other than a keyword that
 // may follow one.
 func (l *lexer) endOfNumber(kind string) {
 	if l.pos >= len(l.src) {

@@ -109,7 +109,7 @@ func (p *parser) plainParameter(l *parameterList) {
 	}
 }
 
-// parameter reads a name and its annotation, which a lambda's has not.
+// parameter reads a name and its annotation, which a lambda's lacks.
 func (p *parser) parameter(lambda, star bool) *Arg {
 	m := p.mark()
 	id := p.ident()
@@ -241,7 +241,7 @@ func (p *parser) soleGenerator(open, m mark, elt Expr, first bool) Expr {
 	return g
 }
 
-// badKeyword reports an = behind something that is no name.
+// badKeyword reports an = after something that is not a name.
 func (p *parser) badKeyword(e Expr) {
 	if c, ok := e.(*Constant); ok {
 		switch c.Value.(type) {

@@ -174,7 +174,7 @@ func (p *parser) braces() Expr {
 // dict reads the rest of a dict whose first key is given, or whose first item
 // begins with **.
 func (p *parser) dict(m mark, key Expr) Expr {
-	base := len(p.exprs) // keys and values by turns
+	base := len(p.exprs) // keys and values alternate
 	h := p.height
 	var value Expr
 	for {

@@ -344,7 +344,7 @@ func (p *parser) withForm() int {
 		case names:
 			return withNames
 		case walrus:
-			return withPlain // (a, b := c) is no list of items but a tuple
+			return withPlain // (a, b := c) is not a list of items but a tuple
 		}
 		return withBare
 	}
@@ -352,7 +352,7 @@ func (p *parser) withForm() int {
 }
 
 // bareItems reads a parenthesis without as: (a, b) are two items in Python, yet
-// (a, *b), in which one could be no item, is a tuple.
+// (a, *b), in which one could not be an item, is a tuple.
 func (p *parser) bareItems() []*WithItem {
 	m := p.mark()
 	e := p.expr()

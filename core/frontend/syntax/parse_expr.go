@@ -1,6 +1,6 @@
 package syntax
 
-// Precedences of the binary operators, loosest first; 0 is no operator.
+// Precedences of the binary operators, loosest first; 0 is not an operator.
 const (
 	precOr = iota + 1
 	precAnd
@@ -334,7 +334,7 @@ func (p *parser) power() Expr {
 	return b
 }
 
-// primary reads an atom and the attributes, calls and subscripts behind it.
+// primary reads an atom and the attributes, calls and subscripts after it.
 func (p *parser) primary() Expr {
 	m := p.mark()
 	e := p.atom()

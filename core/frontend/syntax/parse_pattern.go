@@ -13,7 +13,7 @@ func (p *parser) atMatch() bool {
 	if n >= 2 && toks[n-1].kind == tNewline && toks[n-2].kind == tColon {
 		return true
 	}
-	// match x: on one line with its cases is no Python; a match with a missing
+	// match x: on one line with its cases is not Python; a match with a missing
 	// colon deserves to be told so.
 	return n >= 1 && toks[n-1].kind == tNewline && startsOperand(next) && next != tTilde
 }

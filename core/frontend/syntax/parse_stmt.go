@@ -207,7 +207,7 @@ func (p *parser) annotatedGroup(m mark, e Expr) {
 	}
 }
 
-// notAnnotated reports a colon behind something that is no target.
+// notAnnotated reports a colon after something that is not a target.
 func (p *parser) notAnnotated(e Expr) {
 	if p.lx.err != nil {
 		panic(syntaxError{p.lx.err})

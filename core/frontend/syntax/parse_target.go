@@ -1,6 +1,6 @@
 package syntax
 
-// store turns an expression that was read as a value into the target of an
+// store converts an expression that was read as a value to the target of an
 // assignment. Messages depend on whether the target stands alone.
 func (p *parser) store(e Expr, top bool) {
 	switch e := e.(type) {
@@ -45,7 +45,7 @@ func (p *parser) badTarget(e Expr, top bool) {
 	p.fail(e.Loc(), "cannot assign to %s", name)
 }
 
-// del turns an expression into the target of a del statement.
+// del converts an expression to the target of a del statement.
 func (p *parser) del(e Expr) {
 	switch e := e.(type) {
 	case *Name:

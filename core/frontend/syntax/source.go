@@ -8,7 +8,7 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 )
 
-// decodeSource turns a file into the text that the tree's positions refer to:
+// decodeSource decodes a file to the text that the tree's positions refer to:
 // UTF-8 without byte order mark, lines ended by \n.
 func decodeSource(file string, src []byte) (string, *diag.Diagnostic) {
 	at := func(line int, format string, args ...any) *diag.Diagnostic {

@@ -111,7 +111,7 @@ func (t *nfkcTables) reorder(rs []rune) {
 // character for both and no other mark of its class stands between.
 func (t *nfkcTables) compose(rs []rune) []rune {
 	out := rs[:0]
-	starter, last := -1, -1 // index of the last starter; class of the last mark behind it
+	starter, last := -1, -1 // index of the last starter; class of the last mark after it
 	for _, r := range rs {
 		class := int(t.class[r])
 		if starter >= 0 && last < class {

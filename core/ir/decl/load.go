@@ -10,7 +10,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir/text"
 )
 
-// loader turns one declaration into a dialect. where says which part is in
+// loader reads one declaration into a dialect. where says which part is in
 // hand, for errors.
 type loader struct {
 	d     *Dialect
@@ -58,7 +58,7 @@ func (l *loader) dialect() *ir.Dialect {
 	d := l.d
 	l.where = "name"
 	if !isName(d.Name) {
-		l.fail("%q is no name", d.Name)
+		l.fail("%q is not a name", d.Name)
 	}
 	for i := range d.Enums {
 		e := &d.Enums[i]
@@ -174,7 +174,7 @@ func (l *loader) unique(o *Op) {
 	seen := map[string]bool{}
 	check := func(name string) {
 		if !isName(name) {
-			l.fail("%q is no name", name)
+			l.fail("%q is not a name", name)
 		}
 		if seen[name] {
 			l.fail("two parts are named %q", name)

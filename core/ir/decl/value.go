@@ -133,7 +133,7 @@ func (l *loader) values(what string, decls []Attr) []*valueDef {
 		a := &decls[i]
 		l.where = what + " " + a.Name
 		if !isName(a.Name) {
-			l.fail("%q is no name", a.Name)
+			l.fail("%q is not a name", a.Name)
 		}
 		for _, d := range defs[:i] {
 			if d.name == a.Name {

@@ -10,7 +10,7 @@
 //
 // Two modules are equal when their normal forms are the same text. When they
 // are not, a diff of the normal forms would be of little use, since one more
-// operation renumbers all values behind it: Modules therefore first finds which
+// operation renumbers all values after it: Modules therefore first finds which
 // operations of the one correspond to which of the other and gives their results
 // the same numbers.
 package diff

@@ -103,7 +103,7 @@ func TestParseErrors(t *testing.T) {
 		}
 		var d *diag.Diagnostic
 		if !errors.As(err, &d) {
-			t.Errorf("%s\n  %T is no diagnostic", c.src, err)
+			t.Errorf("%s\n  %T is not a diagnostic", c.src, err)
 			continue
 		}
 		if d.Line == "" && c.src != "" {

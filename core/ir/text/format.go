@@ -99,7 +99,7 @@ func CheckForm(d *ir.OpDef) error {
 	return err
 }
 
-// compiler turns a format string into directives. space and punct are the state
+// compiler parses a format string into directives. space and punct are the state
 // of the rules of spacing: whether the next directive gets a space before it,
 // and whether the last literal was punctuation.
 type compiler struct {

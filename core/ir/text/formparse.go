@@ -314,7 +314,7 @@ next:
 	}
 }
 
-// resolve turns the operands' names into values and finds the result types.
+// resolve resolves the operands' names to values and finds the result types.
 func (r *formRun) resolve() {
 	p, s, d := r.p, r.s, r.s.Def
 	if r.results.ok {

@@ -68,7 +68,7 @@ func hooksOf(d *ir.Dialect) *Dialect {
 	}
 	h, ok := d.Asm.(*Dialect)
 	if !ok {
-		panic("BUG: text: the Asm of dialect " + d.Name + " is no *text.Dialect")
+		panic("BUG: text: the Asm of dialect " + d.Name + " is not a *text.Dialect")
 	}
 	return h
 }

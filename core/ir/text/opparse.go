@@ -429,7 +429,7 @@ func (p *Parser) skipAliases() {
 	for p.tok.kind == tokHash {
 		a := p.aliases[p.text()[1:]]
 		if a == nil || a.pos != p.span(p.tok.end, clSpace)+1 {
-			p.expected("an operation") // it is no definition, or not the one that was found
+			p.expected("an operation") // it is not a definition, or not the one that was found
 		}
 		p.resolve()
 		p.jump(a.end)

@@ -7,7 +7,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir/text"
 )
 
-// samples are forms that the golden files have none of, one a line. They use
+// samples are forms that the golden files have none of, one per line. They use
 // the values of preamble, and must be printed as they are.
 const samples = `
 %0 = tt.int_to_ptr %l : i64 -> !tt.ptr<f32>

@@ -156,7 +156,7 @@ func (p *Parser) tensorType() ir.Type {
 	dims := p.Dims()
 	elem := p.Type()
 	if _, ok := elem.(*ir.TensorType); ok {
-		p.Fail("a tensor of tensors is no type")
+		p.Fail("a tensor of tensors is not a type")
 	}
 	var enc ir.Attribute
 	if p.optPunct(',') {

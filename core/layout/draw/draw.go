@@ -15,7 +15,7 @@ type Options struct {
 	ElementBits int
 	// Banks is the number of banks of shared memory, BankBytes the width of one.
 	Banks, BankBytes int
-	// Address turns an offset of a shared layout into the element's address in
+	// Address maps an offset of a shared layout to the element's address in
 	// elements, where padding lies between; nil: they are the same.
 	Address func(offset int) int
 }

@@ -29,7 +29,7 @@ func shown(l layout.Layout) int {
 }
 
 // Hardware is the view by threads and registers, or by offsets. Where a shared
-// layout has padding, address turns an offset of its linear part into that of the
+// layout has padding, address maps an offset of its linear part to that of the
 // element; nil: they are the same.
 func Hardware(l layout.Layout, address func(offset int) int) string {
 	var b strings.Builder

@@ -104,7 +104,7 @@ func (k kit) log1p(m llir.Value) (lead, rest llir.Value) {
 		return f, k.mul(k.mul(f, f), k.poly(f, logSingle))
 	}
 	// log(1+f) = f - s·(f - R) with s = f/(2+f), R the odd part's remainder:
-	// f stays exact, and only the small rest is rounded.
+	// f stays exact, and only the small remainder is rounded.
 	s := k.over(f, k.add(f, k.num(2)))
 	z := k.mul(s, s)
 	r := k.mul(z, k.poly(z, atanhDouble))

@@ -73,7 +73,7 @@ func shorter(list []*spec) []*spec {
 // variant is a function's code in one of the forms that are measured.
 type variant struct {
 	f     *Function
-	fused bool // products melt into sums
+	fused bool // products are fused into sums
 }
 
 // variants are the code as written and fused, or with approximations that all err
@@ -121,7 +121,7 @@ func erring(direction int) *Approx {
 
 // bound is what the function may err by.
 func (s *spec) bound(t llir.Type) float64 {
-	if slices.ContainsFunc(rests, func(o *spec) bool { return o.name == s.name }) {
+	if slices.ContainsFunc(remainders, func(o *spec) bool { return o.name == s.name }) {
 		return 0
 	}
 	if t == llir.F32 {

@@ -2,7 +2,7 @@
 // scalars of f32 and f64, so that no vendor's library of bitcode is needed. A
 // target with an instruction for one of them uses that instead.
 //
-// The functions are straight-line code with selects; behind a branch stand only the
+// The functions are straight-line code with selects; only these are in branches: the
 // reduction of large angles, the long divisions of Fmod and Remainder and the loops of
 // Jn and Yn. Nothing is read from memory. Common functions of f32 are computed in f32;
 // rare ones (Tgamma, Lgamma, Bessel functions) in f64.
@@ -24,7 +24,7 @@
 //	hyperbolic.go, erf.go, erfinv.go, gamma.go
 //	bessel.go      Bessel functions I; besseljy.go: J and Y
 //	bits.go        exponents, neighbours
-//	rest.go        rests of divisions
+//	remainder.go   remainders of divisions
 //	table.go       functions by name
 //
 // The package imports core/llir alone and knows no vendor.

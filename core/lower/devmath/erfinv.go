@@ -14,7 +14,7 @@ func (k kit) erfcinvOf(c, x llir.Value) llir.Value {
 	far := k.poly(k.add(k.sqrt(k.max(w, k.num(1))), k.num(-8)), erfinvFar)
 	small := k.less(x, k.num(0.8))
 	y := k.Select(k.less(w, k.num(5)), near, far)
-	// The rest relative to the slope: (erfc y - c)/(2/√π·e^-y²).
+	// The remainder relative to the slope: (erfc y - c)/(2/√π·e^-y²).
 	s := k.square(pair{y, k.num(0)})
 	m, n := k.expPair(s)
 	grow := k.times2(k.add(m.hi, m.lo), n)

@@ -11,7 +11,7 @@ import (
 // pair is an unevaluated sum of a number and a much smaller one: about twice the
 // format's precision.
 //
-// The error terms below are exact only while no product melts into a sum that
+// The error terms below are exact only while no product is fused into a sum that
 // needs the rounded product. A backend's optimiser may fuse any fmul with an fadd
 // (llc -fp-contract=fast); products whose rounding matters are therefore written
 // as an fma with +0, which is left alone, and the tests run every function fused

@@ -94,7 +94,7 @@ func (k kit) powAbs(x llir.Value, y pair) llir.Value {
 	if y.lo != k.num(0) {
 		p.lo = k.fma(l.hi, y.lo, p.lo)
 	}
-	// Beyond every exponent the error term may be no number.
+	// Beyond every exponent the error term may not be a number.
 	limit := float64(k.bias+60) * math.Ln2
 	p.lo = k.Select(k.FCmp(enum.FPredUGT, k.abs(p.hi), k.num(limit)), k.num(0), p.lo)
 	p.hi = k.max(k.min(p.hi, k.overflowing()), k.num(-limit))
@@ -120,7 +120,7 @@ func (k kit) powSpecial(x, y, whole, odd, p llir.Value) llir.Value {
 func Cbrt(b *llir.Builder, x llir.Value) llir.Value {
 	k := kitFor(b, x)
 	m, n, r := k.inverseCbrt(x)
-	// m·r² and one step of Newton's method with an exact rest.
+	// m·r² and one step of Newton's method with an exact remainder.
 	y := k.prod(k.prod(m, r), r)
 	y2 := k.product(y, y)
 	rest := k.nfma(y2.lo, y, k.nfma(y2.hi, y, m))

@@ -261,7 +261,7 @@ func (k kit) powAbsSingle(x llir.Value, y pair) llir.Value {
 	if y.lo != k.num(0) {
 		p.lo = k.fma(l.hi, y.lo, p.lo)
 	}
-	// Beyond every exponent the error term may be no number.
+	// Beyond every exponent the error term may not be a number.
 	const limit = 180
 	p.lo = k.Select(k.less(k.num(limit), k.abs(p.hi)), k.num(0), p.lo)
 	p.hi = k.clamp(p.hi, -limit, limit)

@@ -123,7 +123,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Functions that Go has not.
+// Functions that Go lacks.
 func TestOtherLimits(t *testing.T) {
 	inf, nan, zero := math.Inf(1), math.NaN(), math.Copysign(0, -1)
 	for _, c := range []struct {
@@ -253,7 +253,7 @@ func edges(r *rand.Rand, typ llir.Type, exp int) float64 {
 	return fromBits(typ, uint64(exp)<<man|m|uint64(r.IntN(2))<<(llir.Width(typ)-1))
 }
 
-// Rests where the guess at the quotient is nearly wrong, next to where it fails, and
+// Remainders where the guess at the quotient is nearly wrong, next to where it fails, and
 // where the loop must divide.
 func TestRests(t *testing.T) {
 	r := rand.New(rand.NewPCG(testseed.Seed(), 0))

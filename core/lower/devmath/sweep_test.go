@@ -64,7 +64,7 @@ func (a arguments) numbers() (out []float32) {
 	return out
 }
 
-// exact is the function of the arguments, nil where that is no number or they are none.
+// exact is the function of the arguments, nil where that is not a number or there are none.
 func (s *spec) exact(a arguments) *big.Float {
 	var x []*big.Float
 	for _, v := range a.numbers() {
@@ -92,12 +92,12 @@ var natural = map[string]string{
 	"rhypot": "rnorm2_of", "rnorm3d": "rnorm3_of", "rnorm4d": "rnorm4_of",
 }
 
-// otherArguments says which function of sweep.c chooses the arguments behind the first;
+// otherArguments says which function of sweep.c chooses the arguments after the first;
 // near if there is none.
 var otherArguments = map[string]string{"pow": "power", "fmod": "divisor", "remainder": "divisor"}
 
-// rests have one right result.
-var rests = []*spec{
+// remainders have one right result.
+var remainders = []*spec{
 	{name: "fmod", ref: exactly(math.Mod)},
 	{name: "remainder", ref: exactly(math.Remainder)},
 }
@@ -163,7 +163,7 @@ func (s *spec) everywhere(t testing.TB) string {
 
 // sweepSpecs are the functions that can be swept.
 func sweepSpecs() []*spec {
-	return slices.DeleteFunc(slices.Concat(shorter(specs), specs, shorter(rests), rests), func(s *spec) bool {
+	return slices.DeleteFunc(slices.Concat(shorter(specs), specs, shorter(remainders), remainders), func(s *spec) bool {
 		return natural[s.name] == "" && !slices.Contains(own, s.name)
 	})
 }

@@ -15,12 +15,12 @@ const (
 	halfPiLow  = -1.7151245100058819e-15
 )
 
-// twoOverPi are the bits of 2/π, behind a word of zeros before the point.
+// twoOverPi are the bits of 2/π, after a word of zeros before the point.
 var twoOverPi = [...]uint32{
 	0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB,
 }
 
-// twoOverPiLong are the bits of 2/π behind a word of zeros, for doubles.
+// twoOverPiLong are the bits of 2/π after a word of zeros, for doubles.
 var twoOverPiLong = [...]uint64{
 	0x0000000000000000, 0xA2F9836E4E441529, 0xFC2757D1F534DDC0,
 	0xDB6295993C439041, 0xFE5163ABDEBBC561, 0xB7246E3A424DD2E0,
@@ -51,10 +51,10 @@ func Sin(b *llir.Builder, x llir.Value) llir.Value {
 // Cos is the cosine of x in radians.
 func Cos(b *llir.Builder, x llir.Value) llir.Value { return kitFor(b, x).trig(x, 1) }
 
-// trig is sin(x + turns·π/2).
-func (k kit) trig(x llir.Value, turns int) llir.Value {
+// trig is sin(x + quadrants·π/2).
+func (k kit) trig(x llir.Value, quadrants int) llir.Value {
 	r, q := k.quadrant(x)
-	return k.turned(r, k.Add(q, k.M.I32(turns)))
+	return k.turned(r, k.Add(q, k.M.I32(quadrants)))
 }
 
 // Tan is the tangent of x in radians.
@@ -85,14 +85,14 @@ func Cospi(b *llir.Builder, x llir.Value) llir.Value {
 	return k.Select(k.equal(y, k.num(0)), k.num(0), y)
 }
 
-// halfTurns is sin(πx + turns·π/2).
-func (k kit) halfTurns(x llir.Value, turns int) llir.Value {
+// halfTurns is sin(πx + quadrants·π/2).
+func (k kit) halfTurns(x llir.Value, quadrants int) llir.Value {
 	// Without whole turns, exactly; NaN for infinities.
 	t := k.fma(k.trunc(k.mul(x, k.num(0.5))), k.num(-2), x)
 	n, bits := k.nearest(t, 2)
 	r := k.fma(n, k.num(-0.5), t) // exact
 	i := k.Resize(bits, llir.I32, true)
-	return k.turned(k.timesPair(k.constant(math.Pi, piTail), r), k.Add(i, k.M.I32(turns)))
+	return k.turned(k.timesPair(k.constant(math.Pi, piTail), r), k.Add(i, k.M.I32(quadrants)))
 }
 
 // turned is sin(r + q·π/2) for |r| ≤ π/4.
@@ -230,7 +230,7 @@ func (k kit) highProduct(x, y llir.Value) llir.Value {
 	return k.Trunc(k.LShr(k.Mul(k.ZExt(x, wide), k.ZExt(y, wide)), w), x.Type())
 }
 
-// branch gives f's values where cond holds, else x; f's code stands behind a
+// branch gives f's values where cond holds, else x; f's code is in a
 // branch.
 func (k kit) branch(cond llir.Value, x []llir.Value, f func() []llir.Value) []llir.Value {
 	before := k.Block()
@@ -255,13 +255,13 @@ func (k kit) branch(cond llir.Value, x []llir.Value, f func() []llir.Value) []ll
 // reduceLarge is x modulo π/2, to nearest, and the number of the quadrant, for
 // x of at least 2^16, by Payne and Hanek's method ("Radian reduction for
 // trigonometric functions", 1983): x = m·2^p is multiplied by a window of 96 bits
-// of 2/π; the bits before it only add multiples of four quadrants, those behind
+// of 2/π; the bits before it only add multiples of four quadrants, those after
 // it are too small to matter.
 func (k kit) reduceLarge(x llir.Value) (r, q llir.Value) {
 	bits := k.BitCast(x, llir.I32)
 	exp := k.And(k.LShr(bits, 23), k.int(255))
 	m := k.Or(k.And(bits, k.int(1<<23-1)), k.int(1<<23))
-	// p = exp - 150; the window begins two bits above 2^-p, 32 behind the start
+	// p = exp - 150; the window begins two bits above 2^-p, 32 after the start
 	// of the table.
 	start := k.Sub(exp, k.int(120))
 	word, shift := k.LShr(start, 5), k.And(start, k.int(31))

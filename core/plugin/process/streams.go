@@ -56,7 +56,7 @@ func (o *outlet) Read(p []byte) (int, error) {
 	o.copy.Write(p[:n])
 	if err != nil {
 		o.once.Do(func() { close(o.ended) })
-		err = io.EOF // a closed pipe is no trouble to log
+		err = io.EOF // a closed pipe is nothing to log
 	}
 	return n, err
 }
@@ -137,7 +137,7 @@ func (l quietLogger) Error(msg string, args ...any) { l.Logger.Debug(msg, args..
 func (l quietLogger) Warn(msg string, args ...any)  { l.Logger.Debug(msg, args...) }
 func (l quietLogger) Info(msg string, args ...any)  { l.Logger.Debug(msg, args...) }
 
-// lineLogger turns what a plugin printed into warnings.
+// lineLogger logs what a plugin printed as warnings.
 type lineLogger struct {
 	log  hclog.Logger
 	what string

@@ -69,7 +69,7 @@ func ListFromSDK(l []sdk.Diagnostic) diag.List {
 	return out
 }
 
-// ErrorToSDK turns core's diagnostics inside err into the SDK's, for a backend
+// ErrorToSDK converts core's diagnostics inside err to the SDK's, for a backend
 // to return; any other error passes unchanged.
 func ErrorToSDK(err error) error {
 	if l := diag.All(err); len(l) > 0 {
@@ -86,9 +86,9 @@ type BugError struct {
 
 func (e *BugError) Error() string { return "backend " + e.Backend + ": " + e.Text }
 
-// ErrorFromSDK turns what a backend answered into the error that core's callers
+// ErrorFromSDK converts what a backend answered to the error that core's callers
 // see: a diag.List for a user's mistakes, a *BugError for the backend's own, an
-// ordinary error for the machine's trouble. Errors that are no diagnostics pass
+// ordinary error for the machine's trouble. Errors that are not diagnostics pass
 // unchanged.
 func ErrorFromSDK(backend string, err error) error {
 	var l sdk.Diagnostics

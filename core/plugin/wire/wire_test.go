@@ -39,7 +39,7 @@ func TestErrors(t *testing.T) {
 	}
 	plain := errors.New("disk full")
 	if ErrorToSDK(plain) != plain || ErrorFromSDK("b", plain) != plain {
-		t.Error("an error that is no diagnostic was changed")
+		t.Error("an error that is not a diagnostic was changed")
 	}
 	err := ErrorFromSDK("b", ErrorToSDK(fmt.Errorf("wrapped: %w", full())))
 	if diff := cmp.Diff(diag.List{full()}, diag.All(err)); diff != "" {

@@ -83,7 +83,7 @@ func whileCondition(rw *rewrite.Rewriter, op *ir.Operation) bool {
 }
 
 // whileCarried drops what the test is given and does not use, or what every
-// turn gives it anew.
+// iteration computes anew.
 func whileCarried(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	before := op.Region(0).First()
 	cond, end := before.Terminator(), op.Region(1).First().Terminator()

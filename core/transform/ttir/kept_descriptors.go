@@ -16,12 +16,12 @@ import (
 //     memory once and before the first copy;
 //   - they are used for loads, stores and reductions of blocks only, and not handed
 //     on by loops, conditions and calls: each use knows its descriptor;
-//   - nothing in the kernel writes the memory behind them while something reads it:
+//   - nothing in the kernel writes the memory that they describe while something reads it:
 //     copies through descriptors are not ordered with other accesses, not even with
 //     those of the same thread;
 //   - takes holds: the hardware copies such blocks from such memory.
 //
-// With products these are none in a kernel where they serve no products.
+// With dots these are none in a kernel where they serve no dots.
 func keptDescriptors(module *ir.Operation, takes func(*ir.Operation, *axisinfo.Result) bool, products bool) map[*ir.Value]bool {
 	kept := make(map[*ir.Value]bool)
 	var info *axisinfo.Result
@@ -106,7 +106,7 @@ func onlyCopies(desc *ir.Value) bool {
 	return true
 }
 
-// memoryUse is what a function does with the memory behind one pointer.
+// memoryUse is what a function does with the memory that one pointer points to.
 type memoryUse struct{ read, written bool }
 
 // useOfMemory says it for the roots of all pointers that f uses.
@@ -149,7 +149,7 @@ func followed(op *ir.Operation) bool {
 }
 
 // carriedAlong reports whether operand i of op hands a loop's pointer to its next
-// turn, still in the same memory.
+// iteration, still in the same memory.
 func carriedAlong(op *ir.Operation, i int) bool {
 	if !op.Is(scf.Yield) {
 		return false

@@ -23,16 +23,16 @@ var RewriteTensorDescriptor = NewRewriteTensorDescriptor(nil)
 // keepOption is the option of RewriteTensorDescriptor for hardware that copies
 // blocks through descriptors, with its values.
 const (
-	keepOption   = "keep-descriptors"
-	keepNone     = "none"
-	keepProducts = "products"
-	keepAll      = "all"
+	keepOption = "keep-descriptors"
+	keepNone   = "none"
+	keepDots   = "dots"
+	keepAll    = "all"
 )
 
 // NewRewriteTensorDescriptor is RewriteTensorDescriptor for a target that has such
 // hardware. With the option keep-descriptors=all, a descriptor that a kernel makes,
 // once, for nothing but loads, stores and reductions of blocks, stays if the
-// hardware takes it, see keptDescriptors; with keep-descriptors=products it does in
+// hardware takes it, see keptDescriptors; with keep-descriptors=dots it does in
 // kernels of which a loop with a dot copies through one of them. A nil takes stands
 // for hardware that takes none.
 func NewRewriteTensorDescriptor(takes func(made *ir.Operation, info *axisinfo.Result) bool) *pass.Pass {
@@ -41,20 +41,20 @@ func NewRewriteTensorDescriptor(takes func(made *ir.Operation, info *axisinfo.Re
 		Doc:     "tensor descriptors become pointers",
 		Example: rewriteTensorDescriptorExample,
 		Options: []pass.Option{
-			{Name: keepOption, Doc: "of those that a kernel makes and the hardware copies through: none, products (those of kernels whose loops with dots use one) or all stay", Default: keepNone},
+			{Name: keepOption, Doc: "of those that a kernel makes and the hardware copies through: none, dots (those of kernels whose loops with dots use one) or all stay", Default: keepNone},
 		},
 		Run: func(r *pass.Run) error {
 			var kept map[*ir.Value]bool
 			switch keep := r.Text(keepOption); keep {
 			case keepNone:
-			case keepProducts, keepAll:
+			case keepDots, keepAll:
 				if takes == nil {
 					break
 				}
-				kept = keptDescriptors(r.Module, takes, keep == keepProducts)
+				kept = keptDescriptors(r.Module, takes, keep == keepDots)
 				r.Count("kept", len(kept))
 			default:
-				return fmt.Errorf("option %s is %q, not %s, %s or %s", keepOption, keep, keepNone, keepProducts, keepAll)
+				return fmt.Errorf("option %s is %q, not %s, %s or %s", keepOption, keep, keepNone, keepDots, keepAll)
 			}
 			return rewriteDescriptors(r, kept)
 		},

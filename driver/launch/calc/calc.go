@@ -42,7 +42,7 @@ func Parse(text string) (syntax.Expr, error) {
 	if err != nil {
 		var d *diag.Diagnostic
 		if errors.As(err, &d) {
-			return nil, fmt.Errorf("'%s' is no expression: %s", text, d.Message)
+			return nil, fmt.Errorf("'%s' is not an expression: %s", text, d.Message)
 		}
 		return nil, err
 	}
@@ -287,7 +287,7 @@ var functions = [...]function{
 	{"float", func(x float64) float64 { return x }},
 }
 
-// others are the functions that are no mere map of floats.
+// others are the functions that are not maps of floats.
 var others = [...]string{"cdiv", "next_power_of_2", "min", "max", "abs", "int"}
 
 func known(name string) bool {

@@ -113,7 +113,7 @@ func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"m + 1":                      "nothing is called 'm'",
 		"broken":                     "it is broken",
-		"1 +":                        "'1 +' is no expression",
+		"1 +":                        "'1 +' is not an expression",
 		"n // 0":                     "division by zero",
 		"n % (B - 256)":              "division by zero",
 		"2 ** 63":                    "does not fit into 64 bits",

@@ -225,7 +225,7 @@ func (d *decoder) initialise(v *Var, sym int) {
 		case OpdName:
 			target, ok := d.globals[o.Name]
 			if !ok {
-				d.fail(o.Pos, "initial value %s is no variable of this file", o.Name)
+				d.fail(o.Pos, "initial value %s is not a variable of this file", o.Name)
 			}
 			if elem < 4 {
 				d.fail(o.Pos, "an address does not fit in .%s", v.Type)
@@ -233,7 +233,7 @@ func (d *decoder) initialise(v *Var, sym int) {
 			s.Relocs = append(s.Relocs, simt.Reloc{Offset: at, Size: elem, Symbol: target, Generic: o.Generic})
 			bits = uint64(o.Off)
 		default:
-			d.fail(o.Pos, "initial value of %s is no constant", v.Name)
+			d.fail(o.Pos, "initial value of %s is not a constant", v.Name)
 		}
 		for b := range elem {
 			s.Data[at+b] = byte(bits >> (8 * b))
@@ -375,14 +375,14 @@ func labelScopes(body []Stmt) map[int]map[string]int {
 	return out
 }
 
-// place turns a .loc into a source location and returns its index plus one.
+// place converts a .loc to a source location and returns its index plus one.
 func (d *decoder) place(l Loc) int {
 	key := l
 	inlined := 0
 	if l.Inlined != nil {
 		inlined = d.place(*l.Inlined)
 		key.Inlined = nil
-		key.Col = key.Col | inlined<<32 // one entry a call site
+		key.Col = key.Col | inlined<<32 // one entry per call site
 	}
 	if at, ok := d.locs[key]; ok {
 		return at

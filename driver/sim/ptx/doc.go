@@ -1,4 +1,4 @@
-// Package ptx reads NVIDIA's PTX assembly (ISA 7 to 9) and turns it into
+// Package ptx reads NVIDIA's PTX assembly (ISA 7 to 9) and decodes it to
 // programs of package simt.
 //
 // It works in two steps. Parse reads the text into a Module: directives,

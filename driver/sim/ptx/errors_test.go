@@ -50,7 +50,7 @@ func TestErrors(t *testing.T) {
 		{kernel("add.s32 %r1, %rd2, %r3;"), "7:14: error: register %rd2 has 64 bits, add.s32 takes 32"},
 		{kernel("add.s32 3, %r2, %r3;"), "7:9: error: the destination of add.s32 must be a register"},
 		{kernel("add.f16x4 %r1, %r2, %r3;"), "add.f16x4 has no type"},
-		{kernel("@%r1 ret;"), "7:2: error: %r1 is no predicate register"},
+		{kernel("@%r1 ret;"), "7:2: error: %r1 is not a predicate register"},
 		{kernel("@%p9 ret;"), "7:2: error: predicate %p9 is not declared"},
 		{kernel("bra NOWHERE;"), "7:5: error: label NOWHERE is not defined"},
 		{kernel("A: A: ret;"), "7:4: error: label A is defined twice"},
@@ -94,7 +94,7 @@ func TestErrors(t *testing.T) {
 		}
 		var d *diag.Diagnostic
 		if !errors.As(err, &d) || d.Pos.Line == 0 || d.Pos.Col == 0 {
-			t.Errorf("%v is no diagnostic with a place", err)
+			t.Errorf("%v is not a diagnostic with a place", err)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func FuzzLoad(f *testing.F) {
 		if err := load(text); err != nil {
 			var d *diag.Diagnostic
 			if !errors.As(err, &d) {
-				t.Fatalf("%v is no diagnostic", err)
+				t.Fatalf("%v is not a diagnostic", err)
 			}
 		}
 	})

@@ -42,7 +42,7 @@ func (d *decoder) brx(st *Stmt, m *mods) {
 		}
 	}
 	if targets == nil {
-		d.fail(st.Args[1].Pos, "%s is no list of branch targets", st.Args[1].Name)
+		d.fail(st.Args[1].Pos, "%s is not a list of branch targets", st.Args[1].Name)
 	}
 	d.fn.fixups = append(d.fn.fixups, fixup{len(d.p.Code), targets})
 	d.emit(st, in)

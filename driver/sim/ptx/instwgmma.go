@@ -6,7 +6,7 @@ import (
 	"github.com/tritonc/tritonc/driver/sim/simt"
 )
 
-// wgmma decodes the products of warpgroups. They are computed when they are
+// wgmma decodes the dots of warpgroups. They are computed when they are
 // issued, so that fences, groups and waits have nothing to do.
 func (d *decoder) wgmma(st *Stmt, m *mods) {
 	op := m.oneOf("fence", "commit_group", "wait_group", "mma_async")

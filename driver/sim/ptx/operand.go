@@ -225,7 +225,7 @@ func (d *decoder) pred(o *Operand) (r simt.Reg, not bool) {
 		d.fail(o.Pos, "%s is not declared", o.Name)
 	}
 	if d.bits[p] != 1 {
-		d.fail(o.Pos, "%s is no predicate register", o.Name)
+		d.fail(o.Pos, "%s is not a predicate register", o.Name)
 	}
 	return p, o.Not
 }
@@ -313,7 +313,7 @@ func (d *decoder) emit(st *Stmt, in simt.Inst) *simt.Inst {
 			d.fail(st.GuardPos, "predicate %s is not declared", st.Guard)
 		}
 		if d.bits[g] != 1 {
-			d.fail(st.GuardPos, "%s is no predicate register", st.Guard)
+			d.fail(st.GuardPos, "%s is not a predicate register", st.Guard)
 		}
 		in.Guard, in.GuardNot = g, st.GuardNot
 	}

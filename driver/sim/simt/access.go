@@ -169,7 +169,7 @@ func (w *warp) accessFlat(s *step, space Space, mask uint64, base uint64, size, 
 	f(&w.view)
 }
 
-// offsets turns the addresses of all lanes into offsets from base. It reports
+// offsets converts the addresses of all lanes to offsets from base. It reports
 // whether size bytes at each lie below limit and are aligned, and whether they
 // follow one another.
 func (w *warp) offsets(base, limit uint64, size, align int) (ok, dense bool) {
@@ -346,7 +346,7 @@ func (w *warp) storeElem(t Type, class Class, reg int32, v *view, at int) {
 	}
 }
 
-// execCvta turns an address of Space into a generic one, or back (FlagNot).
+// execCvta converts an address of Space to a generic one, or back (FlagNot).
 func execCvta(w *warp, s *step) {
 	base := windowOf(s.in.Space) << windowShift
 	if s.in.Flags&FlagNot != 0 {

@@ -85,7 +85,7 @@ var exp2Table = func() (t [64]float64) {
 }()
 
 // exp2 is 2^x rounded once from an error below 2^-45: x is cut to a multiple of
-// 1/64, looked up, and a rest of at most 1/128, whose series ends early.
+// 1/64, looked up, and a remainder of at most 1/128, whose series ends early.
 func exp2(x float32) uint32 {
 	switch {
 	case x != x:

@@ -165,7 +165,7 @@ func (w *warp) bulkTensor(s *step, lane, shared int, mapAddr uint64) int {
 		return 0
 	}
 	if shared%boxAddressAlign != 0 {
-		w.faultAt(FindAlign, lane, uint64(shared), "%s copies a box at shared address 0x%x, which is no multiple of %d", s.in.Text, shared, boxAddressAlign)
+		w.faultAt(FindAlign, lane, uint64(shared), "%s copies a box at shared address 0x%x, which is not a multiple of %d", s.in.Text, shared, boxAddressAlign)
 		return 0
 	}
 	row := t.box[0] * t.elem
@@ -177,7 +177,7 @@ func (w *warp) bulkTensor(s *step, lane, shared int, mapAddr uint64) int {
 	lo := min(max(-at[0], 0), t.box[0]) * t.elem
 	hi := max(min(t.dims[0]-at[0], t.box[0]), 0) * t.elem
 	if s.in.Bulk.Store {
-		// An H200 stores whole pieces: what lies behind the end of a row there is
+		// An H200 stores whole pieces: what lies after the end of a row there is
 		// written, too.
 		hi = min((hi+boxAlign-1)/boxAlign*boxAlign, row)
 	}

@@ -33,7 +33,7 @@ type regLanes struct{ def, some uint64 }
 // allBits are the undefined bits of what is wholly undefined.
 const allBits = ^uint64(0)
 
-// Places of regs that are no registers: an absent operand is defined, and an absent
+// Places of regs that are not registers: an absent operand is defined, and an absent
 // destination forgets.
 const (
 	placeAbsent = iota

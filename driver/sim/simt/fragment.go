@@ -2,7 +2,7 @@ package simt
 
 import "math"
 
-// stepK is the depth of one aligned sum; shallower products are filled up with
+// stepK is the depth of one aligned sum; shallower dots are filled up with
 // zeros.
 const stepK = 16
 
@@ -10,7 +10,7 @@ const stepK = 16
 const zeroExp = -1 << 12
 
 // A fragment is an operand of mma as the registers hold it, and its elements.
-// Fragments are kept from one product to the next, for one operand takes part in
+// Fragments are kept from one dot to the next, for one operand takes part in
 // many: raw tells whether the registers still hold what was decoded.
 //
 // Element k of a line (a row of A, a column of B) is at k·width + line of a step,
@@ -78,7 +78,7 @@ func mmaFormat(t Type) (f *format, shift uint) {
 	panic("BUG: no matrix element type: " + t.String())
 }
 
-// decode fills the steps from raw; k is the depth of the product, width that of
+// decode fills the steps from raw; k is the depth of the dot, width that of
 // the operand.
 func (f *fragment) decode(width, k int) {
 	if k < stepK {
@@ -142,7 +142,7 @@ func (f *fragment) decodeOneByOne(width int) {
 // slot spreads fragments, by their first registers, over a table of n places.
 func slot(r Reg, n int) int { return int(uint32(r.Index())*2654435769>>16) % n }
 
-// operandA returns the decoded A of a product.
+// operandA returns the decoded A of a dot.
 func (st *mmaState) operandA(w *warp, m *Mma) *fragment {
 	f := &st.a[slot(m.ARegs[0], len(st.a))]
 	if !f.same(w, m.AType, m.ARegs) {

@@ -119,7 +119,7 @@ func (w *warp) needLanes(s *step) bool {
 	return false
 }
 
-// tile holds the operands of one product, row by row: A is m×k, B is n×k (that
+// tile holds the operands of one dot, row by row: A is m×k, B is n×k (that
 // is, transposed).
 type tile[T any] struct {
 	a [16 * 64]T

@@ -52,7 +52,7 @@ func exactSum(a, b *fragment, row, col, k int, c float32) float64 {
 	type term struct {
 		neg bool
 		mag int64
-		exp int // mag has 25 bits behind that of this weight
+		exp int // mag has 25 bits below that of this weight
 	}
 	var terms []term
 	top := math.MinInt
@@ -166,7 +166,7 @@ func TestSums(t *testing.T) {
 	})
 }
 
-// TestHalfSums compares products with f16 accumulators, in vectors where this machine
+// TestHalfSums compares dots with f16 accumulators, in vectors where this machine
 // has them, with exact sums.
 func TestHalfSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(testseed.Seed(), 7))

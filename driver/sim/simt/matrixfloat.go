@@ -2,23 +2,23 @@ package simt
 
 import "math"
 
-// The sum of a floating-point matrix product, as established on an H200 by
+// The sum of a floating-point dot, as established on an H200 by
 // fitting its results (all of some hundred thousand random sums agree to the
 // bit):
 //
 // The products of one output element, of all of k, and the accumulator are
 // aligned to the greatest exponent among them (a product's exponent is the sum
 // of its factors', whatever its significand), each cut toward zero to 25 bits
-// behind that exponent's, and added exactly. The sum is cut toward zero to f32;
+// below that exponent's, and added exactly. The sum is cut toward zero to f32;
 // for an f16 accumulator it is rounded to nearest even once.
 //
-// fp8 products are summed so from zero in two steps, first the lower and then the
+// fp8 dots are summed so from zero in two steps, first the lower and then the
 // upper halves of all registers, as if the elements had been widened to f16 for
-// two products of half the depth; the accumulator is added at the end with a
+// two dots of half the depth; the accumulator is added at the end with a
 // rounding to nearest.
 const alignBits = 25
 
-// mmaState is what the warps of a block keep between products. They share it, for
+// mmaState is what the warps of a block keep between dots. They share it, for
 // they run one at a time, and a warp uses an operand several times in its turn or
 // not at all.
 type mmaState struct {
@@ -90,7 +90,7 @@ func execMmaFloat(w *warp, s *step) {
 	}
 }
 
-// matrixState makes the block's state at its first product.
+// matrixState makes the block's state at its first dot.
 func (w *warp) matrixState() *mmaState {
 	if w.cta.mma == nil {
 		w.cta.mma = new(mmaState)
@@ -183,7 +183,7 @@ func sum(a, b *elements, c, d *accumulator) {
 	d.fill(&t)
 }
 
-// half computes a product with f16 accumulators.
+// half computes a dot with f16 accumulators.
 func (st *mmaState) half(m *Mma, a, b *fragment, c, d *[4][mmaLanes]uint32) {
 	special := a.special || b.special || specialHalves(c)
 	was := *c

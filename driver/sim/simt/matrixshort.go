@@ -2,9 +2,9 @@ package simt
 
 import "math"
 
-// shortBits is alignBits of a warpgroup's products of fp8 elements: all products of
-// an output element and the accumulator are cut so far behind the greatest exponent,
-// and the sum keeps as many bits behind its first, also cut toward zero. Established
+// shortBits is alignBits of a warpgroup's dots of fp8 elements: all products of
+// an output element and the accumulator are cut so far below the greatest exponent,
+// and the sum keeps as many bits below its first, also cut toward zero. Established
 // on an H200, as the sums of the others.
 const shortBits = 13
 

@@ -341,7 +341,7 @@ const (
 	BoolXor
 )
 
-// Mma describes a matrix product D(m×n) = A(m×k) × B(k×n) + C(m×n) whose
+// Mma describes a dot D(m×n) = A(m×k) × B(k×n) + C(m×n) whose
 // fragments are spread over the warp as package simt's matrix.go says; A is row by
 // row, B column by column.
 type Mma struct {
@@ -350,7 +350,7 @@ type Mma struct {
 	CType, DType Type
 	ARegs, BRegs []Reg
 	CRegs, DRegs []Reg
-	// Xor makes a product of bits count the bits that differ, not those that both
+	// Xor makes a dot of bits count the bits that differ, not those that both
 	// have.
 	Xor bool
 }

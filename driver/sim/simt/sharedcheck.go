@@ -14,7 +14,7 @@ type sharedCheck struct {
 	warps int
 	// clock[w][v] is what warp w knows of warp v's clock; clock[w][w] is its own.
 	// clock[w][warps+v] is the clock of warp v until which, as w knows, its writes
-	// are behind a fence that bulk copies respect.
+	// are before a fence that bulk copies respect.
 	clock [][]uint32
 	// gather[id] is the join of the clocks that arrived at barrier id, opened[id]
 	// what those that leave it learn.

@@ -123,7 +123,7 @@ func addOdd(a, b float64) float64 {
 	return odd(s, err)
 }
 
-// odd turns s, a rounded value whose exact one is s+err, into its rounding to
+// odd rounds s, a rounded value whose exact one is s+err, to its rounding to
 // odd.
 func odd(s, err float64) float64 {
 	b := math.Float64bits(s)

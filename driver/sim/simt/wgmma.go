@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// Wgmma is what a warpgroup's product has beyond Mma: N columns in blocks of
+// Wgmma is what a warpgroup's dot has beyond Mma: N columns in blocks of
 // eight, B and perhaps A in shared memory. Each warp of the group computes its
 // own 16 rows of the 64, as of an mma of that shape, and does so when it issues
 // the instruction: a kernel may not touch operands before it waits, so that

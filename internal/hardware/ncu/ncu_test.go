@@ -49,8 +49,8 @@ func TestParseErrors(t *testing.T) {
 		"==ERROR== no permission\n": "no table begins",
 		"\"ID\",\"Kernel Name\"\n":  "no column \"Block Size\"",
 		"\"ID\",\"Kernel\nName":     "",
-		"\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\"\n\"0\",\"k\",\"(1, 1, 1)\",\"12\"\n":        "no shape",
-		"\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\"\n\"0\",\"k\",\"(1, 1, x)\",\"(1, 1, 1)\"\n": "no shape",
+		"\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\"\n\"0\",\"k\",\"(1, 1, 1)\",\"12\"\n":        "not a shape",
+		"\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\"\n\"0\",\"k\",\"(1, 1, x)\",\"(1, 1, 1)\"\n": "not a shape",
 	} {
 		if _, err := Parse(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error is %v, want %q", text, err, want)

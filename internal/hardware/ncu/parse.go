@@ -109,11 +109,11 @@ func number(s string) (float64, error) { return strconv.ParseFloat(strings.Repla
 func shape(s string) (d [3]int, err error) {
 	parts := strings.Split(strings.Trim(s, "() "), ",")
 	if len(parts) != len(d) {
-		return d, fmt.Errorf("%q is no shape", s)
+		return d, fmt.Errorf("%q is not a shape", s)
 	}
 	for i, p := range parts {
 		if d[i], err = strconv.Atoi(strings.TrimSpace(p)); err != nil {
-			return d, fmt.Errorf("%q is no shape", s)
+			return d, fmt.Errorf("%q is not a shape", s)
 		}
 	}
 	return d, nil

@@ -20,7 +20,7 @@ type module struct {
 	path string
 	tree *syntax.Module
 	// names has the dotted names that a global name was bound to, all of them:
-	// alternatives stand behind an if or a try.
+	// alternatives are in an if or a try.
 	names map[string][]binding
 	stars []string // modules that were imported with "*"
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // functions of f32, with as many arguments as "/" says, else one. The first are
-// those that public kernels call most (test/math/census), where a function is no
+// those that public kernels call most (test/math/census), where a function is not an
 // instruction in both compilers.
 const functions = "log log2 pow/2 tanh erf sin cos exp fast_expf floor ceil trunc fast_fdividef/2 round rint fmod/2 " +
 	"atan2/2 atan log1p fast_logf " +
@@ -179,7 +179,7 @@ var (
 )
 
 // machineCode counts the instructions of each kernel in cuobjdump's listing,
-// without the filling behind the last.
+// without the filling after the last.
 func machineCode(sass string) map[string]int {
 	out := map[string]int{}
 	name := ""

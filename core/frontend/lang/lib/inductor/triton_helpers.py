@@ -263,7 +263,7 @@ def bucketize_binary_search(
     return start
 
 
-# Sorting by a bitonic network. Elements whose index is rnumel or more are no part
+# Sorting by a bitonic network. Elements whose index is rnumel or more are not part
 # of the row and come last; NaN comes after the numbers.
 
 

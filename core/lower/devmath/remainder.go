@@ -8,13 +8,13 @@ import (
 	"github.com/tritonc/tritonc/core/llir"
 )
 
-// Rests of divisions. First comes one guess at the quotient, which proves itself:
+// Remainders of divisions. First comes one guess at the quotient, which proves itself:
 // r = x - q·y is, for a whole number q, a multiple of the last place of y, so that it is the
-// rest, and exact, if it is where a rest must be. Right results need no bound on the
+// remainder, and exact, if it is where a remainder must be. Right results need no bound on the
 // guess's error. It succeeds for quotients up to some 2^19 (f32) and divisors that
 // inverse takes; where it fails, a loop divides.
 
-// Fmod is the exact rest of x/y, truncated, with the sign of x.
+// Fmod is the exact remainder of x/y, truncated, with the sign of x.
 func Fmod(b *llir.Builder, x, y llir.Value) llir.Value { return kitFor(b, x).fmod(x, y) }
 
 func (k kit) fmod(x, y llir.Value) llir.Value {
@@ -62,7 +62,7 @@ func (k kit) long(a, c llir.Value) llir.Value {
 	return k.Select(k.less(a, c), a, k.Select(defined, k.timesPower(r, ec), k.nan()))
 }
 
-// Remainder is the exact rest of x/y, rounded to nearest even.
+// Remainder is the exact remainder of x/y, rounded to nearest even.
 func Remainder(b *llir.Builder, x, y llir.Value) llir.Value {
 	k := kitFor(b, x)
 	return k.remainder(x, y)
