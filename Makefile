@@ -4,6 +4,7 @@
 GO        ?= go
 GOFUMPT    = $(GO) run mvdan.cc/gofumpt@v0.12.0
 STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+DEADCODE   = $(GO) run golang.org/x/tools/cmd/deadcode@v0.52.0
 # The commit goes in by hand: Go's own stamp fails in a checkout of another user.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 REVISION   = $(shell git describe --always --dirty --abbrev=12 2>/dev/null)
@@ -59,12 +60,13 @@ test-all: toolchain ## all of the numeric suite, of which make test runs a sampl
 	cd internal/kernelsuite && TRITONC_ALL=1 $(GO) test -timeout 6h
 
 .PHONY: check
-check: ## formatting, vet on three systems, staticcheck, and race
+check: ## formatting, vet on three systems, staticcheck, deadcode, and race
 	@echo gofumpt -l .; out=$$($(GOFUMPT) -l .); if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
 	$(GO) vet ./...
 	GOOS=darwin $(GO) vet ./...
 	GOOS=windows $(GO) vet ./...
 	$(STATICCHECK) ./...
+	@echo deadcode -test ./...; out=$$($(DEADCODE) -test ./...); if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
 	@set -e; for m in $(MODULES); do echo "$(GO) vet ($$m)"; (cd $$m && $(GO) vet ./...); done
 	@set -e; if dir=$$(scripts/device-cuda.sh --check 2>/dev/null); then \
 		echo "$(GO) vet (driver/cuda)"; cd driver/cuda && CGO_CFLAGS="-O2 -I$$dir" $(GO) vet ./...; \
@@ -72,7 +74,7 @@ check: ## formatting, vet on three systems, staticcheck, and race
 	@$(MAKE) --no-print-directory race
 
 # Packages whose code several goroutines run at once.
-CONCURRENT = ./core ./core/filememo/... ./core/trust/... ./driver/sim/simt/...
+CONCURRENT = ./core ./core/cache/... ./core/filememo/... ./core/plugin/... ./core/trust/... ./plugin-sdk ./driver/remote ./driver/sim/simt/...
 
 .PHONY: race
 race: ## tests of what runs concurrently, with Go's race detector
