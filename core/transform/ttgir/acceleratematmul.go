@@ -258,7 +258,7 @@ func dotsAround(op *ir.Operation) iter.Seq[*ir.Operation] {
 }
 
 // originalWidth is the width in bits of the narrowest elements from which v
-// comes: of v itself, of the loads behind element-wise operations and views, or
+// comes: of v itself, of the loads that feed element-wise operations and views, or
 // of packed pairs.
 func originalWidth(v *ir.Value) int {
 	bits := ir.BitWidth(ir.ElemOf(v.Type()))

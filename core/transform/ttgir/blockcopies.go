@@ -10,8 +10,8 @@ import (
 // BlockCopies is how a target copies blocks of tensors that descriptors describe
 // into shared memory while the program goes on; the pipeliner asks it what to make
 // of a tt.descriptor_load. The bytes of a copy are counted by a barrier, of which
-// there is one for each buffer: a turn of a barrier ends when as many bytes have
-// come as it was told to expect, and its turns have parity 0, 1, 0, …
+// there is one for each buffer: a phase of a barrier ends when as many bytes have
+// come as it was told to expect, and its phases have parity 0, 1, 0, …
 //
 // All methods make operations at the builder's point. Expect, Start and Wait make
 // operations of which Predicate knows each that touches memory.
@@ -22,12 +22,12 @@ type BlockCopies interface {
 	NewBarriers(b *ir.Builder, n int) *ir.Value
 	// EndBarriers ends their life.
 	EndBarriers(b *ir.Builder, barriers *ir.Value, n int)
-	// Expect lets the present turn of barrier number index await so many bytes. It
+	// Expect has the current phase of barrier number index await so many bytes. It
 	// returns the barrier for Start.
 	Expect(b *ir.Builder, barriers, index *ir.Value, bytes int64) *ir.Value
 	// Start starts copying what load loads into buffer; barrier counts the bytes.
 	Start(b *ir.Builder, load *ir.Operation, buffer, barrier *ir.Value)
-	// Wait waits until the turn of that parity of barrier number index has ended.
+	// Wait waits until the phase of that parity of barrier number index has ended.
 	Wait(b *ir.Builder, barriers, index, phase *ir.Value)
 	// Predicate lets op, which Expect, Start or Wait made, do nothing where pred
 	// is false. It is false for all other operations.
@@ -35,7 +35,7 @@ type BlockCopies interface {
 }
 
 // blockGroup is a group of loads through descriptors that start at one place of a
-// turn and are used at one place, so that they share barriers:
+// iteration and are used at one place, so that they share barriers:
 //
 //	%a = tt.descriptor_load %d[%i]   {stage 0}
 //	%b = tt.descriptor_load %e[%i]   {stage 0}
@@ -50,8 +50,8 @@ type BlockCopies interface {
 //	%a = ttg.local_load %buffer_a[extract]            {stage 2}
 //	%b = ttg.local_load %buffer_b[extract]            {stage 2}
 //
-// There are as many buffers as turns that a copy is ahead of its use: the copy
-// that starts in a turn overwrites what that turn has read. Stages that use stand
+// There are as many buffers as iterations that a copy is ahead of its use: the copy
+// that starts in an iteration overwrites what that iteration has read. Stages that use stand
 // before those that start (see ScheduleLoops), and between the reads of all
 // threads and the copy the lowering puts a barrier of the threads, as between any
 // read and write of the same bytes.
@@ -60,7 +60,7 @@ type blockGroup struct {
 	start, use slot
 	bytes      int64
 	barriers   *ir.Value
-	barrier    *ir.Value // that counts the copies of this turn
+	barrier    *ir.Value // that counts the copies of this iteration
 }
 
 // groupBlocks finds the groups and makes their barriers before the loop.

@@ -57,7 +57,7 @@ var BoundMasks = &pass.Pass{
 	},
 }
 
-// boundMask is a mask that equals mask and costs less, made behind it; nil if
+// boundMask is a mask that equals mask and costs less, made after it; nil if
 // there is none.
 func boundMask(b *ir.Builder, mask *ir.Value) *ir.Value {
 	def := mask.Def()

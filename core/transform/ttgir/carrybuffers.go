@@ -5,7 +5,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
-// carryBuffers turns a pipelined loop so that it carries the buffers of the
+// carryBuffers rotates a pipelined loop so that it carries the buffers of the
 // dot's operands, and what their loads wait for:
 //
 //	for … iter_args(%i, %copy) {
@@ -15,16 +15,16 @@ import (
 //	  %x = ttg.local_load %a token %done
 //	  … }
 //
-// The head, all that leads to %a and %done, moves from the start of each turn to
+// The head, all that leads to %a and %done, moves from the start of each iteration to
 // the end of the one before, and before the loop for the first. What is executed,
-// and in which order, stays the same, but for what the last turn finds for one
+// and in which order, stays the same, but for what the last iteration finds for one
 // that does not come: a buffer there is, and a copy there was.
 func (p *prefetch) carryBuffers(head []*ir.Operation) {
 	b, inHead := p.b, make(map[*ir.Operation]bool, len(head))
 	for _, op := range head {
 		inHead[op] = true
 	}
-	var out []*ir.Value // what the rest of the turn uses of it
+	var out []*ir.Value // what the rest of the iteration uses of it
 	for _, op := range head {
 		for _, r := range op.Results() {
 			for u := range r.Users() {
@@ -68,8 +68,8 @@ func (p *prefetch) carryBuffers(head []*ir.Operation) {
 	}
 }
 
-// head lists, in order, the operations of a turn that lead to the buffers and
-// tokens of the operands; nil when they cannot move to the turn before, since
+// head lists, in order, the operations of an iteration that lead to the buffers and
+// tokens of the operands; nil when they cannot move to the iteration before, since
 // they do more than count and wait, or when the loop reads one buffer all along.
 func (p *prefetch) head() []*ir.Operation {
 	body := p.loop.Body()
@@ -79,8 +79,8 @@ func (p *prefetch) head() []*ir.Operation {
 	follow = func(v *ir.Value) {
 		op := v.Def()
 		if op == nil {
-			// The turn's number, unlike what the loop carries, is not known in the
-			// turn before.
+			// The iteration's number, unlike what the loop carries, is not known in the
+			// iteration before.
 			ok = ok && (v.Block() != body || v.Index() > 0)
 			return
 		}

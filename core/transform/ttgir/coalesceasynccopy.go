@@ -11,7 +11,7 @@ import (
 
 // CoalesceAsyncCopy narrows the layout of an asynchronous copy in which a thread
 // holds more neighbouring elements than lie side by side in the buffer: the
-// rest of its piece could not be written by one instruction. The pointers, the
+// remainder of its piece could not be written by one instruction. The pointers, the
 // mask and the other value are converted to a layout with no more elements side
 // by side in a thread than in the buffer.
 var CoalesceAsyncCopy = &pass.Pass{

@@ -7,7 +7,7 @@ import (
 
 // dropDeadCarried removes the values that loops carry along for nothing: the
 // result is unused, and the argument leads to nothing but what is yielded for
-// it again. Rematerialization leaves such behind, when all users of a carried
+// it again. Rematerialization leaves such values, when all users of a carried
 // value moved to its copy.
 func dropDeadCarried(f *ir.Operation) {
 	var loops []*ir.Operation

@@ -16,13 +16,14 @@
 // the layouts of matrix instructions, tritongpu-optimize-dot-operands and
 // tritongpu-reduce-data-duplication bring their operands through shared memory.
 // Then loops: tritongpu-fuse-nested-loops, triton-licm, triton-loop-aware-cse and
-// tritongpu-combine-tensor-select-and-if simplify them; what is to start turns
-// ahead of its use goes from tritongpu-assign-latencies (how far ahead) over
-// tritongpu-schedule-loops (a stage and a place in the turn for each operation)
-// to tritongpu-pipeline, which makes asynchronous copies and runs the stages in
-// different turns; tritongpu-prefetch reads the first part of a dot's operands a turn
-// ahead; tritongpu-coalesce-async-copy and tritongpu-reorder-instructions tidy up.
-// tritongpu-reduce-early comes last: it lets most turns do without masks and scales.
+// tritongpu-combine-tensor-select-and-if simplify them, and three passes pipeline
+// them: tritongpu-assign-latencies says how many iterations ahead of its use an
+// operation starts, tritongpu-schedule-loops gives each operation a stage and a
+// place in the iteration, and tritongpu-pipeline makes asynchronous copies and runs
+// the stages in different iterations. tritongpu-prefetch reads the first part of a
+// dot's operands an iteration ahead; tritongpu-coalesce-async-copy and
+// tritongpu-reorder-instructions tidy up. tritongpu-reduce-early lets most
+// iterations skip masks and scales.
 //
 // The names and what each pass guarantees are Triton's. A pass knows layouts
 // through core/layout and axis information through core/analysis/axisinfo only;
@@ -39,6 +40,6 @@
 // what must stay, foldconvert.go tidies up. Those of the pipeliner: schedule.go
 // is the schedule as data, lowerloads.go makes copies of loads, blockcopies.go asks
 // the target for those through descriptors, expandloop.go runs stages in different
-// turns, predicate.go switches off what works for turns that do not exist;
-// carrybuffers.go turns a pipelined loop for prefetch.go.
+// iterations, predicate.go switches off what works for iterations that do not exist;
+// carrybuffers.go rotates a pipelined loop for prefetch.go.
 package ttgir

@@ -101,7 +101,7 @@ func quietNaN(t ir.Type) uint64 {
 	return 0x7fc0
 }
 
-// powerOfTwo turns exponents of 8 bits into the numbers 2^(exponent-127): the
+// powerOfTwo converts exponents of 8 bits to the numbers 2^(exponent-127): the
 // bits of bf16, and of f32, which f16 is narrowed from since its range is less.
 func powerOfTwo(b *ir.Builder, scale *ir.Value, compute ir.Type) *ir.Value {
 	c := b.Context()

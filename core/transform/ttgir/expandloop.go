@@ -9,13 +9,13 @@ import (
 )
 
 // expansion carries out the schedule of one loop: software pipelining without
-// an epilogue. With stages 0 … n, turn t of the new loop executes stage k of
-// turn t+n-k of the old one, so the old turns 0 … n-1 are begun before the loop,
-// and the loop's last turns begin old turns that do not exist; both are switched
+// an epilogue. With stages 0 … n, iteration t of the new loop executes stage k of
+// iteration t+n-k of the old one, so the old iterations 0 … n-1 are begun before the loop,
+// and the loop's last iterations begin old iterations that do not exist; both are switched
 // off by predicates.
 //
 // A value that is used in a later stage than it is computed in lives on through
-// some turns: the loop carries one version of it for each. The algorithm is that
+// some iterations: the loop carries one version of it for each. The algorithm is that
 // of MLIR's loop pipelining.
 type expansion struct {
 	b    *ir.Builder
@@ -26,15 +26,15 @@ type expansion struct {
 	// blocks made operations that only it can switch off; or nil.
 	blocks BlockCopies
 
-	// versions are, for a value of the old loop, its values in the old turns
-	// begun before the new loop, by turn.
+	// versions are, for a value of the old loop, its values in the old iterations
+	// begun before the new loop, by iteration.
 	versions map[*ir.Value][]*ir.Value
 	// crossing are the values used in later stages than their own, in the order
 	// of their first such use, and how far they live.
 	crossing []*ir.Value
 	lives    map[*ir.Value]liveRange
 	// carried is the number, among what the new loop carries, of the version of
-	// a crossing value that is so many turns old.
+	// a crossing value that is so many iterations old.
 	carried map[versionKey]int
 }
 
@@ -65,7 +65,7 @@ func expandLoop(b *ir.Builder, s *schedule, blocks BlockCopies) {
 func (e *expansion) stage(op *ir.Operation) int { return e.s.slots[op].stage }
 
 // source is the operation of the loop's body that computes v; for a carried
-// value, as which it is yielded, one turn before. It is nil when v comes from
+// value, as which it is yielded, one iteration before. It is nil when v comes from
 // outside.
 func (e *expansion) source(v *ir.Value) (op *ir.Operation, yielded *ir.Value) {
 	yielded = v
@@ -78,8 +78,8 @@ func (e *expansion) source(v *ir.Value) (op *ir.Operation, yielded *ir.Value) {
 	return nil, nil
 }
 
-// fixedAfterFirst is what v is from the second turn on, where the loop carries a
-// value that no turn computes; else nil.
+// fixedAfterFirst returns the value that v holds from the second iteration on, or nil if
+// an iteration computes it.
 func (e *expansion) fixedAfterFirst(v *ir.Value) *ir.Value {
 	if !v.IsArgument() || v.Block() != e.loop.Body() || v.Index() == 0 {
 		return nil
@@ -91,7 +91,7 @@ func (e *expansion) fixedAfterFirst(v *ir.Value) *ir.Value {
 }
 
 // findCrossing finds the values that live from one stage to a later one. A
-// carried value is in the stage of what computes it for the next turn.
+// carried value is in the stage of what computes it for the next iteration.
 func (e *expansion) findCrossing() {
 	for _, op := range e.ops {
 		for _, v := range nestedOperands(op) {
@@ -110,14 +110,14 @@ func (e *expansion) findCrossing() {
 	}
 }
 
-// setVersion says what v is in the turn of that number.
-func (e *expansion) setVersion(v, is *ir.Value, turn int) {
+// setVersion says what v is in the iteration of that number.
+func (e *expansion) setVersion(v, is *ir.Value, iter int) {
 	vs := e.versions[v]
 	if vs == nil {
 		vs = make([]*ir.Value, e.last+2)
 		e.versions[v] = vs
 	}
-	vs[turn] = is
+	vs[iter] = is
 }
 
 // stepped is base plus n steps.
@@ -129,14 +129,14 @@ func (e *expansion) stepped(base *ir.Value, n int) *ir.Value {
 	return arith.Binary(b, arith.AddI, base, arith.Binary(b, arith.MulI, step, arith.Int(b, step.Type(), int64(n))))
 }
 
-// prologue begins the old turns 0 … last-1.
+// prologue begins the old iterations 0 … last-1.
 func (e *expansion) prologue() {
 	b, loop := e.b, e.loop
 	for i, a := range scf.IterArgs(loop) {
 		e.setVersion(a, scf.Inits(loop)[i], 0)
 		if later := e.fixedAfterFirst(a); later != nil {
-			for turn := range e.last {
-				e.setVersion(a, later, turn+1)
+			for iter := range e.last {
+				e.setVersion(a, later, iter+1)
 			}
 		}
 	}
@@ -151,35 +151,35 @@ func (e *expansion) prologue() {
 			if stage > i {
 				continue
 			}
-			turn := i - stage
+			iter := i - stage
 			m := ir.NewMapping()
 			for _, v := range nestedOperands(op) {
 				if vs := e.versions[v]; vs != nil {
-					if vs[turn] == nil {
+					if vs[iter] == nil {
 						panic("BUG: ttgir: pipelining " + op.Name() + ": a value is used before it is computed")
 					}
-					m.Map(v, vs[turn])
+					m.Map(v, vs[iter])
 				}
 			}
 			n := op.Clone(m)
 			b.Loc = op.Loc()
 			b.Insert(n)
 			at := b.Save()
-			predicate(b, n, predicates[turn], e.blocks)
+			predicate(b, n, predicates[iter], e.blocks)
 			b.Restore(at)
 			for k, r := range op.Results() {
-				e.setVersion(r, n.Result(k), turn)
+				e.setVersion(r, n.Result(k), iter)
 				for j, v := range yield.Operands() {
 					if v != r {
 						continue
 					}
 					is, arg := n.Result(k), scf.IterArgs(loop)[j]
 					if loop.Result(j).HasUses() {
-						// After the loop the value of the last turn that there
+						// After the loop the value of the last iteration that there
 						// was is used.
-						is = arith.NewSelect(b, predicates[turn], is, e.versions[arg][turn])
+						is = arith.NewSelect(b, predicates[iter], is, e.versions[arg][iter])
 					}
-					e.setVersion(arg, is, turn+1)
+					e.setVersion(arg, is, iter+1)
 				}
 			}
 		}
@@ -250,7 +250,7 @@ func (e *expansion) clone(op, n *ir.Operation, m *ir.Mapping, predicates []*ir.V
 			continue
 		}
 		d, yielded := e.source(v)
-		if d == nil && stage < e.last { // for turns behind the first
+		if d == nil && stage < e.last { // for iterations after the first
 			if later := e.fixedAfterFirst(v); later != nil {
 				use(v, later)
 			}
@@ -260,7 +260,7 @@ func (e *expansion) clone(op, n *ir.Operation, m *ir.Mapping, predicates []*ir.V
 			continue
 		}
 		if v != yielded && e.stage(d) == stage+1 {
-			// What the turn before yields is computed in this very turn.
+			// What the iteration before yields is computed in this very iteration.
 			use(v, m.Lookup(yielded))
 			continue
 		}

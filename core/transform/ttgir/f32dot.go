@@ -22,7 +22,7 @@ type TF32Rounding struct{ Asm, Constraints string }
 //	bf16x3   x = hi + mid, both bf16:       hi·hi + (mid·hi + hi·mid)
 //	bf16x6   x = hi + mid + lo:             … + (mid·mid + lo·hi + hi·lo) too
 //
-// Smaller products are summed first. Where a part overflows, their sum is not a
+// Smaller products are added first. Where a part overflows, their sum is not a
 // number and counts as zero, so that the largest product alone decides between
 // an infinity and no number. Without a rounding, tf32x3 stays as it is.
 func NewF32DotTC(round TF32Rounding) *pass.Pass {

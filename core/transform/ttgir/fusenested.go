@@ -14,7 +14,7 @@ const flattenAttr = "tt.flatten"
 // FuseNestedLoops takes pure operations out of counted loops that do not change
 // in them, and makes one loop of an outer loop marked tt.flatten and the one
 // loop in it, so that the pipeline that is made of it later does not run dry
-// between two turns of the outer loop:
+// between two iterations of the outer loop:
 //
 //	for i { before(i); for j { body(i, j) }; after(i) }
 //
@@ -26,8 +26,8 @@ const flattenAttr = "tt.flatten"
 //	        t = t == length-1 ? 0 : t+1 }
 //
 // where the inner loop runs at least once; where it never runs, a copy of the
-// outer loop without it does. Loops of which the inner one's number of turns
-// changes from turn to turn of the outer one stay apart.
+// outer loop without it does. Loops stay apart where the trip
+// count of the inner one changes between iterations of the outer one.
 var FuseNestedLoops = &pass.Pass{
 	Name:    "tritongpu-fuse-nested-loops",
 	Doc:     "take invariants out of loops; make one loop of two where the user asks for it",
@@ -43,7 +43,7 @@ var FuseNestedLoops = &pass.Pass{
 				continue
 			}
 			// What the outer loop would take over from the inner one, the fused
-			// loop would have to carry in registers from turn to turn.
+			// loop would have to carry in registers from iteration to iteration.
 			if inner := fusable(loop); inner != nil {
 				(&fusion{b: b, outer: loop, inner: inner}).run()
 				r.Count("fused", 1)
@@ -86,8 +86,8 @@ func fusable(outer *ir.Operation) *ir.Operation {
 	return inner
 }
 
-// turns is the number of turns of a loop, negative or 0 for none.
-func turns(b *ir.Builder, loop *ir.Operation) *ir.Value {
+// emitTripCount emits the number of iterations of a loop, negative or 0 for none.
+func emitTripCount(b *ir.Builder, loop *ir.Operation) *ir.Value {
 	lo, hi, step := scf.LowerBound(loop), scf.UpperBound(loop), scf.Step(loop)
 	n := hi
 	if k, ok := arith.ConstantInt(lo); !ok || k != 0 {
@@ -104,7 +104,7 @@ type fusion struct {
 	b            *ir.Builder
 	outer, inner *ir.Operation
 	// before are the operations of the outer body ahead of the inner loop,
-	// after those behind it, the terminator apart.
+	// after those that follow it, the terminator apart.
 	before, after []*ir.Operation
 	// handed are the results of before that the inner loop or after use.
 	handed []*ir.Value
@@ -127,7 +127,7 @@ func (f *fusion) run() {
 	f.findHanded()
 	b.SetBefore(outer)
 	b.Loc = outer.Loc()
-	length := turns(b, f.inner)
+	length := emitTripCount(b, f.inner)
 	never := arith.Compare(b, arith.CmpI, arith.SLE, length, arith.Int(b, length.Type(), 0))
 	branch := scf.NewIf(b, never, true, typesOf(outer.Results())...)
 	b.SetToEnd(branch.Region(0).First())
@@ -192,17 +192,17 @@ func (f *fusion) clone(m *ir.Mapping, ops []*ir.Operation) {
 }
 
 // fused makes the one loop and returns what stands for the outer loop's
-// results. It carries: the turn of the inner loop, the two induction variables,
+// results. It carries: the iteration of the inner loop, the two induction variables,
 // what the outer and the inner loop carry, and what before hands on.
 func (f *fusion) fused(length *ir.Value) []*ir.Value {
 	b, outer, inner := f.b, f.outer, f.inner
 	t := length.Type()
 	zero, one := arith.Int(b, t, 0), arith.Int(b, t, 1)
-	outerTurns := turns(b, outer)
+	outerTrips := emitTripCount(b, outer)
 	// never was false, so the length is at least 1; the maximum says so to
 	// those who look at this value alone.
 	atLeast1 := arith.Binary(b, arith.MaxSI, length, one)
-	total := arith.Binary(b, arith.MulI, outerTurns, atLeast1)
+	total := arith.Binary(b, arith.MulI, outerTrips, atLeast1)
 	last := arith.Binary(b, arith.SubI, atLeast1, one)
 	inits := []*ir.Value{zero, arith.Binary(b, arith.SubI, scf.LowerBound(outer), scf.Step(outer)), scf.LowerBound(inner)}
 	outs, ins := len(scf.Inits(outer)), len(scf.Inits(inner))
@@ -230,17 +230,17 @@ func (f *fusion) fused(length *ir.Value) []*ir.Value {
 	defer b.Restore(p)
 	b.SetToEnd(loop.Body())
 	args := scf.IterArgs(loop)
-	turn, i, j := args[0], args[1], args[2]
+	iter, i, j := args[0], args[1], args[2]
 	o, in, hand := args[3:3+outs], args[3+outs:3+outs+ins], args[3+outs+ins:]
 
-	// A turn of the outer loop begins.
+	// An iteration of the outer loop begins.
 	m := ir.NewMapping()
 	for k, a := range scf.IterArgs(outer) {
 		m.Map(a, o[k])
 	}
 	given := append([]*ir.Value{j}, in...)
 	given = append(append(given, hand...), i)
-	begins := arith.Compare(b, arith.CmpI, arith.EQ, turn, zero)
+	begins := arith.Compare(b, arith.CmpI, arith.EQ, iter, zero)
 	begin := scf.NewIf(b, begins, true, typesOf(given)...)
 	b.SetToEnd(begin.Region(0).First())
 	next := arith.Binary(b, arith.AddI, i, scf.Step(outer))
@@ -251,7 +251,7 @@ func (f *fusion) fused(length *ir.Value) []*ir.Value {
 		if w := m.Lookup(v); definedInside(v, outer) {
 			yields = append(yields, w)
 		} else {
-			yields = append(yields, in[k]) // set again at the end of the turn
+			yields = append(yields, in[k]) // set again at the end of the iteration
 		}
 	}
 	for _, v := range f.handed {
@@ -262,7 +262,7 @@ func (f *fusion) fused(length *ir.Value) []*ir.Value {
 	scf.NewYield(b, given...)
 	b.SetToEnd(loop.Body())
 
-	// One turn of the inner loop.
+	// One iteration of the inner loop.
 	m.Map(scf.InductionVar(outer), begin.Result(begin.NumResults()-1))
 	for k, v := range f.handed {
 		m.Map(v, begin.Result(1+ins+k))
@@ -283,8 +283,8 @@ func (f *fusion) fused(length *ir.Value) []*ir.Value {
 	}
 	nextJ := arith.Binary(b, arith.AddI, begin.Result(0), scf.Step(inner))
 
-	// A turn of the outer loop ends.
-	ends := arith.Compare(b, arith.CmpI, arith.EQ, turn, last)
+	// An iteration of the outer loop ends.
+	ends := arith.Compare(b, arith.CmpI, arith.EQ, iter, last)
 	end := scf.NewIf(b, ends, true, append(typesOf(o), typesOf(results)...)...)
 	b.SetToEnd(end.Region(0).First())
 	f.clone(m, f.after)
@@ -304,16 +304,16 @@ func (f *fusion) fused(length *ir.Value) []*ir.Value {
 	scf.NewYield(b, append(append([]*ir.Value(nil), o...), results...)...)
 	b.SetToEnd(loop.Body())
 
-	following := arith.Binary(b, arith.AddI, turn, one)
-	// Compared again, since a pipeline computes this one turns ahead.
-	again := arith.Compare(b, arith.CmpI, arith.EQ, turn, last)
+	following := arith.Binary(b, arith.AddI, iter, one)
+	// Compared again, since a pipeline computes this one iterations ahead.
+	again := arith.Compare(b, arith.CmpI, arith.EQ, iter, last)
 	following = arith.NewSelect(b, again, zero, following)
 	yields = append([]*ir.Value{following, begin.Result(begin.NumResults() - 1), nextJ}, end.Results()...)
 	scf.NewYield(b, append(yields, begin.Results()[1+ins:1+ins+len(f.handed)]...)...)
 	return loop.Results()[3 : 3+outs]
 }
 
-// placeholder is some value of type t, which the first turn of a fused loop
+// placeholder is some value of type t, which the first iteration of a fused loop
 // replaces before anything looks at it.
 func placeholder(b *ir.Builder, t ir.Type) *ir.Value {
 	switch {

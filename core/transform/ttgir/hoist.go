@@ -102,7 +102,7 @@ func (r *remat) hoistIntoCondition(cvt *ir.Operation) bool {
 		enc ir.Attribute
 	}
 	var edges []edge
-	var ends []*ir.Value // results of conditions behind which nothing can be done
+	var ends []*ir.Value // results of conditions after which nothing can be done
 	for i := 0; i < len(s.values); i++ {
 		v := s.values[i]
 		if op := v.Def(); op == nil || !op.Is(scf.If) || s.given[v] != nil {

@@ -17,19 +17,19 @@ import (
 // least.
 const smallestCopy = 4
 
-// AssignLatencies says which loads of innermost loops are worth starting turns
+// AssignLatencies says which loads of innermost loops are worth starting iterations
 // ahead of their use, and by how many: the loads that operands of dots come
 // from, or, where the user asks for stages on a loop without dots, those that
-// anything comes from. With n stages, n-1 turns are shared between a load and
+// anything comes from. With n stages, n-1 iterations are shared between a load and
 // those that its address depends on. Loads that could not be copied
 // asynchronously are left alone, which none through a descriptor is, and those
 // from memory that the loop writes, which would read too early; so are loops that carry a value further than one
-// turn.
+// iteration.
 var AssignLatencies = &pass.Pass{
 	Name: "tritongpu-assign-latencies",
-	Doc:  "say how many turns ahead of their use loads are to be started",
+	Doc:  "say how many iterations ahead of their use loads are to be started",
 	Options: []pass.Option{
-		{Name: "num-stages", Doc: "turns of a loop in flight at once, where the loop does not say", Default: 3},
+		{Name: "num-stages", Doc: "iterations of a loop in flight at once, where the loop does not say", Default: 3},
 	},
 	Example: assignLatenciesExample,
 	Run: func(r *pass.Run) error {
@@ -102,7 +102,7 @@ func (f *loadFinder) find(loop *ir.Operation, withoutDots bool) {
 		return
 	}
 	f.seen = make(map[*ir.Operation]bool)
-	// From the end of the turn, so that a load is found by what it is for before
+	// From the end of the iteration, so that a load is found by what it is for before
 	// it is found as what another load's address comes from.
 	for op := loop.Body().Last().Prev(); op != nil; op = op.Prev() {
 		if !isLoad(op) {
@@ -140,7 +140,7 @@ func (f *loadFinder) from(op *ir.Operation, level int) {
 	}
 	for _, v := range nestedOperands(op) {
 		if isDot(op) && v == op.Operand(2) {
-			continue // the sum is carried from turn to turn
+			continue // the sum is carried from iteration to iteration
 		}
 		if d := v.Def(); d != nil && d.Block() == op.Block() {
 			f.from(d, level)
@@ -315,7 +315,7 @@ func dotBuffer(v *ir.Value, dot *layout.DotOp, isTransposed bool) *encoding.Attr
 		}
 		return encoding.Of(c, sharedForDot(dot, t.Shape, order, ir.BitWidth(t.Elem), isTransposed))
 	}
-	panic("BUG: ttgir: operand of a dot that is no tensor and no buffer")
+	panic("BUG: ttgir: operand of a dot that is neither a tensor nor a buffer")
 }
 
 // dotContext is the context of a value that has users.

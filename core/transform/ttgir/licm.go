@@ -9,9 +9,9 @@ import (
 	"github.com/tritonc/tritonc/core/pass"
 )
 
-// LICM takes out of loops what is the same in every turn: pure operations, and
+// LICM takes out of loops what is the same in every iteration: pure operations, and
 // loads from counted loops that write no memory. A load that moves out would be
-// executed even where the loop runs no turn at all, so it gets the mask
+// executed even where the loop runs no iteration at all, so it gets the mask
 // lower bound < upper bound.
 var LICM = &pass.Pass{
 	Name:    "triton-licm",

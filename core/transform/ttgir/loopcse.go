@@ -12,8 +12,8 @@ import (
 
 // LoopAwareCSE computes equal values once, and carries equal values through
 // loops once: two carried values are equal when they start equal and, supposing
-// that they are equal in one turn, are so in the next. Passes that give a value
-// a second layout and take it back leave such pairs behind.
+// that they are equal in one iteration, are so in the next. Passes that give a value
+// a second layout and take it back leave such pairs.
 //
 //	%r:2 = scf.for … iter_args(%p = %x, %q = %x) {
 //	  %p1 = tt.addptr %p, %d
@@ -69,7 +69,7 @@ func mergeCarried(b *ir.Builder, loop *ir.Operation) int {
 	return n
 }
 
-// loopEquality decides whether two values of one turn of a loop are equal, given
+// loopEquality decides whether two values of one iteration of a loop are equal, given
 // what is supposed of its carried values.
 type loopEquality struct {
 	loop *ir.Operation

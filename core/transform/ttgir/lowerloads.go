@@ -12,8 +12,8 @@ import (
 	"github.com/tritonc/tritonc/core/layout"
 )
 
-// loadLowering turns the loads of one scheduled loop that are used in a later
-// stage into asynchronous copies to shared memory:
+// loadLowering converts the loads of one scheduled loop that are used in a later
+// stage to asynchronous copies to shared memory:
 //
 //	%v = tt.load %p, %m, %o          {stage 0}
 //	use %v                           {stage 2}
@@ -25,7 +25,7 @@ import (
 //	%w = ttg.async_wait %g                                                     {stage 2}
 //	%v = ttg.local_load %buffer[extract] token %w                              {stage 2}
 //
-// with a buffer for each turn that a copy is ahead of its use. Loads with equally
+// with a buffer for each iteration that a copy is ahead of its use. Loads with equally
 // many buffers share the two counters, which the loop carries. Loads through
 // descriptors become what blocks makes of them; see blockcopies.go.
 type loadLowering struct {
@@ -46,8 +46,8 @@ type asyncLoad struct {
 	group   *blockGroup // of a load through a descriptor
 }
 
-// counters say which buffer a group of loads writes and reads in this turn, and,
-// where barriers go with the buffers, the parity of the barrier's turn, else nil.
+// counters say which buffer a group of loads writes and reads in this iteration, and,
+// where barriers go with the buffers, the parity of the barrier's phase, else nil.
 type counters struct{ insert, extract, phase *ir.Value }
 
 // lowerLoads lowers the loads of s's loop, which is made again when there are
@@ -88,7 +88,7 @@ func lowerLoads(b *ir.Builder, s *schedule, elems map[*ir.Operation]int64, block
 	s.addAllDeps()
 	b.SetAfter(s.loop)
 	b.Loc = s.loop.Loc()
-	if threads { // copies that run ahead of the last turn may still be under way
+	if threads { // copies that run ahead of the last iteration may still be under way
 		newWait(b, 0)
 	}
 	for _, g := range l.groups {
@@ -155,8 +155,8 @@ func (l *loadLowering) users(op *ir.Operation) []*ir.Operation {
 }
 
 // useStage is the first stage in which op's result is used. A use in a later
-// cluster, such as a condition at the end of the turn, counts as one of the next
-// stage: when it reads the buffer, the copy of another turn has begun, which
+// cluster, such as a condition at the end of the iteration, counts as one of the next
+// stage: when it reads the buffer, the copy of another iteration has begun, which
 // needs a buffer of its own.
 func (l *loadLowering) useStage(op *ir.Operation) int {
 	stage := l.s.stages
@@ -202,7 +202,7 @@ func (l *loadLowering) allocate(a *asyncLoad) {
 }
 
 // count lets the loop carry two counters for each number of buffers, which run
-// through the buffers one a turn, and a parity where barriers do so, too. The
+// through the buffers one per iteration, and a parity where barriers do so, too. The
 // counters start before the first, so that they are counted up where they are
 // used.
 func (l *loadLowering) count() (map[int]counters, []int) {
@@ -242,7 +242,7 @@ func (l *loadLowering) count() (map[int]counters, []int) {
 		c.insert, _ = next(sizes[i])
 		c.extract, past = next(sizes[i])
 		if withBarriers[n] {
-			// A barrier's parity changes when its turn comes again.
+			// A barrier's parity changes each time the counter returns to it.
 			c.phase = arith.NewSelect(b, past, arith.Binary(b, arith.XorI, args[0], one), args[0])
 			args = args[1:]
 		}
@@ -325,7 +325,7 @@ func isZero(v *ir.Value) bool {
 }
 
 // readFrom lets the users of a loaded value read the buffer in the given stage,
-// behind the wait that gives token, if one does:
+// after the wait that gives token, if one does:
 // those that fill a buffer of that layout use it itself, unless it is read in a
 // later stage, when other data are in it.
 func (l *loadLowering) readFrom(loaded, buffer, token *ir.Value, enc *encoding.Attr, stage int) {

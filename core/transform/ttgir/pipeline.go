@@ -14,10 +14,10 @@ import (
 
 // Pipeline carries out the schedules that tritongpu-schedule-loops wrote. Loads
 // that start stages before their use become asynchronous copies into as many
-// buffers; the loop then runs with its stages in different turns; and each wait
+// buffers; the loop then runs with its stages in different iterations; and each wait
 // lets as many groups of copies stay under way as were started after the one
 // that it is for. Loops that hold, in a stage that runs ahead, an operation that
-// cannot be switched off for turns that do not exist, stay as they are.
+// cannot be switched off for iterations that do not exist, stay as they are.
 var Pipeline = NewPipeline(nil)
 
 // NewPipeline is Pipeline for a target that copies blocks through descriptors: loads
@@ -25,9 +25,9 @@ var Pipeline = NewPipeline(nil)
 func NewPipeline(blocks BlockCopies) *pass.Pass {
 	return &pass.Pass{
 		Name: "tritongpu-pipeline",
-		Doc:  "run the stages of scheduled loops in different turns, loads as asynchronous copies",
+		Doc:  "run the stages of scheduled loops in different iterations, loads as asynchronous copies",
 		Options: []pass.Option{
-			{Name: "num-stages", Doc: "turns of a loop in flight at once; the schedule has it, too", Default: 3},
+			{Name: "num-stages", Doc: "iterations of a loop in flight at once; the schedule has it, too", Default: 3},
 		},
 		Example: pipelineExample,
 		Run: func(r *pass.Run) error {
@@ -131,8 +131,8 @@ func (s *schedule) isExecutable() bool {
 			if d == nil || !s.has(d) {
 				continue
 			}
-			// In one turn of the pipelined loop an operation of stage k works for
-			// the turn of the old loop that is k turns behind those of stage 0.
+			// In one iteration of the pipelined loop an operation of stage k works for
+			// the iteration of the old loop that is k iterations behind those of stage 0.
 			late := s.slots[d].stage - turnsBack - at.stage
 			if late > 0 || late == 0 && position[d] >= position[op] {
 				return false
@@ -245,7 +245,7 @@ func joinWaits(b *ir.Builder, w *ir.Operation, gone map[*ir.Operation]bool) {
 	if slices.ContainsFunc(tokens, func(v *ir.Value) bool {
 		return v.Def() != nil && v.Def().Block() == w.Block() && !v.Def().IsBeforeInBlock(w)
 	}) {
-		return // a group of this turn: it is not committed before w
+		return // a group of this iteration: it is not committed before w
 	}
 	b.SetBefore(w)
 	b.Loc = w.Loc()

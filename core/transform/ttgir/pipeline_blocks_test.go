@@ -92,7 +92,7 @@ func (y *toy) Predicate(op *ir.Operation, pred *ir.Value) bool {
 	return true
 }
 
-// blockCopier executes them: a turn of a barrier ends when as many bytes have come
+// blockCopier executes them: a phase of a barrier ends when as many bytes have come
 // as it expects, at once or, as late as can be, when somebody waits for it.
 type blockCopier struct {
 	*copier
@@ -101,7 +101,7 @@ type blockCopier struct {
 }
 
 type barrierState struct {
-	turns           int // that have ended
+	phases          int // that have ended
 	expected, begun int64
 	land            []func()
 }
@@ -115,7 +115,7 @@ func (m *blockCopier) state(v *ir.Value) *barrierState {
 	return m.barriers[slot]
 }
 
-// settle ends the barrier's turn if all of its bytes are under way.
+// settle ends the barrier's phase if all of its bytes are under way.
 func (b *barrierState) settle() {
 	if b.expected == 0 || b.begun != b.expected {
 		return
@@ -123,7 +123,7 @@ func (b *barrierState) settle() {
 	for _, land := range b.land {
 		land()
 	}
-	*b = barrierState{turns: b.turns + 1}
+	*b = barrierState{phases: b.phases + 1}
 }
 
 const blockBytes = laneCount * 4
@@ -141,7 +141,7 @@ func (m *blockCopier) operate(op *ir.Operation) bool {
 		}
 		b := m.state(op.Operand(0))
 		if b.expected != 0 {
-			m.err = fmt.Errorf("a barrier's turn begins before the last one has ended")
+			m.err = fmt.Errorf("a barrier's phase begins before the last one has ended")
 		}
 		b.expected, _ = op.IntAttr("bytes")
 	case m.start:
@@ -160,9 +160,9 @@ func (m *blockCopier) operate(op *ir.Operation) bool {
 			break
 		}
 		b, parity := m.state(op.Operand(0)), int(m.get(op.Operand(1))[0])
-		if b.turns&1 == parity { // the turn of that parity has not ended
-			if b.settle(); b.turns&1 == parity {
-				m.err = fmt.Errorf("a wait for a turn that does not end")
+		if b.phases&1 == parity { // the phase of that parity has not ended
+			if b.settle(); b.phases&1 == parity {
+				m.err = fmt.Errorf("a wait for a phase that does not end")
 			}
 		}
 	case m.end:
@@ -225,7 +225,7 @@ func TestBlockCopiesAreThereWhenNeeded(t *testing.T) {
 			for _, early := range []bool{false, true} {
 				y, my, err := execute(after, early)
 				if err != nil || !slices.EqualFunc(x, y, slices.Equal) || !slices.Equal(mx, my) {
-					t.Fatalf("seed %d, %d turns, early=%v: %v\n%s\n%s", seed, n, early, err, src, text.String(after))
+					t.Fatalf("seed %d, %d iterations, early=%v: %v\n%s\n%s", seed, n, early, err, src, text.String(after))
 				}
 			}
 		}

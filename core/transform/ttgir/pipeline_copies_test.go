@@ -241,7 +241,7 @@ func (m *copier) operation(op *ir.Operation) {
 	}
 }
 
-// executeCopies runs the module's one function, on n turns, and returns its
+// executeCopies runs the module's one function, on n iterations, and returns its
 // result and memory.
 func executeCopies(module *ir.Operation, n int, early bool) ([][]int64, []int64, error) {
 	return newCopier(early).execute(module, n)
@@ -263,11 +263,11 @@ func (m *copier) execute(module *ir.Operation, n int) ([][]int64, []int64, error
 	return out, m.memory, m.err
 }
 
-// copyArea is the room of each of the three arrays, for 16 turns and no more.
+// copyArea is the room of each of the three arrays, for 16 iterations and no more.
 const copyArea = 16 * laneCount
 
 // randomCopies is a module with one loop that loads from two arrays, at
-// addresses from the turn or from what was loaded, and stores to a third. With
+// addresses from the iteration or from what was loaded, and stores to a third. With
 // blocks half of the loads go through descriptors of the arrays.
 func randomCopies(r *rand.Rand, blocks bool) string {
 	var b strings.Builder
@@ -318,7 +318,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
 		case kind == 4:
 			fmt.Fprintf(&b, "      %s_q = tt.addptr %%sq, %%at : tensor<128x!tt.ptr<i32>, #l>, tensor<128xi32, #l>\n      tt.store %s_q, %s : tensor<128x!tt.ptr<i32>, #l>\n", v, v, any())
 			continue
-		case kind == 5: // which the schedule puts at the end of the turn
+		case kind == 5: // which the schedule puts at the end of the iteration
 			fmt.Fprintf(&b, "      %s_c = arith.andi %%i, %%c1 : i32\n      %s_d = arith.cmpi eq, %s_c, %%c0 : i32\n      scf.if %s_d {\n        %s_q = tt.addptr %%sq, %%at : tensor<128x!tt.ptr<i32>, #l>, tensor<128xi32, #l>\n        tt.store %s_q, %s : tensor<128x!tt.ptr<i32>, #l>\n      }\n",
 				v, v, v, v, v, v, live[len(live)-1])
 			if len(live) > 2 && r.IntN(2) == 0 {
@@ -356,7 +356,7 @@ func TestCopiesAreThereWhenNeeded(t *testing.T) {
 			for _, early := range []bool{false, true} {
 				y, my, err := executeCopies(after, n, early)
 				if err != nil || !slices.EqualFunc(x, y, slices.Equal) || !slices.Equal(mx, my) {
-					t.Fatalf("seed %d, %d turns, early=%v: %v\n%s\n%s", seed, n, early, err, src, text.String(after))
+					t.Fatalf("seed %d, %d iterations, early=%v: %v\n%s\n%s", seed, n, early, err, src, text.String(after))
 				}
 			}
 		}

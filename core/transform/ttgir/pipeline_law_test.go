@@ -25,7 +25,7 @@ type machine struct {
 	err    error
 }
 
-const arrayWords = 64 // readable words from address 0; the words behind are for stores
+const arrayWords = 64 // readable words from address 0; the words after them are for stores
 
 func (m *machine) get(v *ir.Value) int64 {
 	if c, ok := arith.ConstantInt(v); ok {
@@ -135,7 +135,7 @@ func (m *machine) operation(op *ir.Operation) {
 	}
 }
 
-// execute runs the module's one function on n turns and returns its results and
+// execute runs the module's one function on n iterations and returns its results and
 // memory.
 func execute(module *ir.Operation, n int) ([]int64, []int32, error) {
 	var f *ir.Operation
@@ -153,7 +153,7 @@ func execute(module *ir.Operation, n int) ([]int64, []int32, error) {
 }
 
 // randomLoop is a module with one loop over i of 0 … n-1 with random operations,
-// of which some have latencies. Loads are in bounds in the turns that there are
+// of which some have latencies. Loads are in bounds in the iterations that there are
 // and not in all others.
 func randomLoop(r *rand.Rand) string {
 	var b strings.Builder
@@ -217,7 +217,7 @@ func results(n int) string {
 }
 
 // A pipelined loop computes and stores what the loop did, for any number of
-// turns, fewer than its stages included.
+// iterations, fewer than its stages included.
 func TestPipelinedLoopsDoTheSame(t *testing.T) {
 	pipelined := 0
 	for seed := range uint64(500) {
@@ -234,7 +234,7 @@ func TestPipelinedLoopsDoTheSame(t *testing.T) {
 			}
 			y, my, err := execute(after, n)
 			if err != nil || !slices.Equal(x, y) || !slices.Equal(mx, my) {
-				t.Fatalf("seed %d, %d turns: %v and then %v, %v\n%s\n%s", seed, n, x, y, err, src, text.String(after))
+				t.Fatalf("seed %d, %d iterations: %v and then %v, %v\n%s\n%s", seed, n, x, y, err, src, text.String(after))
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
-// A pipelined loop executes early stages for turns that the original loop may
+// A pipelined loop executes early stages for iterations that the original loop may
 // not have. What such an operation does to memory is then switched off by a
 // predicate; what it only computes is thrown away.
 

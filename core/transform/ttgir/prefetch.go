@@ -13,8 +13,8 @@ import (
 )
 
 // Prefetch reads the first part, along K, of a dot's operands from shared memory
-// at the end of the turn before, so that a turn's first matrix instructions find
-// them in registers, and the last part's run while the next turn's first part is
+// at the end of the iteration before, so that an iteration's first matrix instructions find
+// them in registers, and the last part's run while the next iteration's first part is
 // on its way:
 //
 //	for … iter_args(%a = %a0, %b = %b0, %acc) {
@@ -37,13 +37,13 @@ import (
 //	  scf.yield %a1, %b1, %d, %x2, %y2 }
 //
 // It takes loops with one dot, of instructions that read their operands from
-// registers, where both buffers are carried from turn to turn and written in the
-// turn before. The pipeliner's
+// registers, where both buffers are carried from iteration to iteration and written in the
+// iteration before. The pipeliner's
 // are not: they are found by an index that the loop counts up. With the option
-// carry-buffers such a loop is turned first so that they are (carrybuffers.go).
+// carry-buffers such a loop is rotated first so that they are (carrybuffers.go).
 var Prefetch = &pass.Pass{
 	Name:    "tritongpu-prefetch",
-	Doc:     "read the first part of a dot's operands from shared memory in the turn before",
+	Doc:     "read the first part of a dot's operands from shared memory in the iteration before",
 	Example: prefetchExample,
 	Options: []pass.Option{
 		{Name: "carry-buffers", Doc: "also where the loop finds its buffers by a counter", Default: false},
@@ -81,7 +81,7 @@ type prefetch struct {
 	loop     *ir.Operation
 	dot      *ir.Operation
 	operands [2]bufferedOperand
-	// k is the length of the products, width that of the part read ahead.
+	// k is the length of the dots, width that of the part read ahead.
 	k, width int64
 }
 
@@ -211,7 +211,7 @@ func (p *prefetch) carried() bool {
 
 // disturbed reports whether something ahead of the loads, apart from the given
 // operations, may change what they find in the buffers, so that it cannot be
-// read in the turn before.
+// read in the iteration before.
 func (p *prefetch) disturbed(apart []*ir.Operation) bool {
 	for i := range p.operands {
 		for op := p.loop.Body().First(); op != p.operands[i].load; op = op.Next() {
@@ -302,7 +302,7 @@ func (p *prefetch) run() {
 		var parts [2]*ir.Value
 		for i := range p.operands {
 			o := &p.operands[i]
-			b.SetBefore(o.load) // behind it, there may be something else in the buffer
+			b.SetBefore(o.load) // after it, there may be something else in the buffer
 			parts[i] = p.part(o, o.buffer(), o.token(), k, n)
 		}
 		rest = append(rest, parts)
@@ -313,8 +313,8 @@ func (p *prefetch) run() {
 		last = p.product(x[0], x[1], last.Result(0))
 	}
 	p.dot.ReplaceAllUsesWith(last.Result(0))
-	// The next turn's first part at the end of this one, and with it the last
-	// product, if nothing but the next turn needs it.
+	// The next iteration's first part at the end of this one, and with it the last
+	// dot, if nothing but the next iteration needs it.
 	b.SetBefore(yield)
 	carried := yield.OperandValues()
 	for i := range p.operands {
@@ -330,7 +330,7 @@ func (p *prefetch) run() {
 	}
 }
 
-// incoming is the value, among those that go into the loop or its next turn, of
+// incoming is the value, among those that go into the loop or its next iteration, of
 // the token that an operand's load waits for; nil when there is none.
 func (p *prefetch) incoming(o *bufferedOperand, values []*ir.Value) *ir.Value {
 	if o.token() == nil {

@@ -41,7 +41,7 @@ func propagate(f *ir.Operation, m machine) {
 	p.retype(f)
 }
 
-// anchors starts from what memory, matrix products and callers dictate.
+// anchors starts from what memory, dots and callers dictate.
 func (p *propagation) anchors(f *ir.Operation) {
 	for _, arg := range f.Body().Args() {
 		p.reach(arg, encodingOf(arg))

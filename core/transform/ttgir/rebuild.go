@@ -37,7 +37,7 @@ func (rb *rebuild) value(v *ir.Value) *ir.Value {
 	}
 	enc, ok := rb.s.enc[v]
 	if !ok {
-		return v // it has the encoding that is wanted, or is no tensor
+		return v // it has the encoding that is wanted, or is not a tensor
 	}
 	if w := rb.s.given[v]; w != nil {
 		rb.done[v] = w

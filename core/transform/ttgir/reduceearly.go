@@ -21,8 +21,8 @@ import (
 //	%max = tt.reduce(%s) by maximum
 //
 // The maximum of %y is that of %x, scaled, where the scale is positive: rounding
-// keeps the order. And most turns have no element that the mask hides, which
-// scalars show, since the mask compares ranges of numbers. So a turn needs neither
+// keeps the order. And most iterations have no element that the mask hides, which
+// scalars show, since the mask compares ranges of numbers. So an iteration needs neither
 // the products nor the choices before it reduces, only one comparison, and
 // corrects itself where that fails:
 //
@@ -118,7 +118,7 @@ func keepsOrder(op *ir.Operation) bool {
 }
 
 // floatSplat is the number that all elements of the constant v are; ok is false
-// where they differ or v is no constant.
+// where they differ or v is not a constant.
 func floatSplat(v *ir.Value) (x float64, ok bool) {
 	d, ok := arith.ConstantValue(v).(*ir.DenseElementsAttr)
 	if !ok || !d.IsSplat() {

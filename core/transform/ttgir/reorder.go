@@ -90,7 +90,7 @@ func wordsIn(loop *ir.Operation) int {
 				add(v)
 			}
 		}
-		// A sum that is carried from turn to turn is counted.
+		// A sum that is carried from iteration to iteration is counted.
 		if isDot(op) && !slices.Contains(yieldOf(loop).OperandValues(), op.Result(0)) {
 			add(op.Result(0))
 		}
@@ -100,7 +100,7 @@ func wordsIn(loop *ir.Operation) int {
 }
 
 // isFilled reports whether the buffer that load reads was filled before, for good:
-// all that uses it behind load reads it, too.
+// all that uses it after load reads it, too.
 func isFilled(load *ir.Operation) bool {
 	alloc := load.Operand(0).Def()
 	if alloc == nil || !alloc.Is(ttg.LocalAlloc) {
@@ -118,7 +118,7 @@ func isFilled(load *ir.Operation) bool {
 func isMutable(buffer *ir.Value) bool { return buffer.Type().(*ttg.MemDescType).Mutable }
 
 // readsTheSameAfter reports whether the load from shared memory op reads the
-// same when it is moved behind last.
+// same when it is moved after last.
 func readsTheSameAfter(op, last *ir.Operation) bool {
 	if !isMutable(op.Operand(0)) {
 		return true

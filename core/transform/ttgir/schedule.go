@@ -11,22 +11,22 @@ import (
 // Attributes that carry decisions from pass to pass. They are gone after
 // tritongpu-pipeline.
 const (
-	// latencyAttr on an operation is how many turns of its loop ahead of its
+	// latencyAttr on an operation is how many iterations of its loop ahead of its
 	// first use it is to be started.
 	latencyAttr = "tt.latency"
 	// stageAttr on an operation of a loop is by how many turns it is delayed
 	// against operations of stage 0.
 	stageAttr = "loop.stage"
-	// clusterAttr orders the operations of one turn of the pipelined loop:
+	// clusterAttr orders the operations of one iteration of the pipelined loop:
 	// lower clusters come first.
 	clusterAttr = "loop.cluster"
 	// maxStageAttr on a loop is its greatest stage.
 	maxStageAttr = "tt.scheduled_max_stage"
-	// numStagesAttr on a loop is how many turns the user wants in flight.
+	// numStagesAttr on a loop is how many iterations the user wants in flight.
 	numStagesAttr = "tt.num_stages"
 )
 
-// cluster is a group of operations of one turn that stand together, in the
+// cluster is a group of operations of one iteration that stand together, in the
 // order of the program. Its position among the others changes as clusters are
 // put in between.
 type cluster struct{ position int }
@@ -95,7 +95,7 @@ func (s *schedule) body() []*ir.Operation {
 	return ops
 }
 
-// inOrder lists the operations as one turn of the pipelined loop executes them:
+// inOrder lists the operations as one iteration of the pipelined loop executes them:
 // by cluster, and within one in the order of the program.
 func (s *schedule) inOrder() []*ir.Operation {
 	ops := s.body()
@@ -118,9 +118,9 @@ func nestedOperands(op *ir.Operation) []*ir.Value {
 	return values
 }
 
-// addDeps places what op is computed from in the same turn where op stands. With
+// addDeps places what op is computed from in the same iteration where op stands. With
 // carried it looks through values that the loop carries to what computes them in
-// the turn before, and then moves what stands later to an earlier place.
+// the iteration before, and then moves what stands later to an earlier place.
 func (s *schedule) addDeps(op *ir.Operation, at slot, carried bool) {
 	body := s.loop.Body()
 	for _, v := range nestedOperands(op) {
@@ -197,7 +197,7 @@ func eraseSchedule(loop *ir.Operation) {
 }
 
 // topUsers lists the operations of loop's body that use results of op, or inside
-// which they are used, in this turn or, through what the loop carries, in a
+// which they are used, in this iteration or, through what the loop carries, in a
 // later one. Views of a buffer do not count but their users do.
 func topUsers(loop, op *ir.Operation) []*ir.Operation {
 	var users []*ir.Operation
@@ -235,8 +235,8 @@ func usesOf(values []*ir.Value) []*ir.Use {
 	return uses
 }
 
-// carriesFar reports whether a value of one turn of loop is handed on for more
-// than one turn: some carried value becomes another, or stays. Pipelining does
+// carriesFar reports whether a value of one iteration of loop is handed on for more
+// than one iteration: some carried value becomes another, or stays. Pipelining does
 // not handle such loops.
 func carriesFar(loop *ir.Operation) bool {
 	for _, v := range yieldOf(loop).Operands() {

@@ -10,8 +10,8 @@ import (
 
 // ScheduleLoops spreads the bodies of loops that hold operations with a latency
 // over stages: an operation starts as many stages before what uses it as its
-// latency says. Later stages come first within a turn, so that a buffer is read
-// before the copy into it starts that will be read turns later. The schedule
+// latency says. Later stages come first within an iteration, so that a buffer is read
+// before the copy into it starts that will be read iterations later. The schedule
 // stands on the operations as loop.stage and loop.cluster.
 //
 // Nothing moves here; tritongpu-pipeline carries the schedule out.
@@ -55,10 +55,10 @@ func hasBarrier(loop *ir.Operation) bool {
 }
 
 // stagesByLatency places the operations with a latency and all that depends on
-// them within a turn; nil when there are none.
+// them within an iteration; nil when there are none.
 func stagesByLatency(loop *ir.Operation, latency map[*ir.Operation]int) *schedule {
 	body := loop.Body()
-	distance := make(map[*ir.Operation]int) // to the end of the turn, by latencies
+	distance := make(map[*ir.Operation]int) // to the end of the iteration, by latencies
 	var order []*ir.Operation
 	var far func(op *ir.Operation) int
 	far = func(op *ir.Operation) int {
@@ -100,7 +100,7 @@ func stagesByLatency(loop *ir.Operation, latency map[*ir.Operation]int) *schedul
 		stage := farthest - distance[op]
 		s.slots[op] = slot{stage, s.clusters[last-stage]}
 	}
-	// Conditions behind which nothing is scheduled go to the end of the turn.
+	// Conditions after which nothing is scheduled go to the end of the iteration.
 	end := s.clusterAtEnd()
 	for _, op := range order {
 		if _, ok := latency[op]; !ok && op.Is(scf.If) && !s.leadsToPlaced(op) {
@@ -111,7 +111,7 @@ func stagesByLatency(loop *ir.Operation, latency map[*ir.Operation]int) *schedul
 }
 
 // leadsToPlaced reports whether a placed operation depends on op within the
-// turn.
+// iteration.
 func (s *schedule) leadsToPlaced(op *ir.Operation) bool {
 	seen := map[*ir.Operation]bool{op: true}
 	queue := []*ir.Operation{op}
@@ -144,7 +144,7 @@ func (s *schedule) complete() {
 }
 
 // placeConditions puts the conditions that placed operations depend on to the
-// start of the turn and the others to its end. It returns the first of the
+// start of the iteration and the others to its end. It returns the first of the
 // clusters that there were.
 func (s *schedule) placeConditions() *cluster {
 	first := s.clusters[0]
@@ -179,7 +179,7 @@ func (s *schedule) placeConditions() *cluster {
 	return first
 }
 
-// conditionsBehind lists the conditions that op depends on within the turn.
+// conditionsBehind lists the conditions that op depends on within the iteration.
 func (s *schedule) conditionsBehind(op *ir.Operation) []*ir.Operation {
 	var list []*ir.Operation
 	seen := map[*ir.Operation]bool{}
@@ -202,7 +202,7 @@ func (s *schedule) conditionsBehind(op *ir.Operation) []*ir.Operation {
 	return list
 }
 
-// addCarriedDeps places what computes, for the next turn, a carried value that a
+// addCarriedDeps places what computes, for the next iteration, a carried value that a
 // placed operation uses: a stage later, and before that operation, so that it
 // need not be kept any longer. A load stays with its user instead.
 func (s *schedule) addCarriedDeps() {

@@ -22,7 +22,7 @@ import (
 // It happens only where all uses of %s come after the condition or in it.
 var CombineSelectAndIf = &pass.Pass{
 	Name:    "tritongpu-combine-tensor-select-and-if",
-	Doc:     "let conditions give what choices by the same condition give",
+	Doc:     "fold selects into the scf.if with the same condition",
 	Example: selectAndIfExample,
 	Run: func(r *pass.Run) error {
 		dom := newDominance()

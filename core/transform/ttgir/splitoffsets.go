@@ -22,8 +22,8 @@ import (
 //	%first = tt.addptr %base, %start * %stride
 //	%ptrs = tt.addptr splat(%first), arith.muli %range, splat(%stride)
 //
-// Where a loop goes from block to block, as descriptors and block pointers do,
-// the rest does not change in it and can be moved out. Offsets are taken apart
+// Where a loop moves from block to block, as descriptors and block pointers do,
+// the remainder does not change in it and can be moved out. Offsets are taken apart
 // where the sum comes out the same whatever wraps around: in 64 bits.
 var SplitOffsets = &pass.Pass{
 	Name:    "tritongpu-split-offsets",
@@ -80,7 +80,7 @@ type offsetSplitter struct {
 	known map[*ir.Value]offsetParts
 }
 
-// splits reports whether v has both parts, each behind arithmetic: a sum that is
+// splits reports whether v has both parts, each after arithmetic: a sum that is
 // uniform as a whole, or not at all, stays as it is.
 func (s *offsetSplitter) splits(v *ir.Value) bool {
 	op := v.Def()

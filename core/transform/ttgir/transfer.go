@@ -14,7 +14,7 @@ func tensorOf(v *ir.Value) *ir.TensorType {
 	return t
 }
 
-// encodingOf is the encoding of v; nil if it is no tensor.
+// encodingOf is the encoding of v; nil if it is not a tensor.
 func encodingOf(v *ir.Value) ir.Attribute {
 	if t := tensorOf(v); t != nil {
 		return t.Encoding
@@ -129,7 +129,7 @@ func layoutOf(a *encoding.Attr, ok bool) layout.Encoding {
 	return a.Layout
 }
 
-// attrOf turns the answer of an inference into an attribute, nil on an error:
+// attrOf converts the answer of an inference to an attribute, nil on an error:
 // then no layout leaves the values in place.
 func attrOf(c *ir.Context) func(layout.Encoding, error) ir.Attribute {
 	return func(e layout.Encoding, err error) ir.Attribute {

@@ -16,7 +16,7 @@ type uniformRange struct {
 	low, high   int64
 }
 
-// uniformRangeOf takes v apart; ok is false where its elements are no such sum, or
+// uniformRangeOf takes v apart; ok is false where its elements are not such a sum, or
 // the numbers are so great that differences of two may wrap around.
 func uniformRangeOf(v *ir.Value) (u uniformRange, ok bool) {
 	width := ir.BitWidth(ir.ElemOf(v.Type()))
