@@ -82,7 +82,7 @@ type DeviceBinary struct {
 	Kernel             string // empty: the only one
 	NumWarps, NumCTAs  int    // 0: the code says it
 	Shared             int64
-	GlobalScratchSize  int64 // bytes a block
+	GlobalScratchSize  int64 // bytes per block
 	GlobalScratchAlign int64
 }
 

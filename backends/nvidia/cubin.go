@@ -64,7 +64,7 @@ func (j *job) warnOfUsage(c *backend.Compilation, u *usage) {
 			Severity: sdk.Warning,
 			Message: fmt.Sprintf("kernel %s spills registers: each thread stores %d bytes to memory and loads %d, beside the %d registers it has",
 				c.Meta.Name, u.SpillStores, u.SpillLoads, u.Registers),
-			Help: "smaller blocks or more warps (num_warps) need fewer registers a thread",
+			Help: "smaller blocks or more warps (num_warps) need fewer registers per thread",
 		}
 		if j.opts.MaxNReg != nil {
 			d.Help += fmt.Sprintf("; maxnreg is %d", *j.opts.MaxNReg)
@@ -72,7 +72,7 @@ func (j *job) warnOfUsage(c *backend.Compilation, u *usage) {
 		d.File, d.Line, d.Column = c.KernelPlace()
 		c.Warn(d)
 	}
-	// Registers are handed out to warps in units of 256, 8 a thread.
+	// Registers are handed out to warps in units of 256, 8 per thread.
 	threads := c.Meta.NumWarps * warpSize
 	if n := (u.Registers + 7) / 8 * 8 * threads; n > registers {
 		c.WarnUnlaunchable("a lower maxnreg or fewer warps (num_warps) need less",

@@ -61,7 +61,7 @@ func diffCommand(env *environment) *cobra.Command {
 	flags.StringVar(&f.stage, "stage", "", "compile Python files to this `STAGE`, ttir or ttgir (that of the other file)")
 	flags.StringVarP(&f.kernel, "kernel", "n", "", "the kernel's name, where a Python file has several")
 	flags.StringVarP(&f.signature, "signature", "s", "", `the arguments' types: "*fp32:16, i32, BLOCK=1024"`)
-	flags.IntVarP(&f.numWarps, "num-warps", "w", 0, "warps a program (4)")
+	flags.IntVarP(&f.numWarps, "num-warps", "w", 0, "warps per program (4)")
 	flags.IntVarP(&f.numStages, "num-stages", "k", 0, "stages of software pipelining (the backend's default)")
 	flags.StringArrayVar(&f.options, "option", nil, "an option of the backend, as `NAME=VALUE`; may be repeated")
 	flags.StringArrayVar(&f.externLibs, "extern-lib", nil, "a library of LLVM IR with functions that the kernel calls,\nas `NAME=PATH`; may be repeated")

@@ -70,7 +70,7 @@ func passesCommand(env *environment) *cobra.Command {
 	flags.StringVar(&f.until, "until", "", "the one stage's rows up to this `PASS`, included")
 	flags.BoolVar(&f.all, "all", false, "show rows that a condition leaves out, too")
 	flags.BoolVar(&f.pipeline, "pipeline", false, "print the one stage's passes as tritonc opt --passes reads them")
-	flags.IntVarP(&f.numWarps, "num-warps", "w", 0, "warps a program (4)")
+	flags.IntVarP(&f.numWarps, "num-warps", "w", 0, "warps per program (4)")
 	flags.IntVarP(&f.numStages, "num-stages", "k", 0, "stages of software pipelining (the backend's default)")
 	flags.StringArrayVar(&f.options, "option", nil, "an option of the backend, as `NAME=VALUE`; may be repeated")
 	flags.CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log")

@@ -108,8 +108,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usage
 }
 
-// mistypedVerb tells of a first argument that was meant as a verb: a word that is
-// no file. Without a verb tritonc compiles a file, which has an ending.
+// mistypedVerb tells of a first argument that was meant as a verb: a word that does
+// not name a file. Without a verb tritonc compiles a file, which has an ending.
 func mistypedVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 || strings.ContainsAny(args[0], "./\\") || args[0] == "-" {
 		return nil

@@ -82,7 +82,7 @@ func (c *Context) Load(d *Dialect) {
 // A Loader finds a dialect that is not loaded. Its error says why there is none.
 type Loader func(name string) (*Dialect, error)
 
-// SetLoader makes c ask load, once a name, for dialects that are not loaded.
+// SetLoader makes c ask load, once per name, for dialects that are not loaded.
 func (c *Context) SetLoader(load Loader) { c.loader, c.missing = load, map[string]error{} }
 
 // Dialect returns the dialect of that name, which the loader may have to find, or

@@ -33,7 +33,7 @@ type verifier struct {
 	doms map[*Region]*DomTree // of regions with several blocks
 }
 
-// dominators is Dominators, once a region.
+// dominators is Dominators, once per region.
 func (v *verifier) dominators(r *Region) *DomTree {
 	if r.first == r.last {
 		return Dominators(r)

@@ -733,8 +733,8 @@ func TestCompareTruths(t *testing.T) {
 	}
 }
 
-// Few truth values made of numbers before a load are used behind it; those made
-// behind it are free until the next one.
+// Few truth values made of numbers before a load are used after it; those made
+// after it are free until the next one.
 func TestTruthsOverLoads(t *testing.T) {
 	m := NewModule("test", "", "")
 	fn := m.NewFunc("f", false, Void, F32, F32, I32)
@@ -748,19 +748,19 @@ func TestTruthsOverLoads(t *testing.T) {
 	}
 	for n := range 5 {
 		if !folded(n) || !folded(n) {
-			t.Errorf("bit %d is no truth value before the first load", n)
+			t.Errorf("bit %d is not a truth value before the first load", n)
 		}
 	}
 	for range 2 {
 		b.CountLoad()
 		for n := range 5 {
 			if want := n < mostKept; folded(n) != want {
-				t.Errorf("behind a load bit %d is a truth value: %t", n, !want)
+				t.Errorf("after a load bit %d is a truth value: %t", n, !want)
 			}
 		}
 	}
 	if !folded(7) || !folded(7) {
-		t.Error("a bit that is new behind a load is no truth value")
+		t.Error("a bit that is new after a load is not a truth value")
 	}
 }
 

@@ -43,7 +43,7 @@ func pointwise(f scalarFunc) handler {
 			// A scalar beside tensors, such as a select's condition, is the
 			// same for all elements.
 			if len(in[i]) != n && len(in[i]) != 1 {
-				return fmt.Errorf("operand %d has %d elements a thread, the result %d", i, len(in[i]), n)
+				return fmt.Errorf("operand %d has %d elements per thread, the result %d", i, len(in[i]), n)
 			}
 		}
 		out := make([]llir.Value, n)

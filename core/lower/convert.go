@@ -42,7 +42,7 @@ type conversionPlan struct {
 	elem    int
 	bytes   int
 	// loads is how the result is loaded, and stores how the operand is stored, where
-	// that is not vec elements a lane; at most one of them is.
+	// that is not vec elements per lane; at most one of them is.
 	loads  *tilePlan
 	load   *TileLoad
 	stores *tilePlan

@@ -88,7 +88,7 @@ func (m *module) flatTypes(op *ir.Operation, ts []ir.Type) ([]llir.Type, error) 
 }
 
 // emitter lowers one function. A value of the IR is a slice of LLVM values, one
-// a register, in the order of its layout; a scalar is one register.
+// per register, in the order of its layout; a scalar is one register.
 type emitter struct {
 	m    *module
 	fn   *function

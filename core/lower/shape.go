@@ -288,7 +288,7 @@ func (e *emitter) cat(op *ir.Operation) error {
 	}
 	x, y := e.value(op.Operand(0)), e.value(op.Operand(1))
 	if len(x)+len(y) != n {
-		return fmt.Errorf("operands of %d elements a thread do not make a result of %d", len(x), n)
+		return fmt.Errorf("operands of %d elements per thread do not make a result of %d", len(x), n)
 	}
 	e.set(op.Result(0), append(append(make([]llir.Value, 0, n), x...), y...))
 	return nil

@@ -14,7 +14,7 @@ import (
 // VendorOps lowers a vendor's own operations in the GPU dialects: engines that
 // copy, barriers in memory.
 type VendorOps interface {
-	// Operations are those that the target lowers. Called once a module.
+	// Operations are those that the target lowers. Called once per module.
 	Operations() map[*ir.OpDef]*VendorOp
 	// FenceAsync orders what the thread wrote to shared memory before what engines
 	// do there after the next barrier.

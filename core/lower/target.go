@@ -34,7 +34,7 @@ type Target interface {
 	// lanes of the warp come here together.
 	ShuffleIndex(b *llir.Builder, v, lane llir.Value) llir.Value
 
-	// Capabilities are what the target does itself. Called once a module.
+	// Capabilities are what the target does itself. Called once per module.
 	Capabilities() Capabilities
 }
 

@@ -51,7 +51,7 @@ func scalarType(t ir.Type) (llir.Type, error) {
 	return nil, fmt.Errorf("a value of this type has no form in LLVM IR")
 }
 
-// tensorLayout is what the lowering asks of a tensor type, computed once a type.
+// tensorLayout is what the lowering asks of a tensor type, computed once per type.
 type tensorLayout struct {
 	// layout has the inputs register, lane and warp, of the module's sizes.
 	layout layout.Layout

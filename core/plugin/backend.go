@@ -65,7 +65,7 @@ func (b *Backend) Facts(ctx context.Context) (*sdk.Facts, error) {
 	return facts, err
 }
 
-// Module returns one of the facts' modules whole. It is asked once a session.
+// Module returns one of the facts' modules whole. It is asked once per session.
 func (b *Backend) Module(ctx context.Context, name string) (sdk.Module, error) {
 	b.modulesMu.Lock()
 	defer b.modulesMu.Unlock()

@@ -636,7 +636,7 @@ func TestAutoMTLS(t *testing.T) {
 	mustRun(t, b, "echo", "secret")
 }
 
-// TestModule: a module is asked for once a session, also over a crash.
+// TestModule: a module is asked for once per session, also over a crash.
 func TestModule(t *testing.T) {
 	_, b := testHost(t, "works", Options{})
 	facts, err := b.Facts(t.Context())

@@ -30,7 +30,7 @@ type kernel struct {
 	block    [3]int        // threads
 	shared   int           // dynamic, bytes
 	params   []image.Param // nil if they are not known
-	scratch  int64         // bytes a block
+	scratch  int64         // bytes per block
 	align    int64         // of the scratch memory, bytes
 }
 

@@ -326,7 +326,7 @@ func TestLibdevice(t *testing.T) {
 	near(t, "o", Download[float32](o), want, 2e-6, 1e-6)
 }
 
-// philox is the generator behind tl.rand, from Salmon et al., "Parallel random
+// philox is the generator of tl.rand, from Salmon et al., "Parallel random
 // numbers: as easy as 1, 2, 3".
 func philox(seed uint64, c0 uint32) [4]uint32 {
 	c := [4]uint32{c0}

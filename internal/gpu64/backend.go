@@ -33,7 +33,7 @@ var device = backend.Device{WarpSize: Lanes, MaxWarps: 16, SharedMemory: 64 << 1
 var facts = sdk.Facts{
 	Name: backendName, Version: "1",
 	Targets: []sdk.TargetFacts{{
-		Pattern: backendName + ":" + arch, WarpSize: Lanes, Doc: "64 lanes a warp, for tests",
+		Pattern: backendName + ":" + arch, WarpSize: Lanes, Doc: "64 lanes per warp, for tests",
 		Limits: sdk.DeviceLimits{
 			MaxThreadsPerBlock: Lanes * device.MaxWarps, MaxThreadsPerMultiprocessor: 2048,
 			MaxRegistersPerThread: 512, RegistersPerMultiprocessor: 128 << 10,

@@ -1,4 +1,4 @@
-// Package gpu64 is a second GPU backend, for tests: 64 lanes a warp, no matrix
+// Package gpu64 is a second GPU backend, for tests: 64 lanes per warp, no matrix
 // instructions, no asynchronous copies. It shows that core/backend, core/lower and
 // the passes assume neither one vendor's chip nor its warp size, and what the
 // least is that a new GPU has to bring. No program serves it as a plugin.

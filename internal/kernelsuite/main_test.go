@@ -12,7 +12,7 @@ import (
 // TestMain names the forms of instructions that have not run on an H200, and fails for
 // those of kernels that are the same for every seed.
 //
-// TRITONC_TARGET=gpu64:gfx942 has all kernels compiled for 64 lanes a warp and
+// TRITONC_TARGET=gpu64:gfx942 has all kernels compiled for 64 lanes per warp and
 // executed as LLVM IR.
 func TestMain(m *testing.M) {
 	if on64Lanes() {

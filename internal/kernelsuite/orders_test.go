@@ -11,7 +11,7 @@ import (
 
 // TestAtomicOrders: every atomic operation in each order and scope, of a result
 // that is used and of one that is not, under a mask and without, with the offset in
-// the instruction and in a register; sums of floats of several elements a thread, too. (Elsewhere in the
+// the instruction and in a register; sums of floats of several elements per thread, too. (Elsewhere in the
 // suite the order is drawn.)
 func TestAtomicOrders(t *testing.T) {
 	r := kerneltest.Rand(t)

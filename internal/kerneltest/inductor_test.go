@@ -668,7 +668,7 @@ func nanLast(a, b float64) int {
 	return cmp.Compare(a, b)
 }
 
-// inner is one element of the matrix product of a[…, c] and b[c, n].
+// inner is one element of a[…, c] times b[c, n].
 func inner(a, b *array.Array, i, j, c, n int) (s float64) {
 	for e := range c {
 		s += a.At(i*c+e) * b.At(e*n+j)

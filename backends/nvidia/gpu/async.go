@@ -19,7 +19,7 @@ func (t *Target) CopyAsync(b *llir.Builder, c *lower.Copy) error {
 	a := &c.From
 	bytes := bitsOf(a.Elem) / 8 * a.Count
 	if bytes < 4 {
-		return fmt.Errorf("an asynchronous copy moves at least 4 bytes a thread, not %d", bytes)
+		return fmt.Errorf("an asynchronous copy moves at least 4 bytes per thread, not %d", bytes)
 	}
 	cache := "ca"
 	if bytes == 16 {

@@ -332,7 +332,7 @@ func TestBuffersRefused(t *testing.T) {
 			`
     %m = ttg.local_alloc : () -> !ttg.memdesc<64x64xf16, S>
     %t = ttg.async_copy_global_to_local %p, %m : tensor<64x64x!tt.ptr<f16>, BL> -> <64x64xf16, S> loc("k.py":7:11)`,
-			"k.py:7:12: error: ttg.async_copy_global_to_local: an asynchronous copy moves at least 4 bytes a thread, not 2",
+			"k.py:7:12: error: ttg.async_copy_global_to_local: an asynchronous copy moves at least 4 bytes per thread, not 2",
 		},
 		"a part through a loop": {
 			`

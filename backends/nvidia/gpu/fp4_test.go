@@ -35,7 +35,7 @@ func TestFP4(t *testing.T) {
   }
 `)), 80)
 			if looked := strings.Contains(k.ptx, "prmt.b32"); looked != (size >= 4) {
-				t.Errorf("%d bytes a thread: prmt is used: %v", size, looked)
+				t.Errorf("%d bytes per thread: prmt is used: %v", size, looked)
 			}
 			bytes := make([]uint8, n)
 			for i := range bytes {
@@ -46,7 +46,7 @@ func TestFP4(t *testing.T) {
 			k.run(t, d, sim.Dim(1), sim.Upload(d, "x", bytes), o)
 			for i, v := range sim.Download[float32](o) {
 				if want := values[bytes[i/2]>>(i%2*4)&15]; v != want {
-					t.Fatalf("%s, %d bytes a thread: nibble %x is %v, want %v", elem, size, bytes[i/2]>>(i%2*4)&15, v, want)
+					t.Fatalf("%s, %d bytes per thread: nibble %x is %v, want %v", elem, size, bytes[i/2]>>(i%2*4)&15, v, want)
 				}
 			}
 		}

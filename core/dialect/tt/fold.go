@@ -9,7 +9,7 @@ import (
 func value(v *ir.Value) []ir.FoldResult { return []ir.FoldResult{{Value: v}} }
 
 // resplat is the splat constant a as a splat of op's result type; nil when a is
-// no splat.
+// not a splat.
 func resplat(op *ir.Operation, a ir.Attribute) []ir.FoldResult {
 	t, isTensor := op.Result(0).Type().(*ir.TensorType)
 	if !isTensor {

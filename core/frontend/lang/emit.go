@@ -43,7 +43,7 @@ type ArgHint struct {
 func (e *Emitter) tensor(v *ir.Value, t Type) *Tensor { return &Tensor{v, t} }
 
 // NumberType is the type that a Python number takes by itself; nil for what is
-// no number.
+// not a number.
 func NumberType(v any) *DType {
 	switch v := v.(type) {
 	case bool:

@@ -63,7 +63,7 @@ func compareConverted(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	if !ok {
 		return pred == arith.ORD && verdict(true) || pred == arith.UNO && verdict(false)
 	}
-	low, high := 0.0, math.Ldexp(1, bits)-1 // rounded up where that is no matter
+	low, high := 0.0, math.Ldexp(1, bits)-1 // rounded up where that makes no difference
 	if signed {
 		low = -math.Ldexp(1, bits)
 	}

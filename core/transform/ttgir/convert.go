@@ -234,7 +234,7 @@ func (c *converter) expandDims(op *ir.Operation) {
 }
 
 // split: the halves of each pair must be in one thread. The default layout of
-// the result with two elements a thread along the last dimension is such.
+// the result with two elements per thread along the last dimension is such.
 func (c *converter) split(op *ir.Operation) {
 	half := tensorOf(op.Result(0)).Shape
 	pairs, err := layout.Join(c.blocked(half).Layout, half)

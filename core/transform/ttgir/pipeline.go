@@ -187,7 +187,7 @@ type groupCounter struct {
 }
 
 // back is the least number of groups committed between the definition of token
-// and at, on top of so many behind at.
+// and at, on top of so many after at.
 func (c *groupCounter) back(token *ir.Value, at *ir.Operation, sum int) int {
 	if d := token.Def(); d != nil {
 		c.least = min(c.least, sum+c.between(d.Next(), at))

@@ -162,7 +162,7 @@ func carried(op *ir.Operation, enc ir.Attribute) ir.Attribute {
 }
 
 // flowsTo are the block arguments and results to which structured control flow
-// passes operand i of op; nil when op is no such operation.
+// passes operand i of op; nil when op is not such an operation.
 func flowsTo(op *ir.Operation, i int) []*ir.Value {
 	switch op.Def() {
 	case scf.For:

@@ -94,7 +94,7 @@ func rewriteDescriptors(r *pass.Run, kept map[*ir.Value]bool) error {
 	return nil
 }
 
-// descriptor is a tensor descriptor in parts: shape and strides are i64, one a
+// descriptor is a tensor descriptor in parts: shape and strides are i64, one per
 // dimension; nan is an i1.
 type descriptor struct {
 	base           *ir.Value

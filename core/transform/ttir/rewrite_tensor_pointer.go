@@ -33,7 +33,7 @@ var RewriteTensorPointer = &pass.Pass{
 	},
 }
 
-// window is a block pointer in parts: shape, strides and offsets are i64, one a
+// window is a block pointer in parts: shape, strides and offsets are i64, one per
 // dimension.
 type window struct {
 	base    *ir.Value

@@ -36,7 +36,7 @@ func (k accessKind) direction() int {
 	return 1
 }
 
-// countAccess adds an access of size bytes a lane to the counters.
+// countAccess adds an access of size bytes per lane to the counters.
 func (w *warp) countAccess(v *view, size int, kind accessKind) {
 	st := &w.cta.stats
 	lanes := bits.OnesCount64(v.mask)

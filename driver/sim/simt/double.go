@@ -106,7 +106,7 @@ func div64(x, y float64, mode Round) float64 {
 		return q
 	}
 	// 200 bits and a sticky one decide every rounding: a quotient of doubles is
-	// no tie and no exact value beyond 53 bits without repeating.
+	// neither a tie nor an exact value beyond 53 bits without repeating.
 	v := new(big.Float).SetPrec(200).SetMode(big.ToZero)
 	v.Quo(new(big.Float).SetFloat64(x), new(big.Float).SetFloat64(y))
 	if v.Acc() != big.Exact {

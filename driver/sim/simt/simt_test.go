@@ -138,7 +138,7 @@ func TestJoins(t *testing.T) {
 		t.Errorf("the branch at 0 joins at %d, want 4", code[0].join)
 	}
 	if code[4].join != 6 {
-		t.Errorf("the branch at 4 joins at %d, want 6: a trap is no way out", code[4].join)
+		t.Errorf("the branch at 4 joins at %d, want 6: nothing leaves by a trap", code[4].join)
 	}
 }
 

@@ -995,7 +995,7 @@ type LoadRequest struct {
 	NumWarps           int32                  `protobuf:"varint,5,opt,name=num_warps,json=numWarps,proto3" json:"num_warps,omitempty"`                                 // of a block; 0: the code says it
 	NumCtas            int32                  `protobuf:"varint,6,opt,name=num_ctas,json=numCtas,proto3" json:"num_ctas,omitempty"`                                    // of a cluster; 0 is 1
 	Shared             int64                  `protobuf:"varint,7,opt,name=shared,proto3" json:"shared,omitempty"`                                                     // dynamic shared memory of a block, bytes
-	GlobalScratchSize  int64                  `protobuf:"varint,8,opt,name=global_scratch_size,json=globalScratchSize,proto3" json:"global_scratch_size,omitempty"`    // bytes a block
+	GlobalScratchSize  int64                  `protobuf:"varint,8,opt,name=global_scratch_size,json=globalScratchSize,proto3" json:"global_scratch_size,omitempty"`    // bytes per block
 	GlobalScratchAlign int64                  `protobuf:"varint,9,opt,name=global_scratch_align,json=globalScratchAlign,proto3" json:"global_scratch_align,omitempty"` // bytes
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
