@@ -71,7 +71,7 @@ func splitCTAs(shape []int64, sizePerThread, order []int, numCTAs int) (ctas []i
 }
 
 // DefaultBlocked is the encoding that a tensor gets before anything is known
-// of its use: one element a thread, the last dimension fastest.
+// of its use: one element per thread, the last dimension fastest.
 func DefaultBlocked(shape []int64, numWarps, threadsPerWarp, numCTAs int) *Blocked {
 	return BlockedFor(shape, onesIfNil(nil, len(shape)), rowMajor(len(shape)), numWarps, threadsPerWarp, numCTAs)
 }

@@ -55,7 +55,7 @@ var usages = []usage{
 		`"remainder"`,
 	},
 	{
-		wordsPattern(`one a \w+|once a (block|call|compile|file|kernel|launch|layout|module|name|process|region|session|type)( \w+)?`),
+		wordsPattern(`one a \w+|one \w{3,} a (commit|dimension|element|lane|line|pass|register|thread)|once a (block|call|compile|file|kernel|launch|layout|module|name|process|region|session|type)( \w+)?`),
 		wordsPattern(`once a \w+ (is|has|was|does|needs)`),
 		`"one per …", "once per …"`,
 	},

@@ -34,7 +34,7 @@ var jumps = map[string]bool{
 	"BRA": true, "BSSY": true, "CALL": true, "JMP": true, "WARPSYNC": true, "BRX": true, "JMX": true, "BRXU": true, "JMXU": true, "RET": true,
 }
 
-// parse reads the text of "nvdisasm -b", one instruction a line.
+// parse reads the text of "nvdisasm -b", one instruction per line.
 func parse(text string) ([]inst, error) {
 	var code []inst
 	for l := range strings.Lines(text) {

@@ -19,7 +19,7 @@ import (
 // transpositions only, gets that layout, too, so that the copy can go into it.
 var OptimizeDescriptorEncoding = &pass.Pass{
 	Name:    "triton-nvidia-optimize-descriptor-encoding",
-	Doc:     "descriptors say how their blocks lie in shared memory",
+	Doc:     "give descriptors the shared layouts of their blocks",
 	Example: optimizeDescriptorEncodingExample,
 	Run: func(r *pass.Run) error {
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {

@@ -18,7 +18,7 @@ import (
 // descriptors to global memory of its own.
 var Lower = &pass.Pass{
 	Name:    "triton-nvidia-tma-lowering",
-	Doc:     "loads and stores through descriptors become copies by TMA",
+	Doc:     "lower loads and stores through descriptors to TMA copies",
 	Example: lowerExample,
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())

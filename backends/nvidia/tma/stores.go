@@ -31,10 +31,10 @@ const numStagesAttr = "tt.num_stages"
 // makes right. Loops of one stage keep theirs.
 var PipelineStores = &pass.Pass{
 	Name:    "triton-nvidia-tma-store-pipelining",
-	Doc:     "stores through descriptors go on while their loop does",
+	Doc:     "let stores through descriptors overlap with their loop",
 	Example: pipelineStoresExample,
 	Options: []pass.Option{
-		{Name: "num-stages", Doc: "iterations of a loop in flight at once, where the loop does not say", Default: 3},
+		{Name: "num-stages", Doc: "iterations of a loop in flight, unless the loop says", Default: 3},
 	},
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())

@@ -17,7 +17,7 @@ func verifyCopy(desc *ir.Value, coord []*ir.Value, m *ttg.MemDescType) error {
 	}
 	block := desc.Type().(*tt.TensorDescType).Block
 	if len(coord) != len(block.Shape) {
-		return fmt.Errorf("there must be one coordinate a dimension of the block, %d, not %d", len(block.Shape), len(coord))
+		return fmt.Errorf("there must be one coordinate per dimension of the block, %d, not %d", len(block.Shape), len(coord))
 	}
 	if !inShared(m) {
 		return fmt.Errorf("TMA copies from and to shared memory alone")

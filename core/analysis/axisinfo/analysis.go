@@ -323,7 +323,7 @@ func hinted(i Info, attr func(string) ir.Attribute) Info {
 }
 
 // hintAt is the number for dimension d of a hint: one integer, or a list with
-// one integer a dimension.
+// one integer per dimension.
 func hintAt(h ir.Attribute, d int) (int64, bool) {
 	switch h := h.(type) {
 	case *ir.IntegerAttr:

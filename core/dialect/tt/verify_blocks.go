@@ -24,12 +24,12 @@ func verifyMakeTensorPtr(op *ir.Operation) error {
 	rank := len(pointee(op.Result(0).Type()).Shape)
 	for i, what := range []string{"shape", "strides", "offsets"} {
 		if n := len(op.Group(1 + i)); n != rank {
-			return fmt.Errorf("%s must have one value a dimension of the block, %d, not %d", what, rank, n)
+			return fmt.Errorf("%s must have one value per dimension of the block, %d, not %d", what, rank, n)
 		}
 	}
 	order, _ := op.Attr("order").(*ir.DenseArrayAttr)
 	if order == nil || len(order.Values) != rank {
-		return fmt.Errorf("order must have one value a dimension of the block, %d", rank)
+		return fmt.Errorf("order must have one value per dimension of the block, %d", rank)
 	}
 	seen := make([]bool, rank)
 	for _, d := range order.Values {
@@ -43,7 +43,7 @@ func verifyMakeTensorPtr(op *ir.Operation) error {
 
 func verifyAdvance(op *ir.Operation) error {
 	if rank, n := len(pointee(op.Operand(0).Type()).Shape), op.NumOperands()-1; n != rank {
-		return fmt.Errorf("want one offset per dimension of the block, %d, not %d", rank, n)
+		return fmt.Errorf("there must be one offset per dimension of the block, %d, not %d", rank, n)
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func verifyBoundaryCheck(op *ir.Operation, ptr *ir.Value) error {
 func verifyMakeTensorDesc(op *ir.Operation) error {
 	rank := len(pointee(op.Result(0).Type()).Shape)
 	if len(op.Group(1)) != rank || len(op.Group(2)) != rank {
-		return fmt.Errorf("shape and strides must have one value a dimension of the block, %d, not %d and %d", rank, len(op.Group(1)), len(op.Group(2)))
+		return fmt.Errorf("shape and strides must have one value per dimension of the block, %d, not %d and %d", rank, len(op.Group(1)), len(op.Group(2)))
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func verifyMakeTensorDesc(op *ir.Operation) error {
 func verifyDescriptorAccess(op *ir.Operation, value *ir.Value, indices int) error {
 	block := pointee(op.Operand(0).Type())
 	if indices != len(block.Shape) {
-		return fmt.Errorf("there must be one index a dimension of the block, %d, not %d", len(block.Shape), indices)
+		return fmt.Errorf("there must be one index per dimension of the block, %d, not %d", len(block.Shape), indices)
 	}
 	t := value.Type().(*ir.TensorType)
 	if t.NumElements() != block.NumElements() || ir.BitWidth(t.Elem) != ir.BitWidth(block.Elem) {

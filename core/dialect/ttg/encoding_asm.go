@@ -365,7 +365,7 @@ func vectors(rank int, lists ...layout.Bases) string {
 	for _, l := range lists {
 		for _, v := range l {
 			if len(v) != rank {
-				return "basis vectors must have one coordinate a dimension"
+				return "basis vectors must have one coordinate per dimension"
 			}
 		}
 	}

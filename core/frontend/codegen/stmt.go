@@ -114,7 +114,7 @@ func (g *gen) checkTarget(target syntax.Expr) {
 
 func (g *gen) assign(st *syntax.Assign) {
 	if len(st.Targets) != 1 {
-		eval.FailHelp("write one assignment a line", "Simultaneous multiple assignment is not supported.")
+		eval.FailHelp("write one assignment per line", "Simultaneous multiple assignment is not supported.")
 	}
 	g.checkTarget(st.Targets[0])
 	g.assignTo(st.Targets[0], st.Value)

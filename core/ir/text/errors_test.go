@@ -60,7 +60,7 @@ func TestParseErrors(t *testing.T) {
 		{"module attributes {x = #ttg.dot_op<{opIdx = 1, parent = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 2], instrShape = [16, 8, 16]}>, kWidth = 2}>} {}", "error: encoding 'dot_op': version 3 of nvidia_mma takes operand 1 from shared memory only"},
 		{"module attributes {x = #ttg.amd_mfma<{version = 5, warpsPerCTA = [2, 2], instrShape = [16, 16, 16], isTransposed = false}>} {}", "error: encoding 'amd_mfma': version must be from 0 to 4"},
 		{"module attributes {x = #ttg.linear<{register = [[1], [1]], lane = [[4], [8]], warp = [], block = []}>} {}", "error: encoding 'linear': basis vectors must reach every element between them"},
-		{"module attributes {x = #ttg.linear<{register = [[1], [1, 0]], lane = [[4], [8]], warp = [], block = []}>} {}", "error: encoding 'linear': basis vectors must have one coordinate a dimension"},
+		{"module attributes {x = #ttg.linear<{register = [[1], [1, 0]], lane = [[4], [8]], warp = [], block = []}>} {}", "error: encoding 'linear': basis vectors must have one coordinate per dimension"},
 		{"module attributes {x = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0], CGALayout = [[1, 1]]}>} {}", "error: encoding 'swizzled_shared': basis vectors must reach every element between them"},
 		{"module attributes {x = #ttg.padded_shared<[4:+4, 4:+8] {order = [1, 0], shape = [8, 32]}>} {}", "error: encoding 'padded_shared': intervals must differ"},
 		{"module attributes {x = #ttg.shared_linear<{offset = [[1]]}, alignment = 12>} {}", "error: encoding 'shared_linear': alignment must be a positive power of two"},

@@ -332,13 +332,13 @@ var verifierCases = []struct{ body, want string }{
 	{`%0 = tt.call @callee(%i) : (i32) -> i64`, "result type mismatch: result number 0 is not of the type that the callee gives"},
 
 	// tt: blocks
-	{`%0 = tt.make_tensor_ptr %p, [%l], [%l, %l], [%i, %i] {order = array<i32: 1, 0>} : <tensor<4x8xf32>>`, "shape must have one value a dimension of the block, 2, not 1"},
+	{`%0 = tt.make_tensor_ptr %p, [%l], [%l, %l], [%i, %i] {order = array<i32: 1, 0>} : <tensor<4x8xf32>>`, "shape must have one value per dimension of the block, 2, not 1"},
 	{`%0 = tt.make_tensor_ptr %p, [%l, %l], [%l, %l], [%i, %i] {order = array<i32: 1, 1>} : <tensor<4x8xf32>>`, "order must be a permutation of 0 to 1"},
-	{`%0 = tt.advance %bp, [%i] : <tensor<4x8xf32>>`, "want one offset per dimension of the block, 2, not 1"},
+	{`%0 = tt.advance %bp, [%i] : <tensor<4x8xf32>>`, "there must be one offset per dimension of the block, 2, not 1"},
 	{`%0 = tt.load %bp {boundaryCheck = array<i32: 2>} : !tt.ptr<tensor<4x8xf32>>`, "boundaryCheck 2 is not a dimension of a block of 2"},
 	{`tt.store %bp, %t {boundaryCheck = array<i32: 0, 3>} : !tt.ptr<tensor<4x8xf32>>`, "boundaryCheck 3 is not a dimension of a block of 2"},
-	{`%0 = tt.make_tensor_descriptor %p, [%i], [%l, %l] : <f32>, <tensor<4x8xf32>>`, "shape and strides must have one value a dimension of the block, 2, not 1 and 2"},
-	{`%0 = tt.descriptor_load %d[%i] : !tt.tensordesc<tensor<4x8xf32>> -> tensor<4x8xf32>`, "there must be one index a dimension of the block, 2, not 1"},
+	{`%0 = tt.make_tensor_descriptor %p, [%i], [%l, %l] : <f32>, <tensor<4x8xf32>>`, "shape and strides must have one value per dimension of the block, 2, not 1 and 2"},
+	{`%0 = tt.descriptor_load %d[%i] : !tt.tensordesc<tensor<4x8xf32>> -> tensor<4x8xf32>`, "there must be one index per dimension of the block, 2, not 1"},
 	{`tt.descriptor_store %d[%i, %i], %v : !tt.tensordesc<tensor<4x8xf32>>, tensor<4xf32>`, "tensor descriptor block and tensor types must match"},
 
 	// tt: regions

@@ -17,7 +17,7 @@ func NewCanonicalize(more ...[]rewrite.Pattern) *pass.Pass {
 	set := rewrite.NewSet(append([][]rewrite.Pattern{arithPatterns(), sumPatterns(), ttPatterns(), scfPatterns()}, more...)...)
 	return &pass.Pass{
 		Name:    "canonicalize",
-		Doc:     "fold, erase what is dead, bring operations into canonical form",
+		Doc:     "fold operations, erase dead ones, and bring the others into canonical form",
 		Example: canonicalizeExample,
 		Run: func(r *pass.Run) error {
 			o := rewrite.Options{Count: func(name string) { r.Count(name, 1) }}

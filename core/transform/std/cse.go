@@ -14,7 +14,7 @@ import (
 // shared only within a block and with no write between them.
 var CSE = &pass.Pass{
 	Name:    "cse",
-	Doc:     "compute equal values once",
+	Doc:     "merge equal values",
 	Example: cseExample,
 	Run: func(r *pass.Run) error {
 		c := cse{run: r, ids: make(map[any]uint32)}

@@ -15,7 +15,7 @@ import (
 // any more is erased.
 var Inline = &pass.Pass{
 	Name:    "inline",
-	Doc:     "replace calls by the bodies of their callees",
+	Doc:     "inline the calls of functions",
 	Example: inlineExample,
 	Run: func(r *pass.Run) error {
 		in := inliner{run: r, funcs: Functions(r.Module), state: make(map[string]int), inlined: make(map[string]bool)}

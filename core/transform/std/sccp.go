@@ -10,16 +10,16 @@ import (
 	"github.com/tritonc/tritonc/core/rewrite"
 )
 
-// SCCP replaces values that are the same constant on every way that the program
-// can go. Unlike folding it supposes that nothing is executed, and nothing
-// changes, until that is shown: so it finds constants that loops carry, and that
-// only branches never taken would change. What becomes dead goes; branches whose
+// SCCP replaces values that are the same constant on every path that can be
+// executed. Unlike folding, it assumes that nothing is executed and nothing changes
+// until shown otherwise, so it finds constants that loops carry and that only
+// branches never taken would change. Dead operations are erased; branches whose
 // condition became constant are left to canonicalize.
 //
 // Wegman and Zadeck, "Constant propagation with conditional branches", 1991.
 var SCCP = &pass.Pass{
 	Name:    "sccp",
-	Doc:     "replace what is one constant on all ways that can be gone",
+	Doc:     "propagate constants along the paths that can be executed",
 	Example: sccpExample,
 	Run: func(r *pass.Run) error {
 		for f := range r.Module.Body().Ops() {

@@ -30,10 +30,10 @@ var AccelerateMatmul = &pass.Pass{
 	Example: accelerateMatmulExample,
 	Takes:   onDevice,
 	Options: []pass.Option{
-		{Name: "mma-version", Doc: "the family of matrix instructions; 0: there is none", Default: 0},
-		{Name: "mma-minor", Doc: "the variant of the family, as it stands in the layout", Default: 0},
+		{Name: "mma-version", Doc: "the family of matrix instructions; 0 for none", Default: 0},
+		{Name: "mma-minor", Doc: "the variant of the family, as written in the layout", Default: 0},
 		{Name: "mma-f64", Doc: "matrix instructions take f64", Default: false},
-		{Name: "mma-f8", Doc: "matrix instructions take 8-bit floats; else they become f16", Default: false},
+		{Name: "mma-f8", Doc: "matrix instructions take 8-bit floats; otherwise they are converted to f16", Default: false},
 	},
 	Run: func(r *pass.Run) error {
 		a := accelerator{

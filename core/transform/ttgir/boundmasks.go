@@ -26,7 +26,7 @@ import (
 // read in one piece.
 var BoundMasks = &pass.Pass{
 	Name:    "tritongpu-bound-masks",
-	Doc:     "one comparison for each piece of a masked access",
+	Doc:     "simplify bounds checks in masks to one comparison each",
 	Example: boundMasksExample,
 	Takes:   onDevice,
 	Run: func(r *pass.Run) error {

@@ -24,7 +24,7 @@ const widestAccess = 128
 // Conversions lead from and to the layouts around.
 var Coalesce = &pass.Pass{
 	Name:    "tritongpu-coalesce",
-	Doc:     "give loads and stores the layout that uses memory best",
+	Doc:     "give loads and stores layouts that coalesce their accesses",
 	Example: coalesceExample,
 	Takes:   onDevice,
 	Run: func(r *pass.Run) error {

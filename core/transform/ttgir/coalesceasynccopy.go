@@ -16,7 +16,7 @@ import (
 // by side in a thread than in the buffer.
 var CoalesceAsyncCopy = &pass.Pass{
 	Name:    "tritongpu-coalesce-async-copy",
-	Doc:     "narrow asynchronous copies to what lies side by side in their buffer",
+	Doc:     "narrow asynchronous copies to what is contiguous in their buffer",
 	Example: coalesceAsyncCopyExample,
 	Takes:   onDevice,
 	Run: func(r *pass.Run) error {

@@ -29,10 +29,10 @@ import (
 //	%1 = ttg.convert_layout %e : tensor<32x1xi32, #blocked1> -> tensor<32x1xi32, #blocked2>
 var Convert = &pass.Pass{
 	Name:    "convert-triton-to-tritongpu",
-	Doc:     "give every tensor a default layout and the module its number of warps",
+	Doc:     "give every tensor a default layout, and the module its number of warps",
 	Example: convertExample,
 	Options: []pass.Option{
-		{Name: "target", Doc: "the target, as it stands on the module", Default: ""},
+		{Name: "target", Doc: "the target, as written on the module", Default: ""},
 		{Name: "num-warps", Doc: "warps of a CTA", Default: 4},
 		{Name: "threads-per-warp", Doc: "lanes of a warp", Default: 0},
 		{Name: "num-ctas", Doc: "CTAs of a cluster", Default: 1},

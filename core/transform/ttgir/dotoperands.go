@@ -24,7 +24,7 @@ import (
 //	%o = ttg.local_load %n : … -> … #ttg.dot_op<…>>
 var OptimizeDotOperands = &pass.Pass{
 	Name:    "tritongpu-optimize-dot-operands",
-	Doc:     "transpose operands of dots where they come out of shared memory",
+	Doc:     "transpose operands of dots as they are read from shared memory",
 	Example: optimizeDotOperandsExample,
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())

@@ -28,7 +28,7 @@ type TF32Rounding struct{ Asm, Constraints string }
 func NewF32DotTC(round TF32Rounding) *pass.Pass {
 	return &pass.Pass{
 		Name:    "tritongpu-F32DotTC",
-		Doc:     "split dots of f32 into dots of narrower parts where their precision says so",
+		Doc:     "split f32 dots into dots of narrower types, as their precision asks",
 		Example: f32DotTCExample,
 		Run: func(r *pass.Run) error {
 			s := splitter{b: ir.NewBuilder(r.Module.Context()), round: round}

@@ -30,7 +30,7 @@ const flattenAttr = "tt.flatten"
 // count of the inner one changes between iterations of the outer one.
 var FuseNestedLoops = &pass.Pass{
 	Name:    "tritongpu-fuse-nested-loops",
-	Doc:     "take invariants out of loops; make one loop of two where the user asks for it",
+	Doc:     "hoist invariants out of loops; fuse nested loops marked tt.flatten",
 	Example: fuseNestedLoopsExample,
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())

@@ -27,9 +27,9 @@ const smallestCopy = 4
 // iteration.
 var AssignLatencies = &pass.Pass{
 	Name: "tritongpu-assign-latencies",
-	Doc:  "say how many iterations ahead of their use loads are to be started",
+	Doc:  "set how many iterations ahead of their use loads start",
 	Options: []pass.Option{
-		{Name: "num-stages", Doc: "iterations of a loop in flight at once, where the loop does not say", Default: 3},
+		{Name: "num-stages", Doc: "iterations of a loop in flight, unless the loop says", Default: 3},
 	},
 	Example: assignLatenciesExample,
 	Run: func(r *pass.Run) error {

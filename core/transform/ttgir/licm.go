@@ -15,7 +15,7 @@ import (
 // lower bound < upper bound.
 var LICM = &pass.Pass{
 	Name:    "triton-licm",
-	Doc:     "take out of loops what does not change in them, loads included",
+	Doc:     "hoist invariants, including loads, out of loops",
 	Example: licmExample,
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())

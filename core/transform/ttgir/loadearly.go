@@ -22,9 +22,9 @@ import (
 // pass the barriers that threads wait at between writing and reading shared memory.
 var LoadEarly = &pass.Pass{
 	Name: "tritongpu-load-early",
-	Doc:  "start an iteration's short loads together",
+	Doc:  "issue an iteration's short loads together",
 	Options: []pass.Option{
-		{Name: "registers", Doc: "words of 32 bits that a loop's tensors and the moved loads take of a thread at most", Default: 255},
+		{Name: "registers", Doc: "the most 32-bit registers per thread for a loop's tensors and the moved loads", Default: 255},
 	},
 	Example: loadEarlyExample,
 	Takes:   onDevice,

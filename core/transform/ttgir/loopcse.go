@@ -24,7 +24,7 @@ import (
 // carries %p alone afterwards.
 var LoopAwareCSE = &pass.Pass{
 	Name:    "triton-loop-aware-cse",
-	Doc:     "compute equal values once, those that loops carry included",
+	Doc:     "merge equal values, including those that loops carry",
 	Example: loopAwareCSEExample,
 	Run: func(r *pass.Run) error {
 		if err := std.CSE.Run(r); err != nil {

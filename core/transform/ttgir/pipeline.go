@@ -25,9 +25,9 @@ var Pipeline = NewPipeline(nil)
 func NewPipeline(blocks BlockCopies) *pass.Pass {
 	return &pass.Pass{
 		Name: "tritongpu-pipeline",
-		Doc:  "run the stages of scheduled loops in different iterations, loads as asynchronous copies",
+		Doc:  "pipeline scheduled loops, with loads as asynchronous copies",
 		Options: []pass.Option{
-			{Name: "num-stages", Doc: "iterations of a loop in flight at once; the schedule has it, too", Default: 3},
+			{Name: "num-stages", Doc: "ignored, since the schedule has the number of stages", Default: 3},
 		},
 		Example: pipelineExample,
 		Run: func(r *pass.Run) error {

@@ -43,10 +43,10 @@ import (
 // carry-buffers such a loop is rotated first so that they are (carrybuffers.go).
 var Prefetch = &pass.Pass{
 	Name:    "tritongpu-prefetch",
-	Doc:     "read the first part of a dot's operands from shared memory in the iteration before",
+	Doc:     "read the first part of a dot's operands from shared memory one iteration ahead",
 	Example: prefetchExample,
 	Options: []pass.Option{
-		{Name: "carry-buffers", Doc: "also where the loop finds its buffers by a counter", Default: false},
+		{Name: "carry-buffers", Doc: "also in loops that index their buffers by a counter", Default: false},
 	},
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())

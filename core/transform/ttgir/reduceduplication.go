@@ -21,7 +21,7 @@ import (
 //	%b = ttg.local_load %m : … -> … #ttg.dot_op<…>>
 var ReduceDataDuplication = &pass.Pass{
 	Name:    "tritongpu-reduce-data-duplication",
-	Doc:     "bring operands of dots through shared memory laid out for them",
+	Doc:     "convert operands of dots through shared memory in a layout that suits them",
 	Example: reduceDataDuplicationExample,
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())

@@ -41,7 +41,7 @@ import (
 // the reduction has waited for all of its operand anyway.
 var ReduceEarly = &pass.Pass{
 	Name:    "tritongpu-reduce-early",
-	Doc:     "reduce before masks and scales where that comes to the same",
+	Doc:     "reduce before masks and scales where the result is the same",
 	Example: reduceEarlyExample,
 	Takes:   onDevice,
 	Run: func(r *pass.Run) error {

@@ -16,7 +16,7 @@ import (
 // Loops and conditions carry along what is computed twice.
 var RemoveConversions = &pass.Pass{
 	Name:    "tritongpu-remove-layout-conversions",
-	Doc:     "let values keep one layout, computing them again where that is cheaper than moving them",
+	Doc:     "remove layout conversions, rematerializing values where that is cheaper",
 	Example: removeLayoutConversionsExample,
 	Takes:   onDevice,
 	Run: func(r *pass.Run) error {

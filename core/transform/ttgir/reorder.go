@@ -20,9 +20,9 @@ import (
 // dot is read after the first.
 var ReorderInstructions = &pass.Pass{
 	Name: "tritongpu-reorder-instructions",
-	Doc:  "place operations so that values live shorter in registers",
+	Doc:  "move operations to shorten live ranges",
 	Options: []pass.Option{
-		{Name: "registers", Doc: "words of 32 bits that a loop's tensors take of a thread at most if it is to keep operands of dots; 0: it never keeps any", Default: 0},
+		{Name: "registers", Doc: "the most 32-bit registers per thread for a loop's tensors for it to keep operands of dots; 0: it never keeps any", Default: 0},
 	},
 	Example: reorderInstructionsExample,
 	Run: func(r *pass.Run) error {

@@ -17,7 +17,7 @@ import (
 // Nothing moves here; tritongpu-pipeline carries the schedule out.
 var ScheduleLoops = &pass.Pass{
 	Name:    "tritongpu-schedule-loops",
-	Doc:     "spread the bodies of loops over stages by the latencies of their operations",
+	Doc:     "assign the operations of loops to stages by their latencies",
 	Example: scheduleLoopsExample,
 	Run: func(r *pass.Run) error {
 		latency := make(map[*ir.Operation]int)

@@ -27,7 +27,7 @@ import (
 // where the sum comes out the same whatever wraps around: in 64 bits.
 var SplitOffsets = &pass.Pass{
 	Name:    "tritongpu-split-offsets",
-	Doc:     "add to the base pointer what is the same in all offsets of a block",
+	Doc:     "move the uniform part of offsets to the base pointer",
 	Example: splitOffsetsExample,
 	Run: func(r *pass.Run) error {
 		var sums []*ir.Operation

@@ -24,7 +24,7 @@ import (
 //     each thread only; what the threads have is combined once, after the loop.
 var OptimizeThreadLocality = &pass.Pass{
 	Name:    "tritongpu-optimize-thread-locality",
-	Doc:     "lay out what reductions and gathers take so that threads need less of one another",
+	Doc:     "choose layouts for reductions and gathers that exchange less between threads",
 	Example: optimizeThreadLocalityExample,
 	Takes:   onDevice,
 	Run: func(r *pass.Run) error {

@@ -16,7 +16,7 @@ import (
 // pointer offsets into one.
 var Combine = &pass.Pass{
 	Name:    "triton-combine",
-	Doc:     "join operations that have one better form",
+	Doc:     "combine operations into cheaper ones",
 	Example: combineExample,
 	Run: func(r *pass.Run) error {
 		rewrite.Greedy(r.Module, combineSet, rewrite.Options{BottomUp: true, Count: func(name string) { r.Count(name, 1) }})

@@ -1,4 +1,4 @@
 // Package ttir has the passes over Triton's IR before it has layouts, one file
-// a pass. Names, order and what each one guarantees are those of Triton's
+// per pass. Names, order and what each one guarantees are those of Triton's
 // make_ttir; the row lists that use them are the backends'.
 package ttir

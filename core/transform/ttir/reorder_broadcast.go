@@ -15,7 +15,7 @@ import (
 // broadcast.
 var ReorderBroadcast = &pass.Pass{
 	Name:    "triton-reorder-broadcast",
-	Doc:     "compute on the small shape, then splat or broadcast",
+	Doc:     "move splats and broadcasts after elementwise operations",
 	Example: reorderBroadcastExample,
 	Run: func(r *pass.Run) error {
 		rewrite.Greedy(r.Module, reorderSet, rewrite.Options{BottomUp: true, Count: func(name string) { r.Count(name, 1) }})

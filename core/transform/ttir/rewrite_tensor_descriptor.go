@@ -38,10 +38,10 @@ const (
 func NewRewriteTensorDescriptor(takes func(made *ir.Operation, info *axisinfo.Result) bool) *pass.Pass {
 	return &pass.Pass{
 		Name:    "triton-rewrite-tensor-descriptor-to-pointer",
-		Doc:     "tensor descriptors become pointers",
+		Doc:     "replace tensor descriptors by pointers",
 		Example: rewriteTensorDescriptorExample,
 		Options: []pass.Option{
-			{Name: keepOption, Doc: "of those that a kernel makes and the hardware copies through: none, dots (those of kernels whose loops with dots use one) or all stay", Default: keepNone},
+			{Name: keepOption, Doc: "which descriptors to keep, of those that a kernel makes and the hardware supports: none, dots (in kernels whose loops with dots use one) or all", Default: keepNone},
 		},
 		Run: func(r *pass.Run) error {
 			var kept map[*ir.Value]bool
@@ -259,7 +259,7 @@ func (d *descriptors) access(op *ir.Operation) bool {
 
 func (d *descriptors) parts(desc *ir.Value) *descriptor { return d.of[desc].(*descriptor) }
 
-// indices are the block's coordinates in the tensor, one tensor a dimension.
+// indices are the block's coordinates in the tensor, one tensor per dimension.
 func (d *descriptors) indices(desc *descriptor, offsets []*ir.Value) []*ir.Value {
 	wide := extend(d.b, offsets)
 	out := make([]*ir.Value, len(wide))

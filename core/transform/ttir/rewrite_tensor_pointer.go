@@ -15,7 +15,7 @@ import (
 // which loops and conditions carry in its place.
 var RewriteTensorPointer = &pass.Pass{
 	Name:    "triton-rewrite-tensor-pointer",
-	Doc:     "block pointers become tensors of pointers",
+	Doc:     "replace block pointers by tensors of pointers",
 	Example: rewriteTensorPointerExample,
 	Run: func(r *pass.Run) error {
 		w := &windows{expander{

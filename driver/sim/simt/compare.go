@@ -283,7 +283,7 @@ func ordered(c Cmp, a, b uint64) bool {
 	panic("BUG: unordered comparison of integers")
 }
 
-// choosePairSet compares packed halves: setp writes one predicate an element,
+// choosePairSet compares packed halves: setp writes one predicate per element,
 // set a half of the result an element.
 func choosePairSet(in *Inst, t Type) (execFunc, Class) {
 	both := func(w *warp, s *step) (lo, hi uint64) {

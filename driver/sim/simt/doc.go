@@ -9,10 +9,10 @@
 //
 // # Registers
 //
-// A warp has three register files. R32 holds one uint32 a lane and serves all
-// values of up to 32 bits (a 16-bit value has zeros above it), R64 one uint64 a
-// lane, and P one bit a lane in a single uint64, so that predicate logic costs
-// one machine instruction a warp. Constants and special values (thread index,
+// A warp has three register files. R32 holds one uint32 per lane and serves all
+// values of up to 32 bits (a 16-bit value has zeros above it), R64 one uint64 per
+// lane, and P one bit per lane in a single uint64, so that predicate logic costs
+// one machine instruction per warp. Constants and special values (thread index,
 // parameters' addresses) live in registers too, filled before the first
 // instruction: an operand is always a register and no inner loop asks of which
 // kind it is.

@@ -8,7 +8,7 @@ type Class uint8
 
 const (
 	ClassNone Class = iota
-	ClassP          // one bit a lane
+	ClassP          // one bit per lane
 	Class32         // up to 32 bits a lane
 	Class64         // 64 bits a lane
 )
@@ -105,7 +105,7 @@ const (
 	SpaceLocal
 	SpaceConst
 	SpaceParam // kernel parameters: one copy a launch
-	SpaceFrame // parameters of device functions: one copy a lane
+	SpaceFrame // parameters of device functions: one copy per lane
 )
 
 var spaceNames = [...]string{"generic", "global", "shared", "local", "const", "param", "param"}

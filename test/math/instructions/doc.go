@@ -1,6 +1,6 @@
 // Package instructions counts the instructions of functions of f32 on NVIDIA, ours
 // beside those of CUDA's libdevice as Triton links it: in a kernel that applies the
-// function to one number a thread, what the function adds.
+// function to one number per thread, what the function adds.
 //
 // Triton's side is committed (testdata/functions.tsv), so that the comparison is
 // part of the suite; with TRITONC_LIBDEVICE naming libdevice's bitcode it is
