@@ -39,7 +39,7 @@ type Cache struct {
 	Log func(message string)
 }
 
-// entryForm stands in every key. It changes with what an entry is made of.
+// entryForm is in every key. It changes with what an entry is made of.
 const entryForm = "kernel 2"
 
 // cacheEntry is a kernel as it is stored: this as JSON, a newline, and the
@@ -179,7 +179,7 @@ var sourceKey = []keyPart[Source]{
 }
 
 var optionsKey = []keyPart[Options]{
-	{field: "Select", why: "the identity of backends stands in every key"},
+	{field: "Select", why: "the identity of backends is in every key"},
 	{field: "Values", add: func(h *cache.Hasher, o *Options) bool { return addJSON(h, o.Values) }},
 	{field: "Stages", add: func(h *cache.Hasher, o *Options) bool {
 		h.String(fmt.Sprint(len(o.Stages)))

@@ -94,7 +94,7 @@ type PassRow struct {
 	Name      string `json:"name"`
 	Options   string `json:"options,omitempty"`   // those that are set: "num-warps=4 num-ctas=1"
 	Doc       string `json:"doc"`                 // what the pass does, one line
-	Why       string `json:"why,omitempty"`       // why it stands in this place
+	Why       string `json:"why,omitempty"`       // why it is in this place
 	Condition string `json:"condition,omitempty"` // the condition's name; empty: the pass always runs
 	LeftOut   bool   `json:"left_out,omitempty"`  // the condition does not hold
 }

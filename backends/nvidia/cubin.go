@@ -267,7 +267,7 @@ func sourceOf(ptx string, line int) (file string, at, column int, ok bool) {
 	if !ok {
 		return "", 0, 0, false
 	}
-	// The file's name stands anywhere, most often at the end.
+	// The file's name is anywhere, most often at the end.
 	mark := ".file\t" + strconv.Itoa(number) + " \""
 	_, name, found := strings.Cut(ptx, mark)
 	if !found {

@@ -29,7 +29,7 @@ func readFileOrInput(env *environment, path string) (name string, src []byte, er
 	return standardInput, src, unreadable(standardInput, err)
 }
 
-// targetBackend is the backend for a target as it stands on the command line,
+// targetBackend is the backend for a target as written on the command line,
 // and the target completed. An empty target gives nil.
 func targetBackend(ctx context.Context, host *plugin.Host, s string) (*plugin.Backend, core.Target, error) {
 	if s == "" {

@@ -172,7 +172,7 @@ func findRow(stage string, rows []numberedRow, wanted string, start int) (int, e
 	}
 	switch {
 	case above:
-		return 0, usagef("--until %s stands above --from", wanted)
+		return 0, usagef("--until %s comes above --from", wanted)
 	case slices.ContainsFunc(rows, func(r numberedRow) bool { return r.Name == wanted }):
 		return 0, usagef("the stage %s runs no pass %s here", stage, wanted).withHelp("tritonc passes --all says which condition leaves it out")
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/tritonc/tritonc/core/input"
 )
 
-// compileFlags are the flags of the compile verb as they stand on the command
+// compileFlags are the flags of the compile verb as written on the command
 // line.
 type compileFlags struct {
 	target       string
@@ -182,7 +182,7 @@ func unreadable(path string, err error) error {
 	var refused *input.Error
 	switch {
 	case errors.As(err, &pe):
-		reason = pe.Err.Error() // the path stands before it already
+		reason = pe.Err.Error() // the path comes before it already
 	case errors.As(err, &refused):
 		reason, help = refused.Reason, refused.Help
 	}

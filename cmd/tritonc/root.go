@@ -85,7 +85,7 @@ func newRoot(env *environment) *cobra.Command {
 			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 	}
-	// Endings of files would stand among the verbs, all of them taken as endings.
+	// Endings of files would appear among the verbs, all of them taken as endings.
 	root.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveDefault
 	}

@@ -52,7 +52,7 @@ const runExample = `  tritonc run --target cuda:80 --grid "cdiv(n, BLOCK)" --arg
       --arg y_ptr=rand:fp32[n] --arg out_ptr=empty:fp32[n] --arg n=1000 --arg BLOCK=256 \
       --expect "out_ptr=x_ptr + y_ptr" vector_add.py`
 
-// runFlags are the flags of the run verb as they stand on the command line.
+// runFlags are the flags of the run verb as written on the command line.
 type runFlags struct {
 	compileFlags
 	device          string

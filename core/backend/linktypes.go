@@ -50,7 +50,7 @@ func firstType(param string) string {
 	return words[0]
 }
 
-// splitTop splits text at a separator that stands in no brackets, and ends at a
+// splitTop splits text at a separator that is in no brackets, and ends at a
 // bracket that closes one opened before text.
 func splitTop(text string, separator byte) []string {
 	var parts []string

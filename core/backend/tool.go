@@ -46,7 +46,7 @@ type ToolKind struct {
 	Limits Limits
 }
 
-// WordAfter is what stands between mark and the next space in text.
+// WordAfter is what comes between mark and the next space in text.
 func WordAfter(text, mark string) (string, bool) {
 	_, rest, ok := strings.Cut(text, mark)
 	if !ok {

@@ -36,7 +36,7 @@ func TestLongLinesAreCut(t *testing.T) {
 	}
 }
 
-// Marks stand below what they mark: tabs, wide characters, and such as have no
+// Marks come below what they mark: tabs, wide characters, and such as have no
 // width of their own.
 func TestMarksOfWideText(t *testing.T) {
 	for _, tt := range []struct{ line, marked, pad, mark string }{

@@ -118,7 +118,7 @@ func (p Printer) line(w io.Writer, d *Diagnostic) {
 	fmt.Fprintf(w, "      | %s%s\n", pad.String(), p.paint(styleMark, mark.String()))
 }
 
-// under is what stands below r in the line of the mark, as wide as r: a tab below
+// under is what comes below r in the line of the mark, as wide as r: a tab below
 // a tab, else c for each column.
 func under(r rune, c string) string {
 	if r == '\t' {

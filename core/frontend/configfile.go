@@ -250,7 +250,7 @@ func (f *ConfigFile) place(i int, name string) diag.Diagnostic {
 	return diag.Diagnostic{Pos: diag.Pos{File: f.path}}
 }
 
-// optionValue checks that a value may stand in a signature's options.
+// optionValue checks that a value may appear in a signature's options.
 func optionValue(v any) (any, bool) {
 	switch v := v.(type) {
 	case int64, float64, bool, string:

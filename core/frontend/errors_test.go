@@ -9,7 +9,7 @@ import (
 	"github.com/tritonc/tritonc/internal/golden"
 )
 
-// prelude stands before a case that imports nothing: the case is then the body
+// prelude comes before a case that imports nothing: the case is then the body
 // of a kernel.
 const prelude = `import triton
 import triton.language as tl

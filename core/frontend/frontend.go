@@ -51,7 +51,7 @@ type File struct {
 	broken string // why there is none, of an installed package
 }
 
-// Parse reads a file. Its path stands in diagnostics; its name, which should
+// Parse reads a file. Its path is in diagnostics; its name, which should
 // not depend on where the file lies, in locations and callee symbols. A
 // mistake is a *diag.Diagnostic.
 func Parse(filePath, name string, src []byte) (*File, error) {

@@ -211,7 +211,7 @@ func (p *Program) Build(ctx context.Context, c *ir.Context, v *Variant, opts *Op
 	return module, nil
 }
 
-// evalIn evaluates an expression that stands outside the file, with the file's
+// evalIn evaluates an expression that is outside the file, with the file's
 // names, tl, and modules by their names.
 func evalIn(m *eval.Module, e syntax.Expr) (v any, fail *eval.Failure) {
 	fail = eval.Try(func() {

@@ -62,7 +62,7 @@ type Variant struct {
 	// for a file's name; empty when it is the only one.
 	Name string
 	// Options are those that the file gives: a comment, a configuration, or
-	// @triton.heuristics. Each name stands there once.
+	// @triton.heuristics. Each name appears there once.
 	Options []Option
 	// Constants are the parameters of known value, by name, as Python has them:
 	// nil, bool, int64, float64, string, or something else that only the front end

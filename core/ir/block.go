@@ -39,10 +39,10 @@ func (r *Region) AddBlock() *Block {
 	return b
 }
 
-// AppendBlock puts a block that stands in no region at the end of r.
+// AppendBlock puts a block that is in no region at the end of r.
 func (r *Region) AppendBlock(b *Block) {
 	if b.region != nil {
-		panic("BUG: ir: block stands in a region already")
+		panic("BUG: ir: block is in a region already")
 	}
 	r.insertBefore(b, nil)
 }
@@ -184,7 +184,7 @@ func (b *Block) InsertBefore(op, at *Operation) { b.insertBefore(op, at) }
 
 func (b *Block) insertBefore(op, at *Operation) {
 	if op.block != nil {
-		panic("BUG: ir: " + op.def.Name + " stands in a block already")
+		panic("BUG: ir: " + op.def.Name + " is in a block already")
 	}
 	op.block, op.next = b, at
 	if at != nil {

@@ -63,7 +63,7 @@ func (op *Operation) Clone(m *Mapping) *Operation {
 	return c
 }
 
-// CloneInto appends copies of r's blocks to dst. A use may stand before the
+// CloneInto appends copies of r's blocks to dst. A use may appear before the
 // copy of its definition (in a later block), so operands are looked up again at
 // the end.
 func (r *Region) CloneInto(dst *Region, m *Mapping) {

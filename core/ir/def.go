@@ -126,7 +126,7 @@ type Result struct {
 
 // Constraint is a named predicate over types. The zero Constraint allows any.
 type Constraint struct {
-	Name string // as it stands in an error: "tensor of pointers or pointer"
+	Name string // as written in an error: "tensor of pointers or pointer"
 	Test func(Type) bool
 	// Prefix is what qualifiedless(type(…)) leaves out: "!tt.ptr". Empty where
 	// types of several kinds fulfil the constraint.
@@ -185,7 +185,7 @@ type RegionDef struct {
 type Trait uint32
 
 const (
-	// Terminator: stands last in its block, and only there.
+	// Terminator: comes last in its block, and only there.
 	Terminator Trait = 1 << iota
 	// IsolatedFromAbove: its regions use no value defined outside.
 	IsolatedFromAbove
@@ -216,7 +216,7 @@ const (
 	SegmentedOperands
 	// TensorSize: tensors have at most 1048576 elements and powers of two for sizes.
 	TensorSize
-	// HasParent: may stand only inside the operations its Verify names.
+	// HasParent: may appear only inside the operations its Verify names.
 	HasParent
 )
 

@@ -136,7 +136,7 @@ func (d *DomTree) Immediate(b *Block) *Block {
 }
 
 // ReversePostorder lists the blocks reachable from the entry so that, loops
-// apart, a block stands after its predecessors.
+// apart, a block comes after its predecessors.
 func ReversePostorder(r *Region) []*Block {
 	if r.first == nil {
 		return nil

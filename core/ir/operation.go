@@ -47,7 +47,7 @@ func (s *State) Attr(name string) Attribute {
 	return nil
 }
 
-// NewOperation makes an operation that stands in no block yet. It panics when
+// NewOperation makes an operation that is in no block yet. It panics when
 // result types are neither given nor inferable: that is a bug of the caller,
 // since text parsers and front ends check before they build.
 func NewOperation(def *OpDef, s *State) *Operation {
@@ -298,7 +298,7 @@ func (op *Operation) ReplaceAllUsesWith(vs ...*Value) {
 // Attrs are all attributes, sorted by name. The slice is op's own.
 func (op *Operation) Attrs() []NamedAttr { return op.attrs }
 
-// Attr returns the attribute of that name as it stands on op; an absent one
+// Attr returns the attribute of that name as written on op; an absent one
 // with a default gives the default; else nil.
 func (op *Operation) Attr(name string) Attribute {
 	if i, ok := op.findAttr(name); ok {
@@ -310,7 +310,7 @@ func (op *Operation) Attr(name string) Attribute {
 	return nil
 }
 
-// HasAttr reports whether the attribute stands on op itself.
+// HasAttr reports whether the attribute is on op itself.
 func (op *Operation) HasAttr(name string) bool {
 	_, ok := op.findAttr(name)
 	return ok
@@ -454,7 +454,7 @@ func (op *Operation) MoveAfter(other *Operation) {
 	other.block.insertBefore(op, other.next)
 }
 
-// IsBeforeInBlock reports whether op stands before other in their one block.
+// IsBeforeInBlock reports whether op comes before other in their one block.
 func (op *Operation) IsBeforeInBlock(other *Operation) bool {
 	if op.block != other.block || op.block == nil {
 		panic("BUG: ir: order of operations in different blocks")
@@ -465,7 +465,7 @@ func (op *Operation) IsBeforeInBlock(other *Operation) bool {
 	return op.order < other.order
 }
 
-// IsAncestorOf reports whether other is op or stands inside op's regions.
+// IsAncestorOf reports whether other is op or is inside op's regions.
 func (op *Operation) IsAncestorOf(other *Operation) bool {
 	for o := other; o != nil; o = o.Parent() {
 		o.ctx.meter.Visit()

@@ -420,7 +420,7 @@ func (v *verifier) dominance(op *Operation) {
 	}
 }
 
-// visible reports whether val may be used by op, which stands in a region with
+// visible reports whether val may be used by op, which is in a region with
 // dominators dom.
 func (v *verifier) visible(dom *DomTree, val *Value, op *Operation) bool {
 	def := val.Block()

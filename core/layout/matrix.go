@@ -63,7 +63,7 @@ func (e *NvidiaMMA) check(rank int) error {
 }
 
 // warpOrder is how the warps follow one another over the result: row-major for
-// mma.sync, column-major for wgmma, whose four warps of a group stand below one
+// mma.sync, column-major for wgmma, whose four warps of a group are below one
 // another.
 func (e *NvidiaMMA) warpOrder() []int {
 	if e.VersionMajor == 3 {

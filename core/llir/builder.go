@@ -61,7 +61,7 @@ type truthOf struct {
 // 8 of 128 on an H200.
 const mostKept = 2
 
-// CountLoad says that a load from global memory stands here.
+// CountLoad says that a load from global memory is here.
 func (b *Builder) CountLoad() { b.loads++ }
 
 // NewBuilder returns a builder for f, placed nowhere yet.

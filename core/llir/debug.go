@@ -82,7 +82,7 @@ func (m *Module) file(name string) *metadata.DIFile {
 }
 
 // printable has "?" in the place of what would end or break the line, the comment
-// or the string that a name stands in where LLVM writes it into assembly as it is:
+// or the string that a name is in where LLVM writes it into assembly as it is:
 // quotes, and all that is not printable or not UTF-8.
 func printable(name string) string {
 	return strings.Map(func(r rune) rune {

@@ -71,7 +71,7 @@ func Module(mod *ir.Operation, t Target, o Options) (res *Result, err error) {
 	var kernel *function
 	for op := range mod.Body().Ops() {
 		if !op.Is(tt.Func) {
-			return nil, failure(op, fmt.Errorf("only functions can stand in a module that is lowered"))
+			return nil, failure(op, fmt.Errorf("only functions can appear in a module that is lowered"))
 		}
 		f := tt.AsFunc(op)
 		fn := &function{op: op, name: f.SymName(), kernel: f.SymVisibility() != "private"}

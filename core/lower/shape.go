@@ -196,7 +196,7 @@ func (e *emitter) trans(op tt.TransOp) error {
 }
 
 // reshape keeps the row-major index of each element. With allow_reorder any
-// element may stand anywhere, so the registers stay as they are.
+// element may appear anywhere, so the registers stay as they are.
 func (e *emitter) reshape(op tt.ReshapeOp) error {
 	src, err := e.layout(op.Src())
 	if err != nil {

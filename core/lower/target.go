@@ -7,7 +7,7 @@ import (
 )
 
 // Target is a GPU: what every one of them has to say for itself. What else a
-// chip can do stands in its Capabilities. All methods append to the block in
+// chip can do is in its Capabilities. All methods append to the block in
 // which b stands. Values are scalars of one thread; package lower knows which
 // thread holds which element.
 type Target interface {

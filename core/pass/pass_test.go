@@ -145,7 +145,7 @@ func TestSelects(t *testing.T) {
 	}
 }
 
-// A slip is told by few letters, or by what stands before a hyphen.
+// A slip is told by few letters, or by what comes before a hyphen.
 func TestHint(t *testing.T) {
 	names := []string{"tritongpu-pipeline", "tritongpu-coalesce", "triton-licm", "licm-late", "cse", "cse"}
 	for name, want := range map[string]string{

@@ -49,7 +49,7 @@ func Hint(name string, names []string) string {
 	return "there are: " + strings.Join(names, ", ")
 }
 
-// sameTail is the only one of names that differs from name in what stands before
+// sameTail is the only one of names that differs from name in what comes before
 // a hyphen, such as tritongpu-coalesce for coalesce; or "".
 func sameTail(name string, names []string) string {
 	found := ""

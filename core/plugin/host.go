@@ -39,7 +39,7 @@ type Options struct {
 	// StartTimeout bounds a plugin's start; 0 means DefaultStartTimeout.
 	StartTimeout time.Duration
 	// AutoMTLS encrypts the connection, for 15 ms a start. The socket already
-	// stands in a folder that only this user may enter.
+	// is in a folder that only this user may enter.
 	AutoMTLS bool
 	// TempDir holds the sockets' folders; empty means the system's.
 	TempDir string

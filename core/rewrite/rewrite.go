@@ -128,7 +128,7 @@ func (rw *Rewriter) seed() {
 }
 
 // known takes an existing constant to the start of its function, or replaces
-// it by an equal one that stands there already.
+// it by an equal one that is there already.
 func (rw *Rewriter) known(op *ir.Operation) {
 	if rw.opts.NoFold || op.NumResults() != 1 {
 		return

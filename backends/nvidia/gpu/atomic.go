@@ -54,7 +54,7 @@ func (t *Target) AtomicRMW(b *llir.Builder, a *lower.Atomic) ([]llir.Value, erro
 	if ws.elems == 2 {
 		op += "x2"
 	}
-	if ws.count > 1 { // the vector's size stands before the type
+	if ws.count > 1 { // the vector's size comes before the type
 		dot := strings.LastIndexByte(op, '.')
 		op = op[:dot] + ".v" + strconv.Itoa(ws.count) + op[dot:]
 	}

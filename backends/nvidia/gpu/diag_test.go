@@ -77,7 +77,7 @@ func TestBadModules(t *testing.T) {
 	}
 }
 
-// What bounds a launch stands in the PTX; without line information it has none.
+// What bounds a launch is in the PTX; without line information it has none.
 func TestKernelAttributes(t *testing.T) {
 	src := strings.Replace(moduleOf("tt.func public @k() {\ntt.return\n}\n"), `ttg.target`, `ttg.maxnreg = 96 : i32, ttg.target`, 1)
 	k := build(t, "k.ttgir", src, 80)

@@ -20,7 +20,7 @@
 // shared memory by barriers of the threads, also where a copy by TMA overwrites
 // what threads have read; a load's wait makes its bytes visible to all threads; it
 // puts a fence of the proxies where a copy writes bytes that threads wrote before.
-// The fence between what threads write and a copy that reads it stands in the IR
+// The fence between what threads write and a copy that reads it is in the IR
 // (ttng.fence_async_shared).
 //
 // The form of the IR, names of passes and operations are Triton 3.6's.

@@ -290,7 +290,7 @@ type lifetime struct {
 	seen map[*ir.Value]bool
 }
 
-// cover makes op, or what stands around it at home, part of the life; false when
+// cover makes op, or what is around it at home, part of the life; false when
 // nothing does.
 func (l *lifetime) cover(op *ir.Operation) bool {
 	for op != nil && op.Block() != l.home {

@@ -165,7 +165,7 @@ func TestPlaces(t *testing.T) {
 			"0+1024 1024+1024 2048+256", 2304,
 		},
 		{
-			"a called function's frame stands beside what is alive",
+			"a called function's frame is beside what is alive",
 			"tt.func private @f(%x: T256) {\n" + reduction("p", 128) + "tt.return }\n" +
 				`tt.func public @k(%x: T256) {
     %a = ttg.local_alloc : () -> M64

@@ -10,7 +10,7 @@ import (
 type Effect uint8
 
 const (
-	// Reads and Writes may stand together.
+	// Reads and Writes may appear together.
 	Reads Effect = 1 << iota
 	Writes
 	// Leader: not all threads do it, but some that keep the order of all such

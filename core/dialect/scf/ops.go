@@ -63,7 +63,7 @@ var (
 	}
 	// ExecuteRegion runs its region once; the region may have several blocks.
 	ExecuteRegion = &ir.OpDef{
-		Name: "scf.execute_region", Doc: "a region of several blocks where one operation may stand",
+		Name: "scf.execute_region", Doc: "a region of several blocks where one operation may appear",
 		Results: results(),
 		Attrs:   []ir.AttrDef{{Name: "no_inline", Kind: ir.AttrUnit, Optional: true}},
 		Regions: []ir.RegionDef{{Name: "region"}},

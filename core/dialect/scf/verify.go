@@ -6,7 +6,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
-// sameTypes checks that what stands in two lists has equal types, pair by pair.
+// sameTypes checks that what is in two lists has equal types, pair by pair.
 func sameTypes(what string, got []*ir.Value, like string, want []*ir.Value) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("has %d %s, but %d %s", len(got), what, len(want), like)

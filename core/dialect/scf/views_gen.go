@@ -103,7 +103,7 @@ func (v WhileOp) Before() *ir.Region { return v.Op.Region(0) }
 // After returns the region "after".
 func (v WhileOp) After() *ir.Region { return v.Op.Region(1) }
 
-// ExecuteRegionOp is a view of a scf.execute_region: a region of several blocks where one operation may stand.
+// ExecuteRegionOp is a view of a scf.execute_region: a region of several blocks where one operation may appear.
 type ExecuteRegionOp struct{ Op *ir.Operation }
 
 // AsExecuteRegion returns the view of op, which must be a scf.execute_region.

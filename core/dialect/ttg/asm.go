@@ -85,7 +85,7 @@ func parseWarpSpecialize(p *text.Parser, s *text.OpState) {
 	}
 	p.Expect("default")
 	def := p.Region(nil, false)
-	// The partitions are regions of one operation that does not stand in the
+	// The partitions are regions of one operation that does not appear in the
 	// text; its location is unknown.
 	holder := ir.NewOperation(WarpSpecializePartitions, &ir.State{Ctx: c, Types: []ir.Type{}})
 	var warps []int64

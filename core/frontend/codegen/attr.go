@@ -40,7 +40,7 @@ func (g *gen) attr(v any, name string) any {
 		eval.FailHelp(eval.DidYouMean(name, append(slices.Sorted(maps.Keys(v.Vars)), v.Class.MethodNames()...), ""), "'%s' has no attribute '%s'", v.Class.Name, name)
 	}
 	if name == "value" && !g.u.session.HasAttr(v, name) {
-		return v // of a constexpr, which stands without its wrapper here
+		return v // of a constexpr, which is without its wrapper here
 	}
 	return unwrap(g.u.session.Attr(v, name))
 }

@@ -64,7 +64,7 @@ func (g *gen) arguments(list []syntax.Expr) []any {
 }
 
 // checkPassed refuses functions and modules as arguments of a jit function, but
-// for jit functions and what stands in a constexpr.
+// for jit functions and what is in a constexpr.
 func (g *gen) checkPassed(e *syntax.Call, args []any) {
 	check := func(at syntax.Expr, v any) {
 		switch v.(type) {
@@ -358,7 +358,7 @@ func lastName(e syntax.Expr) string {
 }
 
 // checkDefaults refuses defaults that Triton cannot pass: it takes numbers,
-// types and jit functions, and whatever stands in a tl.constexpr.
+// types and jit functions, and whatever is in a tl.constexpr.
 func checkDefaults(fn *eval.Function, vals []any, given int, kwargs []eval.Keyword) {
 	if fn.Module.File.Library {
 		return

@@ -13,7 +13,7 @@
 //
 // Locations follow Triton's: the place of an operation is the node that was
 // visited last, which for a call is its last argument, and the variable being
-// assigned stands around it as a NameLoc.
+// assigned wraps it as a NameLoc.
 //
 // The package imports core/ir, core/dialect/…, core/frontend/{syntax,eval,lang}.
 package codegen

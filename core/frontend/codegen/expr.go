@@ -346,7 +346,7 @@ func (g *gen) joined(e *syntax.JoinedStr) string {
 			v := g.expr(p.Value)
 			if runtime(v) != nil {
 				g.node = p.Loc()
-				eval.FailHelp("only compile-time constants can stand in an f-string; print values with tl.device_print",
+				eval.FailHelp("only compile-time constants can appear in an f-string; print values with tl.device_print",
 					"Cannot evaluate f-string containing non-constexpr conversion values, found conversion of type %s", lang.TypeString(v))
 			}
 			spec := ""

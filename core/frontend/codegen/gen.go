@@ -155,7 +155,7 @@ type scope struct {
 type variable struct {
 	name  string
 	value any
-	// fixed: the value stands in a constexpr of Triton's, not by itself.
+	// fixed: the value is in a constexpr of Triton's, not by itself.
 	fixed bool
 }
 

@@ -167,7 +167,7 @@ func (g *gen) materialize(v any) any {
 }
 
 // isFixed reports whether an expression's value, which is none of Triton's own
-// kinds, stands in a constexpr: a literal, or a variable annotated so.
+// kinds, is in a constexpr: a literal, or a variable annotated so.
 func (g *gen) isFixed(e syntax.Expr) bool {
 	switch e := e.(type) {
 	case *syntax.Constant:

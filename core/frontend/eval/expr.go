@@ -388,7 +388,7 @@ func (s *Session) Apply(fn any, args []any, kwargs []Keyword) any {
 	return nil
 }
 
-// Eval computes an expression that stands outside the file, with the module's
+// Eval computes an expression that is outside the file, with the module's
 // names; more, if not nil, knows further ones.
 func (m *Module) Eval(e syntax.Expr, more func(name string) (any, bool)) any {
 	f := &frame{s: m.Session, mod: m, vars: map[string]any{}}

@@ -186,7 +186,7 @@ func importedName(a *syntax.Alias) string {
 	return name
 }
 
-// Text is the source under s as far as it stands in one line.
+// Text is the source under s as far as it is on one line.
 func (f *File) Text(s syntax.Span) string {
 	line := diag.LineAt(f.Tree.Source, int(s.Line))
 	end := len(line)

@@ -116,7 +116,7 @@ func (m *Module) Lookup(name string) (any, bool) {
 	return nil, false
 }
 
-// IsConstexpr reports whether the global stands annotated as constexpr.
+// IsConstexpr reports whether the global is annotated as constexpr.
 func (m *Module) IsConstexpr(name string) bool { return m.annotated[name] }
 
 // Attr is a global, for mod.name. One of an installed package that cannot be

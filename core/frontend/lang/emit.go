@@ -103,7 +103,7 @@ func (e *Emitter) Constant(v any, t Type) *Tensor {
 
 // roundTo does what Triton does to a Python float on its way into a constant:
 // those of 16 bits pass through fp32, those of bf16 in decimals, of which six
-// stand after the point. A NaN is the one that Python writes, not Go's.
+// come after the point. A NaN is the one that Python writes, not Go's.
 func roundTo(d *DType, f float64) float64 {
 	switch {
 	case math.IsNaN(f):

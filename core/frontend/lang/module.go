@@ -349,7 +349,7 @@ func (m *Marker) TypeName() string { return "type" }
 // Repr names the marker.
 func (m *Marker) Repr() string { return "<" + m.Name + ">" }
 
-// Call refuses, except that ranges may stand in compile-time code.
+// Call refuses, except that ranges may appear in compile-time code.
 func (m *Marker) Call(s *eval.Session, args []any, kw []eval.Keyword) any {
 	if m == Range || m == StaticRange {
 		return eval.RangeType.Call(s, args, nil)

@@ -197,7 +197,7 @@ func (p *parser) matching(i, end int) int {
 // maxEntries bounds a signature.
 const maxEntries = 4096
 
-// entries reads what stands between commas.
+// entries reads what comes between commas.
 func (p *parser) entries(start, end int) ([]Arg, error) {
 	var args []Arg
 	named := false

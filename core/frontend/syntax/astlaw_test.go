@@ -352,7 +352,7 @@ func knownRefusal(name, refusal string) string {
 }
 
 // debugNotEqual reports whether tree may hold a f'{a != b = }', of whose text
-// CPython 3.12 keeps only what stands before the !.
+// CPython 3.12 keeps only what comes before the !.
 func debugNotEqual(tree string) bool {
 	return strings.Contains(tree, "JoinedStr@") && strings.Contains(tree, "!=")
 }

@@ -1,6 +1,6 @@
 package syntax
 
-// expected reports that a k should stand here.
+// expected reports that a k should appear here.
 func (p *parser) expected(k tokenKind) {
 	if p.lx.err != nil {
 		panic(syntaxError{p.lx.err})
@@ -27,7 +27,7 @@ func (p *parser) found() string {
 	return p.kind.String()
 }
 
-// invalid reports that the current token cannot stand where it does.
+// invalid reports that the current token cannot appear where it does.
 func (p *parser) invalid() {
 	if p.lx.err != nil {
 		// What the lexer stumbled over in this line, an unclosed bracket say,
@@ -106,7 +106,7 @@ func (p *parser) notClosed(last Expr) {
 	p.invalid()
 }
 
-// equalSign reports a = where only an expression may stand.
+// equalSign reports a = where only an expression may appear.
 func (p *parser) equalSign(left Expr) {
 	if p.lx.err != nil {
 		panic(syntaxError{p.lx.err})

@@ -7,7 +7,7 @@ func isIDStart(r rune) bool {
 	return (unicode.IsLetter(r) || unicode.In(r, unicode.Nl, unicode.Other_ID_Start)) && !unicode.Is(notXIDStart, r)
 }
 
-// isIDContinue reports whether r may stand inside an identifier
+// isIDContinue reports whether r may appear inside an identifier
 // (XID_Continue).
 func isIDContinue(r rune) bool {
 	return (unicode.IsLetter(r) ||

@@ -2,7 +2,7 @@ package syntax
 
 import "strings"
 
-// fstring is an f-string that is being read. Its text and what stands in its
+// fstring is an f-string that is being read. Its text and what is in its
 // fields are tokens of the same stream (PEP 701).
 type fstring struct {
 	quote  byte
@@ -319,7 +319,7 @@ func (l *lexer) digits() {
 	}
 }
 
-// exponent reads e[+-]digits if that is what stands at pos.
+// exponent reads e[+-]digits if that is what is at pos.
 func (l *lexer) exponent() bool {
 	pos := l.pos + 1
 	signed := pos < len(l.src) && (l.src[pos] == '+' || l.src[pos] == '-')

@@ -163,7 +163,7 @@ func (p *parser) duplicate(a *Arg) {
 	p.fail(a.Span, "duplicate argument '%s' in function definition", a.Name)
 }
 
-// arguments reads the arguments of a call whose parenthesis stands at open, or
+// arguments reads the arguments of a call whose parenthesis is at open, or
 // of a class statement, where open is nil; it consumes the closing one.
 func (p *parser) arguments(open *mark) ([]Expr, []*Keyword) {
 	base, kwBase := len(p.exprs), len(p.keywords)

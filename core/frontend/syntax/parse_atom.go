@@ -91,7 +91,7 @@ func (p *parser) parenthesized(m mark) Expr {
 }
 
 // generator reads the for clauses of a generator expression whose parenthesis
-// stands at m; the closing one is left, its end is the node's.
+// is at m; the closing one is left, its end is the node's.
 func (p *parser) generator(m mark, elt Expr) Expr {
 	g := &GeneratorExp{Elt: elt, Generators: p.comprehension(elt)}
 	if p.kind != tRParen {

@@ -14,7 +14,7 @@ const (
 	precProduct
 )
 
-// infix describes a token that stands between operands.
+// infix describes a token that comes between operands.
 type infix struct {
 	prec uint8
 	op   uint8 // an Operator or CmpOperator
@@ -46,7 +46,7 @@ var infixes = [numTokens]infix{
 	tDoubleSlash:  {precProduct, uint8(FloorDiv)},
 }
 
-// yieldOrStarExprs reads what may stand on the right of an assignment.
+// yieldOrStarExprs reads what may appear on the right of an assignment.
 func (p *parser) yieldOrStarExprs() Expr {
 	if p.kind == tYield {
 		return p.yield()
@@ -377,7 +377,7 @@ func (p *parser) primary() Expr {
 	}
 }
 
-// slices reads what stands in the brackets of a subscript.
+// slices reads what is in the brackets of a subscript.
 func (p *parser) slices() Expr {
 	m := p.mark()
 	star := p.kind == tStar

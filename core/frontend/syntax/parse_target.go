@@ -1,7 +1,7 @@
 package syntax
 
 // store converts an expression that was read as a value to the target of an
-// assignment. Messages depend on whether the target stands alone.
+// assignment. Messages depend on whether the target is alone.
 func (p *parser) store(e Expr, top bool) {
 	switch e := e.(type) {
 	case *Name:
@@ -69,7 +69,7 @@ func (p *parser) del(e Expr) {
 	}
 }
 
-// targets reads what stands between for and in.
+// targets reads what comes between for and in.
 func (p *parser) targets() Expr {
 	m := p.mark()
 	first := p.target()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// testCase is a "### name" line of a testdata file and what stands below it.
+// testCase is a "### name" line of a testdata file and what comes below it.
 type testCase struct{ name, text string }
 
 func readCases(tb testing.TB, path string) []testCase {

@@ -5,7 +5,7 @@ type tokenKind uint8
 
 const (
 	tEOF   tokenKind = iota
-	tError           // the lexer's diagnostic stands in lexer.err
+	tError           // the lexer's diagnostic is in lexer.err
 	tNewline
 	tIndent
 	tDedent

@@ -25,7 +25,7 @@ type Expr interface {
 	expr()
 }
 
-// Pattern is what stands after case: MatchValue, MatchClass, …
+// Pattern is what comes after case: MatchValue, MatchClass, …
 type Pattern interface {
 	Node
 	pattern()
@@ -342,7 +342,7 @@ type (
 	// Constant is a literal. The dynamic type of Value is one of int64,
 	// *big.Int (only for what int64 does not hold), float64, complex128,
 	// string, Bytes, bool, None, Ellipsis. A lone surrogate such as "\ud800"
-	// stands in a string as the three bytes that UTF-8 would have for it.
+	// is in a string as the three bytes that UTF-8 would have for it.
 	Constant struct {
 		exprNode
 		Value any

@@ -108,7 +108,7 @@ func (t *nfkcTables) reorder(rs []rune) {
 }
 
 // compose joins each mark with the starter before it where Unicode has a
-// character for both and no other mark of its class stands between.
+// character for both and no other mark of its class comes between.
 func (t *nfkcTables) compose(rs []rune) []rune {
 	out := rs[:0]
 	starter, last := -1, -1 // index of the last starter; class of the last mark after it

@@ -42,7 +42,7 @@ type Case struct {
 type Attr struct {
 	Name string `json:"name"` // without the dialect
 	Doc  string `json:"doc,omitempty"`
-	// Alias is the name of the line that defines it; empty: it stands in place.
+	// Alias is the name of the line that defines it; empty: it is written in place.
 	Alias string `json:"alias,omitempty"`
 	// Braces puts the parameters into <{…}> instead of <…>.
 	Braces bool    `json:"braces,omitempty"`

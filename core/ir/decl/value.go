@@ -37,7 +37,7 @@ type valueDef struct {
 type param struct {
 	name string
 	kind paramKind
-	def  *value // nil: the parameter must stand in the text
+	def  *value // nil: the parameter must appear in the text
 	// oneOf are the values that an int may have; none: any.
 	oneOf []int64
 }

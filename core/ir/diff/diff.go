@@ -103,7 +103,7 @@ func (l *line) named() string { return fmt.Sprint(l.depth, l.block, l.head, len(
 // typed is the operation's place and the types of what it defines.
 func (l *line) typed() string { return fmt.Sprint(l.depth, l.block, strings.Join(l.types, ", ")) }
 
-// fill adds matches of the lines that stand between pairs; with even, only where
+// fill adds matches of the lines that come between pairs; with even, only where
 // their number is the same on both sides.
 func fill(pairs [][2]int, a, b []string, even bool) [][2]int {
 	var all [][2]int

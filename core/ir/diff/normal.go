@@ -83,7 +83,7 @@ func normalLines(module *ir.Operation) []line {
 		}
 		return ir.Advance
 	})
-	// Ahead of the lines: a use may stand before its definition, in a block that
+	// Ahead of the lines: a use may appear before its definition, in a block that
 	// is listed earlier.
 	n.define(module)
 	n.operation(module, 0)

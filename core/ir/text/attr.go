@@ -251,7 +251,7 @@ func (p *Parser) Dict() []ir.NamedAttr {
 		}
 		for _, a := range attrs {
 			if a.Name == name {
-				p.FailAt(pos, "attribute '%s' stands twice", name)
+				p.FailAt(pos, "attribute '%s' appears twice", name)
 			}
 		}
 		if len(attrs) == maxAttrs {

@@ -15,7 +15,7 @@ type form struct {
 	// inDict[i] is false for the attributes of the table that stand elsewhere in
 	// the text.
 	inDict []bool
-	// keyword: the dictionary stands after "attributes".
+	// keyword: the dictionary comes after "attributes".
 	keyword bool
 }
 
@@ -214,7 +214,7 @@ func (c *compiler) list(stop string) []element {
 		}
 		if len(els) > 0 && c.off < len(c.src) && c.src[c.off] == '^' {
 			if stop == "" {
-				c.fail("'^' stands outside an optional group")
+				c.fail("'^' is outside an optional group")
 			}
 			c.off++
 			els[len(els)-1].anchor = -1 // marked; optional looks for it

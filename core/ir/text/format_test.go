@@ -34,7 +34,7 @@ func TestFormatErrors(t *testing.T) {
 		"(`,` $b^) attr-dict":                  "expected '?'",
 		"(`,` $b^ $c^)? attr-dict":             "an optional group has one '^'",
 		"(`,`^ $b)? attr-dict":                 "'^' must follow",
-		"$a^ attr-dict":                        "'^' stands outside an optional group",
+		"$a^ attr-dict":                        "'^' is outside an optional group",
 		"(type($b)^)? attr-dict":               "an optional group must begin with",
 		"($u^)? attr-dict":                     "a unit attribute needs a literal before it",
 		"oilist($n) attr-dict":                 "a clause must begin with a literal",

@@ -297,7 +297,7 @@ next:
 				continue
 			}
 			if seen&(1<<i) != 0 {
-				r.p.Fail("clause '%s' stands twice", c[0].text)
+				r.p.Fail("clause '%s' appears twice", c[0].text)
 			}
 			seen |= 1 << i
 			r.list(c)
@@ -399,7 +399,7 @@ func (r *formRun) resultTypes() {
 	s.Types = ts
 }
 
-// bareAttr reads an attribute as it stands in a format: without its type where
+// bareAttr reads an attribute as written in a format: without its type where
 // the table says the type.
 func (p *Parser) bareAttr(d *ir.AttrDef) ir.Attribute {
 	c := p.ctx

@@ -215,7 +215,7 @@ next:
 	}
 }
 
-// bareAttr writes an attribute as it stands in a format.
+// bareAttr writes an attribute as written in a format.
 func (w *Printer) bareAttr(d *ir.AttrDef, op *ir.Operation) {
 	a := op.Attr(d.Name)
 	switch d.Kind {

@@ -6,12 +6,12 @@ import "github.com/tritonc/tritonc/core/ir"
 // attributes are written, and the operations whose form no format string can
 // say. Any part may be nil.
 type Dialect struct {
-	// ParseType reads what stands after "!dialect.name". An unknown name is
+	// ParseType reads what comes after "!dialect.name". An unknown name is
 	// reported by returning nil.
 	ParseType func(p *Parser, name string) ir.Type
 	// PrintType writes everything after "!dialect.", the name included.
 	PrintType func(w *Printer, t ir.Type)
-	// ParseAttr reads what stands after "#dialect.name". An unknown name is
+	// ParseAttr reads what comes after "#dialect.name". An unknown name is
 	// reported by returning nil.
 	ParseAttr func(p *Parser, name string) ir.Attribute
 	// PrintAttr writes everything after "#dialect.", the name included.
@@ -43,7 +43,7 @@ type OpState struct {
 
 	names []resultName
 	pos   int // of the operation's name
-	// implicit are terminators that do not stand in the text; they take the
+	// implicit are terminators that do not appear in the text; they take the
 	// operation's location.
 	implicit []*ir.Operation
 }

@@ -262,7 +262,7 @@ func appendQuoted(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// isBareIdent reports whether s can stand without quotes as a name.
+// isBareIdent reports whether s can appear without quotes as a name.
 func isBareIdent(s string) bool {
 	if s == "" || classes[s[0]]&clLetter == 0 {
 		return false

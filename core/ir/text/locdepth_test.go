@@ -9,7 +9,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir/text"
 )
 
-// Locations nest as deep as loops carry variables: the name of each stands around
+// Locations nest as deep as loops carry variables: the name of each is around
 // the location of the loop.
 func TestDeepLocations(t *testing.T) {
 	chain := func(n int) string {

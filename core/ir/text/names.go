@@ -122,7 +122,7 @@ func (n *namer) unique(name string) string {
 	return name
 }
 
-// identifier replaces what cannot stand in a name: blanks by _, other bytes by
+// identifier replaces what cannot appear in a name: blanks by _, other bytes by
 // their hexadecimal code; a name that begins with a digit gets a _ before it.
 func identifier(name string) string {
 	ok := classes[name[0]]&clDigit == 0

@@ -110,7 +110,7 @@ func (p *Parser) unknownOp(name string) {
 			reason = err.Error()
 		}
 		panic(failure{p.mistake(p.Pos(), "unknown operation '%s': %s", name, reason).
-			WithHelp("operations of unknown dialects may stand in generic form: \"%s\"(…) : (…) -> …", name)})
+			WithHelp("operations of unknown dialects may appear in generic form: \"%s\"(…) : (…) -> …", name)})
 	default:
 		p.Fail("unknown operation '%s'", name)
 	}
@@ -238,7 +238,7 @@ func (p *Parser) properties(s *OpState, props []ir.NamedAttr) {
 func (p *Parser) discardable(s *OpState, attrs []ir.NamedAttr) {
 	for _, a := range attrs {
 		if s.Attr(a.Name) != nil {
-			p.FailAt(Pos(s.pos), "attribute '%s' stands twice", a.Name)
+			p.FailAt(Pos(s.pos), "attribute '%s' appears twice", a.Name)
 		}
 		if a.Name == segmentsName && s.Def.Has(ir.SegmentedOperands) {
 			p.properties(s, []ir.NamedAttr{a})
@@ -255,7 +255,7 @@ func (p *Parser) DictInto(s *OpState) {
 	}
 }
 
-// Terminate ends the one block of r with an operation that does not stand in
+// Terminate ends the one block of r with an operation that does not appear in
 // the text, unless it has a terminator already.
 func (p *Parser) Terminate(s *OpState, r *ir.Region, d *ir.OpDef) {
 	b := r.First()
@@ -294,7 +294,7 @@ func (f *File) note(op *ir.Operation, off int) {
 	f.offs = append(f.offs, int32(off))
 }
 
-// Pos is where op stands in the text; the zero line for an operation that did
+// Pos is where op is in the text; the zero line for an operation that did
 // not come from it.
 func (f *File) Pos(op *ir.Operation) diag.Pos {
 	for i, o := range f.ops {
@@ -331,7 +331,7 @@ func (f *File) OpAt(line int) *ir.Operation {
 }
 
 // Locate gives each operation to which the text gives no location the place where
-// it stands in the text. Columns of locations count from 0.
+// it is in the text. Columns of locations count from 0.
 func (f *File) Locate() {
 	if len(f.bare) == 0 {
 		return

@@ -81,7 +81,7 @@ func (p *Parser) mistake(pos Pos, format string, args ...any) *diag.Diagnostic {
 	return diag.Errorf(p.out.posOf(int(pos)), format, args...).WithSource(p.src)
 }
 
-// expected reports that something else should stand where the next token does.
+// expected reports that something else should appear where the next token does.
 func (p *Parser) expected(what string) {
 	if p.tok.kind == tokBad {
 		p.Fail("%s", p.bad)
@@ -303,7 +303,7 @@ func (p *Parser) Ints() []int64 {
 
 // Fields reads name = …, name = … between open and closing: field reads the
 // value of each name, or returns false for a name that it does not know. Each
-// name may stand once.
+// name may appear once.
 func (p *Parser) Fields(open, closing byte, field func(name string) bool) {
 	var seen []string
 	p.List(open, closing, func() {
@@ -311,7 +311,7 @@ func (p *Parser) Fields(open, closing byte, field func(name string) bool) {
 		name := p.Keyword("the name of a field")
 		for _, s := range seen {
 			if s == name {
-				p.FailAt(pos, "field '%s' stands twice", name)
+				p.FailAt(pos, "field '%s' appears twice", name)
 			}
 		}
 		seen = append(seen, name)
@@ -392,7 +392,7 @@ func (p *Parser) checkElements(dims []int64) {
 	}
 }
 
-// scanAliases finds the lines "#name = …" of the text. They may stand before
+// scanAliases finds the lines "#name = …" of the text. They may appear before
 // or after what refers to them, so all are found first and read when needed.
 func (p *Parser) scanAliases() {
 	for i := 0; i < len(p.src); {

@@ -49,7 +49,7 @@ type blockRef struct {
 	defined bool
 }
 
-// Operand is a value's name as it stands in the text.
+// Operand is a value's name as written in the text.
 type Operand struct {
 	name  string // without %
 	index int    // the n of %x#n
@@ -280,7 +280,7 @@ func firstUndefined(m map[string]*blockRef) *blockRef {
 	return first
 }
 
-// RegionArg is an argument of a region's entry block as it stands in the text.
+// RegionArg is an argument of a region's entry block as written in the text.
 type RegionArg struct {
 	Operand
 	Type ir.Type
@@ -328,7 +328,7 @@ func (p *Parser) Successor() *ir.Block {
 }
 
 // label reads ^name(args): and places the block at the end of r. as, where it is
-// not nil, is the entry block, which stands in r already.
+// not nil, is the entry block, which is in r already.
 func (p *Parser) label(r *ir.Region, as *blockRef) *ir.Block {
 	name, pos := p.text()[1:], p.Pos()
 	p.advance()

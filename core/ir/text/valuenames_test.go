@@ -9,7 +9,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir/text"
 )
 
-// Every name that Names gives stands in the text, where the value is defined.
+// Every name that Names gives is in the text, where the value is defined.
 func TestNames(t *testing.T) {
 	m, err := text.Parse(dialect.NewContext(), "k.ttir", []byte(`module {
   tt.func public @k(%n: i32, %arg1: i1) {

@@ -9,7 +9,7 @@ import (
 
 // Options say what the layout alone does not.
 type Options struct {
-	// Title stands above the picture.
+	// Title comes above the picture.
 	Title string
 	// ElementBits is the size of an element, for the banks of a shared layout.
 	ElementBits int
@@ -203,7 +203,7 @@ func (p *picture) planeName(plane int) string {
 	return "[" + strings.Join(append(at, ":", ":"), ", ") + "]"
 }
 
-// label is what stands in the cell: the first place, and how many more there
+// label is what is in the cell: the first place, and how many more there
 // are.
 func (c *cell) label() string {
 	if n := len(c.places); n > 1 {

@@ -123,7 +123,7 @@ func noInline(f *ir.Operation) bool {
 	return v != 0
 }
 
-// fits reports whether the callee's blocks may stand at the call: several of
+// fits reports whether the callee's blocks may appear at the call: several of
 // them only where the region around the call takes several: a function, or one
 // that is called for each element.
 func fits(call, callee *ir.Operation) bool {

@@ -27,7 +27,7 @@
 //
 // The names and what each pass guarantees are Triton's. A pass knows layouts
 // through core/layout and axis information through core/analysis/axisinfo only;
-// the number of warps and lanes stands on the module. No pass asks which vendor
+// the number of warps and lanes is on the module. No pass asks which vendor
 // it compiles for: where hardware differs, the caller gives options.
 //
 // Two questions about an operation are asked by all of them and answered in

@@ -11,7 +11,7 @@ type dominance struct {
 
 func newDominance() *dominance { return &dominance{make(map[*ir.Region]*ir.DomTree)} }
 
-// beforeUsers reports whether a stands before all users of op's results.
+// beforeUsers reports whether a comes before all users of op's results.
 func (d *dominance) beforeUsers(a, op *ir.Operation) bool {
 	for _, r := range op.Results() {
 		for u := range r.Users() {
@@ -23,7 +23,7 @@ func (d *dominance) beforeUsers(a, op *ir.Operation) bool {
 	return true
 }
 
-// before reports whether a is executed on every way to b and stands before it,
+// before reports whether a is executed on every way to b and comes before it,
 // or around it.
 func (d *dominance) before(a, b *ir.Operation) bool {
 	region := a.Block().Region()

@@ -61,7 +61,7 @@ func (r *remat) hoistDotOperand(cvt *ir.Operation) bool {
 		}
 	}
 	if len(loads) == len(s.values) {
-		return false // nothing stands between the loads and the conversion
+		return false // nothing comes between the loads and the conversion
 	}
 	done := make(map[*ir.Value]*ir.Value)
 	for _, v := range loads {

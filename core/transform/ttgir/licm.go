@@ -47,7 +47,7 @@ func isInvariant(op, loop *ir.Operation) bool {
 
 // hoistPure moves the invariant operations without effects before loop and
 // returns their number. One pass in order finds all of them, since an operation
-// stands after what it uses.
+// comes after what it uses.
 func hoistPure(loop *ir.Operation) int {
 	n := 0
 	for _, region := range loop.Regions() {

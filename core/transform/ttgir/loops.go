@@ -21,7 +21,7 @@ func loopsOf(root *ir.Operation) []*ir.Operation {
 	return loops
 }
 
-// isInnermost reports whether no other loop stands inside loop.
+// isInnermost reports whether no other loop is inside loop.
 func isInnermost(loop *ir.Operation) bool {
 	return !ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
 		if op != loop && (op.Is(scf.For) || op.Is(scf.While)) {
@@ -40,7 +40,7 @@ func definedInside(v *ir.Value, op *ir.Operation) bool {
 	return p != nil && op.IsAncestorOf(p)
 }
 
-// ancestorIn is op or the operation around it that stands in block b; nil when
+// ancestorIn is op or the operation around it that is in block b; nil when
 // there is none.
 func ancestorIn(b *ir.Block, op *ir.Operation) *ir.Operation {
 	for op != nil && op.Block() != b {

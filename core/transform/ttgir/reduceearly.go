@@ -243,7 +243,7 @@ func (e *earlyReduction) corrected(b *ir.Builder, same, early *ir.Value) (block,
 }
 
 // sink moves what computes v into block, if nothing else uses it but user, which
-// goes. It stands in the block around that of block's operation.
+// goes. It is in the block around that of block's operation.
 func sink(v *ir.Value, user *ir.Operation, block *ir.Block) {
 	def := v.Def()
 	if def == nil || def.Block() != block.Parent().Block() || !ir.IsPure(def) || def.NumResults() != 1 {

@@ -36,7 +36,7 @@ func (r *remat) dominates(v *ir.Value, op *ir.Operation) bool {
 	if block == nil {
 		return false
 	}
-	// The ancestor of op that stands in v's region.
+	// The ancestor of op that is in v's region.
 	for op.Block().Region() != block.Region() {
 		if op = op.Parent(); op == nil || op.Block() == nil {
 			return false

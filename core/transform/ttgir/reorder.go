@@ -16,7 +16,7 @@ import (
 // ReorderInstructions puts operations where values live shorter in registers:
 // loads from shared memory and operands of dots go down into the loop that
 // alone uses them, buffers are filled as soon as their value is there,
-// transpositions stand after what they transpose, and the second operand of a
+// transpositions come after what they transpose, and the second operand of a
 // dot is read after the first.
 var ReorderInstructions = &pass.Pass{
 	Name: "tritongpu-reorder-instructions",

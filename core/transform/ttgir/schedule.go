@@ -165,7 +165,7 @@ func (s *schedule) write() {
 	s.loop.SetAttr(maxStageAttr, c.I32Attr(int64(s.stages-1)))
 }
 
-// readSchedule is the schedule that stands on loop's operations, nil when there
+// readSchedule is the schedule that is on loop's operations, nil when there
 // is none.
 func readSchedule(loop *ir.Operation) *schedule {
 	last, ok := loop.IntAttr(maxStageAttr)

@@ -12,7 +12,7 @@ import (
 // over stages: an operation starts as many stages before what uses it as its
 // latency says. Later stages come first within an iteration, so that a buffer is read
 // before the copy into it starts that will be read iterations later. The schedule
-// stands on the operations as loop.stage and loop.cluster.
+// is on the operations as loop.stage and loop.cluster.
 //
 // Nothing moves here; tritongpu-pipeline carries the schedule out.
 var ScheduleLoops = &pass.Pass{

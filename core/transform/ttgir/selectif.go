@@ -107,7 +107,7 @@ func mergeSelects(b *ir.Builder, cond *ir.Operation, selects []*ir.Operation) {
 	}
 }
 
-// insideRegion reports whether op stands in r or deeper.
+// insideRegion reports whether op is in r or deeper.
 func insideRegion(op *ir.Operation, r *ir.Region) bool {
 	for ; op != nil && op.Block() != nil; op = op.Parent() {
 		if op.Block().Region() == r {

@@ -9,7 +9,7 @@ import (
 	"github.com/tritonc/tritonc/core/pass"
 )
 
-// A schedule that stands in the IR may ask for no more stages than a loop's
+// A schedule that is in the IR may ask for no more stages than a loop's
 // attribute may.
 func TestScheduleHasLimits(t *testing.T) {
 	m, err := text.Parse(dialect.NewContext(), "k.ttgir", []byte(`module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {
