@@ -8,6 +8,10 @@ import (
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
+	"github.com/tritonc/tritonc/core/transform/ttgir/loops"
+	"github.com/tritonc/tritonc/core/transform/ttgir/matrix"
+	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
 	"github.com/tritonc/tritonc/core/transform/ttir"
 )
 
@@ -16,10 +20,10 @@ import (
 // copies by TMA.
 var (
 	rewriteDescriptors = ttir.NewRewriteTensorDescriptor(tma.Takes)
-	pipeline           = ttgir.NewPipeline(tma.Copies{})
-	canonicalize       = std.NewCanonicalize(ttgir.ConvertPatterns())
-	planCTA            = named(ttgir.PlanCTA, "triton-nvidia-gpu-plan-cta")
-	f32DotTC           = ttgir.NewF32DotTC(ttgir.TF32Rounding{Asm: "cvt.rna.tf32.f32 $0, $1;", Constraints: "=r,r"})
+	pipelineTMA        = pipeline.New(tma.Copies{})
+	canonicalize       = std.NewCanonicalize(layouts.ConvertPatterns())
+	planCTA            = named(layouts.PlanCTA, "triton-nvidia-gpu-plan-cta")
+	f32DotTC           = matrix.NewF32DotTC(matrix.TF32Rounding{Asm: "cvt.rna.tf32.f32 $0, $1;", Constraints: "=r,r"})
 )
 
 // ttirRows are the passes of the stage ttir, in Triton's order.
@@ -93,52 +97,52 @@ func ttgirRows(a arch, o options) []pass.Row {
 	stages := []pass.Setting{{Name: "num-stages", Value: o.NumStages}}
 	return o.without([]pass.Row{
 		{Pass: rewriteDescriptors, With: descriptorSettings(a, o), Why: "ttir files may contain descriptors", Needed: true},
-		{Pass: ttgir.Convert, Why: "every later pass needs layouts", Needed: true, With: []pass.Setting{
+		{Pass: layouts.Convert, Why: "every later pass needs layouts", Needed: true, With: []pass.Setting{
 			{Name: "target", Value: backendName + ":" + strconv.Itoa(a.cc)},
 			{Name: "num-warps", Value: o.NumWarps},
 			{Name: "threads-per-warp", Value: warpSize},
 			{Name: "num-ctas", Value: o.NumCTAs},
 		}},
-		{Pass: ttgir.Coalesce, Why: "accesses become wide and contiguous"},
+		{Pass: layouts.Coalesce, Why: "accesses become wide and contiguous"},
 		{Pass: f32DotTC, Why: "f32 dots of more than tf32's precision use tensor cores"},
 		{Pass: planCTA, When: clusters, Why: "blocks of a cluster divide the work before layouts propagate"},
-		{Pass: ttgir.RemoveConversions, Why: "removes what coalesce put around each access"},
-		{Pass: ttgir.OptimizeThreadLocality, Why: "layouts have propagated, and dots do not constrain them yet"},
-		{Pass: ttgir.AccelerateMatmul, Why: "dots on tensor cores", With: matrixSettings(a)},
-		{Pass: ttgir.RemoveConversions, Why: "removes what accelerate-matmul put around each dot"},
-		{Pass: ttgir.OptimizeDotOperands, Why: "operands are transposed while they pass through shared memory"},
+		{Pass: layouts.RemoveConversions, Why: "removes what coalesce put around each access"},
+		{Pass: layouts.OptimizeThreadLocality, Why: "layouts have propagated, and dots do not constrain them yet"},
+		{Pass: matrix.AccelerateMatmul, Why: "dots on tensor cores", With: matrixSettings(a)},
+		{Pass: layouts.RemoveConversions, Why: "removes what accelerate-matmul put around each dot"},
+		{Pass: matrix.OptimizeDotOperands, Why: "operands are transposed while they pass through shared memory"},
 		{Pass: tma.OptimizeDescriptorEncoding, When: withTMA, Why: "the buffers of operands are known", Needed: true},
-		{Pass: ttgir.LoopAwareCSE, Why: "values that differed in layout only are equal now"},
-		{Pass: ttgir.SplitOffsets, Why: "the uniform part can be hoisted"},
-		{Pass: ttgir.BoundMasks, Why: "before parts of the masks are hoisted"},
-		{Pass: ttgir.LICM, Why: "invariants of the inner loop stay out of the fused one"},
-		{Pass: ttgir.FuseNestedLoops, Why: "the pipeliner sees one loop"},
+		{Pass: loops.LoopAwareCSE, Why: "values that differed in layout only are equal now"},
+		{Pass: loops.SplitOffsets, Why: "the uniform part can be hoisted"},
+		{Pass: loops.BoundMasks, Why: "before parts of the masks are hoisted"},
+		{Pass: loops.LICM, Why: "invariants of the inner loop stay out of the fused one"},
+		{Pass: loops.FuseNestedLoops, Why: "the pipeliner sees one loop"},
 		{Pass: canonicalize, Why: "cleans up after fusing"},
-		{Pass: ttgir.LICM, Why: "loads that do not change need no pipelining"},
+		{Pass: loops.LICM, Why: "loads that do not change need no pipelining"},
 		{Pass: canonicalize, Why: "erases loops that became empty"},
-		{Pass: ttgir.CombineSelectAndIf, Why: "fused loops bring new conditions"},
-		{Pass: ttgir.AssignLatencies, Why: "chooses the loads to start early", With: stages},
-		{Pass: ttgir.ScheduleLoops, Why: "latencies are set"},
-		{Pass: pipeline, Why: "asynchronous copies ahead of their use", With: stages},
+		{Pass: loops.CombineSelectAndIf, Why: "fused loops bring new conditions"},
+		{Pass: pipeline.AssignLatencies, Why: "chooses the loads to start early", With: stages},
+		{Pass: pipeline.ScheduleLoops, Why: "latencies are set"},
+		{Pass: pipelineTMA, Why: "asynchronous copies ahead of their use", With: stages},
 		{Pass: tma.PipelineStores, When: withTMA, Why: "loops have their final form", With: stages},
 		{Pass: canonicalize, Why: "folds what is known before and after pipelined loops"},
-		{Pass: ttgir.LoopAwareCSE, Why: "prologues repeat computations"},
-		{Pass: ttgir.Prefetch, Why: "loops whose dots read buffers have their final form", With: prefetchSettings(o)},
-		{Pass: ttgir.OptimizeDotOperands, Why: "operands are now read from buffers"},
-		{Pass: ttgir.CoalesceAsyncCopy, Why: "a copy can be no wider than what is contiguous in its buffer"},
+		{Pass: loops.LoopAwareCSE, Why: "prologues repeat computations"},
+		{Pass: pipeline.Prefetch, Why: "loops whose dots read buffers have their final form", With: prefetchSettings(o)},
+		{Pass: matrix.OptimizeDotOperands, Why: "operands are now read from buffers"},
+		{Pass: pipeline.CoalesceAsyncCopy, Why: "a copy can be no wider than what is contiguous in its buffer"},
 		{Pass: tma.Lower, When: withTMA, Why: "what the pipeliner left is not pipelined", Needed: true},
-		{Pass: ttgir.RemoveConversions, Why: "removes conversions between the new loads and dots"},
-		{Pass: ttgir.ReduceDataDuplication, Why: "for operands that no buffer holds yet"},
-		{Pass: ttgir.ReorderInstructions, Why: "fewer values are live at once", With: registerSettings(o)},
-		{Pass: ttgir.LoopAwareCSE, Why: "merges what reordering put side by side"},
+		{Pass: layouts.RemoveConversions, Why: "removes conversions between the new loads and dots"},
+		{Pass: matrix.ReduceDataDuplication, Why: "for operands that no buffer holds yet"},
+		{Pass: loops.ReorderInstructions, Why: "fewer values are live at once", With: registerSettings(o)},
+		{Pass: loops.LoopAwareCSE, Why: "merges what reordering put side by side"},
 		{Pass: std.SymbolDCE, Why: "erases functions without callers"},
 		{Pass: std.SCCP, Why: "predicates of pipelined loops may be constant"},
-		{Pass: ttgir.BoundMasks, Why: "pipelined accesses have their final masks"},
+		{Pass: loops.BoundMasks, Why: "pipelined accesses have their final masks"},
 		{Pass: std.CSE, Why: "cleans up after the passes above"},
 		{Pass: canonicalize, Why: "the lowering expects canonical forms"},
-		{Pass: ttgir.CombineSelectAndIf, Why: "canonical forms undo the clearing of accumulators in fused loops"},
-		{Pass: ttgir.ReduceEarly, Why: "iterations without masked elements skip the mask"},
-		{Pass: ttgir.LoadEarly, With: registerSettings(o), Why: "barriers are in place, and loads stay between them"},
+		{Pass: loops.CombineSelectAndIf, Why: "canonical forms undo the clearing of accumulators in fused loops"},
+		{Pass: loops.ReduceEarly, Why: "iterations without masked elements skip the mask"},
+		{Pass: loops.LoadEarly, With: registerSettings(o), Why: "barriers are in place, and loads stay between them"},
 	})
 }
 
@@ -187,10 +191,10 @@ func ours(list []*pass.Pass) []*pass.Pass {
 		switch {
 		case p.Name == f32DotTC.Name:
 			list[i] = f32DotTC
-		case p == ttgir.PlanCTA:
+		case p == layouts.PlanCTA:
 			list[i] = planCTA
-		case p == ttgir.Pipeline:
-			list[i] = pipeline
+		case p == pipeline.Pipeline:
+			list[i] = pipelineTMA
 		}
 	}
 	return list

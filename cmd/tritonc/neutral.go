@@ -14,6 +14,7 @@ import (
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
 	"github.com/tritonc/tritonc/core/transform/ttir"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -21,7 +22,7 @@ import (
 // neutralPasses are those that no vendor changes.
 func neutralPasses() []*pass.Pass {
 	return slices.Concat(
-		[]*pass.Pass{std.Inline, std.NewCanonicalize(ttgir.ConvertPatterns()), std.CSE, std.SCCP, std.SymbolDCE},
+		[]*pass.Pass{std.Inline, std.NewCanonicalize(layouts.ConvertPatterns()), std.CSE, std.SCCP, std.SymbolDCE},
 		[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
 		ttgir.Passes(),
 	)

@@ -68,6 +68,9 @@ func (v *Value) HasUses() bool { return v.uses != nil }
 // HasOneUse reports whether exactly one operand slot holds v.
 func (v *Value) HasOneUse() bool { return v.uses != nil && v.uses.next == nil }
 
+// OnlyUser returns the operation that uses v, which has one use.
+func (v *Value) OnlyUser() *Operation { return v.uses.owner }
+
 // NumUses counts the uses; it takes time in proportion.
 func (v *Value) NumUses() int {
 	n := 0

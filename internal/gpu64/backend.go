@@ -9,6 +9,10 @@ import (
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
+	"github.com/tritonc/tritonc/core/transform/ttgir/loops"
+	"github.com/tritonc/tritonc/core/transform/ttgir/matrix"
+	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
 	"github.com/tritonc/tritonc/core/transform/ttir"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -121,7 +125,7 @@ func (o *options) stages(lowered func(llir []byte, r *lower.Result)) []backend.S
 	}
 }
 
-var canonicalize = std.NewCanonicalize(ttgir.ConvertPatterns())
+var canonicalize = std.NewCanonicalize(layouts.ConvertPatterns())
 
 var ttirRows = []pass.Row{
 	{Pass: std.Inline},
@@ -142,45 +146,45 @@ var ttirRows = []pass.Row{
 func (o *options) ttgirRows() []pass.Row {
 	stages := []pass.Setting{{Name: "num-stages", Value: o.NumStages}}
 	return []pass.Row{
-		{Pass: ttgir.Convert, Needed: true, With: []pass.Setting{
+		{Pass: layouts.Convert, Needed: true, With: []pass.Setting{
 			{Name: "target", Value: backendName + ":" + arch},
 			{Name: "num-warps", Value: o.NumWarps},
 			{Name: "threads-per-warp", Value: Lanes},
 			{Name: "num-ctas", Value: 1},
 		}},
-		{Pass: ttgir.Coalesce},
-		{Pass: ttgir.RemoveConversions},
-		{Pass: ttgir.OptimizeThreadLocality},
-		{Pass: ttgir.AccelerateMatmul},
-		{Pass: ttgir.RemoveConversions},
-		{Pass: ttgir.OptimizeDotOperands},
-		{Pass: ttgir.LoopAwareCSE},
-		{Pass: ttgir.SplitOffsets},
-		{Pass: ttgir.BoundMasks},
-		{Pass: ttgir.LICM},
-		{Pass: ttgir.FuseNestedLoops},
+		{Pass: layouts.Coalesce},
+		{Pass: layouts.RemoveConversions},
+		{Pass: layouts.OptimizeThreadLocality},
+		{Pass: matrix.AccelerateMatmul},
+		{Pass: layouts.RemoveConversions},
+		{Pass: matrix.OptimizeDotOperands},
+		{Pass: loops.LoopAwareCSE},
+		{Pass: loops.SplitOffsets},
+		{Pass: loops.BoundMasks},
+		{Pass: loops.LICM},
+		{Pass: loops.FuseNestedLoops},
 		{Pass: canonicalize},
-		{Pass: ttgir.LICM},
+		{Pass: loops.LICM},
 		{Pass: canonicalize},
-		{Pass: ttgir.CombineSelectAndIf},
-		{Pass: ttgir.AssignLatencies, With: stages},
-		{Pass: ttgir.ScheduleLoops},
-		{Pass: ttgir.Pipeline, With: stages},
+		{Pass: loops.CombineSelectAndIf},
+		{Pass: pipeline.AssignLatencies, With: stages},
+		{Pass: pipeline.ScheduleLoops},
+		{Pass: pipeline.Pipeline, With: stages},
 		{Pass: canonicalize},
-		{Pass: ttgir.LoopAwareCSE},
-		{Pass: ttgir.Prefetch},
-		{Pass: ttgir.OptimizeDotOperands},
-		{Pass: ttgir.CoalesceAsyncCopy},
-		{Pass: ttgir.RemoveConversions},
-		{Pass: ttgir.ReduceDataDuplication},
-		{Pass: ttgir.ReorderInstructions},
-		{Pass: ttgir.LoopAwareCSE},
+		{Pass: loops.LoopAwareCSE},
+		{Pass: pipeline.Prefetch},
+		{Pass: matrix.OptimizeDotOperands},
+		{Pass: pipeline.CoalesceAsyncCopy},
+		{Pass: layouts.RemoveConversions},
+		{Pass: matrix.ReduceDataDuplication},
+		{Pass: loops.ReorderInstructions},
+		{Pass: loops.LoopAwareCSE},
 		{Pass: std.SymbolDCE},
 		{Pass: std.SCCP},
-		{Pass: ttgir.BoundMasks},
+		{Pass: loops.BoundMasks},
 		{Pass: std.CSE},
 		{Pass: canonicalize},
-		{Pass: ttgir.CombineSelectAndIf},
-		{Pass: ttgir.ReduceEarly},
+		{Pass: loops.CombineSelectAndIf},
+		{Pass: loops.ReduceEarly},
 	}
 }

@@ -31,6 +31,7 @@ var (
 	irFloor       = []string{"core/diag", "core/work", "core/ir/..."}
 	dialectFloor  = append(slices.Clone(irFloor), "core/layout", "core/dialect/...")
 	analysisFloor = append(slices.Clone(dialectFloor), "core/analysis/...", "core/rewrite/...", "core/pass/...")
+	passFloor     = append(slices.Clone(analysisFloor), "core/transform/std", "core/transform/ttgir/forloop", "core/transform/ttgir/machine", "core/transform/ttgir/masks", "core/transform/ttgir/sharedmem", "core/transform/ttgir/tensors")
 	lowerFloor    = append(slices.Clone(analysisFloor), "core/transform/...", "core/lower/...", "core/llir/...")
 )
 
@@ -53,7 +54,18 @@ var rules = []rule{
 	{"core/analysis/...", append(slices.Clone(dialectFloor), "core/rewrite/..."), stdlibOnly, "analyses read"},
 	{"core/rewrite/...", dialectFloor, stdlibOnly, "pattern drivers know no pass"},
 	{"core/pass/...", dialectFloor, stdlibOnly, "the runner knows no pass"},
-	{"core/transform/...", analysisFloor, stdlibOnly, "passes change the IR, they do not lower it"},
+	{"core/transform/ttgir", append(slices.Clone(analysisFloor), "core/transform/std", "core/transform/ttgir/..."), stdlibOnly, "the list of the passes below it"},
+	{"core/transform/ttgir/layouts", passFloor, stdlibOnly, "packages of passes do not know one another"},
+	{"core/transform/ttgir/matrix", passFloor, stdlibOnly, "packages of passes do not know one another"},
+	{"core/transform/ttgir/loops", passFloor, stdlibOnly, "packages of passes do not know one another"},
+	{"core/transform/ttgir/pipeline", passFloor, stdlibOnly, "packages of passes do not know one another"},
+	{"core/transform/ttgir/sharedmem", append(slices.Clone(dialectFloor), "core/transform/ttgir/tensors"), stdlibOnly, "buffers that tensors pass through"},
+	{"core/transform/ttgir/forloop", dialectFloor, stdlibOnly, "what several packages of passes ask knows no pass"},
+	{"core/transform/ttgir/machine", dialectFloor, stdlibOnly, "what several packages of passes ask knows no pass"},
+	{"core/transform/ttgir/masks", dialectFloor, stdlibOnly, "what several packages of passes ask knows no pass"},
+	{"core/transform/ttgir/tensors", dialectFloor, stdlibOnly, "what several packages of passes ask knows no pass"},
+	{"core/transform/ttir", append(slices.Clone(analysisFloor), "core/transform/std"), stdlibOnly, "passes change the IR, they do not lower it"},
+	{"core/transform/std", analysisFloor, stdlibOnly, "passes change the IR, they do not lower it"},
 	{"core/llir/...", []string{"core/diag", "core/work"}, []string{"github.com/llir/", "github.com/mewmew/", "github.com/pkg/errors"}, "LLVM IR stands beside our IR"},
 	{"core/lower/...", lowerFloor, []string{"github.com/llir/", "github.com/mewmew/", "github.com/pkg/errors"}, "lowering ends the trip through core"},
 	{"core/frontend/syntax", []string{"core/diag", "core/work"}, stdlibOnly, "a Python parser has nothing to do with IR"},
@@ -190,6 +202,13 @@ func TestRulesBite(t *testing.T) {
 		{"core/dialect/ttg", []string{"core/layout", "core/dialect/tt"}, nil, true},
 		{"core/dialect/tt", []string{"core/analysis"}, nil, false},
 		{"core/transform/ttir", []string{"core/lower"}, nil, false},
+		{"core/transform/ttgir", []string{"core/transform/ttgir/loops", "core/pass"}, nil, true},
+		{"core/transform/ttgir/loops", []string{"core/transform/ttgir/forloop", "core/pass"}, nil, true},
+		{"core/transform/ttgir/loops", []string{"core/transform/ttgir/pipeline"}, nil, false},
+		{"core/transform/ttgir/layouts", []string{"core/transform/ttgir"}, nil, false},
+		{"core/transform/ttgir/tensors", []string{"core/transform/ttgir/sharedmem"}, nil, false},
+		{"core/transform/ttgir/machine", []string{"core/pass"}, nil, false},
+		{"core/transform/ttgir/newroom", nil, nil, false},
 		{"core/frontend/codegen", []string{"core/transform/ttir"}, nil, false},
 		{"core", []string{"backends/nvidia"}, nil, false},
 		{"plugin-sdk", []string{"core/diag"}, nil, false},

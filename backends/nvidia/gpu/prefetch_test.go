@@ -10,7 +10,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/pass"
-	"github.com/tritonc/tritonc/core/transform/ttgir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
 	"github.com/tritonc/tritonc/driver/sim"
 )
 
@@ -103,7 +103,7 @@ func TestPrefetch(t *testing.T) {
 		src := carriedBuffers(m, n, c.k, c.convert)
 		mod := parse(t, "plain.ttgir", src)
 		var runner pass.Runner
-		if _, err := runner.Run(mod, []pass.Row{{Pass: ttgir.Prefetch}}, nil); err != nil {
+		if _, err := runner.Run(mod, []pass.Row{{Pass: pipeline.Prefetch}}, nil); err != nil {
 			t.Fatal(err)
 		}
 		ahead := string(text.Append(nil, mod, text.Options{}))

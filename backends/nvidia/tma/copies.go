@@ -7,7 +7,7 @@ import (
 )
 
 // Copies makes the copies of pipelined loops by TMA, counted by mbarriers: it is a
-// ttgir.BlockCopies.
+// pipeline.BlockCopies.
 type Copies struct{}
 
 // Buffer is the layout in which TMA writes what load loads.

@@ -15,21 +15,22 @@ import (
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
-	"github.com/tritonc/tritonc/core/transform/ttgir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
+	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
 	"github.com/tritonc/tritonc/core/transform/ttir"
 	"github.com/tritonc/tritonc/internal/passtest"
 )
 
 var (
-	canonicalize = std.NewCanonicalize(ttgir.ConvertPatterns())
-	pipeline     = ttgir.NewPipeline(tma.Copies{})
+	canonicalize = std.NewCanonicalize(layouts.ConvertPatterns())
+	pipelineTMA  = pipeline.New(tma.Copies{})
 	rewrite      = ttir.NewRewriteTensorDescriptor(tma.Takes)
 )
 
 func TestPasses(t *testing.T) {
 	ours := []*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower}
-	also := []*pass.Pass{rewrite, pipeline, ttgir.AssignLatencies, ttgir.ScheduleLoops, canonicalize, std.CSE}
-	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", append(ours, also...), append(ours, rewrite, pipeline)...)
+	also := []*pass.Pass{rewrite, pipelineTMA, pipeline.AssignLatencies, pipeline.ScheduleLoops, canonicalize, std.CSE}
+	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", append(ours, also...), append(ours, rewrite, pipelineTMA)...)
 }
 
 // The archives of testdata/steps come from Triton and are never rewritten. Each

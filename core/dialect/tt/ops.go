@@ -373,3 +373,6 @@ var (
 			"`:` type($a) (`,` type($a_scale)^)? `*` type($b) (`,` type($b_scale)^)? `->` type($result)",
 	}
 )
+
+// IsDot reports whether op is a dot, of scaled operands or not.
+func IsDot(op *ir.Operation) bool { return op.Is(Dot) || op.Is(DotScaled) }

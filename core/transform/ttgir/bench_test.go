@@ -7,7 +7,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
-	"github.com/tritonc/tritonc/core/transform/ttgir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
 )
 
 // BenchmarkStage is the whole of the layout passes on one kernel; parsing is
@@ -19,7 +19,7 @@ func BenchmarkStage(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			s := all[name]
 			rows := []pass.Row{
-				convertFor(t, s), {Pass: ttgir.Coalesce}, {Pass: ttgir.RemoveConversions}, {Pass: canonicalize}, {Pass: std.CSE}, {Pass: ttgir.RemoveConversions},
+				convertFor(t, s), {Pass: layouts.Coalesce}, {Pass: layouts.RemoveConversions}, {Pass: canonicalize}, {Pass: std.CSE}, {Pass: layouts.RemoveConversions},
 			}
 			b.ReportAllocs()
 			for b.Loop() {

@@ -10,7 +10,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/pass"
-	"github.com/tritonc/tritonc/core/transform/ttgir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/loops"
 	"github.com/tritonc/tritonc/internal/testseed"
 )
 
@@ -18,12 +18,12 @@ import (
 // same order after each of the passes around loops.
 func TestLoopPassesKeepMeaning(t *testing.T) {
 	rows := [][]pass.Row{
-		{{Pass: ttgir.LoopAwareCSE}},
-		{{Pass: ttgir.LICM}},
-		{{Pass: ttgir.FuseNestedLoops}},
-		{{Pass: ttgir.FuseNestedLoops}, {Pass: canonicalize}, {Pass: ttgir.LoopAwareCSE}, {Pass: canonicalize}},
-		{{Pass: ttgir.CombineSelectAndIf}},
-		{{Pass: ttgir.LICM}, {Pass: canonicalize}, {Pass: ttgir.CombineSelectAndIf}, {Pass: ttgir.ReorderInstructions}},
+		{{Pass: loops.LoopAwareCSE}},
+		{{Pass: loops.LICM}},
+		{{Pass: loops.FuseNestedLoops}},
+		{{Pass: loops.FuseNestedLoops}, {Pass: canonicalize}, {Pass: loops.LoopAwareCSE}, {Pass: canonicalize}},
+		{{Pass: loops.CombineSelectAndIf}},
+		{{Pass: loops.LICM}, {Pass: canonicalize}, {Pass: loops.CombineSelectAndIf}, {Pass: loops.ReorderInstructions}},
 	}
 	seed := testseed.Seed()
 	t.Logf("seed %d", seed)

@@ -17,7 +17,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
-	"github.com/tritonc/tritonc/core/transform/ttgir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
 	"github.com/tritonc/tritonc/internal/testseed"
 )
 
@@ -39,7 +39,7 @@ func TestRemoveConversionsKeepsMeaning(t *testing.T) {
 		want := interpret(g.m)
 		n := countConversions(g.m)
 		runner := pass.Runner{VerifyEach: true}
-		if _, err := runner.Run(g.m, []pass.Row{{Pass: ttgir.RemoveConversions}}, nil); err != nil {
+		if _, err := runner.Run(g.m, []pass.Row{{Pass: layouts.RemoveConversions}}, nil); err != nil {
 			if c, ok := err.(*pass.Crash); ok {
 				t.Log(c.Stack)
 			}

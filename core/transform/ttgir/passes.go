@@ -1,14 +1,39 @@
 package ttgir
 
-import "github.com/tritonc/tritonc/core/pass"
+import (
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
+	"github.com/tritonc/tritonc/core/transform/ttgir/loops"
+	"github.com/tritonc/tritonc/core/transform/ttgir/matrix"
+	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
+)
 
-// Passes lists the passes of this package, in the order in which a pipeline for
-// a GPU runs each first.
+// Passes lists the passes of the rooms below, in the order in which a pipeline
+// for a GPU first runs each.
 func Passes() []*pass.Pass {
 	return []*pass.Pass{
-		Convert, Coalesce, NewF32DotTC(TF32Rounding{}), PlanCTA, RemoveConversions, OptimizeThreadLocality, AccelerateMatmul, OptimizeDotOperands, LoopAwareCSE,
-		FuseNestedLoops, SplitOffsets, LICM, CombineSelectAndIf,
-		AssignLatencies, ScheduleLoops, Pipeline, Prefetch, CoalesceAsyncCopy,
-		ReduceDataDuplication, ReorderInstructions, BoundMasks, ReduceEarly, LoadEarly,
+		layouts.Convert,
+		layouts.Coalesce,
+		matrix.NewF32DotTC(matrix.TF32Rounding{}),
+		layouts.PlanCTA,
+		layouts.RemoveConversions,
+		layouts.OptimizeThreadLocality,
+		matrix.AccelerateMatmul,
+		matrix.OptimizeDotOperands,
+		loops.LoopAwareCSE,
+		loops.FuseNestedLoops,
+		loops.SplitOffsets,
+		loops.LICM,
+		loops.CombineSelectAndIf,
+		pipeline.AssignLatencies,
+		pipeline.ScheduleLoops,
+		pipeline.Pipeline,
+		pipeline.Prefetch,
+		pipeline.CoalesceAsyncCopy,
+		matrix.ReduceDataDuplication,
+		loops.ReorderInstructions,
+		loops.BoundMasks,
+		loops.ReduceEarly,
+		loops.LoadEarly,
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/internal/passtest"
+
 	"golang.org/x/tools/txtar"
 
 	"github.com/tritonc/tritonc/core/ir/diff"
@@ -13,12 +15,16 @@ import (
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
+	"github.com/tritonc/tritonc/core/transform/ttgir/loops"
+	"github.com/tritonc/tritonc/core/transform/ttgir/matrix"
+	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
 )
 
 // The archives of testdata/steps and testdata/stage come from Triton and are
 // never rewritten.
 
-var splitF32 = ttgir.NewF32DotTC(ttgir.TF32Rounding{Asm: "cvt.rna.tf32.f32 $0, $1;", Constraints: "=r,r"})
+var splitF32 = matrix.NewF32DotTC(matrix.TF32Rounding{Asm: "cvt.rna.tf32.f32 $0, $1;", Constraints: "=r,r"})
 
 // Each pass makes of Triton's input what Triton makes of it, apart from what
 // canonicalize and cse remove.
@@ -48,11 +54,11 @@ func TestStepsAgainstTriton(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ours, theirs := parse(t, path, sections[part[0]]), parse(t, path, sections[part[1]])
-				run(t, ours, rows...)
+				ours, theirs := passtest.Module(t, path, sections[part[0]]), passtest.Module(t, path, sections[part[1]])
+				passtest.Apply(t, ours, rows...)
 				tidy := []pass.Row{{Pass: canonicalize}, {Pass: std.CSE}, {Pass: canonicalize}, {Pass: std.CSE}}
-				run(t, ours, tidy...)
-				run(t, theirs, tidy...)
+				passtest.Apply(t, ours, tidy...)
+				passtest.Apply(t, theirs, tidy...)
 				if d := diff.Modules("tritonc", ours, "triton", theirs); d != "" {
 					t.Error(d)
 				}
@@ -71,30 +77,30 @@ func stage(t *testing.T, sections map[string]string) []pass.Row {
 	depth := []pass.Setting{{Name: "num-stages", Value: stages}}
 	return []pass.Row{
 		convertFor(t, sections),
-		{Pass: ttgir.Coalesce},
+		{Pass: layouts.Coalesce},
 		{Pass: splitF32},
-		{Pass: ttgir.RemoveConversions},
-		{Pass: ttgir.OptimizeThreadLocality},
-		{Pass: ttgir.AccelerateMatmul, With: []pass.Setting{{Name: "mma-version", Value: 2}, {Name: "mma-f64", Value: true}}},
-		{Pass: ttgir.RemoveConversions},
-		{Pass: ttgir.OptimizeDotOperands},
-		{Pass: ttgir.LoopAwareCSE},
-		{Pass: ttgir.FuseNestedLoops},
+		{Pass: layouts.RemoveConversions},
+		{Pass: layouts.OptimizeThreadLocality},
+		{Pass: matrix.AccelerateMatmul, With: []pass.Setting{{Name: "mma-version", Value: 2}, {Name: "mma-f64", Value: true}}},
+		{Pass: layouts.RemoveConversions},
+		{Pass: matrix.OptimizeDotOperands},
+		{Pass: loops.LoopAwareCSE},
+		{Pass: loops.FuseNestedLoops},
 		{Pass: canonicalize},
-		{Pass: ttgir.LICM},
+		{Pass: loops.LICM},
 		{Pass: canonicalize},
-		{Pass: ttgir.CombineSelectAndIf},
-		{Pass: ttgir.AssignLatencies, With: depth},
-		{Pass: ttgir.ScheduleLoops},
-		{Pass: ttgir.Pipeline, With: depth},
+		{Pass: loops.CombineSelectAndIf},
+		{Pass: pipeline.AssignLatencies, With: depth},
+		{Pass: pipeline.ScheduleLoops},
+		{Pass: pipeline.Pipeline, With: depth},
 		{Pass: canonicalize},
-		{Pass: ttgir.LoopAwareCSE},
-		{Pass: ttgir.OptimizeDotOperands},
-		{Pass: ttgir.CoalesceAsyncCopy},
-		{Pass: ttgir.RemoveConversions},
-		{Pass: ttgir.ReduceDataDuplication},
-		{Pass: ttgir.ReorderInstructions},
-		{Pass: ttgir.LoopAwareCSE},
+		{Pass: loops.LoopAwareCSE},
+		{Pass: matrix.OptimizeDotOperands},
+		{Pass: pipeline.CoalesceAsyncCopy},
+		{Pass: layouts.RemoveConversions},
+		{Pass: matrix.ReduceDataDuplication},
+		{Pass: loops.ReorderInstructions},
+		{Pass: loops.LoopAwareCSE},
 		{Pass: std.SymbolDCE},
 		{Pass: std.SCCP},
 		{Pass: std.CSE},
@@ -109,10 +115,10 @@ func TestStageAgainstTriton(t *testing.T) {
 	for _, name := range names(all) {
 		t.Run(name, func(t *testing.T) {
 			s := all[name]
-			ours, theirs := parse(t, name, s["ttir.mlir"]), parse(t, name, s["ttgir.mlir"])
-			run(t, ours, stage(t, s)...)
-			again := parse(t, name, s["ttir.mlir"])
-			run(t, again, stage(t, s)...)
+			ours, theirs := passtest.Module(t, name, s["ttir.mlir"]), passtest.Module(t, name, s["ttgir.mlir"])
+			passtest.Apply(t, ours, stage(t, s)...)
+			again := passtest.Module(t, name, s["ttir.mlir"])
+			passtest.Apply(t, again, stage(t, s)...)
 			if text.String(ours) != text.String(again) {
 				t.Error("two runs differ")
 			}
@@ -131,7 +137,7 @@ func BenchmarkWholeStage(b *testing.B) {
 			rows := stage(t, s)
 			for b.Loop() {
 				b.StopTimer()
-				m := parse(t, name, s["ttir.mlir"])
+				m := passtest.Module(t, name, s["ttir.mlir"])
 				b.StartTimer()
 				if _, err := (&pass.Runner{}).Run(m, rows, nil); err != nil {
 					b.Fatal(err)

@@ -8,15 +8,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/internal/passtest"
+
 	"golang.org/x/tools/txtar"
 
-	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/diff"
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
-	"github.com/tritonc/tritonc/core/transform/ttgir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
 )
 
 // The archives of testdata/triton and testdata/kernels come from Triton and are
@@ -59,40 +60,17 @@ func names(all map[string]map[string]string) []string {
 	return list
 }
 
-func parse(t *testing.T, name, src string) *ir.Operation {
-	t.Helper()
-	m, err := text.Parse(dialect.NewContext(), name, []byte(src))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := ir.Verify(m); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return m
-}
-
-func run(t *testing.T, m *ir.Operation, rows ...pass.Row) {
-	t.Helper()
-	r := pass.Runner{VerifyEach: true}
-	if _, err := r.Run(m, rows, nil); err != nil {
-		if c, ok := err.(*pass.Crash); ok {
-			t.Fatalf("%v\n%s", err, c.Stack)
-		}
-		t.Fatal(err)
-	}
-}
-
 func convertFor(t *testing.T, sections map[string]string) pass.Row {
 	warps, err := strconv.Atoi(sections["num-warps"])
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pass.Row{Pass: ttgir.Convert, With: []pass.Setting{
+	return pass.Row{Pass: layouts.Convert, With: []pass.Setting{
 		{Name: "target", Value: "cuda:80"}, {Name: "num-warps", Value: warps}, {Name: "threads-per-warp", Value: 32},
 	}}
 }
 
-var canonicalize = std.NewCanonicalize(ttgir.ConvertPatterns())
+var canonicalize = std.NewCanonicalize(layouts.ConvertPatterns())
 
 // Each pass makes of Triton's input what Triton makes of it, apart from what
 // canonicalize and cse remove.
@@ -106,20 +84,20 @@ func TestPassesAgainstTriton(t *testing.T) {
 			tidy     bool // compare after canonicalize and cse of both
 		}{
 			{"ttir", "convert", convertFor(t, s), false},
-			{"convert", "coalesce", pass.Row{Pass: ttgir.Coalesce}, true},
-			{"coalesce", "remove", pass.Row{Pass: ttgir.RemoveConversions}, true},
+			{"convert", "coalesce", pass.Row{Pass: layouts.Coalesce}, true},
+			{"coalesce", "remove", pass.Row{Pass: layouts.RemoveConversions}, true},
 			// Once dots have become matrix instructions.
-			{"accelerated", "settled", pass.Row{Pass: ttgir.RemoveConversions}, true},
+			{"accelerated", "settled", pass.Row{Pass: layouts.RemoveConversions}, true},
 		} {
 			if s[step.from+".mlir"] == "" {
 				continue
 			}
 			t.Run(name+"/"+step.to, func(t *testing.T) {
-				ours, theirs := parse(t, name, s[step.from+".mlir"]), parse(t, name, s[step.to+".mlir"])
-				run(t, ours, step.row)
+				ours, theirs := passtest.Module(t, name, s[step.from+".mlir"]), passtest.Module(t, name, s[step.to+".mlir"])
+				passtest.Apply(t, ours, step.row)
 				if step.tidy {
 					for _, m := range []*ir.Operation{ours, theirs} {
-						run(t, m, pass.Row{Pass: canonicalize}, pass.Row{Pass: std.CSE}, pass.Row{Pass: canonicalize}, pass.Row{Pass: std.CSE})
+						passtest.Apply(t, m, pass.Row{Pass: canonicalize}, pass.Row{Pass: std.CSE}, pass.Row{Pass: canonicalize}, pass.Row{Pass: std.CSE})
 					}
 				}
 				if d := diff.Modules("tritonc", ours, "triton", theirs); d != "" {
@@ -140,11 +118,11 @@ func TestKernelsAgainstTriton(t *testing.T) {
 	for _, name := range names(all) {
 		t.Run(name, func(t *testing.T) {
 			s := all[name]
-			m := parse(t, name, s["ttir.mlir"])
+			m := passtest.Module(t, name, s["ttir.mlir"])
 			tidy := []pass.Row{{Pass: canonicalize}, {Pass: std.CSE}}
-			run(t, m, slices.Concat(
-				[]pass.Row{convertFor(t, s), {Pass: ttgir.Coalesce}, {Pass: ttgir.RemoveConversions}, {Pass: ttgir.OptimizeThreadLocality}}, tidy,
-				[]pass.Row{{Pass: ttgir.RemoveConversions}}, tidy)...)
+			passtest.Apply(t, m, slices.Concat(
+				[]pass.Row{convertFor(t, s), {Pass: layouts.Coalesce}, {Pass: layouts.RemoveConversions}, {Pass: layouts.OptimizeThreadLocality}}, tidy,
+				[]pass.Row{{Pass: layouts.RemoveConversions}}, tidy)...)
 			got, conversions := accesses(m)
 			want := strings.Split(strings.TrimSuffix(s["accesses.txt"], "\n"), "\n")
 			limit, err := strconv.Atoi(s["conversions"])

@@ -1,0 +1,299 @@
+package layouts
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/ttgir/machine"
+	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
+)
+
+// Convert takes a module of the tt dialect to the ttg dialect: it writes the
+// machine onto the module and gives every tensor the default layout of its
+// shape. Where an operation's semantics ties the layouts of its operands and
+// results together (a reduction's result is a slice), conversions lead from
+// and to the default.
+//
+//	%1 = tt.expand_dims %0 {axis = 1} : tensor<32xi32> -> tensor<32x1xi32>
+//
+// becomes
+//
+//	%s = ttg.convert_layout %0 : tensor<32xi32, #blocked> -> tensor<32xi32, #ttg.slice<{dim = 1, parent = #blocked1}>>
+//	%e = tt.expand_dims %s {axis = 1} : … -> tensor<32x1xi32, #blocked1>
+//	%1 = ttg.convert_layout %e : tensor<32x1xi32, #blocked1> -> tensor<32x1xi32, #blocked2>
+var Convert = &pass.Pass{
+	Name:    "convert-triton-to-tritongpu",
+	Doc:     "give every tensor a default layout, and the module its number of warps",
+	Example: convertExample,
+	Options: []pass.Option{
+		{Name: "target", Doc: "the target, as written on the module", Default: ""},
+		{Name: "num-warps", Doc: "warps of a CTA", Default: 4},
+		{Name: "threads-per-warp", Doc: "lanes of a warp", Default: 0},
+		{Name: "num-ctas", Doc: "CTAs of a cluster", Default: 1},
+	},
+	Takes: withoutLayouts,
+	Run: func(r *pass.Run) error {
+		m := machine.Machine{Warps: r.Int("num-warps"), Lanes: r.Int("threads-per-warp"), CTAs: r.Int("num-ctas")}
+		for _, n := range []int{m.Warps, m.Lanes, m.CTAs} {
+			if n < 1 || n&(n-1) != 0 {
+				return errors.New("pass convert-triton-to-tritongpu: num-warps, threads-per-warp and num-ctas must be given, as powers of two")
+			}
+		}
+		c := r.Module.Context()
+		r.Module.SetAttr(ttg.NumCTAsAttr, c.I32Attr(int64(m.CTAs)))
+		r.Module.SetAttr(ttg.NumWarpsAttr, c.I32Attr(int64(m.Warps)))
+		r.Module.SetAttr(ttg.ThreadsPerWarpAttr, c.I32Attr(int64(m.Lanes)))
+		if t := r.Text("target"); t != "" {
+			r.Module.SetAttr(ttg.TargetAttr, c.StringAttr(t))
+		}
+		conv := &converter{ctx: c, Machine: m, b: ir.NewBuilder(c), defaults: make(map[ir.ShapeKey]*encoding.Attr)}
+		conv.region(r.Module.Region(0))
+		return nil
+	},
+}
+
+// withoutLayouts says why a module that was converted before cannot be converted
+// again, or nil.
+func withoutLayouts(module *ir.Operation) error {
+	var err error
+	ir.Walk(module, func(op *ir.Operation) ir.WalkResult {
+		for _, v := range op.Results() {
+			if tensors.Encoding(v) != nil {
+				err = fmt.Errorf("the result of %s has a layout already; the pass takes modules in which no tensor has one", op.Name())
+				return ir.Stop
+			}
+		}
+		return ir.Advance
+	})
+	return err
+}
+
+// converter walks the operations in order and keeps one invariant: every tensor
+// that an operation not yet visited can use has the default layout.
+type converter struct {
+	machine.Machine
+	ctx      *ir.Context
+	b        *ir.Builder
+	defaults map[ir.ShapeKey]*encoding.Attr
+}
+
+// blocked is the default layout of a shape.
+func (c *converter) blocked(shape []int64) *encoding.Attr {
+	key := ir.KeyOf(shape)
+	a := c.defaults[key]
+	if a == nil {
+		a = encoding.Of(c.ctx, layout.DefaultBlocked(shape, c.Warps, c.Lanes, c.CTAs))
+		c.defaults[key] = a
+	}
+	return a
+}
+
+// typ is t with the default layout, if it is a tensor without any.
+func (c *converter) typ(t ir.Type) ir.Type {
+	tt, ok := t.(*ir.TensorType)
+	if !ok || tt.Encoding != nil {
+		return t
+	}
+	return tensors.WithEncoding(c.ctx, tt, c.blocked(tt.Shape))
+}
+
+func (c *converter) region(r *ir.Region) {
+	for b := range r.Blocks() {
+		for _, arg := range b.Args() {
+			arg.SetType(c.typ(arg.Type()))
+		}
+	}
+	for b := range r.Blocks() {
+		for op := range b.Ops() {
+			c.operation(op)
+		}
+	}
+}
+
+func (c *converter) operation(op *ir.Operation) {
+	for _, r := range op.Regions() {
+		c.region(r)
+	}
+	c.b.SetBefore(op)
+	c.b.Loc = op.Loc()
+	switch op.Def() {
+	case tt.Func:
+		c.function(op)
+	case arith.Constant:
+		c.constant(op)
+	case tt.ExpandDims:
+		c.expandDims(op)
+	case tt.Broadcast:
+		t := tensors.Type(op.Result(0))
+		c.result(op, tensors.WithEncoding(c.ctx, t, tensors.Encoding(op.Operand(0))))
+	case tt.Reduce, tt.Trans, tt.Join:
+		c.inferred(op, tensors.Encoding(op.Operand(0)))
+	case tt.Split:
+		c.split(op)
+	case tt.Cat:
+		c.cat(op)
+	case tt.Dot:
+		c.dot(op)
+	default:
+		for _, r := range op.Results() {
+			r.SetType(c.typ(r.Type()))
+		}
+	}
+}
+
+// function brings the function's type in line with its arguments, and with the
+// default layouts that its results have.
+func (c *converter) function(op *ir.Operation) {
+	t := op.Attr("function_type").(*ir.TypeAttr).Type.(*ir.FunctionType)
+	in, out := slices.Clone(t.In), slices.Clone(t.Out)
+	for i := range in {
+		in[i] = c.typ(in[i])
+	}
+	for i := range out {
+		out[i] = c.typ(out[i])
+	}
+	op.SetAttr("function_type", c.ctx.TypeAttr(c.ctx.Func(in, out)))
+}
+
+func (c *converter) constant(op *ir.Operation) {
+	t := c.typ(op.Result(0).Type())
+	if v, ok := op.Attr("value").(*ir.DenseElementsAttr); ok {
+		op.SetAttr("value", retyped(c.ctx, v, t))
+	}
+	op.Result(0).SetType(t)
+}
+
+// retyped is the same elements with another type.
+func retyped(c *ir.Context, v *ir.DenseElementsAttr, t ir.Type) *ir.DenseElementsAttr {
+	if v.IsSplat() {
+		return c.DenseSplat(t, v.Values[0])
+	}
+	return c.DenseElements(t, v.Values)
+}
+
+// result gives op's one result the type t and its users the default layout.
+func (c *converter) result(op *ir.Operation, t *ir.TensorType) { c.resultAt(op, 0, t) }
+
+func (c *converter) resultAt(op *ir.Operation, i int, t *ir.TensorType) {
+	r := op.Result(i)
+	r.SetType(t)
+	want := c.blocked(t.Shape)
+	if t.Encoding == want || !r.HasUses() {
+		return
+	}
+	c.b.SetAfter(op)
+	cvt := ttg.NewConvertLayout(c.b, r, want)
+	r.ReplaceUsesIf(cvt, func(u *ir.Use) bool { return u.Owner() != cvt.Def() })
+}
+
+// inferred gives the results the layout that follows from the operands'.
+func (c *converter) inferred(op *ir.Operation, operand ir.Attribute) {
+	// From the last to the first, since each conversion stands right after op.
+	for i := op.NumResults() - 1; i >= 0; i-- {
+		if t := tensors.Type(op.Result(i)); t != nil {
+			enc := forward(op, operand)
+			if enc == nil {
+				panic("BUG: ttgir: no layout of the result of " + op.Name())
+			}
+			c.resultAt(op, i, tensors.WithEncoding(c.ctx, t, enc))
+		}
+	}
+}
+
+// operand converts operand i to enc, before op.
+func (c *converter) operand(op *ir.Operation, i int, enc ir.Attribute) {
+	c.b.SetBefore(op)
+	op.SetOperand(i, ttg.NewConvertLayout(c.b, op.Operand(i), enc))
+}
+
+// expandDims: the operand's layout with one thread along the new dimension.
+func (c *converter) expandDims(op *ir.Operation) {
+	src := encoding.Get(op.Operand(0).Type()).(*layout.Blocked)
+	axis := axisOf(op)
+	with1 := func(l []int) []int { return slices.Insert(slices.Clone(l), axis, 1) }
+	order := make([]int, len(src.Order)+1)
+	for i := range order {
+		order[i] = i
+	}
+	e := &layout.Blocked{
+		SizePerThread: with1(src.SizePerThread), ThreadsPerWarp: with1(src.ThreadsPerWarp), WarpsPerCTA: with1(src.WarpsPerCTA),
+		Order: order,
+	}
+	for _, v := range src.CGA {
+		e.CGA = append(e.CGA, slices.Insert(slices.Clone(v), axis, 0))
+	}
+	enc := encoding.Of(c.ctx, e)
+	c.operand(op, 0, encoding.Slice(c.ctx, enc, axis))
+	c.result(op, tensors.WithEncoding(c.ctx, tensors.Type(op.Result(0)), enc))
+}
+
+// split: the halves of each pair must be in one thread. The default layout of
+// the result with two elements per thread along the last dimension is such.
+func (c *converter) split(op *ir.Operation) {
+	half := tensors.Type(op.Result(0)).Shape
+	pairs, err := layout.Join(c.blocked(half).Layout, half)
+	if err != nil {
+		panic("BUG: ttgir: split: " + err.Error())
+	}
+	src := encoding.Get(op.Operand(0).Type()).(*layout.Blocked)
+	last := len(half)
+	if src.SizePerThread[last] != 2 || src.ThreadsPerWarp[last] != 1 || src.WarpsPerCTA[last] != 1 {
+		c.operand(op, 0, encoding.Of(c.ctx, pairs))
+	}
+	c.inferred(op, tensors.Encoding(op.Operand(0)))
+}
+
+// cat: a thread holds in the result what it holds of both operands, so the
+// layout must have room for that.
+func (c *converter) cat(op *ir.Operation) {
+	t := tensors.Type(op.Result(0))
+	have := tensors.Registers(t.Shape, c.blocked(t.Shape))
+	need := 1
+	for n := tensors.Registers(operandShape(op), c.blocked(operandShape(op))) * 2; need < n; {
+		need *= 2
+	}
+	e := *c.blocked(t.Shape).Layout.(*layout.Blocked)
+	if need > have {
+		e.SizePerThread = slices.Clone(e.SizePerThread)
+		e.SizePerThread[e.Order[0]] *= need / have
+	}
+	c.result(op, tensors.WithEncoding(c.ctx, t, encoding.Of(c.ctx, &e)))
+}
+
+// dot: a square of results in each thread, and all of K of their rows and
+// columns.
+func (c *converter) dot(op *ir.Operation) {
+	t := tensors.Type(op.Result(0))
+	rank := len(t.Shape)
+	size := make([]int, rank)
+	order := make([]int, rank)
+	for i := range size {
+		size[i] = 1
+		order[i] = rank - 1 - i
+	}
+	side := 1
+	switch each := int(t.NumElements()) / c.Threads(); {
+	case each >= 16:
+		side = 4
+	case each >= 4:
+		side = 2
+	}
+	size[rank-1], size[rank-2] = side, side
+	d := layout.BlockedFor(t.Shape, size, order, c.Warps, c.Lanes, c.CTAs)
+	for i := range 2 {
+		if _, ok := encoding.Get(op.Operand(i).Type()).(*layout.DotOp); !ok {
+			c.operand(op, i, encoding.Of(c.ctx, &layout.DotOp{OpIdx: i, Parent: d}))
+		}
+	}
+	enc := encoding.Of(c.ctx, d)
+	c.operand(op, 2, enc)
+	c.result(op, tensors.WithEncoding(c.ctx, t, enc))
+}

@@ -1,0 +1,176 @@
+package layouts
+
+import (
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/rewrite"
+	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
+)
+
+// ConvertPatterns are the canonical forms of ttg.convert_layout, for use with
+// std.NewCanonicalize too: no conversions to what the operand has already, of
+// conversions, of what can be made in any layout for nothing, and for
+// operations that take their operand in any layout.
+func ConvertPatterns() []rewrite.Pattern {
+	return []rewrite.Pattern{
+		{Name: "convert-of-any-layout", Root: ttg.ConvertLayout, Apply: foldConvert},
+		{Name: "reorder-of-convert", Root: tt.Reshape, Apply: reshapeOfConvert},
+		{Name: "histogram-of-convert", Root: tt.Histogram, Apply: histogramOfConvert},
+		{Name: "gather-of-convert", Root: tt.Gather, Apply: gatherOfConvert},
+	}
+}
+
+// reshapeOfConvert: a reshape that may reorder takes any layout with as many
+// values a thread as its result has, and the same replicas.
+func reshapeOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	if !op.HasAttr("allow_reorder") || op.HasAttr("efficient_layout") {
+		return false
+	}
+	src := op.Operand(0).Def()
+	if src == nil || !src.Is(ttg.ConvertLayout) {
+		return false
+	}
+	t := tensors.Type(src.Operand(0))
+	if !renames(t, resultShape(op), encoding.AttrOf(op.Result(0).Type())) {
+		return false
+	}
+	return dropConvert(rw, op, 0)
+}
+
+// histogramOfConvert: counting does not ask where a value stands.
+func histogramOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	return op.NumOperands() == 1 && dropConvert(rw, op, 0)
+}
+
+// gatherOfConvert: the source of a gather is read from shared memory, unless its
+// layout was chosen to make that unnecessary.
+func gatherOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	return !op.HasAttr("efficient_layout") && dropConvert(rw, op, 0)
+}
+
+// dropConvert lets op use what operand i is converted from, if it is.
+func dropConvert(rw *rewrite.Rewriter, op *ir.Operation, i int) bool {
+	src := op.Operand(i).Def()
+	if src == nil || !src.Is(ttg.ConvertLayout) {
+		return false
+	}
+	op.SetOperand(i, src.Operand(0))
+	rw.Modified(op)
+	if rewrite.IsDead(src) {
+		rw.Erase(src)
+	}
+	return true
+}
+
+func foldConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	src, dst := op.Operand(0), tensors.Type(op.Result(0))
+	if src.Type() == ir.Type(dst) {
+		rw.Replace(op, src)
+		return true
+	}
+	d := src.Def()
+	if d == nil {
+		return false
+	}
+	if d.Is(ttg.ConvertLayout) {
+		op.SetOperand(0, d.Operand(0))
+		rw.Modified(op)
+		if rewrite.IsDead(d) {
+			rw.Erase(d)
+		}
+		return true
+	}
+	if !madeInAnyLayout(d, dst.Encoding) {
+		return false
+	}
+	rw.SetBefore(op)
+	if d.Is(ttg.LocalLoad) {
+		// What the buffer holds may change between the load and the conversion.
+		rw.SetBefore(d)
+	}
+	rw.Loc = d.Loc()
+	rw.Replace(op, remade(rw.Builder, d, dst).Result(0))
+	return true
+}
+
+// madeInAnyLayout reports whether op can make its result with the encoding enc
+// as cheaply as with its own, whatever the encodings of its operands.
+func madeInAnyLayout(op *ir.Operation, enc ir.Attribute) bool {
+	switch op.Def() {
+	case arith.Constant:
+		v, ok := op.Attr("value").(*ir.DenseElementsAttr)
+		return ok && v.IsSplat()
+	case tt.Splat, tt.MakeRange, tt.Histogram:
+		return true
+	case ttg.LocalLoad:
+		return true
+	case tt.Reshape:
+		return op.HasAttr("allow_reorder") && !op.HasAttr("efficient_layout") && renamesOperand(op, enc)
+	case tt.Cat:
+		return sameRegisters(op, enc)
+	}
+	return false
+}
+
+// sameRegisters reports whether the result holds as many values a thread in enc
+// as the operands give: then values need only be renamed.
+func sameRegisters(op *ir.Operation, enc ir.Attribute) bool {
+	a, ok := enc.(*encoding.Attr)
+	if !ok {
+		return false
+	}
+	in := 0
+	for _, v := range op.Operands() {
+		in += tensors.Registers(tensors.Type(v).Shape, encoding.AttrOf(v.Type()))
+	}
+	return tensors.Registers(resultShape(op), a) == in
+}
+
+// renamesOperand is renames for an operation with one operand.
+func renamesOperand(op *ir.Operation, enc ir.Attribute) bool {
+	a, ok := enc.(*encoding.Attr)
+	return ok && renames(tensors.Type(op.Operand(0)), resultShape(op), a)
+}
+
+// renames reports whether the registers of src hold, thread by thread, a tensor
+// of another shape and encoding: the numbers of values are the same, and so are
+// the registers, lanes and warps that hold replicas.
+func renames(src *ir.TensorType, shape []int64, enc *encoding.Attr) bool {
+	from, err := encoding.AttrOf(src).Layout.Linear(src.Shape)
+	if err != nil {
+		panic("BUG: ttgir: " + err.Error())
+	}
+	to, err := enc.Layout.Linear(shape)
+	if err != nil {
+		panic("BUG: ttgir: " + err.Error())
+	}
+	for _, d := range []layout.Dim{layout.Register, layout.Lane, layout.Warp, layout.Block} {
+		if from.FreeMask(d) != to.FreeMask(d) {
+			return false
+		}
+	}
+	return from.Registers() == to.Registers()
+}
+
+// remade makes op again, before the builder's point, with the result type t.
+func remade(b *ir.Builder, op *ir.Operation, t *ir.TensorType) *ir.Operation {
+	n := op.Clone(ir.NewMapping())
+	if v, ok := n.Attr("value").(*ir.DenseElementsAttr); ok && n.Is(arith.Constant) {
+		n.SetAttr("value", retyped(b.Context(), v, t))
+	}
+	n.Result(0).SetType(t)
+	b.Insert(n)
+	return n
+}
+
+var convertSet = rewrite.NewSet(ConvertPatterns())
+
+// foldConverts applies ConvertPatterns to everything inside root and erases
+// what is dead.
+func foldConverts(root *ir.Operation) {
+	rewrite.Greedy(root, convertSet, rewrite.Options{NoFold: true})
+}

@@ -1,0 +1,80 @@
+package layouts
+
+import (
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
+)
+
+// hoistDotOperands moves conversions to operands of matrix instructions next to
+// the loads that feed them, above everything that a thread can do with its own
+// values: there a pipeliner can join load and conversion.
+func (r *remat) hoistDotOperands(f *ir.Operation) {
+	for _, cvt := range tensors.Conversions(f) {
+		if isDotOperand(cvt) && cvt.HasUses() && dotFollows(cvt) && r.hoistDotOperand(cvt) {
+			r.count("hoisted", 1)
+		}
+	}
+}
+
+// dotFollows reports whether a dot with a matrix instruction's operands stands
+// in the block of cvt, after it.
+func dotFollows(cvt *ir.Operation) bool {
+	for op := cvt.Next(); op != nil; op = op.Next() {
+		if !op.Is(tt.Dot) && !op.Is(tt.DotScaled) && !isForeign(op) || op.NumOperands() == 0 {
+			continue
+		}
+		if d, ok := encoding.Get(op.Operand(0).Type()).(*layout.DotOp); ok && tensors.IsMatrix(d.Parent) {
+			return true
+		}
+	}
+	return false
+}
+
+// staysInThread reports whether op needs of its operands only what the same
+// thread holds.
+func staysInThread(op *ir.Operation) bool {
+	switch op.Def() {
+	case tt.Broadcast, ttg.Fp4ToFp, ttg.ConvertLayout, tt.FpToFp, tt.ExpandDims, tt.Reshape, tt.Trans:
+		return true
+	}
+	return op.Def().Has(ir.Elementwise) && ir.IsPure(op)
+}
+
+func (r *remat) hoistDotOperand(cvt *ir.Operation) bool {
+	s, ok := r.take(cvt.OperandUse(0), tensors.Encoding(cvt.Result(0)), func(op *ir.Operation) bool { return !staysInThread(op) })
+	if !ok {
+		return false
+	}
+	var loads []*ir.Value
+	for _, v := range s.values {
+		switch op := v.Def(); {
+		case op == nil:
+			return false
+		case op.Is(tt.Load), op.Is(tt.DescriptorLoad), op.Is(tt.DescriptorGather):
+			loads = append(loads, v)
+		case !op.Is(arith.Constant) && !staysInThread(op):
+			return false
+		}
+	}
+	if len(loads) == len(s.values) {
+		return false // nothing comes between the loads and the conversion
+	}
+	done := make(map[*ir.Value]*ir.Value)
+	for _, v := range loads {
+		key := conversion{v, s.enc[v]}
+		if r.copies[key] == nil {
+			r.b.SetAfterValue(v)
+			r.b.Loc = cvt.Loc()
+			r.copies[key] = ttg.NewConvertLayout(r.b, v, s.enc[v])
+		}
+		done[v] = r.copies[key]
+		s.remove(v)
+	}
+	r.replace(cvt, r.rebuild(s, done, cvt.Operand(0)))
+	return true
+}

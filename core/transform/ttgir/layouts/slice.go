@@ -1,0 +1,222 @@
+package layouts
+
+import (
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
+)
+
+// A slice is a set of values, each with the encoding in which it would have to
+// be computed again so that the value from which the slice was taken comes out
+// in another layout without a conversion.
+type slice struct {
+	values []*ir.Value // in the order of discovery, from the end to the start
+	enc    map[*ir.Value]ir.Attribute
+	// given are copies that exist already; what they are computed from is not
+	// part of the slice unless it is in deep.
+	given map[*ir.Value]*ir.Value
+	// deep are the values whose operands are in the slice as far as needed.
+	deep map[*ir.Value]bool
+}
+
+func newSlice() *slice {
+	return &slice{
+		enc: make(map[*ir.Value]ir.Attribute), given: make(map[*ir.Value]*ir.Value), deep: make(map[*ir.Value]bool),
+	}
+}
+
+// add puts v into the slice; false when it is there with another encoding.
+func (s *slice) add(v *ir.Value, enc ir.Attribute) bool {
+	if have, ok := s.enc[v]; ok {
+		return have == enc
+	}
+	s.enc[v] = enc
+	s.values = append(s.values, v)
+	return true
+}
+
+// remove takes v out.
+func (s *slice) remove(v *ir.Value) {
+	delete(s.enc, v)
+	for i, w := range s.values {
+		if w == v {
+			s.values = append(s.values[:i:i], s.values[i+1:]...)
+			return
+		}
+	}
+}
+
+// renamed puts w into the place of v.
+func (s *slice) renamed(v, w *ir.Value) {
+	for key, have := range s.given {
+		if have == v {
+			s.given[key] = w
+		}
+	}
+	enc, ok := s.enc[v]
+	if !ok {
+		return
+	}
+	s.enc[w], s.deep[w] = enc, s.deep[v]
+	if c := s.given[v]; c != nil {
+		s.given[w] = c
+	}
+	for i := range s.values {
+		if s.values[i] == v {
+			s.values[i] = w
+		}
+	}
+}
+
+// join adds all of t, unless a value has another encoding here: then nothing is
+// added and the answer is false.
+func (s *slice) join(t *slice) bool {
+	for _, v := range t.values {
+		if have, ok := s.enc[v]; ok && have != t.enc[v] {
+			return false
+		}
+	}
+	for _, v := range t.values {
+		s.add(v, t.enc[v])
+		if t.deep[v] {
+			s.deep[v] = true
+			delete(s.given, v)
+		} else if w := t.given[v]; w != nil && !s.deep[v] {
+			s.given[v] = w
+		}
+	}
+	return true
+}
+
+// take collects everything that must be computed again for the use u to have
+// the encoding enc. It stops at values that have their encoding already, at
+// operations that make their result in any layout, at values of which r knows
+// such a copy, and at operations for which stop says so. It fails where a value
+// would be needed in two layouts, or comes from an operation that cannot be
+// repeated.
+func (r *remat) take(u *ir.Use, enc ir.Attribute, stop func(*ir.Operation) bool) (*slice, bool) {
+	type item struct {
+		u   *ir.Use
+		enc ir.Attribute
+	}
+	s := newSlice()
+	seen := map[item]bool{}
+	var queue []item
+	push := func(u *ir.Use, enc ir.Attribute) {
+		if it := (item{u, enc}); !seen[it] {
+			seen[it] = true
+			queue = append(queue, it)
+		}
+	}
+	push(u, enc)
+	for len(queue) > 0 {
+		it := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		v := it.u.Value()
+		if tensors.Type(v) == nil {
+			continue
+		}
+		if !s.add(v, it.enc) {
+			return nil, false
+		}
+		if w := r.copyOf(v, it.enc); w != nil && !s.deep[v] && r.dominates(w, it.u.Owner()) {
+			s.given[v] = w
+			continue
+		}
+		delete(s.given, v)
+		s.deep[v] = true
+		op := v.Def()
+		if op == nil {
+			loop := v.Block().Parent()
+			if loop == nil || !loop.Is(scf.For) || v.Index() == 0 {
+				return nil, false
+			}
+			push(loop.OperandUse(v.Index()+2), it.enc)
+			push(loop.Body().Terminator().OperandUse(v.Index()-1), it.enc)
+			continue
+		}
+		if op.Is(scf.If) {
+			if stop != nil && stop(op) {
+				continue
+			}
+			for _, region := range op.Regions() {
+				push(region.First().Terminator().OperandUse(v.Index()), it.enc)
+			}
+			continue
+		}
+		for _, other := range op.Results() {
+			if tensors.Type(other) != nil && !s.add(other, it.enc) {
+				return nil, false
+			}
+		}
+		switch {
+		case r.seesThrough(op, stop):
+			push(op.OperandUse(0), it.enc)
+			continue
+		case endsSlice(op, it.enc), stop != nil && stop(op):
+			continue
+		case !r.repeatable(op):
+			return nil, false
+		}
+		src := backward(op, it.enc)
+		for i, w := range op.Operands() {
+			if tensors.Type(w) == nil || op.Is(tt.Gather) && i == 0 {
+				continue
+			}
+			if src == nil {
+				return nil, false
+			}
+			if tensors.Encoding(w) != src {
+				push(op.OperandUse(i), src)
+			}
+		}
+	}
+	return s, true
+}
+
+// endsSlice reports whether op gives its result in the encoding enc without its
+// operands changing theirs. A conversion is such, since it becomes one from
+// what it has; but not to a matrix layout, which would only move it.
+func endsSlice(op *ir.Operation, enc ir.Attribute) bool {
+	if op.Is(ttg.ConvertLayout) {
+		a, ok := enc.(*encoding.Attr)
+		return !ok || !tensors.IsMatrix(a.Layout) || tensors.Encoding(op.Operand(0)) == enc
+	}
+	return op.Is(arith.Constant) || madeInAnyLayout(op, enc)
+}
+
+// seesThrough reports whether op is a conversion that moves nothing, of
+// something that can be part of a slice or at which one stops.
+func (r *remat) seesThrough(op *ir.Operation, stop func(*ir.Operation) bool) bool {
+	if !op.Is(ttg.ConvertLayout) || !freeConvert(op) {
+		return false
+	}
+	d := op.Operand(0).Def()
+	return d == nil || d.Is(scf.If) || r.repeatable(d) || stop != nil && stop(d)
+}
+
+// freeConvert reports whether a conversion moves nothing: both encodings put
+// each element in the same place.
+func freeConvert(op *ir.Operation) bool {
+	t := tensors.Type(op.Operand(0))
+	return encoding.Same(t.Shape, t.Encoding, tensors.Encoding(op.Result(0)))
+}
+
+// repeatable reports whether op may be executed a second time, and cheaply
+// enough to think of it.
+func (r *remat) repeatable(op *ir.Operation) bool {
+	switch op.Def() {
+	case tt.Load, tt.Store:
+		return !isExpensiveAccess(r.At(op), op)
+	case tt.AtomicRMW, tt.AtomicCAS, tt.Dot, tt.DotScaled, tt.Cat, scf.For, scf.While, scf.Condition, ttg.WarpSpecialize:
+		return false
+	case tt.Gather:
+		return !op.HasAttr("efficient_layout")
+	}
+	e := ir.EffectsOf(op)
+	return !e.Unknown && !e.Write && !e.Alloc
+}

@@ -1,0 +1,327 @@
+package loops
+
+import (
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/ub"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
+)
+
+// flattenAttr marks a loop that the user wants joined with the loop in it.
+const flattenAttr = "tt.flatten"
+
+// FuseNestedLoops takes pure operations out of counted loops that do not change
+// in them, and makes one loop of an outer loop marked tt.flatten and the one
+// loop in it, so that the pipeline that is made of it later does not run dry
+// between two iterations of the outer loop:
+//
+//	for i { before(i); for j { body(i, j) }; after(i) }
+//
+// becomes
+//
+//	for … { if (t == 0) { i += …; before(i) }
+//	        body(i, j)
+//	        if (t == length-1) { after(i) }
+//	        t = t == length-1 ? 0 : t+1 }
+//
+// where the inner loop runs at least once; where it never runs, a copy of the
+// outer loop without it does. Loops stay apart where the trip
+// count of the inner one changes between iterations of the outer one.
+var FuseNestedLoops = &pass.Pass{
+	Name:    "tritongpu-fuse-nested-loops",
+	Doc:     "hoist invariants out of loops; fuse nested loops marked tt.flatten",
+	Example: fuseNestedLoopsExample,
+	Run: func(r *pass.Run) error {
+		b := ir.NewBuilder(r.Module.Context())
+		for _, loop := range forloop.All(r.Module) {
+			if p := loop.Parent(); p != nil && p.Is(scf.For) && p.HasAttr(flattenAttr) {
+				continue // together with the loop around it
+			}
+			r.Count("hoisted", hoistPure(loop))
+			if !loop.HasAttr(flattenAttr) {
+				continue
+			}
+			// What the outer loop would take over from the inner one, the fused
+			// loop would have to carry in registers from iteration to iteration.
+			if inner := fusable(loop); inner != nil {
+				(&fusion{b: b, outer: loop, inner: inner}).run()
+				r.Count("fused", 1)
+				continue
+			}
+			for op := range loop.Body().Ops() {
+				if op.Is(scf.For) {
+					r.Count("hoisted", hoistPure(op))
+				}
+			}
+			r.Count("hoisted", hoistPure(loop))
+		}
+		return nil
+	},
+}
+
+// fusable is the loop that outer is to be joined with, or nil.
+func fusable(outer *ir.Operation) *ir.Operation {
+	if !outer.HasAttr(flattenAttr) {
+		return nil
+	}
+	var inner *ir.Operation
+	loops := 0
+	ir.Walk(outer, func(op *ir.Operation) ir.WalkResult {
+		if op != outer && (op.Is(scf.For) || op.Is(scf.While)) {
+			loops++
+			inner = op
+		}
+		return ir.Advance
+	})
+	if loops != 1 || !inner.Is(scf.For) || inner.Block() != outer.Body() ||
+		scf.Step(inner).Type() != scf.Step(outer).Type() {
+		return nil
+	}
+	for _, v := range inner.OperandValues()[:3] {
+		if forloop.DefinedInside(v, outer) {
+			return nil
+		}
+	}
+	return inner
+}
+
+// emitTripCount emits the number of iterations of a loop, negative or 0 for none.
+func emitTripCount(b *ir.Builder, loop *ir.Operation) *ir.Value {
+	lo, hi, step := scf.LowerBound(loop), scf.UpperBound(loop), scf.Step(loop)
+	n := hi
+	if k, ok := arith.ConstantInt(lo); !ok || k != 0 {
+		n = arith.Binary(b, arith.SubI, hi, lo)
+	}
+	if k, ok := arith.ConstantInt(step); !ok || k != 1 {
+		n = arith.Binary(b, arith.CeilDivSI, n, step)
+	}
+	return n
+}
+
+// fusion joins one pair of loops.
+type fusion struct {
+	b            *ir.Builder
+	outer, inner *ir.Operation
+	// before are the operations of the outer body ahead of the inner loop,
+	// after those that follow it, the terminator apart.
+	before, after []*ir.Operation
+	// handed are the results of before that the inner loop or after use.
+	handed []*ir.Value
+}
+
+func (f *fusion) run() {
+	b, outer := f.b, f.outer
+	past := false
+	for op := range outer.Body().Ops() {
+		switch {
+		case op == f.inner:
+			past = true
+		case op.IsTerminator():
+		case past:
+			f.after = append(f.after, op)
+		default:
+			f.before = append(f.before, op)
+		}
+	}
+	f.findHanded()
+	b.SetBefore(outer)
+	b.Loc = outer.Loc()
+	length := emitTripCount(b, f.inner)
+	never := arith.Compare(b, arith.CmpI, arith.SLE, length, arith.Int(b, length.Type(), 0))
+	branch := scf.NewIf(b, never, true, typesOf(outer.Results())...)
+	b.SetToEnd(branch.Region(0).First())
+	scf.NewYield(b, f.withoutInner().Results()...)
+	b.SetToEnd(branch.Region(1).First())
+	scf.NewYield(b, f.fused(length)...)
+	outer.ReplaceAllUsesWith(branch.Results()...)
+	outer.Erase()
+}
+
+// findHanded lists what before computes for later.
+func (f *fusion) findHanded() {
+	for _, op := range f.before {
+		for _, r := range op.Results() {
+			for u := range r.Users() {
+				at := forloop.AncestorIn(f.outer.Body(), u)
+				if at == f.inner || f.inner.IsBeforeInBlock(at) {
+					f.handed = append(f.handed, r)
+					break
+				}
+			}
+		}
+	}
+}
+
+func typesOf(values []*ir.Value) []ir.Type {
+	types := make([]ir.Type, len(values))
+	for i, v := range values {
+		types[i] = v.Type()
+	}
+	return types
+}
+
+// withoutInner is a copy of the outer loop in which the inner one gives what it
+// starts with.
+func (f *fusion) withoutInner() *ir.Operation {
+	b, m := f.b, ir.NewMapping()
+	loop := b.Create(scf.For, ir.State{
+		Operands: f.outer.OperandValues(), Types: typesOf(f.outer.Results()), Attrs: f.outer.Attrs(), Regions: 1,
+	})
+	body := loop.Region(0).AddBlock()
+	for _, a := range f.outer.Body().Args() {
+		m.Map(a, body.AddArg(a.Type(), a.Loc()))
+	}
+	p := b.Save()
+	defer b.Restore(p)
+	b.SetToEnd(body)
+	f.clone(m, f.before)
+	for i, v := range scf.Inits(f.inner) {
+		m.Map(f.inner.Result(i), m.Lookup(v))
+	}
+	f.clone(m, f.after)
+	b.Insert(forloop.Yield(f.outer).Clone(m))
+	return loop
+}
+
+// clone copies operations to the builder's point.
+func (f *fusion) clone(m *ir.Mapping, ops []*ir.Operation) {
+	for _, op := range ops {
+		f.b.Insert(op.Clone(m))
+	}
+}
+
+// fused makes the one loop and returns what stands for the outer loop's
+// results. It carries: the iteration of the inner loop, the two induction variables,
+// what the outer and the inner loop carry, and what before hands on.
+func (f *fusion) fused(length *ir.Value) []*ir.Value {
+	b, outer, inner := f.b, f.outer, f.inner
+	t := length.Type()
+	zero, one := arith.Int(b, t, 0), arith.Int(b, t, 1)
+	outerTrips := emitTripCount(b, outer)
+	// never was false, so the length is at least 1; the maximum says so to
+	// those who look at this value alone.
+	atLeast1 := arith.Binary(b, arith.MaxSI, length, one)
+	total := arith.Binary(b, arith.MulI, outerTrips, atLeast1)
+	last := arith.Binary(b, arith.SubI, atLeast1, one)
+	inits := []*ir.Value{zero, arith.Binary(b, arith.SubI, scf.LowerBound(outer), scf.Step(outer)), scf.LowerBound(inner)}
+	outs, ins := len(scf.Inits(outer)), len(scf.Inits(inner))
+	inits = append(inits, scf.Inits(outer)...)
+	for _, v := range scf.Inits(inner) {
+		if forloop.DefinedInside(v, outer) {
+			v = placeholder(b, v.Type())
+		}
+		inits = append(inits, v)
+	}
+	for _, v := range f.handed {
+		inits = append(inits, placeholder(b, v.Type()))
+	}
+	attrs := make([]ir.NamedAttr, 0, len(outer.Attrs()))
+	for _, a := range outer.Attrs() {
+		if a.Name != flattenAttr {
+			attrs = append(attrs, a)
+		}
+	}
+	loop := scf.NewFor(b, zero, total, one, inits...)
+	for _, a := range attrs {
+		loop.SetAttr(a.Name, a.Attr)
+	}
+	p := b.Save()
+	defer b.Restore(p)
+	b.SetToEnd(loop.Body())
+	args := scf.IterArgs(loop)
+	iter, i, j := args[0], args[1], args[2]
+	o, in, hand := args[3:3+outs], args[3+outs:3+outs+ins], args[3+outs+ins:]
+
+	// An iteration of the outer loop begins.
+	m := ir.NewMapping()
+	for k, a := range scf.IterArgs(outer) {
+		m.Map(a, o[k])
+	}
+	given := append([]*ir.Value{j}, in...)
+	given = append(append(given, hand...), i)
+	begins := arith.Compare(b, arith.CmpI, arith.EQ, iter, zero)
+	begin := scf.NewIf(b, begins, true, typesOf(given)...)
+	b.SetToEnd(begin.Region(0).First())
+	next := arith.Binary(b, arith.AddI, i, scf.Step(outer))
+	m.Map(scf.InductionVar(outer), next)
+	f.clone(m, f.before)
+	yields := []*ir.Value{scf.LowerBound(inner)}
+	for k, v := range scf.Inits(inner) {
+		if w := m.Lookup(v); forloop.DefinedInside(v, outer) {
+			yields = append(yields, w)
+		} else {
+			yields = append(yields, in[k]) // set again at the end of the iteration
+		}
+	}
+	for _, v := range f.handed {
+		yields = append(yields, m.Lookup(v))
+	}
+	scf.NewYield(b, append(yields, next)...)
+	b.SetToEnd(begin.Region(1).First())
+	scf.NewYield(b, given...)
+	b.SetToEnd(loop.Body())
+
+	// One iteration of the inner loop.
+	m.Map(scf.InductionVar(outer), begin.Result(begin.NumResults()-1))
+	for k, v := range f.handed {
+		m.Map(v, begin.Result(1+ins+k))
+	}
+	m.Map(scf.InductionVar(inner), begin.Result(0))
+	for k, a := range scf.IterArgs(inner) {
+		m.Map(a, begin.Result(1+k))
+	}
+	for op := range inner.Body().Ops() {
+		if !op.IsTerminator() {
+			b.Insert(op.Clone(m))
+		}
+	}
+	results := make([]*ir.Value, ins)
+	for k, v := range forloop.Yield(inner).Operands() {
+		results[k] = m.Lookup(v)
+		m.Map(inner.Result(k), results[k])
+	}
+	nextJ := arith.Binary(b, arith.AddI, begin.Result(0), scf.Step(inner))
+
+	// An iteration of the outer loop ends.
+	ends := arith.Compare(b, arith.CmpI, arith.EQ, iter, last)
+	end := scf.NewIf(b, ends, true, append(typesOf(o), typesOf(results)...)...)
+	b.SetToEnd(end.Region(0).First())
+	f.clone(m, f.after)
+	yields = nil
+	for _, v := range forloop.Yield(outer).Operands() {
+		yields = append(yields, m.Lookup(v))
+	}
+	for k, v := range scf.Inits(inner) {
+		if forloop.DefinedInside(v, outer) {
+			yields = append(yields, results[k])
+		} else {
+			yields = append(yields, v)
+		}
+	}
+	scf.NewYield(b, yields...)
+	b.SetToEnd(end.Region(1).First())
+	scf.NewYield(b, append(append([]*ir.Value(nil), o...), results...)...)
+	b.SetToEnd(loop.Body())
+
+	following := arith.Binary(b, arith.AddI, iter, one)
+	// Compared again, since a pipeline computes this one iterations ahead.
+	again := arith.Compare(b, arith.CmpI, arith.EQ, iter, last)
+	following = arith.NewSelect(b, again, zero, following)
+	yields = append([]*ir.Value{following, begin.Result(begin.NumResults() - 1), nextJ}, end.Results()...)
+	scf.NewYield(b, append(yields, begin.Results()[1+ins:1+ins+len(f.handed)]...)...)
+	return loop.Results()[3 : 3+outs]
+}
+
+// placeholder is some value of type t, which the first iteration of a fused loop
+// replaces before anything looks at it.
+func placeholder(b *ir.Builder, t ir.Type) *ir.Value {
+	switch {
+	case ir.IsInt(ir.ElemOf(t), 0):
+		return arith.Int(b, t, 0)
+	case ir.IsFloat(ir.ElemOf(t)):
+		return arith.Float(b, t, 0)
+	}
+	return ub.NewPoison(b, t)
+}

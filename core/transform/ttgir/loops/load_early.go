@@ -1,0 +1,135 @@
+package loops
+
+import (
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/ttgir/machine"
+	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
+)
+
+// LoadEarly moves short loads from global memory to the start of an iteration, in
+// loops with dots that are not pipelined and write no global memory:
+//
+//	%q = tt.load …                     %q = tt.load …
+//	%a = ttg.local_alloc %q            %l = tt.load …
+//	%s = tt.dot …             →        %a = ttg.local_alloc %q
+//	%l = tt.load …                     %s = tt.dot …
+//	%p = arith.subf %s, %l             %p = arith.subf %s, %l
+//
+// An iteration then waits for memory once. No assembler does this: a load does not
+// pass the barriers that threads wait at between writing and reading shared memory.
+var LoadEarly = &pass.Pass{
+	Name: "tritongpu-load-early",
+	Doc:  "issue an iteration's short loads together",
+	Options: []pass.Option{
+		{Name: "registers", Doc: "the most 32-bit registers per thread for a loop's tensors and the moved loads", Default: 255},
+	},
+	Example: loadEarlyExample,
+	Takes:   machine.Check,
+	Run: func(r *pass.Run) error {
+		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
+			if op.Is(scf.For) && leavesGlobalMemory(op) {
+				r.Count("moved", loadEarly(op.Body(), r.Int("registers")-wordsIn(op)))
+			}
+			return ir.Advance
+		})
+		return nil
+	},
+}
+
+// mostEarly is how many registers of 32 bits a load takes at most that is worth them
+// from an iteration's start on.
+const mostEarly = 16
+
+// leavesGlobalMemory reports whether loop has dots and, apart from reading global
+// memory, only uses the shared memory that it fills itself.
+func leavesGlobalMemory(loop *ir.Operation) bool {
+	dots := false
+	ok := !ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+		dots = dots || tt.IsDot(op)
+		if op == loop || op.Is(ttg.LocalAlloc) {
+			return ir.Advance
+		}
+		if e := ir.EffectsOf(op); e.Unknown || e.Write {
+			return ir.Stop
+		}
+		return ir.Advance
+	})
+	return ok && dots
+}
+
+// loadEarly moves the loads of a block before the first operation that threads may
+// wait at, and with them what their addresses and masks are computed of, as long as
+// their results fit into so many words of 32 bits. It returns their number.
+func loadEarly(block *ir.Block, room int) int {
+	var first *ir.Operation
+	n := 0
+	for op := range block.Ops() {
+		switch {
+		case first == nil:
+			if !op.Is(tt.Load) && !computesInThread(op) {
+				first = op
+			}
+		case op.Is(tt.Load):
+			words := wordsOf(op)
+			if words > min(mostEarly, room) {
+				continue
+			}
+			if slice, ok := movableBefore(first, op); ok {
+				for _, o := range slice {
+					o.MoveBefore(first)
+				}
+				room -= words
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// wordsOf is how many registers of 32 bits a load's result takes of each thread.
+func wordsOf(load *ir.Operation) int {
+	t := tensors.Type(load.Result(0))
+	if t == nil {
+		return 1
+	}
+	return (tensors.Registers(t.Shape, encoding.AttrOf(t))*max(ir.BitWidth(t.Elem), 1) + 31) / 32
+}
+
+// computesInThread reports whether threads compute op alone, each from its own values.
+func computesInThread(op *ir.Operation) bool {
+	switch op.Def() {
+	case ttg.ConvertLayout, ttg.LocalAlloc, tt.Gather, tt.Histogram, tt.Dot, tt.DotScaled:
+		return false
+	}
+	return ir.IsPure(op) && op.NumRegions() == 0
+}
+
+// movableBefore lists op and what it uses of its block from first on, in order; false
+// if some of that cannot be moved.
+func movableBefore(first, op *ir.Operation) ([]*ir.Operation, bool) {
+	var slice []*ir.Operation
+	seen := make(map[*ir.Operation]bool)
+	var add func(o *ir.Operation) bool
+	add = func(o *ir.Operation) bool {
+		if o == nil || seen[o] || o.Block() != op.Block() || o.IsBeforeInBlock(first) {
+			return true
+		}
+		if o != op && !computesInThread(o) {
+			return false
+		}
+		seen[o] = true
+		for _, v := range o.Operands() {
+			if !add(v.Def()) {
+				return false
+			}
+		}
+		slice = append(slice, o)
+		return true
+	}
+	return slice, add(op)
+}

@@ -1,0 +1,156 @@
+package loops
+
+import (
+	"slices"
+
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
+	"github.com/tritonc/tritonc/core/transform/ttgir/sharedmem"
+	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
+)
+
+// ReorderInstructions puts operations where values live shorter in registers:
+// loads from shared memory and operands of dots go down into the loop that
+// alone uses them, buffers are filled as soon as their value is there,
+// transpositions come after what they transpose, and the second operand of a
+// dot is read after the first.
+var ReorderInstructions = &pass.Pass{
+	Name: "tritongpu-reorder-instructions",
+	Doc:  "move operations to shorten live ranges",
+	Options: []pass.Option{
+		{Name: "registers", Doc: "the most 32-bit registers per thread for a loop's tensors for it to keep operands of dots; 0: it never keeps any", Default: 0},
+	},
+	Example: reorderInstructionsExample,
+	Run: func(r *pass.Run) error {
+		sinkIntoLoops(r)
+		dom := newDominance()
+		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
+			switch {
+			case op.Is(ttg.LocalAlloc) && op.NumOperands() > 0, op.Is(tt.Trans), op.Is(ttg.MemDescTrans):
+				if d := op.Operand(0).Def(); d != nil && d.Next() != op {
+					op.MoveAfter(d)
+					r.Count("raised", 1)
+				}
+			case op.Is(ttg.LocalLoad) && dotOperand(op.Result(0).Type()) == 1:
+				if a := firstOperandOf(op); a != nil && dom.before(op, a) && dom.beforeUsers(a, op) && readsTheSameAfter(op, a) {
+					op.MoveAfter(a)
+					r.Count("sunk", 1)
+				}
+			}
+			return ir.Advance
+		})
+		return nil
+	},
+}
+
+// sinkIntoLoops moves what fills many registers to its one user, when that is in
+// another loop.
+func sinkIntoLoops(r *pass.Run) {
+	var sink []*ir.Operation
+	ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
+		fills := op.Is(ttg.LocalLoad) && (!sharedmem.IsMutable(op.Operand(0)) || isFilled(op)) || op.Is(ttg.ConvertLayout) && dotOperand(op.Result(0).Type()) >= 0
+		if fills && op.Result(0).HasOneUse() && op.Result(0).OnlyUser().ParentOf(scf.For) != op.ParentOf(scf.For) {
+			sink = append(sink, op)
+		}
+		return ir.Advance
+	})
+	for _, op := range sink {
+		if loop := op.Result(0).OnlyUser().ParentOf(scf.For); loop != nil && wordsIn(loop) <= r.Int("registers") {
+			r.Count("kept", 1)
+			continue
+		}
+		op.MoveBefore(op.Result(0).OnlyUser())
+		r.Count("sunk", 1)
+	}
+}
+
+// wordsIn estimates the words of 32 bits that the numbers which a loop works on take
+// of each thread: those that it carries, uses and multiplies. Offsets and pointers
+// do not count, of which whole tensors follow from a few values.
+func wordsIn(loop *ir.Operation) int {
+	n := 0
+	seen := make(map[*ir.Value]bool)
+	add := func(v *ir.Value) {
+		t := tensors.Type(v)
+		if t != nil && !seen[v] && (ir.IsFloat(t.Elem) || dotOperand(t) >= 0) && arith.ConstantValue(v) == nil {
+			n += (tensors.Registers(t.Shape, encoding.AttrOf(t))*ir.BitWidth(t.Elem) + 31) / 32
+		}
+		seen[v] = true
+	}
+	for _, a := range scf.IterArgs(loop) {
+		add(a)
+	}
+	ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+		for _, v := range op.Operands() {
+			if !forloop.DefinedInside(v, loop) && op != loop {
+				add(v)
+			}
+		}
+		// A sum that is carried from iteration to iteration is counted.
+		if tt.IsDot(op) && !slices.Contains(forloop.Yield(loop).OperandValues(), op.Result(0)) {
+			add(op.Result(0))
+		}
+		return ir.Advance
+	})
+	return n
+}
+
+// isFilled reports whether the buffer that load reads was filled before, for good:
+// all that uses it after load reads it, too.
+func isFilled(load *ir.Operation) bool {
+	alloc := load.Operand(0).Def()
+	if alloc == nil || !alloc.Is(ttg.LocalAlloc) {
+		return false
+	}
+	for u := range alloc.Result(0).Users() {
+		if !u.Is(ttg.LocalLoad) && (sharedmem.IsView(u) || u.Block() != load.Block() || !u.IsBeforeInBlock(load)) {
+			return false
+		}
+	}
+	return true
+}
+
+// readsTheSameAfter reports whether the load from shared memory op reads the
+// same when it is moved after last.
+func readsTheSameAfter(op, last *ir.Operation) bool {
+	if !sharedmem.IsMutable(op.Operand(0)) {
+		return true
+	}
+	for o := op; o != last; o = o.Next() {
+		if o == nil || ir.EffectsOf(o).Write || ir.EffectsOf(o).Unknown {
+			return false
+		}
+	}
+	return true
+}
+
+// dotOperand is the operand number of a tensor type laid out for a dot, or -1.
+func dotOperand(t ir.Type) int {
+	if d, ok := encoding.Get(t).(*layout.DotOp); ok {
+		return d.OpIdx
+	}
+	return -1
+}
+
+// firstOperandOf is the load of the first operand of the dot that uses op, when
+// both operands come from shared memory.
+func firstOperandOf(op *ir.Operation) *ir.Operation {
+	var user *ir.Operation
+	for u := range op.Result(0).Users() {
+		user = u // the last is the first that was made
+	}
+	if user == nil || !user.Is(tt.Dot) {
+		return nil
+	}
+	if a := user.Operand(0).Def(); a != nil && a.Is(ttg.LocalLoad) {
+		return a
+	}
+	return nil
+}

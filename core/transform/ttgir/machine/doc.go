@@ -1,0 +1,2 @@
+// Package machine reads from a module how many threads run it.
+package machine

@@ -1,0 +1,59 @@
+package machine
+
+import (
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+// Machine is how many threads run a program: warps of a CTA, lanes of a warp, and
+// CTAs of a cluster.
+type Machine struct {
+	Warps, Lanes, CTAs int
+}
+
+// Threads is the number of threads of a CTA.
+func (m Machine) Threads() int { return m.Warps * m.Lanes }
+
+// Check says why a pass that asks how many threads run a program cannot take
+// the module, or nil.
+func Check(module *ir.Operation) error {
+	for _, name := range []string{ttg.NumWarpsAttr, ttg.ThreadsPerWarpAttr, ttg.NumCTAsAttr} {
+		if n, ok := module.IntAttr(name); !ok || n < 1 || n&(n-1) != 0 {
+			return fmt.Errorf("the module has no attribute %s that is a power of two; convert-triton-to-tritongpu gives it one", name)
+		}
+	}
+	return nil
+}
+
+// Of reads the attributes of a module that Check takes.
+func Of(module *ir.Operation) Machine {
+	get := func(name string) int {
+		n, ok := module.IntAttr(name)
+		if !ok {
+			panic("BUG: ttgir: the module has no attribute " + name)
+		}
+		return int(n)
+	}
+	return Machine{get(ttg.NumWarpsAttr), get(ttg.ThreadsPerWarpAttr), get(ttg.NumCTAsAttr)}
+}
+
+// At is the machine that runs op: a partition of a warp-specialised operation
+// has warps of its own.
+func (m Machine) At(op *ir.Operation) Machine {
+	for ; op.Parent() != nil; op = op.Parent() {
+		p := op.Parent()
+		if !p.Is(ttg.WarpSpecializePartitions) {
+			continue
+		}
+		counts, ok := p.Parent().Attr("partitionNumWarps").(*ir.DenseArrayAttr)
+		for i, r := range p.Regions() {
+			if ok && r == op.Block().Region() {
+				m.Warps = int(counts.Values[i])
+				return m
+			}
+		}
+	}
+	return m
+}

@@ -1,0 +1,2 @@
+// Package masks finds and narrows the masks of operations that access memory.
+package masks

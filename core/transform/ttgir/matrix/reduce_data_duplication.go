@@ -1,0 +1,64 @@
+package matrix
+
+import (
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/ttgir/sharedmem"
+	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
+)
+
+// ReduceDataDuplication replaces a conversion to an operand of a dot, in which
+// many threads hold the same element, by a buffer in shared memory that is
+// filled once and read by each thread as the matrix instruction wants it.
+// Conversions that need no shared memory stay.
+//
+//	%b = ttg.convert_layout %a : … #blocked> -> … #ttg.dot_op<…>>
+//
+// becomes
+//
+//	%m = ttg.local_alloc %a : (… #blocked>) -> !ttg.memdesc<… #shared, #smem>
+//	%b = ttg.local_load %m : … -> … #ttg.dot_op<…>>
+var ReduceDataDuplication = &pass.Pass{
+	Name:    "tritongpu-reduce-data-duplication",
+	Doc:     "convert operands of dots through shared memory in a layout that suits them",
+	Example: reduceDataDuplicationExample,
+	Run: func(r *pass.Run) error {
+		b := ir.NewBuilder(r.Module.Context())
+		for _, cvt := range tensors.Conversions(r.Module) {
+			if throughShared(b, cvt) {
+				r.Count("buffers", 1)
+			}
+		}
+		return nil
+	},
+}
+
+func throughShared(b *ir.Builder, cvt *ir.Operation) bool {
+	src, dst := tensors.Type(cvt.Operand(0)), tensors.Type(cvt.Result(0))
+	dot, ok := encoding.Get(dst).(*layout.DotOp)
+	if !ok || staysInWarp(src, dst) {
+		return false
+	}
+	e := sharedmem.ForDot(dot, src.Shape, sharedmem.Order(src), ir.BitWidth(src.Elem), false)
+	b.SetBefore(cvt)
+	b.Loc = cvt.Loc()
+	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{cvt.Operand(0)}, sharedmem.Type(b.Context(), src.Shape, src.Elem, e, false)).Result(0)
+	cvt.ReplaceAllUsesWith(b.Op(ttg.LocalLoad, []*ir.Value{buffer}, dst).Result(0))
+	cvt.Erase()
+	return true
+}
+
+// staysInWarp reports whether a conversion between two types of one shape needs
+// no shared memory: values stay in their threads or cross lanes in a few
+// shuffles. Each bit of a lane's number that depends on the number of a register
+// doubles the shuffles; from two on, shared memory is faster.
+func staysInWarp(src, dst *ir.TensorType) bool {
+	c := layout.Convert(tensors.Linear(src), tensors.Linear(dst))
+	if c.Means == layout.Shuffles {
+		return c.Source.Sub([]layout.Dim{layout.Lane}, []layout.Dim{layout.Register}).Rank() < 2
+	}
+	return c.Means < layout.Shuffles
+}

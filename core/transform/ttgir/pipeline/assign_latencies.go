@@ -1,0 +1,337 @@
+package pipeline
+
+import (
+	"math/bits"
+
+	"github.com/tritonc/tritonc/core/analysis/axisinfo"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
+	"github.com/tritonc/tritonc/core/transform/ttgir/sharedmem"
+	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
+)
+
+// smallestCopy is the number of bytes that one thread copies asynchronously at
+// least.
+const smallestCopy = 4
+
+// AssignLatencies says which loads of innermost loops are worth starting iterations
+// ahead of their use, and by how many: the loads that operands of dots come
+// from, or, where the user asks for stages on a loop without dots, those that
+// anything comes from. With n stages, n-1 iterations are shared between a load and
+// those that its address depends on. Loads that could not be copied
+// asynchronously are left alone, which none through a descriptor is, and those
+// from memory that the loop writes, which would read too early; so are loops that carry a value further than one
+// iteration.
+var AssignLatencies = &pass.Pass{
+	Name: "tritongpu-assign-latencies",
+	Doc:  "set how many iterations ahead of their use loads start",
+	Options: []pass.Option{
+		{Name: "num-stages", Doc: "iterations of a loop in flight, unless the loop says", Default: 3},
+	},
+	Example: assignLatenciesExample,
+	Run: func(r *pass.Run) error {
+		var info *axisinfo.Result
+		c := r.Module.Context()
+		for _, loop := range forloop.All(r.Module) {
+			stages := r.Int("num-stages")
+			own, wanted := loop.IntAttr(numStagesAttr)
+			if wanted {
+				stages = int(own)
+			}
+			if stages > pass.MaxStages {
+				return pass.OverLimit(loop.Loc(), "what more stages hold does not fit in shared memory", "the loop has num_stages %d; it may have %d", stages, pass.MaxStages)
+			}
+			if stages <= 1 || carriesFar(loop) || !forloop.IsInnermost(loop) {
+				continue
+			}
+			if info == nil {
+				info = axisinfo.Analyze(r.Module)
+			}
+			f := &loadFinder{info: info, level: make(map[*ir.Operation]int), excluded: make(map[*ir.Operation]bool)}
+			f.find(loop, wanted)
+			deepest, n := 0, 0
+			for _, load := range f.loads {
+				if level, ok := f.level[load]; ok && level < stages-1 {
+					deepest = max(deepest, level)
+				}
+			}
+			for _, load := range f.loads {
+				if level, ok := f.level[load]; ok && level < stages-1 {
+					load.SetAttr(latencyAttr, c.I32Attr(int64((stages-1)/(deepest+1))))
+					n++
+				}
+			}
+			r.Count("loads", n)
+		}
+		return nil
+	},
+}
+
+// loadFinder finds loads that something is computed from, and through how many
+// further loads.
+type loadFinder struct {
+	info     *axisinfo.Result
+	loads    []*ir.Operation // in the order of discovery
+	level    map[*ir.Operation]int
+	excluded map[*ir.Operation]bool // needed at different levels
+	seen     map[*ir.Operation]bool
+	written  map[*ir.Value]bool // what the loop's stores and atomics point into
+}
+
+func (f *loadFinder) find(loop *ir.Operation, withoutDots bool) {
+	f.written = make(map[*ir.Value]bool)
+	ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+		switch op.Def() {
+		case tt.Store, tt.AtomicRMW, tt.AtomicCAS, tt.DescriptorStore, tt.DescriptorReduce:
+			f.written[basePointer(op.Operand(0))] = true
+		}
+		return ir.Advance
+	})
+	dots := false
+	for op := range loop.Body().Ops() {
+		if tt.IsDot(op) {
+			dots = true
+			f.seen = make(map[*ir.Operation]bool)
+			f.from(op, 0)
+		}
+	}
+	if dots || !withoutDots {
+		return
+	}
+	f.seen = make(map[*ir.Operation]bool)
+	// From the end of the iteration, so that a load is found by what it is for before
+	// it is found as what another load's address comes from.
+	for op := loop.Body().Last().Prev(); op != nil; op = op.Prev() {
+		if !isLoad(op) {
+			f.from(op, 0)
+		}
+	}
+}
+
+// isLoad reports whether op loads a block from global memory, through pointers or
+// through a descriptor.
+func isLoad(op *ir.Operation) bool { return op.Is(tt.Load) || op.Is(tt.DescriptorLoad) }
+
+func (f *loadFinder) from(op *ir.Operation, level int) {
+	if f.seen[op] || f.excluded[op] {
+		return
+	}
+	f.seen[op] = true
+	if isLoad(op) {
+		if op.Is(tt.Load) && !copiesWell(f.info, op) || f.written[basePointer(op.Operand(0))] {
+			return
+		}
+		have, ok := f.level[op]
+		if ok && have != level {
+			delete(f.level, op)
+			f.excluded[op] = true
+			return
+		}
+		if !ok {
+			f.loads = append(f.loads, op)
+		}
+		f.level[op] = level
+		level++
+	}
+	for _, v := range nestedOperands(op) {
+		if tt.IsDot(op) && v == op.Operand(2) {
+			continue // the sum is carried from iteration to iteration
+		}
+		if d := v.Def(); d != nil && d.Block() == op.Block() {
+			f.from(d, level)
+		}
+	}
+}
+
+// basePointer is the pointer that the pointers v were computed from: an argument
+// of the function in most cases. Different ones are taken to point to different
+// memory, as everywhere in Triton.
+func basePointer(v *ir.Value) *ir.Value {
+	for {
+		op := v.Def()
+		if op == nil {
+			loop := v.Block().Parent()
+			if loop == nil || !loop.Is(scf.For) || v.Index() == 0 {
+				return v
+			}
+			v = scf.Inits(loop)[v.Index()-1]
+			continue
+		}
+		switch op.Def() {
+		case tt.AddPtr, tt.Splat, tt.Broadcast, tt.ExpandDims, tt.Reshape, tt.Trans, tt.Bitcast, tt.MakeTensorDesc, ttg.ConvertLayout:
+			v = op.Operand(0)
+		case scf.For:
+			v = scf.Inits(op)[v.Index()]
+		default:
+			return v
+		}
+	}
+}
+
+// copiesWell reports whether a load can become a copy to shared memory, in wide
+// enough pieces, from which all of its users can read.
+func copiesWell(info *axisinfo.Result, load *ir.Operation) bool {
+	t := tensors.Type(load.Result(0))
+	if t == nil || tensors.Type(load.Operand(0)) == nil || accessBytes(info, load) < smallestCopy {
+		return false
+	}
+	if _, ok := sharedForDots(load.Result(0)); !ok {
+		return false
+	}
+	allocs, same := allocsOf(load)
+	return same && (allocs == nil || copyBytes(t, allocs.Encoding) >= smallestCopy)
+}
+
+// accessElems is the number of neighbouring elements that a thread loads at
+// once.
+func accessElems(info *axisinfo.Result, load *ir.Operation) int64 {
+	n := info.Vector(load.Operand(0))
+	if mask := load.GroupOne(1); mask != nil {
+		n = min(n, info.MaskRun(mask))
+	}
+	return n
+}
+
+func accessBytes(info *axisinfo.Result, load *ir.Operation) int64 {
+	return accessElems(info, load) * axisinfo.ElemBytes(load.Result(0).Type())
+}
+
+// allocsOf is the type of the buffers that are filled from load, nil when there
+// are none; false when they differ in layout.
+func allocsOf(load *ir.Operation) (*ttg.MemDescType, bool) {
+	var t *ttg.MemDescType
+	for u := range load.Result(0).Users() {
+		if !u.Is(ttg.LocalAlloc) {
+			continue
+		}
+		a := u.Result(0).Type().(*ttg.MemDescType)
+		if t != nil && t.Encoding != a.Encoding {
+			return nil, false
+		}
+		t = a
+	}
+	return t, true
+}
+
+// copyBytes is the number of bytes that lie side by side, and start at a multiple
+// of it, both in a thread's registers of a tensor of type t and in a buffer with
+// the encoding enc.
+func copyBytes(t *ir.TensorType, enc ir.Attribute) int64 {
+	shared, err := enc.(*encoding.Attr).Layout.Linear(t.Shape)
+	if err != nil {
+		panic("BUG: ttgir: " + err.Error())
+	}
+	to, ok := shared.InvertAndCompose(tensors.Linear(t))
+	if !ok {
+		return 0
+	}
+	consecutive := 0
+	var others uint64 // offsets that the other bits of a place reach
+	for _, in := range to.Ins() {
+		for i, c := range to.Columns(in.Dim) {
+			if in.Dim == layout.Register && i == consecutive && c == 1<<i {
+				consecutive++
+			} else {
+				others |= c
+			}
+		}
+	}
+	if others != 0 {
+		consecutive = min(consecutive, bits.TrailingZeros64(others))
+	}
+	return axisinfo.ElemBytes(t) << consecutive
+}
+
+// sharedForDots is the layout of a buffer for v if nothing but operands of dots
+// is read from it, nil if there are other uses. It is false when the dots want
+// different layouts.
+func sharedForDots(v *ir.Value) (*encoding.Attr, bool) {
+	var enc *encoding.Attr
+	for u := range v.Users() {
+		if u.NumResults() != 1 {
+			return nil, true
+		}
+		var want *encoding.Attr
+		if m, ok := u.Result(0).Type().(*ttg.MemDescType); ok {
+			want, _ = m.Encoding.(*encoding.Attr)
+			if inner, ok := sharedForDots(u.Result(0)); inner == nil || !ok {
+				return nil, ok
+			}
+		} else {
+			if !u.Is(ttg.ConvertLayout) && !u.Is(ttg.LocalLoad) {
+				return nil, true
+			}
+			dot, transposed := dotBehind(u)
+			if dot == nil {
+				return nil, true
+			}
+			want = dotBuffer(v, dot, transposed)
+		}
+		if enc != nil && want != enc {
+			return nil, false
+		}
+		enc = want
+	}
+	return enc, true
+}
+
+// dotBehind is the layout of an operand of a dot that op gives, or that its
+// result is used as after a transposition and in no other way; nil when there is
+// none.
+func dotBehind(op *ir.Operation) (dot *layout.DotOp, isTransposed bool) {
+	if dot, ok := encoding.Get(op.Result(0).Type()).(*layout.DotOp); ok {
+		return dot, false
+	}
+	var enc *encoding.Attr
+	for u := range op.Result(0).Users() {
+		if !u.Is(tt.Trans) || len(tensors.Permutation(u)) != 2 || enc != nil && enc != encoding.AttrOf(u.Result(0).Type()) {
+			return nil, false
+		}
+		enc = encoding.AttrOf(u.Result(0).Type())
+	}
+	if enc != nil {
+		dot, _ = enc.Layout.(*layout.DotOp)
+	}
+	return dot, true
+}
+
+// dotBuffer is the layout of a buffer that holds v, a tensor or a buffer itself,
+// for the operand dot, which is v transposed if isTransposed.
+func dotBuffer(v *ir.Value, dot *layout.DotOp, isTransposed bool) *encoding.Attr {
+	c := dotContext(v)
+	switch t := v.Type().(type) {
+	case *ir.TensorType:
+		return encoding.Of(c, sharedmem.ForDot(dot, t.Shape, sharedmem.Order(t), ir.BitWidth(t.Elem), isTransposed))
+	case *ttg.MemDescType:
+		e := t.Encoding.(*encoding.Attr).Layout
+		order := rowMajor(len(t.Shape))
+		if s, ok := e.(*layout.SwizzledShared); ok {
+			order = s.Order
+		}
+		return encoding.Of(c, sharedmem.ForDot(dot, t.Shape, order, ir.BitWidth(t.Elem), isTransposed))
+	}
+	panic("BUG: ttgir: operand of a dot that is neither a tensor nor a buffer")
+}
+
+// dotContext is the context of a value that has users.
+func dotContext(v *ir.Value) *ir.Context {
+	for u := range v.Users() {
+		return u.Context()
+	}
+	panic("BUG: ttgir: a value without users")
+}
+
+// rowMajor is the order of dimensions with the last one fastest.
+func rowMajor(rank int) []int {
+	order := make([]int, rank)
+	for i := range order {
+		order[i] = rank - 1 - i
+	}
+	return order
+}

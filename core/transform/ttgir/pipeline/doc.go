@@ -1,0 +1,18 @@
+// Package pipeline has the passes that start work iterations before its use:
+//
+//	tritongpu-assign-latencies      which loads start early, and how many iterations
+//	tritongpu-schedule-loops        a stage, and a place in the iteration, for each operation
+//	tritongpu-pipeline              loads as asynchronous copies, stages in different iterations
+//	tritongpu-prefetch              the first part of a dot's operands an iteration early
+//	tritongpu-coalesce-async-copy   layouts of copies that their buffers can take
+//
+// Between the first three, latencies, stages and clusters are attributes of the
+// operations; schedule.go is the schedule as data. lowerloads.go makes copies of
+// loads, blockcopies.go asks the target for those through descriptors,
+// expandloop.go runs stages in different iterations, predicate.go switches off
+// what works for iterations that do not exist; carrybuffers.go rotates a pipelined
+// loop for prefetch.go.
+//
+// The package uses machine, tensors, sharedmem, forloop and masks of those beside
+// it, and no other package of passes.
+package pipeline

@@ -1,0 +1,375 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/tritonc/tritonc/core/analysis/axisinfo"
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
+	"github.com/tritonc/tritonc/core/transform/ttgir/sharedmem"
+	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
+)
+
+// loadLowering converts the loads of one scheduled loop that are used in a later
+// stage to asynchronous copies to shared memory:
+//
+//	%v = tt.load %p, %m, %o          {stage 0}
+//	use %v                           {stage 2}
+//
+// becomes
+//
+//	%t = ttg.async_copy_global_to_local %p, %buffer[insert] mask %m other %o   {stage 0}
+//	%g = ttg.async_commit_group tokens %t                                      {stage 0}
+//	%w = ttg.async_wait %g                                                     {stage 2}
+//	%v = ttg.local_load %buffer[extract] token %w                              {stage 2}
+//
+// with a buffer for each iteration that a copy is ahead of its use. Loads with equally
+// many buffers share the two counters, which the loop carries. Loads through
+// descriptors become what blocks makes of them; see blockcopies.go.
+type loadLowering struct {
+	b      *ir.Builder
+	s      *schedule
+	elems  map[*ir.Operation]int64 // see accessesOf
+	blocks BlockCopies             // nil: loads through descriptors stay
+	loads  []asyncLoad
+	groups []*blockGroup
+}
+
+// asyncLoad is a load that becomes a copy.
+type asyncLoad struct {
+	op      *ir.Operation
+	buffers int
+	enc     *encoding.Attr
+	buffer  *ir.Value
+	group   *blockGroup // of a load through a descriptor
+}
+
+// counters say which buffer a group of loads writes and reads in this iteration, and,
+// where barriers go with the buffers, the parity of the barrier's phase, else nil.
+type counters struct{ insert, extract, phase *ir.Value }
+
+// lowerLoads lowers the loads of s's loop, which is made again when there are
+// any; s then describes the new loop. elems is what accessesOf returns for it. It
+// returns the number of copies.
+func lowerLoads(b *ir.Builder, s *schedule, elems map[*ir.Operation]int64, blocks BlockCopies) int {
+	l := &loadLowering{b: b, s: s, elems: elems, blocks: blocks}
+	for op := range s.loop.Body().Ops() {
+		if isLoad(op) {
+			l.consider(op)
+		}
+	}
+	if len(l.loads) == 0 {
+		return 0
+	}
+	b.Loc = s.loop.Loc()
+	for i := range l.loads {
+		l.allocate(&l.loads[i])
+	}
+	l.groupBlocks()
+	counts, order := l.count()
+	threads := false // a copy that the program's threads make
+	for _, a := range l.loads {
+		if a.group != nil {
+			l.copyBlock(a, counts[a.buffers])
+			continue
+		}
+		l.copyAsync(a, counts[a.buffers])
+		threads = true
+	}
+	for _, n := range order {
+		forloop.Yield(s.loop).AppendOperand(counts[n].insert)
+		forloop.Yield(s.loop).AppendOperand(counts[n].extract)
+		if counts[n].phase != nil {
+			forloop.Yield(s.loop).AppendOperand(counts[n].phase)
+		}
+	}
+	s.addAllDeps()
+	b.SetAfter(s.loop)
+	b.Loc = s.loop.Loc()
+	if threads { // copies that run ahead of the last iteration may still be under way
+		newWait(b, 0)
+	}
+	for _, g := range l.groups {
+		blocks.EndBarriers(b, g.barriers, g.buffers)
+	}
+	return len(l.loads)
+}
+
+// newWait waits until at most n groups of copies are under way.
+func newWait(b *ir.Builder, n int, tokens ...*ir.Value) *ir.Value {
+	return b.Create(ttg.AsyncWait, ir.State{
+		Operands: tokens, Attrs: []ir.NamedAttr{{Name: "num", Attr: b.Context().I32Attr(int64(n))}},
+	}).Result(0)
+}
+
+// consider notes a load that is used in a later stage and can be copied.
+func (l *loadLowering) consider(op *ir.Operation) {
+	use := l.firstUse(op)
+	t := tensors.Type(op.Result(0))
+	if use == nil || t == nil {
+		return
+	}
+	ahead := l.useStage(op) - l.s.slots[op].stage
+	if op.Is(tt.DescriptorLoad) {
+		if l.blocks != nil && ahead > 0 {
+			l.loads = append(l.loads, asyncLoad{op: op, buffers: ahead, enc: l.blocks.Buffer(op)})
+		}
+		return
+	}
+	if ahead <= 0 || tensors.Type(op.Operand(0)) == nil || l.elems[op]*axisinfo.ElemBytes(op.Result(0).Type()) < smallestCopy {
+		return
+	}
+	enc := l.bufferLayout(op)
+	if copyBytes(t, enc) < smallestCopy {
+		return
+	}
+	l.loads = append(l.loads, asyncLoad{op: op, buffers: ahead, enc: enc})
+}
+
+// bufferLayout is the layout in shared memory from which op's users read best.
+func (l *loadLowering) bufferLayout(op *ir.Operation) *encoding.Attr {
+	if t, same := allocsOf(op); t != nil && same {
+		if a, ok := t.Encoding.(*encoding.Attr); ok {
+			return a
+		}
+	}
+	if enc, ok := sharedForDots(op.Result(0)); enc != nil && ok {
+		return enc
+	}
+	t := tensors.Type(op.Result(0))
+	return encoding.Of(op.Context(), &layout.SwizzledShared{Vec: 1, PerPhase: 1, MaxPhase: 1, Order: sharedmem.Order(t)})
+}
+
+// users are the operations of the loop's body that need what op loads. A buffer
+// that is filled from it is a view of the buffer that replaces it.
+func (l *loadLowering) users(op *ir.Operation) []*ir.Operation {
+	users := topUsers(l.s.loop, op)
+	for _, u := range slices.Clone(users) {
+		if u.Is(ttg.LocalAlloc) {
+			users = append(users, topUsers(l.s.loop, u)...)
+		}
+	}
+	return users
+}
+
+// useStage is the first stage in which op's result is used. A use in a later
+// cluster, such as a condition at the end of the iteration, counts as one of the next
+// stage: when it reads the buffer, the copy of another iteration has begun, which
+// needs a buffer of its own.
+func (l *loadLowering) useStage(op *ir.Operation) int {
+	stage := l.s.stages
+	for _, u := range l.users(op) {
+		at := l.s.slots[u]
+		if at.cluster.position > l.s.slots[op].cluster.position {
+			at.stage++
+		}
+		stage = min(stage, at.stage)
+	}
+	return stage
+}
+
+// firstUse is the user of op that the pipelined loop executes first, nil when
+// the loop does not use it.
+func (l *loadLowering) firstUse(op *ir.Operation) *ir.Operation {
+	var first *ir.Operation
+	for _, u := range topUsers(l.s.loop, op) {
+		switch {
+		case first == nil:
+			first = u
+		case l.s.slots[u].before(l.s.slots[first]):
+			first = u
+		case !l.s.slots[first].before(l.s.slots[u]) && u.IsBeforeInBlock(first):
+			first = u
+		}
+	}
+	return first
+}
+
+// allocate makes the buffers of one load before the loop, and ends their life
+// after it.
+func (l *loadLowering) allocate(a *asyncLoad) {
+	t := tensors.Type(a.op.Result(0))
+	c := l.b.Context()
+	mt := ttg.MemDesc(c, ttg.MemDescType{
+		Shape: append([]int64{int64(a.buffers)}, t.Shape...), Elem: t.Elem, Encoding: a.enc, Space: ttg.SharedMemory(c), Mutable: true,
+	})
+	l.b.SetBefore(l.s.loop)
+	a.buffer = l.b.Op(ttg.LocalAlloc, nil, mt).Result(0)
+	l.b.SetAfter(l.s.loop)
+	l.b.Op(ttg.LocalDealloc, []*ir.Value{a.buffer})
+}
+
+// count lets the loop carry two counters for each number of buffers, which run
+// through the buffers one per iteration, and a parity where barriers do so, too. The
+// counters start before the first, so that they are counted up where they are
+// used.
+func (l *loadLowering) count() (map[int]counters, []int) {
+	b, s := l.b, l.s
+	var order []int
+	withBarriers := make(map[int]bool)
+	for _, a := range l.loads {
+		if !slices.Contains(order, a.buffers) {
+			order = append(order, a.buffers)
+		}
+		withBarriers[a.buffers] = withBarriers[a.buffers] || a.group != nil
+	}
+	i32 := b.Context().I32()
+	b.SetBefore(s.loop)
+	start, zero, one := arith.Int(b, i32, -1), arith.Int(b, i32, 0), arith.Int(b, i32, 1)
+	var inits, sizes []*ir.Value
+	for _, n := range order {
+		inits = append(inits, start, start)
+		if withBarriers[n] {
+			inits = append(inits, zero)
+		}
+		sizes = append(sizes, arith.Int(b, i32, int64(n)))
+	}
+	var args []*ir.Value
+	s.loop, args = forloop.AddCarried(b, s.loop, inits...)
+	b.SetToStart(s.loop.Body())
+	next := func(size *ir.Value) (v, past *ir.Value) {
+		v = arith.Binary(b, arith.AddI, args[0], one)
+		past = arith.Compare(b, arith.CmpI, arith.SGE, v, size)
+		args = args[1:]
+		return arith.NewSelect(b, past, zero, v), past
+	}
+	groups := make(map[int]counters)
+	for i, n := range order {
+		var c counters
+		var past *ir.Value
+		c.insert, _ = next(sizes[i])
+		c.extract, past = next(sizes[i])
+		if withBarriers[n] {
+			// A barrier's parity changes each time the counter returns to it.
+			c.phase = arith.NewSelect(b, past, arith.Binary(b, arith.XorI, args[0], one), args[0])
+			args = args[1:]
+		}
+		groups[n] = c
+	}
+	return groups, order
+}
+
+// bufferAt is one of the buffers of a.
+func (l *loadLowering) bufferAt(a asyncLoad, index *ir.Value) *ir.Value {
+	t := *a.buffer.Type().(*ttg.MemDescType)
+	t.Shape = t.Shape[1:]
+	t.AllocShape = nil
+	return l.b.Op(ttg.MemDescIndex, []*ir.Value{a.buffer, index}, ttg.MemDesc(l.b.Context(), t)).Result(0)
+}
+
+// placeAt gives what is made from now on, until OnInsert is reset, the place that
+// at tells.
+func (l *loadLowering) placeAt(at *slot) {
+	l.b.OnInsert = func(n *ir.Operation) {
+		if !n.Def().Has(ir.ConstantLike) {
+			l.s.slots[n] = *at
+		}
+	}
+}
+
+// copyAsync replaces one load.
+func (l *loadLowering) copyAsync(a asyncLoad, at counters) {
+	b, s, op := l.b, l.s, a.op
+	start, use := s.slots[op], s.slots[l.firstUse(op)]
+	b.SetBefore(op)
+	b.Loc = op.Loc()
+	here := start
+	l.placeAt(&here)
+	into := l.bufferAt(a, at.insert)
+	operands := []*ir.Value{op.Operand(0), into}
+	segments := []int32{1, 1, 0, 0}
+	mask, other := op.GroupOne(1), op.GroupOne(2)
+	if mask != nil {
+		operands, segments[2] = append(operands, mask), 1
+	}
+	if other != nil {
+		operands, segments[3] = append(operands, other), 1
+	}
+	attrs := []ir.NamedAttr{{Name: "contiguity", Attr: b.Context().I32Attr(l.elems[op])}}
+	for _, name := range []string{"cache", "evict", "isVolatile"} {
+		if op.HasAttr(name) {
+			attrs = append(attrs, ir.NamedAttr{Name: name, Attr: op.Attr(name)})
+		}
+	}
+	token := b.Create(ttg.AsyncCopy, ir.State{Operands: operands, Segments: segments, Attrs: attrs}).Result(0)
+	group := b.Op(ttg.AsyncCommitGroup, []*ir.Value{token}, ttg.AsyncToken(b.Context())).Result(0)
+
+	here = use
+	done := newWait(b, 0, group)
+	from := l.bufferAt(a, at.extract)
+	if other == nil || isZero(other) || mask == nil {
+		l.readFrom(op.Result(0), from, done, a.enc, use.stage)
+	} else {
+		// A copy puts zeros where the mask is false.
+		v := b.Op(ttg.LocalLoad, []*ir.Value{from, done}, op.Result(0).Type()).Result(0)
+		op.Result(0).ReplaceAllUsesWith(arith.NewSelect(b, mask, v, other))
+	}
+	b.OnInsert = nil
+	delete(s.slots, op)
+	op.Erase()
+}
+
+// isZero reports whether v is the constant whose bits are 0.
+func isZero(v *ir.Value) bool {
+	switch a := arith.ConstantValue(v).(type) {
+	case *ir.DenseElementsAttr:
+		return a.IsSplat() && a.Values[0] == 0
+	case *ir.IntegerAttr:
+		return a.Value == 0
+	case *ir.FloatAttr:
+		return a.Bits == 0
+	}
+	return false
+}
+
+// readFrom lets the users of a loaded value read the buffer in the given stage,
+// after the wait that gives token, if one does:
+// those that fill a buffer of that layout use it itself, unless it is read in a
+// later stage, when other data are in it.
+func (l *loadLowering) readFrom(loaded, buffer, token *ir.Value, enc *encoding.Attr, stage int) {
+	for u := range loaded.Users() {
+		if u.Is(ttg.LocalAlloc) && u.Result(0).Type().(*ttg.MemDescType).Encoding == ir.Attribute(enc) && l.readBy(u, stage) {
+			u.Result(0).ReplaceAllUsesWith(buffer)
+			makeMutable(buffer)
+			delete(l.s.slots, u)
+			u.Erase()
+		}
+	}
+	if !loaded.HasUses() {
+		return
+	}
+	operands := []*ir.Value{buffer}
+	if token != nil {
+		operands = append(operands, token)
+	}
+	loaded.ReplaceAllUsesWith(l.b.Op(ttg.LocalLoad, operands, loaded.Type()).Result(0))
+}
+
+// readBy reports whether what is filled by alloc is read in the given stage or
+// before it only.
+func (l *loadLowering) readBy(alloc *ir.Operation, stage int) bool {
+	for _, u := range topUsers(l.s.loop, alloc) {
+		if l.s.slots[u].stage > stage {
+			return false
+		}
+	}
+	return true
+}
+
+// makeMutable gives the views of a mutable buffer types that say so.
+func makeMutable(buffer *ir.Value) {
+	for u := range buffer.Users() {
+		if !sharedmem.IsView(u) {
+			continue
+		}
+		t := *u.Result(0).Type().(*ttg.MemDescType)
+		t.Mutable = true
+		u.Result(0).SetType(ttg.MemDesc(u.Context(), t))
+		makeMutable(u.Result(0))
+	}
+}

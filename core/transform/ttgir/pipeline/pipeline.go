@@ -1,0 +1,261 @@
+package pipeline
+
+import (
+	"math"
+	"slices"
+
+	"github.com/tritonc/tritonc/core/analysis/axisinfo"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
+)
+
+// Pipeline carries out the schedules that tritongpu-schedule-loops wrote. Loads
+// that start stages before their use become asynchronous copies into as many
+// buffers; the loop then runs with its stages in different iterations; and each wait
+// lets as many groups of copies stay under way as were started after the one
+// that it is for. Loops that hold, in a stage that runs ahead, an operation that
+// cannot be switched off for iterations that do not exist, stay as they are.
+var Pipeline = New(nil)
+
+// New is Pipeline for a target that copies blocks through descriptors: loads
+// through them become what blocks makes of them.
+func New(blocks BlockCopies) *pass.Pass {
+	return &pass.Pass{
+		Name: "tritongpu-pipeline",
+		Doc:  "pipeline scheduled loops, with loads as asynchronous copies",
+		Options: []pass.Option{
+			{Name: "num-stages", Doc: "ignored, since the schedule has the number of stages", Default: 3},
+		},
+		Example: pipelineExample,
+		Run: func(r *pass.Run) error {
+			b := ir.NewBuilder(r.Module.Context())
+			var schedules []*schedule
+			for _, loop := range forloop.All(r.Module) {
+				s := readSchedule(loop)
+				switch {
+				case s == nil:
+				case s.stages > pass.MaxStages:
+					return pass.OverLimit(loop.Loc(), "what more stages hold does not fit in shared memory", "the loop is scheduled in %d stages; it may have %d", s.stages, pass.MaxStages)
+				case !s.isExecutable():
+					eraseSchedule(loop)
+					r.Count("impossible", 1)
+				default:
+					schedules = append(schedules, s)
+				}
+			}
+			elems := accessesOf(r.Module, schedules)
+			for _, s := range schedules {
+				r.Count("copies", lowerLoads(b, s, elems, blocks))
+				eraseSchedule(s.loop)
+				if s.stages > 1 {
+					expandLoop(b, s, blocks)
+					r.Count("loops", 1)
+				}
+			}
+			updateWaits(b, r.Module)
+			return nil
+		},
+	}
+}
+
+// accessesOf returns how many elements each load of the scheduled loops accesses at
+// once. It looks before any loop changes: what a loop computes stays the same when
+// others are pipelined, and one analysis serves all.
+func accessesOf(module *ir.Operation, schedules []*schedule) map[*ir.Operation]int64 {
+	elems := make(map[*ir.Operation]int64)
+	if len(schedules) == 0 {
+		return elems
+	}
+	info := axisinfo.Analyze(module)
+	for _, s := range schedules {
+		for op := range s.loop.Body().Ops() {
+			if op.Is(tt.Load) {
+				elems[op] = accessElems(info, op)
+			}
+		}
+	}
+	return elems
+}
+
+// keepsMemoryOrder reports whether all accesses to memory that the loop writes
+// are in one stage and in the order of the program, so that none overtakes
+// another.
+func (s *schedule) keepsMemoryOrder() bool {
+	last := make(map[*ir.Value]slot) // of the accesses through each pointer so far
+	written, moved := make(map[*ir.Value]bool), make(map[*ir.Value]bool)
+	return !ir.Walk(s.loop, func(op *ir.Operation) ir.WalkResult {
+		switch op.Def() {
+		case tt.Load, tt.Store, tt.AtomicRMW, tt.AtomicCAS, tt.DescriptorLoad, tt.DescriptorStore, tt.DescriptorReduce:
+		default:
+			return ir.Advance
+		}
+		base := basePointer(op.Operand(0))
+		at := s.slots[forloop.AncestorIn(s.loop.Body(), op)]
+		if have, ok := last[base]; ok && (have.stage != at.stage || at.before(have)) {
+			moved[base] = true
+		}
+		last[base] = at
+		written[base] = written[base] || !isLoad(op)
+		if written[base] && moved[base] {
+			return ir.Stop
+		}
+		return ir.Advance
+	})
+}
+
+// isExecutable reports whether every operation of the body has a place, those
+// that run ahead can be switched off and do not overtake others, and no value is
+// used before it is computed.
+func (s *schedule) isExecutable() bool {
+	position := make(map[*ir.Operation]int)
+	for i, op := range s.inOrder() {
+		position[op] = i
+	}
+	for op := range s.loop.Body().Ops() {
+		if op.IsTerminator() || op.Def().Has(ir.ConstantLike) {
+			continue
+		}
+		at, ok := s.slots[op]
+		if !ok || at.stage < s.stages-1 && !canPredicate(op) {
+			return false
+		}
+		for _, v := range nestedOperands(op) {
+			turnsBack := 0
+			if v.IsArgument() && v.Block() == s.loop.Body() && v.Index() > 0 {
+				v, turnsBack = forloop.Yield(s.loop).Operand(v.Index()-1), 1
+			}
+			d := v.Def()
+			if d == nil || !s.has(d) {
+				continue
+			}
+			// In one iteration of the pipelined loop an operation of stage k works for
+			// the iteration of the old loop that is k iterations behind those of stage 0.
+			late := s.slots[d].stage - turnsBack - at.stage
+			if late > 0 || late == 0 && position[d] >= position[op] {
+				return false
+			}
+		}
+	}
+	return s.keepsMemoryOrder()
+}
+
+// updateWaits sets what each wait waits for, and joins waits between which no
+// copy starts.
+func updateWaits(b *ir.Builder, module *ir.Operation) {
+	var waits []*ir.Operation
+	ir.Walk(module, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(ttg.AsyncWait) {
+			waits = append(waits, op)
+		}
+		return ir.Advance
+	})
+	commits := make(map[*ir.Operation]int)
+	for _, w := range waits {
+		w.SetAttr("num", b.Context().I32Attr(int64(laterGroups(w, commits))))
+	}
+	gone := make(map[*ir.Operation]bool)
+	for _, w := range waits {
+		if !gone[w] {
+			joinWaits(b, w, gone)
+		}
+	}
+}
+
+// laterGroups is the number of groups of copies that are surely started between
+// those that w waits for and w, on whatever way. commits is for groupCounter.
+func laterGroups(w *ir.Operation, commits map[*ir.Operation]int) int {
+	if w.NumOperands() == 0 {
+		return 0
+	}
+	least := math.MaxInt
+	for _, token := range w.Operands() {
+		c := groupCounter{least: math.MaxInt, commits: commits}
+		least = min(least, c.back(token, w, 0))
+	}
+	return least
+}
+
+// groupCounter follows a token back to where its group was committed.
+type groupCounter struct {
+	least int
+	// commits counts the groups committed before an operation in its block; it has
+	// all operations of a block, or none.
+	commits map[*ir.Operation]int
+}
+
+// back is the least number of groups committed between the definition of token
+// and at, on top of so many after at.
+func (c *groupCounter) back(token *ir.Value, at *ir.Operation, sum int) int {
+	if d := token.Def(); d != nil {
+		c.least = min(c.least, sum+c.between(d.Next(), at))
+		return c.least
+	}
+	loop := token.Block().Parent()
+	if loop == nil || !loop.Is(scf.For) || token.Index() == 0 {
+		return 0
+	}
+	sum += c.between(loop.Body().First(), at)
+	if sum >= c.least {
+		return c.least
+	}
+	i := token.Index() - 1
+	first := c.back(scf.Inits(loop)[i], loop, sum)
+	before := c.back(forloop.Yield(loop).Operand(i), forloop.Yield(loop), sum)
+	return min(first, before)
+}
+
+// between counts the groups committed from op up to end, in one block. It is 0 where
+// end is not after op: the token comes from another block, and nothing counts.
+func (c *groupCounter) between(op, end *ir.Operation) int {
+	if op == nil || op.Block() != end.Block() || end.IsBeforeInBlock(op) {
+		return 0
+	}
+	if _, ok := c.commits[op]; !ok {
+		n := 0
+		for o := range op.Block().Ops() {
+			c.commits[o] = n
+			if o.Is(ttg.AsyncCommitGroup) {
+				n++
+			}
+		}
+	}
+	return c.commits[end] - c.commits[op]
+}
+
+// joinWaits lets w wait for what the waits after it wait for, up to the next
+// group or the next operation with regions.
+func joinWaits(b *ir.Builder, w *ir.Operation, gone map[*ir.Operation]bool) {
+	tokens := w.OperandValues()
+	num, _ := w.IntAttr("num")
+	var others []*ir.Operation
+	for op := w.Next(); op != nil && !op.Is(ttg.AsyncCommitGroup) && !isBranching(op); op = op.Next() {
+		if op.Is(ttg.AsyncWait) {
+			n, _ := op.IntAttr("num")
+			num = min(num, n)
+			tokens = append(tokens, op.OperandValues()...)
+			others = append(others, op)
+		}
+	}
+	if len(others) == 0 {
+		return
+	}
+	if slices.ContainsFunc(tokens, func(v *ir.Value) bool {
+		return v.Def() != nil && v.Def().Block() == w.Block() && !v.Def().IsBeforeInBlock(w)
+	}) {
+		return // a group of this iteration: it is not committed before w
+	}
+	b.SetBefore(w)
+	b.Loc = w.Loc()
+	joined := newWait(b, int(num), tokens...)
+	for _, o := range append(others, w) {
+		o.Result(0).ReplaceAllUsesWith(joined)
+		gone[o] = true
+		o.Erase()
+	}
+}
+
+func isBranching(op *ir.Operation) bool { return op.Is(scf.For) || op.Is(scf.If) || op.Is(scf.While) }

@@ -1,0 +1,60 @@
+package pipeline
+
+import (
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/masks"
+)
+
+// A pipelined loop executes early stages for iterations that the original loop may
+// not have. What such an operation does to memory is then switched off by a
+// predicate; what it only computes is thrown away.
+
+// canPredicate reports whether predicate knows how to switch op off.
+func canPredicate(op *ir.Operation) bool {
+	if ir.IsPure(op) {
+		return true
+	}
+	switch op.Def() {
+	case tt.Load, tt.Store:
+		return !tt.IsBlockPtr(op.Operand(0).Type())
+	case tt.DescriptorLoad, tt.AtomicRMW, ttg.AsyncCopy,
+		ttg.AsyncCommitGroup, ttg.AsyncWait, ttg.LocalLoad, ttg.LocalStore, ttg.LocalAlloc:
+		return true
+	case scf.If:
+		// With a false condition the second region is executed.
+		for _, region := range op.Regions()[1:] {
+			for b := range region.Blocks() {
+				for inner := range b.Ops() {
+					if !inner.IsTerminator() && !ir.IsPure(inner) {
+						return false
+					}
+				}
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// predicate lets op do something to global memory only where pred is true. What
+// touches this program's own buffers, or orders copies, stays: it does no harm,
+// and neither does a load through a descriptor, which reads inside of its tensor
+// only. What blocks made it switches off itself.
+func predicate(b *ir.Builder, op *ir.Operation, pred *ir.Value, blocks BlockCopies) {
+	if n, ok := arith.ConstantInt(pred); ok && n&1 == 1 || ir.IsPure(op) {
+		return
+	}
+	switch {
+	case masks.Group(op) >= 0:
+		masks.Restrict(b, op, pred)
+	case op.Is(scf.If):
+		b.SetBefore(op)
+		op.SetOperand(0, arith.Binary(b, arith.AndI, pred, op.Operand(0)))
+	case blocks != nil:
+		blocks.Predicate(op, pred)
+	}
+}

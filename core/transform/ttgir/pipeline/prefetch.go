@@ -1,0 +1,360 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
+	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
+)
+
+// Prefetch reads the first part, along K, of a dot's operands from shared memory
+// at the end of the iteration before, so that an iteration's first matrix instructions find
+// them in registers, and the last part's run while the next iteration's first part is
+// on its way:
+//
+//	for … iter_args(%a = %a0, %b = %b0, %acc) {
+//	  %x = ttg.local_load %a
+//	  %y = ttg.local_load %b
+//	  %d = tt.dot %x, %y, %acc
+//	  …
+//	  scf.yield %a1, %b1, %d }
+//
+// becomes, with K cut in halves,
+//
+//	for … iter_args(%a = %a0, %b = %b0, %acc, %x0 = local_load %a0[first], %y0 = local_load %b0[first]) {
+//	  %x1 = ttg.local_load %a[second]
+//	  %y1 = ttg.local_load %b[second]
+//	  %d0 = tt.dot %x0, %y0, %acc
+//	  …
+//	  %x2 = ttg.local_load %a1[first]
+//	  %y2 = ttg.local_load %b1[first]
+//	  %d = tt.dot %x1, %y1, %d0
+//	  scf.yield %a1, %b1, %d, %x2, %y2 }
+//
+// It takes loops with one dot, of instructions that read their operands from
+// registers, where both buffers are carried from iteration to iteration and written in the
+// iteration before. The pipeliner's
+// are not: they are found by an index that the loop counts up. With the option
+// carry-buffers such a loop is rotated first so that they are (carrybuffers.go).
+var Prefetch = &pass.Pass{
+	Name:    "tritongpu-prefetch",
+	Doc:     "read the first part of a dot's operands from shared memory one iteration ahead",
+	Example: prefetchExample,
+	Options: []pass.Option{
+		{Name: "carry-buffers", Doc: "also in loops that index their buffers by a counter", Default: false},
+	},
+	Run: func(r *pass.Run) error {
+		b := ir.NewBuilder(r.Module.Context())
+		for _, loop := range forloop.All(r.Module) {
+			p := readAhead(b, loop)
+			if p == nil {
+				continue
+			}
+			var head []*ir.Operation
+			if !p.carried() {
+				if head = p.head(); head == nil || !r.Bool("carry-buffers") {
+					continue
+				}
+			}
+			if p.disturbed(head) {
+				continue
+			}
+			if head != nil {
+				p.carryBuffers(head)
+				r.Count("carried", 1)
+			}
+			p.run()
+			r.Count("dots", 1)
+		}
+		return nil
+	},
+}
+
+// prefetch is the work on one loop.
+type prefetch struct {
+	b        *ir.Builder
+	loop     *ir.Operation
+	dot      *ir.Operation
+	operands [2]bufferedOperand
+	// k is the length of the dots, width that of the part read ahead.
+	k, width int64
+}
+
+// bufferedOperand is how an operand of the dot comes out of shared memory.
+type bufferedOperand struct {
+	load  *ir.Operation   // ttg.local_load
+	steps []*ir.Operation // from what it loads to the operand, each of one tensor
+	kDim  int
+}
+
+// buffer is the descriptor that is read, token what the load waits for, or nil.
+func (o *bufferedOperand) buffer() *ir.Value { return o.load.Operand(0) }
+
+func (o *bufferedOperand) token() *ir.Value {
+	if o.load.NumOperands() < 2 {
+		return nil
+	}
+	return o.load.Operand(1)
+}
+
+// readAhead finds the loop's dot and its operands, nil when it is none of those
+// that Prefetch takes, but for where the buffers come from.
+func readAhead(b *ir.Builder, loop *ir.Operation) *prefetch {
+	p := &prefetch{b: b, loop: loop}
+	for op := range loop.Body().Ops() {
+		if !op.Is(tt.Dot) {
+			continue
+		}
+		if p.dot != nil || !readsRegisters(op) {
+			return nil
+		}
+		p.dot = op
+	}
+	if p.dot == nil {
+		return nil
+	}
+	shape := ir.ShapeOf(p.dot.Operand(0).Type())
+	p.k = shape[len(shape)-1]
+	// One instruction's K: eight rows of lanes' pairs of registers.
+	p.width = 8 * int64(kWidthOf(p.dot.Operand(0)))
+	if p.width == 0 {
+		p.width = 256 / int64(ir.BitWidth(tensors.Type(p.dot.Operand(0)).Elem))
+	}
+	if p.k < p.width {
+		return nil
+	}
+	for i := range p.operands {
+		o := bufferedFrom(p.dot.Operand(i))
+		if o == nil {
+			return nil
+		}
+		o.kDim = len(shape) - 1 - i
+		p.operands[i] = *o
+	}
+	return p
+}
+
+// readsRegisters reports whether both operands of a dot are in the registers of
+// a matrix instruction.
+func readsRegisters(dot *ir.Operation) bool {
+	for i := range 2 {
+		d, ok := encoding.Get(dot.Operand(i).Type()).(*layout.DotOp)
+		if !ok {
+			return false
+		}
+		switch e := d.Parent.(type) {
+		case *layout.NvidiaMMA:
+			if e.VersionMajor != 2 {
+				return false
+			}
+		case *layout.AMDMFMA:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func kWidthOf(operand *ir.Value) int {
+	return encoding.Get(operand.Type()).(*layout.DotOp).KWidth
+}
+
+// bufferedFrom follows an operand back to the load that it comes from, over
+// operations that nobody else uses the results of.
+func bufferedFrom(v *ir.Value) *bufferedOperand {
+	var o bufferedOperand
+	for block := v.Block(); ; {
+		op := v.Def()
+		if op == nil || op.Block() != block || !v.HasOneUse() {
+			return nil
+		}
+		if op.Is(ttg.LocalLoad) {
+			_, ok := encoding.Get(v.Type()).(*layout.DotOp)
+			if !ok {
+				return nil // it is transposed or converted on its way
+			}
+			o.load = op
+			slices.Reverse(o.steps)
+			return &o
+		}
+		if op.NumOperands() != 1 || op.NumResults() != 1 || op.NumRegions() != 0 || !op.Def().Has(ir.Elementwise) || !ir.IsPure(op) {
+			return nil
+		}
+		o.steps = append(o.steps, op)
+		v = op.Operand(0)
+	}
+}
+
+// carriedIndex is the place of v among what the loop carries, or -1.
+func carriedIndex(loop *ir.Operation, v *ir.Value) int {
+	if v.IsArgument() && v.Block() == loop.Body() {
+		return v.Index() - 1
+	}
+	return -1
+}
+
+// carried reports whether the loop carries the buffers, and the tokens.
+func (p *prefetch) carried() bool {
+	for i := range p.operands {
+		o := &p.operands[i]
+		if carriedIndex(p.loop, o.buffer()) < 0 || o.token() != nil && carriedIndex(p.loop, o.token()) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// disturbed reports whether something ahead of the loads, apart from the given
+// operations, may change what they find in the buffers, so that it cannot be
+// read in the iteration before.
+func (p *prefetch) disturbed(apart []*ir.Operation) bool {
+	for i := range p.operands {
+		for op := p.loop.Body().First(); op != p.operands[i].load; op = op.Next() {
+			if changesBuffers(op) && !slices.Contains(apart, op) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// changesBuffers reports whether op, or an operation in it, may write to shared
+// memory or wait for what others write there.
+func changesBuffers(op *ir.Operation) bool {
+	return ir.Walk(op, func(o *ir.Operation) ir.WalkResult {
+		switch o.Def() {
+		case tt.Store, tt.AtomicRMW, tt.AtomicCAS: // in global memory
+			return ir.Advance
+		}
+		if e := ir.EffectsOf(o); o.NumRegions() == 0 && (e.Unknown || e.Write) {
+			return ir.Stop
+		}
+		return ir.Advance
+	})
+}
+
+// part makes the part of an operand from k on, of n elements along K, out of the
+// given buffer and token (nil: none), at the builder's point.
+func (p *prefetch) part(o *bufferedOperand, buffer, token *ir.Value, k, n int64) *ir.Value {
+	b := p.b
+	c := b.Context()
+	b.Loc = o.load.Loc()
+	if n < p.k {
+		t := *buffer.Type().(*ttg.MemDescType)
+		t.Shape = slices.Clone(t.Shape)
+		t.Shape[o.kDim] = n
+		offsets := make([]int64, len(t.Shape))
+		offsets[o.kDim] = k
+		buffer = b.Create(ttg.MemDescSubslice, ir.State{
+			Operands: []*ir.Value{buffer}, Types: []ir.Type{ttg.MemDesc(c, t)},
+			Attrs: []ir.NamedAttr{{Name: "offsets", Attr: c.I32Array(offsets...)}},
+		}).Result(0)
+	}
+	cut := func(v *ir.Value) ir.Type {
+		t := tensors.Type(v)
+		shape := slices.Clone(t.Shape)
+		shape[o.kDim] = n
+		return c.Tensor(shape, t.Elem, t.Encoding)
+	}
+	operands := []*ir.Value{buffer}
+	if token != nil {
+		operands = append(operands, token)
+	}
+	v := b.Op(ttg.LocalLoad, operands, cut(o.load.Result(0))).Result(0)
+	for _, step := range o.steps {
+		m := ir.NewMapping()
+		m.Map(step.Operand(0), v)
+		s := step.Clone(m)
+		s.Result(0).SetType(cut(step.Result(0)))
+		b.Insert(s)
+		v = s.Result(0)
+	}
+	return v
+}
+
+// run cuts the dot and reads its first part ahead.
+func (p *prefetch) run() {
+	b := p.b
+	// The first part before the loop.
+	b.SetBefore(p.loop)
+	inits := scf.Inits(p.loop)
+	var first [2]*ir.Value
+	for i := range p.operands {
+		o := &p.operands[i]
+		first[i] = p.part(o, inits[carriedIndex(p.loop, o.buffer())], p.incoming(o, inits), 0, p.width)
+	}
+	var args []*ir.Value
+	p.loop, args = forloop.AddCarried(b, p.loop, first[:]...)
+	yield := forloop.Yield(p.loop)
+	// The other parts where the whole was, each as large as what was there before
+	// it, so that it begins at a multiple of its size.
+	b.SetBefore(p.dot)
+	acc := p.product(args[0], args[1], p.dot.Operand(2))
+	last := acc
+	var rest [][2]*ir.Value
+	for k := p.width; k < p.k; {
+		n := k
+		var parts [2]*ir.Value
+		for i := range p.operands {
+			o := &p.operands[i]
+			b.SetBefore(o.load) // after it, there may be something else in the buffer
+			parts[i] = p.part(o, o.buffer(), o.token(), k, n)
+		}
+		rest = append(rest, parts)
+		k += n
+	}
+	b.SetBefore(p.dot)
+	for _, x := range rest {
+		last = p.product(x[0], x[1], last.Result(0))
+	}
+	p.dot.ReplaceAllUsesWith(last.Result(0))
+	// The next iteration's first part at the end of this one, and with it the last
+	// dot, if nothing but the next iteration needs it.
+	b.SetBefore(yield)
+	carried := yield.OperandValues()
+	for i := range p.operands {
+		o := &p.operands[i]
+		yield.AppendOperand(p.part(o, carried[carriedIndex(p.loop, o.buffer())], p.incoming(o, carried), 0, p.width))
+	}
+	if last != acc && last.Result(0).HasOneUse() && slices.Contains(yield.OperandValues(), last.Result(0)) {
+		last.MoveBefore(yield)
+	}
+	p.dot.Erase()
+	for i := range p.operands {
+		p.operands[i].erase()
+	}
+}
+
+// incoming is the value, among those that go into the loop or its next iteration, of
+// the token that an operand's load waits for; nil when there is none.
+func (p *prefetch) incoming(o *bufferedOperand, values []*ir.Value) *ir.Value {
+	if o.token() == nil {
+		return nil
+	}
+	return values[carriedIndex(p.loop, o.token())]
+}
+
+// product is the dot of other operands, at the builder's point.
+func (p *prefetch) product(x, y, acc *ir.Value) *ir.Operation {
+	n := p.dot.Clone(ir.NewMapping())
+	n.SetOperand(0, x)
+	n.SetOperand(1, y)
+	n.SetOperand(2, acc)
+	p.b.Insert(n)
+	return n
+}
+
+// erase removes the load of the whole operand, whose result nothing uses now.
+func (o *bufferedOperand) erase() {
+	for _, step := range slices.Backward(o.steps) {
+		step.Erase()
+	}
+	o.load.Erase()
+}

@@ -1,0 +1,93 @@
+package tensors
+
+import (
+	"slices"
+
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+)
+
+// Type is the type of v if it is a tensor, else nil.
+func Type(v *ir.Value) *ir.TensorType {
+	t, _ := v.Type().(*ir.TensorType)
+	return t
+}
+
+// Encoding is the encoding of v; nil if it is not a tensor.
+func Encoding(v *ir.Value) ir.Attribute {
+	if t := Type(v); t != nil {
+		return t.Encoding
+	}
+	return nil
+}
+
+// WithEncoding is t with another encoding.
+func WithEncoding(c *ir.Context, t *ir.TensorType, enc ir.Attribute) *ir.TensorType {
+	return c.Tensor(t.Shape, t.Elem, enc)
+}
+
+// Linear is the layout of a tensor type as a linear map.
+func Linear(t *ir.TensorType) layout.Layout {
+	l, err := encoding.Get(t).Linear(t.Shape)
+	if err != nil {
+		panic("BUG: ttgir: " + err.Error())
+	}
+	return l
+}
+
+// Registers is the number of values of a tensor in each thread.
+func Registers(shape []int64, a *encoding.Attr) int {
+	l, err := a.Layout.Linear(shape)
+	if err != nil {
+		panic("BUG: ttgir: " + err.Error())
+	}
+	return l.Registers()
+}
+
+// PerCTA is the shape of the part of a tensor that one CTA holds.
+func PerCTA(t *ir.TensorType) []int64 {
+	e := encoding.Get(t)
+	if e == nil || layout.CTAs(e) == 1 {
+		return t.Shape
+	}
+	shape := slices.Clone(t.Shape)
+	l, err := e.Linear(t.Shape)
+	if err != nil {
+		panic("BUG: ttgir: " + err.Error())
+	}
+	for d := range shape {
+		shape[d] /= int64(l.Along(layout.Block, layout.TensorDim(d)))
+	}
+	return shape
+}
+
+func IsMatrix(e layout.Encoding) bool {
+	switch e.(type) {
+	case *layout.NvidiaMMA, *layout.AMDMFMA, *layout.AMDWMMA:
+		return true
+	}
+	return false
+}
+
+func Permutation(op *ir.Operation) []int {
+	order := op.Attr("order").(*ir.DenseArrayAttr).Values
+	perm := make([]int, len(order))
+	for i, d := range order {
+		perm[i] = int(d)
+	}
+	return perm
+}
+
+// Conversions lists the conversions inside root.
+func Conversions(root *ir.Operation) []*ir.Operation {
+	var list []*ir.Operation
+	ir.Walk(root, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(ttg.ConvertLayout) {
+			list = append(list, op)
+		}
+		return ir.Advance
+	})
+	return list
+}
