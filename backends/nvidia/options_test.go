@@ -71,7 +71,7 @@ func TestOptionMistakes(t *testing.T) {
 		{"80", `{"num_warps":0}`, "0 is not a power of two"},
 		{"80", `{"num_warps":64}`, "64 is not a power of two between 1 and 32"},
 		{"80", `{"num_ctas":2}`, "cuda:80 has no clusters"},
-		{"80", `{"skip_passes":["tritongpu-coalesce","convert-triton-to-tritongpu"]}`, "cannot be left out: from here on every tensor has a layout"},
+		{"80", `{"skip_passes":["tritongpu-coalesce","convert-triton-to-tritongpu"]}`, "cannot be left out: every later pass needs layouts"},
 		{"80", `{"skip_passes":["coalesce"]}`, "there is no pass \"coalesce\" to leave out"},
 		{"80", `{"llvm_passes":"O2"}`, "O2"},
 		{"90", `{"num_ctas":3}`, "3 is not a power of two between 1 and 16"},
