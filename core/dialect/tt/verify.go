@@ -462,7 +462,7 @@ func CheckFuncName(name string, private bool) error {
 	case '0' <= name[0] && name[0] <= '9':
 		return fmt.Errorf("name %q begins with a digit", name)
 	case strings.HasPrefix(name, "llvm."):
-		return fmt.Errorf("name %q is reserved: LLVM's own begin with llvm.", name)
+		return fmt.Errorf("name %q is reserved: LLVM's own begin with \"llvm.\"", name)
 	}
 	for _, r := range name {
 		switch {

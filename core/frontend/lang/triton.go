@@ -92,7 +92,6 @@ func change(name string, f func(fn *eval.Function, kw []eval.Keyword)) *eval.Nat
 var (
 	jitKeywords       = []string{"version", "repr", "launch_metadata", "do_not_specialize", "do_not_specialize_on_alignment", "debug", "noinline"}
 	autotuneKeywords  = []string{"configs", "key", "prune_configs_by", "reset_to_zero", "restore_value", "pre_hook", "post_hook", "warmup", "rep", "use_cuda_graph", "do_bench", "cache_results"}
-	pruneKeywords     = []string{"early_config_prune", "perf_model", "top_k"}
 	configKeywords    = []string{"kwargs", "num_warps", "num_stages", "num_ctas", "maxnreg", "pre_hook", "ir_override"}
 	heuristicKeywords = []string{"values"}
 )

@@ -1,0 +1,157 @@
+package llir
+
+import (
+	"math"
+	"testing"
+
+	"github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
+)
+
+// Registers of one thread hold neighbours: which comes first is known, whatever
+// the thread.
+func TestCompareNeighbours(t *testing.T) {
+	m := NewModule("test", "", "")
+	fn := m.NewFunc("f", false, Void, I32, I32)
+	b := NewBuilder(fn)
+	b.SetBlock(fn.NewBlock(nil))
+	x := b.Shl(fn.Param(0), 2)
+	one, three := b.Or(x, m.I32(1)), b.Xor(x, m.I32(3))
+	for _, c := range []struct {
+		pred enum.IPred
+		x, y Value
+		want Value
+	}{
+		{enum.IPredSLT, one, three, m.Bool(true)},
+		{enum.IPredULT, three, one, m.Bool(false)},
+		{enum.IPredSGT, one, x, m.Bool(true)},
+		{enum.IPredEQ, x, three, m.Bool(false)},
+		{enum.IPredNE, one, three, m.Bool(true)},
+	} {
+		if got := b.ICmp(c.pred, c.x, c.y); got != c.want {
+			t.Errorf("%s %s, %s is %s", c.pred, c.x, c.y, got)
+		}
+	}
+	// The sum may wrap around, and another base says nothing.
+	for _, y := range []Value{b.Add(fn.Param(0), m.I32(1)), fn.Param(1)} {
+		if got := b.ICmp(enum.IPredSLT, fn.Param(0), y); IsConst(got) {
+			t.Errorf("%s < %s is taken for %s", fn.Param(0), y, got)
+		}
+	}
+}
+
+// What compares 0 or 1 with a truth value made wider combines truth values.
+func TestCompareTruths(t *testing.T) {
+	m := NewModule("test", "", "")
+	fn := m.NewFunc("f", false, Void, F32, F32, I32)
+	b := NewBuilder(fn)
+	b.SetBlock(fn.NewBlock(nil))
+	p := b.FCmp(enum.FPredOGT, fn.Param(0), fn.Param(1))
+	wide, bit := b.ZExt(p, I32), b.And(fn.Param(2), m.I32(1))
+	isSet := b.ICmp(enum.IPredNE, bit, m.I32(0))
+	for _, c := range []struct {
+		pred enum.IPred
+		x, y Value
+		want Value
+	}{
+		{enum.IPredNE, wide, bit, b.Xor(p, isSet)},
+		{enum.IPredNE, bit, wide, b.Xor(p, isSet)},
+		{enum.IPredEQ, wide, bit, b.Not(b.Xor(p, isSet))},
+		{enum.IPredNE, wide, m.I32(0), p},
+		{enum.IPredEQ, wide, m.I32(1), p},
+		{enum.IPredEQ, wide, m.I32(0), b.FCmp(enum.FPredULE, fn.Param(0), fn.Param(1))},
+		{enum.IPredNE, wide, m.I32(2), m.Bool(true)},
+		{enum.IPredNE, wide, b.ZExt(isSet, I32), b.Xor(p, isSet)},
+	} {
+		if got := b.ICmp(c.pred, c.x, c.y); got != c.want {
+			t.Errorf("%s %s, %s is %s", c.pred, c.x, c.y, got)
+		}
+	}
+	// Another bit may be set, and an order is not an equality.
+	for _, v := range []Value{b.ICmp(enum.IPredNE, wide, fn.Param(2)), b.ICmp(enum.IPredULT, wide, bit)} {
+		if _, ok := v.(*ir.InstICmp); !ok {
+			t.Errorf("%s is not a comparison", v)
+		}
+	}
+}
+
+// Few truth values made of numbers before a load are used after it; those made
+// after it are free until the next one.
+func TestTruthsOverLoads(t *testing.T) {
+	m := NewModule("test", "", "")
+	fn := m.NewFunc("f", false, Void, F32, F32, I32)
+	b := NewBuilder(fn)
+	b.SetBlock(fn.NewBlock(nil))
+	wide := b.ZExt(b.FCmp(enum.FPredOGT, fn.Param(0), fn.Param(1)), I32)
+	bit := func(n int) Value { return b.And(b.LShr(fn.Param(2), n), m.I32(1)) }
+	folded := func(n int) bool {
+		_, compares := b.ICmp(enum.IPredNE, wide, bit(n)).(*ir.InstICmp)
+		return !compares
+	}
+	for n := range 5 {
+		for range 2 { // the second time it is shared
+			if !folded(n) {
+				t.Errorf("bit %d is not a truth value before the first load", n)
+			}
+		}
+	}
+	for range 2 {
+		b.CountLoad()
+		for n := range 5 {
+			if want := n < mostKept; folded(n) != want {
+				t.Errorf("after a load bit %d is a truth value: %t", n, !want)
+			}
+		}
+	}
+	for range 2 {
+		if !folded(7) {
+			t.Error("a bit that is new after a load is not a truth value")
+		}
+	}
+}
+
+// A number that was made wider stays in the range that it came from, whatever is
+// done to it bit by bit; a sum leaves it by one bit.
+func TestCompareRange(t *testing.T) {
+	m := NewModule("test", "", "")
+	fn := m.NewFunc("f", false, Void, I32, I32)
+	b := NewBuilder(fn)
+	b.SetBlock(fn.NewBlock(nil))
+	wide := b.SExt(fn.Param(0), I64)
+	lane := b.And(b.ZExt(fn.Param(1), I64), m.I64(127))
+	blocks := b.SExt(b.Shl(fn.Param(0), 7), I64)
+	sum := b.Add(wide, b.SExt(fn.Param(1), I64))
+	yes, no := Value(m.Bool(true)), Value(m.Bool(false))
+	for i, c := range []struct {
+		pred enum.IPred
+		x    Value
+		c    int64
+		want Value // nil: not known
+	}{
+		{enum.IPredSLE, wide, math.MaxInt32, yes},
+		{enum.IPredSLT, wide, math.MaxInt32, nil},
+		{enum.IPredSLT, wide, math.MaxInt32 + 1, yes},
+		{enum.IPredSGT, wide, math.MaxInt32, no},
+		{enum.IPredSGE, wide, math.MaxInt32, nil},
+		{enum.IPredSGE, wide, math.MaxInt32 + 1, no},
+		{enum.IPredSGE, wide, math.MinInt32, yes},
+		{enum.IPredSGT, wide, math.MinInt32, nil},
+		{enum.IPredSGT, wide, math.MinInt32 - 1, yes},
+		{enum.IPredSLT, wide, math.MinInt32, no},
+		{enum.IPredSLE, wide, math.MinInt32, nil},
+		{enum.IPredSLE, wide, math.MinInt32 - 1, no},
+		{enum.IPredSLE, b.Or(blocks, lane), math.MaxInt32, yes},
+		{enum.IPredSGE, b.Or(blocks, lane), math.MinInt32, yes},
+		{enum.IPredSGE, b.Xor(wide, m.I64(-1)), math.MinInt32, yes},
+		{enum.IPredSLE, sum, math.MaxInt32, nil},
+		{enum.IPredSLE, sum, 2 * math.MaxInt32, nil},
+		{enum.IPredSLE, sum, 2*math.MaxInt32 + 1, yes},
+		{enum.IPredSGE, b.Select(b.ICmp(enum.IPredEQ, wide, m.I64(3)), sum, m.I64(5)), 2 * math.MinInt32, yes},
+		{enum.IPredSLT, m.I64(7), 8, yes},
+	} {
+		got := b.ICmp(c.pred, c.x, m.I64(c.c))
+		if c.want == nil && IsConst(got) || c.want != nil && got != c.want {
+			t.Errorf("%d: x %v %d is %v", i, c.pred, c.c, got)
+		}
+	}
+}
