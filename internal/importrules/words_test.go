@@ -157,7 +157,10 @@ func proseOf(path string, src []byte) (map[int]string, error) {
 // wordsIn reports listed wording of one file, whose path is given from the root.
 func wordsIn(path string, src []byte) ([]string, error) {
 	prose := map[int]string{0: string(src)}
-	if strings.HasSuffix(path, ".go") {
+	switch filepath.Ext(path) {
+	case ".txtar":
+		prose[0], _, _ = strings.Cut(string(src), "\n-- ") // what comes before its files
+	case ".go":
 		var err error
 		if prose, err = proseOf(path, src); err != nil {
 			return nil, err
@@ -179,8 +182,20 @@ func wordsIn(path string, src []byte) ([]string, error) {
 	return out, nil
 }
 
+// isProse reports whether people read what is in a file: Go that is no test data,
+// the documents, and the examples that tritonc passes prints.
+func isProse(path string) bool {
+	switch filepath.Ext(path) {
+	case ".go":
+		return !strings.Contains(path, "/testdata/")
+	case ".md":
+		return strings.HasPrefix(path, "docs/") || !strings.Contains(path, "/")
+	}
+	return strings.HasPrefix(path, "core/transform/") && strings.HasSuffix(path, "/example.txtar")
+}
+
 // TestWords reads the comments and strings of every Go file that no program wrote,
-// and the documents.
+// the documents, and the examples of passes.
 func TestWords(t *testing.T) {
 	root := filepath.Join("..", "..")
 	n := 0
@@ -188,7 +203,7 @@ func TestWords(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "testdata" || path != root && strings.HasPrefix(d.Name(), ".")) {
+		if d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
 			return fs.SkipDir
 		}
 		rel, err := filepath.Rel(root, path)
@@ -196,7 +211,7 @@ func TestWords(t *testing.T) {
 			return err
 		}
 		rel = filepath.ToSlash(rel)
-		if !d.Type().IsRegular() || !strings.HasSuffix(rel, ".go") && !(strings.HasSuffix(rel, ".md") && (strings.HasPrefix(rel, "docs/") || !strings.Contains(rel, "/"))) {
+		if !d.Type().IsRegular() || !isProse(rel) {
 			return nil
 		}
 		src, err := os.ReadFile(path)

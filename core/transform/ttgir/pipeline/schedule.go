@@ -15,7 +15,7 @@ const (
 	// latencyAttr on an operation is how many iterations of its loop ahead of its
 	// first use it is to be started.
 	latencyAttr = "tt.latency"
-	// stageAttr on an operation of a loop is by how many turns it is delayed
+	// stageAttr on an operation of a loop is by how many iterations it is delayed
 	// against operations of stage 0.
 	stageAttr = "loop.stage"
 	// clusterAttr orders the operations of one iteration of the pipelined loop:
