@@ -32,6 +32,20 @@ func (b *Builder) SetBefore(op *Operation) { b.block, b.before = op.block, op }
 // SetAfter inserts after op from now on.
 func (b *Builder) SetAfter(op *Operation) { b.block, b.before = op.block, op.next }
 
+// At inserts before op from now on, and gives op's location to what it makes: that
+// of a rewrite, which replaces op or prepares its operands.
+func (b *Builder) At(op *Operation) {
+	b.SetBefore(op)
+	b.Loc = op.loc
+}
+
+// After inserts after op from now on, and gives op's location to what it makes:
+// that of what uses op's results or follows its effects.
+func (b *Builder) After(op *Operation) {
+	b.SetAfter(op)
+	b.Loc = op.loc
+}
+
 // SetAfterValue inserts just after the definition of v from now on.
 func (b *Builder) SetAfterValue(v *Value) {
 	if v.op != nil {

@@ -97,6 +97,25 @@ func TestUseLists(t *testing.T) {
 	}
 }
 
+// TestAt: At and After set place and location at once.
+func TestAt(t *testing.T) {
+	c, b, _, arg := fixture()
+	b.Loc = c.FileLoc("k.py", 3, 5)
+	at := b.Op(testAdd, []*Value{arg, arg})
+	b.Loc = c.UnknownLoc()
+	b.After(at)
+	after := b.Op(testAdd, []*Value{arg, arg})
+	b.Loc = c.UnknownLoc()
+	b.At(at)
+	before := b.Op(testAdd, []*Value{arg, arg})
+	if before.Next() != at || at.Next() != after {
+		t.Error("not in the order before, at, after")
+	}
+	if before.Loc() != at.Loc() || after.Loc() != at.Loc() {
+		t.Errorf("locations %v and %v, want %v", before.Loc(), after.Loc(), at.Loc())
+	}
+}
+
 func TestOrderSurvivesInsertion(t *testing.T) {
 	_, b, _, arg := fixture()
 	var ops []*Operation

@@ -24,8 +24,7 @@ func widenNarrowFloats(mod *ir.Operation) {
 	c := mod.Context()
 	b := ir.NewBuilder(c)
 	for _, op := range found {
-		b.Loc = op.Loc()
-		b.SetBefore(op)
+		b.At(op)
 		for i, v := range op.OperandValues() {
 			if isNarrowFloat(v.Type()) {
 				op.SetOperand(i, b.Op(tt.FpToFp, []*ir.Value{v}, withF32(c, v.Type())).Result(0))

@@ -268,8 +268,7 @@ func (rw *Rewriter) visit(op *ir.Operation) {
 func (rw *Rewriter) try(patterns []Pattern, op *ir.Operation) bool {
 	for i := range patterns {
 		p := &patterns[i]
-		rw.SetBefore(op)
-		rw.Loc = op.Loc()
+		rw.At(op)
 		if p.Apply(rw, op) {
 			rw.changed = true
 			if rw.opts.Count != nil {

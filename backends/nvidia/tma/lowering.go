@@ -36,8 +36,7 @@ var Lower = &pass.Pass{
 			r.Module.Context().Load(ttng.Dialect())
 		}
 		for _, op := range accesses {
-			b.SetBefore(op)
-			b.Loc = op.Loc()
+			b.At(op)
 			if op.Is(tt.DescriptorLoad) {
 				lowerLoad(b, op)
 			} else {
@@ -46,8 +45,7 @@ var Lower = &pass.Pass{
 			op.Erase()
 		}
 		for _, op := range made {
-			b.SetBefore(op)
-			b.Loc = op.Loc()
+			b.At(op)
 			if op.HasUses() {
 				op.ReplaceAllUsesWith(lowerDescriptor(b, tt.AsMakeTensorDesc(op)))
 			}

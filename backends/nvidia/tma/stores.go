@@ -84,16 +84,14 @@ func pipelineStores(b *ir.Builder, loop *ir.Operation) int {
 		}
 	}
 	for _, s := range stores {
-		b.SetBefore(s)
-		b.Loc = s.Loc()
+		b.At(s)
 		waitForStores(b, 0)
 		buffer := buffers[bufferType(s, true)]
 		b.Op(ttg.LocalStore, []*ir.Value{stored(s), buffer})
 		startStore(b, s, buffer)
 		s.Erase()
 	}
-	b.SetAfter(loop)
-	b.Loc = loop.Loc()
+	b.After(loop)
 	waitForStores(b, 0)
 	for _, m := range made {
 		b.Op(ttg.LocalDealloc, []*ir.Value{m})

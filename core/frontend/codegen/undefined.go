@@ -62,8 +62,7 @@ func (g *gen) makeZero(v *ir.Value) {
 	op, t := v.Def(), v.Type()
 	b := g.u.b
 	point := b.Save()
-	b.SetBefore(op)
-	b.Loc = op.Loc()
+	b.At(op)
 	switch elem := ir.ElemOf(t); {
 	case ir.IsInt(elem, 0):
 		v.ReplaceAllUsesWith(arith.Int(b, t, 0))

@@ -63,8 +63,7 @@ func knownBranch(b *ir.Block) bool {
 	}
 	args := cf.SuccessorArgs(t, way)
 	bld := ir.NewBuilder(t.Context())
-	bld.SetBefore(t)
-	bld.Loc = t.Loc()
+	bld.At(t)
 	cf.NewBr(bld, t.Successor(way), args...)
 	t.Erase()
 	return true

@@ -177,8 +177,7 @@ func spliceBlocks(call *ir.Operation, body *ir.Region) {
 		if ret == nil || !ret.Is(tt.Return) {
 			continue
 		}
-		b.SetBefore(ret)
-		b.Loc = ret.Loc()
+		b.At(ret)
 		b.Create(cf.Br, ir.State{Operands: ret.OperandValues(), Successors: []*ir.Block{after}})
 		ret.Erase()
 	}

@@ -70,7 +70,7 @@ func (x *expander) operation(op *ir.Operation) error {
 	if x.stays != nil && x.stays(op) {
 		return nil
 	}
-	x.at(op)
+	x.b.At(op)
 	switch op.Def() {
 	case scf.For:
 		return x.loop(op)
@@ -97,12 +97,6 @@ func (x *expander) operation(op *ir.Operation) error {
 		}
 	}
 	return nil
-}
-
-// at inserts before op from now on, with its location.
-func (x *expander) at(op *ir.Operation) {
-	x.b.SetBefore(op)
-	x.b.Loc = op.Loc()
 }
 
 // flat replaces each compound of vs by its carried values.
@@ -251,7 +245,7 @@ func (x *expander) while(op *ir.Operation) error {
 	if err := x.end(cond, 1, passed, read); err != nil {
 		return err
 	}
-	x.at(op)
+	x.b.At(op)
 	n := x.b.Create(scf.While, ir.State{
 		Operands: x.flat(inits), Types: typesOf(cond.OperandValues()[1:]), Attrs: op.Attrs(), Regions: 2,
 	})
@@ -282,7 +276,7 @@ func (x *expander) choice(op *ir.Operation) error {
 			return err
 		}
 	}
-	x.at(op)
+	x.b.At(op)
 	n := x.b.Create(scf.If, ir.State{
 		Operands: op.OperandValues(), Types: typesOf(x.flat(yes)), Attrs: op.Attrs(), Regions: 2,
 	})

@@ -42,8 +42,7 @@ var LoopUnroll = &pass.Pass{
 // unroll makes op step n iterations at a time and adds a loop for the rest.
 func unroll(op *ir.Operation, n int64) {
 	b := ir.NewBuilder(op.Context())
-	b.SetBefore(op)
-	b.Loc = op.Loc()
+	b.At(op)
 	lo, hi, step := scf.LowerBound(op), scf.UpperBound(op), scf.Step(op)
 	t := lo.Type()
 

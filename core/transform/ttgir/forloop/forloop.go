@@ -59,8 +59,7 @@ func remadeLoop(b *ir.Builder, loop *ir.Operation, operands []*ir.Value, keep []
 			types = append(types, r.Type())
 		}
 	}
-	b.SetBefore(loop)
-	b.Loc = loop.Loc()
+	b.At(loop)
 	n := b.Create(scf.For, ir.State{Operands: operands, Types: append(types, more...), Attrs: loop.Attrs(), Regions: 1})
 	n.Region(0).TakeBody(loop.Region(0))
 	k := 0

@@ -122,8 +122,7 @@ func (c *converter) operation(op *ir.Operation) {
 	for _, r := range op.Regions() {
 		c.region(r)
 	}
-	c.b.SetBefore(op)
-	c.b.Loc = op.Loc()
+	c.b.At(op)
 	switch op.Def() {
 	case tt.Func:
 		c.function(op)

@@ -66,8 +66,7 @@ func relaid(b *ir.Builder, op *ir.Operation, enc ir.Attribute) {
 	old := tensors.Type(r)
 	r.SetType(tensors.WithEncoding(b.Context(), old, enc))
 	op.SetAttr("efficient_layout", b.Context().Unit())
-	b.SetAfter(op)
-	b.Loc = op.Loc()
+	b.After(op)
 	back := ttg.NewConvertLayout(b, r, old.Encoding)
 	r.ReplaceUsesIf(back, func(u *ir.Use) bool { return u.Owner() != back.Def() })
 }
@@ -152,8 +151,7 @@ func localGather(b *ir.Builder, m machine.Machine, op *ir.Operation) bool {
 		}
 	}
 	enc := encoding.Of(b.Context(), g)
-	b.SetBefore(op)
-	b.Loc = op.Loc()
+	b.At(op)
 	op.SetOperand(0, ttg.NewConvertLayout(b, op.Operand(0), enc))
 	op.SetOperand(1, b.Op(ttg.ConvertLayout, []*ir.Value{op.Operand(1)}, tensors.WithEncoding(b.Context(), idx, enc)).Result(0))
 	relaid(b, op, enc)

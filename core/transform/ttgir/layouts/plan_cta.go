@@ -92,8 +92,7 @@ func planDot(b *ir.Builder, dot *ir.Operation, m machine.Machine) bool {
 		return false
 	}
 	c := b.Context()
-	b.SetBefore(dot)
-	b.Loc = dot.Loc()
+	b.At(dot)
 	for i := range 2 {
 		o := &layout.DotOp{OpIdx: i, Parent: want}
 		if d, ok := encoding.Get(dot.Operand(i).Type()).(*layout.DotOp); ok {
@@ -126,8 +125,7 @@ func planReduce(b *ir.Builder, op *ir.Operation, m machine.Machine) bool {
 	}
 	c := b.Context()
 	want := encoding.Of(c, blockedSplit(have, shape, ctas, m))
-	b.SetBefore(op)
-	b.Loc = op.Loc()
+	b.At(op)
 	for i := range op.NumOperands() {
 		op.SetOperand(i, ttg.NewConvertLayout(b, op.Operand(i), want))
 	}

@@ -143,8 +143,7 @@ func (rb *rebuild) withResult(op *ir.Operation, operands []*ir.Value, t ir.Type)
 	for _, v := range op.Results() {
 		types = append(types, v.Type())
 	}
-	rb.b.SetBefore(op)
-	rb.b.Loc = op.Loc()
+	rb.b.At(op)
 	n := rb.b.Create(op.Def(), ir.State{
 		Operands: append(op.OperandValues(), operands...), Types: append(types, t), Attrs: op.Attrs(), Regions: op.NumRegions(),
 	})

@@ -67,8 +67,7 @@ func boundMask(b *ir.Builder, mask *ir.Value) *ir.Value {
 	if def == nil || !def.Is(arith.AndI) {
 		return nil
 	}
-	b.SetAfter(def)
-	b.Loc = def.Loc()
+	b.After(def)
 	m := maskBounder{b: b, whole: mask.Type().(*ir.TensorType)}
 	m.collect(mask)
 	if !m.pair() && (m.bearer() < 0 || !m.guarded()) {

@@ -81,8 +81,7 @@ func mergeSelects(b *ir.Builder, cond *ir.Operation, selects []*ir.Operation) {
 	for _, s := range selects {
 		types = append(types, s.Result(0).Type())
 	}
-	b.SetBefore(cond)
-	b.Loc = cond.Loc()
+	b.At(cond)
 	n := b.Create(scf.If, ir.State{Operands: cond.OperandValues(), Types: types, Attrs: cond.Attrs(), Regions: 2})
 	for i, region := range cond.Regions() {
 		n.Region(i).TakeBody(region)

@@ -126,8 +126,7 @@ func (f *fusion) run() {
 		}
 	}
 	f.findHanded()
-	b.SetBefore(outer)
-	b.Loc = outer.Loc()
+	b.At(outer)
 	length := emitTripCount(b, f.inner)
 	never := arith.Compare(b, arith.CmpI, arith.SLE, length, arith.Int(b, length.Type(), 0))
 	branch := scf.NewIf(b, never, true, typesOf(outer.Results())...)

@@ -57,8 +57,7 @@ func splitOffset(b *ir.Builder, op *ir.Operation) bool {
 	if !s.splits(offset) {
 		return false
 	}
-	b.SetBefore(op)
-	b.Loc = op.Loc()
+	b.At(op)
 	p := s.parts(offset)
 	base := tt.NewAddPtr(b, op.Operand(0).Def().Operand(0), p.uniform)
 	ptrs := tt.Unary(b, tt.Splat, base, op.Result(0).Type())

@@ -141,8 +141,7 @@ func (a *accelerator) accelerate(op *ir.Operation) {
 		CGA: cgaOf(encoding.Get(t)),
 	}
 	enc := encoding.Of(c, mma)
-	a.b.SetBefore(op)
-	a.b.Loc = op.Loc()
+	a.b.At(op)
 	acc := ttg.NewConvertLayout(a.b, op.Operand(2), enc)
 	// The operand that comes from the narrowest elements decides how many lie
 	// side by side along K, so that what is loaded at once stays together.
@@ -316,8 +315,7 @@ func (a *accelerator) promote(op *ir.Operation) {
 		}
 		to = c.F16()
 	}
-	a.b.SetBefore(op)
-	a.b.Loc = op.Loc()
+	a.b.At(op)
 	for i := range 2 {
 		op.SetOperand(i, widened(a.b, op.Operand(i), to))
 	}

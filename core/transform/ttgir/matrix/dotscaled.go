@@ -23,8 +23,7 @@ const (
 // along K for the elements of its block.
 func (a *accelerator) decomposeScaled(op *ir.Operation) {
 	b, c := a.b, op.Context()
-	b.SetBefore(op)
-	b.Loc = op.Loc()
+	b.At(op)
 	var compute ir.Type = c.BF16()
 	for _, name := range []string{"a_elem_type", "b_elem_type"} {
 		if k, _ := op.IntAttr(name); k == formatFP16 {

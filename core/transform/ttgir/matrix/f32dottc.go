@@ -54,8 +54,7 @@ func (s *splitter) split(dot *ir.Operation) bool {
 	if !f32(dot.Operand(0)) || !f32(dot.Operand(1)) {
 		return false
 	}
-	s.b.SetBefore(dot)
-	s.b.Loc = dot.Loc()
+	s.b.At(dot)
 	precision, _ := dot.IntAttr("inputPrecision")
 	var as, bs []*ir.Value // the parts, greatest first
 	switch {

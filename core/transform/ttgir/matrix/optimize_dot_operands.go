@@ -68,8 +68,7 @@ func transposeInShared(b *ir.Builder, cvt *ir.Operation) bool {
 	if err != nil {
 		return false
 	}
-	b.SetBefore(trans)
-	b.Loc = trans.Loc()
+	b.At(trans)
 	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{x}, sharedmem.Type(c, src.Shape, src.Elem, e, false)).Result(0)
 	view := b.Create(ttg.MemDescTrans, ir.State{
 		Operands: []*ir.Value{buffer}, Types: []ir.Type{sharedmem.Type(c, t.Shape, t.Elem, seen, false)},

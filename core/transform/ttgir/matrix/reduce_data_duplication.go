@@ -43,8 +43,7 @@ func throughShared(b *ir.Builder, cvt *ir.Operation) bool {
 		return false
 	}
 	e := sharedmem.ForDot(dot, src.Shape, sharedmem.Order(src), ir.BitWidth(src.Elem), false)
-	b.SetBefore(cvt)
-	b.Loc = cvt.Loc()
+	b.At(cvt)
 	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{cvt.Operand(0)}, sharedmem.Type(b.Context(), src.Shape, src.Elem, e, false)).Result(0)
 	cvt.ReplaceAllUsesWith(b.Op(ttg.LocalLoad, []*ir.Value{buffer}, dst).Result(0))
 	cvt.Erase()

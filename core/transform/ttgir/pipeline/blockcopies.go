@@ -77,8 +77,7 @@ func (l *loadLowering) groupBlocks() {
 		a.group = g
 	}
 	for _, g := range l.groups {
-		l.b.SetBefore(l.s.loop)
-		l.b.Loc = l.s.loop.Loc()
+		l.b.At(l.s.loop)
 		g.barriers = l.blocks.NewBarriers(l.b, g.buffers)
 	}
 }
@@ -99,8 +98,7 @@ func (l *loadLowering) groupOf(a *asyncLoad) *blockGroup {
 // copyBlock replaces one load through a descriptor.
 func (l *loadLowering) copyBlock(a asyncLoad, at counters) {
 	b, g, op := l.b, a.group, a.op
-	b.SetBefore(op)
-	b.Loc = op.Loc()
+	b.At(op)
 	here := g.start
 	l.placeAt(&here)
 	isFirst := g.barrier == nil

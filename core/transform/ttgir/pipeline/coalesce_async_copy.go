@@ -65,8 +65,7 @@ func narrowCopy(b *ir.Builder, m machine.Machine, op *ir.Operation) bool {
 	}
 	sizes[fast] = n
 	enc := encoding.Of(b.Context(), layout.BlockedFor(src.Shape, sizes, e.Order, m.Warps, m.Lanes, m.CTAs))
-	b.SetBefore(op)
-	b.Loc = op.Loc()
+	b.At(op)
 	for i, v := range op.Operands() {
 		if t := tensors.Type(v); t != nil {
 			op.SetOperand(i, ttg.NewConvertLayout(b, v, enc))

@@ -53,8 +53,7 @@ func expandLoop(b *ir.Builder, s *schedule, blocks BlockCopies) {
 		versions: make(map[*ir.Value][]*ir.Value), lives: make(map[*ir.Value]liveRange), carried: make(map[versionKey]int),
 	}
 	e.findCrossing()
-	b.SetBefore(e.loop)
-	b.Loc = e.loop.Loc()
+	b.At(e.loop)
 	e.prologue()
 	n := e.kernel()
 	for i, r := range e.loop.Results() {

@@ -89,8 +89,7 @@ func lowerLoads(b *ir.Builder, s *schedule, elems map[*ir.Operation]int64, block
 		}
 	}
 	s.addAllDeps()
-	b.SetAfter(s.loop)
-	b.Loc = s.loop.Loc()
+	b.After(s.loop)
 	if threads { // copies that run ahead of the last iteration may still be under way
 		newWait(b, 0)
 	}
@@ -276,8 +275,7 @@ func (l *loadLowering) placeAt(at *slot) {
 func (l *loadLowering) copyAsync(a asyncLoad, at counters) {
 	b, s, op := l.b, l.s, a.op
 	start, use := s.slots[op], s.slots[l.firstUse(op)]
-	b.SetBefore(op)
-	b.Loc = op.Loc()
+	b.At(op)
 	here := start
 	l.placeAt(&here)
 	into := l.bufferAt(a, at.insert)

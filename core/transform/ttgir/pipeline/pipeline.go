@@ -248,8 +248,7 @@ func joinWaits(b *ir.Builder, w *ir.Operation, gone map[*ir.Operation]bool) {
 	}) {
 		return // a group of this iteration: it is not committed before w
 	}
-	b.SetBefore(w)
-	b.Loc = w.Loc()
+	b.At(w)
 	joined := newWait(b, int(num), tokens...)
 	for _, o := range append(others, w) {
 		o.Result(0).ReplaceAllUsesWith(joined)
