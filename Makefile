@@ -37,9 +37,9 @@ demo: toolchain build ## compile the first example and show what came out
 
 .PHONY: test
 test: toolchain cuda-header build ## the whole suite
-	$(GO) test $$($(GO) list ./... | grep -v '/internal/kernelsuite$$')
-	cd internal/kernelsuite && $(GO) test # in its folder, so that it says how much of the product ran
-	cd internal/kernelsuite && TRITONC_TARGET=gpu64:gfx942 TRITONC_SHARD=1/8 $(GO) test -run '^TestSuite$$'
+	$(GO) test $$($(GO) list ./... | grep -v '/test/numeric$$')
+	cd test/numeric && $(GO) test # in its folder, so that it says how much of the product ran
+	cd test/numeric && TRITONC_TARGET=gpu64:gfx942 TRITONC_SHARD=1/8 $(GO) test -run '^TestSuite$$'
 	@set -e; for m in $(MODULES); do echo "$(GO) test ($$m)"; (cd $$m && $(GO) test ./...); done
 	@$(MAKE) --no-print-directory numeric test-bench
 
@@ -57,7 +57,7 @@ numeric: toolchain ## the numeric tests of kernels, on what our own passes make 
 
 .PHONY: test-all
 test-all: toolchain ## all of the numeric suite, of which make test runs a sample
-	cd internal/kernelsuite && TRITONC_ALL=1 $(GO) test -timeout 6h
+	cd test/numeric && TRITONC_ALL=1 $(GO) test -timeout 6h
 
 .PHONY: check
 check: ## formatting, vet on three systems, staticcheck, deadcode, and race

@@ -12,7 +12,7 @@
 #
 # The inputs follow from TRITONC_SEED, which prepare keeps in DIR (a fresh one
 # where it is not set). TRITONC_SHARD=I/N prepares a part of the numeric suite,
-# TRITONC_ALL=1 all of it instead of a sample; TRITONC_SUITES=kernelsuite
+# TRITONC_ALL=1 all of it instead of a sample; TRITONC_SUITES=numeric
 # prepares one suite alone. run takes all three from DIR.
 #
 # prepare lists the forms of instructions that have never run on an H200
@@ -26,7 +26,7 @@
 # default DIR/logs). DEVICE_TESTS_LIMIT bounds the time of a suite (30m).
 set -eu
 
-suites=${TRITONC_SUITES:-kernelsuite kerneltest}
+suites=${TRITONC_SUITES:-numeric kernels}
 
 usage() {
 	sed -n 's/^#   \(.*\) DIR /usage: \1 DIR /p' "$0" >&2
@@ -60,16 +60,16 @@ prepare() {
 	kernels=$(cd "$kernels" && pwd)
 	for s in $suites; do
 		# Without cgo it needs nothing of the other machine.
-		(cd "$root" && CGO_ENABLED=0 ${GO:-go} test -c -ldflags '-s -w' -o "$tmp/$s.test" "./internal/$s")
+		(cd "$root" && CGO_ENABLED=0 ${GO:-go} test -c -ldflags '-s -w' -o "$tmp/$s.test" "./test/$s")
 	done
 	"$root/scripts/device-cuda.sh" "$tmp"
 	# What the tests read.
-	(cd "$root" && cp -R --parents core/frontend/testdata examples internal/kernelsuite internal/kerneltest "$tmp")
+	(cd "$root" && cp -R --parents core/frontend/testdata examples test/numeric test/kernels "$tmp")
 	failed= code=${1#*:}
 	for target; do
 		for s in $suites; do
 			echo "$s, $target, simulated (TRITONC_SEED=$seed)"
-			(cd "$root/internal/$s" &&
+			(cd "$root/test/$s" &&
 				TRITONC_SEED=$seed TRITONC_TARGET=$target TRITONC_KERNELS=$kernels TRITONC_KERNELS_CODE=$code \
 					"$tmp/$s.test" -test.timeout 3h) ||
 				failed=1
@@ -151,7 +151,7 @@ run() {
 			echo "$s, $target, on $1 (TRITONC_SEED=$TRITONC_SEED)"
 			log=$logs/$s-$(echo "$target" | tr : -).log
 			began=$(date +%s) status=0
-			(cd "$tmp/internal/$s" && TRITONC_TARGET=$target TRITONC_KERNELS=$tmp/kernels TRITONC_KERNELS_CODE=$code \
+			(cd "$tmp/test/$s" && TRITONC_TARGET=$target TRITONC_KERNELS=$tmp/kernels TRITONC_KERNELS_CODE=$code \
 				TRITONC_DEVICE=$1 TRITONC_BACKEND_PATH=$tmp TRITONC_LLC=/no/llc/here TRITONC_FORMS=$forms \
 				"$tmp/$s.test" -test.v -test.timeout "${DEVICE_TESTS_LIMIT:-30m}") >"$log" 2>&1 || status=$?
 			[ $status = 0 ] || failed=1

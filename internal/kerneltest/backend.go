@@ -103,8 +103,8 @@ func platformOf(target core.Target) *platform {
 	return nvidiaPlatform()
 }
 
-// selectBackend is the Select of core.Options.
-func selectBackend(_ context.Context, target core.Target) (core.Backend, core.Target, error) {
+// SelectBackend is the Select of core.Options.
+func SelectBackend(_ context.Context, target core.Target) (core.Backend, core.Target, error) {
 	b := platformOf(target).backend
 	facts, err := b.Describe(context.Background())
 	if row, ok := facts.For(target); ok && target.WarpSize == 0 {
@@ -234,5 +234,5 @@ func wholeWarps(ctx context.Context, arch string, code []byte) error {
 
 // Select is the Select of core.Options that has the backend run in this process.
 func Select(ctx context.Context, target core.Target) (core.Backend, core.Target, error) {
-	return selectBackend(ctx, target)
+	return SelectBackend(ctx, target)
 }

@@ -2,6 +2,7 @@ package kerneltest
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -9,14 +10,22 @@ import (
 	"github.com/tritonc/tritonc/core"
 )
 
-// covered is what ran here: names of operations of kernels that were compiled, as
-// the front end made them and as they were lowered, and kernels of files.
+// covered is what Covered tells.
 var covered struct {
 	sync.Mutex
 	operations, kernels map[string]bool
 }
 
-// noteOperations adds those that stand in a text of IR.
+// Covered tells what ran here without a report: the names of operations of kernels
+// that were compiled, as the front end made them and as they were lowered, and
+// kernels of files, as file.kernel and as file.kernel@target.
+func Covered() (operations, kernels map[string]bool) {
+	covered.Lock()
+	defer covered.Unlock()
+	return maps.Clone(covered.operations), maps.Clone(covered.kernels)
+}
+
+// noteOperations adds those in a text of IR.
 func noteOperations(ir []byte) {
 	covered.Lock()
 	defer covered.Unlock()
@@ -32,10 +41,9 @@ func noteOperations(ir []byte) {
 	}
 }
 
-// noteKernel adds a kernel of a file that ran without a report: file.kernel, and
-// file.kernel@target.
+// noteKernel adds a kernel of a file that ran without a report.
 func noteKernel(k Kernel, target core.Target) {
-	file := k.origin
+	file := k.Origin
 	if file == "" {
 		file = strings.TrimSuffix(filepath.Base(k.File), ".py")
 	}

@@ -55,34 +55,39 @@ var onDevice = sync.OnceValues(func() (*remote.Driver, int) {
 	return d, number
 })
 
+// OnDevice reports whether kernels run on another device than the simulated one.
+func OnDevice() bool {
+	d, _ := onDevice()
+	return d != nil
+}
+
 // MachineCode reports whether an assembler, here or in another device's driver,
 // makes more of kernels than what the simulated device takes.
 func MachineCode() bool {
-	d, _ := onDevice()
-	return d != nil || os.Getenv(StoreEnv) != ""
+	return OnDevice() || os.Getenv(StoreEnv) != ""
 }
 
 // Simulated skips a test that is about the simulated device where the tests run
 // on another one.
 func Simulated(t testing.TB) {
 	t.Helper()
-	if d, _ := onDevice(); d != nil {
+	if OnDevice() {
 		t.Skipf("it is about the simulated device, and %s is %s", DeviceEnv, os.Getenv(DeviceEnv))
 	}
 }
 
-// ownFiles skips a test whose kernels name files that it makes itself: on a
+// OwnFiles skips a test whose kernels name files that it makes itself: on a
 // machine that runs what another one compiled, nobody has compiled those.
-func ownFiles(t testing.TB) {
+func OwnFiles(t testing.TB) {
 	t.Helper()
-	if d, _ := onDevice(); d != nil && os.Getenv(StoreEnv) != "" {
+	if OnDevice() && os.Getenv(StoreEnv) != "" {
 		t.Skipf("its kernels depend on files of its own, and are not in %s", StoreEnv)
 	}
 }
 
-// open makes a device ready: that of DeviceEnv, or of the target's platform, or the
+// Open makes a device ready: that of DeviceEnv, or of the target's platform, or the
 // simulated one as the kernel wants it.
-func (k *Kernel) open(ctx context.Context, target core.Target, printed io.Writer) (driver.Device, error) {
+func (k *Kernel) Open(ctx context.Context, target core.Target, printed io.Writer) (driver.Device, error) {
 	if d, number := onDevice(); d != nil {
 		return d.Open(ctx, number, target, printed)
 	}

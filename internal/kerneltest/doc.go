@@ -16,5 +16,5 @@
 // TRITONC_DEVICE=cuda has all this happen on a GPU instead (device.go), and
 // TRITONC_KERNELS keeps what was compiled, for a machine that cannot (store.go).
 //
-// The package's own tests run every kernel of the front end's test files.
+// test/kernels and test/numeric are the suites that use it.
 package kerneltest

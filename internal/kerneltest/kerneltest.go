@@ -35,7 +35,8 @@ type Kernel struct {
 	// Sim configures the simulated device.
 	Sim simulated.Options
 
-	origin string // of a golden test, for what is covered
+	// Origin names the golden test whose kernel it is, for what Covered says.
+	Origin string
 }
 
 // Options are compile options by name.
@@ -91,9 +92,9 @@ func (k Kernel) Run(t testing.TB, grid [3]int, args ...any) *Outcome {
 	return out
 }
 
-// replace, where set, gives what is compiled in the place of a kernel with these
+// Replace, where set, gives what is compiled in the place of a kernel with these
 // arguments, and its own arguments; nil leaves it.
-var replace func(k Kernel, target core.Target, args []launch.Arg) (*core.Source, []launch.Arg)
+var Replace func(k Kernel, target core.Target, args []launch.Arg) (*core.Source, []launch.Arg)
 
 // TryRun is Run that returns what went wrong; the outcome is nil when the
 // kernel did not compile.
@@ -118,7 +119,7 @@ func (k Kernel) once(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
 		return nil, err
 	}
 	var printed strings.Builder
-	dev, err := k.open(t.Context(), target, &printed)
+	dev, err := k.Open(t.Context(), target, &printed)
 	if err != nil {
 		return nil, err
 	}
@@ -127,14 +128,14 @@ func (k Kernel) once(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
 	if d, _ := onDevice(); d == nil {
 		stage = dev.Properties().Stage
 	}
-	opts := core.Options{Select: selectBackend, Values: k.Options, Stages: []string{stage}}
+	opts := core.Options{Select: SelectBackend, Values: k.Options, Stages: []string{stage}}
 	named, err := name(t.Context(), src, target, &opts, k.Name, args)
 	if err != nil {
 		return nil, err
 	}
 	kernel := k.Name
-	if replace != nil {
-		if ir, passed := replace(k, target, named); ir != nil {
+	if Replace != nil {
+		if ir, passed := Replace(k, target, named); ir != nil {
 			src, named, kernel = ir, passed, ""
 		}
 	}
