@@ -9,6 +9,8 @@ type Dialect struct {
 	Name string
 	Doc  string
 	Ops  []*OpDef
+	// Families are views that several operations share.
+	Families []Family
 
 	// Asm prints and parses the dialect's own types and attributes, and the
 	// irregular forms of its operations. It is defined and called by package
@@ -39,6 +41,15 @@ func (d *Dialect) Op(name string) *OpDef {
 		d.index.Store(index)
 	}
 	return (*index)[name]
+}
+
+// Family is a view that serves every operation, of whatever dialect, whose row
+// names operands and results as one row does and has its attributes: such as all
+// that compute "result" from "lhs" and "rhs". Package internal/opviews generates it.
+type Family struct {
+	Name string // of the view: "Binary" for AsBinary and BinaryOp
+	Doc  string // one line, of the operations: "an operation on two operands"
+	Like *OpDef
 }
 
 // OpDef is one row of a dialect's table: everything that is known about an

@@ -273,6 +273,14 @@ func (op *Operation) NumResults() int     { return len(op.results) }
 func (op *Operation) Result(i int) *Value { return op.results[i] }
 func (op *Operation) Results() []*Value   { return op.results }
 
+// OneResult is the result of op, which must have exactly one.
+func (op *Operation) OneResult() *Value {
+	if len(op.results) != 1 {
+		panic("BUG: ir: " + op.def.Name + " does not have one result")
+	}
+	return op.results[0]
+}
+
 // HasUses reports whether any result is used.
 func (op *Operation) HasUses() bool {
 	for _, r := range op.results {

@@ -35,6 +35,11 @@ func generate(t table, dir string) ([]byte, error) {
 			return nil, fmt.Errorf("%s: %w", def.Name, err)
 		}
 	}
+	for _, f := range t.dialect.Families {
+		if err := g.family(f); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+	}
 	text, err := format.Source(g.out.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("%w in\n%s", err, g.out.Bytes())
@@ -118,11 +123,7 @@ func (g *generator) op(def *ir.OpDef, variable string, declared bool) error {
 	if base == "" {
 		return fmt.Errorf("no variable of the package defines it")
 	}
-	g.view, g.used = base+"Op", map[string]bool{"Op": true}
-	g.line("")
-	g.line("// %s is a view of a %s: %s.", g.view, def.Name, def.Doc)
-	g.line("type %s struct{ Op *ir.Operation }", g.view)
-	g.line("")
+	g.begin(base, fmt.Sprintf("a %s: %s", def.Name, def.Doc))
 	g.line("// As%s returns the view of op, which must be a %s.", base, def.Name)
 	g.line("func As%s(op *ir.Operation) %s {", base, g.view)
 	g.line("\tif op.Name() != %q {", def.Name) // not the variable: its Verify may use the view
@@ -130,6 +131,56 @@ func (g *generator) op(def *ir.OpDef, variable string, declared bool) error {
 	g.line("\t}")
 	g.line("\treturn %s{op}", g.view)
 	g.line("}")
+	return g.methods(def)
+}
+
+// begin writes the type of a view that is of what doc says.
+func (g *generator) begin(base, doc string) {
+	g.view, g.used = base+"Op", map[string]bool{"Op": true}
+	g.line("")
+	g.line("// %s is a view of %s.", g.view, doc)
+	g.line("type %s struct{ Op *ir.Operation }", g.view)
+	g.line("")
+}
+
+// family writes the view of the operations that have what f.Like has.
+func (g *generator) family(f ir.Family) error {
+	g.begin(f.Name, f.Doc)
+	var has []string
+	row := func(list string, i int, name string) {
+		has = append(has, fmt.Sprintf("d.%s[%d].Name == %q", list, i, name))
+	}
+	has = append(has, fmt.Sprintf("len(d.Operands) == %d && len(d.Results) == %d", len(f.Like.Operands), len(f.Like.Results)))
+	for i, o := range f.Like.Operands {
+		if o.Arity != ir.One {
+			return fmt.Errorf("operand %q: not one in every operation", o.Name)
+		}
+		row("Operands", i, o.Name)
+	}
+	for i, r := range f.Like.Results {
+		row("Results", i, r.Name)
+	}
+	for _, a := range f.Like.Attrs {
+		has = append(has, fmt.Sprintf("d.AttrDef(%q) != nil", a.Name))
+	}
+	g.line("// Is%s reports whether op is %s.", f.Name, f.Doc)
+	g.line("func Is%s(op *ir.Operation) bool {", f.Name)
+	g.line("\td := op.Def()")
+	g.line("\treturn %s", strings.Join(has, " &&\n\t\t"))
+	g.line("}")
+	g.line("")
+	g.line("// As%s returns the view of op, which must be %s.", f.Name, f.Doc)
+	g.line("func As%s(op *ir.Operation) %s {", f.Name, g.view)
+	g.line("\tif !Is%s(op) {", f.Name)
+	g.line("\t\tpanic(\"BUG: \" + op.Name() + \" seen as %s\")", f.Doc)
+	g.line("\t}")
+	g.line("\treturn %s{op}", g.view)
+	g.line("}")
+	return g.methods(f.Like)
+}
+
+// methods writes those of the view of operations with what def has.
+func (g *generator) methods(def *ir.OpDef) error {
 	fixed := true // this group and all before it have one operand each
 	for i, o := range def.Operands {
 		fixed = fixed && o.Arity == ir.One
@@ -179,15 +230,36 @@ func (g *generator) operand(i int, o ir.Operand, fixed bool) error {
 	case o.Arity == ir.Variadic:
 		g.line("// %s returns the operands %q.", m, o.Name)
 		g.line("func (v %s) %s() []*ir.Value { return v.Op.Group(%d) }", g.view, m, i)
+		g.line("")
+		g.line("// %sAt returns operand i of the operands %q.", m, o.Name)
+		g.line("func (v %s) %sAt(i int) *ir.Value { lo, _ := v.Op.GroupRange(%d); return v.Op.Operand(lo+i) }", g.view, m, i)
+		g.line("")
+		g.line("// Set%sAt replaces operand i of the operands %q.", m, o.Name)
+		g.line("func (v %s) Set%sAt(i int, x *ir.Value) { lo, _ := v.Op.GroupRange(%d); v.Op.SetOperand(lo+i, x) }", g.view, m, i)
+		g.line("")
+		g.line("// %sUse returns the use that is operand i of the operands %q.", m, o.Name)
+		g.line("func (v %s) %sUse(i int) *ir.Use { lo, _ := v.Op.GroupRange(%d); return v.Op.OperandUse(lo+i) }", g.view, m, i)
+		g.line("")
+		g.line("// %sIndex returns which of the operands %q the use u is, or -1.", m, o.Name)
+		g.line("func (v %s) %sIndex(u *ir.Use) int {", g.view, m)
+		g.line("\tif lo, n := v.Op.GroupRange(%d); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n { return u.Index() - lo }", i)
+		g.line("\treturn -1")
+		g.line("}")
 	case o.Arity == ir.Optional:
 		g.line("// %s returns the operand %q, nil where it is absent.", m, o.Name)
 		g.line("func (v %s) %s() *ir.Value { return v.Op.GroupOne(%d) }", g.view, m, i)
+		g.line("")
+		g.line("// Set%s replaces the operand %q, which must be there.", m, o.Name)
+		g.line("func (v %s) Set%s(x *ir.Value) { lo, _ := v.Op.GroupRange(%d); v.Op.SetOperand(lo, x) }", g.view, m, i)
 	case fixed:
 		g.line("// %s returns the operand %q.", m, o.Name)
 		g.line("func (v %s) %s() *ir.Value { return v.Op.Operand(%d) }", g.view, m, i)
 		g.line("")
 		g.line("// Set%s replaces the operand %q.", m, o.Name)
 		g.line("func (v %s) Set%s(x *ir.Value) { v.Op.SetOperand(%d, x) }", g.view, m, i)
+		g.line("")
+		g.line("// %sUse returns the use that is the operand %q.", m, o.Name)
+		g.line("func (v %s) %sUse() *ir.Use { return v.Op.OperandUse(%d) }", g.view, m, i)
 	default:
 		g.line("// %s returns the operand %q.", m, o.Name)
 		g.line("func (v %s) %s() *ir.Value { return v.Op.GroupOne(%d) }", g.view, m, i)

@@ -66,11 +66,17 @@ func (v WarpGroupDotOp) A() *ir.Value { return v.Op.Operand(0) }
 // SetA replaces the operand "a".
 func (v WarpGroupDotOp) SetA(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// AUse returns the use that is the operand "a".
+func (v WarpGroupDotOp) AUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // B returns the operand "b".
 func (v WarpGroupDotOp) B() *ir.Value { return v.Op.Operand(1) }
 
 // SetB replaces the operand "b".
 func (v WarpGroupDotOp) SetB(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// BUse returns the use that is the operand "b".
+func (v WarpGroupDotOp) BUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // C returns the operand "c".
 func (v WarpGroupDotOp) C() *ir.Value { return v.Op.Operand(2) }
@@ -78,8 +84,14 @@ func (v WarpGroupDotOp) C() *ir.Value { return v.Op.Operand(2) }
 // SetC replaces the operand "c".
 func (v WarpGroupDotOp) SetC(x *ir.Value) { v.Op.SetOperand(2, x) }
 
+// CUse returns the use that is the operand "c".
+func (v WarpGroupDotOp) CUse() *ir.Use { return v.Op.OperandUse(2) }
+
 // UseC returns the operand "useC", nil where it is absent.
 func (v WarpGroupDotOp) UseC() *ir.Value { return v.Op.GroupOne(3) }
+
+// SetUseC replaces the operand "useC", which must be there.
+func (v WarpGroupDotOp) SetUseC(x *ir.Value) { lo, _ := v.Op.GroupRange(3); v.Op.SetOperand(lo, x) }
 
 // InputPrecision returns the attribute "inputPrecision".
 func (v WarpGroupDotOp) InputPrecision() int64 { n, _ := v.Op.IntAttr("inputPrecision"); return n }
@@ -123,6 +135,32 @@ func AsWarpGroupDotWait(op *ir.Operation) WarpGroupDotWaitOp {
 // Inputs returns the operands "inputs".
 func (v WarpGroupDotWaitOp) Inputs() []*ir.Value { return v.Op.Group(0) }
 
+// InputsAt returns operand i of the operands "inputs".
+func (v WarpGroupDotWaitOp) InputsAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.Operand(lo + i)
+}
+
+// SetInputsAt replaces operand i of the operands "inputs".
+func (v WarpGroupDotWaitOp) SetInputsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// InputsUse returns the use that is operand i of the operands "inputs".
+func (v WarpGroupDotWaitOp) InputsUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// InputsIndex returns which of the operands "inputs" the use u is, or -1.
+func (v WarpGroupDotWaitOp) InputsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
 // Pendings returns the attribute "pendings".
 func (v WarpGroupDotWaitOp) Pendings() int64 { n, _ := v.Op.IntAttr("pendings"); return n }
 
@@ -149,6 +187,9 @@ func (v InitBarrierOp) Alloc() *ir.Value { return v.Op.Operand(0) }
 // SetAlloc replaces the operand "alloc".
 func (v InitBarrierOp) SetAlloc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// AllocUse returns the use that is the operand "alloc".
+func (v InitBarrierOp) AllocUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Count returns the attribute "count".
 func (v InitBarrierOp) Count() int64 { n, _ := v.Op.IntAttr("count"); return n }
 
@@ -172,6 +213,9 @@ func (v InvalBarrierOp) Alloc() *ir.Value { return v.Op.Operand(0) }
 // SetAlloc replaces the operand "alloc".
 func (v InvalBarrierOp) SetAlloc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// AllocUse returns the use that is the operand "alloc".
+func (v InvalBarrierOp) AllocUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // BarrierExpectOp is a view of a ttng.barrier_expect: the barrier's phase also awaits size bytes.
 type BarrierExpectOp struct{ Op *ir.Operation }
 
@@ -189,11 +233,17 @@ func (v BarrierExpectOp) Alloc() *ir.Value { return v.Op.Operand(0) }
 // SetAlloc replaces the operand "alloc".
 func (v BarrierExpectOp) SetAlloc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// AllocUse returns the use that is the operand "alloc".
+func (v BarrierExpectOp) AllocUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Pred returns the operand "pred".
 func (v BarrierExpectOp) Pred() *ir.Value { return v.Op.Operand(1) }
 
 // SetPred replaces the operand "pred".
 func (v BarrierExpectOp) SetPred(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// PredUse returns the use that is the operand "pred".
+func (v BarrierExpectOp) PredUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Size returns the attribute "size".
 func (v BarrierExpectOp) Size() int64 { n, _ := v.Op.IntAttr("size"); return n }
@@ -218,17 +268,52 @@ func (v WaitBarrierOp) Alloc() *ir.Value { return v.Op.Operand(0) }
 // SetAlloc replaces the operand "alloc".
 func (v WaitBarrierOp) SetAlloc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// AllocUse returns the use that is the operand "alloc".
+func (v WaitBarrierOp) AllocUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Phase returns the operand "phase".
 func (v WaitBarrierOp) Phase() *ir.Value { return v.Op.Operand(1) }
 
 // SetPhase replaces the operand "phase".
 func (v WaitBarrierOp) SetPhase(x *ir.Value) { v.Op.SetOperand(1, x) }
 
+// PhaseUse returns the use that is the operand "phase".
+func (v WaitBarrierOp) PhaseUse() *ir.Use { return v.Op.OperandUse(1) }
+
 // Pred returns the operand "pred", nil where it is absent.
 func (v WaitBarrierOp) Pred() *ir.Value { return v.Op.GroupOne(2) }
 
+// SetPred replaces the operand "pred", which must be there.
+func (v WaitBarrierOp) SetPred(x *ir.Value) { lo, _ := v.Op.GroupRange(2); v.Op.SetOperand(lo, x) }
+
 // Deps returns the operands "deps".
 func (v WaitBarrierOp) Deps() []*ir.Value { return v.Op.Group(3) }
+
+// DepsAt returns operand i of the operands "deps".
+func (v WaitBarrierOp) DepsAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(3)
+	return v.Op.Operand(lo + i)
+}
+
+// SetDepsAt replaces operand i of the operands "deps".
+func (v WaitBarrierOp) SetDepsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(3)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// DepsUse returns the use that is operand i of the operands "deps".
+func (v WaitBarrierOp) DepsUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(3)
+	return v.Op.OperandUse(lo + i)
+}
+
+// DepsIndex returns which of the operands "deps" the use u is, or -1.
+func (v WaitBarrierOp) DepsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(3); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // ArriveBarrierOp is a view of a ttng.arrive_barrier: count arrivals at a barrier.
 type ArriveBarrierOp struct{ Op *ir.Operation }
@@ -247,8 +332,14 @@ func (v ArriveBarrierOp) Alloc() *ir.Value { return v.Op.Operand(0) }
 // SetAlloc replaces the operand "alloc".
 func (v ArriveBarrierOp) SetAlloc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// AllocUse returns the use that is the operand "alloc".
+func (v ArriveBarrierOp) AllocUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Pred returns the operand "pred", nil where it is absent.
 func (v ArriveBarrierOp) Pred() *ir.Value { return v.Op.GroupOne(1) }
+
+// SetPred replaces the operand "pred", which must be there.
+func (v ArriveBarrierOp) SetPred(x *ir.Value) { lo, _ := v.Op.GroupRange(1); v.Op.SetOperand(lo, x) }
 
 // Count returns the attribute "count".
 func (v ArriveBarrierOp) Count() int64 { n, _ := v.Op.IntAttr("count"); return n }
@@ -272,6 +363,9 @@ func (v AsyncCopyMbarrierArriveOp) Barrier() *ir.Value { return v.Op.Operand(0) 
 
 // SetBarrier replaces the operand "barrier".
 func (v AsyncCopyMbarrierArriveOp) SetBarrier(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// BarrierUse returns the use that is the operand "barrier".
+func (v AsyncCopyMbarrierArriveOp) BarrierUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // NoIncrement reports whether the attribute "noIncrement" is there.
 func (v AsyncCopyMbarrierArriveOp) NoIncrement() bool { return v.Op.HasAttr("noIncrement") }
@@ -302,8 +396,37 @@ func (v AsyncTmaCopyGlobalToLocalOp) Desc() *ir.Value { return v.Op.Operand(0) }
 // SetDesc replaces the operand "desc".
 func (v AsyncTmaCopyGlobalToLocalOp) SetDesc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// DescUse returns the use that is the operand "desc".
+func (v AsyncTmaCopyGlobalToLocalOp) DescUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Coord returns the operands "coord".
 func (v AsyncTmaCopyGlobalToLocalOp) Coord() []*ir.Value { return v.Op.Group(1) }
+
+// CoordAt returns operand i of the operands "coord".
+func (v AsyncTmaCopyGlobalToLocalOp) CoordAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.Operand(lo + i)
+}
+
+// SetCoordAt replaces operand i of the operands "coord".
+func (v AsyncTmaCopyGlobalToLocalOp) SetCoordAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// CoordUse returns the use that is operand i of the operands "coord".
+func (v AsyncTmaCopyGlobalToLocalOp) CoordUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.OperandUse(lo + i)
+}
+
+// CoordIndex returns which of the operands "coord" the use u is, or -1.
+func (v AsyncTmaCopyGlobalToLocalOp) CoordIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(1); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // Barrier returns the operand "barrier".
 func (v AsyncTmaCopyGlobalToLocalOp) Barrier() *ir.Value { return v.Op.GroupOne(2) }
@@ -358,8 +481,37 @@ func (v AsyncTmaCopyLocalToGlobalOp) Desc() *ir.Value { return v.Op.Operand(0) }
 // SetDesc replaces the operand "desc".
 func (v AsyncTmaCopyLocalToGlobalOp) SetDesc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// DescUse returns the use that is the operand "desc".
+func (v AsyncTmaCopyLocalToGlobalOp) DescUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Coord returns the operands "coord".
 func (v AsyncTmaCopyLocalToGlobalOp) Coord() []*ir.Value { return v.Op.Group(1) }
+
+// CoordAt returns operand i of the operands "coord".
+func (v AsyncTmaCopyLocalToGlobalOp) CoordAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.Operand(lo + i)
+}
+
+// SetCoordAt replaces operand i of the operands "coord".
+func (v AsyncTmaCopyLocalToGlobalOp) SetCoordAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// CoordUse returns the use that is operand i of the operands "coord".
+func (v AsyncTmaCopyLocalToGlobalOp) CoordUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.OperandUse(lo + i)
+}
+
+// CoordIndex returns which of the operands "coord" the use u is, or -1.
+func (v AsyncTmaCopyLocalToGlobalOp) CoordIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(1); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // Src returns the operand "src".
 func (v AsyncTmaCopyLocalToGlobalOp) Src() *ir.Value { return v.Op.GroupOne(2) }
@@ -381,8 +533,37 @@ func (v AsyncTmaReduceOp) Desc() *ir.Value { return v.Op.Operand(0) }
 // SetDesc replaces the operand "desc".
 func (v AsyncTmaReduceOp) SetDesc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// DescUse returns the use that is the operand "desc".
+func (v AsyncTmaReduceOp) DescUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Coord returns the operands "coord".
 func (v AsyncTmaReduceOp) Coord() []*ir.Value { return v.Op.Group(1) }
+
+// CoordAt returns operand i of the operands "coord".
+func (v AsyncTmaReduceOp) CoordAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.Operand(lo + i)
+}
+
+// SetCoordAt replaces operand i of the operands "coord".
+func (v AsyncTmaReduceOp) SetCoordAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// CoordUse returns the use that is operand i of the operands "coord".
+func (v AsyncTmaReduceOp) CoordUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.OperandUse(lo + i)
+}
+
+// CoordIndex returns which of the operands "coord" the use u is, or -1.
+func (v AsyncTmaReduceOp) CoordIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(1); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // Src returns the operand "src".
 func (v AsyncTmaReduceOp) Src() *ir.Value { return v.Op.GroupOne(2) }
@@ -410,11 +591,17 @@ func (v AsyncTmaGatherOp) Desc() *ir.Value { return v.Op.Operand(0) }
 // SetDesc replaces the operand "desc".
 func (v AsyncTmaGatherOp) SetDesc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// DescUse returns the use that is the operand "desc".
+func (v AsyncTmaGatherOp) DescUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // XOffsets returns the operand "x_offsets".
 func (v AsyncTmaGatherOp) XOffsets() *ir.Value { return v.Op.Operand(1) }
 
 // SetXOffsets replaces the operand "x_offsets".
 func (v AsyncTmaGatherOp) SetXOffsets(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// XOffsetsUse returns the use that is the operand "x_offsets".
+func (v AsyncTmaGatherOp) XOffsetsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // YOffset returns the operand "y_offset".
 func (v AsyncTmaGatherOp) YOffset() *ir.Value { return v.Op.Operand(2) }
@@ -422,11 +609,17 @@ func (v AsyncTmaGatherOp) YOffset() *ir.Value { return v.Op.Operand(2) }
 // SetYOffset replaces the operand "y_offset".
 func (v AsyncTmaGatherOp) SetYOffset(x *ir.Value) { v.Op.SetOperand(2, x) }
 
+// YOffsetUse returns the use that is the operand "y_offset".
+func (v AsyncTmaGatherOp) YOffsetUse() *ir.Use { return v.Op.OperandUse(2) }
+
 // Barrier returns the operand "barrier".
 func (v AsyncTmaGatherOp) Barrier() *ir.Value { return v.Op.Operand(3) }
 
 // SetBarrier replaces the operand "barrier".
 func (v AsyncTmaGatherOp) SetBarrier(x *ir.Value) { v.Op.SetOperand(3, x) }
+
+// BarrierUse returns the use that is the operand "barrier".
+func (v AsyncTmaGatherOp) BarrierUse() *ir.Use { return v.Op.OperandUse(3) }
 
 // Result returns the operand "result".
 func (v AsyncTmaGatherOp) Result() *ir.Value { return v.Op.Operand(4) }
@@ -434,11 +627,17 @@ func (v AsyncTmaGatherOp) Result() *ir.Value { return v.Op.Operand(4) }
 // SetResult replaces the operand "result".
 func (v AsyncTmaGatherOp) SetResult(x *ir.Value) { v.Op.SetOperand(4, x) }
 
+// ResultUse returns the use that is the operand "result".
+func (v AsyncTmaGatherOp) ResultUse() *ir.Use { return v.Op.OperandUse(4) }
+
 // Pred returns the operand "pred".
 func (v AsyncTmaGatherOp) Pred() *ir.Value { return v.Op.Operand(5) }
 
 // SetPred replaces the operand "pred".
 func (v AsyncTmaGatherOp) SetPred(x *ir.Value) { v.Op.SetOperand(5, x) }
+
+// PredUse returns the use that is the operand "pred".
+func (v AsyncTmaGatherOp) PredUse() *ir.Use { return v.Op.OperandUse(5) }
 
 // AsyncTmaScatterOp is a view of a ttng.async_tma_scatter: start copying rows from shared memory through a descriptor.
 type AsyncTmaScatterOp struct{ Op *ir.Operation }
@@ -457,11 +656,17 @@ func (v AsyncTmaScatterOp) Desc() *ir.Value { return v.Op.Operand(0) }
 // SetDesc replaces the operand "desc".
 func (v AsyncTmaScatterOp) SetDesc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// DescUse returns the use that is the operand "desc".
+func (v AsyncTmaScatterOp) DescUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // XOffsets returns the operand "x_offsets".
 func (v AsyncTmaScatterOp) XOffsets() *ir.Value { return v.Op.Operand(1) }
 
 // SetXOffsets replaces the operand "x_offsets".
 func (v AsyncTmaScatterOp) SetXOffsets(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// XOffsetsUse returns the use that is the operand "x_offsets".
+func (v AsyncTmaScatterOp) XOffsetsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // YOffset returns the operand "y_offset".
 func (v AsyncTmaScatterOp) YOffset() *ir.Value { return v.Op.Operand(2) }
@@ -469,11 +674,17 @@ func (v AsyncTmaScatterOp) YOffset() *ir.Value { return v.Op.Operand(2) }
 // SetYOffset replaces the operand "y_offset".
 func (v AsyncTmaScatterOp) SetYOffset(x *ir.Value) { v.Op.SetOperand(2, x) }
 
+// YOffsetUse returns the use that is the operand "y_offset".
+func (v AsyncTmaScatterOp) YOffsetUse() *ir.Use { return v.Op.OperandUse(2) }
+
 // Src returns the operand "src".
 func (v AsyncTmaScatterOp) Src() *ir.Value { return v.Op.Operand(3) }
 
 // SetSrc replaces the operand "src".
 func (v AsyncTmaScatterOp) SetSrc(x *ir.Value) { v.Op.SetOperand(3, x) }
+
+// SrcUse returns the use that is the operand "src".
+func (v AsyncTmaScatterOp) SrcUse() *ir.Use { return v.Op.OperandUse(3) }
 
 // AsyncTmaStoreWaitOp is a view of a ttng.async_tma_store_wait: wait until at most pendings stores still read shared memory.
 type AsyncTmaStoreWaitOp struct{ Op *ir.Operation }
@@ -511,11 +722,17 @@ func (v TcGen5MmaOp) A() *ir.Value { return v.Op.Operand(0) }
 // SetA replaces the operand "a".
 func (v TcGen5MmaOp) SetA(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// AUse returns the use that is the operand "a".
+func (v TcGen5MmaOp) AUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // B returns the operand "b".
 func (v TcGen5MmaOp) B() *ir.Value { return v.Op.Operand(1) }
 
 // SetB replaces the operand "b".
 func (v TcGen5MmaOp) SetB(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// BUse returns the use that is the operand "b".
+func (v TcGen5MmaOp) BUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // D returns the operand "d".
 func (v TcGen5MmaOp) D() *ir.Value { return v.Op.Operand(2) }
@@ -523,8 +740,14 @@ func (v TcGen5MmaOp) D() *ir.Value { return v.Op.Operand(2) }
 // SetD replaces the operand "d".
 func (v TcGen5MmaOp) SetD(x *ir.Value) { v.Op.SetOperand(2, x) }
 
+// DUse returns the use that is the operand "d".
+func (v TcGen5MmaOp) DUse() *ir.Use { return v.Op.OperandUse(2) }
+
 // AccDep returns the operand "acc_dep", nil where it is absent.
 func (v TcGen5MmaOp) AccDep() *ir.Value { return v.Op.GroupOne(3) }
+
+// SetAccDep replaces the operand "acc_dep", which must be there.
+func (v TcGen5MmaOp) SetAccDep(x *ir.Value) { lo, _ := v.Op.GroupRange(3); v.Op.SetOperand(lo, x) }
 
 // UseD returns the operand "useD".
 func (v TcGen5MmaOp) UseD() *ir.Value { return v.Op.GroupOne(4) }
@@ -535,8 +758,60 @@ func (v TcGen5MmaOp) Pred() *ir.Value { return v.Op.GroupOne(5) }
 // Barriers returns the operands "barriers".
 func (v TcGen5MmaOp) Barriers() []*ir.Value { return v.Op.Group(6) }
 
+// BarriersAt returns operand i of the operands "barriers".
+func (v TcGen5MmaOp) BarriersAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(6)
+	return v.Op.Operand(lo + i)
+}
+
+// SetBarriersAt replaces operand i of the operands "barriers".
+func (v TcGen5MmaOp) SetBarriersAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(6)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// BarriersUse returns the use that is operand i of the operands "barriers".
+func (v TcGen5MmaOp) BarriersUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(6)
+	return v.Op.OperandUse(lo + i)
+}
+
+// BarriersIndex returns which of the operands "barriers" the use u is, or -1.
+func (v TcGen5MmaOp) BarriersIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(6); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
 // BarrierPreds returns the operands "barrier_preds".
 func (v TcGen5MmaOp) BarrierPreds() []*ir.Value { return v.Op.Group(7) }
+
+// BarrierPredsAt returns operand i of the operands "barrier_preds".
+func (v TcGen5MmaOp) BarrierPredsAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(7)
+	return v.Op.Operand(lo + i)
+}
+
+// SetBarrierPredsAt replaces operand i of the operands "barrier_preds".
+func (v TcGen5MmaOp) SetBarrierPredsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(7)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// BarrierPredsUse returns the use that is operand i of the operands "barrier_preds".
+func (v TcGen5MmaOp) BarrierPredsUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(7)
+	return v.Op.OperandUse(lo + i)
+}
+
+// BarrierPredsIndex returns which of the operands "barrier_preds" the use u is, or -1.
+func (v TcGen5MmaOp) BarrierPredsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(7); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // IsAsync reports whether the attribute "is_async" is there.
 func (v TcGen5MmaOp) IsAsync() bool { return v.Op.HasAttr("is_async") }
@@ -594,11 +869,17 @@ func (v TcGen5MmaScaledOp) A() *ir.Value { return v.Op.Operand(0) }
 // SetA replaces the operand "a".
 func (v TcGen5MmaScaledOp) SetA(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// AUse returns the use that is the operand "a".
+func (v TcGen5MmaScaledOp) AUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // B returns the operand "b".
 func (v TcGen5MmaScaledOp) B() *ir.Value { return v.Op.Operand(1) }
 
 // SetB replaces the operand "b".
 func (v TcGen5MmaScaledOp) SetB(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// BUse returns the use that is the operand "b".
+func (v TcGen5MmaScaledOp) BUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // D returns the operand "d".
 func (v TcGen5MmaScaledOp) D() *ir.Value { return v.Op.Operand(2) }
@@ -606,8 +887,17 @@ func (v TcGen5MmaScaledOp) D() *ir.Value { return v.Op.Operand(2) }
 // SetD replaces the operand "d".
 func (v TcGen5MmaScaledOp) SetD(x *ir.Value) { v.Op.SetOperand(2, x) }
 
+// DUse returns the use that is the operand "d".
+func (v TcGen5MmaScaledOp) DUse() *ir.Use { return v.Op.OperandUse(2) }
+
 // AccDep returns the operand "acc_dep", nil where it is absent.
 func (v TcGen5MmaScaledOp) AccDep() *ir.Value { return v.Op.GroupOne(3) }
+
+// SetAccDep replaces the operand "acc_dep", which must be there.
+func (v TcGen5MmaScaledOp) SetAccDep(x *ir.Value) {
+	lo, _ := v.Op.GroupRange(3)
+	v.Op.SetOperand(lo, x)
+}
 
 // AScale returns the operand "a_scale".
 func (v TcGen5MmaScaledOp) AScale() *ir.Value { return v.Op.GroupOne(4) }
@@ -624,8 +914,60 @@ func (v TcGen5MmaScaledOp) Pred() *ir.Value { return v.Op.GroupOne(7) }
 // Barriers returns the operands "barriers".
 func (v TcGen5MmaScaledOp) Barriers() []*ir.Value { return v.Op.Group(8) }
 
+// BarriersAt returns operand i of the operands "barriers".
+func (v TcGen5MmaScaledOp) BarriersAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(8)
+	return v.Op.Operand(lo + i)
+}
+
+// SetBarriersAt replaces operand i of the operands "barriers".
+func (v TcGen5MmaScaledOp) SetBarriersAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(8)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// BarriersUse returns the use that is operand i of the operands "barriers".
+func (v TcGen5MmaScaledOp) BarriersUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(8)
+	return v.Op.OperandUse(lo + i)
+}
+
+// BarriersIndex returns which of the operands "barriers" the use u is, or -1.
+func (v TcGen5MmaScaledOp) BarriersIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(8); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
 // BarrierPreds returns the operands "barrier_preds".
 func (v TcGen5MmaScaledOp) BarrierPreds() []*ir.Value { return v.Op.Group(9) }
+
+// BarrierPredsAt returns operand i of the operands "barrier_preds".
+func (v TcGen5MmaScaledOp) BarrierPredsAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(9)
+	return v.Op.Operand(lo + i)
+}
+
+// SetBarrierPredsAt replaces operand i of the operands "barrier_preds".
+func (v TcGen5MmaScaledOp) SetBarrierPredsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(9)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// BarrierPredsUse returns the use that is operand i of the operands "barrier_preds".
+func (v TcGen5MmaScaledOp) BarrierPredsUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(9)
+	return v.Op.OperandUse(lo + i)
+}
+
+// BarrierPredsIndex returns which of the operands "barrier_preds" the use u is, or -1.
+func (v TcGen5MmaScaledOp) BarrierPredsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(9); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // AType returns the attribute "a_type".
 func (v TcGen5MmaScaledOp) AType() int64 { n, _ := v.Op.IntAttr("a_type"); return n }
@@ -683,8 +1025,14 @@ func (v TcGen5CommitOp) Barrier() *ir.Value { return v.Op.Operand(0) }
 // SetBarrier replaces the operand "barrier".
 func (v TcGen5CommitOp) SetBarrier(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// BarrierUse returns the use that is the operand "barrier".
+func (v TcGen5CommitOp) BarrierUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Pred returns the operand "pred", nil where it is absent.
 func (v TcGen5CommitOp) Pred() *ir.Value { return v.Op.GroupOne(1) }
+
+// SetPred replaces the operand "pred", which must be there.
+func (v TcGen5CommitOp) SetPred(x *ir.Value) { lo, _ := v.Op.GroupRange(1); v.Op.SetOperand(lo, x) }
 
 // TwoCtas reports whether the attribute "two_ctas" is there.
 func (v TcGen5CommitOp) TwoCtas() bool { return v.Op.HasAttr("two_ctas") }
@@ -711,6 +1059,9 @@ func AsTmemAlloc(op *ir.Operation) TmemAllocOp {
 
 // Src returns the operand "src", nil where it is absent.
 func (v TmemAllocOp) Src() *ir.Value { return v.Op.GroupOne(0) }
+
+// SetSrc replaces the operand "src", which must be there.
+func (v TmemAllocOp) SetSrc(x *ir.Value) { lo, _ := v.Op.GroupRange(0); v.Op.SetOperand(lo, x) }
 
 // Result returns the result "result".
 func (v TmemAllocOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -740,8 +1091,14 @@ func (v TmemLoadOp) Src() *ir.Value { return v.Op.Operand(0) }
 // SetSrc replaces the operand "src".
 func (v TmemLoadOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v TmemLoadOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Dep returns the operand "dep", nil where it is absent.
 func (v TmemLoadOp) Dep() *ir.Value { return v.Op.GroupOne(1) }
+
+// SetDep replaces the operand "dep", which must be there.
+func (v TmemLoadOp) SetDep(x *ir.Value) { lo, _ := v.Op.GroupRange(1); v.Op.SetOperand(lo, x) }
 
 // Result returns the result "result".
 func (v TmemLoadOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -771,8 +1128,14 @@ func (v TmemStoreOp) Dst() *ir.Value { return v.Op.Operand(0) }
 // SetDst replaces the operand "dst".
 func (v TmemStoreOp) SetDst(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// DstUse returns the use that is the operand "dst".
+func (v TmemStoreOp) DstUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Dep returns the operand "dep", nil where it is absent.
 func (v TmemStoreOp) Dep() *ir.Value { return v.Op.GroupOne(1) }
+
+// SetDep replaces the operand "dep", which must be there.
+func (v TmemStoreOp) SetDep(x *ir.Value) { lo, _ := v.Op.GroupRange(1); v.Op.SetOperand(lo, x) }
 
 // Src returns the operand "src".
 func (v TmemStoreOp) Src() *ir.Value { return v.Op.GroupOne(2) }
@@ -800,6 +1163,9 @@ func (v TmemSubsliceOp) Src() *ir.Value { return v.Op.Operand(0) }
 // SetSrc replaces the operand "src".
 func (v TmemSubsliceOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v TmemSubsliceOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // N returns the attribute "N".
 func (v TmemSubsliceOp) N() int64 { n, _ := v.Op.IntAttr("N"); return n }
 
@@ -826,14 +1192,23 @@ func (v TmemCopyOp) Src() *ir.Value { return v.Op.Operand(0) }
 // SetSrc replaces the operand "src".
 func (v TmemCopyOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v TmemCopyOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Dst returns the operand "dst".
 func (v TmemCopyOp) Dst() *ir.Value { return v.Op.Operand(1) }
 
 // SetDst replaces the operand "dst".
 func (v TmemCopyOp) SetDst(x *ir.Value) { v.Op.SetOperand(1, x) }
 
+// DstUse returns the use that is the operand "dst".
+func (v TmemCopyOp) DstUse() *ir.Use { return v.Op.OperandUse(1) }
+
 // Barrier returns the operand "barrier", nil where it is absent.
 func (v TmemCopyOp) Barrier() *ir.Value { return v.Op.GroupOne(2) }
+
+// SetBarrier replaces the operand "barrier", which must be there.
+func (v TmemCopyOp) SetBarrier(x *ir.Value) { lo, _ := v.Op.GroupRange(2); v.Op.SetOperand(lo, x) }
 
 // ReinterpretTensorDescriptorOp is a view of a ttng.reinterpret_tensor_descriptor: a pointer to a descriptor as the descriptor.
 type ReinterpretTensorDescriptorOp struct{ Op *ir.Operation }
@@ -851,6 +1226,9 @@ func (v ReinterpretTensorDescriptorOp) RawDesc() *ir.Value { return v.Op.Operand
 
 // SetRawDesc replaces the operand "rawDesc".
 func (v ReinterpretTensorDescriptorOp) SetRawDesc(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// RawDescUse returns the use that is the operand "rawDesc".
+func (v ReinterpretTensorDescriptorOp) RawDescUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Result returns the result "result".
 func (v ReinterpretTensorDescriptorOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -872,23 +1250,133 @@ func (v TensormapCreateOp) DescPtr() *ir.Value { return v.Op.Operand(0) }
 // SetDescPtr replaces the operand "desc_ptr".
 func (v TensormapCreateOp) SetDescPtr(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// DescPtrUse returns the use that is the operand "desc_ptr".
+func (v TensormapCreateOp) DescPtrUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // GlobalAddress returns the operand "global_address".
 func (v TensormapCreateOp) GlobalAddress() *ir.Value { return v.Op.Operand(1) }
 
 // SetGlobalAddress replaces the operand "global_address".
 func (v TensormapCreateOp) SetGlobalAddress(x *ir.Value) { v.Op.SetOperand(1, x) }
 
+// GlobalAddressUse returns the use that is the operand "global_address".
+func (v TensormapCreateOp) GlobalAddressUse() *ir.Use { return v.Op.OperandUse(1) }
+
 // BoxDim returns the operands "box_dim".
 func (v TensormapCreateOp) BoxDim() []*ir.Value { return v.Op.Group(2) }
+
+// BoxDimAt returns operand i of the operands "box_dim".
+func (v TensormapCreateOp) BoxDimAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(2)
+	return v.Op.Operand(lo + i)
+}
+
+// SetBoxDimAt replaces operand i of the operands "box_dim".
+func (v TensormapCreateOp) SetBoxDimAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(2)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// BoxDimUse returns the use that is operand i of the operands "box_dim".
+func (v TensormapCreateOp) BoxDimUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(2)
+	return v.Op.OperandUse(lo + i)
+}
+
+// BoxDimIndex returns which of the operands "box_dim" the use u is, or -1.
+func (v TensormapCreateOp) BoxDimIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(2); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // GlobalDim returns the operands "global_dim".
 func (v TensormapCreateOp) GlobalDim() []*ir.Value { return v.Op.Group(3) }
 
+// GlobalDimAt returns operand i of the operands "global_dim".
+func (v TensormapCreateOp) GlobalDimAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(3)
+	return v.Op.Operand(lo + i)
+}
+
+// SetGlobalDimAt replaces operand i of the operands "global_dim".
+func (v TensormapCreateOp) SetGlobalDimAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(3)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// GlobalDimUse returns the use that is operand i of the operands "global_dim".
+func (v TensormapCreateOp) GlobalDimUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(3)
+	return v.Op.OperandUse(lo + i)
+}
+
+// GlobalDimIndex returns which of the operands "global_dim" the use u is, or -1.
+func (v TensormapCreateOp) GlobalDimIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(3); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
 // GlobalStride returns the operands "global_stride".
 func (v TensormapCreateOp) GlobalStride() []*ir.Value { return v.Op.Group(4) }
 
+// GlobalStrideAt returns operand i of the operands "global_stride".
+func (v TensormapCreateOp) GlobalStrideAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(4)
+	return v.Op.Operand(lo + i)
+}
+
+// SetGlobalStrideAt replaces operand i of the operands "global_stride".
+func (v TensormapCreateOp) SetGlobalStrideAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(4)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// GlobalStrideUse returns the use that is operand i of the operands "global_stride".
+func (v TensormapCreateOp) GlobalStrideUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(4)
+	return v.Op.OperandUse(lo + i)
+}
+
+// GlobalStrideIndex returns which of the operands "global_stride" the use u is, or -1.
+func (v TensormapCreateOp) GlobalStrideIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(4); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
 // ElementStride returns the operands "element_stride".
 func (v TensormapCreateOp) ElementStride() []*ir.Value { return v.Op.Group(5) }
+
+// ElementStrideAt returns operand i of the operands "element_stride".
+func (v TensormapCreateOp) ElementStrideAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(5)
+	return v.Op.Operand(lo + i)
+}
+
+// SetElementStrideAt replaces operand i of the operands "element_stride".
+func (v TensormapCreateOp) SetElementStrideAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(5)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// ElementStrideUse returns the use that is operand i of the operands "element_stride".
+func (v TensormapCreateOp) ElementStrideUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(5)
+	return v.Op.OperandUse(lo + i)
+}
+
+// ElementStrideIndex returns which of the operands "element_stride" the use u is, or -1.
+func (v TensormapCreateOp) ElementStrideIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(5); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // ElemType returns the attribute "elem_type".
 func (v TensormapCreateOp) ElemType() int64 { n, _ := v.Op.IntAttr("elem_type"); return n }
@@ -937,3 +1425,6 @@ func (v TensormapFenceproxyAcquireOp) DescPtr() *ir.Value { return v.Op.Operand(
 
 // SetDescPtr replaces the operand "desc_ptr".
 func (v TensormapFenceproxyAcquireOp) SetDescPtr(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// DescPtrUse returns the use that is the operand "desc_ptr".
+func (v TensormapFenceproxyAcquireOp) DescPtrUse() *ir.Use { return v.Op.OperandUse(0) }

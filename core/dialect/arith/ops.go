@@ -322,4 +322,9 @@ var Dialect = &ir.Dialect{
 		ExtSI, ExtUI, TruncI, ExtF, TruncF, SIToFP, UIToFP, FPToSI, FPToUI, Bitcast, IndexCast, IndexCastUI,
 		CmpI, CmpF, Select, Constant, AddUIExtended, MulSIExtended, MulUIExtended,
 	},
+	Families: []ir.Family{
+		{Name: "Binary", Doc: "an operation on two operands", Like: AddI},
+		{Name: "Cast", Doc: "a conversion", Like: ExtSI},
+		{Name: "Compare", Doc: "a comparison", Like: CmpI},
+	},
 }

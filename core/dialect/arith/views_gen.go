@@ -21,11 +21,17 @@ func (v AddIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v AddIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v AddIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v AddIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v AddIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v AddIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v AddIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -47,11 +53,17 @@ func (v SubIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v SubIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v SubIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v SubIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v SubIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v SubIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v SubIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -73,11 +85,17 @@ func (v MulIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v MulIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v MulIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v MulIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v MulIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v MulIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v MulIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -99,11 +117,17 @@ func (v DivSIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v DivSIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v DivSIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v DivSIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v DivSIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v DivSIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v DivSIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -125,11 +149,17 @@ func (v DivUIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v DivUIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v DivUIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v DivUIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v DivUIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v DivUIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v DivUIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -151,11 +181,17 @@ func (v CeilDivSIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v CeilDivSIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v CeilDivSIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v CeilDivSIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v CeilDivSIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v CeilDivSIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v CeilDivSIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -177,11 +213,17 @@ func (v CeilDivUIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v CeilDivUIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v CeilDivUIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v CeilDivUIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v CeilDivUIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v CeilDivUIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v CeilDivUIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -203,11 +245,17 @@ func (v FloorDivIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v FloorDivIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v FloorDivIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v FloorDivIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v FloorDivIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v FloorDivIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v FloorDivIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -229,11 +277,17 @@ func (v RemSIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v RemSIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v RemSIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v RemSIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v RemSIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v RemSIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v RemSIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -255,11 +309,17 @@ func (v RemUIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v RemUIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v RemUIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v RemUIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v RemUIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v RemUIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v RemUIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -281,11 +341,17 @@ func (v AndIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v AndIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v AndIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v AndIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v AndIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v AndIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v AndIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -307,11 +373,17 @@ func (v OrIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v OrIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v OrIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v OrIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v OrIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v OrIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v OrIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -333,11 +405,17 @@ func (v XorIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v XorIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v XorIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v XorIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v XorIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v XorIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v XorIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -359,11 +437,17 @@ func (v ShLIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v ShLIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v ShLIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v ShLIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v ShLIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v ShLIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v ShLIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -385,11 +469,17 @@ func (v ShRSIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v ShRSIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v ShRSIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v ShRSIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v ShRSIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v ShRSIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v ShRSIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -411,11 +501,17 @@ func (v ShRUIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v ShRUIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v ShRUIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v ShRUIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v ShRUIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v ShRUIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v ShRUIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -437,11 +533,17 @@ func (v MinSIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v MinSIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v MinSIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v MinSIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v MinSIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v MinSIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v MinSIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -463,11 +565,17 @@ func (v MinUIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v MinUIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v MinUIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v MinUIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v MinUIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v MinUIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v MinUIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -489,11 +597,17 @@ func (v MaxSIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v MaxSIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v MaxSIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v MaxSIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v MaxSIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v MaxSIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v MaxSIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -515,11 +629,17 @@ func (v MaxUIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v MaxUIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v MaxUIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v MaxUIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v MaxUIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v MaxUIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v MaxUIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -541,11 +661,17 @@ func (v AddFOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v AddFOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v AddFOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v AddFOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v AddFOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v AddFOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v AddFOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -567,11 +693,17 @@ func (v SubFOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v SubFOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v SubFOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v SubFOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v SubFOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v SubFOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v SubFOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -593,11 +725,17 @@ func (v MulFOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v MulFOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v MulFOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v MulFOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v MulFOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v MulFOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v MulFOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -619,11 +757,17 @@ func (v DivFOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v DivFOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v DivFOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v DivFOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v DivFOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v DivFOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v DivFOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -645,11 +789,17 @@ func (v RemFOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v RemFOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v RemFOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v RemFOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v RemFOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v RemFOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v RemFOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -671,11 +821,17 @@ func (v MinimumFOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v MinimumFOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v MinimumFOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v MinimumFOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v MinimumFOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v MinimumFOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v MinimumFOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -697,11 +853,17 @@ func (v MaximumFOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v MaximumFOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v MaximumFOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v MaximumFOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v MaximumFOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v MaximumFOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v MaximumFOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -723,11 +885,17 @@ func (v MinNumFOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v MinNumFOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v MinNumFOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v MinNumFOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v MinNumFOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v MinNumFOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v MinNumFOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -749,11 +917,17 @@ func (v MaxNumFOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v MaxNumFOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v MaxNumFOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v MaxNumFOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v MaxNumFOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v MaxNumFOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v MaxNumFOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -775,6 +949,9 @@ func (v NegFOp) Operand() *ir.Value { return v.Op.Operand(0) }
 // SetOperand replaces the operand "operand".
 func (v NegFOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// OperandUse returns the use that is the operand "operand".
+func (v NegFOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v NegFOp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -794,6 +971,9 @@ func (v ExtSIOp) In() *ir.Value { return v.Op.Operand(0) }
 
 // SetIn replaces the operand "in".
 func (v ExtSIOp) SetIn(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// InUse returns the use that is the operand "in".
+func (v ExtSIOp) InUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Out returns the result "out".
 func (v ExtSIOp) Out() *ir.Value { return v.Op.Result(0) }
@@ -815,6 +995,9 @@ func (v ExtUIOp) In() *ir.Value { return v.Op.Operand(0) }
 // SetIn replaces the operand "in".
 func (v ExtUIOp) SetIn(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// InUse returns the use that is the operand "in".
+func (v ExtUIOp) InUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Out returns the result "out".
 func (v ExtUIOp) Out() *ir.Value { return v.Op.Result(0) }
 
@@ -834,6 +1017,9 @@ func (v TruncIOp) In() *ir.Value { return v.Op.Operand(0) }
 
 // SetIn replaces the operand "in".
 func (v TruncIOp) SetIn(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// InUse returns the use that is the operand "in".
+func (v TruncIOp) InUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Out returns the result "out".
 func (v TruncIOp) Out() *ir.Value { return v.Op.Result(0) }
@@ -855,6 +1041,9 @@ func (v ExtFOp) In() *ir.Value { return v.Op.Operand(0) }
 // SetIn replaces the operand "in".
 func (v ExtFOp) SetIn(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// InUse returns the use that is the operand "in".
+func (v ExtFOp) InUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Out returns the result "out".
 func (v ExtFOp) Out() *ir.Value { return v.Op.Result(0) }
 
@@ -874,6 +1063,9 @@ func (v TruncFOp) In() *ir.Value { return v.Op.Operand(0) }
 
 // SetIn replaces the operand "in".
 func (v TruncFOp) SetIn(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// InUse returns the use that is the operand "in".
+func (v TruncFOp) InUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Out returns the result "out".
 func (v TruncFOp) Out() *ir.Value { return v.Op.Result(0) }
@@ -895,6 +1087,9 @@ func (v SIToFPOp) In() *ir.Value { return v.Op.Operand(0) }
 // SetIn replaces the operand "in".
 func (v SIToFPOp) SetIn(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// InUse returns the use that is the operand "in".
+func (v SIToFPOp) InUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Out returns the result "out".
 func (v SIToFPOp) Out() *ir.Value { return v.Op.Result(0) }
 
@@ -914,6 +1109,9 @@ func (v UIToFPOp) In() *ir.Value { return v.Op.Operand(0) }
 
 // SetIn replaces the operand "in".
 func (v UIToFPOp) SetIn(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// InUse returns the use that is the operand "in".
+func (v UIToFPOp) InUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Out returns the result "out".
 func (v UIToFPOp) Out() *ir.Value { return v.Op.Result(0) }
@@ -935,6 +1133,9 @@ func (v FPToSIOp) In() *ir.Value { return v.Op.Operand(0) }
 // SetIn replaces the operand "in".
 func (v FPToSIOp) SetIn(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// InUse returns the use that is the operand "in".
+func (v FPToSIOp) InUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Out returns the result "out".
 func (v FPToSIOp) Out() *ir.Value { return v.Op.Result(0) }
 
@@ -954,6 +1155,9 @@ func (v FPToUIOp) In() *ir.Value { return v.Op.Operand(0) }
 
 // SetIn replaces the operand "in".
 func (v FPToUIOp) SetIn(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// InUse returns the use that is the operand "in".
+func (v FPToUIOp) InUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Out returns the result "out".
 func (v FPToUIOp) Out() *ir.Value { return v.Op.Result(0) }
@@ -975,6 +1179,9 @@ func (v BitcastOp) In() *ir.Value { return v.Op.Operand(0) }
 // SetIn replaces the operand "in".
 func (v BitcastOp) SetIn(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// InUse returns the use that is the operand "in".
+func (v BitcastOp) InUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Out returns the result "out".
 func (v BitcastOp) Out() *ir.Value { return v.Op.Result(0) }
 
@@ -994,6 +1201,9 @@ func (v IndexCastOp) In() *ir.Value { return v.Op.Operand(0) }
 
 // SetIn replaces the operand "in".
 func (v IndexCastOp) SetIn(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// InUse returns the use that is the operand "in".
+func (v IndexCastOp) InUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Out returns the result "out".
 func (v IndexCastOp) Out() *ir.Value { return v.Op.Result(0) }
@@ -1015,6 +1225,9 @@ func (v IndexCastUIOp) In() *ir.Value { return v.Op.Operand(0) }
 // SetIn replaces the operand "in".
 func (v IndexCastUIOp) SetIn(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// InUse returns the use that is the operand "in".
+func (v IndexCastUIOp) InUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Out returns the result "out".
 func (v IndexCastUIOp) Out() *ir.Value { return v.Op.Result(0) }
 
@@ -1035,11 +1248,17 @@ func (v CmpIOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v CmpIOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v CmpIOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v CmpIOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v CmpIOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v CmpIOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Predicate returns the attribute "predicate".
 func (v CmpIOp) Predicate() int64 { n, _ := v.Op.IntAttr("predicate"); return n }
@@ -1069,11 +1288,17 @@ func (v CmpFOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v CmpFOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v CmpFOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v CmpFOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v CmpFOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v CmpFOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Predicate returns the attribute "predicate".
 func (v CmpFOp) Predicate() int64 { n, _ := v.Op.IntAttr("predicate"); return n }
@@ -1103,17 +1328,26 @@ func (v SelectOp) Condition() *ir.Value { return v.Op.Operand(0) }
 // SetCondition replaces the operand "condition".
 func (v SelectOp) SetCondition(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// ConditionUse returns the use that is the operand "condition".
+func (v SelectOp) ConditionUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // TrueValue returns the operand "true_value".
 func (v SelectOp) TrueValue() *ir.Value { return v.Op.Operand(1) }
 
 // SetTrueValue replaces the operand "true_value".
 func (v SelectOp) SetTrueValue(x *ir.Value) { v.Op.SetOperand(1, x) }
 
+// TrueValueUse returns the use that is the operand "true_value".
+func (v SelectOp) TrueValueUse() *ir.Use { return v.Op.OperandUse(1) }
+
 // FalseValue returns the operand "false_value".
 func (v SelectOp) FalseValue() *ir.Value { return v.Op.Operand(2) }
 
 // SetFalseValue replaces the operand "false_value".
 func (v SelectOp) SetFalseValue(x *ir.Value) { v.Op.SetOperand(2, x) }
+
+// FalseValueUse returns the use that is the operand "false_value".
+func (v SelectOp) FalseValueUse() *ir.Use { return v.Op.OperandUse(2) }
 
 // Result returns the result "result".
 func (v SelectOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -1155,11 +1389,17 @@ func (v AddUIExtendedOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v AddUIExtendedOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v AddUIExtendedOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v AddUIExtendedOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v AddUIExtendedOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v AddUIExtendedOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Low returns the result "low".
 func (v AddUIExtendedOp) Low() *ir.Value { return v.Op.Result(0) }
@@ -1184,11 +1424,17 @@ func (v MulSIExtendedOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v MulSIExtendedOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v MulSIExtendedOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v MulSIExtendedOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v MulSIExtendedOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v MulSIExtendedOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Low returns the result "low".
 func (v MulSIExtendedOp) Low() *ir.Value { return v.Op.Result(0) }
@@ -1213,14 +1459,142 @@ func (v MulUIExtendedOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v MulUIExtendedOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v MulUIExtendedOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v MulUIExtendedOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v MulUIExtendedOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
 
+// RhsUse returns the use that is the operand "rhs".
+func (v MulUIExtendedOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
 // Low returns the result "low".
 func (v MulUIExtendedOp) Low() *ir.Value { return v.Op.Result(0) }
 
 // High returns the result "high".
 func (v MulUIExtendedOp) High() *ir.Value { return v.Op.Result(1) }
+
+// BinaryOp is a view of an operation on two operands.
+type BinaryOp struct{ Op *ir.Operation }
+
+// IsBinary reports whether op is an operation on two operands.
+func IsBinary(op *ir.Operation) bool {
+	d := op.Def()
+	return len(d.Operands) == 2 && len(d.Results) == 1 &&
+		d.Operands[0].Name == "lhs" &&
+		d.Operands[1].Name == "rhs" &&
+		d.Results[0].Name == "result"
+}
+
+// AsBinary returns the view of op, which must be an operation on two operands.
+func AsBinary(op *ir.Operation) BinaryOp {
+	if !IsBinary(op) {
+		panic("BUG: " + op.Name() + " seen as an operation on two operands")
+	}
+	return BinaryOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v BinaryOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v BinaryOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v BinaryOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v BinaryOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v BinaryOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v BinaryOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Result returns the result "result".
+func (v BinaryOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// CastOp is a view of a conversion.
+type CastOp struct{ Op *ir.Operation }
+
+// IsCast reports whether op is a conversion.
+func IsCast(op *ir.Operation) bool {
+	d := op.Def()
+	return len(d.Operands) == 1 && len(d.Results) == 1 &&
+		d.Operands[0].Name == "in" &&
+		d.Results[0].Name == "out"
+}
+
+// AsCast returns the view of op, which must be a conversion.
+func AsCast(op *ir.Operation) CastOp {
+	if !IsCast(op) {
+		panic("BUG: " + op.Name() + " seen as a conversion")
+	}
+	return CastOp{op}
+}
+
+// In returns the operand "in".
+func (v CastOp) In() *ir.Value { return v.Op.Operand(0) }
+
+// SetIn replaces the operand "in".
+func (v CastOp) SetIn(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// InUse returns the use that is the operand "in".
+func (v CastOp) InUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Out returns the result "out".
+func (v CastOp) Out() *ir.Value { return v.Op.Result(0) }
+
+// CompareOp is a view of a comparison.
+type CompareOp struct{ Op *ir.Operation }
+
+// IsCompare reports whether op is a comparison.
+func IsCompare(op *ir.Operation) bool {
+	d := op.Def()
+	return len(d.Operands) == 2 && len(d.Results) == 1 &&
+		d.Operands[0].Name == "lhs" &&
+		d.Operands[1].Name == "rhs" &&
+		d.Results[0].Name == "result" &&
+		d.AttrDef("predicate") != nil
+}
+
+// AsCompare returns the view of op, which must be a comparison.
+func AsCompare(op *ir.Operation) CompareOp {
+	if !IsCompare(op) {
+		panic("BUG: " + op.Name() + " seen as a comparison")
+	}
+	return CompareOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v CompareOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v CompareOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v CompareOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v CompareOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v CompareOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v CompareOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Predicate returns the attribute "predicate".
+func (v CompareOp) Predicate() int64 { n, _ := v.Op.IntAttr("predicate"); return n }
+
+// SetPredicate sets the attribute "predicate".
+func (v CompareOp) SetPredicate(x int64) {
+	v.Op.SetAttr("predicate", v.Op.Context().IntAttr(v.Op.Context().Int(64), x))
+}
+
+// Result returns the result "result".
+func (v CompareOp) Result() *ir.Value { return v.Op.Result(0) }

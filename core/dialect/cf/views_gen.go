@@ -18,6 +18,32 @@ func AsBr(op *ir.Operation) BrOp {
 // DestOperands returns the operands "destOperands".
 func (v BrOp) DestOperands() []*ir.Value { return v.Op.Group(0) }
 
+// DestOperandsAt returns operand i of the operands "destOperands".
+func (v BrOp) DestOperandsAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.Operand(lo + i)
+}
+
+// SetDestOperandsAt replaces operand i of the operands "destOperands".
+func (v BrOp) SetDestOperandsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// DestOperandsUse returns the use that is operand i of the operands "destOperands".
+func (v BrOp) DestOperandsUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// DestOperandsIndex returns which of the operands "destOperands" the use u is, or -1.
+func (v BrOp) DestOperandsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
 // CondBrOp is a view of a cf.cond_br: go to one of two blocks by a condition.
 type CondBrOp struct{ Op *ir.Operation }
 
@@ -35,11 +61,66 @@ func (v CondBrOp) Condition() *ir.Value { return v.Op.Operand(0) }
 // SetCondition replaces the operand "condition".
 func (v CondBrOp) SetCondition(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// ConditionUse returns the use that is the operand "condition".
+func (v CondBrOp) ConditionUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // TrueDestOperands returns the operands "trueDestOperands".
 func (v CondBrOp) TrueDestOperands() []*ir.Value { return v.Op.Group(1) }
 
+// TrueDestOperandsAt returns operand i of the operands "trueDestOperands".
+func (v CondBrOp) TrueDestOperandsAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.Operand(lo + i)
+}
+
+// SetTrueDestOperandsAt replaces operand i of the operands "trueDestOperands".
+func (v CondBrOp) SetTrueDestOperandsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// TrueDestOperandsUse returns the use that is operand i of the operands "trueDestOperands".
+func (v CondBrOp) TrueDestOperandsUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.OperandUse(lo + i)
+}
+
+// TrueDestOperandsIndex returns which of the operands "trueDestOperands" the use u is, or -1.
+func (v CondBrOp) TrueDestOperandsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(1); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
 // FalseDestOperands returns the operands "falseDestOperands".
 func (v CondBrOp) FalseDestOperands() []*ir.Value { return v.Op.Group(2) }
+
+// FalseDestOperandsAt returns operand i of the operands "falseDestOperands".
+func (v CondBrOp) FalseDestOperandsAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(2)
+	return v.Op.Operand(lo + i)
+}
+
+// SetFalseDestOperandsAt replaces operand i of the operands "falseDestOperands".
+func (v CondBrOp) SetFalseDestOperandsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(2)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// FalseDestOperandsUse returns the use that is operand i of the operands "falseDestOperands".
+func (v CondBrOp) FalseDestOperandsUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(2)
+	return v.Op.OperandUse(lo + i)
+}
+
+// FalseDestOperandsIndex returns which of the operands "falseDestOperands" the use u is, or -1.
+func (v CondBrOp) FalseDestOperandsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(2); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // BranchWeights returns the numbers of the attribute "branch_weights", nil where it is absent.
 func (v CondBrOp) BranchWeights() []int64 {
@@ -70,6 +151,9 @@ func (v AssertOp) Arg() *ir.Value { return v.Op.Operand(0) }
 
 // SetArg replaces the operand "arg".
 func (v AssertOp) SetArg(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// ArgUse returns the use that is the operand "arg".
+func (v AssertOp) ArgUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Msg returns the attribute "msg".
 func (v AssertOp) Msg() string { return v.Op.StringAttr("msg") }

@@ -20,3 +20,6 @@ func (v AssumeOp) Cond() *ir.Value { return v.Op.Operand(0) }
 
 // SetCond replaces the operand "cond".
 func (v AssumeOp) SetCond(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// CondUse returns the use that is the operand "cond".
+func (v AssumeOp) CondUse() *ir.Use { return v.Op.OperandUse(0) }

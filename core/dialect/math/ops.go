@@ -83,6 +83,7 @@ var Dialect = &ir.Dialect{
 		AbsF, AbsI, Exp, Exp2, ExpM1, Log, Log2, Log10, Log1P, Sin, Cos, Tan, Tanh, Erf, Sqrt, Rsqrt,
 		Floor, Ceil, Trunc, Round, RoundEven, PowF, CopySign, CtPop, CtLZ, CtTZ, FMA,
 	},
+	Families: []ir.Family{{Name: "Unary", Doc: "a function of one operand", Like: AbsF}},
 }
 
 // Unary makes one of the one-operand functions.

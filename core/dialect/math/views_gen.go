@@ -21,6 +21,9 @@ func (v AbsFOp) Operand() *ir.Value { return v.Op.Operand(0) }
 // SetOperand replaces the operand "operand".
 func (v AbsFOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// OperandUse returns the use that is the operand "operand".
+func (v AbsFOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v AbsFOp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -40,6 +43,9 @@ func (v AbsIOp) Operand() *ir.Value { return v.Op.Operand(0) }
 
 // SetOperand replaces the operand "operand".
 func (v AbsIOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v AbsIOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Result returns the result "result".
 func (v AbsIOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -61,6 +67,9 @@ func (v ExpOp) Operand() *ir.Value { return v.Op.Operand(0) }
 // SetOperand replaces the operand "operand".
 func (v ExpOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// OperandUse returns the use that is the operand "operand".
+func (v ExpOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v ExpOp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -80,6 +89,9 @@ func (v Exp2Op) Operand() *ir.Value { return v.Op.Operand(0) }
 
 // SetOperand replaces the operand "operand".
 func (v Exp2Op) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v Exp2Op) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Result returns the result "result".
 func (v Exp2Op) Result() *ir.Value { return v.Op.Result(0) }
@@ -101,6 +113,9 @@ func (v ExpM1Op) Operand() *ir.Value { return v.Op.Operand(0) }
 // SetOperand replaces the operand "operand".
 func (v ExpM1Op) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// OperandUse returns the use that is the operand "operand".
+func (v ExpM1Op) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v ExpM1Op) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -120,6 +135,9 @@ func (v LogOp) Operand() *ir.Value { return v.Op.Operand(0) }
 
 // SetOperand replaces the operand "operand".
 func (v LogOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v LogOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Result returns the result "result".
 func (v LogOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -141,6 +159,9 @@ func (v Log2Op) Operand() *ir.Value { return v.Op.Operand(0) }
 // SetOperand replaces the operand "operand".
 func (v Log2Op) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// OperandUse returns the use that is the operand "operand".
+func (v Log2Op) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v Log2Op) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -160,6 +181,9 @@ func (v Log10Op) Operand() *ir.Value { return v.Op.Operand(0) }
 
 // SetOperand replaces the operand "operand".
 func (v Log10Op) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v Log10Op) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Result returns the result "result".
 func (v Log10Op) Result() *ir.Value { return v.Op.Result(0) }
@@ -181,6 +205,9 @@ func (v Log1POp) Operand() *ir.Value { return v.Op.Operand(0) }
 // SetOperand replaces the operand "operand".
 func (v Log1POp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// OperandUse returns the use that is the operand "operand".
+func (v Log1POp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v Log1POp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -200,6 +227,9 @@ func (v SinOp) Operand() *ir.Value { return v.Op.Operand(0) }
 
 // SetOperand replaces the operand "operand".
 func (v SinOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v SinOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Result returns the result "result".
 func (v SinOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -221,6 +251,9 @@ func (v CosOp) Operand() *ir.Value { return v.Op.Operand(0) }
 // SetOperand replaces the operand "operand".
 func (v CosOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// OperandUse returns the use that is the operand "operand".
+func (v CosOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v CosOp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -240,6 +273,9 @@ func (v TanOp) Operand() *ir.Value { return v.Op.Operand(0) }
 
 // SetOperand replaces the operand "operand".
 func (v TanOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v TanOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Result returns the result "result".
 func (v TanOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -261,6 +297,9 @@ func (v TanhOp) Operand() *ir.Value { return v.Op.Operand(0) }
 // SetOperand replaces the operand "operand".
 func (v TanhOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// OperandUse returns the use that is the operand "operand".
+func (v TanhOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v TanhOp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -280,6 +319,9 @@ func (v ErfOp) Operand() *ir.Value { return v.Op.Operand(0) }
 
 // SetOperand replaces the operand "operand".
 func (v ErfOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v ErfOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Result returns the result "result".
 func (v ErfOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -301,6 +343,9 @@ func (v SqrtOp) Operand() *ir.Value { return v.Op.Operand(0) }
 // SetOperand replaces the operand "operand".
 func (v SqrtOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// OperandUse returns the use that is the operand "operand".
+func (v SqrtOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v SqrtOp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -320,6 +365,9 @@ func (v RsqrtOp) Operand() *ir.Value { return v.Op.Operand(0) }
 
 // SetOperand replaces the operand "operand".
 func (v RsqrtOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v RsqrtOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Result returns the result "result".
 func (v RsqrtOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -341,6 +389,9 @@ func (v FloorOp) Operand() *ir.Value { return v.Op.Operand(0) }
 // SetOperand replaces the operand "operand".
 func (v FloorOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// OperandUse returns the use that is the operand "operand".
+func (v FloorOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v FloorOp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -360,6 +411,9 @@ func (v CeilOp) Operand() *ir.Value { return v.Op.Operand(0) }
 
 // SetOperand replaces the operand "operand".
 func (v CeilOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v CeilOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Result returns the result "result".
 func (v CeilOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -381,6 +435,9 @@ func (v TruncOp) Operand() *ir.Value { return v.Op.Operand(0) }
 // SetOperand replaces the operand "operand".
 func (v TruncOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// OperandUse returns the use that is the operand "operand".
+func (v TruncOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v TruncOp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -400,6 +457,9 @@ func (v RoundOp) Operand() *ir.Value { return v.Op.Operand(0) }
 
 // SetOperand replaces the operand "operand".
 func (v RoundOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v RoundOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Result returns the result "result".
 func (v RoundOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -421,6 +481,9 @@ func (v RoundEvenOp) Operand() *ir.Value { return v.Op.Operand(0) }
 // SetOperand replaces the operand "operand".
 func (v RoundEvenOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// OperandUse returns the use that is the operand "operand".
+func (v RoundEvenOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v RoundEvenOp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -441,11 +504,17 @@ func (v PowFOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v PowFOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v PowFOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v PowFOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v PowFOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v PowFOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v PowFOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -467,11 +536,17 @@ func (v CopySignOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v CopySignOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v CopySignOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v CopySignOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v CopySignOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v CopySignOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v CopySignOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -493,6 +568,9 @@ func (v CtPopOp) Operand() *ir.Value { return v.Op.Operand(0) }
 // SetOperand replaces the operand "operand".
 func (v CtPopOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// OperandUse returns the use that is the operand "operand".
+func (v CtPopOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v CtPopOp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -512,6 +590,9 @@ func (v CtLZOp) Operand() *ir.Value { return v.Op.Operand(0) }
 
 // SetOperand replaces the operand "operand".
 func (v CtLZOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v CtLZOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Result returns the result "result".
 func (v CtLZOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -533,6 +614,9 @@ func (v CtTZOp) Operand() *ir.Value { return v.Op.Operand(0) }
 // SetOperand replaces the operand "operand".
 func (v CtTZOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// OperandUse returns the use that is the operand "operand".
+func (v CtTZOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v CtTZOp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -553,11 +637,17 @@ func (v FMAOp) A() *ir.Value { return v.Op.Operand(0) }
 // SetA replaces the operand "a".
 func (v FMAOp) SetA(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// AUse returns the use that is the operand "a".
+func (v FMAOp) AUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // B returns the operand "b".
 func (v FMAOp) B() *ir.Value { return v.Op.Operand(1) }
 
 // SetB replaces the operand "b".
 func (v FMAOp) SetB(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// BUse returns the use that is the operand "b".
+func (v FMAOp) BUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // C returns the operand "c".
 func (v FMAOp) C() *ir.Value { return v.Op.Operand(2) }
@@ -565,5 +655,39 @@ func (v FMAOp) C() *ir.Value { return v.Op.Operand(2) }
 // SetC replaces the operand "c".
 func (v FMAOp) SetC(x *ir.Value) { v.Op.SetOperand(2, x) }
 
+// CUse returns the use that is the operand "c".
+func (v FMAOp) CUse() *ir.Use { return v.Op.OperandUse(2) }
+
 // Result returns the result "result".
 func (v FMAOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// UnaryOp is a view of a function of one operand.
+type UnaryOp struct{ Op *ir.Operation }
+
+// IsUnary reports whether op is a function of one operand.
+func IsUnary(op *ir.Operation) bool {
+	d := op.Def()
+	return len(d.Operands) == 1 && len(d.Results) == 1 &&
+		d.Operands[0].Name == "operand" &&
+		d.Results[0].Name == "result"
+}
+
+// AsUnary returns the view of op, which must be a function of one operand.
+func AsUnary(op *ir.Operation) UnaryOp {
+	if !IsUnary(op) {
+		panic("BUG: " + op.Name() + " seen as a function of one operand")
+	}
+	return UnaryOp{op}
+}
+
+// Operand returns the operand "operand".
+func (v UnaryOp) Operand() *ir.Value { return v.Op.Operand(0) }
+
+// SetOperand replaces the operand "operand".
+func (v UnaryOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v UnaryOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Result returns the result "result".
+func (v UnaryOp) Result() *ir.Value { return v.Op.Result(0) }

@@ -2,27 +2,27 @@ package scf
 
 import "github.com/tritonc/tritonc/core/ir"
 
-// Groups of For's operands.
-const (
-	forLower = iota
-	forUpper
-	forStep
-	forInits
-)
-
 // LowerBound, UpperBound and Step of a For.
-func LowerBound(op *ir.Operation) *ir.Value { return op.Operand(forLower) }
-func UpperBound(op *ir.Operation) *ir.Value { return op.Operand(forUpper) }
-func Step(op *ir.Operation) *ir.Value       { return op.Operand(forStep) }
+func LowerBound(op *ir.Operation) *ir.Value { return AsFor(op).LowerBound() }
+func UpperBound(op *ir.Operation) *ir.Value { return AsFor(op).UpperBound() }
+func Step(op *ir.Operation) *ir.Value       { return AsFor(op).Step() }
 
 // Inits are the first values of what a For carries.
-func Inits(op *ir.Operation) []*ir.Value { return op.Group(forInits) }
+func Inits(op *ir.Operation) []*ir.Value { return AsFor(op).InitArgs() }
 
 // InductionVar of a For.
 func InductionVar(op *ir.Operation) *ir.Value { return op.Body().Arg(0) }
 
 // IterArgs are the arguments of a For's body apart from the induction variable.
 func IterArgs(op *ir.Operation) []*ir.Value { return op.Body().Args()[1:] }
+
+// IterArg is the argument of a For's body for carried value i, which has the same
+// number among the initial values, the results and what is yielded.
+func IterArg(op *ir.Operation, i int) *ir.Value { return op.Body().Arg(1 + i) }
+
+// CarriedIndex is the number of the carried value that v, an argument of a For's
+// body, stands for; -1 for the induction variable.
+func CarriedIndex(v *ir.Value) int { return v.Index() - 1 }
 
 // NewFor makes a loop whose body block has its arguments but no operation yet.
 func NewFor(b *ir.Builder, lower, upper, step *ir.Value, inits ...*ir.Value) *ir.Operation {
@@ -31,7 +31,7 @@ func NewFor(b *ir.Builder, lower, upper, step *ir.Value, inits ...*ir.Value) *ir
 		types[i] = v.Type()
 	}
 	op := b.Create(For, ir.State{Operands: append([]*ir.Value{lower, upper, step}, inits...), Types: types, Regions: 1})
-	body := op.Region(0).AddBlock()
+	body := AsFor(op).Region().AddBlock()
 	body.AddArg(lower.Type(), op.Loc())
 	for i, v := range inits {
 		body.AddArg(types[i], v.Loc())
@@ -43,9 +43,10 @@ func NewFor(b *ir.Builder, lower, upper, step *ir.Value, inits ...*ir.Value) *ir
 // withElse, has a block without operations.
 func NewIf(b *ir.Builder, cond *ir.Value, withElse bool, types ...ir.Type) *ir.Operation {
 	op := b.Create(If, ir.State{Operands: []*ir.Value{cond}, Types: types, Regions: 2})
-	op.Region(0).AddBlock()
+	made := AsIf(op)
+	made.ThenRegion().AddBlock()
 	if withElse {
-		op.Region(1).AddBlock()
+		made.ElseRegion().AddBlock()
 	}
 	return op
 }
@@ -54,7 +55,7 @@ func NewIf(b *ir.Builder, cond *ir.Value, withElse bool, types ...ir.Type) *ir.O
 // whose second one for each type.
 func NewWhile(b *ir.Builder, inits []*ir.Value, types ...ir.Type) *ir.Operation {
 	op := b.Create(While, ir.State{Operands: inits, Types: types, Regions: 2})
-	before, after := op.Region(0).AddBlock(), op.Region(1).AddBlock()
+	before, after := AsWhile(op).Before().AddBlock(), AsWhile(op).After().AddBlock()
 	for _, v := range inits {
 		before.AddArg(v.Type(), v.Loc())
 	}

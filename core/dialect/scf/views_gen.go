@@ -21,11 +21,17 @@ func (v ForOp) LowerBound() *ir.Value { return v.Op.Operand(0) }
 // SetLowerBound replaces the operand "lowerBound".
 func (v ForOp) SetLowerBound(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LowerBoundUse returns the use that is the operand "lowerBound".
+func (v ForOp) LowerBoundUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // UpperBound returns the operand "upperBound".
 func (v ForOp) UpperBound() *ir.Value { return v.Op.Operand(1) }
 
 // SetUpperBound replaces the operand "upperBound".
 func (v ForOp) SetUpperBound(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// UpperBoundUse returns the use that is the operand "upperBound".
+func (v ForOp) UpperBoundUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Step returns the operand "step".
 func (v ForOp) Step() *ir.Value { return v.Op.Operand(2) }
@@ -33,8 +39,34 @@ func (v ForOp) Step() *ir.Value { return v.Op.Operand(2) }
 // SetStep replaces the operand "step".
 func (v ForOp) SetStep(x *ir.Value) { v.Op.SetOperand(2, x) }
 
+// StepUse returns the use that is the operand "step".
+func (v ForOp) StepUse() *ir.Use { return v.Op.OperandUse(2) }
+
 // InitArgs returns the operands "initArgs".
 func (v ForOp) InitArgs() []*ir.Value { return v.Op.Group(3) }
+
+// InitArgsAt returns operand i of the operands "initArgs".
+func (v ForOp) InitArgsAt(i int) *ir.Value { lo, _ := v.Op.GroupRange(3); return v.Op.Operand(lo + i) }
+
+// SetInitArgsAt replaces operand i of the operands "initArgs".
+func (v ForOp) SetInitArgsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(3)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// InitArgsUse returns the use that is operand i of the operands "initArgs".
+func (v ForOp) InitArgsUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(3)
+	return v.Op.OperandUse(lo + i)
+}
+
+// InitArgsIndex returns which of the operands "initArgs" the use u is, or -1.
+func (v ForOp) InitArgsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(3); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // UnsignedCmp reports whether the attribute "unsignedCmp" is there.
 func (v ForOp) UnsignedCmp() bool { return v.Op.HasAttr("unsignedCmp") }
@@ -71,6 +103,9 @@ func (v IfOp) Condition() *ir.Value { return v.Op.Operand(0) }
 // SetCondition replaces the operand "condition".
 func (v IfOp) SetCondition(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// ConditionUse returns the use that is the operand "condition".
+func (v IfOp) ConditionUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Results returns the results "results".
 func (v IfOp) Results() []*ir.Value { return v.Op.Results() }
 
@@ -93,6 +128,26 @@ func AsWhile(op *ir.Operation) WhileOp {
 
 // Inits returns the operands "inits".
 func (v WhileOp) Inits() []*ir.Value { return v.Op.Group(0) }
+
+// InitsAt returns operand i of the operands "inits".
+func (v WhileOp) InitsAt(i int) *ir.Value { lo, _ := v.Op.GroupRange(0); return v.Op.Operand(lo + i) }
+
+// SetInitsAt replaces operand i of the operands "inits".
+func (v WhileOp) SetInitsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// InitsUse returns the use that is operand i of the operands "inits".
+func (v WhileOp) InitsUse(i int) *ir.Use { lo, _ := v.Op.GroupRange(0); return v.Op.OperandUse(lo + i) }
+
+// InitsIndex returns which of the operands "inits" the use u is, or -1.
+func (v WhileOp) InitsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // Results returns the results "results".
 func (v WhileOp) Results() []*ir.Value { return v.Op.Results() }
@@ -149,8 +204,37 @@ func (v ConditionOp) Condition() *ir.Value { return v.Op.Operand(0) }
 // SetCondition replaces the operand "condition".
 func (v ConditionOp) SetCondition(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// ConditionUse returns the use that is the operand "condition".
+func (v ConditionOp) ConditionUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Args returns the operands "args".
 func (v ConditionOp) Args() []*ir.Value { return v.Op.Group(1) }
+
+// ArgsAt returns operand i of the operands "args".
+func (v ConditionOp) ArgsAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.Operand(lo + i)
+}
+
+// SetArgsAt replaces operand i of the operands "args".
+func (v ConditionOp) SetArgsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// ArgsUse returns the use that is operand i of the operands "args".
+func (v ConditionOp) ArgsUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.OperandUse(lo + i)
+}
+
+// ArgsIndex returns which of the operands "args" the use u is, or -1.
+func (v ConditionOp) ArgsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(1); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // YieldOp is a view of a scf.yield: the values that a region gives.
 type YieldOp struct{ Op *ir.Operation }
@@ -165,3 +249,26 @@ func AsYield(op *ir.Operation) YieldOp {
 
 // Results returns the operands "results".
 func (v YieldOp) Results() []*ir.Value { return v.Op.Group(0) }
+
+// ResultsAt returns operand i of the operands "results".
+func (v YieldOp) ResultsAt(i int) *ir.Value { lo, _ := v.Op.GroupRange(0); return v.Op.Operand(lo + i) }
+
+// SetResultsAt replaces operand i of the operands "results".
+func (v YieldOp) SetResultsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// ResultsUse returns the use that is operand i of the operands "results".
+func (v YieldOp) ResultsUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// ResultsIndex returns which of the operands "results" the use u is, or -1.
+func (v YieldOp) ResultsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}

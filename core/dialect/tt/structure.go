@@ -160,6 +160,7 @@ var Dialect = &ir.Dialect{
 		Func, Call, Return, Reduce, ReduceReturn, Scan, ScanReturn, MapElementwise, MapElementwiseReturn,
 		ExternElementwise, InlineAsm, Print, Assert,
 	},
+	Families: []ir.Family{{Name: "Unary", Doc: "an operation on one source", Like: Splat}},
 }
 
 func inferReduce(s *ir.State) ([]ir.Type, error) {

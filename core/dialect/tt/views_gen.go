@@ -21,6 +21,9 @@ func (v IntToPtrOp) Src() *ir.Value { return v.Op.Operand(0) }
 // SetSrc replaces the operand "src".
 func (v IntToPtrOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v IntToPtrOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v IntToPtrOp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -40,6 +43,9 @@ func (v PtrToIntOp) Src() *ir.Value { return v.Op.Operand(0) }
 
 // SetSrc replaces the operand "src".
 func (v PtrToIntOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// SrcUse returns the use that is the operand "src".
+func (v PtrToIntOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Result returns the result "result".
 func (v PtrToIntOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -61,6 +67,9 @@ func (v BitcastOp) Src() *ir.Value { return v.Op.Operand(0) }
 // SetSrc replaces the operand "src".
 func (v BitcastOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v BitcastOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v BitcastOp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -80,6 +89,9 @@ func (v FpToFpOp) Src() *ir.Value { return v.Op.Operand(0) }
 
 // SetSrc replaces the operand "src".
 func (v FpToFpOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// SrcUse returns the use that is the operand "src".
+func (v FpToFpOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Rounding returns the attribute "rounding", and whether it is there.
 func (v FpToFpOp) Rounding() (int64, bool) { return v.Op.IntAttr("rounding") }
@@ -107,17 +119,26 @@ func (v ClampfOp) X() *ir.Value { return v.Op.Operand(0) }
 // SetX replaces the operand "x".
 func (v ClampfOp) SetX(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// XUse returns the use that is the operand "x".
+func (v ClampfOp) XUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Min returns the operand "min".
 func (v ClampfOp) Min() *ir.Value { return v.Op.Operand(1) }
 
 // SetMin replaces the operand "min".
 func (v ClampfOp) SetMin(x *ir.Value) { v.Op.SetOperand(1, x) }
 
+// MinUse returns the use that is the operand "min".
+func (v ClampfOp) MinUse() *ir.Use { return v.Op.OperandUse(1) }
+
 // Max returns the operand "max".
 func (v ClampfOp) Max() *ir.Value { return v.Op.Operand(2) }
 
 // SetMax replaces the operand "max".
 func (v ClampfOp) SetMax(x *ir.Value) { v.Op.SetOperand(2, x) }
+
+// MaxUse returns the use that is the operand "max".
+func (v ClampfOp) MaxUse() *ir.Use { return v.Op.OperandUse(2) }
 
 // PropagateNan returns the attribute "propagateNan".
 func (v ClampfOp) PropagateNan() int64 { n, _ := v.Op.IntAttr("propagateNan"); return n }
@@ -145,6 +166,9 @@ func (v PreciseSqrtOp) X() *ir.Value { return v.Op.Operand(0) }
 // SetX replaces the operand "x".
 func (v PreciseSqrtOp) SetX(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// XUse returns the use that is the operand "x".
+func (v PreciseSqrtOp) XUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v PreciseSqrtOp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -165,11 +189,17 @@ func (v PreciseDivfOp) X() *ir.Value { return v.Op.Operand(0) }
 // SetX replaces the operand "x".
 func (v PreciseDivfOp) SetX(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// XUse returns the use that is the operand "x".
+func (v PreciseDivfOp) XUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Y returns the operand "y".
 func (v PreciseDivfOp) Y() *ir.Value { return v.Op.Operand(1) }
 
 // SetY replaces the operand "y".
 func (v PreciseDivfOp) SetY(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// YUse returns the use that is the operand "y".
+func (v PreciseDivfOp) YUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v PreciseDivfOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -191,11 +221,17 @@ func (v MulhiuiOp) X() *ir.Value { return v.Op.Operand(0) }
 // SetX replaces the operand "x".
 func (v MulhiuiOp) SetX(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// XUse returns the use that is the operand "x".
+func (v MulhiuiOp) XUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Y returns the operand "y".
 func (v MulhiuiOp) Y() *ir.Value { return v.Op.Operand(1) }
 
 // SetY replaces the operand "y".
 func (v MulhiuiOp) SetY(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// YUse returns the use that is the operand "y".
+func (v MulhiuiOp) YUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v MulhiuiOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -217,11 +253,17 @@ func (v AddPtrOp) Ptr() *ir.Value { return v.Op.Operand(0) }
 // SetPtr replaces the operand "ptr".
 func (v AddPtrOp) SetPtr(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// PtrUse returns the use that is the operand "ptr".
+func (v AddPtrOp) PtrUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Offset returns the operand "offset".
 func (v AddPtrOp) Offset() *ir.Value { return v.Op.Operand(1) }
 
 // SetOffset replaces the operand "offset".
 func (v AddPtrOp) SetOffset(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// OffsetUse returns the use that is the operand "offset".
+func (v AddPtrOp) OffsetUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v AddPtrOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -243,8 +285,37 @@ func (v AdvanceOp) Ptr() *ir.Value { return v.Op.Operand(0) }
 // SetPtr replaces the operand "ptr".
 func (v AdvanceOp) SetPtr(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// PtrUse returns the use that is the operand "ptr".
+func (v AdvanceOp) PtrUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Offsets returns the operands "offsets".
 func (v AdvanceOp) Offsets() []*ir.Value { return v.Op.Group(1) }
+
+// OffsetsAt returns operand i of the operands "offsets".
+func (v AdvanceOp) OffsetsAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.Operand(lo + i)
+}
+
+// SetOffsetsAt replaces operand i of the operands "offsets".
+func (v AdvanceOp) SetOffsetsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// OffsetsUse returns the use that is operand i of the operands "offsets".
+func (v AdvanceOp) OffsetsUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.OperandUse(lo + i)
+}
+
+// OffsetsIndex returns which of the operands "offsets" the use u is, or -1.
+func (v AdvanceOp) OffsetsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(1); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // Result returns the result "result".
 func (v AdvanceOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -266,11 +337,20 @@ func (v LoadOp) Ptr() *ir.Value { return v.Op.Operand(0) }
 // SetPtr replaces the operand "ptr".
 func (v LoadOp) SetPtr(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// PtrUse returns the use that is the operand "ptr".
+func (v LoadOp) PtrUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Mask returns the operand "mask", nil where it is absent.
 func (v LoadOp) Mask() *ir.Value { return v.Op.GroupOne(1) }
 
+// SetMask replaces the operand "mask", which must be there.
+func (v LoadOp) SetMask(x *ir.Value) { lo, _ := v.Op.GroupRange(1); v.Op.SetOperand(lo, x) }
+
 // Other returns the operand "other", nil where it is absent.
 func (v LoadOp) Other() *ir.Value { return v.Op.GroupOne(2) }
+
+// SetOther replaces the operand "other", which must be there.
+func (v LoadOp) SetOther(x *ir.Value) { lo, _ := v.Op.GroupRange(2); v.Op.SetOperand(lo, x) }
 
 // BoundaryCheck returns the numbers of the attribute "boundaryCheck".
 func (v LoadOp) BoundaryCheck() []int64 {
@@ -329,14 +409,23 @@ func (v StoreOp) Ptr() *ir.Value { return v.Op.Operand(0) }
 // SetPtr replaces the operand "ptr".
 func (v StoreOp) SetPtr(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// PtrUse returns the use that is the operand "ptr".
+func (v StoreOp) PtrUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Value returns the operand "value".
 func (v StoreOp) Value() *ir.Value { return v.Op.Operand(1) }
 
 // SetValue replaces the operand "value".
 func (v StoreOp) SetValue(x *ir.Value) { v.Op.SetOperand(1, x) }
 
+// ValueUse returns the use that is the operand "value".
+func (v StoreOp) ValueUse() *ir.Use { return v.Op.OperandUse(1) }
+
 // Mask returns the operand "mask", nil where it is absent.
 func (v StoreOp) Mask() *ir.Value { return v.Op.GroupOne(2) }
+
+// SetMask replaces the operand "mask", which must be there.
+func (v StoreOp) SetMask(x *ir.Value) { lo, _ := v.Op.GroupRange(2); v.Op.SetOperand(lo, x) }
 
 // BoundaryCheck returns the numbers of the attribute "boundaryCheck".
 func (v StoreOp) BoundaryCheck() []int64 {
@@ -380,14 +469,23 @@ func (v AtomicRMWOp) Ptr() *ir.Value { return v.Op.Operand(0) }
 // SetPtr replaces the operand "ptr".
 func (v AtomicRMWOp) SetPtr(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// PtrUse returns the use that is the operand "ptr".
+func (v AtomicRMWOp) PtrUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Val returns the operand "val".
 func (v AtomicRMWOp) Val() *ir.Value { return v.Op.Operand(1) }
 
 // SetVal replaces the operand "val".
 func (v AtomicRMWOp) SetVal(x *ir.Value) { v.Op.SetOperand(1, x) }
 
+// ValUse returns the use that is the operand "val".
+func (v AtomicRMWOp) ValUse() *ir.Use { return v.Op.OperandUse(1) }
+
 // Mask returns the operand "mask", nil where it is absent.
 func (v AtomicRMWOp) Mask() *ir.Value { return v.Op.GroupOne(2) }
+
+// SetMask replaces the operand "mask", which must be there.
+func (v AtomicRMWOp) SetMask(x *ir.Value) { lo, _ := v.Op.GroupRange(2); v.Op.SetOperand(lo, x) }
 
 // AtomicRmwOp returns the attribute "atomic_rmw_op".
 func (v AtomicRMWOp) AtomicRmwOp() int64 { n, _ := v.Op.IntAttr("atomic_rmw_op"); return n }
@@ -429,17 +527,26 @@ func (v AtomicCASOp) Ptr() *ir.Value { return v.Op.Operand(0) }
 // SetPtr replaces the operand "ptr".
 func (v AtomicCASOp) SetPtr(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// PtrUse returns the use that is the operand "ptr".
+func (v AtomicCASOp) PtrUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Cmp returns the operand "cmp".
 func (v AtomicCASOp) Cmp() *ir.Value { return v.Op.Operand(1) }
 
 // SetCmp replaces the operand "cmp".
 func (v AtomicCASOp) SetCmp(x *ir.Value) { v.Op.SetOperand(1, x) }
 
+// CmpUse returns the use that is the operand "cmp".
+func (v AtomicCASOp) CmpUse() *ir.Use { return v.Op.OperandUse(1) }
+
 // Val returns the operand "val".
 func (v AtomicCASOp) Val() *ir.Value { return v.Op.Operand(2) }
 
 // SetVal replaces the operand "val".
 func (v AtomicCASOp) SetVal(x *ir.Value) { v.Op.SetOperand(2, x) }
+
+// ValUse returns the use that is the operand "val".
+func (v AtomicCASOp) ValUse() *ir.Use { return v.Op.OperandUse(2) }
 
 // Sem returns the attribute "sem".
 func (v AtomicCASOp) Sem() int64 { n, _ := v.Op.IntAttr("sem"); return n }
@@ -473,14 +580,95 @@ func (v MakeTensorPtrOp) Base() *ir.Value { return v.Op.Operand(0) }
 // SetBase replaces the operand "base".
 func (v MakeTensorPtrOp) SetBase(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// BaseUse returns the use that is the operand "base".
+func (v MakeTensorPtrOp) BaseUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Shape returns the operands "shape".
 func (v MakeTensorPtrOp) Shape() []*ir.Value { return v.Op.Group(1) }
+
+// ShapeAt returns operand i of the operands "shape".
+func (v MakeTensorPtrOp) ShapeAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.Operand(lo + i)
+}
+
+// SetShapeAt replaces operand i of the operands "shape".
+func (v MakeTensorPtrOp) SetShapeAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// ShapeUse returns the use that is operand i of the operands "shape".
+func (v MakeTensorPtrOp) ShapeUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.OperandUse(lo + i)
+}
+
+// ShapeIndex returns which of the operands "shape" the use u is, or -1.
+func (v MakeTensorPtrOp) ShapeIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(1); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // Strides returns the operands "strides".
 func (v MakeTensorPtrOp) Strides() []*ir.Value { return v.Op.Group(2) }
 
+// StridesAt returns operand i of the operands "strides".
+func (v MakeTensorPtrOp) StridesAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(2)
+	return v.Op.Operand(lo + i)
+}
+
+// SetStridesAt replaces operand i of the operands "strides".
+func (v MakeTensorPtrOp) SetStridesAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(2)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// StridesUse returns the use that is operand i of the operands "strides".
+func (v MakeTensorPtrOp) StridesUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(2)
+	return v.Op.OperandUse(lo + i)
+}
+
+// StridesIndex returns which of the operands "strides" the use u is, or -1.
+func (v MakeTensorPtrOp) StridesIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(2); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
 // Offsets returns the operands "offsets".
 func (v MakeTensorPtrOp) Offsets() []*ir.Value { return v.Op.Group(3) }
+
+// OffsetsAt returns operand i of the operands "offsets".
+func (v MakeTensorPtrOp) OffsetsAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(3)
+	return v.Op.Operand(lo + i)
+}
+
+// SetOffsetsAt replaces operand i of the operands "offsets".
+func (v MakeTensorPtrOp) SetOffsetsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(3)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// OffsetsUse returns the use that is operand i of the operands "offsets".
+func (v MakeTensorPtrOp) OffsetsUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(3)
+	return v.Op.OperandUse(lo + i)
+}
+
+// OffsetsIndex returns which of the operands "offsets" the use u is, or -1.
+func (v MakeTensorPtrOp) OffsetsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(3); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // Order returns the numbers of the attribute "order".
 func (v MakeTensorPtrOp) Order() []int64 {
@@ -515,11 +703,66 @@ func (v MakeTensorDescOp) Base() *ir.Value { return v.Op.Operand(0) }
 // SetBase replaces the operand "base".
 func (v MakeTensorDescOp) SetBase(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// BaseUse returns the use that is the operand "base".
+func (v MakeTensorDescOp) BaseUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Shape returns the operands "shape".
 func (v MakeTensorDescOp) Shape() []*ir.Value { return v.Op.Group(1) }
 
+// ShapeAt returns operand i of the operands "shape".
+func (v MakeTensorDescOp) ShapeAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.Operand(lo + i)
+}
+
+// SetShapeAt replaces operand i of the operands "shape".
+func (v MakeTensorDescOp) SetShapeAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// ShapeUse returns the use that is operand i of the operands "shape".
+func (v MakeTensorDescOp) ShapeUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.OperandUse(lo + i)
+}
+
+// ShapeIndex returns which of the operands "shape" the use u is, or -1.
+func (v MakeTensorDescOp) ShapeIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(1); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
 // Strides returns the operands "strides".
 func (v MakeTensorDescOp) Strides() []*ir.Value { return v.Op.Group(2) }
+
+// StridesAt returns operand i of the operands "strides".
+func (v MakeTensorDescOp) StridesAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(2)
+	return v.Op.Operand(lo + i)
+}
+
+// SetStridesAt replaces operand i of the operands "strides".
+func (v MakeTensorDescOp) SetStridesAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(2)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// StridesUse returns the use that is operand i of the operands "strides".
+func (v MakeTensorDescOp) StridesUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(2)
+	return v.Op.OperandUse(lo + i)
+}
+
+// StridesIndex returns which of the operands "strides" the use u is, or -1.
+func (v MakeTensorDescOp) StridesIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(2); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // Padding returns the attribute "padding".
 func (v MakeTensorDescOp) Padding() int64 { n, _ := v.Op.IntAttr("padding"); return n }
@@ -547,8 +790,37 @@ func (v DescriptorLoadOp) Desc() *ir.Value { return v.Op.Operand(0) }
 // SetDesc replaces the operand "desc".
 func (v DescriptorLoadOp) SetDesc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// DescUse returns the use that is the operand "desc".
+func (v DescriptorLoadOp) DescUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Indices returns the operands "indices".
 func (v DescriptorLoadOp) Indices() []*ir.Value { return v.Op.Group(1) }
+
+// IndicesAt returns operand i of the operands "indices".
+func (v DescriptorLoadOp) IndicesAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.Operand(lo + i)
+}
+
+// SetIndicesAt replaces operand i of the operands "indices".
+func (v DescriptorLoadOp) SetIndicesAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// IndicesUse returns the use that is operand i of the operands "indices".
+func (v DescriptorLoadOp) IndicesUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.OperandUse(lo + i)
+}
+
+// IndicesIndex returns which of the operands "indices" the use u is, or -1.
+func (v DescriptorLoadOp) IndicesIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(1); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // Cache returns the attribute "cache".
 func (v DescriptorLoadOp) Cache() int64 { n, _ := v.Op.IntAttr("cache"); return n }
@@ -582,14 +854,46 @@ func (v DescriptorStoreOp) Desc() *ir.Value { return v.Op.Operand(0) }
 // SetDesc replaces the operand "desc".
 func (v DescriptorStoreOp) SetDesc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// DescUse returns the use that is the operand "desc".
+func (v DescriptorStoreOp) DescUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Src returns the operand "src".
 func (v DescriptorStoreOp) Src() *ir.Value { return v.Op.Operand(1) }
 
 // SetSrc replaces the operand "src".
 func (v DescriptorStoreOp) SetSrc(x *ir.Value) { v.Op.SetOperand(1, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v DescriptorStoreOp) SrcUse() *ir.Use { return v.Op.OperandUse(1) }
+
 // Indices returns the operands "indices".
 func (v DescriptorStoreOp) Indices() []*ir.Value { return v.Op.Group(2) }
+
+// IndicesAt returns operand i of the operands "indices".
+func (v DescriptorStoreOp) IndicesAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(2)
+	return v.Op.Operand(lo + i)
+}
+
+// SetIndicesAt replaces operand i of the operands "indices".
+func (v DescriptorStoreOp) SetIndicesAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(2)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// IndicesUse returns the use that is operand i of the operands "indices".
+func (v DescriptorStoreOp) IndicesUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(2)
+	return v.Op.OperandUse(lo + i)
+}
+
+// IndicesIndex returns which of the operands "indices" the use u is, or -1.
+func (v DescriptorStoreOp) IndicesIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(2); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // DescriptorReduceOp is a view of a tt.descriptor_reduce: atomically combine a block into memory through a descriptor.
 type DescriptorReduceOp struct{ Op *ir.Operation }
@@ -608,14 +912,46 @@ func (v DescriptorReduceOp) Desc() *ir.Value { return v.Op.Operand(0) }
 // SetDesc replaces the operand "desc".
 func (v DescriptorReduceOp) SetDesc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// DescUse returns the use that is the operand "desc".
+func (v DescriptorReduceOp) DescUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Src returns the operand "src".
 func (v DescriptorReduceOp) Src() *ir.Value { return v.Op.Operand(1) }
 
 // SetSrc replaces the operand "src".
 func (v DescriptorReduceOp) SetSrc(x *ir.Value) { v.Op.SetOperand(1, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v DescriptorReduceOp) SrcUse() *ir.Use { return v.Op.OperandUse(1) }
+
 // Indices returns the operands "indices".
 func (v DescriptorReduceOp) Indices() []*ir.Value { return v.Op.Group(2) }
+
+// IndicesAt returns operand i of the operands "indices".
+func (v DescriptorReduceOp) IndicesAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(2)
+	return v.Op.Operand(lo + i)
+}
+
+// SetIndicesAt replaces operand i of the operands "indices".
+func (v DescriptorReduceOp) SetIndicesAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(2)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// IndicesUse returns the use that is operand i of the operands "indices".
+func (v DescriptorReduceOp) IndicesUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(2)
+	return v.Op.OperandUse(lo + i)
+}
+
+// IndicesIndex returns which of the operands "indices" the use u is, or -1.
+func (v DescriptorReduceOp) IndicesIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(2); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // Kind returns the attribute "kind".
 func (v DescriptorReduceOp) Kind() int64 { n, _ := v.Op.IntAttr("kind"); return n }
@@ -640,17 +976,26 @@ func (v DescriptorGatherOp) Desc() *ir.Value { return v.Op.Operand(0) }
 // SetDesc replaces the operand "desc".
 func (v DescriptorGatherOp) SetDesc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// DescUse returns the use that is the operand "desc".
+func (v DescriptorGatherOp) DescUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // XOffsets returns the operand "x_offsets".
 func (v DescriptorGatherOp) XOffsets() *ir.Value { return v.Op.Operand(1) }
 
 // SetXOffsets replaces the operand "x_offsets".
 func (v DescriptorGatherOp) SetXOffsets(x *ir.Value) { v.Op.SetOperand(1, x) }
 
+// XOffsetsUse returns the use that is the operand "x_offsets".
+func (v DescriptorGatherOp) XOffsetsUse() *ir.Use { return v.Op.OperandUse(1) }
+
 // YOffset returns the operand "y_offset".
 func (v DescriptorGatherOp) YOffset() *ir.Value { return v.Op.Operand(2) }
 
 // SetYOffset replaces the operand "y_offset".
 func (v DescriptorGatherOp) SetYOffset(x *ir.Value) { v.Op.SetOperand(2, x) }
+
+// YOffsetUse returns the use that is the operand "y_offset".
+func (v DescriptorGatherOp) YOffsetUse() *ir.Use { return v.Op.OperandUse(2) }
 
 // Result returns the result "result".
 func (v DescriptorGatherOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -672,11 +1017,17 @@ func (v DescriptorScatterOp) Desc() *ir.Value { return v.Op.Operand(0) }
 // SetDesc replaces the operand "desc".
 func (v DescriptorScatterOp) SetDesc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// DescUse returns the use that is the operand "desc".
+func (v DescriptorScatterOp) DescUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // XOffsets returns the operand "x_offsets".
 func (v DescriptorScatterOp) XOffsets() *ir.Value { return v.Op.Operand(1) }
 
 // SetXOffsets replaces the operand "x_offsets".
 func (v DescriptorScatterOp) SetXOffsets(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// XOffsetsUse returns the use that is the operand "x_offsets".
+func (v DescriptorScatterOp) XOffsetsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // YOffset returns the operand "y_offset".
 func (v DescriptorScatterOp) YOffset() *ir.Value { return v.Op.Operand(2) }
@@ -684,11 +1035,17 @@ func (v DescriptorScatterOp) YOffset() *ir.Value { return v.Op.Operand(2) }
 // SetYOffset replaces the operand "y_offset".
 func (v DescriptorScatterOp) SetYOffset(x *ir.Value) { v.Op.SetOperand(2, x) }
 
+// YOffsetUse returns the use that is the operand "y_offset".
+func (v DescriptorScatterOp) YOffsetUse() *ir.Use { return v.Op.OperandUse(2) }
+
 // Src returns the operand "src".
 func (v DescriptorScatterOp) Src() *ir.Value { return v.Op.Operand(3) }
 
 // SetSrc replaces the operand "src".
 func (v DescriptorScatterOp) SetSrc(x *ir.Value) { v.Op.SetOperand(3, x) }
+
+// SrcUse returns the use that is the operand "src".
+func (v DescriptorScatterOp) SrcUse() *ir.Use { return v.Op.OperandUse(3) }
 
 // SplatOp is a view of a tt.splat: a tensor of one value.
 type SplatOp struct{ Op *ir.Operation }
@@ -706,6 +1063,9 @@ func (v SplatOp) Src() *ir.Value { return v.Op.Operand(0) }
 
 // SetSrc replaces the operand "src".
 func (v SplatOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// SrcUse returns the use that is the operand "src".
+func (v SplatOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Result returns the result "result".
 func (v SplatOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -727,6 +1087,9 @@ func (v UnsplatOp) Src() *ir.Value { return v.Op.Operand(0) }
 // SetSrc replaces the operand "src".
 func (v UnsplatOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v UnsplatOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v UnsplatOp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -746,6 +1109,9 @@ func (v ExpandDimsOp) Src() *ir.Value { return v.Op.Operand(0) }
 
 // SetSrc replaces the operand "src".
 func (v ExpandDimsOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// SrcUse returns the use that is the operand "src".
+func (v ExpandDimsOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Axis returns the attribute "axis".
 func (v ExpandDimsOp) Axis() int64 { n, _ := v.Op.IntAttr("axis"); return n }
@@ -773,6 +1139,9 @@ func (v BroadcastOp) Src() *ir.Value { return v.Op.Operand(0) }
 // SetSrc replaces the operand "src".
 func (v BroadcastOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v BroadcastOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v BroadcastOp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -792,6 +1161,9 @@ func (v TransOp) Src() *ir.Value { return v.Op.Operand(0) }
 
 // SetSrc replaces the operand "src".
 func (v TransOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// SrcUse returns the use that is the operand "src".
+func (v TransOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Order returns the numbers of the attribute "order".
 func (v TransOp) Order() []int64 {
@@ -825,6 +1197,9 @@ func (v ReshapeOp) Src() *ir.Value { return v.Op.Operand(0) }
 
 // SetSrc replaces the operand "src".
 func (v ReshapeOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// SrcUse returns the use that is the operand "src".
+func (v ReshapeOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // AllowReorder reports whether the attribute "allow_reorder" is there.
 func (v ReshapeOp) AllowReorder() bool { return v.Op.HasAttr("allow_reorder") }
@@ -870,11 +1245,17 @@ func (v CatOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v CatOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v CatOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v CatOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v CatOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v CatOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v CatOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -896,11 +1277,17 @@ func (v JoinOp) Lhs() *ir.Value { return v.Op.Operand(0) }
 // SetLhs replaces the operand "lhs".
 func (v JoinOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// LhsUse returns the use that is the operand "lhs".
+func (v JoinOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Rhs returns the operand "rhs".
 func (v JoinOp) Rhs() *ir.Value { return v.Op.Operand(1) }
 
 // SetRhs replaces the operand "rhs".
 func (v JoinOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v JoinOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v JoinOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -921,6 +1308,9 @@ func (v SplitOp) Src() *ir.Value { return v.Op.Operand(0) }
 
 // SetSrc replaces the operand "src".
 func (v SplitOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// SrcUse returns the use that is the operand "src".
+func (v SplitOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // OutLHS returns the result "outLHS".
 func (v SplitOp) OutLHS() *ir.Value { return v.Op.Result(0) }
@@ -971,8 +1361,14 @@ func (v HistogramOp) Src() *ir.Value { return v.Op.Operand(0) }
 // SetSrc replaces the operand "src".
 func (v HistogramOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v HistogramOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Mask returns the operand "mask", nil where it is absent.
 func (v HistogramOp) Mask() *ir.Value { return v.Op.GroupOne(1) }
+
+// SetMask replaces the operand "mask", which must be there.
+func (v HistogramOp) SetMask(x *ir.Value) { lo, _ := v.Op.GroupRange(1); v.Op.SetOperand(lo, x) }
 
 // Result returns the result "result".
 func (v HistogramOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -994,11 +1390,17 @@ func (v GatherOp) Src() *ir.Value { return v.Op.Operand(0) }
 // SetSrc replaces the operand "src".
 func (v GatherOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v GatherOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Indices returns the operand "indices".
 func (v GatherOp) Indices() *ir.Value { return v.Op.Operand(1) }
 
 // SetIndices replaces the operand "indices".
 func (v GatherOp) SetIndices(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// IndicesUse returns the use that is the operand "indices".
+func (v GatherOp) IndicesUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Axis returns the attribute "axis".
 func (v GatherOp) Axis() int64 { n, _ := v.Op.IntAttr("axis"); return n }
@@ -1078,17 +1480,26 @@ func (v DotOp) A() *ir.Value { return v.Op.Operand(0) }
 // SetA replaces the operand "a".
 func (v DotOp) SetA(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// AUse returns the use that is the operand "a".
+func (v DotOp) AUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // B returns the operand "b".
 func (v DotOp) B() *ir.Value { return v.Op.Operand(1) }
 
 // SetB replaces the operand "b".
 func (v DotOp) SetB(x *ir.Value) { v.Op.SetOperand(1, x) }
 
+// BUse returns the use that is the operand "b".
+func (v DotOp) BUse() *ir.Use { return v.Op.OperandUse(1) }
+
 // C returns the operand "c".
 func (v DotOp) C() *ir.Value { return v.Op.Operand(2) }
 
 // SetC replaces the operand "c".
 func (v DotOp) SetC(x *ir.Value) { v.Op.SetOperand(2, x) }
+
+// CUse returns the use that is the operand "c".
+func (v DotOp) CUse() *ir.Use { return v.Op.OperandUse(2) }
 
 // InputPrecision returns the attribute "inputPrecision".
 func (v DotOp) InputPrecision() int64 { n, _ := v.Op.IntAttr("inputPrecision"); return n }
@@ -1124,11 +1535,17 @@ func (v DotScaledOp) A() *ir.Value { return v.Op.Operand(0) }
 // SetA replaces the operand "a".
 func (v DotScaledOp) SetA(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// AUse returns the use that is the operand "a".
+func (v DotScaledOp) AUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // B returns the operand "b".
 func (v DotScaledOp) B() *ir.Value { return v.Op.Operand(1) }
 
 // SetB replaces the operand "b".
 func (v DotScaledOp) SetB(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// BUse returns the use that is the operand "b".
+func (v DotScaledOp) BUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // C returns the operand "c".
 func (v DotScaledOp) C() *ir.Value { return v.Op.Operand(2) }
@@ -1136,11 +1553,20 @@ func (v DotScaledOp) C() *ir.Value { return v.Op.Operand(2) }
 // SetC replaces the operand "c".
 func (v DotScaledOp) SetC(x *ir.Value) { v.Op.SetOperand(2, x) }
 
+// CUse returns the use that is the operand "c".
+func (v DotScaledOp) CUse() *ir.Use { return v.Op.OperandUse(2) }
+
 // AScale returns the operand "a_scale", nil where it is absent.
 func (v DotScaledOp) AScale() *ir.Value { return v.Op.GroupOne(3) }
 
+// SetAScale replaces the operand "a_scale", which must be there.
+func (v DotScaledOp) SetAScale(x *ir.Value) { lo, _ := v.Op.GroupRange(3); v.Op.SetOperand(lo, x) }
+
 // BScale returns the operand "b_scale", nil where it is absent.
 func (v DotScaledOp) BScale() *ir.Value { return v.Op.GroupOne(4) }
+
+// SetBScale replaces the operand "b_scale", which must be there.
+func (v DotScaledOp) SetBScale(x *ir.Value) { lo, _ := v.Op.GroupRange(4); v.Op.SetOperand(lo, x) }
 
 // AElemType returns the attribute "a_elem_type".
 func (v DotScaledOp) AElemType() int64 { n, _ := v.Op.IntAttr("a_elem_type"); return n }
@@ -1240,6 +1666,29 @@ func AsCall(op *ir.Operation) CallOp {
 // Operands returns the operands "operands".
 func (v CallOp) Operands() []*ir.Value { return v.Op.Group(0) }
 
+// OperandsAt returns operand i of the operands "operands".
+func (v CallOp) OperandsAt(i int) *ir.Value { lo, _ := v.Op.GroupRange(0); return v.Op.Operand(lo + i) }
+
+// SetOperandsAt replaces operand i of the operands "operands".
+func (v CallOp) SetOperandsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// OperandsUse returns the use that is operand i of the operands "operands".
+func (v CallOp) OperandsUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// OperandsIndex returns which of the operands "operands" the use u is, or -1.
+func (v CallOp) OperandsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
 // Callee returns the root of the symbol "callee".
 func (v CallOp) Callee() string {
 	if a, ok := v.Op.Attr("callee").(*ir.SymbolRefAttr); ok {
@@ -1268,6 +1717,26 @@ func AsReturn(op *ir.Operation) ReturnOp {
 // Srcs returns the operands "srcs".
 func (v ReturnOp) Srcs() []*ir.Value { return v.Op.Group(0) }
 
+// SrcsAt returns operand i of the operands "srcs".
+func (v ReturnOp) SrcsAt(i int) *ir.Value { lo, _ := v.Op.GroupRange(0); return v.Op.Operand(lo + i) }
+
+// SetSrcsAt replaces operand i of the operands "srcs".
+func (v ReturnOp) SetSrcsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// SrcsUse returns the use that is operand i of the operands "srcs".
+func (v ReturnOp) SrcsUse(i int) *ir.Use { lo, _ := v.Op.GroupRange(0); return v.Op.OperandUse(lo + i) }
+
+// SrcsIndex returns which of the operands "srcs" the use u is, or -1.
+func (v ReturnOp) SrcsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
 // ReduceOp is a view of a tt.reduce: elements along axis combined into one, in any order.
 type ReduceOp struct{ Op *ir.Operation }
 
@@ -1281,6 +1750,26 @@ func AsReduce(op *ir.Operation) ReduceOp {
 
 // Srcs returns the operands "srcs".
 func (v ReduceOp) Srcs() []*ir.Value { return v.Op.Group(0) }
+
+// SrcsAt returns operand i of the operands "srcs".
+func (v ReduceOp) SrcsAt(i int) *ir.Value { lo, _ := v.Op.GroupRange(0); return v.Op.Operand(lo + i) }
+
+// SetSrcsAt replaces operand i of the operands "srcs".
+func (v ReduceOp) SetSrcsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// SrcsUse returns the use that is operand i of the operands "srcs".
+func (v ReduceOp) SrcsUse(i int) *ir.Use { lo, _ := v.Op.GroupRange(0); return v.Op.OperandUse(lo + i) }
+
+// SrcsIndex returns which of the operands "srcs" the use u is, or -1.
+func (v ReduceOp) SrcsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // Axis returns the attribute "axis".
 func (v ReduceOp) Axis() int64 { n, _ := v.Op.IntAttr("axis"); return n }
@@ -1308,6 +1797,32 @@ func AsReduceReturn(op *ir.Operation) ReduceReturnOp {
 // Result returns the operands "result".
 func (v ReduceReturnOp) Result() []*ir.Value { return v.Op.Group(0) }
 
+// ResultAt returns operand i of the operands "result".
+func (v ReduceReturnOp) ResultAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.Operand(lo + i)
+}
+
+// SetResultAt replaces operand i of the operands "result".
+func (v ReduceReturnOp) SetResultAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// ResultUse returns the use that is operand i of the operands "result".
+func (v ReduceReturnOp) ResultUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// ResultIndex returns which of the operands "result" the use u is, or -1.
+func (v ReduceReturnOp) ResultIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
 // ScanOp is a view of a tt.scan: running combination of elements along axis.
 type ScanOp struct{ Op *ir.Operation }
 
@@ -1321,6 +1836,23 @@ func AsScan(op *ir.Operation) ScanOp {
 
 // Srcs returns the operands "srcs".
 func (v ScanOp) Srcs() []*ir.Value { return v.Op.Group(0) }
+
+// SrcsAt returns operand i of the operands "srcs".
+func (v ScanOp) SrcsAt(i int) *ir.Value { lo, _ := v.Op.GroupRange(0); return v.Op.Operand(lo + i) }
+
+// SetSrcsAt replaces operand i of the operands "srcs".
+func (v ScanOp) SetSrcsAt(i int, x *ir.Value) { lo, _ := v.Op.GroupRange(0); v.Op.SetOperand(lo+i, x) }
+
+// SrcsUse returns the use that is operand i of the operands "srcs".
+func (v ScanOp) SrcsUse(i int) *ir.Use { lo, _ := v.Op.GroupRange(0); return v.Op.OperandUse(lo + i) }
+
+// SrcsIndex returns which of the operands "srcs" the use u is, or -1.
+func (v ScanOp) SrcsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // Axis returns the attribute "axis".
 func (v ScanOp) Axis() int64 { n, _ := v.Op.IntAttr("axis"); return n }
@@ -1354,6 +1886,32 @@ func AsScanReturn(op *ir.Operation) ScanReturnOp {
 // Result returns the operands "result".
 func (v ScanReturnOp) Result() []*ir.Value { return v.Op.Group(0) }
 
+// ResultAt returns operand i of the operands "result".
+func (v ScanReturnOp) ResultAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.Operand(lo + i)
+}
+
+// SetResultAt replaces operand i of the operands "result".
+func (v ScanReturnOp) SetResultAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// ResultUse returns the use that is operand i of the operands "result".
+func (v ScanReturnOp) ResultUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// ResultIndex returns which of the operands "result" the use u is, or -1.
+func (v ScanReturnOp) ResultIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
 // MapElementwiseOp is a view of a tt.map_elementwise: a scalar function on each group of pack elements.
 type MapElementwiseOp struct{ Op *ir.Operation }
 
@@ -1367,6 +1925,32 @@ func AsMapElementwise(op *ir.Operation) MapElementwiseOp {
 
 // Srcs returns the operands "srcs".
 func (v MapElementwiseOp) Srcs() []*ir.Value { return v.Op.Group(0) }
+
+// SrcsAt returns operand i of the operands "srcs".
+func (v MapElementwiseOp) SrcsAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.Operand(lo + i)
+}
+
+// SetSrcsAt replaces operand i of the operands "srcs".
+func (v MapElementwiseOp) SetSrcsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// SrcsUse returns the use that is operand i of the operands "srcs".
+func (v MapElementwiseOp) SrcsUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// SrcsIndex returns which of the operands "srcs" the use u is, or -1.
+func (v MapElementwiseOp) SrcsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // Pack returns the attribute "pack".
 func (v MapElementwiseOp) Pack() int64 { n, _ := v.Op.IntAttr("pack"); return n }
@@ -1394,6 +1978,32 @@ func AsMapElementwiseReturn(op *ir.Operation) MapElementwiseReturnOp {
 // Result returns the operands "result".
 func (v MapElementwiseReturnOp) Result() []*ir.Value { return v.Op.Group(0) }
 
+// ResultAt returns operand i of the operands "result".
+func (v MapElementwiseReturnOp) ResultAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.Operand(lo + i)
+}
+
+// SetResultAt replaces operand i of the operands "result".
+func (v MapElementwiseReturnOp) SetResultAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// ResultUse returns the use that is operand i of the operands "result".
+func (v MapElementwiseReturnOp) ResultUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// ResultIndex returns which of the operands "result" the use u is, or -1.
+func (v MapElementwiseReturnOp) ResultIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
 // ExternElementwiseOp is a view of a tt.extern_elementwise: a function of a bitcode library on each element.
 type ExternElementwiseOp struct{ Op *ir.Operation }
 
@@ -1407,6 +2017,32 @@ func AsExternElementwise(op *ir.Operation) ExternElementwiseOp {
 
 // Srcs returns the operands "srcs".
 func (v ExternElementwiseOp) Srcs() []*ir.Value { return v.Op.Group(0) }
+
+// SrcsAt returns operand i of the operands "srcs".
+func (v ExternElementwiseOp) SrcsAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.Operand(lo + i)
+}
+
+// SetSrcsAt replaces operand i of the operands "srcs".
+func (v ExternElementwiseOp) SetSrcsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// SrcsUse returns the use that is operand i of the operands "srcs".
+func (v ExternElementwiseOp) SrcsUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// SrcsIndex returns which of the operands "srcs" the use u is, or -1.
+func (v ExternElementwiseOp) SrcsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // Libname returns the attribute "libname".
 func (v ExternElementwiseOp) Libname() string { return v.Op.StringAttr("libname") }
@@ -1455,6 +2091,32 @@ func AsInlineAsm(op *ir.Operation) InlineAsmOp {
 // Args returns the operands "args".
 func (v InlineAsmOp) Args() []*ir.Value { return v.Op.Group(0) }
 
+// ArgsAt returns operand i of the operands "args".
+func (v InlineAsmOp) ArgsAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.Operand(lo + i)
+}
+
+// SetArgsAt replaces operand i of the operands "args".
+func (v InlineAsmOp) SetArgsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// ArgsUse returns the use that is operand i of the operands "args".
+func (v InlineAsmOp) ArgsUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// ArgsIndex returns which of the operands "args" the use u is, or -1.
+func (v InlineAsmOp) ArgsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
 // AsmString returns the attribute "asm_string".
 func (v InlineAsmOp) AsmString() string { return v.Op.StringAttr("asm_string") }
 
@@ -1500,6 +2162,23 @@ func AsPrint(op *ir.Operation) PrintOp {
 // Args returns the operands "args".
 func (v PrintOp) Args() []*ir.Value { return v.Op.Group(0) }
 
+// ArgsAt returns operand i of the operands "args".
+func (v PrintOp) ArgsAt(i int) *ir.Value { lo, _ := v.Op.GroupRange(0); return v.Op.Operand(lo + i) }
+
+// SetArgsAt replaces operand i of the operands "args".
+func (v PrintOp) SetArgsAt(i int, x *ir.Value) { lo, _ := v.Op.GroupRange(0); v.Op.SetOperand(lo+i, x) }
+
+// ArgsUse returns the use that is operand i of the operands "args".
+func (v PrintOp) ArgsUse(i int) *ir.Use { lo, _ := v.Op.GroupRange(0); return v.Op.OperandUse(lo + i) }
+
+// ArgsIndex returns which of the operands "args" the use u is, or -1.
+func (v PrintOp) ArgsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
 // Prefix returns the attribute "prefix".
 func (v PrintOp) Prefix() string { return v.Op.StringAttr("prefix") }
 
@@ -1542,8 +2221,42 @@ func (v AssertOp) Condition() *ir.Value { return v.Op.Operand(0) }
 // SetCondition replaces the operand "condition".
 func (v AssertOp) SetCondition(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// ConditionUse returns the use that is the operand "condition".
+func (v AssertOp) ConditionUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Message returns the attribute "message".
 func (v AssertOp) Message() string { return v.Op.StringAttr("message") }
 
 // SetMessage sets the attribute "message".
 func (v AssertOp) SetMessage(x string) { v.Op.SetAttr("message", v.Op.Context().StringAttr(x)) }
+
+// UnaryOp is a view of an operation on one source.
+type UnaryOp struct{ Op *ir.Operation }
+
+// IsUnary reports whether op is an operation on one source.
+func IsUnary(op *ir.Operation) bool {
+	d := op.Def()
+	return len(d.Operands) == 1 && len(d.Results) == 1 &&
+		d.Operands[0].Name == "src" &&
+		d.Results[0].Name == "result"
+}
+
+// AsUnary returns the view of op, which must be an operation on one source.
+func AsUnary(op *ir.Operation) UnaryOp {
+	if !IsUnary(op) {
+		panic("BUG: " + op.Name() + " seen as an operation on one source")
+	}
+	return UnaryOp{op}
+}
+
+// Src returns the operand "src".
+func (v UnaryOp) Src() *ir.Value { return v.Op.Operand(0) }
+
+// SetSrc replaces the operand "src".
+func (v UnaryOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// SrcUse returns the use that is the operand "src".
+func (v UnaryOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Result returns the result "result".
+func (v UnaryOp) Result() *ir.Value { return v.Op.Result(0) }

@@ -21,6 +21,9 @@ func (v ConvertLayoutOp) Src() *ir.Value { return v.Op.Operand(0) }
 // SetSrc replaces the operand "src".
 func (v ConvertLayoutOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v ConvertLayoutOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v ConvertLayoutOp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -40,6 +43,9 @@ func (v Fp4ToFpOp) Src() *ir.Value { return v.Op.Operand(0) }
 
 // SetSrc replaces the operand "src".
 func (v Fp4ToFpOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// SrcUse returns the use that is the operand "src".
+func (v Fp4ToFpOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Axis returns the attribute "axis".
 func (v Fp4ToFpOp) Axis() int64 { n, _ := v.Op.IntAttr("axis"); return n }
@@ -63,6 +69,9 @@ func AsLocalAlloc(op *ir.Operation) LocalAllocOp {
 
 // Src returns the operand "src", nil where it is absent.
 func (v LocalAllocOp) Src() *ir.Value { return v.Op.GroupOne(0) }
+
+// SetSrc replaces the operand "src", which must be there.
+func (v LocalAllocOp) SetSrc(x *ir.Value) { lo, _ := v.Op.GroupRange(0); v.Op.SetOperand(lo, x) }
 
 // Alignment returns the attribute "alignment", and whether it is there.
 func (v LocalAllocOp) Alignment() (int64, bool) { return v.Op.IntAttr("alignment") }
@@ -90,6 +99,9 @@ func (v LocalDeallocOp) Src() *ir.Value { return v.Op.Operand(0) }
 // SetSrc replaces the operand "src".
 func (v LocalDeallocOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v LocalDeallocOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // LocalLoadOp is a view of a ttg.local_load: registers from a buffer.
 type LocalLoadOp struct{ Op *ir.Operation }
 
@@ -107,8 +119,14 @@ func (v LocalLoadOp) Src() *ir.Value { return v.Op.Operand(0) }
 // SetSrc replaces the operand "src".
 func (v LocalLoadOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v LocalLoadOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Token returns the operand "token", nil where it is absent.
 func (v LocalLoadOp) Token() *ir.Value { return v.Op.GroupOne(1) }
+
+// SetToken replaces the operand "token", which must be there.
+func (v LocalLoadOp) SetToken(x *ir.Value) { lo, _ := v.Op.GroupRange(1); v.Op.SetOperand(lo, x) }
 
 // Result returns the result "result".
 func (v LocalLoadOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -130,11 +148,17 @@ func (v LocalStoreOp) Src() *ir.Value { return v.Op.Operand(0) }
 // SetSrc replaces the operand "src".
 func (v LocalStoreOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v LocalStoreOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Dst returns the operand "dst".
 func (v LocalStoreOp) Dst() *ir.Value { return v.Op.Operand(1) }
 
 // SetDst replaces the operand "dst".
 func (v LocalStoreOp) SetDst(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// DstUse returns the use that is the operand "dst".
+func (v LocalStoreOp) DstUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // MemDescIndexOp is a view of a ttg.memdesc_index: one buffer of an array of buffers.
 type MemDescIndexOp struct{ Op *ir.Operation }
@@ -153,11 +177,17 @@ func (v MemDescIndexOp) Src() *ir.Value { return v.Op.Operand(0) }
 // SetSrc replaces the operand "src".
 func (v MemDescIndexOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v MemDescIndexOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Index returns the operand "index".
 func (v MemDescIndexOp) Index() *ir.Value { return v.Op.Operand(1) }
 
 // SetIndex replaces the operand "index".
 func (v MemDescIndexOp) SetIndex(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// IndexUse returns the use that is the operand "index".
+func (v MemDescIndexOp) IndexUse() *ir.Use { return v.Op.OperandUse(1) }
 
 // Result returns the result "result".
 func (v MemDescIndexOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -178,6 +208,9 @@ func (v MemDescSubsliceOp) Src() *ir.Value { return v.Op.Operand(0) }
 
 // SetSrc replaces the operand "src".
 func (v MemDescSubsliceOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// SrcUse returns the use that is the operand "src".
+func (v MemDescSubsliceOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Offsets returns the numbers of the attribute "offsets".
 func (v MemDescSubsliceOp) Offsets() []int64 {
@@ -212,6 +245,9 @@ func (v MemDescTransOp) Src() *ir.Value { return v.Op.Operand(0) }
 // SetSrc replaces the operand "src".
 func (v MemDescTransOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v MemDescTransOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Order returns the numbers of the attribute "order".
 func (v MemDescTransOp) Order() []int64 {
 	if a, ok := v.Op.Attr("order").(*ir.DenseArrayAttr); ok {
@@ -245,6 +281,9 @@ func (v MemDescReshapeOp) Src() *ir.Value { return v.Op.Operand(0) }
 // SetSrc replaces the operand "src".
 func (v MemDescReshapeOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v MemDescReshapeOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the result "result".
 func (v MemDescReshapeOp) Result() *ir.Value { return v.Op.Result(0) }
 
@@ -264,6 +303,9 @@ func (v MemDescReinterpretOp) Src() *ir.Value { return v.Op.Operand(0) }
 
 // SetSrc replaces the operand "src".
 func (v MemDescReinterpretOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// SrcUse returns the use that is the operand "src".
+func (v MemDescReinterpretOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
 
 // Result returns the result "result".
 func (v MemDescReinterpretOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -285,17 +327,29 @@ func (v AsyncCopyOp) Src() *ir.Value { return v.Op.Operand(0) }
 // SetSrc replaces the operand "src".
 func (v AsyncCopyOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// SrcUse returns the use that is the operand "src".
+func (v AsyncCopyOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the operand "result".
 func (v AsyncCopyOp) Result() *ir.Value { return v.Op.Operand(1) }
 
 // SetResult replaces the operand "result".
 func (v AsyncCopyOp) SetResult(x *ir.Value) { v.Op.SetOperand(1, x) }
 
+// ResultUse returns the use that is the operand "result".
+func (v AsyncCopyOp) ResultUse() *ir.Use { return v.Op.OperandUse(1) }
+
 // Mask returns the operand "mask", nil where it is absent.
 func (v AsyncCopyOp) Mask() *ir.Value { return v.Op.GroupOne(2) }
 
+// SetMask replaces the operand "mask", which must be there.
+func (v AsyncCopyOp) SetMask(x *ir.Value) { lo, _ := v.Op.GroupRange(2); v.Op.SetOperand(lo, x) }
+
 // Other returns the operand "other", nil where it is absent.
 func (v AsyncCopyOp) Other() *ir.Value { return v.Op.GroupOne(3) }
+
+// SetOther replaces the operand "other", which must be there.
+func (v AsyncCopyOp) SetOther(x *ir.Value) { lo, _ := v.Op.GroupRange(3); v.Op.SetOperand(lo, x) }
 
 // Cache returns the attribute "cache".
 func (v AsyncCopyOp) Cache() int64 { n, _ := v.Op.IntAttr("cache"); return n }
@@ -338,6 +392,32 @@ func AsAsyncCommitGroup(op *ir.Operation) AsyncCommitGroupOp {
 // InputTokens returns the operands "inputTokens".
 func (v AsyncCommitGroupOp) InputTokens() []*ir.Value { return v.Op.Group(0) }
 
+// InputTokensAt returns operand i of the operands "inputTokens".
+func (v AsyncCommitGroupOp) InputTokensAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.Operand(lo + i)
+}
+
+// SetInputTokensAt replaces operand i of the operands "inputTokens".
+func (v AsyncCommitGroupOp) SetInputTokensAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// InputTokensUse returns the use that is operand i of the operands "inputTokens".
+func (v AsyncCommitGroupOp) InputTokensUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// InputTokensIndex returns which of the operands "inputTokens" the use u is, or -1.
+func (v AsyncCommitGroupOp) InputTokensIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
 // AsyncToken returns the result "asyncToken".
 func (v AsyncCommitGroupOp) AsyncToken() *ir.Value { return v.Op.Result(0) }
 
@@ -354,6 +434,32 @@ func AsAsyncWait(op *ir.Operation) AsyncWaitOp {
 
 // AsyncToken returns the operands "asyncToken".
 func (v AsyncWaitOp) AsyncToken() []*ir.Value { return v.Op.Group(0) }
+
+// AsyncTokenAt returns operand i of the operands "asyncToken".
+func (v AsyncWaitOp) AsyncTokenAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.Operand(lo + i)
+}
+
+// SetAsyncTokenAt replaces operand i of the operands "asyncToken".
+func (v AsyncWaitOp) SetAsyncTokenAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// AsyncTokenUse returns the use that is operand i of the operands "asyncToken".
+func (v AsyncWaitOp) AsyncTokenUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// AsyncTokenIndex returns which of the operands "asyncToken" the use u is, or -1.
+func (v AsyncWaitOp) AsyncTokenIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // Num returns the attribute "num".
 func (v AsyncWaitOp) Num() int64 { n, _ := v.Op.IntAttr("num"); return n }
@@ -409,17 +515,26 @@ func (v PredicateStageOp) Iv() *ir.Value { return v.Op.Operand(0) }
 // SetIv replaces the operand "iv".
 func (v PredicateStageOp) SetIv(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// IvUse returns the use that is the operand "iv".
+func (v PredicateStageOp) IvUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Ub returns the operand "ub".
 func (v PredicateStageOp) Ub() *ir.Value { return v.Op.Operand(1) }
 
 // SetUb replaces the operand "ub".
 func (v PredicateStageOp) SetUb(x *ir.Value) { v.Op.SetOperand(1, x) }
 
+// UbUse returns the use that is the operand "ub".
+func (v PredicateStageOp) UbUse() *ir.Use { return v.Op.OperandUse(1) }
+
 // Step returns the operand "step".
 func (v PredicateStageOp) Step() *ir.Value { return v.Op.Operand(2) }
 
 // SetStep replaces the operand "step".
 func (v PredicateStageOp) SetStep(x *ir.Value) { v.Op.SetOperand(2, x) }
+
+// StepUse returns the use that is the operand "step".
+func (v PredicateStageOp) StepUse() *ir.Use { return v.Op.OperandUse(2) }
 
 // MaxStage returns the attribute "maxStage".
 func (v PredicateStageOp) MaxStage() int64 { n, _ := v.Op.IntAttr("maxStage"); return n }
@@ -453,6 +568,9 @@ func (v MaskOp) Pred() *ir.Value { return v.Op.Operand(0) }
 // SetPred replaces the operand "pred".
 func (v MaskOp) SetPred(x *ir.Value) { v.Op.SetOperand(0, x) }
 
+// PredUse returns the use that is the operand "pred".
+func (v MaskOp) PredUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // Result returns the results "result".
 func (v MaskOp) Result() []*ir.Value { return v.Op.Results() }
 
@@ -472,6 +590,32 @@ func AsMaskReturn(op *ir.Operation) MaskReturnOp {
 
 // Result returns the operands "result".
 func (v MaskReturnOp) Result() []*ir.Value { return v.Op.Group(0) }
+
+// ResultAt returns operand i of the operands "result".
+func (v MaskReturnOp) ResultAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.Operand(lo + i)
+}
+
+// SetResultAt replaces operand i of the operands "result".
+func (v MaskReturnOp) SetResultAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// ResultUse returns the use that is operand i of the operands "result".
+func (v MaskReturnOp) ResultUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// ResultIndex returns which of the operands "result" the use u is, or -1.
+func (v MaskReturnOp) ResultIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // LocalBarrierOp is a view of a ttg.local_barrier: wait for the threads that share memory.
 type LocalBarrierOp struct{ Op *ir.Operation }
@@ -497,6 +641,32 @@ func AsWarpSpecialize(op *ir.Operation) WarpSpecializeOp {
 
 // ExplicitCaptures returns the operands "explicitCaptures".
 func (v WarpSpecializeOp) ExplicitCaptures() []*ir.Value { return v.Op.Group(0) }
+
+// ExplicitCapturesAt returns operand i of the operands "explicitCaptures".
+func (v WarpSpecializeOp) ExplicitCapturesAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.Operand(lo + i)
+}
+
+// SetExplicitCapturesAt replaces operand i of the operands "explicitCaptures".
+func (v WarpSpecializeOp) SetExplicitCapturesAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// ExplicitCapturesUse returns the use that is operand i of the operands "explicitCaptures".
+func (v WarpSpecializeOp) ExplicitCapturesUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// ExplicitCapturesIndex returns which of the operands "explicitCaptures" the use u is, or -1.
+func (v WarpSpecializeOp) ExplicitCapturesIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
 
 // PartitionNumWarps returns the numbers of the attribute "partitionNumWarps".
 func (v WarpSpecializeOp) PartitionNumWarps() []int64 {
@@ -597,3 +767,29 @@ func AsWarpYield(op *ir.Operation) WarpYieldOp {
 
 // Values returns the operands "values".
 func (v WarpYieldOp) Values() []*ir.Value { return v.Op.Group(0) }
+
+// ValuesAt returns operand i of the operands "values".
+func (v WarpYieldOp) ValuesAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.Operand(lo + i)
+}
+
+// SetValuesAt replaces operand i of the operands "values".
+func (v WarpYieldOp) SetValuesAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// ValuesUse returns the use that is operand i of the operands "values".
+func (v WarpYieldOp) ValuesUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// ValuesIndex returns which of the operands "values" the use u is, or -1.
+func (v WarpYieldOp) ValuesIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
