@@ -61,14 +61,23 @@ type coalescer struct {
 
 // accessPointer is the tensor of pointers through which op accesses memory, or
 // nil.
-func accessPointer(op *ir.Operation) *ir.Value {
+func accessPointer(op *ir.Operation) (ptr *ir.Value) {
 	switch op.Def() {
-	case tt.Load, tt.Store, tt.AtomicRMW, tt.AtomicCAS, ttg.AsyncCopy:
-		if p := op.Operand(0); tensors.Type(p) != nil {
-			return p
-		}
+	case tt.Load:
+		ptr = tt.AsLoad(op).Ptr()
+	case tt.Store:
+		ptr = tt.AsStore(op).Ptr()
+	case tt.AtomicRMW:
+		ptr = tt.AsAtomicRMW(op).Ptr()
+	case tt.AtomicCAS:
+		ptr = tt.AsAtomicCAS(op).Ptr()
+	case ttg.AsyncCopy:
+		ptr = ttg.AsAsyncCopy(op).Src()
 	}
-	return nil
+	if ptr == nil || tensors.Type(ptr) == nil {
+		return nil
+	}
+	return ptr
 }
 
 // encodingFor is the layout in which op is to access memory; nil when op does
@@ -134,7 +143,7 @@ func blockedAlong(ctx *ir.Context, m machine.Machine, shape []int64, order []int
 func descriptorEncoding(m machine.Machine, op *ir.Operation) ir.Attribute {
 	var t *ir.TensorType
 	if op.NumResults() > 0 {
-		t = tensors.Type(op.Result(0))
+		t = tensors.Type(op.OneResult())
 	} else {
 		for _, v := range op.Operands() {
 			if x := tensors.Type(v); x != nil && (t == nil || len(x.Shape) > len(t.Shape)) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/builtin"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -55,7 +56,7 @@ var Convert = &pass.Pass{
 			r.Module.SetAttr(ttg.TargetAttr, c.StringAttr(t))
 		}
 		conv := &converter{ctx: c, Machine: m, b: ir.NewBuilder(c), defaults: make(map[ir.ShapeKey]*encoding.Attr)}
-		conv.region(r.Module.Region(0))
+		conv.region(builtin.AsModule(r.Module).BodyRegion())
 		return nil
 	},
 }
@@ -131,10 +132,10 @@ func (c *converter) operation(op *ir.Operation) {
 	case tt.ExpandDims:
 		c.expandDims(op)
 	case tt.Broadcast:
-		t := tensors.Type(op.Result(0))
-		c.result(op, tensors.WithEncoding(c.ctx, t, tensors.Encoding(op.Operand(0))))
+		spread := tt.AsBroadcast(op)
+		c.result(op, tensors.WithEncoding(c.ctx, tensors.Type(spread.Result()), tensors.Encoding(spread.Src())))
 	case tt.Reduce, tt.Trans, tt.Join:
-		c.inferred(op, tensors.Encoding(op.Operand(0)))
+		c.inferred(op, tensors.Encoding(firstTensor(op)))
 	case tt.Split:
 		c.split(op)
 	case tt.Cat:
@@ -151,7 +152,7 @@ func (c *converter) operation(op *ir.Operation) {
 // function brings the function's type in line with its arguments, and with the
 // default layouts that its results have.
 func (c *converter) function(op *ir.Operation) {
-	t := op.Attr("function_type").(*ir.TypeAttr).Type.(*ir.FunctionType)
+	t := tt.Signature(op)
 	in, out := slices.Clone(t.In), slices.Clone(t.Out)
 	for i := range in {
 		in[i] = c.typ(in[i])
@@ -159,15 +160,16 @@ func (c *converter) function(op *ir.Operation) {
 	for i := range out {
 		out[i] = c.typ(out[i])
 	}
-	op.SetAttr("function_type", c.ctx.TypeAttr(c.ctx.Func(in, out)))
+	tt.AsFunc(op).SetFunctionType(c.ctx.Func(in, out))
 }
 
 func (c *converter) constant(op *ir.Operation) {
-	t := c.typ(op.Result(0).Type())
-	if v, ok := op.Attr("value").(*ir.DenseElementsAttr); ok {
-		op.SetAttr("value", retyped(c.ctx, v, t))
+	k := arith.AsConstant(op)
+	t := c.typ(k.Result().Type())
+	if v, ok := k.Value().(*ir.DenseElementsAttr); ok {
+		k.SetValue(retyped(c.ctx, v, t))
 	}
-	op.Result(0).SetType(t)
+	k.Result().SetType(t)
 }
 
 // retyped is the same elements with another type.
@@ -179,10 +181,9 @@ func retyped(c *ir.Context, v *ir.DenseElementsAttr, t ir.Type) *ir.DenseElement
 }
 
 // result gives op's one result the type t and its users the default layout.
-func (c *converter) result(op *ir.Operation, t *ir.TensorType) { c.resultAt(op, 0, t) }
+func (c *converter) result(op *ir.Operation, t *ir.TensorType) { c.resultAt(op, op.OneResult(), t) }
 
-func (c *converter) resultAt(op *ir.Operation, i int, t *ir.TensorType) {
-	r := op.Result(i)
+func (c *converter) resultAt(op *ir.Operation, r *ir.Value, t *ir.TensorType) {
 	r.SetType(t)
 	want := c.blocked(t.Shape)
 	if t.Encoding == want || !r.HasUses() {
@@ -196,27 +197,28 @@ func (c *converter) resultAt(op *ir.Operation, i int, t *ir.TensorType) {
 // inferred gives the results the layout that follows from the operands'.
 func (c *converter) inferred(op *ir.Operation, operand ir.Attribute) {
 	// From the last to the first, since each conversion stands right after op.
-	for i := op.NumResults() - 1; i >= 0; i-- {
-		if t := tensors.Type(op.Result(i)); t != nil {
+	for _, r := range slices.Backward(op.Results()) {
+		if t := tensors.Type(r); t != nil {
 			enc := forward(op, operand)
 			if enc == nil {
 				panic("BUG: ttgir: no layout of the result of " + op.Name())
 			}
-			c.resultAt(op, i, tensors.WithEncoding(c.ctx, t, enc))
+			c.resultAt(op, r, tensors.WithEncoding(c.ctx, t, enc))
 		}
 	}
 }
 
-// operand converts operand i to enc, before op.
-func (c *converter) operand(op *ir.Operation, i int, enc ir.Attribute) {
-	c.b.SetBefore(op)
-	op.SetOperand(i, ttg.NewConvertLayout(c.b, op.Operand(i), enc))
+// operand converts an operand to enc, before the operation.
+func (c *converter) operand(u *ir.Use, enc ir.Attribute) {
+	c.b.SetBefore(u.Owner())
+	u.Set(ttg.NewConvertLayout(c.b, u.Value(), enc))
 }
 
 // expandDims: the operand's layout with one thread along the new dimension.
 func (c *converter) expandDims(op *ir.Operation) {
-	src := encoding.Get(op.Operand(0).Type()).(*layout.Blocked)
-	axis := axisOf(op)
+	wide := tt.AsExpandDims(op)
+	src := encoding.Get(wide.Src().Type()).(*layout.Blocked)
+	axis := int(wide.Axis())
 	with1 := func(l []int) []int { return slices.Insert(slices.Clone(l), axis, 1) }
 	order := make([]int, len(src.Order)+1)
 	for i := range order {
@@ -230,30 +232,31 @@ func (c *converter) expandDims(op *ir.Operation) {
 		e.CGA = append(e.CGA, slices.Insert(slices.Clone(v), axis, 0))
 	}
 	enc := encoding.Of(c.ctx, e)
-	c.operand(op, 0, encoding.Slice(c.ctx, enc, axis))
-	c.result(op, tensors.WithEncoding(c.ctx, tensors.Type(op.Result(0)), enc))
+	c.operand(wide.SrcUse(), encoding.Slice(c.ctx, enc, axis))
+	c.result(op, tensors.WithEncoding(c.ctx, tensors.Type(wide.Result()), enc))
 }
 
 // split: the halves of each pair must be in one thread. The default layout of
 // the result with two elements per thread along the last dimension is such.
 func (c *converter) split(op *ir.Operation) {
-	half := tensors.Type(op.Result(0)).Shape
+	cut := tt.AsSplit(op)
+	half := tensors.Type(cut.OutLHS()).Shape
 	pairs, err := layout.Join(c.blocked(half).Layout, half)
 	if err != nil {
 		panic("BUG: ttgir: split: " + err.Error())
 	}
-	src := encoding.Get(op.Operand(0).Type()).(*layout.Blocked)
+	src := encoding.Get(cut.Src().Type()).(*layout.Blocked)
 	last := len(half)
 	if src.SizePerThread[last] != 2 || src.ThreadsPerWarp[last] != 1 || src.WarpsPerCTA[last] != 1 {
-		c.operand(op, 0, encoding.Of(c.ctx, pairs))
+		c.operand(cut.SrcUse(), encoding.Of(c.ctx, pairs))
 	}
-	c.inferred(op, tensors.Encoding(op.Operand(0)))
+	c.inferred(op, tensors.Encoding(cut.Src()))
 }
 
 // cat: a thread holds in the result what it holds of both operands, so the
 // layout must have room for that.
 func (c *converter) cat(op *ir.Operation) {
-	t := tensors.Type(op.Result(0))
+	t := tensors.Type(tt.AsCat(op).Result())
 	have := tensors.Registers(t.Shape, c.blocked(t.Shape))
 	need := 1
 	for n := tensors.Registers(operandShape(op), c.blocked(operandShape(op))) * 2; need < n; {
@@ -270,7 +273,8 @@ func (c *converter) cat(op *ir.Operation) {
 // dot: a square of results in each thread, and all of K of their rows and
 // columns.
 func (c *converter) dot(op *ir.Operation) {
-	t := tensors.Type(op.Result(0))
+	dot := tt.AsDot(op)
+	t := tensors.Type(dot.Result())
 	rank := len(t.Shape)
 	size := make([]int, rank)
 	order := make([]int, rank)
@@ -287,12 +291,12 @@ func (c *converter) dot(op *ir.Operation) {
 	}
 	size[rank-1], size[rank-2] = side, side
 	d := layout.BlockedFor(t.Shape, size, order, c.Warps, c.Lanes, c.CTAs)
-	for i := range 2 {
-		if _, ok := encoding.Get(op.Operand(i).Type()).(*layout.DotOp); !ok {
-			c.operand(op, i, encoding.Of(c.ctx, &layout.DotOp{OpIdx: i, Parent: d}))
+	for i, u := range []*ir.Use{dot.AUse(), dot.BUse()} {
+		if _, ok := encoding.Get(u.Value().Type()).(*layout.DotOp); !ok {
+			c.operand(u, encoding.Of(c.ctx, &layout.DotOp{OpIdx: i, Parent: d}))
 		}
 	}
 	enc := encoding.Of(c.ctx, d)
-	c.operand(op, 2, enc)
+	c.operand(dot.CUse(), enc)
 	c.result(op, tensors.WithEncoding(c.ctx, t, enc))
 }

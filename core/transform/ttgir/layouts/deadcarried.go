@@ -23,7 +23,7 @@ func dropDeadCarried(f *ir.Operation) {
 				// The carried value keeps its place but no longer changes, so
 				// that what computed it dies; canonicalize drops the place.
 				yield := loop.Body().Terminator()
-				yield.SetOperand(i, loop.Body().Arg(i+1))
+				yield.SetOperand(i, scf.IterArg(loop, i))
 			}
 		}
 	}
@@ -68,8 +68,8 @@ func deadCarried(loop *ir.Operation) []bool {
 		v := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		if v.Block() == body && v.IsArgument() {
-			if v.Index() > 0 {
-				need(v.Index() - 1)
+			if i := scf.CarriedIndex(v); i >= 0 {
+				need(i)
 			}
 			continue
 		}

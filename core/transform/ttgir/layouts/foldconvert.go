@@ -27,39 +27,42 @@ func ConvertPatterns() []rewrite.Pattern {
 // reshapeOfConvert: a reshape that may reorder takes any layout with as many
 // values a thread as its result has, and the same replicas.
 func reshapeOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	if !op.HasAttr("allow_reorder") || op.HasAttr("efficient_layout") {
+	v := tt.AsReshape(op)
+	if !v.AllowReorder() || v.EfficientLayout() {
 		return false
 	}
-	src := op.Operand(0).Def()
+	src := v.Src().Def()
 	if src == nil || !src.Is(ttg.ConvertLayout) {
 		return false
 	}
-	t := tensors.Type(src.Operand(0))
-	if !renames(t, resultShape(op), encoding.AttrOf(op.Result(0).Type())) {
+	t := tensors.Type(ttg.AsConvertLayout(src).Src())
+	if !renames(t, resultShape(op), encoding.AttrOf(v.Result().Type())) {
 		return false
 	}
-	return dropConvert(rw, op, 0)
+	return dropConvert(rw, v.SrcUse())
 }
 
 // histogramOfConvert: counting does not ask where a value stands.
 func histogramOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	return op.NumOperands() == 1 && dropConvert(rw, op, 0)
+	v := tt.AsHistogram(op)
+	return v.Mask() == nil && dropConvert(rw, v.SrcUse())
 }
 
 // gatherOfConvert: the source of a gather is read from shared memory, unless its
 // layout was chosen to make that unnecessary.
 func gatherOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	return !op.HasAttr("efficient_layout") && dropConvert(rw, op, 0)
+	v := tt.AsGather(op)
+	return !v.EfficientLayout() && dropConvert(rw, v.SrcUse())
 }
 
-// dropConvert lets op use what operand i is converted from, if it is.
-func dropConvert(rw *rewrite.Rewriter, op *ir.Operation, i int) bool {
-	src := op.Operand(i).Def()
+// dropConvert lets an operation use what its operand is converted from, if it is.
+func dropConvert(rw *rewrite.Rewriter, u *ir.Use) bool {
+	src := u.Value().Def()
 	if src == nil || !src.Is(ttg.ConvertLayout) {
 		return false
 	}
-	op.SetOperand(i, src.Operand(0))
-	rw.Modified(op)
+	u.Set(ttg.AsConvertLayout(src).Src())
+	rw.Modified(u.Owner())
 	if rewrite.IsDead(src) {
 		rw.Erase(src)
 	}
@@ -67,7 +70,8 @@ func dropConvert(rw *rewrite.Rewriter, op *ir.Operation, i int) bool {
 }
 
 func foldConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	src, dst := op.Operand(0), tensors.Type(op.Result(0))
+	cvt := ttg.AsConvertLayout(op)
+	src, dst := cvt.Src(), tensors.Type(cvt.Result())
 	if src.Type() == ir.Type(dst) {
 		rw.Replace(op, src)
 		return true
@@ -77,12 +81,7 @@ func foldConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		return false
 	}
 	if d.Is(ttg.ConvertLayout) {
-		op.SetOperand(0, d.Operand(0))
-		rw.Modified(op)
-		if rewrite.IsDead(d) {
-			rw.Erase(d)
-		}
-		return true
+		return dropConvert(rw, cvt.SrcUse())
 	}
 	if !madeInAnyLayout(d, dst.Encoding) {
 		return false
@@ -93,7 +92,7 @@ func foldConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		rw.SetBefore(d)
 	}
 	rw.Loc = d.Loc()
-	rw.Replace(op, remade(rw.Builder, d, dst).Result(0))
+	rw.Replace(op, remade(rw.Builder, d, dst).OneResult())
 	return true
 }
 
@@ -102,14 +101,15 @@ func foldConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
 func madeInAnyLayout(op *ir.Operation, enc ir.Attribute) bool {
 	switch op.Def() {
 	case arith.Constant:
-		v, ok := op.Attr("value").(*ir.DenseElementsAttr)
+		v, ok := arith.AsConstant(op).Value().(*ir.DenseElementsAttr)
 		return ok && v.IsSplat()
 	case tt.Splat, tt.MakeRange, tt.Histogram:
 		return true
 	case ttg.LocalLoad:
 		return true
 	case tt.Reshape:
-		return op.HasAttr("allow_reorder") && !op.HasAttr("efficient_layout") && renamesOperand(op, enc)
+		v := tt.AsReshape(op)
+		return v.AllowReorder() && !v.EfficientLayout() && renamesOperand(v, enc)
 	case tt.Cat:
 		return sameRegisters(op, enc)
 	}
@@ -130,10 +130,10 @@ func sameRegisters(op *ir.Operation, enc ir.Attribute) bool {
 	return tensors.Registers(resultShape(op), a) == in
 }
 
-// renamesOperand is renames for an operation with one operand.
-func renamesOperand(op *ir.Operation, enc ir.Attribute) bool {
+// renamesOperand is renames for what a reshape takes and gives.
+func renamesOperand(v tt.ReshapeOp, enc ir.Attribute) bool {
 	a, ok := enc.(*encoding.Attr)
-	return ok && renames(tensors.Type(op.Operand(0)), resultShape(op), a)
+	return ok && renames(tensors.Type(v.Src()), resultShape(v.Op), a)
 }
 
 // renames reports whether the registers of src hold, thread by thread, a tensor
@@ -159,10 +159,13 @@ func renames(src *ir.TensorType, shape []int64, enc *encoding.Attr) bool {
 // remade makes op again, before the builder's point, with the result type t.
 func remade(b *ir.Builder, op *ir.Operation, t *ir.TensorType) *ir.Operation {
 	n := op.Clone(ir.NewMapping())
-	if v, ok := n.Attr("value").(*ir.DenseElementsAttr); ok && n.Is(arith.Constant) {
-		n.SetAttr("value", retyped(b.Context(), v, t))
+	if n.Is(arith.Constant) {
+		k := arith.AsConstant(n)
+		if v, ok := k.Value().(*ir.DenseElementsAttr); ok {
+			k.SetValue(retyped(b.Context(), v, t))
+		}
 	}
-	n.Result(0).SetType(t)
+	n.OneResult().SetType(t)
 	b.Insert(n)
 	return n
 }

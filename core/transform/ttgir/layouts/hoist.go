@@ -28,13 +28,22 @@ func widens(op *ir.Operation) bool {
 	case arith.ExtSI, arith.ExtUI, arith.ExtF, tt.Broadcast, tt.ExpandDims:
 		return true
 	case tt.FpToFp:
-		return ir.BitWidth(ir.ElemOf(op.Operand(0).Type())) < ir.BitWidth(ir.ElemOf(op.Result(0).Type()))
+		v := tt.AsFpToFp(op)
+		return ir.BitWidth(ir.ElemOf(v.Src().Type())) < ir.BitWidth(ir.ElemOf(v.Result().Type()))
 	}
 	return false
 }
 
+// widened is what op, which widens, makes more bytes of.
+func widened(op *ir.Operation) *ir.Use {
+	if arith.IsCast(op) {
+		return arith.AsCast(op).InUse()
+	}
+	return tt.AsUnary(op).SrcUse()
+}
+
 func (r *remat) hoistOne(cvt *ir.Operation) bool {
-	s, ok := r.take(cvt.OperandUse(0), tensors.Encoding(cvt.Result(0)), widens)
+	s, ok := r.take(ttg.AsConvertLayout(cvt).SrcUse(), tensors.Encoding(cvt.OneResult()), widens)
 	if !ok {
 		return false
 	}
@@ -48,14 +57,14 @@ func (r *remat) hoistOne(cvt *ir.Operation) bool {
 		if op == nil || !widens(op) || s.given[v] != nil {
 			continue
 		}
-		src := backward(op, s.enc[v])
+		src, in := backward(op, s.enc[v]), widened(op)
 		if src == nil {
 			return false
 		}
-		if tensors.Encoding(op.Operand(0)) == src {
+		if tensors.Encoding(in.Value()) == src {
 			continue
 		}
-		if t, ok := r.take(op.OperandUse(0), src, nil); ok && s.join(t) {
+		if t, ok := r.take(in, src, nil); ok && s.join(t) {
 			continue
 		}
 		if above != nil {
@@ -66,17 +75,17 @@ func (r *remat) hoistOne(cvt *ir.Operation) bool {
 	if above == nil {
 		return false
 	}
-	v := above.Result(0)
+	v, in := above.OneResult(), widened(above).Value()
 	r.b.SetBefore(above)
 	r.b.Loc = cvt.Loc()
-	narrow := ttg.NewConvertLayout(r.b, above.Operand(0), backward(above, s.enc[v]))
+	narrow := ttg.NewConvertLayout(r.b, in, backward(above, s.enc[v]))
 	m := ir.NewMapping()
-	m.Map(above.Operand(0), narrow)
+	m.Map(in, narrow)
 	wide := above.Clone(m)
-	wide.Result(0).SetType(tensors.WithEncoding(r.b.Context(), tensors.Type(v), s.enc[v]))
+	wide.OneResult().SetType(tensors.WithEncoding(r.b.Context(), tensors.Type(v), s.enc[v]))
 	r.b.Insert(wide)
 	s.remove(v)
-	r.replace(cvt, r.rebuild(s, map[*ir.Value]*ir.Value{v: wide.Result(0)}, cvt.Operand(0)))
+	r.replace(cvt, r.rebuild(s, map[*ir.Value]*ir.Value{v: wide.OneResult()}, ttg.AsConvertLayout(cvt).Src()))
 	return true
 }
 
@@ -94,7 +103,7 @@ func (r *remat) hoistIntoConditions(f *ir.Operation) {
 
 func (r *remat) hoistIntoCondition(cvt *ir.Operation) bool {
 	isIf := func(op *ir.Operation) bool { return op.Is(scf.If) }
-	s, ok := r.take(cvt.OperandUse(0), tensors.Encoding(cvt.Result(0)), isIf)
+	s, ok := r.take(ttg.AsConvertLayout(cvt).SrcUse(), tensors.Encoding(cvt.OneResult()), isIf)
 	if !ok {
 		return false
 	}
@@ -154,6 +163,6 @@ func (r *remat) hoistIntoCondition(cvt *ir.Operation) bool {
 		r.b.SetBefore(e.u.Owner())
 		rb.edges[e.u] = ttg.NewConvertLayout(r.b, e.u.Value(), e.enc)
 	}
-	r.replace(cvt, rb.value(cvt.Operand(0)))
+	r.replace(cvt, rb.value(ttg.AsConvertLayout(cvt).Src()))
 	return true
 }

@@ -25,11 +25,13 @@ func (r *remat) hoistDotOperands(f *ir.Operation) {
 // in the block of cvt, after it.
 func dotFollows(cvt *ir.Operation) bool {
 	for op := cvt.Next(); op != nil; op = op.Next() {
-		if !op.Is(tt.Dot) && !op.Is(tt.DotScaled) && !isForeign(op) || op.NumOperands() == 0 {
+		if !op.Is(tt.Dot) && !op.Is(tt.DotScaled) && !isForeign(op) {
 			continue
 		}
-		if d, ok := encoding.Get(op.Operand(0).Type()).(*layout.DotOp); ok && tensors.IsMatrix(d.Parent) {
-			return true
+		for _, v := range op.Operands() {
+			if d, ok := encoding.Get(v.Type()).(*layout.DotOp); ok && tensors.IsMatrix(d.Parent) {
+				return true
+			}
 		}
 	}
 	return false
@@ -46,7 +48,7 @@ func staysInThread(op *ir.Operation) bool {
 }
 
 func (r *remat) hoistDotOperand(cvt *ir.Operation) bool {
-	s, ok := r.take(cvt.OperandUse(0), tensors.Encoding(cvt.Result(0)), func(op *ir.Operation) bool { return !staysInThread(op) })
+	s, ok := r.take(ttg.AsConvertLayout(cvt).SrcUse(), tensors.Encoding(cvt.OneResult()), func(op *ir.Operation) bool { return !staysInThread(op) })
 	if !ok {
 		return false
 	}
@@ -75,6 +77,6 @@ func (r *remat) hoistDotOperand(cvt *ir.Operation) bool {
 		done[v] = r.copies[key]
 		s.remove(v)
 	}
-	r.replace(cvt, r.rebuild(s, done, cvt.Operand(0)))
+	r.replace(cvt, r.rebuild(s, done, ttg.AsConvertLayout(cvt).Src()))
 	return true
 }

@@ -60,12 +60,12 @@ var OptimizeThreadLocality = &pass.Pass{
 	},
 }
 
-// relaid gives op's result the encoding enc and its users a conversion back.
+// relaid gives op's result the encoding enc, which was chosen for it, and its users
+// a conversion back.
 func relaid(b *ir.Builder, op *ir.Operation, enc ir.Attribute) {
-	r := op.Result(0)
+	r := op.OneResult()
 	old := tensors.Type(r)
 	r.SetType(tensors.WithEncoding(b.Context(), old, enc))
-	op.SetAttr("efficient_layout", b.Context().Unit())
 	b.After(op)
 	back := ttg.NewConvertLayout(b, r, old.Encoding)
 	r.ReplaceUsesIf(back, func(u *ir.Use) bool { return u.Owner() != back.Def() })
@@ -74,11 +74,12 @@ func relaid(b *ir.Builder, op *ir.Operation, enc ir.Attribute) {
 // localReshape: a reordering reshape whose result is reduced along one
 // dimension spreads its threads over the others first.
 func localReshape(b *ir.Builder, m machine.Machine, op *ir.Operation) bool {
-	if !op.HasAttr("allow_reorder") {
+	v := tt.AsReshape(op)
+	if !v.AllowReorder() {
 		return false
 	}
 	axis := -1
-	for u := range op.Result(0).Users() {
+	for u := range v.Result().Users() {
 		if !u.Is(tt.Reduce) {
 			continue
 		}
@@ -87,7 +88,7 @@ func localReshape(b *ir.Builder, m machine.Machine, op *ir.Operation) bool {
 		}
 		axis = axisOf(u)
 	}
-	t := tensors.Type(op.Result(0))
+	t := tensors.Type(v.Result())
 	e, ok := encoding.Get(t).(*layout.Blocked)
 	if axis < 0 || !ok || e.ThreadsPerWarp[axis] == 1 && e.WarpsPerCTA[axis] == 1 && layout.CTAs(e) == 1 {
 		return false
@@ -104,6 +105,7 @@ func localReshape(b *ir.Builder, m machine.Machine, op *ir.Operation) bool {
 	if enc == t.Encoding || !sameRegisters(op, enc) {
 		return false
 	}
+	v.SetEfficientLayout(true)
 	relaid(b, op, enc)
 	return true
 }
@@ -112,10 +114,11 @@ func localReshape(b *ir.Builder, m machine.Machine, op *ir.Operation) bool {
 // a warp holds all that it gathers from. Lanes and warps that are left over
 // hold replicas.
 func localGather(b *ir.Builder, m machine.Machine, op *ir.Operation) bool {
-	if op.HasAttr("efficient_layout") {
+	v := tt.AsGather(op)
+	if v.EfficientLayout() {
 		return false
 	}
-	src, idx := tensors.Type(op.Operand(0)), tensors.Type(op.Operand(1))
+	src, idx := tensors.Type(v.Src()), tensors.Type(v.Indices())
 	e, err := encoding.Get(src).Linear(src.Shape)
 	if err != nil || m.CTAs > 1 {
 		return false
@@ -152,8 +155,9 @@ func localGather(b *ir.Builder, m machine.Machine, op *ir.Operation) bool {
 	}
 	enc := encoding.Of(b.Context(), g)
 	b.At(op)
-	op.SetOperand(0, ttg.NewConvertLayout(b, op.Operand(0), enc))
-	op.SetOperand(1, b.Op(ttg.ConvertLayout, []*ir.Value{op.Operand(1)}, tensors.WithEncoding(b.Context(), idx, enc)).Result(0))
+	v.SetSrc(ttg.NewConvertLayout(b, v.Src(), enc))
+	v.SetIndices(b.Op(ttg.ConvertLayout, []*ir.Value{v.Indices()}, tensors.WithEncoding(b.Context(), idx, enc)).OneResult())
+	v.SetEfficientLayout(true)
 	relaid(b, op, enc)
 	return true
 }
@@ -187,17 +191,21 @@ func neutral(def *ir.OpDef) (v float64, ok bool) {
 // tensor, several of whose elements a thread holds, that a loop accumulates
 // with the reduction's own operation, starting from a constant.
 func accumulated(op *ir.Operation) (a accumulation, ok bool) {
-	if op.NumOperands() != 1 || tensors.Type(op.Result(0)) == nil || !op.Operand(0).DefIs(tt.Load) {
+	if op.NumOperands() != 1 {
 		return a, false
 	}
-	t := tensors.Type(op.Operand(0))
+	src, result := tt.AsReduce(op).SrcsAt(0), op.OneResult()
+	if tensors.Type(result) == nil || !src.DefIs(tt.Load) {
+		return a, false
+	}
+	t := tensors.Type(src)
 	rank := len(t.Shape)
 	e, blocked := encoding.Get(t).(*layout.Blocked)
 	combine := op.Body().First()
 	if !blocked || layout.CTAs(e) > 1 || axisOf(op) != rank-1 || combine.Next() != op.Body().Terminator() {
 		return a, false
 	}
-	if _, ok := neutral(combine.Def()); !ok || !op.Result(0).HasOneUse() {
+	if _, ok := neutral(combine.Def()); !ok || !result.HasOneUse() {
 		return a, false
 	}
 	l, err := e.Linear(t.Shape)
@@ -205,20 +213,20 @@ func accumulated(op *ir.Operation) (a accumulation, ok bool) {
 		return a, false
 	}
 	a = accumulation{reduce: op, each: l.Along(layout.Register, layout.TensorDim(rank-1))}
-	for u := range op.Result(0).Users() {
+	for u := range result.Users() {
 		a.update = u
 	}
-	if a.each == 1 || !a.update.Is(combine.Def()) || !a.update.Result(0).HasOneUse() {
+	if a.each == 1 || !a.update.Is(combine.Def()) || !a.update.OneResult().HasOneUse() {
 		return a, false
 	}
-	for u := range a.update.Result(0).Uses() {
+	for u := range a.update.OneResult().Uses() {
 		if !u.Owner().Is(scf.Yield) || !u.Owner().Parent().Is(scf.For) || u.Owner().Block() != op.Block() {
 			return a, false
 		}
 		a.loop, a.index = u.Owner().Parent(), u.Index()
 	}
 	acc := scf.IterArgs(a.loop)[a.index]
-	if !acc.HasOneUse() || a.update.Operand(0) != acc && a.update.Operand(1) != acc {
+	if v := arith.AsBinary(a.update); !acc.HasOneUse() || v.Lhs() != acc && v.Rhs() != acc {
 		return a, false
 	}
 	return a, arith.ConstantValue(scf.Inits(a.loop)[a.index]) != nil
@@ -232,7 +240,8 @@ func localReduce(b *ir.Builder, op *ir.Operation) bool {
 		return false
 	}
 	c := b.Context()
-	t := tensors.Type(op.Operand(0))
+	src := tt.AsReduce(op).SrcsAt(0)
+	t := tensors.Type(src)
 	rank := len(t.Shape)
 	e := encoding.Get(t).(*layout.Blocked)
 	parted := append(slices.Clone(t.Shape), int64(a.each))
@@ -259,18 +268,18 @@ func localReduce(b *ir.Builder, op *ir.Operation) bool {
 
 	b.SetBefore(op)
 	parts := b.Create(tt.Reshape, ir.State{
-		Operands: []*ir.Value{op.Operand(0)}, Types: []ir.Type{view},
+		Operands: []*ir.Value{src}, Types: []ir.Type{view},
 		Attrs: []ir.NamedAttr{{Name: "allow_reorder", Attr: c.Unit()}, {Name: "efficient_layout", Attr: c.Unit()}},
-	}).Result(0)
+	}).OneResult()
 	mine := reduceAgain(b, op, parts, rank)
-	next := b.Op(a.update.Def(), []*ir.Value{accs[0], mine}).Result(0)
+	next := b.Op(a.update.Def(), []*ir.Value{accs[0], mine}).OneResult()
 	loop.Body().Terminator().AppendOperand(next)
 
 	result := loop.Result(a.index)
 	b.SetAfter(loop)
 	all := reduceAgain(b, op, loop.Result(loop.NumResults()-1), rank-1)
 	total := ttg.NewConvertLayout(b, all, tensors.Encoding(result))
-	whole := b.Op(a.update.Def(), []*ir.Value{scf.Inits(loop)[a.index], total}).Result(0)
+	whole := b.Op(a.update.Def(), []*ir.Value{scf.Inits(loop)[a.index], total}).OneResult()
 	result.ReplaceUsesIf(whole, func(u *ir.Use) bool { return u.Owner() != whole.Def() })
 	// The old accumulation is dead now: it leads to nothing but itself.
 	loop.Body().Terminator().SetOperand(a.index, scf.IterArgs(loop)[a.index])
@@ -303,9 +312,10 @@ func renamesColumns(e layout.Encoding, from []int64, f layout.Encoding, to []int
 // reduceAgain is op's reduction of src along axis.
 func reduceAgain(b *ir.Builder, op *ir.Operation, src *ir.Value, axis int) *ir.Value {
 	n := op.Clone(ir.NewMapping())
-	n.SetOperand(0, src)
-	n.SetAttr("axis", b.Context().I32Attr(int64(axis)))
-	n.Result(0).SetType(tt.ReducedType(b.Context(), tensors.Type(src), axis))
+	v := tt.AsReduce(n)
+	v.SetSrcsAt(0, src)
+	v.SetAxis(int64(axis))
+	n.OneResult().SetType(tt.ReducedType(b.Context(), tensors.Type(src), axis))
 	b.Insert(n)
-	return n.Result(0)
+	return n.OneResult()
 }

@@ -79,7 +79,8 @@ func dotSplit(rows, cols int64, n int) (alongRows, alongCols int) {
 
 // planDot gives a dot of blocked layouts one in which CTAs share its result.
 func planDot(b *ir.Builder, dot *ir.Operation, m machine.Machine) bool {
-	have, ok := encoding.Get(dot.Result(0).Type()).(*layout.Blocked)
+	v := tt.AsDot(dot)
+	have, ok := encoding.Get(v.Result().Type()).(*layout.Blocked)
 	if !ok {
 		return false
 	}
@@ -93,14 +94,14 @@ func planDot(b *ir.Builder, dot *ir.Operation, m machine.Machine) bool {
 	}
 	c := b.Context()
 	b.At(dot)
-	for i := range 2 {
+	for i, u := range []*ir.Use{v.AUse(), v.BUse()} {
 		o := &layout.DotOp{OpIdx: i, Parent: want}
-		if d, ok := encoding.Get(dot.Operand(i).Type()).(*layout.DotOp); ok {
+		if d, ok := encoding.Get(u.Value().Type()).(*layout.DotOp); ok {
 			o.KWidth = d.KWidth
 		}
-		dot.SetOperand(i, ttg.NewConvertLayout(b, dot.Operand(i), encoding.Of(c, o)))
+		u.Set(ttg.NewConvertLayout(b, u.Value(), encoding.Of(c, o)))
 	}
-	dot.SetOperand(2, ttg.NewConvertLayout(b, dot.Operand(2), encoding.Of(c, want)))
+	v.SetC(ttg.NewConvertLayout(b, v.C(), encoding.Of(c, want)))
 	reencode(b, dot, encoding.Of(c, want))
 	return true
 }
@@ -108,7 +109,7 @@ func planDot(b *ir.Builder, dot *ir.Operation, m machine.Machine) bool {
 // planReduce gives a reduction of blocked layouts one in which each CTA has all
 // of its lines.
 func planReduce(b *ir.Builder, op *ir.Operation, m machine.Machine) bool {
-	have, ok := encoding.Get(op.Operand(0).Type()).(*layout.Blocked)
+	have, ok := encoding.Get(firstTensor(op).Type()).(*layout.Blocked)
 	if !ok {
 		return false
 	}

@@ -66,10 +66,10 @@ func (p *propagation) isAnchor(op *ir.Operation) bool {
 		tt.DescriptorLoad, tt.DescriptorStore, tt.DescriptorGather, tt.DescriptorScatter, tt.DescriptorReduce:
 		return true
 	case tt.Gather:
-		return op.HasAttr("efficient_layout")
+		return tt.AsGather(op).EfficientLayout()
 	case tt.Reshape:
 		// Its result may have any layout, so nothing comes through it.
-		return op.HasAttr("allow_reorder")
+		return tt.AsReshape(op).AllowReorder()
 	}
 	return isForeign(op)
 }
@@ -87,9 +87,15 @@ func isForeign(op *ir.Operation) bool {
 // isExpensiveAccess reports whether a load or store moves at least an element a
 // thread; below that all threads share cache lines, and the layout is free.
 func isExpensiveAccess(m machine.Machine, op *ir.Operation) bool {
-	t := tensors.Type(op.Operand(0))
+	var ptr *ir.Value
+	if op.Is(tt.Load) {
+		ptr = tt.AsLoad(op).Ptr()
+	} else {
+		ptr = tt.AsStore(op).Ptr()
+	}
+	t := tensors.Type(ptr)
 	if t == nil {
-		return tt.IsBlockPtr(op.Operand(0).Type())
+		return tt.IsBlockPtr(ptr.Type())
 	}
 	return t.NumElements() > 1 && t.NumElements() >= int64(m.Threads())
 }
@@ -126,13 +132,13 @@ func (p *propagation) spread() {
 
 // followers are the values that take over the layout of the use u.
 func followers(u *ir.Use) []*ir.Value {
-	op, i := u.Owner(), u.Index()
-	if vs := flowsTo(op, i); vs != nil {
+	op := u.Owner()
+	if vs := flowsTo(u); vs != nil {
 		return vs
 	}
 	switch op.Def() {
 	case tt.Gather:
-		if op.HasAttr("efficient_layout") || i != 1 {
+		if v := tt.AsGather(op); v.EfficientLayout() || u != v.IndicesUse() {
 			return nil
 		}
 		return op.Results()
@@ -156,27 +162,29 @@ func carried(op *ir.Operation, enc ir.Attribute) ir.Attribute {
 }
 
 // flowsTo are the block arguments and results to which structured control flow
-// passes operand i of op; nil when op is not such an operation.
-func flowsTo(op *ir.Operation, i int) []*ir.Value {
-	switch op.Def() {
+// passes an operand; nil when its operation is not of that kind.
+func flowsTo(u *ir.Use) []*ir.Value {
+	switch op := u.Owner(); op.Def() {
 	case scf.For:
-		if i >= 3 {
-			return []*ir.Value{op.Body().Arg(i - 2), op.Result(i - 3)}
+		if i := scf.AsFor(op).InitArgsIndex(u); i >= 0 {
+			return []*ir.Value{scf.IterArg(op, i), op.Result(i)}
 		}
 	case scf.While:
-		return []*ir.Value{op.Region(0).First().Arg(i)}
+		return []*ir.Value{scf.AsWhile(op).Before().First().Arg(u.Index())}
 	case scf.Yield:
+		i := u.Index()
 		switch parent := op.Parent(); parent.Def() {
 		case scf.For:
-			return []*ir.Value{parent.Result(i), parent.Body().Arg(i + 1)}
+			return []*ir.Value{parent.Result(i), scf.IterArg(parent, i)}
 		case scf.While:
-			return []*ir.Value{parent.Region(0).First().Arg(i)}
+			return []*ir.Value{scf.AsWhile(parent).Before().First().Arg(i)}
 		case scf.If:
 			return []*ir.Value{parent.Result(i)}
 		}
 	case scf.Condition:
-		if parent := op.Parent(); i >= 1 {
-			return []*ir.Value{parent.Region(1).First().Arg(i - 1), parent.Result(i - 1)}
+		if i := scf.AsCondition(op).ArgsIndex(u); i >= 0 {
+			loop := scf.AsWhile(op.Parent())
+			return []*ir.Value{loop.After().First().Arg(i), loop.Op.Result(i)}
 		}
 	}
 	return nil
@@ -217,10 +225,10 @@ func (p *propagation) picked(v *ir.Value) ir.Attribute {
 func (p *propagation) retype(f *ir.Operation) {
 	ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
 		if op.Is(scf.For) {
-			p.unify(op.Results(), op.Body().Args()[1:])
+			p.unify(op.Results(), scf.IterArgs(op))
 		}
 		if op.Is(scf.While) {
-			p.unify(op.Results(), op.Region(1).First().Args())
+			p.unify(op.Results(), scf.AsWhile(op).After().First().Args())
 		}
 		return ir.Advance
 	})
@@ -241,7 +249,7 @@ func (p *propagation) retype(f *ir.Operation) {
 				if tensors.Type(v) == nil {
 					continue
 				}
-				if enc := p.needed(op, i); enc != tensors.Encoding(v) {
+				if enc := p.needed(op.OperandUse(i)); enc != tensors.Encoding(v) {
 					op.SetOperand(i, p.converted(b, v, enc))
 				}
 			}
@@ -273,17 +281,18 @@ func (p *propagation) before(v *ir.Value) ir.Attribute {
 	return tensors.Encoding(v)
 }
 
-// needed is the encoding that operand i of op must have, now that op's results
-// have theirs.
-func (p *propagation) needed(op *ir.Operation, i int) ir.Attribute {
-	if vs := flowsTo(op, i); vs != nil {
+// needed is the encoding that an operand must have, now that the results of its
+// operation have theirs.
+func (p *propagation) needed(u *ir.Use) ir.Attribute {
+	if vs := flowsTo(u); vs != nil {
 		return tensors.Encoding(vs[0])
 	}
-	have := tensors.Encoding(op.Operand(i))
+	op, have := u.Owner(), tensors.Encoding(u.Value())
+	result := tensorResult(op)
 	switch {
 	case op.Is(tt.Assert):
 		return have // any layout will do
-	case op.Is(tt.Reduce) && tensors.Type(op.Result(0)) == nil:
+	case op.Is(tt.Reduce) && result == nil:
 		// A reduction to a scalar takes any layout that its operands share; one
 		// that was spread to it comes first.
 		for _, v := range op.Operands() {
@@ -292,10 +301,10 @@ func (p *propagation) needed(op *ir.Operation, i int) ir.Attribute {
 			}
 		}
 		return have
-	case op.NumResults() == 0 || tensors.Type(op.Result(0)) == nil || !p.retyped(op):
-		return p.before(op.Operand(i))
+	case result == nil || !p.retyped(op):
+		return p.before(u.Value())
 	}
-	enc := tensors.Encoding(op.Result(0))
+	enc := tensors.Encoding(result)
 	for _, v := range op.Operands() {
 		if e := tensors.Encoding(v); e != nil && forward(op, e) == enc {
 			return e

@@ -50,8 +50,8 @@ func (rb *rebuild) value(v *ir.Value) *ir.Value {
 		rb.carried(v)
 	case op.Is(scf.If):
 		rb.condition(v)
-	case op.Is(ttg.ConvertLayout) && freeConvert(op) && rb.s.enc[op.Operand(0)] == enc:
-		rb.done[v] = rb.value(op.Operand(0))
+	case op.Is(ttg.ConvertLayout) && freeConvert(op) && rb.s.enc[ttg.AsConvertLayout(op).Src()] == enc:
+		rb.done[v] = rb.value(ttg.AsConvertLayout(op).Src())
 	default:
 		n := rb.again(op, enc)
 		for i, old := range op.Results() {
@@ -68,10 +68,10 @@ func (rb *rebuild) value(v *ir.Value) *ir.Value {
 func (rb *rebuild) again(op *ir.Operation, enc ir.Attribute) *ir.Operation {
 	rb.b.Loc = op.Loc()
 	if endsSlice(op, enc) {
-		t := tensors.WithEncoding(rb.b.Context(), tensors.Type(op.Result(0)), enc)
+		t := tensors.WithEncoding(rb.b.Context(), tensors.Type(op.OneResult()), enc)
 		if op.Is(arith.Constant) && !madeInAnyLayout(op, enc) {
 			rb.b.SetAfter(op)
-			return rb.b.Op(ttg.ConvertLayout, []*ir.Value{op.Result(0)}, t)
+			return rb.b.Op(ttg.ConvertLayout, []*ir.Value{op.OneResult()}, t)
 		}
 		rb.b.SetBefore(op)
 		return remade(rb.b, op, t)
@@ -98,17 +98,17 @@ func (rb *rebuild) again(op *ir.Operation, enc ir.Attribute) *ir.Operation {
 // yielded for it may come from the value itself and lead to further carried
 // values, so its place among the operands is taken before.
 func (rb *rebuild) carried(v *ir.Value) {
-	i := v.Index()
-	init := rb.value(v.Block().Parent().Operand(i + 2))
+	i := scf.CarriedIndex(v)
+	init := rb.value(scf.AsFor(v.Block().Parent()).InitArgsAt(i))
 	loop := rb.withResult(v.Block().Parent(), []*ir.Value{init}, init.Type())
 	arg := v.Block().AddArg(init.Type(), v.Loc())
 	rb.done[v] = arg
 	rb.copies[conversion{v, rb.s.enc[v]}] = arg
-	rb.copies[conversion{loop.Result(i - 1), rb.s.enc[v]}] = loop.Result(loop.NumResults() - 1)
+	rb.copies[conversion{loop.Result(i), rb.s.enc[v]}] = loop.Result(loop.NumResults() - 1)
 	yield := v.Block().Terminator()
 	slot := yield.NumOperands()
 	yield.AppendOperand(arg)
-	yield.SetOperand(slot, rb.value(yield.Operand(i-1)))
+	yield.SetOperand(slot, rb.value(yield.Operand(i)))
 }
 
 // condition gives a condition one more result; its places among the operands

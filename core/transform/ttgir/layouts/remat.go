@@ -63,8 +63,8 @@ func (r *remat) run(f *ir.Operation) (changed bool) {
 			changed = true
 			continue
 		}
-		if key := (conversion{cvt.Operand(0), tensors.Encoding(cvt.Result(0))}); r.copies[key] == nil {
-			r.copies[key] = cvt.Result(0)
+		if key := (conversion{ttg.AsConvertLayout(cvt).Src(), tensors.Encoding(cvt.OneResult())}); r.copies[key] == nil {
+			r.copies[key] = cvt.OneResult()
 		}
 	}
 	return changed
@@ -72,7 +72,7 @@ func (r *remat) run(f *ir.Operation) (changed bool) {
 
 // isDotOperand: conversions to operands of dots have passes of their own.
 func isDotOperand(cvt *ir.Operation) bool {
-	_, ok := encoding.Get(cvt.Result(0).Type()).(*layout.DotOp)
+	_, ok := encoding.Get(cvt.OneResult().Type()).(*layout.DotOp)
 	return ok
 }
 
@@ -82,12 +82,13 @@ func (r *remat) try(cvt *ir.Operation) bool {
 	if isDotOperand(cvt) || !cvt.HasUses() {
 		return false
 	}
-	src, enc := cvt.Operand(0), tensors.Encoding(cvt.Result(0))
-	if w := r.copyOf(src, enc); w != nil && w != cvt.Result(0) && r.dominates(w, cvt) {
+	v := ttg.AsConvertLayout(cvt)
+	src, enc := v.Src(), tensors.Encoding(v.Result())
+	if w := r.copyOf(src, enc); w != nil && w != v.Result() && r.dominates(w, cvt) {
 		r.replace(cvt, w)
 		return true
 	}
-	s, ok := r.take(cvt.OperandUse(0), enc, nil)
+	s, ok := r.take(v.SrcUse(), enc, nil)
 	if !ok || !r.worth(cvt, s) {
 		return false
 	}
@@ -96,7 +97,7 @@ func (r *remat) try(cvt *ir.Operation) bool {
 }
 
 func (r *remat) replace(cvt *ir.Operation, w *ir.Value) {
-	src, old := cvt.Operand(0), cvt.Result(0)
+	src, old := ttg.AsConvertLayout(cvt).Src(), cvt.OneResult()
 	r.renamed(old, w)
 	r.copies[conversion{src, tensors.Encoding(old)}] = w
 	old.ReplaceAllUsesWith(w)
@@ -120,7 +121,7 @@ const (
 // conversion. What is used by the slice alone does not count: the original
 // dies.
 func (r *remat) worth(cvt *ir.Operation, s *slice) bool {
-	t := tensors.Type(cvt.Operand(0))
+	t := tensors.Type(ttg.AsConvertLayout(cvt).Src())
 	words := max(t.NumElements(), int64(r.Lanes))
 	limit := convertByte * words * int64(max(ir.BitWidth(t.Elem), wordBits)) / 8
 	members := make(map[*ir.Operation]bool, len(s.values))
@@ -163,7 +164,7 @@ func (r *remat) worth(cvt *ir.Operation, s *slice) bool {
 			if !reorderable(op) {
 				return false
 			}
-			l, err := encoding.Get(op.Operand(0).Type()).Linear(operandShape(op))
+			l, err := encoding.Get(firstTensor(op).Type()).Linear(operandShape(op))
 			if err != nil {
 				panic("BUG: ttgir: " + err.Error())
 			}
@@ -201,7 +202,7 @@ func arithmeticByte(op *ir.Operation) int64 {
 // reorderable reports whether a reduction gives the same bits in any order:
 // sums and products of floats do not, once there are three of them.
 func reorderable(op *ir.Operation) bool {
-	if !ir.IsFloat(ir.ElemOf(op.Operand(0).Type())) || operandShape(op)[axisOf(op)] <= 2 {
+	if !ir.IsFloat(ir.ElemOf(firstTensor(op).Type())) || operandShape(op)[axisOf(op)] <= 2 {
 		return true
 	}
 	return !ir.Walk(op, func(o *ir.Operation) ir.WalkResult {

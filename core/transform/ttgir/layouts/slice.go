@@ -131,12 +131,12 @@ func (r *remat) take(u *ir.Use, enc ir.Attribute, stop func(*ir.Operation) bool)
 		s.deep[v] = true
 		op := v.Def()
 		if op == nil {
-			loop := v.Block().Parent()
-			if loop == nil || !loop.Is(scf.For) || v.Index() == 0 {
+			loop, i := v.Block().Parent(), scf.CarriedIndex(v)
+			if loop == nil || !loop.Is(scf.For) || i < 0 {
 				return nil, false
 			}
-			push(loop.OperandUse(v.Index()+2), it.enc)
-			push(loop.Body().Terminator().OperandUse(v.Index()-1), it.enc)
+			push(scf.AsFor(loop).InitArgsUse(i), it.enc)
+			push(loop.Body().Terminator().OperandUse(i), it.enc)
 			continue
 		}
 		if op.Is(scf.If) {
@@ -155,7 +155,7 @@ func (r *remat) take(u *ir.Use, enc ir.Attribute, stop func(*ir.Operation) bool)
 		}
 		switch {
 		case r.seesThrough(op, stop):
-			push(op.OperandUse(0), it.enc)
+			push(ttg.AsConvertLayout(op).SrcUse(), it.enc)
 			continue
 		case endsSlice(op, it.enc), stop != nil && stop(op):
 			continue
@@ -164,14 +164,15 @@ func (r *remat) take(u *ir.Use, enc ir.Attribute, stop func(*ir.Operation) bool)
 		}
 		src := backward(op, it.enc)
 		for i, w := range op.Operands() {
-			if tensors.Type(w) == nil || op.Is(tt.Gather) && i == 0 {
+			u := op.OperandUse(i)
+			if tensors.Type(w) == nil || op.Is(tt.Gather) && u == tt.AsGather(op).SrcUse() {
 				continue
 			}
 			if src == nil {
 				return nil, false
 			}
 			if tensors.Encoding(w) != src {
-				push(op.OperandUse(i), src)
+				push(u, src)
 			}
 		}
 	}
@@ -184,7 +185,7 @@ func (r *remat) take(u *ir.Use, enc ir.Attribute, stop func(*ir.Operation) bool)
 func endsSlice(op *ir.Operation, enc ir.Attribute) bool {
 	if op.Is(ttg.ConvertLayout) {
 		a, ok := enc.(*encoding.Attr)
-		return !ok || !tensors.IsMatrix(a.Layout) || tensors.Encoding(op.Operand(0)) == enc
+		return !ok || !tensors.IsMatrix(a.Layout) || tensors.Encoding(ttg.AsConvertLayout(op).Src()) == enc
 	}
 	return op.Is(arith.Constant) || madeInAnyLayout(op, enc)
 }
@@ -195,15 +196,16 @@ func (r *remat) seesThrough(op *ir.Operation, stop func(*ir.Operation) bool) boo
 	if !op.Is(ttg.ConvertLayout) || !freeConvert(op) {
 		return false
 	}
-	d := op.Operand(0).Def()
+	d := ttg.AsConvertLayout(op).Src().Def()
 	return d == nil || d.Is(scf.If) || r.repeatable(d) || stop != nil && stop(d)
 }
 
 // freeConvert reports whether a conversion moves nothing: both encodings put
 // each element in the same place.
 func freeConvert(op *ir.Operation) bool {
-	t := tensors.Type(op.Operand(0))
-	return encoding.Same(t.Shape, t.Encoding, tensors.Encoding(op.Result(0)))
+	v := ttg.AsConvertLayout(op)
+	t := tensors.Type(v.Src())
+	return encoding.Same(t.Shape, t.Encoding, tensors.Encoding(v.Result()))
 }
 
 // repeatable reports whether op may be executed a second time, and cheaply
@@ -215,7 +217,7 @@ func (r *remat) repeatable(op *ir.Operation) bool {
 	case tt.AtomicRMW, tt.AtomicCAS, tt.Dot, tt.DotScaled, tt.Cat, scf.For, scf.While, scf.Condition, ttg.WarpSpecialize:
 		return false
 	case tt.Gather:
-		return !op.HasAttr("efficient_layout")
+		return !tt.AsGather(op).EfficientLayout()
 	}
 	e := ir.EffectsOf(op)
 	return !e.Unknown && !e.Write && !e.Alloc

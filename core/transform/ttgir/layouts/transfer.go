@@ -35,7 +35,7 @@ func forward(op *ir.Operation, enc ir.Attribute) ir.Attribute {
 	case tt.Trans:
 		return attrOf(c)(layout.Trans(a.Layout, operandShape(op), tensors.Permutation(op)))
 	case tt.Reshape:
-		if op.HasAttr("allow_reorder") {
+		if tt.AsReshape(op).AllowReorder() {
 			return nil
 		}
 		return attrOf(c)(layout.Reshape(a.Layout, operandShape(op), resultShape(op)))
@@ -46,7 +46,7 @@ func forward(op *ir.Operation, enc ir.Attribute) ir.Attribute {
 	case ttg.Fp4ToFp:
 		return encoding.Of(c, tensors.Unpacked(a.Layout, operandShape(op), axisOf(op)))
 	case tt.Gather:
-		if !op.HasAttr("efficient_layout") {
+		if !tt.AsGather(op).EfficientLayout() {
 			return enc // of the indices
 		}
 	}
@@ -84,7 +84,7 @@ func backward(op *ir.Operation, enc ir.Attribute) ir.Attribute {
 		}
 		return attrOf(c)(layout.Trans(a.Layout, resultShape(op), inverse))
 	case tt.Reshape:
-		if op.HasAttr("allow_reorder") {
+		if tt.AsReshape(op).AllowReorder() {
 			return nil
 		}
 		return attrOf(c)(layout.Reshape(a.Layout, resultShape(op), operandShape(op)))
@@ -97,7 +97,7 @@ func backward(op *ir.Operation, enc ir.Attribute) ir.Attribute {
 			return encoding.Of(c, e)
 		}
 	case tt.Gather:
-		if !op.HasAttr("efficient_layout") {
+		if !tt.AsGather(op).EfficientLayout() {
 			return enc
 		}
 	}
@@ -122,10 +122,43 @@ func attrOf(c *ir.Context) func(layout.Encoding, error) ir.Attribute {
 	}
 }
 
+// axisOf is the dimension along which op, of those above, reduces, gathers, expands
+// or unpacks.
 func axisOf(op *ir.Operation) int {
-	axis, _ := op.IntAttr("axis")
-	return int(axis)
+	switch op.Def() {
+	case tt.Reduce:
+		return int(tt.AsReduce(op).Axis())
+	case tt.ExpandDims:
+		return int(tt.AsExpandDims(op).Axis())
+	case tt.Gather:
+		return int(tt.AsGather(op).Axis())
+	case ttg.Fp4ToFp:
+		return int(ttg.AsFp4ToFp(op).Axis())
+	}
+	panic("BUG: ttgir: " + op.Name() + " has no axis")
 }
 
-func operandShape(op *ir.Operation) []int64 { return ir.ShapeOf(op.Operand(0).Type()) }
-func resultShape(op *ir.Operation) []int64  { return ir.ShapeOf(op.Result(0).Type()) }
+// firstTensor is the first operand that is a tensor, which has the shape and the
+// layout of all that op, of those above, takes; nil when there is none.
+func firstTensor(op *ir.Operation) *ir.Value {
+	for _, v := range op.Operands() {
+		if tensors.Type(v) != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// tensorResult is the first result that is a tensor, which has the shape and the
+// layout of all that op gives; nil when there is none.
+func tensorResult(op *ir.Operation) *ir.Value {
+	for _, v := range op.Results() {
+		if tensors.Type(v) != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+func operandShape(op *ir.Operation) []int64 { return tensors.Type(firstTensor(op)).Shape }
+func resultShape(op *ir.Operation) []int64  { return tensors.Type(tensorResult(op)).Shape }
