@@ -35,13 +35,20 @@ cuda-header: # tests of that driver are skipped where there is no cuda.h
 demo: toolchain build ## compile the first example and show what came out
 	@scripts/demo.sh
 
+# The suites whose time is mostly LLVM's; scripts/once runs it once for an input.
+SUITES     = ./test/kernels ./backends/nvidia/gpu ./internal/gpu64
+ONCE       = PATH='$(CURDIR)/scripts/once':"$$PATH"
+ONCE_CLEAN = find "$${XDG_CACHE_HOME:-$$HOME/.cache}/tritonc/once" -mindepth 1 -mtime +14 -exec rm -rf {} + 2>/dev/null || true
+
 .PHONY: test
 test: toolchain cuda-header build ## the whole suite
-	$(GO) test $$($(GO) list ./... | grep -v '/test/numeric$$')
-	cd test/numeric && $(GO) test # in its folder, so that it says how much of the product ran
-	cd test/numeric && TRITONC_TARGET=gpu64:gfx942 TRITONC_SHARD=1/8 $(GO) test -run '^TestSuite$$'
+	@$(ONCE_CLEAN)
+	$(ONCE) $(GO) test $(SUITES)
+	$(GO) test $$($(GO) list ./... | grep -vxF $(foreach s,$(SUITES) ./test/numeric,-e github.com/tritonc/tritonc/$(s:./%=%)))
+	cd test/numeric && $(ONCE) $(GO) test # in its folder, so that it says how much of the product ran
+	cd test/numeric && $(ONCE) TRITONC_TARGET=gpu64:gfx942 TRITONC_SHARD=1/8 $(GO) test -run '^TestSuite$$'
 	@set -e; for m in $(MODULES); do echo "$(GO) test ($$m)"; (cd $$m && $(GO) test ./...); done
-	@$(MAKE) --no-print-directory numeric test-bench
+	@$(MAKE) --no-print-directory test-bench
 
 .PHONY: test-bench
 test-bench: ## what of bench/ can be tested without a GPU
@@ -50,13 +57,13 @@ test-bench: ## what of bench/ can be tested without a GPU
 	else echo "bench: skipped, there is no python3"; fi
 
 .PHONY: numeric
-numeric: toolchain ## the numeric tests of kernels, on what our own passes make of them
+numeric: toolchain ## the tests of the lowering, on what our passes make of its kernels instead of Triton's
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
 	TRITONC_TTGIR_OUT=$$dir $(GO) test -count=1 -run '^TestTTGIR$$' ./test/triton && \
 	TRITONC_TTGIR_DIR=$$dir $(GO) test -count=1 -skip '^TestSharedTraffic$$' ./backends/nvidia/gpu
 
 .PHONY: test-all
-test-all: toolchain ## all of the numeric suite, of which make test runs a sample
+test-all: toolchain numeric ## all of the numeric suite, of which make test runs a sample
 	cd test/numeric && TRITONC_ALL=1 $(GO) test -timeout 6h
 
 .PHONY: check
