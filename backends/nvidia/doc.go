@@ -7,8 +7,9 @@
 // What is not NVIDIA's, such as running stages and finding tools, is core/backend's,
 // with its invariants.
 //
-// Package gpu has the target's half of the lowering, package tma the passes that
-// copy through descriptors, package ttng the dialect of what both add.
+// Package gpu has the target's half of the lowering, package mma tells the passes
+// what tensor cores compute, package tma has the passes that copy through
+// descriptors, package ttng the dialect of what gpu and tma add.
 //
 // It imports core's libraries and the SDK, and no other backend.
 package nvidia

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/tritonc/tritonc/backends/nvidia/mma"
 	"github.com/tritonc/tritonc/backends/nvidia/tma"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
@@ -17,10 +18,15 @@ import (
 
 // The passes that are more than core's own: with patterns for layouts, with the
 // instruction that rounds f32 to tf32, with the name that Triton gives it, with
-// copies by TMA.
+// tensor cores and copies by TMA.
 var (
 	rewriteDescriptors = ttir.NewRewriteTensorDescriptor(tma.Takes)
-	pipelineTMA        = pipeline.New(tma.Copies{})
+	accelerateMatmul   = matrix.NewAccelerateMatmul(mma.Unit{})
+	optimizeOperands   = matrix.NewOptimizeDotOperands(mma.Unit{})
+	assignLatencies    = pipeline.NewAssignLatencies(mma.Unit{})
+	pipelineTMA        = pipeline.New(mma.Unit{}, tma.Copies{})
+	prefetch           = pipeline.NewPrefetch(mma.Unit{})
+	reduceDuplication  = matrix.NewReduceDataDuplication(mma.Unit{})
 	canonicalize       = std.NewCanonicalize(layouts.ConvertPatterns())
 	planCTA            = named(layouts.PlanCTA, "triton-nvidia-gpu-plan-cta")
 	f32DotTC           = matrix.NewF32DotTC(matrix.TF32Rounding{Asm: "cvt.rna.tf32.f32 $0, $1;", Constraints: "=r,r"})
@@ -108,9 +114,9 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: planCTA, When: clusters, Why: "blocks of a cluster divide the work before layouts propagate"},
 		{Pass: layouts.RemoveConversions, Why: "removes what coalesce put around each access"},
 		{Pass: layouts.OptimizeThreadLocality, Why: "layouts have propagated, and dots do not constrain them yet"},
-		{Pass: matrix.AccelerateMatmul, Why: "dots on tensor cores", With: matrixSettings(a)},
+		{Pass: accelerateMatmul, Why: "dots on tensor cores"},
 		{Pass: layouts.RemoveConversions, Why: "removes what accelerate-matmul put around each dot"},
-		{Pass: matrix.OptimizeDotOperands, Why: "operands are transposed while they pass through shared memory"},
+		{Pass: optimizeOperands, Why: "operands are transposed while they pass through shared memory"},
 		{Pass: tma.OptimizeDescriptorEncoding, When: withTMA, Why: "the buffers of operands are known", Needed: true},
 		{Pass: loops.LoopAwareCSE, Why: "values that differed in layout only are equal now"},
 		{Pass: loops.SplitOffsets, Why: "the uniform part can be hoisted"},
@@ -121,18 +127,18 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: loops.LICM, Why: "loads that do not change need no pipelining"},
 		{Pass: canonicalize, Why: "erases loops that became empty"},
 		{Pass: loops.CombineSelectAndIf, Why: "fused loops bring new conditions"},
-		{Pass: pipeline.AssignLatencies, Why: "chooses the loads to start early", With: stages},
+		{Pass: assignLatencies, Why: "chooses the loads to start early", With: stages},
 		{Pass: pipeline.ScheduleLoops, Why: "latencies are set"},
 		{Pass: pipelineTMA, Why: "asynchronous copies ahead of their use", With: stages},
 		{Pass: tma.PipelineStores, When: withTMA, Why: "loops have their final form", With: stages},
 		{Pass: canonicalize, Why: "folds what is known before and after pipelined loops"},
 		{Pass: loops.LoopAwareCSE, Why: "prologues repeat computations"},
-		{Pass: pipeline.Prefetch, Why: "loops whose dots read buffers have their final form", With: prefetchSettings(o)},
-		{Pass: matrix.OptimizeDotOperands, Why: "operands are now read from buffers"},
+		{Pass: prefetch, Why: "loops whose dots read buffers have their final form", With: prefetchSettings(o)},
+		{Pass: optimizeOperands, Why: "operands are now read from buffers"},
 		{Pass: pipeline.CoalesceAsyncCopy, Why: "a copy can be no wider than what is contiguous in its buffer"},
 		{Pass: tma.Lower, When: withTMA, Why: "what the pipeliner left is not pipelined", Needed: true},
 		{Pass: layouts.RemoveConversions, Why: "removes conversions between the new loads and dots"},
-		{Pass: matrix.ReduceDataDuplication, Why: "for operands that no buffer holds yet"},
+		{Pass: reduceDuplication, Why: "for operands that no buffer holds yet"},
 		{Pass: loops.ReorderInstructions, Why: "fewer values are live at once", With: registerSettings(o)},
 		{Pass: loops.LoopAwareCSE, Why: "merges what reordering put side by side"},
 		{Pass: std.SymbolDCE, Why: "erases functions without callers"},
@@ -166,17 +172,6 @@ func registerSettings(o options) []pass.Setting {
 	return []pass.Setting{{Name: "registers", Value: n}}
 }
 
-// matrixSettings tell accelerate-matmul of the architecture's mma.sync.
-func matrixSettings(a arch) []pass.Setting {
-	return []pass.Setting{
-		{Name: "mma-version", Value: 2},
-		// Elsewhere f64 is slower there than by multiply-adds.
-		{Name: "mma-f64", Value: a.cc == 80 || a.cc == 90},
-		// On Hopper the form exists and runs at the rate of f16.
-		{Name: "mma-f8", Value: a.cc == 89},
-	}
-}
-
 // passes are all that RunPasses knows by name.
 var passes = slices.Concat(
 	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE},
@@ -185,16 +180,20 @@ var passes = slices.Concat(
 	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower},
 )
 
-// ours puts this backend's passes in the places of core's.
+// ours puts this backend's passes in the places of core's, which have the same
+// names; plan-cta has another.
 func ours(list []*pass.Pass) []*pass.Pass {
+	replacements := []*pass.Pass{
+		f32DotTC, accelerateMatmul, optimizeOperands, assignLatencies, pipelineTMA, prefetch, reduceDuplication,
+	}
 	for i, p := range list {
-		switch {
-		case p.Name == f32DotTC.Name:
-			list[i] = f32DotTC
-		case p == layouts.PlanCTA:
+		if p == layouts.PlanCTA {
 			list[i] = planCTA
-		case p == pipeline.Pipeline:
-			list[i] = pipelineTMA
+		}
+		for _, r := range replacements {
+			if r.Name == p.Name {
+				list[i] = r
+			}
 		}
 	}
 	return list

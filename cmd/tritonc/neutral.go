@@ -19,7 +19,7 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// neutralPasses are those that no vendor changes.
+// neutralPasses are the passes of no target in particular.
 func neutralPasses() []*pass.Pass {
 	return slices.Concat(
 		[]*pass.Pass{std.Inline, std.NewCanonicalize(layouts.ConvertPatterns()), std.CSE, std.SCCP, std.SymbolDCE},

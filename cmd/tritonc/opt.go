@@ -30,9 +30,9 @@ on it, and print it. The file - is standard input.
 
 tritonc passes lists what there is; with --pipeline, and --from and --until, it
 writes a stage's passes, or a slice of them, in this notation. With --target the
-passes are the backend's, its own included. Without it they are those that no
-vendor changes; if one is not among them, the backend for the module's ttg.target
-runs them all.
+passes are the backend's, its own included. Without it they are those of no target
+in particular; if one is not among them, or depends on the target, the backend for
+the module's ttg.target runs them all.
 
 Dialects of vendors come from the backends that declare them. Operations of other
 dialects may stand in generic form.
@@ -202,11 +202,13 @@ func (f *optFlags) check() error {
 }
 
 // ownBackend returns the backend for the target that m itself names, where passes
-// or analyses are asked for that only a backend has; else nil.
+// or analyses are asked for that only a backend has, or passes that depend on the
+// target; else nil.
 func (f *optFlags) ownBackend(ctx context.Context, env *environment, host *plugin.Host, m *ir.Operation) (*plugin.Backend, core.Target, error) {
-	_, unknown := pass.Parse(env.passes, f.passes)
+	rows, unknown := pass.Parse(env.passes, f.passes)
+	byTarget := slices.ContainsFunc(rows, func(r pass.Row) bool { return r.Pass.ByTarget })
 	needsPlace := slices.IndexFunc(f.analyses, analysis.NeedsPlace)
-	if unknown == nil && needsPlace < 0 {
+	if unknown == nil && !byTarget && needsPlace < 0 {
 		return nil, core.Target{}, nil
 	}
 	if named := m.StringAttr("ttg.target"); named != "" {

@@ -17,6 +17,8 @@ type Pass struct {
 	// Example shows what the pass does: a txtar archive with a sentence, a module
 	// (in.mlir), and the module that comes out (out.mlir), as tests hold it.
 	Example string
+	// ByTarget says that targets have a version of their own, which asks their units.
+	ByTarget bool
 	// Takes says why the pass cannot take a module, for those that expect more
 	// than that it verifies; nil: it takes all. The runner asks it.
 	Takes func(module *ir.Operation) error

@@ -31,7 +31,7 @@ var (
 	irFloor       = []string{"core/diag", "core/work", "core/ir/..."}
 	dialectFloor  = append(slices.Clone(irFloor), "core/layout", "core/dialect/...")
 	analysisFloor = append(slices.Clone(dialectFloor), "core/analysis/...", "core/rewrite/...", "core/pass/...")
-	passFloor     = append(slices.Clone(analysisFloor), "core/transform/std", "core/transform/ttgir/forloop", "core/transform/ttgir/machine", "core/transform/ttgir/masks", "core/transform/ttgir/sharedmem", "core/transform/ttgir/tensors")
+	passFloor     = append(slices.Clone(analysisFloor), "core/transform/std", "core/transform/ttgir/dots", "core/transform/ttgir/forloop", "core/transform/ttgir/machine", "core/transform/ttgir/masks", "core/transform/ttgir/sharedmem", "core/transform/ttgir/tensors")
 	lowerFloor    = append(slices.Clone(analysisFloor), "core/transform/...", "core/lower/...", "core/llir/...")
 )
 
@@ -60,6 +60,7 @@ var rules = []rule{
 	{"core/transform/ttgir/loops", passFloor, stdlibOnly, "packages of passes do not know one another"},
 	{"core/transform/ttgir/pipeline", passFloor, stdlibOnly, "packages of passes do not know one another"},
 	{"core/transform/ttgir/sharedmem", append(slices.Clone(dialectFloor), "core/transform/ttgir/tensors"), stdlibOnly, "buffers that tensors pass through"},
+	{"core/transform/ttgir/dots", append(slices.Clone(dialectFloor), "core/transform/ttgir/machine", "core/transform/ttgir/tensors"), stdlibOnly, "what passes ask of a target's matrix unit knows no pass"},
 	{"core/transform/ttgir/forloop", dialectFloor, stdlibOnly, "what several packages of passes ask knows no pass"},
 	{"core/transform/ttgir/machine", dialectFloor, stdlibOnly, "what several packages of passes ask knows no pass"},
 	{"core/transform/ttgir/masks", dialectFloor, stdlibOnly, "what several packages of passes ask knows no pass"},

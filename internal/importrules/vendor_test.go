@@ -39,12 +39,12 @@ var facts = []struct {
 	{"frontend/lang/triton.go", []string{"cuda"}, "use_cuda_graph, a keyword of @triton.autotune"},
 }
 
-// encodings are the types of core/layout whose names are those facts. The passes
-// may ask which encoding a tensor has, and what defines them; the lowering asks for
-// the linear map.
+// encodings are the types of core/layout whose names are those facts. Only what
+// defines them knows them: passes ask the target's matrix unit, and the lowering
+// asks for the linear map.
 var (
 	encodings      = []string{"NvidiaMMA", "AMDMFMA", "AMDWMMA", "AMDRotatingShared"}
-	knowsEncodings = []string{"layout/", "dialect/", "transform/ttgir/"}
+	knowsEncodings = []string{"layout/", "dialect/"}
 )
 
 // vendorIn returns the vendor words of one identifier or string literal.
@@ -106,7 +106,13 @@ func vendorUses(path string, src []byte) []string {
 		if tok == token.EOF {
 			return uses
 		}
-		if tok != token.IDENT && tok != token.STRING && tok != token.CHAR || mayAsk && slices.Contains(encodings, lit) {
+		if tok != token.IDENT && tok != token.STRING && tok != token.CHAR {
+			continue
+		}
+		if slices.Contains(encodings, lit) {
+			if !mayAsk {
+				uses = append(uses, fmt.Sprintf("core/%s: a vendor's encoding, %s", files.Position(pos), lit))
+			}
 			continue
 		}
 		for _, w := range vendorIn(lit) {
@@ -167,7 +173,8 @@ func TestVendorUses(t *testing.T) {
 		{"compile.go", `package core; var nvidiaMma int`, 1},
 		{"compile.go", "package core // on cuda:80", 0},
 		{"compile.go", `package core; var small, ship, amdahl, smem = 0, 0, 0, "chip"`, 0},
-		{"transform/ttgir/a.go", `package ttgir; var _ layout.NvidiaMMA`, 0},
+		{"transform/ttgir/a.go", `package ttgir; var _ layout.NvidiaMMA`, 1},
+		{"transform/ttgir/matrix/a.go", `package matrix; var _ layout.AMDMFMA`, 1},
 		{"transform/ttgir/a.go", `package ttgir; const mma = "NvidiaMMA"`, 1},
 		{"lower/dot.go", `package lower; var _ layout.NvidiaMMA`, 1},
 		{"layout/mma.go", `package layout; const name = "nvidia_mma"`, 0},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	tensorcores "github.com/tritonc/tritonc/backends/nvidia/mma"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/pass"
@@ -103,7 +104,7 @@ func TestPrefetch(t *testing.T) {
 		src := carriedBuffers(m, n, c.k, c.convert)
 		mod := parse(t, "plain.ttgir", src)
 		var runner pass.Runner
-		if _, err := runner.Run(mod, []pass.Row{{Pass: pipeline.Prefetch}}, nil); err != nil {
+		if _, err := runner.Run(mod, []pass.Row{{Pass: pipeline.NewPrefetch(tensorcores.Unit{})}}, nil); err != nil {
 			t.Fatal(err)
 		}
 		ahead := string(text.Append(nil, mod, text.Options{}))

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/tritonc/tritonc/backends/nvidia/mma"
 	"github.com/tritonc/tritonc/backends/nvidia/tma"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect"
@@ -23,13 +24,13 @@ import (
 
 var (
 	canonicalize = std.NewCanonicalize(layouts.ConvertPatterns())
-	pipelineTMA  = pipeline.New(tma.Copies{})
+	pipelineTMA  = pipeline.New(mma.Unit{}, tma.Copies{})
 	rewrite      = ttir.NewRewriteTensorDescriptor(tma.Takes)
 )
 
 func TestPasses(t *testing.T) {
 	ours := []*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower}
-	also := []*pass.Pass{rewrite, pipelineTMA, pipeline.AssignLatencies, pipeline.ScheduleLoops, canonicalize, std.CSE}
+	also := []*pass.Pass{rewrite, pipelineTMA, pipeline.NewAssignLatencies(mma.Unit{}), pipeline.ScheduleLoops, canonicalize, std.CSE}
 	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", append(ours, also...), append(ours, rewrite, pipelineTMA)...)
 }
 

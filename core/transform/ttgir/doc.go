@@ -13,15 +13,18 @@
 //	machine    how many warps, lanes and CTAs run a program
 //	tensors    types, encodings and registers of tensors
 //	sharedmem  buffers in shared memory: types, layouts, views
+//	dots       dots, and what a target's matrix unit says of them
 //	forloop    counted loops and the values that they carry
 //	masks      masks of loads, stores and atomics
 //
 // so that imports point down:
 //
 //	tensors ← sharedmem
+//	machine, tensors ← dots
 //	machine, tensors, forloop ← layouts
-//	machine, tensors, sharedmem ← matrix
-//	machine, tensors, sharedmem, forloop, masks ← loops, pipeline
+//	machine, tensors, sharedmem, dots ← matrix
+//	machine, tensors, sharedmem, forloop, masks ← loops
+//	machine, tensors, sharedmem, dots, forloop, masks ← pipeline
 //	layouts, matrix, loops, pipeline ← ttgir
 //
 // Where a program is a cluster of CTAs, tritongpu-plan-cta shares dots and
@@ -31,5 +34,6 @@
 // The names and what each pass guarantees are Triton's. A pass knows layouts
 // through core/layout and axis information through core/analysis/axisinfo only;
 // the number of warps and lanes is an attribute of the module. No pass asks which
-// vendor it compiles for: where hardware differs, the caller gives options.
+// vendor it compiles for: where hardware differs, the caller gives options, or
+// implements dots.MatrixUnit and pipeline.BlockCopies.
 package ttgir

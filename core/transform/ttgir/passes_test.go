@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/core/transform/ttgir"
+	"github.com/tritonc/tritonc/internal/passtest"
 )
 
 // A pass is found by its name: one room has the file, the example and the archives
@@ -31,6 +32,11 @@ func TestEachPassHasItsPlace(t *testing.T) {
 			t.Errorf("%s has archives of a pass that Passes does not list", dir)
 		}
 	}
+}
+
+// Passes are those for a target without a matrix unit.
+func TestWithoutMatrixUnit(t *testing.T) {
+	passtest.Pipelines(t, "testdata/multiplyadd", ttgir.Passes())
 }
 
 // roomsWith lists the rooms that have the file.

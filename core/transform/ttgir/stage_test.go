@@ -2,6 +2,7 @@ package ttgir_test
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/tritonc/tritonc/backends/nvidia/mma"
 	"github.com/tritonc/tritonc/core/ir/diff"
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/pass"
@@ -24,7 +26,25 @@ import (
 // The archives of testdata/steps and testdata/stage come from Triton and are
 // never rewritten.
 
-var splitF32 = matrix.NewF32DotTC(matrix.TF32Rounding{Asm: "cvt.rna.tf32.f32 $0, $1;", Constraints: "=r,r"})
+// What Triton compiled was for a GPU with mma.sync, and so are these passes.
+var (
+	splitF32          = matrix.NewF32DotTC(matrix.TF32Rounding{Asm: "cvt.rna.tf32.f32 $0, $1;", Constraints: "=r,r"})
+	accelerateMatmul  = matrix.NewAccelerateMatmul(mma.Unit{})
+	optimizeOperands  = matrix.NewOptimizeDotOperands(mma.Unit{})
+	assignLatencies   = pipeline.NewAssignLatencies(mma.Unit{})
+	pipelineLoops     = pipeline.New(mma.Unit{}, nil)
+	prefetch          = pipeline.NewPrefetch(mma.Unit{})
+	reduceDuplication = matrix.NewReduceDataDuplication(mma.Unit{})
+)
+
+// withTensorCores are all passes, those above in the places of their namesakes.
+func withTensorCores() []*pass.Pass {
+	list := ttgir.Passes()
+	for _, p := range []*pass.Pass{splitF32, accelerateMatmul, optimizeOperands, assignLatencies, pipelineLoops, prefetch, reduceDuplication} {
+		list[slices.IndexFunc(list, func(q *pass.Pass) bool { return q.Name == p.Name })] = p
+	}
+	return list
+}
 
 // Each pass makes of Triton's input what Triton makes of it, apart from what
 // canonicalize and cse remove.
@@ -50,7 +70,7 @@ func TestStepsAgainstTriton(t *testing.T) {
 			}
 			part := strings.Fields(step)
 			t.Run(name+"/"+part[2], func(t *testing.T) {
-				rows, err := pass.Parse(ttgir.Passes(), part[2])
+				rows, err := pass.Parse(withTensorCores(), part[2])
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -81,24 +101,24 @@ func stage(t *testing.T, sections map[string]string) []pass.Row {
 		{Pass: splitF32},
 		{Pass: layouts.RemoveConversions},
 		{Pass: layouts.OptimizeThreadLocality},
-		{Pass: matrix.AccelerateMatmul, With: []pass.Setting{{Name: "mma-version", Value: 2}, {Name: "mma-f64", Value: true}}},
+		{Pass: accelerateMatmul},
 		{Pass: layouts.RemoveConversions},
-		{Pass: matrix.OptimizeDotOperands},
+		{Pass: optimizeOperands},
 		{Pass: loops.LoopAwareCSE},
 		{Pass: loops.FuseNestedLoops},
 		{Pass: canonicalize},
 		{Pass: loops.LICM},
 		{Pass: canonicalize},
 		{Pass: loops.CombineSelectAndIf},
-		{Pass: pipeline.AssignLatencies, With: depth},
+		{Pass: assignLatencies, With: depth},
 		{Pass: pipeline.ScheduleLoops},
-		{Pass: pipeline.Pipeline, With: depth},
+		{Pass: pipelineLoops, With: depth},
 		{Pass: canonicalize},
 		{Pass: loops.LoopAwareCSE},
-		{Pass: matrix.OptimizeDotOperands},
+		{Pass: optimizeOperands},
 		{Pass: pipeline.CoalesceAsyncCopy},
 		{Pass: layouts.RemoveConversions},
-		{Pass: matrix.ReduceDataDuplication},
+		{Pass: reduceDuplication},
 		{Pass: loops.ReorderInstructions},
 		{Pass: loops.LoopAwareCSE},
 		{Pass: std.SymbolDCE},

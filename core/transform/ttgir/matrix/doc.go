@@ -7,6 +7,9 @@
 //
 // dotscaled.go makes a dot of block-scaled operands one of f16 or bf16.
 //
-// The package uses machine, tensors and sharedmem of those beside it, and no
+// What the unit computes, and in which layouts, is the target's to say: the passes
+// ask its dots.MatrixUnit.
+//
+// The package uses machine, tensors, sharedmem and dots of those beside it, and no
 // other package of passes.
 package matrix

@@ -21,36 +21,37 @@ const (
 // decomposeScaled replaces a dot of block-scaled operands by a dot of f16 or
 // bf16: each operand is widened and multiplied by its scale, which is repeated
 // along K for the elements of its block.
-func (a *accelerator) decomposeScaled(op *ir.Operation) {
-	b, c := a.b, op.Context()
-	b.At(op)
+func (a *accelerator) decomposeScaled(d tt.DotScaledOp) {
+	b, c := a.b, d.Op.Context()
+	b.At(d.Op)
 	var compute ir.Type = c.BF16()
-	for _, name := range []string{"a_elem_type", "b_elem_type"} {
-		if k, _ := op.IntAttr(name); k == formatFP16 {
-			compute = c.F16()
-		}
+	if d.AElemType() == formatFP16 || d.BElemType() == formatFP16 {
+		compute = c.F16()
 	}
-	t := tensors.Type(op.Result(0))
-	operands := []*ir.Value{a.scaledOperand(op, 0, compute), a.scaledOperand(op, 1, compute), op.Operand(2)}
+	t := tensors.Type(d.Result())
+	operands := []*ir.Value{a.scaledOperand(d, 0, compute), a.scaledOperand(d, 1, compute), d.C()}
 	for i := range 2 {
 		e := &layout.DotOp{OpIdx: i, Parent: encoding.Get(t)}
 		operands[i] = ttg.NewConvertLayout(b, operands[i], encoding.Of(c, e))
 	}
 	n := b.Create(tt.Dot, ir.State{Operands: operands, Types: []ir.Type{t}})
-	op.ReplaceAllUsesWith(n.Result(0))
-	op.Erase()
+	d.Op.ReplaceAllUsesWith(n.Result(0))
+	d.Op.Erase()
 }
 
 // scaledOperand is operand i of a scaled dot with elements of type compute, its
 // scale multiplied in.
-func (a *accelerator) scaledOperand(op *ir.Operation, i int, compute ir.Type) *ir.Value {
-	b, c := a.b, op.Context()
-	v, scale := op.Operand(i), op.GroupOne(3+i)
+func (a *accelerator) scaledOperand(d tt.DotScaledOp, i int, compute ir.Type) *ir.Value {
+	b, c := a.b, d.Op.Context()
+	v, scale, format, alongK := d.A(), d.AScale(), d.AElemType(), d.LhsKPack()
+	if i == 1 {
+		v, scale, format, alongK = d.B(), d.BScale(), d.BElemType(), d.RhsKPack()
+	}
 	rank := len(tensors.Type(v).Shape)
 	k, other := rank-1-i, rank-2+i
-	if kind, _ := op.IntAttr([]string{"a_elem_type", "b_elem_type"}[i]); kind == formatE2M1 {
+	if format == formatE2M1 {
 		axis := k
-		if alongK, _ := op.IntAttr([]string{"lhs_k_pack", "rhs_k_pack"}[i]); alongK == 0 {
+		if !alongK {
 			axis = other
 		}
 		v = unpackFp4(b, v, axis, compute)
@@ -71,7 +72,7 @@ func (a *accelerator) scaledOperand(op *ir.Operation, i int, compute ir.Type) *i
 	}
 	block := tensors.Type(v).Shape[k] / tensors.Type(scale).Shape[k]
 	// One conversion, of the scale as it came, for all that is made of it.
-	spread := a.spreadLayout(tensors.Type(scale).Shape, op)
+	spread := a.spreadLayout(tensors.Type(scale).Shape, d.Op)
 	scale = ttg.NewConvertLayout(b, scale, encoding.Slice(c, spread, rank))
 	repeated := func(x *ir.Value) *ir.Value {
 		return ttg.NewConvertLayout(b, repeat(b, x, k, block, spread), tensors.Encoding(v))
@@ -84,7 +85,7 @@ func (a *accelerator) scaledOperand(op *ir.Operation, i int, compute ir.Type) *i
 		factor = b.Op(tt.FpToFp, []*ir.Value{scale}, c.WithElem(scale.Type(), compute)).Result(0)
 	}
 	product := arith.Binary(b, arith.MulF, v, repeated(factor))
-	if fast, _ := op.IntAttr("fastMath"); fast != 0 || !isBits {
+	if d.FastMath() || !isBits {
 		return product
 	}
 	const noNumber = 0xff

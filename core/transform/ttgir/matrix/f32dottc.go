@@ -27,13 +27,14 @@ type TF32Rounding struct{ Asm, Constraints string }
 // an infinity and no number. Without a rounding, tf32x3 stays as it is.
 func NewF32DotTC(round TF32Rounding) *pass.Pass {
 	return &pass.Pass{
-		Name:    "tritongpu-F32DotTC",
-		Doc:     "split f32 dots into dots of narrower types, as their precision asks",
-		Example: f32DotTCExample,
+		Name:     "tritongpu-F32DotTC",
+		Doc:      "split f32 dots into dots of narrower types, as their precision asks",
+		Example:  f32DotTCExample,
+		ByTarget: true,
 		Run: func(r *pass.Run) error {
 			s := splitter{b: ir.NewBuilder(r.Module.Context()), round: round}
 			ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-				if op.Is(tt.Dot) && s.split(op) {
+				if op.Is(tt.Dot) && s.split(tt.AsDot(op)) {
 					r.Count("split", 1)
 					return ir.Skip
 				}
@@ -49,25 +50,25 @@ type splitter struct {
 	round TF32Rounding
 }
 
-func (s *splitter) split(dot *ir.Operation) bool {
+func (s *splitter) split(dot tt.DotOp) bool {
 	f32 := func(v *ir.Value) bool { return ir.ElemOf(v.Type()) == ir.Type(s.b.Context().F32()) }
-	if !f32(dot.Operand(0)) || !f32(dot.Operand(1)) {
+	if !f32(dot.A()) || !f32(dot.B()) {
 		return false
 	}
-	s.b.At(dot)
-	precision, _ := dot.IntAttr("inputPrecision")
+	s.b.At(dot.Op)
+	precision := dot.InputPrecision()
 	var as, bs []*ir.Value // the parts, greatest first
 	switch {
 	case precision == tt.PrecisionTF32x3 && s.round.Asm != "":
-		as, bs = s.tf32Parts(dot.Operand(0)), s.tf32Parts(dot.Operand(1))
+		as, bs = s.tf32Parts(dot.A()), s.tf32Parts(dot.B())
 	case precision == tt.PrecisionBF16x3:
-		as, bs = s.bf16Parts(dot.Operand(0), 2), s.bf16Parts(dot.Operand(1), 2)
+		as, bs = s.bf16Parts(dot.A(), 2), s.bf16Parts(dot.B(), 2)
 	case precision == tt.PrecisionBF16x6:
-		as, bs = s.bf16Parts(dot.Operand(0), 3), s.bf16Parts(dot.Operand(1), 3)
+		as, bs = s.bf16Parts(dot.A(), 3), s.bf16Parts(dot.B(), 3)
 	default:
 		return false
 	}
-	attrs := slices.Clone(dot.Attrs())
+	attrs := slices.Clone(dot.Op.Attrs())
 	inputs := tt.PrecisionTF32
 	if precision != tt.PrecisionTF32x3 {
 		inputs = tt.PrecisionIEEE // exact for bf16
@@ -76,7 +77,7 @@ func (s *splitter) split(dot *ir.Operation) bool {
 	if inputs != tt.PrecisionIEEE {
 		attrs = append(attrs, ir.NamedAttr{Name: "inputPrecision", Attr: s.b.Context().I32Attr(inputs)})
 	}
-	t := dot.Result(0).Type()
+	t := dot.Result().Type()
 	zero := arith.Float(s.b, t, 0)
 	sum := zero
 	product := func(i, j int) {
@@ -92,9 +93,9 @@ func (s *splitter) split(dot *ir.Operation) bool {
 	isNaN := arith.Compare(s.b, arith.CmpF, arith.UNO, sum, sum)
 	sum = arith.NewSelect(s.b, isNaN, zero, sum)
 	product(0, 0)
-	sum = arith.Binary(s.b, arith.AddF, sum, dot.Operand(2))
-	dot.ReplaceAllUsesWith(sum)
-	dot.Erase()
+	sum = arith.Binary(s.b, arith.AddF, sum, dot.C())
+	dot.Op.ReplaceAllUsesWith(sum)
+	dot.Op.Erase()
 	return true
 }
 

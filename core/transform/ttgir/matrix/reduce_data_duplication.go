@@ -6,13 +6,18 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/sharedmem"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
 
-// ReduceDataDuplication replaces a conversion to an operand of a dot, in which
-// many threads hold the same element, by a buffer in shared memory that is
-// filled once and read by each thread as the matrix instruction wants it.
+// ReduceDataDuplication is the pass for a target without a matrix unit: operands
+// of dots go through plain buffers.
+var ReduceDataDuplication = NewReduceDataDuplication(dots.MultiplyAdd{})
+
+// NewReduceDataDuplication makes the pass that replaces a conversion to an operand
+// of a dot, in which many threads hold the same element, by a buffer in shared
+// memory that is filled once and read by each thread as the unit wants it.
 // Conversions that need no shared memory stay.
 //
 //	%b = ttg.convert_layout %a : … #blocked> -> … #ttg.dot_op<…>>
@@ -21,32 +26,35 @@ import (
 //
 //	%m = ttg.local_alloc %a : (… #blocked>) -> !ttg.memdesc<… #shared, #smem>
 //	%b = ttg.local_load %m : … -> … #ttg.dot_op<…>>
-var ReduceDataDuplication = &pass.Pass{
-	Name:    "tritongpu-reduce-data-duplication",
-	Doc:     "convert operands of dots through shared memory in a layout that suits them",
-	Example: reduceDataDuplicationExample,
-	Run: func(r *pass.Run) error {
-		b := ir.NewBuilder(r.Module.Context())
-		for _, cvt := range tensors.Conversions(r.Module) {
-			if throughShared(b, cvt) {
-				r.Count("buffers", 1)
+func NewReduceDataDuplication(unit dots.MatrixUnit) *pass.Pass {
+	return &pass.Pass{
+		Name:     "tritongpu-reduce-data-duplication",
+		Doc:      "convert operands of dots through shared memory in a layout that suits them",
+		Example:  reduceDataDuplicationExample,
+		ByTarget: true,
+		Run: func(r *pass.Run) error {
+			b := ir.NewBuilder(r.Module.Context())
+			for _, cvt := range tensors.Conversions(r.Module) {
+				if throughShared(b, unit, ttg.AsConvertLayout(cvt)) {
+					r.Count("buffers", 1)
+				}
 			}
-		}
-		return nil
-	},
+			return nil
+		},
+	}
 }
 
-func throughShared(b *ir.Builder, cvt *ir.Operation) bool {
-	src, dst := tensors.Type(cvt.Operand(0)), tensors.Type(cvt.Result(0))
-	dot, ok := encoding.Get(dst).(*layout.DotOp)
+func throughShared(b *ir.Builder, unit dots.MatrixUnit, cvt ttg.ConvertLayoutOp) bool {
+	src, dst := tensors.Type(cvt.Src()), tensors.Type(cvt.Result())
+	operand, ok := encoding.Get(dst).(*layout.DotOp)
 	if !ok || staysInWarp(src, dst) {
 		return false
 	}
-	e := sharedmem.ForDot(dot, src.Shape, sharedmem.Order(src), ir.BitWidth(src.Elem), false)
-	b.At(cvt)
-	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{cvt.Operand(0)}, sharedmem.Type(b.Context(), src.Shape, src.Elem, e, false)).Result(0)
-	cvt.ReplaceAllUsesWith(b.Op(ttg.LocalLoad, []*ir.Value{buffer}, dst).Result(0))
-	cvt.Erase()
+	e := unit.Buffer(operand, dots.Buffer{Shape: src.Shape, Order: sharedmem.Order(src), Bits: ir.BitWidth(src.Elem)})
+	b.At(cvt.Op)
+	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{cvt.Src()}, sharedmem.Type(b.Context(), src.Shape, src.Elem, e, false)).Result(0)
+	cvt.Result().ReplaceAllUsesWith(b.Op(ttg.LocalLoad, []*ir.Value{buffer}, dst).Result(0))
+	cvt.Op.Erase()
 	return true
 }
 

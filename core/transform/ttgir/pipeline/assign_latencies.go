@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 	"github.com/tritonc/tritonc/core/transform/ttgir/sharedmem"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
@@ -20,62 +21,70 @@ import (
 // least.
 const smallestCopy = 4
 
-// AssignLatencies says which loads of innermost loops are worth starting iterations
-// ahead of their use, and by how many: the loads that operands of dots come
+// AssignLatencies is the pass for a target without a matrix unit.
+var AssignLatencies = NewAssignLatencies(dots.MultiplyAdd{})
+
+// NewAssignLatencies makes the pass that says which loads of innermost loops are
+// worth starting iterations ahead of their use, and by how many: the loads that
+// operands of dots come
 // from, or, where the user asks for stages on a loop without dots, those that
 // anything comes from. With n stages, n-1 iterations are shared between a load and
 // those that its address depends on. Loads that could not be copied
 // asynchronously are left alone, which none through a descriptor is, and those
 // from memory that the loop writes, which would read too early; so are loops that carry a value further than one
 // iteration.
-var AssignLatencies = &pass.Pass{
-	Name: "tritongpu-assign-latencies",
-	Doc:  "set how many iterations ahead of their use loads start",
-	Options: []pass.Option{
-		{Name: "num-stages", Doc: "iterations of a loop in flight, unless the loop says", Default: 3},
-	},
-	Example: assignLatenciesExample,
-	Run: func(r *pass.Run) error {
-		var info *axisinfo.Result
-		c := r.Module.Context()
-		for _, loop := range forloop.All(r.Module) {
-			stages := r.Int("num-stages")
-			own, wanted := loop.IntAttr(numStagesAttr)
-			if wanted {
-				stages = int(own)
-			}
-			if stages > pass.MaxStages {
-				return pass.OverLimit(loop.Loc(), "what more stages hold does not fit in shared memory", "the loop has num_stages %d; it may have %d", stages, pass.MaxStages)
-			}
-			if stages <= 1 || carriesFar(loop) || !forloop.IsInnermost(loop) {
-				continue
-			}
-			if info == nil {
-				info = axisinfo.Analyze(r.Module)
-			}
-			f := &loadFinder{info: info, level: make(map[*ir.Operation]int), excluded: make(map[*ir.Operation]bool)}
-			f.find(loop, wanted)
-			deepest, n := 0, 0
-			for _, load := range f.loads {
-				if level, ok := f.level[load]; ok && level < stages-1 {
-					deepest = max(deepest, level)
+func NewAssignLatencies(unit dots.MatrixUnit) *pass.Pass {
+	return &pass.Pass{
+		Name: "tritongpu-assign-latencies",
+		Doc:  "set how many iterations ahead of their use loads start",
+		Options: []pass.Option{
+			{Name: "num-stages", Doc: "iterations of a loop in flight, unless the loop says", Default: 3},
+		},
+		Example:  assignLatenciesExample,
+		ByTarget: true,
+		Run: func(r *pass.Run) error {
+			var info *axisinfo.Result
+			c := r.Module.Context()
+			for _, loop := range forloop.All(r.Module) {
+				stages := r.Int("num-stages")
+				own, wanted := loop.IntAttr(numStagesAttr)
+				if wanted {
+					stages = int(own)
 				}
-			}
-			for _, load := range f.loads {
-				if level, ok := f.level[load]; ok && level < stages-1 {
-					load.SetAttr(latencyAttr, c.I32Attr(int64((stages-1)/(deepest+1))))
-					n++
+				if stages > pass.MaxStages {
+					return pass.OverLimit(loop.Loc(), "what more stages hold does not fit in shared memory", "the loop has num_stages %d; it may have %d", stages, pass.MaxStages)
 				}
+				if stages <= 1 || carriesFar(loop) || !forloop.IsInnermost(loop) {
+					continue
+				}
+				if info == nil {
+					info = axisinfo.Analyze(r.Module)
+				}
+				f := &loadFinder{unit: unit, info: info, level: make(map[*ir.Operation]int), excluded: make(map[*ir.Operation]bool)}
+				f.find(loop, wanted)
+				deepest, n := 0, 0
+				for _, load := range f.loads {
+					if level, ok := f.level[load]; ok && level < stages-1 {
+						deepest = max(deepest, level)
+					}
+				}
+				for _, load := range f.loads {
+					if level, ok := f.level[load]; ok && level < stages-1 {
+						load.SetAttr(latencyAttr, c.I32Attr(int64((stages-1)/(deepest+1))))
+						n++
+					}
+				}
+				r.Count("loads", n)
 			}
-			r.Count("loads", n)
-		}
-		return nil
-	},
+			return nil
+		},
+	}
 }
 
 // loadFinder finds loads that something is computed from, and through how many
 // further loads.
 type loadFinder struct {
+	unit     dots.MatrixUnit
 	info     *axisinfo.Result
 	loads    []*ir.Operation // in the order of discovery
 	level    map[*ir.Operation]int
@@ -93,15 +102,15 @@ func (f *loadFinder) find(loop *ir.Operation, withoutDots bool) {
 		}
 		return ir.Advance
 	})
-	dots := false
+	multiplies := false
 	for op := range loop.Body().Ops() {
-		if tt.IsDot(op) {
-			dots = true
+		if _, ok := accumulator(f.unit, op); ok {
+			multiplies = true
 			f.seen = make(map[*ir.Operation]bool)
 			f.from(op, 0)
 		}
 	}
-	if dots || !withoutDots {
+	if multiplies || !withoutDots {
 		return
 	}
 	f.seen = make(map[*ir.Operation]bool)
@@ -118,13 +127,25 @@ func (f *loadFinder) find(loop *ir.Operation, withoutDots bool) {
 // through a descriptor.
 func isLoad(op *ir.Operation) bool { return op.Is(tt.Load) || op.Is(tt.DescriptorLoad) }
 
+// accumulator is what op adds its product to; false if op is not a dot.
+func accumulator(unit dots.MatrixUnit, op *ir.Operation) (*ir.Value, bool) {
+	switch {
+	case op.Is(tt.Dot):
+		return tt.AsDot(op).C(), true
+	case op.Is(tt.DotScaled):
+		return tt.AsDotScaled(op).C(), true
+	}
+	made, ok := unit.Made(op)
+	return made.Acc, ok
+}
+
 func (f *loadFinder) from(op *ir.Operation, level int) {
 	if f.seen[op] || f.excluded[op] {
 		return
 	}
 	f.seen[op] = true
 	if isLoad(op) {
-		if op.Is(tt.Load) && !copiesWell(f.info, op) || f.written[basePointer(op.Operand(0))] {
+		if op.Is(tt.Load) && !copiesWell(f.unit, f.info, op) || f.written[basePointer(op.Operand(0))] {
 			return
 		}
 		have, ok := f.level[op]
@@ -139,8 +160,9 @@ func (f *loadFinder) from(op *ir.Operation, level int) {
 		f.level[op] = level
 		level++
 	}
+	acc, _ := accumulator(f.unit, op)
 	for _, v := range nestedOperands(op) {
-		if tt.IsDot(op) && v == op.Operand(2) {
+		if v == acc {
 			continue // the sum is carried from iteration to iteration
 		}
 		if d := v.Def(); d != nil && d.Block() == op.Block() {
@@ -176,12 +198,12 @@ func basePointer(v *ir.Value) *ir.Value {
 
 // copiesWell reports whether a load can become a copy to shared memory, in wide
 // enough pieces, from which all of its users can read.
-func copiesWell(info *axisinfo.Result, load *ir.Operation) bool {
+func copiesWell(unit dots.MatrixUnit, info *axisinfo.Result, load *ir.Operation) bool {
 	t := tensors.Type(load.Result(0))
 	if t == nil || tensors.Type(load.Operand(0)) == nil || accessBytes(info, load) < smallestCopy {
 		return false
 	}
-	if _, ok := sharedForDots(load.Result(0)); !ok {
+	if _, ok := sharedForDots(unit, load.Result(0)); !ok {
 		return false
 	}
 	allocs, same := allocsOf(load)
@@ -251,7 +273,7 @@ func copyBytes(t *ir.TensorType, enc ir.Attribute) int64 {
 // sharedForDots is the layout of a buffer for v if nothing but operands of dots
 // is read from it, nil if there are other uses. It is false when the dots want
 // different layouts.
-func sharedForDots(v *ir.Value) (*encoding.Attr, bool) {
+func sharedForDots(unit dots.MatrixUnit, v *ir.Value) (*encoding.Attr, bool) {
 	var enc *encoding.Attr
 	for u := range v.Users() {
 		if u.NumResults() != 1 {
@@ -260,7 +282,7 @@ func sharedForDots(v *ir.Value) (*encoding.Attr, bool) {
 		var want *encoding.Attr
 		if m, ok := u.Result(0).Type().(*ttg.MemDescType); ok {
 			want, _ = m.Encoding.(*encoding.Attr)
-			if inner, ok := sharedForDots(u.Result(0)); inner == nil || !ok {
+			if inner, ok := sharedForDots(unit, u.Result(0)); inner == nil || !ok {
 				return nil, ok
 			}
 		} else {
@@ -271,7 +293,7 @@ func sharedForDots(v *ir.Value) (*encoding.Attr, bool) {
 			if dot == nil {
 				return nil, true
 			}
-			want = dotBuffer(v, dot, transposed)
+			want = dotBuffer(unit, v, dot, transposed)
 		}
 		if enc != nil && want != enc {
 			return nil, false
@@ -303,20 +325,20 @@ func dotBehind(op *ir.Operation) (dot *layout.DotOp, isTransposed bool) {
 
 // dotBuffer is the layout of a buffer that holds v, a tensor or a buffer itself,
 // for the operand dot, which is v transposed if isTransposed.
-func dotBuffer(v *ir.Value, dot *layout.DotOp, isTransposed bool) *encoding.Attr {
-	c := dotContext(v)
+func dotBuffer(unit dots.MatrixUnit, v *ir.Value, dot *layout.DotOp, isTransposed bool) *encoding.Attr {
+	buffer := dots.Buffer{Transposed: isTransposed}
 	switch t := v.Type().(type) {
 	case *ir.TensorType:
-		return encoding.Of(c, sharedmem.ForDot(dot, t.Shape, sharedmem.Order(t), ir.BitWidth(t.Elem), isTransposed))
+		buffer.Shape, buffer.Order, buffer.Bits = t.Shape, sharedmem.Order(t), ir.BitWidth(t.Elem)
 	case *ttg.MemDescType:
-		e := t.Encoding.(*encoding.Attr).Layout
-		order := rowMajor(len(t.Shape))
-		if s, ok := e.(*layout.SwizzledShared); ok {
-			order = s.Order
+		buffer.Shape, buffer.Order, buffer.Bits = t.Shape, rowMajor(len(t.Shape)), ir.BitWidth(t.Elem)
+		if s, ok := t.Encoding.(*encoding.Attr).Layout.(*layout.SwizzledShared); ok {
+			buffer.Order = s.Order
 		}
-		return encoding.Of(c, sharedmem.ForDot(dot, t.Shape, order, ir.BitWidth(t.Elem), isTransposed))
+	default:
+		panic("BUG: ttgir: operand of a dot that is neither a tensor nor a buffer")
 	}
-	panic("BUG: ttgir: operand of a dot that is neither a tensor nor a buffer")
+	return encoding.Of(dotContext(v), unit.Buffer(dot, buffer))
 }
 
 // dotContext is the context of a value that has users.

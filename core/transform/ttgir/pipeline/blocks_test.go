@@ -18,6 +18,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
 )
 
@@ -196,7 +197,7 @@ func (m *blockCopier) loaded(op *ir.Operation) []int64 {
 // yet, and wait for nothing that does not come.
 func TestBlockCopiesAreThereWhenNeeded(t *testing.T) {
 	y, d := newToy(t)
-	withBlocks := pipeline.New(y)
+	withBlocks := pipeline.New(dots.MultiplyAdd{}, y)
 	starts, grouped := 0, 0
 	for seed := range uint64(80) {
 		src := randomCopies(rand.New(rand.NewPCG(seed, 7)), true)

@@ -98,8 +98,8 @@ func (p *prefetch) head() []*ir.Operation {
 	for i := range p.operands {
 		o := &p.operands[i]
 		// Without a token something else says when the buffer may be read.
-		ok = ok && (o.token() != nil || !sharedmem.IsMutable(o.buffer()))
-		for _, v := range []*ir.Value{o.buffer(), o.token()} {
+		ok = ok && (o.load.Token() != nil || !sharedmem.IsMutable(o.load.Src()))
+		for _, v := range []*ir.Value{o.load.Src(), o.load.Token()} {
 			if v != nil {
 				follow(v)
 				ok = ok && v.Block() == body

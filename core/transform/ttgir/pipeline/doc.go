@@ -13,6 +13,6 @@
 // what works for iterations that do not exist; carrybuffers.go rotates a pipelined
 // loop for prefetch.go.
 //
-// The package uses machine, tensors, sharedmem, forloop and masks of those beside
+// The package uses machine, tensors, sharedmem, dots, forloop and masks of those beside
 // it, and no other package of passes.
 package pipeline

@@ -10,6 +10,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 	"github.com/tritonc/tritonc/core/transform/ttgir/sharedmem"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
@@ -28,14 +29,16 @@ import (
 //	%w = ttg.async_wait %g                                                     {stage 2}
 //	%v = ttg.local_load %buffer[extract] token %w                              {stage 2}
 //
-// with a buffer for each iteration that a copy is ahead of its use. Loads with equally
+// with a buffer for each iteration that a copy is ahead of its use, and one more if
+// the use goes on in the next iteration. Loads with equally
 // many buffers share the two counters, which the loop carries. Loads through
 // descriptors become what blocks makes of them; see blockcopies.go.
 type loadLowering struct {
 	b      *ir.Builder
 	s      *schedule
 	elems  map[*ir.Operation]int64 // see accessesOf
-	blocks BlockCopies             // nil: loads through descriptors stay
+	unit   dots.MatrixUnit
+	blocks BlockCopies // nil: loads through descriptors stay
 	loads  []asyncLoad
 	groups []*blockGroup
 }
@@ -56,8 +59,8 @@ type counters struct{ insert, extract, phase *ir.Value }
 // lowerLoads lowers the loads of s's loop, which is made again when there are
 // any; s then describes the new loop. elems is what accessesOf returns for it. It
 // returns the number of copies.
-func lowerLoads(b *ir.Builder, s *schedule, elems map[*ir.Operation]int64, blocks BlockCopies) int {
-	l := &loadLowering{b: b, s: s, elems: elems, blocks: blocks}
+func lowerLoads(b *ir.Builder, s *schedule, elems map[*ir.Operation]int64, unit dots.MatrixUnit, blocks BlockCopies) int {
+	l := &loadLowering{b: b, s: s, elems: elems, unit: unit, blocks: blocks}
 	for op := range s.loop.Body().Ops() {
 		if isLoad(op) {
 			l.consider(op)
@@ -114,20 +117,48 @@ func (l *loadLowering) consider(op *ir.Operation) {
 		return
 	}
 	ahead := l.useStage(op) - l.s.slots[op].stage
+	if ahead <= 0 {
+		return
+	}
+	buffers := ahead
+	if l.readPastIteration(op) {
+		buffers++
+	}
 	if op.Is(tt.DescriptorLoad) {
-		if l.blocks != nil && ahead > 0 {
-			l.loads = append(l.loads, asyncLoad{op: op, buffers: ahead, enc: l.blocks.Buffer(op)})
+		if l.blocks != nil {
+			l.loads = append(l.loads, asyncLoad{op: op, buffers: buffers, enc: l.blocks.Buffer(op)})
 		}
 		return
 	}
-	if ahead <= 0 || tensors.Type(op.Operand(0)) == nil || l.elems[op]*axisinfo.ElemBytes(op.Result(0).Type()) < smallestCopy {
+	if tensors.Type(op.Operand(0)) == nil || l.elems[op]*axisinfo.ElemBytes(op.Result(0).Type()) < smallestCopy {
 		return
 	}
 	enc := l.bufferLayout(op)
 	if copyBytes(t, enc) < smallestCopy {
 		return
 	}
-	l.loads = append(l.loads, asyncLoad{op: op, buffers: ahead, enc: enc})
+	l.loads = append(l.loads, asyncLoad{op: op, buffers: buffers, enc: enc})
+}
+
+// readPastIteration reports whether a dot may still read the buffer of what op loads
+// when the next iteration begins.
+func (l *loadLowering) readPastIteration(op *ir.Operation) bool {
+	for u := range op.Result(0).Users() {
+		if u.Is(ttg.LocalAlloc) && readByRunning(l.unit, ttg.AsLocalAlloc(u).Result()) {
+			return true
+		}
+	}
+	return false
+}
+
+// readByRunning reports whether a dot that runs on reads a buffer or a view of it.
+func readByRunning(unit dots.MatrixUnit, buffer *ir.Value) bool {
+	for u := range buffer.Users() {
+		if made, ok := unit.Made(u); ok && made.RunsOn || sharedmem.IsView(u) && readByRunning(unit, u.Result(0)) {
+			return true
+		}
+	}
+	return false
 }
 
 // bufferLayout is the layout in shared memory from which op's users read best.
@@ -137,7 +168,7 @@ func (l *loadLowering) bufferLayout(op *ir.Operation) *encoding.Attr {
 			return a
 		}
 	}
-	if enc, ok := sharedForDots(op.Result(0)); enc != nil && ok {
+	if enc, ok := sharedForDots(l.unit, op.Result(0)); enc != nil && ok {
 		return enc
 	}
 	t := tensors.Type(op.Result(0))

@@ -10,6 +10,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 )
 
@@ -19,18 +20,20 @@ import (
 // lets as many groups of copies stay under way as were started after the one
 // that it is for. Loops that hold, in a stage that runs ahead, an operation that
 // cannot be switched off for iterations that do not exist, stay as they are.
-var Pipeline = New(nil)
+var Pipeline = New(dots.MultiplyAdd{}, nil)
 
-// New is Pipeline for a target that copies blocks through descriptors: loads
-// through them become what blocks makes of them.
-func New(blocks BlockCopies) *pass.Pass {
+// New is Pipeline for a target with a matrix unit, which says how operands of dots
+// are buffered, and with copies of blocks through descriptors: loads through them
+// become what blocks makes of them. Without blocks, which is nil, they stay.
+func New(unit dots.MatrixUnit, blocks BlockCopies) *pass.Pass {
 	return &pass.Pass{
 		Name: "tritongpu-pipeline",
 		Doc:  "pipeline scheduled loops, with loads as asynchronous copies",
 		Options: []pass.Option{
 			{Name: "num-stages", Doc: "ignored, since the schedule has the number of stages", Default: 3},
 		},
-		Example: pipelineExample,
+		Example:  pipelineExample,
+		ByTarget: true,
 		Run: func(r *pass.Run) error {
 			b := ir.NewBuilder(r.Module.Context())
 			var schedules []*schedule
@@ -49,7 +52,7 @@ func New(blocks BlockCopies) *pass.Pass {
 			}
 			elems := accessesOf(r.Module, schedules)
 			for _, s := range schedules {
-				r.Count("copies", lowerLoads(b, s, elems, blocks))
+				r.Count("copies", lowerLoads(b, s, elems, unit, blocks))
 				eraseSchedule(s.loop)
 				if s.stages > 1 {
 					expandLoop(b, s, blocks)

@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"testing"
 
+	"github.com/tritonc/tritonc/backends/nvidia/mma"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
@@ -12,10 +13,10 @@ import (
 
 func TestPasses(t *testing.T) {
 	ours := []*pass.Pass{
-		pipeline.AssignLatencies,
+		pipeline.NewAssignLatencies(mma.Unit{}),
 		pipeline.ScheduleLoops,
-		pipeline.Pipeline,
-		pipeline.Prefetch,
+		pipeline.New(mma.Unit{}, nil),
+		pipeline.NewPrefetch(mma.Unit{}),
 		pipeline.CoalesceAsyncCopy,
 	}
 	known := append([]*pass.Pass{std.NewCanonicalize(layouts.ConvertPatterns())}, ours...)

@@ -10,11 +10,15 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
 
-// Prefetch reads the first part, along K, of a dot's operands from shared memory
+// Prefetch is the pass for a target without a matrix unit: it changes nothing.
+var Prefetch = NewPrefetch(dots.MultiplyAdd{})
+
+// NewPrefetch makes the pass that reads the first part, along K, of a dot's operands from shared memory
 // at the end of the iteration before, so that an iteration's first matrix instructions find
 // them in registers, and the last part's run while the next iteration's first part is
 // on its way:
@@ -43,45 +47,48 @@ import (
 // iteration before. The pipeliner's
 // are not: they are found by an index that the loop counts up. With the option
 // carry-buffers such a loop is rotated first so that they are (carrybuffers.go).
-var Prefetch = &pass.Pass{
-	Name:    "tritongpu-prefetch",
-	Doc:     "read the first part of a dot's operands from shared memory one iteration ahead",
-	Example: prefetchExample,
-	Options: []pass.Option{
-		{Name: "carry-buffers", Doc: "also in loops that index their buffers by a counter", Default: false},
-	},
-	Run: func(r *pass.Run) error {
-		b := ir.NewBuilder(r.Module.Context())
-		for _, loop := range forloop.All(r.Module) {
-			p := readAhead(b, loop)
-			if p == nil {
-				continue
-			}
-			var head []*ir.Operation
-			if !p.carried() {
-				if head = p.head(); head == nil || !r.Bool("carry-buffers") {
+func NewPrefetch(unit dots.MatrixUnit) *pass.Pass {
+	return &pass.Pass{
+		Name:     "tritongpu-prefetch",
+		Doc:      "read the first part of a dot's operands from shared memory one iteration ahead",
+		Example:  prefetchExample,
+		ByTarget: true,
+		Options: []pass.Option{
+			{Name: "carry-buffers", Doc: "also in loops that index their buffers by a counter", Default: false},
+		},
+		Run: func(r *pass.Run) error {
+			b := ir.NewBuilder(r.Module.Context())
+			for _, loop := range forloop.All(r.Module) {
+				p := readAhead(b, unit, loop)
+				if p == nil {
 					continue
 				}
+				var head []*ir.Operation
+				if !p.carried() {
+					if head = p.head(); head == nil || !r.Bool("carry-buffers") {
+						continue
+					}
+				}
+				if p.disturbed(head) {
+					continue
+				}
+				if head != nil {
+					p.carryBuffers(head)
+					r.Count("carried", 1)
+				}
+				p.run()
+				r.Count("dots", 1)
 			}
-			if p.disturbed(head) {
-				continue
-			}
-			if head != nil {
-				p.carryBuffers(head)
-				r.Count("carried", 1)
-			}
-			p.run()
-			r.Count("dots", 1)
-		}
-		return nil
-	},
+			return nil
+		},
+	}
 }
 
 // prefetch is the work on one loop.
 type prefetch struct {
 	b        *ir.Builder
 	loop     *ir.Operation
-	dot      *ir.Operation
+	dot      tt.DotOp
 	operands [2]bufferedOperand
 	// k is the length of the dots, width that of the part read ahead.
 	k, width int64
@@ -89,49 +96,46 @@ type prefetch struct {
 
 // bufferedOperand is how an operand of the dot comes out of shared memory.
 type bufferedOperand struct {
-	load  *ir.Operation   // ttg.local_load
+	load  ttg.LocalLoadOp
 	steps []*ir.Operation // from what it loads to the operand, each of one tensor
 	kDim  int
 }
 
-// buffer is the descriptor that is read, token what the load waits for, or nil.
-func (o *bufferedOperand) buffer() *ir.Value { return o.load.Operand(0) }
-
-func (o *bufferedOperand) token() *ir.Value {
-	if o.load.NumOperands() < 2 {
-		return nil
-	}
-	return o.load.Operand(1)
-}
-
 // readAhead finds the loop's dot and its operands, nil when it is none of those
 // that Prefetch takes, but for where the buffers come from.
-func readAhead(b *ir.Builder, loop *ir.Operation) *prefetch {
+func readAhead(b *ir.Builder, unit dots.MatrixUnit, loop *ir.Operation) *prefetch {
 	p := &prefetch{b: b, loop: loop}
 	for op := range loop.Body().Ops() {
-		if !op.Is(tt.Dot) {
+		if !dots.IsDot(unit, op) {
 			continue
 		}
-		if p.dot != nil || !readsRegisters(op) {
+		if p.dot.Op != nil || !op.Is(tt.Dot) {
 			return nil
 		}
-		p.dot = op
+		p.dot = tt.AsDot(op)
 	}
-	if p.dot == nil {
+	if p.dot.Op == nil {
 		return nil
 	}
-	shape := ir.ShapeOf(p.dot.Operand(0).Type())
-	p.k = shape[len(shape)-1]
-	// One instruction's K: eight rows of lanes' pairs of registers.
-	p.width = 8 * int64(kWidthOf(p.dot.Operand(0)))
-	if p.width == 0 {
-		p.width = 256 / int64(ir.BitWidth(tensors.Type(p.dot.Operand(0)).Elem))
+	operands := [2]*ir.Value{p.dot.A(), p.dot.B()}
+	for _, v := range operands {
+		operand, ok := encoding.Get(v.Type()).(*layout.DotOp)
+		if !ok {
+			return nil
+		}
+		n := unit.PartK(operand)
+		if n == 0 {
+			return nil
+		}
+		p.width = max(p.width, n)
 	}
+	shape := ir.ShapeOf(p.dot.A().Type())
+	p.k = shape[len(shape)-1]
 	if p.k < p.width {
 		return nil
 	}
-	for i := range p.operands {
-		o := bufferedFrom(p.dot.Operand(i))
+	for i, v := range operands {
+		o := bufferedFrom(v)
 		if o == nil {
 			return nil
 		}
@@ -139,31 +143,6 @@ func readAhead(b *ir.Builder, loop *ir.Operation) *prefetch {
 		p.operands[i] = *o
 	}
 	return p
-}
-
-// readsRegisters reports whether both operands of a dot are in the registers of
-// a matrix instruction.
-func readsRegisters(dot *ir.Operation) bool {
-	for i := range 2 {
-		d, ok := encoding.Get(dot.Operand(i).Type()).(*layout.DotOp)
-		if !ok {
-			return false
-		}
-		switch e := d.Parent.(type) {
-		case *layout.NvidiaMMA:
-			if e.VersionMajor != 2 {
-				return false
-			}
-		case *layout.AMDMFMA:
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-func kWidthOf(operand *ir.Value) int {
-	return encoding.Get(operand.Type()).(*layout.DotOp).KWidth
 }
 
 // bufferedFrom follows an operand back to the load that it comes from, over
@@ -180,7 +159,7 @@ func bufferedFrom(v *ir.Value) *bufferedOperand {
 			if !ok {
 				return nil // it is transposed or converted on its way
 			}
-			o.load = op
+			o.load = ttg.AsLocalLoad(op)
 			slices.Reverse(o.steps)
 			return &o
 		}
@@ -204,7 +183,7 @@ func carriedIndex(loop *ir.Operation, v *ir.Value) int {
 func (p *prefetch) carried() bool {
 	for i := range p.operands {
 		o := &p.operands[i]
-		if carriedIndex(p.loop, o.buffer()) < 0 || o.token() != nil && carriedIndex(p.loop, o.token()) < 0 {
+		if carriedIndex(p.loop, o.load.Src()) < 0 || o.load.Token() != nil && carriedIndex(p.loop, o.load.Token()) < 0 {
 			return false
 		}
 	}
@@ -216,7 +195,7 @@ func (p *prefetch) carried() bool {
 // read in the iteration before.
 func (p *prefetch) disturbed(apart []*ir.Operation) bool {
 	for i := range p.operands {
-		for op := p.loop.Body().First(); op != p.operands[i].load; op = op.Next() {
+		for op := p.loop.Body().First(); op != p.operands[i].load.Op; op = op.Next() {
 			if changesBuffers(op) && !slices.Contains(apart, op) {
 				return true
 			}
@@ -245,7 +224,7 @@ func changesBuffers(op *ir.Operation) bool {
 func (p *prefetch) part(o *bufferedOperand, buffer, token *ir.Value, k, n int64) *ir.Value {
 	b := p.b
 	c := b.Context()
-	b.Loc = o.load.Loc()
+	b.Loc = o.load.Op.Loc()
 	if n < p.k {
 		t := *buffer.Type().(*ttg.MemDescType)
 		t.Shape = slices.Clone(t.Shape)
@@ -267,7 +246,7 @@ func (p *prefetch) part(o *bufferedOperand, buffer, token *ir.Value, k, n int64)
 	if token != nil {
 		operands = append(operands, token)
 	}
-	v := b.Op(ttg.LocalLoad, operands, cut(o.load.Result(0))).Result(0)
+	v := b.Op(ttg.LocalLoad, operands, cut(o.load.Result())).Result(0)
 	for _, step := range o.steps {
 		m := ir.NewMapping()
 		m.Map(step.Operand(0), v)
@@ -288,15 +267,15 @@ func (p *prefetch) run() {
 	var first [2]*ir.Value
 	for i := range p.operands {
 		o := &p.operands[i]
-		first[i] = p.part(o, inits[carriedIndex(p.loop, o.buffer())], p.incoming(o, inits), 0, p.width)
+		first[i] = p.part(o, inits[carriedIndex(p.loop, o.load.Src())], p.incoming(o, inits), 0, p.width)
 	}
 	var args []*ir.Value
 	p.loop, args = forloop.AddCarried(b, p.loop, first[:]...)
 	yield := forloop.Yield(p.loop)
 	// The other parts where the whole was, each as large as what was there before
 	// it, so that it begins at a multiple of its size.
-	b.SetBefore(p.dot)
-	acc := p.product(args[0], args[1], p.dot.Operand(2))
+	b.SetBefore(p.dot.Op)
+	acc := p.product(args[0], args[1], p.dot.C())
 	last := acc
 	var rest [][2]*ir.Value
 	for k := p.width; k < p.k; {
@@ -304,29 +283,29 @@ func (p *prefetch) run() {
 		var parts [2]*ir.Value
 		for i := range p.operands {
 			o := &p.operands[i]
-			b.SetBefore(o.load) // after it, there may be something else in the buffer
-			parts[i] = p.part(o, o.buffer(), o.token(), k, n)
+			b.SetBefore(o.load.Op) // after it, there may be something else in the buffer
+			parts[i] = p.part(o, o.load.Src(), o.load.Token(), k, n)
 		}
 		rest = append(rest, parts)
 		k += n
 	}
-	b.SetBefore(p.dot)
+	b.SetBefore(p.dot.Op)
 	for _, x := range rest {
-		last = p.product(x[0], x[1], last.Result(0))
+		last = p.product(x[0], x[1], last.Result())
 	}
-	p.dot.ReplaceAllUsesWith(last.Result(0))
+	p.dot.Op.ReplaceAllUsesWith(last.Result())
 	// The next iteration's first part at the end of this one, and with it the last
 	// dot, if nothing but the next iteration needs it.
 	b.SetBefore(yield)
 	carried := yield.OperandValues()
 	for i := range p.operands {
 		o := &p.operands[i]
-		yield.AppendOperand(p.part(o, carried[carriedIndex(p.loop, o.buffer())], p.incoming(o, carried), 0, p.width))
+		yield.AppendOperand(p.part(o, carried[carriedIndex(p.loop, o.load.Src())], p.incoming(o, carried), 0, p.width))
 	}
-	if last != acc && last.Result(0).HasOneUse() && slices.Contains(yield.OperandValues(), last.Result(0)) {
-		last.MoveBefore(yield)
+	if last != acc && last.Result().HasOneUse() && slices.Contains(yield.OperandValues(), last.Result()) {
+		last.Op.MoveBefore(yield)
 	}
-	p.dot.Erase()
+	p.dot.Op.Erase()
 	for i := range p.operands {
 		p.operands[i].erase()
 	}
@@ -335,19 +314,19 @@ func (p *prefetch) run() {
 // incoming is the value, among those that go into the loop or its next iteration, of
 // the token that an operand's load waits for; nil when there is none.
 func (p *prefetch) incoming(o *bufferedOperand, values []*ir.Value) *ir.Value {
-	if o.token() == nil {
+	if o.load.Token() == nil {
 		return nil
 	}
-	return values[carriedIndex(p.loop, o.token())]
+	return values[carriedIndex(p.loop, o.load.Token())]
 }
 
 // product is the dot of other operands, at the builder's point.
-func (p *prefetch) product(x, y, acc *ir.Value) *ir.Operation {
-	n := p.dot.Clone(ir.NewMapping())
-	n.SetOperand(0, x)
-	n.SetOperand(1, y)
-	n.SetOperand(2, acc)
-	p.b.Insert(n)
+func (p *prefetch) product(x, y, acc *ir.Value) tt.DotOp {
+	n := tt.AsDot(p.dot.Op.Clone(ir.NewMapping()))
+	n.SetA(x)
+	n.SetB(y)
+	n.SetC(acc)
+	p.b.Insert(n.Op)
 	return n
 }
 
@@ -356,5 +335,5 @@ func (o *bufferedOperand) erase() {
 	for _, step := range slices.Backward(o.steps) {
 		step.Erase()
 	}
-	o.load.Erase()
+	o.load.Op.Erase()
 }

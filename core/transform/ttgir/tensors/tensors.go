@@ -63,12 +63,10 @@ func PerCTA(t *ir.TensorType) []int64 {
 	return shape
 }
 
+// IsMatrix reports whether e is the layout of a matrix instruction's result.
 func IsMatrix(e layout.Encoding) bool {
-	switch e.(type) {
-	case *layout.NvidiaMMA, *layout.AMDMFMA, *layout.AMDWMMA:
-		return true
-	}
-	return false
+	_, ok := e.(layout.Accumulator)
+	return ok
 }
 
 func Permutation(op *ir.Operation) []int {

@@ -1,0 +1,158 @@
+package dots
+
+import (
+	"iter"
+
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/transform/ttgir/machine"
+	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
+)
+
+// Dot is a tt.dot and what surrounds it.
+type Dot struct {
+	tt.DotOp
+	// Machine is how many warps, lanes and CTAs compute the dot.
+	machine.Machine
+	// Target is the module's ttg.target, or "".
+	Target string
+
+	unit  MatrixUnit
+	order map[*ir.Operation]int // numbers the module's dots as they were
+}
+
+// In lists the dots of a module that machine.Check takes, in the order of the
+// program, for a unit to be asked about.
+func In(module *ir.Operation, unit MatrixUnit) []Dot {
+	m, order := machine.Of(module), make(map[*ir.Operation]int)
+	var list []Dot
+	ir.Walk(module, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(tt.Dot) {
+			order[op] = len(list)
+			list = append(list, Dot{tt.AsDot(op), m.At(op), TargetOf(module), unit, order})
+		}
+		return ir.Advance
+	})
+	return list
+}
+
+// TargetOf is the ttg.target of a module, or "".
+func TargetOf(module *ir.Operation) string { return module.StringAttr(ttg.TargetAttr) }
+
+// Elems are the types of the elements of A, B and the result.
+func (d Dot) Elems() (a, b, result ir.Type) {
+	return ir.ElemOf(d.A().Type()), ir.ElemOf(d.B().Type()), ir.ElemOf(d.Result().Type())
+}
+
+// Shape is the shape of the part of the result that one CTA computes.
+func (d Dot) Shape() []int64 { return tensors.PerCTA(tensors.Type(d.Result())) }
+
+// Cluster is how the dot's blocked layout spreads the result over the CTAs of a
+// cluster: the CGA of the layouts that a Form gives it.
+func (d Dot) Cluster() layout.Bases {
+	if e, ok := encoding.Get(d.Result().Type()).(*layout.Blocked); ok {
+		return e.CGA
+	}
+	return nil
+}
+
+// Chain ranges over the results of the other dots of d's region that are connected
+// with d by uses, nearest first, not looking through transpositions.
+func (d Dot) Chain() iter.Seq[*ir.Value] {
+	return func(yield func(*ir.Value) bool) {
+		region := d.Op.Block().Region()
+		found := []*ir.Operation{d.Op}
+		seen := map[*ir.Operation]bool{d.Op: true}
+		add := func(o *ir.Operation) {
+			if o != nil && !seen[o] && o.Block().Region() == region && !o.Is(tt.Trans) {
+				seen[o] = true
+				found = append(found, o)
+			}
+		}
+		for i := 0; i < len(found); i++ {
+			if i > 0 && IsDot(d.unit, found[i]) && !yield(found[i].Result(0)) {
+				return
+			}
+			for _, v := range found[i].Operands() {
+				add(v.Def())
+			}
+			for _, r := range found[i].Results() {
+				for u := range r.Users() {
+					add(u)
+				}
+			}
+		}
+	}
+}
+
+// IsDot reports whether op is a tt.dot or what unit made of one.
+func IsDot(unit MatrixUnit, op *ir.Operation) bool {
+	if op.Is(tt.Dot) {
+		return true
+	}
+	_, ok := unit.Made(op)
+	return ok
+}
+
+// SourceBits is the width in bits of the narrowest elements from which an operand
+// comes: of itself, of the loads that feed element-wise operations and views, or of
+// packed pairs. A unit whose lanes hold as many neighbours along K as fill a
+// register with such elements keeps together what is loaded at once.
+func SourceBits(operand *ir.Value) int {
+	bits := ir.BitWidth(ir.ElemOf(operand.Type()))
+	joined := false
+	queue := []*ir.Value{operand}
+	seen := map[*ir.Operation]bool{}
+	for len(queue) > 0 {
+		op := queue[len(queue)-1].Def()
+		queue = queue[:len(queue)-1]
+		if op == nil || seen[op] {
+			continue
+		}
+		seen[op] = true
+		switch {
+		case op.Is(ttg.Fp4ToFp):
+			return 4
+		case op.Is(tt.Load), op.Is(tt.DescriptorLoad), op.Is(tt.DescriptorGather):
+			if t := tensors.Type(op.Result(0)); t != nil {
+				bits = min(bits, ir.BitWidth(t.Elem))
+			}
+		case op.Is(tt.Join):
+			joined = true
+		case op.Def().Has(ir.Elementwise) && ir.IsPure(op), isView(op), op.Is(tt.Broadcast), op.Is(ttg.ConvertLayout):
+		default:
+			continue
+		}
+		queue = append(queue, op.OperandValues()...)
+	}
+	if joined {
+		// On its way back through the join the width along K is halved.
+		bits /= 2
+	}
+	return bits
+}
+
+// isView reports whether op only sees its operand differently.
+func isView(op *ir.Operation) bool {
+	switch op.Def() {
+	case tt.ExpandDims, tt.Reshape, tt.Trans, tt.Join, tt.Split:
+		return true
+	}
+	return false
+}
+
+// IsFloat8 reports whether t is a float of 8 bits that tensors in memory have.
+func IsFloat8(t ir.Type) bool {
+	f, ok := t.(*ir.FloatType)
+	if !ok {
+		return false
+	}
+	switch f.Kind {
+	case ir.F8E4M3FN, ir.F8E5M2, ir.F8E4M3FNUZ, ir.F8E5M2FNUZ:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,101 @@
+package dots
+
+import (
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+)
+
+// MatrixUnit is a target's unit that multiplies tiles, as passes see it. A unit may
+// have several kinds of instructions and choose among them for each dot. Embedding
+// MultiplyAdd gives the methods that a unit does not need.
+//
+// A unit holds no state: the same questions get the same answers, whatever was
+// compiled before, and several compiles ask at the same time.
+type MatrixUnit interface {
+	// Check says why the unit cannot tell what it computes for a target, or returns
+	// nil. The target is the module's ttg.target, such as "hip:gfx942"; "" if the
+	// module has none. The error is the user's: it names what is wrong with the
+	// module. Called by accelerate-matmul before anything else.
+	Check(target string) error
+
+	// Form is how the unit computes a dot; nil if it lacks an instruction for the
+	// dot's types, precision, or number of warps, or if multiply-adds in each thread
+	// are faster. Called by accelerate-matmul once for each dot that has no layout of
+	// a matrix unit yet, in the order of the program; dots before it have theirs.
+	Form(d Dot) *Form
+
+	// Widen is the type to which elements of a dot's operands are converted
+	// before the unit multiplies them: elem itself if it takes them as they are.
+	// Every value of elem must be one of the wider type. Operands in registers are
+	// converted when they have the unit's layout, others before they go to shared
+	// memory. Called by accelerate-matmul for each dot with a layout of the unit.
+	Widen(d Dot, elem ir.Type) ir.Type
+
+	// Buffer is the layout of a buffer in shared memory from which threads read an
+	// operand to registers without conflicts of banks. Its dimensions lie in memory
+	// in b.Order. Called wherever a value on its way to that operand gets a buffer.
+	// Operand's parent may be any encoding; if the unit did not make it, the answer
+	// is Plain(b.Order).
+	Buffer(operand *layout.DotOp, b Buffer) layout.Shared
+
+	// Transposes reports whether an operand is as quickly read from a buffer that
+	// holds its transpose. If so, optimize-dot-operands replaces a tt.trans before
+	// the dot by such a buffer.
+	Transposes(operand *layout.DotOp) bool
+
+	// PartK is the number of elements along K of the least part of a dot with such
+	// an operand, the K of one instruction; 0 if the dot cannot be cut along K, as
+	// where the unit does not read the operand from registers. Called by
+	// prefetch, which reads a part ahead.
+	PartK(operand *layout.DotOp) int64
+
+	// Made describes an operation that a Form's Make made to multiply; false for
+	// all other operations, tt.dot among them.
+	Made(op *ir.Operation) (Made, bool)
+}
+
+// Form is how a unit computes one dot.
+type Form struct {
+	// Result is the layout of the result and of the accumulator in registers. A
+	// unit that accumulates elsewhere chooses how the result is read from there, and
+	// Make moves both.
+	Result layout.Accumulator
+	// Elem is the type of their elements; nil for that of the dot. Accumulator and
+	// result are converted from and to the dot's.
+	Elem ir.Type
+	// A and B are the layouts of the operands: a *layout.DotOp with the parent Result
+	// if the unit reads registers, a layout.Shared if it reads shared memory.
+	A, B layout.Encoding
+	// Make makes the dot at the builder's point. x and y are tensors or buffers
+	// (!ttg.memdesc) in the layouts A and B, widened as Widen says, acc is the
+	// accumulator; it returns a value of acc's type. Nil for a tt.dot with the
+	// attributes of d, which core/lower computes by lower.MatrixUnit. tt.dot takes
+	// tensors only, so a Form with an operand in shared memory must have it.
+	Make func(b *ir.Builder, d Dot, x, y, acc *ir.Value) *ir.Value
+}
+
+// Buffer describes the buffer that a MatrixUnit chooses a layout for.
+type Buffer struct {
+	Shape []int64 // of the buffer
+	Order []int   // its dimensions, fastest in memory first
+	Bits  int     // of one element
+	// Transposed says that the operand is the buffer transposed.
+	Transposed bool
+}
+
+// Made describes a dot that is not a tt.dot.
+type Made struct {
+	// Acc is the accumulator, an operand of the operation.
+	Acc *ir.Value
+	// RunsOn says that the operation may still read its operands in shared memory
+	// when the next iteration of its loop begins. The pipeliner then has one buffer
+	// more, so that a copy which starts in an iteration overwrites what the iteration
+	// before the last has multiplied.
+	RunsOn bool
+}
+
+// Plain is the layout of a buffer whose elements lie in that order of dimensions,
+// fastest first, and none elsewhere.
+func Plain(order []int) layout.Shared {
+	return &layout.SwizzledShared{Vec: 1, PerPhase: 1, MaxPhase: 1, Order: order}
+}
