@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,6 +95,46 @@ func TestUseLists(t *testing.T) {
 	y.EraseOperand(0)
 	if y.NumOperands() != 1 || y.OperandUse(0).Index() != 0 || arg.NumUses() != 1 {
 		t.Error("EraseOperand left wrong indices or uses")
+	}
+}
+
+// TestGroups: what changes a group of operands keeps the sizes of the groups right.
+func TestGroups(t *testing.T) {
+	def := &OpDef{
+		Name: "t.groups", Traits: SegmentedOperands,
+		Operands: []Operand{{Name: "first"}, {Name: "maybe", Arity: Optional}, {Name: "rest", Arity: Variadic}},
+	}
+	_, b, _, arg := fixture()
+	other := b.Op(testAdd, []*Value{arg, arg}).OneResult()
+	op := b.Create(def, State{Operands: []*Value{arg, arg, arg}, Segments: []int32{1, 0, 2}})
+	want := func(what string, segments []int32, operands ...*Value) {
+		t.Helper()
+		if !slices.Equal(op.Segments(), segments) || !slices.Equal(op.OperandValues(), operands) {
+			t.Errorf("%s: segments %v and operands %v", what, op.Segments(), op.OperandValues())
+		}
+	}
+	op.SetGroupOne(1, other)
+	want("added", []int32{1, 1, 2}, arg, other, arg, arg)
+	op.SetGroupOne(1, arg)
+	want("replaced", []int32{1, 1, 2}, arg, arg, arg, arg)
+	op.EraseOperand(3)
+	want("one of the last group erased", []int32{1, 1, 1}, arg, arg, arg)
+	op.SetGroup(2, []*Value{other, arg, other})
+	want("the last group replaced", []int32{1, 1, 3}, arg, arg, other, arg, other)
+	op.SetGroupOne(1, nil)
+	want("removed", []int32{1, 0, 3}, arg, other, arg, other)
+}
+
+func TestPair(t *testing.T) {
+	_, b, _, arg := fixture()
+	other := b.Op(testAdd, []*Value{arg, arg}).OneResult()
+	op := b.Op(testAdd, []*Value{arg, other})
+	op.SwapPair()
+	if l, r, ok := op.Pair(); !ok || l != other || r != arg {
+		t.Error("not exchanged")
+	}
+	if _, _, ok := b.Op(testRet, []*Value{arg}).Pair(); ok {
+		t.Error("one operand is a pair")
 	}
 }
 

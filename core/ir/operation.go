@@ -186,6 +186,24 @@ func (op *Operation) OperandValues() []*Value {
 	return vs
 }
 
+// Pair returns the operands of an operation on two; ok is false for others.
+func (op *Operation) Pair() (first, second *Value, ok bool) {
+	if len(op.operands) != 2 {
+		return nil, nil, false
+	}
+	return op.operands[0].value, op.operands[1].value, true
+}
+
+// SwapPair exchanges the operands of an operation on two.
+func (op *Operation) SwapPair() {
+	first, second, ok := op.Pair()
+	if !ok {
+		panic("BUG: ir: " + op.def.Name + " does not have two operands")
+	}
+	op.operands[0].Set(second)
+	op.operands[1].Set(first)
+}
+
 // SetOperands replaces all operands. Segments, where the operation has them,
 // are the caller's to keep right.
 func (op *Operation) SetOperands(vs []*Value) {
@@ -207,8 +225,17 @@ func (op *Operation) AppendOperand(v *Value) {
 	op.operands = append(op.operands, u)
 }
 
-// EraseOperand removes slot i; later slots move down.
+// EraseOperand removes slot i; later slots move down, and its group is one less.
 func (op *Operation) EraseOperand(i int) {
+	if op.segments != nil {
+		op.segments = slices.Clone(op.segments)
+		for g, lo := 0, 0; g < len(op.segments); g++ {
+			if lo += int(op.segments[g]); i < lo {
+				op.segments[g]--
+				break
+			}
+		}
+	}
 	op.operands[i].unlink()
 	op.operands = slices.Delete(op.operands, i, i+1)
 	for j := i; j < len(op.operands); j++ {
@@ -241,6 +268,29 @@ func (op *Operation) GroupOne(i int) *Value {
 		return nil
 	}
 	return op.operands[lo].value
+}
+
+// SetGroup replaces the operands of group i.
+func (op *Operation) SetGroup(i int, vs []*Value) {
+	lo, n := op.groupRange(i)
+	op.SetOperands(slices.Replace(op.OperandValues(), lo, lo+n, vs...))
+	if op.segments != nil {
+		op.segments = slices.Clone(op.segments)
+		op.segments[i] = int32(len(vs))
+	}
+}
+
+// SetGroupOne replaces, adds, or, where v is nil, removes the operand of group i.
+func (op *Operation) SetGroupOne(i int, v *Value) {
+	lo, n := op.groupRange(i)
+	switch {
+	case n > 0 && v != nil:
+		op.SetOperand(lo, v)
+	case n > 0:
+		op.EraseOperand(lo)
+	case v != nil:
+		op.SetGroup(i, []*Value{v})
+	}
 }
 
 // GroupRange says which operands group i is: n of them, from lo on.

@@ -90,8 +90,8 @@ func (v WarpGroupDotOp) CUse() *ir.Use { return v.Op.OperandUse(2) }
 // UseC returns the operand "useC", nil where it is absent.
 func (v WarpGroupDotOp) UseC() *ir.Value { return v.Op.GroupOne(3) }
 
-// SetUseC replaces the operand "useC", which must be there.
-func (v WarpGroupDotOp) SetUseC(x *ir.Value) { lo, _ := v.Op.GroupRange(3); v.Op.SetOperand(lo, x) }
+// SetUseC replaces or adds the operand "useC", or removes it where x is nil.
+func (v WarpGroupDotOp) SetUseC(x *ir.Value) { v.Op.SetGroupOne(3, x) }
 
 // InputPrecision returns the attribute "inputPrecision".
 func (v WarpGroupDotOp) InputPrecision() int64 { n, _ := v.Op.IntAttr("inputPrecision"); return n }
@@ -135,6 +135,9 @@ func AsWarpGroupDotWait(op *ir.Operation) WarpGroupDotWaitOp {
 // Inputs returns the operands "inputs".
 func (v WarpGroupDotWaitOp) Inputs() []*ir.Value { return v.Op.Group(0) }
 
+// SetInputs replaces the operands "inputs".
+func (v WarpGroupDotWaitOp) SetInputs(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // InputsAt returns operand i of the operands "inputs".
 func (v WarpGroupDotWaitOp) InputsAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(0)
@@ -145,6 +148,12 @@ func (v WarpGroupDotWaitOp) InputsAt(i int) *ir.Value {
 func (v WarpGroupDotWaitOp) SetInputsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(0)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseInputsAt removes operand i of the operands "inputs".
+func (v WarpGroupDotWaitOp) EraseInputsAt(i int) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.EraseOperand(lo + i)
 }
 
 // InputsUse returns the use that is operand i of the operands "inputs".
@@ -283,11 +292,14 @@ func (v WaitBarrierOp) PhaseUse() *ir.Use { return v.Op.OperandUse(1) }
 // Pred returns the operand "pred", nil where it is absent.
 func (v WaitBarrierOp) Pred() *ir.Value { return v.Op.GroupOne(2) }
 
-// SetPred replaces the operand "pred", which must be there.
-func (v WaitBarrierOp) SetPred(x *ir.Value) { lo, _ := v.Op.GroupRange(2); v.Op.SetOperand(lo, x) }
+// SetPred replaces or adds the operand "pred", or removes it where x is nil.
+func (v WaitBarrierOp) SetPred(x *ir.Value) { v.Op.SetGroupOne(2, x) }
 
 // Deps returns the operands "deps".
 func (v WaitBarrierOp) Deps() []*ir.Value { return v.Op.Group(3) }
+
+// SetDeps replaces the operands "deps".
+func (v WaitBarrierOp) SetDeps(x []*ir.Value) { v.Op.SetGroup(3, x) }
 
 // DepsAt returns operand i of the operands "deps".
 func (v WaitBarrierOp) DepsAt(i int) *ir.Value {
@@ -300,6 +312,9 @@ func (v WaitBarrierOp) SetDepsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(3)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseDepsAt removes operand i of the operands "deps".
+func (v WaitBarrierOp) EraseDepsAt(i int) { lo, _ := v.Op.GroupRange(3); v.Op.EraseOperand(lo + i) }
 
 // DepsUse returns the use that is operand i of the operands "deps".
 func (v WaitBarrierOp) DepsUse(i int) *ir.Use {
@@ -338,8 +353,8 @@ func (v ArriveBarrierOp) AllocUse() *ir.Use { return v.Op.OperandUse(0) }
 // Pred returns the operand "pred", nil where it is absent.
 func (v ArriveBarrierOp) Pred() *ir.Value { return v.Op.GroupOne(1) }
 
-// SetPred replaces the operand "pred", which must be there.
-func (v ArriveBarrierOp) SetPred(x *ir.Value) { lo, _ := v.Op.GroupRange(1); v.Op.SetOperand(lo, x) }
+// SetPred replaces or adds the operand "pred", or removes it where x is nil.
+func (v ArriveBarrierOp) SetPred(x *ir.Value) { v.Op.SetGroupOne(1, x) }
 
 // Count returns the attribute "count".
 func (v ArriveBarrierOp) Count() int64 { n, _ := v.Op.IntAttr("count"); return n }
@@ -402,6 +417,9 @@ func (v AsyncTmaCopyGlobalToLocalOp) DescUse() *ir.Use { return v.Op.OperandUse(
 // Coord returns the operands "coord".
 func (v AsyncTmaCopyGlobalToLocalOp) Coord() []*ir.Value { return v.Op.Group(1) }
 
+// SetCoord replaces the operands "coord".
+func (v AsyncTmaCopyGlobalToLocalOp) SetCoord(x []*ir.Value) { v.Op.SetGroup(1, x) }
+
 // CoordAt returns operand i of the operands "coord".
 func (v AsyncTmaCopyGlobalToLocalOp) CoordAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(1)
@@ -412,6 +430,12 @@ func (v AsyncTmaCopyGlobalToLocalOp) CoordAt(i int) *ir.Value {
 func (v AsyncTmaCopyGlobalToLocalOp) SetCoordAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(1)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseCoordAt removes operand i of the operands "coord".
+func (v AsyncTmaCopyGlobalToLocalOp) EraseCoordAt(i int) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.EraseOperand(lo + i)
 }
 
 // CoordUse returns the use that is operand i of the operands "coord".
@@ -487,6 +511,9 @@ func (v AsyncTmaCopyLocalToGlobalOp) DescUse() *ir.Use { return v.Op.OperandUse(
 // Coord returns the operands "coord".
 func (v AsyncTmaCopyLocalToGlobalOp) Coord() []*ir.Value { return v.Op.Group(1) }
 
+// SetCoord replaces the operands "coord".
+func (v AsyncTmaCopyLocalToGlobalOp) SetCoord(x []*ir.Value) { v.Op.SetGroup(1, x) }
+
 // CoordAt returns operand i of the operands "coord".
 func (v AsyncTmaCopyLocalToGlobalOp) CoordAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(1)
@@ -497,6 +524,12 @@ func (v AsyncTmaCopyLocalToGlobalOp) CoordAt(i int) *ir.Value {
 func (v AsyncTmaCopyLocalToGlobalOp) SetCoordAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(1)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseCoordAt removes operand i of the operands "coord".
+func (v AsyncTmaCopyLocalToGlobalOp) EraseCoordAt(i int) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.EraseOperand(lo + i)
 }
 
 // CoordUse returns the use that is operand i of the operands "coord".
@@ -539,6 +572,9 @@ func (v AsyncTmaReduceOp) DescUse() *ir.Use { return v.Op.OperandUse(0) }
 // Coord returns the operands "coord".
 func (v AsyncTmaReduceOp) Coord() []*ir.Value { return v.Op.Group(1) }
 
+// SetCoord replaces the operands "coord".
+func (v AsyncTmaReduceOp) SetCoord(x []*ir.Value) { v.Op.SetGroup(1, x) }
+
 // CoordAt returns operand i of the operands "coord".
 func (v AsyncTmaReduceOp) CoordAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(1)
@@ -550,6 +586,9 @@ func (v AsyncTmaReduceOp) SetCoordAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(1)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseCoordAt removes operand i of the operands "coord".
+func (v AsyncTmaReduceOp) EraseCoordAt(i int) { lo, _ := v.Op.GroupRange(1); v.Op.EraseOperand(lo + i) }
 
 // CoordUse returns the use that is operand i of the operands "coord".
 func (v AsyncTmaReduceOp) CoordUse(i int) *ir.Use {
@@ -746,8 +785,8 @@ func (v TcGen5MmaOp) DUse() *ir.Use { return v.Op.OperandUse(2) }
 // AccDep returns the operand "acc_dep", nil where it is absent.
 func (v TcGen5MmaOp) AccDep() *ir.Value { return v.Op.GroupOne(3) }
 
-// SetAccDep replaces the operand "acc_dep", which must be there.
-func (v TcGen5MmaOp) SetAccDep(x *ir.Value) { lo, _ := v.Op.GroupRange(3); v.Op.SetOperand(lo, x) }
+// SetAccDep replaces or adds the operand "acc_dep", or removes it where x is nil.
+func (v TcGen5MmaOp) SetAccDep(x *ir.Value) { v.Op.SetGroupOne(3, x) }
 
 // UseD returns the operand "useD".
 func (v TcGen5MmaOp) UseD() *ir.Value { return v.Op.GroupOne(4) }
@@ -757,6 +796,9 @@ func (v TcGen5MmaOp) Pred() *ir.Value { return v.Op.GroupOne(5) }
 
 // Barriers returns the operands "barriers".
 func (v TcGen5MmaOp) Barriers() []*ir.Value { return v.Op.Group(6) }
+
+// SetBarriers replaces the operands "barriers".
+func (v TcGen5MmaOp) SetBarriers(x []*ir.Value) { v.Op.SetGroup(6, x) }
 
 // BarriersAt returns operand i of the operands "barriers".
 func (v TcGen5MmaOp) BarriersAt(i int) *ir.Value {
@@ -769,6 +811,9 @@ func (v TcGen5MmaOp) SetBarriersAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(6)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseBarriersAt removes operand i of the operands "barriers".
+func (v TcGen5MmaOp) EraseBarriersAt(i int) { lo, _ := v.Op.GroupRange(6); v.Op.EraseOperand(lo + i) }
 
 // BarriersUse returns the use that is operand i of the operands "barriers".
 func (v TcGen5MmaOp) BarriersUse(i int) *ir.Use {
@@ -787,6 +832,9 @@ func (v TcGen5MmaOp) BarriersIndex(u *ir.Use) int {
 // BarrierPreds returns the operands "barrier_preds".
 func (v TcGen5MmaOp) BarrierPreds() []*ir.Value { return v.Op.Group(7) }
 
+// SetBarrierPreds replaces the operands "barrier_preds".
+func (v TcGen5MmaOp) SetBarrierPreds(x []*ir.Value) { v.Op.SetGroup(7, x) }
+
 // BarrierPredsAt returns operand i of the operands "barrier_preds".
 func (v TcGen5MmaOp) BarrierPredsAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(7)
@@ -797,6 +845,12 @@ func (v TcGen5MmaOp) BarrierPredsAt(i int) *ir.Value {
 func (v TcGen5MmaOp) SetBarrierPredsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(7)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseBarrierPredsAt removes operand i of the operands "barrier_preds".
+func (v TcGen5MmaOp) EraseBarrierPredsAt(i int) {
+	lo, _ := v.Op.GroupRange(7)
+	v.Op.EraseOperand(lo + i)
 }
 
 // BarrierPredsUse returns the use that is operand i of the operands "barrier_preds".
@@ -893,11 +947,8 @@ func (v TcGen5MmaScaledOp) DUse() *ir.Use { return v.Op.OperandUse(2) }
 // AccDep returns the operand "acc_dep", nil where it is absent.
 func (v TcGen5MmaScaledOp) AccDep() *ir.Value { return v.Op.GroupOne(3) }
 
-// SetAccDep replaces the operand "acc_dep", which must be there.
-func (v TcGen5MmaScaledOp) SetAccDep(x *ir.Value) {
-	lo, _ := v.Op.GroupRange(3)
-	v.Op.SetOperand(lo, x)
-}
+// SetAccDep replaces or adds the operand "acc_dep", or removes it where x is nil.
+func (v TcGen5MmaScaledOp) SetAccDep(x *ir.Value) { v.Op.SetGroupOne(3, x) }
 
 // AScale returns the operand "a_scale".
 func (v TcGen5MmaScaledOp) AScale() *ir.Value { return v.Op.GroupOne(4) }
@@ -914,6 +965,9 @@ func (v TcGen5MmaScaledOp) Pred() *ir.Value { return v.Op.GroupOne(7) }
 // Barriers returns the operands "barriers".
 func (v TcGen5MmaScaledOp) Barriers() []*ir.Value { return v.Op.Group(8) }
 
+// SetBarriers replaces the operands "barriers".
+func (v TcGen5MmaScaledOp) SetBarriers(x []*ir.Value) { v.Op.SetGroup(8, x) }
+
 // BarriersAt returns operand i of the operands "barriers".
 func (v TcGen5MmaScaledOp) BarriersAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(8)
@@ -924,6 +978,12 @@ func (v TcGen5MmaScaledOp) BarriersAt(i int) *ir.Value {
 func (v TcGen5MmaScaledOp) SetBarriersAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(8)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseBarriersAt removes operand i of the operands "barriers".
+func (v TcGen5MmaScaledOp) EraseBarriersAt(i int) {
+	lo, _ := v.Op.GroupRange(8)
+	v.Op.EraseOperand(lo + i)
 }
 
 // BarriersUse returns the use that is operand i of the operands "barriers".
@@ -943,6 +1003,9 @@ func (v TcGen5MmaScaledOp) BarriersIndex(u *ir.Use) int {
 // BarrierPreds returns the operands "barrier_preds".
 func (v TcGen5MmaScaledOp) BarrierPreds() []*ir.Value { return v.Op.Group(9) }
 
+// SetBarrierPreds replaces the operands "barrier_preds".
+func (v TcGen5MmaScaledOp) SetBarrierPreds(x []*ir.Value) { v.Op.SetGroup(9, x) }
+
 // BarrierPredsAt returns operand i of the operands "barrier_preds".
 func (v TcGen5MmaScaledOp) BarrierPredsAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(9)
@@ -953,6 +1016,12 @@ func (v TcGen5MmaScaledOp) BarrierPredsAt(i int) *ir.Value {
 func (v TcGen5MmaScaledOp) SetBarrierPredsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(9)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseBarrierPredsAt removes operand i of the operands "barrier_preds".
+func (v TcGen5MmaScaledOp) EraseBarrierPredsAt(i int) {
+	lo, _ := v.Op.GroupRange(9)
+	v.Op.EraseOperand(lo + i)
 }
 
 // BarrierPredsUse returns the use that is operand i of the operands "barrier_preds".
@@ -1031,8 +1100,8 @@ func (v TcGen5CommitOp) BarrierUse() *ir.Use { return v.Op.OperandUse(0) }
 // Pred returns the operand "pred", nil where it is absent.
 func (v TcGen5CommitOp) Pred() *ir.Value { return v.Op.GroupOne(1) }
 
-// SetPred replaces the operand "pred", which must be there.
-func (v TcGen5CommitOp) SetPred(x *ir.Value) { lo, _ := v.Op.GroupRange(1); v.Op.SetOperand(lo, x) }
+// SetPred replaces or adds the operand "pred", or removes it where x is nil.
+func (v TcGen5CommitOp) SetPred(x *ir.Value) { v.Op.SetGroupOne(1, x) }
 
 // TwoCtas reports whether the attribute "two_ctas" is there.
 func (v TcGen5CommitOp) TwoCtas() bool { return v.Op.HasAttr("two_ctas") }
@@ -1060,8 +1129,8 @@ func AsTmemAlloc(op *ir.Operation) TmemAllocOp {
 // Src returns the operand "src", nil where it is absent.
 func (v TmemAllocOp) Src() *ir.Value { return v.Op.GroupOne(0) }
 
-// SetSrc replaces the operand "src", which must be there.
-func (v TmemAllocOp) SetSrc(x *ir.Value) { lo, _ := v.Op.GroupRange(0); v.Op.SetOperand(lo, x) }
+// SetSrc replaces or adds the operand "src", or removes it where x is nil.
+func (v TmemAllocOp) SetSrc(x *ir.Value) { v.Op.SetGroupOne(0, x) }
 
 // Result returns the result "result".
 func (v TmemAllocOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -1097,8 +1166,8 @@ func (v TmemLoadOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
 // Dep returns the operand "dep", nil where it is absent.
 func (v TmemLoadOp) Dep() *ir.Value { return v.Op.GroupOne(1) }
 
-// SetDep replaces the operand "dep", which must be there.
-func (v TmemLoadOp) SetDep(x *ir.Value) { lo, _ := v.Op.GroupRange(1); v.Op.SetOperand(lo, x) }
+// SetDep replaces or adds the operand "dep", or removes it where x is nil.
+func (v TmemLoadOp) SetDep(x *ir.Value) { v.Op.SetGroupOne(1, x) }
 
 // Result returns the result "result".
 func (v TmemLoadOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -1134,8 +1203,8 @@ func (v TmemStoreOp) DstUse() *ir.Use { return v.Op.OperandUse(0) }
 // Dep returns the operand "dep", nil where it is absent.
 func (v TmemStoreOp) Dep() *ir.Value { return v.Op.GroupOne(1) }
 
-// SetDep replaces the operand "dep", which must be there.
-func (v TmemStoreOp) SetDep(x *ir.Value) { lo, _ := v.Op.GroupRange(1); v.Op.SetOperand(lo, x) }
+// SetDep replaces or adds the operand "dep", or removes it where x is nil.
+func (v TmemStoreOp) SetDep(x *ir.Value) { v.Op.SetGroupOne(1, x) }
 
 // Src returns the operand "src".
 func (v TmemStoreOp) Src() *ir.Value { return v.Op.GroupOne(2) }
@@ -1207,8 +1276,8 @@ func (v TmemCopyOp) DstUse() *ir.Use { return v.Op.OperandUse(1) }
 // Barrier returns the operand "barrier", nil where it is absent.
 func (v TmemCopyOp) Barrier() *ir.Value { return v.Op.GroupOne(2) }
 
-// SetBarrier replaces the operand "barrier", which must be there.
-func (v TmemCopyOp) SetBarrier(x *ir.Value) { lo, _ := v.Op.GroupRange(2); v.Op.SetOperand(lo, x) }
+// SetBarrier replaces or adds the operand "barrier", or removes it where x is nil.
+func (v TmemCopyOp) SetBarrier(x *ir.Value) { v.Op.SetGroupOne(2, x) }
 
 // ReinterpretTensorDescriptorOp is a view of a ttng.reinterpret_tensor_descriptor: a pointer to a descriptor as the descriptor.
 type ReinterpretTensorDescriptorOp struct{ Op *ir.Operation }
@@ -1265,6 +1334,9 @@ func (v TensormapCreateOp) GlobalAddressUse() *ir.Use { return v.Op.OperandUse(1
 // BoxDim returns the operands "box_dim".
 func (v TensormapCreateOp) BoxDim() []*ir.Value { return v.Op.Group(2) }
 
+// SetBoxDim replaces the operands "box_dim".
+func (v TensormapCreateOp) SetBoxDim(x []*ir.Value) { v.Op.SetGroup(2, x) }
+
 // BoxDimAt returns operand i of the operands "box_dim".
 func (v TensormapCreateOp) BoxDimAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(2)
@@ -1275,6 +1347,12 @@ func (v TensormapCreateOp) BoxDimAt(i int) *ir.Value {
 func (v TensormapCreateOp) SetBoxDimAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(2)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseBoxDimAt removes operand i of the operands "box_dim".
+func (v TensormapCreateOp) EraseBoxDimAt(i int) {
+	lo, _ := v.Op.GroupRange(2)
+	v.Op.EraseOperand(lo + i)
 }
 
 // BoxDimUse returns the use that is operand i of the operands "box_dim".
@@ -1294,6 +1372,9 @@ func (v TensormapCreateOp) BoxDimIndex(u *ir.Use) int {
 // GlobalDim returns the operands "global_dim".
 func (v TensormapCreateOp) GlobalDim() []*ir.Value { return v.Op.Group(3) }
 
+// SetGlobalDim replaces the operands "global_dim".
+func (v TensormapCreateOp) SetGlobalDim(x []*ir.Value) { v.Op.SetGroup(3, x) }
+
 // GlobalDimAt returns operand i of the operands "global_dim".
 func (v TensormapCreateOp) GlobalDimAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(3)
@@ -1304,6 +1385,12 @@ func (v TensormapCreateOp) GlobalDimAt(i int) *ir.Value {
 func (v TensormapCreateOp) SetGlobalDimAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(3)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseGlobalDimAt removes operand i of the operands "global_dim".
+func (v TensormapCreateOp) EraseGlobalDimAt(i int) {
+	lo, _ := v.Op.GroupRange(3)
+	v.Op.EraseOperand(lo + i)
 }
 
 // GlobalDimUse returns the use that is operand i of the operands "global_dim".
@@ -1323,6 +1410,9 @@ func (v TensormapCreateOp) GlobalDimIndex(u *ir.Use) int {
 // GlobalStride returns the operands "global_stride".
 func (v TensormapCreateOp) GlobalStride() []*ir.Value { return v.Op.Group(4) }
 
+// SetGlobalStride replaces the operands "global_stride".
+func (v TensormapCreateOp) SetGlobalStride(x []*ir.Value) { v.Op.SetGroup(4, x) }
+
 // GlobalStrideAt returns operand i of the operands "global_stride".
 func (v TensormapCreateOp) GlobalStrideAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(4)
@@ -1333,6 +1423,12 @@ func (v TensormapCreateOp) GlobalStrideAt(i int) *ir.Value {
 func (v TensormapCreateOp) SetGlobalStrideAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(4)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseGlobalStrideAt removes operand i of the operands "global_stride".
+func (v TensormapCreateOp) EraseGlobalStrideAt(i int) {
+	lo, _ := v.Op.GroupRange(4)
+	v.Op.EraseOperand(lo + i)
 }
 
 // GlobalStrideUse returns the use that is operand i of the operands "global_stride".
@@ -1352,6 +1448,9 @@ func (v TensormapCreateOp) GlobalStrideIndex(u *ir.Use) int {
 // ElementStride returns the operands "element_stride".
 func (v TensormapCreateOp) ElementStride() []*ir.Value { return v.Op.Group(5) }
 
+// SetElementStride replaces the operands "element_stride".
+func (v TensormapCreateOp) SetElementStride(x []*ir.Value) { v.Op.SetGroup(5, x) }
+
 // ElementStrideAt returns operand i of the operands "element_stride".
 func (v TensormapCreateOp) ElementStrideAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(5)
@@ -1362,6 +1461,12 @@ func (v TensormapCreateOp) ElementStrideAt(i int) *ir.Value {
 func (v TensormapCreateOp) SetElementStrideAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(5)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseElementStrideAt removes operand i of the operands "element_stride".
+func (v TensormapCreateOp) EraseElementStrideAt(i int) {
+	lo, _ := v.Op.GroupRange(5)
+	v.Op.EraseOperand(lo + i)
 }
 
 // ElementStrideUse returns the use that is operand i of the operands "element_stride".

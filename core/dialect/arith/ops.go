@@ -73,6 +73,10 @@ func sameWidth(in, out ir.Type) error {
 	return nil
 }
 
+// RoundingModeAttr is the discardable attribute of a conversion between floats that
+// does not round to nearest even.
+const RoundingModeAttr = "roundingmode"
+
 // The operations.
 var (
 	AddI      = intBinary("addi", "sum, wrapping", ir.Commutative, foldAddI)

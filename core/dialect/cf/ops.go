@@ -60,38 +60,69 @@ func NewCondBr(b *ir.Builder, cond *ir.Value, yes *ir.Block, yesArgs []*ir.Value
 }
 
 // SuccessorArgs are the values that a branch gives to the arguments of its i-th
-// successor.
+// successor. It knows Br by name, since the tables of both refer to it.
 func SuccessorArgs(op *ir.Operation, i int) []*ir.Value {
-	if op.Is(Br) {
-		return op.OperandValues()
+	switch {
+	case op.Name() == "cf.br":
+		return AsBr(op).DestOperands()
+	case i == 0:
+		return AsCondBr(op).TrueDestOperands()
 	}
-	return op.Group(1 + i)
+	return AsCondBr(op).FalseDestOperands()
 }
 
-func verifyBr(op *ir.Operation) error { return verifyArgs(op, 0, op.OperandValues()) }
+// AppendSuccessorArgs gives more values to a branch's i-th successor.
+func AppendSuccessorArgs(op *ir.Operation, i int, args []*ir.Value) {
+	if len(args) == 0 {
+		return
+	}
+	all := append(SuccessorArgs(op, i), args...)
+	switch {
+	case op.Is(Br):
+		AsBr(op).SetDestOperands(all)
+	case i == 0:
+		AsCondBr(op).SetTrueDestOperands(all)
+	default:
+		AsCondBr(op).SetFalseDestOperands(all)
+	}
+}
+
+// EraseSuccessorArg takes the k-th value from what a branch gives to its i-th
+// successor.
+func EraseSuccessorArg(op *ir.Operation, i, k int) {
+	switch {
+	case op.Is(Br):
+		AsBr(op).EraseDestOperandsAt(k)
+	case i == 0:
+		AsCondBr(op).EraseTrueDestOperandsAt(k)
+	default:
+		AsCondBr(op).EraseFalseDestOperandsAt(k)
+	}
+}
+
+func verifyBr(op *ir.Operation) error { return verifyArgs(op, 0) }
 
 func verifyCondBr(op *ir.Operation) error {
-	if err := verifyArgs(op, 0, op.Group(1)); err != nil {
-		return err
+	for i := range 2 {
+		if err := verifyArgs(op, i); err != nil {
+			return err
+		}
 	}
-	if err := verifyArgs(op, 1, op.Group(2)); err != nil {
-		return err
-	}
-	weights, _ := op.Attr("branch_weights").(*ir.DenseArrayAttr)
-	if weights == nil || len(weights.Values) == 0 {
+	weights := AsCondBr(op).BranchWeights()
+	if len(weights) == 0 {
 		return nil
 	}
-	if n := len(weights.Values); n != 2 {
+	if n := len(weights); n != 2 {
 		return fmt.Errorf("expects number of branch weights to match number of successors: %d vs 2", n)
 	}
-	if weights.Values[0] == 0 && weights.Values[1] == 0 {
+	if weights[0] == 0 && weights[1] == 0 {
 		return fmt.Errorf("branch weights cannot all be zero")
 	}
 	return nil
 }
 
-func verifyArgs(op *ir.Operation, i int, args []*ir.Value) error {
-	dest := op.Successor(i)
+func verifyArgs(op *ir.Operation, i int) error {
+	dest, args := op.Successor(i), SuccessorArgs(op, i)
 	if len(args) != dest.NumArgs() {
 		return fmt.Errorf("branch has %d operands for successor #%d, but target block has %d", len(args), i, dest.NumArgs())
 	}

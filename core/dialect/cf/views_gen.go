@@ -18,6 +18,9 @@ func AsBr(op *ir.Operation) BrOp {
 // DestOperands returns the operands "destOperands".
 func (v BrOp) DestOperands() []*ir.Value { return v.Op.Group(0) }
 
+// SetDestOperands replaces the operands "destOperands".
+func (v BrOp) SetDestOperands(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // DestOperandsAt returns operand i of the operands "destOperands".
 func (v BrOp) DestOperandsAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(0)
@@ -29,6 +32,9 @@ func (v BrOp) SetDestOperandsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(0)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseDestOperandsAt removes operand i of the operands "destOperands".
+func (v BrOp) EraseDestOperandsAt(i int) { lo, _ := v.Op.GroupRange(0); v.Op.EraseOperand(lo + i) }
 
 // DestOperandsUse returns the use that is operand i of the operands "destOperands".
 func (v BrOp) DestOperandsUse(i int) *ir.Use {
@@ -67,6 +73,9 @@ func (v CondBrOp) ConditionUse() *ir.Use { return v.Op.OperandUse(0) }
 // TrueDestOperands returns the operands "trueDestOperands".
 func (v CondBrOp) TrueDestOperands() []*ir.Value { return v.Op.Group(1) }
 
+// SetTrueDestOperands replaces the operands "trueDestOperands".
+func (v CondBrOp) SetTrueDestOperands(x []*ir.Value) { v.Op.SetGroup(1, x) }
+
 // TrueDestOperandsAt returns operand i of the operands "trueDestOperands".
 func (v CondBrOp) TrueDestOperandsAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(1)
@@ -77,6 +86,12 @@ func (v CondBrOp) TrueDestOperandsAt(i int) *ir.Value {
 func (v CondBrOp) SetTrueDestOperandsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(1)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseTrueDestOperandsAt removes operand i of the operands "trueDestOperands".
+func (v CondBrOp) EraseTrueDestOperandsAt(i int) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.EraseOperand(lo + i)
 }
 
 // TrueDestOperandsUse returns the use that is operand i of the operands "trueDestOperands".
@@ -96,6 +111,9 @@ func (v CondBrOp) TrueDestOperandsIndex(u *ir.Use) int {
 // FalseDestOperands returns the operands "falseDestOperands".
 func (v CondBrOp) FalseDestOperands() []*ir.Value { return v.Op.Group(2) }
 
+// SetFalseDestOperands replaces the operands "falseDestOperands".
+func (v CondBrOp) SetFalseDestOperands(x []*ir.Value) { v.Op.SetGroup(2, x) }
+
 // FalseDestOperandsAt returns operand i of the operands "falseDestOperands".
 func (v CondBrOp) FalseDestOperandsAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(2)
@@ -106,6 +124,12 @@ func (v CondBrOp) FalseDestOperandsAt(i int) *ir.Value {
 func (v CondBrOp) SetFalseDestOperandsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(2)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseFalseDestOperandsAt removes operand i of the operands "falseDestOperands".
+func (v CondBrOp) EraseFalseDestOperandsAt(i int) {
+	lo, _ := v.Op.GroupRange(2)
+	v.Op.EraseOperand(lo + i)
 }
 
 // FalseDestOperandsUse returns the use that is operand i of the operands "falseDestOperands".

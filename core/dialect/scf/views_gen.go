@@ -45,6 +45,9 @@ func (v ForOp) StepUse() *ir.Use { return v.Op.OperandUse(2) }
 // InitArgs returns the operands "initArgs".
 func (v ForOp) InitArgs() []*ir.Value { return v.Op.Group(3) }
 
+// SetInitArgs replaces the operands "initArgs".
+func (v ForOp) SetInitArgs(x []*ir.Value) { v.Op.SetGroup(3, x) }
+
 // InitArgsAt returns operand i of the operands "initArgs".
 func (v ForOp) InitArgsAt(i int) *ir.Value { lo, _ := v.Op.GroupRange(3); return v.Op.Operand(lo + i) }
 
@@ -53,6 +56,9 @@ func (v ForOp) SetInitArgsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(3)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseInitArgsAt removes operand i of the operands "initArgs".
+func (v ForOp) EraseInitArgsAt(i int) { lo, _ := v.Op.GroupRange(3); v.Op.EraseOperand(lo + i) }
 
 // InitArgsUse returns the use that is operand i of the operands "initArgs".
 func (v ForOp) InitArgsUse(i int) *ir.Use {
@@ -129,6 +135,9 @@ func AsWhile(op *ir.Operation) WhileOp {
 // Inits returns the operands "inits".
 func (v WhileOp) Inits() []*ir.Value { return v.Op.Group(0) }
 
+// SetInits replaces the operands "inits".
+func (v WhileOp) SetInits(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // InitsAt returns operand i of the operands "inits".
 func (v WhileOp) InitsAt(i int) *ir.Value { lo, _ := v.Op.GroupRange(0); return v.Op.Operand(lo + i) }
 
@@ -137,6 +146,9 @@ func (v WhileOp) SetInitsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(0)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseInitsAt removes operand i of the operands "inits".
+func (v WhileOp) EraseInitsAt(i int) { lo, _ := v.Op.GroupRange(0); v.Op.EraseOperand(lo + i) }
 
 // InitsUse returns the use that is operand i of the operands "inits".
 func (v WhileOp) InitsUse(i int) *ir.Use { lo, _ := v.Op.GroupRange(0); return v.Op.OperandUse(lo + i) }
@@ -210,6 +222,9 @@ func (v ConditionOp) ConditionUse() *ir.Use { return v.Op.OperandUse(0) }
 // Args returns the operands "args".
 func (v ConditionOp) Args() []*ir.Value { return v.Op.Group(1) }
 
+// SetArgs replaces the operands "args".
+func (v ConditionOp) SetArgs(x []*ir.Value) { v.Op.SetGroup(1, x) }
+
 // ArgsAt returns operand i of the operands "args".
 func (v ConditionOp) ArgsAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(1)
@@ -221,6 +236,9 @@ func (v ConditionOp) SetArgsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(1)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseArgsAt removes operand i of the operands "args".
+func (v ConditionOp) EraseArgsAt(i int) { lo, _ := v.Op.GroupRange(1); v.Op.EraseOperand(lo + i) }
 
 // ArgsUse returns the use that is operand i of the operands "args".
 func (v ConditionOp) ArgsUse(i int) *ir.Use {
@@ -250,6 +268,9 @@ func AsYield(op *ir.Operation) YieldOp {
 // Results returns the operands "results".
 func (v YieldOp) Results() []*ir.Value { return v.Op.Group(0) }
 
+// SetResults replaces the operands "results".
+func (v YieldOp) SetResults(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // ResultsAt returns operand i of the operands "results".
 func (v YieldOp) ResultsAt(i int) *ir.Value { lo, _ := v.Op.GroupRange(0); return v.Op.Operand(lo + i) }
 
@@ -258,6 +279,9 @@ func (v YieldOp) SetResultsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(0)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseResultsAt removes operand i of the operands "results".
+func (v YieldOp) EraseResultsAt(i int) { lo, _ := v.Op.GroupRange(0); v.Op.EraseOperand(lo + i) }
 
 // ResultsUse returns the use that is operand i of the operands "results".
 func (v YieldOp) ResultsUse(i int) *ir.Use {

@@ -6,6 +6,10 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
+// NoInlineAttr is the discardable attribute of a function that its callers keep as
+// a call, a bool.
+const NoInlineAttr = "noinline"
+
 // Functions and calls.
 var (
 	// Func is a function; its text form is its own.

@@ -291,6 +291,9 @@ func (v AdvanceOp) PtrUse() *ir.Use { return v.Op.OperandUse(0) }
 // Offsets returns the operands "offsets".
 func (v AdvanceOp) Offsets() []*ir.Value { return v.Op.Group(1) }
 
+// SetOffsets replaces the operands "offsets".
+func (v AdvanceOp) SetOffsets(x []*ir.Value) { v.Op.SetGroup(1, x) }
+
 // OffsetsAt returns operand i of the operands "offsets".
 func (v AdvanceOp) OffsetsAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(1)
@@ -302,6 +305,9 @@ func (v AdvanceOp) SetOffsetsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(1)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseOffsetsAt removes operand i of the operands "offsets".
+func (v AdvanceOp) EraseOffsetsAt(i int) { lo, _ := v.Op.GroupRange(1); v.Op.EraseOperand(lo + i) }
 
 // OffsetsUse returns the use that is operand i of the operands "offsets".
 func (v AdvanceOp) OffsetsUse(i int) *ir.Use {
@@ -343,14 +349,14 @@ func (v LoadOp) PtrUse() *ir.Use { return v.Op.OperandUse(0) }
 // Mask returns the operand "mask", nil where it is absent.
 func (v LoadOp) Mask() *ir.Value { return v.Op.GroupOne(1) }
 
-// SetMask replaces the operand "mask", which must be there.
-func (v LoadOp) SetMask(x *ir.Value) { lo, _ := v.Op.GroupRange(1); v.Op.SetOperand(lo, x) }
+// SetMask replaces or adds the operand "mask", or removes it where x is nil.
+func (v LoadOp) SetMask(x *ir.Value) { v.Op.SetGroupOne(1, x) }
 
 // Other returns the operand "other", nil where it is absent.
 func (v LoadOp) Other() *ir.Value { return v.Op.GroupOne(2) }
 
-// SetOther replaces the operand "other", which must be there.
-func (v LoadOp) SetOther(x *ir.Value) { lo, _ := v.Op.GroupRange(2); v.Op.SetOperand(lo, x) }
+// SetOther replaces or adds the operand "other", or removes it where x is nil.
+func (v LoadOp) SetOther(x *ir.Value) { v.Op.SetGroupOne(2, x) }
 
 // BoundaryCheck returns the numbers of the attribute "boundaryCheck".
 func (v LoadOp) BoundaryCheck() []int64 {
@@ -424,8 +430,8 @@ func (v StoreOp) ValueUse() *ir.Use { return v.Op.OperandUse(1) }
 // Mask returns the operand "mask", nil where it is absent.
 func (v StoreOp) Mask() *ir.Value { return v.Op.GroupOne(2) }
 
-// SetMask replaces the operand "mask", which must be there.
-func (v StoreOp) SetMask(x *ir.Value) { lo, _ := v.Op.GroupRange(2); v.Op.SetOperand(lo, x) }
+// SetMask replaces or adds the operand "mask", or removes it where x is nil.
+func (v StoreOp) SetMask(x *ir.Value) { v.Op.SetGroupOne(2, x) }
 
 // BoundaryCheck returns the numbers of the attribute "boundaryCheck".
 func (v StoreOp) BoundaryCheck() []int64 {
@@ -484,8 +490,8 @@ func (v AtomicRMWOp) ValUse() *ir.Use { return v.Op.OperandUse(1) }
 // Mask returns the operand "mask", nil where it is absent.
 func (v AtomicRMWOp) Mask() *ir.Value { return v.Op.GroupOne(2) }
 
-// SetMask replaces the operand "mask", which must be there.
-func (v AtomicRMWOp) SetMask(x *ir.Value) { lo, _ := v.Op.GroupRange(2); v.Op.SetOperand(lo, x) }
+// SetMask replaces or adds the operand "mask", or removes it where x is nil.
+func (v AtomicRMWOp) SetMask(x *ir.Value) { v.Op.SetGroupOne(2, x) }
 
 // AtomicRmwOp returns the attribute "atomic_rmw_op".
 func (v AtomicRMWOp) AtomicRmwOp() int64 { n, _ := v.Op.IntAttr("atomic_rmw_op"); return n }
@@ -586,6 +592,9 @@ func (v MakeTensorPtrOp) BaseUse() *ir.Use { return v.Op.OperandUse(0) }
 // Shape returns the operands "shape".
 func (v MakeTensorPtrOp) Shape() []*ir.Value { return v.Op.Group(1) }
 
+// SetShape replaces the operands "shape".
+func (v MakeTensorPtrOp) SetShape(x []*ir.Value) { v.Op.SetGroup(1, x) }
+
 // ShapeAt returns operand i of the operands "shape".
 func (v MakeTensorPtrOp) ShapeAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(1)
@@ -597,6 +606,9 @@ func (v MakeTensorPtrOp) SetShapeAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(1)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseShapeAt removes operand i of the operands "shape".
+func (v MakeTensorPtrOp) EraseShapeAt(i int) { lo, _ := v.Op.GroupRange(1); v.Op.EraseOperand(lo + i) }
 
 // ShapeUse returns the use that is operand i of the operands "shape".
 func (v MakeTensorPtrOp) ShapeUse(i int) *ir.Use {
@@ -615,6 +627,9 @@ func (v MakeTensorPtrOp) ShapeIndex(u *ir.Use) int {
 // Strides returns the operands "strides".
 func (v MakeTensorPtrOp) Strides() []*ir.Value { return v.Op.Group(2) }
 
+// SetStrides replaces the operands "strides".
+func (v MakeTensorPtrOp) SetStrides(x []*ir.Value) { v.Op.SetGroup(2, x) }
+
 // StridesAt returns operand i of the operands "strides".
 func (v MakeTensorPtrOp) StridesAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(2)
@@ -625,6 +640,12 @@ func (v MakeTensorPtrOp) StridesAt(i int) *ir.Value {
 func (v MakeTensorPtrOp) SetStridesAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(2)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseStridesAt removes operand i of the operands "strides".
+func (v MakeTensorPtrOp) EraseStridesAt(i int) {
+	lo, _ := v.Op.GroupRange(2)
+	v.Op.EraseOperand(lo + i)
 }
 
 // StridesUse returns the use that is operand i of the operands "strides".
@@ -644,6 +665,9 @@ func (v MakeTensorPtrOp) StridesIndex(u *ir.Use) int {
 // Offsets returns the operands "offsets".
 func (v MakeTensorPtrOp) Offsets() []*ir.Value { return v.Op.Group(3) }
 
+// SetOffsets replaces the operands "offsets".
+func (v MakeTensorPtrOp) SetOffsets(x []*ir.Value) { v.Op.SetGroup(3, x) }
+
 // OffsetsAt returns operand i of the operands "offsets".
 func (v MakeTensorPtrOp) OffsetsAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(3)
@@ -654,6 +678,12 @@ func (v MakeTensorPtrOp) OffsetsAt(i int) *ir.Value {
 func (v MakeTensorPtrOp) SetOffsetsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(3)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseOffsetsAt removes operand i of the operands "offsets".
+func (v MakeTensorPtrOp) EraseOffsetsAt(i int) {
+	lo, _ := v.Op.GroupRange(3)
+	v.Op.EraseOperand(lo + i)
 }
 
 // OffsetsUse returns the use that is operand i of the operands "offsets".
@@ -709,6 +739,9 @@ func (v MakeTensorDescOp) BaseUse() *ir.Use { return v.Op.OperandUse(0) }
 // Shape returns the operands "shape".
 func (v MakeTensorDescOp) Shape() []*ir.Value { return v.Op.Group(1) }
 
+// SetShape replaces the operands "shape".
+func (v MakeTensorDescOp) SetShape(x []*ir.Value) { v.Op.SetGroup(1, x) }
+
 // ShapeAt returns operand i of the operands "shape".
 func (v MakeTensorDescOp) ShapeAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(1)
@@ -720,6 +753,9 @@ func (v MakeTensorDescOp) SetShapeAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(1)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseShapeAt removes operand i of the operands "shape".
+func (v MakeTensorDescOp) EraseShapeAt(i int) { lo, _ := v.Op.GroupRange(1); v.Op.EraseOperand(lo + i) }
 
 // ShapeUse returns the use that is operand i of the operands "shape".
 func (v MakeTensorDescOp) ShapeUse(i int) *ir.Use {
@@ -738,6 +774,9 @@ func (v MakeTensorDescOp) ShapeIndex(u *ir.Use) int {
 // Strides returns the operands "strides".
 func (v MakeTensorDescOp) Strides() []*ir.Value { return v.Op.Group(2) }
 
+// SetStrides replaces the operands "strides".
+func (v MakeTensorDescOp) SetStrides(x []*ir.Value) { v.Op.SetGroup(2, x) }
+
 // StridesAt returns operand i of the operands "strides".
 func (v MakeTensorDescOp) StridesAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(2)
@@ -748,6 +787,12 @@ func (v MakeTensorDescOp) StridesAt(i int) *ir.Value {
 func (v MakeTensorDescOp) SetStridesAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(2)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseStridesAt removes operand i of the operands "strides".
+func (v MakeTensorDescOp) EraseStridesAt(i int) {
+	lo, _ := v.Op.GroupRange(2)
+	v.Op.EraseOperand(lo + i)
 }
 
 // StridesUse returns the use that is operand i of the operands "strides".
@@ -796,6 +841,9 @@ func (v DescriptorLoadOp) DescUse() *ir.Use { return v.Op.OperandUse(0) }
 // Indices returns the operands "indices".
 func (v DescriptorLoadOp) Indices() []*ir.Value { return v.Op.Group(1) }
 
+// SetIndices replaces the operands "indices".
+func (v DescriptorLoadOp) SetIndices(x []*ir.Value) { v.Op.SetGroup(1, x) }
+
 // IndicesAt returns operand i of the operands "indices".
 func (v DescriptorLoadOp) IndicesAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(1)
@@ -806,6 +854,12 @@ func (v DescriptorLoadOp) IndicesAt(i int) *ir.Value {
 func (v DescriptorLoadOp) SetIndicesAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(1)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseIndicesAt removes operand i of the operands "indices".
+func (v DescriptorLoadOp) EraseIndicesAt(i int) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.EraseOperand(lo + i)
 }
 
 // IndicesUse returns the use that is operand i of the operands "indices".
@@ -869,6 +923,9 @@ func (v DescriptorStoreOp) SrcUse() *ir.Use { return v.Op.OperandUse(1) }
 // Indices returns the operands "indices".
 func (v DescriptorStoreOp) Indices() []*ir.Value { return v.Op.Group(2) }
 
+// SetIndices replaces the operands "indices".
+func (v DescriptorStoreOp) SetIndices(x []*ir.Value) { v.Op.SetGroup(2, x) }
+
 // IndicesAt returns operand i of the operands "indices".
 func (v DescriptorStoreOp) IndicesAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(2)
@@ -879,6 +936,12 @@ func (v DescriptorStoreOp) IndicesAt(i int) *ir.Value {
 func (v DescriptorStoreOp) SetIndicesAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(2)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseIndicesAt removes operand i of the operands "indices".
+func (v DescriptorStoreOp) EraseIndicesAt(i int) {
+	lo, _ := v.Op.GroupRange(2)
+	v.Op.EraseOperand(lo + i)
 }
 
 // IndicesUse returns the use that is operand i of the operands "indices".
@@ -927,6 +990,9 @@ func (v DescriptorReduceOp) SrcUse() *ir.Use { return v.Op.OperandUse(1) }
 // Indices returns the operands "indices".
 func (v DescriptorReduceOp) Indices() []*ir.Value { return v.Op.Group(2) }
 
+// SetIndices replaces the operands "indices".
+func (v DescriptorReduceOp) SetIndices(x []*ir.Value) { v.Op.SetGroup(2, x) }
+
 // IndicesAt returns operand i of the operands "indices".
 func (v DescriptorReduceOp) IndicesAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(2)
@@ -937,6 +1003,12 @@ func (v DescriptorReduceOp) IndicesAt(i int) *ir.Value {
 func (v DescriptorReduceOp) SetIndicesAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(2)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseIndicesAt removes operand i of the operands "indices".
+func (v DescriptorReduceOp) EraseIndicesAt(i int) {
+	lo, _ := v.Op.GroupRange(2)
+	v.Op.EraseOperand(lo + i)
 }
 
 // IndicesUse returns the use that is operand i of the operands "indices".
@@ -1367,8 +1439,8 @@ func (v HistogramOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
 // Mask returns the operand "mask", nil where it is absent.
 func (v HistogramOp) Mask() *ir.Value { return v.Op.GroupOne(1) }
 
-// SetMask replaces the operand "mask", which must be there.
-func (v HistogramOp) SetMask(x *ir.Value) { lo, _ := v.Op.GroupRange(1); v.Op.SetOperand(lo, x) }
+// SetMask replaces or adds the operand "mask", or removes it where x is nil.
+func (v HistogramOp) SetMask(x *ir.Value) { v.Op.SetGroupOne(1, x) }
 
 // Result returns the result "result".
 func (v HistogramOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -1559,14 +1631,14 @@ func (v DotScaledOp) CUse() *ir.Use { return v.Op.OperandUse(2) }
 // AScale returns the operand "a_scale", nil where it is absent.
 func (v DotScaledOp) AScale() *ir.Value { return v.Op.GroupOne(3) }
 
-// SetAScale replaces the operand "a_scale", which must be there.
-func (v DotScaledOp) SetAScale(x *ir.Value) { lo, _ := v.Op.GroupRange(3); v.Op.SetOperand(lo, x) }
+// SetAScale replaces or adds the operand "a_scale", or removes it where x is nil.
+func (v DotScaledOp) SetAScale(x *ir.Value) { v.Op.SetGroupOne(3, x) }
 
 // BScale returns the operand "b_scale", nil where it is absent.
 func (v DotScaledOp) BScale() *ir.Value { return v.Op.GroupOne(4) }
 
-// SetBScale replaces the operand "b_scale", which must be there.
-func (v DotScaledOp) SetBScale(x *ir.Value) { lo, _ := v.Op.GroupRange(4); v.Op.SetOperand(lo, x) }
+// SetBScale replaces or adds the operand "b_scale", or removes it where x is nil.
+func (v DotScaledOp) SetBScale(x *ir.Value) { v.Op.SetGroupOne(4, x) }
 
 // AElemType returns the attribute "a_elem_type".
 func (v DotScaledOp) AElemType() int64 { n, _ := v.Op.IntAttr("a_elem_type"); return n }
@@ -1666,6 +1738,9 @@ func AsCall(op *ir.Operation) CallOp {
 // Operands returns the operands "operands".
 func (v CallOp) Operands() []*ir.Value { return v.Op.Group(0) }
 
+// SetOperands replaces the operands "operands".
+func (v CallOp) SetOperands(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // OperandsAt returns operand i of the operands "operands".
 func (v CallOp) OperandsAt(i int) *ir.Value { lo, _ := v.Op.GroupRange(0); return v.Op.Operand(lo + i) }
 
@@ -1674,6 +1749,9 @@ func (v CallOp) SetOperandsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(0)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseOperandsAt removes operand i of the operands "operands".
+func (v CallOp) EraseOperandsAt(i int) { lo, _ := v.Op.GroupRange(0); v.Op.EraseOperand(lo + i) }
 
 // OperandsUse returns the use that is operand i of the operands "operands".
 func (v CallOp) OperandsUse(i int) *ir.Use {
@@ -1717,6 +1795,9 @@ func AsReturn(op *ir.Operation) ReturnOp {
 // Srcs returns the operands "srcs".
 func (v ReturnOp) Srcs() []*ir.Value { return v.Op.Group(0) }
 
+// SetSrcs replaces the operands "srcs".
+func (v ReturnOp) SetSrcs(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // SrcsAt returns operand i of the operands "srcs".
 func (v ReturnOp) SrcsAt(i int) *ir.Value { lo, _ := v.Op.GroupRange(0); return v.Op.Operand(lo + i) }
 
@@ -1725,6 +1806,9 @@ func (v ReturnOp) SetSrcsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(0)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseSrcsAt removes operand i of the operands "srcs".
+func (v ReturnOp) EraseSrcsAt(i int) { lo, _ := v.Op.GroupRange(0); v.Op.EraseOperand(lo + i) }
 
 // SrcsUse returns the use that is operand i of the operands "srcs".
 func (v ReturnOp) SrcsUse(i int) *ir.Use { lo, _ := v.Op.GroupRange(0); return v.Op.OperandUse(lo + i) }
@@ -1751,6 +1835,9 @@ func AsReduce(op *ir.Operation) ReduceOp {
 // Srcs returns the operands "srcs".
 func (v ReduceOp) Srcs() []*ir.Value { return v.Op.Group(0) }
 
+// SetSrcs replaces the operands "srcs".
+func (v ReduceOp) SetSrcs(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // SrcsAt returns operand i of the operands "srcs".
 func (v ReduceOp) SrcsAt(i int) *ir.Value { lo, _ := v.Op.GroupRange(0); return v.Op.Operand(lo + i) }
 
@@ -1759,6 +1846,9 @@ func (v ReduceOp) SetSrcsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(0)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseSrcsAt removes operand i of the operands "srcs".
+func (v ReduceOp) EraseSrcsAt(i int) { lo, _ := v.Op.GroupRange(0); v.Op.EraseOperand(lo + i) }
 
 // SrcsUse returns the use that is operand i of the operands "srcs".
 func (v ReduceOp) SrcsUse(i int) *ir.Use { lo, _ := v.Op.GroupRange(0); return v.Op.OperandUse(lo + i) }
@@ -1797,6 +1887,9 @@ func AsReduceReturn(op *ir.Operation) ReduceReturnOp {
 // Result returns the operands "result".
 func (v ReduceReturnOp) Result() []*ir.Value { return v.Op.Group(0) }
 
+// SetResult replaces the operands "result".
+func (v ReduceReturnOp) SetResult(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // ResultAt returns operand i of the operands "result".
 func (v ReduceReturnOp) ResultAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(0)
@@ -1808,6 +1901,9 @@ func (v ReduceReturnOp) SetResultAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(0)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseResultAt removes operand i of the operands "result".
+func (v ReduceReturnOp) EraseResultAt(i int) { lo, _ := v.Op.GroupRange(0); v.Op.EraseOperand(lo + i) }
 
 // ResultUse returns the use that is operand i of the operands "result".
 func (v ReduceReturnOp) ResultUse(i int) *ir.Use {
@@ -1837,11 +1933,17 @@ func AsScan(op *ir.Operation) ScanOp {
 // Srcs returns the operands "srcs".
 func (v ScanOp) Srcs() []*ir.Value { return v.Op.Group(0) }
 
+// SetSrcs replaces the operands "srcs".
+func (v ScanOp) SetSrcs(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // SrcsAt returns operand i of the operands "srcs".
 func (v ScanOp) SrcsAt(i int) *ir.Value { lo, _ := v.Op.GroupRange(0); return v.Op.Operand(lo + i) }
 
 // SetSrcsAt replaces operand i of the operands "srcs".
 func (v ScanOp) SetSrcsAt(i int, x *ir.Value) { lo, _ := v.Op.GroupRange(0); v.Op.SetOperand(lo+i, x) }
+
+// EraseSrcsAt removes operand i of the operands "srcs".
+func (v ScanOp) EraseSrcsAt(i int) { lo, _ := v.Op.GroupRange(0); v.Op.EraseOperand(lo + i) }
 
 // SrcsUse returns the use that is operand i of the operands "srcs".
 func (v ScanOp) SrcsUse(i int) *ir.Use { lo, _ := v.Op.GroupRange(0); return v.Op.OperandUse(lo + i) }
@@ -1886,6 +1988,9 @@ func AsScanReturn(op *ir.Operation) ScanReturnOp {
 // Result returns the operands "result".
 func (v ScanReturnOp) Result() []*ir.Value { return v.Op.Group(0) }
 
+// SetResult replaces the operands "result".
+func (v ScanReturnOp) SetResult(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // ResultAt returns operand i of the operands "result".
 func (v ScanReturnOp) ResultAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(0)
@@ -1897,6 +2002,9 @@ func (v ScanReturnOp) SetResultAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(0)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseResultAt removes operand i of the operands "result".
+func (v ScanReturnOp) EraseResultAt(i int) { lo, _ := v.Op.GroupRange(0); v.Op.EraseOperand(lo + i) }
 
 // ResultUse returns the use that is operand i of the operands "result".
 func (v ScanReturnOp) ResultUse(i int) *ir.Use {
@@ -1926,6 +2034,9 @@ func AsMapElementwise(op *ir.Operation) MapElementwiseOp {
 // Srcs returns the operands "srcs".
 func (v MapElementwiseOp) Srcs() []*ir.Value { return v.Op.Group(0) }
 
+// SetSrcs replaces the operands "srcs".
+func (v MapElementwiseOp) SetSrcs(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // SrcsAt returns operand i of the operands "srcs".
 func (v MapElementwiseOp) SrcsAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(0)
@@ -1937,6 +2048,9 @@ func (v MapElementwiseOp) SetSrcsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(0)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseSrcsAt removes operand i of the operands "srcs".
+func (v MapElementwiseOp) EraseSrcsAt(i int) { lo, _ := v.Op.GroupRange(0); v.Op.EraseOperand(lo + i) }
 
 // SrcsUse returns the use that is operand i of the operands "srcs".
 func (v MapElementwiseOp) SrcsUse(i int) *ir.Use {
@@ -1978,6 +2092,9 @@ func AsMapElementwiseReturn(op *ir.Operation) MapElementwiseReturnOp {
 // Result returns the operands "result".
 func (v MapElementwiseReturnOp) Result() []*ir.Value { return v.Op.Group(0) }
 
+// SetResult replaces the operands "result".
+func (v MapElementwiseReturnOp) SetResult(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // ResultAt returns operand i of the operands "result".
 func (v MapElementwiseReturnOp) ResultAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(0)
@@ -1988,6 +2105,12 @@ func (v MapElementwiseReturnOp) ResultAt(i int) *ir.Value {
 func (v MapElementwiseReturnOp) SetResultAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(0)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseResultAt removes operand i of the operands "result".
+func (v MapElementwiseReturnOp) EraseResultAt(i int) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.EraseOperand(lo + i)
 }
 
 // ResultUse returns the use that is operand i of the operands "result".
@@ -2018,6 +2141,9 @@ func AsExternElementwise(op *ir.Operation) ExternElementwiseOp {
 // Srcs returns the operands "srcs".
 func (v ExternElementwiseOp) Srcs() []*ir.Value { return v.Op.Group(0) }
 
+// SetSrcs replaces the operands "srcs".
+func (v ExternElementwiseOp) SetSrcs(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // SrcsAt returns operand i of the operands "srcs".
 func (v ExternElementwiseOp) SrcsAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(0)
@@ -2028,6 +2154,12 @@ func (v ExternElementwiseOp) SrcsAt(i int) *ir.Value {
 func (v ExternElementwiseOp) SetSrcsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(0)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseSrcsAt removes operand i of the operands "srcs".
+func (v ExternElementwiseOp) EraseSrcsAt(i int) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.EraseOperand(lo + i)
 }
 
 // SrcsUse returns the use that is operand i of the operands "srcs".
@@ -2091,6 +2223,9 @@ func AsInlineAsm(op *ir.Operation) InlineAsmOp {
 // Args returns the operands "args".
 func (v InlineAsmOp) Args() []*ir.Value { return v.Op.Group(0) }
 
+// SetArgs replaces the operands "args".
+func (v InlineAsmOp) SetArgs(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // ArgsAt returns operand i of the operands "args".
 func (v InlineAsmOp) ArgsAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(0)
@@ -2102,6 +2237,9 @@ func (v InlineAsmOp) SetArgsAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(0)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseArgsAt removes operand i of the operands "args".
+func (v InlineAsmOp) EraseArgsAt(i int) { lo, _ := v.Op.GroupRange(0); v.Op.EraseOperand(lo + i) }
 
 // ArgsUse returns the use that is operand i of the operands "args".
 func (v InlineAsmOp) ArgsUse(i int) *ir.Use {
@@ -2162,11 +2300,17 @@ func AsPrint(op *ir.Operation) PrintOp {
 // Args returns the operands "args".
 func (v PrintOp) Args() []*ir.Value { return v.Op.Group(0) }
 
+// SetArgs replaces the operands "args".
+func (v PrintOp) SetArgs(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // ArgsAt returns operand i of the operands "args".
 func (v PrintOp) ArgsAt(i int) *ir.Value { lo, _ := v.Op.GroupRange(0); return v.Op.Operand(lo + i) }
 
 // SetArgsAt replaces operand i of the operands "args".
 func (v PrintOp) SetArgsAt(i int, x *ir.Value) { lo, _ := v.Op.GroupRange(0); v.Op.SetOperand(lo+i, x) }
+
+// EraseArgsAt removes operand i of the operands "args".
+func (v PrintOp) EraseArgsAt(i int) { lo, _ := v.Op.GroupRange(0); v.Op.EraseOperand(lo + i) }
 
 // ArgsUse returns the use that is operand i of the operands "args".
 func (v PrintOp) ArgsUse(i int) *ir.Use { lo, _ := v.Op.GroupRange(0); return v.Op.OperandUse(lo + i) }

@@ -70,8 +70,8 @@ func AsLocalAlloc(op *ir.Operation) LocalAllocOp {
 // Src returns the operand "src", nil where it is absent.
 func (v LocalAllocOp) Src() *ir.Value { return v.Op.GroupOne(0) }
 
-// SetSrc replaces the operand "src", which must be there.
-func (v LocalAllocOp) SetSrc(x *ir.Value) { lo, _ := v.Op.GroupRange(0); v.Op.SetOperand(lo, x) }
+// SetSrc replaces or adds the operand "src", or removes it where x is nil.
+func (v LocalAllocOp) SetSrc(x *ir.Value) { v.Op.SetGroupOne(0, x) }
 
 // Alignment returns the attribute "alignment", and whether it is there.
 func (v LocalAllocOp) Alignment() (int64, bool) { return v.Op.IntAttr("alignment") }
@@ -125,8 +125,8 @@ func (v LocalLoadOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
 // Token returns the operand "token", nil where it is absent.
 func (v LocalLoadOp) Token() *ir.Value { return v.Op.GroupOne(1) }
 
-// SetToken replaces the operand "token", which must be there.
-func (v LocalLoadOp) SetToken(x *ir.Value) { lo, _ := v.Op.GroupRange(1); v.Op.SetOperand(lo, x) }
+// SetToken replaces or adds the operand "token", or removes it where x is nil.
+func (v LocalLoadOp) SetToken(x *ir.Value) { v.Op.SetGroupOne(1, x) }
 
 // Result returns the result "result".
 func (v LocalLoadOp) Result() *ir.Value { return v.Op.Result(0) }
@@ -342,14 +342,14 @@ func (v AsyncCopyOp) ResultUse() *ir.Use { return v.Op.OperandUse(1) }
 // Mask returns the operand "mask", nil where it is absent.
 func (v AsyncCopyOp) Mask() *ir.Value { return v.Op.GroupOne(2) }
 
-// SetMask replaces the operand "mask", which must be there.
-func (v AsyncCopyOp) SetMask(x *ir.Value) { lo, _ := v.Op.GroupRange(2); v.Op.SetOperand(lo, x) }
+// SetMask replaces or adds the operand "mask", or removes it where x is nil.
+func (v AsyncCopyOp) SetMask(x *ir.Value) { v.Op.SetGroupOne(2, x) }
 
 // Other returns the operand "other", nil where it is absent.
 func (v AsyncCopyOp) Other() *ir.Value { return v.Op.GroupOne(3) }
 
-// SetOther replaces the operand "other", which must be there.
-func (v AsyncCopyOp) SetOther(x *ir.Value) { lo, _ := v.Op.GroupRange(3); v.Op.SetOperand(lo, x) }
+// SetOther replaces or adds the operand "other", or removes it where x is nil.
+func (v AsyncCopyOp) SetOther(x *ir.Value) { v.Op.SetGroupOne(3, x) }
 
 // Cache returns the attribute "cache".
 func (v AsyncCopyOp) Cache() int64 { n, _ := v.Op.IntAttr("cache"); return n }
@@ -392,6 +392,9 @@ func AsAsyncCommitGroup(op *ir.Operation) AsyncCommitGroupOp {
 // InputTokens returns the operands "inputTokens".
 func (v AsyncCommitGroupOp) InputTokens() []*ir.Value { return v.Op.Group(0) }
 
+// SetInputTokens replaces the operands "inputTokens".
+func (v AsyncCommitGroupOp) SetInputTokens(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // InputTokensAt returns operand i of the operands "inputTokens".
 func (v AsyncCommitGroupOp) InputTokensAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(0)
@@ -402,6 +405,12 @@ func (v AsyncCommitGroupOp) InputTokensAt(i int) *ir.Value {
 func (v AsyncCommitGroupOp) SetInputTokensAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(0)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseInputTokensAt removes operand i of the operands "inputTokens".
+func (v AsyncCommitGroupOp) EraseInputTokensAt(i int) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.EraseOperand(lo + i)
 }
 
 // InputTokensUse returns the use that is operand i of the operands "inputTokens".
@@ -435,6 +444,9 @@ func AsAsyncWait(op *ir.Operation) AsyncWaitOp {
 // AsyncToken returns the operands "asyncToken".
 func (v AsyncWaitOp) AsyncToken() []*ir.Value { return v.Op.Group(0) }
 
+// SetAsyncToken replaces the operands "asyncToken".
+func (v AsyncWaitOp) SetAsyncToken(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // AsyncTokenAt returns operand i of the operands "asyncToken".
 func (v AsyncWaitOp) AsyncTokenAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(0)
@@ -446,6 +458,9 @@ func (v AsyncWaitOp) SetAsyncTokenAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(0)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseAsyncTokenAt removes operand i of the operands "asyncToken".
+func (v AsyncWaitOp) EraseAsyncTokenAt(i int) { lo, _ := v.Op.GroupRange(0); v.Op.EraseOperand(lo + i) }
 
 // AsyncTokenUse returns the use that is operand i of the operands "asyncToken".
 func (v AsyncWaitOp) AsyncTokenUse(i int) *ir.Use {
@@ -591,6 +606,9 @@ func AsMaskReturn(op *ir.Operation) MaskReturnOp {
 // Result returns the operands "result".
 func (v MaskReturnOp) Result() []*ir.Value { return v.Op.Group(0) }
 
+// SetResult replaces the operands "result".
+func (v MaskReturnOp) SetResult(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // ResultAt returns operand i of the operands "result".
 func (v MaskReturnOp) ResultAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(0)
@@ -602,6 +620,9 @@ func (v MaskReturnOp) SetResultAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(0)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseResultAt removes operand i of the operands "result".
+func (v MaskReturnOp) EraseResultAt(i int) { lo, _ := v.Op.GroupRange(0); v.Op.EraseOperand(lo + i) }
 
 // ResultUse returns the use that is operand i of the operands "result".
 func (v MaskReturnOp) ResultUse(i int) *ir.Use {
@@ -642,6 +663,9 @@ func AsWarpSpecialize(op *ir.Operation) WarpSpecializeOp {
 // ExplicitCaptures returns the operands "explicitCaptures".
 func (v WarpSpecializeOp) ExplicitCaptures() []*ir.Value { return v.Op.Group(0) }
 
+// SetExplicitCaptures replaces the operands "explicitCaptures".
+func (v WarpSpecializeOp) SetExplicitCaptures(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // ExplicitCapturesAt returns operand i of the operands "explicitCaptures".
 func (v WarpSpecializeOp) ExplicitCapturesAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(0)
@@ -652,6 +676,12 @@ func (v WarpSpecializeOp) ExplicitCapturesAt(i int) *ir.Value {
 func (v WarpSpecializeOp) SetExplicitCapturesAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(0)
 	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseExplicitCapturesAt removes operand i of the operands "explicitCaptures".
+func (v WarpSpecializeOp) EraseExplicitCapturesAt(i int) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.EraseOperand(lo + i)
 }
 
 // ExplicitCapturesUse returns the use that is operand i of the operands "explicitCaptures".
@@ -768,6 +798,9 @@ func AsWarpYield(op *ir.Operation) WarpYieldOp {
 // Values returns the operands "values".
 func (v WarpYieldOp) Values() []*ir.Value { return v.Op.Group(0) }
 
+// SetValues replaces the operands "values".
+func (v WarpYieldOp) SetValues(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
 // ValuesAt returns operand i of the operands "values".
 func (v WarpYieldOp) ValuesAt(i int) *ir.Value {
 	lo, _ := v.Op.GroupRange(0)
@@ -779,6 +812,9 @@ func (v WarpYieldOp) SetValuesAt(i int, x *ir.Value) {
 	lo, _ := v.Op.GroupRange(0)
 	v.Op.SetOperand(lo+i, x)
 }
+
+// EraseValuesAt removes operand i of the operands "values".
+func (v WarpYieldOp) EraseValuesAt(i int) { lo, _ := v.Op.GroupRange(0); v.Op.EraseOperand(lo + i) }
 
 // ValuesUse returns the use that is operand i of the operands "values".
 func (v WarpYieldOp) ValuesUse(i int) *ir.Use {

@@ -32,15 +32,11 @@ func arithPatterns() []rewrite.Pattern {
 
 // constantRight puts the constant operand of a commutative operation second.
 func constantRight(_ *rewrite.Rewriter, op *ir.Operation) bool {
-	if !op.Def().Has(ir.Commutative) || op.NumOperands() != 2 {
+	l, r, ok := op.Pair()
+	if !ok || !op.Def().Has(ir.Commutative) || arith.ConstantValue(l) == nil || arith.ConstantValue(r) != nil {
 		return false
 	}
-	l, r := op.Operand(0), op.Operand(1)
-	if arith.ConstantValue(l) == nil || arith.ConstantValue(r) != nil {
-		return false
-	}
-	op.SetOperand(0, r)
-	op.SetOperand(1, l)
+	op.SwapPair()
 	return true
 }
 
@@ -59,43 +55,43 @@ var inverse = map[int64]int64{
 }
 
 func compareConstantRight(_ *rewrite.Rewriter, op *ir.Operation) bool {
-	l, r := op.Operand(0), op.Operand(1)
-	if arith.ConstantValue(l) == nil || arith.ConstantValue(r) != nil {
+	cmp := arith.AsCmpI(op)
+	if arith.ConstantValue(cmp.Lhs()) == nil || arith.ConstantValue(cmp.Rhs()) != nil {
 		return false
 	}
-	pred, _ := op.IntAttr("predicate")
-	op.SetOperand(0, r)
-	op.SetOperand(1, l)
-	op.SetAttr("predicate", op.Context().I64Attr(swapped[pred]))
+	op.SwapPair()
+	cmp.SetPredicate(swapped[cmp.Predicate()])
 	return true
 }
 
 // extExt joins two extensions of one kind, or a signed one of an unsigned one,
 // whose sign bit is 0.
 func extExt(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	inner := op.Operand(0).Def()
+	outer := arith.AsCast(op)
+	inner := outer.In().Def()
 	if inner == nil || !inner.Is(arith.ExtUI) && !(inner.Is(arith.ExtSI) && op.Is(arith.ExtSI)) {
 		return false
 	}
-	rw.Replace(op, arith.Cast(rw.Builder, inner.Def(), inner.Operand(0), op.Result(0).Type()))
+	rw.Replace(op, arith.Cast(rw.Builder, inner.Def(), arith.AsCast(inner).In(), outer.Out().Type()))
 	return true
 }
 
 // truncExt takes the low bits of an extension from what was extended.
 func truncExt(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	inner := op.Operand(0).Def()
+	trunc := arith.AsTruncI(op)
+	inner := trunc.In().Def()
 	if inner == nil {
 		return false
 	}
-	to := op.Result(0).Type()
+	to := trunc.Out().Type()
 	if inner.Is(arith.TruncI) {
-		rw.Replace(op, arith.Cast(rw.Builder, arith.TruncI, inner.Operand(0), to))
+		rw.Replace(op, arith.Cast(rw.Builder, arith.TruncI, arith.AsTruncI(inner).In(), to))
 		return true
 	}
 	if !inner.Is(arith.ExtSI) && !inner.Is(arith.ExtUI) {
 		return false
 	}
-	src := inner.Operand(0)
+	src := arith.AsCast(inner).In()
 	from, want := ir.BitWidth(ir.ElemOf(src.Type())), ir.BitWidth(ir.ElemOf(to))
 	switch {
 	case from == want:
@@ -110,34 +106,38 @@ func truncExt(rw *rewrite.Rewriter, op *ir.Operation) bool {
 
 // truncShift shifts in zeros where just the bits that were there are taken.
 func truncShift(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	shift := op.Operand(0).Def()
-	if shift == nil || !shift.Is(arith.ShRSI) {
+	trunc := arith.AsTruncI(op)
+	if !trunc.In().DefIs(arith.ShRSI) {
 		return false
 	}
-	by, ok := arith.ConstantInt(shift.Operand(1))
-	from, to := ir.BitWidth(ir.ElemOf(shift.Result(0).Type())), ir.BitWidth(ir.ElemOf(op.Result(0).Type()))
+	shift := arith.AsShRSI(trunc.In().Def())
+	by, ok := arith.ConstantInt(shift.Rhs())
+	from, to := ir.BitWidth(ir.ElemOf(trunc.In().Type())), ir.BitWidth(ir.ElemOf(trunc.Out().Type()))
 	if !ok || by != int64(from-to) {
 		return false
 	}
-	v := arith.Binary(rw.Builder, arith.ShRUI, shift.Operand(0), shift.Operand(1))
-	rw.Replace(op, arith.Cast(rw.Builder, arith.TruncI, v, op.Result(0).Type()))
+	v := arith.Binary(rw.Builder, arith.ShRUI, shift.Lhs(), shift.Rhs())
+	rw.Replace(op, arith.Cast(rw.Builder, arith.TruncI, v, trunc.Out().Type()))
 	return true
 }
 
 // sameExt reports whether both operands of op are extensions of one kind from one
 // type, and gives what they extend.
 func sameExt(op *ir.Operation) (ext *ir.OpDef, x, y *ir.Value) {
-	l, r := op.Operand(0).Def(), op.Operand(1).Def()
-	if l == nil || r == nil || l.Def() != r.Def() || !l.Is(arith.ExtSI) && !l.Is(arith.ExtUI) ||
-		l.Operand(0).Type() != r.Operand(0).Type() {
+	v := arith.AsBinary(op)
+	l, r := v.Lhs().Def(), v.Rhs().Def()
+	if l == nil || r == nil || l.Def() != r.Def() || !l.Is(arith.ExtSI) && !l.Is(arith.ExtUI) {
 		return nil, nil, nil
 	}
-	return l.Def(), l.Operand(0), r.Operand(0)
+	if x, y = arith.AsCast(l).In(), arith.AsCast(r).In(); x.Type() != y.Type() {
+		return nil, nil, nil
+	}
+	return l.Def(), x, y
 }
 
 // compareExt compares for equality before extending.
 func compareExt(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	pred, _ := op.IntAttr("predicate")
+	pred := arith.AsCmpI(op).Predicate()
 	ext, x, y := sameExt(op)
 	if ext == nil || pred != arith.EQ && pred != arith.NE {
 		return false
@@ -152,36 +152,38 @@ func bitsExt(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	if ext == nil {
 		return false
 	}
-	rw.Replace(op, arith.Cast(rw.Builder, ext, arith.Binary(rw.Builder, op.Def(), x, y), op.Result(0).Type()))
+	rw.Replace(op, arith.Cast(rw.Builder, ext, arith.Binary(rw.Builder, op.Def(), x, y), op.OneResult().Type()))
 	return true
 }
 
 // narrowFloat converts an integer to the narrow float at once.
 func narrowFloat(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	inner := op.Operand(0).Def()
-	if inner == nil || !inner.Is(arith.SIToFP) && !inner.Is(arith.UIToFP) || op.Attr("roundingmode") != nil {
+	trunc := arith.AsTruncF(op)
+	inner := trunc.In().Def()
+	if inner == nil || !inner.Is(arith.SIToFP) && !inner.Is(arith.UIToFP) || op.Attr(arith.RoundingModeAttr) != nil {
 		return false
 	}
-	rw.Replace(op, arith.Cast(rw.Builder, inner.Def(), inner.Operand(0), op.Result(0).Type()))
+	rw.Replace(op, arith.Cast(rw.Builder, inner.Def(), arith.AsCast(inner).In(), trunc.Out().Type()))
 	return true
 }
 
 // negatedOperands is (−x) · (−y) = x · y, and likewise the quotient.
 func negatedOperands(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	l, r := op.Operand(0).Def(), op.Operand(1).Def()
-	if l == nil || r == nil || !l.Is(arith.NegF) || !r.Is(arith.NegF) {
+	v := arith.AsBinary(op)
+	if !v.Lhs().DefIs(arith.NegF) || !v.Rhs().DefIs(arith.NegF) {
 		return false
 	}
-	rw.Replace(op, arith.Binary(rw.Builder, op.Def(), l.Operand(0), r.Operand(0)))
+	x, y := arith.AsNegF(v.Lhs().Def()).Operand(), arith.AsNegF(v.Rhs().Def()).Operand()
+	rw.Replace(op, arith.Binary(rw.Builder, op.Def(), x, y))
 	return true
 }
 
 func bitcastBitcast(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	inner := op.Operand(0).Def()
-	if inner == nil || !inner.Is(arith.Bitcast) {
+	outer := arith.AsBitcast(op)
+	if !outer.In().DefIs(arith.Bitcast) {
 		return false
 	}
-	rw.Replace(op, arith.Cast(rw.Builder, arith.Bitcast, inner.Operand(0), op.Result(0).Type()))
+	rw.Replace(op, arith.Cast(rw.Builder, arith.Bitcast, arith.AsBitcast(outer.In().Def()).In(), outer.Out().Type()))
 	return true
 }
 
@@ -192,55 +194,61 @@ func isNot(v *ir.Value) (*ir.Value, bool) {
 	if op == nil || !op.Is(arith.XorI) || !ir.IsInt(v.Type(), 1) {
 		return nil, false
 	}
-	k, ok := arith.ConstantInt(op.Operand(1))
-	return op.Operand(0), ok && k&1 == 1
+	xor := arith.AsXorI(op)
+	k, ok := arith.ConstantInt(xor.Rhs())
+	return xor.Lhs(), ok && k&1 == 1
 }
 
 func notCompare(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	x, ok := isNot(op.Result(0))
+	x, ok := isNot(op.OneResult())
 	if !ok || !x.DefIs(arith.CmpI) {
 		return false
 	}
-	cmp := x.Def()
-	pred, _ := cmp.IntAttr("predicate")
-	rw.Replace(op, arith.Compare(rw.Builder, arith.CmpI, inverse[pred], cmp.Operand(0), cmp.Operand(1)))
+	cmp := arith.AsCmpI(x.Def())
+	rw.Replace(op, arith.Compare(rw.Builder, arith.CmpI, inverse[cmp.Predicate()], cmp.Lhs(), cmp.Rhs()))
 	return true
 }
 
 func selectNot(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	x, ok := isNot(op.Operand(0))
+	choice := arith.AsSelect(op)
+	x, ok := isNot(choice.Condition())
 	if !ok {
 		return false
 	}
-	rw.Replace(op, arith.NewSelect(rw.Builder, x, op.Operand(2), op.Operand(1)))
+	rw.Replace(op, arith.NewSelect(rw.Builder, x, choice.FalseValue(), choice.TrueValue()))
 	return true
 }
 
 // selectSelect skips a choice that an outer choice by the same condition has
 // made already.
 func selectSelect(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	cond := op.Operand(0)
-	for side := 1; side <= 2; side++ {
-		inner := op.Operand(side).Def()
-		if inner != nil && inner.Is(arith.Select) && inner.Operand(0) == cond {
-			op.SetOperand(side, inner.Operand(side))
-			rw.Modified(op)
-			return true
-		}
+	outer := arith.AsSelect(op)
+	same := func(v *ir.Value) bool {
+		return v.DefIs(arith.Select) && arith.AsSelect(v.Def()).Condition() == outer.Condition()
 	}
-	return false
+	switch yes, no := outer.TrueValue(), outer.FalseValue(); {
+	case same(yes):
+		outer.SetTrueValue(arith.AsSelect(yes.Def()).TrueValue())
+	case same(no):
+		outer.SetFalseValue(arith.AsSelect(no.Def()).FalseValue())
+	default:
+		return false
+	}
+	rw.Modified(op)
+	return true
 }
 
 // selectBit makes a choice between the scalars 1 and 0 the condition's bit. Of
 // tensors, masks often stand beside what they choose.
 func selectBit(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	t, ok := op.Result(0).Type().(*ir.IntegerType)
-	yes, yok := arith.ConstantInt(op.Operand(1))
-	no, nok := arith.ConstantInt(op.Operand(2))
+	choice := arith.AsSelect(op)
+	t, ok := choice.Result().Type().(*ir.IntegerType)
+	yes, yok := arith.ConstantInt(choice.TrueValue())
+	no, nok := arith.ConstantInt(choice.FalseValue())
 	if !ok || !yok || !nok {
 		return false
 	}
-	cond := op.Operand(0)
+	cond := choice.Condition()
 	if t.Width == 1 {
 		if yes&1 == 1 || no&1 == 0 {
 			return false

@@ -34,18 +34,6 @@ func simplifyCFG(r *ir.Region, run *pass.Run) bool {
 	return changed
 }
 
-// firstArg is the index of the first operand that a branch passes to its i-th
-// successor.
-func firstArg(t *ir.Operation, i int) int {
-	switch {
-	case t.Is(cf.Br):
-		return 0
-	case i == 0:
-		return 1
-	}
-	return 1 + len(cf.SuccessorArgs(t, 0))
-}
-
 // knownBranch makes a conditional branch plain where it can go one way only.
 func knownBranch(b *ir.Block) bool {
 	t := b.Terminator()
@@ -53,9 +41,9 @@ func knownBranch(b *ir.Block) bool {
 		return false
 	}
 	way := -1
-	if v, ok := arith.ConstantInt(t.Operand(0)); ok {
+	if v, ok := arith.ConstantInt(cf.AsCondBr(t).Condition()); ok {
 		way = 1 - int(v&1)
-	} else if t.Successor(0) == t.Successor(1) && slices.Equal(t.Group(1), t.Group(2)) {
+	} else if t.Successor(0) == t.Successor(1) && slices.Equal(cf.SuccessorArgs(t, 0), cf.SuccessorArgs(t, 1)) {
 		way = 0
 	}
 	if way < 0 {
@@ -85,7 +73,7 @@ func skipEmpty(b *ir.Block) bool {
 		if t.Is(cf.CondBr) && t.Successor(1-i) == next.Successor(0) && len(args) > 0 {
 			continue // the two ways would differ in arguments only
 		}
-		appendArgs(t, i, args)
+		cf.AppendSuccessorArgs(t, i, args)
 		t.SetSuccessor(i, next.Successor(0))
 		changed = true
 	}
@@ -174,12 +162,7 @@ func dropArgs(r *ir.Region) int {
 				b.Arg(i).ReplaceAllUsesWith(only)
 			}
 			for t, way := range b.Predecessors() {
-				t.EraseOperand(firstArg(t, way) + i)
-				if seg := t.Segments(); seg != nil {
-					seg = slices.Clone(seg)
-					seg[1+way]--
-					t.SetSegments(seg)
-				}
+				cf.EraseSuccessorArg(t, way, i)
 			}
 			b.EraseArg(i)
 			n++

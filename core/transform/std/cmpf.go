@@ -20,14 +20,15 @@ var formats = map[ir.FloatKind]struct{ precision, maxExp int }{
 //
 //	cmpf ogt (sitofp %n : i32 to f32), 1.5   →   cmpi sgt %n, 1
 func compareConverted(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	conv := op.Operand(0).Def()
-	attr, ok := arith.ConstantValue(op.Operand(1)).(*ir.FloatAttr)
+	cmp := arith.AsCmpF(op)
+	conv := cmp.Lhs().Def()
+	attr, ok := arith.ConstantValue(cmp.Rhs()).(*ir.FloatAttr)
 	if !ok || conv == nil || !conv.Is(arith.SIToFP) && !conv.Is(arith.UIToFP) {
 		return false
 	}
-	kind := op.Operand(1).Type().(*ir.FloatType).Kind
+	kind := cmp.Rhs().Type().(*ir.FloatType).Kind
 	format, known := formats[kind]
-	n := conv.Operand(0)
+	n := arith.AsCast(conv).In()
 	width := ir.BitWidth(n.Type())
 	if !known || width == 0 || width > 64 {
 		return false
@@ -50,13 +51,13 @@ func compareConverted(rw *rewrite.Rewriter, op *ir.Operation) bool {
 			}
 		}
 	}
-	pred, _ := op.IntAttr("predicate")
+	pred := cmp.Predicate()
 	verdict := func(holds bool) bool {
 		v := int64(0)
 		if holds {
 			v = 1
 		}
-		rw.Replace(op, arith.Int(rw.Builder, op.Result(0).Type(), v))
+		rw.Replace(op, arith.Int(rw.Builder, cmp.Result().Type(), v))
 		return true
 	}
 	rel, ok := relationOf(pred)

@@ -184,8 +184,12 @@ func equalUnder(a, b *ir.Operation, same map[*ir.Value]*ir.Value) bool {
 	for i, v := range a.Operands() {
 		straight = straight && is(v, b.Operand(i))
 	}
-	if !straight && !(a.Def().Has(ir.Commutative) && a.NumOperands() == 2 && is(a.Operand(0), b.Operand(1)) && is(a.Operand(1), b.Operand(0))) {
-		return false
+	if !straight {
+		al, ar, ok := a.Pair()
+		bl, br, _ := b.Pair()
+		if !ok || !a.Def().Has(ir.Commutative) || !is(al, br) || !is(ar, bl) {
+			return false
+		}
 	}
 	for i, r := range a.Results() {
 		if r.Type() != b.Result(i).Type() {

@@ -23,13 +23,14 @@ func ifPatterns() []rewrite.Pattern {
 
 // ifKnown resolves a condition that is constant.
 func ifKnown(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	v, ok := arith.ConstantInt(op.Operand(0))
+	cond := scf.AsIf(op)
+	v, ok := arith.ConstantInt(cond.Condition())
 	if !ok {
 		return false
 	}
-	taken := op.Region(1).First()
+	taken := cond.ElseRegion().First()
 	if v&1 == 1 {
-		taken = op.Region(0).First()
+		taken = cond.ThenRegion().First()
 	}
 	if taken == nil {
 		rw.Erase(op)
@@ -43,25 +44,26 @@ func ifKnown(rw *rewrite.Rewriter, op *ir.Operation) bool {
 
 // ifNot swaps the two ways of a conditional on a negated condition.
 func ifNot(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	x, ok := isNot(op.Operand(0))
-	if !ok || op.Region(1).Empty() {
+	old := scf.AsIf(op)
+	x, ok := isNot(old.Condition())
+	if !ok || old.ElseRegion().Empty() {
 		return false
 	}
 	types := make([]ir.Type, op.NumResults())
 	for i, r := range op.Results() {
 		types[i] = r.Type()
 	}
-	n := rw.Create(scf.If, ir.State{Operands: []*ir.Value{x}, Types: types, Attrs: op.Attrs(), Regions: 2})
-	n.Region(0).TakeBody(op.Region(1))
-	n.Region(1).TakeBody(op.Region(0))
+	n := scf.AsIf(rw.Create(scf.If, ir.State{Operands: []*ir.Value{x}, Types: types, Attrs: op.Attrs(), Regions: 2}))
+	n.ThenRegion().TakeBody(old.ElseRegion())
+	n.ElseRegion().TakeBody(old.ThenRegion())
 	rw.Replace(op, n.Results()...)
-	rw.Modified(n)
+	rw.Modified(n.Op)
 	return true
 }
 
 // ifCondition puts in each region the constant that the condition is there.
 func ifCondition(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	cond := op.Operand(0)
+	cond := scf.AsIf(op).Condition()
 	changed := false
 	for i, known := range []int64{1, 0} {
 		var in []*ir.Use
@@ -110,12 +112,18 @@ func ifUnusedResults(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	return any
 }
 
+// yields are the ends of the two ways of a conditional with results.
+func yields(op *ir.Operation) (yes, no *ir.Operation) {
+	v := scf.AsIf(op)
+	return v.ThenRegion().First().Terminator(), v.ElseRegion().First().Terminator()
+}
+
 // ifToSelect replaces results whose two values are defined outside.
 func ifToSelect(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	if op.NumResults() == 0 {
 		return false
 	}
-	yes, no := op.Region(0).First().Terminator(), op.Region(1).First().Terminator()
+	yes, no := yields(op)
 	changed := false
 	for i, r := range op.Results() {
 		a, b := yes.Operand(i), no.Operand(i)
@@ -124,7 +132,7 @@ func ifToSelect(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		}
 		v := a
 		if a != b {
-			v = arith.NewSelect(rw.Builder, op.Operand(0), a, b)
+			v = arith.NewSelect(rw.Builder, scf.AsIf(op).Condition(), a, b)
 		}
 		for u := range r.Users() {
 			rw.Modified(u)
@@ -144,7 +152,7 @@ func ifYieldsCondition(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	if op.NumResults() == 0 {
 		return false
 	}
-	yes, no := op.Region(0).First().Terminator(), op.Region(1).First().Terminator()
+	yes, no := yields(op)
 	changed := false
 	for i, r := range op.Results() {
 		if !r.HasUses() {
@@ -168,7 +176,7 @@ func ifYieldsCondition(rw *rewrite.Rewriter, op *ir.Operation) bool {
 
 // knownResult is what a conditional with these two outcomes gives, or nil.
 func knownResult(rw *rewrite.Rewriter, op *ir.Operation, yes, no *ir.Value) *ir.Value {
-	cond := op.Operand(0)
+	cond := scf.AsIf(op).Condition()
 	if y, ok := arith.ConstantInt(yes); ok && ir.IsInt(yes.Type(), 1) {
 		n, ok := arith.ConstantInt(no)
 		switch {
@@ -179,15 +187,15 @@ func knownResult(rw *rewrite.Rewriter, op *ir.Operation, yes, no *ir.Value) *ir.
 		}
 		return not(rw, op, cond)
 	}
-	cmp := cond.Def()
-	if cmp == nil || !cmp.Is(arith.CmpI) {
+	if !cond.DefIs(arith.CmpI) {
 		return nil
 	}
-	l, r := cmp.Operand(0), cmp.Operand(1)
+	cmp := arith.AsCmpI(cond.Def())
+	l, r := cmp.Lhs(), cmp.Rhs()
 	if !(l == yes && r == no) && !(l == no && r == yes) {
 		return nil
 	}
-	switch pred, _ := cmp.IntAttr("predicate"); pred {
+	switch cmp.Predicate() {
 	case arith.EQ:
 		return no
 	case arith.NE:
@@ -198,7 +206,7 @@ func knownResult(rw *rewrite.Rewriter, op *ir.Operation, yes, no *ir.Value) *ir.
 
 // ifEmptyElse drops an else region that does nothing.
 func ifEmptyElse(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	b := op.Region(1).First()
+	b := scf.AsIf(op).ElseRegion().First()
 	if op.NumResults() > 0 || b == nil || b.First() != b.Terminator() {
 		return false
 	}
@@ -214,8 +222,9 @@ func ifIf(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	if prev == nil || !prev.Is(scf.If) {
 		return false
 	}
-	regions := [2]*ir.Block{op.Region(0).First(), op.Region(1).First()}
-	cond, before := op.Operand(0), prev.Operand(0)
+	second := scf.AsIf(op)
+	regions := [2]*ir.Block{second.ThenRegion().First(), second.ElseRegion().First()}
+	cond, before := second.Condition(), scf.AsIf(prev).Condition()
 	if cond != before {
 		x, isNot1 := isNot(cond)
 		y, isNot2 := isNot(before)
@@ -272,21 +281,24 @@ func ifIf(rw *rewrite.Rewriter, op *ir.Operation) bool {
 // ifNested makes one conditional of two, the second being all that the first
 // holds.
 func ifNested(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	body := op.Region(0).First()
-	inner := body.First()
-	if !inner.Is(scf.If) || inner.Next() != body.Terminator() || !yieldsOnly(op.Region(1).First()) ||
-		!yieldsOnly(inner.Region(1).First()) {
+	outer := scf.AsIf(op)
+	body := outer.ThenRegion().First()
+	if !body.First().Is(scf.If) || body.First().Next() != body.Terminator() || !yieldsOnly(outer.ElseRegion().First()) {
+		return false
+	}
+	inner := scf.AsIf(body.First())
+	if !yieldsOnly(inner.ElseRegion().First()) {
 		return false
 	}
 	var vals, elses []*ir.Value
 	choose := make([]bool, op.NumResults()) // between two values from outside
 	for i, v := range body.Terminator().OperandValues() {
-		no := op.Region(1).First().Terminator().Operand(i)
-		if v.DefIs(scf.If) && v.Def() == inner {
-			if inner.Region(1).First().Terminator().Operand(v.Index()) != no {
+		no := outer.ElseRegion().First().Terminator().Operand(i)
+		if v.DefIs(scf.If) && v.Def() == inner.Op {
+			if inner.ElseRegion().First().Terminator().Operand(v.Index()) != no {
 				return false
 			}
-			v = inner.Region(0).First().Terminator().Operand(v.Index())
+			v = inner.ThenRegion().First().Terminator().Operand(v.Index())
 		} else {
 			choose[i] = true
 		}
@@ -296,23 +308,23 @@ func ifNested(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	for i, r := range op.Results() {
 		types[i] = r.Type()
 	}
-	both := arith.Binary(rw.Builder, arith.AndI, op.Operand(0), inner.Operand(0))
-	n := rw.Create(scf.If, ir.State{Operands: []*ir.Value{both}, Types: types, Regions: 2})
+	both := arith.Binary(rw.Builder, arith.AndI, outer.Condition(), inner.Condition())
+	n := scf.AsIf(rw.Create(scf.If, ir.State{Operands: []*ir.Value{both}, Types: types, Regions: 2}))
 	results := n.Results()
 	for i, c := range choose {
 		if c {
-			results[i] = arith.NewSelect(rw.Builder, op.Operand(0), vals[i], elses[i])
+			results[i] = arith.NewSelect(rw.Builder, outer.Condition(), vals[i], elses[i])
 		}
 	}
-	n.Region(0).TakeBody(inner.Region(0))
-	end := n.Region(0).First().Terminator()
+	n.ThenRegion().TakeBody(inner.ThenRegion())
+	end := n.ThenRegion().First().Terminator()
 	end.SetOperands(vals)
 	rw.Modified(end)
 	if len(elses) > 0 {
-		n.Region(1).TakeBody(op.Region(1))
+		n.ElseRegion().TakeBody(outer.ElseRegion())
 	}
 	rw.Replace(op, results...)
-	rw.Modified(n)
+	rw.Modified(n.Op)
 	return true
 }
 

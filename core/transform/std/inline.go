@@ -38,7 +38,7 @@ func Functions(module *ir.Operation) map[string]*ir.Operation {
 	m := make(map[string]*ir.Operation)
 	for op := range module.Body().Ops() {
 		if op.Is(tt.Func) {
-			m[op.StringAttr("sym_name")] = op
+			m[tt.AsFunc(op).SymName()] = op
 		}
 	}
 	return m
@@ -55,7 +55,7 @@ type inliner struct {
 
 // function inlines all that f calls.
 func (in *inliner) function(f *ir.Operation) error {
-	name := f.StringAttr("sym_name")
+	name := tt.AsFunc(f).SymName()
 	switch in.state[name] {
 	case 1:
 		return recursion(f)
@@ -71,7 +71,7 @@ func (in *inliner) function(f *ir.Operation) error {
 		return ir.Advance
 	})
 	for _, call := range calls {
-		name := call.Attr("callee").(*ir.SymbolRefAttr).Root
+		name := tt.AsCall(call).Callee()
 		callee := in.funcs[name]
 		if callee == nil || callee.Body() == nil {
 			continue
@@ -83,14 +83,14 @@ func (in *inliner) function(f *ir.Operation) error {
 	// The last call first: what follows a call may move into a block of its own,
 	// and moves once in this order.
 	for _, call := range slices.Backward(calls) {
-		name := call.Attr("callee").(*ir.SymbolRefAttr).Root
+		name := tt.AsCall(call).Callee()
 		callee := in.funcs[name]
 		if callee == nil || callee.Body() == nil || noInline(callee) || !fits(call, callee) {
 			continue
 		}
 		if in.made += pass.CountOps(callee); in.made > pass.MaxOps {
 			return pass.OverLimit(call.Loc(), "functions that call functions several times multiply: a loop, or @triton.jit(noinline=True), keeps one copy",
-				"inlining %s makes the kernel longer than %d operations, the limit", callee.StringAttr("sym_name"), pass.MaxOps)
+				"inlining %s makes the kernel longer than %d operations, the limit", tt.AsFunc(callee).SymName(), pass.MaxOps)
 		}
 		inlineCall(call, callee)
 		in.inlined[name] = true
@@ -99,14 +99,14 @@ func (in *inliner) function(f *ir.Operation) error {
 	// What follows a return is a block that nothing reaches; a callee without it
 	// fits into more places.
 	if f.Body() != nil {
-		simplifyCFG(f.Region(0), in.run)
+		simplifyCFG(tt.AsFunc(f).Body(), in.run)
 	}
 	in.state[name] = 2
 	return nil
 }
 
 func recursion(f *ir.Operation) error {
-	d := diag.Errorf(PosOf(f.Loc()), "function %s calls itself", f.StringAttr("sym_name"))
+	d := diag.Errorf(PosOf(f.Loc()), "function %s calls itself", tt.AsFunc(f).SymName())
 	return d.WithHelp("a kernel has no stack: write the recursion as a loop")
 }
 
@@ -118,8 +118,10 @@ func PosOf(l ir.Location) diag.Pos {
 	return diag.Pos{}
 }
 
+func isPrivate(f *ir.Operation) bool { return tt.AsFunc(f).SymVisibility() == "private" }
+
 func noInline(f *ir.Operation) bool {
-	v, _ := f.IntAttr("noinline")
+	v, _ := f.IntAttr(tt.NoInlineAttr)
 	return v != 0
 }
 
@@ -127,7 +129,7 @@ func noInline(f *ir.Operation) bool {
 // them only where the region around the call takes several: a function, or one
 // that is called for each element.
 func fits(call, callee *ir.Operation) bool {
-	r := callee.Region(0)
+	r := tt.AsFunc(callee).Body()
 	return r.First() == r.Last() || call.Parent().Is(tt.Func) || call.Parent().Is(tt.MapElementwise)
 }
 
@@ -138,9 +140,9 @@ func inlineCall(call, callee *ir.Operation) {
 		m.Map(a, call.Operand(i))
 	}
 	// Copy the body into a region of its own, then move it to the call.
-	holder := ir.NewOperation(call.Def(), &ir.State{Ctx: c, Regions: 1})
-	body := holder.Region(0)
-	callee.Region(0).CloneInto(body, m)
+	holder := ir.NewOperation(call.Def(), &ir.State{Ctx: c})
+	body := holder.AddRegion()
+	tt.AsFunc(callee).Body().CloneInto(body, m)
 	relocate(body, call.Loc())
 	entry := body.First()
 	for i, a := range entry.Args() {
@@ -251,7 +253,7 @@ func eraseDead(module *ir.Operation, mayGo func(name string) bool) int {
 	live := make(map[string]bool)
 	var work []*ir.Operation
 	for op := range module.Body().Ops() {
-		if op.Is(tt.Func) && (op.StringAttr("sym_visibility") != "private" || !mayGo(op.StringAttr("sym_name"))) {
+		if op.Is(tt.Func) && (!isPrivate(op) || !mayGo(tt.AsFunc(op).SymName())) {
 			work = append(work, op)
 		}
 	}
@@ -270,10 +272,10 @@ func eraseDead(module *ir.Operation, mayGo func(name string) bool) int {
 	}
 	erased := 0
 	for op := range module.Body().Ops() {
-		if !op.Is(tt.Func) || op.StringAttr("sym_visibility") != "private" {
+		if !op.Is(tt.Func) || !isPrivate(op) {
 			continue
 		}
-		if name := op.StringAttr("sym_name"); mayGo(name) && !live[name] {
+		if name := tt.AsFunc(op).SymName(); mayGo(name) && !live[name] {
 			op.Erase()
 			erased++
 		}

@@ -211,7 +211,7 @@ func (c *cluster) join() {
 			in = append(in, edge{t, way})
 		}
 		for _, e := range in {
-			appendArgs(e.from, e.way, given[i])
+			cf.AppendSuccessorArgs(e.from, e.way, given[i])
 			e.from.SetSuccessor(e.way, c.leader)
 		}
 	}
@@ -226,18 +226,4 @@ func nth(b *ir.Block, n int) *ir.Operation {
 		op = op.Next()
 	}
 	return op
-}
-
-// appendArgs passes more values along one way of a branch.
-func appendArgs(t *ir.Operation, way int, args []*ir.Value) {
-	if len(args) == 0 {
-		return
-	}
-	end := firstArg(t, way) + len(cf.SuccessorArgs(t, way))
-	t.SetOperands(slices.Insert(slices.Clone(t.OperandValues()), end, args...))
-	if seg := t.Segments(); seg != nil {
-		seg = slices.Clone(seg)
-		seg[1+way] += int32(len(args))
-		t.SetSegments(seg)
-	}
 }

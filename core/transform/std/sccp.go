@@ -1,6 +1,8 @@
 package std
 
 import (
+	"slices"
+
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/cf"
 	"github.com/tritonc/tritonc/core/dialect/scf"
@@ -30,7 +32,7 @@ var SCCP = &pass.Pass{
 			for s.changed = true; s.changed; {
 				s.changed = false
 				s.anyArgs(f.Body())
-				s.blocks(f.Region(0))
+				s.blocks(tt.AsFunc(f).Body())
 			}
 			r.Count("constants", s.replace(f))
 		}
@@ -131,17 +133,18 @@ func (s *sccp) operation(op *ir.Operation) {
 		args := scf.IterArgs(op)
 		s.join(scf.InductionVar(op), fact{state: anything})
 		s.flow(scf.Inits(op), args)
-		s.blocks(op.Region(0))
+		s.blocks(scf.AsFor(op).Region())
 		s.flow(op.Body().Terminator().OperandValues(), args)
 		s.flow(args, op.Results())
 	case scf.While:
-		before, after := op.Region(0).First(), op.Region(1).First()
-		s.flow(op.OperandValues(), before.Args())
-		s.blocks(op.Region(0))
-		passed := before.Terminator().OperandValues()[1:]
+		loop := scf.AsWhile(op)
+		before, after := loop.Before().First(), loop.After().First()
+		s.flow(loop.Inits(), before.Args())
+		s.blocks(loop.Before())
+		passed := condition(op).Args()
 		s.flow(passed, after.Args())
 		s.flow(passed, op.Results())
-		s.blocks(op.Region(1))
+		s.blocks(loop.After())
 		s.flow(after.Terminator().OperandValues(), before.Args())
 	default:
 		s.compute(op)
@@ -149,7 +152,7 @@ func (s *sccp) operation(op *ir.Operation) {
 }
 
 func (s *sccp) condBranch(op *ir.Operation) {
-	cond := s.of(op.Operand(0))
+	cond := s.of(cf.AsCondBr(op).Condition())
 	if cond.state == unreached {
 		return
 	}
@@ -158,12 +161,12 @@ func (s *sccp) condBranch(op *ir.Operation) {
 			continue
 		}
 		s.reach(op.Successor(i))
-		s.flow(op.Group(1+i), op.Successor(i).Args())
+		s.flow(cf.SuccessorArgs(op, i), op.Successor(i).Args())
 	}
 }
 
 func (s *sccp) conditional(op *ir.Operation) {
-	cond := s.of(op.Operand(0))
+	cond := s.of(scf.AsIf(op).Condition())
 	if cond.state == unreached {
 		return
 	}
@@ -217,6 +220,9 @@ func (s *sccp) compute(op *ir.Operation) {
 	}
 }
 
+// isConstant reports whether v is one constant.
+func (s *sccp) isConstant(v *ir.Value) bool { return s.known[v].state == constant }
+
 // replace puts constants, made at the start of f, in the place of the values
 // that were found to be constant, erases what is dead, and returns the number of
 // values replaced.
@@ -253,7 +259,7 @@ func (s *sccp) replace(f *ir.Operation) int {
 		return ir.Advance
 	})
 	for i := len(ops) - 1; i >= 0; i-- {
-		if op := ops[i]; op.NumResults() > 0 && s.known[op.Result(0)].state == constant && rewrite.IsDead(op) {
+		if op := ops[i]; slices.ContainsFunc(op.Results(), s.isConstant) && rewrite.IsDead(op) {
 			op.Erase()
 		}
 	}

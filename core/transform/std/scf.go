@@ -75,14 +75,15 @@ func inside(v *ir.Value, op *ir.Operation) bool {
 // forTripCount resolves loops that run never, or once, or do nothing but give
 // values from outside.
 func forTripCount(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	lo, hi := op.Operand(0), op.Operand(1)
+	loop := scf.AsFor(op)
+	lo, hi := loop.LowerBound(), loop.UpperBound()
 	l, lok := arith.ConstantInt(lo)
 	h, hok := arith.ConstantInt(hi)
 	if lo == hi || lok && hok && l >= h {
-		rw.Replace(op, op.Group(3)...)
+		rw.Replace(op, loop.InitArgs()...)
 		return true
 	}
-	s, sok := arith.ConstantInt(op.Operand(2))
+	s, sok := arith.ConstantInt(loop.Step())
 	if !lok || !hok || !sok || s <= 0 || l+s < l {
 		return false
 	}
@@ -95,9 +96,9 @@ func forTripCount(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		rw.Replace(op, end.OperandValues()...)
 		return true
 	}
-	body.Arg(0).ReplaceAllUsesWith(lo)
-	for i, v := range op.Group(3) {
-		body.Arg(i + 1).ReplaceAllUsesWith(v)
+	scf.InductionVar(op).ReplaceAllUsesWith(lo)
+	for i, v := range loop.InitArgs() {
+		scf.IterArg(op, i).ReplaceAllUsesWith(v)
 	}
 	vals := body.Terminator().OperandValues()
 	moveBody(body, op)
@@ -111,10 +112,10 @@ func forTripCount(rw *rewrite.Rewriter, op *ir.Operation) bool {
 func forCarried(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	body := op.Body()
 	end := body.Terminator()
-	inits := op.Group(3)
+	inits := scf.Inits(op)
 	drop, any := make([]bool, len(inits)), false
 	for i, init := range inits {
-		arg, next, res := body.Arg(i+1), end.Operand(i), op.Result(i)
+		arg, next, res := scf.IterArg(op, i), end.Operand(i), op.Result(i)
 		switch {
 		case next == arg || next == init && !inside(init, op):
 			arg.ReplaceAllUsesWith(init)
@@ -129,14 +130,14 @@ func forCarried(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		return false
 	}
 	var types []ir.Type
-	operands := op.OperandValues()[:3]
+	operands := []*ir.Value{scf.LowerBound(op), scf.UpperBound(op), scf.Step(op)}
 	for i, v := range inits {
 		if !drop[i] {
 			operands, types = append(operands, v), append(types, v.Type())
 		}
 	}
 	n := rw.Create(scf.For, ir.State{Operands: operands, Types: types, Attrs: op.Attrs(), Regions: 1})
-	n.Region(0).TakeBody(op.Region(0))
+	scf.AsFor(n).Region().TakeBody(scf.AsFor(op).Region())
 	k := len(types) - 1
 	for i := len(drop) - 1; i >= 0; i-- {
 		if drop[i] {

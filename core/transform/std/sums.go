@@ -33,14 +33,15 @@ func affineOf(v *ir.Value) (a affine, plus, ok bool) {
 		return affine{}, false, false
 	}
 	plus = op.Is(arith.AddI)
-	if c, isConst := arith.ConstantInt(op.Operand(1)); isConst {
+	sum := arith.AsBinary(op)
+	if c, isConst := arith.ConstantInt(sum.Rhs()); isConst {
 		if !plus {
 			c = -c
 		}
-		return affine{x: op.Operand(0), c: c}, plus, true
+		return affine{x: sum.Lhs(), c: c}, plus, true
 	}
-	if c, isConst := arith.ConstantInt(op.Operand(0)); isConst && !plus {
-		return affine{x: op.Operand(1), c: c, negative: true}, false, true
+	if c, isConst := arith.ConstantInt(sum.Lhs()); isConst && !plus {
+		return affine{x: sum.Rhs(), c: c, negative: true}, false, true
 	}
 	return affine{}, false, false
 }
@@ -54,7 +55,7 @@ func isScalar(v *ir.Value) bool {
 // outcome is x + c, or c − x; or x − c where two constants were subtracted, as
 // the user may have written it.
 func reassociate(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	outer, outerPlus, ok := affineOf(op.Result(0))
+	outer, outerPlus, ok := affineOf(op.OneResult())
 	if !ok {
 		return false
 	}
@@ -66,7 +67,7 @@ func reassociate(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	if outer.negative {
 		a.c, a.negative = outer.c-inner.c, !inner.negative
 	}
-	t := op.Result(0).Type()
+	t := op.OneResult().Type()
 	constant := func(c int64) *ir.Value { return rw.Constant(op, arith.IntValue(op.Context(), t, c), t) }
 	switch {
 	case a.negative:
@@ -81,44 +82,57 @@ func reassociate(rw *rewrite.Rewriter, op *ir.Operation) bool {
 
 // addNegative is x + y·(−1) = x − y.
 func addNegative(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	for i := range 2 {
-		m := op.Operand(1 - i).Def()
-		if m == nil || !m.Is(arith.MulI) {
-			continue
+	sum := arith.AsAddI(op)
+	negated := func(v *ir.Value) *ir.Value { // y, where v is y·(−1)
+		if v.DefIs(arith.MulI) {
+			m := arith.AsMulI(v.Def())
+			if c, ok := arith.ConstantInt(m.Rhs()); ok && c == -1 {
+				return m.Lhs()
+			}
 		}
-		if c, ok := arith.ConstantInt(m.Operand(1)); ok && c == -1 {
-			rw.Replace(op, arith.Binary(rw.Builder, arith.SubI, op.Operand(i), m.Operand(0)))
-			return true
-		}
+		return nil
 	}
-	return false
+	x, y := sum.Lhs(), negated(sum.Rhs())
+	if y == nil {
+		x, y = sum.Rhs(), negated(sum.Lhs())
+	}
+	if y == nil {
+		return false
+	}
+	rw.Replace(op, arith.Binary(rw.Builder, arith.SubI, x, y))
+	return true
 }
 
 // subMinuend is (a − b) − a = 0 − b.
 func subMinuend(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	d := op.Operand(0).Def()
-	if d == nil || !d.Is(arith.SubI) || d.Operand(0) != op.Operand(1) {
+	outer := arith.AsSubI(op)
+	if !outer.Lhs().DefIs(arith.SubI) {
 		return false
 	}
-	t := op.Result(0).Type()
+	inner := arith.AsSubI(outer.Lhs().Def())
+	if inner.Lhs() != outer.Rhs() {
+		return false
+	}
+	t := outer.Result().Type()
 	zero := rw.Constant(op, arith.IntValue(op.Context(), t, 0), t)
-	rw.Replace(op, arith.Binary(rw.Builder, arith.SubI, zero, d.Operand(1)))
+	rw.Replace(op, arith.Binary(rw.Builder, arith.SubI, zero, inner.Rhs()))
 	return true
 }
 
 // mulMul is (x · a) · b = x · (a·b).
 func mulMul(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	b, ok := arith.ConstantInt(op.Operand(1))
-	inner := op.Operand(0).Def()
-	if !ok || !isScalar(op.Result(0)) || inner == nil || !inner.Is(arith.MulI) {
+	outer := arith.AsMulI(op)
+	b, ok := arith.ConstantInt(outer.Rhs())
+	if !ok || !isScalar(outer.Result()) || !outer.Lhs().DefIs(arith.MulI) {
 		return false
 	}
-	a, ok := arith.ConstantInt(inner.Operand(1))
+	inner := arith.AsMulI(outer.Lhs().Def())
+	a, ok := arith.ConstantInt(inner.Rhs())
 	if !ok {
 		return false
 	}
-	t := op.Result(0).Type()
+	t := op.OneResult().Type()
 	product := rw.Constant(op, arith.IntValue(op.Context(), t, a*b), t)
-	rw.Replace(op, arith.Binary(rw.Builder, arith.MulI, inner.Operand(0), product))
+	rw.Replace(op, arith.Binary(rw.Builder, arith.MulI, inner.Lhs(), product))
 	return true
 }

@@ -40,19 +40,18 @@ func knownMask(mask *ir.Value) (value, known bool) {
 // loadKnownMask drops a mask that is true everywhere; a load whose mask is
 // false everywhere is its other value, if it has one.
 func loadKnownMask(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	on, known := knownMask(op.GroupOne(1))
+	load := tt.AsLoad(op)
+	on, known := knownMask(load.Mask())
 	if !known {
 		return false
 	}
 	if on {
-		for op.NumOperands() > 1 {
-			op.EraseOperand(op.NumOperands() - 1)
-		}
-		op.SetSegments([]int32{1, 0, 0})
+		load.SetOther(nil)
+		load.SetMask(nil)
 		rw.Modified(op)
 		return true
 	}
-	if other := op.GroupOne(2); other != nil {
+	if other := load.Other(); other != nil {
 		rw.Replace(op, other)
 		return true
 	}
@@ -60,12 +59,13 @@ func loadKnownMask(rw *rewrite.Rewriter, op *ir.Operation) bool {
 }
 
 func storeKnownMask(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	on, known := knownMask(op.GroupOne(2))
+	store := tt.AsStore(op)
+	on, known := knownMask(store.Mask())
 	switch {
 	case !known:
 		return false
 	case on:
-		op.EraseOperand(2)
+		store.SetMask(nil)
 		rw.Modified(op)
 	default:
 		rw.Erase(op)
@@ -75,23 +75,24 @@ func storeKnownMask(rw *rewrite.Rewriter, op *ir.Operation) bool {
 
 // expandDims: of a splat it is a splat; it moves below a broadcast.
 func expandDims(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	src := op.Operand(0).Def()
+	expand := tt.AsExpandDims(op)
+	src := expand.Src().Def()
 	if src == nil {
 		return false
 	}
-	axis, _ := op.IntAttr("axis")
-	to := op.Result(0).Type().(*ir.TensorType)
+	to := expand.Result().Type().(*ir.TensorType)
 	switch {
 	case src.Is(tt.Splat):
-		rw.Replace(op, tt.Unary(rw.Builder, tt.Splat, src.Operand(0), to))
+		rw.Replace(op, tt.Unary(rw.Builder, tt.Splat, tt.AsSplat(src).Src(), to))
 		return true
 	case src.Is(tt.Broadcast):
-		narrow := src.Operand(0).Type().(*ir.TensorType)
-		shape := slices.Insert(slices.Clone(narrow.Shape), int(axis), 1)
-		x := rw.Create(tt.ExpandDims, ir.State{
-			Operands: []*ir.Value{src.Operand(0)}, Attrs: op.Attrs(),
+		x := tt.AsBroadcast(src).Src()
+		narrow := x.Type().(*ir.TensorType)
+		shape := slices.Insert(slices.Clone(narrow.Shape), int(expand.Axis()), 1)
+		x = rw.Create(tt.ExpandDims, ir.State{
+			Operands: []*ir.Value{x}, Attrs: op.Attrs(),
 			Types: []ir.Type{rw.Context().Tensor(shape, narrow.Elem, to.Encoding)},
-		}).Result(0)
+		}).OneResult()
 		rw.Replace(op, tt.Unary(rw.Builder, tt.Broadcast, x, to))
 		return true
 	}
@@ -99,30 +100,31 @@ func expandDims(rw *rewrite.Rewriter, op *ir.Operation) bool {
 }
 
 func broadcastOf(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	src := op.Operand(0).Def()
+	spread := tt.AsBroadcast(op)
+	src := spread.Src().Def()
 	if src == nil || !src.Is(tt.Splat) && !src.Is(tt.Broadcast) {
 		return false
 	}
-	rw.Replace(op, tt.Unary(rw.Builder, src.Def(), src.Operand(0), op.Result(0).Type()))
+	rw.Replace(op, tt.Unary(rw.Builder, src.Def(), tt.AsUnary(src).Src(), spread.Result().Type()))
 	return true
 }
 
 func reshapeOf(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	src := op.Operand(0).Def()
+	outer := tt.AsReshape(op)
+	src := outer.Src().Def()
 	switch {
-	case src == nil || op.HasAttr("efficient_layout"):
+	case src == nil || outer.EfficientLayout():
 		return false
 	case src.Is(tt.Splat):
-		rw.Replace(op, tt.Unary(rw.Builder, tt.Splat, src.Operand(0), op.Result(0).Type()))
+		rw.Replace(op, tt.Unary(rw.Builder, tt.Splat, tt.AsSplat(src).Src(), outer.Result().Type()))
 		return true
-	case src.Is(tt.Reshape) && !src.HasAttr("efficient_layout"):
-		attrs := op.Attrs()
-		if src.HasAttr("allow_reorder") && !op.HasAttr("allow_reorder") {
-			attrs = append(slices.Clone(attrs), ir.NamedAttr{Name: "allow_reorder", Attr: rw.Context().Unit()})
-		}
-		rw.Replace(op, rw.Create(tt.Reshape, ir.State{
-			Operands: []*ir.Value{src.Operand(0)}, Types: []ir.Type{op.Result(0).Type()}, Attrs: attrs,
-		}).Result(0))
+	case src.Is(tt.Reshape) && !tt.AsReshape(src).EfficientLayout():
+		inner := tt.AsReshape(src)
+		n := tt.AsReshape(rw.Create(tt.Reshape, ir.State{
+			Operands: []*ir.Value{inner.Src()}, Types: []ir.Type{outer.Result().Type()}, Attrs: op.Attrs(),
+		}))
+		n.SetAllowReorder(inner.AllowReorder() || outer.AllowReorder())
+		rw.Replace(op, n.Result())
 		return true
 	}
 	return false
@@ -130,18 +132,18 @@ func reshapeOf(rw *rewrite.Rewriter, op *ir.Operation) bool {
 
 // transTrans composes two permutations.
 func transTrans(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	src := op.Operand(0).Def()
-	if src == nil || !src.Is(tt.Trans) {
+	outer := tt.AsTrans(op)
+	if !outer.Src().DefIs(tt.Trans) {
 		return false
 	}
-	outer, inner := op.Attr("order").(*ir.DenseArrayAttr).Values, src.Attr("order").(*ir.DenseArrayAttr).Values
-	order := make([]int64, len(outer))
-	for i, d := range outer {
-		order[i] = inner[d]
+	inner := tt.AsTrans(outer.Src().Def())
+	order := make([]int64, len(outer.Order()))
+	for i, d := range outer.Order() {
+		order[i] = inner.Order()[d]
 	}
 	rw.Replace(op, rw.Create(tt.Trans, ir.State{
-		Operands: []*ir.Value{src.Operand(0)}, Types: []ir.Type{op.Result(0).Type()},
+		Operands: []*ir.Value{inner.Src()}, Types: []ir.Type{outer.Result().Type()},
 		Attrs: []ir.NamedAttr{{Name: "order", Attr: rw.Context().I32Array(order...)}},
-	}).Result(0))
+	}).OneResult())
 	return true
 }

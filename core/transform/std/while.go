@@ -16,17 +16,23 @@ func whilePatterns() []rewrite.Pattern {
 	}
 }
 
+// condition is the end of a while loop's test.
+func condition(loop *ir.Operation) scf.ConditionOp {
+	return scf.AsCondition(scf.AsWhile(loop).Before().First().Terminator())
+}
+
 // whileNever resolves a while loop whose condition is false at once.
 func whileNever(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	before := op.Region(0).First()
-	cond := before.Terminator()
-	if v, ok := arith.ConstantInt(cond.Operand(0)); !ok || v&1 == 1 {
+	loop := scf.AsWhile(op)
+	before := loop.Before().First()
+	cond := scf.AsCondition(before.Terminator())
+	if v, ok := arith.ConstantInt(cond.Condition()); !ok || v&1 == 1 {
 		return false
 	}
-	for i, v := range op.Group(0) {
+	for i, v := range loop.Inits() {
 		before.Arg(i).ReplaceAllUsesWith(v)
 	}
-	vals := cond.OperandValues()[1:]
+	vals := cond.Args()
 	moveBody(before, op)
 	rw.Replace(op, vals...)
 	return true
@@ -35,8 +41,8 @@ func whileNever(rw *rewrite.Rewriter, op *ir.Operation) bool {
 // whileCondition puts in the body what the test has found: true for the
 // condition, and what follows for comparisons of the same values.
 func whileCondition(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	cond, body := op.Region(0).First().Terminator(), op.Region(1).First()
-	test := cond.Operand(0)
+	cond, body := condition(op), scf.AsWhile(op).After().First()
+	test := cond.Condition()
 	changed := false
 	known := func(v *ir.Value, is int64) {
 		if v.HasUses() {
@@ -47,36 +53,44 @@ func whileCondition(rw *rewrite.Rewriter, op *ir.Operation) bool {
 			changed = true
 		}
 	}
-	for i, v := range cond.OperandValues()[1:] {
+	for i, v := range cond.Args() {
 		if v == test {
 			known(body.Arg(i), 1)
 		}
 	}
-	cmp := test.Def()
-	if cmp == nil || !cmp.Is(arith.CmpI) {
+	if !test.DefIs(arith.CmpI) {
 		return changed
 	}
-	pred, _ := cmp.IntAttr("predicate")
-	for i, v := range cond.OperandValues()[1:] {
-		for side := range 2 {
-			if cmp.Operand(side) != v {
+	cmp := arith.AsCmpI(test.Def())
+	// compared tells of the comparisons in the body in which arg takes the place
+	// of one side of the test, and the other side is the same.
+	compared := func(arg *ir.Value, sides func(arith.CmpIOp) (place *ir.Use, other *ir.Value)) {
+		_, other := sides(cmp)
+		var same []arith.CmpIOp
+		for u := range arg.Uses() {
+			if !u.Owner().Is(arith.CmpI) {
 				continue
 			}
-			var same []*ir.Operation
-			for u := range body.Arg(i).Uses() {
-				c := u.Owner()
-				if c.Is(arith.CmpI) && u.Index() == side && c.Operand(1-side) == cmp.Operand(1-side) {
-					same = append(same, c)
-				}
+			c := arith.AsCmpI(u.Owner())
+			if place, with := sides(c); u == place && with == other {
+				same = append(same, c)
 			}
-			for _, c := range same {
-				switch p, _ := c.IntAttr("predicate"); p {
-				case pred:
-					known(c.Result(0), 1)
-				case inverse[pred]:
-					known(c.Result(0), 0)
-				}
+		}
+		for _, c := range same {
+			switch c.Predicate() {
+			case cmp.Predicate():
+				known(c.Result(), 1)
+			case inverse[cmp.Predicate()]:
+				known(c.Result(), 0)
 			}
+		}
+	}
+	for i, v := range cond.Args() {
+		if v == cmp.Lhs() {
+			compared(body.Arg(i), func(c arith.CmpIOp) (*ir.Use, *ir.Value) { return c.LhsUse(), c.Rhs() })
+		}
+		if v == cmp.Rhs() {
+			compared(body.Arg(i), func(c arith.CmpIOp) (*ir.Use, *ir.Value) { return c.RhsUse(), c.Lhs() })
 		}
 	}
 	return changed
@@ -85,14 +99,14 @@ func whileCondition(rw *rewrite.Rewriter, op *ir.Operation) bool {
 // whileCarried drops what the test is given and does not use, or what every
 // iteration computes anew.
 func whileCarried(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	before := op.Region(0).First()
-	cond, end := before.Terminator(), op.Region(1).First().Terminator()
+	loop := scf.AsWhile(op)
+	before, cond, end := loop.Before().First(), condition(op), loop.After().First().Terminator()
 	drop, any := make([]bool, before.NumArgs()), false
-	for i, init := range op.Group(0) {
+	for i, init := range loop.Inits() {
 		arg, next := before.Arg(i), end.Operand(i)
 		passed := next == init
 		if next.IsArgument() && next.Block() == end.Block() {
-			passed = passed || cond.Operand(1+next.Index()) == arg
+			passed = passed || cond.ArgsAt(next.Index()) == arg
 		}
 		if passed {
 			arg.ReplaceAllUsesWith(init)
@@ -109,8 +123,7 @@ func whileCarried(rw *rewrite.Rewriter, op *ir.Operation) bool {
 // whileResults drops what the body and the code after the loop do not use, or
 // get twice, or can take from before the loop.
 func whileResults(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	cond, body := op.Region(0).First().Terminator(), op.Region(1).First()
-	vals := cond.OperandValues()[1:]
+	body, vals := scf.AsWhile(op).After().First(), condition(op).Args()
 	drop, any := make([]bool, len(vals)), false
 	for i, v := range vals {
 		arg, res := body.Arg(i), op.Result(i)
@@ -139,8 +152,9 @@ func whileResults(rw *rewrite.Rewriter, op *ir.Operation) bool {
 // rebuildWhile makes a loop again without some arguments of its test, and some
 // of its body and results; nothing uses those.
 func rebuildWhile(rw *rewrite.Rewriter, op *ir.Operation, dropArgs, dropResults []bool) {
+	old := scf.AsWhile(op)
 	var inits []*ir.Value
-	for i, v := range op.Group(0) {
+	for i, v := range old.Inits() {
 		if !dropArgs[i] {
 			inits = append(inits, v)
 		}
@@ -152,10 +166,11 @@ func rebuildWhile(rw *rewrite.Rewriter, op *ir.Operation, dropArgs, dropResults 
 		}
 	}
 	n := rw.Create(scf.While, ir.State{Operands: inits, Types: types, Attrs: op.Attrs(), Regions: 2})
-	n.Region(0).TakeBody(op.Region(0))
-	n.Region(1).TakeBody(op.Region(1))
-	before, body := n.Region(0).First(), n.Region(1).First()
-	cond, end := before.Terminator(), body.Terminator()
+	loop := scf.AsWhile(n)
+	loop.Before().TakeBody(old.Before())
+	loop.After().TakeBody(old.After())
+	before, body := loop.Before().First(), loop.After().First()
+	cond, end := condition(n), body.Terminator()
 	for i := len(dropArgs) - 1; i >= 0; i-- {
 		if dropArgs[i] {
 			end.EraseOperand(i)
@@ -165,7 +180,7 @@ func rebuildWhile(rw *rewrite.Rewriter, op *ir.Operation, dropArgs, dropResults 
 	k := len(types) - 1
 	for i := len(dropResults) - 1; i >= 0; i-- {
 		if dropResults[i] {
-			cond.EraseOperand(1 + i)
+			cond.EraseArgsAt(i)
 			body.EraseArg(i)
 			continue
 		}
@@ -173,7 +188,7 @@ func rebuildWhile(rw *rewrite.Rewriter, op *ir.Operation, dropArgs, dropResults 
 		k--
 	}
 	rw.Erase(op)
-	rw.Modified(cond)
+	rw.Modified(cond.Op)
 	rw.Modified(end)
 	rw.Modified(n)
 }
