@@ -48,6 +48,15 @@ func AncestorIn(b *ir.Block, op *ir.Operation) *ir.Operation {
 // Yield is the terminator of a loop's body.
 func Yield(loop *ir.Operation) *ir.Operation { return loop.Body().Terminator() }
 
+// Next is what an iteration of loop yields for v, the argument of its body for a
+// carried value; nil for any other value.
+func Next(loop *ir.Operation, v *ir.Value) *ir.Value {
+	if !v.IsArgument() || v.Block() != loop.Body() || scf.CarriedIndex(v) < 0 {
+		return nil
+	}
+	return Yield(loop).Operand(scf.CarriedIndex(v))
+}
+
 // remadeLoop makes loop again with other bounds' operands and carried values:
 // the body moves over, and the results of the kept values, in order, take over
 // the uses of the old ones. keep[i] says whether carried value i stays; its
@@ -61,7 +70,7 @@ func remadeLoop(b *ir.Builder, loop *ir.Operation, operands []*ir.Value, keep []
 	}
 	b.At(loop)
 	n := b.Create(scf.For, ir.State{Operands: operands, Types: append(types, more...), Attrs: loop.Attrs(), Regions: 1})
-	n.Region(0).TakeBody(loop.Region(0))
+	scf.AsFor(n).Region().TakeBody(scf.AsFor(loop).Region())
 	k := 0
 	for i, r := range loop.Results() {
 		if keep == nil || keep[i] {
@@ -95,7 +104,7 @@ func AddCarried(b *ir.Builder, loop *ir.Operation, inits ...*ir.Value) (*ir.Oper
 // DropCarried makes loop again without the carried values that drop marks,
 // which nothing uses any more.
 func DropCarried(b *ir.Builder, loop *ir.Operation, drop []bool) *ir.Operation {
-	operands := loop.OperandValues()[:3]
+	operands := []*ir.Value{scf.LowerBound(loop), scf.UpperBound(loop), scf.Step(loop)}
 	keep := make([]bool, len(drop))
 	inits := scf.Inits(loop)
 	yield, body := Yield(loop), loop.Body()

@@ -63,14 +63,8 @@ type coalescer struct {
 // nil.
 func accessPointer(op *ir.Operation) (ptr *ir.Value) {
 	switch op.Def() {
-	case tt.Load:
-		ptr = tt.AsLoad(op).Ptr()
-	case tt.Store:
-		ptr = tt.AsStore(op).Ptr()
-	case tt.AtomicRMW:
-		ptr = tt.AsAtomicRMW(op).Ptr()
-	case tt.AtomicCAS:
-		ptr = tt.AsAtomicCAS(op).Ptr()
+	case tt.Load, tt.Store, tt.AtomicRMW, tt.AtomicCAS:
+		ptr = tt.Address(op)
 	case ttg.AsyncCopy:
 		ptr = ttg.AsAsyncCopy(op).Src()
 	}

@@ -87,12 +87,7 @@ func isForeign(op *ir.Operation) bool {
 // isExpensiveAccess reports whether a load or store moves at least an element a
 // thread; below that all threads share cache lines, and the layout is free.
 func isExpensiveAccess(m machine.Machine, op *ir.Operation) bool {
-	var ptr *ir.Value
-	if op.Is(tt.Load) {
-		ptr = tt.AsLoad(op).Ptr()
-	} else {
-		ptr = tt.AsStore(op).Ptr()
-	}
+	ptr := tt.Address(op)
 	t := tensors.Type(ptr)
 	if t == nil {
 		return tt.IsBlockPtr(ptr.Type())

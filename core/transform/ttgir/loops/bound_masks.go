@@ -36,11 +36,10 @@ var BoundMasks = &pass.Pass{
 		b := ir.NewBuilder(r.Module.Context())
 		done := make(map[*ir.Value]*ir.Value) // accesses of one block have one mask
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-			i := masks.Group(op)
-			if i < 0 || op.GroupOne(i) == nil || tensors.Type(op.Operand(i)) == nil {
+			mask := masks.Of(op)
+			if mask == nil || tensors.Type(mask) == nil {
 				return ir.Advance
 			}
-			mask := op.Operand(i)
 			bounded, ok := done[mask]
 			if !ok {
 				if bounded = boundMask(b, mask); bounded != nil {
@@ -49,7 +48,7 @@ var BoundMasks = &pass.Pass{
 				done[mask] = bounded
 			}
 			if bounded != nil {
-				op.SetOperand(i, bounded)
+				masks.Set(op, bounded)
 			}
 			return ir.Advance
 		})
@@ -89,11 +88,11 @@ func (m *maskBounder) collect(v *ir.Value) {
 	switch def := v.Def(); {
 	case def == nil:
 	case def.Is(arith.AndI):
-		m.collect(def.Operand(0))
-		m.collect(def.Operand(1))
+		m.collect(arith.AsAndI(def).Lhs())
+		m.collect(arith.AsAndI(def).Rhs())
 		return
 	case def.Is(tt.Broadcast), def.Is(tt.Splat):
-		m.collect(def.Operand(0))
+		m.collect(tt.AsUnary(def).Src())
 		return
 	}
 	if !slices.Contains(m.all, v) {
@@ -140,18 +139,21 @@ func comparison(v *ir.Value, pred int64) (index, bound *ir.Value) {
 	if !v.DefIs(arith.CmpI) || tensors.Type(v) == nil {
 		return nil, nil
 	}
-	if p, _ := v.Def().IntAttr("predicate"); p != pred {
+	cmp := arith.AsCmpI(v.Def())
+	if cmp.Predicate() != pred {
 		return nil, nil
 	}
-	return v.Def().Operand(0), v.Def().Operand(1)
+	return cmp.Lhs(), cmp.Rhs()
 }
 
 // below is 0 <= index and index < bound. As unsigned numbers negative ones are
 // greater than any bound.
 func (m *maskBounder) below(index, bound *ir.Value) *ir.Value {
 	n := uniformValue(m.b, bound)
-	if n.DefIs(arith.ExtSI) && ir.BitWidth(n.Def().Operand(0).Type()) == 32 && fitsUnsigned(index) {
-		n, index = n.Def().Operand(0), m.narrowed(index)
+	if n.DefIs(arith.ExtSI) {
+		if short := arith.AsExtSI(n.Def()).In(); ir.BitWidth(short.Type()) == 32 && fitsUnsigned(index) {
+			n, index = short, m.narrowed(index)
+		}
 	}
 	n = arith.Binary(m.b, arith.MaxSI, n, arith.Int(m.b, n.Type(), 0))
 	return arith.Compare(m.b, arith.CmpI, arith.ULT, index, tt.Unary(m.b, tt.Splat, n, index.Type()))
@@ -173,21 +175,21 @@ func boundsOf(v *ir.Value) (low, high int64, ok bool) {
 	}
 	switch {
 	case def.Is(arith.ExtSI):
-		if ir.BitWidth(ir.ElemOf(def.Operand(0).Type())) != 32 {
+		in := arith.AsExtSI(def).In()
+		if ir.BitWidth(ir.ElemOf(in.Type())) != 32 {
 			return 0, 0, false
 		}
-		if r := def.Operand(0); r.DefIs(tt.MakeRange) {
-			start, _ := r.Def().IntAttr("start")
-			end, _ := r.Def().IntAttr("end")
-			return start, end - 1, true
+		if in.DefIs(tt.MakeRange) {
+			r := tt.AsMakeRange(in.Def())
+			return r.Start(), r.End() - 1, true
 		}
 		return math.MinInt32, math.MaxInt32, true
 	case def.Is(arith.AddI):
-		l0, h0, ok0 := boundsOf(def.Operand(0))
-		l1, h1, ok1 := boundsOf(def.Operand(1))
+		l0, h0, ok0 := boundsOf(arith.AsAddI(def).Lhs())
+		l1, h1, ok1 := boundsOf(arith.AsAddI(def).Rhs())
 		return l0 + l1, h0 + h1, ok0 && ok1
 	case def.Is(tt.Splat), def.Is(tt.Broadcast), def.Is(tt.ExpandDims), def.Is(ttg.ConvertLayout):
-		return boundsOf(def.Operand(0))
+		return boundsOf(tt.AsUnary(def).Src())
 	}
 	return 0, 0, false
 }
@@ -197,15 +199,16 @@ func (m *maskBounder) narrowed(v *ir.Value) *ir.Value {
 	def := v.Def()
 	switch {
 	case def.Is(arith.ExtSI):
-		return def.Operand(0)
+		return arith.AsExtSI(def).In()
 	case def.Is(arith.AddI):
-		return arith.Binary(m.b, arith.AddI, m.narrowed(def.Operand(0)), m.narrowed(def.Operand(1)))
+		sum := arith.AsAddI(def)
+		return arith.Binary(m.b, arith.AddI, m.narrowed(sum.Lhs()), m.narrowed(sum.Rhs()))
 	}
 	c := m.b.Context()
 	t := v.Type().(*ir.TensorType)
 	return m.b.Create(def.Def(), ir.State{
-		Operands: []*ir.Value{m.narrowed(def.Operand(0))}, Types: []ir.Type{c.Tensor(t.Shape, c.I32(), t.Encoding)}, Attrs: def.Attrs(),
-	}).Result(0)
+		Operands: []*ir.Value{m.narrowed(tt.AsUnary(def).Src())}, Types: []ir.Type{c.Tensor(t.Shape, c.I32(), t.Encoding)}, Attrs: def.Attrs(),
+	}).OneResult()
 }
 
 // joined is the conjunction of all conditions.
@@ -250,9 +253,10 @@ func (m *maskBounder) only(scalar, bound *ir.Value) *ir.Value {
 	}
 	def := bound.Def()
 	if def.Is(tt.Broadcast) {
-		return tt.Unary(m.b, tt.Broadcast, m.only(scalar, def.Operand(0)), bound.Type())
+		return tt.Unary(m.b, tt.Broadcast, m.only(scalar, tt.AsBroadcast(def).Src()), bound.Type())
 	}
-	return arith.NewSelect(m.b, def.Operand(0), m.only(scalar, def.Operand(1)), def.Operand(2))
+	choice := arith.AsSelect(def)
+	return arith.NewSelect(m.b, choice.Condition(), m.only(scalar, choice.TrueValue()), choice.FalseValue())
 }
 
 // takesScalars reports whether bound is one that only knows.
@@ -261,9 +265,10 @@ func takesScalars(bound *ir.Value) bool {
 	case isSplat(bound):
 		return true
 	case bound.DefIs(tt.Broadcast):
-		return takesScalars(bound.Def().Operand(0))
+		return takesScalars(tt.AsBroadcast(bound.Def()).Src())
 	case bound.DefIs(arith.Select):
-		return isInt(bound.Def().Operand(2), 0) && isSplat(bound.Def().Operand(1))
+		choice := arith.AsSelect(bound.Def())
+		return isInt(choice.FalseValue(), 0) && isSplat(choice.TrueValue())
 	}
 	return false
 }
@@ -303,7 +308,7 @@ func uniformValue(b *ir.Builder, v *ir.Value) *ir.Value {
 	if n, ok := arith.ConstantInt(v); ok {
 		return arith.Int(b, ir.ElemOf(v.Type()), n)
 	}
-	return v.Def().Operand(0)
+	return tt.AsSplat(v.Def()).Src()
 }
 
 // and is the conjunction of two conditions, of which y may be of another shape; x

@@ -51,11 +51,12 @@ var CombineSelectAndIf = &pass.Pass{
 
 // conditionFor is the first scf.if that can take over the choice sel, or nil.
 func conditionFor(dom *dominance, sel *ir.Operation) *ir.Operation {
-	if tensors.Type(sel.Operand(0)) != nil || tensors.Type(sel.Result(0)) == nil {
+	choice := arith.AsSelect(sel)
+	if tensors.Type(choice.Condition()) != nil || tensors.Type(choice.Result()) == nil {
 		return nil
 	}
 	var first *ir.Operation
-	for u := range sel.Operand(0).Users() {
+	for u := range choice.Condition().Users() {
 		if u.Is(scf.If) && u.Block() == sel.Block() && sel.IsBeforeInBlock(u) && (first == nil || u.IsBeforeInBlock(first)) {
 			first = u
 		}
@@ -63,7 +64,7 @@ func conditionFor(dom *dominance, sel *ir.Operation) *ir.Operation {
 	if first == nil {
 		return nil
 	}
-	for u := range sel.Result(0).Users() {
+	for u := range choice.Result().Users() {
 		if !dom.before(first, u) {
 			return nil
 		}
@@ -79,7 +80,7 @@ func mergeSelects(b *ir.Builder, cond *ir.Operation, selects []*ir.Operation) {
 		types = append(types, r.Type())
 	}
 	for _, s := range selects {
-		types = append(types, s.Result(0).Type())
+		types = append(types, s.OneResult().Type())
 	}
 	b.At(cond)
 	n := b.Create(scf.If, ir.State{Operands: cond.OperandValues(), Types: types, Attrs: cond.Attrs(), Regions: 2})
@@ -91,8 +92,11 @@ func mergeSelects(b *ir.Builder, cond *ir.Operation, selects []*ir.Operation) {
 		}
 		yield := n.Region(i).First().Terminator()
 		for _, s := range selects {
-			v := s.Operand(1 + i)
-			s.Result(0).ReplaceUsesIf(v, func(u *ir.Use) bool { return insideRegion(u.Owner(), n.Region(i)) })
+			v := arith.AsSelect(s).TrueValue()
+			if n.Region(i) == scf.AsIf(n).ElseRegion() {
+				v = arith.AsSelect(s).FalseValue()
+			}
+			s.OneResult().ReplaceUsesIf(v, func(u *ir.Use) bool { return insideRegion(u.Owner(), n.Region(i)) })
 			yield.AppendOperand(v)
 		}
 	}
@@ -102,7 +106,7 @@ func mergeSelects(b *ir.Builder, cond *ir.Operation, selects []*ir.Operation) {
 	}
 	cond.Erase()
 	for i, s := range selects {
-		s.Result(0).ReplaceAllUsesWith(n.Result(k + i))
+		s.OneResult().ReplaceAllUsesWith(n.Result(k + i))
 		s.Erase()
 	}
 }

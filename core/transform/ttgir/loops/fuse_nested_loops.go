@@ -79,7 +79,7 @@ func fusable(outer *ir.Operation) *ir.Operation {
 		scf.Step(inner).Type() != scf.Step(outer).Type() {
 		return nil
 	}
-	for _, v := range inner.OperandValues()[:3] {
+	for _, v := range []*ir.Value{scf.LowerBound(inner), scf.UpperBound(inner), scf.Step(inner)} {
 		if forloop.DefinedInside(v, outer) {
 			return nil
 		}
@@ -129,10 +129,10 @@ func (f *fusion) run() {
 	b.At(outer)
 	length := emitTripCount(b, f.inner)
 	never := arith.Compare(b, arith.CmpI, arith.SLE, length, arith.Int(b, length.Type(), 0))
-	branch := scf.NewIf(b, never, true, typesOf(outer.Results())...)
-	b.SetToEnd(branch.Region(0).First())
+	branch := scf.AsIf(scf.NewIf(b, never, true, typesOf(outer.Results())...))
+	b.SetToEnd(branch.ThenRegion().First())
 	scf.NewYield(b, f.withoutInner().Results()...)
-	b.SetToEnd(branch.Region(1).First())
+	b.SetToEnd(branch.ElseRegion().First())
 	scf.NewYield(b, f.fused(length)...)
 	outer.ReplaceAllUsesWith(branch.Results()...)
 	outer.Erase()
@@ -168,7 +168,7 @@ func (f *fusion) withoutInner() *ir.Operation {
 	loop := b.Create(scf.For, ir.State{
 		Operands: f.outer.OperandValues(), Types: typesOf(f.outer.Results()), Attrs: f.outer.Attrs(), Regions: 1,
 	})
-	body := loop.Region(0).AddBlock()
+	body := scf.AsFor(loop).Region().AddBlock()
 	for _, a := range f.outer.Body().Args() {
 		m.Map(a, body.AddArg(a.Type(), a.Loc()))
 	}
@@ -241,8 +241,8 @@ func (f *fusion) fused(length *ir.Value) []*ir.Value {
 	given := append([]*ir.Value{j}, in...)
 	given = append(append(given, hand...), i)
 	begins := arith.Compare(b, arith.CmpI, arith.EQ, iter, zero)
-	begin := scf.NewIf(b, begins, true, typesOf(given)...)
-	b.SetToEnd(begin.Region(0).First())
+	begin := scf.AsIf(scf.NewIf(b, begins, true, typesOf(given)...))
+	b.SetToEnd(begin.ThenRegion().First())
 	next := arith.Binary(b, arith.AddI, i, scf.Step(outer))
 	m.Map(scf.InductionVar(outer), next)
 	f.clone(m, f.before)
@@ -258,18 +258,20 @@ func (f *fusion) fused(length *ir.Value) []*ir.Value {
 		yields = append(yields, m.Lookup(v))
 	}
 	scf.NewYield(b, append(yields, next)...)
-	b.SetToEnd(begin.Region(1).First())
+	b.SetToEnd(begin.ElseRegion().First())
 	scf.NewYield(b, given...)
 	b.SetToEnd(loop.Body())
 
 	// One iteration of the inner loop.
-	m.Map(scf.InductionVar(outer), begin.Result(begin.NumResults()-1))
+	begun := begin.Results() // in the order of given
+	j, in, hand, i = begun[0], begun[1:1+ins], begun[1+ins:len(begun)-1], begun[len(begun)-1]
+	m.Map(scf.InductionVar(outer), i)
 	for k, v := range f.handed {
-		m.Map(v, begin.Result(1+ins+k))
+		m.Map(v, hand[k])
 	}
-	m.Map(scf.InductionVar(inner), begin.Result(0))
+	m.Map(scf.InductionVar(inner), j)
 	for k, a := range scf.IterArgs(inner) {
-		m.Map(a, begin.Result(1+k))
+		m.Map(a, in[k])
 	}
 	for op := range inner.Body().Ops() {
 		if !op.IsTerminator() {
@@ -281,12 +283,12 @@ func (f *fusion) fused(length *ir.Value) []*ir.Value {
 		results[k] = m.Lookup(v)
 		m.Map(inner.Result(k), results[k])
 	}
-	nextJ := arith.Binary(b, arith.AddI, begin.Result(0), scf.Step(inner))
+	nextJ := arith.Binary(b, arith.AddI, j, scf.Step(inner))
 
 	// An iteration of the outer loop ends.
 	ends := arith.Compare(b, arith.CmpI, arith.EQ, iter, last)
-	end := scf.NewIf(b, ends, true, append(typesOf(o), typesOf(results)...)...)
-	b.SetToEnd(end.Region(0).First())
+	end := scf.AsIf(scf.NewIf(b, ends, true, append(typesOf(o), typesOf(results)...)...))
+	b.SetToEnd(end.ThenRegion().First())
 	f.clone(m, f.after)
 	yields = nil
 	for _, v := range forloop.Yield(outer).Operands() {
@@ -300,7 +302,7 @@ func (f *fusion) fused(length *ir.Value) []*ir.Value {
 		}
 	}
 	scf.NewYield(b, yields...)
-	b.SetToEnd(end.Region(1).First())
+	b.SetToEnd(end.ElseRegion().First())
 	scf.NewYield(b, append(append([]*ir.Value(nil), o...), results...)...)
 	b.SetToEnd(loop.Body())
 
@@ -308,9 +310,10 @@ func (f *fusion) fused(length *ir.Value) []*ir.Value {
 	// Compared again, since a pipeline computes this one iterations ahead.
 	again := arith.Compare(b, arith.CmpI, arith.EQ, iter, last)
 	following = arith.NewSelect(b, again, zero, following)
-	yields = append([]*ir.Value{following, begin.Result(begin.NumResults() - 1), nextJ}, end.Results()...)
-	scf.NewYield(b, append(yields, begin.Results()[1+ins:1+ins+len(f.handed)]...)...)
-	return loop.Results()[3 : 3+outs]
+	yields = append([]*ir.Value{following, i, nextJ}, end.Results()...)
+	scf.NewYield(b, append(yields, hand...)...)
+	results = loop.Results() // in the order of inits
+	return results[3 : 3+outs]
 }
 
 // placeholder is some value of type t, which the first iteration of a fused loop

@@ -70,7 +70,7 @@ func speculatable(op *ir.Operation) bool {
 	}
 	switch op.Def() {
 	case arith.DivSI, arith.RemSI, arith.DivUI, arith.RemUI:
-		d, ok := arith.ConstantInt(op.Operand(1))
+		d, ok := arith.ConstantInt(arith.AsBinary(op).Rhs())
 		return ok && d != 0 && d != -1
 	}
 	return false
@@ -91,7 +91,7 @@ func hoistLoads(b *ir.Builder, loop *ir.Operation) int {
 			continue
 		}
 		switch {
-		case op.Is(tt.Load) && !tt.IsBlockPtr(op.Operand(0).Type()):
+		case op.Is(tt.Load) && !tt.IsBlockPtr(tt.AsLoad(op).Ptr().Type()):
 			op.MoveBefore(loop)
 			b.SetBefore(op)
 			b.Loc = loop.Loc()

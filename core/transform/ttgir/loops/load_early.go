@@ -93,7 +93,7 @@ func loadEarly(block *ir.Block, room int) int {
 
 // wordsOf is how many registers of 32 bits a load's result takes of each thread.
 func wordsOf(load *ir.Operation) int {
-	t := tensors.Type(load.Result(0))
+	t := tensors.Type(load.OneResult())
 	if t == nil {
 		return 1
 	}

@@ -58,7 +58,7 @@ var ReduceEarly = &pass.Pass{
 		b := ir.NewBuilder(r.Module.Context())
 		made := make(map[*ir.Value]bool)
 		for _, op := range reductions {
-			if made[op.Operand(0)] { // reduced for the second time
+			if made[tt.AsReduce(op).SrcsAt(0)] { // reduced for the second time
 				continue
 			}
 			if e := earlyReductionOf(op); e != nil && e.worthwhile() {
@@ -87,18 +87,23 @@ type earlyReduction struct {
 
 // earlyReductionOf finds what op reduces; nil where there is nothing to gain.
 func earlyReductionOf(op *ir.Operation) *earlyReduction {
-	e := &earlyReduction{reduce: op, whole: op.Operand(0), x: op.Operand(0)}
-	if e.x.DefIs(arith.Select) && tensors.Type(e.x.Def().Operand(0)) != nil {
-		e.choice = e.x.Def()
-		e.x = e.choice.Operand(1)
+	block := tt.AsReduce(op).SrcsAt(0)
+	e := &earlyReduction{reduce: op, whole: block, x: block}
+	if block.DefIs(arith.Select) {
+		if choice := arith.AsSelect(block.Def()); tensors.Type(choice.Condition()) != nil {
+			e.choice, e.x = choice.Op, choice.TrueValue()
+		}
 	}
 	if e.x.DefIs(arith.MulF) && keepsOrder(op) {
-		for i, v := range e.x.Def().OperandValues() {
-			if c, constant := floatSplat(v); constant && 0 < c && c < math.Inf(1) || v.DefIs(tt.Splat) {
-				e.product, e.factor = e.x.Def(), v
-				e.x = e.product.Operand(1 - i)
-				break
-			}
+		isScale := func(v *ir.Value) bool {
+			c, constant := floatSplat(v)
+			return constant && 0 < c && c < math.Inf(1) || v.DefIs(tt.Splat)
+		}
+		switch product := arith.AsMulF(e.x.Def()); {
+		case isScale(product.Lhs()):
+			e.product, e.factor, e.x = product.Op, product.Lhs(), product.Rhs()
+		case isScale(product.Rhs()):
+			e.product, e.factor, e.x = product.Op, product.Rhs(), product.Lhs()
 		}
 	}
 	if e.choice == nil && e.product == nil {
@@ -109,13 +114,14 @@ func earlyReductionOf(op *ir.Operation) *earlyReduction {
 
 // keepsOrder reports whether op finds the greatest or the least element.
 func keepsOrder(op *ir.Operation) bool {
-	body := op.Region(0).First()
+	body := tt.AsReduce(op).CombineOp().First()
 	combine := body.First()
 	switch combine.Def() {
 	case arith.MaxNumF, arith.MaximumF, arith.MinNumF, arith.MinimumF:
-		x, y := combine.Operand(0), combine.Operand(1)
+		of := arith.AsBinary(combine)
+		x, y := of.Lhs(), of.Rhs()
 		return x != y && slices.Contains(body.Args(), x) && slices.Contains(body.Args(), y) &&
-			body.Terminator().Operand(0) == combine.Result(0)
+			tt.AsReduceReturn(body.Terminator()).ResultAt(0) == of.Result()
 	}
 	return false
 }
@@ -158,7 +164,7 @@ func (e *earlyReduction) worthwhile() bool {
 // nil, and changes nothing, where no scalar says when that comes to the same.
 func (e *earlyReduction) rewrite(b *ir.Builder) *ir.Value {
 	tests := &uniformTests{b: b, at: e.reduce}
-	if e.choice != nil && !tests.addMask(e.choice.Operand(0)) {
+	if e.choice != nil && !tests.addMask(arith.AsSelect(e.choice).Condition()) {
 		return nil
 	}
 	var scale *ir.Value
@@ -182,7 +188,7 @@ func (e *earlyReduction) rewrite(b *ir.Builder) *ir.Value {
 	if left != nil && !e.alone() {
 		block = arith.Binary(b, arith.MulF, block, spread(b, left, block.Type()))
 	}
-	e.reduce.Result(0).ReplaceAllUsesWith(early)
+	e.reduce.OneResult().ReplaceAllUsesWith(early)
 	e.reduce.Erase()
 	e.whole.ReplaceAllUsesWith(block)
 	for _, op := range []*ir.Operation{e.choice, e.product} {
@@ -203,7 +209,7 @@ func (e *earlyReduction) positive(tests *uniformTests) *ir.Value {
 	if x, ok := floatSplat(e.factor); ok {
 		return tests.float(t, x)
 	}
-	scale := e.factor.Def().Operand(0)
+	scale := tt.AsSplat(e.factor.Def()).Src()
 	tests.compare(arith.CmpF, arith.OGT, scale, tests.float(t, 0))
 	tests.compare(arith.CmpF, arith.OLT, scale, tests.float(t, math.Inf(1)))
 	return scale
@@ -217,11 +223,11 @@ func (e *earlyReduction) corrected(b *ir.Builder, same, early *ir.Value) (block,
 	if !e.alone() {
 		types, values = append(types, e.x.Type()), append(values, e.x)
 	}
-	cond := scf.NewIf(b, same, true, types...)
-	b.SetToEnd(cond.Region(0).First())
+	cond := scf.AsIf(scf.NewIf(b, same, true, types...))
+	b.SetToEnd(cond.ThenRegion().First())
 	scf.NewYield(b, values...)
 
-	other := cond.Region(1).First()
+	other := cond.ElseRegion().First()
 	b.SetToEnd(other)
 	m := ir.NewMapping()
 	for _, op := range []*ir.Operation{e.product, e.choice} {
@@ -235,14 +241,16 @@ func (e *earlyReduction) corrected(b *ir.Builder, same, early *ir.Value) (block,
 	}
 	scf.NewYield(b, values...)
 	if e.choice != nil {
-		sink(e.choice.Operand(0), e.choice, other)
-		sink(e.choice.Operand(2), e.choice, other)
+		choice := arith.AsSelect(e.choice)
+		sink(choice.Condition(), e.choice, other)
+		sink(choice.FalseValue(), e.choice, other)
 	}
-	b.SetAfter(cond)
+	b.SetAfter(cond.Op)
+	results := cond.Results() // in the order of values
 	if e.alone() {
-		return e.x, cond.Result(0)
+		return e.x, results[0]
 	}
-	return cond.Result(1), cond.Result(0)
+	return results[1], results[0]
 }
 
 // sink moves what computes v into block, if nothing else uses it but user, which
@@ -269,7 +277,7 @@ func (e *earlyReduction) reduced(b *ir.Builder, block *ir.Value) *ir.Value {
 	m.Map(e.whole, block)
 	op := e.reduce.Clone(m)
 	b.Insert(op)
-	return op.Result(0)
+	return op.OneResult()
 }
 
 // spread is the scalar v as a value of type t.

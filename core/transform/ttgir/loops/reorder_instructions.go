@@ -33,12 +33,12 @@ var ReorderInstructions = &pass.Pass{
 		dom := newDominance()
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
 			switch {
-			case op.Is(ttg.LocalAlloc) && op.NumOperands() > 0, op.Is(tt.Trans), op.Is(ttg.MemDescTrans):
-				if d := op.Operand(0).Def(); d != nil && d.Next() != op {
+			case op.Is(ttg.LocalAlloc), op.Is(tt.Trans), op.Is(ttg.MemDescTrans):
+				if d := definedBy(op); d != nil && d.Next() != op {
 					op.MoveAfter(d)
 					r.Count("raised", 1)
 				}
-			case op.Is(ttg.LocalLoad) && dotOperand(op.Result(0).Type()) == 1:
+			case op.Is(ttg.LocalLoad) && dotOperand(op.OneResult().Type()) == 1:
 				if a := firstOperandOf(op); a != nil && dom.before(op, a) && dom.beforeUsers(a, op) && readsTheSameAfter(op, a) {
 					op.MoveAfter(a)
 					r.Count("sunk", 1)
@@ -50,23 +50,38 @@ var ReorderInstructions = &pass.Pass{
 	},
 }
 
+// definedBy is the operation that defines what op fills a buffer with or transposes;
+// nil where there is none.
+func definedBy(op *ir.Operation) *ir.Operation {
+	var src *ir.Value
+	if op.Is(ttg.LocalAlloc) {
+		src = ttg.AsLocalAlloc(op).Src()
+	} else {
+		src = tt.AsUnary(op).Src()
+	}
+	if src == nil {
+		return nil
+	}
+	return src.Def()
+}
+
 // sinkIntoLoops moves what fills many registers to its one user, when that is in
 // another loop.
 func sinkIntoLoops(r *pass.Run) {
 	var sink []*ir.Operation
 	ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-		fills := op.Is(ttg.LocalLoad) && (!sharedmem.IsMutable(op.Operand(0)) || isFilled(op)) || op.Is(ttg.ConvertLayout) && dotOperand(op.Result(0).Type()) >= 0
-		if fills && op.Result(0).HasOneUse() && op.Result(0).OnlyUser().ParentOf(scf.For) != op.ParentOf(scf.For) {
+		fills := op.Is(ttg.LocalLoad) && (!sharedmem.IsMutable(ttg.AsLocalLoad(op).Src()) || isFilled(op)) || op.Is(ttg.ConvertLayout) && dotOperand(op.OneResult().Type()) >= 0
+		if fills && op.OneResult().HasOneUse() && op.OneResult().OnlyUser().ParentOf(scf.For) != op.ParentOf(scf.For) {
 			sink = append(sink, op)
 		}
 		return ir.Advance
 	})
 	for _, op := range sink {
-		if loop := op.Result(0).OnlyUser().ParentOf(scf.For); loop != nil && wordsIn(loop) <= r.Int("registers") {
+		if loop := op.OneResult().OnlyUser().ParentOf(scf.For); loop != nil && wordsIn(loop) <= r.Int("registers") {
 			r.Count("kept", 1)
 			continue
 		}
-		op.MoveBefore(op.Result(0).OnlyUser())
+		op.MoveBefore(op.OneResult().OnlyUser())
 		r.Count("sunk", 1)
 	}
 }
@@ -94,8 +109,8 @@ func wordsIn(loop *ir.Operation) int {
 			}
 		}
 		// A sum that is carried from iteration to iteration is counted.
-		if tt.IsDot(op) && !slices.Contains(forloop.Yield(loop).OperandValues(), op.Result(0)) {
-			add(op.Result(0))
+		if tt.IsDot(op) && !slices.Contains(forloop.Yield(loop).OperandValues(), op.OneResult()) {
+			add(op.OneResult())
 		}
 		return ir.Advance
 	})
@@ -105,11 +120,11 @@ func wordsIn(loop *ir.Operation) int {
 // isFilled reports whether the buffer that load reads was filled before, for good:
 // all that uses it after load reads it, too.
 func isFilled(load *ir.Operation) bool {
-	alloc := load.Operand(0).Def()
+	alloc := ttg.AsLocalLoad(load).Src().Def()
 	if alloc == nil || !alloc.Is(ttg.LocalAlloc) {
 		return false
 	}
-	for u := range alloc.Result(0).Users() {
+	for u := range alloc.OneResult().Users() {
 		if !u.Is(ttg.LocalLoad) && (sharedmem.IsView(u) || u.Block() != load.Block() || !u.IsBeforeInBlock(load)) {
 			return false
 		}
@@ -120,7 +135,7 @@ func isFilled(load *ir.Operation) bool {
 // readsTheSameAfter reports whether the load from shared memory op reads the
 // same when it is moved after last.
 func readsTheSameAfter(op, last *ir.Operation) bool {
-	if !sharedmem.IsMutable(op.Operand(0)) {
+	if !sharedmem.IsMutable(ttg.AsLocalLoad(op).Src()) {
 		return true
 	}
 	for o := op; o != last; o = o.Next() {
@@ -143,13 +158,13 @@ func dotOperand(t ir.Type) int {
 // both operands come from shared memory.
 func firstOperandOf(op *ir.Operation) *ir.Operation {
 	var user *ir.Operation
-	for u := range op.Result(0).Users() {
+	for u := range op.OneResult().Users() {
 		user = u // the last is the first that was made
 	}
 	if user == nil || !user.Is(tt.Dot) {
 		return nil
 	}
-	if a := user.Operand(0).Def(); a != nil && a.Is(ttg.LocalLoad) {
+	if a := tt.AsDot(user).A().Def(); a != nil && a.Is(ttg.LocalLoad) {
 		return a
 	}
 	return nil

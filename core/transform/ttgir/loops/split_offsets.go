@@ -32,8 +32,11 @@ var SplitOffsets = &pass.Pass{
 	Run: func(r *pass.Run) error {
 		var sums []*ir.Operation
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-			if op.Is(tt.AddPtr) && op.Operand(0).DefIs(tt.Splat) && ir.BitWidth(ir.ElemOf(op.Operand(1).Type())) == 64 {
-				sums = append(sums, op)
+			if op.Is(tt.AddPtr) {
+				sum := tt.AsAddPtr(op)
+				if sum.Ptr().DefIs(tt.Splat) && ir.BitWidth(ir.ElemOf(sum.Offset().Type())) == 64 {
+					sums = append(sums, op)
+				}
 			}
 			return ir.Advance
 		})
@@ -52,19 +55,20 @@ var SplitOffsets = &pass.Pass{
 
 // splitOffset adds the uniform part of op's offset to its base.
 func splitOffset(b *ir.Builder, op *ir.Operation) bool {
-	offset := op.Operand(1)
+	sum := tt.AsAddPtr(op)
+	offset := sum.Offset()
 	s := offsetSplitter{b: b, known: make(map[*ir.Value]offsetParts)}
 	if !s.splits(offset) {
 		return false
 	}
 	b.At(op)
 	p := s.parts(offset)
-	base := tt.NewAddPtr(b, op.Operand(0).Def().Operand(0), p.uniform)
-	ptrs := tt.Unary(b, tt.Splat, base, op.Result(0).Type())
+	base := tt.NewAddPtr(b, tt.AsSplat(sum.Ptr().Def()).Src(), p.uniform)
+	ptrs := tt.Unary(b, tt.Splat, base, sum.Result().Type())
 	if p.rest != nil {
 		ptrs = tt.NewAddPtr(b, ptrs, p.rest)
 	}
-	op.Result(0).ReplaceAllUsesWith(ptrs)
+	sum.Result().ReplaceAllUsesWith(ptrs)
 	op.Erase()
 	return true
 }
@@ -87,12 +91,13 @@ func (s *offsetSplitter) splits(v *ir.Value) bool {
 	case op == nil:
 		return false
 	case op.Is(arith.AddI):
-		x, y := op.Operand(0), op.Operand(1)
+		x, y := arith.AsAddI(op).Lhs(), arith.AsAddI(op).Rhs()
 		return isSplat(x) != isSplat(y) || s.splits(x) || s.splits(y)
 	case op.Is(arith.MulI):
-		return isSplat(op.Operand(1)) && s.splits(op.Operand(0))
+		product := arith.AsMulI(op)
+		return isSplat(product.Rhs()) && s.splits(product.Lhs())
 	case op.Is(tt.Broadcast), op.Is(tt.ExpandDims), op.Is(ttg.ConvertLayout):
-		return s.splits(op.Operand(0))
+		return s.splits(tt.AsUnary(op).Src())
 	}
 	return false
 }
@@ -120,23 +125,24 @@ func (s *offsetSplitter) taken(v *ir.Value) offsetParts {
 	switch {
 	case op == nil:
 	case op.Is(tt.Splat):
-		return offsetParts{uniform: op.Operand(0)}
+		return offsetParts{uniform: tt.AsSplat(op).Src()}
 	case op.Is(arith.AddI):
-		x, y := s.parts(op.Operand(0)), s.parts(op.Operand(1))
+		x, y := s.parts(arith.AsAddI(op).Lhs()), s.parts(arith.AsAddI(op).Rhs())
 		return offsetParts{s.sum(x.uniform, y.uniform), s.sum(x.rest, y.rest)}
-	case op.Is(arith.MulI) && isSplat(op.Operand(1)):
-		x, by := s.parts(op.Operand(0)), s.parts(op.Operand(1)).uniform
+	case op.Is(arith.MulI) && isSplat(arith.AsMulI(op).Rhs()):
+		product := arith.AsMulI(op)
+		x, by := s.parts(product.Lhs()), s.parts(product.Rhs()).uniform
 		if x.uniform != nil {
 			x.uniform = arith.Binary(b, arith.MulI, x.uniform, by)
 		}
 		if x.rest != nil {
-			x.rest = arith.Binary(b, arith.MulI, x.rest, op.Operand(1))
+			x.rest = arith.Binary(b, arith.MulI, x.rest, product.Rhs())
 		}
 		return x
 	case op.Is(tt.Broadcast), op.Is(tt.ExpandDims), op.Is(ttg.ConvertLayout):
-		x := s.parts(op.Operand(0))
+		x := s.parts(tt.AsUnary(op).Src())
 		if x.rest != nil {
-			x.rest = b.Create(op.Def(), ir.State{Operands: []*ir.Value{x.rest}, Types: []ir.Type{t}, Attrs: op.Attrs()}).Result(0)
+			x.rest = b.Create(op.Def(), ir.State{Operands: []*ir.Value{x.rest}, Types: []ir.Type{t}, Attrs: op.Attrs()}).OneResult()
 		}
 		return x
 	}

@@ -38,16 +38,16 @@ func sumOf(v *ir.Value) (u uniformRange, ok bool) {
 	}
 	switch def.Def() {
 	case tt.Splat:
-		return uniformRange{plus: []*ir.Value{def.Operand(0)}}, true
+		return uniformRange{plus: []*ir.Value{tt.AsSplat(def).Src()}}, true
 	case tt.MakeRange:
-		start, _ := def.IntAttr("start")
-		end, _ := def.IntAttr("end")
-		return uniformRange{low: start, high: end - 1}, true
+		r := tt.AsMakeRange(def)
+		return uniformRange{low: r.Start(), high: r.End() - 1}, true
 	case tt.ExpandDims, tt.Broadcast, ttg.ConvertLayout:
-		return sumOf(def.Operand(0))
+		return sumOf(tt.AsUnary(def).Src())
 	case arith.AddI, arith.SubI:
-		x, okX := uniformRangeOf(def.Operand(0))
-		y, okY := uniformRangeOf(def.Operand(1))
+		sum := arith.AsBinary(def)
+		x, okX := uniformRangeOf(sum.Lhs())
+		y, okY := uniformRangeOf(sum.Rhs())
 		if def.Is(arith.SubI) {
 			y = uniformRange{y.minus, y.plus, -y.high, -y.low}
 		}
@@ -97,18 +97,19 @@ func conjunction(mask *ir.Value, comparisons []notLess, scalars []*ir.Value) ([]
 	ok := false
 	switch def.Def() {
 	case arith.AndI:
-		if comparisons, scalars, ok = conjunction(def.Operand(0), comparisons, scalars); ok {
-			comparisons, scalars, ok = conjunction(def.Operand(1), comparisons, scalars)
+		if comparisons, scalars, ok = conjunction(arith.AsAndI(def).Lhs(), comparisons, scalars); ok {
+			comparisons, scalars, ok = conjunction(arith.AsAndI(def).Rhs(), comparisons, scalars)
 		}
 		return comparisons, scalars, ok
 	case tt.ExpandDims, tt.Broadcast, ttg.ConvertLayout:
-		return conjunction(def.Operand(0), comparisons, scalars)
+		return conjunction(tt.AsUnary(def).Src(), comparisons, scalars)
 	case tt.Splat:
-		return comparisons, append(scalars, def.Operand(0)), true
+		return comparisons, append(scalars, tt.AsSplat(def).Src()), true
 	case arith.CmpI:
-		x, okX := uniformRangeOf(def.Operand(0))
-		y, okY := uniformRangeOf(def.Operand(1))
-		p, _ := def.IntAttr("predicate")
+		cmp := arith.AsCmpI(def)
+		x, okX := uniformRangeOf(cmp.Lhs())
+		y, okY := uniformRangeOf(cmp.Rhs())
+		p := cmp.Predicate()
 		switch p {
 		case arith.SGE, arith.SGT:
 		case arith.SLE, arith.SLT:
@@ -116,7 +117,7 @@ func conjunction(mask *ir.Value, comparisons []notLess, scalars []*ir.Value) ([]
 		default:
 			return nil, nil, false
 		}
-		c := notLess{ir.ElemOf(def.Operand(0).Type()), x, y, p == arith.SGT || p == arith.SLT}
+		c := notLess{ir.ElemOf(cmp.Lhs().Type()), x, y, p == arith.SGT || p == arith.SLT}
 		return append(comparisons, c), scalars, okX && okY
 	}
 	return nil, nil, false

@@ -47,10 +47,10 @@ func (m Machine) At(op *ir.Operation) Machine {
 		if !p.Is(ttg.WarpSpecializePartitions) {
 			continue
 		}
-		counts, ok := p.Parent().Attr("partitionNumWarps").(*ir.DenseArrayAttr)
+		counts := ttg.AsWarpSpecialize(p.Parent()).PartitionNumWarps()
 		for i, r := range p.Regions() {
-			if ok && r == op.Block().Region() {
-				m.Warps = int(counts.Values[i])
+			if counts != nil && r == op.Block().Region() {
+				m.Warps = int(counts[i])
 				return m
 			}
 		}

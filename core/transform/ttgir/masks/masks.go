@@ -7,37 +7,63 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
-// Group is the number of the mask among op's operand groups, those before it
-// being single operands; -1 for an operation that takes no mask.
-func Group(op *ir.Operation) int {
+// Taken reports whether op takes a mask.
+func Taken(op *ir.Operation) bool {
+	switch op.Def() {
+	case tt.Load, tt.Store, tt.AtomicRMW, ttg.AsyncCopy:
+		return true
+	}
+	return false
+}
+
+// Of is the mask of op; nil where it has none, or takes none.
+func Of(op *ir.Operation) *ir.Value {
 	switch op.Def() {
 	case tt.Load:
-		return 1
-	case tt.Store, tt.AtomicRMW, ttg.AsyncCopy:
-		return 2
+		return tt.AsLoad(op).Mask()
+	case tt.Store:
+		return tt.AsStore(op).Mask()
+	case tt.AtomicRMW:
+		return tt.AsAtomicRMW(op).Mask()
+	case ttg.AsyncCopy:
+		return ttg.AsAsyncCopy(op).Mask()
 	}
-	return -1
+	return nil
+}
+
+// Set gives op, which takes a mask, that one.
+func Set(op *ir.Operation, mask *ir.Value) {
+	switch op.Def() {
+	case tt.Load:
+		tt.AsLoad(op).SetMask(mask)
+	case tt.Store:
+		tt.AsStore(op).SetMask(mask)
+	case tt.AtomicRMW:
+		tt.AsAtomicRMW(op).SetMask(mask)
+	case ttg.AsyncCopy:
+		ttg.AsAsyncCopy(op).SetMask(mask)
+	default:
+		panic("BUG: ttgir: " + op.Name() + " takes no mask")
+	}
+}
+
+// pointer is what op, which takes a mask, accesses memory through.
+func pointer(op *ir.Operation) *ir.Value {
+	if op.Is(ttg.AsyncCopy) {
+		return ttg.AsAsyncCopy(op).Src()
+	}
+	return tt.Address(op)
 }
 
 // Restrict lets op, which takes a mask, happen only where pred, a scalar, is true
 // as well.
 func Restrict(b *ir.Builder, op *ir.Operation, pred *ir.Value) {
-	group := Group(op)
-	mask := op.GroupOne(group)
 	b.SetBefore(op)
-	all := maskOf(b, op.Operand(0).Type(), pred)
-	if mask != nil {
-		op.SetOperand(group, arith.Binary(b, arith.AndI, all, mask))
-		return
+	all := maskOf(b, pointer(op).Type(), pred)
+	if mask := Of(op); mask != nil {
+		all = arith.Binary(b, arith.AndI, all, mask)
 	}
-	operands := op.OperandValues()
-	rest := append([]*ir.Value{all}, operands[group:]...)
-	op.SetOperands(append(operands[:group:group], rest...))
-	if s := op.Segments(); s != nil {
-		s = append([]int32(nil), s...)
-		s[group] = 1
-		op.SetSegments(s)
-	}
+	Set(op, all)
 }
 
 // maskOf is pred for every element of t, a tensor of pointers, or pred itself

@@ -98,7 +98,7 @@ func (f *loadFinder) find(loop *ir.Operation, withoutDots bool) {
 	ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
 		switch op.Def() {
 		case tt.Store, tt.AtomicRMW, tt.AtomicCAS, tt.DescriptorStore, tt.DescriptorReduce:
-			f.written[basePointer(op.Operand(0))] = true
+			f.written[basePointer(tt.Address(op))] = true
 		}
 		return ir.Advance
 	})
@@ -145,7 +145,7 @@ func (f *loadFinder) from(op *ir.Operation, level int) {
 	}
 	f.seen[op] = true
 	if isLoad(op) {
-		if op.Is(tt.Load) && !copiesWell(f.unit, f.info, op) || f.written[basePointer(op.Operand(0))] {
+		if op.Is(tt.Load) && !copiesWell(f.unit, f.info, op) || f.written[basePointer(tt.Address(op))] {
 			return
 		}
 		have, ok := f.level[op]
@@ -178,18 +178,22 @@ func basePointer(v *ir.Value) *ir.Value {
 	for {
 		op := v.Def()
 		if op == nil {
-			loop := v.Block().Parent()
-			if loop == nil || !loop.Is(scf.For) || v.Index() == 0 {
+			loop, i := v.Block().Parent(), scf.CarriedIndex(v)
+			if loop == nil || !loop.Is(scf.For) || i < 0 {
 				return v
 			}
-			v = scf.Inits(loop)[v.Index()-1]
+			v = scf.AsFor(loop).InitArgsAt(i)
 			continue
 		}
 		switch op.Def() {
-		case tt.AddPtr, tt.Splat, tt.Broadcast, tt.ExpandDims, tt.Reshape, tt.Trans, tt.Bitcast, tt.MakeTensorDesc, ttg.ConvertLayout:
-			v = op.Operand(0)
+		case tt.AddPtr:
+			v = tt.AsAddPtr(op).Ptr()
+		case tt.MakeTensorDesc:
+			v = tt.AsMakeTensorDesc(op).Base()
+		case tt.Splat, tt.Broadcast, tt.ExpandDims, tt.Reshape, tt.Trans, tt.Bitcast, ttg.ConvertLayout:
+			v = tt.AsUnary(op).Src()
 		case scf.For:
-			v = scf.Inits(op)[v.Index()]
+			v = scf.AsFor(op).InitArgsAt(v.Index())
 		default:
 			return v
 		}
@@ -199,11 +203,11 @@ func basePointer(v *ir.Value) *ir.Value {
 // copiesWell reports whether a load can become a copy to shared memory, in wide
 // enough pieces, from which all of its users can read.
 func copiesWell(unit dots.MatrixUnit, info *axisinfo.Result, load *ir.Operation) bool {
-	t := tensors.Type(load.Result(0))
-	if t == nil || tensors.Type(load.Operand(0)) == nil || accessBytes(info, load) < smallestCopy {
+	t := tensors.Type(load.OneResult())
+	if t == nil || tensors.Type(tt.AsLoad(load).Ptr()) == nil || accessBytes(info, load) < smallestCopy {
 		return false
 	}
-	if _, ok := sharedForDots(unit, load.Result(0)); !ok {
+	if _, ok := sharedForDots(unit, load.OneResult()); !ok {
 		return false
 	}
 	allocs, same := allocsOf(load)
@@ -213,26 +217,26 @@ func copiesWell(unit dots.MatrixUnit, info *axisinfo.Result, load *ir.Operation)
 // accessElems is the number of neighbouring elements that a thread loads at
 // once.
 func accessElems(info *axisinfo.Result, load *ir.Operation) int64 {
-	n := info.Vector(load.Operand(0))
-	if mask := load.GroupOne(1); mask != nil {
+	n := info.Vector(tt.AsLoad(load).Ptr())
+	if mask := tt.AsLoad(load).Mask(); mask != nil {
 		n = min(n, info.MaskRun(mask))
 	}
 	return n
 }
 
 func accessBytes(info *axisinfo.Result, load *ir.Operation) int64 {
-	return accessElems(info, load) * axisinfo.ElemBytes(load.Result(0).Type())
+	return accessElems(info, load) * axisinfo.ElemBytes(load.OneResult().Type())
 }
 
 // allocsOf is the type of the buffers that are filled from load, nil when there
 // are none; false when they differ in layout.
 func allocsOf(load *ir.Operation) (*ttg.MemDescType, bool) {
 	var t *ttg.MemDescType
-	for u := range load.Result(0).Users() {
+	for u := range load.OneResult().Users() {
 		if !u.Is(ttg.LocalAlloc) {
 			continue
 		}
-		a := u.Result(0).Type().(*ttg.MemDescType)
+		a := u.OneResult().Type().(*ttg.MemDescType)
 		if t != nil && t.Encoding != a.Encoding {
 			return nil, false
 		}
@@ -280,9 +284,9 @@ func sharedForDots(unit dots.MatrixUnit, v *ir.Value) (*encoding.Attr, bool) {
 			return nil, true
 		}
 		var want *encoding.Attr
-		if m, ok := u.Result(0).Type().(*ttg.MemDescType); ok {
+		if m, ok := u.OneResult().Type().(*ttg.MemDescType); ok {
 			want, _ = m.Encoding.(*encoding.Attr)
-			if inner, ok := sharedForDots(unit, u.Result(0)); inner == nil || !ok {
+			if inner, ok := sharedForDots(unit, u.OneResult()); inner == nil || !ok {
 				return nil, ok
 			}
 		} else {
@@ -307,15 +311,15 @@ func sharedForDots(unit dots.MatrixUnit, v *ir.Value) (*encoding.Attr, bool) {
 // result is used as after a transposition and in no other way; nil when there is
 // none.
 func dotBehind(op *ir.Operation) (dot *layout.DotOp, isTransposed bool) {
-	if dot, ok := encoding.Get(op.Result(0).Type()).(*layout.DotOp); ok {
+	if dot, ok := encoding.Get(op.OneResult().Type()).(*layout.DotOp); ok {
 		return dot, false
 	}
 	var enc *encoding.Attr
-	for u := range op.Result(0).Users() {
-		if !u.Is(tt.Trans) || len(tensors.Permutation(u)) != 2 || enc != nil && enc != encoding.AttrOf(u.Result(0).Type()) {
+	for u := range op.OneResult().Users() {
+		if !u.Is(tt.Trans) || len(tensors.Permutation(u)) != 2 || enc != nil && enc != encoding.AttrOf(u.OneResult().Type()) {
 			return nil, false
 		}
-		enc = encoding.AttrOf(u.Result(0).Type())
+		enc = encoding.AttrOf(u.OneResult().Type())
 	}
 	if enc != nil {
 		dot, _ = enc.Layout.(*layout.DotOp)

@@ -72,7 +72,7 @@ func (l *loadLowering) groupBlocks() {
 			continue
 		}
 		g := l.groupOf(a)
-		t := tensors.Type(a.op.Result(0))
+		t := tensors.Type(a.op.OneResult())
 		g.bytes += t.NumElements() * axisinfo.ElemBytes(t)
 		a.group = g
 	}
@@ -114,7 +114,7 @@ func (l *loadLowering) copyBlock(a asyncLoad, at counters) {
 		l.blocks.Wait(b, g.barriers, at.extract, at.phase)
 		b.Loc = op.Loc()
 	}
-	l.readFrom(op.Result(0), l.bufferAt(a, at.extract), nil, a.enc, g.use.stage)
+	l.readFrom(op.OneResult(), l.bufferAt(a, at.extract), nil, a.enc, g.use.stage)
 	b.OnInsert = nil
 	delete(l.s.slots, op)
 	op.Erase()

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
@@ -37,7 +38,7 @@ func (p *prefetch) carryBuffers(head []*ir.Operation) {
 			}
 		}
 	}
-	args := p.loop.Body().Args()[1:]
+	args := scf.IterArgs(p.loop)
 	// again makes the head at the builder's point, where the loop's arguments
 	// have the given values.
 	again := func(values []*ir.Value) []*ir.Value {
@@ -55,7 +56,7 @@ func (p *prefetch) carryBuffers(head []*ir.Operation) {
 		return found
 	}
 	b.SetBefore(p.loop)
-	loop, carried := forloop.AddCarried(b, p.loop, again(p.loop.OperandValues()[3:])...)
+	loop, carried := forloop.AddCarried(b, p.loop, again(scf.Inits(p.loop))...)
 	p.loop = loop
 	for i, v := range out {
 		v.ReplaceUsesIf(carried[i], func(u *ir.Use) bool { return !inHead[u.Owner()] })
@@ -83,7 +84,7 @@ func (p *prefetch) head() []*ir.Operation {
 		if op == nil {
 			// The iteration's number, unlike what the loop carries, is not known in the
 			// iteration before.
-			ok = ok && (v.Block() != body || v.Index() > 0)
+			ok = ok && v != scf.InductionVar(p.loop)
 			return
 		}
 		if op.Block() != body || need[op] {

@@ -41,12 +41,12 @@ var CoalesceAsyncCopy = &pass.Pass{
 }
 
 func narrowCopy(b *ir.Builder, m machine.Machine, op *ir.Operation) bool {
-	src := tensors.Type(op.Operand(0))
+	src := tensors.Type(ttg.AsAsyncCopy(op).Src())
 	if src == nil {
 		return false
 	}
 	e, ok := encoding.Get(src).(*layout.Blocked)
-	dst, ok2 := op.Operand(1).Type().(*ttg.MemDescType)
+	dst, ok2 := ttg.AsAsyncCopy(op).Result().Type().(*ttg.MemDescType)
 	if !ok || !ok2 {
 		return false
 	}

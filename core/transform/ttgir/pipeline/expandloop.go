@@ -68,9 +68,8 @@ func (e *expansion) stage(op *ir.Operation) int { return e.s.slots[op].stage }
 // value, as which it is yielded, one iteration before. It is nil when v comes from
 // outside.
 func (e *expansion) source(v *ir.Value) (op *ir.Operation, yielded *ir.Value) {
-	yielded = v
-	if v.IsArgument() && v.Block() == e.loop.Body() && v.Index() > 0 {
-		yielded = forloop.Yield(e.loop).Operand(v.Index() - 1)
+	if yielded = forloop.Next(e.loop, v); yielded == nil {
+		yielded = v
 	}
 	if d := yielded.Def(); d != nil && e.s.has(d) {
 		return d, yielded
@@ -81,13 +80,10 @@ func (e *expansion) source(v *ir.Value) (op *ir.Operation, yielded *ir.Value) {
 // fixedAfterFirst returns the value that v holds from the second iteration on, or nil if
 // an iteration computes it.
 func (e *expansion) fixedAfterFirst(v *ir.Value) *ir.Value {
-	if !v.IsArgument() || v.Block() != e.loop.Body() || v.Index() == 0 {
-		return nil
-	}
 	if d, _ := e.source(v); d != nil {
 		return nil
 	}
-	return forloop.Yield(e.loop).Operand(v.Index() - 1)
+	return forloop.Next(e.loop, v)
 }
 
 // findCrossing finds the values that live from one stage to a later one. A

@@ -106,13 +106,13 @@ func lowerLoads(b *ir.Builder, s *schedule, elems map[*ir.Operation]int64, unit 
 func newWait(b *ir.Builder, n int, tokens ...*ir.Value) *ir.Value {
 	return b.Create(ttg.AsyncWait, ir.State{
 		Operands: tokens, Attrs: []ir.NamedAttr{{Name: "num", Attr: b.Context().I32Attr(int64(n))}},
-	}).Result(0)
+	}).OneResult()
 }
 
 // consider notes a load that is used in a later stage and can be copied.
 func (l *loadLowering) consider(op *ir.Operation) {
 	use := l.firstUse(op)
-	t := tensors.Type(op.Result(0))
+	t := tensors.Type(op.OneResult())
 	if use == nil || t == nil {
 		return
 	}
@@ -130,7 +130,7 @@ func (l *loadLowering) consider(op *ir.Operation) {
 		}
 		return
 	}
-	if tensors.Type(op.Operand(0)) == nil || l.elems[op]*axisinfo.ElemBytes(op.Result(0).Type()) < smallestCopy {
+	if tensors.Type(tt.AsLoad(op).Ptr()) == nil || l.elems[op]*axisinfo.ElemBytes(op.OneResult().Type()) < smallestCopy {
 		return
 	}
 	enc := l.bufferLayout(op)
@@ -143,7 +143,7 @@ func (l *loadLowering) consider(op *ir.Operation) {
 // readPastIteration reports whether a dot may still read the buffer of what op loads
 // when the next iteration begins.
 func (l *loadLowering) readPastIteration(op *ir.Operation) bool {
-	for u := range op.Result(0).Users() {
+	for u := range op.OneResult().Users() {
 		if u.Is(ttg.LocalAlloc) && readByRunning(l.unit, ttg.AsLocalAlloc(u).Result()) {
 			return true
 		}
@@ -168,10 +168,10 @@ func (l *loadLowering) bufferLayout(op *ir.Operation) *encoding.Attr {
 			return a
 		}
 	}
-	if enc, ok := sharedForDots(l.unit, op.Result(0)); enc != nil && ok {
+	if enc, ok := sharedForDots(l.unit, op.OneResult()); enc != nil && ok {
 		return enc
 	}
-	t := tensors.Type(op.Result(0))
+	t := tensors.Type(op.OneResult())
 	return encoding.Of(op.Context(), &layout.SwizzledShared{Vec: 1, PerPhase: 1, MaxPhase: 1, Order: sharedmem.Order(t)})
 }
 
@@ -223,13 +223,13 @@ func (l *loadLowering) firstUse(op *ir.Operation) *ir.Operation {
 // allocate makes the buffers of one load before the loop, and ends their life
 // after it.
 func (l *loadLowering) allocate(a *asyncLoad) {
-	t := tensors.Type(a.op.Result(0))
+	t := tensors.Type(a.op.OneResult())
 	c := l.b.Context()
 	mt := ttg.MemDesc(c, ttg.MemDescType{
 		Shape: append([]int64{int64(a.buffers)}, t.Shape...), Elem: t.Elem, Encoding: a.enc, Space: ttg.SharedMemory(c), Mutable: true,
 	})
 	l.b.SetBefore(l.s.loop)
-	a.buffer = l.b.Op(ttg.LocalAlloc, nil, mt).Result(0)
+	a.buffer = l.b.Op(ttg.LocalAlloc, nil, mt).OneResult()
 	l.b.SetAfter(l.s.loop)
 	l.b.Op(ttg.LocalDealloc, []*ir.Value{a.buffer})
 }
@@ -289,7 +289,7 @@ func (l *loadLowering) bufferAt(a asyncLoad, index *ir.Value) *ir.Value {
 	t := *a.buffer.Type().(*ttg.MemDescType)
 	t.Shape = t.Shape[1:]
 	t.AllocShape = nil
-	return l.b.Op(ttg.MemDescIndex, []*ir.Value{a.buffer, index}, ttg.MemDesc(l.b.Context(), t)).Result(0)
+	return l.b.Op(ttg.MemDescIndex, []*ir.Value{a.buffer, index}, ttg.MemDesc(l.b.Context(), t)).OneResult()
 }
 
 // placeAt gives what is made from now on, until OnInsert is reset, the place that
@@ -310,9 +310,10 @@ func (l *loadLowering) copyAsync(a asyncLoad, at counters) {
 	here := start
 	l.placeAt(&here)
 	into := l.bufferAt(a, at.insert)
-	operands := []*ir.Value{op.Operand(0), into}
+	load := tt.AsLoad(op)
+	operands := []*ir.Value{load.Ptr(), into}
 	segments := []int32{1, 1, 0, 0}
-	mask, other := op.GroupOne(1), op.GroupOne(2)
+	mask, other := load.Mask(), load.Other()
 	if mask != nil {
 		operands, segments[2] = append(operands, mask), 1
 	}
@@ -325,18 +326,18 @@ func (l *loadLowering) copyAsync(a asyncLoad, at counters) {
 			attrs = append(attrs, ir.NamedAttr{Name: name, Attr: op.Attr(name)})
 		}
 	}
-	token := b.Create(ttg.AsyncCopy, ir.State{Operands: operands, Segments: segments, Attrs: attrs}).Result(0)
-	group := b.Op(ttg.AsyncCommitGroup, []*ir.Value{token}, ttg.AsyncToken(b.Context())).Result(0)
+	token := b.Create(ttg.AsyncCopy, ir.State{Operands: operands, Segments: segments, Attrs: attrs}).OneResult()
+	group := b.Op(ttg.AsyncCommitGroup, []*ir.Value{token}, ttg.AsyncToken(b.Context())).OneResult()
 
 	here = use
 	done := newWait(b, 0, group)
 	from := l.bufferAt(a, at.extract)
 	if other == nil || isZero(other) || mask == nil {
-		l.readFrom(op.Result(0), from, done, a.enc, use.stage)
+		l.readFrom(op.OneResult(), from, done, a.enc, use.stage)
 	} else {
 		// A copy puts zeros where the mask is false.
-		v := b.Op(ttg.LocalLoad, []*ir.Value{from, done}, op.Result(0).Type()).Result(0)
-		op.Result(0).ReplaceAllUsesWith(arith.NewSelect(b, mask, v, other))
+		v := b.Op(ttg.LocalLoad, []*ir.Value{from, done}, op.OneResult().Type()).OneResult()
+		op.OneResult().ReplaceAllUsesWith(arith.NewSelect(b, mask, v, other))
 	}
 	b.OnInsert = nil
 	delete(s.slots, op)
@@ -362,8 +363,8 @@ func isZero(v *ir.Value) bool {
 // later stage, when other data are in it.
 func (l *loadLowering) readFrom(loaded, buffer, token *ir.Value, enc *encoding.Attr, stage int) {
 	for u := range loaded.Users() {
-		if u.Is(ttg.LocalAlloc) && u.Result(0).Type().(*ttg.MemDescType).Encoding == ir.Attribute(enc) && l.readBy(u, stage) {
-			u.Result(0).ReplaceAllUsesWith(buffer)
+		if u.Is(ttg.LocalAlloc) && u.OneResult().Type().(*ttg.MemDescType).Encoding == ir.Attribute(enc) && l.readBy(u, stage) {
+			u.OneResult().ReplaceAllUsesWith(buffer)
 			makeMutable(buffer)
 			delete(l.s.slots, u)
 			u.Erase()
@@ -376,7 +377,7 @@ func (l *loadLowering) readFrom(loaded, buffer, token *ir.Value, enc *encoding.A
 	if token != nil {
 		operands = append(operands, token)
 	}
-	loaded.ReplaceAllUsesWith(l.b.Op(ttg.LocalLoad, operands, loaded.Type()).Result(0))
+	loaded.ReplaceAllUsesWith(l.b.Op(ttg.LocalLoad, operands, loaded.Type()).OneResult())
 }
 
 // readBy reports whether what is filled by alloc is read in the given stage or
@@ -396,9 +397,9 @@ func makeMutable(buffer *ir.Value) {
 		if !sharedmem.IsView(u) {
 			continue
 		}
-		t := *u.Result(0).Type().(*ttg.MemDescType)
+		t := *u.OneResult().Type().(*ttg.MemDescType)
 		t.Mutable = true
-		u.Result(0).SetType(ttg.MemDesc(u.Context(), t))
-		makeMutable(u.Result(0))
+		u.OneResult().SetType(ttg.MemDesc(u.Context(), t))
+		makeMutable(u.OneResult())
 	}
 }

@@ -96,7 +96,7 @@ func (s *schedule) keepsMemoryOrder() bool {
 		default:
 			return ir.Advance
 		}
-		base := basePointer(op.Operand(0))
+		base := basePointer(tt.Address(op))
 		at := s.slots[forloop.AncestorIn(s.loop.Body(), op)]
 		if have, ok := last[base]; ok && (have.stage != at.stage || at.before(have)) {
 			moved[base] = true
@@ -128,8 +128,8 @@ func (s *schedule) isExecutable() bool {
 		}
 		for _, v := range nestedOperands(op) {
 			turnsBack := 0
-			if v.IsArgument() && v.Block() == s.loop.Body() && v.Index() > 0 {
-				v, turnsBack = forloop.Yield(s.loop).Operand(v.Index()-1), 1
+			if next := forloop.Next(s.loop, v); next != nil {
+				v, turnsBack = next, 1
 			}
 			d := v.Def()
 			if d == nil || !s.has(d) {
@@ -158,7 +158,7 @@ func updateWaits(b *ir.Builder, module *ir.Operation) {
 	})
 	commits := make(map[*ir.Operation]int)
 	for _, w := range waits {
-		w.SetAttr("num", b.Context().I32Attr(int64(laterGroups(w, commits))))
+		ttg.AsAsyncWait(w).SetNum(int64(laterGroups(w, commits)))
 	}
 	gone := make(map[*ir.Operation]bool)
 	for _, w := range waits {
@@ -197,16 +197,15 @@ func (c *groupCounter) back(token *ir.Value, at *ir.Operation, sum int) int {
 		c.least = min(c.least, sum+c.between(d.Next(), at))
 		return c.least
 	}
-	loop := token.Block().Parent()
-	if loop == nil || !loop.Is(scf.For) || token.Index() == 0 {
+	loop, i := token.Block().Parent(), scf.CarriedIndex(token)
+	if loop == nil || !loop.Is(scf.For) || i < 0 {
 		return 0
 	}
 	sum += c.between(loop.Body().First(), at)
 	if sum >= c.least {
 		return c.least
 	}
-	i := token.Index() - 1
-	first := c.back(scf.Inits(loop)[i], loop, sum)
+	first := c.back(scf.AsFor(loop).InitArgsAt(i), loop, sum)
 	before := c.back(forloop.Yield(loop).Operand(i), forloop.Yield(loop), sum)
 	return min(first, before)
 }
@@ -233,12 +232,11 @@ func (c *groupCounter) between(op, end *ir.Operation) int {
 // group or the next operation with regions.
 func joinWaits(b *ir.Builder, w *ir.Operation, gone map[*ir.Operation]bool) {
 	tokens := w.OperandValues()
-	num, _ := w.IntAttr("num")
+	num := ttg.AsAsyncWait(w).Num()
 	var others []*ir.Operation
 	for op := w.Next(); op != nil && !op.Is(ttg.AsyncCommitGroup) && !isBranching(op); op = op.Next() {
 		if op.Is(ttg.AsyncWait) {
-			n, _ := op.IntAttr("num")
-			num = min(num, n)
+			num = min(num, ttg.AsAsyncWait(op).Num())
 			tokens = append(tokens, op.OperandValues()...)
 			others = append(others, op)
 		}
@@ -254,7 +252,7 @@ func joinWaits(b *ir.Builder, w *ir.Operation, gone map[*ir.Operation]bool) {
 	b.At(w)
 	joined := newWait(b, int(num), tokens...)
 	for _, o := range append(others, w) {
-		o.Result(0).ReplaceAllUsesWith(joined)
+		o.OneResult().ReplaceAllUsesWith(joined)
 		gone[o] = true
 		o.Erase()
 	}

@@ -20,18 +20,16 @@ func canPredicate(op *ir.Operation) bool {
 	}
 	switch op.Def() {
 	case tt.Load, tt.Store:
-		return !tt.IsBlockPtr(op.Operand(0).Type())
+		return !tt.IsBlockPtr(tt.Address(op).Type())
 	case tt.DescriptorLoad, tt.AtomicRMW, ttg.AsyncCopy,
 		ttg.AsyncCommitGroup, ttg.AsyncWait, ttg.LocalLoad, ttg.LocalStore, ttg.LocalAlloc:
 		return true
 	case scf.If:
 		// With a false condition the second region is executed.
-		for _, region := range op.Regions()[1:] {
-			for b := range region.Blocks() {
-				for inner := range b.Ops() {
-					if !inner.IsTerminator() && !ir.IsPure(inner) {
-						return false
-					}
+		for b := range scf.AsIf(op).ElseRegion().Blocks() {
+			for inner := range b.Ops() {
+				if !inner.IsTerminator() && !ir.IsPure(inner) {
+					return false
 				}
 			}
 		}
@@ -49,11 +47,12 @@ func predicate(b *ir.Builder, op *ir.Operation, pred *ir.Value, blocks BlockCopi
 		return
 	}
 	switch {
-	case masks.Group(op) >= 0:
+	case masks.Taken(op):
 		masks.Restrict(b, op, pred)
 	case op.Is(scf.If):
 		b.SetBefore(op)
-		op.SetOperand(0, arith.Binary(b, arith.AndI, pred, op.Operand(0)))
+		cond := scf.AsIf(op)
+		cond.SetCondition(arith.Binary(b, arith.AndI, pred, cond.Condition()))
 	case blocks != nil:
 		blocks.Predicate(op, pred)
 	}

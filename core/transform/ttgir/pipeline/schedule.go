@@ -125,9 +125,13 @@ func nestedOperands(op *ir.Operation) []*ir.Value {
 func (s *schedule) addDeps(op *ir.Operation, at slot, carried bool) {
 	body := s.loop.Body()
 	for _, v := range nestedOperands(op) {
-		for seen := map[*ir.Value]bool{}; carried && v.IsArgument() && v.Block() == body && v.Index() > 0 && !seen[v]; {
+		for seen := map[*ir.Value]bool{}; carried && !seen[v]; {
+			next := forloop.Next(s.loop, v)
+			if next == nil {
+				break
+			}
 			seen[v] = true
-			v = forloop.Yield(s.loop).Operand(v.Index() - 1)
+			v = next
 		}
 		d := v.Def()
 		if d == nil || d.Block() != body {

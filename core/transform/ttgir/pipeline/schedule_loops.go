@@ -214,10 +214,11 @@ func (s *schedule) addCarriedDeps() {
 			continue
 		}
 		for _, v := range nestedOperands(op) {
-			if !v.IsArgument() || v.Block() != s.loop.Body() || v.Index() == 0 {
+			next := forloop.Next(s.loop, v)
+			if next == nil {
 				continue
 			}
-			d := forloop.Yield(s.loop).Operand(v.Index() - 1).Def()
+			d := next.Def()
 			if d == nil || d.Block() != s.loop.Body() || s.has(d) {
 				continue
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
@@ -69,8 +70,9 @@ func IsMatrix(e layout.Encoding) bool {
 	return ok
 }
 
+// Permutation is the order of a tt.trans.
 func Permutation(op *ir.Operation) []int {
-	order := op.Attr("order").(*ir.DenseArrayAttr).Values
+	order := tt.AsTrans(op).Order()
 	perm := make([]int, len(order))
 	for i, d := range order {
 		perm[i] = int(d)
