@@ -142,7 +142,12 @@ func (f *mma) instr() *lower.MatrixInstr {
 		}
 		return layout.New(outs, layout.Input{Dim: layout.Register, Bases: reg}, layout.Input{Dim: layout.Lane, Bases: lane})
 	}
-	in := &lower.MatrixInstr{A: tile(f.m, f.k, ra, la), B: tile(f.k, n, rb, lb), C: tile(f.m, n, rc, lc)}
+	in := &lower.MatrixInstr{
+		A: tile(f.m, f.k, ra, la), B: tile(f.k, n, rb, lb), C: tile(f.m, n, rc, lc),
+		// It pays where an instruction does little for its operands: with 32-bit
+		// elements an H200 is 3 % faster, with 16 bits up to 2 % slower.
+		Snake: f.a.bits >= 32,
+	}
 	words := func(l layout.Layout, e elem) int { return l.Registers() * min(e.bits, 32) / 32 }
 	text, constraints := f.assembly(words(in.A, f.a), words(in.B, f.b), words(in.C, f.c))
 	in.Emit = func(b *llir.Builder, x, y, c []llir.Value) []llir.Value {
