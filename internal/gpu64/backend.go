@@ -9,11 +9,13 @@ import (
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/loops"
 	"github.com/tritonc/tritonc/core/transform/ttgir/matrix"
 	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
 	"github.com/tritonc/tritonc/core/transform/ttir"
+	"github.com/tritonc/tritonc/internal/gpu64/mfma"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -52,6 +54,7 @@ var facts = sdk.Facts{
 		{Name: "num_warps", Type: sdk.Int, Default: "4", Doc: "warps of a program"},
 		{Name: "num_stages", Type: sdk.Int, Default: "2", Doc: "stages of software pipelining"},
 		{Name: "debug", Type: sdk.Bool, Default: "false", Doc: "keep device_assert"},
+		{Name: "mfma", Type: sdk.Bool, Default: "false", Doc: "compute dots by matrix instructions"},
 		{Name: "allocator", Type: sdk.String, Default: `"greedy"`, Choices: []string{"greedy", "basic"}, Doc: "LLVM's allocator of vector registers"},
 	},
 	Specialization: sdk.Specialization{
@@ -65,6 +68,7 @@ var facts = sdk.Facts{
 type options struct {
 	NumWarps  int    `json:"num_warps"`
 	NumStages int    `json:"num_stages"`
+	MFMA      bool   `json:"mfma"`
 	Allocator string `json:"allocator"`
 }
 
@@ -77,7 +81,7 @@ func New(lowered func(llir []byte, r *lower.Result)) *backend.Backend {
 		Passes: slices.Concat(
 			[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE},
 			[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
-			ttgir.Passes(),
+			ttgir.Passes(), // without the matrix unit
 		),
 		ParseOptions: func(_ sdk.Target, given string) (string, error) {
 			values, err := sdk.ParseOptions(facts.Options, given)
@@ -95,7 +99,7 @@ func New(lowered func(llir []byte, r *lower.Result)) *backend.Backend {
 				return nil, err
 			}
 			return &backend.Plan{
-				Stages: o.stages(lowered), Lowering: Target{}, LayoutTarget: backendName + ":" + arch, Device: device,
+				Stages: o.stages(lowered), Lowering: Target{MFMA: o.MFMA}, LayoutTarget: backendName + ":" + arch, Device: device,
 				NumWarps: o.NumWarps, NumCTAs: 1, NumStages: o.NumStages,
 			}, nil
 		},
@@ -139,12 +143,17 @@ var ttirRows = []pass.Row{
 	{Pass: ttir.LoopUnroll},
 }
 
-// ttgirRows are the passes in the order of Triton's pipeline for CUDA. Without a
+// ttgirRows are the passes in the order of Triton's pipeline for CUDA. Without the
 // matrix unit, accelerate-matmul only widens operands and decomposes scaled dots.
 // Loops are pipelined even though copies are made at once, so that the tests see
 // copies.
 func (o *options) ttgirRows() []pass.Row {
 	stages := []pass.Setting{{Name: "num-stages", Value: o.NumStages}}
+	var unit dots.MatrixUnit = dots.MultiplyAdd{}
+	if o.MFMA {
+		unit = mfma.Unit{Target: backendName + ":" + arch}
+	}
+	optimizeOperands := matrix.NewOptimizeDotOperands(unit)
 	return []pass.Row{
 		{Pass: layouts.Convert, Needed: true, With: []pass.Setting{
 			{Name: "target", Value: backendName + ":" + arch},
@@ -155,9 +164,9 @@ func (o *options) ttgirRows() []pass.Row {
 		{Pass: layouts.Coalesce},
 		{Pass: layouts.RemoveConversions},
 		{Pass: layouts.OptimizeThreadLocality},
-		{Pass: matrix.AccelerateMatmul},
+		{Pass: matrix.NewAccelerateMatmul(unit)},
 		{Pass: layouts.RemoveConversions},
-		{Pass: matrix.OptimizeDotOperands},
+		{Pass: optimizeOperands},
 		{Pass: loops.LoopAwareCSE},
 		{Pass: loops.SplitOffsets},
 		{Pass: loops.BoundMasks},
@@ -167,16 +176,16 @@ func (o *options) ttgirRows() []pass.Row {
 		{Pass: loops.LICM},
 		{Pass: canonicalize},
 		{Pass: loops.CombineSelectAndIf},
-		{Pass: pipeline.AssignLatencies, With: stages},
+		{Pass: pipeline.NewAssignLatencies(unit), With: stages},
 		{Pass: pipeline.ScheduleLoops},
-		{Pass: pipeline.Pipeline, With: stages},
+		{Pass: pipeline.New(unit, nil), With: stages},
 		{Pass: canonicalize},
 		{Pass: loops.LoopAwareCSE},
-		{Pass: pipeline.Prefetch},
-		{Pass: matrix.OptimizeDotOperands},
+		{Pass: pipeline.NewPrefetch(unit), With: []pass.Setting{{Name: "carry-buffers", Value: o.MFMA}}},
+		{Pass: optimizeOperands},
 		{Pass: pipeline.CoalesceAsyncCopy},
 		{Pass: layouts.RemoveConversions},
-		{Pass: matrix.ReduceDataDuplication},
+		{Pass: matrix.NewReduceDataDuplication(unit)},
 		{Pass: loops.ReorderInstructions},
 		{Pass: loops.LoopAwareCSE},
 		{Pass: std.SymbolDCE},

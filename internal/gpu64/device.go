@@ -15,6 +15,7 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/driver"
+	"github.com/tritonc/tritonc/internal/gpu64/mfma"
 	"github.com/tritonc/tritonc/internal/llirsim"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -38,6 +39,7 @@ var intrinsics = &llirsim.Target{
 			return out
 		},
 	},
+	Wide:    mfma.Simulated(),
 	Barrier: "llvm.amdgcn.s.barrier",
 }
 

@@ -1,5 +1,5 @@
-// Package gpu64 is a second GPU backend, for tests: 64 lanes per warp, no matrix
-// instructions, no asynchronous copies. It shows that core/backend, core/lower and
+// Package gpu64 is a second GPU backend, for tests: 64 lanes per warp, no
+// asynchronous copies, matrix instructions as an option. It shows that core/backend, core/lower and
 // the passes assume neither one vendor's chip nor its warp size, and what the
 // least is that a new GPU has to bring. No program serves it as a plugin.
 //
@@ -9,4 +9,5 @@
 //	target.go    lower.Target, by intrinsics of LLVM's amdgcn target
 //	backend.go   facts, options, rows of passes, stages
 //	device.go    simulated devices
+//	mfma         the matrix unit, for passes, lowering and simulation
 package gpu64

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 func kernelOf(source string, o options) kerneltest.Kernel {
 	return kerneltest.Kernel{
 		Source: "import triton\nimport triton.language as tl\n\n@triton.jit\n" + source, Name: "k", Target: backendName + ":" + arch,
-		Options: kerneltest.Options{"num_warps": o.NumWarps, "num_stages": max(o.NumStages, 2), "debug": true},
+		Options: kerneltest.Options{"num_warps": o.NumWarps, "num_stages": max(o.NumStages, 2), "debug": true, "mfma": o.MFMA},
 	}
 }
 

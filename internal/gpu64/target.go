@@ -8,19 +8,28 @@ import (
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/llir"
 	"github.com/tritonc/tritonc/core/lower"
+	"github.com/tritonc/tritonc/internal/gpu64/mfma"
 )
 
 // Lanes is the size of a warp.
 const Lanes = 64
 
 // Target implements lower.Target.
-type Target struct{}
+type Target struct {
+	// MFMA says that dots are computed by matrix instructions, else by multiply-adds.
+	MFMA bool
+}
 
 var _ lower.Target = Target{}
 
-// Capabilities are none but the names of scopes: package lower does the rest.
-func (Target) Capabilities() lower.Capabilities {
-	return lower.Capabilities{Atomics: lower.LLVMAtomics{GPU: "agent", CTA: workgroup}}
+// Capabilities are none but the names of scopes, and matrix instructions if they are
+// asked for: package lower does the rest.
+func (t Target) Capabilities() lower.Capabilities {
+	c := lower.Capabilities{Atomics: lower.LLVMAtomics{GPU: "agent", CTA: workgroup}}
+	if t.MFMA {
+		c.Matrix = mfma.Instructions{}
+	}
+	return c
 }
 
 // workgroup is LLVM's name of the synchronization scope of a program.

@@ -17,7 +17,7 @@ func (t *Thread) call(c *ir.InstCall) {
 		fail("cannot execute %s", c.LLString())
 	}
 	name, target := callee.GlobalName, t.p.k.Target
-	if name == target.Barrier || target.Warp[name] != nil {
+	if name == target.Barrier || target.Warp[name] != nil || target.Wide[name] != nil {
 		t.wait = c
 		return
 	}

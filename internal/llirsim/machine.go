@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/types"
 
 	"github.com/tritonc/tritonc/core/llir"
 )
@@ -18,6 +19,10 @@ type Target struct {
 	// Warp has those that all lanes of a warp compute together: args holds, for
 	// each lane, its arguments, and the result is that of each lane.
 	Warp map[string]func(args [][]uint64) []uint64
+	// Wide has those of them whose arguments and results are vectors, or scalars as
+	// vectors of one element: args holds, for each lane, the elements of its
+	// arguments.
+	Wide map[string]func(args [][][]uint64) [][]uint64
 	// Barrier is the intrinsic at which all threads of a program wait.
 	Barrier string
 }
@@ -167,6 +172,10 @@ func (p *program) runWarp(lanes []*Thread) int {
 		if name == p.k.Target.Barrier {
 			return len(lanes)
 		}
+		if wide := p.k.Target.Wide[name]; wide != nil {
+			p.callWide(lanes, at, wide)
+			continue
+		}
 		args := make([][]uint64, len(lanes))
 		for i, t := range lanes {
 			for _, a := range at.Args {
@@ -178,6 +187,40 @@ func (p *program) runWarp(lanes []*Thread) int {
 			lanes[i].wait = nil
 		}
 	}
+}
+
+// callWide executes a call of an intrinsic on vectors by all lanes.
+func (p *program) callWide(lanes []*Thread, at *ir.InstCall, f func([][][]uint64) [][]uint64) {
+	args := make([][][]uint64, len(lanes))
+	for i, t := range lanes {
+		for _, a := range at.Args {
+			args[i] = append(args[i], elements(t.get(a)))
+		}
+	}
+	_, isVector := at.Type().(*types.VectorType)
+	for i, r := range f(args) {
+		v := value{lo: r[0]}
+		if isVector {
+			v = value{}
+			for _, x := range r {
+				v.elems = append(v.elems, value{lo: x})
+			}
+		}
+		lanes[i].define(at, v)
+		lanes[i].wait = nil
+	}
+}
+
+// elements are the bits of the elements of a vector, or of a scalar.
+func elements(v value) []uint64 {
+	if v.elems == nil {
+		return []uint64{v.lo}
+	}
+	var out []uint64
+	for _, e := range v.elems {
+		out = append(out, e.lo)
+	}
+	return out
 }
 
 func place(t *Thread) string {
