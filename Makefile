@@ -4,6 +4,7 @@
 GO        ?= go
 GOFUMPT    = $(GO) run mvdan.cc/gofumpt@v0.12.0
 STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOLANGCI   = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 DEADCODE   = $(GO) run golang.org/x/tools/cmd/deadcode@v0.52.0
 # The commit goes in by hand: Go's own stamp fails in a checkout of another user.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
@@ -67,12 +68,13 @@ test-all: toolchain numeric ## all of the numeric suite, of which make test runs
 	cd test/numeric && TRITONC_ALL=1 $(GO) test -timeout 6h
 
 .PHONY: check
-check: ## formatting, vet on three systems, staticcheck, deadcode, and race
+check: ## formatting, vet on three systems, staticcheck, golangci-lint, deadcode, and race
 	@echo gofumpt -l .; out=$$($(GOFUMPT) -l .); if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
 	$(GO) vet ./...
 	GOOS=darwin $(GO) vet ./...
 	GOOS=windows $(GO) vet ./...
 	$(STATICCHECK) ./...
+	$(GOLANGCI) run ./...
 	@echo deadcode -test ./...; out=$$($(DEADCODE) -test ./...); if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
 	@set -e; for m in $(MODULES); do echo "$(GO) vet ($$m)"; (cd $$m && $(GO) vet ./...); done
 	@set -e; if dir=$$(scripts/device-cuda.sh --check 2>/dev/null); then \

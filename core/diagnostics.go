@@ -119,7 +119,7 @@ func (t *trip) origin(line int) *diag.Diagnostic {
 		c.SetLoader(t.dialect)
 		file, err := text.ParseFile(c, t.inputName(), t.input)
 		if err != nil {
-			return nil // it is not MLIR, or that is what the message is about
+			return nil //nolint:nilerr // it is not MLIR, or that is what the message is about
 		}
 		t.inputIR = file
 	}

@@ -66,7 +66,7 @@ func (j *job) makeTTGIR(c *backend.Compilation) error {
 	}
 	placed, _, err := lower.Allocate(c.Module, c.Plan.Lowering)
 	if err != nil || int64(placed.Size()) <= j.early.sharedMemory {
-		return nil // the stage llir tells the error
+		return nil //nolint:nilerr // the stage llir tells the error
 	}
 	sdk.Logger(c.Context).Debug("copies by TMA take too much shared memory: pointers instead", "bytes", placed.Size())
 	pointers := j.opts

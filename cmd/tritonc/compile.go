@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"strings"
@@ -91,7 +92,8 @@ func compileFile(ctx context.Context, env *environment, cmd *cobra.Command, f *c
 // allowance names the flag that lets unlaunchable kernels through where one is the
 // reason for err.
 func allowance(err error) error {
-	list, _ := err.(errorList)
+	var list errorList
+	errors.As(err, &list)
 	for _, e := range list {
 		for _, d := range diag.All(e) {
 			if d.Unlaunchable {

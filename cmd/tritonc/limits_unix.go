@@ -26,7 +26,7 @@ func checkLimits() error {
 		if unix.Getrlimit(l.resource, &lim) != nil {
 			continue // a system without this limit
 		}
-		if have := uint64(lim.Cur); have < l.least*l.unit {
+		if have := uint64(lim.Cur); have < l.least*l.unit { //nolint:unconvert // FreeBSD has an int64
 			return fmt.Errorf("the shell's limit is %d %s; tritonc needs %d\n  help: ulimit %s %d, or more",
 				have/l.unit, l.what, l.least, l.flag, l.least*l.unit/l.shell)
 		}

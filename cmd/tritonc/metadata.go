@@ -26,7 +26,7 @@ func addMetadata(src *core.Source, values map[string]any) error {
 	}
 	path := strings.TrimSuffix(src.Path, filepath.Ext(src.Path)) + ".json"
 	known := map[string]any{}
-	text, err := []byte(nil), error(fs.ErrNotExist)
+	text, err := []byte(nil), fs.ErrNotExist
 	if src.Path != standardInput {
 		text, err = input.ReadFile(path, input.Text)
 	}

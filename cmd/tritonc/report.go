@@ -215,8 +215,8 @@ func (r *reporter) error(err error) int {
 		r.plain(categoryInterrupted, "interrupted", "")
 		return exitError
 	}
-	list, ok := err.(errorList)
-	if !ok {
+	var list errorList
+	if !errors.As(err, &list) {
 		list = errorList{err}
 	}
 	for _, e := range list {

@@ -160,6 +160,6 @@ func encodeNPY(a *array.Array) ([]byte, error) {
 	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, strings.Join(shape, " "))
 	const before, align = 10, 64 // magic, version and length; where the elements begin
 	header += strings.Repeat(" ", (align-(before+len(header)+1)%align)%align) + "\n"
-	out := append([]byte(npy.Magic[:]), 1, 0, byte(len(header)), byte(len(header)>>8))
+	out := append(npy.Magic[:], 1, 0, byte(len(header)), byte(len(header)>>8))
 	return append(append(out, header...), a.Data...), nil
 }

@@ -137,7 +137,7 @@ func (c *Compilation) overLimit(t *Tool, l Limits, res *sdk.Result, failed error
 		d.Message = fmt.Sprintf("%s was stopped after %s, its time limit", t.Name, l.Time)
 		d.Help += "; " + toolSeconds.Env[0] + " sets another limit in seconds"
 	case failed != nil || res.OK():
-		return nil
+		return nil //nolint:nilerr // no limit was the reason
 	case SaysAny(Said(res)+string(res.Stdout), memoryWords):
 		limit := l.Memory
 		if res.MemoryLimit > 0 {

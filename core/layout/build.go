@@ -25,9 +25,9 @@ func BlockedFor(shape []int64, sizePerThread, order []int, numWarps, threadsPerW
 	lanes, warps := threadsPerWarp, numWarps
 	for _, d := range order[:max(rank-1, 0)] {
 		part := max(1, int(shape[d])/ctas[d])
-		threads := clamp(lanes*warps, 1, max(1, part/sizePerThread[d]))
-		e.ThreadsPerWarp[d] = clamp(threads, 1, lanes)
-		e.WarpsPerCTA[d] = clamp(threads/e.ThreadsPerWarp[d], 1, warps)
+		threads := clamp(lanes*warps, max(1, part/sizePerThread[d]))
+		e.ThreadsPerWarp[d] = clamp(threads, lanes)
+		e.WarpsPerCTA[d] = clamp(threads/e.ThreadsPerWarp[d], warps)
 		lanes /= e.ThreadsPerWarp[d]
 		warps /= e.WarpsPerCTA[d]
 	}
@@ -54,7 +54,7 @@ func splitCTAs(shape []int64, sizePerThread, order []int, numCTAs int) (ctas []i
 	left := numCTAs
 	for i := rank - 1; i >= 0; i-- {
 		d := order[i]
-		ctas[d] = clamp(left, 1, max(1, int(shape[d])/sizePerThread[d]))
+		ctas[d] = clamp(left, max(1, int(shape[d])/sizePerThread[d]))
 		left /= ctas[d]
 	}
 	for _, d := range order {
@@ -86,4 +86,4 @@ func FromLayout(l Layout) *Linear {
 	}
 }
 
-func clamp(n, lo, hi int) int { return max(lo, min(n, hi)) }
+func clamp(n, hi int) int { return max(1, min(n, hi)) }

@@ -28,9 +28,9 @@ func (b *Builder) foldIntBinary(op Op, x, y Value, f Flags) Value {
 	}
 	switch op {
 	case Add:
-		return b.foldAdd(x, y, cy, f)
+		return b.foldAdd(x, y, cy)
 	case Sub:
-		return b.foldSub(x, y, cy, f)
+		return b.foldSub(x, y, cy)
 	case Mul:
 		return b.foldMul(x, y, cy, f)
 	case UDiv, SDiv, URem, SRem:
@@ -128,7 +128,7 @@ func SplitInt(v Value) (base Value, off int64) {
 	return rest, c.Signed()
 }
 
-func (b *Builder) foldAdd(x, y Value, cy *Int, f Flags) Value {
+func (b *Builder) foldAdd(x, y Value, cy *Int) Value {
 	t := x.Type().(*types.IntType)
 	if cy != nil {
 		if cy.Bits == 0 {
@@ -163,7 +163,7 @@ func (b *Builder) addConst(x Value, c uint64, t *types.IntType) Value {
 	return b.Binary(Add, x, b.M.uint(t, c), 0)
 }
 
-func (b *Builder) foldSub(x, y Value, cy *Int, f Flags) Value {
+func (b *Builder) foldSub(x, y Value, cy *Int) Value {
 	t := x.Type().(*types.IntType)
 	if x == y {
 		return b.M.uint(t, 0)
@@ -273,7 +273,7 @@ func (b *Builder) foldShift(op Op, x Value, cx, cy *Int, f Flags) Value {
 	if cx != nil && cx.Bits == 0 {
 		return cx
 	}
-	if cy == nil || cy.Bits >= uint64(t.BitSize) {
+	if cy == nil || cy.Bits >= t.BitSize {
 		return nil
 	}
 	n := cy.Bits
@@ -300,7 +300,7 @@ func (b *Builder) foldShift(op Op, x Value, cx, cy *Int, f Flags) Value {
 		}
 		m := c.Bits
 		switch {
-		case op == Shl && m+n < uint64(t.BitSize):
+		case op == Shl && m+n < t.BitSize:
 			return b.Binary(Shl, i.X, b.M.uint(t, m+n), 0)
 		case op == Shl:
 			return b.M.uint(t, 0)
@@ -314,7 +314,7 @@ func (b *Builder) foldShift(op Op, x Value, cx, cy *Int, f Flags) Value {
 		}
 		m := c.Bits
 		switch {
-		case op == LShr && m+n < uint64(t.BitSize):
+		case op == LShr && m+n < t.BitSize:
 			return b.Binary(LShr, i.X, b.M.uint(t, m+n), 0)
 		case op == LShr:
 			return b.M.uint(t, 0)

@@ -97,7 +97,7 @@ func (m *module) planScan(op *ir.Operation) (*scanPlan, error) {
 		p.size = append(p.size, bits/8)
 	}
 	p.findRuns(m, axis)
-	p.placeTotals(m, axis, place)
+	p.placeTotals(m, place)
 	return p, nil
 }
 
@@ -150,7 +150,7 @@ func (p *scanPlan) findRuns(m *module, axis int) {
 
 // placeTotals gives each run of warps memory for its totals: one for each block
 // that the threads of one warp of the run distinguish.
-func (p *scanPlan) placeTotals(m *module, axis int, place func(int) int) {
+func (p *scanPlan) placeTotals(m *module, place func(int) int) {
 	lanes := bitLen(m.lanes)
 	seen := uint64(0) // bits of the thread's index that lie within a block
 	for i := range p.runs {

@@ -1,6 +1,7 @@
 package pass
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -83,7 +84,8 @@ func (r *Runner) Run(m *ir.Operation, rows []Row, f Facts) (timings []Timing, er
 		}
 		timings = append(timings, Timing{row.Pass.Name, time.Since(start), visits, counts})
 		if err != nil {
-			if c, ok := err.(*Crash); ok && before != nil {
+			var c *Crash
+			if errors.As(err, &c) && before != nil {
 				r.reproduce(c, before, rows[:i+1])
 			}
 			return timings, err
@@ -122,8 +124,8 @@ func (r *Runner) one(m *ir.Operation, row Row) (counts []Counter, err error) {
 func (r *Runner) reproduce(c *Crash, input *ir.Operation, rows []Row) {
 	for _, row := range rows {
 		text := r.Print(input)
-		again, ok := r.checked(input, row).(*Crash)
-		if !ok {
+		var again *Crash
+		if !errors.As(r.checked(input, row), &again) {
 			continue
 		}
 		c.Pass, c.Reason, c.Stack = again.Pass, again.Reason, again.Stack

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -45,8 +46,11 @@ func (l *lexer) head(k *Kernel) error {
 				k.Params = append(k.Params, Param{})
 			case "[":
 				n, err := strconv.Atoi(l.next())
-				if err != nil || len(k.Params) == 0 {
-					return fmt.Errorf("a parameter's size cannot be read: %v", err)
+				if err != nil {
+					return fmt.Errorf("a parameter's size cannot be read: %w", err)
+				}
+				if len(k.Params) == 0 {
+					return errors.New("a size comes before the first parameter")
 				}
 				k.Params[len(k.Params)-1].Size *= n
 			case "":

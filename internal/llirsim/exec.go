@@ -158,7 +158,7 @@ func (t *Thread) aligned(ptr llir.Value, align int) {
 	}
 }
 
-func space(ptr llir.Value) int { return int(ptr.Type().(*llir.Ptr).AddrSpace) }
+func space(ptr llir.Value) int { return ptr.Type().(*llir.Ptr).AddrSpace }
 
 // compute is the result of an instruction.
 func (t *Thread) compute(inst ir.Instruction) value {

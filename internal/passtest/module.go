@@ -1,6 +1,7 @@
 package passtest
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/tritonc/tritonc/core/dialect"
@@ -27,7 +28,8 @@ func Apply(t testing.TB, m *ir.Operation, rows ...pass.Row) {
 	t.Helper()
 	r := pass.Runner{VerifyEach: true}
 	if _, err := r.Run(m, rows, nil); err != nil {
-		if c, ok := err.(*pass.Crash); ok {
+		var c *pass.Crash
+		if errors.As(err, &c) {
 			t.Fatalf("%v\n%s", err, c.Stack)
 		}
 		t.Fatal(err)

@@ -63,7 +63,7 @@ func (t *Target) AtomicRMW(b *llir.Builder, a *lower.Atomic) ([]llir.Value, erro
 		s.out(ws.constraint)
 	}
 	first := s.next
-	for _, w := range ws.pack(b, a.Elem, a.Values) {
+	for _, w := range ws.pack(b, a.Values) {
 		s.in(ws.constraint, w)
 	}
 	for i := range ws.count {

@@ -56,7 +56,7 @@ func bitsOf(t llir.Type) int {
 }
 
 // pack packs elements into words.
-func (ws words) pack(b *llir.Builder, elem llir.Type, vals []llir.Value) []llir.Value {
+func (ws words) pack(b *llir.Builder, vals []llir.Value) []llir.Value {
 	out := make([]llir.Value, ws.count)
 	for i := range out {
 		group := vals[i*ws.elems : (i+1)*ws.elems]
@@ -270,7 +270,7 @@ func (t *Target) LoadGlobal(b *llir.Builder, a *lower.Access) ([]llir.Value, err
 	if a.Mask != nil {
 		var others []llir.Value
 		if a.Other != nil {
-			others = ws.pack(b, a.Elem, a.Other)
+			others = ws.pack(b, a.Other)
 		}
 		for i := range ws.count {
 			s.str("mov." + moveType(ws.bits) + " ")
@@ -322,7 +322,7 @@ func (t *Target) StoreGlobal(b *llir.Builder, a *lower.Access, vals []llir.Value
 		return errors.New("an access wider than four words")
 	}
 	var s assembly
-	packed := ws.pack(b, a.Elem, vals)
+	packed := ws.pack(b, vals)
 	for _, v := range packed {
 		s.in(ws.constraint, v)
 	}
@@ -378,7 +378,7 @@ func (t *Target) LoadShared(b *llir.Builder, a *lower.Access) []llir.Value {
 // StoreShared is one st.shared, by inline assembly where it is predicated.
 func (t *Target) StoreShared(b *llir.Builder, a *lower.Access, vals []llir.Value) {
 	ws := wordsOf(b.M, a)
-	packed := ws.pack(b, a.Elem, vals)
+	packed := ws.pack(b, vals)
 	if a.Mask != nil {
 		var s assembly
 		for _, v := range packed {

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/tritonc/tritonc/core/diag"
@@ -74,8 +75,8 @@ func (u *unit) overMemory(module **ir.Operation, err *error) {
 	if r == nil {
 		return
 	}
-	over, ok := work.Stopped(r).(*work.OverMemory)
-	if !ok {
+	var over *work.OverMemory
+	if !errors.As(work.Stopped(r), &over) {
 		panic(r)
 	}
 	f := &eval.Failure{Msg: over.Error(), Help: work.OverMemoryHelp}

@@ -132,10 +132,11 @@ func descBlock(c *ir.Context, b *Block) *ir.TensorType {
 	return c.Tensor(b.Shape, elem, nil)
 }
 
-func (a *Args) desc(i int) *Desc {
-	d, ok := a.val(i).(*Desc)
+// desc is the first argument, a tensor descriptor.
+func (a *Args) desc() *Desc {
+	d, ok := a.val(0).(*Desc)
 	if !ok {
-		eval.Fail("%s() needs a tensor descriptor, not %s", a.b.Name, TypeString(a.val(i)))
+		eval.Fail("%s() needs a tensor descriptor, not %s", a.b.Name, TypeString(a.val(0)))
 	}
 	return d
 }
@@ -153,7 +154,7 @@ func (a *Args) offsets(i int, d *Desc) []*ir.Value {
 }
 
 func descLoad(e *Emitter, a *Args) any {
-	d := a.desc(0)
+	d := a.desc()
 	operands := append([]*ir.Value{d.Handle}, a.offsets(1, d)...)
 	return e.tensor(e.B.Op(tt.DescriptorLoad, operands, d.Block.IR(e.C)).Result(0), d.Block)
 }
@@ -173,7 +174,7 @@ func (e *Emitter) blockOf(a *Args, i int, d *Desc) *Tensor {
 }
 
 func descStore(e *Emitter, a *Args) any {
-	d := a.desc(0)
+	d := a.desc()
 	offsets := a.offsets(1, d)
 	v := e.descValue(a, 2, d)
 	e.B.Op(tt.DescriptorStore, append([]*ir.Value{d.Handle, v.V}, offsets...))
@@ -192,7 +193,7 @@ var descReductions = map[string][]*DType{
 
 func descAtomic(name, kind string) *Builtin {
 	return &Builtin{Name: name, Params: "desc offsets value", Fn: func(e *Emitter, a *Args) any {
-		d := a.desc(0)
+		d := a.desc()
 		ok := false
 		for _, t := range descReductions[kind] {
 			ok = ok || d.Block.Elem.Equal(t)
@@ -250,7 +251,7 @@ func (a *Args) rows(d *Desc, i int) *Tensor {
 }
 
 func descGather(e *Emitter, a *Args) any {
-	d := a.desc(0)
+	d := a.desc()
 	x := a.rows(d, 1)
 	y := e.scalarInt("gather(): 'y_offset'", a.val(2), Int32)
 	t := &Block{d.Block.Elem, []int64{x.Shape()[0], d.Block.Shape[1]}}
@@ -258,7 +259,7 @@ func descGather(e *Emitter, a *Args) any {
 }
 
 func descScatter(e *Emitter, a *Args) any {
-	d := a.desc(0)
+	d := a.desc()
 	v := a.tensor(1)
 	x := a.rows(d, 2)
 	y := e.scalarInt("scatter(): 'y_offset'", a.val(3), Int32)

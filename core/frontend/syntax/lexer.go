@@ -60,8 +60,8 @@ func (l *lexer) fail(off int, format string, args ...any) {
 }
 
 // failHelp is fail with a next step for the user.
-func (l *lexer) failHelp(off int, help, format string, args ...any) {
-	l.failAt(l.line, int32(off-l.lineStart), &help, format, args...)
+func (l *lexer) failHelp(off int, help, message string) {
+	l.failAt(l.line, int32(off-l.lineStart), &help, "%s", message)
 }
 
 func (l *lexer) failAt(line, col int32, help *string, format string, args ...any) {

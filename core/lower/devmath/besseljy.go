@@ -26,7 +26,7 @@ func (k kit) pieces(x llir.Value, ps []piece) llir.Value {
 		in[i] = k.FCmp(oge, x, k.num(ps[i].from))
 	}
 	pick := func(get func(p *piece) float64) llir.Value {
-		v := llir.Value(k.num(get(&ps[0])))
+		v := k.num(get(&ps[0]))
 		for i := 1; i < len(ps); i++ {
 			v = k.Select(in[i], k.num(get(&ps[i])), v)
 		}

@@ -155,7 +155,7 @@ func chooseF32Div(in *Inst) (execFunc, Class) {
 				if math.IsInf(x, 0) || x != x {
 					return nan32
 				}
-				return uint32(b^a) & 0x80000000
+				return (b ^ a) & 0x80000000
 			}
 			return finish32(divOdd(x, y), RoundNearest, flags)
 		})

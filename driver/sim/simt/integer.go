@@ -1,6 +1,9 @@
 package simt
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // chooseInt executes integer arithmetic. Registers of 16 bits keep zeros above
 // their value, so 16-bit results are cut and 16-bit signed operands extended.
@@ -136,7 +139,7 @@ func chooseAdd32(in *Inst) (execFunc, Class) {
 			sign = -1
 		}
 		return lanes2(func(a, b uint32) uint32 {
-			return uint32(clampInt(int64(int32(a))+sign*int64(int32(b)), 32))
+			return uint32(clamp32(int64(int32(a)) + sign*int64(int32(b))))
 		})
 	}
 	if in.Op == OpAdd {
@@ -157,11 +160,8 @@ func chooseAdd32(in *Inst) (execFunc, Class) {
 	}, Class32
 }
 
-// clampInt limits v to a signed integer of n bits.
-func clampInt(v int64, n uint) int64 {
-	hi := int64(1)<<(n-1) - 1
-	return max(min(v, hi), -hi-1)
-}
+// clamp32 limits v to a signed integer of 32 bits.
+func clamp32(v int64) int64 { return max(min(v, math.MaxInt32), math.MinInt32) }
 
 func chooseMad32(in *Inst) (execFunc, Class) {
 	signed := in.Type == S32
@@ -188,7 +188,7 @@ func chooseMad32(in *Inst) (execFunc, Class) {
 			return lanes3(func(a, b, c uint32) uint32 {
 				hi := int64(int32(a)) * int64(int32(b)) >> 32
 				if sat {
-					return uint32(clampInt(hi+int64(int32(c)), 32))
+					return uint32(clamp32(hi + int64(int32(c))))
 				}
 				return uint32(hi) + c
 			})
@@ -315,7 +315,7 @@ func chooseMul24(in *Inst) (execFunc, Class) {
 	}
 	return lanes3(func(a, b, c uint32) uint32 {
 		if sat {
-			return uint32(clampInt(int64(int32(mul(a, b)))+int64(int32(c)), 32))
+			return uint32(clamp32(int64(int32(mul(a, b)))+int64(int32(c))))
 		}
 		return mul(a, b) + c
 	})

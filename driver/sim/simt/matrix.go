@@ -193,7 +193,7 @@ func (st *mmaState) integers(m *Mma, ra, rb *[4][mmaLanes]uint32, sat bool) {
 				sum += int64(a[k]) * int64(b[k])
 			}
 			if sat {
-				sum = clampInt(sum, 32)
+				sum = clamp32(sum)
 			}
 			st.d[i][lane] = uint32(sum)
 		}

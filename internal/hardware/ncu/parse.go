@@ -3,6 +3,7 @@ package ncu
 import (
 	"bufio"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -63,7 +64,7 @@ func Parse(r io.Reader) ([]Launch, error) {
 	id := ""
 	for {
 		row, err := table.Read()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return launches, nil
 		}
 		if err != nil {

@@ -75,13 +75,11 @@ func (s *schedule) has(op *ir.Operation) bool {
 	return ok
 }
 
-// addIfAbsent places op unless it has a place, and reports whether it did.
-func (s *schedule) addIfAbsent(op *ir.Operation, at slot) bool {
-	if s.has(op) {
-		return false
+// addIfAbsent places op unless it has a place.
+func (s *schedule) addIfAbsent(op *ir.Operation, at slot) {
+	if !s.has(op) {
+		s.slots[op] = at
 	}
-	s.slots[op] = at
-	return true
 }
 
 // body ranges over the operations of the loop's body that have a place, in the
