@@ -1,6 +1,8 @@
 package nvidia
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
+	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/diff"
 	"github.com/tritonc/tritonc/core/work"
@@ -133,6 +136,85 @@ func TestTMAProduct(t *testing.T) {
 			if got[name] != test.want[name] {
 				t.Errorf("%s: %d times %s, want %d", test.options, got[name], name, test.want[name])
 			}
+		}
+	}
+}
+
+// TestDescriptorRemarks: the metadata say of each descriptor whether TMA copies
+// through it, and why.
+func TestDescriptorRemarks(t *testing.T) {
+	const edges = `module {
+  tt.func public @k(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %u: !tt.ptr<f16>, %n: i32 {tt.divisibility = 16 : i32}, %m: i32) {
+    %c0_i32 = arith.constant 0 : i32
+    %c1_i32 = arith.constant 1 : i32
+    %c1 = arith.constant 1 : i64
+    %s = arith.extsi %n : i32 to i64
+    %r = arith.extsi %m : i32 to i64
+    %base = tt.make_tensor_descriptor %u, [%n, %n], [%s, %c1] : <f16>, <tensor<16x16xf16>> loc(#base)
+    %stride = tt.make_tensor_descriptor %p, [%n, %n], [%r, %c1] : <f16>, <tensor<16x16xf16>> loc(#stride)
+    %small = tt.make_tensor_descriptor %p, [%n, %n], [%s, %c1] : <f16>, <tensor<16x4xf16>> loc(#small)
+    %good = tt.make_tensor_descriptor %p, [%n, %n], [%s, %c1] : <f16>, <tensor<16x16xf16>> loc(#good)
+    scf.for %i = %c0_i32 to %n step %c1_i32  : i32 {
+      %d = tt.make_tensor_descriptor %p, [%n, %n], [%s, %c1] : <f16>, <tensor<16x16xf16>> loc(#loop)
+      %x = tt.descriptor_load %d[%c0_i32, %c0_i32] : !tt.tensordesc<tensor<16x16xf16>> -> tensor<16x16xf16>
+    }
+    tt.return
+  }
+}
+#base = loc("k.py":1:4)
+#stride = loc("k.py":2:4)
+#small = loc("k.py":3:4)
+#good = loc("k.py":4:4)
+#loop = loc("k.py":5:8)
+`
+	product, err := os.ReadFile(filepath.FromSlash("testdata/tma/matmul_desc.ttir"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const inLoop = "tma: a loop with a dot copies through it"
+	for _, test := range []struct {
+		cc, text, options string
+		want              []string
+	}{
+		{"90", string(product), `{"num_warps":8}`, []string{inLoop, inLoop, inLoop}},
+		{"90", string(product), `{"num_warps":8,"num_stages":5}`, slices.Repeat([]string{"pointers: the blocks on the way would take 262208 bytes of shared memory, and a program may have 232448"}, 3)},
+		{"90", string(product), `{"num_warps":8,"tma":"never"}`, nil},
+		{"80", string(product), `{"num_warps":8}`, nil},
+		{"90", edges, `{"tma":"auto"}`, []string{
+			"k.py:1:5: pointers: its base is not known to be a multiple of 16 bytes",
+			"k.py:2:5: pointers: the stride of its dimension 0 is not known to be a multiple of 16 bytes",
+			"k.py:3:5: pointers: rows of its blocks have 8 bytes, and TMA wants at least 16",
+			"k.py:4:5: pointers: no loop with a dot copies through a descriptor",
+			"k.py:5:9: pointers: it is made in a loop",
+		}},
+		{"90", edges, `{"tma":"always"}`, []string{3: "k.py:4:5: tma: the options ask for it", 4: ""}},
+	} {
+		req := request(t, test.cc, stageTTGIR, "k.ttir", []byte(test.text), test.options)
+		req.Last = stageTTGIR
+		resp, err := sdktest.Start(t, New()).RunStages(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var metadata struct{ Remarks []backend.Remark }
+		if err := json.Unmarshal([]byte(resp.MetadataJSON), &metadata); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i, r := range metadata.Remarks {
+			if r.Subject != "descriptor" || r.Line == 0 || r.Column == 0 {
+				t.Errorf("%s: remark %+v", test.options, r)
+			}
+			said := r.Decision + ": " + r.Why
+			if r.File == "k.py" {
+				said = fmt.Sprintf("%s:%d:%d: %s", r.File, r.Line, r.Column, said)
+			}
+			if i < len(test.want) && test.want[i] == "" {
+				said = ""
+			}
+			got = append(got, said)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("cuda:%s, %s: remarks\n%s\nwant\n%s", test.cc, test.options, strings.Join(got, "\n"), strings.Join(test.want, "\n"))
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 // instruction that rounds f32 to tf32, with the name that Triton gives it, with
 // tensor cores and copies by TMA.
 var (
-	rewriteDescriptors = ttir.NewRewriteTensorDescriptor(tma.Takes)
+	rewriteDescriptors = ttir.NewRewriteTensorDescriptor(tma.Unit{})
 	accelerateMatmul   = matrix.NewAccelerateMatmul(mma.Unit{})
 	optimizeOperands   = matrix.NewOptimizeDotOperands(mma.Unit{})
 	assignLatencies    = pipeline.NewAssignLatencies(mma.Unit{})
@@ -60,6 +60,16 @@ func descriptorSettings(a arch, o options) []pass.Setting {
 		return nil
 	}
 	return []pass.Setting{{Name: "keep-descriptors", Value: map[string]string{tmaAuto: "dots", tmaAlways: "all"}[o.TMA]}}
+}
+
+// budgetSettings say how much shared memory the blocks on their way may take. Where
+// they would take more, all descriptors of the kernel become pointers.
+func budgetSettings(a arch, o options) []pass.Setting {
+	if !o.hasTMA(a) {
+		return nil
+	}
+	return append(descriptorSettings(a, o),
+		pass.Setting{Name: "num-stages", Value: o.NumStages}, pass.Setting{Name: "shared-memory", Value: int(a.sharedMemory)})
 }
 
 // clusters holds where a program may be several blocks.
@@ -102,7 +112,7 @@ func checkSkipped(a arch, names []string) error {
 func ttgirRows(a arch, o options) []pass.Row {
 	stages := []pass.Setting{{Name: "num-stages", Value: o.NumStages}}
 	return o.without([]pass.Row{
-		{Pass: rewriteDescriptors, With: descriptorSettings(a, o), Why: "ttir files may contain descriptors", Needed: true},
+		{Pass: rewriteDescriptors, With: budgetSettings(a, o), Why: "decides which descriptors go by TMA; ttir files may contain others", Needed: true},
 		{Pass: layouts.Convert, Why: "every later pass needs layouts", Needed: true, With: []pass.Setting{
 			{Name: "target", Value: backendName + ":" + strconv.Itoa(a.cc)},
 			{Name: "num-warps", Value: o.NumWarps},

@@ -7,7 +7,6 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/dialect/scf"
-	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
@@ -55,24 +54,7 @@ func (j *job) makeTTGIR(c *backend.Compilation) error {
 		c.Module.SetAttr(ttg.MaxNRegAttr, c.Module.Context().I32Attr(int64(*n)))
 	}
 	warnOfWarpSpecialization(c)
-	if !j.opts.hasTMA(j.early) || !hasDescriptors(c.Module) {
-		return c.RunPasses(ttgirRows(j.early, j.opts), c.Plan.Facts)
-	}
-	// What is stored through descriptors takes shared memory beside the operands
-	// that are copied ahead. Where that is too much, pointers do with less.
-	before := c.Module.Clone(ir.NewMapping())
-	if err := c.RunPasses(ttgirRows(j.early, j.opts), c.Plan.Facts); err != nil {
-		return err
-	}
-	placed, _, err := lower.Allocate(c.Module, c.Plan.Lowering)
-	if err != nil || int64(placed.Size()) <= j.early.sharedMemory {
-		return nil //nolint:nilerr // the stage llir tells the error
-	}
-	sdk.Logger(c.Context).Debug("copies by TMA take too much shared memory: pointers instead", "bytes", placed.Size())
-	pointers := j.opts
-	pointers.TMA = tmaNever
-	c.Module = before
-	return c.RunPasses(ttgirRows(j.early, pointers), passFacts(j.early, pointers))
+	return c.RunPasses(ttgirRows(j.early, j.opts), c.Plan.Facts)
 }
 
 // warpSpecializeAttr marks loops that shall be split over groups of warps.
@@ -96,16 +78,6 @@ func warnOfWarpSpecialization(c *backend.Compilation) {
 		if !told[d.Error()] {
 			told[d.Error()] = true
 			c.Warn(d)
-		}
-		return ir.Advance
-	})
-}
-
-// hasDescriptors reports whether the module's functions make descriptors.
-func hasDescriptors(m *ir.Operation) bool {
-	return ir.Walk(m, func(op *ir.Operation) ir.WalkResult {
-		if op.Is(tt.MakeTensorDesc) {
-			return ir.Stop
 		}
 		return ir.Advance
 	})

@@ -3,9 +3,12 @@ package backend
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -25,9 +28,42 @@ type Metadata struct {
 	ProfileScratchSize  int    `json:"profile_scratch_size"`
 	ProfileScratchAlign int    `json:"profile_scratch_align"`
 
+	// Remarks are what passes decided about operations of the kernel.
+	Remarks []Remark `json:"remarks,omitempty"`
+
 	// Usage is what the device code takes, as the backend's tools tell it: a struct
 	// whose fields join the metadata; nil where it is not known.
 	Usage any `json:"-"`
+}
+
+// Remark is a decision of a pass about an operation: whether a descriptor is copied
+// through by hardware, say. The place is that of the operation in the source.
+type Remark struct {
+	Subject  string `json:"subject"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Column   int    `json:"column,omitempty"`
+	Decision string `json:"decision"`
+	Why      string `json:"why"`
+
+	open bool
+}
+
+// remark takes over the remarks of a pass. They replace those on the same subject that
+// were open.
+func (m *Metadata) remark(list []pass.Remark) {
+	for i, r := range list {
+		if i == 0 || list[i-1].Subject != r.Subject {
+			m.Remarks = slices.DeleteFunc(m.Remarks, func(o Remark) bool { return o.open && o.Subject == r.Subject })
+		}
+	}
+	for _, r := range list {
+		n := Remark{Subject: r.Subject, Decision: r.Decision, Why: r.Why, open: r.Open}
+		if at := ir.FileLocOf(r.At); at != nil {
+			n.File, n.Line, n.Column = at.File, at.Line, at.Col+1
+		}
+		m.Remarks = append(m.Remarks, n)
+	}
 }
 
 // newMetadata is what holds of a kernel that says nothing else.

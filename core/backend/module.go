@@ -75,6 +75,7 @@ func (c *Compilation) RunPasses(rows []pass.Row, f pass.Facts) error {
 	timings, err := runner.Run(c.Module, rows, f)
 	for _, t := range timings {
 		c.resp.Timings = append(c.resp.Timings, sdk.Timing{Stage: c.current, Name: t.Pass, Nanoseconds: t.Duration.Nanoseconds(), Did: t.Did()})
+		c.Meta.remark(t.Remarks)
 	}
 	if err != nil {
 		return toHost(err, &c.resp.Reproducer)

@@ -221,7 +221,22 @@ type Run struct {
 	pass   *Pass
 	with   []Setting
 	counts []Counter
+	notes  []Remark
 }
+
+// Remark is what a pass decided about an operation, for people who wonder.
+type Remark struct {
+	Subject  string // what the operation is: "descriptor"
+	At       ir.Location
+	Decision string // one word: "pointers"
+	Why      string
+	// Open: the pass, or another with remarks on that subject, may run again and
+	// decide otherwise. Its remarks replace this one.
+	Open bool
+}
+
+// Remark tells of a decision.
+func (r *Run) Remark(m Remark) { r.notes = append(r.notes, m) }
 
 // Counter is a number that a pass reports about its work.
 type Counter struct {

@@ -25,12 +25,13 @@ type Runner struct {
 }
 
 // Timing is how long one pass took, how much it visited (the verifier, where it
-// ran after the pass, apart), and what it counted.
+// ran after the pass, apart), what it counted, and what it remarks.
 type Timing struct {
 	Pass     string
 	Duration time.Duration
 	Visits   int64
 	Counters []Counter
+	Remarks  []Remark
 }
 
 // Did is what the pass counted, for people: "loops 1, copies 4".
@@ -77,12 +78,12 @@ func (r *Runner) Run(m *ir.Operation, rows []Row, f Facts) (timings []Timing, er
 		meter.Enter("pass " + row.Pass.Name)
 		meter.Check()
 		start, visits := time.Now(), meter.Visits()
-		counts, err := r.one(m, row)
+		run, err := r.one(m, row)
 		visits = meter.Visits() - visits
 		if err == nil && (r.VerifyEach || i == len(rows)-1) {
 			err = verify(m, row)
 		}
-		timings = append(timings, Timing{row.Pass.Name, time.Since(start), visits, counts})
+		timings = append(timings, Timing{row.Pass.Name, time.Since(start), visits, run.counts, run.notes})
 		if err != nil {
 			var c *Crash
 			if errors.As(err, &c) && before != nil {
@@ -98,10 +99,9 @@ func (r *Runner) Run(m *ir.Operation, rows []Row, f Facts) (timings []Timing, er
 }
 
 // one runs a single pass; a panic in it becomes a Crash.
-func (r *Runner) one(m *ir.Operation, row Row) (counts []Counter, err error) {
-	run := &Run{Module: m, pass: row.Pass, with: row.With}
+func (r *Runner) one(m *ir.Operation, row Row) (run *Run, err error) {
+	run = &Run{Module: m, pass: row.Pass, with: row.With}
 	defer func() {
-		counts = run.counts
 		if p := recover(); p != nil {
 			if err = work.Stopped(p); err != nil {
 				return
@@ -111,10 +111,10 @@ func (r *Runner) one(m *ir.Operation, row Row) (counts []Counter, err error) {
 	}()
 	if takes := row.Pass.Takes; takes != nil {
 		if err := takes(m); err != nil {
-			return nil, fmt.Errorf("pass %s: %w", row.Pass.Name, err)
+			return run, fmt.Errorf("pass %s: %w", row.Pass.Name, err)
 		}
 	}
-	return nil, row.Pass.Run(run)
+	return run, row.Pass.Run(run)
 }
 
 // reproduce runs the passes again on a copy of the input, looking at the module

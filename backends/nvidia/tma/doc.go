@@ -11,8 +11,10 @@
 //	triton-nvidia-tma-lowering  what is left becomes a copy and a wait; making a
 //	                            descriptor becomes writing it
 //
-// Takes says which descriptors can reach these passes; the others, and all of kernels
-// without dots where the option tma is auto, became pointers in the stage ttir.
+// Which descriptors reach these passes is decided once, by the first pass of the stage
+// ttgir (core's triton-rewrite-tensor-descriptor-to-pointer), which asks Unit: what TMA
+// can do, and whether the blocks on their way fit in shared memory. The others, and
+// all of kernels without dots where the option tma is auto, become pointers.
 // Those that do are made by the kernel, once, outside of loops, and each use knows
 // its descriptor.
 //

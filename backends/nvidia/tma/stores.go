@@ -45,16 +45,36 @@ var PipelineStores = &pass.Pass{
 			}
 		})
 		for _, loop := range loops {
-			stages := int64(r.Int("num-stages"))
-			if own, ok := loop.IntAttr(numStagesAttr); ok {
-				stages = own
-			}
-			if stages > 1 {
+			if overlapsStores(loop, r.Int("num-stages")) {
 				r.Count("stores", pipelineStores(b, loop))
 			}
 		}
 		return nil
 	},
+}
+
+// overlapsStores reports whether the stores of loop go on while it does.
+func overlapsStores(loop *ir.Operation, numStages int) bool {
+	if own, ok := loop.IntAttr(numStagesAttr); ok {
+		return own > 1
+	}
+	return numStages > 1
+}
+
+// overlappedLoop is the loop that goes on while the store op does, or nil.
+func overlappedLoop(op *ir.Operation, numStages int) *ir.Operation {
+	for p := op.Parent(); p != nil; p = p.Parent() {
+		switch {
+		case p.Is(scf.While):
+			return nil
+		case p.Is(scf.For):
+			if overlapsStores(p, numStages) {
+				return p
+			}
+			return nil
+		}
+	}
+	return nil
 }
 
 // pipelineStores does so for the stores of loop that are in no loop inside it.

@@ -1,6 +1,7 @@
 package tma
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
@@ -16,52 +17,64 @@ const (
 	alignment = 16
 )
 
-// Takes reports whether TMA can copy through the descriptor that made makes, in
-// all the ways it is used: see ttir.NewRewriteTensorDescriptor. Triton takes
-// alignment on trust, and the hardware calls a copy that lacks it an illegal
-// instruction. Here a descriptor whose base, strides and places in its rows are not
-// known to be aligned goes by pointers, which need none.
-func Takes(op *ir.Operation, info *axisinfo.Result) bool {
+// Unit is TMA as a ttir.CopyUnit.
+type Unit struct{}
+
+// Name implements ttir.CopyUnit.
+func (Unit) Name() string { return "tma" }
+
+// Refuses implements ttir.CopyUnit. Triton takes alignment on trust, and the hardware
+// calls a copy that lacks it an illegal instruction. Here a descriptor whose base,
+// strides and places in its rows are not known to be aligned goes by pointers, which
+// need none.
+func (Unit) Refuses(op *ir.Operation, info *axisinfo.Result) string {
 	made := tt.AsMakeTensorDesc(op)
 	block := made.Result().Type().(*tt.TensorDescType).Block
 	rank := len(block.Shape)
 	size, ok := elemBytes(block.Elem)
-	if !ok || rank < 1 || rank > maxRank || block.Shape[rank-1]*size < alignment {
-		return false
-	}
-	if made.Padding() == tt.PadNaN && !ir.IsFloat(block.Elem) {
-		return false
+	switch {
+	case !ok:
+		return "TMA has no elements of that type"
+	case rank < 1 || rank > maxRank:
+		return fmt.Sprintf("its blocks have %d dimensions, and TMA takes up to %d", rank, maxRank)
+	case block.Shape[rank-1]*size < alignment:
+		return fmt.Sprintf("rows of its blocks have %d bytes, and TMA wants at least %d", block.Shape[rank-1]*size, alignment)
+	case made.Padding() == tt.PadNaN && !ir.IsFloat(block.Elem):
+		return "TMA pads integers with zeros only"
 	}
 	strides := made.Strides()
 	if n, ok := arith.ConstantInt(strides[rank-1]); !ok || n != 1 {
-		return false
+		return "the stride of its last dimension is not the constant 1"
 	}
 	aligned := func(v *ir.Value, unit int64) bool { return info.Of(v).Axes[0].Divisibility*unit%alignment == 0 }
 	if !aligned(made.Base(), 1) {
-		return false
+		return fmt.Sprintf("its base is not known to be a multiple of %d bytes", alignment)
 	}
-	for _, s := range strides[:rank-1] {
+	for i, s := range strides[:rank-1] {
 		if !aligned(s, size) {
-			return false
+			return fmt.Sprintf("the stride of its dimension %d is not known to be a multiple of %d bytes", i, alignment)
 		}
 	}
 	for u := range made.Result().Users() {
 		if u.Is(tt.DescriptorReduce) && !reduces(u, block.Elem) {
-			return false
+			return "TMA has no such reduction"
 		}
 		place := indices(u)
 		if !aligned(place[rank-1], size) {
-			return false
+			return fmt.Sprintf("a block's place in its row is not known to be a multiple of %d bytes", alignment)
 		}
 		if u.Is(tt.DescriptorLoad) {
 			continue
 		}
 		// What is stored ends where the tensor does, to the next 16 bytes.
-		if !aligned(made.Shape()[rank-1], size) || slices.ContainsFunc(place, isNegative) {
-			return false
+		if !aligned(made.Shape()[rank-1], size) {
+			return fmt.Sprintf("it is stored through, and its rows are not known to be a multiple of %d bytes", alignment)
+		}
+		if slices.ContainsFunc(place, isNegative) {
+			return "a store begins before its tensor"
 		}
 	}
-	return true
+	return ""
 }
 
 // indices are where the block begins that op copies, a dimension each.

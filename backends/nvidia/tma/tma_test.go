@@ -25,7 +25,7 @@ import (
 var (
 	canonicalize = std.NewCanonicalize(layouts.ConvertPatterns())
 	pipelineTMA  = pipeline.New(mma.Unit{}, tma.Copies{})
-	rewrite      = ttir.NewRewriteTensorDescriptor(tma.Takes)
+	rewrite      = ttir.NewRewriteTensorDescriptor(tma.Unit{})
 )
 
 func TestPasses(t *testing.T) {

@@ -1,7 +1,7 @@
 package ttir
 
 import (
-	"slices"
+	"fmt"
 
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/dialect/scf"
@@ -9,7 +9,34 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
-// keptDescriptors are the descriptors of module's kernels that need not become
+// A CopyUnit is hardware that copies blocks of tensors through descriptors.
+type CopyUnit interface {
+	// Name is what remarks call it: "tma".
+	Name() string
+	// Refuses says why it cannot copy through the descriptor that made makes, in all
+	// the ways it is used, or "".
+	Refuses(made *ir.Operation, info *axisinfo.Result) string
+	// SharedMemory estimates the bytes of shared memory that the function f takes if
+	// the unit copies through the descriptors kept, and loops have numStages stages.
+	SharedMemory(f *ir.Operation, info *axisinfo.Result, kept map[*ir.Value]bool, numStages int) int64
+}
+
+// A decision says whether a descriptor is kept for the copy unit, and why.
+type decision struct {
+	made *ir.Operation
+	kept bool
+	why  string
+}
+
+// keeping is what is asked for of keptDescriptors.
+type keeping struct {
+	unit         CopyUnit
+	onlyForDots  bool
+	numStages    int   // of pipelined loops
+	sharedMemory int64 // bytes that a program may have; 0: any
+}
+
+// keptDescriptors decides which descriptors of module's kernels need not become
 // pointers:
 //
 //   - a kernel makes them itself, outside of loops, so that they are written to
@@ -19,20 +46,21 @@ import (
 //   - nothing in the kernel writes the memory that they describe while something reads it:
 //     copies through descriptors are not ordered with other accesses, not even with
 //     those of the same thread;
-//   - takes holds: the hardware copies such blocks from such memory.
+//   - the unit takes them: the hardware copies such blocks from such memory.
 //
-// With dots these are none in a kernel where they serve no dots.
-func keptDescriptors(module *ir.Operation, takes func(*ir.Operation, *axisinfo.Result) bool, products bool) map[*ir.Value]bool {
-	kept := make(map[*ir.Value]bool)
+// They are none in a kernel whose blocks on the way would take more shared memory than
+// there is, and with onlyForDots none in a kernel where they serve no dots.
+func keptDescriptors(module *ir.Operation, k keeping) []decision {
+	var all []decision
 	var info *axisinfo.Result
 	for f := range module.Body().Ops() {
-		if !f.Is(tt.Func) || f.Body() == nil || !isPublic(f) {
+		if !f.Is(tt.Func) || f.Body() == nil {
 			continue
 		}
-		var made []*ir.Operation
+		var made []decision
 		ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
-			if op.Is(tt.MakeTensorDesc) && !inLoop(op) && onlyCopies(op.Result(0)) {
-				made = append(made, op)
+			if op.Is(tt.MakeTensorDesc) {
+				made = append(made, decision{made: op})
 			}
 			return ir.Advance
 		})
@@ -43,18 +71,70 @@ func keptDescriptors(module *ir.Operation, takes func(*ir.Operation, *axisinfo.R
 			info = axisinfo.Analyze(module)
 		}
 		used := useOfMemory(f)
-		made = slices.DeleteFunc(made, func(op *ir.Operation) bool {
-			u := used[root(tt.AsMakeTensorDesc(op).Base())]
-			return u.read && u.written || !takes(op, info)
-		})
-		if products && !slices.ContainsFunc(made, servesProducts) {
-			continue
+		for i := range made {
+			made[i].why = unfit(f, made[i].made, used)
+			if made[i].why == "" {
+				made[i].why = k.unit.Refuses(made[i].made, info)
+			}
+			made[i].kept = made[i].why == ""
 		}
-		for _, op := range made {
-			kept[op.Result(0)] = true
+		k.decide(f, info, made)
+		all = append(all, made...)
+	}
+	return all
+}
+
+// decide completes the decisions about the descriptors of one function, of which those
+// that are kept so far can be.
+func (k *keeping) decide(f *ir.Operation, info *axisinfo.Result, made []decision) {
+	kept := make(map[*ir.Value]bool)
+	forDots := false
+	for _, d := range made {
+		if d.kept {
+			kept[d.made.Result(0)] = true
+			forDots = forDots || servesProducts(d.made)
 		}
 	}
-	return kept
+	why := ""
+	switch {
+	case len(kept) == 0:
+		return
+	case k.onlyForDots && !forDots:
+		why = "no loop with a dot copies through a descriptor"
+	case k.sharedMemory > 0:
+		if n := k.unit.SharedMemory(f, info, kept, k.numStages); n > k.sharedMemory {
+			why = fmt.Sprintf("the blocks on the way would take %d bytes of shared memory, and a program may have %d", n, k.sharedMemory)
+		}
+	}
+	for i := range made {
+		switch d := &made[i]; {
+		case !d.kept:
+		case why != "":
+			d.kept, d.why = false, why
+		case servesProducts(d.made):
+			d.why = "a loop with a dot copies through it"
+		case forDots:
+			d.why = "the kernel has a loop with a dot that copies through another descriptor"
+		default:
+			d.why = "the options ask for it"
+		}
+	}
+}
+
+// unfit says why a descriptor that the function f makes becomes pointers on any
+// hardware, or "". used is what f does with memory.
+func unfit(f, made *ir.Operation, used map[*ir.Value]memoryUse) string {
+	switch u := used[root(tt.AsMakeTensorDesc(made).Base())]; {
+	case !isPublic(f):
+		return "a function that is called makes it"
+	case inLoop(made):
+		return "it is made in a loop"
+	case !onlyCopies(made.Result(0)):
+		return "a loop, a condition, a call, a gather or a scatter takes it"
+	case u.read && u.written:
+		return "the kernel both reads and writes the memory that it describes"
+	}
+	return ""
 }
 
 // servesProducts reports whether a loop with a dot, at any depth, copies through the

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -20,38 +19,57 @@ import (
 // of a function it becomes those values, in that order.
 var RewriteTensorDescriptor = NewRewriteTensorDescriptor(nil)
 
-// keepOption is the option of RewriteTensorDescriptor for hardware that copies
-// blocks through descriptors, with its values.
+// Options of RewriteTensorDescriptor for hardware that copies blocks through
+// descriptors, and the values of the first.
 const (
-	keepOption = "keep-descriptors"
-	keepNone   = "none"
-	keepDots   = "dots"
-	keepAll    = "all"
+	keepOption   = "keep-descriptors"
+	stagesOption = "num-stages"
+	sharedOption = "shared-memory"
+
+	keepNone = "none"
+	keepDots = "dots"
+	keepAll  = "all"
 )
+
+// RemarkSubject is the subject of the remarks about descriptors.
+const RemarkSubject = "descriptor"
+
+// byPointers is the decision of a remark about a descriptor that is not kept.
+const byPointers = "pointers"
 
 // NewRewriteTensorDescriptor is RewriteTensorDescriptor for a target that has such
 // hardware. With the option keep-descriptors=all, a descriptor that a kernel makes,
 // once, for nothing but loads, stores and reductions of blocks, stays if the
-// hardware takes it, see keptDescriptors; with keep-descriptors=dots it does in
-// kernels of which a loop with a dot copies through one of them. A nil takes stands
-// for hardware that takes none.
-func NewRewriteTensorDescriptor(takes func(made *ir.Operation, info *axisinfo.Result) bool) *pass.Pass {
+// hardware takes it and the kernel has the shared memory, see keptDescriptors; with
+// keep-descriptors=dots it does in kernels of which a loop with a dot copies through
+// one of them. There is a remark on each. A nil unit stands for hardware that takes
+// none.
+func NewRewriteTensorDescriptor(unit CopyUnit) *pass.Pass {
 	return &pass.Pass{
 		Name:    "triton-rewrite-tensor-descriptor-to-pointer",
 		Doc:     "replace tensor descriptors by pointers",
 		Example: rewriteTensorDescriptorExample,
 		Options: []pass.Option{
 			{Name: keepOption, Doc: "which descriptors to keep, of those that a kernel makes and the hardware supports: none, dots (in kernels whose loops with dots use one) or all", Default: keepNone},
+			{Name: stagesOption, Doc: "iterations of a loop in flight, unless the loop says", Default: 3},
+			{Name: sharedOption, Doc: "bytes of shared memory that a program may have, for kept descriptors; 0: any", Default: 0},
 		},
 		Run: func(r *pass.Run) error {
-			var kept map[*ir.Value]bool
+			kept := make(map[*ir.Value]bool)
 			switch keep := r.Text(keepOption); keep {
 			case keepNone:
 			case keepDots, keepAll:
-				if takes == nil {
+				if unit == nil {
 					break
 				}
-				kept = keptDescriptors(r.Module, takes, keep == keepDots)
+				for _, d := range keptDescriptors(r.Module, keeping{unit, keep == keepDots, r.Int(stagesOption), int64(r.Int(sharedOption))}) {
+					remark := pass.Remark{Subject: RemarkSubject, At: d.made.Loc(), Decision: byPointers, Why: d.why}
+					if d.kept {
+						kept[d.made.Result(0)] = true
+						remark.Decision, remark.Open = unit.Name(), true
+					}
+					r.Remark(remark)
+				}
 				r.Count("kept", len(kept))
 			default:
 				return fmt.Errorf("option %s is %q, not %s, %s or %s", keepOption, keep, keepNone, keepDots, keepAll)

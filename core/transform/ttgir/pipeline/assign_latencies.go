@@ -46,39 +46,70 @@ func NewAssignLatencies(unit dots.MatrixUnit) *pass.Pass {
 			var info *axisinfo.Result
 			c := r.Module.Context()
 			for _, loop := range forloop.All(r.Module) {
-				stages := r.Int("num-stages")
-				own, wanted := loop.IntAttr(numStagesAttr)
-				if wanted {
-					stages = int(own)
-				}
-				if stages > pass.MaxStages {
+				if stages, _ := stagesOf(loop, r.Int("num-stages")); stages > pass.MaxStages {
 					return pass.OverLimit(loop.Loc(), "what more stages hold does not fit in shared memory", "the loop has num_stages %d; it may have %d", stages, pass.MaxStages)
 				}
-				if stages <= 1 || carriesFar(loop) || !forloop.IsInnermost(loop) {
+				if !mayStartEarly(loop, r.Int("num-stages")) {
 					continue
 				}
 				if info == nil {
 					info = axisinfo.Analyze(r.Module)
 				}
-				f := &loadFinder{unit: unit, info: info, level: make(map[*ir.Operation]int), excluded: make(map[*ir.Operation]bool)}
-				f.find(loop, wanted)
-				deepest, n := 0, 0
-				for _, load := range f.loads {
-					if level, ok := f.level[load]; ok && level < stages-1 {
-						deepest = max(deepest, level)
-					}
+				early := EarlyLoads(unit, info, loop, r.Int("num-stages"))
+				for _, e := range early {
+					e.Load.SetAttr(latencyAttr, c.I32Attr(int64(e.Ahead)))
 				}
-				for _, load := range f.loads {
-					if level, ok := f.level[load]; ok && level < stages-1 {
-						load.SetAttr(latencyAttr, c.I32Attr(int64((stages-1)/(deepest+1))))
-						n++
-					}
-				}
-				r.Count("loads", n)
+				r.Count("loads", len(early))
 			}
 			return nil
 		},
 	}
+}
+
+// EarlyLoad is a load that starts iterations ahead of its use.
+type EarlyLoad struct {
+	Load  *ir.Operation
+	Ahead int // iterations
+}
+
+// EarlyLoads lists the loads of loop that AssignLatencies starts early if numStages
+// is what its option says. In a module without layouts, pointers are taken to be copied
+// in pieces as wide as their alignment allows.
+func EarlyLoads(unit dots.MatrixUnit, info *axisinfo.Result, loop *ir.Operation, numStages int) []EarlyLoad {
+	if !mayStartEarly(loop, numStages) {
+		return nil
+	}
+	stages, wanted := stagesOf(loop, numStages)
+	f := &loadFinder{unit: unit, info: info, level: make(map[*ir.Operation]int), excluded: make(map[*ir.Operation]bool)}
+	f.find(loop, wanted)
+	deepest := 0
+	for _, load := range f.loads {
+		if level, ok := f.level[load]; ok && level < stages-1 {
+			deepest = max(deepest, level)
+		}
+	}
+	var early []EarlyLoad
+	for _, load := range f.loads {
+		if level, ok := f.level[load]; ok && level < stages-1 {
+			early = append(early, EarlyLoad{load, (stages - 1) / (deepest + 1)})
+		}
+	}
+	return early
+}
+
+// stagesOf is how many stages loop has, of its own or by the option, and whether
+// they are its own.
+func stagesOf(loop *ir.Operation, numStages int) (stages int, own bool) {
+	if n, ok := loop.IntAttr(numStagesAttr); ok {
+		return int(n), true
+	}
+	return numStages, false
+}
+
+// mayStartEarly reports whether loads of loop may start iterations ahead.
+func mayStartEarly(loop *ir.Operation, numStages int) bool {
+	stages, _ := stagesOf(loop, numStages)
+	return stages > 1 && !carriesFar(loop) && forloop.IsInnermost(loop)
 }
 
 // loadFinder finds loads that something is computed from, and through how many
@@ -204,7 +235,13 @@ func basePointer(v *ir.Value) *ir.Value {
 // enough pieces, from which all of its users can read.
 func copiesWell(unit dots.MatrixUnit, info *axisinfo.Result, load *ir.Operation) bool {
 	t := tensors.Type(load.OneResult())
-	if t == nil || tensors.Type(tt.AsLoad(load).Ptr()) == nil || accessBytes(info, load) < smallestCopy {
+	if t == nil || tensors.Type(tt.AsLoad(load).Ptr()) == nil {
+		return false
+	}
+	if t.Encoding == nil {
+		return alignedElems(info, load)*axisinfo.ElemBytes(t) >= smallestCopy
+	}
+	if accessBytes(info, load) < smallestCopy {
 		return false
 	}
 	if _, ok := sharedForDots(unit, load.OneResult()); !ok {
@@ -222,6 +259,20 @@ func accessElems(info *axisinfo.Result, load *ir.Operation) int64 {
 		n = min(n, info.MaskRun(mask))
 	}
 	return n
+}
+
+// alignedElems is the most elements that accessElems can be once load has a layout.
+func alignedElems(info *axisinfo.Result, op *ir.Operation) int64 {
+	load := tt.AsLoad(op)
+	most := int64(1)
+	for d := range tensors.Type(load.Ptr()).Shape {
+		n := info.Aligned(load.Ptr(), d)
+		if mask := load.Mask(); mask != nil {
+			n = min(n, info.Of(mask).Axes[d].Constancy)
+		}
+		most = max(most, n)
+	}
+	return most
 }
 
 func accessBytes(info *axisinfo.Result, load *ir.Operation) int64 {

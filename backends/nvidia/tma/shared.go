@@ -1,0 +1,167 @@
+package tma
+
+import (
+	"github.com/tritonc/tritonc/core/analysis/axisinfo"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
+	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
+)
+
+// barrierBytes is the size of an mbarrier in an array of them.
+const barrierBytes = 8
+
+// flattenAttr on a loop asks for it to be fused with the one inside.
+const flattenAttr = "tt.flatten"
+
+// SharedMemory implements ttir.CopyUnit. It adds up, where most is alive at once,
+// what the passes will make of f:
+//
+//   - for a load that starts early, a buffer and a barrier for each iteration that it is
+//     ahead, while its loop runs;
+//   - for any other load through a descriptor, a buffer as long as the copy takes;
+//   - for the stores of a loop that overlap with it, a buffer for each type, while the
+//     loop runs; for others, a buffer as long as the copy takes;
+//   - for operands of dots that are wider than what threads read from shared memory as
+//     matrix instructions want it, a buffer, unless the loop loads them.
+//
+// What operations take to exchange values between threads depends on layouts and is
+// left out: copies by pointers need as much. TestSharedMemory of backends/nvidia
+// compares the estimate with what is allocated.
+func (Unit) SharedMemory(f *ir.Operation, info *axisinfo.Result, kept map[*ir.Value]bool, numStages int) int64 {
+	e := &estimate{number: make(map[*ir.Operation]lifespan), early: make(map[*ir.Operation]int), stores: make(map[storeBuffer]bool)}
+	e.count(f)
+	ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
+		switch {
+		case op.Is(scf.For):
+			for _, l := range pipeline.EarlyLoads(dots.MultiplyAdd{}, info, op, numStages) {
+				e.early[l.Load] = l.Ahead
+			}
+		case op.Is(tt.DescriptorLoad) && kept[tt.AsDescriptorLoad(op).Desc()], op.Is(tt.Load):
+			e.load(op)
+		case isStore(op) && kept[descriptor(op)]:
+			e.store(op, numStages)
+		case op.Is(tt.Dot):
+			e.operand(op, tt.AsDot(op).A())
+			e.operand(op, tt.AsDot(op).B())
+		}
+		return ir.Advance
+	})
+	return e.most()
+}
+
+// lifespan is the range of operation numbers in which something is in use, both ends
+// included.
+type lifespan struct{ first, last int }
+
+// A heldBuffer is shared memory that is in use for a while.
+type heldBuffer struct {
+	lifespan
+	bytes int64
+}
+
+// storeBuffer names what the stores of a loop share.
+type storeBuffer struct {
+	loop *ir.Operation
+	t    ir.Type
+}
+
+type estimate struct {
+	next   int
+	number map[*ir.Operation]lifespan
+	early  map[*ir.Operation]int // iterations that loads are ahead
+	stores map[storeBuffer]bool
+	held   []heldBuffer
+}
+
+// count numbers the operations in program order.
+func (e *estimate) count(op *ir.Operation) {
+	first := e.next
+	e.next++
+	for _, r := range op.Regions() {
+		for b := range r.Blocks() {
+			for o := range b.Ops() {
+				e.count(o)
+			}
+		}
+	}
+	e.number[op] = lifespan{first, e.next - 1}
+}
+
+func (e *estimate) hold(l lifespan, bytes int64) { e.held = append(e.held, heldBuffer{l, bytes}) }
+
+// load counts the buffers of a load.
+func (e *estimate) load(op *ir.Operation) {
+	t, ok := op.Result(0).Type().(*ir.TensorType)
+	if !ok {
+		return
+	}
+	bytes := t.NumElements() * axisinfo.ElemBytes(t)
+	if n := int64(e.early[op]); n > 0 {
+		e.hold(e.number[op.ParentOf(scf.For)], n*(bytes+barrierBytes))
+		return
+	}
+	if op.Is(tt.Load) {
+		return
+	}
+	e.hold(e.number[op], bytes+barrierBytes)
+}
+
+// matrixBits is the widest element that threads read from shared memory as matrix
+// instructions want it, transposed or not.
+const matrixBits = 16
+
+// operand counts the buffer through which an operand of a dot in a loop goes to the
+// threads that multiply it, if they cannot read it from that of its load.
+func (e *estimate) operand(dot *ir.Operation, v *ir.Value) {
+	t := v.Type().(*ir.TensorType)
+	if dot.ParentOf(scf.For) == nil || ir.BitWidth(t.Elem) <= matrixBits {
+		return
+	}
+	if d := v.Def(); d == nil || !d.Is(tt.DescriptorLoad) && !d.Is(tt.Load) || d.Block() != dot.Block() {
+		e.hold(e.number[dot], t.NumElements()*axisinfo.ElemBytes(t))
+	}
+}
+
+// store counts the buffer of a store.
+func (e *estimate) store(op *ir.Operation, numStages int) {
+	t := source(op).Type().(*ir.TensorType)
+	bytes := t.NumElements() * axisinfo.ElemBytes(t)
+	loop := overlappedLoop(op, numStages)
+	if loop == nil {
+		life := e.number[op]
+		if d := source(op).Def(); d != nil && d.Is(scf.For) {
+			// The buffer is filled as soon as the loop ends, when those of the loop
+			// are not given back yet.
+			life.first = e.number[d].last
+		}
+		e.hold(life, bytes)
+		if outer := op.ParentOf(scf.For); outer != nil && outer.HasAttr(flattenAttr) {
+			// Fused with the loop inside, it has a second form for the case that this
+			// has no iterations. What that stores is a constant, for which the buffer
+			// is filled at the start.
+			e.hold(e.number[outer], bytes)
+		}
+		return
+	}
+	if b := (storeBuffer{loop, t}); !e.stores[b] {
+		e.stores[b] = true
+		e.hold(e.number[loop], bytes)
+	}
+}
+
+// most is what is held at once, at most.
+func (e *estimate) most() int64 {
+	change := make([]int64, e.next+1)
+	for _, h := range e.held {
+		change[h.first] += h.bytes
+		change[h.last+1] -= h.bytes
+	}
+	var most, now int64
+	for _, c := range change {
+		now += c
+		most = max(most, now)
+	}
+	return most
+}
