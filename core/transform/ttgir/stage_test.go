@@ -17,6 +17,7 @@ import (
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/loops"
 	"github.com/tritonc/tritonc/core/transform/ttgir/matrix"
@@ -26,21 +27,25 @@ import (
 // The archives of testdata/steps and testdata/stage come from Triton and are
 // never rewritten.
 
-// What Triton compiled was for a GPU with mma.sync, and so are these passes.
-var (
-	splitF32          = matrix.NewF32DotTC(matrix.TF32Rounding{Asm: "cvt.rna.tf32.f32 $0, $1;", Constraints: "=r,r"})
-	accelerateMatmul  = matrix.NewAccelerateMatmul(mma.Unit{})
-	optimizeOperands  = matrix.NewOptimizeDotOperands(mma.Unit{})
-	assignLatencies   = pipeline.NewAssignLatencies(mma.Unit{})
-	pipelineLoops     = pipeline.New(mma.Unit{}, nil)
-	prefetch          = pipeline.NewPrefetch(mma.Unit{})
-	reduceDuplication = matrix.NewReduceDataDuplication(mma.Unit{})
-)
+var splitF32 = matrix.NewF32DotTC(matrix.TF32Rounding{Asm: "cvt.rna.tf32.f32 $0, $1;", Constraints: "=r,r"})
 
-// withTensorCores are all passes, those above in the places of their namesakes.
+// unitPasses are those that ask a matrix unit.
+type unitPasses struct {
+	accelerate, optimizeOperands, assignLatencies, pipeline, prefetch, reduceDuplication *pass.Pass
+}
+
+func passesFor(unit dots.MatrixUnit) unitPasses {
+	return unitPasses{
+		matrix.NewAccelerateMatmul(unit), matrix.NewOptimizeDotOperands(unit), pipeline.NewAssignLatencies(unit),
+		pipeline.New(unit, nil), pipeline.NewPrefetch(unit), matrix.NewReduceDataDuplication(unit),
+	}
+}
+
+// withTensorCores are all passes, as for a GPU with mma.sync, for which Triton
+// compiled.
 func withTensorCores() []*pass.Pass {
-	list := ttgir.Passes()
-	for _, p := range []*pass.Pass{splitF32, accelerateMatmul, optimizeOperands, assignLatencies, pipelineLoops, prefetch, reduceDuplication} {
+	list, p := ttgir.Passes(), passesFor(mma.Unit{})
+	for _, p := range []*pass.Pass{splitF32, p.accelerate, p.optimizeOperands, p.assignLatencies, p.pipeline, p.prefetch, p.reduceDuplication} {
 		list[slices.IndexFunc(list, func(q *pass.Pass) bool { return q.Name == p.Name })] = p
 	}
 	return list
@@ -87,9 +92,9 @@ func TestStepsAgainstTriton(t *testing.T) {
 	}
 }
 
-// stage is the whole stage ttgir for a GPU with matrix instructions of version 2
-// and asynchronous copies.
-func stage(t *testing.T, sections map[string]string) []pass.Row {
+// stage is the whole stage ttgir for a GPU with asynchronous copies and the unit of
+// p.
+func stage(t *testing.T, sections map[string]string, p unitPasses) []pass.Row {
 	stages, err := strconv.Atoi(sections["num-stages"])
 	if err != nil {
 		t.Fatal(err)
@@ -101,24 +106,24 @@ func stage(t *testing.T, sections map[string]string) []pass.Row {
 		{Pass: splitF32},
 		{Pass: layouts.RemoveConversions},
 		{Pass: layouts.OptimizeThreadLocality},
-		{Pass: accelerateMatmul},
+		{Pass: p.accelerate},
 		{Pass: layouts.RemoveConversions},
-		{Pass: optimizeOperands},
+		{Pass: p.optimizeOperands},
 		{Pass: loops.LoopAwareCSE},
 		{Pass: loops.FuseNestedLoops},
 		{Pass: canonicalize},
 		{Pass: loops.LICM},
 		{Pass: canonicalize},
 		{Pass: loops.CombineSelectAndIf},
-		{Pass: assignLatencies, With: depth},
+		{Pass: p.assignLatencies, With: depth},
 		{Pass: pipeline.ScheduleLoops},
-		{Pass: pipelineLoops, With: depth},
+		{Pass: p.pipeline, With: depth},
 		{Pass: canonicalize},
 		{Pass: loops.LoopAwareCSE},
-		{Pass: optimizeOperands},
+		{Pass: p.optimizeOperands},
 		{Pass: pipeline.CoalesceAsyncCopy},
 		{Pass: layouts.RemoveConversions},
-		{Pass: reduceDuplication},
+		{Pass: p.reduceDuplication},
 		{Pass: loops.ReorderInstructions},
 		{Pass: loops.LoopAwareCSE},
 		{Pass: std.SymbolDCE},
@@ -131,14 +136,14 @@ func stage(t *testing.T, sections map[string]string) []pass.Row {
 // From Triton's ttir of a kernel, the whole stage makes Triton's ttgir, and makes
 // it again to the letter.
 func TestStageAgainstTriton(t *testing.T) {
-	all := archives(t, "testdata/stage")
+	all, tensorCores := archives(t, "testdata/stage"), passesFor(mma.Unit{})
 	for _, name := range names(all) {
 		t.Run(name, func(t *testing.T) {
 			s := all[name]
 			ours, theirs := passtest.Module(t, name, s["ttir.mlir"]), passtest.Module(t, name, s["ttgir.mlir"])
-			passtest.Apply(t, ours, stage(t, s)...)
+			passtest.Apply(t, ours, stage(t, s, tensorCores)...)
 			again := passtest.Module(t, name, s["ttir.mlir"])
-			passtest.Apply(t, again, stage(t, s)...)
+			passtest.Apply(t, again, stage(t, s, tensorCores)...)
 			if text.String(ours) != text.String(again) {
 				t.Error("two runs differ")
 			}
@@ -154,7 +159,7 @@ func BenchmarkWholeStage(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			t := &testing.T{}
 			s := archives(t, "testdata/stage")[name]
-			rows := stage(t, s)
+			rows := stage(t, s, passesFor(mma.Unit{}))
 			for b.Loop() {
 				b.StopTimer()
 				m := passtest.Module(t, name, s["ttir.mlir"])

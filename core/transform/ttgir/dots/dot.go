@@ -97,6 +97,15 @@ func IsDot(unit MatrixUnit, op *ir.Operation) bool {
 	return ok
 }
 
+// Unconverted is v before conversions between layouts: the value to fill a buffer
+// with, to which it does not matter which thread holds what.
+func Unconverted(v *ir.Value) *ir.Value {
+	for v.DefIs(ttg.ConvertLayout) {
+		v = ttg.AsConvertLayout(v.Def()).Src()
+	}
+	return v
+}
+
 // SourceBits is the width in bits of the narrowest elements from which an operand
 // comes: of itself, of the loads that feed element-wise operations and views, or of
 // packed pairs. A unit whose lanes hold as many neighbours along K as fill a

@@ -101,10 +101,7 @@ func (a *accelerator) operand(d dots.Dot, v *ir.Value, e layout.Encoding) *ir.Va
 	if _, ok := e.(layout.Shared); !ok {
 		return ttg.NewConvertLayout(b, v, encoding.Of(c, e))
 	}
-	if op := v.Def(); op != nil && op.Is(ttg.ConvertLayout) {
-		// What threads hold of an operand in between is of no use to a buffer.
-		v = ttg.AsConvertLayout(op).Src()
-	}
+	v = dots.Unconverted(v)
 	v = converted(b, v, a.unit.Widen(d, ir.ElemOf(v.Type())))
 	t := tensors.Type(v)
 	return b.Op(ttg.LocalAlloc, []*ir.Value{v}, sharedmem.Type(c, t.Shape, t.Elem, e, false)).Result(0)

@@ -31,6 +31,17 @@ var OptimizeDotOperands = NewOptimizeDotOperands(dots.MultiplyAdd{})
 //	%m = ttg.local_alloc %x
 //	%n = ttg.memdesc_trans %m
 //	%o = ttg.local_load %n : … -> … #ttg.dot_op<…>>
+//
+// Likewise, the buffer of an operand that the unit reads from shared memory is
+// filled before the transposition instead of after it:
+//
+//	%t = tt.trans %x
+//	%m = ttg.local_alloc %t
+//
+// becomes
+//
+//	%n = ttg.local_alloc %x
+//	%m = ttg.memdesc_trans %n
 func NewOptimizeDotOperands(unit dots.MatrixUnit) *pass.Pass {
 	return &pass.Pass{
 		Name:     "tritongpu-optimize-dot-operands",
@@ -44,8 +55,78 @@ func NewOptimizeDotOperands(unit dots.MatrixUnit) *pass.Pass {
 					r.Count("transposed", 1)
 				}
 			}
+			var allocs []*ir.Operation
+			ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
+				if op.Is(ttg.LocalAlloc) {
+					allocs = append(allocs, op)
+				}
+				return ir.Advance
+			})
+			for _, op := range allocs {
+				if transposeBuffer(b, unit, ttg.AsLocalAlloc(op)) {
+					r.Count("transposed", 1)
+				}
+			}
 			return nil
 		},
+	}
+}
+
+// transposedFrom is the matrix that v transposes; nil if it is not a tt.trans.
+func transposedFrom(v *ir.Value) *ir.Value {
+	if !v.DefIs(tt.Trans) {
+		return nil
+	}
+	trans := tt.AsTrans(v.Def())
+	if !slices.Equal(trans.Order(), []int64{1, 0}) {
+		return nil
+	}
+	return trans.Src()
+}
+
+// transposeBuffer fills a buffer that dots of the unit alone read before the
+// transposition of what it holds.
+func transposeBuffer(b *ir.Builder, unit dots.MatrixUnit, alloc ttg.LocalAllocOp) bool {
+	if alloc.Src() == nil || !alloc.Result().HasUses() {
+		return false
+	}
+	for u := range alloc.Result().Users() {
+		if _, ok := unit.Made(u); !ok {
+			return false
+		}
+	}
+	trans := dots.Unconverted(alloc.Src())
+	x := transposedFrom(trans)
+	if x == nil {
+		return false
+	}
+	x = dots.Unconverted(x)
+	t, c := *alloc.Result().Type().(*ttg.MemDescType), b.Context()
+	e, err := layout.Trans(t.Encoding.(*encoding.Attr).Layout, t.Shape, []int{1, 0})
+	if err != nil {
+		return false
+	}
+	b.At(alloc.Op)
+	src := tensors.Type(x)
+	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{x}, sharedmem.Type(c, src.Shape, src.Elem, e, t.Mutable)).Result(0)
+	view := b.Create(ttg.MemDescTrans, ir.State{
+		Operands: []*ir.Value{buffer}, Types: []ir.Type{alloc.Result().Type()},
+		Attrs: []ir.NamedAttr{{Name: "order", Attr: c.I32Array(1, 0)}},
+	}).Result(0)
+	from := alloc.Src().Def()
+	alloc.Result().ReplaceAllUsesWith(view)
+	alloc.Op.Erase()
+	eraseUnused(from)
+	return true
+}
+
+// eraseUnused erases op and what leads to it, as far as these only transpose and
+// convert, and nothing uses them.
+func eraseUnused(op *ir.Operation) {
+	for op != nil && !op.HasUses() && (op.Is(tt.Trans) || op.Is(ttg.ConvertLayout)) {
+		from := op.Operand(0).Def()
+		op.Erase()
+		op = from
 	}
 }
 
@@ -55,14 +136,11 @@ func transposeInShared(b *ir.Builder, unit dots.MatrixUnit, cvt ttg.ConvertLayou
 	if !ok || !cvt.Result().HasOneUse() || !cvt.Result().OnlyUser().Is(tt.Dot) || !unit.Transposes(operand) {
 		return false
 	}
-	if !cvt.Src().DefIs(tt.Trans) {
+	x := transposedFrom(cvt.Src())
+	if x == nil {
 		return false
 	}
-	trans := tt.AsTrans(cvt.Src().Def())
-	if !slices.Equal(trans.Order(), []int64{1, 0}) {
-		return false
-	}
-	x := trans.Src()
+	trans := cvt.Src().Def()
 	if x.DefIs(ttg.ConvertLayout) {
 		// What the value is converted to in between is of no use to a buffer.
 		x = ttg.AsConvertLayout(x.Def()).Src()
@@ -74,7 +152,7 @@ func transposeInShared(b *ir.Builder, unit dots.MatrixUnit, cvt ttg.ConvertLayou
 	if err != nil {
 		return false
 	}
-	b.At(trans.Op)
+	b.At(trans)
 	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{x}, sharedmem.Type(c, src.Shape, src.Elem, e, false)).Result(0)
 	view := b.Create(ttg.MemDescTrans, ir.State{
 		Operands: []*ir.Value{buffer}, Types: []ir.Type{sharedmem.Type(c, t.Shape, t.Elem, seen, false)},
@@ -82,10 +160,6 @@ func transposeInShared(b *ir.Builder, unit dots.MatrixUnit, cvt ttg.ConvertLayou
 	}).Result(0)
 	cvt.Result().ReplaceAllUsesWith(b.Op(ttg.LocalLoad, []*ir.Value{view}, t).Result(0))
 	cvt.Op.Erase()
-	for op := trans.Op; op != nil && !op.HasUses() && (op.Is(tt.Trans) || op.Is(ttg.ConvertLayout)); {
-		from := op.Operand(0).Def()
-		op.Erase()
-		op = from
-	}
+	eraseUnused(trans)
 	return true
 }
