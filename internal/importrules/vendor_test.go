@@ -13,12 +13,13 @@ import (
 	"unicode"
 )
 
-// vendorWords are the names of device vendors, their languages, devices and
-// tools. Identifiers and strings of core are split into words at underscores,
+// vendorWords are the names of device vendors, their languages, devices, matrix
+// instructions and tools. Identifiers and strings of core are split into words at underscores,
 // punctuation and changes of case; comments may say what they like.
 var vendorWords = []string{
 	"nvidia", "cuda", "ptx", "ptxas", "nvptx", "nvvm", "cubin", "sm", "nvgpu", "ttng", "cublas",
 	"amd", "hip", "hsa", "hsaco", "rocm", "rocdl", "gfx", "amdgcn", "amdgpu", "amdg",
+	"mma", "wgmma", "nvmma", "mfma", "wmma", "tcgen", "ldmatrix", "stmatrix",
 	"intel", "xpu", "ascend", "hopper", "ampere", "blackwell", "volta", "cdna", "rdna",
 }
 
@@ -29,9 +30,9 @@ var facts = []struct {
 	words []string
 	why   string
 }{
-	{"layout/", []string{"nvidia", "amd"}, "names of encodings in the ttg grammar: nvidia_mma, amd_mfma, amd_wmma, amd_rotating_shared"},
-	{"dialect/encoding/", []string{"nvidia", "amd"}, "the same names as attributes of the IR"},
-	{"dialect/ttg/", []string{"nvidia", "amd"}, "the same names where attributes are parsed and printed"},
+	{"layout/", []string{"nvidia", "mma", "nvmma", "amd", "mfma", "wmma"}, "names of encodings in the ttg grammar: nvidia_mma, nvmma_shared, amd_mfma, amd_wmma, amd_rotating_shared"},
+	{"dialect/encoding/", []string{"nvidia", "nvmma", "amd"}, "the same names as attributes of the IR"},
+	{"dialect/ttg/", []string{"nvidia", "mma", "nvmma", "amd", "mfma", "wmma"}, "the same names where attributes are parsed and printed"},
 	{"llir/", []string{"ptx", "amdgpu"}, "calling conventions of LLVM's own grammar: ptx_kernel, amdgpu_kernel"},
 	{"ir/text/", []string{"nvidia", "amd"}, "the same names"},
 	{"frontend/lang/device.go", []string{"sm"}, "sm_clock_rate, the key under which the drivers of every vendor tell it"},
@@ -170,13 +171,15 @@ func TestVendorUses(t *testing.T) {
 		{"compile.go", `package core; const arch = "sm_80"`, 1},
 		{"compile.go", `package core; const arch = "gfx942"`, 1},
 		{"compile.go", `package core; type NVIDIATarget struct{}`, 1},
-		{"compile.go", `package core; var nvidiaMma int`, 1},
+		{"compile.go", `package core; var nvidiaMma int`, 2},
 		{"compile.go", "package core // on cuda:80", 0},
 		{"compile.go", `package core; var small, ship, amdahl, smem = 0, 0, 0, "chip"`, 0},
 		{"transform/ttgir/a.go", `package ttgir; var _ layout.NvidiaMMA`, 1},
 		{"transform/ttgir/matrix/a.go", `package matrix; var _ layout.AMDMFMA`, 1},
-		{"transform/ttgir/a.go", `package ttgir; const mma = "NvidiaMMA"`, 1},
+		{"transform/ttgir/a.go", `package ttgir; const name = "NvidiaMMA"`, 2},
+		{"transform/ttgir/matrix/a.go", `package matrix; const option = "mma-version"`, 1},
 		{"lower/dot.go", `package lower; var _ layout.NvidiaMMA`, 1},
+		{"lower/dot.go", `package lower; const name = "llvm.amdgcn.mfma.f32.16x16x16f16"`, 2},
 		{"layout/mma.go", `package layout; const name = "nvidia_mma"`, 0},
 		{"layout/mma.go", `package layout; const name = "cuda"`, 1},
 	}

@@ -5,7 +5,7 @@ import (
 	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 )
 
-// Buffer permutes rows so that the eight rows that ldmatrix reads at once lie in
+// Buffer permutes rows so that the eight rows that ldmatrix reads at once are in
 // different banks. ldmatrix cannot transpose elements of every width while it reads;
 // of a transposed buffer the two directions exchange their roles.
 func (Unit) Buffer(operand *layout.DotOp, b dots.Buffer) layout.Shared {

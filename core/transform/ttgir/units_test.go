@@ -67,7 +67,7 @@ func (u *groupUnit) Form(d dots.Dot) *dots.Form {
 	}
 }
 
-// rows is how an operand lies in shared memory.
+// rows is how an operand is laid out in shared memory.
 func (u *groupUnit) rows(v *ir.Value) layout.Encoding {
 	t := tensors.Type(dots.Unconverted(v))
 	order := sharedmem.Order(t)

@@ -8,10 +8,10 @@
 // Who asks what:
 //
 //	tritongpu-accelerate-matmul         Check, Form, Widen, Form.Make
-//	tritongpu-optimize-dot-operands     Transposes, Buffer
+//	tritongpu-optimize-dot-operands     Transposes, Buffer, Made
 //	tritongpu-assign-latencies          Made, Buffer
 //	tritongpu-pipeline                  Made, Buffer
-//	tritongpu-prefetch                  PartK
+//	tritongpu-prefetch                  PartK, Made
 //	tritongpu-reduce-data-duplication   Buffer
 //
 // What a unit's instructions are in LLVM IR is another question, which core/lower

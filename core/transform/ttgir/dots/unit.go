@@ -32,7 +32,7 @@ type MatrixUnit interface {
 	Widen(d Dot, elem ir.Type) ir.Type
 
 	// Buffer is the layout of a buffer in shared memory from which threads read an
-	// operand to registers without conflicts of banks. Its dimensions lie in memory
+	// operand to registers without conflicts of banks. Its dimensions are in memory
 	// in b.Order. Called wherever a value on its way to that operand gets a buffer.
 	// Operand's parent may be any encoding; if the unit did not make it, the answer
 	// is Plain(b.Order).
@@ -94,7 +94,7 @@ type Made struct {
 	RunsOn bool
 }
 
-// Plain is the layout of a buffer whose elements lie in that order of dimensions,
+// Plain is the layout of a buffer whose elements are in that order of dimensions,
 // fastest first, and none elsewhere.
 func Plain(order []int) layout.Shared {
 	return &layout.SwizzledShared{Vec: 1, PerPhase: 1, MaxPhase: 1, Order: order}
