@@ -2,7 +2,9 @@ package gpu64
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -189,5 +191,40 @@ func TestMFMAAssembly(t *testing.T) {
 		if asm := compileMFMA(t, matmul(acc, zero, false), signature, StageAssembly, 4); !strings.Contains(asm, want) {
 			t.Errorf("%s: the assembly has no %s", typ, want)
 		}
+	}
+}
+
+// TestMFMAReference takes the reference kernels with dots to assembly by way of the
+// matrix unit.
+func TestMFMAReference(t *testing.T) {
+	if _, err := exec.LookPath("llc-22"); err != nil {
+		t.Skip("llc-22 is not installed: nothing to make assembly with")
+	}
+	multiplied := 0
+	for _, j := range jobs(t) {
+		path := filepath.Join(kernelDir, j.file)
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.options["mfma"] = true
+		j.options["allocator"] = "basic" // the greedy one takes minutes for some
+		k, _, err := compile(t, path, src, j.kernel, j.signature, StageTTGIR, j.options)
+		if err != nil || !strings.Contains(string(k.Artifact(StageTTGIR).Data), "#ttg.amd_mfma") {
+			continue // refused, or without dots, which TestReference has
+		}
+		t.Run(j.name, func(t *testing.T) {
+			k, _, err := compile(t, path, src, j.kernel, j.signature, StageAssembly, j.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(k.Artifact(StageAssembly).Data), "v_mfma_") {
+				t.Error("the assembly has no matrix instruction")
+			}
+			multiplied++
+		})
+	}
+	if multiplied < 20 {
+		t.Errorf("%d reference kernels have matrix instructions, want 20 at least", multiplied)
 	}
 }
