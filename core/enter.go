@@ -54,9 +54,9 @@ func (t *trip) print(text string) {
 
 // publicFunction is the name of a module's kernel.
 func publicFunction(module *ir.Operation) string {
-	for op := range module.Region(0).First().Ops() {
-		if op.Def() == tt.Func && op.StringAttr("sym_visibility") == "public" {
-			return op.StringAttr("sym_name")
+	for op := range module.Body().Ops() {
+		if op.Is(tt.Func) && tt.AsFunc(op).SymVisibility() == "public" {
+			return tt.AsFunc(op).SymName()
 		}
 	}
 	panic("BUG: core: the front end built a module without a kernel")

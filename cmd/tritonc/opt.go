@@ -14,6 +14,7 @@ import (
 	"github.com/tritonc/tritonc/core"
 	analysis "github.com/tritonc/tritonc/core/analysis/report"
 	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/pass"
@@ -211,7 +212,7 @@ func (f *optFlags) ownBackend(ctx context.Context, env *environment, host *plugi
 	if unknown == nil && !byTarget && needsPlace < 0 {
 		return nil, core.Target{}, nil
 	}
-	if named := m.StringAttr("ttg.target"); named != "" {
+	if named := m.StringAttr(ttg.TargetAttr); named != "" {
 		return targetBackend(ctx, host, named)
 	}
 	if needsPlace >= 0 {

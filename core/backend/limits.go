@@ -182,7 +182,7 @@ func SaysAny(text string, words []string) bool {
 func (c *Compilation) KernelPlace() (file string, line, column int) {
 	if c.Module != nil {
 		for op := range c.Module.Body().Ops() {
-			if !op.Is(tt.Func) || op.StringAttr("sym_name") != c.Meta.Name {
+			if !op.Is(tt.Func) || tt.AsFunc(op).SymName() != c.Meta.Name {
 				continue
 			}
 			if at := ir.FileLocOf(op.Loc()); at != nil {

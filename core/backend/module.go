@@ -112,8 +112,8 @@ func toHost(err error, reproducer *string) error {
 // describeModule fills in what the module, of that file, says of its kernel.
 func (c *Compilation) describeModule(file string) error {
 	for op := range c.Module.Body().Ops() {
-		if op.Is(tt.Func) && op.StringAttr("sym_visibility") != "private" {
-			c.Meta.Name = op.StringAttr("sym_name")
+		if op.Is(tt.Func) && tt.AsFunc(op).SymVisibility() != "private" {
+			c.Meta.Name = tt.AsFunc(op).SymName()
 			break
 		}
 	}
@@ -150,7 +150,7 @@ func (c *Compilation) describeModule(file string) error {
 // reservedName is the diagnostic of a function that cannot have its name on the
 // target; nil for others. Kernel is the kernel's name.
 func (c *Compilation) reservedName(op *ir.Operation, kernel string) *sdk.Diagnostic {
-	name := op.StringAttr("sym_name")
+	name := op.SymbolName()
 	if name == "" || c.Plan.Reserved == nil {
 		return nil
 	}

@@ -406,6 +406,15 @@ func (op *Operation) IntAttr(name string) (int64, bool) {
 	return 0, false
 }
 
+// ConstantValue is the value of a ConstantLike operation, nil for others and where
+// an attribute does not hold it.
+func (op *Operation) ConstantValue() Attribute {
+	if !op.def.Has(ConstantLike) {
+		return nil
+	}
+	return op.Attr("value")
+}
+
 // StringAttr returns the value of the string attribute of that name, or "".
 func (op *Operation) StringAttr(name string) string {
 	if a, ok := op.Attr(name).(*StringAttr); ok {

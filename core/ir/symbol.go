@@ -1,7 +1,17 @@
 package ir
 
-// symbolName is the attribute that holds a symbol's name.
-const symbolName = "sym_name"
+// The attributes of operations with the trait Symbol: the name, and who may refer to
+// it.
+const (
+	symbolName       = "sym_name"
+	symbolVisibility = "sym_visibility"
+)
+
+// SymbolName is the name of a symbol, "" for an operation that has none.
+func (op *Operation) SymbolName() string { return op.StringAttr(symbolName) }
+
+// IsPrivate reports whether a symbol is one that only its table refers to.
+func (op *Operation) IsPrivate() bool { return op.StringAttr(symbolVisibility) == "private" }
 
 // namedSymbol is a name in an operation whose first block holds symbols.
 type namedSymbol struct {

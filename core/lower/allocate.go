@@ -81,19 +81,19 @@ func sharedUse(op *ir.Operation, bytes int) SharedUse {
 	u := SharedUse{Pos: kernelPos(op.Loc()), Bytes: bytes, Stages: 1}
 	switch {
 	case op.Is(ttg.LocalAlloc):
-		t := memDesc(op.Result(0))
+		t := memDesc(op.OneResult())
 		var dims []string
 		for _, d := range t.Shape {
 			dims = append(dims, strconv.FormatInt(d, 10))
 		}
 		_, bits, _ := memoryType(t.Elem) // a lowered module has no other elements
 		u.What = fmt.Sprintf("a buffer of %s elements of %d bits", strings.Join(dims, " x "), bits)
-		for user := range op.Result(0).Users() {
+		for user := range op.OneResult().Users() {
 			if !user.Is(ttg.MemDescIndex) {
 				continue
 			}
 			u.Stages = int(t.Shape[0])
-			for w := range user.Result(0).Users() {
+			for w := range user.OneResult().Users() {
 				if !w.Is(ttg.LocalLoad) && !alias.IsView(w) { // the load that was staged
 					u.Pos = kernelPos(w.Loc())
 				}

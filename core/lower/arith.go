@@ -29,11 +29,11 @@ type scalarFunc func(e *emitter, op *ir.Operation, t llir.Type, x []llir.Value) 
 // has an instruction of its own.
 func pointwise(f scalarFunc) handler {
 	return func(e *emitter, op *ir.Operation) error {
-		t, err := scalarType(op.Result(0).Type())
+		t, err := scalarType(op.OneResult().Type())
 		if err != nil {
 			return err
 		}
-		n, err := e.m.regsOf(op.Result(0).Type())
+		n, err := e.m.regsOf(op.OneResult().Type())
 		if err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func pointwise(f scalarFunc) handler {
 			}
 		}
 		out := make([]llir.Value, n)
-		equal := e.equalRegisters(op.Result(0))
+		equal := e.equalRegisters(op.OneResult())
 		var args [4]llir.Value
 		for _, r := range strided(n, e.stride(op)) {
 			if first := r &^ equal; first != r {
@@ -65,7 +65,7 @@ func pointwise(f scalarFunc) handler {
 				return fmt.Errorf("this operation has no form for elements of this type")
 			}
 		}
-		e.set(op.Result(0), out)
+		e.set(op.OneResult(), out)
 		return nil
 	}
 }
@@ -103,11 +103,11 @@ func (e *emitter) equalRegisters(v *ir.Value) int {
 func packable(f scalarFunc) handler {
 	single := pointwise(f)
 	return func(e *emitter, op *ir.Operation) error {
-		t, err := scalarType(op.Result(0).Type())
+		t, err := scalarType(op.OneResult().Type())
 		if err != nil {
 			return err
 		}
-		n, err := e.m.regsOf(op.Result(0).Type())
+		n, err := e.m.regsOf(op.OneResult().Type())
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func packable(f scalarFunc) handler {
 			y := f(e, op, pair, x)
 			out[r], out[r+1] = e.b.ExtractElement(y, 0), e.b.ExtractElement(y, 1)
 		}
-		e.set(op.Result(0), out)
+		e.set(op.OneResult(), out)
 		return nil
 	}
 }
@@ -288,18 +288,27 @@ func (e *emitter) signedDivision(t llir.Type, x []llir.Value) (q, inexact, oppos
 
 // mulExtended gives the low and the high half of a product.
 func (e *emitter) mulExtended(op *ir.Operation) error {
-	t, err := scalarType(op.Result(0).Type())
+	if op.Is(arith.MulSIExtended) {
+		v := arith.AsMulSIExtended(op)
+		return e.mulHalves(v.Lhs(), v.Rhs(), v.Low(), v.High(), true)
+	}
+	v := arith.AsMulUIExtended(op)
+	return e.mulHalves(v.Lhs(), v.Rhs(), v.Low(), v.High(), false)
+}
+
+func (e *emitter) mulHalves(lhs, rhs, lowResult, highResult *ir.Value, signed bool) error {
+	t, err := scalarType(lowResult.Type())
 	if err != nil {
 		return err
 	}
-	x, y := e.value(op.Operand(0)), e.value(op.Operand(1))
+	x, y := e.value(lhs), e.value(rhs)
 	low, high := make([]llir.Value, len(x)), make([]llir.Value, len(x))
 	for r := range x {
 		low[r] = e.b.Mul(x[r], y[r])
-		high[r] = e.mulHigh(t, x[r], y[r], op.Is(arith.MulSIExtended))
+		high[r] = e.mulHigh(t, x[r], y[r], signed)
 	}
-	e.set(op.Result(0), low)
-	e.set(op.Result(1), high)
+	e.set(lowResult, low)
+	e.set(highResult, high)
 	return nil
 }
 
@@ -370,7 +379,7 @@ func (e *emitter) bitsConst(t llir.Type, bits uint64) llir.Value {
 // denseConstant chooses, by the element's index, among the values of a constant
 // tensor.
 func (e *emitter) denseConstant(op *ir.Operation, t llir.Type, a *ir.DenseElementsAttr, regs []llir.Value) error {
-	l, err := e.layout(op.Result(0))
+	l, err := e.layout(op.OneResult())
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func (e *emitter) keepMasks(op tt.LoadOp, masks []llir.Value) {
 // selectedBy reports whether a select in the block has the mask for its condition.
 func selectedBy(mask *ir.Value, b *ir.Block) bool {
 	for op := range mask.Users() {
-		if op.Is(arith.Select) && op.Block() == b && op.Operand(0) == mask {
+		if op.Is(arith.Select) && op.Block() == b && arith.AsSelect(op).Condition() == mask {
 			return true
 		}
 	}
@@ -116,7 +116,7 @@ func isZero(v llir.Value) bool {
 // too, which then has to be kept as a predicate until the load's results arrive.
 func compareFloats(e *emitter, op *ir.Operation, _ llir.Type, x []llir.Value) llir.Value {
 	pred := floatPredicates[arith.AsCmpF(op).Predicate()]
-	if by, ok := zeroTests[pred]; ok && x[0].Type() == llir.F32 && maskedLoad(op.Operand(0)) {
+	if by, ok := zeroTests[pred]; ok && x[0].Type() == llir.F32 && maskedLoad(arith.AsCmpF(op).Lhs()) {
 		const magnitude = 1<<31 - 1
 		if c, ok := x[1].(*llir.Float); ok && c.Bits&magnitude == 0 {
 			bits := e.b.And(e.b.BitCast(x[0], llir.I32), e.m.llvm.I32(magnitude))

@@ -21,7 +21,7 @@ func (m *module) atomicScratch(op *ir.Operation) (int, error) {
 	if l.freeThreads == 0 || !op.HasUses() {
 		return 0, nil
 	}
-	_, bits, err := memoryType(op.Result(0).Type())
+	_, bits, err := memoryType(op.OneResult().Type())
 	if err != nil {
 		return 0, failure(op, err)
 	}
@@ -29,7 +29,7 @@ func (m *module) atomicScratch(op *ir.Operation) (int, error) {
 }
 
 func (m *module) atomicLayout(op *ir.Operation) (*tensorLayout, error) {
-	if t, ok := op.Operand(0).Type().(*ir.TensorType); ok {
+	if t, ok := tt.Address(op).Type().(*ir.TensorType); ok {
 		return m.layoutOf(t)
 	}
 	return m.scalarLayout(), nil
@@ -54,12 +54,12 @@ func (e *emitter) atomic(op *ir.Operation) error {
 	if err != nil {
 		return err
 	}
-	elem, bits, err := memoryType(op.Result(0).Type())
+	elem, bits, err := memoryType(op.OneResult().Type())
 	if err != nil {
 		return err
 	}
 	a := Atomic{Elem: elem}
-	ptrs := e.value(op.Operand(0))
+	ptrs := e.value(tt.Address(op))
 	var vals, cmps, masks []llir.Value
 	vec := 1
 	if op.Is(tt.AtomicCAS) {
@@ -113,7 +113,7 @@ func (e *emitter) atomic(op *ir.Operation) error {
 	if owner != nil && op.HasUses() {
 		out = e.shareResults(op, l, owner, out)
 	}
-	e.set(op.Result(0), out)
+	e.set(op.OneResult(), out)
 	return nil
 }
 
@@ -130,7 +130,7 @@ func (e *emitter) shareResults(op *ir.Operation, l *tensorLayout, owner llir.Val
 		}
 		cols = append(cols, c)
 	}
-	_, bits, _ := memoryType(op.Result(0).Type())
+	_, bits, _ := memoryType(op.OneResult().Type())
 	size := bits / 8
 	ptr := e.elementPtr(e.m.alloc.Offset(op), size, e.threadSum(cols))
 	slots := make(map[int]int64)

@@ -200,7 +200,7 @@ func (e *emitter) condBranch(op *ir.Operation) error {
 // enterLoop begins the body of a loop that is entered from before, and reports
 // whether its code has to stay in it: the branch back to its head says so then.
 func (e *emitter) enterLoop(op *ir.Operation, before *llir.Block) (closed bool) {
-	a, ok := op.Attr("llvm.loop_annotation").(*ir.OpaqueAttr)
+	a, ok := op.Attr(llvm.LoopAnnotationAttr).(*ir.OpaqueAttr)
 	if closed = ok && forbidsLICM(a.Text); closed {
 		e.b.EnterClosedLoop(before)
 	} else {
@@ -265,7 +265,7 @@ func (e *emitter) forLoop(op *ir.Operation) error {
 		}
 		flow(carried[i], e.value(v), before)
 	}
-	yield, err := e.inner(op.Region(0))
+	yield, err := e.inner(scf.AsFor(op).Region())
 	if err != nil {
 		return err
 	}
@@ -319,11 +319,12 @@ func (e *emitter) knowInduction(iv *llvmir.InstPhi, lower, step value.Value) {
 // ifElse lowers a condition; a known one leaves only its region.
 func (e *emitter) ifElse(op *ir.Operation) error {
 	b := e.b
-	cond := e.scalar(scf.AsIf(op).Condition())
+	choice := scf.AsIf(op)
+	cond := e.scalar(choice.Condition())
 	if c, ok := llir.ConstInt(cond); ok {
-		r := op.Region(0)
+		r := choice.ThenRegion()
 		if c == 0 {
-			r = op.Region(1)
+			r = choice.ElseRegion()
 		}
 		return e.onlyRegion(op, r)
 	}
@@ -331,7 +332,7 @@ func (e *emitter) ifElse(op *ir.Operation) error {
 	yes := e.f.NewBlock(before)
 	join := e.f.NewBlock(before)
 	no := join
-	withElse := !op.Region(1).Empty()
+	withElse := !choice.ElseRegion().Empty()
 	if withElse {
 		no = e.f.NewBlock(before)
 	}
@@ -387,7 +388,8 @@ func (e *emitter) whileLoop(op *ir.Operation) error {
 	b.Br(head)
 	b.SetBlock(head)
 	closed := e.enterLoop(op, before)
-	args := op.Region(0).First().Args()
+	while := scf.AsWhile(op)
+	args := while.Before().First().Args()
 	carried := make([][]*llvmir.InstPhi, len(args))
 	for i, a := range args {
 		var err error
@@ -396,7 +398,7 @@ func (e *emitter) whileLoop(op *ir.Operation) error {
 		}
 		flow(carried[i], e.value(op.Operand(i)), before)
 	}
-	cond, err := e.inner(op.Region(0))
+	cond, err := e.inner(while.Before())
 	if err != nil {
 		return err
 	}
@@ -407,12 +409,12 @@ func (e *emitter) whileLoop(op *ir.Operation) error {
 	loop, exit := e.f.NewBlock(test), e.f.NewBlock(test)
 	b.CondBr(e.scalar(scf.AsCondition(cond).Condition()), loop, exit)
 	b.SetBlock(loop)
-	after := op.Region(1).First()
+	after := while.After().First()
 	for i, v := range scf.AsCondition(cond).Args() {
 		e.set(after.Arg(i), e.value(v))
 		e.set(op.Result(i), e.value(v))
 	}
-	yield, err := e.inner(op.Region(1))
+	yield, err := e.inner(while.After())
 	if err != nil {
 		return err
 	}

@@ -214,7 +214,7 @@ func (e *emitter) convertLayout(op *ir.Operation) error {
 	if err != nil {
 		return err
 	}
-	e.set(op.Result(0), e.convert(p, e.m.alloc.Offset(op), e.value(ttg.AsConvertLayout(op).Src())))
+	e.set(op.OneResult(), e.convert(p, e.m.alloc.Offset(op), e.value(ttg.AsConvertLayout(op).Src())))
 	return nil
 }
 

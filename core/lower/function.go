@@ -126,7 +126,7 @@ func (m *module) lowerFunc(fn *function) error {
 	entry := e.f.NewBlock(nil)
 	e.b.SetBlock(entry)
 	e.startDebug()
-	region := fn.op.Region(0)
+	region := tt.AsFunc(fn.op).Body()
 	if region.Empty() {
 		return failure(fn.op, fmt.Errorf("the function has no body"))
 	}

@@ -95,7 +95,7 @@ func (e *emitter) gather(op tt.GatherOp) error {
 
 // histogramScratch is the memory for the counts.
 func (m *module) histogramScratch(op *ir.Operation) (int, error) {
-	t, ok := op.Result(0).Type().(*ir.TensorType)
+	t, ok := op.OneResult().Type().(*ir.TensorType)
 	if !ok || !ir.IsInt(t.Elem, 32) {
 		return 0, failure(op, fmt.Errorf("needs a result of 32-bit counts"))
 	}

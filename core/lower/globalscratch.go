@@ -72,6 +72,6 @@ func (e *emitter) globalFrameAt(off int64) llir.Value {
 }
 
 func (e *emitter) globalScratchAlloc(op *ir.Operation) error {
-	e.set(op.Result(0), []llir.Value{e.globalFrameAt(e.fn.scratch.offsets[op])})
+	e.set(op.OneResult(), []llir.Value{e.globalFrameAt(e.fn.scratch.offsets[op])})
 	return nil
 }

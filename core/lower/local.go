@@ -194,13 +194,13 @@ func (e *emitter) memDescTrans(op ttg.MemDescTransOp) error {
 
 // memDescView shows a whole buffer in another shape or type.
 func (e *emitter) memDescView(op *ir.Operation) error {
-	buf := e.buffer(op.Operand(0))
+	buf := e.buffer(ttg.Viewed(op))
 	for _, o := range buf.offset {
 		if o != 0 {
 			return fmt.Errorf("a part of a buffer cannot be seen in another shape or type")
 		}
 	}
-	return e.show(op.Result(0), &buffer{ptr: buf.ptr, offset: make([]int64, len(memDesc(op.Result(0)).Shape))})
+	return e.show(op.OneResult(), &buffer{ptr: buf.ptr, offset: make([]int64, len(memDesc(op.OneResult()).Shape))})
 }
 
 // asyncCopy starts the copies of a thread's elements.
@@ -262,7 +262,7 @@ func neighbours(offs layout.Layout) int {
 
 func (e *emitter) asyncCommit(op *ir.Operation) error {
 	e.m.caps.Copies.CommitCopies(e.b)
-	e.set(op.Result(0), nil)
+	e.set(op.OneResult(), nil)
 	return nil
 }
 

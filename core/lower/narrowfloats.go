@@ -27,10 +27,10 @@ func widenNarrowFloats(mod *ir.Operation) {
 		b.At(op)
 		for i, v := range op.OperandValues() {
 			if isNarrowFloat(v.Type()) {
-				op.SetOperand(i, b.Op(tt.FpToFp, []*ir.Value{v}, withF32(c, v.Type())).Result(0))
+				op.SetOperand(i, b.Op(tt.FpToFp, []*ir.Value{v}, withF32(c, v.Type())).OneResult())
 			}
 		}
-		r := op.Result(0)
+		r := op.OneResult()
 		narrow := r.Type()
 		if !isNarrowFloat(narrow) {
 			continue // a comparison, or a conversion to integers
@@ -41,7 +41,7 @@ func widenNarrowFloats(mod *ir.Operation) {
 			Operands: []*ir.Value{r}, Types: []ir.Type{narrow},
 			Attrs: []ir.NamedAttr{{Name: "rounding", Attr: c.I32Attr(tt.RoundNearestEven)}},
 		})
-		r.ReplaceUsesIf(back.Result(0), func(u *ir.Use) bool { return u.Owner() != back })
+		r.ReplaceUsesIf(back.OneResult(), func(u *ir.Use) bool { return u.Owner() != back })
 	}
 }
 
@@ -59,7 +59,7 @@ func computesNarrow(op *ir.Operation) bool {
 	if op.NumResults() != 1 {
 		return false
 	}
-	if isNarrowFloat(op.Result(0).Type()) {
+	if isNarrowFloat(op.OneResult().Type()) {
 		return true
 	}
 	for _, v := range op.Operands() {

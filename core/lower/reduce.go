@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/llir/llvm/ir/types"
 
@@ -443,12 +444,12 @@ func (e *emitter) combine(op *ir.Operation, x, y partial) (partial, error) {
 func single(op *ir.Operation) *ir.OpDef {
 	body := op.Body()
 	first, last := body.First(), body.Last()
-	if op.NumOperands() != 1 || first == last || first.Next() != last || first.NumOperands() != 2 || first.NumResults() != 1 {
+	if op.NumOperands() != 1 || first == last || first.Next() != last || first.NumResults() != 1 {
 		return nil
 	}
-	a, b := first.Operand(0), first.Operand(1)
+	a, b, two := first.Pair()
 	isArg := func(v *ir.Value) bool { return v.IsArgument() && v.Block() == body }
-	if a == b || !isArg(a) || !isArg(b) || last.Operand(0) != first.Result(0) {
+	if !two || a == b || !isArg(a) || !isArg(b) || !slices.Equal(last.OperandValues(), first.Results()) {
 		return nil
 	}
 	return first.Def()

@@ -18,9 +18,9 @@ func shapeHandlers(h map[*ir.OpDef]handler) {
 	h[tt.Broadcast] = sameElements
 	h[tt.Trans] = on(tt.AsTrans, (*emitter).trans)
 	h[tt.Reshape] = on(tt.AsReshape, (*emitter).reshape)
-	h[tt.Join] = (*emitter).join
-	h[tt.Split] = (*emitter).split
-	h[tt.Cat] = (*emitter).cat
+	h[tt.Join] = on(tt.AsJoin, (*emitter).join)
+	h[tt.Split] = on(tt.AsSplit, (*emitter).split)
+	h[tt.Cat] = on(tt.AsCat, (*emitter).cat)
 	h[ub.Poison] = (*emitter).poison
 	h[ttg.ConvertLayout] = (*emitter).convertLayout
 }
@@ -39,32 +39,32 @@ func (e *emitter) makeRange(op tt.MakeRangeOp) error {
 }
 
 func (e *emitter) splat(op *ir.Operation) error {
-	n, err := e.m.regsOf(op.Result(0).Type())
+	n, err := e.m.regsOf(op.OneResult().Type())
 	if err != nil {
 		return err
 	}
-	v := e.scalar(op.Operand(0))
+	v := e.scalar(tt.AsSplat(op).Src())
 	regs := make([]llir.Value, n)
 	for r := range regs {
 		regs[r] = v
 	}
-	e.set(op.Result(0), regs)
+	e.set(op.OneResult(), regs)
 	return nil
 }
 
 func (e *emitter) unsplat(op *ir.Operation) error {
-	e.set(op.Result(0), e.value(op.Operand(0))[:1])
+	e.set(op.OneResult(), e.value(tt.AsUnsplat(op).Src())[:1])
 	return nil
 }
 
 // poison is zero. LLVM's poison would give each use a value of its own, so that
 // addresses and masks made of one variable need not agree.
 func (e *emitter) poison(op *ir.Operation) error {
-	t, err := scalarType(op.Result(0).Type())
+	t, err := scalarType(op.OneResult().Type())
 	if err != nil {
 		return err
 	}
-	n, err := e.m.regsOf(op.Result(0).Type())
+	n, err := e.m.regsOf(op.OneResult().Type())
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (e *emitter) poison(op *ir.Operation) error {
 	for r := range regs {
 		regs[r] = e.m.llvm.Zero(t)
 	}
-	e.set(op.Result(0), regs)
+	e.set(op.OneResult(), regs)
 	return nil
 }
 
@@ -80,11 +80,11 @@ func (e *emitter) poison(op *ir.Operation) error {
 // elements that the thread holds already: for each register of the result, the
 // operand's register with the element that the operation takes from there.
 func sameElements(e *emitter, op *ir.Operation) error {
-	src, err := e.layout(op.Operand(0))
+	src, err := e.layout(tt.AsUnary(op).Src())
 	if err != nil {
 		return err
 	}
-	dst, err := e.layout(op.Result(0))
+	dst, err := e.layout(op.OneResult())
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,8 @@ func sameElements(e *emitter, op *ir.Operation) error {
 // agree: it checks that the thread's part of the coordinates is carried over
 // too.
 func (e *emitter) pick(op *ir.Operation, src, dst *tensorLayout, from func([]int32) []int32) error {
-	return e.pickFrom(op.Operand(0), op.Result(0), src, dst, from, nil)
+	v := tt.AsUnary(op)
+	return e.pickFrom(v.Src(), v.Result(), src, dst, from, nil)
 }
 
 // pickFrom is pick for any operand and result, with the element at
@@ -226,22 +227,22 @@ func (e *emitter) reshape(op tt.ReshapeOp) error {
 
 // join takes the elements with last coordinate 0 from the first operand, those
 // with 1 from the second.
-func (e *emitter) join(op *ir.Operation) error {
-	src, err := e.layout(op.Operand(0))
+func (e *emitter) join(op tt.JoinOp) error {
+	src, err := e.layout(op.Lhs())
 	if err != nil {
 		return err
 	}
-	dst, err := e.layout(op.Result(0))
+	dst, err := e.layout(op.Result())
 	if err != nil {
 		return err
 	}
 	last := len(dst.shape) - 1
 	halves := [2][]llir.Value{}
-	for h := range halves {
-		if err := e.pickFrom(op.Operand(h), op.Result(0), src, dst, func(c []int32) []int32 { return c[:last] }, nil); err != nil {
+	for h, v := range []*ir.Value{op.Lhs(), op.Rhs()} {
+		if err := e.pickFrom(v, op.Result(), src, dst, func(c []int32) []int32 { return c[:last] }, nil); err != nil {
 			return err
 		}
-		halves[h] = e.value(op.Result(0))
+		halves[h] = e.value(op.Result())
 	}
 	out := make([]llir.Value, dst.regs)
 	for i, v := range dst.thread {
@@ -252,25 +253,25 @@ func (e *emitter) join(op *ir.Operation) error {
 	for r := range out {
 		out[r] = halves[dst.regCoord(r, last)][r]
 	}
-	e.set(op.Result(0), out)
+	e.set(op.Result(), out)
 	return nil
 }
 
 // split is the inverse of join.
-func (e *emitter) split(op *ir.Operation) error {
-	src, err := e.layout(op.Operand(0))
+func (e *emitter) split(op tt.SplitOp) error {
+	src, err := e.layout(op.Src())
 	if err != nil {
 		return err
 	}
-	dst, err := e.layout(op.Result(0))
+	dst, err := e.layout(op.OutLHS())
 	if err != nil {
 		return err
 	}
 	last := len(dst.shape)
-	for h := range 2 {
+	for h, half := range []*ir.Value{op.OutLHS(), op.OutRHS()} {
 		offset := make([]int32, last+1)
 		offset[last] = int32(h)
-		err := e.pickFrom(op.Operand(0), op.Result(h), src, dst, func(c []int32) []int32 {
+		err := e.pickFrom(op.Src(), half, src, dst, func(c []int32) []int32 {
 			return append(append(make([]int32, 0, last+1), c...), 0)
 		}, offset)
 		if err != nil {
@@ -281,15 +282,15 @@ func (e *emitter) split(op *ir.Operation) error {
 }
 
 // cat may put elements in any order: the registers of both, one after the other.
-func (e *emitter) cat(op *ir.Operation) error {
-	n, err := e.m.regsOf(op.Result(0).Type())
+func (e *emitter) cat(op tt.CatOp) error {
+	n, err := e.m.regsOf(op.Result().Type())
 	if err != nil {
 		return err
 	}
-	x, y := e.value(op.Operand(0)), e.value(op.Operand(1))
+	x, y := e.value(op.Lhs()), e.value(op.Rhs())
 	if len(x)+len(y) != n {
 		return fmt.Errorf("operands of %d elements per thread do not make a result of %d", len(x), n)
 	}
-	e.set(op.Result(0), append(append(make([]llir.Value, 0, n), x...), y...))
+	e.set(op.Result(), append(append(make([]llir.Value, 0, n), x...), y...))
 	return nil
 }

@@ -2,8 +2,8 @@ package lower
 
 import (
 	"github.com/llir/llvm/ir/value"
-
 	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/llvm"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
@@ -40,14 +40,14 @@ func (e *emitter) unrolls(op *ir.Operation, n int64) (bool, error) {
 	if n == 1 {
 		return true, nil
 	}
-	if n > mostUnrolled || op.Attr("llvm.loop_annotation") != nil {
+	if n > mostUnrolled || op.Attr(llvm.LoopAnnotationAttr) != nil {
 		return false, nil
 	}
 	most := mostUnrolled
 	if e.unrolling > 0 || e.hasShortLoop(op) {
 		most = mostInWindow
 	}
-	cost, err := e.cost(op.Region(0), most/int(n))
+	cost, err := e.cost(scf.AsFor(op).Region(), most/int(n))
 	return cost <= most/int(n), err
 }
 
@@ -102,7 +102,7 @@ func (e *emitter) cost(r *ir.Region, most int) (int, error) {
 func (e *emitter) unrolledLoop(op *ir.Operation, n int64, lower, step value.Value) error {
 	args := op.Body().Args()
 	carried := make([][]llir.Value, 0, op.NumResults())
-	for _, v := range op.Group(3) {
+	for _, v := range scf.Inits(op) {
 		carried = append(carried, e.value(v))
 	}
 	iv := lower
@@ -113,7 +113,7 @@ func (e *emitter) unrolledLoop(op *ir.Operation, n int64, lower, step value.Valu
 		for i, regs := range carried {
 			e.set(args[i+1], regs)
 		}
-		yield, err := e.inner(op.Region(0))
+		yield, err := e.inner(scf.AsFor(op).Region())
 		if err != nil {
 			return err
 		}

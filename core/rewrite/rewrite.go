@@ -137,16 +137,16 @@ func (rw *Rewriter) known(op *ir.Operation) {
 	if entry == nil {
 		return
 	}
-	k := constKey{op.Attr("value"), op.Result(0).Type()}
+	k := constKey{op.ConstantValue(), op.OneResult().Type()}
 	m := rw.constantsOf(entry)
 	if have := m[k]; have != nil {
 		rw.mergeLoc(have, op)
-		op.Result(0).ReplaceAllUsesWith(have.Result(0))
+		op.OneResult().ReplaceAllUsesWith(have.OneResult())
 		op.Erase()
 		rw.changed = true
 		return
 	}
-	if !op.Result(0).HasUses() {
+	if !op.OneResult().HasUses() {
 		op.Erase()
 		rw.changed = true
 		return
@@ -225,7 +225,7 @@ func (rw *Rewriter) forget(op *ir.Operation) {
 		}
 		if o.Def().Has(ir.ConstantLike) {
 			if e := rw.entryFor(o.Block()); e != nil {
-				k := constKey{o.Attr("value"), o.Result(0).Type()}
+				k := constKey{o.ConstantValue(), o.OneResult().Type()}
 				if rw.consts[e][k] == o {
 					delete(rw.consts[e], k)
 				}
@@ -284,7 +284,7 @@ func (rw *Rewriter) try(patterns []Pattern, op *ir.Operation) bool {
 func (rw *Rewriter) poisoned(op *ir.Operation) bool {
 	for _, v := range op.Operands() {
 		if v.DefIs(ub.Poison) && op.NumResults() == 1 && strings.HasPrefix(op.Name(), "arith.") && !op.Is(arith.Select) {
-			t := op.Result(0).Type()
+			t := op.OneResult().Type()
 			rw.Replace(op, rw.shared(op, constKey{typ: t}, func() *ir.Value { return ub.NewPoison(rw.Builder, t) }))
 			return true
 		}
@@ -352,7 +352,7 @@ func (rw *Rewriter) shared(op *ir.Operation, k constKey, create func() *ir.Value
 		if have.Loc() != op.Loc() {
 			have.SetLoc(op.Context().UnknownLoc())
 		}
-		return have.Result(0)
+		return have.OneResult()
 	}
 	p := rw.Save()
 	rw.SetToStart(entry)

@@ -269,6 +269,12 @@ func (g *generator) operand(i int, o ir.Operand, fixed bool) error {
 	default:
 		g.line("// %s returns the operand %q.", m, o.Name)
 		g.line("func (v %s) %s() *ir.Value { return v.Op.GroupOne(%d) }", g.view, m, i)
+		g.line("")
+		g.line("// Set%s replaces the operand %q.", m, o.Name)
+		g.line("func (v %s) Set%s(x *ir.Value) { v.Op.SetGroupOne(%d, x) }", g.view, m, i)
+		g.line("")
+		g.line("// %sUse returns the use that is the operand %q.", m, o.Name)
+		g.line("func (v %s) %sUse() *ir.Use { lo, _ := v.Op.GroupRange(%d); return v.Op.OperandUse(lo) }", g.view, m, i)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 // division by div.full (2 units in the last place), the exponential by ex2.
 func (t *Target) Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type, x []llir.Value) llir.Value {
 	if op.Is(tt.ExternElementwise) {
-		return t.Library(b, op.StringAttr("symbol"), result, x)
+		return t.Library(b, tt.AsExternElementwise(op).Symbol(), result, x)
 	}
 	if result == llir.F64 {
 		if name := ofDoubles[op.Def()]; name != "" {

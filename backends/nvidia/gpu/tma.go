@@ -120,10 +120,9 @@ func copyIn(s *lower.Site, op ttng.AsyncTmaCopyGlobalToLocalOp) error {
 
 func copyInEffects(op *ir.Operation) membar.Effects {
 	e := make([]membar.Effect, op.NumOperands())
-	lo, _ := op.GroupRange(2)
-	e[lo] = membar.Writes | membar.Leader | membar.Sync | membar.Async // the engine tells the barrier, too
-	lo, _ = op.GroupRange(3)
-	e[lo] = membar.Writes | membar.Leader | membar.Async
+	in := ttng.AsAsyncTmaCopyGlobalToLocal(op)
+	e[in.BarrierUse().Index()] = membar.Writes | membar.Leader | membar.Sync | membar.Async // the engine tells the barrier, too
+	e[in.ResultUse().Index()] = membar.Writes | membar.Leader | membar.Async
 	return membar.Effects{Operands: e}
 }
 
@@ -164,9 +163,16 @@ func sendOut(s *lower.Site, desc *ir.Value, coords []*ir.Value, src *ir.Value, n
 }
 
 func copyOutEffects(op *ir.Operation) membar.Effects {
-	e := make([]membar.Effect, op.NumOperands())
-	lo, _ := op.GroupRange(2)
-	e[lo] = membar.Reads | membar.Leader | membar.Async
+	return readByEngine(ttng.AsAsyncTmaCopyLocalToGlobal(op).SrcUse())
+}
+
+func reduceOutEffects(op *ir.Operation) membar.Effects {
+	return readByEngine(ttng.AsAsyncTmaReduce(op).SrcUse())
+}
+
+func readByEngine(buffer *ir.Use) membar.Effects {
+	e := make([]membar.Effect, buffer.Owner().NumOperands())
+	e[buffer.Index()] = membar.Reads | membar.Leader | membar.Async
 	return membar.Effects{Operands: e}
 }
 

@@ -58,7 +58,7 @@ var ttngRows = []ttngRow{
 	{name: "fence_async_shared", lower: on(ttng.AsFenceAsyncShared, fenceAsync), effects: always(membar.Effects{Fences: true})},
 	{name: "async_tma_copy_global_to_local", lower: on(ttng.AsAsyncTmaCopyGlobalToLocal, copyIn), effects: copyInEffects},
 	{name: "async_tma_copy_local_to_global", lower: on(ttng.AsAsyncTmaCopyLocalToGlobal, copyOut), effects: copyOutEffects},
-	{name: "async_tma_reduce", lower: on(ttng.AsAsyncTmaReduce, reduceOut), effects: copyOutEffects},
+	{name: "async_tma_reduce", lower: on(ttng.AsAsyncTmaReduce, reduceOut), effects: reduceOutEffects},
 	{name: "async_tma_store_wait", lower: on(ttng.AsAsyncTmaStoreWait, waitStores), effects: always(membar.Effects{Drains: true})},
 }
 

@@ -1,6 +1,7 @@
 package tma
 
 import (
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -12,12 +13,12 @@ type Copies struct{}
 
 // Buffer is the layout in which TMA writes what load loads.
 func (Copies) Buffer(load *ir.Operation) *encoding.Attr {
-	return sharedEncoding(load.Context(), load.Result(0).Type().(*ir.TensorType))
+	return sharedEncoding(load.Context(), load.OneResult().Type().(*ir.TensorType))
 }
 
 // NewBarriers makes n mbarriers.
 func (Copies) NewBarriers(b *ir.Builder, n int) *ir.Value {
-	barriers := b.Op(ttg.LocalAlloc, nil, barriersType(b.Context(), n)).Result(0)
+	barriers := b.Op(ttg.LocalAlloc, nil, barriersType(b.Context(), n)).OneResult()
 	for i := range n {
 		newBarrier(b, at(b, barriers, i32(b, int64(i))))
 	}
@@ -52,11 +53,12 @@ func (Copies) Wait(b *ir.Builder, barriers, index, phase *ir.Value) {
 // Predicate switches an operation of the above off where pred is false.
 func (Copies) Predicate(op *ir.Operation, pred *ir.Value) bool {
 	switch op.Def() {
-	case ops().barrierExpect, ops().copyIn: // pred is the last operand, true so far
-		op.SetOperand(op.NumOperands()-1, pred)
+	case ops().barrierExpect:
+		ttng.AsBarrierExpect(op).SetPred(pred)
+	case ops().copyIn:
+		ttng.AsAsyncTmaCopyGlobalToLocal(op).SetPred(pred)
 	case ops().waitBarrier:
-		op.SetOperands(append(op.OperandValues()[:2:2], pred))
-		op.SetSegments([]int32{1, 1, 1, 0})
+		ttng.AsWaitBarrier(op).SetPred(pred)
 	default:
 		return false
 	}

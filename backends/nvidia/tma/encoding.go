@@ -35,21 +35,21 @@ var OptimizeDescriptorEncoding = &pass.Pass{
 }
 
 func needsEncoding(made *ir.Operation) bool {
-	return made.Result(0).Type().(*tt.TensorDescType).Block.Encoding == nil
+	return made.OneResult().Type().(*tt.TensorDescType).Block.Encoding == nil
 }
 
 func encode(made *ir.Operation) {
 	c := made.Context()
-	block := made.Result(0).Type().(*tt.TensorDescType).Block
-	made.Result(0).SetType(tt.TensorDesc(c, c.Tensor(block.Shape, block.Elem, sharedEncoding(c, block))))
-	for load := range made.Result(0).Users() {
+	block := made.OneResult().Type().(*tt.TensorDescType).Block
+	made.OneResult().SetType(tt.TensorDesc(c, c.Tensor(block.Shape, block.Elem, sharedEncoding(c, block))))
+	for load := range made.OneResult().Users() {
 		if !load.Is(tt.DescriptorLoad) {
 			continue
 		}
-		enc := sharedEncoding(c, load.Result(0).Type().(*ir.TensorType))
-		for u := range load.Result(0).Users() {
+		enc := sharedEncoding(c, load.OneResult().Type().(*ir.TensorType))
+		for u := range load.OneResult().Users() {
 			if u.Is(ttg.LocalAlloc) && onlyTransposed(u) {
-				retype(c, u.Result(0), enc)
+				retype(c, u.OneResult(), enc)
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func sharedEncoding(c *ir.Context, block *ir.TensorType) *encoding.Attr {
 // onlyTransposed reports whether the buffer that alloc makes is read through
 // transpositions of matrices and itself only.
 func onlyTransposed(alloc *ir.Operation) bool {
-	for u := range alloc.Result(0).Users() {
+	for u := range alloc.OneResult().Users() {
 		switch {
 		case u.Is(ttg.LocalLoad):
 		case u.Is(ttg.MemDescTrans):
@@ -109,6 +109,6 @@ func retype(c *ir.Context, buffer *ir.Value, enc *encoding.Attr) {
 		if err != nil {
 			panic("BUG: tma: " + err.Error())
 		}
-		retype(c, u.Result(0), encoding.Of(c, seen))
+		retype(c, u.OneResult(), encoding.Of(c, seen))
 	}
 }

@@ -62,27 +62,27 @@ var Lower = &pass.Pass{
 // with the block, and nothing else, is the one that the copy fills.
 func lowerLoad(b *ir.Builder, op *ir.Operation) {
 	c := b.Context()
-	t := op.Result(0).Type().(*ir.TensorType)
+	t := op.OneResult().Type().(*ir.TensorType)
 	enc := sharedEncoding(c, t)
 	buffer := b.Op(ttg.LocalAlloc, nil, ttg.MemDesc(c, ttg.MemDescType{
 		Shape: t.Shape, Elem: t.Elem, Encoding: enc, Space: ttg.SharedMemory(c), Mutable: true,
-	})).Result(0)
-	barrier := b.Op(ttg.LocalAlloc, nil, barriersType(c, 0)).Result(0)
+	})).OneResult()
+	barrier := b.Op(ttg.LocalAlloc, nil, barriersType(c, 0)).OneResult()
 	newBarrier(b, barrier)
 	size, _ := elemBytes(t.Elem)
 	expect(b, barrier, t.NumElements()*size)
 	startLoad(b, op, buffer, barrier)
 	wait(b, barrier, i32(b, 0))
 	endBarrier(b, barrier)
-	for u := range op.Result(0).Users() {
-		if u.Is(ttg.LocalAlloc) && u.Result(0).Type().(*ttg.MemDescType).Encoding == ir.Attribute(enc) {
+	for u := range op.OneResult().Users() {
+		if u.Is(ttg.LocalAlloc) && u.OneResult().Type().(*ttg.MemDescType).Encoding == ir.Attribute(enc) {
 			u.ReplaceAllUsesWith(buffer)
 			u.Erase()
 		}
 	}
 	makeMutable(c, buffer)
 	if op.HasUses() {
-		op.ReplaceAllUsesWith(b.Op(ttg.LocalLoad, []*ir.Value{buffer}, t).Result(0))
+		op.ReplaceAllUsesWith(b.Op(ttg.LocalLoad, []*ir.Value{buffer}, t).OneResult())
 	}
 }
 
@@ -90,10 +90,10 @@ func lowerLoad(b *ir.Builder, op *ir.Operation) {
 func makeMutable(c *ir.Context, buffer *ir.Value) {
 	for u := range buffer.Users() {
 		if u.Is(ttg.MemDescTrans) {
-			t := *u.Result(0).Type().(*ttg.MemDescType)
+			t := *u.OneResult().Type().(*ttg.MemDescType)
 			t.Mutable = true
-			u.Result(0).SetType(ttg.MemDesc(c, t))
-			makeMutable(c, u.Result(0))
+			u.OneResult().SetType(ttg.MemDesc(c, t))
+			makeMutable(c, u.OneResult())
 		}
 	}
 }
@@ -101,7 +101,7 @@ func makeMutable(c *ir.Context, buffer *ir.Value) {
 // lowerStore makes a copy out of a buffer that is filled with the block, and waits
 // until it has been read.
 func lowerStore(b *ir.Builder, op *ir.Operation) {
-	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{stored(op)}, bufferType(op, false)).Result(0)
+	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{stored(op)}, bufferType(op, false)).OneResult()
 	startStore(b, op, buffer)
 	waitForStores(b, 0)
 }
@@ -123,7 +123,7 @@ func lowerDescriptor(b *ir.Builder, op tt.MakeTensorDescOp) *ir.Value {
 	memory := b.Create(ttg.GlobalScratchAlloc, ir.State{
 		Types: []ir.Type{tt.Ptr(c, c.Int(8))},
 		Attrs: []ir.NamedAttr{int32Attr(b, "alignment", descriptorBytes), int32Attr(b, "nbytes", descriptorBytes)},
-	}).Result(0)
+	}).OneResult()
 	enc := desc.Block.Encoding.(*encoding.Attr).Layout.(*layout.NVMMAShared)
 	rank := len(desc.Block.Shape)
 	// TMA counts dimensions from the fastest on, and needs no stride of that one.
@@ -154,7 +154,7 @@ func lowerDescriptor(b *ir.Builder, op tt.MakeTensorDescOp) *ir.Value {
 		},
 	})
 	b.Op(ops().acquire, []*ir.Value{memory})
-	return b.Op(ops().reinterpret, []*ir.Value{memory}, desc).Result(0)
+	return b.Op(ops().reinterpret, []*ir.Value{memory}, desc).OneResult()
 }
 
 // maxBox is the largest extent of a box.

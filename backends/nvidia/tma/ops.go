@@ -63,7 +63,7 @@ func barriersType(c *ir.Context, n int) ir.Type {
 
 // at is one of an array of barriers.
 func at(b *ir.Builder, barriers, index *ir.Value) *ir.Value {
-	return b.Op(ttg.MemDescIndex, []*ir.Value{barriers, index}, barriersType(b.Context(), 0)).Result(0)
+	return b.Op(ttg.MemDescIndex, []*ir.Value{barriers, index}, barriersType(b.Context(), 0)).OneResult()
 }
 
 // newBarrier gives memory its life as a barrier that one arrival and the bytes it

@@ -99,7 +99,7 @@ func pipelineStores(b *ir.Builder, loop *ir.Operation) int {
 		t := bufferType(s, true)
 		if buffers[t] == nil {
 			b.Loc = s.Loc()
-			buffers[t] = b.Op(ttg.LocalAlloc, nil, t).Result(0)
+			buffers[t] = b.Op(ttg.LocalAlloc, nil, t).OneResult()
 			made = append(made, buffers[t])
 		}
 	}

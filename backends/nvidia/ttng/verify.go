@@ -18,11 +18,11 @@ var verifiers = map[string]func(*ir.Operation) error{
 	"warp_group_dot":                 verifyWarpGroupDot,
 	"warp_group_dot_wait":            verifyWarpGroupDotWait,
 	"init_barrier":                   verifyInitBarrier,
-	"inval_barrier":                  verifyBarrierOp,
+	"inval_barrier":                  ofBarrier(func(op *ir.Operation) *ir.Value { return AsInvalBarrier(op).Alloc() }),
 	"barrier_expect":                 verifyBarrierExpect,
-	"wait_barrier":                   verifyBarrierOp,
+	"wait_barrier":                   ofBarrier(func(op *ir.Operation) *ir.Value { return AsWaitBarrier(op).Alloc() }),
 	"arrive_barrier":                 verifyArriveBarrier,
-	"async_copy_mbarrier_arrive":     verifyBarrierOp,
+	"async_copy_mbarrier_arrive":     ofBarrier(func(op *ir.Operation) *ir.Value { return AsAsyncCopyMbarrierArrive(op).Barrier() }),
 	"async_tma_copy_global_to_local": verifyCopyToLocal,
 	"async_tma_copy_local_to_global": verifyCopyToGlobal,
 	"async_tma_reduce":               verifyReduce,
@@ -31,7 +31,7 @@ var verifiers = map[string]func(*ir.Operation) error{
 	"async_tma_store_wait":           verifyPendings,
 	"tc_gen5_mma":                    verifyMMA,
 	"tc_gen5_mma_scaled":             verifyMMAScaled,
-	"tc_gen5_commit":                 verifyBarrierOp,
+	"tc_gen5_commit":                 ofBarrier(func(op *ir.Operation) *ir.Value { return AsTcGen5Commit(op).Barrier() }),
 	"tmem_alloc":                     verifyTensorMemoryAlloc,
 	"tmem_load":                      verifyTensorMemoryLoad,
 	"tmem_store":                     verifyTensorMemoryStore,
@@ -97,18 +97,20 @@ func verifyBarrier(v *ir.Value) error {
 	return nil
 }
 
-// verifyBarrierOp is for operations whose first operand is the barrier.
-func verifyBarrierOp(op *ir.Operation) error { return verifyBarrier(op.Operand(0)) }
+// ofBarrier checks operations of which only the barrier needs it.
+func ofBarrier(barrier func(*ir.Operation) *ir.Value) func(*ir.Operation) error {
+	return func(op *ir.Operation) error { return verifyBarrier(barrier(op)) }
+}
 
-func atLeast(op *ir.Operation, attr string, least int64) error {
-	if n, _ := op.IntAttr(attr); n < least {
+func atLeast(attr string, n, least int64) error {
+	if n < least {
 		return fmt.Errorf("%s must be greater than or equal to %d", attr, least)
 	}
 	return nil
 }
 
 func verifyInitBarrier(op *ir.Operation) error {
-	if err := verifyBarrierOp(op); err != nil {
+	if err := verifyBarrier(AsInitBarrier(op).Alloc()); err != nil {
 		return err
 	}
 	if n := AsInitBarrier(op).Count(); n < 1 || n > maxArrivals {
@@ -121,20 +123,24 @@ func verifyInitBarrier(op *ir.Operation) error {
 const maxArrivals = 1<<20 - 1
 
 func verifyBarrierExpect(op *ir.Operation) error {
-	if err := verifyBarrierOp(op); err != nil {
+	v := AsBarrierExpect(op)
+	if err := verifyBarrier(v.Alloc()); err != nil {
 		return err
 	}
-	return atLeast(op, "size", 0)
+	return atLeast("size", v.Size(), 0)
 }
 
 func verifyArriveBarrier(op *ir.Operation) error {
-	if err := verifyBarrierOp(op); err != nil {
+	v := AsArriveBarrier(op)
+	if err := verifyBarrier(v.Alloc()); err != nil {
 		return err
 	}
-	return atLeast(op, "count", 1)
+	return atLeast("count", v.Count(), 1)
 }
 
-func verifyPendings(op *ir.Operation) error { return atLeast(op, "pendings", 0) }
+func verifyPendings(op *ir.Operation) error {
+	return atLeast("pendings", AsAsyncTmaStoreWait(op).Pendings(), 0)
+}
 
 func verifyWarpGroupDotWait(op *ir.Operation) error {
 	if op.NumOperands() == 0 {
@@ -148,7 +154,7 @@ func verifyWarpGroupDotWait(op *ir.Operation) error {
 			return fmt.Errorf("types of input #%d and output #%d differ", i, i)
 		}
 	}
-	return verifyPendings(op)
+	return atLeast("pendings", AsWarpGroupDotWait(op).Pendings(), 0)
 }
 
 // matrix is what a dot's operand says of itself, in registers or in memory.
@@ -262,10 +268,10 @@ func ctaSplit(cga layout.Bases) [2]int64 {
 // module; 4 where nothing says.
 func warpsAt(op *ir.Operation) int64 {
 	for r, p := op.Block().Region(), op.Parent(); p != nil; p = p.Parent() {
-		if p.Is(ttg.WarpSpecializePartitions) && p.Parent() != nil {
-			counts, _ := p.Parent().Attr("partitionNumWarps").(*ir.DenseArrayAttr)
-			if i := slices.Index(p.Regions(), r); counts != nil && i >= 0 && i < len(counts.Values) {
-				return counts.Values[i]
+		if p.Is(ttg.WarpSpecializePartitions) && p.Parent() != nil && p.Parent().Is(ttg.WarpSpecialize) {
+			counts := ttg.AsWarpSpecialize(p.Parent()).PartitionNumWarps()
+			if i := slices.Index(p.Regions(), r); i >= 0 && i < len(counts) {
+				return counts[i]
 			}
 		}
 		if n, ok := p.IntAttr(ttg.NumWarpsAttr); ok {

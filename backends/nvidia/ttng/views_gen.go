@@ -455,11 +455,38 @@ func (v AsyncTmaCopyGlobalToLocalOp) CoordIndex(u *ir.Use) int {
 // Barrier returns the operand "barrier".
 func (v AsyncTmaCopyGlobalToLocalOp) Barrier() *ir.Value { return v.Op.GroupOne(2) }
 
+// SetBarrier replaces the operand "barrier".
+func (v AsyncTmaCopyGlobalToLocalOp) SetBarrier(x *ir.Value) { v.Op.SetGroupOne(2, x) }
+
+// BarrierUse returns the use that is the operand "barrier".
+func (v AsyncTmaCopyGlobalToLocalOp) BarrierUse() *ir.Use {
+	lo, _ := v.Op.GroupRange(2)
+	return v.Op.OperandUse(lo)
+}
+
 // Result returns the operand "result".
 func (v AsyncTmaCopyGlobalToLocalOp) Result() *ir.Value { return v.Op.GroupOne(3) }
 
+// SetResult replaces the operand "result".
+func (v AsyncTmaCopyGlobalToLocalOp) SetResult(x *ir.Value) { v.Op.SetGroupOne(3, x) }
+
+// ResultUse returns the use that is the operand "result".
+func (v AsyncTmaCopyGlobalToLocalOp) ResultUse() *ir.Use {
+	lo, _ := v.Op.GroupRange(3)
+	return v.Op.OperandUse(lo)
+}
+
 // Pred returns the operand "pred".
 func (v AsyncTmaCopyGlobalToLocalOp) Pred() *ir.Value { return v.Op.GroupOne(4) }
+
+// SetPred replaces the operand "pred".
+func (v AsyncTmaCopyGlobalToLocalOp) SetPred(x *ir.Value) { v.Op.SetGroupOne(4, x) }
+
+// PredUse returns the use that is the operand "pred".
+func (v AsyncTmaCopyGlobalToLocalOp) PredUse() *ir.Use {
+	lo, _ := v.Op.GroupRange(4)
+	return v.Op.OperandUse(lo)
+}
 
 // Cache returns the attribute "cache".
 func (v AsyncTmaCopyGlobalToLocalOp) Cache() int64 { n, _ := v.Op.IntAttr("cache"); return n }
@@ -549,6 +576,15 @@ func (v AsyncTmaCopyLocalToGlobalOp) CoordIndex(u *ir.Use) int {
 // Src returns the operand "src".
 func (v AsyncTmaCopyLocalToGlobalOp) Src() *ir.Value { return v.Op.GroupOne(2) }
 
+// SetSrc replaces the operand "src".
+func (v AsyncTmaCopyLocalToGlobalOp) SetSrc(x *ir.Value) { v.Op.SetGroupOne(2, x) }
+
+// SrcUse returns the use that is the operand "src".
+func (v AsyncTmaCopyLocalToGlobalOp) SrcUse() *ir.Use {
+	lo, _ := v.Op.GroupRange(2)
+	return v.Op.OperandUse(lo)
+}
+
 // AsyncTmaReduceOp is a view of a ttng.async_tma_reduce: start combining a block of shared memory into global memory.
 type AsyncTmaReduceOp struct{ Op *ir.Operation }
 
@@ -606,6 +642,12 @@ func (v AsyncTmaReduceOp) CoordIndex(u *ir.Use) int {
 
 // Src returns the operand "src".
 func (v AsyncTmaReduceOp) Src() *ir.Value { return v.Op.GroupOne(2) }
+
+// SetSrc replaces the operand "src".
+func (v AsyncTmaReduceOp) SetSrc(x *ir.Value) { v.Op.SetGroupOne(2, x) }
+
+// SrcUse returns the use that is the operand "src".
+func (v AsyncTmaReduceOp) SrcUse() *ir.Use { lo, _ := v.Op.GroupRange(2); return v.Op.OperandUse(lo) }
 
 // Kind returns the attribute "kind".
 func (v AsyncTmaReduceOp) Kind() int64 { n, _ := v.Op.IntAttr("kind"); return n }
@@ -791,8 +833,20 @@ func (v TcGen5MmaOp) SetAccDep(x *ir.Value) { v.Op.SetGroupOne(3, x) }
 // UseD returns the operand "useD".
 func (v TcGen5MmaOp) UseD() *ir.Value { return v.Op.GroupOne(4) }
 
+// SetUseD replaces the operand "useD".
+func (v TcGen5MmaOp) SetUseD(x *ir.Value) { v.Op.SetGroupOne(4, x) }
+
+// UseDUse returns the use that is the operand "useD".
+func (v TcGen5MmaOp) UseDUse() *ir.Use { lo, _ := v.Op.GroupRange(4); return v.Op.OperandUse(lo) }
+
 // Pred returns the operand "pred".
 func (v TcGen5MmaOp) Pred() *ir.Value { return v.Op.GroupOne(5) }
+
+// SetPred replaces the operand "pred".
+func (v TcGen5MmaOp) SetPred(x *ir.Value) { v.Op.SetGroupOne(5, x) }
+
+// PredUse returns the use that is the operand "pred".
+func (v TcGen5MmaOp) PredUse() *ir.Use { lo, _ := v.Op.GroupRange(5); return v.Op.OperandUse(lo) }
 
 // Barriers returns the operands "barriers".
 func (v TcGen5MmaOp) Barriers() []*ir.Value { return v.Op.Group(6) }
@@ -953,14 +1007,44 @@ func (v TcGen5MmaScaledOp) SetAccDep(x *ir.Value) { v.Op.SetGroupOne(3, x) }
 // AScale returns the operand "a_scale".
 func (v TcGen5MmaScaledOp) AScale() *ir.Value { return v.Op.GroupOne(4) }
 
+// SetAScale replaces the operand "a_scale".
+func (v TcGen5MmaScaledOp) SetAScale(x *ir.Value) { v.Op.SetGroupOne(4, x) }
+
+// AScaleUse returns the use that is the operand "a_scale".
+func (v TcGen5MmaScaledOp) AScaleUse() *ir.Use {
+	lo, _ := v.Op.GroupRange(4)
+	return v.Op.OperandUse(lo)
+}
+
 // BScale returns the operand "b_scale".
 func (v TcGen5MmaScaledOp) BScale() *ir.Value { return v.Op.GroupOne(5) }
+
+// SetBScale replaces the operand "b_scale".
+func (v TcGen5MmaScaledOp) SetBScale(x *ir.Value) { v.Op.SetGroupOne(5, x) }
+
+// BScaleUse returns the use that is the operand "b_scale".
+func (v TcGen5MmaScaledOp) BScaleUse() *ir.Use {
+	lo, _ := v.Op.GroupRange(5)
+	return v.Op.OperandUse(lo)
+}
 
 // UseD returns the operand "useD".
 func (v TcGen5MmaScaledOp) UseD() *ir.Value { return v.Op.GroupOne(6) }
 
+// SetUseD replaces the operand "useD".
+func (v TcGen5MmaScaledOp) SetUseD(x *ir.Value) { v.Op.SetGroupOne(6, x) }
+
+// UseDUse returns the use that is the operand "useD".
+func (v TcGen5MmaScaledOp) UseDUse() *ir.Use { lo, _ := v.Op.GroupRange(6); return v.Op.OperandUse(lo) }
+
 // Pred returns the operand "pred".
 func (v TcGen5MmaScaledOp) Pred() *ir.Value { return v.Op.GroupOne(7) }
+
+// SetPred replaces the operand "pred".
+func (v TcGen5MmaScaledOp) SetPred(x *ir.Value) { v.Op.SetGroupOne(7, x) }
+
+// PredUse returns the use that is the operand "pred".
+func (v TcGen5MmaScaledOp) PredUse() *ir.Use { lo, _ := v.Op.GroupRange(7); return v.Op.OperandUse(lo) }
 
 // Barriers returns the operands "barriers".
 func (v TcGen5MmaScaledOp) Barriers() []*ir.Value { return v.Op.Group(8) }
@@ -1209,8 +1293,20 @@ func (v TmemStoreOp) SetDep(x *ir.Value) { v.Op.SetGroupOne(1, x) }
 // Src returns the operand "src".
 func (v TmemStoreOp) Src() *ir.Value { return v.Op.GroupOne(2) }
 
+// SetSrc replaces the operand "src".
+func (v TmemStoreOp) SetSrc(x *ir.Value) { v.Op.SetGroupOne(2, x) }
+
+// SrcUse returns the use that is the operand "src".
+func (v TmemStoreOp) SrcUse() *ir.Use { lo, _ := v.Op.GroupRange(2); return v.Op.OperandUse(lo) }
+
 // Pred returns the operand "pred".
 func (v TmemStoreOp) Pred() *ir.Value { return v.Op.GroupOne(3) }
+
+// SetPred replaces the operand "pred".
+func (v TmemStoreOp) SetPred(x *ir.Value) { v.Op.SetGroupOne(3, x) }
+
+// PredUse returns the use that is the operand "pred".
+func (v TmemStoreOp) PredUse() *ir.Use { lo, _ := v.Op.GroupRange(3); return v.Op.OperandUse(lo) }
 
 // Token returns the results "token".
 func (v TmemStoreOp) Token() []*ir.Value { return v.Op.Results() }

@@ -24,12 +24,9 @@ func Of(v *ir.Value) Set {
 	return w.set
 }
 
-// IsView reports whether op's result is a part of its first operand, or all of
-// it under another type.
-func IsView(op *ir.Operation) bool {
-	return op.Is(ttg.MemDescIndex) || op.Is(ttg.MemDescSubslice) || op.Is(ttg.MemDescTrans) ||
-		op.Is(ttg.MemDescReshape) || op.Is(ttg.MemDescReinterpret)
-}
+// IsView reports whether op's result is a part of a buffer, or all of it under
+// another type.
+func IsView(op *ir.Operation) bool { return ttg.Viewed(op) != nil }
 
 type walker struct {
 	set  Set
@@ -50,25 +47,21 @@ func (w *walker) visit(v *ir.Value) {
 			w.set.Buffers = append(w.set.Buffers, op)
 		}
 	case IsView(op):
-		w.visit(op.Operand(0))
+		w.visit(ttg.Viewed(op))
 	case op.Is(scf.For):
 		i := v.Index()
-		w.visit(op.Operand(forInits + i))
-		w.visit(last(op.Region(0)).Operand(i))
+		w.visit(scf.AsFor(op).InitArgsAt(i))
+		w.visit(last(scf.AsFor(op).Region()).Operand(i))
 	case op.Is(scf.If):
 		for _, r := range op.Regions() {
 			w.visit(last(r).Operand(v.Index()))
 		}
 	case op.Is(scf.While):
-		w.visit(last(op.Region(0)).Operand(1 + v.Index()))
+		w.visit(scf.AsCondition(last(scf.AsWhile(op).Before())).ArgsAt(v.Index()))
 	default:
 		w.set.Any = true // what a called function returns
 	}
 }
-
-// forInits is the number of operands of scf.for before those that its body's
-// arguments start with: the bounds and the step.
-const forInits = 3
 
 func last(r *ir.Region) *ir.Operation { return r.First().Terminator() }
 
@@ -88,13 +81,17 @@ func (w *walker) argument(v *ir.Value) {
 	case parent == nil || parent.Is(tt.Func):
 		w.set.Any = true
 	case parent.Is(scf.For):
-		w.visit(parent.Operand(forInits + i - 1))
-		w.visit(last(parent.Region(0)).Operand(i - 1))
-	case parent.Is(scf.While) && b == parent.Region(0).First():
-		w.visit(parent.Operand(i))
-		w.visit(last(parent.Region(1)).Operand(i))
+		i := scf.CarriedIndex(v)
+		w.visit(scf.AsFor(parent).InitArgsAt(i))
+		w.visit(last(scf.AsFor(parent).Region()).Operand(i))
 	case parent.Is(scf.While):
-		w.visit(last(parent.Region(0)).Operand(1 + i))
+		loop := scf.AsWhile(parent)
+		if b == loop.Before().First() {
+			w.visit(loop.InitsAt(i))
+			w.visit(last(loop.After()).Operand(i))
+		} else {
+			w.visit(scf.AsCondition(last(loop.Before())).ArgsAt(i))
+		}
 	default:
 		w.set.Any = true
 	}

@@ -78,7 +78,7 @@ func Analyze(mod *ir.Operation, scratch Scratch) (*Result, error) {
 	var order []*ir.Operation
 	for op := range mod.Body().Ops() {
 		if op.Is(tt.Func) {
-			funcs[op.StringAttr("sym_name")] = op
+			funcs[tt.AsFunc(op).SymName()] = op
 			order = append(order, op)
 		}
 	}
@@ -87,9 +87,9 @@ func Analyze(mod *ir.Operation, scratch Scratch) (*Result, error) {
 		if err := p.function(f); err != nil {
 			return nil, err
 		}
-		if f.StringAttr("sym_visibility") != "private" {
-			r.size = max(r.size, r.frames[f.StringAttr("sym_name")])
-			r.align = max(r.align, r.aligns[f.StringAttr("sym_name")])
+		if v := tt.AsFunc(f); v.SymVisibility() != "private" {
+			r.size = max(r.size, r.frames[v.SymName()])
+			r.align = max(r.align, r.aligns[v.SymName()])
 		}
 	}
 	return r, nil
@@ -115,7 +115,7 @@ type buffer struct {
 func (p *placer) function(f *ir.Operation) error {
 	switch p.state[f] {
 	case 1:
-		d := diag.Errorf(diag.Pos{}, "function %q calls itself; its shared memory would have no bound", f.StringAttr("sym_name"))
+		d := diag.Errorf(diag.Pos{}, "function %q calls itself; its shared memory would have no bound", tt.AsFunc(f).SymName())
 		if at := ir.FileLocOf(f.Loc()); at != nil {
 			d.Pos = diag.Pos{File: at.File, Line: at.Line, Col: at.Col + 1}
 		}
@@ -133,8 +133,8 @@ func (p *placer) function(f *ir.Operation) error {
 		align = max(align, b.align)
 		p.r.areas[b.op] = Area{Offset: b.offset, Size: b.size, Scratch: b.scratch, First: b.first, Last: b.last}
 	}
-	p.r.frames[f.StringAttr("sym_name")] = size
-	p.r.aligns[f.StringAttr("sym_name")] = align
+	p.r.frames[tt.AsFunc(f).SymName()] = size
+	p.r.aligns[tt.AsFunc(f).SymName()] = align
 	p.state[f] = 2
 	return nil
 }
@@ -180,27 +180,27 @@ func (w *walker) op(f, op *ir.Operation) error {
 	n := w.number[op]
 	switch {
 	case op.Is(ttg.LocalAlloc):
-		t := op.Result(0).Type().(*ttg.MemDescType)
+		t := op.OneResult().Type().(*ttg.MemDescType)
 		size, err := bufferBytes(t)
 		if err != nil {
 			return err
 		}
 		align := bufferAlign(t)
-		if a, ok := op.IntAttr("alignment"); ok {
+		if a, ok := ttg.AsLocalAlloc(op).Alignment(); ok {
 			align = max(align, int(a))
 		}
 		life := w.life(f, op)
 		w.buffers = append(w.buffers, &buffer{op: op, size: size, align: align, first: life.first, last: life.last})
 	case op.Is(tt.Call):
-		sym, ok := op.Attr("callee").(*ir.SymbolRefAttr)
-		if !ok || w.p.funcs[sym.Root] == nil {
+		callee := w.p.funcs[tt.AsCall(op).Callee()]
+		if callee == nil {
 			return nil // the lowering reports it
 		}
-		if err := w.p.function(w.p.funcs[sym.Root]); err != nil {
+		if err := w.p.function(callee); err != nil {
 			return err
 		}
-		if size := w.p.r.frames[sym.Root]; size > 0 {
-			w.buffers = append(w.buffers, &buffer{op: op, size: size, align: w.p.r.aligns[sym.Root], first: n.first, last: n.last})
+		if size := w.p.r.frames[tt.AsFunc(callee).SymName()]; size > 0 {
+			w.buffers = append(w.buffers, &buffer{op: op, size: size, align: w.p.r.aligns[tt.AsFunc(callee).SymName()], first: n.first, last: n.last})
 		}
 	default:
 		size, align, err := w.p.scratch(op)
@@ -276,7 +276,7 @@ func bufferAlign(t *ttg.MemDescType) int {
 func (w *walker) life(f, alloc *ir.Operation) span {
 	l := lifetime{walker: w, home: alloc.Block(), span: w.number[alloc], seen: make(map[*ir.Value]bool)}
 	l.last = l.first
-	if !l.follow(alloc.Result(0)) {
+	if !l.follow(alloc.OneResult()) {
 		return w.number[f]
 	}
 	return l.span
@@ -312,7 +312,7 @@ func (l *lifetime) follow(v *ir.Value) bool {
 	l.seen[v] = true
 	for u := range v.Uses() {
 		op := u.Owner()
-		if !l.cover(op) || !l.passed(op, u.Index()) {
+		if !l.cover(op) || !l.passed(u) {
 			return false
 		}
 		for _, r := range op.Results() {
@@ -324,22 +324,22 @@ func (l *lifetime) follow(v *ir.Value) bool {
 	return true
 }
 
-// passed follows the operand of that index of op to where control flow takes it.
-func (l *lifetime) passed(op *ir.Operation, index int) bool {
+// passed follows an operand to where control flow takes it.
+func (l *lifetime) passed(u *ir.Use) bool {
+	op, index := u.Owner(), u.Index()
+	if op.Is(scf.For) {
+		if i := scf.AsFor(op).InitArgsIndex(u); i >= 0 {
+			return l.follow(scf.IterArg(op, i)) && l.follow(op.Result(i))
+		}
+	}
 	switch parent := op.Parent(); {
-	case op.Is(scf.For) && index >= forInits:
-		return l.follow(op.Body().Arg(1+index-forInits)) && l.follow(op.Result(index-forInits))
 	case op.Is(scf.Yield) && parent.Is(scf.For):
-		return l.leave(parent) && l.follow(parent.Body().Arg(1+index)) && l.follow(parent.Result(index))
+		return l.leave(parent) && l.follow(scf.IterArg(parent, index)) && l.follow(parent.Result(index))
 	case op.Is(scf.Yield) && parent.Is(scf.If):
 		return l.leave(parent) && l.follow(parent.Result(index))
 	}
 	return !op.IsTerminator() && op.NumRegions() == 0
 }
-
-// forInits is the number of operands of scf.for before those that it carries: the
-// bounds and the step.
-const forInits = 3
 
 // leave has uses count at the level of op, if the buffer is allocated in it: it is
 // still in use when op's body runs again, or after op.

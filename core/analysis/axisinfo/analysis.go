@@ -61,7 +61,7 @@ func (a *analysis) callersFirst(root *ir.Operation) []*ir.Operation {
 			return ir.Advance
 		}
 		all = append(all, op)
-		a.funcs[op.StringAttr("sym_name")] = op
+		a.funcs[tt.AsFunc(op).SymName()] = op
 		return ir.Skip
 	})
 	a.recursive = map[*ir.Operation]bool{}
@@ -103,11 +103,7 @@ func (a *analysis) callee(op *ir.Operation) *ir.Operation {
 	if !op.Is(tt.Call) {
 		return nil
 	}
-	ref, ok := op.Attr("callee").(*ir.SymbolRefAttr)
-	if !ok {
-		return nil
-	}
-	return a.funcs[ref.Root]
+	return a.funcs[tt.AsCall(op).Callee()]
 }
 
 func (a *analysis) function(f *ir.Operation) {
@@ -115,8 +111,8 @@ func (a *analysis) function(f *ir.Operation) {
 	if entry == nil {
 		return
 	}
-	argAttrs, _ := f.Attr("arg_attrs").(*ir.ArrayAttr)
-	private := f.StringAttr("sym_visibility") != "public"
+	argAttrs, _ := tt.AsFunc(f).ArgAttrs().(*ir.ArrayAttr)
+	private := tt.AsFunc(f).SymVisibility() != "public"
 	for i, arg := range entry.Args() {
 		info := unknown(len(shapeOf(arg.Type())))
 		if calls := a.passed[f]; private && calls != nil && !a.recursive[f] {
@@ -129,7 +125,7 @@ func (a *analysis) function(f *ir.Operation) {
 		}
 		a.infos[arg] = info
 	}
-	a.region(f.Region(0))
+	a.region(tt.AsFunc(f).Body())
 }
 
 // region visits the blocks until what flows between them is stable.
@@ -167,8 +163,9 @@ func (a *analysis) operation(op *ir.Operation) {
 	case scf.For:
 		a.forLoop(op)
 	case scf.If:
-		a.region(op.Region(0))
-		a.region(op.Region(1))
+		for _, r := range op.Regions() {
+			a.region(r)
+		}
 		for _, r := range op.Regions() {
 			if b := r.First(); b != nil && b.Terminator() != nil {
 				a.flowAll(op.Results(), b.Terminator().OperandValues())
@@ -181,12 +178,13 @@ func (a *analysis) operation(op *ir.Operation) {
 	case tt.Call:
 		a.call(op)
 	case ttg.WarpSpecialize:
-		a.region(op.Region(0))
-		if b := op.Region(0).First(); b != nil && b.Terminator() != nil {
+		split := ttg.AsWarpSpecialize(op)
+		a.region(split.DefaultRegion())
+		if b := split.DefaultRegion().First(); b != nil && b.Terminator() != nil {
 			a.flowAll(op.Results(), b.Terminator().OperandValues())
 		}
-		for _, r := range op.Region(1).First().First().Regions() {
-			a.flowAll(r.First().Args(), op.OperandValues())
+		for _, r := range split.PartitionOpHolder().First().First().Regions() {
+			a.flowAll(r.First().Args(), split.ExplicitCaptures())
 			a.region(r)
 		}
 	default:
@@ -196,7 +194,7 @@ func (a *analysis) operation(op *ir.Operation) {
 
 // transfer applies the rule of an operation without control flow.
 func (a *analysis) transfer(op *ir.Operation) {
-	if op.NumResults() != 1 || !mayKnow(op.Result(0).Type()) {
+	if op.NumResults() != 1 || !mayKnow(op.OneResult().Type()) {
 		return
 	}
 	var info Info
@@ -208,9 +206,9 @@ func (a *analysis) transfer(op *ir.Operation) {
 		}
 		info = f(op, in)
 	} else {
-		info = unknown(len(shapeOf(op.Result(0).Type())))
+		info = unknown(len(shapeOf(op.OneResult().Type())))
 	}
-	a.infos[op.Result(0)] = hinted(info, op.Attr)
+	a.infos[op.OneResult()] = hinted(info, op.Attr)
 }
 
 // mayKnow reports whether values of type t are tracked: integers, pointers and
@@ -232,28 +230,29 @@ func (a *analysis) flowAll(to, from []*ir.Value) {
 }
 
 func (a *analysis) forLoop(op *ir.Operation) {
-	body := op.Body()
-	lb, step := a.Of(op.Operand(0)), a.Of(op.Operand(2))
-	a.infos[body.Arg(0)] = Info{Axes: []Axis{{1, gcd(lb.Axes[0].Divisibility, step.Axes[0].Divisibility), 1}}}
-	inits := op.OperandValues()[3:]
-	a.flowAll(body.Args()[1:], inits)
+	loop, body := scf.AsFor(op), op.Body()
+	lb, step := a.Of(loop.LowerBound()), a.Of(loop.Step())
+	a.infos[scf.InductionVar(op)] = Info{Axes: []Axis{{1, gcd(lb.Axes[0].Divisibility, step.Axes[0].Divisibility), 1}}}
+	inits := loop.InitArgs()
+	a.flowAll(scf.IterArgs(op), inits)
 	a.untilStable(func() {
-		a.region(op.Region(0))
-		a.flowAll(body.Args()[1:], body.Terminator().OperandValues())
+		a.region(loop.Region())
+		a.flowAll(scf.IterArgs(op), body.Terminator().OperandValues())
 	})
 	a.flowAll(op.Results(), inits)
 	a.flowAll(op.Results(), body.Terminator().OperandValues())
 }
 
 func (a *analysis) whileLoop(op *ir.Operation) {
-	before, after := op.Region(0).First(), op.Region(1).First()
-	a.flowAll(before.Args(), op.OperandValues())
+	loop := scf.AsWhile(op)
+	before, after := loop.Before().First(), loop.After().First()
+	a.flowAll(before.Args(), loop.Inits())
 	a.untilStable(func() {
-		a.region(op.Region(0))
-		passed := before.Terminator().OperandValues()[1:]
+		a.region(loop.Before())
+		passed := scf.AsCondition(before.Terminator()).Args()
 		a.flowAll(after.Args(), passed)
 		a.flowAll(op.Results(), passed)
-		a.region(op.Region(1))
+		a.region(loop.After())
 		a.flowAll(before.Args(), after.Terminator().OperandValues())
 	})
 }

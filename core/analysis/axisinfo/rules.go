@@ -65,8 +65,8 @@ func cast(convert func(v int64, from int) int64) rule {
 		if !in[0].IsConst {
 			return in[0]
 		}
-		t := op.Result(0).Type()
-		v := convert(in[0].Const, ir.BitWidth(ir.ElemOf(op.Operand(0).Type())))
+		t := op.OneResult().Type()
+		v := convert(in[0].Const, ir.BitWidth(ir.ElemOf(arith.AsCast(op).In().Type())))
 		return constant(shapeOf(t), wrap(t, v))
 	}
 }
@@ -94,14 +94,13 @@ func shapeOf(t ir.Type) []int64 {
 }
 
 func makeRange(op *ir.Operation, _ []Info) Info {
-	start, _ := op.IntAttr("start")
-	end, _ := op.IntAttr("end")
-	return Info{Axes: []Axis{{end - start, pow2Divisor(start), 1}}}
+	r := tt.AsMakeRange(op)
+	return Info{Axes: []Axis{{r.End() - r.Start(), pow2Divisor(r.Start()), 1}}}
 }
 
 func constantOp(op *ir.Operation, _ []Info) Info {
-	shape := shapeOf(op.Result(0).Type())
-	if v, ok := arith.AttrInt(op.Attr("value")); ok {
+	shape := shapeOf(op.OneResult().Type())
+	if v, ok := arith.AttrInt(arith.AsConstant(op).Value()); ok {
 		return constant(shape, v)
 	}
 	return unknown(len(shape))
@@ -110,8 +109,8 @@ func constantOp(op *ir.Operation, _ []Info) Info {
 // poison of integers is zero, as it is lowered to. Of pointers it only begins
 // what a loop carries, and fits whatever replaces it.
 func poison(op *ir.Operation, _ []Info) Info {
-	shape := shapeOf(op.Result(0).Type())
-	if ir.IsInt(ir.ElemOf(op.Result(0).Type()), 0) {
+	shape := shapeOf(op.OneResult().Type())
+	if ir.IsInt(ir.ElemOf(op.OneResult().Type()), 0) {
 		return constant(shape, 0)
 	}
 	i := unknown(len(shape))
@@ -122,7 +121,7 @@ func poison(op *ir.Operation, _ []Info) Info {
 }
 
 func splat(op *ir.Operation, in []Info) Info {
-	shape := shapeOf(op.Result(0).Type())
+	shape := shapeOf(op.OneResult().Type())
 	r := Info{Axes: make([]Axis, len(shape)), Const: in[0].Const, IsConst: in[0].IsConst}
 	for d, n := range shape {
 		r.Axes[d] = Axis{1, in[0].Axes[0].Divisibility, n}
@@ -133,7 +132,7 @@ func splat(op *ir.Operation, in []Info) Info {
 // expandDims: along the new dimension of size 1 every element starts a run, so
 // only what divides all elements divides there.
 func expandDims(op *ir.Operation, in []Info) Info {
-	axis, _ := op.IntAttr("axis")
+	axis := tt.AsExpandDims(op).Axis()
 	div := int64(0)
 	for _, a := range in[0].Axes {
 		div = gcd(div, startDivisor(a, 1))
@@ -146,7 +145,8 @@ func expandDims(op *ir.Operation, in []Info) Info {
 }
 
 func broadcast(op *ir.Operation, in []Info) Info {
-	from, to := shapeOf(op.Operand(0).Type()), shapeOf(op.Result(0).Type())
+	spread := tt.AsBroadcast(op)
+	from, to := shapeOf(spread.Src().Type()), shapeOf(spread.Result().Type())
 	r := Info{Axes: make([]Axis, len(to)), Const: in[0].Const, IsConst: in[0].IsConst}
 	for d, a := range in[0].Axes {
 		if from[d] == 1 {
@@ -158,7 +158,7 @@ func broadcast(op *ir.Operation, in []Info) Info {
 }
 
 func trans(op *ir.Operation, in []Info) Info {
-	order := op.Attr("order").(*ir.DenseArrayAttr).Values
+	order := tt.AsTrans(op).Order()
 	r := Info{Axes: make([]Axis, len(order)), Const: in[0].Const, IsConst: in[0].IsConst}
 	for d, from := range order {
 		r.Axes[d] = in[0].Axes[from]
@@ -185,7 +185,7 @@ type binaryCase struct {
 func (b binary) rule(op *ir.Operation, in []Info) Info { return b.scaled(op, in, 1) }
 
 func (b binary) scaled(op *ir.Operation, in []Info, pointee int64) Info {
-	t := op.Result(0).Type()
+	t := op.OneResult().Type()
 	shape := shapeOf(t)
 	if in[0].IsConst && in[1].IsConst {
 		if v, ok := b.fold(in[0].Const, in[1].Const*pointee); ok {
@@ -250,7 +250,7 @@ func shl(a, b int64) (int64, bool) { return a << uint64(b), b >= 0 && b < 64 }
 func shr(a, b int64) (int64, bool) { return a >> uint64(b), b >= 0 && b < 64 }
 
 func addPtr(op *ir.Operation, in []Info) Info {
-	pointee := max(1, int64(ir.BitWidth(tt.PointeeOf(op.Operand(0).Type())))/8)
+	pointee := max(1, int64(ir.BitWidth(tt.PointeeOf(tt.AsAddPtr(op).Ptr().Type())))/8)
 	return binary{fold: add, axis: addAxis}.scaled(op, in, pointee)
 }
 
@@ -271,7 +271,7 @@ func sumAxis(c binaryCase, run int64) Axis {
 
 func mulRule(op *ir.Operation, in []Info) Info {
 	if in[0].is(0) || in[1].is(0) {
-		return constant(shapeOf(op.Result(0).Type()), 0)
+		return constant(shapeOf(op.OneResult().Type()), 0)
 	}
 	return binary{fold: mul, axis: mulAxis}.rule(op, in)
 }
@@ -310,7 +310,7 @@ func divAxis(c binaryCase) Axis {
 func remRule(fold func(a, b int64) (int64, bool)) rule {
 	return func(op *ir.Operation, in []Info) Info {
 		if in[1].is(1) {
-			return constant(shapeOf(op.Result(0).Type()), 0)
+			return constant(shapeOf(op.OneResult().Type()), 0)
 		}
 		return binary{fold: fold, axis: remAxis}.rule(op, in)
 	}
@@ -362,8 +362,8 @@ func chooseAxis(c binaryCase) Axis {
 // both start at multiples of the same power of two; the predicates for which
 // that holds depend on the side.
 func compare(op *ir.Operation, in []Info) Info {
-	shape := shapeOf(op.Result(0).Type())
-	pred, _ := op.IntAttr("predicate")
+	shape := shapeOf(op.OneResult().Type())
+	pred := arith.AsCmpI(op).Predicate()
 	if in[0].IsConst && in[1].IsConst {
 		if v, ok := comparison(pred, in[0].Const, in[1].Const); ok {
 			return constant(shape, v)
@@ -428,7 +428,7 @@ func selectRule(op *ir.Operation, in []Info) Info {
 		return no
 	}
 	r := join(yes, no)
-	if _, ok := op.Operand(0).Type().(*ir.TensorType); !ok {
+	if _, ok := arith.AsSelect(op).Condition().Type().(*ir.TensorType); !ok {
 		return r
 	}
 	for d, a := range r.Axes {
@@ -440,7 +440,7 @@ func selectRule(op *ir.Operation, in []Info) Info {
 
 // load: equal addresses under an equal mask give equal values.
 func load(op *ir.Operation, in []Info) Info {
-	r := unknown(len(shapeOf(op.Result(0).Type())))
+	r := unknown(len(shapeOf(op.OneResult().Type())))
 	if len(in[0].Axes) != len(r.Axes) {
 		return r // through a block pointer
 	}

@@ -57,12 +57,12 @@ type analysis struct {
 }
 
 func (a *analysis) function(f *ir.Operation) {
-	region := f.Region(0)
+	region := tt.AsFunc(f).Body()
 	if region.Empty() {
 		return
 	}
 	var start state
-	if a.foreign != nil && f.StringAttr("sym_visibility") == "private" {
+	if a.foreign != nil && tt.AsFunc(f).SymVisibility() == "private" {
 		start = state{{hi: math.MaxInt, kind: unfenced}} // by its callers
 	}
 	if region.First() == region.Last() {
@@ -108,7 +108,7 @@ func (a *analysis) op(op *ir.Operation, s state) state {
 	case op.Is(scf.For):
 		// The body may run, any number of times, after itself.
 		for {
-			again := join(s, a.region(op.Region(0), s))
+			again := join(s, a.region(scf.AsFor(op).Region(), s))
 			if len(again) == len(s) {
 				return s
 			}
@@ -116,15 +116,15 @@ func (a *analysis) op(op *ir.Operation, s state) state {
 		}
 	case op.Is(scf.While):
 		for {
-			tested := a.region(op.Region(0), s)
-			again := join(s, a.region(op.Region(1), tested))
+			tested := a.region(scf.AsWhile(op).Before(), s)
+			again := join(s, a.region(scf.AsWhile(op).After(), tested))
 			if len(again) == len(s) {
 				return tested
 			}
 			s = again
 		}
 	case op.Is(scf.If):
-		return join(a.region(op.Region(0), s), a.region(op.Region(1), s))
+		return join(a.region(scf.AsIf(op).ThenRegion(), s), a.region(scf.AsIf(op).ElseRegion(), s))
 	case op.Is(gpu.Barrier), op.Is(ttg.LocalBarrier):
 		return s.met()
 	case op.Is(ttg.AsyncWait):

@@ -94,8 +94,8 @@ func (p *printer) typ(v *ir.Value) string {
 
 // op names an operation by its results, or else by its operands.
 func (p *printer) op(op *ir.Operation) string {
-	if op.NumResults() > 0 {
-		return p.value(op.Result(0))
+	if results := op.Results(); len(results) > 0 {
+		return p.value(results[0])
 	}
 	operands := make([]string, op.NumOperands())
 	for i, v := range op.OperandValues() {
@@ -138,7 +138,7 @@ func (p *printer) alias(m *ir.Operation) {
 		set := alias.Of(v)
 		var of []string
 		for _, b := range set.Buffers {
-			of = append(of, p.names[b.Result(0)])
+			of = append(of, p.names[b.OneResult()])
 		}
 		if set.Any {
 			of = append(of, "any memory")
@@ -153,7 +153,7 @@ func areas(m *ir.Operation, r *allocation.Result, function func(name string), f 
 		if !fn.Is(tt.Func) {
 			continue
 		}
-		function(fn.StringAttr("sym_name"))
+		function(tt.AsFunc(fn).SymName())
 		ir.Walk(fn, func(op *ir.Operation) ir.WalkResult {
 			if a, ok := r.Area(op); ok {
 				f(op, a)

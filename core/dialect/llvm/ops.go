@@ -14,5 +14,9 @@ var Assume = &ir.OpDef{
 	Effects:  ir.Effects{Write: true},
 }
 
+// LoopAnnotationAttr is the discardable attribute of a loop that says what LLVM may
+// do with it.
+const LoopAnnotationAttr = "llvm.loop_annotation"
+
 // Dialect is the llvm dialect.
 var Dialect = &ir.Dialect{Name: "llvm", Doc: "LLVM intrinsics", Ops: []*ir.OpDef{Assume}}

@@ -6,9 +6,13 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
-// NoInlineAttr is the discardable attribute of a function that its callers keep as
-// a call, a bool.
-const NoInlineAttr = "noinline"
+// Discardable attributes.
+const (
+	// NoInlineAttr on a function says whether calls of it stay calls.
+	NoInlineAttr = "noinline"
+	// NumStagesAttr on a loop is how many of its iterations the user wants in flight.
+	NumStagesAttr = "tt.num_stages"
+)
 
 // Functions and calls.
 var (

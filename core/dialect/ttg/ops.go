@@ -214,6 +214,18 @@ var Dialect = &ir.Dialect{
 	},
 }
 
+// Viewed is the buffer of which op gives another view; nil for operations that give
+// none.
+func Viewed(op *ir.Operation) *ir.Value {
+	switch op.Def() {
+	case MemDescIndex:
+		return AsMemDescIndex(op).Src()
+	case MemDescSubslice, MemDescTrans, MemDescReshape, MemDescReinterpret:
+		return tt.AsUnary(op).Src()
+	}
+	return nil
+}
+
 // NewConvertLayout makes src with the encoding enc; src itself if it has it.
 func NewConvertLayout(b *ir.Builder, src *ir.Value, enc ir.Attribute) *ir.Value {
 	t := src.Type().(*ir.TensorType)

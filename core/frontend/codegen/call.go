@@ -423,7 +423,7 @@ func (u *unit) compile(fn *eval.Function, symbol string, params []*syntax.Arg, v
 	u.b.SetToEnd(u.body)
 	u.b.Loc = loc
 	c.op = tt.NewFunc(u.b, symbol, "private", u.ctx.Func(types, nil), nil, locs)
-	c.op.SetAttr("noinline", u.ctx.BoolAttr(fn.Params.NoInline))
+	c.op.SetAttr(tt.NoInlineAttr, u.ctx.BoolAttr(fn.Params.NoInline))
 	g := u.newGen(fn)
 	args := c.op.Body().Args()
 	for i, v := range vals {

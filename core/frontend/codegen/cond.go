@@ -171,8 +171,8 @@ func (g *gen) ifRegion(st *syntax.If, cond *lang.Tensor) {
 		types[i] = v.Type()
 	}
 	op := u.b.Create(scf.If, ir.State{Operands: []*ir.Value{cond.V}, Types: types, Regions: 2})
-	op.Region(0).TakeBody(&thenRegion)
-	op.Region(1).TakeBody(&elseRegion)
+	scf.AsIf(op).ThenRegion().TakeBody(&thenRegion)
+	scf.AsIf(op).ElseRegion().TakeBody(&elseRegion)
 	// a yield of values stands where the last operation does, one of nothing
 	// where the conditional does
 	if len(names) == 0 {
@@ -298,12 +298,12 @@ func (g *gen) ifExp(e *syntax.IfExp) any {
 	}
 	u.b.Restore(point)
 	op := u.b.Create(scf.If, ir.State{Operands: []*ir.Value{c.V}, Types: []ir.Type{a.V.Type()}, Regions: 2})
-	op.Region(0).TakeBody(&thenRegion)
-	op.Region(1).TakeBody(&elseRegion)
+	scf.AsIf(op).ThenRegion().TakeBody(&thenRegion)
+	scf.AsIf(op).ElseRegion().TakeBody(&elseRegion)
 	g.toEnd(thenEnd)
 	scf.NewYield(u.b, a.V)
 	g.toEnd(elseEnd)
 	scf.NewYield(u.b, b.V)
 	u.b.Restore(point)
-	return &lang.Tensor{V: op.Result(0), T: a.T}
+	return &lang.Tensor{V: op.OneResult(), T: a.T}
 }

@@ -58,7 +58,7 @@ func (g *gen) body(c *compiled) {
 	end := u.b.Block()
 	u.b.Op(tt.Return, hs)
 	if len(u.errs) == 0 { // else the module is not whole, and goes nowhere
-		if reached := dropUnreached(c.op.Region(0)); len(hs) > 0 && reached[end] {
+		if reached := dropUnreached(tt.AsFunc(c.op).Body()); len(hs) > 0 && reached[end] {
 			g.node = g.fn.Span()
 			g.u.WarnHelp("end it with a return", "%s() can end without a return statement, and then returns zeros", g.fn.Name())
 			for _, h := range hs {
@@ -72,7 +72,7 @@ func (g *gen) body(c *compiled) {
 		for i, h := range hs {
 			types[i] = h.Type()
 		}
-		c.op.SetAttr("function_type", u.ctx.TypeAttr(u.ctx.Func(tt.Signature(c.op).In, types)))
+		tt.AsFunc(c.op).SetFunctionType(u.ctx.Func(tt.Signature(c.op).In, types))
 	}
 	c.result, c.done = g.result, true
 	u.gen = g.outer

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/llvm"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/frontend/lang"
@@ -172,7 +173,7 @@ func (g *gen) rangeOf(args []any, kwargs []eval.Keyword) rng {
 }
 
 func (g *gen) noLICM() ir.NamedAttr {
-	return ir.NamedAttr{Name: "llvm.loop_annotation", Attr: g.u.ctx.OpaqueAttr("llvm", "loop_annotation<licm = #llvm.loop_licm<disable = true, versioningDisable = true>>")}
+	return ir.NamedAttr{Name: llvm.LoopAnnotationAttr, Attr: g.u.ctx.OpaqueAttr("llvm", "loop_annotation<licm = #llvm.loop_licm<disable = true, versioningDisable = true>>")}
 }
 
 // carried is what a loop carries from iteration to iteration: the variables alive before
@@ -344,7 +345,7 @@ func (g *gen) forLoop(st *syntax.For, r *rng) {
 		Operands: append([]*ir.Value{lo.V, hi.V, step.V}, inits...), Types: types, Regions: 1, Attrs: r.attrs,
 	})
 	setAttrs(op, hints)
-	op.Region(0).TakeBody(&region)
+	scf.AsFor(op).Region().TakeBody(&region)
 	g.leave(&c, keep, op.Results())
 }
 
@@ -521,8 +522,8 @@ func (g *gen) whileStmt(st *syntax.While) {
 		op.SetAttr(a.Name, a.Attr)
 	}
 	setAttrs(op, hints)
-	op.Region(0).TakeBody(&beforeRegion)
-	op.Region(1).TakeBody(&afterRegion)
+	scf.AsWhile(op).Before().TakeBody(&beforeRegion)
+	scf.AsWhile(op).After().TakeBody(&afterRegion)
 	g.leave(&c, keep, op.Results())
 }
 

@@ -124,7 +124,7 @@ func (u *unit) kernel(req *Request) {
 	fn := req.Kernel
 	loc := u.defLoc(fn)
 	u.module = ir.NewOperation(builtin.Module, &ir.State{Ctx: u.ctx, Loc: loc, Regions: 1})
-	u.body = u.module.Region(0).AddBlock()
+	u.body = builtin.AsModule(u.module).BodyRegion().AddBlock()
 	params := fn.ParamList()
 	g := u.newGen(fn)
 	defer g.locate()
@@ -156,7 +156,7 @@ func (u *unit) kernel(req *Request) {
 	u.b.Loc = loc
 	c := &compiled{name: u.kernelName(req), fn: fn}
 	c.op = tt.NewFunc(u.b, c.name, "public", u.ctx.Func(types, nil), attrs, locs)
-	c.op.SetAttr("noinline", u.ctx.BoolAttr(false))
+	c.op.SetAttr(tt.NoInlineAttr, u.ctx.BoolAttr(false))
 	u.funcs[c.name] = c
 	args := c.op.Body().Args()
 	var value func(p *Param) any
@@ -215,7 +215,7 @@ const maxErrors = 20
 // failed notes a mistake, once.
 func (u *unit) failed(f *eval.Failure) {
 	for name, c := range u.funcs {
-		if !c.done && c.op != nil && c.op.StringAttr("sym_visibility") == "private" {
+		if !c.done && c.op != nil && tt.AsFunc(c.op).SymVisibility() == "private" {
 			delete(u.funcs, name) // it was being compiled
 		}
 	}

@@ -88,7 +88,7 @@ func (e *Emitter) rmw(op int64, x *atomic) *Tensor {
 			{Name: "sem", Attr: e.C.I32Attr(x.sem)},
 		},
 	})
-	return e.tensor(o.Result(0), x.val.T)
+	return e.tensor(o.OneResult(), x.val.T)
 }
 
 func atomicBits(name string, op int64) func(*Emitter, *Args) any {
@@ -160,5 +160,5 @@ func atomicCAS(e *Emitter, a *Args) any {
 		Operands: []*ir.Value{ptr.V, cmp.V, val.V},
 		Attrs:    []ir.NamedAttr{{Name: "scope", Attr: e.C.I32Attr(scope)}, {Name: "sem", Attr: e.C.I32Attr(sem)}},
 	})
-	return e.tensor(o.Result(0), val.T)
+	return e.tensor(o.OneResult(), val.T)
 }

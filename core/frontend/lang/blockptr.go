@@ -65,7 +65,7 @@ func makeBlockPtr(e *Emitter, a *Args) any {
 		Segments: []int32{1, int32(len(shape)), int32(len(strides)), int32(len(offsets))},
 		Attrs:    []ir.NamedAttr{{Name: "order", Attr: e.C.I32Array(order...)}},
 	})
-	return e.tensor(op.Result(0), t)
+	return e.tensor(op.OneResult(), t)
 }
 
 func checkPermutation(dims []int64, text string, args ...any) {
@@ -92,7 +92,7 @@ func advance(e *Emitter, a *Args) any {
 	for _, o := range offsets {
 		operands = append(operands, o.V)
 	}
-	return e.tensor(e.B.Op(tt.Advance, operands).Result(0), base.T)
+	return e.tensor(e.B.Op(tt.Advance, operands).OneResult(), base.T)
 }
 
 func (e *Emitter) loadBlock(ptr *Tensor, b *Block, mask, other *Tensor, acc tt.Access) *Tensor {

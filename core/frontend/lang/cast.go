@@ -106,7 +106,7 @@ func (e *Emitter) castFloat(x *Tensor, t Type, src, dst *DType, rounding string)
 			}
 			s.Attrs = []ir.NamedAttr{{Name: "rounding", Attr: e.C.I32Attr(mode)}}
 		}
-		return e.tensor(e.B.Create(tt.FpToFp, s).Result(0), t)
+		return e.tensor(e.B.Create(tt.FpToFp, s).OneResult(), t)
 	}
 	if (src == Float16 || src == BF16) && dst != Float32 {
 		return e.Cast(e.Cast(x, Float32), dst)

@@ -111,7 +111,7 @@ func castTo(e *Emitter, a *Args) any {
 }
 
 func (e *Emitter) unsplat(x *Tensor) *Tensor {
-	return e.tensor(e.B.Op(tt.Unsplat, []*ir.Value{x.V}).Result(0), x.Scalar())
+	return e.tensor(e.B.Op(tt.Unsplat, []*ir.Value{x.V}).OneResult(), x.Scalar())
 }
 
 func cat(e *Emitter, a *Args) any {
@@ -124,5 +124,5 @@ func cat(e *Emitter, a *Args) any {
 	}
 	t := &Block{x.Scalar(), []int64{2 * x.Shape()[0]}}
 	CheckShape(t.Shape)
-	return e.tensor(e.B.Op(tt.Cat, []*ir.Value{x.V, y.V}, t.IR(e.C)).Result(0), t)
+	return e.tensor(e.B.Op(tt.Cat, []*ir.Value{x.V, y.V}, t.IR(e.C)).OneResult(), t)
 }

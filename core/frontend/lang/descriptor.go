@@ -99,7 +99,7 @@ func makeDescriptor(e *Emitter, a *Args) any {
 	if padding == tt.PadNaN {
 		s.Attrs = []ir.NamedAttr{{Name: "padding", Attr: e.C.I32Attr(padding)}}
 	}
-	d.Handle = e.B.Create(tt.MakeTensorDesc, s).Result(0)
+	d.Handle = e.B.Create(tt.MakeTensorDesc, s).OneResult()
 	return d
 }
 
@@ -156,7 +156,7 @@ func (a *Args) offsets(i int, d *Desc) []*ir.Value {
 func descLoad(e *Emitter, a *Args) any {
 	d := a.desc()
 	operands := append([]*ir.Value{d.Handle}, a.offsets(1, d)...)
-	return e.tensor(e.B.Op(tt.DescriptorLoad, operands, d.Block.IR(e.C)).Result(0), d.Block)
+	return e.tensor(e.B.Op(tt.DescriptorLoad, operands, d.Block.IR(e.C)).OneResult(), d.Block)
 }
 
 // descValue is argument i as a value to write through d.
@@ -255,7 +255,7 @@ func descGather(e *Emitter, a *Args) any {
 	x := a.rows(d, 1)
 	y := e.scalarInt("gather(): 'y_offset'", a.val(2), Int32)
 	t := &Block{d.Block.Elem, []int64{x.Shape()[0], d.Block.Shape[1]}}
-	return e.tensor(e.B.Op(tt.DescriptorGather, []*ir.Value{d.Handle, x.V, y.V}, t.IR(e.C)).Result(0), t)
+	return e.tensor(e.B.Op(tt.DescriptorGather, []*ir.Value{d.Handle, x.V, y.V}, t.IR(e.C)).OneResult(), t)
 }
 
 func descScatter(e *Emitter, a *Args) any {

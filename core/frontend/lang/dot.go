@@ -176,7 +176,7 @@ func (e *Emitter) Dot(x, y, acc *Tensor, precision int64, imprecise any, out *DT
 		attrs = append(attrs, ir.NamedAttr{Name: "maxNumImpreciseAcc", Attr: e.C.I32Attr(limit)})
 	}
 	op := e.B.Create(tt.Dot, ir.State{Operands: []*ir.Value{x.V, y.V, acc.V}, Attrs: attrs})
-	return e.tensor(op.Result(0), t)
+	return e.tensor(op.OneResult(), t)
 }
 
 // dotOperands checks the operands' types. Formats that the hardware does not
@@ -278,7 +278,7 @@ func dotScaled(e *Emitter, a *Args) any {
 		{Name: "lhs_k_pack", Attr: e.C.BoolAttr(lhs.kPack)},
 		{Name: "rhs_k_pack", Attr: e.C.BoolAttr(rhs.kPack)},
 	}})
-	return e.tensor(op.Result(0), t)
+	return e.tensor(op.OneResult(), t)
 }
 
 // scaledOperand is one side of dot_scaled.

@@ -132,7 +132,7 @@ func (e *Emitter) extern(xs []*Tensor, calls []externCall) *Tensor {
 		{Name: "pure", Attr: e.C.BoolAttr(c.pure)},
 		{Name: "symbol", Attr: e.C.StringAttr(c.symbol)},
 	}})
-	return e.tensor(op.Result(0), t)
+	return e.tensor(op.OneResult(), t)
 }
 
 func typeTuple(xs []*Tensor) *eval.Tuple {

@@ -16,14 +16,14 @@ var mathematics = []*Builtin{
 	floatFn("erf", math.Erf), floatFn("floor", math.Floor), floatFn("ceil", math.Ceil),
 	{Name: "sqrt_rn", Params: "x", Member: true, Fn: func(e *Emitter, a *Args) any {
 		x := a.ofType(0, errMathDtype, Float32)
-		return e.tensor(e.B.Op(tt.PreciseSqrt, []*ir.Value{x.V}).Result(0), x.T)
+		return e.tensor(e.B.Op(tt.PreciseSqrt, []*ir.Value{x.V}).OneResult(), x.T)
 	}},
 	{Name: "div_rn", Params: "x y", Member: true, Fn: func(e *Emitter, a *Args) any {
 		x, y := e.operands(a.number(0), a.number(1), pair{})
 		if dtypeOf(x.T) != Float32 {
 			eval.FailHelp("convert with .to(tl.float32) first; / is exact on tl.float64", errDivRnDtype, x.Scalar())
 		}
-		return e.tensor(e.B.Op(tt.PreciseDivf, []*ir.Value{x.V, y.V}).Result(0), x.T)
+		return e.tensor(e.B.Op(tt.PreciseDivf, []*ir.Value{x.V, y.V}).OneResult(), x.T)
 	}},
 	{Name: "fdiv", Params: "x y ieee_rounding=False", Fn: func(e *Emitter, a *Args) any {
 		x, y := a.tensor(0), a.tensor(1)
@@ -56,7 +56,7 @@ var mathematics = []*Builtin{
 			}
 		}
 		x, y = e.operands(x, y, pair{})
-		return e.tensor(e.B.Op(tt.Mulhiui, []*ir.Value{x.V, y.V}).Result(0), x.T)
+		return e.tensor(e.B.Op(tt.Mulhiui, []*ir.Value{x.V, y.V}).OneResult(), x.T)
 	}},
 	{Name: "abs", Params: "x", Member: true, Fn: abs},
 	{Name: "minimum", Params: "x y propagate_nan=none", Fn: minMax(arith.MinNumF, arith.MinimumF, arith.MinSI, arith.MinUI)},
@@ -202,7 +202,7 @@ func clamp(e *Emitter, a *Args) any {
 		Operands: []*ir.Value{x.V, lo.V, hi.V},
 		Attrs:    []ir.NamedAttr{{Name: "propagateNan", Attr: e.C.I32Attr(mode)}},
 	})
-	return e.tensor(op.Result(0), x.T)
+	return e.tensor(op.OneResult(), x.T)
 }
 
 func where(e *Emitter, a *Args) any {

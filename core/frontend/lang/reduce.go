@@ -112,11 +112,19 @@ func values(xs []*Tensor) []*ir.Value {
 	return vs
 }
 
+// combineRegion is the region of a reduction or scan.
+func combineRegion(op *ir.Operation) *ir.Region {
+	if op.Is(tt.Scan) {
+		return tt.AsScan(op).CombineOp()
+	}
+	return tt.AsReduce(op).CombineOp()
+}
+
 // combine fills the region of a reduction or scan: a call of fn with two
 // values an input, all left ones first.
 func (e *Emitter) combine(op *ir.Operation, xs []*Tensor, fn *eval.Function, ret *ir.OpDef) {
 	point := e.B.Save()
-	block := op.Region(0).AddBlock()
+	block := combineRegion(op).AddBlock()
 	args := make([]any, 0, 2*len(xs))
 	for range 2 {
 		for _, x := range xs {
@@ -241,7 +249,7 @@ func mapElementwise(e *Emitter, a *Args) any {
 	op := e.B.Create(tt.MapElementwise, ir.State{Operands: values(xs), Types: irTypes, Regions: 1, Attrs: []ir.NamedAttr{
 		{Name: "pack", Attr: e.C.I32Attr(pack)},
 	}})
-	op.Region(0).TakeBody(&region)
+	tt.AsMapElementwise(op).ScalarOp().TakeBody(&region)
 	res := make([]*Tensor, len(types))
 	for i, ty := range types {
 		res[i] = e.tensor(op.Result(i), ty)

@@ -105,7 +105,7 @@ func (e *Emitter) Reshape(x *Tensor, shape []int64, reorder bool) *Tensor {
 	if reorder {
 		s.Attrs = []ir.NamedAttr{{Name: "allow_reorder", Attr: e.C.Unit()}}
 	}
-	return e.tensor(e.B.Create(tt.Reshape, s).Result(0), t)
+	return e.tensor(e.B.Create(tt.Reshape, s).OneResult(), t)
 }
 
 // Permute reorders the dimensions: dimension i of the result is dims[i] of x.
@@ -124,7 +124,7 @@ func (e *Emitter) Permute(x *Tensor, dims []int64) *Tensor {
 		Operands: []*ir.Value{x.V}, Types: []ir.Type{t.IR(e.C)},
 		Attrs: []ir.NamedAttr{{Name: "order", Attr: e.C.I32Array(dims...)}},
 	})
-	return e.tensor(op.Result(0), t)
+	return e.tensor(op.OneResult(), t)
 }
 
 func trans(e *Emitter, a *Args) any {
@@ -158,7 +158,7 @@ func (e *Emitter) Join(x, y *Tensor) *Tensor {
 	}
 	t := &Block{x.Scalar(), append(slices.Clone(x.Shape()), 2)}
 	CheckShape(t.Shape)
-	r := e.tensor(e.B.Op(tt.Join, []*ir.Value{x.V, y.V}, t.IR(e.C)).Result(0), t)
+	r := e.tensor(e.B.Op(tt.Join, []*ir.Value{x.V, y.V}, t.IR(e.C)).OneResult(), t)
 	if scalar {
 		return e.Reshape(r, []int64{2}, false)
 	}
@@ -178,8 +178,8 @@ func split(e *Emitter, a *Args) any {
 	}
 	t := &Block{x.Scalar(), slices.Clone(shape[:len(shape)-1])}
 	irt := t.IR(e.C)
-	op := e.B.Op(tt.Split, []*ir.Value{x.V}, irt, irt)
-	l, r := e.tensor(op.Result(0), t), e.tensor(op.Result(1), t)
+	halves := tt.AsSplit(e.B.Op(tt.Split, []*ir.Value{x.V}, irt, irt))
+	l, r := e.tensor(halves.OutLHS(), t), e.tensor(halves.OutRHS(), t)
 	if flat {
 		return eval.NewTuple(e.unsplat(l), e.unsplat(r))
 	}
@@ -206,7 +206,7 @@ func gather(e *Emitter, a *Args) any {
 		Operands: []*ir.Value{src.V, idx.V}, Types: []ir.Type{t.IR(e.C)},
 		Attrs: []ir.NamedAttr{{Name: "axis", Attr: e.C.I32Attr(int64(axis))}},
 	})
-	return e.tensor(op.Result(0), t)
+	return e.tensor(op.OneResult(), t)
 }
 
 func histogram(e *Emitter, a *Args) any {
@@ -226,7 +226,7 @@ func histogram(e *Emitter, a *Args) any {
 		operands = append(operands, mask.V)
 	}
 	t := &Block{Int32, shape}
-	return e.tensor(e.B.Op(tt.Histogram, operands, t.IR(e.C)).Result(0), t)
+	return e.tensor(e.B.Op(tt.Histogram, operands, t.IR(e.C)).OneResult(), t)
 }
 
 // Index is x[…]: None makes a new dimension, a full slice keeps one.

@@ -78,8 +78,8 @@ func normalLines(module *ir.Operation) []line {
 		blocks: make(map[*ir.Block]string), symbols: make(map[string]string),
 	}
 	ir.Walk(module, func(op *ir.Operation) ir.WalkResult {
-		if op.StringAttr("sym_visibility") == "private" {
-			n.symbols[op.StringAttr("sym_name")] = fmt.Sprintf("@f%d", len(n.symbols))
+		if op.IsPrivate() {
+			n.symbols[op.SymbolName()] = fmt.Sprintf("@f%d", len(n.symbols))
 		}
 		return ir.Advance
 	})
@@ -111,12 +111,12 @@ func (n *normalizer) define(op *ir.Operation) {
 }
 
 func isConstant(op *ir.Operation) bool {
-	return op.Def().Has(ir.ConstantLike) && op.Attr("value") != nil
+	return op.ConstantValue() != nil
 }
 
 func (n *normalizer) operand(v *ir.Value) operand {
 	if d := v.Def(); d != nil && isConstant(d) {
-		return operand{constant: text.AttrString(n.ctx, d.Attr("value"))}
+		return operand{constant: text.AttrString(n.ctx, d.ConstantValue())}
 	}
 	return operand{id: n.ids[v]}
 }

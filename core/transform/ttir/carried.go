@@ -44,7 +44,12 @@ func (x *expander) function(f *ir.Operation) error {
 	if f.Body() == nil {
 		return nil
 	}
-	return x.region(f.Region(0))
+	for _, r := range f.Regions() {
+		if err := x.region(r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // finish erases what was replaced and says how much that was.
@@ -199,20 +204,20 @@ func read(int) bool { return false }
 func (x *expander) loop(op *ir.Operation) error {
 	inits := scf.Inits(op)
 	if !x.any(inits) {
-		return x.region(op.Region(0))
+		return x.region(scf.AsFor(op).Region())
 	}
 	fresh := make([]bool, len(inits)) // made anew in each round
-	for i, a := range op.Body().Args()[1:] {
+	for i, a := range scf.IterArgs(op) {
 		fresh[i] = !a.HasUses() && !op.Result(i).HasUses()
 	}
 	flat := x.flat(inits)
 	n := x.b.Create(scf.For, ir.State{
-		Operands: append(op.OperandValues()[:3:3], flat...), Types: typesOf(flat), Attrs: op.Attrs(), Regions: 1,
+		Operands: append([]*ir.Value{scf.LowerBound(op), scf.UpperBound(op), scf.Step(op)}, flat...), Types: typesOf(flat), Attrs: op.Attrs(), Regions: 1,
 	})
-	n.Region(0).TakeBody(op.Region(0))
+	scf.AsFor(n).Region().TakeBody(scf.AsFor(op).Region())
 	body := n.Body()
 	x.expandArgs(body, 1, inits)
-	if err := x.region(n.Region(0)); err != nil {
+	if err := x.region(scf.AsFor(n).Region()); err != nil {
 		return err
 	}
 	if err := x.end(body.Terminator(), 0, inits, func(i int) bool { return fresh[i] }); err != nil {
@@ -224,30 +229,31 @@ func (x *expander) loop(op *ir.Operation) error {
 }
 
 func (x *expander) while(op *ir.Operation) error {
-	inits := scf.AsWhile(op).Inits()
-	before, after := op.Region(0).First(), op.Region(1).First()
+	loop := scf.AsWhile(op)
+	inits := loop.Inits()
+	before, after := loop.Before().First(), loop.After().First()
 	x.expandArgs(before, 0, inits)
-	if err := x.region(op.Region(0)); err != nil {
+	if err := x.region(loop.Before()); err != nil {
 		return err
 	}
-	cond := before.Terminator()
-	passed := cond.OperandValues()[1:]
+	cond := scf.AsCondition(before.Terminator())
+	passed := cond.Args()
 	if !x.any(inits) && !x.any(passed) {
-		return x.region(op.Region(1))
+		return x.region(loop.After())
 	}
 	x.expandArgs(after, 0, passed)
-	if err := x.region(op.Region(1)); err != nil {
+	if err := x.region(loop.After()); err != nil {
 		return err
 	}
 	if err := x.end(after.Terminator(), 0, inits, read); err != nil {
 		return err
 	}
-	if err := x.end(cond, 1, passed, read); err != nil {
+	if err := x.end(cond.Op, 1, passed, read); err != nil {
 		return err
 	}
 	x.b.At(op)
 	n := x.b.Create(scf.While, ir.State{
-		Operands: x.flat(inits), Types: typesOf(cond.OperandValues()[1:]), Attrs: op.Attrs(), Regions: 2,
+		Operands: x.flat(inits), Types: typesOf(cond.Args()), Attrs: op.Attrs(), Regions: 2,
 	})
 	for i := range 2 {
 		n.Region(i).TakeBody(op.Region(i))
@@ -267,7 +273,7 @@ func (x *expander) choice(op *ir.Operation) error {
 	if op.NumResults() == 0 {
 		return nil
 	}
-	yes := op.Region(0).First().Terminator().OperandValues()
+	yes := scf.AsIf(op).ThenRegion().First().Terminator().OperandValues()
 	if !x.any(yes) {
 		return nil
 	}

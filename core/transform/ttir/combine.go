@@ -55,12 +55,12 @@ func isZero(v *ir.Value) bool {
 // addOfDot: c + dot(a, b, 0) is dot(a, b, c), where nobody else uses the dot. Of
 // two dots the second takes the first.
 func addOfDot(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	at := 1
-	if !op.Operand(1).DefIs(tt.Dot) {
-		at = 0
+	sum := arith.AsBinary(op)
+	def, c := sum.Rhs().Def(), sum.Lhs()
+	if !sum.Rhs().DefIs(tt.Dot) {
+		def, c = sum.Lhs().Def(), sum.Rhs()
 	}
-	def, c := op.Operand(at).Def(), op.Operand(1-at)
-	if def == nil || !def.Is(tt.Dot) || !def.Result(0).HasOneUse() {
+	if def == nil || !def.Is(tt.Dot) || !def.OneResult().HasOneUse() {
 		return false
 	}
 	dot := tt.AsDot(def)
@@ -68,9 +68,9 @@ func addOfDot(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		return false
 	}
 	d := rw.Create(tt.Dot, ir.State{
-		Operands: []*ir.Value{dot.A(), dot.B(), c}, Types: []ir.Type{op.Result(0).Type()}, Attrs: def.Attrs(),
+		Operands: []*ir.Value{dot.A(), dot.B(), c}, Types: []ir.Type{op.OneResult().Type()}, Attrs: def.Attrs(),
 	})
-	rw.Replace(op, d.Result(0))
+	rw.Replace(op, d.OneResult())
 	return true
 }
 
@@ -129,7 +129,7 @@ func selectOfLoad(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		Operands: []*ir.Value{load.Ptr(), mask, choice.FalseValue()}, Segments: []int32{1, 1, 1},
 		Types: []ir.Type{choice.Result().Type()}, Attrs: load.Op.Attrs(),
 	})
-	rw.Replace(op, n.Result(0))
+	rw.Replace(op, n.OneResult())
 	return true
 }
 
@@ -155,13 +155,13 @@ func sumOfProducts(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	if len(as) != 2 || len(bs) != 2 || as[0] < minDot || as[1] < minDot || bs[1] < minDot {
 		return false
 	}
-	t := op.Result(0).Type()
+	t := op.OneResult().Type()
 	zero := rw.Constant(op, arith.FloatValue(rw.Context(), t, 0), t)
 	d := rw.Create(tt.Dot, ir.State{
 		Operands: []*ir.Value{a, b, zero}, Types: []ir.Type{t},
 		Attrs: []ir.NamedAttr{{Name: "inputPrecision", Attr: rw.Context().I32Attr(tt.PrecisionTF32)}},
 	})
-	rw.Replace(op, d.Result(0))
+	rw.Replace(op, d.OneResult())
 	return true
 }
 
@@ -185,7 +185,7 @@ func expanded(v *ir.Value, axis int64) *ir.Value {
 func isFloatSum(op *ir.Operation) bool {
 	body := op.Body()
 	add := body.First()
-	if !add.Is(arith.AddF) || add.Next() != body.Terminator() || body.Terminator().Operand(0) != add.Result(0) {
+	if !add.Is(arith.AddF) || add.Next() != body.Terminator() || tt.AsReduceReturn(body.Terminator()).ResultAt(0) != add.OneResult() {
 		return false
 	}
 	x, y := arith.AsAddF(add).Lhs(), arith.AsAddF(add).Rhs()
@@ -197,10 +197,10 @@ func isFloatSum(op *ir.Operation) bool {
 // as its index or whether it counts. (Triton 3.6 overlooks that: there the index
 // that a reduction of a reshaped block finds may be another element's.)
 func reshapeAnyOrder(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	if tt.AsReshape(op).AllowReorder() || len(ir.ShapeOf(op.Result(0).Type())) != 1 || !op.HasUses() {
+	if tt.AsReshape(op).AllowReorder() || len(ir.ShapeOf(op.OneResult().Type())) != 1 || !op.HasUses() {
 		return false
 	}
-	for u := range op.Result(0).Users() {
+	for u := range op.OneResult().Users() {
 		if !u.Is(tt.Reduce) && !u.Is(tt.Histogram) || u.NumOperands() > 1 {
 			return false
 		}
@@ -214,10 +214,10 @@ func reshapeAnyOrder(rw *rewrite.Rewriter, op *ir.Operation) bool {
 // when the reshape only drops leading dimensions of size 1.
 func reshapeOfDescriptorLoad(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	load := tt.AsReshape(op).Src().Def()
-	if load == nil || !load.Is(tt.DescriptorLoad) || !load.Result(0).HasOneUse() {
+	if load == nil || !load.Is(tt.DescriptorLoad) || !load.OneResult().HasOneUse() {
 		return false
 	}
-	from, to := ir.ShapeOf(load.Result(0).Type()), ir.ShapeOf(op.Result(0).Type())
+	from, to := ir.ShapeOf(load.OneResult().Type()), ir.ShapeOf(op.OneResult().Type())
 	lead := len(from) - len(to)
 	if lead <= 0 {
 		return false
@@ -228,8 +228,8 @@ func reshapeOfDescriptorLoad(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		}
 	}
 	n := rw.Create(tt.DescriptorLoad, ir.State{
-		Operands: load.OperandValues(), Types: []ir.Type{op.Result(0).Type()}, Attrs: load.Attrs(),
+		Operands: load.OperandValues(), Types: []ir.Type{op.OneResult().Type()}, Attrs: load.Attrs(),
 	})
-	rw.Replace(op, n.Result(0))
+	rw.Replace(op, n.OneResult())
 	return true
 }

@@ -91,7 +91,7 @@ func (k *keeping) decide(f *ir.Operation, info *axisinfo.Result, made []decision
 	forDots := false
 	for _, d := range made {
 		if d.kept {
-			kept[d.made.Result(0)] = true
+			kept[d.made.OneResult()] = true
 			forDots = forDots || servesProducts(d.made)
 		}
 	}
@@ -129,7 +129,7 @@ func unfit(f, made *ir.Operation, used map[*ir.Value]memoryUse) string {
 		return "a function that is called makes it"
 	case inLoop(made):
 		return "it is made in a loop"
-	case !onlyCopies(made.Result(0)):
+	case !onlyCopies(made.OneResult()):
 		return "a loop, a condition, a call, a gather or a scatter takes it"
 	case u.read && u.written:
 		return "the kernel both reads and writes the memory that it describes"
@@ -141,7 +141,7 @@ func unfit(f, made *ir.Operation, used map[*ir.Value]memoryUse) string {
 // descriptor that made makes. In a kernel without such, writing descriptors, by each
 // program, and waiting for copies takes longer than loads and stores of registers.
 func servesProducts(made *ir.Operation) bool {
-	for u := range made.Result(0).Users() {
+	for u := range made.OneResult().Users() {
 		for p := u.Parent(); p != nil; p = p.Parent() {
 			if (p.Is(scf.For) || p.Is(scf.While)) && hasDot(p) {
 				return true
@@ -200,11 +200,11 @@ func useOfMemory(f *ir.Operation) map[*ir.Value]memoryUse {
 	ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
 		switch op.Def() {
 		case tt.Load, tt.DescriptorLoad, tt.DescriptorGather:
-			add(op.Operand(0), true, false)
+			add(tt.Address(op), true, false)
 		case tt.Store, tt.DescriptorStore, tt.DescriptorReduce, tt.DescriptorScatter:
-			add(op.Operand(0), false, true)
+			add(tt.Address(op), false, true)
 		default:
-			if followed(op) || op.Is(scf.For) {
+			if tt.PointsInto(op) != nil || op.Is(scf.For) {
 				break
 			}
 			for i, v := range op.Operands() {
@@ -216,16 +216,6 @@ func useOfMemory(f *ir.Operation) map[*ir.Value]memoryUse {
 		return ir.Advance
 	})
 	return uses
-}
-
-// followed reports whether the pointer that op makes points into the memory that
-// its first operand does.
-func followed(op *ir.Operation) bool {
-	switch op.Def() {
-	case tt.AddPtr, tt.Splat, tt.Broadcast, tt.ExpandDims, tt.Reshape, tt.Trans, tt.Bitcast, tt.MakeTensorDesc:
-		return true
-	}
-	return false
 }
 
 // carriedAlong reports whether operand i of op hands a loop's pointer to its next
@@ -245,15 +235,15 @@ func root(v *ir.Value) *ir.Value {
 		op := v.Def()
 		switch {
 		case op == nil:
-			loop := v.Block().Parent()
-			if loop == nil || !loop.Is(scf.For) || v.Index() == 0 {
+			loop, i := v.Block().Parent(), scf.CarriedIndex(v)
+			if loop == nil || !loop.Is(scf.For) || i < 0 {
 				return v
 			}
-			v = scf.Inits(loop)[v.Index()-1]
+			v = scf.AsFor(loop).InitArgsAt(i)
 		case op.Is(scf.For):
-			v = scf.Inits(op)[v.Index()]
-		case followed(op):
-			v = op.Operand(0)
+			v = scf.AsFor(op).InitArgsAt(v.Index())
+		case tt.PointsInto(op) != nil:
+			v = tt.PointsInto(op)
 		default:
 			return v
 		}

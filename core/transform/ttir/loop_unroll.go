@@ -3,6 +3,7 @@ package ttir
 import (
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 )
@@ -62,12 +63,12 @@ func unroll(op *ir.Operation, n int64) {
 	}
 	scf.AsFor(tail).SetLowerBound(mid)
 	for i, r := range op.Results() {
-		tail.SetOperand(3+i, r)
+		scf.AsFor(tail).SetInitArgsAt(i, r)
 	}
-	tail.SetAttr("tt.num_stages", op.Context().I32Attr(1))
+	tail.SetAttr(tt.NumStagesAttr, op.Context().I32Attr(1))
 
-	op.SetOperand(1, mid)
-	op.SetOperand(2, arith.Binary(b, arith.MulI, step, arith.Int(b, t, n)))
+	scf.AsFor(op).SetUpperBound(mid)
+	scf.AsFor(op).SetStep(arith.Binary(b, arith.MulI, step, arith.Int(b, t, n)))
 	repeatBody(op, step, n)
 }
 
@@ -89,9 +90,10 @@ func repeatBody(op *ir.Operation, step *ir.Value, n int64) {
 	for k := int64(1); k < n; k++ {
 		m := ir.NewMapping()
 		offset := arith.Binary(b, arith.MulI, step, arith.Int(b, step.Type(), k))
-		m.Map(body.Arg(0), arith.Binary(b, arith.AddI, body.Arg(0), offset))
+		iv := scf.InductionVar(op)
+		m.Map(iv, arith.Binary(b, arith.AddI, iv, offset))
 		for i, v := range carried {
-			m.Map(body.Arg(i+1), v)
+			m.Map(scf.IterArg(op, i), v)
 		}
 		for _, x := range original {
 			b.Insert(x.Clone(m))

@@ -66,7 +66,7 @@ func splatAfter(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	if !repeatable(op) {
 		return false
 	}
-	t, ok := op.Result(0).Type().(*ir.TensorType)
+	t, ok := op.OneResult().Type().(*ir.TensorType)
 	if !ok {
 		return false
 	}
@@ -82,7 +82,7 @@ func splatAfter(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		}
 	}
 	small := rw.Create(op.Def(), ir.State{Operands: operands, Types: []ir.Type{t.Elem}, Attrs: op.Attrs(), Segments: op.Segments()})
-	rw.Replace(op, tt.Unary(rw.Builder, tt.Splat, small.Result(0), t))
+	rw.Replace(op, tt.Unary(rw.Builder, tt.Splat, small.OneResult(), t))
 	return true
 }
 
@@ -90,7 +90,7 @@ func broadcastAfter(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	if !repeatable(op) {
 		return false
 	}
-	t, ok := op.Result(0).Type().(*ir.TensorType)
+	t, ok := op.OneResult().Type().(*ir.TensorType)
 	if !ok {
 		return false
 	}
@@ -128,6 +128,6 @@ func broadcastAfter(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	small := rw.Create(op.Def(), ir.State{
 		Operands: operands, Types: []ir.Type{c.Tensor(from.Shape, t.Elem, from.Encoding)}, Attrs: op.Attrs(), Segments: op.Segments(),
 	})
-	rw.Replace(op, tt.Unary(rw.Builder, tt.Broadcast, small.Result(0), t))
+	rw.Replace(op, tt.Unary(rw.Builder, tt.Broadcast, small.OneResult(), t))
 	return true
 }

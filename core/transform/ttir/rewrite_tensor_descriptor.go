@@ -85,9 +85,10 @@ func rewriteDescriptors(r *pass.Run, kept map[*ir.Value]bool) error {
 		compound: tt.DescLike.Test, what: "a tensor descriptor",
 		stays: func(op *ir.Operation) bool {
 			if op.Is(tt.MakeTensorDesc) {
-				return kept[op.Result(0)]
+				return kept[op.OneResult()]
 			}
-			return op.NumOperands() > 0 && kept[op.Operand(0)]
+			through := tt.Address(op)
+			return through != nil && kept[through]
 		},
 	}, nil}
 	d.visit = d.access
@@ -336,8 +337,8 @@ func (d *descriptors) read(op *ir.Operation, desc *descriptor, indices []*ir.Val
 	}
 	v := d.b.Create(tt.Load, ir.State{
 		Operands: []*ir.Value{ptrs, mask, other}, Segments: []int32{1, 1, 1}, Types: []ir.Type{block}, Attrs: op.Attrs(),
-	}).Result(0)
-	if to := op.Result(0).Type(); to != ir.Type(block) { // a load that drops leading dimensions of size 1
+	}).OneResult()
+	if to := op.OneResult().Type(); to != ir.Type(block) { // a load that drops leading dimensions of size 1
 		v = tt.Unary(d.b, tt.Reshape, v, to)
 	}
 	return v

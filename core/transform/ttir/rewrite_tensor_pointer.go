@@ -182,7 +182,7 @@ func (w *windows) load(op tt.LoadOp) {
 	n := w.b.Create(tt.Load, ir.State{
 		Operands: operands, Segments: segments, Types: []ir.Type{op.Result().Type()}, Attrs: accessAttrs(op.Op),
 	})
-	op.Op.ReplaceAllUsesWith(n.Result(0))
+	op.Op.ReplaceAllUsesWith(n.OneResult())
 }
 
 // padding is the value of what lies outside: 0 or NaN.

@@ -44,7 +44,7 @@ func Of(module *ir.Operation) Machine {
 func (m Machine) At(op *ir.Operation) Machine {
 	for ; op.Parent() != nil; op = op.Parent() {
 		p := op.Parent()
-		if !p.Is(ttg.WarpSpecializePartitions) {
+		if !p.Is(ttg.WarpSpecializePartitions) || !p.Parent().Is(ttg.WarpSpecialize) {
 			continue
 		}
 		counts := ttg.AsWarpSpecialize(p.Parent()).PartitionNumWarps()

@@ -100,7 +100,7 @@ func EarlyLoads(unit dots.MatrixUnit, info *axisinfo.Result, loop *ir.Operation,
 // stagesOf is how many stages loop has, of its own or by the option, and whether
 // they are its own.
 func stagesOf(loop *ir.Operation, numStages int) (stages int, own bool) {
-	if n, ok := loop.IntAttr(numStagesAttr); ok {
+	if n, ok := loop.IntAttr(tt.NumStagesAttr); ok {
 		return int(n), true
 	}
 	return numStages, false
@@ -216,14 +216,12 @@ func basePointer(v *ir.Value) *ir.Value {
 			v = scf.AsFor(loop).InitArgsAt(i)
 			continue
 		}
-		switch op.Def() {
-		case tt.AddPtr:
-			v = tt.AsAddPtr(op).Ptr()
-		case tt.MakeTensorDesc:
-			v = tt.AsMakeTensorDesc(op).Base()
-		case tt.Splat, tt.Broadcast, tt.ExpandDims, tt.Reshape, tt.Trans, tt.Bitcast, ttg.ConvertLayout:
-			v = tt.AsUnary(op).Src()
-		case scf.For:
+		switch from := tt.PointsInto(op); {
+		case from != nil:
+			v = from
+		case op.Is(ttg.ConvertLayout):
+			v = ttg.AsConvertLayout(op).Src()
+		case op.Is(scf.For):
 			v = scf.AsFor(op).InitArgsAt(v.Index())
 		default:
 			return v

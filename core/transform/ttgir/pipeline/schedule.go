@@ -23,8 +23,6 @@ const (
 	clusterAttr = "loop.cluster"
 	// maxStageAttr on a loop is its greatest stage.
 	maxStageAttr = "tt.scheduled_max_stage"
-	// numStagesAttr on a loop is how many iterations the user wants in flight.
-	numStagesAttr = "tt.num_stages"
 )
 
 // cluster is a group of operations of one iteration that stand together, in the

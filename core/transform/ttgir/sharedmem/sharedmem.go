@@ -32,13 +32,7 @@ func Type(c *ir.Context, shape []int64, elem ir.Type, e layout.Encoding, mutable
 }
 
 // IsView reports whether op is another view of a buffer.
-func IsView(op *ir.Operation) bool {
-	switch op.Def() {
-	case ttg.MemDescIndex, ttg.MemDescSubslice, ttg.MemDescTrans, ttg.MemDescReshape, ttg.MemDescReinterpret:
-		return true
-	}
-	return false
-}
+func IsView(op *ir.Operation) bool { return ttg.Viewed(op) != nil }
 
 // IsMutable reports whether what a buffer holds may change after it was made.
 func IsMutable(buffer *ir.Value) bool { return buffer.Type().(*ttg.MemDescType).Mutable }
