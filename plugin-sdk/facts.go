@@ -115,7 +115,7 @@ type OptionSpec struct {
 	Default string   `json:"default"`
 	Doc     string   `json:"doc"`
 	Choices []string `json:"choices,omitempty"` // of a string or a string list
-	// Derived options stand in the metadata but cannot be given by a user.
+	// Derived options are in the metadata but cannot be given by a user.
 	Derived bool `json:"derived,omitempty"`
 	// CallerOnly options name files or arguments of a tool, which is not for the
 	// author of a kernel to choose. The host takes them from the command line and

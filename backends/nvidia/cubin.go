@@ -197,7 +197,7 @@ func ptxasMessage(line string) (at int, message string, ok bool) {
 }
 
 // locate makes the diagnostic of a message about a line of the PTX, which lies in
-// the file kept. It stands where the user's text is: at that line for PTX that the
+// the file kept. Its place is where the user's text is: at that line for PTX that the
 // user gave, else where the line came from, as far as the PTX says so.
 func locate(c *backend.Compilation, line int, message, kept string) sdk.Diagnostic {
 	ptx := string(c.Artifact)

@@ -149,7 +149,7 @@ func (f *compileFlags) variants(ctx context.Context, env *environment, src *core
 	return variants, err
 }
 
-// compileAll compiles the variants side by side. Kernels stand at the places of
+// compileAll compiles the variants side by side. Kernels are at the places of
 // their variants; those that failed are nil, and the error says why.
 func compileAll(ctx context.Context, variants []*core.Source, req *request) ([]*core.Kernel, error) {
 	kernels := make([]*core.Kernel, len(variants))

@@ -25,7 +25,7 @@ the stage of the other file first (to ttir where both are Python files). One of
 them may be -, standard input.
 
 Not compared are names of values, blocks, private functions and aliases;
-locations; where constants stand, in which order and how often; the order of the
+locations; where constants are, in which order and how often; the order of the
 operands of commutative operations; and attributes that have their default
 value. In the diff a value of B that no value of A corresponds to has a name of
 the form %b0.

@@ -36,7 +36,7 @@ in particular; if one is not among them, or depends on the target, the backend f
 the module's ttg.target runs them all.
 
 Dialects of vendors come from the backends that declare them. Operations of other
-dialects may stand in generic form.
+dialects may be in generic form.
 
 What comes out without passes for a file that Triton or tritonc printed has the
 file's own bytes. Locations are printed where the file has them. With

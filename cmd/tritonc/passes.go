@@ -18,12 +18,12 @@ import (
 )
 
 const passesLong = `List the passes that a compile for a target runs, stage by stage, each with the
-reason why it stands where it does.
+reason why it is where it does.
 
 A row with brackets has a condition; --all shows the rows that it leaves out in
 their places, too, marked with a dash. --pipeline prints a stage's passes as
 tritonc opt --passes reads them, --from and --until a slice of them; a row is
-meant by its pass or, where that stands more than once, by its number.
+meant by its pass or, where that is there more than once, by its number.
 
 Without --target the passes that tritonc opt has of its own are listed, with their
 options. With the name of one it is explained by an example: a module before it,
@@ -239,7 +239,7 @@ func (f *passesFlags) stages(ctx context.Context, host *plugin.Host, target stri
 
 // printStage writes rows of a stage's table: number, pass and reason, below it
 // the options that are set. Rows that a condition leaves out are named at the
-// end, or with all stand in their places.
+// end, or with all in their places.
 func printStage(w io.Writer, s *sdk.Stage, rows []numberedRow, all bool) {
 	width := 0
 	for _, row := range rows {

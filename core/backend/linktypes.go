@@ -23,7 +23,7 @@ func functionTypes(ir, keyword string) map[string]string {
 		} else {
 			name, rest, _ = strings.Cut(rest, "(")
 		}
-		// Before the name stand linkage, attributes and, last, the result's type.
+		// Before the name come linkage, attributes and, last, the result's type.
 		words := splitTop(head, ' ')
 		result := words[len(words)-1]
 		if n := len(words); n > 1 && strings.HasPrefix(result, "addrspace(") {

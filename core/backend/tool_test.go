@@ -205,7 +205,7 @@ func TestToolMemo(t *testing.T) {
 }
 
 // A memo that another version of tritonc wrote, with entries of another form,
-// must not stand in the way of a tool that works.
+// must not be in the way of a tool that works.
 func TestMemoOfAnotherForm(t *testing.T) {
 	want, err := LLC.Find(t.Context(), nil)
 	if err != nil {

@@ -84,7 +84,7 @@ func TestMarksOutside(t *testing.T) {
 	}
 }
 
-// What a terminal would obey is not printed, wherever it stands.
+// What a terminal would obey is not printed, wherever it is.
 func TestControlCharacters(t *testing.T) {
 	const evil = "a\x1b[2J\r\x00\u009bb\u202ec"
 	d := &Diagnostic{Pos: Pos{evil, 1, 1}, Message: evil, Help: evil + "\nmore", Line: evil}

@@ -133,7 +133,7 @@ func (b *binder) launch() {
 	}
 	b.record()
 	if b.fn.Params.Autotune() == nil {
-		b.tune(nil) // the configurations stand in a file
+		b.tune(nil) // the configurations are in a file
 	}
 	for _, l := range b.fn.Params.Launchers {
 		switch l := l.(type) {

@@ -15,7 +15,7 @@ import (
 	"github.com/tritonc/tritonc/core/frontend/lang"
 )
 
-// ConfigFile is a list of configurations of an autotuned kernel that stands
+// ConfigFile is a list of configurations of an autotuned kernel that is
 // outside the Python file, for decorators that cannot be evaluated at compile
 // time. It is JSON: an array of objects, each a configuration in one of two
 // forms. As Python's vars(triton.Config) has it:

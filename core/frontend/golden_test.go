@@ -13,7 +13,7 @@ import (
 )
 
 // TestGolden shows the module that each kernel of an archive becomes. The
-// signatures stand in the file's comments; "locations: yes" prints places too.
+// signatures are in the file's comments; "locations: yes" prints places too.
 func TestGolden(t *testing.T) {
 	golden.Run(t, "testdata/golden", func(c *golden.Case) {
 		f, err := Parse("k.py", "k.py", []byte(c.Input("k.py")))

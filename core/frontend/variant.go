@@ -270,7 +270,7 @@ func nameVariants(list []*Variant) {
 }
 
 // difference joins what variant j says of the settings in which the variants
-// differ. Types stand without their parameter's name, and once where several in
+// differ. Types are shown without their parameter's name, and once where several in
 // a row are the same.
 func difference(all [][]setting, j int) string {
 	var parts []string

@@ -1,7 +1,7 @@
 package ir
 
 // Constraints over scalar types or tensors of them, shared by the dialects'
-// tables. The names stand in the verifier's messages.
+// tables. The names are in the verifier's messages.
 var (
 	AnyType = Constraint{Name: "any type"}
 

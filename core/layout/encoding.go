@@ -6,7 +6,7 @@ type Bases = [][]int32
 
 // Encoding says how the elements of a tensor of a given rank are spread over
 // the hardware. The implementations are pointers to the structs of this file;
-// their fields stand in the order of Triton's assembly and hold exactly what
+// their fields are in the order of Triton's assembly and hold exactly what
 // it prints. Encodings are immutable once built. Compare them with Equal:
 // pointer identity is not equality here (the IR interns attributes).
 type Encoding interface {

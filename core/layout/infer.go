@@ -246,7 +246,7 @@ func AsBlocked(l Layout) (*Blocked, bool) {
 	if e.Order = blockedOrder(l, e.SizePerThread); e.Order == nil {
 		return nil, false
 	}
-	// Lanes and warps that hold replicas stand where their dimension was full.
+	// Lanes and warps that hold replicas are where their dimension was full.
 	replicate(l, Lane, e.ThreadsPerWarp, e.Order)
 	replicate(l, Warp, e.WarpsPerCTA, e.Order)
 	got, err := e.Linear(l.Shape())
@@ -310,8 +310,8 @@ func blockedOrder(l Layout, sizePerThread []int) []int {
 	return order
 }
 
-// replicate multiplies the size of the dimension after which zero bases of in
-// stand.
+// replicate multiplies the size of the dimension that the zero bases of in
+// follow.
 func replicate(l Layout, in Dim, size, order []int) {
 	at := 0 // position in order
 	for _, c := range l.Columns(in) {

@@ -102,7 +102,7 @@ func Zeros(in, out Dim, size int) Layout {
 }
 
 // IdentityND counts through a box of the given shape (dimension i is
-// TensorDim(i)), the dimension order[0] fastest. Its outputs stand in order.
+// TensorDim(i)), the dimension order[0] fastest. Its outputs are in order.
 func IdentityND(in Dim, shape, order []int) Layout {
 	l := Layout{ins: []Axis{{in, 0}}}
 	for _, d := range order {

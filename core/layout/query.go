@@ -38,7 +38,7 @@ func (l Layout) Contig(d Dim) int {
 	return 1 << k
 }
 
-// ConsecutiveRegisters is the number of neighbours along output d that stand
+// ConsecutiveRegisters is the number of neighbours along output d that are
 // in registers with neighbouring indices, in the same order: what one wide
 // memory access can move without a permutation.
 func (l Layout) ConsecutiveRegisters(d Dim) int {

@@ -603,7 +603,7 @@ func (b *Builder) foldICmpPlace(pred enum.IPred, x Value, c *Int) Value {
 	}
 	switch pred {
 	case enum.IPredSLT, enum.IPredULT, enum.IPredSGE, enum.IPredUGE:
-	default: // x <= c is x < c + 1; constants stand in the other form nearly always
+	default: // x <= c is x < c + 1; constants have the other form nearly always
 		return nil
 	}
 	zero := b.zeroBits(base)

@@ -156,7 +156,7 @@ const (
 const pureAttr = Attr("nounwind willreturn memory(none)")
 
 // Declare returns the declaration of a function, making it on first use. The
-// attributes of the first call stand.
+// attributes of the first call remain.
 func (m *Module) Declare(name string, effects Effects, ret Type, params ...Type) *ir.Func {
 	if f, ok := m.funcs[name]; ok {
 		return f

@@ -200,7 +200,7 @@ func (e *emitter) countConstraints(text string) (outs, ins int, err error) {
 		case code == "":
 			return 0, 0, fmt.Errorf("%q names no kind of operand", c)
 		case clobbers > 0, isOut && ins > 0:
-			return 0, 0, fmt.Errorf("%q stands too late; outputs come first, then inputs, then what else changes", c)
+			return 0, 0, fmt.Errorf("%q comes too late; outputs come first, then inputs, then what else changes", c)
 		case isOut:
 			outs++
 		default:

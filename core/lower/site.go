@@ -34,7 +34,7 @@ type VendorOp struct {
 
 // Site is where an operation is lowered.
 type Site struct {
-	// B stands where the code goes.
+	// B inserts the code at the operation.
 	B *llir.Builder
 	// Thread is the index of the thread in its program, an i32.
 	Thread llir.Value

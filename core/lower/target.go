@@ -7,8 +7,8 @@ import (
 )
 
 // Target is a GPU: what every one of them has to say for itself. What else a
-// chip can do is in its Capabilities. All methods append to the block in
-// which b stands. Values are scalars of one thread; package lower knows which
+// chip can do is in its Capabilities. All methods append to the
+// block of b. Values are scalars of one thread; package lower knows which
 // thread holds which element.
 type Target interface {
 	// Triple and DataLayout name the LLVM target. Called once, first.

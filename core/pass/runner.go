@@ -53,7 +53,7 @@ type Crash struct {
 	Stack  string // of the panic, or empty
 	// Reproducer is a file that shows the bug again: a first line with the
 	// command, in which ThisFile stands for the file, then the module as it
-	// stood before the pass. Empty when the bug did not show a second time.
+	// was before the pass. Empty when the bug did not show a second time.
 	Reproducer string
 }
 

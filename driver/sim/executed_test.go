@@ -6,7 +6,7 @@ import (
 )
 
 // TestExecuted: a report tells which instructions a lane executed, by line and
-// opcode; two may stand in one line.
+// opcode; two may be in one line.
 func TestExecuted(t *testing.T) {
 	const text = `.version 8.0
 .target sm_80

@@ -67,7 +67,7 @@ var rules = []rule{
 	{"core/transform/ttgir/tensors", dialectFloor, stdlibOnly, "what several packages of passes ask knows no pass"},
 	{"core/transform/ttir", append(slices.Clone(analysisFloor), "core/transform/std"), stdlibOnly, "passes change the IR, they do not lower it"},
 	{"core/transform/std", analysisFloor, stdlibOnly, "passes change the IR, they do not lower it"},
-	{"core/llir/...", []string{"core/diag", "core/work"}, []string{"github.com/llir/", "github.com/mewmew/", "github.com/pkg/errors"}, "LLVM IR stands beside our IR"},
+	{"core/llir/...", []string{"core/diag", "core/work"}, []string{"github.com/llir/", "github.com/mewmew/", "github.com/pkg/errors"}, "LLVM IR is separate from our IR"},
 	{"core/lower/...", lowerFloor, []string{"github.com/llir/", "github.com/mewmew/", "github.com/pkg/errors"}, "lowering ends the trip through core"},
 	{"core/frontend/syntax", []string{"core/diag", "core/work"}, stdlibOnly, "a Python parser has nothing to do with IR"},
 	{"core/frontend/...", append(slices.Clone(dialectFloor), "core/frontend/..."), stdlibOnly, "the front end builds ttir and goes no further"},

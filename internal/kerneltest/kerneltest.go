@@ -77,7 +77,7 @@ func (k Kernel) On(target string) Kernel {
 }
 
 // Run compiles the kernel for its arguments and runs it on a grid. Arguments
-// stand in the order of the kernel's parameters: *array.Array for memory, Go
+// are in the order of the kernel's parameters: *array.Array for memory, Go
 // numbers and bools, nil for None, []any for a tuple, Expr for other constants.
 // Everything that goes wrong fails the test.
 func (k Kernel) Run(t testing.TB, grid [3]int, args ...any) *Outcome {

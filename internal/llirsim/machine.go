@@ -49,7 +49,7 @@ type Thread struct {
 	p      *program
 	frames []*frame
 	locals []byte
-	// wait is the call at which the thread stands: one that lanes or threads do
+	// wait is the call that the thread has reached: one that lanes or threads do
 	// together.
 	wait *ir.InstCall
 	done bool
@@ -161,7 +161,7 @@ func (p *program) runWarp(lanes []*Thread) int {
 		at := lanes[0].wait
 		for i, t := range lanes {
 			if t.wait != at || t.done != lanes[0].done {
-				fail("lanes 0 and %d of the warp at thread %d part: one stands at %s, the other at %s",
+				fail("lanes 0 and %d of the warp at thread %d part: one is at %s, the other at %s",
 					i, lanes[0].Index, place(lanes[0]), place(t))
 			}
 		}

@@ -15,7 +15,7 @@ type Use struct {
 }
 
 // Read lists the instructions of a PTX text and the target that it names, such as
-// cuda:90. name stands in errors.
+// cuda:90. name appears in errors.
 func Read(name string, text []byte) (target string, uses []Use, err error) {
 	m, err := ptx.Parse(name, text)
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 // opt -passes, or "-" for none.
 type optimization struct {
 	name, passes string
-	means        []string // as they stand in the file
+	means        []string // as they are in the file
 }
 
 func optimizations(t testing.TB) (rows []optimization, comment string) {

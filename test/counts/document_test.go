@@ -17,7 +17,7 @@ const documentEnv = "TRITONC_PERFORMANCE"
 
 const document = "../../docs/results/performance.md"
 
-// section replaces what stands in the document between two marks of a name.
+// section replaces what is in the document between two marks of a name.
 func section(t testing.TB, name, text string) {
 	t.Helper()
 	old, err := os.ReadFile(document)

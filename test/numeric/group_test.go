@@ -140,8 +140,8 @@ func (g *group) configs(r *rand.Rand) []config {
 	return all
 }
 
-// sample picks configs so that each pair of values of two axes that stands in
-// one of all stands in a picked one.
+// sample picks configs so that each pair of values of two axes that any
+// config has is in a picked one.
 func sample(r *rand.Rand, all []config) []config {
 	type pair struct {
 		i, j int

@@ -25,7 +25,7 @@ import (
 const smallDir = "testdata/small"
 
 // smallSignature is that of a kernel whose case does not say another, and
-// smallPrelude stands before a case that is the body of a kernel. The script
+// smallPrelude comes before a case that is the body of a kernel. The script
 // bench/triton_small.py has the same.
 const (
 	smallSignature = "x=*fp32:16, y=*i32:16, h=*fp16:16, q=*i64:16, n=i32, m=i64, f=fp32, u=u32, B=64"
@@ -160,7 +160,7 @@ func outcome(m *ir.Operation, err error, want string) (got, what string) {
 }
 
 // checkDiagnostics holds the errors of a kernel to what a user needs of them:
-// words, a line of the file and what stands there.
+// words, a line of the file and what is there.
 func checkDiagnostics(t *testing.T, k *small, err error) {
 	t.Helper()
 	all := diag.All(err)

@@ -58,7 +58,7 @@ func parseFor(p *text.Parser, s *text.OpState) {
 		p.Expect("->")
 		s.Types = append(s.Types, p.TypeListInParens()...)
 		if len(s.Types) != len(inits) {
-			p.FailAt(pos, "%d values are carried, but %d types stand here", len(inits), len(s.Types))
+			p.FailAt(pos, "%d values are carried, but %d types are here", len(inits), len(s.Types))
 		}
 	}
 	var t ir.Type = p.Context().Index()

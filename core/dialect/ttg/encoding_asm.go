@@ -12,7 +12,7 @@ import (
 )
 
 // alias is the name of the line that defines an attribute. Slices and dot
-// operands always stand in place.
+// operands are always in place.
 func alias(a ir.Attribute) string {
 	switch a := a.(type) {
 	case *SharedMemoryAttr:

@@ -173,7 +173,7 @@ func (g *gen) ifRegion(st *syntax.If, cond *lang.Tensor) {
 	op := u.b.Create(scf.If, ir.State{Operands: []*ir.Value{cond.V}, Types: types, Regions: 2})
 	scf.AsIf(op).ThenRegion().TakeBody(&thenRegion)
 	scf.AsIf(op).ElseRegion().TakeBody(&elseRegion)
-	// a yield of values stands where the last operation does, one of nothing
+	// a yield of values is where the last operation is, one of nothing
 	// where the conditional does
 	if len(names) == 0 {
 		u.b.SetToEnd(r.thenEnd)

@@ -22,7 +22,7 @@ type Param struct {
 	// Elems are the elements of a tuple argument, which has neither of both.
 	Elems []Param
 	Tuple bool
-	// Attrs stand on the argument in the IR.
+	// Attrs are those of the argument in the IR.
 	Attrs []Attr
 }
 

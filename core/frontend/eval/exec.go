@@ -32,7 +32,7 @@ type frame struct {
 	trying int // depth of try blocks that catch
 }
 
-// locate gives a passing failure the place where f stands.
+// locate gives a passing failure the place of f.
 func (f *frame) locate() {
 	if r := recover(); r != nil {
 		if fail, ok := r.(*Failure); ok {

@@ -66,7 +66,7 @@ type Module struct {
 	failed  map[int]Failure
 	current int             // the statement that is running, or -1
 	seeking map[string]bool // names that are being looked for in starred imports
-	// annotated holds the names that stand annotated as constexpr.
+	// annotated holds the names that are annotated as constexpr.
 	annotated map[string]bool
 }
 

@@ -70,7 +70,7 @@ type Range struct{ Start, Stop, Step int64 }
 type Slice struct{ Start, Stop, Step any }
 
 // Constexpr is tl.constexpr(value) at module level: what allows a kernel to
-// use a global. Inside kernels constants stand without it.
+// use a global. Kernels need none for constants.
 type Constexpr struct{ Value any }
 
 // Native is a Python function written in Go.

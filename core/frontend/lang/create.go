@@ -9,7 +9,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
-// creation: where programs stand, and tensors out of nothing.
+// creation: places of programs, and tensors out of nothing.
 var creation = []*Builtin{
 	{Name: "program_id", Params: "axis", Fn: func(e *Emitter, a *Args) any {
 		return e.tensor(tt.NewProgramID(e.B, a.axis(0)), Int32)

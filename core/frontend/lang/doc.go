@@ -7,7 +7,7 @@
 //	Builtin                             one row of the table of builtins
 //	Lib                                 what one compile sees as the module triton
 //
-// The rows of the table stand in one file a family (memory.go, shape.go,
+// The rows of the table are in one file a family (memory.go, shape.go,
 // reduce.go, …) and are assembled in table.go. Library functions (sum, max,
 // zeros, softmax, …) are the .py files under lib, parsed once per process.
 //
@@ -16,7 +16,7 @@
 // constexpr wrapper: what is not a run-time value is one.
 //
 // A user's mistake is a panic of *eval.Failure (see that package). The texts that
-// users search for are Triton's; they stand in errors.go.
+// users search for are Triton's; they are in errors.go.
 //
 // The package knows no vendor: what depends on the target is data in Facts. It
 // imports core/diag, core/ir, core/dialect/… and core/frontend/eval.

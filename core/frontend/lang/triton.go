@@ -189,7 +189,7 @@ var config = &eval.Native{Name: "Config", Fn: func(_ *eval.Session, args []any, 
 	}
 	for _, k := range kw {
 		if !slices.Contains(configKeywords, k.Name) {
-			eval.FailKeyword("Config", k.Name, configKeywords, "options of one vendor stand in the dict")
+			eval.FailKeyword("Config", k.Name, configKeywords, "options of one vendor belong in the dict")
 		}
 		switch k.Name {
 		case "kwargs":

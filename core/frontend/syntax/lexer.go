@@ -438,7 +438,7 @@ func (l *lexer) operator(c byte) {
 	if len(l.fstrings) > 0 && len(l.brackets) > 0 && l.brackets[len(l.brackets)-1].field {
 		switch {
 		case c == ':':
-			// A format spec begins, even where := or :: seems to stand.
+			// A format spec begins, even where := or :: seems to follow.
 			l.pos++
 			l.emit(tColon, off)
 			l.fstrings[len(l.fstrings)-1].inText = true

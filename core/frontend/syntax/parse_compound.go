@@ -31,7 +31,7 @@ func (p *parser) expectIndent(what string, line int32) {
 	p.next()
 }
 
-// noColon reports what stands where a block should begin.
+// noColon reports what is where a block should begin.
 func (p *parser) noColon() {
 	if p.lx.err != nil {
 		panic(syntaxError{p.lx.err})
@@ -146,7 +146,7 @@ func (p *parser) decorated() Stmt {
 	case tAsync:
 		return p.async(list)
 	}
-	p.failHelp(p.tok.Span, "a decorator stands right before def or class", "invalid syntax: unexpected %s", p.found())
+	p.failHelp(p.tok.Span, "a decorator comes right before def or class", "invalid syntax: unexpected %s", p.found())
 	return nil
 }
 

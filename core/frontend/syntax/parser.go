@@ -228,7 +228,7 @@ func (p *parser) enter() {
 
 func (p *parser) leave() { p.depth-- }
 
-// higher notes that an expression stands on operands of heights h and that of
+// higher notes that an expression has operands of heights h and that of
 // the expression parsed last.
 func (p *parser) higher(h int32) {
 	p.height = max(h, p.height) + 1

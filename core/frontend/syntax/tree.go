@@ -211,7 +211,7 @@ type (
 		stmtNode
 		Names []string
 	}
-	// ExprStmt is an expression that stands as a statement (ast.Expr).
+	// ExprStmt is an expression as a statement (ast.Expr).
 	ExprStmt struct {
 		stmtNode
 		Value Expr
@@ -475,7 +475,7 @@ type (
 
 // Parts of statements and expressions. Those that CPython gives no position
 // (Arguments, Comprehension, WithItem, MatchCase) span the text they stand for;
-// an empty parameter list has the position where it would stand.
+// an empty parameter list has the position where it would be.
 type (
 	// Arguments is a parameter list.
 	Arguments struct {

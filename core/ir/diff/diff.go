@@ -32,7 +32,7 @@ func Texts(aName, a, bName, b string) string {
 }
 
 // Normal is the normal form of a module as text, a line an operation: values
-// are numbered in order of definition, constants stand where they are used, and
+// are numbered in order of definition, constants are where they are used, and
 // functions other than public ones are numbered.
 func Normal(module *ir.Operation) string { return render(normalLines(module), number("%")) }
 
@@ -49,7 +49,7 @@ func number(prefix string) func(int) string {
 	return func(id int) string { return fmt.Sprintf("%s%d", prefix, id) }
 }
 
-// shared names the values of b: those that lines define which stand in a, too,
+// shared names the values of b: those that lines define which are in a, too,
 // as there, the others in their own order.
 func shared(a, b []line) func(int) string {
 	names := make(map[int]string)
@@ -73,7 +73,7 @@ func shared(a, b []line) func(int) string {
 
 // align returns pairs of lines that correspond, in order. First come lines that
 // say the same apart from the numbers of values; between those, lines with the
-// same operation; and between those, where as many lines stand on both sides,
+// same operation; and between those, where as many lines are on both sides,
 // lines whose results have the same types. The lines of a pair define the same
 // number of values.
 func align(a, b []line) [][2]int {

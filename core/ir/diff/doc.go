@@ -4,7 +4,7 @@
 //
 //   - the names of values, blocks, private functions and attribute aliases,
 //   - locations,
-//   - where constants stand, in which order, and whether twice,
+//   - where constants are, in which order, and whether twice,
 //   - the order of the operands of commutative operations,
 //   - attributes that have their default value.
 //

@@ -159,8 +159,8 @@ func (w *Printer) assign() []*aliasEntry {
 	return entries
 }
 
-// aliasLines writes the lines of the entries that stand at the end of the text,
-// or of those that stand at the top.
+// aliasLines writes the lines of the entries that are at the end of the text,
+// or of those that are at the top.
 func (w *Printer) aliasLines(entries []*aliasEntry, atEnd bool) {
 	for _, e := range entries {
 		if e.deferrable != atEnd {

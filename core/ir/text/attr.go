@@ -17,7 +17,7 @@ func (p *Parser) Attr() ir.Attribute {
 }
 
 // TypedAttr reads an attribute whose type, where it has one, is t and does not
-// stand in the text.
+// are in the text.
 func (p *Parser) TypedAttr(t ir.Type) ir.Attribute {
 	p.enter()
 	a := p.attr(t)

@@ -83,7 +83,7 @@ type denseReader struct {
 	empty bool
 }
 
-// read reads a literal or list that stands depth lists deep.
+// read reads a literal or list inside depth lists.
 func (d *denseReader) read(depth int) {
 	p := d.p
 	if !p.atPunct('[') {

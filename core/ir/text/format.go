@@ -12,7 +12,7 @@ import (
 type form struct {
 	custom *OpAsm
 	elems  []element
-	// inDict[i] is false for the attributes of the table that stand elsewhere in
+	// inDict[i] is false for the attributes of the table that are elsewhere in
 	// the text.
 	inDict []bool
 	// keyword: the dictionary comes after "attributes".

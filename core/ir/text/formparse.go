@@ -4,7 +4,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
-// formRun is one operation being read by directives. Names and types stand in
+// formRun is one operation being read by directives. Names and types are in
 // two flat lists, of which each group has its part.
 type formRun struct {
 	p     *Parser

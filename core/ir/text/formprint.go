@@ -189,7 +189,7 @@ func (w *Printer) clausePresent(c []element, op *ir.Operation) bool {
 	return false
 }
 
-// formDict writes the attributes that stand nowhere else in the text and do not
+// formDict writes the attributes that are nowhere else in the text and do not
 // have their default.
 func (w *Printer) formDict(f *form, op *ir.Operation) {
 	opening := " {"

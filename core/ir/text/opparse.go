@@ -132,7 +132,7 @@ func (p *Parser) infer(s *OpState) {
 	s.Types = types
 }
 
-// finish makes the operation, defines its results and notes where it stands.
+// finish makes the operation, defines its results and notes its place.
 func (p *Parser) finish(s *OpState) *ir.Operation {
 	if s.Types == nil {
 		s.Types = []ir.Type{} // none, rather than to be inferred
@@ -271,13 +271,13 @@ func (p *Parser) Terminate(s *OpState, r *ir.Region, d *ir.OpDef) {
 	p.out.note(t, s.pos)
 }
 
-// Note says where an operation stands that a hook has made, at s, and that does
-// not stand in the text itself.
+// Note gives s as the place of an operation that a hook has made and that is
+// not in the text itself.
 func (p *Parser) Note(s *OpState, op *ir.Operation) { p.out.note(op, s.pos) }
 
 // --- files
 
-// File is a parsed text: its top operation and where each operation stands.
+// File is a parsed text: its top operation and the place of each operation.
 type File struct {
 	Op   *ir.Operation
 	name string

@@ -85,7 +85,7 @@ func Append(b []byte, op *ir.Operation, opt Options) []byte {
 	return w.buf
 }
 
-// topOf is the operation that all others around op stand in: names are those of
+// topOf is the operation that all others around op are in: names are those of
 // the whole, also where a part is printed.
 func topOf(op *ir.Operation) *ir.Operation {
 	for p := op.Parent(); p != nil; p = op.Parent() {

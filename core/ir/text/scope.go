@@ -56,7 +56,7 @@ type Operand struct {
 	pos   Pos
 }
 
-// Pos is where the name stands.
+// Pos is where the name is.
 func (o Operand) Pos() Pos { return o.pos }
 
 // AtOperand reports whether a value's name comes next.
@@ -154,7 +154,7 @@ func (p *Parser) forwardValue(o Operand, t ir.Type) *ir.Value {
 // place of the text.
 const maxForward = 1 << 14
 
-// define gives name to vs and resolves the uses that stood before.
+// define gives name to vs and resolves the uses before it.
 func (p *Parser) define(name string, pos int, vs []*ir.Value) {
 	s := &p.scope
 	if old, ok := s.values[name]; ok && old.level >= s.wall {

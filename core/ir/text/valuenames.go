@@ -6,7 +6,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
-// Names returns the names, with %, under which values stand in the text of the
+// Names returns the names, with %, under which values are in the text of the
 // operation that op is a part of: %x, %0, and %0#1 for one of several results
 // that share a name.
 func Names(op *ir.Operation) map[*ir.Value]string {

@@ -91,7 +91,7 @@ func (p *picture) distributed(l layout.Layout) string {
 	return fmt.Sprintf("T thread : register. Hue: lane of %d, shade: warp of %d.", lanes, warps)
 }
 
-// inputs orders the indices as l's inputs stand.
+// inputs orders the indices as l orders its inputs.
 func inputs(l layout.Layout, register, lane, warp, block int) []int {
 	in := make([]int, len(l.Ins()))
 	for i, axis := range l.Ins() {

@@ -13,7 +13,7 @@
 // instructions for 2^x, 1/x and 1/√x, nearly right, offers them as an Approx, and
 // some functions are shorter with them. The functions treat zeros, infinities, NaNs
 // and subnormal numbers as IEEE 754 and C's annex F recommend. Their errors, measured
-// against package mathref, stand in docs/results/devmath.md.
+// against package mathref, are in docs/results/devmath.md.
 //
 //	devmath.go     logarithms and exponentials
 //	single.go      f32 without pairs; approx.go: with a GPU's approximations

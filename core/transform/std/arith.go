@@ -239,7 +239,7 @@ func selectSelect(rw *rewrite.Rewriter, op *ir.Operation) bool {
 }
 
 // selectBit makes a choice between the scalars 1 and 0 the condition's bit. Of
-// tensors, masks often stand beside what they choose.
+// tensors, masks are often beside what they choose.
 func selectBit(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	choice := arith.AsSelect(op)
 	t, ok := choice.Result().Type().(*ir.IntegerType)

@@ -109,8 +109,8 @@ func TestPassesAgainstTriton(t *testing.T) {
 }
 
 // From Triton's ttir of a kernel, the loads, stores, atomics, reductions and
-// scans get the layouts of Triton's final ttgir, and no more conversions stand
-// between them than there.
+// scans get the layouts of Triton's final ttgir, and there are no more
+// conversions between them.
 func TestKernelsAgainstTriton(t *testing.T) {
 	all := archives(t, "testdata/kernels")
 	var table strings.Builder

@@ -1,4 +1,4 @@
-// Package calc evaluates the arithmetic that stands on command lines and in
+// Package calc evaluates the arithmetic of command lines and of
 // tests: sizes such as cdiv(n, BLOCK), and what a kernel should compute, such
 // as exp(x) / (1 + y), element by element over arrays.
 //

@@ -84,7 +84,7 @@ func (d *decoder) ld(st *Stmt, m *mods) {
 	d.emit(st, in)
 }
 
-// elements are the registers of a vector of n; one may stand alone.
+// elements are the registers of a vector of n; one may be alone.
 func (d *decoder) elements(o *Operand, n int) []Operand {
 	list := []Operand{*o}
 	if o.Kind == OpdVector {

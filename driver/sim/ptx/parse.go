@@ -618,7 +618,7 @@ func (p *parser) negate(o *Operand) {
 	case OpdName:
 		o.Neg = true
 	default:
-		p.s.fail(o.Pos.Line, o.Pos.Col, "a minus cannot stand before this operand")
+		p.s.fail(o.Pos.Line, o.Pos.Col, "a minus cannot come before this operand")
 	}
 }
 

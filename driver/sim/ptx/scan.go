@@ -46,7 +46,7 @@ func (s *scanner) fail(line, col int, format string, args ...any) {
 	panic(bailout{d.WithSource(s.src)})
 }
 
-// identByte marks the bytes that may stand inside a name.
+// identByte marks the bytes that may be inside a name.
 var identByte = func() (t [256]bool) {
 	for c := 'a'; c <= 'z'; c++ {
 		t[c], t[c-'a'+'A'] = true, true

@@ -372,7 +372,7 @@ func (w *warp) guarded(s *step, g *group, m uint64) {
 	w.faultAt(kind, bits.TrailingZeros64(m), 0, "the guard of %s holds in lanes 0x%x of 0x%x: all must execute it together", s.in.Text, m, g.mask)
 }
 
-// arriveBarrier lets the groups with the indices gs, which stand at barrier
+// arriveBarrier lets the groups with the indices gs, which are at barrier
 // instruction s, arrive together.
 func (w *warp) arriveBarrier(s *step, gs []int) {
 	in := s.in

@@ -105,7 +105,7 @@ func (minimal) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.Run
 	}, nil
 }
 
-// count is how often an operation stands in the program, and where first.
+// count is how often an operation is in the program, and where first.
 type count struct {
 	op           string
 	n            int

@@ -196,7 +196,7 @@ func (c *converter) resultAt(op *ir.Operation, r *ir.Value, t *ir.TensorType) {
 
 // inferred gives the results the layout that follows from the operands'.
 func (c *converter) inferred(op *ir.Operation, operand ir.Attribute) {
-	// From the last to the first, since each conversion stands right after op.
+	// From the last to the first, since each conversion is right after op.
 	for _, r := range slices.Backward(op.Results()) {
 		if t := tensors.Type(r); t != nil {
 			enc := forward(op, operand)

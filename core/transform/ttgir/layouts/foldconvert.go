@@ -42,7 +42,7 @@ func reshapeOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	return dropConvert(rw, v.SrcUse())
 }
 
-// histogramOfConvert: counting does not ask where a value stands.
+// histogramOfConvert: counting does not depend on where a value is.
 func histogramOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	v := tt.AsHistogram(op)
 	return v.Mask() == nil && dropConvert(rw, v.SrcUse())

@@ -21,7 +21,7 @@ func (r *remat) hoistDotOperands(f *ir.Operation) {
 	}
 }
 
-// dotFollows reports whether a dot with a matrix instruction's operands stands
+// dotFollows reports whether a dot with a matrix instruction's operands is
 // in the block of cvt, after it.
 func dotFollows(cvt *ir.Operation) bool {
 	for op := cvt.Next(); op != nil; op = op.Next() {

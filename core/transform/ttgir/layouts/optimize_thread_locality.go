@@ -110,7 +110,7 @@ func localReshape(b *ir.Builder, m machine.Machine, op *ir.Operation) bool {
 	return true
 }
 
-// localGather: as many lanes as fit stand along the axis, and one warp, so that
+// localGather: as many lanes as fit are along the axis, and one warp, so that
 // a warp holds all that it gathers from. Lanes and warps that are left over
 // hold replicas.
 func localGather(b *ir.Builder, m machine.Machine, op *ir.Operation) bool {

@@ -9,7 +9,7 @@ import (
 )
 
 // A rebuild computes the values of a slice again, each in its encoding. Copies
-// stand just before their originals; a loop that carries a value of the slice
+// are just before their originals; a loop that carries a value of the slice
 // carries its copy too, and a condition gives a copy of its result. Loops and
 // conditions are made again for that, so values are renamed on the way.
 type rebuild struct {

@@ -52,7 +52,7 @@ type BlockCopies interface {
 //	%b = ttg.local_load %buffer_b[extract]            {stage 2}
 //
 // There are as many buffers as iterations that a copy is ahead of its use: the copy
-// that starts in an iteration overwrites what that iteration has read. Stages that use stand
+// that starts in an iteration overwrites what that iteration has read. Stages that use come
 // before those that start (see ScheduleLoops), and between the reads of all
 // threads and the copy the lowering puts a barrier of the threads, as between any
 // read and write of the same bytes.

@@ -25,7 +25,7 @@ const (
 	maxStageAttr = "tt.scheduled_max_stage"
 )
 
-// cluster is a group of operations of one iteration that stand together, in the
+// cluster is a group of operations of one iteration that stay together, in the
 // order of the program. Its position among the others changes as clusters are
 // put in between.
 type cluster struct{ position int }
@@ -55,7 +55,7 @@ func newSchedule(loop *ir.Operation, stages int) *schedule {
 	return &schedule{loop: loop, stages: stages, slots: make(map[*ir.Operation]slot)}
 }
 
-// newCluster puts an empty cluster at position i, before those that stand there
+// newCluster puts an empty cluster at position i, before those that are there
 // and later.
 func (s *schedule) newCluster(i int) *cluster {
 	c := &cluster{}
@@ -115,9 +115,9 @@ func nestedOperands(op *ir.Operation) []*ir.Value {
 	return values
 }
 
-// addDeps places what op is computed from in the same iteration where op stands. With
+// addDeps places what op is computed from in the same iteration as op. With
 // carried it looks through values that the loop carries to what computes them in
-// the iteration before, and then moves what stands later to an earlier place.
+// the iteration before, and then moves what comes later to an earlier place.
 func (s *schedule) addDeps(op *ir.Operation, at slot, carried bool) {
 	body := s.loop.Body()
 	for _, v := range nestedOperands(op) {
