@@ -93,7 +93,8 @@ type WarpOps interface {
 	ReduceWarp(b *llir.Builder, combine *ir.OpDef, v llir.Value) llir.Value
 }
 
-// MatrixUnit multiplies tiles that are spread over a warp.
+// MatrixUnit multiplies tiles that are spread over a warp. Which dots come to it, and
+// in which layouts, the passes decided before, by their own interface to the unit.
 type MatrixUnit interface {
 	// MatrixInstrs are the instructions for a dot, the best first; the error
 	// says why there is none. Called for each dot of which no thread can

@@ -94,8 +94,8 @@ type Made struct {
 	RunsOn bool
 }
 
-// Plain is the layout of a buffer whose elements are in that order of dimensions,
-// fastest first, and none elsewhere.
+// Plain is the layout of a buffer whose elements follow one another in that order of
+// dimensions, fastest first.
 func Plain(order []int) layout.Shared {
 	return &layout.SwizzledShared{Vec: 1, PerPhase: 1, MaxPhase: 1, Order: order}
 }

@@ -1,3 +1,3 @@
-// Package sharedmem has the types and layouts of buffers in shared memory that
-// tensors pass through. It uses package tensors.
+// Package sharedmem has the types of buffers in shared memory that tensors
+// pass through, and the order of their dimensions. It uses package tensors.
 package sharedmem
