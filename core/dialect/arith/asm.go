@@ -30,9 +30,9 @@ func printSelect(w *text.Printer, op *ir.Operation) {
 	w.Values(op.OperandValues())
 	w.AttrDict(op)
 	w.Str(" : ")
-	if _, ok := op.Operand(0).Type().(*ir.TensorType); ok {
-		w.Type(op.Operand(0).Type())
+	if t, ok := AsSelect(op).Condition().Type().(*ir.TensorType); ok {
+		w.Type(t)
 		w.Str(", ")
 	}
-	w.Type(op.Result(0).Type())
+	w.Type(op.OneResult().Type())
 }

@@ -8,12 +8,12 @@ import (
 
 // Binary makes one of the two-operand operations.
 func Binary(b *ir.Builder, def *ir.OpDef, lhs, rhs *ir.Value) *ir.Value {
-	return b.Op(def, []*ir.Value{lhs, rhs}).Result(0)
+	return b.Op(def, []*ir.Value{lhs, rhs}).OneResult()
 }
 
 // Cast makes one of the conversions, to the type to.
 func Cast(b *ir.Builder, def *ir.OpDef, in *ir.Value, to ir.Type) *ir.Value {
-	return b.Op(def, []*ir.Value{in}, to).Result(0)
+	return b.Op(def, []*ir.Value{in}, to).OneResult()
 }
 
 // Compare makes CmpI or CmpF with one of the predicates.
@@ -21,17 +21,17 @@ func Compare(b *ir.Builder, def *ir.OpDef, pred int64, lhs, rhs *ir.Value) *ir.V
 	return b.Create(def, ir.State{
 		Operands: []*ir.Value{lhs, rhs},
 		Attrs:    []ir.NamedAttr{{Name: "predicate", Attr: b.Context().I64Attr(pred)}},
-	}).Result(0)
+	}).OneResult()
 }
 
 // NewSelect makes cond ? yes : no.
 func NewSelect(b *ir.Builder, cond, yes, no *ir.Value) *ir.Value {
-	return b.Op(Select, []*ir.Value{cond, yes, no}).Result(0)
+	return b.Op(Select, []*ir.Value{cond, yes, no}).OneResult()
 }
 
 // NewConstant makes a constant of the attribute's own type.
 func NewConstant(b *ir.Builder, value ir.Attribute) *ir.Value {
-	return b.Create(Constant, ir.State{Attrs: []ir.NamedAttr{{Name: "value", Attr: value}}}).Result(0)
+	return b.Create(Constant, ir.State{Attrs: []ir.NamedAttr{{Name: "value", Attr: value}}}).OneResult()
 }
 
 // Int makes the integer constant v of type t; a splat where t is a tensor.
@@ -87,7 +87,7 @@ func TypeOf(a ir.Attribute) ir.Type {
 // none.
 func ConstantValue(v *ir.Value) ir.Attribute {
 	if v.DefIs(Constant) {
-		return v.Def().Attr("value")
+		return AsConstant(v.Def()).Value()
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func signed(x uint64, w int) int64 { return int64(x) << (64 - w) >> (64 - w) }
 // intOp folds two constants by f, which sees them zero-extended with their width.
 func intOp(f func(x, y uint64, w int) (uint64, bool)) foldFunc {
 	return func(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
-		t := op.Result(0).Type()
+		t := op.OneResult().Type()
 		w := intWidth(t)
 		return attr(apply(op.Context(), t, consts, func(a []uint64) (uint64, bool) {
 			v, ok := f(a[0], a[1], w)
@@ -128,7 +128,7 @@ func isInt(a ir.Attribute, v int64) bool {
 }
 
 func zero(op *ir.Operation) []ir.FoldResult {
-	return attr(IntValue(op.Context(), op.Result(0).Type(), 0))
+	return attr(IntValue(op.Context(), op.OneResult().Type(), 0))
 }
 
 // first tries rules in turn.
@@ -147,7 +147,7 @@ func first(rules ...foldFunc) foldFunc {
 func rhsIdentity(v int64) foldFunc {
 	return func(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 		if isInt(consts[1], v) {
-			return value(op.Operand(0))
+			return value(AsBinary(op).Lhs())
 		}
 		return nil
 	}
@@ -157,7 +157,7 @@ func rhsIdentity(v int64) foldFunc {
 func absorb(v int64) foldFunc {
 	return func(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 		if isInt(consts[1], v) {
-			return value(op.Operand(1))
+			return value(AsBinary(op).Rhs())
 		}
 		return nil
 	}
@@ -165,15 +165,15 @@ func absorb(v int64) foldFunc {
 
 // idempotent is x ∘ x = x.
 func idempotent(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
-	if op.Operand(0) == op.Operand(1) {
-		return value(op.Operand(0))
+	if v := AsBinary(op); v.Lhs() == v.Rhs() {
+		return value(v.Lhs())
 	}
 	return nil
 }
 
 // selfIsZero is x ∘ x = 0.
 func selfIsZero(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
-	if op.Operand(0) == op.Operand(1) {
+	if v := AsBinary(op); v.Lhs() == v.Rhs() {
 		return zero(op)
 	}
 	return nil
@@ -263,7 +263,7 @@ func extreme(isSigned bool, identity, absorbing int64) foldFunc {
 		if !ok {
 			return nil
 		}
-		w := intWidth(op.Result(0).Type())
+		w := intWidth(op.OneResult().Type())
 		end := func(v int64) bool {
 			if isSigned {
 				return c == v>>(64-w)
@@ -272,9 +272,9 @@ func extreme(isSigned bool, identity, absorbing int64) foldFunc {
 		}
 		switch {
 		case end(identity):
-			return value(op.Operand(0))
+			return value(AsBinary(op).Lhs())
 		case end(absorbing):
-			return value(op.Operand(1))
+			return value(AsBinary(op).Rhs())
 		}
 		return nil
 	}
@@ -297,12 +297,26 @@ func remOne(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 	return nil
 }
 
+// eitherWay are the operands of op in both orders.
+func eitherWay(op *ir.Operation) [2][2]*ir.Value {
+	v := AsBinary(op)
+	return [2][2]*ir.Value{{v.Lhs(), v.Rhs()}, {v.Rhs(), v.Lhs()}}
+}
+
+// madeBy returns the operation of that name that defines v, if it is one on two
+// operands. Folds know operations by name, since the table refers to folds.
+func madeBy(v *ir.Value, name string) (BinaryOp, bool) {
+	if d := v.Def(); d != nil && d.Name() == name {
+		return AsBinary(d), true
+	}
+	return BinaryOp{}, false
+}
+
 // addSub is (a − b) + b = a, either way round.
 func addSub(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
-	for i := range 2 {
-		d, other := op.Operand(i).Def(), op.Operand(1-i)
-		if d != nil && d.Name() == "arith.subi" && d.Operand(1) == other {
-			return value(d.Operand(0))
+	for _, way := range eitherWay(op) {
+		if d, ok := madeBy(way[0], "arith.subi"); ok && d.Rhs() == way[1] {
+			return value(d.Lhs())
 		}
 	}
 	return nil
@@ -310,13 +324,14 @@ func addSub(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
 
 // subAdd is (a + b) − b = a and (a + b) − a = b.
 func subAdd(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
-	d := op.Operand(0).Def()
-	if d == nil || d.Name() != "arith.addi" {
+	v := AsBinary(op)
+	sum, ok := madeBy(v.Lhs(), "arith.addi")
+	if !ok {
 		return nil
 	}
-	for i := range 2 {
-		if d.Operand(i) == op.Operand(1) {
-			return value(d.Operand(1 - i))
+	for _, way := range eitherWay(sum.Op) {
+		if way[0] == v.Rhs() {
+			return value(way[1])
 		}
 	}
 	return nil
@@ -324,20 +339,24 @@ func subAdd(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
 
 // andAgain is (x and y) and y = x and y, whichever way round.
 func andAgain(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
-	for i := range 2 {
-		d, other := op.Operand(i).Def(), op.Operand(1-i)
-		if d != nil && d.Name() == "arith.andi" && (d.Operand(0) == other || d.Operand(1) == other) {
-			return value(op.Operand(i))
+	for _, way := range eitherWay(op) {
+		if d, ok := madeBy(way[0], "arith.andi"); ok && (d.Lhs() == way[1] || d.Rhs() == way[1]) {
+			return value(way[0])
 		}
 	}
 	return nil
 }
 
+// isNotOf reports whether v is x xor −1.
+func isNotOf(v, x *ir.Value) bool {
+	d, ok := madeBy(v, "arith.xori")
+	return ok && d.Lhs() == x && isInt(ConstantValue(d.Rhs()), -1)
+}
+
 // andNot is x and (x xor −1) = 0.
 func andNot(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
-	for i := range 2 {
-		d, other := op.Operand(i).Def(), op.Operand(1-i)
-		if d != nil && d.Name() == "arith.xori" && d.Operand(0) == other && isInt(ConstantValue(d.Operand(1)), -1) {
+	for _, way := range eitherWay(op) {
+		if isNotOf(way[0], way[1]) {
 			return zero(op)
 		}
 	}
@@ -346,10 +365,9 @@ func andNot(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
 
 // orNot is x or (x xor −1) = −1.
 func orNot(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
-	for i := range 2 {
-		d, other := op.Operand(i).Def(), op.Operand(1-i)
-		if d != nil && d.Name() == "arith.xori" && d.Operand(0) == other && isInt(ConstantValue(d.Operand(1)), -1) {
-			return attr(IntValue(op.Context(), op.Result(0).Type(), -1))
+	for _, way := range eitherWay(op) {
+		if isNotOf(way[0], way[1]) {
+			return attr(IntValue(op.Context(), op.OneResult().Type(), -1))
 		}
 	}
 	return nil
@@ -357,14 +375,14 @@ func orNot(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
 
 // xorTwice is (x xor y) xor y = x, whichever way round.
 func xorTwice(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
-	for i := range 2 {
-		d, other := op.Operand(i).Def(), op.Operand(1-i)
-		if d == nil || d.Name() != "arith.xori" {
+	for _, way := range eitherWay(op) {
+		d, ok := madeBy(way[0], "arith.xori")
+		if !ok {
 			continue
 		}
-		for j := range 2 {
-			if d.Operand(j) == other {
-				return value(d.Operand(1 - j))
+		for _, inner := range eitherWay(d.Op) {
+			if inner[0] == way[1] {
+				return value(inner[1])
 			}
 		}
 	}
@@ -376,7 +394,7 @@ func xorTwice(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
 // NaN on either side is left to the hardware.
 func floatOp(f func(x []float64) float64) foldFunc {
 	return func(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
-		t := op.Result(0).Type()
+		t := op.OneResult().Type()
 		kind := ir.ElemOf(t).(*ir.FloatType).Kind
 		if kind == ir.F80 || kind == ir.F128 {
 			return nil
@@ -408,7 +426,7 @@ func isFloat(a ir.Attribute, v float64) bool {
 func floatIdentity(v float64) foldFunc {
 	return func(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 		if isFloat(consts[1], v) {
-			return value(op.Operand(0))
+			return value(AsBinary(op).Lhs())
 		}
 		return nil
 	}
@@ -432,9 +450,9 @@ var (
 )
 
 func otherThanNaN(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
-	for i, c := range consts {
-		if c != nil && isNaN(c) {
-			return value(op.Operand(1 - i))
+	for i, way := range eitherWay(op) {
+		if c := consts[i]; c != nil && isNaN(c) {
+			return value(way[1])
 		}
 	}
 	return nil
@@ -444,9 +462,10 @@ func otherThanNaN(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 // is its operand.
 func castOp(f func(x uint64, from, to ir.Type) (uint64, bool)) foldFunc {
 	return func(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
-		from, to := op.Operand(0).Type(), op.Result(0).Type()
+		v := AsCast(op)
+		from, to := v.In().Type(), v.Out().Type()
 		if from == to {
-			return value(op.Operand(0))
+			return value(v.In())
 		}
 		return attr(apply(op.Context(), to, consts, func(a []uint64) (uint64, bool) {
 			v, ok := f(a[0], ir.ElemOf(from), ir.ElemOf(to))
@@ -460,16 +479,17 @@ func castOp(f func(x uint64, from, to ir.Type) (uint64, bool)) foldFunc {
 
 // negTwice is −(−x) = x.
 func negTwice(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
-	if d := op.Operand(0).Def(); d != nil && d.Name() == "arith.negf" {
-		return value(d.Operand(0))
+	if d := AsNegF(op).Operand().Def(); d != nil && d.Name() == "arith.negf" {
+		return value(AsNegF(d).Operand())
 	}
 	return nil
 }
 
 // truncExt gives back what was extended.
 func truncExt(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
-	if d := op.Operand(0).Def(); d != nil && d.Name() == "arith.extf" && d.Operand(0).Type() == op.Result(0).Type() {
-		return value(d.Operand(0))
+	v := AsTruncF(op)
+	if d := v.In().Def(); d != nil && d.Name() == "arith.extf" && AsExtF(d).In().Type() == v.Out().Type() {
+		return value(AsExtF(d).In())
 	}
 	return nil
 }
@@ -536,7 +556,7 @@ func toFloat(x uint64, kind ir.FloatKind) float64 {
 	return float64(x)
 }
 
-func boolType(op *ir.Operation) ir.Type { return op.Result(0).Type() }
+func boolType(op *ir.Operation) ir.Type { return op.OneResult().Type() }
 
 func b2u(b bool) uint64 {
 	if b {
@@ -546,15 +566,16 @@ func b2u(b bool) uint64 {
 }
 
 func foldCmpI(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
-	pred, _ := op.IntAttr("predicate")
-	if op.Operand(0) == op.Operand(1) {
+	cmp := AsCmpI(op)
+	pred := cmp.Predicate()
+	if cmp.Lhs() == cmp.Rhs() {
 		holds := pred == EQ || pred == SLE || pred == SGE || pred == ULE || pred == UGE
 		return attr(IntValue(op.Context(), boolType(op), int64(b2u(holds))))
 	}
-	if x := foldBitTest(op, pred, consts[1]); x != nil {
+	if x := foldBitTest(cmp.Lhs(), pred, consts[1]); x != nil {
 		return value(x)
 	}
-	w := intWidth(op.Operand(0).Type())
+	w := intWidth(cmp.Lhs().Type())
 	return attr(apply(op.Context(), boolType(op), consts, func(a []uint64) (uint64, bool) {
 		return b2u(CompareInts(pred, a[0], a[1], w)), true
 	}))
@@ -562,8 +583,7 @@ func foldCmpI(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 
 // foldBitTest is the bit that a comparison tests: x == 1 and x != 0 of one bit, and
 // extended scalars that are not 0.
-func foldBitTest(op *ir.Operation, pred int64, c ir.Attribute) *ir.Value {
-	x := op.Operand(0)
+func foldBitTest(x *ir.Value, pred int64, c ir.Attribute) *ir.Value {
 	switch {
 	case ir.IsInt(ir.ElemOf(x.Type()), 1):
 		if pred == EQ && isInt(c, 1) || pred == NE && isInt(c, 0) {
@@ -571,8 +591,8 @@ func foldBitTest(op *ir.Operation, pred int64, c ir.Attribute) *ir.Value {
 		}
 	case pred == NE && isInt(c, 0):
 		d := x.Def()
-		if d != nil && (d.Name() == "arith.extui" || d.Name() == "arith.extsi") && ir.IsInt(d.Operand(0).Type(), 1) {
-			return d.Operand(0)
+		if d != nil && (d.Name() == "arith.extui" || d.Name() == "arith.extsi") && ir.IsInt(AsCast(d).In().Type(), 1) {
+			return AsCast(d).In()
 		}
 	}
 	return nil
@@ -614,8 +634,8 @@ func isNaN(a ir.Attribute) bool {
 }
 
 func foldCmpF(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
-	pred, _ := op.IntAttr("predicate")
-	kind := floatKind(ir.ElemOf(op.Operand(0).Type()))
+	cmp := AsCmpF(op)
+	pred, kind := cmp.Predicate(), floatKind(ir.ElemOf(cmp.Lhs().Type()))
 	if pred == False || pred == True {
 		return attr(IntValue(op.Context(), boolType(op), int64(b2u(pred == True))))
 	}
@@ -652,7 +672,8 @@ func foldCmpF(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 }
 
 func foldSelect(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
-	cond, yes, no := op.Operand(0), op.Operand(1), op.Operand(2)
+	choice := AsSelect(op)
+	cond, yes, no := choice.Condition(), choice.TrueValue(), choice.FalseValue()
 	if yes == no {
 		return value(yes)
 	}
@@ -668,11 +689,12 @@ func foldSelect(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 		return value(cond)
 	}
 	// x == y ? x : y is y, and x != y ? x : y is x
-	if d := cond.Def(); d != nil && d.Name() == "arith.cmpi" && d.Operand(0) == yes && d.Operand(1) == no {
-		switch pred, _ := d.IntAttr("predicate"); pred {
-		case EQ:
+	if d := cond.Def(); d != nil && d.Name() == "arith.cmpi" {
+		switch cmp := AsCmpI(d); {
+		case cmp.Lhs() != yes || cmp.Rhs() != no:
+		case cmp.Predicate() == EQ:
 			return value(no)
-		case NE:
+		case cmp.Predicate() == NE:
 			return value(yes)
 		}
 	}

@@ -45,7 +45,7 @@ func cast(name, doc string, in, out ir.Constraint, verify func(in, out ir.Type) 
 		Traits:   ir.SameShape | ir.SameEncoding | ir.Elementwise,
 		Asm:      castAsm, Fold: fold,
 		Verify: func(op *ir.Operation) error {
-			return verify(ir.ElemOf(op.Operand(0).Type()), ir.ElemOf(op.Result(0).Type()))
+			return verify(ir.ElemOf(AsCast(op).In().Type()), ir.ElemOf(AsCast(op).Out().Type()))
 		},
 	}
 }
@@ -163,7 +163,7 @@ var (
 			return nil, fmt.Errorf("value must be an integer, float or elements attribute")
 		},
 		Verify: func(op *ir.Operation) error {
-			if TypeOf(op.Attr("value")) != op.Result(0).Type() {
+			if k := AsConstant(op); TypeOf(k.Value()) != k.Result().Type() {
 				return fmt.Errorf("value's type and the result type must be the same")
 			}
 			return nil
@@ -280,8 +280,9 @@ func extended(name, doc string, carry bool) *ir.OpDef {
 }
 
 func verifySelect(op *ir.Operation) error {
-	cond, t := op.Operand(0).Type(), op.Operand(1).Type()
-	if op.Operand(2).Type() != t || op.Result(0).Type() != t {
+	v := AsSelect(op)
+	cond, t := v.Condition().Type(), v.TrueValue().Type()
+	if v.FalseValue().Type() != t || v.Result().Type() != t {
 		return fmt.Errorf("requires the same type for both values and the result")
 	}
 	if ct, ok := cond.(*ir.TensorType); ok {
@@ -294,7 +295,7 @@ func verifySelect(op *ir.Operation) error {
 }
 
 func constantName(op *ir.Operation, _ int) string {
-	a, ok := op.Attr("value").(*ir.IntegerAttr)
+	a, ok := AsConstant(op).Value().(*ir.IntegerAttr)
 	if !ok {
 		return "cst"
 	}

@@ -8,11 +8,14 @@ import (
 	"github.com/tritonc/tritonc/core/ir/text"
 )
 
+// symName is the attribute of a module's name, which its text form asks for.
+const symName = "sym_name"
+
 // Module is the top of every text: one block of functions, without terminator.
 var Module = &ir.OpDef{
 	Name: "builtin.module", Doc: "a container of functions",
 	Attrs: []ir.AttrDef{
-		{Name: "sym_name", Kind: ir.AttrString, Optional: true},
+		{Name: symName, Kind: ir.AttrString, Optional: true},
 		{Name: "sym_visibility", Kind: ir.AttrString, Optional: true},
 	},
 	Regions: []ir.RegionDef{{Name: "bodyRegion", MaxBlocks: 1}},
@@ -31,13 +34,13 @@ var Dialect = &ir.Dialect{
 // NewModule makes an empty module with its block.
 func NewModule(c *ir.Context, loc ir.Location) *ir.Operation {
 	m := ir.NewOperation(Module, &ir.State{Ctx: c, Loc: loc, Regions: 1})
-	m.Region(0).AddBlock()
+	AsModule(m).BodyRegion().AddBlock()
 	return m
 }
 
 func parseModule(p *text.Parser, s *text.OpState) {
 	if p.AtSymbol() {
-		s.Add("sym_name", p.Context().StringAttr(p.Symbol()))
+		s.Add(symName, p.Context().StringAttr(p.Symbol()))
 	}
 	if p.Opt("attributes") {
 		p.DictInto(s)
@@ -50,11 +53,11 @@ func parseModule(p *text.Parser, s *text.OpState) {
 }
 
 func printModule(w *text.Printer, op *ir.Operation) {
-	if op.HasAttr("sym_name") {
+	if op.HasAttr(symName) {
 		w.Str(" ")
-		w.Symbol(op.StringAttr("sym_name"))
+		w.Symbol(AsModule(op).SymName())
 	}
-	w.AttrDictKeyword(op, "sym_name")
+	w.AttrDictKeyword(op, symName)
 	w.Str(" ")
-	w.Region(op.Region(0), true, true)
+	w.Region(AsModule(op).BodyRegion(), true, true)
 }

@@ -19,7 +19,7 @@ func verifyModule(op *ir.Operation) error {
 		if !o.Def().Has(ir.Symbol) {
 			continue
 		}
-		name := o.StringAttr("sym_name")
+		name := o.SymbolName()
 		if names[name] {
 			return fmt.Errorf("redefinition of symbol named '%s'", name)
 		}
@@ -34,7 +34,7 @@ func Lookup(m *ir.Operation, name string) *ir.Operation {
 		return nil
 	}
 	for o := range m.Body().Ops() {
-		if o.Def().Has(ir.Symbol) && o.StringAttr("sym_name") == name {
+		if o.Def().Has(ir.Symbol) && o.SymbolName() == name {
 			return o
 		}
 	}

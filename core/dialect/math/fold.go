@@ -22,7 +22,7 @@ func elementary(f func(float64) float64) func(*ir.Operation, []ir.Attribute) []i
 // stays for the device.
 func folder(f func(float64) float64, kinds ...ir.FloatKind) func(*ir.Operation, []ir.Attribute) []ir.FoldResult {
 	return func(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
-		t := op.Result(0).Type()
+		t := op.OneResult().Type()
 		ft, ok := ir.ElemOf(t).(*ir.FloatType)
 		if !ok {
 			return nil

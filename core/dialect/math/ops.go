@@ -88,10 +88,10 @@ var Dialect = &ir.Dialect{
 
 // Unary makes one of the one-operand functions.
 func Unary(b *ir.Builder, def *ir.OpDef, x *ir.Value) *ir.Value {
-	return b.Op(def, []*ir.Value{x}).Result(0)
+	return b.Op(def, []*ir.Value{x}).OneResult()
 }
 
 // NewFMA makes a·b + c.
 func NewFMA(bld *ir.Builder, a, b, c *ir.Value) *ir.Value {
-	return bld.Op(FMA, []*ir.Value{a, b, c}).Result(0)
+	return bld.Op(FMA, []*ir.Value{a, b, c}).OneResult()
 }

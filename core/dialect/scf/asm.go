@@ -79,7 +79,8 @@ func parseFor(p *text.Parser, s *text.OpState) {
 
 func printFor(w *text.Printer, op *ir.Operation) {
 	inits := Inits(op)
-	if op.HasAttr("unsignedCmp") {
+	loop := AsFor(op)
+	if loop.UnsignedCmp() {
 		w.Str(" unsigned")
 	}
 	w.Str(" ")
@@ -103,7 +104,7 @@ func printFor(w *text.Printer, op *ir.Operation) {
 		w.Type(t)
 		w.Str(" ")
 	}
-	w.Region(op.Region(0), false, len(inits) > 0)
+	w.Region(loop.Region(), false, len(inits) > 0)
 	w.AttrDict(op, "unsignedCmp")
 }
 
@@ -125,18 +126,19 @@ func parseIf(p *text.Parser, s *text.OpState) {
 }
 
 func printIf(w *text.Printer, op *ir.Operation) {
+	cond := AsIf(op)
 	w.Str(" ")
-	w.Value(op.Operand(0))
+	w.Value(cond.Condition())
 	if op.NumResults() > 0 {
 		w.Str(" -> (")
 		w.ValueTypes(op.Results())
 		w.Str(")")
 	}
 	w.Str(" ")
-	w.Region(op.Region(0), false, op.NumResults() > 0)
-	if !op.Region(1).Empty() {
+	w.Region(cond.ThenRegion(), false, op.NumResults() > 0)
+	if !cond.ElseRegion().Empty() {
 		w.Str(" else ")
-		w.Region(op.Region(1), false, op.NumResults() > 0)
+		w.Region(cond.ElseRegion(), false, op.NumResults() > 0)
 	}
 	w.AttrDict(op)
 }
@@ -165,18 +167,19 @@ func parseWhile(p *text.Parser, s *text.OpState) {
 }
 
 func printWhile(w *text.Printer, op *ir.Operation) {
+	loop := AsWhile(op)
 	if op.NumOperands() > 0 {
 		w.Str(" ")
-		printAssignments(w, op.Region(0).First().Args(), op.OperandValues())
+		printAssignments(w, loop.Before().First().Args(), loop.Inits())
 	}
 	w.Str(" : (")
 	w.ValueTypes(op.OperandValues())
 	w.Str(")")
 	w.ArrowTypes(op.Results())
 	w.Str(" ")
-	w.Region(op.Region(0), false, true)
+	w.Region(loop.Before(), false, true)
 	w.Str(" do ")
-	w.Region(op.Region(1), true, true)
+	w.Region(loop.After(), true, true)
 	w.AttrDictKeyword(op)
 }
 
@@ -198,9 +201,9 @@ func printExecuteRegion(w *text.Printer, op *ir.Operation) {
 		w.ArrowTypes(op.Results())
 	}
 	w.Str(" ")
-	if op.HasAttr("no_inline") {
+	if AsExecuteRegion(op).NoInline() {
 		w.Str("no_inline ")
 	}
-	w.Region(op.Region(0), true, true)
+	w.Region(AsExecuteRegion(op).Region(), true, true)
 	w.AttrDict(op, "no_inline")
 }

@@ -41,7 +41,7 @@ func verifyIf(op *ir.Operation) error {
 	if op.Body() == nil {
 		return fmt.Errorf("must have a block in its first region")
 	}
-	if op.NumResults() > 0 && op.Region(1).Empty() {
+	if op.NumResults() > 0 && AsIf(op).ElseRegion().Empty() {
 		return fmt.Errorf("must have an else block if defining values")
 	}
 	for _, r := range op.Regions() {
@@ -53,7 +53,8 @@ func verifyIf(op *ir.Operation) error {
 }
 
 func verifyWhile(op *ir.Operation) error {
-	before, after := op.Region(0).First(), op.Region(1).First()
+	loop := AsWhile(op)
+	before, after := loop.Before().First(), loop.After().First()
 	if before == nil || after == nil {
 		return fmt.Errorf("must have a block in both regions")
 	}
@@ -81,10 +82,10 @@ func verifyExecuteRegion(op *ir.Operation) error {
 
 func verifyCondition(op *ir.Operation) error {
 	w := op.Parent()
-	if w == nil || w.Name() != "scf.while" || op.Block().Region() != w.Region(0) {
+	if w == nil || w.Name() != "scf.while" || op.Block().Region() != AsWhile(w).Before() {
 		return fmt.Errorf("expects to stand in the 'before' region of 'scf.while'")
 	}
-	return sameTypes("values", op.Group(1), "results of the loop", w.Results())
+	return sameTypes("values", AsCondition(op).Args(), "results of the loop", w.Results())
 }
 
 // verifyYield compares with the parent by name, since the tables of the parents

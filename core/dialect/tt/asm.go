@@ -130,12 +130,13 @@ func dicts(c *ir.Context, attrs []ir.Attribute) ir.Attribute {
 }
 
 func printFunc(w *text.Printer, op *ir.Operation) {
-	if v := op.StringAttr("sym_visibility"); v != "" {
+	f := AsFunc(op)
+	if v := f.SymVisibility(); v != "" {
 		w.Str(" ")
 		w.Str(v)
 	}
 	w.Str(" ")
-	w.Symbol(op.StringAttr("sym_name"))
+	w.Symbol(f.SymName())
 	sig := Signature(op)
 	body := op.Body()
 	w.Str("(")
@@ -143,7 +144,7 @@ func printFunc(w *text.Printer, op *ir.Operation) {
 		if i > 0 {
 			w.Str(", ")
 		}
-		attrs := dictOf(op, "arg_attrs", i)
+		attrs := dictOf(f.ArgAttrs(), i)
 		if body == nil {
 			w.Type(t)
 			w.OptDict(attrs)
@@ -152,21 +153,21 @@ func printFunc(w *text.Printer, op *ir.Operation) {
 		w.Arg(body.Arg(i), attrs)
 	}
 	w.Str(")")
-	printResults(w, op, sig.Out)
+	printResults(w, f, sig.Out)
 	w.AttrDictKeyword(op, "sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs")
 	if body != nil {
 		w.Str(" ")
-		w.Region(op.Region(0), false, true)
+		w.Region(f.Body(), false, true)
 	}
 }
 
-func printResults(w *text.Printer, op *ir.Operation, out []ir.Type) {
+func printResults(w *text.Printer, f FuncOp, out []ir.Type) {
 	if len(out) == 0 {
 		return
 	}
 	w.Str(" -> ")
 	_, fn := out[0].(*ir.FunctionType)
-	if len(out) == 1 && !fn && len(dictOf(op, "res_attrs", 0)) == 0 {
+	if len(out) == 1 && !fn && len(dictOf(f.ResAttrs(), 0)) == 0 {
 		w.Type(out[0])
 		return
 	}
@@ -176,14 +177,14 @@ func printResults(w *text.Printer, op *ir.Operation, out []ir.Type) {
 			w.Str(", ")
 		}
 		w.Type(t)
-		w.OptDict(dictOf(op, "res_attrs", i))
+		w.OptDict(dictOf(f.ResAttrs(), i))
 	}
 	w.Str(")")
 }
 
-// dictOf is the i-th dictionary of the list attribute name.
-func dictOf(op *ir.Operation, name string, i int) []ir.NamedAttr {
-	l, ok := op.Attr(name).(*ir.ArrayAttr)
+// dictOf is the i-th dictionary of a list, if there is one.
+func dictOf(list ir.Attribute, i int) []ir.NamedAttr {
+	l, ok := list.(*ir.ArrayAttr)
 	if !ok || i >= len(l.Elems) {
 		return nil
 	}

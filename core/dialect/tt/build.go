@@ -45,7 +45,7 @@ func NewLoad(b *ir.Builder, ptr, mask, other *ir.Value, a Access) *ir.Value {
 	if p, ok := ptr.Type().(*PtrType); ok {
 		s.Types = []ir.Type{p.Pointee} // a scalar, or the tensor of a block pointer
 	}
-	return b.Create(Load, s).Result(0)
+	return b.Create(Load, s).OneResult()
 }
 
 // NewStore makes a store; mask may be nil.
@@ -64,7 +64,7 @@ func NewProgramID(b *ir.Builder, axis int64) *ir.Value { return axisOp(b, GetPro
 func NewNumPrograms(b *ir.Builder, axis int64) *ir.Value { return axisOp(b, GetNumPrograms, axis) }
 
 func axisOp(b *ir.Builder, def *ir.OpDef, axis int64) *ir.Value {
-	return b.Create(def, ir.State{Attrs: []ir.NamedAttr{{Name: "axis", Attr: b.Context().I32Attr(axis)}}}).Result(0)
+	return b.Create(def, ir.State{Attrs: []ir.NamedAttr{{Name: "axis", Attr: b.Context().I32Attr(axis)}}}).OneResult()
 }
 
 // NewMakeRange makes start … end-1 as an i32 tensor of type t.
@@ -73,18 +73,18 @@ func NewMakeRange(b *ir.Builder, t ir.Type, start, end int64) *ir.Value {
 	return b.Create(MakeRange, ir.State{
 		Types: []ir.Type{t},
 		Attrs: []ir.NamedAttr{{Name: "end", Attr: c.I32Attr(end)}, {Name: "start", Attr: c.I32Attr(start)}},
-	}).Result(0)
+	}).OneResult()
 }
 
 // Unary makes an operation of one operand with a given result type: Splat,
 // Broadcast, Bitcast, IntToPtr, PtrToInt.
 func Unary(b *ir.Builder, def *ir.OpDef, x *ir.Value, t ir.Type) *ir.Value {
-	return b.Op(def, []*ir.Value{x}, t).Result(0)
+	return b.Op(def, []*ir.Value{x}, t).OneResult()
 }
 
 // NewAddPtr makes pointer plus offset.
 func NewAddPtr(b *ir.Builder, ptr, offset *ir.Value) *ir.Value {
-	return b.Op(AddPtr, []*ir.Value{ptr, offset}).Result(0)
+	return b.Op(AddPtr, []*ir.Value{ptr, offset}).OneResult()
 }
 
 // NewExpandDims inserts a dimension of size 1; the result's encoding follows
@@ -92,7 +92,7 @@ func NewAddPtr(b *ir.Builder, ptr, offset *ir.Value) *ir.Value {
 func NewExpandDims(b *ir.Builder, x *ir.Value, axis int) *ir.Value {
 	return b.Create(ExpandDims, ir.State{
 		Operands: []*ir.Value{x}, Attrs: []ir.NamedAttr{{Name: "axis", Attr: b.Context().I32Attr(int64(axis))}},
-	}).Result(0)
+	}).OneResult()
 }
 
 // NewReduce makes a reduction along axis with an empty combine region, which
@@ -128,7 +128,7 @@ func NewFunc(b *ir.Builder, name, visibility string, sig *ir.FunctionType, argAt
 		}
 	}
 	f := b.Create(Func, ir.State{Attrs: attrs, Regions: 1})
-	entry := f.Region(0).AddBlock()
+	entry := AsFunc(f).Body().AddBlock()
 	for i, t := range sig.In {
 		entry.AddArg(t, argLocs[i])
 	}
@@ -137,5 +137,5 @@ func NewFunc(b *ir.Builder, name, visibility string, sig *ir.FunctionType, argAt
 
 // Signature is the function type of a tt.func.
 func Signature(f *ir.Operation) *ir.FunctionType {
-	return f.Attr("function_type").(*ir.TypeAttr).Type.(*ir.FunctionType)
+	return AsFunc(f).FunctionType().(*ir.FunctionType)
 }

@@ -87,7 +87,7 @@ var DescriptorReduceKinds = []ir.EnumCase{
 
 // DescriptorReduceKeyword is how op, a reduction through a descriptor, combines.
 func DescriptorReduceKeyword(op *ir.Operation) string {
-	kind, _ := op.IntAttr("kind")
+	kind := AsDescriptorReduce(op).Kind()
 	for _, k := range DescriptorReduceKinds {
 		if k.Value == kind {
 			return k.Keyword

@@ -11,7 +11,7 @@ func value(v *ir.Value) []ir.FoldResult { return []ir.FoldResult{{Value: v}} }
 // resplat is the splat constant a as a splat of op's result type; nil when a is
 // not a splat.
 func resplat(op *ir.Operation, a ir.Attribute) []ir.FoldResult {
-	t, isTensor := op.Result(0).Type().(*ir.TensorType)
+	t, isTensor := op.OneResult().Type().(*ir.TensorType)
 	if !isTensor {
 		return nil
 	}
@@ -38,8 +38,8 @@ func resplat(op *ir.Operation, a ir.Attribute) []ir.FoldResult {
 // foldSameType is for operations that change nothing when source and result
 // have one type.
 func foldSameType(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
-	if op.Operand(0).Type() == op.Result(0).Type() {
-		return value(op.Operand(0))
+	if v := AsUnary(op); v.Src().Type() == v.Result().Type() {
+		return value(v.Src())
 	}
 	return nil
 }
@@ -58,8 +58,7 @@ func foldSplat(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 }
 
 func foldTrans(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
-	order := op.Attr("order").(*ir.DenseArrayAttr).Values
-	if slices.IsSorted(order) {
+	if slices.IsSorted(AsTrans(op).Order()) {
 		if r := foldSameType(op, consts); r != nil {
 			return r
 		}
@@ -68,7 +67,7 @@ func foldTrans(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 }
 
 func foldReshape(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
-	if !op.HasAttr("allow_reorder") {
+	if !AsReshape(op).AllowReorder() {
 		if r := foldSameType(op, consts); r != nil {
 			return r
 		}
@@ -82,7 +81,7 @@ func foldUnsplat(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 		return nil
 	}
 	c := op.Context()
-	switch t := op.Result(0).Type().(type) {
+	switch t := AsUnsplat(op).Result().Type().(type) {
 	case *ir.IntegerType:
 		return []ir.FoldResult{{Attr: c.IntAttr(t, int64(a.Values[0]))}}
 	case *ir.FloatType:
@@ -93,12 +92,11 @@ func foldUnsplat(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 
 // foldMakeRange: a range of one number is a constant.
 func foldMakeRange(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
-	start, _ := op.IntAttr("start")
-	end, _ := op.IntAttr("end")
-	if end != start+1 {
+	v := AsMakeRange(op)
+	if v.End() != v.Start()+1 {
 		return nil
 	}
-	return []ir.FoldResult{{Attr: op.Context().DenseSplat(op.Result(0).Type(), uint64(uint32(start)))}}
+	return []ir.FoldResult{{Attr: op.Context().DenseSplat(v.Result().Type(), uint64(uint32(v.Start())))}}
 }
 
 // isZero reports whether a is the integer 0 or a splat of it.
@@ -114,7 +112,7 @@ func isZero(a ir.Attribute) bool {
 
 func foldAddPtr(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 	if isZero(consts[1]) {
-		return value(op.Operand(0))
+		return value(AsAddPtr(op).Ptr())
 	}
 	return nil
 }
@@ -125,7 +123,7 @@ func foldAdvance(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 			return nil
 		}
 	}
-	return value(op.Operand(0))
+	return value(AsAdvance(op).Ptr())
 }
 
 // foldFpToFp: only zeros, which every format has, fold.
@@ -133,8 +131,9 @@ func foldFpToFp(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 	if r := foldSameType(op, consts); r != nil {
 		return r
 	}
-	from := ir.ElemOf(op.Operand(0).Type()).(*ir.FloatType)
-	to := ir.ElemOf(op.Result(0).Type()).(*ir.FloatType)
+	cast := AsFpToFp(op)
+	from := ir.ElemOf(cast.Src().Type()).(*ir.FloatType)
+	to := ir.ElemOf(cast.Result().Type()).(*ir.FloatType)
 	var bits uint64
 	switch a := consts[0].(type) {
 	case *ir.FloatAttr:
@@ -149,7 +148,7 @@ func foldFpToFp(op *ir.Operation, consts []ir.Attribute) []ir.FoldResult {
 	}
 	if v := ir.BitsToFloat(from.Kind, bits); v == 0 {
 		out := ir.FloatToBits(to.Kind, v)
-		if t, ok := op.Result(0).Type().(*ir.TensorType); ok {
+		if t, ok := cast.Result().Type().(*ir.TensorType); ok {
 			return []ir.FoldResult{{Attr: op.Context().DenseSplat(t, out)}}
 		}
 		return []ir.FoldResult{{Attr: op.Context().FloatBits(to, out)}}

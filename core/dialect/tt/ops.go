@@ -89,7 +89,7 @@ var (
 		Infer:  ir.InferSameAsFirst,
 		Asm:    "$ptr `,` $offset attr-dict `:` type($result) `,` type($offset)",
 		Verify: func(op *ir.Operation) error {
-			if op.Result(0).Type() != op.Operand(0).Type() {
+			if v := AsAddPtr(op); v.Result().Type() != v.Ptr().Type() {
 				return fmt.Errorf("result type must be the type of the pointer")
 			}
 			return nil
@@ -115,8 +115,7 @@ var (
 		},
 		Traits: ir.SegmentedOperands | ir.TensorSize,
 		Effects: ir.Effects{Of: func(op *ir.Operation) ir.Effects {
-			v, _ := op.IntAttr("isVolatile")
-			return ir.Effects{Read: true, Write: v != 0, NotSpeculatable: true}
+			return ir.Effects{Read: true, Write: AsLoad(op).IsVolatile(), NotSpeculatable: true}
 		}},
 		Infer: func(s *ir.State) ([]ir.Type, error) {
 			if t := ValueTypeOf(s.Ctx, s.Operands[0].Type()); t != nil {
@@ -164,7 +163,7 @@ var (
 			return []ir.Type{s.Operands[1].Type()}, nil
 		},
 		Asm:    "$sem `,` $scope `,` $ptr `,` $cmp `,` $val attr-dict `:` functional-type(operands, $result)",
-		Verify: verifyAtomic,
+		Verify: verifyAtomicCAS,
 	}
 	MakeTensorPtr = &ir.OpDef{
 		Name: "tt.make_tensor_ptr", Doc: "a block pointer: base, and shape, strides and offsets, one per dimension",
@@ -208,7 +207,7 @@ var (
 		Operands: []ir.Operand{operand("desc", DescLike), operand("src", ir.AnyTensor), variadic("indices", ir.I32Scalar)},
 		Attrs:    []ir.AttrDef{enum("kind", DescriptorReduceKinds)},
 		Effects:  ir.Effects{Read: true, Write: true},
-		Verify:   verifyDescriptorStore,
+		Verify:   verifyDescriptorReduce,
 		Asm:      "$kind `,` $desc `[` $indices `]` `,` $src attr-dict `:` qualified(type($desc)) `,` type($src)",
 	}
 	DescriptorGather = &ir.OpDef{
@@ -235,10 +234,10 @@ var (
 		Name: "tt.splat", Doc: "a tensor of one value", Fold: foldSplat,
 		Operands: []ir.Operand{operand("src", AnyValue)}, Results: result(ir.AnyTensor), Traits: ir.TensorSize, Asm: castAsm,
 		Verify: func(op *ir.Operation) error {
-			if t, ok := op.Operand(0).Type().(*ir.TensorType); ok {
+			if t, ok := AsSplat(op).Src().Type().(*ir.TensorType); ok {
 				return fmt.Errorf("source must be a scalar, but has %d dimensions", len(t.Shape))
 			}
-			return sameElem(op)
+			return sameElem(AsSplat(op).Src(), AsSplat(op).Result())
 		},
 	}
 	Unsplat = &ir.OpDef{
@@ -246,7 +245,7 @@ var (
 		Operands: []ir.Operand{operand("src", ir.AnyTensor)}, Results: result(AnyValue), Asm: "$src attr-dict `:` type($src)",
 		Infer: func(s *ir.State) ([]ir.Type, error) { return []ir.Type{ir.ElemOf(s.Operands[0].Type())}, nil },
 		Verify: func(op *ir.Operation) error {
-			if op.Operand(0).Type().(*ir.TensorType).NumElements() != 1 {
+			if AsUnsplat(op).Src().Type().(*ir.TensorType).NumElements() != 1 {
 				return message(msgUnsplat)
 			}
 			return nil
@@ -287,7 +286,8 @@ var (
 		Operands: []ir.Operand{operand("lhs", ir.AnyTensor), operand("rhs", ir.AnyTensor)}, Results: result(ir.AnyTensor),
 		Traits: ir.TensorSize | ir.SameOperandsType, Asm: "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)",
 		Verify: func(op *ir.Operation) error {
-			return verifyHalves(op.Operand(0).Type().(*ir.TensorType), op.Result(0).Type().(*ir.TensorType))
+			v := AsJoin(op)
+			return verifyHalves(tensorOf(v.Lhs()), tensorOf(v.Result()))
 		},
 	}
 	Split = &ir.OpDef{
@@ -296,10 +296,11 @@ var (
 		Results:  []ir.Result{{Name: "outLHS", Type: ir.AnyTensor}, {Name: "outRHS", Type: ir.AnyTensor}},
 		Traits:   ir.TensorSize, Asm: "$src attr-dict `:` type($src) `->` type($outLHS)",
 		Verify: func(op *ir.Operation) error {
-			if op.Result(0).Type() != op.Result(1).Type() {
+			v := AsSplit(op)
+			if v.OutLHS().Type() != v.OutRHS().Type() {
 				return fmt.Errorf("both results must have the same type")
 			}
-			return verifyHalves(op.Result(0).Type().(*ir.TensorType), op.Operand(0).Type().(*ir.TensorType))
+			return verifyHalves(tensorOf(v.OutLHS()), tensorOf(v.Src()))
 		},
 		ResultName: func(_ *ir.Operation, i int) string { return [...]string{"outLHS", "outRHS"}[i] },
 	}

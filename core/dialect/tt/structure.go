@@ -100,7 +100,7 @@ var (
 			{Name: "symbol", Kind: ir.AttrString},
 			{Name: "pure", Kind: ir.AttrBool},
 		},
-		Traits: ir.SameEncoding | ir.SameShape | ir.Elementwise | ir.TensorSize, Effects: ir.Effects{Of: pureAttr("pure")},
+		Traits: ir.SameEncoding | ir.SameShape | ir.Elementwise | ir.TensorSize, Effects: ir.Effects{Of: func(op *ir.Operation) ir.Effects { return foreignEffects(AsExternElementwise(op).Pure()) }},
 		Asm: "operands attr-dict `:` functional-type(operands, $result)",
 	}
 	InlineAsm = &ir.OpDef{
@@ -113,7 +113,7 @@ var (
 			{Name: "pure", Kind: ir.AttrBool},
 			{Name: "packed_element", Kind: ir.AttrI32},
 		},
-		Traits: ir.Elementwise | ir.SameEncoding | ir.TensorSize, Effects: ir.Effects{Of: pureAttr("pure")},
+		Traits: ir.Elementwise | ir.SameEncoding | ir.TensorSize, Effects: ir.Effects{Of: func(op *ir.Operation) ir.Effects { return foreignEffects(AsInlineAsm(op).Pure()) }},
 		Verify: verifyInlineAsm,
 		Asm:    "$asm_string attr-dict ($args^ `:` type($args))? `->` type($result)",
 	}
@@ -123,7 +123,7 @@ var (
 		Attrs:    []ir.AttrDef{{Name: "prefix", Kind: ir.AttrString}, {Name: "hex", Kind: ir.AttrBool}, {Name: "isSigned", Kind: ir.AttrDenseI32}},
 		Effects:  ir.Effects{Write: true},
 		Verify: func(op *ir.Operation) error {
-			if a, _ := op.Attr("isSigned").(*ir.DenseArrayAttr); a == nil || len(a.Values) != op.NumOperands() {
+			if len(AsPrint(op).IsSigned()) != op.NumOperands() {
 				return fmt.Errorf("isSigned must have one value an operand")
 			}
 			return nil
@@ -147,13 +147,11 @@ func combineReturn(name string) *ir.OpDef {
 	}
 }
 
-func pureAttr(name string) func(*ir.Operation) ir.Effects {
-	return func(op *ir.Operation) ir.Effects {
-		if v, _ := op.IntAttr(name); v != 0 {
-			return ir.Pure
-		}
-		return ir.Effects{Read: true, Write: true}
+func foreignEffects(pure bool) ir.Effects {
+	if pure {
+		return ir.Pure
 	}
+	return ir.Effects{Read: true, Write: true}
 }
 
 // Dialect is the tt dialect.

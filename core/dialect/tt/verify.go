@@ -11,15 +11,19 @@ import (
 	"github.com/tritonc/tritonc/core/layout"
 )
 
-func sameElem(op *ir.Operation) error {
-	if ir.ElemOf(op.Operand(0).Type()) != ir.ElemOf(op.Result(0).Type()) {
+// tensorOf is the type of what the table says is a tensor.
+func tensorOf(v *ir.Value) *ir.TensorType { return v.Type().(*ir.TensorType) }
+
+func sameElem(src, result *ir.Value) error {
+	if ir.ElemOf(src.Type()) != ir.ElemOf(result.Type()) {
 		return fmt.Errorf("source and result must have the same element type")
 	}
 	return nil
 }
 
 func verifyBitcast(op *ir.Operation) error {
-	src, dst := ir.ElemOf(op.Operand(0).Type()), ir.ElemOf(op.Result(0).Type())
+	v := AsBitcast(op)
+	src, dst := ir.ElemOf(v.Src().Type()), ir.ElemOf(v.Result().Type())
 	_, srcPtr := src.(*PtrType)
 	_, dstPtr := dst.(*PtrType)
 	if srcPtr != dstPtr {
@@ -32,9 +36,10 @@ func verifyBitcast(op *ir.Operation) error {
 }
 
 func verifyFpToFp(op *ir.Operation) error {
-	src, dst := ir.ElemOf(op.Operand(0).Type()), ir.ElemOf(op.Result(0).Type())
+	v := AsFpToFp(op)
+	src, dst := ir.ElemOf(v.Src().Type()), ir.ElemOf(v.Result().Type())
 	narrowing := ir.BitWidth(src) > ir.BitWidth(dst)
-	switch has := op.HasAttr("rounding"); {
+	switch _, has := v.Rounding(); {
 	case narrowing && !has:
 		return message(msgRoundingRequired)
 	case !narrowing && has:
@@ -53,14 +58,15 @@ func sameShapeAndEncoding(a, b ir.Type) bool {
 }
 
 func verifyLoad(op *ir.Operation) error {
-	ptr, mask, other := op.GroupOne(0), op.GroupOne(1), op.GroupOne(2)
+	v := AsLoad(op)
+	ptr, mask, other := v.Ptr(), v.Mask(), v.Other()
 	if IsBlockPtr(ptr.Type()) {
 		if mask != nil || other != nil {
 			return fmt.Errorf("mask and other are not allowed with a block pointer")
 		}
-		return verifyBoundaryCheck(op, ptr)
+		return verifyBoundaryCheck(v.BoundaryCheck(), ptr)
 	}
-	if err := verifyAccess(op, ptr, mask); err != nil {
+	if err := verifyAccess(v.BoundaryCheck(), ptr, mask); err != nil {
 		return err
 	}
 	if other != nil && mask == nil {
@@ -70,28 +76,29 @@ func verifyLoad(op *ir.Operation) error {
 	if other != nil && other.Type() != want {
 		return fmt.Errorf("other must have the type of what the pointer points to")
 	}
-	if op.Result(0).Type() != want {
+	if v.Result().Type() != want {
 		return fmt.Errorf("result must have the type of what the pointer points to")
 	}
 	return nil
 }
 
 func verifyStore(op *ir.Operation) error {
-	ptr, value, mask := op.Operand(0), op.Operand(1), op.GroupOne(2)
+	v := AsStore(op)
+	ptr, value, mask := v.Ptr(), v.Value(), v.Mask()
 	if IsBlockPtr(ptr.Type()) {
 		if mask != nil {
 			return fmt.Errorf("mask is not allowed with a block pointer")
 		}
-		return verifyBoundaryCheck(op, ptr)
+		return verifyBoundaryCheck(v.BoundaryCheck(), ptr)
 	}
 	if value.Type() != ValueTypeOf(op.Context(), ptr.Type()) {
 		return fmt.Errorf("value must have the type of what the pointer points to")
 	}
-	return verifyAccess(op, ptr, mask)
+	return verifyAccess(v.BoundaryCheck(), ptr, mask)
 }
 
-func verifyAccess(op *ir.Operation, ptr, mask *ir.Value) error {
-	if a, ok := op.Attr("boundaryCheck").(*ir.DenseArrayAttr); ok && len(a.Values) > 0 {
+func verifyAccess(boundaryCheck []int64, ptr, mask *ir.Value) error {
+	if len(boundaryCheck) > 0 {
 		return fmt.Errorf("boundaryCheck is allowed with a block pointer only")
 	}
 	if mask != nil && !sameShapeAndEncoding(ptr.Type(), mask.Type()) {
@@ -100,39 +107,41 @@ func verifyAccess(op *ir.Operation, ptr, mask *ir.Value) error {
 	return nil
 }
 
-func verifyAtomic(op *ir.Operation) error {
-	want := ValueTypeOf(op.Context(), op.Operand(0).Type())
-	n := op.NumOperands()
-	if op.Def().Operands[n-1].Name == "mask" {
-		n--
-	}
-	for i := 1; i < n; i++ {
-		if op.Operand(i).Type() != want {
-			return fmt.Errorf("operand #%d must have the type of what the pointer points to", i)
+// verifyAtomic checks an atomic access through ptr: what it takes and gives.
+func verifyAtomic(ptr, result *ir.Value, takes ...*ir.Value) error {
+	want := ValueTypeOf(result.Def().Context(), ptr.Type())
+	for i, v := range takes {
+		if v.Type() != want {
+			return fmt.Errorf("operand #%d must have the type of what the pointer points to", i+1)
 		}
 	}
-	if op.Result(0).Type() != want {
+	if result.Type() != want {
 		return fmt.Errorf("result must have the type of what the pointer points to")
 	}
 	return nil
 }
 
-// verifyAtomicRMW is verifyAtomic for an operation that has a kind. Floats may have
-// any: which of them there are is the target's to say.
+func verifyAtomicCAS(op *ir.Operation) error {
+	v := AsAtomicCAS(op)
+	return verifyAtomic(v.Ptr(), v.Result(), v.Cmp(), v.Val())
+}
+
+// verifyAtomicRMW: floats may have any kind; which of them there are is the target's
+// to say.
 func verifyAtomicRMW(op *ir.Operation) error {
-	if err := verifyAtomic(op); err != nil {
+	v := AsAtomicRMW(op)
+	if err := verifyAtomic(v.Ptr(), v.Result(), v.Val()); err != nil {
 		return err
 	}
-	kind, _ := op.IntAttr("atomic_rmw_op")
-	if _, float := ir.ElemOf(op.Operand(1).Type()).(*ir.FloatType); kind == RMWFAdd && !float {
+	if _, float := ir.ElemOf(v.Val().Type()).(*ir.FloatType); v.AtomicRmwOp() == RMWFAdd && !float {
 		return fmt.Errorf("fadd adds floats, not integers")
 	}
 	return nil
 }
 
 func verifyExpandDims(op *ir.Operation) error {
-	src, dst := op.Operand(0).Type().(*ir.TensorType), op.Result(0).Type().(*ir.TensorType)
-	axis, _ := op.IntAttr("axis")
+	v := AsExpandDims(op)
+	src, dst, axis := tensorOf(v.Src()), tensorOf(v.Result()), v.Axis()
 	if axis < 0 || axis > int64(len(src.Shape)) {
 		return fmt.Errorf("axis %d is outside 0 to %d", axis, len(src.Shape))
 	}
@@ -145,11 +154,12 @@ func verifyExpandDims(op *ir.Operation) error {
 			return fmt.Errorf("source encoding must be the slice of the result's along axis %d", axis)
 		}
 	}
-	return sameElem(op)
+	return sameElem(v.Src(), v.Result())
 }
 
 func verifyBroadcast(op *ir.Operation) error {
-	src, dst := op.Operand(0).Type().(*ir.TensorType), op.Result(0).Type().(*ir.TensorType)
+	v := AsBroadcast(op)
+	src, dst := tensorOf(v.Src()), tensorOf(v.Result())
 	if len(src.Shape) != len(dst.Shape) {
 		return message(msgBroadcastRank)
 	}
@@ -158,12 +168,12 @@ func verifyBroadcast(op *ir.Operation) error {
 			return message(msgBroadcastDims, i)
 		}
 	}
-	return sameElem(op)
+	return sameElem(v.Src(), v.Result())
 }
 
 func verifyTrans(op *ir.Operation) error {
-	src, dst := op.Operand(0).Type().(*ir.TensorType), op.Result(0).Type().(*ir.TensorType)
-	order := op.Attr("order").(*ir.DenseArrayAttr).Values
+	v := AsTrans(op)
+	src, dst, order := tensorOf(v.Src()), tensorOf(v.Result()), v.Order()
 	seen := make([]bool, len(order))
 	for _, d := range order {
 		if len(order) != len(src.Shape) || d < 0 || d >= int64(len(order)) || seen[d] {
@@ -179,15 +189,16 @@ func verifyTrans(op *ir.Operation) error {
 			return fmt.Errorf("result dimension %d must be source dimension %d", i, d)
 		}
 	}
-	return sameElem(op)
+	return sameElem(v.Src(), v.Result())
 }
 
 func verifyReshape(op *ir.Operation) error {
-	src, dst := op.Operand(0).Type().(*ir.TensorType), op.Result(0).Type().(*ir.TensorType)
+	v := AsReshape(op)
+	src, dst := tensorOf(v.Src()), tensorOf(v.Result())
 	if src.NumElements() != dst.NumElements() {
 		return message(msgReshapeElements)
 	}
-	return sameElem(op)
+	return sameElem(v.Src(), v.Result())
 }
 
 func verifyHalves(half, whole *ir.TensorType) error {
@@ -199,9 +210,8 @@ func verifyHalves(half, whole *ir.TensorType) error {
 }
 
 func verifyMakeRange(op *ir.Operation) error {
-	start, _ := op.IntAttr("start")
-	end, _ := op.IntAttr("end")
-	t := op.Result(0).Type().(*ir.TensorType)
+	v := AsMakeRange(op)
+	start, end, t := v.Start(), v.End(), tensorOf(v.Result())
 	switch {
 	case start >= end:
 		return fmt.Errorf("start must be less than end")
@@ -214,10 +224,10 @@ func verifyMakeRange(op *ir.Operation) error {
 }
 
 func verifyDot(op *ir.Operation) error {
-	a, b := op.Operand(0).Type().(*ir.TensorType), op.Operand(1).Type().(*ir.TensorType)
-	d := op.Result(0).Type().(*ir.TensorType)
+	v := AsDot(op)
+	a, b, d := tensorOf(v.A()), tensorOf(v.B()), tensorOf(v.Result())
 	n := len(a.Shape)
-	if op.Operand(2).Type() != op.Result(0).Type() {
+	if v.C().Type() != v.Result().Type() {
 		return fmt.Errorf("accumulator and result must have the same type")
 	}
 	if n < 2 || n > 3 || len(b.Shape) != n || len(d.Shape) != n {
@@ -258,7 +268,8 @@ func verifyDotOperand(t *ir.TensorType, i int, result *ir.TensorType) error {
 // verifyDotScaled checks that operands have the elements that their formats say,
 // those of e2m1 two in a byte, and that the shapes fit.
 func verifyDotScaled(op *ir.Operation) error {
-	out := op.Result(0).Type().(*ir.TensorType)
+	v := AsDotScaled(op)
+	out := tensorOf(v.Result())
 	if len(out.Shape) < 2 {
 		return fmt.Errorf("operands and result must have at least rank 2")
 	}
@@ -266,11 +277,15 @@ func verifyDotScaled(op *ir.Operation) error {
 		return fmt.Errorf("result must have floating-point elements")
 	}
 	var inner, outer [2]int64
-	for i, name := range []string{"a", "b"} {
-		t := op.GroupOne(i).Type().(*ir.TensorType)
-		kind, _ := op.IntAttr(name + "_elem_type")
+	for i, side := range []struct {
+		name    string
+		operand *ir.Value
+		kind    int64
+		alongK  bool // two numbers of a byte follow one another along K
+	}{{"a", v.A(), v.AElemType(), v.LhsKPack()}, {"b", v.B(), v.BElemType(), v.RhsKPack()}} {
+		t, kind := tensorOf(side.operand), side.kind
 		if !holdsScaled(t.Elem, kind) {
-			return fmt.Errorf("operand %s has no elements of the format that it is said to have", name)
+			return fmt.Errorf("operand %s has no elements of the format that it is said to have", side.name)
 		}
 		rank := len(t.Shape)
 		if rank != len(out.Shape) {
@@ -278,7 +293,7 @@ func verifyDotScaled(op *ir.Operation) error {
 		}
 		inner[i], outer[i] = t.Shape[rank-1-i], t.Shape[rank-2+i]
 		if kind == ScaleE2M1 {
-			if alongK, ok := op.IntAttr([]string{"lhs_k_pack", "rhs_k_pack"}[i]); !ok || alongK != 0 {
+			if side.alongK {
 				inner[i] *= 2
 			} else {
 				outer[i] *= 2
@@ -314,11 +329,12 @@ func holdsScaled(t ir.Type, kind int64) bool {
 }
 
 func verifyCat(op *ir.Operation) error {
-	src, dst := op.Operand(0).Type().(*ir.TensorType), op.Result(0).Type().(*ir.TensorType)
+	v := AsCat(op)
+	src, dst := tensorOf(v.Lhs()), tensorOf(v.Result())
 	if dst.NumElements() != 2*src.NumElements() {
 		return fmt.Errorf("result must have twice the elements of an operand, %d, not %d", 2*src.NumElements(), dst.NumElements())
 	}
-	return sameElem(op)
+	return sameElem(v.Lhs(), v.Result())
 }
 
 func isInteger(t ir.Type) bool {
@@ -327,12 +343,13 @@ func isInteger(t ir.Type) bool {
 }
 
 func verifyHistogram(op *ir.Operation) error {
-	src, dst := op.Operand(0).Type().(*ir.TensorType), op.Result(0).Type().(*ir.TensorType)
+	v := AsHistogram(op)
+	src, dst := tensorOf(v.Src()), tensorOf(v.Result())
 	if !isInteger(src) || !isInteger(dst) || len(dst.Shape) != 1 {
 		return fmt.Errorf("source must have integer elements, and the result must be a 1-dimensional tensor of integers")
 	}
-	if op.NumOperands() > 1 {
-		mask := op.Operand(1).Type()
+	if v.Mask() != nil {
+		mask := v.Mask().Type()
 		if !ir.BoolLike.Test(mask) || !sameShapeAndEncoding(src, mask) {
 			return fmt.Errorf("mask must have elements of i1 and the source's shape and encoding")
 		}
@@ -341,8 +358,8 @@ func verifyHistogram(op *ir.Operation) error {
 }
 
 func verifyGather(op *ir.Operation) error {
-	src, at, dst := op.Operand(0).Type().(*ir.TensorType), op.Operand(1).Type().(*ir.TensorType), op.Result(0).Type().(*ir.TensorType)
-	axis, _ := op.IntAttr("axis")
+	v := AsGather(op)
+	src, at, dst, axis := tensorOf(v.Src()), tensorOf(v.Indices()), tensorOf(v.Result()), v.Axis()
 	switch {
 	case !isInteger(at):
 		return fmt.Errorf("indices must be integers")
@@ -364,12 +381,13 @@ func verifyGather(op *ir.Operation) error {
 }
 
 func verifyInlineAsm(op *ir.Operation) error {
-	pack, _ := op.IntAttr("packed_element")
+	v := AsInlineAsm(op)
+	pack := v.PackedElement()
 	if pack < 1 {
 		return fmt.Errorf("packed_element must be positive, not %d", pack)
 	}
 	if op.NumOperands() > 0 {
-		if t, ok := op.Operand(0).Type().(*ir.TensorType); ok {
+		if t, ok := v.ArgsAt(0).Type().(*ir.TensorType); ok {
 			if n := t.NumElements(); n%pack != 0 {
 				return fmt.Errorf("number of input elements %d must be a multiple of the op's packed_element attribute, %d", n, pack)
 			}
@@ -382,8 +400,7 @@ func verifyReduce(op *ir.Operation) error {
 	if op.NumOperands() == 0 || op.NumResults() != op.NumOperands() {
 		return fmt.Errorf("must have the same number of inputs as outputs, at least one")
 	}
-	axis, _ := op.IntAttr("axis")
-	first := op.Operand(0).Type().(*ir.TensorType)
+	axis, first := AsReduce(op).Axis(), tensorOf(AsReduce(op).SrcsAt(0))
 	if axis < 0 || axis >= int64(len(first.Shape)) {
 		return fmt.Errorf("axis %d is outside the operand's %d dimensions", axis, len(first.Shape))
 	}
@@ -398,14 +415,14 @@ func verifyReduce(op *ir.Operation) error {
 			return fmt.Errorf("result #%d must be operand #%d without dimension %d", i, i, axis)
 		}
 	}
-	return verifyCombine(op, ReduceReturn, 2)
+	return verifyCombine(op, AsReduce(op).CombineOp(), ReduceReturn, 2)
 }
 
 func verifyScan(op *ir.Operation) error {
 	if op.NumOperands() == 0 || op.NumResults() != op.NumOperands() {
 		return fmt.Errorf("must have the same number of inputs as outputs, at least one")
 	}
-	axis, _ := op.IntAttr("axis")
+	axis := AsScan(op).Axis()
 	for i, v := range op.Operands() {
 		t := v.Type().(*ir.TensorType)
 		if axis < 0 || axis >= int64(len(t.Shape)) {
@@ -415,13 +432,13 @@ func verifyScan(op *ir.Operation) error {
 			return fmt.Errorf("result #%d must have the type of operand #%d", i, i)
 		}
 	}
-	return verifyCombine(op, ScanReturn, 2)
+	return verifyCombine(op, AsScan(op).CombineOp(), ScanReturn, 2)
 }
 
 // verifyCombine checks a combine region: times arguments an operand, and a
 // return of one value an operand, all of the operands' element types.
-func verifyCombine(op *ir.Operation, ret *ir.OpDef, times int) error {
-	body := op.Body()
+func verifyCombine(op *ir.Operation, combine *ir.Region, ret *ir.OpDef, times int) error {
+	body := combine.First()
 	if body == nil {
 		return fmt.Errorf("must have a combine region")
 	}
@@ -434,7 +451,7 @@ func verifyCombine(op *ir.Operation, ret *ir.OpDef, times int) error {
 			return fmt.Errorf("argument #%d of the combine region must have the element type of operand #%d", i, i%n)
 		}
 	}
-	for b := range op.Region(0).Blocks() {
+	for b := range combine.Blocks() {
 		t := b.Terminator()
 		if t == nil || !t.Is(ret) {
 			continue
@@ -477,14 +494,14 @@ func CheckFuncName(name string, private bool) error {
 }
 
 func verifyFunc(op *ir.Operation) error {
-	if err := CheckFuncName(op.StringAttr("sym_name"), op.StringAttr("sym_visibility") == "private"); err != nil {
+	f := AsFunc(op)
+	if err := CheckFuncName(f.SymName(), op.IsPrivate()); err != nil {
 		return err
 	}
-	ft, ok := op.Attr("function_type").(*ir.TypeAttr)
-	if !ok {
+	if f.FunctionType() == nil {
 		return nil
 	}
-	sig, ok := ft.Type.(*ir.FunctionType)
+	sig, ok := f.FunctionType().(*ir.FunctionType)
 	if !ok {
 		return fmt.Errorf("function_type must be a function type")
 	}
@@ -506,8 +523,8 @@ func verifyFunc(op *ir.Operation) error {
 // verifyCall checks that the function that is called is in the module, and that
 // the call gives and takes what the function takes and gives.
 func verifyCall(op *ir.Operation) error {
-	callee, _ := op.Attr("callee").(*ir.SymbolRefAttr)
-	if callee == nil {
+	callee := AsCall(op).Callee()
+	if callee == "" {
 		return fmt.Errorf("callee must be the name of a function")
 	}
 	top := op
@@ -517,15 +534,11 @@ func verifyCall(op *ir.Operation) error {
 	if top.Is(Func) || top == op {
 		return nil // there is no module yet
 	}
-	if f := ir.LookUp(top, callee.Root); f != nil && f.Is(Func) {
-		typ, _ := f.Attr("function_type").(*ir.TypeAttr)
-		if typ == nil {
-			return nil // which the function's own verifier says
-		}
-		sig, ok := typ.Type.(*ir.FunctionType)
+	if f := ir.LookUp(top, callee); f != nil && f.Is(Func) {
+		sig, ok := AsFunc(f).FunctionType().(*ir.FunctionType)
 		switch {
 		case !ok:
-			return nil
+			return nil // which the function's own verifier says
 		case len(sig.In) != op.NumOperands():
 			return fmt.Errorf("incorrect number of operands for callee: %d, not %d", op.NumOperands(), len(sig.In))
 		case len(sig.Out) != op.NumResults():
@@ -543,20 +556,21 @@ func verifyCall(op *ir.Operation) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("'%s' does not reference a valid function", callee.Root)
+	return fmt.Errorf("'%s' does not reference a valid function", callee)
 }
 
 func verifyReturn(op *ir.Operation) error {
-	f := op.Parent()
-	if f == nil || !f.Is(Func) {
+	p := op.Parent()
+	if p == nil || !p.Is(Func) {
 		return fmt.Errorf("expects parent op 'tt.func'")
 	}
-	sig, ok := f.Attr("function_type").(*ir.TypeAttr).Type.(*ir.FunctionType)
+	f := AsFunc(p)
+	sig, ok := f.FunctionType().(*ir.FunctionType)
 	if !ok {
 		return nil
 	}
 	if op.NumOperands() != len(sig.Out) {
-		return fmt.Errorf("has %d operands, but enclosing function (@%s) returns %d", op.NumOperands(), f.StringAttr("sym_name"), len(sig.Out))
+		return fmt.Errorf("has %d operands, but enclosing function (@%s) returns %d", op.NumOperands(), f.SymName(), len(sig.Out))
 	}
 	for i, v := range op.Operands() {
 		if v.Type() != sig.Out[i] {

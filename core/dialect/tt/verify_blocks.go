@@ -21,18 +21,22 @@ func pointee(t ir.Type) *ir.TensorType {
 // verifyMakeTensorPtr checks that a block pointer is told as much of each
 // dimension.
 func verifyMakeTensorPtr(op *ir.Operation) error {
-	rank := len(pointee(op.Result(0).Type()).Shape)
-	for i, what := range []string{"shape", "strides", "offsets"} {
-		if n := len(op.Group(1 + i)); n != rank {
-			return fmt.Errorf("%s must have one value per dimension of the block, %d, not %d", what, rank, n)
+	v := AsMakeTensorPtr(op)
+	rank := len(pointee(v.Result().Type()).Shape)
+	for _, list := range []struct {
+		what   string
+		values []*ir.Value
+	}{{"shape", v.Shape()}, {"strides", v.Strides()}, {"offsets", v.Offsets()}} {
+		if n := len(list.values); n != rank {
+			return fmt.Errorf("%s must have one value per dimension of the block, %d, not %d", list.what, rank, n)
 		}
 	}
-	order, _ := op.Attr("order").(*ir.DenseArrayAttr)
-	if order == nil || len(order.Values) != rank {
+	order := v.Order()
+	if len(order) != rank {
 		return fmt.Errorf("order must have one value per dimension of the block, %d", rank)
 	}
 	seen := make([]bool, rank)
-	for _, d := range order.Values {
+	for _, d := range order {
 		if d < 0 || int(d) >= rank || seen[d] {
 			return fmt.Errorf("order must be a permutation of 0 to %d", rank-1)
 		}
@@ -42,7 +46,8 @@ func verifyMakeTensorPtr(op *ir.Operation) error {
 }
 
 func verifyAdvance(op *ir.Operation) error {
-	if rank, n := len(pointee(op.Operand(0).Type()).Shape), op.NumOperands()-1; n != rank {
+	v := AsAdvance(op)
+	if rank, n := len(pointee(v.Ptr().Type()).Shape), len(v.Offsets()); n != rank {
 		return fmt.Errorf("there must be one offset per dimension of the block, %d, not %d", rank, n)
 	}
 	return nil
@@ -50,13 +55,9 @@ func verifyAdvance(op *ir.Operation) error {
 
 // verifyBoundaryCheck checks the dimensions that an access through a block
 // pointer looks after.
-func verifyBoundaryCheck(op *ir.Operation, ptr *ir.Value) error {
-	a, _ := op.Attr("boundaryCheck").(*ir.DenseArrayAttr)
-	if a == nil {
-		return nil
-	}
+func verifyBoundaryCheck(dims []int64, ptr *ir.Value) error {
 	rank := len(pointee(ptr.Type()).Shape)
-	for _, d := range a.Values {
+	for _, d := range dims {
 		if d < 0 || int(d) >= rank {
 			return fmt.Errorf("boundaryCheck %d is not a dimension of a block of %d", d, rank)
 		}
@@ -65,19 +66,20 @@ func verifyBoundaryCheck(op *ir.Operation, ptr *ir.Value) error {
 }
 
 func verifyMakeTensorDesc(op *ir.Operation) error {
-	rank := len(pointee(op.Result(0).Type()).Shape)
-	if len(op.Group(1)) != rank || len(op.Group(2)) != rank {
-		return fmt.Errorf("shape and strides must have one value per dimension of the block, %d, not %d and %d", rank, len(op.Group(1)), len(op.Group(2)))
+	v := AsMakeTensorDesc(op)
+	rank, shape, strides := len(pointee(v.Result().Type()).Shape), len(v.Shape()), len(v.Strides())
+	if shape != rank || strides != rank {
+		return fmt.Errorf("shape and strides must have one value per dimension of the block, %d, not %d and %d", rank, shape, strides)
 	}
 	return nil
 }
 
 // verifyDescriptorAccess checks a load, store or reduction of a block: the tensor
 // may lack dimensions of size 1.
-func verifyDescriptorAccess(op *ir.Operation, value *ir.Value, indices int) error {
-	block := pointee(op.Operand(0).Type())
-	if indices != len(block.Shape) {
-		return fmt.Errorf("there must be one index per dimension of the block, %d, not %d", len(block.Shape), indices)
+func verifyDescriptorAccess(desc, value *ir.Value, indices []*ir.Value) error {
+	block := pointee(desc.Type())
+	if len(indices) != len(block.Shape) {
+		return fmt.Errorf("there must be one index per dimension of the block, %d, not %d", len(block.Shape), len(indices))
 	}
 	t := value.Type().(*ir.TensorType)
 	if t.NumElements() != block.NumElements() || ir.BitWidth(t.Elem) != ir.BitWidth(block.Elem) {
@@ -87,24 +89,32 @@ func verifyDescriptorAccess(op *ir.Operation, value *ir.Value, indices int) erro
 }
 
 func verifyDescriptorLoad(op *ir.Operation) error {
-	return verifyDescriptorAccess(op, op.Result(0), op.NumOperands()-1)
+	v := AsDescriptorLoad(op)
+	return verifyDescriptorAccess(v.Desc(), v.Result(), v.Indices())
 }
 
 func verifyDescriptorStore(op *ir.Operation) error {
-	return verifyDescriptorAccess(op, op.Operand(1), op.NumOperands()-2)
+	v := AsDescriptorStore(op)
+	return verifyDescriptorAccess(v.Desc(), v.Src(), v.Indices())
+}
+
+func verifyDescriptorReduce(op *ir.Operation) error {
+	v := AsDescriptorReduce(op)
+	return verifyDescriptorAccess(v.Desc(), v.Src(), v.Indices())
 }
 
 func verifyDescriptorGather(op *ir.Operation) error {
-	t := op.Result(0).Type().(*ir.TensorType)
-	return checkBlockRows(op, t)
+	v := AsDescriptorGather(op)
+	return checkBlockRows(v.Desc(), v.XOffsets(), tensorOf(v.Result()))
 }
 
 func verifyDescriptorScatter(op *ir.Operation) error {
-	return checkBlockRows(op, op.Operand(3).Type().(*ir.TensorType))
+	v := AsDescriptorScatter(op)
+	return checkBlockRows(v.Desc(), v.XOffsets(), tensorOf(v.Src()))
 }
 
-func checkBlockRows(op *ir.Operation, t *ir.TensorType) error {
-	return CheckRows(op.Operand(0).Type().(*TensorDescType), op.Operand(1).Type().(*ir.TensorType), t.Shape, t.Elem)
+func checkBlockRows(desc, offsets *ir.Value, t *ir.TensorType) error {
+	return CheckRows(desc.Type().(*TensorDescType), tensorOf(offsets), t.Shape, t.Elem)
 }
 
 // CheckRows checks a gather or scatter of single rows through a descriptor:

@@ -126,8 +126,8 @@ func printWarpSpecialize(w *text.Printer, op *ir.Operation) {
 	w.AttrDictKeyword(op, "partitionNumWarps")
 	w.Newline()
 	w.Str("default ")
-	w.Region(op.Region(0), false, true)
-	warps, _ := op.Attr("partitionNumWarps").(*ir.DenseArrayAttr)
+	w.Region(AsWarpSpecialize(op).DefaultRegion(), false, true)
+	warps := AsWarpSpecialize(op).PartitionNumWarps()
 	for i, r := range Partitions(op) {
 		w.Newline()
 		w.Str(partitionName(i))
@@ -139,7 +139,7 @@ func printWarpSpecialize(w *text.Printer, op *ir.Operation) {
 			w.Arg(a, nil)
 		}
 		w.Str(") num_warps(")
-		w.Int(warps.Values[i])
+		w.Int(warps[i])
 		w.Str(") ")
 		w.Region(r, false, true)
 	}
@@ -151,7 +151,7 @@ func printWarpSpecialize(w *text.Printer, op *ir.Operation) {
 
 // Partitions are the regions of a WarpSpecialize apart from the default one.
 func Partitions(op *ir.Operation) []*ir.Region {
-	if b := op.Region(1).First(); b != nil && b.First() != nil {
+	if b := AsWarpSpecialize(op).PartitionOpHolder().First(); b != nil && b.First() != nil {
 		return b.First().Regions()
 	}
 	return nil

@@ -28,7 +28,7 @@ var (
 		Operands: []ir.Operand{one("src", ir.AnyTensor)}, Results: result(ir.AnyTensor),
 		Traits: ir.SameShape | ir.TensorSize, Asm: srcToResult,
 		Verify: func(op *ir.Operation) error {
-			if ir.ElemOf(op.Operand(0).Type()) != ir.ElemOf(op.Result(0).Type()) {
+			if v := AsConvertLayout(op); ir.ElemOf(v.Src().Type()) != ir.ElemOf(v.Result().Type()) {
 				return fmt.Errorf("source and result must have the same element type")
 			}
 			return nil
@@ -90,7 +90,7 @@ var (
 		Asm:    "$src attr-dict `:` qualified(type($src)) `->` qualified(type($result))",
 	}
 	MemDescReshape     = view("ttg.memdesc_reshape", "a buffer seen in another shape", verifyMemDescReshape)
-	MemDescReinterpret = view("ttg.memdesc_reinterpret", "a buffer seen with another type", verifyView)
+	MemDescReinterpret = view("ttg.memdesc_reinterpret", "a buffer seen with another type", verifyMemDescReinterpret)
 )
 
 func view(name, doc string, verify func(*ir.Operation) error) *ir.OpDef {
@@ -104,8 +104,9 @@ func view(name, doc string, verify func(*ir.Operation) error) *ir.OpDef {
 // allocEffects: a buffer that is filled once and never written is a value like
 // others, so that two dots of one operand share it.
 func allocEffects(op *ir.Operation) ir.Effects {
-	t, ok := op.Result(0).Type().(*MemDescType)
-	filled, mutable := op.NumOperands() > 0, ok && t.Mutable
+	v := AsLocalAlloc(op)
+	t, ok := v.Result().Type().(*MemDescType)
+	filled, mutable := v.Src() != nil, ok && t.Mutable
 	return ir.Effects{Alloc: !filled || mutable, Write: filled && mutable}
 }
 
@@ -232,7 +233,7 @@ func NewConvertLayout(b *ir.Builder, src *ir.Value, enc ir.Attribute) *ir.Value 
 	if t.Encoding == enc {
 		return src
 	}
-	return b.Op(ConvertLayout, []*ir.Value{src}, b.Context().Tensor(t.Shape, t.Elem, enc)).Result(0)
+	return b.Op(ConvertLayout, []*ir.Value{src}, b.Context().Tensor(t.Shape, t.Elem, enc)).OneResult()
 }
 
 // The attributes of a module.

@@ -46,15 +46,16 @@ func writable(v *ir.Value) error {
 }
 
 func verifyLocalAlloc(op *ir.Operation) error {
-	t := buffer(op.Result(0))
-	if n, ok := op.IntAttr("alignment"); ok && (n < 1 || n&(n-1) != 0) {
+	v := AsLocalAlloc(op)
+	t := buffer(v.Result())
+	if n, ok := v.Alignment(); ok && (n < 1 || n&(n-1) != 0) {
 		return fmt.Errorf("alignment must be a power of two, not %d", n)
 	}
 	if !slices.Equal(t.Shape, t.AllocShape) {
 		return fmt.Errorf("result shape and its alloc shape must match")
 	}
-	if op.NumOperands() > 0 {
-		return sameContent(op.Operand(0).Type(), t)
+	if v.Src() != nil {
+		return sameContent(v.Src().Type(), t)
 	}
 	if !t.Mutable {
 		return fmt.Errorf("uninitialized alloc must have a mutable memdesc type")
@@ -63,19 +64,20 @@ func verifyLocalAlloc(op *ir.Operation) error {
 }
 
 func verifyLocalLoad(op *ir.Operation) error {
-	return sameContent(op.Operand(0).Type(), op.Result(0).Type())
+	v := AsLocalLoad(op)
+	return sameContent(v.Src().Type(), v.Result().Type())
 }
 
 func verifyLocalStore(op *ir.Operation) error {
-	if err := writable(op.Operand(1)); err != nil {
+	v := AsLocalStore(op)
+	if err := writable(v.Dst()); err != nil {
 		return err
 	}
-	return sameContent(op.Operand(0).Type(), op.Operand(1).Type())
+	return sameContent(v.Src().Type(), v.Dst().Type())
 }
 
 // verifyView checks what all views of a buffer have in common with it.
-func verifyView(op *ir.Operation) error {
-	src, dst := buffer(op.Operand(0)), buffer(op.Result(0))
+func verifyView(src, dst *MemDescType) error {
 	switch {
 	case src.Space != dst.Space:
 		return fmt.Errorf("source and result must be in the same memory")
@@ -86,25 +88,31 @@ func verifyView(op *ir.Operation) error {
 }
 
 // verifyPart is verifyView for views of the same elements.
-func verifyPart(op *ir.Operation) error {
-	if buffer(op.Operand(0)).Elem != buffer(op.Result(0)).Elem {
+func verifyPart(src, dst *MemDescType) error {
+	if src.Elem != dst.Elem {
 		return fmt.Errorf("source and result must have the same element type")
 	}
-	return verifyView(op)
+	return verifyView(src, dst)
+}
+
+func verifyMemDescReinterpret(op *ir.Operation) error {
+	v := AsMemDescReinterpret(op)
+	return verifyView(buffer(v.Src()), buffer(v.Result()))
 }
 
 func verifyMemDescIndex(op *ir.Operation) error {
-	src, dst := buffer(op.Operand(0)), buffer(op.Result(0))
+	v := AsMemDescIndex(op)
+	src, dst := buffer(v.Src()), buffer(v.Result())
 	if len(src.Shape) < 2 || !slices.Equal(src.Shape[1:], dst.Shape) {
 		return fmt.Errorf("result shape %v must be that of the source %v without its first dimension", dst.Shape, src.Shape)
 	}
 	if src.Encoding != dst.Encoding {
 		return fmt.Errorf("source and result must have the same layout")
 	}
-	if i, ok := constantOf(op.Operand(1)); ok && (i < 0 || i >= src.Shape[0]) {
+	if i, ok := constantOf(v.Index()); ok && (i < 0 || i >= src.Shape[0]) {
 		return fmt.Errorf("index %d is outside 0 to %d", i, src.Shape[0]-1)
 	}
-	return verifyPart(op)
+	return verifyPart(src, dst)
 }
 
 // constantOf is the value of a scalar integer constant.
@@ -112,34 +120,38 @@ func constantOf(v *ir.Value) (int64, bool) {
 	if v.Def() == nil || v.Def().Name() != "arith.constant" {
 		return 0, false
 	}
-	return v.Def().IntAttr("value")
+	k, ok := v.Def().ConstantValue().(*ir.IntegerAttr)
+	if !ok {
+		return 0, false
+	}
+	return k.Value, true
 }
 
 func verifyMemDescSubslice(op *ir.Operation) error {
-	src, dst := buffer(op.Operand(0)), buffer(op.Result(0))
-	offsets, _ := op.Attr("offsets").(*ir.DenseArrayAttr)
-	if offsets == nil || len(offsets.Values) != len(src.Shape) || len(dst.Shape) != len(src.Shape) {
+	v := AsMemDescSubslice(op)
+	src, dst, offsets := buffer(v.Src()), buffer(v.Result()), v.Offsets()
+	if len(offsets) != len(src.Shape) || len(dst.Shape) != len(src.Shape) {
 		return fmt.Errorf("source, offsets and result must have the same rank")
 	}
 	for d, n := range dst.Shape {
-		if at := offsets.Values[d]; at < 0 || at+n > src.Shape[d] {
+		if at := offsets[d]; at < 0 || at+n > src.Shape[d] {
 			return fmt.Errorf("dimension %d: %d elements from %d on are not part of %d", d, n, at, src.Shape[d])
 		}
 	}
 	if src.Encoding != dst.Encoding || !slices.Equal(src.AllocShape, dst.AllocShape) {
 		return fmt.Errorf("source and result must have the same layout and be parts of one allocation")
 	}
-	return verifyPart(op)
+	return verifyPart(src, dst)
 }
 
 func verifyMemDescTrans(op *ir.Operation) error {
-	src, dst := buffer(op.Operand(0)), buffer(op.Result(0))
-	order, _ := op.Attr("order").(*ir.DenseArrayAttr)
-	if order == nil || len(order.Values) != len(src.Shape) || len(dst.Shape) != len(src.Shape) {
+	v := AsMemDescTrans(op)
+	src, dst, order := buffer(v.Src()), buffer(v.Result()), v.Order()
+	if len(order) != len(src.Shape) || len(dst.Shape) != len(src.Shape) {
 		return fmt.Errorf("source, order and result must have the same rank")
 	}
 	seen := make([]bool, len(src.Shape))
-	for d, from := range order.Values {
+	for d, from := range order {
 		if from < 0 || int(from) >= len(seen) || seen[from] {
 			return fmt.Errorf("order must be a permutation of 0 to %d", len(seen)-1)
 		}
@@ -148,7 +160,7 @@ func verifyMemDescTrans(op *ir.Operation) error {
 			return fmt.Errorf("result shape %v must be the source's %v in the given order", dst.Shape, src.Shape)
 		}
 	}
-	return verifyPart(op)
+	return verifyPart(src, dst)
 }
 
 func verifyMemDescReshape(op *ir.Operation) error {
@@ -159,14 +171,17 @@ func verifyMemDescReshape(op *ir.Operation) error {
 		}
 		return n
 	}
-	if src, dst := buffer(op.Operand(0)), buffer(op.Result(0)); size(src.Shape) != size(dst.Shape) {
+	v := AsMemDescReshape(op)
+	src, dst := buffer(v.Src()), buffer(v.Result())
+	if size(src.Shape) != size(dst.Shape) {
 		return fmt.Errorf("source shape %v and result shape %v must have the same number of elements", src.Shape, dst.Shape)
 	}
-	return verifyPart(op)
+	return verifyPart(src, dst)
 }
 
 func verifyAsyncCopy(op *ir.Operation) error {
-	src, dst := op.GroupOne(0), op.GroupOne(1)
+	copied := AsAsyncCopy(op)
+	src, dst := copied.Src(), copied.Result()
 	if err := writable(dst); err != nil {
 		return err
 	}
@@ -181,28 +196,29 @@ func verifyAsyncCopy(op *ir.Operation) error {
 	if !slices.Equal(t.Shape, buffer(dst).Shape) {
 		return fmt.Errorf("source shape %v must match destination shape %v", t.Shape, buffer(dst).Shape)
 	}
-	for i, what := range []string{"mask", "other"} {
-		v := op.GroupOne(2 + i)
-		if v == nil {
-			continue
-		}
-		if m, ok := v.Type().(*ir.TensorType); !ok || m.Encoding != t.Encoding || !slices.Equal(m.Shape, t.Shape) {
-			return fmt.Errorf("%s must have the source's shape and layout", what)
-		}
+	fits := func(v *ir.Value) bool {
+		m, ok := v.Type().(*ir.TensorType)
+		return ok && m.Encoding == t.Encoding && slices.Equal(m.Shape, t.Shape)
+	}
+	if v := copied.Mask(); v != nil && !fits(v) {
+		return fmt.Errorf("mask must have the source's shape and layout")
+	}
+	if v := copied.Other(); v != nil && !fits(v) {
+		return fmt.Errorf("other must have the source's shape and layout")
 	}
 	return nil
 }
 
 func verifyAsyncWait(op *ir.Operation) error {
-	if n, _ := op.IntAttr("num"); n < 0 {
+	if AsAsyncWait(op).Num() < 0 {
 		return fmt.Errorf("num must not be negative")
 	}
 	return nil
 }
 
 func verifyFp4ToFp(op *ir.Operation) error {
-	src, dst := op.Operand(0).Type().(*ir.TensorType), op.Result(0).Type().(*ir.TensorType)
-	axis, _ := op.IntAttr("axis")
+	v := AsFp4ToFp(op)
+	src, dst, axis := v.Src().Type().(*ir.TensorType), v.Result().Type().(*ir.TensorType), v.Axis()
 	if axis < 0 || int(axis) >= len(src.Shape) || len(dst.Shape) != len(src.Shape) {
 		return fmt.Errorf("axis %d is not a dimension of both source and result", axis)
 	}
@@ -224,8 +240,7 @@ func verifyFp4ToFp(op *ir.Operation) error {
 }
 
 func verifyGlobalScratchAlloc(op *ir.Operation) error {
-	size, _ := op.IntAttr("nbytes")
-	alignment, _ := op.IntAttr("alignment")
+	size, alignment := AsGlobalScratchAlloc(op).Nbytes(), AsGlobalScratchAlloc(op).Alignment()
 	if size < 0 || alignment < 1 || alignment&(alignment-1) != 0 {
 		return fmt.Errorf("nbytes must not be negative and alignment must be a power of two, not %d and %d", size, alignment)
 	}

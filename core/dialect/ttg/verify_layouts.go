@@ -46,9 +46,9 @@ func (c *layoutCheck) regions(op *ir.Operation, m machine) {
 		inner := m
 		if op.Is(WarpSpecializePartitions) { // each partition has warps of its own
 			inner.warps = 0
-			if p := op.Parent(); p != nil {
-				if counts, _ := p.Attr("partitionNumWarps").(*ir.DenseArrayAttr); counts != nil && i < len(counts.Values) {
-					inner.warps = counts.Values[i]
+			if p := op.Parent(); p != nil && p.Is(WarpSpecialize) {
+				if counts := AsWarpSpecialize(p).PartitionNumWarps(); i < len(counts) {
+					inner.warps = counts[i]
 				}
 			}
 		}

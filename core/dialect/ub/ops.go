@@ -18,4 +18,4 @@ var Poison = &ir.OpDef{
 var Dialect = &ir.Dialect{Name: "ub", Doc: "undefined behaviour", Ops: []*ir.OpDef{Poison}}
 
 // NewPoison makes a poison value of type t.
-func NewPoison(b *ir.Builder, t ir.Type) *ir.Value { return b.Op(Poison, nil, t).Result(0) }
+func NewPoison(b *ir.Builder, t ir.Type) *ir.Value { return b.Op(Poison, nil, t).OneResult() }
