@@ -186,6 +186,14 @@ func (op *Operation) OperandValues() []*Value {
 	return vs
 }
 
+// OneOperand is the operand of op, which must have exactly one.
+func (op *Operation) OneOperand() *Value {
+	if len(op.operands) != 1 {
+		panic("BUG: ir: " + op.def.Name + " does not have one operand")
+	}
+	return op.operands[0].value
+}
+
 // Pair returns the operands of an operation on two; ok is false for others.
 func (op *Operation) Pair() (first, second *Value, ok bool) {
 	if len(op.operands) != 2 {

@@ -93,7 +93,7 @@ func (e *estimate) hold(l lifespan, bytes int64) { e.held = append(e.held, heldB
 
 // load counts the buffers of a load.
 func (e *estimate) load(op *ir.Operation) {
-	t, ok := op.Result(0).Type().(*ir.TensorType)
+	t, ok := op.OneResult().Type().(*ir.TensorType)
 	if !ok {
 		return
 	}

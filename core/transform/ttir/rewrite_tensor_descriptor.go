@@ -65,7 +65,7 @@ func NewRewriteTensorDescriptor(unit CopyUnit) *pass.Pass {
 				for _, d := range keptDescriptors(r.Module, keeping{unit, keep == keepDots, r.Int(stagesOption), int64(r.Int(sharedOption))}) {
 					remark := pass.Remark{Subject: RemarkSubject, At: d.made.Loc(), Decision: byPointers, Why: d.why}
 					if d.kept {
-						kept[d.made.Result(0)] = true
+						kept[d.made.OneResult()] = true
 						remark.Decision, remark.Open = unit.Name(), true
 					}
 					r.Remark(remark)

@@ -73,7 +73,7 @@ func (d Dot) Chain() iter.Seq[*ir.Value] {
 			}
 		}
 		for i := 0; i < len(found); i++ {
-			if i > 0 && IsDot(d.unit, found[i]) && !yield(found[i].Result(0)) {
+			if i > 0 && IsDot(d.unit, found[i]) && !yield(found[i].OneResult()) {
 				return
 			}
 			for _, v := range found[i].Operands() {
@@ -126,7 +126,7 @@ func SourceBits(operand *ir.Value) int {
 		case op.Is(ttg.Fp4ToFp):
 			return 4
 		case op.Is(tt.Load), op.Is(tt.DescriptorLoad), op.Is(tt.DescriptorGather):
-			if t := tensors.Type(op.Result(0)); t != nil {
+			if t := tensors.Type(op.OneResult()); t != nil {
 				bits = min(bits, ir.BitWidth(t.Elem))
 			}
 		case op.Is(tt.Join):

@@ -88,7 +88,7 @@ func (a *accelerator) accelerate(d dots.Dot, f *dots.Form) {
 	if f.Make != nil {
 		sum = f.Make(b, d, x, y, acc)
 	} else {
-		sum = b.Create(tt.Dot, ir.State{Operands: []*ir.Value{x, y, acc}, Types: []ir.Type{acc.Type()}, Attrs: d.Op.Attrs()}).Result(0)
+		sum = b.Create(tt.Dot, ir.State{Operands: []*ir.Value{x, y, acc}, Types: []ir.Type{acc.Type()}, Attrs: d.Op.Attrs()}).OneResult()
 	}
 	sum = converted(b, sum, t.Elem)
 	d.Op.ReplaceAllUsesWith(ttg.NewConvertLayout(b, sum, t.Encoding))
@@ -104,7 +104,7 @@ func (a *accelerator) operand(d dots.Dot, v *ir.Value, e layout.Encoding) *ir.Va
 	v = dots.Unconverted(v)
 	v = converted(b, v, a.unit.Widen(d, ir.ElemOf(v.Type())))
 	t := tensors.Type(v)
-	return b.Op(ttg.LocalAlloc, []*ir.Value{v}, sharedmem.Type(c, t.Shape, t.Elem, e, false)).Result(0)
+	return b.Op(ttg.LocalAlloc, []*ir.Value{v}, sharedmem.Type(c, t.Shape, t.Elem, e, false)).OneResult()
 }
 
 // widen converts operands in registers to a type that the way in which d is
@@ -134,7 +134,7 @@ func converted(b *ir.Builder, v *ir.Value, to ir.Type) *ir.Value {
 	case ir.IsInt(from, 0):
 		return arith.Cast(b, arith.ExtSI, v, t)
 	case dots.IsFloat8(from):
-		return b.Op(tt.FpToFp, []*ir.Value{v}, t).Result(0)
+		return b.Op(tt.FpToFp, []*ir.Value{v}, t).OneResult()
 	case narrower:
 		return arith.Cast(b, arith.TruncF, v, t)
 	}

@@ -35,7 +35,7 @@ func (a *accelerator) decomposeScaled(d tt.DotScaledOp) {
 		operands[i] = ttg.NewConvertLayout(b, operands[i], encoding.Of(c, e))
 	}
 	n := b.Create(tt.Dot, ir.State{Operands: operands, Types: []ir.Type{t}})
-	d.Op.ReplaceAllUsesWith(n.Result(0))
+	d.Op.ReplaceAllUsesWith(n.OneResult())
 	d.Op.Erase()
 }
 
@@ -56,7 +56,7 @@ func (a *accelerator) scaledOperand(d tt.DotScaledOp, i int, compute ir.Type) *i
 		}
 		v = unpackFp4(b, v, axis, compute)
 	} else if from := ir.ElemOf(v.Type()); from != compute {
-		v = b.Op(tt.FpToFp, []*ir.Value{v}, c.WithElem(v.Type(), compute)).Result(0)
+		v = b.Op(tt.FpToFp, []*ir.Value{v}, c.WithElem(v.Type(), compute)).OneResult()
 	}
 	if scale == nil {
 		return v
@@ -82,7 +82,7 @@ func (a *accelerator) scaledOperand(d tt.DotScaledOp, i int, compute ir.Type) *i
 	if isBits {
 		factor = powerOfTwo(b, scale, compute)
 	} else {
-		factor = b.Op(tt.FpToFp, []*ir.Value{scale}, c.WithElem(scale.Type(), compute)).Result(0)
+		factor = b.Op(tt.FpToFp, []*ir.Value{scale}, c.WithElem(scale.Type(), compute)).OneResult()
 	}
 	product := arith.Binary(b, arith.MulF, v, repeated(factor))
 	if d.FastMath() || !isBits {
@@ -147,7 +147,7 @@ func repeat(b *ir.Builder, x *ir.Value, d int, block int64, enc *encoding.Attr) 
 	if err != nil {
 		panic("BUG: ttgir: " + err.Error())
 	}
-	return b.Op(tt.Reshape, []*ir.Value{x}, c.Tensor(shape, t.Elem, encoding.Of(c, seen))).Result(0)
+	return b.Op(tt.Reshape, []*ir.Value{x}, c.Tensor(shape, t.Elem, encoding.Of(c, seen))).OneResult()
 }
 
 // transposed is x with dimension i its dimension perm[i]; x itself when nothing
@@ -170,7 +170,7 @@ func transposed(b *ir.Builder, x *ir.Value, perm []int64) *ir.Value {
 	return b.Create(tt.Trans, ir.State{
 		Operands: []*ir.Value{x}, Types: []ir.Type{c.Tensor(shape, t.Elem, encoding.Of(c, e))},
 		Attrs: []ir.NamedAttr{{Name: "order", Attr: c.I32Array(perm...)}},
-	}).Result(0)
+	}).OneResult()
 }
 
 // unpackFp4 makes two elements of type to of each byte of v, side by side along
@@ -182,5 +182,5 @@ func unpackFp4(b *ir.Builder, v *ir.Value, axis int, to ir.Type) *ir.Value {
 	return b.Create(ttg.Fp4ToFp, ir.State{
 		Operands: []*ir.Value{v}, Types: []ir.Type{c.Tensor(shape, to, encoding.Of(c, tensors.Unpacked(encoding.Get(t), t.Shape, axis)))},
 		Attrs: []ir.NamedAttr{{Name: "axis", Attr: c.I32Attr(int64(axis))}},
-	}).Result(0)
+	}).OneResult()
 }

@@ -81,7 +81,7 @@ func (s *splitter) split(dot tt.DotOp) bool {
 	zero := arith.Float(s.b, t, 0)
 	sum := zero
 	product := func(i, j int) {
-		sum = s.b.Create(tt.Dot, ir.State{Operands: []*ir.Value{as[i], bs[j], sum}, Types: []ir.Type{t}, Attrs: attrs}).Result(0)
+		sum = s.b.Create(tt.Dot, ir.State{Operands: []*ir.Value{as[i], bs[j], sum}, Types: []ir.Type{t}, Attrs: attrs}).OneResult()
 	}
 	if len(as) == 3 {
 		product(1, 1)
@@ -110,7 +110,7 @@ func (s *splitter) tf32Parts(x *ir.Value) []*ir.Value {
 			{Name: "packed_element", Attr: c.I32Attr(1)},
 			{Name: "pure", Attr: c.BoolAttr(true)},
 		},
-	}).Result(0)
+	}).OneResult()
 	return []*ir.Value{big, arith.Binary(s.b, arith.SubF, x, big)}
 }
 

@@ -108,11 +108,11 @@ func transposeBuffer(b *ir.Builder, unit dots.MatrixUnit, alloc ttg.LocalAllocOp
 	}
 	b.At(alloc.Op)
 	src := tensors.Type(x)
-	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{x}, sharedmem.Type(c, src.Shape, src.Elem, e, t.Mutable)).Result(0)
+	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{x}, sharedmem.Type(c, src.Shape, src.Elem, e, t.Mutable)).OneResult()
 	view := b.Create(ttg.MemDescTrans, ir.State{
 		Operands: []*ir.Value{buffer}, Types: []ir.Type{alloc.Result().Type()},
 		Attrs: []ir.NamedAttr{{Name: "order", Attr: c.I32Array(1, 0)}},
-	}).Result(0)
+	}).OneResult()
 	from := alloc.Src().Def()
 	alloc.Result().ReplaceAllUsesWith(view)
 	alloc.Op.Erase()
@@ -124,7 +124,7 @@ func transposeBuffer(b *ir.Builder, unit dots.MatrixUnit, alloc ttg.LocalAllocOp
 // convert, and nothing uses them.
 func eraseUnused(op *ir.Operation) {
 	for op != nil && !op.HasUses() && (op.Is(tt.Trans) || op.Is(ttg.ConvertLayout)) {
-		from := op.Operand(0).Def()
+		from := tt.AsUnary(op).Src().Def()
 		op.Erase()
 		op = from
 	}
@@ -153,12 +153,12 @@ func transposeInShared(b *ir.Builder, unit dots.MatrixUnit, cvt ttg.ConvertLayou
 		return false
 	}
 	b.At(trans)
-	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{x}, sharedmem.Type(c, src.Shape, src.Elem, e, false)).Result(0)
+	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{x}, sharedmem.Type(c, src.Shape, src.Elem, e, false)).OneResult()
 	view := b.Create(ttg.MemDescTrans, ir.State{
 		Operands: []*ir.Value{buffer}, Types: []ir.Type{sharedmem.Type(c, t.Shape, t.Elem, seen, false)},
 		Attrs: []ir.NamedAttr{{Name: "order", Attr: c.I32Array(1, 0)}},
-	}).Result(0)
-	cvt.Result().ReplaceAllUsesWith(b.Op(ttg.LocalLoad, []*ir.Value{view}, t).Result(0))
+	}).OneResult()
+	cvt.Result().ReplaceAllUsesWith(b.Op(ttg.LocalLoad, []*ir.Value{view}, t).OneResult())
 	cvt.Op.Erase()
 	eraseUnused(trans)
 	return true

@@ -52,8 +52,8 @@ func throughShared(b *ir.Builder, unit dots.MatrixUnit, cvt ttg.ConvertLayoutOp)
 	}
 	e := unit.Buffer(operand, dots.Buffer{Shape: src.Shape, Order: sharedmem.Order(src), Bits: ir.BitWidth(src.Elem)})
 	b.At(cvt.Op)
-	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{cvt.Src()}, sharedmem.Type(b.Context(), src.Shape, src.Elem, e, false)).Result(0)
-	cvt.Result().ReplaceAllUsesWith(b.Op(ttg.LocalLoad, []*ir.Value{buffer}, dst).Result(0))
+	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{cvt.Src()}, sharedmem.Type(b.Context(), src.Shape, src.Elem, e, false)).OneResult()
+	cvt.Result().ReplaceAllUsesWith(b.Op(ttg.LocalLoad, []*ir.Value{buffer}, dst).OneResult())
 	cvt.Op.Erase()
 	return true
 }

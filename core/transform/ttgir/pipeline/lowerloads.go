@@ -154,7 +154,7 @@ func (l *loadLowering) readPastIteration(op *ir.Operation) bool {
 // readByRunning reports whether a dot that runs on reads a buffer or a view of it.
 func readByRunning(unit dots.MatrixUnit, buffer *ir.Value) bool {
 	for u := range buffer.Users() {
-		if made, ok := unit.Made(u); ok && made.RunsOn || sharedmem.IsView(u) && readByRunning(unit, u.Result(0)) {
+		if made, ok := unit.Made(u); ok && made.RunsOn || sharedmem.IsView(u) && readByRunning(unit, u.OneResult()) {
 			return true
 		}
 	}

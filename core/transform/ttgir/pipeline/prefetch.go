@@ -167,14 +167,14 @@ func bufferedFrom(v *ir.Value) *bufferedOperand {
 			return nil
 		}
 		o.steps = append(o.steps, op)
-		v = op.Operand(0)
+		v = op.OneOperand()
 	}
 }
 
 // carriedIndex is the place of v among what the loop carries, or -1.
 func carriedIndex(loop *ir.Operation, v *ir.Value) int {
 	if v.IsArgument() && v.Block() == loop.Body() {
-		return v.Index() - 1
+		return scf.CarriedIndex(v)
 	}
 	return -1
 }
@@ -234,7 +234,7 @@ func (p *prefetch) part(o *bufferedOperand, buffer, token *ir.Value, k, n int64)
 		buffer = b.Create(ttg.MemDescSubslice, ir.State{
 			Operands: []*ir.Value{buffer}, Types: []ir.Type{ttg.MemDesc(c, t)},
 			Attrs: []ir.NamedAttr{{Name: "offsets", Attr: c.I32Array(offsets...)}},
-		}).Result(0)
+		}).OneResult()
 	}
 	cut := func(v *ir.Value) ir.Type {
 		t := tensors.Type(v)
@@ -246,14 +246,14 @@ func (p *prefetch) part(o *bufferedOperand, buffer, token *ir.Value, k, n int64)
 	if token != nil {
 		operands = append(operands, token)
 	}
-	v := b.Op(ttg.LocalLoad, operands, cut(o.load.Result())).Result(0)
+	v := b.Op(ttg.LocalLoad, operands, cut(o.load.Result())).OneResult()
 	for _, step := range o.steps {
 		m := ir.NewMapping()
-		m.Map(step.Operand(0), v)
+		m.Map(step.OneOperand(), v)
 		s := step.Clone(m)
-		s.Result(0).SetType(cut(step.Result(0)))
+		s.OneResult().SetType(cut(step.OneResult()))
 		b.Insert(s)
-		v = s.Result(0)
+		v = s.OneResult()
 	}
 	return v
 }
