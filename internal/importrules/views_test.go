@@ -74,7 +74,7 @@ func reaches(p *packages.Package, root string) []reach {
 			case *ast.CallExpr:
 				kind, ofState := accessKind(p.TypesInfo, n)
 				if ofState && strings.HasPrefix(name, "core/dialect/") {
-					break // the Infer of a row sees what is no operation yet
+					break // the Infer of a row runs before there is an operation
 				}
 				if kind == "attribute" && isLiteral(n.Args[0]) || kind == "position" && isNumber(p.TypesInfo, n.Args[0]) {
 					add(n, kind)

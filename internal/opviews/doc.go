@@ -6,7 +6,12 @@
 // A view names what a row of the dialect's table names: tt.AsLoad(op).Mask() is
 // the operand group "mask" of a tt.load, nil where it is absent, and
 // tt.AsLoad(op).IsVolatile() its attribute "isVolatile" with the default applied.
-// A wrong name does not compile, and a view of another operation panics.
+// A wrong name does not compile, and a view of another operation panics. A family of
+// the dialect (ir.Family) becomes a view that serves every operation with the same
+// names, and a function that asks whether one has them.
+//
+// This program is compiled with the dialects. Where a function of a row is to use a
+// view that is not there yet, generate first.
 //
 // The tables are those of the packages in core/dialect; for a dialect that a
 // backend declares, the declaration. A test holds every views_gen.go of the
