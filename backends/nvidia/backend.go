@@ -16,7 +16,7 @@ const Version = "0.1.0"
 // New makes the backend. It reads nothing yet.
 func New() *backend.Backend {
 	return backend.New(backend.Definition{
-		Facts:    facts(),
+		Facts:    describe(),
 		Dialects: []backend.Dialect{{Name: ttng.Name, Declaration: ttng.Declaration, Make: func() *ir.Dialect { return ttng.Dialect() }}},
 		Tools:    []*backend.ToolKind{ptxasKind, backend.LLC, backend.LLVMLink, backend.Opt},
 		Passes:   passes,
@@ -44,8 +44,8 @@ func New() *backend.Backend {
 	})
 }
 
-// facts answer Describe.
-func facts() sdk.Facts {
+// describe answers Describe.
+func describe() sdk.Facts {
 	f := sdk.Facts{
 		Name:     "nvidia",
 		Version:  Version,

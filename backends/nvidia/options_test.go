@@ -122,7 +122,7 @@ func TestOptionSpecs(t *testing.T) {
 }
 
 func TestTargets(t *testing.T) {
-	f := facts()
+	f := describe()
 	for _, name := range []string{"cuda:80", "cuda:86", "cuda:89", "cuda:90", "cuda:90:32"} {
 		target, err := sdk.ParseTarget(name)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 	"github.com/tritonc/tritonc/core/lower"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -27,15 +28,15 @@ const (
 func (j *job) stages() []backend.Stage {
 	return []backend.Stage{
 		{
-			Name: stageTTIR, Doc: "Triton IR, inlined and simplified",
+			Name: stageTTIR, Doc: "Triton IR, inlined and simplified", Needs: facts.TTIR,
 			Passes: ttirRows(j.early, j.opts),
 		},
 		{
 			Name: stageTTGIR, Doc: "Triton GPU IR: every tensor with the layout that it has on the device",
-			Passes: ttgirRows(j.early, j.opts), Run: j.makeTTGIR,
+			Needs: facts.SimpleTTIR, Passes: ttgirRows(j.early, j.opts), Run: j.makeTTGIR,
 		},
 		{
-			Name: stageLLIR, Doc: "LLVM IR for one thread",
+			Name: stageLLIR, Doc: "LLVM IR for one thread", Needs: facts.Lowerable,
 			Tools: []sdk.PassRow{llvmRow(j.opts)}, Run: j.makeLLIR,
 		},
 		{

@@ -9,7 +9,6 @@ import (
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/diag"
-	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
@@ -28,13 +27,13 @@ func neutralPasses() []*pass.Pass {
 	)
 }
 
-// runNeutralPasses runs passes in this process, on m itself.
-func runNeutralPasses(env *environment, m *ir.Operation, req *sdk.RunPassesRequest) (resp sdk.RunPassesResponse, err error) {
+// runNeutralPasses runs passes in this process, on the module of file itself.
+func runNeutralPasses(env *environment, file *text.File, req *sdk.RunPassesRequest) (resp sdk.RunPassesResponse, err error) {
 	rows, err := backend.PassRows(env.passes, req)
 	if err != nil {
 		return resp, diag.Errorf(diag.Pos{}, "%v", err).WithHelp("with --target, or in a module with ttg.target, there are those of the backend, too")
 	}
-	err = backend.RunRows(m, rows, req, &resp, pass.Runner{Print: text.String}, nil)
+	err = backend.RunRows(file.Op, rows, req, &resp, pass.Runner{Print: text.String, Place: file.Pos}, nil)
 	var crash *pass.Crash
 	if errors.As(err, &crash) {
 		err = fmt.Errorf("%w\n%s", err, crash.Stack)

@@ -136,7 +136,7 @@ func optFile(ctx context.Context, env *environment, f *optFlags, path string) er
 		}
 		var resp sdk.RunPassesResponse
 		if backend == nil {
-			resp, err = runNeutralPasses(env, m, &req)
+			resp, err = runNeutralPasses(env, file, &req)
 		} else if resp, err = runBackendPasses(ctx, backend, &req); err == nil {
 			m, err = text.Parse(m.Context(), name, []byte(resp.Output))
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,8 +27,8 @@ tritonc opt --passes reads them, --from and --until a slice of them; a row is
 meant by its pass or, where that is there more than once, by its number.
 
 Without --target the passes that tritonc opt has of its own are listed, with their
-options. With the name of one it is explained by an example: a module before it,
-and after; with --target, too, its rows there are shown. Of a backend's own pass
+options. With the name of one it is explained by the facts that it needs of a module,
+gives and breaks, and by an example: a module before it, and after; with --target, too, its rows there are shown. Of a backend's own pass
 the rows are shown, without --target those of the first target that has it.`
 
 // passesFlags are the flags of the passes verb; those of a compile are for the
@@ -382,6 +383,7 @@ func explain(w io.Writer, p *pass.Pass) {
 	for _, o := range p.Options {
 		fmt.Fprintf(w, "    %s=%s  %s\n", o.Name, defaultText(o), o.Doc)
 	}
+	printFacts(w, p)
 	a := txtar.Parse([]byte(p.Example))
 	var said []string
 	for line := range strings.Lines(string(a.Comment)) {
@@ -396,6 +398,23 @@ func explain(w io.Writer, p *pass.Pass) {
 		title := map[string]string{"in.mlir": "before", "out.mlir": "after"}[f.Name]
 		fmt.Fprintf(w, "\n// %s\n%s", title, f.Data)
 	}
+}
+
+// printFacts writes what a pass needs of a module, gives and breaks.
+func printFacts(w io.Writer, p *pass.Pass) {
+	line := func(verb, given string, facts []*pass.Fact) {
+		for _, f := range facts {
+			fmt.Fprintf(w, "  %-6s %s: %s%s\n", verb, f.Name, f.Doc, given)
+		}
+	}
+	line("needs", "", p.Before)
+	line("gives", "", p.After)
+	for _, o := range p.Options {
+		for _, value := range slices.SortedFunc(maps.Keys(o.After), func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) }) {
+			line("gives", fmt.Sprintf(", with %s=%v", o.Name, value), o.After[value])
+		}
+	}
+	line("breaks", "", p.Breaks)
 }
 
 // listNeutral writes the passes that run without a backend, with what they do

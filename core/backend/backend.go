@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 
 	"github.com/tritonc/tritonc/core/filememo"
@@ -67,6 +68,26 @@ type Plan struct {
 	Place func(artifact []byte, kernel string) (file string, line, column int)
 }
 
+// Check follows facts through the stages of the plan: each row's pass has what it needs,
+// and each stage gets it from the one before, also where a user's file, of which
+// nothing else is known, takes the place of that one's result.
+func (p *Plan) Check() error {
+	var known pass.FactSet
+	for i := range p.Stages {
+		s := &p.Stages[i]
+		for _, f := range s.Needs {
+			if i > 0 && !known.Has(f) {
+				return fmt.Errorf("the stage %s needs %s (%s), which %s does not give", s.Name, f.Name, f.Doc, p.Stages[i-1].Name)
+			}
+		}
+		var err error
+		if known, err = pass.Check(pass.Effective(s.Passes, p.Facts), s.Needs); err != nil {
+			return fmt.Errorf("the stage %s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
 // Device holds limits of a target.
 type Device struct {
 	WarpSize     int
@@ -80,6 +101,9 @@ type Stage struct {
 	Name   string
 	Binary bool
 	Doc    string
+	// Needs are the facts that the stage needs of the module that it begins with, of
+	// the stage before or of a user's file. Plan.Check holds the rows against them.
+	Needs []*pass.Fact
 	// Passes are the rows of a stage over MLIR, whose artifact is the module.
 	Passes []pass.Row
 	// Tools are rows to show for a stage that runs no passes of ours.
@@ -113,7 +137,7 @@ func New(def Definition) *Backend {
 	for _, k := range def.Tools {
 		def.Facts.Settings = append(def.Facts.Settings, k.Setting)
 	}
-	def.Facts.Settings = append(def.Facts.Settings, limitSettings(def.Tools)...)
+	def.Facts.Settings = append(append(def.Facts.Settings, limitSettings(def.Tools)...), verifyPasses)
 	for _, d := range def.Dialects {
 		def.Facts.Dialects = append(def.Facts.Dialects, sdk.Dialect{Name: d.Name, Declaration: d.Declaration})
 	}
@@ -123,6 +147,9 @@ func New(def Definition) *Backend {
 	}
 	return &Backend{def: def, memo: filememo.New[identity](file)}
 }
+
+// Plan is how the backend compiles for a target with options that ParseOptions made.
+func (b *Backend) Plan(t sdk.Target, options string) (*Plan, error) { return b.def.Plan(t, options) }
 
 // Describe implements sdk.Backend.
 func (b *Backend) Describe(context.Context) (sdk.Facts, error) { return b.def.Facts, nil }

@@ -56,10 +56,11 @@ func (c *Compilation) belowMLIR() bool {
 	return i >= 0 && !c.Plan.Stages[i].overMLIR()
 }
 
-// set puts the content of a file in the place of a stage's artifact.
-func (c *Compilation) set(s *Stage, file string, data []byte) error {
+// set puts the content of a file in the place of a stage's artifact. The stage next,
+// nil for none, begins with it.
+func (c *Compilation) set(s *Stage, file string, data []byte, next *Stage) error {
 	if s.overMLIR() {
-		return c.setModule(file, data)
+		return c.setModule(file, data, next)
 	}
 	c.Artifact = data
 	return nil
@@ -113,7 +114,11 @@ func (c *Compilation) runStages() (err error) {
 // enter takes the input.
 func (c *Compilation) enter(first int) error {
 	s := &c.Plan.Stages[max(first-1, 0)]
-	if err := c.set(s, c.Request.InputName, c.Request.Input); err != nil {
+	var next *Stage // to which a user's file is new; the front end's ttir has what it needs
+	if c.Entered != "" {
+		next = &c.Plan.Stages[first]
+	}
+	if err := c.set(s, c.Request.InputName, c.Request.Input, next); err != nil {
 		return err
 	}
 	return c.describe(s)
@@ -126,7 +131,10 @@ func (c *Compilation) runStage(s *Stage) error {
 	at := len(c.resp.Timings)
 	c.resp.Timings = append(c.resp.Timings, sdk.Timing{Stage: s.Name})
 	start := time.Now()
-	var err error
+	err := c.checkNeeds(s)
+	if err != nil {
+		return err
+	}
 	if s.Run != nil {
 		err = s.Run(c)
 	} else {
@@ -142,7 +150,11 @@ func (c *Compilation) runStage(s *Stage) error {
 		if err != nil {
 			return fmt.Errorf("option ir_override: %w", err)
 		}
-		if err := c.set(s, path, text); err != nil {
+		var next *Stage
+		if i := c.indexOf(s.Name) + 1; i <= c.indexOf(c.Request.Last) {
+			next = &c.Plan.Stages[i]
+		}
+		if err := c.set(s, path, text, next); err != nil {
 			return err
 		}
 	}

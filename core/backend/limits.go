@@ -37,6 +37,22 @@ func limitSettings(tools []*ToolKind) []sdk.SettingSpec {
 	return []sdk.SettingSpec{seconds, memory, maxMemory}
 }
 
+// verifyPasses is for people who look for a pass that goes wrong, and for tests.
+var verifyPasses = sdk.SettingSpec{Name: "verify_passes", Env: []string{"TRITONC_VERIFY_PASSES"}, Doc: "1: verify the module after each pass, and the facts that passes need and give"}
+
+// verifies reports whether the compile is to verify each pass.
+func (c *Compilation) verifies() (bool, error) {
+	text := c.Request.Settings[verifyPasses.Name]
+	if text == "" {
+		return false, nil
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, sdk.Errorf("the setting %s (%s) is %q, not 1 or 0", verifyPasses.Name, strings.Join(verifyPasses.Env, ", "), text)
+	}
+	return on, nil
+}
+
 // Limits are what a tool may take for one kernel.
 type Limits struct {
 	Time   time.Duration

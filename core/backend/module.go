@@ -42,8 +42,9 @@ func Print(m *ir.Operation) []byte {
 	return text.Append(nil, m, text.Options{Locations: true})
 }
 
-// setModule takes MLIR text in the place of what stages made.
-func (c *Compilation) setModule(file string, src []byte) error {
+// setModule takes MLIR text in the place of what stages made. The stage next, unless
+// it is nil, begins with the module.
+func (c *Compilation) setModule(file string, src []byte, next *Stage) error {
 	f, err := c.backend.Parse(c.meter, file, src)
 	if err != nil {
 		return wire.ErrorToSDK(err)
@@ -57,6 +58,13 @@ func (c *Compilation) setModule(file string, src []byte) error {
 	}
 	if err := c.describeModule(file); err != nil {
 		return err
+	}
+	if next != nil {
+		for _, need := range next.Needs {
+			if d := need.Unmet(c.Module, "the stage "+next.Name, f.Pos); d != nil {
+				return wire.ErrorToSDK(d.WithSource(string(src)))
+			}
+		}
 	}
 	made, is := c.Module.StringAttr(ttg.TargetAttr), c.Plan.LayoutTarget
 	if made != "" && made != is {
@@ -72,6 +80,10 @@ func (c *Compilation) setModule(file string, src []byte) error {
 // times its passes.
 func (c *Compilation) RunPasses(rows []pass.Row, f pass.Facts) error {
 	runner := Runner(c.Request.Target)
+	var err error
+	if runner.VerifyEach, err = c.verifies(); err != nil {
+		return err
+	}
 	timings, err := runner.Run(c.Module, rows, f)
 	for _, t := range timings {
 		c.resp.Timings = append(c.resp.Timings, sdk.Timing{Stage: c.current, Name: t.Pass, Nanoseconds: t.Duration.Nanoseconds(), Did: t.Did()})
@@ -81,6 +93,38 @@ func (c *Compilation) RunPasses(rows []pass.Row, f pass.Facts) error {
 		return toHost(err, &c.resp.Reproducer)
 	}
 	return c.describeModule(c.Request.InputName)
+}
+
+// checkNeeds checks what a stage needs of the module that the stage before left. What
+// that surely gives is checked in compiles that verify alone; the rest is missing where
+// users leave out the pass that gives it.
+func (c *Compilation) checkNeeds(s *Stage) error {
+	i := c.indexOf(s.Name)
+	if i == 0 || c.Module == nil || !c.Plan.Stages[i-1].overMLIR() {
+		return nil
+	}
+	on, err := c.verifies()
+	if err != nil {
+		return err
+	}
+	before := &c.Plan.Stages[i-1]
+	given, err := pass.Check(pass.Effective(before.Passes, c.Plan.Facts), before.Needs)
+	if err != nil {
+		panic("BUG: the stage " + before.Name + ": " + err.Error())
+	}
+	for _, f := range s.Needs {
+		if given.Has(f) && !on {
+			continue
+		}
+		d := f.Unmet(c.Module, "the stage "+s.Name, nil)
+		switch {
+		case d != nil && given.Has(f):
+			return toHost(&pass.Crash{Pass: "the last of the stage " + before.Name, Reason: d.Message}, &c.resp.Reproducer)
+		case d != nil:
+			return wire.ErrorToSDK(d)
+		}
+	}
+	return nil
 }
 
 // Runner makes a runner whose reproducers run for the target.

@@ -43,6 +43,7 @@ func (b *Backend) RunPasses(ctx context.Context, req sdk.RunPassesRequest) (resp
 		return resp, wire.ErrorToSDK(err)
 	}
 	runner := Runner(req.Target)
+	runner.Place = file.Pos
 	if err := RunRows(file.Op, rows, &req, &resp, runner, plan); err != nil {
 		return resp, toHost(err, &resp.Reproducer)
 	}
@@ -64,7 +65,7 @@ func PassRows(known []*pass.Pass, req *sdk.RunPassesRequest) ([]pass.Row, error)
 // facts and analyses no shared memory. An error is the user's mistake, or a
 // *pass.Crash.
 func RunRows(m *ir.Operation, rows []pass.Row, req *sdk.RunPassesRequest, resp *sdk.RunPassesResponse, runner pass.Runner, plan *Plan) error {
-	runner.VerifyEach = req.VerifyEach
+	runner.VerifyEach, runner.CheckNeeds = req.VerifyEach, true
 	if len(req.DumpAfter) > 0 {
 		runner.After = func(row pass.Row, m *ir.Operation) {
 			if pass.Selects(req.DumpAfter, row) {

@@ -19,9 +19,13 @@ type Pass struct {
 	Example string
 	// ByTarget says that targets have a version of their own, which asks their units.
 	ByTarget bool
-	// Takes says why the pass cannot take a module, for those that expect more
-	// than that it verifies; nil: it takes all. The runner asks it.
+	// Takes says why the target's version cannot take a module; nil: it takes all. The
+	// runner asks it.
 	Takes func(module *ir.Operation) error
+	// Before are the facts that the pass needs of a module, beside that it verifies;
+	// After are those that hold when it has run, whatever held before. Others that
+	// held still do, but for those of Breaks.
+	Before, After, Breaks []*Fact
 	// Run changes the module. A returned error is the user's mistake or the
 	// environment's; a bug of ours is a panic.
 	Run func(r *Run) error
@@ -33,6 +37,8 @@ type Option struct {
 	Name    string
 	Doc     string
 	Default any
+	// After are further facts that the pass gives if the option has that value.
+	After map[any][]*Fact
 }
 
 func (p *Pass) option(name string) *Option {

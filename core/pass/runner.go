@@ -7,14 +7,23 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/work"
 )
 
 // Runner runs pipelines. The zero Runner runs and times; the rest is asked for.
 type Runner struct {
-	// VerifyEach verifies the module after every pass, not only at the end.
+	// CheckNeeds checks, before each pass, the facts that it needs of the module; one
+	// that does not hold is the mistake of who ordered the passes, a diagnostic.
+	CheckNeeds bool
+	// VerifyEach does, too, and verifies the module after every pass, not only at
+	// the end: the operations, the facts that the pass gives, and those that held
+	// before and that it does not say it breaks.
 	VerifyEach bool
+	// Place says where an operation of the input is in its text, for diagnostics. It
+	// is nil, or says nothing of operations that passes made.
+	Place func(op *ir.Operation) diag.Pos
 	// After, when set, is told of each pass that has run.
 	After func(row Row, m *ir.Operation)
 	// Print gives the text of a module for reproducers. Nil: none are made.
@@ -73,6 +82,7 @@ func (r *Runner) Run(m *ir.Operation, rows []Row, f Facts) (timings []Timing, er
 	if r.Print != nil {
 		before = m.Clone(ir.NewMapping())
 	}
+	known := r.known(m, rows)
 	timings = make([]Timing, 0, len(rows))
 	for i, row := range rows {
 		meter.Enter("pass " + row.Pass.Name)
@@ -82,6 +92,10 @@ func (r *Runner) Run(m *ir.Operation, rows []Row, f Facts) (timings []Timing, er
 		visits = meter.Visits() - visits
 		if err == nil && (r.VerifyEach || i == len(rows)-1) {
 			err = verify(m, row)
+		}
+		if err == nil && r.VerifyEach {
+			known = known.through(row)
+			err = stillHold(m, row, known)
 		}
 		timings = append(timings, Timing{row.Pass.Name, time.Since(start), visits, run.counts, run.notes})
 		if err != nil {
@@ -109,6 +123,13 @@ func (r *Runner) one(m *ir.Operation, row Row) (run *Run, err error) {
 			err = &Crash{Pass: row.Pass.Name, Reason: fmt.Sprint(p), Stack: string(debug.Stack())}
 		}
 	}()
+	if r.CheckNeeds || r.VerifyEach {
+		for _, f := range row.Before() {
+			if d := f.Unmet(m, "pass "+row.Pass.Name, r.Place); d != nil {
+				return run, d
+			}
+		}
+	}
 	if takes := row.Pass.Takes; takes != nil {
 		if err := takes(m); err != nil {
 			return run, fmt.Errorf("pass %s: %w", row.Pass.Name, err)
@@ -117,21 +138,54 @@ func (r *Runner) one(m *ir.Operation, row Row) (run *Run, err error) {
 	return run, row.Pass.Run(run)
 }
 
+// known are the facts that hold before the first pass, of those that the rows mention.
+// Nobody asks unless each pass is verified.
+func (r *Runner) known(m *ir.Operation, rows []Row) (known FactSet) {
+	if !r.VerifyEach {
+		return nil
+	}
+	for _, f := range Mentioned(rows) {
+		if at, _ := f.Broken(m); at == nil {
+			known = append(known, f)
+		}
+	}
+	return known
+}
+
+// stillHold checks facts that are to hold after a pass.
+func stillHold(m *ir.Operation, row Row, known FactSet) error {
+	for _, f := range known {
+		if at, why := f.Broken(m); at != nil {
+			return &Crash{Pass: row.Pass.Name, Reason: fmt.Sprintf("after it, %s no longer holds (%s): %s", f.Name, f.Doc, why)}
+		}
+	}
+	return nil
+}
+
 // reproduce runs the passes again on a copy of the input, looking at the module
 // before and after each: the one at hand may be half changed, and a pass that
 // leaves what does not verify may be noticed only at the end. What it finds goes
 // into c.
 func (r *Runner) reproduce(c *Crash, input *ir.Operation, rows []Row) {
+	known := r.known(input, rows)
 	for _, row := range rows {
 		text := r.Print(input)
+		known = known.through(row)
+		err := r.checked(input, row)
+		if err == nil && r.VerifyEach {
+			err = stillHold(input, row, known)
+		}
 		var again *Crash
-		if !errors.As(r.checked(input, row), &again) {
+		if !errors.As(err, &again) {
 			continue
 		}
 		c.Pass, c.Reason, c.Stack = again.Pass, again.Reason, again.Stack
 		command := r.Command
 		if command == "" {
 			command = "tritonc opt"
+		}
+		if r.VerifyEach {
+			command += " --verify-each"
 		}
 		c.Reproducer = fmt.Sprintf("// %s --passes '%s' %s\n%s", command, row, ThisFile, text)
 		return

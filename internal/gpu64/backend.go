@@ -7,6 +7,7 @@ import (
 	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir"
 	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
@@ -36,7 +37,7 @@ const (
 // device has the limits of a work-group.
 var device = backend.Device{WarpSize: Lanes, MaxWarps: 16, SharedMemory: 64 << 10}
 
-var facts = sdk.Facts{
+var described = sdk.Facts{
 	Name: backendName, Version: "1",
 	Targets: []sdk.TargetFacts{{
 		Pattern: backendName + ":" + arch, WarpSize: Lanes, Doc: "64 lanes per warp, for tests",
@@ -64,7 +65,7 @@ var facts = sdk.Facts{
 	BinaryEnding: StageAssembly,
 }
 
-// options are the values of the facts' options.
+// options are the values of described.Options.
 type options struct {
 	NumWarps  int    `json:"num_warps"`
 	NumStages int    `json:"num_stages"`
@@ -76,7 +77,7 @@ type options struct {
 // with its text.
 func New(lowered func(llir []byte, r *lower.Result)) *backend.Backend {
 	return backend.New(backend.Definition{
-		Facts: facts,
+		Facts: described,
 		Tools: []*backend.ToolKind{backend.LLC},
 		Passes: slices.Concat(
 			[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE},
@@ -84,7 +85,7 @@ func New(lowered func(llir []byte, r *lower.Result)) *backend.Backend {
 			ttgir.Passes(), // without the matrix unit
 		),
 		ParseOptions: func(_ sdk.Target, given string) (string, error) {
-			values, err := sdk.ParseOptions(facts.Options, given)
+			values, err := sdk.ParseOptions(described.Options, given)
 			if err != nil {
 				return "", err
 			}
@@ -109,9 +110,9 @@ func New(lowered func(llir []byte, r *lower.Result)) *backend.Backend {
 
 func (o *options) stages(lowered func(llir []byte, r *lower.Result)) []backend.Stage {
 	return []backend.Stage{
-		{Name: StageTTIR, Doc: "Triton IR, inlined and simplified", Passes: ttirRows},
-		{Name: StageTTGIR, Doc: "Triton GPU IR", Passes: o.ttgirRows()},
-		{Name: StageLLIR, Doc: "LLVM IR for one thread", Run: func(c *backend.Compilation) error {
+		{Name: StageTTIR, Doc: "Triton IR, inlined and simplified", Needs: facts.TTIR, Passes: ttirRows},
+		{Name: StageTTGIR, Doc: "Triton GPU IR", Needs: append([]*pass.Fact{facts.NoDescriptors}, facts.SimpleTTIR...), Passes: o.ttgirRows()},
+		{Name: StageLLIR, Doc: "LLVM IR for one thread", Needs: facts.Lowerable, Run: func(c *backend.Compilation) error {
 			res, err := c.Lower(func(*lower.Result) {})
 			if err == nil && lowered != nil {
 				lowered(c.Artifact, res)

@@ -21,6 +21,7 @@ func (b inProcess) Facts(ctx context.Context) (*sdk.Facts, error) {
 func (b inProcess) Module(context.Context, string) (sdk.Module, error) { return sdk.Module{}, nil }
 
 func (b inProcess) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+	req.Settings = map[string]string{"verify_passes": "1"}
 	resp, err := b.Backend.RunStages(ctx, req)
 	return resp, wire.ErrorFromSDK(backendName, err)
 }

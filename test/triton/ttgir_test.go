@@ -38,7 +38,7 @@ func TestTTGIR(t *testing.T) {
 				}
 				resp, err := backend.RunStages(t.Context(), sdk.RunStagesRequest{
 					Target: target, OptionsJSON: opts.OptionsJSON, First: "ttgir", Last: "llir", Want: []string{"ttgir"},
-					Input: ttir, InputName: j.file,
+					Input: ttir, InputName: j.file, Settings: map[string]string{"verify_passes": "1"},
 				})
 				if err != nil {
 					t.Errorf("cuda:%s: %v", arch, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 )
 
 // OptimizeDescriptorEncoding gives descriptors the layout in which their blocks
@@ -21,6 +22,8 @@ var OptimizeDescriptorEncoding = &pass.Pass{
 	Name:    "triton-nvidia-optimize-descriptor-encoding",
 	Doc:     "give descriptors the shared layouts of their blocks",
 	Example: optimizeDescriptorEncodingExample,
+	Before:  []*pass.Fact{facts.KnownDescriptors},
+	After:   []*pass.Fact{encodedDescriptors},
 	Run: func(r *pass.Run) error {
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
 			if op.Is(tt.MakeTensorDesc) && needsEncoding(op) {
@@ -32,6 +35,19 @@ var OptimizeDescriptorEncoding = &pass.Pass{
 		})
 		return nil
 	},
+}
+
+// encodedDescriptors holds once descriptors say how their blocks lie in shared memory.
+var encodedDescriptors = &pass.Fact{
+	Name: "encoded-descriptors", Doc: "a module whose descriptors have the shared layouts of their blocks",
+	Help: "triton-nvidia-optimize-descriptor-encoding gives them these",
+	From: []*pass.Fact{facts.NoDescriptors},
+	Broken: facts.FirstOp(func(op *ir.Operation) string {
+		if op.Is(tt.MakeTensorDesc) && needsEncoding(op) {
+			return "the descriptor that " + op.Name() + " makes has none"
+		}
+		return ""
+	}),
 }
 
 func needsEncoding(made *ir.Operation) bool {

@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 )
 
 // Lower makes copies by TMA of the loads and stores through descriptors that no
@@ -20,6 +21,8 @@ var Lower = &pass.Pass{
 	Name:    "triton-nvidia-tma-lowering",
 	Doc:     "lower loads and stores through descriptors to TMA copies",
 	Example: lowerExample,
+	Before:  []*pass.Fact{facts.Machine, facts.Layouts, facts.KnownDescriptors, encodedDescriptors},
+	After:   []*pass.Fact{facts.NoDescriptors},
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())
 		var accesses, made []*ir.Operation

@@ -6,6 +6,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 )
 
 // numStagesAttr on a loop is how many iterations the user wants in flight.
@@ -36,6 +37,7 @@ var PipelineStores = &pass.Pass{
 	Options: []pass.Option{
 		{Name: "num-stages", Doc: "iterations of a loop in flight, unless the loop says", Default: 3},
 	},
+	Before: []*pass.Fact{facts.Layouts},
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())
 		var loops []*ir.Operation

@@ -23,7 +23,7 @@
 //	machine, tensors ← dots
 //	machine, tensors, forloop ← layouts
 //	machine, tensors, sharedmem, dots ← matrix
-//	machine, tensors, sharedmem, forloop, masks ← loops
+//	tensors, sharedmem, forloop, masks ← loops
 //	machine, tensors, sharedmem, dots, forloop, masks ← pipeline
 //	layouts, matrix, loops, pipeline ← ttgir
 //

@@ -8,6 +8,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/rewrite"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/std"
 )
 
@@ -18,6 +19,7 @@ var Combine = &pass.Pass{
 	Name:    "triton-combine",
 	Doc:     "combine operations into cheaper ones",
 	Example: combineExample,
+	Before:  []*pass.Fact{facts.NoLayouts},
 	Run: func(r *pass.Run) error {
 		rewrite.Greedy(r.Module, combineSet, rewrite.Options{BottomUp: true, Count: func(name string) { r.Count(name, 1) }})
 		for _, region := range std.Branching(r.Module) {

@@ -10,6 +10,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/std"
 )
 
@@ -50,10 +51,12 @@ func NewRewriteTensorDescriptor(unit CopyUnit) *pass.Pass {
 		Doc:     "replace tensor descriptors by pointers",
 		Example: rewriteTensorDescriptorExample,
 		Options: []pass.Option{
-			{Name: keepOption, Doc: "which descriptors to keep, of those that a kernel makes and the hardware supports: none, dots (in kernels whose loops with dots use one) or all", Default: keepNone},
+			{Name: keepOption, Doc: "which descriptors to keep, of those that a kernel makes and the hardware supports: none, dots (in kernels whose loops with dots use one) or all", Default: keepNone, After: map[any][]*pass.Fact{keepNone: {facts.NoDescriptors}}},
 			{Name: stagesOption, Doc: "iterations of a loop in flight, unless the loop says", Default: 3},
 			{Name: sharedOption, Doc: "bytes of shared memory that a program may have, for kept descriptors; 0: any", Default: 0},
 		},
+		Before: []*pass.Fact{facts.NoLayouts},
+		After:  []*pass.Fact{facts.KnownDescriptors},
 		Run: func(r *pass.Run) error {
 			kept := make(map[*ir.Value]bool)
 			switch keep := r.Text(keepOption); keep {

@@ -8,6 +8,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 )
 
 // RewriteTensorPointer replaces block pointers by tensors of pointers. A block
@@ -17,6 +18,8 @@ var RewriteTensorPointer = &pass.Pass{
 	Name:    "triton-rewrite-tensor-pointer",
 	Doc:     "replace block pointers by tensors of pointers",
 	Example: rewriteTensorPointerExample,
+	Before:  []*pass.Fact{facts.NoLayouts},
+	After:   []*pass.Fact{facts.NoTensorPointers},
 	Run: func(r *pass.Run) error {
 		w := &windows{expander{
 			of: make(map[*ir.Value]parts), b: ir.NewBuilder(r.Module.Context()),

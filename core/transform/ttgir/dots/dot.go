@@ -24,7 +24,7 @@ type Dot struct {
 	order map[*ir.Operation]int // numbers the module's dots as they were
 }
 
-// In lists the dots of a module that machine.Check takes, in the order of the
+// In lists the dots of a module of which facts.Machine holds, in the order of the
 // program, for a unit to be asked about.
 func In(module *ir.Operation, unit MatrixUnit) []Dot {
 	m, order := machine.Of(module), make(map[*ir.Operation]int)

@@ -10,6 +10,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/machine"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
@@ -27,7 +28,7 @@ var Coalesce = &pass.Pass{
 	Name:    "tritongpu-coalesce",
 	Doc:     "give loads and stores layouts that coalesce their accesses",
 	Example: coalesceExample,
-	Takes:   machine.Check,
+	Before:  []*pass.Fact{facts.Machine, facts.Layouts},
 	Run: func(r *pass.Run) error {
 		c := &coalescer{Machine: machine.Of(r.Module), info: axisinfo.Analyze(r.Module)}
 		c.related = c.relate(r.Module)

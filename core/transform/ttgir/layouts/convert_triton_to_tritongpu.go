@@ -2,7 +2,6 @@ package layouts
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
@@ -13,6 +12,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/machine"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
@@ -40,7 +40,9 @@ var Convert = &pass.Pass{
 		{Name: "threads-per-warp", Doc: "lanes of a warp", Default: 0},
 		{Name: "num-ctas", Doc: "CTAs of a cluster", Default: 1},
 	},
-	Takes: withoutLayouts,
+	Before: []*pass.Fact{facts.NoLayouts, facts.NoTensorPointers},
+	After:  []*pass.Fact{facts.Machine, facts.Layouts, facts.NoMatrixLayouts},
+	Breaks: []*pass.Fact{facts.NoLayouts},
 	Run: func(r *pass.Run) error {
 		m := machine.Machine{Warps: r.Int("num-warps"), Lanes: r.Int("threads-per-warp"), CTAs: r.Int("num-ctas")}
 		for _, n := range []int{m.Warps, m.Lanes, m.CTAs} {
@@ -59,22 +61,6 @@ var Convert = &pass.Pass{
 		conv.region(builtin.AsModule(r.Module).BodyRegion())
 		return nil
 	},
-}
-
-// withoutLayouts says why a module that was converted before cannot be converted
-// again, or nil.
-func withoutLayouts(module *ir.Operation) error {
-	var err error
-	ir.Walk(module, func(op *ir.Operation) ir.WalkResult {
-		for _, v := range op.Results() {
-			if tensors.Encoding(v) != nil {
-				err = fmt.Errorf("the result of %s has a layout already; the pass takes modules in which no tensor has one", op.Name())
-				return ir.Stop
-			}
-		}
-		return ir.Advance
-	})
-	return err
 }
 
 // converter walks the operations in order and keeps one invariant: every tensor

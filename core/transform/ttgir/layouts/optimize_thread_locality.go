@@ -12,6 +12,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 	"github.com/tritonc/tritonc/core/transform/ttgir/machine"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
@@ -29,7 +30,7 @@ var OptimizeThreadLocality = &pass.Pass{
 	Name:    "tritongpu-optimize-thread-locality",
 	Doc:     "choose layouts for reductions and gathers that exchange less between threads",
 	Example: optimizeThreadLocalityExample,
-	Takes:   machine.Check,
+	Before:  []*pass.Fact{facts.Machine, facts.Layouts, facts.NoMatrixLayouts},
 	Run: func(r *pass.Run) error {
 		m := machine.Of(r.Module)
 		b := ir.NewBuilder(r.Module.Context())

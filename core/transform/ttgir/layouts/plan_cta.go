@@ -9,6 +9,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/machine"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
@@ -33,7 +34,7 @@ var PlanCTA = &pass.Pass{
 	Name:    "tritongpu-plan-cta",
 	Doc:     "share dots and reductions among the CTAs of a cluster",
 	Example: planCTAExample,
-	Takes:   machine.Check,
+	Before:  []*pass.Fact{facts.Machine, facts.Layouts},
 	Run: func(r *pass.Run) error {
 		if machine.Of(r.Module).CTAs == 1 {
 			return nil

@@ -4,6 +4,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/machine"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
@@ -20,7 +21,7 @@ var RemoveConversions = &pass.Pass{
 	Name:    "tritongpu-remove-layout-conversions",
 	Doc:     "remove layout conversions, rematerializing values where that is cheaper",
 	Example: removeLayoutConversionsExample,
-	Takes:   machine.Check,
+	Before:  []*pass.Fact{facts.Machine, facts.Layouts},
 	Run: func(r *pass.Run) error {
 		m := machine.Of(r.Module)
 		for f := range r.Module.Body().Ops() {

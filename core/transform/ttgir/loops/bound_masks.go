@@ -10,8 +10,8 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/std"
-	"github.com/tritonc/tritonc/core/transform/ttgir/machine"
 	"github.com/tritonc/tritonc/core/transform/ttgir/masks"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
@@ -31,7 +31,7 @@ var BoundMasks = &pass.Pass{
 	Name:    "tritongpu-bound-masks",
 	Doc:     "simplify bounds checks in masks to one comparison each",
 	Example: boundMasksExample,
-	Takes:   machine.Check,
+	Before:  []*pass.Fact{facts.Machine, facts.Layouts},
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())
 		done := make(map[*ir.Value]*ir.Value) // accesses of one block have one mask

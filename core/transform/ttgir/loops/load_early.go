@@ -7,7 +7,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
-	"github.com/tritonc/tritonc/core/transform/ttgir/machine"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
 
@@ -29,7 +29,7 @@ var LoadEarly = &pass.Pass{
 		{Name: "registers", Doc: "the most 32-bit registers per thread for a loop's tensors and the moved loads", Default: 255},
 	},
 	Example: loadEarlyExample,
-	Takes:   machine.Check,
+	Before:  []*pass.Fact{facts.Machine, facts.Layouts},
 	Run: func(r *pass.Run) error {
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
 			if op.Is(scf.For) && leavesGlobalMemory(op) {

@@ -11,8 +11,8 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
-	"github.com/tritonc/tritonc/core/transform/ttgir/machine"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
 
@@ -46,7 +46,7 @@ var ReduceEarly = &pass.Pass{
 	Name:    "tritongpu-reduce-early",
 	Doc:     "reduce before masks and scales where the result is the same",
 	Example: reduceEarlyExample,
-	Takes:   machine.Check,
+	Before:  []*pass.Fact{facts.Machine, facts.Layouts},
 	Run: func(r *pass.Run) error {
 		var reductions []*ir.Operation
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {

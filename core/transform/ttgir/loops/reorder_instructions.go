@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 	"github.com/tritonc/tritonc/core/transform/ttgir/sharedmem"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
@@ -28,6 +29,7 @@ var ReorderInstructions = &pass.Pass{
 		{Name: "registers", Doc: "the most 32-bit registers per thread for a loop's tensors for it to keep operands of dots; 0: it never keeps any", Default: 0},
 	},
 	Example: reorderInstructionsExample,
+	Before:  []*pass.Fact{facts.Layouts},
 	Run: func(r *pass.Run) error {
 		sinkIntoLoops(r)
 		dom := newDominance()

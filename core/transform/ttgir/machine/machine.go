@@ -1,8 +1,6 @@
 package machine
 
 import (
-	"fmt"
-
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 )
@@ -16,18 +14,7 @@ type Machine struct {
 // Threads is the number of threads of a CTA.
 func (m Machine) Threads() int { return m.Warps * m.Lanes }
 
-// Check says why a pass that asks how many threads run a program cannot take
-// the module, or nil.
-func Check(module *ir.Operation) error {
-	for _, name := range []string{ttg.NumWarpsAttr, ttg.ThreadsPerWarpAttr, ttg.NumCTAsAttr} {
-		if n, ok := module.IntAttr(name); !ok || n < 1 || n&(n-1) != 0 {
-			return fmt.Errorf("the module has no attribute %s that is a power of two; convert-triton-to-tritongpu gives it one", name)
-		}
-	}
-	return nil
-}
-
-// Of reads the attributes of a module that Check takes.
+// Of reads the attributes of a module of which facts.Machine holds.
 func Of(module *ir.Operation) Machine {
 	get := func(name string) int {
 		n, ok := module.IntAttr(name)

@@ -8,6 +8,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/machine"
 	"github.com/tritonc/tritonc/core/transform/ttgir/sharedmem"
@@ -32,12 +33,10 @@ func NewAccelerateMatmul(unit dots.MatrixUnit) *pass.Pass {
 		Doc:      "give dots the layouts of the target's matrix unit",
 		Example:  accelerateMatmulExample,
 		ByTarget: true,
-		Takes: func(module *ir.Operation) error {
-			if err := machine.Check(module); err != nil {
-				return err
-			}
-			return unit.Check(dots.TargetOf(module))
-		},
+		Takes:    func(module *ir.Operation) error { return unit.Check(dots.TargetOf(module)) },
+		Before:   []*pass.Fact{facts.Machine, facts.Layouts},
+		After:    []*pass.Fact{facts.NoScaledDots},
+		Breaks:   []*pass.Fact{facts.NoMatrixLayouts},
 		Run: func(r *pass.Run) error {
 			a := accelerator{machine.Of(r.Module), ir.NewBuilder(r.Module.Context()), unit}
 			var scaled []*ir.Operation

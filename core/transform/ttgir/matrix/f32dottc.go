@@ -7,6 +7,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 )
 
 // TF32Rounding is how a target rounds f32 to the 19 bits of tf32: one
@@ -31,6 +32,7 @@ func NewF32DotTC(round TF32Rounding) *pass.Pass {
 		Doc:      "split f32 dots into dots of narrower types, as their precision asks",
 		Example:  f32DotTCExample,
 		ByTarget: true,
+		Before:   []*pass.Fact{facts.NoMatrixLayouts},
 		Run: func(r *pass.Run) error {
 			s := splitter{b: ir.NewBuilder(r.Module.Context()), round: round}
 			ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {

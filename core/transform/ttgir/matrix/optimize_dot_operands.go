@@ -9,6 +9,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/sharedmem"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
@@ -48,6 +49,7 @@ func NewOptimizeDotOperands(unit dots.MatrixUnit) *pass.Pass {
 		Doc:      "transpose operands of dots as they are read from shared memory",
 		Example:  optimizeDotOperandsExample,
 		ByTarget: true,
+		Before:   []*pass.Fact{facts.Layouts},
 		Run: func(r *pass.Run) error {
 			b := ir.NewBuilder(r.Module.Context())
 			for _, cvt := range tensors.Conversions(r.Module) {

@@ -6,6 +6,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/sharedmem"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
@@ -32,6 +33,7 @@ func NewReduceDataDuplication(unit dots.MatrixUnit) *pass.Pass {
 		Doc:      "convert operands of dots through shared memory in a layout that suits them",
 		Example:  reduceDataDuplicationExample,
 		ByTarget: true,
+		Before:   []*pass.Fact{facts.Layouts},
 		Run: func(r *pass.Run) error {
 			b := ir.NewBuilder(r.Module.Context())
 			for _, cvt := range tensors.Conversions(r.Module) {

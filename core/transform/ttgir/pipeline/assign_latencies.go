@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 	"github.com/tritonc/tritonc/core/transform/ttgir/sharedmem"
@@ -42,6 +43,7 @@ func NewAssignLatencies(unit dots.MatrixUnit) *pass.Pass {
 		},
 		Example:  assignLatenciesExample,
 		ByTarget: true,
+		Before:   []*pass.Fact{facts.Layouts, facts.NoSchedule},
 		Run: func(r *pass.Run) error {
 			var info *axisinfo.Result
 			c := r.Module.Context()

@@ -7,6 +7,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/machine"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
@@ -20,7 +21,7 @@ var CoalesceAsyncCopy = &pass.Pass{
 	Name:    "tritongpu-coalesce-async-copy",
 	Doc:     "narrow asynchronous copies to what is contiguous in their buffer",
 	Example: coalesceAsyncCopyExample,
-	Takes:   machine.Check,
+	Before:  []*pass.Fact{facts.Machine, facts.Layouts},
 	Run: func(r *pass.Run) error {
 		m := machine.Of(r.Module)
 		b := ir.NewBuilder(r.Module.Context())

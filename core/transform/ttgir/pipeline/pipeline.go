@@ -10,6 +10,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 )
@@ -34,6 +35,8 @@ func New(unit dots.MatrixUnit, blocks BlockCopies) *pass.Pass {
 		},
 		Example:  pipelineExample,
 		ByTarget: true,
+		Before:   []*pass.Fact{facts.Layouts, facts.Scheduled},
+		After:    []*pass.Fact{facts.NoSchedule},
 		Run: func(r *pass.Run) error {
 			b := ir.NewBuilder(r.Module.Context())
 			var schedules []*schedule

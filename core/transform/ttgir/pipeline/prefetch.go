@@ -10,6 +10,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
@@ -56,6 +57,7 @@ func NewPrefetch(unit dots.MatrixUnit) *pass.Pass {
 		Options: []pass.Option{
 			{Name: "carry-buffers", Doc: "also in loops that index their buffers by a counter", Default: false},
 		},
+		Before: []*pass.Fact{facts.Layouts},
 		Run: func(r *pass.Run) error {
 			b := ir.NewBuilder(r.Module.Context())
 			for _, loop := range forloop.All(r.Module) {

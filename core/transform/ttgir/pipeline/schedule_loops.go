@@ -6,6 +6,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 )
 
@@ -20,6 +21,9 @@ var ScheduleLoops = &pass.Pass{
 	Name:    "tritongpu-schedule-loops",
 	Doc:     "assign the operations of loops to stages by their latencies",
 	Example: scheduleLoopsExample,
+	Before:  []*pass.Fact{facts.NoSchedule},
+	After:   []*pass.Fact{facts.Scheduled},
+	Breaks:  []*pass.Fact{facts.NoSchedule},
 	Run: func(r *pass.Run) error {
 		latency := make(map[*ir.Operation]int)
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {

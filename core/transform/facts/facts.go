@@ -1,0 +1,230 @@
+package facts
+
+import (
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/pass"
+)
+
+const (
+	convertHelp    = "convert-triton-to-tritongpu chooses the first layouts; it comes once, before all passes that need them"
+	descriptorHelp = "triton-rewrite-tensor-descriptor-to-pointer makes pointers of descriptors"
+	scheduleHelp   = "tritongpu-pipeline comes right after tritongpu-schedule-loops"
+)
+
+// What the stages of a GPU's backend need.
+var (
+	// TTIR is what the front end makes.
+	TTIR = []*pass.Fact{NoLayouts, NoSchedule}
+	// SimpleTTIR is the input of the passes that choose layouts.
+	SimpleTTIR = []*pass.Fact{NoLayouts, NoSchedule, NoTensorPointers}
+	// Lowerable is the ttgir that core/lower takes.
+	Lowerable = []*pass.Fact{Machine, Layouts, NoDescriptors, NoScaledDots, NoTensorPointers}
+)
+
+// NoLayouts holds of ttir.
+var NoLayouts = &pass.Fact{
+	Name: "no-layouts", Doc: "a module in which no tensor has a layout", Help: convertHelp,
+	Broken: FirstOp(func(op *ir.Operation) string {
+		return inTypes(op, func(t ir.Type) bool { return tensor(t) != nil && tensor(t).Encoding != nil }, "has a layout already")
+	}),
+}
+
+// Machine holds once the module says how many threads run it.
+var Machine = &pass.Fact{
+	Name: "machine", Doc: "a module that says how many warps, lanes and CTAs run it", Help: convertHelp,
+	Broken: func(m *ir.Operation) (*ir.Operation, string) {
+		for _, name := range []string{ttg.NumWarpsAttr, ttg.ThreadsPerWarpAttr, ttg.NumCTAsAttr} {
+			if n, ok := m.IntAttr(name); !ok || n < 1 || n&(n-1) != 0 {
+				return m, fmt.Sprintf("it has no attribute %s that is a power of two", name)
+			}
+		}
+		return nil, ""
+	},
+}
+
+// Layouts holds of ttgir.
+var Layouts = &pass.Fact{
+	Name: "layouts", Doc: "a module in which every tensor has a layout", Help: convertHelp,
+	Broken: FirstOp(func(op *ir.Operation) string {
+		return inTypes(op, func(t ir.Type) bool { return tensor(t) != nil && tensor(t).Encoding == nil }, "has no layout")
+	}),
+}
+
+// NoMatrixLayouts holds until dots have been given to the matrix unit.
+var NoMatrixLayouts = &pass.Fact{
+	Name: "no-matrix-layouts", Doc: "a module in which no dot has the layout of a matrix instruction",
+	Help: "it comes before tritongpu-accelerate-matmul",
+	Broken: FirstOp(func(op *ir.Operation) string {
+		if !tt.IsDot(op) {
+			return ""
+		}
+		return inTypes(op, isAccumulator, "has the layout of a matrix instruction")
+	}),
+	From: []*pass.Fact{NoLayouts},
+}
+
+// NoScaledDots holds once scaled dots have become dots of wider operands.
+var NoScaledDots = &pass.Fact{
+	Name: "no-scaled-dots", Doc: "a module without tt.dot_scaled", Help: "tritongpu-accelerate-matmul makes dots of them",
+	Broken: FirstOp(func(op *ir.Operation) string {
+		if op.Is(tt.DotScaled) {
+			return "here is one"
+		}
+		return ""
+	}),
+}
+
+// NoTensorPointers holds once block pointers have become tensors of pointers.
+var NoTensorPointers = &pass.Fact{
+	Name: "no-tensor-pointers", Doc: "a module without block pointers", Help: "triton-rewrite-tensor-pointer makes tensors of pointers of them",
+	Broken: FirstOp(func(op *ir.Operation) string {
+		return inTypes(op, func(t ir.Type) bool {
+			p, ok := t.(*tt.PtrType)
+			return ok && tensor(p.Pointee) != nil
+		}, "is a block pointer")
+	}),
+}
+
+// KnownDescriptors holds where each use of a descriptor sees how it was made.
+var KnownDescriptors = &pass.Fact{
+	Name: "known-descriptors", Doc: "a module whose descriptors are made outside of loops, and copied through where they are made",
+	Help: descriptorHelp, From: []*pass.Fact{NoDescriptors},
+	Broken: FirstOp(func(op *ir.Operation) string {
+		var desc *ir.Value
+		switch op.Def() {
+		case tt.DescriptorLoad:
+			desc = tt.AsDescriptorLoad(op).Desc()
+		case tt.DescriptorStore:
+			desc = tt.AsDescriptorStore(op).Desc()
+		case tt.DescriptorReduce:
+			desc = tt.AsDescriptorReduce(op).Desc()
+		case tt.DescriptorGather, tt.DescriptorScatter:
+			return "here is " + op.Name()
+		default:
+			return ""
+		}
+		made := desc.Def()
+		if made == nil || !made.Is(tt.MakeTensorDesc) {
+			return op.Name() + " does not see how its descriptor was made"
+		}
+		if made.ParentOf(scf.For) != nil || made.ParentOf(scf.While) != nil {
+			return "the descriptor of " + op.Name() + " is made in a loop"
+		}
+		return ""
+	}),
+}
+
+// NoDescriptors holds once pointers, or a vendor's operations, copy what descriptors
+// describe.
+var NoDescriptors = &pass.Fact{
+	Name: "no-descriptors", Doc: "a module in which no operation of tt makes or uses a descriptor", Help: descriptorHelp,
+	Broken: FirstOp(func(op *ir.Operation) string {
+		switch op.Def() {
+		case tt.MakeTensorDesc, tt.DescriptorLoad, tt.DescriptorStore, tt.DescriptorReduce, tt.DescriptorGather, tt.DescriptorScatter:
+			return "here is " + op.Name()
+		case tt.Func, tt.Call, tt.Return:
+			return inTypes(op, tt.DescLike.Test, "is a descriptor")
+		}
+		return ""
+	}),
+}
+
+// Attributes of the schedule of a loop, which package pipeline documents.
+const (
+	stageAttr    = "loop.stage"
+	clusterAttr  = "loop.cluster"
+	maxStageAttr = "tt.scheduled_max_stage"
+)
+
+// NoSchedule holds where no loop waits to be pipelined.
+var NoSchedule = &pass.Fact{
+	Name: "no-schedule", Doc: "a module in which no loop has a schedule",
+	Help: "tritongpu-pipeline carries schedules out and takes their attributes",
+	Broken: FirstOp(func(op *ir.Operation) string {
+		if op.Is(scf.For) && op.HasAttr(maxStageAttr) {
+			return "scf.for has the attribute " + maxStageAttr
+		}
+		return ""
+	}),
+}
+
+// Scheduled holds as long as nothing came into loops that have a schedule.
+var Scheduled = &pass.Fact{
+	Name: "scheduled", Doc: "a module in which each operation of a loop with a schedule has its stage in it",
+	Help: scheduleHelp, From: []*pass.Fact{NoSchedule}, Fragile: true,
+	Broken: FirstOp(func(op *ir.Operation) string {
+		loop := op.Parent()
+		if loop == nil || !loop.Is(scf.For) || !loop.HasAttr(maxStageAttr) || op.IsTerminator() || op.Def().Has(ir.ConstantLike) {
+			return ""
+		}
+		if !op.HasAttr(stageAttr) || !op.HasAttr(clusterAttr) {
+			return op.Name() + " has none"
+		}
+		return ""
+	}),
+}
+
+// FirstOp makes a Fact's Broken that looks for the first operation of which wrong says
+// why.
+func FirstOp(wrong func(op *ir.Operation) string) func(*ir.Operation) (*ir.Operation, string) {
+	return func(m *ir.Operation) (at *ir.Operation, why string) {
+		ir.Walk(m, func(op *ir.Operation) ir.WalkResult {
+			if why = wrong(op); why != "" {
+				at = op
+				return ir.Stop
+			}
+			return ir.Advance
+		})
+		return at, why
+	}
+}
+
+// inTypes says "the result of OP IS" of the first result, argument of a region, or, of
+// functions, type of the signature that is one; "" if none is.
+func inTypes(op *ir.Operation, is func(ir.Type) bool, what string) string {
+	for _, v := range op.Results() {
+		if is(v.Type()) {
+			return fmt.Sprintf("the result of %s %s", op.Name(), what)
+		}
+	}
+	for _, r := range op.Regions() {
+		for b := range r.Blocks() {
+			for i, v := range b.Args() {
+				if is(v.Type()) {
+					return fmt.Sprintf("argument %d of a block of %s %s", i, op.Name(), what)
+				}
+			}
+		}
+	}
+	if op.Is(tt.Func) {
+		sig := tt.Signature(op)
+		for i, t := range sig.In {
+			if is(t) {
+				return fmt.Sprintf("argument %d of a function %s", i, what)
+			}
+		}
+		for i, t := range sig.Out {
+			if is(t) {
+				return fmt.Sprintf("result %d of a function %s", i, what)
+			}
+		}
+	}
+	return ""
+}
+
+func isAccumulator(t ir.Type) bool {
+	_, ok := encoding.Get(t).(layout.Accumulator)
+	return ok
+}
+
+func tensor(t ir.Type) *ir.TensorType {
+	r, _ := t.(*ir.TensorType)
+	return r
+}
