@@ -198,6 +198,40 @@ def f%[1]d(a):
 	{"asserts", []int{10, 100, 1000}, func(n int) string {
 		return "\n    o = tl.arange(0, 128)\n" + lines(n, "    tl.device_assert(o < n * %[1]d, 'no %[1]d')\n    tl.device_print('p', o)\n")
 	}},
+	{"elifs", []int{10, 100, 1000}, func(n int) string { // conditionals, each in the else of the one before
+		return "\n    if n == 5000:\n        tl.store(x, 1.0)\n" + lines(n, "    elif n == %d:\n        tl.store(x + %[1]d, 1.0)\n")
+	}},
+	{"elif_values", []int{10, 100, 1000}, func(n int) string { // the same with a value
+		return "\n    s = " + lines(n, "%d if n == %[1]d * 3 else ") + "7\n    tl.store(x, s)\n"
+	}},
+	{"same_condition", []int{10, 100, 1000}, func(n int) string { // one that many blocks, of any depth, ask
+		return "\n    c = n > 5\n" + lines(n/2, "    if c:\n        tl.store(x + %d, 1.0)\n") +
+			"    if n == 5000:\n        tl.store(x, 1.0)\n" +
+			lines(n/2, "    elif n == %d:\n        if c:\n            tl.store(x + %[1]d, 1.0)\n")
+	}},
+	{"dots", []int{16, 64, 256}, func(n int) string {
+		return `
+    a = tl.arange(0, 32)
+    o = a[:, None] * n + a[None, :]
+    s = tl.zeros([32, 32], tl.float32)
+` + lines(n, "    s = tl.dot(tl.load(x + o + %d), tl.load(x + o + n * %[1]d), s)\n") + "    tl.store(x + o, s)\n"
+	}},
+	{"sorts", []int{2, 8, 16}, func(n int) string { // conversions of all that was computed so far
+		return "\n    o = tl.arange(0, 64)\n    s = tl.load(x + o)\n" + lines(n, "    s = tl.sort(s * (o + %d))\n") + "    tl.store(x + o, s)\n"
+	}},
+	{"transposes", []int{16, 64, 256}, func(n int) string {
+		return `
+    a = tl.arange(0, 32)
+    o = a[:, None] * n + a[None, :]
+    s = tl.load(x + o)
+` + lines(n, "    s = tl.trans(s) + tl.load(x + o + %d)\n") + "    tl.store(x + o, s)\n"
+	}},
+	{"pointers", []int{10, 80, 320}, func(n int) string { // tensors that a loop carries
+		return "\n    o = tl.arange(0, 512)\n" +
+			lines(n, "    p%d = x + o * %[1]d\n    s%[1]d = tl.zeros([512], tl.float32)\n") +
+			"    for j in range(n):\n" + lines(n, "        s%d += tl.load(p%[1]d)\n        p%[1]d += n\n") +
+			lines(n, "    tl.store(x + o + %d, s%[1]d)\n")
+	}},
 }
 
 // lines formats n numbers, one after another.

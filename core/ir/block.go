@@ -15,6 +15,17 @@ type Region struct {
 
 // Parent is the operation that r belongs to.
 func (r *Region) Parent() *Operation { return r.parent }
+
+// Contains reports whether op is in r, however deep.
+func (r *Region) Contains(op *Operation) bool {
+	for op != nil && op.block != nil {
+		if op.block.region == r {
+			return true
+		}
+		op = op.Parent()
+	}
+	return false
+}
 func (r *Region) First() *Block      { return r.first }
 func (r *Region) Last() *Block       { return r.last }
 func (r *Region) Empty() bool        { return r.first == nil }

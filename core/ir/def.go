@@ -274,23 +274,12 @@ func (d *OpDef) Dialect() string {
 
 // EffectsOf returns the effects of op, regions included where it says so.
 func EffectsOf(op *Operation) Effects {
-	if op.def.Unregistered {
-		return Effects{Unknown: true}
-	}
-	e := op.def.Effects
-	if e.Of != nil {
-		e = e.Of(op)
-	}
+	e := OwnEffects(op)
 	if e.Recursive {
 		for _, r := range op.regions {
 			for b := r.First(); b != nil; b = b.Next() {
 				for inner := b.First(); inner != nil; inner = inner.Next() {
-					x := EffectsOf(inner)
-					e.Unknown = e.Unknown || x.Unknown
-					e.Read = e.Read || x.Read
-					e.Write = e.Write || x.Write
-					e.Alloc = e.Alloc || x.Alloc
-					e.NotSpeculatable = e.NotSpeculatable || x.NotSpeculatable
+					e = e.With(EffectsOf(inner))
 				}
 			}
 		}
@@ -298,12 +287,64 @@ func EffectsOf(op *Operation) Effects {
 	return e
 }
 
+// OwnEffects are the effects of op, those of its regions left out.
+func OwnEffects(op *Operation) Effects {
+	if op.def.Unregistered {
+		return Effects{Unknown: true}
+	}
+	if e := op.def.Effects; e.Of == nil {
+		return e
+	}
+	return op.def.Effects.Of(op)
+}
+
+// With returns e with the effects of x too.
+func (e Effects) With(x Effects) Effects {
+	e.Unknown = e.Unknown || x.Unknown
+	e.Read = e.Read || x.Read
+	e.Write = e.Write || x.Write
+	e.Alloc = e.Alloc || x.Alloc
+	e.NotSpeculatable = e.NotSpeculatable || x.NotSpeculatable
+	return e
+}
+
+// Any reports whether there is an effect.
+func (e Effects) Any() bool { return e.Unknown || e.Read || e.Write || e.Alloc }
+
+// Writes reports whether memory may be written.
+func (e Effects) Writes() bool { return e.Unknown || e.Write }
+
+// Changes reports whether there is an effect but reading.
+func (e Effects) Changes() bool { return e.Unknown || e.Write || e.Alloc }
+
+// HasEffect reports whether op, or an operation in its regions where those count,
+// has effects for which is says so. It looks no further than the first.
+func HasEffect(op *Operation, is func(Effects) bool) bool {
+	e := OwnEffects(op)
+	if is(e) {
+		return true
+	}
+	if e.Recursive {
+		for _, r := range op.regions {
+			for b := r.First(); b != nil; b = b.Next() {
+				for inner := b.First(); inner != nil; inner = inner.Next() {
+					if HasEffect(inner, is) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
 // IsPure reports whether op has no effect, so that it may be erased when its
 // results are unused and shared with an equal operation.
 func IsPure(op *Operation) bool {
-	e := EffectsOf(op)
-	return !e.Unknown && !e.Read && !e.Write && !e.Alloc && !op.def.Has(Terminator)
+	return !op.def.Has(Terminator) && !HasEffect(op, Effects.Any)
 }
 
 // IsSpeculatable reports whether op may be executed where it was not before.
-func IsSpeculatable(op *Operation) bool { return IsPure(op) && !EffectsOf(op).NotSpeculatable }
+func IsSpeculatable(op *Operation) bool {
+	return !op.def.Has(Terminator) && !HasEffect(op, func(e Effects) bool { return e.Any() || e.NotSpeculatable })
+}

@@ -251,6 +251,13 @@ func (op *Operation) EraseOperand(i int) {
 	}
 }
 
+// AddResult gives op one more result, of type t, after those it has.
+func (op *Operation) AddResult(t Type) *Value {
+	v := &Value{typ: t, op: op, index: len(op.results)}
+	op.results = append(op.results, v)
+	return v
+}
+
 // Segments are the sizes of the operand groups of a SegmentedOperands
 // operation, nil for others.
 func (op *Operation) Segments() []int32 { return op.segments }

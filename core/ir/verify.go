@@ -29,24 +29,15 @@ func Verify(op *Operation) *VerifyError {
 }
 
 type verifier struct {
-	err  *VerifyError
-	doms map[*Region]*DomTree // of regions with several blocks
+	err *VerifyError
+	// scopes are the regions that dominance is in, from the innermost isolated one.
+	scopes map[*Region]*scope
 }
 
-// dominators is Dominators, once per region.
-func (v *verifier) dominators(r *Region) *DomTree {
-	if r.first == r.last {
-		return Dominators(r)
-	}
-	d := v.doms[r]
-	if d == nil {
-		if v.doms == nil {
-			v.doms = make(map[*Region]*DomTree)
-		}
-		d = Dominators(r)
-		v.doms[r] = d
-	}
-	return d
+// scope is where dominance is in a region.
+type scope struct {
+	dom *DomTree
+	at  *Operation // holds, or is, the operation that it is at
 }
 
 func (v *verifier) failf(op *Operation, format string, args ...any) bool {
@@ -401,12 +392,20 @@ func (v *verifier) regions(op *Operation) bool {
 }
 
 func (v *verifier) dominance(op *Operation) {
+	if op.def.Has(IsolatedFromAbove) || v.scopes == nil {
+		outer := v.scopes
+		v.scopes = make(map[*Region]*scope)
+		defer func() { v.scopes = outer }()
+	}
 	for _, r := range op.regions {
-		dom := v.dominators(r)
+		s := &scope{dom: Dominators(r)}
+		v.scopes[r] = s
 		for b := r.first; b != nil; b = b.next {
 			for o := b.first; o != nil; o = o.next {
+				s.at = o
 				for i, u := range o.operands {
-					if !v.visible(dom, u.value, o) {
+					o.ctx.meter.Visit()
+					if !v.visible(u.value) {
 						v.failf(o, "operand #%d does not dominate this use", i)
 						return
 					}
@@ -417,38 +416,24 @@ func (v *verifier) dominance(op *Operation) {
 				}
 			}
 		}
+		delete(v.scopes, r)
 	}
 }
 
-// visible reports whether val may be used by op, which is in a region with
-// dominators dom.
-func (v *verifier) visible(dom *DomTree, val *Value, op *Operation) bool {
+// visible reports whether val may be used by the operation that dominance is at.
+func (v *verifier) visible(val *Value) bool {
 	def := val.Block()
 	if def == nil {
 		return false
 	}
-	// climb from op to the operation in def's region
-	for o := op; ; {
-		o.ctx.meter.Visit()
-		b := o.block
-		if b == nil {
-			return false
-		}
-		if b.region == def.region {
-			if b == def {
-				return val.op == nil || val.op.IsBeforeInBlock(o)
-			}
-			if o != op {
-				dom = v.dominators(b.region)
-			}
-			return dom.Dominates(def, b)
-		}
-		p := o.Parent()
-		if p == nil || p.def.Has(IsolatedFromAbove) {
-			return false
-		}
-		o = p
+	s := v.scopes[def.region]
+	if s == nil {
+		return false
 	}
+	if s.at.block == def {
+		return val.op == nil || val.op.IsBeforeInBlock(s.at)
+	}
+	return s.dom.Dominates(def, s.at.block)
 }
 
 func describe(t Type) string {

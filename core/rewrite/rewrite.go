@@ -59,6 +59,8 @@ func Greedy(root *ir.Operation, set *Set, o Options) bool {
 	rw.OnInsert = rw.push
 	rw.consts = make(map[*ir.Block]map[constKey]*ir.Operation)
 	rw.leading = make(map[*ir.Block]*ir.Operation)
+	rw.isolated = make(map[*ir.Region]*ir.Region)
+	rw.uses = make(map[*ir.Value]usesBy)
 	changed := false
 	// Each round starts from the whole tree, since a change inside one region
 	// may open another elsewhere. A round without a change ends it.
@@ -87,9 +89,12 @@ type Rewriter struct {
 	queued  map[*ir.Operation]int
 	consts  map[*ir.Block]map[constKey]*ir.Operation
 	leading map[*ir.Block]*ir.Operation // see firstOther
-	changed bool
-	budget  int
-	meter   *work.Meter
+	// isolated is the innermost isolated region that is, or is around, a region.
+	isolated map[*ir.Region]*ir.Region
+	uses     map[*ir.Value]usesBy // see UsesIn
+	changed  bool
+	budget   int
+	meter    *work.Meter
 }
 
 type constKey struct {
@@ -102,6 +107,8 @@ func (rw *Rewriter) seed() {
 	clear(rw.queued)
 	clear(rw.consts)
 	clear(rw.leading)
+	clear(rw.isolated)
+	clear(rw.uses)
 	n := 0
 	for _, r := range rw.root.Regions() {
 		for b := range r.Blocks() {
@@ -195,18 +202,25 @@ func (rw *Rewriter) constantsOf(entry *ir.Block) map[constKey]*ir.Operation {
 // entryFor is the entry block of the innermost isolated region around b: where
 // constants live.
 func (rw *Rewriter) entryFor(b *ir.Block) *ir.Block {
-	for b != nil {
+	if b == nil {
+		return nil
+	}
+	start := b.Region()
+	for r := start; ; r = b.Region() {
 		rw.meter.Visit()
-		p := b.Parent()
-		if p == nil {
+		isolated, parent := rw.isolated[r], b.Parent()
+		if isolated == nil && parent != nil && parent.Def().Has(ir.IsolatedFromAbove) {
+			isolated = r
+		}
+		if isolated != nil {
+			rw.isolated[start] = isolated
+			return isolated.First()
+		}
+		if parent == nil || parent.Block() == nil {
 			return nil
 		}
-		if p.Def().Has(ir.IsolatedFromAbove) {
-			return b.Region().First()
-		}
-		b = p.Block()
+		b = parent.Block()
 	}
-	return nil
 }
 
 func (rw *Rewriter) push(op *ir.Operation) {
@@ -373,6 +387,7 @@ func (rw *Rewriter) Replace(op *ir.Operation, values ...*ir.Value) {
 		if d := values[i].Def(); d != nil {
 			rw.push(d)
 		}
+		delete(rw.uses, values[i])
 	}
 	op.ReplaceAllUsesWith(values...)
 	rw.Erase(op)
@@ -382,29 +397,28 @@ func (rw *Rewriter) Replace(op *ir.Operation, values ...*ir.Value) {
 // its operands.
 func (rw *Rewriter) Erase(op *ir.Operation) {
 	rw.changed = true
-	var defs []*ir.Operation
+	var lost []*ir.Value // that op no longer uses
 	ir.Walk(op, func(o *ir.Operation) ir.WalkResult {
 		for _, v := range o.Operands() {
-			if d := v.Def(); d != nil && !op.IsAncestorOf(d) {
-				defs = append(defs, d)
+			if d := v.Def(); d != nil && (op.NumRegions() == 0 || !op.IsAncestorOf(d)) {
+				lost = append(lost, v)
 			}
 		}
 		return ir.Advance
 	})
 	rw.forget(op)
 	op.Erase()
-	for _, d := range defs {
+	for _, v := range lost {
+		d := v.Def()
 		rw.push(d)
 		if d.Def().Has(ir.ConstantLike) && !d.HasUses() {
 			rw.forget(d)
 			d.Erase()
 			continue
 		}
-		for _, r := range d.Results() { // a value with one use left may match more patterns
-			if r.HasOneUse() {
-				for u := range r.Users() {
-					rw.push(u)
-				}
+		if v.HasOneUse() { // with one use left it may match more patterns
+			for u := range v.Users() {
+				rw.push(u)
 			}
 		}
 	}
@@ -427,6 +441,5 @@ func IsDead(op *ir.Operation) bool {
 	if op.HasUses() || op.Def().Has(ir.Terminator|ir.Symbol) || op.Def().Unregistered {
 		return false
 	}
-	e := ir.EffectsOf(op)
-	return !e.Unknown && !e.Write
+	return !ir.HasEffect(op, ir.Effects.Writes)
 }

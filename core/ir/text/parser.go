@@ -11,7 +11,7 @@ import (
 
 // MaxDepth is how deep operations with their regions, attributes and types may
 // nest; a region inside an operation counts as two levels.
-const MaxDepth = 1000
+const MaxDepth = 4000
 
 // MaxLocDepth is how deep locations may nest. Each variable that a loop carries puts
 // its name around the loop's location. An alias counts as one level more.

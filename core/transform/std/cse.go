@@ -37,7 +37,8 @@ type entry struct {
 	block  *ir.Block
 }
 
-func (c *cse) regions(op *ir.Operation) {
+// regions merges in op's regions, and returns the effects of what was in them.
+func (c *cse) regions(op *ir.Operation) (e ir.Effects) {
 	if op.Def().Has(ir.IsolatedFromAbove) || op == c.run.Module {
 		outer, trail := c.known, c.trail
 		c.known, c.trail = make(map[uint64][]entry), nil
@@ -49,7 +50,7 @@ func (c *cse) regions(op *ir.Operation) {
 		}
 		if r.First() == r.Last() {
 			mark := len(c.trail)
-			c.block(r.First())
+			e = e.With(c.block(r.First()))
 			c.leave(mark)
 			continue
 		}
@@ -58,17 +59,19 @@ func (c *cse) regions(op *ir.Operation) {
 		for _, b := range ir.ReversePostorder(r)[1:] {
 			children[dom.Immediate(b)] = append(children[dom.Immediate(b)], b)
 		}
-		c.subtree(r.First(), children)
+		e = e.With(c.subtree(r.First(), children))
 	}
+	return e
 }
 
-func (c *cse) subtree(b *ir.Block, children map[*ir.Block][]*ir.Block) {
+func (c *cse) subtree(b *ir.Block, children map[*ir.Block][]*ir.Block) ir.Effects {
 	mark := len(c.trail)
-	c.block(b)
+	e := c.block(b)
 	for _, k := range children[b] {
-		c.subtree(k, children)
+		e = e.With(c.subtree(k, children))
 	}
 	c.leave(mark)
+	return e
 }
 
 func (c *cse) leave(mark int) {
@@ -78,7 +81,7 @@ func (c *cse) leave(mark int) {
 	c.trail = c.trail[:mark]
 }
 
-func (c *cse) block(b *ir.Block) {
+func (c *cse) block(b *ir.Block) (all ir.Effects) {
 	writes := 0
 	for op := range b.Ops() {
 		if rewrite.IsDead(op) {
@@ -86,13 +89,9 @@ func (c *cse) block(b *ir.Block) {
 			c.run.Count("dead", 1)
 			continue
 		}
-		e := ir.EffectsOf(op)
-		pure := !e.Unknown && !e.Write && !e.Alloc && !op.Def().Has(ir.Terminator)
-		switch {
-		case !pure || op.NumResults() == 0 || !simpleRegions(op):
-			c.regions(op)
-		default:
-			c.regions(op)
+		e := c.effects(op)
+		all = all.With(e)
+		if !e.Changes() && !op.Def().Has(ir.Terminator) && op.NumResults() > 0 && simpleRegions(op) {
 			key := c.hash(op)
 			if have := c.find(key, op, e.Read, writes); have != nil {
 				if have.Loc() != op.Loc() && have.Def().Has(ir.ConstantLike) {
@@ -106,10 +105,20 @@ func (c *cse) block(b *ir.Block) {
 			c.known[key] = append(c.known[key], entry{op, writes, b})
 			c.trail = append(c.trail, key)
 		}
-		if e.Unknown || e.Write {
+		if e.Writes() {
 			writes++
 		}
 	}
+	return all
+}
+
+// effects merges in op's regions, and returns op's effects.
+func (c *cse) effects(op *ir.Operation) ir.Effects {
+	e := ir.OwnEffects(op)
+	if in := c.regions(op); e.Recursive {
+		e = e.With(in)
+	}
+	return e
 }
 
 // simpleRegions reports whether op can be compared region by region: each has

@@ -66,12 +66,7 @@ func ifCondition(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	cond := scf.AsIf(op).Condition()
 	changed := false
 	for i, known := range []int64{1, 0} {
-		var in []*ir.Use
-		for u := range cond.Uses() {
-			if within(u.Owner(), op.Region(i)) {
-				in = append(in, u)
-			}
-		}
+		in := rw.UsesIn(cond, op.Region(i))
 		if len(in) == 0 {
 			continue
 		}
@@ -83,21 +78,6 @@ func ifCondition(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		changed = true
 	}
 	return changed
-}
-
-// within reports whether op lies in r, however deep.
-func within(op *ir.Operation, r *ir.Region) bool {
-	for b := op.Block(); b != nil; {
-		if b.Region() == r {
-			return true
-		}
-		p := b.Parent()
-		if p == nil {
-			return false
-		}
-		b = p.Block()
-	}
-	return false
 }
 
 func ifUnusedResults(rw *rewrite.Rewriter, op *ir.Operation) bool {
@@ -240,7 +220,7 @@ func ifIf(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		}
 		first := prev.Region(i).First()
 		for k, r := range prev.Results() {
-			r.ReplaceUsesIf(first.Terminator().Operand(k), func(u *ir.Use) bool { return within(u.Owner(), b.Region()) })
+			r.ReplaceUsesIf(first.Terminator().Operand(k), func(u *ir.Use) bool { return b.Region().Contains(u.Owner()) })
 		}
 	}
 	types := make([]ir.Type, 0, prev.NumResults()+op.NumResults())

@@ -61,16 +61,8 @@ func withoutResults(rw *rewrite.Rewriter, op *ir.Operation, drop []bool) {
 	rw.Modified(n)
 }
 
-// inside reports whether v is defined within op's regions.
-func inside(v *ir.Value, op *ir.Operation) bool {
-	b := v.Block()
-	for p := b.Parent(); p != nil; p = p.Parent() {
-		if p == op {
-			return true
-		}
-	}
-	return false
-}
+// inside reports whether v, which the body of op can see, is defined there.
+func inside(v *ir.Value, op *ir.Operation) bool { return v.Block().Parent() == op }
 
 // forTripCount resolves loops that run never, or once, or do nothing but give
 // values from outside.

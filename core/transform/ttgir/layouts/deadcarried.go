@@ -95,6 +95,5 @@ func deadCarried(loop *ir.Operation) []bool {
 // isRead reports whether op does nothing but read memory, so that it can go
 // when nobody needs what it read.
 func isRead(op *ir.Operation) bool {
-	e := ir.EffectsOf(op)
-	return !e.Unknown && !e.Write && !e.Alloc
+	return !ir.HasEffect(op, ir.Effects.Changes)
 }

@@ -14,27 +14,30 @@ import (
 // the loads that feed them, above everything that a thread can do with its own
 // values: there a pipeliner can join load and conversion.
 func (r *remat) hoistDotOperands(f *ir.Operation) {
+	last := lastDots(f)
 	for _, cvt := range tensors.Conversions(f) {
-		if isDotOperand(cvt) && cvt.HasUses() && dotFollows(cvt) && r.hoistDotOperand(cvt) {
+		dot := last[cvt.Block()]
+		if dot != nil && isDotOperand(cvt) && cvt.HasUses() && cvt.IsBeforeInBlock(dot) && r.hoistDotOperand(cvt) {
 			r.count("hoisted", 1)
 		}
 	}
 }
 
-// dotFollows reports whether a dot with a matrix instruction's operands is
-// in the block of cvt, after it.
-func dotFollows(cvt *ir.Operation) bool {
-	for op := cvt.Next(); op != nil; op = op.Next() {
+// lastDots returns, for each block, its last dot with a matrix instruction's operands.
+func lastDots(f *ir.Operation) map[*ir.Block]*ir.Operation {
+	last := make(map[*ir.Block]*ir.Operation)
+	ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
 		if !op.Is(tt.Dot) && !op.Is(tt.DotScaled) && !isForeign(op) {
-			continue
+			return ir.Advance
 		}
 		for _, v := range op.Operands() {
 			if d, ok := encoding.Get(v.Type()).(*layout.DotOp); ok && tensors.IsMatrix(d.Parent) {
-				return true
+				last[op.Block()] = op
 			}
 		}
-	}
-	return false
+		return ir.Advance
+	})
+	return last
 }
 
 // staysInThread reports whether op needs of its operands only what the same
@@ -68,13 +71,14 @@ func (r *remat) hoistDotOperand(cvt *ir.Operation) bool {
 	}
 	done := make(map[*ir.Value]*ir.Value)
 	for _, v := range loads {
-		key := conversion{v, s.enc[v]}
-		if r.copies[key] == nil {
+		w := r.copies.of(v, s.enc[v])
+		if w == nil {
 			r.b.SetAfterValue(v)
 			r.b.Loc = cvt.Loc()
-			r.copies[key] = ttg.NewConvertLayout(r.b, v, s.enc[v])
+			w = ttg.NewConvertLayout(r.b, v, s.enc[v])
+			r.copies.add(conversion{v, s.enc[v]}, w)
 		}
-		done[v] = r.copies[key]
+		done[v] = w
 		s.remove(v)
 	}
 	r.replace(cvt, r.rebuild(s, done, ttg.AsConvertLayout(cvt).Src()))

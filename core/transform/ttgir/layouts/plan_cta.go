@@ -36,12 +36,13 @@ var PlanCTA = &pass.Pass{
 	Example: planCTAExample,
 	Before:  []*pass.Fact{facts.Machine, facts.Layouts},
 	Run: func(r *pass.Run) error {
-		if machine.Of(r.Module).CTAs == 1 {
+		all := machine.Of(r.Module)
+		if all.CTAs == 1 {
 			return nil
 		}
 		b := ir.NewBuilder(r.Module.Context())
 		ir.WalkPost(r.Module, func(op *ir.Operation) {
-			m := machine.Of(r.Module).At(op)
+			m := all.At(op)
 			switch op.Def() {
 			case tt.Dot:
 				if planDot(b, op, m) {

@@ -10,8 +10,7 @@ import (
 
 // A rebuild computes the values of a slice again, each in its encoding. Copies
 // are just before their originals; a loop that carries a value of the slice
-// carries its copy too, and a condition gives a copy of its result. Loops and
-// conditions are made again for that, so values are renamed on the way.
+// carries its copy too, and a condition gives a copy of its result.
 type rebuild struct {
 	*remat
 	s    *slice
@@ -57,7 +56,7 @@ func (rb *rebuild) value(v *ir.Value) *ir.Value {
 		for i, old := range op.Results() {
 			rb.done[old] = n.Result(i)
 			if tensors.Type(old) != nil {
-				rb.copies[conversion{old, rb.s.enc[old]}] = n.Result(i)
+				rb.copies.add(conversion{old, rb.s.enc[old]}, n.Result(i))
 			}
 		}
 	}
@@ -75,9 +74,6 @@ func (rb *rebuild) again(op *ir.Operation, enc ir.Attribute) *ir.Operation {
 		}
 		rb.b.SetBefore(op)
 		return remade(rb.b, op, t)
-	}
-	for i := range op.NumOperands() { // one after the other: operands may be renamed meanwhile
-		rb.value(op.Operand(i))
 	}
 	m := ir.NewMapping()
 	for _, w := range op.Operands() {
@@ -98,13 +94,13 @@ func (rb *rebuild) again(op *ir.Operation, enc ir.Attribute) *ir.Operation {
 // yielded for it may come from the value itself and lead to further carried
 // values, so its place among the operands is taken before.
 func (rb *rebuild) carried(v *ir.Value) {
-	i := scf.CarriedIndex(v)
-	init := rb.value(scf.AsFor(v.Block().Parent()).InitArgsAt(i))
-	loop := rb.withResult(v.Block().Parent(), []*ir.Value{init}, init.Type())
-	arg := v.Block().AddArg(init.Type(), v.Loc())
+	i, loop := scf.CarriedIndex(v), v.Block().Parent()
+	init := rb.value(scf.AsFor(loop).InitArgsAt(i))
+	loop.AppendOperand(init)
+	arg, result := v.Block().AddArg(init.Type(), v.Loc()), loop.AddResult(init.Type())
 	rb.done[v] = arg
-	rb.copies[conversion{v, rb.s.enc[v]}] = arg
-	rb.copies[conversion{loop.Result(i), rb.s.enc[v]}] = loop.Result(loop.NumResults() - 1)
+	rb.copies.add(conversion{v, rb.s.enc[v]}, arg)
+	rb.copies.add(conversion{loop.Result(i), rb.s.enc[v]}, result)
 	yield := v.Block().Terminator()
 	slot := yield.NumOperands()
 	yield.AppendOperand(arg)
@@ -114,11 +110,10 @@ func (rb *rebuild) carried(v *ir.Value) {
 // condition gives a condition one more result; its places among the operands
 // of the yields are taken before they are computed, as for loops.
 func (rb *rebuild) condition(v *ir.Value) {
-	i, enc := v.Index(), rb.s.enc[v]
-	op := rb.withResult(v.Def(), nil, tensors.WithEncoding(rb.b.Context(), tensors.Type(v), enc))
-	w := op.Result(op.NumResults() - 1)
-	rb.done[v], rb.done[op.Result(i)] = w, w
-	rb.copies[conversion{op.Result(i), enc}] = w
+	op, i, enc := v.Def(), v.Index(), rb.s.enc[v]
+	w := op.AddResult(tensors.WithEncoding(rb.b.Context(), tensors.Type(v), enc))
+	rb.done[v] = w
+	rb.copies.add(conversion{v, enc}, w)
 	var yields [2]*ir.Operation
 	slot := 0
 	for k, region := range op.Regions() {
@@ -133,37 +128,4 @@ func (rb *rebuild) condition(v *ir.Value) {
 			yield.SetOperand(slot, rb.value(yield.Operand(i)))
 		}
 	}
-}
-
-// withResult makes op again with further operands and one more result, of type
-// t. Its regions move over, and what is known of its results is known of the
-// new ones.
-func (rb *rebuild) withResult(op *ir.Operation, operands []*ir.Value, t ir.Type) *ir.Operation {
-	types := make([]ir.Type, 0, op.NumResults()+1)
-	for _, v := range op.Results() {
-		types = append(types, v.Type())
-	}
-	rb.b.At(op)
-	n := rb.b.Create(op.Def(), ir.State{
-		Operands: append(op.OperandValues(), operands...), Types: append(types, t), Attrs: op.Attrs(), Regions: op.NumRegions(),
-	})
-	for i, region := range op.Regions() {
-		n.Region(i).TakeBody(region)
-	}
-	for i, v := range op.Results() {
-		w := n.Result(i)
-		v.ReplaceAllUsesWith(w)
-		rb.remat.renamed(v, w)
-		rb.s.renamed(v, w)
-		for key, have := range rb.done {
-			if have == v {
-				rb.done[key] = w
-			}
-		}
-		if have := rb.done[v]; have != nil {
-			rb.done[w] = have
-		}
-	}
-	op.Erase()
-	return n
 }

@@ -17,20 +17,17 @@ import (
 type remat struct {
 	machine.Machine
 	b      *ir.Builder
-	copies map[conversion]*ir.Value // what is known to be a value in another layout
+	copies copies
 	dom    map[*ir.Region]*ir.DomTree
 	count  func(name string, n int)
 }
 
 func newRemat(f *ir.Operation, m machine.Machine, count func(string, int)) *remat {
 	return &remat{
-		Machine: m, b: ir.NewBuilder(f.Context()), copies: make(map[conversion]*ir.Value),
+		Machine: m, b: ir.NewBuilder(f.Context()), copies: newCopies(),
 		dom: make(map[*ir.Region]*ir.DomTree), count: count,
 	}
 }
-
-// copyOf is a value known to be v with the encoding enc, or nil.
-func (r *remat) copyOf(v *ir.Value, enc ir.Attribute) *ir.Value { return r.copies[conversion{v, enc}] }
 
 // dominates reports whether v is defined wherever op is executed, before it.
 func (r *remat) dominates(v *ir.Value, op *ir.Operation) bool {
@@ -63,8 +60,9 @@ func (r *remat) run(f *ir.Operation) (changed bool) {
 			changed = true
 			continue
 		}
-		if key := (conversion{ttg.AsConvertLayout(cvt).Src(), tensors.Encoding(cvt.OneResult())}); r.copies[key] == nil {
-			r.copies[key] = cvt.OneResult()
+		src, enc := ttg.AsConvertLayout(cvt).Src(), tensors.Encoding(cvt.OneResult())
+		if r.copies.of(src, enc) == nil {
+			r.copies.add(conversion{src, enc}, cvt.OneResult())
 		}
 	}
 	return changed
@@ -84,7 +82,7 @@ func (r *remat) try(cvt *ir.Operation) bool {
 	}
 	v := ttg.AsConvertLayout(cvt)
 	src, enc := v.Src(), tensors.Encoding(v.Result())
-	if w := r.copyOf(src, enc); w != nil && w != v.Result() && r.dominates(w, cvt) {
+	if w := r.copies.of(src, enc); w != nil && w != v.Result() && r.dominates(w, cvt) {
 		r.replace(cvt, w)
 		return true
 	}
@@ -98,8 +96,8 @@ func (r *remat) try(cvt *ir.Operation) bool {
 
 func (r *remat) replace(cvt *ir.Operation, w *ir.Value) {
 	src, old := ttg.AsConvertLayout(cvt).Src(), cvt.OneResult()
-	r.renamed(old, w)
-	r.copies[conversion{src, tensors.Encoding(old)}] = w
+	r.copies.rename(old, w)
+	r.copies.add(conversion{src, tensors.Encoding(old)}, w)
 	old.ReplaceAllUsesWith(w)
 	cvt.Erase()
 }
@@ -211,21 +209,4 @@ func reorderable(op *ir.Operation) bool {
 		}
 		return ir.Advance
 	})
-}
-
-// renamed makes what is known of v known of w, which takes its place.
-func (r *remat) renamed(v, w *ir.Value) {
-	var moved []conversion
-	for key, have := range r.copies {
-		if have == v {
-			r.copies[key] = w
-		}
-		if key.v == v {
-			moved = append(moved, key)
-		}
-	}
-	for _, key := range moved {
-		r.copies[conversion{w, key.enc}] = r.copies[key]
-		delete(r.copies, key)
-	}
 }

@@ -78,8 +78,7 @@ func speculatable(op *ir.Operation) bool {
 
 // readsOnly reports whether nothing in op does more than read memory.
 func readsOnly(op *ir.Operation) bool {
-	e := ir.EffectsOf(op)
-	return !e.Unknown && !e.Write && !e.Alloc
+	return !ir.HasEffect(op, ir.Effects.Changes)
 }
 
 // hoistLoads moves the invariant loads of a counted loop before it, and with

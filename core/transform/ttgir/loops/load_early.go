@@ -54,7 +54,7 @@ func leavesGlobalMemory(loop *ir.Operation) bool {
 		if op == loop || op.Is(ttg.LocalAlloc) {
 			return ir.Advance
 		}
-		if e := ir.EffectsOf(op); e.Unknown || e.Write {
+		if ir.HasEffect(op, ir.Effects.Writes) {
 			return ir.Stop
 		}
 		return ir.Advance

@@ -141,7 +141,7 @@ func readsTheSameAfter(op, last *ir.Operation) bool {
 		return true
 	}
 	for o := op; o != last; o = o.Next() {
-		if o == nil || ir.EffectsOf(o).Write || ir.EffectsOf(o).Unknown {
+		if o == nil || ir.HasEffect(o, ir.Effects.Writes) {
 			return false
 		}
 	}

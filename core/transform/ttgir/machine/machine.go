@@ -9,6 +9,7 @@ import (
 // CTAs of a cluster.
 type Machine struct {
 	Warps, Lanes, CTAs int
+	partitioned        bool // whether some operations have warps of their own
 }
 
 // Threads is the number of threads of a CTA.
@@ -23,12 +24,21 @@ func Of(module *ir.Operation) Machine {
 		}
 		return int(n)
 	}
-	return Machine{get(ttg.NumWarpsAttr), get(ttg.ThreadsPerWarpAttr), get(ttg.NumCTAsAttr)}
+	partitioned := ir.Walk(module, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(ttg.WarpSpecializePartitions) {
+			return ir.Stop
+		}
+		return ir.Advance
+	})
+	return Machine{get(ttg.NumWarpsAttr), get(ttg.ThreadsPerWarpAttr), get(ttg.NumCTAsAttr), partitioned}
 }
 
 // At is the machine that runs op: a partition of a warp-specialised operation
 // has warps of its own.
 func (m Machine) At(op *ir.Operation) Machine {
+	if !m.partitioned {
+		return m
+	}
 	for ; op.Parent() != nil; op = op.Parent() {
 		p := op.Parent()
 		if !p.Is(ttg.WarpSpecializePartitions) || !p.Parent().Is(ttg.WarpSpecialize) {

@@ -214,7 +214,7 @@ func changesBuffers(op *ir.Operation) bool {
 		case tt.Store, tt.AtomicRMW, tt.AtomicCAS: // in global memory
 			return ir.Advance
 		}
-		if e := ir.EffectsOf(o); o.NumRegions() == 0 && (e.Unknown || e.Write) {
+		if o.NumRegions() == 0 && ir.HasEffect(o, ir.Effects.Writes) {
 			return ir.Stop
 		}
 		return ir.Advance
