@@ -87,7 +87,7 @@ func (s *Source) toCompile(ctx context.Context, target Target, opts *Options) (*
 		return nil, err
 	}
 	if len(variants) > 1 {
-		return nil, diag.Errorf(diag.Pos{File: s.Path}, "the file asks for %d variants, which are compiled one by one", len(variants))
+		return nil, diag.Errorf(diag.Pos{File: s.Path}, "the file asks for %s, which are compiled one by one", diag.Count(len(variants), "variant"))
 	}
 	return variants[0], nil
 }

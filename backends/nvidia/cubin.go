@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/filememo"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -62,8 +63,8 @@ func (j *job) warnOfUsage(c *backend.Compilation, u *usage) {
 	if u.SpillStores != 0 || u.SpillLoads != 0 {
 		d := sdk.Diagnostic{
 			Severity: sdk.Warning,
-			Message: fmt.Sprintf("kernel %s spills registers: each thread stores %d bytes to memory and loads %d, beside the %d registers it has",
-				c.Meta.Name, u.SpillStores, u.SpillLoads, u.Registers),
+			Message: fmt.Sprintf("kernel %s spills registers: each thread stores %s to memory and loads %d, beside the %d registers it has",
+				c.Meta.Name, diag.Count(u.SpillStores, "byte"), u.SpillLoads, u.Registers),
 			Help: "smaller blocks or more warps (num_warps) need fewer registers per thread",
 		}
 		if j.opts.MaxNReg != nil {
@@ -76,7 +77,7 @@ func (j *job) warnOfUsage(c *backend.Compilation, u *usage) {
 	threads := c.Meta.NumWarps * warpSize
 	if n := (u.Registers + 7) / 8 * 8 * threads; n > registers {
 		c.WarnUnlaunchable("a lower maxnreg or fewer warps (num_warps) need less",
-			"needs %d registers for the %d threads of a block, and a block may have %d", n, threads, registers)
+			"needs %s for the %s of a block, and a block may have %d", diag.Count(n, "register"), diag.Count(threads, "thread"), registers)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tritonc/tritonc/core/diag"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -49,7 +50,7 @@ func readLLVMTable(text string) ([]llvmChoice, error) {
 		}
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		if len(f) != 6 {
-			return nil, fmt.Errorf("%q has %d columns, not 6", line, len(f))
+			return nil, fmt.Errorf("%q has %s, not 6", line, diag.Count(len(f), "column"))
 		}
 		r := llvmChoice{Name: f[0]}
 		if f[1] != "-" {

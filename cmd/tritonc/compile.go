@@ -143,7 +143,7 @@ func (f *compileFlags) variants(ctx context.Context, env *environment, src *core
 	}
 	variants, err := core.Variants(ctx, src, req.target, &req.opts, core.Want{Kernel: f.kernel, Signature: f.signature})
 	if err == nil && req.output == "-" && len(variants) > 1 {
-		err = usagef("-o - can write one thing, and %s asks for %d variants", src.Path, len(variants)).
+		err = usagef("-o - can write one thing, and %s asks for %s", src.Path, diag.Count(len(variants), "variant")).
 			withHelp("-s gives the signature of one")
 	}
 	return variants, err

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/diff"
 	"github.com/tritonc/tritonc/core/plugin"
@@ -150,7 +151,7 @@ func (f *diffFlags) compile(ctx context.Context, env *environment, cmd *cobra.Co
 		return nil, err
 	}
 	if len(variants) > 1 {
-		return nil, usagef("%s asks for %d variants, and one can be compared", src.Path, len(variants)).
+		return nil, usagef("%s asks for %s, and one can be compared", src.Path, diag.Count(len(variants), "variant")).
 			withHelp("-s gives the signature of one")
 	}
 	kernel, err := core.Compile(ctx, variants[0], req.target, &req.opts)

@@ -276,7 +276,7 @@ func (f *layoutFlags) view(l layout.Layout, address func(int) int) (string, erro
 		places *= in.Size()
 	}
 	if places > maxPlaces {
-		return "", fmt.Errorf("%d places are more than can be shown (%d)", places, maxPlaces)
+		return "", fmt.Errorf("%s are more than can be shown (%d)", diag.Count(places, "place"), maxPlaces)
 	}
 	if f.hardware {
 		return show.Hardware(l, address), nil

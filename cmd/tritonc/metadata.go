@@ -70,6 +70,6 @@ func checkWarps(src *core.Source, k *core.Kernel, values map[string]any) error {
 	if made.NumWarps == nil || fmt.Sprint(*made.NumWarps) == fmt.Sprint(asked) {
 		return nil
 	}
-	return diag.Errorf(diag.Pos{File: src.Path}, "the kernel is made for %d warps and cannot have %v", *made.NumWarps, asked).
+	return diag.Errorf(diag.Pos{File: src.Path}, "the kernel is made for %s and cannot have %v", diag.Count(*made.NumWarps, "warp"), asked).
 		WithHelp("leave num_warps out, or compile its Python file or ttir again")
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"github.com/tritonc/tritonc/core/diag"
 )
 
 // outFile is a file to be written below the output folder.
@@ -63,8 +65,8 @@ func checkName(name string) error {
 	case filepath.Base(name) != name || !filepath.IsLocal(name) || strings.ContainsFunc(name, unicode.IsControl):
 		return fmt.Errorf("output: %q cannot be the name of a file", name)
 	case len(name) > maxFileName:
-		return fmt.Errorf("output: the name %s… of %d bytes is too long for a file; -o - writes one artifact to standard output",
-			strings.ToValidUTF8(name[:40], ""), len(name))
+		return fmt.Errorf("output: the name %s… of %s is too long for a file; -o - writes one artifact to standard output",
+			strings.ToValidUTF8(name[:40], ""), diag.Count(len(name), "byte"))
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func (r *runner) planExpects(list []string) ([]expectation, error) {
 			return nil, err
 		}
 		if x.Len() != want.Len() {
-			return nil, usagef("--expect %s: the argument has %d elements %v, and %d %v are expected", text, x.Len(), x.Shape, want.Len(), want.Shape)
+			return nil, usagef("--expect %s: the argument has %s %v, and %d %v are expected", text, diag.Count(x.Len(), "element"), x.Shape, want.Len(), want.Shape)
 		}
 		out = append(out, expectation{name, what, x, want})
 	}
@@ -125,7 +125,11 @@ func (r *runner) compare() error {
 			return err
 		}
 		if m == nil {
-			fmt.Fprintf(r.out, "%s: all %d elements are as expected\n", e.name, e.got.Len())
+			if n := e.got.Len(); n == 1 {
+				fmt.Fprintf(r.out, "%s: the element is as expected\n", e.name)
+			} else {
+				fmt.Fprintf(r.out, "%s: all %d elements are as expected\n", e.name, n)
+			}
 			continue
 		}
 		wrong = append(wrong, diag.Errorf(diag.Pos{}, "%s is not %s: %s", e.name, e.text, m).

@@ -86,7 +86,7 @@ func decodeNPY(data []byte) (a *array.Array, err error) {
 	}
 	typ := array.Named(npyTypes[i].ours)
 	if want := elems * float64(typ.Size); want != float64(r.Len()) {
-		return nil, fmt.Errorf("it has %d bytes of elements, and its shape %v says %.0f", r.Len(), header.Descr.Shape, want)
+		return nil, fmt.Errorf("it has %s of elements, and its shape %v says %.0f", diag.Count(r.Len(), "byte"), header.Descr.Shape, want)
 	}
 	a = array.New(typ, header.Descr.Shape...)
 	if _, err := io.ReadFull(r, a.Data); err != nil {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/core/frontend/signature"
 	"github.com/tritonc/tritonc/core/frontend/syntax"
@@ -535,7 +536,7 @@ func (v *values) grid(text string) ([3]int, error) {
 		// The device may allow less; this is what CUDA has room for.
 		most := [...]int64{math.MaxInt32, math.MaxUint16, math.MaxUint16}[i]
 		if n < 1 || n > most {
-			return grid, usagef("--grid %s: dimension %c has %d blocks; it must have from 1 to %d", text, "xyz"[i], n, most)
+			return grid, usagef("--grid %s: dimension %c has %s; it must have from 1 to %d", text, "xyz"[i], diag.Count(n, "block"), most)
 		}
 		grid[i] = int(n)
 	}

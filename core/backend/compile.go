@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/input"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/work"
@@ -198,11 +199,11 @@ func (c *Compilation) checkLaunch() {
 	d := &c.Plan.Device
 	if n := c.Meta.Shared; n != nil && int64(*n) > d.SharedMemory && c.Module == nil { // else its lowering told
 		c.WarnUnlaunchable("smaller blocks or fewer stages (num_stages) use less",
-			"uses %d bytes of shared memory, and a block may have %d", *n, d.SharedMemory)
+			"uses %s of shared memory, and a block may have %d", diag.Count(*n, "byte"), d.SharedMemory)
 	}
 	if c.Meta.NumWarps > d.MaxWarps {
 		c.WarnUnlaunchable("fewer warps (num_warps) have fewer threads",
-			"has blocks of %d threads, and a block may have %d", c.Meta.NumWarps*d.WarpSize, d.MaxWarps*d.WarpSize)
+			"has blocks of %s, and a block may have %d", diag.Count(c.Meta.NumWarps*d.WarpSize, "thread"), d.MaxWarps*d.WarpSize)
 	}
 }
 

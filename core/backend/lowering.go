@@ -54,8 +54,8 @@ func (c *Compilation) tooMuchShared(res *lower.Result) *diag.Diagnostic {
 	uses := res.SharedUses()
 	d := &diag.Diagnostic{
 		Severity: diag.Warning,
-		Message: fmt.Sprintf("kernel %s uses %d bytes of shared memory, and a block may have %d on %s: it will not launch",
-			res.Kernel, res.Shared, c.Plan.Device.SharedMemory, c.Request.Target),
+		Message: fmt.Sprintf("kernel %s uses %s of shared memory, and a block may have %d on %s: it will not launch",
+			res.Kernel, diag.Count(res.Shared, "byte"), c.Plan.Device.SharedMemory, c.Request.Target),
 		Help: "smaller blocks use less", Unlaunchable: true,
 	}
 	if len(uses) == 0 {
@@ -71,13 +71,13 @@ func (c *Compilation) tooMuchShared(res *lower.Result) *diag.Diagnostic {
 		case i == maxSharedUses:
 			d.WithNote(diag.Pos{}, "and %d smaller ones", len(uses)-i)
 		case i < maxSharedUses && u.Stages > 1:
-			d.WithNote(u.Pos, "%d bytes: %s, %d for each of the pipeline's buffers", u.Bytes, u.What, u.Bytes/u.Stages)
+			d.WithNote(u.Pos, "%s: %s, %d for each of the pipeline's buffers", diag.Count(u.Bytes, "byte"), u.What, u.Bytes/u.Stages)
 		case i < maxSharedUses:
-			d.WithNote(u.Pos, "%d bytes: %s", u.Bytes, u.What)
+			d.WithNote(u.Pos, "%s: %s", diag.Count(u.Bytes, "byte"), u.What)
 		}
 	}
 	if parts > 1 {
-		d.Help = fmt.Sprintf("each stage less (num_stages is %d) saves about %d bytes; smaller blocks use less", c.Plan.NumStages, staged/parts)
+		d.Help = fmt.Sprintf("each stage less (num_stages is %d) saves about %s; smaller blocks use less", c.Plan.NumStages, diag.Count(staged/parts, "byte"))
 	}
 	return d
 }

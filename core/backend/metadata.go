@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -94,12 +95,12 @@ func (m *Metadata) EnterBelow(d *Device, file, name string, threads int, directi
 	m.Name = name
 	switch {
 	case threads%d.WarpSize != 0:
-		return sdk.Errorf("%s: blocks of %d threads are not whole warps", file, threads)
+		return sdk.Errorf("%s: blocks of %s are not whole warps", file, diag.Count(threads, "thread"))
 	case m.NumWarps == 0 && threads == 0:
 		return sdk.Errorf("%s does not say how many warps the kernel %s has", file, name).
 			WithHelp("put its metadata beside it, as %s, or give it a %s", stem(file)+".json", directive)
 	case m.NumWarps != 0 && threads != 0 && m.NumWarps*d.WarpSize != threads:
-		return sdk.Errorf("the metadata has %d warps, but %s has blocks of %d threads", m.NumWarps, file, threads)
+		return sdk.Errorf("the metadata has %s, but %s has blocks of %s", diag.Count(m.NumWarps, "warp"), file, diag.Count(threads, "thread"))
 	case m.NumWarps == 0:
 		m.NumWarps = threads / d.WarpSize
 	}

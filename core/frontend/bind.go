@@ -213,7 +213,7 @@ func (b *binder) distribute() {
 		a := &b.spec.Args[i]
 		if a.Name == "" {
 			if next >= len(b.params) {
-				b.errorf(a, "", "too many arguments: %s() has %s", b.fn.Name(), eval.Count(len(b.params), "parameter"))
+				b.errorf(a, "", "too many arguments: %s() has %s", b.fn.Name(), diag.Count(len(b.params), "parameter"))
 				return
 			}
 			b.given[next] = a

@@ -264,7 +264,7 @@ func (e *evaluation) only() (*eval.Function, error) {
 	for i, k := range list {
 		names[i] = k.Name()
 	}
-	return nil, diag.Errorf(diag.Pos{File: e.file.Path()}, "the file defines %d kernels; say which one", len(list)).
+	return nil, diag.Errorf(diag.Pos{File: e.file.Path()}, "the file defines %s; say which one", diag.Count(len(list), "kernel")).
 		WithHelp("-n takes one of %s", strings.Join(names, ", "))
 }
 

@@ -26,9 +26,9 @@ func (r *Region) Contains(op *Operation) bool {
 	}
 	return false
 }
-func (r *Region) First() *Block      { return r.first }
-func (r *Region) Last() *Block       { return r.last }
-func (r *Region) Empty() bool        { return r.first == nil }
+func (r *Region) First() *Block { return r.first }
+func (r *Region) Last() *Block  { return r.last }
+func (r *Region) Empty() bool   { return r.first == nil }
 
 // Blocks ranges over the blocks; the one in hand may be removed.
 func (r *Region) Blocks() iter.Seq[*Block] {

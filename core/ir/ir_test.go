@@ -301,7 +301,7 @@ func TestVerifyRejects(t *testing.T) {
 		{"attribute kind", "attribute 'value' failed", func(c *Context, b *Builder, arg *Value) {
 			b.Create(testConst, State{Types: []Type{c.I32()}, Attrs: []NamedAttr{{"value", c.StringAttr("x")}}})
 		}},
-		{"segments", "add up to 2, but there are 1", func(c *Context, b *Builder, arg *Value) {
+		{"segments", "add up to 2, but it has 1 operand", func(c *Context, b *Builder, arg *Value) {
 			b.Create(testPair, State{Operands: []*Value{arg}, Segments: []int32{1, 1, 0}})
 		}},
 		{"segment size", "group 'mask' has size 2", func(c *Context, b *Builder, arg *Value) {
@@ -341,7 +341,7 @@ func TestVerifyRejects(t *testing.T) {
 			b.Create(testBr, State{Successors: []*Block{outer}})
 			b.Restore(p)
 		}},
-		{"regions", "requires 1 regions, but found 0", func(c *Context, b *Builder, arg *Value) {
+		{"regions", "requires 1 region, but found 0", func(c *Context, b *Builder, arg *Value) {
 			b.Create(testFunc, State{})
 		}},
 	}

@@ -1,6 +1,10 @@
 package ir
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/tritonc/tritonc/core/diag"
+)
 
 // VerifyError is one broken rule, at one operation.
 type VerifyError struct {
@@ -74,7 +78,7 @@ func (v *verifier) operands(op *Operation) bool {
 	groups := op.def.Operands
 	if op.def.Has(SegmentedOperands) {
 		if len(op.segments) != len(groups) {
-			return v.failf(op, "needs operand segment sizes for %d groups, has %d", len(groups), len(op.segments))
+			return v.failf(op, "needs operand segment sizes for %s, has %d", diag.Count(len(groups), "group"), len(op.segments))
 		}
 		sum := 0
 		for i, s := range op.segments {
@@ -84,7 +88,7 @@ func (v *verifier) operands(op *Operation) bool {
 			sum += int(s)
 		}
 		if sum != len(op.operands) {
-			return v.failf(op, "operand segment sizes add up to %d, but there are %d operands", sum, len(op.operands))
+			return v.failf(op, "operand segment sizes add up to %d, but it has %s", sum, diag.Count(len(op.operands), "operand"))
 		}
 	} else if !v.count(op, "operand", len(op.operands), arities(groups)) {
 		return false
@@ -152,11 +156,11 @@ func (v *verifier) count(op *Operation, what string, have int, groups []Arity) b
 		}
 	}
 	if have < least || have > most {
-		want := fmt.Sprint(least)
+		want := diag.Count(least, what)
 		if most > least {
-			want = fmt.Sprintf("%d or more", least)
+			want = fmt.Sprintf("%d or more %ss", least, what)
 		}
-		return v.failf(op, "expected %s %ss, but found %d", want, what, have)
+		return v.failf(op, "expected %s, but found %d", want, have)
 	}
 	return true
 }
@@ -252,11 +256,11 @@ func (d *AttrDef) accepts(a Attribute) bool {
 func (v *verifier) shape(op *Operation) bool {
 	d := op.def
 	if d.Successors >= 0 && len(op.succs) != d.Successors {
-		return v.failf(op, "requires %d successors, but found %d", d.Successors, len(op.succs))
+		return v.failf(op, "requires %s, but found %d", diag.Count(d.Successors, "successor"), len(op.succs))
 	}
 	variadic := len(d.Regions) > 0 && d.Regions[len(d.Regions)-1].Variadic
 	if len(op.regions) != len(d.Regions) && !(variadic && len(op.regions) >= len(d.Regions)-1) {
-		return v.failf(op, "requires %d regions, but found %d", len(d.Regions), len(op.regions))
+		return v.failf(op, "requires %s, but found %d", diag.Count(len(d.Regions), "region"), len(op.regions))
 	}
 	if d.Has(Terminator) && op.block != nil && op.next != nil {
 		return v.failf(op, "must be the last operation in the parent block")

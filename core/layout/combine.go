@@ -28,7 +28,7 @@ func checkShape(e Encoding, shape []int64) error {
 func checkPow2(e Encoding, rank int, lists ...[]int) error {
 	for _, l := range lists {
 		if len(l) != rank {
-			return fmt.Errorf("encoding %s of rank %d: %v has %d entries", e.Mnemonic(), rank, l, len(l))
+			return fmt.Errorf("encoding %s of rank %d: %v has length %d", e.Mnemonic(), rank, l, len(l))
 		}
 		for _, n := range l {
 			if n <= 0 || n&(n-1) != 0 {
@@ -54,7 +54,7 @@ func checkBases(e Encoding, rank int, lists ...Bases) error {
 	for _, l := range lists {
 		for _, v := range l {
 			if len(v) != rank {
-				return fmt.Errorf("encoding %s of rank %d: basis %v has %d coordinates", e.Mnemonic(), rank, v, len(v))
+				return fmt.Errorf("encoding %s of rank %d: basis %v has length %d", e.Mnemonic(), rank, v, len(v))
 			}
 			for _, x := range v {
 				if x < 0 {

@@ -280,7 +280,7 @@ func TestRefused(t *testing.T) {
 		{ok, []int64{8, 0}, "not a power of two"},
 		{ok, []int64{1 << 20, 1 << 20}, "more than 2^32 elements"},
 		{&Blocked{SizePerThread: []int{3}, ThreadsPerWarp: []int{32}, WarpsPerCTA: []int{1}, Order: []int{0}}, []int64{8}, "3 in [3] is not a power of two"},
-		{&Blocked{SizePerThread: []int{1, 1}, ThreadsPerWarp: []int{32}, WarpsPerCTA: []int{1, 1}, Order: []int{0, 1}}, []int64{8, 8}, "has 1 entries"},
+		{&Blocked{SizePerThread: []int{1, 1}, ThreadsPerWarp: []int{32}, WarpsPerCTA: []int{1, 1}, Order: []int{0, 1}}, []int64{8, 8}, "has length 1"},
 		{&Blocked{SizePerThread: []int{1, 1}, ThreadsPerWarp: []int{4, 8}, WarpsPerCTA: []int{1, 1}, Order: []int{1, 1}}, []int64{8, 8}, "not a permutation"},
 		{&Slice{Dim: 2, Parent: ok}, []int64{8}, "dim 2 is outside its parent"},
 		{&DotOp{OpIdx: 0, Parent: mma}, []int64{16, 16}, "kWidth 0"},
@@ -288,11 +288,11 @@ func TestRefused(t *testing.T) {
 		{&DotOp{OpIdx: 0, Parent: &Linear{}, KWidth: 2}, []int64{16, 16}, "linear cannot be its parent"},
 		{&NvidiaMMA{VersionMajor: 9, WarpsPerCTA: []int{1, 1}, InstrShape: []int{16, 8}}, []int64{16, 16}, "version 9"},
 		{&AMDMFMA{Version: 3, WarpsPerCTA: []int{1, 1}, InstrShape: []int{8, 8, 8}}, []int64{16, 16}, "there is no instrShape [8 8 8]"},
-		{&Linear{Lane: Bases{{1, 0}, {2}}}, []int64{4, 4}, "has 1 coordinates"},
+		{&Linear{Lane: Bases{{1, 0}, {2}}}, []int64{4, 4}, "has length 1"},
 		{&SharedLinear{Offset: Bases{{1}, {2}}}, []int64{8}, "describes the shape [4], not [8]"},
 		{&NVMMAShared{SwizzlingByteWidth: 96, ElementBitWidth: 16}, []int64{64, 64}, "swizzlingByteWidth 96"},
 		{&NVMMAShared{SwizzlingByteWidth: 128, ElementBitWidth: 16}, []int64{64, 32}, "needs 64 elements along dimension 1"},
-		{&PaddedShared{Intervals: []int{4}, Order: []int{0}, Shape: []int64{8}}, []int64{8}, "1 intervals and 0 paddings"},
+		{&PaddedShared{Intervals: []int{4}, Order: []int{0}, Shape: []int64{8}}, []int64{8}, "each needs the other"},
 	} {
 		_, err := tt.e.Linear(tt.shape)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

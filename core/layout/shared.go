@@ -81,7 +81,7 @@ func (e *PaddedShared) Linear(shape []int64) (Layout, error) {
 	}
 	rank := len(shape)
 	if len(e.Intervals) != len(e.Paddings) {
-		return Layout{}, fmt.Errorf("encoding padded_shared: %d intervals and %d paddings", len(e.Intervals), len(e.Paddings))
+		return Layout{}, fmt.Errorf("encoding padded_shared: the intervals are %v and the paddings %v; each needs the other", e.Intervals, e.Paddings)
 	}
 	if err := checkPow2(e, len(e.Intervals), e.Intervals); err != nil {
 		return Layout{}, err

@@ -87,7 +87,7 @@ func sharedUse(op *ir.Operation, bytes int) SharedUse {
 			dims = append(dims, strconv.FormatInt(d, 10))
 		}
 		_, bits, _ := memoryType(t.Elem) // a lowered module has no other elements
-		u.What = fmt.Sprintf("a buffer of %s elements of %d bits", strings.Join(dims, " x "), bits)
+		u.What = fmt.Sprintf("a buffer of %s elements of %s", strings.Join(dims, " x "), diag.Count(bits, "bit"))
 		for user := range op.OneResult().Users() {
 			if !user.Is(ttg.MemDescIndex) {
 				continue

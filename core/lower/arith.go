@@ -7,6 +7,7 @@ import (
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/types"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
@@ -43,7 +44,7 @@ func pointwise(f scalarFunc) handler {
 			// A scalar beside tensors, such as a select's condition, is the
 			// same for all elements.
 			if len(in[i]) != n && len(in[i]) != 1 {
-				return fmt.Errorf("operand %d has %d elements per thread, the result %d", i, len(in[i]), n)
+				return fmt.Errorf("operand %d has %s per thread, the result %d", i, diag.Count(len(in[i]), "element"), n)
 			}
 		}
 		out := make([]llir.Value, n)
@@ -384,7 +385,7 @@ func (e *emitter) denseConstant(op *ir.Operation, t llir.Type, a *ir.DenseElemen
 		return err
 	}
 	if len(a.Values) > 64 {
-		return fmt.Errorf("a constant tensor of %d different elements is too large", len(a.Values))
+		return fmt.Errorf("a constant tensor of %s is too large", diag.Count(len(a.Values), "different element"))
 	}
 	index := e.linearIndex(l)
 	for r := range regs {

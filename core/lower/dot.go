@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -105,7 +106,7 @@ func (m *module) fragment(t *ir.TensorType, tile layout.Layout, ctx *ir.Context)
 	f.cols = make([]int32, tile.OutBits(layout.TensorDim(1)))
 	mismatch := fmt.Errorf("the layout of an operand is not that of the matrix instruction")
 	if tile.InSize(layout.Lane) != m.lanes {
-		return nil, fmt.Errorf("the matrix instruction needs warps of %d lanes", tile.InSize(layout.Lane))
+		return nil, fmt.Errorf("the matrix instruction needs warps of %s", diag.Count(tile.InSize(layout.Lane), "lane"))
 	}
 	for _, v := range tile.BasesOf(layout.Register) {
 		slot, bit, dim := f.slot(v)

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
@@ -91,5 +92,5 @@ func (e *emitter) widen(op *ir.Operation, i int, v llir.Value, to llir.Type) (ll
 	case !ir.IsFloat(elem) && !llir.IsFloat(to) && llir.Width(from) < llir.Width(to):
 		return e.b.SExt(v, to), nil
 	}
-	return nil, fmt.Errorf("operand %d has elements that no multiply-add takes", i)
+	return nil, fmt.Errorf("operand %s that no multiply-add takes", diag.Count(i, "has element"))
 }

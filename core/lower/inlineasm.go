@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
@@ -140,7 +141,7 @@ func (e *emitter) checkAsm(op tt.InlineAsmOp) error {
 		}
 		n := perWord(s, int(pack))
 		if n&(n-1) != 0 || int(pack)%n != 0 {
-			return 0, fmt.Errorf("%d packed elements of %d bits do not fill words of 32", pack, llir.Width(s))
+			return 0, fmt.Errorf("pack = %d with elements of %s does not fill words of 32", pack, diag.Count(llir.Width(s), "bit"))
 		}
 		return int(pack) / n, nil
 	}
@@ -166,16 +167,9 @@ func (e *emitter) checkAsm(op tt.InlineAsmOp) error {
 	}
 	if outs != results || ins != args {
 		return fmt.Errorf("the constraints %q are of %s and %s, and with pack=%d there are %s and %s",
-			constraints, count(outs, "output"), count(ins, "input"), pack, count(results, "output"), count(args, "input"))
+			constraints, diag.Count(outs, "output"), diag.Count(ins, "input"), pack, diag.Count(results, "output"), diag.Count(args, "input"))
 	}
 	return checkReferences(op.AsmString(), outs+ins)
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
 }
 
 // countConstraints reads LLVM's constraints of outputs, =r, of inputs, r or the

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
@@ -16,7 +17,7 @@ func (e *emitter) mapElementwise(op tt.MapElementwiseOp) error {
 	}
 	group := int(op.Pack())
 	if group < 1 || n%group != 0 {
-		return fmt.Errorf("%d elements per thread are not a multiple of pack = %d", n, group)
+		return fmt.Errorf("%s per thread are not a multiple of pack = %d", diag.Count(n, "element"), group)
 	}
 	region := op.ScalarOp()
 	run := e.straightRegion

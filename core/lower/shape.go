@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/dialect/ub"
@@ -289,7 +290,7 @@ func (e *emitter) cat(op tt.CatOp) error {
 	}
 	x, y := e.value(op.Lhs()), e.value(op.Rhs())
 	if len(x)+len(y) != n {
-		return fmt.Errorf("operands of %d elements per thread do not make a result of %d", len(x), n)
+		return fmt.Errorf("operands of %s per thread do not make a result of %d", diag.Count(len(x), "element"), n)
 	}
 	e.set(op.Result(), append(append(make([]llir.Value, 0, n), x...), y...))
 	return nil

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -20,7 +21,7 @@ func scalarType(t ir.Type) (llir.Type, error) {
 		case 1, 8, 16, 32, 64:
 			return llir.IntN(t.Width), nil
 		}
-		return nil, fmt.Errorf("integers of %d bits are not lowered, only those of 1, 8, 16, 32 and 64", t.Width)
+		return nil, fmt.Errorf("integers of %s are not lowered, only those of 1, 8, 16, 32 and 64", diag.Count(t.Width, "bit"))
 	case *ir.IndexType:
 		return llir.I64, nil
 	case *ttg.AsyncTokenType:
@@ -83,8 +84,8 @@ func (m *module) layoutOf(t *ir.TensorType) (*tensorLayout, error) {
 		return nil, err
 	}
 	if lin.InSize(layout.Lane) > m.lanes || lin.InSize(layout.Warp) > m.warps {
-		return nil, fmt.Errorf("the layout needs %d warps of %d lanes, the module has %d of %d",
-			lin.InSize(layout.Warp), lin.InSize(layout.Lane), m.warps, m.lanes)
+		return nil, fmt.Errorf("the layout needs %s of %s, the module has %d of %d",
+			diag.Count(lin.InSize(layout.Warp), "warp"), diag.Count(lin.InSize(layout.Lane), "lane"), m.warps, m.lanes)
 	}
 	// As many as of the largest tensor, where one warp holds it. Layouts that have a
 	// thread hold copies could have any number.

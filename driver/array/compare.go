@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/tritonc/tritonc/core/diag"
 )
 
 // Mismatch tells how two arrays differ.
@@ -36,7 +38,7 @@ const maxPlaces = 5
 // same number of elements; the error says so if they do not.
 func Compare(got, want *Array, rtol, atol float64) (*Mismatch, error) {
 	if got.Len() != want.Len() {
-		return nil, fmt.Errorf("%d elements %v where %d %v are expected", got.Len(), got.Shape, want.Len(), want.Shape)
+		return nil, fmt.Errorf("%s %v where %d %v are expected", diag.Count(got.Len(), "element"), got.Shape, want.Len(), want.Shape)
 	}
 	ints := !got.Type.Float() && !want.Type.Float()
 	m := &Mismatch{Total: got.Len(), shape: got.Shape}
@@ -68,7 +70,11 @@ func Compare(got, want *Array, rtol, atol float64) (*Mismatch, error) {
 // String is several lines: the count, the greatest error, the first places.
 func (m *Mismatch) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d elements differ; the greatest error is %.6g, at %s", m.Count, m.Total, m.Greatest, m.place(m.GreatestAt))
+	verb := "differ"
+	if m.Count == 1 {
+		verb = "differs"
+	}
+	fmt.Fprintf(&b, "%d of %s %s; the greatest error is %.6g, at %s", m.Count, diag.Count(m.Total, "element"), verb, m.Greatest, m.place(m.GreatestAt))
 	for _, d := range m.First {
 		fmt.Fprintf(&b, "\n  %s is %.9g, expected %.9g", m.place(d.Index), d.Got, d.Want)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/array"
 )
@@ -34,7 +35,7 @@ func descriptor(a *Arg, d *Descriptor) (specialized, error) {
 	case rank == 0 || rank > maxDescriptorRank:
 		return specialized{}, wrongArg(a.Name, "", "a descriptor has 1 to %d dimensions, not %d", maxDescriptorRank, rank)
 	case len(d.Block) != rank:
-		return specialized{}, wrongArg(a.Name, "", "the block has %d dimensions, and the array %d", len(d.Block), rank)
+		return specialized{}, wrongArg(a.Name, "", "the block has %s, and the array %d", diag.Count(len(d.Block), "dimension"), rank)
 	}
 	strides := make([]int, rank)
 	n := 1
@@ -45,8 +46,8 @@ func descriptor(a *Arg, d *Descriptor) (specialized, error) {
 		strides[i] = n
 		n *= shape[i]
 		if i < rank-1 && strides[i]*x.Type.Size%rowAlignment != 0 {
-			return specialized{}, wrongArg(a.Name, fmt.Sprintf("with rows of a multiple of %d elements they do", max(1, rowAlignment/x.Type.Size)),
-				"dimension %d advances by %d bytes; rows of a descriptor begin at multiples of %d", i, strides[i]*x.Type.Size, rowAlignment)
+			return specialized{}, wrongArg(a.Name, fmt.Sprintf("with rows of a multiple of %s they do", diag.Count(max(1, rowAlignment/x.Type.Size), "element")),
+				"dimension %d advances by %s; rows of a descriptor begin at multiples of %d", i, diag.Count(strides[i]*x.Type.Size, "byte"), rowAlignment)
 		}
 	}
 	p := []passed{{a.Name, x, ""}}

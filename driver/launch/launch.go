@@ -187,7 +187,7 @@ func (k *Kernel) specialize(ctx context.Context, req *Request) (*core.Source, er
 		return nil, named(err)
 	}
 	if len(variants) != 1 {
-		return nil, wrongArg("", "", "%d configurations are asked for, and one can run", len(variants))
+		return nil, wrongArg("", "", "%s are asked for, and one can run", diag.Count(len(variants), "configuration"))
 	}
 	return variants[0], nil
 }

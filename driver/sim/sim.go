@@ -251,14 +251,14 @@ func (d *Device) load(mod *Module) (*simt.Loaded, error) {
 // marshal lays the arguments out as the kernel's parameters.
 func marshal(f *simt.Func, args []any) ([]byte, error) {
 	if len(args) > len(f.Params) {
-		return nil, fmt.Errorf("kernel %s takes %d arguments, given %d", f.Name, len(f.Params), len(args))
+		return nil, fmt.Errorf("kernel %s takes %s, given %d", f.Name, diag.Count(len(f.Params), "argument"), len(args))
 	}
 	out := make([]byte, f.ParamBytes)
 	for i := range f.Params {
 		p := &f.Params[i]
 		if i >= len(args) {
 			if p.Size != 8 || p.Type.Float() {
-				return nil, fmt.Errorf("kernel %s takes %d arguments, given %d", f.Name, len(f.Params), len(args))
+				return nil, fmt.Errorf("kernel %s takes %s, given %d", f.Name, diag.Count(len(f.Params), "argument"), len(args))
 			}
 			continue
 		}
@@ -268,13 +268,13 @@ func marshal(f *simt.Func, args []any) ([]byte, error) {
 		}
 		if raw, ok := args[i].([]byte); ok {
 			if len(raw) != p.Size {
-				return nil, fmt.Errorf("argument %d of kernel %s has %d bytes, the parameter %d", i+1, f.Name, len(raw), p.Size)
+				return nil, fmt.Errorf("argument %d of kernel %s has %s, the parameter %d", i+1, f.Name, diag.Count(len(raw), "byte"), p.Size)
 			}
 			copy(out[p.Offset:], raw)
 			continue
 		}
 		if size != p.Size {
-			return nil, fmt.Errorf("argument %d of kernel %s has %d bytes (%T), the parameter %d", i+1, f.Name, size, args[i], p.Size)
+			return nil, fmt.Errorf("argument %d of kernel %s has %s (%T), the parameter %d", i+1, f.Name, diag.Count(size, "byte"), args[i], p.Size)
 		}
 		var word [8]byte
 		binary.LittleEndian.PutUint64(word[:], v)

@@ -157,11 +157,11 @@ func (d *device) Load(b driver.Binary) (driver.Kernel, error) {
 		return nil, fmt.Errorf("%s does not say how many threads a block of %s has", b.Name, f.Name)
 	}
 	if b.Shared > d.chip.SharedBlock {
-		return nil, fmt.Errorf("kernel %s needs %d bytes of shared memory; a block of the %s has at most %d",
-			f.Name, b.Shared, d.Properties().Name, d.chip.SharedBlock)
+		return nil, fmt.Errorf("kernel %s needs %s of shared memory; a block of the %s has at most %d",
+			f.Name, diag.Count(b.Shared, "byte"), d.Properties().Name, d.chip.SharedBlock)
 	}
 	if b.NumCTAs > 1 {
-		return nil, fmt.Errorf("kernel %s wants clusters of %d blocks; the %s has none", f.Name, b.NumCTAs, d.Properties().Name)
+		return nil, fmt.Errorf("kernel %s wants clusters of %s; the %s has none", f.Name, diag.Count(b.NumCTAs, "block"), d.Properties().Name)
 	}
 	return k, nil
 }
@@ -178,7 +178,7 @@ const scratchParams = 2
 
 func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, error) {
 	if want, got := len(k.mod.Func(k.meta.Kernel).Params)-scratchParams, len(l.Args); want != got {
-		return nil, fmt.Errorf("kernel %s takes %d arguments, given %d", k.meta.Kernel, want, got)
+		return nil, fmt.Errorf("kernel %s takes %s, given %d", k.meta.Kernel, diag.Count(want, "argument"), got)
 	}
 	args := make([]any, len(l.Args), len(l.Args)+scratchParams)
 	for i, a := range l.Args {

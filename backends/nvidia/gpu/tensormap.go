@@ -7,6 +7,7 @@ import (
 	"github.com/llir/llvm/ir/enum"
 
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 	"github.com/tritonc/tritonc/core/lower"
@@ -28,10 +29,10 @@ func createMap(s *lower.Site, op ttng.TensormapCreateOp) error {
 	box, size, stride, step := op.BoxDim(), op.GlobalDim(), op.GlobalStride(), op.ElementStride()
 	rank := len(box)
 	if rank < 1 || rank > maxRank {
-		return fmt.Errorf("a descriptor of %d dimensions; there can be up to %d", rank, maxRank)
+		return fmt.Errorf("a descriptor of %s; there can be up to %d", diag.Count(rank, "dimension"), maxRank)
 	}
 	if len(size) != rank || len(step) != rank || len(stride) != rank-1 {
-		return fmt.Errorf("%d dimensions with %d sizes, %d strides and %d steps", rank, len(size), len(stride), len(step))
+		return fmt.Errorf("%s with %s, %s and %s", diag.Count(rank, "dimension"), diag.Count(len(size), "size"), diag.Count(len(stride), "stride"), diag.Count(len(step), "step"))
 	}
 	w := newMapWriter(s)
 	w.clear()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/analysis/membar"
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/llir"
@@ -37,7 +38,7 @@ func boxesOf(s *lower.Site, v *ir.Value, rank int) (*boxes, error) {
 	case enc.FP4Padded:
 		return nil, errors.New("buffers with padded 4-bit floats are not lowered")
 	case rank < len(buf.Type.Shape) || rank > maxRank:
-		return nil, fmt.Errorf("%d coordinates for a buffer of %d dimensions; there can be up to %d", rank, len(buf.Type.Shape), maxRank)
+		return nil, fmt.Errorf("%s for a buffer of %s; there can be up to %d", diag.Count(rank, "coordinate"), diag.Count(len(buf.Type.Shape), "dimension"), maxRank)
 	}
 	shape := buf.Type.Shape
 	box := enc.Box(shape)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -147,7 +148,7 @@ func verifyWarpGroupDotWait(op *ir.Operation) error {
 		return fmt.Errorf("expected to be waiting on at least one dependency")
 	}
 	if op.NumOperands() != op.NumResults() {
-		return fmt.Errorf("has %d inputs, but %d outputs", op.NumOperands(), op.NumResults())
+		return fmt.Errorf("has %s, but %s", diag.Count(op.NumOperands(), "input"), diag.Count(op.NumResults(), "output"))
 	}
 	for i, v := range op.OperandValues() {
 		if v.Type() != op.Result(i).Type() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
@@ -157,7 +158,7 @@ func verifyMMAScaled(op *ir.Operation) error {
 		}
 	}
 	if k != kOfB {
-		return fmt.Errorf("operands have %d and %d elements along K", k, kOfB)
+		return fmt.Errorf("operands have %d and %s along K", k, diag.Count(kOfB, "element"))
 	}
 	if m != d.Shape[0] || n != d.Shape[1] {
 		return fmt.Errorf("result shape %v must be %v", d.Shape, []int64{m, n})
@@ -254,7 +255,7 @@ func verifyTensorMemorySubslice(op *ir.Operation) error {
 	case len(src.Shape) != 2 || len(dst.Shape) != 2 || src.Shape[0] != dst.Shape[0]:
 		return fmt.Errorf("a part of a buffer has all its rows: %v is not part of %v", dst.Shape, src.Shape)
 	case v.N() < 0 || v.N()+dst.Shape[1] > src.Shape[1]:
-		return fmt.Errorf("%d columns from %d on are not part of %d", dst.Shape[1], v.N(), src.Shape[1])
+		return fmt.Errorf("%s from %d on are not part of %d", diag.Count(dst.Shape[1], "column"), v.N(), src.Shape[1])
 	}
 	for _, name := range []string{"blockM", "CTASplitM", "CTASplitN", "colStride"} {
 		if a.Int(name) != b.Int(name) {

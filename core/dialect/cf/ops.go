@@ -7,6 +7,7 @@ package cf
 import (
 	"fmt"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 )
 
@@ -124,7 +125,7 @@ func verifyCondBr(op *ir.Operation) error {
 func verifyArgs(op *ir.Operation, i int) error {
 	dest, args := op.Successor(i), SuccessorArgs(op, i)
 	if len(args) != dest.NumArgs() {
-		return fmt.Errorf("branch has %d operands for successor #%d, but target block has %d", len(args), i, dest.NumArgs())
+		return fmt.Errorf("branch has %s for successor #%d, but target block has %d", diag.Count(len(args), "operand"), i, dest.NumArgs())
 	}
 	for k, v := range args {
 		if v.Type() != dest.Arg(k).Type() {

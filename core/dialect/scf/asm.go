@@ -1,6 +1,7 @@
 package scf
 
 import (
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
 )
@@ -58,7 +59,7 @@ func parseFor(p *text.Parser, s *text.OpState) {
 		p.Expect("->")
 		s.Types = append(s.Types, p.TypeListInParens()...)
 		if len(s.Types) != len(inits) {
-			p.FailAt(pos, "%d values are carried, but %d types are here", len(inits), len(s.Types))
+			p.FailAt(pos, "%s, but %s", diag.Count(len(inits), "carried value"), diag.Count(len(s.Types), "type"))
 		}
 	}
 	var t ir.Type = p.Context().Index()

@@ -3,17 +3,19 @@ package scf
 import (
 	"fmt"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 )
 
-// sameTypes checks that what is in two lists has equal types, pair by pair.
-func sameTypes(what string, got []*ir.Value, like string, want []*ir.Value) error {
+// sameTypes checks that what is in two lists has equal types, pair by pair. what and
+// like name one of each; of says where the second are, or is empty.
+func sameTypes(what string, got []*ir.Value, like, of string, want []*ir.Value) error {
 	if len(got) != len(want) {
-		return fmt.Errorf("has %d %s, but %d %s", len(got), what, len(want), like)
+		return fmt.Errorf("has %s, but %s%s", diag.Count(len(got), what), diag.Count(len(want), like), of)
 	}
 	for i, v := range got {
 		if v.Type() != want[i].Type() {
-			return fmt.Errorf("types of %s #%d and %s #%d differ", what, i, like, i)
+			return fmt.Errorf("types of %ss #%d and %ss%s #%d differ", what, i, like, of, i)
 		}
 	}
 	return nil
@@ -31,10 +33,10 @@ func verifyFor(op *ir.Operation) error {
 	if body.NumArgs() == 0 || body.Arg(0).Type() != t {
 		return fmt.Errorf("the first argument of the body must be the induction variable, of the type of the bounds")
 	}
-	if err := sameTypes("initial values", Inits(op), "arguments of the body", IterArgs(op)); err != nil {
+	if err := sameTypes("initial value", Inits(op), "argument", " of the body", IterArgs(op)); err != nil {
 		return err
 	}
-	return sameTypes("results", op.Results(), "initial values", Inits(op))
+	return sameTypes("result", op.Results(), "initial value", "", Inits(op))
 }
 
 func verifyIf(op *ir.Operation) error {
@@ -64,10 +66,10 @@ func verifyWhile(op *ir.Operation) error {
 	if t := after.Terminator(); t == nil || !t.Is(Yield) {
 		return fmt.Errorf("expects the 'after' region to terminate with 'scf.yield'")
 	}
-	if err := sameTypes("operands", op.OperandValues(), "arguments of the 'before' region", before.Args()); err != nil {
+	if err := sameTypes("operand", op.OperandValues(), "argument", " of the 'before' region", before.Args()); err != nil {
 		return err
 	}
-	return sameTypes("results", op.Results(), "arguments of the 'after' region", after.Args())
+	return sameTypes("result", op.Results(), "argument", " of the 'after' region", after.Args())
 }
 
 func verifyExecuteRegion(op *ir.Operation) error {
@@ -85,7 +87,7 @@ func verifyCondition(op *ir.Operation) error {
 	if w == nil || w.Name() != "scf.while" || op.Block().Region() != AsWhile(w).Before() {
 		return fmt.Errorf("expects to stand in the 'before' region of 'scf.while'")
 	}
-	return sameTypes("values", AsCondition(op).Args(), "results of the loop", w.Results())
+	return sameTypes("value", AsCondition(op).Args(), "result", " of the loop", w.Results())
 }
 
 // verifyYield compares with the parent by name, since the tables of the parents
@@ -97,9 +99,9 @@ func verifyYield(op *ir.Operation) error {
 	}
 	switch p.Name() {
 	case "scf.for", "scf.if", "scf.execute_region":
-		return sameTypes("values", op.OperandValues(), "results of the parent", p.Results())
+		return sameTypes("value", op.OperandValues(), "result", " of the parent", p.Results())
 	case "scf.while":
-		return sameTypes("values", op.OperandValues(), "operands of the loop", p.OperandValues())
+		return sameTypes("value", op.OperandValues(), "operand", " of the loop", p.OperandValues())
 	}
 	return fmt.Errorf("expects parent op to be one of 'scf.for, scf.if, scf.while, scf.execute_region'")
 }

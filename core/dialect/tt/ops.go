@@ -3,6 +3,7 @@ package tt
 import (
 	"fmt"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 )
 
@@ -235,7 +236,7 @@ var (
 		Operands: []ir.Operand{operand("src", AnyValue)}, Results: result(ir.AnyTensor), Traits: ir.TensorSize, Asm: castAsm,
 		Verify: func(op *ir.Operation) error {
 			if t, ok := AsSplat(op).Src().Type().(*ir.TensorType); ok {
-				return fmt.Errorf("source must be a scalar, but has %d dimensions", len(t.Shape))
+				return fmt.Errorf("source must be a scalar, but has %s", diag.Count(len(t.Shape), "dimension"))
 			}
 			return sameElem(AsSplat(op).Src(), AsSplat(op).Result())
 		},

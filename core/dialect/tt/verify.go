@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
@@ -402,7 +403,7 @@ func verifyReduce(op *ir.Operation) error {
 	}
 	axis, first := AsReduce(op).Axis(), tensorOf(AsReduce(op).SrcsAt(0))
 	if axis < 0 || axis >= int64(len(first.Shape)) {
-		return fmt.Errorf("axis %d is outside the operand's %d dimensions", axis, len(first.Shape))
+		return fmt.Errorf("axis %d is outside the operand's %s", axis, diag.Count(len(first.Shape), "dimension"))
 	}
 	shape := slices.Delete(slices.Clone(first.Shape), int(axis), int(axis)+1)
 	for i, v := range op.Operands() {
@@ -426,7 +427,7 @@ func verifyScan(op *ir.Operation) error {
 	for i, v := range op.Operands() {
 		t := v.Type().(*ir.TensorType)
 		if axis < 0 || axis >= int64(len(t.Shape)) {
-			return fmt.Errorf("axis %d is outside the operand's %d dimensions", axis, len(t.Shape))
+			return fmt.Errorf("axis %d is outside the operand's %s", axis, diag.Count(len(t.Shape), "dimension"))
 		}
 		if op.Result(i).Type() != v.Type() {
 			return fmt.Errorf("result #%d must have the type of operand #%d", i, i)
@@ -444,7 +445,7 @@ func verifyCombine(op *ir.Operation, combine *ir.Region, ret *ir.OpDef, times in
 	}
 	n := op.NumOperands()
 	if body.NumArgs() != times*n {
-		return fmt.Errorf("combine region must take %d arguments, but has %d", times*n, body.NumArgs())
+		return fmt.Errorf("combine region must take %s, but has %d", diag.Count(times*n, "argument"), body.NumArgs())
 	}
 	for i, a := range body.Args() {
 		if a.Type() != ir.ElemOf(op.Operand(i%n).Type()) {
@@ -457,7 +458,7 @@ func verifyCombine(op *ir.Operation, combine *ir.Region, ret *ir.OpDef, times in
 			continue
 		}
 		if t.NumOperands() != n {
-			return fmt.Errorf("combine region must return %d values, but returns %d", n, t.NumOperands())
+			return fmt.Errorf("combine region must return %s, but returns %d", diag.Count(n, "value"), t.NumOperands())
 		}
 		for i, v := range t.Operands() {
 			if v.Type() != ir.ElemOf(op.Operand(i).Type()) {
@@ -510,7 +511,7 @@ func verifyFunc(op *ir.Operation) error {
 		return nil
 	}
 	if body.NumArgs() != len(sig.In) {
-		return fmt.Errorf("entry block must have %d arguments, but has %d", len(sig.In), body.NumArgs())
+		return fmt.Errorf("entry block must have %s, but has %d", diag.Count(len(sig.In), "argument"), body.NumArgs())
 	}
 	for i, a := range body.Args() {
 		if a.Type() != sig.In[i] {
@@ -570,7 +571,7 @@ func verifyReturn(op *ir.Operation) error {
 		return nil
 	}
 	if op.NumOperands() != len(sig.Out) {
-		return fmt.Errorf("has %d operands, but enclosing function (@%s) returns %d", op.NumOperands(), f.SymName(), len(sig.Out))
+		return fmt.Errorf("has %s, but enclosing function (@%s) returns %d", diag.Count(op.NumOperands(), "operand"), f.SymName(), len(sig.Out))
 	}
 	for i, v := range op.Operands() {
 		if v.Type() != sig.Out[i] {

@@ -3,6 +3,7 @@ package tt
 import (
 	"fmt"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 )
 
@@ -123,13 +124,13 @@ func CheckRows(desc *TensorDescType, offsets *ir.TensorType, shape []int64, elem
 	block := desc.Block
 	switch {
 	case len(block.Shape) != 2:
-		return fmt.Errorf("block must be a 2D tensor, but has %d dimensions", len(block.Shape))
+		return fmt.Errorf("block must be a 2D tensor, but has %s", diag.Count(len(block.Shape), "dimension"))
 	case block.Shape[0] != 1:
 		return fmt.Errorf("block must have exactly 1 row, but has %d", block.Shape[0])
 	case len(offsets.Shape) != 1:
-		return fmt.Errorf("x offsets must be a 1D tensor, but have %d dimensions", len(offsets.Shape))
+		return fmt.Errorf("x offsets must be a 1D tensor, but have %s", diag.Count(len(offsets.Shape), "dimension"))
 	case len(shape) != 2:
-		return fmt.Errorf("rows must be a 2D tensor, but have %d dimensions", len(shape))
+		return fmt.Errorf("rows must be a 2D tensor, but have %s", diag.Count(len(shape), "dimension"))
 	case shape[0] < 8:
 		return fmt.Errorf("there must be at least 8 rows, but there are %d", shape[0])
 	}
@@ -139,7 +140,7 @@ func CheckRows(desc *TensorDescType, offsets *ir.TensorType, shape []int64, elem
 	}
 	switch least := int64(32 / max(width, 1) * 8); {
 	case shape[1] < least:
-		return fmt.Errorf("rows of %d-bit elements must have at least %d columns, but have %d", width, least, shape[1])
+		return fmt.Errorf("rows of %d-bit elements must have at least %s, but have %d", width, diag.Count(least, "column"), shape[1])
 	case shape[0] != offsets.Shape[0]:
 		return fmt.Errorf("there must be as many rows as offsets, %d, not %d", offsets.Shape[0], shape[0])
 	case shape[1] != block.Shape[1]:

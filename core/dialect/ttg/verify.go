@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 )
@@ -135,7 +136,7 @@ func verifyMemDescSubslice(op *ir.Operation) error {
 	}
 	for d, n := range dst.Shape {
 		if at := offsets[d]; at < 0 || at+n > src.Shape[d] {
-			return fmt.Errorf("dimension %d: %d elements from %d on are not part of %d", d, n, at, src.Shape[d])
+			return fmt.Errorf("dimension %d: %s from %d on are not part of %d", d, diag.Count(n, "element"), at, src.Shape[d])
 		}
 	}
 	if src.Encoding != dst.Encoding || !slices.Equal(src.AllocShape, dst.AllocShape) {

@@ -3,6 +3,7 @@ package ttg
 import (
 	"fmt"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
@@ -88,7 +89,7 @@ func (c *layoutCheck) typ(op *ir.Operation, t ir.Type, m machine) {
 // refuse says why a layout is not one for a tensor of that rank on m, or "".
 func (m machine) refuse(e layout.Encoding, rank int) string {
 	if n := e.Rank(); n != 0 && n != rank {
-		return fmt.Sprintf("has a tensor of %d dimensions with a layout (%s) of %d", rank, e.Mnemonic(), n)
+		return fmt.Sprintf("has a tensor of %s with a layout (%s) of %d", diag.Count(rank, "dimension"), e.Mnemonic(), n)
 	}
 	l, ok := madeFor(e)
 	switch {
@@ -96,7 +97,7 @@ func (m machine) refuse(e layout.Encoding, rank int) string {
 	case m.lanes != 0 && l.lanes != m.lanes:
 		return fmt.Sprintf("has a layout (%s) for warps of %d threads, and the module's have %d (%s)", e.Mnemonic(), l.lanes, m.lanes, ThreadsPerWarpAttr)
 	case m.warps != 0 && l.warps != m.warps:
-		return fmt.Sprintf("has a layout (%s) for %d warps, and %d run here (%s)", e.Mnemonic(), l.warps, m.warps, NumWarpsAttr)
+		return fmt.Sprintf("has a layout (%s) for %s, and %d run here (%s)", e.Mnemonic(), diag.Count(l.warps, "warp"), m.warps, NumWarpsAttr)
 	case l.ctas != m.ctas:
 		return fmt.Sprintf("has a layout (%s) for %d CTAs, and the module has %d (%s)", e.Mnemonic(), l.ctas, m.ctas, NumCTAsAttr)
 	}

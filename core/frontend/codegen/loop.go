@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/llvm"
 	"github.com/tritonc/tritonc/core/dialect/scf"
@@ -81,7 +82,7 @@ func bounds(args []any, kwargs []eval.Keyword) (start, end, step any, rest []eva
 	start, step = int64(0), int64(1)
 	switch {
 	case len(pos) == 0 || len(pos) > 3:
-		eval.Fail("a range takes 1 to 3 bounds and %d hints, not %d arguments", len(rangeParams), len(pos))
+		eval.Fail("a range takes 1 to 3 bounds and %s, not %s", diag.Count(len(rangeParams), "hint"), diag.Count(len(pos), "argument"))
 	case len(pos) == 1 || pos[1] == nil:
 		end = pos[0]
 	default:

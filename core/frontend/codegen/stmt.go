@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/frontend/lang"
@@ -203,13 +204,13 @@ func (g *gen) unpack(targets []syntax.Expr, v any) {
 	case *eval.List:
 		vals = v.Elems
 	default:
-		eval.Fail("cannot unpack %s into %s", lang.TypeString(v), eval.Count(len(targets), "name"))
+		eval.Fail("cannot unpack %s into %s", lang.TypeString(v), diag.Count(len(targets), "name"))
 	}
 	if len(vals) < len(targets) {
-		eval.Fail("cannot unpack %s into %s", eval.Count(len(vals), "value"), eval.Count(len(targets), "name"))
+		eval.Fail("cannot unpack %s into %s", diag.Count(len(vals), "value"), diag.Count(len(targets), "name"))
 	}
 	if len(vals) > len(targets) {
-		g.u.Warn("Triton drops the last %d of these %d values, and so does this compiler", len(vals)-len(targets), len(vals))
+		g.u.Warn("Triton drops the last %d of these %s, and so does this compiler", len(vals)-len(targets), diag.Count(len(vals), "value"))
 	}
 	for i, t := range targets {
 		g.store(t, vals[i])

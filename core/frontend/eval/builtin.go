@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/syntax"
 )
 
@@ -201,7 +202,7 @@ func native(name string, n int, f func(s *Session, a []any) any) *Native {
 			args = append(args, k.Value)
 		}
 		if n >= 0 && len(args) != n {
-			raise("TypeError", "%s() takes exactly %d arguments (%d given)", name, n, len(args))
+			raise("TypeError", "%s() takes exactly %s (%d given)", name, diag.Count(n, "argument"), len(args))
 		}
 		return f(s, args)
 	}}

@@ -329,7 +329,7 @@ func (f *frame) unpack(targets []syntax.Expr, v any) {
 	}
 	if star < 0 {
 		if len(vals) != len(targets) {
-			raise("ValueError", "cannot unpack %s into %s", Count(len(vals), "value"), Count(len(targets), "name"))
+			raise("ValueError", "cannot unpack %s into %s", diag.Count(len(vals), "value"), diag.Count(len(targets), "name"))
 		}
 		for i, t := range targets {
 			f.assign(t, vals[i])

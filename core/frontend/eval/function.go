@@ -3,6 +3,7 @@ package eval
 import (
 	"slices"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/syntax"
 )
 
@@ -252,7 +253,7 @@ func (f *Function) Bind(args []any, kwargs []Keyword) []any {
 		}
 	}
 	if len(args) > pos && a.Vararg == nil {
-		raise("TypeError", "%s() takes %s but %d %s given", name, Count(pos, "positional argument"), len(args), wasWere(len(args)))
+		raise("TypeError", "%s() takes %s but %d %s given", name, diag.Count(pos, "positional argument"), len(args), wasWere(len(args)))
 	}
 	for i := range pos {
 		p := paramAt(a, i)
@@ -353,14 +354,6 @@ func (f *Function) Call(s *Session, args []any, kwargs []Keyword) any {
 		return fr.result
 	}
 	return nil
-}
-
-// Count is n of a noun, in the plural but for one.
-func Count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return Repr(int64(n)) + " " + what + "s"
 }
 
 func wasWere(n int) string {

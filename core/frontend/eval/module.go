@@ -53,7 +53,7 @@ func (s *Session) step() {
 	}
 	if s.steps > limit {
 		FailHelp("compile-time code must end soon: look for a loop without end, or compute the value outside and pass it in",
-			"compile-time evaluation takes more than %d steps", limit)
+			"compile-time evaluation takes more than %s", diag.Count(limit, "step"))
 	}
 }
 

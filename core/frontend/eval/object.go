@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/syntax"
 )
 
@@ -177,7 +178,7 @@ func (c *NamedTuple) Call(_ *Session, args []any, kw []Keyword) any {
 	elems := make([]any, len(c.Fields))
 	given := make([]bool, len(c.Fields))
 	if len(args) > len(elems) {
-		Fail("%s() takes %d arguments but %d were given", c.Name, len(elems), len(args))
+		Fail("%s() takes %s but %d were given", c.Name, diag.Count(len(elems), "argument"), len(args))
 	}
 	for i, a := range args {
 		elems[i], given[i] = a, true

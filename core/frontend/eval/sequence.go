@@ -3,6 +3,7 @@ package eval
 import (
 	"strings"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/syntax"
 )
 
@@ -180,7 +181,7 @@ func Iterate(v any) []any {
 	case *Range:
 		n := v.Len()
 		if n > maxRepeat {
-			raise("MemoryError", "range of %d values is too long at compile time", n)
+			raise("MemoryError", "range of %s is too long at compile time", diag.Count(n, "value"))
 		}
 		out := make([]any, n)
 		for i := range out {

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/ir"
@@ -21,12 +22,12 @@ func (e *Emitter) scalarInt(what string, v any, t *DType) *Tensor {
 	if x, ok := v.(*Tensor); ok {
 		d := dtypeOf(x.T)
 		if x.IsBlock() || d == nil || !d.IsInt() || d.bits > t.bits {
-			eval.Fail("%s must be integers of at most %d bits, not %s", what, t.bits, x.T)
+			eval.Fail("%s must be integers of at most %s, not %s", what, diag.Count(t.bits, "bit"), x.T)
 		}
 		return e.Cast(x, t)
 	}
 	if n, ok := eval.AsInt(v); !ok || !t.holds(n) {
-		eval.Fail("%s must be integers of at most %d bits, not %s", what, t.bits, eval.Repr(v))
+		eval.Fail("%s must be integers of at most %s, not %s", what, diag.Count(t.bits, "bit"), eval.Repr(v))
 	}
 	return e.Constant(v, t)
 }

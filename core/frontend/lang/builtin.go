@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 )
 
@@ -146,7 +147,7 @@ func (e *Emitter) Invoke(b *Builtin, args []any, kwargs []eval.Keyword) any {
 		}
 	}
 	if len(args) > len(params) {
-		eval.FailHelp(b.usage(), "%s() takes %d positional arguments but %d were given", b.Name, len(params), len(args))
+		eval.FailHelp(b.usage(), "%s() takes %s but %d were given", b.Name, diag.Count(len(params), "positional argument"), len(args))
 	}
 	return b.Fn(e, a)
 }

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/ir"
@@ -61,11 +62,11 @@ func makeDescriptor(e *Emitter, a *Args) any {
 		eval.Fail(errDescNdim, n)
 	}
 	if len(strideArgs) != n {
-		eval.Fail("Expected %d strides but got %d", n, len(strideArgs))
+		eval.Fail("Expected %s but got %d", diag.Count(n, "stride"), len(strideArgs))
 	}
 	block := a.shape(3)
 	if len(block) != n {
-		eval.Fail("Expected block_shape to have %d dimensions but got %d", n, len(block))
+		eval.Fail("Expected block_shape to have %s but got %d", diag.Count(n, "dimension"), len(block))
 	}
 	size := int64(max(elem.bits/8, 1))
 	if last := block[n-1]; last*size < 16 {
@@ -144,7 +145,7 @@ func (a *Args) desc() *Desc {
 // offsets is argument i as the offsets of a block.
 func (a *Args) offsets(i int, d *Desc) []*ir.Value {
 	if v := a.val(i); runtimeOrNumber(v) {
-		eval.FailHelp("write [offset]", "%s(): '%s' must be a list of %d offsets, not %s", a.b.Name, a.name(i), len(d.Block.Shape), TypeString(v))
+		eval.FailHelp("write [offset]", "%s(): '%s' must be a list of %s, not %s", a.b.Name, a.name(i), diag.Count(len(d.Block.Shape), "offset"), TypeString(v))
 	}
 	list := a.scalars(i, Int32)
 	if len(list) != len(d.Block.Shape) {
@@ -232,7 +233,7 @@ func (a *Args) rows(d *Desc, i int) *Tensor {
 	x := a.tensor(i)
 	shape := d.Block.Shape
 	if len(shape) != 2 {
-		eval.Fail("descriptor must be 2D, but got %d dimensions", len(shape))
+		eval.Fail("descriptor must be 2D, but got %s", diag.Count(len(shape), "dimension"))
 	}
 	if shape[0] != 1 {
 		eval.Fail("descriptor block must have 1 row, but got %s", shapeString(shape))
@@ -245,7 +246,7 @@ func (a *Args) rows(d *Desc, i int) *Tensor {
 	}
 	bits := dtypeOf(d.Block).bits
 	if least := int64(32 / bits * 8); shape[1] < least {
-		eval.Fail("descriptor gather of %s must have at least %d columns", d.Block.Elem, least)
+		eval.Fail("descriptor gather of %s must have at least %s", d.Block.Elem, diag.Count(least, "column"))
 	}
 	return x
 }

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/ir"
@@ -135,7 +136,7 @@ func (e *Emitter) combine(op *ir.Operation, xs []*Tensor, fn *eval.Function, ret
 	e.B.SetToEnd(block)
 	r := Flatten(e.Gen.CallJIT(fn, args, nil), nil)
 	if len(r) != len(xs) {
-		eval.Fail("the combine function %s() of %d inputs must return %d values, but returns %d", fn.Name(), len(xs), len(xs), len(r))
+		eval.Fail("the combine function %s() of %s must return %s, but returns %d", fn.Name(), diag.Count(len(xs), "input"), diag.Count(len(xs), "value"), len(r))
 	}
 	for i, v := range r {
 		if v.Type() != xs[i].Scalar().IR(e.C) {
@@ -228,7 +229,7 @@ func mapElementwise(e *Emitter, a *Args) any {
 		outs = t.Elems
 	}
 	if int64(len(outs))%pack != 0 {
-		eval.Fail("map_elementwise(): %s() must return a multiple of pack=%d values, but returns %d", fn.Name(), pack, len(outs))
+		eval.Fail("map_elementwise(): %s() must return a multiple of pack=%s, but returns %d", fn.Name(), diag.Count(pack, "value"), len(outs))
 	}
 	types := make([]Type, 0, len(outs))
 	for i, v := range outs {

@@ -3,6 +3,7 @@ package lang
 import (
 	"slices"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/ir"
@@ -91,7 +92,7 @@ func expandDims(e *Emitter, a *Args) any {
 // Reshape gives x another shape of as many elements.
 func (e *Emitter) Reshape(x *Tensor, shape []int64, reorder bool) *Tensor {
 	if numElements(shape) != numElements(x.Shape()) {
-		eval.FailHelp(sprintf("the tensor has %s, the new shape %s has %d", eval.Count(int(numElements(x.Shape())), "element"), shapeString(shape), numElements(shape)),
+		eval.FailHelp(sprintf("the tensor has %s, the new shape %s has %d", diag.Count(int(numElements(x.Shape())), "element"), shapeString(shape), numElements(shape)),
 			errReshapeSize)
 	}
 	if !x.IsBlock() {

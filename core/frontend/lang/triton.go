@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 )
 
@@ -183,7 +184,7 @@ var config = &eval.Native{Name: "Config", Fn: func(_ *eval.Session, args []any, 
 	names := []string{"kwargs", "num_warps", "num_stages", "num_ctas", "maxnreg"}
 	for i, v := range args {
 		if i >= len(names) {
-			eval.Fail("Config() takes at most %d positional arguments", len(names))
+			eval.Fail("Config() takes at most %s", diag.Count(len(names), "positional argument"))
 		}
 		kw = append(kw, eval.Keyword{Name: names[i], Value: v})
 	}
@@ -271,7 +272,7 @@ func intFunction(name string, n int, f func(v []*big.Int) *big.Int) *eval.Native
 			args = append(args, k.Value)
 		}
 		if len(args) != n {
-			eval.Fail("%s() takes %s (%d given)", name, eval.Count(n, "argument"), len(args))
+			eval.Fail("%s() takes %s (%d given)", name, diag.Count(n, "argument"), len(args))
 		}
 		vals := make([]*big.Int, n)
 		for i, a := range args {

@@ -17,7 +17,7 @@ func decodeSource(file string, src []byte) (string, *diag.Diagnostic) {
 		return d
 	}
 	if len(src) > maxSource {
-		return "", diag.Errorf(diag.Pos{File: file}, "the file has %d bytes, more than the limit of %d", len(src), maxSource)
+		return "", diag.Errorf(diag.Pos{File: file}, "the file has %s, more than the limit of %d", diag.Count(len(src), "byte"), maxSource)
 	}
 	rest, bom := bytes.CutPrefix(src, []byte("\xef\xbb\xbf"))
 	if i := bytes.IndexByte(rest, 0); i >= 0 {

@@ -109,7 +109,7 @@ func TestDeclaredRules(t *testing.T) {
 		`module attributes {a = #toy.layout<m = 1, x = 2>} {}`:                            "unknown field 'x'",
 		`module attributes {a = #toy.layout<m = 1, m = 2>} {}`:                            "field 'm' appears twice",
 		`module attributes {a = #toy.nothing} {}`:                                         "dialect 'toy' has no attribute 'nothing'",
-		`module { "toy.paint"() : () -> () }`:                                             "'toy.paint' op expected 1 operands, but found 0",
+		`module { "toy.paint"() : () -> () }`:                                             "'toy.paint' op expected 1 operand, but found 0",
 		`module { tt.func @f(%x: i32) { %0 = "toy.open"(%x) : (i32) -> i32 tt.return } }`: "operand #0 must be toy.box",
 	} {
 		f, err := text.ParseFile(dialect.NewContext(load(t, toy)), "x", []byte(src))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
 )
@@ -154,7 +155,7 @@ func (l *loader) op(o *Op) *ir.OpDef {
 	d.Infer = l.infer(o.ResultTypes, d)
 	if names := o.ResultNames; len(names) > 0 {
 		if len(names) != len(o.Results) {
-			l.fail("%d resultNames for %d results", len(names), len(o.Results))
+			l.fail("%d resultNames for %s", len(names), diag.Count(len(o.Results), "result"))
 		}
 		d.ResultName = func(_ *ir.Operation, i int) string {
 			if i >= len(names) {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 )
 
@@ -215,11 +216,7 @@ func (p *Parser) intBits(pos Pos, lit string, neg bool, typ ir.Type) uint64 {
 		half := most>>1 + 1
 		switch {
 		case neg && (t.Sign == ir.Unsigned || v > half), !neg && v > most, !neg && t.Sign == ir.Signed && v >= half:
-			bits := "bits"
-			if t.Width == 1 {
-				bits = "bit"
-			}
-			p.FailAt(pos, "integer does not fit in %d %s", t.Width, bits)
+			p.FailAt(pos, "integer does not fit in %s", diag.Count(t.Width, "bit"))
 		}
 	}
 	if neg {

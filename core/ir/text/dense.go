@@ -1,6 +1,7 @@
 package text
 
 import (
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 )
 
@@ -52,11 +53,11 @@ func (p *Parser) dense() ir.Attribute {
 		return p.ctx.DenseSplat(t, d.bits(0, t.Elem))
 	}
 	if d.rank != len(t.Shape) {
-		p.FailAt(pos, "the literal has %d dimensions, but the type has %d", d.rank, len(t.Shape))
+		p.FailAt(pos, "the literal has %s, but the type has %d", diag.Count(d.rank, "dimension"), len(t.Shape))
 	}
 	for i, s := range d.shape {
 		if s != t.Shape[i] {
-			p.FailAt(pos, "dimension %d has %d elements, but the type says %d", i, s, t.Shape[i])
+			p.FailAt(pos, "dimension %d has %s, but the type says %d", i, diag.Count(s, "element"), t.Shape[i])
 		}
 	}
 	values := make([]uint64, n)
@@ -180,7 +181,7 @@ func (p *Parser) denseHex(pos Pos, hex string, t *ir.TensorType, n int64) ir.Att
 			return p.ctx.DenseSplat(t, uint64(data[0]&1))
 		}
 		if n > int64(len(data))*8 || int64(len(data)) != (n+7)/8 {
-			p.FailAt(pos, "%d bytes for %d elements", len(data), n)
+			p.FailAt(pos, "%s for %s", diag.Count(len(data), "byte"), diag.Count(n, "element"))
 		}
 		values := make([]uint64, n)
 		for i := range values {
@@ -202,7 +203,7 @@ func (p *Parser) denseHex(pos Pos, hex string, t *ir.TensorType, n int64) ir.Att
 	case len(data) == size:
 		return p.ctx.DenseSplat(t, at(0))
 	case len(data)%size != 0 || int64(len(data)/size) != n:
-		p.FailAt(pos, "%d bytes for %d elements of %d", len(data), n, size)
+		p.FailAt(pos, "%s for %s of %d", diag.Count(len(data), "byte"), diag.Count(n, "element"), size)
 	}
 	values := make([]uint64, n)
 	for i := range values {

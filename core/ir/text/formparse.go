@@ -1,6 +1,7 @@
 package text
 
 import (
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 )
 
@@ -339,7 +340,7 @@ func (r *formRun) resolve() {
 		n += g.len()
 	}
 	if r.allTypes.ok && r.allTypes.len() != n {
-		p.FailAt(r.pos, "'%s' has %d operands, but %d types", d.Name, n, r.allTypes.len())
+		p.FailAt(r.pos, "'%s' has %s, but %s", d.Name, diag.Count(n, "operand"), diag.Count(r.allTypes.len(), "type"))
 	}
 	segmented := d.Has(ir.SegmentedOperands)
 	if segmented {
@@ -356,7 +357,7 @@ func (r *formRun) resolve() {
 			given += g.len()
 		}
 		if ts.ok && ts.len() != g.len() {
-			p.FailAt(r.pos, "operand '%s' of '%s' has %d values, but %d types", d.Operands[i].Name, d.Name, g.len(), ts.len())
+			p.FailAt(r.pos, "operand '%s' of '%s' has %s, but %s", d.Operands[i].Name, d.Name, diag.Count(g.len(), "value"), diag.Count(ts.len(), "type"))
 		}
 		for k := range g.len() {
 			s.Operands = append(s.Operands, p.Value(r.names[g.from+k], r.typeOf(ts, k)))

@@ -27,7 +27,7 @@ func (p *Parser) operation() *ir.Operation {
 		p.infer(s)
 	}
 	if len(s.names) > 0 && total != len(s.Types) {
-		p.FailAt(Pos(s.pos), "'%s' has %d results, but %d are named", s.Def.Name, len(s.Types), total)
+		p.FailAt(Pos(s.pos), "'%s' has %s, but %d are named", s.Def.Name, diag.Count(len(s.Types), "result"), total)
 	}
 	s.Loc = p.OptLoc()
 	op := p.finish(s)

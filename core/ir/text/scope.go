@@ -3,6 +3,7 @@ package text
 import (
 	"strings"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 )
 
@@ -106,7 +107,7 @@ func (p *Parser) Value(o Operand, t ir.Type) *ir.Value {
 		return p.forwardValue(o, t)
 	}
 	if o.index >= len(def.values) {
-		p.FailAt(o.pos, "%%%s has %d results, there is no #%d", o.name, len(def.values), o.index)
+		p.FailAt(o.pos, "%%%s has %s, there is no #%d", o.name, diag.Count(len(def.values), "result"), o.index)
 	}
 	v := def.values[o.index]
 	if t != nil && v.Type() != t {
@@ -118,7 +119,7 @@ func (p *Parser) Value(o Operand, t ir.Type) *ir.Value {
 // Values is Value for each of os with the type of the same index.
 func (p *Parser) Values(pos Pos, os []Operand, ts []ir.Type) []*ir.Value {
 	if len(os) != len(ts) {
-		p.FailAt(pos, "%d operands, but %d types", len(os), len(ts))
+		p.FailAt(pos, "%s, but %s", diag.Count(len(os), "operand"), diag.Count(len(ts), "type"))
 	}
 	vs := make([]*ir.Value, len(os))
 	for i, o := range os {
@@ -178,7 +179,7 @@ func (p *Parser) resolveForward(name string, vs []*ir.Value) {
 			continue
 		}
 		if f.index >= len(vs) {
-			p.FailAt(f.pos, "%%%s has %d results, there is no #%d", name, len(vs), f.index)
+			p.FailAt(f.pos, "%%%s has %s, there is no #%d", name, diag.Count(len(vs), "result"), f.index)
 		}
 		v := vs[f.index]
 		if v.Type() != f.value.Type() {

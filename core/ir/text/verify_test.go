@@ -72,7 +72,7 @@ var verifierCases = []struct{ body, want string }{
 	{`"arith.constant"() <{value = "x"}> : () -> i32`, "attribute 'value' failed to satisfy constraint: typed attribute"},
 	{`"tt.load"(%p) <{operandSegmentSizes = array<i32: 1, 0>}> : (!tt.ptr<f32>) -> f32`, "needs operand segment sizes for 3 groups, has 2"},
 	{`"tt.load"(%p) : (!tt.ptr<f32>) -> f32`, "needs operand segment sizes for 3 groups, has 0"},
-	{`"tt.load"(%p) <{operandSegmentSizes = array<i32: 1, 1, 0>}> : (!tt.ptr<f32>) -> f32`, "operand segment sizes add up to 2, but there are 1 operands"},
+	{`"tt.load"(%p) <{operandSegmentSizes = array<i32: 1, 1, 0>}> : (!tt.ptr<f32>) -> f32`, "operand segment sizes add up to 2, but it has 1 operand"},
 	{`"tt.load"(%p, %c, %c) <{operandSegmentSizes = array<i32: 1, 2, 0>}> : (!tt.ptr<f32>, i1, i1) -> f32`, "operand group 'mask' has size 2"},
 	{`"arith.addi"(%i, %i) : (i32, i32) -> i64`, "requires the same type for all operands and results"},
 	{`"arith.cmpi"(%i, %l) <{predicate = 0 : i64}> : (i32, i64) -> i1`, "requires the same type for all operands"},
@@ -81,7 +81,7 @@ var verifierCases = []struct{ body, want string }{
 	{`"tt.bitcast"(%ve) : (tensor<4xf32, #b>) -> tensor<4xi32, #b2>`, "requires the same encoding for all operands and results"},
 	{`%0 = tt.splat %x : f32 -> tensor<3xf32>`, "number of elements must be power-of-two, but a dimension is 3"},
 	{`%0 = tt.splat %x : f32 -> tensor<2097152xf32>`, "maximum allowed number of elements is 1048576"},
-	{`"cf.br"() : () -> ()`, "requires 1 successors, but found 0"},
+	{`"cf.br"() : () -> ()`, "requires 1 successor, but found 0"},
 	{`"scf.if"(%c) ({ scf.yield }) : (i1) -> ()`, "requires 2 regions, but found 1"},
 	{`"tt.return"() : () -> ()
     %0 = arith.addi %i, %i : i32`, "'tt.return' op must be the last operation in the parent block"},
@@ -126,7 +126,7 @@ var verifierCases = []struct{ body, want string }{
 	{`"scf.for"(%i, %i, %i, %x) ({
     ^bb0(%k: i32):
       scf.yield %x : f32
-    }) : (i32, i32, i32, f32) -> f32`, "'scf.for' op has 1 initial values, but 0 arguments of the body"},
+    }) : (i32, i32, i32, f32) -> f32`, "'scf.for' op has 1 initial value, but 0 arguments of the body"},
 	{`"scf.for"(%i, %i, %i, %x) ({
     ^bb0(%k: i32, %a: f32):
       scf.yield %i : i32
@@ -137,7 +137,7 @@ var verifierCases = []struct{ body, want string }{
     }) : (f32, f32, f32) -> ()`, "'scf.for' op operand #0 must be signless integer or index, but got f32"},
 	{`%0 = scf.for %k = %i to %i step %i iter_args(%a = %x) -> (f32) : i32 {
       scf.yield
-    }`, "'scf.yield' op has 0 values, but 1 results of the parent"},
+    }`, "'scf.yield' op has 0 values, but 1 result of the parent"},
 	{`%0 = scf.for %k = %i to %i step %i iter_args(%a = %x) -> (f32) : i32 {
       scf.yield %i : i32
     }`, "'scf.yield' op types of values #0 and results of the parent #0 differ"},
@@ -194,12 +194,12 @@ var verifierCases = []struct{ body, want string }{
       scf.condition(%c)
     }, {
       scf.yield %i : i32
-    }) : (i32) -> ()`, "'scf.while' op has 1 operands, but 0 arguments of the 'before' region"},
+    }) : (i32) -> ()`, "'scf.while' op has 1 operand, but 0 arguments of the 'before' region"},
 	{`scf.while (%a = %i) : (i32) -> () {
       scf.condition(%c)
     } do {
       scf.yield
-    }`, "'scf.yield' op has 0 values, but 1 operands of the loop"},
+    }`, "'scf.yield' op has 0 values, but 1 operand of the loop"},
 	{`module { tt.func @f(%c: i1) { scf.condition(%c) } }`, "'scf.condition' op expects to stand in the 'before' region of 'scf.while'"},
 	{`module { tt.func @f() { scf.yield } }`, "'scf.yield' op expects parent op to be one of 'scf.for, scf.if, scf.while, scf.execute_region'"},
 	{`"scf.execute_region"() ({
@@ -230,12 +230,12 @@ var verifierCases = []struct{ body, want string }{
 	{`cf.cond_br %c weights([0, 0]), ^bb1, ^bb1
   ^bb1:`, "'cf.cond_br' op branch weights cannot all be zero"},
 	{`"cf.br"()[^bb1, ^bb1] : () -> ()
-  ^bb1:`, "requires 1 successors, but found 2"},
+  ^bb1:`, "requires 1 successor, but found 2"},
 	{gather("1x8", "8", "8x8"), ""},
 	{gather("4x8", "8", "8x8"), "block must have exactly 1 row, but has 4"},
-	{gather("8", "8", "8x8"), "block must be a 2D tensor, but has 1 dimensions"},
+	{gather("8", "8", "8x8"), "block must be a 2D tensor, but has 1 dimension"},
 	{gather("1x8", "8x1", "8x8"), "x offsets must be a 1D tensor, but have 2 dimensions"},
-	{gather("1x8", "8", "64"), "rows must be a 2D tensor, but have 1 dimensions"},
+	{gather("1x8", "8", "64"), "rows must be a 2D tensor, but have 1 dimension"},
 	{gather("1x8", "4", "4x8"), "there must be at least 8 rows, but there are 4"},
 	{gather("1x4", "8", "8x4"), "rows of 32-bit elements must have at least 8 columns, but have 4"},
 	{gather("1x8", "16", "8x8"), "there must be as many rows as offsets, 16, not 8"},
@@ -248,11 +248,11 @@ var verifierCases = []struct{ body, want string }{
 	{strings.Replace(gather("1x8", "8", "8x8"), "tt.return // scatter", `tt.descriptor_scatter %row[%at, %y], %small : !tt.tensordesc<tensor<1x8xf32>>, tensor<8xi32>, i32, tensor<4x8xf32>
     tt.return`, 1), "there must be at least 8 rows, but there are 4"},
 	{`cf.br ^bb1(%i : i32)
-  ^bb1:`, "'cf.br' op branch has 1 operands for successor #0, but target block has 0"},
+  ^bb1:`, "'cf.br' op branch has 1 operand for successor #0, but target block has 0"},
 	{`cf.br ^bb1(%i : i32)
   ^bb1(%a: i64):`, "'cf.br' op type mismatch for bb argument #0 of successor #0"},
 	{`cf.cond_br %c, ^bb1, ^bb1(%i : i32)
-  ^bb1:`, "'cf.cond_br' op branch has 1 operands for successor #1, but target block has 0"},
+  ^bb1:`, "'cf.cond_br' op branch has 1 operand for successor #1, but target block has 0"},
 	{`"cf.cond_br"(%i)[^bb1, ^bb1] <{operandSegmentSizes = array<i32: 1, 0, 0>}> : (i32) -> ()
   ^bb1:`, "'cf.cond_br' op operand #0 must be 1-bit signless integer, but got i32"},
 
@@ -286,7 +286,7 @@ var verifierCases = []struct{ body, want string }{
 	{`%0 = tt.bitcast %l : i64 -> !tt.ptr<i32>`, "Cannot bitcast pointer to non-pointer type"},
 	{`%0 = tt.fp_to_fp %x : f32 -> f16`, "Rounding mode is required for FP downcast"},
 	{`%0 = tt.fp_to_fp %h, rounding = rtne : f16 -> f32`, "Rounding mode should be set only for truncating fp conversions"},
-	{`%0 = tt.splat %v : tensor<4xf32> -> tensor<4xf32>`, "source must be a scalar, but has 1 dimensions"},
+	{`%0 = tt.splat %v : tensor<4xf32> -> tensor<4xf32>`, "source must be a scalar, but has 1 dimension"},
 	{`%0 = tt.splat %i : i32 -> tensor<4xf32>`, "source and result must have the same element type"},
 	{`%0 = tt.unsplat %v : tensor<4xf32>`, "source tensor must have exactly one element"},
 	{`%0 = tt.expand_dims %v {axis = 2 : i32} : tensor<4xf32> -> tensor<4x1xf32>`, "axis 2 is outside 0 to 1"},
@@ -345,11 +345,11 @@ var verifierCases = []struct{ body, want string }{
 	{`"tt.reduce"() <{axis = 0 : i32}> ({
       tt.reduce.return %x : f32
     }) : () -> ()`, "must have the same number of inputs as outputs, at least one"},
-	{reduce("axis = 1 : i32", "tensor<4xf32>", "f32", "%a: f32, %b: f32", "%a : f32"), "axis 1 is outside the operand's 1 dimensions"},
+	{reduce("axis = 1 : i32", "tensor<4xf32>", "f32", "%a: f32, %b: f32", "%a : f32"), "axis 1 is outside the operand's 1 dimension"},
 	{reduce("axis = 0 : i32", "tensor<4xf32>", "i32", "%a: f32, %b: f32", "%a : f32"), "result #0 must be operand #0 without dimension 0"},
 	{reduce("axis = 0 : i32", "tensor<4xf32>", "f32", "%a: f32", "%a : f32"), "combine region must take 2 arguments, but has 1"},
 	{reduce("axis = 0 : i32", "tensor<4xf32>", "f32", "%a: f32, %b: i32", "%a : f32"), "argument #1 of the combine region must have the element type of operand #0"},
-	{reduce("axis = 0 : i32", "tensor<4xf32>", "f32", "%a: f32, %b: f32", "%a, %b : f32, f32"), "combine region must return 1 values, but returns 2"},
+	{reduce("axis = 0 : i32", "tensor<4xf32>", "f32", "%a: f32, %b: f32", "%a, %b : f32, f32"), "combine region must return 1 value, but returns 2"},
 	{reduce("axis = 0 : i32", "tensor<4xf32>", "f32", "%a: f32, %b: f32", "%i : i32"), "value #0 returned by the combine region must have the element type of operand #0"},
 	{`"tt.reduce"(%v, %w) <{axis = 0 : i32}> ({
     ^bb0(%a: f32, %b: f32, %e: f32, %g: f32):
@@ -364,13 +364,13 @@ var verifierCases = []struct{ body, want string }{
 	{`"tt.scan"(%v) <{axis = 3 : i32, reverse = false}> ({
     ^bb0(%a: f32, %b: f32):
       tt.scan.return %a : f32
-    }) : (tensor<4xf32>) -> tensor<4xf32>`, "axis 3 is outside the operand's 1 dimensions"},
+    }) : (tensor<4xf32>) -> tensor<4xf32>`, "axis 3 is outside the operand's 1 dimension"},
 
 	// tt: functions
-	{`module { tt.func @f(%i: i32) { tt.return %i : i32 } }`, "has 1 operands, but enclosing function (@f) returns 0"},
+	{`module { tt.func @f(%i: i32) { tt.return %i : i32 } }`, "has 1 operand, but enclosing function (@f) returns 0"},
 	{`module { tt.func @f() -> f32 { %0 = arith.constant 1 : i32 tt.return %0 : i32 } }`, "operand #0 must have the type of the function's result"},
 	{`module { "tt.func"() <{sym_name = "f", function_type = i32}> ({}) : () -> () }`, "function_type must be a function type"},
-	{`module { "tt.func"() <{sym_name = "f", function_type = (i32) -> ()}> ({ tt.return }) : () -> () }`, "entry block must have 1 arguments, but has 0"},
+	{`module { "tt.func"() <{sym_name = "f", function_type = (i32) -> ()}> ({ tt.return }) : () -> () }`, "entry block must have 1 argument, but has 0"},
 	{`module { "tt.func"() <{sym_name = "f", function_type = (i32) -> ()}> ({
 ^bb0(%a: f32): tt.return }) : () -> () }`, "entry block argument #0 must have the type of the function's argument"},
 
@@ -420,7 +420,7 @@ var verifierCases = []struct{ body, want string }{
 	{laidOut(4, 32, 2, blocked(1, 32, 4)), "has a layout (blocked) for 1 CTAs, and the module has 2 (ttg.num-ctas)"},
 	{laidOut(4, 32, 1, "#ttg.slice<{dim = 0, parent = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [1, 32], warpsPerCTA = [1, 2], order = [1, 0]}>}>"), "has a layout (slice) for 2 warps"},
 	{laidOut(2, 32, 1, "#ttg.linear<{register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [64]], block = []}>"), "has a layout (linear) for 4 warps"},
-	{laidOut(4, 32, 1, "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>"), "has a tensor of 1 dimensions with a layout (nvidia_mma) of 2"},
+	{laidOut(4, 32, 1, "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>"), "has a tensor of 1 dimension with a layout (nvidia_mma) of 2"},
 	{laidOut(4, 64, 1, "#ttg.slice<{dim = 0, parent = #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>}>"), "for warps of 32 threads, and the module's have 64"},
 	{`%0 = tt.dot %da, %da, %acc : tensor<16x16xf32, #dotA> * tensor<16x16xf32, #dotA> -> tensor<16x16xf32, #b2d>`, "operand B must have the layout of operand 1 of a dot"},
 

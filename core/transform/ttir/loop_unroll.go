@@ -1,6 +1,7 @@
 package ttir
 
 import (
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -28,7 +29,7 @@ var LoopUnroll = &pass.Pass{
 			size := pass.CountOps(op)
 			if n > int64((pass.MaxOps-made)/size) {
 				err = pass.OverLimit(op.Loc(), "a smaller loop_unroll_factor leaves a loop to run",
-					"unrolling this loop of %d operations %d times makes more than %d, the limit", size, n, pass.MaxOps)
+					"unrolling this loop of %s %d times makes more than %d, the limit", diag.Count(size, "operation"), n, pass.MaxOps)
 				return
 			}
 			made += int(n) * size

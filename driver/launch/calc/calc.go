@@ -320,7 +320,7 @@ func (c *evaluator) call(e *syntax.Call) (any, error) {
 		want = max(len(args), 2)
 	}
 	if len(args) != want {
-		return nil, fmt.Errorf("%s takes %d arguments, given %d", name, want, len(args))
+		return nil, fmt.Errorf("%s takes %s, given %d", name, diag.Count(want, "argument"), len(args))
 	}
 	switch name {
 	case "cdiv":

@@ -3,6 +3,7 @@ package ptx
 import (
 	"slices"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/driver/sim/simt"
 )
 
@@ -70,7 +71,7 @@ func (d *decoder) bulkCopy(st *Stmt, m *mods, k *simt.Bulk) {
 	g := *global
 	if k.Rank > 0 {
 		if len(g.List) != 1 || g.List[0].Kind != OpdVector || len(g.List[0].List) != k.Rank {
-			d.fail(global.Pos, "%s takes a tensor map and %d coordinates in braces", st.Name, k.Rank)
+			d.fail(global.Pos, "%s takes a tensor map and %s in braces", st.Name, diag.Count(k.Rank, "coordinate"))
 		}
 		for i := range g.List[0].List {
 			k.Coords = append(k.Coords, d.src(&g.List[0].List[i], simt.S32))
@@ -171,7 +172,7 @@ func (d *decoder) tensormap(st *Stmt, m *mods) {
 	in.Type = m.typ()
 	m.finish()
 	if in.Type.Bits() != 8*field.bytes {
-		d.fail(st.Pos, "%s: the field has %d bytes", st.Name, field.bytes)
+		d.fail(st.Pos, "%s: the field has %s", st.Name, diag.Count(field.bytes, "byte"))
 	}
 	args := 2
 	if field.items > 0 {

@@ -1,6 +1,10 @@
 package ptx
 
-import "github.com/tritonc/tritonc/driver/sim/simt"
+import (
+	"github.com/tritonc/tritonc/driver/sim/simt"
+
+	"github.com/tritonc/tritonc/core/diag"
+)
 
 // label finds the statement of a label visible here.
 func (d *decoder) label(o *Operand) int {
@@ -77,7 +81,7 @@ func (d *decoder) call(st *Stmt, m *mods) {
 	}
 	if h, ok := hostFuncs[name.Name]; ok && !d.defined(name.Name) {
 		if len(params) != h.params || len(rets) != h.rets {
-			d.fail(name.Pos, "%s takes %d parameters and returns %d", name.Name, h.params, h.rets)
+			d.fail(name.Pos, "%s takes %s and returns %d", name.Name, diag.Count(h.params, "parameter"), h.rets)
 		}
 		in := simt.Inst{Op: simt.OpCallExt, Imm: int64(h.host)}
 		for i := range params {
@@ -93,14 +97,14 @@ func (d *decoder) call(st *Stmt, m *mods) {
 		d.fail(name.Pos, "function %s is not defined in this file", name.Name)
 	}
 	if len(params) != len(callee.Params) || len(rets) != len(callee.Rets) {
-		d.fail(name.Pos, "%s takes %d parameters and returns %d, called with %d and %d",
-			name.Name, len(callee.Params), len(callee.Rets), len(params), len(rets))
+		d.fail(name.Pos, "%s takes %s and returns %d, called with %d and %d",
+			name.Name, diag.Count(len(callee.Params), "parameter"), len(callee.Rets), len(params), len(rets))
 	}
 	in := simt.Inst{Op: simt.OpCall, Target: at}
 	for i := range params {
 		from, to := d.frameArg(&params[i]), d.formal(callee, callee.Params[i])
 		if from.Size != to.Size {
-			d.fail(params[i].Pos, "argument %s has %d bytes, the parameter of %s has %d", params[i].Name, from.Size, name.Name, to.Size)
+			d.fail(params[i].Pos, "argument %s has %s, the parameter of %s has %d", params[i].Name, diag.Count(from.Size, "byte"), name.Name, to.Size)
 		}
 		in.Params = append(in.Params, simt.Copy{From: from.Offset, To: to.Offset, Size: to.Size})
 	}
@@ -116,7 +120,7 @@ func (d *decoder) call(st *Stmt, m *mods) {
 	for i := range rets {
 		from, to := d.formal(callee, callee.Rets[i]), d.frameArg(&rets[i])
 		if from.Size != to.Size {
-			d.fail(rets[i].Pos, "result %s has %d bytes, that of %s has %d", rets[i].Name, to.Size, name.Name, from.Size)
+			d.fail(rets[i].Pos, "result %s has %s, that of %s has %d", rets[i].Name, diag.Count(to.Size, "byte"), name.Name, from.Size)
 		}
 		back.Params = append(back.Params, simt.Copy{From: from.Offset, To: to.Offset, Size: to.Size})
 	}

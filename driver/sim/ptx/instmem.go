@@ -1,6 +1,10 @@
 package ptx
 
-import "github.com/tritonc/tritonc/driver/sim/simt"
+import (
+	"github.com/tritonc/tritonc/driver/sim/simt"
+
+	"github.com/tritonc/tritonc/core/diag"
+)
 
 // space consumes a state space.
 func (m *mods) space() simt.Space {
@@ -91,7 +95,7 @@ func (d *decoder) elements(o *Operand, n int) []Operand {
 		list = o.List
 	}
 	if len(list) != n {
-		d.fail(o.Pos, "%s takes %d registers here, given %d", d.fn.stmt.Name, n, len(list))
+		d.fail(o.Pos, "%s takes %s here, given %d", d.fn.stmt.Name, diag.Count(n, "register"), len(list))
 	}
 	return list
 }

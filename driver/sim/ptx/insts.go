@@ -1,6 +1,10 @@
 package ptx
 
-import "github.com/tritonc/tritonc/driver/sim/simt"
+import (
+	"github.com/tritonc/tritonc/driver/sim/simt"
+
+	"github.com/tritonc/tritonc/core/diag"
+)
 
 // instDecoder decodes one instruction whose modifiers are m.
 type instDecoder func(d *decoder, st *Stmt, m *mods)
@@ -185,7 +189,7 @@ func (d *decoder) partType(o *Operand, t simt.Type, n int) simt.Type {
 			return simt.B32
 		}
 	}
-	d.fail(o.Pos, "%s cannot split its operand in %d parts", d.fn.stmt.Name, n)
+	d.fail(o.Pos, "%s cannot split its operand in %s", d.fn.stmt.Name, diag.Count(n, "part"))
 	return 0
 }
 

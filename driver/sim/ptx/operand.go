@@ -3,6 +3,7 @@ package ptx
 import (
 	"strings"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/driver/sim/simt"
 )
 
@@ -100,13 +101,13 @@ func (m *mods) finish() {
 // want checks the number of operands.
 func (d *decoder) want(st *Stmt, n int) {
 	if len(st.Args) != n {
-		d.fail(st.Pos, "%s takes %d operands, given %d", st.Name, n, len(st.Args))
+		d.fail(st.Pos, "%s takes %s, given %d", st.Name, diag.Count(n, "operand"), len(st.Args))
 	}
 }
 
 func (d *decoder) wantFrom(st *Stmt, lo, hi int) {
 	if len(st.Args) < lo || len(st.Args) > hi {
-		d.fail(st.Pos, "%s takes %d to %d operands, given %d", st.Name, lo, hi, len(st.Args))
+		d.fail(st.Pos, "%s takes %d to %s, given %d", st.Name, lo, diag.Count(hi, "operand"), len(st.Args))
 	}
 }
 
@@ -150,7 +151,7 @@ func (d *decoder) src(o *Operand, t simt.Type) simt.Reg {
 	r, bits := d.anySrc(o, t)
 	want := t.Bits()
 	if bits != 0 && bits != want {
-		d.fail(o.Pos, "register %s has %d bits, %s takes %d", o.Name, bits, d.fn.stmt.Name, want)
+		d.fail(o.Pos, "register %s has %s, %s takes %d", o.Name, diag.Count(bits, "bit"), d.fn.stmt.Name, want)
 	}
 	return r
 }
@@ -160,7 +161,7 @@ func (d *decoder) src(o *Operand, t simt.Type) simt.Reg {
 func (d *decoder) wideSrc(o *Operand, t simt.Type) simt.Reg {
 	r, bits := d.anySrc(o, t)
 	if bits != 0 && bits < t.Bits() {
-		d.fail(o.Pos, "register %s has %d bits, %s needs %d", o.Name, bits, d.fn.stmt.Name, t.Bits())
+		d.fail(o.Pos, "register %s has %s, %s needs %d", o.Name, diag.Count(bits, "bit"), d.fn.stmt.Name, t.Bits())
 	}
 	if bits == 1 && t != simt.Pred {
 		d.fail(o.Pos, "%s cannot take the predicate %s", d.fn.stmt.Name, o.Name)
@@ -234,7 +235,7 @@ func (d *decoder) pred(o *Operand) (r simt.Reg, not bool) {
 func (d *decoder) dst(o *Operand, t simt.Type) simt.Reg {
 	r := d.wideDst(o, t)
 	if o.Name != "_" && d.bits[r] != t.Bits() {
-		d.fail(o.Pos, "register %s has %d bits, %s writes %d", o.Name, d.bits[r], d.fn.stmt.Name, t.Bits())
+		d.fail(o.Pos, "register %s has %s, %s writes %d", o.Name, diag.Count(d.bits[r], "bit"), d.fn.stmt.Name, t.Bits())
 	}
 	return r
 }
@@ -253,7 +254,7 @@ func (d *decoder) wideDst(o *Operand, t simt.Type) simt.Reg {
 	}
 	bits := d.bits[r]
 	if bits < t.Bits() || (bits == 1) != (t == simt.Pred) {
-		d.fail(o.Pos, "register %s has %d bits, %s writes %d", o.Name, bits, d.fn.stmt.Name, t.Bits())
+		d.fail(o.Pos, "register %s has %s, %s writes %d", o.Name, diag.Count(bits, "bit"), d.fn.stmt.Name, t.Bits())
 	}
 	return r
 }
@@ -280,7 +281,7 @@ func (d *decoder) addr(o *Operand, space *simt.Space) (base simt.Reg, off int64)
 	}
 	if r, ok := d.lookupReg(o.Name); ok {
 		if n := d.bits[r]; n != 32 && n != 64 {
-			d.fail(o.Pos, "register %s has %d bits: an address has 32 or 64", o.Name, n)
+			d.fail(o.Pos, "register %s has %s: an address has 32 or 64", o.Name, diag.Count(n, "bit"))
 		}
 		if *space == simt.SpaceParam && !d.fn.f.Entry && !strings.Contains(d.fn.stmt.Name, "::entry") {
 			*space = simt.SpaceFrame // a parameter of the function itself, whose address was taken

@@ -3,6 +3,8 @@ package simt
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/tritonc/tritonc/core/diag"
 )
 
 // view is memory that some lanes of an instruction access: lane l at
@@ -202,11 +204,11 @@ func (w *warp) outOfBounds(s *step, lane int, space Space, size int) {
 	}
 	switch space {
 	case SpaceGlobal:
-		w.faultAt(FindBounds, lane, addr, "%s %d bytes of global memory at 0x%x: %s", verb, size, addr, w.cta.run.mem.describe(addr))
+		w.faultAt(FindBounds, lane, addr, "%s %s of global memory at 0x%x: %s", verb, diag.Count(size, "byte"), addr, w.cta.run.mem.describe(addr))
 	case SpaceShared:
-		w.faultAt(FindBounds, lane, addr, "%s %d bytes of shared memory at 0x%x: the block has %d bytes", verb, size, addr, len(w.cta.shared))
+		w.faultAt(FindBounds, lane, addr, "%s %s of shared memory at 0x%x: the block has %s", verb, diag.Count(size, "byte"), addr, diag.Count(len(w.cta.shared), "byte"))
 	default:
-		w.faultAt(FindBounds, lane, addr, "%s %d bytes of %s memory at 0x%x, which lie outside it", verb, size, space, addr)
+		w.faultAt(FindBounds, lane, addr, "%s %s of %s memory at 0x%x, which lie outside it", verb, diag.Count(size, "byte"), space, addr)
 	}
 }
 

@@ -1,6 +1,10 @@
 package simt
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/tritonc/tritonc/core/diag"
+)
 
 // asyncBytes is the most that a lane copies by one cp.async.
 const asyncBytes = 16
@@ -102,7 +106,7 @@ func execCpAsync(w *warp, s *step) {
 				read &^= 1 << l
 			}
 			if int(n[l]) > size {
-				w.faultAt(FindBounds, l, 0, "%s reads %d bytes for a copy of %d", s.in.Text, n[l], size)
+				w.faultAt(FindBounds, l, 0, "%s reads %s for a copy of %d", s.in.Text, diag.Count(n[l], "byte"), size)
 				return
 			}
 			c.data[l] = [asyncBytes]byte{}

@@ -3,6 +3,8 @@ package simt
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/tritonc/tritonc/core/diag"
 )
 
 // Bulk describes a bulk copy between global and shared memory. It happens when
@@ -232,7 +234,7 @@ func (w *warp) tensorRow(s *step, lane int, t *tensorMap, shared int, global uin
 // fillShared writes what a load has in place of elements outside the tensor.
 func (w *warp) fillShared(lane, at, n int, t *tensorMap) bool {
 	if at < 0 || at+n > len(w.cta.shared) {
-		w.faultAt(FindBounds, lane, uint64(at), "writes %d bytes of shared memory at 0x%x: the block has %d bytes", n, at, len(w.cta.shared))
+		w.faultAt(FindBounds, lane, uint64(at), "writes %s of shared memory at 0x%x: the block has %s", diag.Count(n, "byte"), at, diag.Count(len(w.cta.shared), "byte"))
 		return false
 	}
 	w.bulkWrote(at, n)
@@ -268,11 +270,11 @@ func (w *warp) bulkRow(s *step, lane, shared int, global uint64, n int, t Type) 
 	buf := c.run.mem.at(global)
 	off := int(global & windowMask)
 	if buf == nil || buf.freed || off+n > len(buf.Data) {
-		w.faultAt(FindBounds, lane, global, "%s copies %d bytes of global memory at 0x%x: %s", s.in.Text, n, global, c.run.mem.describe(global))
+		w.faultAt(FindBounds, lane, global, "%s copies %s of global memory at 0x%x: %s", s.in.Text, diag.Count(n, "byte"), global, c.run.mem.describe(global))
 		return
 	}
 	if shared < 0 || shared+n > len(c.shared) {
-		w.faultAt(FindBounds, lane, uint64(shared), "%s copies %d bytes of shared memory at 0x%x: the block has %d bytes", s.in.Text, n, shared, len(c.shared))
+		w.faultAt(FindBounds, lane, uint64(shared), "%s copies %s of shared memory at 0x%x: the block has %s", s.in.Text, diag.Count(n, "byte"), shared, diag.Count(len(c.shared), "byte"))
 		return
 	}
 	w.offs[lane] = off

@@ -1,6 +1,10 @@
 package simt
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/tritonc/tritonc/core/diag"
+)
 
 // control executes an instruction that may change the flow of group g, whose
 // lanes m are not held back by the guard. It returns the group's next program
@@ -183,7 +187,7 @@ func (w *warp) indexed(s *step, g *group, m uint64) (int, bool) {
 	for r := m; r != 0; r &= r - 1 {
 		l := bits.TrailingZeros64(r)
 		if int64(idx[l]) >= int64(len(s.in.Targets)) {
-			w.faultAt(FindBranch, l, 0, "branch index %d is beyond the %d targets", idx[l], len(s.in.Targets))
+			w.faultAt(FindBranch, l, 0, "branch index %d is beyond the %s", idx[l], diag.Count(len(s.in.Targets), "target"))
 			return 0, false
 		}
 		if idx[l] == first {

@@ -3,6 +3,8 @@ package simt
 import (
 	"math"
 	"math/bits"
+
+	"github.com/tritonc/tritonc/core/diag"
 )
 
 // numBarriers is how many barriers a CTA has.
@@ -391,13 +393,13 @@ func (w *warp) arriveBarrier(s *step, gs []int) {
 	if s.b >= 0 {
 		count = int(w.u32(s.b)[lane])
 		if count == 0 || count%w.n != 0 {
-			w.faultAt(FindBarrier, lane, 0, "barrier thread count %d is not a positive multiple of the warp's %d lanes", count, w.n)
+			w.faultAt(FindBarrier, lane, 0, "barrier thread count %d is not a positive multiple of the warp's %s", count, diag.Count(w.n, "lane"))
 			return
 		}
 	}
 	b := &c.bars[id]
 	if b.threads > 0 && b.count != count {
-		w.faultAt(FindBarrier, lane, 0, "barrier %d is waited for with %d threads and with %d", id, b.count, count)
+		w.faultAt(FindBarrier, lane, 0, "barrier %d is waited for with %s and with %d", id, diag.Count(b.count, "thread"), count)
 		return
 	}
 	c.stats.barriers++

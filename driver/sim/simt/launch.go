@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/tritonc/tritonc/core/diag"
 )
 
 // Checks chooses what a launch looks for beyond what stops it anyway
@@ -189,19 +191,19 @@ func (l *Loaded) prepare(ctx context.Context, cfg *Config, a Args) (*launch, err
 		threads *= n
 	}
 	if threads > cfg.MaxThreads {
-		return nil, fmt.Errorf("block of %d threads: the device allows %d", threads, cfg.MaxThreads)
+		return nil, fmt.Errorf("block of %s: the device allows %d", diag.Count(threads, "thread"), cfg.MaxThreads)
 	}
 	if f.ReqBlock[0] != 0 && f.ReqBlock != a.Block {
 		return nil, fmt.Errorf("kernel %s requires blocks of %v threads, launched with %v", f.Name, f.ReqBlock, a.Block)
 	}
 	if m := f.MaxBlock; m[0] != 0 && threads > m[0]*m[1]*m[2] {
-		return nil, fmt.Errorf("kernel %s allows blocks of %d threads, launched with %d", f.Name, m[0]*m[1]*m[2], threads)
+		return nil, fmt.Errorf("kernel %s allows blocks of %s, launched with %d", f.Name, diag.Count(m[0]*m[1]*m[2], "thread"), threads)
 	}
 	if a.Shared < 0 || prog.DynShared+a.Shared > cfg.SharedBlock {
-		return nil, fmt.Errorf("kernel %s needs %d bytes of shared memory: the device allows a block %d", f.Name, prog.DynShared+a.Shared, cfg.SharedBlock)
+		return nil, fmt.Errorf("kernel %s needs %s of shared memory: the device allows a block %d", f.Name, diag.Count(prog.DynShared+a.Shared, "byte"), cfg.SharedBlock)
 	}
 	if len(a.Params) != f.ParamBytes {
-		return nil, fmt.Errorf("kernel %s takes %d bytes of parameters, given %d", f.Name, f.ParamBytes, len(a.Params))
+		return nil, fmt.Errorf("kernel %s takes %s of parameters, given %d", f.Name, diag.Count(f.ParamBytes, "byte"), len(a.Params))
 	}
 	r := &launch{
 		cfg: cfg, ctx: ctx, prog: prog, code: l.code, mem: l.mem, params: a.Params, consts: l.consts,

@@ -3,6 +3,8 @@ package simt
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/tritonc/tritonc/core/diag"
 )
 
 // Kinds of OpMbarrier's Imm. The object is eight bytes of shared memory at
@@ -81,7 +83,7 @@ func execMbarrier(w *warp, s *step) {
 			switch in.Imm {
 			case MbarInit:
 				if arg == 0 || arg >= 1<<mbarCountBits {
-					w.faultAt(FindBarrier, l, uint64(at), "an mbarrier cannot expect %d arrivals", arg)
+					w.faultAt(FindBarrier, l, uint64(at), "an mbarrier cannot expect %s", diag.Count(arg, "arrival"))
 					return
 				}
 				o = mbar{count: int(arg), missing: int(arg)}
@@ -136,13 +138,13 @@ func execMbarrier(w *warp, s *step) {
 // with the last of both the phase ends.
 func (w *warp) mbarArrive(lane, at int, o *mbar, n, bytes int) {
 	if o.missing < n || o.count == 0 {
-		w.faultAt(FindBarrier, lane, uint64(at), "more than %d arrivals at the mbarrier at 0x%x in one phase, or it is not initialised", o.count, at)
+		w.faultAt(FindBarrier, lane, uint64(at), "more than %s at the mbarrier at 0x%x in one phase, or it is not initialised", diag.Count(o.count, "arrival"), at)
 		return
 	}
 	o.missing -= n
 	o.bytes += bytes
 	if o.bytes >= 1<<(mbarByteBits-2) || o.bytes < -1<<(mbarByteBits-2) {
-		w.faultAt(FindBarrier, lane, uint64(at), "the mbarrier at 0x%x has %d bytes to come", at, o.bytes)
+		w.faultAt(FindBarrier, lane, uint64(at), "the mbarrier at 0x%x has %s to come", at, diag.Count(o.bytes, "byte"))
 		return
 	}
 	c := w.cta

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"sync"
 	"sync/atomic"
+
+	"github.com/tritonc/tritonc/core/diag"
 )
 
 // Generic addresses are cut into windows of 64 GiB: the window's number tells
@@ -110,10 +112,10 @@ func (m *Memory) Alloc(name string, n int, track bool) (*Buffer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if n < 0 || int64(n) > windowMask {
-		return nil, fmt.Errorf("allocation of %d bytes is out of range", n)
+		return nil, fmt.Errorf("allocation of %s is out of range", diag.Count(n, "byte"))
 	}
 	if m.used+int64(n) > m.limit {
-		return nil, fmt.Errorf("allocation of %d bytes: %d of %d bytes of device memory are in use", n, m.used, m.limit)
+		return nil, fmt.Errorf("allocation of %s: %d of %s of device memory are in use", diag.Count(n, "byte"), m.used, diag.Count(m.limit, "byte"))
 	}
 	m.used += int64(n)
 	b := &Buffer{
@@ -154,13 +156,13 @@ func (m *Memory) at(addr uint64) *Buffer {
 func (m *Memory) describe(addr uint64) string {
 	// A negative offset from a buffer falls into the end of the window before.
 	if next := m.at(addr + 1<<(windowShift-1)); next != nil && next != m.at(addr) && !next.freed {
-		return fmt.Sprintf("%d bytes before buffer %s", next.addr-addr, next.Name)
+		return fmt.Sprintf("%s before buffer %s", diag.Count(next.addr-addr, "byte"), next.Name)
 	}
 	if b := m.at(addr); b != nil {
 		if b.freed {
 			return fmt.Sprintf("in buffer %s, which was freed", b.Name)
 		}
-		return fmt.Sprintf("byte %d of buffer %s, which has %d bytes", addr-b.addr, b.Name, len(b.Data))
+		return fmt.Sprintf("byte %d of buffer %s, which has %s", addr-b.addr, b.Name, diag.Count(len(b.Data), "byte"))
 	}
 	return "in no buffer"
 }

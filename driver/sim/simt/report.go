@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"sort"
 	"strings"
+
+	"github.com/tritonc/tritonc/core/diag"
 )
 
 // FindingKind is what a launch found wrong.
@@ -325,10 +327,10 @@ func (c *cta) deadlock() {
 			}
 			switch g.state {
 			case groupBarrier:
-				fmt.Fprintf(&b, "\n  warp %d lanes 0x%x wait at barrier %d, line %d", w.id, g.mask, g.barrier, in.Line)
+				fmt.Fprintf(&b, "\n  warp %s 0x%x wait at barrier %d, line %d", diag.Count(w.id, "lane"), g.mask, g.barrier, in.Line)
 			case groupSync:
-				fmt.Fprintf(&b, "\n  warp %d lanes 0x%x wait for lanes 0x%x, line %d: %s",
-					w.id, g.mask, g.syncMask&w.live&^g.mask, in.Line, in.Text)
+				fmt.Fprintf(&b, "\n  warp %s 0x%x wait for lanes 0x%x, line %d: %s",
+					diag.Count(w.id, "lane"), g.mask, g.syncMask&w.live&^g.mask, in.Line, in.Text)
 			}
 		}
 	}

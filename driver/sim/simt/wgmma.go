@@ -3,6 +3,8 @@ package simt
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/tritonc/tritonc/core/diag"
 )
 
 // Wgmma is what a warpgroup's dot has beyond Mma: N columns in blocks of
@@ -173,7 +175,7 @@ func (w *warp) fromShared(s *step, f *fragment, t Type, desc uint64, elems, line
 					at = d.at(line, k*t.Bits()/8)
 				}
 				if at+size > len(shared) {
-					w.faultAt(FindBounds, lane, uint64(at), "%s reads shared memory at 0x%x: the block has %d bytes", s.in.Text, at, len(shared))
+					w.faultAt(FindBounds, lane, uint64(at), "%s reads shared memory at 0x%x: the block has %s", s.in.Text, at, diag.Count(len(shared), "byte"))
 					return false
 				}
 				w.offs[lane] = at

@@ -63,8 +63,8 @@ func (s *slice) join(t *slice) bool {
 }
 
 // maxSlice is the most values of a slice. Long straight-line code has a slice of
-// thousands for each of its conversions, and nearly all turn out to need a value in
-// two layouts, or to cost more than the conversion. The largest that paid in 2,111
+// thousands for each of its conversions, and nearly all need a value in two layouts,
+// or cost more than the conversion. The largest that paid in 2,111
 // kernels of 22 repositories had 551.
 const maxSlice = 1024
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -45,7 +46,7 @@ func New(unit dots.MatrixUnit, blocks BlockCopies) *pass.Pass {
 				switch {
 				case s == nil:
 				case s.stages > pass.MaxStages:
-					return pass.OverLimit(loop.Loc(), "what more stages hold does not fit in shared memory", "the loop is scheduled in %d stages; it may have %d", s.stages, pass.MaxStages)
+					return pass.OverLimit(loop.Loc(), "what more stages hold does not fit in shared memory", "the loop is scheduled in %s; it may have %d", diag.Count(s.stages, "stage"), pass.MaxStages)
 				case !s.isExecutable():
 					eraseSchedule(loop)
 					r.Count("impossible", 1)
