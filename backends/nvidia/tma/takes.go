@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
@@ -36,9 +37,9 @@ func (Unit) Refuses(op *ir.Operation, info *axisinfo.Result) string {
 	case !ok:
 		return "TMA has no elements of that type"
 	case rank < 1 || rank > maxRank:
-		return fmt.Sprintf("its blocks have %d dimensions, and TMA takes up to %d", rank, maxRank)
+		return fmt.Sprintf("its blocks have %s, and TMA takes up to %d", diag.Count(rank, "dimension"), maxRank)
 	case block.Shape[rank-1]*size < alignment:
-		return fmt.Sprintf("rows of its blocks have %d bytes, and TMA wants at least %d", block.Shape[rank-1]*size, alignment)
+		return fmt.Sprintf("rows of its blocks have %s, and TMA wants at least %d", diag.Count(block.Shape[rank-1]*size, "byte"), alignment)
 	case made.Padding() == tt.PadNaN && !ir.IsFloat(block.Elem):
 		return "TMA pads integers with zeros only"
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
@@ -103,7 +104,7 @@ func (k *keeping) decide(f *ir.Operation, info *axisinfo.Result, made []decision
 		why = "no loop with a dot copies through a descriptor"
 	case k.sharedMemory > 0:
 		if n := k.unit.SharedMemory(f, info, kept, k.numStages); n > k.sharedMemory {
-			why = fmt.Sprintf("the blocks on the way would take %d bytes of shared memory, and a program may have %d", n, k.sharedMemory)
+			why = fmt.Sprintf("the blocks on the way would take %s of shared memory, and a program may have %d", diag.Count(n, "byte"), k.sharedMemory)
 		}
 	}
 	for i := range made {
