@@ -3,7 +3,6 @@ package pass
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
@@ -112,15 +111,6 @@ func Mentioned(rows []Row) []*Fact {
 		}
 	}
 	return all
-}
-
-// Names lists the names of facts.
-func Names(facts []*Fact) string {
-	names := make([]string, len(facts))
-	for i, f := range facts {
-		names[i] = f.Name
-	}
-	return strings.Join(names, ", ")
 }
 
 // Unmet makes the diagnostic of a module of which who needs a fact that does not hold;
