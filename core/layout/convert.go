@@ -149,14 +149,45 @@ type Staging struct {
 // lanes a of src alone and b of dst alone make such a subspace, together with
 // what no lane reaches.
 func Stage(src, dst Layout, elemBytes int, b Banks) Staging {
+	vec := intersect(src.Columns(Register), dst.Columns(Register))
+	vec = vec[:min(len(vec), log2(max(1, b.VecBytes/elemBytes)))]
+	s := arrange(src, dst, vec, elemBytes, b)
+	s.Vec = min(s.alignment(src), s.alignment(dst))
+	return s
+}
+
+// StageRows computes an arrangement in which the first registers of rows, as many as
+// make n elements, lie side by side. Vec is the number of elements that a thread of
+// other moves at once. It reports false where the threads of other that share a row
+// are not neighbours: those of other rows would conflict with them.
+func StageRows(rows, other Layout, n, elemBytes int, b Banks) (Staging, bool) {
+	row := rows.Columns(Register)[:log2(n)]
+	within := spanOf(row...)
+	if within.rank < len(row) {
+		return Staging{}, false
+	}
+	s := arrange(rows, other, row, elemBytes, b)
+	held := 0
+	for held < len(row) && containsCol(other.Columns(Register), row[held]) {
+		held++
+	}
+	s.Vec = 1 << held
+	s.Vec = s.alignment(other)
+	lanes := other.Columns(Lane)
+	shared := log2(n / s.Vec)
+	return s, len(lanes) >= shared && !slices.ContainsFunc(lanes[:shared], func(c uint64) bool {
+		return c == 0 || !within.contains(c)
+	})
+}
+
+// arrange computes the arrangement of Stage whose vectors are given.
+func arrange(src, dst Layout, vec []uint64, elemBytes int, b Banks) Staging {
 	all := spanOf()
 	for _, h := range hardware[:3] {
 		for _, c := range src.Columns(h) {
 			all.add(c)
 		}
 	}
-	vec := intersect(src.Columns(Register), dst.Columns(Register))
-	vec = vec[:min(len(vec), log2(max(1, b.VecBytes/elemBytes)))]
 	// Narrow elements share a word: lanes that differ within it do not
 	// conflict. The word is filled up with what the lanes of one side reach and
 	// the other has in registers, which it then moves together, before what lanes
@@ -202,12 +233,10 @@ func Stage(src, dst Layout, elemBytes int, b Banks) Staging {
 		}
 	}
 	cols = append(cols, rows...)
-	s := Staging{
+	return Staging{
 		Offset: Layout{ins: []Axis{{Offset, len(cols)}}, outs: src.outs, cols: cols},
 		Vec:    1 << len(vec),
 	}
-	s.Vec = min(s.alignment(src), s.alignment(dst))
-	return s
 }
 
 // alignment is the greatest part of a vector at a multiple of whose size every

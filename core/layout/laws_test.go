@@ -338,6 +338,52 @@ func TestStage(t *testing.T) {
 	}
 }
 
+// Rows of 16 bytes in registers of one side, of which a thread of the other holds a
+// row, or a half or a quarter that its neighbours complete: they lie side by side, and
+// neither side's accesses conflict. Half a row per thread is what loads of a tensor
+// with 16 columns give.
+func TestStageRows(t *testing.T) {
+	r := seeded(t)
+	b := Banks{WordBytes: 4, Words: 32, VecBytes: 16}
+	partial := 0
+	for range lawRuns {
+		bytes := 1 << r.IntN(3)
+		n := b.VecBytes / bytes
+		shape := []int64{int64(8 << r.IntN(3)), int64(n << r.IntN(4))}
+		warps := []int{1, 1}
+		warps[r.IntN(2)] = 4
+		rows := mustLinear(t, &Blocked{SizePerThread: []int{1, n}, ThreadsPerWarp: []int{8, 4}, WarpsPerCTA: warps, Order: []int{1, 0}}, shape...)
+		held := n >> r.IntN(3)
+		lanes := 1 << r.IntN(6)
+		other := mustLinear(t, &Blocked{SizePerThread: []int{1, max(1, held)}, ThreadsPerWarp: []int{32 / lanes, lanes}, WarpsPerCTA: []int{4, 1}, Order: []int{1, 0}}, shape...)
+		s, ok := StageRows(rows, other, n, bytes, b)
+		if !ok {
+			continue
+		}
+		if s.Vec < n {
+			partial++
+		}
+		if !s.Offset.IsInvertible() {
+			t.Fatalf("staging %v is not a bijection", s.Offset)
+		}
+		for i, c := range s.Offsets(rows).Columns(Register)[:log2(n)] {
+			if c != 1<<i {
+				t.Fatalf("element %d of a row is at offset %d", 1<<i, c)
+			}
+		}
+		if k := conflicts(s, other, bytes, b); k != 0 {
+			t.Fatalf("%d-byte elements of %v from\n%v\nto rows of\n%v\nthrough %v (vec %d): %d conflicts", bytes, shape, other, rows, s.Offset, s.Vec, k)
+		}
+		whole := Staging{Offset: s.Offset, Vec: n}
+		if k := conflicts(whole, rows, bytes, b); k != 0 {
+			t.Fatalf("reading rows of\n%v\nthrough %v: %d conflicts", rows, s.Offset, k)
+		}
+	}
+	if partial < lawRuns/20 {
+		t.Errorf("only %d arrangements had parts of rows in a thread", partial)
+	}
+}
+
 // conflicts plays the first access of a warp, one wave after the other: the
 // number of extra passes of the worst bank.
 func conflicts(s Staging, l Layout, elemBytes int, b Banks) int {

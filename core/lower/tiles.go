@@ -146,8 +146,8 @@ func (m *module) stageTiles(p *conversionPlan) {
 }
 
 // stageRows is a staging that side l of a conversion goes through by tiles, and the
-// other side by vectors of at least a row, and the plan of the tiles; nil where
-// there is none, or where vectors are as long without tiles.
+// other side by vectors, and the plan of the tiles; nil where there is none, where side
+// l's vectors are as long without tiles, or where the other side's are longer.
 func (m *module) stageRows(p *conversionPlan, l, other *tensorLayout, in *Tiles) (layout.Staging, *tilePlan) {
 	row := in.Tile.OutSize(layout.TensorDim(1))
 	if p.vec >= row {
@@ -157,9 +157,13 @@ func (m *module) stageRows(p *conversionPlan, l, other *tensorLayout, in *Tiles)
 	if !ok {
 		return layout.Staging{}, nil
 	}
-	s := layout.Stage(view, other.layout, p.elem, m.target.Banks()) // vectors in the rows' order
+	banks := m.target.Banks()
+	s := layout.Stage(view, other.layout, p.elem, banks) // vectors in the rows' order
 	if s.Vec < row {
-		return layout.Staging{}, nil
+		s, ok = layout.StageRows(view, other.layout, row, p.elem, banks)
+		if !ok || s.Vec < max(p.vec, banks.WordBytes/p.elem) {
+			return layout.Staging{}, nil
+		}
 	}
 	t, _ := m.planTiles(&sharedPlan{tensor: l, size: p.elem, offs: s.Offsets(l.layout)}, in)
 	return s, t
