@@ -73,6 +73,7 @@ func (e *emitter) dot(op tt.DotOp) error {
 	for _, in := range ins {
 		var f *fragments
 		if f, err = e.m.match(op.Op, in); err == nil {
+			e.matrix = true
 			return e.matrixProduct(op, in, f)
 		}
 	}

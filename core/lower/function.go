@@ -58,11 +58,7 @@ func (m *module) declare(fn *function) error {
 	params = append(params, llir.PtrIn(globalSpace), llir.PtrIn(globalSpace))
 	fn.llvm = m.llvm.NewFunc(fn.name, !fn.kernel, fn.ret, params...)
 	fn.llvm.AddAttr("nounwind")
-	if fn.kernel {
-		m.target.DefineKernel(fn.llvm, Kernel{
-			Threads: m.warps * m.lanes, Shared: m.alloc.Size(), MaxRegs: m.maxRegs, NumCTAs: 1,
-		})
-	} else {
+	if !fn.kernel {
 		fn.llvm.AddAttr("noinline")
 	}
 	return nil
@@ -109,6 +105,8 @@ type emitter struct {
 	kept    map[llir.Value]keptMask
 	// unrolling is how many loops are being unrolled around what is lowered.
 	unrolling int
+	// matrix: a dot goes by matrix instructions.
+	matrix bool
 	// exit is where the region ends that is being lowered; nil in the function's
 	// own body.
 	exit *regionExit
@@ -149,7 +147,15 @@ func (m *module) lowerFunc(fn *function) error {
 		e.smem = e.f.Param(next)
 	}
 	e.tid = m.target.ThreadID(e.b, m.warps*m.lanes)
-	return e.body(region, entry)
+	if err := e.body(region, entry); err != nil || !fn.kernel {
+		return err
+	}
+	k := Kernel{Threads: m.warps * m.lanes, Shared: m.alloc.Size(), MaxRegs: m.maxRegs, NumCTAs: 1, Matrix: e.matrix}
+	if r, ok := fn.llvm.Registers(); ok {
+		k.Registers = &r
+	}
+	m.target.DefineKernel(fn.llvm, k)
+	return nil
 }
 
 // handler lowers one operation.

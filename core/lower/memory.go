@@ -189,7 +189,9 @@ func (e *emitter) loadGroup(a Access, ptr, mask llir.Value, others []llir.Value,
 	a.Mask, a.Count = mask, vec
 	a.Ptr, a.Offset = llir.SplitPtr(ptr)
 	e.b.CountLoad()
-	return e.m.caps.Memory.LoadGlobal(e.b, &a)
+	vals, err := e.m.caps.Memory.LoadGlobal(e.b, &a)
+	e.b.MarkLoaded(vals)
+	return vals, err
 }
 
 // notLoaded is what a load gives under a mask that is always false.

@@ -18,7 +18,7 @@ type Target interface {
 	Banks() layout.Banks
 
 	// DefineKernel sets calling convention and attributes of an entry function.
-	// Called once per kernel, before its body is built.
+	// Called once per kernel, after its body is built.
 	DefineKernel(f *llir.Func, k Kernel)
 	// ThreadID is the index of the thread in its program, an i32 of which the
 	// Func knows the zero bits. Called at the start of each function.
@@ -175,6 +175,10 @@ type Kernel struct {
 	Shared  int // bytes of shared memory of one program
 	MaxRegs int // registers a thread may use; 0: no limit
 	NumCTAs int // programs of one cluster
+	// Registers is an estimate of what the kernel keeps in registers; nil if it is
+	// too large to tell.
+	Registers *llir.Registers
+	Matrix    bool // it has dots by matrix instructions
 }
 
 // Access is one wide memory access of a thread.

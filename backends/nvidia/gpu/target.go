@@ -45,36 +45,17 @@ func (*Target) Banks() layout.Banks { return layout.Banks{WordBytes: 4, Words: 3
 const ptxKernel = 71
 
 // DefineKernel marks an entry function and bounds its launch.
-//
-// ptxas spends few registers where that lets more blocks onto a multiprocessor,
-// and then loads a dot's operands just before they are used. It cannot know
-// how much shared memory a launch asks for, and so whether those blocks fit;
-// asked for one block, it stops saving.
 func (t *Target) DefineKernel(f *llir.Func, k lower.Kernel) {
 	f.SetCallingConv(ptxKernel)
 	f.AddAttr(llir.StringAttr("nvvm.reqntid", strconv.Itoa(k.Threads)))
-	switch {
-	case k.MaxRegs > 0:
+	if k.MaxRegs > 0 {
 		f.AddAttr(llir.StringAttr("nvvm.maxnreg", strconv.Itoa(k.MaxRegs)))
-	case t.sharedLimits(k):
-		f.AddAttr(llir.StringAttr("nvvm.minctasm", "1"))
+	} else if n := t.blocks(k); n > 0 {
+		f.AddAttr(llir.StringAttr("nvvm.minctasm", strconv.Itoa(n)))
 	}
 	if k.NumCTAs > 1 {
 		f.AddAttr(llir.StringAttr("nvvm.cluster_dim", strconv.Itoa(k.NumCTAs)))
 	}
-}
-
-// blockReserve is the shared memory that the driver takes of each block.
-const blockReserve = 1 << 10
-
-// sharedLimits: shared memory alone keeps half a multiprocessor's threads, or
-// more, from being there.
-func (t *Target) sharedLimits(k lower.Kernel) bool {
-	if k.Shared == 0 || t.Shared == 0 {
-		return false
-	}
-	blocks := t.Shared / (k.Shared + blockReserve)
-	return 2*blocks*k.Threads <= t.Threads
 }
 
 func sreg(b *llir.Builder, name string) llir.Value {

@@ -68,7 +68,7 @@ func TestConvertTiles(t *testing.T) {
 	t.Logf("%d conversions loaded tiles", tiles)
 }
 
-// TestConvertHalfRows: operands of 16 columns, loaded by eight bytes a thread, come out
+// TestConvertHalfRows: operands of 16 columns, loaded by eight bytes per thread, come out
 // of shared memory by ldmatrix, and go there by whole vectors: attention with a head of
 // 16 waits for 64 accesses a step otherwise.
 func TestConvertHalfRows(t *testing.T) {

@@ -1,0 +1,109 @@
+package gpu
+
+import "github.com/tritonc/tritonc/core/lower"
+
+// ptxas spends few registers where that lets more blocks onto a multiprocessor. It
+// then waits for a load before it issues the next one, and loads the operands of a dot
+// just before they are used. Asked for a number of blocks (.minnctapersm), it spends
+// all registers that so many blocks leave to a thread.
+
+// What a multiprocessor and a thread have, on all compute capabilities since 8.0.
+const (
+	fileRegisters   = 1 << 16
+	threadRegisters = 255
+)
+
+// blockReserve is the shared memory that the driver takes of each block.
+const blockReserve = 1 << 10
+
+// stepRegisters are the registers that a step of a loop of dots takes beside what
+// lives through the loop: operands of a few instructions, and loads in flight.
+const stepRegisters = 40
+
+// leastBlocks is how many blocks a multiprocessor should hold so that some compute
+// while others wait at a barrier. mostStaged is how many of those it is asked to hold
+// whose loops stage operands ahead, and so wait less.
+const (
+	leastBlocks = 4
+	mostStaged  = 3
+)
+
+// mostTruths is how many truth values a thread has registers for.
+const mostTruths = 7
+
+// blocks is how many blocks of a kernel a multiprocessor shall hold, at least; 0
+// leaves that to ptxas.
+func (t *Target) blocks(k lower.Kernel) int {
+	if n := t.sharedBlocks(k); n >= 0 {
+		return stagedBlocks(k, n)
+	}
+	if k.Registers == nil || t.Threads == 0 {
+		return 0
+	}
+	if k.Matrix && k.Registers.Loop > 0 {
+		return t.dotBlocks(k)
+	}
+	return t.loadBlocks(k)
+}
+
+// sharedBlocks is how many blocks shared memory leaves room for, where it alone keeps
+// half of a multiprocessor's threads, or more, from being there; else -1. ptxas
+// cannot know how much shared memory a launch asks for.
+func (t *Target) sharedBlocks(k lower.Kernel) int {
+	if k.Shared == 0 || t.Shared == 0 {
+		return -1
+	}
+	n := t.Shared / (k.Shared + blockReserve)
+	if 2*n*k.Threads > t.Threads {
+		return -1
+	}
+	return n
+}
+
+// perThread is how many registers n threads leave to each.
+func perThread(n int) int { return fileRegisters / n &^ 7 }
+
+// stagedBlocks is how many of at most n blocks a kernel that takes much shared memory
+// shall have on a multiprocessor: one, or for a loop of dots up to mostStaged, as
+// registers allow.
+func stagedBlocks(k lower.Kernel, n int) int {
+	if !k.Matrix || k.Registers == nil || k.Registers.Loop == 0 {
+		return 1
+	}
+	for n = min(n, mostStaged); n > 1; n-- {
+		if limit := perThread(n * k.Threads); limit <= threadRegisters && limit >= k.Registers.Loop+stepRegisters {
+			return n
+		}
+	}
+	return 1
+}
+
+// dotBlocks asks for a quarter of the threads that a multiprocessor holds, where
+// what lives through the loop and one step fit, unless half of the threads could be
+// there with little to save: ptxas finds that itself.
+func (t *Target) dotBlocks(k lower.Kernel) int {
+	threads, loop := t.Threads/4, k.Registers.Loop
+	n := threads / k.Threads
+	if n < leastBlocks || perThread(threads) < loop+stepRegisters || perThread(2*threads) >= loop+stepRegisters/2 {
+		return 0
+	}
+	return n
+}
+
+// loadBlocks asks for half of the threads that a multiprocessor holds, or a quarter,
+// where the loads that can be in flight together fill half of the registers that all
+// threads leave to each, or more, what lives beside them needs the rest, and all that
+// lives at once fits. Fewer threads with more loads in flight keep the memory as busy,
+// and a launch that does not fill the GPU waits once instead of twice.
+func (t *Target) loadBlocks(k lower.Kernel) int {
+	r, full := k.Registers, perThread(t.Threads)
+	if r.Loads.Live <= full || r.Loads.Loaded < full/2 || r.Loads.Truths > mostTruths {
+		return 0
+	}
+	for _, threads := range [...]int{t.Threads / 2, t.Threads / 4} {
+		if n := threads / k.Threads; n >= leastBlocks && r.Peak <= perThread(threads)*9/10 {
+			return n
+		}
+	}
+	return 0
+}

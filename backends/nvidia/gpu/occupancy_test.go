@@ -1,0 +1,49 @@
+package gpu
+
+import (
+	"testing"
+
+	"github.com/tritonc/tritonc/core/llir"
+	"github.com/tritonc/tritonc/core/lower"
+)
+
+// TestBlocks: how many blocks ptxas is asked for. The numbers of registers are those
+// of kernels that were timed on an H200.
+func TestBlocks(t *testing.T) {
+	hopper := &Target{CC: 90, Shared: 228 << 10, Threads: 2048}
+	loads := func(peak, live, loaded, truths int) *llir.Registers {
+		return &llir.Registers{Peak: peak, Loads: llir.LoadGroup{Live: live, Loaded: loaded, Truths: truths}}
+	}
+	for _, c := range []struct {
+		name   string
+		target *Target
+		kernel lower.Kernel
+		want   int
+	}{
+		{"the maximum of four rows in eight warps", hopper, lower.Kernel{Threads: 256, Shared: 128, Registers: loads(44, 44, 16, 4)}, 4},
+		{"in four warps", hopper, lower.Kernel{Threads: 128, Registers: loads(83, 81, 32, 4)}, 4},
+		{"few loads", hopper, lower.Kernel{Threads: 128, Registers: loads(45, 45, 4, 2)}, 0},
+		{"loads that fit beside all threads", hopper, lower.Kernel{Threads: 128, Registers: loads(32, 32, 16, 2)}, 0},
+		{"more masks than predicates", hopper, lower.Kernel{Threads: 128, Registers: loads(54, 50, 16, 17)}, 0},
+		{"the greatest eight of 128 numbers of 64 bits", hopper, lower.Kernel{Threads: 128, Shared: 2 << 10, Registers: loads(72, 48, 16, 2)}, 4},
+		{"too much lives at once", hopper, lower.Kernel{Threads: 128, Registers: loads(130, 120, 40, 0)}, 0},
+		{"two blocks alone would be left", hopper, lower.Kernel{Threads: 512, Registers: loads(55, 51, 24, 1)}, 0},
+		{"a kernel too large to tell", hopper, lower.Kernel{Threads: 128}, 0},
+		{"an unknown multiprocessor", &Target{CC: 90}, lower.Kernel{Threads: 128, Registers: loads(45, 45, 16, 2)}, 0},
+		{"1,536 threads", &Target{CC: 86, Shared: 100 << 10, Threads: 1536}, lower.Kernel{Threads: 128, Registers: loads(48, 47, 24, 2)}, 6},
+
+		{"backward of keys, head of 128", hopper, lower.Kernel{Threads: 128, Shared: 34 << 10, Matrix: true, Registers: &llir.Registers{Peak: 233, Loop: 123}}, 3},
+		{"forward, head of 128", hopper, lower.Kernel{Threads: 128, Shared: 64 << 10, Matrix: true, Registers: &llir.Registers{Peak: 310, Loop: 149}}, 1},
+		{"eight warps", hopper, lower.Kernel{Threads: 256, Shared: 64 << 10, Matrix: true, Registers: &llir.Registers{Peak: 209, Loop: 113}}, 1},
+		{"one block has room", hopper, lower.Kernel{Threads: 128, Shared: 144 << 10, Matrix: true, Registers: &llir.Registers{Peak: 160, Loop: 60}}, 1},
+		{"dots without matrix instructions", hopper, lower.Kernel{Threads: 128, Shared: 36 << 10, Registers: &llir.Registers{Peak: 400, Loop: 80}}, 1},
+
+		{"backward of keys, head of 64", hopper, lower.Kernel{Threads: 128, Shared: 18 << 10, Matrix: true, Registers: &llir.Registers{Peak: 140, Loop: 74}}, 4},
+		{"of queries", hopper, lower.Kernel{Threads: 128, Shared: 8 << 10, Matrix: true, Registers: &llir.Registers{Peak: 142, Loop: 118}}, 0},
+		{"of queries, head of 16", hopper, lower.Kernel{Threads: 128, Shared: 3 << 10, Matrix: true, Registers: &llir.Registers{Peak: 76, Loop: 41}}, 0},
+	} {
+		if n := c.target.blocks(c.kernel); n != c.want {
+			t.Errorf("%s: %d blocks, want %d", c.name, n, c.want)
+		}
+	}
+}
