@@ -24,9 +24,9 @@ says that the value is a multiple of 16, ":1" that it is 1. A literal (1024, 0.5
 True, None, 'ieee', tl.float16, a tuple) is the value of a tl.constexpr.
 
 An autotuned kernel has constants that its configurations give: --config takes
-the number of one, or all; with a single configuration no flag is needed. Where the kernel's decorator cannot be evaluated,
---configs FILE says what it would be, as JSON; names that are not parameters of
-the kernel are options:
+the number of one, or all; with a single configuration no flag is needed. Where
+the kernel's decorator cannot be evaluated, --configs FILE says what it would be,
+as JSON; names that are not parameters of the kernel are options:
 
     [{"kwargs": {"BLOCK": 128}, "num_warps": 4, "maxnreg": null},
      {"BLOCK": 256, "num_warps": 8}]

@@ -315,7 +315,7 @@ func chooseMul24(in *Inst) (execFunc, Class) {
 	}
 	return lanes3(func(a, b, c uint32) uint32 {
 		if sat {
-			return uint32(clamp32(int64(int32(mul(a, b)))+int64(int32(c))))
+			return uint32(clamp32(int64(int32(mul(a, b))) + int64(int32(c))))
 		}
 		return mul(a, b) + c
 	})
