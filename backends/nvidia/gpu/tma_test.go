@@ -356,7 +356,7 @@ func TestTMARefused(t *testing.T) {
 		"before 9.0":        {80, "ttng.fence_async_shared {bCluster = false} loc(\"k.py\":7:11)", "ttng.fence_async_shared: the target has no such instruction: compute capability 9.0 brought it"},
 		"other arrangement": {90, store(plain, "%n, %n"), "ttng.async_tma_copy_local_to_global: a buffer arranged as swizzled_shared"},
 		"columns":           {90, store(turn, "%n, %n"), "the buffer is transposed"},
-		"coordinates":       {90, "%e = ttng.reinterpret_tensor_descriptor %p : !tt.ptr<i8> to !tt.tensordesc<" + flat + ">\n" + narrow, "1 coordinates for a buffer of 2 dimensions"},
+		"coordinates":       {90, "%e = ttng.reinterpret_tensor_descriptor %p : !tt.ptr<i8> to !tt.tensordesc<" + flat + ">\n" + narrow, "1 coordinate for a buffer of 2 dimensions"},
 		"cluster":           {90, "ttng.fence_async_shared {bCluster = true} loc(\"k.py\":7:11)", "fences of a whole cluster are not lowered"},
 		"not lowered":       {90, "ttng.cluster_wait loc(\"k.py\":7:11)", "ttng.cluster_wait: this operation cannot be lowered for this target"},
 	} {

@@ -276,6 +276,24 @@ func (g *gen) check(st syntax.Stmt, c *carried, left []variable) {
 	}
 }
 
+// warnEndless warns of constant bounds whose last step passes the end of the
+// variable's type t: the variable wraps, and scf.for, which compares it with the
+// bound, goes on.
+func (g *gen) warnEndless(r *rng, t *lang.DType) {
+	start, ok1 := eval.AsInt(r.start)
+	end, ok2 := eval.AsInt(r.end)
+	step, ok3 := eval.AsInt(r.step)
+	if !ok1 || !ok2 || !ok3 || start >= end || t.IsUnsigned() {
+		return
+	}
+	greatest := int64(1)<<(t.Bits()-1) - 1
+	// last is the final value that Python's range has; end - start may need 64 bits
+	last := start + int64((uint64(end-start)-1)/uint64(step)*uint64(step))
+	if last > greatest-step {
+		g.u.WarnHelp("take another bound, or a variable of more bits", "the loop does not end: after %d its variable of %d bits wraps", last, t.Bits())
+	}
+}
+
 // forLoop compiles a counted loop to scf.for.
 func (g *gen) forLoop(st *syntax.For, r *rng) {
 	u := g.u
@@ -296,6 +314,7 @@ func (g *gen) forLoop(st *syntax.For, r *rng) {
 	e := u.e
 	lo, hi, step := e.ToTensor(r.start), e.ToTensor(r.end), e.ToTensor(r.step)
 	ivType := lang.LoopType(lo, hi, step, errLoopBounds)
+	g.warnEndless(r, ivType)
 	lo, hi, step = e.Cast(lo, ivType), e.Cast(hi, ivType), e.Cast(step, ivType)
 	// after the loop the variable is there, but of no particular value
 	g.define(target.ID, &lang.Tensor{V: g.undefined(lo.V.Type(), target.ID, target.Loc()), T: ivType})
