@@ -252,7 +252,7 @@ func TestFindings(t *testing.T) {
 				cp.async.bulk.wait_group.read 1; bar.sync 0; setp.lt.u32 %p2, %r2, 32; @%p2 st.shared.b32 [%r6], %r1;`,
 		},
 		{
-			name: "too many arrivals", kind: simt.FindBarrier, want: "more than 1 arrivals", block: 32, shared: 512,
+			name: "too many arrivals", kind: simt.FindBarrier, want: "more than 1 arrival", block: 32, shared: 512,
 			body: `setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 1; @%p1 mbarrier.expect_tx.shared.b64 [smem+256], 8;
 				@%p1 mbarrier.arrive.shared.b64 %rd3, [smem+256], 1; @%p1 mbarrier.arrive.shared.b64 %rd3, [smem+256], 1;`,
 		},

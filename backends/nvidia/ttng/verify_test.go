@@ -117,7 +117,7 @@ var cases = []struct{ body, want string }{
 	{`"ttng.warp_group_dot_wait"() {pendings = 0 : i32} : () -> ()`, "expected to be waiting on at least one dependency"},
 	{"%0 = ttng.warp_group_dot_wait %r {pendings = -1 : i32} : <r>", "pendings must be greater than or equal to 0"},
 	{`%0 = "ttng.warp_group_dot_wait"(%r) {pendings = 0 : i32} : (<r>) -> <m>`, "types of input #0 and output #0 differ"},
-	{`%0:2 = "ttng.warp_group_dot_wait"(%r) {pendings = 0 : i32} : (<r>) -> (<r>, <r>)`, "has 1 inputs, but 2 outputs"},
+	{`%0:2 = "ttng.warp_group_dot_wait"(%r) {pendings = 0 : i32} : (<r>) -> (<r>, <r>)`, "has 1 input, but 2 outputs"},
 
 	{"ttng.tc_gen5_mma %big, %m, %acc, %c, %c : <big>, <m>, <acc>", ""},
 	{"ttng.tc_gen5_mma %big, %m, %acc, %c, %c, %bar[%c] {is_async} : <big>, <m>, <acc>, <bar>", ""},

@@ -290,7 +290,7 @@ func (g *gen) warnEndless(r *rng, t *lang.DType) {
 	// last is the final value that Python's range has; end - start may need 64 bits
 	last := start + int64((uint64(end-start)-1)/uint64(step)*uint64(step))
 	if last > greatest-step {
-		g.u.WarnHelp("take another bound, or a variable of more bits", "the loop does not end: after %d its variable of %d bits wraps", last, t.Bits())
+		g.u.WarnHelp("take another bound, or a variable of more bits", "the loop does not end: after %d its variable, of type %s, wraps", last, t)
 	}
 }
 

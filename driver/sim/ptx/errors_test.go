@@ -59,7 +59,7 @@ func TestErrors(t *testing.T) {
 		{kernel("ld.global.b32 %r1, [loc];"), "7:20: error: loc is in local memory, ld.global.b32 accesses global"},
 		{kernel("ld.global.v4.b32 {%r1, %r2}, [%rd1];"), "7:18: error: ld.global.v4.b32 takes 4 registers here, given 2"},
 		{kernel("ld.global.b32 %h1, [%rd1];"), "7:15: error: register %h1 has 16 bits, ld.global.b32 writes 32"},
-		{kernel("st.global.b32 [%p1], %r1;"), "7:15: error: register %p1 has 1 bits: an address has 32 or 64"},
+		{kernel("st.global.b32 [%p1], %r1;"), "7:15: error: register %p1 has 1 bit: an address has 32 or 64"},
 		{kernel("mov.b64 {%r1, %r2, %r3}, %rd1;"), "7:9: error: mov.b64 cannot split its operand in 3 parts"},
 		{kernel("setp.lt.and.s32 %p1, %r1, %r2;"), "setp.lt.and.s32 takes 4 operands, given 3"},
 		{kernel("setp.ltu.s32 %p1, %r1, %r2;"), "this comparison is for floating-point types"},
