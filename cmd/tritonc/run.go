@@ -390,7 +390,7 @@ func (r *runner) run(ctx context.Context, dev driver.Device, kernel *launch.Kern
 	}
 	blocks := "1 block"
 	if n := r.grid[0] * r.grid[1] * r.grid[2]; n != 1 {
-		blocks = fmt.Sprintf("%s", diag.Count(n, "block"))
+		blocks = diag.Count(n, "block")
 	}
 	fmt.Fprintf(r.out, "%s ran on the %s: %s%s\n", kernel.Compiled.Name, p.Name, blocks, took)
 	if err := r.compare(); err != nil {

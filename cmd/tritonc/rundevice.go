@@ -104,7 +104,7 @@ func (p *place) take(ctx context.Context, f *runFlags, d *remote.Driver, number 
 		return err
 	}
 	if number >= len(facts.Devices) {
-		count := fmt.Sprintf("%s", diag.Count(len(facts.Devices), "device"))
+		count := diag.Count(len(facts.Devices), "device")
 		if len(facts.Devices) == 1 {
 			count = "1 device"
 		}
