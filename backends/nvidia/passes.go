@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/backends/nvidia/mma"
 	"github.com/tritonc/tritonc/backends/nvidia/tma"
 	"github.com/tritonc/tritonc/core/pass"
@@ -174,8 +175,7 @@ func prefetchSettings(o options) []pass.Setting {
 
 // registerSettings let loops keep operands where a thread's registers hold them.
 func registerSettings(o options) []pass.Setting {
-	const all, most = 1 << 16, 255 // of a multiprocessor, of a thread
-	n := min(all/(o.NumWarps*warpSize), most)
+	n := min(gpu.FileRegisters/(o.NumWarps*warpSize), gpu.ThreadRegisters)
 	if o.MaxNReg != nil {
 		n = min(n, *o.MaxNReg)
 	}

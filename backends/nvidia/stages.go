@@ -7,6 +7,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
@@ -58,14 +59,11 @@ func (j *job) makeTTGIR(c *backend.Compilation) error {
 	return c.RunPasses(ttgirRows(j.early, j.opts), c.Plan.Facts)
 }
 
-// warpSpecializeAttr marks loops that shall be split over groups of warps.
-const warpSpecializeAttr = "tt.warp_specialize"
-
 // warnOfWarpSpecialization tells of loops that ask for what is not done yet.
 func warnOfWarpSpecialization(c *backend.Compilation) {
 	told := map[string]bool{} // inlined twice, it is one loop
 	ir.Walk(c.Module, func(op *ir.Operation) ir.WalkResult {
-		if op.Attr(warpSpecializeAttr) == nil || !op.Is(scf.For) {
+		if op.Attr(tt.WarpSpecializeAttr) == nil || !op.Is(scf.For) {
 			return ir.Advance
 		}
 		d := sdk.Diagnostic{

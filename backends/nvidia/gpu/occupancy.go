@@ -7,10 +7,11 @@ import "github.com/tritonc/tritonc/core/lower"
 // just before they are used. Asked for a number of blocks (.minnctapersm), it spends
 // all registers that so many blocks leave to a thread.
 
-// What a multiprocessor and a thread have, on all compute capabilities since 8.0.
+// The registers that a multiprocessor has, and the most that a thread may have, on all
+// compute capabilities since 8.0.
 const (
-	fileRegisters   = 1 << 16
-	threadRegisters = 255
+	FileRegisters   = 1 << 16
+	ThreadRegisters = 255
 )
 
 // blockReserve is the shared memory that the driver takes of each block.
@@ -61,7 +62,7 @@ func (t *Target) sharedBlocks(k lower.Kernel) int {
 }
 
 // perThread is how many registers n threads leave to each.
-func perThread(n int) int { return fileRegisters / n &^ 7 }
+func perThread(n int) int { return FileRegisters / n &^ 7 }
 
 // stagedBlocks is how many of at most n blocks a kernel that takes much shared memory
 // shall have on a multiprocessor: one, or for a loop of dots up to mostStaged, as
@@ -71,7 +72,7 @@ func stagedBlocks(k lower.Kernel, n int) int {
 		return 1
 	}
 	for n = min(n, mostStaged); n > 1; n-- {
-		if limit := perThread(n * k.Threads); limit <= threadRegisters && limit >= k.Registers.Loop+stepRegisters {
+		if limit := perThread(n * k.Threads); limit <= ThreadRegisters && limit >= k.Registers.Loop+stepRegisters {
 			return n
 		}
 	}

@@ -12,9 +12,6 @@ import (
 // barrierBytes is the size of an mbarrier in an array of them.
 const barrierBytes = 8
 
-// flattenAttr on a loop asks for it to be fused with the one inside.
-const flattenAttr = "tt.flatten"
-
 // SharedMemory implements ttir.CopyUnit. It adds up, where most is alive at once,
 // what the passes will make of f:
 //
@@ -137,7 +134,7 @@ func (e *estimate) store(op *ir.Operation, numStages int) {
 			life.first = e.number[d].last
 		}
 		e.hold(life, bytes)
-		if outer := op.ParentOf(scf.For); outer != nil && outer.HasAttr(flattenAttr) {
+		if outer := op.ParentOf(scf.For); outer != nil && outer.HasAttr(tt.FlattenAttr) {
 			// Fused with the loop inside, it has a second form for the case that this
 			// has no iterations. What that stores is a constant, for which the buffer
 			// is filled at the start.

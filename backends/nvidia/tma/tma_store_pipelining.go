@@ -9,9 +9,6 @@ import (
 	"github.com/tritonc/tritonc/core/transform/facts"
 )
 
-// numStagesAttr on a loop is how many iterations the user wants in flight.
-const numStagesAttr = "tt.num_stages"
-
 // PipelineStores lets the stores through descriptors of a loop go on while the
 // loop does: each goes through a buffer that is made before the loop, and waits
 // before it fills the buffer, no later, until the store before has read it.
@@ -57,7 +54,7 @@ var PipelineStores = &pass.Pass{
 
 // overlapsStores reports whether the stores of loop go on while it does.
 func overlapsStores(loop *ir.Operation, numStages int) bool {
-	if own, ok := loop.IntAttr(numStagesAttr); ok {
+	if own, ok := loop.IntAttr(tt.NumStagesAttr); ok {
 		return own > 1
 	}
 	return numStages > 1

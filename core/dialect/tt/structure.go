@@ -12,6 +12,28 @@ const (
 	NoInlineAttr = "noinline"
 	// NumStagesAttr on a loop is how many of its iterations the user wants in flight.
 	NumStagesAttr = "tt.num_stages"
+	// UnrollFactorAttr on a loop is how often the user wants its body repeated.
+	UnrollFactorAttr = "tt.loop_unroll_factor"
+	// FlattenAttr on a loop asks for it to be fused with the one inside.
+	FlattenAttr = "tt.flatten"
+	// WarpSpecializeAttr marks loops that shall be split over groups of warps.
+	WarpSpecializeAttr = "tt.warp_specialize"
+)
+
+// Attributes that carry decisions of the pipeliner from pass to pass. They are gone
+// after tritongpu-pipeline.
+const (
+	// LatencyAttr on an operation is how many iterations of its loop ahead of its
+	// first use it is to be started.
+	LatencyAttr = "tt.latency"
+	// StageAttr on an operation of a loop is by how many iterations it is delayed
+	// against operations of stage 0.
+	StageAttr = "loop.stage"
+	// ClusterAttr orders the operations of one iteration of the pipelined loop:
+	// lower clusters come first.
+	ClusterAttr = "loop.cluster"
+	// MaxStageAttr on a loop is its greatest stage.
+	MaxStageAttr = "tt.scheduled_max_stage"
 )
 
 // Functions and calls.

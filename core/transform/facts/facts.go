@@ -136,20 +136,13 @@ var NoDescriptors = &pass.Fact{
 	}),
 }
 
-// Attributes of the schedule of a loop, which package pipeline documents.
-const (
-	stageAttr    = "loop.stage"
-	clusterAttr  = "loop.cluster"
-	maxStageAttr = "tt.scheduled_max_stage"
-)
-
 // NoSchedule holds where no loop waits to be pipelined.
 var NoSchedule = &pass.Fact{
 	Name: "no-schedule", Doc: "a module in which no loop has a schedule",
 	Help: "tritongpu-pipeline carries schedules out and takes their attributes",
 	Broken: FirstOp(func(op *ir.Operation) string {
-		if op.Is(scf.For) && op.HasAttr(maxStageAttr) {
-			return "scf.for has the attribute " + maxStageAttr
+		if op.Is(scf.For) && op.HasAttr(tt.MaxStageAttr) {
+			return "scf.for has the attribute " + tt.MaxStageAttr
 		}
 		return ""
 	}),
@@ -161,10 +154,10 @@ var Scheduled = &pass.Fact{
 	Help: scheduleHelp, From: []*pass.Fact{NoSchedule}, Fragile: true,
 	Broken: FirstOp(func(op *ir.Operation) string {
 		loop := op.Parent()
-		if loop == nil || !loop.Is(scf.For) || !loop.HasAttr(maxStageAttr) || op.IsTerminator() || op.Def().Has(ir.ConstantLike) {
+		if loop == nil || !loop.Is(scf.For) || !loop.HasAttr(tt.MaxStageAttr) || op.IsTerminator() || op.Def().Has(ir.ConstantLike) {
 			return ""
 		}
-		if !op.HasAttr(stageAttr) || !op.HasAttr(clusterAttr) {
+		if !op.HasAttr(tt.StageAttr) || !op.HasAttr(tt.ClusterAttr) {
 			return op.Name() + " has none"
 		}
 		return ""

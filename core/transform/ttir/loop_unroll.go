@@ -9,9 +9,6 @@ import (
 	"github.com/tritonc/tritonc/core/pass"
 )
 
-// UnrollFactor is the attribute by which the source asks for unrolling.
-const UnrollFactor = "tt.loop_unroll_factor"
-
 // LoopUnroll repeats the body of a loop that asks for it. The iterations left
 // over run in a second loop, which is not pipelined.
 var LoopUnroll = &pass.Pass{
@@ -22,7 +19,7 @@ var LoopUnroll = &pass.Pass{
 		var err error
 		made := 0
 		ir.WalkPost(r.Module, func(op *ir.Operation) {
-			n, ok := op.IntAttr(UnrollFactor)
+			n, ok := op.IntAttr(tt.UnrollFactorAttr)
 			if !ok || !op.Is(scf.For) || n <= 1 || err != nil {
 				return
 			}
@@ -33,7 +30,7 @@ var LoopUnroll = &pass.Pass{
 				return
 			}
 			made += int(n) * size
-			op.SetAttr(UnrollFactor, nil)
+			op.SetAttr(tt.UnrollFactorAttr, nil)
 			unroll(op, n)
 			r.Count("unrolled", 1)
 		})

@@ -3,14 +3,12 @@ package loops
 import (
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ub"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 )
-
-// flattenAttr marks a loop that the user wants joined with the loop in it.
-const flattenAttr = "tt.flatten"
 
 // FuseNestedLoops takes pure operations out of counted loops that do not change
 // in them, and makes one loop of an outer loop marked tt.flatten and the one
@@ -36,11 +34,11 @@ var FuseNestedLoops = &pass.Pass{
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())
 		for _, loop := range forloop.All(r.Module) {
-			if p := loop.Parent(); p != nil && p.Is(scf.For) && p.HasAttr(flattenAttr) {
+			if p := loop.Parent(); p != nil && p.Is(scf.For) && p.HasAttr(tt.FlattenAttr) {
 				continue // together with the loop around it
 			}
 			r.Count("hoisted", hoistPure(loop))
-			if !loop.HasAttr(flattenAttr) {
+			if !loop.HasAttr(tt.FlattenAttr) {
 				continue
 			}
 			// What the outer loop would take over from the inner one, the fused
@@ -63,7 +61,7 @@ var FuseNestedLoops = &pass.Pass{
 
 // fusable is the loop that outer is to be joined with, or nil.
 func fusable(outer *ir.Operation) *ir.Operation {
-	if !outer.HasAttr(flattenAttr) {
+	if !outer.HasAttr(tt.FlattenAttr) {
 		return nil
 	}
 	var inner *ir.Operation
@@ -218,7 +216,7 @@ func (f *fusion) fused(length *ir.Value) []*ir.Value {
 	}
 	attrs := make([]ir.NamedAttr, 0, len(outer.Attrs()))
 	for _, a := range outer.Attrs() {
-		if a.Name != flattenAttr {
+		if a.Name != tt.FlattenAttr {
 			attrs = append(attrs, a)
 		}
 	}

@@ -59,7 +59,7 @@ func NewAssignLatencies(unit dots.MatrixUnit) *pass.Pass {
 				}
 				early := EarlyLoads(unit, info, loop, r.Int("num-stages"))
 				for _, e := range early {
-					e.Load.SetAttr(latencyAttr, c.I32Attr(int64(e.Ahead)))
+					e.Load.SetAttr(tt.LatencyAttr, c.I32Attr(int64(e.Ahead)))
 				}
 				r.Count("loads", len(early))
 			}

@@ -4,25 +4,10 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 	"github.com/tritonc/tritonc/core/transform/ttgir/sharedmem"
-)
-
-// Attributes that carry decisions from pass to pass. They are gone after
-// tritongpu-pipeline.
-const (
-	// latencyAttr on an operation is how many iterations of its loop ahead of its
-	// first use it is to be started.
-	latencyAttr = "tt.latency"
-	// stageAttr on an operation of a loop is by how many iterations it is delayed
-	// against operations of stage 0.
-	stageAttr = "loop.stage"
-	// clusterAttr orders the operations of one iteration of the pipelined loop:
-	// lower clusters come first.
-	clusterAttr = "loop.cluster"
-	// maxStageAttr on a loop is its greatest stage.
-	maxStageAttr = "tt.scheduled_max_stage"
 )
 
 // cluster is a group of operations of one iteration that stay together, in the
@@ -160,26 +145,26 @@ func (s *schedule) write() {
 	c := s.loop.Context()
 	for _, op := range s.body() {
 		at := s.slots[op]
-		op.SetAttr(stageAttr, c.I32Attr(int64(at.stage)))
-		op.SetAttr(clusterAttr, c.I32Attr(int64(at.cluster.position)))
+		op.SetAttr(tt.StageAttr, c.I32Attr(int64(at.stage)))
+		op.SetAttr(tt.ClusterAttr, c.I32Attr(int64(at.cluster.position)))
 	}
-	s.loop.SetAttr(maxStageAttr, c.I32Attr(int64(s.stages-1)))
+	s.loop.SetAttr(tt.MaxStageAttr, c.I32Attr(int64(s.stages-1)))
 }
 
 // readSchedule is the schedule that is on loop's operations, nil when there
 // is none.
 func readSchedule(loop *ir.Operation) *schedule {
-	last, ok := loop.IntAttr(maxStageAttr)
+	last, ok := loop.IntAttr(tt.MaxStageAttr)
 	if !ok {
 		return nil
 	}
 	s := newSchedule(loop, int(last)+1)
 	for op := range loop.Body().Ops() {
-		stage, ok := op.IntAttr(stageAttr)
+		stage, ok := op.IntAttr(tt.StageAttr)
 		if !ok {
 			continue
 		}
-		k, _ := op.IntAttr(clusterAttr)
+		k, _ := op.IntAttr(tt.ClusterAttr)
 		for int(k) >= len(s.clusters) {
 			s.clusterAtEnd()
 		}
@@ -190,10 +175,10 @@ func readSchedule(loop *ir.Operation) *schedule {
 
 // eraseSchedule takes all that a schedule wrote off loop and its operations.
 func eraseSchedule(loop *ir.Operation) {
-	loop.SetAttr(maxStageAttr, nil)
+	loop.SetAttr(tt.MaxStageAttr, nil)
 	for op := range loop.Body().Ops() {
-		op.SetAttr(stageAttr, nil)
-		op.SetAttr(clusterAttr, nil)
+		op.SetAttr(tt.StageAttr, nil)
+		op.SetAttr(tt.ClusterAttr, nil)
 	}
 }
 

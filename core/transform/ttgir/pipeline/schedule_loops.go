@@ -3,6 +3,7 @@ package pipeline
 import (
 	"github.com/tritonc/tritonc/core/dialect/gpu"
 	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
@@ -27,9 +28,9 @@ var ScheduleLoops = &pass.Pass{
 	Run: func(r *pass.Run) error {
 		latency := make(map[*ir.Operation]int)
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-			if n, ok := op.IntAttr(latencyAttr); ok {
+			if n, ok := op.IntAttr(tt.LatencyAttr); ok {
 				latency[op] = int(n)
-				op.SetAttr(latencyAttr, nil)
+				op.SetAttr(tt.LatencyAttr, nil)
 			}
 			return ir.Advance
 		})
