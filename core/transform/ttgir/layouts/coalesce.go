@@ -22,7 +22,8 @@ const widestAccess = 128
 // Coalesce gives each access to memory the layout in which neighbouring threads
 // touch neighbouring addresses and each thread as many of them at once as
 // alignment and the widest access allow. Accesses that depend on one another
-// and have the same shape and order agree on the widest of their vectors.
+// and have the same shape and order agree on the widest of their vectors, but for
+// those whose pointers a loop carries.
 // Conversions lead from and to the layouts around.
 var Coalesce = &pass.Pass{
 	Name:    "tritongpu-coalesce",
@@ -89,7 +90,10 @@ func (c *coalescer) encodingFor(op *ir.Operation) ir.Attribute {
 	t := tensors.Type(ptr)
 	order := c.order(ptr)
 	size := c.vector(ptr, order[0])
-	size = max(size, c.related.widest(op, c.kind(ptr, order)))
+	if ptr.Def() != nil {
+		// A pointer that a loop carries has its own vector, as in Triton.
+		size = max(size, c.related.widest(op, c.kind(ptr, order)))
+	}
 	shape := tensors.PerCTA(t)
 	elems := int64(1)
 	for _, n := range shape {
