@@ -150,7 +150,7 @@ func (e *emitter) shareResults(op *ir.Operation, l *tensorLayout, owner llir.Val
 			continue
 		}
 		p, off := llir.SplitPtr(e.b.PtrAdd(ptr, slots[r]))
-		out[r] = e.loadShared(p, off, vals[r].Type())
+		out[r] = e.loadShared(p, off, vals[r].Type(), 1)[0]
 	}
 	return out
 }

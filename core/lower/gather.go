@@ -87,7 +87,7 @@ func (e *emitter) gather(op tt.GatherOp) error {
 	}
 	for r := range out {
 		ptr, off := llir.SplitPtr(e.elementPtr(base, size, at[r]))
-		out[r] = e.loadShared(ptr, off, in[0].Type())
+		out[r] = e.loadShared(ptr, off, in[0].Type(), 1)[0]
 	}
 	e.set(op.Result(), out)
 	return nil
@@ -148,7 +148,7 @@ func (e *emitter) histogram(op tt.HistogramOp) error {
 	out := make([]llir.Value, dst.regs)
 	for r, at := range counts {
 		ptr, off := llir.SplitPtr(e.elementPtr(base, 4, at))
-		out[r] = e.loadShared(ptr, off, llir.I32)
+		out[r] = e.loadShared(ptr, off, llir.I32, 1)[0]
 	}
 	e.set(op.Result(), out)
 	return nil

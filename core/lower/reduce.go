@@ -21,9 +21,12 @@ func reduceHandlers(h map[*ir.OpDef]handler) {
 // A reduction starts near: each thread combines its registers, a few
 // chains of them side by side, then lanes exchange by butterflies, then warps
 // leave one partial result each in shared memory and, after one barrier, all
-// threads fetch them: the lanes that held the same result fetch different
-// partials and combine by butterflies, so that everybody has the result without a
-// second barrier.
+// threads fetch them, so that everybody has the result without a second barrier.
+// A few partials lie side by side, and each thread fetches all of them: two or three
+// additions are sooner done than two exchanges between lanes, and an assembler sees
+// that lanes which fetch the same have the same, so it drops exchanges that follow.
+// Of many partials, the lanes that held the same result fetch different ones and
+// combine by butterflies.
 
 // reducePlan is how the elements along the axis are spread.
 type reducePlan struct {
@@ -42,9 +45,12 @@ type reducePlan struct {
 	laneBits, warpBits []int
 
 	// What follows is for warpBits only. Partial p of element q of operand i is
-	// at bytes base[i] + (p·stride + q)·size[i].
-	elems  int // result elements of a program
-	stride int
+	// at bytes base[i] + (p·stride + q·pitch)·size[i]. together says that each thread
+	// fetches all partials of an element, which then are side by side.
+	elems    int // result elements of a program
+	together bool
+	stride   int
+	pitch    int
 	base   []int
 	size   []int
 	bytes  int
@@ -70,7 +76,7 @@ func (m *module) planReduce(op *ir.Operation) (*reducePlan, error) {
 		return nil, err
 	}
 	if reducible(src, axis) {
-		return m.planDirect(ins, outs, axis)
+		return m.planDirect(op, ins, outs, axis)
 	}
 	return m.planIndirect(op, ins, outs, axis)
 }
@@ -107,7 +113,7 @@ func reducible(l *tensorLayout, axis int) bool {
 }
 
 // planDirect plans a reduction in the operands' own layout.
-func (m *module) planDirect(ins []*ir.TensorType, outs []ir.Type, axis int) (*reducePlan, error) {
+func (m *module) planDirect(op *ir.Operation, ins []*ir.TensorType, outs []ir.Type, axis int) (*reducePlan, error) {
 	src, err := m.layoutOf(ins[0])
 	if err != nil {
 		return nil, err
@@ -118,7 +124,7 @@ func (m *module) planDirect(ins []*ir.TensorType, outs []ir.Type, axis int) (*re
 	}
 	p.findBits(m)
 	if len(p.warpBits) > 0 {
-		p.placePartials(m, ins)
+		p.placePartials(m, op, ins)
 	}
 	return p, nil
 }
@@ -155,7 +161,7 @@ func (m *module) planIndirect(op *ir.Operation, ins []*ir.TensorType, outs []ir.
 		q.to, q.toB = append(q.to, c), append(q.toB, place(c.bytes))
 	}
 	var err error
-	if q.inner, err = m.planDirect(plain, reduced, axis); err != nil {
+	if q.inner, err = m.planDirect(op, plain, reduced, axis); err != nil {
 		return nil, err
 	}
 	q.innerB = place(q.inner.bytes)
@@ -248,11 +254,31 @@ func (p *reducePlan) findBits(m *module) {
 	}
 }
 
+// fewPartials is how many partials a thread fetches and combines alone at most, and
+// mostAlone the same for all elements that a thread has together. Regions of several
+// operations take longer to combine and get half. Lanes that fetch different elements
+// would wait for one another's banks: they exchange.
+const (
+	fewPartials = 8
+	mostAlone   = 64
+)
+
+// fetchesAll reports whether each thread fetches all partials of its elements.
+func (p *reducePlan) fetchesAll(m *module, op *ir.Operation) bool {
+	partials := 1 << len(p.warpBits)
+	few, most := fewPartials, mostAlone
+	if single(op) == nil {
+		few, most = few/2, most/2
+	}
+	return len(p.laneBits) == bitLen(m.lanes) && partials <= few && partials*len(p.regGroups) <= most
+}
+
 // placePartials lays the partial results of the warps out in shared memory.
 // Result elements are numbered so that neighbouring lanes have neighbouring
 // ones; a row of elements a partial, its length such that the rows that one
-// warp reads at once lie in different banks.
-func (p *reducePlan) placePartials(m *module, ins []*ir.TensorType) {
+// warp reads at once lie in different banks. Partials that a thread fetches together
+// follow one another instead.
+func (p *reducePlan) placePartials(m *module, op *ir.Operation, ins []*ir.TensorType) {
 	bit := 0
 	p.elemCols = make([]uint32, len(p.src.thread))
 	number := func(i int) {
@@ -275,19 +301,23 @@ func (p *reducePlan) placePartials(m *module, ins []*ir.TensorType) {
 		p.groupElem[g] = uint32(g * threadElems)
 	}
 	p.elems = threadElems * len(p.regGroups)
-	p.stride = p.elems
+	p.stride, p.pitch = p.elems, 1
 	for _, t := range ins {
 		_, bits, _ := memoryType(t)
 		p.size = append(p.size, bits/8)
 	}
 	banks := m.target.Banks()
 	row := banks.WordBytes * banks.Words / p.size[0]
-	if p.elems >= row && len(p.laneBits) > 0 {
+	p.together = p.fetchesAll(m, op)
+	switch {
+	case p.together:
+		p.stride, p.pitch = 1, 1<<len(p.warpBits)
+	case p.elems >= row && len(p.laneBits) > 0:
 		p.stride += laneElems
 	}
 	for _, size := range p.size {
 		p.base = append(p.base, p.bytes)
-		p.bytes += (p.stride*(1<<len(p.warpBits)-1) + p.elems) * size
+		p.bytes += (p.stride*(1<<len(p.warpBits)-1) + p.pitch*(p.elems-1) + 1) * size
 		p.bytes = (p.bytes + 15) / 16 * 16
 	}
 }
@@ -498,7 +528,7 @@ func (e *emitter) reduceLanes(op *ir.Operation, x partial, bits []int) (partial,
 // reduceWarps combines the partial results of the warps through shared memory.
 func (e *emitter) reduceWarps(op *ir.Operation, p *reducePlan, base int, groups []partial) ([]partial, error) {
 	b, lanes := e.b, bitLen(e.m.lanes)
-	elem := e.threadSum(p.elemCols)
+	elem := b.Mul(e.threadSum(p.elemCols), e.m.llvm.I32(p.pitch))
 	// Writing: partial number = the warp's bits along the axis; one lane of
 	// those that hold the same result.
 	cols := make([]uint32, len(p.src.thread))
@@ -515,11 +545,14 @@ func (e *emitter) reduceWarps(op *ir.Operation, p *reducePlan, base int, groups 
 	for k := range groups[0] {
 		ptr := e.elementPtr(base+p.base[k], p.size[k], at)
 		for g := range groups {
-			ptr, off := llir.SplitPtr(b.PtrAdd(ptr, int64(p.groupElem[g])*int64(p.size[k])))
+			ptr, off := llir.SplitPtr(b.PtrAdd(ptr, p.groupOffset(g, k)))
 			e.storeShared(ptr, off, owner, groups[g][k])
 		}
 	}
 	e.m.target.Barrier(b)
+	if p.together {
+		return e.combineAll(op, p, base, elem, groups)
+	}
 	// Reading: lanes that hold the same result fetch different partials, as far
 	// as there are such lanes; the rest of the partials each lane fetches itself.
 	clear(cols)
@@ -534,8 +567,8 @@ func (e *emitter) reduceWarps(op *ir.Operation, p *reducePlan, base int, groups 
 			x := make(partial, len(groups[g]))
 			for k, v := range groups[g] {
 				ptr := e.elementPtr(base+p.base[k], p.size[k], at)
-				ptr, off := llir.SplitPtr(b.PtrAdd(ptr, int64(int(p.groupElem[g])+q*p.stride)*int64(p.size[k])))
-				x[k] = e.loadShared(ptr, off, v.Type())
+				ptr, off := llir.SplitPtr(b.PtrAdd(ptr, p.groupOffset(g, k)+int64(q*p.stride*p.size[k])))
+				x[k] = e.loadShared(ptr, off, v.Type(), 1)[0]
 			}
 			var err error
 			if q == 0 {
@@ -552,13 +585,48 @@ func (e *emitter) reduceWarps(op *ir.Operation, p *reducePlan, base int, groups 
 	return out, nil
 }
 
+// groupOffset is how many bytes group g adds to the address of operand k's partials.
+func (p *reducePlan) groupOffset(g, k int) int64 {
+	return int64(p.groupElem[g]) * int64(p.pitch*p.size[k])
+}
+
+// combineAll fetches and combines all partials of each element that a thread has, in
+// the order in which lanes would exchange them. at is the thread's place among the
+// partials of any operand.
+func (e *emitter) combineAll(op *ir.Operation, p *reducePlan, base int, at llir.Value, groups []partial) ([]partial, error) {
+	out := make([]partial, len(groups))
+	for g := range groups {
+		parts := make([]partial, p.pitch)
+		for k, v := range groups[g] {
+			ptr := e.elementPtr(base+p.base[k], p.size[k], at)
+			ptr, off := llir.SplitPtr(e.b.PtrAdd(ptr, p.groupOffset(g, k)))
+			for i, x := range e.loadShared(ptr, off, v.Type(), p.pitch) {
+				parts[i] = append(parts[i], x)
+			}
+		}
+		for len(parts) > 1 {
+			half := len(parts) / 2
+			for i := range half {
+				var err error
+				if parts[i], err = e.combine(op, parts[i], parts[i+half]); err != nil {
+					return nil, err
+				}
+			}
+			parts = parts[:half]
+		}
+		out[g] = parts[0]
+	}
+	return out, nil
+}
+
 // elementPtr is the address of element at of an array of elements of size bytes,
 // off bytes into the function's shared memory.
 func (e *emitter) elementPtr(off, size int, at llir.Value) llir.Value {
 	return e.b.PtrAdd(e.b.GEP(llir.IntN(8*size), e.smem, at), int64(off))
 }
 
-// storeShared and loadShared access one element, a boolean as a byte.
+// storeShared stores one element, and loadShared loads n that follow one another, a
+// power of two; a boolean is a byte.
 func (e *emitter) storeShared(ptr llir.Value, off int64, mask, v llir.Value) {
 	if v.Type() == llir.I1 {
 		v = e.b.ZExt(v, llir.I8)
@@ -567,14 +635,22 @@ func (e *emitter) storeShared(ptr llir.Value, off int64, mask, v llir.Value) {
 	e.m.caps.Memory.StoreShared(e.b, &a, []llir.Value{v})
 }
 
-func (e *emitter) loadShared(ptr llir.Value, off int64, t llir.Type) llir.Value {
+func (e *emitter) loadShared(ptr llir.Value, off int64, t llir.Type, n int) []llir.Value {
 	elem := t
 	if t == llir.I1 {
 		elem = llir.I8
 	}
-	v := e.m.caps.Memory.LoadShared(e.b, &Access{Ptr: ptr, Offset: off, Elem: elem, Count: 1})[0]
-	if t == llir.I1 {
-		return e.b.ICmp(ipredNE, v, e.m.llvm.Zero(elem))
+	size := llir.Width(elem) / 8
+	step := min(n, max(maxAccess/8/size, 1))
+	var out []llir.Value
+	for i := 0; i < n; i += step {
+		a := Access{Ptr: ptr, Offset: off + int64(i*size), Elem: elem, Count: step}
+		out = append(out, e.m.caps.Memory.LoadShared(e.b, &a)...)
 	}
-	return v
+	if t == llir.I1 {
+		for i, v := range out {
+			out[i] = e.b.ICmp(ipredNE, v, e.m.llvm.Zero(elem))
+		}
+	}
+	return out
 }

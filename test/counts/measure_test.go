@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/driver/sim"
+	"github.com/tritonc/tritonc/driver/sim/simt"
 )
 
 // A row is what is known of one kernel for one target, from one compiler.
@@ -21,14 +22,14 @@ type row struct {
 	// by ptxas
 	sass, regs, spills int
 	// by the simulator, for the launch of shapeOf
-	warp, sectors, passes, needed, barriers int
+	warp, sectors, passes, needed, exchanges, barriers int
 }
 
 // columns are the names of a row's numbers, in the order of numbers.
-var columns = []string{"ptx", "sass", "regs", "spills", "warp", "sectors", "passes", "needed", "barriers"}
+var columns = []string{"ptx", "sass", "regs", "spills", "warp", "sectors", "passes", "needed", "exchanges", "barriers"}
 
 func (r *row) numbers() []*int {
-	return []*int{&r.ptx, &r.sass, &r.regs, &r.spills, &r.warp, &r.sectors, &r.passes, &r.needed, &r.barriers}
+	return []*int{&r.ptx, &r.sass, &r.regs, &r.spills, &r.warp, &r.sectors, &r.passes, &r.needed, &r.exchanges, &r.barriers}
 }
 
 // newRow has no number yet.
@@ -80,6 +81,7 @@ func (r *row) simulate(t testing.TB, k *compiled, shared int, s shape) error {
 	c := &rep.Counters
 	r.warp, r.sectors, r.barriers = int(c.WarpInstructions), int(c.GlobalSectors), int(c.Barriers)
 	r.passes, r.needed = int(c.SharedWavefronts), int(c.SharedWavefrontsNeeded)
+	r.exchanges = int(c.ByClass[simt.ClassWarpOp])
 	return nil
 }
 

