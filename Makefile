@@ -36,13 +36,13 @@ cuda-header: # tests of that driver are skipped where there is no cuda.h
 demo: toolchain build ## compile the first example and show what came out
 	@scripts/demo.sh
 
-# The suites whose time is mostly LLVM's; scripts/once runs it once for an input.
+# The suites whose time is mostly LLVM's; internal/once runs it once for an input.
 SUITES     = ./test/kernels ./backends/nvidia/gpu ./internal/gpu64
-ONCE       = PATH='$(CURDIR)/scripts/once':"$$PATH"
+ONCE       = PATH='$(CURDIR)/build/once':"$$PATH"
 ONCE_CLEAN = find "$${XDG_CACHE_HOME:-$$HOME/.cache}/tritonc/once" -mindepth 1 -mtime +14 -exec rm -rf {} + 2>/dev/null || true
 
 .PHONY: test
-test: toolchain cuda-header build ## the whole suite
+test: toolchain cuda-header build once ## the whole suite
 	@$(ONCE_CLEAN)
 	$(ONCE) $(GO) test $(SUITES)
 	$(GO) test $$($(GO) list ./... | grep -vxF $(foreach s,$(SUITES) ./test/numeric,-e github.com/tritonc/tritonc/$(s:./%=%)))
@@ -50,6 +50,10 @@ test: toolchain cuda-header build ## the whole suite
 	cd test/numeric && $(ONCE) TRITONC_TARGET=gpu64:gfx942 TRITONC_SHARD=1/8 $(GO) test -run '^TestSuite$$'
 	@set -e; for m in $(MODULES); do echo "$(GO) test ($$m)"; (cd $$m && $(GO) test ./...); done
 	@$(MAKE) --no-print-directory test-bench
+
+.PHONY: once
+once:
+	@$(GO) build -o build/once/ ./internal/once && for tool in llc-22 opt-22; do ln -sf once build/once/$$tool; done
 
 .PHONY: test-bench
 test-bench: ## what of bench/ can be tested without a GPU
