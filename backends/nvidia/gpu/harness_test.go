@@ -76,27 +76,22 @@ func file(t testing.TB, path string) string {
 	return string(src)
 }
 
-// build lowers a module, has LLVM verify it, and translates it to PTX.
+// build lowers a module and has LLVM verify it and translate it to PTX.
 func build(t testing.TB, file, src string, cc int) *kernel {
 	t.Helper()
-	opt, llc := tool(t, "opt-22"), tool(t, "llc-22")
+	llc := tool(t, "llc-22")
 	r, err := lower.Module(parse(t, file, src), &Target{CC: cc}, lower.Options{Producer: "tritonc", LineInfo: true})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, src)
 	}
 	ll := string(r.LLVM.Print())
-	cmd := exec.Command(opt, "-passes=verify", "-S", "-o", os.DevNull, "-")
-	cmd.Stdin = strings.NewReader(ll)
-	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Fatalf("opt: %s\n%s\n%s", out, src, ll)
-	}
-	cmd = exec.Command(llc, fmt.Sprintf("-mcpu=sm_%d", cc), "-mattr=+ptx84", "-fp-contract=fast", "--nvptx-short-ptr", "-nvptx-mad-wide-opt", "-O3", "-o", "-", "-")
+	cmd := exec.Command(llc, fmt.Sprintf("-mcpu=sm_%d", cc), "-mattr=+ptx84", "-fp-contract=fast", "--nvptx-short-ptr", "-nvptx-mad-wide-opt", "-O3", "-o", "-", "-")
 	cmd.Stdin = strings.NewReader(ll)
 	var problems strings.Builder
 	cmd.Stderr = &problems
 	ptx, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("llc: %s\n%s", problems.String(), ll)
+	if err != nil || problems.Len() > 0 { // it verifies what it reads, and warns of invalid debug information
+		t.Fatalf("llc: %v: %s\n%s\n%s", err, problems.String(), src, ll)
 	}
 	mod, err := sim.Load(file+".ptx", ptx)
 	if err != nil {
