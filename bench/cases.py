@@ -495,9 +495,10 @@ def rows():
         out.append(dot(f"matmul bf16 {n}", matmul_types("bf16"), BIG_TILES, {"m": n, "n": n, "k": n}, small, 1e-2,
                        dtype="bfloat16"))
     for n in (4096, 8192):
-        # Operands as the hardware wants them: k runs along memory in both.
+        # Operands as the hardware wants them: k runs along memory in both. wgmma keeps
+        # 13 bits of each sum, and the error grows with k: 1.6e-2 for 8192, Triton's too.
         out.append(dot(f"matmul fp8 {n}", matmul_types("fp8e4nv", "fp16", "n"), FP8_TILES, {"m": n, "n": n, "k": n},
-                       small, 1e-2, least_arch=89, dtype="float8_e4m3fn", out="float16", b_rows="n"))
+                       small, 4e-6 * n, least_arch=89, dtype="float8_e4m3fn", out="float16", b_rows="n"))
     out.append(dot("matmul tf32 4096", matmul_types("fp32"), TF32_TILES, {"m": 4096, "n": 4096, "k": 4096}, small, 5e-3,
                    dtype="float32"))
     out.append(Row("matmul f16 8192 descriptors", "matmul_desc", ("*fp16:16",) * 3 + ("i32:16",) * 3,

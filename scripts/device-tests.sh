@@ -8,7 +8,8 @@
 #   scripts/device-tests.sh forms DIR              add the instructions that ran on an H200 to the list
 #
 # The first target is the GPU's own, and gets machine code; for the others the
-# GPU's driver compiles the PTX.
+# GPU's driver compiles the PTX. TRITONC_GPU=90 names the GPU's own where it is not
+# among the targets, as to prepare cuda:80 alone for an H200.
 #
 # The inputs follow from TRITONC_SEED, which prepare keeps in DIR (a fresh one
 # where it is not set). TRITONC_SHARD=I/N prepares a part of the numeric suite,
@@ -65,7 +66,7 @@ prepare() {
 	"$root/scripts/device-cuda.sh" "$tmp"
 	# What the tests read.
 	(cd "$root" && cp -R --parents core/frontend/testdata examples test/numeric test/kernels "$tmp")
-	failed= code=${1#*:}
+	failed= code=${TRITONC_GPU:-${1#*:}}
 	for target; do
 		for s in $suites; do
 			echo "$s, $target, simulated (TRITONC_SEED=$seed)"
@@ -75,8 +76,11 @@ prepare() {
 				failed=1
 		done
 	done
-	echo "machine code for $1"
-	(cd "$root" && TRITONC_KERNELS=$kernels TRITONC_KERNELS_CODE=$code ${GO:-go} test ./internal/sass -run TestPrepared -count 1 -v) || failed=1
+	for target; do
+		[ "${target#*:}" = "$code" ] || continue
+		echo "machine code for $target"
+		(cd "$root" && TRITONC_KERNELS=$kernels TRITONC_KERNELS_CODE=$code ${GO:-go} test ./internal/sass -run TestPrepared -count 1 -v) || failed=1
+	done
 	[ "$kernels" = "$tmp/kernels" ] || cp -R "$kernels" "$tmp/kernels"
 	# Kernels are alike: packed together they take a tenth.
 	tar -C "$tmp" -c . | xz -T0 >"$dir/suites.tar.xz"
