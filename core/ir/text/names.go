@@ -123,7 +123,7 @@ func (n *namer) unique(name string) string {
 }
 
 // identifier replaces what cannot appear in a name: blanks by _, other bytes by
-// their hexadecimal code; a name that begins with a digit gets a _ before it.
+// their hexadecimal code; what begins with a digit then gets a _ before it.
 func identifier(name string) string {
 	ok := classes[name[0]]&clDigit == 0
 	for i := 0; ok && i < len(name); i++ {
@@ -132,10 +132,7 @@ func identifier(name string) string {
 	if ok {
 		return name
 	}
-	var b []byte
-	if classes[name[0]]&clDigit != 0 {
-		b = append(b, '_')
-	}
+	b := []byte{'_'}
 	for i := range len(name) {
 		switch c := name[i]; {
 		case classes[c]&clSuffix != 0:
@@ -149,6 +146,9 @@ func identifier(name string) string {
 			}
 			b = append(b, hex[c&15])
 		}
+	}
+	if classes[b[1]]&clDigit == 0 {
+		b = b[1:]
 	}
 	return string(b)
 }
