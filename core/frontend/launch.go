@@ -32,6 +32,24 @@ const configsElsewhere = "--configs FILE gives the configurations as JSON; or gi
 // configsOf are the configurations of a kernel: those of the environment or, where
 // it has none, of its decorator.
 func (e *evaluation) configsOf(fn *eval.Function) ([]*lang.Config, error) {
+	k, known := e.configs[fn]
+	if !known {
+		k.list, k.err = e.readConfigs(fn)
+		if e.configs == nil {
+			e.configs = make(map[*eval.Function]configList)
+		}
+		e.configs[fn] = k
+	}
+	return k.list, k.err
+}
+
+// configList is what configsOf returns.
+type configList struct {
+	list []*lang.Config
+	err  error
+}
+
+func (e *evaluation) readConfigs(fn *eval.Function) ([]*lang.Config, error) {
 	pos, _ := e.file.file.Pos(fn.Span())
 	if e.env.Configs != nil {
 		var params []string
@@ -59,6 +77,7 @@ func (e *evaluation) configsOf(fn *eval.Function) ([]*lang.Config, error) {
 func (e *evaluation) checkConfigs(fn *eval.Function, values []any) ([]*lang.Config, error) {
 	list := make([]*lang.Config, len(values))
 	for i, v := range values {
+		e.session.Meter.Visit()
 		c, ok := v.(*lang.Config)
 		if !ok {
 			pos, _ := e.file.file.Pos(fn.Span())

@@ -69,6 +69,7 @@ type evaluation struct {
 	session *eval.Session
 	lib     *lang.Lib
 	module  *eval.Module
+	configs map[*eval.Function]configList
 	failed  error // the first that the environment returned: it explains what else went wrong
 }
 

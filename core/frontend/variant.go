@@ -3,11 +3,13 @@ package frontend
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/signature"
+	"github.com/tritonc/tritonc/core/work"
 )
 
 // AllConfigs as a Request's Config asks for every configuration.
@@ -109,8 +111,12 @@ func (o *Option) Errorf(format string, args ...any) *diag.Diagnostic {
 
 // Variants returns what a request asks for, in the order of the file. The error
 // tells all that is wrong with any of them.
-func (p *Program) Variants(ctx context.Context, req *Request) (list []*Variant, err error) {
-	err = p.evaluate(ctx, nil, nil, func(e *evaluation) error {
+func (p *Program) Variants(ctx context.Context, req *Request) ([]*Variant, error) {
+	return p.variants(ctx, nil, req)
+}
+
+func (p *Program) variants(ctx context.Context, meter *work.Meter, req *Request) (list []*Variant, err error) {
+	err = p.evaluate(ctx, meter, nil, func(e *evaluation) error {
 		specs, err := e.specs(req)
 		if err != nil {
 			return err
@@ -123,12 +129,15 @@ func (p *Program) Variants(ctx context.Context, req *Request) (list []*Variant, 
 			}
 			list = append(list, variants...)
 		}
-		return errs.Err()
+		if len(errs) > 0 {
+			return errs.Err()
+		}
+		nameVariants(e.session.Meter, list)
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	nameVariants(list)
 	return list, nil
 }
 
@@ -243,7 +252,7 @@ type setting struct {
 
 // nameVariants gives each variant of a kernel that has several a name made of
 // the settings in which they differ: "BLOCK1024-num_warps4", "fp16".
-func nameVariants(list []*Variant) {
+func nameVariants(m *work.Meter, list []*Variant) {
 	byKernel := map[string][]*Variant{}
 	for _, v := range list {
 		byKernel[v.Kernel] = append(byKernel[v.Kernel], v)
@@ -253,39 +262,68 @@ func nameVariants(list []*Variant) {
 		if len(group) == 1 || group[0] != v {
 			continue
 		}
-		all := make([][]setting, len(group))
-		for j := range group {
-			all[j] = group[j].settings
-		}
-		used := map[string]bool{}
-		for j := range group {
-			name := fileName(difference(all, j))
-			for n := 2; name == "" || used[name]; n++ {
-				name = strings.TrimPrefix(fileName(difference(all, j))+"-"+strconv.Itoa(n), "-")
+		same := agreement(m, group)
+		used, numbers := map[string]bool{}, map[string]int{}
+		for _, one := range group {
+			base := fileName(difference(one.settings, same))
+			name := base
+			for name == "" || used[name] {
+				m.Visit()
+				numbers[base] = max(numbers[base], 1) + 1
+				name = strings.TrimPrefix(base+"-"+strconv.Itoa(numbers[base]), "-")
 			}
 			used[name] = true
-			group[j].Name = name
+			one.Name = name
 		}
 	}
 }
 
-// difference joins what variant j says of the settings in which the variants
+// agreement is the setting of each name that some variant has, with value and typ as
+// its first variant says; sameValue and sameType say that all others do, too.
+func agreement(m *work.Meter, group []*Variant) map[string]*agreed {
+	same := map[string]*agreed{}
+	for _, v := range group {
+		for i, s := range v.settings {
+			m.Visit()
+			if slices.ContainsFunc(v.settings[:i], func(before setting) bool { return before.name == s.name }) {
+				continue // the first counts
+			}
+			a := same[s.name]
+			if a == nil {
+				a = &agreed{setting: s, sameValue: true, sameType: true}
+				same[s.name] = a
+			}
+			a.variants++
+			a.sameValue = a.sameValue && s.value == a.value
+			a.sameType = a.sameType && s.typ == a.typ
+		}
+	}
+	for _, a := range same {
+		a.sameValue = a.sameValue && a.variants == len(group)
+		a.sameType = a.sameType && a.variants == len(group)
+	}
+	return same
+}
+
+// agreed is what variants say of one setting.
+type agreed struct {
+	setting
+	variants            int // that have it
+	sameValue, sameType bool
+}
+
+// difference joins what a variant says of the settings in which the variants
 // differ. Types are shown without their parameter's name, and once where several in
 // a row are the same.
-func difference(all [][]setting, j int) string {
+func difference(settings []setting, same map[string]*agreed) string {
 	var parts []string
-	for _, s := range all[j] {
-		sameValue, sameType := true, true
-		for _, other := range all {
-			o, ok := find(other, s.name)
-			sameValue = sameValue && ok && o.value == s.value
-			sameType = sameType && ok && o.typ == s.typ
-		}
+	for _, s := range settings {
+		a := same[s.name]
 		part := s.name + s.value
 		switch {
-		case sameValue:
+		case a.sameValue && s.value == a.value:
 			continue
-		case s.typ != "" && !sameType:
+		case s.typ != "" && (!a.sameType || s.typ != a.typ):
 			part = s.typ
 		case s.typ != "":
 			part = s.name + "-" + s.value // they differ in the hint
@@ -295,15 +333,6 @@ func difference(all [][]setting, j int) string {
 		}
 	}
 	return strings.Join(parts, "-")
-}
-
-func find(list []setting, name string) (setting, bool) {
-	for _, s := range list {
-		if s.name == name {
-			return s, true
-		}
-	}
-	return setting{}, false
 }
 
 // maxVariantName bounds a variant's name; file systems take 255 bytes a file.
