@@ -54,6 +54,7 @@ prepare() {
 		echo "TRITONC_ALL=${TRITONC_ALL-}"
 		echo "suites='$suites'"
 		echo "targets='$*'"
+		echo "code=${TRITONC_GPU:-${1#*:}}"
 	} >"$dir/settings"
 	cp "$0" "$dir/device-tests.sh"
 	kernels=${TRITONC_KERNELS:-$tmp/kernels}
@@ -146,8 +147,7 @@ run() {
 	case $1 in
 	cuda*) "$tmp/tritonc-device-cuda" | sed 's/^/# /' >>"$forms" ;;
 	esac
-	failed= code=${targets%% *}
-	code=${code#*:}
+	failed=
 	table="$tmp/table"
 	# shellcheck disable=SC2154 # in settings
 	for target in $targets; do
