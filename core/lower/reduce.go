@@ -51,9 +51,9 @@ type reducePlan struct {
 	together bool
 	stride   int
 	pitch    int
-	base   []int
-	size   []int
-	bytes  int
+	base     []int
+	size     []int
+	bytes    int
 	// elemCols are the image of each bit of the thread in the number of its
 	// result element; groupElem is what each group adds.
 	elemCols  []uint32
