@@ -45,6 +45,7 @@ var (
 	uniform    = regexp.MustCompile(`(g?desc\[)?\bU([RP])(\d+)\b(\.64)?`)
 	whole      = regexp.MustCompile(`^[!-]?U[RP](\d+|Z|T)$`)
 	descriptor = regexp.MustCompile(`\bdesc\[UR(\d+)\]`)
+	matrices   = regexp.MustCompile(`\bgdesc\[UR(\d+)\]`)
 )
 
 // writers are instructions beside those of the uniform unit (U…) that write a
@@ -70,7 +71,12 @@ func (in *inst) access() (reads, writes registers) {
 	}
 	for i, o := range in.operands {
 		if i >= dst {
-			reads = reads.with(read(o))
+			r := read(o)
+			if m := matrices.FindStringSubmatch(o); m != nil && in.matrixInRegisters() {
+				first, _ := strconv.Atoi(m[1])
+				r = r.without(run(first, 2))
+			}
+			reads = reads.with(r)
 			continue
 		}
 		w := read(o)
@@ -85,6 +91,12 @@ func (in *inst) access() (reads, writes registers) {
 		writes = writes.with(registers{predicates: all.predicates})
 	}
 	return reads, writes
+}
+
+// matrixInRegisters reports whether a dot of a warpgroup (HGMMA, IGMMA, QGMMA) has A in
+// registers. Of its four registers of descriptors it reads the last two, those of B.
+func (in *inst) matrixInRegisters() bool {
+	return strings.HasSuffix(in.root(), "GMMA") && len(in.operands) > 1 && in.operands[1][0] == 'R'
 }
 
 // destinations counts the operands in front that an instruction writes: predicates,

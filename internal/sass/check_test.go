@@ -35,6 +35,10 @@ func TestCheck(t *testing.T) {
 		{name: "half of a descriptor", code: []string{
 			"UMOV UR4, 0x0", "LDG.E R2, desc[UR4][R2.64]", "EXIT",
 		}, faults: []string{"nothing writes UR5 before"}},
+		{name: "descriptors of B alone", code: []string{
+			"ULDC.64 UR6, c[0x0][0x208]", "HGMMA.64x16x16.F32.BF16 R24, R44, gdesc[UR4].tnspB, R24, gsb0",
+			"QGMMA.64x16x32.F32.E4M3.E4M3 R24, R44, gdesc[UR8], R24, gsb0", "EXIT",
+		}, faults: []string{"nothing writes UR10, UR11 before"}},
 		{name: "matrices", code: []string{
 			"ULDC.64 UR4, c[0x0][0x208]", "HGMMA.64x64x16.F32 R24, gdesc[UR4], R24, gsb0", "EXIT",
 		}, faults: []string{"nothing writes UR6, UR7 before"}},
