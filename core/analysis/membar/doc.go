@@ -13,5 +13,10 @@
 // an engine reads or writes of it. What threads have read needs none, for at the
 // barrier they have it.
 //
+// Other engines read for all threads, as matrix units do, and no barrier ends that:
+// all threads join what they asked for, each for its own part, and a barrier after
+// that lets them overwrite it. Operations may be left in flight while copies go to
+// other parts of the buffer.
+//
 // The result is read-only: the lowering asks it before each operation.
 package membar

@@ -22,6 +22,10 @@ var effects = map[string]membar.Effects{
 	"fence":  {Fences: true},
 	"drain":  {Drains: true},
 	"map":    {Scratch: membar.Leader},
+	"start":  {Operands: []membar.Effect{membar.Reads | membar.Async}},
+	"run":    {Operands: []membar.Effect{membar.Reads | membar.Async}, Joins: true},
+	"join":   {Joins: true},
+	"join 1": {Joins: true, Pending: 1},
 }
 
 func foreign(op *ir.Operation) (membar.Effects, bool) {
@@ -30,7 +34,8 @@ func foreign(op *ir.Operation) (membar.Effects, bool) {
 }
 
 // Each case is a body in which the operations before which a barrier is due
-// carry {bar}, those before which a fence is, too, {fence}, and no others.
+// carry {bar}, those before which a fence is, too, {fence}, those after which a
+// barrier is {after}, and no others.
 func TestForeign(t *testing.T) {
 	const (
 		barrier = "%b = ttg.local_alloc : () -> M1\n"
@@ -46,6 +51,20 @@ func TestForeign(t *testing.T) {
 	alone := func(does string) string { return "ttg.async_commit_group {does = \"" + does + "\"}\n" }
 	load := func(marks string) string { return "ttg.local_load %a {" + marks + "} : M256 -> T256\n" }
 	store := func(marks string) string { return "ttg.local_store %x, %a {" + marks + "} : T256 -> M256\n" }
+	copyIn := func(marks string) string {
+		return "ttg.async_copy_global_to_local %p, %a {" + marks + "} : P256 -> <256xf32, #s, #smem, mutable>\n"
+	}
+	// A wait, and a fence after it if that has marks.
+	wait := func(marks, fence string) string {
+		w := "ttg.async_wait {num = 0 : i32, " + marks + "}\n"
+		if marks == "" {
+			w = "ttg.async_wait {num = 0 : i32}\n"
+		}
+		if fence != "" {
+			w += "ttg.async_commit_group {does = \"fence\", " + fence + "}\n"
+		}
+		return w
+	}
 	for name, body := range map[string]string{
 		"a copy comes in": barrier + buffer +
 			on("init", "%b", "") + on("expect", "%b", "") + on("in", "%a", "") + on("wait", "%b", ", bar") + load("") + on("init", "%b", ", bar"),
@@ -63,15 +82,34 @@ func TestForeign(t *testing.T) {
 		"not drained":             buffer + on("out", "%a", "") + "gpu.barrier\n" + store("bar") + store("bar"),
 		"the phase is seen by all before the next": barrier + on("init", "%b", "") +
 			"scf.for %i = %n to %n step %n : i32 {\n" + on("expect", "%b", ", bar") + on("wait", "%b", ", bar") + "}\n",
+		"what all read is replaced":                  buffer + on("run", "%a", "") + store("bar"),
+		"what all are reading is not to be replaced": buffer + on("start", "%a", "") + "gpu.barrier\n" + store("bar") + alone("join") + store("bar") + store("bar"),
+		"all know only of their own part":            buffer + on("start", "%a", "") + alone("join") + store("bar") + store("bar"),
+		"a barrier, then others know":                buffer + on("start", "%a", "") + alone("join") + "gpu.barrier\n" + store(""),
+		"what all read was stored":                   buffer + store("") + on("start", "%a", ", bar, fence"),
+		"a copy goes to another part": buffer + on("start", "%a", "") + on("in", "%a", "") + copyIn("") +
+			alone("join") + copyIn("bar"),
+		"one is left in flight": buffer + on("start", "%a", "") + on("start", "%a", "") + alone("join 1") + copyIn("bar") + copyIn("") +
+			"gpu.barrier\n" + copyIn("") + alone("join") + copyIn("bar"),
+		"copies in a loop follow the dot before": buffer + "scf.for %i = %n to %n step %n : i32 {\n" +
+			wait("", "after") + on("start", "%a", "") + alone("join 1") + copyIn("bar") + copyIn("") + "}\n" +
+			alone("join") + store("bar"),
+		"a loop joins before it starts": buffer + "%t = ttg.async_commit_group\nscf.for %i = %n to %n step %n : i32 {\n" +
+			wait("", "after") + alone("join") + on("start", "%a", "") + copyIn("bar") + "}\n",
+		"bulk copies and dots end apart": buffer + on("out", "%a", "") + on("start", "%a", "") + alone("join") + "gpu.barrier\n" +
+			copyIn("bar") + alone("drain") + "gpu.barrier\n" + store(""),
+		"a store's end is no dot's": buffer + on("start", "%a", "") + alone("drain") + "gpu.barrier\n" + store("bar"),
+		"one barrier after a wait and its fence": buffer + copyIn("") + wait("", "after") + on("start", "%a", "") + alone("join") + copyIn("bar") +
+			wait("after", "") + on("start", "%a", ", bar, fence"),
 		"two maps": "ttg.async_commit_group {does = \"map\", scratch = 128 : i32}\nttg.async_commit_group {does = \"map\", scratch = 128 : i32}\n",
 		"a map lies where a copy goes": "ttg.async_commit_group {does = \"map\", scratch = 128 : i32}\n" + buffer +
 			on("in", "%a", ", bar, fence"),
-		"scratch memory lies where a copy goes": "%p = ttg.convert_layout %x {scratch = 2048 : i32} : T256 -> T256\n" + buffer +
+		"scratch memory lies where a copy goes": "%q = ttg.convert_layout %x {scratch = 2048 : i32} : T256 -> T256\n" + buffer +
 			on("in", "%a", ", bar, fence"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := strings.ReplaceAll(names.Replace(body), "M1", "!ttg.memdesc<1xi64, #s, #smem, mutable>")
-			src := header + names.Replace("tt.func public @k(%x: T256, %n: i32) {\n") + body + "tt.return\n}\n}\n"
+			src := header + names.Replace("tt.func public @k(%x: T256, %p: P256, %n: i32) {\n") + body + "tt.return\n}\n}\n"
 			mod, err := text.Parse(dialect.NewContext(), "t.ttgir", []byte(src))
 			if err != nil {
 				t.Fatal(err)
@@ -82,9 +120,9 @@ func TestForeign(t *testing.T) {
 			}
 			r := membar.Analyze(mod, alloc, foreign)
 			ir.Walk(mod, func(op *ir.Operation) ir.WalkResult {
-				if r.Before(op) != op.HasAttr("bar") || r.Fence(op) != op.HasAttr("fence") {
-					t.Errorf("%s at %v: barrier %v, fence %v, want %v and %v\n%s", op.Name(), ir.FileLocOf(op.Loc()),
-						r.Before(op), r.Fence(op), op.HasAttr("bar"), op.HasAttr("fence"), src)
+				if r.Before(op) != op.HasAttr("bar") || r.Fence(op) != op.HasAttr("fence") || r.After(op) != op.HasAttr("after") {
+					t.Errorf("%s at %v: barrier %v, fence %v, after %v, want %v, %v and %v\n%s", op.Name(), ir.FileLocOf(op.Loc()),
+						r.Before(op), r.Fence(op), r.After(op), op.HasAttr("bar"), op.HasAttr("fence"), op.HasAttr("after"), src)
 				}
 				return ir.Advance
 			})

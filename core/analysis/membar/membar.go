@@ -2,6 +2,7 @@ package membar
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tritonc/tritonc/core/analysis/alias"
 	"github.com/tritonc/tritonc/core/analysis/allocation"
@@ -22,7 +23,8 @@ type Result struct {
 func (r *Result) Before(op *ir.Operation) bool { return r.before[op] }
 
 // After reports whether all threads must wait after op: after the end of an
-// asynchronous copy, whose bytes other threads will read.
+// asynchronous copy, whose bytes other threads will read, and after a fence that
+// directly follows it, so that one barrier serves for both.
 func (r *Result) After(op *ir.Operation) bool { return r.after[op] }
 
 // Fence reports whether all threads must order what they wrote before what
@@ -42,6 +44,9 @@ func Analyze(mod *ir.Operation, alloc *allocation.Result, foreign Foreign) *Resu
 	if alloc.Size() == 0 {
 		return &a.Result // no shared memory, no order to keep
 	}
+	if foreign != nil {
+		a.oldest = oldest(mod, foreign)
+	}
 	for op := range mod.Body().Ops() {
 		if op.Is(tt.Func) {
 			a.function(op)
@@ -54,6 +59,20 @@ type analysis struct {
 	Result
 	alloc   *allocation.Result
 	foreign Foreign
+	// oldest is the age from which on all reads in flight are joined together.
+	oldest int
+}
+
+// oldest is the most operations that a module's operations leave pending.
+func oldest(mod *ir.Operation, foreign Foreign) int {
+	n := 0
+	ir.Walk(mod, func(op *ir.Operation) ir.WalkResult {
+		if e, ok := foreign(op); ok && e.Joins {
+			n = max(n, e.Pending)
+		}
+		return ir.Advance
+	})
+	return n
 }
 
 func (a *analysis) function(f *ir.Operation) {
@@ -128,7 +147,7 @@ func (a *analysis) op(op *ir.Operation, s state) state {
 	case op.Is(gpu.Barrier), op.Is(ttg.LocalBarrier):
 		return s.met()
 	case op.Is(ttg.AsyncWait):
-		a.after[op] = true
+		a.after[a.lastFence(op)] = true
 		return s.met()
 	case op.Is(cf.Br), op.Is(cf.CondBr):
 		return s
@@ -149,6 +168,21 @@ func (a *analysis) op(op *ir.Operation, s state) state {
 	return s
 }
 
+// lastFence is the last of the fences that directly follow op, or op.
+func (a *analysis) lastFence(op *ir.Operation) *ir.Operation {
+	for a.foreign != nil {
+		next := op.Next()
+		if next == nil {
+			break
+		}
+		if e, ok := a.foreign(next); !ok || !e.Fences {
+			break
+		}
+		op = next
+	}
+	return op
+}
+
 // foreignOp accounts for an operation of a target's dialect.
 func (a *analysis) foreignOp(op *ir.Operation, e Effects, s state) state {
 	if e.Fences {
@@ -160,9 +194,15 @@ func (a *analysis) foreignOp(op *ir.Operation, e Effects, s state) state {
 	if area, ok := a.alloc.Area(op); ok {
 		s = a.access(op, access{lo: area.Offset, hi: area.Offset + area.Size, write: true, Effect: e.Scratch}, s)
 	}
+	if slices.ContainsFunc(e.Operands, func(x Effect) bool { return x&(Reads|Async|Leader) == Reads|Async }) {
+		s = s.aged(a.oldest)
+	}
 	for i, v := range op.OperandValues() {
 		if i >= len(e.Operands) || e.Operands[i] == 0 {
 			continue
+		}
+		if _, ok := v.Type().(*ttg.MemDescType); !ok {
+			continue // in registers, which this operand may also be
 		}
 		for _, x := range a.buffersOf(v) {
 			x.Effect = e.Operands[i]
@@ -170,6 +210,9 @@ func (a *analysis) foreignOp(op *ir.Operation, e Effects, s state) state {
 				s = a.access(op, x, s)
 			}
 		}
+	}
+	if e.Joins {
+		s = s.joined(e.Pending)
 	}
 	return s
 }

@@ -16,9 +16,9 @@ const (
 	// Leader: not all threads do it, but some that keep the order of all such
 	// operations among themselves.
 	Leader
-	// Async: an engine does it after a leader asked for it. It sees what threads
-	// wrote before a fence. When it has written is told by a Sync access; when it
-	// has read, by an operation that drains.
+	// Async: an engine does it after a leader asked for it, or, without Leader, all
+	// threads did. It sees what threads wrote before a fence. When it has written is
+	// told by a Sync access; when it has read, by an operation that drains or joins.
 	Async
 	// Sync: it is an access to an object that orders others, and needs no order
 	// with a Sync access of leaders before it, which it may be waiting for.
@@ -35,8 +35,12 @@ type Effects struct {
 	// Fences: what all threads wrote before is seen by what engines do after the
 	// next barrier.
 	Fences bool
-	// Drains: leaders wait until engines have read what they were asked to.
+	// Drains: leaders wait until engines have read what leaders asked them to.
 	Drains bool
+	// Joins: all threads wait, after what the operation itself starts, until engines
+	// have read what all threads asked them to, but for the last Pending operations.
+	Joins   bool
+	Pending int
 }
 
 // Foreign tells what an operation does; false where it is none of a target's.
@@ -54,6 +58,14 @@ type access struct {
 	// counted marks an access that is ordered after the asynchronous copies into
 	// the same buffer by tokens: another copy, or a load that waited for one.
 	counted bool
+	// age is how many operations have had engines read for all threads since this
+	// one did, up to analysis.oldest; 0 for other accesses.
+	age int
+}
+
+// inFlight reports whether an engine reads for all threads.
+func (x access) inFlight() bool {
+	return x.kind == pending && !x.write && x.Effect&(Async|Leader) == Async
 }
 
 type kind uint8
@@ -88,6 +100,10 @@ func (p access) ordered(x access) bool {
 		return true
 	case p.write && p.Effect&Async != 0:
 		return same // x comes after the wait for it
+	case p.inFlight():
+		// A copy goes to another part of the buffer than what is still read: there is
+		// one part for each copy ahead, and one more. What was joined is another access.
+		return same && x.write && (x.counted || x.Effect&Async != 0)
 	case p.Effect&Leader != 0 && p.Effect&x.Effect&Sync != 0:
 		return same
 	}
@@ -120,12 +136,38 @@ func (s state) fenced() state {
 	return s.without(func(p access) bool { return p.kind == unfenced })
 }
 
-// drained is the state when engines have read: leaders know.
+// drained is the state when engines have read for leaders, who know.
 func (s state) drained() state {
 	var out state
 	for _, p := range s {
-		if !p.write {
+		if !p.write && p.Effect&Leader != 0 {
 			p.Effect &^= Async
+		}
+		out = out.with(p)
+	}
+	return out
+}
+
+// aged is the state when one more operation has engines read for all threads.
+func (s state) aged(oldest int) state {
+	var out state
+	for _, p := range s {
+		if p.inFlight() {
+			p.age = min(p.age+1, oldest)
+		}
+		out = out.with(p)
+	}
+	return out
+}
+
+// joined is the state when engines have read for all threads but for the last
+// pending operations: each thread knows of its own part.
+func (s state) joined(pending int) state {
+	var out state
+	for _, p := range s {
+		if p.inFlight() && p.age >= pending {
+			p.Effect &^= Async
+			p.age = 0
 		}
 		out = out.with(p)
 	}
