@@ -7,6 +7,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/backends/nvidia/mma"
 	"github.com/tritonc/tritonc/backends/nvidia/tma"
+	"github.com/tritonc/tritonc/backends/nvidia/wgmma"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir"
@@ -51,6 +52,9 @@ func ttirRows(a arch, o options) []pass.Row {
 // withTMA holds where blocks are copied through descriptors.
 var withTMA = &pass.Condition{Name: "tma", Holds: func(f pass.Facts) bool { return f["tma"] > 0 }}
 
+// withWGMMA holds where there may be dots of warpgroups.
+var withWGMMA = &pass.Condition{Name: "wgmma", Holds: func(f pass.Facts) bool { return f["wgmma"] > 0 }}
+
 // hasTMA reports whether the passes are to copy through descriptors: where the
 // hardware is there, for programs of one block.
 func (o options) hasTMA(a arch) bool { return o.TMA != tmaNever && a.cc >= 90 && o.NumCTAs == 1 }
@@ -81,6 +85,9 @@ func passFacts(a arch, o options) pass.Facts {
 	f := pass.Facts{"cc": a.cc, "ctas": o.NumCTAs}
 	if o.hasTMA(a) {
 		f["tma"] = 1
+	}
+	if a.cc/10 == 9 {
+		f["wgmma"] = 1
 	}
 	return f
 }
@@ -141,6 +148,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: assignLatencies, Why: "chooses the loads to start early", With: stages},
 		{Pass: pipeline.ScheduleLoops, Why: "latencies are set"},
 		{Pass: pipelineTMA, Why: "asynchronous copies ahead of their use", With: stages},
+		{Pass: wgmma.PipelineDots, When: withWGMMA, Why: "loops have their final form, and copies their places"},
 		{Pass: tma.PipelineStores, When: withTMA, Why: "loops have their final form", With: stages},
 		{Pass: canonicalize, Why: "folds what is known before and after pipelined loops"},
 		{Pass: loops.LoopAwareCSE, Why: "prologues repeat computations"},
@@ -153,6 +161,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: loops.ReorderInstructions, Why: "fewer values are live at once", With: registerSettings(o)},
 		{Pass: loops.LoopAwareCSE, Why: "merges what reordering put side by side"},
 		{Pass: std.SymbolDCE, Why: "erases functions without callers"},
+		{Pass: wgmma.InsertFences, When: withWGMMA, Why: "operands and waits have their places"},
 		{Pass: std.SCCP, Why: "predicates of pipelined loops may be constant"},
 		{Pass: loops.BoundMasks, Why: "pipelined accesses have their final masks"},
 		{Pass: std.CSE, Why: "cleans up after the passes above"},
@@ -187,7 +196,7 @@ var passes = slices.Concat(
 	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE},
 	[]*pass.Pass{ttir.RewriteTensorPointer, rewriteDescriptors, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
 	ours(ttgir.Passes()),
-	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower},
+	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower, wgmma.PipelineDots, wgmma.InsertFences},
 )
 
 // ours puts this backend's passes in the places of core's, which have the same

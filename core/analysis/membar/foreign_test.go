@@ -98,7 +98,7 @@ func TestForeign(t *testing.T) {
 			wait("", "after") + alone("join") + on("start", "%a", "") + copyIn("bar") + "}\n",
 		"bulk copies and dots end apart": buffer + on("out", "%a", "") + on("start", "%a", "") + alone("join") + "gpu.barrier\n" +
 			copyIn("bar") + alone("drain") + "gpu.barrier\n" + store(""),
-		"a store's end is no dot's": buffer + on("start", "%a", "") + alone("drain") + "gpu.barrier\n" + store("bar"),
+		"the end of a store ends nothing else": buffer + on("start", "%a", "") + alone("drain") + "gpu.barrier\n" + store("bar"),
 		"one barrier after a wait and its fence": buffer + copyIn("") + wait("", "after") + on("start", "%a", "") + alone("join") + copyIn("bar") +
 			wait("after", "") + on("start", "%a", ", bar, fence"),
 		"two maps": "ttg.async_commit_group {does = \"map\", scratch = 128 : i32}\nttg.async_commit_group {does = \"map\", scratch = 128 : i32}\n",

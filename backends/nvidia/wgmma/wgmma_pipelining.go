@@ -1,0 +1,498 @@
+package wgmma
+
+import (
+	"slices"
+
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
+	"github.com/tritonc/tritonc/core/analysis/alias"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
+	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
+)
+
+// PipelineDots makes the dots of loops asynchronous and puts waits where their
+// results are needed. A dot whose result only the next iteration's dot needs, as its
+// accumulator, runs on while the loop does:
+//
+//	for … iter_args(%acc) {
+//	  %d = ttng.warp_group_dot %a, %b, %acc
+//	  … start copies into the next buffers …
+//	  yield %d }
+//
+// becomes
+//
+//	%r = for … iter_args(%acc) {
+//	  %d = ttng.warp_group_dot %a, %b, %acc {isAsync = true}
+//	  %e = ttng.warp_group_dot_wait %d, %a, %b {pendings = 1}
+//	  … start copies into the next buffers …
+//	  yield %e }
+//	%f = ttng.warp_group_dot_wait %r {pendings = 0}
+//
+// so that one dot is in flight while the next starts, and the copies overwrite what
+// the dot before the last has read. Other dots are waited for at once. A wait has
+// the buffers of its dots as operands, too, which keeps their memory.
+//
+// Dots outside of loops, and those in conditions or in loops that have waits
+// already, stay as they are: a dot that is not asynchronous waits for itself.
+var PipelineDots = &pass.Pass{
+	Name:    "triton-nvidia-wgmma-pipelining",
+	Doc:     "let dots of warpgroups overlap with their loop",
+	Example: pipelineDotsExample,
+	Before:  []*pass.Fact{facts.Layouts},
+	Run: func(r *pass.Run) error {
+		b := ir.NewBuilder(r.Module.Context())
+		for _, loop := range forloop.All(r.Module) {
+			p := &dotLoop{
+				b: b, loop: loop, kinds: make(map[*ir.Operation]kind),
+				carriedAs: make(map[*ir.Operation]int), now: make(map[*ir.Value]*ir.Value),
+			}
+			if p.collect() {
+				r.Count("dots", p.run())
+			}
+		}
+		return nil
+	},
+}
+
+// kind is how a dot of a loop's body ends.
+type kind uint8
+
+const (
+	// waited: a wait follows it.
+	waited kind = iota
+	// chained: its result is nothing but the accumulator of a later dot of the same
+	// iteration, which is waited for, and it with that.
+	chained
+	// flying: it may run on while the next iteration starts.
+	flying
+)
+
+// dotLoop is a loop and the dots of its body.
+type dotLoop struct {
+	b     *ir.Builder
+	loop  *ir.Operation
+	dots  []*ir.Operation // in order
+	kinds map[*ir.Operation]kind
+	// carriedAs is, for a flying dot that is not the accumulator of another, the
+	// number of the value that the loop carries its result as.
+	carriedAs map[*ir.Operation]int
+	// previous are the results of the iteration before that come to an end with
+	// the first dot that is waited for.
+	previous []*ir.Value
+	// now is what waits have made of results of dots.
+	now map[*ir.Value]*ir.Value
+}
+
+// collect finds the dots, and reports whether there are any to be made asynchronous.
+func (p *dotLoop) collect() bool {
+	for op := range p.loop.Body().Ops() {
+		switch {
+		case op.Is(ops().wait):
+			return false
+		case op.Is(ops().dot):
+			if ttng.AsWarpGroupDot(op).IsAsync() {
+				return false
+			}
+			p.dots = append(p.dots, op)
+		}
+	}
+	return len(p.dots) > 0
+}
+
+// run changes the loop, and returns how many dots run on into the next iteration.
+func (p *dotLoop) run() int {
+	p.classify()
+	for _, d := range p.dots {
+		ttng.AsWarpGroupDot(d).SetIsAsync(true)
+	}
+	ending := p.ending()
+	for _, d := range p.dots {
+		if p.kinds[d] != waited {
+			continue
+		}
+		p.b.After(d)
+		if d == ending {
+			p.wait(0, append([]*ir.Value{d.OneResult()}, p.previous...)...)
+		} else {
+			p.wait(0, d.OneResult())
+		}
+	}
+	var fly []*ir.Operation
+	for _, d := range p.dots {
+		if p.kinds[d] == flying {
+			fly = append(fly, d)
+		}
+	}
+	if len(fly) == 0 {
+		return 0
+	}
+	for _, d := range fly {
+		p.waitInConditions(d)
+	}
+	if ending == nil {
+		p.waitForPrevious(fly)
+	}
+	p.waitAfterLoop(fly)
+	return len(fly)
+}
+
+// classify decides how each dot ends.
+func (p *dotLoop) classify() {
+	next := make(map[*ir.Operation]*ir.Operation) // whose accumulator a dot is, and nothing else
+	for _, d := range p.dots {
+		if e := p.accumulates(d); e != nil && isWide(d) {
+			next[d], p.kinds[d] = e, chained
+		}
+	}
+	for _, d := range p.dots {
+		if next[d] != nil {
+			continue
+		}
+		if i, ok := p.carried(d); ok && isWide(d) && p.keepsOperands(d) {
+			if arg := scf.IterArg(p.loop, i); !p.isAccumulator(arg) {
+				if !p.usedAfterEnding(arg, d) {
+					continue
+				}
+				p.previous = append(p.previous, arg)
+			}
+			p.kinds[d], p.carriedAs[d] = flying, i
+		}
+	}
+	for _, d := range slices.Backward(p.dots) {
+		if e := next[d]; e != nil && p.kinds[e] == flying {
+			p.kinds[d] = waited
+			if p.keepsOperands(d) {
+				p.kinds[d] = flying
+			}
+		}
+	}
+	// Nothing may be written to what a dot may still read.
+	for again := true; again; {
+		again = false
+		for _, d := range p.dots {
+			if p.kinds[d] != waited && p.overwritten(d) {
+				p.land(d, next)
+				again = true
+			}
+		}
+	}
+}
+
+// land has d waited for, and what is chained to it with it.
+func (p *dotLoop) land(d *ir.Operation, next map[*ir.Operation]*ir.Operation) {
+	p.kinds[d] = waited
+	if i, ok := p.carriedAs[d]; ok {
+		delete(p.carriedAs, d)
+		p.previous = slices.DeleteFunc(p.previous, func(v *ir.Value) bool { return v == scf.IterArg(p.loop, i) })
+	}
+	for _, c := range slices.Backward(p.dots) {
+		if e := next[c]; e != nil && p.kinds[c] == flying && p.kinds[e] != flying {
+			p.kinds[c] = chained
+		}
+	}
+}
+
+// isWide reports whether registers hold one element of the result each. Narrower
+// ones are packed and unpacked between dots, which must not happen in flight.
+func isWide(dot *ir.Operation) bool {
+	return ir.BitWidth(ir.ElemOf(dot.OneResult().Type())) == 32
+}
+
+// accumulates is the later dot of the body that d's result is the accumulator of,
+// nil if it has other uses, too.
+func (p *dotLoop) accumulates(d *ir.Operation) *ir.Operation {
+	if v := d.OneResult(); v.HasOneUse() {
+		if e := v.OnlyUser(); e.Is(ops().dot) && e.Block() == d.Block() && ttng.AsWarpGroupDot(e).C() == v {
+			return e
+		}
+	}
+	return nil
+}
+
+// carried is the number of the value that the loop carries the dot's result as. It is
+// false if the body uses the result in another way, except in conditions, where a
+// wait can be.
+func (p *dotLoop) carried(dot *ir.Operation) (int, bool) {
+	index, found := 0, false
+	for queue := []*ir.Value{dot.OneResult()}; len(queue) > 0; {
+		v := queue[0]
+		queue = queue[1:]
+		for u := range v.Uses() {
+			switch o := u.Owner(); {
+			case o == forloop.Yield(p.loop):
+				if found {
+					return 0, false
+				}
+				index, found = u.Index(), true
+			case o.Parent() == p.loop || !o.Parent().Is(scf.If):
+				return 0, false
+			case o.Is(scf.Yield):
+				queue = append(queue, o.Parent().Result(u.Index()))
+			}
+		}
+	}
+	return index, found
+}
+
+// isAccumulator reports whether v is used as accumulator of dots only.
+func (p *dotLoop) isAccumulator(v *ir.Value) bool {
+	for u := range v.Uses() {
+		if !u.Owner().Is(ops().dot) || ttng.AsWarpGroupDot(u.Owner()).CUse() != u {
+			return false
+		}
+	}
+	return true
+}
+
+// ending is the first dot that is waited for, which ends all before it; nil if
+// there is none.
+func (p *dotLoop) ending() *ir.Operation {
+	for _, d := range p.dots {
+		if p.kinds[d] == waited {
+			return d
+		}
+	}
+	return nil
+}
+
+// usedAfterEnding reports whether all uses of v come after a dot that is waited for,
+// which comes before d; those after d are not known yet.
+func (p *dotLoop) usedAfterEnding(v *ir.Value, d *ir.Operation) bool {
+	end := p.ending()
+	if end == nil || !end.IsBeforeInBlock(d) {
+		return false
+	}
+	for u := range v.Users() {
+		if !end.IsBeforeInBlock(forloop.AncestorIn(p.loop.Body(), u)) {
+			return false
+		}
+	}
+	return true
+}
+
+// keepsOperands reports whether the operands of dot in shared memory are of buffers
+// from outside of the loop.
+func (p *dotLoop) keepsOperands(dot *ir.Operation) bool {
+	for _, v := range buffers(dot) {
+		set := alias.Of(v)
+		if set.Any || slices.ContainsFunc(set.Buffers, p.loop.IsAncestorOf) {
+			return false
+		}
+	}
+	return true
+}
+
+// overwritten reports whether an iteration may write a buffer of dot while that, or
+// the same dot of the iteration before, may still read it.
+func (p *dotLoop) overwritten(dot *ir.Operation) bool {
+	var mine []*ir.Operation
+	for _, v := range buffers(dot) {
+		mine = append(mine, alias.Of(v).Buffers...)
+	}
+	last, found := p.doneAfter(dot), false
+	for op := range p.loop.Body().Ops() {
+		ir.Walk(op, func(o *ir.Operation) ir.WalkResult {
+			if into, isCopy := written(o); into != nil && (!isCopy || last != nil && !last.IsBeforeInBlock(op)) {
+				found = found || aliases(into, mine)
+			}
+			return ir.Advance
+		})
+	}
+	return found
+}
+
+// doneAfter is the dot of the body after which a wait ends what the iteration before
+// has left of dot; nil if dot ends in its own iteration.
+func (p *dotLoop) doneAfter(dot *ir.Operation) *ir.Operation {
+	var last, end *ir.Operation
+	for _, d := range p.dots {
+		switch p.kinds[d] {
+		case waited:
+			if dot.IsBeforeInBlock(d) {
+				return nil
+			}
+			if end == nil {
+				end = d
+			}
+		case flying:
+			last = d
+		}
+	}
+	if end != nil {
+		return end
+	}
+	return last
+}
+
+// written is the buffer that op writes, or nil; isCopy says that it is a copy that
+// goes on by itself, for which the pipeliner has chosen a part of the buffer that
+// nothing reads in this iteration.
+func written(op *ir.Operation) (into *ir.Value, isCopy bool) {
+	switch op.Def() {
+	case ttg.AsyncCopy:
+		return ttg.AsAsyncCopy(op).Result(), true
+	case ttg.LocalStore:
+		return ttg.AsLocalStore(op).Dst(), false
+	case ops().copyIn:
+		return ttng.AsAsyncTmaCopyGlobalToLocal(op).Result(), true
+	case ops().gather:
+		return ttng.AsAsyncTmaGather(op).Result(), true
+	}
+	return nil, false
+}
+
+// aliases reports whether v may be a view of one of those buffers.
+func aliases(v *ir.Value, buffers []*ir.Operation) bool {
+	set := alias.Of(v)
+	return set.Any || slices.ContainsFunc(set.Buffers, func(op *ir.Operation) bool { return slices.Contains(buffers, op) })
+}
+
+// buffers are the operands of a dot that are in shared memory.
+func buffers(dot *ir.Operation) []*ir.Value {
+	var list []*ir.Value
+	for _, v := range []*ir.Value{ttng.AsWarpGroupDot(dot).A(), ttng.AsWarpGroupDot(dot).B()} {
+		if _, ok := v.Type().(*ttg.MemDescType); ok {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// wait makes a wait until at most pendings dots are in flight, which values, results
+// of dots, are not; what comes after it uses them as it gives them back. It has the
+// buffers of these dots, and of those chained to them, as operands.
+func (p *dotLoop) wait(pendings int64, values ...*ir.Value) {
+	var inputs []*ir.Value
+	add := func(v *ir.Value) {
+		if !slices.Contains(inputs, v) {
+			inputs = append(inputs, v)
+		}
+	}
+	for _, v := range values {
+		add(v)
+		for d := v.Def(); d != nil && d.Is(ops().dot); d = ttng.AsWarpGroupDot(d).C().Def() {
+			for _, buffer := range buffers(d) {
+				add(buffer)
+			}
+		}
+	}
+	p.waitFor(pendings, inputs)
+}
+
+// waitFor is wait with these operands.
+func (p *dotLoop) waitFor(pendings int64, inputs []*ir.Value) {
+	types := make([]ir.Type, len(inputs))
+	for i, v := range inputs {
+		types[i] = v.Type()
+	}
+	w := p.b.Create(ops().wait, ir.State{
+		Operands: inputs, Types: types, Attrs: []ir.NamedAttr{{Name: "pendings", Attr: p.b.Context().I32Attr(pendings)}},
+	})
+	for i, v := range inputs {
+		if _, ok := v.Type().(*ir.TensorType); !ok {
+			continue
+		}
+		p.now[v] = w.Result(i)
+		v.ReplaceUsesIf(w.Result(i), func(u *ir.Use) bool {
+			top := forloop.AncestorIn(w.Block(), u.Owner())
+			return top != nil && w.IsBeforeInBlock(top)
+		})
+	}
+}
+
+// waitInConditions waits where conditions use the result of d.
+func (p *dotLoop) waitInConditions(d *ir.Operation) {
+	type place struct {
+		v *ir.Value
+		b *ir.Block
+	}
+	var places []place
+	for queue := []*ir.Value{d.OneResult()}; len(queue) > 0; queue = queue[1:] {
+		for u := range queue[0].Uses() {
+			o := u.Owner()
+			switch at := (place{queue[0], o.Block()}); {
+			case o.Block() == p.loop.Body():
+			case o.Is(scf.Yield):
+				queue = append(queue, o.Parent().Result(u.Index()))
+			case !slices.Contains(places, at):
+				places = append(places, at)
+			}
+		}
+	}
+	for _, at := range places {
+		p.b.Loc = d.Loc()
+		if def := at.v.Def(); def.Block() == at.b {
+			p.b.SetAfter(def)
+		} else {
+			p.b.SetToStart(at.b)
+		}
+		p.wait(0, at.v)
+	}
+}
+
+// waitForPrevious waits, in a loop that ends no dot otherwise, until the dots of the
+// iteration before are done.
+func (p *dotLoop) waitForPrevious(fly []*ir.Operation) {
+	n := int64(len(fly))
+	for _, d := range fly {
+		if p.refillsRegisters(d) {
+			// The next dot that takes the place of this one would define registers which
+			// this one reads.
+			p.b.After(d)
+			p.wait(n-1, d.OneResult())
+		}
+	}
+	last := fly[len(fly)-1]
+	if p.refillsRegisters(last) {
+		return
+	}
+	var values []*ir.Value
+	for _, d := range fly {
+		if _, ok := p.carriedAs[d]; ok {
+			v := d.OneResult()
+			if p.refillsRegisters(d) {
+				v = p.now[v]
+			}
+			values = append(values, v)
+		}
+	}
+	p.b.After(last)
+	p.wait(n, values...)
+}
+
+// refillsRegisters reports whether each iteration computes the first operand of dot in
+// registers, other than by converting the result of a dot that was waited for.
+func (p *dotLoop) refillsRegisters(dot *ir.Operation) bool {
+	a := ttng.AsWarpGroupDot(dot).A()
+	if _, ok := a.Type().(*ir.TensorType); !ok || !forloop.DefinedInside(a, p.loop) {
+		return false
+	}
+	if a.DefIs(ttg.ConvertLayout) {
+		_, isResult := encoding.Get(ttg.AsConvertLayout(a.Def()).Src().Type()).(*layout.NvidiaMMA)
+		return !isResult
+	}
+	return true
+}
+
+// waitAfterLoop waits for the dots of the last iteration. Buffers that nothing uses
+// after the loop are kept until then.
+func (p *dotLoop) waitAfterLoop(fly []*ir.Operation) {
+	var values, outside []*ir.Value
+	for _, d := range fly {
+		if i, ok := p.carriedAs[d]; ok {
+			values = append(values, p.loop.Result(i))
+		}
+		for _, v := range buffers(d) {
+			if !forloop.DefinedInside(v, p.loop) && !slices.Contains(outside, v) {
+				outside = append(outside, v)
+			}
+		}
+	}
+	p.b.After(p.loop)
+	p.waitFor(0, slices.Concat(values, outside))
+}
