@@ -29,7 +29,13 @@ const (
 	tmaNever  = "never"
 )
 
-// optionSpecs are Triton's CUDAOptions, and prefetch_operands, tma, skip_passes
+// Values of the option wgmma.
+const (
+	wgmmaAuto  = "auto"
+	wgmmaNever = "never"
+)
+
+// optionSpecs are Triton's CUDAOptions, and prefetch_operands, tma, wgmma, skip_passes
 // and llvm_passes. Where a default depends on the target
 // the one here is for cuda:80; defaultsFor has the others.
 var optionSpecs = []sdk.OptionSpec{
@@ -57,6 +63,7 @@ var optionSpecs = []sdk.OptionSpec{
 	{Name: "arch", Type: sdk.String, Default: "null", Doc: "architecture that the stages before ptx compile for, smNN; null: the target's"},
 	{Name: "prefetch_operands", Type: sdk.Bool, Default: "false", Doc: "read the first part of a dot's operands from shared memory one iteration ahead"},
 	{Name: "tma", Type: sdk.String, Default: `"auto"`, Doc: "copy blocks by TMA through the descriptors that a kernel makes, from cuda:90 on; auto: in kernels whose loops with dots do", Choices: []string{tmaAuto, tmaAlways, tmaNever}},
+	{Name: "wgmma", Type: sdk.String, Default: `"auto"`, Doc: "compute dots by wgmma on cuda:90; auto: where it can; never: by mma.sync, as with Triton's DISABLE_MMA_V3", Choices: []string{wgmmaAuto, wgmmaNever}},
 	{Name: optionSkipPasses, Type: sdk.StringList, Default: "[]", Doc: "passes to leave out, by the names that tritonc passes shows"},
 	{Name: optionLLVMPasses, Type: sdk.String, Default: `"auto"`, Doc: "LLVM's optimizer at the end of the stage llir; auto: what the measured table says", Choices: append([]string{"auto"}, llvmChoiceNames...)},
 	{Name: "instrumentation_mode", Type: sdk.String, Default: `""`, Doc: "instrumentation to add; none exists yet", Choices: []string{""}},
@@ -79,6 +86,7 @@ type options struct {
 	Arch             string            `json:"arch"`
 	PrefetchOperands bool              `json:"prefetch_operands"`
 	TMA              string            `json:"tma"`
+	WGMMA            string            `json:"wgmma"`
 	SkipPasses       []string          `json:"skip_passes"`
 	LLVMPasses       string            `json:"llvm_passes"`
 }

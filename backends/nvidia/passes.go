@@ -22,13 +22,15 @@ import (
 // instruction that rounds f32 to tf32, with the name that Triton gives it, with
 // tensor cores and copies by TMA.
 var (
-	rewriteDescriptors = ttir.NewRewriteTensorDescriptor(tma.Unit{})
-	accelerateMatmul   = matrix.NewAccelerateMatmul(mma.Unit{})
-	optimizeOperands   = matrix.NewOptimizeDotOperands(mma.Unit{})
-	assignLatencies    = pipeline.NewAssignLatencies(mma.Unit{})
-	pipelineTMA        = pipeline.New(mma.Unit{}, tma.Copies{})
-	prefetch           = pipeline.NewPrefetch(mma.Unit{})
-	reduceDuplication  = matrix.NewReduceDataDuplication(mma.Unit{})
+	rewriteDescriptors = ttir.NewRewriteTensorDescriptor(tma.Unit{WGMMA: true})
+	rewriteForMMA      = ttir.NewRewriteTensorDescriptor(tma.Unit{})
+	accelerateMatmul   = matrix.NewAccelerateMatmul(wgmma.Unit{})
+	accelerateByMMA    = matrix.NewAccelerateMatmul(mma.Unit{})
+	optimizeOperands   = matrix.NewOptimizeDotOperands(wgmma.Unit{})
+	assignLatencies    = pipeline.NewAssignLatencies(wgmma.Unit{})
+	pipelineTMA        = pipeline.New(wgmma.Unit{}, tma.Copies{})
+	prefetch           = pipeline.NewPrefetch(wgmma.Unit{})
+	reduceDuplication  = matrix.NewReduceDataDuplication(wgmma.Unit{})
 	canonicalize       = std.NewCanonicalize(layouts.ConvertPatterns())
 	planCTA            = named(layouts.PlanCTA, "triton-nvidia-gpu-plan-cta")
 	f32DotTC           = matrix.NewF32DotTC(matrix.TF32Rounding{Asm: "cvt.rna.tf32.f32 $0, $1;", Constraints: "=r,r"})
@@ -59,6 +61,23 @@ var withWGMMA = &pass.Condition{Name: "wgmma", Holds: func(f pass.Facts) bool { 
 // hardware is there, for programs of one block.
 func (o options) hasTMA(a arch) bool { return o.TMA != tmaNever && a.cc >= 90 && o.NumCTAs == 1 }
 
+// accelerate is the pass that decides which dots go by wgmma. The passes after it work
+// with whatever it chose.
+func (o options) accelerate() *pass.Pass {
+	if o.WGMMA == wgmmaNever {
+		return accelerateByMMA
+	}
+	return accelerateMatmul
+}
+
+// budget is the pass that decides which descriptors there is shared memory for.
+func (o options) budget() *pass.Pass {
+	if o.WGMMA == wgmmaNever {
+		return rewriteForMMA
+	}
+	return rewriteDescriptors
+}
+
 // descriptorSettings leave descriptors to TMA.
 func descriptorSettings(a arch, o options) []pass.Setting {
 	if !o.hasTMA(a) {
@@ -74,7 +93,8 @@ func budgetSettings(a arch, o options) []pass.Setting {
 		return nil
 	}
 	return append(descriptorSettings(a, o),
-		pass.Setting{Name: "num-stages", Value: o.NumStages}, pass.Setting{Name: "shared-memory", Value: int(a.sharedMemory)})
+		pass.Setting{Name: "num-stages", Value: o.NumStages}, pass.Setting{Name: "num-warps", Value: o.NumWarps},
+		pass.Setting{Name: "shared-memory", Value: int(a.sharedMemory)})
 }
 
 // clusters holds where a program may be several blocks.
@@ -86,7 +106,7 @@ func passFacts(a arch, o options) pass.Facts {
 	if o.hasTMA(a) {
 		f["tma"] = 1
 	}
-	if a.cc/10 == 9 {
+	if o.WGMMA != wgmmaNever && a.cc/10 == 9 {
 		f["wgmma"] = 1
 	}
 	return f
@@ -120,7 +140,7 @@ func checkSkipped(a arch, names []string) error {
 func ttgirRows(a arch, o options) []pass.Row {
 	stages := []pass.Setting{{Name: "num-stages", Value: o.NumStages}}
 	return o.without([]pass.Row{
-		{Pass: rewriteDescriptors, With: budgetSettings(a, o), Why: "decides which descriptors go by TMA; ttir files may contain others", Needed: true},
+		{Pass: o.budget(), With: budgetSettings(a, o), Why: "decides which descriptors go by TMA; ttir files may contain others", Needed: true},
 		{Pass: layouts.Convert, Why: "every later pass needs layouts", Needed: true, With: []pass.Setting{
 			{Name: "target", Value: backendName + ":" + strconv.Itoa(a.cc)},
 			{Name: "num-warps", Value: o.NumWarps},
@@ -132,7 +152,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: planCTA, When: clusters, Why: "blocks of a cluster divide the work before layouts propagate"},
 		{Pass: layouts.RemoveConversions, Why: "removes what coalesce put around each access"},
 		{Pass: layouts.OptimizeThreadLocality, Why: "layouts have propagated, and dots do not constrain them yet"},
-		{Pass: accelerateMatmul, Why: "dots on tensor cores"},
+		{Pass: o.accelerate(), Why: "dots on tensor cores"},
 		{Pass: layouts.RemoveConversions, Why: "removes what accelerate-matmul put around each dot"},
 		{Pass: optimizeOperands, Why: "operands are transposed while they pass through shared memory"},
 		{Pass: tma.OptimizeDescriptorEncoding, When: withTMA, Why: "the buffers of operands are known", Needed: true},

@@ -50,6 +50,16 @@ func (s *Site) Value(v *ir.Value) []llir.Value { return s.e.value(v) }
 // Set gives a result its registers.
 func (s *Site) Set(v *ir.Value, regs ...llir.Value) { s.e.set(v, regs) }
 
+// Pass gives a result that is an operand the registers of it, or its place in shared
+// memory.
+func (s *Site) Pass(result, operand *ir.Value) error {
+	if _, ok := operand.Type().(*ttg.MemDescType); ok {
+		return s.e.show(result, s.e.buffer(operand))
+	}
+	s.e.set(result, s.e.value(operand))
+	return nil
+}
+
 // Scratch is the address of the operation's scratch memory.
 func (s *Site) Scratch() llir.Value { return s.e.sharedAt(s.e.m.alloc.Offset(s.op)) }
 

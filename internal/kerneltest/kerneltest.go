@@ -76,6 +76,9 @@ func (k Kernel) On(target string) Kernel {
 	return k
 }
 
+// CompiledFor is the target that the kernel is compiled for.
+func (k Kernel) CompiledFor() string { return firstOf(everywhere, firstOf(k.Target, defaultTarget())) }
+
 // Run compiles the kernel for its arguments and runs it on a grid. Arguments
 // are in the order of the kernel's parameters: *array.Array for memory, Go
 // numbers and bools, nil for None, []any for a tuple, Expr for other constants.
@@ -114,7 +117,7 @@ func (k Kernel) once(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	target, err := core.ParseTarget(firstOf(everywhere, firstOf(k.Target, defaultTarget())))
+	target, err := core.ParseTarget(k.CompiledFor())
 	if err != nil {
 		return nil, err
 	}

@@ -39,8 +39,12 @@ func TestDots(t *testing.T) {
 					a, b = kerneltest.Randn(r, c.typ, m, k), kerneltest.Randn(r, c.typ, k, n)
 				}
 				out := kerneltest.Empty(c.out, m, n)
-				features("dots").Warps(warps).Run(t, kerneltest.Grid(1), a, b, out, m, n, k, c.precision, c.acc)
-				kerneltest.Near(t, "out", out, product(a, b, m, n, k), c.rtol, c.atol)
+				kernel, atol := features("dots").Warps(warps), c.atol
+				kernel.Run(t, kerneltest.Grid(1), a, b, out, m, n, k, c.precision, c.acc)
+				if c.typ == "fp8e5" && kernel.CompiledFor() == "cuda:90" {
+					atol = 2e-2 // dots of warpgroups keep 13 bits below the greatest term
+				}
+				kerneltest.Near(t, "out", out, product(a, b, m, n, k), c.rtol, atol)
 			})
 		}
 	}

@@ -69,6 +69,9 @@ func TestTMAProducts(t *testing.T) {
 		if bm*bn > 32*32*warps*4 || (bm+bn)*bk > 1<<14 { // such tiles take long
 			bm, bn, bk = 32, 32, 32
 		}
+		for 4*((bm+bn)*bk*stages+bm*bn) > 227<<10 { // a buffer for each stage, and one for the result
+			stages--
+		}
 		m, n, k := 16*(1+r.IntN(8)), 16*(1+r.IntN(8)), pick(16, bk, 2*bk, 3*bk-16, 5*bk)
 		inRows, flat := r.IntN(2) == 0, r.IntN(2) == 0
 		t.Run(fmt.Sprintf("%s/%dx%dx%d/of %dx%dx%d/warps=%d/stages=%d/rows=%v/flat=%v", kind.in, m, n, k, bm, bn, bk, warps, stages, inRows, flat), func(t *testing.T) {

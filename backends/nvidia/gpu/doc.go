@@ -5,6 +5,7 @@
 //	memory.go    wide predicated loads and stores, of global and shared memory
 //	async.go     copies from global to shared memory while the program runs on
 //	mma.go       the forms of mma.sync; ldmatrix.go also stmatrix
+//	wgmma.go     dots of warpgroups; descriptor.go matrices in shared memory
 //	atomic.go    atomics as inline PTX (LLVM's own lose order and scope)
 //	math.go      approximations of elementary functions; fp8.go 8-bit floats;
 //	             libdevice.go the functions of CUDA's library

@@ -85,7 +85,11 @@ func build(t testing.TB, file, src string, cc int) *kernel {
 		t.Fatalf("%v\n%s", err, src)
 	}
 	ll := string(r.LLVM.Print())
-	cmd := exec.Command(llc, fmt.Sprintf("-mcpu=sm_%d", cc), "-mattr=+ptx84", "-fp-contract=fast", "--nvptx-short-ptr", "-nvptx-mad-wide-opt", "-O3", "-o", "-", "-")
+	cpu := fmt.Sprintf("sm_%d", cc)
+	if cc >= 90 {
+		cpu += "a"
+	}
+	cmd := exec.Command(llc, "-mcpu="+cpu, "-mattr=+ptx84", "-fp-contract=fast", "--nvptx-short-ptr", "-nvptx-mad-wide-opt", "-O3", "-o", "-", "-")
 	cmd.Stdin = strings.NewReader(ll)
 	var problems strings.Builder
 	cmd.Stderr = &problems

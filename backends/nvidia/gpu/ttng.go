@@ -20,7 +20,7 @@ import (
 // firstCC is the compute capability that brought what ttng describes.
 const firstCC = 90
 
-// Operations are those of the dialect ttng that sm_90 has without wgmma.
+// Operations are those of the dialect ttng that sm_90 has.
 func (t *Target) Operations() map[*ir.OpDef]*lower.VendorOp {
 	if t.CC < firstCC {
 		return refusedOps()
@@ -54,6 +54,9 @@ var ttngRows = []ttngRow{
 	{name: "inval_barrier", lower: on(ttng.AsInvalBarrier, invalBarrier), effects: onFirst(membar.Writes | membar.Leader)},
 	{name: "barrier_expect", lower: on(ttng.AsBarrierExpect, expectBytes), effects: onFirst(membar.Writes | membar.Leader | membar.Sync)},
 	{name: "wait_barrier", lower: on(ttng.AsWaitBarrier, waitBarrier), effects: onFirst(membar.Reads | membar.Sync)},
+
+	{name: "warp_group_dot", lower: on(ttng.AsWarpGroupDot, warpGroupDot), effects: dotEffects},
+	{name: "warp_group_dot_wait", lower: on(ttng.AsWarpGroupDotWait, warpGroupWait), effects: dotWaitEffects},
 
 	{name: "fence_async_shared", lower: on(ttng.AsFenceAsyncShared, fenceAsync), effects: always(membar.Effects{Fences: true})},
 	{name: "async_tma_copy_global_to_local", lower: on(ttng.AsAsyncTmaCopyGlobalToLocal, copyIn), effects: copyInEffects},

@@ -27,8 +27,8 @@ var tile = [2]int{16, 8}
 // capability follows, as in cuda:90.
 const targetPrefix = "cuda:"
 
-// capability is the compute capability of a target, such as 90.
-func capability(target string) (int, error) {
+// Capability is the compute capability of a target, such as 90.
+func Capability(target string) (int, error) {
 	if target == "" {
 		return 0, errors.New("the module has no attribute ttg.target, which says for which GPU it is; convert-triton-to-tritongpu gives it one")
 	}
@@ -42,13 +42,13 @@ func capability(target string) (int, error) {
 
 // Check implements dots.MatrixUnit.
 func (Unit) Check(target string) error {
-	_, err := capability(target)
+	_, err := Capability(target)
 	return err
 }
 
 // has is the compute capability of d's target, which Check took.
 func has(d dots.Dot) int {
-	cc, err := capability(d.Target)
+	cc, err := Capability(d.Target)
 	if err != nil {
 		panic("BUG: mma: " + err.Error())
 	}

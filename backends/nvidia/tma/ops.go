@@ -15,7 +15,7 @@ import (
 type opDefs struct {
 	initBarrier, invalBarrier, barrierExpect, waitBarrier *ir.OpDef
 	copyIn, copyOut, reduce, storeWait, fence             *ir.OpDef
-	reinterpret, create, acquire                          *ir.OpDef
+	reinterpret, create, acquire, dotWait                 *ir.OpDef
 }
 
 // ops finds them in the dialect, which is made on first use.
@@ -37,6 +37,7 @@ var ops = sync.OnceValue(func() *opDefs {
 		copyIn: def("async_tma_copy_global_to_local"), copyOut: def("async_tma_copy_local_to_global"),
 		reduce: def("async_tma_reduce"), storeWait: def("async_tma_store_wait"), fence: def("fence_async_shared"),
 		reinterpret: def("reinterpret_tensor_descriptor"), create: def("tensormap_create"), acquire: def("tensormap_fenceproxy_acquire"),
+		dotWait: def("warp_group_dot_wait"),
 	}
 })
 

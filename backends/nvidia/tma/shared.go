@@ -1,12 +1,14 @@
 package tma
 
 import (
+	"github.com/tritonc/tritonc/backends/nvidia/wgmma"
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
+	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
 
 // barrierBytes is the size of an mbarrier in an array of them.
@@ -20,15 +22,29 @@ const barrierBytes = 8
 //   - for any other load through a descriptor, a buffer as long as the copy takes;
 //   - for the stores of a loop that overlap with it, a buffer for each type, while the
 //     loop runs; for others, a buffer as long as the copy takes;
-//   - for operands of dots that are wider than what threads read from shared memory as
-//     matrix instructions want it, a buffer, unless the loop loads them.
+//   - for operands of mma.sync that are wider than what threads read from shared memory
+//     as it wants them, a buffer, unless the loop loads them;
+//   - for operands that wgmma reads from shared memory, a buffer until the dot, unless it
+//     reads that of a load, which then has one buffer more if it starts early.
 //
 // What operations take to exchange values between threads depends on layouts and is
 // left out: copies by pointers need as much. TestSharedMemory of backends/nvidia
 // compares the estimate with what is allocated.
-func (Unit) SharedMemory(f *ir.Operation, info *axisinfo.Result, kept map[*ir.Value]bool, numStages int) int64 {
-	e := &estimate{number: make(map[*ir.Operation]lifespan), early: make(map[*ir.Operation]int), stores: make(map[storeBuffer]bool)}
+func (u Unit) SharedMemory(f *ir.Operation, info *axisinfo.Result, kept map[*ir.Value]bool, numStages, numWarps int) int64 {
+	e := &estimate{
+		number: make(map[*ir.Operation]lifespan), early: make(map[*ir.Operation]int), stores: make(map[storeBuffer]bool),
+		reads: make(map[*ir.Operation]*ir.Operation), byWGMMA: make(map[*ir.Operation]bool),
+	}
 	e.count(f)
+	if u.WGMMA {
+		ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
+			if op.Is(tt.Dot) && wgmma.Computes(tt.AsDot(op), tensors.Type(tt.AsDot(op).Result()).Shape, numWarps) {
+				e.inShared(op, tt.AsDot(op).A(), 0)
+				e.inShared(op, tt.AsDot(op).B(), 1)
+			}
+			return ir.Advance
+		})
+	}
 	ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
 		switch {
 		case op.Is(scf.For):
@@ -39,6 +55,7 @@ func (Unit) SharedMemory(f *ir.Operation, info *axisinfo.Result, kept map[*ir.Va
 			e.load(op)
 		case isStore(op) && kept[descriptor(op)]:
 			e.store(op, numStages)
+		case op.Is(tt.Dot) && e.byWGMMA[op]:
 		case op.Is(tt.Dot):
 			e.operand(op, tt.AsDot(op).A())
 			e.operand(op, tt.AsDot(op).B())
@@ -69,7 +86,10 @@ type estimate struct {
 	number map[*ir.Operation]lifespan
 	early  map[*ir.Operation]int // iterations that loads are ahead
 	stores map[storeBuffer]bool
-	held   []heldBuffer
+	// reads has the last dot of warpgroups that reads the buffer of a load.
+	reads   map[*ir.Operation]*ir.Operation
+	byWGMMA map[*ir.Operation]bool
+	held    []heldBuffer
 }
 
 // count numbers the operations in program order.
@@ -95,14 +115,49 @@ func (e *estimate) load(op *ir.Operation) {
 		return
 	}
 	bytes := t.NumElements() * axisinfo.ElemBytes(t)
+	dot := e.reads[op]
 	if n := int64(e.early[op]); n > 0 {
+		if dot != nil {
+			n++ // the dot may still read when the next iteration begins
+		}
 		e.hold(e.number[op.ParentOf(scf.For)], n*(bytes+barrierBytes))
 		return
 	}
-	if op.Is(tt.Load) {
-		return
+	life := e.number[op]
+	if dot != nil {
+		life.last = max(life.last, e.number[dot].last)
 	}
-	e.hold(e.number[op], bytes+barrierBytes)
+	if dot != nil || !op.Is(tt.Load) {
+		e.hold(life, bytes+barrierBytes)
+	}
+}
+
+// inShared notes where an operand of a dot of warpgroups lies: in the buffer of its load
+// if that has it in the order that wgmma wants, in one of its own, or, of what A was
+// computed from, in registers.
+func (e *estimate) inShared(dot *ir.Operation, v *ir.Value, index int) {
+	e.byWGMMA[dot] = true
+	t := v.Type().(*ir.TensorType)
+	source := wgmma.Source(v)
+	loads := source != nil && (source.Is(tt.Load) || source.Is(tt.DescriptorLoad))
+	switch {
+	case loads && source.Block() == dot.Block() && (wgmma.KeepsOrder(t.Elem) || source.Is(tt.Load) || isTransposed(v) == (index == 1)):
+		e.reads[source] = dot
+	case loads || index == 1 || source == nil:
+		e.hold(e.number[dot], t.NumElements()*axisinfo.ElemBytes(t))
+	default:
+		e.operand(dot, v)
+	}
+}
+
+// isTransposed reports whether there is an odd number of transpositions between v and
+// what it comes from.
+func isTransposed(v *ir.Value) bool {
+	odd := false
+	for v.DefIs(tt.Trans) {
+		v, odd = tt.AsTrans(v.Def()).Src(), !odd
+	}
+	return odd
 }
 
 // matrixBits is the widest element that threads read from shared memory as matrix

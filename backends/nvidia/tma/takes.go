@@ -19,7 +19,11 @@ const (
 )
 
 // Unit is TMA as a ttir.CopyUnit.
-type Unit struct{}
+type Unit struct {
+	// WGMMA says that wgmma computes the dots that it can. It reads its operands from
+	// shared memory.
+	WGMMA bool
+}
 
 // Name implements ttir.CopyUnit.
 func (Unit) Name() string { return "tma" }

@@ -89,15 +89,23 @@ func lowerLoad(b *ir.Builder, op *ir.Operation) {
 	}
 }
 
-// makeMutable gives the views of a mutable buffer types that say so.
+// makeMutable gives what else stands for a mutable buffer types that say so: its views,
+// and what waits for the dots that read it give back.
 func makeMutable(c *ir.Context, buffer *ir.Value) {
-	for u := range buffer.Users() {
-		if u.Is(ttg.MemDescTrans) {
-			t := *u.OneResult().Type().(*ttg.MemDescType)
-			t.Mutable = true
-			u.OneResult().SetType(ttg.MemDesc(c, t))
-			makeMutable(c, u.OneResult())
+	for u := range buffer.Uses() {
+		var same *ir.Value
+		switch op := u.Owner(); {
+		case op.Is(ttg.MemDescTrans):
+			same = op.OneResult()
+		case op.Is(ops().dotWait):
+			same = op.Result(ttng.AsWarpGroupDotWait(op).InputsIndex(u))
+		default:
+			continue
 		}
+		t := *same.Type().(*ttg.MemDescType)
+		t.Mutable = true
+		same.SetType(ttg.MemDesc(c, t))
+		makeMutable(c, same)
 	}
 }
 

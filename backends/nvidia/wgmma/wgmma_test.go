@@ -7,10 +7,14 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/wgmma"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/std"
+	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
+	"github.com/tritonc/tritonc/core/transform/ttgir/matrix"
 	"github.com/tritonc/tritonc/internal/passtest"
 )
 
 func TestPasses(t *testing.T) {
-	ours := []*pass.Pass{wgmma.PipelineDots, wgmma.InsertFences}
-	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", ours, ours...)
+	ours := []*pass.Pass{matrix.NewAccelerateMatmul(wgmma.Unit{}), wgmma.PipelineDots, wgmma.InsertFences}
+	known := append([]*pass.Pass{std.NewCanonicalize(layouts.ConvertPatterns())}, ours...)
+	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", known, ours...)
 }

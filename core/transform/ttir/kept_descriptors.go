@@ -18,8 +18,9 @@ type CopyUnit interface {
 	// the ways it is used, or "".
 	Refuses(made *ir.Operation, info *axisinfo.Result) string
 	// SharedMemory estimates the bytes of shared memory that the function f takes if
-	// the unit copies through the descriptors kept, and loops have numStages stages.
-	SharedMemory(f *ir.Operation, info *axisinfo.Result, kept map[*ir.Value]bool, numStages int) int64
+	// the unit copies through the descriptors kept, loops have numStages stages, and
+	// numWarps warps run it.
+	SharedMemory(f *ir.Operation, info *axisinfo.Result, kept map[*ir.Value]bool, numStages, numWarps int) int64
 }
 
 // A decision says whether a descriptor is kept for the copy unit, and why.
@@ -33,7 +34,8 @@ type decision struct {
 type keeping struct {
 	unit         CopyUnit
 	onlyForDots  bool
-	numStages    int   // of pipelined loops
+	numStages    int // of pipelined loops
+	numWarps     int
 	sharedMemory int64 // bytes that a program may have; 0: any
 }
 
@@ -103,7 +105,7 @@ func (k *keeping) decide(f *ir.Operation, info *axisinfo.Result, made []decision
 	case k.onlyForDots && !forDots:
 		why = "no loop with a dot copies through a descriptor"
 	case k.sharedMemory > 0:
-		if n := k.unit.SharedMemory(f, info, kept, k.numStages); n > k.sharedMemory {
+		if n := k.unit.SharedMemory(f, info, kept, k.numStages, k.numWarps); n > k.sharedMemory {
 			why = fmt.Sprintf("the blocks on the way would take %s of shared memory, and a program may have %d", diag.Count(n, "byte"), k.sharedMemory)
 		}
 	}

@@ -25,6 +25,7 @@ var RewriteTensorDescriptor = NewRewriteTensorDescriptor(nil)
 const (
 	keepOption   = "keep-descriptors"
 	stagesOption = "num-stages"
+	warpsOption  = "num-warps"
 	sharedOption = "shared-memory"
 
 	keepNone = "none"
@@ -53,6 +54,7 @@ func NewRewriteTensorDescriptor(unit CopyUnit) *pass.Pass {
 		Options: []pass.Option{
 			{Name: keepOption, Doc: "which descriptors to keep, of those that a kernel makes and the hardware supports: none, dots (in kernels whose loops with dots use one) or all", Default: keepNone, After: map[any][]*pass.Fact{keepNone: {facts.NoDescriptors}}},
 			{Name: stagesOption, Doc: "iterations of a loop in flight, unless the loop says", Default: 3},
+			{Name: warpsOption, Doc: "warps of a program, for kept descriptors", Default: 4},
 			{Name: sharedOption, Doc: "bytes of shared memory that a program may have, for kept descriptors; 0: any", Default: 0},
 		},
 		Before: []*pass.Fact{facts.NoLayouts},
@@ -65,7 +67,7 @@ func NewRewriteTensorDescriptor(unit CopyUnit) *pass.Pass {
 				if unit == nil {
 					break
 				}
-				for _, d := range keptDescriptors(r.Module, keeping{unit, keep == keepDots, r.Int(stagesOption), int64(r.Int(sharedOption))}) {
+				for _, d := range keptDescriptors(r.Module, keeping{unit, keep == keepDots, r.Int(stagesOption), r.Int(warpsOption), int64(r.Int(sharedOption))}) {
 					remark := pass.Remark{Subject: RemarkSubject, At: d.made.Loc(), Decision: byPointers, Why: d.why}
 					if d.kept {
 						kept[d.made.OneResult()] = true

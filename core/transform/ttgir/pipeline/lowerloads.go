@@ -120,13 +120,10 @@ func (l *loadLowering) consider(op *ir.Operation) {
 	if ahead <= 0 {
 		return
 	}
-	buffers := ahead
-	if l.readPastIteration(op) {
-		buffers++
-	}
 	if op.Is(tt.DescriptorLoad) {
 		if l.blocks != nil {
-			l.loads = append(l.loads, asyncLoad{op: op, buffers: buffers, enc: l.blocks.Buffer(op)})
+			enc := l.blocks.Buffer(op)
+			l.loads = append(l.loads, asyncLoad{op: op, buffers: ahead + l.readPastIteration(op, enc), enc: enc})
 		}
 		return
 	}
@@ -137,18 +134,19 @@ func (l *loadLowering) consider(op *ir.Operation) {
 	if copyBytes(t, enc) < smallestCopy {
 		return
 	}
-	l.loads = append(l.loads, asyncLoad{op: op, buffers: buffers, enc: enc})
+	l.loads = append(l.loads, asyncLoad{op: op, buffers: ahead + l.readPastIteration(op, enc), enc: enc})
 }
 
-// readPastIteration reports whether a dot may still read the buffer of what op loads
-// when the next iteration begins.
-func (l *loadLowering) readPastIteration(op *ir.Operation) bool {
+// readPastIteration is the number of buffers, 0 or 1, that are needed since a dot may
+// still read that of what op loads, which has the layout enc, when the next iteration
+// begins.
+func (l *loadLowering) readPastIteration(op *ir.Operation, enc *encoding.Attr) int {
 	for u := range op.OneResult().Users() {
-		if u.Is(ttg.LocalAlloc) && readByRunning(l.unit, ttg.AsLocalAlloc(u).Result()) {
-			return true
+		if u.Is(ttg.LocalAlloc) && u.OneResult().Type().(*ttg.MemDescType).Encoding == ir.Attribute(enc) && readByRunning(l.unit, ttg.AsLocalAlloc(u).Result()) {
+			return 1
 		}
 	}
-	return false
+	return 0
 }
 
 // readByRunning reports whether a dot that runs on reads a buffer or a view of it.

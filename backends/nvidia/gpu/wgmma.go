@@ -1,0 +1,338 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
+	"github.com/tritonc/tritonc/core/analysis/membar"
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/llir"
+	"github.com/tritonc/tritonc/core/lower"
+)
+
+// A warpgroup is four warps that multiply together: groupRows rows of A, 16 of
+// each warp, by up to 256 columns of B. B lies in shared memory, A there or in
+// registers, and the sums are in registers. The instructions run while the program
+// goes on: between
+//
+//   - what threads did with the registers and the first instruction there is a fence,
+//   - the last instruction and what threads do with the sums there is a wait,
+//
+// and both take the registers in and give them out again, so that nothing that
+// concerns them is moved past the fence or the wait.
+const (
+	groupWarps = 4
+	groupRows  = 64
+)
+
+// wgmmaElems are the types of operands.
+var wgmmaElems = []elem{elemF16, elemBF16, elemTF32, elemE4M3, elemE5M2, elemS8}
+
+// wgmmaSums are the types of sums.
+var wgmmaSums = []elem{elemF32, elemF16, elemS32}
+
+// wgmma is a dot of warpgroups that is being lowered.
+type wgmma struct {
+	s          *lower.Site
+	op         ttng.WarpGroupDotOp
+	a, b, c    elem
+	m, n, k    int // of the dot
+	instrN     int
+	instrK     int
+	warps      []int
+	x, y       *matrixOperand // nil: A is in registers
+	xRegs      []llir.Value   // words of A
+	transposed [2]bool
+}
+
+// warpGroupDot lowers one dot to instructions for 64 rows, instrN columns and instrK
+// elements along K each.
+func warpGroupDot(s *lower.Site, op ttng.WarpGroupDotOp) error {
+	w, err := newWgmma(s, op)
+	if err != nil {
+		return err
+	}
+	acc := s.Value(op.C())
+	repM, repN, repK := max(w.m/(w.warps[0]*groupRows/groupWarps), 1), max(w.n/(w.warps[1]*w.instrN), 1), w.k/w.instrK
+	per := w.instrN / 2 // elements of a thread in the result of an instruction
+	if len(acc) != repM*repN*per {
+		return fmt.Errorf("a thread holds %s of the result, not %d", diag.Count(len(acc), "element"), repM*repN*per)
+	}
+	fresh := allZero(acc)
+	var sums []llir.Value
+	if !fresh {
+		sums = packed(s.B, nil, acc)
+	}
+	sums, w.xRegs = w.fence(sums, w.xRegs)
+	words := per * w.c.bits / 32
+	var out []llir.Value
+	for i := range repM * repN {
+		var sum []llir.Value
+		if !fresh {
+			sum = sums[i*words:][:words]
+		}
+		for k := range repK {
+			sum = w.instr(i/repN, i%repN, k, repK, sum, words)
+		}
+		out = append(out, sum...)
+	}
+	s.B.Call(s.B.M.Declare("llvm.nvvm.wgmma.commit_group.sync.aligned", llir.HasEffects, llir.Void))
+	if !op.IsAsync() {
+		out = waitDots(s.B, out, 0)
+	}
+	s.Set(op.D(), elements(s.B, out, acc[0].Type(), len(acc))...)
+	return nil
+}
+
+// newWgmma reads what the dot is.
+func newWgmma(s *lower.Site, op ttng.WarpGroupDotOp) (*wgmma, error) {
+	t := op.D().Type().(*ir.TensorType)
+	e, ok := encoding.Get(t).(*layout.NvidiaMMA)
+	if !ok || e.VersionMajor != 3 || len(t.Shape) != 2 {
+		return nil, errors.New("the result's layout is not that of a dot of warpgroups")
+	}
+	w := &wgmma{s: s, op: op, m: int(t.Shape[0]), n: int(t.Shape[1]), warps: e.WarpsPerCTA, instrN: e.InstrShape[1], instrK: e.InstrShape[2]}
+	if err := w.elems(); err != nil {
+		return nil, err
+	}
+	if w.warps[0]%groupWarps != 0 {
+		return nil, fmt.Errorf("the result is divided among %s along M, not a multiple of %d", diag.Count(w.warps[0], "warp"), groupWarps)
+	}
+	if w.m%groupRows != 0 || w.n%w.instrN != 0 {
+		return nil, fmt.Errorf("a result of %d by %d is not made of the %d by %d of an instruction", w.m, w.n, groupRows, w.instrN)
+	}
+	var err error
+	if w.y, err = w.operand(op.B(), 1, w.instrN); err != nil {
+		return nil, fmt.Errorf("operand B: %w", err)
+	}
+	w.transposed[1] = w.y.linesContiguous
+	bt := op.B().Type().(*ttg.MemDescType)
+	w.k = int(bt.Shape[0])
+	if w.k%w.instrK != 0 {
+		return nil, fmt.Errorf("K is %d, not a multiple of the instruction's %d", w.k, w.instrK)
+	}
+	if _, inRegs := op.A().Type().(*ir.TensorType); inRegs {
+		w.xRegs = packed(s.B, nil, s.Value(op.A()))
+		return w, nil
+	}
+	if w.x, err = w.operand(op.A(), 0, groupRows); err != nil {
+		return nil, fmt.Errorf("operand A: %w", err)
+	}
+	w.transposed[0] = w.x.linesContiguous
+	return w, nil
+}
+
+// elems finds the types of the instruction.
+func (w *wgmma) elems() error {
+	find := func(in []elem, v *ir.Value) (elem, error) {
+		t := v.Type()
+		var of ir.Type
+		if m, ok := t.(*ttg.MemDescType); ok {
+			of = m.Elem
+		} else {
+			of = ir.ElemOf(t)
+		}
+		for _, e := range in {
+			if e.is(of) {
+				return e, nil
+			}
+		}
+		return elem{}, fmt.Errorf("a dot of warpgroups has no elements of %s", elemName(of))
+	}
+	var err error
+	for _, x := range []struct {
+		to *elem
+		in []elem
+		v  *ir.Value
+	}{{&w.a, wgmmaElems, w.op.A()}, {&w.b, wgmmaElems, w.op.B()}, {&w.c, wgmmaSums, w.op.D()}} {
+		if *x.to, err = find(x.in, x.v); err != nil {
+			return err
+		}
+	}
+	switch {
+	case w.a.name == "tf32" && w.op.InputPrecision() != tt.PrecisionTF32:
+		return errors.New("a dot of warpgroups multiplies f32 as tf32 only, but asks for another input precision")
+	case w.instrK != 256/w.a.bits:
+		return fmt.Errorf("instructions of depth %d do not exist for %s", w.instrK, w.a.name)
+	}
+	return nil
+}
+
+// operand is an operand in shared memory, lines of which an instruction takes.
+func (w *wgmma) operand(v *ir.Value, lineDim, lines int) (*matrixOperand, error) {
+	buf, err := w.s.Buffer(v)
+	if err != nil {
+		return nil, err
+	}
+	o, err := newMatrixOperand(buf, lineDim, lines, w.instrK)
+	if err != nil {
+		return nil, err
+	}
+	return o, o.locate(w)
+}
+
+// fence orders what threads did with the words before what the instructions do with
+// them, and returns the words after it.
+func (w *wgmma) fence(sums, x []llir.Value) (sumsAfter, xAfter []llir.Value) {
+	out := through(w.s.B, "wgmma.fence.sync.aligned;", append(append([]llir.Value(nil), sums...), x...))
+	return out[:len(sums)], out[len(sums):]
+}
+
+// waitDots waits until at most pending groups of dots run, and returns the words
+// after that.
+func waitDots(b *llir.Builder, words []llir.Value, pending int) []llir.Value {
+	return through(b, "wgmma.wait_group.sync.aligned "+strconv.Itoa(pending)+";", words)
+}
+
+// through appends an instruction without operands that words of 32 bits go through.
+func through(b *llir.Builder, text string, words []llir.Value) []llir.Value {
+	var s assembly
+	s.str(text)
+	fields := make([]llir.Type, len(words))
+	for i, v := range words {
+		fields[i] = v.Type()
+		s.constrain("=" + letterOf(v))
+	}
+	for i, v := range words {
+		s.in(strconv.Itoa(i), v)
+	}
+	return s.emitWords(b, fields)
+}
+
+// letterOf is the class of the register of a word.
+func letterOf(v llir.Value) string {
+	if llir.IsFloat(v.Type()) {
+		return "f"
+	}
+	return "r"
+}
+
+// emitWords builds the call and returns an output of each type.
+func (s *assembly) emitWords(b *llir.Builder, types []llir.Type) []llir.Value {
+	if len(types) <= 1 {
+		ret := llir.Void
+		if len(types) == 1 {
+			ret = types[0]
+		}
+		return []llir.Value{b.Asm(string(s.text), string(s.constraints), true, ret, s.args...)}[:len(types)]
+	}
+	v := b.Asm(string(s.text), string(s.constraints), true, b.M.Struct(types...), s.args...)
+	out := make([]llir.Value, len(types))
+	for i := range out {
+		out[i] = b.ExtractValue(v, i)
+	}
+	return out
+}
+
+// instr appends the instruction that adds the k-th part of the dot for tile (i, j) of
+// the result to sum; nil is zero.
+func (w *wgmma) instr(i, j, k, repK int, sum []llir.Value, words int) []llir.Value {
+	b := w.s.B
+	var a assembly
+	a.str(fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s ", w.instrN, w.instrK, w.c.name, w.a.name, w.b.name))
+	word := llir.Type(llir.I32)
+	if w.c.name == "f32" {
+		word = llir.F32
+	}
+	types := make([]llir.Type, words)
+	for r := range types {
+		types[r] = word
+		a.constrain("=" + w.c.letter())
+	}
+	a.list(0, words, true)
+	a.str(", ")
+	if w.x != nil {
+		a.ref(a.in("l", w.x.descriptor(b, i*w.warps[0]*groupRows/groupWarps, k*w.instrK)))
+	} else {
+		per := 4
+		first := a.next
+		for _, v := range w.xRegs[(i*repK+k)*per:][:per] {
+			a.in(letterOf(v), v)
+		}
+		a.list(first, per, true)
+	}
+	a.str(", ")
+	a.ref(a.in("l", w.y.descriptor(b, j*w.warps[1]*w.instrN, k*w.instrK)))
+	a.str(", ")
+	use := w.op.UseC()
+	switch {
+	case sum == nil:
+		a.str("0")
+	case use != nil && k == 0:
+		a.ref(a.in("b", w.s.Value(use)[0]))
+	default:
+		a.str("1")
+	}
+	for r, v := range sum {
+		a.in(strconv.Itoa(r), v)
+	}
+	if w.c.name != "s32" {
+		a.str(", 1, 1") // neither operand is negated
+	}
+	if w.a.bits == 16 {
+		if w.x != nil {
+			a.str(", " + bit(w.transposed[0]))
+		}
+		a.str(", " + bit(w.transposed[1]))
+	}
+	a.str(";")
+	return a.emitWords(b, types)
+}
+
+func bit(on bool) string {
+	if on {
+		return "1"
+	}
+	return "0"
+}
+
+// warpGroupWait waits for dots; what it takes are the registers that they write and
+// the buffers that they read.
+func warpGroupWait(s *lower.Site, op ttng.WarpGroupDotWaitOp) error {
+	var words []llir.Value
+	counts := make([]int, len(op.Inputs()))
+	for i, v := range op.Inputs() {
+		if _, ok := v.Type().(*ir.TensorType); ok {
+			before := len(words)
+			words = packed(s.B, words, s.Value(v))
+			counts[i] = len(words) - before
+		}
+	}
+	words = waitDots(s.B, words, int(op.Pendings()))
+	for i, v := range op.Inputs() {
+		to := op.Outputs()[i]
+		if counts[i] == 0 {
+			if err := s.Pass(to, v); err != nil {
+				return err
+			}
+			continue
+		}
+		in := s.Value(v)
+		s.Set(to, elements(s.B, words[:counts[i]], in[0].Type(), len(in))...)
+		words = words[counts[i]:]
+	}
+	return nil
+}
+
+// dotEffects: units of the warpgroup read the operands.
+func dotEffects(op *ir.Operation) membar.Effects {
+	e := make([]membar.Effect, op.NumOperands())
+	dot := ttng.AsWarpGroupDot(op)
+	reads := membar.Reads | membar.Async
+	e[dot.BUse().Index()] = reads
+	if _, ok := dot.A().Type().(*ttg.MemDescType); ok {
+		e[dot.AUse().Index()] = reads
+	}
+	return membar.Effects{Operands: e, Joins: !dot.IsAsync()}
+}
+
+func dotWaitEffects(op *ir.Operation) membar.Effects {
+	return membar.Effects{Joins: true, Pending: int(ttng.AsWarpGroupDotWait(op).Pendings())}
+}
