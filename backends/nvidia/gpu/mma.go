@@ -198,6 +198,9 @@ func (f *mma) assembly(a, b, c int) (text, constraints string) {
 	return string(s.text), string(s.constraints)
 }
 
+// float8 reports whether the element is an 8-bit float.
+func (e elem) float8() bool { return e.bits == 8 && e.name != elemS8.name }
+
 // letter is the class of the registers that hold the element.
 func (e elem) letter() string {
 	switch e.name {

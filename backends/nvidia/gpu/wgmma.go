@@ -65,30 +65,85 @@ func warpGroupDot(s *lower.Site, op ttng.WarpGroupDotOp) error {
 	if len(acc) != repM*repN*per {
 		return fmt.Errorf("a thread holds %s of the result, not %d", diag.Count(len(acc), "element"), repM*repN*per)
 	}
-	fresh := allZero(acc)
-	var sums []llir.Value
-	if !fresh {
-		sums = packed(s.B, nil, acc)
+	t := tiles{n: repN, count: repM * repN, words: per * w.c.bits / 32, depth: repK}
+	var sums []llir.Value // none: zeros
+	if !allZero(acc) {
+		sums = sumWords(s.B, acc)
 	}
-	sums, w.xRegs = w.fence(sums, w.xRegs)
-	words := per * w.c.bits / 32
-	var out []llir.Value
-	for i := range repM * repN {
-		var sum []llir.Value
-		if !fresh {
-			sum = sums[i*words:][:words]
+	if chunk := w.preciseChunk(); chunk > 0 {
+		sums = w.inChunks(t, chunk, sums)
+	} else {
+		sums, w.xRegs = w.fence(sums, w.xRegs)
+		sums = w.multiply(t, 0, repK, sums, op.UseC())
+		commitDots(s.B)
+		if !op.IsAsync() {
+			sums = waitDots(s.B, sums, 0)
 		}
-		for k := range repK {
-			sum = w.instr(i/repN, i%repN, k, repK, sum, words)
+	}
+	s.Set(op.D(), elements(s.B, sums, acc[0].Type(), len(acc))...)
+	return nil
+}
+
+// tiles are the parts of a result that an instruction each computes: n side by side,
+// count in all, of so many words of a thread. Depth instructions add to each.
+type tiles struct{ n, count, words, depth int }
+
+// multiply adds the parts of the dot along K from the first to the last, exclusively, to
+// sums, which are none for zeros. Where use, which may be nil, is false it begins with
+// zeros, too.
+func (w *wgmma) multiply(t tiles, first, last int, sums []llir.Value, use *ir.Value) []llir.Value {
+	var out []llir.Value
+	for i := range t.count {
+		var sum []llir.Value
+		if len(sums) > 0 {
+			sum = sums[i*t.words:][:t.words]
+		}
+		adds := use
+		for k := first; k < last; k++ {
+			sum = w.instr(t, i, k, sum, adds)
+			adds = nil
 		}
 		out = append(out, sum...)
 	}
-	s.B.Call(s.B.M.Declare("llvm.nvvm.wgmma.commit_group.sync.aligned", llir.HasEffects, llir.Void))
-	if !op.IsAsync() {
-		out = waitDots(s.B, out, 0)
+	return out
+}
+
+// preciseChunk is how many instructions along K may add up at the unit's precision for
+// 8-bit floats before the sum is added in f32; 0 if all of them may.
+func (w *wgmma) preciseChunk() int {
+	most := int(w.op.MaxNumImpreciseAcc())
+	if w.a.float8() && w.c.name == "f32" && most <= w.k {
+		return max((most+w.instrK-1)/w.instrK, 1)
 	}
-	s.Set(op.D(), elements(s.B, out, acc[0].Type(), len(acc))...)
-	return nil
+	return 0
+}
+
+// inChunks adds chunks of so many instructions along K to sums, each of which is waited
+// for.
+func (w *wgmma) inChunks(t tiles, chunk int, sums []llir.Value) []llir.Value {
+	b := w.s.B
+	if use := w.op.UseC(); use != nil && len(sums) > 0 {
+		for i, v := range sums {
+			sums[i] = b.Select(w.s.Value(use)[0], v, b.M.Zero(v.Type()))
+		}
+	}
+	for k := 0; k < t.depth; k += chunk {
+		_, w.xRegs = w.fence(nil, w.xRegs)
+		part := w.multiply(t, k, min(k+chunk, t.depth), nil, nil)
+		commitDots(b)
+		part = waitDots(b, part, 0)
+		for i, v := range part {
+			if len(sums) > 0 {
+				part[i] = b.Binary(llir.FAdd, sums[i], v, 0)
+			}
+		}
+		sums = part
+	}
+	return sums
+}
+
+func commitDots(b *llir.Builder) {
+	b.Call(b.M.Declare("llvm.nvvm.wgmma.commit_group.sync.aligned", llir.HasEffects, llir.Void))
 }
 
 // newWgmma reads what the dot is.
@@ -178,6 +233,14 @@ func (w *wgmma) operand(v *ir.Value, lineDim, lines int) (*matrixOperand, error)
 	return o, o.locate(w)
 }
 
+// sumWords are sums as the instructions have them: f32 as they are, others packed.
+func sumWords(b *llir.Builder, vals []llir.Value) []llir.Value {
+	if vals[0].Type() == llir.F32 {
+		return vals
+	}
+	return packed(b, nil, vals)
+}
+
 // fence orders what threads did with the words before what the instructions do with
 // them, and returns the words after it.
 func (w *wgmma) fence(sums, x []llir.Value) (sumsAfter, xAfter []llir.Value) {
@@ -231,9 +294,9 @@ func (s *assembly) emitWords(b *llir.Builder, types []llir.Type) []llir.Value {
 	return out
 }
 
-// instr appends the instruction that adds the k-th part of the dot for tile (i, j) of
-// the result to sum; nil is zero.
-func (w *wgmma) instr(i, j, k, repK int, sum []llir.Value, words int) []llir.Value {
+// instr appends the instruction that adds the k-th part of the dot for a tile to sum. It
+// adds nothing to it where it is nil, and where use, which may be nil, is false.
+func (w *wgmma) instr(t tiles, tile, k int, sum []llir.Value, use *ir.Value) []llir.Value {
 	b := w.s.B
 	var a assembly
 	a.str(fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s ", w.instrN, w.instrK, w.c.name, w.a.name, w.b.name))
@@ -241,31 +304,30 @@ func (w *wgmma) instr(i, j, k, repK int, sum []llir.Value, words int) []llir.Val
 	if w.c.name == "f32" {
 		word = llir.F32
 	}
-	types := make([]llir.Type, words)
+	types := make([]llir.Type, t.words)
 	for r := range types {
 		types[r] = word
 		a.constrain("=" + w.c.letter())
 	}
-	a.list(0, words, true)
+	a.list(0, t.words, true)
 	a.str(", ")
 	if w.x != nil {
-		a.ref(a.in("l", w.x.descriptor(b, i*w.warps[0]*groupRows/groupWarps, k*w.instrK)))
+		a.ref(a.in("l", w.x.descriptor(b, tile/t.n*w.warps[0]*groupRows/groupWarps, k*w.instrK)))
 	} else {
 		per := 4
 		first := a.next
-		for _, v := range w.xRegs[(i*repK+k)*per:][:per] {
+		for _, v := range w.xRegs[(tile/t.n*t.depth+k)*per:][:per] {
 			a.in(letterOf(v), v)
 		}
 		a.list(first, per, true)
 	}
 	a.str(", ")
-	a.ref(a.in("l", w.y.descriptor(b, j*w.warps[1]*w.instrN, k*w.instrK)))
+	a.ref(a.in("l", w.y.descriptor(b, tile%t.n*w.warps[1]*w.instrN, k*w.instrK)))
 	a.str(", ")
-	use := w.op.UseC()
 	switch {
 	case sum == nil:
 		a.str("0")
-	case use != nil && k == 0:
+	case use != nil:
 		a.ref(a.in("b", w.s.Value(use)[0]))
 	default:
 		a.str("1")
@@ -300,9 +362,9 @@ func warpGroupWait(s *lower.Site, op ttng.WarpGroupDotWaitOp) error {
 	counts := make([]int, len(op.Inputs()))
 	for i, v := range op.Inputs() {
 		if _, ok := v.Type().(*ir.TensorType); ok {
-			before := len(words)
-			words = packed(s.B, words, s.Value(v))
-			counts[i] = len(words) - before
+			of := sumWords(s.B, s.Value(v))
+			counts[i] = len(of)
+			words = append(words, of...)
 		}
 	}
 	words = waitDots(s.B, words, int(op.Pendings()))

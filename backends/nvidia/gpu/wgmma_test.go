@@ -23,6 +23,14 @@ var wgmmaTypes = []dotType{
 	{"f8E5M2", "f32", fp8Operand(ir.F8E5M2), floatOperand, float32s, 4, 4e-3, 0, "maxNumImpreciseAcc = 1073741824 : i32"},
 }
 
+// impreciseTypes are dots of 8-bit floats of which the unit adds only so many terms at
+// its own precision.
+var impreciseTypes = []dotType{
+	{"f8E4M3FN", "f32", fp8Operand(ir.F8E4M3FN), floatOperand, float32s, 4, 4e-3, 0, "maxNumImpreciseAcc = 32 : i32"},
+	{"f8E5M2", "f32", fp8Operand(ir.F8E5M2), floatOperand, float32s, 4, 4e-3, 0, "maxNumImpreciseAcc = 64 : i32"},
+	{"f8E5M2", "f32", fp8Operand(ir.F8E5M2), floatOperand, float32s, 4, 4e-3, 0, "maxNumImpreciseAcc = 96 : i32"},
+}
+
 // bits is the width of the operands' elements.
 func (ty dotType) bits() int { return 32 / ty.kWidth }
 
@@ -240,6 +248,49 @@ func TestWarpGroupDots(t *testing.T) {
 	for i := range 8 * len(wgmmaTypes) {
 		randomGroupDot(r, wgmmaTypes[i%len(wgmmaTypes)]).check(t, r)
 	}
+}
+
+// TestWarpGroupImprecise: sums of 8-bit floats that are to be more precise than the
+// unit's are added in f32, every so many terms; a great accumulator does not
+// swallow small terms, as it does in the unit.
+func TestWarpGroupImprecise(t *testing.T) {
+	r := newRand(t)
+	for i := range 4 * len(impreciseTypes) {
+		g := randomGroupDot(r, impreciseTypes[i%len(impreciseTypes)])
+		g.check(t, r)
+		terms := 0
+		fmt.Sscanf(g.ty.prec, "maxNumImpreciseAcc = %d", &terms)
+		kern := build(t, "dot.ttgir", g.module(r), 90)
+		adds := strings.Count(kern.ptx, "add.f32") + strings.Count(kern.ptx, "add.rn.f32")
+		chunks := (g.k + terms - 1) / terms
+		if terms > g.k {
+			chunks = 0
+		} else if g.zero {
+			chunks--
+		}
+		tile := max(g.m, 16*g.warps[0]) * max(g.n, g.instrN*g.warps[1]) / (32 * g.warps[0] * g.warps[1])
+		if adds != chunks*tile {
+			t.Errorf("%+v: %d additions, want %d for each of %d elements", g, adds, chunks, tile)
+		}
+	}
+	one, great := impreciseTypes[0], float32(1<<20)
+	one.eps = 1e-6
+	one.data = func(_ *rand.Rand, n int) operand {
+		b, w := make([]byte, n), make([]float64, n)
+		for i := range b {
+			b[i], w[i] = 0x38, 1
+		}
+		return operand{b, w}
+	}
+	one.acc = func(_ *rand.Rand, n int) operand {
+		c := make([]float32, n)
+		for i := range c {
+			c[i] = great
+		}
+		return operand{sim.Bytes(c), doubles(c)}
+	}
+	g := groupDot{ty: one, m: 64, n: 64, k: 128, warps: [2]int{4, 1}, instrN: 64, a: sharedForm{swizzle: 128}, b: sharedForm{swizzle: 128, turned: true}}
+	g.check(t, r)
 }
 
 // TestWarpGroupColumns: every number of columns of an instruction.
