@@ -1,11 +1,15 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tritonc/tritonc/driver/sim/simt"
 )
 
 // A wgmmaForm is one dot of a warpgroup: 64 rows of A and n columns of B, k deep
@@ -272,6 +276,69 @@ func TestWarpgroupProducts(t *testing.T) {
 		}
 		if bad > 3 {
 			t.Errorf("%s: %d of %d are wrong", f.text(), bad, len(want))
+		}
+	}
+}
+
+// TestWarpgroupFindings: a dot without a fence before it, of its registers or of
+// what its operands were written with, and one that is not waited for before
+// someone touches its registers or writes its operands.
+func TestWarpgroupFindings(t *testing.T) {
+	const (
+		proxy  = "fence.proxy.async;"
+		fence  = "wgmma.fence.sync.aligned;"
+		commit = "wgmma.commit_group.sync.aligned;"
+		wait   = "wgmma.wait_group.sync.aligned 0;"
+		later  = "wgmma.wait_group.sync.aligned 1;"
+		store  = "st.shared.v4.b32 [%t3], {%v0, %v1, %v2, %v3};"
+	)
+	for _, c := range []struct {
+		name     string
+		inRegs   bool
+		old, new string
+		kind     simt.FindingKind
+		want     string // empty: no finding
+	}{
+		{name: "right", old: proxy, new: proxy},
+		{name: "no fence for operands", old: proxy, want: "which warp 0 wrote: no fence.proxy.async lies between", kind: simt.FindDot},
+		{name: "a fence of operands after the barrier", old: proxy + "\n\tbar.sync 0;", new: "bar.sync 0;\n\t" + proxy},
+		{name: "a fence of operands before they are written again", old: "bar.sync 0;", new: store + "bar.sync 0;", want: "no fence.proxy.async lies between", kind: simt.FindDot},
+		{name: "no fence for registers", old: fence, want: "no wgmma.fence comes before it", kind: simt.FindDot},
+		{name: "a sum is written after the fence", old: fence, new: fence + " mov.b32 %d1, %t0;", want: "%d1 was written after the last wgmma.fence", kind: simt.FindDot},
+		{name: "an operand is written after the fence", inRegs: true, old: fence, new: fence + " ld.shared.b32 %a2, [%t3];", want: "%a2 was written after the last wgmma.fence", kind: simt.FindDot},
+		{name: "no wait", old: wait, want: "uses %d0, which a dot of the warpgroup still computes: no wgmma.wait_group for it comes before", kind: simt.FindDot},
+		{name: "a wait for an older one", old: wait, new: later, want: "uses %d0, which a dot of the warpgroup still computes", kind: simt.FindDot},
+		{name: "a wait for a newer group", old: wait, new: fence + commit + later},
+		{name: "a wait without a group", old: commit, want: "uses %d0, which a dot of the warpgroup still computes", kind: simt.FindDot},
+		{name: "a sum is written", old: commit, new: commit + " mov.b32 %d3, %t0;", want: "mov.b32 uses %d3, which", kind: simt.FindDot},
+		{name: "an operand in registers is read", inRegs: true, old: commit, new: commit + " mov.b32 %t7, %a2;"},
+		{name: "an operand in registers is written", inRegs: true, old: commit, new: commit + " mov.b32 %a2, %t0;", want: "mov.b32 writes %a2, which a dot of the warpgroup still reads", kind: simt.FindDot},
+		{name: "an operand in shared memory is written", old: commit, new: commit + " bar.sync 0;" + store, want: "writes shared memory at 0x0, which a dot of warp 0 still reads: no wgmma.wait_group for it comes before", kind: simt.FindDot},
+		{name: "an operand of another warp's is written", old: wait, new: wait + " add.s32 %t3, %t3, 512; and.b32 %t3, %t3, 2047; st.shared.b32 [%t3], %t0;", want: "while warp 0 reads it: no barrier lies between", kind: simt.FindRace},
+		{name: "an operand is written after wait and barrier", old: wait, new: wait + " bar.sync 0;" + store},
+	} {
+		f := wgmmaForm{a: "f16", c: "f32", n: 16, swizzle: 128, inRegs: c.inRegs}
+		kernel := f.kernelText(0)
+		if !strings.Contains(kernel, c.old) {
+			t.Fatalf("%s: the kernel has no %q", c.name, c.old)
+		}
+		text := wgmmaHead + fmt.Sprintf(".shared .align 1024 .b8 image_sm[%d];\n", wgmmaImage) + strings.Replace(kernel, c.old, c.new, 1)
+		m, err := Load("wgmma.ptx", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := New(Options{Chip: H200, Workers: 1})
+		regs := 128 * f.regs()
+		_, err = d.Launch(m, "k0", Dim(1), Dim(128), 0, Upload(d, "image", make([]byte, wgmmaImage)), Upload(d, "acc", make([]uint32, regs)), d.Alloc("out", 4*regs))
+		var found *simt.FindingsError
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case c.want == "":
+		case !errors.As(err, &found):
+			t.Errorf("%s: %v, want a finding", c.name, err)
+		case !slices.ContainsFunc(found.Findings, func(f *simt.Finding) bool { return f.Kind == c.kind && strings.Contains(f.Message, c.want) }):
+			t.Errorf("%s: %v, want %v: %s", c.name, err, c.kind, c.want)
 		}
 	}
 }

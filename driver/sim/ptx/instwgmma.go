@@ -6,8 +6,7 @@ import (
 	"github.com/tritonc/tritonc/driver/sim/simt"
 )
 
-// wgmma decodes the dots of warpgroups. They are computed when they are
-// issued, so that fences, groups and waits have nothing to do.
+// wgmma decodes the dots of warpgroups, their fences, groups and waits.
 func (d *decoder) wgmma(st *Stmt, m *mods) {
 	op := m.oneOf("fence", "commit_group", "wait_group", "mma_async")
 	m.sync()
@@ -16,13 +15,14 @@ func (d *decoder) wgmma(st *Stmt, m *mods) {
 	}
 	if op < 3 {
 		m.finish()
+		in := simt.Inst{Op: [...]simt.Op{simt.OpDotFence, simt.OpDotCommit, simt.OpDotWait}[op], Flags: simt.FlagAligned}
 		if op == 2 {
 			d.want(st, 1)
-			d.immediate(&st.Args[0], 7)
+			in.Imm = int64(d.immediate(&st.Args[0], 7))
 		} else {
 			d.want(st, 0)
 		}
-		d.emit(st, simt.Inst{Op: simt.OpNop})
+		d.emit(st, in)
 		return
 	}
 	if m.take("sp") {

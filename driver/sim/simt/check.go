@@ -6,6 +6,9 @@ import "math/bits"
 func (w *warp) doChecked(s *step, m uint64) {
 	in := s.in
 	c := w.check
+	if w.dots != nil && in.Op != OpWgmma {
+		w.dotRegisters(s)
+	}
 	switch in.Op {
 	case OpLd, OpSt, OpAtom, OpRed, OpLdMatrix, OpStMatrix, OpCpAsync:
 		w.doMemory(s, m)
@@ -48,6 +51,7 @@ func (w *warp) doChecked(s *step, m uint64) {
 	case OpWgmma:
 		w.use(in.Wgmma.BDesc, m, allBits, "a matrix descriptor")
 		w.use(in.Wgmma.ADesc, m, allBits, "a matrix descriptor")
+		w.dotStarts(s)
 		w.do(s, m)
 		for _, r := range in.Mma.DRegs {
 			w.setReg(r, m, m)

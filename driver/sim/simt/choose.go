@@ -76,6 +76,12 @@ func choose(in *Inst) (execFunc, Class) {
 		return execCopyMap, ClassNone
 	case OpWgmma:
 		return chooseWgmma(in)
+	case OpDotFence:
+		return execDotFence, ClassNone
+	case OpDotCommit:
+		return execDotCommit, ClassNone
+	case OpDotWait:
+		return execDotWait, ClassNone
 	case OpTrap:
 		return execTrap, ClassNone
 	case OpBrkpt:

@@ -57,7 +57,7 @@ func classOf(in *Inst) InstClass {
 		return ClassControl
 	case OpBulk, OpBulkCommit, OpBulkWait, OpCopyMap:
 		return ClassOtherMem
-	case OpBar, OpFence, OpMbarrier:
+	case OpBar, OpFence, OpMbarrier, OpDotFence, OpDotCommit, OpDotWait:
 		return ClassBarrierOp
 	}
 	switch in.Type {

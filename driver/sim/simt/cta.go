@@ -102,6 +102,7 @@ func newCTA(r *launch) *cta {
 		}
 		if r.cfg.Check.Undefined {
 			w.check = newWarpCheck(r.prog, n)
+			w.dots = newDotState(r.prog)
 		}
 		w.fill(r.constants)
 		c.warps = append(c.warps, w)
@@ -172,6 +173,9 @@ func (w *warp) start() {
 	w.bulkReads.reset()
 	w.fill(r.specials)
 	w.trace = r.cfg.Trace != nil && w.cta.index == r.cfg.TraceBlock && w.id == r.cfg.TraceWarp
+	if w.dots != nil {
+		w.dots.reset()
+	}
 	if w.check != nil {
 		w.check.reset(w)
 		for i := range w.local {

@@ -203,7 +203,7 @@ func (l *Loaded) bind(s *step, in *Inst) error {
 	case OpShfl, OpMatch, OpRedux, OpVote, OpElect, OpWarpSync:
 		s.kind = stepSync
 		s.c = l.offset(in.Regs[0])
-	case OpMma, OpWgmma, OpLdMatrix, OpStMatrix:
+	case OpMma, OpWgmma, OpDotFence, OpDotCommit, OpDotWait, OpLdMatrix, OpStMatrix:
 		s.kind = stepSync
 		s.c = -1
 	}

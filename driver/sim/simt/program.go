@@ -265,6 +265,9 @@ const (
 	OpWarpSync // wait for the lanes of mask A
 	OpMma      // Dsts = A-fragment × B-fragment + C-fragment; Mma
 	OpWgmma    // OpMma of a warpgroup; Mma and Wgmma
+	OpDotFence // orders registers with later dots of warpgroups
+	OpDotCommit
+	OpDotWait  // Imm: how many groups of such dots may be pending
 	OpMbarrier // Imm kind
 	OpBulk     // Bulk
 	OpBulkCommit

@@ -19,6 +19,7 @@ const (
 	FindRace      // shared memory
 	FindConflict  // global memory, two blocks
 	FindAsync     // shared memory that an async copy owns
+	FindDot       // registers and shared memory of a dot of a warpgroup
 	FindDivergentBarrier
 	FindBarrier
 	FindSync
@@ -32,7 +33,7 @@ const (
 
 var findingNames = [...]string{
 	"out of bounds", "misaligned", "undefined value", "data race", "conflict between blocks",
-	"async copy", "divergent barrier", "barrier", "lane mask", "deadlock", "branch", "trap",
+	"async copy", "warpgroup dot", "divergent barrier", "barrier", "lane mask", "deadlock", "branch", "trap",
 	"assertion", "endless kernel", "host call",
 }
 
@@ -41,7 +42,7 @@ func (k FindingKind) String() string { return findingNames[k] }
 // fatal reports whether the launch cannot go on after it.
 func (k FindingKind) fatal() bool {
 	switch k {
-	case FindUndefined, FindRace, FindConflict, FindAsync:
+	case FindUndefined, FindRace, FindConflict, FindAsync, FindDot:
 		return false
 	}
 	return true

@@ -24,6 +24,9 @@ type sharedCheck struct {
 	// pending are the races of the store in hand, until it is known whether it
 	// changes what is there.
 	pending []pendingRace
+	// dots has, by word and warp, the last group of dots of a warpgroup that reads the
+	// word; nil until there is one.
+	dots []uint32
 	// written are the bytes of the bulk copy in hand.
 	written []byteRange
 }
@@ -53,6 +56,8 @@ type sharedWord struct {
 const (
 	engineWritten = 1 << iota // the latest write was one's
 	engineReading             // one may not have read it yet
+	engineDot                 // dots of warpgroups read it, see sharedCheck.dots
+	copied                    // the latest write was a cp.async's
 )
 
 // allBytes are the bytes of a word.
@@ -76,6 +81,7 @@ func newSharedCheck(size, warps int) *sharedCheck {
 func (c *sharedCheck) reset() {
 	clear(c.words)
 	clear(c.reads)
+	clear(c.dots)
 	for w := range c.clock {
 		clear(c.clock[w])
 		c.clock[w][w] = 1
@@ -107,7 +113,7 @@ func (c *sharedCheck) leave(w, id int) {
 
 // landed marks bytes that an async copy wrote for warp w.
 func (c *sharedCheck) landed(w, at, size int) {
-	now := sharedWord{clock: c.clock[w][w], warp: uint16(w), bytes: allBytes, known: allBytes}
+	now := sharedWord{clock: c.clock[w][w], warp: uint16(w), bytes: allBytes, known: allBytes, engine: copied}
 	words := c.words[at>>2:][:(size+3)>>2] // their destinations are aligned to words
 	for i := range words {
 		words[i] = now
@@ -236,6 +242,9 @@ func (c *sharedCheck) writeWord(w *warp, k int, b uint8, lane int, me []uint32, 
 	}
 	if word.owned&b != 0 {
 		w.note(FindAsync, lane, uint64(4*k), "writes shared memory at 0x%x, which an async copy that was not waited for still owns", 4*k)
+	}
+	if word.engine&engineDot != 0 {
+		c.dotsRead(w, k, b, lane, me)
 	}
 	if word.engine&engineReading != 0 {
 		w.note(FindAsync, lane, uint64(4*k), "writes shared memory at 0x%x, which a bulk copy that was not waited for still reads", 4*k)

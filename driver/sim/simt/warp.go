@@ -116,6 +116,7 @@ type warp struct {
 	async     asyncState
 	bulkReads bulkReads
 	check     *warpCheck // nil with checks off
+	dots      *dotState  // nil with checks off, and without dots of warpgroups
 	trace     bool       // Config.Trace wants to see this warp
 	lane0     int        // thread index of lane 0
 	pc        int        // of the instruction being executed
