@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/backends/nvidia"
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/core/ir"
@@ -34,7 +35,8 @@ func layouts(m *ir.Operation) (counts []int, ops []string) {
 			return ir.Advance // what tritongpu-reduce-early did comes again where that does not hold
 		}
 		switch op.Name() {
-		case "tt.load", "tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.dot", "tt.reduce", "tt.scan":
+		case "tt.load", "tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.dot", "tt.reduce", "tt.scan",
+			"ttng.warp_group_dot", "ttng.async_tma_copy_global_to_local", "ttng.async_tma_copy_local_to_global":
 			line := op.Name()
 			for _, v := range op.Operands() {
 				line += " " + text.TypeString(m.Context(), v.Type())
@@ -52,49 +54,64 @@ func layoutText(counts []int, ops []string) string {
 	return strings.Trim(fmt.Sprint(counts), "[]") + "\n" + strings.Join(ops, "\n") + "\n"
 }
 
-// TestLayouts takes every job from Python to ttgir for cuda:80: what moves or
-// combines values has the layouts that it has in Triton 3.6's ttgir, and there are
-// no more conversions, buffers and asynchronous copies. With TRITONC_TRITON_IR
-// naming a folder of Triton's files, TRITONC_UPDATE=1 rewrites testdata from them.
+// TestLayouts takes every job from Python to ttgir: what moves or combines values has
+// the layouts that it has in Triton 3.6's ttgir, and there are no more conversions,
+// buffers and asynchronous copies. With TRITONC_TRITON_IR naming the folder sm80 of
+// Triton's files, TRITONC_UPDATE=1 rewrites testdata from them and sm90 beside them.
 func TestLayouts(t *testing.T) {
+	for _, arch := range []string{"80", "90"} {
+		t.Run("sm"+arch, func(t *testing.T) { testLayouts(t, arch) })
+	}
+}
+
+// parseTTGIR reads a module of NVIDIA's.
+func parseTTGIR(t *testing.T, name string, src []byte) *ir.Operation {
+	t.Helper()
+	m, err := text.Parse(dialect.NewContext(ttng.Dialect()), name+".ttgir", src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func testLayouts(t *testing.T, arch string) {
 	files := make(map[string]*frontend.File)
 	backend := nvidia.New()
 	for _, j := range jobs(t) {
 		t.Run(j.name, func(t *testing.T) {
-			golden := filepath.Join("testdata", "sm80", j.name+".layouts")
+			golden := filepath.Join("testdata", "sm"+arch, j.name+".layouts")
 			if dir := os.Getenv("TRITONC_TRITON_IR"); dir != "" && os.Getenv("TRITONC_UPDATE") == "1" {
-				if src, err := os.ReadFile(filepath.Join(dir, j.name+".ttgir")); err == nil {
-					m, err := text.Parse(dialect.NewContext(), j.name+".ttgir", src)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := os.WriteFile(golden, []byte(layoutText(layouts(m))), 0o644); err != nil {
+				if src, err := os.ReadFile(filepath.Join(dir, "..", "sm"+arch, j.name+".ttgir")); err == nil {
+					if err := os.WriteFile(golden, []byte(layoutText(layouts(parseTTGIR(t, j.name, src)))), 0o644); err != nil {
 						t.Fatal(err)
 					}
 				}
 			}
 			want, err := os.ReadFile(golden)
 			if err != nil {
-				return // Triton itself does not compile this job for cuda:80
+				return // Triton itself does not compile this job for the target
 			}
-			target := sdk.Target{Backend: "cuda", Arch: "80"}
-			opts, err := backend.ParseOptions(t.Context(), sdk.ParseOptionsRequest{Target: target, OptionsJSON: optionsJSON(t, j)})
+			target, options := sdk.Target{Backend: "cuda", Arch: arch}, optionsJSON(t, j)
+			known, impreciseAcc := facts(t), int64(0)
+			if arch == "90" {
+				known, impreciseAcc = facts90(t), impreciseAcc90
+				// Triton copies through all descriptors by TMA; by default we do where it
+				// is faster.
+				options = strings.Replace(strings.Replace(options, "}", `,"tma":"always"}`, 1), "{,", "{", 1)
+			}
+			opts, err := backend.ParseOptions(t.Context(), sdk.ParseOptionsRequest{Target: target, OptionsJSON: options})
 			if err != nil {
 				t.Fatal(err)
 			}
-			ttir := text.Append(nil, build(t, files, j), text.Options{Locations: true})
+			ttir := text.Append(nil, parsed(t, files, j, known, impreciseAcc), text.Options{Locations: true})
 			resp, err := backend.RunStages(t.Context(), sdk.RunStagesRequest{
-				Target: target, OptionsJSON: opts.OptionsJSON, First: "ttgir", Last: "ttgir", Want: []string{"ttgir"},
+				Target: target, OptionsJSON: opts.OptionsJSON, First: "ttir", Last: "ttgir", Want: []string{"ttgir"},
 				Input: ttir, InputName: j.file,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := text.Parse(dialect.NewContext(), j.name+".ttgir", resp.Artifact("ttgir"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			counts, ops := layouts(m)
+			counts, ops := layouts(parseTTGIR(t, j.name, resp.Artifact("ttgir")))
 			head, rest, _ := strings.Cut(string(want), "\n")
 			if got := strings.Join(ops, "\n") + "\n"; got != rest {
 				t.Errorf("got\n%s\nwant\n%s", got, rest)

@@ -153,6 +153,16 @@ func expected(t *testing.T, name string) (string, bool) {
 
 func build(t *testing.T, files map[string]*frontend.File, j job) *ir.Operation {
 	t.Helper()
+	m := parsed(t, files, j, facts(t), 0)
+	if _, err := (&pass.Runner{VerifyEach: true}).Run(m, ttirRows, nil); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// parsed is what the front end makes of a job for a target.
+func parsed(t *testing.T, files map[string]*frontend.File, j job, target *frontend.Facts, impreciseAcc int64) *ir.Operation {
+	t.Helper()
 	if files[j.file] == nil {
 		src, err := os.ReadFile(filepath.Join(kernelDir, j.file))
 		if err != nil {
@@ -164,13 +174,11 @@ func build(t *testing.T, files map[string]*frontend.File, j job) *ir.Operation {
 		}
 		files[j.file] = f
 	}
-	m, err := ttirOf(files[j.file].In(environment(facts(t))), j.kernel, j.signature, &frontend.Options{
+	m, err := ttirOf(files[j.file].In(environment(target)), j.kernel, j.signature, &frontend.Options{
 		NumWarps: 4, NumStages: 3, NumCTAs: 1, SanitizeOverflow: true, Debug: strings.Contains(j.options, "debug=True"),
+		MaxNumImpreciseAcc: impreciseAcc,
 	})
 	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := (&pass.Runner{VerifyEach: true}).Run(m, ttirRows, nil); err != nil {
 		t.Fatal(err)
 	}
 	return m

@@ -100,7 +100,11 @@ func (a *accelerator) operand(d dots.Dot, v *ir.Value, e layout.Encoding) *ir.Va
 	if _, ok := e.(layout.Shared); !ok {
 		return ttg.NewConvertLayout(b, v, encoding.Of(c, e))
 	}
+	// The buffer is filled where the value is made, which may be outside of the loop
+	// with the dot.
 	v = dots.Unconverted(v)
+	defer b.Restore(b.Save())
+	b.SetAfterValue(v)
 	v = converted(b, v, a.unit.Widen(d, ir.ElemOf(v.Type())))
 	t := tensors.Type(v)
 	return b.Op(ttg.LocalAlloc, []*ir.Value{v}, sharedmem.Type(c, t.Shape, t.Elem, e, false)).OneResult()
