@@ -217,7 +217,13 @@ func (e *emitter) asyncCopy(op ttg.AsyncCopyOp) error {
 		return err
 	}
 	mask := op.Mask()
-	vec := max(e.vectorWidth(src, mask, p.tensor, 8*p.size), int(op.Contiguity()))
+	contiguity := int(op.Contiguity())
+	if blocked, ok := encoding.Get(ptrs).(*layout.Blocked); ok {
+		// It is of the pointers, and a thread's elements may be neighbours in the
+		// buffer along another dimension than their pointers'.
+		contiguity = min(contiguity, blocked.SizePerThread[blocked.Order[0]])
+	}
+	vec := max(e.vectorWidth(src, mask, p.tensor, 8*p.size), contiguity)
 	p.vec = min(p.vec, vec, neighbours(p.offs))
 	var masks, others []llir.Value
 	if mask != nil {

@@ -325,3 +325,27 @@ func TestWarpgroupMatmul(t *testing.T) {
 		}
 	}
 }
+
+// TestWarpgroupTurnedCopies: operands of which K is not contiguous in global memory
+// but in shared memory, as wgmma wants tf32, are copied element by element, whatever a
+// thread's elements are.
+func TestWarpgroupTurnedCopies(t *testing.T) {
+	for _, c := range []struct {
+		typ                       string
+		bm, bn, bk, warps, stages int
+	}{
+		{"fp32", 128, 128, 32, 4, 4}, {"fp32", 128, 256, 32, 8, 3}, {"fp32", 256, 128, 32, 8, 3}, {"fp32", 64, 64, 16, 4, 3},
+		{"fp32", 128, 128, 32, 4, 1}, {"fp8e4nv", 64, 128, 64, 4, 3},
+	} {
+		t.Run(fmt.Sprintf("%s/%dx%dx%d/warps=%d/stages=%d", c.typ, c.bm, c.bn, c.bk, c.warps, c.stages), func(t *testing.T) {
+			r := kerneltest.Rand(t)
+			m, n, k := c.bm+16, c.bn-16, 5*c.bk-16
+			a, b := kerneltest.Randint(r, -9, 9, c.typ, m, k), kerneltest.Randint(r, -9, 9, c.typ, k, n)
+			out := kerneltest.Empty("fp32", m, n)
+			grid := kerneltest.Grid(cdiv(m, c.bm) * cdiv(n, c.bn))
+			kernels("matmul").On("cuda:90").With(kerneltest.Options{"num_warps": c.warps, "num_stages": c.stages}).
+				Run(t, grid, a, b, out, m, n, k, k, 1, n, 1, n, 1, c.bm, c.bn, c.bk, 4)
+			kerneltest.Near(t, "c", out, product(a, b, m, n, k), 1e-2, 0)
+		})
+	}
+}

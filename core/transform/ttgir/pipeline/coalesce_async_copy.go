@@ -67,6 +67,9 @@ func narrowCopy(b *ir.Builder, m machine.Machine, op *ir.Operation) bool {
 	sizes[fast] = n
 	enc := encoding.Of(b.Context(), layout.BlockedFor(src.Shape, sizes, e.Order, m.Warps, m.Lanes, m.CTAs))
 	b.At(op)
+	if v := ttg.AsAsyncCopy(op); v.Contiguity() > int64(n) {
+		v.SetContiguity(int64(n))
+	}
 	for i, v := range op.Operands() {
 		if t := tensors.Type(v); t != nil {
 			op.SetOperand(i, ttg.NewConvertLayout(b, v, enc))
