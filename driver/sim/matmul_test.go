@@ -42,7 +42,7 @@ func testMatmul(t *testing.T, m *Module) {
 	r := newRand(t)
 	for _, c := range []struct{ m, n, k int }{{128, 128, 64}, {144, 272, 208}} {
 		a, b := halfs(randn(r, c.m*c.k, 1)), halfs(randn(r, c.k*c.n, 1))
-		d := New(Options{Chip: H200, UnfencedCopies: true})
+		d := New(Options{Chip: H200})
 		out := d.Alloc("c", 2*c.m*c.n)
 		grid := cdiv(c.m, 128) * cdiv(c.n, 128)
 		launch(t, d, m, "matmul", Dim(grid), Dim(128), 98304, Upload(d, "a", a), Upload(d, "b", b), out,
@@ -77,7 +77,7 @@ func TestMatmulFP8(t *testing.T) {
 	const M, N, K = 144, 272, 208
 	a, aw := fp8Data(r, M*K)
 	b, bw := fp8Data(r, N*K)
-	d := New(Options{Chip: H200, UnfencedCopies: true})
+	d := New(Options{Chip: H200})
 	out := d.Alloc("c", 2*M*N)
 	launch(t, d, m, "matmul", Dim(6), Dim(128), 160<<10, Upload(d, "a", a), Upload(d, "b", b), out,
 		int32(M), int32(N), int32(K), int32(K), int32(K), int32(N))

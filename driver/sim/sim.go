@@ -80,9 +80,6 @@ type Options struct {
 	// shared memory, conflicts between blocks. Accesses out of bounds, divergent
 	// barriers and deadlocks are always found.
 	NoChecks bool
-	// UnfencedCopies lets dots of warpgroups read what cp.async wrote without a
-	// fence.proxy.async between, which PTX asks for and Triton leaves out.
-	UnfencedCopies bool
 	// Waves counts the distinct sectors of the blocks that are resident together,
 	// and the misses of a simple second-level cache.
 	Waves bool
@@ -222,7 +219,7 @@ func (d *Device) LaunchContext(ctx context.Context, mod *Module, kernel string, 
 	cfg := &simt.Config{
 		Lanes: c.Lanes, SMs: c.SMs, MaxWarps: c.MaxWarps, MaxBlocks: c.MaxBlocks,
 		SharedSM: c.SharedSM, SharedBlock: c.SharedBlock, MaxThreads: c.MaxThreads,
-		Check: simt.Checks{Undefined: on, Shared: on, Conflicts: on, UnfencedCopies: d.opt.UnfencedCopies}, Waves: d.opt.Waves,
+		Check: simt.Checks{Undefined: on, Shared: on, Conflicts: on}, Waves: d.opt.Waves,
 		Workers: d.opt.Workers, MaxInstructions: d.opt.MaxInstructions,
 		Random: d.opt.Random, Seed: d.opt.Seed, Output: d.opt.Output, Progress: d.opt.Progress,
 		Trace: d.opt.Trace, TraceBlock: d.opt.TraceBlock, TraceWarp: d.opt.TraceWarp,

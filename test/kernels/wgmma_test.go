@@ -334,8 +334,12 @@ func TestWarpgroupTurnedCopies(t *testing.T) {
 		typ                       string
 		bm, bn, bk, warps, stages int
 	}{
-		{"fp32", 128, 128, 32, 4, 4}, {"fp32", 128, 256, 32, 8, 3}, {"fp32", 256, 128, 32, 8, 3}, {"fp32", 64, 64, 16, 4, 3},
-		{"fp32", 128, 128, 32, 4, 1}, {"fp8e4nv", 64, 128, 64, 4, 3},
+		{"fp32", 128, 128, 32, 4, 4},
+		{"fp32", 128, 256, 32, 8, 3},
+		{"fp32", 256, 128, 32, 8, 3},
+		{"fp32", 64, 64, 16, 4, 3},
+		{"fp32", 128, 128, 32, 4, 1},
+		{"fp8e4nv", 64, 128, 64, 4, 3},
 	} {
 		t.Run(fmt.Sprintf("%s/%dx%dx%d/warps=%d/stages=%d", c.typ, c.bm, c.bn, c.bk, c.warps, c.stages), func(t *testing.T) {
 			r := kerneltest.Rand(t)

@@ -23,8 +23,6 @@ type Checks struct {
 	// Conflicts reports plain accesses of two blocks to one global address, one
 	// of them a write.
 	Conflicts bool
-	// UnfencedCopies takes the fence between a cp.async and a dot of a warpgroup for granted.
-	UnfencedCopies bool
 }
 
 // Config is the simulated device and how a launch runs on it.
