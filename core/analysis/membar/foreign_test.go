@@ -100,7 +100,9 @@ func TestForeign(t *testing.T) {
 			copyIn("bar") + alone("drain") + "gpu.barrier\n" + store(""),
 		"the end of a store ends nothing else": buffer + on("start", "%a", "") + alone("drain") + "gpu.barrier\n" + store("bar"),
 		"one barrier after a wait and its fence": buffer + copyIn("") + wait("", "after") + on("start", "%a", "") + alone("join") + copyIn("bar") +
-			wait("after", "") + on("start", "%a", ", bar, fence"),
+			wait("after", "") + on("start", "%a", "") + alone("join") + copyIn("bar") +
+			wait("after", "") + store("") + on("start", "%a", ", bar, fence"),
+		"what is copied is fenced from bulk copies": buffer + copyIn("") + wait("after", "") + on("out", "%a", ", bar, fence"),
 		"two maps": "ttg.async_commit_group {does = \"map\", scratch = 128 : i32}\nttg.async_commit_group {does = \"map\", scratch = 128 : i32}\n",
 		"a map lies where a copy goes": "ttg.async_commit_group {does = \"map\", scratch = 128 : i32}\n" + buffer +
 			on("in", "%a", ", bar, fence"),

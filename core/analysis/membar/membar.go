@@ -246,7 +246,7 @@ func (a *analysis) access(op *ir.Operation, x access, s state) state {
 	}
 	s = s.with(x)
 	if a.foreign != nil && x.write && x.Effect&(Async|Sync) == 0 {
-		s = s.with(access{lo: x.lo, hi: x.hi, kind: unfenced})
+		s = s.with(access{lo: x.lo, hi: x.hi, kind: unfenced, counted: x.counted})
 	}
 	return s
 }

@@ -111,9 +111,13 @@ func (p access) ordered(x access) bool {
 	return p.write && p.counted && x.counted && same
 }
 
-// unfenced reports whether x may touch what threads wrote without a fence.
+// unfenced reports whether x may touch what threads wrote without a fence. Engines
+// that read for all threads need none for asynchronous copies, whose data are in place
+// after the wait for them and a barrier.
 func (s state) unfenced(x access) bool {
-	return slices.ContainsFunc(s, func(p access) bool { return p.kind == unfenced && p.overlaps(x) })
+	return slices.ContainsFunc(s, func(p access) bool {
+		return p.kind == unfenced && p.overlaps(x) && (!p.counted || x.Effect&Leader != 0)
+	})
 }
 
 // without is the state less what drop holds for.
