@@ -5,11 +5,9 @@ import (
 
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/analysis/alias"
-	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
-	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
@@ -47,10 +45,7 @@ var PipelineDots = &pass.Pass{
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())
 		for _, loop := range forloop.All(r.Module) {
-			p := &dotLoop{
-				b: b, loop: loop, kinds: make(map[*ir.Operation]kind),
-				carriedAs: make(map[*ir.Operation]int), now: make(map[*ir.Value]*ir.Value),
-			}
+			p := &dotLoop{b: b, loop: loop, kinds: make(map[*ir.Operation]kind), carriedAs: make(map[*ir.Operation]int)}
 			if p.collect() {
 				r.Count("dots", p.run())
 			}
@@ -84,8 +79,6 @@ type dotLoop struct {
 	// previous are the results of the iteration before that come to an end with
 	// the first dot that is waited for.
 	previous []*ir.Value
-	// now is what waits have made of results of dots.
-	now map[*ir.Value]*ir.Value
 }
 
 // collect finds the dots, and reports whether there are any to be made asynchronous.
@@ -153,7 +146,7 @@ func (p *dotLoop) classify() {
 		if next[d] != nil {
 			continue
 		}
-		if i, ok := p.carried(d); ok && isWide(d) && p.keepsOperands(d) {
+		if i, ok := p.carried(d); ok && isWide(d) && p.keepsOperands(d) && p.keepsRegisters(d) {
 			if arg := scf.IterArg(p.loop, i); !p.isAccumulator(arg) {
 				if !p.usedAfterEnding(arg, d) {
 					continue
@@ -166,7 +159,7 @@ func (p *dotLoop) classify() {
 	for _, d := range slices.Backward(p.dots) {
 		if e := next[d]; e != nil && p.kinds[e] == flying {
 			p.kinds[d] = waited
-			if p.keepsOperands(d) {
+			if p.keepsOperands(d) && p.keepsRegisters(d) {
 				p.kinds[d] = flying
 			}
 		}
@@ -287,6 +280,21 @@ func (p *dotLoop) keepsOperands(dot *ir.Operation) bool {
 	return true
 }
 
+// keepsRegisters reports whether no iteration fills the registers of the dot's first
+// operand again while the dot of the iteration before may read them: they are filled
+// outside of the loop, or after a dot that is waited for.
+func (p *dotLoop) keepsRegisters(dot *ir.Operation) bool {
+	a := ttng.AsWarpGroupDot(dot).A()
+	if _, ok := a.Type().(*ir.TensorType); !ok || !forloop.DefinedInside(a, p.loop) {
+		return true
+	}
+	for a.DefIs(ttg.ConvertLayout) { // which may only rename registers
+		a = ttg.AsConvertLayout(a.Def()).Src()
+	}
+	end, filled := p.ending(), a.Def()
+	return end != nil && filled != nil && filled.Block() == p.loop.Body() && end.IsBeforeInBlock(filled)
+}
+
 // overwritten reports whether an iteration may write a buffer of dot while that, or
 // the same dot of the iteration before, may still read it.
 func (p *dotLoop) overwritten(dot *ir.Operation) bool {
@@ -397,7 +405,6 @@ func (p *dotLoop) waitFor(pendings int64, inputs []*ir.Value) {
 		if _, ok := v.Type().(*ir.TensorType); !ok {
 			continue
 		}
-		p.now[v] = w.Result(i)
 		v.ReplaceUsesIf(w.Result(i), func(u *ir.Use) bool {
 			top := forloop.AncestorIn(w.Block(), u.Owner())
 			return top != nil && w.IsBeforeInBlock(top)
@@ -438,45 +445,14 @@ func (p *dotLoop) waitInConditions(d *ir.Operation) {
 // waitForPrevious waits, in a loop that ends no dot otherwise, until the dots of the
 // iteration before are done.
 func (p *dotLoop) waitForPrevious(fly []*ir.Operation) {
-	n := int64(len(fly))
-	for _, d := range fly {
-		if p.refillsRegisters(d) {
-			// The next dot that takes the place of this one would define registers which
-			// this one reads.
-			p.b.After(d)
-			p.wait(n-1, d.OneResult())
-		}
-	}
-	last := fly[len(fly)-1]
-	if p.refillsRegisters(last) {
-		return
-	}
 	var values []*ir.Value
 	for _, d := range fly {
 		if _, ok := p.carriedAs[d]; ok {
-			v := d.OneResult()
-			if p.refillsRegisters(d) {
-				v = p.now[v]
-			}
-			values = append(values, v)
+			values = append(values, d.OneResult())
 		}
 	}
-	p.b.After(last)
-	p.wait(n, values...)
-}
-
-// refillsRegisters reports whether each iteration computes the first operand of dot in
-// registers, other than by converting the result of a dot that was waited for.
-func (p *dotLoop) refillsRegisters(dot *ir.Operation) bool {
-	a := ttng.AsWarpGroupDot(dot).A()
-	if _, ok := a.Type().(*ir.TensorType); !ok || !forloop.DefinedInside(a, p.loop) {
-		return false
-	}
-	if a.DefIs(ttg.ConvertLayout) {
-		_, isResult := encoding.Get(ttg.AsConvertLayout(a.Def()).Src().Type()).(*layout.NvidiaMMA)
-		return !isResult
-	}
-	return true
+	p.b.After(fly[len(fly)-1])
+	p.wait(int64(len(fly)), values...)
 }
 
 // waitAfterLoop waits for the dots of the last iteration. Buffers that nothing uses
