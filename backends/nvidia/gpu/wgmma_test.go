@@ -21,6 +21,20 @@ var wgmmaTypes = []dotType{
 	{"i8", "i32", int8Operand, int32Operand, int32s, 4, 0, 0, ""},
 	{"f8E4M3FN", "f32", fp8Operand(ir.F8E4M3FN), floatOperand, float32s, 4, 4e-3, 0, "maxNumImpreciseAcc = 1073741824 : i32"},
 	{"f8E5M2", "f32", fp8Operand(ir.F8E5M2), floatOperand, float32s, 4, 4e-3, 0, "maxNumImpreciseAcc = 1073741824 : i32"},
+	{"f8E4M3FN", "f16", smallFP8(ir.F8E4M3FN), halfOperand, float16s, 4, 4e-3, 1e-3, ""},
+}
+
+// smallFP8 is fp8Operand of numbers below 2, of which sums do not leave f16.
+func smallFP8(kind ir.FloatKind) func(*rand.Rand, int) operand {
+	return func(r *rand.Rand, n int) operand {
+		o := fp8Operand(kind)(r, n)
+		for i, v := range o.values {
+			if v >= 2 || v <= -2 {
+				o.bytes[i], o.values[i] = 0, 0
+			}
+		}
+		return o
+	}
 }
 
 // impreciseTypes are dots of 8-bit floats of which the unit adds only so many terms at

@@ -29,6 +29,24 @@ func (st *mmaState) short(m *Mma, a, b *fragment, c, d *accumulator) {
 	d.fill(&t)
 }
 
+// shortHalf is short with f16 accumulators. How the hardware rounds them was not
+// measured: the sum is rounded to nearest.
+func (st *mmaState) shortHalf(m *Mma, a, b *fragment) {
+	wide := &st.part
+	for i := range 2 {
+		for l, v := range st.c[i] {
+			wide[2*i][l], wide[2*i+1][l] = math.Float32bits(f16to32(v&0xffff)), math.Float32bits(f16to32(v>>16))
+		}
+	}
+	part := inMemory(wide)
+	st.short(m, a, b, &part, &part)
+	for i := range 2 {
+		for l := range st.d[i] {
+			st.d[i][l] = f32to16(f32(wide[2*i][l])) | f32to16(f32(wide[2*i+1][l]))<<16
+		}
+	}
+}
+
 // shortSum is one element; its terms are finite, or its value is not used.
 func shortSum(depth int, a, b *fragment, row, col int, c float64) float32 {
 	top := int32(zeroExp)

@@ -41,7 +41,7 @@ func chooseWgmma(in *Inst) (execFunc, Class) {
 		blocks[i] = b
 	}
 	switch {
-	case m.CType == S32 && m.AType.Bits() == 8, m.CType == F32 && m.AType.Float(), m.CType == F16 && m.AType == F16:
+	case m.CType == S32 && m.AType.Bits() == 8, m.CType == F32 && m.AType.Float(), m.CType == F16 && (m.AType == F16 || m.AType.Float() && m.AType.Bits() == 8):
 	default:
 		return nil, ClassNone
 	}
@@ -93,7 +93,9 @@ func (w *warp) wgmma(s *step, blocks []Mma) {
 			st.integers(m, &a.raw, &b.raw, s.in.Flags&FlagSat != 0)
 		} else {
 			b.decode(widthB, m.K)
-			if m.AType.Bits() == 8 {
+			if m.AType.Bits() == 8 && m.CType == F16 {
+				st.shortHalf(m, a, b)
+			} else if m.AType.Bits() == 8 {
 				c, d := inMemory(&st.c), inMemory(&st.d)
 				st.short(m, a, b, &c, &d)
 			} else {
