@@ -45,6 +45,10 @@ func dotGroups() []*group {
 // dotShapes are M, N, K by size.
 var dotShapes = map[string][3]int{tiny: {4, 8, 16}, odd: {16, 32, 64}, whole: {32, 16, 32}, large: {64, 128, 32}}
 
+// shortTerm is what a term of a sum of fp8 products may lose in wgmma, relative to the
+// greatest: terms are cut 13 bits below its exponent.
+const shortTerm = 0x1p-12
+
 func dotOf(b *builder, k dotKind) {
 	s := dotShapes[b.size]
 	m, n, depth := s[0], s[1], max(s[2], k.minK)
@@ -60,7 +64,8 @@ func dotOf(b *builder, k dotKind) {
 		dims = func(p, q int) []int { return []int{batch, p, q} }
 	}
 	in, out := dtype(k.in), dtype(k.out)
-	whole := func(int) num { // products and sums are exact
+	short := in.Float() && in.Size == 1 && b.cc == 90 && b.nwarps%4 == 0 && batch == 1 && m%64 == 0 // by wgmma
+	whole := func(int) num {                                                                        // products and sums are exact
 		v := int64(b.r.IntN(5)) - 2
 		return num{i: v, f: float64(v)}
 	}
@@ -84,7 +89,7 @@ func dotOf(b *builder, k dotKind) {
 			for i := range m {
 				for j := range n {
 					var sum num
-					size := 0.0
+					size, greatest := 0.0, 0.0
 					for l := range depth {
 						p, q := x.v[(g*m+i)*depth+l], num{}
 						if turned {
@@ -94,11 +99,13 @@ func dotOf(b *builder, k dotKind) {
 						}
 						sum.i, sum.f = sum.i+p.i*q.i, sum.f+p.f*q.f
 						size += math.Abs(p.f * q.f)
+						greatest = max(greatest, math.Abs(p.f*q.f))
 					}
 					at := (g*m+i)*n + j
 					if acc != nil {
 						sum.i, sum.f = sum.i+acc.v[at].i, sum.f+acc.v[at].f
 						size += math.Abs(acc.v[at].f)
+						greatest = max(greatest, math.Abs(acc.v[at].f))
 					}
 					if !out.Float() {
 						c.want[at] = wrap(out, sum.i)
@@ -107,6 +114,9 @@ func dotOf(b *builder, k dotKind) {
 					c.want[at] = round(out, sum.f)
 					if !exact { // every step of a sum rounds, in hardware toward zero
 						c.bound[at] = size * (k.eps + float64(depth+1)*math.Ldexp(1, -man))
+						if short {
+							c.bound[at] += float64(depth+1) * shortTerm * greatest
+						}
 					}
 				}
 			}
