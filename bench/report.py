@@ -3,16 +3,11 @@
 import math
 import statistics
 
-import cases
 import measure
 
-# What ours is held against: (our variant, theirs by row, heading).
+# What ours is held against: Triton for the GPU, the same with the second ptxas, and
+# Triton for cuda:80.
 NATIVE, SECOND, LOW = "native", "second", "low"
-
-
-def rival(row_kernel):
-    """Triton's variant that a row's limit is about: its mma.sync where it has a dot."""
-    return "mma2" if row_kernel in cases.DOTS else "triton"
 
 
 def entry(row, reply, missing, crashed):
@@ -33,9 +28,8 @@ def entry(row, reply, missing, crashed):
         if "best" in v:
             v["config"] = str(row.configs[int(v["best"])])
     out["ratios"] = {}
-    theirs = rival(row.kernel)
-    for name, a, b in ((NATIVE, "ours", theirs), ("unrestricted", "ours", "triton"), ("torch", "ours", "torch"),
-                       (SECOND, "ours@second", theirs + "@second"), (LOW, "ours80", "triton80")):
+    for name, a, b in ((NATIVE, "ours", "triton"), ("mma2", "ours", "mma2"), ("torch", "ours", "torch"),
+                       (SECOND, "ours@second", "triton@second"), (LOW, "ours80", "triton80")):
         a, b = (out["variants"].get(v, {}).get("times") for v in (a, b))
         if a and b:
             out["ratios"][name] = measure.median_ratio(b, a)
@@ -102,13 +96,11 @@ def tables(results):
                f"{'/mma2':>6} {'/triton':>7} {second:>6} {'sm80':>6} {'/torch':>6}  {'regs':16}  config ours | theirs")
     for r in timed:
         v, q = r["variants"], r["ratios"]
-        theirs = rival(r["kernel"])
         rates = [number(rate(r, n), 0) for n in ("ours", "mma2", "triton", "torch")]
-        versus = [q.get(NATIVE) if theirs == "mma2" else None, q.get("unrestricted"), q.get(SECOND), q.get(LOW),
-                  q.get("torch")]
+        versus = [q.get("mma2"), q.get(NATIVE), q.get(SECOND), q.get(LOW), q.get("torch")]
         use = [f"{v[n]['registers']}" + (f"+{v[n]['local']}B" if v[n]["local"] else "") if "registers" in v.get(n, {})
-               else "-" for n in ("ours", theirs)]
-        config = [v.get(n, {}).get("config", "-") for n in ("ours", theirs)]
+               else "-" for n in ("ours", "triton")]
+        config = [v.get(n, {}).get("config", "-") for n in ("ours", "triton")]
         verdict = judge(r, limit)
         bad |= bool(verdict)
         out.append(f"{r['row']:{width}}  " + " ".join(f"{x:>8}" for x in rates) + f" {r['unit']:7}  " +

@@ -425,9 +425,9 @@ class DryRunTest(unittest.TestCase):
             results = json.loads((folder / "results.json").read_text())
             softmax, fp8, odd = results["rows"]
             self.assertEqual(softmax["errors"], {v: {"1": "error: no"} for v in ("ours", "ours80", "ours@second")})
-            self.assertEqual(set(softmax["ratios"]), {"native", "unrestricted", "torch", "second", "low"})
+            self.assertEqual(set(softmax["ratios"]), {"native", "torch", "second", "low"})
             self.assertEqual(fp8["errors"], {})
-            self.assertEqual(set(fp8["ratios"]), {"native", "unrestricted", "torch", "second"})
+            self.assertEqual(set(fp8["ratios"]), {"native", "mma2", "torch", "second"})
             self.assertEqual(set(odd["worst"]), {"ours@prepared", "ours", "ours80-source"})
             self.assertFalse((folder / "run").exists())
             with contextlib.redirect_stdout(io.StringIO()) as again, self.assertRaises(SystemExit):

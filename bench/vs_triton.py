@@ -234,13 +234,12 @@ def jit(images, variant, source, keys, dry_run, deadline):
 
 def job_of(row, images, rounds, with_second):
     """The job that checks and times a row, and why images are not there."""
-    rival = "mma2" if row.kernel in cases.DOTS else "triton"
     if row.odd:
         # ours80-source is PTX: the driver compiles it as it loads it.
         variants, second = ["ours@prepared", "ours", "ours80-source"], {}
     else:
-        second = {"ours@second": "ours", rival + "@second": rival} if with_second else {}
-        variants = ["ours", *dict.fromkeys([rival, "triton"]), "ours80", "triton80", *second]
+        second = {"ours@second": "ours", "triton@second": "triton"} if with_second else {}
+        variants = ["ours", *(["mma2"] if row.kernel in cases.DOTS else []), "triton", "ours80", "triton80", *second]
         if row.least_arch > JIT_ARCH:
             variants = [v for v in variants if "80" not in v]
     stems, missing = {}, {}
@@ -322,10 +321,8 @@ def run(a):
     if second:
         other = measure.Assembler(second)
         tools["second"] = other.version
-        dots = [k for k, b in timed.items() if b.kernel in cases.DOTS]
-        others = [k for k in timed if k not in dots]
-        for v, keys in (("ours", timed), ("mma2", dots), ("triton", others)):  # what rows are held against
-            assemble(images, v + "@second", v + "-source", keys, other)
+        for v in ("ours", "triton"):
+            assemble(images, v + "@second", v + "-source", timed, other)
     phase("compiling cuda:80's PTX with the driver")
     for v in ("ours80", "triton80"):
         jit(images, v, v + "-source", low, dry_run, deadline)
