@@ -27,6 +27,11 @@ func counters(t testing.TB, k *compiled, opt sim.Options, s shape) simt.Counters
 
 var labelLine = regexp.MustCompile(`^(\$L__BB\d+_\d+):`)
 
+// isDot reports whether a line of PTX multiplies matrices.
+func isDot(line string) bool {
+	return strings.Contains(line, "mma.sync") || strings.Contains(line, "wgmma.mma_async")
+}
+
 // innerLoop is the text of the loop of PTX that has the dots in it.
 func innerLoop(t testing.TB, ptx string) []string {
 	t.Helper()
@@ -38,7 +43,7 @@ func innerLoop(t testing.TB, ptx string) []string {
 		}
 		products := false
 		for to := from + 1; to < len(lines) && !labelLine.MatchString(lines[to]); to++ {
-			products = products || strings.Contains(lines[to], "mma.sync")
+			products = products || isDot(lines[to])
 			if products && strings.Contains(lines[to], "bra") && strings.HasSuffix(lines[to], m[1]+";") {
 				return lines[from : to+1]
 			}
@@ -48,15 +53,15 @@ func innerLoop(t testing.TB, ptx string) []string {
 	return nil
 }
 
-// The inner loop of a dot: operands come by copies of 16 bytes, go from
-// shared memory into registers with ldmatrix and no conflict of banks, and
+// The inner loop of a dot: operands come by copies of 16 bytes, go from shared memory
+// into registers with ldmatrix and no conflict of banks, or stay there for wgmma, and
 // nothing goes back.
 func TestMatmulLoop(t *testing.T) {
 	for _, name := range []string{"matmul_fp16", "matmul_bf16", "matmul_fp16_8w"} {
 		for _, target := range targets {
 			t.Run(target+"/"+name, func(t *testing.T) {
 				k := compile(t, jobNamed(t, name), target)
-				copies, products := 0, 0
+				copies, products, warpgroup := 0, 0, false
 				for _, line := range innerLoop(t, k.ptx) {
 					switch {
 					case strings.Contains(line, "st.shared"), strings.Contains(line, "ld.shared"), strings.Contains(line, "ld.global"), strings.Contains(line, ".local"):
@@ -66,9 +71,13 @@ func TestMatmulLoop(t *testing.T) {
 						if !strings.Contains(line, "cp.async.cg") || !strings.Contains(line, ", 0x10,") {
 							t.Errorf("a narrow copy: %s", strings.TrimSpace(line))
 						}
-					case strings.Contains(line, "mma.sync"):
+					case isDot(line):
 						products++
+						warpgroup = warpgroup || strings.Contains(line, "wgmma")
 					}
+				}
+				if warpgroup != (target == "cuda:90") {
+					t.Errorf("wgmma in the loop: %v", warpgroup)
 				}
 				if copies != 16 && name != "matmul_fp16_8w" || products == 0 {
 					t.Errorf("%d copies and %d dots in the loop", copies, products)

@@ -104,9 +104,8 @@ const mostPasses = 1.15
 // mostPTX is how many instructions of PTX ours may have for one of Triton's.
 const mostPTX = 1.1
 
-// reference is Triton's row to compare with: our dots are those of mma.sync
-// on every architecture, so on cuda:90, where Triton's own are others, they are
-// held against its code for cuda:80.
+// reference is Triton's row to compare with: where our dots are those of mma.sync on
+// cuda:90, and Triton's own may be others, they are held against its code for cuda:80.
 func reference(triton map[string]row, r row, ptx string) (row, bool) {
 	if strings.Contains(ptx, "mma.sync") {
 		theirs, ok := triton["cuda:80 "+r.job]
