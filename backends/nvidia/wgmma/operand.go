@@ -15,7 +15,7 @@ import (
 // can bring it there, and from registers what was computed.
 func operandA(d dots.Dot, result *layout.NvidiaMMA) layout.Encoding {
 	if source := Source(d.A()); source == nil || isLoad(source) {
-		return inShared(d, d.A(), 0)
+		return inShared(d.A(), 0)
 	}
 	a, _, _ := d.Elems()
 	return &layout.DotOp{OpIdx: 0, Parent: result, KWidth: 32 / ir.BitWidth(a)}
@@ -46,9 +46,9 @@ func isLoad(op *ir.Operation) bool {
 	return op.Is(tt.Load) || op.Is(tt.DescriptorLoad) || op.Is(tt.DescriptorGather)
 }
 
-// inShared is how operand index of d lies in shared memory: in the order in which
+// inShared is how operand number index of a dot lies in shared memory: in the order in which
 // threads hold it, unless K must be contiguous, as for all but 16-bit elements.
-func inShared(d dots.Dot, v *ir.Value, index int) *layout.NVMMAShared {
+func inShared(v *ir.Value, index int) *layout.NVMMAShared {
 	t := tensors.Type(dots.Unconverted(v))
 	bits := ir.BitWidth(t.Elem)
 	order := sharedmem.Order(t)

@@ -49,7 +49,7 @@ func (u Unit) Form(d dots.Dot) *dots.Form {
 	result := &layout.NvidiaMMA{
 		VersionMajor: version, WarpsPerCTA: u.warps(d, shape), InstrShape: shape, CGA: d.Cluster(),
 	}
-	return &dots.Form{Result: result, A: operandA(d, result), B: inShared(d, d.B(), 1), Make: makeDot}
+	return &dots.Form{Result: result, A: operandA(d, result), B: inShared(d.B(), 1), Make: makeDot}
 }
 
 // takes reports whether wgmma computes d.

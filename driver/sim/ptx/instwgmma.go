@@ -18,7 +18,7 @@ func (d *decoder) wgmma(st *Stmt, m *mods) {
 		in := simt.Inst{Op: [...]simt.Op{simt.OpDotFence, simt.OpDotCommit, simt.OpDotWait}[op], Flags: simt.FlagAligned}
 		if op == 2 {
 			d.want(st, 1)
-			in.Imm = int64(d.immediate(&st.Args[0], 7))
+			in.Imm = d.immediate(&st.Args[0], 7)
 		} else {
 			d.want(st, 0)
 		}
