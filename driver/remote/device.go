@@ -133,8 +133,8 @@ func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, e
 	case errors.Is(err, ErrLost):
 		return nil, err
 	case r.Lost:
-		said = d.proc.Said()
 		d.driver.drop(d.proc)
+		said = d.proc.LastWords() // the answer may come before them
 	}
 	if _, werr := d.output.Write(r.Output); err == nil {
 		err = werr

@@ -97,6 +97,13 @@ func (k testKernel) Launch(_ context.Context, l sdk.DeviceLaunch) (sdk.DeviceRes
 		copy(l.Args[0].Buffer.(*hostMemory).p, l.Args[1].Scalar)
 	case "fault":
 		r.Fault = []sdk.Diagnostic{{Message: "a misstep"}}
+	case "talks": // as a vendor's library does, past Go's os.Stderr
+		stderr := os.NewFile(2, "stderr")
+		for i := range 2000 {
+			fmt.Fprintf(stderr, "line %d\n", i)
+		}
+		fmt.Fprint(stderr, "and no more")
+		fallthrough
 	case "lost":
 		r.Fault, r.Lost = []sdk.Diagnostic{{Message: "a fall"}}, true
 		lost.Store(true)
@@ -210,6 +217,22 @@ func TestLost(t *testing.T) {
 	}
 	if openTest(t, d, silent()).Properties().Name == dev.Properties().Name {
 		t.Error("a lost process goes on")
+	}
+}
+
+// TestLastWords: what a driver wrote before it lost the device is in the report
+// to the end, though its answer comes by another way and may be faster.
+func TestLastWords(t *testing.T) {
+	d := testHost(t)
+	for range 5 {
+		_, err := run(t.Context(), openTest(t, d, silent()), "talks")
+		var fault *driver.Fault
+		if !errors.As(err, &fault) || len(fault.Findings[0].Notes) != 1 {
+			t.Fatalf("%#v", err)
+		}
+		if said := fault.Findings[0].Notes[0].Message; !strings.HasSuffix(said, "| line 1999\n  | and no more") {
+			t.Errorf("%q", said)
+		}
 	}
 }
 

@@ -79,7 +79,6 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 		AutoMTLS:         cfg.AutoMTLS,
 		StartTimeout:     cfg.StartTimeout,
 		Logger:           quietLogger{cfg.Logger},
-		Stderr:           &c.said,
 		SyncStdout:       said("output"),
 		SyncStderr:       said("error"),
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: base},
@@ -143,9 +142,12 @@ func (p *Process) Died(err error) (how, said string, died bool) {
 	return p.child.ended(), p.child.said.String(), true
 }
 
-// Said are the process's last words on standard error so far, in the form of
-// Died.
-func (p *Process) Said() string { return p.child.said.String() }
+// LastWords are all that the process wrote to standard error until its end, in
+// the form of Died. It waits for the end: call it after Kill.
+func (p *Process) LastWords() string {
+	p.child.ended()
+	return p.child.said.String()
+}
 
 // Broken reports whether err, of a call whose context lives, means that the
 // connection is gone.
@@ -224,7 +226,7 @@ func (c *child) prepare(_ hclog.Logger, spec *exec.Cmd, tmpDir string) (runner.R
 	if c.stdout, err = newOutlet(&c.cmd.Stdout, &c.first); err != nil {
 		return nil, err
 	}
-	if c.stderr, err = newOutlet(&c.cmd.Stderr, io.Discard); err != nil {
+	if c.stderr, err = newOutlet(&c.cmd.Stderr, &c.said); err != nil {
 		return nil, err
 	}
 	return c, nil

@@ -125,6 +125,9 @@ func (t *tail) String() string {
 	for _, l := range t.lines {
 		b.WriteString("\n  | " + l)
 	}
+	if len(bytes.TrimSpace(t.part)) > 0 { // a last line without its end
+		b.WriteString("\n  | " + string(t.part))
+	}
 	return b.String()
 }
 
