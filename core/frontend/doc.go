@@ -12,7 +12,8 @@
 // Every question goes to the Program, so that decorators and code at module level
 // see the target that the kernel is built for. Files and Programs may be used by
 // any number of goroutines at once; each question evaluates the file's code anew,
-// as far as it needs it.
+// as far as it needs it; only builds take up each other's evaluations, where
+// nothing can tell.
 //
 // Its packages: syntax (the tree), eval (compile-time Python), lang
 // (triton.language), codegen (tree to ttir), signature. It knows no vendor;

@@ -43,6 +43,9 @@ type Program struct {
 	file  *File
 	env   Environment
 	facts func(ctx context.Context) (*Facts, error)
+
+	mu   sync.Mutex
+	idle []*evaluation // Build may take them up again
 }
 
 // In returns the file as a program in an environment.
@@ -66,6 +69,7 @@ func (f *File) In(env Environment) *Program {
 // evaluation is one evaluation of the file's code. It belongs to one goroutine.
 type evaluation struct {
 	*Program
+	ctx     context.Context // of the present question
 	session *eval.Session
 	lib     *lang.Lib
 	module  *eval.Module
@@ -75,16 +79,15 @@ type evaluation struct {
 
 // evaluate has do look at a fresh evaluation of the file.
 // It stops where the meter, or without one ctx, does.
-func (p *Program) evaluate(ctx context.Context, meter *work.Meter, print func(string), do func(e *evaluation) error) (err error) {
-	if meter == nil {
-		meter = work.Start(ctx)
-		defer meter.End()
-	}
-	defer work.Catch(&err)
-	meter.Enter("the front end")
-	e := &evaluation{Program: p, session: &eval.Session{Print: print, Meter: meter}}
+func (p *Program) evaluate(ctx context.Context, meter *work.Meter, print func(string), do func(e *evaluation) error) error {
+	return p.start().use(ctx, meter, print, do)
+}
+
+// start is an evaluation of which nothing has run yet.
+func (p *Program) start() *evaluation {
+	e := &evaluation{Program: p, session: &eval.Session{}}
 	e.lib = lang.NewLib(e.session, func() *Facts {
-		facts, err := p.facts(ctx)
+		facts, err := p.facts(e.ctx)
 		if err != nil {
 			e.fail(err)
 		}
@@ -94,15 +97,30 @@ func (p *Program) evaluate(ctx context.Context, meter *work.Meter, print func(st
 		if p.env.Module == nil {
 			return "", nil
 		}
-		text, externs, err := p.env.Module(ctx, module)
+		text, externs, err := p.env.Module(e.ctx, module)
 		if err != nil {
 			e.fail(err)
 		}
 		return text, externs
 	}
 	e.session.Import = e.load
-	e.module = e.session.Module(p.file.file)
-	err = e.define()
+	return e
+}
+
+// use has do look at the evaluation.
+func (e *evaluation) use(ctx context.Context, meter *work.Meter, print func(string), do func(e *evaluation) error) (err error) {
+	if meter == nil {
+		meter = work.Start(ctx)
+		defer meter.End()
+	}
+	defer work.Catch(&err)
+	meter.Enter("the front end")
+	e.ctx = ctx
+	e.session.Begin(meter, print)
+	if e.module == nil {
+		e.module = e.session.Module(e.file.file)
+		err = e.define()
+	}
 	if err == nil {
 		err = do(e)
 	}
@@ -110,6 +128,32 @@ func (p *Program) evaluate(ctx context.Context, meter *work.Meter, print func(st
 		return e.failed
 	}
 	return err
+}
+
+// resume is an evaluation for another Build: one that a Build has left as good as
+// fresh, or a new one. A file with thousands of configurations is then not
+// evaluated anew for each of its variants.
+func (p *Program) resume() *evaluation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.idle); n > 0 {
+		e := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		return e
+	}
+	return p.start()
+}
+
+// leave keeps an evaluation for resume if the next Build cannot tell it from a
+// fresh one.
+func (e *evaluation) leave() {
+	if e.session.Pure() {
+		e.ctx = nil
+		e.session.Begin(nil, nil)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.idle = append(e.idle, e)
+	}
 }
 
 // fail ends what is being evaluated because of an error of the environment.
@@ -179,7 +223,8 @@ func (e *evaluation) define() error {
 // Build compiles a variant of one of the program's kernels into a module of c,
 // which must have core's dialects loaded.
 func (p *Program) Build(ctx context.Context, c *ir.Context, v *Variant, opts *Options) (module *ir.Operation, err error) {
-	err = p.evaluate(ctx, opts.Meter, opts.Print, func(e *evaluation) error {
+	e := p.resume()
+	err = e.use(ctx, opts.Meter, opts.Print, func(e *evaluation) error {
 		c.SetMeter(e.session.Meter)
 		k, err := e.bind(v)
 		if err != nil {
@@ -209,6 +254,7 @@ func (p *Program) Build(ctx context.Context, c *ir.Context, v *Variant, opts *Op
 	if err != nil {
 		return nil, err
 	}
+	e.leave()
 	return module, nil
 }
 

@@ -174,6 +174,7 @@ func exception(name string) *Type {
 
 // PrintValues is print(*values, sep=, end=).
 func (s *Session) PrintValues(values []any, kw []Keyword) {
+	s.told = true
 	if s.Print == nil {
 		return
 	}

@@ -341,6 +341,9 @@ func (f *Function) Call(s *Session, args []any, kwargs []Keyword) any {
 	if s.depth > maxCalls {
 		raise("RecursionError", "maximum recursion depth exceeded")
 	}
+	if s.Host != nil && !f.Module.File.Library {
+		s.ran = true
+	}
 	fr := &frame{s: s, mod: f.Module, fn: f, outer: f.closure, vars: make(map[string]any, 8)}
 	bound := f.Bind(args, kwargs)
 	for i, p := range f.ParamList() {

@@ -31,8 +31,25 @@ type Session struct {
 
 	steps   int
 	depth   int
+	told    bool // something was printed
+	ran     bool // a function of the user's ran for a Host
 	modules map[*File]*Module
 	env     *Dict // os.environ, once it was asked for
+}
+
+// Begin readies the session for a piece of work: steps are counted from zero, to
+// the meter, and what is printed goes to print.
+func (s *Session) Begin(meter *work.Meter, print func(text string)) {
+	s.Meter, s.Print = meter, print
+	s.steps, s.depth = 0, 0
+}
+
+// Pure reports whether work that begins now finds the same as in a new session of
+// the same files: nothing was printed, no note was made, none of the user's
+// functions, which may change what globals hold, ran while code was emitted, and
+// so few steps were taken that the budget does not depend on them.
+func (s *Session) Pure() bool {
+	return !s.told && !s.ran && len(s.Notes) == 0 && s.steps <= DefaultMaxSteps/10
 }
 
 // DefaultMaxSteps is the step budget of a session.
