@@ -72,6 +72,21 @@ def persistent(a, b, c, tiles, K, M: tl.constexpr, BK: tl.constexpr):
         tl.store(c + (tile * M + rm)[:, None] * M + rm[None, :], acc)
 
 @triton.jit
+def triangle(a, b, c, tiles, low, M: tl.constexpr, BK: tl.constexpr):
+    rm = tl.arange(0, M)
+    rk = tl.arange(0, BK)
+    for tile in tl.range(0, tiles, flatten=True):
+        start = low + tile * BK
+        stop = start + (tile * tile + 1) * BK
+        tl.assume(stop > start)
+        acc = tl.zeros((M, M), tl.float32)
+        for k in tl.range(start, stop, BK):
+            x = tl.load(a + rm[:, None] * 512 + (k + rk)[None, :])
+            y = tl.load(b + (k + rk)[:, None] * M + rm[None, :])
+            acc = tl.dot(x, y, acc)
+        tl.store(c + (tile * M + rm)[:, None] * M + rm[None, :], acc + start)
+
+@triton.jit
 def batched(a, b, c, K, Z: tl.constexpr, M: tl.constexpr, BK: tl.constexpr):
     rz = tl.arange(0, Z)
     rm = tl.arange(0, M)
@@ -237,6 +252,35 @@ func TestFusedLoops(t *testing.T) {
 					want = product(a, b, tiles*m, m, k)
 				}
 				kerneltest.Near(t, "c", c, want, 1e-4, 1e-3)
+			})
+		}
+	}
+}
+
+// The bounds of the inner loop change with the tile: 1, 2, 5 and 10 iterations.
+func TestFusedTriangle(t *testing.T) {
+	for _, tiles := range []int{0, 1, 2, 4} {
+		for _, stages := range []int{1, 3} {
+			t.Run(fmt.Sprintf("tiles=%d/stages=%d", tiles, stages), func(t *testing.T) {
+				r := kerneltest.Rand(t)
+				const m, bk, row = 32, 32, 512
+				low := r.IntN(64)
+				a, b := kerneltest.Randn(r, "fp16", m, row), kerneltest.Randn(r, "fp16", row, m)
+				c := kerneltest.Zeros("fp32", max(tiles, 1)*m, m)
+				k := pipelines("triangle").With(kerneltest.Options{"num_stages": stages})
+				copiesAhead(t, k.Run(t, kerneltest.Grid(1), a, b, c, tiles, low, m, bk), stages > 1)
+				kerneltest.Near(t, "c", c, each(max(tiles, 1)*m*m, func(i int) float64 {
+					if tiles == 0 {
+						return 0
+					}
+					tile := i / (m * m)
+					start := low + tile*bk
+					sum := float64(start)
+					for p := range (tile*tile + 1) * bk {
+						sum += a.At(i/m%m*row+start+p) * b.At((start+p)*m+i%m)
+					}
+					return sum
+				}), 1e-4, 1e-3)
 			})
 		}
 	}
