@@ -25,8 +25,14 @@ type step struct {
 	time   time.Duration
 }
 
+// lowered is a kernel as LLVM IR, and the bytes of shared memory that it uses.
+type lowered struct {
+	llir   []byte
+	shared int
+}
+
 // steps compiles a kernel to llir and returns each step's work.
-func steps(tb testing.TB, body string) (list []step, llir []byte) {
+func steps(tb testing.TB, body string) (list []step, kernel lowered) {
 	tb.Helper()
 	src := "import triton\nimport triton.language as tl\n\n@triton.jit\ndef k(x, n):" + body
 	f, err := frontend.Parse("k.py", "k.py", []byte(src))
@@ -81,9 +87,9 @@ func steps(tb testing.TB, body string) (list []step, llir []byte) {
 		tb.Fatal(err)
 	}
 	note("llir lowering")
-	llir = res.LLVM.Print()
+	kernel = lowered{res.LLVM.Print(), res.Shared}
 	note("llir print")
-	return list, llir
+	return list, kernel
 }
 
 // The work of every step grows as the kernel does: between its two largest sizes
@@ -116,8 +122,8 @@ func BenchmarkGrowth(b *testing.B) {
 				var rows []string
 				var before []step
 				for k, n := range g.sizes {
-					now, llir := steps(b, g.source(n))
-					now = append(now, toolSteps(b, llir)...)
+					now, kernel := steps(b, g.source(n))
+					now = append(now, toolSteps(b, kernel)...)
 					for i, s := range now {
 						if k == 0 {
 							rows = append(rows, fmt.Sprintf("%-54s", s.name))
@@ -137,9 +143,11 @@ func BenchmarkGrowth(b *testing.B) {
 }
 
 // toolSteps compiles LLVM IR to machine code and returns the time of each tool.
-func toolSteps(tb testing.TB, llir []byte) (list []step) {
+func toolSteps(tb testing.TB, kernel lowered) (list []step) {
 	tb.Helper()
-	resp, err := New().RunStages(tb.Context(), request(tb, "80", stagePTX, "k.llir", llir, ""))
+	asked := request(tb, "80", stagePTX, "k.llir", kernel.llir, "")
+	asked.MetadataJSON = fmt.Sprintf(`{"shared": %d}`, kernel.shared)
+	resp, err := New().RunStages(tb.Context(), asked)
 	if err != nil {
 		tb.Fatal(err)
 	}

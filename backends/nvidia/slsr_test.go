@@ -52,12 +52,12 @@ func TestStrideReductionIsBounded(t *testing.T) {
 			continue
 		}
 		t.Run(g.name, func(t *testing.T) {
-			_, llir := steps(t, g.source(256))
-			if args := (&job{}).llcArguments(84, string(llir)); slices.Contains(args, "-opt-disable=slsr") {
+			_, kernel := steps(t, g.source(256))
+			if args := (&job{}).llcArguments(84, string(kernel.llir)); slices.Contains(args, "-opt-disable=slsr") {
 				t.Errorf("256 iterations: llc %v", args)
 			}
-			_, llir = steps(t, g.source(2048))
-			req := request(t, "80", stagePTX, "k.llir", llir, "")
+			_, kernel = steps(t, g.source(2048))
+			req := request(t, "80", stagePTX, "k.llir", kernel.llir, "")
 			req.Last, req.Settings = stagePTX, map[string]string{"tool_seconds": "30"}
 			if _, err := New().RunStages(t.Context(), req); err != nil {
 				t.Errorf("2,048 iterations: %v", err)
