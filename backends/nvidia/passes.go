@@ -7,6 +7,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/backends/nvidia/mma"
 	"github.com/tritonc/tritonc/backends/nvidia/tma"
+	"github.com/tritonc/tritonc/backends/nvidia/warpspec"
 	"github.com/tritonc/tritonc/backends/nvidia/wgmma"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
@@ -16,6 +17,7 @@ import (
 	"github.com/tritonc/tritonc/core/transform/ttgir/matrix"
 	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
 	"github.com/tritonc/tritonc/core/transform/ttir"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 // The passes that are more than core's own: with patterns for layouts, with the
@@ -192,6 +194,20 @@ func ttgirRows(a arch, o options) []pass.Row {
 	})
 }
 
+// llirRows are the passes that prepare a module with partitions for its lowering.
+var llirRows = []pass.Row{
+	{Pass: warpspec.AllocateWarpGroups, Why: "partitions have their final form", Needed: true},
+}
+
+// llirTools are what the stage llir shows.
+func llirTools(o options) []sdk.PassRow {
+	var out []sdk.PassRow
+	for _, r := range llirRows {
+		out = append(out, sdk.PassRow{Name: r.Pass.Name, Doc: r.Pass.Doc, Why: r.Why, Condition: "ttg.warp_specialize"})
+	}
+	return append(out, llvmRow(o))
+}
+
 // prefetchSettings have the pipeliner's loops read ahead only where the user asks
 // for it: the first part of the operands takes registers all through an iteration, of
 // which large tiles have none left.
@@ -216,7 +232,7 @@ var passes = slices.Concat(
 	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE},
 	[]*pass.Pass{ttir.RewriteTensorPointer, rewriteDescriptors, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
 	ours(ttgir.Passes()),
-	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower, wgmma.PipelineDots, wgmma.InsertFences},
+	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower, wgmma.PipelineDots, wgmma.InsertFences, warpspec.AllocateWarpGroups},
 )
 
 // ours puts this backend's passes in the places of core's, which have the same

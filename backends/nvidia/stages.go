@@ -38,7 +38,7 @@ func (j *job) stages() []backend.Stage {
 		},
 		{
 			Name: stageLLIR, Doc: "LLVM IR for one thread", Needs: facts.Lowerable,
-			Tools: []sdk.PassRow{llvmRow(j.opts)}, Run: j.makeLLIR,
+			Tools: llirTools(j.opts), Run: j.makeLLIR,
 		},
 		{
 			Name: stagePTX, Doc: "PTX assembly, by LLVM's llc",
@@ -85,6 +85,11 @@ func warnOfWarpSpecialization(c *backend.Compilation) {
 // makeLLIR lowers the module, links libraries where it calls them, and has LLVM
 // optimize the whole.
 func (j *job) makeLLIR(c *backend.Compilation) error {
+	if hasPartitions(c.Module) {
+		if err := c.RunPasses(llirRows, c.Plan.Facts); err != nil {
+			return err
+		}
+	}
 	res, err := c.Lower(func(res *lower.Result) {
 		if j.opts.EnableReflectFTZ { // what functions of libraries ask for
 			res.LLVM.AddFlag(llir.FlagOverride, "nvvm-reflect-ftz", 1)
@@ -105,6 +110,18 @@ func (j *job) makeLLIR(c *backend.Compilation) error {
 		return nil
 	}
 	return c.Optimize(passes, "-mcpu="+j.early.smName())
+}
+
+// hasPartitions reports whether a module has groups of warps with code of their own.
+func hasPartitions(m *ir.Operation) bool {
+	found := false
+	ir.Walk(m, func(op *ir.Operation) ir.WalkResult {
+		if found = op.Is(ttg.WarpSpecialize); found {
+			return ir.Stop
+		}
+		return ir.Advance
+	})
+	return found
 }
 
 // reserved says why a function cannot have a name on NVIDIA's devices, or "".

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/dialect/builtin"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -30,6 +31,11 @@ func (b *Backend) Parse(meter *work.Meter, name string, src []byte) (*text.File,
 	file, err := text.ParseFile(ctx, name, src)
 	if err != nil {
 		return nil, err
+	}
+	if !file.Op.Is(builtin.Module) { // as MLIR's tools read a file of one function
+		m := builtin.NewModule(ctx, file.Op.Loc())
+		m.Body().Append(file.Op)
+		file.Op = m
 	}
 	if err := file.Verify(); err != nil {
 		return nil, err
@@ -59,6 +65,9 @@ func (c *Compilation) setModule(file string, src []byte, next *Stage) error {
 	if err := c.describeModule(file); err != nil {
 		return err
 	}
+	if _, ok := c.Module.IntAttr(ttg.NumWarpsAttr); ok {
+		c.complete()
+	}
 	if next != nil {
 		for _, need := range next.Needs {
 			if d := need.Unmet(c.Module, "the stage "+next.Name, f.Pos); d != nil {
@@ -74,6 +83,19 @@ func (c *Compilation) setModule(file string, src []byte, next *Stage) error {
 		})
 	}
 	return nil
+}
+
+// complete adds what a module with layouts may leave out: the lanes of a warp are the
+// device's, and a program is one CTA.
+func (c *Compilation) complete() {
+	for _, a := range []struct {
+		name string
+		n    int
+	}{{ttg.NumCTAsAttr, 1}, {ttg.ThreadsPerWarpAttr, c.Plan.Device.WarpSize}} {
+		if !c.Module.HasAttr(a.name) {
+			c.Module.SetAttr(a.name, c.Module.Context().I32Attr(int64(a.n)))
+		}
+	}
 }
 
 // RunPasses runs a pipeline on the module, for rows whose conditions ask f, and
@@ -177,7 +199,7 @@ func (c *Compilation) describeModule(file string) error {
 		return wrong("attribute %q: %d is not a power of two between 1 and %d", ttg.NumWarpsAttr, n, device.MaxWarps)
 	}
 	c.Meta.NumWarps = c.Plan.NumWarps
-	for _, name := range []string{ttg.NumWarpsAttr, totalWarpsAttr} {
+	for _, name := range []string{ttg.NumWarpsAttr, ttg.TotalNumWarpsAttr} {
 		if n, ok := c.Module.IntAttr(name); ok {
 			c.Meta.NumWarps = int(n)
 		}
@@ -225,7 +247,3 @@ func (c *Compilation) checkStage(file string) error {
 	}
 	return d
 }
-
-// totalWarpsAttr counts the warps of all partitions of a warp-specialized
-// kernel.
-const totalWarpsAttr = "ttg.total-num-warps"

@@ -15,6 +15,7 @@ import (
 
 const (
 	ipredEQ  = enum.IPredEQ
+	ipredULT = enum.IPredULT
 	ipredNE  = enum.IPredNE
 	ipredSLT = enum.IPredSLT
 	ipredSGT = enum.IPredSGT

@@ -141,7 +141,7 @@ func (e *emitter) shareResults(op *ir.Operation, l *tensorLayout, owner llir.Val
 			e.storeShared(p, off, owner, vals[r])
 		}
 	}
-	e.m.target.Barrier(e.b)
+	e.barrier()
 	out := make([]llir.Value, len(vals))
 	for r := range vals {
 		c := l.canonical(r)

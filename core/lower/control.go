@@ -28,13 +28,14 @@ func controlHandlers(h map[*ir.OpDef]handler) {
 	h[scf.While] = (*emitter).whileLoop
 	h[cf.Br] = (*emitter).branch
 	h[cf.CondBr] = (*emitter).condBranch
-	h[gpu.Barrier] = (*emitter).barrier
-	h[ttg.LocalBarrier] = (*emitter).barrier
+	h[gpu.Barrier] = (*emitter).barrierOp
+	h[ttg.LocalBarrier] = (*emitter).barrierOp
+	h[ttg.WarpSpecialize] = on(ttg.AsWarpSpecialize, (*emitter).warpSpecialize)
 	h[llvm.Assume] = on(llvm.AsAssume, (*emitter).assume)
 }
 
-func (e *emitter) barrier(*ir.Operation) error {
-	e.m.target.Barrier(e.b)
+func (e *emitter) barrierOp(*ir.Operation) error {
+	e.barrier()
 	return nil
 }
 

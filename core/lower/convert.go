@@ -311,7 +311,7 @@ func (e *emitter) viaShared(p *conversionPlan, base int, in []llir.Value) []llir
 			e.m.caps.Memory.StoreShared(e.b, a, vals(regs))
 		})
 	}
-	e.m.target.Barrier(e.b)
+	e.barrier()
 	out := make([]llir.Value, p.dst.regs)
 	if p.loads != nil {
 		area, ptr := tiles(p.dst)

@@ -107,6 +107,8 @@ type emitter struct {
 	unrolling int
 	// matrix: a dot goes by matrix instructions.
 	matrix bool
+	// group is which of the groups of warps runs what is lowered; 0: the kernel's own.
+	group int
 	// exit is where the region ends that is being lowered; nil in the function's
 	// own body.
 	exit *regionExit
@@ -146,11 +148,21 @@ func (m *module) lowerFunc(fn *function) error {
 	} else {
 		e.smem = e.f.Param(next)
 	}
-	e.tid = m.target.ThreadID(e.b, m.warps*m.lanes)
+	if fn.kernel && m.work != nil {
+		e.divide()
+		entry = e.b.Block()
+	} else {
+		e.tid = m.target.ThreadID(e.b, m.warps*m.lanes)
+	}
 	if err := e.body(region, entry); err != nil || !fn.kernel {
 		return err
 	}
-	k := Kernel{Threads: m.warps * m.lanes, Shared: m.alloc.Size(), MaxRegs: m.maxRegs, NumCTAs: 1, Matrix: e.matrix}
+	if m.work != nil {
+		if err := e.workers(); err != nil {
+			return err
+		}
+	}
+	k := Kernel{Threads: m.threads(), Shared: m.alloc.Size(), MaxRegs: m.maxRegs, NumCTAs: 1, Matrix: e.matrix}
 	if r, ok := fn.llvm.Registers(); ok {
 		k.Registers = &r
 	}
@@ -178,13 +190,13 @@ func (e *emitter) op(op *ir.Operation) error {
 		e.m.caps.VendorOps.FenceAsync(e.b)
 	}
 	if e.m.bars.Before(op) {
-		e.m.target.Barrier(e.b)
+		e.barrier()
 	}
 	if err := h(e, op); err != nil {
 		return failure(op, err)
 	}
 	if e.m.bars.After(op) {
-		e.m.target.Barrier(e.b)
+		e.barrier()
 	}
 	return nil
 }
@@ -268,6 +280,9 @@ func (e *emitter) ret(op *ir.Operation) error {
 	}
 	switch len(vals) {
 	case 0:
+		if e.fn.kernel && e.m.work != nil {
+			e.dismiss()
+		}
 		e.b.Ret(nil)
 	case 1:
 		e.b.Ret(vals[0])

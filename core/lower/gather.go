@@ -67,7 +67,7 @@ func (e *emitter) gather(op tt.GatherOp) error {
 			e.storeShared(ptr, off, owner, in[r])
 		}
 	}
-	e.m.target.Barrier(e.b)
+	e.barrier()
 	// The result's coordinates, the index in place of that along the axis.
 	index := e.value(op.Indices())
 	out := make([]llir.Value, dst.regs)
@@ -122,7 +122,7 @@ func (e *emitter) histogram(op tt.HistogramOp) error {
 			e.storeShared(ptr, off, clears, zero)
 		}
 	}
-	e.m.target.Barrier(b)
+	e.barrier()
 	owner := e.firstReplica(src)
 	last := e.m.llvm.I32(int(op.Result().Type().(*ir.TensorType).Shape[0]) - 1)
 	var masks []llir.Value
@@ -144,7 +144,7 @@ func (e *emitter) histogram(op tt.HistogramOp) error {
 		}
 		b.AtomicRMW(enum.AtomicOpAdd, e.elementPtr(base, 4, at), one, enum.AtomicOrderingMonotonic, "")
 	}
-	e.m.target.Barrier(b)
+	e.barrier()
 	out := make([]llir.Value, dst.regs)
 	for r, at := range counts {
 		ptr, off := llir.SplitPtr(e.elementPtr(base, 4, at))

@@ -64,6 +64,7 @@ func Module(mod *ir.Operation, t Target, o Options) (res *Result, err error) {
 		return nil, err
 	}
 	widenNarrowFloats(mod)
+	m.ownWarps, m.otherLayouts = m.warps, make(map[int]map[*ir.TensorType]*tensorLayout)
 	m.axis = axisinfo.Analyze(mod)
 	m.handlers, m.own = handlers(), m.ownOps()
 	m.llvm = llir.NewModule("", t.Triple(), t.DataLayout())
@@ -87,12 +88,16 @@ func Module(mod *ir.Operation, t Target, o Options) (res *Result, err error) {
 	if kernel == nil {
 		return nil, failure(mod, fmt.Errorf("the module has no kernel: no public tt.func"))
 	}
+	if err := m.findWorkers(mod, kernel); err != nil {
+		return nil, err
+	}
 	if o.LineInfo {
 		m.llvm.EnableDebug(fileOf(kernel.op), o.Producer)
 	}
 	if m.alloc, err = allocation.Analyze(mod, m.scratch); err != nil {
 		return nil, err
 	}
+	m.setWarps(m.ownWarps)
 	m.bars = membar.Analyze(mod, m.alloc, m.effects())
 	if m.alloc.Size() > 0 {
 		m.smem = m.llvm.AddGlobal("global_smem", m.llvm.Array(0, llir.I8), sharedSpace, m.alloc.Align(), nil)
@@ -110,7 +115,7 @@ func Module(mod *ir.Operation, t Target, o Options) (res *Result, err error) {
 	}
 	return &Result{
 		LLVM: m.llvm, Kernel: kernel.name,
-		Shared: m.alloc.Size(), Threads: m.warps * m.lanes, Externs: m.externs,
+		Shared: m.alloc.Size(), Threads: m.threads(), Externs: m.externs,
 		GlobalScratch: int(frame.size), GlobalScratchAlign: int(frame.align),
 		kernel: kernel.op, alloc: m.alloc,
 	}, nil
@@ -125,7 +130,7 @@ const (
 // module is the state of one lowering.
 type module struct {
 	target   Target
-	caps     Capabilities // with defaults in the place of nil, but for Warp and VendorOps
+	caps     Capabilities // with defaults in the place of nil, but for Warp, VendorOps and Groups
 	opts     Options
 	llvm     *llir.Module
 	handlers map[*ir.OpDef]handler
@@ -143,10 +148,23 @@ type module struct {
 	bars  *membar.Result
 	smem  llir.Value
 
+	// warps is how many run what is looked at: ownWarps, or those of a partition.
 	warps, lanes int
+	ownWarps     int
 	maxRegs      int
+	// otherLayouts are those for other numbers of warps.
+	otherLayouts map[int]map[*ir.TensorType]*tensorLayout
+	work         *workers // nil: there are none
 
 	current *ir.Operation // the one being lowered
+}
+
+// threads is how many a program has, workers included.
+func (m *module) threads() int {
+	if m.work != nil {
+		return m.work.total * m.lanes
+	}
+	return m.warps * m.lanes
 }
 
 // catchTooLarge is deferred: it makes the user's mistake of code that grew beyond

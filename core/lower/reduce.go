@@ -549,7 +549,7 @@ func (e *emitter) reduceWarps(op *ir.Operation, p *reducePlan, base int, groups 
 			e.storeShared(ptr, off, owner, groups[g][k])
 		}
 	}
-	e.m.target.Barrier(b)
+	e.barrier()
 	if p.together {
 		return e.combineAll(op, p, base, elem, groups)
 	}

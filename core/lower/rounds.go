@@ -92,7 +92,7 @@ func (e *emitter) inRounds(p *conversionPlan, base int, in []llir.Value) []llir.
 	out := make([]llir.Value, p.dst.regs)
 	for round := range 1 << len(r.src) {
 		if round > 0 {
-			e.m.target.Barrier(e.b) // what the round before stored has been read
+			e.barrier() // what the round before stored has been read
 		}
 		part := make([]llir.Value, r.part.src.regs)
 		for i := range part {

@@ -505,7 +505,7 @@ func (s *scanner) warps(r, next *run) error {
 			s.storeRow(a, own[q:q+a.Count])
 		})
 	}
-	s.m.target.Barrier(b)
+	s.barrier()
 	// totals[j][k] are the totals of warp j, block by block.
 	totals := make([][][]llir.Value, 1<<n)
 	for j := range totals {

@@ -13,6 +13,7 @@ func (m *module) scratch(op *ir.Operation) (bytes, align int, err error) {
 		m.usesOwn = true
 		return o.Scratch, o.ScratchAlign, nil
 	}
+	m.enter(op)
 	bytes, err = m.scratchBytes(op)
 	return bytes, 0, err
 }
@@ -46,6 +47,14 @@ func (m *module) scratchBytes(op *ir.Operation) (int, error) {
 		return p.bytes, nil
 	case op.Is(tt.AtomicRMW), op.Is(tt.AtomicCAS):
 		return m.atomicScratch(op)
+	case op.Is(ttg.WarpSpecialize):
+		_, bytes, err := captureOffsets(ttg.AsWarpSpecialize(op))
+		if err != nil {
+			return 0, failure(op, err)
+		}
+		return bytes, nil
+	case op.Is(tt.Func):
+		return m.numbersScratch(op), nil
 	}
 	return 0, nil
 }

@@ -36,7 +36,8 @@ type VendorOp struct {
 type Site struct {
 	// B inserts the code at the operation.
 	B *llir.Builder
-	// Thread is the index of the thread in its program, an i32.
+	// Thread is the index of the thread among those that run the operation, an i32: the
+	// program's, or a partition's.
 	Thread llir.Value
 
 	e  *emitter
@@ -59,6 +60,12 @@ func (s *Site) Pass(result, operand *ir.Value) error {
 	s.e.set(result, s.e.value(operand))
 	return nil
 }
+
+// Warps is how many warps run the operation.
+func (s *Site) Warps() int { return s.e.m.warps }
+
+// Barrier waits for the threads of these warps.
+func (s *Site) Barrier() { s.e.barrier() }
 
 // Scratch is the address of the operation's scratch memory.
 func (s *Site) Scratch() llir.Value { return s.e.sharedAt(s.e.m.alloc.Offset(s.op)) }

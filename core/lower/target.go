@@ -67,6 +67,9 @@ type Capabilities struct {
 	// Reports prints and asserts. Nil: a kernel that prints is refused, and a
 	// failed assertion traps without a message.
 	Reports Reports
+	// Groups has groups of warps run code of their own. Nil: a kernel that asks for
+	// it is refused.
+	Groups WarpGroups
 	// VendorOps lowers operations of the vendor's own. Nil: there are none.
 	VendorOps VendorOps
 }

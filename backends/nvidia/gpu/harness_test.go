@@ -10,10 +10,12 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
+	"github.com/tritonc/tritonc/backends/nvidia/warpspec"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/lower"
+	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/driver/sim"
 	"github.com/tritonc/tritonc/internal/testseed"
 )
@@ -80,7 +82,12 @@ func file(t testing.TB, path string) string {
 func build(t testing.TB, file, src string, cc int) *kernel {
 	t.Helper()
 	llc := tool(t, "llc-22")
-	r, err := lower.Module(parse(t, file, src), &Target{CC: cc}, lower.Options{Producer: "tritonc", LineInfo: true})
+	m := parse(t, file, src)
+	runner := pass.Runner{VerifyEach: true}
+	if _, err := runner.Run(m, []pass.Row{{Pass: warpspec.AllocateWarpGroups}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	r, err := lower.Module(m, &Target{CC: cc}, lower.Options{Producer: "tritonc", LineInfo: true})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, src)
 	}

@@ -67,6 +67,38 @@ func expectBytes(s *lower.Site, op ttng.BarrierExpectOp) error {
 	return onBarrier(s, op.Alloc(), op.Pred(), "mbarrier.arrive.expect_tx.shared::cta.b64 _,", ", "+strconv.FormatInt(op.Size(), 10))
 }
 
+// arrive counts arrivals for what all threads did before. Each warp arrives for itself if
+// the arrivals can be shared out, so that no warp waits for another: a phase is then
+// complete when all of them have come. Otherwise the leader arrives once all are there.
+// The object counts, so that arrivals need no order among themselves or with waits; to
+// package membar they are reads.
+func arrive(s *lower.Site, op ttng.ArriveBarrierOp) error {
+	at, err := barrierAt(s, op.Alloc())
+	if err != nil {
+		return err
+	}
+	count, warps := op.Count(), int64(s.Warps())
+	var who llir.Value
+	if count%warps == 0 {
+		count /= warps
+		(*Target)(nil).GroupBarrier(s.B, 0, lanes) // of the warp
+		who = isElected(s)
+	} else {
+		s.Barrier()
+		who = isLeader(s)
+	}
+	if pred := op.Pred(); pred != nil {
+		who = s.B.And(who, s.Value(pred)[0])
+	}
+	var a assembly
+	a.predicate(who)
+	a.str("mbarrier.arrive.shared::cta.b64 _, ")
+	a.address("r", at, 0)
+	a.str(", " + strconv.FormatInt(count, 10) + ";")
+	a.emit(s.B, nil)
+	return nil
+}
+
 // waitBarrier has every thread wait until the phase of the parity is complete,
 // unless the predicate is false. The instruction gives up after a while, so there
 // is a loop.

@@ -25,7 +25,7 @@ var _ lower.Target = (*Target)(nil)
 func (t *Target) Capabilities() lower.Capabilities {
 	return lower.Capabilities{
 		Memory: t, Warp: t, Matrix: t, Tiles: t, Copies: t, Atomics: t,
-		Math: t, NarrowFloats: t, Asm: t, Reports: t, VendorOps: t,
+		Math: t, NarrowFloats: t, Asm: t, Reports: t, VendorOps: t, Groups: t,
 	}
 }
 

@@ -53,6 +53,7 @@ var ttngRows = []ttngRow{
 	{name: "init_barrier", lower: on(ttng.AsInitBarrier, initBarrier), effects: onFirst(membar.Writes | membar.Leader)},
 	{name: "inval_barrier", lower: on(ttng.AsInvalBarrier, invalBarrier), effects: onFirst(membar.Writes | membar.Leader)},
 	{name: "barrier_expect", lower: on(ttng.AsBarrierExpect, expectBytes), effects: onFirst(membar.Writes | membar.Leader | membar.Sync)},
+	{name: "arrive_barrier", lower: on(ttng.AsArriveBarrier, arrive), effects: onFirst(membar.Reads | membar.Sync)},
 	{name: "wait_barrier", lower: on(ttng.AsWaitBarrier, waitBarrier), effects: onFirst(membar.Reads | membar.Sync)},
 
 	{name: "warp_group_dot", lower: on(ttng.AsWarpGroupDot, warpGroupDot), effects: dotEffects},
@@ -112,7 +113,12 @@ const lanes = 32
 // isLeader is an i1 that holds in the thread that the first warp elects. All
 // threads must come here.
 func isLeader(s *lower.Site) llir.Value {
+	return s.B.And(isFirstWarp(s), isElected(s))
+}
+
+// isElected is an i1 that holds in the thread that its warp elects.
+func isElected(s *lower.Site) llir.Value {
 	b := s.B
 	f := b.M.Declare("llvm.nvvm.elect.sync", llir.HasEffects, b.M.Struct(llir.I32, llir.I1), llir.I32)
-	return b.And(isFirstWarp(s), b.ExtractValue(b.Call(f, b.M.I32(allLanes)), 1))
+	return b.ExtractValue(b.Call(f, b.M.I32(allLanes)), 1)
 }

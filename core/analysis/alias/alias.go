@@ -56,6 +56,12 @@ func (w *walker) visit(v *ir.Value) {
 		for _, r := range op.Regions() {
 			w.visit(last(r).Operand(v.Index()))
 		}
+	case op.Is(ttg.WarpSpecialize):
+		for b := range ttg.AsWarpSpecialize(op).DefaultRegion().Blocks() {
+			if y := b.Terminator(); y != nil && y.Is(ttg.WarpYield) {
+				w.visit(y.Operand(v.Index()))
+			}
+		}
 	case op.Is(scf.While):
 		w.visit(scf.AsCondition(last(scf.AsWhile(op).Before())).ArgsAt(v.Index()))
 	default:
@@ -92,6 +98,8 @@ func (w *walker) argument(v *ir.Value) {
 		} else {
 			w.visit(scf.AsCondition(last(loop.Before())).ArgsAt(i))
 		}
+	case parent.Is(ttg.WarpSpecializePartitions) && parent.Parent() != nil:
+		w.visit(ttg.AsWarpSpecialize(parent.Parent()).ExplicitCapturesAt(i))
 	default:
 		w.set.Any = true
 	}

@@ -109,6 +109,7 @@ type buffer struct {
 	size, align int
 	first, last int // lifetime: operation numbers, both included
 	scratch     bool
+	group       *group // nil outside of partitions
 	offset      int
 }
 
@@ -151,26 +152,40 @@ type walker struct {
 
 func (w *walker) collect(f *ir.Operation) error {
 	var ops []*ir.Operation
-	var visit func(op *ir.Operation)
-	visit = func(op *ir.Operation) {
+	groups := map[*ir.Operation]*group{}
+	var visit func(op *ir.Operation, g *group)
+	visit = func(op *ir.Operation, g *group) {
+		if g != nil {
+			groups[op] = g
+		}
 		s := span{first: w.next}
 		w.next++
 		ops = append(ops, op)
-		for _, r := range op.Regions() {
+		for i, r := range op.Regions() {
+			in := g
+			switch {
+			case op.Is(ttg.WarpSpecialize) && i == 0:
+				in = &group{split: op, outer: g}
+			case op.Is(ttg.WarpSpecializePartitions):
+				in = &group{split: op.Parent(), index: 1 + i, outer: g}
+			}
 			for b := range r.Blocks() {
 				for o := range b.Ops() {
-					visit(o)
+					visit(o, in)
 				}
 			}
 		}
 		s.last = w.next - 1
 		w.number[op] = s
 	}
-	visit(f)
+	visit(f, nil)
 	for _, op := range ops {
 		if err := w.op(f, op); err != nil {
 			return err
 		}
+	}
+	for _, b := range w.buffers {
+		b.group = groups[b.op]
 	}
 	w.keepApart()
 	return nil
@@ -368,7 +383,7 @@ func place(buffers []*buffer) int {
 	for i, b := range bySize {
 		var taken []*buffer
 		for _, o := range bySize[:i] {
-			if o.first <= b.last && b.first <= o.last {
+			if o.first <= b.last && b.first <= o.last || atOnce(o.group, b.group) {
 				taken = append(taken, o)
 			}
 		}
@@ -382,6 +397,26 @@ func place(buffers []*buffer) int {
 		end = max(end, b.offset+b.size)
 	}
 	return end
+}
+
+// group is a region of a ttg.warp_specialize, whose regions run at once, and the one
+// around that.
+type group struct {
+	split *ir.Operation
+	index int // 0 is the default region
+	outer *group
+}
+
+// atOnce reports whether a and b, either of which may be nil, run at once.
+func atOnce(a, b *group) bool {
+	for ; a != nil; a = a.outer {
+		for g := b; g != nil; g = g.outer {
+			if g.split == a.split && g.index != a.index {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func roundUp(n, align int) int { return (n + align - 1) / align * align }

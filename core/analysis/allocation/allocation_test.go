@@ -265,3 +265,47 @@ func TestAlignmentOfScratch(t *testing.T) {
 		t.Errorf("areas %s aligned to %d", got, r.Align())
 	}
 }
+
+// Buffers of regions that run at once have places of their own; those of one region
+// share as always, and with what is before and after.
+func TestGroups(t *testing.T) {
+	mod := parse(t, `  tt.func public @k(%x: T256) {
+    %a = ttg.local_alloc %x : (T256) -> M256
+    ttg.local_load %a : M256 -> T256
+    ttg.warp_specialize()
+    default {
+      %cst = arith.constant dense<0.0> : T256
+      %b = ttg.local_alloc %cst : (T256) -> M256
+      ttg.local_load %b : M256 -> T256
+      %c = ttg.local_alloc %cst : (T256) -> M256
+      ttg.local_load %c : M256 -> T256
+      ttg.warp_yield
+    }
+    partition0() num_warps(4) {
+      %cst = arith.constant dense<0.0> : T256
+      %d = ttg.local_alloc %cst : (T256) -> M256
+      ttg.local_load %d : M256 -> T256
+      ttg.warp_return
+    }
+    partition1() num_warps(4) {
+      %cst = arith.constant dense<0.0> : T256
+      %e = ttg.local_alloc %cst : (T256) -> M256
+      ttg.local_load %e : M256 -> T256
+      %f = ttg.local_alloc %cst : (T256) -> M256
+      ttg.local_load %f : M256 -> T256
+      ttg.warp_return
+    } : () -> ()
+    %g = ttg.local_alloc %x : (T256) -> M256
+    ttg.local_load %g : M256 -> T256
+    tt.return
+  }
+`)
+	r, err := allocation.Analyze(mod, scratch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "0+1024 0+1024 0+1024 1024+1024 2048+1024 2048+1024 0+1024"
+	if got := offsets(mod, r); got != want {
+		t.Errorf("areas %s, want %s", got, want)
+	}
+}

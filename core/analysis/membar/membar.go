@@ -144,6 +144,8 @@ func (a *analysis) op(op *ir.Operation, s state) state {
 		}
 	case op.Is(scf.If):
 		return join(a.region(scf.AsIf(op).ThenRegion(), s), a.region(scf.AsIf(op).ElseRegion(), s))
+	case op.Is(ttg.WarpSpecialize):
+		return a.groups(op, s)
 	case op.Is(gpu.Barrier), op.Is(ttg.LocalBarrier):
 		return s.met()
 	case op.Is(ttg.AsyncWait):
@@ -166,6 +168,21 @@ func (a *analysis) op(op *ir.Operation, s state) state {
 		s = a.access(op, x, s)
 	}
 	return s
+}
+
+// groups accounts for groups of warps that run at once. All threads meet before they
+// begin, when captures were handed over, and at their end. Groups order what they do to
+// the same memory by operations of the program.
+func (a *analysis) groups(op *ir.Operation, s state) state {
+	if area, ok := a.alloc.Area(op); ok {
+		s = a.access(op, access{lo: area.Offset, hi: area.Offset + area.Size, write: true}, s)
+	}
+	start := s.met()
+	end := a.region(ttg.AsWarpSpecialize(op).DefaultRegion(), start)
+	for _, r := range ttg.Partitions(op) {
+		end = join(end, a.region(r, start))
+	}
+	return end.met()
 }
 
 // lastFence is the last of the fences that directly follow op, or op.

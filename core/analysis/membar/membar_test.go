@@ -44,6 +44,20 @@ func TestBarriers(t *testing.T) {
       %p = ` + small + `
       %q = ` + small + `
     }`,
+		"groups meet before and after": `%a = ttg.local_alloc : () -> M256
+    ttg.local_store %x, %a : T256 -> M256
+    ttg.warp_specialize(%a)
+    default {
+      %l = ttg.local_load %a : M256 -> T256
+      ttg.local_store %l, %a {bar} : T256 -> M256
+      ttg.warp_yield
+    }
+    partition0(%b: M256) num_warps(4) {
+      %l = ttg.local_load %b : M256 -> T256
+      ttg.local_store %l, %b {bar} : T256 -> M256
+      ttg.warp_return
+    } : (M256) -> ()
+    %m = ttg.local_load %a : M256 -> T256`,
 		"a store is waited for by a load": `%a = ttg.local_alloc : () -> M256
     ttg.local_store %x, %a : T256 -> M256
     %l = ttg.local_load %a {bar} : M256 -> T256

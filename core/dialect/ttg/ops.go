@@ -187,6 +187,7 @@ var (
 			{Name: "actualRegisters", Kind: ir.AttrDenseI32, Optional: true},
 		},
 		Regions: []ir.RegionDef{{Name: "defaultRegion"}, {Name: "partitionOpHolder", MaxBlocks: 1}},
+		Verify:  verifyWarpSpecialize,
 		Effects: ir.Effects{Recursive: true},
 	}
 	WarpSpecializePartitions = &ir.OpDef{
@@ -244,4 +245,6 @@ const (
 	TargetAttr         = "ttg.target"
 	SharedAttr         = "ttg.shared"
 	MaxNRegAttr        = "ttg.maxnreg"
+	// TotalNumWarpsAttr is how many warps run at once, those of partitions included.
+	TotalNumWarpsAttr = "ttg.total-num-warps"
 )

@@ -247,3 +247,79 @@ func verifyGlobalScratchAlloc(op *ir.Operation) error {
 	}
 	return nil
 }
+
+// verifyWarpSpecialize checks that the regions fit what is said of them.
+func verifyWarpSpecialize(op *ir.Operation) error {
+	v := AsWarpSpecialize(op)
+	holder := v.PartitionOpHolder().First()
+	if holder == nil || holder.First() == nil || !holder.First().Is(WarpSpecializePartitions) || holder.First() != holder.Last() {
+		return fmt.Errorf("needs a region that holds the partitions alone")
+	}
+	parts, warps := Partitions(op), v.PartitionNumWarps()
+	if len(warps) != len(parts) {
+		return fmt.Errorf("has %s and the numbers of warps of %d", diag.Count(len(parts), "partition"), len(warps))
+	}
+	for _, n := range warps {
+		if n < 1 || n&(n-1) != 0 {
+			return fmt.Errorf("partitions have a power of two of warps, not %d", n)
+		}
+	}
+	for _, a := range []struct {
+		name string
+		list []int64
+		want int
+		of   string
+	}{
+		{"warpGroupStartIds", v.WarpGroupStartIds(), len(parts), "one for each partition"},
+		{"requestedRegisters", v.RequestedRegisters(), len(parts), "one for each partition"},
+		{"actualRegisters", v.ActualRegisters(), len(parts) + 1, "one for the default region and one for each partition"},
+	} {
+		if a.list != nil && len(a.list) != a.want {
+			return fmt.Errorf("%s has %s, and needs %d, %s", a.name, diag.Count(len(a.list), "number"), a.want, a.of)
+		}
+	}
+	captures := v.ExplicitCaptures()
+	for i, r := range parts {
+		if r.Empty() {
+			return fmt.Errorf("partition %d is empty", i)
+		}
+		args := r.First().Args()
+		if len(args) != len(captures) {
+			return fmt.Errorf("partition %d takes %s, and %d are captured", i, diag.Count(len(args), "value"), len(captures))
+		}
+		for k, a := range args {
+			if a.Type() != captures[k].Type() {
+				return fmt.Errorf("argument %d of partition %d has another type than what is captured", k, i)
+			}
+		}
+		if err := verifyEnds(r, WarpReturn, nil); err != nil {
+			return err
+		}
+	}
+	return verifyEnds(v.DefaultRegion(), WarpYield, op.Results())
+}
+
+// verifyEnds checks that a region is left by operations of one kind alone, with values
+// of the types of results.
+func verifyEnds(r *ir.Region, def *ir.OpDef, results []*ir.Value) error {
+	if r.Empty() {
+		return fmt.Errorf("a region is empty, and ends in %s", def.Name)
+	}
+	for b := range r.Blocks() {
+		end := b.Terminator()
+		switch {
+		case end == nil || len(end.Successors()) > 0:
+			continue
+		case !end.Is(def):
+			return fmt.Errorf("a region ends in %s, and should in %s", end.Name(), def.Name)
+		case end.NumOperands() != len(results):
+			return fmt.Errorf("yields %s, and has %s", diag.Count(end.NumOperands(), "value"), diag.Count(len(results), "result"))
+		}
+		for i, v := range end.OperandValues() {
+			if v.Type() != results[i].Type() {
+				return fmt.Errorf("yields a value of another type than result %d", i)
+			}
+		}
+	}
+	return nil
+}

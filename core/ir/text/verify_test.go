@@ -414,6 +414,18 @@ var verifierCases = []struct{ body, want string }{
 	{buffers + `%0 = ttg.memdesc_index %two[%i] : !ttg.memdesc<2x4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<4xf32, #ttg.swizzled_shared<{vec = 2, perPhase = 1, maxPhase = 1, order = [0]}>, #ttg.shared_memory, mutable>`, "source and result must have the same layout"},
 	{`%0 = ttg.memdesc_subslice %s[2] : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<2xf32, #sh, #ttg.shared_memory, mutable, 8>`, "must have the same layout and be parts of one allocation"},
 
+	// partitions
+	{groups("(%i)", "", "partition0() num_warps(1) {ttg.warp_return} : (i32)"), "partition 0 takes 0 values, and 1 are captured"},
+	{groups("(%i)", "", "partition0(%a: i64) num_warps(1) {ttg.warp_return} : (i32)"), "argument 0 of partition 0 has another type than what is captured"},
+	{groups("()", "", "partition0() num_warps(3) {ttg.warp_return} : ()"), "partitions have a power of two of warps, not 3"},
+	{groups("()", "", "partition0() num_warps(1) {ttg.warp_yield} : ()"), "a region ends in ttg.warp_yield, and should in ttg.warp_return"},
+	{groups("()", "attributes {requestedRegisters = array<i32: 24, 32>}", "partition0() num_warps(1) {ttg.warp_return} : ()"), "requestedRegisters has 2 numbers, and needs 1"},
+	{groups("()", "attributes {actualRegisters = array<i32: 24>}", "partition0() num_warps(1) {ttg.warp_return} : ()"), "actualRegisters has 1 number, and needs 2"},
+	{groups("()", "attributes {warpGroupStartIds = array<i32: 4, 5>}", "partition0() num_warps(1) {ttg.warp_return} : ()"), "warpGroupStartIds has 2 numbers, and needs 1"},
+	{strings.Replace(groups("()", "", ": ()"), "ttg.warp_yield", "ttg.warp_yield %i : i32", 1), "yields 1 value, and has 0 results"},
+	{"ttg.warp_specialize()\ndefault {\nttg.warp_return\n}\n: () -> ()", "a region ends in ttg.warp_return, and should in ttg.warp_yield"},
+	{groups("()", "attributes {requestedRegisters = array<i32: 24>}", "partition0() num_warps(8) {ttg.warp_return} : ()"), ""},
+
 	// layouts and the module that they are in
 	{laidOut(4, 32, 1, blocked(1, 32, 8)), "has a layout (blocked) for 8 warps, and 4 run here (ttg.num-warps)"},
 	{laidOut(4, 32, 1, blocked(1, 16, 4)), "has a layout (blocked) for warps of 16 threads, and the module's have 32 (ttg.threads-per-warp)"},
@@ -427,6 +439,11 @@ var verifierCases = []struct{ body, want string }{
 	// a declared dialect
 	{`"ttng.init_barrier"(%i) <{count = 1 : i32}> : (i32) -> ()`, "operand #0 must be memory descriptor"},
 	{`"ttng.init_barrier"(%s) : (!ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>) -> ()`, "requires attribute 'count'"},
+}
+
+// groups is a ttg.warp_specialize with the captures, attributes and partitions.
+func groups(captures, attrs, parts string) string {
+	return "ttg.warp_specialize" + captures + " " + attrs + "\ndefault {\nttg.warp_yield\n}\n" + parts + " -> ()"
 }
 
 // reduce is a tt.reduce of one operand.
