@@ -81,9 +81,10 @@ type Metadata struct {
 	// be aligned.
 	GlobalScratch      int `json:"global_scratch_size"`
 	GlobalScratchAlign int `json:"global_scratch_align"`
-	// Descriptors says of each parameter that is a tensor descriptor how its
-	// tensor map is made; without, they are passed in their parts.
-	Descriptors []json.RawMessage `json:"tensordesc_meta"`
+	// Descriptors says of each parameter that is a tensor descriptor, in order, how
+	// its tensor map is made; a nil one is passed in its parts, as all are where there
+	// are none.
+	Descriptors []*DescriptorMeta `json:"tensordesc_meta"`
 }
 
 // ParseMetadata reads what a compile returns beside its artifacts; nothing is
@@ -112,8 +113,8 @@ type Launch struct {
 	// Grid is the number of blocks in each dimension, all at least 1.
 	Grid [3]int
 	// Args fill the kernel's parameters in order: a Buffer, or nil for a null
-	// pointer, else a Go integer, bool or float of the parameter's size (uint16
-	// for the bits of a half).
+	// pointer, a *TensorMap, else a Go integer, bool or float of the parameter's size
+	// (uint16 for the bits of a half).
 	Args []any
 }
 

@@ -107,6 +107,25 @@ type DeviceLaunch struct {
 type DeviceArg struct {
 	Buffer DeviceBuffer
 	Scalar []byte
+	// Map, not nil, says that the parameter is a tensor map of Buffer.
+	Map *DeviceTensorMap
+}
+
+// DeviceTensorMap describes an array in memory, which the driver makes a tensor map of.
+// The slowest dimension comes first.
+type DeviceTensorMap struct {
+	// Offset of the first element in the buffer, in bytes.
+	Offset int64
+	// Shape in elements, Strides in bytes, and Box, what one copy moves, in elements.
+	Shape, Strides, Box []int64
+	// ElemSize is the size of an element in bytes, ElemType its type as PTX's
+	// tensormap.replace numbers them.
+	ElemSize, ElemType int
+	// Swizzle permutes 16-byte pieces of rows in shared memory: 0 not at all, 1, 2 and 3
+	// in rows of 32, 64 and 128 bytes.
+	Swizzle int
+	// NaN says that what is loaded from outside is NaN, not 0.
+	NaN bool
 }
 
 // DeviceResult is the outcome of a launch.

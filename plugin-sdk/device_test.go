@@ -268,6 +268,18 @@ func TestDeviceLaunch(t *testing.T) {
 		a[1].Buffer != nil || len(a[1].Scalar) != 0 || !slices.Equal(a[2].Scalar, []byte{1, 2}) {
 		t.Errorf("launched %+v", h.launch)
 	}
+	m := &sdk.DeviceTensorMap{
+		Offset: 16, Shape: []int64{1 << 32, 3}, Strides: []int64{1 << 39, 2}, Box: []int64{256, 8}, ElemSize: 2, ElemType: 6, Swizzle: 1, NaN: true,
+	}
+	if _, err := k.Launch(t.Context(), sdk.DeviceLaunch{Grid: [3]int{1, 1, 1}, Args: []sdk.DeviceArg{{Buffer: x, Map: m}}}); err != nil {
+		t.Error(err)
+	}
+	if a := h.launch.Args; len(a) != 1 || a[0].Buffer.(*hostBuffer).name != "x" || cmp.Diff(m, a[0].Map) != "" {
+		t.Errorf("launched %+v", h.launch)
+	}
+	if _, err := k.Launch(t.Context(), sdk.DeviceLaunch{Args: []sdk.DeviceArg{{Map: m}}}); err == nil || !strings.Contains(err.Error(), "needs memory") {
+		t.Error(err)
+	}
 	other, err := openHost(t, &host{}).Alloc(t.Context(), "y", 4)
 	if err != nil {
 		t.Fatal(err)

@@ -172,6 +172,15 @@ func (k *kernelClient) Launch(ctx context.Context, l DeviceLaunch) (DeviceResult
 			}
 			arg.Buffer = b.number
 		}
+		if m := a.Map; m != nil {
+			if a.Buffer == nil {
+				return DeviceResult{}, errors.New("a tensor map needs memory")
+			}
+			arg.TensorMap = &pb.TensorMap{
+				Offset: m.Offset, Shape: m.Shape, Strides: m.Strides, Box: m.Box,
+				ElemSize: toInt32(m.ElemSize), ElemType: toInt32(m.ElemType), Swizzle: toInt32(m.Swizzle), Nan: m.NaN,
+			}
+		}
 		req.Arguments = append(req.Arguments, arg)
 	}
 	resp, err := k.device.stub.Launch(ctx, req, sendLimits...)

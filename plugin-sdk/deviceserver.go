@@ -263,6 +263,15 @@ func (s *deviceServer) Launch(ctx context.Context, req *pb.LaunchRequest) (*pb.L
 	}
 	for i, a := range req.GetArguments() {
 		l.Args[i].Scalar = a.GetScalar()
+		if m := a.GetTensorMap(); m != nil {
+			if a.GetBuffer() == 0 {
+				return nil, status.Errorf(codes.InvalidArgument, "argument %d is a tensor map of no memory", i)
+			}
+			l.Args[i].Map = &DeviceTensorMap{
+				Offset: m.GetOffset(), Shape: m.GetShape(), Strides: m.GetStrides(), Box: m.GetBox(),
+				ElemSize: int(m.GetElemSize()), ElemType: int(m.GetElemType()), Swizzle: int(m.GetSwizzle()), NaN: m.GetNan(),
+			}
+		}
 		if a.GetBuffer() == 0 {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
+	"github.com/tritonc/tritonc/backends/nvidia/tma"
 	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -56,7 +57,11 @@ func (j *job) makeTTGIR(c *backend.Compilation) error {
 		c.Module.SetAttr(ttg.MaxNRegAttr, c.Module.Context().I32Attr(int64(*n)))
 	}
 	warnOfWarpSpecialization(c)
-	return c.RunPasses(ttgirRows(j.early, j.opts), c.Plan.Facts)
+	if err := c.RunPasses(ttgirRows(j.early, j.opts), c.Plan.Facts); err != nil {
+		return err
+	}
+	c.Meta.Descriptors = tma.HostMaps(c.Module)
+	return nil
 }
 
 // warnOfWarpSpecialization tells of loops that ask for what is not done yet.
@@ -89,6 +94,9 @@ func (j *job) makeLLIR(c *backend.Compilation) error {
 		if err := c.RunPasses(llirRows, c.Plan.Facts); err != nil {
 			return err
 		}
+	}
+	if len(c.Meta.Descriptors) == 0 { // a file of ttgir has not been through the stage before
+		c.Meta.Descriptors = tma.HostMaps(c.Module)
 	}
 	res, err := c.Lower(func(res *lower.Result) {
 		if j.opts.EnableReflectFTZ { // what functions of libraries ask for

@@ -41,6 +41,7 @@ type valueArg struct {
 	name, text string
 	state      evalState
 	used       bool   // by another value, or the grid
+	described  bool   // by a descriptor: the memory is of no use for IR but as that
 	value      any    // as in launch.Arg
 	typ        string // of a number, where the text says so
 }
@@ -85,7 +86,7 @@ func (v *values) list(texts ...string) []launch.Arg {
 	}
 	var out []launch.Arg
 	for _, a := range v.args {
-		if v.info != nil && (a.used || used[a.name]) && v.param(a.name) == nil {
+		if v.info == nil && a.described || v.info != nil && (a.used || used[a.name]) && v.param(a.name) == nil {
 			continue
 		}
 		out = append(out, launch.Arg{Name: a.name, Value: a.value, Type: a.typ})
@@ -212,9 +213,6 @@ func (v *values) read(a *valueArg) error {
 // descriptor reads desc(ARG, [BLOCK, ...]) or desc(ARG, [BLOCK, ...], nan): a
 // descriptor of another argument's memory.
 func (v *values) descriptor(text string) (*launch.Descriptor, error) {
-	if v.info == nil {
-		return nil, errors.New("IR has no descriptors as parameters: it takes their parts, in order")
-	}
 	wrong := errors.New("it should be desc(ARG, [BLOCK, ...]) or desc(ARG, [BLOCK, ...], nan)")
 	e, err := calc.Parse(text)
 	if err != nil {
@@ -243,6 +241,7 @@ func (v *values) descriptor(text string) (*launch.Descriptor, error) {
 	if d.Array, ok = x.(*array.Array); !known || !ok {
 		return nil, fmt.Errorf("%s is not an argument with memory", name.ID)
 	}
+	v.find(name.ID).described = true
 	for _, e := range block.Elts {
 		n, err := calc.EvalExpr(e, v.scope)
 		if err != nil {

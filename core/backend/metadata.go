@@ -29,6 +29,11 @@ type Metadata struct {
 	ProfileScratchSize  int    `json:"profile_scratch_size"`
 	ProfileScratchAlign int    `json:"profile_scratch_align"`
 
+	// Descriptors has an entry for each parameter that is a tensor descriptor, in order:
+	// what the host must know to make it, in the vendor's terms, or nil where it is passed
+	// in parts. All are where there is no entry.
+	Descriptors []any `json:"tensordesc_meta"`
+
 	// Remarks are what passes decided about operations of the kernel.
 	Remarks []Remark `json:"remarks,omitempty"`
 
@@ -69,7 +74,7 @@ func (m *Metadata) remark(list []pass.Remark) {
 
 // newMetadata is what holds of a kernel that says nothing else.
 func newMetadata(p *Plan) Metadata {
-	return Metadata{NumCTAs: p.NumCTAs, GlobalScratchAlign: 1, ProfileScratchAlign: 1}
+	return Metadata{NumCTAs: p.NumCTAs, GlobalScratchAlign: 1, ProfileScratchAlign: 1, Descriptors: []any{}}
 }
 
 // read takes over what an earlier compile wrote of a kernel. Fields that
@@ -146,7 +151,6 @@ func (m *Metadata) json(req sdk.RunStagesRequest, warpSize int, hash string, too
 	}
 	all["target"] = map[string]any{"backend": req.Target.Backend, "arch": arch, "warp_size": warpSize}
 	all["triton_version"] = tritonVersion
-	all["tensordesc_meta"] = []any{}
 	all["hash"] = hash
 	versions := map[string]string{}
 	for _, t := range tools {

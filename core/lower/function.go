@@ -29,7 +29,9 @@ func (m *module) declare(fn *function) error {
 		for _, t := range sig.In {
 			switch t.(type) {
 			case *tt.TensorDescType:
-				return failure(fn.op, fmt.Errorf("a kernel whose parameter is a descriptor cannot be lowered"))
+				if m.caps.Descriptors == nil {
+					return failure(fn.op, fmt.Errorf("a kernel whose parameter is a descriptor cannot be lowered"))
+				}
 			case *ir.TensorType:
 				return failure(fn.op, fmt.Errorf("a kernel's parameter is a scalar or a pointer, not a tensor"))
 			}
@@ -60,6 +62,12 @@ func (m *module) declare(fn *function) error {
 	fn.llvm.AddAttr("nounwind")
 	if !fn.kernel {
 		fn.llvm.AddAttr("noinline")
+		return nil
+	}
+	for i, t := range sig.In {
+		if _, ok := t.(*tt.TensorDescType); ok { // of a kernel, each argument is one parameter
+			m.caps.Descriptors.DescriptorParam(fn.llvm, i)
+		}
 	}
 	return nil
 }

@@ -130,7 +130,7 @@ const (
 // module is the state of one lowering.
 type module struct {
 	target   Target
-	caps     Capabilities // with defaults in the place of nil, but for Warp, VendorOps and Groups
+	caps     Capabilities // with defaults in the place of nil, but for Warp, VendorOps, Groups and Descriptors
 	opts     Options
 	llvm     *llir.Module
 	handlers map[*ir.OpDef]handler

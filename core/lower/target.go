@@ -72,6 +72,16 @@ type Capabilities struct {
 	Groups WarpGroups
 	// VendorOps lowers operations of the vendor's own. Nil: there are none.
 	VendorOps VendorOps
+	// Descriptors lets kernels have parameters that are descriptors. Nil: such a kernel
+	// is refused.
+	Descriptors DescriptorParams
+}
+
+// DescriptorParams lets kernels have parameters that are descriptors.
+type DescriptorParams interface {
+	// DescriptorParam says how the host passes parameter i of a kernel, a pointer to
+	// what the target keeps of a descriptor. Called before the kernel has a body.
+	DescriptorParam(f *llir.Func, i int)
 }
 
 // Memory accesses memory.

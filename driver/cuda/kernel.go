@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unsafe"
 
 	"gorgonia.org/cu"
 
@@ -125,9 +124,8 @@ func (k *kernel) prepare() (err error) {
 	if k.shared+static <= defaultShared {
 		return nil
 	}
-	// cu has no call for this one. Its Function is a struct of the handle alone.
-	handle := *(*C.CUfunction)(unsafe.Pointer(&k.function))
-	if e := C.cuFuncSetAttribute(handle, C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(k.shared)); e != C.CUDA_SUCCESS {
+	// cu has no call for this one.
+	if e := C.cuFuncSetAttribute(handleOf(k.function), C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(k.shared)); e != C.CUDA_SUCCESS {
 		return &Error{What: fmt.Sprintf("giving %s %d bytes of shared memory", k.name, k.shared), Code: int(e)}
 	}
 	return nil
@@ -152,9 +150,15 @@ func (k *kernel) Launch(_ context.Context, l sdk.DeviceLaunch) (sdk.DeviceResult
 	return r, err
 }
 
-// arguments are the parameters' bytes, each in a slot of its own, with those of
-// scratch memory still zero.
-func (k *kernel) arguments(l *sdk.DeviceLaunch) ([]uint64, error) {
+// slot is a parameter: a value of up to 8 bytes, or the tensor map of the array at an
+// address.
+type slot struct {
+	value  uint64
+	tensor *sdk.DeviceTensorMap
+}
+
+// arguments are the parameters, with those of scratch memory still zero.
+func (k *kernel) arguments(l *sdk.DeviceLaunch) ([]slot, error) {
 	switch want := len(k.params) - scratchParams; {
 	case k.params == nil:
 	case want < 0:
@@ -162,16 +166,19 @@ func (k *kernel) arguments(l *sdk.DeviceLaunch) ([]uint64, error) {
 	case want != len(l.Args):
 		return nil, sdk.Errorf("kernel %s takes %d arguments, given %d", k.name, want, len(l.Args))
 	}
-	slots := make([]uint64, len(l.Args)+scratchParams)
+	slots := make([]slot, len(l.Args)+scratchParams)
 	for i, a := range l.Args {
 		size := 8
 		switch b, _ := a.Buffer.(*buffer); {
+		case b != nil && a.Map != nil:
+			slots[i] = slot{b.Addr(), a.Map}
+			size = mapBytes
 		case b != nil:
-			slots[i] = b.Addr()
+			slots[i].value = b.Addr()
 		case len(a.Scalar) > 0:
 			size = len(a.Scalar)
 			for k, v := range a.Scalar {
-				slots[i] |= uint64(v) << (8 * k)
+				slots[i].value |= uint64(v) << (8 * k)
 			}
 		}
 		if k.params != nil && size != k.params[i].Size {
@@ -182,7 +189,7 @@ func (k *kernel) arguments(l *sdk.DeviceLaunch) ([]uint64, error) {
 }
 
 // launch runs the kernel and waits for it.
-func (k *kernel) launch(l *sdk.DeviceLaunch, slots []uint64, r *sdk.DeviceResult) (err error) {
+func (k *kernel) launch(l *sdk.DeviceLaunch, slots []slot, r *sdk.DeviceResult) (err error) {
 	if k.scratch > 0 {
 		blocks := int64(l.Grid[0]) * int64(l.Grid[1]) * int64(l.Grid[2])
 		if blocks > math.MaxInt64/k.scratch-k.align {
@@ -197,12 +204,13 @@ func (k *kernel) launch(l *sdk.DeviceLaunch, slots []uint64, r *sdk.DeviceResult
 				err = errors.Join(err, explain("freeing scratch memory", cu.MemFree(base)))
 			}
 		}()
-		slots[len(slots)-scratchParams] = (uint64(base) + uint64(k.align) - 1) / uint64(k.align) * uint64(k.align)
+		slots[len(slots)-scratchParams].value = (uint64(base) + uint64(k.align) - 1) / uint64(k.align) * uint64(k.align)
 	}
-	params := make([]unsafe.Pointer, len(slots))
-	for i := range slots {
-		params[i] = unsafe.Pointer(&slots[i])
+	params, err := newParamBlock(slots)
+	if err != nil {
+		return err
 	}
+	defer params.free()
 	var begin, end cu.Event
 	for _, e := range []*cu.Event{&begin, &end} {
 		if *e, err = cu.MakeEvent(cu.DefaultEvent); err != nil {
@@ -217,8 +225,9 @@ func (k *kernel) launch(l *sdk.DeviceLaunch, slots []uint64, r *sdk.DeviceResult
 	if err := begin.Record(cu.NoStream); err != nil {
 		return explain("recording an event", err)
 	}
-	if err := k.function.Launch(l.Grid[0], l.Grid[1], l.Grid[2], k.block[0], k.block[1], k.block[2], k.shared, cu.NoStream, params); err != nil {
-		return explain("launching "+k.name, err)
+	if err := launchKernel(k.function, l.Grid, k.block, k.shared, params); err != nil {
+		err.What += " " + k.name
+		return err
 	}
 	if err := end.Record(cu.NoStream); err != nil {
 		return explain("recording an event", err)

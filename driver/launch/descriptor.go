@@ -25,9 +25,7 @@ const rowAlignment = 16
 // maxDescriptorRank is the greatest number of dimensions.
 const maxDescriptorRank = 5
 
-// descriptor is a descriptor as it is compiled and passed where the kernel has
-// it decomposed: pointer, sizes and strides in 64 bits, whether the padding is
-// NaN, then sizes in 32 bits and strides once more.
+// descriptor is a descriptor as it is compiled. How it is passed the compile decides.
 func descriptor(a *Arg, d *Descriptor) (specialized, error) {
 	x := d.Array
 	shape, rank := x.Shape, len(x.Shape)
@@ -36,42 +34,111 @@ func descriptor(a *Arg, d *Descriptor) (specialized, error) {
 		return specialized{}, wrongArg(a.Name, "", "a descriptor has 1 to %d dimensions, not %d", maxDescriptorRank, rank)
 	case len(d.Block) != rank:
 		return specialized{}, wrongArg(a.Name, "", "the block has %s, and the array %d", diag.Count(len(d.Block), "dimension"), rank)
+	case d.NaN && !x.Type.Float():
+		return specialized{}, wrongArg(a.Name, "leave nan out", "elements of type %s cannot be padded with NaN", x.Type.Name)
 	}
-	strides := make([]int, rank)
-	n := 1
-	for i := rank - 1; i >= 0; i-- {
+	for i, s := range d.strides() {
 		if b := d.Block[i]; b < 1 || b&(b-1) != 0 {
 			return specialized{}, wrongArg(a.Name, "", "%d is not a size of a block: it is not a power of two", b)
 		}
-		strides[i] = n
-		n *= shape[i]
-		if i < rank-1 && strides[i]*x.Type.Size%rowAlignment != 0 {
+		if shape[i] < 1 {
+			return specialized{}, wrongArg(a.Name, "", "the array has no elements: dimension %d has size %d", i, shape[i])
+		}
+		if i < rank-1 && s*x.Type.Size%rowAlignment != 0 {
 			return specialized{}, wrongArg(a.Name, fmt.Sprintf("with rows of a multiple of %s they do", diag.Count(max(1, rowAlignment/x.Type.Size), "element")),
-				"dimension %d advances by %s; rows of a descriptor begin at multiples of %d", i, diag.Count(strides[i]*x.Type.Size, "byte"), rowAlignment)
+				"dimension %d advances by %s; rows of a descriptor begin at multiples of %d", i, diag.Count(s*x.Type.Size, "byte"), rowAlignment)
 		}
 	}
-	p := []passed{{a.Name, x, ""}}
-	add := func(typ string, list []int) {
-		for _, n := range list {
-			p = append(p, passed{a.Name, int64(n), typ})
-		}
+	if n := d.Block[rank-1] * x.Type.Size; n < rowAlignment {
+		return specialized{}, wrongArg(a.Name, fmt.Sprintf("make its last dimension %d or more", rowAlignment/x.Type.Size),
+			"rows of its blocks have %s; a descriptor needs at least %d", diag.Count(n, "byte"), rowAlignment)
 	}
-	add("i64", shape)
-	add("i64", strides)
-	p = append(p, passed{a.Name, d.NaN, "u1"})
-	add("i32", shape)
-	add("i64", strides)
 	block := strings.Trim(strings.ReplaceAll(fmt.Sprint(d.Block), " ", ", "), "[]")
-	return specialized{fmt.Sprintf("tensordesc<%s[%s]>", x.Type.Name, block), p}, nil
+	return specialized{fmt.Sprintf("tensordesc<%s[%s]>", x.Type.Name, block), []passed{{a.Name, d, ""}}}, nil
 }
 
-// checkDecomposed refuses a kernel that takes descriptors otherwise: its metadata
-// say of each how.
-func checkDecomposed(args []Arg, meta *driver.Metadata) error {
-	for i := range args {
-		if _, ok := args[i].Value.(*Descriptor); ok && len(meta.Descriptors) > 0 {
-			return wrongArg(args[i].Name, "", "the kernel takes its descriptors as tensor maps, which cannot be passed here")
+// strides of the array, in elements.
+func (d *Descriptor) strides() []int {
+	strides := make([]int, len(d.Array.Shape))
+	n := 1
+	for i := len(strides) - 1; i >= 0; i-- {
+		strides[i] = n
+		n *= d.Array.Shape[i]
+	}
+	return strides
+}
+
+// parameters are a descriptor as the compiled kernel takes it: a tensor map, sizes in 32
+// bits and strides; or, without metadata of it, pointer, sizes and strides in 64 bits,
+// and whether the padding is NaN in the place of the map.
+func (d *Descriptor) parameters(name string, meta *driver.DescriptorMeta) []passed {
+	x, strides := d.Array, d.strides()
+	var p []passed
+	add := func(typ string, list []int) {
+		for _, n := range list {
+			p = append(p, passed{name, int64(n), typ})
 		}
 	}
+	if meta == nil {
+		p = append(p, passed{name, x, ""})
+		add("i64", x.Shape)
+		add("i64", strides)
+		p = append(p, passed{name, d.NaN, "u1"})
+	} else {
+		m := &driver.TensorMap{DescriptorMeta: *meta, NaN: d.NaN}
+		for i, s := range strides {
+			m.Shape, m.Strides = append(m.Shape, int64(x.Shape[i])), append(m.Strides, int64(s*x.Type.Size))
+		}
+		p = append(p, passed{name, mapped{x, m}, ""})
+	}
+	add("i32", x.Shape)
+	add("i64", strides)
+	return p
+}
+
+// mapped is an array that the kernel takes as a tensor map.
+type mapped struct {
+	array *array.Array
+	m     *driver.TensorMap
+}
+
+// arrayOf is the array of a parameter, or nil.
+func (p *passed) arrayOf() *array.Array {
+	switch v := p.value.(type) {
+	case *array.Array:
+		return v
+	case mapped:
+		return v.array
+	}
 	return nil
+}
+
+// expand puts the parameters of each descriptor in its place, as the compiled kernel's
+// metadata have them.
+func expand(args []passed, meta *driver.Metadata) ([]passed, error) {
+	n := 0
+	for i := range args {
+		if _, ok := args[i].value.(*Descriptor); ok {
+			n++
+		}
+	}
+	if len(meta.Descriptors) > 0 && len(meta.Descriptors) != n {
+		return nil, wrongArg("", "", "the kernel takes %s, and %d are given", diag.Count(len(meta.Descriptors), "descriptor"), n)
+	}
+	out := make([]passed, 0, len(args))
+	n = 0
+	for _, a := range args {
+		d, ok := a.value.(*Descriptor)
+		if !ok {
+			out = append(out, a)
+			continue
+		}
+		var m *driver.DescriptorMeta
+		if len(meta.Descriptors) > 0 {
+			m = meta.Descriptors[n]
+		}
+		n++
+		out = append(out, d.parameters(a.name, m)...)
+	}
+	return out, nil
 }

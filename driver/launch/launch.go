@@ -132,7 +132,7 @@ func (p *Prepared) Compile(ctx context.Context, device driver.Device) (*Kernel, 
 	if err != nil {
 		return nil, err
 	}
-	if err := checkDecomposed(req.Args, &meta); err != nil {
+	if k.args, err = expand(k.args, &meta); err != nil {
 		return nil, err
 	}
 	k.loaded, err = device.Load(driver.Binary{Name: file, Code: a.Data, Metadata: meta})
@@ -322,8 +322,8 @@ func (k *Kernel) Run(ctx context.Context, grid [3]int) (*driver.Result, error) {
 	}()
 	args := make([]any, len(k.args))
 	for i, a := range k.args {
-		x, isArray := a.value.(*array.Array)
-		if !isArray {
+		x := a.arrayOf()
+		if x == nil {
 			v, err := passedValue(a.typ, a.value)
 			if err != nil {
 				return nil, wrongArg(a.name, "", "%v", err)
@@ -344,6 +344,14 @@ func (k *Kernel) Run(ctx context.Context, grid [3]int) (*driver.Result, error) {
 			}
 		}
 		args[i] = buffers[x]
+		if v, ok := a.value.(mapped); ok {
+			m := *v.m
+			m.Buffer = buffers[x]
+			if err := m.Check(); err != nil {
+				return nil, wrongArg(a.name, "", "%v", err)
+			}
+			args[i] = &m
+		}
 	}
 	result, err := k.loaded.Launch(ctx, driver.Launch{Grid: grid, Args: args})
 	if result == nil {
@@ -352,7 +360,7 @@ func (k *Kernel) Run(ctx context.Context, grid [3]int) (*driver.Result, error) {
 	// All or none: whoever lost the device may want to try again.
 	left := make([][]byte, len(k.args))
 	for i, a := range k.args {
-		if x, ok := a.value.(*array.Array); ok && buffers[x] != nil {
+		if x := a.arrayOf(); x != nil {
 			left[i] = make([]byte, len(x.Data))
 			if err := buffers[x].Read(0, left[i]); err != nil {
 				return nil, err
@@ -361,7 +369,7 @@ func (k *Kernel) Run(ctx context.Context, grid [3]int) (*driver.Result, error) {
 	}
 	for i, a := range k.args {
 		if left[i] != nil {
-			x := a.value.(*array.Array)
+			x := a.arrayOf()
 			copy(x.Data, left[i])
 			x.Unset = false
 		}

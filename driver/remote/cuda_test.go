@@ -129,6 +129,7 @@ func TestCUDA(t *testing.T) {
 		{"describe", testDescribe},
 		{"add", testAdd},
 		{"parameters", testParameters},
+		{"tensor maps", testTensorMaps},
 		{"stages", testStages},
 		{"memory", testMemory},
 		{"guards", testGuards},
@@ -245,6 +246,46 @@ func testParameters(t *testing.T, s *standin) {
 	if !strings.HasSuffix(log, "free leaves 0 bytes\n") {
 		t.Errorf("scratch memory is left: %s", log)
 	}
+}
+
+// testTensorMaps: a descriptor is encoded by CUDA, in its numbers and its order of
+// dimensions, and passed whole between other parameters.
+func testTensorMaps(t *testing.T, s *standin) {
+	dev := s.must(t, nil)
+	b, err := dev.Alloc("x", 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &driver.TensorMap{
+		Buffer: b, Offset: 32, Shape: []int64{5, 24}, Strides: []int64{64, 2}, NaN: true,
+		DescriptorMeta: driver.DescriptorMeta{Swizzle: 2, ElemSize: 2, ElemType: 10, Box: []int64{4, 32}},
+	}
+	code := ptx("map", "u32", "align 64 .b8", "s64")
+	code = bytes.Replace(code, []byte("map_param_1"), []byte("map_param_1[128]"), 1)
+	if _, err := launch(t, dev, code, driver.Metadata{}, [3]int{1, 1, 1}, int32(7), m, int64(-1)); err != nil {
+		t.Fatal(err)
+	}
+	log := s.logged(t)
+	for _, want := range []string{
+		fmt.Sprintf("map at=%#x type=9 swizzle=2 fill=1 24:32:1 5:4:1 64\n", b.Addr()+32),
+		"params= 7 4d4d4d4d4d4d4d4d ffffffffffffffff 0 0\n",
+	} {
+		if !strings.Contains(log, want) {
+			t.Errorf("%s\ndoes not have\n%s", log, want)
+		}
+	}
+	m.Strides = []int64{40, 2}
+	_, err = launch(t, dev, code, driver.Metadata{}, [3]int{1, 1, 1}, int32(7), m, int64(-1))
+	wants(t, err, "dimension 0 of a descriptor advances by 40 bytes; it must be a multiple of 16")
+	m.Strides = []int64{64, 2}
+	_, err = launch(t, dev, ptx("map", "u32", "u64", "s64"), driver.Metadata{}, [3]int{1, 1, 1}, int32(7), m, int64(-1))
+	wants(t, err, "argument 1 of kernel map has 8 bytes, given 128")
+	dev = s.must(t, nil, "STANDIN_FAIL=cuTensorMapEncodeTiled=1")
+	if m.Buffer, err = dev.Alloc("x", 4096); err != nil {
+		t.Fatal(err)
+	}
+	_, err = launch(t, dev, code, driver.Metadata{}, [3]int{1, 1, 1}, int32(7), m, int64(-1))
+	wants(t, err, "making the tensor map of argument 1: CUDA_ERROR_INVALID_VALUE")
 }
 
 // testStages: what the GPU takes depends on what the code was made for.

@@ -167,6 +167,16 @@ func (d *device) argument(a any) (sdk.DeviceArg, error) {
 			return sdk.DeviceArg{}, fmt.Errorf("it is memory of another device")
 		}
 		return sdk.DeviceArg{Buffer: v.far}, nil
+	case *driver.TensorMap:
+		if err := v.Check(); err != nil {
+			return sdk.DeviceArg{}, err
+		}
+		at, err := d.argument(v.Buffer)
+		at.Map = &sdk.DeviceTensorMap{
+			Offset: v.Offset, Shape: v.Shape, Strides: v.Strides, Box: v.Box,
+			ElemSize: v.ElemSize, ElemType: v.ElemType, Swizzle: v.Swizzle, NaN: v.NaN,
+		}
+		return at, err
 	case bool:
 		b = []byte{0}
 		if v {

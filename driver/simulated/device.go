@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/tritonc/tritonc/core/diag"
@@ -182,8 +183,14 @@ func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, e
 	}
 	args := make([]any, len(l.Args), len(l.Args)+scratchParams)
 	for i, a := range l.Args {
-		if b, ok := a.(*buffer); ok {
-			a = b.b
+		switch v := a.(type) {
+		case *buffer:
+			a = v.b
+		case *driver.TensorMap:
+			if err := v.Check(); err != nil {
+				return nil, fmt.Errorf("argument %d of kernel %s: %w", i, k.meta.Kernel, err)
+			}
+			a = encodeMap(v)
 		}
 		args[i] = a
 	}
@@ -210,6 +217,18 @@ func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, e
 		return nil, err
 	}
 	return &driver.Result{Time: took, Report: rep}, err
+}
+
+// encodeMap is a tensor map as the simulator lays it out.
+func encodeMap(m *driver.TensorMap) []byte {
+	t := sim.TensorMap{
+		Address: m.Buffer.Addr() + uint64(m.Offset), Type: m.ElemType, Swizzle: m.Swizzle, NaN: m.NaN,
+	}
+	for i := range slices.Backward(m.Shape) { // the simulator counts from the fastest on
+		t.Dims, t.Box = append(t.Dims, m.Shape[i]), append(t.Box, m.Box[i])
+		t.Strides = append(t.Strides, m.Strides[i])
+	}
+	return t.Encode()
 }
 
 // diagnostic gives a finding of the simulator the form of every message.

@@ -21,12 +21,17 @@ type Target struct {
 
 var _ lower.Target = (*Target)(nil)
 
-// Capabilities are all: PTX has an instruction for each of them.
+// Capabilities are all: PTX has an instruction for each of them. Tensor maps came with
+// compute capability 9.0.
 func (t *Target) Capabilities() lower.Capabilities {
-	return lower.Capabilities{
+	c := lower.Capabilities{
 		Memory: t, Warp: t, Matrix: t, Tiles: t, Copies: t, Atomics: t,
 		Math: t, NarrowFloats: t, Asm: t, Reports: t, VendorOps: t, Groups: t,
 	}
+	if t.CC >= firstCC {
+		c.Descriptors = t
+	}
+	return c
 }
 
 // Triple is LLVM's name of the target.

@@ -22,6 +22,16 @@ const (
 	maxRank  = 5
 )
 
+// mapAlign is what the address of a map that the host passes is a multiple of.
+const mapAlign = 64
+
+// DescriptorParam has the host pass the map itself, which the engine reads where the
+// parameter is.
+func (*Target) DescriptorParam(f *llir.Func, i int) {
+	f.AddParamAttr(i, llir.Attr(fmt.Sprintf("byval([%d x i8])", mapBytes)), llir.Attr(fmt.Sprintf("align %d", mapAlign)),
+		llir.Attr(`"nvvm.grid_constant"`))
+}
+
 // createMap has the first warp clear the map, its leader fill it in, and the
 // warp copy it to global memory, where the engine will see it after
 // acquireMap.

@@ -378,15 +378,23 @@ func TestTMARefused(t *testing.T) {
 	}
 }
 
-// A descriptor that the host would have to make cannot be lowered.
+// A descriptor that the host makes is a parameter of 128 bytes where the hardware knows
+// such, and refused elsewhere.
 func TestDescriptorParameter(t *testing.T) {
 	src := moduleOf(`  tt.func public @k(%d: !tt.tensordesc<tensor<64x64xf16>>) {
     tt.return
   } loc("k.py":7:11)
 `)
-	_, err := lower.Module(parse(t, "k.ttgir", src), &Target{CC: 90}, lower.Options{})
+	_, err := lower.Module(parse(t, "k.ttgir", src), &Target{CC: 89}, lower.Options{})
 	if err == nil || !strings.Contains(err.Error(), "k.py:7:12: error: tt.func: a kernel whose parameter is a descriptor cannot be lowered") {
 		t.Errorf("error %v", err)
+	}
+	res, err := lower.Module(parse(t, "k.ttgir", src), &Target{CC: 90}, lower.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, want := string(res.LLVM.Print()), `ptr byval([128 x i8]) align 64 "nvvm.grid_constant" %`; !strings.Contains(text, want) {
+		t.Errorf("no %s in\n%s", want, text)
 	}
 }
 

@@ -25,11 +25,27 @@ var OptimizeDescriptorEncoding = &pass.Pass{
 	Before:  []*pass.Fact{facts.KnownDescriptors},
 	After:   []*pass.Fact{encodedDescriptors},
 	Run: func(r *pass.Run) error {
+		one := func(desc *ir.Value) {
+			r.Module.Context().Load(ttng.Dialect())
+			encode(r.Module.Context(), desc)
+			r.Count("descriptors", 1)
+		}
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-			if op.Is(tt.MakeTensorDesc) && needsEncoding(op) {
-				r.Module.Context().Load(ttng.Dialect())
-				encode(op)
-				r.Count("descriptors", 1)
+			switch {
+			case op.Is(tt.MakeTensorDesc) && needsEncoding(op.OneResult()):
+				one(op.OneResult())
+			case op.Is(tt.Func) && op.Body() != nil:
+				sig := tt.Signature(op)
+				in := slices.Clone(sig.In)
+				for i, arg := range op.Body().Args() {
+					if needsEncoding(arg) {
+						one(arg)
+						in[i] = arg.Type()
+					}
+				}
+				if !slices.Equal(in, sig.In) {
+					tt.AsFunc(op).SetFunctionType(op.Context().Func(in, sig.Out))
+				}
 			}
 			return ir.Advance
 		})
@@ -43,22 +59,25 @@ var encodedDescriptors = &pass.Fact{
 	Help: "triton-nvidia-optimize-descriptor-encoding gives them these",
 	From: []*pass.Fact{facts.NoDescriptors},
 	Broken: facts.FirstOp(func(op *ir.Operation) string {
-		if op.Is(tt.MakeTensorDesc) && needsEncoding(op) {
+		switch {
+		case op.Is(tt.MakeTensorDesc) && needsEncoding(op.OneResult()):
 			return "the descriptor that " + op.Name() + " makes has none"
+		case op.Is(tt.Func) && op.Body() != nil && slices.ContainsFunc(op.Body().Args(), needsEncoding):
+			return "a descriptor that a kernel takes has none"
 		}
 		return ""
 	}),
 }
 
-func needsEncoding(made *ir.Operation) bool {
-	return made.OneResult().Type().(*tt.TensorDescType).Block.Encoding == nil
+func needsEncoding(v *ir.Value) bool {
+	desc, ok := v.Type().(*tt.TensorDescType)
+	return ok && desc.Block.Encoding == nil
 }
 
-func encode(made *ir.Operation) {
-	c := made.Context()
-	block := made.OneResult().Type().(*tt.TensorDescType).Block
-	made.OneResult().SetType(tt.TensorDesc(c, c.Tensor(block.Shape, block.Elem, sharedEncoding(c, block))))
-	for load := range made.OneResult().Users() {
+func encode(c *ir.Context, desc *ir.Value) {
+	block := desc.Type().(*tt.TensorDescType).Block
+	desc.SetType(tt.TensorDesc(c, c.Tensor(block.Shape, block.Elem, sharedEncoding(c, block))))
+	for load := range desc.Users() {
 		if !load.Is(tt.DescriptorLoad) {
 			continue
 		}
@@ -74,6 +93,10 @@ func encode(made *ir.Operation) {
 // sharedEncoding is how a block of that type, whatever its encoding, lies in
 // shared memory.
 func sharedEncoding(c *ir.Context, block *ir.TensorType) *encoding.Attr {
+	return encoding.Of(c, sharedLayout(block))
+}
+
+func sharedLayout(block *ir.TensorType) *layout.NVMMAShared {
 	rank := len(block.Shape)
 	row := int(block.Shape[rank-1]) * ir.BitWidth(block.Elem) / 8
 	rows := int64(1)
@@ -92,7 +115,7 @@ func sharedEncoding(c *ir.Context, block *ir.TensorType) *encoding.Attr {
 			}
 		}
 	}
-	return encoding.Of(c, e)
+	return e
 }
 
 // onlyTransposed reports whether the buffer that alloc makes is read through

@@ -32,9 +32,11 @@ func (Unit) Name() string { return "tma" }
 // calls a copy that lacks it an illegal instruction. Here a descriptor whose base,
 // strides and places in its rows are not known to be aligned goes by pointers, which
 // need none.
-func (Unit) Refuses(op *ir.Operation, info *axisinfo.Result) string {
-	made := tt.AsMakeTensorDesc(op)
-	block := made.Result().Type().(*tt.TensorDescType).Block
+//
+// Of a kernel's argument the host checks base and strides (driver.TensorMap), and that the
+// elements of NaN padding are floats.
+func (Unit) Refuses(desc *ir.Value, info *axisinfo.Result) string {
+	block := desc.Type().(*tt.TensorDescType).Block
 	rank := len(block.Shape)
 	size, ok := elemBytes(block.Elem)
 	switch {
@@ -44,14 +46,39 @@ func (Unit) Refuses(op *ir.Operation, info *axisinfo.Result) string {
 		return fmt.Sprintf("its blocks have %s, and TMA takes up to %d", diag.Count(rank, "dimension"), maxRank)
 	case block.Shape[rank-1]*size < alignment:
 		return fmt.Sprintf("rows of its blocks have %s, and TMA wants at least %d", diag.Count(block.Shape[rank-1]*size, "byte"), alignment)
-	case made.Padding() == tt.PadNaN && !ir.IsFloat(block.Elem):
+	}
+	aligned := func(v *ir.Value, unit int64) bool { return info.Of(v).Axes[0].Divisibility*unit%alignment == 0 }
+	if made := desc.Def(); made != nil {
+		if why := refusesMade(tt.AsMakeTensorDesc(made), size, aligned); why != "" {
+			return why
+		}
+	}
+	for u := range desc.Users() {
+		if u.Is(tt.DescriptorReduce) && !reduces(u, block.Elem) {
+			return "TMA has no such reduction"
+		}
+		place := indices(u)
+		if !aligned(place[rank-1], size) {
+			return fmt.Sprintf("a block's place in its row is not known to be a multiple of %d bytes", alignment)
+		}
+		if !u.Is(tt.DescriptorLoad) && slices.ContainsFunc(place, isNegative) {
+			return "a store begins before its tensor"
+		}
+	}
+	return ""
+}
+
+// refusesMade says why TMA cannot copy through a descriptor that the kernel makes, for
+// what it makes it of, or "".
+func refusesMade(made tt.MakeTensorDescOp, size int64, aligned func(v *ir.Value, unit int64) bool) string {
+	rank := len(made.Strides())
+	if made.Padding() == tt.PadNaN && !ir.IsFloat(made.Result().Type().(*tt.TensorDescType).Block.Elem) {
 		return "TMA pads integers with zeros only"
 	}
 	strides := made.Strides()
 	if n, ok := arith.ConstantInt(strides[rank-1]); !ok || n != 1 {
 		return "the stride of its last dimension is not the constant 1"
 	}
-	aligned := func(v *ir.Value, unit int64) bool { return info.Of(v).Axes[0].Divisibility*unit%alignment == 0 }
 	if !aligned(made.Base(), 1) {
 		return fmt.Sprintf("its base is not known to be a multiple of %d bytes", alignment)
 	}
@@ -61,22 +88,9 @@ func (Unit) Refuses(op *ir.Operation, info *axisinfo.Result) string {
 		}
 	}
 	for u := range made.Result().Users() {
-		if u.Is(tt.DescriptorReduce) && !reduces(u, block.Elem) {
-			return "TMA has no such reduction"
-		}
-		place := indices(u)
-		if !aligned(place[rank-1], size) {
-			return fmt.Sprintf("a block's place in its row is not known to be a multiple of %d bytes", alignment)
-		}
-		if u.Is(tt.DescriptorLoad) {
-			continue
-		}
 		// What is stored ends where the tensor does, to the next 16 bytes.
-		if !aligned(made.Shape()[rank-1], size) {
+		if !u.Is(tt.DescriptorLoad) && !aligned(made.Shape()[rank-1], size) {
 			return fmt.Sprintf("it is stored through, and its rows are not known to be a multiple of %d bytes", alignment)
-		}
-		if slices.ContainsFunc(place, isNegative) {
-			return "a store begins before its tensor"
 		}
 	}
 	return ""

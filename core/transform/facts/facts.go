@@ -94,7 +94,7 @@ var NoTensorPointers = &pass.Fact{
 
 // KnownDescriptors holds where each use of a descriptor sees how it was made.
 var KnownDescriptors = &pass.Fact{
-	Name: "known-descriptors", Doc: "a module whose descriptors are made outside of loops, and copied through where they are made",
+	Name: "known-descriptors", Doc: "a module whose descriptors are arguments of kernels or made outside of loops, and copied through where they are made",
 	Help: descriptorHelp, From: []*pass.Fact{NoDescriptors},
 	Broken: FirstOp(func(op *ir.Operation) string {
 		var desc *ir.Value
@@ -111,6 +111,9 @@ var KnownDescriptors = &pass.Fact{
 			return ""
 		}
 		made := desc.Def()
+		if made == nil && ofKernel(desc) {
+			return ""
+		}
 		if made == nil || !made.Is(tt.MakeTensorDesc) {
 			return op.Name() + " does not see how its descriptor was made"
 		}
@@ -121,15 +124,36 @@ var KnownDescriptors = &pass.Fact{
 	}),
 }
 
+// ofKernel reports whether v is an argument of a kernel.
+func ofKernel(v *ir.Value) bool {
+	f := v.Block().Parent()
+	return f != nil && f.Is(tt.Func) && isKernel(f)
+}
+
+// isKernel reports whether a function is launched, and not called.
+func isKernel(f *ir.Operation) bool {
+	v := tt.AsFunc(f).SymVisibility()
+	return v == "" || v == "public"
+}
+
 // NoDescriptors holds once pointers, or a vendor's operations, copy what descriptors
-// describe.
+// describe. A kernel may have arguments that are descriptors for these operations: such
+// have a layout.
 var NoDescriptors = &pass.Fact{
 	Name: "no-descriptors", Doc: "a module in which no operation of tt makes or uses a descriptor", Help: descriptorHelp,
 	Broken: FirstOp(func(op *ir.Operation) string {
 		switch op.Def() {
 		case tt.MakeTensorDesc, tt.DescriptorLoad, tt.DescriptorStore, tt.DescriptorReduce, tt.DescriptorGather, tt.DescriptorScatter:
 			return "here is " + op.Name()
-		case tt.Func, tt.Call, tt.Return:
+		case tt.Func:
+			if isKernel(op) {
+				return inTypes(op, func(t ir.Type) bool {
+					desc, ok := t.(*tt.TensorDescType)
+					return ok && desc.Block.Encoding == nil
+				}, "is a descriptor without a layout")
+			}
+			return inTypes(op, tt.DescLike.Test, "is a descriptor")
+		case tt.Call, tt.Return:
 			return inTypes(op, tt.DescLike.Test, "is a descriptor")
 		}
 		return ""

@@ -14,9 +14,10 @@ import (
 type CopyUnit interface {
 	// Name is what remarks call it: "tma".
 	Name() string
-	// Refuses says why it cannot copy through the descriptor that made makes, in all
-	// the ways it is used, or "".
-	Refuses(made *ir.Operation, info *axisinfo.Result) string
+	// Refuses says why it cannot copy through a descriptor, in all the ways it is used,
+	// or "". The descriptor is the result of tt.make_tensor_descriptor or a kernel's
+	// argument, whose base and strides the host has checked.
+	Refuses(desc *ir.Value, info *axisinfo.Result) string
 	// SharedMemory estimates the bytes of shared memory that the function f takes if
 	// the unit copies through the descriptors kept, loops have numStages stages, and
 	// numWarps warps run it.
@@ -25,10 +26,13 @@ type CopyUnit interface {
 
 // A decision says whether a descriptor is kept for the copy unit, and why.
 type decision struct {
-	made *ir.Operation
+	desc *ir.Value
 	kept bool
 	why  string
 }
+
+// made is the operation that makes the descriptor, nil where the host does.
+func (d *decision) made() *ir.Operation { return d.desc.Def() }
 
 // keeping is what is asked for of keptDescriptors.
 type keeping struct {
@@ -42,8 +46,8 @@ type keeping struct {
 // keptDescriptors decides which descriptors of module's kernels need not become
 // pointers:
 //
-//   - a kernel makes them itself, outside of loops, so that they are written to
-//     memory once and before the first copy;
+//   - they are arguments of the kernel, or it makes them itself, outside of loops, so
+//     that they are written to memory once and before the first copy;
 //   - they are used for loads, stores and reductions of blocks only, and not handed
 //     on by loops, conditions and calls: each use knows its descriptor;
 //   - nothing in the kernel writes the memory that they describe while something reads it:
@@ -52,7 +56,8 @@ type keeping struct {
 //   - the unit takes them: the hardware copies such blocks from such memory.
 //
 // They are none in a kernel whose blocks on the way would take more shared memory than
-// there is, and with onlyForDots none in a kernel where they serve no dots.
+// there is. With onlyForDots, those that the kernel makes are kept only where one of its
+// descriptors serves a dot; arguments, which the kernel need not write, always are.
 func keptDescriptors(module *ir.Operation, k keeping) []decision {
 	var all []decision
 	var info *axisinfo.Result
@@ -61,9 +66,14 @@ func keptDescriptors(module *ir.Operation, k keeping) []decision {
 			continue
 		}
 		var made []decision
+		for _, arg := range f.Body().Args() {
+			if tt.DescLike.Test(arg.Type()) {
+				made = append(made, decision{desc: arg})
+			}
+		}
 		ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
 			if op.Is(tt.MakeTensorDesc) {
-				made = append(made, decision{made: op})
+				made = append(made, decision{desc: op.OneResult()})
 			}
 			return ir.Advance
 		})
@@ -75,9 +85,9 @@ func keptDescriptors(module *ir.Operation, k keeping) []decision {
 		}
 		used := useOfMemory(f)
 		for i := range made {
-			made[i].why = unfit(f, made[i].made, used)
+			made[i].why = unfit(f, &made[i], used)
 			if made[i].why == "" {
-				made[i].why = k.unit.Refuses(made[i].made, info)
+				made[i].why = k.unit.Refuses(made[i].desc, info)
 			}
 			made[i].kept = made[i].why == ""
 		}
@@ -94,17 +104,20 @@ func (k *keeping) decide(f *ir.Operation, info *axisinfo.Result, made []decision
 	forDots := false
 	for _, d := range made {
 		if d.kept {
-			kept[d.made.OneResult()] = true
-			forDots = forDots || servesProducts(d.made)
+			kept[d.desc] = true
+			forDots = forDots || servesProducts(d.desc)
+		}
+	}
+	if k.onlyForDots && !forDots {
+		for i := range made {
+			if d := &made[i]; d.kept && d.made() != nil {
+				d.kept, d.why = false, "no loop with a dot copies through a descriptor"
+				delete(kept, d.desc)
+			}
 		}
 	}
 	why := ""
-	switch {
-	case len(kept) == 0:
-		return
-	case k.onlyForDots && !forDots:
-		why = "no loop with a dot copies through a descriptor"
-	case k.sharedMemory > 0:
+	if len(kept) > 0 && k.sharedMemory > 0 {
 		if n := k.unit.SharedMemory(f, info, kept, k.numStages, k.numWarps); n > k.sharedMemory {
 			why = fmt.Sprintf("the blocks on the way would take %s of shared memory, and a program may have %d", diag.Count(n, "byte"), k.sharedMemory)
 		}
@@ -114,8 +127,10 @@ func (k *keeping) decide(f *ir.Operation, info *axisinfo.Result, made []decision
 		case !d.kept:
 		case why != "":
 			d.kept, d.why = false, why
-		case servesProducts(d.made):
+		case servesProducts(d.desc):
 			d.why = "a loop with a dot copies through it"
+		case d.made() == nil:
+			d.why = "the host makes it"
 		case forDots:
 			d.why = "the kernel has a loop with a dot that copies through another descriptor"
 		default:
@@ -124,15 +139,17 @@ func (k *keeping) decide(f *ir.Operation, info *axisinfo.Result, made []decision
 	}
 }
 
-// unfit says why a descriptor that the function f makes becomes pointers on any
-// hardware, or "". used is what f does with memory.
-func unfit(f, made *ir.Operation, used map[*ir.Value]memoryUse) string {
-	switch u := used[root(tt.AsMakeTensorDesc(made).Base())]; {
+// unfit says why a descriptor that the function f makes or takes becomes pointers on
+// any hardware, or "". used is what f does with memory.
+func unfit(f *ir.Operation, d *decision, used map[*ir.Value]memoryUse) string {
+	switch u := used[root(d.desc)]; {
+	case !isPublic(f) && d.made() == nil:
+		return "a function that is called takes it"
 	case !isPublic(f):
 		return "a function that is called makes it"
-	case inLoop(made):
+	case d.made() != nil && inLoop(d.made()):
 		return "it is made in a loop"
-	case !onlyCopies(made.OneResult()):
+	case !onlyCopies(d.desc):
 		return "a loop, a condition, a call, a gather or a scatter takes it"
 	case u.read && u.written:
 		return "the kernel both reads and writes the memory that it describes"
@@ -140,11 +157,11 @@ func unfit(f, made *ir.Operation, used map[*ir.Value]memoryUse) string {
 	return ""
 }
 
-// servesProducts reports whether a loop with a dot, at any depth, copies through the
-// descriptor that made makes. In a kernel without such, writing descriptors, by each
+// servesProducts reports whether a loop with a dot, at any depth, copies through a
+// descriptor that the kernel makes or takes. In a kernel without such, writing descriptors, by each
 // program, and waiting for copies takes longer than loads and stores of registers.
-func servesProducts(made *ir.Operation) bool {
-	for u := range made.OneResult().Users() {
+func servesProducts(desc *ir.Value) bool {
+	for u := range desc.Users() {
 		for p := u.Parent(); p != nil; p = p.Parent() {
 			if (p.Is(scf.For) || p.Is(scf.While)) && hasDot(p) {
 				return true

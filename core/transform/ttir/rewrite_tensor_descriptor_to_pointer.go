@@ -40,11 +40,11 @@ const RemarkSubject = "descriptor"
 const byPointers = "pointers"
 
 // NewRewriteTensorDescriptor is RewriteTensorDescriptor for a target that has such
-// hardware. With the option keep-descriptors=all, a descriptor that a kernel makes,
-// once, for nothing but loads, stores and reductions of blocks, stays if the
+// hardware. With the option keep-descriptors=all, a descriptor that a kernel takes or
+// makes, once, for nothing but loads, stores and reductions of blocks, stays if the
 // hardware takes it and the kernel has the shared memory, see keptDescriptors; with
-// keep-descriptors=dots it does in kernels of which a loop with a dot copies through
-// one of them. There is a remark on each. A nil unit stands for hardware that takes
+// keep-descriptors=dots one that the kernel makes does where a loop with a dot copies
+// through one. There is a remark on each. A nil unit stands for hardware that takes
 // none.
 func NewRewriteTensorDescriptor(unit CopyUnit) *pass.Pass {
 	return &pass.Pass{
@@ -52,7 +52,7 @@ func NewRewriteTensorDescriptor(unit CopyUnit) *pass.Pass {
 		Doc:     "replace tensor descriptors by pointers",
 		Example: rewriteTensorDescriptorExample,
 		Options: []pass.Option{
-			{Name: keepOption, Doc: "which descriptors to keep, of those that a kernel makes and the hardware supports: none, dots (in kernels whose loops with dots use one) or all", Default: keepNone, After: map[any][]*pass.Fact{keepNone: {facts.NoDescriptors}}},
+			{Name: keepOption, Doc: "which descriptors to keep, of those that the hardware supports: none, dots (arguments, and those that kernels make whose loops with dots use one) or all", Default: keepNone, After: map[any][]*pass.Fact{keepNone: {facts.NoDescriptors}}},
 			{Name: stagesOption, Doc: "iterations of a loop in flight, unless the loop says", Default: 3},
 			{Name: warpsOption, Doc: "warps of a program, for kept descriptors", Default: 4},
 			{Name: sharedOption, Doc: "bytes of shared memory that a program may have, for kept descriptors; 0: any", Default: 0},
@@ -68,9 +68,9 @@ func NewRewriteTensorDescriptor(unit CopyUnit) *pass.Pass {
 					break
 				}
 				for _, d := range keptDescriptors(r.Module, keeping{unit, keep == keepDots, r.Int(stagesOption), r.Int(warpsOption), int64(r.Int(sharedOption))}) {
-					remark := pass.Remark{Subject: RemarkSubject, At: d.made.Loc(), Decision: byPointers, Why: d.why}
+					remark := pass.Remark{Subject: RemarkSubject, At: d.desc.Loc(), Decision: byPointers, Why: d.why}
 					if d.kept {
-						kept[d.made.OneResult()] = true
+						kept[d.desc] = true
 						remark.Decision, remark.Open = unit.Name(), true
 					}
 					r.Remark(remark)
@@ -85,7 +85,7 @@ func NewRewriteTensorDescriptor(unit CopyUnit) *pass.Pass {
 }
 
 func rewriteDescriptors(r *pass.Run, kept map[*ir.Value]bool) error {
-	d := &descriptors{expander{
+	d := &descriptors{expander: expander{
 		of: make(map[*ir.Value]parts), b: ir.NewBuilder(r.Module.Context()),
 		compound: tt.DescLike.Test, what: "a tensor descriptor",
 		stays: func(op *ir.Operation) bool {
@@ -95,7 +95,7 @@ func rewriteDescriptors(r *pass.Run, kept map[*ir.Value]bool) error {
 			through := tt.Address(op)
 			return through != nil && kept[through]
 		},
-	}, nil}
+	}, kept: kept}
 	d.visit = d.access
 	for op := range r.Module.Body().Ops() {
 		if op.Is(tt.Func) {
@@ -140,7 +140,8 @@ func (d *descriptor) fits(q parts) bool { return d.block == q.(*descriptor).bloc
 
 type descriptors struct {
 	expander
-	err error
+	kept map[*ir.Value]bool // for the copy unit
+	err  error
 }
 
 // partTypes are the types of the values that a descriptor becomes.
@@ -172,7 +173,8 @@ func (d *descriptors) flatTypes(types []ir.Type) []ir.Type {
 	return flat
 }
 
-// signature expands the descriptors among a function's arguments and results.
+// signature expands the descriptors among a function's arguments and results, but for
+// those that are kept.
 func (d *descriptors) signature(f *ir.Operation) {
 	sig := tt.Signature(f)
 	if f.Body() == nil || !slices.ContainsFunc(slices.Concat(sig.In, sig.Out), tt.DescLike.Test) {
@@ -180,7 +182,9 @@ func (d *descriptors) signature(f *ir.Operation) {
 	}
 	c := d.b.Context()
 	entry := f.Body()
+	keepsOne := slices.ContainsFunc(entry.Args(), func(a *ir.Value) bool { return d.kept[a] })
 	var attrs []ir.Attribute
+	var types []ir.Type
 	fn := tt.AsFunc(f)
 	old, _ := fn.ArgAttrs().(*ir.ArrayAttr)
 	at := 0
@@ -188,26 +192,67 @@ func (d *descriptors) signature(f *ir.Operation) {
 		arg := entry.Arg(at)
 		at++
 		desc, ok := t.(*tt.TensorDescType)
-		if !ok {
+		if !ok || d.kept[arg] {
 			a := ir.Attribute(c.DictAttr())
 			if old != nil {
 				a = old.Elems[i]
 			}
-			attrs = append(attrs, a)
+			attrs, types = append(attrs, a), append(types, t)
 			continue
 		}
 		var values []*ir.Value
 		for _, t := range d.partTypes(desc) {
 			values = append(values, entry.InsertArg(at, t, arg.Loc()))
 			at++
-			attrs = append(attrs, c.DictAttr())
+			types = append(types, t)
 		}
 		d.of[arg] = parted(desc, values)
+		if isPublic(f) {
+			attrs = append(attrs, d.fromHost(entry, desc, d.of[arg].(*descriptor), keepsOne)...)
+		} else {
+			attrs = append(attrs, slices.Repeat([]ir.Attribute{c.DictAttr()}, len(values))...)
+		}
 	}
-	fn.SetFunctionType(c.Func(d.flatTypes(sig.In), d.flatTypes(sig.Out)))
-	if old != nil {
+	fn.SetFunctionType(c.Func(types, d.flatTypes(sig.Out)))
+	if old != nil || slices.ContainsFunc(attrs, func(a ir.Attribute) bool { return a != ir.Attribute(c.DictAttr()) }) {
 		fn.SetArgAttrs(c.ArrayAttr(attrs...))
 	}
+}
+
+// hostAlignment is what the bases of the host's descriptors, and the strides of all
+// dimensions but the last, are multiples of, in bytes. The last stride is 1.
+const hostAlignment = 16
+
+// DescriptorPartsAttr marks the first of a kernel's arguments that stand for a
+// descriptor, where other descriptors are still arguments: a launch tells by it which
+// descriptor is which. The value is the descriptor's rank.
+const DescriptorPartsAttr = "tt.tensordesc_parts"
+
+// fromHost notes what the host checks of a descriptor that it hands to a kernel in
+// parts, and returns the attributes of these arguments.
+func (d *descriptors) fromHost(entry *ir.Block, desc *tt.TensorDescType, p *descriptor, mark bool) []ir.Attribute {
+	c := d.b.Context()
+	rank := len(p.strides)
+	multiple := func(n int64) []ir.NamedAttr {
+		return []ir.NamedAttr{{Name: "tt.divisibility", Attr: c.I32Attr(n)}}
+	}
+	base := multiple(hostAlignment)
+	if mark {
+		base = append(base, ir.NamedAttr{Name: DescriptorPartsAttr, Attr: c.I32Attr(int64(rank))})
+	}
+	attrs := []ir.Attribute{c.DictAttr(base...)}
+	for range rank {
+		attrs = append(attrs, c.DictAttr())
+	}
+	size := max(int64(ir.BitWidth(desc.Block.Elem))/8, 1)
+	for range rank - 1 {
+		attrs = append(attrs, c.DictAttr(multiple(hostAlignment/size)...))
+	}
+	d.b.SetToStart(entry)
+	d.b.Loc = entry.Arg(0).Loc()
+	p.strides = slices.Clone(p.strides)
+	p.strides[rank-1] = arith.Int(d.b, c.I64(), 1)
+	return append(attrs, c.DictAttr(), c.DictAttr())
 }
 
 // call hands descriptors to a function and takes them from it, in parts; false:

@@ -220,6 +220,24 @@ CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute a, int v) {
 	return CUDA_SUCCESS;
 }
 
+#if CUDA_VERSION >= 12000
+// A tensor map is 128 times the letter M.
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
+		const cuuint64_t *sizes, const cuuint64_t *strides, const cuuint32_t *box, const cuuint32_t *steps,
+		CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+	CHECK(0);
+	if ((uintptr_t)map % 64 || (uintptr_t)address % 16 || rank < 1 || rank > 5) return CUDA_ERROR_INVALID_VALUE;
+	note("map at=%p type=%d swizzle=%d fill=%d", address, type, swizzle, fill);
+	for (unsigned i = 0; i < rank; i++)
+		note(" %llu:%u:%u", (unsigned long long)sizes[i], box[i], steps[i]);
+	for (unsigned i = 0; i + 1 < rank; i++)
+		note(" %llu", (unsigned long long)strides[i]);
+	note("\n");
+	memset(map, 'M', sizeof *map);
+	return CUDA_SUCCESS;
+}
+#endif
+
 // Launches.
 CUresult cuLaunchKernel(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 		unsigned shared, CUstream s, void **params, void **extra) {

@@ -1215,9 +1215,11 @@ func (x *LaunchRequest) GetArguments() []*Argument {
 }
 
 type Argument struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Buffer        uint64                 `protobuf:"varint,1,opt,name=buffer,proto3" json:"buffer,omitempty"` // 0 with an empty scalar is a null pointer
-	Scalar        []byte                 `protobuf:"bytes,2,opt,name=scalar,proto3" json:"scalar,omitempty"`  // little-endian, of the parameter's size
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Buffer uint64                 `protobuf:"varint,1,opt,name=buffer,proto3" json:"buffer,omitempty"` // 0 with an empty scalar is a null pointer
+	Scalar []byte                 `protobuf:"bytes,2,opt,name=scalar,proto3" json:"scalar,omitempty"`  // little-endian, of the parameter's size
+	// The parameter is a tensor map of the buffer's memory.
+	TensorMap     *TensorMap `protobuf:"bytes,3,opt,name=tensor_map,json=tensorMap,proto3" json:"tensor_map,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1266,6 +1268,115 @@ func (x *Argument) GetScalar() []byte {
 	return nil
 }
 
+func (x *Argument) GetTensorMap() *TensorMap {
+	if x != nil {
+		return x.TensorMap
+	}
+	return nil
+}
+
+// TensorMap describes an array in memory, which the driver makes a tensor map of. The
+// slowest dimension comes first.
+type TensorMap struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Offset        int64                  `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`                     // of the first element in the buffer, bytes
+	Shape         []int64                `protobuf:"varint,2,rep,packed,name=shape,proto3" json:"shape,omitempty"`                // elements
+	Strides       []int64                `protobuf:"varint,3,rep,packed,name=strides,proto3" json:"strides,omitempty"`            // bytes
+	Box           []int64                `protobuf:"varint,4,rep,packed,name=box,proto3" json:"box,omitempty"`                    // elements of what one copy moves
+	ElemSize      int32                  `protobuf:"varint,5,opt,name=elem_size,json=elemSize,proto3" json:"elem_size,omitempty"` // bytes
+	ElemType      int32                  `protobuf:"varint,6,opt,name=elem_type,json=elemType,proto3" json:"elem_type,omitempty"` // as PTX's tensormap.replace numbers types
+	Swizzle       int32                  `protobuf:"varint,7,opt,name=swizzle,proto3" json:"swizzle,omitempty"`                   // 0: none; 1, 2, 3: rows of 32, 64, 128 bytes
+	Nan           bool                   `protobuf:"varint,8,opt,name=nan,proto3" json:"nan,omitempty"`                           // what lies outside is NaN, not 0
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TensorMap) Reset() {
+	*x = TensorMap{}
+	mi := &file_tritonc_device_v1_device_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TensorMap) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TensorMap) ProtoMessage() {}
+
+func (x *TensorMap) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_device_v1_device_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TensorMap.ProtoReflect.Descriptor instead.
+func (*TensorMap) Descriptor() ([]byte, []int) {
+	return file_tritonc_device_v1_device_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *TensorMap) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *TensorMap) GetShape() []int64 {
+	if x != nil {
+		return x.Shape
+	}
+	return nil
+}
+
+func (x *TensorMap) GetStrides() []int64 {
+	if x != nil {
+		return x.Strides
+	}
+	return nil
+}
+
+func (x *TensorMap) GetBox() []int64 {
+	if x != nil {
+		return x.Box
+	}
+	return nil
+}
+
+func (x *TensorMap) GetElemSize() int32 {
+	if x != nil {
+		return x.ElemSize
+	}
+	return 0
+}
+
+func (x *TensorMap) GetElemType() int32 {
+	if x != nil {
+		return x.ElemType
+	}
+	return 0
+}
+
+func (x *TensorMap) GetSwizzle() int32 {
+	if x != nil {
+		return x.Swizzle
+	}
+	return 0
+}
+
+func (x *TensorMap) GetNan() bool {
+	if x != nil {
+		return x.Nan
+	}
+	return false
+}
+
 type LaunchResponse struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Nanoseconds int64                  `protobuf:"varint,1,opt,name=nanoseconds,proto3" json:"nanoseconds,omitempty"` // that the kernel took
@@ -1281,7 +1392,7 @@ type LaunchResponse struct {
 
 func (x *LaunchResponse) Reset() {
 	*x = LaunchResponse{}
-	mi := &file_tritonc_device_v1_device_proto_msgTypes[21]
+	mi := &file_tritonc_device_v1_device_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1293,7 +1404,7 @@ func (x *LaunchResponse) String() string {
 func (*LaunchResponse) ProtoMessage() {}
 
 func (x *LaunchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_device_v1_device_proto_msgTypes[21]
+	mi := &file_tritonc_device_v1_device_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1306,7 +1417,7 @@ func (x *LaunchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LaunchResponse.ProtoReflect.Descriptor instead.
 func (*LaunchResponse) Descriptor() ([]byte, []int) {
-	return file_tritonc_device_v1_device_proto_rawDescGZIP(), []int{21}
+	return file_tritonc_device_v1_device_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *LaunchResponse) GetNanoseconds() int64 {
@@ -1432,10 +1543,21 @@ const file_tritonc_device_v1_device_proto_rawDesc = "" +
 	"\asession\x18\x01 \x01(\x04R\asession\x12\x16\n" +
 	"\x06kernel\x18\x02 \x01(\x04R\x06kernel\x12\x12\n" +
 	"\x04grid\x18\x03 \x03(\x03R\x04grid\x129\n" +
-	"\targuments\x18\x04 \x03(\v2\x1b.tritonc.device.v1.ArgumentR\targuments\":\n" +
+	"\targuments\x18\x04 \x03(\v2\x1b.tritonc.device.v1.ArgumentR\targuments\"w\n" +
 	"\bArgument\x12\x16\n" +
 	"\x06buffer\x18\x01 \x01(\x04R\x06buffer\x12\x16\n" +
-	"\x06scalar\x18\x02 \x01(\fR\x06scalar\"\xd6\x01\n" +
+	"\x06scalar\x18\x02 \x01(\fR\x06scalar\x12;\n" +
+	"\n" +
+	"tensor_map\x18\x03 \x01(\v2\x1c.tritonc.device.v1.TensorMapR\ttensorMap\"\xcb\x01\n" +
+	"\tTensorMap\x12\x16\n" +
+	"\x06offset\x18\x01 \x01(\x03R\x06offset\x12\x14\n" +
+	"\x05shape\x18\x02 \x03(\x03R\x05shape\x12\x18\n" +
+	"\astrides\x18\x03 \x03(\x03R\astrides\x12\x10\n" +
+	"\x03box\x18\x04 \x03(\x03R\x03box\x12\x1b\n" +
+	"\telem_size\x18\x05 \x01(\x05R\belemSize\x12\x1b\n" +
+	"\telem_type\x18\x06 \x01(\x05R\belemType\x12\x18\n" +
+	"\aswizzle\x18\a \x01(\x05R\aswizzle\x12\x10\n" +
+	"\x03nan\x18\b \x01(\bR\x03nan\"\xd6\x01\n" +
 	"\x0eLaunchResponse\x12 \n" +
 	"\vnanoseconds\x18\x01 \x01(\x03R\vnanoseconds\x12\x16\n" +
 	"\x06output\x18\x02 \x01(\fR\x06output\x124\n" +
@@ -1465,7 +1587,7 @@ func file_tritonc_device_v1_device_proto_rawDescGZIP() []byte {
 	return file_tritonc_device_v1_device_proto_rawDescData
 }
 
-var file_tritonc_device_v1_device_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_tritonc_device_v1_device_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_tritonc_device_v1_device_proto_goTypes = []any{
 	(*DescribeRequest)(nil),  // 0: tritonc.device.v1.DescribeRequest
 	(*DescribeResponse)(nil), // 1: tritonc.device.v1.DescribeResponse
@@ -1488,50 +1610,52 @@ var file_tritonc_device_v1_device_proto_goTypes = []any{
 	(*LoadResponse)(nil),     // 18: tritonc.device.v1.LoadResponse
 	(*LaunchRequest)(nil),    // 19: tritonc.device.v1.LaunchRequest
 	(*Argument)(nil),         // 20: tritonc.device.v1.Argument
-	(*LaunchResponse)(nil),   // 21: tritonc.device.v1.LaunchResponse
-	(*v1.Diagnostic)(nil),    // 22: tritonc.backend.v1.Diagnostic
-	(*v1.Target)(nil),        // 23: tritonc.backend.v1.Target
+	(*TensorMap)(nil),        // 21: tritonc.device.v1.TensorMap
+	(*LaunchResponse)(nil),   // 22: tritonc.device.v1.LaunchResponse
+	(*v1.Diagnostic)(nil),    // 23: tritonc.backend.v1.Diagnostic
+	(*v1.Target)(nil),        // 24: tritonc.backend.v1.Target
 }
 var file_tritonc_device_v1_device_proto_depIdxs = []int32{
 	2,  // 0: tritonc.device.v1.DescribeResponse.devices:type_name -> tritonc.device.v1.DeviceInfo
-	22, // 1: tritonc.device.v1.DescribeResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	23, // 2: tritonc.device.v1.DeviceInfo.target:type_name -> tritonc.backend.v1.Target
-	23, // 3: tritonc.device.v1.OpenRequest.target:type_name -> tritonc.backend.v1.Target
+	23, // 1: tritonc.device.v1.DescribeResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	24, // 2: tritonc.device.v1.DeviceInfo.target:type_name -> tritonc.backend.v1.Target
+	24, // 3: tritonc.device.v1.OpenRequest.target:type_name -> tritonc.backend.v1.Target
 	5,  // 4: tritonc.device.v1.OpenResponse.properties:type_name -> tritonc.device.v1.Properties
-	22, // 5: tritonc.device.v1.OpenResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	22, // 6: tritonc.device.v1.CloseResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	22, // 7: tritonc.device.v1.AllocResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	22, // 8: tritonc.device.v1.FreeResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	23, // 5: tritonc.device.v1.OpenResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	23, // 6: tritonc.device.v1.CloseResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	23, // 7: tritonc.device.v1.AllocResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	23, // 8: tritonc.device.v1.FreeResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
 	13, // 9: tritonc.device.v1.WriteRequest.header:type_name -> tritonc.device.v1.WriteHeader
-	22, // 10: tritonc.device.v1.WriteResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	22, // 11: tritonc.device.v1.ReadResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	22, // 12: tritonc.device.v1.LoadResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	23, // 10: tritonc.device.v1.WriteResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	23, // 11: tritonc.device.v1.ReadResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	23, // 12: tritonc.device.v1.LoadResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
 	20, // 13: tritonc.device.v1.LaunchRequest.arguments:type_name -> tritonc.device.v1.Argument
-	22, // 14: tritonc.device.v1.LaunchResponse.fault:type_name -> tritonc.backend.v1.Diagnostic
-	22, // 15: tritonc.device.v1.LaunchResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	0,  // 16: tritonc.device.v1.Devices.Describe:input_type -> tritonc.device.v1.DescribeRequest
-	3,  // 17: tritonc.device.v1.Devices.Open:input_type -> tritonc.device.v1.OpenRequest
-	6,  // 18: tritonc.device.v1.Devices.Close:input_type -> tritonc.device.v1.CloseRequest
-	8,  // 19: tritonc.device.v1.Devices.Alloc:input_type -> tritonc.device.v1.AllocRequest
-	10, // 20: tritonc.device.v1.Devices.Free:input_type -> tritonc.device.v1.FreeRequest
-	12, // 21: tritonc.device.v1.Devices.Write:input_type -> tritonc.device.v1.WriteRequest
-	15, // 22: tritonc.device.v1.Devices.Read:input_type -> tritonc.device.v1.ReadRequest
-	17, // 23: tritonc.device.v1.Devices.Load:input_type -> tritonc.device.v1.LoadRequest
-	19, // 24: tritonc.device.v1.Devices.Launch:input_type -> tritonc.device.v1.LaunchRequest
-	1,  // 25: tritonc.device.v1.Devices.Describe:output_type -> tritonc.device.v1.DescribeResponse
-	4,  // 26: tritonc.device.v1.Devices.Open:output_type -> tritonc.device.v1.OpenResponse
-	7,  // 27: tritonc.device.v1.Devices.Close:output_type -> tritonc.device.v1.CloseResponse
-	9,  // 28: tritonc.device.v1.Devices.Alloc:output_type -> tritonc.device.v1.AllocResponse
-	11, // 29: tritonc.device.v1.Devices.Free:output_type -> tritonc.device.v1.FreeResponse
-	14, // 30: tritonc.device.v1.Devices.Write:output_type -> tritonc.device.v1.WriteResponse
-	16, // 31: tritonc.device.v1.Devices.Read:output_type -> tritonc.device.v1.ReadResponse
-	18, // 32: tritonc.device.v1.Devices.Load:output_type -> tritonc.device.v1.LoadResponse
-	21, // 33: tritonc.device.v1.Devices.Launch:output_type -> tritonc.device.v1.LaunchResponse
-	25, // [25:34] is the sub-list for method output_type
-	16, // [16:25] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	21, // 14: tritonc.device.v1.Argument.tensor_map:type_name -> tritonc.device.v1.TensorMap
+	23, // 15: tritonc.device.v1.LaunchResponse.fault:type_name -> tritonc.backend.v1.Diagnostic
+	23, // 16: tritonc.device.v1.LaunchResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	0,  // 17: tritonc.device.v1.Devices.Describe:input_type -> tritonc.device.v1.DescribeRequest
+	3,  // 18: tritonc.device.v1.Devices.Open:input_type -> tritonc.device.v1.OpenRequest
+	6,  // 19: tritonc.device.v1.Devices.Close:input_type -> tritonc.device.v1.CloseRequest
+	8,  // 20: tritonc.device.v1.Devices.Alloc:input_type -> tritonc.device.v1.AllocRequest
+	10, // 21: tritonc.device.v1.Devices.Free:input_type -> tritonc.device.v1.FreeRequest
+	12, // 22: tritonc.device.v1.Devices.Write:input_type -> tritonc.device.v1.WriteRequest
+	15, // 23: tritonc.device.v1.Devices.Read:input_type -> tritonc.device.v1.ReadRequest
+	17, // 24: tritonc.device.v1.Devices.Load:input_type -> tritonc.device.v1.LoadRequest
+	19, // 25: tritonc.device.v1.Devices.Launch:input_type -> tritonc.device.v1.LaunchRequest
+	1,  // 26: tritonc.device.v1.Devices.Describe:output_type -> tritonc.device.v1.DescribeResponse
+	4,  // 27: tritonc.device.v1.Devices.Open:output_type -> tritonc.device.v1.OpenResponse
+	7,  // 28: tritonc.device.v1.Devices.Close:output_type -> tritonc.device.v1.CloseResponse
+	9,  // 29: tritonc.device.v1.Devices.Alloc:output_type -> tritonc.device.v1.AllocResponse
+	11, // 30: tritonc.device.v1.Devices.Free:output_type -> tritonc.device.v1.FreeResponse
+	14, // 31: tritonc.device.v1.Devices.Write:output_type -> tritonc.device.v1.WriteResponse
+	16, // 32: tritonc.device.v1.Devices.Read:output_type -> tritonc.device.v1.ReadResponse
+	18, // 33: tritonc.device.v1.Devices.Load:output_type -> tritonc.device.v1.LoadResponse
+	22, // 34: tritonc.device.v1.Devices.Launch:output_type -> tritonc.device.v1.LaunchResponse
+	26, // [26:35] is the sub-list for method output_type
+	17, // [17:26] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_tritonc_device_v1_device_proto_init() }
@@ -1545,7 +1669,7 @@ func file_tritonc_device_v1_device_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tritonc_device_v1_device_proto_rawDesc), len(file_tritonc_device_v1_device_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
