@@ -96,7 +96,7 @@ func (j *job) plan() *backend.Plan {
 		Lowering:     j.early.target(),
 		LayoutTarget: backendName + ":" + strconv.Itoa(j.early.cc),
 		Device:       backend.Device{WarpSize: warpSize, MaxWarps: maxWarps, SharedMemory: j.arch.sharedMemory},
-		NumWarps:     j.opts.NumWarps, NumCTAs: j.opts.NumCTAs, NumStages: j.opts.NumStages,
+		NumWarps:     j.opts.NumWarps, NumCTAs: j.opts.NumCTAs,
 		Reserved: reserved,
 		Place:    kernelPlace,
 	}

@@ -54,9 +54,9 @@ type Plan struct {
 	LayoutTarget string
 	// Device holds the target's limits.
 	Device Device
-	// NumWarps, NumCTAs and NumStages are options of every GPU backend; the first
-	// two hold of modules that do not say theirs.
-	NumWarps, NumCTAs, NumStages int
+	// NumWarps and NumCTAs are options of every GPU backend, which hold of modules
+	// that do not say theirs.
+	NumWarps, NumCTAs int
 	// IROverride is a file that replaces the result of the stage that its ending
 	// names; "" for none.
 	IROverride string

@@ -77,7 +77,7 @@ func (c *Compilation) tooMuchShared(res *lower.Result) *diag.Diagnostic {
 		}
 	}
 	if parts > 1 {
-		d.Help = fmt.Sprintf("each stage less (num_stages is %d) saves about %s; smaller blocks use less", c.Plan.NumStages, diag.Count(staged/parts, "byte"))
+		d.Help = fmt.Sprintf("a stage less (num_stages, of the kernel or of the loop) saves about %s; smaller blocks use less", diag.Count(staged/parts, "byte"))
 	}
 	return d
 }

@@ -101,7 +101,7 @@ func New(lowered func(llir []byte, r *lower.Result)) *backend.Backend {
 			}
 			return &backend.Plan{
 				Stages: o.stages(lowered), Lowering: Target{MFMA: o.MFMA}, LayoutTarget: backendName + ":" + arch, Device: device,
-				NumWarps: o.NumWarps, NumCTAs: 1, NumStages: o.NumStages,
+				NumWarps: o.NumWarps, NumCTAs: 1,
 			}, nil
 		},
 		PassPlan: func(sdk.Target) (*backend.Plan, error) { return &backend.Plan{Lowering: Target{}}, nil },
