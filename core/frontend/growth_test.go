@@ -3,6 +3,7 @@ package frontend
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tritonc/tritonc/core/diag"
@@ -200,6 +201,53 @@ def plain(x, B: tl.constexpr):
 		}
 		if texts[0] != texts[1] {
 			t.Errorf("%s: alone\n%s\namong others\n%s", j.name, texts[0], texts[1])
+		}
+	}
+}
+
+// TestBuildsAtOnce: builds that run at once, which take up each other's
+// evaluations, give what each gives alone.
+func TestBuildsAtOnce(t *testing.T) {
+	const n = 60
+	f, err := Parse("k.py", "k.py", []byte(`import triton
+import triton.language as tl
+
+
+@triton.autotune(configs=[triton.Config({'K': i}) for i in range(60)], key=[])
+@triton.jit
+def k(x, n, K: tl.constexpr):
+    tl.store(x + tl.arange(0, 16) + K, tl.zeros((16,), tl.int32) + n)
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &setup{Facts: facts()}
+	p, alone := s.in(f), s.in(f)
+	req := &Request{Signature: "*i32, i32", Config: AllConfigs}
+	list, err := p.Variants(t.Context(), req)
+	if err != nil || len(list) != n {
+		t.Fatalf("%d variants: %v", len(list), err)
+	}
+	var texts [n]string
+	var all sync.WaitGroup
+	for i, v := range list {
+		all.Go(func() {
+			m, err := s.buildVariant(p, v)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			texts[i] = text.String(m)
+		})
+	}
+	all.Wait()
+	for i, v := range list {
+		m, err := s.buildVariant(alone, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := text.String(m); texts[i] != want {
+			t.Errorf("variant %d:\n%s\nalone\n%s", i, texts[i], want)
 		}
 	}
 }
