@@ -69,7 +69,9 @@ func TestTMAProducts(t *testing.T) {
 		if bm*bn > 32*32*warps*4 || (bm+bn)*bk > 1<<14 { // such tiles take long
 			bm, bn, bk = 32, 32, 32
 		}
-		for 4*((bm+bn)*bk*stages+bm*bn) > 227<<10 { // a buffer for each stage, and one for the result
+		// A buffer for each stage, one for the result, one in which wgmma finds tf32 of
+		// b along k, and barriers.
+		for 4*((bm+bn)*bk*stages+bm*bn+bn*bk) > 226<<10 {
 			stages--
 		}
 		m, n, k := 16*(1+r.IntN(8)), 16*(1+r.IntN(8)), pick(16, bk, 2*bk, 3*bk-16, 5*bk)
