@@ -14,7 +14,8 @@
 # The inputs follow from TRITONC_SEED, which prepare keeps in DIR (a fresh one
 # where it is not set). TRITONC_SHARD=I/N prepares a part of the numeric suite,
 # TRITONC_ALL=1 all of it instead of a sample; TRITONC_SUITES=numeric
-# prepares one suite alone. run takes all three from DIR.
+# prepares one suite alone, TRITONC_RUN=REGEXP the tests that it matches. run takes
+# all four from DIR.
 #
 # prepare lists the forms of instructions that have never run on an H200
 # (internal/ptxforms), and looks for machine code that no GPU executes
@@ -53,6 +54,7 @@ prepare() {
 		echo "TRITONC_SHARD=${TRITONC_SHARD-}"
 		echo "TRITONC_ALL=${TRITONC_ALL-}"
 		echo "suites='$suites'"
+		echo "TRITONC_RUN='${TRITONC_RUN:-.}'"
 		echo "targets='$*'"
 		echo "code=${TRITONC_GPU:-${1#*:}}"
 	} >"$dir/settings"
@@ -73,7 +75,7 @@ prepare() {
 			echo "$s, $target, simulated (TRITONC_SEED=$seed)"
 			(cd "$root/test/$s" &&
 				TRITONC_SEED=$seed TRITONC_TARGET=$target TRITONC_KERNELS=$kernels TRITONC_KERNELS_CODE=$code \
-					"$tmp/$s.test" -test.timeout 3h) ||
+					"$tmp/$s.test" -test.run "${TRITONC_RUN:-.}" -test.timeout 3h) ||
 				failed=1
 		done
 	done
@@ -157,7 +159,7 @@ run() {
 			began=$(date +%s) status=0
 			(cd "$tmp/test/$s" && TRITONC_TARGET=$target TRITONC_KERNELS=$tmp/kernels TRITONC_KERNELS_CODE=$code \
 				TRITONC_DEVICE=$1 TRITONC_BACKEND_PATH=$tmp TRITONC_LLC=/no/llc/here TRITONC_FORMS=$forms \
-				"$tmp/$s.test" -test.v -test.timeout "${DEVICE_TESTS_LIMIT:-30m}") >"$log" 2>&1 || status=$?
+				"$tmp/$s.test" -test.run "${TRITONC_RUN:-.}" -test.v -test.timeout "${DEVICE_TESTS_LIMIT:-30m}") >"$log" 2>&1 || status=$?
 			[ $status = 0 ] || failed=1
 			failures "$log"
 			printf '%-12s %-8s %6s passed %5s failed %5s skipped %5s s  exit %s\n' "$s" "$target" \

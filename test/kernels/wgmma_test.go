@@ -120,6 +120,20 @@ def attention(a, b, c, n, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
     put(c, acc, M, N)
 
 @triton.jit
+def shape(a, b, c, one, N: tl.constexpr, K: tl.constexpr, REGISTERS: tl.constexpr, TURNED: tl.constexpr, SUM: tl.constexpr):
+    m = tl.arange(0, 64)
+    n = tl.arange(0, N)
+    k = tl.arange(0, K)
+    x = tl.load(a + m[:, None] * K + k[None, :])
+    if REGISTERS:
+        x = (x.to(tl.float32) * one).to(a.dtype.element_ty)
+    if TURNED:
+        y = tl.load(b + n[:, None] * K + k[None, :]).T
+    else:
+        y = tl.load(b + k[:, None] * N + n[None, :])
+    tl.store(c + m[:, None] * N + n[None, :], tl.dot(x, y, out_dtype=SUM))
+
+@triton.jit
 def nested(a, b, c, n, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
     acc = tl.zeros((M, N), tl.float32)
     for i in range(n):
@@ -332,6 +346,44 @@ func TestWarpgroupMatmul(t *testing.T) {
 					kernels("matmul").On("cuda:90").With(kerneltest.Options{"num_warps": warps, "num_stages": stages}).
 						Run(t, kerneltest.Grid(cdiv(m, bm)*cdiv(n, bn)), a, b, out, m, n, k, max(k, 1), 1, 1, max(k, 1), n, 1, bm, bn, c.bk, 4)
 					kerneltest.Near(t, "c", out, product(a, transposed(b, c.typ, n, max(k, 1)), m, n, k), 1e-3, c.atol)
+				})
+			}
+		}
+	}
+}
+
+// TestWarpgroupShapes: every shape and type of the instruction that tiles of powers
+// of two give, with A in shared memory and in registers, and B either way round. What
+// is added up is small and whole, and so exact.
+func TestWarpgroupShapes(t *testing.T) {
+	for _, c := range []struct {
+		a, b, sum string
+	}{
+		{"fp16", "fp16", "float32"}, {"fp16", "fp16", "float16"}, {"bf16", "bf16", "float32"}, {"fp32", "fp32", "float32"}, {"i8", "i8", "int32"},
+		{"fp8e4nv", "fp8e4nv", "float32"}, {"fp8e4nv", "fp8e5", "float32"}, {"fp8e5", "fp8e4nv", "float32"}, {"fp8e5", "fp8e5", "float32"},
+	} {
+		for _, n := range []int{16, 32, 64, 128, 256} {
+			for _, registers := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s/%s/n=%d/registers=%v", c.a, c.b, c.sum, n, registers), func(t *testing.T) {
+					r := kerneltest.Rand(t)
+					const m, k = 64, 32
+					a, b := kerneltest.Randint(r, -2, 2, c.a, m, k), kerneltest.Randint(r, -2, 2, c.b, k, n)
+					out := kerneltest.Empty(map[string]string{"float32": "fp32", "float16": "fp16", "int32": "i32"}[c.sum], m, n)
+					want := product(a, b, m, n, k)
+					turned := r.IntN(2) == 0
+					if turned {
+						b = transposed(b, c.b, k, n)
+					}
+					ran := kerneltest.Kernel{Source: warpgroups, Name: "shape"}.On("cuda:90").Warps(4).
+						Run(t, kerneltest.Grid(1), a, b, out, float32(1), n, k, registers, turned, kerneltest.Expr("tl."+c.sum))
+					instr := n
+					if c.a == "i8" {
+						instr = min(n, 128) // integers have no 256
+					}
+					if !strings.Contains(ran.PTX, fmt.Sprintf("m64n%dk", instr)) {
+						t.Errorf("no dot of warpgroups of n %d", n)
+					}
+					kerneltest.Near(t, "c", out, want, 0, 0)
 				})
 			}
 		}
