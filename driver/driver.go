@@ -73,7 +73,7 @@ type Metadata struct {
 	Kernel string `json:"name"`
 	// NumWarps of a block; 0 where the binary says it.
 	NumWarps int `json:"num_warps"`
-	// NumCTAs are the blocks of a cluster; 0 is 1.
+	// NumCTAs are the blocks of the cluster that a program is; 0 is 1.
 	NumCTAs int `json:"num_ctas"`
 	// Shared is the dynamic shared memory of a block in bytes.
 	Shared int `json:"shared"`

@@ -64,13 +64,14 @@ type Chip struct {
 	SharedBlock int // bytes of it that a block may have
 	MaxThreads  int // of a block
 	Memory      int64
+	MaxCluster  int // blocks of a cluster; 0: there are none
 }
 
 // The chips that are known by name. H200 differs from H100 in its memory only.
 var (
-	A100 = Chip{"A100", 32, 108, 64, 32, 164 << 10, 163 << 10, 1024, 40 << 30}
-	A10  = Chip{"A10", 32, 72, 48, 16, 100 << 10, 99 << 10, 1024, 24 << 30}
-	H200 = Chip{"H200", 32, 132, 64, 32, 228 << 10, 227 << 10, 1024, 141 << 30}
+	A100 = Chip{"A100", 32, 108, 64, 32, 164 << 10, 163 << 10, 1024, 40 << 30, 0}
+	A10  = Chip{"A10", 32, 72, 48, 16, 100 << 10, 99 << 10, 1024, 24 << 30, 0}
+	H200 = Chip{"H200", 32, 132, 64, 32, 228 << 10, 227 << 10, 1024, 141 << 30, 16}
 )
 
 // Options configure a device. The zero value is an A100 with all checks on.
@@ -218,7 +219,7 @@ func (d *Device) LaunchContext(ctx context.Context, mod *Module, kernel string, 
 	on := !d.opt.NoChecks
 	cfg := &simt.Config{
 		Lanes: c.Lanes, SMs: c.SMs, MaxWarps: c.MaxWarps, MaxBlocks: c.MaxBlocks,
-		SharedSM: c.SharedSM, SharedBlock: c.SharedBlock, MaxThreads: c.MaxThreads,
+		SharedSM: c.SharedSM, SharedBlock: c.SharedBlock, MaxThreads: c.MaxThreads, MaxCluster: c.MaxCluster,
 		Check: simt.Checks{Undefined: on, Shared: on, Conflicts: on}, Waves: d.opt.Waves,
 		Workers: d.opt.Workers, MaxInstructions: d.opt.MaxInstructions,
 		Random: d.opt.Random, Seed: d.opt.Seed, Output: d.opt.Output, Progress: d.opt.Progress,

@@ -161,9 +161,14 @@ func (d *device) Load(b driver.Binary) (driver.Kernel, error) {
 		return nil, fmt.Errorf("kernel %s needs %s of shared memory; a block of the %s has at most %d",
 			f.Name, diag.Count(b.Shared, "byte"), d.Properties().Name, d.chip.SharedBlock)
 	}
-	if b.NumCTAs > 1 {
-		return nil, fmt.Errorf("kernel %s wants clusters of %s; the %s has none", f.Name, diag.Count(b.NumCTAs, "block"), d.Properties().Name)
+	size := max(f.Cluster[0]*f.Cluster[1]*f.Cluster[2], 1)
+	if n := max(b.NumCTAs, 1); b.NumCTAs != 0 && n != size {
+		return nil, fmt.Errorf("kernel %s wants clusters of %s, and its code says %d", f.Name, diag.Count(n, "block"), size)
 	}
+	if size > max(d.chip.MaxCluster, 1) {
+		return nil, fmt.Errorf("kernel %s wants clusters of %s; the %s has none", f.Name, diag.Count(size, "block"), d.Properties().Name)
+	}
+	k.ctas = size
 	return k, nil
 }
 
@@ -172,6 +177,7 @@ type kernel struct {
 	mod   *sim.Module
 	meta  driver.Metadata
 	block [3]int // threads
+	ctas  int    // blocks of a cluster, which lie along x
 }
 
 // scratchParams are the parameters after the user's.
@@ -195,13 +201,14 @@ func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, e
 		args[i] = a
 	}
 	if k.meta.GlobalScratch > 0 {
-		b, err := k.dev.dev.TryAlloc("scratch", l.Grid[0]*l.Grid[1]*l.Grid[2]*k.meta.GlobalScratch)
+		b, err := k.dev.dev.TryAlloc("scratch", l.Grid[0]*l.Grid[1]*l.Grid[2]*k.ctas*k.meta.GlobalScratch)
 		if err != nil {
 			return nil, err
 		}
 		defer b.Free()
 		args = append(args, b)
 	}
+	l.Grid[0] *= k.ctas
 	start := time.Now()
 	rep, err := k.dev.dev.LaunchContext(ctx, k.mod, k.meta.Kernel, l.Grid, k.block, k.meta.Shared, args...)
 	took := time.Since(start)

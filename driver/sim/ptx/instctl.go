@@ -259,7 +259,8 @@ func (d *decoder) activemask(st *Stmt, m *mods) {
 // bar decodes bar and barrier, bar.warp.sync among them.
 func (d *decoder) bar(st *Stmt, m *mods) {
 	if m.take("cluster") {
-		d.fail(st.Pos, "%s: the simulator does not execute cluster barriers", st.Name)
+		d.clusterBar(st, m)
+		return
 	}
 	if m.take("warp") {
 		m.sync()
@@ -311,6 +312,28 @@ func (d *decoder) bar(st *Stmt, m *mods) {
 	d.emit(st, in)
 }
 
+// clusterBar decodes barrier.cluster.
+func (d *decoder) clusterBar(st *Stmt, m *mods) {
+	in := simt.Inst{Op: simt.OpClusterBar}
+	switch m.oneOf("arrive", "wait") {
+	case 0:
+		if m.oneOf("release", "relaxed") == 1 {
+			in.Imm = simt.ClusterArriveRelaxed
+		}
+	case 1:
+		in.Imm = simt.ClusterWait
+		m.take("acquire")
+	default:
+		d.fail(st.Pos, "%s names no operation", st.Name)
+	}
+	if m.take("aligned") {
+		in.Flags |= simt.FlagAligned
+	}
+	m.finish()
+	d.want(st, 0)
+	d.emit(st, in)
+}
+
 // fence decodes membar and fence. Within a block and in the rotation of ordered
 // programs all accesses are in order already.
 func (d *decoder) fence(st *Stmt, m *mods) {
@@ -332,6 +355,7 @@ func (d *decoder) fence(st *Stmt, m *mods) {
 		}
 		m.space()
 	}
+	m.take("mbarrier_init")
 	m.oneOf("sc", "acq_rel", "acquire", "release")
 	m.oneOf("cta", "cluster", "gpu", "gl", "sys")
 	m.finish()

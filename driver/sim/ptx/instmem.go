@@ -14,11 +14,39 @@ func (m *mods) space() simt.Space {
 			return sp
 		}
 		if s == "shared::cluster" && !m.used[i] {
-			m.used[i] = true
+			m.used[i], m.cluster = true, true
 			return simt.SpaceShared
 		}
 	}
 	return simt.SpaceGeneric
+}
+
+// far is the flag of an access to the shared memory of the whole cluster.
+func (m *mods) far() simt.Flag {
+	if m.cluster {
+		return simt.FlagCluster
+	}
+	return 0
+}
+
+// mapa decodes the map to the shared memory of another block of the cluster.
+func (d *decoder) mapa(st *Stmt, m *mods) {
+	m.space()
+	t := m.typ()
+	m.finish()
+	d.want(st, 3)
+	d.emit(st, simt.Inst{
+		Op: simt.OpMapa, Type: t, D: d.dst(&st.Args[0], t), A: d.src(&st.Args[1], t), B: d.src(&st.Args[2], simt.U32),
+	})
+}
+
+// getctarank decodes the question whose shared memory an address is in.
+func (d *decoder) getctarank(st *Stmt, m *mods) {
+	m.space()
+	t := m.typ()
+	m.finish()
+	d.want(st, 2)
+	d.emit(st, simt.Inst{Op: simt.OpCtaRank, Type: t, D: d.dst(&st.Args[0], simt.B32), A: d.src(&st.Args[1], t)})
 }
 
 // orders are the memory orders of accesses, and what the simulator knows of each:
@@ -67,6 +95,7 @@ func (d *decoder) ld(st *Stmt, m *mods) {
 	in := simt.Inst{Op: simt.OpLd}
 	in.Flags |= m.order()
 	in.Space = m.space()
+	in.Flags |= m.far()
 	hint := m.cache()
 	m.take("unified")
 	n := m.vec()
@@ -107,6 +136,7 @@ func (d *decoder) st(st *Stmt, m *mods) {
 	in := simt.Inst{Op: simt.OpSt}
 	in.Flags |= m.order()
 	in.Space = m.space()
+	in.Flags |= m.far()
 	hint := m.cache()
 	n := m.vec()
 	in.Type = m.typ()
@@ -137,6 +167,7 @@ func (d *decoder) atom(st *Stmt, m *mods) {
 	}
 	in.Flags |= m.order() &^ simt.FlagVolatile
 	in.Space = m.space()
+	in.Flags |= m.far()
 	hint := m.cache()
 	op := m.oneOf(atomics...)
 	if op < 0 {

@@ -71,6 +71,8 @@ var instTable = map[string]instDecoder{
 	"atom":           (*decoder).atom,
 	"red":            (*decoder).atom,
 	"cvta":           (*decoder).cvta,
+	"mapa":           (*decoder).mapa,
+	"getctarank":     (*decoder).getctarank,
 	"isspacep":       (*decoder).isspacep,
 	"prefetch":       (*decoder).prefetch,
 	"prefetchu":      (*decoder).prefetch,
@@ -110,8 +112,8 @@ var instTable = map[string]instDecoder{
 // later names instructions of newer processors, for a better error.
 var later = map[string]string{
 	"tcgen05": "tensor memory", "clusterlaunchcontrol": "cluster launch control",
-	"multimem": "multicast memory", "getctarank": "clusters", "mapa": "clusters",
-	"tex": "textures", "tld4": "textures", "suld": "surfaces", "sust": "surfaces", "sured": "surfaces", "txq": "textures", "suq": "surfaces",
+	"multimem": "multicast memory",
+	"tex":      "textures", "tld4": "textures", "suld": "surfaces", "sust": "surfaces", "sured": "surfaces", "txq": "textures", "suq": "surfaces",
 	"wmma":      "the wmma form of matrix instructions (mma.sync is supported)",
 	"stacksave": "dynamic stacks", "stackrestore": "dynamic stacks", "alloca": "dynamic stacks",
 	"st_async": "asynchronous stores", "red_async": "asynchronous reductions",

@@ -15,6 +15,8 @@ type mods struct {
 	op   string
 	list []string
 	used []bool
+	// cluster is set where the space is the shared memory of the whole cluster.
+	cluster bool
 }
 
 func (d *decoder) mods(st *Stmt) *mods {
@@ -133,17 +135,17 @@ var specials = map[string]simt.Special{
 	"%lanemask_eq": simt.SpecLaneEQ, "%lanemask_lt": simt.SpecLaneLT, "%lanemask_le": simt.SpecLaneLE,
 	"%lanemask_gt": simt.SpecLaneGT, "%lanemask_ge": simt.SpecLaneGE,
 	"%total_smem_size": simt.SpecSharedSize, "%dynamic_smem_size": simt.SpecDynShared,
-	// Without clusters every block is a cluster of its own.
-	"%clusterid.x": simt.SpecCtaX, "%clusterid.y": simt.SpecCtaY, "%clusterid.z": simt.SpecCtaZ,
-	"%nclusterid.x": simt.SpecNCtaX, "%nclusterid.y": simt.SpecNCtaY, "%nclusterid.z": simt.SpecNCtaZ,
+	"%clusterid.x": simt.SpecClusterX, "%clusterid.y": simt.SpecClusterY, "%clusterid.z": simt.SpecClusterZ,
+	"%nclusterid.x": simt.SpecNClusterX, "%nclusterid.y": simt.SpecNClusterY, "%nclusterid.z": simt.SpecNClusterZ,
+	"%cluster_ctaid.x": simt.SpecClusterCtaX, "%cluster_ctaid.y": simt.SpecClusterCtaY, "%cluster_ctaid.z": simt.SpecClusterCtaZ,
+	"%cluster_nctaid.x": simt.SpecClusterNCtaX, "%cluster_nctaid.y": simt.SpecClusterNCtaY, "%cluster_nctaid.z": simt.SpecClusterNCtaZ,
+	"%cluster_ctarank": simt.SpecClusterRank, "%cluster_nctarank": simt.SpecClusterSize,
+	"%is_explicit_cluster": simt.SpecExplicitCluster,
 }
 
 // specialConsts are special registers with one value for all.
 var specialConsts = map[string]uint64{
-	"WARP_SZ":          32,
-	"%cluster_ctaid.x": 0, "%cluster_ctaid.y": 0, "%cluster_ctaid.z": 0,
-	"%cluster_nctaid.x": 1, "%cluster_nctaid.y": 1, "%cluster_nctaid.z": 1,
-	"%cluster_ctarank": 0, "%cluster_nctarank": 1, "%is_explicit_cluster": 0,
+	"WARP_SZ": 32,
 }
 
 // src resolves a source operand of an instruction on type t.

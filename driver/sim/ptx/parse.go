@@ -265,9 +265,15 @@ func (p *parser) funcAttr(f *Func) {
 		p.integer("a count")
 	case ".reqnctapercluster":
 		p.advance()
-		p.integer("a cluster dimension")
-		for p.accept(",") {
-			p.integer("a cluster dimension")
+		f.Cluster = [3]int{1, 1, 1}
+		for i := range 3 {
+			f.Cluster[i] = p.integer("a cluster dimension")
+			if f.Cluster[i] < 1 || f.Cluster[i] > 16 {
+				p.fail("a cluster dimension of %d", f.Cluster[i])
+			}
+			if !p.accept(",") {
+				break
+			}
 		}
 	case ".explicitcluster", ".blocksareclusters":
 		p.advance()

@@ -17,6 +17,8 @@ type view struct {
 	mask  uint64
 	// dense says that all lanes access one run of memory, one after the other.
 	dense bool
+	// cta is the other block of the cluster whose shared memory it is, or nil.
+	cta *cta
 }
 
 // access translates the addresses of the active lanes, register areg of class
@@ -42,6 +44,10 @@ func (w *warp) access(s *step, class Class, areg int32, imm int64, space Space, 
 	}
 	if space == SpaceGlobal {
 		w.accessGlobal(s, w.mask, size, align, f)
+		return
+	}
+	if s.in.Flags&FlagCluster != 0 {
+		w.accessCluster(s, w.mask, 0, size, align, f)
 		return
 	}
 	w.accessFlat(s, space, w.mask, 0, size, align, f)
@@ -72,7 +78,12 @@ func (w *warp) accessGeneric(s *step, size, align int, f func(v *view)) {
 		mask  uint64
 		space Space
 	}{{shared, SpaceShared}, {local, SpaceLocal}, {param, SpaceParam}, {konst, SpaceConst}} {
-		if p.mask != 0 && w.cta.fault == nil {
+		if p.mask == 0 || w.cta.fault != nil {
+			continue
+		}
+		if p.space == SpaceShared && w.cta.run.clusterSize > 1 {
+			w.accessCluster(s, p.mask, windowShared<<windowShift, size, align, f)
+		} else {
 			w.accessFlat(s, p.space, p.mask, windowOf(p.space)<<windowShift, size, align, f)
 		}
 	}
@@ -91,7 +102,7 @@ func (w *warp) accessGlobal(s *step, mask uint64, size, align int, f func(v *vie
 		limit := uint64(len(buf.Data))
 		if mask == w.full {
 			if ok, dense := w.offsets(base, limit, size, align); ok {
-				w.view = view{SpaceGlobal, buf.Data, buf, base, mask, dense}
+				w.view = view{SpaceGlobal, buf.Data, buf, base, mask, dense, nil}
 				f(&w.view)
 				return
 			}
@@ -114,7 +125,7 @@ func (w *warp) accessGlobal(s *step, mask uint64, size, align int, f func(v *vie
 			w.offs[l] = int(off)
 			sub |= 1 << l
 		}
-		w.view = view{SpaceGlobal, buf.Data, buf, base, sub, false}
+		w.view = view{SpaceGlobal, buf.Data, buf, base, sub, false, nil}
 		f(&w.view)
 		if w.cta.fault != nil {
 			return
@@ -149,7 +160,7 @@ func (w *warp) accessFlat(s *step, space Space, mask uint64, base uint64, size, 
 	}
 	if frame == 0 && mask == w.full {
 		if ok, dense := w.offsets(base, uint64(limit), size, align); ok {
-			w.view = view{space, data, nil, base, mask, dense}
+			w.view = view{space, data, nil, base, mask, dense, nil}
 			f(&w.view)
 			return
 		}
@@ -167,7 +178,7 @@ func (w *warp) accessFlat(s *step, space Space, mask uint64, base uint64, size, 
 		}
 		w.offs[l] = int(off) + l*frame
 	}
-	w.view = view{space, data, nil, base, mask, false}
+	w.view = view{space, data, nil, base, mask, false, nil}
 	f(&w.view)
 }
 

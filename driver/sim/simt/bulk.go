@@ -256,7 +256,7 @@ func (w *warp) bulkWrote(at, n int) {
 	l := bits.TrailingZeros64(w.mask)
 	w.fenced(l, at, n, "writes")
 	w.offs[l] = at
-	w.view = view{SpaceShared, w.cta.shared, nil, 0, w.mask, false}
+	w.view = view{SpaceShared, w.cta.shared, nil, 0, w.mask, false, nil}
 	w.sharedWrite(&w.view, n, w.mask, nil)
 	w.settleWrite(true)
 	c.engineWrote(at, n)
@@ -278,13 +278,13 @@ func (w *warp) bulkRow(s *step, lane, shared int, global uint64, n int, t Type) 
 		return
 	}
 	w.offs[lane] = off
-	w.view = view{SpaceGlobal, buf.Data, buf, buf.addr, w.mask, false}
+	w.view = view{SpaceGlobal, buf.Data, buf, buf.addr, w.mask, false, nil}
 	store := s.in.Bulk.Store
 	if s.in.Bulk.Reduce {
 		w.bulkReduce(s, lane, buf.Data[off:off+n], c.shared[shared:shared+n], t)
 		buf.wrote(off, n)
 		w.offs[lane] = shared
-		w.view = view{SpaceShared, c.shared, nil, 0, w.mask, false}
+		w.view = view{SpaceShared, c.shared, nil, 0, w.mask, false, nil}
 		w.checkRead(s, &w.view, n)
 		w.engineReads(lane, shared, n)
 		return
@@ -294,7 +294,7 @@ func (w *warp) bulkRow(s *step, lane, shared int, global uint64, n int, t Type) 
 		copy(buf.Data[off:off+n], c.shared[shared:])
 		buf.wrote(off, n)
 		w.offs[lane] = shared
-		w.view = view{SpaceShared, c.shared, nil, 0, w.mask, false}
+		w.view = view{SpaceShared, c.shared, nil, 0, w.mask, false, nil}
 		w.checkRead(s, &w.view, n)
 		w.engineReads(lane, shared, n)
 		return
@@ -336,7 +336,7 @@ func (w *warp) countBulk(lane int, global uint64, n int, store bool) {
 	}
 	buf := w.cta.run.mem.at(global)
 	w.offs[lane] = int(global & windowMask)
-	w.view = view{SpaceGlobal, buf.Data, buf, buf.addr, w.mask, false}
+	w.view = view{SpaceGlobal, buf.Data, buf, buf.addr, w.mask, false, nil}
 	w.countAccess(&w.view, n, kind)
 }
 

@@ -36,6 +36,10 @@ func choose(in *Inst) (execFunc, Class) {
 		return chooseAtom(in)
 	case OpCvta:
 		return execCvta, in.D.Class()
+	case OpMapa:
+		return execMapa, in.D.Class()
+	case OpCtaRank:
+		return execCtaRank, Class32
 	case OpIsSpace:
 		return execIsSpace, ClassNone
 	case OpPrefetch, OpNop, OpNanosleep, OpWarpSync:

@@ -31,7 +31,7 @@ var Classes = [NumClasses]string{
 
 func classOf(in *Inst) InstClass {
 	switch in.Op {
-	case OpMov, OpPack, OpUnpack, OpSelp, OpSlct, OpNop, OpClock, OpCvta, OpIsSpace:
+	case OpMov, OpPack, OpUnpack, OpSelp, OpSlct, OpNop, OpClock, OpCvta, OpIsSpace, OpMapa, OpCtaRank:
 		return ClassMove
 	case OpCvt, OpCvtPack:
 		return ClassConvert
@@ -57,7 +57,7 @@ func classOf(in *Inst) InstClass {
 		return ClassControl
 	case OpBulk, OpBulkCommit, OpBulkWait, OpCopyMap:
 		return ClassOtherMem
-	case OpBar, OpFence, OpMbarrier, OpDotFence, OpDotCommit, OpDotWait:
+	case OpBar, OpClusterBar, OpFence, OpMbarrier, OpDotFence, OpDotCommit, OpDotWait:
 		return ClassBarrierOp
 	}
 	switch in.Type {

@@ -15,7 +15,8 @@ import (
 // goes on with the memory after its release is not found out.
 //
 // An owner word is block+1 in the low bits; ownerWrote marks a write, ownerMany
-// reads of several blocks.
+// reads of several blocks. The blocks of a cluster are one program, and count as the
+// first of them.
 const (
 	ownerWrote = 1 << 31
 	ownerMany  = 1 << 30
@@ -53,7 +54,7 @@ func (w *warp) conflict(v *view, size int, write bool) {
 // conflictRun is conflict for the n bytes at off, of which lane accesses the first
 // size, the next lane those after them, and so on.
 func (w *warp) conflictRun(v *view, off, n, lane, size int, write bool) {
-	me := uint32(w.cta.index+1) & ownerBlock
+	me := uint32(w.cta.first+1) & ownerBlock
 	words := v.buf.owner[off>>2 : (off+n)>>2]
 	for i := range words {
 		// What this block accessed so before, or many read, stays as it is.
@@ -146,6 +147,6 @@ func (w *warp) synchronize(s *step, v *view, size int, do func(lane int)) {
 		if c.run.released == nil {
 			c.run.released = make(map[uint64]blockSet)
 		}
-		c.run.released[at] = c.run.released[at].with(c.known, c.index)
+		c.run.released[at] = c.run.released[at].with(c.known, c.first)
 	}
 }

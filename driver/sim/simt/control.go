@@ -43,6 +43,8 @@ func (w *warp) control(s *step, g *group, m uint64) (next int, again bool) {
 		return w.sync(s, g, m)
 	case stepBarrier:
 		return w.barrier(s, g, m)
+	case stepCluster:
+		return w.clusterBarrier(s, g, m)
 	}
 	panic("BUG: unknown step kind")
 }
@@ -260,6 +262,7 @@ func (w *warp) exit(g *group, m uint64) (int, bool) {
 	}
 	w.resync()
 	w.cta.settleBarriers()
+	w.exitCluster(m)
 	return 0, false
 }
 
@@ -356,14 +359,18 @@ func (w *warp) resync() {
 		w.pc = g.pc
 		w.moved = true
 		pc, mask := g.pc, g.syncMask
-		if s.kind == stepBarrier {
+		if s.kind == stepBarrier || s.kind == stepCluster {
 			for k := range w.groups {
 				if h := &w.groups[k]; h.state == groupSync && h.pc == pc {
 					h.state = groupReady
 				}
 			}
 			w.merge()
-			w.arriveBarrier(s, w.groupAt(pc, union))
+			if s.kind == stepCluster {
+				w.meetCluster(s, w.groupAt(pc, union))
+			} else {
+				w.arriveBarrier(s, w.groupAt(pc, union))
+			}
 			return
 		}
 		w.doSync(s, union)

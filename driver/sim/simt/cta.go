@@ -64,6 +64,14 @@ type cta struct {
 	sharedChk *sharedCheck // nil with checks off
 	bars      [numBarriers]barrier
 	mbars     map[int]*mbarClock // of mbarrier objects, by address
+	// cluster is the block's, rank its number there, inCluster the same by axis,
+	// clusterAt the cluster's place in the grid of clusters and first the number of its
+	// first block.
+	cluster              *cluster
+	rank, first          int
+	inCluster, clusterAt [3]int
+	// stuck says that no warp could move in the block's last turn.
+	stuck     bool
 	block     [3]int
 	index     int
 	wave      *wave // nil where waves are not counted
@@ -123,14 +131,10 @@ func fullMask(n int) uint64 {
 // start prepares the state for the k-th block to run.
 func (c *cta) start(k int) {
 	r := c.run
-	index := r.blockAt(k)
-	c.index = index
+	r.place(c, k)
 	if r.waves != nil {
-		c.wave = r.waves.of(k)
+		c.wave = r.waves.of(k*r.clusterSize + c.rank)
 	}
-	c.block[0] = index % r.grid[0]
-	c.block[1] = index / r.grid[0] % r.grid[1]
-	c.block[2] = index / r.grid[0] / r.grid[1]
 	c.bars = [numBarriers]barrier{}
 	clear(c.mbars)
 	c.liveLanes = r.threads
@@ -169,6 +173,7 @@ func (w *warp) start() {
 	w.parked, w.parkedAt = 0, 0
 	w.steps = 0
 	w.carry = 0
+	w.atCluster = 0
 	w.async.reset()
 	w.bulkReads.reset()
 	w.fill(r.specials)
@@ -191,7 +196,7 @@ func (w *warp) fill(inits []initReg) {
 		switch in.class {
 		case ClassP:
 			w.p[in.off] = 0
-			if in.value != 0 {
+			if in.value+w.special(in.special, 0) != 0 {
 				w.p[in.off] = w.full
 			}
 		case Class32:
@@ -251,6 +256,20 @@ func (w *warp) special(s Special, lane int) uint64 {
 		return w.full &^ (2<<lane - 1)
 	case SpecLaneGE:
 		return w.full &^ (1<<lane - 1)
+	case SpecClusterX, SpecClusterY, SpecClusterZ:
+		v = w.cta.clusterAt[s-SpecClusterX]
+	case SpecNClusterX, SpecNClusterY, SpecNClusterZ:
+		v = r.grid[s-SpecNClusterX] / r.cluster[s-SpecNClusterX]
+	case SpecClusterCtaX, SpecClusterCtaY, SpecClusterCtaZ:
+		v = w.cta.inCluster[s-SpecClusterCtaX]
+	case SpecClusterNCtaX, SpecClusterNCtaY, SpecClusterNCtaZ:
+		v = r.cluster[s-SpecClusterNCtaX]
+	case SpecClusterRank:
+		v = w.cta.rank
+	case SpecExplicitCluster:
+		v = min(r.kernel.Cluster[0], 1)
+	case SpecClusterSize:
+		v = r.clusterSize
 	case SpecSharedSize:
 		v = r.sharedBytes
 	case SpecDynShared:
@@ -265,6 +284,7 @@ func (w *warp) special(s Special, lane int) uint64 {
 // instructions. It returns false when the block is finished or has stopped.
 func (c *cta) advance(quantum int) bool {
 	moved := false
+	c.stuck = false
 	order := c.run.warpOrder(c)
 	for i := range c.warps {
 		w := c.warps[order(i)]
@@ -301,6 +321,10 @@ func (c *cta) advance(quantum int) bool {
 		}
 	}
 	if !moved {
+		if len(c.cluster.ctas) > 1 {
+			c.stuck = true // but another block may let it go
+			return true
+		}
 		c.deadlock()
 		return false
 	}

@@ -36,6 +36,8 @@ type Config struct {
 	SharedSM, SharedBlock int
 	// MaxThreads is the most threads a block may have.
 	MaxThreads int
+	// MaxCluster is the most blocks a cluster may have; 0 where there are none.
+	MaxCluster int
 	Check      Checks
 	// Waves counts the distinct sectors of every wave of blocks, and the misses
 	// of a second-level cache (see waves.go).
@@ -103,6 +105,8 @@ type launch struct {
 	entry       int
 	kernel      *Func
 	grid, block [3]int
+	cluster     [3]int // in blocks
+	clusterSize int
 	threads     int
 	lanes       int
 	sharedBytes int
@@ -116,7 +120,7 @@ type launch struct {
 	seen        map[findingKey]*Finding
 	done        int // blocks that ended, under mu
 	waves       *waves
-	order       []int // permutation of the blocks, nil for the natural order
+	order       []int // permutation of the clusters, nil for the natural order
 }
 
 // stopped reports whether the launch has to end.
@@ -133,7 +137,7 @@ func (l *Loaded) Launch(ctx context.Context, cfg *Config, a Args) (*Report, erro
 	if cfg.Check.Conflicts {
 		l.mem.startConflicts()
 	}
-	total := r.grid[0] * r.grid[1] * r.grid[2]
+	total := r.grid[0] * r.grid[1] * r.grid[2] / r.clusterSize
 	if cfg.Waves {
 		r.waves = &waves{resident: r.resident()}
 	}
@@ -199,6 +203,20 @@ func (l *Loaded) prepare(ctx context.Context, cfg *Config, a Args) (*launch, err
 	if m := f.MaxBlock; m[0] != 0 && threads > m[0]*m[1]*m[2] {
 		return nil, fmt.Errorf("kernel %s allows blocks of %s, launched with %d", f.Name, diag.Count(m[0]*m[1]*m[2], "thread"), threads)
 	}
+	size := 1
+	cluster := f.Cluster
+	if cluster[0] == 0 {
+		cluster = [3]int{1, 1, 1}
+	}
+	for i, n := range cluster {
+		if a.Grid[i]%n != 0 {
+			return nil, fmt.Errorf("grid dimension %s is %d: kernel %s has clusters of %s there, of which it must be a multiple", names[i], a.Grid[i], f.Name, diag.Count(n, "block"))
+		}
+		size *= n
+	}
+	if size > max(cfg.MaxCluster, 1) {
+		return nil, fmt.Errorf("kernel %s has clusters of %s, the device allows %d", f.Name, diag.Count(size, "block"), max(cfg.MaxCluster, 1))
+	}
 	if a.Shared < 0 || prog.DynShared+a.Shared > cfg.SharedBlock {
 		return nil, fmt.Errorf("kernel %s needs %s of shared memory: the device allows a block %d", f.Name, diag.Count(prog.DynShared+a.Shared, "byte"), cfg.SharedBlock)
 	}
@@ -208,6 +226,7 @@ func (l *Loaded) prepare(ctx context.Context, cfg *Config, a Args) (*launch, err
 	r := &launch{
 		cfg: cfg, ctx: ctx, prog: prog, code: l.code, mem: l.mem, params: a.Params, consts: l.consts,
 		entry: f.Start, kernel: f, grid: a.Grid, block: a.Block, threads: threads, lanes: l.lanes,
+		cluster: cluster, clusterSize: size,
 		sharedBytes: prog.DynShared + a.Shared, dynShared: a.Shared,
 		constants: l.constants, specials: l.specials,
 		report: &Report{Kernel: f.Name, Lanes: l.lanes, prog: prog},
@@ -219,14 +238,6 @@ func (l *Loaded) prepare(ctx context.Context, cfg *Config, a Args) (*launch, err
 		}
 	}
 	return r, nil
-}
-
-// block returns the k-th block to run.
-func (r *launch) blockAt(k int) int {
-	if r.order != nil {
-		return r.order[k]
-	}
-	return k
 }
 
 // warpOrder returns the order in which a block's warps take turns.
@@ -244,7 +255,7 @@ func (r *launch) warpOrder(c *cta) func(int) int {
 // quantum is how many instructions a warp runs before the next one's turn.
 const quantum = 8192
 
-// runParallel runs blocks to their ends, several at a time.
+// runParallel runs clusters to their ends, several at a time.
 func (r *launch) runParallel(total int) {
 	workers := r.cfg.Workers
 	if workers <= 0 {
@@ -253,7 +264,7 @@ func (r *launch) runParallel(total int) {
 	workers = min(workers, total)
 	var next atomic.Int64
 	work := func() {
-		c := newCTA(r)
+		c := newCluster(r)
 		for !r.stopped() {
 			k := int(next.Add(1) - 1)
 			if k >= total {
@@ -262,7 +273,6 @@ func (r *launch) runParallel(total int) {
 			c.start(k)
 			for c.advance(r.turn()) {
 			}
-			r.finished(c)
 		}
 		r.collect(c)
 	}
@@ -285,28 +295,27 @@ func (r *launch) turn() int {
 	return quantum
 }
 
-// runResident runs the blocks that the device would hold together in rotation,
-// each for a turn, and admits the next one when a block ends.
+// runResident runs the clusters that the device would hold together in rotation,
+// each for a turn, and admits the next one when a cluster ends.
 func (r *launch) runResident(total int) {
-	limit := r.resident()
-	var running, idle []*cta
+	limit := max(r.resident()/r.clusterSize, 1)
+	var running, idle []*cluster
 	next := 0
-	const rounds = 64 // turns of all its warps before the next block's turn
+	const rounds = 64 // turns of all its warps before the next cluster's turn
 	for !r.stopped() {
 		for len(running) < limit && next < total {
-			var c *cta
+			var c *cluster
 			if n := len(idle); n > 0 {
 				c, idle = idle[n-1], idle[:n-1]
 			} else {
-				c = newCTA(r)
+				c = newCluster(r)
 			}
 			c.start(next)
 			next++
-			// A block that ends within its first turn frees its place at once.
+			// A cluster that ends within its first turn frees its place at once.
 			if r.rounds(c, rounds) {
 				running = append(running, c)
 			} else {
-				r.finished(c)
 				idle = append(idle, c)
 			}
 		}
@@ -318,7 +327,6 @@ func (r *launch) runResident(total int) {
 			if r.rounds(c, rounds) {
 				kept = append(kept, c)
 			} else {
-				r.finished(c)
 				idle = append(idle, c)
 			}
 		}
@@ -332,7 +340,7 @@ func (r *launch) runResident(total int) {
 	}
 }
 
-func (r *launch) rounds(c *cta, n int) bool {
+func (r *launch) rounds(c *cluster, n int) bool {
 	c.waits = false
 	for range n {
 		if r.stopped() || !c.advance(r.turn()) {
@@ -376,9 +384,11 @@ func (r *launch) fault(c *cta) {
 	c.fault = nil
 }
 
-// collect adds a block's counters to the report.
-func (r *launch) collect(c *cta) {
+// collect adds the counters of a cluster's blocks to the report.
+func (r *launch) collect(cl *cluster) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.report.collect(c)
+	for _, c := range cl.ctas {
+		r.report.collect(c)
+	}
 }

@@ -194,6 +194,9 @@ func (l *Loaded) bind(s *step, in *Inst) error {
 		s.kind = stepBarrier
 		s.target = l.offset(in.C)
 		return nil
+	case OpClusterBar:
+		s.kind = stepCluster
+		return nil
 	}
 	s.exec, s.out = choose(in)
 	if s.exec == nil {

@@ -172,6 +172,7 @@ const (
 	FlagNot      // popc-reduction barriers: complemented predicate
 	FlagShiftAmt // bfind.shiftamt
 	FlagFinite   // cvt: values beyond the range become the greatest finite one
+	FlagCluster  // the address is one of the shared memory of the whole cluster
 )
 
 // Op is the operation of an Inst. D is the destination, A, B, C the sources;
@@ -248,6 +249,8 @@ const (
 	OpAtom     // D = memory[A + Imm]; memory = f(old, Regs…); Atomic
 	OpRed      // OpAtom without D
 	OpCvta     // D = generic address of A in Space, or back with FlagNot
+	OpMapa     // D = address A in the shared memory of the block with rank B
+	OpCtaRank  // D = rank of the block whose shared memory A is in
 	OpIsSpace  // D (P) = A lies in Space
 	OpPrefetch // address checked only
 	OpLdMatrix // Regs = matrices at A
@@ -283,8 +286,9 @@ const (
 	OpExit
 	OpTrap
 	OpBrkpt
-	OpBar   // Imm: barrier form; A number, B thread count, C predicate
-	OpFence // Imm: FenceProxy orders what threads do before what bulk copies do
+	OpBar        // Imm: barrier form; A number, B thread count, C predicate
+	OpClusterBar // Imm: form, see cluster.go
+	OpFence      // Imm: FenceProxy orders what threads do before what bulk copies do
 	OpNop
 	OpNanosleep
 	OpClock // D = instruction count of the warp (Imm: which clock)
@@ -436,6 +440,21 @@ const (
 	SpecLaneGE
 	SpecSharedSize // dynamic + static bytes
 	SpecDynShared
+	SpecClusterX // the cluster's place in the grid of clusters
+	SpecClusterY
+	SpecClusterZ
+	SpecNClusterX
+	SpecNClusterY
+	SpecNClusterZ
+	SpecClusterCtaX // the block's place in its cluster
+	SpecClusterCtaY
+	SpecClusterCtaZ
+	SpecClusterNCtaX
+	SpecClusterNCtaY
+	SpecClusterNCtaZ
+	SpecClusterRank
+	SpecClusterSize
+	SpecExplicitCluster // whether the kernel says how large its clusters are
 )
 
 // Init fills a register before the first instruction: with Value, plus the
@@ -484,6 +503,8 @@ type Func struct {
 	ParamBytes int
 	// ReqBlock is the required block shape, zero where free; MaxBlock likewise.
 	ReqBlock, MaxBlock [3]int
+	// Cluster is the shape of the clusters in blocks, zero for clusters of one.
+	Cluster [3]int
 	// Callees are the functions that it calls.
 	Callees []int
 }

@@ -318,30 +318,47 @@ func (w *warp) note(kind FindingKind, lane int, addr uint64, format string, args
 func (c *cta) deadlock() {
 	var b strings.Builder
 	var at *warp
-	for _, w := range c.warps {
-		for k := range w.groups {
-			g := &w.groups[k]
-			in := c.code[g.pc].in
-			if at == nil {
-				at = w
-				w.pc = g.pc
-			}
-			switch g.state {
-			case groupBarrier:
-				fmt.Fprintf(&b, "\n  warp %s 0x%x wait at barrier %d, line %d", diag.Count(w.id, "lane"), g.mask, g.barrier, in.Line)
-			case groupSync:
-				fmt.Fprintf(&b, "\n  warp %s 0x%x wait for lanes 0x%x, line %d: %s",
-					diag.Count(w.id, "lane"), g.mask, g.syncMask&w.live&^g.mask, in.Line, in.Text)
-			}
+	for _, c := range c.cluster.live {
+		if len(c.cluster.ctas) > 1 {
+			fmt.Fprintf(&b, "\n  in block %d of the cluster", c.rank)
 		}
+		c.waiting(&b, &at)
 	}
 	if at == nil {
 		panic("BUG: a block without waiting warps is stuck")
 	}
 	g := &at.groups[0]
 	kind := FindDeadlock
-	if c.waitsAligned() {
+	if at.cta.waitsAligned() {
 		kind = FindDivergentBarrier
 	}
-	at.faultAt(kind, bits.TrailingZeros64(g.mask), 0, "no lane of the block can go on:%s", b.String())
+	what := "block"
+	if len(c.cluster.ctas) > 1 {
+		what = "cluster"
+	}
+	at.faultAt(kind, bits.TrailingZeros64(g.mask), 0, "no lane of the %s can go on:%s", what, b.String())
+}
+
+// waiting lists what the warps of a block wait for; at becomes the first of them, if
+// it is none yet.
+func (c *cta) waiting(b *strings.Builder, at **warp) {
+	for _, w := range c.warps {
+		for k := range w.groups {
+			g := &w.groups[k]
+			in := c.code[g.pc].in
+			if *at == nil {
+				*at = w
+				w.pc = g.pc
+			}
+			switch g.state {
+			case groupCluster:
+				fmt.Fprintf(b, "\n  warp %s 0x%x wait at the barrier of the cluster, line %d", diag.Count(w.id, "lane"), g.mask, in.Line)
+			case groupBarrier:
+				fmt.Fprintf(b, "\n  warp %s 0x%x wait at barrier %d, line %d", diag.Count(w.id, "lane"), g.mask, g.barrier, in.Line)
+			case groupSync:
+				fmt.Fprintf(b, "\n  warp %s 0x%x wait for lanes 0x%x, line %d: %s",
+					diag.Count(w.id, "lane"), g.mask, g.syncMask&w.live&^g.mask, in.Line, in.Text)
+			}
+		}
+	}
 }

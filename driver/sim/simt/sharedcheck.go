@@ -29,6 +29,8 @@ type sharedCheck struct {
 	dots []uint32
 	// written are the bytes of the bulk copy in hand.
 	written []byteRange
+	// remote is what other blocks of the cluster do; nil where there are none.
+	remote *remoteCheck
 }
 
 // pendingRace is a race that counts if the bytes of mask at word k change.
@@ -58,6 +60,7 @@ const (
 	engineReading             // one may not have read it yet
 	engineDot                 // dots of warpgroups read it, see sharedCheck.dots
 	copied                    // the latest write was a cp.async's
+	engineRemote              // another block of the cluster accesses it, see remoteCheck
 )
 
 // allBytes are the bytes of a word.
@@ -82,6 +85,9 @@ func (c *sharedCheck) reset() {
 	clear(c.words)
 	clear(c.reads)
 	clear(c.dots)
+	if c.remote != nil {
+		c.remote.reset()
+	}
 	for w := range c.clock {
 		clear(c.clock[w])
 		c.clock[w][w] = 1
@@ -149,7 +155,7 @@ func (w *warp) sharedRead(v *view, size int) (unknown uint64) {
 		reads := c.reads[at>>2*c.warps+w.id:]
 		for i := range words {
 			word := &words[i]
-			if word.known == allBytes && word.owned == 0 && word.clock <= me[word.warp] {
+			if word.known == allBytes && word.owned == 0 && word.engine&engineRemote == 0 && word.clock <= me[word.warp] {
 				word.read = allBytes
 				reads[i*c.warps] = stamp | allBytes
 			} else if c.readWord(w, at>>2+i, allBytes, l, at, me) {
@@ -164,6 +170,9 @@ func (w *warp) sharedRead(v *view, size int) (unknown uint64) {
 // were never written.
 func (c *sharedCheck) readWord(w *warp, k int, b uint8, lane, at int, me []uint32) (unknown bool) {
 	word := &c.words[k]
+	if word.engine&engineRemote != 0 {
+		c.touchedByOthers(w, k, lane, false)
+	}
 	if word.bytes&b != 0 && me[word.warp] < word.clock {
 		w.note(FindRace, lane, uint64(4*k), "reads shared memory at 0x%x while warp %d lane %d writes it: no barrier lies between",
 			at, word.warp, word.lane)
@@ -243,6 +252,9 @@ func (c *sharedCheck) writeWord(w *warp, k int, b uint8, lane int, me []uint32, 
 	if word.owned&b != 0 {
 		w.note(FindAsync, lane, uint64(4*k), "writes shared memory at 0x%x, which an async copy that was not waited for still owns", 4*k)
 	}
+	if word.engine&engineRemote != 0 {
+		c.touchedByOthers(w, k, lane, true)
+	}
 	if word.engine&engineDot != 0 {
 		c.dotsRead(w, k, b, lane, me)
 	}
@@ -256,7 +268,7 @@ func (c *sharedCheck) writeWord(w *warp, k int, b uint8, lane int, me []uint32, 
 	*word = sharedWord{
 		clock: me[w.id], warp: uint16(w.id), lane: uint8(lane), bytes: wrote,
 		read: word.read &^ b, known: word.known&^b | def&b, owned: word.owned,
-		engine: word.engine & engineReading,
+		engine: word.engine & (engineReading | engineRemote),
 	}
 }
 
@@ -312,6 +324,8 @@ func (w *warp) checkAsyncWrite(v *view, size int) {
 // checkRead looks at a read before it happens.
 func (w *warp) checkRead(s *step, v *view, size int) {
 	switch {
+	case v.cta != nil:
+		w.remoteAccess(s, v, size, false)
 	case v.space == SpaceShared && w.cta.sharedChk != nil:
 		if bad := w.sharedRead(v, size); bad != 0 && w.check != nil {
 			w.readUnknown(s, bad)
@@ -334,6 +348,8 @@ func (w *warp) checkRead(s *step, v *view, size int) {
 // checkWrite looks at a write before it happens.
 func (w *warp) checkWrite(s *step, v *view, size int) {
 	switch {
+	case v.cta != nil:
+		w.remoteAccess(s, v, size, true)
 	case v.space == SpaceShared && w.cta.sharedChk != nil:
 		w.sharedWrite(v, size, w.definedStore(s, v.mask), s)
 	case v.buf != nil && w.cta.run.cfg.Check.Conflicts:
@@ -345,6 +361,15 @@ func (w *warp) checkWrite(s *step, v *view, size int) {
 // other atomics, and reads what must have been written.
 func (w *warp) checkAtomic(s *step, v *view, size int) {
 	switch {
+	case v.cta != nil:
+		if v.cta.sharedChk != nil {
+			for m := v.mask; m != 0; m &= m - 1 {
+				at := w.offs[bits.TrailingZeros64(m)]
+				for i := at &^ 3; i < at+size; i += 4 {
+					v.cta.sharedChk.words[i>>2].known |= byteMask(i, at, size)
+				}
+			}
+		}
 	case v.space == SpaceShared && w.cta.sharedChk != nil:
 		c := w.cta.sharedChk
 		for m := v.mask; m != 0; m &= m - 1 {

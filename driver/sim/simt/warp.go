@@ -40,9 +40,10 @@ const (
 	stepRet
 	stepExit
 	stepBarrier
-	stepSync  // waits for the lanes of a mask, then exec
-	stepFault // trap
-	stepHost  // host function
+	stepCluster // barrier of the cluster
+	stepSync    // waits for the lanes of a mask, then exec
+	stepFault   // trap
+	stepHost    // host function
 )
 
 // groupState says what a group waits for.
@@ -52,6 +53,7 @@ const (
 	groupReady groupState = iota
 	groupSync             // lanes of syncMask at this instruction
 	groupBarrier
+	groupCluster // the barrier of the cluster
 	groupDone
 )
 
@@ -124,6 +126,10 @@ type warp struct {
 	spare     []*join    // for reuse
 	parked    uint64     // lanes waiting at joins
 	parkedAt  uint64     // steps when the latest one arrived
+	// atCluster are the lanes that arrived at the barrier of the cluster and have not
+	// waited, and clusterPhase how often it had opened before.
+	atCluster    uint64
+	clusterPhase uint32
 }
 
 func (w *warp) u32(off int32) []uint32 { return w.r32[off : int(off)+w.n : int(off)+w.n] }

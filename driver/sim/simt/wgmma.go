@@ -182,7 +182,7 @@ func (w *warp) fromShared(s *step, f *fragment, t Type, desc uint64, elems, line
 				}
 				w.offs[lane] = at
 			}
-			w.view = view{SpaceShared, shared, nil, 0, w.full, false}
+			w.view = view{SpaceShared, shared, nil, 0, w.full, false, nil}
 			w.dotReads(s, size)
 			w.checkRead(s, &w.view, size)
 			w.cta.stats.bytes[SpaceShared][0] += uint64(bits.OnesCount64(w.full) * size)

@@ -1,0 +1,152 @@
+package sim
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/driver/sim/simt"
+)
+
+// clusterSnippet is a kernel for clusters of n blocks: %r1 is the thread, %r2 the rank of
+// its block, %r3 that of the next one, %r4 where the thread's word is in shared memory
+// and %r5 where it is in the next block's. p is an array of words, of which %rd2 is
+// the address of the thread's own.
+func clusterSnippet(n, body string) string {
+	return `.version 8.4
+.target sm_90a
+.address_size 64
+.shared .align 16 .b8 words[512];
+.visible .entry k(.param .u64 p)
+.reqntid 64
+.explicitcluster
+.reqnctapercluster ` + n + `
+{
+	.reg .pred %p<5>;
+	.reg .b32 %r<20>;
+	.reg .b64 %rd<9>;
+	.loc 1 7 3
+	ld.param.u64 %rd1, [p];
+	mov.u32 %r1, %tid.x;
+	mov.u32 %r2, %cluster_ctarank;
+	mov.u32 %r6, %cluster_nctarank;
+	add.s32 %r3, %r2, 1;
+	rem.u32 %r3, %r3, %r6;
+	mov.u32 %r4, words;
+	shl.b32 %r7, %r1, 2;
+	add.s32 %r4, %r4, %r7;
+	mapa.shared::cluster.u32 %r5, %r4, %r3;
+	mov.u32 %r8, %ctaid.x;
+	mad.lo.s32 %r9, %r8, 64, %r1;
+	mul.wide.u32 %rd2, %r9, 4;
+	add.s64 %rd2, %rd1, %rd2;
+` + body + `
+	ret;
+}
+.file 1 "kernel.py"
+`
+}
+
+const meet = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
+
+// runCluster runs a snippet on a grid of six blocks, and returns the words.
+func runCluster(t *testing.T, opt Options, n, body string) ([]uint32, error) {
+	t.Helper()
+	m, err := Load("snippet.ptx", []byte(clusterSnippet(n, body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if opt.Chip.Lanes == 0 {
+		opt.Chip = H200
+	}
+	d := New(opt)
+	p := Upload(d, "p", make([]uint32, 6*64))
+	_, err = d.Launch(m, "k", Dim(6), Dim(64), 0, p)
+	return Download[uint32](p), err
+}
+
+// Each block writes its threads' numbers and its rank, and reads those of the next.
+const exchange = "shl.b32 %r10, %r2, 8; add.s32 %r10, %r10, %r1; st.shared.u32 [%r4], %r10;\n" + meet +
+	"ld.shared::cluster.u32 %r11, [%r5]; st.global.u32 [%rd2], %r11;\n" + meet
+
+func TestClusterExchange(t *testing.T) {
+	for _, opt := range []Options{{}, {NoChecks: true}, {Random: true, Seed: 1}, {Random: true, Seed: 2, Workers: 1}} {
+		for n, size := range map[string]int{"2": 2, "3": 3, "6, 1, 1": 6, "1": 1} {
+			got, err := runCluster(t, opt, n, exchange)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range got {
+				if want := uint32((i/64%size+1)%size<<8 + i%64); v != want {
+					t.Fatalf("clusters of %s: word %d is %#x, want %#x", n, i, v, want)
+				}
+			}
+		}
+	}
+}
+
+func TestClusterRegisters(t *testing.T) {
+	got, err := runCluster(t, Options{}, "2", `
+	mov.u32 %r10, %clusterid.x; mov.u32 %r11, %nclusterid.x; mov.u32 %r12, %cluster_ctaid.x; mov.u32 %r13, %cluster_nctaid.x;
+	getctarank.shared::cluster.u32 %r14, %r5;
+	mul.lo.s32 %r10, %r10, 10; add.s32 %r10, %r10, %r11; mul.lo.s32 %r10, %r10, 10; add.s32 %r10, %r10, %r12;
+	mul.lo.s32 %r10, %r10, 10; add.s32 %r10, %r10, %r13; mul.lo.s32 %r10, %r10, 10; add.s32 %r10, %r10, %r14;
+	st.global.u32 [%rd2], %r10;`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for b, want := range []uint32{3021, 3120, 13021, 13120, 23021, 23120} {
+		if got[64*b] != want {
+			t.Errorf("block %d: cluster, clusters, block in it, blocks of it, next: %d, want %d", b, got[64*b], want)
+		}
+	}
+}
+
+// TestClusterMistakes: what the simulator says of wrong clusters, with the source's line.
+func TestClusterMistakes(t *testing.T) {
+	write := "st.shared.u32 [%r4], %r1;\n"
+	read := "ld.shared::cluster.u32 %r11, [%r5]; st.global.u32 [%rd2], %r11;\n"
+	for name, c := range map[string]struct {
+		n, body, says string
+		kind          simt.FindingKind
+	}{
+		"no barrier before": {"2", write + read + meet, "no cluster barrier lies between", simt.FindRace},
+		"block barrier":     {"2", write + "bar.sync 0;\n" + read + meet, "no cluster barrier lies between", simt.FindRace},
+		"relaxed":           {"2", write + "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;\n" + read + meet, "no cluster barrier lies between", simt.FindRace},
+		"never written":     {"2", meet + read + meet, "never written", simt.FindUndefined},
+		"written again":     {"2", write + meet + read + write + meet, "which block 1 of the cluster reads", simt.FindRace},
+		"remote write":      {"2", meet + "st.shared::cluster.u32 [%r5], %r1;\nld.shared.u32 %r11, [%r4]; st.global.u32 [%rd2], %r11;\n" + meet, "writes: no cluster barrier lies between", simt.FindRace},
+		"no barrier after":  {"2", write + meet + "setp.eq.u32 %p1, %r2, 0; @%p1 ret;\n" + read, "whose threads have all ended", simt.FindBounds},
+		"beyond":            {"2", meet + "ld.shared::cluster.u32 %r11, [%r5+4096]; st.global.u32 [%rd2], %r11;\n" + meet, "shared memory", simt.FindBounds},
+		"rank":              {"2", "mapa.shared::cluster.u32 %r5, %r4, 2; st.global.u32 [%rd2], %r5;\n", "block 2 of a cluster that has 2 blocks", simt.FindBounds},
+		"plain load":        {"2", write + meet + "ld.shared.u32 %r11, [%r5]; st.global.u32 [%rd2], %r11;\n" + meet, "the block has 512", simt.FindBounds},
+		"deadlock":          {"2", "setp.eq.u32 %p1, %r2, 0; @%p1 bra skip;\n" + meet + "skip: @!%p1 ret;\nwait: bar.sync 1, 96;\n", "barrier of the cluster", simt.FindDeadlock},
+		"twice":             {"2", "barrier.cluster.arrive.aligned; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n", "for the second time", simt.FindBarrier},
+		"no arrival":        {"2", "barrier.cluster.wait.aligned;\n", "without having arrived", simt.FindBarrier},
+		"divergent":         {"2", "setp.eq.u32 %p1, %r1, 0; @%p1 barrier.cluster.arrive.aligned;\n", "all must execute it together", simt.FindSync},
+	} {
+		_, err := runCluster(t, Options{}, c.n, c.body)
+		var e *simt.FindingsError
+		if !errors.As(err, &e) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		found := false
+		for _, f := range e.Findings {
+			found = found || f.Kind == c.kind && strings.Contains(f.Message, c.says) && len(f.Where) > 0 && f.Where[0].File == "kernel.py" && f.Where[0].Line == 7
+		}
+		if !found {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestClusterLaunch: what a launch refuses.
+func TestClusterLaunch(t *testing.T) {
+	if _, err := runCluster(t, Options{Chip: A100}, "2", meet); err == nil || !strings.Contains(err.Error(), "clusters of 2 blocks, the device allows 1") {
+		t.Errorf("an A100: %v", err)
+	}
+	if _, err := runCluster(t, Options{}, "4", meet); err == nil || !strings.Contains(err.Error(), "grid dimension x is 6: kernel k has clusters of 4 blocks there") {
+		t.Errorf("a grid of 6: %v", err)
+	}
+}
