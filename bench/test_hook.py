@@ -183,8 +183,7 @@ class HookTest(unittest.TestCase):
 
     def test_refusals(self):
         self.install()
-        for why, how in (("num_ctas = 2", {"options": Options(num_ctas=2)}),
-                         ("gluon", {"language": "GLUON", "first": "ttgir"}), ("cuda:100", {"capability": 100}),
+        for why, how in (("gluon", {"language": "GLUON", "first": "ttgir"}), ("cuda:100", {"capability": 100}),
                          ("consan", {"options": Options(instrumentation_mode="consan")})):
             with self.assertRaisesRegex(triton_hook.Refused, why):
                 self.compile(**how)
@@ -193,11 +192,11 @@ class HookTest(unittest.TestCase):
     def test_fallback(self):
         compiler = self.install(mode="fallback")
         with contextlib.redirect_stderr(io.StringIO()) as said:
-            asm, metadata = self.compile(options=Options(num_ctas=2))
+            asm, metadata = self.compile(options=Options(instrumentation_mode="consan"))
         self.assertEqual(asm["cubin"], "Triton's cubin")
         self.assertNotIn("compiler", metadata)
         self.assertEqual(said.getvalue(),
-                         "tritonc: num_ctas = 2, clusters of blocks are not compiled: left to Triton\n")
+                         "tritonc: instrumentation_mode = consan is not compiled: left to Triton\n")
         self.assertEqual(compiler.counts, {"refused": 1})
 
     def test_failures_are_told(self):

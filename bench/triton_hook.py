@@ -12,7 +12,7 @@ Triton makes the ttir of a kernel; everything from there to the cubin is
 tritonc's, and so is what the launcher needs to know (shared memory, warps,
 scratch). CompiledKernel.asm holds our texts, metadata.compiler is "tritonc".
 
-A kernel that asks for what tritonc refuses (a cluster of blocks, Gluon, a GPU
+A kernel that asks for what tritonc refuses (Gluon, instrumentation, a GPU
 that it has no backend for) raises Refused. With TRITONC_HOOK=fallback in the
 environment Triton compiles such a kernel itself, and a line on stderr says so.
 Any other failure of tritonc raises Failed, fallback or not.
@@ -187,8 +187,6 @@ class Hook:
             return f"{language.name.lower()} kernels are not compiled"
         if f"cuda:{capability}" not in self.tritonc.targets:
             return f"there is no backend for cuda:{capability}"
-        if options.num_ctas > 1:
-            return f"num_ctas = {options.num_ctas}, clusters of blocks are not compiled"
         if getattr(options, "instrumentation_mode", ""):
             return f"instrumentation_mode = {options.instrumentation_mode} is not compiled"
         return None

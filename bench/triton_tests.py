@@ -12,7 +12,7 @@ a budget leaves undone is a fair sample: counts are of the tests that both ran.
 
 It prints passes for each file side by side, and each test that passes with
 Triton alone and not with tritonc, with its cause; DIR gets all of it as JSON.
-Apart count what tritonc refuses (clusters, Gluon), and tests that fail because
+Apart count what tritonc refuses (Gluon, instrumentation), and tests that fail because
 they look for Hopper's own instructions in the code. Exit status 1 when less than
 --least of the others pass.
 """

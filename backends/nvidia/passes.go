@@ -60,8 +60,8 @@ var withTMA = &pass.Condition{Name: "tma", Holds: func(f pass.Facts) bool { retu
 var withWGMMA = &pass.Condition{Name: "wgmma", Holds: func(f pass.Facts) bool { return f["wgmma"] > 0 }}
 
 // hasTMA reports whether the passes are to copy through descriptors: where the
-// hardware is there, for programs of one block.
-func (o options) hasTMA(a arch) bool { return o.TMA != tmaNever && a.cc >= 90 && o.NumCTAs == 1 }
+// hardware is there.
+func (o options) hasTMA(a arch) bool { return o.TMA != tmaNever && a.cc >= 90 }
 
 // accelerate is the pass that decides which dots go by wgmma. The passes after it work
 // with whatever it chose.

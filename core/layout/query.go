@@ -1,5 +1,7 @@
 package layout
 
+import "slices"
+
 // IsShared reports whether l arranges shared memory: whether its places are
 // offsets rather than registers of threads.
 func (l Layout) IsShared() bool { return hasAxis(l.ins, Offset) }
@@ -156,4 +158,89 @@ func (l Layout) SameImage(m Layout) bool {
 		}
 	}
 	return true
+}
+
+// CGA is how l divides its tensor among the CTAs of a cluster: for each bit of the CTA's
+// rank how many parts further along each dimension its part is. It is false where a
+// CTA's part is not a box.
+func (l Layout) CGA() (Bases, bool) {
+	l = l.TransposeOuts(tensorDims(len(l.outs))...)
+	bases := l.BasesOf(Block)
+	for _, v := range bases {
+		for d, x := range v {
+			part := int32(l.OutSize(TensorDim(d)) / l.Along(Block, TensorDim(d)))
+			if x%part != 0 {
+				return nil, false
+			}
+			v[d] = x / part
+		}
+	}
+	return bases, true
+}
+
+// PartOf is the shape of the part of a tensor that one CTA of a cluster has.
+func PartOf(e Encoding, shape []int64) ([]int64, error) {
+	part := slices.Clone(shape)
+	if CTAs(e) == 1 {
+		return part, nil
+	}
+	l, err := e.Linear(shape)
+	if err != nil {
+		return nil, err
+	}
+	for d := range part {
+		part[d] /= int64(l.Along(Block, TensorDim(d)))
+	}
+	return part, nil
+}
+
+// Undivided is the accumulator layout e, or that of an operand of its dots, for one CTA,
+// which has what is the part of each in a cluster.
+func Undivided(e Encoding) Encoding {
+	switch e := e.(type) {
+	case *DotOp:
+		c := *e
+		c.Parent = Undivided(e.Parent)
+		return &c
+	case *Blocked:
+		c := *e
+		c.CGA = nil
+		return &c
+	case *NvidiaMMA:
+		c := *e
+		c.CGA = nil
+		return &c
+	case *AMDMFMA:
+		c := *e
+		c.CGA = nil
+		return &c
+	case *AMDWMMA:
+		c := *e
+		c.CGA = nil
+		return &c
+	}
+	panic("BUG: " + e.Mnemonic() + " is not the layout of a dot")
+}
+
+// Divided is s with the parts of CTAs that cga says; nil is those of one CTA.
+func Divided(s Shared, cga Bases) Shared {
+	switch s := s.(type) {
+	case *SwizzledShared:
+		c := *s
+		c.CGA = cga
+		return &c
+	case *AMDRotatingShared:
+		c := *s
+		c.CGA = cga
+		return &c
+	case *NVMMAShared:
+		c := *s
+		c.CGA = cga
+		return &c
+	case *PaddedShared:
+		c := *s
+		c.CGA = cga
+		return &c
+	}
+	panic("BUG: dividing the encoding " + s.Mnemonic() + " among CTAs")
 }

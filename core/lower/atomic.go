@@ -18,7 +18,7 @@ func (m *module) atomicScratch(op *ir.Operation) (int, error) {
 	if err != nil {
 		return 0, failure(op, err)
 	}
-	if l.freeThreads == 0 || !op.HasUses() {
+	if l.freeThreads == 0 && l.freeBlocks == 0 || !op.HasUses() {
 		return 0, nil
 	}
 	_, bits, err := memoryType(op.OneResult().Type())
@@ -35,7 +35,7 @@ func (m *module) atomicLayout(op *ir.Operation) (*tensorLayout, error) {
 	return m.scalarLayout(), nil
 }
 
-// uniqueElements is the number of different elements that a program holds.
+// uniqueElements is the number of different elements that a CTA holds.
 func (m *module) uniqueElements(l *tensorLayout) int {
 	n := l.regs * m.warps * m.lanes
 	for f := l.freeThreads; f != 0; f &= f - 1 {
@@ -77,7 +77,7 @@ func (e *emitter) atomic(op *ir.Operation) error {
 			vec = min(e.m.caps.Atomics.AtomicWidth(a.Op, elem), e.vectorWidth(rmw.Ptr(), rmw.Mask(), l, bits))
 		}
 	}
-	owner := e.firstReplica(l)
+	owner := e.programOwner(l)
 	out := make([]llir.Value, len(ptrs))
 	err = l.accesses(vec, func(r int) error {
 		a := a
@@ -141,7 +141,13 @@ func (e *emitter) shareResults(op *ir.Operation, l *tensorLayout, owner llir.Val
 			e.storeShared(p, off, owner, vals[r])
 		}
 	}
-	e.barrier()
+	var from llir.Value // the rank of the CTA whose threads had them
+	if l.freeBlocks != 0 {
+		e.meetCluster()
+		from = e.b.And(e.rank, e.m.llvm.I32(int(^l.freeBlocks)&(e.m.ctas-1)))
+	} else {
+		e.barrier()
+	}
 	out := make([]llir.Value, len(vals))
 	for r := range vals {
 		c := l.canonical(r)
@@ -150,7 +156,14 @@ func (e *emitter) shareResults(op *ir.Operation, l *tensorLayout, owner llir.Val
 			continue
 		}
 		p, off := llir.SplitPtr(e.b.PtrAdd(ptr, slots[r]))
-		out[r] = e.loadShared(p, off, vals[r].Type(), 1)[0]
+		if from != nil {
+			out[r] = e.loadFromRank(p, off, vals[r].Type(), from)
+		} else {
+			out[r] = e.loadShared(p, off, vals[r].Type(), 1)[0]
+		}
+	}
+	if from != nil {
+		e.meetCluster()
 	}
 	return out
 }

@@ -29,13 +29,18 @@ func controlHandlers(h map[*ir.OpDef]handler) {
 	h[cf.Br] = (*emitter).branch
 	h[cf.CondBr] = (*emitter).condBranch
 	h[gpu.Barrier] = (*emitter).barrierOp
-	h[ttg.LocalBarrier] = (*emitter).barrierOp
+	h[ttg.LocalBarrier] = func(e *emitter, _ *ir.Operation) error { e.barrier(); return nil }
 	h[ttg.WarpSpecialize] = on(ttg.AsWarpSpecialize, (*emitter).warpSpecialize)
 	h[llvm.Assume] = on(llvm.AsAssume, (*emitter).assume)
 }
 
+// barrierOp waits for all threads of the program: those of all CTAs.
 func (e *emitter) barrierOp(*ir.Operation) error {
-	e.barrier()
+	if e.m.ctas > 1 {
+		e.meetCluster()
+	} else {
+		e.barrier()
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -11,8 +12,8 @@ import (
 )
 
 // A layout conversion moves each element to the threads that must hold it by
-// the nearest means: renaming registers, shuffles within a warp, or shared
-// memory. Where the element comes from is a linear map (package layout), of the
+// the nearest means: renaming registers, shuffles within a warp, shared memory, or
+// that of other CTAs of a cluster. Where the element comes from is a linear map (package layout), of the
 // result's register, lane and warp:
 //
 //	register = A·r + B·l + F·w    lane = C·r + D·l + E·w    (+ is XOR)
@@ -49,6 +50,8 @@ type conversionPlan struct {
 	store  *TileStore
 	// rounds is set where the conversion goes in several.
 	rounds *rounds
+	// view is how the result is read where the parts of CTAs differ.
+	view *view
 }
 
 // maxSelectBits bounds the steps of selects before a shuffle; beyond, shared
@@ -75,20 +78,23 @@ func (m *module) planTypes(from, to *ir.TensorType) (*conversionPlan, error) {
 		return nil, err
 	}
 	p := &conversionPlan{src: src, dst: dst}
-	conv := layout.Convert(src.layout, dst.layout)
+	conv := layout.Convert(src.full, dst.full)
 	p.means = conv.Means
 	switch {
 	case conv.Means <= layout.Shuffles && p.planMoves(m, conv.Source):
 		return p, nil
-	case conv.Means > layout.SharedMemory:
-		return nil, fmt.Errorf("the conversion moves elements between the CTAs of a cluster")
+	case conv.Means <= layout.SharedMemory:
+		p.means = layout.SharedMemory
 	}
-	p.means = layout.SharedMemory
 	_, bits, err := memoryType(from)
 	if err != nil {
 		return nil, err
 	}
 	p.elem = bits / 8
+	if p.means == layout.Cluster || !sameBlocks(src, dst) {
+		m.planView(p, conv.Source)
+		return p, nil
+	}
 	m.stage(p)
 	m.splitRounds(p)
 	return p, nil
@@ -110,7 +116,7 @@ func (p *conversionPlan) planMoves(m *module, source layout.Layout) bool {
 	split := func(c uint64) (reg, lane int) {
 		return int(c & (1<<regBits - 1)), int(c >> regBits & (1<<laneBits - 1))
 	}
-	threads := append(append([]uint64(nil), source.Columns(layout.Lane)...), source.Columns(layout.Warp)...)
+	threads := slices.Concat(source.Columns(layout.Lane), source.Columns(layout.Warp), source.Columns(layout.Block))
 	p.selects = make([]int, len(threads))
 	p.laneCols = make([]uint32, len(threads))
 	for i, c := range threads {
@@ -223,7 +229,7 @@ func (e *emitter) convert(p *conversionPlan, base int, in []llir.Value) []llir.V
 	switch {
 	case p.rounds != nil:
 		return e.inRounds(p, base, in)
-	case p.means == layout.SharedMemory:
+	case p.means >= layout.SharedMemory:
 		return e.viaShared(p, base, in)
 	}
 	return e.viaRegisters(p, in)
@@ -237,7 +243,7 @@ func (e *emitter) viaRegisters(p *conversionPlan, in []llir.Value) []llir.Value 
 		if x == 0 {
 			continue
 		}
-		bit := e.b.ICmp(ipredNE, e.b.And(e.tid, e.m.llvm.I32(1<<i)), e.m.llvm.I32(0))
+		bit := e.threadBit(i)
 		next := make([]llir.Value, len(cur))
 		for r := range next {
 			next[r] = e.b.Select(bit, cur[r^x], cur[r])
@@ -311,18 +317,28 @@ func (e *emitter) viaShared(p *conversionPlan, base int, in []llir.Value) []llir
 			e.m.caps.Memory.StoreShared(e.b, a, vals(regs))
 		})
 	}
-	e.barrier()
+	if p.means == layout.Cluster {
+		e.meetCluster()
+	} else {
+		e.barrier()
+	}
 	out := make([]llir.Value, p.dst.regs)
-	if p.loads != nil {
+	switch {
+	case p.view != nil:
+		out = e.readView(p, base, stored)
+	case p.loads != nil:
 		area, ptr := tiles(p.dst)
 		out = e.tileLoads(area, p.loads, p.load, ptr)
-	} else {
+	default:
 		e.staged(p, p.dst, base, func(a *Access, regs []int) {
 			a.Elem = stored
 			for i, v := range e.m.caps.Memory.LoadShared(e.b, a) {
 				out[regs[i]] = v
 			}
 		})
+	}
+	if p.means == layout.Cluster {
+		e.meetCluster() // before anybody writes there again, or ends
 	}
 	e.loaded(p.dst, out, t == llir.I1)
 	return out

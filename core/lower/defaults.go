@@ -11,7 +11,7 @@ import (
 )
 
 // capabilities are those of a target, with a default in the place of each nil
-// but Warp, VendorOps, Groups and Descriptors.
+// but Warp, Clusters, VendorOps, Groups and Descriptors.
 func capabilities(t Target) Capabilities {
 	c := t.Capabilities()
 	if c.Memory == nil {

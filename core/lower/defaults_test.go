@@ -10,7 +10,7 @@ func TestDefaultsAreComplete(t *testing.T) {
 	c := reflect.ValueOf(capabilities(bareTarget{}))
 	for i := range c.NumField() {
 		switch name := c.Type().Field(i).Name; name {
-		case "Warp", "VendorOps", "Groups", "Descriptors": // asked for where they are used
+		case "Warp", "Clusters", "VendorOps", "Groups", "Descriptors": // asked for where they are used
 		default:
 			if c.Field(i).IsNil() {
 				t.Errorf("no default for %s", name)

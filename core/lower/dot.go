@@ -167,11 +167,23 @@ func alone(v []int32, d int) bool {
 
 // wholeTiles is the layout of t without the clipping that a tensor smaller than
 // an instruction's tile suffers: the same registers, with the coordinates that
-// they would have in a larger tensor.
+// they would have in a larger tensor. In a cluster it is that of a CTA's part.
 func (m *module) wholeTiles(t *ir.TensorType, ctx *ir.Context) (*tensorLayout, error) {
 	l, err := m.layoutOf(t)
 	if err != nil {
 		return nil, err
+	}
+	block := l.block
+	if m.ctas > 1 {
+		e := encoding.Get(t)
+		part, err := layout.PartOf(e, t.Shape)
+		if err != nil {
+			return nil, err
+		}
+		t = ctx.Tensor(part, t.Elem, encoding.Of(ctx, layout.Undivided(e)))
+		if l, err = m.layoutOf(t); err != nil {
+			return nil, err
+		}
 	}
 	regs, rank := l.regs, len(t.Shape)
 	shape := slices.Clone(t.Shape)
@@ -185,6 +197,11 @@ func (m *module) wholeTiles(t *ir.TensorType, ctx *ir.Context) (*tensorLayout, e
 			}
 			l = g
 		}
+	}
+	if m.ctas > 1 {
+		whole := *l
+		whole.block = block
+		l = &whole
 	}
 	return l, nil
 }
@@ -226,8 +243,10 @@ func (f *fragments) agree(laneBits int) bool {
 	if !slices.Equal(a.rows, c.rows) || !slices.Equal(b.cols, c.cols) || !slices.Equal(a.cols, b.rows) {
 		return false
 	}
-	for i := laneBits; i < len(c.l.thread); i++ {
-		x, y, z := a.l.thread[i], b.l.thread[i], c.l.thread[i]
+	far := func(l *tensorLayout) [][]int32 { return slices.Concat(l.thread[laneBits:], l.block) }
+	as, bs := far(a.l), far(b.l)
+	for i, z := range far(c.l) {
+		x, y := as[i], bs[i]
 		if x[a.col] != 0 || y[b.row] != 0 || x[a.row] != z[c.row] || y[b.col] != z[c.col] ||
 			!slices.Equal(x[:a.row], z[:a.row]) || !slices.Equal(y[:a.row], z[:a.row]) {
 			return false

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -13,12 +14,13 @@ import (
 // and columns of its part of the result.
 func threadLocal(a, b, c *tensorLayout) bool {
 	row, col := len(c.shape)-2, len(c.shape)-1
-	for i, v := range c.thread {
-		if a.thread[i][col] != 0 || b.thread[i][row] != 0 {
+	at, bt := slices.Concat(a.thread, a.block), slices.Concat(b.thread, b.block)
+	for i, v := range slices.Concat(c.thread, c.block) {
+		if at[i][col] != 0 || bt[i][row] != 0 {
 			return false
 		}
 		for d, x := range v {
-			if d != col && a.thread[i][d] != x || d != row && b.thread[i][d] != x {
+			if d != col && at[i][d] != x || d != row && bt[i][d] != x {
 				return false
 			}
 		}

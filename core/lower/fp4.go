@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/llir"
@@ -37,7 +38,8 @@ func (e *emitter) fp4ToFp(op ttg.Fp4ToFpOp) error {
 	default:
 		return fmt.Errorf("the result is not a 16-bit float")
 	}
-	for i, v := range dst.thread {
+	from := slices.Concat(src.thread, src.block)
+	for i, v := range slices.Concat(dst.thread, dst.block) {
 		for d, x := range v {
 			if d == axis {
 				if x&1 != 0 {
@@ -45,7 +47,7 @@ func (e *emitter) fp4ToFp(op ttg.Fp4ToFpOp) error {
 				}
 				x >>= 1
 			}
-			if src.thread[i][d] != x {
+			if from[i][d] != x {
 				return fmt.Errorf("the result's layout puts elements in other threads than the operand's")
 			}
 		}

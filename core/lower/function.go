@@ -101,6 +101,7 @@ type emitter struct {
 	vals map[*ir.Value][]llir.Value
 	bufs map[*ir.Value]*buffer
 	tid  llir.Value
+	rank llir.Value // of the CTA in its cluster; nil where that is one CTA
 	smem llir.Value // base of the function's shared memory
 	locs map[ir.Location]llir.Location
 	// scope and home are the function in the debug information and its file.
@@ -162,6 +163,9 @@ func (m *module) lowerFunc(fn *function) error {
 	} else {
 		e.tid = m.target.ThreadID(e.b, m.warps*m.lanes)
 	}
+	if m.ctas > 1 {
+		e.rank = m.caps.Clusters.Rank(e.b, m.ctas)
+	}
 	if err := e.body(region, entry); err != nil || !fn.kernel {
 		return err
 	}
@@ -170,7 +174,7 @@ func (m *module) lowerFunc(fn *function) error {
 			return err
 		}
 	}
-	k := Kernel{Threads: m.threads(), Shared: m.alloc.Size(), MaxRegs: m.maxRegs, NumCTAs: 1, Matrix: e.matrix}
+	k := Kernel{Threads: m.threads(), Shared: m.alloc.Size(), MaxRegs: m.maxRegs, NumCTAs: m.ctas, Matrix: e.matrix}
 	if r, ok := fn.llvm.Registers(); ok {
 		k.Registers = &r
 	}
@@ -306,11 +310,28 @@ func (e *emitter) ret(op *ir.Operation) error {
 
 // programID lowers tt.get_program_id, numPrograms tt.get_num_programs.
 func (e *emitter) programID(op tt.GetProgramIDOp) error {
-	e.set(op.Result(), []llir.Value{e.m.target.ProgramID(e.b, int(op.Axis()))})
+	e.set(op.Result(), []llir.Value{e.programAt(int(op.Axis()))})
 	return nil
 }
 
 func (e *emitter) numPrograms(op tt.GetNumProgramsOp) error {
-	e.set(op.Result(), []llir.Value{e.m.target.NumPrograms(e.b, int(op.Axis()))})
+	e.set(op.Result(), []llir.Value{e.programsAlong(int(op.Axis()))})
 	return nil
+}
+
+// programAt is the index of the program along an axis: of the cluster, where a program
+// is one.
+func (e *emitter) programAt(axis int) llir.Value {
+	if e.m.ctas > 1 {
+		return e.m.caps.Clusters.ClusterID(e.b, axis)
+	}
+	return e.m.target.ProgramID(e.b, axis)
+}
+
+// programsAlong is the number of programs along an axis.
+func (e *emitter) programsAlong(axis int) llir.Value {
+	if e.m.ctas > 1 {
+		return e.m.caps.Clusters.NumClusters(e.b, axis)
+	}
+	return e.m.target.NumPrograms(e.b, axis)
 }

@@ -34,7 +34,53 @@ func (m *module) gatherScratch(op *ir.Operation) (int, error) {
 	if err != nil {
 		return 0, failure(op, err)
 	}
-	return int(t.NumElements()) * bits / 8, nil
+	bytes := int(t.NumElements()) * bits / 8
+	p, err := m.planSpread(op)
+	if err != nil {
+		return 0, failure(op, err)
+	}
+	if p != nil {
+		bytes = aligned(bytes) + p.bytes
+	}
+	return bytes, nil
+}
+
+// aligned rounds a number of bytes up to what the widest access is aligned to.
+func aligned(bytes int) int { return (bytes + 15) / 16 * 16 }
+
+// blocksStay reports whether each CTA holds what a gather along axis takes from src
+// for its part of dst.
+func blocksStay(src, dst *tensorLayout, axis int) bool {
+	for i, v := range src.block {
+		if v[axis] != 0 || !sameBeside(axis, v, dst.block[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// planSpread plans the conversion of a gather's source to a layout in which each CTA
+// has all of it; nil where each has what it needs.
+func (m *module) planSpread(op *ir.Operation) (*conversionPlan, error) {
+	gather := tt.AsGather(op)
+	from, ok := gather.Src().Type().(*ir.TensorType)
+	to, ok2 := gather.Result().Type().(*ir.TensorType)
+	if !ok || !ok2 {
+		return nil, fmt.Errorf("needs tensors")
+	}
+	src, err := m.layoutOf(from)
+	if err != nil {
+		return nil, err
+	}
+	dst, err := m.layoutOf(to)
+	if err != nil {
+		return nil, err
+	}
+	if blocksStay(src, dst, int(gather.Axis())) {
+		return nil, nil
+	}
+	c := op.Context()
+	return m.planTypes(from, c.Tensor(from.Shape, from.Elem, m.plainEncoding(c, from.Shape)))
 }
 
 func (e *emitter) gather(op tt.GatherOp) error {
@@ -59,8 +105,16 @@ func (e *emitter) gather(op tt.GatherOp) error {
 		return err
 	}
 	base, size := e.m.alloc.Offset(op.Op), bits/8
-	owner := e.firstReplica(src)
 	in := e.value(op.Src())
+	spread, err := e.m.planSpread(op.Op)
+	if err != nil {
+		return err
+	}
+	if spread != nil {
+		bytes := int(op.Src().Type().(*ir.TensorType).NumElements()) * size
+		in, src = e.convert(spread, base+aligned(bytes), in), spread.dst
+	}
+	owner := e.firstReplica(src)
 	for r, at := range e.linearIndex(src) {
 		if src.canonical(r) == r {
 			ptr, off := llir.SplitPtr(e.elementPtr(base, size, at))
@@ -102,7 +156,8 @@ func (m *module) histogramScratch(op *ir.Operation) (int, error) {
 	return int(t.NumElements()) * 4, nil
 }
 
-// histogram counts in shared memory: all threads clear, count and read.
+// histogram counts in shared memory: all threads clear, count and read. Each CTA of a
+// cluster counts what it holds, and adds up the counts of all.
 func (e *emitter) histogram(op tt.HistogramOp) error {
 	src, err := e.layout(op.Src())
 	if err != nil {
@@ -115,13 +170,7 @@ func (e *emitter) histogram(op tt.HistogramOp) error {
 	b, zero := e.b, e.m.llvm.I32(0)
 	base := e.m.alloc.Offset(op.Op)
 	counts := e.linearIndex(dst)
-	clears := e.firstReplica(dst)
-	for r, at := range counts {
-		if dst.canonical(r) == r {
-			ptr, off := llir.SplitPtr(e.elementPtr(base, 4, at))
-			e.storeShared(ptr, off, clears, zero)
-		}
-	}
+	e.clearCounts(op, dst, base, counts)
 	e.barrier()
 	owner := e.firstReplica(src)
 	last := e.m.llvm.I32(int(op.Result().Type().(*ir.TensorType).Shape[0]) - 1)
@@ -144,12 +193,56 @@ func (e *emitter) histogram(op tt.HistogramOp) error {
 		}
 		b.AtomicRMW(enum.AtomicOpAdd, e.elementPtr(base, 4, at), one, enum.AtomicOrderingMonotonic, "")
 	}
-	e.barrier()
+	var others []int // bits of the rank of CTAs that count other elements
+	for i := range src.block {
+		if src.freeBlocks>>i&1 == 0 {
+			others = append(others, i)
+		}
+	}
 	out := make([]llir.Value, dst.regs)
+	if len(others) > 0 {
+		e.meetCluster()
+		ranks := e.ranksAlong(others)
+		for r, at := range counts {
+			ptr, off := llir.SplitPtr(e.elementPtr(base, 4, at))
+			for i, rank := range ranks {
+				n := e.loadFromRank(ptr, off, llir.I32, rank)
+				if i > 0 {
+					n = b.Add(out[r], n)
+				}
+				out[r] = n
+			}
+		}
+		e.meetCluster() // before anybody writes there again, or ends
+		e.set(op.Result(), out)
+		return nil
+	}
+	e.barrier()
 	for r, at := range counts {
 		ptr, off := llir.SplitPtr(e.elementPtr(base, 4, at))
 		out[r] = e.loadShared(ptr, off, llir.I32, 1)[0]
 	}
 	e.set(op.Result(), out)
 	return nil
+}
+
+// clearCounts clears the counts of all bins, which have the given numbers in the
+// threads of the result.
+func (e *emitter) clearCounts(op tt.HistogramOp, dst *tensorLayout, base int, counts []llir.Value) {
+	zero := e.m.llvm.I32(0)
+	if dst.freeBlocks != uint64(e.m.ctas)-1 { // a CTA of several has a part of them in registers
+		whole := op.Result().Type().(*ir.TensorType)
+		l, err := e.m.layoutOf(op.Op.Context().Tensor(whole.Shape, whole.Elem, e.m.plainEncoding(op.Op.Context(), whole.Shape)))
+		if err != nil {
+			panic("BUG: lower: " + err.Error())
+		}
+		dst, counts = l, e.linearIndex(l)
+	}
+	clears := e.firstReplica(dst)
+	for r, at := range counts {
+		if dst.canonical(r) == r {
+			ptr, off := llir.SplitPtr(e.elementPtr(base, 4, at))
+			e.storeShared(ptr, off, clears, zero)
+		}
+	}
 }

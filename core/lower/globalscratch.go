@@ -8,7 +8,7 @@ import (
 )
 
 // Programs have scratch memory in global memory, which the launch allocates: as
-// many bytes for each program as the kernel's frame has, one program after the
+// many bytes for each program, or for each CTA of its cluster, as the kernel's frame has, one program after the
 // other. A frame holds what a function allocates, and the frames of the
 // functions that it calls. Nothing in it is used twice, so that what engines
 // still read stays.
@@ -62,10 +62,13 @@ func (m *module) placeGlobalScratch(fn *function) *globalFrame {
 func (e *emitter) globalFrameAt(off int64) llir.Value {
 	base := e.f.Param(len(e.f.IR.Params) - kernelExtras)
 	if e.fn.kernel {
-		t, b := e.m.target, e.b
-		id := func(axis int) llir.Value { return b.ZExt(t.ProgramID(b, axis), llir.I64) }
-		n := func(axis int) llir.Value { return b.ZExt(t.NumPrograms(b, axis), llir.I64) }
+		b := e.b
+		id := func(axis int) llir.Value { return b.ZExt(e.programAt(axis), llir.I64) }
+		n := func(axis int) llir.Value { return b.ZExt(e.programsAlong(axis), llir.I64) }
 		program := b.Add(b.Mul(b.Add(b.Mul(id(2), n(1)), id(1)), n(0)), id(0))
+		if e.m.ctas > 1 {
+			program = b.Add(b.Mul(program, e.m.llvm.I64(int64(e.m.ctas))), b.ZExt(e.rank, llir.I64))
+		}
 		base = b.GEP(llir.I8, base, b.Mul(program, e.m.llvm.I64(e.fn.scratch.size)))
 	}
 	return e.b.PtrAdd(base, off)

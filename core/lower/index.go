@@ -7,11 +7,17 @@ import (
 )
 
 // threadSum emits the XOR of cols[i] over the bits i that are set in the index
-// of the thread: the part of a linear map that depends on the thread. Bits that
+// of the thread: the part of a linear map that depends on the thread. The bits of
+// its CTA's rank may follow. Bits that
 // move by the same distance move together, so a plain blocked layout costs one
 // shift and one mask.
 func (e *emitter) threadSum(cols []uint32) llir.Value {
-	return e.linearSum(e.tid, cols)
+	n := min(e.m.threadBits(), len(cols))
+	sum := e.linearSum(e.tid, cols[:n])
+	if len(cols) > n {
+		sum = e.b.Xor(sum, e.linearSum(e.rank, cols[n:]))
+	}
+	return sum
 }
 
 // linearSum is threadSum for any i32 index x.
@@ -42,9 +48,12 @@ func (e *emitter) linearSum(x llir.Value, cols []uint32) llir.Value {
 // coords returns the coordinate along dimension d of each register's element,
 // as i32.
 func (e *emitter) coords(l *tensorLayout, d int) []llir.Value {
-	cols := make([]uint32, len(l.thread))
+	cols := make([]uint32, len(l.thread)+len(l.block))
 	for i, v := range l.thread {
 		cols[i] = uint32(v[d])
+	}
+	for i, v := range l.block {
+		cols[len(l.thread)+i] = uint32(v[d])
 	}
 	base := e.threadSum(cols)
 	out := make([]llir.Value, l.regs)
@@ -54,7 +63,7 @@ func (e *emitter) coords(l *tensorLayout, d int) []llir.Value {
 	return out
 }
 
-// firstReplica is an i1 that holds in one of the threads that hold the same
+// firstReplica is an i1 that holds in one of the threads of a CTA that hold the same
 // elements of l, or nil when no two do.
 func (e *emitter) firstReplica(l *tensorLayout) llir.Value { return e.zeroBitsOfThread(l.freeThreads) }
 

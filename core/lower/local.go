@@ -153,6 +153,7 @@ func (e *emitter) memDescIndex(op ttg.MemDescIndexOp) error {
 	for _, d := range t.AllocShape[len(t.AllocShape)-len(t.Shape)+1:] {
 		stride *= d
 	}
+	stride /= int64(allocation.Parts(t))
 	var pad *layout.PaddedShared
 	if enc, ok := t.Encoding.(*encoding.Attr); ok {
 		pad, _ = enc.Layout.(*layout.PaddedShared)

@@ -229,7 +229,7 @@ func (e *emitter) store(op tt.StoreOp) error {
 		vec = e.vectorWidth(op.Ptr(), op.Mask(), l, bits)
 	}
 	// One of the threads that hold the same elements stores them.
-	owner := e.firstReplica(l)
+	owner := e.programOwner(l)
 	return l.accesses(vec, func(r int) error {
 		a := a
 		mask := pickReg(masks, r)
@@ -254,7 +254,7 @@ func (e *emitter) store(op tt.StoreOp) error {
 
 // scalarLayout is the layout of a scalar: every thread holds it.
 func (m *module) scalarLayout() *tensorLayout {
-	return &tensorLayout{regs: 1, freeThreads: uint64(m.warps*m.lanes) - 1}
+	return &tensorLayout{regs: 1, freeThreads: uint64(m.warps*m.lanes) - 1, freeBlocks: uint64(m.ctas) - 1}
 }
 
 // addPtr adds offsets, in elements, to pointers. The offset is signed.

@@ -130,7 +130,7 @@ const (
 // module is the state of one lowering.
 type module struct {
 	target   Target
-	caps     Capabilities // with defaults in the place of nil, but for Warp, VendorOps, Groups and Descriptors
+	caps     Capabilities // with defaults in the place of nil, but for those that defaults.go names
 	opts     Options
 	llvm     *llir.Module
 	handlers map[*ir.OpDef]handler
@@ -151,6 +151,7 @@ type module struct {
 	// warps is how many run what is looked at: ownWarps, or those of a partition.
 	warps, lanes int
 	ownWarps     int
+	ctas         int // of the cluster that a program is
 	maxRegs      int
 	// otherLayouts are those for other numbers of warps.
 	otherLayouts map[int]map[*ir.TensorType]*tensorLayout
@@ -210,10 +211,14 @@ func (m *module) readAttrs(mod *ir.Operation) error {
 		return failure(mod, fmt.Errorf("attributes %q and %q must be powers of two, not %d and %d",
 			ttg.NumWarpsAttr, ttg.ThreadsPerWarpAttr, warps, lanes))
 	}
-	if n := read(ttg.NumCTAsAttr, 1); n != 1 {
-		d := diag.Errorf(position(mod.Loc()), "num_ctas is %d, and kernels of several CTAs cannot be lowered", n)
-		return d.WithHelp("num_ctas=1 gives the same results")
+	ctas := read(ttg.NumCTAsAttr, 1)
+	if ctas != 1 {
+		if err := m.clusterOf(ctas); err != nil {
+			d := diag.Errorf(position(mod.Loc()), "num_ctas is %d: %v", ctas, err)
+			return d.WithHelp("num_ctas=1 gives the same results")
+		}
 	}
+	m.ctas = int(ctas)
 	m.warps, m.lanes = int(warps), int(lanes)
 	m.maxRegs = int(read(ttg.MaxNRegAttr, 0))
 	return nil

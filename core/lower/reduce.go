@@ -7,10 +7,8 @@ import (
 	"github.com/llir/llvm/ir/types"
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
-	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
-	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/llir"
 )
 
@@ -26,7 +24,8 @@ func reduceHandlers(h map[*ir.OpDef]handler) {
 // additions are sooner done than two exchanges between lanes, and an assembler sees
 // that lanes which fetch the same have the same, so it drops exchanges that follow.
 // Of many partials, the lanes that held the same result fetch different ones and
-// combine by butterflies.
+// combine by butterflies. What the CTAs of a cluster have then goes the same way,
+// through one another's shared memory.
 
 // reducePlan is how the elements along the axis are spread.
 type reducePlan struct {
@@ -58,6 +57,12 @@ type reducePlan struct {
 	// result element; groupElem is what each group adds.
 	elemCols  []uint32
 	groupElem []uint32
+
+	// blockBits are the bits of the CTA's rank along which elements of the axis are
+	// spread. Element q of operand i of each CTA is then at bytes
+	// blockBase[i] + q·size[i].
+	blockBits []int
+	blockBase []int
 }
 
 func (m *module) planReduce(op *ir.Operation) (*reducePlan, error) {
@@ -75,7 +80,7 @@ func (m *module) planReduce(op *ir.Operation) (*reducePlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if reducible(src, axis) {
+	if _, pure := src.blocksAlong(axis); pure && reducible(src, axis) {
 		return m.planDirect(op, ins, outs, axis)
 	}
 	return m.planIndirect(op, ins, outs, axis)
@@ -123,8 +128,12 @@ func (m *module) planDirect(op *ir.Operation, ins []*ir.TensorType, outs []ir.Ty
 		return nil, err
 	}
 	p.findBits(m)
-	if len(p.warpBits) > 0 {
-		p.placePartials(m, op, ins)
+	if len(p.warpBits) > 0 || len(p.blockBits) > 0 {
+		laneElems := p.numberElements(m, ins)
+		if len(p.warpBits) > 0 {
+			p.placePartials(m, op, laneElems)
+		}
+		p.placeBlocks()
 	}
 	return p, nil
 }
@@ -141,7 +150,7 @@ type indirectPlan struct {
 
 func (m *module) planIndirect(op *ir.Operation, ins []*ir.TensorType, outs []ir.Type, axis int) (*reducePlan, error) {
 	ctx := op.Context()
-	enc := encoding.Of(ctx, layout.DefaultBlocked(ins[0].Shape, m.warps, m.lanes, 1))
+	enc := m.plainEncoding(ctx, ins[0].Shape)
 	q := &indirectPlan{}
 	p := &reducePlan{indirect: q}
 	place := func(bytes int) int {
@@ -219,6 +228,11 @@ func (p *reducePlan) groupRegisters(m *module, result ir.Type) error {
 			return fmt.Errorf("the result's layout is not the operand's without dimension %d", p.axis)
 		}
 	}
+	for i, v := range l.block {
+		if coordKey(v) != coordKey(p.others(p.src.block[i])) {
+			return fmt.Errorf("the result's layout is not the operand's without dimension %d", p.axis)
+		}
+	}
 	p.outGroup = make([]int, l.regs)
 	for r := range p.outGroup {
 		g, ok := group[coordKey(l.regCoords(r))]
@@ -252,6 +266,7 @@ func (p *reducePlan) findBits(m *module) {
 			p.warpBits = append(p.warpBits, i-lanes)
 		}
 	}
+	p.blockBits, _ = p.src.blocksAlong(p.axis)
 }
 
 // fewPartials is how many partials a thread fetches and combines alone at most, and
@@ -273,12 +288,9 @@ func (p *reducePlan) fetchesAll(m *module, op *ir.Operation) bool {
 	return len(p.laneBits) == bitLen(m.lanes) && partials <= few && partials*len(p.regGroups) <= most
 }
 
-// placePartials lays the partial results of the warps out in shared memory.
-// Result elements are numbered so that neighbouring lanes have neighbouring
-// ones; a row of elements a partial, its length such that the rows that one
-// warp reads at once lie in different banks. Partials that a thread fetches together
-// follow one another instead.
-func (p *reducePlan) placePartials(m *module, op *ir.Operation, ins []*ir.TensorType) {
+// numberElements numbers the result's elements so that neighbouring lanes have
+// neighbouring ones, and returns how many the lanes of a warp have.
+func (p *reducePlan) numberElements(m *module, ins []*ir.TensorType) (laneElems int) {
 	bit := 0
 	p.elemCols = make([]uint32, len(p.src.thread))
 	number := func(i int) {
@@ -291,7 +303,7 @@ func (p *reducePlan) placePartials(m *module, op *ir.Operation, ins []*ir.Tensor
 	for i := range lanes {
 		number(i)
 	}
-	laneElems := 1 << bit
+	laneElems = 1 << bit
 	for i := lanes; i < len(p.src.thread); i++ {
 		number(i)
 	}
@@ -301,11 +313,19 @@ func (p *reducePlan) placePartials(m *module, op *ir.Operation, ins []*ir.Tensor
 		p.groupElem[g] = uint32(g * threadElems)
 	}
 	p.elems = threadElems * len(p.regGroups)
-	p.stride, p.pitch = p.elems, 1
 	for _, t := range ins {
 		_, bits, _ := memoryType(t)
 		p.size = append(p.size, bits/8)
 	}
+	return laneElems
+}
+
+// placePartials lays the partial results of the warps out in shared memory: a row of
+// elements a partial, its length such that the rows that one
+// warp reads at once lie in different banks. Partials that a thread fetches together
+// follow one another instead.
+func (p *reducePlan) placePartials(m *module, op *ir.Operation, laneElems int) {
+	p.stride, p.pitch = p.elems, 1
 	banks := m.target.Banks()
 	row := banks.WordBytes * banks.Words / p.size[0]
 	p.together = p.fetchesAll(m, op)
@@ -319,6 +339,17 @@ func (p *reducePlan) placePartials(m *module, op *ir.Operation, ins []*ir.Tensor
 		p.base = append(p.base, p.bytes)
 		p.bytes += (p.stride*(1<<len(p.warpBits)-1) + p.pitch*(p.elems-1) + 1) * size
 		p.bytes = (p.bytes + 15) / 16 * 16
+	}
+}
+
+// placeBlocks lays out what the CTAs read from one another.
+func (p *reducePlan) placeBlocks() {
+	if len(p.blockBits) == 0 {
+		return
+	}
+	for _, size := range p.size {
+		p.blockBase = append(p.blockBase, p.bytes)
+		p.bytes += (p.elems*size + 15) / 16 * 16
 	}
 }
 
@@ -386,6 +417,11 @@ func (e *emitter) reduceDirect(op *ir.Operation, p *reducePlan, base int, in [][
 	}
 	if len(p.warpBits) > 0 {
 		if groups, err = e.reduceWarps(op, p, base, groups); err != nil {
+			return nil, err
+		}
+	}
+	if len(p.blockBits) > 0 {
+		if groups, err = e.reduceBlocks(op, p, base, groups); err != nil {
 			return nil, err
 		}
 	}
@@ -582,6 +618,49 @@ func (e *emitter) reduceWarps(op *ir.Operation, p *reducePlan, base int, groups 
 			return nil, err
 		}
 	}
+	return out, nil
+}
+
+// reduceBlocks combines the results of the CTAs of a cluster, each of which reads those
+// of the others. All combine them in the order of the ranks, so that all get the same.
+func (e *emitter) reduceBlocks(op *ir.Operation, p *reducePlan, base int, groups []partial) ([]partial, error) {
+	elem := e.threadSum(p.elemCols)
+	skip := p.src.freeThreads
+	for _, l := range p.laneBits {
+		skip |= 1 << l
+	}
+	for _, w := range p.warpBits {
+		skip |= 1 << (w + bitLen(e.m.lanes))
+	}
+	owner := e.zeroBitsOfThread(skip)
+	at := make([]llir.Value, len(p.size))
+	for k := range at {
+		at[k] = e.elementPtr(base+p.blockBase[k], p.size[k], elem)
+		for g := range groups {
+			ptr, off := llir.SplitPtr(e.b.PtrAdd(at[k], int64(p.groupElem[g])*int64(p.size[k])))
+			e.storeShared(ptr, off, owner, groups[g][k])
+		}
+	}
+	e.meetCluster()
+	out := make([]partial, len(groups))
+	for _, rank := range e.ranksAlong(p.blockBits) {
+		for g := range groups {
+			x := make(partial, len(p.size))
+			for k, v := range groups[g] {
+				ptr, off := llir.SplitPtr(e.b.PtrAdd(at[k], int64(p.groupElem[g])*int64(p.size[k])))
+				x[k] = e.loadFromRank(ptr, off, v.Type(), rank)
+			}
+			if out[g] == nil {
+				out[g] = x
+				continue
+			}
+			var err error
+			if out[g], err = e.combine(op, out[g], x); err != nil {
+				return nil, err
+			}
+		}
+	}
+	e.meetCluster() // before anybody writes there again, or ends
 	return out, nil
 }
 

@@ -56,7 +56,7 @@ func (m *module) splitRounds(p *conversionPlan) {
 
 // without is the layout of the registers whose index has zeros at some bits.
 func (l *tensorLayout) without(bits []int) *tensorLayout {
-	s := &tensorLayout{shape: l.shape, thread: l.thread}
+	s := &tensorLayout{shape: l.shape, thread: l.thread, block: l.block}
 	for i, v := range l.reg {
 		if !slices.Contains(bits, i) {
 			s.reg = append(s.reg, v)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/llir/llvm/ir/enum"
 
-	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
@@ -69,9 +68,10 @@ func (m *module) planScan(op *ir.Operation) (*scanPlan, error) {
 		p.bytes += (n + 15) / 16 * 16
 		return at
 	}
-	if !reducible(src, axis) || !plainAxis(src, axis) {
+	split := slices.ContainsFunc(src.block, func(v []int32) bool { return v[axis] != 0 })
+	if split || !reducible(src, axis) || !plainAxis(src, axis) {
 		ctx := op.Context()
-		enc := encoding.Of(ctx, layout.DefaultBlocked(types[0].Shape, m.warps, m.lanes, 1))
+		enc := m.plainEncoding(ctx, types[0].Shape)
 		for _, t := range types {
 			plain := ctx.Tensor(t.Shape, t.Elem, enc)
 			to, err := m.planTypes(t, plain)

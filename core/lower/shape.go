@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -132,6 +133,11 @@ func (e *emitter) pickFrom(operand, result *ir.Value, src, dst *tensorLayout, fr
 			}
 		}
 	}
+	for i, v := range dst.block {
+		if !slices.Equal(from(v), src.block[i]) {
+			return fmt.Errorf("the result's layout puts elements in other CTAs than the operand's")
+		}
+	}
 	in := e.value(operand)
 	at := make(map[string]int, src.regs)
 	for r := src.regs - 1; r >= 0; r-- {
@@ -208,7 +214,7 @@ func (e *emitter) reshape(op tt.ReshapeOp) error {
 	if err != nil {
 		return err
 	}
-	if op.AllowReorder() && src.regs == dst.regs && src.freeThreads == dst.freeThreads && src.freeRegs == dst.freeRegs {
+	if op.AllowReorder() && src.regs == dst.regs && src.freeThreads == dst.freeThreads && src.freeRegs == dst.freeRegs && src.freeBlocks == dst.freeBlocks {
 		e.set(op.Result(), e.value(op.Src()))
 		return nil
 	}
@@ -246,7 +252,7 @@ func (e *emitter) join(op tt.JoinOp) error {
 		halves[h] = e.value(op.Result())
 	}
 	out := make([]llir.Value, dst.regs)
-	for i, v := range dst.thread {
+	for i, v := range slices.Concat(dst.thread, dst.block) {
 		if v[last] != 0 {
 			return fmt.Errorf("thread bit %d of the result's layout moves along the joined dimension", i)
 		}

@@ -43,10 +43,14 @@ func (e *emitter) planShared(t *ir.TensorType, m *ttg.MemDescType, buf *buffer) 
 	if err != nil {
 		return nil, err
 	}
+	blocks := shared.BasesOf(layout.Block)
 	shared = shared.Sub([]layout.Dim{layout.Offset}, outDims(shared))
 	offs, ok := shared.InvertAndCompose(embed(l.layout, shared))
 	if !ok {
 		return nil, fmt.Errorf("the buffer does not hold every element of the tensor")
+	}
+	if err := inOwnBlock(l, shared, blocks); err != nil {
+		return nil, err
 	}
 	at := make([]int, len(buf.offset))
 	for d, o := range buf.offset {
@@ -75,6 +79,21 @@ func (e *emitter) planShared(t *ir.TensorType, m *ttg.MemDescType, buf *buffer) 
 	}
 	p.vec = vectorOf(offs, l, p.flip, most)
 	return p, nil
+}
+
+// inOwnBlock checks that each CTA of a cluster has in its buffer what its threads hold
+// of a tensor: that its part begins at the same element in both.
+func inOwnBlock(l *tensorLayout, shared layout.Layout, blocks layout.Bases) error {
+	for i, v := range reorder(l.layout, shared, l.block) {
+		at := make([]int32, len(v))
+		if i < len(blocks) {
+			at = blocks[i]
+		}
+		if !slices.Equal(v, at) {
+			return fmt.Errorf("the buffer and the tensor are divided differently among the CTAs of a cluster")
+		}
+	}
+	return nil
 }
 
 func outDims(l layout.Layout) []layout.Dim {

@@ -86,10 +86,50 @@ func (s *Site) Buffer(v *ir.Value) (*Buffer, error) {
 		return nil, err
 	}
 	buf := s.e.buffer(v)
+	part, err := layout.PartOf(enc.Layout, wholeShape(t))
+	if err != nil {
+		return nil, err
+	}
+	for d, n := range t.Shape { // of which the buffer shows no more
+		part[d] = min(part[d], n)
+	}
 	return &Buffer{
-		Type: t, Layout: enc.Layout, Bytes: bits / 8, Ptr: buf.ptr,
+		Type: t, Layout: enc.Layout, Bytes: bits / 8, Ptr: buf.ptr, Part: part,
 		offset: buf.offset, linear: shared.Sub([]layout.Dim{layout.Offset}, outDims(shared)),
+		blocks: shared.TransposeOuts(tensorDims(len(t.Shape))...),
 	}, nil
+}
+
+// PartBegins is where the part of this CTA of a cluster begins along dimension d of a
+// buffer, an i32.
+func (s *Site) PartBegins(b *Buffer, d int) llir.Value {
+	bases := b.blocks.BasesOf(layout.Block)
+	cols := make([]uint32, len(bases))
+	for i, v := range bases {
+		cols[i] = uint32(v[d])
+	}
+	if len(cols) == 0 {
+		return s.B.M.I32(0)
+	}
+	return s.e.linearSum(s.e.rank, cols)
+}
+
+// PartOwner is an i1 that holds in one of the CTAs that have the same part of a buffer;
+// nil where no two have.
+func (s *Site) PartOwner(b *Buffer) llir.Value {
+	free := b.blocks.FreeMask(layout.Block)
+	for i := bitLen(b.blocks.InSize(layout.Block)); i < s.e.m.rankBits(); i++ {
+		free |= 1 << i
+	}
+	return s.e.zeroBitsOfRank(free)
+}
+
+func tensorDims(rank int) []layout.Dim {
+	list := make([]layout.Dim, rank)
+	for d := range list {
+		list[d] = layout.TensorDim(d)
+	}
+	return list
 }
 
 // Buffer is a place in shared memory.
@@ -100,9 +140,13 @@ type Buffer struct {
 	Bytes int
 	// Ptr is the address of the buffer of which Type is all or a part.
 	Ptr llir.Value
+	// Part is the shape of what one CTA of a cluster has of it: that of Type where a
+	// cluster is one CTA.
+	Part []int64
 
 	offset []int64
 	linear layout.Layout
+	blocks layout.Layout
 }
 
 // Place is how many bytes after Ptr an element lies, by its coordinates.

@@ -70,6 +70,8 @@ type Capabilities struct {
 	// Groups has groups of warps run code of their own. Nil: a kernel that asks for
 	// it is refused.
 	Groups WarpGroups
+	// Clusters runs programs of several CTAs. Nil: a program is one.
+	Clusters Clusters
 	// VendorOps lowers operations of the vendor's own. Nil: there are none.
 	VendorOps VendorOps
 	// Descriptors lets kernels have parameters that are descriptors. Nil: such a kernel
@@ -82,6 +84,23 @@ type DescriptorParams interface {
 	// DescriptorParam says how the host passes parameter i of a kernel, a pointer to
 	// what the target keeps of a descriptor. Called before the kernel has a body.
 	DescriptorParam(f *llir.Func, i int)
+}
+
+// Clusters runs each program as several CTAs that may read one another's shared
+// memory. Its methods are called in modules of such programs alone.
+type Clusters interface {
+	// Rank is the index of the CTA in its cluster of ctas, an i32 of which the
+	// Func knows the zero bits. Called at the start of each function.
+	Rank(b *llir.Builder, ctas int) llir.Value
+	// ClusterID and NumClusters are ProgramID and NumPrograms.
+	ClusterID(b *llir.Builder, axis int) llir.Value
+	NumClusters(b *llir.Builder, axis int) llir.Value
+	// ClusterBarrier waits for all threads of the cluster; what they wrote before
+	// is visible to all after.
+	ClusterBarrier(b *llir.Builder)
+	// LoadRemote loads a.Count elements from where the CTA of a rank has in its
+	// shared memory what is at a.Ptr in this one's. A load has no mask.
+	LoadRemote(b *llir.Builder, a *Access, rank llir.Value) []llir.Value
 }
 
 // Memory accesses memory.
@@ -184,10 +203,10 @@ type Reports interface {
 
 // Kernel says what an entry function is launched with.
 type Kernel struct {
-	Threads int // of one program
-	Shared  int // bytes of shared memory of one program
+	Threads int // of one CTA
+	Shared  int // bytes of shared memory of one CTA
 	MaxRegs int // registers a thread may use; 0: no limit
-	NumCTAs int // programs of one cluster
+	NumCTAs int // of the cluster that a program is
 	// Registers is an estimate of what the kernel keeps in registers; nil if it is
 	// too large to tell.
 	Registers *llir.Registers

@@ -54,17 +54,21 @@ func scalarType(t ir.Type) (llir.Type, error) {
 
 // tensorLayout is what the lowering asks of a tensor type, computed once per type.
 type tensorLayout struct {
-	// layout has the inputs register, lane and warp, of the module's sizes.
-	layout layout.Layout
-	shape  []int64
-	regs   int
+	// layout has the inputs register, lane and warp, of the module's sizes; full
+	// has the rank of the CTA in the cluster, too, as block.
+	layout, full layout.Layout
+	shape        []int64
+	regs         int
 	// thread and reg hold, for each bit of the thread's index and of the
 	// register's, the coordinates that it adds, one for each dimension.
 	thread [][]int32
 	reg    [][]int32
-	// freeThreads and freeRegs mark index bits that reach nothing new.
+	// block is the same for each bit of the rank.
+	block [][]int32
+	// freeThreads, freeRegs and freeBlocks mark index bits that reach nothing new.
 	freeThreads uint64
 	freeRegs    uint64
+	freeBlocks  uint64
 }
 
 // layoutOf returns the layout of a tensor type; it must have an encoding.
@@ -92,10 +96,10 @@ func (m *module) layoutOf(t *ir.TensorType) (*tensorLayout, error) {
 	if n, most := lin.Registers(), ir.MaxTensorElements/m.lanes; n > most {
 		return nil, &registersError{n, most}
 	}
-	if lin.InSize(layout.Block) > 1 {
-		return nil, fmt.Errorf("the layout spreads the tensor over the CTAs of a cluster")
+	if n := lin.InSize(layout.Block); n > m.ctas {
+		return nil, fmt.Errorf("the layout spreads the tensor over %s of a cluster, the module has %d", diag.Count(n, "CTA"), m.ctas)
 	}
-	// A layout with fewer lanes or warps than the module leaves the rest as
+	// A layout with fewer lanes, warps or CTAs than the module leaves the rest as
 	// replicas: zero vectors.
 	zero := make([]int32, len(t.Shape))
 	pad := func(bases layout.Bases, size int) layout.Bases {
@@ -109,13 +113,22 @@ func (m *module) layoutOf(t *ir.TensorType) (*tensorLayout, error) {
 	l.layout = layout.New(lin.Outs(), layout.Input{Dim: layout.Register, Bases: l.reg},
 		layout.Input{Dim: layout.Lane, Bases: lane}, layout.Input{Dim: layout.Warp, Bases: warp})
 	l.thread = append(lane[:len(lane):len(lane)], warp...)
+	l.block = pad(lin.BasesOf(layout.Block), m.ctas)
 	l.findReplicas()
 	m.layouts[t] = l
 	return l, nil
 }
 
-// findReplicas sets freeRegs and freeThreads.
+// findReplicas sets full, freeRegs, freeThreads and freeBlocks.
 func (l *tensorLayout) findReplicas() {
+	if l.full = l.layout; len(l.block) > 0 {
+		ins := make([]layout.Input, 0, 4)
+		for _, in := range l.layout.Ins() {
+			ins = append(ins, layout.Input{Dim: in.Dim, Bases: l.layout.BasesOf(in.Dim)})
+		}
+		l.full = layout.New(l.layout.Outs(), append(ins, layout.Input{Dim: layout.Block, Bases: l.block})...)
+		l.freeBlocks = l.full.FreeMask(layout.Block)
+	}
 	l.freeRegs = l.layout.FreeMask(layout.Register)
 	l.freeThreads = l.layout.FreeMask(layout.Lane) | l.layout.FreeMask(layout.Warp)<<l.layout.InBits(layout.Lane)
 }

@@ -45,6 +45,9 @@ func (m *module) planWarpGather(op *ir.Operation) (*warpGatherPlan, error) {
 	}
 	src, dst := layouts[0], layouts[1]
 	axis := int(gather.Axis())
+	if !blocksStay(src, dst, axis) {
+		return nil, nil
+	}
 	p := &warpGatherPlan{lane: make([]uint32, bitLen(int(src.shape[axis]))), keep: m.lanes - 1}
 	held := 0 // bits of the coordinate along the axis that a lane or register bit is
 	for bit, moves := range src.thread {

@@ -6,6 +6,7 @@ import (
 
 	llvmir "github.com/llir/llvm/ir"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -269,6 +270,9 @@ func (e *emitter) firstThread() llir.Value {
 // warpSpecialize lowers the default region; the partitions come at the end of the
 // function.
 func (e *emitter) warpSpecialize(op ttg.WarpSpecializeOp) error {
+	if e.m.ctas > 1 {
+		return fmt.Errorf("the warps of a cluster of %s run the same code: num_ctas must be 1", diag.Count(e.m.ctas, "CTA"))
+	}
 	m, w, groups := e.m, e.m.work, e.m.caps.Groups
 	var parts []*partition
 	for _, p := range w.parts {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -24,9 +25,35 @@ const (
 	DeviceEnv = "TRITONC_DEVICE"
 	// TargetEnv is the target of kernels that do not name one.
 	TargetEnv = "TRITONC_TARGET"
+	// OptionsEnv are options of kernels that do not set them, such as
+	// num_ctas=2,wgmma=never.
+	OptionsEnv = "TRITONC_OPTIONS"
 )
 
 // defaultTarget is what kernels are compiled for.
+// defaultOptions reads OptionsEnv.
+var defaultOptions = sync.OnceValue(func() Options {
+	o := Options{}
+	for _, s := range strings.FieldsFunc(os.Getenv(OptionsEnv), func(r rune) bool { return r == ',' }) {
+		name, text, ok := strings.Cut(s, "=")
+		if !ok {
+			panic(fmt.Sprintf("%s=%s is not of the form name=value,…", OptionsEnv, os.Getenv(OptionsEnv)))
+		}
+		o[name] = text
+		if n, err := strconv.Atoi(text); err == nil {
+			o[name] = n
+		}
+	}
+	return o
+})
+
+// options are the kernel's, and those of the environment that it does not set.
+func (k Kernel) options() Options {
+	all := maps.Clone(defaultOptions())
+	maps.Copy(all, k.Options)
+	return all
+}
+
 func defaultTarget() string { return firstOf(os.Getenv(TargetEnv), "cuda:80") }
 
 // launchLimit bounds the time of a launch on a device: a kernel that does not

@@ -131,7 +131,7 @@ func (k Kernel) once(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
 	if d, _ := onDevice(); d == nil {
 		stage = dev.Properties().Stage
 	}
-	opts := core.Options{Select: SelectBackend, Values: k.Options, Stages: []string{stage}}
+	opts := core.Options{Select: SelectBackend, Values: k.options(), Stages: []string{stage}}
 	named, err := name(t.Context(), src, target, &opts, k.Name, args)
 	if err != nil {
 		return nil, err

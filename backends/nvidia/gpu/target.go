@@ -21,8 +21,8 @@ type Target struct {
 
 var _ lower.Target = (*Target)(nil)
 
-// Capabilities are all: PTX has an instruction for each of them. Tensor maps came with
-// compute capability 9.0.
+// Capabilities are all: PTX has an instruction for each of them. Clusters and tensor maps
+// came with compute capability 9.0.
 func (t *Target) Capabilities() lower.Capabilities {
 	c := lower.Capabilities{
 		Memory: t, Warp: t, Matrix: t, Tiles: t, Copies: t, Atomics: t,
@@ -30,6 +30,7 @@ func (t *Target) Capabilities() lower.Capabilities {
 	}
 	if t.CC >= firstCC {
 		c.Descriptors = t
+		c.Clusters = clusters{}
 	}
 	return c
 }

@@ -17,8 +17,10 @@ import (
 
 // boxes are the parts of a buffer that one instruction each copies.
 type boxes struct {
-	first [][]int64 // coordinates in the block
+	first [][]int64 // coordinates in the part of the block that this CTA has
 	at    []llir.Value
+	begin []llir.Value // of that part in the block; nil is zero
+	owner llir.Value   // holds in one of the CTAs that have the part; nil is always
 }
 
 // boxesOf cuts a buffer up. Its arrangement must be that in which the hardware
@@ -40,9 +42,14 @@ func boxesOf(s *lower.Site, v *ir.Value, rank int) (*boxes, error) {
 	case rank < len(buf.Type.Shape) || rank > maxRank:
 		return nil, fmt.Errorf("%s for a buffer of %s; there can be up to %d", diag.Count(rank, "coordinate"), diag.Count(len(buf.Type.Shape), "dimension"), maxRank)
 	}
-	shape := buf.Type.Shape
-	box := enc.Box(shape)
-	b := new(boxes)
+	shape := buf.Part
+	box := enc.Box(buf.Type.Shape)
+	b := &boxes{begin: make([]llir.Value, rank), owner: s.PartOwner(buf)}
+	for d := range shape {
+		if shape[d] < buf.Type.Shape[d] {
+			b.begin[rank-len(shape)+d] = s.PartBegins(buf, d)
+		}
+	}
 	at := make([]int64, len(shape))
 	for {
 		off, err := buf.Place(at)
@@ -64,14 +71,18 @@ func boxesOf(s *lower.Site, v *ir.Value, rank int) (*boxes, error) {
 	}
 }
 
-// tensor writes "[ desc, { coordinates } ]", the fastest dimension first.
-func (a *assembly) tensor(s *lower.Site, desc *ir.Value, coords []*ir.Value, first []int64) {
+// tensor writes "[ desc, { coordinates } ]" of box i, the fastest dimension first.
+func (a *assembly) tensor(s *lower.Site, desc *ir.Value, coords []*ir.Value, parts *boxes, box int) {
 	n := a.in("l", s.Value(desc)[0])
 	a.str("[ ")
 	a.ref(n)
 	a.str(", { ")
 	for i, c := range slices.Backward(coords) {
-		n := a.in("r", s.B.Add(s.Value(c)[0], s.B.M.I32(int(first[i]))))
+		at := s.B.Add(s.Value(c)[0], s.B.M.I32(int(parts.first[box][i])))
+		if begin := parts.begin[i]; begin != nil {
+			at = s.B.Add(at, begin)
+		}
+		n := a.in("r", at)
 		if i < len(coords)-1 {
 			a.str(", ")
 		}
@@ -105,7 +116,7 @@ func copyIn(s *lower.Site, op ttng.AsyncTmaCopyGlobalToLocalOp) error {
 		a.str(" ")
 		a.address("r", to, 0)
 		a.str(", ")
-		a.tensor(s, desc, coords, parts.first[i])
+		a.tensor(s, desc, coords, parts, i)
 		a.str(", ")
 		a.address("r", bar, 0)
 		if hinted(evict) {
@@ -148,12 +159,15 @@ func sendOut(s *lower.Site, desc *ir.Value, coords []*ir.Value, src *ir.Value, n
 		return err
 	}
 	leader := isLeader(s)
+	if parts.owner != nil {
+		leader = s.B.And(leader, parts.owner)
+	}
 	for i, from := range parts.at {
 		var a assembly
 		a.predicate(leader)
 		a.str(name + "." + strconv.Itoa(len(coords)) + "d.global.shared::cta" + kind)
 		a.str(".bulk_group ")
-		a.tensor(s, desc, coords, parts.first[i])
+		a.tensor(s, desc, coords, parts, i)
 		a.str(", ")
 		a.address("r", from, 0)
 		a.str(";")

@@ -153,7 +153,11 @@ func newWgmma(s *lower.Site, op ttng.WarpGroupDotOp) (*wgmma, error) {
 	if !ok || e.VersionMajor != 3 || len(t.Shape) != 2 {
 		return nil, errors.New("the result's layout is not that of a dot of warpgroups")
 	}
-	w := &wgmma{s: s, op: op, m: int(t.Shape[0]), n: int(t.Shape[1]), warps: e.WarpsPerCTA, instrN: e.InstrShape[1], instrK: e.InstrShape[2]}
+	part, err := layout.PartOf(e, t.Shape) // of one CTA
+	if err != nil {
+		return nil, err
+	}
+	w := &wgmma{s: s, op: op, m: int(part[0]), n: int(part[1]), warps: e.WarpsPerCTA, instrN: e.InstrShape[1], instrK: e.InstrShape[2]}
 	if err := w.elems(); err != nil {
 		return nil, err
 	}
@@ -163,7 +167,6 @@ func newWgmma(s *lower.Site, op ttng.WarpGroupDotOp) (*wgmma, error) {
 	if w.m%groupRows != 0 || w.n%w.instrN != 0 {
 		return nil, fmt.Errorf("a result of %d by %d is not made of the %d by %d of an instruction", w.m, w.n, groupRows, w.instrN)
 	}
-	var err error
 	if w.y, err = w.operand(op.B(), 1, w.instrN); err != nil {
 		return nil, fmt.Errorf("operand B: %w", err)
 	}

@@ -3,6 +3,7 @@ package tma
 import (
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 )
@@ -13,7 +14,7 @@ type Copies struct{}
 
 // Buffer is the layout in which TMA writes what load loads.
 func (Copies) Buffer(load *ir.Operation) *encoding.Attr {
-	return sharedEncoding(load.Context(), load.OneResult().Type().(*ir.TensorType))
+	return throughDescriptor(tt.AsDescriptorLoad(load).Desc(), load.OneResult().Type().(*ir.TensorType))
 }
 
 // NewBarriers makes n mbarriers.

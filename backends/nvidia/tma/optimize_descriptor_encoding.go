@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/facts"
+	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
 
 // OptimizeDescriptorEncoding gives descriptors the layout in which their blocks
@@ -76,12 +77,12 @@ func needsEncoding(v *ir.Value) bool {
 
 func encode(c *ir.Context, desc *ir.Value) {
 	block := desc.Type().(*tt.TensorDescType).Block
-	desc.SetType(tt.TensorDesc(c, c.Tensor(block.Shape, block.Elem, sharedEncoding(c, block))))
+	desc.SetType(tt.TensorDesc(c, c.Tensor(block.Shape, block.Elem, encoding.Of(c, dividedLayout(block, cluster(desc))))))
 	for load := range desc.Users() {
 		if !load.Is(tt.DescriptorLoad) {
 			continue
 		}
-		enc := sharedEncoding(c, load.OneResult().Type().(*ir.TensorType))
+		enc := throughDescriptor(desc, load.OneResult().Type().(*ir.TensorType))
 		for u := range load.OneResult().Users() {
 			if u.Is(ttg.LocalAlloc) && onlyTransposed(u) {
 				retype(c, u.OneResult(), enc)
@@ -90,20 +91,78 @@ func encode(c *ir.Context, desc *ir.Value) {
 	}
 }
 
-// sharedEncoding is how a block of that type, whatever its encoding, lies in
-// shared memory.
-func sharedEncoding(c *ir.Context, block *ir.TensorType) *encoding.Attr {
-	return encoding.Of(c, sharedLayout(block))
+// cluster is how the blocks of a descriptor are divided among the CTAs of a cluster: as
+// plan-cta has divided what is loaded and stored through it. It is nil for one CTA.
+func cluster(desc *ir.Value) layout.Bases {
+	for u := range desc.Users() {
+		var t *ir.TensorType
+		switch {
+		case u.Is(tt.DescriptorLoad):
+			t = u.OneResult().Type().(*ir.TensorType)
+		case isStore(u):
+			t = source(u).Type().(*ir.TensorType)
+		default:
+			continue
+		}
+		return cut(tensors.CGA(t), len(desc.Type().(*tt.TensorDescType).Block.Shape))
+	}
+	return nil
 }
 
-func sharedLayout(block *ir.TensorType) *layout.NVMMAShared {
+// cut gives the vectors of a division the last rank coordinates; those that they lack
+// are zeros.
+func cut(cga layout.Bases, rank int) layout.Bases {
+	var out layout.Bases
+	for _, v := range cga {
+		w := make([]int32, rank)
+		copy(w[max(rank-len(v), 0):], v[max(len(v)-rank, 0):])
+		out = append(out, w)
+	}
+	return out
+}
+
+// throughDescriptor is how a block of that type, whatever its encoding, lies in shared
+// memory, which is loaded or stored through desc.
+func throughDescriptor(desc *ir.Value, block *ir.TensorType) *encoding.Attr {
+	c := desc.Type().(*tt.TensorDescType)
+	var cga layout.Bases
+	if a, ok := c.Block.Encoding.(*encoding.Attr); ok {
+		if e, ok := a.Layout.(*layout.NVMMAShared); ok {
+			cga = cut(e.CGA, len(block.Shape))
+		}
+	}
+	return encoding.Of(contextOf(desc), dividedLayout(block, cga))
+}
+
+// contextOf is the context of a value that has users.
+func contextOf(v *ir.Value) *ir.Context {
+	for u := range v.Users() {
+		return u.Context()
+	}
+	panic("BUG: tma: a descriptor without users")
+}
+
+// sharedLayout is how a block of that type, whatever its encoding, lies in the shared
+// memory of a program that is one CTA.
+func sharedLayout(block *ir.TensorType) *layout.NVMMAShared { return dividedLayout(block, nil) }
+
+// dividedLayout is the same for CTAs of a cluster.
+func dividedLayout(block *ir.TensorType, cga layout.Bases) *layout.NVMMAShared {
 	rank := len(block.Shape)
-	row := int(block.Shape[rank-1]) * ir.BitWidth(block.Elem) / 8
+	part := slices.Clone(block.Shape)
+	for _, v := range cga {
+		for d, x := range v {
+			if x != 0 {
+				part[d] = max(part[d]/2, 1)
+			}
+		}
+	}
+	row := int(part[rank-1]) * ir.BitWidth(block.Elem) / 8
 	rows := int64(1)
-	for _, n := range block.Shape[:rank-1] {
+	for _, n := range part[:rank-1] {
 		rows *= n
 	}
-	e := &layout.NVMMAShared{ElementBitWidth: ir.BitWidth(block.Elem)}
+	e := &layout.NVMMAShared{ElementBitWidth: ir.BitWidth(block.Elem), CGA: cga}
 	if rank != 2 {
 		e.NDims = rank
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/facts"
+	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
 
 // Lower makes copies by TMA of the loads and stores through descriptors that no
@@ -66,14 +67,14 @@ var Lower = &pass.Pass{
 func lowerLoad(b *ir.Builder, op *ir.Operation) {
 	c := b.Context()
 	t := op.OneResult().Type().(*ir.TensorType)
-	enc := sharedEncoding(c, t)
+	enc := throughDescriptor(tt.AsDescriptorLoad(op).Desc(), t)
 	buffer := b.Op(ttg.LocalAlloc, nil, ttg.MemDesc(c, ttg.MemDescType{
 		Shape: t.Shape, Elem: t.Elem, Encoding: enc, Space: ttg.SharedMemory(c), Mutable: true,
 	})).OneResult()
 	barrier := b.Op(ttg.LocalAlloc, nil, barriersType(c, 0)).OneResult()
 	newBarrier(b, barrier)
 	size, _ := elemBytes(t.Elem)
-	expect(b, barrier, t.NumElements()*size)
+	expect(b, barrier, tensors.Elements(t)*size)
 	startLoad(b, op, buffer, barrier)
 	wait(b, barrier, i32(b, 0))
 	endBarrier(b, barrier)
@@ -171,10 +172,14 @@ func lowerDescriptor(b *ir.Builder, op tt.MakeTensorDescOp) *ir.Value {
 // maxBox is the largest extent of a box.
 const maxBox = 256
 
-// boxOf is the box that one instruction copies: the block, cut to the largest box
+// boxOf is the box that one instruction copies: the part of the block that a CTA has,
+// cut to the largest box
 // and to rows of the swizzle's width. Larger blocks take several.
 func boxOf(enc *layout.NVMMAShared, block []int64) []int64 {
-	box := slices.Clone(block)
+	box, err := layout.PartOf(enc, block)
+	if err != nil {
+		panic("BUG: tma: " + err.Error())
+	}
 	for i := range box {
 		box[i] = min(box[i], maxBox)
 	}

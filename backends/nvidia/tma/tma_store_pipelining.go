@@ -7,6 +7,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/facts"
+	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 )
 
 // PipelineStores lets the stores through descriptors of a loop go on while the
@@ -121,13 +122,10 @@ func pipelineStores(b *ir.Builder, loop *ir.Operation) int {
 // isStore reports whether op writes a block through a descriptor.
 func isStore(op *ir.Operation) bool { return op.Is(tt.DescriptorStore) || op.Is(tt.DescriptorReduce) }
 
-// stored is what op writes, in whatever layout it is there: a buffer takes any.
+// stored is what op writes, in whatever layout it is there: a buffer takes any in which
+// CTAs have the same parts.
 func stored(op *ir.Operation) *ir.Value {
-	v := source(op)
-	for d := v.Def(); d != nil && d.Is(ttg.ConvertLayout); d = v.Def() {
-		v = ttg.AsConvertLayout(d).Src()
-	}
-	return v
+	return dots.Unconverted(source(op))
 }
 
 // source is the block that op writes.
@@ -143,7 +141,7 @@ func bufferType(op *ir.Operation, mutable bool) ir.Type {
 	c := op.Context()
 	t := source(op).Type().(*ir.TensorType)
 	return ttg.MemDesc(c, ttg.MemDescType{
-		Shape: t.Shape, Elem: t.Elem, Encoding: sharedEncoding(c, t), Space: ttg.SharedMemory(c), Mutable: mutable,
+		Shape: t.Shape, Elem: t.Elem, Encoding: throughDescriptor(descriptor(op), t), Space: ttg.SharedMemory(c), Mutable: mutable,
 	})
 }
 

@@ -1,7 +1,6 @@
 package wgmma
 
 import (
-	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -55,7 +54,7 @@ func inShared(v *ir.Value, index int) *layout.NVMMAShared {
 	if !KeepsOrder(t.Elem) {
 		order = []int{1 - index, index}
 	}
-	e := &layout.NVMMAShared{Transposed: order[0] == 0, ElementBitWidth: bits, CGA: cluster(t)}
+	e := &layout.NVMMAShared{Transposed: order[0] == 0, ElementBitWidth: bits, CGA: tensors.CGA(t)}
 	part := tensors.PerCTA(t)
 	row := int(part[order[0]]) * bits / 8
 	if part[order[1]] >= 8 {
@@ -72,16 +71,3 @@ func inShared(v *ir.Value, index int) *layout.NVMMAShared {
 // KeepsOrder reports whether wgmma reads operands of such elements whichever of their
 // dimensions is contiguous; else K must be.
 func KeepsOrder(elem ir.Type) bool { return ir.BitWidth(elem) == 16 }
-
-// cluster is how t is spread over the CTAs of a cluster; nil for one CTA.
-func cluster(t *ir.TensorType) layout.Bases {
-	if layout.CTAs(encoding.Get(t)) == 1 {
-		return nil
-	}
-	l := tensors.Linear(t)
-	dims := make([]layout.Dim, len(t.Shape))
-	for d := range dims {
-		dims[d] = layout.TensorDim(d)
-	}
-	return l.TransposeOuts(dims...).BasesOf(layout.Block)
-}

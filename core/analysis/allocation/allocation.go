@@ -252,6 +252,7 @@ func bufferBytes(t *ttg.MemDescType) (int, error) {
 	for _, d := range t.AllocShape {
 		n *= int(d)
 	}
+	n /= Parts(t)
 	bits := ir.BitWidth(t.Elem)
 	if _, ptr := t.Elem.(*tt.PtrType); ptr {
 		bits = 64
@@ -270,6 +271,32 @@ func bufferBytes(t *ttg.MemDescType) (int, error) {
 		}
 	}
 	return (n*max(bits, 8) + 7) / 8, nil
+}
+
+// Parts is into how many parts a buffer is divided among the CTAs of a cluster, each
+// of which has memory for its part alone.
+func Parts(t *ttg.MemDescType) int {
+	a, ok := t.Encoding.(*encoding.Attr)
+	if !ok {
+		return 1
+	}
+	l, ok := a.Layout.(layout.Shared)
+	if !ok || layout.CTAs(l) == 1 {
+		return 1
+	}
+	shape := t.AllocShape
+	if r := l.Rank(); r > 0 && r < len(shape) {
+		shape = shape[len(shape)-r:]
+	}
+	lin, err := l.Linear(shape)
+	if err != nil {
+		return 1 // the lowering tells
+	}
+	whole, part := int64(1), 1<<lin.InBits(layout.Offset)
+	for _, d := range shape {
+		whole *= d
+	}
+	return max(int(whole)/part, 1)
 }
 
 // Stride is how many bytes after the start of a buffer of so many bytes the next

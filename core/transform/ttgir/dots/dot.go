@@ -98,10 +98,14 @@ func IsDot(unit MatrixUnit, op *ir.Operation) bool {
 }
 
 // Unconverted is v before conversions between layouts: the value to fill a buffer
-// with, to which it does not matter which thread holds what.
+// with, to which it does not matter which thread of a CTA holds what.
 func Unconverted(v *ir.Value) *ir.Value {
 	for v.DefIs(ttg.ConvertLayout) {
-		v = ttg.AsConvertLayout(v.Def()).Src()
+		src := ttg.AsConvertLayout(v.Def()).Src()
+		if !tensors.SameParts(tensors.Type(src), tensors.Type(v)) {
+			break
+		}
+		v = src
 	}
 	return v
 }

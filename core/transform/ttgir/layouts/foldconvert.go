@@ -83,7 +83,7 @@ func foldConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	if d.Is(ttg.ConvertLayout) {
 		return dropConvert(rw, cvt.SrcUse())
 	}
-	if !madeInAnyLayout(d, dst.Encoding) {
+	if !madeInAnyLayout(d, dst.Encoding) || d.Is(ttg.LocalLoad) && !tensors.SameParts(tensors.Type(src), dst) {
 		return false
 	}
 	rw.SetBefore(op)

@@ -16,8 +16,10 @@ import (
 
 // PlanCTA decides how the CTAs of a cluster share the work on a tensor where
 // that matters: of a dot each gets rows and columns of the result that are large
-// enough for matrix instructions, of a reduction it gets whole lines, so that
-// nothing is reduced across CTAs. Everything else follows, by conversions that
+// enough for matrix instructions, of a reduction or scan it gets whole lines, so that
+// nothing is reduced across CTAs. Loads of a dot's operands and stores of its result
+// are shared in the same way, and all accesses through one descriptor alike.
+// Everything else follows, by conversions that
 // tritongpu-remove-layout-conversions spreads.
 //
 //	%r = "tt.reduce"(%x) <{axis = 1}> … %x: tensor<64x64xf32, #split_along_1>
@@ -41,6 +43,7 @@ var PlanCTA = &pass.Pass{
 			return nil
 		}
 		b := ir.NewBuilder(r.Module.Context())
+		plan := &accessPlan{all: all, b: b, seen: make(map[*ir.Operation]bool), blocks: make(map[*ir.Value]layout.Bases)}
 		ir.WalkPost(r.Module, func(op *ir.Operation) {
 			m := all.At(op)
 			switch op.Def() {
@@ -48,12 +51,20 @@ var PlanCTA = &pass.Pass{
 				if planDot(b, op, m) {
 					r.Count("dots", 1)
 				}
+				plan.operands(tt.AsDot(op))
 			case tt.Reduce:
 				if planReduce(b, op, m) {
 					r.Count("reductions", 1)
 				}
+			case tt.Scan:
+				if planScan(b, op, m) {
+					r.Count("scans", 1)
+				}
 			}
 		})
+		plan.results(r.Module)
+		plan.descriptors(r.Module)
+		r.Count("accesses", plan.changed)
 		return nil
 	},
 }
@@ -111,13 +122,43 @@ func planDot(b *ir.Builder, dot *ir.Operation, m machine.Machine) bool {
 // planReduce gives a reduction of blocked layouts one in which each CTA has all
 // of its lines.
 func planReduce(b *ir.Builder, op *ir.Operation, m machine.Machine) bool {
-	have, ok := encoding.Get(firstTensor(op).Type()).(*layout.Blocked)
-	if !ok {
+	want := wholeLines(op, axisOf(op), m)
+	if want == nil {
 		return false
 	}
-	axis, shape := axisOf(op), operandShape(op)
-	if !splits(have.CGA, axis) {
+	b.At(op)
+	for i := range op.NumOperands() {
+		op.SetOperand(i, ttg.NewConvertLayout(b, op.Operand(i), want))
+	}
+	reencode(b, op, encoding.Slice(b.Context(), want, axisOf(op)))
+	return true
+}
+
+// planScan is planReduce for a scan.
+func planScan(b *ir.Builder, op *ir.Operation, m machine.Machine) bool {
+	want := wholeLines(op, int(tt.AsScan(op).Axis()), m)
+	if want == nil {
 		return false
+	}
+	b.At(op)
+	for i := range op.NumOperands() {
+		op.SetOperand(i, ttg.NewConvertLayout(b, op.Operand(i), want))
+	}
+	reencode(b, op, want)
+	return true
+}
+
+// wholeLines is a blocked layout like that of op's operands in which each CTA has
+// whole lines along an axis; nil where that is so, or where other dimensions are too
+// small to divide among the CTAs.
+func wholeLines(op *ir.Operation, axis int, m machine.Machine) *encoding.Attr {
+	have, ok := encoding.Get(firstTensor(op).Type()).(*layout.Blocked)
+	if !ok {
+		return nil
+	}
+	shape := firstTensor(op).Type().(*ir.TensorType).Shape
+	if !splits(have.CGA, axis) {
+		return nil
 	}
 	ctas, left := slices.Repeat([]int{1}, len(shape)), m.CTAs
 	for _, d := range slices.Backward(have.Order) {
@@ -126,14 +167,7 @@ func planReduce(b *ir.Builder, op *ir.Operation, m machine.Machine) bool {
 			left /= ctas[d]
 		}
 	}
-	c := b.Context()
-	want := encoding.Of(c, blockedSplit(have, shape, ctas, m))
-	b.At(op)
-	for i := range op.NumOperands() {
-		op.SetOperand(i, ttg.NewConvertLayout(b, op.Operand(i), want))
-	}
-	reencode(b, op, encoding.Slice(c, want, axis))
-	return true
+	return encoding.Of(op.Context(), blockedSplit(have, shape, ctas, m))
 }
 
 // splits reports whether CTAs have different parts along a dimension.

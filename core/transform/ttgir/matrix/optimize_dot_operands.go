@@ -143,13 +143,14 @@ func transposeInShared(b *ir.Builder, unit dots.MatrixUnit, cvt ttg.ConvertLayou
 		return false
 	}
 	trans := cvt.Src().Def()
-	if x.DefIs(ttg.ConvertLayout) {
-		// What the value is converted to in between is of no use to a buffer.
-		x = ttg.AsConvertLayout(x.Def()).Src()
-	}
+	// What the value is converted to in between is of no use to a buffer.
+	x = dots.Unconverted(x)
 	src := tensors.Type(x)
+	if !tensors.InBoxes(src) || !slices.EqualFunc(tensors.CGA(src), tensors.CGA(t), reversed) {
+		return false // CTAs of the cluster have other parts of the operand
+	}
 	c := b.Context()
-	e := unit.Buffer(operand, dots.Buffer{Shape: src.Shape, Order: sharedmem.Order(src), Bits: ir.BitWidth(src.Elem), Transposed: true})
+	e := sharedmem.For(unit.Buffer(operand, dots.Buffer{Shape: src.Shape, Order: sharedmem.Order(src), Bits: ir.BitWidth(src.Elem), Transposed: true}), src)
 	seen, err := layout.Trans(e, src.Shape, []int{1, 0})
 	if err != nil {
 		return false
@@ -165,3 +166,6 @@ func transposeInShared(b *ir.Builder, unit dots.MatrixUnit, cvt ttg.ConvertLayou
 	eraseUnused(trans)
 	return true
 }
+
+// reversed reports whether two vectors of a matrix are each other's transposed.
+func reversed(a, b []int32) bool { return a[0] == b[1] && a[1] == b[0] }

@@ -49,10 +49,10 @@ func NewReduceDataDuplication(unit dots.MatrixUnit) *pass.Pass {
 func throughShared(b *ir.Builder, unit dots.MatrixUnit, cvt ttg.ConvertLayoutOp) bool {
 	src, dst := tensors.Type(cvt.Src()), tensors.Type(cvt.Result())
 	operand, ok := encoding.Get(dst).(*layout.DotOp)
-	if !ok || staysInWarp(src, dst) {
+	if !ok || staysInWarp(src, dst) || !tensors.SameParts(src, dst) {
 		return false
 	}
-	e := unit.Buffer(operand, dots.Buffer{Shape: src.Shape, Order: sharedmem.Order(src), Bits: ir.BitWidth(src.Elem)})
+	e := sharedmem.For(unit.Buffer(operand, dots.Buffer{Shape: src.Shape, Order: sharedmem.Order(src), Bits: ir.BitWidth(src.Elem)}), src)
 	b.At(cvt.Op)
 	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{cvt.Src()}, sharedmem.Type(b.Context(), src.Shape, src.Elem, e, false)).OneResult()
 	cvt.Result().ReplaceAllUsesWith(b.Op(ttg.LocalLoad, []*ir.Value{buffer}, dst).OneResult())

@@ -393,7 +393,11 @@ func dotBuffer(unit dots.MatrixUnit, v *ir.Value, dot *layout.DotOp, isTranspose
 	default:
 		panic("BUG: ttgir: operand of a dot that is neither a tensor nor a buffer")
 	}
-	return encoding.Of(dotContext(v), unit.Buffer(dot, buffer))
+	e := unit.Buffer(dot, buffer)
+	if t, ok := v.Type().(*ir.TensorType); ok {
+		e = sharedmem.For(e, t)
+	}
+	return encoding.Of(dotContext(v), e)
 }
 
 // dotContext is the context of a value that has users.

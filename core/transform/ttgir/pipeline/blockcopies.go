@@ -73,7 +73,7 @@ func (l *loadLowering) groupBlocks() {
 		}
 		g := l.groupOf(a)
 		t := tensors.Type(a.op.OneResult())
-		g.bytes += t.NumElements() * axisinfo.ElemBytes(t)
+		g.bytes += tensors.Elements(t) * axisinfo.ElemBytes(t)
 		a.group = g
 	}
 	for _, g := range l.groups {

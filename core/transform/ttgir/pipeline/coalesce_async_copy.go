@@ -65,7 +65,9 @@ func narrowCopy(b *ir.Builder, m machine.Machine, op *ir.Operation) bool {
 		sizes[d] = e.SizePerThread[d]
 	}
 	sizes[fast] = n
-	enc := encoding.Of(b.Context(), layout.BlockedFor(src.Shape, sizes, e.Order, m.Warps, m.Lanes, m.CTAs))
+	narrow := layout.BlockedFor(tensors.PerCTA(src), sizes, e.Order, m.Warps, m.Lanes, 1)
+	narrow.CGA = e.CGA
+	enc := encoding.Of(b.Context(), narrow)
 	b.At(op)
 	if v := ttg.AsAsyncCopy(op); v.Contiguity() > int64(n) {
 		v.SetContiguity(int64(n))

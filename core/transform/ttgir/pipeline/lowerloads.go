@@ -9,7 +9,6 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
-	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 	"github.com/tritonc/tritonc/core/transform/ttgir/sharedmem"
@@ -170,7 +169,7 @@ func (l *loadLowering) bufferLayout(op *ir.Operation) *encoding.Attr {
 		return enc
 	}
 	t := tensors.Type(op.OneResult())
-	return encoding.Of(op.Context(), &layout.SwizzledShared{Vec: 1, PerPhase: 1, MaxPhase: 1, Order: sharedmem.Order(t)})
+	return encoding.Of(op.Context(), sharedmem.For(dots.Plain(sharedmem.Order(t)), t))
 }
 
 // users are the operations of the loop's body that need what op loads. A buffer

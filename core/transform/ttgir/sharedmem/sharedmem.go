@@ -24,6 +24,15 @@ func Order(t *ir.TensorType) []int {
 	return order
 }
 
+// For is e divided among the CTAs of a cluster as a tensor of type t is, from which a
+// buffer is filled.
+func For(e layout.Shared, t *ir.TensorType) layout.Shared {
+	if cga := tensors.CGA(t); cga != nil {
+		return layout.Divided(e, cga)
+	}
+	return e
+}
+
 // Type is a buffer in shared memory.
 func Type(c *ir.Context, shape []int64, elem ir.Type, e layout.Encoding, mutable bool) *ttg.MemDescType {
 	return ttg.MemDesc(c, ttg.MemDescType{

@@ -53,15 +53,55 @@ func PerCTA(t *ir.TensorType) []int64 {
 	if e == nil || layout.CTAs(e) == 1 {
 		return t.Shape
 	}
-	shape := slices.Clone(t.Shape)
-	l, err := e.Linear(t.Shape)
+	part, err := layout.PartOf(e, t.Shape)
 	if err != nil {
 		panic("BUG: ttgir: " + err.Error())
 	}
-	for d := range shape {
-		shape[d] /= int64(l.Along(layout.Block, layout.TensorDim(d)))
+	return part
+}
+
+// Elements is the number of elements that one CTA holds of a tensor.
+func Elements(t *ir.TensorType) int64 {
+	n := int64(1)
+	for _, size := range PerCTA(t) {
+		n *= size
 	}
-	return shape
+	return n
+}
+
+// CGA is how t, of which each CTA of a cluster has a box, is divided among them; nil
+// where a cluster is one CTA.
+func CGA(t *ir.TensorType) layout.Bases {
+	if e := encoding.Get(t); e == nil || layout.CTAs(e) == 1 {
+		return nil
+	}
+	cga, ok := Linear(t).CGA()
+	if !ok {
+		panic("BUG: ttgir: a buffer for CTAs that do not have boxes of a tensor")
+	}
+	return cga
+}
+
+// InBoxes reports whether each CTA of a cluster has a box of t.
+func InBoxes(t *ir.TensorType) bool {
+	_, ok := Linear(t).CGA()
+	return ok
+}
+
+// SameParts reports whether the CTAs of a cluster have the same parts of two tensors of
+// one shape.
+func SameParts(a, b *ir.TensorType) bool {
+	if layout.CTAs(encoding.Get(a)) == 1 {
+		return true
+	}
+	parts := func(t *ir.TensorType) layout.Bases {
+		dims := make([]layout.Dim, len(t.Shape))
+		for d := range dims {
+			dims[d] = layout.TensorDim(d)
+		}
+		return Linear(t).TransposeOuts(dims...).BasesOf(layout.Block)
+	}
+	return slices.EqualFunc(parts(a), parts(b), slices.Equal[[]int32])
 }
 
 // IsMatrix reports whether e is the layout of a matrix instruction's result.
