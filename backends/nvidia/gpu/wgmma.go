@@ -174,7 +174,7 @@ func newWgmma(s *lower.Site, op ttng.WarpGroupDotOp) (*wgmma, error) {
 	bt := op.B().Type().(*ttg.MemDescType)
 	w.k = int(bt.Shape[0])
 	if w.k%w.instrK != 0 {
-		return nil, fmt.Errorf("K is %d, not a multiple of the instruction's %d", w.k, w.instrK)
+		return nil, fmt.Errorf("the depth K is %d, not a multiple of the instruction's %d", w.k, w.instrK)
 	}
 	if _, inRegs := op.A().Type().(*ir.TensorType); inRegs {
 		w.xRegs = packed(s.B, nil, s.Value(op.A()))
