@@ -2,6 +2,7 @@ package nvidia
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/decl"
 	"github.com/tritonc/tritonc/core/pass"
@@ -298,14 +300,52 @@ func TestFusion(t *testing.T) {
 
 // BenchmarkToLLIR is all that the backend itself does: text to LLVM IR.
 func BenchmarkToLLIR(b *testing.B) {
-	backend := New()
-	req := request(b, "80", stageTTIR, "scale.py", scaleTTIR(b), "")
-	req.Last, req.Want = stageLLIR, nil
-	for b.Loop() {
-		if _, err := backend.RunStages(b.Context(), req); err != nil {
-			b.Fatal(err)
-		}
+	f, err := os.ReadFile(filepath.FromSlash("../../core/frontend/testdata/kernels.py"))
+	if err != nil {
+		b.Fatal(err)
 	}
+	for _, k := range []struct{ name, kernel, signature string }{
+		{"matmul", "matmul", "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, 1, i32:16, 1, i32:16, 1, 128, 128, 64, 8"},
+		{"matmul_desc", "matmul_desc", "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, 128, 128, 64, 8, 132, False"},
+		{"flash_fwd", "flash_fwd", "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, fp32, i32:16, i32:16, i32:16, 1, i32:16, i32:16, 128, 64, 64, False"},
+	} {
+		b.Run(k.name, func(b *testing.B) {
+			ttir := builtTTIR(b, f, k.kernel, k.signature)
+			for _, arch := range []string{"80", "90"} {
+				b.Run(arch, func(b *testing.B) {
+					backend := New()
+					req := request(b, arch, stageTTIR, k.name+".ttir", ttir, "")
+					req.Last, req.Want = stageLLIR, nil
+					for b.Loop() {
+						if _, err := backend.RunStages(b.Context(), req); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+// builtTTIR is a kernel of a Python file as the front end gives it to a backend.
+func builtTTIR(tb testing.TB, source []byte, kernel, signature string) []byte {
+	tb.Helper()
+	f, err := frontend.Parse("kernels.py", "kernels.py", source)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	program := f.In(frontend.Environment{Facts: func(context.Context) (*frontend.Facts, error) {
+		return &frontend.Facts{DotPrecisions: []string{"tf32"}, DefaultDotPrecision: "tf32"}, nil
+	}})
+	list, err := program.Variants(tb.Context(), &frontend.Request{Kernel: kernel, Signature: signature})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	m, err := program.Build(tb.Context(), dialect.NewContext(), list[0], &frontend.Options{NumWarps: 4, NumStages: 3, NumCTAs: 1, DefaultDotPrecision: "tf32"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return backend.Print(m)
 }
 
 // TestTTNG: the backend's own dialect is known, to core by its declaration too.
