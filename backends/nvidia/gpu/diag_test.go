@@ -63,12 +63,12 @@ func TestRefused(t *testing.T) {
 // A module that is not a kernel, or not for a GPU.
 func TestBadModules(t *testing.T) {
 	for want, src := range map[string]string{
-		"has no kernel":                   moduleOf("tt.func private @f() {\ntt.return\n}\n"),
-		"one kernel, this one j and k":    moduleOf("tt.func public @j() {\ntt.return\n}\ntt.func public @k() {\ntt.return\n}\n"),
-		"are missing; convert the module": "module {\ntt.func public @k() {\ntt.return\n}\n}",
-		"num_ctas is 2: the target has no clusters":      strings.Replace(moduleOf("tt.func public @k() {\ntt.return\n}\n"), `"ttg.num-ctas" = 1`, `"ttg.num-ctas" = 2`, 1),
-		"the tensor has no layout":        moduleOf("tt.func public @k() {\n%r = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>\ntt.return\n}\n"),
-		"a kernel cannot return":          moduleOf("tt.func public @k(%x: i32) -> i32 {\ntt.return %x : i32\n}\n"),
+		"has no kernel":                             moduleOf("tt.func private @f() {\ntt.return\n}\n"),
+		"one kernel, this one j and k":              moduleOf("tt.func public @j() {\ntt.return\n}\ntt.func public @k() {\ntt.return\n}\n"),
+		"are missing; convert the module":           "module {\ntt.func public @k() {\ntt.return\n}\n}",
+		"num_ctas is 2: the target has no clusters": strings.Replace(moduleOf("tt.func public @k() {\ntt.return\n}\n"), `"ttg.num-ctas" = 1`, `"ttg.num-ctas" = 2`, 1),
+		"the tensor has no layout":                  moduleOf("tt.func public @k() {\n%r = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>\ntt.return\n}\n"),
+		"a kernel cannot return":                    moduleOf("tt.func public @k(%x: i32) -> i32 {\ntt.return %x : i32\n}\n"),
 	} {
 		mod := parse(t, "k.ttgir", src)
 		if _, err := lower.Module(mod, &Target{CC: 80}, lower.Options{}); err == nil || !strings.Contains(err.Error(), want) {
