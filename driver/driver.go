@@ -75,6 +75,10 @@ type Metadata struct {
 	NumWarps int `json:"num_warps"`
 	// NumCTAs are the blocks of the cluster that a program is; 0 is 1.
 	NumCTAs int `json:"num_ctas"`
+	// Cooperative has all blocks run at once, and PDL lets the kernel start before
+	// the one before it has ended (programmatic dependent launch).
+	Cooperative bool `json:"launch_cooperative_grid"`
+	PDL         bool `json:"launch_pdl"`
 	// Shared is the dynamic shared memory of a block in bytes.
 	Shared int `json:"shared"`
 	// GlobalScratch is the scratch memory of a block in bytes, and how it must

@@ -81,6 +81,8 @@ type DeviceBinary struct {
 	Code               []byte
 	Kernel             string // empty: the only one
 	NumWarps, NumCTAs  int    // 0: the code says it
+	Cooperative        bool   // all blocks run at once: launch_cooperative_grid
+	PDL                bool   // the kernel may start before the one before it has ended: launch_pdl
 	Shared             int64
 	GlobalScratchSize  int64 // bytes per block
 	GlobalScratchAlign int64

@@ -250,7 +250,7 @@ func TestDeviceLaunch(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := sdk.DeviceBinary{
-		Name: "k.cubin", Code: []byte{0x7f, 0}, Kernel: "k", NumWarps: 4, NumCTAs: 2, Shared: 1 << 16,
+		Name: "k.cubin", Code: []byte{0x7f, 0}, Kernel: "k", NumWarps: 4, NumCTAs: 2, Cooperative: true, PDL: true, Shared: 1 << 16,
 		GlobalScratchSize: 5, GlobalScratchAlign: 128,
 	}
 	k, err := d.Load(t.Context(), want)

@@ -317,12 +317,14 @@ func deviceBinaryToWire(b DeviceBinary) *pb.LoadRequest {
 	return &pb.LoadRequest{
 		Name: utf8(b.Name), Code: b.Code, Kernel: utf8(b.Kernel), NumWarps: toInt32(b.NumWarps), NumCtas: toInt32(b.NumCTAs),
 		Shared: b.Shared, GlobalScratchSize: b.GlobalScratchSize, GlobalScratchAlign: b.GlobalScratchAlign,
+		LaunchCooperativeGrid: b.Cooperative, LaunchPdl: b.PDL,
 	}
 }
 
 func deviceBinaryFromWire(b *pb.LoadRequest) DeviceBinary {
 	return DeviceBinary{
 		Name: b.GetName(), Code: b.GetCode(), Kernel: b.GetKernel(), NumWarps: fromInt32(b.GetNumWarps()), NumCTAs: fromInt32(b.GetNumCtas()),
+		Cooperative: b.GetLaunchCooperativeGrid(), PDL: b.GetLaunchPdl(),
 		Shared: b.GetShared(), GlobalScratchSize: b.GetGlobalScratchSize(), GlobalScratchAlign: b.GetGlobalScratchAlign(),
 	}
 }

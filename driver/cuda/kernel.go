@@ -31,6 +31,7 @@ type kernel struct {
 	params   []image.Param // nil if they are not known
 	scratch  int64         // bytes per block
 	align    int64         // of the scratch memory, bytes
+	form     launchForm
 }
 
 // scratchParams are the parameters after the user's: memory of the kernel's
@@ -54,6 +55,7 @@ func (s *session) Load(_ context.Context, b sdk.DeviceBinary) (sdk.DeviceKernel,
 	k := &kernel{
 		session: s, name: f.Name, block: [3]int{s.properties.WarpSize * b.NumWarps, 1, 1}, shared: int(b.Shared),
 		params: f.Params, scratch: b.GlobalScratchSize, align: max(b.GlobalScratchAlign, 1),
+		form: formOf(&b),
 	}
 	if b.NumWarps == 0 {
 		k.block = f.Block
@@ -61,8 +63,6 @@ func (s *session) Load(_ context.Context, b sdk.DeviceBinary) (sdk.DeviceKernel,
 	switch {
 	case k.block[0] == 0:
 		return nil, sdk.Errorf("%s does not say how many threads a block of %s has", b.Name, k.name)
-	case b.NumCTAs > 1:
-		return nil, sdk.Errorf("kernel %s wants clusters of %d blocks, which this driver does not launch", k.name, b.NumCTAs)
 	case b.Shared > int64(s.properties.MaxShared):
 		return nil, sdk.Errorf("kernel %s needs %d bytes of shared memory; a block of the %s has at most %d", k.name, b.Shared, s.properties.Name, s.properties.MaxShared)
 	}
@@ -120,6 +120,9 @@ func (k *kernel) prepare() (err error) {
 	if k.shared+static > p.MaxShared {
 		return sdk.Errorf("kernel %s needs %d bytes of shared memory, %d of them static; a block of the %s has at most %d",
 			k.name, k.shared+static, static, p.Name, p.MaxShared)
+	}
+	if err := k.form.ready(k.function, k.name); err != nil {
+		return err
 	}
 	if k.shared+static <= defaultShared {
 		return nil
@@ -190,8 +193,12 @@ func (k *kernel) arguments(l *sdk.DeviceLaunch) ([]slot, error) {
 
 // launch runs the kernel and waits for it.
 func (k *kernel) launch(l *sdk.DeviceLaunch, slots []slot, r *sdk.DeviceResult) (err error) {
+	grid, err := k.form.blocks(l.Grid)
+	if err != nil {
+		return err
+	}
 	if k.scratch > 0 {
-		blocks := int64(l.Grid[0]) * int64(l.Grid[1]) * int64(l.Grid[2])
+		blocks := int64(grid[0]) * int64(grid[1]) * int64(grid[2])
 		if blocks > math.MaxInt64/k.scratch-k.align {
 			return k.session.tooLarge("scratch memory", math.MaxInt64)
 		}
@@ -225,7 +232,7 @@ func (k *kernel) launch(l *sdk.DeviceLaunch, slots []slot, r *sdk.DeviceResult) 
 	if err := begin.Record(cu.NoStream); err != nil {
 		return explain("recording an event", err)
 	}
-	if err := launchKernel(k.function, l.Grid, k.block, k.shared, params); err != nil {
+	if err := k.form.launch(k.function, grid, k.block, k.shared, params); err != nil {
 		err.What += " " + k.name
 		return err
 	}

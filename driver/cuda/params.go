@@ -123,15 +123,5 @@ func (p *paramBlock) encode(i int, address uint64, t *sdk.DeviceTensorMap) error
 	return nil
 }
 
-// launchKernel launches a function. cu's own Launch takes parameters of 8 bytes alone.
-func launchKernel(f cu.Function, grid, block [3]int, shared int, p *paramBlock) *Error {
-	e := C.cuLaunchKernel(handleOf(f), C.uint(grid[0]), C.uint(grid[1]), C.uint(grid[2]), C.uint(block[0]), C.uint(block[1]), C.uint(block[2]),
-		C.uint(shared), nil, &p.slots[0], nil)
-	if e != C.CUDA_SUCCESS {
-		return &Error{What: "launching", Code: int(e)}
-	}
-	return nil
-}
-
 // handleOf is a function's handle: cu's Function is a struct of it alone.
 func handleOf(f cu.Function) C.CUfunction { return *(*C.CUfunction)(unsafe.Pointer(&f)) }

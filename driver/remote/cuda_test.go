@@ -136,6 +136,7 @@ func TestCUDA(t *testing.T) {
 		{"prints", testPrints},
 		{"fault", testFault},
 		{"cancel", testCancel},
+		{"forms of launches", testForms},
 		{"refusals", testRefusals},
 		{"errors of CUDA", testErrors},
 		{"no CUDA", testNoCUDA},
@@ -415,6 +416,27 @@ func testFault(t *testing.T, s *standin) {
 	wants(t, b.Read(0, make([]byte, 8)), "the device was lost")
 }
 
+// testForms: clusters, cooperative launches and programmatic dependent ones.
+func testForms(t *testing.T, s *standin) {
+	dev := s.must(t, nil)
+	for want, m := range map[string]driver.Metadata{
+		"cluster=2,1,1 policy=1 launch k grid=6,5,1 block=128,1,1":                       {NumCTAs: 2, NumWarps: 4},
+		"cluster=16,1,1 policy=1 launch k grid=48,5,1 block=64,1,1":                      {NumCTAs: 16, NumWarps: 2},
+		"cooperative=1 launch k grid=3,5,1 block=32,1,1":                                 {Cooperative: true, NumWarps: 1},
+		"early=1 launch k grid=3,5,1 block=96,1,1":                                       {PDL: true, NumWarps: 3},
+		"early=1 cooperative=1 cluster=4,1,1 policy=1 launch k grid=12,5,1 block=32,1,1": {PDL: true, Cooperative: true, NumCTAs: 4, NumWarps: 1},
+	} {
+		if _, err := launch(t, dev, ptx("k"), m, [3]int{3, 5, 1}); err != nil {
+			t.Error(err)
+		}
+		if log := s.logged(t); !strings.Contains(log, want) {
+			t.Errorf("%s\ndoes not have\n%s", log, want)
+		}
+	}
+	_, err := launch(t, dev, ptx("k"), driver.Metadata{NumCTAs: 4, NumWarps: 1}, [3]int{1 << 30, 1, 1})
+	wants(t, err, "grid dimension x is 1073741824: with clusters of 4 blocks it must be from 1 to 536870911")
+}
+
 // testCancel: only the end of the process stops a kernel, at once.
 func testCancel(t *testing.T, s *standin) {
 	dev := s.must(t, nil)
@@ -452,7 +474,6 @@ func testRefusals(t *testing.T, s *standin) {
 	wants(t, try(ptx("a", "u64"), driver.Metadata{}, "x"), "argument 0 of k.ptx: a string cannot be passed")
 	wants(t, try(ptx("a"), driver.Metadata{NumWarps: 32}), "a block of kernel a has 1024 threads; the Stand-in 0 runs at most 512")
 	wants(t, try(ptx("a"), driver.Metadata{Shared: 228 << 10}), "kernel a needs 233472 bytes of shared memory; a block of the Stand-in 0 has at most 232448")
-	wants(t, try(ptx("a"), driver.Metadata{NumCTAs: 2}), "clusters of 2 blocks")
 	for grid, want := range map[[3]int]string{
 		{0, 1, 1}:       "grid dimension x is 0: it must be from 1 to 2147483647",
 		{1, 65536, 1}:   "grid dimension y is 65536: it must be from 1 to 65535",

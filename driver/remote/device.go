@@ -94,7 +94,7 @@ func (d *device) Load(b driver.Binary) (driver.Kernel, error) {
 	}
 	err := d.call(d.ctx, "Load", func(ctx context.Context) (err error) {
 		k.far, err = d.far.Load(ctx, sdk.DeviceBinary{
-			Name: b.Name, Code: b.Code, Kernel: b.Kernel, NumWarps: b.NumWarps, NumCTAs: b.NumCTAs, Shared: int64(b.Shared),
+			Name: b.Name, Code: b.Code, Kernel: b.Kernel, NumWarps: b.NumWarps, NumCTAs: b.NumCTAs, Cooperative: b.Cooperative, PDL: b.PDL, Shared: int64(b.Shared),
 			GlobalScratchSize: int64(b.GlobalScratch), GlobalScratchAlign: int64(b.GlobalScratchAlign),
 		})
 		return err

@@ -67,6 +67,16 @@ type Chip struct {
 	MaxCluster  int // blocks of a cluster; 0: there are none
 }
 
+// Resident is how many blocks of so many threads and bytes of shared memory the device
+// holds at a time.
+func (c *Chip) Resident(threads, shared int) int {
+	n := min(c.MaxBlocks, c.MaxWarps/max((threads+c.Lanes-1)/c.Lanes, 1))
+	if shared > 0 {
+		n = min(n, c.SharedSM/shared)
+	}
+	return n * c.SMs
+}
+
 // The chips that are known by name. H200 differs from H100 in its memory only.
 var (
 	A100 = Chip{"A100", 32, 108, 64, 32, 164 << 10, 163 << 10, 1024, 40 << 30, 0}

@@ -209,6 +209,13 @@ func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, e
 		args = append(args, b)
 	}
 	l.Grid[0] *= k.ctas
+	if k.meta.Cooperative {
+		blocks, most := l.Grid[0]*l.Grid[1]*l.Grid[2], k.dev.chip.Resident(k.block[0]*k.block[1]*k.block[2], k.meta.Shared)
+		if blocks > most {
+			return nil, fmt.Errorf("kernel %s is launched cooperatively, all %s at once; the %s holds %d of its blocks",
+				k.meta.Kernel, diag.Count(blocks, "block"), k.dev.Properties().Name, most)
+		}
+	}
 	start := time.Now()
 	rep, err := k.dev.dev.LaunchContext(ctx, k.mod, k.meta.Kernel, l.Grid, k.block, k.meta.Shared, args...)
 	took := time.Since(start)

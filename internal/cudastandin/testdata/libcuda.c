@@ -215,6 +215,7 @@ CUresult cuFuncGetAttribute(int *v, CUfunction_attribute a, CUfunction f) {
 }
 CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute a, int v) {
 	CHECK(1);
+	if ((int)a == 14) return CUDA_SUCCESS; // clusters of more than 8 blocks; headers before 11.8 lack its name
 	if (a != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_ERROR_INVALID_VALUE;
 	((struct function *)f)->shared = v;
 	return CUDA_SUCCESS;
@@ -270,6 +271,33 @@ CUresult cuLaunchKernel(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, un
 	}
 	return CUDA_SUCCESS;
 }
+#if CUDA_VERSION >= 11080
+CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction fn, void **params, void **extra) {
+	CHECK(1);
+	for (unsigned i = 0; i < c->numAttrs; i++) {
+		const CUlaunchAttribute *a = &c->attrs[i];
+		switch (a->id) {
+		case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+			if (c->gridDimX % a->value.clusterDim.x) return CUDA_ERROR_INVALID_VALUE;
+			note("cluster=%u,%u,%u ", a->value.clusterDim.x, a->value.clusterDim.y, a->value.clusterDim.z);
+			break;
+		case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+			note("policy=%d ", (int)a->value.clusterSchedulingPolicyPreference);
+			break;
+		case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+			note("cooperative=%d ", a->value.cooperative);
+			break;
+		case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+			note("early=%d ", a->value.programmaticStreamSerializationAllowed);
+			break;
+		default:
+			return CUDA_ERROR_INVALID_VALUE;
+		}
+	}
+	return cuLaunchKernel(fn, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ,
+		c->sharedMemBytes, c->hStream, params, extra);
+}
+#endif
 CUresult cuEventCreate(CUevent *e, unsigned flags) { CHECK(1); *e = (CUevent)1; return CUDA_SUCCESS; }
 CUresult cuEventRecord(CUevent e, CUstream s) { return sticky ? CUDA_SUCCESS : check(__func__, 1); }
 CUresult cuEventElapsedTime(float *ms, CUevent a, CUevent b) { CHECK(1); *ms = 1.5f; return CUDA_SUCCESS; }

@@ -987,18 +987,20 @@ func (x *ReadResponse) GetDiagnostics() []*v1.Diagnostic {
 }
 
 type LoadRequest struct {
-	state              protoimpl.MessageState `protogen:"open.v1"`
-	Session            uint64                 `protobuf:"varint,1,opt,name=session,proto3" json:"session,omitempty"`
-	Name               string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`                                                          // for messages: "add.cubin"
-	Code               []byte                 `protobuf:"bytes,3,opt,name=code,proto3" json:"code,omitempty"`                                                          // an artifact of the stage that Properties names
-	Kernel             string                 `protobuf:"bytes,4,opt,name=kernel,proto3" json:"kernel,omitempty"`                                                      // empty: the only one
-	NumWarps           int32                  `protobuf:"varint,5,opt,name=num_warps,json=numWarps,proto3" json:"num_warps,omitempty"`                                 // of a block; 0: the code says it
-	NumCtas            int32                  `protobuf:"varint,6,opt,name=num_ctas,json=numCtas,proto3" json:"num_ctas,omitempty"`                                    // of a cluster; 0 is 1
-	Shared             int64                  `protobuf:"varint,7,opt,name=shared,proto3" json:"shared,omitempty"`                                                     // dynamic shared memory of a block, bytes
-	GlobalScratchSize  int64                  `protobuf:"varint,8,opt,name=global_scratch_size,json=globalScratchSize,proto3" json:"global_scratch_size,omitempty"`    // bytes per block
-	GlobalScratchAlign int64                  `protobuf:"varint,9,opt,name=global_scratch_align,json=globalScratchAlign,proto3" json:"global_scratch_align,omitempty"` // bytes
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	state                 protoimpl.MessageState `protogen:"open.v1"`
+	Session               uint64                 `protobuf:"varint,1,opt,name=session,proto3" json:"session,omitempty"`
+	Name                  string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`                                                                    // for messages: "add.cubin"
+	Code                  []byte                 `protobuf:"bytes,3,opt,name=code,proto3" json:"code,omitempty"`                                                                    // an artifact of the stage that Properties names
+	Kernel                string                 `protobuf:"bytes,4,opt,name=kernel,proto3" json:"kernel,omitempty"`                                                                // empty: the only one
+	NumWarps              int32                  `protobuf:"varint,5,opt,name=num_warps,json=numWarps,proto3" json:"num_warps,omitempty"`                                           // of a block; 0: the code says it
+	NumCtas               int32                  `protobuf:"varint,6,opt,name=num_ctas,json=numCtas,proto3" json:"num_ctas,omitempty"`                                              // of a cluster; 0 is 1
+	Shared                int64                  `protobuf:"varint,7,opt,name=shared,proto3" json:"shared,omitempty"`                                                               // dynamic shared memory of a block, bytes
+	GlobalScratchSize     int64                  `protobuf:"varint,8,opt,name=global_scratch_size,json=globalScratchSize,proto3" json:"global_scratch_size,omitempty"`              // bytes per block
+	GlobalScratchAlign    int64                  `protobuf:"varint,9,opt,name=global_scratch_align,json=globalScratchAlign,proto3" json:"global_scratch_align,omitempty"`           // bytes
+	LaunchCooperativeGrid bool                   `protobuf:"varint,10,opt,name=launch_cooperative_grid,json=launchCooperativeGrid,proto3" json:"launch_cooperative_grid,omitempty"` // all blocks run at once
+	LaunchPdl             bool                   `protobuf:"varint,11,opt,name=launch_pdl,json=launchPdl,proto3" json:"launch_pdl,omitempty"`                                       // the kernel may start before the one before it has ended
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
 }
 
 func (x *LoadRequest) Reset() {
@@ -1092,6 +1094,20 @@ func (x *LoadRequest) GetGlobalScratchAlign() int64 {
 		return x.GlobalScratchAlign
 	}
 	return 0
+}
+
+func (x *LoadRequest) GetLaunchCooperativeGrid() bool {
+	if x != nil {
+		return x.LaunchCooperativeGrid
+	}
+	return false
+}
+
+func (x *LoadRequest) GetLaunchPdl() bool {
+	if x != nil {
+		return x.LaunchPdl
+	}
+	return false
 }
 
 type LoadResponse struct {
@@ -1525,7 +1541,7 @@ const file_tritonc_device_v1_device_proto_rawDesc = "" +
 	"\x04size\x18\x04 \x01(\x03R\x04size\"d\n" +
 	"\fReadResponse\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12@\n" +
-	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"\x99\x02\n" +
+	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"\xf0\x02\n" +
 	"\vLoadRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x04R\asession\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -1535,7 +1551,11 @@ const file_tritonc_device_v1_device_proto_rawDesc = "" +
 	"\bnum_ctas\x18\x06 \x01(\x05R\anumCtas\x12\x16\n" +
 	"\x06shared\x18\a \x01(\x03R\x06shared\x12.\n" +
 	"\x13global_scratch_size\x18\b \x01(\x03R\x11globalScratchSize\x120\n" +
-	"\x14global_scratch_align\x18\t \x01(\x03R\x12globalScratchAlign\"h\n" +
+	"\x14global_scratch_align\x18\t \x01(\x03R\x12globalScratchAlign\x126\n" +
+	"\x17launch_cooperative_grid\x18\n" +
+	" \x01(\bR\x15launchCooperativeGrid\x12\x1d\n" +
+	"\n" +
+	"launch_pdl\x18\v \x01(\bR\tlaunchPdl\"h\n" +
 	"\fLoadResponse\x12\x16\n" +
 	"\x06kernel\x18\x01 \x01(\x04R\x06kernel\x12@\n" +
 	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"\x90\x01\n" +
