@@ -14,8 +14,9 @@
 # The inputs follow from TRITONC_SEED, which prepare keeps in DIR (a fresh one
 # where it is not set). TRITONC_SHARD=I/N prepares a part of the numeric suite,
 # TRITONC_ALL=1 all of it instead of a sample; TRITONC_SUITES=numeric
-# prepares one suite alone, TRITONC_RUN=REGEXP the tests that it matches. run takes
-# all four from DIR.
+# prepares one suite alone, TRITONC_RUN=REGEXP the tests that it matches,
+# TRITONC_OPTIONS=num_ctas=2 has kernels compiled with these options. run takes
+# all five from DIR.
 #
 # prepare lists the forms of instructions that have never run on an H200
 # (internal/ptxforms), and looks for machine code that no GPU executes
@@ -53,6 +54,7 @@ prepare() {
 		echo "TRITONC_SEED=$seed"
 		echo "TRITONC_SHARD=${TRITONC_SHARD-}"
 		echo "TRITONC_ALL=${TRITONC_ALL-}"
+		echo "TRITONC_OPTIONS=${TRITONC_OPTIONS-}"
 		echo "suites='$suites'"
 		echo "TRITONC_RUN='${TRITONC_RUN:-.}'"
 		echo "targets='$*'"
@@ -129,7 +131,7 @@ run() {
 	}
 	# shellcheck disable=SC1091 # written by prepare
 	. "$dir/settings"
-	export TRITONC_SEED TRITONC_SHARD TRITONC_ALL
+	export TRITONC_SEED TRITONC_SHARD TRITONC_ALL TRITONC_OPTIONS
 	unpack
 	logs=${DEVICE_TESTS_LOGS:-$dir/logs}
 	mkdir -p "$logs"

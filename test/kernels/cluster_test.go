@@ -100,6 +100,21 @@ def blocks(src, dst, acc, m, n, M: tl.constexpr, N: tl.constexpr):
         x = d.load([i, j])
         e.store([i, j], x * 2)
         f.atomic_add([i, j], x)
+
+@triton.jit
+def copy(X, Y, n, N: tl.constexpr):
+    i = tl.program_id(0) * N + tl.arange(0, N)
+    tl.extra.cuda.gdc_wait()
+    x = tl.load(X + i, i < n)
+    tl.extra.cuda.gdc_launch_dependents()
+    tl.store(Y + i, x, i < n)
+
+@triton.jit
+def everybody(Count, Y):
+    tl.atomic_add(Count, 1)
+    while tl.atomic_add(Count, 0) < tl.num_programs(0):
+        pass
+    tl.store(Y + tl.program_id(0), tl.load(Count, volatile=True))
 `
 
 // inCluster is a kernel of these for programs of so many blocks.
@@ -322,6 +337,44 @@ func TestClusterRefusals(t *testing.T) {
 		_, err := inCluster("add", 2, 4).On(target).TryRun(t, kerneltest.Grid(1), x, x, x, 8, 8)
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", target, err)
+		}
+	}
+}
+
+// TestDependentLaunch: kernels that may start before the one before them has ended, in
+// clusters or not.
+func TestDependentLaunch(t *testing.T) {
+	for _, ctas := range []int{1, 2} {
+		r := kerneltest.Rand(t)
+		const n = 500
+		x, y := kerneltest.Randn(r, "fp32", n), kerneltest.Empty("fp32", n)
+		out := inCluster("copy", ctas, 4).With(kerneltest.Options{"launch_pdl": true}).Run(t, kerneltest.Grid(4), x, y, n, 128)
+		kerneltest.Equal(t, "y", y, x.Floats())
+		for _, s := range []string{"griddepcontrol.wait;", "griddepcontrol.launch_dependents;"} {
+			if strings.Count(out.PTX, s) != 1 {
+				t.Errorf("%d of %s", strings.Count(out.PTX, s), s)
+			}
+		}
+	}
+}
+
+// TestCooperativeLaunch: all programs wait for one another.
+func TestCooperativeLaunch(t *testing.T) {
+	for _, ctas := range []int{1, 2, 4} {
+		const grid = 30
+		k := inCluster("everybody", ctas, 4).With(kerneltest.Options{"launch_cooperative_grid": true})
+		y := kerneltest.Empty("i32", grid)
+		k.Run(t, kerneltest.Grid(grid), kerneltest.Zeros("i32", 1), y)
+		for i, v := range y.Floats() {
+			if v != grid {
+				t.Errorf("program %d of clusters of %d sees %v", i, ctas, v)
+			}
+		}
+		if !kerneltest.OnDevice() {
+			_, err := k.TryRun(t, kerneltest.Grid(132*16/ctas+1), kerneltest.Zeros("i32", 1), kerneltest.Empty("i32", 132*16+1))
+			if err == nil || !strings.Contains(err.Error(), "blocks at once; the simulated H200 holds 2112 of its blocks") {
+				t.Errorf("clusters of %d: %v", ctas, err)
+			}
 		}
 	}
 }
