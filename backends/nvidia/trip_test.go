@@ -316,6 +316,7 @@ func BenchmarkToLLIR(b *testing.B) {
 					backend := New()
 					req := request(b, arch, stageTTIR, k.name+".ttir", ttir, "")
 					req.Last, req.Want = stageLLIR, nil
+					req.Settings = map[string]string{"max_memory": "1024"} // as tritonc says
 					for b.Loop() {
 						if _, err := backend.RunStages(b.Context(), req); err != nil {
 							b.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -92,6 +93,36 @@ func TestStopsOverMemory(t *testing.T) {
 		t.Errorf("stopped at %d bytes of its own; the limit is %d", n, limit)
 	}
 	runtime.KeepAlive(before)
+}
+
+// TestCollectsSeldom: compiles have the collector's target raised, which ends with
+// them; one that somebody else has set stays. What is no longer in use counts for
+// none of the limit.
+func TestCollectsSeldom(t *testing.T) {
+	for of, during := range map[int]int{standardPercent: compilePercent, 50: 50} {
+		old := debug.SetGCPercent(of)
+		first, second := Start(WithMemory(t.Context(), 64<<20)), Start(WithMemory(t.Context(), 64<<20))
+		first.End()
+		if got := debug.SetGCPercent(during); got != during {
+			t.Errorf("of %d: %d during a compile", of, got)
+		}
+		err := func() (err error) {
+			defer Catch(&err)
+			for range 1000 {
+				b := make([]byte, 1<<20)
+				b[len(b)-1] = 1
+				second.Add(visitsALook * (looksAtHeap + 1))
+			}
+			return nil
+		}()
+		if err != nil {
+			t.Errorf("a thousand MiB of garbage: %v", err)
+		}
+		second.End()
+		if got := debug.SetGCPercent(old); got != of {
+			t.Errorf("of %d: %d after the compiles", of, got)
+		}
+	}
 }
 
 // Of two compiles the one that did more is the one to end, and their limits add up.
