@@ -149,14 +149,14 @@ class HookTest(unittest.TestCase):
 
     def test_stages(self):
         compiler = self.install()
-        asm, metadata = self.compile(options=Options(num_warps=8, maxnreg=64, enable_fp_fusion=False, debug=True,
+        asm, metadata = self.compile(options=Options(num_warps=8, num_ctas=2, maxnreg=64, enable_fp_fusion=False, debug=True,
                                                      extern_libs=(("libdevice", "/l"), ("mine", "/m.bc"))))
         self.assertEqual(asm["ttgir"], "our ttgir of m")
         self.assertEqual(asm["ptx"], "our ptx of m")
         self.assertEqual(asm["cubin"], b"our cubin of m")
         (flags, name, _, ptxas, _), = self.calls()  # one process for all stages
         self.assertEqual(" ".join(flags).partition(" -o ")[0],
-                         "--target cuda:90:32 --allow-unlaunchable -w 8 -k 3 --option maxnreg=64 --option enable_fp_fusion=False "
+                         "--target cuda:90:32 --allow-unlaunchable -w 8 -k 3 --option num_ctas=2 --option maxnreg=64 --option enable_fp_fusion=False "
                          "--option debug=True --option extern_libs=mine=/m.bc --emit ttgir,llir,ptx,cubin,json")
         self.assertEqual((name, ptxas), ("kernel.ttir", "/triton/ptxas"))
         self.assertEqual(metadata["shared"], 512)

@@ -40,11 +40,11 @@ STAGES = ("ttgir", "llir", "ptx", "cubin")
 
 # Options of Triton's that tritonc takes by the same name. Those of the front
 # end have done their work when there is ttir.
-OPTIONS = ("maxnreg", "ptx_version", "ptx_options", "enable_fp_fusion", "enable_reflect_ftz", "launch_cooperative_grid",
-           "launch_pdl", "debug", "sanitize_overflow")
+OPTIONS = ("num_ctas", "maxnreg", "ptx_version", "ptx_options", "enable_fp_fusion", "enable_reflect_ftz",
+           "launch_cooperative_grid", "launch_pdl", "debug", "sanitize_overflow")
 
 # What a launch needs to know, under Triton's names.
-METADATA = ("name", "num_warps", "shared", "tmem_size", "global_scratch_size", "global_scratch_align",
+METADATA = ("name", "num_warps", "num_ctas", "shared", "tmem_size", "global_scratch_size", "global_scratch_align",
             "profile_scratch_size", "profile_scratch_align", "tensordesc_meta")
 
 
