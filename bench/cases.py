@@ -13,7 +13,9 @@ Nothing here knows what compiles or launches a kernel, and torch is a parameter
 import dataclasses
 import hashlib
 import math
+import pathlib
 import random
+import re
 import typing
 
 
@@ -27,15 +29,38 @@ class Config:
     def __getitem__(self, name):
         return dict(self.constants)[name]
 
+    def extent(self, name):
+        """A number, the value of a constant, or with NAME/2 a part of it."""
+        if isinstance(name, int):
+            return name
+        name, _, part = name.partition("/")
+        return self[name] // int(part or 1)
+
     def __str__(self):
         values = ",".join(v if isinstance(v, str) else str(int(v)) for _, v in self.constants)
         return f"{values} w{self.num_warps} s{self.num_stages}"
 
 
+class Descriptor:
+    """A tensor that a kernel takes as a descriptor of blocks, whose extents are
+    numbers or names of constants."""
+
+    def __init__(self, tensor, *block):
+        self.tensor, self.block = tensor, block
+
+    @property
+    def strides(self):
+        out, n = [], 1
+        for size in reversed(self.tensor.shape):
+            out.insert(0, n)
+            n *= size
+        return out
+
+
 @dataclasses.dataclass
 class Work:
     """One instance of a row: what to launch on, and what must come out."""
-    args: list  # tensors, ints, floats: the parameters that are not constants
+    args: list  # tensors, descriptors, ints, floats: the parameters that are not constants
     grid: typing.Callable  # of a Config: (x, y, z)
     outputs: typing.Callable  # the tensors to compare, once the kernel ran
     reference: typing.Callable  # the outputs' right values; float64 where inexact
@@ -50,8 +75,9 @@ class Row:
     name: str
     kernel: str
     # Types in order, as tritonc and Triton write them: "*fp16:16", "i32:16",
-    # "fp32"; "1" is a constant of the value 1, as the JIT makes of it; the
-    # constants of the config follow.
+    # "fp32"; "1" is a constant of the value 1, as the JIT makes of it; of a
+    # descriptor's block, "tensordesc<fp16[{BM}, 64]>", the config fills in constants.
+    # The constants of the config follow.
     types: tuple
     configs: tuple
     make: typing.Callable  # (env, **size) -> Work
@@ -72,7 +98,11 @@ class Row:
         return "GB/s" if self.memory_bound else "TFLOP/s"
 
     def build(self, config):
-        return Build(self.kernel, self.types, config)
+        return Build(self.kernel, self.types_for(config), config)
+
+    def types_for(self, config):
+        """The types, of blocks as the config has them."""
+        return tuple(re.sub(r"\{([^}]*)\}", lambda m: str(config.extent(m[1])), t) for t in self.types)
 
     def rate(self, work, microseconds):
         return work.bytes / microseconds / 1e3 if self.memory_bound else work.flops / microseconds / 1e6
@@ -136,6 +166,18 @@ class Env:
                 else:
                     t.fill_(float("nan"))
         return fill
+
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCES = ("kernels.py", "kernels_hopper.py")
+
+
+def source_of(kernel):
+    """The file of SOURCES that has a kernel."""
+    for name in SOURCES:
+        if f"\ndef {kernel}(" in (HERE / name).read_text():
+            return HERE / name
+    raise KeyError(kernel)
 
 
 def cdiv(a, b):
@@ -396,7 +438,9 @@ def fixed(rows, **constants):
 
 
 # The kernels with a dot: those that DISABLE_MMA_V3 makes another kernel of.
-DOTS = ("matmul", "matmul_desc", "flash_fwd")
+DOTS = ("matmul", "matmul_desc", "flash_fwd", "matmul_host", "matmul_persistent", "matmul_experts", "matmul_groups",
+        "attn_host", "flash_bwd_kv", "flash_bwd_q", "matmul_batched", "matmul_i8", "matmul_w4", "matmul_block_fp8",
+        "linear_attn", "paged_decode")
 
 BLOCKS = configs("BLOCK", (1024, 4), (2048, 4), (2048, 8), (4096, 8))
 TILES = "BM BN BK"
@@ -515,10 +559,11 @@ def rows():
                           configs("FN BLOCK", (name, 1024, 4), (name, 1024, 8)), math_function,
                           {"n": 1 << 26, "name": name, "torch_name": torch_name},
                           {"n": 5008, "name": name, "torch_name": torch_name}, (tolerance,), limit=0.95))
-    import cases_library  # which is made of what stands above
+    import cases_hopper  # which are made of what stands above
+    import cases_library
     import cases_small
 
-    return out + cases_library.rows() + cases_small.rows() + odd_cases()
+    return out + cases_hopper.rows() + cases_library.rows() + cases_small.rows() + odd_cases()
 
 
 def odd_cases():

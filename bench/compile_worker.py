@@ -4,7 +4,7 @@
     compile_worker.py triton   {"kernel", "types", "constants", "num_warps", "num_stages", "arch", "stem"}
     compile_worker.py jit      {"ptx", "stem"}
 
-"triton" writes stem.ptx and stem.json with Triton, in a process of its own
+"triton" writes stem.ttgir, stem.ptx and stem.json with Triton, in a process of its own
 because Triton reads DISABLE_MMA_V3 from the environment that it was started in.
 "jit" writes stem.cubin with the driver's compiler.
 """
@@ -18,23 +18,25 @@ import pool
 
 
 def triton_job(job):
+    import importlib
+
     import cases
-    import kernels
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
     config = cases.Config(tuple(map(tuple, job["constants"])), job["num_warps"], job["num_stages"])
     build = cases.Build(job["kernel"], tuple(job["types"]), config)
-    fn = getattr(kernels, build.kernel)
+    fn = getattr(importlib.import_module(cases.source_of(build.kernel).stem), build.kernel)
     signature, constants, attributes = build.triton(list(fn.arg_names))
     k = triton.compile(ASTSource(fn, signature, constants, attributes), target=GPUTarget("cuda", job["arch"], 32),
                        options={"num_warps": config.num_warps, "num_stages": config.num_stages})
-    fields = ("name", "num_warps", "num_ctas", "shared", "global_scratch_size", "global_scratch_align")
+    fields = ("name", "num_warps", "num_ctas", "shared", "global_scratch_size", "global_scratch_align", "tensordesc_meta")
     meta = {f: getattr(k.metadata, f) for f in fields}
     stem = pathlib.Path(job["stem"])
     stem.parent.mkdir(parents=True, exist_ok=True)
-    stem.with_suffix(".ptx").write_text(k.asm["ptx"])
+    for text in ("ttgir", "ptx"):
+        stem.with_suffix("." + text).write_text(k.asm[text])
     stem.with_suffix(".json").write_text(json.dumps(meta))
     return {"wgmma": "wgmma" in k.asm["ptx"]}
 

@@ -43,6 +43,8 @@ PROTOTYPES = {
     "cuLinkComplete": [_handle, _pointers, ctypes.POINTER(ctypes.c_size_t)],
     "cuLinkDestroy": [_handle],
 }
+# A call that drivers before CUDA 12 lack.
+ENCODE = [_handle, _int, _uint, _handle] + [_handle] * 4 + [_int] * 4
 
 
 class Driver:
@@ -112,15 +114,60 @@ C_TYPES = {
 }
 
 
-def c_arguments(types, values, scratch=0):
+MAP_BYTES, MAP_ALIGN = 128, 64
+PROMOTE_128 = 2  # CUtensorMapL2promotion
+# CUtensorMapDataType of the types that PTX's tensormap.replace numbers in another way.
+HOST_TYPES = {8: 10, 9: 8, 10: 9}
+
+
+def tensor_map(driver, descriptor, meta):
+    """The tensor map of a cases.Descriptor, made as an entry of tensordesc_meta says."""
+    rank = len(descriptor.block)
+    memory = (ctypes.c_uint8 * (MAP_BYTES + MAP_ALIGN))()
+    skip = -ctypes.addressof(memory) % MAP_ALIGN
+    at = (ctypes.c_uint8 * MAP_BYTES).from_buffer(memory, skip)
+    wide, word = ctypes.c_uint64 * rank, ctypes.c_uint32 * rank
+    # CUDA counts dimensions from the fastest on, and knows the stride of that.
+    sizes = wide(*reversed(descriptor.tensor.shape))
+    strides = wide(*[s * meta["elem_size"] for s in reversed(descriptor.strides[:-1])])
+    encode = driver.lib.cuTensorMapEncodeTiled
+    encode.argtypes, encode.restype = ENCODE, _int
+    code = encode(ctypes.addressof(at), HOST_TYPES.get(meta["elem_type"], meta["elem_type"]), rank,
+                  descriptor.tensor.data_ptr(), ctypes.addressof(sizes), ctypes.addressof(strides),
+                  ctypes.addressof(box := word(*reversed(meta["block_size"]))), ctypes.addressof(steps := word(*[1] * rank)),
+                  0, meta["swizzle"], PROMOTE_128, 0)
+    if code:
+        raise RuntimeError(f"cuTensorMapEncodeTiled: error {code} for a box {list(box)} of {list(sizes)}")
+    return at
+
+
+def descriptor_arguments(driver, descriptor, meta):
+    """The parameters that stand for a descriptor: its map, or base, shape, strides and
+    padding; then shape and strides."""
+    shape, strides = descriptor.tensor.shape, descriptor.strides
+    if meta is None:
+        out = [ctypes.c_void_p(descriptor.tensor.data_ptr()), *map(ctypes.c_int64, shape), *map(ctypes.c_int64, strides),
+               ctypes.c_int8(0)]
+    else:
+        out = [tensor_map(driver, descriptor, meta)]
+    return out + [*map(ctypes.c_int32, shape), *map(ctypes.c_int64, strides)]
+
+
+def c_arguments(types, values, scratch=0, driver=None, maps=()):
     """The parameters of a kernel: those of types that are not constants, then the
-    pointers to global and to profile scratch that every kernel of Triton's has."""
+    pointers to global and to profile scratch that every kernel of Triton's has. maps
+    is the kernel's tensordesc_meta."""
     kept = [t.partition(":")[0] for t in types if t != "1"]
     if len(kept) != len(values):
         raise ValueError(f"{len(values)} values for {len(kept)} parameters: {kept}")
-    out = []
+    out, maps = [], list(maps or ())
+    descriptors = sum(t.startswith("tensordesc") for t in kept)
+    if maps and len(maps) != descriptors:
+        raise ValueError(f"{len(maps)} tensor maps for {descriptors} descriptors")
     for ty, v in zip(kept, values):
-        if ty.startswith("*"):
+        if ty.startswith("tensordesc"):
+            out += descriptor_arguments(driver, v, maps.pop(0) if maps else None)
+        elif ty.startswith("*"):
             out.append(ctypes.c_void_p(v if isinstance(v, int) else v.data_ptr()))
         else:
             out.append(C_TYPES[ty](v))
@@ -137,6 +184,7 @@ class Kernel:
         self.threads, self.shared = 32 * meta["num_warps"], meta["shared"] or 0
         self.scratch_bytes = meta.get("global_scratch_size") or 0
         self.scratch = None
+        self.maps = meta.get("tensordesc_meta") or ()
         self.module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
         data = image.encode() + b"\0" if isinstance(image, str) else image
         options = JitLog()
@@ -157,7 +205,7 @@ class Kernel:
             need = self.scratch_bytes * grid[0] * grid[1] * grid[2]
             if self.scratch is None or self.scratch.numel() < need:
                 self.scratch = torch.zeros(need, dtype=torch.uint8, device="cuda")
-        arguments = c_arguments(types, values, self.scratch.data_ptr() if self.scratch_bytes else 0)
+        arguments = c_arguments(types, values, self.scratch.data_ptr() if self.scratch_bytes else 0, self.driver, self.maps)
         slots = (ctypes.c_void_p * len(arguments))(*[ctypes.addressof(a) for a in arguments])
 
         def launch(keep=(arguments, values)):  # the slots point into arguments

@@ -74,7 +74,7 @@ class Session:
 
     def launcher(self, kernel, number, work):
         config = self.row.configs[int(number)]
-        return kernel.launcher(self.torch, work.grid(config), self.row.types, work.args)
+        return kernel.launcher(self.torch, work.grid(config), self.row.types_for(config), work.args)
 
     def check(self, work):
         """Runs every image on work; those that are right stay in self.kernels."""

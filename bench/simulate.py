@@ -26,16 +26,21 @@ def save(torch, tensor, path):
     return f"@{path}" + (f":{ty}" if ty else "")
 
 
-def launch(torch, tritonc, ptx, arch, grid, values):
-    """Runs a PTX file on tensors and numbers; tensors are changed in place."""
+def launch(torch, tritonc, ptx, arch, config, grid, values):
+    """Runs a PTX file on tensors, descriptors and numbers; tensors are changed in place."""
     import numpy
     with tempfile.TemporaryDirectory() as tmp:
         argv = [tritonc, "run", "--target", f"cuda:{arch}", "--grid", ",".join(map(str, grid))]
         tensors = []
         for i, v in enumerate(values):
+            name = f"a{i}"
+            if isinstance(v, cases.Descriptor):
+                block = ", ".join(str(config.extent(b)) for b in v.block)
+                argv += ["--arg", f"{name}=desc(m{i}, [{block}])"]
+                v, name = v.tensor, f"m{i}"
             if hasattr(v, "numel"):
                 path = f"{tmp}/{i}.npy"
-                argv += ["--arg", f"a{i}={save(torch, v, path)}", "--save", f"a{i}={tmp}/out{i}.npy"]
+                argv += ["--arg", f"{name}={save(torch, v, path)}", "--save", f"{name}={tmp}/out{i}.npy"]
                 tensors.append((v, f"{tmp}/out{i}.npy"))
             else:
                 argv += ["--arg", f"a{i}={v}"]
@@ -51,7 +56,7 @@ def check(torch, tritonc, row, config, arch, ptx, seed):
     work = row.make(cases.Env(torch, "cpu", seed), **row.small)
     expected = work.reference()
     work.reset()
-    launch(torch, tritonc, ptx, arch, work.grid(config), work.args)
+    launch(torch, tritonc, ptx, arch, config, work.grid(config), work.args)
     return max(cases.compare(torch, o, e, t) for o, e, t in zip(work.outputs(), expected, row.tolerance))
 
 

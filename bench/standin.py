@@ -11,7 +11,7 @@ import pathlib
 import sys
 import types
 
-BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1, "uint8": 1,
+BYTES = {"int8": 1, "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1, "uint8": 1,
          "int32": 4, "int64": 8, "bool": 1}
 
 
@@ -46,8 +46,19 @@ class Tensor:
     def _same(self, *_):
         return self
 
+    def __len__(self):
+        return self.shape[0]
+
+    def __iter__(self):
+        return iter([Tensor(*self.shape[1:], dtype=self.dtype)] * self.shape[0])
+
+    def view(self, *shape):
+        sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        return Tensor(*sizes, dtype=self.dtype) if sizes and all(isinstance(n, int) for n in sizes) else self
+
     __setitem__ = _same
-    __add__ = __sub__ = __mul__ = __truediv__ = __pow__ = __matmul__ = __ne__ = __radd__ = __rmul__ = _same
+    __add__ = __sub__ = __mul__ = __truediv__ = __pow__ = __matmul__ = __ne__ = __radd__ = __rmul__ = __rsub__ = __lshift__ = __rshift__ = __and__ = \
+        __ge__ = _same
     __hash__ = None
 
 
@@ -118,10 +129,12 @@ def fake_torch():
     torch.randint = lambda low, high, shape, **k: Tensor(*shape, dtype="int64")
     for name in ("add", "softmax", "amin", "amax", "prod", "cumsum", "matmul", "logsumexp", "_scaled_mm", "log", "log2",
                  "pow", "tanh", "erf", "sin", "cos", "exp", "floor", "ceil", "trunc", "div", "round", "fmod", "atan2",
-                 "atan", "log1p"):
+                 "atan", "log1p", "exp2", "tril", "bmm", "_int_mm", "where"):
         setattr(torch, name, lambda first, *a, **k: first)
+    torch.tensor = lambda values, dtype="float32", **k: Tensor(len(values), dtype=dtype)
+    torch.randperm = lambda n, **k: Tensor(n, dtype="int64")
     torch.sort = lambda x, *a: (x, x)
-    torch.stack = torch.cat = lambda xs: xs[0]
+    torch.stack = torch.cat = lambda xs, *a: xs[0]
     torch.Generator = Generator
     torch.set_grad_enabled = lambda _: None
     first = lambda x, *a, **k: x
@@ -160,8 +173,9 @@ def fake_triton():
         options = {"num_warps": 4} | (options or {})
         ptx = f".version 8.0\n.target sm_{target[1]}\n.address_size 64\n.visible .entry {name}()\n{{ ret; }}\n"
         meta = types.SimpleNamespace(name=name, num_warps=options["num_warps"], num_ctas=1, shared=0,
-                                     global_scratch_size=256, global_scratch_align=128)
-        return types.SimpleNamespace(asm={"ptx": ptx, "cubin": b"\x7fELF"}, metadata=meta)
+                                     global_scratch_size=256, global_scratch_align=128,
+                                     tensordesc_meta=[])
+        return types.SimpleNamespace(asm={"ptx": ptx, "ttgir": "module {}", "cubin": b"\x7fELF"}, metadata=meta)
 
     triton.compile = compile
     language = types.ModuleType("triton.language")

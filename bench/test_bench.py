@@ -13,6 +13,7 @@ import sys
 import tempfile
 import textwrap
 import time
+import types
 import unittest
 import unittest.mock
 import zipfile
@@ -154,9 +155,8 @@ cp "$4" "$6"; echo "Used 12 registers" >&2
 class CasesTest(unittest.TestCase):
     def test_rows_fit_their_kernels(self):
         """Types, then constants, are the kernel's parameters, constants its constexprs."""
-        tree = ast.parse((HERE / "kernels.py").read_text())
-        kernels = {f.name: [(a.arg, bool(a.annotation)) for a in f.args.args] for f in tree.body
-                   if isinstance(f, ast.FunctionDef)}
+        kernels = {f.name: [(a.arg, bool(a.annotation)) for a in f.args.args] for name in cases.SOURCES
+                   for f in ast.parse((HERE / name).read_text()).body if isinstance(f, ast.FunctionDef)}
         for row in cases.rows():
             params = kernels[row.kernel]
             plain = [n for n, constant in params if not constant]
@@ -178,13 +178,38 @@ class CasesTest(unittest.TestCase):
         self.assertEqual(constants, {(2,): 1, (3,): 64, (4,): True})
         self.assertEqual(attributes, {(0,): [["tt.divisibility", 16]]})
 
+    def test_descriptors(self):
+        """Blocks follow the config; a descriptor is a map, or its parts, then shape and strides."""
+        row = next(r for r in cases.rows() if r.name == "mxfp4 upcast 8192x8192")
+        config = row.configs[0]
+        self.assertEqual(row.types_for(config)[:2], ("tensordesc<bf16[32, 256]>", "tensordesc<u8[32, 128]>"))
+        self.assertIn("tensordesc<u8[32, 128]>", row.build(config).signature())
+        d = cases.Descriptor(standin.Tensor(5, 24, dtype="float16"), 4, 8)
+        self.assertEqual(d.strides, [24, 1])
+        kinds = [type(a).__name__ for a in measure.c_arguments(("tensordesc<fp16[4, 8]>", "i32"), [d, 7])]
+        self.assertEqual(kinds, ["c_void_p"] + ["c_long"] * 4 + ["c_byte"] + ["c_int"] * 2 + ["c_long"] * 2 +
+                         ["c_int"] + ["c_void_p"] * 2)
+        meta = {"swizzle": 1, "elem_size": 2, "elem_type": 10, "block_size": [4, 8], "fp4_padded": False}
+        asked = []
+
+        def encode(*args):
+            asked.append((args[1], args[2], args[9]))
+            return 0
+
+        driver = types.SimpleNamespace(lib=types.SimpleNamespace(cuTensorMapEncodeTiled=encode))
+        first, *rest = measure.c_arguments(("tensordesc<bf16[4, 8]>", "i32"), [d, 7], driver=driver, maps=[meta])
+        self.assertEqual((len(first), ctypes.addressof(first) % 64, asked), (128, 0, [(9, 2, 1)]))
+        self.assertEqual([a.value for a in rest], [5, 24, 24, 1, 7, None, None])
+        with self.assertRaisesRegex(ValueError, "1 tensor maps for 2 descriptors"):
+            measure.c_arguments(("tensordesc<bf16[4, 8]>",) * 2, [d, d], driver=driver, maps=[meta])
+
     def test_works(self):
         """Every row's work has an argument for each parameter that is not a constant, at both sizes."""
         torch = standin.fake_torch()
         for row in cases.rows():
             for size in (row.small, row.full):
                 work = row.make(cases.Env(torch, "cpu"), **size)
-                measure.c_arguments(row.types, work.args)
+                measure.c_arguments(row.types_for(row.configs[0]), work.args)
                 work.reset()
                 self.assertEqual(len(work.outputs()), len(row.tolerance), row.name)
                 self.assertEqual(len(work.reference()), len(row.tolerance), row.name)

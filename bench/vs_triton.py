@@ -58,18 +58,18 @@ def say(*words):
 def tritonc_argv(tritonc, build, arch, folder):
     return [tritonc, "--target", f"cuda:{arch}", "-n", build.kernel, "-s", build.signature(),
             "-w", str(build.config.num_warps), "-k", str(build.config.num_stages),
-            "--emit", "ptx,cubin,json", "-o", str(folder), str(HERE / "kernels.py")]
+            "--emit", "ptx,cubin,json", "-o", str(folder), str(cases.source_of(build.kernel))]
 
 
 def kernels_digest():
-    return hashlib.sha256((HERE / "kernels.py").read_bytes()).hexdigest()
+    return hashlib.sha256(b"".join((HERE / name).read_bytes() for name in cases.SOURCES)).hexdigest()
 
 
 def identity(tritonc):
     """What our artifacts follow from: the programs and the kernels."""
     h = hashlib.sha256()
     folder = pathlib.Path(shutil.which(tritonc) or tritonc).resolve().parent
-    for f in (*sorted(folder.glob("tritonc*")), HERE / "kernels.py"):
+    for f in (*sorted(folder.glob("tritonc*")), *(HERE / name for name in cases.SOURCES)):
         if f.is_file():
             h.update(f.read_bytes())
     return h.hexdigest()
@@ -155,7 +155,7 @@ def unpack(images, out):
     with zipfile.ZipFile(out / "ours.zip") as z:
         manifest = json.loads(z.read("manifest.json"))
         if manifest["kernels"] != kernels_digest():
-            sys.exit(f"{out}/ours.zip was made of another bench/kernels.py; run prepare again")
+            sys.exit(f"{out}/ours.zip was made of other kernels than bench/kernels*.py has; run prepare again")
         if images.arch not in manifest["archs"]:
             sys.exit(f"{out}/ours.zip has kernels for {manifest['archs']}, and this GPU is {images.arch}")
         for name in z.namelist():
@@ -185,12 +185,14 @@ def unpack(images, out):
     return second
 
 
-def build_with_triton(images, builds, low, dry_run, deadline):
+def build_with_triton(images, builds, low, dry_run, deadline, wanted):
     """PTX of Triton: as it is, with DISABLE_MMA_V3 where there is a dot, and for cuda:80."""
     dots = {k: b for k, b in builds.items() if b.kernel in cases.DOTS}
     for variant, chosen, arch, env in (("triton-source", builds, images.arch, {}),
                                        ("mma2-source", dots, images.arch, {"DISABLE_MMA_V3": "1"}),
                                        ("triton80-source", low, JIT_ARCH, {})):
+        if not wanted(variant.removesuffix("-source")):
+            continue
         env = {"TRITON_CACHE_DIR": str(images.work / "cache" / variant), "DISABLE_MMA_V3": "0"} | env
         p = pool.Pool([sys.executable, str(HERE / "compile_worker.py"), "triton", *dry_run], os.cpu_count(), env, 120)
         jobs = [{"kernel": b.kernel, "types": b.types, "constants": b.config.constants, "num_warps": b.config.num_warps,
@@ -232,7 +234,7 @@ def jit(images, variant, source, keys, dry_run, deadline):
             images.copy_meta(source, variant, key)
 
 
-def job_of(row, images, rounds, with_second):
+def job_of(row, images, rounds, with_second, wanted):
     """The job that checks and times a row, and why images are not there."""
     if row.odd:
         # ours80-source is PTX: the driver compiles it as it loads it.
@@ -242,6 +244,7 @@ def job_of(row, images, rounds, with_second):
         variants = ["ours", *(["mma2"] if row.kernel in cases.DOTS else []), "triton", "ours80", "triton80", *second]
         if row.least_arch > JIT_ARCH:
             variants = [v for v in variants if "80" not in v]
+    variants = [v for v in variants if row.odd or wanted(v)]
     stems, missing = {}, {}
     for v in variants:
         for i, config in enumerate(row.configs):
@@ -314,17 +317,19 @@ def run(a):
     say(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, triton {triton.__version__}, "
         f"ptxas {bundled.version}, {len(chosen)} rows, {len(every)} kernels")
     phase("compiling with Triton")
-    build_with_triton(images, timed, low, dry_run, deadline)
+    wanted = lambda variant: not a.variants or variant in a.variants.split(",")
+    build_with_triton(images, timed, low, dry_run, deadline, wanted)
     phase("assembling")
     for v, keys in (("ours", every), ("mma2", timed), ("triton", timed)):
-        assemble(images, v, v + "-source", keys, bundled)
+        if wanted(v):
+            assemble(images, v, v + "-source", keys, bundled)
     if second:
         other = measure.Assembler(second)
         tools["second"] = other.version
         for v in ("ours", "triton"):
             assemble(images, v + "@second", v + "-source", timed, other)
     phase("compiling cuda:80's PTX with the driver")
-    for v in ("ours80", "triton80"):
+    for v in filter(wanted, ("ours80", "triton80")):
         jit(images, v, v + "-source", low, dry_run, deadline)
     phase("checking and timing")
 
@@ -332,7 +337,7 @@ def run(a):
                "tools": tools, "arch": arch, "limit": a.limit, "mean": a.mean, "rows": []}
     jobs, missing = [], {}
     for row in chosen:
-        job, missing[row.name] = job_of(row, images, a.rounds, bool(second))
+        job, missing[row.name] = job_of(row, images, a.rounds, bool(second), wanted)
         jobs.append(job)
     for job, reply in Rows(dry_run, a.row_timeout).run(jobs, deadline):
         row = next(r for r in chosen if r.name == job["row"])
@@ -356,6 +361,7 @@ def main():
     p.add_argument("--rows", default="", help="only rows whose name has one of these words: softmax,matmul f16")
     p.add_argument("--tritonc", default=os.environ.get("TRITONC", str(HERE.parent / "bin/tritonc")))
     p.add_argument("--second", help="prepare: a ptxas to carry along, whose column is the second")
+    p.add_argument("--variants", default="", help="run: only these, of all rows that are timed: ours,triton")
     p.add_argument("--ptxas", help="run: instead of the ptxas that Triton bundles")
     p.add_argument("--rounds", type=int, default=15, help="run: timed rounds of each row (15)")
     p.add_argument("--budget", type=float, default=420, help="run: seconds after which no row is begun (420)")
