@@ -257,6 +257,16 @@ func (b *Builder) beforeLoop(f func() Value) Value {
 	return v
 }
 
+// Outside builds before the outermost loop in which v, of which f computes its result,
+// does not change, even what takes a register for as long as the loop runs.
+func (b *Builder) Outside(v Value, f func() Value) Value {
+	n := len(b.loops) - 1
+	if n < 0 || b.moved[n] == closed || !b.fixed(v) {
+		return f()
+	}
+	return b.beforeLoop(func() Value { return b.Outside(v, f) })
+}
+
 // emit appends an instruction that makes a value and files it under k.
 func (b *Builder) emit(k vnKey, inst ir.Instruction) Value {
 	at := b.place(&k, inst.(Value).Type())

@@ -184,3 +184,43 @@ func TestClosedLoop(t *testing.T) {
 		}
 	}
 }
+
+// Outside places what depends on one value before all loops in which that is fixed, but
+// for closed ones.
+func TestOutside(t *testing.T) {
+	m := NewModule("test", "", "")
+	fn := m.NewFunc("f", false, Void, I32, I1)
+	b := NewBuilder(fn)
+	entry := fn.NewBlock(nil)
+	b.SetBlock(entry)
+	outer := fn.NewBlock(entry)
+	b.Br(outer)
+	b.SetBlock(outer)
+	b.EnterLoop(entry)
+	in := b.Cast(PtrToInt, b.Alloca(I32, 4), I64, 0) // of the outer loop
+	inner := fn.NewBlock(outer)
+	b.Br(inner)
+	b.SetBlock(inner)
+	b.EnterLoop(outer)
+	wide := func(v Value) Value { return b.Add(v, m.I64(1<<40)) }
+	first := b.Outside(fn.Param(0), func() Value { return b.ZExt(fn.Param(0), I64) })
+	far, near := b.Outside(first, func() Value { return wide(first) }), b.Outside(in, func() Value { return wide(in) })
+	place := wide(b.ZExt(b.Call(m.Declare("x", HasEffects, I32)), I64))
+	here := b.Outside(place, func() Value { return wide(place) })
+	b.LeaveLoop()
+	next := fn.NewBlock(inner)
+	b.CondBr(fn.Param(1), inner, next)
+	b.SetBlock(next)
+	b.EnterClosedLoop(next)
+	kept := b.Outside(fn.Param(0), func() Value { return b.Xor(fn.Param(0), m.I32(5)) })
+	b.LeaveLoop()
+	b.LeaveLoop()
+	for name, c := range map[string]struct {
+		v    Value
+		want any
+	}{"far": {far, entry}, "near": {near, outer}, "here": {here, inner}, "kept": {kept, next}} {
+		if got := fn.home[b.id(c.v)]; any(got) != c.want {
+			t.Errorf("%s lies in another block", name)
+		}
+	}
+}

@@ -190,7 +190,7 @@ func (o *matrixOperand) locate(w *wgmma) error {
 			at = b.Add(at, b.Mul(on, b.M.I32(int(p-origin)/unit)))
 		}
 	}
-	o.base = b.ZExt(at, llir.I64)
+	o.base = b.Outside(at, func() llir.Value { return b.ZExt(at, llir.I64) })
 	return nil
 }
 
@@ -210,5 +210,8 @@ func (o *matrixOperand) descriptor(b *llir.Builder, line, k int) llir.Value {
 	if err != nil {
 		panic("BUG: gpu: a matrix of a buffer lies outside of it: " + err.Error())
 	}
-	return b.Add(o.base, b.M.I64(o.static|p/unit))
+	// A descriptor of a buffer that stays the same is computed before the loop. Computed
+	// in two loops one after another, ptxas 12.8 takes it from the first one alone, of
+	// which there may be no iteration.
+	return b.Outside(o.base, func() llir.Value { return b.Add(o.base, b.M.I64(o.static|p/unit)) })
 }
