@@ -95,18 +95,30 @@ func allowed() int64 {
 // says so at seven eighths of the limit, for the sake of what is allocated
 // between two looks.
 func (s *share) over() bool {
-	held := heldBytes()
-	shares.Lock()
-	defer shares.Unlock()
-	if max(0, held-shares.base) < allowed()/8*7 {
+	if !nearLimit() {
 		return false
 	}
+	debug.FreeOSMemory() // for the collector keeps its own limit roughly
+	if !nearLimit() {
+		return false
+	}
+	shares.Lock()
+	defer shares.Unlock()
 	for other := range shares.running {
 		if other.visits.Load() > s.visits.Load() {
 			return false
 		}
 	}
 	return true
+}
+
+// nearLimit reports whether the process has grown by seven eighths of what all
+// compiles may take.
+func nearLimit() bool {
+	held := heldBytes()
+	shares.Lock()
+	defer shares.Unlock()
+	return max(0, held-shares.base) >= allowed()/8*7
 }
 
 // heldBytes is what the Go runtime has of the system and not given back.
