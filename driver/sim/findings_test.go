@@ -198,7 +198,7 @@ func TestFindings(t *testing.T) {
 				ld.shared.b32 %r6, [smem+4];`,
 		},
 		{
-			name: "more bytes awaited than come", kind: simt.FindEndless, block: 32, shared: 512,
+			name: "more bytes awaited than come", kind: simt.FindDeadlock, want: "which lacks 0 of 1 arrival and 128 bytes", block: 32, shared: 512,
 			body: `setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 1; fence.proxy.async.shared::cta; bar.sync 0;
 				@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [smem+256], 256;
 				@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [smem], [%rd1], 128, [smem+256];

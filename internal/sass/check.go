@@ -57,7 +57,7 @@ var writers = map[string]bool{
 // readers are instructions whose names begin with U and that write none.
 var readers = map[string]bool{
 	"UTMALDG": true, "UTMASTG": true, "UTMAREDG": true, "UTMAPF": true, "UTMACCTL": true, "UTMACMDFLUSH": true,
-	"UBLKCP": true, "UBLKPF": true, "UBLKRED": true, "USETMAXREG": true, "UCGABAR_ARV": true, "UCGABAR_WAIT": true, "USTG": true,
+	"UBLKCP": true, "UBLKPF": true, "UBLKRED": true, "UCGABAR_ARV": true, "UCGABAR_WAIT": true, "USTG": true,
 }
 
 // access is what an instruction reads and writes of uniform registers.
@@ -123,6 +123,11 @@ func (in *inst) destinations() int {
 	case "UISETP", "UPLOP3", "UFSETP", "UPSETP": // two predicates, and then sources
 		return min(n, 2)
 	case "USEL", "UP2UR", "USETP": // a register, and then sources
+		return min(n, 1)
+	case "USETMAXREG": // TRY_ALLOC says in a predicate whether there were as many
+		if !strings.Contains(in.op, ".TRY_ALLOC") {
+			return 0
+		}
 		return min(n, 1)
 	}
 	return n

@@ -65,6 +65,9 @@ func TestCheck(t *testing.T) {
 		{name: "a source after a predicate", code: []string{
 			"ULOP3.LUT UP0, URZ, UR4, 0x1, URZ, 0xc0, !UPT", "USEL UR5, UR6, URZ, UP0", "UPLOP3.LUT UP1, UPT, UP3, UPT, UPT, 0x80, 0x0", "EXIT",
 		}, faults: []string{"nothing writes UR4 before", "nothing writes UR6 before", "nothing writes UP3 before"}},
+		{name: "registers that may be there", code: []string{
+			"USETMAXREG.TRY_ALLOC.CTAPOOL UP0, 0xe8", "PLOP3.LUT P0, PT, PT, PT, UP0, 0x80, 0x0", "USETMAXREG.DEALLOC.CTAPOOL UR4", "EXIT",
+		}, faults: []string{"nothing writes UR4 before"}},
 		{name: "what only reads", code: []string{
 			"ULDC.64 UR4, c[0x0][0x208]", "UTMALDG.2D [UR8], [UR4], desc[UR10]", "USETMAXREG.DEALLOC.CTAPOOL 0x18", "EXIT",
 		}, faults: []string{"nothing writes UR8, UR10, UR11 before"}},

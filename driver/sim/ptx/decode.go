@@ -119,7 +119,7 @@ func (d *decoder) module() {
 	for _, f := range d.m.Funcs {
 		if f.HasBody {
 			d.funcs[f.Name] = len(d.p.Funcs)
-			d.p.Funcs = append(d.p.Funcs, simt.Func{Name: f.Name, Kernel: f.Entry, ReqBlock: f.ReqNTid, MaxBlock: f.MaxNTid, Cluster: f.Cluster})
+			d.p.Funcs = append(d.p.Funcs, simt.Func{Name: f.Name, Kernel: f.Entry, ReqBlock: f.ReqNTid, MaxBlock: f.MaxNTid, MaxRegs: f.MaxNReg, Cluster: f.Cluster})
 		}
 	}
 	// Parameters of device functions get their places first: calls refer to them.

@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"math"
+
 	"github.com/tritonc/tritonc/driver/sim/simt"
 
 	"github.com/tritonc/tritonc/core/diag"
@@ -381,15 +383,22 @@ func (d *decoder) griddepcontrol(st *Stmt, m *mods) {
 	d.emit(st, simt.Inst{Op: simt.OpNop})
 }
 
-// setmaxnreg moves registers between warps, which changes no value.
+// setmaxnreg decodes what moves registers between warpgroups.
 func (d *decoder) setmaxnreg(st *Stmt, m *mods) {
-	m.oneOf("inc", "dec")
+	less := m.oneOf("inc", "dec")
+	if less < 0 {
+		d.fail(st.Pos, "%s names no operation", st.Name)
+	}
 	m.sync()
 	m.take("aligned")
 	m.tryType()
 	m.finish()
 	d.want(st, 1)
-	d.emit(st, simt.Inst{Op: simt.OpNop})
+	n := d.immediate(&st.Args[0], math.MaxUint32)
+	if n < simt.FewestRegs || n > simt.MostRegs || n%simt.RegStep != 0 {
+		d.fail(st.Args[0].Pos, "%s takes a multiple of %d from %d to %d, not %d", st.Name, simt.RegStep, simt.FewestRegs, simt.MostRegs, n)
+	}
+	d.emit(st, simt.Inst{Op: simt.OpSetRegs, Imm: n, Imm2: int64(less), Flags: simt.FlagAligned})
 }
 
 // mma decodes mma.sync of dense matrices.

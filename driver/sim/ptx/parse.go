@@ -260,9 +260,12 @@ func (p *parser) funcAttr(f *Func) {
 		} else {
 			f.MaxNTid = dims
 		}
-	case ".minnctapersm", ".maxnctapersm", ".maxnreg", ".maxclusterrank":
+	case ".minnctapersm", ".maxnctapersm", ".maxclusterrank":
 		p.advance()
 		p.integer("a count")
+	case ".maxnreg":
+		p.advance()
+		f.MaxNReg = p.integer("a count")
 	case ".reqnctapercluster":
 		p.advance()
 		f.Cluster = [3]int{1, 1, 1}

@@ -60,6 +60,7 @@ type Func struct {
 	// ReqNTid and MaxNTid are the block shapes of .reqntid and .maxntid, zero
 	// where absent.
 	ReqNTid, MaxNTid [3]int
+	MaxNReg          int
 	// Cluster is the shape of .reqnctapercluster, zero where there is none.
 	Cluster [3]int
 	HasBody bool

@@ -31,7 +31,7 @@ var Classes = [NumClasses]string{
 
 func classOf(in *Inst) InstClass {
 	switch in.Op {
-	case OpMov, OpPack, OpUnpack, OpSelp, OpSlct, OpNop, OpClock, OpCvta, OpIsSpace, OpMapa, OpCtaRank:
+	case OpMov, OpPack, OpUnpack, OpSelp, OpSlct, OpNop, OpSetRegs, OpClock, OpCvta, OpIsSpace, OpMapa, OpCtaRank:
 		return ClassMove
 	case OpCvt, OpCvtPack:
 		return ClassConvert

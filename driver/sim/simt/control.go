@@ -41,6 +41,8 @@ func (w *warp) control(s *step, g *group, m uint64) (next int, again bool) {
 		return w.exit(g, m)
 	case stepSync:
 		return w.sync(s, g, m)
+	case stepSetRegs:
+		return w.setRegs(s, g, m)
 	case stepBarrier:
 		return w.barrier(s, g, m)
 	case stepCluster:

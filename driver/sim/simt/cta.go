@@ -84,9 +84,15 @@ type cta struct {
 	// says that some warp of the block had too many.
 	polls int
 	waits bool
-	turns uint64   // so far, for random schedules
-	left  uint64   // instructions that the block may still execute
-	known blockSet // the blocks whose releases this one acquired
+	// changes counts what waits at mbarriers and for registers may see; still is how many
+	// rounds all warps have waited without a change.
+	changes uint64
+	still   int
+	// regSets are the numbers of registers that warpgroups were given, in order.
+	regSets map[int][]int
+	turns   uint64   // so far, for random schedules
+	left    uint64   // instructions that the block may still execute
+	known   blockSet // the blocks whose releases this one acquired
 }
 
 // newCTA makes the state for blocks of the launch.
@@ -137,6 +143,8 @@ func (c *cta) start(k int) {
 	}
 	c.bars = [numBarriers]barrier{}
 	clear(c.mbars)
+	clear(c.regSets)
+	c.changes, c.still = 0, 0
 	c.liveLanes = r.threads
 	c.turns = 0
 	if c.left = r.cfg.MaxInstructions; c.left == 0 {
@@ -173,6 +181,7 @@ func (w *warp) start() {
 	w.parked, w.parkedAt = 0, 0
 	w.steps = 0
 	w.carry = 0
+	w.regs, w.regSet, w.spin = r.kernel.MaxRegs, 0, spin{}
 	w.atCluster = 0
 	w.async.reset()
 	w.bulkReads.reset()
@@ -284,6 +293,7 @@ func (w *warp) special(s Special, lane int) uint64 {
 // instructions. It returns false when the block is finished or has stopped.
 func (c *cta) advance(quantum int) bool {
 	moved := false
+	changes, waiting := c.changes, true
 	c.stuck = false
 	order := c.run.warpOrder(c)
 	for i := range c.warps {
@@ -299,8 +309,10 @@ func (c *cta) advance(quantum int) bool {
 		w.moved = false
 		c.polls = 0
 		before := w.steps
+		w.spin.fails = 0
 		w.run()
 		c.left -= w.steps - before
+		waiting = waiting && w.waits(w.steps-before)
 		if w.parked != 0 && w.steps-w.parkedAt > patience {
 			w.releaseAll()
 		}
@@ -313,6 +325,12 @@ func (c *cta) advance(quantum int) bool {
 		}
 	}
 	if c.liveLanes == 0 {
+		return false
+	}
+	if c.still++; !waiting || c.changes != changes || len(c.cluster.ctas) > 1 {
+		c.still = 0
+	} else if moved && c.still > mostStill {
+		c.deadlock()
 		return false
 	}
 	if !moved && !c.waitsAligned() {

@@ -194,6 +194,9 @@ func (l *Loaded) bind(s *step, in *Inst) error {
 		s.kind = stepBarrier
 		s.target = l.offset(in.C)
 		return nil
+	case OpSetRegs:
+		s.kind = stepSetRegs
+		return nil
 	case OpClusterBar:
 		s.kind = stepCluster
 		return nil

@@ -65,7 +65,7 @@ type byteRange struct{ at, size int }
 func execMbarrier(w *warp, s *step) {
 	in := s.in
 	w.access(s, in.A.Class(), s.a, in.Imm2, SpaceShared, 8, 8, func(v *view) {
-		var done uint64
+		var done, parity uint64
 		for m := v.mask; m != 0; m &= m - 1 {
 			l := bits.TrailingZeros64(m)
 			at := w.offs[l]
@@ -88,6 +88,7 @@ func execMbarrier(w *warp, s *step) {
 				}
 				o = mbar{count: int(arg), missing: int(arg)}
 				w.cta.forgetMbar(at)
+				w.cta.changes++
 				if c := w.cta.sharedChk; c != nil {
 					k := w.cta.mbarClock(at)
 					k.maker, k.made = w.id, c.clock[w.id][w.id]
@@ -101,12 +102,12 @@ func execMbarrier(w *warp, s *step) {
 				w.mbarArrive(l, at, &o, 1, int(arg))
 			case MbarExpect:
 				o.bytes += int(arg)
+				w.cta.changes++
 			case MbarComplete:
 				w.mbarArrive(l, at, &o, 0, -int(arg))
-			case MbarTestParity:
+			case MbarTestParity, MbarTestState:
 				done |= bit(o.phase != arg&1) << l
-			case MbarTestState:
-				done |= bit(o.phase != arg&1) << l
+				parity = arg & 1
 			}
 			if w.cta.fault != nil {
 				return
@@ -127,8 +128,10 @@ func execMbarrier(w *warp, s *step) {
 		}
 		if in.Imm >= MbarTestParity {
 			w.setP(s.d, done)
-			if done != v.mask {
+			if left := v.mask &^ done; left != 0 {
 				w.cta.poll()
+				l := bits.TrailingZeros64(left)
+				w.spin = spin{fails: w.spin.fails + 1, at: w.offs[l], parity: parity, pc: w.pc, isMbar: true}
 			}
 		}
 	})
@@ -143,6 +146,7 @@ func (w *warp) mbarArrive(lane, at int, o *mbar, n, bytes int) {
 	}
 	o.missing -= n
 	o.bytes += bytes
+	w.cta.changes++
 	if o.bytes >= 1<<(mbarByteBits-2) || o.bytes < -1<<(mbarByteBits-2) {
 		w.faultAt(FindBarrier, lane, uint64(at), "the mbarrier at 0x%x has %s to come", at, diag.Count(o.bytes, "byte"))
 		return

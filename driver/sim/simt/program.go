@@ -290,6 +290,7 @@ const (
 	OpClusterBar // Imm: form, see cluster.go
 	OpFence      // Imm: FenceProxy orders what threads do before what bulk copies do
 	OpNop
+	OpSetRegs // a thread of the warpgroup has Imm registers from now on; Imm2: 0 more, 1 less
 	OpNanosleep
 	OpClock // D = instruction count of the warp (Imm: which clock)
 )
@@ -503,6 +504,8 @@ type Func struct {
 	ParamBytes int
 	// ReqBlock is the required block shape, zero where free; MaxBlock likewise.
 	ReqBlock, MaxBlock [3]int
+	// MaxRegs is how many registers a thread has when it starts; 0: not said.
+	MaxRegs int
 	// Cluster is the shape of the clusters in blocks, zero for clusters of one.
 	Cluster [3]int
 	// Callees are the functions that it calls.

@@ -29,12 +29,13 @@ const (
 	FindAssert
 	FindEndless
 	FindHost
+	FindRegisters
 )
 
 var findingNames = [...]string{
 	"out of bounds", "misaligned", "undefined value", "data race", "conflict between blocks",
 	"async copy", "warpgroup dot", "divergent barrier", "barrier", "lane mask", "deadlock", "branch", "trap",
-	"assertion", "endless kernel", "host call",
+	"assertion", "endless kernel", "host call", "registers",
 }
 
 func (k FindingKind) String() string { return findingNames[k] }
@@ -339,6 +340,17 @@ func (c *cta) deadlock() {
 	at.faultAt(kind, bits.TrailingZeros64(g.mask), 0, "no lane of the %s can go on:%s", what, b.String())
 }
 
+// source is where in the kernel's source an instruction is, as ": file:line"; "" if the
+// program does not say.
+func (c *cta) source(pc int) string {
+	at := c.code[pc].in.Loc
+	if at == 0 {
+		return ""
+	}
+	l := c.prog.Locs[at-1]
+	return fmt.Sprintf(": %s:%d", l.File, l.Line)
+}
+
 // waiting lists what the warps of a block wait for; at becomes the first of them, if
 // it is none yet.
 func (c *cta) waiting(b *strings.Builder, at **warp) {
@@ -346,15 +358,22 @@ func (c *cta) waiting(b *strings.Builder, at **warp) {
 		for k := range w.groups {
 			g := &w.groups[k]
 			in := c.code[g.pc].in
-			if *at == nil {
+			asks := w.asks()
+			if *at == nil || asks != "" && (*at).asks() == "" {
 				*at = w
-				w.pc = g.pc
+				if w.pc = g.pc; asks != "" {
+					w.pc = w.spin.pc
+				}
+			}
+			if asks != "" {
+				fmt.Fprintf(b, "\n  warp %d %s%s", w.id, asks, c.source(w.spin.pc))
+				break
 			}
 			switch g.state {
 			case groupCluster:
 				fmt.Fprintf(b, "\n  warp %s 0x%x wait at the barrier of the cluster, line %d", diag.Count(w.id, "lane"), g.mask, in.Line)
 			case groupBarrier:
-				fmt.Fprintf(b, "\n  warp %s 0x%x wait at barrier %d, line %d", diag.Count(w.id, "lane"), g.mask, g.barrier, in.Line)
+				fmt.Fprintf(b, "\n  warp %s 0x%x wait at barrier %d, line %d%s", diag.Count(w.id, "lane"), g.mask, g.barrier, in.Line, c.source(g.pc))
 			case groupSync:
 				fmt.Fprintf(b, "\n  warp %s 0x%x wait for lanes 0x%x, line %d: %s",
 					diag.Count(w.id, "lane"), g.mask, g.syncMask&w.live&^g.mask, in.Line, in.Text)

@@ -41,9 +41,10 @@ const (
 	stepExit
 	stepBarrier
 	stepCluster // barrier of the cluster
-	stepSync    // waits for the lanes of a mask, then exec
-	stepFault   // trap
-	stepHost    // host function
+	stepSetRegs
+	stepSync  // waits for the lanes of a mask, then exec
+	stepFault // trap
+	stepHost  // host function
 )
 
 // groupState says what a group waits for.
@@ -106,6 +107,9 @@ type warp struct {
 	budget int
 	moved  bool // some group advanced since the last look
 	steps  uint64
+	regs   int // registers of a thread
+	regSet int // how often they changed
+	spin   spin
 
 	local []byte // n frames of LocalBytes
 	frame []byte // n frames of FrameBytes
