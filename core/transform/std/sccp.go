@@ -223,24 +223,29 @@ func (s *sccp) compute(op *ir.Operation) {
 // isConstant reports whether v is one constant.
 func (s *sccp) isConstant(v *ir.Value) bool { return s.known[v].state == constant }
 
-// replace puts constants, made at the start of f, in the place of the values
-// that were found to be constant, erases what is dead, and returns the number of
-// values replaced.
+// replace puts constants, made at the start of f or of the region in it that uses
+// nothing from above, in the place of the values that were found to be constant, erases
+// what is dead, and returns the number of values replaced.
 func (s *sccp) replace(f *ir.Operation) int {
 	b := ir.NewBuilder(f.Context())
-	made := make(map[ir.Attribute]*ir.Value)
+	type place struct {
+		home *ir.Block
+		attr ir.Attribute
+	}
+	made := make(map[place]*ir.Value)
 	n := 0
 	put := func(v *ir.Value, loc ir.Location) {
 		k := s.known[v]
 		if k.state != constant || !v.HasUses() {
 			return
 		}
-		if made[k.attr] == nil {
-			b.SetToStart(f.Body())
+		at := place{home(v), k.attr}
+		if made[at] == nil {
+			b.SetToStart(at.home)
 			b.Loc = loc
-			made[k.attr] = arith.NewConstant(b, k.attr)
+			made[at] = arith.NewConstant(b, k.attr)
 		}
-		v.ReplaceAllUsesWith(made[k.attr])
+		v.ReplaceAllUsesWith(made[at])
 		n++
 	}
 	var ops []*ir.Operation
@@ -264,4 +269,13 @@ func (s *sccp) replace(f *ir.Operation) int {
 		}
 	}
 	return n
+}
+
+// home is the block at whose start constants are seen by all that sees v.
+func home(v *ir.Value) *ir.Block {
+	b := v.Block()
+	for !b.Parent().Def().Has(ir.IsolatedFromAbove) {
+		b = b.Parent().Block()
+	}
+	return b.Region().First()
 }
