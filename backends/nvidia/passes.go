@@ -59,6 +59,9 @@ var withTMA = &pass.Condition{Name: "tma", Holds: func(f pass.Facts) bool { retu
 // withWGMMA holds where there may be dots of warpgroups.
 var withWGMMA = &pass.Condition{Name: "wgmma", Holds: func(f pass.Facts) bool { return f["wgmma"] > 0 }}
 
+// withWarpGroups holds where warps can be divided between copies by TMA and dots by wgmma.
+var withWarpGroups = &pass.Condition{Name: "tma and wgmma", Holds: func(f pass.Facts) bool { return f["tma"] > 0 && f["wgmma"] > 0 }}
+
 // hasTMA reports whether the passes are to copy through descriptors: where the
 // hardware is there.
 func (o options) hasTMA(a arch) bool { return o.TMA != tmaNever && a.cc >= 90 }
@@ -167,6 +170,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: loops.LICM, Why: "loads that do not change need no pipelining"},
 		{Pass: canonicalize, Why: "erases loops that became empty"},
 		{Pass: loops.CombineSelectAndIf, Why: "fused loops bring new conditions"},
+		{Pass: warpspec.Specialize, When: withWarpGroups, Why: "tl.range(warp_specialize=True); conditions have their final form", With: append(slices.Clone(stages), pass.Setting{Name: "shared-memory", Value: int(a.sharedMemory)})},
 		{Pass: assignLatencies, Why: "chooses the loads to start early", With: stages},
 		{Pass: pipeline.ScheduleLoops, Why: "latencies are set"},
 		{Pass: pipelineTMA, Why: "asynchronous copies ahead of their use", With: stages},
@@ -232,7 +236,7 @@ var passes = slices.Concat(
 	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE},
 	[]*pass.Pass{ttir.RewriteTensorPointer, rewriteDescriptors, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
 	ours(ttgir.Passes()),
-	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower, wgmma.PipelineDots, wgmma.InsertFences, warpspec.AllocateWarpGroups},
+	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower, wgmma.PipelineDots, wgmma.InsertFences, warpspec.Specialize, warpspec.AllocateWarpGroups},
 )
 
 // ours puts this backend's passes in the places of core's, which have the same

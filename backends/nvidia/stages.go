@@ -6,6 +6,7 @@ import (
 
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/backends/nvidia/tma"
+	"github.com/tritonc/tritonc/backends/nvidia/warpspec"
 	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -56,35 +57,59 @@ func (j *job) makeTTGIR(c *backend.Compilation) error {
 	if n := j.opts.MaxNReg; n != nil {
 		c.Module.SetAttr(ttg.MaxNRegAttr, c.Module.Context().I32Attr(int64(*n)))
 	}
-	warnOfWarpSpecialization(c)
+	marked := markedLoops(c.Module)
 	if err := c.RunPasses(ttgirRows(j.early, j.opts), c.Plan.Facts); err != nil {
 		return err
 	}
+	j.warnOfWarpSpecialization(c, marked)
 	c.Meta.Descriptors = tma.HostMaps(c.Module)
 	return nil
 }
 
-// warnOfWarpSpecialization tells of loops that ask for what is not done yet.
-func warnOfWarpSpecialization(c *backend.Compilation) {
-	told := map[string]bool{} // inlined twice, it is one loop
-	ir.Walk(c.Module, func(op *ir.Operation) ir.WalkResult {
-		if op.Attr(tt.WarpSpecializeAttr) == nil || !op.Is(scf.For) {
-			return ir.Advance
+// markedLoops are the places of the loops that ask for warp specialization.
+func markedLoops(m *ir.Operation) []ir.Location {
+	var out []ir.Location
+	ir.Walk(m, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(scf.For) && op.Attr(tt.WarpSpecializeAttr) != nil {
+			out = append(out, op.Loc())
 		}
+		return ir.Advance
+	})
+	return out
+}
+
+// warnOfWarpSpecialization tells of loops that asked for it in vain.
+func (j *job) warnOfWarpSpecialization(c *backend.Compilation, marked []ir.Location) {
+	if len(marked) == 0 || hasPartitions(c.Module) {
+		return
+	}
+	why := "the passes removed the loop or fused it with another"
+	switch {
+	case j.early.cc/10 != 9:
+		why = c.Request.Target.String() + " has no warpgroups that give registers to one another"
+	case !withWarpGroups.Holds(c.Plan.Facts):
+		why = "it divides warps between copies by TMA and dots by wgmma, and an option turned one of them off"
+	}
+	for _, r := range c.Meta.Remarks {
+		if r.Subject == warpspec.RemarkSubject {
+			why = r.Why
+		}
+	}
+	told := map[string]bool{} // inlined twice, it is one loop
+	for _, loc := range marked {
 		d := sdk.Diagnostic{
 			Severity: sdk.Warning,
-			Message:  "warp_specialize has no effect on this loop: tritonc does not specialize warps yet",
+			Message:  "warp_specialize has no effect on this loop: " + why,
 			Help:     "the result is the same; without warp_specialize=True the warning goes away",
 		}
-		if at := ir.FileLocOf(op.Loc()); at != nil {
+		if at := ir.FileLocOf(loc); at != nil {
 			d.File, d.Line, d.Column = at.File, at.Line, at.Col+1
 		}
 		if !told[d.Error()] {
 			told[d.Error()] = true
 			c.Warn(d)
 		}
-		return ir.Advance
-	})
+	}
 }
 
 // makeLLIR lowers the module, links libraries where it calls them, and has LLVM

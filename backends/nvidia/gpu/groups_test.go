@@ -248,3 +248,51 @@ func TestGroupsRefused(t *testing.T) {
 		}
 	})
 }
+
+// The device reports rings in which groups do not wait for one another, or in vain.
+func TestGroupsMutants(t *testing.T) {
+	for name, c := range map[string]struct{ old, new, want string }{
+		"no release":             {"ttng.arrive_barrier %e,", "", "deadlock"},
+		"no filling":             {"ttng.arrive_barrier %f,", "", "deadlock"},
+		"producer's phase":       {"ttng.wait_barrier %e, %was", "ttng.wait_barrier %e, %phase", "deadlock"},
+		"consumer's phase":       {"ttng.wait_barrier %f, %phase", "%other = arith.xori %phase, %k1 : i32\nttng.wait_barrier %f, %other", "deadlock"},
+		"producer does not wait": {"ttng.wait_barrier %e, %was", "", "data race"},
+		"consumer does not wait": {"ttng.wait_barrier %f, %phase", "", "data race"},
+		"release before reading": {"", "", "data race"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := ring("128", "64")
+			var lines []string
+			for line := range strings.Lines(src) {
+				switch {
+				case c.old != "" && strings.Contains(line, c.old) && c.new == "":
+					continue
+				case c.old != "":
+					line = strings.Replace(line, c.old, c.new, 1)
+				}
+				lines = append(lines, line)
+			}
+			src = strings.Join(lines, "")
+			if name == "release before reading" {
+				load := "        %x = ttg.local_load %b : !ttg.memdesc<256xi32, #s1, #smem, mutable> -> tensor<256xi32, #b2>\n"
+				at := strings.Index(src, "        ttng.arrive_barrier %e, 64")
+				end := at + strings.Index(src[at:], "\n") + 1
+				src = strings.Replace(src[:end]+load+src[end:], load, "", 1)
+			}
+			if src == ring("128", "64") {
+				t.Fatal("the mutant is no other")
+			}
+			k := build(t, "ring.ttgir", src, 90)
+			d := sim.New(sim.Options{Random: true, Seed: 1})
+			const n = 8
+			in := make([]int32, 257*n) // races that change nothing are none
+			for i := range in {
+				in[i] = int32(i)
+			}
+			_, err := d.Launch(k.mod, k.Kernel, sim.Dim(1), sim.Dim(k.Threads), k.Shared, sim.Upload(d, "in", in), d.Alloc("out", 4*256*n), int32(n), int64(5))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("reported: %v, want a %s\n%s", err, c.want, k.ptx)
+			}
+		})
+	}
+}

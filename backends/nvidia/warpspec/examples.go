@@ -6,4 +6,6 @@ import _ "embed" // the examples are archives of the tests, too
 var (
 	//go:embed testdata/tritongpu-allocate-warp-groups/example.txtar
 	allocateWarpGroupsExample string
+	//go:embed testdata/nvgpu-warp-specialization/example.txtar
+	specializeExample string
 )
