@@ -1,6 +1,9 @@
 package lower
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
@@ -20,6 +23,11 @@ func (m *module) atomicScratch(op *ir.Operation) (int, error) {
 	}
 	if l.freeThreads == 0 && l.freeBlocks == 0 || !op.HasUses() {
 		return 0, nil
+	}
+	for i, v := range l.block {
+		if l.freeBlocks>>i&1 != 0 && slices.ContainsFunc(v, func(x int32) bool { return x != 0 }) {
+			return 0, failure(op, fmt.Errorf("the layout repeats elements in other places of other CTAs"))
+		}
 	}
 	_, bits, err := memoryType(op.OneResult().Type())
 	if err != nil {

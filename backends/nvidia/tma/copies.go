@@ -19,7 +19,7 @@ func (Copies) Buffer(load *ir.Operation) *encoding.Attr {
 
 // NewBarriers makes n mbarriers.
 func (Copies) NewBarriers(b *ir.Builder, n int) *ir.Value {
-	barriers := b.Op(ttg.LocalAlloc, nil, barriersType(b.Context(), n)).OneResult()
+	barriers := b.Op(ttg.LocalAlloc, nil, barriersType(b, n)).OneResult()
 	for i := range n {
 		newBarrier(b, at(b, barriers, i32(b, int64(i))))
 	}

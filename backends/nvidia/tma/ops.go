@@ -9,6 +9,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/transform/ttgir/machine"
 )
 
 // opDefs are the operations of ttng that the passes make.
@@ -50,21 +51,27 @@ func int32Attr(b *ir.Builder, name string, n int64) ir.NamedAttr {
 	return ir.NamedAttr{Name: name, Attr: b.Context().I32Attr(n)}
 }
 
-// barriersType is that of n mbarriers, or of one if n is 0.
-func barriersType(c *ir.Context, n int) ir.Type {
+// barriersType is that of n mbarriers, or of one if n is 0, in the program that b builds.
+// Each CTA of a cluster has its own.
+func barriersType(b *ir.Builder, n int) ir.Type {
+	c := b.Context()
+	var cga layout.Bases
+	for ctas := machine.CTAsAround(b.Block()); ctas > 1; ctas /= 2 {
+		cga = append(cga, []int32{0})
+	}
 	shape := []int64{1}
 	if n > 0 {
 		shape = []int64{int64(n), 1}
 	}
 	return ttg.MemDesc(c, ttg.MemDescType{
 		Shape: shape, Elem: c.Int(64), Space: ttg.SharedMemory(c), Mutable: true,
-		Encoding: encoding.Of(c, &layout.SwizzledShared{Vec: 1, PerPhase: 1, MaxPhase: 1, Order: []int{0}}),
+		Encoding: encoding.Of(c, &layout.SwizzledShared{Vec: 1, PerPhase: 1, MaxPhase: 1, Order: []int{0}, CGA: cga}),
 	})
 }
 
 // at is one of an array of barriers.
 func at(b *ir.Builder, barriers, index *ir.Value) *ir.Value {
-	return b.Op(ttg.MemDescIndex, []*ir.Value{barriers, index}, barriersType(b.Context(), 0)).OneResult()
+	return b.Op(ttg.MemDescIndex, []*ir.Value{barriers, index}, barriersType(b, 0)).OneResult()
 }
 
 // newBarrier gives memory its life as a barrier that one arrival and the bytes it

@@ -71,7 +71,7 @@ func lowerLoad(b *ir.Builder, op *ir.Operation) {
 	buffer := b.Op(ttg.LocalAlloc, nil, ttg.MemDesc(c, ttg.MemDescType{
 		Shape: t.Shape, Elem: t.Elem, Encoding: enc, Space: ttg.SharedMemory(c), Mutable: true,
 	})).OneResult()
-	barrier := b.Op(ttg.LocalAlloc, nil, barriersType(c, 0)).OneResult()
+	barrier := b.Op(ttg.LocalAlloc, nil, barriersType(b, 0)).OneResult()
 	newBarrier(b, barrier)
 	size, _ := elemBytes(t.Elem)
 	expect(b, barrier, tensors.Elements(t)*size)

@@ -17,7 +17,8 @@ import (
 // PlanCTA decides how the CTAs of a cluster share the work on a tensor where
 // that matters: of a dot each gets rows and columns of the result that are large
 // enough for matrix instructions, of a reduction or scan it gets whole lines, so that
-// nothing is reduced across CTAs. Loads of a dot's operands and stores of its result
+// nothing is reduced across CTAs. Where there are fewer lines than CTAs, several reduce
+// parts of one, and all scan it. Loads of a dot's operands and stores of its result
 // are shared in the same way, and all accesses through one descriptor alike.
 // Everything else follows, by conversions that
 // tritongpu-remove-layout-conversions spreads.
@@ -122,7 +123,7 @@ func planDot(b *ir.Builder, dot *ir.Operation, m machine.Machine) bool {
 // planReduce gives a reduction of blocked layouts one in which each CTA has all
 // of its lines.
 func planReduce(b *ir.Builder, op *ir.Operation, m machine.Machine) bool {
-	want := wholeLines(op, axisOf(op), m)
+	want := wholeLines(op, axisOf(op), m, true)
 	if want == nil {
 		return false
 	}
@@ -136,7 +137,7 @@ func planReduce(b *ir.Builder, op *ir.Operation, m machine.Machine) bool {
 
 // planScan is planReduce for a scan.
 func planScan(b *ir.Builder, op *ir.Operation, m machine.Machine) bool {
-	want := wholeLines(op, int(tt.AsScan(op).Axis()), m)
+	want := wholeLines(op, int(tt.AsScan(op).Axis()), m, false)
 	if want == nil {
 		return false
 	}
@@ -149,9 +150,10 @@ func planScan(b *ir.Builder, op *ir.Operation, m machine.Machine) bool {
 }
 
 // wholeLines is a blocked layout like that of op's operands in which each CTA has
-// whole lines along an axis; nil where that is so, or where other dimensions are too
-// small to divide among the CTAs.
-func wholeLines(op *ir.Operation, axis int, m machine.Machine) *encoding.Attr {
+// whole lines along an axis, as far as there are so many lines. What is left of the CTAs
+// then divides the lines, where cut says so, or has what others have, too. It is nil
+// where op has that layout.
+func wholeLines(op *ir.Operation, axis int, m machine.Machine, cut bool) *encoding.Attr {
 	have, ok := encoding.Get(firstTensor(op).Type()).(*layout.Blocked)
 	if !ok {
 		return nil
@@ -167,7 +169,14 @@ func wholeLines(op *ir.Operation, axis int, m machine.Machine) *encoding.Attr {
 			left /= ctas[d]
 		}
 	}
-	return encoding.Of(op.Context(), blockedSplit(have, shape, ctas, m))
+	if cut {
+		ctas[axis] = max(1, min(left, int(shape[axis])/have.SizePerThread[axis]))
+	}
+	want := blockedSplit(have, shape, ctas, m)
+	if layout.Equal(want, have) {
+		return nil
+	}
+	return encoding.Of(op.Context(), want)
 }
 
 // splits reports whether CTAs have different parts along a dimension.

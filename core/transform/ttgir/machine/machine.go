@@ -54,3 +54,16 @@ func (m Machine) At(op *ir.Operation) Machine {
 	}
 	return m
 }
+
+// CTAsAround is the number of CTAs of a cluster that the module around a block is for; 1
+// where it does not say.
+func CTAsAround(b *ir.Block) int {
+	op := b.Parent()
+	for op.Parent() != nil {
+		op = op.Parent()
+	}
+	if n, ok := op.IntAttr(ttg.NumCTAsAttr); ok {
+		return int(n)
+	}
+	return 1
+}
