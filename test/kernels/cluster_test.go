@@ -115,6 +115,18 @@ def everybody(Count, Y):
     while tl.atomic_add(Count, 0) < tl.num_programs(0):
         pass
     tl.store(Y + tl.program_id(0), tl.load(Count, volatile=True))
+
+@triton.jit
+def hand_over(Data, Flag, Out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    if tl.program_id(0) == 0:
+        tl.store(Data + i, i * 3)
+        tl.debug_barrier()
+        tl.atomic_xchg(Flag, 1, sem='release')
+    else:
+        while tl.atomic_add(Flag, 0, sem='acquire') == 0:
+            pass
+        tl.store(Out + i, tl.load(Data + (N - 1 - i)))
 `
 
 // inCluster is a kernel of these for programs of so many blocks.
@@ -355,6 +367,17 @@ func TestDependentLaunch(t *testing.T) {
 				t.Errorf("%d of %s", strings.Count(out.PTX, s), s)
 			}
 		}
+	}
+}
+
+// TestClusterOrder: what all blocks of one program store before a barrier, all of another
+// load once one of that program's threads has acquired it.
+func TestClusterOrder(t *testing.T) {
+	for _, ctas := range []int{1, 2, 4, 8} {
+		const n = 512
+		data, flag, out := kerneltest.Empty("i32", n), kerneltest.Zeros("i32", 1), kerneltest.Empty("i32", n)
+		inCluster("hand_over", ctas, 4).With(kerneltest.Options{"launch_cooperative_grid": true}).Run(t, kerneltest.Grid(2), data, flag, out, n)
+		kerneltest.Equal(t, "out", out, each(n, func(i int) float64 { return float64(3 * (n - 1 - i)) }))
 	}
 }
 

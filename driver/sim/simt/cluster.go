@@ -187,6 +187,13 @@ func (cl *cluster) settle() {
 	}
 	cl.arrived = 0
 	cl.phase++
+	var known blockSet // what one block acquired from others of the grid all know then
+	for _, c := range cl.ctas {
+		known = known.with(c.known, -1)
+	}
+	for _, c := range cl.ctas {
+		c.known = append(c.known[:0], known...)
+	}
 	for _, c := range cl.ctas {
 		if c.sharedChk != nil && c.sharedChk.remote != nil {
 			c.sharedChk.openCluster()
