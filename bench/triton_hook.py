@@ -28,6 +28,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import runpy
 import subprocess
 import sys
@@ -46,6 +47,10 @@ OPTIONS = ("num_ctas", "maxnreg", "ptx_version", "ptx_options", "enable_fp_fusio
 # What a launch needs to know, under Triton's names.
 METADATA = ("name", "num_warps", "num_ctas", "shared", "tmem_size", "global_scratch_size", "global_scratch_align",
             "profile_scratch_size", "profile_scratch_align", "tensordesc_meta")
+
+
+# A kernel that takes a descriptor of the host's, in ttir.
+HOST_DESCRIPTOR = re.compile(r"tt\.func public [^\n]*!tt\.tensordesc<")
 
 
 class Refused(RuntimeError):
@@ -95,6 +100,8 @@ class Tritonc:
             source = folder / f"kernel.{stage}"
             source.write_text(text)
             # Triton's launcher raises OutOfResources itself, which autotuners rely on.
+            if not self.assemble and HOST_DESCRIPTOR.search(text):
+                options = [*options, "--option", "tma=never"]  # the simulated GPU is given their parts
             argv = ["--target", f"cuda:{capability}:32", "--allow-unlaunchable", *options, "--emit", ",".join(later), "-o", str(folder / "out")]
             (folder / "out").mkdir()
             if stage in ("llir", "ptx"):  # which do not say these themselves
@@ -154,6 +161,8 @@ def arguments(options):
         value = getattr(options, name, None)
         if value is not None and value != type(options).__dataclass_fields__[name].default:
             out += ["--option", f"{name}={value}"]
+    if os.environ.get("DISABLE_MMA_V3", "").lower() in ("1", "on", "true", "y", "yes"):  # as Triton reads it
+        out += ["--option", "wgmma=never"]
     for name, path in getattr(options, "extern_libs", None) or ():
         if name != "libdevice":  # ours has these functions built in
             out += ["--option", f"extern_libs={name}={path}"]
