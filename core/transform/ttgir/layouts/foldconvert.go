@@ -21,7 +21,27 @@ func ConvertPatterns() []rewrite.Pattern {
 		{Name: "reorder-of-convert", Root: tt.Reshape, Apply: reshapeOfConvert},
 		{Name: "histogram-of-convert", Root: tt.Histogram, Apply: histogramOfConvert},
 		{Name: "gather-of-convert", Root: tt.Gather, Apply: gatherOfConvert},
+		{Name: "alloc-of-convert", Root: ttg.LocalAlloc, Apply: allocOfConvert},
+		{Name: "store-of-convert", Root: ttg.LocalStore, Apply: storeOfConvert},
 	}
+}
+
+// allocOfConvert: shared memory is filled from any layout.
+func allocOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	src := ttg.AsLocalAlloc(op).Src()
+	if src == nil || !src.DefIs(ttg.ConvertLayout) {
+		return false
+	}
+	ttg.AsLocalAlloc(op).SetSrc(ttg.AsConvertLayout(src.Def()).Src())
+	rw.Modified(op)
+	if rewrite.IsDead(src.Def()) {
+		rw.Erase(src.Def())
+	}
+	return true
+}
+
+func storeOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	return dropConvert(rw, ttg.AsLocalStore(op).SrcUse())
 }
 
 // reshapeOfConvert: a reshape that may reorder takes any layout with as many
