@@ -195,6 +195,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: loops.CombineSelectAndIf, Why: "canonical forms undo the clearing of accumulators in fused loops"},
 		{Pass: loops.ReduceEarly, Why: "iterations without masked elements skip the mask"},
 		{Pass: loops.LoadEarly, With: registerSettings(o), Why: "barriers are in place, and loads stay between them"},
+		{Pass: wgmma.LoadBeforeDots, When: withWGMMA, Why: "dots and waits have their places"},
 	})
 }
 
@@ -236,7 +237,7 @@ var passes = slices.Concat(
 	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE},
 	[]*pass.Pass{ttir.RewriteTensorPointer, rewriteDescriptors, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
 	ours(ttgir.Passes()),
-	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower, wgmma.PipelineDots, wgmma.InsertFences, warpspec.Specialize, warpspec.AllocateWarpGroups},
+	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower, wgmma.PipelineDots, wgmma.InsertFences, wgmma.LoadBeforeDots, warpspec.Specialize, warpspec.AllocateWarpGroups},
 )
 
 // ours puts this backend's passes in the places of core's, which have the same

@@ -8,4 +8,6 @@ var (
 	pipelineDotsExample string
 	//go:embed testdata/triton-nvidia-gpu-fence-insertion/example.txtar
 	insertFencesExample string
+	//go:embed testdata/nvidia-wgmma-early-loads/example.txtar
+	loadBeforeDotsExample string
 )

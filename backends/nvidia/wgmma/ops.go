@@ -8,7 +8,7 @@ import (
 )
 
 // opDefs are the operations of ttng that the passes look for and make.
-type opDefs struct{ dot, wait, fence, copyIn, gather *ir.OpDef }
+type opDefs struct{ dot, wait, fence, copyIn, gather, expect, barrierWait *ir.OpDef }
 
 // ops finds them in the dialect, which is made on first use.
 var ops = sync.OnceValue(func() *opDefs {
@@ -22,5 +22,6 @@ var ops = sync.OnceValue(func() *opDefs {
 	return &opDefs{
 		dot: def("warp_group_dot"), wait: def("warp_group_dot_wait"), fence: def("fence_async_shared"),
 		copyIn: def("async_tma_copy_global_to_local"), gather: def("async_tma_gather"),
+		expect: def("barrier_expect"), barrierWait: def("wait_barrier"),
 	}
 })

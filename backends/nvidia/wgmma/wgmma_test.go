@@ -14,7 +14,7 @@ import (
 )
 
 func TestPasses(t *testing.T) {
-	ours := []*pass.Pass{matrix.NewAccelerateMatmul(wgmma.Unit{}), wgmma.PipelineDots, wgmma.InsertFences}
+	ours := []*pass.Pass{matrix.NewAccelerateMatmul(wgmma.Unit{}), wgmma.PipelineDots, wgmma.InsertFences, wgmma.LoadBeforeDots}
 	known := append([]*pass.Pass{std.NewCanonicalize(layouts.ConvertPatterns())}, ours...)
 	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", known, ours...)
 }

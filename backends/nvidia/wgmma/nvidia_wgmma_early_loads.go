@@ -1,0 +1,113 @@
+package wgmma
+
+import (
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
+	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
+)
+
+// LoadBeforeDots moves short loads from global memory that follow a dot of warpgroups in
+// a loop before the first one, so that memory answers while the dot runs:
+//
+//	%d = ttng.warp_group_dot …            %s = tt.load …
+//	%w = ttng.warp_group_dot_wait %d  →   %d = ttng.warp_group_dot …
+//	%s = tt.load …                        %w = ttng.warp_group_dot_wait %d
+//	%x = arith.mulf %w, %s                %x = arith.mulf %w, %s
+//
+// A matmul with a scale for each block waits for both in each iteration. No assembler
+// does this: a load does not pass the wait for a dot. Loops that write global memory
+// keep their order.
+var LoadBeforeDots = &pass.Pass{
+	Name:    "nvidia-wgmma-early-loads",
+	Doc:     "load short tensors while dots of warpgroups run",
+	Example: loadBeforeDotsExample,
+	Before:  []*pass.Fact{facts.Machine, facts.Layouts},
+	Run: func(r *pass.Run) error {
+		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
+			if op.Is(scf.For) && writesSharedAlone(op) {
+				r.Count("moved", loadBeforeDots(op.Body()))
+			}
+			return ir.Advance
+		})
+		return nil
+	},
+}
+
+// mostEarlyWords is how many registers of 32 bits the loads of a loop take at most that
+// are worth them while its dots run.
+const mostEarlyWords = 8
+
+// writesSharedAlone reports whether a loop, apart from reading global memory, only uses
+// shared memory.
+func writesSharedAlone(loop *ir.Operation) bool {
+	return !ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+		switch op.Def() {
+		case scf.For, ttg.LocalAlloc, ttg.LocalDealloc, ttg.LocalStore, ttg.AsyncCopy, ttg.AsyncCommitGroup, ttg.AsyncWait,
+			ops().dot, ops().wait, ops().fence, ops().copyIn, ops().expect, ops().barrierWait:
+			return ir.Advance
+		}
+		if ir.HasEffect(op, ir.Effects.Writes) {
+			return ir.Stop
+		}
+		return ir.Advance
+	})
+}
+
+// loadBeforeDots moves the loads of a block, with what their addresses and masks are
+// computed of, and returns their number.
+func loadBeforeDots(block *ir.Block) int {
+	var dot *ir.Operation
+	room, n := mostEarlyWords, 0
+	for op := range block.Ops() {
+		switch {
+		case dot == nil:
+			if op.Is(ops().dot) && ttng.AsWarpGroupDot(op).IsAsync() {
+				dot = op
+			}
+		case op.Is(tt.Load) && !tt.AsLoad(op).IsVolatile():
+			words := 1
+			if t := tensors.Type(op.OneResult()); t != nil {
+				words = (tensors.Registers(t.Shape, encoding.AttrOf(t))*max(ir.BitWidth(t.Elem), 1) + 31) / 32
+			}
+			if slice, ok := computedFrom(op, dot); ok && words <= room {
+				for _, o := range slice {
+					o.MoveBefore(dot)
+				}
+				room -= words
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// computedFrom lists load and what it uses of its block from dot on, in order; false if
+// something of that is more than arithmetic of each thread.
+func computedFrom(load, dot *ir.Operation) ([]*ir.Operation, bool) {
+	var slice []*ir.Operation
+	seen := make(map[*ir.Operation]bool)
+	var add func(o *ir.Operation) bool
+	add = func(o *ir.Operation) bool {
+		if o == nil || seen[o] || o.Block() != dot.Block() || o.IsBeforeInBlock(dot) {
+			return true
+		}
+		if o != load && (!ir.IsPure(o) || o.NumRegions() > 0 || o.Is(ttg.ConvertLayout) || o.Is(tt.Gather) || o.Is(tt.Histogram)) {
+			return false
+		}
+		seen[o] = true
+		for _, v := range o.Operands() {
+			if !add(v.Def()) {
+				return false
+			}
+		}
+		slice = append(slice, o)
+		return true
+	}
+	return slice, add(load)
+}
