@@ -388,11 +388,15 @@ func (r *runner) run(ctx context.Context, dev driver.Device, kernel *launch.Kern
 	if !p.Simulated {
 		took = fmt.Sprintf(" in %v", result.Time)
 	}
-	blocks := "1 block"
-	if n := r.grid[0] * r.grid[1] * r.grid[2]; n != 1 {
-		blocks = diag.Count(n, "block")
+	unit, of := "block", ""
+	if m, err := driver.ParseMetadata(kernel.Compiled.Metadata); err == nil && m.NumCTAs > 1 {
+		unit, of = "cluster", " of "+diag.Count(m.NumCTAs, "block")
 	}
-	fmt.Fprintf(r.out, "%s ran on the %s: %s%s\n", kernel.Compiled.Name, p.Name, blocks, took)
+	programs := "1 " + unit
+	if n := r.grid[0] * r.grid[1] * r.grid[2]; n != 1 {
+		programs = diag.Count(n, unit)
+	}
+	fmt.Fprintf(r.out, "%s ran on the %s: %s%s%s\n", kernel.Compiled.Name, p.Name, programs, of, took)
 	if err := r.compare(); err != nil {
 		return err
 	}
