@@ -339,6 +339,9 @@ func (b *binder) param(p *syntax.Arg, a *signature.Arg) codegen.Param {
 			b.errorf(a, "descriptors are written tensordesc<fp16[128, 64]>, with powers of two", "'%s' is not a type", a.Type)
 			return codegen.Param{}
 		}
+		if d, ok := t.(*lang.DescType); ok && !b.checkDescriptor(a, d) {
+			return codegen.Param{}
+		}
 		if ptr, ok := t.(*lang.Pointer); ok && b.constAnnotation(p) {
 			ptr.Const = true
 		}
@@ -403,6 +406,32 @@ func parseType(s string) lang.Type {
 		return parseDesc(strings.TrimSuffix(inner, ">"))
 	}
 	return nil
+}
+
+// Limits of the descriptors that a host makes.
+const (
+	maxDescriptorRank  = 5
+	minDescriptorBytes = 16 // of a row of a block
+)
+
+// checkDescriptor refuses the type of a descriptor that no host can make.
+func (b *binder) checkDescriptor(a *signature.Arg, d *lang.DescType) bool {
+	rank := len(d.Block.Shape)
+	size := int64(1)
+	if elem, ok := d.Block.Elem.(*lang.DType); ok {
+		size = int64(max(elem.Bits()/8, 1))
+	}
+	last := d.Block.Shape[rank-1]
+	switch {
+	case rank > maxDescriptorRank:
+		b.errorf(a, "", "a descriptor has 1 to %d dimensions, not %d", maxDescriptorRank, rank)
+	case last*size < minDescriptorBytes:
+		b.errorf(a, fmt.Sprintf("make its last dimension %d or more", minDescriptorBytes/size),
+			"rows of the descriptor's blocks have %s; a descriptor needs at least %d", diag.Count(last*size, "byte"), minDescriptorBytes)
+	default:
+		return true
+	}
+	return false
 }
 
 // parseDesc reads fp16[128, 64], the block of a descriptor.
