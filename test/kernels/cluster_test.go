@@ -91,6 +91,14 @@ def rows(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     tl.store(c + M + tl.arange(0, M), tl.max(s, 1))
 
 @triton.jit
+def chained(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    x = tl.load(a + tl.arange(0, M)[:, None] * K + tl.arange(0, K)[None, :])
+    y = tl.load(b + tl.arange(0, K)[:, None] * N + tl.arange(0, N)[None, :])
+    s = tl.dot(x, y).to(tl.float16)
+    t = tl.dot(tl.trans(s), s)
+    tl.store(c + tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :], t)
+
+@triton.jit
 def blocks(src, dst, acc, m, n, M: tl.constexpr, N: tl.constexpr):
     i = tl.program_id(0) * M
     d = tl.make_tensor_descriptor(src, [m, n], [n, 1], [M, N])
@@ -319,6 +327,28 @@ func TestClusterRows(t *testing.T) {
 			if !strings.Contains(run.PTX, "ld.shared::cluster") {
 				t.Error("the blocks do not read one another's shared memory")
 			}
+		})
+	}
+}
+
+// TestClusterChained multiplies results of dots, of which blocks need other parts than
+// they have.
+func TestClusterChained(t *testing.T) {
+	for _, c := range []struct{ m, n, k, ctas, warps int }{{64, 64, 32, 2, 4}, {16, 128, 16, 4, 2}, {128, 64, 16, 4, 8}, {128, 128, 32, 2, 4}} {
+		t.Run(fmt.Sprintf("%dx%dx%d/ctas=%d", c.m, c.n, c.k, c.ctas), func(t *testing.T) {
+			r := kerneltest.Rand(t)
+			a, b, out := kerneltest.Randint(r, -1, 2, "fp16", c.m, c.k), kerneltest.Randint(r, -1, 2, "fp16", c.k, c.n), kerneltest.Empty("fp32", c.n, c.n)
+			inCluster("chained", c.ctas, c.warps).Run(t, kerneltest.Grid(1), a, b, out, c.m, c.n, c.k)
+			s := product(a, b, c.m, c.n, c.k)
+			want := make([]float64, c.n*c.n)
+			for i := range c.m {
+				for j := range c.n {
+					for l := range c.n {
+						want[j*c.n+l] += s[i*c.n+j] * s[i*c.n+l]
+					}
+				}
+			}
+			kerneltest.Near(t, "c", out, want, 0, 0.5)
 		})
 	}
 }

@@ -26,10 +26,11 @@ func ConvertPatterns() []rewrite.Pattern {
 	}
 }
 
-// allocOfConvert: shared memory is filled from any layout.
+// allocOfConvert: shared memory is filled from any layout in which CTAs have the same
+// parts.
 func allocOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	src := ttg.AsLocalAlloc(op).Src()
-	if src == nil || !src.DefIs(ttg.ConvertLayout) {
+	if src == nil || !convertsWithin(src) {
 		return false
 	}
 	ttg.AsLocalAlloc(op).SetSrc(ttg.AsConvertLayout(src.Def()).Src())
@@ -41,7 +42,13 @@ func allocOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
 }
 
 func storeOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
-	return dropConvert(rw, ttg.AsLocalStore(op).SrcUse())
+	return convertsWithin(ttg.AsLocalStore(op).Src()) && dropConvert(rw, ttg.AsLocalStore(op).SrcUse())
+}
+
+// convertsWithin reports whether v is converted from a layout in which the CTAs of a
+// cluster have the same parts.
+func convertsWithin(v *ir.Value) bool {
+	return v.DefIs(ttg.ConvertLayout) && tensors.SameParts(tensors.Type(ttg.AsConvertLayout(v.Def()).Src()), tensors.Type(v))
 }
 
 // reshapeOfConvert: a reshape that may reorder takes any layout with as many
