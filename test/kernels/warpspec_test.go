@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/driver/launch"
 	"github.com/tritonc/tritonc/driver/simulated"
 	"github.com/tritonc/tritonc/internal/kerneltest"
 )
@@ -82,6 +83,15 @@ def twice(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: 
     for k in tl.range(half, tl.cdiv(K, BK), num_stages=S):
         acc = tl.dot(a.load([m, k * BK]), b.load([n, k * BK]).T, acc)
     c.store([m, n], acc.to(c_ptr.dtype.element_ty))
+
+@triton.jit
+def arguments(a, b, c, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, S: tl.constexpr):
+    m = tl.program_id(0) * BM
+    n = tl.program_id(1) * BN
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in tl.range(tl.cdiv(K, BK), warp_specialize=True, num_stages=S):
+        acc = tl.dot(a.load([m, k * BK]), b.load([n, k * BK]).T, acc)
+    c.store([m, n], acc.to(tl.float16))
 
 @triton.jit
 def attention(q_ptr, k_ptr, v_ptr, o_ptr, l_ptr, M, N, scale, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, S: tl.constexpr, WS: tl.constexpr):
@@ -175,6 +185,27 @@ func TestWarpGroupProducts(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// TestWarpGroupArguments: descriptors that the launch makes; that of the result is for the
+// half that each partition stores.
+func TestWarpGroupArguments(t *testing.T) {
+	const bn, bk = 64, 64
+	for _, bm := range []int{64, 128} {
+		for _, stages := range []int{1, 3} {
+			t.Run(fmt.Sprintf("%d rows/stages=%d", bm, stages), func(t *testing.T) {
+				r := kerneltest.Rand(t)
+				m, n, k := bm+1+r.IntN(bm), 16*(1+r.IntN(8)), 16*(1+r.IntN(20))
+				a, b, c := kerneltest.Randn(r, "fp16", m, k), kerneltest.Randn(r, "fp16", n, k), kerneltest.Zeros("fp16", m, n)
+				ran := warpGroupKernel("arguments", stages == 3).Run(t, kerneltest.Grid(cdiv(m, bm), cdiv(n, bn)), &launch.Descriptor{Array: a, Block: []int{bm, bk}},
+					&launch.Descriptor{Array: b, Block: []int{bn, bk}}, &launch.Descriptor{Array: c, Block: []int{bm, bn}}, k, bm, bn, bk, stages)
+				kerneltest.Near(t, "c", c, product(a, transposed(b, "fp32", n, k), m, n, k), 2e-3, 0.01+0.002*float64(k))
+				if got := groups(ran.PTX); got != 1+bm/64 {
+					t.Errorf("%d groups of warps, want %d", got, 1+bm/64)
+				}
+			})
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package warpspec
 
 import (
+	"slices"
+
 	"github.com/tritonc/tritonc/backends/nvidia/tma"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect/arith"
@@ -54,12 +56,27 @@ func (p *plan) apply() {
 		b.Op(ttg.WarpReturn, nil)
 		warps, registers = append(warps, warpgroup), append(registers, computeRegisters)
 	}
+	p.halveArguments()
 	v.SetPartitionNumWarps(warps)
 	v.SetRequestedRegisters(registers)
 	capture(v, holder)
 	for i := len(old) - 1; i >= 0; i-- {
 		old[i].Erase()
 	}
+}
+
+// halveArguments has the launch make descriptors of half the block.
+func (p *plan) halveArguments() {
+	c := p.f.Context()
+	sig := tt.AsFunc(p.f).FunctionType().(*ir.FunctionType)
+	in := slices.Clone(sig.In)
+	for i, arg := range p.body.Args() {
+		if d, ok := p.dims[arg]; ok {
+			arg.SetType(halved(c, arg.Type(), d))
+			in[i] = arg.Type()
+		}
+	}
+	tt.AsFunc(p.f).SetFunctionType(c.Func(in, sig.Out))
 }
 
 // capture hands partitions what they use of the function.

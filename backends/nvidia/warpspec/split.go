@@ -106,6 +106,7 @@ func (s *splitter) spread(v *ir.Value, d int) {
 		s.made(op, d)
 	case v.Block().Parent().Is(scf.For) && scf.CarriedIndex(v) >= 0:
 		s.carried(v.Block().Parent(), scf.CarriedIndex(v), d)
+	case v.Block() == s.p.body && isDescriptor(v):
 	default:
 		s.failed = true
 	}
@@ -120,6 +121,11 @@ func (s *splitter) spread(v *ir.Value, d int) {
 			s.used(op, u, v, d)
 		}
 	}
+}
+
+func isDescriptor(v *ir.Value) bool {
+	_, ok := v.Type().(*tt.TensorDescType)
+	return ok
 }
 
 // carried halves a value that a loop carries.
@@ -211,8 +217,20 @@ func (s *splitter) stored(op tt.DescriptorStoreOp, v *ir.Value, d int) {
 		s.value(op.Src(), d)
 		return
 	}
-	if desc.Def() == nil || !desc.Def().Is(tt.MakeTensorDesc) || d == len(shapeOf(desc.Type()))-1 {
-		s.failed = true // made elsewhere, for whole blocks
+	switch {
+	case d == len(shapeOf(desc.Type()))-1:
+		s.failed = true
+		return
+	case desc.Def() == nil:
+		// The launch makes it, for one size of blocks: that of all uses.
+		for u := range desc.Users() {
+			if !u.Is(tt.DescriptorStore) {
+				s.failed = true
+				return
+			}
+		}
+	case !desc.Def().Is(tt.MakeTensorDesc):
+		s.failed = true
 		return
 	}
 	s.value(desc, d)

@@ -127,6 +127,10 @@ var KnownDescriptors = &pass.Fact{
 // ofKernel reports whether v is an argument of a kernel.
 func ofKernel(v *ir.Value) bool {
 	f := v.Block().Parent()
+	if f != nil && f.Is(ttg.WarpSpecializePartitions) { // what a partition takes from outside
+		outside := ttg.AsWarpSpecialize(f.Parent()).ExplicitCapturesAt(v.Index())
+		return outside.Def() == nil && ofKernel(outside)
+	}
 	return f != nil && f.Is(tt.Func) && isKernel(f)
 }
 
