@@ -316,7 +316,7 @@ func (c *sharedCheck) openCluster() {
 }
 
 // remoteAccess checks an access to another block's shared memory.
-func (w *warp) remoteAccess(s *step, v *view, size int, write bool) {
+func (w *warp) remoteAccess(v *view, size int, write bool) {
 	c := v.cta.sharedChk
 	if c == nil {
 		return

@@ -325,7 +325,7 @@ func (w *warp) checkAsyncWrite(v *view, size int) {
 func (w *warp) checkRead(s *step, v *view, size int) {
 	switch {
 	case v.cta != nil:
-		w.remoteAccess(s, v, size, false)
+		w.remoteAccess(v, size, false)
 	case v.space == SpaceShared && w.cta.sharedChk != nil:
 		if bad := w.sharedRead(v, size); bad != 0 && w.check != nil {
 			w.readUnknown(s, bad)
@@ -349,7 +349,7 @@ func (w *warp) checkRead(s *step, v *view, size int) {
 func (w *warp) checkWrite(s *step, v *view, size int) {
 	switch {
 	case v.cta != nil:
-		w.remoteAccess(s, v, size, true)
+		w.remoteAccess(v, size, true)
 	case v.space == SpaceShared && w.cta.sharedChk != nil:
 		w.sharedWrite(v, size, w.definedStore(s, v.mask), s)
 	case v.buf != nil && w.cta.run.cfg.Check.Conflicts:
