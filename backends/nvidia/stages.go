@@ -8,8 +8,6 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/tma"
 	"github.com/tritonc/tritonc/backends/nvidia/warpspec"
 	"github.com/tritonc/tritonc/core/backend"
-	"github.com/tritonc/tritonc/core/dialect/scf"
-	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
@@ -57,25 +55,13 @@ func (j *job) makeTTGIR(c *backend.Compilation) error {
 	if n := j.opts.MaxNReg; n != nil {
 		c.Module.SetAttr(ttg.MaxNRegAttr, c.Module.Context().I32Attr(int64(*n)))
 	}
-	marked := markedLoops(c.Module)
+	marked := warpspec.MarkedLoops(c.Module)
 	if err := c.RunPasses(ttgirRows(j.early, j.opts), c.Plan.Facts); err != nil {
 		return err
 	}
 	j.warnOfWarpSpecialization(c, marked)
 	c.Meta.Descriptors = tma.HostMaps(c.Module)
 	return nil
-}
-
-// markedLoops are the places of the loops that ask for warp specialization.
-func markedLoops(m *ir.Operation) []ir.Location {
-	var out []ir.Location
-	ir.Walk(m, func(op *ir.Operation) ir.WalkResult {
-		if op.Is(scf.For) && op.Attr(tt.WarpSpecializeAttr) != nil {
-			out = append(out, op.Loc())
-		}
-		return ir.Advance
-	})
-	return out
 }
 
 // warnOfWarpSpecialization tells of loops that asked for it in vain.

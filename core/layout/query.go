@@ -197,50 +197,52 @@ func PartOf(e Encoding, shape []int64) ([]int64, error) {
 // Undivided is the accumulator layout e, or that of an operand of its dots, for one CTA,
 // which has what is the part of each in a cluster.
 func Undivided(e Encoding) Encoding {
-	switch e := e.(type) {
-	case *DotOp:
-		c := *e
-		c.Parent = Undivided(e.Parent)
-		return &c
-	case *Blocked:
-		c := *e
-		c.CGA = nil
-		return &c
-	case *NvidiaMMA:
-		c := *e
-		c.CGA = nil
-		return &c
-	case *AMDMFMA:
-		c := *e
-		c.CGA = nil
-		return &c
-	case *AMDWMMA:
-		c := *e
-		c.CGA = nil
+	if d, ok := e.(*DotOp); ok {
+		c := *d
+		c.Parent = Undivided(d.Parent)
 		return &c
 	}
-	panic("BUG: " + e.Mnemonic() + " is not the layout of a dot")
+	return withCGA(e, nil)
 }
 
 // Divided is s with the parts of CTAs that cga says; nil is those of one CTA.
-func Divided(s Shared, cga Bases) Shared {
-	switch s := s.(type) {
+func Divided(s Shared, cga Bases) Shared { return withCGA(s, cga).(Shared) }
+
+// withCGA is e with other parts for the CTAs.
+func withCGA(e Encoding, cga Bases) Encoding {
+	switch e := e.(type) {
+	case *Blocked:
+		c := *e
+		c.CGA = cga
+		return &c
+	case *NvidiaMMA:
+		c := *e
+		c.CGA = cga
+		return &c
+	case *AMDMFMA:
+		c := *e
+		c.CGA = cga
+		return &c
+	case *AMDWMMA:
+		c := *e
+		c.CGA = cga
+		return &c
 	case *SwizzledShared:
-		c := *s
+		c := *e
 		c.CGA = cga
 		return &c
 	case *AMDRotatingShared:
-		c := *s
+		c := *e
 		c.CGA = cga
 		return &c
 	case *NVMMAShared:
-		c := *s
+		c := *e
 		c.CGA = cga
 		return &c
 	case *PaddedShared:
-		c := *s
+		c := *e
 		c.CGA = cga
 		return &c
 	}
-	panic("BUG: dividing the encoding " + s.Mnemonic() + " among CTAs")
+	panic("BUG: dividing the encoding " + e.Mnemonic() + " among CTAs")
 }

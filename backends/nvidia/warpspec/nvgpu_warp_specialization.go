@@ -45,7 +45,7 @@ var Specialize = &pass.Pass{
 			if !f.Is(tt.Func) || tt.AsFunc(f).SymVisibility() == "private" {
 				continue
 			}
-			marked := markedLoops(f)
+			marked := MarkedLoops(f)
 			if len(marked) == 0 {
 				continue
 			}
@@ -78,10 +78,10 @@ const (
 	Whole         = "whole"
 )
 
-// markedLoops are the places of the loops that ask to be specialized.
-func markedLoops(f *ir.Operation) []ir.Location {
+// MarkedLoops are the places of the loops in root that ask to be specialized.
+func MarkedLoops(root *ir.Operation) []ir.Location {
 	var out []ir.Location
-	ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
+	ir.Walk(root, func(op *ir.Operation) ir.WalkResult {
 		if op.Is(scf.For) && op.Attr(tt.WarpSpecializeAttr) != nil {
 			out = append(out, op.Loc())
 		}
