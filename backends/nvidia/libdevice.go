@@ -187,12 +187,16 @@ def num_threads():
 
 @triton.jit
 def gdc_wait():
+    tl.static_assert(
+        tl.target_info.cuda_capability_geq(9), "gdc_wait needs compute capability 9.0 or higher")
     tl.inline_asm_elementwise(
         "griddepcontrol.wait; // dummy $0", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
 
 
 @triton.jit
 def gdc_launch_dependents():
+    tl.static_assert(
+        tl.target_info.cuda_capability_geq(9), "gdc_launch_dependents needs compute capability 9.0 or higher")
     tl.inline_asm_elementwise(
         "griddepcontrol.launch_dependents; // dummy $0", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
 
