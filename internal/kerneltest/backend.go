@@ -196,8 +196,14 @@ func (b *inProcess) runStages(ctx context.Context, req sdk.RunStagesRequest) (sd
 	resp, err := stored(b, "RunStages", &req, &req.Settings, func() (sdk.RunStagesResponse, error) {
 		return b.Backend.RunStages(ctx, req)
 	})
-	if err != nil || b.store == "" {
+	if err != nil {
 		return resp, err
+	}
+	if faults := sass.Confused(string(resp.Artifact("ptx"))); len(faults) > 0 {
+		return resp, fmt.Errorf("an assembler confuses dots of this PTX (internal/sass):\n%s", strings.Join(faults, "\n"))
+	}
+	if b.store == "" {
+		return resp, nil
 	}
 	if err := wholeWarps(ctx, req.Target.Arch, resp.Artifact(storedBinary)); err != nil {
 		return resp, err

@@ -30,6 +30,14 @@ def put(c, acc, M: tl.constexpr, N: tl.constexpr):
     tl.store(c + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :], acc)
 
 @triton.jit
+def layers(a, b, d, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, P: tl.constexpr):
+    x = tl.load(a + tl.arange(0, M)[:, None] * K + tl.arange(0, K)[None, :])
+    y = tl.load(b + tl.arange(0, K)[:, None] * N + tl.arange(0, N)[None, :])
+    s = tl.minimum(tl.maximum(tl.dot(x, y), 0), 2).to(a.dtype.element_ty)
+    z = tl.load(d + tl.arange(0, N)[:, None] * P + tl.arange(0, P)[None, :])
+    put(c, tl.dot(s, z), M, P)
+
+@triton.jit
 def sum(a, b, c, n, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
     acc = tl.zeros((M, N), tl.float32)
     for i in range(n):
@@ -359,8 +367,15 @@ func TestWarpgroupShapes(t *testing.T) {
 	for _, c := range []struct {
 		a, b, sum string
 	}{
-		{"fp16", "fp16", "float32"}, {"fp16", "fp16", "float16"}, {"bf16", "bf16", "float32"}, {"fp32", "fp32", "float32"}, {"i8", "i8", "int32"},
-		{"fp8e4nv", "fp8e4nv", "float32"}, {"fp8e4nv", "fp8e5", "float32"}, {"fp8e5", "fp8e4nv", "float32"}, {"fp8e5", "fp8e5", "float32"},
+		{"fp16", "fp16", "float32"},
+		{"fp16", "fp16", "float16"},
+		{"bf16", "bf16", "float32"},
+		{"fp32", "fp32", "float32"},
+		{"i8", "i8", "int32"},
+		{"fp8e4nv", "fp8e4nv", "float32"},
+		{"fp8e4nv", "fp8e5", "float32"},
+		{"fp8e5", "fp8e4nv", "float32"},
+		{"fp8e5", "fp8e5", "float32"},
 	} {
 		for _, n := range []int{16, 32, 64, 128, 256} {
 			for _, registers := range []bool{false, true} {
@@ -387,6 +402,41 @@ func TestWarpgroupShapes(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestWarpgroupLayers: two dots one after another, the first of which is A of the second,
+// in registers. B of the second lies where A of the first lay.
+func TestWarpgroupLayers(t *testing.T) {
+	for _, c := range []struct {
+		typ                 string
+		m, n, k, out, warps int
+	}{
+		{"fp16", 64, 64, 64, 64, 4},
+		{"fp16", 128, 64, 64, 64, 4},
+		{"fp16", 128, 64, 64, 64, 8},
+		{"fp16", 64, 32, 32, 32, 4},
+		{"fp16", 64, 128, 128, 128, 4},
+		{"bf16", 64, 64, 64, 64, 4},
+		{"bf16", 64, 128, 64, 32, 4},
+		{"fp32", 64, 32, 32, 32, 4},
+		{"fp8e5", 64, 128, 128, 128, 4},
+	} {
+		t.Run(fmt.Sprintf("%s/%dx%dx%dx%d/warps=%d", c.typ, c.m, c.n, c.k, c.out, c.warps), func(t *testing.T) {
+			r := kerneltest.Rand(t)
+			x, y, z := kerneltest.Randint(r, -1, 2, c.typ, c.m, c.k), kerneltest.Randint(r, -1, 2, c.typ, c.k, c.n), kerneltest.Randint(r, -2, 3, c.typ, c.n, c.out)
+			out := kerneltest.Empty("fp32", c.m, c.out)
+			ran := kerneltest.Kernel{Source: warpgroups, Name: "layers"}.On("cuda:90").Warps(c.warps).Run(t, kerneltest.Grid(1), x, y, z, out, c.m, c.n, c.k, c.out)
+			if !regexp.MustCompile(`mma_async\S+ \{[^}]*\}, \{`).MatchString(ran.PTX) {
+				t.Error("no dot has A in registers")
+			}
+			s := product(x, y, c.m, c.n, c.k)
+			hidden := kerneltest.Zeros("fp64", c.m, c.n)
+			for i, v := range s {
+				hidden.Set(i, min(max(v, 0), 2)) // a number of every type
+			}
+			kerneltest.Near(t, "c", out, product(hidden, z, c.m, c.out, c.n), 0, 0)
+		})
 	}
 }
 

@@ -77,6 +77,18 @@ func newMatrixOperand(buf *lower.Buffer, lineDim, lines, depth int) (*matrixOper
 	return nil, errors.New("the buffer is not arranged as the instruction reads matrices")
 }
 
+// markUnusedLeading sets the leading stride to 1 where the instruction does not read it,
+// as a row holds all that is contiguous. B gets it where A is in registers, since ptxas
+// 12.4 gives such an instruction the wrong B if its descriptor is, bit for bit, that of A
+// of another instruction: it takes B of that one. A whose leading stride is read, and
+// none is 0 or 1 then, needs more than one row of 64 lines: no encoding that the
+// compiler makes.
+func (o *matrixOperand) markUnusedLeading() {
+	if o.static>>16&(1<<14-1) == 0 {
+		o.static |= 1 << 16
+	}
+}
+
 // place is how many bytes after the start of the buffer an element lies.
 func (o *matrixOperand) place(line, k int) (int64, error) {
 	at := make([]int64, 2)

@@ -178,6 +178,7 @@ func newWgmma(s *lower.Site, op ttng.WarpGroupDotOp) (*wgmma, error) {
 	}
 	if _, inRegs := op.A().Type().(*ir.TensorType); inRegs {
 		w.xRegs = packed(s.B, nil, s.Value(op.A()))
+		w.y.markUnusedLeading()
 		return w, nil
 	}
 	if w.x, err = w.operand(op.A(), 0, groupRows); err != nil {
