@@ -342,11 +342,19 @@ func (d *decoder) fence(st *Stmt, m *mods) {
 	kind := int64(0)
 	if m.take("proxy") {
 		if m.take("tensormap::generic") {
-			m.oneOf("acquire", "release")
+			acquires := m.oneOf("acquire", "release") == 0
 			m.oneOf("cta", "cluster", "gpu", "sys")
 			m.finish()
-			d.wantFrom(st, 0, 2)
-			d.emit(st, simt.Inst{Op: simt.OpFence})
+			if !acquires {
+				d.want(st, 0)
+				d.emit(st, simt.Inst{Op: simt.OpFence})
+				return
+			}
+			d.want(st, 2)
+			in, space := simt.Inst{Op: simt.OpMapFence}, simt.SpaceGeneric
+			in.A, in.Imm2 = d.addr(&st.Args[0], &space)
+			d.immediate(&st.Args[1], simt.MapBytes)
+			d.emit(st, in)
 			return
 		}
 		switch m.oneOf("alias", "async") {

@@ -37,6 +37,9 @@ const (
 	MapBytes         = 128
 )
 
+// baseAlign is what the address of a tensor is a multiple of.
+const baseAlign = 16
+
 // boxAlign is what the first byte of a box's rows is a multiple of, counted from the
 // beginning of the tensor's.
 const boxAlign = 16
@@ -73,6 +76,10 @@ func (w *warp) mapAt(s *step, lane int, addr uint64, rank int) (m tensorMap, ok 
 	}
 	word := func(at int) int { return int(binary.LittleEndian.Uint32(b[at:])) }
 	m.addr = binary.LittleEndian.Uint64(b)
+	if m.addr%baseAlign != 0 {
+		w.faultAt(FindAlign, lane, m.addr, "the tensor map at 0x%x is of a tensor at 0x%x, which is not a multiple of %d", addr, m.addr, baseAlign)
+		return m, false
+	}
 	m.rank = word(MapRank) + 1
 	t, swizzle := word(MapType), word(MapSwizzle)
 	if m.rank != rank || t >= len(mapTypes) || swizzle > 3 || word(MapInterleave) != 0 {
@@ -102,18 +109,12 @@ func (w *warp) mapAt(s *step, lane int, addr uint64, rank int) (m tensorMap, ok 
 // execBulk executes bulk copies, lane after lane.
 func execBulk(w *warp, s *step) {
 	k := s.in.Bulk
-	address := func(r Reg, off int64, l int) uint64 {
-		if r.Class() == Class64 {
-			return w.r64[r.Index()*w.n+l] + uint64(off)
-		}
-		return uint64(w.r32[r.Index()*w.n+l] + uint32(off))
-	}
 	all := w.mask
 	for m := all; m != 0 && w.cta.fault == nil; m &= m - 1 {
 		l := bits.TrailingZeros64(m)
 		w.mask = 1 << l
-		shared := int(address(k.Shared, k.SharedOff, l))
-		global := address(k.Global, k.GlobalOff, l)
+		shared := int(w.addressAt(k.Shared, k.SharedOff, l))
+		global := w.addressAt(k.Global, k.GlobalOff, l)
 		n := 0
 		if k.Rank == 0 {
 			n = int(w.r32[k.Size.Index()*w.n+l])
@@ -121,16 +122,28 @@ func execBulk(w *warp, s *step) {
 			w.countBulk(l, global, n, k.Store)
 		} else {
 			n = w.bulkTensor(s, l, shared, global)
+			if w.cta.fault == nil && k.Store {
+				w.copiesThrough(l, global, nil, 0)
+			}
 		}
 		if w.cta.fault == nil && k.Barrier != 0 {
-			w.bulkArrive(l, int(address(k.Barrier, k.BarrierOff, l)), n)
+			w.bulkArrive(l, int(w.addressAt(k.Barrier, k.BarrierOff, l)), n, global)
 		}
 	}
 	w.mask = all
 }
 
-// bulkArrive tells the mbarrier at an address that n bytes came.
-func (w *warp) bulkArrive(lane, at, n int) {
+// addressAt is what a register of a lane holds, an address, plus off.
+func (w *warp) addressAt(r Reg, off int64, lane int) uint64 {
+	if r.Class() == Class64 {
+		return w.r64[r.Index()*w.n+lane] + uint64(off)
+	}
+	return uint64(w.r32[r.Index()*w.n+lane] + uint32(off))
+}
+
+// bulkArrive tells the mbarrier at an address that n bytes came, from global, which is
+// the tensor map's address if there is one.
+func (w *warp) bulkArrive(lane, at, n int, global uint64) {
 	if at < 0 || at%8 != 0 || at+8 > len(w.cta.shared) {
 		w.faultAt(FindBounds, lane, uint64(at), "no mbarrier can lie at shared address 0x%x", at)
 		return
@@ -145,6 +158,9 @@ func (w *warp) bulkArrive(lane, at, n int) {
 		c.written = c.written[:0]
 	}
 	o := readMbar(w.cta.shared[at:])
+	if w.cta.sharedChk != nil {
+		w.copiesThrough(lane, global, w.cta.mbarClock(at), o.phase)
+	}
 	w.mbarArrive(lane, at, &o, 0, -n)
 	o.write(w.cta.shared[at:])
 }
@@ -356,6 +372,7 @@ func execCopyMap(w *warp, s *step) {
 			w.countAccess(v, MapBytes, accessBulkWrite)
 			copy(v.data[w.offs[lane]:], content[:])
 			v.buf.wrote(w.offs[lane], MapBytes)
+			w.wroteMap(lane, w.addressAt(s.in.D, s.imm, lane))
 		})
 	}
 	w.mask = all

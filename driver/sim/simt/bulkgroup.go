@@ -1,6 +1,9 @@
 package simt
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Bulk stores read shared memory when they are issued, which is the soonest that
 // the manual allows. Until their thread has waited for them nobody may write
@@ -16,6 +19,7 @@ type bulkReads struct {
 type bulkGroup struct {
 	lanes  uint64 // that committed it and have not waited for it
 	ranges []laneRange
+	maps   []*mapUse // of its stores
 }
 
 type laneRange struct {
@@ -37,7 +41,7 @@ func (b *bulkReads) add(lane, at, size int) {
 
 func execBulkCommit(w *warp, s *step) {
 	b := &w.bulkReads
-	if len(b.open.ranges) == 0 && len(b.groups) == 0 {
+	if len(b.open.ranges) == 0 && len(b.open.maps) == 0 && len(b.groups) == 0 {
 		return // nothing that a wait could count from
 	}
 	g := bulkGroup{lanes: w.mask}
@@ -47,6 +51,13 @@ func execBulkCommit(w *warp, s *step) {
 			g.ranges = append(g.ranges, r)
 		} else {
 			rest.ranges = append(rest.ranges, r)
+		}
+	}
+	for _, u := range b.open.maps {
+		if w.mask>>u.lane&1 != 0 {
+			g.maps = append(g.maps, u)
+		} else {
+			rest.maps = append(rest.maps, u)
 		}
 	}
 	b.groups, b.open = append(b.groups, g), rest
@@ -73,6 +84,11 @@ func execBulkWait(w *warp, s *step) {
 				w.cta.sharedChk.hasRead(w.id, r.byteRange)
 			}
 		}
+		for _, u := range g.maps {
+			if m>>u.lane&1 != 0 && !b.laterUse(i, u) {
+				u.ended = w.cta.sharedChk.now(u.ended, w.id)
+			}
+		}
 		g.lanes &^= m
 	}
 	kept := b.groups[:0]
@@ -82,6 +98,17 @@ func execBulkWait(w *warp, s *step) {
 		}
 	}
 	b.groups = kept
+}
+
+// laterUse reports whether a store through the same map by the same thread comes after
+// group i.
+func (b *bulkReads) laterUse(i int, u *mapUse) bool {
+	for _, g := range b.groups[i+1:] {
+		if slices.Contains(g.maps, u) {
+			return true
+		}
+	}
+	return slices.Contains(b.open.maps, u)
 }
 
 // engineReads marks bytes that a bulk store of a lane reads.

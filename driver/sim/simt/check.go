@@ -44,6 +44,9 @@ func (w *warp) doChecked(s *step, m uint64) {
 		w.use(in.B, m, allBits, "an mbarrier")
 		w.do(s, m)
 		c.regs[s.pd].set(m, m)
+	case OpMapFence:
+		w.use(in.A, m, allBits, "the address")
+		w.do(s, m)
 	case OpCopyMap:
 		w.use(in.A, m, allBits, "the address")
 		w.use(in.D, m, allBits, "the address")

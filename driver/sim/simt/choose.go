@@ -78,6 +78,8 @@ func choose(in *Inst) (execFunc, Class) {
 		return execBulk, ClassNone
 	case OpCopyMap:
 		return execCopyMap, ClassNone
+	case OpMapFence:
+		return execMapFence, ClassNone
 	case OpWgmma:
 		return chooseWgmma(in)
 	case OpDotFence:

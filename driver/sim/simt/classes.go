@@ -57,7 +57,7 @@ func classOf(in *Inst) InstClass {
 		return ClassControl
 	case OpBulk, OpBulkCommit, OpBulkWait, OpCopyMap:
 		return ClassOtherMem
-	case OpBar, OpClusterBar, OpFence, OpMbarrier, OpDotFence, OpDotCommit, OpDotWait:
+	case OpBar, OpClusterBar, OpFence, OpMapFence, OpMbarrier, OpDotFence, OpDotCommit, OpDotWait:
 		return ClassBarrierOp
 	}
 	switch in.Type {

@@ -63,7 +63,8 @@ type cta struct {
 	shared    []byte
 	sharedChk *sharedCheck // nil with checks off
 	bars      [numBarriers]barrier
-	mbars     map[int]*mbarClock // of mbarrier objects, by address
+	mbars     map[int]*mbarClock     // of mbarrier objects, by address
+	maps      map[uint64]*writtenMap // tensor maps that the block wrote, by address
 	// cluster is the block's, rank its number there, inCluster the same by axis,
 	// clusterAt the cluster's place in the grid of clusters and first the number of its
 	// first block.
@@ -143,6 +144,7 @@ func (c *cta) start(k int) {
 	}
 	c.bars = [numBarriers]barrier{}
 	clear(c.mbars)
+	clear(c.maps)
 	clear(c.regSets)
 	c.changes, c.still = 0, 0
 	c.liveLanes = r.threads

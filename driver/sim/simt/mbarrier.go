@@ -53,6 +53,7 @@ func (m *mbar) write(b []byte) {
 type mbarClock struct {
 	gather, opened []uint32
 	owned          []byteRange
+	maps           []*mapUse // of copies whose bytes it counts
 	// maker made the object, at its time made.
 	maker int
 	made  uint32
@@ -124,6 +125,7 @@ func execMbarrier(w *warp, s *step) {
 				w.cta.sharedChk.learn(w.id, k.opened)
 				w.cta.sharedChk.own(k.owned, false)
 				k.owned = k.owned[:0]
+				w.endUses(k, arg&1)
 			}
 		}
 		if in.Imm >= MbarTestParity {

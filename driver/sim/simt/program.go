@@ -276,6 +276,7 @@ const (
 	OpBulkCommit
 	OpBulkWait // Imm: how many groups may be pending
 	OpCopyMap  // tensor map at D + Imm = that at A + Imm2
+	OpMapFence // acquires the tensor map at A + Imm2
 
 	OpBra       // to Target
 	OpBrx       // to Targets[A]
