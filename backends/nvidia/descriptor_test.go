@@ -186,9 +186,9 @@ func TestDescriptorRemarks(t *testing.T) {
 			"k.py:2:5: pointers: the stride of its dimension 0 is not known to be a multiple of 16 bytes",
 			"k.py:3:5: pointers: rows of its blocks have 8 bytes, and TMA wants at least 16",
 			"k.py:4:5: pointers: no loop with a dot copies through a descriptor",
-			"k.py:5:9: pointers: it is made in a loop",
+			"k.py:5:9: pointers: no loop with a dot copies through a descriptor",
 		}},
-		{"90", edges, `{"tma":"always"}`, []string{3: "k.py:4:5: tma: the options ask for it", 4: ""}},
+		{"90", edges, `{"tma":"always"}`, []string{3: "k.py:4:5: tma: the options ask for it", "k.py:5:9: tma: the options ask for it"}},
 	} {
 		req := request(t, test.cc, stageTTGIR, "k.ttir", []byte(test.text), test.options)
 		req.Last = stageTTGIR

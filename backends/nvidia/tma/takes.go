@@ -33,6 +33,9 @@ func (Unit) Name() string { return "tma" }
 // strides and places in its rows are not known to be aligned goes by pointers, which
 // need none.
 //
+// Bases and strides that the kernel reads from memory are taken on trust here, too: no
+// signature can tell their alignment, and make_tensor_descriptor asks for it.
+//
 // Of a kernel's argument the host checks base and strides (driver.TensorMap), and that the
 // elements of NaN padding are floats.
 func (Unit) Refuses(desc *ir.Value, info *axisinfo.Result) string {
@@ -47,9 +50,9 @@ func (Unit) Refuses(desc *ir.Value, info *axisinfo.Result) string {
 	case block.Shape[rank-1]*size < alignment:
 		return fmt.Sprintf("rows of its blocks have %s, and TMA wants at least %d", diag.Count(block.Shape[rank-1]*size, "byte"), alignment)
 	}
-	aligned := func(v *ir.Value, unit int64) bool { return info.Of(v).Axes[0].Divisibility*unit%alignment == 0 }
+	known := multiples{info}
 	if made := desc.Def(); made != nil {
-		if why := refusesMade(tt.AsMakeTensorDesc(made), size, aligned); why != "" {
+		if why := refusesMade(tt.AsMakeTensorDesc(made), size, known); why != "" {
 			return why
 		}
 	}
@@ -58,7 +61,7 @@ func (Unit) Refuses(desc *ir.Value, info *axisinfo.Result) string {
 			return "TMA has no such reduction"
 		}
 		place := indices(u)
-		if !aligned(place[rank-1], size) {
+		if !known.aligned(place[rank-1], size) {
 			return fmt.Sprintf("a block's place in its row is not known to be a multiple of %d bytes", alignment)
 		}
 		if !u.Is(tt.DescriptorLoad) && slices.ContainsFunc(place, isNegative) {
@@ -70,7 +73,7 @@ func (Unit) Refuses(desc *ir.Value, info *axisinfo.Result) string {
 
 // refusesMade says why TMA cannot copy through a descriptor that the kernel makes, for
 // what it makes it of, or "".
-func refusesMade(made tt.MakeTensorDescOp, size int64, aligned func(v *ir.Value, unit int64) bool) string {
+func refusesMade(made tt.MakeTensorDescOp, size int64, known multiples) string {
 	rank := len(made.Strides())
 	if made.Padding() == tt.PadNaN && !ir.IsFloat(made.Result().Type().(*tt.TensorDescType).Block.Elem) {
 		return "TMA pads integers with zeros only"
@@ -79,21 +82,70 @@ func refusesMade(made tt.MakeTensorDescOp, size int64, aligned func(v *ir.Value,
 	if n, ok := arith.ConstantInt(strides[rank-1]); !ok || n != 1 {
 		return "the stride of its last dimension is not the constant 1"
 	}
-	if !aligned(made.Base(), 1) {
+	if !known.promised(made.Base(), 1) {
 		return fmt.Sprintf("its base is not known to be a multiple of %d bytes", alignment)
 	}
 	for i, s := range strides[:rank-1] {
-		if !aligned(s, size) {
+		if !known.promised(s, size) {
 			return fmt.Sprintf("the stride of its dimension %d is not known to be a multiple of %d bytes", i, alignment)
 		}
 	}
+	row := made.Shape()[rank-1]
+	dense := rank > 1 && unextended(row) == unextended(strides[rank-2])
 	for u := range made.Result().Users() {
 		// What is stored ends where the tensor does, to the next 16 bytes.
-		if !u.Is(tt.DescriptorLoad) && !aligned(made.Shape()[rank-1], size) {
+		if !u.Is(tt.DescriptorLoad) && !dense && !known.aligned(row, size) {
 			return fmt.Sprintf("it is stored through, and its rows are not known to be a multiple of %d bytes", alignment)
 		}
 	}
 	return ""
+}
+
+// multiples tells which numbers of bytes are multiples of 16.
+type multiples struct{ info *axisinfo.Result }
+
+// aligned reports whether v times unit bytes is known to be one.
+func (m multiples) aligned(v *ir.Value, unit int64) bool {
+	return m.info.Of(v).Axes[0].Divisibility*unit%alignment == 0
+}
+
+// promised reports whether v times unit bytes is known to be one, or is computed from
+// what the kernel reads from memory so that it is one if that is.
+func (m multiples) promised(v *ir.Value, unit int64) bool {
+	if m.aligned(v, unit) {
+		return true
+	}
+	op := v.Def()
+	if op == nil {
+		return false
+	}
+	switch op.Def() {
+	case tt.Load:
+		return true
+	case tt.IntToPtr, tt.Bitcast:
+		return m.promised(tt.AsUnary(op).Src(), unit)
+	case arith.ExtSI, arith.ExtUI, arith.TruncI:
+		return m.promised(arith.AsCast(op).In(), unit)
+	case tt.AddPtr:
+		add := tt.AsAddPtr(op)
+		size, ok := elemBytes(tt.PointeeOf(add.Ptr().Type()))
+		return ok && m.promised(add.Ptr(), unit) && m.promised(add.Offset(), size)
+	case arith.AddI, arith.SubI:
+		sum := arith.AsBinary(op)
+		return m.promised(sum.Lhs(), unit) && m.promised(sum.Rhs(), unit)
+	case arith.MulI:
+		product := arith.AsBinary(op)
+		return m.promised(product.Lhs(), unit) || m.promised(product.Rhs(), unit)
+	}
+	return false
+}
+
+// unextended is what v was before it was made wider.
+func unextended(v *ir.Value) *ir.Value {
+	for v.DefIs(arith.ExtSI) {
+		v = arith.AsExtSI(v.Def()).In()
+	}
+	return v
 }
 
 // indices are where the block begins that op copies, a dimension each.

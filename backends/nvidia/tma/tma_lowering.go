@@ -6,6 +6,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -17,7 +18,10 @@ import (
 
 // Lower makes copies by TMA of the loads and stores through descriptors that no
 // pipeline took, each with the wait for it, and lets each program write its
-// descriptors to global memory of its own.
+// descriptors to global memory of its own. One that is made in a loop is overwritten by
+// each iteration. Loads of the iterations before have ended by then, since their loop has
+// waited for them, and so have stores through other descriptors; for those through this
+// one it waits.
 var Lower = &pass.Pass{
 	Name:    "triton-nvidia-tma-lowering",
 	Doc:     "lower loads and stores through descriptors to TMA copies",
@@ -132,10 +136,15 @@ func lowerDescriptor(b *ir.Builder, op tt.MakeTensorDescOp) *ir.Value {
 	c := b.Context()
 	desc := op.Result().Type().(*tt.TensorDescType)
 	size, _ := elemBytes(desc.Block.Elem)
+	if isRepeated(op.Op) && slices.ContainsFunc(slices.Collect(op.Result().Users()), func(u *ir.Operation) bool { return !u.Is(ops().copyIn) }) {
+		waitForStores(b, 0)
+	}
+	b.SetBefore(outermost(op.Op))
 	memory := b.Create(ttg.GlobalScratchAlloc, ir.State{
 		Types: []ir.Type{tt.Ptr(c, c.Int(8))},
 		Attrs: []ir.NamedAttr{int32Attr(b, "alignment", descriptorBytes), int32Attr(b, "nbytes", descriptorBytes)},
 	}).OneResult()
+	b.At(op.Op)
 	enc := desc.Block.Encoding.(*encoding.Attr).Layout.(*layout.NVMMAShared)
 	rank := len(desc.Block.Shape)
 	// TMA counts dimensions from the fastest on, and needs no stride of that one.
@@ -167,6 +176,25 @@ func lowerDescriptor(b *ir.Builder, op tt.MakeTensorDescOp) *ir.Value {
 	})
 	b.Op(ops().acquire, []*ir.Value{memory})
 	return b.Op(ops().reinterpret, []*ir.Value{memory}, desc).OneResult()
+}
+
+// isRepeated reports whether op may be executed more than once: in a loop, or in blocks
+// that branch to one another.
+func isRepeated(op *ir.Operation) bool {
+	for p := op; p.Parent() != nil; p = p.Parent() {
+		if p.Parent().Is(scf.For) || p.Parent().Is(scf.While) || p.Block().Region().First() != p.Block().Region().Last() {
+			return true
+		}
+	}
+	return false
+}
+
+// outermost is the outermost loop or condition around op, or op.
+func outermost(op *ir.Operation) *ir.Operation {
+	for p := op.Parent(); p.Is(scf.For) || p.Is(scf.While) || p.Is(scf.If); p = p.Parent() {
+		op = p
+	}
+	return op
 }
 
 // maxBox is the largest extent of a box.

@@ -105,6 +105,8 @@ func (p *plan) look() (err error) {
 			loops++
 		case op.Is(scf.If) && !scf.AsIf(op).ElseRegion().Empty():
 			err = fmt.Errorf("the condition%s has two branches or results", line(op))
+		case op.Is(tt.MakeTensorDesc) && (op.ParentOf(scf.For) != nil || op.ParentOf(scf.While) != nil):
+			err = fmt.Errorf("the kernel makes a descriptor%s in a loop", line(op))
 		case op.Is(tt.Call):
 			err = fmt.Errorf("the kernel calls a function%s that is not inlined", line(op))
 		case op.Is(ttg.WarpSpecialize):

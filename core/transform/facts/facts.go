@@ -94,7 +94,7 @@ var NoTensorPointers = &pass.Fact{
 
 // KnownDescriptors holds where each use of a descriptor sees how it was made.
 var KnownDescriptors = &pass.Fact{
-	Name: "known-descriptors", Doc: "a module whose descriptors are arguments of kernels or made outside of loops, and copied through where they are made",
+	Name: "known-descriptors", Doc: "a module whose descriptors are arguments of kernels or made in them, and copied through where they are made",
 	Help: descriptorHelp, From: []*pass.Fact{NoDescriptors},
 	Broken: FirstOp(func(op *ir.Operation) string {
 		var desc *ir.Value
@@ -116,9 +116,6 @@ var KnownDescriptors = &pass.Fact{
 		}
 		if made == nil || !made.Is(tt.MakeTensorDesc) {
 			return op.Name() + " does not see how its descriptor was made"
-		}
-		if made.ParentOf(scf.For) != nil || made.ParentOf(scf.While) != nil {
-			return "the descriptor of " + op.Name() + " is made in a loop"
 		}
 		return ""
 	}),

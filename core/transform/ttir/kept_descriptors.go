@@ -46,8 +46,7 @@ type keeping struct {
 // keptDescriptors decides which descriptors of module's kernels need not become
 // pointers:
 //
-//   - they are arguments of the kernel, or it makes them itself, outside of loops, so
-//     that they are written to memory once and before the first copy;
+//   - they are arguments of the kernel, or it makes them itself;
 //   - they are used for loads, stores and reductions of blocks only, and not handed
 //     on by loops, conditions and calls: each use knows its descriptor;
 //   - nothing in the kernel writes the memory that they describe while something reads it:
@@ -147,8 +146,6 @@ func unfit(f *ir.Operation, d *decision, used map[*ir.Value]memoryUse) string {
 		return "a function that is called takes it"
 	case !isPublic(f):
 		return "a function that is called makes it"
-	case d.made() != nil && inLoop(d.made()):
-		return "it is made in a loop"
 	case !onlyCopies(d.desc):
 		return "a loop, a condition, a call, a gather or a scatter takes it"
 	case u.read && u.written:
@@ -183,16 +180,6 @@ func hasDot(op *ir.Operation) bool {
 func isPublic(f *ir.Operation) bool {
 	v := tt.AsFunc(f).SymVisibility()
 	return v == "" || v == "public"
-}
-
-func inLoop(op *ir.Operation) bool {
-	for p := op.Parent(); p != nil; p = p.Parent() {
-		if p.Is(scf.For) || p.Is(scf.While) {
-			return true
-		}
-	}
-	// Blocks that branch to one another may be a loop.
-	return op.Block().Region().First() != op.Block().Region().Last()
 }
 
 func onlyCopies(desc *ir.Value) bool {

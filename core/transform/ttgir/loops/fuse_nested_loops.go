@@ -73,14 +73,17 @@ func fusable(outer *ir.Operation) *ir.Operation {
 	}
 	var inner *ir.Operation
 	loops := 0
-	ir.Walk(outer, func(op *ir.Operation) ir.WalkResult {
-		if op != outer && (op.Is(scf.For) || op.Is(scf.While)) {
+	makesDescriptor := ir.Walk(outer, func(op *ir.Operation) ir.WalkResult {
+		switch {
+		case op != outer && (op.Is(scf.For) || op.Is(scf.While)):
 			loops++
 			inner = op
+		case op.Is(tt.MakeTensorDesc):
+			return ir.Stop // the fused loop would carry it
 		}
 		return ir.Advance
 	})
-	if loops != 1 || !inner.Is(scf.For) || inner.Block() != outer.Body() ||
+	if makesDescriptor || loops != 1 || !inner.Is(scf.For) || inner.Block() != outer.Body() ||
 		scf.Step(inner).Type() != scf.Step(outer).Type() {
 		return nil
 	}

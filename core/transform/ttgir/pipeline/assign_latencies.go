@@ -31,9 +31,10 @@ var AssignLatencies = NewAssignLatencies(dots.MultiplyAdd{})
 // from, or, where the user asks for stages on a loop without dots, those that
 // anything comes from. With n stages, n-1 iterations are shared between a load and
 // those that its address depends on. Loads that could not be copied
-// asynchronously are left alone, which none through a descriptor is, and those
-// from memory that the loop writes, which would read too early; so are loops that carry a value further than one
-// iteration.
+// asynchronously are left alone, and those from memory that the loop writes, which would
+// read too early. Loads through a descriptor can be copied, but for one that the iteration
+// makes: there is one copy of it. Loops that carry a value further than one iteration are
+// left alone, too.
 func NewAssignLatencies(unit dots.MatrixUnit) *pass.Pass {
 	return &pass.Pass{
 		Name: "tritongpu-assign-latencies",
@@ -82,7 +83,7 @@ func EarlyLoads(unit dots.MatrixUnit, info *axisinfo.Result, loop *ir.Operation,
 		return nil
 	}
 	stages, wanted := stagesOf(loop, numStages)
-	f := &loadFinder{unit: unit, info: info, level: make(map[*ir.Operation]int), excluded: make(map[*ir.Operation]bool)}
+	f := &loadFinder{unit: unit, info: info, loop: loop, level: make(map[*ir.Operation]int), excluded: make(map[*ir.Operation]bool)}
 	f.find(loop, wanted)
 	deepest := 0
 	for _, load := range f.loads {
@@ -119,6 +120,7 @@ func mayStartEarly(loop *ir.Operation, numStages int) bool {
 type loadFinder struct {
 	unit     dots.MatrixUnit
 	info     *axisinfo.Result
+	loop     *ir.Operation
 	loads    []*ir.Operation // in the order of discovery
 	level    map[*ir.Operation]int
 	excluded map[*ir.Operation]bool // needed at different levels
@@ -160,6 +162,12 @@ func (f *loadFinder) find(loop *ir.Operation, withoutDots bool) {
 // through a descriptor.
 func isLoad(op *ir.Operation) bool { return op.Is(tt.Load) || op.Is(tt.DescriptorLoad) }
 
+// throughOwn reports whether op loads through a descriptor that its loop makes.
+func (f *loadFinder) throughOwn(op *ir.Operation) bool {
+	through := tt.Address(op)
+	return tt.DescLike.Test(through.Type()) && forloop.DefinedInside(through, f.loop)
+}
+
 // accumulator is what op adds its product to; false if op is not a dot.
 func accumulator(unit dots.MatrixUnit, op *ir.Operation) (*ir.Value, bool) {
 	switch {
@@ -178,7 +186,7 @@ func (f *loadFinder) from(op *ir.Operation, level int) {
 	}
 	f.seen[op] = true
 	if isLoad(op) {
-		if op.Is(tt.Load) && !copiesWell(f.unit, f.info, op) || f.written[basePointer(tt.Address(op))] {
+		if op.Is(tt.Load) && !copiesWell(f.unit, f.info, op) || f.written[basePointer(tt.Address(op))] || f.throughOwn(op) {
 			return
 		}
 		have, ok := f.level[op]

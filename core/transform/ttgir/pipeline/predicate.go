@@ -15,6 +15,9 @@ import (
 
 // canPredicate reports whether predicate knows how to switch op off.
 func canPredicate(op *ir.Operation) bool {
+	if makesDescriptor(op) {
+		return false
+	}
 	if ir.IsPure(op) {
 		return true
 	}
@@ -36,6 +39,17 @@ func canPredicate(op *ir.Operation) bool {
 		return true
 	}
 	return false
+}
+
+// makesDescriptor reports whether op makes a descriptor, or holds what does. That of a
+// later iteration takes the place of one that may be in use.
+func makesDescriptor(op *ir.Operation) bool {
+	return ir.Walk(op, func(o *ir.Operation) ir.WalkResult {
+		if o.Is(tt.MakeTensorDesc) {
+			return ir.Stop
+		}
+		return ir.Advance
+	})
 }
 
 // predicate lets op do something to global memory only where pred is true. What

@@ -1,0 +1,210 @@
+package kernels
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/internal/kerneltest"
+)
+
+// Kernels that make descriptors more than once.
+const madeAgain = `
+import triton
+import triton.language as tl
+
+@triton.jit
+def groups(a_ptr, b_ptr, c_ptr, table, G, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, S: tl.constexpr):
+    tile = tl.program_id(0)
+    before = 0
+    for g in range(G):
+        row = table + 8 * g
+        M = tl.load(row)
+        N = tl.load(row + 1)
+        K = tl.load(row + 2)
+        across = tl.cdiv(N, BN)
+        here = tl.cdiv(M, BM) * across
+        if tile >= before and tile < before + here:
+            a = tl.make_tensor_descriptor(a_ptr + tl.load(row + 3), shape=[M, K], strides=[tl.load(row + 6), 1], block_shape=[BM, BK])
+            b = tl.make_tensor_descriptor(b_ptr + tl.load(row + 4), shape=[N, K], strides=[K, 1], block_shape=[BN, BK])
+            c = tl.make_tensor_descriptor(c_ptr + tl.load(row + 5), shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
+            while tile >= before and tile < before + here:
+                m = (tile - before) // across * BM
+                n = (tile - before) % across * BN
+                acc = tl.zeros((BM, BN), dtype=tl.float32)
+                for k in tl.range(0, tl.cdiv(K, BK), num_stages=S):
+                    acc = tl.dot(a.load([m, k * BK]), b.load([n, k * BK]).T, acc)
+                c.store([m, n], acc.to(c_ptr.dtype.element_ty))
+                tile += tl.num_programs(0)
+        before += here
+
+@triton.jit
+def batches(a_ptr, b_ptr, c_ptr, B, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, S: tl.constexpr,
+            FLAT: tl.constexpr, WS: tl.constexpr):
+    for i in tl.range(tl.program_id(0), B, tl.num_programs(0), num_stages=S, flatten=FLAT, warp_specialize=WS):
+        a = tl.make_tensor_descriptor(a_ptr + i * M * K, shape=[M, K], strides=[K, 1], block_shape=[BM, BK])
+        b = tl.make_tensor_descriptor(b_ptr + i * N * K, shape=[N, K], strides=[K, 1], block_shape=[BN, BK])
+        c = tl.make_tensor_descriptor(c_ptr + i * M * N, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
+        acc = tl.zeros((BM, BN), dtype=tl.float32)
+        for k in tl.range(0, tl.cdiv(K, BK), num_stages=S):
+            acc = tl.dot(a.load([0, k * BK]), b.load([0, k * BK]).T, acc)
+        c.store([0, 0], acc.to(c_ptr.dtype.element_ty))
+
+@triton.jit
+def each(a_ptr, b_ptr, c_ptr, B, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, S: tl.constexpr,
+         FLAT: tl.constexpr, WS: tl.constexpr):
+    if tl.program_id(0) >= B:
+        return
+    i = tl.program_id(0)
+    a = tl.make_tensor_descriptor(a_ptr + i * M * K, shape=[M, K], strides=[K, 1], block_shape=[BM, BK])
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in tl.range(0, tl.cdiv(K, BK), num_stages=S):
+        b = tl.make_tensor_descriptor(b_ptr + i * N * K + k * BK, shape=[N, K - k * BK], strides=[K, 1], block_shape=[BN, BK])
+        acc = tl.dot(a.load([0, k * BK]), b.load([0, 0]).T, acc)
+    for n in tl.range(0, N, BN, num_stages=S):
+        c = tl.make_tensor_descriptor(c_ptr + i * M * N + n, shape=[M, N - n], strides=[N, 1], block_shape=[BM, BN])
+        if n == 0:
+            c.store([0, 0], acc.to(c_ptr.dtype.element_ty))
+
+@triton.jit
+def lines(x_ptr, y_ptr, at_ptr, T, M, N, BM: tl.constexpr, BN: tl.constexpr, S: tl.constexpr):
+    for i in tl.range(0, T, num_stages=S):
+        at = tl.load(at_ptr + i)
+        if at >= 0:
+            x = tl.make_tensor_descriptor(x_ptr + at * M * N, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
+            v = x.load([0, 0]) + at
+        else:
+            v = tl.zeros((BM, BN), dtype=x_ptr.dtype.element_ty)
+        y = tl.make_tensor_descriptor(y_ptr + i * M * N, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
+        y.store([0, 0], v)
+`
+
+// products writes to want what a times the transpose of b is: m rows of k at a, of n rows
+// of k at b, and of n at c.
+func products(a, b *array.Array, m, n, k, atA, rowA, atB, atC int, want []float64) {
+	for i := range m {
+		for j := range n {
+			sum := 0.0
+			for x := range k {
+				sum += a.At(atA+i*rowA+x) * b.At(atB+j*k+x)
+			}
+			want[atC+i*n+j] = sum
+		}
+	}
+}
+
+// TestTMAGroups: groups of matrices of sizes that only memory knows, by descriptors that
+// a loop makes for each.
+func TestTMAGroups(t *testing.T) {
+	for i := range 6 {
+		r := kerneltest.Rand(t)
+		pick := func(list ...int) int { return list[r.IntN(len(list))] }
+		bm, bn, bk, warps, stages := pick(16, 64, 128), pick(32, 64), pick(32, 64), pick(4, 8), pick(1, 2, 3, 4)
+		ctas := 1
+		if i%3 == 2 {
+			ctas, bm, bn = 2, 64, 64
+		}
+		count := r.IntN(5)
+		t.Run(fmt.Sprintf("%d groups/of %dx%dx%d/warps=%d/stages=%d/ctas=%d", count, bm, bn, bk, warps, stages, ctas), func(t *testing.T) {
+			table := kerneltest.Zeros("i32", 8*max(count, 1))
+			var sizes [3]int
+			for g := range count {
+				m, n, k := 1+r.IntN(2*bm), 8*(1+r.IntN(2*bn/8)), 8*(1+r.IntN(20))
+				row := k + 8*r.IntN(3)
+				for at, v := range []int{m, n, k, sizes[0], sizes[1], sizes[2], row} {
+					table.Set(8*g+at, float64(v))
+				}
+				sizes[0] += m*row + 8 - m*row%8
+				sizes[1] += n * k
+				sizes[2] += m * n
+			}
+			a, b := kerneltest.Randint(r, -2, 2, "fp16", sizes[0]+8), kerneltest.Randint(r, -2, 2, "fp16", sizes[1]+8)
+			c := kerneltest.Full(77, "fp16", sizes[2]+8)
+			want := make([]float64, c.Len())
+			for i := range want {
+				want[i] = 77
+			}
+			for g := range count {
+				at := func(i int) int { return int(table.At(8*g + i)) }
+				products(a, b, at(0), at(1), at(2), at(3), at(6), at(4), at(5), want)
+			}
+			ran := kerneltest.Kernel{Source: madeAgain, Name: "groups"}.On("cuda:90").Warps(warps).With(kerneltest.Options{"num_ctas": ctas}).
+				Run(t, kerneltest.Grid(1+r.IntN(3)), a, b, c, table, count, bm, bn, bk, stages)
+			copiedBy(t, ran, true)
+			kerneltest.Equal(t, "c", c, want)
+		})
+	}
+}
+
+// TestTMAMadeAgain: descriptors that each iteration makes, of loops with and without
+// others inside, which copies and stores overlap with; and behind a return.
+func TestTMAMadeAgain(t *testing.T) {
+	for i := range 12 {
+		r := kerneltest.Rand(t)
+		pick := func(list ...int) int { return list[r.IntN(len(list))] }
+		bm, bn, bk, warps, stages := pick(64, 128), pick(32, 64), pick(32, 64), pick(4, 8), pick(1, 2, 3, 4)
+		name := []string{"batches", "each"}[i%2]
+		flat, special := i%6 == 2, i%6 == 4
+		if special {
+			warps = 4
+		}
+		count, m, n, k := pick(1, 3, 5), 1+r.IntN(bm), 16*(1+r.IntN(bn/16)), 16*(1+r.IntN(15))
+		t.Run(fmt.Sprintf("%s/%d of %dx%dx%d/of %dx%dx%d/warps=%d/stages=%d/flat=%v/special=%v", name, count, m, n, k, bm, bn, bk, warps, stages, flat, special), func(t *testing.T) {
+			a, b := kerneltest.Randint(r, -2, 2, "fp16", count, m, k), kerneltest.Randint(r, -2, 2, "fp16", count, n, k)
+			c := kerneltest.Full(77, "fp16", count, m, n)
+			want := make([]float64, c.Len())
+			for g := range count {
+				products(a, b, m, n, k, g*m*k, k, g*n*k, g*m*n, want)
+			}
+			programs := 2
+			if name == "each" {
+				programs = count + 1
+			}
+			ran := kerneltest.Kernel{Source: madeAgain, Name: name}.On("cuda:90").Warps(warps).
+				Run(t, kerneltest.Grid(programs), a, b, c, count, m, n, k, bm, bn, bk, stages, flat, special)
+			copiedBy(t, ran, true)
+			if strings.Contains(ran.PTX, "setmaxnreg") {
+				t.Error("the kernel is divided among warps, and a loop makes its descriptors")
+			}
+			kerneltest.Equal(t, "c", c, want)
+		})
+	}
+}
+
+// TestTMALines: blocks through descriptors that conditions and loops without dots make.
+func TestTMALines(t *testing.T) {
+	for _, stages := range []int{1, 2, 3} {
+		for _, trips := range tripCounts {
+			t.Run(fmt.Sprintf("stages=%d/trips=%d", stages, trips), func(t *testing.T) {
+				r := kerneltest.Rand(t)
+				bm, bn := []int{1, 4, 16}[r.IntN(3)], []int{16, 64, 128}[r.IntN(3)]
+				m, n := 1+r.IntN(bm+2), 16*(1+r.IntN(bn/16))
+				x := kerneltest.Randint(r, -99, 99, "fp32", 4, m, n)
+				y := kerneltest.Full(77, "fp32", max(trips, 1), m, n)
+				at := kerneltest.Zeros("i32", max(trips, 1))
+				want := make([]float64, y.Len())
+				for i := range want {
+					want[i] = 77
+				}
+				for i := range trips {
+					from := r.IntN(6) - 2
+					at.Set(i, float64(from))
+					for row := range min(bm, m) {
+						for column := range min(bn, n) {
+							v := 0.0
+							if from >= 0 {
+								v = x.At((from*m+row)*n+column) + float64(from)
+							}
+							want[(i*m+row)*n+column] = v
+						}
+					}
+				}
+				ran := kerneltest.Kernel{Source: madeAgain, Name: "lines"}.On("cuda:90").With(kerneltest.Options{"tma": "always"}).
+					Run(t, kerneltest.Grid(1), x, y, at, trips, m, n, bm, bn, stages)
+				copiedBy(t, ran, true)
+				kerneltest.Equal(t, "y", y, want)
+			})
+		}
+	}
+}
