@@ -16,7 +16,7 @@ func TestMapOrder(t *testing.T) {
 	c.mapText(&from, "%p0", "%p2")
 	c.mapText(&to, "%p1", "%p4")
 	text := wgmmaHead + ".shared .align 1024 .b8 sm[8192];\n.shared .align 8 .b8 bar_sm[8];\n" + c.kernelText(0)
-	// The box lies behind the place in which maps are made.
+	// The box lies above the place in which maps are made.
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "bytes [%t1],", "bytes [%t1+2048],"), "}], [%t1];", "}], [%t1+2048];")
 	const (
 		release = "@%w tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%p2], [%m], 0x80;"

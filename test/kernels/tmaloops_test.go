@@ -138,7 +138,7 @@ func TestTMAGroups(t *testing.T) {
 }
 
 // TestTMAMadeAgain: descriptors that each iteration makes, of loops with and without
-// others inside, which copies and stores overlap with; and behind a return.
+// others inside, which copies and stores overlap with; and after a return.
 func TestTMAMadeAgain(t *testing.T) {
 	for i := range 12 {
 		r := kerneltest.Rand(t)
