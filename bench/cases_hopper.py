@@ -11,6 +11,8 @@ from cases_library import BWD, SIZES, backward
 TILES = "BM BN BK"
 HOST = configs(TILES, (128, 256, 64, 8, 3), (128, 256, 64, 8, 4), (128, 128, 64, 4, 3), (128, 128, 64, 8, 4),
                (128, 128, 64, 4, 4), (256, 128, 64, 8, 3))
+DIVIDED = configs(TILES, (128, 256, 64, 4, 3), (128, 128, 64, 4, 3), (128, 128, 64, 4, 4), (64, 256, 64, 4, 3),
+                  (64, 256, 64, 4, 4), (64, 128, 64, 4, 4))
 BATCHED = configs(TILES, (128, 256, 64, 8, 3), (128, 128, 64, 8, 3), (128, 128, 64, 4, 3), (128, 128, 32, 4, 4),
                   (64, 128, 64, 4, 4))
 INT8 = configs(TILES, (128, 256, 128, 8, 3), (128, 128, 128, 8, 3), (128, 128, 128, 4, 3), (128, 128, 64, 4, 4),
@@ -40,6 +42,12 @@ SIZES3 = ("i32:16",) * 3
 
 def tiles(m, n):
     return lambda c: (cdiv(m, c["BM"]) * cdiv(n, c["BN"]), 1, 1)
+
+
+def divided(env, m, n, k, dtype):
+    w = matmul(env, m, n, k, dtype, b_rows="n")
+    w.args = w.args[:6]
+    return w
 
 
 def matmul_host(env, m, n, k, dtype, persistent=False):
@@ -236,6 +244,10 @@ def rows():
                        fixed(HOST, GROUP=8, SMS=132), matmul_host,
                        {"m": n, "n": n, "k": n, "dtype": "float16", "persistent": True}, small | {"persistent": True},
                        (2e-3,), least_arch=90))
+    for n in (4096, 8192):
+        out.append(Row(f"matmul f16 {n} divided among warps", "matmul_divided", ("*fp16:16",) * 3 + SIZES3,
+                       fixed(DIVIDED, GROUP=8), divided, {"m": n, "n": n, "k": n, "dtype": "float16"}, small, (2e-3,),
+                       least_arch=90))
     out.append(Row("host matmul of experts", "matmul_experts",
                    (blocks("fp16", "BM", "BK"), blocks("fp16", 1, "BN", "BK"), blocks("fp16", "BM", "BN"), "*i32:16") + SIZES3,
                    fixed(configs(TILES, (128, 256, 64, 8, 3), (128, 128, 64, 4, 3), (128, 128, 64, 8, 4), (64, 128, 64, 4, 4)),

@@ -47,6 +47,20 @@ def matmul_persistent(a_desc, b_desc, c_desc, M, N, K, BM: tl.constexpr, BN: tl.
 
 
 @triton.jit
+def matmul_divided(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+                   GROUP: tl.constexpr):
+    """Warps that copy, and warps that compute. Triton 3.6 refuses descriptors of the host's here."""
+    a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[BM, BK])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[BN, BK])
+    c = tl.make_tensor_descriptor(c_ptr, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
+    pid_m, pid_n = tile_of(tl.program_id(0), M, N, BM, BN, GROUP)
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in tl.range(0, tl.cdiv(K, BK), warp_specialize=True):
+        acc = tl.dot(a.load([pid_m * BM, k * BK]), b.load([pid_n * BN, k * BK]).T, acc)
+    c.store([pid_m * BM, pid_n * BN], acc.to(c_ptr.dtype.element_ty))
+
+
+@triton.jit
 def matmul_experts(a_desc, w_desc, c_desc, expert_ptr, M, N, K, ROWS: tl.constexpr, BM: tl.constexpr,
                    BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr):
     """Rows of a, sorted by expert, times their expert's weights; an expert has whole blocks of ROWS."""

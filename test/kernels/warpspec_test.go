@@ -143,6 +143,7 @@ func TestWarpGroupProducts(t *testing.T) {
 		{"product", "fp16", tile{64, 128, 32}, 0},
 		{"product", "bf16", tile{128, 128, 64}, 0},
 		{"product", "fp8e4nv", tile{128, 64, 64}, 0},
+		{"product", "fp16", tile{64, 256, 64}, 4}, // with four, a dot runs on
 		{"product", "fp8e5", tile{256, 64, 128}, 4},
 		{"persistent", "fp16", tile{128, 64, 64}, 0},
 		{"persistent", "fp16", tile{64, 64, 64}, 0},
@@ -182,6 +183,9 @@ func TestWarpGroupProducts(t *testing.T) {
 					}
 					if got := groups(ran.PTX); got != parts {
 						t.Errorf("%d groups of warps, want %d", got, parts)
+					}
+					if flies := c.bn == 256 && stages == 4; parts > 1 && flies != strings.Contains(ran.PTX, "wgmma.wait_group.sync.aligned 1;") {
+						t.Errorf("a dot runs on: %v, want %v", !flies, flies)
 					}
 				})
 			}

@@ -24,12 +24,7 @@ func (p *plan) fits(limit int64) error {
 	if limit == 0 {
 		return nil
 	}
-	rings := int64(0)
-	for _, g := range p.groups {
-		for _, l := range g.loads {
-			rings += int64(g.buffers) * (tensorBytes(l.OneResult()) + 2*barrierBytes)
-		}
-	}
+	rings := p.ringBytes()
 	stores := make(map[ir.Type]bool)
 	staging, conversion := int64(0), int64(0)
 	add := func(v *ir.Value) {
@@ -56,6 +51,17 @@ func (p *plan) fits(limit int64) error {
 		return fmt.Errorf("its buffers take %s of shared memory, and what is computed %s more, of %d that a block may have", diag.Count(rings, "byte"), diag.Count(staging+conversion, "byte"), limit)
 	}
 	return nil
+}
+
+// ringBytes is the shared memory of all rings and their barriers.
+func (p *plan) ringBytes() int64 {
+	n := int64(0)
+	for _, g := range p.groups {
+		for _, l := range g.loads {
+			n += int64(g.buffers) * (tensorBytes(l.OneResult()) + 2*barrierBytes)
+		}
+	}
+	return n
 }
 
 // isStored reports whether a conversion is for stores through descriptors alone, which

@@ -76,12 +76,12 @@ func newPlan(f *ir.Operation, warps, ctas, stages, shared int) (*plan, error) {
 	if err := p.divide(); err != nil {
 		return nil, err
 	}
-	p.findFlights()
 	if dims := p.split(); dims != nil {
 		p.halves, p.dims = 2, dims
 	} else if n := p.accumulators(); n > mostAccumulators {
 		return nil, fmt.Errorf("a thread of one warpgroup would hold %s of a result, and the rows cannot be divided between two", diag.Count(n, "element"))
 	}
+	p.findFlights(int64(shared))
 	if err := p.fits(int64(shared)); err != nil {
 		return nil, err
 	}
@@ -271,13 +271,22 @@ func (p *plan) divide() (err error) {
 	return nil
 }
 
-// findFlights finds the dots that may run on while the next iteration starts: the only
-// one of a loop, which accumulates to what the loop carries, and reads nothing but what
-// other warps copy.
-func (p *plan) findFlights() {
+// fewestInFlight is how many buffers a ring has whose dots run on.
+const fewestInFlight = 4
+
+// findFlights finds the dots that run on while the next iteration starts: the only one of
+// a loop, which accumulates to what the loop carries, and reads nothing but what other
+// warps copy. A dot that runs on gives its buffers back once those of the next iteration
+// have been filled, so it pays where nothing else would multiply meanwhile, neither another
+// partition nor another block in as much shared memory, and the ring is long enough
+// (docs/results/h200.md).
+func (p *plan) findFlights(shared int64) {
+	if p.halves > 1 || 2*p.ringBytes() <= shared {
+		return
+	}
 	for _, g := range p.groups {
 		loop := g.block.Parent()
-		if loop == p.f || len(g.users) != 1 || g.buffers < 2 {
+		if loop == p.f || len(g.users) != 1 || g.buffers < fewestInFlight {
 			continue
 		}
 		d := g.users[0]
