@@ -141,6 +141,62 @@ func TestClusterMistakes(t *testing.T) {
 	}
 }
 
+// TestClusterWaits: blocks of a cluster that wait at mbarriers in vain are reported as one
+// block is, each with who waits, for which phase, and the line; blocks that wait long are not.
+func TestClusterWaits(t *testing.T) {
+	const begin = `setp.eq.u32 %p1, %r1, 0; setp.eq.u32 %p2, %r2, 0;
+	@%p1 mbarrier.init.shared::cta.b64 [words], 1;
+	@%p1 mbarrier.init.shared::cta.b64 [words+8], 64;
+	bar.sync 0;
+`
+	wait := func(label, mbar, line string) string {
+		return ".loc 1 " + line + " 3\n" + label + ": mbarrier.try_wait.parity.shared::cta.b64 %p4, [" + mbar + "], 0; @!%p4 bra " + label + ";\n"
+	}
+	for name, c := range map[string]struct {
+		n, body string
+		says    []string // nil: nothing is wrong
+	}{
+		"each at its own": {"2", begin + "@%p2 bra A;\n" + wait("B", "words", "9") + "ret;\nA:\n" + wait("C", "words+8", "8"), []string{
+			"no lane of the cluster can go on:\n  in block 0 of the cluster\n  warp 0 waits for the phase of parity 0 of the mbarrier at 0x8, in which none of 64 arrivals came: kernel.py:8\n  warp 1 waits",
+			"in block 1 of the cluster\n  warp 0 waits for the phase of parity 0 of the mbarrier at 0x0, in which none of 1 arrival came: kernel.py:9",
+		}},
+		"one at the cluster's barrier": {"2", begin + "@%p2 bra A;\n" + meet + "ret;\nA:\n" + wait("C", "words", "8") + meet, []string{
+			"in block 0 of the cluster\n  warp 0 waits for the phase of parity 0 of the mbarrier at 0x0, in which none of 1 arrival came: kernel.py:8",
+			"in block 1 of the cluster\n  warp 0 lanes 0xffffffff wait at the barrier of the cluster",
+		}},
+		"one has ended": {"2", begin + "@%p2 ret;\n" + wait("C", "words+8", "8"), []string{
+			"in block 1 of the cluster\n  warp 0 waits for the phase of parity 0 of the mbarrier at 0x8, in which none of 64 arrivals came: kernel.py:8",
+		}},
+		"some arrivals": {"2", begin + "setp.lt.u32 %p3, %r1, 24; @%p3 mbarrier.arrive.shared::cta.b64 _, [words+8], 1;\n" + wait("C", "words+8", "8") + meet, []string{
+			"which lacks 40 of 64 arrivals and 0 bytes: kernel.py:8",
+		}},
+		"late": {"2", begin + `@!%p2 bra A;
+	mov.u32 %r10, 0;
+LOOP: add.s32 %r10, %r10, 1; setp.lt.u32 %p3, %r10, 20000; @%p3 bra LOOP;
+A: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+	@%p1 mbarrier.arrive.shared::cta.b64 _, [words], 1;
+` + wait("C", "words", "8"), nil},
+	} {
+		_, err := runCluster(t, Options{}, c.n, c.body)
+		if c.says == nil {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		var e *simt.FindingsError
+		if !errors.As(err, &e) || len(e.Findings) != 1 || e.Findings[0].Kind != simt.FindDeadlock || e.Findings[0].Where[0].Line < 8 {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, says := range c.says {
+			if !strings.Contains(e.Findings[0].Message, says) {
+				t.Errorf("%s: %q lacks %q", name, e.Findings[0].Message, says)
+			}
+		}
+	}
+}
+
 // TestClusterLaunch: what a launch refuses.
 func TestClusterLaunch(t *testing.T) {
 	if _, err := runCluster(t, Options{Chip: A100}, "2", meet); err == nil || !strings.Contains(err.Error(), "clusters of 2 blocks, the device allows 1") {

@@ -17,6 +17,8 @@ type cluster struct {
 	arrived int
 	phase   uint32
 	waits   bool // some warp polls, see cta.waits
+	// still is how many rounds all warps of all blocks have waited without a change.
+	still int
 }
 
 // An address in the shared memory of the block with some rank is that in one's own
@@ -42,7 +44,7 @@ func newCluster(r *launch) *cluster {
 
 // start prepares the state for the k-th cluster to run.
 func (cl *cluster) start(k int) {
-	cl.arrived, cl.phase = 0, 0
+	cl.arrived, cl.phase, cl.still = 0, 0, 0
 	cl.live = append(cl.live[:0], cl.ctas...)
 	for _, c := range cl.ctas {
 		c.start(k)
@@ -54,6 +56,7 @@ func (cl *cluster) start(k int) {
 func (cl *cluster) advance(quantum int) bool {
 	r := cl.run
 	kept, stuck := cl.live[:0], 0
+	blocks, changes, waited := len(cl.live), cl.changes(), true
 	for _, c := range cl.live {
 		if !c.advance(quantum) {
 			r.finished(c)
@@ -64,15 +67,28 @@ func (cl *cluster) advance(quantum int) bool {
 		}
 		cl.waits = cl.waits || c.waits
 		c.waits = false
+		waited = waited && c.waited
 		kept = append(kept, c)
 	}
 	cl.live = kept
-	if len(kept) > 0 && stuck == len(kept) && !r.stopped() {
+	if cl.still++; !waited || len(kept) < blocks || cl.changes() != changes {
+		cl.still = 0
+	}
+	if len(kept) > 0 && (stuck == len(kept) || cl.still > mostStill) && !r.stopped() {
 		kept[0].deadlock()
 		r.finished(kept[0])
 		cl.live = nil
 	}
 	return len(cl.live) > 0
+}
+
+// changes counts what waits of any of the blocks may see.
+func (cl *cluster) changes() uint64 {
+	n := uint64(0)
+	for _, c := range cl.ctas {
+		n += c.changes
+	}
+	return n
 }
 
 // place puts the block with rank of the k-th cluster into the grid.

@@ -85,10 +85,10 @@ type cta struct {
 	// says that some warp of the block had too many.
 	polls int
 	waits bool
-	// changes counts what waits at mbarriers and for registers may see; still is how many
-	// rounds all warps have waited without a change.
+	// changes counts what waits at mbarriers and for registers may see; waited says that
+	// all warps did nothing but wait in the last round.
 	changes uint64
-	still   int
+	waited  bool
 	// regSets are the numbers of registers that warpgroups were given, in order.
 	regSets map[int][]int
 	turns   uint64   // so far, for random schedules
@@ -146,7 +146,7 @@ func (c *cta) start(k int) {
 	clear(c.mbars)
 	clear(c.maps)
 	clear(c.regSets)
-	c.changes, c.still = 0, 0
+	c.changes, c.waited = 0, false
 	c.liveLanes = r.threads
 	c.turns = 0
 	if c.left = r.cfg.MaxInstructions; c.left == 0 {
@@ -295,8 +295,8 @@ func (w *warp) special(s Special, lane int) uint64 {
 // instructions. It returns false when the block is finished or has stopped.
 func (c *cta) advance(quantum int) bool {
 	moved := false
-	changes, waiting := c.changes, true
-	c.stuck = false
+	waiting := true
+	c.stuck, c.waited = false, false
 	order := c.run.warpOrder(c)
 	for i := range c.warps {
 		w := c.warps[order(i)]
@@ -329,12 +329,7 @@ func (c *cta) advance(quantum int) bool {
 	if c.liveLanes == 0 {
 		return false
 	}
-	if c.still++; !waiting || c.changes != changes || len(c.cluster.ctas) > 1 {
-		c.still = 0
-	} else if moved && c.still > mostStill {
-		c.deadlock()
-		return false
-	}
+	c.waited = waiting
 	if !moved && !c.waitsAligned() {
 		for _, w := range c.warps {
 			moved = w.releaseAll() || moved
