@@ -9,6 +9,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/tma"
 	"github.com/tritonc/tritonc/backends/nvidia/warpspec"
 	"github.com/tritonc/tritonc/backends/nvidia/wgmma"
+	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir"
@@ -199,16 +200,35 @@ func ttgirRows(a arch, o options) []pass.Row {
 	})
 }
 
-// llirRows are the passes that prepare a module with partitions for its lowering.
+// llirRows are the passes that prepare a module with partitions or several tensor maps
+// for its lowering.
 var llirRows = []pass.Row{
-	{Pass: warpspec.AllocateWarpGroups, Why: "partitions have their final form", Needed: true},
+	{Pass: tma.GroupMaps, When: severalMaps, Why: "each warp can make one"},
+	{Pass: warpspec.AllocateWarpGroups, When: partitions, Why: "partitions have their final form", Needed: true},
+}
+
+var (
+	severalMaps = &pass.Condition{Name: "ttng.tensormap_create", Holds: func(f pass.Facts) bool { return f["maps"] > 0 }}
+	partitions  = &pass.Condition{Name: "ttg.warp_specialize", Holds: func(f pass.Facts) bool { return f["partitions"] > 0 }}
+)
+
+// llirFacts are what conditions of llirRows ask about a module.
+func llirFacts(module *ir.Operation) pass.Facts {
+	f := pass.Facts{}
+	if hasPartitions(module) {
+		f["partitions"] = 1
+	}
+	if tma.MakesMaps(module) {
+		f["maps"] = 1
+	}
+	return f
 }
 
 // llirTools are what the stage llir shows.
 func llirTools(o options) []sdk.PassRow {
 	var out []sdk.PassRow
 	for _, r := range llirRows {
-		out = append(out, sdk.PassRow{Name: r.Pass.Name, Doc: r.Pass.Doc, Why: r.Why, Condition: "ttg.warp_specialize"})
+		out = append(out, sdk.PassRow{Name: r.Pass.Name, Doc: r.Pass.Doc, Why: r.Why, Condition: r.When.Name})
 	}
 	return append(out, llvmRow(o))
 }
@@ -237,7 +257,7 @@ var passes = slices.Concat(
 	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE},
 	[]*pass.Pass{ttir.RewriteTensorPointer, rewriteDescriptors, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
 	ours(ttgir.Passes()),
-	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower, wgmma.PipelineDots, wgmma.InsertFences, wgmma.LoadBeforeDots, warpspec.Specialize, warpspec.AllocateWarpGroups},
+	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower, tma.GroupMaps, wgmma.PipelineDots, wgmma.InsertFences, wgmma.LoadBeforeDots, warpspec.Specialize, warpspec.AllocateWarpGroups},
 )
 
 // ours puts this backend's passes in the places of core's, which have the same

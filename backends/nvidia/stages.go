@@ -101,8 +101,8 @@ func (j *job) warnOfWarpSpecialization(c *backend.Compilation, marked []ir.Locat
 // makeLLIR lowers the module, links libraries where it calls them, and has LLVM
 // optimize the whole.
 func (j *job) makeLLIR(c *backend.Compilation) error {
-	if hasPartitions(c.Module) {
-		if err := c.RunPasses(llirRows, c.Plan.Facts); err != nil {
+	if f := llirFacts(c.Module); len(f) > 0 {
+		if err := c.RunPasses(llirRows, f); err != nil {
 			return err
 		}
 	}

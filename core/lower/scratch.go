@@ -11,7 +11,10 @@ import (
 func (m *module) scratch(op *ir.Operation) (bytes, align int, err error) {
 	if o := m.own[op.Def()]; o != nil {
 		m.usesOwn = true
-		return o.Scratch, o.ScratchAlign, nil
+		if o.Scratch != nil {
+			bytes, align = o.Scratch(op)
+		}
+		return bytes, align, nil
 	}
 	m.enter(op)
 	bytes, err = m.scratchBytes(op)

@@ -27,9 +27,9 @@ type VendorOp struct {
 	Lower func(s *Site, op *ir.Operation) error
 	// Effects is what the operation does to shared memory; nil is nothing.
 	Effects func(op *ir.Operation) membar.Effects
-	// Scratch is how many bytes of shared memory it works in, and ScratchAlign
-	// their alignment, 0 for that of any.
-	Scratch, ScratchAlign int
+	// Scratch is how many bytes of shared memory it works in, and their alignment, 0 for
+	// that of any; nil is none.
+	Scratch func(op *ir.Operation) (bytes, align int)
 }
 
 // Site is where an operation is lowered.

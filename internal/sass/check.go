@@ -104,8 +104,8 @@ func (in *inst) matrixInRegisters() bool {
 func (in *inst) destinations() int {
 	seen, n := false, 0
 	for _, o := range in.operands {
-		if n == 0 && in.root() == "ELECT" && o[0] == 'P' {
-			n++ // ELECT P0, UR4, URZ
+		if root := in.root(); n == 0 && (root == "ELECT" || root == "R2UR") && o[0] == 'P' {
+			n++ // ELECT P0, UR4, URZ; R2UR.OR P0, UR4, R4, of lanes with one value
 			continue
 		}
 		if !whole.MatchString(o) || o[0] == '!' || o[0] == '-' {

@@ -55,6 +55,9 @@ func TestCheck(t *testing.T) {
 		{name: "the elected lane", code: []string{
 			"ELECT P0, UR62, ~URZ", "MOV R11, UR62", "ELECT P1, UR4, UR5", "EXIT",
 		}, faults: []string{"nothing writes UR5 before"}},
+		{name: "lane by lane", code: []string{
+			"@P1 R2UR P0, UR4, R4", "@P1 R2UR.OR P0, UR5, R5", "UTMACCTL.IV [UR4]", "@P1 R2UR P0, UR6, UR7", "EXIT",
+		}, faults: []string{"nothing writes UR7 before"}},
 		{name: "never reached", code: []string{"EXIT", "IADD3 R2, R2, UR4, RZ"}},
 		{name: "predicates", code: []string{
 			"UISETP.GE.AND UP0, UPT, URZ, 0x1, UPT", "PLOP3.LUT P0, PT, PT, PT, UP1, 0x80, 0x0", "@!UP2 UMOV UR4, URZ", "@UP0 UMOV UR5, URZ", "EXIT",

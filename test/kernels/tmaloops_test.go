@@ -78,6 +78,21 @@ def lines(x_ptr, y_ptr, at_ptr, T, M, N, BM: tl.constexpr, BN: tl.constexpr, S: 
             v = tl.zeros((BM, BN), dtype=x_ptr.dtype.element_ty)
         y = tl.make_tensor_descriptor(y_ptr + i * M * N, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
         y.store([0, 0], v)
+
+@triton.jit
+def many(a_ptr, b_ptr, c_ptr, d_ptr, A, B, C, D, n: tl.constexpr, LAST: tl.constexpr):
+    a = tl.make_tensor_descriptor(a_ptr, shape=[A], strides=[1], block_shape=[n])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[B, D], strides=[D, 1], block_shape=[4, n], padding_option='nan')
+    c = tl.make_tensor_descriptor(c_ptr, shape=[C, B, D], strides=[B * D, D, 1], block_shape=[2, 4, n])
+    d = tl.make_tensor_descriptor(d_ptr, shape=[2, C, B, D], strides=[C * B * D, B * D, D, 1], block_shape=[1, 2, 4, n])
+    line = tl.program_id(0) * n
+    sum = b.load([0, line]) + a.load([line])[None, :]
+    block = c.load([0, 0, line]).to(tl.float32) + tl.where(sum == sum, sum, 5)[None, :, :]
+    if LAST:
+        e = tl.make_tensor_descriptor(d_ptr, shape=[2, C, B, D], strides=[C * B * D, B * D, D, 1], block_shape=[2, 2, 4, n])
+        e.store([0, 0, 0, line], tl.broadcast_to(block[None, :, :, :], (2, 2, 4, n)).to(d_ptr.dtype.element_ty))
+    else:
+        d.store([1, 0, 0, line], block[None, :, :, :].to(d_ptr.dtype.element_ty))
 `
 
 // products writes to want what a times the transpose of b is: m rows of k at a, of n rows
@@ -204,6 +219,43 @@ func TestTMALines(t *testing.T) {
 					Run(t, kerneltest.Grid(1), x, y, at, trips, m, n, bm, bn, stages)
 				copiedBy(t, ran, true)
 				kerneltest.Equal(t, "y", y, want)
+			})
+		}
+	}
+}
+
+// TestTMAMaps: several tensor maps, of other ranks and types, that are made together, by as
+// many warps as there are.
+func TestTMAMaps(t *testing.T) {
+	for _, warps := range []int{1, 2, 4, 8} {
+		for _, last := range []bool{false, true} {
+			t.Run(fmt.Sprintf("warps=%d/last=%v", warps, last), func(t *testing.T) {
+				r := kerneltest.Rand(t)
+				n := []int{16, 32, 128}[r.IntN(3)]
+				line, rows, blocks := 16*(1+r.IntN(2*n/16)), 1+r.IntN(6), 1+r.IntN(4)
+				length := 16 * (1 + r.IntN(line/16))
+				a, b, c := kerneltest.Randint(r, -99, 99, "fp32", length), kerneltest.Randint(r, -99, 99, "fp32", rows, line), kerneltest.Randint(r, -99, 99, "fp16", blocks, rows, line)
+				d := kerneltest.Full(77, "fp16", 2, blocks, rows, line)
+				want := make([]float64, d.Len())
+				for i := range want {
+					x, y, z, half := i%line, i/line%rows, i/line/rows%blocks, i/line/rows/blocks
+					want[i] = 77
+					if y < 4 && z < 2 && (last || half == 1) {
+						want[i] = c.At((z*rows+y)*line+x) + b.At(y*line+x)
+						if x < length {
+							want[i] += a.At(x)
+						}
+					}
+				}
+				ran := kerneltest.Kernel{Source: madeAgain, Name: "many"}.On("cuda:90").Warps(warps).With(kerneltest.Options{"tma": "always"}).
+					Run(t, kerneltest.Grid((line+n-1)/n), a, b, c, d, length, rows, blocks, line, n, last)
+				copiedBy(t, ran, true)
+				kerneltest.Equal(t, "d", d, want)
+				// Three maps that are loaded through, and another before them or at the end.
+				fences := map[bool]int{false: (4 + warps - 1) / warps, true: (3+warps-1)/warps + 1}[last]
+				if got := strings.Count(ran.PTX, "fence.proxy.tensormap::generic.acquire"); got != fences {
+					t.Errorf("%d times a map is acquired, want %d", got, fences)
+				}
 			})
 		}
 	}

@@ -42,11 +42,11 @@ type ttngRow struct {
 	name    string
 	lower   func(*lower.Site, *ir.Operation) error
 	effects func(*ir.Operation) membar.Effects
-	scratch int
+	scratch func(*ir.Operation) (bytes, align int)
 }
 
 var ttngRows = []ttngRow{
-	{name: "tensormap_create", lower: on(ttng.AsTensormapCreate, createMap), scratch: mapBytes, effects: always(membar.Effects{Scratch: membar.Leader})},
+	{name: "tensormap_create", lower: on(ttng.AsTensormapCreate, createMap), scratch: mapScratch, effects: mapEffects},
 	{name: "tensormap_fenceproxy_acquire", lower: on(ttng.AsTensormapFenceproxyAcquire, acquireMap)},
 	{name: "reinterpret_tensor_descriptor", lower: on(ttng.AsReinterpretTensorDescriptor, mapOfPointer)},
 
@@ -70,7 +70,7 @@ var ttngRows = []ttngRow{
 var ttngOps = sync.OnceValue(func() map[*ir.OpDef]*lower.VendorOp {
 	ops := make(map[*ir.OpDef]*lower.VendorOp, len(ttngRows))
 	for _, r := range ttngRows {
-		ops[opOf(r.name)] = &lower.VendorOp{Lower: r.lower, Effects: r.effects, Scratch: r.scratch, ScratchAlign: r.scratch}
+		ops[opOf(r.name)] = &lower.VendorOp{Lower: r.lower, Effects: r.effects, Scratch: r.scratch}
 	}
 	return ops
 })
@@ -108,7 +108,10 @@ func isFirstWarp(s *lower.Site) llir.Value {
 	return s.B.ICmp(enum.IPredULT, s.Thread, s.B.M.I32(lanes))
 }
 
-const lanes = 32
+const (
+	lanes    = 32
+	laneBits = 5
+)
 
 // isLeader is an i1 that holds in the thread that the first warp elects. All
 // threads must come here.

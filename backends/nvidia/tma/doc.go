@@ -10,6 +10,7 @@
 //	                            they can
 //	triton-nvidia-tma-lowering  what is left becomes a copy and a wait; making a
 //	                            descriptor becomes writing it
+//	nvidia-group-tensor-maps    descriptors are written side by side, a warp each
 //
 // Which descriptors reach these passes is decided once, by the first pass of the stage
 // ttgir (core's triton-rewrite-tensor-descriptor-to-pointer), which asks Unit: what TMA

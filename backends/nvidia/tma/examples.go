@@ -10,4 +10,6 @@ var (
 	pipelineStoresExample string
 	//go:embed testdata/triton-nvidia-tma-lowering/example.txtar
 	lowerExample string
+	//go:embed testdata/nvidia-group-tensor-maps/example.txtar
+	groupMapsExample string
 )

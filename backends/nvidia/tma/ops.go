@@ -105,8 +105,8 @@ func startLoad(b *ir.Builder, load *ir.Operation, buffer, barrier *ir.Value) {
 	b.Create(ops().copyIn, ir.State{Operands: operands, Attrs: attrs})
 }
 
-// waitForStores makes a wait until at most pending stores still read shared
+// waitForStores makes a wait until no store still reads shared
 // memory.
-func waitForStores(b *ir.Builder, pending int64) {
-	b.Create(ops().storeWait, ir.State{Attrs: []ir.NamedAttr{int32Attr(b, "pendings", pending)}})
+func waitForStores(b *ir.Builder) {
+	b.Create(ops().storeWait, ir.State{Attrs: []ir.NamedAttr{int32Attr(b, "pendings", 0)}})
 }

@@ -119,7 +119,7 @@ func makeMutable(c *ir.Context, buffer *ir.Value) {
 func lowerStore(b *ir.Builder, op *ir.Operation) {
 	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{stored(op)}, bufferType(op, false)).OneResult()
 	startStore(b, op, buffer)
-	waitForStores(b, 0)
+	waitForStores(b)
 }
 
 // descriptorBytes is the size of a descriptor, and its alignment.
@@ -137,7 +137,7 @@ func lowerDescriptor(b *ir.Builder, op tt.MakeTensorDescOp) *ir.Value {
 	desc := op.Result().Type().(*tt.TensorDescType)
 	size, _ := elemBytes(desc.Block.Elem)
 	if isRepeated(op.Op) && slices.ContainsFunc(slices.Collect(op.Result().Users()), func(u *ir.Operation) bool { return !u.Is(ops().copyIn) }) {
-		waitForStores(b, 0)
+		waitForStores(b)
 	}
 	b.SetBefore(outermost(op.Op))
 	memory := b.Create(ttg.GlobalScratchAlloc, ir.State{

@@ -105,14 +105,14 @@ func pipelineStores(b *ir.Builder, loop *ir.Operation) int {
 	}
 	for _, s := range stores {
 		b.At(s)
-		waitForStores(b, 0)
+		waitForStores(b)
 		buffer := buffers[bufferType(s, true)]
 		b.Op(ttg.LocalStore, []*ir.Value{stored(s), buffer})
 		startStore(b, s, buffer)
 		s.Erase()
 	}
 	b.After(loop)
-	waitForStores(b, 0)
+	waitForStores(b)
 	for _, m := range made {
 		b.Op(ttg.LocalDealloc, []*ir.Value{m})
 	}
