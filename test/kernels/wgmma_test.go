@@ -118,6 +118,20 @@ def now_and_then(a, b, c, n, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr)
     put(c, acc, M, N)
 
 @triton.jit
+def peeks(a, b, c, n, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
+    acc = tl.zeros((M, N), tl.float32)
+    for i in range(n):
+        x, y = blocks(a, b, i, M, N, BK)
+        acc = tl.dot(x, y, acc)
+        if i % 3 == 1:
+            put(c + M * N, acc, M, N)
+            if i > 3:
+                put(c + 2 * M * N, acc * 2, M, N)
+        if i == 2:
+            put(c + 3 * M * N, acc, M, N)
+    put(c, acc, M, N)
+
+@triton.jit
 def attention(a, b, c, n, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
     acc = tl.zeros((M, N), tl.float32)
     q, _ = blocks(a, b, 0, M, N, BK)
@@ -276,9 +290,37 @@ func TestWarpgroupLoops(t *testing.T) {
 	}
 }
 
-// TestWarpgroupConditions: a sum that the loop stores and clears now and then.
+// TestWarpgroupConditions: a sum that the loop stores, and clears or keeps, now and then.
 func TestWarpgroupConditions(t *testing.T) {
 	const n, bk = 64, 64
+	for _, stages := range []int{1, 3} {
+		for _, trips := range []int{0, 2, 3, 7} {
+			t.Run(fmt.Sprintf("kept/stages=%d/trips=%d", stages, trips), func(t *testing.T) {
+				r := kerneltest.Rand(t)
+				const m = 64
+				a, b := kerneltest.Randn(r, "fp16", (trips+1)*m, bk), kerneltest.Randn(r, "fp16", (trips+1)*bk, n)
+				out := kerneltest.Zeros("fp32", 4*m, n)
+				warpgroupKernel("peeks", 4, stages).Run(t, kerneltest.Grid(1), a, b, out, trips, m, n, bk)
+				sum, want := make([]float64, m*n), make([]float64, 4*m*n)
+				for i := range trips {
+					sum = plus(sum, 1, blockProduct(a, b, i, i, m, n, bk))
+					if i%3 == 1 {
+						copy(want[m*n:], sum)
+					}
+					for j, v := range sum {
+						if i%3 == 1 && i > 3 {
+							want[2*m*n+j] = 2 * v
+						}
+						if i == 2 {
+							want[3*m*n+j] = v
+						}
+					}
+				}
+				copy(want, sum)
+				kerneltest.Near(t, "out", out, want, 1e-3, 1e-3)
+			})
+		}
+	}
 	for _, stages := range []int{1, 2, 3, 4} {
 		for _, trips := range []int{0, 1, 2, 3, 4, 7} {
 			t.Run(fmt.Sprintf("stages=%d/trips=%d", stages, trips), func(t *testing.T) {

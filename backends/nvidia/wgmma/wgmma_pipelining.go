@@ -222,7 +222,7 @@ func (p *dotLoop) carried(dot *ir.Operation) (int, bool) {
 					return 0, false
 				}
 				index, found = u.Index(), true
-			case o.Parent() == p.loop || !o.Parent().Is(scf.If):
+			case o.Parent() == p.loop || !p.inConditions(o):
 				return 0, false
 			case o.Is(scf.Yield):
 				queue = append(queue, o.Parent().Result(u.Index()))
@@ -230,6 +230,16 @@ func (p *dotLoop) carried(dot *ir.Operation) (int, bool) {
 		}
 	}
 	return index, found
+}
+
+// inConditions reports whether there are only conditions between the loop and op.
+func (p *dotLoop) inConditions(op *ir.Operation) bool {
+	for op = op.Parent(); op != p.loop; op = op.Parent() {
+		if !op.Is(scf.If) {
+			return false
+		}
+	}
+	return true
 }
 
 // isAccumulator reports whether v is used as accumulator of dots only.
@@ -383,17 +393,15 @@ func (p *dotLoop) wait(pendings int64, values ...*ir.Value) {
 	}
 	for _, v := range values {
 		add(v)
-		for d := v.Def(); d != nil && d.Is(ops().dot); d = ttng.AsWarpGroupDot(d).C().Def() {
-			for _, buffer := range buffers(d) {
-				add(buffer)
-			}
+		for _, buffer := range p.chain(v.Def()) {
+			add(buffer)
 		}
 	}
 	p.waitFor(pendings, inputs)
 }
 
 // waitFor is wait with these operands.
-func (p *dotLoop) waitFor(pendings int64, inputs []*ir.Value) {
+func (p *dotLoop) waitFor(pendings int64, inputs []*ir.Value) *ir.Operation {
 	types := make([]ir.Type, len(inputs))
 	for i, v := range inputs {
 		types[i] = v.Type()
@@ -410,14 +418,11 @@ func (p *dotLoop) waitFor(pendings int64, inputs []*ir.Value) {
 			return top != nil && w.IsBeforeInBlock(top)
 		})
 	}
+	return w
 }
 
 // waitInConditions waits where conditions use the result of d.
 func (p *dotLoop) waitInConditions(d *ir.Operation) {
-	type place struct {
-		v *ir.Value
-		b *ir.Block
-	}
 	var places []place
 	for queue := []*ir.Value{d.OneResult()}; len(queue) > 0; queue = queue[1:] {
 		for u := range queue[0].Uses() {
@@ -431,15 +436,114 @@ func (p *dotLoop) waitInConditions(d *ir.Operation) {
 			}
 		}
 	}
-	for _, at := range places {
+	slices.SortStableFunc(places, func(a, b place) int { return p.depth(a.b) - p.depth(b.b) })
+	for i, at := range places {
+		if !at.used() {
+			continue // a condition around it has waited
+		}
 		p.b.Loc = d.Loc()
 		if def := at.v.Def(); def.Block() == at.b {
 			p.b.SetAfter(def)
 		} else {
 			p.b.SetToStart(at.b)
 		}
-		p.wait(0, at.v)
+		inputs := []*ir.Value{at.v}
+		for _, v := range p.chain(d) {
+			if !slices.Contains(inputs, v) {
+				inputs = append(inputs, v)
+			}
+		}
+		w := p.waitFor(0, inputs)
+		p.handOut(at.v, ttng.AsWarpGroupDotWait(w).Outputs()[0], at.b, places[i+1:])
 	}
+}
+
+// place is a block of a condition that uses v, the result of a dot in flight.
+type place struct {
+	v *ir.Value
+	b *ir.Block
+}
+
+// used reports whether an operation of the block itself, not one that hands v out, uses v.
+func (at place) used() bool {
+	for u := range at.v.Users() {
+		if u.Block() == at.b && !u.Is(scf.Yield) {
+			return true
+		}
+	}
+	return false
+}
+
+// depth is how many operations a block lies in.
+func (p *dotLoop) depth(b *ir.Block) int {
+	n := 0
+	for op := b.Parent(); op != p.loop; op = op.Parent() {
+		n++
+	}
+	return n
+}
+
+// handOut has the conditions around block, which waits for v and has it as waited after
+// that, give it back where it is used later: if v itself lived on, the wait would copy
+// registers that the dot still computes. places are those that are still to come.
+func (p *dotLoop) handOut(v, waited *ir.Value, block *ir.Block, places []place) {
+	for cond := block.Parent(); cond != p.loop; cond = cond.Parent() {
+		if !anyUse(v, func(u *ir.Use) bool { return p.comesAfter(cond, u.Owner()) }) {
+			return
+		}
+		for _, r := range cond.Regions() {
+			if r.Empty() {
+				p.b.SetToEnd(r.AddBlock())
+				scf.NewYield(p.b)
+			}
+			out := v
+			if r == block.Region() {
+				out = waited
+			}
+			y := r.First().Terminator()
+			y.SetOperands(append(slices.Clone(y.OperandValues()), out))
+		}
+		given := cond.AddResult(v.Type())
+		here := func(op *ir.Operation) bool { // the next condition gives it back to what is further out
+			at := forloop.AncestorIn(cond.Block(), op)
+			return at != nil && cond.IsBeforeInBlock(at)
+		}
+		v.ReplaceUsesIf(given, func(u *ir.Use) bool { return here(u.Owner()) })
+		for i, at := range places {
+			if at.v == v && here(at.b.Parent()) {
+				places[i].v = given
+			}
+		}
+		waited, block = given, cond.Block()
+	}
+}
+
+func anyUse(v *ir.Value, is func(u *ir.Use) bool) bool {
+	for u := range v.Uses() {
+		if is(u) {
+			return true
+		}
+	}
+	return false
+}
+
+// comesAfter reports whether op comes after cond in an iteration, and not in it.
+func (p *dotLoop) comesAfter(cond, op *ir.Operation) bool {
+	for top := cond; top != p.loop; top = top.Parent() {
+		if at := forloop.AncestorIn(top.Block(), op); at != nil {
+			return at != top && top.IsBeforeInBlock(at)
+		}
+	}
+	return false
+}
+
+// chain are the buffers of d and of the dots whose results it adds to.
+func (p *dotLoop) chain(d *ir.Operation) []*ir.Value {
+	var list []*ir.Value
+	for ; d != nil && d.Is(ops().dot); d = ttng.AsWarpGroupDot(d).C().Def() {
+		list = append(list, buffers(d)...)
+	}
+	return list
 }
 
 // waitForPrevious waits, in a loop that ends no dot otherwise, until the dots of the
