@@ -2,6 +2,7 @@ package tma
 
 import (
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
+	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -49,6 +50,17 @@ func (Copies) Start(b *ir.Builder, load *ir.Operation, buffer, barrier *ir.Value
 // Wait waits at an mbarrier.
 func (Copies) Wait(b *ir.Builder, barriers, index, phase *ir.Value) {
 	wait(b, at(b, barriers, index), phase)
+}
+
+// NewDescriptors makes memory for n tensor maps.
+func (Copies) NewDescriptors(b *ir.Builder, n int) *ir.Value { return newMaps(b, n) }
+
+// Describe writes a tensor map.
+func (Copies) Describe(b *ir.Builder, made *ir.Operation, memory, index *ir.Value) *ir.Value {
+	op := tt.AsMakeTensorDesc(made)
+	waitForUses(b, op)
+	at := tt.NewAddPtr(b, memory, arith.Binary(b, arith.MulI, index, i32(b, descriptorBytes)))
+	return writeDescriptor(b, op, at)
 }
 
 // Predicate switches an operation of the above off where pred is false.

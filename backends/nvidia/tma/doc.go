@@ -17,9 +17,9 @@
 // can do, and whether the blocks on their way fit in shared memory. The others, and
 // all of kernels without dots where the option tma is auto, become pointers.
 // Those that do are arguments or made by the kernel, and each use knows its descriptor.
-// One that a loop makes has one place in memory, which each iteration overwrites:
-// loads through it do not start early in that loop, stores through it are waited for,
-// and loops are not fused or divided among warps.
+// One that a loop makes has one place in memory, which each iteration overwrites, or a
+// ring of them where the loop starts loads through it early; stores through it are waited
+// for. Loops that make one are not fused or divided among warps.
 //
 // What the passes rely on in the lowering: it orders accesses to the same bytes of
 // shared memory by barriers of the threads, also where a copy by TMA overwrites

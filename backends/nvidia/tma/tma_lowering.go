@@ -20,8 +20,7 @@ import (
 // pipeline took, each with the wait for it, and lets each program write its
 // descriptors to global memory of its own. One that is made in a loop is overwritten by
 // each iteration. Loads of the iterations before have ended by then, since their loop has
-// waited for them, and so have stores through other descriptors; for those through this
-// one it waits.
+// waited for them; for stores through it the iteration waits.
 var Lower = &pass.Pass{
 	Name:    "triton-nvidia-tma-lowering",
 	Doc:     "lower loads and stores through descriptors to TMA copies",
@@ -133,18 +132,39 @@ var (
 
 // lowerDescriptor makes what writes a descriptor, and returns it.
 func lowerDescriptor(b *ir.Builder, op tt.MakeTensorDescOp) *ir.Value {
+	if isRepeated(op.Op) {
+		waitForUses(b, op)
+	}
+	b.SetBefore(outermost(op.Op))
+	memory := newMaps(b, 1)
+	b.At(op.Op)
+	return writeDescriptor(b, op, memory)
+}
+
+// waitForUses waits for stores through the descriptor that was where op makes one.
+func waitForUses(b *ir.Builder, op tt.MakeTensorDescOp) {
+	for u := range op.Result().Users() {
+		if !u.Is(ops().copyIn) && !u.Is(tt.DescriptorLoad) {
+			waitForStores(b)
+			return
+		}
+	}
+}
+
+// newMaps makes global memory of the program's own for n descriptors.
+func newMaps(b *ir.Builder, n int) *ir.Value {
+	c := b.Context()
+	return b.Create(ttg.GlobalScratchAlloc, ir.State{
+		Types: []ir.Type{tt.Ptr(c, c.Int(8))},
+		Attrs: []ir.NamedAttr{int32Attr(b, "alignment", descriptorBytes), int32Attr(b, "nbytes", int64(n)*descriptorBytes)},
+	}).OneResult()
+}
+
+// writeDescriptor makes what writes a descriptor to memory, and returns it.
+func writeDescriptor(b *ir.Builder, op tt.MakeTensorDescOp, memory *ir.Value) *ir.Value {
 	c := b.Context()
 	desc := op.Result().Type().(*tt.TensorDescType)
 	size, _ := elemBytes(desc.Block.Elem)
-	if isRepeated(op.Op) && slices.ContainsFunc(slices.Collect(op.Result().Users()), func(u *ir.Operation) bool { return !u.Is(ops().copyIn) }) {
-		waitForStores(b)
-	}
-	b.SetBefore(outermost(op.Op))
-	memory := b.Create(ttg.GlobalScratchAlloc, ir.State{
-		Types: []ir.Type{tt.Ptr(c, c.Int(8))},
-		Attrs: []ir.NamedAttr{int32Attr(b, "alignment", descriptorBytes), int32Attr(b, "nbytes", descriptorBytes)},
-	}).OneResult()
-	b.At(op.Op)
 	enc := desc.Block.Encoding.(*encoding.Attr).Layout.(*layout.NVMMAShared)
 	rank := len(desc.Block.Shape)
 	// TMA counts dimensions from the fastest on, and needs no stride of that one.

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/scf"
@@ -114,11 +115,17 @@ var KnownDescriptors = &pass.Fact{
 		if made == nil && ofKernel(desc) {
 			return ""
 		}
-		if made == nil || !made.Is(tt.MakeTensorDesc) {
+		if made == nil || !makesDescriptor(made) {
 			return op.Name() + " does not see how its descriptor was made"
 		}
 		return ""
 	}),
+}
+
+// makesDescriptor reports whether op makes a descriptor, itself or as a vendor's operation
+// that the pipeliner had make it, and does not hand another on.
+func makesDescriptor(op *ir.Operation) bool {
+	return op.NumRegions() == 0 && !op.Is(tt.Call) && !slices.ContainsFunc(op.OperandValues(), func(v *ir.Value) bool { return tt.DescLike.Test(v.Type()) })
 }
 
 // ofKernel reports whether v is an argument of a kernel.

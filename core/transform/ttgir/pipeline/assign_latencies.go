@@ -32,8 +32,8 @@ var AssignLatencies = NewAssignLatencies(dots.MultiplyAdd{})
 // anything comes from. With n stages, n-1 iterations are shared between a load and
 // those that its address depends on. Loads that could not be copied
 // asynchronously are left alone, and those from memory that the loop writes, which would
-// read too early. Loads through a descriptor can be copied, but for one that the iteration
-// makes: there is one copy of it. Loops that carry a value further than one iteration are
+// read too early. Loads through a descriptor can be copied, but for one that is carried to
+// the iteration or made under a condition of it. Loops that carry a value further than one iteration are
 // left alone, too.
 func NewAssignLatencies(unit dots.MatrixUnit) *pass.Pass {
 	return &pass.Pass{
@@ -162,10 +162,14 @@ func (f *loadFinder) find(loop *ir.Operation, withoutDots bool) {
 // through a descriptor.
 func isLoad(op *ir.Operation) bool { return op.Is(tt.Load) || op.Is(tt.DescriptorLoad) }
 
-// throughOwn reports whether op loads through a descriptor that its loop makes.
-func (f *loadFinder) throughOwn(op *ir.Operation) bool {
+// keepsDescriptor reports whether what op loads through, if it is a descriptor, is made
+// outside of the loop, or by each iteration, which can have a place of its own for it.
+func (f *loadFinder) keepsDescriptor(op *ir.Operation) bool {
 	through := tt.Address(op)
-	return tt.DescLike.Test(through.Type()) && forloop.DefinedInside(through, f.loop)
+	if !tt.DescLike.Test(through.Type()) || !forloop.DefinedInside(through, f.loop) {
+		return true
+	}
+	return through.DefIs(tt.MakeTensorDesc) && through.Block() == f.loop.Body()
 }
 
 // accumulator is what op adds its product to; false if op is not a dot.
@@ -186,7 +190,7 @@ func (f *loadFinder) from(op *ir.Operation, level int) {
 	}
 	f.seen[op] = true
 	if isLoad(op) {
-		if op.Is(tt.Load) && !copiesWell(f.unit, f.info, op) || f.written[basePointer(tt.Address(op))] || f.throughOwn(op) {
+		if op.Is(tt.Load) && !copiesWell(f.unit, f.info, op) || f.written[basePointer(tt.Address(op))] || !f.keepsDescriptor(op) {
 			return
 		}
 		have, ok := f.level[op]

@@ -30,6 +30,11 @@ type BlockCopies interface {
 	Start(b *ir.Builder, load *ir.Operation, buffer, barrier *ir.Value)
 	// Wait waits until the phase of that parity of barrier number index has ended.
 	Wait(b *ir.Builder, barriers, index, phase *ir.Value)
+	// NewDescriptors makes memory for n descriptors.
+	NewDescriptors(b *ir.Builder, n int) *ir.Value
+	// Describe makes the descriptor that made, a tt.make_tensor_descriptor, makes, at place
+	// index of such memory. Loads through the one that was there are over.
+	Describe(b *ir.Builder, made *ir.Operation, memory, index *ir.Value) *ir.Value
 	// Predicate lets op, which Expect, Start or Wait made, do nothing where pred
 	// is false. It is false for all other operations.
 	Predicate(op *ir.Operation, pred *ir.Value) bool

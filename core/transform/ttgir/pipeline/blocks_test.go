@@ -87,6 +87,25 @@ func (y *toy) Wait(b *ir.Builder, barriers, index, phase *ir.Value) {
 	b.Op(y.wait, []*ir.Value{y.at(b, barriers, index), phase, y.always(b)})
 }
 
+func (*toy) NewDescriptors(b *ir.Builder, n int) *ir.Value {
+	c := b.Context()
+	return b.Create(ttg.GlobalScratchAlloc, ir.State{
+		Types: []ir.Type{tt.Ptr(c, c.Int(8))},
+		Attrs: []ir.NamedAttr{{Name: "alignment", Attr: c.I32Attr(1)}, {Name: "nbytes", Attr: c.I32Attr(int64(n))}},
+	}).OneResult()
+}
+
+// Describe makes a descriptor whose base is its place in memory.
+func (*toy) Describe(b *ir.Builder, made *ir.Operation, memory, index *ir.Value) *ir.Value {
+	op := tt.AsMakeTensorDesc(made)
+	n := b.Create(tt.MakeTensorDesc, ir.State{
+		Operands: made.OperandValues(), Segments: []int32{1, int32(len(op.Shape())), int32(len(op.Strides()))},
+		Types: []ir.Type{op.Result().Type()}, Attrs: made.Attrs(),
+	})
+	tt.AsMakeTensorDesc(n).SetBase(tt.NewAddPtr(b, memory, index))
+	return n.OneResult()
+}
+
 func (y *toy) Predicate(op *ir.Operation, pred *ir.Value) bool {
 	if !op.Is(y.expect) && !op.Is(y.start) && !op.Is(y.wait) {
 		return false

@@ -292,11 +292,7 @@ func (l *loadLowering) bufferAt(a asyncLoad, index *ir.Value) *ir.Value {
 // placeAt gives what is made from now on, until OnInsert is reset, the place that
 // at tells.
 func (l *loadLowering) placeAt(at *slot) {
-	l.b.OnInsert = func(n *ir.Operation) {
-		if !n.Def().Has(ir.ConstantLike) {
-			l.s.slots[n] = *at
-		}
-	}
+	l.b.OnInsert = l.s.placing(at)
 }
 
 // copyAsync replaces one load.

@@ -47,7 +47,7 @@ func New(unit dots.MatrixUnit, blocks BlockCopies) *pass.Pass {
 				case s == nil:
 				case s.stages > pass.MaxStages:
 					return pass.OverLimit(loop.Loc(), "what more stages hold does not fit in shared memory", "the loop is scheduled in %s; it may have %d", diag.Count(s.stages, "stage"), pass.MaxStages)
-				case !s.isExecutable():
+				case !s.isExecutable(blocks):
 					eraseSchedule(loop)
 					r.Count("impossible", 1)
 				default:
@@ -56,6 +56,9 @@ func New(unit dots.MatrixUnit, blocks BlockCopies) *pass.Pass {
 			}
 			elems := accessesOf(r.Module, schedules)
 			for _, s := range schedules {
+				if blocks != nil {
+					placeDescriptors(b, s, blocks)
+				}
 				r.Count("copies", lowerLoads(b, s, elems, unit, blocks))
 				eraseSchedule(s.loop)
 				if s.stages > 1 {
@@ -117,7 +120,7 @@ func (s *schedule) keepsMemoryOrder() bool {
 // isExecutable reports whether every operation of the body has a place, those
 // that run ahead can be switched off and do not overtake others, and no value is
 // used before it is computed.
-func (s *schedule) isExecutable() bool {
+func (s *schedule) isExecutable(blocks BlockCopies) bool {
 	position := make(map[*ir.Operation]int)
 	for i, op := range s.inOrder() {
 		position[op] = i
@@ -127,7 +130,7 @@ func (s *schedule) isExecutable() bool {
 			continue
 		}
 		at, ok := s.slots[op]
-		if !ok || at.stage < s.stages-1 && !canPredicate(op) {
+		if !ok || at.stage < s.stages-1 && !canPredicate(op, blocks) {
 			return false
 		}
 		for _, v := range nestedOperands(op) {

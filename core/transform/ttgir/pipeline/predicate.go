@@ -14,9 +14,9 @@ import (
 // predicate; what it only computes is thrown away.
 
 // canPredicate reports whether predicate knows how to switch op off.
-func canPredicate(op *ir.Operation) bool {
+func canPredicate(op *ir.Operation, blocks BlockCopies) bool {
 	if makesDescriptor(op) {
-		return false
+		return blocks != nil && op.Is(tt.MakeTensorDesc)
 	}
 	if ir.IsPure(op) {
 		return true
@@ -41,8 +41,9 @@ func canPredicate(op *ir.Operation) bool {
 	return false
 }
 
-// makesDescriptor reports whether op makes a descriptor, or holds what does. That of a
-// later iteration takes the place of one that may be in use.
+// makesDescriptor reports whether op makes a descriptor, or holds what does. That of an
+// iteration that does not exist has a place of its own (see placeDescriptors), but for one
+// made under a condition.
 func makesDescriptor(op *ir.Operation) bool {
 	return ir.Walk(op, func(o *ir.Operation) ir.WalkResult {
 		if o.Is(tt.MakeTensorDesc) {

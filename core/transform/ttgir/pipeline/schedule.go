@@ -58,6 +58,15 @@ func (s *schedule) has(op *ir.Operation) bool {
 	return ok
 }
 
+// placing gives each operation that it is called for the place that at tells.
+func (s *schedule) placing(at *slot) func(*ir.Operation) {
+	return func(op *ir.Operation) {
+		if !op.Def().Has(ir.ConstantLike) {
+			s.slots[op] = *at
+		}
+	}
+}
+
 // addIfAbsent places op unless it has a place.
 func (s *schedule) addIfAbsent(op *ir.Operation, at slot) {
 	if !s.has(op) {
