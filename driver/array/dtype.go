@@ -223,7 +223,9 @@ func (d *DType) decode(bits uint64) float64 {
 	} else {
 		m |= 1 << d.manBits
 	}
-	return sign * math.Ldexp(float64(m), exp-d.bias-int(d.manBits))
+	// The least number of any type, 2^-149, is a normal float64.
+	unit := math.Float64frombits(uint64(exp-d.bias-int(d.manBits)+1023) << 52)
+	return sign * float64(m) * unit
 }
 
 // put writes v into the first Size bytes of b. Integers drop the fraction and
