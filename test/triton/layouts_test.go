@@ -75,8 +75,6 @@ func parseTTGIR(t *testing.T, name string, src []byte) *ir.Operation {
 }
 
 func testLayouts(t *testing.T, arch string) {
-	files := make(map[string]*frontend.File)
-	backend := nvidia.New()
 	for _, j := range jobs(t) {
 		t.Run(j.name, func(t *testing.T) {
 			golden := filepath.Join("testdata", "sm"+arch, j.name+".layouts")
@@ -91,27 +89,7 @@ func testLayouts(t *testing.T, arch string) {
 			if err != nil {
 				return // Triton itself does not compile this job for the target
 			}
-			target, options := sdk.Target{Backend: "cuda", Arch: arch}, optionsJSON(t, j)
-			known, impreciseAcc := facts(t), int64(0)
-			if arch == "90" {
-				known, impreciseAcc = facts90(t), impreciseAcc90
-				// Triton copies through all descriptors by TMA; by default we do where it
-				// is faster.
-				options = strings.Replace(strings.Replace(options, "}", `,"tma":"always"}`, 1), "{,", "{", 1)
-			}
-			opts, err := backend.ParseOptions(t.Context(), sdk.ParseOptionsRequest{Target: target, OptionsJSON: options})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ttir := text.Append(nil, parsed(t, files, j, known, impreciseAcc), text.Options{Locations: true})
-			resp, err := backend.RunStages(t.Context(), sdk.RunStagesRequest{
-				Target: target, OptionsJSON: opts.OptionsJSON, First: "ttir", Last: "ttgir", Want: []string{"ttgir"},
-				Input: ttir, InputName: j.file,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			counts, ops := layouts(parseTTGIR(t, j.name, resp.Artifact("ttgir")))
+			counts, ops := layouts(ttgirOf(t, j, arch))
 			head, rest, _ := strings.Cut(string(want), "\n")
 			if got := strings.Join(ops, "\n") + "\n"; got != rest {
 				t.Errorf("got\n%s\nwant\n%s", got, rest)
@@ -123,4 +101,30 @@ func testLayouts(t *testing.T, arch string) {
 			}
 		})
 	}
+}
+
+// ttgirOf takes a job from Python to ttgir. Triton copies through all descriptors by TMA;
+// by default we do where it is faster.
+func ttgirOf(t *testing.T, j job, arch string) *ir.Operation {
+	t.Helper()
+	backend := nvidia.New()
+	target, options := sdk.Target{Backend: "cuda", Arch: arch}, optionsJSON(t, j)
+	known, impreciseAcc := facts(t), int64(0)
+	if arch == "90" {
+		known, impreciseAcc = facts90(t), impreciseAcc90
+		options = strings.Replace(strings.Replace(options, "}", `,"tma":"always"}`, 1), "{,", "{", 1)
+	}
+	opts, err := backend.ParseOptions(t.Context(), sdk.ParseOptionsRequest{Target: target, OptionsJSON: options})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ttir := text.Append(nil, parsed(t, make(map[string]*frontend.File), j, known, impreciseAcc), text.Options{Locations: true})
+	resp, err := backend.RunStages(t.Context(), sdk.RunStagesRequest{
+		Target: target, OptionsJSON: opts.OptionsJSON, First: "ttir", Last: "ttgir", Want: []string{"ttgir"},
+		Input: ttir, InputName: j.file,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parseTTGIR(t, j.name, resp.Artifact("ttgir"))
 }
