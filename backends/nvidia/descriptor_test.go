@@ -14,6 +14,7 @@ import (
 
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/diff"
 	"github.com/tritonc/tritonc/core/work"
@@ -137,6 +138,58 @@ func TestTMAProduct(t *testing.T) {
 			if got[name] != test.want[name] {
 				t.Errorf("%s: %d times %s, want %d", test.options, got[name], name, test.want[name])
 			}
+		}
+	}
+}
+
+// TestPersistentStores: in a persistent matmul, whose loops are fused, the tile that is
+// stored, whole or in halves, goes on its way while the copies of the next one do. It is
+// waited for where its buffer is filled again, and after the loop.
+func TestPersistentStores(t *testing.T) {
+	for _, test := range []struct {
+		file   string
+		stores int
+	}{{"matmul_desc.ttir", 1}, {"persistent_halves.ttir", 2}} {
+		ttir, err := os.ReadFile(filepath.Join("testdata", "tma", test.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		loops := 0
+		ir.Walk(ttgirOf(t, test.file, ttir, `{"num_warps":8}`), func(loop *ir.Operation) ir.WalkResult {
+			if !loop.Is(scf.For) {
+				return ir.Advance
+			}
+			loops++
+			var got []string // stores and waits, without what lies between
+			copies := 0
+			ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+				switch name := strings.TrimPrefix(op.Name(), "ttng."); name {
+				case "async_tma_copy_global_to_local":
+					if copies++; len(got) > 0 {
+						t.Errorf("%s: a copy begins after a store of its iteration", test.file)
+					}
+				case "async_tma_store_wait", "async_tma_copy_local_to_global", "fence_async_shared":
+					got = append(got, name)
+				case "ttg.local_store":
+					got = append(got, name)
+				}
+				return ir.Advance
+			})
+			want := slices.Repeat([]string{"async_tma_store_wait", "ttg.local_store", "fence_async_shared", "async_tma_copy_local_to_global"}, test.stores)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: a loop has %q, want %q", test.file, got, want)
+			}
+			after := loop.Next()
+			for after != nil && after.Name() != "ttng.async_tma_store_wait" {
+				after = after.Next()
+			}
+			if after == nil {
+				t.Errorf("%s: nothing waits for the last store", test.file)
+			}
+			return ir.Skip
+		})
+		if loops != 2 { // and the one for K = 0
+			t.Errorf("%s: %d loops, want 2", test.file, loops)
 		}
 	}
 }

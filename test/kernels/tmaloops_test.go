@@ -93,6 +93,33 @@ def many(a_ptr, b_ptr, c_ptr, d_ptr, A, B, C, D, n: tl.constexpr, LAST: tl.const
         e.store([0, 0, 0, line], tl.broadcast_to(block[None, :, :, :], (2, 2, 4, n)).to(d_ptr.dtype.element_ty))
     else:
         d.store([1, 0, 0, line], block[None, :, :, :].to(d_ptr.dtype.element_ty))
+
+@triton.jit
+def persistent(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SUB: tl.constexpr):
+    a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[BM, BK])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[BN, BK])
+    c = tl.make_tensor_descriptor(c_ptr, shape=[M, N], strides=[N, 1], block_shape=[BM, BN if not SUB else BN // 2])
+    start = tl.program_id(0)
+    across = tl.cdiv(N, BN)
+    tiles = tl.cdiv(M, BM) * across
+    tile_c = start - tl.num_programs(0)
+    for tile in tl.range(start, tiles, tl.num_programs(0), flatten=True):
+        m = tile // across * BM
+        n = tile % across * BN
+        acc = tl.zeros((BM, BN), dtype=tl.float32)
+        for k in range(tl.cdiv(K, BK)):
+            acc = tl.dot(a.load([m, k * BK]), b.load([n, k * BK]).T, acc)
+        tile_c += tl.num_programs(0)
+        m = tile_c // across * BM
+        n = tile_c % across * BN
+        if SUB:
+            half = tl.reshape(acc, (BM, 2, BN // 2))
+            half = tl.permute(half, (0, 2, 1))
+            x, y = tl.split(half)
+            c.store([m, n], x.to(c_ptr.dtype.element_ty))
+            c.store([m, n + BN // 2], y.to(c_ptr.dtype.element_ty))
+        else:
+            c.store([m, n], acc.to(c_ptr.dtype.element_ty))
 `
 
 // products writes to want what a times the transpose of b is: m rows of k at a, of n rows
@@ -258,5 +285,26 @@ func TestTMAMaps(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestPersistent: persistent matmuls as Triton's tutorial writes them, whose tiles are
+// stored whole or in halves while those after are loaded.
+func TestPersistent(t *testing.T) {
+	for i := range 6 {
+		r := kerneltest.Rand(t)
+		pick := func(list ...int) int { return list[r.IntN(len(list))] }
+		bm, bn, bk, warps, halves := pick(64, 128), pick(64, 128), pick(32, 64), pick(4, 8), i%2 == 1
+		m, n, k := 1+r.IntN(3*bm), 16*(1+r.IntN(3*bn/16)), 16*(1+r.IntN(16))
+		t.Run(fmt.Sprintf("%dx%dx%d/of %dx%dx%d/warps=%d/halves=%v", m, n, k, bm, bn, bk, warps, halves), func(t *testing.T) {
+			a, b := kerneltest.Randint(r, -2, 2, "fp16", m, k), kerneltest.Randint(r, -2, 2, "fp16", n, k)
+			c := kerneltest.Full(77, "fp16", m, n)
+			want := make([]float64, c.Len())
+			products(a, b, m, n, k, 0, k, 0, 0, want)
+			ran := kerneltest.Kernel{Source: madeAgain, Name: "persistent"}.On("cuda:90").Warps(warps).
+				Run(t, kerneltest.Grid(pick(1, 2, 3)), a, b, c, m, n, k, bm, bn, bk, halves)
+			copiedBy(t, ran, true)
+			kerneltest.Equal(t, "c", c, want)
+		})
 	}
 }
