@@ -89,7 +89,7 @@ def groups(env, sizes):
     b = [env.randn(n, k, dtype="float16") for m, n, k in sizes]
     c = [env.empty(m, n, dtype="float16") for m, n, k in sizes]
     places = [torch.tensor([t.data_ptr() for t in ts], dtype=torch.int64, device=env.device) for ts in (a, b, c)]
-    shape = torch.tensor([x for s in sizes for x in s], dtype=torch.int32, device=env.device)
+    shape = torch.tensor([x for m, n, k in sizes for x in (m, n, k, n)], dtype=torch.int32, device=env.device)
     w = Work([*places, shape, len(sizes)], lambda config: (config["SMS"], 1, 1), lambda: c,
              lambda: [x.double() @ y.double().t() for x, y in zip(a, b)], env.poison(*c),
              bytes=size_of(*a, *b, *c), flops=sum(2 * m * n * k for m, n, k in sizes))
@@ -254,10 +254,13 @@ def rows():
                          ROWS=ROWS, GROUP=8), experts,
                    {"experts": 8, "rows": 1024, "n": 4096, "k": 4096}, {"experts": 2, "rows": 128, "n": 304, "k": 272},
                    (2e-3,), least_arch=90))
-    out.append(Row("matmul of groups by descriptors", "matmul_groups", ("*i64:16",) * 3 + ("*i32:16", "i32"),
-                   fixed(configs(TILES, (128, 128, 64, 4, 3), (128, 128, 64, 8, 3), (128, 256, 64, 8, 3)), SMS=132), groups,
-                   {"sizes": ((4096, 4096, 4096), (2048, 4096, 4096), (1024, 2048, 4096), (4096, 1024, 2048))},
-                   {"sizes": ((272, 304, 272), (144, 128, 400), (128, 128, 64), (16, 16, 16))}, (2e-3,) * 4, least_arch=90))
+    for name, stride in (("matmul of groups by descriptors", False), ("matmul of groups, strides in memory", True)):
+        out.append(Row(name, "matmul_groups", ("*i64:16",) * 3 + ("*i32:16", "i32"),
+                       fixed(configs(TILES, (128, 128, 64, 4, 3), (128, 128, 64, 8, 3), (128, 256, 64, 8, 3)), SMS=132,
+                             STRIDE=stride), groups,
+                       {"sizes": ((4096, 4096, 4096), (2048, 4096, 4096), (1024, 2048, 4096), (4096, 1024, 2048))},
+                       {"sizes": ((272, 304, 272), (144, 128, 400), (128, 128, 64), (16, 16, 16))}, (2e-3,) * 4,
+                       least_arch=90))
     for d, t in ((128, ATTN_128), (64, ATTN_64)):
         for causal in (False, True):
             kind = "causal" if causal else "full"

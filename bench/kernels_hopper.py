@@ -76,14 +76,14 @@ def matmul_experts(a_desc, w_desc, c_desc, expert_ptr, M, N, K, ROWS: tl.constex
 
 @triton.jit
 def matmul_groups(a_ptrs, b_ptrs, c_ptrs, sizes, groups, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
-                  SMS: tl.constexpr):
+                  SMS: tl.constexpr, STRIDE: tl.constexpr):
     """Several matrix products of other sizes each, by descriptors that the kernel makes of pointers in memory."""
     tile = tl.program_id(0)
     before = 0
     for g in range(groups):
-        M = tl.load(sizes + 3 * g)
-        N = tl.load(sizes + 3 * g + 1)
-        K = tl.load(sizes + 3 * g + 2)
+        M = tl.load(sizes + 4 * g)
+        N = tl.load(sizes + 4 * g + 1)
+        K = tl.load(sizes + 4 * g + 2)
         across = tl.cdiv(N, BN)
         here = tl.cdiv(M, BM) * across
         if tile >= before and tile < before + here:
@@ -92,7 +92,7 @@ def matmul_groups(a_ptrs, b_ptrs, c_ptrs, sizes, groups, BM: tl.constexpr, BN: t
             b = tl.make_tensor_descriptor(tl.load(b_ptrs + g).to(tl.pointer_type(tl.float16)), shape=[N, K],
                                           strides=[K, 1], block_shape=[BN, BK])
             c = tl.make_tensor_descriptor(tl.load(c_ptrs + g).to(tl.pointer_type(tl.float16)), shape=[M, N],
-                                          strides=[N, 1], block_shape=[BM, BN])
+                                          strides=[tl.load(sizes + 4 * g + 3) if STRIDE else N, 1], block_shape=[BM, BN])
             while tile >= before and tile < before + here:
                 m = (tile - before) // across * BM
                 n = (tile - before) % across * BN

@@ -34,7 +34,8 @@ func (Unit) Name() string { return "tma" }
 // need none.
 //
 // Bases and strides that the kernel reads from memory are taken on trust here, too: no
-// signature can tell their alignment, and make_tensor_descriptor asks for it.
+// signature can tell their alignment, and make_tensor_descriptor asks for it. For lengths
+// that it reads see WholeRows.
 //
 // Of a kernel's argument the host checks base and strides (driver.TensorMap), and that the
 // elements of NaN padding are floats.
@@ -90,16 +91,44 @@ func refusesMade(made tt.MakeTensorDescOp, size int64, known multiples) string {
 			return fmt.Sprintf("the stride of its dimension %d is not known to be a multiple of %d bytes", i, alignment)
 		}
 	}
-	row := made.Shape()[rank-1]
-	dense := rank > 1 && unextended(row) == unextended(strides[rank-2])
 	for u := range made.Result().Users() {
-		// What is stored ends where the tensor does, to the next 16 bytes.
-		if !u.Is(tt.DescriptorLoad) && !dense && !known.aligned(row, size) {
+		if !u.Is(tt.DescriptorLoad) && !endsWithPiece(made, size, known) && (u.Is(tt.DescriptorReduce) || !isRead(lengthOf(made))) {
 			return fmt.Sprintf("it is stored through, and its rows are not known to be a multiple of %d bytes", alignment)
 		}
 	}
 	return ""
 }
+
+// WholeRows implements ttir.CopyUnit. A store writes whole pieces of 16 bytes, also past the
+// end of a row that ends within one. Where the kernel reads the length of the rows from
+// memory, it finds out when it stores.
+func (Unit) WholeRows(desc *ir.Value, info *axisinfo.Result) int64 {
+	if desc.Def() == nil {
+		return 0
+	}
+	made := tt.AsMakeTensorDesc(desc.Def())
+	size, _ := elemBytes(desc.Type().(*tt.TensorDescType).Block.Elem)
+	for u := range desc.Users() {
+		if u.Is(tt.DescriptorStore) && !endsWithPiece(made, size, multiples{info}) {
+			return alignment / size
+		}
+	}
+	return 0
+}
+
+// lengthOf is how many elements a row of the tensor has.
+func lengthOf(made tt.MakeTensorDescOp) *ir.Value { return made.Shape()[len(made.Shape())-1] }
+
+// endsWithPiece reports whether rows of the tensor are known to be whole pieces of 16
+// bytes. They are where a row follows the other.
+func endsWithPiece(made tt.MakeTensorDescOp, size int64, known multiples) bool {
+	row, strides := lengthOf(made), made.Strides()
+	dense := len(strides) > 1 && unextended(row) == unextended(strides[len(strides)-2])
+	return dense || known.aligned(row, size)
+}
+
+// isRead reports whether v is what the kernel reads from memory.
+func isRead(v *ir.Value) bool { return unextended(v).DefIs(tt.Load) }
 
 // multiples tells which numbers of bytes are multiples of 16.
 type multiples struct{ info *axisinfo.Result }

@@ -18,6 +18,9 @@ type CopyUnit interface {
 	// or "". The descriptor is the result of tt.make_tensor_descriptor or a kernel's
 	// argument, whose base and strides the host has checked.
 	Refuses(desc *ir.Value, info *axisinfo.Result) string
+	// WholeRows is of how many elements the rows of a tensor must be a multiple that is
+	// stored to through desc, where that is not known; else 0.
+	WholeRows(desc *ir.Value, info *axisinfo.Result) int64
 	// SharedMemory estimates the bytes of shared memory that the function f takes if
 	// the unit copies through the descriptors kept, loops have numStages stages, and
 	// numWarps warps run it.
@@ -29,6 +32,8 @@ type decision struct {
 	desc *ir.Value
 	kept bool
 	why  string
+	// rows is of how many elements rows must be a multiple for stores, 0 for any.
+	rows int64
 }
 
 // made is the operation that makes the descriptor, nil where the host does.
@@ -89,6 +94,9 @@ func keptDescriptors(module *ir.Operation, k keeping) []decision {
 				made[i].why = k.unit.Refuses(made[i].desc, info)
 			}
 			made[i].kept = made[i].why == ""
+			if made[i].kept {
+				made[i].rows = k.unit.WholeRows(made[i].desc, info)
+			}
 		}
 		k.decide(f, info, made)
 		all = append(all, made...)

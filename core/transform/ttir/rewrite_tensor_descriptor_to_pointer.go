@@ -61,6 +61,7 @@ func NewRewriteTensorDescriptor(unit CopyUnit) *pass.Pass {
 		After:  []*pass.Fact{facts.KnownDescriptors},
 		Run: func(r *pass.Run) error {
 			kept := make(map[*ir.Value]bool)
+			rows := make(map[*ir.Value]int64)
 			switch keep := r.Text(keepOption); keep {
 			case keepNone:
 			case keepDots, keepAll:
@@ -72,6 +73,10 @@ func NewRewriteTensorDescriptor(unit CopyUnit) *pass.Pass {
 					if d.kept {
 						kept[d.desc] = true
 						remark.Decision, remark.Open = unit.Name(), true
+						if d.rows > 0 {
+							rows[d.desc] = d.rows
+							remark.Why += "; by pointers where its rows are not a multiple of " + diag.Count(d.rows, "element")
+						}
 					}
 					r.Remark(remark)
 				}
@@ -79,12 +84,12 @@ func NewRewriteTensorDescriptor(unit CopyUnit) *pass.Pass {
 			default:
 				return fmt.Errorf("option %s is %q, not %s, %s or %s", keepOption, keep, keepNone, keepDots, keepAll)
 			}
-			return rewriteDescriptors(r, kept)
+			return rewriteDescriptors(r, kept, rows)
 		},
 	}
 }
 
-func rewriteDescriptors(r *pass.Run, kept map[*ir.Value]bool) error {
+func rewriteDescriptors(r *pass.Run, kept map[*ir.Value]bool, rows map[*ir.Value]int64) error {
 	d := &descriptors{expander: expander{
 		of: make(map[*ir.Value]parts), b: ir.NewBuilder(r.Module.Context()),
 		compound: tt.DescLike.Test, what: "a tensor descriptor",
@@ -109,6 +114,12 @@ func rewriteDescriptors(r *pass.Run, kept map[*ir.Value]bool) error {
 		}
 	}
 	n := d.finish()
+	ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(tt.MakeTensorDesc) && rows[op.OneResult()] > 0 {
+			d.keepFromPartialRows(op.OneResult(), rows[op.OneResult()])
+		}
+		return ir.Advance
+	})
 	for op := range r.Module.Body().Ops() {
 		if op.Is(tt.Func) && op.Body() != nil {
 			d.dropArgs(op.Body())
