@@ -26,8 +26,20 @@ func Allocate(mod *ir.Operation, t Target) (*allocation.Result, membar.Foreign, 
 		return nil, nil, err
 	}
 	m.axis = axisinfo.Analyze(mod)
-	alloc, err := allocation.Analyze(mod, m.scratch)
+	alloc, err := allocation.Analyze(mod, m.scratch, m.sharedRoom(mod))
 	return alloc, m.effects(), err
+}
+
+// sharedRoom is how much shared memory the kernel may take although it could do with
+// less.
+func (m *module) sharedRoom(mod *ir.Operation) int {
+	dots := ir.Walk(mod, func(op *ir.Operation) ir.WalkResult {
+		if tt.IsDot(op) {
+			return ir.Stop
+		}
+		return ir.Advance
+	})
+	return m.caps.Residents.SharedRoom(m.threads(), dots)
 }
 
 // SharedUse is an area of shared memory of the kernel.

@@ -41,8 +41,16 @@ func capabilities(t Target) Capabilities {
 	if c.Reports == nil {
 		c.Reports = traps{}
 	}
+	if c.Residents == nil {
+		c.Residents = tight{}
+	}
 	return c
 }
+
+// tight has programs take as little shared memory as they can.
+type tight struct{}
+
+func (tight) SharedRoom(int, bool) int { return 0 }
 
 // guarded emits f, in a branch where there is a mask. The result is what f
 // gives, or other where the mask is false; nil where other is nil.

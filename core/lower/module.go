@@ -94,7 +94,7 @@ func Module(mod *ir.Operation, t Target, o Options) (res *Result, err error) {
 	if o.LineInfo {
 		m.llvm.EnableDebug(fileOf(kernel.op), o.Producer)
 	}
-	if m.alloc, err = allocation.Analyze(mod, m.scratch); err != nil {
+	if m.alloc, err = allocation.Analyze(mod, m.scratch, m.sharedRoom(mod)); err != nil {
 		return nil, err
 	}
 	m.setWarps(m.ownWarps)

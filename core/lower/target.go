@@ -77,6 +77,17 @@ type Capabilities struct {
 	// Descriptors lets kernels have parameters that are descriptors. Nil: such a kernel
 	// is refused.
 	Descriptors DescriptorParams
+	// Residents says what several programs at once leave to each. Nil: a program takes
+	// as little shared memory as it can.
+	Residents Residents
+}
+
+// Residents knows how many programs share what a multiprocessor has.
+type Residents interface {
+	// SharedRoom is how many bytes of shared memory a program of so many threads, with
+	// dots or without, takes while no fewer run at once than other limits allow.
+	// Called once per module.
+	SharedRoom(threads int, dots bool) int
 }
 
 // DescriptorParams lets kernels have parameters that are descriptors.

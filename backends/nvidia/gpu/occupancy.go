@@ -61,6 +61,20 @@ func (t *Target) sharedBlocks(k lower.Kernel) int {
 	return n
 }
 
+// SharedRoom is the shared memory that leaves room for all threads that a
+// multiprocessor holds, or for somewhat more than half of them where there are dots,
+// whose threads need twice as many registers, or more, as there are for all.
+func (t *Target) SharedRoom(threads int, dots bool) int {
+	if t.Threads == 0 || threads == 0 {
+		return 0
+	}
+	n := t.Threads / threads
+	if dots {
+		n = n/2 + 1
+	}
+	return t.Shared/max(n, 1) - blockReserve
+}
+
 // perThread is how many registers n threads leave to each.
 func perThread(n int) int { return FileRegisters / n &^ 7 }
 

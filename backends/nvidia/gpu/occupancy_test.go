@@ -47,3 +47,29 @@ func TestBlocks(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedRoom: as many blocks as before fit beside one another, and shared memory
+// is still not what limits them.
+func TestSharedRoom(t *testing.T) {
+	hopper := &Target{CC: 90, Shared: 228 << 10, Threads: 2048}
+	for _, c := range []struct {
+		target  *Target
+		threads int
+		dots    bool
+		want    int
+	}{
+		{hopper, 128, false, 228<<10/16 - 1<<10},
+		{hopper, 128, true, 228<<10/9 - 1<<10},
+		{hopper, 1024, false, 228<<10/2 - 1<<10},
+		{&Target{CC: 86, Shared: 100 << 10, Threads: 1536}, 128, true, 100<<10/7 - 1<<10},
+		{&Target{CC: 90}, 128, true, 0},
+	} {
+		n := c.target.SharedRoom(c.threads, c.dots)
+		if n != c.want {
+			t.Errorf("%d threads, dots %v: %d bytes, want %d", c.threads, c.dots, n, c.want)
+		}
+		if k := (lower.Kernel{Threads: c.threads, Shared: n}); c.target.sharedBlocks(k) >= 0 {
+			t.Errorf("%d threads, dots %v: %d bytes keep threads away", c.threads, c.dots, n)
+		}
+	}
+}

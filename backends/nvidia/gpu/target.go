@@ -26,7 +26,7 @@ var _ lower.Target = (*Target)(nil)
 func (t *Target) Capabilities() lower.Capabilities {
 	c := lower.Capabilities{
 		Memory: t, Warp: t, Matrix: t, Tiles: t, Copies: t, Atomics: t,
-		Math: t, NarrowFloats: t, Asm: t, Reports: t, VendorOps: t, Groups: t,
+		Math: t, NarrowFloats: t, Asm: t, Reports: t, VendorOps: t, Groups: t, Residents: t,
 	}
 	if t.CC >= firstCC {
 		c.Descriptors = t

@@ -71,8 +71,10 @@ const defaultAlign = 16
 // neighbours.
 const smallScratch = 1024
 
-// Analyze places the memory of every function of a module.
-func Analyze(mod *ir.Operation, scratch Scratch) (*Result, error) {
+// Analyze places the memory of every function of a module. A function that needs no
+// more than room bytes when areas of the same loop are kept apart has them apart: its
+// threads then wait for one another less.
+func Analyze(mod *ir.Operation, scratch Scratch, room int) (*Result, error) {
 	r := &Result{areas: make(map[*ir.Operation]Area), frames: make(map[string]int), aligns: make(map[string]int), align: defaultAlign}
 	funcs := make(map[string]*ir.Operation)
 	var order []*ir.Operation
@@ -82,7 +84,7 @@ func Analyze(mod *ir.Operation, scratch Scratch) (*Result, error) {
 			order = append(order, op)
 		}
 	}
-	p := &placer{r: r, scratch: scratch, funcs: funcs, state: make(map[*ir.Operation]int)}
+	p := &placer{r: r, scratch: scratch, room: room, funcs: funcs, state: make(map[*ir.Operation]int)}
 	for _, f := range order {
 		if err := p.function(f); err != nil {
 			return nil, err
@@ -99,6 +101,7 @@ func Analyze(mod *ir.Operation, scratch Scratch) (*Result, error) {
 type placer struct {
 	r       *Result
 	scratch Scratch
+	room    int
 	funcs   map[string]*ir.Operation
 	state   map[*ir.Operation]int // 1: begun, 2: done
 }
@@ -129,7 +132,7 @@ func (p *placer) function(f *ir.Operation) error {
 	if err := w.collect(f); err != nil {
 		return err
 	}
-	size, align := place(w.buffers), defaultAlign
+	size, align := w.place(), defaultAlign
 	for _, b := range w.buffers {
 		align = max(align, b.align)
 		p.r.areas[b.op] = Area{Offset: b.offset, Size: b.size, Scratch: b.scratch, First: b.first, Last: b.last}
@@ -399,6 +402,38 @@ func (l *lifetime) leave(op *ir.Operation) bool {
 			return true
 		}
 	}
+}
+
+// place finds the offsets of all buffers of f, and returns the end of the last. Areas
+// that share bytes cost a barrier between the last use of one and the first of the
+// other, in a loop one for each iteration: those of a loop share none if there is room.
+func (w *walker) place() int {
+	apart := make([]*buffer, len(w.buffers))
+	for i, b := range w.buffers {
+		c := *b
+		if loop := innermostLoop(b.op); loop != nil {
+			n := w.number[loop]
+			c.first, c.last = min(c.first, n.first), max(c.last, n.last)
+		}
+		apart[i] = &c
+	}
+	if size := place(apart); size <= w.p.room {
+		for i, b := range apart {
+			w.buffers[i].offset = b.offset
+		}
+		return size
+	}
+	return place(w.buffers)
+}
+
+// innermostLoop is the innermost loop around op, or nil.
+func innermostLoop(op *ir.Operation) *ir.Operation {
+	for op = op.Parent(); op != nil; op = op.Parent() {
+		if op.Is(scf.For) || op.Is(scf.While) {
+			return op
+		}
+	}
+	return nil
 }
 
 // place gives each buffer the lowest offset at which it meets no buffer that

@@ -177,7 +177,7 @@ func TestPlaces(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			mod := parse(t, c.body)
-			r, err := allocation.Analyze(mod, scratch)
+			r, err := allocation.Analyze(mod, scratch, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,7 +190,7 @@ func TestPlaces(t *testing.T) {
 
 func TestRecursion(t *testing.T) {
 	mod := parse(t, "tt.func public @k() {\n tt.call @k() : () -> ()\n tt.return }")
-	if _, err := allocation.Analyze(mod, scratch); err == nil || !strings.Contains(err.Error(), `"k" calls itself`) {
+	if _, err := allocation.Analyze(mod, scratch, 0); err == nil || !strings.Contains(err.Error(), `"k" calls itself`) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -203,7 +203,7 @@ func TestAlignment(t *testing.T) {
     %l = ttg.local_load %a : M64 -> tensor<64xf32, #b>
     %m = ttg.local_load %b : M256 -> T256
     tt.return }`)
-	r, err := allocation.Analyze(mod, scratch)
+	r, err := allocation.Analyze(mod, scratch, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestAlignmentOfArrangements(t *testing.T) {
     tt.call @f(%x) : (tensor<64x64xf16, #c>) -> ()
     %l = ttg.local_load %a : M64 -> tensor<64xf32, #b>
     tt.return }`)
-		r, err := allocation.Analyze(mod, scratch)
+		r, err := allocation.Analyze(mod, scratch, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,12 +257,40 @@ func TestAlignmentOfScratch(t *testing.T) {
 	r, err := allocation.Analyze(mod, func(op *ir.Operation) (int, int, error) {
 		n, _, err := scratch(op)
 		return n, 512, err
-	})
+	}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := offsets(mod, r); got != "0+256 512+128" || r.Align() != 512 {
 		t.Errorf("areas %s aligned to %d", got, r.Align())
+	}
+}
+
+// Areas of a loop are kept apart where there is room, those outside share with them.
+func TestRoom(t *testing.T) {
+	mod := parse(t, `  tt.func public @k(%x: T256, %n: i32) {
+    %a = ttg.local_alloc %x : (T256) -> M256
+    ttg.local_load %a : M256 -> T256
+    scf.for %i = %n to %n step %n : i32 {
+      %b = ttg.local_alloc %x : (T256) -> M256
+      ttg.local_load %b : M256 -> T256
+      %c = ttg.local_alloc %x : (T256) -> M256
+      ttg.local_load %c : M256 -> T256
+    }
+    tt.return
+  }`)
+	for room, want := range map[int]string{
+		0:    "0+1024 0+1024 0+1024",
+		2047: "0+1024 0+1024 0+1024",
+		2048: "0+1024 0+1024 1024+1024",
+	} {
+		r, err := allocation.Analyze(mod, scratch, room)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := offsets(mod, r); got != want {
+			t.Errorf("room %d: areas %s, want %s", room, got, want)
+		}
 	}
 }
 
@@ -300,7 +328,7 @@ func TestGroups(t *testing.T) {
     tt.return
   }
 `)
-	r, err := allocation.Analyze(mod, scratch)
+	r, err := allocation.Analyze(mod, scratch, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

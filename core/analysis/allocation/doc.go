@@ -12,6 +12,10 @@
 // given a longer one, to the next scratch area: neighbours then use different
 // bytes, and the second need not wait until all threads are done with the first.
 //
+// As far as the caller has room for it, areas of the same innermost loop are kept apart,
+// too. An iteration needs a barrier before it writes what another area of the same bytes
+// was read for.
+//
 // The result is read-only. The package imports core/ir and the dialects; sizes
 // of scratch areas are told by the caller, who knows how it lowers.
 package allocation

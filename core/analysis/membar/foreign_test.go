@@ -116,7 +116,7 @@ func TestForeign(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			alloc, err := allocation.Analyze(mod, scratch)
+			alloc, err := allocation.Analyze(mod, scratch, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,7 +21,7 @@ func place(m *ir.Operation) (*allocation.Result, membar.Foreign, error) {
 			return 64, 0, nil
 		}
 		return 0, 0, nil
-	})
+	}, 0)
 	return alloc, nil, err
 }
 
