@@ -20,5 +20,9 @@
 // PTX asks for one, but NVIDIA's own kernels have none, and it costs 1 to 2 % of the
 // time of a matmul on an H200.
 //
+// What a loop's first iteration alone would wait for, or fence, since it was done before
+// the loop, is waited for and fenced before the loop: an iteration then has no more
+// barriers than the one before it makes due.
+//
 // The result is read-only: the lowering asks it before each operation.
 package membar

@@ -81,7 +81,7 @@ func TestForeign(t *testing.T) {
 		"drained after a barrier": buffer + on("out", "%a", "") + alone("drain") + "gpu.barrier\n" + store(""),
 		"not drained":             buffer + on("out", "%a", "") + "gpu.barrier\n" + store("bar") + store("bar"),
 		"the phase is seen by all before the next": barrier + on("init", "%b", "") +
-			"scf.for %i = %n to %n step %n : i32 {\n" + on("expect", "%b", ", bar") + on("wait", "%b", ", bar") + "}\n",
+			"scf.for %i = %n to %n step %n : i32 {\n" + on("expect", "%b", ", bar") + on("wait", "%b", "") + "} {bar}\n",
 		"what all read is replaced":                  buffer + on("run", "%a", "") + store("bar"),
 		"what all are reading is not to be replaced": buffer + on("start", "%a", "") + "gpu.barrier\n" + store("bar") + alone("join") + store("bar") + store("bar"),
 		"all know only of their own part":            buffer + on("start", "%a", "") + alone("join") + store("bar") + store("bar"),
@@ -96,6 +96,10 @@ func TestForeign(t *testing.T) {
 			alone("join") + store("bar"),
 		"a loop joins before it starts": buffer + "%t = ttg.async_commit_group\nscf.for %i = %n to %n step %n : i32 {\n" +
 			wait("", "after") + alone("join") + on("start", "%a", "") + copyIn("bar") + "}\n",
+		"what was stored before a loop is fenced before it": buffer + store("") +
+			"scf.for %i = %n to %n step %n : i32 {\n" + on("run", "%a", "") + "} {bar, fence}\n",
+		"what a loop stores is fenced in it": buffer + store("") +
+			"scf.for %i = %n to %n step %n : i32 {\n" + on("run", "%a", ", bar, fence") + store("bar") + "}\n",
 		"bulk copies and dots end apart": buffer + on("out", "%a", "") + on("start", "%a", "") + alone("join") + "gpu.barrier\n" +
 			copyIn("bar") + alone("drain") + "gpu.barrier\n" + store(""),
 		"the end of a store ends nothing else": buffer + on("start", "%a", "") + alone("drain") + "gpu.barrier\n" + store("bar"),

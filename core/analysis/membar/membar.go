@@ -1,6 +1,7 @@
 package membar
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -18,6 +19,13 @@ import (
 type Result struct {
 	before, after, fence map[*ir.Operation]bool
 }
+
+func (r *Result) clone() Result {
+	return Result{before: maps.Clone(r.before), after: maps.Clone(r.after), fence: maps.Clone(r.fence)}
+}
+
+// marks is the number of barriers and fences.
+func (r *Result) marks() int { return len(r.before) + len(r.after) + len(r.fence) }
 
 // Before reports whether all threads must wait before op.
 func (r *Result) Before(op *ir.Operation) bool { return r.before[op] }
@@ -124,24 +132,8 @@ func (a *analysis) region(r *ir.Region, s state) state {
 
 func (a *analysis) op(op *ir.Operation, s state) state {
 	switch {
-	case op.Is(scf.For):
-		// The body may run, any number of times, after itself.
-		for {
-			again := join(s, a.region(scf.AsFor(op).Region(), s))
-			if len(again) == len(s) {
-				return s
-			}
-			s = again
-		}
-	case op.Is(scf.While):
-		for {
-			tested := a.region(scf.AsWhile(op).Before(), s)
-			again := join(s, a.region(scf.AsWhile(op).After(), tested))
-			if len(again) == len(s) {
-				return tested
-			}
-			s = again
-		}
+	case op.Is(scf.For), op.Is(scf.While):
+		return a.loop(op, s)
 	case op.Is(scf.If):
 		return join(a.region(scf.AsIf(op).ThenRegion(), s), a.region(scf.AsIf(op).ElseRegion(), s))
 	case op.Is(ttg.WarpSpecialize):
@@ -168,6 +160,55 @@ func (a *analysis) op(op *ir.Operation, s state) state {
 		s = a.access(op, x, s)
 	}
 	return s
+}
+
+// loop accounts for a loop. Barriers and fences that its first iteration alone needs,
+// for what was done before the loop, are put before the loop.
+func (a *analysis) loop(op *ir.Operation, s state) state {
+	before := a.clone()
+	end := a.iterations(op, s)
+	least := a.marks()
+	var met, fenced bool
+	for _, fence := range [...]bool{false, true} {
+		start := s
+		if fence {
+			start = s.fenced()
+		}
+		if start = start.met(); len(start) == len(s) || least == before.marks() {
+			continue
+		}
+		inside := a.Result
+		a.Result = before.clone()
+		if e := a.iterations(op, start); a.marks() < least {
+			least, end, met, fenced = a.marks(), e, true, fence
+		} else {
+			a.Result = inside
+		}
+	}
+	if met {
+		a.before[op] = true
+	}
+	if fenced {
+		a.fence[op] = true
+	}
+	return end
+}
+
+// iterations walks the body of a loop, which may run, any number of times, after itself.
+func (a *analysis) iterations(op *ir.Operation, s state) state {
+	for {
+		end, again := s, s
+		if op.Is(scf.For) {
+			again = join(s, a.region(scf.AsFor(op).Region(), s))
+		} else {
+			end = a.region(scf.AsWhile(op).Before(), s)
+			again = join(s, a.region(scf.AsWhile(op).After(), end))
+		}
+		if len(again) == len(s) {
+			return end
+		}
+		s = again
+	}
 }
 
 // groups accounts for groups of warps that run at once. All threads meet before they

@@ -75,6 +75,24 @@ func TestBarriers(t *testing.T) {
       %l = ttg.local_load %a token %w : M256 -> T256
       %u = ttg.async_copy_global_to_local %ptr, %a {bar} : P256 -> <256xf32, #s, #smem, mutable>
     }`,
+		"what was stored before a loop is waited for before it": `%a = ttg.local_alloc : () -> M256
+    ttg.local_store %x, %a : T256 -> M256
+    scf.for %i = %n to %n step %n : i32 {
+      %l = ttg.local_load %a : M256 -> T256
+    } {bar}`,
+		"what an iteration stores is waited for in each": `%a = ttg.local_alloc : () -> M256
+    ttg.local_store %x, %a : T256 -> M256
+    scf.for %i = %n to %n step %n : i32 {
+      %l = ttg.local_load %a {bar} : M256 -> T256
+      ttg.local_store %x, %a {bar} : T256 -> M256
+    }`,
+		"a loop in a loop": `%a = ttg.local_alloc : () -> M256
+    ttg.local_store %x, %a : T256 -> M256
+    scf.for %i = %n to %n step %n : i32 {
+      scf.for %j = %n to %n step %n : i32 {
+        %l = ttg.local_load %a : M256 -> T256
+      }
+    } {bar}`,
 		"an explicit barrier counts": `%a = ttg.local_alloc : () -> M256
     ttg.local_store %x, %a : T256 -> M256
     gpu.barrier
