@@ -18,8 +18,13 @@ const (
 const blockReserve = 1 << 10
 
 // stepRegisters are the registers that a step of a loop of dots takes beside what
-// lives through the loop: operands of a few instructions, and loads in flight.
-const stepRegisters = 40
+// lives through the loop: operands of a few instructions, and loads in flight. With
+// leastStep, the operands and the result of one mma.sync, instructions follow one
+// another, and other blocks run meanwhile.
+const (
+	stepRegisters = 40
+	leastStep     = 10
+)
 
 // leastBlocks is how many blocks a multiprocessor should hold so that some compute
 // while others wait at a barrier. mostStaged is how many of those it is asked to hold
@@ -94,12 +99,12 @@ func stagedBlocks(k lower.Kernel, n int) int {
 }
 
 // dotBlocks asks for a quarter of the threads that a multiprocessor holds, where
-// what lives through the loop and one step fit, unless half of the threads could be
+// what lives through the loop and the least step fit, unless half of the threads could be
 // there with little to save: ptxas finds that itself.
 func (t *Target) dotBlocks(k lower.Kernel) int {
 	threads, loop := t.Threads/4, k.Registers.Loop
 	n := threads / k.Threads
-	if n < leastBlocks || perThread(threads) < loop+stepRegisters || perThread(2*threads) >= loop+stepRegisters/2 {
+	if n < leastBlocks || perThread(threads) < loop+leastStep || perThread(2*threads) >= loop+stepRegisters/2 {
 		return 0
 	}
 	return n
