@@ -439,8 +439,8 @@ def fixed(rows, **constants):
 
 # The kernels with a dot: those that DISABLE_MMA_V3 makes another kernel of.
 DOTS = ("matmul", "matmul_desc", "flash_fwd", "matmul_host", "matmul_persistent", "matmul_divided", "matmul_experts",
-        "matmul_groups", "attn_host", "flash_bwd_kv", "flash_bwd_q", "matmul_batched", "matmul_i8", "matmul_w4",
-        "matmul_block_fp8", "linear_attn", "paged_decode")
+        "matmul_groups", "attn_host", "flash_bwd_kv", "flash_bwd_q", "matmul_batched", "matmul_i8", "matmul_a8",
+        "matmul_w4", "matmul_block_fp8", "linear_attn", "paged_decode")
 
 BLOCKS = configs("BLOCK", (1024, 4), (2048, 4), (2048, 8), (4096, 8))
 TILES = "BM BN BK"

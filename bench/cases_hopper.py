@@ -134,6 +134,18 @@ def int8(env, m, n, k):
                 lambda: torch._int_mm(a, b.t()), bytes=size_of(a, b, c, sa, sb), flops=2 * m * n * k)
 
 
+def rows8(env, m, n, k):
+    torch = env.torch
+    a, b = integers(env, -127, 128, m, k, dtype="int8"), env.randn(k, n, dtype="float16")
+    s, c = env.randn(m).abs() / 64, env.empty(m, n, dtype="float16")
+
+    def reference():
+        return [a.double() @ b.double() * s.double()[:, None]]
+
+    return Work([a, b, c, s, m, n, k, k, n, n], tiles(m, n), lambda: [c], reference, env.poison(c),
+                bytes=size_of(a, b, c, s), flops=2 * m * n * k)
+
+
 SPAN = 128  # numbers that share a scale
 
 
@@ -287,6 +299,9 @@ def rows():
     for n in (4096, 8192):
         out.append(Row(f"matmul int8 {n}", "matmul_i8", ("*i8:16",) * 2 + ("*fp16:16", "*fp32:16", "*fp32:16") + ("i32:16",) * 6,
                        fixed(INT8, GROUP=8), int8, {"m": n, "n": n, "k": n}, {"m": 272, "n": 304, "k": 272}, (2e-3,)))
+    a8 = ("*i8:16", "*fp16:16", "*fp16:16", "*fp32:16") + ("i32:16",) * 6
+    out.append(Row("matmul int8 rows f16 4096", "matmul_a8", a8, fixed(MANY_ROWS, GROUP=8), rows8,
+                   {"m": 4096, "n": 4096, "k": 4096}, {"m": 272, "n": 304, "k": 272}, (4e-3,)))
     w4 = ("*fp16:16", "*i32:16", "*fp16:16", "*fp16:16") + ("i32:16",) * 7
     for m, t in ((16, FEW_ROWS), (2048, MANY_ROWS)):
         out.append(Row(f"matmul f16 int4 {m}x8192x8192", "matmul_w4", w4, fixed(t, GROUP=8, SPAN=SPAN), int4,

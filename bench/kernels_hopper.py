@@ -223,6 +223,28 @@ def matmul_i8(a_ptr, b_ptr, c_ptr, sa_ptr, sb_ptr, M, N, K, sam, sbn, scm, BM: t
 
 
 @triton.jit
+def matmul_a8(a_ptr, b_ptr, c_ptr, s_ptr, M, N, K, sam, sbk, scm, BM: tl.constexpr, BN: tl.constexpr,
+              BK: tl.constexpr, GROUP: tl.constexpr):
+    """Integers of 8 bits with a scale for each row, which become A in registers."""
+    pid_m, pid_n = tile_of(tl.program_id(0), M, N, BM, BN, GROUP)
+    rows = pid_m * BM + tl.arange(0, BM)
+    cols = pid_n * BN + tl.arange(0, BN)
+    ks = tl.arange(0, BK)
+    a_at = a_ptr + (rows % M)[:, None] * sam + ks[None, :]
+    b_at = b_ptr + ks[:, None] * sbk + (cols % N)[None, :]
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, tl.cdiv(K, BK)):
+        a = tl.load(a_at, mask=(ks < K - k * BK)[None, :], other=0)
+        b = tl.load(b_at, mask=(ks < K - k * BK)[:, None], other=0.0)
+        acc = tl.dot(a.to(tl.float16), b, acc)
+        a_at += BK
+        b_at += BK * sbk
+    s = tl.load(s_ptr + rows, mask=rows < M, other=0.0)
+    tl.store(c_ptr + rows[:, None] * scm + cols[None, :], (acc * s[:, None]).to(c_ptr.dtype.element_ty),
+             mask=(rows < M)[:, None] & (cols < N)[None, :])
+
+
+@triton.jit
 def matmul_w4(a_ptr, q_ptr, s_ptr, c_ptr, M, N, K, sam, sqk, ssk, scm, BM: tl.constexpr, BN: tl.constexpr,
               BK: tl.constexpr, GROUP: tl.constexpr, SPAN: tl.constexpr):
     """f16 times integers of 4 bits, eight of a column in a word, SPAN of which share a scale."""

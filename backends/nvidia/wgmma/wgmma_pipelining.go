@@ -32,7 +32,9 @@ import (
 //	%f = ttng.warp_group_dot_wait %r {pendings = 0}
 //
 // so that one dot is in flight while the next starts, and the copies overwrite what
-// the dot before the last has read. Other dots are waited for at once. A wait has
+// the dot before the last has read. The only dot of a loop that reads registers which the
+// loop computes is waited for where the next iteration computes them; what is computed
+// goes through that wait. Other dots are waited for at once. A wait has
 // the buffers of its dots as operands, too, which keeps their memory.
 //
 // Dots outside of loops, and those in conditions or in loops that have waits
@@ -45,7 +47,7 @@ var PipelineDots = &pass.Pass{
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())
 		for _, loop := range forloop.All(r.Module) {
-			p := &dotLoop{b: b, loop: loop, kinds: make(map[*ir.Operation]kind), carriedAs: make(map[*ir.Operation]int)}
+			p := &dotLoop{b: b, loop: loop, kinds: make(map[*ir.Operation]kind), carriedAs: make(map[*ir.Operation]int), drains: make(map[*ir.Operation]*ir.Operation)}
 			if p.collect() {
 				r.Count("dots", p.run())
 			}
@@ -76,6 +78,9 @@ type dotLoop struct {
 	// carriedAs is, for a flying dot that is not the accumulator of another, the
 	// number of the value that the loop carries its result as.
 	carriedAs map[*ir.Operation]int
+	// drains is, for the only dot of a loop that fills the registers of its first operand
+	// anew, the operation that fills them: a wait stands before it.
+	drains map[*ir.Operation]*ir.Operation
 	// previous are the results of the iteration before that come to an end with
 	// the first dot that is waited for.
 	previous []*ir.Value
@@ -127,7 +132,10 @@ func (p *dotLoop) run() int {
 	for _, d := range fly {
 		p.waitInConditions(d)
 	}
-	if ending == nil {
+	switch {
+	case p.drains[fly[0]] != nil:
+		p.waitBeforeFilling(fly[0])
+	case ending == nil:
 		p.waitForPrevious(fly)
 	}
 	p.waitAfterLoop(fly)
@@ -146,7 +154,7 @@ func (p *dotLoop) classify() {
 		if next[d] != nil {
 			continue
 		}
-		if i, ok := p.carried(d); ok && isWide(d) && p.keepsOperands(d) && p.keepsRegisters(d) {
+		if i, ok := p.carried(d); ok && isWide(d) && p.keepsOperands(d) && (p.keepsRegisters(d) || p.drain(d, i)) {
 			if arg := scf.IterArg(p.loop, i); !p.isAccumulator(arg) {
 				if !p.usedAfterEnding(arg, d) {
 					continue
@@ -179,6 +187,7 @@ func (p *dotLoop) classify() {
 // land has d waited for, and what is chained to it with it.
 func (p *dotLoop) land(d *ir.Operation, next map[*ir.Operation]*ir.Operation) {
 	p.kinds[d] = waited
+	delete(p.drains, d)
 	if i, ok := p.carriedAs[d]; ok {
 		delete(p.carriedAs, d)
 		p.previous = slices.DeleteFunc(p.previous, func(v *ir.Value) bool { return v == scf.IterArg(p.loop, i) })
@@ -303,6 +312,51 @@ func (p *dotLoop) keepsRegisters(dot *ir.Operation) bool {
 	}
 	end, filled := p.ending(), a.Def()
 	return end != nil && filled != nil && filled.Block() == p.loop.Body() && end.IsBeforeInBlock(filled)
+}
+
+// drain reports whether the only dot of the loop, whose result is carried as number index,
+// may run on until the next iteration computes the registers of its first operand, and
+// remembers what does.
+func (p *dotLoop) drain(dot *ir.Operation, index int) bool {
+	a := ttng.AsWarpGroupDot(dot).A()
+	for a.DefIs(ttg.ConvertLayout) {
+		a = ttg.AsConvertLayout(a.Def()).Src()
+	}
+	if len(p.dots) != 1 || a.Def() == nil || a.Def().Block() != p.loop.Body() || !p.isAccumulator(scf.IterArg(p.loop, index)) {
+		return false
+	}
+	if p.filling(a.Def()) == nil {
+		return false
+	}
+	p.drains[dot] = a.Def()
+	return true
+}
+
+// filling is the operand of an elementwise operation, computed in the loop, through which
+// it can be held back: each element of the result depends on one of its elements, which
+// registers hold whole or packed. It is nil if there is none.
+func (p *dotLoop) filling(op *ir.Operation) *ir.Value {
+	if !op.Def().Has(ir.Elementwise) || !ir.IsPure(op) || op.NumResults() != 1 {
+		return nil
+	}
+	var least *ir.Value
+	for _, v := range op.OperandValues() {
+		if _, ok := v.Type().(*ir.TensorType); ok && forloop.DefinedInside(v, p.loop) && v.Def() != nil {
+			bits := ir.BitWidth(ir.ElemOf(v.Type()))
+			if bits >= 8 && bits <= 32 && (least == nil || bits < ir.BitWidth(ir.ElemOf(least.Type()))) {
+				least = v
+			}
+		}
+	}
+	return least
+}
+
+// waitBeforeFilling waits for the dot of the iteration before where the registers of its
+// first operand are computed again.
+func (p *dotLoop) waitBeforeFilling(d *ir.Operation) {
+	fills := p.drains[d]
+	p.b.At(fills)
+	p.waitFor(0, []*ir.Value{scf.IterArg(p.loop, p.carriedAs[d]), p.filling(fills)})
 }
 
 // overwritten reports whether an iteration may write a buffer of dot while that, or
