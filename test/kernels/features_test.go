@@ -503,13 +503,13 @@ func philox(key uint64, counter uint32) [4]uint32 {
 }
 
 // uniform maps random bits to [0, 1) as Triton does: the magnitude of a signed
-// number.
+// number, scaled in f32. The logarithm of numbers near 1 makes much of that rounding.
 func uniform(bits uint32) float64 {
 	v := int32(bits)
 	if v < 0 {
 		v = -v - 1
 	}
-	return float64(v) * 4.6566127342e-10
+	return float64(float32(v) * 4.6566127342e-10)
 }
 
 func normal(a, b uint32) float64 {
