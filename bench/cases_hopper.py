@@ -182,6 +182,35 @@ def block_fp8(env, m, n, k):
                 env.poison(c), bytes=size_of(a, b, c, sa, sb), flops=2 * m * n * k)
 
 
+def experts_fp8(env, tokens, experts, top, n, k):
+    torch = env.torch
+    a = env.randn(tokens, k, dtype="float16").to(torch.float8_e4m3fn)
+    b = env.randn(experts * n, k, dtype="float16").to(torch.float8_e4m3fn)
+    sa, sb = env.randn(tokens, k // SPAN).abs() + 0.1, env.randn(experts, n // SPAN, k // SPAN).abs() + 0.1
+    c = env.empty(tokens * top, n, dtype="bfloat16")
+    order, start = list(range(tokens * top)), [0]
+    env.random.shuffle(order)
+    cuts = sorted(env.random.choices(range(experts), k=tokens * top))
+    start += [sum(e <= i for e in cuts) for i in range(experts)]
+    slots = torch.tensor(order, dtype=torch.int32, device=env.device)
+    starts = torch.tensor(start, dtype=torch.int32, device=env.device)
+
+    def reference():
+        x = a.float().double() * sa.double().repeat_interleave(SPAN, 1)
+        at = torch.tensor([slot // top for slot in order], device=env.device)
+        back = torch.tensor(sorted(range(tokens * top), key=order.__getitem__), device=env.device)
+        out = []
+        for e in range(experts):
+            y = b.view(experts, n, k)[e].float().double()
+            y = y * sb[e].double().repeat_interleave(SPAN, 0).repeat_interleave(SPAN, 1)
+            out.append(x[at[start[e]:start[e + 1]]] @ y.t())
+        return [torch.cat(out)[back]]
+
+    return Work([a, b, c, sa, sb, slots, starts],
+                lambda config: (cdiv(config["MOST"], config["BM"]) * cdiv(n, config["BN"]), experts, 1), lambda: [c],
+                reference, env.poison(c), bytes=size_of(a, b, c, sa, sb), flops=2 * tokens * top * n * k)
+
+
 def mx_upcast(env, m, n, fp4):
     torch = env.torch
     scale = integers(env, 110, 140, m, n // 32, dtype="uint8")
@@ -243,6 +272,25 @@ def paged_decode(env, batch, heads, kv_heads, d, ctx, page, splits):
 
     return Work([q, k, v, table, length, o, lse, scale, heads, kv_heads, pages],
                 lambda c: (batch, kv_heads, splits), join, reference, env.poison(o, lse), bytes=size_of(q, k, v, o, lse, table))
+
+
+def attn_split(env, z, heads, share, m, n, d, splits):
+    torch = env.torch
+    q = env.randn(z * heads, m, d, dtype="float16")
+    k, v = (env.randn(z * heads // share, n, d, dtype="float16") for _ in range(2))
+    o, lse = env.empty(z * heads, splits, m, d), env.empty(z * heads, splits, m)
+    scale = d**-0.5
+
+    def join():
+        weight = torch.softmax(lse.double() * math.log(2), 1)
+        return [(o.double() * weight[..., None]).sum(1)]
+
+    def reference():
+        keys, values = (x.double().repeat_interleave(share, 0) for x in (k, v))
+        return [torch.softmax(q.double() @ keys.transpose(1, 2) * scale, 2) @ values]
+
+    return Work([q, k, v, o, lse, scale / math.log(2)] + [m] * (m != 1) + [n], lambda c: (cdiv(m, c["BM"]), splits, z * heads), join,
+                reference, env.poison(o, lse), bytes=size_of(q, k, v, o, lse))
 
 
 def rows():
@@ -326,4 +374,18 @@ def rows():
                             SPLITS=8, D=128, SHARE=4, PAGE=16), paged_decode,
                       {"batch": 32, "heads": 32, "kv_heads": 8, "d": 128, "ctx": 8192, "page": 16, "splits": 8},
                       {"batch": 2, "heads": 8, "kv_heads": 2, "d": 128, "ctx": 1024, "page": 16, "splits": 8}, (2e-3,)))
+    for z, heads, share, m, n, splits in ((1, 4, 4, 1, 1024, 8), (4, 4, 1, 1, 519, 4)):
+        size = {"z": z, "heads": heads, "share": share, "m": m, "n": n, "d": 128, "splits": splits}
+        out.append(memory(f"attention of one query in parts, {z * heads} x {n}", "attn_split",
+                          ("*fp16:16",) * 3 + ("*fp32:16",) * 2 + ("fp32", "1", "i32:16" if n % 16 == 0 else "i32"),
+                          fixed(configs("BM BN", (64, 64, 4, 3), (64, 32, 4, 3), (128, 64, 8, 2), (128, 64, 4, 3)),
+                                SHARE=share, SPLITS=splits, D=128), attn_split, size, size, (2e-3,)))
+    size = {"tokens": 256, "experts": 64, "top": 6, "n": 512, "k": 1024}
+    little = {"tokens": 40, "experts": 4, "top": 2, "n": 512, "k": 1024}
+    out.append(Row("matmul block fp8 of 64 experts", "matmul_experts_fp8",
+                   ("*fp8e4nv:16",) * 2 + ("*bf16:16", "*fp32:16", "*fp32:16", "*i32:16", "*i32:16"),
+                   fixed(configs(TILES, (64, 128, 128, 4, 3), (64, 128, 128, 4, 4), (64, 64, 128, 4, 4),
+                                 (128, 128, 128, 4, 3), (128, 128, 128, 8, 3)),
+                         N=512, K=1024, TOP=6, MOST=256, SPAN=SPAN, GROUP=8), experts_fp8, size, little | {"top": 6},
+                   (3e-2,), least_arch=89))
     return out

@@ -359,3 +359,71 @@ def paged_decode(q_ptr, k_ptr, v_ptr, table_ptr, length_ptr, o_ptr, lse_ptr, sca
     at = (seq * HEADS + head) * SPLITS + split
     tl.store(o_ptr + at[:, None] * D + d[None, :], acc / l[:, None], mask=(own < SHARE)[:, None])
     tl.store(lse_ptr + at, m + tl.log(l), mask=own < SHARE)
+
+
+@triton.jit
+def attn_split(q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, scale, M, N, SHARE: tl.constexpr, SPLITS: tl.constexpr,
+               D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    """Attention of few queries, whose keys SPLITS programs part; SHARE heads share keys and values."""
+    row = tl.program_id(0) * BM + tl.arange(0, BM)
+    split = tl.program_id(1)
+    head = tl.program_id(2)
+    d = tl.arange(0, D)
+    q = tl.load(q_ptr + (head * M + row)[:, None] * D + d[None, :], mask=(row < M)[:, None], other=0.0)
+    base = (head // SHARE).to(tl.int64) * N * D
+    span = tl.cdiv(N, SPLITS * BN) * BN
+    lo = split * span
+    hi = min(lo + span, N)
+    m = tl.full([BM], -float("inf"), tl.float32)
+    l = tl.zeros([BM], tl.float32)
+    acc = tl.zeros([BM, D], tl.float32)
+    for n in range(lo, hi, BN):
+        key = n + tl.arange(0, BN)
+        inside = key < hi
+        k = tl.load(k_ptr + base + key[None, :] * D + d[:, None], mask=inside[None, :], other=0.0)
+        s = tl.where(inside[None, :], tl.dot(q, k) * scale, -float("inf"))
+        top = tl.maximum(m, tl.max(s, 1))
+        alpha = tl.exp2(m - top)
+        p = tl.exp2(s - top[:, None])
+        v = tl.load(v_ptr + base + key[:, None] * D + d[None, :], mask=inside[:, None], other=0.0)
+        acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None])
+        l = l * alpha + tl.sum(p, 1)
+        m = top
+    at = (head * SPLITS + split) * M + row
+    tl.store(o_ptr + at[:, None] * D + d[None, :], acc / l[:, None], mask=(row < M)[:, None])
+    tl.store(lse_ptr + at, m + tl.log2(l), mask=row < M)
+
+
+@triton.jit
+def matmul_experts_fp8(a_ptr, b_ptr, c_ptr, sa_ptr, sb_ptr, order_ptr, start_ptr, N: tl.constexpr, K: tl.constexpr,
+                       TOP: tl.constexpr, MOST: tl.constexpr, SPAN: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+                       BK: tl.constexpr, GROUP: tl.constexpr):
+    """Rows that are in the order of their experts, each times its expert's matrix; both scaled by blocks of SPAN."""
+    expert = tl.program_id(1).to(tl.int64)
+    start = tl.load(start_ptr + expert)
+    end = tl.load(start_ptr + expert + 1)
+    rows = tl.cdiv(MOST, BM)
+    columns = tl.cdiv(N, BN)
+    group = tl.program_id(0) // (GROUP * columns)
+    first = group * GROUP
+    size = min(rows - first, GROUP)
+    pid_m = first + tl.program_id(0) % size
+    pid_n = (tl.program_id(0) % (GROUP * columns)) // size
+    if pid_m * BM >= end - start:
+        return
+    place = start + pid_m * BM + tl.arange(0, BM)
+    inside = place < end
+    slot = tl.load(order_ptr + place, mask=inside, other=0)
+    n = pid_n * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    a_at = a_ptr + (slot // TOP)[:, None] * K + k[None, :]
+    b_at = b_ptr + expert * N * K + n[None, :] * K + k[:, None]
+    sa_at = sa_ptr + slot // TOP * (K // SPAN)
+    sb_at = sb_ptr + (expert * (N // SPAN) + pid_n * BN // SPAN) * (K // SPAN)
+    acc = tl.zeros([BM, BN], tl.float32)
+    for i in range(0, K // BK):
+        scale = tl.load(sa_at + i * BK // SPAN, mask=inside, other=0.0) * tl.load(sb_at + i * BK // SPAN)
+        acc += tl.dot(tl.load(a_at), tl.load(b_at)) * scale[:, None]
+        a_at += BK
+        b_at += BK
+    tl.store(c_ptr + slot[:, None] * N + n[None, :], acc.to(c_ptr.dtype.element_ty), mask=inside[:, None])
