@@ -24,7 +24,17 @@ import (
 // Layouts carry no meaning: whatever moves between them, random programs with
 // nested loops and conditions store the same values in the same order.
 func TestRemoveConversionsKeepsMeaning(t *testing.T) {
-	seed := testseed.Seed()
+	keepsMeaning(t, testseed.Seed())
+}
+
+// The copy of a value that was made in a loop took the place of one before it, where
+// the way there is a conversion that moves nothing.
+func TestRemoveConversionsGivenElsewhere(t *testing.T) {
+	keepsMeaning(t, 20261123)
+}
+
+func keepsMeaning(t *testing.T, seed uint64) {
+	t.Helper()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 3))
 	removed := 0

@@ -49,7 +49,7 @@ func (rb *rebuild) value(v *ir.Value) *ir.Value {
 		rb.carried(v)
 	case op.Is(scf.If):
 		rb.condition(v)
-	case op.Is(ttg.ConvertLayout) && freeConvert(op) && rb.s.enc[ttg.AsConvertLayout(op).Src()] == enc:
+	case rb.s.through[v]:
 		rb.done[v] = rb.value(ttg.AsConvertLayout(op).Src())
 	default:
 		n := rb.again(op, enc)

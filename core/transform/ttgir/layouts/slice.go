@@ -21,11 +21,16 @@ type slice struct {
 	given map[*ir.Value]*ir.Value
 	// deep are the values whose operands are in the slice as far as needed.
 	deep map[*ir.Value]bool
+	// through are conversions that move nothing, whose operand is in the slice in
+	// their place. Of another such conversion the operand may be in the slice for a
+	// use elsewhere, and the copy that is given there need not be defined here.
+	through map[*ir.Value]bool
 }
 
 func newSlice() *slice {
 	return &slice{
-		enc: make(map[*ir.Value]ir.Attribute), given: make(map[*ir.Value]*ir.Value), deep: make(map[*ir.Value]bool),
+		enc: make(map[*ir.Value]ir.Attribute), given: make(map[*ir.Value]*ir.Value),
+		deep: make(map[*ir.Value]bool), through: make(map[*ir.Value]bool),
 	}
 }
 
@@ -52,6 +57,9 @@ func (s *slice) join(t *slice) bool {
 	}
 	for _, v := range t.values {
 		s.add(v, t.enc[v])
+		if t.through[v] {
+			s.through[v] = true
+		}
 		if t.deep[v] {
 			s.deep[v] = true
 			delete(s.given, v)
@@ -135,6 +143,7 @@ func (r *remat) take(u *ir.Use, enc ir.Attribute, stop func(*ir.Operation) bool)
 		}
 		switch {
 		case r.seesThrough(op, stop):
+			s.through[v] = true
 			push(ttg.AsConvertLayout(op).SrcUse(), it.enc)
 			continue
 		case endsSlice(op, it.enc), stop != nil && stop(op):
