@@ -374,7 +374,7 @@ def rows():
                             SPLITS=8, D=128, SHARE=4, PAGE=16), paged_decode,
                       {"batch": 32, "heads": 32, "kv_heads": 8, "d": 128, "ctx": 8192, "page": 16, "splits": 8},
                       {"batch": 2, "heads": 8, "kv_heads": 2, "d": 128, "ctx": 1024, "page": 16, "splits": 8}, (2e-3,)))
-    for z, heads, share, m, n, splits in ((1, 4, 4, 1, 1024, 8), (4, 4, 1, 1, 519, 4)):
+    for z, heads, share, m, n, splits in ((1, 4, 4, 1, 1024, 8), (4, 4, 1, 1, 519, 3)):
         size = {"z": z, "heads": heads, "share": share, "m": m, "n": n, "d": 128, "splits": splits}
         out.append(memory(f"attention of one query in parts, {z * heads} x {n}", "attn_split",
                           ("*fp16:16",) * 3 + ("*fp32:16",) * 2 + ("fp32", "1", "i32:16" if n % 16 == 0 else "i32"),
