@@ -251,12 +251,18 @@ func (b *Backend) line(patterns []string, reason string) string {
 // drop forgets a process whose connection broke, so that the next call starts a
 // new one even while this one is slow to end.
 func (b *Backend) drop(p *process.Process) {
+	if !b.host.beginStop() {
+		return // Close stops it
+	}
 	b.mu.Lock()
 	if b.proc == p {
 		b.proc = nil
 	}
 	b.mu.Unlock()
-	b.host.stopping.Go(p.Stop)
+	go func() {
+		defer b.host.stopping.Done()
+		p.Stop()
+	}()
 }
 
 // stop ends the process, if there is one.

@@ -255,6 +255,17 @@ func (h *Host) Close() error {
 	return nil
 }
 
+// beginStop has Close wait for one more process that was dropped, until
+// h.stopping.Done; false once the Host is closed.
+func (h *Host) beginStop() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed {
+		h.stopping.Add(1)
+	}
+	return !h.closed
+}
+
 func (h *Host) isClosed() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
