@@ -2,7 +2,6 @@ package wgmma
 
 import (
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
-	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -71,11 +70,8 @@ func loadBeforeDots(block *ir.Block) int {
 				dot = op
 			}
 		case op.Is(tt.Load) && !tt.AsLoad(op).IsVolatile():
-			words := 1
-			if t := tensors.Type(op.OneResult()); t != nil {
-				words = (tensors.Registers(t.Shape, encoding.AttrOf(t))*max(ir.BitWidth(t.Elem), 1) + 31) / 32
-			}
-			if slice, ok := computedFrom(op, dot); ok && words <= room {
+			words := tensors.Words(op)
+			if slice, ok := tensors.MovableBefore(dot, op); ok && words <= room {
 				for _, o := range slice {
 					o.MoveBefore(dot)
 				}
@@ -85,29 +81,4 @@ func loadBeforeDots(block *ir.Block) int {
 		}
 	}
 	return n
-}
-
-// computedFrom lists load and what it uses of its block from dot on, in order; false if
-// something of that is more than arithmetic of each thread.
-func computedFrom(load, dot *ir.Operation) ([]*ir.Operation, bool) {
-	var slice []*ir.Operation
-	seen := make(map[*ir.Operation]bool)
-	var add func(o *ir.Operation) bool
-	add = func(o *ir.Operation) bool {
-		if o == nil || seen[o] || o.Block() != dot.Block() || o.IsBeforeInBlock(dot) {
-			return true
-		}
-		if o != load && (!ir.IsPure(o) || o.NumRegions() > 0 || o.Is(ttg.ConvertLayout) || o.Is(tt.Gather) || o.Is(tt.Histogram)) {
-			return false
-		}
-		seen[o] = true
-		for _, v := range o.Operands() {
-			if !add(v.Def()) {
-				return false
-			}
-		}
-		slice = append(slice, o)
-		return true
-	}
-	return slice, add(load)
 }

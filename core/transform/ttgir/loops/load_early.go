@@ -1,7 +1,6 @@
 package loops
 
 import (
-	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -71,15 +70,15 @@ func loadEarly(block *ir.Block, room int) int {
 	for op := range block.Ops() {
 		switch {
 		case first == nil:
-			if !op.Is(tt.Load) && !computesInThread(op) {
+			if !op.Is(tt.Load) && !tensors.ComputesInThread(op) {
 				first = op
 			}
 		case op.Is(tt.Load):
-			words := wordsOf(op)
+			words := tensors.Words(op)
 			if words > min(mostEarly, room) {
 				continue
 			}
-			if slice, ok := movableBefore(first, op); ok {
+			if slice, ok := tensors.MovableBefore(first, op); ok {
 				for _, o := range slice {
 					o.MoveBefore(first)
 				}
@@ -89,47 +88,4 @@ func loadEarly(block *ir.Block, room int) int {
 		}
 	}
 	return n
-}
-
-// wordsOf is how many registers of 32 bits a load's result takes of each thread.
-func wordsOf(load *ir.Operation) int {
-	t := tensors.Type(load.OneResult())
-	if t == nil {
-		return 1
-	}
-	return (tensors.Registers(t.Shape, encoding.AttrOf(t))*max(ir.BitWidth(t.Elem), 1) + 31) / 32
-}
-
-// computesInThread reports whether threads compute op alone, each from its own values.
-func computesInThread(op *ir.Operation) bool {
-	switch op.Def() {
-	case ttg.ConvertLayout, ttg.LocalAlloc, tt.Gather, tt.Histogram, tt.Dot, tt.DotScaled:
-		return false
-	}
-	return ir.IsPure(op) && op.NumRegions() == 0
-}
-
-// movableBefore lists op and what it uses of its block from first on, in order; false
-// if some of that cannot be moved.
-func movableBefore(first, op *ir.Operation) ([]*ir.Operation, bool) {
-	var slice []*ir.Operation
-	seen := make(map[*ir.Operation]bool)
-	var add func(o *ir.Operation) bool
-	add = func(o *ir.Operation) bool {
-		if o == nil || seen[o] || o.Block() != op.Block() || o.IsBeforeInBlock(first) {
-			return true
-		}
-		if o != op && !computesInThread(o) {
-			return false
-		}
-		seen[o] = true
-		for _, v := range o.Operands() {
-			if !add(v.Def()) {
-				return false
-			}
-		}
-		slice = append(slice, o)
-		return true
-	}
-	return slice, add(op)
 }
