@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, env *environment) int {
 	if len(args) == 0 || args[0] != cobra.ShellCompRequestCmd && args[0] != cobra.ShellCompNoDescRequestCmd {
 		eachOnce(root) // a completion reads its flags several times
 	}
-	root.SetArgs(args)
+	root.SetArgs(mlirArgs(root, env.passes, args))
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	return env.report.error(root.ExecuteContext(ctx))

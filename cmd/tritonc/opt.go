@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/tritonc/tritonc/core"
 	analysis "github.com/tritonc/tritonc/core/analysis/report"
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -35,6 +37,16 @@ passes are the backend's, its own included. Without it they are those of no targ
 in particular; if one is not among them, or depends on the target, the backend for
 the module's ttg.target runs them all.
 
+Command lines of triton-opt work as they are: long flags may have one dash, and a
+pass may be a flag, its options after an equals sign:
+
+    -split-input-file -tritongpu-pipeline=num-stages=3 -canonicalize kernel.mlir
+
+Options that are not given then have Triton's defaults. With --verify-diagnostics
+it is an error if a diagnostic differs from what the file's comments announce, such
+as "// expected-error @+1 {{text}}", at the line itself, @above, @below, or so many
+lines off; after expected-error-re the text has regular expressions in braces.
+
 Dialects of vendors come from the backends that declare them. Operations of other
 dialects may be in generic form.
 
@@ -56,7 +68,16 @@ type optFlags struct {
 	output     string
 	generic    bool
 	verbose    int
+
+	pipeline     string // MLIR's notation of passes
+	split        bool
+	expected     string // "", "all" or onlyExpected
+	unregistered bool
 }
+
+// onlyExpected is the value of --verify-diagnostics with which diagnostics that
+// nothing announces may come.
+const onlyExpected = "only-expected"
 
 func optCommand(env *environment) *cobra.Command {
 	var f optFlags
@@ -69,7 +90,8 @@ func optCommand(env *environment) *cobra.Command {
 			"  tritonc opt --target cuda:80 --passes tritongpu-coalesce --dump-after --time in.ttgir\n" +
 			"  tritonc opt --target cuda:80 --passes \"$(tritonc passes --target cuda:80 \\\n" +
 			"      --stage ttgir --until tritongpu-pipeline --pipeline)\" in.ttir\n" +
-			"  tritonc opt --target cuda:80 --print-analysis allocation kernel.ttgir",
+			"  tritonc opt --target cuda:80 --print-analysis allocation kernel.ttgir\n" +
+			"  tritonc opt -split-input-file -verify-diagnostics invalid.mlir",
 		Args: func(cmd *cobra.Command, args []string) error {
 			// The name after --dump-after is a file to cobra, since the flag needs none.
 			if len(args) == 2 && len(f.dumpAfter) > 0 && strings.Contains(f.passes, args[0]) {
@@ -94,6 +116,11 @@ func optCommand(env *environment) *cobra.Command {
 	flags.BoolVar(&f.time, "time", false, "show how long each pass took, and what it counts of its work")
 	flags.StringVarP(&f.output, "output", "o", "-", "the file to write; - is standard output")
 	flags.BoolVar(&f.generic, "generic", false, "print operations in MLIR's generic form")
+	flags.BoolVar(&f.split, "split-input-file", false, "take the parts of a file between lines \"// -----\" one by one")
+	flags.StringVar(&f.expected, "verify-diagnostics", "", "compare diagnostics with the file's expected-error, -warning, -note and -remark\ncomments: `WHICH` is all or only-expected")
+	flags.Lookup("verify-diagnostics").NoOptDefVal = "all"
+	flags.BoolVar(&f.unregistered, "allow-unregistered-dialect", true, "take operations of dialects that nobody declares")
+	flags.StringVar(&f.pipeline, "pass-pipeline", "", "run these passes: builtin.module(`PASSES`)")
 	flags.CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log")
 	return cmd
 }
@@ -112,41 +139,113 @@ func optFile(ctx context.Context, env *environment, f *optFlags, path string) er
 	if err != nil {
 		return err
 	}
-	file, err := parseIR(ctx, host, target, name, src)
-	if err != nil {
-		return err
+	parts := [][]byte{src}
+	if f.split {
+		parts = splitInput(src)
 	}
-	if err := file.Verify(); err != nil {
-		return err
-	}
-	m, analyses := file.Op, []sdk.PassText(nil)
-	if f.passes == "" && len(f.analyses) == 0 {
-		if err := verifyByBackend(ctx, host, target, m, name, src); err != nil {
-			return err
+	var out []byte
+	var failed errorList
+	for i, part := range parts {
+		text, err := f.part(ctx, env, optRun{host, backend, target}, name, part)
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
-	} else {
-		if backend == nil {
-			if backend, target, err = f.ownBackend(ctx, env, host, m); err != nil {
+		if f.expected != "" && (err == nil || diag.All(err) != nil && !isCrash(err)) {
+			err = checkExpected(name, part, diag.All(err), f.expected == onlyExpected)
+		}
+		if i > 0 {
+			out = append(out, "\n"+splitMarker+"\n"...)
+		}
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		out = append(out, text...)
+	}
+	if len(failed) > 0 {
+		if f.output == "-" && len(parts) > 1 {
+			if _, err := env.stdout.Write(out); err != nil {
 				return err
 			}
 		}
+		return failed
+	}
+	return f.write(env, out)
+}
+
+// isCrash reports whether err is a fault of ours, of which a reproducer tells.
+func isCrash(err error) bool {
+	var crash *core.Crash
+	return errors.As(err, &crash)
+}
+
+// optRun is where the parts of a file run: the backend is nil without --target.
+type optRun struct {
+	host    *plugin.Host
+	backend *plugin.Backend
+	target  core.Target
+}
+
+// part runs the passes on one text, a file or a part of one, and returns what is to
+// be printed of it.
+func (f *optFlags) part(ctx context.Context, env *environment, r optRun, name string, src []byte) ([]byte, error) {
+	file, err := parseIR(ctx, r.host, r.target, name, src)
+	if err != nil {
+		return nil, err
+	}
+	if !f.unregistered {
+		if err := refuseUnregistered(file, src); err != nil {
+			return nil, err
+		}
+	}
+	if err := file.Verify(); err != nil {
+		return nil, err
+	}
+	m, analyses := file.Op, []sdk.PassText(nil)
+	if f.passes == "" && len(f.analyses) == 0 {
+		if err := verifyByBackend(ctx, r.host, r.target, m, name, src); err != nil {
+			return nil, err
+		}
+	} else {
+		if r.backend == nil {
+			if r.backend, r.target, err = f.ownBackend(ctx, env, r.host, m); err != nil {
+				return nil, err
+			}
+		}
 		req := sdk.RunPassesRequest{
-			Target: target, Input: string(src), InputName: name, Pipeline: f.passes,
+			Target: r.target, Input: string(src), InputName: name, Pipeline: f.passes,
 			VerifyEach: f.verifyEach, DumpAfter: f.dumpAfter, Analyses: f.analyses,
 		}
 		var resp sdk.RunPassesResponse
-		if backend == nil {
+		if r.backend == nil {
 			resp, err = runNeutralPasses(env, file, &req)
-		} else if resp, err = runBackendPasses(ctx, backend, &req); err == nil {
+		} else if resp, err = runBackendPasses(ctx, r.backend, &req); err == nil {
 			m, err = text.Parse(m.Context(), name, []byte(resp.Output))
 		}
 		f.showRun(env.report, &resp)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		analyses = resp.Analyses
 	}
-	return f.write(env, m, analyses, bytes.Contains(src, []byte("loc(")))
+	return f.text(m, analyses, bytes.Contains(src, []byte("loc("))), nil
+}
+
+// refuseUnregistered reports the first operation of a dialect that nobody declares.
+func refuseUnregistered(file *text.File, src []byte) error {
+	var first *ir.Operation
+	ir.Walk(file.Op, func(op *ir.Operation) ir.WalkResult {
+		if op.Def().Unregistered {
+			first = op
+			return ir.Stop
+		}
+		return ir.Advance
+	})
+	if first == nil {
+		return nil
+	}
+	return diag.Errorf(file.Pos(first), "no dialect declares the operation '%s'", first.Name()).
+		WithHelp("--allow-unregistered-dialect takes it").WithSource(string(src))
 }
 
 // verifyByBackend has the backend that declared a dialect of the module's operations
@@ -188,6 +287,15 @@ func verifyByBackend(ctx context.Context, host *plugin.Host, target core.Target,
 
 // check refuses what makes no sense before anything is started.
 func (f *optFlags) check() error {
+	if f.pipeline != "" {
+		if f.passes != "" {
+			return usagef("--pass-pipeline and --passes, or a flag of a pass, both name passes")
+		}
+		f.passes = flatPipeline(f.pipeline)
+	}
+	if f.expected != "" && f.expected != "all" && f.expected != onlyExpected {
+		return usagef("--verify-diagnostics is all or %s, not %q", onlyExpected, f.expected)
+	}
 	if f.passes == "" && (len(f.dumpAfter) > 0 || f.verifyEach || f.time) {
 		return usagef("--dump-after, --verify-each and --time are about passes, and there are no --passes")
 	}
@@ -247,8 +355,8 @@ type dumpRecord struct {
 	Text string `json:"text"`
 }
 
-// write puts out the module, or what analyses know of it.
-func (f *optFlags) write(env *environment, m *ir.Operation, analyses []sdk.PassText, locations bool) error {
+// text is the module, or what analyses know of it.
+func (f *optFlags) text(m *ir.Operation, analyses []sdk.PassText, locations bool) []byte {
 	var out []byte
 	for _, a := range analyses {
 		if len(analyses) > 1 {
@@ -259,6 +367,11 @@ func (f *optFlags) write(env *environment, m *ir.Operation, analyses []sdk.PassT
 	if len(f.analyses) == 0 {
 		out = text.Append(nil, m, text.Options{Locations: locations, Generic: f.generic})
 	}
+	return out
+}
+
+// write puts out what the parts gave.
+func (f *optFlags) write(env *environment, out []byte) error {
 	if f.output == "-" {
 		_, err := env.stdout.Write(out)
 		return err

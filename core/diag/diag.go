@@ -21,6 +21,7 @@ const (
 	Error Severity = iota
 	Warning
 	Note
+	Remark // what is worth knowing, of nothing wrong
 )
 
 func (s Severity) String() string {
@@ -29,6 +30,8 @@ func (s Severity) String() string {
 		return "warning"
 	case Note:
 		return "note"
+	case Remark:
+		return "remark"
 	default:
 		return "error"
 	}

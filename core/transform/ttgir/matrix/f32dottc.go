@@ -32,9 +32,15 @@ func NewF32DotTC(round TF32Rounding) *pass.Pass {
 		Doc:      "split f32 dots into dots of narrower types, as their precision asks",
 		Example:  f32DotTCExample,
 		ByTarget: true,
-		Before:   []*pass.Fact{facts.NoMatrixLayouts},
+		Options: []pass.Option{
+			{Name: "emu-tf32", Doc: "split dots of precision tf32x3, too, where the target rounds to tf32", Default: true},
+		},
+		Before: []*pass.Fact{facts.NoMatrixLayouts},
 		Run: func(r *pass.Run) error {
-			s := splitter{b: ir.NewBuilder(r.Module.Context()), round: round}
+			s := splitter{b: ir.NewBuilder(r.Module.Context())}
+			if r.Bool("emu-tf32") {
+				s.round = round
+			}
 			ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
 				if op.Is(tt.Dot) && s.split(tt.AsDot(op)) {
 					r.Count("split", 1)
