@@ -189,6 +189,9 @@ type optRun struct {
 // part runs the passes on one text, a file or a part of one, and returns what is to
 // be printed of it.
 func (f *optFlags) part(ctx context.Context, env *environment, r optRun, name string, src []byte) ([]byte, error) {
+	if f.split && onlyComments(src) {
+		return []byte("module {\n}\n"), nil
+	}
 	file, err := parseIR(ctx, r.host, r.target, name, src)
 	if err != nil {
 		return nil, err
@@ -228,7 +231,11 @@ func (f *optFlags) part(ctx context.Context, env *environment, r optRun, name st
 		}
 		analyses = resp.Analyses
 	}
-	return f.text(m, analyses, bytes.Contains(src, []byte("loc("))), nil
+	out := f.text(m, analyses, bytes.Contains(src, []byte("loc(")))
+	if data := file.Metadata(); strings.Contains(data, "dialect_resources") && len(f.analyses) == 0 {
+		out = append(out, "\n"+data+"\n"...) // what attributes name
+	}
+	return out, nil
 }
 
 // refuseUnregistered reports the first operation of a dialect that nobody declares.
@@ -250,8 +257,8 @@ func refuseUnregistered(file *text.File, src []byte) error {
 
 // verifyByBackend has the backend that declared a dialect of the module's operations
 // read the module: core verifies what the declaration says of them, and the backend
-// the rest. It needs a target of that backend, of the command line or the module;
-// without one, the module has passed what can be checked.
+// the rest, for the target of the command line or the module, or the first that the
+// backend names.
 func verifyByBackend(ctx context.Context, host *plugin.Host, target core.Target, m *ir.Operation, name string, src []byte) error {
 	own := dialect.All()
 	declared := ""
@@ -265,7 +272,7 @@ func verifyByBackend(ctx context.Context, host *plugin.Host, target core.Target,
 	if declared == "" {
 		return nil
 	}
-	for _, t := range []core.Target{target, namedTarget(src)} {
+	for _, t := range append([]core.Target{target, namedTarget(src)}, declaringTargets(ctx, host, declared)...) {
 		if t == (core.Target{}) {
 			continue
 		}
@@ -283,6 +290,24 @@ func verifyByBackend(ctx context.Context, host *plugin.Host, target core.Target,
 		}
 	}
 	return ctx.Err()
+}
+
+// declaringTargets lists targets of the backends that declare a dialect, one of each.
+func declaringTargets(ctx context.Context, host *plugin.Host, dialect string) []core.Target {
+	var list []core.Target
+	for _, b := range host.Backends() {
+		facts, err := b.Facts(ctx)
+		if err != nil || !slices.ContainsFunc(facts.Dialects, func(d sdk.Dialect) bool { return d.Name == dialect }) {
+			continue // it cannot be used, or has nothing to say
+		}
+		for i := range facts.Targets {
+			if t, err := core.ParseTarget(facts.Targets[i].Pattern); err == nil && !strings.ContainsAny(facts.Targets[i].Pattern, `*?[\`) {
+				list = append(list, t)
+				break
+			}
+		}
+	}
+	return list
 }
 
 // check refuses what makes no sense before anything is started.

@@ -22,3 +22,13 @@ func splitInput(src []byte) [][]byte {
 	}
 	return append(parts, part)
 }
+
+// onlyComments reports whether a part has nothing to parse.
+func onlyComments(src []byte) bool {
+	for line := range strings.Lines(string(src)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+			return false
+		}
+	}
+	return true
+}

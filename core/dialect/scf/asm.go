@@ -56,8 +56,7 @@ func parseFor(p *text.Parser, s *text.OpState) {
 		var carried []text.RegionArg
 		carried, inits = assignments(p)
 		args = append(args, carried...)
-		p.Expect("->")
-		s.Types = append(s.Types, p.TypeListInParens()...)
+		s.Types = append(s.Types, p.ArrowTypes()...)
 		if len(s.Types) != len(inits) {
 			p.FailAt(pos, "%s, but %s", diag.Count(len(inits), "carried value"), diag.Count(len(s.Types), "type"))
 		}
@@ -113,8 +112,8 @@ func printFor(w *text.Printer, op *ir.Operation) {
 func parseIf(p *text.Parser, s *text.OpState) {
 	s.Operands = []*ir.Value{p.Value(p.Operand(), p.Context().I1())}
 	s.Types = []ir.Type{}
-	if p.Opt("->") {
-		s.Types = append(s.Types, p.TypeListInParens()...)
+	if p.At("->") {
+		s.Types = append(s.Types, p.ArrowTypes()...)
 	}
 	then := p.Region(nil, false)
 	p.Terminate(s, then, Yield)

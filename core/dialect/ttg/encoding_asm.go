@@ -73,24 +73,32 @@ func (r *fieldReader) encoding(name string) layout.Encoding {
 	case "nvidia_mma":
 		e := &layout.NvidiaMMA{}
 		r.fields(
-			number("versionMajor", &e.VersionMajor), number("versionMinor", &e.VersionMinor),
+			optNumber("versionMajor", &e.VersionMajor), optNumber("versionMinor", &e.VersionMinor),
 			ints("warpsPerCTA", &e.WarpsPerCTA), cga(&e.CGA), ints("instrShape", &e.InstrShape),
 		)
 		return e
 	case "amd_mfma":
 		e := &layout.AMDMFMA{}
 		r.fields(
-			number("version", &e.Version), ints("warpsPerCTA", &e.WarpsPerCTA), ints("instrShape", &e.InstrShape),
-			boolean("isTransposed", &e.IsTransposed), cga(&e.CGA), optInts("tilesPerWarp", &e.TilesPerWarp),
-			optNumber("elementBitWidth", &e.ElementBitWidth),
+			optNumber("version", &e.Version), ints("warpsPerCTA", &e.WarpsPerCTA), ints("instrShape", &e.InstrShape),
+			optBoolean("isTransposed", &e.IsTransposed), optBoolean("isTranspose", &e.IsTransposed), // as it was once
+			cga(&e.CGA), optInts("tilesPerWarp", &e.TilesPerWarp), optNumber("elementBitWidth", &e.ElementBitWidth),
 		)
+		e.TilesPerWarp = unlessOnes(e.TilesPerWarp)
+		if e.ElementBitWidth == 32 {
+			e.ElementBitWidth = 0 // the default
+		}
 		return e
 	case "amd_wmma":
 		e := &layout.AMDWMMA{}
 		r.fields(
-			number("version", &e.Version), boolean("isTranspose", &e.IsTranspose), ints("warpsPerCTA", &e.WarpsPerCTA),
+			optNumber("version", &e.Version), optBoolean("isTranspose", &e.IsTranspose), ints("warpsPerCTA", &e.WarpsPerCTA),
 			cga(&e.CGA), optInts("tilesPerWarp", &e.TilesPerWarp), optInts("instrShape", &e.InstrShape),
 		)
+		e.TilesPerWarp = unlessOnes(e.TilesPerWarp)
+		if slices.Equal(e.InstrShape, []int{16, 16, 16}) {
+			e.InstrShape = nil // the default
+		}
 		return e
 	case "swizzled_shared":
 		e := &layout.SwizzledShared{}
@@ -109,15 +117,29 @@ func (r *fieldReader) encoding(name string) layout.Encoding {
 		r.p.Expect("alignment")
 		r.p.Expect("=")
 		e.Alignment = int(r.p.IntBelow(1<<20, "alignment"))
+		if len(e.Block) == 0 {
+			e.Block = nil // the default
+		}
 		return e
 	case "nvmma_shared":
-		e := &layout.NVMMAShared{}
+		e := &layout.NVMMAShared{ElementBitWidth: 16}
 		r.fields(
-			number("swizzlingByteWidth", &e.SwizzlingByteWidth), boolean("transposed", &e.Transposed),
-			number("elementBitWidth", &e.ElementBitWidth), optBoolean("fp4Padded", &e.FP4Padded),
+			number("swizzlingByteWidth", &e.SwizzlingByteWidth), optBoolean("transposed", &e.Transposed),
+			optNumber("elementBitWidth", &e.ElementBitWidth), optBoolean("fp4Padded", &e.FP4Padded),
 			cga(&e.CGA), optNumber("rank", &e.NDims),
 		)
+		if e.NDims == 2 && len(e.CGA) == 0 {
+			e.NDims = 0 // the default
+		}
 		return e
+	}
+	return nil
+}
+
+// unlessOnes is vs, or nil, the default, if all of it is 1.
+func unlessOnes(vs []int) []int {
+	if slices.ContainsFunc(vs, func(v int) bool { return v != 1 }) {
+		return vs
 	}
 	return nil
 }

@@ -45,7 +45,10 @@ type Attr struct {
 	// Alias is the name of the line that defines it; empty: it is written in place.
 	Alias string `json:"alias,omitempty"`
 	// Braces puts the parameters into <{…}> instead of <…>.
-	Braces bool    `json:"braces,omitempty"`
+	Braces bool `json:"braces,omitempty"`
+	// Positional leaves out their names: <value, …>. They then have no defaults.
+	Positional bool `json:"positional,omitempty"`
+
 	Params []Param `json:"params,omitempty"`
 }
 
@@ -53,9 +56,10 @@ type Attr struct {
 // is not printed.
 type Param struct {
 	Name    string          `json:"name"`
-	Kind    string          `json:"kind"` // int, bool, ints, attr or type
+	Kind    string          `json:"kind"` // int, bool, ints, attr, type, types or word
 	Default json.RawMessage `json:"default,omitempty"`
 	OneOf   []int64         `json:"oneOf,omitempty"` // the values that an int may have; none: any
+	Words   []string        `json:"words,omitempty"` // the values that a word may have
 }
 
 // Op is an operation.

@@ -20,9 +20,11 @@ const toy = `{
     {"name": "layout", "alias": "lay", "params": [
       {"name": "m", "kind": "int"}, {"name": "deep", "kind": "bool", "default": false},
       {"name": "order", "kind": "ints", "default": [1, 0]}]},
+    {"name": "speed", "positional": true, "params": [{"name": "how", "kind": "word", "words": ["slow", "fast"]}, {"name": "n", "kind": "int"}]},
     {"name": "pair", "braces": true, "params": [{"name": "a", "kind": "attr"}, {"name": "t", "kind": "type"}]}
   ],
-  "types": [{"name": "box", "params": [{"name": "of", "kind": "type"}, {"name": "n", "kind": "int", "default": 1}]}, {"name": "unit"}],
+  "types": [{"name": "box", "params": [{"name": "of", "kind": "type"}, {"name": "n", "kind": "int", "default": 1}]}, {"name": "unit"},
+    {"name": "many", "positional": true, "params": [{"name": "of", "kind": "types"}]}],
   "ops": [
     {"name": "toy.paint", "operands": [{"name": "x", "type": "tensor|i32"}],
      "attrs": [{"name": "color", "kind": "enum", "enum": "color"}, {"name": "times", "kind": "i32", "default": 1}],
@@ -34,6 +36,9 @@ const toy = `{
      "results": [{"name": "rs", "type": "any", "arity": "variadic"}], "resultTypes": "operands", "asm": "$xs attr-dict ` + "`:`" + ` type($xs)"},
     {"name": "toy.start", "operands": [{"name": "dep", "type": "toy.unit", "arity": "optional"}],
      "results": [{"name": "token", "type": "toy.unit", "arity": "optional"}], "asm": "custom<Token>($dep, $token) attr-dict"},
+    {"name": "toy.group", "results": [{"name": "rs", "type": "any", "arity": "variadic"}], "attrs": [{"name": "warps", "kind": "i32s"}],
+     "regions": [{"name": "parts", "variadic": true}], "traits": ["noTerminator"],
+     "asm": "attr-dict-with-keyword custom<Partitions>($warps, $parts) (` + "`:`" + ` type($rs)^)?"},
     {"name": "toy.loop", "regions": [{"name": "body", "singleBlock": true}], "traits": ["noTerminator"], "effects": ["recursive"], "asm": "$body attr-dict"}
   ]
 }`
@@ -49,8 +54,18 @@ module {
     %2 = toy.start []
     %3 = toy.start [%2]
     toy.start
+    toy.group attributes {x}
+    partition0 num_warps(4) {
+      %5 = toy.open %b : <of = i32>
+    }
+    partition1 num_warps(1) {
+    }
+    toy.group
+    %4 = toy.group
+    partition0 num_warps(2) {
+    } : i32
     toy.loop {
-      "x.y"() {a = #toy.pair<{a = #lay1, t = !toy.box<of = f32, n = 2>}>, s = #toy.space, u = !toy.unit} : () -> ()
+      "x.y"() {a = #toy.pair<{a = #lay1, t = !toy.box<of = f32, n = 2>}>, s = #toy.space, u = !toy.unit, v = !toy.many<[i32, !toy.unit]>, w = !toy.many<[]>, x = #toy.speed<fast, 3>} : () -> ()
     }
     tt.return
   }
@@ -108,6 +123,10 @@ func TestDeclaredRules(t *testing.T) {
 		`module attributes {a = #toy.layout<deep = true>} {}`:                             "#toy.layout: 'm' is missing",
 		`module attributes {a = #toy.layout<m = 1, x = 2>} {}`:                            "unknown field 'x'",
 		`module attributes {a = #toy.layout<m = 1, m = 2>} {}`:                            "field 'm' appears twice",
+		`module attributes {a = #toy.speed<quick, 1>} {}`:                                 "how must be one of slow, fast, not quick",
+		`module attributes {a = #toy.speed<fast>} {}`:                                     "expected ',', found '>'",
+		`module attributes {a = !toy.many<i32>} {}`:                                       "expected '[', found 'i32'",
+		`module { toy.group partition1 num_warps(1) {} }`:                                 "found 'partition1'",
 		`module attributes {a = #toy.nothing} {}`:                                         "dialect 'toy' has no attribute 'nothing'",
 		`module { "toy.paint"() : () -> () }`:                                             "'toy.paint' op expected 1 operand, but found 0",
 		`module { tt.func @f(%x: i32) { %0 = "toy.open"(%x) : (i32) -> i32 tt.return } }`: "operand #0 must be toy.box",
@@ -129,7 +148,14 @@ func TestDeclarationErrors(t *testing.T) {
 		`{"name": "x", "ops": []} {}`: "something follows the JSON object",
 		`{"name": "x", "opps": []}`:   `unknown field "opps"`,
 		`{"name": "a.b", "ops": []}`:  `"a.b" is not a name`,
-		`{"name": "x", "ops": [{"name": "y.z"}]}`:                                      "operation y.z: its name must begin with \"x.\"",
+		`{"name": "x", "ops": [{"name": "y.z"}]}`:                                                                                                   "operation y.z: its name must begin with \"x.\"",
+		`{"name": "x", "attrs": [{"name": "a", "positional": true, "braces": true}], "ops": []}`:                                                    "positional parameters have no braces",
+		`{"name": "x", "attrs": [{"name": "a", "positional": true, "params": [{"name": "n", "kind": "int", "default": 1}]}], "ops": []}`:            "a positional parameter has no default",
+		`{"name": "x", "attrs": [{"name": "a", "params": [{"name": "n", "kind": "word"}]}], "ops": []}`:                                             "words are for a word, which needs some",
+		`{"name": "x", "attrs": [{"name": "a", "params": [{"name": "n", "kind": "int", "words": ["b"]}]}], "ops": []}`:                              "words are for a word, which needs some",
+		`{"name": "x", "attrs": [{"name": "a", "params": [{"name": "n", "kind": "word", "words": ["b"], "default": "b"}]}], "ops": []}`:             "a word has no default",
+		op(`"asm": "attr-dict custom<Partitions>($a, $b)"`):                                                                                         "has no operand, attribute, region or successor 'a'",
+		op(`"attrs": [{"name": "n", "kind": "i64s"}], "regions": [{"name": "r", "variadic": true}], "asm": "attr-dict custom<Partitions>($n, $r)"`): "Partitions needs an attribute of kind i32s",
 		op(`"asm": "$a attr-dict"`):                                                    "asm: the table has no operand, attribute, region or successor 'a' at column 3",
 		op(`"asm": ""}, {"name": "x.op"`):                                              "operation x.op: declared twice",
 		op(`"traits": ["fast"]`):                                                       `unknown trait "fast"`,

@@ -157,11 +157,17 @@ func (l *loader) op(o *Op) *ir.OpDef {
 		if len(names) != len(o.Results) {
 			l.fail("%d resultNames for %s", len(names), diag.Count(len(o.Results), "result"))
 		}
-		d.ResultName = func(_ *ir.Operation, i int) string {
-			if i >= len(names) {
-				return ""
+		d.ResultName = func(op *ir.Operation, i int) string {
+			first := 0 // result of the group
+			for k, g := range d.Results {
+				if first == i {
+					return names[k]
+				}
+				if first++; g.Arity != ir.One {
+					first += op.NumResults() - len(d.Results)
+				}
 			}
-			return names[i]
+			return ""
 		}
 	}
 	if err := text.CheckForm(d); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
@@ -19,10 +20,13 @@ const (
 	paramInts
 	paramAttr
 	paramType
+	paramTypes
+	paramWord
 )
 
 var paramKinds = map[string]paramKind{
 	"int": paramInt, "bool": paramBool, "ints": paramInts, "attr": paramAttr, "type": paramType,
+	"types": paramTypes, "word": paramWord,
 }
 
 // valueDef is a declared attribute or type.
@@ -31,7 +35,9 @@ type valueDef struct {
 	name    string
 	alias   string
 	braces  bool
-	params  []param
+	// positional: the parameters have no names in the text.
+	positional bool
+	params     []param
 }
 
 type param struct {
@@ -40,14 +46,16 @@ type param struct {
 	def  *value // nil: the parameter must appear in the text
 	// oneOf are the values that an int may have; none: any.
 	oneOf []int64
+	// words are those that a word may be; its value is the index.
+	words []string
 }
 
 // value is a parameter's value.
 type value struct {
-	num  int64 // of an int; 0 or 1 of a bool
+	num  int64 // of an int; 0 or 1 of a bool; the index of a word
 	ints []int64
 	attr ir.Attribute
-	typ  ir.Type
+	typ  ir.Type // of types, the function that takes them
 }
 
 // fields is what attributes and types of a declared dialect have in common.
@@ -68,6 +76,21 @@ func (f *fields) Bool(name string) bool { return f.get(name, paramBool, paramBoo
 
 // Ints is the value of the list parameter of that name.
 func (f *fields) Ints(name string) []int64 { return f.get(name, paramInts, paramInts).ints }
+
+// Types are the values of the parameter of that name, a list of types.
+func (f *fields) Types(name string) []ir.Type {
+	return f.get(name, paramTypes, paramTypes).typ.(*ir.FunctionType).In
+}
+
+// Word is the value of the parameter of that name, one of the declaration's words.
+func (f *fields) Word(name string) string {
+	for i := range f.def.params {
+		if p := &f.def.params[i]; p.name == name && p.kind == paramWord {
+			return p.words[f.values[i].num]
+		}
+	}
+	panic("BUG: decl: " + f.def.dialect + "." + f.def.name + " has no word " + name)
+}
 
 func (f *fields) get(name string, kinds ...paramKind) *value {
 	for i := range f.def.params {
@@ -110,7 +133,7 @@ func keyOf(def *valueDef, values []value) attrKey {
 		case paramAttr:
 			k.refs[refs] = v.attr
 			refs++
-		case paramType:
+		case paramType, paramTypes:
 			k.refs[refs] = v.typ
 			refs++
 		case paramInts:
@@ -140,14 +163,17 @@ func (l *loader) values(what string, decls []Attr) []*valueDef {
 				l.fail("declared twice")
 			}
 		}
-		def := &valueDef{dialect: l.d.Name, name: a.Name, alias: a.Alias, braces: a.Braces}
+		def := &valueDef{dialect: l.d.Name, name: a.Name, alias: a.Alias, braces: a.Braces, positional: a.Positional}
+		if a.Positional && a.Braces {
+			l.fail("positional parameters have no braces")
+		}
 		refs := 0
 		for _, p := range a.Params {
 			kind, ok := paramKinds[p.Kind]
 			if !ok {
-				l.fail("parameter %s: unknown kind %q; there are int, bool, ints, attr and type", p.Name, p.Kind)
+				l.fail("parameter %s: unknown kind %q; there are int, bool, ints, attr, type, types and word", p.Name, p.Kind)
 			}
-			if kind == paramAttr || kind == paramType {
+			if kind == paramAttr || kind == paramType || kind == paramTypes {
 				if refs++; refs > 4 {
 					l.fail("more than four parameters are attributes or types")
 				}
@@ -155,7 +181,13 @@ func (l *loader) values(what string, decls []Attr) []*valueDef {
 			if len(p.OneOf) > 0 && kind != paramInt {
 				l.fail("parameter %s: oneOf is for an int", p.Name)
 			}
-			made := param{p.Name, kind, l.paramDefault(p, kind), p.OneOf}
+			if (len(p.Words) > 0) != (kind == paramWord) {
+				l.fail("parameter %s: words are for a word, which needs some", p.Name)
+			}
+			made := param{p.Name, kind, l.paramDefault(p, kind), p.OneOf, p.Words}
+			if made.def != nil && a.Positional {
+				l.fail("parameter %s: a positional parameter has no default", p.Name)
+			}
 			if made.def != nil && !made.allows(made.def.num) {
 				l.fail("parameter %s: its default %d is not one of %v", p.Name, made.def.num, p.OneOf)
 			}
@@ -183,7 +215,7 @@ func (l *loader) paramDefault(p Param, kind paramKind) *value {
 	case paramInts:
 		err = json.Unmarshal(p.Default, &v.ints)
 	default:
-		l.fail("parameter %s: an attribute or type has no default", p.Name)
+		l.fail("parameter %s: an attribute, a type or a word has no default", p.Name)
 	}
 	if err != nil {
 		l.fail("parameter %s: default: %v", p.Name, err)
@@ -236,6 +268,17 @@ func (d *valueDef) parse(p *text.Parser) []value {
 	if len(d.params) == 0 {
 		return vs
 	}
+	if d.positional {
+		p.Expect("<")
+		for i := range d.params {
+			if i > 0 {
+				p.Expect(",")
+			}
+			vs[i] = d.params[i].parse(p)
+		}
+		p.Expect(">")
+		return vs
+	}
 	seen := make([]bool, len(d.params))
 	pos := p.Pos()
 	field := func(name string) bool {
@@ -284,6 +327,16 @@ func (pa *param) parse(p *text.Parser) (v value) {
 		v.attr = p.Attr()
 	case paramType:
 		v.typ = p.Type()
+	case paramTypes:
+		types := []ir.Type{}
+		p.List('[', ']', func() { types = append(types, p.Type()) })
+		v.typ = p.Context().Func(types, nil)
+	case paramWord:
+		pos := p.Pos()
+		word := p.Keyword("one of " + strings.Join(pa.words, ", "))
+		if v.num = int64(slices.Index(pa.words, word)); v.num < 0 {
+			p.FailAt(pos, "%s must be one of %s, not %s", pa.name, strings.Join(pa.words, ", "), word)
+		}
 	}
 	return v
 }
@@ -311,8 +364,10 @@ func (f *fields) print(w *text.Printer) {
 			w.Str(", ")
 		}
 		open = true
-		w.Str(p.name)
-		w.Str(" = ")
+		if !d.positional {
+			w.Str(p.name)
+			w.Str(" = ")
+		}
 		p.print(w, v)
 	}
 	if d.braces {
@@ -352,5 +407,11 @@ func (pa *param) print(w *text.Printer, v *value) {
 		w.Attr(v.attr)
 	case paramType:
 		w.Type(v.typ)
+	case paramTypes:
+		w.Str("[")
+		w.Types(v.typ.(*ir.FunctionType).In)
+		w.Str("]")
+	case paramWord:
+		w.Str(pa.words[v.num])
 	}
 }

@@ -82,6 +82,9 @@ func (p *Parser) opaqueBuiltin() ir.Attribute {
 	default:
 		p.FailAt(Pos(pos), "expected an attribute, found '%s'", name)
 	}
+	if name == "dense_resource" && p.optPunct(':') {
+		p.Type()
+	}
 	return p.ctx.OpaqueAttr("builtin", p.src[pos:p.prev])
 }
 

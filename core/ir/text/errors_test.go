@@ -16,7 +16,7 @@ func TestParseErrors(t *testing.T) {
 		{"", "1:1: error: expected an operation, found the end of the file"},
 		{"module {", "1:8: error: this '{' is not closed"},
 		{"module { ] }", "1:10: error: expected an operation, a block or '}', found ']'"},
-		{"module {} module {}", "1:11: error: expected the end of the file, found 'module'"},
+		{"module {} }", "1:11: error: expected an operation, found '}'"},
 		{"module { foo.bar }", "1:10: error: unknown operation 'foo.bar': dialect 'foo' is not loaded"},
 		{"module { tt.bar }", "1:10: error: unknown operation 'tt.bar'"},
 		{"module { bar }", "1:10: error: expected an operation, found 'bar'"},

@@ -37,6 +37,7 @@ const (
 	elOIList                        // clauses in any order
 	elToken                         // [%dep] or [] if there is a token result
 	elPairs                         // , %a[%b] for each of two equal groups
+	elPartitions                    // partition0 num_warps(n) {…} for each number and region
 )
 
 // element is one directive.
@@ -354,6 +355,9 @@ func (c *compiler) custom() element {
 	name := c.word()
 	c.expect('>')
 	c.expect('(')
+	if name == "Partitions" {
+		return c.partitions()
+	}
 	a := c.ref()
 	c.expect(',')
 	b := c.ref()
@@ -379,6 +383,28 @@ func (c *compiler) custom() element {
 		c.fail("unknown custom directive '%s'", name)
 	}
 	return c.spaced(e)
+}
+
+// partitions reads $warps, $regions): an attribute of kind i32s and the only region,
+// which is variadic.
+func (c *compiler) partitions() element {
+	if c.peek() != '$' {
+		c.fail("expected $name")
+	}
+	warps := c.variable()
+	c.expect(',')
+	if c.peek() != '$' {
+		c.fail("expected $name")
+	}
+	regions := c.variable()
+	c.expect(')')
+	if warps.kind != elAttr || c.d.Attrs[warps.index].Kind != ir.AttrDenseI32 ||
+		regions.kind != elRegion || len(c.d.Regions) != 1 || !c.d.Regions[0].Variadic {
+		c.fail("Partitions needs an attribute of kind i32s and a variadic region, the only one")
+	}
+	e := c.spaced(element{kind: elPartitions, index: warps.index})
+	e.space = false
+	return e
 }
 
 func (c *compiler) constraint(r typeRef) ir.Constraint {

@@ -1,6 +1,8 @@
 package text
 
 import (
+	"strconv"
+
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 )
@@ -129,6 +131,8 @@ func (r *formRun) element(e *element) {
 		r.token(e)
 	case elPairs:
 		r.pairs(e)
+	case elPartitions:
+		r.partitions(e)
 	case elOptional:
 		r.optional(e)
 	case elOIList:
@@ -187,6 +191,21 @@ func (r *formRun) pairs(e *element) {
 	r.operands[e.ref2.index] = part{n + len(first), len(r.names), true}
 }
 
+// partitions reads partition0 num_warps(n) {…} partition1 …, as many as there are.
+func (r *formRun) partitions(e *element) {
+	p := r.p
+	warps := []int64{}
+	r.s.Bodies = nil
+	for p.Opt("partition" + strconv.Itoa(len(warps))) {
+		p.Expect("num_warps")
+		p.punct('(')
+		warps = append(warps, p.IntBelow(1<<10, "the number of warps"))
+		p.punct(')')
+		r.s.Bodies = append(r.s.Bodies, p.Region(nil, r.s.Def.Has(ir.IsolatedFromAbove)))
+	}
+	r.s.Add(r.s.Def.Attrs[e.index].Name, p.ctx.I32Array(warps...))
+}
+
 func (r *formRun) oneType(e *element) {
 	if e.prefix != "" {
 		r.types = append(r.types, r.p.shortType(e.prefix))
@@ -207,7 +226,7 @@ func (r *formRun) readTypes(e *element) {
 		arity = r.s.Def.Results[e.ref.index].Arity
 	}
 	g := part{from: len(r.types), ok: true}
-	if there := e.prefix == "" && p.atType() || e.prefix != "" && p.atPunct('<'); there || arity == ir.One {
+	if there := e.prefix == "" && p.atType() || e.prefix != "" && (p.atPunct('<') || p.tok.kind == tokBang); there || arity == ir.One {
 		r.oneType(e)
 		for arity == ir.Variadic && p.optPunct(',') {
 			r.oneType(e)
@@ -436,11 +455,14 @@ func (p *Parser) bareAttr(d *ir.AttrDef) ir.Attribute {
 	return p.Attr()
 }
 
-// enum reads a keyword of an enumeration.
+// enum reads a keyword of an enumeration, which may be in quotes.
 func (p *Parser) enum(d *ir.AttrDef) ir.Attribute {
 	kw := ""
-	if p.tok.kind == tokIdent {
+	switch p.tok.kind {
+	case tokIdent:
 		kw = p.text()
+	case tokString:
+		kw, _ = unquote(p.text())
 	}
 	for i := range d.Enum {
 		if d.Enum[i].Keyword == kw {

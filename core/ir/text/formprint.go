@@ -82,6 +82,19 @@ func (w *Printer) element(f *form, e *element, op *ir.Operation) {
 			w.Value(seconds[i])
 			w.Str("]")
 		}
+	case elPartitions:
+		warps, _ := op.Attr(op.Def().Attrs[e.index].Name).(*ir.DenseArrayAttr)
+		for i, r := range op.Regions() {
+			w.Newline()
+			w.Str("partition")
+			w.Int(int64(i))
+			w.Str(" num_warps(")
+			if warps != nil && i < len(warps.Values) {
+				w.Int(warps.Values[i])
+			}
+			w.Str(") ")
+			w.Region(r, false, true)
+		}
 	case elFunction:
 		w.Str("(")
 		lo, n, results := span(e.ref, op)

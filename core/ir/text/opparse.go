@@ -286,7 +286,8 @@ type File struct {
 	offs []int32
 	bare []int32 // of ops, those to which the text gives no location
 
-	aliases map[string]*alias
+	aliases  map[string]*alias
+	metadata string
 }
 
 func (f *File) note(op *ir.Operation, off int) {
@@ -380,11 +381,7 @@ func ParseFile(ctx *ir.Context, file string, src []byte) (f *File, err error) {
 	defer recoverFailure(&err)
 	p.scanAliases()
 	p.skipAliases()
-	f.Op = p.operation()
-	p.skipAliases()
-	if p.tok.kind != tokEOF {
-		p.expected("the end of the file")
-	}
+	f.Op = p.operations()
 	if p.scope.waiting > 0 {
 		p.leaveForward(true)
 	}
@@ -423,15 +420,64 @@ func recoverFailure(err *error) {
 	}
 }
 
-// skipAliases moves past alias lines at the top level, reading them once so
-// that mistakes in those that nothing refers to are found.
+// operations reads the operations at the top of a file. If they are not one module,
+// they are put into one.
+func (p *Parser) operations() *ir.Operation {
+	first := p.operation()
+	p.skipAliases()
+	module := p.ctx.OpDef("builtin.module")
+	if p.tok.kind == tokEOF && (first.Def() == module || module == nil) {
+		return first
+	}
+	if module == nil {
+		p.expected("the end of the file")
+	}
+	top := ir.NewOperation(module, &ir.State{Ctx: p.ctx, Regions: 1})
+	p.out.note(top, 0)
+	body := top.Region(0).AddBlock()
+	body.Append(first)
+	for p.tok.kind != tokEOF {
+		body.Append(p.operation())
+		p.skipAliases()
+	}
+	return top
+}
+
+// Metadata is what the text has between {-# and #-}: the contents of resources. It
+// is empty where there is none.
+func (f *File) Metadata() string { return f.metadata }
+
+// skipMetadata moves past {-# … #-}, which may stand between operations at the top.
+func (p *Parser) skipMetadata() bool {
+	if !strings.HasPrefix(p.src[p.tok.pos:], "{-#") {
+		return false
+	}
+	n := strings.Index(p.src[p.tok.pos:], "#-}")
+	if n < 0 {
+		p.Fail("this '{-#' has no matching '#-}'")
+	}
+	end := p.tok.pos + n + len("#-}")
+	p.out.metadata = p.src[p.tok.pos:end]
+	p.jump(end)
+	return true
+}
+
+// skipAliases moves past alias lines and metadata at the top level, reading aliases
+// once so that mistakes in those that nothing refers to are found.
 func (p *Parser) skipAliases() {
-	for p.tok.kind == tokHash {
-		a := p.aliases[p.text()[1:]]
+	for p.tok.kind == tokHash || p.tok.kind == tokBang || p.skipMetadata() {
+		if p.tok.kind != tokHash && p.tok.kind != tokBang {
+			continue
+		}
+		name := p.text()
+		a := p.aliases[name[1:]]
+		if p.tok.kind == tokBang {
+			a = p.typeAliases[name[1:]]
+		}
 		if a == nil || a.pos != p.span(p.tok.end, clSpace)+1 {
 			p.expected("an operation") // it is not a definition, or not the one that was found
 		}
-		p.resolve()
+		p.resolveAlias(a, name)
 		p.jump(a.end)
 	}
 }

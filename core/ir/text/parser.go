@@ -34,21 +34,23 @@ type Parser struct {
 
 	locDepth, locDeepest int // the same of locations
 
-	aliases map[string]*alias
-	scope   scope
-	out     *File
-	pending map[*ir.Value]string // names in the text that no location holds
-	types   map[string]knownType // by their text
+	aliases     map[string]*alias
+	typeAliases map[string]*alias
+	scope       scope
+	out         *File
+	pending     map[*ir.Value]string // names in the text that no location holds
+	types       map[string]knownType // by their text
 
 	freeStates []*OpState // of finished operations
 	freeRuns   []*formRun
 }
 
-// alias is a line "#name = …".
+// alias is a line "#name = …" or "!name = …".
 type alias struct {
 	pos   int // just after the =
 	end   int // just after its value
 	attr  ir.Attribute
+	typ   ir.Type
 	loc   ir.Location
 	depth int // how deep what it stands for nests
 	busy  bool
@@ -392,22 +394,25 @@ func (p *Parser) checkElements(dims []int64) {
 	}
 }
 
-// scanAliases finds the lines "#name = …" of the text. They may appear before
+// scanAliases finds the lines "#name = …" and "!name = …" of the text. They may appear before
 // or after what refers to them, so all are found first and read when needed.
 func (p *Parser) scanAliases() {
 	for i := 0; i < len(p.src); {
-		if p.src[i] == '#' {
+		if c := p.src[i]; c == '#' || c == '!' {
 			end := p.span(i+1, clSuffix)
 			eq := p.span(end, clSpace)
 			if end > i+1 && eq < len(p.src) && p.src[eq] == '=' {
-				name := p.src[i+1 : end]
-				if p.aliases == nil {
-					p.aliases = make(map[string]*alias, 64)
+				name, known := p.src[i+1:end], &p.aliases
+				if c == '!' {
+					known = &p.typeAliases
 				}
-				if p.aliases[name] != nil {
-					p.FailAt(Pos(i), "alias #%s is defined twice", name)
+				if *known == nil {
+					*known = make(map[string]*alias, 64)
 				}
-				p.aliases[name] = &alias{pos: eq + 1}
+				if (*known)[name] != nil {
+					p.FailAt(Pos(i), "alias %c%s is defined twice", c, name)
+				}
+				(*known)[name] = &alias{pos: eq + 1}
 			}
 		}
 		n := strings.IndexByte(p.src[i:], '\n')
@@ -421,22 +426,31 @@ func (p *Parser) scanAliases() {
 // resolve reads the alias that the next token names, once, and moves past the
 // token.
 func (p *Parser) resolve() *alias {
-	pos, name := p.Pos(), p.text()[1:]
+	name := p.text()[1:]
 	a := p.aliases[name]
 	if a == nil {
 		p.Fail("undefined alias #%s", name)
 	}
+	return p.resolveAlias(a, "#"+name)
+}
+
+// resolveAlias is resolve for the alias a, of which the text has that name.
+func (p *Parser) resolveAlias(a *alias, name string) *alias {
+	pos := p.Pos()
 	if a.busy {
-		p.Fail("alias #%s is defined by itself", name)
+		p.Fail("alias %s is defined by itself", name)
 	}
 	if !a.done {
 		a.busy = true
 		tok, off, prev, deepest, locDeepest := p.tok, p.off, p.prev, p.deepest, p.locDeepest
 		p.deepest, p.locDeepest = p.depth, p.locDepth
 		p.jump(a.pos)
-		if p.At("loc") {
+		switch {
+		case name[0] == '!':
+			a.typ = p.Type()
+		case p.At("loc"):
 			a.loc = p.location()
-		} else {
+		default:
 			a.attr = p.Attr()
 		}
 		a.end = p.prev

@@ -208,8 +208,8 @@ func (p *Parser) dialectType() ir.Type {
 	pos := p.tok.pos
 	name := p.text()[1:]
 	dialect, mnemonic, ok := strings.Cut(name, ".")
-	if !ok {
-		p.Fail("undefined type alias !%s", name)
+	if !ok || p.typeAliases[name] != nil {
+		return p.resolveType()
 	}
 	h := hooksOf(p.ctx.Dialect(dialect))
 	if h == nil || h.ParseType == nil {
@@ -227,8 +227,11 @@ func (p *Parser) dialectType() ir.Type {
 	return t
 }
 
-// shortType reads the type whose prefix, such as "!tt.ptr", is left out.
+// shortType reads a type whose prefix, such as "!tt.ptr", may be left out.
 func (p *Parser) shortType(prefix string) ir.Type {
+	if p.tok.kind == tokBang {
+		return p.Type()
+	}
 	p.enter()
 	defer p.leave()
 	dialect, mnemonic, _ := strings.Cut(prefix[1:], ".")
@@ -238,6 +241,16 @@ func (p *Parser) shortType(prefix string) ir.Type {
 		}
 	}
 	panic("BUG: text: nothing parses " + prefix)
+}
+
+// resolveType reads the type alias that the next token names.
+func (p *Parser) resolveType() ir.Type {
+	name := p.text()[1:]
+	a := p.typeAliases[name]
+	if a == nil {
+		p.Fail("undefined type alias !%s", name)
+	}
+	return p.resolveAlias(a, "!"+name).typ
 }
 
 // skipBalanced reads tokens from < to its >.
