@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tritonc/tritonc/backends/nvidia/dialects"
+	"github.com/tritonc/tritonc/backends/nvidia/nvws"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/ir"
@@ -16,10 +18,15 @@ const Version = "0.1.0"
 // New makes the backend. It reads nothing yet.
 func New() *backend.Backend {
 	return backend.New(backend.Definition{
-		Facts:    describe(),
-		Dialects: []backend.Dialect{{Name: ttng.Name, Declaration: ttng.Declaration, Make: func() *ir.Dialect { return ttng.Dialect() }}},
-		Tools:    []*backend.ToolKind{ptxasKind, backend.LLC, backend.LLVMLink, backend.Opt},
-		Passes:   passes,
+		Facts: describe(),
+		Dialects: []backend.Dialect{
+			{Name: ttng.Name, Declaration: ttng.Declaration, Make: func() *ir.Dialect { return ttng.Dialect() }},
+			{Name: nvws.Name, Declaration: nvws.Declaration, Make: func() *ir.Dialect { return nvws.Dialect() }},
+			{Name: "nvg", Declaration: dialects.NVGDeclaration, Make: func() *ir.Dialect { return dialects.NVG() }},
+			{Name: "tti", Declaration: dialects.TTIDeclaration, Make: func() *ir.Dialect { return dialects.TTI() }},
+		},
+		Tools:  []*backend.ToolKind{ptxasKind, backend.LLC, backend.LLVMLink, backend.Opt},
+		Passes: passes,
 		ParseOptions: func(t sdk.Target, given string) (string, error) {
 			a, err := archOf(t)
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -193,8 +194,8 @@ func (g *generator) methods(def *ir.OpDef) error {
 			return err
 		}
 	}
-	for i, r := range def.Results {
-		if err := g.result(i, r, len(def.Results)); err != nil {
+	for i := range def.Results {
+		if err := g.result(i, def.Results); err != nil {
 			return err
 		}
 	}
@@ -279,13 +280,19 @@ func (g *generator) operand(i int, o ir.Operand, fixed bool) error {
 	return nil
 }
 
-func (g *generator) result(i int, r ir.Result, n int) error {
+// result writes the getter of group i of the results.
+func (g *generator) result(i int, groups []ir.Result) error {
+	r, n := groups[i], len(groups)
+	afterMany := slices.ContainsFunc(groups[:i], func(r ir.Result) bool { return r.Arity != ir.One })
 	m, err := g.method(r.Name, "Result")
 	if err != nil {
 		return err
 	}
 	g.line("")
 	switch {
+	case r.Arity == ir.One && afterMany: // counted from the last
+		g.line("// %s returns the result %q.", m, r.Name)
+		g.line("func (v %s) %s() *ir.Value { return v.Op.Result(v.Op.NumResults() - %d) }", g.view, m, n-i)
 	case r.Arity == ir.One:
 		g.line("// %s returns the result %q.", m, r.Name)
 		g.line("func (v %s) %s() *ir.Value { return v.Op.Result(%d) }", g.view, m, i)
@@ -295,8 +302,13 @@ func (g *generator) result(i int, r ir.Result, n int) error {
 	case r.Arity == ir.Optional && i == n-1:
 		g.line("// %s returns the result %q, nil where it is absent.", m, r.Name)
 		g.line("func (v %s) %s() *ir.Value { if v.Op.NumResults() > %d { return v.Op.Result(%d) }; return nil }", g.view, m, i, i)
+	case afterMany:
+		return fmt.Errorf("results %q: the second group that is not one result", r.Name)
+	case r.Arity == ir.Optional:
+		return fmt.Errorf("results %q: an optional result before others", r.Name)
 	default:
-		return fmt.Errorf("results %q: a group among several", r.Name)
+		g.line("// %s returns the results %q.", m, r.Name)
+		g.line("func (v %s) %s() []*ir.Value { return v.Op.Results()[%d : v.Op.NumResults()-%d] }", g.view, m, i, n-1-i)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/tritonc/tritonc/backends/nvidia/nvws"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/ir"
@@ -28,7 +29,7 @@ func tables() []table {
 	for _, d := range dialect.All() {
 		list = append(list, table{dialect: d, folder: "core/dialect/" + d.Name})
 	}
-	return append(list, table{ttng.Dialect(), "backends/nvidia/ttng", true})
+	return append(list, table{nvws.Dialect(), "backends/nvidia/nvws", true}, table{ttng.Dialect(), "backends/nvidia/ttng", true})
 }
 
 func main() {

@@ -65,6 +65,12 @@ func tensorMemory(m *ttg.MemDescType, name string) *decl.AttrValue {
 	return nil
 }
 
+// IsScales reports whether an encoding is that of scales in tensor memory.
+func IsScales(encoding ir.Attribute) bool {
+	a, ok := encoding.(*decl.AttrValue)
+	return ok && a.AttrDialect() == Name && a.Name() == scalesEncoding
+}
+
 const (
 	matrixEncoding = "tensor_memory_encoding"
 	scalesEncoding = "tensor_memory_scales_encoding"

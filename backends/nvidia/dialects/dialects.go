@@ -1,0 +1,39 @@
+// Package dialects declares dialects of which IR of Triton's for NVIDIA GPUs may have
+// operations, and that no stage of ours makes: they parse, verify and print.
+//
+//	nvg  what is left of a kernel in the LLVM dialect before it is PTX
+//	tti  what the concurrency sanitizer adds
+//
+// The package imports core/dialect and core/ir.
+package dialects
+
+import (
+	_ "embed"
+	"sync"
+
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/decl"
+)
+
+// The declarations, JSON that core/ir/decl reads.
+var (
+	//go:embed nvg.json
+	NVGDeclaration string
+	//go:embed tti.json
+	TTIDeclaration string
+)
+
+// The dialects, made on first use and shared by contexts.
+var (
+	NVG = sync.OnceValue(func() *ir.Dialect { return load(NVGDeclaration) })
+	TTI = sync.OnceValue(func() *ir.Dialect { return load(TTIDeclaration) })
+)
+
+func load(declaration string) *ir.Dialect {
+	d, err := decl.Load([]byte(declaration), dialect.All()...)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return d
+}
