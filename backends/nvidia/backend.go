@@ -23,6 +23,7 @@ func New() *backend.Backend {
 			{Name: ttng.Name, Declaration: ttng.Declaration, Make: func() *ir.Dialect { return ttng.Dialect() }},
 			{Name: nvws.Name, Declaration: nvws.Declaration, Make: func() *ir.Dialect { return nvws.Dialect() }},
 			{Name: "nvg", Declaration: dialects.NVGDeclaration, Make: func() *ir.Dialect { return dialects.NVG() }},
+			{Name: "nvvm", Declaration: dialects.NVVMDeclaration, Make: func() *ir.Dialect { return dialects.NVVM() }},
 			{Name: "tti", Declaration: dialects.TTIDeclaration, Make: func() *ir.Dialect { return dialects.TTI() }},
 		},
 		Tools:  []*backend.ToolKind{ptxasKind, backend.LLC, backend.LLVMLink, backend.Opt},

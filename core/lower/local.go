@@ -145,6 +145,9 @@ func (e *emitter) loaded(l *tensorLayout, regs []llir.Value, predicates bool) {
 func (e *emitter) memDescIndex(op ttg.MemDescIndexOp) error {
 	buf := e.buffer(op.Src())
 	t := memDesc(op.Src())
+	if memDesc(op.Result()).Encoding != t.Encoding {
+		return fmt.Errorf("a buffer of an array cannot be in another layout than the array")
+	}
 	_, bits, err := memoryType(t.Elem)
 	if err != nil {
 		return err
@@ -173,6 +176,9 @@ func (e *emitter) memDescSubslice(op ttg.MemDescSubsliceOp) error {
 	buf := e.buffer(op.Src())
 	if len(op.Offsets()) != len(buf.offset) {
 		return fmt.Errorf("the offsets do not fit the buffer")
+	}
+	if src, part := memDesc(op.Src()), memDesc(op.Result()); !slices.Equal(src.AllocShape, part.AllocShape) {
+		return fmt.Errorf("a part of a buffer that was allocated as %v must say so, not %v", src.AllocShape, part.AllocShape)
 	}
 	part := &buffer{ptr: buf.ptr, offset: make([]int64, len(buf.offset))}
 	for d, o := range op.Offsets() {

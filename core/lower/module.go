@@ -211,6 +211,12 @@ func (m *module) readAttrs(mod *ir.Operation) error {
 		return failure(mod, fmt.Errorf("attributes %q and %q must be powers of two, not %d and %d",
 			ttg.NumWarpsAttr, ttg.ThreadsPerWarpAttr, warps, lanes))
 	}
+	for f := range mod.Body().Ops() {
+		if n, ok := f.IntAttr(ttg.NumWarpsAttr); ok && n != warps {
+			return failure(f, fmt.Errorf("attribute %q is %d, and the module's is %d: all functions run on the module's warps",
+				ttg.NumWarpsAttr, n, warps))
+		}
+	}
 	ctas := read(ttg.NumCTAsAttr, 1)
 	if ctas != 1 {
 		if err := m.clusterOf(ctas); err != nil {

@@ -1,8 +1,9 @@
 // Package dialects declares dialects of which IR of Triton's for NVIDIA GPUs may have
 // operations, and that no stage of ours makes: they parse, verify and print.
 //
-//	nvg  what is left of a kernel in the LLVM dialect before it is PTX
-//	tti  what the concurrency sanitizer adds
+//	nvg   what is left of a kernel in the LLVM dialect before it is PTX
+//	nvvm  barriers and special registers of such a kernel
+//	tti   what the concurrency sanitizer adds
 //
 // The package imports core/dialect and core/ir.
 package dialects
@@ -20,14 +21,17 @@ import (
 var (
 	//go:embed nvg.json
 	NVGDeclaration string
+	//go:embed nvvm.json
+	NVVMDeclaration string
 	//go:embed tti.json
 	TTIDeclaration string
 )
 
 // The dialects, made on first use and shared by contexts.
 var (
-	NVG = sync.OnceValue(func() *ir.Dialect { return load(NVGDeclaration) })
-	TTI = sync.OnceValue(func() *ir.Dialect { return load(TTIDeclaration) })
+	NVG  = sync.OnceValue(func() *ir.Dialect { return load(NVGDeclaration) })
+	NVVM = sync.OnceValue(func() *ir.Dialect { return load(NVVMDeclaration) })
+	TTI  = sync.OnceValue(func() *ir.Dialect { return load(TTIDeclaration) })
 )
 
 func load(declaration string) *ir.Dialect {

@@ -94,3 +94,28 @@ func TestKernelAttributes(t *testing.T) {
 		t.Errorf("unexpected\n%s", text)
 	}
 }
+
+// TestRefusedByLowering: what Triton's verifier takes and the lowering has no code for.
+func TestRefusedByLowering(t *testing.T) {
+	for name, c := range map[string]struct{ attrs, op, want string }{
+		"a buffer in another layout than its array": {
+			"", "%v = ttg.memdesc_index %m[%n] : !ttg.memdesc<32x64xf32, #two, #ttg.shared_memory, mutable> -> !ttg.memdesc<64xf32, #one, #ttg.shared_memory, mutable>",
+			"a buffer of an array cannot be in another layout than the array",
+		},
+		"a part that does not say of what": {
+			"", "%v = ttg.memdesc_subslice %m[0, 0] : !ttg.memdesc<32x64xf32, #two, #ttg.shared_memory, mutable> -> !ttg.memdesc<16x64xf32, #two, #ttg.shared_memory, mutable>",
+			"a part of a buffer that was allocated as [32 64] must say so, not [16 64]",
+		},
+		"a function of other warps": {` attributes {"ttg.num-warps" = 8 : i32}`, "", "all functions run on the module's warps"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mod := parse(t, "k.ttgir", "#one = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>\n"+
+				"#two = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>\n"+
+				moduleOf("  tt.func public @k(%n: i32)"+c.attrs+" {\n"+
+					"    %m = ttg.local_alloc : () -> !ttg.memdesc<32x64xf32, #two, #ttg.shared_memory, mutable>\n    "+c.op+"\n    tt.return\n  }\n"))
+			if _, err := lower.Module(mod, &Target{CC: 80}, lower.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}

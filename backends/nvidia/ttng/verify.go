@@ -237,7 +237,9 @@ func verifyWarpGroupDot(op *ir.Operation) error {
 		if want := 32 / bits(a.elem); dot.KWidth != want {
 			return fmt.Errorf("in-register LHS operand must have a kWidth of %d but got %d", want, dot.KWidth)
 		}
-		if dot.OpIdx != 0 || encoding.AttrOf(v.A().Type()).Parent != encoding.AttrOf(v.D().Type()) {
+		// Results that differ in N alone have one layout of operand 0.
+		want := &layout.DotOp{OpIdx: 0, Parent: mma, KWidth: dot.KWidth}
+		if dot.OpIdx != 0 || !encoding.Same(a.shape, encoding.AttrOf(v.A().Type()), encoding.Of(op.Context(), want)) {
 			return fmt.Errorf("in-register LHS operand must have the layout of operand 0 of the result's layout")
 		}
 	}

@@ -33,13 +33,15 @@ const preamble = `#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, wa
 #dotA = #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>
 #dotA1 = #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 1}>
 #mmaN = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 32, 16]}>
-#dotB = #ttg.dot_op<{opIdx = 0, parent = #mmaN, kWidth = 2}>
+#dotN = #ttg.dot_op<{opIdx = 0, parent = #mmaN, kWidth = 2}>
+#mmaW = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 32, 16]}>
+#dotB = #ttg.dot_op<{opIdx = 0, parent = #mmaW, kWidth = 2}>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {
   tt.func public @k(%bar: !ttg.memdesc<1xi64, #one, #smem, mutable>, %bad: !ttg.memdesc<2xi64, #one, #smem, mutable>, %i: i32, %l: i64, %c: i1, %p: !tt.ptr<i8>,
       %d: !tt.tensordesc<tensor<64x64xf16, #nv>>, %row: !tt.tensordesc<tensor<1x64xf16, #nv>>, %x: tensor<64xi32, #b1>,
       %m: !ttg.memdesc<64x64xf16, #nv, #smem, mutable>, %const: !ttg.memdesc<64x64xf16, #nv, #smem>, %plain: !ttg.memdesc<64x64xf16, #two, #smem, mutable>, %big: !ttg.memdesc<128x64xf16, #nv, #smem, mutable>,
       %half: !ttg.memdesc<64x64xf32, #nv32, #smem, mutable>, %r: tensor<64x64xf32, #mma>, %old: tensor<64x64xf32, #mma2>,
-      %a: tensor<64x64xf16, #dotA>, %a1: tensor<64x64xf16, #dotA1>, %ab: tensor<64x64xf16, #dotB>, %acc: !ttg.memdesc<128x64xf32, #tm, #tmem, mutable>, %t: tensor<128x64xf32, #b2>,
+      %a: tensor<64x64xf16, #dotA>, %a1: tensor<64x64xf16, #dotA1>, %ab: tensor<64x64xf16, #dotB>, %an: tensor<64x64xf16, #dotN>, %acc: !ttg.memdesc<128x64xf32, #tm, #tmem, mutable>, %t: tensor<128x64xf32, #b2>,
       %fixed: !ttg.memdesc<128x64xf32, #tm, #tmem>, %src: !ttg.memdesc<128x64xf32, #nv32, #smem, mutable>) {
 `
 
@@ -110,6 +112,7 @@ var cases = []struct{ body, want string }{
 	{"%0 = ttng.warp_group_dot %plain, %m, %r : <plain> * <m> -> <r>", "WGMMA A operand must have NVMMA shared or dot layout"},
 	{"%0 = ttng.warp_group_dot %m, %plain, %r : <m> * <plain> -> <r>", "WGMMA B operand must have NVMMA shared layout"},
 	{"%0 = ttng.warp_group_dot %a1, %m, %r : tensor<64x64xf16, #dotA1> * <m> -> <r>", "in-register LHS operand must have a kWidth of 2 but got 1"},
+	{"%0 = ttng.warp_group_dot %an, %m, %r : tensor<64x64xf16, #dotN> * <m> -> <r>", ""},
 	{"%0 = ttng.warp_group_dot %ab, %m, %r : tensor<64x64xf16, #dotB> * <m> -> <r>", "must have the layout of operand 0 of the result's layout"},
 	{"%0 = ttng.warp_group_dot %big, %m, %r : <big> * <m> -> <r>", "result shape [64 64] must be [128 64]"},
 	{"%0 = ttng.warp_group_dot %m, %big, %r : <m> * <big> -> <r>", "64 and 128"},

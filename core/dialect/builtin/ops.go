@@ -24,10 +24,19 @@ var Module = &ir.OpDef{
 	Verify:  verifyModule,
 }
 
+// UnrealizedCast stands for conversions between types of which a lowering has done
+// only one side.
+var UnrealizedCast = &ir.OpDef{
+	Name: "builtin.unrealized_conversion_cast", Doc: "values as other types, to be resolved by a lowering",
+	Operands: []ir.Operand{{Name: "inputs", Type: ir.AnyType, Arity: ir.Variadic}},
+	Results:  []ir.Result{{Name: "outputs", Type: ir.AnyType, Arity: ir.Variadic}},
+	Asm:      "($inputs^ `:` type($inputs))? `to` type($outputs) attr-dict",
+}
+
 // Dialect is the builtin dialect.
 var Dialect = &ir.Dialect{
 	Name: "builtin", Doc: "the module; the builtin types and attributes are core/ir's own",
-	Ops: []*ir.OpDef{Module},
+	Ops: []*ir.OpDef{Module, UnrealizedCast},
 	Asm: &text.Dialect{Ops: map[*ir.OpDef]text.OpAsm{Module: {Parse: parseModule, Print: printModule}}},
 }
 

@@ -31,3 +31,55 @@ func (v ModuleOp) SetSymVisibility(x string) {
 
 // BodyRegion returns the region "bodyRegion".
 func (v ModuleOp) BodyRegion() *ir.Region { return v.Op.Region(0) }
+
+// UnrealizedCastOp is a view of a builtin.unrealized_conversion_cast: values as other types, to be resolved by a lowering.
+type UnrealizedCastOp struct{ Op *ir.Operation }
+
+// AsUnrealizedCast returns the view of op, which must be a builtin.unrealized_conversion_cast.
+func AsUnrealizedCast(op *ir.Operation) UnrealizedCastOp {
+	if op.Name() != "builtin.unrealized_conversion_cast" {
+		panic("BUG: " + op.Name() + " seen as builtin.unrealized_conversion_cast")
+	}
+	return UnrealizedCastOp{op}
+}
+
+// Inputs returns the operands "inputs".
+func (v UnrealizedCastOp) Inputs() []*ir.Value { return v.Op.Group(0) }
+
+// SetInputs replaces the operands "inputs".
+func (v UnrealizedCastOp) SetInputs(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
+// InputsAt returns operand i of the operands "inputs".
+func (v UnrealizedCastOp) InputsAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.Operand(lo + i)
+}
+
+// SetInputsAt replaces operand i of the operands "inputs".
+func (v UnrealizedCastOp) SetInputsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseInputsAt removes operand i of the operands "inputs".
+func (v UnrealizedCastOp) EraseInputsAt(i int) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.EraseOperand(lo + i)
+}
+
+// InputsUse returns the use that is operand i of the operands "inputs".
+func (v UnrealizedCastOp) InputsUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// InputsIndex returns which of the operands "inputs" the use u is, or -1.
+func (v UnrealizedCastOp) InputsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
+// Outputs returns the results "outputs".
+func (v UnrealizedCastOp) Outputs() []*ir.Value { return v.Op.Results() }

@@ -23,3 +23,1075 @@ func (v AssumeOp) SetCond(x *ir.Value) { v.Op.SetOperand(0, x) }
 
 // CondUse returns the use that is the operand "cond".
 func (v AssumeOp) CondUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// FuncOp is a view of a llvm.func: a function of LLVM.
+type FuncOp struct{ Op *ir.Operation }
+
+// AsFunc returns the view of op, which must be a llvm.func.
+func AsFunc(op *ir.Operation) FuncOp {
+	if op.Name() != "llvm.func" {
+		panic("BUG: " + op.Name() + " seen as llvm.func")
+	}
+	return FuncOp{op}
+}
+
+// SymName returns the attribute "sym_name".
+func (v FuncOp) SymName() string { return v.Op.StringAttr("sym_name") }
+
+// SetSymName sets the attribute "sym_name".
+func (v FuncOp) SetSymName(x string) { v.Op.SetAttr("sym_name", v.Op.Context().StringAttr(x)) }
+
+// FunctionType returns the attribute "function_type".
+func (v FuncOp) FunctionType() ir.Type {
+	if a, ok := v.Op.Attr("function_type").(*ir.TypeAttr); ok {
+		return a.Type
+	}
+	return nil
+}
+
+// SetFunctionType sets the attribute "function_type".
+func (v FuncOp) SetFunctionType(x ir.Type) { v.Op.SetAttr("function_type", v.Op.Context().TypeAttr(x)) }
+
+// Linkage returns the attribute "linkage", nil where it is absent.
+func (v FuncOp) Linkage() ir.Attribute { return v.Op.Attr("linkage") }
+
+// SetLinkage sets the attribute "linkage".
+func (v FuncOp) SetLinkage(x ir.Attribute) { v.Op.SetAttr("linkage", x) }
+
+// SymVisibility returns the attribute "sym_visibility", empty where it is absent.
+func (v FuncOp) SymVisibility() string { return v.Op.StringAttr("sym_visibility") }
+
+// SetSymVisibility sets the attribute "sym_visibility".
+func (v FuncOp) SetSymVisibility(x string) {
+	v.Op.SetAttr("sym_visibility", v.Op.Context().StringAttr(x))
+}
+
+// ArgAttrs returns the attribute "arg_attrs", nil where it is absent.
+func (v FuncOp) ArgAttrs() ir.Attribute { return v.Op.Attr("arg_attrs") }
+
+// SetArgAttrs sets the attribute "arg_attrs".
+func (v FuncOp) SetArgAttrs(x ir.Attribute) { v.Op.SetAttr("arg_attrs", x) }
+
+// ResAttrs returns the attribute "res_attrs", nil where it is absent.
+func (v FuncOp) ResAttrs() ir.Attribute { return v.Op.Attr("res_attrs") }
+
+// SetResAttrs sets the attribute "res_attrs".
+func (v FuncOp) SetResAttrs(x ir.Attribute) { v.Op.SetAttr("res_attrs", x) }
+
+// Body returns the region "body".
+func (v FuncOp) Body() *ir.Region { return v.Op.Region(0) }
+
+// ReturnOp is a view of a llvm.return: the end of a function, with its result.
+type ReturnOp struct{ Op *ir.Operation }
+
+// AsReturn returns the view of op, which must be a llvm.return.
+func AsReturn(op *ir.Operation) ReturnOp {
+	if op.Name() != "llvm.return" {
+		panic("BUG: " + op.Name() + " seen as llvm.return")
+	}
+	return ReturnOp{op}
+}
+
+// Arg returns the operand "arg", nil where it is absent.
+func (v ReturnOp) Arg() *ir.Value { return v.Op.GroupOne(0) }
+
+// SetArg replaces or adds the operand "arg", or removes it where x is nil.
+func (v ReturnOp) SetArg(x *ir.Value) { v.Op.SetGroupOne(0, x) }
+
+// GlobalOp is a view of a llvm.mlir.global: a variable of the module.
+type GlobalOp struct{ Op *ir.Operation }
+
+// AsGlobal returns the view of op, which must be a llvm.mlir.global.
+func AsGlobal(op *ir.Operation) GlobalOp {
+	if op.Name() != "llvm.mlir.global" {
+		panic("BUG: " + op.Name() + " seen as llvm.mlir.global")
+	}
+	return GlobalOp{op}
+}
+
+// SymName returns the attribute "sym_name".
+func (v GlobalOp) SymName() string { return v.Op.StringAttr("sym_name") }
+
+// SetSymName sets the attribute "sym_name".
+func (v GlobalOp) SetSymName(x string) { v.Op.SetAttr("sym_name", v.Op.Context().StringAttr(x)) }
+
+// GlobalType returns the attribute "global_type".
+func (v GlobalOp) GlobalType() ir.Type {
+	if a, ok := v.Op.Attr("global_type").(*ir.TypeAttr); ok {
+		return a.Type
+	}
+	return nil
+}
+
+// SetGlobalType sets the attribute "global_type".
+func (v GlobalOp) SetGlobalType(x ir.Type) { v.Op.SetAttr("global_type", v.Op.Context().TypeAttr(x)) }
+
+// Linkage returns the attribute "linkage".
+func (v GlobalOp) Linkage() ir.Attribute { return v.Op.Attr("linkage") }
+
+// SetLinkage sets the attribute "linkage".
+func (v GlobalOp) SetLinkage(x ir.Attribute) { v.Op.SetAttr("linkage", x) }
+
+// Constant reports whether the attribute "constant" is there.
+func (v GlobalOp) Constant() bool { return v.Op.HasAttr("constant") }
+
+// SetConstant sets the attribute "constant".
+func (v GlobalOp) SetConstant(x bool) {
+	if x {
+		v.Op.SetAttr("constant", v.Op.Context().Unit())
+	} else {
+		v.Op.SetAttr("constant", nil)
+	}
+}
+
+// Value returns the attribute "value", nil where it is absent.
+func (v GlobalOp) Value() ir.Attribute { return v.Op.Attr("value") }
+
+// SetValue sets the attribute "value".
+func (v GlobalOp) SetValue(x ir.Attribute) { v.Op.SetAttr("value", x) }
+
+// Initializer returns the region "initializer".
+func (v GlobalOp) Initializer() *ir.Region { return v.Op.Region(0) }
+
+// AddressOfOp is a view of a llvm.mlir.addressof: the address of a global.
+type AddressOfOp struct{ Op *ir.Operation }
+
+// AsAddressOf returns the view of op, which must be a llvm.mlir.addressof.
+func AsAddressOf(op *ir.Operation) AddressOfOp {
+	if op.Name() != "llvm.mlir.addressof" {
+		panic("BUG: " + op.Name() + " seen as llvm.mlir.addressof")
+	}
+	return AddressOfOp{op}
+}
+
+// GlobalName returns the root of the symbol "global_name".
+func (v AddressOfOp) GlobalName() string {
+	if a, ok := v.Op.Attr("global_name").(*ir.SymbolRefAttr); ok {
+		return a.Root
+	}
+	return ""
+}
+
+// SetGlobalName sets the attribute "global_name".
+func (v AddressOfOp) SetGlobalName(x string) {
+	v.Op.SetAttr("global_name", v.Op.Context().SymbolRef(x))
+}
+
+// Res returns the result "res".
+func (v AddressOfOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// ConstantOp is a view of a llvm.mlir.constant: a constant.
+type ConstantOp struct{ Op *ir.Operation }
+
+// AsConstant returns the view of op, which must be a llvm.mlir.constant.
+func AsConstant(op *ir.Operation) ConstantOp {
+	if op.Name() != "llvm.mlir.constant" {
+		panic("BUG: " + op.Name() + " seen as llvm.mlir.constant")
+	}
+	return ConstantOp{op}
+}
+
+// Value returns the attribute "value".
+func (v ConstantOp) Value() ir.Attribute { return v.Op.Attr("value") }
+
+// SetValue sets the attribute "value".
+func (v ConstantOp) SetValue(x ir.Attribute) { v.Op.SetAttr("value", x) }
+
+// Res returns the result "res".
+func (v ConstantOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// UndefOp is a view of a llvm.mlir.undef: a value that may be anything.
+type UndefOp struct{ Op *ir.Operation }
+
+// AsUndef returns the view of op, which must be a llvm.mlir.undef.
+func AsUndef(op *ir.Operation) UndefOp {
+	if op.Name() != "llvm.mlir.undef" {
+		panic("BUG: " + op.Name() + " seen as llvm.mlir.undef")
+	}
+	return UndefOp{op}
+}
+
+// Res returns the result "res".
+func (v UndefOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// ZeroOp is a view of a llvm.mlir.zero: zero, or the null pointer.
+type ZeroOp struct{ Op *ir.Operation }
+
+// AsZero returns the view of op, which must be a llvm.mlir.zero.
+func AsZero(op *ir.Operation) ZeroOp {
+	if op.Name() != "llvm.mlir.zero" {
+		panic("BUG: " + op.Name() + " seen as llvm.mlir.zero")
+	}
+	return ZeroOp{op}
+}
+
+// Res returns the result "res".
+func (v ZeroOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// LoadOp is a view of a llvm.load: a value from memory.
+type LoadOp struct{ Op *ir.Operation }
+
+// AsLoad returns the view of op, which must be a llvm.load.
+func AsLoad(op *ir.Operation) LoadOp {
+	if op.Name() != "llvm.load" {
+		panic("BUG: " + op.Name() + " seen as llvm.load")
+	}
+	return LoadOp{op}
+}
+
+// Addr returns the operand "addr".
+func (v LoadOp) Addr() *ir.Value { return v.Op.Operand(0) }
+
+// SetAddr replaces the operand "addr".
+func (v LoadOp) SetAddr(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// AddrUse returns the use that is the operand "addr".
+func (v LoadOp) AddrUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Volatile reports whether the attribute "volatile_" is there.
+func (v LoadOp) Volatile() bool { return v.Op.HasAttr("volatile_") }
+
+// SetVolatile sets the attribute "volatile_".
+func (v LoadOp) SetVolatile(x bool) {
+	if x {
+		v.Op.SetAttr("volatile_", v.Op.Context().Unit())
+	} else {
+		v.Op.SetAttr("volatile_", nil)
+	}
+}
+
+// Res returns the result "res".
+func (v LoadOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// StoreOp is a view of a llvm.store: a value to memory.
+type StoreOp struct{ Op *ir.Operation }
+
+// AsStore returns the view of op, which must be a llvm.store.
+func AsStore(op *ir.Operation) StoreOp {
+	if op.Name() != "llvm.store" {
+		panic("BUG: " + op.Name() + " seen as llvm.store")
+	}
+	return StoreOp{op}
+}
+
+// Value returns the operand "value".
+func (v StoreOp) Value() *ir.Value { return v.Op.Operand(0) }
+
+// SetValue replaces the operand "value".
+func (v StoreOp) SetValue(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// ValueUse returns the use that is the operand "value".
+func (v StoreOp) ValueUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Addr returns the operand "addr".
+func (v StoreOp) Addr() *ir.Value { return v.Op.Operand(1) }
+
+// SetAddr replaces the operand "addr".
+func (v StoreOp) SetAddr(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// AddrUse returns the use that is the operand "addr".
+func (v StoreOp) AddrUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Volatile reports whether the attribute "volatile_" is there.
+func (v StoreOp) Volatile() bool { return v.Op.HasAttr("volatile_") }
+
+// SetVolatile sets the attribute "volatile_".
+func (v StoreOp) SetVolatile(x bool) {
+	if x {
+		v.Op.SetAttr("volatile_", v.Op.Context().Unit())
+	} else {
+		v.Op.SetAttr("volatile_", nil)
+	}
+}
+
+// GetElementPtrOp is a view of a llvm.getelementptr: the address of an element; an index is a constant or an operand.
+type GetElementPtrOp struct{ Op *ir.Operation }
+
+// AsGetElementPtr returns the view of op, which must be a llvm.getelementptr.
+func AsGetElementPtr(op *ir.Operation) GetElementPtrOp {
+	if op.Name() != "llvm.getelementptr" {
+		panic("BUG: " + op.Name() + " seen as llvm.getelementptr")
+	}
+	return GetElementPtrOp{op}
+}
+
+// Base returns the operand "base".
+func (v GetElementPtrOp) Base() *ir.Value { return v.Op.Operand(0) }
+
+// SetBase replaces the operand "base".
+func (v GetElementPtrOp) SetBase(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// BaseUse returns the use that is the operand "base".
+func (v GetElementPtrOp) BaseUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// DynamicIndices returns the operands "dynamicIndices".
+func (v GetElementPtrOp) DynamicIndices() []*ir.Value { return v.Op.Group(1) }
+
+// SetDynamicIndices replaces the operands "dynamicIndices".
+func (v GetElementPtrOp) SetDynamicIndices(x []*ir.Value) { v.Op.SetGroup(1, x) }
+
+// DynamicIndicesAt returns operand i of the operands "dynamicIndices".
+func (v GetElementPtrOp) DynamicIndicesAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.Operand(lo + i)
+}
+
+// SetDynamicIndicesAt replaces operand i of the operands "dynamicIndices".
+func (v GetElementPtrOp) SetDynamicIndicesAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseDynamicIndicesAt removes operand i of the operands "dynamicIndices".
+func (v GetElementPtrOp) EraseDynamicIndicesAt(i int) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.EraseOperand(lo + i)
+}
+
+// DynamicIndicesUse returns the use that is operand i of the operands "dynamicIndices".
+func (v GetElementPtrOp) DynamicIndicesUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.OperandUse(lo + i)
+}
+
+// DynamicIndicesIndex returns which of the operands "dynamicIndices" the use u is, or -1.
+func (v GetElementPtrOp) DynamicIndicesIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(1); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
+// RawConstantIndices returns the numbers of the attribute "rawConstantIndices".
+func (v GetElementPtrOp) RawConstantIndices() []int64 {
+	if a, ok := v.Op.Attr("rawConstantIndices").(*ir.DenseArrayAttr); ok {
+		return a.Values
+	}
+	return nil
+}
+
+// SetRawConstantIndices sets the attribute "rawConstantIndices".
+func (v GetElementPtrOp) SetRawConstantIndices(x []int64) {
+	v.Op.SetAttr("rawConstantIndices", v.Op.Context().DenseArray(v.Op.Context().I32(), x...))
+}
+
+// ElemType returns the attribute "elem_type".
+func (v GetElementPtrOp) ElemType() ir.Type {
+	if a, ok := v.Op.Attr("elem_type").(*ir.TypeAttr); ok {
+		return a.Type
+	}
+	return nil
+}
+
+// SetElemType sets the attribute "elem_type".
+func (v GetElementPtrOp) SetElemType(x ir.Type) {
+	v.Op.SetAttr("elem_type", v.Op.Context().TypeAttr(x))
+}
+
+// Res returns the result "res".
+func (v GetElementPtrOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// AddOp is a view of a llvm.add: sum of integers.
+type AddOp struct{ Op *ir.Operation }
+
+// AsAdd returns the view of op, which must be a llvm.add.
+func AsAdd(op *ir.Operation) AddOp {
+	if op.Name() != "llvm.add" {
+		panic("BUG: " + op.Name() + " seen as llvm.add")
+	}
+	return AddOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v AddOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v AddOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v AddOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v AddOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v AddOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v AddOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Res returns the result "res".
+func (v AddOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// SubOp is a view of a llvm.sub: difference of integers.
+type SubOp struct{ Op *ir.Operation }
+
+// AsSub returns the view of op, which must be a llvm.sub.
+func AsSub(op *ir.Operation) SubOp {
+	if op.Name() != "llvm.sub" {
+		panic("BUG: " + op.Name() + " seen as llvm.sub")
+	}
+	return SubOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v SubOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v SubOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v SubOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v SubOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v SubOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v SubOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Res returns the result "res".
+func (v SubOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// MulOp is a view of a llvm.mul: product of integers.
+type MulOp struct{ Op *ir.Operation }
+
+// AsMul returns the view of op, which must be a llvm.mul.
+func AsMul(op *ir.Operation) MulOp {
+	if op.Name() != "llvm.mul" {
+		panic("BUG: " + op.Name() + " seen as llvm.mul")
+	}
+	return MulOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v MulOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v MulOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v MulOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v MulOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v MulOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v MulOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Res returns the result "res".
+func (v MulOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// UDivOp is a view of a llvm.udiv: quotient of integers without sign.
+type UDivOp struct{ Op *ir.Operation }
+
+// AsUDiv returns the view of op, which must be a llvm.udiv.
+func AsUDiv(op *ir.Operation) UDivOp {
+	if op.Name() != "llvm.udiv" {
+		panic("BUG: " + op.Name() + " seen as llvm.udiv")
+	}
+	return UDivOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v UDivOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v UDivOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v UDivOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v UDivOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v UDivOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v UDivOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Res returns the result "res".
+func (v UDivOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// SDivOp is a view of a llvm.sdiv: quotient of integers with sign.
+type SDivOp struct{ Op *ir.Operation }
+
+// AsSDiv returns the view of op, which must be a llvm.sdiv.
+func AsSDiv(op *ir.Operation) SDivOp {
+	if op.Name() != "llvm.sdiv" {
+		panic("BUG: " + op.Name() + " seen as llvm.sdiv")
+	}
+	return SDivOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v SDivOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v SDivOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v SDivOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v SDivOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v SDivOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v SDivOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Res returns the result "res".
+func (v SDivOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// URemOp is a view of a llvm.urem: remainder of integers without sign.
+type URemOp struct{ Op *ir.Operation }
+
+// AsURem returns the view of op, which must be a llvm.urem.
+func AsURem(op *ir.Operation) URemOp {
+	if op.Name() != "llvm.urem" {
+		panic("BUG: " + op.Name() + " seen as llvm.urem")
+	}
+	return URemOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v URemOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v URemOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v URemOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v URemOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v URemOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v URemOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Res returns the result "res".
+func (v URemOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// SRemOp is a view of a llvm.srem: remainder of integers with sign.
+type SRemOp struct{ Op *ir.Operation }
+
+// AsSRem returns the view of op, which must be a llvm.srem.
+func AsSRem(op *ir.Operation) SRemOp {
+	if op.Name() != "llvm.srem" {
+		panic("BUG: " + op.Name() + " seen as llvm.srem")
+	}
+	return SRemOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v SRemOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v SRemOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v SRemOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v SRemOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v SRemOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v SRemOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Res returns the result "res".
+func (v SRemOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// AndOp is a view of a llvm.and: bits of both.
+type AndOp struct{ Op *ir.Operation }
+
+// AsAnd returns the view of op, which must be a llvm.and.
+func AsAnd(op *ir.Operation) AndOp {
+	if op.Name() != "llvm.and" {
+		panic("BUG: " + op.Name() + " seen as llvm.and")
+	}
+	return AndOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v AndOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v AndOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v AndOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v AndOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v AndOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v AndOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Res returns the result "res".
+func (v AndOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// OrOp is a view of a llvm.or: bits of either.
+type OrOp struct{ Op *ir.Operation }
+
+// AsOr returns the view of op, which must be a llvm.or.
+func AsOr(op *ir.Operation) OrOp {
+	if op.Name() != "llvm.or" {
+		panic("BUG: " + op.Name() + " seen as llvm.or")
+	}
+	return OrOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v OrOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v OrOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v OrOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v OrOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v OrOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v OrOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Res returns the result "res".
+func (v OrOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// XorOp is a view of a llvm.xor: bits of one alone.
+type XorOp struct{ Op *ir.Operation }
+
+// AsXor returns the view of op, which must be a llvm.xor.
+func AsXor(op *ir.Operation) XorOp {
+	if op.Name() != "llvm.xor" {
+		panic("BUG: " + op.Name() + " seen as llvm.xor")
+	}
+	return XorOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v XorOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v XorOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v XorOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v XorOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v XorOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v XorOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Res returns the result "res".
+func (v XorOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// ShlOp is a view of a llvm.shl: shift to the left.
+type ShlOp struct{ Op *ir.Operation }
+
+// AsShl returns the view of op, which must be a llvm.shl.
+func AsShl(op *ir.Operation) ShlOp {
+	if op.Name() != "llvm.shl" {
+		panic("BUG: " + op.Name() + " seen as llvm.shl")
+	}
+	return ShlOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v ShlOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v ShlOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v ShlOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v ShlOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v ShlOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v ShlOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Res returns the result "res".
+func (v ShlOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// LShrOp is a view of a llvm.lshr: shift to the right, zeros shifted in.
+type LShrOp struct{ Op *ir.Operation }
+
+// AsLShr returns the view of op, which must be a llvm.lshr.
+func AsLShr(op *ir.Operation) LShrOp {
+	if op.Name() != "llvm.lshr" {
+		panic("BUG: " + op.Name() + " seen as llvm.lshr")
+	}
+	return LShrOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v LShrOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v LShrOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v LShrOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v LShrOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v LShrOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v LShrOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Res returns the result "res".
+func (v LShrOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// AShrOp is a view of a llvm.ashr: shift to the right, the sign shifted in.
+type AShrOp struct{ Op *ir.Operation }
+
+// AsAShr returns the view of op, which must be a llvm.ashr.
+func AsAShr(op *ir.Operation) AShrOp {
+	if op.Name() != "llvm.ashr" {
+		panic("BUG: " + op.Name() + " seen as llvm.ashr")
+	}
+	return AShrOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v AShrOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v AShrOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v AShrOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v AShrOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v AShrOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v AShrOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Res returns the result "res".
+func (v AShrOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// FAddOp is a view of a llvm.fadd: sum of floats.
+type FAddOp struct{ Op *ir.Operation }
+
+// AsFAdd returns the view of op, which must be a llvm.fadd.
+func AsFAdd(op *ir.Operation) FAddOp {
+	if op.Name() != "llvm.fadd" {
+		panic("BUG: " + op.Name() + " seen as llvm.fadd")
+	}
+	return FAddOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v FAddOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v FAddOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v FAddOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v FAddOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v FAddOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v FAddOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Res returns the result "res".
+func (v FAddOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// FSubOp is a view of a llvm.fsub: difference of floats.
+type FSubOp struct{ Op *ir.Operation }
+
+// AsFSub returns the view of op, which must be a llvm.fsub.
+func AsFSub(op *ir.Operation) FSubOp {
+	if op.Name() != "llvm.fsub" {
+		panic("BUG: " + op.Name() + " seen as llvm.fsub")
+	}
+	return FSubOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v FSubOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v FSubOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v FSubOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v FSubOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v FSubOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v FSubOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Res returns the result "res".
+func (v FSubOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// FMulOp is a view of a llvm.fmul: product of floats.
+type FMulOp struct{ Op *ir.Operation }
+
+// AsFMul returns the view of op, which must be a llvm.fmul.
+func AsFMul(op *ir.Operation) FMulOp {
+	if op.Name() != "llvm.fmul" {
+		panic("BUG: " + op.Name() + " seen as llvm.fmul")
+	}
+	return FMulOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v FMulOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v FMulOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v FMulOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v FMulOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v FMulOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v FMulOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Res returns the result "res".
+func (v FMulOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// FDivOp is a view of a llvm.fdiv: quotient of floats.
+type FDivOp struct{ Op *ir.Operation }
+
+// AsFDiv returns the view of op, which must be a llvm.fdiv.
+func AsFDiv(op *ir.Operation) FDivOp {
+	if op.Name() != "llvm.fdiv" {
+		panic("BUG: " + op.Name() + " seen as llvm.fdiv")
+	}
+	return FDivOp{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v FDivOp) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v FDivOp) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v FDivOp) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v FDivOp) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v FDivOp) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v FDivOp) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Res returns the result "res".
+func (v FDivOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// PtrToIntOp is a view of a llvm.ptrtoint: a pointer as an integer.
+type PtrToIntOp struct{ Op *ir.Operation }
+
+// AsPtrToInt returns the view of op, which must be a llvm.ptrtoint.
+func AsPtrToInt(op *ir.Operation) PtrToIntOp {
+	if op.Name() != "llvm.ptrtoint" {
+		panic("BUG: " + op.Name() + " seen as llvm.ptrtoint")
+	}
+	return PtrToIntOp{op}
+}
+
+// Arg returns the operand "arg".
+func (v PtrToIntOp) Arg() *ir.Value { return v.Op.Operand(0) }
+
+// SetArg replaces the operand "arg".
+func (v PtrToIntOp) SetArg(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// ArgUse returns the use that is the operand "arg".
+func (v PtrToIntOp) ArgUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Res returns the result "res".
+func (v PtrToIntOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// IntToPtrOp is a view of a llvm.inttoptr: an integer as a pointer.
+type IntToPtrOp struct{ Op *ir.Operation }
+
+// AsIntToPtr returns the view of op, which must be a llvm.inttoptr.
+func AsIntToPtr(op *ir.Operation) IntToPtrOp {
+	if op.Name() != "llvm.inttoptr" {
+		panic("BUG: " + op.Name() + " seen as llvm.inttoptr")
+	}
+	return IntToPtrOp{op}
+}
+
+// Arg returns the operand "arg".
+func (v IntToPtrOp) Arg() *ir.Value { return v.Op.Operand(0) }
+
+// SetArg replaces the operand "arg".
+func (v IntToPtrOp) SetArg(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// ArgUse returns the use that is the operand "arg".
+func (v IntToPtrOp) ArgUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Res returns the result "res".
+func (v IntToPtrOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// BitcastOp is a view of a llvm.bitcast: the same bits as another type.
+type BitcastOp struct{ Op *ir.Operation }
+
+// AsBitcast returns the view of op, which must be a llvm.bitcast.
+func AsBitcast(op *ir.Operation) BitcastOp {
+	if op.Name() != "llvm.bitcast" {
+		panic("BUG: " + op.Name() + " seen as llvm.bitcast")
+	}
+	return BitcastOp{op}
+}
+
+// Arg returns the operand "arg".
+func (v BitcastOp) Arg() *ir.Value { return v.Op.Operand(0) }
+
+// SetArg replaces the operand "arg".
+func (v BitcastOp) SetArg(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// ArgUse returns the use that is the operand "arg".
+func (v BitcastOp) ArgUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Res returns the result "res".
+func (v BitcastOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// AddrSpaceCastOp is a view of a llvm.addrspacecast: a pointer to another address space.
+type AddrSpaceCastOp struct{ Op *ir.Operation }
+
+// AsAddrSpaceCast returns the view of op, which must be a llvm.addrspacecast.
+func AsAddrSpaceCast(op *ir.Operation) AddrSpaceCastOp {
+	if op.Name() != "llvm.addrspacecast" {
+		panic("BUG: " + op.Name() + " seen as llvm.addrspacecast")
+	}
+	return AddrSpaceCastOp{op}
+}
+
+// Arg returns the operand "arg".
+func (v AddrSpaceCastOp) Arg() *ir.Value { return v.Op.Operand(0) }
+
+// SetArg replaces the operand "arg".
+func (v AddrSpaceCastOp) SetArg(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// ArgUse returns the use that is the operand "arg".
+func (v AddrSpaceCastOp) ArgUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Res returns the result "res".
+func (v AddrSpaceCastOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// ZExtOp is a view of a llvm.zext: wider, with zeros.
+type ZExtOp struct{ Op *ir.Operation }
+
+// AsZExt returns the view of op, which must be a llvm.zext.
+func AsZExt(op *ir.Operation) ZExtOp {
+	if op.Name() != "llvm.zext" {
+		panic("BUG: " + op.Name() + " seen as llvm.zext")
+	}
+	return ZExtOp{op}
+}
+
+// Arg returns the operand "arg".
+func (v ZExtOp) Arg() *ir.Value { return v.Op.Operand(0) }
+
+// SetArg replaces the operand "arg".
+func (v ZExtOp) SetArg(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// ArgUse returns the use that is the operand "arg".
+func (v ZExtOp) ArgUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Res returns the result "res".
+func (v ZExtOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// SExtOp is a view of a llvm.sext: wider, with the sign.
+type SExtOp struct{ Op *ir.Operation }
+
+// AsSExt returns the view of op, which must be a llvm.sext.
+func AsSExt(op *ir.Operation) SExtOp {
+	if op.Name() != "llvm.sext" {
+		panic("BUG: " + op.Name() + " seen as llvm.sext")
+	}
+	return SExtOp{op}
+}
+
+// Arg returns the operand "arg".
+func (v SExtOp) Arg() *ir.Value { return v.Op.Operand(0) }
+
+// SetArg replaces the operand "arg".
+func (v SExtOp) SetArg(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// ArgUse returns the use that is the operand "arg".
+func (v SExtOp) ArgUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Res returns the result "res".
+func (v SExtOp) Res() *ir.Value { return v.Op.Result(0) }
+
+// TruncOp is a view of a llvm.trunc: the low bits.
+type TruncOp struct{ Op *ir.Operation }
+
+// AsTrunc returns the view of op, which must be a llvm.trunc.
+func AsTrunc(op *ir.Operation) TruncOp {
+	if op.Name() != "llvm.trunc" {
+		panic("BUG: " + op.Name() + " seen as llvm.trunc")
+	}
+	return TruncOp{op}
+}
+
+// Arg returns the operand "arg".
+func (v TruncOp) Arg() *ir.Value { return v.Op.Operand(0) }
+
+// SetArg replaces the operand "arg".
+func (v TruncOp) SetArg(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// ArgUse returns the use that is the operand "arg".
+func (v TruncOp) ArgUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Res returns the result "res".
+func (v TruncOp) Res() *ir.Value { return v.Op.Result(0) }

@@ -145,8 +145,8 @@ var (
 		Attrs:    []ir.AttrDef{{Name: "prefix", Kind: ir.AttrString}, {Name: "hex", Kind: ir.AttrBool}, {Name: "isSigned", Kind: ir.AttrDenseI32}},
 		Effects:  ir.Effects{Write: true},
 		Verify: func(op *ir.Operation) error {
-			if len(AsPrint(op).IsSigned()) != op.NumOperands() {
-				return fmt.Errorf("isSigned must have one value an operand")
+			if len(AsPrint(op).IsSigned()) < op.NumOperands() {
+				return fmt.Errorf("isSigned must have a value for each operand")
 			}
 			return nil
 		},

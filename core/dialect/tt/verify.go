@@ -310,7 +310,7 @@ func verifyDotScaled(op *ir.Operation) error {
 // holdsScaled reports whether elements of type t can hold a number of ScaleTypes.
 func holdsScaled(t ir.Type, kind int64) bool {
 	if i, ok := t.(*ir.IntegerType); ok {
-		return kind == ScaleE2M1 && i.Width == 8
+		return (kind == ScaleE2M1 || kind == ScaleE4M3 || kind == ScaleE5M2) && i.Width == 8
 	}
 	f, ok := t.(*ir.FloatType)
 	if !ok {
@@ -529,7 +529,7 @@ func verifyCall(op *ir.Operation) error {
 		return fmt.Errorf("callee must be the name of a function")
 	}
 	top := op
-	for top.Parent() != nil {
+	for top.Parent() != nil && (top == op || !top.Def().Has(ir.SymbolTable)) {
 		top = top.Parent()
 	}
 	if top.Is(Func) || top == op {

@@ -5,8 +5,10 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
 )
 
 // sameContent checks that a tensor and a buffer, or two buffers, hold the same.
@@ -107,7 +109,7 @@ func verifyMemDescIndex(op *ir.Operation) error {
 	if len(src.Shape) < 2 || !slices.Equal(src.Shape[1:], dst.Shape) {
 		return fmt.Errorf("result shape %v must be that of the source %v without its first dimension", dst.Shape, src.Shape)
 	}
-	if src.Encoding != dst.Encoding {
+	if src.Encoding != dst.Encoding && (!isShared(src.Encoding) || !isShared(dst.Encoding)) {
 		return fmt.Errorf("source and result must have the same layout")
 	}
 	if i, ok := constantOf(v.Index()); ok && (i < 0 || i >= src.Shape[0]) {
@@ -139,10 +141,20 @@ func verifyMemDescSubslice(op *ir.Operation) error {
 			return fmt.Errorf("dimension %d: %s from %d on are not part of %d", d, diag.Count(n, "element"), at, src.Shape[d])
 		}
 	}
-	if src.Encoding != dst.Encoding || !slices.Equal(src.AllocShape, dst.AllocShape) {
-		return fmt.Errorf("source and result must have the same layout and be parts of one allocation")
+	if src.Encoding != dst.Encoding {
+		return fmt.Errorf("source and result must have the same layout")
 	}
 	return verifyPart(src, dst)
+}
+
+// isShared reports whether an encoding is one of shared memory.
+func isShared(encoded ir.Attribute) bool {
+	a, ok := encoded.(*encoding.Attr)
+	if !ok {
+		return false
+	}
+	_, ok = a.Layout.(layout.Shared)
+	return ok
 }
 
 func verifyMemDescTrans(op *ir.Operation) error {

@@ -10,7 +10,7 @@ import (
 )
 
 // machine is what layouts must be made for: what a module's attributes say of a
-// block, or a partition of its warps.
+// block, or a partition of its warps. What is 0 is not known.
 type machine struct{ lanes, warps, ctas int64 }
 
 // checkLayouts verifies that the layouts of all tensors are for the lanes, warps
@@ -18,23 +18,33 @@ type machine struct{ lanes, warps, ctas int64 }
 // the layout, and a thread that a layout does not know, or one that is not there,
 // has none or another's. A module that does not say has no layouts yet.
 func checkLayouts(top *ir.Operation) *ir.VerifyError {
-	warps, has := top.IntAttr(NumWarpsAttr)
-	if !has {
-		return nil
-	}
-	m := machine{warps: warps, ctas: 1}
-	m.lanes, _ = top.IntAttr(ThreadsPerWarpAttr)
-	if n, ok := top.IntAttr(NumCTAsAttr); ok {
-		m.ctas = n
-	}
 	c := layoutCheck{seen: map[seenType]bool{}}
-	c.regions(top, m)
+	c.regions(top, machine{}.of(top))
 	return c.err
 }
 
+// of is the machine on which op runs, inside of m: a module says all of it, a
+// function how many warps it has.
+func (m machine) of(op *ir.Operation) machine {
+	warps, ok := op.IntAttr(NumWarpsAttr)
+	switch {
+	case !ok:
+		return m
+	case !op.Def().Has(ir.SymbolTable):
+		m.warps = warps
+		return m
+	}
+	m = machine{warps: warps, ctas: 1}
+	m.lanes, _ = op.IntAttr(ThreadsPerWarpAttr)
+	if n, ok := op.IntAttr(NumCTAsAttr); ok {
+		m.ctas = n
+	}
+	return m
+}
+
 type seenType struct {
-	typ   ir.Type
-	warps int64
+	typ ir.Type
+	machine
 }
 
 type layoutCheck struct {
@@ -61,7 +71,9 @@ func (c *layoutCheck) regions(op *ir.Operation, m machine) {
 				for _, v := range o.Results() {
 					c.typ(o, v.Type(), inner)
 				}
-				c.regions(o, inner)
+				if o.NumRegions() > 0 {
+					c.regions(o, inner.of(o))
+				}
 				if c.err != nil {
 					return
 				}
@@ -72,10 +84,10 @@ func (c *layoutCheck) regions(op *ir.Operation, m machine) {
 
 func (c *layoutCheck) typ(op *ir.Operation, t ir.Type, m machine) {
 	at := encoding.AttrOf(t)
-	if at == nil || c.err != nil {
+	if at == nil || c.err != nil || m == (machine{}) {
 		return
 	}
-	key := seenType{t, m.warps}
+	key := seenType{t, m}
 	if c.seen[key] {
 		return
 	}
@@ -98,7 +110,7 @@ func (m machine) refuse(e layout.Encoding, rank int) string {
 		return fmt.Sprintf("has a layout (%s) for warps of %d threads, and the module's have %d (%s)", e.Mnemonic(), l.lanes, m.lanes, ThreadsPerWarpAttr)
 	case m.warps != 0 && l.warps != m.warps:
 		return fmt.Sprintf("has a layout (%s) for %s, and %d run here (%s)", e.Mnemonic(), diag.Count(l.warps, "warp"), m.warps, NumWarpsAttr)
-	case l.ctas != m.ctas:
+	case m.ctas != 0 && l.ctas != m.ctas:
 		return fmt.Sprintf("has a layout (%s) for %d CTAs, and the module has %d (%s)", e.Mnemonic(), l.ctas, m.ctas, NumCTAsAttr)
 	}
 	return ""

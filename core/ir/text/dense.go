@@ -1,6 +1,8 @@
 package text
 
 import (
+	"strings"
+
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 )
@@ -10,6 +12,7 @@ const maxDense = 1 << 24
 
 // dense reads dense<…> : type.
 func (p *Parser) dense() ir.Attribute {
+	start := p.tok.pos
 	p.advance()
 	p.punct('<')
 	d := denseReader{p: p}
@@ -27,6 +30,9 @@ func (p *Parser) dense() ir.Attribute {
 	p.punct(':')
 	typ := p.Type()
 	t, ok := typ.(*ir.TensorType)
+	if o, vector := typ.(*ir.OpaqueType); vector && strings.HasPrefix(o.Text, "vector<") {
+		return p.ctx.OpaqueAttr("builtin", inOneLine(p.src[start:p.prev]))
+	}
 	if !ok {
 		p.FailAt(pos, "dense elements need a tensor type")
 	}

@@ -212,19 +212,41 @@ func (p *Parser) dialectType() ir.Type {
 		return p.resolveType()
 	}
 	h := hooksOf(p.ctx.Dialect(dialect))
-	if h == nil || h.ParseType == nil {
-		p.advance()
-		if p.atPunct('<') && p.tok.pos == p.prev {
-			p.skipBalanced()
-		}
-		return p.ctx.OpaqueType(dialect, p.src[pos+len(dialect)+2:p.prev])
-	}
 	p.advance()
+	if h == nil || h.ParseType == nil {
+		return p.OpaqueType(dialect, mnemonic)
+	}
 	t := h.ParseType(p, mnemonic)
 	if t == nil {
 		p.FailAt(Pos(pos), "dialect '%s' has no type '%s'", dialect, mnemonic)
 	}
 	return t
+}
+
+// OpaqueType reads the parameters of a type, whose name has been read, and keeps them
+// as text.
+func (p *Parser) OpaqueType(dialect, mnemonic string) ir.Type {
+	from := p.prev
+	if p.atPunct('<') && p.tok.pos == p.prev {
+		p.skipBalanced()
+	}
+	return p.ctx.OpaqueType(dialect, mnemonic+inOneLine(p.src[from:p.prev]))
+}
+
+// inOneLine is text without its line breaks, and without the blanks beside them.
+func inOneLine(text string) string {
+	if !strings.Contains(text, "\n") {
+		return text
+	}
+	words := strings.Fields(text)
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 && !strings.HasSuffix(words[i-1], "(") && !strings.HasSuffix(words[i-1], "<") && w[0] != ')' && w[0] != '>' {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w)
+	}
+	return b.String()
 }
 
 // shortType reads a type whose prefix, such as "!tt.ptr", may be left out.

@@ -323,7 +323,7 @@ var verifierCases = []struct{ body, want string }{
 	{`%0 = tt.gather %v[%n] {axis = 0 : i32} : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf16>`, "input and output element types must match"},
 	{`%0 = tt.gather %t[%n] {axis = 0 : i32} : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4xf32>`, "input and indices ranks must match"},
 	{"%0 = tt.splat %i : i32 -> tensor<4x4xi32>\n" + `%1 = tt.gather %t[%0] {axis = 0 : i32} : (tensor<4x8xf32>, tensor<4x4xi32>) -> tensor<4x4xf32>`, "indices dimension 1 must match the corresponding input dimension"},
-	{`tt.print "x" {hex = false, isSigned = array<i32>} : %i : i32`, "isSigned must have one value an operand"},
+	{`tt.print "x" {hex = false, isSigned = array<i32>} : %i : i32`, "isSigned must have a value for each operand"},
 
 	{`%0 = tt.call @none(%i) : (i32) -> i32`, "'none' does not reference a valid function"},
 	{`%0 = tt.call @callee(%i, %i) : (i32, i32) -> i32`, "incorrect number of operands for callee: 2, not 1"},
@@ -411,8 +411,6 @@ var verifierCases = []struct{ body, want string }{
 	// an index that is known
 	{buffers + "%at = arith.constant 2 : i32\n" + `%0 = ttg.memdesc_index %two[%at] : !ttg.memdesc<2x4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>`, "index 2 is outside 0 to 1"},
 	{buffers + "%at = arith.constant -1 : i32\n" + `%0 = ttg.memdesc_index %two[%at] : !ttg.memdesc<2x4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>`, "index -1 is outside 0 to 1"},
-	{buffers + `%0 = ttg.memdesc_index %two[%i] : !ttg.memdesc<2x4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<4xf32, #ttg.swizzled_shared<{vec = 2, perPhase = 1, maxPhase = 1, order = [0]}>, #ttg.shared_memory, mutable>`, "source and result must have the same layout"},
-	{`%0 = ttg.memdesc_subslice %s[2] : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<2xf32, #sh, #ttg.shared_memory, mutable, 8>`, "must have the same layout and be parts of one allocation"},
 
 	// partitions
 	{groups("(%i)", "", "partition0() num_warps(1) {ttg.warp_return} : (i32)"), "partition 0 takes 0 values, and 1 are captured"},

@@ -14,6 +14,7 @@ import (
 
 // Element formats of scaled dots, of the cases of tt.ScaleTypes.
 const (
+	formatE5M2 = 1
 	formatE2M1 = 4 // two elements a byte
 	formatFP16 = 6
 )
@@ -55,7 +56,7 @@ func (a *accelerator) scaledOperand(d tt.DotScaledOp, i int, compute ir.Type) *i
 			axis = other
 		}
 		v = unpackFp4(b, v, axis, compute)
-	} else if from := ir.ElemOf(v.Type()); from != compute {
+	} else if v = asFloats(b, v, format); ir.ElemOf(v.Type()) != compute {
 		v = b.Op(tt.FpToFp, []*ir.Value{v}, c.WithElem(v.Type(), compute)).OneResult()
 	}
 	if scale == nil {
@@ -92,6 +93,19 @@ func (a *accelerator) scaledOperand(d tt.DotScaledOp, i int, compute ir.Type) *i
 	isNaN := arith.Compare(b, arith.CmpI, arith.EQ, scale, arith.Int(b, scale.Type(), noNumber))
 	nan := arith.NewConstant(b, c.DenseSplat(v.Type(), quietNaN(compute)))
 	return arith.NewSelect(b, repeated(isNaN), nan, product)
+}
+
+// asFloats makes numbers of 8 bits of v where it has just their bits.
+func asFloats(b *ir.Builder, v *ir.Value, format int64) *ir.Value {
+	if !ir.IsInt(ir.ElemOf(v.Type()), 8) {
+		return v
+	}
+	kind := ir.F8E4M3FN
+	if format == formatE5M2 {
+		kind = ir.F8E5M2
+	}
+	c := b.Context()
+	return tt.Unary(b, tt.Bitcast, v, c.WithElem(v.Type(), c.Float(kind)))
 }
 
 // quietNaN is the canonical not-a-number of f16 or bf16.
