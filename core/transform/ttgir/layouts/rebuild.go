@@ -76,7 +76,12 @@ func (rb *rebuild) again(op *ir.Operation, enc ir.Attribute) *ir.Operation {
 		return remade(rb.b, op, t)
 	}
 	m := ir.NewMapping()
+	src := backward(op, enc)
 	for _, w := range op.Operands() {
+		if src != nil && tensors.Encoding(w) == src {
+			m.Map(w, w) // another use of w may be what it is in the slice for
+			continue
+		}
 		m.Map(w, rb.value(w))
 	}
 	n := op.Clone(m)
