@@ -155,3 +155,65 @@ func TestCompareRange(t *testing.T) {
 		}
 	}
 }
+
+// Which of two equal integers is chosen does not matter: a select between x and y by an
+// order of y and x uses that of x and y, if it was there before, also where it is turned by
+// another truth value, or by a number that is 0 or 1.
+func TestExchange(t *testing.T) {
+	m := NewModule("test", "", "")
+	fn := m.NewFunc("f", false, Void, I64, I64, I64, I32, I1)
+	b := NewBuilder(fn)
+	b.SetBlock(fn.NewBlock(nil))
+	x, y, z, turn := fn.Param(0), fn.Param(1), fn.Param(2), fn.Param(4)
+	bit := func(n int) Value { return b.And(b.LShr(fn.Param(3), n), m.I32(1)) }
+	want := func(what string, v, cond, first, second Value) {
+		t.Helper()
+		if s, ok := v.(*ir.InstSelect); !ok || s.Cond != cond || s.ValueTrue != first || s.ValueFalse != second {
+			t.Errorf("%s: %s", what, v.(ir.LLStringer).LLString())
+		}
+	}
+	for _, pred := range []enum.IPred{enum.IPredSGT, enum.IPredSLE, enum.IPredULT, enum.IPredUGE} {
+		b.ICmp(pred, z, y)
+		one, other := b.ICmp(pred, x, y), b.ICmp(pred, y, x)
+		want("the first", b.Select(one, x, y), one, x, y)
+		want("the second", b.Select(other, x, y), one, y, x)
+		want("the second, exchanged", b.Select(other, y, x), one, x, y)
+		want("turned", b.Select(b.Xor(other, turn), x, y), b.Xor(one, b.Not(turn)), x, y)
+		want("of others", b.Select(other, x, z), other, x, z)
+	}
+	one, other := b.ICmp(enum.IPredSGT, x, y), b.ICmp(enum.IPredSGT, y, x)
+	for n := range mostKept + 1 { // so that the last bit stays a number over the load
+		b.ICmp(enum.IPredNE, b.ZExt(one, I32), bit(n))
+	}
+	b.CountLoad()
+	for n := range mostKept {
+		b.ICmp(enum.IPredNE, b.ZExt(one, I32), bit(n))
+	}
+	want("by a number", b.Select(b.ICmp(enum.IPredNE, b.ZExt(other, I32), bit(mostKept)), x, y),
+		b.ICmp(enum.IPredEQ, b.ZExt(one, I32), bit(mostKept)), x, y)
+	want("beside any number", b.Select(b.ICmp(enum.IPredNE, b.ZExt(other, I32), fn.Param(3)), x, y),
+		b.ICmp(enum.IPredNE, b.ZExt(other, I32), fn.Param(3)), x, y)
+	b.ICmp(enum.IPredEQ, y, x)
+	equal := b.ICmp(enum.IPredEQ, x, y)
+	want("by equality", b.Select(equal, x, y), equal, x, y)
+}
+
+// The other of two numbers, written as one of them and their XOR.
+func TestOther(t *testing.T) {
+	m := NewModule("test", "", "")
+	fn := m.NewFunc("f", false, Void, I64, I64)
+	b := NewBuilder(fn)
+	b.SetBlock(fn.NewBlock(nil))
+	x, y := fn.Param(0), fn.Param(1)
+	both := b.Xor(x, y)
+	for _, v := range []struct{ got, want Value }{
+		{b.Xor(x, both), y},
+		{b.Xor(both, x), y},
+		{b.Xor(y, both), x},
+		{b.Xor(both, y), x},
+	} {
+		if v.got != v.want {
+			t.Errorf("%s, want %s", v.got, v.want)
+		}
+	}
+}

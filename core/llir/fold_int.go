@@ -416,6 +416,12 @@ func (b *Builder) foldXor(x, y Value, cy *Int) Value {
 		}
 		return nil
 	}
+	if v := without(x, y); v != nil {
+		return v
+	}
+	if v := without(y, x); v != nil {
+		return v
+	}
 	if t.BitSize > 1 && b.disjoint(x, y) {
 		return b.Binary(OrOp, x, y, 0)
 	}
@@ -427,6 +433,20 @@ func (b *Builder) foldXor(x, y Value, cy *Int) Value {
 	if i, ok := y.(*ir.InstXor); ok {
 		if c, ok := i.Y.(*Int); ok {
 			return b.Xor(b.Xor(x, i.X), c)
+		}
+	}
+	return nil
+}
+
+// without is v where x is the XOR of v and y, else nil. A sort writes the other of two
+// elements so.
+func without(x, y Value) Value {
+	if i, ok := x.(*ir.InstXor); ok {
+		switch y {
+		case i.X:
+			return i.Y
+		case i.Y:
+			return i.X
 		}
 	}
 	return nil
@@ -488,7 +508,7 @@ func (b *Builder) foldTruths(pred enum.IPred, x, y Value) Value {
 		x, y = y, x
 	}
 	p := truth(x)
-	if p == nil || b.zeroBits(y)|1 != ^uint64(0) {
+	if p == nil || !b.isTruth(y) {
 		return nil
 	}
 	q := truth(y)
@@ -523,6 +543,9 @@ func (b *Builder) keepsTruth(y Value) bool {
 	b.truths[y] = t
 	return true
 }
+
+// isTruth reports whether x is a number that is 0 or 1.
+func (b *Builder) isTruth(x Value) bool { return b.zeroBits(x)|1 == ^uint64(0) }
 
 // truth is the truth value that x was made of; nil if x was made otherwise.
 func truth(x Value) Value {

@@ -2,6 +2,7 @@ package llir
 
 import (
 	"github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/types"
 )
 
@@ -16,7 +17,7 @@ func (b *Builder) foldSelect(cond, x, y Value) Value {
 		return y
 	}
 	if x.Type() != I1 || cond.Type() != I1 {
-		return nil
+		return b.foldExchange(cond, x, y)
 	}
 	// Two different i1 constants: the condition or its complement.
 	cx, ok := x.(*Int)
@@ -27,6 +28,43 @@ func (b *Builder) foldSelect(cond, x, y Value) Value {
 		return cond
 	}
 	return b.Not(cond)
+}
+
+// foldExchange: which of two integers is chosen does not matter where they are equal, so
+// the comparison of y with x does for that of x with y. Two registers that a sort
+// exchanges are compared once.
+func (b *Builder) foldExchange(cond, x, y Value) Value {
+	switch i := cond.(type) {
+	case *ir.InstICmp:
+		if less := b.comparedBefore(cond, x, y); less != nil {
+			return b.Select(less, y, x)
+		}
+		// A truth value beside a number that is 0 or 1.
+		if p := truth(i.X); p != nil && b.isTruth(i.Y) && (i.Pred == enum.IPredEQ || i.Pred == enum.IPredNE) {
+			if less := b.comparedBefore(p, x, y); less != nil {
+				return b.Select(b.ICmp(inverseIPred(i.Pred), b.ZExt(less, i.X.Type()), i.Y), x, y)
+			}
+		}
+	case *ir.InstXor:
+		if less := b.comparedBefore(i.X, x, y); less != nil {
+			return b.Select(b.Xor(less, b.Not(i.Y)), x, y)
+		}
+	}
+	return nil
+}
+
+// comparedBefore is the comparison that v is, of x and y in either order, with its
+// operands exchanged, if that was made before it; else nil.
+func (b *Builder) comparedBefore(v, x, y Value) Value {
+	i, ok := v.(*ir.InstICmp)
+	if !ok || i.Pred == enum.IPredEQ || i.Pred == enum.IPredNE || !(i.X == x && i.Y == y || i.X == y && i.Y == x) {
+		return nil
+	}
+	w, ok := b.lookup(vnKey{op: opICmp, pred: uint8(i.Pred), a: b.id(i.Y), b: b.id(i.X)})
+	if !ok || b.id(w) > b.id(v) {
+		return nil
+	}
+	return w
 }
 
 // foldGEP: constants stay outermost and in bytes, so that the variable part of
