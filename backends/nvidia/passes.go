@@ -184,6 +184,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: pipeline.CoalesceAsyncCopy, Why: "a copy can be no wider than what is contiguous in its buffer"},
 		{Pass: tma.Lower, When: withTMA, Why: "what the pipeliner left is not pipelined", Needed: true},
 		{Pass: layouts.RemoveConversions, Why: "removes conversions between the new loads and dots"},
+		{Pass: layouts.SpreadReplicas, Why: "the last pass that takes conversions away has run"},
 		{Pass: reduceDuplication, Why: "for operands that no buffer holds yet"},
 		{Pass: loops.ReorderInstructions, Why: "fewer values are live at once", With: registerSettings(o)},
 		{Pass: loops.LoopAwareCSE, Why: "merges what reordering put side by side"},

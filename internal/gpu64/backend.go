@@ -186,6 +186,7 @@ func (o *options) ttgirRows() []pass.Row {
 		{Pass: optimizeOperands},
 		{Pass: pipeline.CoalesceAsyncCopy},
 		{Pass: layouts.RemoveConversions},
+		{Pass: layouts.SpreadReplicas},
 		{Pass: matrix.NewReduceDataDuplication(unit)},
 		{Pass: loops.ReorderInstructions},
 		{Pass: loops.LoopAwareCSE},

@@ -30,6 +30,7 @@ func Passes() []*pass.Pass {
 		pipeline.Pipeline,
 		pipeline.Prefetch,
 		pipeline.CoalesceAsyncCopy,
+		layouts.SpreadReplicas,
 		matrix.ReduceDataDuplication,
 		loops.ReorderInstructions,
 		loops.BoundMasks,

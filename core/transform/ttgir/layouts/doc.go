@@ -6,6 +6,8 @@
 //	tritongpu-plan-cta                    the CTAs of a cluster share dots and reductions
 //	tritongpu-remove-layout-conversions   other values follow, so that few change layout
 //	tritongpu-optimize-thread-locality    reductions and gathers exchange less between threads
+//	tritongpu-spread-replicas             lanes with one and the same result of a reduction
+//	                                      divide what is computed of it
 //
 // Two questions about an operation are answered in transfer.go: which encoding do
 // its results have when its operands have this one, and which must its operands

@@ -14,4 +14,6 @@ var (
 	planCTAExample string
 	//go:embed testdata/tritongpu-remove-layout-conversions/example.txtar
 	removeLayoutConversionsExample string
+	//go:embed testdata/tritongpu-spread-replicas/example.txtar
+	spreadReplicasExample string
 )

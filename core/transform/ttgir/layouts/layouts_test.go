@@ -10,7 +10,7 @@ import (
 )
 
 func TestPasses(t *testing.T) {
-	ours := []*pass.Pass{layouts.Convert, layouts.Coalesce, layouts.PlanCTA, layouts.RemoveConversions, layouts.OptimizeThreadLocality}
+	ours := []*pass.Pass{layouts.Convert, layouts.Coalesce, layouts.PlanCTA, layouts.RemoveConversions, layouts.OptimizeThreadLocality, layouts.SpreadReplicas}
 	known := append([]*pass.Pass{std.Canonicalize, std.CSE}, ours...)
 	passtest.Run(t, "testdata", known, ours...)
 }

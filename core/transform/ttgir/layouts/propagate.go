@@ -32,11 +32,15 @@ type conversion struct {
 	enc ir.Attribute
 }
 
-func propagate(f *ir.Operation, m machine.Machine) {
-	p := &propagation{
+func newPropagation(f *ir.Operation, m machine.Machine) *propagation {
+	return &propagation{
 		Machine: m, ctx: f.Context(), reached: make(map[*ir.Value][]ir.Attribute),
 		was: make(map[*ir.Value]ir.Attribute), cvt: make(map[conversion]*ir.Value),
 	}
+}
+
+func propagate(f *ir.Operation, m machine.Machine) {
+	p := newPropagation(f, m)
 	p.anchors(f)
 	p.spread()
 	p.pick()
