@@ -410,9 +410,13 @@ func (e *emitter) reduceDirect(op *ir.Operation, p *reducePlan, base int, in [][
 			return nil, err
 		}
 	}
-	for g := range groups {
-		if groups[g], err = e.reduceLanes(op, groups[g], p.laneBits); err != nil {
-			return nil, err
+	if combine := e.bitwise(op); combine != nil && len(groups) > 1 && len(p.laneBits) > 0 && llir.Width(groups[0][0].Type()) < 32 {
+		e.reducePackedLanes(single(op), combine, groups, p.laneBits)
+	} else {
+		for g := range groups {
+			if groups[g], err = e.reduceLanes(op, groups[g], p.laneBits); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if len(p.warpBits) > 0 {
@@ -674,7 +678,13 @@ func (p *reducePlan) groupOffset(g, k int) int64 {
 // partials of any operand.
 func (e *emitter) combineAll(op *ir.Operation, p *reducePlan, base int, at llir.Value, groups []partial) ([]partial, error) {
 	out := make([]partial, len(groups))
+	bitwise := e.bitwise(op)
 	for g := range groups {
+		if v := groups[g][0]; bitwise != nil && p.pitch > 1 && llir.Width(v.Type()) < 32 {
+			ptr, off := llir.SplitPtr(e.b.PtrAdd(e.elementPtr(base+p.base[0], p.size[0], at), p.groupOffset(g, 0)))
+			out[g] = partial{e.combinePacked(bitwise, ptr, off, v.Type(), p.pitch*p.size[0])}
+			continue
+		}
 		parts := make([]partial, p.pitch)
 		for k, v := range groups[g] {
 			ptr := e.elementPtr(base+p.base[k], p.size[k], at)
