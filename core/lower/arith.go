@@ -80,23 +80,41 @@ func (e *emitter) equalRegisters(v *ir.Value) int {
 	if !ok || ir.IsFloat(t.Elem) {
 		return 0
 	}
+	return e.alikeRegisters(t, v)
+}
+
+// alikeRegisters marks the bits of the register index of a tensor of type t that
+// change none of values, which are tensors of its shape and layout, or scalars, or nil.
+func (e *emitter) alikeRegisters(t *ir.TensorType, values ...*ir.Value) int {
 	l, err := e.m.layoutOf(t)
 	if err != nil || l.regs == 1 {
 		return 0
 	}
-	axes := e.m.axis.Of(v).Axes
-	equal := 0
+	alike := l.regs - 1
+	for _, v := range values {
+		if v == nil {
+			continue
+		}
+		if _, tensor := v.Type().(*ir.TensorType); tensor {
+			alike &= l.withinRuns(e.m.axis.EqualRuns(v))
+		}
+	}
+	return alike
+}
+
+// withinRuns marks the bits of the register index that lead to elements of one run.
+func (l *tensorLayout) withinRuns(runs []int64) int {
+	bits := 0
 	for bit, moves := range l.reg {
 		within := true
 		for d, by := range moves {
-			// Blocks of equal values start at multiples of their length.
-			within = within && int64(by) < axes[d].Constancy&-axes[d].Constancy
+			within = within && int64(by) < runs[d] // runs start at multiples of their length
 		}
 		if within {
-			equal |= 1 << bit
+			bits |= 1 << bit
 		}
 	}
-	return equal
+	return bits
 }
 
 // packable makes a handler that applies a function, which must also work on

@@ -59,16 +59,23 @@ type conversionPlan struct {
 const maxSelectBits = 2
 
 func (m *module) planConversion(op *ir.Operation) (*conversionPlan, error) {
-	from, ok := ttg.AsConvertLayout(op).Src().Type().(*ir.TensorType)
-	to, ok2 := ttg.AsConvertLayout(op).Result().Type().(*ir.TensorType)
+	c := ttg.AsConvertLayout(op)
+	from, ok := c.Src().Type().(*ir.TensorType)
+	to, ok2 := c.Result().Type().(*ir.TensorType)
 	if !ok || !ok2 {
 		return nil, fmt.Errorf("needs tensors")
 	}
-	return m.planTypes(from, to)
+	return m.planRuns(from, to, m.axis.EqualRuns(c.Src()))
 }
 
 // planTypes plans the conversion between two types of one shape and element.
 func (m *module) planTypes(from, to *ir.TensorType) (*conversionPlan, error) {
+	return m.planRuns(from, to, nil)
+}
+
+// planRuns plans the conversion of a tensor whose elements are equal in runs of these
+// lengths, or nil: one of a run stands for all of them.
+func (m *module) planRuns(from, to *ir.TensorType, runs []int64) (*conversionPlan, error) {
 	src, err := m.layoutOf(from)
 	if err != nil {
 		return nil, err
@@ -76,6 +83,9 @@ func (m *module) planTypes(from, to *ir.TensorType) (*conversionPlan, error) {
 	dst, err := m.layoutOf(to)
 	if err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(runs, func(n int64) bool { return n > 1 }) {
+		src, dst = src.ofRuns(runs), dst.ofRuns(runs)
 	}
 	p := &conversionPlan{src: src, dst: dst}
 	conv := layout.Convert(src.full, dst.full)

@@ -118,7 +118,7 @@ func (e *emitter) load(op tt.LoadOp) error {
 		others = spread(e.value(o), n)
 	}
 	a := Access{Elem: elem, Cache: op.Cache(), Evict: op.Evict(), Volatile: op.IsVolatile()}
-	vec := 1
+	vec, alike := 1, 0
 	l, isTensor := &tensorLayout{regs: 1}, false
 	if tensor, ok := op.Result().Type().(*ir.TensorType); ok {
 		isTensor = true
@@ -126,6 +126,9 @@ func (e *emitter) load(op tt.LoadOp) error {
 			return err
 		}
 		vec = e.vectorWidth(op.Ptr(), op.Mask(), l, bits)
+		if !op.IsVolatile() {
+			alike = e.alikeRegisters(tensor, op.Ptr(), op.Mask(), op.Other()) &^ (vec - 1)
+		}
 		e.stridedUses(op, vec)
 	}
 	if masks != nil {
@@ -133,6 +136,10 @@ func (e *emitter) load(op tt.LoadOp) error {
 	}
 	out := make([]llir.Value, n)
 	err = l.accesses(vec, func(r int) error {
+		if first := r &^ alike; first != r {
+			copy(out[r:r+vec], out[first:])
+			return nil
+		}
 		vals, err := e.loadGroup(a, ptrs[r], pickReg(masks, r), others, r, vec)
 		if err != nil {
 			return err

@@ -119,6 +119,27 @@ func (m *module) layoutOf(t *ir.TensorType) (*tensorLayout, error) {
 	return l, nil
 }
 
+// ofRuns is the layout of one element for each run of equal ones, of these lengths
+// along each dimension: all elements of a run are replicas of its first.
+func (l *tensorLayout) ofRuns(runs []int64) *tensorLayout {
+	starts := func(bases layout.Bases) layout.Bases {
+		out := make(layout.Bases, len(bases))
+		for i, v := range bases {
+			out[i] = make([]int32, len(v))
+			for d, c := range v {
+				out[i][d] = c &^ int32(runs[d]-1)
+			}
+		}
+		return out
+	}
+	q := &tensorLayout{shape: l.shape, regs: l.regs, reg: starts(l.reg), thread: starts(l.thread), block: starts(l.block)}
+	q.layout = layout.New(l.layout.Outs(), layout.Input{Dim: layout.Register, Bases: q.reg},
+		layout.Input{Dim: layout.Lane, Bases: starts(l.layout.BasesOf(layout.Lane))},
+		layout.Input{Dim: layout.Warp, Bases: starts(l.layout.BasesOf(layout.Warp))})
+	q.findReplicas()
+	return q
+}
+
 // findReplicas sets full, freeRegs, freeThreads and freeBlocks.
 func (l *tensorLayout) findReplicas() {
 	if l.full = l.layout; len(l.block) > 0 {

@@ -232,7 +232,10 @@ func (a *analysis) flowAll(to, from []*ir.Value) {
 func (a *analysis) forLoop(op *ir.Operation) {
 	loop, body := scf.AsFor(op), op.Body()
 	lb, step := a.Of(loop.LowerBound()), a.Of(loop.Step())
-	a.infos[scf.InductionVar(op)] = Info{Axes: []Axis{{1, gcd(lb.Axes[0].Divisibility, step.Axes[0].Divisibility), 1}}}
+	a.infos[scf.InductionVar(op)] = Info{
+		Axes:        []Axis{{Contiguity: 1, Divisibility: gcd(lb.Axes[0].Divisibility, step.Axes[0].Divisibility), Constancy: 1}},
+		NonNegative: lb.NonNegative && step.NonNegative,
+	}
 	inits := loop.InitArgs()
 	a.flowAll(scf.IterArgs(op), inits)
 	a.untilStable(func() {

@@ -8,6 +8,11 @@
 //	constancy     the elements come in runs of this length of equal elements
 //	constant      all elements are this number, when it is known
 //
+// Like Triton's, the analysis takes the dividends of signed divisions for not negative.
+// Accesses to memory rely on that; where one value is to stand for others, EqualRuns
+// leaves out what depends on it (Presumed), unless the dividend is made of
+// program numbers, ranges and the like (NonNegative).
+//
 // So a pointer tensor with contiguity 8 and divisibility 16 of f16 elements can
 // be read sixteen bytes at a time. A scalar counts as a tensor of one dimension
 // of size 1.

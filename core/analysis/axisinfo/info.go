@@ -12,6 +12,9 @@ type Axis struct {
 	Contiguity   int64
 	Divisibility int64 // of integers, or bytes of pointers
 	Constancy    int64
+	// Presumed is set where the numbers hold only if no dividend of a signed
+	// division on the way is negative, which is not known.
+	Presumed bool
 }
 
 // Info is what is known of one value.
@@ -21,6 +24,9 @@ type Info struct {
 	// Const is the value of every element when IsConst.
 	Const   int64
 	IsConst bool
+	// NonNegative is set where no element is negative, if no sum or product of
+	// 32 bits or more wraps around and no divisor is negative.
+	NonNegative bool
 }
 
 // maxDivisor stands for "any number divides it": 0 and poison.
@@ -30,16 +36,16 @@ const maxDivisor = int64(1) << 62
 func unknown(rank int) Info {
 	i := Info{Axes: make([]Axis, rank)}
 	for d := range i.Axes {
-		i.Axes[d] = Axis{1, 1, 1}
+		i.Axes[d] = Axis{Contiguity: 1, Divisibility: 1, Constancy: 1}
 	}
 	return i
 }
 
 // constant is the info of a value of this shape whose elements are all v.
 func constant(shape []int64, v int64) Info {
-	i := Info{Axes: make([]Axis, len(shape)), Const: v, IsConst: true}
+	i := Info{Axes: make([]Axis, len(shape)), Const: v, IsConst: true, NonNegative: v >= 0}
 	for d, n := range shape {
-		i.Axes[d] = Axis{1, pow2Divisor(v), n}
+		i.Axes[d] = Axis{Contiguity: 1, Divisibility: pow2Divisor(v), Constancy: n}
 	}
 	return i
 }
@@ -49,7 +55,7 @@ func (i Info) is(v int64) bool { return i.IsConst && i.Const == v }
 
 // Equal reports whether i and j say the same.
 func (i Info) Equal(j Info) bool {
-	return i.IsConst == j.IsConst && i.Const == j.Const && slices.Equal(i.Axes, j.Axes)
+	return i.IsConst == j.IsConst && i.Const == j.Const && i.NonNegative == j.NonNegative && slices.Equal(i.Axes, j.Axes)
 }
 
 // join keeps what holds of both.
@@ -57,12 +63,13 @@ func join(i, j Info) Info {
 	if len(i.Axes) != len(j.Axes) {
 		panic(fmt.Sprintf("BUG: axisinfo: joining %v and %v", i, j))
 	}
-	r := Info{Axes: make([]Axis, len(i.Axes))}
+	r := Info{Axes: make([]Axis, len(i.Axes)), NonNegative: i.NonNegative && j.NonNegative}
 	for d, a := range i.Axes {
 		b := j.Axes[d]
 		r.Axes[d] = Axis{
 			Contiguity: gcd(a.Contiguity, b.Contiguity),
 			Constancy:  gcd(a.Constancy, b.Constancy),
+			Presumed:   a.Presumed || b.Presumed,
 		}
 		// Runs that become shorter start in the middle of longer ones.
 		r.Axes[d].Divisibility = gcd(startDivisor(a, r.Axes[d].Contiguity), startDivisor(b, r.Axes[d].Contiguity))

@@ -33,27 +33,36 @@ var rules = map[*ir.OpDef]rule{
 	tt.Broadcast:   broadcast,
 	tt.Trans:       trans,
 
-	arith.AddI:   binary{fold: add, axis: addAxis}.rule,
+	tt.GetProgramID:   programNumber,
+	tt.GetNumPrograms: programNumber,
+
+	arith.AddI:   binary{fold: add, axis: addAxis, sign: bothWide}.rule,
 	tt.AddPtr:    addPtr,
 	arith.SubI:   binary{fold: sub, axis: subAxis}.rule,
 	arith.MulI:   mulRule,
-	arith.DivSI:  binary{fold: quo, axis: divAxis}.rule,
+	arith.DivSI:  binary{fold: quo, axis: signedDivAxis, sign: dividend}.rule,
 	arith.DivUI:  binary{fold: quoUnsigned, axis: divAxis}.rule,
-	arith.RemSI:  remRule(rem),
-	arith.RemUI:  remRule(remUnsigned),
+	arith.RemSI:  remRule(rem, signedRemAxis),
+	arith.RemUI:  remRule(remUnsigned, remAxis),
 	arith.ShLI:   binary{fold: shl, axis: shlAxis}.rule,
-	arith.ShRSI:  binary{fold: shr, axis: shrAxis}.rule,
+	arith.ShRSI:  binary{fold: shr, axis: shrAxis, sign: dividend}.rule,
 	arith.ShRUI:  binary{fold: shrUnsigned, axis: shrAxis}.rule,
-	arith.AndI:   binary{fold: func(a, b int64) (int64, bool) { return a & b, true }, axis: bitsAxis}.rule,
+	arith.AndI:   binary{fold: func(a, b int64) (int64, bool) { return a & b, true }, axis: bitsAxis, sign: either}.rule,
 	arith.OrI:    binary{fold: func(a, b int64) (int64, bool) { return a | b, true }, axis: bitsAxis}.rule,
 	arith.XorI:   binary{fold: func(a, b int64) (int64, bool) { return a ^ b, true }, axis: bitsAxis}.rule,
-	arith.MaxSI:  binary{fold: func(a, b int64) (int64, bool) { return max(a, b), true }, axis: chooseAxis}.rule,
-	arith.MinSI:  binary{fold: func(a, b int64) (int64, bool) { return min(a, b), true }, axis: chooseAxis}.rule,
+	arith.MaxSI:  binary{fold: func(a, b int64) (int64, bool) { return max(a, b), true }, axis: chooseAxis, sign: either}.rule,
+	arith.MinSI:  binary{fold: func(a, b int64) (int64, bool) { return min(a, b), true }, axis: chooseAxis, sign: both}.rule,
 	arith.MaxUI:  binary{fold: nonNegative(func(a, b int64) int64 { return max(a, b) }), axis: chooseAxis}.rule,
 	arith.MinUI:  binary{fold: nonNegative(func(a, b int64) int64 { return min(a, b) }), axis: chooseAxis}.rule,
 	arith.CmpI:   compare,
 	arith.Select: selectRule,
 	tt.Load:      load,
+}
+
+// shaped is what does not depend on a dimension, for so many of them.
+func (i Info) shaped(rank int) Info {
+	i.Axes = make([]Axis, rank)
+	return i
 }
 
 func passThrough(_ *ir.Operation, in []Info) Info { return in[0] }
@@ -63,7 +72,16 @@ func passThrough(_ *ir.Operation, in []Info) Info { return in[0] }
 func cast(convert func(v int64, from int) int64) rule {
 	return func(op *ir.Operation, in []Info) Info {
 		if !in[0].IsConst {
-			return in[0]
+			r := in[0]
+			switch op.Def() {
+			case arith.ExtUI:
+				r.NonNegative = true
+			case arith.TruncI, arith.Bitcast, arith.IndexCast, arith.IndexCastUI:
+				r.NonNegative = false
+			case arith.ExtSI:
+				r.NonNegative = r.NonNegative && ir.BitWidth(ir.ElemOf(arith.AsCast(op).In().Type())) > 1
+			}
+			return r
 		}
 		t := op.OneResult().Type()
 		v := convert(in[0].Const, ir.BitWidth(ir.ElemOf(arith.AsCast(op).In().Type())))
@@ -95,7 +113,15 @@ func shapeOf(t ir.Type) []int64 {
 
 func makeRange(op *ir.Operation, _ []Info) Info {
 	r := tt.AsMakeRange(op)
-	return Info{Axes: []Axis{{r.End() - r.Start(), pow2Divisor(r.Start()), 1}}}
+	run := Axis{Contiguity: r.End() - r.Start(), Divisibility: pow2Divisor(r.Start()), Constancy: 1}
+	return Info{Axes: []Axis{run}, NonNegative: r.Start() >= 0}
+}
+
+// programNumber is the number of a program, or of programs.
+func programNumber(*ir.Operation, []Info) Info {
+	r := unknown(1)
+	r.NonNegative = true
+	return r
 }
 
 func constantOp(op *ir.Operation, _ []Info) Info {
@@ -115,16 +141,16 @@ func poison(op *ir.Operation, _ []Info) Info {
 	}
 	i := unknown(len(shape))
 	for d := range i.Axes {
-		i.Axes[d] = Axis{maxDivisor, maxDivisor, maxDivisor}
+		i.Axes[d] = Axis{Contiguity: maxDivisor, Divisibility: maxDivisor, Constancy: maxDivisor}
 	}
 	return i
 }
 
 func splat(op *ir.Operation, in []Info) Info {
 	shape := shapeOf(op.OneResult().Type())
-	r := Info{Axes: make([]Axis, len(shape)), Const: in[0].Const, IsConst: in[0].IsConst}
+	r := in[0].shaped(len(shape))
 	for d, n := range shape {
-		r.Axes[d] = Axis{1, in[0].Axes[0].Divisibility, n}
+		r.Axes[d] = Axis{Contiguity: 1, Divisibility: in[0].Axes[0].Divisibility, Constancy: n}
 	}
 	return r
 }
@@ -133,24 +159,26 @@ func splat(op *ir.Operation, in []Info) Info {
 // only what divides all elements divides there.
 func expandDims(op *ir.Operation, in []Info) Info {
 	axis := tt.AsExpandDims(op).Axis()
-	div := int64(0)
+	one := Axis{Contiguity: 1, Constancy: 1}
 	for _, a := range in[0].Axes {
-		div = gcd(div, startDivisor(a, 1))
+		one.Divisibility = gcd(one.Divisibility, startDivisor(a, 1))
+		one.Presumed = one.Presumed || a.Presumed
 	}
-	r := Info{Axes: make([]Axis, 0, len(in[0].Axes)+1), Const: in[0].Const, IsConst: in[0].IsConst}
-	r.Axes = append(r.Axes, in[0].Axes[:axis]...)
-	r.Axes = append(r.Axes, Axis{1, max(div, 1), 1})
-	r.Axes = append(r.Axes, in[0].Axes[axis:]...)
+	one.Divisibility = max(one.Divisibility, 1)
+	r := in[0].shaped(len(in[0].Axes) + 1)
+	copy(r.Axes, in[0].Axes[:axis])
+	r.Axes[axis] = one
+	copy(r.Axes[axis+1:], in[0].Axes[axis:])
 	return r
 }
 
 func broadcast(op *ir.Operation, in []Info) Info {
 	spread := tt.AsBroadcast(op)
 	from, to := shapeOf(spread.Src().Type()), shapeOf(spread.Result().Type())
-	r := Info{Axes: make([]Axis, len(to)), Const: in[0].Const, IsConst: in[0].IsConst}
+	r := in[0].shaped(len(to))
 	for d, a := range in[0].Axes {
 		if from[d] == 1 {
-			a.Contiguity, a.Constancy = 1, to[d]
+			a.Contiguity, a.Constancy, a.Presumed = 1, to[d], false
 		}
 		r.Axes[d] = a
 	}
@@ -159,7 +187,7 @@ func broadcast(op *ir.Operation, in []Info) Info {
 
 func trans(op *ir.Operation, in []Info) Info {
 	order := tt.AsTrans(op).Order()
-	r := Info{Axes: make([]Axis, len(order)), Const: in[0].Const, IsConst: in[0].IsConst}
+	r := in[0].shaped(len(order))
 	for d, from := range order {
 		r.Axes[d] = in[0].Axes[from]
 	}
@@ -171,6 +199,21 @@ func trans(op *ir.Operation, in []Info) Info {
 type binary struct {
 	fold func(a, b int64) (int64, bool)
 	axis func(c binaryCase) Axis
+	// sign reports whether the result is not negative; nil: nothing is known.
+	sign func(op *ir.Operation, lhs, rhs *Info) bool
+}
+
+func both(_ *ir.Operation, lhs, rhs *Info) bool   { return lhs.NonNegative && rhs.NonNegative }
+func either(_ *ir.Operation, lhs, rhs *Info) bool { return lhs.NonNegative || rhs.NonNegative }
+
+// bothWide is for sums and products: those of fewer than 32 bits may well wrap around.
+func bothWide(op *ir.Operation, lhs, rhs *Info) bool {
+	return both(op, lhs, rhs) && ir.BitWidth(ir.ElemOf(op.OneResult().Type())) >= 32
+}
+
+// dividend: of a divisor only a constant may be negative, or none is known.
+func dividend(_ *ir.Operation, lhs, rhs *Info) bool {
+	return lhs.NonNegative && (!rhs.IsConst || rhs.Const >= 0)
 }
 
 // binaryCase is one dimension of one operation.
@@ -196,7 +239,9 @@ func (b binary) scaled(op *ir.Operation, in []Info, pointee int64) Info {
 	_, tensor := t.(*ir.TensorType)
 	for d, n := range shape {
 		r.Axes[d] = b.axis(binaryCase{in[0].Axes[d], in[1].Axes[d], &in[0], &in[1], n, pointee, tensor})
+		r.Axes[d].Presumed = r.Axes[d].Presumed || in[0].Axes[d].Presumed || in[1].Axes[d].Presumed
 	}
+	r.NonNegative = b.sign != nil && b.sign(op, &in[0], &in[1])
 	return r
 }
 
@@ -273,7 +318,7 @@ func mulRule(op *ir.Operation, in []Info) Info {
 	if in[0].is(0) || in[1].is(0) {
 		return constant(shapeOf(op.OneResult().Type()), 0)
 	}
-	return binary{fold: mul, axis: mulAxis}.rule(op, in)
+	return binary{fold: mul, axis: mulAxis, sign: bothWide}.rule(op, in)
 }
 
 func mulAxis(c binaryCase) Axis {
@@ -293,8 +338,8 @@ func mulAxis(c binaryCase) Axis {
 // neither their start nor the divisor lets a quotient change.
 func divAxis(c binaryCase) Axis {
 	r := Axis{Contiguity: 1, Divisibility: 1, Constancy: gcd(c.l.Constancy, c.r.Constancy)}
-	if c.tensor && c.l.Contiguity == c.size && c.r.Constancy == c.size {
-		r.Constancy = max(r.Constancy, gcd(gcd(c.l.Contiguity, c.l.Divisibility), c.r.Divisibility))
+	if c.tensor {
+		r.Constancy = max(r.Constancy, gcd(gcd(c.l.Contiguity, c.l.Divisibility), gcd(c.r.Divisibility, c.r.Constancy)))
 	}
 	switch by := c.rhs.Const; {
 	case c.rhs.is(1):
@@ -307,13 +352,29 @@ func divAxis(c binaryCase) Axis {
 	return r
 }
 
-func remRule(fold func(a, b int64) (int64, bool)) rule {
+// signedDivAxis: towards zero, a negative multiple of the divisor has another
+// quotient than those that follow it.
+func signedDivAxis(c binaryCase) Axis {
+	r := divAxis(c)
+	r.Presumed = !c.lhs.NonNegative && r.Constancy > gcd(c.l.Constancy, c.r.Constancy)
+	return r
+}
+
+func remRule(fold func(a, b int64) (int64, bool), axis func(c binaryCase) Axis) rule {
 	return func(op *ir.Operation, in []Info) Info {
 		if in[1].is(1) {
 			return constant(shapeOf(op.OneResult().Type()), 0)
 		}
-		return binary{fold: fold, axis: remAxis}.rule(op, in)
+		return binary{fold: fold, axis: axis, sign: dividend}.rule(op, in)
 	}
+}
+
+// signedRemAxis: after a negative multiple of the divisor, whose remainder is zero,
+// come negative ones.
+func signedRemAxis(c binaryCase) Axis {
+	r := remAxis(c)
+	r.Presumed = !c.lhs.NonNegative && r.Contiguity > 1
+	return r
 }
 
 // remAxis: consecutive numbers stay consecutive until the remainder wraps.
@@ -355,7 +416,11 @@ func bitsAxis(c binaryCase) Axis {
 // chooseAxis: within runs that both have, one of the two is chosen throughout.
 func chooseAxis(c binaryCase) Axis {
 	run := gcd(c.l.Contiguity, c.r.Contiguity)
-	return Axis{run, gcd(startDivisor(c.l, run), startDivisor(c.r, run)), gcd(c.l.Constancy, c.r.Constancy)}
+	return Axis{
+		Contiguity:   run,
+		Divisibility: gcd(startDivisor(c.l, run), startDivisor(c.r, run)),
+		Constancy:    gcd(c.l.Constancy, c.r.Constancy),
+	}
 }
 
 // compare: against one number, consecutive ones answer alike for as long as
@@ -382,7 +447,7 @@ func compare(op *ir.Operation, in []Info) Info {
 		if rhsFixed && b.Constancy == n {
 			c = max(c, gcd(a.Contiguity, div))
 		}
-		r.Axes[d].Constancy = c
+		r.Axes[d].Constancy, r.Axes[d].Presumed = c, a.Presumed || b.Presumed
 	}
 	return r
 }
@@ -433,7 +498,12 @@ func selectRule(op *ir.Operation, in []Info) Info {
 	}
 	for d, a := range r.Axes {
 		run := gcd(a.Contiguity, cond.Axes[d].Constancy)
-		r.Axes[d] = Axis{run, startDivisor(a, run), gcd(a.Constancy, cond.Axes[d].Constancy)}
+		r.Axes[d] = Axis{
+			Contiguity:   run,
+			Divisibility: startDivisor(a, run),
+			Constancy:    gcd(a.Constancy, cond.Axes[d].Constancy),
+			Presumed:     a.Presumed || cond.Axes[d].Presumed,
+		}
 	}
 	return r
 }
@@ -441,13 +511,15 @@ func selectRule(op *ir.Operation, in []Info) Info {
 // load: equal addresses under an equal mask give equal values.
 func load(op *ir.Operation, in []Info) Info {
 	r := unknown(len(shapeOf(op.OneResult().Type())))
-	if len(in[0].Axes) != len(r.Axes) {
-		return r // through a block pointer
+	if len(in[0].Axes) != len(r.Axes) || tt.AsLoad(op).IsVolatile() {
+		return r // through a block pointer, or not the same twice
 	}
 	for d := range r.Axes {
-		r.Axes[d].Constancy = in[0].Axes[d].Constancy
+		a := in[0].Axes[d]
+		r.Axes[d].Constancy, r.Axes[d].Presumed = a.Constancy, a.Presumed
 		for _, other := range in[1:] {
 			r.Axes[d].Constancy = gcd(r.Axes[d].Constancy, other.Axes[d].Constancy)
+			r.Axes[d].Presumed = r.Axes[d].Presumed || other.Axes[d].Presumed
 		}
 	}
 	return r
