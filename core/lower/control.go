@@ -247,6 +247,7 @@ func (e *emitter) forLoop(op *ir.Operation) error {
 			return e.unrolledLoop(op, n, lower, step)
 		}
 	}
+	starts := e.loopStarts(op)
 	before := b.Block()
 	loop := e.f.NewBlock(before)
 	exit := e.f.NewBlock(before)
@@ -265,11 +266,11 @@ func (e *emitter) forLoop(op *ir.Operation) error {
 	llir.AddIncoming(iv[0], lower, before)
 	e.knowInduction(iv[0], lower, step)
 	carried := make([][]*llvmir.InstPhi, len(inits))
-	for i, v := range inits {
+	for i := range inits {
 		if carried[i], err = e.phis(args[i+1]); err != nil {
 			return err
 		}
-		flow(carried[i], e.value(v), before)
+		flow(carried[i], starts[i], before)
 	}
 	yield, err := e.inner(scf.AsFor(op).Region())
 	if err != nil {
@@ -306,6 +307,50 @@ func (e *emitter) forLoop(op *ir.Operation) error {
 		flow(out, e.value(yield.Operand(i)), latch)
 	}
 	return nil
+}
+
+// loopStarts are the values that a loop carries into its first iteration. LLVM must not
+// take pointers apart there that the loop only moves on, into what they share and what
+// each has of its own, where a matrix unit waits for the threads: adding the parts up again
+// in each iteration takes as many instructions as moving on does.
+func (e *emitter) loopStarts(op *ir.Operation) [][]llir.Value {
+	inits := scf.AsFor(op).InitArgs()
+	starts := make([][]llir.Value, len(inits))
+	keep := e.computesJoined(op)
+	for i, v := range inits {
+		starts[i] = e.value(v)
+		if !keep || len(starts[i]) == 0 || !llir.IsPtr(starts[i][0].Type()) {
+			continue
+		}
+		whole := make([]llir.Value, len(starts[i]))
+		for r, p := range starts[i] {
+			whole[r] = e.b.Freeze(p)
+		}
+		starts[i] = whole
+	}
+	return starts
+}
+
+// computesJoined reports whether threads compute with what they waited for a matrix unit
+// to finish in the same iteration of a loop, while it has nothing of theirs to do.
+func (e *emitter) computesJoined(loop *ir.Operation) bool {
+	effects := e.m.effects()
+	if effects == nil {
+		return false
+	}
+	for op := range loop.Body().Ops() {
+		if f, ok := effects(op); !ok || !f.Joins || f.Pending > 0 {
+			continue
+		}
+		for _, v := range op.Results() {
+			for u := range v.Users() {
+				if u.Def().Has(ir.Elementwise) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // knowInduction tells the folder the zero bits of an induction variable that

@@ -20,6 +20,10 @@
 // PTX asks for one, but NVIDIA's own kernels have none, and it costs 1 to 2 % of the
 // time of a matmul on an H200.
 //
+// A copy of a pipelined loop goes to the part of a buffer that its counter names. Where
+// that of a dot differs, by the counters, the copy needs no barrier after the dot: what
+// read the copy's part was joined before the barrier that began the iteration.
+//
 // What a loop's first iteration alone would wait for, or fence, since it was done before
 // the loop, is waited for and fenced before the loop: an iteration then has no more
 // barriers than the one before it makes due.

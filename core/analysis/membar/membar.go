@@ -69,6 +69,11 @@ type analysis struct {
 	foreign Foreign
 	// oldest is the age from which on all reads in flight are joined together.
 	oldest int
+	// again is set while a loop is walked whose barriers are known: those of its later
+	// iterations are there in the first one, too.
+	again bool
+	// parts is set where the part of a buffer that a copy goes to was known.
+	parts bool
 }
 
 // oldest is the most operations that a module's operations leave pending.
@@ -146,6 +151,12 @@ func (a *analysis) op(op *ir.Operation, s state) state {
 	case op.Is(cf.Br), op.Is(cf.CondBr):
 		return s
 	}
+	if a.again && a.before[op] {
+		if a.fence[op] {
+			s = s.fenced()
+		}
+		s = s.met()
+	}
 	if a.foreign != nil {
 		if e, ok := a.foreign(op); ok {
 			return a.foreignOp(op, e, s)
@@ -194,12 +205,27 @@ func (a *analysis) loop(op *ir.Operation, s state) state {
 	return end
 }
 
-// iterations walks the body of a loop, which may run, any number of times, after itself.
+// iterations walks a loop whose first iteration starts in state s. Where its parts of
+// buffers are known, a barrier may be due in a later iteration alone; then it is walked again.
 func (a *analysis) iterations(op *ir.Operation, s state) state {
+	outer := a.again
+	defer func() { a.again = outer }()
+	for {
+		marks := a.marks()
+		end := a.stable(op, s)
+		if a.marks() == marks || !a.parts {
+			return end.left(op)
+		}
+		a.again = true
+	}
+}
+
+// stable walks the body of a loop, which may run, any number of times, after itself.
+func (a *analysis) stable(op *ir.Operation, s state) state {
 	for {
 		end, again := s, s
 		if op.Is(scf.For) {
-			again = join(s, a.region(scf.AsFor(op).Region(), s))
+			again = join(s, a.region(scf.AsFor(op).Region(), s).later(op))
 		} else {
 			end = a.region(scf.AsWhile(op).Before(), s)
 			again = join(s, a.region(scf.AsWhile(op).After(), end))
@@ -313,9 +339,10 @@ func (a *analysis) access(op *ir.Operation, x access, s state) state {
 func (a *analysis) buffersOf(v *ir.Value) []access {
 	set := alias.Of(v)
 	out := make([]access, 0, len(set.Buffers)+1)
+	part := ringOf(v)
 	for _, root := range set.Buffers {
 		area, _ := a.alloc.Area(root)
-		out = append(out, access{lo: area.Offset, hi: area.Offset + area.Size, root: root})
+		out = append(out, access{lo: area.Offset, hi: area.Offset + area.Size, root: root, ring: part})
 	}
 	if set.Any {
 		out = append(out, access{hi: math.MaxInt})
@@ -344,6 +371,7 @@ func (a *analysis) bufferAccesses(op *ir.Operation) []access {
 		}
 		for _, x := range a.buffersOf(v) {
 			x.counted = counted
+			a.parts = a.parts || writes && counted && x.ring.loop != nil
 			if reads {
 				out = append(out, x)
 			}

@@ -61,6 +61,8 @@ type access struct {
 	// age is how many operations have had engines read for all threads since this
 	// one did, up to analysis.oldest; 0 for other accesses.
 	age int
+	// ring is the part of root that was accessed, in a pipelined loop.
+	ring ring
 }
 
 // inFlight reports whether an engine reads for all threads.
@@ -97,6 +99,8 @@ func (p access) ordered(x access) bool {
 	same := p.root != nil && p.root == x.root
 	switch {
 	case p.Effect&x.Effect&Leader != 0:
+		return true
+	case x.counted && p.Effect&Reads != 0 && same && p.ring.apart(x.ring):
 		return true
 	case p.write && p.Effect&Async != 0:
 		return same // x comes after the wait for it
