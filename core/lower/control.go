@@ -2,12 +2,14 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/llir/llvm/ir/value"
 
 	llvmir "github.com/llir/llvm/ir"
 
+	"github.com/tritonc/tritonc/core/analysis/membar"
 	"github.com/tritonc/tritonc/core/dialect/cf"
 	"github.com/tritonc/tritonc/core/dialect/gpu"
 	"github.com/tritonc/tritonc/core/dialect/llvm"
@@ -331,23 +333,48 @@ func (e *emitter) loopStarts(op *ir.Operation) [][]llir.Value {
 	return starts
 }
 
-// computesJoined reports whether threads compute with what they waited for a matrix unit
-// to finish in the same iteration of a loop, while it has nothing of theirs to do.
+// computesJoined reports whether a loop has one operation of a matrix unit, for which
+// threads wait in the iteration that starts it, to compute with what it gives: then the
+// unit has nothing of theirs to do. Where there are several, their operands and results
+// leave no registers for whole pointers.
 func (e *emitter) computesJoined(loop *ir.Operation) bool {
 	effects := e.m.effects()
 	if effects == nil {
 		return false
 	}
+	var started, joined *ir.Operation
 	for op := range loop.Body().Ops() {
-		if f, ok := effects(op); !ok || !f.Joins || f.Pending > 0 {
+		f, ok := effects(op)
+		if !ok {
 			continue
 		}
-		for _, v := range op.Results() {
-			for u := range v.Users() {
-				if u.Def().Has(ir.Elementwise) {
-					return true
-				}
+		if slices.Contains(f.Operands, membar.Reads|membar.Async) {
+			if started != nil {
+				return false
 			}
+			started = op
+		}
+		if started != nil && f.Joins && f.Pending == 0 {
+			joined = op
+		}
+	}
+	if joined == nil {
+		return false
+	}
+	computes := func(v *ir.Value) bool {
+		for u := range v.Users() {
+			if u.Def().Has(ir.Elementwise) {
+				return true
+			}
+		}
+		return false
+	}
+	if joined == started {
+		return slices.ContainsFunc(joined.Results(), computes)
+	}
+	for i, v := range joined.OperandValues() {
+		if v.Def() == started && i < joined.NumResults() && computes(joined.Result(i)) {
+			return true
 		}
 	}
 	return false
