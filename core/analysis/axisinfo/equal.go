@@ -14,7 +14,20 @@ import (
 // Constancy it presumes nothing of the signs of dividends, so that one element
 // of a run may stand for the others.
 func (r *Result) EqualRuns(v *ir.Value) []int64 {
+	if info, ok := r.infos[v]; ok {
+		return info.equalRuns(ir.ShapeOf(v.Type()))
+	}
 	return r.equalRuns(v, map[*ir.Value][]int64{})
+}
+
+func (i Info) equalRuns(shape []int64) []int64 {
+	runs := ones(shape)
+	for d, a := range i.Axes[:len(shape)] {
+		if !a.Presumed {
+			runs[d] = min(a.Constancy&-a.Constancy, shape[d])
+		}
+	}
+	return runs
 }
 
 // equalRuns keeps what it has found in done.
@@ -23,15 +36,11 @@ func (r *Result) equalRuns(v *ir.Value, done map[*ir.Value][]int64) []int64 {
 		return runs
 	}
 	shape := ir.ShapeOf(v.Type())
-	runs := make([]int64, len(shape))
+	var runs []int64
 	if info, ok := r.infos[v]; ok {
-		for d, a := range info.Axes[:len(shape)] {
-			if runs[d] = 1; !a.Presumed {
-				runs[d] = min(a.Constancy&-a.Constancy, shape[d])
-			}
-		}
+		runs = info.equalRuns(shape)
 	} else {
-		copy(runs, r.runsOf(v, shape, done))
+		runs = r.runsOf(v, shape, done)
 	}
 	done[v] = runs
 	return runs
