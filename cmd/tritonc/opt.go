@@ -202,6 +202,10 @@ func (f *optFlags) part(ctx context.Context, env *environment, r optRun, name st
 		}
 	}
 	if err := file.Verify(); err != nil {
+		// An operation before it may break a rule that only its backend knows.
+		if first := verifyByBackend(ctx, r.host, r.target, file.Op, name, src); first != nil {
+			return nil, first
+		}
 		return nil, err
 	}
 	m, analyses := file.Op, []sdk.PassText(nil)

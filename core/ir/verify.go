@@ -371,9 +371,6 @@ func (v *verifier) regions(op *Operation) bool {
 			}
 		}
 		for b := r.first; b != nil; b = b.next {
-			if !op.def.Unregistered && !op.def.Has(NoTerminator) && (b.last == nil || !b.last.IsTerminator() && !b.last.def.Unregistered) {
-				return v.failf(op, "a block of region #%d has no terminator", i)
-			}
 			for o := b.first; o != nil; o = o.next {
 				if o.block != b {
 					return v.failf(o, "is linked into a block that it does not name as its own")
@@ -389,6 +386,13 @@ func (v *verifier) regions(op *Operation) bool {
 				if !v.operation(o) {
 					return false
 				}
+			}
+			if !op.def.Unregistered && !op.def.Has(NoTerminator) && (b.last == nil || !b.last.IsTerminator() && !b.last.def.Unregistered) {
+				at := op
+				if b.first != nil {
+					at = b.first
+				}
+				return v.failf(at, "begins a block with no terminator, in region #%d of '%s'", i, op.Name())
 			}
 		}
 	}

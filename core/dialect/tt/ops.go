@@ -5,6 +5,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
 )
 
 func operand(name string, c ir.Constraint) ir.Operand { return ir.Operand{Name: name, Type: c} }
@@ -288,7 +289,11 @@ var (
 		Traits: ir.TensorSize | ir.SameOperandsType, Asm: "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)",
 		Verify: func(op *ir.Operation) error {
 			v := AsJoin(op)
-			return verifyHalves(tensorOf(v.Lhs()), tensorOf(v.Result()))
+			half, whole := tensorOf(v.Lhs()), tensorOf(v.Result())
+			if err := verifyHalves(half, whole); err != nil {
+				return err
+			}
+			return verifyJoinLayout(half, whole)
 		},
 	}
 	Split = &ir.OpDef{
@@ -301,7 +306,11 @@ var (
 			if v.OutLHS().Type() != v.OutRHS().Type() {
 				return fmt.Errorf("both results must have the same type")
 			}
-			return verifyHalves(tensorOf(v.OutLHS()), tensorOf(v.Src()))
+			half, whole := tensorOf(v.OutLHS()), tensorOf(v.Src())
+			if err := verifyHalves(half, whole); err != nil {
+				return err
+			}
+			return verifyInferred(half, whole, func(e layout.Encoding) (layout.Encoding, error) { return layout.Split(e, whole.Shape) })
 		},
 		ResultName: func(_ *ir.Operation, i int) string { return [...]string{"outLHS", "outRHS"}[i] },
 	}

@@ -107,8 +107,9 @@ var (
 		Attrs:    []ir.AttrDef{{Name: "pack", Kind: ir.AttrI32}},
 		Regions:  []ir.RegionDef{{Name: "scalarOp"}},
 		Traits:   ir.TensorSize, Effects: ir.Effects{Recursive: true},
+		Verify: verifyMapElementwise,
 	}
-	MapElementwiseReturn = combineReturn("tt.map_elementwise.return")
+	MapElementwiseReturn = mapReturn()
 )
 
 // Foreign code and output.
@@ -167,6 +168,13 @@ func combineReturn(name string) *ir.OpDef {
 		Operands: []ir.Operand{variadic("result", AnyValue)}, Traits: ir.Terminator,
 		Asm: "$result attr-dict `:` type($result)",
 	}
+}
+
+// mapReturn is the end of the region of a map.
+func mapReturn() *ir.OpDef {
+	d := combineReturn("tt.map_elementwise.return")
+	d.Verify = verifyMapReturn
+	return d
 }
 
 func foreignEffects(pure bool) ir.Effects {

@@ -84,6 +84,9 @@ func verifyLoad(op *ir.Operation) error {
 }
 
 func verifyStore(op *ir.Operation) error {
+	if p := op.Parent(); p != nil && p.Name() == "tt.map_elementwise" {
+		return message(msgMapStore)
+	}
 	v := AsStore(op)
 	ptr, value, mask := v.Ptr(), v.Value(), v.Mask()
 	if IsBlockPtr(ptr.Type()) {
@@ -190,7 +193,73 @@ func verifyTrans(op *ir.Operation) error {
 			return fmt.Errorf("result dimension %d must be source dimension %d", i, d)
 		}
 	}
-	return sameElem(v.Src(), v.Result())
+	if err := sameElem(v.Src(), v.Result()); err != nil {
+		return err
+	}
+	return verifyInferred(dst, src, func(e layout.Encoding) (layout.Encoding, error) {
+		perm := make([]int, len(order))
+		for i, d := range order {
+			perm[i] = int(d)
+		}
+		return layout.Trans(e, src.Shape, perm)
+	})
+}
+
+// verifyInferred checks that the layout of a result puts its elements where infer says
+// that those of the source are. Where infer knows none, any layout will do.
+func verifyInferred(result, src *ir.TensorType, infer func(layout.Encoding) (layout.Encoding, error)) error {
+	have, from := encoding.AttrOf(result), encoding.AttrOf(src)
+	if have == nil || from == nil {
+		if have != from {
+			return message(msgInferred)
+		}
+		return nil
+	}
+	want, err := infer(from.Layout)
+	if err != nil {
+		return nil
+	}
+	if l, ok := want.(layout.Shared); ok && l != nil {
+		return nil // which is not a tensor's, as another check says
+	}
+	if !sameLayout(result.Shape, want, have.Layout) {
+		return message(msgInferred)
+	}
+	return nil
+}
+
+// sameLayout reports whether two layouts put the elements of a tensor of that shape in
+// the same places. Layouts that are for no such tensor are left to other checks.
+func sameLayout(shape []int64, a, b layout.Encoding) bool {
+	if layout.Equal(a, b) {
+		return true
+	}
+	x, err := a.Linear(shape)
+	if err != nil {
+		return true
+	}
+	y, err := b.Linear(shape)
+	return err != nil || x.Equal(y)
+}
+
+// verifyJoinLayout checks that each thread keeps the halves of what it had.
+func verifyJoinLayout(half, whole *ir.TensorType) error {
+	have, from := encoding.AttrOf(whole), encoding.AttrOf(half)
+	switch {
+	case from == nil && have == nil:
+		return nil
+	case from == nil:
+		return message(msgInferred)
+	case have == nil:
+		return message(msgJoinEncoding)
+	}
+	// Several layouts of the whole keep the halves where they are, and each of them is
+	// for one layout of the halves.
+	want, err := layout.Split(have.Layout, whole.Shape)
+	if err != nil || !sameLayout(half.Shape, want, from.Layout) {
+		return message(msgJoinLayout)
+	}
+	return nil
 }
 
 func verifyReshape(op *ir.Operation) error {
@@ -248,6 +317,27 @@ func verifyDot(op *ir.Operation) error {
 			return err
 		}
 	}
+	return verifyDotMMA(a, b, d, v.InputPrecision())
+}
+
+// verifyDotMMA checks what the instructions of nvidia_mma need: operands packed alike,
+// and f32 only as tf32.
+func verifyDotMMA(a, b, d *ir.TensorType, precision int64) error {
+	mma := encoding.AttrOf(d)
+	if mma == nil {
+		return nil
+	}
+	if _, ok := mma.Layout.(*layout.NvidiaMMA); !ok {
+		return nil
+	}
+	x, ok := encoding.Get(a).(*layout.DotOp)
+	y, ok2 := encoding.Get(b).(*layout.DotOp)
+	if ok && ok2 && x.KWidth != y.KWidth {
+		return message(msgDotKWidth)
+	}
+	if t, ok := a.Elem.(*ir.FloatType); ok && t.Kind == ir.F32 && precision != PrecisionTF32 {
+		return message(msgDotVersion)
+	}
 	return nil
 }
 
@@ -301,8 +391,65 @@ func verifyDotScaled(op *ir.Operation) error {
 			}
 		}
 	}
+	if err := verifyScales(v, inner); err != nil {
+		return err
+	}
 	if n := len(out.Shape); inner[0] != inner[1] || outer[0] != out.Shape[n-2] || outer[1] != out.Shape[n-1] {
 		return fmt.Errorf("shapes do not fit: expected [M, K] * [K, N] -> [M, N]")
+	}
+	return nil
+}
+
+// verifyScales checks that each scale is for 16 elements along K if it is of e4m3, else
+// for 32.
+func verifyScales(v DotScaledOp, k [2]int64) error {
+	for i, scale := range []*ir.Value{v.AScale(), v.BScale()} {
+		if scale == nil {
+			continue
+		}
+		t := tensorOf(scale)
+		block := int64(32)
+		if f, ok := t.Elem.(*ir.FloatType); ok && f.Kind == ir.F8E4M3FN {
+			block = 16
+		}
+		if n := len(t.Shape); n == 0 || k[i] != t.Shape[n-1]*block {
+			return message(msgScales)
+		}
+	}
+	return nil
+}
+
+// verifyMapElementwise checks that the region takes pack elements of each operand, and
+// writes no memory.
+func verifyMapElementwise(op *ir.Operation) error {
+	v := AsMapElementwise(op)
+	entry := v.ScalarOp().First()
+	pack := int(v.Pack())
+	if entry == nil || pack < 1 || entry.NumArgs() != pack*op.NumOperands() {
+		return message(msgMapArguments)
+	}
+	for i, a := range entry.Args() {
+		if a.Type() != ir.ElemOf(op.Operand(i/pack).Type()) {
+			return message(msgMapTypes)
+		}
+	}
+	return nil
+}
+
+// verifyMapReturn checks that the values are elements of the results.
+func verifyMapReturn(op *ir.Operation) error {
+	parent := op.Parent()
+	if parent == nil || parent.Name() != "tt.map_elementwise" {
+		return fmt.Errorf("expects parent op 'tt.map_elementwise'")
+	}
+	pack := int(AsMapElementwise(parent).Pack())
+	if pack < 1 || op.NumOperands() != pack*parent.NumResults() {
+		return message(msgMapReturn)
+	}
+	for i, v := range op.OperandValues() {
+		if v.Type() != ir.ElemOf(parent.Result(i/pack).Type()) {
+			return message(msgMapReturn)
+		}
 	}
 	return nil
 }
@@ -392,6 +539,16 @@ func verifyInlineAsm(op *ir.Operation) error {
 			if n := t.NumElements(); n%pack != 0 {
 				return fmt.Errorf("number of input elements %d must be a multiple of the op's packed_element attribute, %d", n, pack)
 			}
+		}
+	}
+	var first *ir.TensorType
+	for _, x := range append(op.OperandValues(), op.Results()...) {
+		t, ok := x.Type().(*ir.TensorType)
+		switch {
+		case ok && first == nil:
+			first = t
+		case ok && !slices.Equal(t.Shape, first.Shape):
+			return message(msgSameShape)
 		}
 	}
 	return nil

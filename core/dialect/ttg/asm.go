@@ -1,10 +1,14 @@
 package ttg
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 
+	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
+	"github.com/tritonc/tritonc/core/layout"
 )
 
 var asm = &text.Dialect{
@@ -31,6 +35,7 @@ func parseType(p *text.Parser, name string) ir.Type {
 
 // parseMemDesc reads <128x64xf16, #encoding, #space [, mutable] [, 3x128x64]>.
 func parseMemDesc(p *text.Parser) ir.Type {
+	pos := p.Pos()
 	p.Expect("<")
 	t := MemDescType{Shape: p.Dims(), Elem: p.Type()}
 	p.Expect(",")
@@ -48,7 +53,62 @@ func parseMemDesc(p *text.Parser) ir.Type {
 		}
 	}
 	p.Expect(">")
+	if why := checkMemDesc(&t); why != "" {
+		p.FailAt(pos, "%s", why)
+	}
 	return MemDesc(p.Context(), t)
+}
+
+// checkMemDesc says why the shape of a buffer does not fit its encoding, or "".
+func checkMemDesc(t *MemDescType) string {
+	rank := len(t.Shape)
+	if rank == 0 {
+		return msgRank0
+	}
+	a, ok := t.Encoding.(*encoding.Attr)
+	if !ok {
+		return ""
+	}
+	l, ok := a.Layout.(layout.Shared)
+	if !ok {
+		return ""
+	}
+	if n := l.Rank(); n != rank && n != rank-1 {
+		return fmt.Sprintf(msgMemDescRank, n, rank)
+	}
+	padded, ok := l.(*layout.PaddedShared)
+	if !ok {
+		return ""
+	}
+	shape := t.AllocShape
+	if shape == nil {
+		shape = t.Shape
+	}
+	shape = shape[len(shape)-padded.Rank():]
+	for d, want := range shape {
+		if have := paddedSize(padded, d); have != want {
+			return fmt.Sprintf(msgPaddedShape, d, want, have)
+		}
+	}
+	return ""
+}
+
+// paddedSize is how many elements a padded encoding has along dimension d.
+func paddedSize(e *layout.PaddedShared, d int) int64 {
+	if len(e.Order) > 0 {
+		n := e.Shape[d]
+		for _, v := range e.CGA {
+			if v[d] != 0 {
+				n *= 2
+			}
+		}
+		return n
+	}
+	most := int32(0)
+	for _, v := range slices.Concat(e.Offset, e.Block) {
+		most |= v[d]
+	}
+	return int64(most) + 1
 }
 
 func printType(w *text.Printer, t ir.Type) {
@@ -88,6 +148,7 @@ func parseWarpSpecialize(p *text.Parser, s *text.OpState) {
 	// The partitions are regions of one operation that does not appear in the
 	// text; its location is unknown.
 	holder := ir.NewOperation(WarpSpecializePartitions, &ir.State{Ctx: c, Types: []ir.Type{}})
+	at := p.Pos()
 	var warps []int64
 	for p.AtKeyword() && p.At(partitionName(len(warps))) {
 		p.Keyword("a partition")
@@ -113,7 +174,7 @@ func parseWarpSpecialize(p *text.Parser, s *text.OpState) {
 	s.Operands = p.Values(pos, captures, in)
 	inner := &ir.Region{}
 	inner.AddBlock().Append(holder)
-	p.Note(s, holder)
+	p.NoteAt(at, holder)
 	s.Bodies = []*ir.Region{def, inner}
 }
 

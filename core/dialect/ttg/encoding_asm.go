@@ -1,9 +1,11 @@
 package ttg
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/ir"
@@ -168,7 +170,9 @@ func (r *fieldReader) padded() layout.Encoding {
 	case len(e.Order) == 0 && e.Offset == nil:
 		p.Fail("expected order and shape, or offset and block")
 	case len(e.Order) > 0 && e.Offset != nil:
-		p.Fail("order and offset exclude one another")
+		p.Fail(msgUnexpected, "order")
+	case e.Offset != nil && e.Block == nil:
+		p.Fail(msgBasisMissing, "block")
 	}
 	return e
 }
@@ -289,31 +293,33 @@ func check(e layout.Encoding) string {
 	case *layout.Linear:
 		return firstOf(vectors(rank, e.Register, e.Lane, e.Warp, e.Block), onto(rank, e.Register, e.Lane, e.Warp, e.Block))
 	case *layout.Slice:
-		if e.Dim > rank {
-			return "dim is not a dimension of the parent"
+		switch parent := e.Parent.Rank(); {
+		case parent < 2:
+			return msgSliceRank
+		case e.Dim >= parent:
+			return fmt.Sprintf(msgSliceDim, e.Dim, parent)
 		}
 	case *layout.DotOp:
-		if e.OpIdx > 1 {
-			return "opIdx must be 0 or 1"
-		}
-		switch p := e.Parent.(type) {
-		case *layout.Blocked:
-			if e.KWidth != 0 {
-				return "with a blocked parent there is no kWidth"
-			}
-		case *layout.NvidiaMMA:
-			if p.VersionMajor == 3 && e.OpIdx == 1 {
-				return "version 3 of nvidia_mma takes operand 1 from shared memory only"
-			}
-		}
+		return checkDotOp(e)
 	case *layout.NvidiaMMA:
 		return firstOf(powers(e.WarpsPerCTA), vectors(rank, e.CGA), onto(rank, e.CGA))
 	case *layout.AMDMFMA:
-		if e.Version > 4 {
-			return "version must be from 0 to 4"
+		switch {
+		case e.Version > 4:
+			return msgMFMAVersion
+		case len(e.InstrShape) < 2 || !slices.Contains([][2]int{{32, 32}, {16, 16}, {64, 4}, {4, 64}}, [2]int(e.InstrShape)):
+			return fmt.Sprintf(msgMFMAShape, first(e.InstrShape, 0), first(e.InstrShape, 1))
+		case e.ElementBitWidth != 0 && e.ElementBitWidth != 64:
+			return msgMFMABits
 		}
 		return firstOf(powers(e.WarpsPerCTA, e.TilesPerWarp), vectors(rank, e.CGA), onto(rank, e.CGA))
 	case *layout.AMDWMMA:
+		if e.Version < 1 || e.Version > 3 {
+			return msgWMMAVersion
+		}
+		if !slices.ContainsFunc(wmmaShapes[e.Version], func(s []int) bool { return slices.Equal(s, wmmaShape(e)) }) {
+			return fmt.Sprintf(msgWMMAShape, e.Version)
+		}
 		return firstOf(powers(e.WarpsPerCTA, e.TilesPerWarp), vectors(rank, e.CGA), onto(rank, e.CGA))
 	case *layout.SwizzledShared:
 		return firstOf(powers([]int{e.Vec, e.PerPhase, e.MaxPhase}), permutation(e.Order), vectors(rank, e.CGA), onto(rank, e.CGA))
@@ -321,7 +327,7 @@ func check(e layout.Encoding) string {
 		return firstOf(powers([]int{e.Vec, e.PerPhase, e.MaxPhase}), permutation(e.Order), vectors(rank, e.CGA), onto(rank, e.CGA))
 	case *layout.PaddedShared:
 		if len(e.Shape) != len(e.Order) {
-			return "lists must be of one length"
+			return msgPaddedRanks
 		}
 		return firstOf(paddings(e), permutation(e.Order), vectors(rank, e.Offset, e.Block, e.CGA), onto(rank, e.CGA))
 	case *layout.SharedLinear:
@@ -341,6 +347,64 @@ func check(e layout.Encoding) string {
 		return firstOf(powers([]int{e.ElementBitWidth}), vectors(rank, e.CGA), onto(rank, e.CGA))
 	}
 	return ""
+}
+
+// checkDotOp checks the operand of a dot by what its parent's instruction takes.
+func checkDotOp(e *layout.DotOp) string {
+	if e.OpIdx > 1 {
+		return fmt.Sprintf(msgOpIdx, e.OpIdx)
+	}
+	switch p := e.Parent.(type) {
+	case *layout.Blocked:
+		if e.KWidth != 0 {
+			return msgNoKWidth
+		}
+	case *layout.NvidiaMMA:
+		modern := p.VersionMajor == 2 || p.VersionMajor == 3
+		switch {
+		case e.KWidth != 0 && !modern:
+			return msgKWidthOld
+		case e.KWidth == 0 && modern:
+			return msgKWidth
+		case p.VersionMajor == 3 && e.OpIdx == 1:
+			return msgHopperOperand
+		}
+	case *layout.AMDMFMA:
+		if e.KWidth == 0 {
+			return msgKWidthMFMA
+		}
+	case *layout.AMDWMMA:
+		widths, packed := map[int][]int{1: {8, 16}, 2: {4, 8, 16}, 3: {2, 8, 16}}[p.Version], msgPacked
+		if p.Version == 3 {
+			packed = ""
+		}
+		if !slices.Contains(widths, e.KWidth) {
+			return fmt.Sprintf(msgKWidthWMMA, strings.Trim(strings.ReplaceAll(fmt.Sprint(widths), " ", "/"), "[]"), p.Version, packed)
+		}
+	}
+	return ""
+}
+
+// wmmaShapes are the shapes of instructions of each version of WMMA.
+var wmmaShapes = map[int][][]int{
+	1: {{16, 16, 16}},
+	2: {{16, 16, 16}, {16, 16, 32}},
+	3: {{16, 16, 4}, {16, 16, 32}, {16, 16, 64}, {16, 16, 128}},
+}
+
+func wmmaShape(e *layout.AMDWMMA) []int {
+	if e.InstrShape == nil {
+		return []int{16, 16, 16}
+	}
+	return e.InstrShape
+}
+
+// first is list[i], or 0 where the list is shorter.
+func first(list []int, i int) int {
+	if i < len(list) {
+		return list[i]
+	}
+	return 0
 }
 
 func firstOf(errs ...string) string {
@@ -401,10 +465,23 @@ func paddings(e *layout.PaddedShared) string {
 	}
 	for i, v := range e.Intervals {
 		if slices.Contains(e.Intervals[:i], v) {
-			return "intervals must differ"
+			return msgDuplicates
 		}
 	}
-	return powers(e.Intervals, e.Paddings)
+	switch {
+	case powers(e.Intervals) != "":
+		return msgIntervals
+	case powers(e.Paddings) != "":
+		return msgPaddings
+	}
+	for _, basis := range slices.Concat(e.Offset, e.Block) {
+		for _, x := range basis {
+			if x&(x-1) != 0 {
+				return msgOffsetBasis
+			}
+		}
+	}
+	return ""
 }
 
 // onto checks that the vectors reach every element of the box that they span.

@@ -194,6 +194,7 @@ var (
 		Name: "ttg.warp_specialize.partitions", Doc: "holds the partitions' regions",
 		Regions: []ir.RegionDef{{Name: "partitionRegions", Variadic: true}},
 		Traits:  ir.IsolatedFromAbove | ir.Terminator, Effects: ir.Effects{Recursive: true},
+		Verify: verifyPartitions,
 	}
 	WarpReturn = &ir.OpDef{
 		Name: "ttg.warp_return", Doc: "the end of a partition", Traits: ir.Terminator, Asm: "attr-dict",
@@ -201,7 +202,8 @@ var (
 	WarpYield = &ir.OpDef{
 		Name: "ttg.warp_yield", Doc: "the end of the default region, with its results",
 		Operands: []ir.Operand{many("values", ir.AnyType)}, Traits: ir.Terminator,
-		Asm: "($values^)? attr-dict (`:` type($values)^)?",
+		Asm:    "($values^)? attr-dict (`:` type($values)^)?",
+		Verify: verifyWarpYield,
 	}
 )
 

@@ -1,6 +1,7 @@
 package ttg
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/layout"
 )
 
@@ -112,6 +114,9 @@ func verifyMemDescIndex(op *ir.Operation) error {
 	if src.Encoding != dst.Encoding && (!isShared(src.Encoding) || !isShared(dst.Encoding)) {
 		return fmt.Errorf("source and result must have the same layout")
 	}
+	if !slices.Equal(dst.AllocShape, dst.Shape) {
+		return errors.New(msgIndexAlloc)
+	}
 	if i, ok := constantOf(v.Index()); ok && (i < 0 || i >= src.Shape[0]) {
 		return fmt.Errorf("index %d is outside 0 to %d", i, src.Shape[0]-1)
 	}
@@ -144,7 +149,68 @@ func verifyMemDescSubslice(op *ir.Operation) error {
 	if src.Encoding != dst.Encoding {
 		return fmt.Errorf("source and result must have the same layout")
 	}
-	return verifyPart(src, dst)
+	if err := verifyPart(src, dst); err != nil {
+		return err
+	}
+	return verifySplit(src, dst, offsets)
+}
+
+// verifySplit checks that a part of a buffer in shared memory has whole tiles of it,
+// and is not cut through what the layout permutes.
+func verifySplit(src, dst *MemDescType, offsets []int64) error {
+	if !isShared(src.Encoding) || slices.Equal(src.Shape, dst.Shape) {
+		return nil
+	}
+	for d, at := range offsets {
+		switch n := dst.Shape[d]; {
+		case n == src.Shape[d] && at != 0:
+			return errors.New(msgSliceUnsplit)
+		case n != src.Shape[d] && at&(n-1) != 0:
+			return errors.New(msgSliceTile)
+		}
+	}
+	enc := src.Encoding.(*encoding.Attr).Layout
+	if p, ok := enc.(*layout.PaddedShared); ok && p.Rank() < len(src.Shape) {
+		return errors.New(msgSlicePadded)
+	}
+	if enc.Rank() != len(src.Shape) {
+		return nil
+	}
+	l, err := enc.Linear(src.Shape)
+	if err != nil || !l.IsSurjective() {
+		return nil // the layout's own verifier, or the lowering, says why
+	}
+	if l.InSize(layout.Block) != 1 || blocks(enc) > 0 {
+		return errors.New(msgSliceBlock)
+	}
+	inverse := l.PseudoInvert()
+	for d, n := range dst.Shape {
+		for ; n < src.Shape[d]; n *= 2 {
+			at := make([]int, len(src.Shape))
+			at[d] = int(n)
+			if o := inverse.Apply(at...)[0]; o&(o-1) != 0 {
+				return errors.New(msgSliceSwizzle)
+			}
+		}
+	}
+	return nil
+}
+
+// blocks is how many bits of the block's rank a layout of shared memory names.
+func blocks(e layout.Encoding) int {
+	switch e := e.(type) {
+	case *layout.SwizzledShared:
+		return len(e.CGA)
+	case *layout.NVMMAShared:
+		return len(e.CGA)
+	case *layout.PaddedShared:
+		return len(e.CGA) + len(e.Block)
+	case *layout.SharedLinear:
+		return len(e.Block)
+	case *layout.AMDRotatingShared:
+		return len(e.CGA)
+	}
+	return 0
 }
 
 // isShared reports whether an encoding is one of shared memory.
@@ -213,6 +279,9 @@ func verifyAsyncCopy(op *ir.Operation) error {
 		m, ok := v.Type().(*ir.TensorType)
 		return ok && m.Encoding == t.Encoding && slices.Equal(m.Shape, t.Shape)
 	}
+	if v := copied.Other(); v != nil && ir.ElemOf(v.Type()) != ptr.Pointee {
+		return fmt.Errorf("expects different type than prior uses: other must have the elements that the source points to")
+	}
 	if v := copied.Mask(); v != nil && !fits(v) {
 		return fmt.Errorf("mask must have the source's shape and layout")
 	}
@@ -265,16 +334,24 @@ func verifyWarpSpecialize(op *ir.Operation) error {
 	v := AsWarpSpecialize(op)
 	holder := v.PartitionOpHolder().First()
 	if holder == nil || holder.First() == nil || !holder.First().Is(WarpSpecializePartitions) || holder.First() != holder.Last() {
-		return fmt.Errorf("needs a region that holds the partitions alone")
+		return errors.New(msgHolder)
 	}
 	parts, warps := Partitions(op), v.PartitionNumWarps()
 	if len(warps) != len(parts) {
-		return fmt.Errorf("has %s and the numbers of warps of %d", diag.Count(len(parts), "partition"), len(warps))
+		return fmt.Errorf(msgPartitions, len(parts), len(warps))
 	}
-	for _, n := range warps {
+	for i, n := range warps {
 		if n < 1 || n&(n-1) != 0 {
-			return fmt.Errorf("partitions have a power of two of warps, not %d", n)
+			return fmt.Errorf(msgPartitionWarps, i, n)
 		}
+	}
+	for p := op.Parent(); p != nil; p = p.Parent() {
+		if p.Def() == op.Def() {
+			return errors.New(msgNested)
+		}
+	}
+	if ids := v.WarpGroupStartIds(); ids != nil && len(ids) != len(parts) {
+		return fmt.Errorf(msgStartIDs, len(ids), len(parts))
 	}
 	for _, a := range []struct {
 		name string
@@ -282,7 +359,6 @@ func verifyWarpSpecialize(op *ir.Operation) error {
 		want int
 		of   string
 	}{
-		{"warpGroupStartIds", v.WarpGroupStartIds(), len(parts), "one for each partition"},
 		{"requestedRegisters", v.RequestedRegisters(), len(parts), "one for each partition"},
 		{"actualRegisters", v.ActualRegisters(), len(parts) + 1, "one for the default region and one for each partition"},
 	} {
@@ -292,16 +368,13 @@ func verifyWarpSpecialize(op *ir.Operation) error {
 	}
 	captures := v.ExplicitCaptures()
 	for i, r := range parts {
-		if r.Empty() {
-			return fmt.Errorf("partition %d is empty", i)
-		}
 		args := r.First().Args()
 		if len(args) != len(captures) {
-			return fmt.Errorf("partition %d takes %s, and %d are captured", i, diag.Count(len(args), "value"), len(captures))
+			return fmt.Errorf(msgPartitionArgs, i, len(args), len(captures))
 		}
 		for k, a := range args {
 			if a.Type() != captures[k].Type() {
-				return fmt.Errorf("argument %d of partition %d has another type than what is captured", k, i)
+				return fmt.Errorf(msgPartitionArg, i, k, text.TypeString(op.Context(), a.Type()), text.TypeString(op.Context(), captures[k].Type()))
 			}
 		}
 		if err := verifyEnds(r, WarpReturn, nil); err != nil {
@@ -331,6 +404,34 @@ func verifyEnds(r *ir.Region, def *ir.OpDef, results []*ir.Value) error {
 			if v.Type() != results[i].Type() {
 				return fmt.Errorf("yields a value of another type than result %d", i)
 			}
+		}
+	}
+	return nil
+}
+
+// verifyPartitions checks that no partition is empty.
+func verifyPartitions(op *ir.Operation) error {
+	for i, r := range AsWarpSpecializePartitions(op).PartitionRegions() {
+		if r.Empty() {
+			return fmt.Errorf(msgEmptyPartition, i)
+		}
+	}
+	return nil
+}
+
+// verifyWarpYield checks that the values are those that the operation gives.
+func verifyWarpYield(op *ir.Operation) error {
+	parent := op.Parent()
+	if parent == nil || parent.Name() != "ttg.warp_specialize" { // by name: its table refers to this function
+		return nil // which the parent's verifier says
+	}
+	values, results := AsWarpYield(op).Values(), AsWarpSpecialize(parent).DefaultPassthrough()
+	if len(values) != len(results) {
+		return fmt.Errorf(msgYieldCount, len(values), len(results))
+	}
+	for i, v := range values {
+		if v.Type() != results[i].Type() {
+			return fmt.Errorf(msgYieldType, i, text.TypeString(op.Context(), v.Type()), text.TypeString(op.Context(), results[i].Type()))
 		}
 	}
 	return nil

@@ -69,7 +69,11 @@ func (c *layoutCheck) regions(op *ir.Operation, m machine) {
 			}
 			for o := range b.Ops() {
 				for _, v := range o.Results() {
+					c.distributed(o, v.Type())
 					c.typ(o, v.Type(), inner)
+				}
+				for i := range o.NumOperands() {
+					c.distributed(o, o.Operand(i).Type())
 				}
 				if o.NumRegions() > 0 {
 					c.regions(o, inner.of(o))
@@ -79,6 +83,13 @@ func (c *layoutCheck) regions(op *ir.Operation, m machine) {
 				}
 			}
 		}
+	}
+}
+
+// distributed checks that a tensor is not in a layout of shared memory.
+func (c *layoutCheck) distributed(op *ir.Operation, t ir.Type) {
+	if tensor, ok := t.(*ir.TensorType); ok && c.err == nil && tensor.Encoding != nil && isShared(tensor.Encoding) {
+		c.err = &ir.VerifyError{Op: op, Msg: msgNotDistributed}
 	}
 }
 

@@ -275,6 +275,9 @@ func (p *Parser) Terminate(s *OpState, r *ir.Region, d *ir.OpDef) {
 // not in the text itself.
 func (p *Parser) Note(s *OpState, op *ir.Operation) { p.out.note(op, s.pos) }
 
+// NoteAt is Note for an operation whose place is pos.
+func (p *Parser) NoteAt(pos Pos, op *ir.Operation) { p.out.note(op, int(pos)) }
+
 // --- files
 
 // File is a parsed text: its top operation and the place of each operation.

@@ -20,7 +20,7 @@ tt.store %bp, %t {boundaryCheck = array<i32: 0, 1>} : !tt.ptr<tensor<4x8xf32>>
 %0 = tt.atomic_rmw max, acq_rel, sys, %q, %i, %c : (!tt.ptr<i32>, i32, i1) -> i32
 %0 = tt.dot %t, %tt, %acc : tensor<4x8xf32> * tensor<8x4xf32> -> tensor<4x4xf32>
 %0 = tt.dot %t, %tt, %acc, inputPrecision = tf32 {maxNumImpreciseAcc = 32 : i32} : tensor<4x8xf32> * tensor<8x4xf32> -> tensor<4x4xf32>
-%0 = tt.dot_scaled %e4 scale %by, %e5 scale %by, %acc lhs = e4m3 rhs = e5m2 {fastMath = true, lhs_k_pack = false} : tensor<4x8xf8E4M3FN>, tensor<4x8xi8> * tensor<8x4xf8E5M2>, tensor<4x8xi8> -> tensor<4x4xf32>
+%0 = tt.dot_scaled %e4 scale %s1, %e5 scale %s1, %acc lhs = e4m3 rhs = e5m2 {fastMath = true, lhs_k_pack = false} : tensor<4x32xf8E4M3FN>, tensor<4x1xi8> * tensor<32x4xf8E5M2>, tensor<4x1xi8> -> tensor<4x4xf32>
 %0 = tt.dot_scaled %bf, %hf, %acc lhs = bf16 rhs = fp16 {fastMath = false} : tensor<4x8xbf16> * tensor<8x4xf16> -> tensor<4x4xf32>
 %0 = tt.reshape %t allow_reorder efficient_layout : tensor<4x8xf32> -> tensor<32xf32>
 %0 = tt.histogram %n, %m : tensor<4xi32> -> tensor<8xi32>
@@ -80,7 +80,7 @@ ttng.tmem_copy %s, %s, %s : !ttg.memdesc<4xf32, #shared, #smem, mutable>, !ttg.m
 
 func TestSamples(t *testing.T) {
 	head := strings.NewReplacer("%x: f32,", "%x: f32, %one: tensor<1xf32>, %acc: tensor<4x4xf32>, %tok: !ttg.async.token, "+
-		"%row: !tt.tensordesc<tensor<1x8xf32>>, %at: tensor<8xi32>, %rows: tensor<8x8xf32>, %e4: tensor<4x8xf8E4M3FN>, %e5: tensor<8x4xf8E5M2>, %bf: tensor<4x8xbf16>, %hf: tensor<8x4xf16>, %by: tensor<4x8xi8>,", "#sh ", "#shared ", "#sh,", "#shared,").Replace(preamble)
+		"%row: !tt.tensordesc<tensor<1x8xf32>>, %at: tensor<8xi32>, %rows: tensor<8x8xf32>, %e4: tensor<4x32xf8E4M3FN>, %e5: tensor<32x4xf8E5M2>, %s1: tensor<4x1xi8>, %bf: tensor<4x8xbf16>, %hf: tensor<8x4xf16>, %by: tensor<4x8xi8>,", "#sh ", "#shared ", "#sh,", "#shared,").Replace(preamble)
 	head = strings.Replace(head, "module {", "#smem = #ttg.shared_memory\nmodule {", 1)
 	for line := range strings.Lines(strings.TrimSpace(samples)) {
 		line = strings.TrimSuffix(line, "\n")

@@ -94,7 +94,7 @@ var verifierCases = []struct{ body, want string }{
 	{`"scf.if"(%c) ({
       %0 = arith.addi %i, %i : i32
     }, {
-    }) : (i1) -> ()`, "a block of region #0 has no terminator"},
+    }) : (i1) -> ()`, "begins a block with no terminator, in region #0 of 'scf.if'"},
 	{`cf.cond_br %c, ^bb1, ^bb2
   ^bb1:
     %0 = arith.addi %i, %i : i32
@@ -413,14 +413,14 @@ var verifierCases = []struct{ body, want string }{
 	{buffers + "%at = arith.constant -1 : i32\n" + `%0 = ttg.memdesc_index %two[%at] : !ttg.memdesc<2x4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>`, "index -1 is outside 0 to 1"},
 
 	// partitions
-	{groups("(%i)", "", "partition0() num_warps(1) {ttg.warp_return} : (i32)"), "partition 0 takes 0 values, and 1 are captured"},
-	{groups("(%i)", "", "partition0(%a: i64) num_warps(1) {ttg.warp_return} : (i32)"), "argument 0 of partition 0 has another type than what is captured"},
-	{groups("()", "", "partition0() num_warps(3) {ttg.warp_return} : ()"), "partitions have a power of two of warps, not 3"},
+	{groups("(%i)", "", "partition0() num_warps(1) {ttg.warp_return} : (i32)"), "partition region #0 has 0 arguments but expected 1"},
+	{groups("(%i)", "", "partition0(%a: i64) num_warps(1) {ttg.warp_return} : (i32)"), "partition region #0 argument #0 has type 'i64' but corresponding capture has type 'i32'"},
+	{groups("()", "", "partition0() num_warps(3) {ttg.warp_return} : ()"), "partition #0 number of warps (3) must be a power of 2"},
 	{groups("()", "", "partition0() num_warps(1) {ttg.warp_yield} : ()"), "a region ends in ttg.warp_yield, and should in ttg.warp_return"},
 	{groups("()", "attributes {requestedRegisters = array<i32: 24, 32>}", "partition0() num_warps(1) {ttg.warp_return} : ()"), "requestedRegisters has 2 numbers, and needs 1"},
 	{groups("()", "attributes {actualRegisters = array<i32: 24>}", "partition0() num_warps(1) {ttg.warp_return} : ()"), "actualRegisters has 1 number, and needs 2"},
-	{groups("()", "attributes {warpGroupStartIds = array<i32: 4, 5>}", "partition0() num_warps(1) {ttg.warp_return} : ()"), "warpGroupStartIds has 2 numbers, and needs 1"},
-	{strings.Replace(groups("()", "", ": ()"), "ttg.warp_yield", "ttg.warp_yield %i : i32", 1), "yields 1 value, and has 0 results"},
+	{groups("()", "attributes {warpGroupStartIds = array<i32: 4, 5>}", "partition0() num_warps(1) {ttg.warp_return} : ()"), "has 2 warp group start IDs but expected 1"},
+	{strings.Replace(groups("()", "", ": ()"), "ttg.warp_yield", "ttg.warp_yield %i : i32", 1), "has 1 operands but parent op expected 0"},
 	{"ttg.warp_specialize()\ndefault {\nttg.warp_return\n}\n: () -> ()", "a region ends in ttg.warp_return, and should in ttg.warp_yield"},
 	{groups("()", "attributes {requestedRegisters = array<i32: 24>}", "partition0() num_warps(8) {ttg.warp_return} : ()"), ""},
 
