@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/driver/sim"
 )
@@ -70,6 +72,17 @@ func randomShared(r *rand.Rand, m, n, size int) (enc, swapped string) {
 	return text(false), text(true)
 }
 
+// cutsSwizzle reports whether a module is refused since it has a part of a buffer
+// along what its layout permutes.
+func cutsSwizzle(module string) bool {
+	f, err := text.ParseFile(dialect.NewContext(), "buffer.ttgir", []byte(module))
+	if err != nil {
+		return false
+	}
+	err = f.Verify()
+	return err != nil && strings.Contains(err.Error(), "splitting along the swizzling pattern")
+}
+
 // Buffers of all arrangements, stored from one layout and loaded to another, as
 // a whole or in part, one of several, or with the dimensions swapped.
 func TestBuffers(t *testing.T) {
@@ -79,6 +92,7 @@ func TestBuffers(t *testing.T) {
 		size int
 	}{{"f16", 2}, {"f32", 4}, {"i8", 1}, {"i64", 8}, {"bf16", 2}}
 	var used string
+	refused := 0
 	for i := range 60 {
 		elem := elems[r.IntN(len(elems))]
 		m, n := 8<<r.IntN(4), 8<<r.IntN(4)
@@ -135,7 +149,10 @@ func TestBuffers(t *testing.T) {
 		b.WriteString(text + pointers("o", "o", index, ss, elem.name, dst))
 		fmt.Fprintf(&b, "    tt.store %%o_p, %%w : tensor<%sx!tt.ptr<%s>, %s>\n    tt.return\n  }\n", ss, elem.name, dst)
 		module := moduleOf(b.String())
-
+		if cutsSwizzle(module) {
+			refused++
+			continue
+		}
 		k := build(t, "buffer.ttgir", module, 80+i%2*10)
 		used += k.ptx
 		d := sim.New(sim.Options{})
@@ -156,6 +173,9 @@ func TestBuffers(t *testing.T) {
 				t.Fatalf("element %d is not that of %d\n%s", i, at/elem.size, module)
 			}
 		}
+	}
+	if refused > 30 {
+		t.Errorf("%d of 60 buffers are cut along swizzling, which leaves too few", refused)
 	}
 	for _, name := range []string{"ldmatrix.sync.aligned.m8n8.x", "stmatrix.sync.aligned.m8n8.x"} {
 		if !strings.Contains(used, name) {
@@ -342,13 +362,6 @@ func TestBuffersRefused(t *testing.T) {
       scf.yield %x : !ttg.memdesc<32x64xf16, S, 64x64>
     }`,
 			"k.py:7:12: error: ttg.memdesc_subslice: a part of a buffer cannot be passed through control flow",
-		},
-		"a part between places": {
-			`
-    %m = ttg.local_alloc : () -> !ttg.memdesc<64x64xf16, S>
-    %h = ttg.memdesc_subslice %m[16, 0] : !ttg.memdesc<64x64xf16, S> -> !ttg.memdesc<32x64xf16, S, 64x64>
-    %v = ttg.local_load %h : !ttg.memdesc<32x64xf16, S, 64x64> -> tensor<32x64xf16, BL> loc("k.py":7:11)`,
-			"k.py:7:12: error: ttg.local_load: a part of a buffer begins at 16 along dimension 0, which is not a multiple of its size 32",
 		},
 	} {
 		src := strings.NewReplacer("BL", bl, "S>", shared+">", "S, 64", shared+", 64").Replace(moduleOf(

@@ -189,12 +189,30 @@ var Scheduled = &pass.Fact{
 		if loop == nil || !loop.Is(scf.For) || !loop.HasAttr(tt.MaxStageAttr) || op.IsTerminator() || op.Def().Has(ir.ConstantLike) {
 			return ""
 		}
-		if !op.HasAttr(tt.StageAttr) || !op.HasAttr(tt.ClusterAttr) {
+		stage, hasStage := op.IntAttr(tt.StageAttr)
+		cluster, hasCluster := op.IntAttr(tt.ClusterAttr)
+		switch {
+		case !hasStage || !hasCluster:
 			return op.Name() + " has none"
+		case stage < 0 || stage > mostStages || cluster < 0 || cluster > mostClusters:
+			return fmt.Sprintf("%s has stage %d and cluster %d, which are from 0 to %d and to %d", op.Name(), stage, cluster, mostStages, mostClusters)
+		}
+		for _, v := range op.OperandValues() {
+			if d := v.Def(); d != nil && d.Block() == op.Block() {
+				if at, ok := d.IntAttr(tt.StageAttr); ok && at > stage {
+					return fmt.Sprintf("%s in stage %d has an operand of stage %d", op.Name(), stage, at)
+				}
+			}
 		}
 		return ""
 	}),
 }
+
+// Bounds of the numbers of a schedule, which nothing comes near to.
+const (
+	mostStages   = 1 << 6
+	mostClusters = 1 << 12
+)
 
 // FirstOp makes a Fact's Broken that looks for the first operation of which wrong says
 // why.

@@ -167,6 +167,12 @@ func readSchedule(loop *ir.Operation) *schedule {
 	if !ok {
 		return nil
 	}
+	for op := range loop.Body().Ops() {
+		// A schedule that is written by hand may name another last stage.
+		if stage, ok := op.IntAttr(tt.StageAttr); ok {
+			last = max(last, stage)
+		}
+	}
 	s := newSchedule(loop, int(last)+1)
 	for op := range loop.Body().Ops() {
 		stage, ok := op.IntAttr(tt.StageAttr)
