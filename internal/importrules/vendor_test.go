@@ -33,6 +33,8 @@ var facts = []struct {
 	{"layout/", []string{"nvidia", "mma", "nvmma", "amd", "mfma", "wmma"}, "names of encodings in the ttg grammar: nvidia_mma, nvmma_shared, amd_mfma, amd_wmma, amd_rotating_shared"},
 	{"dialect/encoding/", []string{"nvidia", "nvmma", "amd"}, "the same names as attributes of the IR"},
 	{"dialect/ttg/", []string{"nvidia", "mma", "nvmma", "amd", "mfma", "wmma"}, "the same names where attributes are parsed and printed"},
+	{"dialect/ttg/messages.go", []string{"ampere", "hopper", "wgmma"}, "messages of Triton's verifier about those attributes"},
+	{"dialect/tt/messages.go", []string{"mma"}, "the same"},
 	{"llir/", []string{"ptx", "amdgpu"}, "calling conventions of LLVM's own grammar: ptx_kernel, amdgpu_kernel"},
 	{"ir/text/", []string{"nvidia", "amd"}, "the same names"},
 	{"frontend/lang/device.go", []string{"sm"}, "sm_clock_rate, the key under which the drivers of every vendor tell it"},

@@ -109,7 +109,7 @@ var (
 		Traits:   ir.TensorSize, Effects: ir.Effects{Recursive: true},
 		Verify: verifyMapElementwise,
 	}
-	MapElementwiseReturn = mapReturn()
+	MapElementwiseReturn = verified(combineReturn("tt.map_elementwise.return"), verifyMapReturn)
 )
 
 // Foreign code and output.
@@ -170,10 +170,9 @@ func combineReturn(name string) *ir.OpDef {
 	}
 }
 
-// mapReturn is the end of the region of a map.
-func mapReturn() *ir.OpDef {
-	d := combineReturn("tt.map_elementwise.return")
-	d.Verify = verifyMapReturn
+// verified is d with a verifier.
+func verified(d *ir.OpDef, verify func(*ir.Operation) error) *ir.OpDef {
+	d.Verify = verify
 	return d
 }
 

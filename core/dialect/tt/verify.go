@@ -317,17 +317,13 @@ func verifyDot(op *ir.Operation) error {
 			return err
 		}
 	}
-	return verifyDotMMA(a, b, d, v.InputPrecision())
+	return verifyDotUnit(a, b, d, v.InputPrecision())
 }
 
-// verifyDotMMA checks what the instructions of nvidia_mma need: operands packed alike,
+// verifyDotUnit checks what the instructions of the result's layout need: operands packed alike,
 // and f32 only as tf32.
-func verifyDotMMA(a, b, d *ir.TensorType, precision int64) error {
-	mma := encoding.AttrOf(d)
-	if mma == nil {
-		return nil
-	}
-	if _, ok := mma.Layout.(*layout.NvidiaMMA); !ok {
+func verifyDotUnit(a, b, d *ir.TensorType, precision int64) error {
+	if _, ok := encoding.Get(d).(*layout.NvidiaMMA); !ok {
 		return nil
 	}
 	x, ok := encoding.Get(a).(*layout.DotOp)

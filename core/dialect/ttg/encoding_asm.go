@@ -367,7 +367,7 @@ func checkDotOp(e *layout.DotOp) string {
 		case e.KWidth == 0 && modern:
 			return msgKWidth
 		case p.VersionMajor == 3 && e.OpIdx == 1:
-			return msgHopperOperand
+			return msgInRegisters
 		}
 	case *layout.AMDMFMA:
 		if e.KWidth == 0 {

@@ -10,7 +10,7 @@ const (
 	msgKWidthMFMA     = "ttg.dot_op kWidth parameter is mandatory for MFMA parent"
 	msgKWidthWMMA     = "ttg.dot_op kWidth parameter must be %s for WMMA v%d%s"
 	msgPacked         = " (including packed cases for `scaled_dot`)"
-	msgHopperOperand  = "ttg.dot_op opIdx parameter must be 0 for Hopper MMA parent, since Hopper WGMMA only allows first operand to be in registers"
+	msgInRegisters    = "ttg.dot_op opIdx parameter must be 0 for Hopper MMA parent, since Hopper WGMMA only allows first operand to be in registers"
 	msgMFMAVersion    = "version must be in the [0, 4] range"
 	msgMFMAShape      = "invalid (mDim, nDim) combination: (%d, %d)"
 	msgMFMABits       = "elementBitWidth must be 32 or 64"
