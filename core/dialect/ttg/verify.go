@@ -176,16 +176,21 @@ func verifySplit(src, dst *MemDescType, offsets []int64) error {
 	if enc.Rank() != len(src.Shape) {
 		return nil
 	}
-	l, err := enc.Linear(src.Shape)
-	if err != nil || !l.IsSurjective() {
-		return nil // the layout's own verifier, or the lowering, says why
+	if l, err := enc.Linear(src.Shape); err == nil && l.IsSurjective() { // else others say why
+		return verifyCut(l, enc, src, dst)
 	}
+	return nil
+}
+
+// verifyCut checks that the dimensions that a part has less of are not permuted by the
+// layout l of the whole.
+func verifyCut(l layout.Layout, enc layout.Encoding, src, dst *MemDescType) error {
 	if l.InSize(layout.Block) != 1 || blocks(enc) > 0 {
 		return errors.New(msgSliceBlock)
 	}
 	inverse := l.PseudoInvert()
 	for d, n := range dst.Shape {
-		for ; n < src.Shape[d]; n *= 2 {
+		for n = max(n, 1); n < src.Shape[d]; n *= 2 {
 			at := make([]int, len(src.Shape))
 			at[d] = int(n)
 			if o := inverse.Apply(at...)[0]; o&(o-1) != 0 {

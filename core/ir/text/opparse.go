@@ -371,8 +371,8 @@ func (f *File) Verify() error {
 	return diag.Errorf(f.Pos(ve.Op), "%s", ve.Error()).WithSource(f.src)
 }
 
-// ParseFile reads the one operation, usually a module, of a text. file is its
-// name in diagnostics. The error is a *diag.Diagnostic.
+// ParseFile reads the module of a text. Operations that are in none are put into one.
+// file is its name in diagnostics. The error is a *diag.Diagnostic.
 func ParseFile(ctx *ir.Context, file string, src []byte) (f *File, err error) {
 	f = &File{name: file, src: string(src)}
 	if len(src) > maxSource {
