@@ -112,6 +112,8 @@ type emitter struct {
 	// strides and kept are about what loads give; arrival.go says what.
 	strides map[*ir.Value]int
 	kept    map[llir.Value]keptMask
+	// due: a barrier is due before the reduction that is lowered accesses shared memory.
+	due bool
 	// unrolling is how many loops are being unrolled around what is lowered.
 	unrolling int
 	// matrix: a dot goes by matrix instructions.
@@ -202,7 +204,9 @@ func (e *emitter) op(op *ir.Operation) error {
 		e.m.caps.VendorOps.FenceAsync(e.b)
 	}
 	if e.m.bars.Before(op) {
-		e.barrier()
+		if e.due = op.Def() == tt.Reduce; !e.due {
+			e.barrier()
+		}
 	}
 	if err := h(e, op); err != nil {
 		return failure(op, err)

@@ -382,6 +382,7 @@ func (e *emitter) reduce(op *ir.Operation) error {
 	}
 	q := p.indirect
 	if q != nil {
+		e.meetIfDue()
 		for k := range in {
 			in[k] = e.convert(q.to[k], base+q.toB[k], in[k])
 		}
@@ -419,6 +420,7 @@ func (e *emitter) reduceDirect(op *ir.Operation, p *reducePlan, base int, in [][
 			}
 		}
 	}
+	e.meetIfDue()
 	if len(p.warpBits) > 0 {
 		if groups, err = e.reduceWarps(op, p, base, groups); err != nil {
 			return nil, err
@@ -437,6 +439,15 @@ func (e *emitter) reduceDirect(op *ir.Operation, p *reducePlan, base int, in [][
 		}
 	}
 	return out, nil
+}
+
+// meetIfDue emits the barrier before a reduction's first access to shared memory, which
+// is needed there and no earlier: what a warp reduces by itself it need not wait for.
+func (e *emitter) meetIfDue() {
+	if e.due {
+		e.due = false
+		e.barrier()
+	}
 }
 
 // mostChains is how many chains of a thread's registers are combined side by side,
