@@ -451,7 +451,9 @@ func (s *scanner) lanes(r, next *run) error {
 			t = s.choose(second, joined, t)
 			low |= 1 << bit
 		}
-		if err := s.prepend(s.shuffle(t, prev), x, behind); err != nil {
+		if s.inBlock == 0 && len(s.before) == 0 {
+			s.vals[x] = t // a lane's only element: the total up to it is its result
+		} else if err := s.prepend(s.shuffle(t, prev), x, behind); err != nil {
 			return err
 		}
 		if s.total[x] = t; next != nil && next.kind == layout.Register {
@@ -495,16 +497,7 @@ func (s *scanner) warps(r, next *run) error {
 	}
 	stride := len(blocks) << rows
 	at := b.Add(b.Mul(pos, s.m.llvm.I32(stride)), elem)
-	for k := range s.p.size {
-		own := make([]llir.Value, len(blocks))
-		for q, x := range blocks {
-			own[q] = s.total[x][k]
-		}
-		s.rowAccesses(r, k, at, 0, len(blocks), rows, func(a *Access, q int) {
-			a.Mask = owner
-			s.storeRow(a, own[q:q+a.Count])
-		})
-	}
+	s.storeTotals(r, at, owner, blocks, rows)
 	s.barrier()
 	// totals[j][k] are the totals of warp j, block by block.
 	totals := make([][][]llir.Value, 1<<n)
@@ -570,6 +563,34 @@ func (s *scanner) warps(r, next *run) error {
 		s.seen |= 1 << (w + lanes)
 	}
 	return nil
+}
+
+// manyStores is how many stores of the same threads go into a branch: ptxas would make one
+// of each.
+const manyStores = 8
+
+// storeTotals stores the totals of blocks where owner holds; at is the first's element.
+func (s *scanner) storeTotals(r *run, at, owner llir.Value, blocks []int, rows int) {
+	store := func(mask llir.Value) {
+		for k := range s.p.size {
+			own := make([]llir.Value, len(blocks))
+			for q, x := range blocks {
+				own[q] = s.total[x][k]
+			}
+			s.rowAccesses(r, k, at, 0, len(blocks), rows, func(a *Access, q int) {
+				a.Mask = mask
+				s.storeRow(a, own[q:q+a.Count])
+			})
+		}
+	}
+	if len(blocks)*len(s.p.size) < manyStores {
+		store(owner)
+		return
+	}
+	guarded(s.b, owner, nil, func() llir.Value {
+		store(nil)
+		return nil
+	})
 }
 
 // rowAccesses calls f for each access to a row of n totals of operand k, whose
