@@ -34,6 +34,16 @@ const (
 	mostStaged  = 3
 )
 
+// Op by op, which is how Registers.Peak is counted, a kernel of dots takes more registers
+// than in the order that ptxas finds. How many percent of those it has Peak may be, before
+// ptxas spills: in a loop whose operands are staged, without a loop, and with operands
+// straight from global memory.
+const (
+	overLoop = 140
+	overAll  = 165
+	overDots = 125
+)
+
 // mostTruths is how many truth values a thread has registers for.
 const mostTruths = 7
 
@@ -83,15 +93,32 @@ func (t *Target) SharedRoom(threads int, dots bool) int {
 // perThread is how many registers n threads leave to each.
 func perThread(n int) int { return FileRegisters / n &^ 7 }
 
+// ThreadRegisters is how many registers each of so many threads of a block may have;
+// without all, how many are left where half of a multiprocessor's threads are there, and
+// two blocks.
+func (t *Target) ThreadRegisters(threads int, all bool) int {
+	if threads == 0 || t.Threads == 0 {
+		return 0
+	}
+	if !all {
+		threads = max(2*threads, t.Threads/2)
+	}
+	return min(perThread(threads), ThreadRegisters)
+}
+
 // stagedBlocks is how many of at most n blocks a kernel that takes much shared memory
-// shall have on a multiprocessor: one, or for a loop of dots up to mostStaged, as
+// shall have on a multiprocessor: one, or of a kernel of dots up to mostStaged, as
 // registers allow.
 func stagedBlocks(k lower.Kernel, n int) int {
-	if !k.Matrix || k.Registers == nil || k.Registers.Loop == 0 {
+	if !k.Matrix || k.Registers == nil {
 		return 1
 	}
 	for n = min(n, mostStaged); n > 1; n-- {
-		if limit := perThread(n * k.Threads); limit <= ThreadRegisters && limit >= k.Registers.Loop+stepRegisters {
+		limit := perThread(n * k.Threads)
+		if limit > ThreadRegisters || limit < k.Registers.Loop+stepRegisters {
+			continue
+		}
+		if over := k.Registers.Peak * 100 / limit; over <= overLoop || k.Registers.Loop == 0 && over <= overAll {
 			return n
 		}
 	}
@@ -104,7 +131,8 @@ func stagedBlocks(k lower.Kernel, n int) int {
 func (t *Target) dotBlocks(k lower.Kernel) int {
 	threads, loop := t.Threads/4, k.Registers.Loop
 	n := threads / k.Threads
-	if n < leastBlocks || perThread(threads) < loop+leastStep || perThread(2*threads) >= loop+stepRegisters/2 {
+	if n < leastBlocks || perThread(threads) < loop+leastStep ||
+		k.Registers.Peak*100/perThread(threads) > overDots || perThread(2*threads) >= loop+stepRegisters/2 {
 		return 0
 	}
 	return n

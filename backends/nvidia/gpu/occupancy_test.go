@@ -35,10 +35,13 @@ func TestBlocks(t *testing.T) {
 		{"backward of keys, head of 128", hopper, lower.Kernel{Threads: 128, Shared: 34 << 10, Matrix: true, Registers: &llir.Registers{Peak: 233, Loop: 123}}, 3},
 		{"forward, head of 128", hopper, lower.Kernel{Threads: 128, Shared: 64 << 10, Matrix: true, Registers: &llir.Registers{Peak: 310, Loop: 149}}, 1},
 		{"eight warps", hopper, lower.Kernel{Threads: 256, Shared: 64 << 10, Matrix: true, Registers: &llir.Registers{Peak: 209, Loop: 113}}, 1},
+		{"without a loop", hopper, lower.Kernel{Threads: 128, Shared: 64 << 10, Matrix: true, Registers: &llir.Registers{Peak: 272}}, 3},
+		{"a loop that three would make spill", hopper, lower.Kernel{Threads: 128, Shared: 48 << 10, Matrix: true, Registers: &llir.Registers{Peak: 247, Loop: 86}}, 1},
 		{"one block has room", hopper, lower.Kernel{Threads: 128, Shared: 144 << 10, Matrix: true, Registers: &llir.Registers{Peak: 160, Loop: 60}}, 1},
 		{"dots without matrix instructions", hopper, lower.Kernel{Threads: 128, Shared: 36 << 10, Registers: &llir.Registers{Peak: 400, Loop: 80}}, 1},
 
 		{"backward of keys, head of 64", hopper, lower.Kernel{Threads: 128, Shared: 18 << 10, Matrix: true, Registers: &llir.Registers{Peak: 140, Loop: 74}}, 4},
+		{"of keys, in two parts", hopper, lower.Kernel{Threads: 128, Shared: 18 << 10, Matrix: true, Registers: &llir.Registers{Peak: 167, Loop: 104}}, 0},
 		{"of queries", hopper, lower.Kernel{Threads: 128, Shared: 8 << 10, Matrix: true, Registers: &llir.Registers{Peak: 142, Loop: 118}}, 4},
 		{"of queries, causal", hopper, lower.Kernel{Threads: 128, Shared: 8 << 10, Matrix: true, Registers: &llir.Registers{Peak: 150, Loop: 124}}, 0},
 		{"of queries, head of 16", hopper, lower.Kernel{Threads: 128, Shared: 3 << 10, Matrix: true, Registers: &llir.Registers{Peak: 76, Loop: 41}}, 0},
