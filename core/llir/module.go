@@ -252,8 +252,8 @@ type Func struct {
 	lastID int64
 	// home is the block of each number's instruction, nil for parameters.
 	home []*ir.Block
-	// loaded are the numbers of what MarkLoaded marked.
-	loaded []int64
+	// loaded and combined are the numbers of what MarkLoaded and MarkCombined marked.
+	loaded, combined []int64
 }
 
 // domNode places a block in the dominator tree.

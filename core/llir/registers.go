@@ -41,18 +41,22 @@ func (b *Builder) MarkLoaded(vals []Value) {
 	}
 }
 
+// MarkCombined says that vals combine parts of a tile with one another, as the steps of a
+// sum do, in an order that SinkLoads keeps.
+func (b *Builder) MarkCombined(vals []Value) {
+	for _, v := range vals {
+		if l, ok := v.(localID); ok {
+			b.F.combined = append(b.F.combined, l.ID())
+		}
+	}
+}
+
 // Registers estimates the registers of a function that is complete. It reports false
 // for one that is too large to tell.
 func (f *Func) Registers() (Registers, bool) {
-	s := &liveness{f: f, root: make([]int64, f.lastID+1), value: make([]Value, f.lastID+1), index: make(map[*ir.Block]int), heads: make(map[*ir.Block]bool)}
-	s.number()
-	s.findNeeded()
+	s := f.liveness()
 	if !s.solve() {
 		return Registers{}, false
-	}
-	s.isLoaded = make([]bool, f.lastID+1)
-	for _, id := range f.loaded {
-		s.isLoaded[s.root[id]] = true
 	}
 	var r Registers
 	for _, b := range f.IR.Blocks {
@@ -79,6 +83,20 @@ type liveness struct {
 	ids      []int64
 	in       [][]uint64
 	isLoaded []bool
+}
+
+// liveness finds what is needed, not yet where.
+func (f *Func) liveness() *liveness {
+	s := &liveness{
+		f: f, root: make([]int64, f.lastID+1), value: make([]Value, f.lastID+1), index: make(map[*ir.Block]int),
+		heads: make(map[*ir.Block]bool), isLoaded: make([]bool, f.lastID+1),
+	}
+	s.number()
+	s.findNeeded()
+	for _, id := range f.loaded {
+		s.isLoaded[s.root[id]] = true
+	}
+	return s
 }
 
 // rootOf is the number of the result that v is part of; 0 where v takes no register.
@@ -340,30 +358,37 @@ func (s *liveness) block(b *ir.Block, r *Registers) {
 }
 
 // groupEnds are the places in a block of the last loads of groups of several, with
-// the registers that the group fills.
+// the registers that the group fills. A group ends where a load, or what has an effect,
+// needs one of its results, and at every other effect: nothing is loaded across one.
 func (s *liveness) groupEnds(b *ir.Block) map[int]int {
 	ends := make(map[int]int)
-	pending := make(map[int64]bool)
-	last, words := 0, 0
+	pending := make(map[int64]bool) // the group's results, and what is computed of them
+	last, loads, words := 0, 0, 0
 	end := func() {
-		if len(pending) > 1 {
+		if loads > 1 {
 			ends[last] = words
 		}
 		clear(pending)
-		words = 0
+		loads, words = 0, 0
 	}
 	for k, inst := range b.Insts {
-		if part(inst) == nil {
-			needed := false
-			s.uses(inst, func(id int64) { needed = needed || pending[id] })
-			if needed {
-				end()
-			}
+		l, value := inst.(localID)
+		value = value && inst.(Value).Type() != Void
+		load := value && s.root[l.ID()] == l.ID() && s.isLoaded[l.ID()]
+		needs := false
+		s.uses(inst, func(id int64) { needs = needs || pending[id] })
+		if load && needs || !load && !removable(inst) {
+			end()
+			needs = false
 		}
-		if l, ok := inst.(localID); ok && inst.(Value).Type() != Void && s.root[l.ID()] == l.ID() && s.isLoaded[l.ID()] {
-			pending[l.ID()] = true
+		switch {
+		case load:
 			last = k
+			loads++
 			words += s.f.Mod.registersOf(inst.(Value).Type())
+			pending[l.ID()] = true
+		case value && needs:
+			pending[l.ID()] = true
 		}
 	}
 	end()

@@ -31,19 +31,22 @@ func registers(t *testing.T, f *Func) Registers {
 	return r
 }
 
-// TestRegistersOfLoads: two loads of four words whose results meet later are in flight
-// together, with the address of the second; one that waits for the first is not.
+// TestRegistersOfLoads: two loads of four words are in flight together, with the address
+// of the second, also where the sum of the first is written before the second; one
+// whose address the first gives is not.
 func TestRegistersOfLoads(t *testing.T) {
 	for _, c := range []struct {
-		name     string
-		together bool
-		want     Registers
+		name              string
+		together, waiting bool
+		want              Registers
 	}{
 		// Eight words, and the address of the store; with the first sum, too, since a
 		// load keeps its registers until all of it is used.
-		{"together", true, Registers{Peak: 11, Loads: LoadGroup{Live: 10, Loaded: 8}}},
-		// Each alone is not a group: four words and the two addresses, then one for the sum.
-		{"one by one", false, Registers{Peak: 8}},
+		{"together", true, false, Registers{Peak: 11, Loads: LoadGroup{Live: 10, Loaded: 8}}},
+		// As written four words, the address and the sum are live after the second.
+		{"one by one", false, false, Registers{Peak: 8, Loads: LoadGroup{Live: 7, Loaded: 8}}},
+		// Each alone is not a group.
+		{"one for the other", false, true, Registers{Peak: 8}},
 	} {
 		m := NewModule("test", "", "")
 		f := m.NewFunc("f", false, Void, PtrIn(1), PtrIn(1), I64)
@@ -61,8 +64,11 @@ func TestRegistersOfLoads(t *testing.T) {
 		if x := load(b, f.Param(0), 4); c.together {
 			sum = total(append(x, load(b, f.Param(1), 4)...))
 		} else {
-			first := total(x)
-			sum = b.Binary(FAdd, first, total(load(b, f.Param(1), 4)), 0)
+			first, from := total(x), f.Param(1)
+			if c.waiting {
+				from = b.GEP(F32, from, b.Cast(FPToSI, first, I64, 0))
+			}
+			sum = b.Binary(FAdd, first, total(load(b, from, 4)), 0)
 		}
 		b.Asm("st", "l,f", true, Void, to, sum)
 		b.Ret(nil)

@@ -135,3 +135,13 @@ func kernelPos(l ir.Location) diag.Pos {
 		}
 	}
 }
+
+// registerLimit is how many registers a thread may have, or, without all, where more
+// would keep half of the threads of a multiprocessor away; 0: no limit is known.
+func (m *module) registerLimit(all bool) int {
+	limit := m.caps.Residents.ThreadRegisters(m.threads(), all)
+	if m.maxRegs > 0 && limit > 0 {
+		limit = min(limit, m.maxRegs)
+	}
+	return limit
+}

@@ -50,7 +50,8 @@ func capabilities(t Target) Capabilities {
 // tight has programs take as little shared memory as they can.
 type tight struct{}
 
-func (tight) SharedRoom(int, bool) int { return 0 }
+func (tight) SharedRoom(int, bool) int      { return 0 }
+func (tight) ThreadRegisters(int, bool) int { return 0 }
 
 // guarded emits f, in a branch where there is a mask. The result is what f
 // gives, or other where the mask is false; nil where other is nil.

@@ -63,6 +63,7 @@ func (e *emitter) multiplyAdd(op tt.DotOp, a, b, c *tensorLayout) error {
 			} else {
 				acc[r] = e.b.Add(e.b.Mul(p, q), acc[r])
 			}
+			e.b.MarkCombined(acc[r : r+1])
 		}
 	}
 	for r := range acc {

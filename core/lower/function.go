@@ -176,7 +176,11 @@ func (m *module) lowerFunc(fn *function) error {
 			return err
 		}
 	}
-	k := Kernel{Threads: m.threads(), Shared: m.alloc.Size(), MaxRegs: m.maxRegs, NumCTAs: m.ctas, Matrix: e.matrix}
+	sunk := false
+	if limit := m.registerLimit(e.matrix); limit > 0 {
+		sunk = fn.llvm.SinkLoads(limit)
+	}
+	k := Kernel{Threads: m.threads(), Shared: m.alloc.Size(), MaxRegs: m.maxRegs, NumCTAs: m.ctas, Matrix: e.matrix, InParts: sunk}
 	if r, ok := fn.llvm.Registers(); ok {
 		k.Registers = &r
 	}

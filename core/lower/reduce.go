@@ -404,12 +404,9 @@ func (e *emitter) reduce(op *ir.Operation) error {
 // reduceDirect reduces registers by a direct plan; base is the offset of its
 // shared memory.
 func (e *emitter) reduceDirect(op *ir.Operation, p *reducePlan, base int, in [][]llir.Value) ([][]llir.Value, error) {
-	groups := make([]partial, len(p.regGroups))
-	var err error
-	for g, regs := range p.regGroups {
-		if groups[g], err = e.reduceRegisters(op, len(groups), regs, in); err != nil {
-			return nil, err
-		}
+	groups, err := e.reduceRegisters(op, p.regGroups, in)
+	if err != nil {
+		return nil, err
 	}
 	if combine := e.bitwise(op); combine != nil && len(groups) > 1 && len(p.laneBits) > 0 && llir.Width(groups[0][0].Type()) < 32 {
 		e.reducePackedLanes(single(op), combine, groups, p.laneBits)
@@ -458,43 +455,79 @@ const (
 	leastChain = 16
 )
 
-// reduceRegisters combines one of several groups of registers, in the order of
-// the axis.
-func (e *emitter) reduceRegisters(op *ir.Operation, groups int, regs []int, in [][]llir.Value) (partial, error) {
+// chain is a part of a group of registers, combined in the order of the axis.
+type chain struct {
+	regs []int // those that are left
+	sum  partial
+}
+
+// reduceRegisters combines each group of registers, in the order of the axis: one group
+// after the other, or, where a thread cannot hold all of them, in the order of the
+// registers, so that none waits for another group.
+func (e *emitter) reduceRegisters(op *ir.Operation, groups [][]int, in [][]llir.Value) ([]partial, error) {
 	chains := 1
-	for groups*chains < mostChains && len(regs) >= 2*leastChain*chains {
+	for len(groups)*chains < mostChains && len(groups[0]) >= 2*leastChain*chains {
 		chains *= 2
 	}
-	parts := make([]partial, 0, chains)
-	for c := range chains {
-		var sum partial
-		for _, r := range regs[c*len(regs)/chains : (c+1)*len(regs)/chains] {
-			x := make(partial, len(in))
-			for k := range in {
-				x[k] = in[k][r]
+	type step struct{ reg, chain int }
+	all := make([]chain, 0, len(groups)*chains)
+	steps := make([]step, 0, len(groups)*len(groups[0]))
+	for _, regs := range groups {
+		for c := range chains {
+			part := regs[c*len(regs)/chains : (c+1)*len(regs)/chains]
+			for _, r := range part {
+				steps = append(steps, step{r, len(all)})
 			}
-			if sum == nil {
-				sum = x
-				continue
-			}
-			var err error
-			if sum, err = e.combine(op, sum, x); err != nil {
-				return nil, err
+			all = append(all, chain{regs: part})
+		}
+	}
+	if limit := e.m.registerLimit(true); limit > 0 && len(steps)*e.words(in) > limit {
+		slices.SortStableFunc(steps, func(x, y step) int { return x.reg - y.reg })
+	}
+	for _, s := range steps {
+		if err := e.extend(op, &all[s.chain], in); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]partial, len(groups))
+	for g := range groups {
+		parts := all[g*chains : (g+1)*chains]
+		for ; len(parts) > 1; parts = parts[:len(parts)/2] {
+			for i := range len(parts) / 2 {
+				sum, err := e.combine(op, parts[2*i].sum, parts[2*i+1].sum)
+				if err != nil {
+					return nil, err
+				}
+				parts[i].sum = sum
 			}
 		}
-		parts = append(parts, sum)
+		out[g] = parts[0].sum
 	}
-	for len(parts) > 1 {
-		for i := range len(parts) / 2 {
-			sum, err := e.combine(op, parts[2*i], parts[2*i+1])
-			if err != nil {
-				return nil, err
-			}
-			parts[i] = sum
-		}
-		parts = parts[:len(parts)/2]
+	return out, nil
+}
+
+// words is how many registers an element of all operands takes.
+func (e *emitter) words(in [][]llir.Value) int {
+	n := 0
+	for _, vals := range in {
+		n += (llir.Width(vals[0].Type()) + 31) / 32
 	}
-	return parts[0], nil
+	return n
+}
+
+// extend combines a chain's sum with its next register.
+func (e *emitter) extend(op *ir.Operation, c *chain, in [][]llir.Value) (err error) {
+	x := make(partial, len(in))
+	for k := range in {
+		x[k] = in[k][c.regs[0]]
+	}
+	c.regs = c.regs[1:]
+	if c.sum == nil {
+		c.sum = x
+		return nil
+	}
+	c.sum, err = e.combine(op, c.sum, x)
+	return err
 }
 
 // combine runs the operation's region on two partial results.
@@ -516,6 +549,7 @@ func (e *emitter) combine(op *ir.Operation, x, y partial) (partial, error) {
 	for k, v := range body.Last().OperandValues() {
 		out[k] = e.scalar(v)
 	}
+	e.b.MarkCombined(out)
 	e.setLocation(op.Loc())
 	return out, nil
 }

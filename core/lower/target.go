@@ -88,6 +88,10 @@ type Residents interface {
 	// dots or without, takes while no fewer run at once than other limits allow.
 	// Called once per module.
 	SharedRoom(threads int, dots bool) int
+	// ThreadRegisters is how many registers of 32 bits each of a program's threads may
+	// have, or, without all, has while other programs fill half of the multiprocessor; 0
+	// sets no limit.
+	ThreadRegisters(threads int, all bool) int
 }
 
 // DescriptorParams lets kernels have parameters that are descriptors.
@@ -222,6 +226,7 @@ type Kernel struct {
 	// too large to tell.
 	Registers *llir.Registers
 	Matrix    bool // it has dots by matrix instructions
+	InParts   bool // its tiles are larger than its registers, and go through them part by part
 }
 
 // Access is one wide memory access of a thread.

@@ -138,18 +138,24 @@ func (t *Target) dotBlocks(k lower.Kernel) int {
 	return n
 }
 
-// loadBlocks asks for half of the threads that a multiprocessor holds, or a quarter,
-// where the loads that can be in flight together fill half of the registers that all
-// threads leave to each, or more, what lives beside them needs the rest, and all that
-// lives at once fits. Fewer threads with more loads in flight keep the memory as busy,
-// and a launch that does not fill the GPU waits once instead of twice.
+// loadBlocks asks for half of the threads that a multiprocessor holds, or a quarter, or
+// half of that, as many as have registers for all that lives at once, if that is two blocks
+// or more. It does so where the loads that can be in flight together fill half of the
+// registers that all threads leave to each, or more, and what lives beside them needs the
+// rest; and where a tile goes through the registers in parts, since ptxas would be content
+// with a load or two in flight. Fewer threads with more loads in flight keep the memory as
+// busy, and a launch that does not fill the GPU waits once instead of twice.
 func (t *Target) loadBlocks(k lower.Kernel) int {
 	r, full := k.Registers, perThread(t.Threads)
-	if r.Loads.Live <= full || r.Loads.Loaded < full/2 || r.Loads.Truths > mostTruths {
+	if !k.InParts && (r.Loads.Live <= full || r.Loads.Loaded < full/2 || r.Loads.Truths > mostTruths) {
 		return 0
 	}
-	for _, threads := range [...]int{t.Threads / 2, t.Threads / 4} {
-		if n := threads / k.Threads; n >= leastBlocks && r.Peak <= perThread(threads)*9/10 {
+	for _, threads := range [...]int{t.Threads / 2, t.Threads / 4, t.Threads / 8} {
+		n := threads / k.Threads
+		if n < 2 {
+			break
+		}
+		if r.Peak <= perThread(threads)*9/10 {
 			return n
 		}
 	}
