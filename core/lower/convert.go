@@ -321,10 +321,17 @@ func (e *emitter) viaShared(p *conversionPlan, base int, in []llir.Value) []llir
 		area, ptr := tiles(p.src)
 		e.tileStores(area, p.stores, p.store, ptr, vals)
 	} else {
-		owner := e.firstReplica(p.src)
-		e.staged(p, p.src, base, func(a *Access, regs []int) {
-			a.Elem, a.Mask = stored, owner
-			e.m.caps.Memory.StoreShared(e.b, a, vals(regs))
+		type access struct {
+			Access
+			regs []int
+		}
+		var all []access
+		e.staged(p, p.src, base, func(a *Access, regs []int) { all = append(all, access{*a, regs}) })
+		masked(e.b, e.firstReplica(p.src), len(all), func(mask llir.Value) {
+			for _, a := range all {
+				a.Elem, a.Mask = stored, mask
+				e.m.caps.Memory.StoreShared(e.b, &a.Access, vals(a.regs))
+			}
 		})
 	}
 	if p.means == layout.Cluster {

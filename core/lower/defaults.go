@@ -53,6 +53,22 @@ type tight struct{}
 func (tight) SharedRoom(int, bool) int      { return 0 }
 func (tight) ThreadRegisters(int, bool) int { return 0 }
 
+// manyStores is how many stores under one mask go into a branch: ptxas would make one of
+// each.
+const manyStores = 8
+
+// masked emits n stores under one mask by f, which is given what is left of the mask.
+func masked(b *llir.Builder, mask llir.Value, n int, f func(mask llir.Value)) {
+	if mask == nil || n < manyStores {
+		f(mask)
+		return
+	}
+	guarded(b, mask, nil, func() llir.Value {
+		f(nil)
+		return nil
+	})
+}
+
 // guarded emits f, in a branch where there is a mask. The result is what f
 // gives, or other where the mask is false; nil where other is nil.
 func guarded(b *llir.Builder, mask, other llir.Value, f func() llir.Value) llir.Value {

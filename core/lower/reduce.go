@@ -627,13 +627,15 @@ func (e *emitter) reduceWarps(op *ir.Operation, p *reducePlan, base int, groups 
 		skip |= 1 << l
 	}
 	owner := e.zeroBitsOfThread(skip)
-	for k := range groups[0] {
-		ptr := e.elementPtr(base+p.base[k], p.size[k], at)
-		for g := range groups {
-			ptr, off := llir.SplitPtr(b.PtrAdd(ptr, p.groupOffset(g, k)))
-			e.storeShared(ptr, off, owner, groups[g][k])
+	masked(b, owner, len(groups)*len(groups[0]), func(mask llir.Value) {
+		for k := range groups[0] {
+			ptr := e.elementPtr(base+p.base[k], p.size[k], at)
+			for g := range groups {
+				ptr, off := llir.SplitPtr(b.PtrAdd(ptr, p.groupOffset(g, k)))
+				e.storeShared(ptr, off, mask, groups[g][k])
+			}
 		}
-	}
+	})
 	e.barrier()
 	if p.together {
 		return e.combineAll(op, p, base, elem, groups)

@@ -565,10 +565,6 @@ func (s *scanner) warps(r, next *run) error {
 	return nil
 }
 
-// manyStores is how many stores of the same threads go into a branch: ptxas would make one
-// of each.
-const manyStores = 8
-
 // storeTotals stores the totals of blocks where owner holds; at is the first's element.
 func (s *scanner) storeTotals(r *run, at, owner llir.Value, blocks []int, rows int) {
 	store := func(mask llir.Value) {
@@ -583,14 +579,7 @@ func (s *scanner) storeTotals(r *run, at, owner llir.Value, blocks []int, rows i
 			})
 		}
 	}
-	if len(blocks)*len(s.p.size) < manyStores {
-		store(owner)
-		return
-	}
-	guarded(s.b, owner, nil, func() llir.Value {
-		store(nil)
-		return nil
-	})
+	masked(s.b, owner, len(blocks)*len(s.p.size), store)
 }
 
 // rowAccesses calls f for each access to a row of n totals of operand k, whose
