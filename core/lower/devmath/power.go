@@ -67,10 +67,22 @@ func (k kit) pow(x, y llir.Value) llir.Value {
 	return k.powSpecial(x, y, whole, odd, k.powAbs(x, pair{y, k.num(0)}))
 }
 
-// Powi is x to the integral power n, an i32.
+// Powi is x to the integral power n, an i32. Up to the cube, a constant power is a product:
+// off by less than a place.
 func Powi(b *llir.Builder, x, n llir.Value) llir.Value { return kitFor(b, x).powi(x, n) }
 
 func (k kit) powi(x, n llir.Value) llir.Value {
+	switch c, ok := llir.ConstInt(n); {
+	case !ok:
+	case c == 0:
+		return k.num(1)
+	case c == 1:
+		return x
+	case c == 2:
+		return k.mul(x, x)
+	case c == 3:
+		return k.mul(k.mul(x, x), x)
+	}
 	odd := k.ICmp(enum.IPredNE, k.And(n, k.M.I32(1)), k.M.I32(0))
 	y := pair{k.Cast(llir.SIToFP, n, k.t, 0), k.num(0)}
 	if k.t == llir.F32 { // the number may have more bits

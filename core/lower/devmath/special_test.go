@@ -357,6 +357,10 @@ func TestExponents(t *testing.T) {
 		ldexp := mixed(t, typ, typ, Ldexp)
 		ilogb := mixed(t, typ, llir.I32, func(b *llir.Builder, x, _ llir.Value) llir.Value { return Ilogb(b, x) })
 		powi := mixed(t, typ, typ, Powi)
+		small := make(map[int32]func(float64, int32) uint64) // by constant powers
+		for n := range int32(4) {
+			small[n] = mixed(t, typ, typ, func(b *llir.Builder, x, _ llir.Value) llir.Value { return Powi(b, x, b.M.I32(int(n))) })
+		}
 		check := func(x float64, n int32) {
 			want := math.Ldexp(x, int(n))
 			if typ == llir.F32 {
@@ -385,9 +389,14 @@ func TestExponents(t *testing.T) {
 			if got := fromBits(typ, powi(x, n)); !equal(got, want) && !(math.Abs(got-want) <= max(1e-6*math.Abs(want), 8*tiny)) {
 				t.Errorf("%s %v to the power %d = %v, want %v", typ, x, n, got, want)
 			}
+			if power := small[n]; power != nil {
+				if got := fromBits(typ, power(x, n)); !equal(got, want) && !(math.Abs(got-want) <= max(3e-7*math.Abs(want), 2*tiny)) {
+					t.Errorf("%s %v to the constant power %d = %v, want %v", typ, x, n, got, want)
+				}
+			}
 		}
 		for _, x := range limits(typ) {
-			for _, n := range []int32{0, 1, -1, 2, 5, -7, 126, -126, -149, 300, -300, 2200, -2200, math.MaxInt32, math.MinInt32} {
+			for _, n := range []int32{0, 1, -1, 2, 3, 5, -7, 126, -126, -149, 300, -300, 2200, -2200, math.MaxInt32, math.MinInt32} {
 				check(x, n)
 			}
 		}
