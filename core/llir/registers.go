@@ -303,17 +303,17 @@ func (c *counts) change(v Value, by int) {
 	if v.Type() == I1 {
 		c.truths += by
 	} else {
-		c.words += by * c.m.registersOf(v.Type())
+		c.words += by * c.m.RegistersOf(v.Type())
 	}
 }
 
-// registersOf is how many registers of 32 bits a value of type t takes.
-func (m *Module) registersOf(t Type) int {
+// RegistersOf is how many registers of 32 bits a value of type t takes.
+func (m *Module) RegistersOf(t Type) int {
 	switch t := t.(type) {
 	case *types.StructType:
 		n := 0
 		for _, field := range t.Fields {
-			n += m.registersOf(field)
+			n += m.RegistersOf(field)
 		}
 		return n
 	case *Ptr:
@@ -385,7 +385,7 @@ func (s *liveness) groupEnds(b *ir.Block) map[int]int {
 		case load:
 			last = k
 			loads++
-			words += s.f.Mod.registersOf(inst.(Value).Type())
+			words += s.f.Mod.RegistersOf(inst.(Value).Type())
 			pending[l.ID()] = true
 		case value && needs:
 			pending[l.ID()] = true

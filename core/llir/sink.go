@@ -160,7 +160,7 @@ func (k *sinking) wordsOf(v Value) int {
 	if v.Type() == I1 {
 		return 1
 	}
-	return k.f.Mod.registersOf(v.Type())
+	return k.f.Mod.RegistersOf(v.Type())
 }
 
 // mayMove tells whether an instruction does the same elsewhere in its block.

@@ -510,7 +510,7 @@ func (e *emitter) reduceRegisters(op *ir.Operation, groups [][]int, in [][]llir.
 func (e *emitter) words(in [][]llir.Value) int {
 	n := 0
 	for _, vals := range in {
-		n += (llir.Width(vals[0].Type()) + 31) / 32
+		n += e.m.llvm.RegistersOf(vals[0].Type())
 	}
 	return n
 }
