@@ -30,6 +30,11 @@ const (
 	otherArguments = "Aref has different number of arguments than enter"
 	otherRanks     = "Ranks don't match"
 	otherDims      = "Dimensions don't match"
+	notSliced      = "Slicing not Implemented for this type"
+	noWarps        = "Must supply numWarps for each Warp Group."
+	noRegions      = "Must have at least one region when there are results."
+	noYield        = "When nvws.warp_group op has results, the first region should be terminated by nvws.warp_group.yield op."
+	otherResults   = "Mismatch in the number of results returned by nvws.warp_group op and the number of the operands of the corresponding nvws.warp_group.yield op in the first region."
 )
 
 // verifyCreate checks that only the reference uses the buffers, and that all have the
@@ -64,7 +69,7 @@ func verifyEnter(aref *ir.Value, given []*ir.Value) error {
 	for i, v := range given {
 		whole, ok := buffers[i].(*ttg.MemDescType)
 		if !ok {
-			return errors.New("Slicing not Implemented for this type")
+			return errors.New(notSliced)
 		}
 		stage := v.Type().(*ttg.MemDescType)
 		shape := whole.Shape
@@ -84,23 +89,23 @@ func verifyEnter(aref *ir.Value, given []*ir.Value) error {
 func verifyWarpGroup(op *ir.Operation) error {
 	group := AsWarpGroup(op)
 	if len(group.NumWarps()) != len(group.PartitionRegions()) {
-		return errors.New("Must supply numWarps for each Warp Group.")
+		return errors.New(noWarps)
 	}
 	if op.NumResults() == 0 {
 		return nil
 	}
 	if len(group.PartitionRegions()) == 0 {
-		return errors.New("Must have at least one region when there are results.")
+		return errors.New(noRegions)
 	}
 	var end *ir.Operation
 	if first := group.PartitionRegions()[0].First(); first != nil {
 		end = first.Terminator()
 	}
 	if end == nil || end.Name() != "nvws.warp_group.yield" {
-		return errors.New("When nvws.warp_group op has results, the first region should be terminated by nvws.warp_group.yield op.")
+		return errors.New(noYield)
 	}
 	if end.NumOperands() != op.NumResults() {
-		return errors.New("Mismatch in the number of results returned by nvws.warp_group op and the number of the operands of the corresponding nvws.warp_group.yield op in the first region.")
+		return errors.New(otherResults)
 	}
 	return nil
 }
