@@ -262,6 +262,8 @@ class Harness:
 
     def opt(self, arguments, env=None):
         """Runs tritonc opt; returns standard output, diagnostics, and all output of errors."""
+        if not any("mlir-use-nameloc-as-prefix" in a for a in arguments):
+            arguments = ["--mlir-use-nameloc-as-prefix=false", *arguments]  # triton-opt's default
         command = [self.tritonc, "--json", "opt", *arguments]
         try:
             done = subprocess.run(
@@ -429,6 +431,14 @@ def passes_of(tritonc):
             m = re.match(r"(?:\s*(?:\d+|-)\s+)?([A-Za-z][\w-]*)\s\s", line)
             if m:
                 names.add(m[1])
+    # Those that no pipeline has are in the answer to a name that no pass has.
+    module = 'module attributes {ttg.target = "cuda:90"} {}'
+    done = subprocess.run(
+        [tritonc, "opt", "--target", "cuda:90", "--passes", "no-such-pass", "-"],
+        input=module, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if m := re.search(r"there are: (.*)", done.stderr):
+        names.update(m[1].split(", "))
     return names
 
 

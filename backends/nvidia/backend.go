@@ -43,7 +43,7 @@ func New() *backend.Backend {
 			return k.plan(), nil
 		},
 		PassPlan: func(t sdk.Target) (*backend.Plan, error) {
-			a, err := archOf(t)
+			a, err := passArchOf(t)
 			if err != nil {
 				return nil, err
 			}

@@ -1,6 +1,7 @@
 package nvidia
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
@@ -31,6 +32,30 @@ var archs = []arch{
 	{cc: 86, doc: "Ampere: A10, RTX 30", sharedMemory: 99 << 10, threads: 1536, ctas: 1},
 	{cc: 89, doc: "Ada: L40, RTX 40", sharedMemory: 99 << 10, threads: 1536, ctas: 1},
 	{cc: 90, doc: "Hopper: H100, H200", sharedMemory: 227 << 10, threads: 2048, ctas: 8},
+}
+
+// passArchs are more targets of modules that passes run on one by one, for which nothing
+// is compiled: passes need no more than what a row says. They follow archs in order.
+var passArchs = []arch{
+	{cc: 100, doc: "Blackwell: B200", sharedMemory: 227 << 10, threads: 2048, ctas: 8},
+	{cc: 103, doc: "Blackwell: B300", sharedMemory: 227 << 10, threads: 2048, ctas: 8},
+	{cc: 120, doc: "Blackwell: RTX 50", sharedMemory: 99 << 10, threads: 1536, ctas: 8},
+}
+
+// passArchOf returns the facts that passes run with on modules for a target: those of
+// its row, else of the nearest one below, else of the first.
+func passArchOf(t sdk.Target) (arch, error) {
+	cc, err := strconv.Atoi(t.Arch)
+	if t.Backend != backendName || err != nil {
+		return archOf(t)
+	}
+	found := archs[0]
+	for _, a := range slices.Concat(archs, passArchs) {
+		if a.cc <= cc {
+			found = a
+		}
+	}
+	return found, nil
 }
 
 // archOf returns the row of a target that the backend supports.

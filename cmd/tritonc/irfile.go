@@ -42,6 +42,19 @@ func targetBackend(ctx context.Context, host *plugin.Host, s string) (*plugin.Ba
 	return host.Select(ctx, target)
 }
 
+// passBackend is targetBackend for a run of single passes, which backends may do for more
+// targets than they compile for.
+func passBackend(ctx context.Context, host *plugin.Host, s string) (*plugin.Backend, core.Target, error) {
+	if s == "" {
+		return nil, core.Target{}, nil
+	}
+	target, err := parseTarget(s)
+	if err != nil {
+		return nil, target, err
+	}
+	return host.SelectForPasses(ctx, target)
+}
+
 // newIRContext makes a context for IR. Dialects that core lacks come from the
 // backends here that declare them, that of target first.
 func newIRContext(ctx context.Context, host *plugin.Host, target core.Target) *ir.Context {

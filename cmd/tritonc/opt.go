@@ -67,6 +67,7 @@ type optFlags struct {
 	time       bool
 	output     string
 	generic    bool
+	names      bool
 	verbose    int
 
 	pipeline     string // MLIR's notation of passes
@@ -116,6 +117,7 @@ func optCommand(env *environment) *cobra.Command {
 	flags.BoolVar(&f.time, "time", false, "show how long each pass took, and what it counts of its work")
 	flags.StringVarP(&f.output, "output", "o", "-", "the file to write; - is standard output")
 	flags.BoolVar(&f.generic, "generic", false, "print operations in MLIR's generic form")
+	flags.BoolVar(&f.names, "mlir-use-nameloc-as-prefix", true, "keep the names of values that the file or its locations give;\nwith =false they have numbers")
 	flags.BoolVar(&f.split, "split-input-file", false, "take the parts of a file between lines \"// -----\" one by one")
 	flags.StringVar(&f.expected, "verify-diagnostics", "", "compare diagnostics with the file's expected-error, -warning, -note and -remark\ncomments: `WHICH` is all or only-expected")
 	flags.Lookup("verify-diagnostics").NoOptDefVal = "all"
@@ -131,7 +133,7 @@ func optFile(ctx context.Context, env *environment, f *optFlags, path string) er
 	}
 	host := newHost(env, f.verbose)
 	defer host.Close()
-	backend, target, err := targetBackend(ctx, host, f.target)
+	backend, target, err := passBackend(ctx, host, f.target)
 	if err != nil {
 		return err
 	}
@@ -264,15 +266,7 @@ func refuseUnregistered(file *text.File, src []byte) error {
 // the rest, for the target of the command line or the module, or the first that the
 // backend names.
 func verifyByBackend(ctx context.Context, host *plugin.Host, target core.Target, m *ir.Operation, name string, src []byte) error {
-	own := dialect.All()
-	declared := ""
-	ir.Walk(m, func(op *ir.Operation) ir.WalkResult {
-		if op.Def().Unregistered || slices.ContainsFunc(own, func(d *ir.Dialect) bool { return d.Op(op.Name()) == op.Def() }) {
-			return ir.Advance
-		}
-		declared = op.Def().Dialect()
-		return ir.Stop
-	})
+	declared := declaredDialect(m)
 	if declared == "" {
 		return nil
 	}
@@ -294,6 +288,20 @@ func verifyByBackend(ctx context.Context, host *plugin.Host, target core.Target,
 		}
 	}
 	return ctx.Err()
+}
+
+// declaredDialect is the dialect of the first operation of m whose dialect a backend
+// declared; "" if there is none.
+func declaredDialect(m *ir.Operation) (name string) {
+	own := dialect.All()
+	ir.Walk(m, func(op *ir.Operation) ir.WalkResult {
+		if op.Def().Unregistered || slices.ContainsFunc(own, func(d *ir.Dialect) bool { return d.Op(op.Name()) == op.Def() }) {
+			return ir.Advance
+		}
+		name = op.Def().Dialect()
+		return ir.Stop
+	})
+	return name
 }
 
 // declaringTargets lists targets of the backends that declare a dialect, one of each.
@@ -341,7 +349,8 @@ func (f *optFlags) check() error {
 
 // ownBackend returns the backend for the target that m itself names, where passes
 // or analyses are asked for that only a backend has, or passes that depend on the
-// target; else nil.
+// target; where it names none, that which declares a dialect of m for passes that core
+// lacks; else nil.
 func (f *optFlags) ownBackend(ctx context.Context, env *environment, host *plugin.Host, m *ir.Operation) (*plugin.Backend, core.Target, error) {
 	rows, unknown := pass.Parse(env.passes, f.passes)
 	byTarget := slices.ContainsFunc(rows, func(r pass.Row) bool { return r.Pass.ByTarget })
@@ -350,11 +359,16 @@ func (f *optFlags) ownBackend(ctx context.Context, env *environment, host *plugi
 		return nil, core.Target{}, nil
 	}
 	if named := m.StringAttr(ttg.TargetAttr); named != "" {
-		return targetBackend(ctx, host, named)
+		return passBackend(ctx, host, named)
 	}
 	if needsPlace >= 0 {
 		return nil, core.Target{}, usagef("--print-analysis %s needs a --target", f.analyses[needsPlace]).
 			withHelp("how much shared memory an operation takes is the backend's to say")
+	}
+	if declared := declaredDialect(m); declared != "" && unknown != nil {
+		for _, t := range declaringTargets(ctx, host, declared) {
+			return host.SelectForPasses(ctx, t) // for its passes; none asks for the target
+		}
 	}
 	return nil, core.Target{}, nil // the neutral passes say what is unknown
 }
@@ -394,7 +408,7 @@ func (f *optFlags) text(m *ir.Operation, analyses []sdk.PassText, locations bool
 		out = append(out, a.Text...)
 	}
 	if len(f.analyses) == 0 {
-		out = text.Append(nil, m, text.Options{Locations: locations, Generic: f.generic})
+		out = text.Append(nil, m, text.Options{Locations: locations, Generic: f.generic, Unnamed: !f.names})
 	}
 	return out
 }

@@ -147,6 +147,27 @@ func (h *Host) Select(ctx context.Context, t sdk.Target) (*Backend, sdk.Target, 
 	return nil, t, h.noBackend(fmt.Sprintf("no backend supports the target %s", t), list, broken)
 }
 
+// SelectForPasses is Select for a run of single passes, of which a backend may know more
+// targets than those that it compiles for. Where none supports t, the first that runs
+// passes and has a target of the same kind (cuda in cuda:100) is asked; its RunPasses
+// says if it does not know t.
+func (h *Host) SelectForPasses(ctx context.Context, t sdk.Target) (*Backend, sdk.Target, error) {
+	b, full, err := h.Select(ctx, t)
+	if err == nil || ctx.Err() != nil {
+		return b, full, err
+	}
+	for _, b := range h.backends {
+		f, errFacts := b.Facts(ctx)
+		if errFacts != nil || !f.Has(sdk.CapRunPasses) {
+			continue
+		}
+		if slices.ContainsFunc(patternsOf(f), func(p string) bool { return strings.HasPrefix(p, t.Backend+":") }) {
+			return b, t, nil
+		}
+	}
+	return nil, t, err
+}
+
 // Dialect returns the backend that declares a dialect, with the declaration. Of
 // several it is the first one that supports t, else the first. A nil backend says
 // that none declares it; the error then tells of those that cannot be asked. One

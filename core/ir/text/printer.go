@@ -15,6 +15,10 @@ type Options struct {
 	Generic bool
 	// Local prints attributes in place, without aliases.
 	Local bool
+	// Unnamed leaves out the names that locations give values, as mlir-opt does
+	// unless it is asked for them: what remains are numbers, %arg0 and what
+	// operations call their results, as %true.
+	Unnamed bool
 }
 
 // Printer writes one operation. Its methods are for the hooks of dialects.
@@ -65,6 +69,9 @@ func Append(b []byte, op *ir.Operation, opt Options) []byte {
 		block: func(b *ir.Block, id int) { w.blocks[b] = id },
 	}
 	n.generic = opt.Generic
+	if opt.Unnamed {
+		n.named = func(_ *ir.Value, own string) string { return own }
+	}
 	n.run(topOf(op))
 	var entries []*aliasEntry
 	if !opt.Local {
