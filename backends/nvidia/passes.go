@@ -7,6 +7,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/backends/nvidia/mma"
 	"github.com/tritonc/tritonc/backends/nvidia/tma"
+	"github.com/tritonc/tritonc/backends/nvidia/tmem"
 	"github.com/tritonc/tritonc/backends/nvidia/warpspec"
 	"github.com/tritonc/tritonc/backends/nvidia/wgmma"
 	"github.com/tritonc/tritonc/core/ir"
@@ -259,6 +260,7 @@ var passes = slices.Concat(
 	[]*pass.Pass{ttir.RewriteTensorPointer, rewriteDescriptors, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
 	ours(ttgir.Passes()),
 	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower, tma.GroupMaps, wgmma.PipelineDots, wgmma.InsertFences, wgmma.LoadBeforeDots, warpspec.Specialize, warpspec.AllocateWarpGroups},
+	tmem.Passes(),
 )
 
 // ours puts this backend's passes in the places of core's, which have the same

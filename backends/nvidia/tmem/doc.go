@@ -1,0 +1,14 @@
+// Package tmem has the passes about tensor memory, which GPUs from compute capability
+// 10.0 on have beside the registers, and about the matrix multiplications that
+// accumulate there (ttng.tc_gen5_mma):
+//
+//	tritongpu-optimize-accumulator-init   dots overwrite an accumulator of zeros
+//
+// The operations on one buffer form a chain of tokens (!ttg.async.token), each the
+// result of an operation and an operand of the next, that the passes follow and keep.
+// An operation without a token may be ordered with any other; the passes that need the
+// chain leave its buffer alone.
+//
+// No target that tritonc compiles for has tensor memory: the passes run by name.
+// Names and what they do of the IR are Triton 3.6's.
+package tmem

@@ -1,0 +1,16 @@
+package tmem_test
+
+import (
+	"testing"
+
+	"github.com/tritonc/tritonc/backends/nvidia/tmem"
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/transform/std"
+	"github.com/tritonc/tritonc/internal/passtest"
+)
+
+func TestPasses(t *testing.T) {
+	ours := tmem.Passes()
+	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", append(ours, std.Canonicalize, std.CSE), ours...)
+}
