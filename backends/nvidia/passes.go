@@ -12,6 +12,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/wgmma"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/inspect"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir"
 	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
@@ -37,6 +38,7 @@ var (
 	reduceDuplication  = matrix.NewReduceDataDuplication(wgmma.Unit{})
 	canonicalize       = std.NewCanonicalize(layouts.ConvertPatterns())
 	planCTA            = named(layouts.PlanCTA, "triton-nvidia-gpu-plan-cta")
+	printMembar        = inspect.NewMembar(gpu.Effects)
 	f32DotTC           = matrix.NewF32DotTC(matrix.TF32Rounding{Asm: "cvt.rna.tf32.f32 $0, $1;", Constraints: "=r,r"})
 )
 
@@ -258,7 +260,7 @@ func registerSettings(o options) []pass.Setting {
 var passes = slices.Concat(
 	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE},
 	[]*pass.Pass{ttir.RewriteTensorPointer, rewriteDescriptors, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
-	ours(ttgir.Passes()),
+	ours(ttgir.Passes()), []*pass.Pass{inspect.Alignment, inspect.Alias, inspect.Allocation, printMembar},
 	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower, tma.GroupMaps, wgmma.PipelineDots, wgmma.InsertFences, wgmma.LoadBeforeDots, warpspec.Specialize, warpspec.AllocateWarpGroups},
 	tmem.Passes(),
 )

@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/inspect"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir"
 	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
@@ -23,7 +24,7 @@ func neutralPasses() []*pass.Pass {
 	return slices.Concat(
 		[]*pass.Pass{std.Inline, std.NewCanonicalize(layouts.ConvertPatterns()), std.CSE, std.SCCP, std.SymbolDCE},
 		[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
-		ttgir.Passes(),
+		ttgir.Passes(), inspect.Passes(),
 	)
 }
 

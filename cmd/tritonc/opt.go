@@ -21,6 +21,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/plugin"
+	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -46,6 +47,9 @@ Options that are not given then have Triton's defaults. With --verify-diagnostic
 it is an error if a diagnostic differs from what the file's comments announce, such
 as "// expected-error @+1 {{text}}", at the line itself, @above, @below, or so many
 lines off; after expected-error-re the text has regular expressions in braces.
+
+The passes test-print-alignment, -alias and -allocation say in remarks, at each
+operation, what analyses found.
 
 Dialects of vendors come from the backends that declare them. Operations of other
 dialects may be in generic form.
@@ -148,12 +152,14 @@ func optFile(ctx context.Context, env *environment, f *optFlags, path string) er
 	var out []byte
 	var failed errorList
 	for i, part := range parts {
-		text, err := f.part(ctx, env, optRun{host, backend, target}, name, part)
+		text, said, err := f.part(ctx, env, optRun{host, backend, target}, name, part)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if f.expected != "" && (err == nil || diag.All(err) != nil && !isCrash(err)) {
-			err = checkExpected(name, part, diag.All(err), f.expected == onlyExpected)
+			err = checkExpected(name, part, append(said, diag.All(err)...), f.expected == onlyExpected)
+		} else {
+			env.report.diagnostics(said...)
 		}
 		if i > 0 {
 			out = append(out, "\n"+splitMarker+"\n"...)
@@ -189,36 +195,36 @@ type optRun struct {
 }
 
 // part runs the passes on one text, a file or a part of one, and returns what is to
-// be printed of it.
-func (f *optFlags) part(ctx context.Context, env *environment, r optRun, name string, src []byte) ([]byte, error) {
+// be printed of it, and what passes said, also of those before an error.
+func (f *optFlags) part(ctx context.Context, env *environment, r optRun, name string, src []byte) (out []byte, said diag.List, err error) {
 	if f.split && onlyComments(src) {
-		return []byte("module {\n}\n"), nil
+		return []byte("module {\n}\n"), nil, nil
 	}
 	file, err := parseIR(ctx, r.host, r.target, name, src)
 	if err != nil {
-		return nil, err
+		return nil, said, err
 	}
 	if !f.unregistered {
 		if err := refuseUnregistered(file, src); err != nil {
-			return nil, err
+			return nil, said, err
 		}
 	}
 	if err := file.Verify(); err != nil {
 		// An operation before it may break a rule that only its backend knows.
 		if first := verifyByBackend(ctx, r.host, r.target, file.Op, name, src); first != nil {
-			return nil, first
+			return nil, said, first
 		}
-		return nil, err
+		return nil, said, err
 	}
 	m, analyses := file.Op, []sdk.PassText(nil)
 	if f.passes == "" && len(f.analyses) == 0 {
 		if err := verifyByBackend(ctx, r.host, r.target, m, name, src); err != nil {
-			return nil, err
+			return nil, said, err
 		}
 	} else {
 		if r.backend == nil {
 			if r.backend, r.target, err = f.ownBackend(ctx, env, r.host, m); err != nil {
-				return nil, err
+				return nil, said, err
 			}
 		}
 		req := sdk.RunPassesRequest{
@@ -232,16 +238,20 @@ func (f *optFlags) part(ctx context.Context, env *environment, r optRun, name st
 			m, err = text.Parse(m.Context(), name, []byte(resp.Output))
 		}
 		f.showRun(env.report, &resp)
+		said = wire.ListFromSDK(resp.Diagnostics)
+		for _, d := range said {
+			d.WithSource(string(src))
+		}
 		if err != nil {
-			return nil, err
+			return nil, said, err
 		}
 		analyses = resp.Analyses
 	}
-	out := f.text(m, analyses, bytes.Contains(src, []byte("loc(")))
+	out = f.text(m, analyses, bytes.Contains(src, []byte("loc(")))
 	if data := file.Metadata(); strings.Contains(data, "dialect_resources") && len(f.analyses) == 0 {
 		out = append(out, "\n"+data+"\n"...) // what attributes name
 	}
-	return out, nil
+	return out, said, nil
 }
 
 // refuseUnregistered reports the first operation of a dialect that nobody declares.

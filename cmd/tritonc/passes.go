@@ -395,7 +395,7 @@ func explain(w io.Writer, p *pass.Pass) {
 		fmt.Fprintf(w, "\n%s\n", strings.Join(said, "\n"))
 	}
 	for _, f := range a.Files {
-		title := map[string]string{"in.mlir": "before", "out.mlir": "after"}[f.Name]
+		title := map[string]string{"in.mlir": "before", "out.mlir": "after", "remarks.txt": "remarks, each with its line"}[f.Name]
 		fmt.Fprintf(w, "\n// %s\n%s", title, f.Data)
 	}
 }

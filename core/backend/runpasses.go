@@ -84,6 +84,7 @@ func RunRows(m *ir.Operation, rows []pass.Row, req *sdk.RunPassesRequest, resp *
 	timings, err := runner.Run(m, rows, facts)
 	for _, t := range timings {
 		resp.Timings = append(resp.Timings, sdk.Timing{Name: t.Pass, Nanoseconds: t.Duration.Nanoseconds(), Did: t.Did()})
+		resp.Diagnostics = append(resp.Diagnostics, wire.ListToSDK(t.Said)...)
 	}
 	if err != nil {
 		return err

@@ -121,12 +121,17 @@ func (f *Fact) Unmet(m *ir.Operation, who string, place func(*ir.Operation) diag
 	if at == nil {
 		return nil
 	}
+	return diag.Errorf(placeOf(at, place), "%s needs %s: %s", who, f.Doc, why).WithHelp("%s", f.Help)
+}
+
+// placeOf is what place says of op, or, where it is nil or says nothing, op's own place.
+func placeOf(op *ir.Operation, place func(*ir.Operation) diag.Pos) diag.Pos {
 	var pos diag.Pos
 	if place != nil {
-		pos = place(at)
+		pos = place(op)
 	}
-	if l := ir.FileLocOf(at.Loc()); l != nil && pos.Line == 0 {
+	if l := ir.FileLocOf(op.Loc()); l != nil && pos.Line == 0 {
 		pos = diag.Pos{File: l.File, Line: l.Line, Col: l.Col + 1}
 	}
-	return diag.Errorf(pos, "%s needs %s: %s", who, f.Doc, why).WithHelp("%s", f.Help)
+	return pos
 }

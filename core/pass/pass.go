@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir"
 )
 
@@ -228,6 +229,8 @@ type Run struct {
 	with   []Setting
 	counts []Counter
 	notes  []Remark
+	said   diag.List
+	place  func(op *ir.Operation) diag.Pos
 }
 
 // Remark is what a pass decided about an operation, for people who wonder.
@@ -243,6 +246,13 @@ type Remark struct {
 
 // Remark tells of a decision.
 func (r *Run) Remark(m Remark) { r.notes = append(r.notes, m) }
+
+// Say tells whoever runs the pass by its name something of op, as a remark at op's place.
+func (r *Run) Say(op *ir.Operation, format string, args ...any) {
+	d := diag.Errorf(placeOf(op, r.place), format, args...)
+	d.Severity = diag.Remark
+	r.said = append(r.said, d)
+}
 
 // Counter is a number that a pass reports about its work.
 type Counter struct {

@@ -34,13 +34,14 @@ type Runner struct {
 }
 
 // Timing is how long one pass took, how much it visited (the verifier, where it
-// ran after the pass, apart), what it counted, and what it remarks.
+// ran after the pass, apart), what it counted, what it remarks, and what it said.
 type Timing struct {
 	Pass     string
 	Duration time.Duration
 	Visits   int64
 	Counters []Counter
 	Remarks  []Remark
+	Said     diag.List
 }
 
 // Did is what the pass counted, for people: "loops 1, copies 4".
@@ -97,7 +98,7 @@ func (r *Runner) Run(m *ir.Operation, rows []Row, f Facts) (timings []Timing, er
 			known = known.through(row)
 			err = stillHold(m, row, known)
 		}
-		timings = append(timings, Timing{row.Pass.Name, time.Since(start), visits, run.counts, run.notes})
+		timings = append(timings, Timing{row.Pass.Name, time.Since(start), visits, run.counts, run.notes, run.said})
 		if err != nil {
 			var c *Crash
 			if errors.As(err, &c) && before != nil {
@@ -114,7 +115,7 @@ func (r *Runner) Run(m *ir.Operation, rows []Row, f Facts) (timings []Timing, er
 
 // one runs a single pass; a panic in it becomes a Crash.
 func (r *Runner) one(m *ir.Operation, row Row) (run *Run, err error) {
-	run = &Run{Module: m, pass: row.Pass, with: row.With}
+	run = &Run{Module: m, pass: row.Pass, with: row.With, place: r.Place}
 	defer func() {
 		if p := recover(); p != nil {
 			if err = work.Stopped(p); err != nil {

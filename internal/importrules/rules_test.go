@@ -67,6 +67,7 @@ var rules = []rule{
 	{"core/transform/ttgir/tensors", dialectFloor, stdlibOnly, "what several packages of passes ask knows no pass"},
 	{"core/transform/facts", append(slices.Clone(dialectFloor), "core/pass"), stdlibOnly, "what passes need and give knows no pass"},
 	{"core/transform/ttir", append(slices.Clone(analysisFloor), "core/transform/std", "core/transform/facts"), stdlibOnly, "passes change the IR, they do not lower it"},
+	{"core/transform/inspect", analysisFloor, stdlibOnly, "what tells of analyses changes nothing that a pass needs"},
 	{"core/transform/std", analysisFloor, stdlibOnly, "passes change the IR, they do not lower it"},
 	{"core/llir/...", []string{"core/diag", "core/work"}, []string{"github.com/llir/", "github.com/mewmew/", "github.com/pkg/errors"}, "LLVM IR is separate from our IR"},
 	{"core/lower/...", lowerFloor, []string{"github.com/llir/", "github.com/mewmew/", "github.com/pkg/errors"}, "lowering ends the trip through core"},

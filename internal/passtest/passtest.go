@@ -1,10 +1,13 @@
 // Package passtest runs golden tests of passes: an archive names the passes in
 // a line "passes: …", holds a module in the section in.mlir, and the module
-// that comes out in out.mlir.
+// that comes out in out.mlir. What passes say of operations is in remarks.txt, if they
+// say anything: a line in in.mlir, and the message.
 package passtest
 
 import (
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/tritonc/tritonc/core/dialect"
@@ -40,23 +43,34 @@ func one(c *golden.Case, dialects []*ir.Dialect, known []*pass.Pass) {
 		c.Fatal(err)
 	}
 	ctx := ir.NewContext(dialects...)
-	m := parse(c, ctx, c.Path, c.Input("in.mlir"))
-	r := pass.Runner{VerifyEach: true}
-	if _, err := r.Run(m, rows, nil); err != nil {
+	file := parse(c, ctx, c.Path, c.Input("in.mlir"))
+	m := file.Op
+	r := pass.Runner{VerifyEach: true, Place: file.Pos}
+	timings, err := r.Run(m, rows, nil)
+	if err != nil {
 		c.Fatal(err)
+	}
+	var said strings.Builder
+	for _, t := range timings {
+		for _, d := range t.Said {
+			fmt.Fprintf(&said, "%d: %s\n", d.Pos.Line, d.Message)
+		}
+	}
+	if said.Len() > 0 {
+		c.Want("remarks.txt", said.String())
 	}
 	out := string(text.Append(nil, m, text.Options{}))
 	parse(c, ir.NewContext(dialects...), c.Path+": the output", out)
 	c.Want("out.mlir", out)
 }
 
-func parse(c *golden.Case, ctx *ir.Context, name, src string) *ir.Operation {
-	m, err := text.Parse(ctx, name, []byte(src))
+func parse(c *golden.Case, ctx *ir.Context, name, src string) *text.File {
+	file, err := text.ParseFile(ctx, name, []byte(src))
 	if err != nil {
 		c.Fatalf("%v", err)
 	}
-	if err := ir.Verify(m); err != nil {
+	if err := ir.Verify(file.Op); err != nil {
 		c.Fatalf("%s: %v", name, err)
 	}
-	return m
+	return file
 }

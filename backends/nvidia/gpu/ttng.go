@@ -87,6 +87,18 @@ var refusedOps = sync.OnceValue(func() map[*ir.OpDef]*lower.VendorOp {
 	return ops
 })
 
+// Effects is what an operation of ttng that sm_90 has does to shared memory.
+func Effects(op *ir.Operation) (membar.Effects, bool) {
+	o := ttngOps()[op.Def()]
+	switch {
+	case o == nil:
+		return membar.Effects{}, false
+	case o.Effects == nil:
+		return membar.Effects{}, true
+	}
+	return o.Effects(op), true
+}
+
 func opOf(name string) *ir.OpDef {
 	op := ttng.Dialect().Op(ttng.Name + "." + name)
 	if op == nil {

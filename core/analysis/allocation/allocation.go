@@ -71,9 +71,13 @@ const defaultAlign = 16
 // neighbours.
 const smallScratch = 1024
 
+// Tight is the room of a module whose memory is to be the least.
+const Tight = -1
+
 // Analyze places the memory of every function of a module. A function that needs no
 // more than room bytes when areas of the same loop are kept apart has them apart: its
-// threads then wait for one another less.
+// threads then wait for one another less. With room 0 only small scratch areas are kept
+// apart from their neighbours, and with Tight nothing is.
 func Analyze(mod *ir.Operation, scratch Scratch, room int) (*Result, error) {
 	r := &Result{areas: make(map[*ir.Operation]Area), frames: make(map[string]int), aligns: make(map[string]int), align: defaultAlign}
 	funcs := make(map[string]*ir.Operation)
@@ -190,7 +194,9 @@ func (w *walker) collect(f *ir.Operation) error {
 	for _, b := range w.buffers {
 		b.group = groups[b.op]
 	}
-	w.keepApart()
+	if w.p.room != Tight {
+		w.keepApart()
+	}
 	return nil
 }
 
@@ -225,9 +231,12 @@ func (w *walker) op(f, op *ir.Operation) error {
 		if err != nil {
 			return err
 		}
+		if align == 0 {
+			align = defaultAlign
+		}
 		if size > 0 {
 			w.buffers = append(w.buffers, &buffer{
-				op: op, size: size, align: max(align, defaultAlign), first: n.first, last: n.last, scratch: true,
+				op: op, size: size, align: align, first: n.first, last: n.last, scratch: true,
 			})
 		}
 	}
@@ -255,7 +264,8 @@ func bufferBytes(t *ttg.MemDescType) (int, error) {
 	for _, d := range t.AllocShape {
 		n *= int(d)
 	}
-	n /= Parts(t)
+	parts, gaps := spread(t)
+	n = n / parts * gaps
 	bits := ir.BitWidth(t.Elem)
 	if _, ptr := t.Elem.(*tt.PtrType); ptr {
 		bits = 64
@@ -279,13 +289,23 @@ func bufferBytes(t *ttg.MemDescType) (int, error) {
 // Parts is into how many parts a buffer is divided among the CTAs of a cluster, each
 // of which has memory for its part alone.
 func Parts(t *ttg.MemDescType) int {
+	parts, _ := spread(t)
+	return parts
+}
+
+// spread is Parts, and how many times the memory of its elements a part takes: 2 where half
+// of it is left empty.
+func spread(t *ttg.MemDescType) (parts, gaps int) {
 	a, ok := t.Encoding.(*encoding.Attr)
 	if !ok {
-		return 1
+		return 1, 1
 	}
 	l, ok := a.Layout.(layout.Shared)
-	if !ok || layout.CTAs(l) == 1 {
-		return 1
+	if !ok {
+		return 1, 1
+	}
+	if _, padded := l.(*layout.PaddedShared); padded && layout.CTAs(l) == 1 {
+		return 1, 1 // Pad counts its gaps
 	}
 	shape := t.AllocShape
 	if r := l.Rank(); r > 0 && r < len(shape) {
@@ -293,13 +313,13 @@ func Parts(t *ttg.MemDescType) int {
 	}
 	lin, err := l.Linear(shape)
 	if err != nil {
-		return 1 // the lowering tells
+		return 1, 1 // the lowering tells
 	}
 	whole, part := int64(1), 1<<lin.InBits(layout.Offset)
 	for _, d := range shape {
 		whole *= d
 	}
-	return max(int(whole)/part, 1)
+	return max(int(whole)/part, 1), max(part/int(whole), 1)
 }
 
 // Stride is how many bytes after the start of a buffer of so many bytes the next

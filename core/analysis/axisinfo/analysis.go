@@ -194,7 +194,7 @@ func (a *analysis) operation(op *ir.Operation) {
 
 // transfer applies the rule of an operation without control flow.
 func (a *analysis) transfer(op *ir.Operation) {
-	if op.NumResults() != 1 || !mayKnow(op.OneResult().Type()) {
+	if op.NumResults() != 1 || !mayKnow(op.OneResult().Type()) && !op.Is(tt.Bitcast) {
 		return
 	}
 	var info Info

@@ -20,6 +20,19 @@ func (r *Result) EqualRuns(v *ir.Value) []int64 {
 	return r.equalRuns(v, map[*ir.Value][]int64{})
 }
 
+// Runs is Of, and of a tensor that the analysis does not track, such as one of floats, the
+// runs of equal elements.
+func (r *Result) Runs(v *ir.Value) Info {
+	info := r.Of(v)
+	if _, tensor := v.Type().(*ir.TensorType); !tensor || r.Known(v) {
+		return info
+	}
+	for d, n := range r.EqualRuns(v) {
+		info.Axes[d].Constancy = n
+	}
+	return info
+}
+
 func (i Info) equalRuns(shape []int64) []int64 {
 	runs := ones(shape)
 	for d, a := range i.Axes[:len(shape)] {

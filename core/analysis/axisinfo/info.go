@@ -124,10 +124,7 @@ func gcd(a, b int64) int64 {
 
 // pow2Divisor is the highest power of two that divides v.
 func pow2Divisor(v int64) int64 {
-	if v == 0 {
-		return maxDivisor
-	}
-	return min(1<<bits.TrailingZeros64(uint64(v)), maxDivisor)
+	return 1 << min(bits.TrailingZeros64(uint64(v)), bits.TrailingZeros64(uint64(maxDivisor)))
 }
 
 // mulDivisors is a·b, at most maxDivisor.

@@ -113,7 +113,7 @@ func shapeOf(t ir.Type) []int64 {
 
 func makeRange(op *ir.Operation, _ []Info) Info {
 	r := tt.AsMakeRange(op)
-	run := Axis{Contiguity: r.End() - r.Start(), Divisibility: pow2Divisor(r.Start()), Constancy: 1}
+	run := Axis{Contiguity: r.End() - r.Start(), Divisibility: min(pow2Divisor(r.Start()), 1<<30), Constancy: 1} // of 32 bits
 	return Info{Axes: []Axis{run}, NonNegative: r.Start() >= 0}
 }
 
@@ -493,6 +493,9 @@ func selectRule(op *ir.Operation, in []Info) Info {
 		return no
 	}
 	r := join(yes, no)
+	if r.IsConst {
+		return constant(shapeOf(op.OneResult().Type()), r.Const)
+	}
 	if _, ok := arith.AsSelect(op).Condition().Type().(*ir.TensorType); !ok {
 		return r
 	}

@@ -9,10 +9,17 @@ import (
 // Names returns the names, with %, under which values are in the text of the
 // operation that op is a part of: %x, %0, and %0#1 for one of several results
 // that share a name.
-func Names(op *ir.Operation) map[*ir.Value]string {
+func Names(op *ir.Operation) map[*ir.Value]string { return namesBy(op, locName) }
+
+// Numbers is Names without the names that locations give: %0, %arg0, %cst.
+func Numbers(op *ir.Operation) map[*ir.Value]string {
+	return namesBy(op, func(_ *ir.Value, own string) string { return own })
+}
+
+func namesBy(op *ir.Operation, named func(v *ir.Value, own string) string) map[*ir.Value]string {
 	names := make(map[*ir.Value]string)
 	n := &namer{
-		named: locName,
+		named: named,
 		set: func(v *ir.Value, name string, id int) {
 			if name == "" {
 				name = strconv.Itoa(id)

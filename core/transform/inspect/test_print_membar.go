@@ -1,0 +1,48 @@
+package inspect
+
+import (
+	"github.com/tritonc/tritonc/core/analysis/allocation"
+	"github.com/tritonc/tritonc/core/analysis/membar"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+)
+
+// NewMembar makes the pass that puts a ttg.local_barrier wherever a barrier is due.
+// foreign tells of operations of a target's dialect, and may be nil.
+func NewMembar(foreign membar.Foreign) *pass.Pass {
+	return &pass.Pass{
+		Name:     "test-print-membar",
+		Doc:      "put a barrier wherever one is due between accesses to shared memory",
+		Example:  membarExample,
+		ByTarget: true,
+		Run: func(r *pass.Run) error {
+			placed, err := allocation.Analyze(r.Module, allocation.Neutral, allocation.Tight)
+			if err != nil {
+				return err
+			}
+			due := membar.Analyze(r.Module, placed, foreign)
+			var before, after []*ir.Operation
+			ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
+				if due.Before(op) {
+					before = append(before, op)
+				}
+				if due.After(op) {
+					after = append(after, op)
+				}
+				return ir.Advance
+			})
+			b := ir.NewBuilder(r.Module.Context())
+			for _, op := range before {
+				b.At(op)
+				b.Op(ttg.LocalBarrier, nil)
+			}
+			for _, op := range after {
+				b.After(op)
+				b.Op(ttg.LocalBarrier, nil)
+			}
+			r.Count("barriers", len(before)+len(after))
+			return nil
+		},
+	}
+}
