@@ -262,8 +262,9 @@ class Harness:
 
     def opt(self, arguments, env=None):
         """Runs tritonc opt; returns standard output, diagnostics, and all output of errors."""
-        if not any("mlir-use-nameloc-as-prefix" in a for a in arguments):
-            arguments = ["--mlir-use-nameloc-as-prefix=false", *arguments]  # triton-opt's default
+        for flag in ("mlir-use-nameloc-as-prefix", "mlir-print-debuginfo"):  # both off in triton-opt
+            if not any(flag in a for a in arguments):
+                arguments = [f"--{flag}=false", *arguments]
         command = [self.tritonc, "--json", "opt", *arguments]
         try:
             done = subprocess.run(

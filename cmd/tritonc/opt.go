@@ -1,11 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -43,7 +43,9 @@ pass may be a flag, its options after an equals sign:
 
     -split-input-file -tritongpu-pipeline=num-stages=3 -canonicalize kernel.mlir
 
-Options that are not given then have Triton's defaults. With --verify-diagnostics
+Options that are not given then have Triton's defaults, and neither the file's names
+of values nor its locations are printed, as MLIR has it: --mlir-use-nameloc-as-prefix
+and --mlir-print-debuginfo ask for them. With --verify-diagnostics
 it is an error if a diagnostic differs from what the file's comments announce, such
 as "// expected-error @+1 {{text}}", at the line itself, @above, @below, or so many
 lines off; after expected-error-re the text has regular expressions in braces.
@@ -71,14 +73,18 @@ type optFlags struct {
 	time       bool
 	output     string
 	generic    bool
-	names      bool
 	verbose    int
 
 	pipeline     string // MLIR's notation of passes
 	split        bool
 	expected     string // "", "all" or onlyExpected
 	unregistered bool
+	names        bool
+	locations    bool
 }
+
+// location finds what is or may be a location in a file of IR: not local_alloc(.
+var location = regexp.MustCompile(`(^|[^\w.$-])loc\(`)
 
 // onlyExpected is the value of --verify-diagnostics with which diagnostics that
 // nothing announces may come.
@@ -121,11 +127,12 @@ func optCommand(env *environment) *cobra.Command {
 	flags.BoolVar(&f.time, "time", false, "show how long each pass took, and what it counts of its work")
 	flags.StringVarP(&f.output, "output", "o", "-", "the file to write; - is standard output")
 	flags.BoolVar(&f.generic, "generic", false, "print operations in MLIR's generic form")
-	flags.BoolVar(&f.names, "mlir-use-nameloc-as-prefix", true, "keep the names of values that the file or its locations give;\nwith =false they have numbers")
 	flags.BoolVar(&f.split, "split-input-file", false, "take the parts of a file between lines \"// -----\" one by one")
 	flags.StringVar(&f.expected, "verify-diagnostics", "", "compare diagnostics with the file's expected-error, -warning, -note and -remark\ncomments: `WHICH` is all or only-expected")
 	flags.Lookup("verify-diagnostics").NoOptDefVal = "all"
 	flags.BoolVar(&f.unregistered, "allow-unregistered-dialect", true, "take operations of dialects that nobody declares")
+	flags.BoolVar(&f.names, "mlir-use-nameloc-as-prefix", true, "print the names that the file gives to values; =false numbers them,\nas flags of passes do")
+	flags.BoolVar(&f.locations, "mlir-print-debuginfo", true, "print locations, if the file has them; =false leaves them out,\nas flags of passes do")
 	flags.StringVar(&f.pipeline, "pass-pipeline", "", "run these passes: builtin.module(`PASSES`)")
 	flags.CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log")
 	return cmd
@@ -247,7 +254,7 @@ func (f *optFlags) part(ctx context.Context, env *environment, r optRun, name st
 		}
 		analyses = resp.Analyses
 	}
-	out = f.text(m, analyses, bytes.Contains(src, []byte("loc(")))
+	out = f.text(m, analyses, f.locations && location.Match(src))
 	if data := file.Metadata(); strings.Contains(data, "dialect_resources") && len(f.analyses) == 0 {
 		out = append(out, "\n"+data+"\n"...) // what attributes name
 	}
@@ -314,12 +321,14 @@ func declaredDialect(m *ir.Operation) (name string) {
 	return name
 }
 
-// declaringTargets lists targets of the backends that declare a dialect, one of each.
+// declaringTargets lists targets of the backends that run passes and declare a dialect,
+// or, for "", of all that run passes: one target of each.
 func declaringTargets(ctx context.Context, host *plugin.Host, dialect string) []core.Target {
 	var list []core.Target
 	for _, b := range host.Backends() {
 		facts, err := b.Facts(ctx)
-		if err != nil || !slices.ContainsFunc(facts.Dialects, func(d sdk.Dialect) bool { return d.Name == dialect }) {
+		if err != nil || !facts.Has(sdk.CapRunPasses) ||
+			dialect != "" && !slices.ContainsFunc(facts.Dialects, func(d sdk.Dialect) bool { return d.Name == dialect }) {
 			continue // it cannot be used, or has nothing to say
 		}
 		for i := range facts.Targets {
@@ -359,8 +368,8 @@ func (f *optFlags) check() error {
 
 // ownBackend returns the backend for the target that m itself names, where passes
 // or analyses are asked for that only a backend has, or passes that depend on the
-// target; where it names none, that which declares a dialect of m for passes that core
-// lacks; else nil.
+// target; where it names none, the first that has the passes that core lacks, and
+// declares a dialect of m, if m has operations of such; else nil.
 func (f *optFlags) ownBackend(ctx context.Context, env *environment, host *plugin.Host, m *ir.Operation) (*plugin.Backend, core.Target, error) {
 	rows, unknown := pass.Parse(env.passes, f.passes)
 	byTarget := slices.ContainsFunc(rows, func(r pass.Row) bool { return r.Pass.ByTarget })
@@ -375,9 +384,16 @@ func (f *optFlags) ownBackend(ctx context.Context, env *environment, host *plugi
 		return nil, core.Target{}, usagef("--print-analysis %s needs a --target", f.analyses[needsPlace]).
 			withHelp("how much shared memory an operation takes is the backend's to say")
 	}
-	if declared := declaredDialect(m); declared != "" && unknown != nil {
-		for _, t := range declaringTargets(ctx, host, declared) {
-			return host.SelectForPasses(ctx, t) // for its passes; none asks for the target
+	if unknown != nil { // for its passes; none asks for the target
+		for _, t := range declaringTargets(ctx, host, declaredDialect(m)) {
+			backend, full, err := host.SelectForPasses(ctx, t)
+			if err != nil {
+				continue
+			}
+			empty := sdk.RunPassesRequest{Target: full, Input: "module {\n}\n", Pipeline: f.passes}
+			if _, err := runBackendPasses(ctx, backend, &empty); err == nil {
+				return backend, full, nil
+			}
 		}
 	}
 	return nil, core.Target{}, nil // the neutral passes say what is unknown

@@ -24,9 +24,10 @@ var mlirFlags = map[string]string{
 
 // mlirArgs rewrites the arguments of opt that are in the manner of mlir-opt: long
 // flags with one dash, and a flag for each pass, with its options after an equals
-// sign. The passes become the value of --passes, in their order. What is neither a
-// flag of opt nor can be the name of a pass stays, and so does all that does not
-// call opt.
+// sign. The passes become the value of --passes, in their order, and what is printed is
+// what mlir-opt prints by default: no names of the file's, no locations. What is neither
+// a flag of opt nor can be the name of a pass stays, and so does all that does not call
+// opt.
 func mlirArgs(root *cobra.Command, known []*pass.Pass, args []string) []string {
 	verb := slices.Index(args, "opt")
 	if verb < 0 || slices.ContainsFunc(args[:verb], func(a string) bool { return !strings.HasPrefix(a, "-") }) {
@@ -75,7 +76,8 @@ func mlirArgs(root *cobra.Command, known []*pass.Pass, args []string) []string {
 	if len(passes) == 0 {
 		return out
 	}
-	return slices.Insert(out, verb+1, "--passes="+strings.Join(passes, ","))
+	return slices.Insert(out, verb+1, "--passes="+strings.Join(passes, ","),
+		"--mlir-use-nameloc-as-prefix=false", "--mlir-print-debuginfo=false")
 }
 
 // lookup finds a flag of opt or of every verb.

@@ -8,6 +8,7 @@ import (
 	"github.com/tritonc/tritonc/core/analysis/membar"
 	"github.com/tritonc/tritonc/core/analysis/report"
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/pass"
@@ -41,6 +42,9 @@ func (b *Backend) RunPasses(ctx context.Context, req sdk.RunPassesRequest) (resp
 	file, err := b.Parse(meter, req.InputName, []byte(req.Input))
 	if err != nil {
 		return resp, wire.ErrorToSDK(err)
+	}
+	if m := file.Op; m.HasAttr(ttg.NumWarpsAttr) && !m.HasAttr(ttg.ThreadsPerWarpAttr) && plan.Device.WarpSize != ttg.DefaultThreadsPerWarp {
+		m.SetAttr(ttg.ThreadsPerWarpAttr, m.Context().I32Attr(int64(plan.Device.WarpSize)))
 	}
 	runner := Runner(req.Target)
 	runner.Place = file.Pos

@@ -40,7 +40,7 @@ var Specialize = &pass.Pass{
 	Before: []*pass.Fact{facts.Machine, facts.Layouts, facts.KnownDescriptors},
 	Run: func(r *pass.Run) error {
 		warps, _ := r.Module.IntAttr(ttg.NumWarpsAttr)
-		ctas, _ := r.Module.IntAttr(ttg.NumCTAsAttr)
+		ctas := ttg.NumCTAs(r.Module)
 		for f := range r.Module.Body().Ops() {
 			if !f.Is(tt.Func) || tt.AsFunc(f).SymVisibility() == "private" {
 				continue

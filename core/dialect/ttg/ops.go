@@ -250,3 +250,23 @@ const (
 	// TotalNumWarpsAttr is how many warps run at once, those of partitions included.
 	TotalNumWarpsAttr = "ttg.total-num-warps"
 )
+
+// DefaultThreadsPerWarp is what a module means that has no ThreadsPerWarpAttr. Triton
+// writes the attribute always; modules written by hand often leave it out.
+const DefaultThreadsPerWarp = 32
+
+// ThreadsPerWarp is the number of lanes of a warp that a module is for.
+func ThreadsPerWarp(module *ir.Operation) int64 {
+	if n, ok := module.IntAttr(ThreadsPerWarpAttr); ok {
+		return n
+	}
+	return DefaultThreadsPerWarp
+}
+
+// NumCTAs is the number of CTAs of a cluster that a module is for: 1 if it does not say.
+func NumCTAs(module *ir.Operation) int64 {
+	if n, ok := module.IntAttr(NumCTAsAttr); ok {
+		return n
+	}
+	return 1
+}

@@ -37,13 +37,18 @@ var NoLayouts = &pass.Fact{
 	}),
 }
 
-// Machine holds once the module says how many threads run it.
+// Machine holds once the module says how many threads run it: the number of warps,
+// and what it leaves out has the dialect's defaults.
 var Machine = &pass.Fact{
 	Name: "machine", Doc: "a module that says how many warps, lanes and CTAs run it", Help: convertHelp,
 	Broken: func(m *ir.Operation) (*ir.Operation, string) {
-		for _, name := range []string{ttg.NumWarpsAttr, ttg.ThreadsPerWarpAttr, ttg.NumCTAsAttr} {
-			if n, ok := m.IntAttr(name); !ok || n < 1 || n&(n-1) != 0 {
-				return m, fmt.Sprintf("it has no attribute %s that is a power of two", name)
+		warps, _ := m.IntAttr(ttg.NumWarpsAttr)
+		for _, a := range []struct {
+			name string
+			n    int64
+		}{{ttg.NumWarpsAttr, warps}, {ttg.ThreadsPerWarpAttr, ttg.ThreadsPerWarp(m)}, {ttg.NumCTAsAttr, ttg.NumCTAs(m)}} {
+			if a.n < 1 || a.n&(a.n-1) != 0 {
+				return m, fmt.Sprintf("it has no attribute %s that is a power of two", a.name)
 			}
 		}
 		return nil, ""

@@ -17,12 +17,9 @@ func (m Machine) Threads() int { return m.Warps * m.Lanes }
 
 // Of reads the attributes of a module of which facts.Machine holds.
 func Of(module *ir.Operation) Machine {
-	get := func(name string) int {
-		n, ok := module.IntAttr(name)
-		if !ok {
-			panic("BUG: ttgir: the module has no attribute " + name)
-		}
-		return int(n)
+	warps, ok := module.IntAttr(ttg.NumWarpsAttr)
+	if !ok {
+		panic("BUG: ttgir: the module has no attribute " + ttg.NumWarpsAttr)
 	}
 	partitioned := ir.Walk(module, func(op *ir.Operation) ir.WalkResult {
 		if op.Is(ttg.WarpSpecializePartitions) {
@@ -30,7 +27,7 @@ func Of(module *ir.Operation) Machine {
 		}
 		return ir.Advance
 	})
-	return Machine{get(ttg.NumWarpsAttr), get(ttg.ThreadsPerWarpAttr), get(ttg.NumCTAsAttr), partitioned}
+	return Machine{int(warps), int(ttg.ThreadsPerWarp(module)), int(ttg.NumCTAs(module)), partitioned}
 }
 
 // At is the machine that runs op: a partition of a warp-specialised operation
@@ -62,8 +59,5 @@ func CTAsAround(b *ir.Block) int {
 	for op.Parent() != nil {
 		op = op.Parent()
 	}
-	if n, ok := op.IntAttr(ttg.NumCTAsAttr); ok {
-		return int(n)
-	}
-	return 1
+	return int(ttg.NumCTAs(op))
 }
