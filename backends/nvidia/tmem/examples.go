@@ -6,4 +6,6 @@ import _ "embed" // the examples are archives of the tests, too
 var (
 	//go:embed testdata/tritongpu-optimize-accumulator-init/example.txtar
 	optimizeAccumulatorInitExample string
+	//go:embed testdata/tritongpu-hoist-tmem-alloc/example.txtar
+	hoistTMEMAllocExample string
 )

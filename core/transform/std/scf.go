@@ -9,6 +9,11 @@ import (
 	"github.com/tritonc/tritonc/core/rewrite"
 )
 
+// CarriedPatterns drop what loops carry for nothing, for passes that make such values.
+func CarriedPatterns() []rewrite.Pattern {
+	return []rewrite.Pattern{{Name: "for-carried", Root: scf.For, Apply: forCarried}}
+}
+
 func scfPatterns() []rewrite.Pattern {
 	return append(ifPatterns(), append(whilePatterns(),
 		rewrite.Pattern{Name: "for-trip-count", Root: scf.For, Apply: forTripCount},
