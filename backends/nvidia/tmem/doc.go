@@ -3,6 +3,12 @@
 // accumulate there (ttng.tc_gen5_mma):
 //
 //	tritongpu-optimize-accumulator-init   dots overwrite an accumulator of zeros
+//	tritongpu-hoist-tmem-alloc            accumulators stay in tensor memory
+//	tritongpu-promote-lhs-to-tmem         the first operand goes there, too
+//	triton-nvidia-interleave-tmem         loads move to their uses
+//	triton-nvidia-mma-lowering            what is not asynchronous gets a barrier
+//	triton-nvidia-gpu-remove-tmem-tokens  the order of operations is that of the text
+//	triton-tensor-memory-allocation       columns and rows for each buffer
 //
 // The operations on one buffer form a chain of tokens (!ttg.async.token), each the
 // result of an operation and an operand of the next, that the passes follow and keep.

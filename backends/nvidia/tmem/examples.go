@@ -8,4 +8,14 @@ var (
 	optimizeAccumulatorInitExample string
 	//go:embed testdata/tritongpu-hoist-tmem-alloc/example.txtar
 	hoistTMEMAllocExample string
+	//go:embed testdata/triton-nvidia-mma-lowering/example.txtar
+	mmaLoweringExample string
+	//go:embed testdata/triton-nvidia-gpu-remove-tmem-tokens/example.txtar
+	removeTMEMTokensExample string
+	//go:embed testdata/tritongpu-promote-lhs-to-tmem/example.txtar
+	promoteLHSExample string
+	//go:embed testdata/triton-nvidia-interleave-tmem/example.txtar
+	interleaveTMemExample string
+	//go:embed testdata/triton-tensor-memory-allocation/example.txtar
+	tensorMemoryAllocationExample string
 )
