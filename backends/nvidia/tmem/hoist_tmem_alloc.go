@@ -377,7 +377,7 @@ func unusedLoad(rw *rewrite.Rewriter, op *ir.Operation) bool {
 }
 
 // sinkLoad moves a load in a loop down to its first use, into a branch if it has all
-// uses. Operations that follow it in the order of the buffer stay behind it.
+// uses. Operations that follow it in the order of the buffer stay after it.
 func sinkLoad(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	l := ttng.AsTmemLoad(op)
 	if l.Dep() == nil || l.Token() == nil || op.ParentOf(scf.For) == nil || !l.Result().HasUses() || !chained(l.Src()) {
