@@ -270,8 +270,11 @@ func (rw *Rewriter) visit(op *ir.Operation) {
 		rw.Erase(op)
 		return
 	}
-	if !rw.opts.NoFold && rw.fold(op) {
-		return
+	if !rw.opts.NoFold {
+		rw.constantRight(op)
+		if rw.fold(op) {
+			return
+		}
 	}
 	if rw.try(rw.set.byRoot[op.Def()], op) {
 		return
@@ -292,6 +295,19 @@ func (rw *Rewriter) try(patterns []Pattern, op *ir.Operation) bool {
 		}
 	}
 	return false
+}
+
+// constantRight puts the constant operand of a commutative operation second.
+func (rw *Rewriter) constantRight(op *ir.Operation) {
+	l, r, ok := op.Pair()
+	if !ok || !op.Def().Has(ir.Commutative) || arith.ConstantValue(l) == nil || arith.ConstantValue(r) != nil {
+		return
+	}
+	op.SwapPair()
+	rw.changed = true
+	if rw.opts.Count != nil {
+		rw.opts.Count("constant-right")
+	}
 }
 
 // poisoned replaces arithmetic on what is poison by poison.

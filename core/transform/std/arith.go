@@ -8,7 +8,6 @@ import (
 
 func arithPatterns() []rewrite.Pattern {
 	return []rewrite.Pattern{
-		{Name: "constant-right", Apply: constantRight},
 		{Name: "compare-constant-right", Root: arith.CmpI, Apply: compareConstantRight},
 		{Name: "compare-ext", Root: arith.CmpI, Apply: compareExt},
 		{Name: "compare-converted", Root: arith.CmpF, Apply: compareConverted},
@@ -28,16 +27,6 @@ func arithPatterns() []rewrite.Pattern {
 		{Name: "select-select", Root: arith.Select, Apply: selectSelect},
 		{Name: "select-bit", Root: arith.Select, Apply: selectBit},
 	}
-}
-
-// constantRight puts the constant operand of a commutative operation second.
-func constantRight(_ *rewrite.Rewriter, op *ir.Operation) bool {
-	l, r, ok := op.Pair()
-	if !ok || !op.Def().Has(ir.Commutative) || arith.ConstantValue(l) == nil || arith.ConstantValue(r) != nil {
-		return false
-	}
-	op.SwapPair()
-	return true
 }
 
 // swapped is the predicate p such that x pred y is y p x.
