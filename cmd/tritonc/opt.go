@@ -79,6 +79,7 @@ type optFlags struct {
 	split        bool
 	expected     string // "", "all" or onlyExpected
 	unregistered bool
+	asTriton     bool // passes are flags, as triton-opt has them
 	names        bool
 	locations    bool
 }
@@ -134,6 +135,8 @@ func optCommand(env *environment) *cobra.Command {
 	flags.BoolVar(&f.names, "mlir-use-nameloc-as-prefix", true, "print the names that the file gives to values; =false numbers them,\nas flags of passes do")
 	flags.BoolVar(&f.locations, "mlir-print-debuginfo", true, "print locations, if the file has them; =false leaves them out,\nas flags of passes do")
 	flags.StringVar(&f.pipeline, "pass-pipeline", "", "run these passes: builtin.module(`PASSES`)")
+	flags.BoolVar(&f.asTriton, asTritonFlag, false, "")
+	_ = flags.MarkHidden(asTritonFlag) // it exists
 	flags.CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log")
 	return cmd
 }
@@ -384,7 +387,7 @@ func (f *optFlags) ownBackend(ctx context.Context, env *environment, host *plugi
 		return nil, core.Target{}, usagef("--print-analysis %s needs a --target", f.analyses[needsPlace]).
 			withHelp("how much shared memory an operation takes is the backend's to say")
 	}
-	if unknown != nil { // for its passes; none asks for the target
+	if unknown != nil || byTarget && f.asTriton { // for its passes; none asks for the target
 		for _, t := range declaringTargets(ctx, host, declaredDialect(m)) {
 			backend, full, err := host.SelectForPasses(ctx, t)
 			if err != nil {

@@ -22,6 +22,10 @@ var mlirFlags = map[string]string{
 	"allow-unregistered-dialects": "--allow-unregistered-dialect",
 }
 
+// asTritonFlag says that passes were flags. Passes that depend on the target then run as
+// a backend has them, also where the module names no target.
+const asTritonFlag = "passes-as-flags"
+
 // mlirArgs rewrites the arguments of opt that are in the manner of mlir-opt: long
 // flags with one dash, and a flag for each pass, with its options after an equals
 // sign. The passes become the value of --passes, in their order, and what is printed is
@@ -76,7 +80,7 @@ func mlirArgs(root *cobra.Command, known []*pass.Pass, args []string) []string {
 	if len(passes) == 0 {
 		return out
 	}
-	return slices.Insert(out, verb+1, "--passes="+strings.Join(passes, ","),
+	return slices.Insert(out, verb+1, "--passes="+strings.Join(passes, ","), "--"+asTritonFlag,
 		"--mlir-use-nameloc-as-prefix=false", "--mlir-print-debuginfo=false")
 }
 

@@ -185,6 +185,28 @@ var NoSchedule = &pass.Fact{
 	}),
 }
 
+// BoundedSchedules holds where schedules that were written by hand, or by another
+// compiler, can be read.
+var BoundedSchedules = &pass.Fact{
+	Name: "bounded-schedules", Doc: "a module in which the stages and clusters of loops with a schedule are in bounds",
+	Help: "tritongpu-schedule-loops writes schedules by latencies", From: []*pass.Fact{NoSchedule},
+	Broken: FirstOp(func(op *ir.Operation) string {
+		if loop := op.Parent(); loop == nil || !loop.Is(scf.For) || !loop.HasAttr(tt.MaxStageAttr) {
+			return ""
+		}
+		stage, hasStage := op.IntAttr(tt.StageAttr)
+		cluster, hasCluster := op.IntAttr(tt.ClusterAttr)
+		if hasStage && (stage < 0 || stage > mostStages) || hasCluster && (cluster < 0 || cluster > mostClusters) {
+			return outOfBounds(op, stage, cluster)
+		}
+		return ""
+	}),
+}
+
+func outOfBounds(op *ir.Operation, stage, cluster int64) string {
+	return fmt.Sprintf("%s has stage %d and cluster %d, which are from 0 to %d and to %d", op.Name(), stage, cluster, mostStages, mostClusters)
+}
+
 // Scheduled holds as long as nothing came into loops that have a schedule.
 var Scheduled = &pass.Fact{
 	Name: "scheduled", Doc: "a module in which each operation of a loop with a schedule has its stage in it",
@@ -200,7 +222,7 @@ var Scheduled = &pass.Fact{
 		case !hasStage || !hasCluster:
 			return op.Name() + " has none"
 		case stage < 0 || stage > mostStages || cluster < 0 || cluster > mostClusters:
-			return fmt.Sprintf("%s has stage %d and cluster %d, which are from 0 to %d and to %d", op.Name(), stage, cluster, mostStages, mostClusters)
+			return outOfBounds(op, stage, cluster)
 		}
 		for _, v := range op.OperandValues() {
 			if d := v.Def(); d != nil && d.Block() == op.Block() {

@@ -17,12 +17,16 @@ import (
 // before the copy into it starts that will be read iterations later. The schedule
 // is on the operations as loop.stage and loop.cluster.
 //
+// A loop that has a schedule keeps it where no operation has a latency. If it is a part
+// of a warp-specialized loop, the schedule is that of the whole loop: it then loses the
+// stages that the part has nothing in, and what has no place gets one.
+//
 // Nothing moves here; tritongpu-pipeline carries the schedule out.
 var ScheduleLoops = &pass.Pass{
 	Name:    "tritongpu-schedule-loops",
 	Doc:     "assign the operations of loops to stages by their latencies",
 	Example: scheduleLoopsExample,
-	Before:  []*pass.Fact{facts.NoSchedule},
+	Before:  []*pass.Fact{facts.BoundedSchedules},
 	After:   []*pass.Fact{facts.Scheduled},
 	Breaks:  []*pass.Fact{facts.NoSchedule},
 	Run: func(r *pass.Run) error {
@@ -34,14 +38,15 @@ var ScheduleLoops = &pass.Pass{
 			}
 			return ir.Advance
 		})
-		if len(latency) == 0 {
-			return nil
-		}
 		for _, loop := range forloop.All(r.Module) {
 			if carriesFar(loop) || !forloop.IsInnermost(loop) || hasBarrier(loop) {
 				continue
 			}
-			if s := stagesByLatency(loop, latency); s != nil {
+			s := stagesByLatency(loop, latency)
+			if s == nil && loop.HasAttr(tt.WarpSpecializeAttr) {
+				s = stagesLeft(loop)
+			}
+			if s != nil {
 				s.complete()
 				s.write()
 				r.Count("scheduled", 1)
@@ -114,6 +119,52 @@ func stagesByLatency(loop *ir.Operation, latency map[*ir.Operation]int) *schedul
 		}
 	}
 	return s
+}
+
+// stagesLeft is the schedule that a part of a warp-specialized loop has from the whole;
+// nil if there is none. It begins at stage 0, and has one stage if all that waits for
+// memory or for others is in one.
+func stagesLeft(loop *ir.Operation) *schedule {
+	s := readSchedule(loop)
+	if s == nil {
+		return nil
+	}
+	first, last, waiting := s.stages, 0, make(map[int]bool)
+	for op, at := range s.slots {
+		first, last = min(first, at.stage), max(last, at.stage)
+		if awaits(op) {
+			waiting[at.stage] = true
+		}
+	}
+	if len(waiting) <= 1 {
+		s = newSchedule(loop, 1)
+		all := slot{0, s.clusterAtEnd()}
+		for op := range loop.Body().Ops() {
+			if !op.IsTerminator() && !op.Def().Has(ir.ConstantLike) {
+				s.slots[op] = all
+			}
+		}
+		return s
+	}
+	s.stages = last - first + 1
+	for op, at := range s.slots {
+		s.slots[op] = slot{at.stage - first, at.cluster}
+	}
+	return s
+}
+
+// awaits reports whether op accesses memory or meets other warps: what a stage may be
+// there for. Operations of vendors do, unless they say otherwise.
+func awaits(op *ir.Operation) bool {
+	switch op.Def() {
+	case tt.Load, tt.DescriptorLoad, tt.DescriptorGather, ttg.LocalStore, ttg.LocalLoad, ttg.AsyncCopy:
+		return true
+	}
+	switch op.Def().Dialect() {
+	case "tt", "ttg", "scf", "gpu":
+		return false
+	}
+	return !op.Def().Unregistered && !ir.IsPure(op)
 }
 
 // leadsToPlaced reports whether a placed operation depends on op within the
