@@ -33,7 +33,7 @@ var (
 	accelerateByMMA    = matrix.NewAccelerateMatmul(mma.Unit{})
 	optimizeOperands   = matrix.NewOptimizeDotOperands(wgmma.Unit{})
 	assignLatencies    = pipeline.NewAssignLatencies(wgmma.Unit{})
-	pipelineTMA        = pipeline.New(wgmma.Unit{}, tma.Copies{})
+	pipelineTMA        = pipeline.New(wgmma.Unit{}, tma.Copies{}, wgmma.PipelineDots, tma.PipelineStores)
 	prefetch           = pipeline.NewPrefetch(wgmma.Unit{})
 	reduceDuplication  = matrix.NewReduceDataDuplication(wgmma.Unit{})
 	canonicalize       = std.NewCanonicalize(layouts.ConvertPatterns())

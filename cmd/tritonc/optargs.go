@@ -122,6 +122,7 @@ func canBePass(arg, name string) bool {
 var tritonDefaults = map[string][]string{
 	"convert-triton-to-tritongpu": {"threads-per-warp=32"},
 	"tritongpu-F32DotTC":          {"emu-tf32=false"},
+	"tritongpu-pipeline":          {"whole=true"},
 }
 
 // driverOptions are options of MLIR's canonicalize that say how it applies its

@@ -244,6 +244,18 @@ type Remark struct {
 	Open bool
 }
 
+// Also runs another pass on the module as a part of this one, with settings. What it
+// counts counts as this one's.
+func (r *Run) Also(p *Pass, with ...Setting) error {
+	part := &Run{Module: r.Module, pass: p, with: with, place: r.place}
+	err := p.Run(part)
+	for _, c := range part.counts {
+		r.Count(c.Name, c.N)
+	}
+	r.notes, r.said = append(r.notes, part.notes...), append(r.said, part.said...)
+	return err
+}
+
 // Remark tells of a decision.
 func (r *Run) Remark(m Remark) { r.notes = append(r.notes, m) }
 

@@ -26,13 +26,16 @@ var Pipeline = New(dots.MultiplyAdd{}, nil)
 
 // New is Pipeline for a target with a matrix unit, which says how operands of dots
 // are buffered, and with copies of blocks through descriptors: loads through them
-// become what blocks makes of them. Without blocks, which is nil, they stay.
-func New(unit dots.MatrixUnit, blocks BlockCopies) *pass.Pass {
+// become what blocks makes of them. Without blocks, which is nil, they stay. Triton's pass
+// of the name does more, for which a target has passes of its own: more lists these, and
+// they run where the option whole asks for it.
+func New(unit dots.MatrixUnit, blocks BlockCopies, more ...*pass.Pass) *pass.Pass {
 	return &pass.Pass{
 		Name: "tritongpu-pipeline",
 		Doc:  "pipeline scheduled loops, with loads as asynchronous copies",
 		Options: []pass.Option{
-			{Name: "num-stages", Doc: "ignored, since the schedule has the number of stages", Default: 3},
+			{Name: "num-stages", Doc: "of passes that whole adds; a schedule has its own number", Default: 3},
+			{Name: "whole", Doc: "do all that Triton's pass of this name does: also pipeline dots and stores, for which a target has passes of their own", Default: false},
 		},
 		Example:  pipelineExample,
 		ByTarget: true,
@@ -67,6 +70,18 @@ func New(unit dots.MatrixUnit, blocks BlockCopies) *pass.Pass {
 				}
 			}
 			updateWaits(b, r.Module)
+			if !r.Bool("whole") {
+				return nil
+			}
+			for _, p := range more {
+				var with []pass.Setting
+				if slices.ContainsFunc(p.Options, func(o pass.Option) bool { return o.Name == "num-stages" }) {
+					with = append(with, pass.Setting{Name: "num-stages", Value: r.Int("num-stages")})
+				}
+				if err := r.Also(p, with...); err != nil {
+					return err
+				}
+			}
 			return nil
 		},
 	}
