@@ -5,6 +5,8 @@
 //	tritongpu-optimize-accumulator-init   dots overwrite an accumulator of zeros
 //	tritongpu-hoist-tmem-alloc            accumulators stay in tensor memory
 //	tritongpu-promote-lhs-to-tmem         the first operand goes there, too
+//	triton-nvidia-optimize-tmem-layouts   tensors that are loaded in parts
+//	relayout-tritongpu                    layouts that tensor memory takes
 //	triton-nvidia-interleave-tmem         loads move to their uses
 //	triton-nvidia-mma-lowering            what is not asynchronous gets a barrier
 //	triton-nvidia-gpu-remove-tmem-tokens  the order of operations is that of the text

@@ -18,4 +18,8 @@ var (
 	interleaveTMemExample string
 	//go:embed testdata/triton-tensor-memory-allocation/example.txtar
 	tensorMemoryAllocationExample string
+	//go:embed testdata/triton-nvidia-optimize-tmem-layouts/example.txtar
+	optimizeTMemLayoutsExample string
+	//go:embed testdata/relayout-tritongpu/example.txtar
+	relayoutExample string
 )

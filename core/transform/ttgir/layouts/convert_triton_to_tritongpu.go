@@ -39,6 +39,7 @@ var Convert = &pass.Pass{
 		{Name: "num-warps", Doc: "warps of a CTA", Default: 4},
 		{Name: "threads-per-warp", Doc: "lanes of a warp", Default: 0},
 		{Name: "num-ctas", Doc: "CTAs of a cluster", Default: 1},
+		{Name: "enable-source-remat", Doc: "as in Triton; values are always converted where their layouts differ", Default: false},
 	},
 	Before: []*pass.Fact{facts.NoLayouts, facts.NoTensorPointers},
 	After:  []*pass.Fact{facts.Machine, facts.Layouts, facts.NoMatrixLayouts},

@@ -162,3 +162,11 @@ func tensorResult(op *ir.Operation) *ir.Value {
 
 func operandShape(op *ir.Operation) []int64 { return tensors.Type(firstTensor(op)).Shape }
 func resultShape(op *ir.Operation) []int64  { return tensors.Type(tensorResult(op)).Shape }
+
+// ResultEncoding is the encoding of op's tensor results when its tensor operands have
+// enc; nil when op does not say. It is for passes of targets.
+func ResultEncoding(op *ir.Operation, enc ir.Attribute) ir.Attribute { return forward(op, enc) }
+
+// OperandEncoding is the encoding that op's tensor operands must have for its results to
+// have enc; nil when there is none.
+func OperandEncoding(op *ir.Operation, enc ir.Attribute) ir.Attribute { return backward(op, enc) }
