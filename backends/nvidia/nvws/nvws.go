@@ -35,3 +35,12 @@ var Dialect = sync.OnceValue(func() *ir.Dialect {
 	}
 	return d
 })
+
+// Def is the definition of the operation nvws.name, which must be there.
+func Def(name string) *ir.OpDef {
+	d := Dialect().Op(Name + "." + name)
+	if d == nil {
+		panic("BUG: nvws: no operation nvws." + name)
+	}
+	return d
+}

@@ -1,0 +1,15 @@
+// Package partition has the passes that divide loops among groups of warps by marks on
+// their operations:
+//
+//	tritongpu-partition-loops   a loop whose operations say their partitions becomes
+//	                            an nvws.warp_group of loops
+//	nvws-lower-warp-group       which becomes a ttg.warp_specialize
+//
+// An operation says in which partitions it runs by ttg.partition, one with regions also
+// for which its results are, by ttg.partition.outputs. The loop lists its partitions by
+// their stages, in ttg.partition.stages, and has a number, ttg.warp_specialize.tag,
+// which operations around it that go with it share.
+//
+// Package warpspec divides kernels by a design of its own, and is what the pipeline
+// has; these passes run by name. Names and marks are Triton 3.6's.
+package partition

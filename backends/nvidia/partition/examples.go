@@ -1,0 +1,11 @@
+package partition
+
+import _ "embed" // the examples are archives of the tests, too
+
+// What passes do, for people; the tests of each hold them.
+var (
+	//go:embed testdata/tritongpu-partition-loops/example.txtar
+	partitionLoopsExample string
+	//go:embed testdata/nvws-lower-warp-group/example.txtar
+	lowerWarpGroupExample string
+)
