@@ -371,8 +371,8 @@ func (f *optFlags) check() error {
 
 // ownBackend returns the backend for the target that m itself names, where passes
 // or analyses are asked for that only a backend has, or passes that depend on the
-// target; where it names none, the first that has the passes that core lacks, and
-// declares a dialect of m, if m has operations of such; else nil.
+// target; where it names none, the first that has all the passes, where core lacks some
+// or m has operations of a dialect that the backend declares; else nil.
 func (f *optFlags) ownBackend(ctx context.Context, env *environment, host *plugin.Host, m *ir.Operation) (*plugin.Backend, core.Target, error) {
 	rows, unknown := pass.Parse(env.passes, f.passes)
 	byTarget := slices.ContainsFunc(rows, func(r pass.Row) bool { return r.Pass.ByTarget })
@@ -387,8 +387,8 @@ func (f *optFlags) ownBackend(ctx context.Context, env *environment, host *plugi
 		return nil, core.Target{}, usagef("--print-analysis %s needs a --target", f.analyses[needsPlace]).
 			withHelp("how much shared memory an operation takes is the backend's to say")
 	}
-	if unknown != nil || byTarget && f.asTriton { // for its passes; none asks for the target
-		for _, t := range declaringTargets(ctx, host, declaredDialect(m)) {
+	if declared := declaredDialect(m); unknown != nil || declared != "" || f.asTriton { // for its passes; none asks for the target
+		for _, t := range declaringTargets(ctx, host, declared) {
 			backend, full, err := host.SelectForPasses(ctx, t)
 			if err != nil {
 				continue

@@ -259,9 +259,12 @@ func (r *Run) Also(p *Pass, with ...Setting) error {
 // Remark tells of a decision.
 func (r *Run) Remark(m Remark) { r.notes = append(r.notes, m) }
 
+// Place is the place of op for a diagnostic.
+func (r *Run) Place(op *ir.Operation) diag.Pos { return placeOf(op, r.place) }
+
 // Say tells whoever runs the pass by its name something of op, as a remark at op's place.
 func (r *Run) Say(op *ir.Operation, format string, args ...any) {
-	d := diag.Errorf(placeOf(op, r.place), format, args...)
+	d := diag.Errorf(r.Place(op), format, args...)
 	d.Severity = diag.Remark
 	r.said = append(r.said, d)
 }

@@ -58,6 +58,7 @@ var rules = []rule{
 	{"core/transform/ttgir/layouts", passFloor, stdlibOnly, "packages of passes do not know one another"},
 	{"core/transform/ttgir/matrix", passFloor, stdlibOnly, "packages of passes do not know one another"},
 	{"core/transform/ttgir/loops", passFloor, stdlibOnly, "packages of passes do not know one another"},
+	{"core/transform/ttgir/memory", passFloor, stdlibOnly, "packages of passes do not know one another"},
 	{"core/transform/ttgir/pipeline", passFloor, stdlibOnly, "packages of passes do not know one another"},
 	{"core/transform/ttgir/sharedmem", append(slices.Clone(dialectFloor), "core/transform/ttgir/tensors"), stdlibOnly, "buffers that tensors pass through"},
 	{"core/transform/ttgir/dots", append(slices.Clone(dialectFloor), "core/transform/ttgir/machine", "core/transform/ttgir/tensors"), stdlibOnly, "what passes ask of a target's matrix unit knows no pass"},

@@ -249,6 +249,14 @@ const (
 	MaxNRegAttr        = "ttg.maxnreg"
 	// TotalNumWarpsAttr is how many warps run at once, those of partitions included.
 	TotalNumWarpsAttr = "ttg.total-num-warps"
+	// OffsetAttr is where what an operation has in shared memory begins, in its
+	// function's frame.
+	OffsetAttr = "allocation.offset"
+	// Scratch memory of programs in global memory: of a function or module how many
+	// bytes, and their alignment; of an operation where in its function's frame.
+	GlobalScratchSizeAttr   = "ttg.global_scratch_memory_size"
+	GlobalScratchAlignAttr  = "ttg.global_scratch_memory_alignment"
+	GlobalScratchOffsetAttr = "ttg.global_scratch_memory_offset"
 )
 
 // DefaultThreadsPerWarp is what a module means that has no ThreadsPerWarpAttr. Triton

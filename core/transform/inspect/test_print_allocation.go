@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tritonc/tritonc/core/analysis/allocation"
+	"github.com/tritonc/tritonc/core/dialect/builtin"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
@@ -30,13 +31,15 @@ var Allocation = &pass.Pass{
 		default:
 			return fmt.Errorf("the choices of %s are None and ValidConstant, not %q", scratchOption, name)
 		}
-		placed, err := allocation.Analyze(r.Module, scratch, allocation.Tight)
-		if err != nil {
-			return err
-		}
-		for f := range r.Module.Body().Ops() {
-			if f.Is(tt.Func) {
-				sayAreas(r, f, placed)
+		for _, m := range builtin.Modules(r.Module) {
+			placed, err := allocation.Analyze(m, scratch, allocation.Tight)
+			if err != nil {
+				return err
+			}
+			for f := range m.Body().Ops() {
+				if f.Is(tt.Func) {
+					sayAreas(r, f, placed)
+				}
 			}
 		}
 		return nil

@@ -3,6 +3,7 @@ package inspect
 import (
 	"github.com/tritonc/tritonc/core/analysis/allocation"
 	"github.com/tritonc/tritonc/core/analysis/membar"
+	"github.com/tritonc/tritonc/core/dialect/builtin"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
@@ -17,21 +18,23 @@ func NewMembar(foreign membar.Foreign) *pass.Pass {
 		Example:  membarExample,
 		ByTarget: true,
 		Run: func(r *pass.Run) error {
-			placed, err := allocation.Analyze(r.Module, allocation.Neutral, allocation.Tight)
-			if err != nil {
-				return err
-			}
-			due := membar.Analyze(r.Module, placed, foreign)
 			var before, after []*ir.Operation
-			ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-				if due.Before(op) {
-					before = append(before, op)
+			for _, m := range builtin.Modules(r.Module) {
+				placed, err := allocation.Analyze(m, allocation.Neutral, allocation.Tight)
+				if err != nil {
+					return err
 				}
-				if due.After(op) {
-					after = append(after, op)
-				}
-				return ir.Advance
-			})
+				due := membar.Analyze(m, placed, foreign)
+				ir.Walk(m, func(op *ir.Operation) ir.WalkResult {
+					if due.Before(op) {
+						before = append(before, op)
+					}
+					if due.After(op) {
+						after = append(after, op)
+					}
+					return ir.Advance
+				})
+			}
 			b := ir.NewBuilder(r.Module.Context())
 			for _, op := range before {
 				b.At(op)

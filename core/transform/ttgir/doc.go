@@ -1,13 +1,14 @@
 // Package ttgir lists the passes that give tensors layouts and improve them;
-// Passes has them in the order in which a pipeline runs them. They live in four
+// Passes has them in the order in which a pipeline runs them. They live in five
 // packages, one file for each, named as the pass:
 //
 //	layouts   which thread holds which element, and fewer conversions
 //	matrix    dots on matrix units, their operands through shared memory
 //	loops     simpler loops, and the order of what is in them
 //	pipeline  loads that start iterations before their use
+//	memory    places in shared and global memory, as attributes
 //
-// None of the four imports another: a pass leaves what the next one needs in the
+// None of the five imports another: a pass leaves what the next one needs in the
 // IR. What several of them ask is in packages below:
 //
 //	machine    how many warps, lanes and CTAs run a program
@@ -25,7 +26,7 @@
 //	machine, tensors, sharedmem, dots ← matrix
 //	tensors, sharedmem, forloop, masks ← loops
 //	machine, tensors, sharedmem, dots, forloop, masks ← pipeline
-//	layouts, matrix, loops, pipeline ← ttgir
+//	layouts, matrix, loops, pipeline, memory ← ttgir
 //
 // Where a program is a cluster of CTAs, tritongpu-plan-cta shares dots and
 // reductions among them before layouts spread. tritongpu-reduce-early comes late:

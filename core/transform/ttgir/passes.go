@@ -5,11 +5,12 @@ import (
 	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/loops"
 	"github.com/tritonc/tritonc/core/transform/ttgir/matrix"
+	"github.com/tritonc/tritonc/core/transform/ttgir/memory"
 	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
 )
 
 // Passes lists the passes of the rooms below, in the order in which a pipeline
-// for a GPU first runs each.
+// for a GPU first runs each. Those of memory, which none runs, come last.
 func Passes() []*pass.Pass {
 	return []*pass.Pass{
 		layouts.Convert,
@@ -36,5 +37,7 @@ func Passes() []*pass.Pass {
 		loops.BoundMasks,
 		loops.ReduceEarly,
 		loops.LoadEarly,
+		memory.AllocateShared,
+		memory.AllocateGlobal,
 	}
 }
