@@ -369,6 +369,11 @@ func (f *optFlags) check() error {
 	return nil
 }
 
+// emptyModule is one on which each pass has nothing to do.
+const emptyModule = `module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {
+}
+`
+
 // ownBackend returns the backend for the target that m itself names, where passes
 // or analyses are asked for that only a backend has, or passes that depend on the
 // target; where it names none, the first that has all the passes, where core lacks some
@@ -393,7 +398,7 @@ func (f *optFlags) ownBackend(ctx context.Context, env *environment, host *plugi
 			if err != nil {
 				continue
 			}
-			empty := sdk.RunPassesRequest{Target: full, Input: "module {\n}\n", Pipeline: f.passes}
+			empty := sdk.RunPassesRequest{Target: full, Input: emptyModule, Pipeline: f.passes}
 			if _, err := runBackendPasses(ctx, backend, &empty); err == nil {
 				return backend, full, nil
 			}

@@ -43,9 +43,6 @@ var AllocateWarpGroups = &pass.Pass{
 			}
 			return ir.Advance
 		})
-		if len(splits) == 0 {
-			return nil
-		}
 		extra := (most + warpgroup - 1) / warpgroup * warpgroup
 		ctx := r.Module.Context()
 		warps, _ := r.Module.IntAttr(ttg.NumWarpsAttr)
