@@ -10,7 +10,8 @@ FOLDER is Triton's test folder, or one inside it. Of each .mlir file
   - every module with expected errors must be refused, at the lines that the comments
     name and with their words. Where the file's RUN line has passes, these run,
   - every RUN line of triton-opt and FileCheck is executed: tritonc opt takes the
-    arguments as they are. With passes of ours alone, it counts as covered,
+    arguments as they are. With passes of ours alone, it counts as covered. Those of
+    triton-tensor-layout run tritonc layout,
   - remarks that a RUN line of an analysis expects are compared.
 
 -v shows the first difference of each failure; -vv also the words of expected errors
@@ -100,6 +101,7 @@ class Run:
 
     line: str
     opt: list = None
+    layout: list = None  # of triton-tensor-layout, in the place of opt
     check: list = None  # None: there is no FileCheck
     merged: bool = False  # standard error goes to FileCheck, too
     env: dict = dataclasses.field(default_factory=dict)
@@ -169,6 +171,19 @@ def run_lines(text):
     return commands
 
 
+def layout_arguments(arguments):
+    """Arguments of triton-tensor-layout as tritonc layout has them."""
+    names = {"alias-names": "alias", "use-hw-view": "hw"}
+    out = []
+    for a in arguments:
+        name, given, value = a.lstrip("-").partition("=")
+        if not a.startswith("-") or len(name) == 1:
+            out.append(a)
+        else:
+            out.append(f"--{names.get(name, name)}{given}{value}")
+    return out
+
+
 def parse_run(command):
     """Takes a RUN line apart."""
     run = Run(command)
@@ -186,6 +201,9 @@ def parse_run(command):
         while first and re.match(r"\w+=", first[0]):
             name, _, value = first.pop(0).partition("=")
             run.env[name] = value
+    if first and first[0] == "triton-tensor-layout" and len(stages) == 2 and stages[1][0] == "FileCheck":
+        run.layout, run.check = layout_arguments(first[1:]), stages[1][1:]
+        return run
     if not first or first[0] != "triton-opt":
         run.skip = f"runs {first[0] if first else 'nothing'}"
         return run
@@ -329,6 +347,14 @@ class Harness:
 
     def run_line(self, r, path, name, run):
         """A RUN line with FileCheck, or of an analysis."""
+        if run.layout is not None:
+            out = subprocess.run(
+                [self.tritonc, "layout", *(a.replace("%s", str(path)) for a in run.layout)],
+                capture_output=True, text=True, timeout=TIMEOUT, check=False, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+            what = self.filechecked(run, path, out.stdout)
+            r.count("filecheck", not what, f"{name}: {run.line}", out.stderr + what)
+            return
         if run.skip:
             r.skipped.append(f"RUN lines: {run.skip}")
             return
@@ -346,22 +372,25 @@ class Harness:
         measure = "filecheck" if not missing else "filecheck, passes missing"
         out, said, errors = self.opt(arguments, run.env)
         errors_here = [d for d in said if d["severity"] == "error"]
-        checks = [a.replace("%s", str(path)) for a in run.check]
-        done = subprocess.run(
-            [self.filecheck, *checks], input=out + (errors if run.merged else ""), capture_output=True, text=True, check=False
-        )
         what = ""
         if errors_here:
             what = f"{len(errors_here)} modules refused, the first: {first_message(errors_here)}\n"
-        if done.returncode:
-            what += first_difference(done.stderr)
-        r.count(measure, done.returncode == 0, f"{name}: {run.line}", what)
+        different = self.filechecked(run, path, out + (errors if run.merged else ""))
+        what += different
+        r.count(measure, not different, f"{name}: {run.line}", what)
         if missing:
             r.skipped.append(f"RUN lines counted apart, no pass {missing[0]}")
         for d in errors_here:
             if d.get("category") == "internal":
                 r.failures.append(("crash", f"{name}: {run.line}", d["message"]))
                 r.counts["crash", "all"] += 1
+
+
+    def filechecked(self, run, path, text):
+        """The first difference that FileCheck finds in text, or an empty string."""
+        checks = [a.replace("%s", str(path)) for a in run.check]
+        done = subprocess.run([self.filecheck, *checks], input=text, capture_output=True, text=True, check=False)
+        return first_difference(done.stderr) or "FileCheck failed" if done.returncode else ""
 
 
 def first_message(errors):

@@ -47,7 +47,7 @@ func New() *backend.Backend {
 			if err != nil {
 				return nil, err
 			}
-			return &backend.Plan{Facts: passFacts(a, options{NumCTAs: 1}), Lowering: a.target()}, nil
+			return &backend.Plan{Facts: passFacts(a, options{NumCTAs: 1}), Lowering: a.target(), Device: backend.Device{WarpSize: warpSize}}, nil
 		},
 	})
 }

@@ -30,7 +30,7 @@ type Definition struct {
 	// Plan prepares a compile for a target with options that ParseOptions made.
 	Plan func(t sdk.Target, options string) (*Plan, error)
 	// PassPlan readies a run of single passes for a target: a Plan of which only
-	// Facts and Lowering count.
+	// Facts, Lowering and the warp size of Device count.
 	PassPlan func(t sdk.Target) (*Plan, error)
 }
 

@@ -104,7 +104,7 @@ func New(lowered func(llir []byte, r *lower.Result)) *backend.Backend {
 				NumWarps: o.NumWarps, NumCTAs: 1,
 			}, nil
 		},
-		PassPlan: func(sdk.Target) (*backend.Plan, error) { return &backend.Plan{Lowering: Target{}}, nil },
+		PassPlan: func(sdk.Target) (*backend.Plan, error) { return &backend.Plan{Lowering: Target{}, Device: device}, nil },
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // InsertFences puts a fence between what threads write to shared memory and the dots
-// of warpgroups that read it, which see memory through another proxy. What a
+// of warpgroups, or in tensor memory, that read it, which see memory through another proxy. What a
 // ttg.local_alloc or ttg.local_store writes is fenced before the dot, outside of the
 // loops that write nothing of it:
 //
@@ -38,7 +38,7 @@ var InsertFences = &pass.Pass{
 		var dots []*ir.Operation
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
 			switch {
-			case op.Is(ops().dot):
+			case len(readByDot(op)) > 0:
 				dots = append(dots, op)
 			case op.Is(ttg.LocalAlloc):
 				if ttg.AsLocalAlloc(op).Src() != nil {
@@ -69,7 +69,7 @@ type fences struct {
 // fence makes the fence that dot needs, unless it is there.
 func (f *fences) fence(dot *ir.Operation) {
 	var stores []*ir.Operation
-	for _, v := range buffers(dot) {
+	for _, v := range readByDot(dot) {
 		set := alias.Of(v)
 		if set.Any {
 			f.insert(dot, dot) // whoever writes it
@@ -85,6 +85,25 @@ func (f *fences) fence(dot *ir.Operation) {
 	if at := outermost(dot, stores); !fenced(at, stores) {
 		f.insert(at, dot)
 	}
+}
+
+// readByDot are the operands in shared memory that op reads through the other proxy, if
+// it is a dot: of a warpgroup, or in tensor memory.
+func readByDot(op *ir.Operation) []*ir.Value {
+	if op.Is(ops().dot) {
+		return buffers(op)
+	}
+	mma := ttng.AsMMA(op)
+	if mma == nil {
+		return nil
+	}
+	var list []*ir.Value
+	for _, v := range []*ir.Value{mma.A(), mma.B()} {
+		if !ttng.InTensorMemory(v) {
+			list = append(list, v)
+		}
+	}
+	return list
 }
 
 // insert makes a fence before op for dot.
