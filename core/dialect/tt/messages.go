@@ -8,7 +8,6 @@ const (
 	msgBitcastPointer   = "Cannot bitcast pointer to non-pointer type"
 	msgBitcastSize      = "Cannot bitcast data-type of size %d to data-type of size %d"
 	msgRoundingRequired = "Rounding mode is required for FP downcast"
-	msgRoundingOnly     = "Rounding mode should be set only for truncating fp conversions"
 	msgBroadcastDims    = "Different dimensions at index %d between source and result.  Broadcast requires the source dimension to be 1."
 	msgOrder            = "order must be a permutation of 0..n-1"
 	msgReshapeElements  = "number of src and dst elements of reshape must be the same"

@@ -236,7 +236,7 @@ var (
 		Name: "tt.splat", Doc: "a tensor of one value", Fold: foldSplat,
 		Operands: []ir.Operand{operand("src", AnyValue)}, Results: result(ir.AnyTensor), Traits: ir.TensorSize, Asm: castAsm,
 		Verify: func(op *ir.Operation) error {
-			if t, ok := AsSplat(op).Src().Type().(*ir.TensorType); ok {
+			if t, ok := AsSplat(op).Src().Type().(*ir.TensorType); ok && len(t.Shape) > 0 {
 				return fmt.Errorf("source must be a scalar, but has %s", diag.Count(len(t.Shape), "dimension"))
 			}
 			return sameElem(AsSplat(op).Src(), AsSplat(op).Result())

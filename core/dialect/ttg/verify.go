@@ -120,6 +120,11 @@ func verifyMemDescIndex(op *ir.Operation) error {
 	if i, ok := constantOf(v.Index()); ok && (i < 0 || i >= src.Shape[0]) {
 		return fmt.Errorf("index %d is outside 0 to %d", i, src.Shape[0]-1)
 	}
+	if src.Mutable && !dst.Mutable { // a part that is only read
+		readable := *dst
+		readable.Mutable = true
+		dst = &readable
+	}
 	return verifyPart(src, dst)
 }
 

@@ -285,7 +285,6 @@ var verifierCases = []struct{ body, want string }{
 	{`%0 = tt.bitcast %x : f32 -> i64`, "Cannot bitcast data-type of size 32 to data-type of size 64"},
 	{`%0 = tt.bitcast %l : i64 -> !tt.ptr<i32>`, "Cannot bitcast pointer to non-pointer type"},
 	{`%0 = tt.fp_to_fp %x : f32 -> f16`, "Rounding mode is required for FP downcast"},
-	{`%0 = tt.fp_to_fp %h, rounding = rtne : f16 -> f32`, "Rounding mode should be set only for truncating fp conversions"},
 	{`%0 = tt.splat %v : tensor<4xf32> -> tensor<4xf32>`, "source must be a scalar, but has 1 dimension"},
 	{`%0 = tt.splat %i : i32 -> tensor<4xf32>`, "source and result must have the same element type"},
 	{`%0 = tt.unsplat %v : tensor<4xf32>`, "source tensor must have exactly one element"},

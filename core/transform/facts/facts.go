@@ -22,9 +22,9 @@ const (
 // What the stages of a GPU's backend need.
 var (
 	// TTIR is what the front end makes.
-	TTIR = []*pass.Fact{NoLayouts, NoSchedule}
+	TTIR = []*pass.Fact{NoLayouts, NoSchedule, Dimensions}
 	// SimpleTTIR is the input of the passes that choose layouts.
-	SimpleTTIR = []*pass.Fact{NoLayouts, NoSchedule, NoTensorPointers}
+	SimpleTTIR = []*pass.Fact{NoLayouts, NoSchedule, Dimensions, NoTensorPointers}
 	// Lowerable is the ttgir that core/lower takes.
 	Lowerable = []*pass.Fact{Machine, Layouts, NoDescriptors, NoScaledDots, NoTensorPointers}
 )
@@ -34,6 +34,14 @@ var NoLayouts = &pass.Fact{
 	Name: "no-layouts", Doc: "a module in which no tensor has a layout", Help: convertHelp,
 	Broken: FirstOp(func(op *ir.Operation) string {
 		return inTypes(op, func(t ir.Type) bool { return tensor(t) != nil && tensor(t).Encoding != nil }, "has a layout already")
+	}),
+}
+
+// Dimensions holds of what the front end makes: a single value is a scalar.
+var Dimensions = &pass.Fact{
+	Name: "dimensions", Doc: "a module in which every tensor has a dimension", Help: "a single value is a scalar, or a tensor<1x…>",
+	Broken: FirstOp(func(op *ir.Operation) string {
+		return inTypes(op, func(t ir.Type) bool { return tensor(t) != nil && len(tensor(t).Shape) == 0 }, "has no dimension")
 	}),
 }
 

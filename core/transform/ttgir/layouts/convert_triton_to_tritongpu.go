@@ -41,7 +41,7 @@ var Convert = &pass.Pass{
 		{Name: "num-ctas", Doc: "CTAs of a cluster", Default: 1},
 		{Name: "enable-source-remat", Doc: "as in Triton; values are always converted where their layouts differ", Default: false},
 	},
-	Before: []*pass.Fact{facts.NoLayouts, facts.NoTensorPointers},
+	Before: []*pass.Fact{facts.NoLayouts, facts.Dimensions, facts.NoTensorPointers},
 	After:  []*pass.Fact{facts.Machine, facts.Layouts, facts.NoMatrixLayouts},
 	Breaks: []*pass.Fact{facts.NoLayouts},
 	Run: func(r *pass.Run) error {

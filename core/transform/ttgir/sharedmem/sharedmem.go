@@ -2,6 +2,7 @@ package sharedmem
 
 import (
 	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
@@ -43,5 +44,25 @@ func Type(c *ir.Context, shape []int64, elem ir.Type, e layout.Encoding, mutable
 // IsView reports whether op is another view of a buffer.
 func IsView(op *ir.Operation) bool { return ttg.Viewed(op) != nil }
 
-// IsMutable reports whether what a buffer holds may change after it was made.
-func IsMutable(buffer *ir.Value) bool { return buffer.Type().(*ttg.MemDescType).Mutable }
+// IsMutable reports whether what a buffer holds may change after it was made: that of a
+// view may if that of the whole does, and that of a carried view if the first's does.
+func IsMutable(buffer *ir.Value) bool {
+	for {
+		if buffer.Type().(*ttg.MemDescType).Mutable {
+			return true
+		}
+		if def := buffer.Def(); def != nil {
+			whole := ttg.Viewed(def)
+			if whole == nil {
+				return false
+			}
+			buffer = whole
+			continue
+		}
+		loop := buffer.Block().Parent()
+		if loop == nil || !loop.Is(scf.For) || buffer.Index() == 0 {
+			return false
+		}
+		buffer = scf.AsFor(loop).InitArgs()[buffer.Index()-1]
+	}
+}
