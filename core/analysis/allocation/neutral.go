@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -17,8 +18,18 @@ import (
 // parts as registers of both sides allow, and atomics hand their result to all threads.
 // The sizes are those that Triton's own test passes report. A lowering, which
 // knows what its target's instructions do, needs at most as much for most operations
-// and has a Scratch of its own.
-func Neutral(op *ir.Operation) (size, align int, err error) {
+// and has a Scratch of its own. place says where an operation is, for errors.
+func Neutral(place func(op *ir.Operation) diag.Pos) Scratch {
+	return func(op *ir.Operation) (size, align int, err error) {
+		size, align, err = neutralScratch(op)
+		if err != nil {
+			err = diag.Errorf(place(op), "%v", err).WithHelp("scratch memory follows from the layouts, which convert-triton-to-tritongpu chooses")
+		}
+		return size, align, err
+	}
+}
+
+func neutralScratch(op *ir.Operation) (size, align int, err error) {
 	n := &neutral{op: op}
 	switch {
 	case op.Is(tt.Reduce):

@@ -23,7 +23,7 @@ var Allocation = &pass.Pass{
 		{Name: scratchOption, Doc: "None: what operations need; ValidConstant: 128 bytes for each", Default: "None"},
 	},
 	Run: func(r *pass.Run) error {
-		scratch := allocation.Neutral
+		scratch := allocation.Neutral(r.Place)
 		switch name := r.Text(scratchOption); name {
 		case "None":
 		case "ValidConstant":

@@ -20,7 +20,7 @@ func NewMembar(foreign membar.Foreign) *pass.Pass {
 		Run: func(r *pass.Run) error {
 			var before, after []*ir.Operation
 			for _, m := range builtin.Modules(r.Module) {
-				placed, err := allocation.Analyze(m, allocation.Neutral, allocation.Tight)
+				placed, err := allocation.Analyze(m, allocation.Neutral(r.Place), allocation.Tight)
 				if err != nil {
 					return err
 				}

@@ -10,7 +10,7 @@ import (
 
 // AllocateShared gives each operation that has shared memory the attribute
 // allocation.offset, the byte of its function's frame where it begins, and the module
-// ttg.shared, how many bytes a program needs. Scratch memory is that of
+// ttg.shared, how many bytes the largest function needs. Scratch memory is that of
 // allocation.Neutral.
 var AllocateShared = &pass.Pass{
 	Name:    "allocate-shared-memory",
@@ -18,7 +18,7 @@ var AllocateShared = &pass.Pass{
 	Example: sharedExample,
 	Run: func(r *pass.Run) error {
 		for _, m := range builtin.Modules(r.Module) {
-			placed, err := allocation.Analyze(m, allocation.Neutral, allocation.Tight)
+			placed, err := allocation.Analyze(m, allocation.Neutral(r.Place), allocation.Tight)
 			if err != nil {
 				return err
 			}

@@ -22,6 +22,12 @@ func TestErrors(t *testing.T) {
 	}{
 		{memory.AllocateGlobal, "module { tt.func public @k() { tt.call @k() : () -> () tt.return }}", `function "k" calls itself`},
 		{memory.AllocateShared, "module { module { tt.func public @k() { tt.call @k() : () -> () tt.return }}}", `function "k" calls itself`},
+		{memory.AllocateShared, `module { tt.func public @k(%x: tensor<8xi32>) { %y = tt.histogram %x : tensor<8xi32> -> tensor<8xi32>
+			"tt.reduce"(%y) <{axis = 0 : i32}> ({
+			^bb0(%a: i32, %b: i32):
+				tt.reduce.return %a : i32
+			}) : (tensor<8xi32>) -> i32
+			tt.return }}`, "tt.reduce has a tensor without a layout"},
 	} {
 		m := passtest.Module(t, "m.mlir", c.src)
 		r := pass.Runner{CheckNeeds: true}
