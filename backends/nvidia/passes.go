@@ -7,6 +7,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/backends/nvidia/mma"
 	"github.com/tritonc/tritonc/backends/nvidia/partition"
+	"github.com/tritonc/tritonc/backends/nvidia/tasks"
 	"github.com/tritonc/tritonc/backends/nvidia/tma"
 	"github.com/tritonc/tritonc/backends/nvidia/tmem"
 	"github.com/tritonc/tritonc/backends/nvidia/warpspec"
@@ -263,7 +264,7 @@ var passes = slices.Concat(
 	[]*pass.Pass{ttir.RewriteTensorPointer, rewriteDescriptors, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
 	ours(ttgir.Passes()), []*pass.Pass{inspect.Alignment, inspect.Alias, inspect.Allocation, printMembar},
 	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower, tma.GroupMaps, wgmma.PipelineDots, wgmma.InsertFences, wgmma.LoadBeforeDots, warpspec.Specialize, warpspec.AllocateWarpGroups},
-	tmem.Passes(), partition.Passes(),
+	tmem.Passes(), partition.Passes(), tasks.Passes(),
 )
 
 // ours puts this backend's passes in the places of core's, which have the same

@@ -214,7 +214,7 @@ func (e *NVMMAShared) box(part []int64, contig int) []int64 {
 	for i, n := range part {
 		box[i] = min(n, tmaMaxBox)
 	}
-	if len(part) > 1 && e.SwizzlingByteWidth != 0 {
+	if len(part) > 1 && e.SwizzlingByteWidth != 0 && e.ElementBitWidth != 0 {
 		box[contig] = int64(8 * e.SwizzlingByteWidth / e.ElementBitWidth)
 		if e.FP4Padded {
 			box[contig] /= 2

@@ -231,7 +231,7 @@ func boxOf(enc *layout.NVMMAShared, block []int64) []int64 {
 	for i := range box {
 		box[i] = min(box[i], maxBox)
 	}
-	if enc.SwizzlingByteWidth > 0 {
+	if enc.SwizzlingByteWidth > 0 && enc.ElementBitWidth > 0 {
 		box[len(box)-1] = int64(8 * enc.SwizzlingByteWidth / enc.ElementBitWidth)
 	}
 	return box

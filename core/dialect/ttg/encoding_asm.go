@@ -344,6 +344,10 @@ func check(e layout.Encoding) string {
 		if e.NDims > text.MaxRank {
 			return "rank is too large"
 		}
+		if e.ElementBitWidth == 0 {
+			// Triton takes it and what does not ask where elements are; Linear refuses it.
+			return firstOf(vectors(rank, e.CGA), onto(rank, e.CGA))
+		}
 		return firstOf(powers([]int{e.ElementBitWidth}), vectors(rank, e.CGA), onto(rank, e.CGA))
 	}
 	return ""

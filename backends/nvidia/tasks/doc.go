@@ -1,0 +1,10 @@
+// Package tasks has the passes that say which task of a warp-specialized kernel runs
+// each operation, by the attribute async_task_id:
+//
+//	nvgpu-test-ws-task-partition   loads of operands are task 0, dots and stores the others
+//	nvgpu-test-taskid-propagate    what these need runs in the same tasks
+//
+// They are the first two steps of Triton 3.6's design for Hopper, under the names of its
+// tests. Package warpspec, which the pipeline has, divides kernels by a design of its
+// own.
+package tasks
