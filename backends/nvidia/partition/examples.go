@@ -8,4 +8,6 @@ var (
 	partitionLoopsExample string
 	//go:embed testdata/nvws-lower-warp-group/example.txtar
 	lowerWarpGroupExample string
+	//go:embed testdata/nvws-assign-stage-phase/example.txtar
+	assignStagePhaseExample string
 )
