@@ -4,6 +4,7 @@
 //	tritongpu-partition-loops   a loop whose operations say their partitions becomes
 //	                            an nvws.warp_group of loops
 //	nvws-assign-stage-phase     buffers that pass between partitions are numbered
+//	nvws-lower-aref             and get barriers
 //	nvws-lower-warp-group       which becomes a ttg.warp_specialize
 //
 // An operation says in which partitions it runs by ttg.partition, one with regions also

@@ -10,4 +10,6 @@ var (
 	lowerWarpGroupExample string
 	//go:embed testdata/nvws-assign-stage-phase/example.txtar
 	assignStagePhaseExample string
+	//go:embed testdata/nvws-lower-aref/example.txtar
+	lowerArefExample string
 )

@@ -32,24 +32,31 @@ var AssignStagePhase = &pass.Pass{
 	Example: assignStagePhaseExample,
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())
-		var refs []*ir.Operation
-		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-			if op.Is(nvws.Def("aref.create")) {
-				refs = append(refs, op)
-			}
-			return ir.Advance
-		})
-		for _, a := range refs {
-			if len(nvws.AsArefCreate(a).Buffers()) == 0 {
-				continue
-			}
-			countStages(b, a, nvws.Def("aref.put.enter"), 0)
-			countStages(b, a, nvws.Def("aref.get.enter"), 1)
-		}
-		giveScalarsToDefault(r.Module)
-		r.Count("references", len(refs))
+		r.Count("references", assignStages(b, r.Module))
 		return nil
 	},
+}
+
+// references lists the asynchronous references of a module that have buffers.
+func references(module *ir.Operation) (refs []*ir.Operation) {
+	ir.Walk(module, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(nvws.Def("aref.create")) && len(nvws.AsArefCreate(op).Buffers()) > 0 {
+			refs = append(refs, op)
+		}
+		return ir.Advance
+	})
+	return refs
+}
+
+// assignStages numbers the buffers of all references and returns how many these are.
+func assignStages(b *ir.Builder, module *ir.Operation) int {
+	refs := references(module)
+	for _, a := range refs {
+		countStages(b, a, nvws.Def("aref.put.enter"), 0)
+		countStages(b, a, nvws.Def("aref.get.enter"), 1)
+	}
+	giveScalarsToDefault(module)
+	return len(refs)
 }
 
 // place is where a partition is in the buffers of a reference: the last stage and phase,
@@ -221,7 +228,8 @@ func (c *counter) loop(op *ir.Operation, at place) place {
 		setOutputs(op, outputs)
 		markYield(yield, ids)
 	}
-	at.stage, at.phase = op.Result(n), op.Result(n+1)
+	counted := op.Results()[n:]
+	at.stage, at.phase = counted[0], counted[1]
 	if position >= 0 {
 		at.token = op.Result(position)
 	}
