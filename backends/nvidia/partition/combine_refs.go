@@ -195,11 +195,9 @@ func replacePair(b *ir.Builder, ref *ir.Operation, g []*pair, of func(*pair) (en
 	for _, p := range g {
 		enter, exit := of(p)
 		types = append(types, asEnter(enter).Buffers()[0].Type())
-		if list, ok := exit.Attr("async_ops").(*ir.ArrayAttr); ok {
-			for _, k := range list.Elems {
-				if !slices.Contains(kinds, k) {
-					kinds = append(kinds, k)
-				}
+		for _, k := range arrivalsOf(exit) {
+			if !slices.Contains(kinds, k) {
+				kinds = append(kinds, k)
 			}
 		}
 	}

@@ -116,8 +116,8 @@ type barriers struct {
 	empty, full *ir.Value
 }
 
-// asyncOps are the kinds of operations after which an exit arrives.
-func asyncOps(op *ir.Operation) (kinds []string) {
+// arrivalsOf lists what an exit arrives after, as attributes.
+func arrivalsOf(op *ir.Operation) []ir.Attribute {
 	var list ir.Attribute
 	switch {
 	case op.Is(nvws.Def("aref.put.exit")):
@@ -129,7 +129,12 @@ func asyncOps(op *ir.Operation) (kinds []string) {
 	if !ok {
 		return nil
 	}
-	for _, e := range a.Elems {
+	return a.Elems
+}
+
+// asyncOps are the kinds of operations after which an exit arrives.
+func asyncOps(op *ir.Operation) (kinds []string) {
+	for _, e := range arrivalsOf(op) {
 		if v, ok := e.(*decl.AttrValue); ok && v.Name() == "async_op" {
 			kinds = append(kinds, v.Word("value"))
 		}
