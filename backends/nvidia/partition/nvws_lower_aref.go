@@ -169,7 +169,8 @@ func lowerRef(b *ir.Builder, op *ir.Operation) error {
 			at = at.Parent()
 		}
 		if at == nil {
-			return mistake(u, "%s is not in the block of its reference or inside of it", u.Name())
+			return mistake(u, "%s is not in the block of its reference or inside of it", u.Name()).
+				WithHelp("make the reference in the block of the loop that uses it")
 		}
 		if last.IsBeforeInBlock(at) {
 			last = at
@@ -180,6 +181,12 @@ func lowerRef(b *ir.Builder, op *ir.Operation) error {
 			if kind == "cp_async" {
 				return mistake(u, "arriving after cp.async is not supported").WithHelp("wait for the copies, and say none")
 			}
+		}
+	}
+	for _, v := range ref.Buffers() {
+		if !v.Type().(*ttg.MemDescType).Mutable {
+			return mistake(op, "buffers of an asynchronous reference are filled, and one of these is not mutable").
+				WithHelp("give the buffers a type that ends in mutable")
 		}
 	}
 	stages := ref.BuffersAt(0).Type().(*ttg.MemDescType).Shape[0]
@@ -208,7 +215,8 @@ func lowerRef(b *ir.Builder, op *ir.Operation) error {
 		case u.Is(nvws.Def("aref.get.exit")):
 			l.arrive(u, l.empty, nvws.AsArefGetExit(u).Stage(), l.fenceAfterGet(u, users))
 		default:
-			return mistake(u, "%s uses an asynchronous reference", u.Name())
+			return mistake(u, "%s uses an asynchronous reference", u.Name()).
+				WithHelp("operations of nvws alone do")
 		}
 	}
 	for _, u := range users {

@@ -110,7 +110,7 @@ type divider struct {
 func partitionLoop(b *ir.Builder, loop *ir.Operation) (int, error) {
 	stages, ok := loop.Attr(stagesAttr).(*ir.ArrayAttr)
 	if !ok {
-		return 0, mistake(loop, "%s of the loop is not a list", stagesAttr)
+		return 0, mistake(loop, "%s of the loop is not a list", stagesAttr).WithHelp("it has one number for each partition")
 	}
 	n := len(stages.Elems)
 	if n <= 1 {
@@ -121,7 +121,9 @@ func partitionLoop(b *ir.Builder, loop *ir.Operation) (int, error) {
 		return 0, err
 	}
 	b.At(loop)
-	d.chooseResults()
+	if err := d.chooseResults(); err != nil {
+		return 0, err
+	}
 	var types []ir.Type
 	for i, k := range d.results {
 		if k >= 0 {
@@ -161,12 +163,14 @@ func (d *divider) collect(n int) error {
 			continue
 		}
 		if op != d.loop && op.NumRegions() > 0 {
-			return mistake(op, "%s goes with a loop of partitions, but has regions", op.Name())
+			return mistake(op, "%s goes with a loop of partitions, but has regions", op.Name()).
+				WithHelp("only the loop itself may have any")
 		}
 		d.moved = append(d.moved, op)
 	}
 	if !slices.Contains(d.moved, d.loop) {
-		return mistake(d.loop, "the loop does not say its partitions (%s) or has no %s", idsAttr, tagAttr)
+		return mistake(d.loop, "the loop does not say its partitions (%s) or has no %s", idsAttr, tagAttr).
+			WithHelp("mark it with both")
 	}
 	var err error
 	for _, m := range d.moved {
@@ -179,9 +183,10 @@ func (d *divider) collect(n int) error {
 			case !ok && !op.Is(scf.Yield):
 				err = mistake(op, "%s in a loop of partitions does not say its partitions", op.Name()).WithHelp("mark it with %s", idsAttr)
 			case slices.ContainsFunc(ids, func(i int64) bool { return i < 0 || i >= int64(n) }):
-				err = mistake(op, "%s is in partition %d, but the loop has %s", op.Name(), slices.Max(ids), diag.Count(n, "partition"))
+				err = mistake(op, "%s is in partition %d, but the loop has %s", op.Name(), slices.Max(ids), diag.Count(n, "partition")).
+					WithHelp("%s of the loop has one number for each", stagesAttr)
 			case op.Is(scf.While):
-				err = mistake(op, "a while loop in a loop of partitions")
+				err = mistake(op, "a while loop in a loop of partitions").WithHelp("counted loops and branches can be divided")
 			}
 			if err != nil {
 				return ir.Stop
@@ -193,7 +198,7 @@ func (d *divider) collect(n int) error {
 }
 
 // chooseResults decides how each result of the loop comes back, and makes the buffers.
-func (d *divider) chooseResults() {
+func (d *divider) chooseResults() error {
 	kept := 0
 	for i, res := range d.loop.Results() {
 		d.results, d.buffers, d.writer = append(d.results, -1), append(d.buffers, nil), append(d.writer, 0)
@@ -207,8 +212,16 @@ func (d *divider) chooseResults() {
 			e := sharedmem.For(&layout.SwizzledShared{Vec: 1, PerPhase: 1, MaxPhase: 1, Order: sharedmem.Order(t)}, t)
 			d.buffers[i] = d.b.Op(ttg.LocalAlloc, nil, sharedmem.Type(d.b.Context(), t.Shape, t.Elem, e, true)).OneResult()
 			d.writer[i] = owners[0]
+		default:
+			for u := range res.Users() {
+				if !slices.Contains(d.moved, u) {
+					return mistake(u, "%s uses result %d of a loop whose partition 0 does not compute it", u.Name(), i).
+						WithHelp("tensors alone come back from other partitions; have partition 0 compute it, too (%s)", outputsAttr)
+				}
+			}
 		}
 	}
+	return nil
 }
 
 // replaceResults has what is outside of partitions use the results of group, and of
@@ -286,7 +299,8 @@ func (c *copier) value(user *ir.Operation, v *ir.Value) (*ir.Value, error) {
 	})
 	if !inside {
 		if def := v.Def(); def != nil && def.Block() == c.d.loop.Block() && c.d.loop.IsBeforeInBlock(def) {
-			return nil, mistake(user, "%s goes with the loop before it, but uses a value that is computed after that", user.Name())
+			return nil, mistake(user, "%s goes with the loop before it, but uses a value that is computed after that", user.Name()).
+				WithHelp("compute the value before the loop")
 		}
 		return v, nil
 	}
