@@ -386,7 +386,11 @@ func (f *optFlags) ownBackend(ctx context.Context, env *environment, host *plugi
 		return nil, core.Target{}, nil
 	}
 	if named := m.StringAttr(ttg.TargetAttr); named != "" {
-		return passBackend(ctx, host, named)
+		backend, target, err := passBackend(ctx, host, named)
+		if err != nil && f.asTriton && unknown == nil && needsPlace < 0 {
+			return nil, core.Target{}, nil // passes of core that need no backend, for a GPU that none here is for
+		}
+		return backend, target, err
 	}
 	if needsPlace >= 0 {
 		return nil, core.Target{}, usagef("--print-analysis %s needs a --target", f.analyses[needsPlace]).

@@ -31,6 +31,7 @@ var ReorderInstructions = &pass.Pass{
 	Example: reorderInstructionsExample,
 	Before:  []*pass.Fact{facts.Layouts},
 	Run: func(r *pass.Run) error {
+		sinkBelowDeallocs(r)
 		sinkIntoLoops(r)
 		dom := newDominance()
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
@@ -40,7 +41,7 @@ var ReorderInstructions = &pass.Pass{
 					op.MoveAfter(d)
 					r.Count("raised", 1)
 				}
-			case op.Is(ttg.LocalLoad) && dotOperand(op.OneResult().Type()) == 1:
+			case op.Is(ttg.LocalLoad) && dotOperand(op.OneResult().Type()) == 1 && op.OneResult().HasOneUse():
 				if a := firstOperandOf(op); a != nil && dom.before(op, a) && dom.beforeUsers(a, op) && readsTheSameAfter(op, a) {
 					op.MoveAfter(a)
 					r.Count("sunk", 1)
@@ -52,8 +53,37 @@ var ReorderInstructions = &pass.Pass{
 	},
 }
 
+// sinkBelowDeallocs puts conversions after the buffers that are given back before the
+// result is used: what a conversion exchanges may then take their place.
+func sinkBelowDeallocs(r *pass.Run) {
+	var conversions []*ir.Operation
+	ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(ttg.ConvertLayout) {
+			conversions = append(conversions, op)
+		}
+		return ir.Advance
+	})
+	for _, op := range conversions {
+		users := make(map[*ir.Operation]bool)
+		for u := range op.OneResult().Users() {
+			users[forloop.AncestorIn(op.Block(), u)] = true
+		}
+		var last *ir.Operation
+		for o := op.Next(); o != nil && !users[o]; o = o.Next() {
+			if o.Is(ttg.LocalDealloc) {
+				last = o
+			}
+		}
+		if last != nil {
+			op.MoveAfter(last)
+			r.Count("sunk", 1)
+		}
+	}
+}
+
 // definedBy is the operation that defines what op fills a buffer with or transposes;
-// nil where there is none.
+// nil where there is none, or where a buffer is filled with one value, which takes no
+// registers until then.
 func definedBy(op *ir.Operation) *ir.Operation {
 	var src *ir.Value
 	if op.Is(ttg.LocalAlloc) {
@@ -61,7 +91,7 @@ func definedBy(op *ir.Operation) *ir.Operation {
 	} else {
 		src = tt.AsUnary(op).Src()
 	}
-	if src == nil {
+	if src == nil || op.Is(ttg.LocalAlloc) && (src.DefIs(tt.Splat) || arith.ConstantValue(src) != nil) {
 		return nil
 	}
 	return src.Def()
@@ -137,15 +167,25 @@ func isFilled(load *ir.Operation) bool {
 // readsTheSameAfter reports whether the load from shared memory op reads the
 // same when it is moved after last.
 func readsTheSameAfter(op, last *ir.Operation) bool {
-	if !sharedmem.IsMutable(ttg.AsLocalLoad(op).Src()) {
-		return true
-	}
+	mutable := sharedmem.IsMutable(ttg.AsLocalLoad(op).Src())
 	for o := op; o != last; o = o.Next() {
-		if o == nil || ir.HasEffect(o, ir.Effects.Writes) {
+		if o == nil {
+			return !mutable
+		}
+		if ir.HasEffect(o, ir.Effects.Writes) && (mutable || signals(o)) {
 			return false
 		}
 	}
 	return true
+}
+
+// signals reports whether op writes a buffer that was there before, and so may tell
+// others that reads before it are done.
+func signals(op *ir.Operation) bool {
+	return op.NumResults() == 0 && slices.ContainsFunc(op.OperandValues(), func(v *ir.Value) bool {
+		_, ok := v.Type().(*ttg.MemDescType)
+		return ok
+	})
 }
 
 // dotOperand is the operand number of a tensor type laid out for a dot, or -1.
