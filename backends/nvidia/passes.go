@@ -38,7 +38,7 @@ var (
 	pipelineTMA        = pipeline.New(wgmma.Unit{}, tma.Copies{}, wgmma.PipelineDots, tma.PipelineStores)
 	prefetch           = pipeline.NewPrefetch(wgmma.Unit{})
 	reduceDuplication  = matrix.NewReduceDataDuplication(wgmma.Unit{})
-	canonicalize       = std.NewCanonicalize(layouts.ConvertPatterns())
+	canonicalize       = std.NewCanonicalize(layouts.ConvertPatterns(), layouts.SpecializePatterns(), tmem.Patterns())
 	planCTA            = named(layouts.PlanCTA, "triton-nvidia-gpu-plan-cta")
 	printMembar        = inspect.NewMembar(gpu.Effects)
 	f32DotTC           = matrix.NewF32DotTC(matrix.TF32Rounding{Asm: "cvt.rna.tf32.f32 $0, $1;", Constraints: "=r,r"})

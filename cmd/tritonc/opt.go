@@ -382,10 +382,11 @@ func (f *optFlags) ownBackend(ctx context.Context, env *environment, host *plugi
 	rows, unknown := pass.Parse(env.passes, f.passes)
 	byTarget := slices.ContainsFunc(rows, func(r pass.Row) bool { return r.Pass.ByTarget })
 	needsPlace := slices.IndexFunc(f.analyses, analysis.NeedsPlace)
-	if unknown == nil && !byTarget && needsPlace < 0 {
+	named := m.StringAttr(ttg.TargetAttr)
+	if unknown == nil && !byTarget && needsPlace < 0 && (!f.asTriton || named == "") {
 		return nil, core.Target{}, nil
 	}
-	if named := m.StringAttr(ttg.TargetAttr); named != "" {
+	if named != "" {
 		backend, target, err := passBackend(ctx, host, named)
 		if err != nil && f.asTriton && unknown == nil && needsPlace < 0 {
 			return nil, core.Target{}, nil // passes of core that need no backend, for a GPU that none here is for

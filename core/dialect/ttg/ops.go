@@ -90,8 +90,22 @@ var (
 		Asm:    "$src attr-dict `:` qualified(type($src)) `->` qualified(type($result))",
 	}
 	MemDescReshape     = view("ttg.memdesc_reshape", "a buffer seen in another shape", verifyMemDescReshape)
-	MemDescReinterpret = view("ttg.memdesc_reinterpret", "a buffer seen with another type", verifyMemDescReinterpret)
+	MemDescReinterpret = folded(view("ttg.memdesc_reinterpret", "a buffer seen with another type", verifyMemDescReinterpret), foldReinterpret)
 )
+
+func folded(d *ir.OpDef, fold func(*ir.Operation, []ir.Attribute) []ir.FoldResult) *ir.OpDef {
+	d.Fold = fold
+	return d
+}
+
+// foldReinterpret: a buffer seen with its own type is that buffer.
+func foldReinterpret(op *ir.Operation, _ []ir.Attribute) []ir.FoldResult {
+	src := AsMemDescReinterpret(op).Src()
+	if src.Type() != op.OneResult().Type() {
+		return nil
+	}
+	return []ir.FoldResult{{Value: src}}
+}
 
 func view(name, doc string, verify func(*ir.Operation) error) *ir.OpDef {
 	return &ir.OpDef{

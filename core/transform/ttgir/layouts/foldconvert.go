@@ -1,6 +1,8 @@
 package layouts
 
 import (
+	"slices"
+
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -8,6 +10,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/rewrite"
+	"github.com/tritonc/tritonc/core/transform/ttgir/sharedmem"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
 
@@ -23,7 +26,45 @@ func ConvertPatterns() []rewrite.Pattern {
 		{Name: "gather-of-convert", Root: tt.Gather, Apply: gatherOfConvert},
 		{Name: "alloc-of-convert", Root: ttg.LocalAlloc, Apply: allocOfConvert},
 		{Name: "store-of-convert", Root: ttg.LocalStore, Apply: storeOfConvert},
+		{Name: "alloc-of-load", Root: ttg.LocalAlloc, Apply: allocOfLoad},
+		{Name: "trans-of-convert", Root: tt.Trans, Apply: transOfConvert},
+		{Name: "trans-in-place", Root: tt.Trans, Apply: transInPlace},
 	}
+}
+
+// allocOfLoad: what is loaded from a buffer that never changes is in that buffer.
+func allocOfLoad(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	src := ttg.AsLocalAlloc(op).Src()
+	if src == nil || !src.DefIs(ttg.LocalLoad) {
+		return false
+	}
+	buffer := ttg.AsLocalLoad(src.Def()).Src()
+	if buffer.Type() != op.OneResult().Type() || sharedmem.IsMutable(buffer) {
+		return false
+	}
+	rw.Replace(op, buffer)
+	return true
+}
+
+// transOfConvert: a conversion to another name of the same layout does nothing.
+func transOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	v := tt.AsTrans(op)
+	if !v.Src().DefIs(ttg.ConvertLayout) {
+		return false
+	}
+	from, to := tensors.Type(ttg.AsConvertLayout(v.Src().Def()).Src()), tensors.Type(v.Src())
+	return encoding.Same(to.Shape, from.Encoding, to.Encoding) && dropConvert(rw, v.SrcUse())
+}
+
+// transInPlace: without a change of order only the layout changes.
+func transInPlace(rw *rewrite.Rewriter, op *ir.Operation) bool {
+	v := tt.AsTrans(op)
+	from, to := tensors.Type(v.Src()), tensors.Type(v.Result())
+	if !slices.IsSorted(v.Order()) || from.Encoding == nil || to.Encoding == nil || from == to {
+		return false
+	}
+	rw.Replace(op, rw.Op(ttg.ConvertLayout, []*ir.Value{v.Src()}, to).OneResult())
+	return true
 }
 
 // allocOfConvert: shared memory is filled from any layout in which CTAs have the same
@@ -52,10 +93,11 @@ func convertsWithin(v *ir.Value) bool {
 }
 
 // reshapeOfConvert: a reshape that may reorder takes any layout with as many
-// values a thread as its result has, and the same replicas.
+// values a thread as its result has, and the same replicas. Its own may be
+// efficient, but converting to it costs more than it saves: the result's layout stays.
 func reshapeOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	v := tt.AsReshape(op)
-	if !v.AllowReorder() || v.EfficientLayout() {
+	if !v.AllowReorder() {
 		return false
 	}
 	src := v.Src().Def()
@@ -69,10 +111,18 @@ func reshapeOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	return dropConvert(rw, v.SrcUse())
 }
 
-// histogramOfConvert: counting does not depend on where a value is.
+// histogramOfConvert: counting does not depend on where a value is. A mask has the layout
+// of the values.
 func histogramOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	v := tt.AsHistogram(op)
-	return v.Mask() == nil && dropConvert(rw, v.SrcUse())
+	if !v.Src().DefIs(ttg.ConvertLayout) {
+		return false
+	}
+	if mask := v.Mask(); mask != nil {
+		t := tensors.Type(ttg.AsConvertLayout(v.Src().Def()).Src())
+		v.SetMask(rw.Op(ttg.ConvertLayout, []*ir.Value{mask}, rw.Context().Tensor(t.Shape, tensors.Type(mask).Elem, t.Encoding)).OneResult())
+	}
+	return dropConvert(rw, v.SrcUse())
 }
 
 // gatherOfConvert: the source of a gather is read from shared memory, unless its
