@@ -189,12 +189,6 @@ func (e *estimate) store(op *ir.Operation, numStages int) {
 			life.first = e.number[d].last
 		}
 		e.hold(life, bytes)
-		if outer := op.ParentOf(scf.For); outer != nil && outer.HasAttr(tt.FlattenAttr) {
-			// Fused with the loop inside, it has a second form for the case that this
-			// has no iterations. What that stores is a constant, for which the buffer
-			// is filled at the start.
-			e.hold(e.number[outer], bytes)
-		}
 		return
 	}
 	if b := (storeBuffer{loop, t}); !e.stores[b] {
