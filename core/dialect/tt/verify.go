@@ -57,9 +57,13 @@ func sameShapeAndEncoding(a, b ir.Type) bool {
 func verifyLoad(op *ir.Operation) error {
 	v := AsLoad(op)
 	ptr, mask, other := v.Ptr(), v.Mask(), v.Other()
+	want := ValueTypeOf(op.Context(), ptr.Type())
 	if IsBlockPtr(ptr.Type()) {
-		if mask != nil || other != nil {
+		switch {
+		case mask != nil || other != nil:
 			return fmt.Errorf("mask and other are not allowed with a block pointer")
+		case v.Result().Type() != want:
+			return fmt.Errorf("result must have the type of what the pointer points to")
 		}
 		return verifyBoundaryCheck(v.BoundaryCheck(), ptr)
 	}
@@ -69,7 +73,6 @@ func verifyLoad(op *ir.Operation) error {
 	if other != nil && mask == nil {
 		return fmt.Errorf("other needs a mask")
 	}
-	want := ValueTypeOf(op.Context(), ptr.Type())
 	if other != nil && other.Type() != want {
 		return fmt.Errorf("other must have the type of what the pointer points to")
 	}
@@ -85,14 +88,14 @@ func verifyStore(op *ir.Operation) error {
 	}
 	v := AsStore(op)
 	ptr, value, mask := v.Ptr(), v.Value(), v.Mask()
+	if value.Type() != ValueTypeOf(op.Context(), ptr.Type()) {
+		return fmt.Errorf("value must have the type of what the pointer points to")
+	}
 	if IsBlockPtr(ptr.Type()) {
 		if mask != nil {
 			return fmt.Errorf("mask is not allowed with a block pointer")
 		}
 		return verifyBoundaryCheck(v.BoundaryCheck(), ptr)
-	}
-	if value.Type() != ValueTypeOf(op.Context(), ptr.Type()) {
-		return fmt.Errorf("value must have the type of what the pointer points to")
 	}
 	return verifyAccess(v.BoundaryCheck(), ptr, mask)
 }

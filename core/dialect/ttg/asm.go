@@ -84,6 +84,9 @@ func checkMemDesc(t *MemDescType) string {
 	if shape == nil {
 		shape = t.Shape
 	}
+	if len(shape) < padded.Rank() {
+		return fmt.Sprintf(msgMemDescRank, padded.Rank(), len(shape))
+	}
 	shape = shape[len(shape)-padded.Rank():]
 	for d, want := range shape {
 		if have := paddedSize(padded, d); have != want {

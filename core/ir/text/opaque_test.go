@@ -42,3 +42,25 @@ func TestOpaqueAliasesGrow(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
+
+// A type of a dialect that is not loaded is kept in one line, without comments.
+func TestOpaqueComments(t *testing.T) {
+	const in = `tt.func public @f(%x: !x.struct<(f32,
+  f32, // two
+  "//", f32)>) {
+  tt.return
+}
+`
+	m, err := text.Parse(dialect.NewContext(), "k.mlir", []byte(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	once := text.String(m)
+	if !strings.Contains(once, `!x.struct<(f32, f32, "//", f32)>`) {
+		t.Errorf("got %s", once)
+	}
+	again, err := text.Parse(dialect.NewContext(), "k.mlir", []byte(once))
+	if err != nil || text.String(again) != once {
+		t.Errorf("it reads back as %v, error %v", again, err)
+	}
+}

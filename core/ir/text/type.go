@@ -233,18 +233,41 @@ func (p *Parser) OpaqueType(dialect, mnemonic string) ir.Type {
 	return p.ctx.OpaqueType(dialect, mnemonic+inOneLine(p.src[from:p.prev]))
 }
 
-// inOneLine is text without its line breaks, and without the blanks beside them.
+// inOneLine is text without comments and line breaks, and without the blanks beside them.
 func inOneLine(text string) string {
 	if !strings.Contains(text, "\n") {
 		return text
 	}
-	words := strings.Fields(text)
+	words := strings.Fields(withoutComments(text))
 	var b strings.Builder
 	for i, w := range words {
 		if i > 0 && !strings.HasSuffix(words[i-1], "(") && !strings.HasSuffix(words[i-1], "<") && w[0] != ')' && w[0] != '>' {
 			b.WriteByte(' ')
 		}
 		b.WriteString(w)
+	}
+	return b.String()
+}
+
+// withoutComments is text without what follows // in its lines, but for that in strings.
+func withoutComments(text string) string {
+	var b strings.Builder
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && quoted && i+1 < len(text):
+			b.WriteByte(text[i])
+			i++
+		case text[i] == '"':
+			quoted = !quoted
+		case !quoted && strings.HasPrefix(text[i:], "//"):
+			end := strings.IndexByte(text[i:], '\n')
+			if end < 0 {
+				return b.String()
+			}
+			i += end
+		}
+		b.WriteByte(text[i])
 	}
 	return b.String()
 }

@@ -66,9 +66,46 @@ var Machine = &pass.Fact{
 // Layouts holds of ttgir.
 var Layouts = &pass.Fact{
 	Name: "layouts", Doc: "a module in which every tensor has a layout", Help: convertHelp,
-	Broken: FirstOp(func(op *ir.Operation) string {
-		return inTypes(op, func(t ir.Type) bool { return tensor(t) != nil && tensor(t).Encoding == nil }, "has no layout")
-	}),
+	Broken: func(m *ir.Operation) (*ir.Operation, string) {
+		wrong := make(map[ir.Type]string) // types come often
+		return FirstOp(func(op *ir.Operation) (why string) {
+			inTypes(op, func(t ir.Type) bool {
+				if _, seen := wrong[t]; !seen {
+					wrong[t] = wrongLayout(t)
+				}
+				why = wrong[t]
+				return why != ""
+			}, "")
+			if why != "" {
+				why = inTypes(op, func(t ir.Type) bool { return wrong[t] == why }, why)
+			}
+			return why
+		})(m)
+	},
+}
+
+// wrongLayout says what is wrong with the layout of a tensor, or of a buffer in shared
+// memory; "" of all else.
+func wrongLayout(t ir.Type) string {
+	switch t := t.(type) {
+	case *ir.TensorType:
+		enc, known := t.Encoding.(*encoding.Attr)
+		switch {
+		case t.Encoding == nil:
+			return "has no layout"
+		case !known:
+			return "has a layout that no dialect declares"
+		}
+		if _, err := enc.Layout.Linear(t.Shape); err != nil {
+			return "has a layout that does not fit it: " + err.Error()
+		}
+	case *ttg.MemDescType:
+		_, shared := t.Space.(*ttg.SharedMemoryAttr)
+		if _, known := t.Encoding.(*encoding.Attr); shared && !known {
+			return "has a layout that no dialect declares"
+		}
+	}
+	return ""
 }
 
 // NoMatrixLayouts holds until dots have been given to the matrix unit.

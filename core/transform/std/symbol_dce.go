@@ -17,14 +17,14 @@ var SymbolDCE = &pass.Pass{
 	},
 }
 
-// eraseDead erases the private functions that no public one leads to, of those
+// eraseDead erases the private functions that no public one, and nothing else in the module, leads to, of those
 // that may go, and says how many.
 func eraseDead(module *ir.Operation, mayGo func(name string) bool) int {
 	funcs := Functions(module)
 	live := make(map[string]bool)
 	var work []*ir.Operation
 	for op := range module.Body().Ops() {
-		if op.Is(tt.Func) && (!isPrivate(op) || !mayGo(tt.AsFunc(op).SymName())) {
+		if !op.Is(tt.Func) || !isPrivate(op) || !mayGo(tt.AsFunc(op).SymName()) {
 			work = append(work, op)
 		}
 	}

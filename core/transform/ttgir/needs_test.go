@@ -3,6 +3,7 @@ package ttgir_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tritonc/tritonc/backends/nvidia/mma"
@@ -10,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
+	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
 	"github.com/tritonc/tritonc/core/transform/ttir"
 	"github.com/tritonc/tritonc/internal/passtest"
 )
@@ -60,5 +62,21 @@ func TestAnyPassAnywhere(t *testing.T) {
 	t.Logf("%d taken, %d refused", taken, refused)
 	if taken < 800 || refused < 200 {
 		t.Error("too few on one side")
+	}
+}
+
+// TestStrangeLayouts: layouts of which nothing is known, or that fit no tensor, are refused
+// before a pass asks them.
+func TestStrangeLayouts(t *testing.T) {
+	for enc, want := range map[string]string{
+		"#gluon.auto_encoding": "has a layout that no dialect declares",
+		"i32":                  "has a layout that no dialect declares",
+		"#ttg.dot_op<{opIdx = 0, parent = #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [1, 4], instrShape = [99, 8]}>, kWidth = 2}>": "has a layout that does not fit it: ",
+	} {
+		m := passtest.Module(t, "k.ttgir", "module attributes {\"ttg.num-ctas\" = 1 : i32, \"ttg.num-warps\" = 4 : i32, \"ttg.threads-per-warp\" = 32 : i32} {\ntt.func public @k(%x: tensor<16x16xf16, "+enc+">) {\ntt.return\n}\n}")
+		_, err := (&pass.Runner{CheckNeeds: true}).Run(m, []pass.Row{{Pass: layouts.RemoveConversions}}, nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", enc, err)
+		}
 	}
 }

@@ -75,6 +75,12 @@ func (x *expander) operation(op *ir.Operation) error {
 	if x.stays != nil && x.stays(op) {
 		return nil
 	}
+	for i, v := range op.Operands() {
+		if x.compound(v.Type()) && x.of[v] == nil {
+			return diag.Errorf(std.PosOf(op.Loc()), "operand %d of %s is %s that is not made in the kernel", i, op.Name(), x.what).
+				WithHelp("it can be made, read, written and carried by loops and conditions only")
+		}
+	}
 	x.b.At(op)
 	switch op.Def() {
 	case scf.For:

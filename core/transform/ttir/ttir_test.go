@@ -1,6 +1,7 @@
 package ttir_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/tritonc/tritonc/core/pass"
@@ -16,4 +17,19 @@ func TestPasses(t *testing.T) {
 	// in the sense of package diff, to what Triton 3.6 makes of the same input.
 	all := append(ours, std.Inline, std.Canonicalize, std.CSE, std.SymbolDCE)
 	t.Run("pipeline", func(t *testing.T) { passtest.Pipelines(t, "testdata/pipeline", all) })
+}
+
+// TestUnknownBlockPointers: a block pointer whose parts nobody sees is refused where it is
+// used, read or handed on.
+func TestUnknownBlockPointers(t *testing.T) {
+	for _, body := range []string{
+		"%x = tt.load %p : !tt.ptr<tensor<4x8xf32>>",
+		"%q = scf.if %c -> (!tt.ptr<tensor<4x8xf32>>) {\nscf.yield %p : !tt.ptr<tensor<4x8xf32>>\n} else {\nscf.yield %p : !tt.ptr<tensor<4x8xf32>>\n}",
+	} {
+		m := passtest.Module(t, "k.ttir", "module {\ntt.func public @k(%p: !tt.ptr<tensor<4x8xf32>>, %c: i1) {\n"+body+"\ntt.return\n}\n}")
+		_, err := new(pass.Runner).Run(m, []pass.Row{{Pass: ttir.RewriteTensorPointer}}, nil)
+		if err == nil || !strings.Contains(err.Error(), "is a block pointer that is not made in the kernel") {
+			t.Errorf("%s: got %v", body, err)
+		}
+	}
 }
