@@ -20,51 +20,51 @@ import (
 // partition 1, which reads them in every iteration that is not skipped, sums them up and
 // stores the sum so far. The sum also comes back from the loop, and is stored last.
 const partitioned = `
-#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [%[3]d], order = [0]}>
 #shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
 #smem = #ttg.shared_memory
-!ptrs = tensor<128x!tt.ptr<f32>, #blocked>
-!ring = !ttg.memdesc<%[1]dx128xf32, #shared, #smem, mutable>
-!view = !ttg.memdesc<128xf32, #shared, #smem, mutable, %[1]dx128>
-module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+!ptrs = tensor<%[2]dx!tt.ptr<f32>, #blocked>
+!ring = !ttg.memdesc<%[1]dx%[2]dxf32, #shared, #smem, mutable>
+!view = !ttg.memdesc<%[2]dxf32, #shared, #smem, mutable, %[1]dx%[2]d>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = %[3]d : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
   tt.func public @sums(%%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %%out: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %%n: i32, %%skip: i32) {
-    %%zeros = arith.constant dense<0.000000e+00> : tensor<128xf32, #blocked>
+    %%zeros = arith.constant dense<0.000000e+00> : tensor<%[2]dxf32, #blocked>
     %%c0 = arith.constant 0 : i32
     %%c1 = arith.constant 1 : i32
-    %%c128 = arith.constant 128 : i32
-    %%lanes = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #blocked>
+    %%size = arith.constant %[2]d : i32
+    %%lanes = tt.make_range {end = %[2]d : i32, start = 0 : i32} : tensor<%[2]dxi32, #blocked>
     %%m = ttg.local_alloc : () -> !ring
     %%a = nvws.aref.create %%m : <[!ring]>
-    %%r = scf.for %%i = %%c0 to %%n step %%c1 iter_args(%%sum = %%zeros) -> (tensor<128xf32, #blocked>)  : i32 {
-      %%o = arith.muli %%i, %%c128 {ttg.partition = array<i32: 0, 1>} : i32
-      %%os = tt.splat %%o {ttg.partition = array<i32: 0, 1>} : i32 -> tensor<128xi32, #blocked>
-      %%at = arith.addi %%os, %%lanes {ttg.partition = array<i32: 0, 1>} : tensor<128xi32, #blocked>
+    %%r = scf.for %%i = %%c0 to %%n step %%c1 iter_args(%%sum = %%zeros) -> (tensor<%[2]dxf32, #blocked>)  : i32 {
+      %%o = arith.muli %%i, %%size {ttg.partition = array<i32: 0, 1>} : i32
+      %%os = tt.splat %%o {ttg.partition = array<i32: 0, 1>} : i32 -> tensor<%[2]dxi32, #blocked>
+      %%at = arith.addi %%os, %%lanes {ttg.partition = array<i32: 0, 1>} : tensor<%[2]dxi32, #blocked>
       %%runs = arith.cmpi ne, %%i, %%skip {ttg.partition = array<i32: 0, 1>} : i32
-      %%s = scf.if %%runs -> (tensor<128xf32, #blocked>) {
+      %%s = scf.if %%runs -> (tensor<%[2]dxf32, #blocked>) {
         %%xs = tt.splat %%x {ttg.partition = array<i32: 0>} : !tt.ptr<f32> -> !ptrs
-        %%xp = tt.addptr %%xs, %%at {ttg.partition = array<i32: 0>} : !ptrs, tensor<128xi32, #blocked>
+        %%xp = tt.addptr %%xs, %%at {ttg.partition = array<i32: 0>} : !ptrs, tensor<%[2]dxi32, #blocked>
         %%v = tt.load %%xp {ttg.partition = array<i32: 0>} : !ptrs
         %%b, %%t = nvws.aref.put.enter %%a {ttg.partition = array<i32: 0>} : <[!ring]> -> !view, !ttg.async.token
-        ttg.local_store %%v, %%b {ttg.partition = array<i32: 0>} : tensor<128xf32, #blocked> -> !view
+        ttg.local_store %%v, %%b {ttg.partition = array<i32: 0>} : tensor<%[2]dxf32, #blocked> -> !view
         nvws.aref.put.exit %%a, %%t [#nvws.async_op<none>] {ttg.partition = array<i32: 0>} : <[!ring]>, !ttg.async.token
         %%c, %%u = nvws.aref.get.enter %%a {ttg.partition = array<i32: 1>} : <[!ring]> -> !view, !ttg.async.token
-        %%w = ttg.local_load %%c {ttg.partition = array<i32: 1>} : !view -> tensor<128xf32, #blocked>
+        %%w = ttg.local_load %%c {ttg.partition = array<i32: 1>} : !view -> tensor<%[2]dxf32, #blocked>
         nvws.aref.get.exit %%a, %%u [#nvws.async_op<none>] {ttg.partition = array<i32: 1>} : <[!ring]>, !ttg.async.token
-        %%sum1 = arith.addf %%sum, %%w {ttg.partition = array<i32: 1>} : tensor<128xf32, #blocked>
-        scf.yield {ttg.partition = array<i32: 0, 1>} %%sum1 : tensor<128xf32, #blocked>
+        %%sum1 = arith.addf %%sum, %%w {ttg.partition = array<i32: 1>} : tensor<%[2]dxf32, #blocked>
+        scf.yield {ttg.partition = array<i32: 0, 1>} %%sum1 : tensor<%[2]dxf32, #blocked>
       } else {
-        scf.yield {ttg.partition = array<i32: 0, 1>} %%sum : tensor<128xf32, #blocked>
+        scf.yield {ttg.partition = array<i32: 0, 1>} %%sum : tensor<%[2]dxf32, #blocked>
       } {ttg.partition = array<i32: 0, 1>, ttg.partition.outputs = [array<i32: 1>]}
       %%ps = tt.splat %%out {ttg.partition = array<i32: 1>} : !tt.ptr<f32> -> !ptrs
-      %%pp = tt.addptr %%ps, %%at {ttg.partition = array<i32: 1>} : !ptrs, tensor<128xi32, #blocked>
+      %%pp = tt.addptr %%ps, %%at {ttg.partition = array<i32: 1>} : !ptrs, tensor<%[2]dxi32, #blocked>
       tt.store %%pp, %%s {ttg.partition = array<i32: 1>} : !ptrs
-      scf.yield {ttg.partition = array<i32: 0, 1>} %%s : tensor<128xf32, #blocked>
+      scf.yield {ttg.partition = array<i32: 0, 1>} %%s : tensor<%[2]dxf32, #blocked>
     } {ttg.partition = array<i32: 0, 1>, ttg.partition.outputs = [array<i32: 1>], ttg.partition.stages = [0 : i32, 1 : i32], ttg.warp_specialize.tag = 0 : i32}
-    %%e = arith.muli %%n, %%c128 : i32
-    %%es = tt.splat %%e : i32 -> tensor<128xi32, #blocked>
-    %%et = arith.addi %%es, %%lanes : tensor<128xi32, #blocked>
+    %%e = arith.muli %%n, %%size : i32
+    %%es = tt.splat %%e : i32 -> tensor<%[2]dxi32, #blocked>
+    %%et = arith.addi %%es, %%lanes : tensor<%[2]dxi32, #blocked>
     %%qs = tt.splat %%out : !tt.ptr<f32> -> !ptrs
-    %%qp = tt.addptr %%qs, %%et : !ptrs, tensor<128xi32, #blocked>
+    %%qp = tt.addptr %%qs, %%et : !ptrs, tensor<%[2]dxi32, #blocked>
     tt.store %%qp, %%r : !ptrs
     tt.return
   }
@@ -79,13 +79,22 @@ func TestPartitions(t *testing.T) {
 		t.Skip("the simulated device alone has the files")
 	}
 	defer func() { kerneltest.Replace = nil }()
-	rows, err := pass.Parse(append(partition.Passes(), std.Canonicalize, std.CSE), "nvws-lower-aref,tritongpu-partition-loops,nvws-lower-warp-group,canonicalize,cse")
+	divided(t, 128, 4, "")
+	// Of eight warps, four are enough for this many numbers.
+	divided(t, 8192, 8, ",tritongpu-optimize-partition-warps")
+}
+
+// divided runs the loop over blocks of that size on so many warps, after these passes
+// and last.
+func divided(t *testing.T, size, warps int, last string) {
+	t.Helper()
+	rows, err := pass.Parse(append(partition.Passes(), std.Canonicalize, std.CSE), "nvws-lower-aref,tritongpu-partition-loops,nvws-lower-warp-group,canonicalize,cse"+last)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, stages := range []int{1, 2, 3} {
-		t.Run(fmt.Sprintf("buffers=%d", stages), func(t *testing.T) {
-			m, err := text.Parse(dialect.NewContext(ttng.Dialect(), nvws.Dialect()), "sums.ttgir", fmt.Appendf(nil, partitioned, stages))
+		t.Run(fmt.Sprintf("buffers=%d%s", stages, last), func(t *testing.T) {
+			m, err := text.Parse(dialect.NewContext(ttng.Dialect(), nvws.Dialect()), "sums.ttgir", fmt.Appendf(nil, partitioned, stages, size, warps))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,30 +106,30 @@ func TestPartitions(t *testing.T) {
 				return &core.Source{Path: "sums.ttgir", Text: ir}, args
 			}
 			for _, c := range []struct{ n, skip int64 }{{1, 7}, {2, 0}, {7, 3}, {9, 8}} {
-				sums(t, c.n, c.skip)
+				sums(t, int64(size), c.n, c.skip)
 			}
 		})
 	}
 }
 
-func sums(t *testing.T, n, skip int64) {
+func sums(t *testing.T, size, n, skip int64) {
 	t.Helper()
 	r := kerneltest.Rand(t)
-	x := kerneltest.Randint(r, -8, 8, "fp32", int(n)*128)
-	out := kerneltest.Empty("fp32", int(n+1)*128)
+	x := kerneltest.Randint(r, -8, 8, "fp32", int(n*size))
+	out := kerneltest.Empty("fp32", int((n+1)*size))
 	k := kerneltest.Kernel{Target: "cuda:90", Source: "import triton\n@triton.jit\ndef sums(x, out, n, skip):\n    pass\n"}
 	k.Run(t, kerneltest.Grid(1), x, out, n, skip)
-	want := make([]float64, (n+1)*128)
+	want := make([]float64, (n+1)*size)
 	in := x.Floats()
-	for lane := range int64(128) {
+	for lane := range size {
 		var sum float64
 		for i := range n {
 			if i != skip {
-				sum += in[i*128+lane]
+				sum += in[i*size+lane]
 			}
-			want[i*128+lane] = sum
+			want[i*size+lane] = sum
 		}
-		want[n*128+lane] = sum
+		want[n*size+lane] = sum
 	}
 	kerneltest.Equal(t, fmt.Sprintf("sums of %d blocks without %d", n, skip), out, want)
 }

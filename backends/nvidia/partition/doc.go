@@ -6,6 +6,8 @@
 //	nvws-assign-stage-phase     buffers that pass between partitions are numbered
 //	nvws-lower-aref             and get barriers
 //	nvws-lower-warp-group       which becomes a ttg.warp_specialize
+//	tritongpu-optimize-partition-warps
+//	                            whose partitions have no more warps than they need
 //
 // An operation says in which partitions it runs by ttg.partition, one with regions also
 // for which its results are, by ttg.partition.outputs. The loop lists its partitions by

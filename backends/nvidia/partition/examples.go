@@ -12,4 +12,6 @@ var (
 	assignStagePhaseExample string
 	//go:embed testdata/nvws-lower-aref/example.txtar
 	lowerArefExample string
+	//go:embed testdata/tritongpu-optimize-partition-warps/example.txtar
+	optimizePartitionWarpsExample string
 )
