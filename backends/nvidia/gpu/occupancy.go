@@ -36,12 +36,13 @@ const (
 
 // Op by op, which is how Registers.Peak is counted, a kernel of dots takes more registers
 // than in the order that ptxas finds. How many percent of those it has Peak may be, before
-// ptxas spills: in a loop whose operands are staged, without a loop, and with operands
-// straight from global memory.
+// ptxas spills: in a loop whose operands are staged, and without a loop. With operands
+// straight from global memory, ptxas keeps keptStep percent of what lives beside the loop's
+// values at once.
 const (
 	overLoop = 140
 	overAll  = 165
-	overDots = 125
+	keptStep = 40
 )
 
 // mostTruths is how many truth values a thread has registers for.
@@ -126,13 +127,13 @@ func stagedBlocks(k lower.Kernel, n int) int {
 }
 
 // dotBlocks asks for a quarter of the threads that a multiprocessor holds, where
-// what lives through the loop and the least step fit, unless half of the threads could be
+// what lives through the loop and a step of it fit, unless half of the threads could be
 // there with little to save: ptxas finds that itself.
 func (t *Target) dotBlocks(k lower.Kernel) int {
 	threads, loop := t.Threads/4, k.Registers.Loop
+	step := max(leastStep, (k.Registers.Peak-loop)*keptStep/100)
 	n := threads / k.Threads
-	if n < leastBlocks || perThread(threads) < loop+leastStep ||
-		k.Registers.Peak*100/perThread(threads) > overDots || perThread(2*threads) >= loop+stepRegisters/2 {
+	if n < leastBlocks || perThread(threads) < loop+step || perThread(2*threads) >= loop+stepRegisters/2 {
 		return 0
 	}
 	return n

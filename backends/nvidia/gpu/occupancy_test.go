@@ -45,6 +45,7 @@ func TestBlocks(t *testing.T) {
 
 		{"backward of keys, head of 64", hopper, lower.Kernel{Threads: 128, Shared: 18 << 10, Matrix: true, Registers: &llir.Registers{Peak: 140, Loop: 74}}, 4},
 		{"of keys, in two parts", hopper, lower.Kernel{Threads: 128, Shared: 18 << 10, Matrix: true, Registers: &llir.Registers{Peak: 167, Loop: 104}}, 0},
+		{"of keys, with dropout", hopper, lower.Kernel{Threads: 128, Shared: 12 << 10, Matrix: true, Registers: &llir.Registers{Peak: 167, Loop: 81}}, 4},
 		{"of queries", hopper, lower.Kernel{Threads: 128, Shared: 8 << 10, Matrix: true, Registers: &llir.Registers{Peak: 142, Loop: 118}}, 4},
 		{"of queries, causal", hopper, lower.Kernel{Threads: 128, Shared: 8 << 10, Matrix: true, Registers: &llir.Registers{Peak: 150, Loop: 124}}, 0},
 		{"of queries, head of 16", hopper, lower.Kernel{Threads: 128, Shared: 3 << 10, Matrix: true, Registers: &llir.Registers{Peak: 76, Loop: 41}}, 0},
