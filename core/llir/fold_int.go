@@ -232,6 +232,10 @@ func (b *Builder) foldDivRem(op Op, x, y Value, cx, cy *Int) Value {
 		return x
 	}
 	if op == SDiv || op == SRem {
+		// A division of 64 bits takes several times the instructions of one of 32.
+		if t.BitSize == 64 && b.divisible32(x, y) {
+			return b.SExt(b.Binary(op, b.Trunc(x, I32), b.Trunc(y, I32), 0), t)
+		}
 		return nil
 	}
 	if n := b.log2(y); n != nil {
@@ -240,7 +244,6 @@ func (b *Builder) foldDivRem(op Op, x, y Value, cx, cy *Int) Value {
 		}
 		return b.Binary(LShr, x, n, 0)
 	}
-	// A division of 64 bits takes several times the instructions of one of 32.
 	if t.BitSize == 64 && (b.zeroBits(x)&b.zeroBits(y))>>32 == maskOf(32) {
 		return b.ZExt(b.Binary(op, b.Trunc(x, I32), b.Trunc(y, I32), 0), t)
 	}

@@ -114,8 +114,27 @@ func (f *Func) signBits(v Value, depth int) int {
 		n = max(n, least(i.X, i.Y)-1)
 	case *ir.InstSub:
 		n = max(n, least(i.X, i.Y)-1)
+	case *ir.InstSRem: // nearer to zero than the divisor, no farther than the dividend
+		n = max(n, f.signBits(i.X, depth), f.signBits(i.Y, depth))
+	case *ir.InstSDiv: // the least number by -1 takes one bit more
+		n = max(n, f.signBits(i.X, depth)-1)
 	}
 	return n
+}
+
+// divisible32 reports whether x divided by y, both as signed numbers of 64 bits, is
+// what the same division of 32 bits gives: both fit, and x is not the least number of 32
+// bits, which -1 divides into one that does not fit.
+func (b *Builder) divisible32(x, y Value) bool {
+	sx := b.signBits(x)
+	if sx < 33 || b.signBits(y) < 33 {
+		return false
+	}
+	if sx > 33 || b.nonNegative(x) {
+		return true
+	}
+	r, ok := x.(*ir.InstSRem) // nearer to zero than its divisor
+	return ok && b.signBits(r.Y) >= 33
 }
 
 func (f *Func) zeroBits(v Value) uint64 {
@@ -188,6 +207,12 @@ func (f *Func) zeroResult(v Value, w int) uint64 {
 	case *ir.InstURem: // below the divisor, and no more than the dividend
 		y := ^f.zeroBits(i.Y)
 		zero |= ^lowMask(bits.Len64(min(^f.zeroBits(i.X), max(y, 1)-1)))
+	case *ir.InstSRem:
+		// Of a dividend that is not negative; the divisor is -2^n at the least.
+		if x := ^f.zeroBits(i.X); x>>(w-1) == 0 {
+			n := w - f.signBits(i.Y, knownDepth)
+			zero |= ^lowMask(min(bits.Len64(x), n))
+		}
 	case *ir.InstUDiv:
 		least := uint64(1)
 		if c, ok := i.Y.(*Int); ok {

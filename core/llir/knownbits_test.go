@@ -153,3 +153,47 @@ func TestDivisions(t *testing.T) {
 		t.Errorf("a quotient of a number of any sign is %v", v)
 	}
 }
+
+// Signed divisions of 64 bits are done in 32 where both numbers fit and so does the
+// quotient; remainders are known to be short.
+func TestShortSignedDivisions(t *testing.T) {
+	m := NewModule("test", "", "")
+	f := m.NewFunc("f", false, Void, I32, I32, I16, I64)
+	b := NewBuilder(f)
+	b.SetBlock(f.NewBlock(nil))
+	x, y, short, long := b.SExt(f.Param(0), I64), b.SExt(f.Param(1), I64), b.SExt(f.Param(2), I64), f.Param(3)
+	index := b.ZExt(b.Binary(LShr, f.Param(0), m.I32(1), 0), I64)
+	rem := b.Binary(SRem, long, x, 0)
+	for _, c := range []struct {
+		name   string
+		v      Value
+		narrow bool
+	}{
+		{"the least number of 32 bits by -1", b.Binary(SDiv, x, y, 0), false},
+		{"a remainder of the least number", b.Binary(SRem, x, y, 0), false},
+		{"a number of 16 bits", b.Binary(SDiv, short, y, 0), true},
+		{"its remainder", b.Binary(SRem, short, y, 0), true},
+		{"a number of 64 bits", b.Binary(SDiv, long, y, 0), false},
+		{"a remainder by a short number", b.Binary(SRem, rem, y, 0), true},
+		{"a quotient of that", b.Binary(SDiv, rem, y, 0), true},
+		{"a number that is not negative", b.Binary(SDiv, index, y, 0), true},
+		{"by a number of 64 bits", b.Binary(SRem, index, long, 0), false},
+		{"of two remainders", b.Binary(SRem, b.Binary(SRem, index, y, 0), x, 0), true},
+	} {
+		e, ok := c.v.(*ir.InstSExt)
+		if z, zero := c.v.(*ZExt); zero {
+			ok = Width(z.From.Type()) == 32
+		} else if ok {
+			ok = Width(e.From.Type()) == 32
+		}
+		if ok != c.narrow {
+			t.Errorf("%s: %v, of 32 bits: %v", c.name, c.v, ok)
+		}
+	}
+	if n := b.signBits(b.Binary(SRem, long, short, 0)); n != 49 {
+		t.Errorf("a remainder by a number of 16 bits has %d bits of sign, want 49", n)
+	}
+	if zero := b.zeroBits(b.Binary(SRem, b.Binary(LShr, long, m.I64(1), 0), short, 0)); zero != ^lowMask(15) {
+		t.Errorf("a remainder that is not negative has the zeros %#x", zero)
+	}
+}

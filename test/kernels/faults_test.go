@@ -368,3 +368,53 @@ def k(x, out, big, B: tl.constexpr):
 		return int64(int32(i-n) + math.MaxInt32)
 	})
 }
+
+// TestShortDivisions: numbers of 32 and 16 bits divided as numbers of 64, one after
+// another, the ends of the short types among them.
+func TestShortDivisions(t *testing.T) {
+	k := kerneltest.Kernel{Name: "k", Source: `import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x, y, z, out, n, B: tl.constexpr):
+    at = tl.arange(0, B)
+    m = at < n
+    a = tl.load(x + at, mask=m, other=1).to(tl.int64)
+    b = tl.load(y + at, mask=m, other=1).to(tl.int64)
+    c = tl.load(z + at, mask=m, other=1).to(tl.int64)
+    tl.store(out + at, a // b, mask=m)
+    tl.store(out + n + at, a % b, mask=m)
+    tl.store(out + 2 * n + at, c // b, mask=m)
+    tl.store(out + 3 * n + at, c % a, mask=m)
+    tl.store(out + 4 * n + at, (a * a % b) // c, mask=m)
+    tl.store(out + 5 * n + at, (at.to(tl.int64) * 77 // a) % b, mask=m)
+    tl.store(out + 6 * n + at, ((a - b) % c) % b, mask=m)
+`}
+	const n, block = 1009, 1024
+	long, short := integer{"i32", "int32", 32, true}, integer{"i16", "int16", 16, true}
+	r := kerneltest.Rand(t)
+	x, y, z := long.random(r, n), long.random(r, n), short.random(r, n)
+	for i := range n {
+		switch i % 9 {
+		case 0:
+			x.SetInt(i, math.MinInt32)
+			y.SetInt(i, -1)
+		case 1:
+			y.SetInt(i, math.MinInt32)
+			z.SetInt(i, math.MinInt16)
+		}
+		for _, a := range []*array.Array{x, y, z} {
+			if a.Int(i) == 0 {
+				a.SetInt(i, -1)
+			}
+		}
+	}
+	out := kerneltest.Empty("i64", 7*n)
+	k.Run(t, kerneltest.Grid(1), x, y, z, out, n, block)
+	exactly(t, "out", out, func(i int) int64 {
+		at := int64(i % n)
+		a, b, c := x.Int(int(at)), y.Int(int(at)), z.Int(int(at))
+		return []int64{a / b, a % b, c / b, c % a, a * a % b / c, at * 77 / a % b, (a - b) % c % b}[i/n]
+	})
+}
