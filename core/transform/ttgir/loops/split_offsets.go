@@ -2,11 +2,13 @@ package loops
 
 import (
 	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
+	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 )
 
 // SplitOffsets parts the offsets of an access into what is the same for all
@@ -23,34 +25,55 @@ import (
 //	%ptrs = tt.addptr splat(%first), arith.muli %range, splat(%stride)
 //
 // Where a loop moves from block to block, as descriptors and block pointers do,
-// the remainder does not change in it and can be moved out. Offsets are taken apart
-// where the sum comes out the same whatever wraps around: in 64 bits.
+// the remainder does not change in it and can be moved out. Of what is left in a loop, the
+// terms that do not change there are added to the pointers first:
+//
+//	%ptrs = tt.addptr splat(%base), %rows + %columns
+//
+// becomes, where the loop computes the columns alone,
+//
+//	%rowptrs = tt.addptr splat(%base), %rows
+//	%ptrs = tt.addptr %rowptrs, %columns
+//
+// Offsets are taken apart where the sum comes out the same whatever wraps around: in 64
+// bits.
 var SplitOffsets = &pass.Pass{
 	Name:    "tritongpu-split-offsets",
 	Doc:     "move the uniform part of offsets to the base pointer",
 	Example: splitOffsetsExample,
 	Run: func(r *pass.Run) error {
-		var sums []*ir.Operation
-		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-			if op.Is(tt.AddPtr) {
-				sum := tt.AsAddPtr(op)
-				if sum.Ptr().DefIs(tt.Splat) && ir.BitWidth(ir.ElemOf(sum.Offset().Type())) == 64 {
-					sums = append(sums, op)
-				}
-			}
-			return ir.Advance
-		})
 		b := ir.NewBuilder(r.Module.Context())
+		sums := blockSums(r.Module)
+		if len(sums) == 0 {
+			return nil
+		}
 		for _, op := range sums {
 			if splitOffset(b, op) {
 				r.Count("split", 1)
 			}
 		}
-		if len(sums) == 0 {
-			return nil
+		for _, op := range blockSums(r.Module) {
+			if splitInvariant(b, op) {
+				r.Count("invariant", 1)
+			}
 		}
 		return std.CSE.Run(r) // accesses of one block share what they were split into
 	},
+}
+
+// blockSums are the additions of offsets of 64 bits to one pointer.
+func blockSums(m *ir.Operation) []*ir.Operation {
+	var sums []*ir.Operation
+	ir.Walk(m, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(tt.AddPtr) {
+			sum := tt.AsAddPtr(op)
+			if sum.Ptr().DefIs(tt.Splat) && ir.BitWidth(ir.ElemOf(sum.Offset().Type())) == 64 {
+				sums = append(sums, op)
+			}
+		}
+		return ir.Advance
+	})
+	return sums
 }
 
 // splitOffset adds the uniform part of op's offset to its base.
@@ -71,6 +94,75 @@ func splitOffset(b *ir.Builder, op *ir.Operation) bool {
 	sum.Result().ReplaceAllUsesWith(ptrs)
 	op.Erase()
 	return true
+}
+
+// splitInvariant adds the terms of op's offset that the innermost loop around op does
+// not change to the pointers, and then the others, so that the first sum can move out.
+func splitInvariant(b *ir.Builder, op *ir.Operation) bool {
+	sum := tt.AsAddPtr(op)
+	loop := op.Parent()
+	for loop != nil && !loop.Is(scf.For) && !loop.Is(scf.While) {
+		loop = loop.Parent()
+	}
+	same := make(map[*ir.Value]bool)
+	if loop == nil || !unchanged(sum.Ptr(), loop, same) {
+		return false
+	}
+	var inside, outside []*ir.Value
+	for _, term := range terms(sum.Offset(), nil) {
+		if unchanged(term, loop, same) {
+			outside = append(outside, term)
+		} else {
+			inside = append(inside, term)
+		}
+	}
+	if len(inside) == 0 || len(outside) == 0 {
+		return false
+	}
+	total := func(terms []*ir.Value) *ir.Value {
+		x := terms[0]
+		for _, y := range terms[1:] {
+			x = arith.Binary(b, arith.AddI, x, y)
+		}
+		return x
+	}
+	b.At(op)
+	ptrs := tt.NewAddPtr(b, sum.Ptr(), total(outside))
+	sum.Result().ReplaceAllUsesWith(tt.NewAddPtr(b, ptrs, total(inside)))
+	op.Erase()
+	return true
+}
+
+// unchanged reports whether v is the same in all iterations of loop, and can be computed
+// before it; known has the answers so far.
+func unchanged(v *ir.Value, loop *ir.Operation, known map[*ir.Value]bool) bool {
+	if !forloop.DefinedInside(v, loop) {
+		return true
+	}
+	if same, ok := known[v]; ok {
+		return same
+	}
+	op := v.Def()
+	same := op != nil && op.Parent() == loop && speculatable(op) && len(op.Regions()) == 0
+	if same {
+		for _, x := range op.Operands() {
+			same = same && unchanged(x, loop, known)
+		}
+	}
+	known[v] = same
+	return same
+}
+
+// mostTerms bounds how far terms takes a sum of equal sums apart.
+const mostTerms = 8
+
+// terms appends the terms whose sum v is to list.
+func terms(v *ir.Value, list []*ir.Value) []*ir.Value {
+	if !v.DefIs(arith.AddI) || len(list) >= mostTerms {
+		return append(list, v)
+	}
+	sum := arith.AsAddI(v.Def())
+	return terms(sum.Rhs(), terms(sum.Lhs(), list))
 }
 
 // offsetParts are a tensor's value as the sum of a scalar and a tensor; either
