@@ -217,3 +217,112 @@ func TestOther(t *testing.T) {
 		}
 	}
 }
+
+// TestJoinedComparisons: two comparisons of the same numbers, joined, are one with the
+// same result, whatever their order and whether the numbers are NaN.
+func TestJoinedComparisons(t *testing.T) {
+	m := NewModule("test", "", "")
+	fn := m.NewFunc("f", false, Void, F32, F32, I8, I8)
+	b := NewBuilder(fn)
+	b.SetBlock(fn.NewBlock(nil))
+	join := func(op Op, x, y bool) bool { return op == And && x && y || op == OrOp && (x || y) }
+	truthOf := func(v Value, of func(i ir.Instruction) bool) bool {
+		if c, ok := ConstInt(v); ok {
+			return c != 0
+		}
+		return of(v.(ir.Instruction))
+	}
+	for _, op := range []Op{And, OrOp} {
+		for _, p := range fpreds[1:15] {
+			for _, q := range fpreds[1:15] {
+				for _, swapped := range []bool{false, true} {
+					x, y := fn.Param(0), fn.Param(1)
+					left, u, v := b.FCmp(p, x, y), x, y
+					if swapped {
+						u, v = v, u
+					}
+					got := b.Binary(op, left, b.FCmp(q, u, v), 0)
+					nan := math.NaN()
+					for _, c := range [][2]float64{{1, 2}, {2, 1}, {2, 2}, {nan, 1}, {1, nan}, {nan, nan}} {
+						d := c
+						if swapped {
+							d[0], d[1] = d[1], d[0]
+						}
+						have := truthOf(got, func(i ir.Instruction) bool {
+							cmp, ok := i.(*ir.InstFCmp)
+							if !ok {
+								t.Fatalf("%v %v %v is %v", p, op, q, i)
+							}
+							if cmp.X == x {
+								return evalFCmp(cmp.Pred, c[0], c[1])
+							}
+							return evalFCmp(cmp.Pred, c[1], c[0])
+						})
+						if want := join(op, evalFCmp(p, c[0], c[1]), evalFCmp(q, d[0], d[1])); have != want {
+							t.Errorf("%v, %v swapped %v of %v: %v, want %v", p, q, swapped, c, have, want)
+						}
+					}
+				}
+			}
+		}
+		for _, preds := range [][8]enum.IPred{signedPreds, unsignedPreds} {
+			for _, p := range preds[1:7] {
+				for _, q := range preds[1:7] {
+					x, y := fn.Param(2), fn.Param(3)
+					got := b.Binary(op, b.ICmp(p, x, y), b.ICmp(q, y, x), 0)
+					for _, c := range [][2]int64{{1, 2}, {2, 1}, {2, 2}, {-1, 1}, {1, -1}} {
+						u, v := m.Int(I8, c[0]), m.Int(I8, c[1])
+						have := truthOf(got, func(i ir.Instruction) bool {
+							cmp := i.(*ir.InstICmp)
+							if cmp.X == x {
+								return evalICmp(cmp.Pred, u, v)
+							}
+							return evalICmp(cmp.Pred, v, u)
+						})
+						if want := join(op, evalICmp(p, u, v), evalICmp(q, v, u)); have != want {
+							t.Errorf("%v, %v of %v: %v, want %v", p, q, c, have, want)
+						}
+					}
+				}
+			}
+		}
+	}
+	if v := b.Or(b.ICmp(enum.IPredSLT, fn.Param(2), fn.Param(3)), b.ICmp(enum.IPredULT, fn.Param(2), fn.Param(3))); IsConst(v) {
+		t.Errorf("a signed and an unsigned comparison join to %v", v)
+	} else if _, ok := v.(*Or); !ok {
+		t.Errorf("a signed and an unsigned comparison join to %v", v)
+	}
+}
+
+// TestCompareSpans: the index that a reduction within a thread has found is one of those
+// before, so it is less than all to come.
+func TestCompareSpans(t *testing.T) {
+	m := NewModule("test", "", "")
+	fn := m.NewFunc("f", false, Void, I32, I1)
+	b := NewBuilder(fn)
+	b.SetBlock(fn.NewBlock(nil))
+	lane := b.And(fn.Param(0), m.I32(31))
+	place := func(n int) Value { return b.Or(lane, m.I32(32 * n)) }
+	found := place(0)
+	for n := 1; n < 200; n++ {
+		next := place(n)
+		for _, c := range []struct {
+			pred enum.IPred
+			want bool
+		}{
+			{enum.IPredSLT, true}, {enum.IPredULE, true}, {enum.IPredSGE, false}, {enum.IPredUGT, false},
+			{enum.IPredEQ, false}, {enum.IPredNE, true},
+		} {
+			if v, ok := ConstInt(b.ICmp(c.pred, found, next)); !ok || (v != 0) != c.want {
+				t.Fatalf("found %v %d: %v, want %v", c.pred, n, b.ICmp(c.pred, found, next), c.want)
+			}
+			if v, ok := ConstInt(b.ICmp(swapIPred(c.pred), next, found)); !ok || (v != 0) != c.want {
+				t.Fatalf("%d %v found: want %v", n, swapIPred(c.pred), c.want)
+			}
+		}
+		if v := b.ICmp(enum.IPredSLT, place(n-1), b.Select(fn.Param(1), place(n-1), next)); IsConst(v) {
+			t.Fatalf("%d is %v one of itself and the next", n-1, v)
+		}
+		found = b.Select(fn.Param(1), next, found)
+	}
+}

@@ -2,6 +2,7 @@ package llir
 
 import (
 	"math"
+	"slices"
 
 	"github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/enum"
@@ -138,40 +139,78 @@ func evalFCmp(pred enum.FPred, x, y float64) bool {
 	panic("BUG: llir: unknown floating-point predicate")
 }
 
-// inverseFPred returns the predicate that holds where p does not.
-func inverseFPred(p enum.FPred) enum.FPred {
-	switch p {
-	case enum.FPredOEQ:
-		return enum.FPredUNE
-	case enum.FPredOGT:
-		return enum.FPredULE
-	case enum.FPredOGE:
-		return enum.FPredULT
-	case enum.FPredOLT:
-		return enum.FPredUGE
-	case enum.FPredOLE:
-		return enum.FPredUGT
-	case enum.FPredONE:
-		return enum.FPredUEQ
-	case enum.FPredORD:
-		return enum.FPredUNO
-	case enum.FPredUEQ:
-		return enum.FPredONE
-	case enum.FPredUGT:
-		return enum.FPredOLE
-	case enum.FPredUGE:
-		return enum.FPredOLT
-	case enum.FPredULT:
-		return enum.FPredOGE
-	case enum.FPredULE:
-		return enum.FPredOGT
-	case enum.FPredUNE:
-		return enum.FPredOEQ
-	case enum.FPredUNO:
-		return enum.FPredORD
-	case enum.FPredTrue:
-		return enum.FPredFalse
-	default:
-		return enum.FPredTrue
-	}
+// fpreds are the predicates by what they hold for, bit by bit: less, equal, greater,
+// unordered.
+var fpreds = [16]enum.FPred{
+	enum.FPredFalse, enum.FPredOLT, enum.FPredOEQ, enum.FPredOLE, enum.FPredOGT, enum.FPredONE, enum.FPredOGE, enum.FPredORD,
+	enum.FPredUNO, enum.FPredULT, enum.FPredUEQ, enum.FPredULE, enum.FPredUGT, enum.FPredUNE, enum.FPredUGE, enum.FPredTrue,
 }
+
+// inverseFPred returns the predicate that holds where p does not.
+func inverseFPred(p enum.FPred) enum.FPred { return fpreds[15^slices.Index(fpreds[:], p)] }
+
+// swapFPred returns the predicate q with (x p y) == (y q x).
+func swapFPred(p enum.FPred) enum.FPred {
+	cases := slices.Index(fpreds[:], p)
+	return fpreds[cases&0b1010|cases&1<<2|cases>>2&1]
+}
+
+// foldComparisons joins two comparisons of the same numbers by op, And or OrOp: x < y or
+// x == y is x <= y.
+func (b *Builder) foldComparisons(op Op, x, y Value) Value {
+	join := func(x, y int) int {
+		if op == And {
+			return x & y
+		}
+		return x | y
+	}
+	switch i := x.(type) {
+	case *ir.InstFCmp:
+		j, ok := y.(*ir.InstFCmp)
+		if !ok {
+			return nil
+		}
+		pred := j.Pred
+		switch {
+		case i.X == j.X && i.Y == j.Y:
+		case i.X == j.Y && i.Y == j.X:
+			pred = swapFPred(pred)
+		default:
+			return nil
+		}
+		return b.FCmp(fpreds[join(slices.Index(fpreds[:], i.Pred), slices.Index(fpreds[:], pred))], i.X, i.Y)
+	case *ir.InstICmp:
+		j, ok := y.(*ir.InstICmp)
+		if !ok {
+			return nil
+		}
+		pred := j.Pred
+		switch {
+		case i.X == j.X && i.Y == j.Y:
+		case i.X == j.Y && i.Y == j.X:
+			pred = swapIPred(pred)
+		default:
+			return nil
+		}
+		for _, preds := range [...][8]enum.IPred{signedPreds, unsignedPreds} {
+			p, q := slices.Index(preds[1:7], i.Pred)+1, slices.Index(preds[1:7], pred)+1
+			if p == 0 || q == 0 {
+				continue
+			}
+			switch cases := join(p, q); cases {
+			case 0, 7:
+				return b.M.Bool(cases == 7)
+			default:
+				return b.ICmp(preds[cases], i.X, i.Y)
+			}
+		}
+	}
+	return nil
+}
+
+// signedPreds and unsignedPreds are the predicates by what they hold for, bit by bit:
+// less, equal, greater. The first and the last hold for nothing and for all.
+var (
+	signedPreds   = [8]enum.IPred{1: enum.IPredSLT, enum.IPredEQ, enum.IPredSLE, enum.IPredSGT, enum.IPredNE, enum.IPredSGE}
+	unsignedPreds = [8]enum.IPred{1: enum.IPredULT, enum.IPredEQ, enum.IPredULE, enum.IPredUGT, enum.IPredNE, enum.IPredUGE}
+)

@@ -336,7 +336,7 @@ func (b *Builder) foldAnd(x, y Value, cy *Int) Value {
 		return x
 	}
 	if cy == nil {
-		return nil
+		return b.foldComparisons(And, x, y)
 	}
 	t := cy.Typ
 	m := maskOf(int(t.BitSize))
@@ -383,7 +383,7 @@ func (b *Builder) foldOr(x, y Value, cy *Int, f Flags) Value {
 		return nil
 	}
 	if x.Type() == I1 {
-		return nil
+		return b.foldComparisons(OrOp, x, y)
 	}
 	if f&Disjoint == 0 && !b.disjoint(x, y) {
 		return nil
@@ -498,9 +498,38 @@ func (b *Builder) foldICmp(pred enum.IPred, x, y Value) Value {
 	baseX, offX := splitDisjoint(x)
 	baseY, offY := splitDisjoint(y)
 	if baseX != baseY || (offX|offY)>>(t.BitSize-1)&1 != 0 {
-		return nil
+		return b.foldICmpSpan(pred, x, y)
 	}
 	return b.M.Bool(evalICmp(pred, b.M.Int(t, int64(offX)), b.M.Int(t, int64(offY))))
+}
+
+// foldICmpSpan decides x pred y where one is less than the other whatever they are, as the
+// index that a reduction has found so far is less than those to come.
+func (b *Builder) foldICmpSpan(pred enum.IPred, x, y Value) Value {
+	sx, sy := b.F.span(x), b.F.span(y)
+	if signed(pred) && (sx.most|sy.most)>>(Width(x.Type())-1) != 0 {
+		return nil
+	}
+	below, above := sx.most < sy.least, sx.least > sy.most
+	switch pred {
+	case enum.IPredEQ, enum.IPredNE:
+		if below || above {
+			return b.M.Bool(pred == enum.IPredNE)
+		}
+		return nil
+	case enum.IPredSLT, enum.IPredULT, enum.IPredSGE, enum.IPredUGE:
+		above = sx.least >= sy.most
+	default:
+		below = sx.most <= sy.least
+	}
+	if !below && !above {
+		return nil
+	}
+	switch pred {
+	case enum.IPredSLT, enum.IPredULT, enum.IPredSLE, enum.IPredULE:
+		return b.M.Bool(below)
+	}
+	return b.M.Bool(above)
 }
 
 // foldTruths compares a truth value that was made wider with a number that is 0 or

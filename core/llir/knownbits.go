@@ -137,6 +137,51 @@ func (b *Builder) divisible32(x, y Value) bool {
 	return ok && b.signBits(r.Y) >= 33
 }
 
+// A span is the least and the greatest value that an integer can have, taken as
+// unsigned.
+type span struct {
+	least, most uint64
+	done        bool
+}
+
+// span looks through the operations by which places are made and chosen.
+func (f *Func) span(v Value) span {
+	if c, ok := v.(*Int); ok {
+		return span{least: c.Bits, most: c.Bits}
+	}
+	inst, ok := v.(localID)
+	if !ok {
+		return span{most: ^f.zeroBits(v)}
+	}
+	id := int(inst.ID())
+	if id < len(f.spans) && f.spans[id].done {
+		return f.spans[id]
+	}
+	s := span{oneBits(v, knownDepth), ^f.zeroBits(v), true}
+	switch i := v.(type) {
+	case *Or:
+		x, y := f.span(i.X), f.span(i.Y)
+		s.least = max(s.least, x.least, y.least)
+		if i.Disjoint { // the sum, which does not wrap around
+			s.least = max(s.least, x.least+y.least)
+			if most := x.most + y.most; most >= x.most {
+				s.most = min(s.most, most)
+			}
+		}
+	case *ir.InstSelect:
+		x, y := f.span(i.ValueTrue), f.span(i.ValueFalse)
+		s.least, s.most = max(s.least, min(x.least, y.least)), min(s.most, max(x.most, y.most))
+	case *ZExt:
+		x := f.span(i.From)
+		s.least, s.most = max(s.least, x.least), min(s.most, x.most)
+	}
+	if id >= len(f.spans) {
+		f.spans = append(f.spans, make([]span, int(f.lastID)+1-len(f.spans))...)
+	}
+	f.spans[id] = s
+	return s
+}
+
 func (f *Func) zeroBits(v Value) uint64 {
 	if c, ok := v.(*Int); ok {
 		return ^c.Bits

@@ -246,6 +246,7 @@ type Func struct {
 	table map[vnKey]vnEntry
 	known map[Value]uint64 // bits known to be zero of values promised by AssumeZeroBits
 	zeros []knownZeros     // zeroBits of results, by their numbers
+	spans []span           // of results, by their numbers
 	dom   map[*ir.Block]domNode
 	scope *metadata.DISubprogram
 	// lastID is the last number given to a parameter or result.
