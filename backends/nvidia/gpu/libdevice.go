@@ -192,6 +192,7 @@ var exactly = map[string]func(b *llir.Builder, x []llir.Value) llir.Value{
 		return overloaded(b, "trunc", f32(b, "llvm.nvvm.add.rz.f", x[0], half))
 	},
 	"rsqrtf": approximate("llvm.nvvm.rsqrt.approx.f"),
+	"exp2f":  approximate("llvm.nvvm.ex2.approx.f"),
 	"rcp64h": func(b *llir.Builder, x []llir.Value) llir.Value { return inverseDouble(b, x[0]) },
 	"ffs":    firstSet, "ffsll": firstSet,
 	"sad": absDifference(true), "usad": absDifference(false),
