@@ -302,7 +302,7 @@ func TestCompareSpans(t *testing.T) {
 	b := NewBuilder(fn)
 	b.SetBlock(fn.NewBlock(nil))
 	lane := b.And(fn.Param(0), m.I32(31))
-	place := func(n int) Value { return b.Or(lane, m.I32(32 * n)) }
+	place := func(n int) Value { return b.Or(lane, m.I32(32*n)) }
 	found := place(0)
 	for n := 1; n < 200; n++ {
 		next := place(n)

@@ -390,6 +390,7 @@ def k(x, y, z, out, n, B: tl.constexpr):
     tl.store(out + 4 * n + at, (a * a % b) // c, mask=m)
     tl.store(out + 5 * n + at, (at.to(tl.int64) * 77 // a) % b, mask=m)
     tl.store(out + 6 * n + at, ((a - b) % c) % b, mask=m)
+    tl.store(out + 7 * n + at, (at.to(tl.int64) * 77 // a) // b, mask=m)
 `}
 	const n, block = 1009, 1024
 	long, short := integer{"i32", "int32", 32, true}, integer{"i16", "int16", 16, true}
@@ -410,11 +411,11 @@ def k(x, y, z, out, n, B: tl.constexpr):
 			}
 		}
 	}
-	out := kerneltest.Empty("i64", 7*n)
+	out := kerneltest.Empty("i64", 8*n)
 	k.Run(t, kerneltest.Grid(1), x, y, z, out, n, block)
 	exactly(t, "out", out, func(i int) int64 {
 		at := int64(i % n)
 		a, b, c := x.Int(int(at)), y.Int(int(at)), z.Int(int(at))
-		return []int64{a / b, a % b, c / b, c % a, a * a % b / c, at * 77 / a % b, (a - b) % c % b}[i/n]
+		return []int64{a / b, a % b, c / b, c % a, a * a % b / c, at * 77 / a % b, (a - b) % c % b, at * 77 / a / b}[i/n]
 	})
 }
