@@ -75,7 +75,7 @@ func loadEarly(block *ir.Block, room int) int {
 			}
 		case op.Is(tt.Load):
 			words := tensors.Words(op)
-			if words > min(mostEarly, room) {
+			if words > min(mostEarly, room) || staged(op) {
 				continue
 			}
 			if slice, ok := tensors.MovableBefore(first, op); ok {
@@ -88,4 +88,14 @@ func loadEarly(block *ir.Block, room int) int {
 		}
 	}
 	return n
+}
+
+// staged reports whether all that op loads goes into shared memory.
+func staged(op *ir.Operation) bool {
+	for use := range op.OneResult().Uses() {
+		if !use.Owner().Is(ttg.LocalAlloc) {
+			return false
+		}
+	}
+	return true
 }
