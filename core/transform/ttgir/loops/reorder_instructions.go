@@ -97,24 +97,45 @@ func definedBy(op *ir.Operation) *ir.Operation {
 	return src.Def()
 }
 
-// sinkIntoLoops moves what fills many registers to its one user, when that is in
-// another loop.
+// sinkIntoLoops moves what fills many registers to its user, when that is in another
+// loop; of several users in other loops, each gets its own.
 func sinkIntoLoops(r *pass.Run) {
 	var sink []*ir.Operation
 	ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
 		fills := op.Is(ttg.LocalLoad) && (!sharedmem.IsMutable(ttg.AsLocalLoad(op).Src()) || isFilled(op)) || op.Is(ttg.ConvertLayout) && dotOperand(op.OneResult().Type()) >= 0
-		if fills && op.OneResult().HasOneUse() && op.OneResult().OnlyUser().ParentOf(scf.For) != op.ParentOf(scf.For) {
+		if fills {
 			sink = append(sink, op)
 		}
 		return ir.Advance
 	})
+	b := ir.NewBuilder(r.Module.Context())
+	words := make(map[*ir.Operation]int) // of loops
 	for _, op := range sink {
-		if loop := op.OneResult().OnlyUser().ParentOf(scf.For); loop != nil && wordsIn(loop) <= r.Int("registers") {
-			r.Count("kept", 1)
-			continue
+		v := op.OneResult()
+		users := slices.Collect(v.Users())
+		for _, user := range users {
+			loop := user.ParentOf(scf.For)
+			if loop == op.ParentOf(scf.For) || loop == nil && len(users) > 1 {
+				continue
+			}
+			if _, ok := words[loop]; !ok && loop != nil {
+				words[loop] = wordsIn(loop)
+			}
+			if loop != nil && words[loop] <= r.Int("registers") {
+				r.Count("kept", 1)
+				continue
+			}
+			delete(words, loop)
+			r.Count("sunk", 1)
+			if v.HasOneUse() {
+				op.MoveBefore(user)
+				break
+			}
+			own := op.Clone(ir.NewMapping())
+			b.At(user)
+			b.Insert(own)
+			v.ReplaceUsesIf(own.OneResult(), func(u *ir.Use) bool { return u.Owner() == user })
 		}
-		op.MoveBefore(op.OneResult().OnlyUser())
-		r.Count("sunk", 1)
 	}
 }
 
