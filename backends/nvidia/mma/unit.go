@@ -65,7 +65,7 @@ func (Unit) Form(d dots.Dot) *dots.Form {
 		shape = append(shape, 1)
 	}
 	result := &layout.NvidiaMMA{
-		VersionMajor: version, WarpsPerCTA: dots.SpreadWarps(d, tile),
+		VersionMajor: version, WarpsPerCTA: dots.SpreadWarps(d, tile, takes),
 		InstrShape: append(shape, tile[0], tile[1]), CGA: d.Cluster(),
 	}
 	// The operand that comes from the narrowest elements decides how many lie

@@ -184,11 +184,16 @@ func (u *groupUnit) check(t *testing.T, m *ir.Operation, wantDots, wantOthers, w
 // results, of 16 bits only, operands in registers with eight neighbours along K.
 type waveUnit struct{ dots.MultiplyAdd }
 
-func (waveUnit) Form(d dots.Dot) *dots.Form {
-	if x, y, _ := d.Elems(); ir.BitWidth(x) != 16 || ir.BitWidth(y) != 16 || d.Lanes != 32 {
+func (waveUnit) takes(d dots.Dot) bool {
+	x, y, _ := d.Elems()
+	return ir.BitWidth(x) == 16 && ir.BitWidth(y) == 16 && d.Lanes == 32
+}
+
+func (u waveUnit) Form(d dots.Dot) *dots.Form {
+	if !u.takes(d) {
 		return nil
 	}
-	result := &layout.AMDWMMA{Version: 2, IsTranspose: true, WarpsPerCTA: dots.SpreadWarps(d, [2]int{16, 16}), CGA: d.Cluster()}
+	result := &layout.AMDWMMA{Version: 2, IsTranspose: true, WarpsPerCTA: dots.SpreadWarps(d, [2]int{16, 16}, u.takes), CGA: d.Cluster()}
 	return &dots.Form{
 		Result: result, Elem: d.Op.Context().F16(),
 		A: &layout.DotOp{OpIdx: 0, Parent: result, KWidth: 8}, B: &layout.DotOp{OpIdx: 1, Parent: result, KWidth: 8},

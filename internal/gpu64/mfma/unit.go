@@ -27,37 +27,48 @@ func (u Unit) Check(target string) error {
 	return nil
 }
 
-// Form implements dots.MatrixUnit.
-func (u Unit) Form(d dots.Dot) *dots.Form {
-	x, y, acc := d.Elems()
+// formOf is the instruction for d, the larger tile of the same types first; nil if there
+// is none.
+func (u Unit) formOf(d dots.Dot) *form {
+	x, y, _ := d.Elems()
 	x, y = u.Widen(d, x), u.Widen(d, y)
 	shape := ir.ShapeOf(d.Result().Type())
 	rank := len(shape)
 	k := ir.ShapeOf(d.A().Type())[rank-1]
-	for i := range forms { // the larger tile of the same types first
+	for i := range forms {
 		f := &forms[i]
 		side := int64(f.side)
-		if !f.a.is(x) || !f.b.is(y) || shape[rank-2] < side || shape[rank-1] < side || k < int64(f.k) {
-			continue
+		if f.a.is(x) && f.b.is(y) && shape[rank-2] >= side && shape[rank-1] >= side && k >= int64(f.k) {
+			return f
 		}
-		result := &layout.AMDMFMA{
-			Version: version, WarpsPerCTA: dots.SpreadWarps(d, [2]int{f.side, f.side}),
-			InstrShape: []int{f.side, f.side, f.k}, IsTransposed: true, CGA: d.Cluster(),
-		}
-		form := &dots.Form{
-			Result: result,
-			A:      &layout.DotOp{OpIdx: 0, Parent: result, KWidth: f.perLane()},
-			B:      &layout.DotOp{OpIdx: 1, Parent: result, KWidth: f.perLane()},
-		}
-		switch {
-		case f.c == f64:
-			result.ElementBitWidth = 64
-		case f.c == f32 && !f.c.is(acc):
-			form.Elem = d.Op.Context().F32() // there is no narrower accumulator
-		}
-		return form
 	}
 	return nil
+}
+
+// Form implements dots.MatrixUnit.
+func (u Unit) Form(d dots.Dot) *dots.Form {
+	f := u.formOf(d)
+	if f == nil {
+		return nil
+	}
+	takes := func(d dots.Dot) bool { return u.formOf(d) != nil }
+	result := &layout.AMDMFMA{
+		Version: version, WarpsPerCTA: dots.SpreadWarps(d, [2]int{f.side, f.side}, takes),
+		InstrShape: []int{f.side, f.side, f.k}, IsTransposed: true, CGA: d.Cluster(),
+	}
+	form := &dots.Form{
+		Result: result,
+		A:      &layout.DotOp{OpIdx: 0, Parent: result, KWidth: f.perLane()},
+		B:      &layout.DotOp{OpIdx: 1, Parent: result, KWidth: f.perLane()},
+	}
+	_, _, acc := d.Elems()
+	switch {
+	case f.c == f64:
+		result.ElementBitWidth = 64
+	case f.c == f32 && !f.c.is(acc):
+		form.Elem = d.Op.Context().F32() // there is no narrower accumulator
+	}
+	return form
 }
 
 // Widen makes 8-bit floats f16 unless both operands are in the formats that gfx942

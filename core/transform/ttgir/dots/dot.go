@@ -39,6 +39,13 @@ func In(module *ir.Operation, unit MatrixUnit) []Dot {
 	return list
 }
 
+// other is another dot of d's module.
+func (d Dot) other(op *ir.Operation) Dot {
+	o := d
+	o.DotOp = tt.AsDot(op)
+	return o
+}
+
 // TargetOf is the ttg.target of a module, or "".
 func TargetOf(module *ir.Operation) string { return module.StringAttr(ttg.TargetAttr) }
 
@@ -60,15 +67,19 @@ func (d Dot) Cluster() layout.Bases {
 }
 
 // Chain ranges over the results of the other dots of d's region that are connected
-// with d by uses, nearest first, not looking through transpositions.
-func (d Dot) Chain() iter.Seq[*ir.Value] {
+// with d by what dots multiply, nearest first, not looking through transpositions, nor
+// through dots that the unit does not take, which it leaves out.
+func (d Dot) Chain(takes func(Dot) bool) iter.Seq[*ir.Value] {
 	return func(yield func(*ir.Value) bool) {
 		region := d.Op.Block().Region()
 		found := []*ir.Operation{d.Op}
 		seen := map[*ir.Operation]bool{d.Op: true}
 		add := func(o *ir.Operation) {
-			if o != nil && !seen[o] && o.Block().Region() == region && !o.Is(tt.Trans) {
-				seen[o] = true
+			if o == nil || seen[o] || o.Block().Region() != region || o.Is(tt.Trans) {
+				return
+			}
+			seen[o] = true
+			if !o.Is(tt.Dot) || tensors.IsMatrix(encoding.Get(o.OneResult().Type())) || takes(d.other(o)) {
 				found = append(found, o)
 			}
 		}
@@ -77,15 +88,27 @@ func (d Dot) Chain() iter.Seq[*ir.Value] {
 				return
 			}
 			for _, v := range found[i].Operands() {
-				add(v.Def())
+				if isFactor(v) {
+					add(v.Def())
+				}
 			}
 			for _, r := range found[i].Results() {
+				if !isFactor(r) {
+					continue
+				}
 				for u := range r.Users() {
 					add(u)
 				}
 			}
 		}
 	}
+}
+
+// isFactor reports whether v is a tensor of what dots multiply; others are places and
+// masks, which dots have in common without feeding one another.
+func isFactor(v *ir.Value) bool {
+	t := tensors.Type(v)
+	return t != nil && (ir.IsFloat(t.Elem) || ir.BitWidth(t.Elem) == 8)
 }
 
 // IsDot reports whether op is a tt.dot or what unit made of one.

@@ -11,17 +11,18 @@ import (
 // Dots that feed one another keep rows within a warp, so that the result
 // of one is the operand of the next without crossing warps, unless results are
 // wider than tall: those of the first dot, or, as in Triton, of the last where
-// there are too few rows for all warps to have some of their own. Batches have a
+// there are too few rows for all warps to have some of their own. Dots that the unit does
+// not take do not count. Batches have a
 // warp each; else the tile of a warp is made as square as it can be, in units of
 // the instruction's tile.
-func SpreadWarps(d Dot, tile [2]int) []int {
+func SpreadWarps(d Dot, tile [2]int, takes func(Dot) bool) []int {
 	warps, shape := d.Warps, d.Shape()
 	if len(shape) == 3 {
 		return []int{warps, 1, 1}
 	}
 	chained, last := false, d.Result()
 	short := int(shape[0]) < warps*tile[0]
-	for other := range d.Chain() {
+	for other := range d.Chain(takes) {
 		t := tensors.Type(other)
 		if len(t.Shape) != len(shape) {
 			continue
