@@ -136,8 +136,8 @@ func kernelPos(l ir.Location) diag.Pos {
 	}
 }
 
-// registerLimit is how many registers a thread may have, or, without all, where more
-// would keep half of the threads of a multiprocessor away; 0: no limit is known.
+// registerLimit is how many registers a thread may have, or, without all, has where a
+// quarter of the threads of a multiprocessor are there; 0: no limit is known.
 func (m *module) registerLimit(all bool) int {
 	limit := m.caps.Residents.ThreadRegisters(m.threads(), all)
 	if m.maxRegs > 0 && limit > 0 {

@@ -89,7 +89,7 @@ type Residents interface {
 	// Called once per module.
 	SharedRoom(threads int, dots bool) int
 	// ThreadRegisters is how many registers of 32 bits each of a program's threads may
-	// have, or, without all, has while other programs fill half of the multiprocessor; 0
+	// have, or, without all, has while a quarter of the multiprocessor's threads are there; 0
 	// sets no limit.
 	ThreadRegisters(threads int, all bool) int
 }

@@ -95,14 +95,14 @@ func (t *Target) SharedRoom(threads int, dots bool) int {
 func perThread(n int) int { return FileRegisters / n &^ 7 }
 
 // ThreadRegisters is how many registers each of so many threads of a block may have;
-// without all, how many are left where half of a multiprocessor's threads are there, and
-// two blocks.
+// without all, how many are left where a quarter of a multiprocessor's threads are there,
+// and two blocks.
 func (t *Target) ThreadRegisters(threads int, all bool) int {
 	if threads == 0 || t.Threads == 0 {
 		return 0
 	}
 	if !all {
-		threads = max(2*threads, t.Threads/2)
+		threads = max(2*threads, t.Threads/4)
 	}
 	return min(perThread(threads), ThreadRegisters)
 }
