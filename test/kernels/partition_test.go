@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/tritonc/tritonc/backends/nvidia/nvws"
@@ -79,22 +80,39 @@ func TestPartitions(t *testing.T) {
 		t.Skip("the simulated device alone has the files")
 	}
 	defer func() { kerneltest.Replace = nil }()
-	divided(t, 128, 4, "")
+	const divide = "nvws-lower-aref,tritongpu-partition-loops,nvws-lower-warp-group,canonicalize,cse"
+	divided(t, partitioned, 128, 4, divide)
 	// Of eight warps, four are enough for this many numbers.
-	divided(t, 8192, 8, ",tritongpu-optimize-partition-warps")
+	divided(t, partitioned, 8192, 8, divide+",tritongpu-optimize-partition-warps")
+	divided(t, withoutReference(partitioned), 128, 4, "nvws-insert-aref,"+divide)
 }
 
-// divided runs the loop over blocks of that size on so many warps, after these passes
-// and last.
-func divided(t *testing.T, size, warps int, last string) {
+// withoutReference is the loop whose second partition uses what the first one loads, for
+// nvws-insert-aref.
+func withoutReference(src string) string {
+	var kept []string
+	for line := range strings.Lines(src) {
+		switch {
+		case strings.Contains(line, "nvws.aref") || strings.Contains(line, "ttg.local_") || strings.Contains(line, "!ring ="):
+		case strings.Contains(line, "ttg.partition.stages"):
+			kept = append(kept, strings.Replace(line, "{ttg.partition =", "{tt.warp_specialize, ttg.partition =", 1))
+		default:
+			kept = append(kept, strings.ReplaceAll(line, "%%sum, %%w", "%%sum, %%v"))
+		}
+	}
+	return strings.Join(kept, "")
+}
+
+// divided runs the loop src over blocks of that size on so many warps, after the passes.
+func divided(t *testing.T, src string, size, warps int, passes string) {
 	t.Helper()
-	rows, err := pass.Parse(append(partition.Passes(), std.Canonicalize, std.CSE), "nvws-lower-aref,tritongpu-partition-loops,nvws-lower-warp-group,canonicalize,cse"+last)
+	rows, err := pass.Parse(append(partition.Passes(), std.Canonicalize, std.CSE), passes)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, stages := range []int{1, 2, 3} {
-		t.Run(fmt.Sprintf("buffers=%d%s", stages, last), func(t *testing.T) {
-			m, err := text.Parse(dialect.NewContext(ttng.Dialect(), nvws.Dialect()), "sums.ttgir", fmt.Appendf(nil, partitioned, stages, size, warps))
+		t.Run(fmt.Sprintf("%s/buffers=%d", passes, stages), func(t *testing.T) {
+			m, err := text.Parse(dialect.NewContext(ttng.Dialect(), nvws.Dialect()), "sums.ttgir", fmt.Appendf(nil, src, stages, size, warps))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@
 //
 //	tritongpu-partition-loops   a loop whose operations say their partitions becomes
 //	                            an nvws.warp_group of loops
+//	nvws-insert-aref            values that pass between partitions go through buffers
 //	nvws-assign-stage-phase     buffers that pass between partitions are numbered
 //	nvws-lower-aref             and get barriers
 //	nvws-lower-warp-group       which becomes a ttg.warp_specialize

@@ -12,6 +12,8 @@ var (
 	assignStagePhaseExample string
 	//go:embed testdata/nvws-lower-aref/example.txtar
 	lowerArefExample string
+	//go:embed testdata/nvws-insert-aref/example.txtar
+	insertArefExample string
 	//go:embed testdata/tritongpu-optimize-partition-warps/example.txtar
 	optimizePartitionWarpsExample string
 )
