@@ -23,7 +23,7 @@ import (
 func neutralPasses() []*pass.Pass {
 	return slices.Concat(
 		[]*pass.Pass{std.Inline, std.NewCanonicalize(layouts.ConvertPatterns(), layouts.SpecializePatterns()), std.CSE, std.SCCP, std.SymbolDCE},
-		[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
+		[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll, ttir.TestLoopPeeling},
 		ttgir.Passes(), inspect.Passes(),
 	)
 }

@@ -14,4 +14,6 @@ var (
 	rewriteTensorPointerExample string
 	//go:embed testdata/triton-rewrite-tensor-descriptor-to-pointer/example.txtar
 	rewriteTensorDescriptorExample string
+	//go:embed testdata/triton-test-loop-peeling/example.txtar
+	testLoopPeelingExample string
 )

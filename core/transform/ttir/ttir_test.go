@@ -11,7 +11,7 @@ import (
 )
 
 func TestPasses(t *testing.T) {
-	ours := []*pass.Pass{ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll, ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor}
+	ours := []*pass.Pass{ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll, ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.TestLoopPeeling}
 	passtest.Run(t, "testdata", append(ours, std.Canonicalize, std.CSE), ours...)
 	// What the front end builds, through the whole stage: the outputs are equal,
 	// in the sense of package diff, to what Triton 3.6 makes of the same input.
