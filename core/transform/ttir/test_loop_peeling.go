@@ -10,8 +10,8 @@ import (
 // peelAttr marks the loops whose last iteration is to be peeled.
 const peelAttr = "__test_peel_epilogue"
 
-// TestLoopPeeling takes the last iteration out of each loop that has the attribute
-// __test_peel_epilogue, and puts it behind the loop:
+// TestLoopPeeling takes the last iteration out of each loop with the attribute
+// __test_peel_epilogue, and runs it after the loop:
 //
 //	for i = lo to hi step s { body(i) }
 //
