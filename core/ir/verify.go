@@ -98,7 +98,7 @@ func (v *verifier) operands(op *Operation) bool {
 		_, size := op.groupRange(i)
 		for range size {
 			if t := op.operands[n].value.typ; g.Type.Test != nil && !g.Type.Test(t) {
-				return v.failf(op, "operand #%d must be %s, but got %s", n, g.Type.Name, describe(t))
+				return v.failf(op, "operand #%d must be %s, but got %s%s", n, g.Type.Name, describe(t), wrongKind(g.Type))
 			}
 			n++
 		}
@@ -124,7 +124,7 @@ func (v *verifier) results(op *Operation) bool {
 		}
 		for range size {
 			if t := op.results[n].typ; g.Type.Test != nil && !g.Type.Test(t) {
-				return v.failf(op, "result #%d must be %s, but got %s", n, g.Type.Name, describe(t))
+				return v.failf(op, "result #%d must be %s, but got %s%s", n, g.Type.Name, describe(t), wrongKind(g.Type))
 			}
 			n++
 		}
@@ -442,6 +442,14 @@ func (v *verifier) visible(val *Value) bool {
 		return val.op == nil || val.op.IsBeforeInBlock(s.at)
 	}
 	return s.dom.Dominates(def, s.at.block)
+}
+
+// wrongKind adds what MLIR's parser says of a type that is not a tensor.
+func wrongKind(want Constraint) string {
+	if want.Name == AnyTensor.Name {
+		return ": invalid kind of type"
+	}
+	return ""
 }
 
 func describe(t Type) string {

@@ -3,6 +3,7 @@ package ttng
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -42,9 +43,18 @@ func verifyMMATypes(a, b, d ir.Type) error {
 	}
 	f, ok := d.(*ir.FloatType)
 	if !ok || !slices.Contains(forA, f.Kind) || !slices.Contains(forB, f.Kind) {
-		return fmt.Errorf("unsupported accumulator dtype for operand types %s and %s: %s is not one of %v", typeName(a), typeName(b), typeName(d), forA)
+		return fmt.Errorf("unsupported accumulator dtype for operand types '%s' and '%s', accumulator dtype is '%s' but must be one of %s", typeName(a), typeName(b), typeName(d), quoted(forA))
 	}
 	return nil
+}
+
+// quoted lists types as Triton's messages do: ['f16', 'f32'].
+func quoted(kinds []ir.FloatKind) string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, "'"+k.String()+"'")
+	}
+	return "[" + strings.Join(names, ", ") + "]"
 }
 
 func verifyBarriers(barriers, preds []*ir.Value, async bool) error {
@@ -236,7 +246,7 @@ func verifyTensorMemoryStore(op *ir.Operation) error {
 		return err
 	}
 	if !m.Mutable {
-		return fmt.Errorf("cannot store into an immutable alloc")
+		return fmt.Errorf("Cannot store into an immutable alloc")
 	}
 	return verifyRegisters("source", v.Src().Type().(*ir.TensorType), m)
 }
@@ -277,7 +287,7 @@ func verifyTensorMemoryCopy(op *ir.Operation) error {
 		}
 	}
 	if !dst.Mutable {
-		return fmt.Errorf("cannot copy into an immutable alloc")
+		return fmt.Errorf("Cannot copy into an immutable alloc")
 	}
 	if err := inTMem(dst); err != nil {
 		return err

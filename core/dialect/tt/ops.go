@@ -290,7 +290,7 @@ var (
 		Verify: func(op *ir.Operation) error {
 			v := AsJoin(op)
 			half, whole := tensorOf(v.Lhs()), tensorOf(v.Result())
-			if err := verifyHalves(half, whole); err != nil {
+			if err := verifyHalves(half, whole, false); err != nil {
 				return err
 			}
 			return verifyJoinLayout(half, whole)
@@ -307,7 +307,7 @@ var (
 				return fmt.Errorf("both results must have the same type")
 			}
 			half, whole := tensorOf(v.OutLHS()), tensorOf(v.Src())
-			if err := verifyHalves(half, whole); err != nil {
+			if err := verifyHalves(half, whole, true); err != nil {
 				return err
 			}
 			return verifyInferred(half, whole, func(e layout.Encoding) (layout.Encoding, error) { return layout.Split(e, whole.Shape) })

@@ -114,9 +114,13 @@ func verifyAccess(boundaryCheck []int64, ptr, mask *ir.Value) error {
 func verifyAtomic(ptr, result *ir.Value, takes ...*ir.Value) error {
 	want := ValueTypeOf(result.Def().Context(), ptr.Type())
 	for i, v := range takes {
-		if v.Type() != want {
-			return fmt.Errorf("operand #%d must have the type of what the pointer points to", i+1)
+		if v.Type() == want {
+			continue
 		}
+		if i < len(takes)-1 {
+			return message(msgAtomicCmp)
+		}
+		return message(msgAtomicValue)
 	}
 	if result.Type() != want {
 		return fmt.Errorf("result must have the type of what the pointer points to")
@@ -150,6 +154,9 @@ func verifyExpandDims(op *ir.Operation) error {
 	}
 	want := slices.Insert(slices.Clone(src.Shape), int(axis), 1)
 	if !slices.Equal(want, dst.Shape) {
+		if len(want) != len(dst.Shape) {
+			return message(msgExpandRank, len(want), len(dst.Shape))
+		}
 		return fmt.Errorf("result must have the source's shape with a 1 at axis %d", axis)
 	}
 	if src.Encoding != nil || dst.Encoding != nil {
@@ -256,6 +263,16 @@ func verifyJoinLayout(half, whole *ir.TensorType) error {
 	return nil
 }
 
+// listed writes a shape as Triton's messages do: 32, 2.
+func listed(shape []int64) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", ", "), "[]")
+}
+
+// typeName writes a tensor's type without its layout.
+func typeName(t *ir.TensorType) string {
+	return fmt.Sprintf("tensor<%sx%s>", strings.ReplaceAll(listed(t.Shape), ", ", "x"), elemName(t.Elem))
+}
+
 func verifyReshape(op *ir.Operation) error {
 	v := AsReshape(op)
 	src, dst := tensorOf(v.Src()), tensorOf(v.Result())
@@ -265,10 +282,14 @@ func verifyReshape(op *ir.Operation) error {
 	return sameElem(v.Src(), v.Result())
 }
 
-func verifyHalves(half, whole *ir.TensorType) error {
+// verifyHalves checks the shapes of what is joined of halves, or split into them.
+func verifyHalves(half, whole *ir.TensorType, split bool) error {
 	n := len(half.Shape)
 	if len(whole.Shape) != n+1 || whole.Shape[n] != 2 || !slices.Equal(whole.Shape[:n], half.Shape) || half.Elem != whole.Elem {
-		return fmt.Errorf("the joined tensor must have the half's shape and a last dimension of size 2")
+		if split {
+			return message(msgSplit, typeName(half), typeName(whole))
+		}
+		return message(msgJoinShape, listed(append(slices.Clone(half.Shape), 2)), listed(whole.Shape))
 	}
 	return nil
 }
@@ -279,8 +300,10 @@ func verifyMakeRange(op *ir.Operation) error {
 	switch {
 	case start >= end:
 		return fmt.Errorf("start must be less than end")
-	case len(t.Shape) != 1 || !ir.IsInt(t.Elem, 32):
-		return fmt.Errorf("result must be a 1-dimensional tensor of i32")
+	case len(t.Shape) != 1:
+		return message(msgRange1D)
+	case !ir.IsInt(t.Elem, 32):
+		return message(msgRangeElements)
 	case t.Shape[0] != end-start:
 		return fmt.Errorf("number of elements in result %d must equal end - start, %d", t.Shape[0], end-start)
 	}
@@ -303,8 +326,17 @@ func verifyDot(op *ir.Operation) error {
 	if isInteger(a) != isInteger(b) || isInteger(a) && !isInteger(d) || !isInteger(a) && isInteger(d) {
 		return fmt.Errorf("operands and result must all be integers or all floats")
 	}
+	if a.Shape[n-1] != b.Shape[n-2] {
+		return message(msgDotK)
+	}
 	if a.Shape[n-1] != b.Shape[n-2] || a.Shape[n-2] != d.Shape[n-2] || b.Shape[n-1] != d.Shape[n-1] || n == 3 && (a.Shape[0] != b.Shape[0] || a.Shape[0] != d.Shape[0]) {
 		return fmt.Errorf("shapes do not fit: expected [M, K] * [K, N] -> [M, N]")
+	}
+	switch {
+	case (a.Encoding == nil) != (b.Encoding == nil):
+		return message(msgDotEncodings)
+	case a.Encoding != nil && d.Encoding == nil:
+		return message(msgDotResult)
 	}
 	for i, t := range []*ir.TensorType{a, b} {
 		if err := verifyDotOperand(t, i, d); err != nil {
@@ -384,7 +416,10 @@ func verifyDotScaled(op *ir.Operation) error {
 	if err := verifyScales(v, inner); err != nil {
 		return err
 	}
-	if n := len(out.Shape); inner[0] != inner[1] || outer[0] != out.Shape[n-2] || outer[1] != out.Shape[n-1] {
+	if inner[0] != inner[1] {
+		return message(msgDotK)
+	}
+	if n := len(out.Shape); outer[0] != out.Shape[n-2] || outer[1] != out.Shape[n-1] {
 		return fmt.Errorf("shapes do not fit: expected [M, K] * [K, N] -> [M, N]")
 	}
 	return nil
@@ -503,8 +538,10 @@ func verifyGather(op *ir.Operation) error {
 		return fmt.Errorf("indices must be integers")
 	case src.Elem != dst.Elem:
 		return fmt.Errorf("input and output element types must match")
-	case !sameShapeAndEncoding(at, dst):
-		return fmt.Errorf("indices and output must have the same shape and encoding")
+	case !slices.Equal(at.Shape, dst.Shape):
+		return message(msgGatherShapes)
+	case at.Encoding != dst.Encoding:
+		return message(msgGatherEncodings)
 	case len(src.Shape) != len(at.Shape):
 		return fmt.Errorf("input and indices ranks must match")
 	case axis < 0 || int(axis) >= len(src.Shape):
@@ -555,12 +592,15 @@ func verifyReduce(op *ir.Operation) error {
 	shape := slices.Delete(slices.Clone(first.Shape), int(axis), int(axis)+1)
 	for i, v := range op.Operands() {
 		t := v.Type().(*ir.TensorType)
-		if !slices.Equal(t.Shape, first.Shape) || t.Encoding != first.Encoding {
-			return fmt.Errorf("all operands must have the same shape and encoding")
+		if !slices.Equal(t.Shape, first.Shape) {
+			return message(msgSameOperands)
+		}
+		if t.Encoding != first.Encoding {
+			return fmt.Errorf("all operands must have the same encoding")
 		}
 		r := op.Result(i).Type()
 		if ir.ElemOf(r) != t.Elem || !slices.Equal(ir.ShapeOf(r), shape) {
-			return fmt.Errorf("result #%d must be operand #%d without dimension %d", i, i, axis)
+			return message(msgCombined+": result #%d must be operand #%d without dimension %d", i, i, axis)
 		}
 	}
 	return verifyCombine(op, AsReduce(op).CombineOp(), ReduceReturn, 2)
@@ -576,8 +616,11 @@ func verifyScan(op *ir.Operation) error {
 		if axis < 0 || axis >= int64(len(t.Shape)) {
 			return fmt.Errorf("axis %d is outside the operand's %s", axis, diag.Count(len(t.Shape), "dimension"))
 		}
+		if !slices.Equal(ir.ShapeOf(op.Result(i).Type()), t.Shape) {
+			return message(msgSameShape)
+		}
 		if op.Result(i).Type() != v.Type() {
-			return fmt.Errorf("result #%d must have the type of operand #%d", i, i)
+			return message(msgCombined+": result #%d must have the type of operand #%d", i, i)
 		}
 	}
 	return verifyCombine(op, AsScan(op).CombineOp(), ScanReturn, 2)

@@ -83,6 +83,9 @@ func verifyDescriptorAccess(desc, value *ir.Value, indices []*ir.Value) error {
 		return fmt.Errorf("there must be one index per dimension of the block, %d, not %d", len(block.Shape), len(indices))
 	}
 	t := value.Type().(*ir.TensorType)
+	if len(t.Shape) < len(block.Shape) && t.NumElements() != block.NumElements() {
+		return message(msgReducedLoad)
+	}
 	if t.NumElements() != block.NumElements() || ir.BitWidth(t.Elem) != ir.BitWidth(block.Elem) {
 		return fmt.Errorf("tensor descriptor block and tensor types must match")
 	}
@@ -118,6 +121,17 @@ func checkBlockRows(desc, offsets *ir.Value, t *ir.TensorType) error {
 	return CheckRows(desc.Type().(*TensorDescType), tensorOf(offsets), t.Shape, t.Elem)
 }
 
+// elemName is the type of an element as it is written.
+func elemName(t ir.Type) string {
+	switch t := t.(type) {
+	case *ir.IntegerType:
+		return fmt.Sprintf("i%d", t.Width)
+	case *ir.FloatType:
+		return t.Kind.String()
+	}
+	return "another"
+}
+
 // CheckRows checks a gather or scatter of single rows through a descriptor:
 // offsets are those of the rows, shape and elem of what holds them.
 func CheckRows(desc *TensorDescType, offsets *ir.TensorType, shape []int64, elem ir.Type) error {
@@ -130,7 +144,7 @@ func CheckRows(desc *TensorDescType, offsets *ir.TensorType, shape []int64, elem
 	case len(offsets.Shape) != 1:
 		return fmt.Errorf("x offsets must be a 1D tensor, but have %s", diag.Count(len(offsets.Shape), "dimension"))
 	case len(shape) != 2:
-		return fmt.Errorf("rows must be a 2D tensor, but have %s", diag.Count(len(shape), "dimension"))
+		return message(msgRows2D)
 	case shape[0] < 8:
 		return fmt.Errorf("there must be at least 8 rows, but there are %d", shape[0])
 	}
@@ -142,11 +156,11 @@ func CheckRows(desc *TensorDescType, offsets *ir.TensorType, shape []int64, elem
 	case shape[1] < least:
 		return fmt.Errorf("rows of %d-bit elements must have at least %s, but have %d", width, diag.Count(least, "column"), shape[1])
 	case shape[0] != offsets.Shape[0]:
-		return fmt.Errorf("there must be as many rows as offsets, %d, not %d", offsets.Shape[0], shape[0])
+		return message(msgRowsIndices, offsets.Shape[0])
 	case shape[1] != block.Shape[1]:
-		return fmt.Errorf("rows must have as many columns as the block, %d, not %d", block.Shape[1], shape[1])
+		return message(msgRowsColumns, block.Shape[1])
 	case width != ir.BitWidth(block.Elem):
-		return fmt.Errorf("rows must have the block's element type")
+		return message(msgRowsElements, elemName(block.Elem))
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (r *fieldReader) encoding(name string) layout.Encoding {
 		return r.padded()
 	case "shared_linear":
 		e := &layout.SharedLinear{}
-		r.fields(bases("offset", &e.Offset), optBases("block", &e.Block))
+		r.fields(bases("offset", &e.Offset), optBases("block", &e.Block), misplaced("alignment", msgAlignment))
 		r.p.Expect(",")
 		r.p.Expect("alignment")
 		r.p.Expect("=")
@@ -168,7 +168,7 @@ func (r *fieldReader) padded() layout.Encoding {
 	}
 	switch {
 	case len(e.Order) == 0 && e.Offset == nil:
-		p.Fail("expected order and shape, or offset and block")
+		p.Fail(msgBasisMissing, "offset")
 	case len(e.Order) > 0 && e.Offset != nil:
 		p.Fail(msgUnexpected, "order")
 	case e.Offset != nil && e.Block == nil:
@@ -224,6 +224,11 @@ func optBoolean(name string, v *bool) field       { return optional(boolean(name
 func optInts(name string, v *[]int) field         { return optional(ints(name, v)) }
 func optBases(name string, v *layout.Bases) field { return optional(bases(name, v)) }
 func cga(v *layout.Bases) field                   { return optBases("CGALayout", v) }
+
+// misplaced is a field that belongs elsewhere, as the message says.
+func misplaced(name, message string) field {
+	return optional(field{name: name, read: func(r *fieldReader) { r.p.FailAt(r.pos, "%s", message) }})
+}
 
 // fieldReader reads the fields of an encoding.
 type fieldReader struct {

@@ -25,6 +25,12 @@ const (
 	msgUnexpected     = "Unexpected attribute \"%s\" found"
 	msgBasisMissing   = "Expected basis of '%s' not found"
 	msgPaddedRanks    = "Mismatch of shape and order ranks in padded layout"
+	msgLayoutRank     = "Layout has rank %d (%s), but the tensor it's attached to has rank %d"
+	msgLayoutLanes    = "Layout has %d threads per warp, but the module specifies %d threads per warp (%s, %s)"
+	msgLayoutWarps    = "Layout has %d warps per CTA, but the context requires %d warps per CTA (%s, %s)"
+	msgLayoutCTAs     = "Layout has %d CTAs per CGA, but the context requires %d CTAs per CGA (%s, %s)"
+	msgAlignment      = "alignment must be specified outside of the linear layout braces"
+	msgIndexRank      = "result rank must be one less than the source's, %d, not %d"
 	msgNotDistributed = "Non-distributed layout is not allowed in tensor type."
 	// lib/Dialect/TritonGPU/IR/Types.cpp
 	msgRank0         = "rank 0 memdesc is not allowed"

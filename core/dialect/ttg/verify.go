@@ -108,7 +108,10 @@ func verifyMemDescReinterpret(op *ir.Operation) error {
 func verifyMemDescIndex(op *ir.Operation) error {
 	v := AsMemDescIndex(op)
 	src, dst := buffer(v.Src()), buffer(v.Result())
-	if len(src.Shape) < 2 || !slices.Equal(src.Shape[1:], dst.Shape) {
+	if len(src.Shape) < 2 || len(dst.Shape) != len(src.Shape)-1 {
+		return fmt.Errorf(msgIndexRank, len(src.Shape)-1, len(dst.Shape))
+	}
+	if !slices.Equal(src.Shape[1:], dst.Shape) {
 		return fmt.Errorf("result shape %v must be that of the source %v without its first dimension", dst.Shape, src.Shape)
 	}
 	if src.Encoding != dst.Encoding && (!isShared(src.Encoding) || !isShared(dst.Encoding)) {

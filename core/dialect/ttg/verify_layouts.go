@@ -3,7 +3,6 @@ package ttg
 import (
 	"fmt"
 
-	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
@@ -112,17 +111,17 @@ func (c *layoutCheck) typ(op *ir.Operation, t ir.Type, m machine) {
 // refuse says why a layout is not one for a tensor of that rank on m, or "".
 func (m machine) refuse(e layout.Encoding, rank int) string {
 	if n := e.Rank(); n != 0 && n != rank {
-		return fmt.Sprintf("has a tensor of %s with a layout (%s) of %d", diag.Count(rank, "dimension"), e.Mnemonic(), n)
+		return fmt.Sprintf(msgLayoutRank, n, e.Mnemonic(), rank)
 	}
 	l, ok := madeFor(e)
 	switch {
 	case !ok:
 	case m.lanes != 0 && l.lanes != m.lanes:
-		return fmt.Sprintf("has a layout (%s) for warps of %d threads, and the module's have %d (%s)", e.Mnemonic(), l.lanes, m.lanes, ThreadsPerWarpAttr)
+		return fmt.Sprintf(msgLayoutLanes, l.lanes, m.lanes, e.Mnemonic(), ThreadsPerWarpAttr)
 	case m.warps != 0 && l.warps != m.warps:
-		return fmt.Sprintf("has a layout (%s) for %s, and %d run here (%s)", e.Mnemonic(), diag.Count(l.warps, "warp"), m.warps, NumWarpsAttr)
+		return fmt.Sprintf(msgLayoutWarps, l.warps, m.warps, e.Mnemonic(), NumWarpsAttr)
 	case m.ctas != 0 && l.ctas != m.ctas:
-		return fmt.Sprintf("has a layout (%s) for %d CTAs, and the module has %d (%s)", e.Mnemonic(), l.ctas, m.ctas, NumCTAsAttr)
+		return fmt.Sprintf(msgLayoutCTAs, l.ctas, m.ctas, e.Mnemonic(), NumCTAsAttr)
 	}
 	return ""
 }

@@ -106,8 +106,8 @@ func TestScopes(t *testing.T) {
 	for src, want := range map[string]string{
 		module("", "#four"):                         "",
 		module("", "#four") + module(own, "#eight"): "",
-		module(own, "#four"):                        "has a layout (blocked) for 4 warps, and 8 run here",
-		module("", "#four") + module("", "#eight"):  "has a layout (blocked) for 8 warps, and 4 run here",
+		module(own, "#four"):                        "Layout has 4 warps per CTA, but the context requires 8 warps per CTA",
+		module("", "#four") + module("", "#eight"):  "Layout has 8 warps per CTA, but the context requires 4 warps per CTA",
 		module("", "#four") + "tt.func @c() {\n  tt.call @a() : () -> ()\n  tt.return\n}\n": "'a' does not reference a valid function",
 	} {
 		f := mustParse(t, layouts+src)

@@ -319,7 +319,7 @@ func (p *Parser) Fields(open, closing byte, field func(name string) bool) {
 		seen = append(seen, name)
 		p.punct('=')
 		if !field(name) {
-			p.FailAt(pos, "unknown field '%s'", name)
+			p.FailAt(pos, "Unexpected attribute \"%s\" found", name) // Triton's words
 		}
 	})
 }

@@ -7,6 +7,9 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
+// msgUsedAs is MLIR's message for a value that is used with a type other than its own.
+const msgUsedAs = "use of value '%%%s' expects different type than prior uses: '%s' vs '%s'"
+
 // scope holds the values and blocks that names stand for while parsing.
 type scope struct {
 	values map[string]valueDef
@@ -111,7 +114,7 @@ func (p *Parser) Value(o Operand, t ir.Type) *ir.Value {
 	}
 	v := def.values[o.index]
 	if t != nil && v.Type() != t {
-		p.FailAt(o.pos, "%%%s is of type %s, but is used as %s", o.name, TypeString(p.ctx, v.Type()), TypeString(p.ctx, t))
+		p.FailAt(o.pos, msgUsedAs, o.name, TypeString(p.ctx, t), TypeString(p.ctx, v.Type()))
 	}
 	return v
 }
@@ -183,7 +186,7 @@ func (p *Parser) resolveForward(name string, vs []*ir.Value) {
 		}
 		v := vs[f.index]
 		if v.Type() != f.value.Type() {
-			p.FailAt(f.pos, "%%%s is of type %s, but is used as %s", name, TypeString(p.ctx, v.Type()), TypeString(p.ctx, f.value.Type()))
+			p.FailAt(f.pos, msgUsedAs, name, TypeString(p.ctx, f.value.Type()), TypeString(p.ctx, v.Type()))
 		}
 		f.value.ReplaceAllUsesWith(v)
 		s.waiting--

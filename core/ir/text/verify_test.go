@@ -209,7 +209,7 @@ var verifierCases = []struct{ body, want string }{
       scf.yield
     }) : () -> ()`, "'scf.execute_region' op region must have no arguments"},
 	{`scf.if %i {
-    }`, "%i is of type i32, but is used as i1"},
+    }`, "use of value '%i' expects different type than prior uses: 'i1' vs 'i32'"},
 
 	// cf
 	{`cf.br ^bb1
@@ -235,11 +235,11 @@ var verifierCases = []struct{ body, want string }{
 	{gather("4x8", "8", "8x8"), "block must have exactly 1 row, but has 4"},
 	{gather("8", "8", "8x8"), "block must be a 2D tensor, but has 1 dimension"},
 	{gather("1x8", "8x1", "8x8"), "x offsets must be a 1D tensor, but have 2 dimensions"},
-	{gather("1x8", "8", "64"), "rows must be a 2D tensor, but have 1 dimension"},
+	{gather("1x8", "8", "64"), "result must be a 2D tensor"},
 	{gather("1x8", "4", "4x8"), "there must be at least 8 rows, but there are 4"},
 	{gather("1x4", "8", "8x4"), "rows of 32-bit elements must have at least 8 columns, but have 4"},
-	{gather("1x8", "16", "8x8"), "there must be as many rows as offsets, 16, not 8"},
-	{gather("1x8", "8", "8x16"), "rows must have as many columns as the block, 8, not 16"},
+	{gather("1x8", "16", "8x8"), "result tensor must have as many rows as indices (16)"},
+	{gather("1x8", "8", "8x16"), "result tensor number of columns must match block (8)"},
 	{strings.Replace(gather("1x8", "8", "8x8"), "-> tensor<8x8xf32>", "-> tensor<8x8xf64>", 1), "elements must not be wider than 32 bits, but have 64"},
 	{strings.Replace(gather("1x8", "8", "8x8"), "-> tensor<8x8xf32>", "-> tensor<8x8xf16>", 1), "rows of 16-bit elements must have at least 16 columns"},
 	{strings.Replace(gather("1x8", "8", "8x8"), "tensor<8xi32>", "tensor<8xi64>", 2), "operand #1 must be tensor of 32-bit signless integers"},
@@ -280,9 +280,9 @@ var verifierCases = []struct{ body, want string }{
 	{`%z = "tt.load"(%bp) <{boundaryCheck = array<i32>, cache = 1 : i32, evict = 1 : i32, isVolatile = false, operandSegmentSizes = array<i32: 1, 0, 0>}> : (!tt.ptr<tensor<4x8xf32>>) -> tensor<8x4xf32>`, "result must have the type of what the pointer points to"},
 	{"%z = ttg.local_alloc : () -> !ttg.memdesc<8x8xf32, #ttg.padded_shared<[32:+4] {order = [1, 0], shape = [8, 8]}>, #ttg.shared_memory, mutable, 8>", "rank must be equal to or one less than the shape size. Got 2 and 1"},
 	{`tt.store %bp, %t, %c : !tt.ptr<tensor<4x8xf32>>`, "mask is not allowed with a block pointer"},
-	{`%0 = tt.atomic_rmw fadd, relaxed, gpu, %p, %i : (!tt.ptr<f32>, i32) -> i32`, "operand #1 must have the type of what the pointer points to"},
+	{`%0 = tt.atomic_rmw fadd, relaxed, gpu, %p, %i : (!tt.ptr<f32>, i32) -> i32`, "failed to verify that ptr type matches value type"},
 	{`%0 = tt.atomic_rmw fadd, relaxed, gpu, %p, %x : (!tt.ptr<f32>, f32) -> i32`, "result must have the type of what the pointer points to"},
-	{`%0 = tt.atomic_cas relaxed, gpu, %q, %i, %x : (!tt.ptr<i32>, i32, f32) -> i32`, "operand #2 must have the type of what the pointer points to"},
+	{`%0 = tt.atomic_cas relaxed, gpu, %q, %i, %x : (!tt.ptr<i32>, i32, f32) -> i32`, "failed to verify that ptr type matches value type"},
 
 	// tt: shape and arithmetic
 	{`%0 = tt.bitcast %x : f32 -> i64`, "Cannot bitcast data-type of size 32 to data-type of size 64"},
@@ -300,17 +300,17 @@ var verifierCases = []struct{ body, want string }{
 	{`%0 = tt.trans %t {order = array<i32: 1, 0>} : tensor<4x8xf32> -> tensor<8xf32>`, "rank of source must be same as rank of result"},
 	{`%0 = tt.trans %t {order = array<i32: 1, 0>} : tensor<4x8xf32> -> tensor<4x8xf32>`, "result dimension 0 must be source dimension 1"},
 	{`%0 = tt.reshape %t : tensor<4x8xf32> -> tensor<16xf32>`, "number of src and dst elements of reshape must be the same"},
-	{`%0 = tt.join %v, %v : tensor<4xf32> -> tensor<8xf32>`, "the joined tensor must have the half's shape and a last dimension of size 2"},
-	{`%0, %1 = tt.split %t : tensor<4x8xf32> -> tensor<4xf32>`, "the joined tensor must have the half's shape and a last dimension of size 2"},
+	{`%0 = tt.join %v, %v : tensor<4xf32> -> tensor<8xf32>`, "result shape must be (4, 2), but got 8"},
+	{`%0, %1 = tt.split %t : tensor<4x8xf32> -> tensor<4xf32>`, "inferred type is incompatible with the result's: halves tensor<4xf32> of tensor<4x8xf32>; op failed to infer returned types"},
 	{`"tt.split"(%t) : (tensor<4x8xf32>) -> (tensor<4xf32>, tensor<8xf32>)`, "both results must have the same type"},
 	{`%0 = tt.make_range {start = 4 : i32, end = 4 : i32} : tensor<4xi32>`, "start must be less than end"},
-	{`%0 = tt.make_range {start = 0 : i32, end = 4 : i32} : tensor<4xi64>`, "result must be a 1-dimensional tensor of i32"},
+	{`%0 = tt.make_range {start = 0 : i32, end = 4 : i32} : tensor<4xi64>`, "returned tensor must have i32 elements"},
 	{`%0 = tt.elementwise_inline_asm "" {constraints = "=r", packed_element = 0 : i32, pure = true} -> i32`, "packed_element must be positive, not 0"},
 	{"%eight = tt.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>\n" + `%0 = tt.elementwise_inline_asm "" {constraints = "=r,r", packed_element = 3 : i32, pure = true} %eight : tensor<8xi32> -> tensor<8xi32>`, "number of input elements 8 must be a multiple of the op's packed_element attribute, 3"},
 	{`%0 = tt.make_range {start = 0 : i32, end = 4 : i32} : tensor<8xi32>`, "number of elements in result 8 must equal end - start, 4"},
 	{`%0 = tt.dot %t, %tt, %t : tensor<4x8xf32> * tensor<8x4xf32> -> tensor<4x4xf32>`, "accumulator and result must have the same type"},
 	{`%0 = tt.dot %v, %tt, %t : tensor<4xf32> * tensor<8x4xf32> -> tensor<4x8xf32>`, "operands and result must all have rank 2 or all rank 3"},
-	{`%0 = tt.dot %t, %t, %t : tensor<4x8xf32> * tensor<4x8xf32> -> tensor<4x8xf32>`, "shapes do not fit: expected [M, K] * [K, N] -> [M, N]"},
+	{`%0 = tt.dot %t, %t, %t : tensor<4x8xf32> * tensor<4x8xf32> -> tensor<4x8xf32>`, "expected the last dimension of the first operand to be equal to the second-to-last dimension of the second operand"},
 
 	{"%0 = tt.splat %l : i64 -> tensor<8x4xi64>\n" + `%1 = tt.dot %t, %0, %t : tensor<4x8xf32> * tensor<8x4xi64> -> tensor<4x8xf32>`, "element types of operands A and B must have same bit width"},
 	{"%0 = tt.splat %i : i32 -> tensor<4x4xi32>\n" + `%1 = tt.dot %t, %tt, %0 : tensor<4x8xf32> * tensor<8x4xf32> -> tensor<4x4xi32>`, "operands and result must all be integers or all floats"},
@@ -321,7 +321,7 @@ var verifierCases = []struct{ body, want string }{
 	{`%0 = tt.histogram %n, %m8 : tensor<4xi32> -> tensor<8xi32>`, "mask must have elements of i1 and the source's shape and encoding"},
 	{`%0 = tt.gather %v[%v] {axis = 0 : i32} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>`, "indices must be integers"},
 	{`%0 = tt.gather %v[%n] {axis = 1 : i32} : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>`, "gather dimension must be less than the input rank"},
-	{`%0 = tt.gather %v[%n] {axis = 0 : i32} : (tensor<4xf32>, tensor<4xi32>) -> tensor<8xf32>`, "indices and output must have the same shape and encoding"},
+	{`%0 = tt.gather %v[%n] {axis = 0 : i32} : (tensor<4xf32>, tensor<4xi32>) -> tensor<8xf32>`, "indices and output shapes must match"},
 	{`%0 = tt.gather %v[%n] {axis = 0 : i32} : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf16>`, "input and output element types must match"},
 	{`%0 = tt.gather %t[%n] {axis = 0 : i32} : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4xf32>`, "input and indices ranks must match"},
 	{"%0 = tt.splat %i : i32 -> tensor<4x4xi32>\n" + `%1 = tt.gather %t[%0] {axis = 0 : i32} : (tensor<4x8xf32>, tensor<4x4xi32>) -> tensor<4x4xf32>`, "indices dimension 1 must match the corresponding input dimension"},
@@ -341,7 +341,7 @@ var verifierCases = []struct{ body, want string }{
 	{`tt.store %bp, %t {boundaryCheck = array<i32: 0, 3>} : !tt.ptr<tensor<4x8xf32>>`, "boundaryCheck 3 is not a dimension of a block of 2"},
 	{`%0 = tt.make_tensor_descriptor %p, [%i], [%l, %l] : <f32>, <tensor<4x8xf32>>`, "shape and strides must have one value per dimension of the block, 2, not 1 and 2"},
 	{`%0 = tt.descriptor_load %d[%i] : !tt.tensordesc<tensor<4x8xf32>> -> tensor<4x8xf32>`, "there must be one index per dimension of the block, 2, not 1"},
-	{`tt.descriptor_store %d[%i, %i], %v : !tt.tensordesc<tensor<4x8xf32>>, tensor<4xf32>`, "tensor descriptor block and tensor types must match"},
+	{`tt.descriptor_store %d[%i, %i], %v : !tt.tensordesc<tensor<4x8xf32>>, tensor<4xf32>`, "ranked reduce load only allowed for unit dimension leading dim"},
 
 	// tt: regions
 	{`"tt.reduce"() <{axis = 0 : i32}> ({
@@ -356,13 +356,13 @@ var verifierCases = []struct{ body, want string }{
 	{`"tt.reduce"(%v, %w) <{axis = 0 : i32}> ({
     ^bb0(%a: f32, %b: f32, %e: f32, %g: f32):
       tt.reduce.return %a, %b : f32, f32
-    }) : (tensor<4xf32>, tensor<8xf32>) -> (f32, f32)`, "all operands must have the same shape and encoding"},
+    }) : (tensor<4xf32>, tensor<8xf32>) -> (f32, f32)`, "requires the same shape for all operands"},
 	{`"tt.reduce"(%v) <{axis = 0 : i32}> ({
     }) : (tensor<4xf32>) -> f32`, "must have a combine region"},
 	{`"tt.scan"(%v) <{axis = 0 : i32, reverse = false}> ({
     ^bb0(%a: f32, %b: f32):
       tt.scan.return %a : f32
-    }) : (tensor<4xf32>) -> tensor<8xf32>`, "result #0 must have the type of operand #0"},
+    }) : (tensor<4xf32>) -> tensor<8xf32>`, "requires the same shape for all operands and results"},
 	{`"tt.scan"(%v) <{axis = 3 : i32, reverse = false}> ({
     ^bb0(%a: f32, %b: f32):
       tt.scan.return %a : f32
@@ -388,7 +388,7 @@ var verifierCases = []struct{ body, want string }{
 	{`%0 = ttg.local_alloc : () -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory>`, "uninitialized alloc must have a mutable memdesc type"},
 	{`%0 = ttg.local_alloc : () -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable, 8>`, "result shape and its alloc shape must match"},
 	{`%0 = ttg.local_alloc {alignment = 12 : i32} : () -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>`, "alignment must be a power of two, not 12"},
-	{`%0 = ttg.memdesc_index %s[%i] : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>`, "must be that of the source [4] without its first dimension"},
+	{`%0 = ttg.memdesc_index %s[%i] : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>`, "result rank must be one less than the source's, 0, not 1"},
 	{`%0 = ttg.memdesc_subslice %s[3] : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<2xf32, #sh, #ttg.shared_memory, mutable, 4>`, "dimension 0: 2 elements from 3 on are not part of 4"},
 	{`%0 = ttg.memdesc_subslice %s[4] : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<2xf32, #sh, #ttg.shared_memory, mutable, 4>`, "dimension 0: 2 elements from 4 on are not part of 4"},
 	{`%0 = ttg.memdesc_subslice %s[0, 0] : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<2xf32, #sh, #ttg.shared_memory, mutable, 4>`, "source, offsets and result must have the same rank"},
@@ -427,13 +427,13 @@ var verifierCases = []struct{ body, want string }{
 	{groups("()", "attributes {requestedRegisters = array<i32: 24>}", "partition0() num_warps(8) {ttg.warp_return} : ()"), ""},
 
 	// layouts and the module that they are in
-	{laidOut(4, 32, 1, blocked(1, 32, 8)), "has a layout (blocked) for 8 warps, and 4 run here (ttg.num-warps)"},
-	{laidOut(4, 32, 1, blocked(1, 16, 4)), "has a layout (blocked) for warps of 16 threads, and the module's have 32 (ttg.threads-per-warp)"},
-	{laidOut(4, 32, 2, blocked(1, 32, 4)), "has a layout (blocked) for 1 CTAs, and the module has 2 (ttg.num-ctas)"},
-	{laidOut(4, 32, 1, "#ttg.slice<{dim = 0, parent = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [1, 32], warpsPerCTA = [1, 2], order = [1, 0]}>}>"), "has a layout (slice) for 2 warps"},
-	{laidOut(2, 32, 1, "#ttg.linear<{register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [64]], block = []}>"), "has a layout (linear) for 4 warps"},
-	{laidOut(4, 32, 1, "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>"), "has a tensor of 1 dimension with a layout (nvidia_mma) of 2"},
-	{laidOut(4, 64, 1, "#ttg.slice<{dim = 0, parent = #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>}>"), "for warps of 32 threads, and the module's have 64"},
+	{laidOut(4, 32, 1, blocked(1, 32, 8)), "Layout has 8 warps per CTA, but the context requires 4 warps per CTA (blocked, ttg.num-warps)"},
+	{laidOut(4, 32, 1, blocked(1, 16, 4)), "Layout has 16 threads per warp, but the module specifies 32 threads per warp (blocked, ttg.threads-per-warp)"},
+	{laidOut(4, 32, 2, blocked(1, 32, 4)), "Layout has 1 CTAs per CGA, but the context requires 2 CTAs per CGA (blocked, ttg.num-ctas)"},
+	{laidOut(4, 32, 1, "#ttg.slice<{dim = 0, parent = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [1, 32], warpsPerCTA = [1, 2], order = [1, 0]}>}>"), "Layout has 2 warps per CTA, but the context requires 4 warps per CTA"},
+	{laidOut(2, 32, 1, "#ttg.linear<{register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [64]], block = []}>"), "Layout has 4 warps per CTA, but the context requires 2 warps per CTA"},
+	{laidOut(4, 32, 1, "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>"), "Layout has rank 2 (nvidia_mma), but the tensor it's attached to has rank 1"},
+	{laidOut(4, 64, 1, "#ttg.slice<{dim = 0, parent = #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>}>"), "Layout has 32 threads per warp, but the module specifies 64 threads per warp"},
 	{`%0 = tt.dot %da, %da, %acc : tensor<16x16xf32, #dotA> * tensor<16x16xf32, #dotA> -> tensor<16x16xf32, #b2d>`, "operand B must have the layout of operand 1 of a dot"},
 
 	// a declared dialect
@@ -498,7 +498,7 @@ func TestVerifierAccepts(t *testing.T) {
 		{"a layout for the module", laidOut(4, 32, 1, blocked(2, 32, 4)), ""},
 		{"64 lanes", laidOut(4, 64, 1, blocked(2, 64, 4)), ""},
 		{"a partition's own warps", strings.Replace(partition, "WARPS", "2", 1), ""},
-		{"a partition with the module's warps", strings.Replace(partition, "WARPS", "4", 1), "for 4 warps, and 2 run here"},
+		{"a partition with the module's warps", strings.Replace(partition, "WARPS", "4", 1), "Layout has 4 warps per CTA, but the context requires 2 warps per CTA"},
 		{"the last part", wrap(buffers + "%at = arith.constant 1 : i32\n" + `%0 = ttg.memdesc_index %two[%at] : !ttg.memdesc<2x4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>`), ""},
 		{"an exchange of floats", wrap(`%0 = tt.atomic_rmw exch, relaxed, gpu, %p, %x : (!tt.ptr<f32>, f32) -> f32`), ""},
 	} {
