@@ -11,6 +11,9 @@
 //	triton-nvidia-tma-lowering  what is left becomes a copy and a wait; making a
 //	                            descriptor becomes writing it
 //	nvidia-group-tensor-maps    descriptors are written side by side, a warp each
+//	triton-nvidia-gpu-proxy-fence-insertion
+//	                            fences before copies into bytes that threads accessed;
+//	                            for other programs, no pipeline has it
 //
 // Which descriptors reach these passes is decided once, by the first pass of the stage
 // ttgir (core's triton-rewrite-tensor-descriptor-to-pointer), which asks Unit: what TMA

@@ -12,4 +12,6 @@ var (
 	lowerExample string
 	//go:embed testdata/nvidia-group-tensor-maps/example.txtar
 	groupMapsExample string
+	//go:embed testdata/triton-nvidia-gpu-proxy-fence-insertion/example.txtar
+	proxyFencesExample string
 )

@@ -29,7 +29,7 @@ var (
 )
 
 func TestPasses(t *testing.T) {
-	ours := []*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower, tma.GroupMaps}
+	ours := []*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower, tma.GroupMaps, tma.ProxyFences}
 	also := []*pass.Pass{rewrite, pipelineTMA, pipeline.NewAssignLatencies(mma.Unit{}), pipeline.ScheduleLoops, canonicalize, std.CSE}
 	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", append(ours, also...), append(ours, rewrite, pipelineTMA)...)
 }
