@@ -111,6 +111,12 @@ class Run:
     passes: list = dataclasses.field(default_factory=list)
     skip: str = ""
 
+    def add_passes(self, pipeline):
+        """Takes the passes that a pipeline in MLIR's notation names; some leave the RUN line out."""
+        self.passes += re.findall(r"[\w-]+(?=[{,)])", re.sub(r"\{[^{}]*\}", "", re.sub(r".*?pipeline:", "", pipeline, flags=re.S)))
+        if not self.skip:
+            self.skip = next((why for p in self.passes for pattern, why in SKIPPED_PASSES if pattern.fullmatch(p)), "")
+
     @property
     def analysis(self):
         return any(p.startswith("test-print-") for p in self.passes)
@@ -317,6 +323,9 @@ class Harness:
         r = Result(name)
         text = path.read_text(encoding="utf-8")
         runs = [parse_run(c) for c in run_lines(text)]
+        for run in runs:
+            if "--run-reproducer" in run.line:
+                run.add_passes(text[text.rfind("mlir_reproducer") :])
         if any(run.line.startswith("split-file") for run in runs):
             r.skipped.append("modules in the notation of split-file")
             return r

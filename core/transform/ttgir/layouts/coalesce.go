@@ -29,7 +29,7 @@ var Coalesce = &pass.Pass{
 	Name:    "tritongpu-coalesce",
 	Doc:     "give loads and stores layouts that coalesce their accesses",
 	Example: coalesceExample,
-	Before:  []*pass.Fact{facts.Machine, facts.Layouts},
+	Before:  []*pass.Fact{facts.Machine}, // accesses without a layout stay as they are
 	Run: func(r *pass.Run) error {
 		c := &coalescer{Machine: machine.Of(r.Module), info: axisinfo.Analyze(r.Module)}
 		c.related = c.relate(r.Module)
@@ -84,7 +84,7 @@ func (c *coalescer) encodingFor(op *ir.Operation) ir.Attribute {
 		return descriptorEncoding(m, op)
 	}
 	ptr := accessPointer(op)
-	if ptr == nil {
+	if ptr == nil || tensors.Type(ptr).Encoding == nil {
 		return nil
 	}
 	t := tensors.Type(ptr)
@@ -150,7 +150,7 @@ func descriptorEncoding(m machine.Machine, op *ir.Operation) ir.Attribute {
 			}
 		}
 	}
-	if t == nil {
+	if t == nil || t.Encoding == nil {
 		return nil
 	}
 	size := min(max(t.NumElements()/int64(m.Threads()), 1), widestAccess/(axisinfo.ElemBytes(t)*8), t.Shape[len(t.Shape)-1])
