@@ -362,7 +362,7 @@ func (i *inserter) loadInto(op *ir.Operation, buffer *ir.Value, p int64) {
 // get reads the reference for the uses in partition p.
 func (i *inserter) get(ref *ir.Value, block *ir.Block, v *ir.Value, p int64, uses []use) error {
 	b, c := i.b, i.b.Context()
-	users := i.consumers(block, uses, p)
+	users := i.consumers(uses, p)
 	first, last := users[0], users[0]
 	for _, u := range users {
 		if before(u, first) {
@@ -455,7 +455,7 @@ func before(x, y *ir.Operation) bool {
 }
 
 // consumers are the operations in partition p that uses go to, through views.
-func (i *inserter) consumers(block *ir.Block, uses []use, p int64) (ops []*ir.Operation) {
+func (i *inserter) consumers(uses []use, p int64) (ops []*ir.Operation) {
 	var visit func(u *ir.Use)
 	visit = func(u *ir.Use) {
 		op := u.Owner()

@@ -60,10 +60,7 @@ func lowerWarpGroup(b *ir.Builder, op *ir.Operation) error {
 			WithHelp("give it %d", warpsAround(op))
 	}
 	s := &specializer{b: b, op: op, regions: regions}
-	inputs, err := s.captures()
-	if err != nil {
-		return err
-	}
+	inputs := s.captures()
 	var types []ir.Type
 	for _, v := range g.Results() {
 		types = append(types, v.Type())
@@ -142,7 +139,7 @@ func remade(v *ir.Value) bool {
 }
 
 // captures readies the partitions and returns what the new operation hands to them.
-func (s *specializer) captures() (inputs []*ir.Value, err error) {
+func (s *specializer) captures() (inputs []*ir.Value) {
 	loaded := make(map[*ir.Value]*ir.Value) // tensors by their buffers
 	for _, r := range s.regions {
 		for _, v := range s.usedIn(r) {
@@ -154,7 +151,7 @@ func (s *specializer) captures() (inputs []*ir.Value, err error) {
 				// After what is there already: operands come first.
 				s.b.SetBefore(firstUser(r, v))
 			}
-			replaceIn(r, v, s.remake(r, v))
+			replaceIn(r, v, s.remake(v))
 		}
 		for _, v := range s.usedIn(r) {
 			if t := tensors.Type(v); t != nil {
@@ -177,7 +174,7 @@ func (s *specializer) captures() (inputs []*ir.Value, err error) {
 			}
 		}
 	}
-	return inputs, nil
+	return inputs
 }
 
 // firstUser is the first operation of r's block that uses v, or holds one that does.
@@ -198,7 +195,7 @@ func firstUser(r *ir.Region, v *ir.Value) *ir.Operation {
 }
 
 // remake computes v again where the builder inserts, and what it is computed from.
-func (s *specializer) remake(r *ir.Region, v *ir.Value) *ir.Value {
+func (s *specializer) remake(v *ir.Value) *ir.Value {
 	m := ir.NewMapping()
 	var visit func(*ir.Value)
 	visit = func(v *ir.Value) {

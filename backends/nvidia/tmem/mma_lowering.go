@@ -44,7 +44,7 @@ var MMALowering = &pass.Pass{
 			if d.Is(ttng.Def("tc_gen5_mma_scaled")) {
 				r.Count("scales", copyScales(b, d))
 			}
-			r.Count("commits", mergeCommits(b, d))
+			r.Count("commits", mergeCommits(d))
 		}
 		return nil
 	},
@@ -130,7 +130,7 @@ func splitOf(t *ttg.MemDescType) [2]int64 {
 
 // mergeCommits has dot arrive at the barriers of commits that follow it, with nothing
 // between them but pure operations, and returns how many.
-func mergeCommits(b *ir.Builder, dot *ir.Operation) (n int) {
+func mergeCommits(dot *ir.Operation) (n int) {
 	m := ttng.AsMMA(dot)
 	if !m.IsAsync() {
 		return 0
