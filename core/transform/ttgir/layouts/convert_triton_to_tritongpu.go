@@ -129,11 +129,29 @@ func (c *converter) operation(op *ir.Operation) {
 		c.cat(op)
 	case tt.Dot:
 		c.dot(op)
+	case tt.DescriptorGather:
+		c.offsets(tt.AsDescriptorGather(op).XOffsetsUse())
+		c.result(op, tensors.WithEncoding(c.ctx, tensors.Type(op.OneResult()), c.blocked(tensors.Type(op.OneResult()).Shape)))
+	case tt.DescriptorScatter:
+		c.offsets(tt.AsDescriptorScatter(op).XOffsetsUse())
 	default:
 		for _, r := range op.Results() {
 			r.SetType(c.typ(r.Type()))
 		}
 	}
+}
+
+// rowsAtOnce is how many rows one copy of a gather or scatter takes.
+const rowsAtOnce = 4
+
+// offsets gives the numbers of the rows that a gather or scatter copies the layout in
+// which every thread of a warp has those of a whole copy.
+func (c *converter) offsets(u *ir.Use) {
+	if c.CTAs > 1 {
+		return // each block of a cluster would need its own part
+	}
+	rows := &layout.Blocked{SizePerThread: []int{1, rowsAtOnce}, ThreadsPerWarp: []int{c.Lanes, 1}, WarpsPerCTA: []int{1, c.Warps}, Order: []int{1, 0}}
+	c.operand(u, encoding.Slice(c.ctx, encoding.Of(c.ctx, rows), 0))
 }
 
 // function brings the function's type in line with its arguments, and with the
