@@ -52,6 +52,12 @@ var LowerWarpGroup = &pass.Pass{
 func lowerWarpGroup(b *ir.Builder, op *ir.Operation) error {
 	g := nvws.AsWarpGroup(op)
 	regions, warps := g.PartitionRegions(), g.NumWarps()
+	for p := op.Parent(); p != nil; p = p.Parent() {
+		if p.Is(ttg.WarpSpecialize) || p.Is(op.Def()) {
+			return mistake(op, "nvws.warp_group is inside %s, whose warps are divided already", p.Name()).
+				WithHelp("have one of them divide the warps")
+		}
+	}
 	var first *ir.Region
 	if len(regions) > 0 && warps[0] == warpsAround(op) {
 		first, regions, warps = regions[0], regions[1:], warps[1:]
