@@ -78,15 +78,20 @@ func unconverted(v *ir.Value) *ir.Value {
 
 // columns makes the view of n columns of buffer from first on.
 func columns(b *ir.Builder, buffer *ir.Value, first, n int64) *ir.Value {
+	s := ttng.AsTmemSubslice(b.Op(ttng.Def("tmem_subslice"), []*ir.Value{buffer}, columnsType(b.Context(), buffer, n)))
+	s.SetN(first)
+	return s.Result()
+}
+
+// columnsType is the type of n columns of buffer.
+func columnsType(c *ir.Context, buffer *ir.Value, n int64) *ttg.MemDescType {
 	t := *buffer.Type().(*ttg.MemDescType)
 	e, _ := ttng.MatrixOf(&t)
 	e.BlockN = min(e.BlockN, n)
 	t.Shape = slices.Clone(t.Shape)
 	t.Shape[len(t.Shape)-1] = n
-	t.Encoding = e.Attr(b.Context())
-	s := ttng.AsTmemSubslice(b.Op(ttng.Def("tmem_subslice"), []*ir.Value{buffer}, ttg.MemDesc(b.Context(), t)))
-	s.SetN(first)
-	return s.Result()
+	t.Encoding = e.Attr(c)
+	return ttg.MemDesc(c, t)
 }
 
 // swapsLast reports whether op exchanges the last two of three dimensions.
@@ -121,16 +126,16 @@ func loadHalves(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	if load.Token() != nil || load.Dep() != nil || !halvable(load.Src(), shape) {
 		return false
 	}
+	t := tensors.Type(split.OutLHS())
+	l, ok := defaultLayout(rw.Context(), columnsType(rw.Context(), load.Src(), shape[2]), warpsOf(op), encoding.Get(t))
+	if !ok {
+		return false
+	}
 	var halves []*ir.Value
 	rw.SetBefore(load.Op)
 	rw.Loc = unnamed(op)
-	t := tensors.Type(split.OutLHS())
 	for i := range int64(2) {
 		part := columns(rw.Builder, load.Src(), i*shape[2], shape[2])
-		l, ok := defaultLayout(rw.Context(), part.Type().(*ttg.MemDescType), warpsOf(op), encoding.Get(t))
-		if !ok {
-			return false
-		}
 		half := ttng.NewTmemLoad(rw.Builder, tensors.WithEncoding(rw.Context(), t, l), part, nil).Result()
 		halves = append(halves, ttg.NewConvertLayout(rw.Builder, half, t.Encoding))
 	}
@@ -151,14 +156,14 @@ func storeHalves(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	}
 	join := tt.AsJoin(joined.Def())
 	n := tensors.Type(src).Shape[2]
+	l, ok := defaultLayout(rw.Context(), columnsType(rw.Context(), store.Dst(), n), warpsOf(op), encoding.Get(join.Lhs().Type()))
+	if !ok {
+		return false
+	}
 	rw.SetBefore(op)
 	rw.Loc = unnamed(op)
 	for i, half := range []*ir.Value{join.Lhs(), join.Rhs()} {
 		part := columns(rw.Builder, store.Dst(), int64(i)*n, n)
-		l, ok := defaultLayout(rw.Context(), part.Type().(*ttg.MemDescType), warpsOf(op), encoding.Get(half.Type()))
-		if !ok {
-			return false
-		}
 		ttng.NewTmemStore(rw.Builder, ttg.NewConvertLayout(rw.Builder, half, l), part, nil, store.Pred())
 	}
 	rw.Erase(op)
