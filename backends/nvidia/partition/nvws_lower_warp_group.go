@@ -50,12 +50,6 @@ var LowerWarpGroup = &pass.Pass{
 }
 
 func lowerWarpGroup(b *ir.Builder, op *ir.Operation) error {
-	for up := op.Parent(); up != nil; up = up.Parent() {
-		if up.Is(nvws.Def("warp_group")) || up.Is(ttg.WarpSpecialize) {
-			return mistake(op, "nvws.warp_group is inside %s, and warps divide only once", up.Name()).
-				WithHelp("write its regions as regions of the outer one")
-		}
-	}
 	g := nvws.AsWarpGroup(op)
 	regions, warps := g.PartitionRegions(), g.NumWarps()
 	for p := op.Parent(); p != nil; p = p.Parent() {
