@@ -74,23 +74,6 @@ func (b *Builder) disjoint(x, y Value) bool {
 	return b.zeroBits(x)|b.zeroBits(y) == ^uint64(0)
 }
 
-// notLeast reports whether x, which is as far from zero as a number of 32 bits can be,
-// is not the least of those.
-func (b *Builder) notLeast(x Value) bool {
-	if b.nonNegative(x) {
-		return true
-	}
-	switch i := x.(type) {
-	case *ir.InstSExt:
-		return b.notLeast(i.From)
-	case *ir.InstSRem: // nearer to zero than its divisor
-		return b.signBits(i.Y) >= Width(i.Typ)-31
-	case *ir.InstSDiv: // no farther than its dividend
-		return b.notLeast(i.X)
-	}
-	return false
-}
-
 // lowMask returns a mask of the lowest n bits.
 func lowMask(n int) uint64 {
 	if n >= 64 {
@@ -147,7 +130,11 @@ func (b *Builder) divisible32(x, y Value) bool {
 	if sx < 33 || b.signBits(y) < 33 {
 		return false
 	}
-	return sx > 33 || b.notLeast(x)
+	if sx > 33 || b.nonNegative(x) {
+		return true
+	}
+	r, ok := x.(*ir.InstSRem) // nearer to zero than its divisor
+	return ok && b.signBits(r.Y) >= 33
 }
 
 // A span is the least and the greatest value that an integer can have, taken as

@@ -177,7 +177,6 @@ func TestShortSignedDivisions(t *testing.T) {
 		{"a remainder by a short number", b.Binary(SRem, rem, y, 0), true},
 		{"a quotient of that", b.Binary(SDiv, rem, y, 0), true},
 		{"a number that is not negative", b.Binary(SDiv, index, y, 0), true},
-		{"a quotient of its quotient", b.Binary(SDiv, b.Binary(SDiv, index, y, 0), x, 0), true},
 		{"by a number of 64 bits", b.Binary(SRem, index, long, 0), false},
 		{"of two remainders", b.Binary(SRem, b.Binary(SRem, index, y, 0), x, 0), true},
 	} {
