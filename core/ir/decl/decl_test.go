@@ -121,7 +121,7 @@ func TestDeclaredRules(t *testing.T) {
 		`module { tt.func @f(%x: f32) { %0 = toy.paint red %x : f32 tt.return } }`:        "'toy.paint' op operand #0 must be ranked tensor of any type values or 32-bit signless integer, but got f32",
 		`module { tt.func @f(%x: i32) { %0 = toy.paint blue %x : i32 tt.return } }`:       "expected one of red, green for 'color', found 'blue'",
 		`module attributes {a = #toy.layout<deep = true>} {}`:                             "#toy.layout: 'm' is missing",
-		`module attributes {a = #toy.layout<m = 1, x = 2>} {}`:                            "unknown field 'x'",
+		`module attributes {a = #toy.layout<m = 1, x = 2>} {}`:                            "Unexpected attribute \"x\" found",
 		`module attributes {a = #toy.layout<m = 1, m = 2>} {}`:                            "field 'm' appears twice",
 		`module attributes {a = #toy.speed<quick, 1>} {}`:                                 "how must be one of slow, fast, not quick",
 		`module attributes {a = #toy.speed<fast>} {}`:                                     "expected ',', found '>'",
