@@ -2,6 +2,7 @@ package loops
 
 import (
 	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -9,6 +10,7 @@ import (
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
+	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
 
 // SplitOffsets parts the offsets of an access into what is the same for all
@@ -30,7 +32,8 @@ import (
 //
 //	%ptrs = tt.addptr splat(%base), %rows + %columns
 //
-// becomes, where the loop computes the columns alone,
+// becomes, where the loop computes the columns alone and has no dots, whose tiles need the
+// registers that the pointers would take,
 //
 //	%rowptrs = tt.addptr splat(%base), %rows
 //	%ptrs = tt.addptr %rowptrs, %columns
@@ -52,8 +55,9 @@ var SplitOffsets = &pass.Pass{
 				r.Count("split", 1)
 			}
 		}
+		dots := loopsWithDots(r.Module)
 		for _, op := range blockSums(r.Module) {
-			if splitInvariant(b, op) {
+			if splitInvariant(b, op, dots) {
 				r.Count("invariant", 1)
 			}
 		}
@@ -98,14 +102,14 @@ func splitOffset(b *ir.Builder, op *ir.Operation) bool {
 
 // splitInvariant adds the terms of op's offset that the innermost loop around op does
 // not change to the pointers, and then the others, so that the first sum can move out.
-func splitInvariant(b *ir.Builder, op *ir.Operation) bool {
+func splitInvariant(b *ir.Builder, op *ir.Operation, dots map[*ir.Operation]bool) bool {
 	sum := tt.AsAddPtr(op)
 	loop := op.Parent()
 	for loop != nil && !loop.Is(scf.For) && !loop.Is(scf.While) {
 		loop = loop.Parent()
 	}
 	same := make(map[*ir.Value]bool)
-	if loop == nil || !unchanged(sum.Ptr(), loop, same) {
+	if loop == nil || dots[loop] || !unchanged(sum.Ptr(), loop, same) {
 		return false
 	}
 	var inside, outside []*ir.Value
@@ -131,6 +135,25 @@ func splitInvariant(b *ir.Builder, op *ir.Operation) bool {
 	sum.Result().ReplaceAllUsesWith(tt.NewAddPtr(b, ptrs, total(inside)))
 	op.Erase()
 	return true
+}
+
+// loopsWithDots are the loops that have dots in them, however deep: of multiply-adds, or
+// with results in a matrix unit's layout.
+func loopsWithDots(m *ir.Operation) map[*ir.Operation]bool {
+	loops := make(map[*ir.Operation]bool)
+	ir.Walk(m, func(op *ir.Operation) ir.WalkResult {
+		isDot := tt.IsDot(op)
+		for _, v := range op.Results() {
+			isDot = isDot || tensors.IsMatrix(encoding.Get(v.Type()))
+		}
+		if isDot {
+			for p := op.Parent(); p != nil && !loops[p]; p = p.Parent() {
+				loops[p] = true
+			}
+		}
+		return ir.Advance
+	})
+	return loops
 }
 
 // unchanged reports whether v is the same in all iterations of loop, and can be computed
