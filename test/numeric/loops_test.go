@@ -758,6 +758,11 @@ func runLoops(t *testing.T, r *rand.Rand, variations []variation) (ahead bool) {
 		args := append([]any{words, index, h, w, z, count, out}, trips...)
 		ran, err := k.With(v.options).TryRun(t, kerneltest.Grid(1), args...)
 		if err != nil {
+			// Without a pass, what all iterations need may take a buffer for each stage.
+			if text := kerneltest.Text(err); v.options["skip_passes"] != nil && strings.Contains(text, "bytes of shared memory, and a block may have") {
+				t.Logf("left out: %s, %v, %s: %s", target, trips, v, strings.SplitN(text, "\n", 2)[0])
+				continue
+			}
 			t.Fatalf("%s, %v, %s: %s\n%s", target, trips, v, kerneltest.Text(err), p.text.String())
 		}
 		ahead = ahead || strings.Contains(ran.PTX, "cp.async.c")
