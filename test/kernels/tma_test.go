@@ -69,9 +69,9 @@ func TestTMAProducts(t *testing.T) {
 		if bm*bn > 32*32*warps*4 || (bm+bn)*bk > 1<<14 { // such tiles take long
 			bm, bn, bk = 32, 32, 32
 		}
-		// A buffer for each stage, one for the result, one in which wgmma finds tf32 of
-		// b along k, and barriers.
-		for 4*((bm+bn)*bk*stages+bm*bn+bn*bk) > 226<<10 {
+		// A buffer for each stage and for the dot still at work, one for the result, one in
+		// which wgmma finds tf32 of b along k, and barriers.
+		for 4*((bm+bn)*bk*(stages+1)+bm*bn+bn*bk) > 226<<10 {
 			stages--
 		}
 		m, n, k := 16*(1+r.IntN(8)), 16*(1+r.IntN(8)), pick(16, bk, 2*bk, 3*bk-16, 5*bk)
