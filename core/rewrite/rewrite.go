@@ -58,7 +58,6 @@ func Greedy(root *ir.Operation, set *Set, o Options) bool {
 	rw.meter = root.Context().Meter()
 	rw.OnInsert = rw.push
 	rw.consts = make(map[*ir.Block]map[constKey]*ir.Operation)
-	rw.leading = make(map[*ir.Block]*ir.Operation)
 	rw.isolated = make(map[*ir.Region]*ir.Region)
 	rw.uses = make(map[*ir.Value]usesBy)
 	changed := false
@@ -82,13 +81,12 @@ const maxRounds = 64
 // operations before the one being rewritten, with its location.
 type Rewriter struct {
 	*ir.Builder
-	set     *Set
-	opts    Options
-	root    *ir.Operation
-	stack   []*ir.Operation // nil where an operation was erased
-	queued  map[*ir.Operation]int
-	consts  map[*ir.Block]map[constKey]*ir.Operation
-	leading map[*ir.Block]*ir.Operation // see firstOther
+	set    *Set
+	opts   Options
+	root   *ir.Operation
+	stack  []*ir.Operation // nil where an operation was erased
+	queued map[*ir.Operation]int
+	consts map[*ir.Block]map[constKey]*ir.Operation
 	// isolated is the innermost isolated region that is, or is around, a region.
 	isolated map[*ir.Region]*ir.Region
 	uses     map[*ir.Value]usesBy // see UsesIn
@@ -106,7 +104,6 @@ func (rw *Rewriter) seed() {
 	rw.stack = rw.stack[:0]
 	clear(rw.queued)
 	clear(rw.consts)
-	clear(rw.leading)
 	clear(rw.isolated)
 	clear(rw.uses)
 	n := 0
@@ -134,8 +131,8 @@ func (rw *Rewriter) seed() {
 	rw.budget = 1000 + 200*n
 }
 
-// known takes an existing constant to the start of its function, or replaces
-// it by an equal one that is there already.
+// known takes an existing constant to the start of its function, before those that are
+// there, or replaces it by an equal one. Constants that are there stay in their order.
 func (rw *Rewriter) known(op *ir.Operation) {
 	if rw.opts.NoFold || op.NumResults() != 1 {
 		return
@@ -164,23 +161,8 @@ func (rw *Rewriter) known(op *ir.Operation) {
 		entry.InsertBefore(op, entry.First())
 		op.SetLoc(op.Context().UnknownLoc())
 	} else if prev := op.Prev(); prev != nil && !prev.Def().Has(ir.ConstantLike) {
-		op.MoveBefore(rw.firstOther(entry))
+		op.MoveBefore(entry.First())
 	}
-}
-
-// firstOther is the first operation of b that is not a constant. It remembers how
-// far it came: while the tree is seeded, constants at the start of b stay there.
-func (rw *Rewriter) firstOther(b *ir.Block) *ir.Operation {
-	op := b.First()
-	if last := rw.leading[b]; last != nil {
-		op = last
-	}
-	for op.Def().Has(ir.ConstantLike) {
-		rw.meter.Visit()
-		rw.leading[b] = op
-		op = op.Next()
-	}
-	return op
 }
 
 // mergeLoc forgets where a shared constant came from.
