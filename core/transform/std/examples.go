@@ -14,4 +14,6 @@ var (
 	symbolDCEExample string
 	//go:embed testdata/sccp/example.txtar
 	sccpExample string
+	//go:embed testdata/fold-arith/example.txtar
+	foldArithExample string
 )

@@ -44,7 +44,7 @@ func NewAssignLatencies(unit dots.MatrixUnit) *pass.Pass {
 		},
 		Example:  assignLatenciesExample,
 		ByTarget: true,
-		Before:   []*pass.Fact{facts.Layouts, facts.NoSchedule},
+		Before:   []*pass.Fact{facts.Layouts},
 		Run: func(r *pass.Run) error {
 			var info *axisinfo.Result
 			c := r.Module.Context()
@@ -52,7 +52,7 @@ func NewAssignLatencies(unit dots.MatrixUnit) *pass.Pass {
 				if stages, _ := stagesOf(loop, r.Int("num-stages")); stages > pass.MaxStages {
 					return pass.OverLimit(loop.Loc(), "what more stages hold does not fit in shared memory", "the loop has num_stages %d; it may have %d", stages, pass.MaxStages)
 				}
-				if !mayStartEarly(loop, r.Int("num-stages")) {
+				if !mayStartEarly(loop, r.Int("num-stages")) || hasLatencies(loop) {
 					continue
 				}
 				if info == nil {
@@ -67,6 +67,17 @@ func NewAssignLatencies(unit dots.MatrixUnit) *pass.Pass {
 			return nil
 		},
 	}
+}
+
+// hasLatencies reports whether an operation of loop's body has a latency: the user chose
+// them.
+func hasLatencies(loop *ir.Operation) bool {
+	for op := range loop.Body().Ops() {
+		if op.HasAttr(tt.LatencyAttr) {
+			return true
+		}
+	}
+	return false
 }
 
 // EarlyLoad is a load that starts iterations ahead of its use.

@@ -4,6 +4,7 @@ import (
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
@@ -66,7 +67,8 @@ type blockGroup struct {
 	start, use slot
 	bytes      int64
 	barriers   *ir.Value
-	barrier    *ir.Value // that counts the copies of this iteration
+	barrier    *ir.Value     // that counts the copies of this iteration
+	ready      *ir.Operation // waits until they have come
 }
 
 // groupBlocks finds the groups and makes their barriers before the loop.
@@ -106,21 +108,44 @@ func (l *loadLowering) copyBlock(a asyncLoad, at counters) {
 	b.At(op)
 	here := g.start
 	l.placeAt(&here)
-	isFirst := g.barrier == nil
-	if isFirst {
+	if g.barrier == nil {
 		b.Loc = l.s.loop.Loc()
 		g.barrier = l.blocks.Expect(b, g.barriers, at.insert, g.bytes)
-		b.Loc = op.Loc()
+		l.awaitGroup(g, at)
+		b.At(op)
+		l.placeAt(&here)
 	}
 	l.blocks.Start(b, op, l.bufferAt(a, at.insert), g.barrier)
+	b.SetAfter(g.ready)
 	here = g.use
-	if isFirst {
-		b.Loc = l.s.loop.Loc()
-		l.blocks.Wait(b, g.barriers, at.extract, at.phase)
-		b.Loc = op.Loc()
-	}
 	l.readFrom(op.OneResult(), l.bufferAt(a, at.extract), nil, a.enc, g.use.stage)
 	b.OnInsert = nil
 	delete(l.s.slots, op)
 	op.Erase()
+}
+
+// awaitGroup waits for the copies of g once, after the last of them that has nothing
+// of the group used before it.
+func (l *loadLowering) awaitGroup(g *blockGroup, at counters) {
+	var last *ir.Operation
+	isUsed := make(map[*ir.Operation]bool)
+	for op := range l.s.loop.Body().Ops() {
+		if isUsed[op] {
+			break
+		}
+		for i := range l.loads {
+			if a := &l.loads[i]; a.op == op && a.group == g {
+				last = op
+				for _, u := range l.users(op) {
+					isUsed[u] = !u.Is(ttg.LocalAlloc)
+				}
+			}
+		}
+	}
+	here := g.use
+	next := last.Next()
+	l.b.SetBefore(next)
+	l.placeAt(&here)
+	l.blocks.Wait(l.b, g.barriers, at.extract, at.phase)
+	g.ready = next.Prev()
 }

@@ -72,7 +72,6 @@ func lowerLoads(b *ir.Builder, s *schedule, elems map[*ir.Operation]int64, unit 
 	for i := range l.loads {
 		l.allocate(&l.loads[i])
 	}
-	l.groupBlocks()
 	counts, order := l.count()
 	threads := false // a copy that the program's threads make
 	for _, a := range l.loads {
@@ -231,10 +230,10 @@ func (l *loadLowering) allocate(a *asyncLoad) {
 	l.b.Op(ttg.LocalDealloc, []*ir.Value{a.buffer})
 }
 
-// count lets the loop carry two counters for each number of buffers, which run
-// through the buffers one per iteration, and a parity where barriers do so, too. The
-// counters start before the first, so that they are counted up where they are
-// used.
+// count groups the loads through descriptors, and lets the loop carry two counters for
+// each number of buffers, which run through the buffers one per iteration, and a parity
+// where barriers do so, too. The counters start before the first, so that they are counted
+// up where they are used.
 func (l *loadLowering) count() (map[int]counters, []int) {
 	b, s := l.b, l.s
 	var order []int
@@ -243,22 +242,20 @@ func (l *loadLowering) count() (map[int]counters, []int) {
 		if !slices.Contains(order, a.buffers) {
 			order = append(order, a.buffers)
 		}
-		withBarriers[a.buffers] = withBarriers[a.buffers] || a.group != nil
+		withBarriers[a.buffers] = withBarriers[a.buffers] || a.op.Is(tt.DescriptorLoad)
 	}
 	i32 := b.Context().I32()
 	b.SetBefore(s.loop)
 	start, zero, one := arith.Int(b, i32, -1), arith.Int(b, i32, 0), arith.Int(b, i32, 1)
-	var inits, sizes []*ir.Value
+	var inits []*ir.Value
 	for _, n := range order {
 		inits = append(inits, start, start)
 		if withBarriers[n] {
 			inits = append(inits, zero)
 		}
-		sizes = append(sizes, arith.Int(b, i32, int64(n)))
 	}
 	var args []*ir.Value
 	s.loop, args = forloop.AddCarried(b, s.loop, inits...)
-	b.SetToStart(s.loop.Body())
 	next := func(size *ir.Value) (v, past *ir.Value) {
 		v = arith.Binary(b, arith.AddI, args[0], one)
 		past = arith.Compare(b, arith.CmpI, arith.SGE, v, size)
@@ -266,11 +263,15 @@ func (l *loadLowering) count() (map[int]counters, []int) {
 		return arith.NewSelect(b, past, zero, v), past
 	}
 	groups := make(map[int]counters)
-	for i, n := range order {
+	l.groupBlocks()
+	for _, n := range order {
+		b.SetBefore(s.loop)
+		size := arith.Int(b, i32, int64(n))
+		b.SetToStart(s.loop.Body())
 		var c counters
 		var past *ir.Value
-		c.insert, _ = next(sizes[i])
-		c.extract, past = next(sizes[i])
+		c.insert, _ = next(size)
+		c.extract, past = next(size)
 		if withBarriers[n] {
 			// A barrier's parity changes each time the counter returns to it.
 			c.phase = arith.NewSelect(b, past, arith.Binary(b, arith.XorI, args[0], one), args[0])
