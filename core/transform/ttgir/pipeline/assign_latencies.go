@@ -28,7 +28,7 @@ var AssignLatencies = NewAssignLatencies(dots.MultiplyAdd{})
 // NewAssignLatencies makes the pass that says which loads of innermost loops are
 // worth starting iterations ahead of their use, and by how many: the loads that
 // operands of dots come
-// from, or, where the user asks for stages on a loop without dots, those that
+// from, and, where the user asks for stages on the loop, those that
 // anything comes from. With n stages, n-1 iterations are shared between a load and
 // those that its address depends on. Loads that could not be copied
 // asynchronously are left alone, and those from memory that the loop writes, which would
@@ -139,7 +139,7 @@ type loadFinder struct {
 	written  map[*ir.Value]bool // what the loop's stores and atomics point into
 }
 
-func (f *loadFinder) find(loop *ir.Operation, withoutDots bool) {
+func (f *loadFinder) find(loop *ir.Operation, ofAll bool) {
 	f.written = make(map[*ir.Value]bool)
 	ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
 		switch op.Def() {
@@ -148,18 +148,16 @@ func (f *loadFinder) find(loop *ir.Operation, withoutDots bool) {
 		}
 		return ir.Advance
 	})
-	multiplies := false
+	f.seen = make(map[*ir.Operation]bool)
 	for op := range loop.Body().Ops() {
 		if _, ok := accumulator(f.unit, op); ok {
-			multiplies = true
 			f.seen = make(map[*ir.Operation]bool)
 			f.from(op, 0)
 		}
 	}
-	if multiplies || !withoutDots {
+	if !ofAll {
 		return
 	}
-	f.seen = make(map[*ir.Operation]bool)
 	// From the end of the iteration, so that a load is found by what it is for before
 	// it is found as what another load's address comes from.
 	for op := loop.Body().Last().Prev(); op != nil; op = op.Prev() {
