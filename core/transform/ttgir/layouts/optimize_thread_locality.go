@@ -125,6 +125,9 @@ func localGather(b *ir.Builder, m machine.Machine, op *ir.Operation) bool {
 		return false
 	}
 	axis, rank := axisOf(op), len(src.Shape)
+	if rank == 1 {
+		return false // every warp would hold the whole source
+	}
 	one := func() []int { return slices.Repeat([]int{1}, rank) }
 	g := &layout.Blocked{SizePerThread: one(), ThreadsPerWarp: one(), WarpsPerCTA: one(), Order: []int{axis}}
 	// Replicas of the source are pointless; the indices may have fewer columns.
@@ -149,7 +152,7 @@ func localGather(b *ir.Builder, m machine.Machine, op *ir.Operation) bool {
 		}
 	}
 	g.WarpsPerCTA[axis] = left
-	for _, d := range e.Order() {
+	for _, d := range e.LaneOrder() {
 		if d != axis {
 			g.Order = append(g.Order, d)
 		}
@@ -262,7 +265,7 @@ func localReduce(b *ir.Builder, op *ir.Operation) bool {
 	accType := c.Tensor(parted[:rank], t.Elem, encoding.Slice(c, enc, rank))
 
 	b.Loc = op.Loc()
-	b.SetBefore(a.loop)
+	b.SetAfter(scf.Inits(a.loop)[a.index].Def())
 	start, _ := neutral(a.update.Def())
 	init := arith.Float(b, accType, start)
 	loop, accs := forloop.AddCarried(b, a.loop, init)
