@@ -17,7 +17,8 @@ type outFile struct {
 }
 
 // writeFiles writes all files into dir, or none: each goes to a temporary file
-// beside its place first, and only when all are whole are they renamed.
+// beside its place first, and only when all are whole are they renamed. A device or a
+// pipe, such as /dev/null, is written to where it is.
 func writeFiles(dir string, files []outFile) (err error) {
 	for _, f := range files {
 		if err := checkName(f.name); err != nil {
@@ -48,11 +49,31 @@ func writeFiles(dir string, files []outFile) (err error) {
 		temps = append(temps, temp)
 	}
 	for i, f := range files {
-		if err := os.Rename(temps[i], filepath.Join(dir, f.name)); err != nil {
+		if err := put(temps[i], filepath.Join(dir, f.name), f.data); err != nil {
 			return fmt.Errorf("output: %w", err)
 		}
 	}
 	return nil
+}
+
+// put makes the file temp, which holds data, the one at path.
+func put(temp, path string, data []byte) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().IsRegular() {
+		return os.Rename(temp, path)
+	}
+	if err := os.Remove(temp); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	return err
 }
 
 // maxFileName is the longest name that file systems take, in bytes.
