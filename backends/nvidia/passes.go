@@ -33,7 +33,7 @@ var (
 	rewriteForMMA      = ttir.NewRewriteTensorDescriptor(tma.Unit{})
 	accelerateMatmul   = matrix.NewAccelerateMatmul(wgmma.Unit{})
 	accelerateByMMA    = matrix.NewAccelerateMatmul(mma.Unit{})
-	optimizeOperands   = matrix.NewOptimizeDotOperands(wgmma.Unit{})
+	optimizeOperands   = matrix.NewOptimizeDotOperands(wgmma.Unit{}, tmem.KeepScalesShared)
 	assignLatencies    = pipeline.NewAssignLatencies(wgmma.Unit{})
 	pipelineTMA        = pipeline.New(wgmma.Unit{}, tma.Copies{}, wgmma.PipelineDots, std.FoldArith, tma.PipelineStores)
 	prefetch           = pipeline.NewPrefetch(wgmma.Unit{})

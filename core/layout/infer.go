@@ -121,6 +121,11 @@ func Reshape(e Encoding, from, to []int64) (Encoding, error) {
 		axes[i] = Axis{TensorDim(d), log2(int(to[d]))}
 	}
 	l = l.TransposeOuts(in...).ReshapeOuts(axes...).TransposeOuts(tensorDims(len(to))...)
+	if m, ok := e.(*NVMMAShared); ok {
+		if r, ok := reshapeNVMMA(m, to, l); ok {
+			return r, nil
+		}
+	}
 	if _, ok := e.(Shared); ok {
 		return &SharedLinear{Offset: l.BasesOf(Offset), Block: l.BasesOf(Block), Alignment: sharedLinearAlignment}, nil
 	}
@@ -128,6 +133,20 @@ func Reshape(e Encoding, from, to []int64) (Encoding, error) {
 		return b, nil
 	}
 	return FromLayout(l), nil
+}
+
+// reshapeNVMMA is e for another shape, in which it must be the layout l.
+func reshapeNVMMA(e *NVMMAShared, shape []int64, l Layout) (*NVMMAShared, bool) {
+	if len(e.CGA) > 0 {
+		return nil, false
+	}
+	r := *e
+	r.NDims = len(shape)
+	if r.NDims == 2 {
+		r.NDims = 0
+	}
+	have, err := r.Linear(shape)
+	return &r, err == nil && have.Equal(l)
 }
 
 func product(shape []int64) int64 {

@@ -7,10 +7,12 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/transform/std"
+	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
+	"github.com/tritonc/tritonc/core/transform/ttgir/matrix"
 	"github.com/tritonc/tritonc/internal/passtest"
 )
 
 func TestPasses(t *testing.T) {
-	ours := tmem.Passes()
+	ours := append(tmem.Passes(), matrix.NewOptimizeDotOperands(dots.MultiplyAdd{}, tmem.KeepScalesShared))
 	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", append(ours, std.Canonicalize, std.CSE), ours...)
 }

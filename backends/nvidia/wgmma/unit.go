@@ -118,12 +118,16 @@ func (u Unit) Widen(d dots.Dot, elem ir.Type) ir.Type {
 	return u.Unit.Widen(d, elem)
 }
 
-// Made implements dots.MatrixUnit.
+// Made implements dots.MatrixUnit. Dots in tensor memory, which modules may have that
+// others made, read their operands from shared memory as those of wgmma do.
 func (Unit) Made(op *ir.Operation) (dots.Made, bool) {
-	if !op.Is(ops().dot) {
-		return dots.Made{}, false
+	if op.Is(ops().dot) {
+		return dots.Made{Acc: ttng.AsWarpGroupDot(op).C(), RunsOn: true}, true
 	}
-	return dots.Made{Acc: ttng.AsWarpGroupDot(op).C(), RunsOn: true}, true
+	if m := ttng.AsMMA(op); m != nil {
+		return dots.Made{Acc: m.D()}, true
+	}
+	return dots.Made{}, false
 }
 
 // makeDot makes a dot that is waited for at once; what runs on, the pipeliner

@@ -43,7 +43,16 @@ var OptimizeDotOperands = NewOptimizeDotOperands(dots.MultiplyAdd{})
 //
 //	%n = ttg.local_alloc %x
 //	%m = ttg.memdesc_trans %n
-func NewOptimizeDotOperands(unit dots.MatrixUnit) *pass.Pass {
+//
+// and so is a buffer that a reshape fills, if its layout in the other shape still is
+// one that the unit reads:
+//
+//	%n = ttg.local_alloc %x
+//	%m = ttg.memdesc_reshape %n
+//
+// Each of more is called for each operation afterwards, and returns whether it
+// changed anything: what else the target reads from shared memory.
+func NewOptimizeDotOperands(unit dots.MatrixUnit, more ...func(*ir.Builder, *ir.Operation) bool) *pass.Pass {
 	return &pass.Pass{
 		Name:     "tritongpu-optimize-dot-operands",
 		Doc:      "transpose operands of dots as they are read from shared memory",
@@ -57,21 +66,37 @@ func NewOptimizeDotOperands(unit dots.MatrixUnit) *pass.Pass {
 					r.Count("transposed", 1)
 				}
 			}
-			var allocs []*ir.Operation
-			ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-				if op.Is(ttg.LocalAlloc) {
-					allocs = append(allocs, op)
-				}
-				return ir.Advance
-			})
-			for _, op := range allocs {
-				if transposeBuffer(b, unit, ttg.AsLocalAlloc(op)) {
+			allocs := opsOf(r.Module, func(op *ir.Operation) bool { return op.Is(ttg.LocalAlloc) })
+			for len(allocs) > 0 {
+				op := allocs[len(allocs)-1]
+				allocs = allocs[:len(allocs)-1]
+				if first := viewBuffer(b, unit, ttg.AsLocalAlloc(op)); first != nil {
 					r.Count("transposed", 1)
+					allocs = append(allocs, first)
+				}
+			}
+			for _, visit := range more {
+				for _, op := range opsOf(r.Module, func(*ir.Operation) bool { return true }) {
+					if visit(b, op) {
+						r.Count("in shared memory", 1)
+					}
 				}
 			}
 			return nil
 		},
 	}
+}
+
+// opsOf collects the operations of m that a pass visits, the last first.
+func opsOf(m *ir.Operation, visits func(*ir.Operation) bool) []*ir.Operation {
+	var found []*ir.Operation
+	ir.Walk(m, func(op *ir.Operation) ir.WalkResult {
+		if visits(op) {
+			found = append(found, op)
+		}
+		return ir.Advance
+	})
+	return found
 }
 
 // transposedFrom is the matrix that v transposes; nil if it is not a tt.trans.
@@ -86,46 +111,83 @@ func transposedFrom(v *ir.Value) *ir.Value {
 	return trans.Src()
 }
 
-// transposeBuffer fills a buffer that dots of the unit alone read before the
-// transposition of what it holds.
-func transposeBuffer(b *ir.Builder, unit dots.MatrixUnit, alloc ttg.LocalAllocOp) bool {
+// viewBuffer fills a buffer before what leads to its contents transposes or reshapes
+// them, and returns the operation that makes the buffer now, or nil.
+func viewBuffer(b *ir.Builder, unit dots.MatrixUnit, alloc ttg.LocalAllocOp) *ir.Operation {
 	if alloc.Src() == nil || !alloc.Result().HasUses() {
-		return false
+		return nil
 	}
-	for u := range alloc.Result().Users() {
+	from := dots.Unconverted(alloc.Src())
+	b.At(alloc.Op)
+	var view *ir.Operation
+	switch {
+	case transposedFrom(from) != nil && multiplied(unit, alloc.Result()):
+		view = viewTransposed(b, alloc, transposedFrom(from))
+	case from.DefIs(tt.Reshape):
+		view = viewReshaped(b, alloc, tt.AsReshape(from.Def()))
+	}
+	if view == nil {
+		return nil
+	}
+	unused := alloc.Src().Def()
+	alloc.Result().ReplaceAllUsesWith(view.OneResult())
+	alloc.Op.Erase()
+	eraseUnused(unused)
+	return ttg.Viewed(view).Def()
+}
+
+// multiplied reports whether dots of the unit alone read a buffer.
+func multiplied(unit dots.MatrixUnit, buffer *ir.Value) bool {
+	for u := range buffer.Users() {
 		if _, ok := unit.Made(u); !ok {
 			return false
 		}
 	}
-	trans := dots.Unconverted(alloc.Src())
-	x := transposedFrom(trans)
-	if x == nil {
-		return false
-	}
-	x = dots.Unconverted(x)
-	t, c := *alloc.Result().Type().(*ttg.MemDescType), b.Context()
-	e, err := layout.Trans(t.Encoding.(*encoding.Attr).Layout, t.Shape, []int{1, 0})
-	if err != nil {
-		return false
-	}
-	b.At(alloc.Op)
-	src := tensors.Type(x)
-	buffer := b.Op(ttg.LocalAlloc, []*ir.Value{x}, sharedmem.Type(c, src.Shape, src.Elem, e, t.Mutable)).OneResult()
-	view := b.Create(ttg.MemDescTrans, ir.State{
-		Operands: []*ir.Value{buffer}, Types: []ir.Type{alloc.Result().Type()},
-		Attrs: []ir.NamedAttr{{Name: "order", Attr: c.I32Array(1, 0)}},
-	}).OneResult()
-	from := alloc.Src().Def()
-	alloc.Result().ReplaceAllUsesWith(view)
-	alloc.Op.Erase()
-	eraseUnused(from)
 	return true
 }
 
-// eraseUnused erases op and what leads to it, as far as these only transpose and
-// convert, and nothing uses them.
+// viewTransposed makes alloc's buffer of x, and a transposed view of it.
+func viewTransposed(b *ir.Builder, alloc ttg.LocalAllocOp, x *ir.Value) *ir.Operation {
+	t := alloc.Result().Type().(*ttg.MemDescType)
+	e, err := layout.Trans(t.Encoding.(*encoding.Attr).Layout, t.Shape, []int{1, 0})
+	if err != nil {
+		return nil
+	}
+	return b.Create(ttg.MemDescTrans, ir.State{
+		Operands: []*ir.Value{newBuffer(b, dots.Unconverted(x), e, t.Mutable)}, Types: []ir.Type{t},
+		Attrs: []ir.NamedAttr{{Name: "order", Attr: b.Context().I32Array(1, 0)}},
+	})
+}
+
+// viewReshaped makes alloc's buffer of what reshaped reshapes, and a view of its shape.
+// A layout that no longer has a name in the other shape is none that the unit reads.
+func viewReshaped(b *ir.Builder, alloc ttg.LocalAllocOp, reshaped tt.ReshapeOp) *ir.Operation {
+	t := alloc.Result().Type().(*ttg.MemDescType)
+	if reshaped.AllowReorder() {
+		return nil
+	}
+	e, err := layout.Reshape(t.Encoding.(*encoding.Attr).Layout, t.Shape, tensors.Type(reshaped.Src()).Shape)
+	if err != nil {
+		return nil
+	}
+	if _, ok := e.(*layout.SharedLinear); ok {
+		return nil
+	}
+	return b.Create(ttg.MemDescReshape, ir.State{
+		Operands: []*ir.Value{newBuffer(b, dots.Unconverted(reshaped.Src()), e, t.Mutable)}, Types: []ir.Type{t},
+	})
+}
+
+// newBuffer is a buffer that holds x.
+func newBuffer(b *ir.Builder, x *ir.Value, e layout.Encoding, mutable bool) *ir.Value {
+	t := tensors.Type(x)
+	return b.Op(ttg.LocalAlloc, []*ir.Value{x}, sharedmem.Type(b.Context(), t.Shape, t.Elem, e, mutable)).OneResult()
+}
+
+// eraseUnused erases op and what leads to it, as far as these only transpose,
+// reshape and convert, and nothing uses them.
 func eraseUnused(op *ir.Operation) {
-	for op != nil && !op.HasUses() && (op.Is(tt.Trans) || op.Is(ttg.ConvertLayout)) {
+	for op != nil && !op.HasUses() && (op.Is(tt.Trans) || op.Is(tt.Reshape) || op.Is(ttg.ConvertLayout)) {
 		from := tt.AsUnary(op).Src().Def()
 		op.Erase()
 		op = from

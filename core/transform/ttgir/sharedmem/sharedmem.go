@@ -41,6 +41,34 @@ func Type(c *ir.Context, shape []int64, elem ir.Type, e layout.Encoding, mutable
 	})
 }
 
+// Reshaped makes a view of a buffer in another shape; nil if no layout describes it.
+func Reshaped(b *ir.Builder, buffer *ir.Value, shape []int64) *ir.Value {
+	t := buffer.Type().(*ttg.MemDescType)
+	e, err := layout.Reshape(t.Encoding.(*encoding.Attr).Layout, t.Shape, shape)
+	if err != nil {
+		return nil
+	}
+	return b.Op(ttg.MemDescReshape, []*ir.Value{buffer}, Type(b.Context(), shape, t.Elem, e, t.Mutable)).OneResult()
+}
+
+// Transposed makes a view of a buffer whose dimension i is the buffer's order[i]; nil if
+// no layout describes it.
+func Transposed(b *ir.Builder, buffer *ir.Value, order []int) *ir.Value {
+	t := buffer.Type().(*ttg.MemDescType)
+	e, err := layout.Trans(t.Encoding.(*encoding.Attr).Layout, t.Shape, order)
+	if err != nil {
+		return nil
+	}
+	shape, list := make([]int64, len(order)), make([]int64, len(order))
+	for i, d := range order {
+		shape[i], list[i] = t.Shape[d], int64(d)
+	}
+	return b.Create(ttg.MemDescTrans, ir.State{
+		Operands: []*ir.Value{buffer}, Types: []ir.Type{Type(b.Context(), shape, t.Elem, e, t.Mutable)},
+		Attrs: []ir.NamedAttr{{Name: "order", Attr: b.Context().I32Array(list...)}},
+	}).OneResult()
+}
+
 // IsView reports whether op is another view of a buffer.
 func IsView(op *ir.Operation) bool { return ttg.Viewed(op) != nil }
 
