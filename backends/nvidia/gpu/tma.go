@@ -131,10 +131,15 @@ func copyIn(s *lower.Site, op ttng.AsyncTmaCopyGlobalToLocalOp) error {
 }
 
 func copyInEffects(op *ir.Operation) membar.Effects {
-	e := make([]membar.Effect, op.NumOperands())
 	in := ttng.AsAsyncTmaCopyGlobalToLocal(op)
-	e[in.BarrierUse().Index()] = membar.Writes | membar.Leader | membar.Sync | membar.Async // the engine tells the barrier, too
-	e[in.ResultUse().Index()] = membar.Writes | membar.Leader | membar.Async
+	return fillEffects(op, in.BarrierUse(), in.ResultUse())
+}
+
+// fillEffects is what a copy to shared memory does.
+func fillEffects(op *ir.Operation, barrier, buffer *ir.Use) membar.Effects {
+	e := make([]membar.Effect, op.NumOperands())
+	e[barrier.Index()] = toldByEngine
+	e[buffer.Index()] = membar.Writes | membar.Leader | membar.Async
 	return membar.Effects{Operands: e}
 }
 

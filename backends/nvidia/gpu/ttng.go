@@ -8,6 +8,7 @@ import (
 
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/analysis/membar"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 	"github.com/tritonc/tritonc/core/lower"
@@ -87,16 +88,67 @@ var refusedOps = sync.OnceValue(func() map[*ir.OpDef]*lower.VendorOp {
 	return ops
 })
 
-// Effects is what an operation of ttng that sm_90 has does to shared memory.
-func Effects(op *ir.Operation) (membar.Effects, bool) {
-	o := ttngOps()[op.Def()]
-	switch {
-	case o == nil:
-		return membar.Effects{}, false
-	case o.Effects == nil:
-		return membar.Effects{}, true
+// laterEffects is what the operations of ttng that are not lowered do to shared memory.
+// What no thread waits for is an engine's, as of copies.
+var laterEffects = sync.OnceValue(func() map[*ir.OpDef]func(*ir.Operation) membar.Effects {
+	return map[*ir.OpDef]func(*ir.Operation) membar.Effects{
+		opOf("async_tma_gather"): func(op *ir.Operation) membar.Effects {
+			gather := ttng.AsAsyncTmaGather(op)
+			return fillEffects(op, gather.BarrierUse(), gather.ResultUse())
+		},
+		opOf("async_tma_scatter"): func(op *ir.Operation) membar.Effects {
+			return readByEngine(ttng.AsAsyncTmaScatter(op).SrcUse())
+		},
+		opOf("tc_gen5_mma"):        gen5Effects,
+		opOf("tc_gen5_mma_scaled"): gen5Effects,
+		opOf("tc_gen5_commit"):     onFirst(toldByEngine),
+		opOf("tmem_copy"): func(op *ir.Operation) membar.Effects {
+			e := membar.Effects{Operands: make([]membar.Effect, op.NumOperands())}
+			e.Operands[0] = membar.Reads | membar.Leader | membar.Async
+			for i := 2; i < len(e.Operands); i++ {
+				e.Operands[i] = toldByEngine
+			}
+			return e
+		},
+		opOf("tmem_alloc"):    nil,
+		opOf("tmem_load"):     nil,
+		opOf("tmem_store"):    nil,
+		opOf("tmem_subslice"): nil,
 	}
-	return o.Effects(op), true
+})
+
+// toldByEngine is the effect of an engine on the barrier at which it arrives.
+const toldByEngine = membar.Writes | membar.Leader | membar.Sync | membar.Async
+
+// gen5Effects: a leader has the engine read the operands that are in shared memory, and
+// arrive at barriers.
+func gen5Effects(op *ir.Operation) membar.Effects {
+	e := membar.Effects{Operands: make([]membar.Effect, op.NumOperands())}
+	mma := ttng.AsMMA(op)
+	for i, v := range op.OperandValues() {
+		switch m, ok := v.Type().(*ttg.MemDescType); {
+		case !ok || ttng.InTensorMemory(v):
+		case v == mma.A() || v == mma.B():
+			e.Operands[i] = membar.Reads | membar.Leader | membar.Async
+		case len(m.Shape) == 1:
+			e.Operands[i] = toldByEngine
+		default:
+			e.Operands[i] = membar.Reads | membar.Leader | membar.Async // scales
+		}
+	}
+	return e
+}
+
+// Effects is what an operation of ttng does to shared memory.
+func Effects(op *ir.Operation) (membar.Effects, bool) {
+	effects, ok := laterEffects()[op.Def()]
+	if o := ttngOps()[op.Def()]; o != nil {
+		effects, ok = o.Effects, true
+	}
+	if effects == nil {
+		return membar.Effects{}, ok
+	}
+	return effects(op), true
 }
 
 func opOf(name string) *ir.OpDef {
