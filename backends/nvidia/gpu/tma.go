@@ -9,6 +9,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/analysis/membar"
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/llir"
@@ -26,10 +27,13 @@ type boxes struct {
 // boxesOf cuts a buffer up. Its arrangement must be that in which the hardware
 // leaves a box, and rank is the descriptor's: a buffer has no leading dimensions
 // of size 1 that the descriptor may have.
-func boxesOf(s *lower.Site, v *ir.Value, rank int) (*boxes, error) {
+func boxesOf(s *lower.Site, v, desc *ir.Value, rank int) (*boxes, error) {
 	buf, err := s.Buffer(v)
 	if err != nil {
 		return nil, err
+	}
+	if n := len(desc.Type().(*tt.TensorDescType).Block.Shape); n != rank {
+		return nil, fmt.Errorf("%s for a descriptor of blocks with %s", diag.Count(rank, "coordinate"), diag.Count(n, "dimension"))
 	}
 	enc, ok := buf.Layout.(*layout.NVMMAShared)
 	switch {
@@ -97,7 +101,7 @@ func copyIn(s *lower.Site, op ttng.AsyncTmaCopyGlobalToLocalOp) error {
 	if op.Cache() > 1 {
 		return errors.New("copies through descriptors take no cache modifier")
 	}
-	parts, err := boxesOf(s, op.Result(), len(coords))
+	parts, err := boxesOf(s, op.Result(), desc, len(coords))
 	if err != nil {
 		return err
 	}
@@ -159,7 +163,7 @@ func reduceOut(s *lower.Site, op ttng.AsyncTmaReduceOp) error {
 // sendOut starts the copies of a buffer to global memory and closes a group of
 // them, for which async_tma_store_wait waits.
 func sendOut(s *lower.Site, desc *ir.Value, coords []*ir.Value, src *ir.Value, name, kind string) error {
-	parts, err := boxesOf(s, src, len(coords))
+	parts, err := boxesOf(s, src, desc, len(coords))
 	if err != nil {
 		return err
 	}

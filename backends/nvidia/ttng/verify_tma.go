@@ -10,18 +10,16 @@ import (
 )
 
 // verifyCopy checks what all copies of a block through a descriptor have in
-// common: coordinates, and a buffer of as many elements of the same width.
+// common: coordinates, and a buffer of as many elements of the same width. The lowering
+// checks that the descriptor has as many dimensions.
 func verifyCopy(desc *ir.Value, coord []*ir.Value, m *ttg.MemDescType) error {
 	if n := len(coord); n < 1 || n > 5 {
 		return fmt.Errorf("TMA copies must have between 1 and 5 coordinates, not %d", n)
 	}
-	block := desc.Type().(*tt.TensorDescType).Block
-	if len(coord) != len(block.Shape) {
-		return fmt.Errorf("there must be one coordinate per dimension of the block, %d, not %d", len(block.Shape), len(coord))
-	}
 	if !inShared(m) {
 		return fmt.Errorf("TMA copies from and to shared memory alone")
 	}
+	block := desc.Type().(*tt.TensorDescType).Block
 	n := int64(1)
 	for _, d := range m.Shape {
 		n *= d
@@ -69,20 +67,21 @@ func verifyGather(op *ir.Operation) error {
 	if !m.Mutable {
 		return fmt.Errorf("cannot store into immutable memory")
 	}
-	return verifyRows(v.Desc(), v.XOffsets(), m)
+	return verifyRows(v.XOffsets(), m)
 }
 
 func verifyScatter(op *ir.Operation) error {
 	v := AsAsyncTmaScatter(op)
-	return verifyRows(v.Desc(), v.XOffsets(), buffer(v.Src()))
+	return verifyRows(v.XOffsets(), buffer(v.Src()))
 }
 
-// verifyRows checks a copy of single rows.
-func verifyRows(desc, offsets *ir.Value, m *ttg.MemDescType) error {
+// verifyRows checks a copy of single rows. Which descriptors have these is for tt's
+// operations to check.
+func verifyRows(offsets *ir.Value, m *ttg.MemDescType) error {
 	if !inShared(m) {
 		return fmt.Errorf("TMA copies from and to shared memory alone")
 	}
-	return tt.CheckRows(desc.Type().(*tt.TensorDescType), offsets.Type().(*ir.TensorType), m.Shape, m.Elem)
+	return tt.CheckRows(offsets.Type().(*ir.TensorType), m.Shape, m.Elem)
 }
 
 func verifyTensormapCreate(op *ir.Operation) error {

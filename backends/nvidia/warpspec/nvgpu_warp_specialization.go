@@ -37,7 +37,7 @@ var Specialize = &pass.Pass{
 		{Name: "num-stages", Doc: "buffers of the ring, where the loop does not say", Default: 3},
 		{Name: "shared-memory", Doc: "bytes of shared memory that a program may use; 0: any", Default: 0},
 	},
-	Before: []*pass.Fact{facts.Machine, facts.Layouts, facts.KnownDescriptors},
+	Before: []*pass.Fact{facts.Machine, facts.Layouts, facts.KnownDescriptors, facts.BlockIndices},
 	Run: func(r *pass.Run) error {
 		warps, _ := r.Module.IntAttr(ttg.NumWarpsAttr)
 		ctas := ttg.NumCTAs(r.Module)

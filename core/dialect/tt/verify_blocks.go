@@ -76,12 +76,9 @@ func verifyMakeTensorDesc(op *ir.Operation) error {
 }
 
 // verifyDescriptorAccess checks a load, store or reduction of a block: the tensor
-// may lack dimensions of size 1.
-func verifyDescriptorAccess(desc, value *ir.Value, indices []*ir.Value) error {
+// may lack dimensions of size 1. The number of indices is for the passes to check.
+func verifyDescriptorAccess(desc, value *ir.Value) error {
 	block := pointee(desc.Type())
-	if len(indices) != len(block.Shape) {
-		return fmt.Errorf("there must be one index per dimension of the block, %d, not %d", len(block.Shape), len(indices))
-	}
 	t := value.Type().(*ir.TensorType)
 	if len(t.Shape) < len(block.Shape) && t.NumElements() != block.NumElements() {
 		return message(msgReducedLoad)
@@ -94,17 +91,17 @@ func verifyDescriptorAccess(desc, value *ir.Value, indices []*ir.Value) error {
 
 func verifyDescriptorLoad(op *ir.Operation) error {
 	v := AsDescriptorLoad(op)
-	return verifyDescriptorAccess(v.Desc(), v.Result(), v.Indices())
+	return verifyDescriptorAccess(v.Desc(), v.Result())
 }
 
 func verifyDescriptorStore(op *ir.Operation) error {
 	v := AsDescriptorStore(op)
-	return verifyDescriptorAccess(v.Desc(), v.Src(), v.Indices())
+	return verifyDescriptorAccess(v.Desc(), v.Src())
 }
 
 func verifyDescriptorReduce(op *ir.Operation) error {
 	v := AsDescriptorReduce(op)
-	return verifyDescriptorAccess(v.Desc(), v.Src(), v.Indices())
+	return verifyDescriptorAccess(v.Desc(), v.Src())
 }
 
 func verifyDescriptorGather(op *ir.Operation) error {
@@ -117,8 +114,25 @@ func verifyDescriptorScatter(op *ir.Operation) error {
 	return checkBlockRows(v.Desc(), v.XOffsets(), tensorOf(v.Src()))
 }
 
+// checkBlockRows checks a gather or scatter of the rows of t through a descriptor.
 func checkBlockRows(desc, offsets *ir.Value, t *ir.TensorType) error {
-	return CheckRows(desc.Type().(*TensorDescType), tensorOf(offsets), t.Shape, t.Elem)
+	block := desc.Type().(*TensorDescType).Block
+	switch {
+	case len(block.Shape) != 2:
+		return fmt.Errorf("block must be a 2D tensor, but has %s", diag.Count(len(block.Shape), "dimension"))
+	case block.Shape[0] != 1:
+		return fmt.Errorf("block must have exactly 1 row, but has %d", block.Shape[0])
+	}
+	if err := CheckRows(tensorOf(offsets), t.Shape, t.Elem); err != nil {
+		return err
+	}
+	switch {
+	case t.Shape[1] != block.Shape[1]:
+		return message(msgRowsColumns, block.Shape[1])
+	case ir.BitWidth(t.Elem) != ir.BitWidth(block.Elem):
+		return message(msgRowsElements, elemName(block.Elem))
+	}
+	return nil
 }
 
 // elemName is the type of an element as it is written.
@@ -132,15 +146,10 @@ func elemName(t ir.Type) string {
 	return "another"
 }
 
-// CheckRows checks a gather or scatter of single rows through a descriptor:
-// offsets are those of the rows, shape and elem of what holds them.
-func CheckRows(desc *TensorDescType, offsets *ir.TensorType, shape []int64, elem ir.Type) error {
-	block := desc.Block
+// CheckRows checks what a gather or scatter of single rows copies: offsets are those of
+// the rows, shape and elem of what holds them.
+func CheckRows(offsets *ir.TensorType, shape []int64, elem ir.Type) error {
 	switch {
-	case len(block.Shape) != 2:
-		return fmt.Errorf("block must be a 2D tensor, but has %s", diag.Count(len(block.Shape), "dimension"))
-	case block.Shape[0] != 1:
-		return fmt.Errorf("block must have exactly 1 row, but has %d", block.Shape[0])
 	case len(offsets.Shape) != 1:
 		return fmt.Errorf("x offsets must be a 1D tensor, but have %s", diag.Count(len(offsets.Shape), "dimension"))
 	case len(shape) != 2:
@@ -157,10 +166,6 @@ func CheckRows(desc *TensorDescType, offsets *ir.TensorType, shape []int64, elem
 		return fmt.Errorf("rows of %d-bit elements must have at least %s, but have %d", width, diag.Count(least, "column"), shape[1])
 	case shape[0] != offsets.Shape[0]:
 		return message(msgRowsIndices, offsets.Shape[0])
-	case shape[1] != block.Shape[1]:
-		return message(msgRowsColumns, block.Shape[1])
-	case width != ir.BitWidth(block.Elem):
-		return message(msgRowsElements, elemName(block.Elem))
 	}
 	return nil
 }

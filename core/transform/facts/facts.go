@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -22,9 +23,9 @@ const (
 // What the stages of a GPU's backend need.
 var (
 	// TTIR is what the front end makes.
-	TTIR = []*pass.Fact{NoLayouts, NoSchedule, Dimensions}
+	TTIR = []*pass.Fact{NoLayouts, NoSchedule, Dimensions, BlockIndices}
 	// SimpleTTIR is the input of the passes that choose layouts.
-	SimpleTTIR = []*pass.Fact{NoLayouts, NoSchedule, Dimensions, NoTensorPointers}
+	SimpleTTIR = []*pass.Fact{NoLayouts, NoSchedule, Dimensions, BlockIndices, NoTensorPointers}
 	// Lowerable is the ttgir that core/lower takes.
 	Lowerable = []*pass.Fact{Machine, Layouts, NoDescriptors, NoScaledDots, NoTensorPointers}
 )
@@ -156,8 +157,10 @@ var KnownDescriptors = &pass.Fact{
 			desc = tt.AsDescriptorStore(op).Desc()
 		case tt.DescriptorReduce:
 			desc = tt.AsDescriptorReduce(op).Desc()
-		case tt.DescriptorGather, tt.DescriptorScatter:
-			return "here is " + op.Name()
+		case tt.DescriptorGather:
+			desc = tt.AsDescriptorGather(op).Desc()
+		case tt.DescriptorScatter:
+			desc = tt.AsDescriptorScatter(op).Desc()
 		default:
 			return ""
 		}
@@ -167,6 +170,31 @@ var KnownDescriptors = &pass.Fact{
 		}
 		if made == nil || !makesDescriptor(made) {
 			return op.Name() + " does not see how its descriptor was made"
+		}
+		return ""
+	}),
+}
+
+// BlockIndices holds of what the front end makes: what copies a block through a descriptor
+// says where it begins in each of its dimensions.
+var BlockIndices = &pass.Fact{
+	Name: "block-indices", Doc: "a module whose copies through descriptors have one index per dimension of the block",
+	Help: "add the missing indices, or take those that are too many away", From: []*pass.Fact{NoDescriptors},
+	Broken: FirstOp(func(op *ir.Operation) string {
+		var desc *ir.Value
+		var indices int
+		switch op.Def() {
+		case tt.DescriptorLoad:
+			desc, indices = tt.AsDescriptorLoad(op).Desc(), len(tt.AsDescriptorLoad(op).Indices())
+		case tt.DescriptorStore:
+			desc, indices = tt.AsDescriptorStore(op).Desc(), len(tt.AsDescriptorStore(op).Indices())
+		case tt.DescriptorReduce:
+			desc, indices = tt.AsDescriptorReduce(op).Desc(), len(tt.AsDescriptorReduce(op).Indices())
+		default:
+			return ""
+		}
+		if n := len(desc.Type().(*tt.TensorDescType).Block.Shape); n != indices {
+			return fmt.Sprintf("%s has %d, and its block %s", op.Name(), indices, diag.Count(n, "dimension"))
 		}
 		return ""
 	}),

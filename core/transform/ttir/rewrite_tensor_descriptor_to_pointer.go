@@ -57,7 +57,7 @@ func NewRewriteTensorDescriptor(unit CopyUnit) *pass.Pass {
 			{Name: warpsOption, Doc: "warps of a program, for kept descriptors", Default: 4},
 			{Name: sharedOption, Doc: "bytes of shared memory that a program may have, for kept descriptors; 0: any", Default: 0},
 		},
-		Before: []*pass.Fact{facts.NoLayouts},
+		Before: []*pass.Fact{facts.NoLayouts, facts.BlockIndices},
 		After:  []*pass.Fact{facts.KnownDescriptors},
 		Run: func(r *pass.Run) error {
 			kept := make(map[*ir.Value]bool)
