@@ -6,6 +6,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
@@ -16,6 +17,7 @@ import (
 type opDefs struct {
 	initBarrier, invalBarrier, barrierExpect, waitBarrier *ir.OpDef
 	copyIn, copyOut, reduce, storeWait, fence             *ir.OpDef
+	gather, scatter                                       *ir.OpDef
 	reinterpret, create, acquire, dotWait                 *ir.OpDef
 }
 
@@ -37,6 +39,7 @@ var ops = sync.OnceValue(func() *opDefs {
 		barrierExpect: def("barrier_expect"), waitBarrier: def("wait_barrier"),
 		copyIn: def("async_tma_copy_global_to_local"), copyOut: def("async_tma_copy_local_to_global"),
 		reduce: def("async_tma_reduce"), storeWait: def("async_tma_store_wait"), fence: def("fence_async_shared"),
+		gather: def("async_tma_gather"), scatter: def("async_tma_scatter"),
 		reinterpret: def("reinterpret_tensor_descriptor"), create: def("tensormap_create"), acquire: def("tensormap_fenceproxy_acquire"),
 		dotWait: def("warp_group_dot_wait"),
 	}
@@ -96,6 +99,10 @@ func wait(b *ir.Builder, barrier, phase *ir.Value) {
 // startLoad makes the copy of what load loads into buffer.
 func startLoad(b *ir.Builder, load *ir.Operation, buffer, barrier *ir.Value) {
 	operands := append(load.OperandValues(), barrier, buffer, truth(b)) // descriptor, coordinates, …
+	if load.Is(tt.DescriptorGather) {
+		b.Op(ops().gather, operands)
+		return
+	}
 	var attrs []ir.NamedAttr
 	for _, name := range []string{"cache", "evict"} {
 		if load.HasAttr(name) {

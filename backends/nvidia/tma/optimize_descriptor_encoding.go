@@ -11,45 +11,28 @@ import (
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/facts"
-	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
 
 // OptimizeDescriptorEncoding gives descriptors the layout in which their blocks
-// lie in shared memory: rows of 128, 64 or 32 bytes, as many as a block's rows
-// fill, whose 16-byte pieces are permuted so that eight rows hit different banks.
-// A buffer that is filled from a load through a descriptor, and read through
+// lie in shared memory. It is that of the buffers which loads through the descriptor
+// fill, where these have one that TMA knows and agree; else rows of 128, 64 or 32 bytes,
+// as many as the rows of a copy fill, whose 16-byte pieces are permuted so that eight
+// rows hit different banks. A buffer that is filled from a load, and read through
 // transpositions only, gets that layout, too, so that the copy can go into it.
+//
+// Values that may be the same descriptor, as those that a loop carries, get one layout.
+// What crosses a call has that of its blocks alone, so that caller and callee agree.
 var OptimizeDescriptorEncoding = &pass.Pass{
 	Name:    "triton-nvidia-optimize-descriptor-encoding",
 	Doc:     "give descriptors the shared layouts of their blocks",
 	Example: optimizeDescriptorEncodingExample,
-	Before:  []*pass.Fact{facts.KnownDescriptors},
 	After:   []*pass.Fact{encodedDescriptors},
 	Run: func(r *pass.Run) error {
-		one := func(desc *ir.Value) {
-			r.Module.Context().Load(ttng.Dialect())
-			encode(r.Module.Context(), desc)
-			r.Count("descriptors", 1)
-		}
-		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-			switch {
-			case op.Is(tt.MakeTensorDesc) && needsEncoding(op.OneResult()):
-				one(op.OneResult())
-			case op.Is(tt.Func) && op.Body() != nil:
-				sig := tt.Signature(op)
-				in := slices.Clone(sig.In)
-				for i, arg := range op.Body().Args() {
-					if needsEncoding(arg) {
-						one(arg)
-						in[i] = arg.Type()
-					}
-				}
-				if !slices.Equal(in, sig.In) {
-					tt.AsFunc(op).SetFunctionType(op.Context().Func(in, sig.Out))
-				}
+		for f := range r.Module.Body().Ops() {
+			if f.Is(tt.Func) && f.Body() != nil {
+				r.Count("descriptors", encodeAll(f))
 			}
-			return ir.Advance
-		})
+		}
 		return nil
 	},
 }
@@ -70,43 +53,63 @@ var encodedDescriptors = &pass.Fact{
 	}),
 }
 
-func needsEncoding(v *ir.Value) bool {
-	desc, ok := v.Type().(*tt.TensorDescType)
+func needsEncoding(v *ir.Value) bool { return lacksEncoding(v.Type()) }
+
+func lacksEncoding(t ir.Type) bool {
+	desc, ok := t.(*tt.TensorDescType)
 	return ok && desc.Block.Encoding == nil
 }
 
-func encode(c *ir.Context, desc *ir.Value) {
-	block := desc.Type().(*tt.TensorDescType).Block
-	desc.SetType(tt.TensorDesc(c, c.Tensor(block.Shape, block.Elem, encoding.Of(c, dividedLayout(block, cluster(desc))))))
+// encodeAll gives the descriptors of a function their layouts, and returns how many it
+// takes or makes.
+func encodeAll(f *ir.Operation) int {
+	c := f.Context()
+	n := 0
+	for _, class := range descriptorClasses(f) {
+		c.Load(ttng.Dialect())
+		block := class.values[0].Type().(*tt.TensorDescType).Block
+		t := tt.TensorDesc(c, c.Tensor(block.Shape, block.Elem, encoding.Of(c, class.layout(block))))
+		for _, v := range class.values {
+			v.SetType(t)
+			if v.Def() == nil && v.Block().Parent() == f || v.DefIs(tt.MakeTensorDesc) {
+				n++
+			}
+		}
+		for _, v := range class.values {
+			joinBuffers(c, v)
+		}
+	}
+	sig := tt.Signature(f)
+	in, out := slices.Clone(sig.In), slices.Clone(sig.Out)
+	for i, arg := range f.Body().Args() {
+		in[i] = arg.Type()
+	}
+	for i, t := range out {
+		if lacksEncoding(t) {
+			block := t.(*tt.TensorDescType).Block
+			out[i] = tt.TensorDesc(c, c.Tensor(block.Shape, block.Elem, encoding.Of(c, sharedLayout(block))))
+		}
+	}
+	if !slices.Equal(in, sig.In) || !slices.Equal(out, sig.Out) {
+		tt.AsFunc(f).SetFunctionType(c.Func(in, out))
+	}
+	return n
+}
+
+// joinBuffers gives the buffers that are filled from loads through desc, and only
+// transposed and read, the layout in which the copy comes.
+func joinBuffers(c *ir.Context, desc *ir.Value) {
 	for load := range desc.Users() {
 		if !load.Is(tt.DescriptorLoad) {
 			continue
 		}
 		enc := throughDescriptor(desc, load.OneResult().Type().(*ir.TensorType))
 		for u := range load.OneResult().Users() {
-			if u.Is(ttg.LocalAlloc) && onlyTransposed(u) {
+			if u.Is(ttg.LocalAlloc) && u.HasUses() && onlyTransposed(u) {
 				retype(c, u.OneResult(), enc)
 			}
 		}
 	}
-}
-
-// cluster is how the blocks of a descriptor are divided among the CTAs of a cluster: as
-// plan-cta has divided what is loaded and stored through it. It is nil for one CTA.
-func cluster(desc *ir.Value) layout.Bases {
-	for u := range desc.Users() {
-		var t *ir.TensorType
-		switch {
-		case u.Is(tt.DescriptorLoad):
-			t = u.OneResult().Type().(*ir.TensorType)
-		case isStore(u):
-			t = source(u).Type().(*ir.TensorType)
-		default:
-			continue
-		}
-		return cut(tensors.CGA(t), len(desc.Type().(*tt.TensorDescType).Block.Shape))
-	}
-	return nil
 }
 
 // cut gives the vectors of a division the last rank coordinates; those that they lack
@@ -122,16 +125,34 @@ func cut(cga layout.Bases, rank int) layout.Bases {
 }
 
 // throughDescriptor is how a block of that type, whatever its encoding, lies in shared
-// memory, which is loaded or stored through desc.
+// memory, which is loaded or stored through desc: as the descriptor says, where TMA knows
+// such a layout.
 func throughDescriptor(desc *ir.Value, block *ir.TensorType) *encoding.Attr {
-	c := desc.Type().(*tt.TensorDescType)
-	var cga layout.Bases
-	if a, ok := c.Block.Encoding.(*encoding.Attr); ok {
-		if e, ok := a.Layout.(*layout.NVMMAShared); ok {
-			cga = cut(e.CGA, len(block.Shape))
+	c := contextOf(desc)
+	if e := layoutOf(desc.Type().(*tt.TensorDescType).Block); e != nil {
+		return encoding.Of(c, fitted(e, len(block.Shape)))
+	}
+	return encoding.Of(c, sharedLayout(block))
+}
+
+// layoutOf is the layout of a block in shared memory that TMA knows, or nil.
+func layoutOf(block *ir.TensorType) *layout.NVMMAShared {
+	if a, ok := block.Encoding.(*encoding.Attr); ok {
+		if e, ok := a.Layout.(*layout.NVMMAShared); ok && !e.Transposed {
+			return e
 		}
 	}
-	return encoding.Of(contextOf(desc), dividedLayout(block, cga))
+	return nil
+}
+
+// fitted is a layout for blocks with more or fewer dimensions of size 1 in front.
+func fitted(e *layout.NVMMAShared, rank int) *layout.NVMMAShared {
+	out := *e
+	out.CGA, out.NDims = cut(e.CGA, rank), 0
+	if rank != 2 {
+		out.NDims = rank
+	}
+	return &out
 }
 
 // contextOf is the context of a value that has users.
@@ -144,12 +165,14 @@ func contextOf(v *ir.Value) *ir.Context {
 
 // sharedLayout is how a block of that type, whatever its encoding, lies in the shared
 // memory of a program that is one CTA.
-func sharedLayout(block *ir.TensorType) *layout.NVMMAShared { return dividedLayout(block, nil) }
+func sharedLayout(block *ir.TensorType) *layout.NVMMAShared {
+	return dividedLayout(block.Shape, block.Elem, nil)
+}
 
 // dividedLayout is the same for CTAs of a cluster.
-func dividedLayout(block *ir.TensorType, cga layout.Bases) *layout.NVMMAShared {
-	rank := len(block.Shape)
-	part := slices.Clone(block.Shape)
+func dividedLayout(shape []int64, elem ir.Type, cga layout.Bases) *layout.NVMMAShared {
+	rank := len(shape)
+	part := slices.Clone(shape)
 	for _, v := range cga {
 		for d, x := range v {
 			if x != 0 {
@@ -157,12 +180,12 @@ func dividedLayout(block *ir.TensorType, cga layout.Bases) *layout.NVMMAShared {
 			}
 		}
 	}
-	row := int(part[rank-1]) * ir.BitWidth(block.Elem) / 8
+	row := int(part[rank-1]) * ir.BitWidth(elem) / 8
 	rows := int64(1)
 	for _, n := range part[:rank-1] {
 		rows *= n
 	}
-	e := &layout.NVMMAShared{ElementBitWidth: ir.BitWidth(block.Elem), CGA: cga}
+	e := &layout.NVMMAShared{ElementBitWidth: ir.BitWidth(elem), CGA: cga}
 	if rank != 2 {
 		e.NDims = rank
 	}

@@ -25,14 +25,14 @@ var Lower = &pass.Pass{
 	Name:    "triton-nvidia-tma-lowering",
 	Doc:     "lower loads and stores through descriptors to TMA copies",
 	Example: lowerExample,
-	Before:  []*pass.Fact{facts.Machine, facts.Layouts, facts.KnownDescriptors, encodedDescriptors},
+	Before:  []*pass.Fact{facts.Machine, blockLayouts, facts.KnownDescriptors, encodedDescriptors},
 	After:   []*pass.Fact{facts.NoDescriptors},
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())
 		var accesses, made []*ir.Operation
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
 			switch {
-			case op.Is(tt.DescriptorLoad), isStore(op):
+			case isLoad(op), isStore(op), op.Is(tt.DescriptorScatter):
 				accesses = append(accesses, op)
 			case op.Is(tt.MakeTensorDesc):
 				made = append(made, op)
@@ -44,7 +44,7 @@ var Lower = &pass.Pass{
 		}
 		for _, op := range accesses {
 			b.At(op)
-			if op.Is(tt.DescriptorLoad) {
+			if isLoad(op) {
 				lowerLoad(b, op)
 			} else {
 				lowerStore(b, op)
@@ -64,13 +64,37 @@ var Lower = &pass.Pass{
 	},
 }
 
+// blockLayouts holds where what descriptors copy is laid out in the registers.
+var blockLayouts = &pass.Fact{
+	Name: "block-layouts", Doc: "a module in which every block that is copied through a descriptor has a layout",
+	Help: "convert-triton-to-tritongpu chooses the first layouts", From: []*pass.Fact{facts.Layouts},
+	Broken: facts.FirstOp(func(op *ir.Operation) string {
+		var block *ir.Value
+		switch {
+		case isLoad(op):
+			block = op.OneResult()
+		case isStore(op), op.Is(tt.DescriptorScatter):
+			block = source(op)
+		default:
+			return ""
+		}
+		if encoding.Get(block.Type()) == nil {
+			return "that of " + op.Name() + " has none"
+		}
+		return ""
+	}),
+}
+
+// isLoad reports whether op reads through a descriptor.
+func isLoad(op *ir.Operation) bool { return op.Is(tt.DescriptorLoad) || op.Is(tt.DescriptorGather) }
+
 // lowerLoad makes a copy into a buffer, the wait at a barrier that counts its
 // bytes, and the read of the buffer. A buffer of the program's own that is filled
 // with the block, and nothing else, is the one that the copy fills.
 func lowerLoad(b *ir.Builder, op *ir.Operation) {
 	c := b.Context()
 	t := op.OneResult().Type().(*ir.TensorType)
-	enc := throughDescriptor(tt.AsDescriptorLoad(op).Desc(), t)
+	enc := throughDescriptor(descriptor(op), t)
 	buffer := b.Op(ttg.LocalAlloc, nil, ttg.MemDesc(c, ttg.MemDescType{
 		Shape: t.Shape, Elem: t.Elem, Encoding: enc, Space: ttg.SharedMemory(c), Mutable: true,
 	})).OneResult()
@@ -169,18 +193,21 @@ func writeDescriptor(b *ir.Builder, op tt.MakeTensorDescOp, memory *ir.Value) *i
 	rank := len(desc.Block.Shape)
 	// TMA counts dimensions from the fastest on, and needs no stride of that one.
 	operands := []*ir.Value{memory, op.Base()}
+	constant := sharedI32(op.Op)
 	for _, n := range slices.Backward(boxOf(enc, desc.Block.Shape)) {
-		operands = append(operands, i32(b, n))
+		operands = append(operands, constant(b, n))
 	}
 	for _, n := range slices.Backward(op.Shape()) {
 		operands = append(operands, n)
 	}
 	for _, n := range slices.Backward(op.Strides()[:rank-1]) {
-		operands = append(operands, arith.Binary(b, arith.MulI, n, arith.Int(b, c.Int(64), size)))
+		if size > 1 {
+			n = arith.Binary(b, arith.MulI, n, arith.Int(b, c.Int(64), size))
+		}
+		operands = append(operands, n)
 	}
-	one := i32(b, 1)
 	for range rank {
-		operands = append(operands, one)
+		operands = append(operands, constant(b, 1))
 	}
 	pad := op.Padding()
 	if pad != tt.PadNaN {
@@ -196,6 +223,27 @@ func writeDescriptor(b *ir.Builder, op tt.MakeTensorDescOp, memory *ir.Value) *i
 	})
 	b.Op(ops().acquire, []*ir.Value{memory})
 	return b.Op(ops().reinterpret, []*ir.Value{memory}, desc).OneResult()
+}
+
+// sharedI32 makes constants before op, each once; those of op's block serve as well.
+func sharedI32(op *ir.Operation) func(*ir.Builder, int64) *ir.Value {
+	have := make(map[int64]*ir.Value)
+	for o := range op.Block().Ops() {
+		if o == op {
+			break
+		}
+		if o.Is(arith.Constant) && o.OneResult().Type() == op.Context().I32() {
+			if n, ok := arith.ConstantInt(o.OneResult()); ok && have[n] == nil {
+				have[n] = o.OneResult()
+			}
+		}
+	}
+	return func(b *ir.Builder, n int64) *ir.Value {
+		if have[n] == nil {
+			have[n] = i32(b, n)
+		}
+		return have[n]
+	}
 }
 
 // isRepeated reports whether op may be executed more than once: in a loop, or in blocks

@@ -130,8 +130,11 @@ func stored(op *ir.Operation) *ir.Value {
 
 // source is the block that op writes.
 func source(op *ir.Operation) *ir.Value {
-	if op.Is(tt.DescriptorStore) {
+	switch op.Def() {
+	case tt.DescriptorStore:
 		return tt.AsDescriptorStore(op).Src()
+	case tt.DescriptorScatter:
+		return tt.AsDescriptorScatter(op).Src()
 	}
 	return tt.AsDescriptorReduce(op).Src()
 }
@@ -145,10 +148,17 @@ func bufferType(op *ir.Operation, mutable bool) ir.Type {
 	})
 }
 
-// descriptor is that through which op writes.
+// descriptor is that through which op reads or writes.
 func descriptor(op *ir.Operation) *ir.Value {
-	if op.Is(tt.DescriptorStore) {
+	switch op.Def() {
+	case tt.DescriptorLoad:
+		return tt.AsDescriptorLoad(op).Desc()
+	case tt.DescriptorGather:
+		return tt.AsDescriptorGather(op).Desc()
+	case tt.DescriptorStore:
 		return tt.AsDescriptorStore(op).Desc()
+	case tt.DescriptorScatter:
+		return tt.AsDescriptorScatter(op).Desc()
 	}
 	return tt.AsDescriptorReduce(op).Desc()
 }
@@ -158,9 +168,14 @@ func descriptor(op *ir.Operation) *ir.Value {
 func startStore(b *ir.Builder, op *ir.Operation, buffer *ir.Value) {
 	b.Create(ops().fence, ir.State{Attrs: []ir.NamedAttr{{Name: "bCluster", Attr: b.Context().BoolAttr(false)}}})
 	s, def := ir.State{}, ops().copyOut
-	if op.Is(tt.DescriptorReduce) {
+	switch op.Def() {
+	case tt.DescriptorReduce:
 		def = ops().reduce
 		s.Attrs = []ir.NamedAttr{{Name: "kind", Attr: b.Context().I32Attr(tt.AsDescriptorReduce(op).Kind())}}
+	case tt.DescriptorScatter:
+		rows := tt.AsDescriptorScatter(op)
+		b.Op(ops().scatter, []*ir.Value{rows.Desc(), rows.XOffsets(), rows.YOffset(), buffer})
+		return
 	}
 	s.Operands = append([]*ir.Value{descriptor(op)}, indices(op)...)
 	s.Operands = append(s.Operands, buffer)
