@@ -22,7 +22,7 @@ import (
 // neutralPasses are the passes of no target in particular.
 func neutralPasses() []*pass.Pass {
 	return slices.Concat(
-		[]*pass.Pass{std.Inline, std.NewCanonicalize(layouts.ConvertPatterns(), layouts.SpecializePatterns()), std.CSE, std.SCCP, std.SymbolDCE},
+		[]*pass.Pass{std.Inline, std.NewCanonicalize(layouts.ConvertPatterns(), layouts.SpecializePatterns()), std.CSE, std.SCCP, std.SymbolDCE, std.ConvertSCFToCF},
 		[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll, ttir.TestLoopPeeling},
 		ttgir.Passes(), inspect.Passes(),
 	)

@@ -16,4 +16,6 @@ var (
 	sccpExample string
 	//go:embed testdata/fold-arith/example.txtar
 	foldArithExample string
+	//go:embed testdata/convert-scf-to-cf/example.txtar
+	convertSCFToCFExample string
 )

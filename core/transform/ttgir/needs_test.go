@@ -21,7 +21,7 @@ import (
 // lacks what.
 func TestAnyPassAnywhere(t *testing.T) {
 	all := slices.Concat(
-		[]*pass.Pass{std.Inline, std.Canonicalize, std.CSE, std.SCCP, std.SymbolDCE},
+		[]*pass.Pass{std.Inline, std.Canonicalize, std.CSE, std.SCCP, std.SymbolDCE, std.ConvertSCFToCF},
 		[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
 		withTensorCores(),
 	)
