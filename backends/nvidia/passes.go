@@ -34,7 +34,7 @@ var (
 	accelerateMatmul   = matrix.NewAccelerateMatmul(wgmma.Unit{})
 	accelerateByMMA    = matrix.NewAccelerateMatmul(mma.Unit{})
 	optimizeOperands   = matrix.NewOptimizeDotOperands(wgmma.Unit{}, tmem.KeepScalesShared)
-	assignLatencies    = pipeline.NewAssignLatencies(wgmma.Unit{})
+	assignLatencies    = pipeline.NewAssignLatencies(wgmma.Unit{}, tmem.Dots{})
 	pipelineTMA        = pipeline.New(wgmma.Unit{}, tma.Copies{}, wgmma.PipelineDots, std.FoldArith, tma.PipelineStores)
 	prefetch           = pipeline.NewPrefetch(wgmma.Unit{})
 	reduceDuplication  = matrix.NewReduceDataDuplication(wgmma.Unit{})

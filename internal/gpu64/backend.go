@@ -177,7 +177,7 @@ func (o *options) ttgirRows() []pass.Row {
 		{Pass: loops.LICM},
 		{Pass: canonicalize},
 		{Pass: loops.CombineSelectAndIf},
-		{Pass: pipeline.NewAssignLatencies(unit), With: stages},
+		{Pass: pipeline.NewAssignLatencies(unit, nil), With: stages},
 		{Pass: pipeline.ScheduleLoops},
 		{Pass: pipeline.New(unit, nil), With: stages},
 		{Pass: canonicalize},

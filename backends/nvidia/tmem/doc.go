@@ -12,6 +12,8 @@
 //	triton-nvidia-gpu-remove-tmem-tokens  the order of operations is that of the text
 //	triton-tensor-memory-allocation       columns and rows for each buffer
 //
+// latencies.go says which multiplications tritongpu-assign-latencies lets run on.
+//
 // The operations on one buffer form a chain of tokens (!ttg.async.token), each the
 // result of an operation and an operand of the next, that the passes follow and keep.
 // An operation without a token may be ordered with any other; the passes that need the

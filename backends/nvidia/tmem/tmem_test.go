@@ -5,14 +5,16 @@ import (
 
 	"github.com/tritonc/tritonc/backends/nvidia/tmem"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
+	"github.com/tritonc/tritonc/backends/nvidia/wgmma"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/matrix"
+	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
 	"github.com/tritonc/tritonc/internal/passtest"
 )
 
 func TestPasses(t *testing.T) {
-	ours := append(tmem.Passes(), matrix.NewOptimizeDotOperands(dots.MultiplyAdd{}, tmem.KeepScalesShared))
+	ours := append(tmem.Passes(), matrix.NewOptimizeDotOperands(dots.MultiplyAdd{}, tmem.KeepScalesShared), pipeline.NewAssignLatencies(wgmma.Unit{}, tmem.Dots{}))
 	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", append(ours, std.Canonicalize, std.CSE), ours...)
 }

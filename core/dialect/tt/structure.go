@@ -26,6 +26,10 @@ const (
 	// LatencyAttr on an operation is how many iterations of its loop ahead of its
 	// first use it is to be started.
 	LatencyAttr = "tt.latency"
+	// SelfLatencyAttr on a dot is how many iterations it may run on beside others.
+	SelfLatencyAttr = "tt.self_latency"
+	// OneAccumulatorAttr on a loop forbids a second buffer for accumulators.
+	OneAccumulatorAttr = "tt.disallow_acc_multi_buffer"
 	// StageAttr on an operation of a loop is by how many iterations it is delayed
 	// against operations of stage 0.
 	StageAttr = "loop.stage"

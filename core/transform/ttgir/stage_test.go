@@ -36,7 +36,7 @@ type unitPasses struct {
 
 func passesFor(unit dots.MatrixUnit) unitPasses {
 	return unitPasses{
-		matrix.NewAccelerateMatmul(unit), matrix.NewOptimizeDotOperands(unit), pipeline.NewAssignLatencies(unit),
+		matrix.NewAccelerateMatmul(unit), matrix.NewOptimizeDotOperands(unit), pipeline.NewAssignLatencies(unit, nil),
 		pipeline.New(unit, nil), pipeline.NewPrefetch(unit), matrix.NewReduceDataDuplication(unit),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
+	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -23,7 +24,7 @@ import (
 const smallestCopy = 4
 
 // AssignLatencies is the pass for a target without a matrix unit.
-var AssignLatencies = NewAssignLatencies(dots.MultiplyAdd{})
+var AssignLatencies = NewAssignLatencies(dots.MultiplyAdd{}, nil)
 
 // NewAssignLatencies makes the pass that says which loads of innermost loops are
 // worth starting iterations ahead of their use, and by how many: the loads that
@@ -32,10 +33,13 @@ var AssignLatencies = NewAssignLatencies(dots.MultiplyAdd{})
 // anything comes from. With n stages, n-1 iterations are shared between a load and
 // those that its address depends on. Loads that could not be copied
 // asynchronously are left alone, and those from memory that the loop writes, which would
-// read too early. Loads through a descriptor can be copied, but for one that is carried to
-// the iteration or made under a condition of it. Loops that carry a value further than one iteration are
+// read too early. Loads through a descriptor can be copied, but for one that another
+// iteration makes or that is made under a condition. Loops that carry a value further than one iteration are
 // left alone, too.
-func NewAssignLatencies(unit dots.MatrixUnit) *pass.Pass {
+//
+// Dots of the unit that run beside the program's threads get latencies from async, which
+// may be nil.
+func NewAssignLatencies(unit dots.MatrixUnit, async AsyncDots) *pass.Pass {
 	return &pass.Pass{
 		Name: "tritongpu-assign-latencies",
 		Doc:  "set how many iterations ahead of their use loads start",
@@ -58,11 +62,16 @@ func NewAssignLatencies(unit dots.MatrixUnit) *pass.Pass {
 				if info == nil {
 					info = axisinfo.Analyze(r.Module)
 				}
-				early := EarlyLoads(unit, info, loop, r.Int("num-stages"))
+				early := earlyLoads(unit, async, info, loop, r.Int("num-stages"))
+				isEarly := make(map[*ir.Operation]bool)
 				for _, e := range early {
 					e.Load.SetAttr(tt.LatencyAttr, c.I32Attr(int64(e.Ahead)))
+					isEarly[e.Load] = e.Ahead > 0
 				}
 				r.Count("loads", len(early))
+				if async != nil {
+					async.SetLatencies(loop, isEarly)
+				}
 			}
 			return nil
 		},
@@ -90,11 +99,15 @@ type EarlyLoad struct {
 // is what its option says. In a module without layouts, pointers are taken to be copied
 // in pieces as wide as their alignment allows.
 func EarlyLoads(unit dots.MatrixUnit, info *axisinfo.Result, loop *ir.Operation, numStages int) []EarlyLoad {
+	return earlyLoads(unit, nil, info, loop, numStages)
+}
+
+func earlyLoads(unit dots.MatrixUnit, async AsyncDots, info *axisinfo.Result, loop *ir.Operation, numStages int) []EarlyLoad {
 	if !mayStartEarly(loop, numStages) {
 		return nil
 	}
 	stages, wanted := stagesOf(loop, numStages)
-	f := &loadFinder{unit: unit, info: info, loop: loop, level: make(map[*ir.Operation]int), excluded: make(map[*ir.Operation]bool)}
+	f := &loadFinder{unit: unit, async: async, info: info, loop: loop, level: make(map[*ir.Operation]int), excluded: make(map[*ir.Operation]bool)}
 	f.find(loop, wanted)
 	deepest := 0
 	for _, load := range f.loads {
@@ -130,6 +143,7 @@ func mayStartEarly(loop *ir.Operation, numStages int) bool {
 // further loads.
 type loadFinder struct {
 	unit     dots.MatrixUnit
+	async    AsyncDots // or nil
 	info     *axisinfo.Result
 	loop     *ir.Operation
 	loads    []*ir.Operation // in the order of discovery
@@ -150,7 +164,7 @@ func (f *loadFinder) find(loop *ir.Operation, ofAll bool) {
 	})
 	f.seen = make(map[*ir.Operation]bool)
 	for op := range loop.Body().Ops() {
-		if _, ok := accumulator(f.unit, op); ok {
+		if _, ok := accumulator(f.unit, op); ok || f.async != nil && f.async.Fills(op) {
 			f.seen = make(map[*ir.Operation]bool)
 			f.from(op, 0)
 		}
@@ -171,14 +185,36 @@ func (f *loadFinder) find(loop *ir.Operation, ofAll bool) {
 // through a descriptor.
 func isLoad(op *ir.Operation) bool { return op.Is(tt.Load) || op.Is(tt.DescriptorLoad) }
 
-// keepsDescriptor reports whether what op loads through, if it is a descriptor, is made
-// outside of the loop, or by each iteration, which can have a place of its own for it.
+// keepsDescriptor reports whether what op loads through, if it is a descriptor, is one of
+// those made outside of the loop, through which the loop does not write, or made by each
+// iteration, which can have a place of its own for it.
 func (f *loadFinder) keepsDescriptor(op *ir.Operation) bool {
 	through := tt.Address(op)
 	if !tt.DescLike.Test(through.Type()) || !forloop.DefinedInside(through, f.loop) {
 		return true
 	}
-	return through.DefIs(tt.MakeTensorDesc) && through.Block() == f.loop.Body()
+	if through.DefIs(tt.MakeTensorDesc) {
+		return through.Block() == f.loop.Body()
+	}
+	seen := make(map[*ir.Value]bool)
+	var outside func(v *ir.Value) bool
+	outside = func(v *ir.Value) bool {
+		if seen[v] {
+			return true
+		}
+		seen[v] = true
+		switch next := forloop.Next(f.loop, v); {
+		case !forloop.DefinedInside(v, f.loop):
+			return !f.written[basePointer(v)]
+		case next != nil:
+			return outside(next) && outside(scf.AsFor(f.loop).InitArgsAt(scf.CarriedIndex(v)))
+		case v.DefIs(arith.Select):
+			choice := arith.AsSelect(v.Def())
+			return outside(choice.TrueValue()) && outside(choice.FalseValue())
+		}
+		return false
+	}
+	return outside(through)
 }
 
 // accumulator is what op adds its product to; false if op is not a dot.

@@ -13,7 +13,7 @@ import (
 
 func TestPasses(t *testing.T) {
 	ours := []*pass.Pass{
-		pipeline.NewAssignLatencies(mma.Unit{}),
+		pipeline.NewAssignLatencies(mma.Unit{}, nil),
 		pipeline.ScheduleLoops,
 		pipeline.New(mma.Unit{}, nil),
 		pipeline.NewPrefetch(mma.Unit{}),
