@@ -10,7 +10,6 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/rewrite"
-	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 )
@@ -43,7 +42,6 @@ var HoistTMEMAlloc = &pass.Pass{
 	Options: []pass.Option{
 		{Name: "hoist-out-of-if", Doc: "hoist buffers out of branches, and no more out of loops", Default: false},
 	},
-	Before: []*pass.Fact{facts.Layouts},
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())
 		patterns := []rewrite.Pattern{
