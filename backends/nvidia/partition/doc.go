@@ -1,6 +1,8 @@
 // Package partition has the passes that divide loops among groups of warps by marks on
 // their operations:
 //
+//	tritongpu-partition-scheduling
+//	                            operations of loops say their partitions
 //	tritongpu-partition-loops   a loop whose operations say their partitions becomes
 //	                            an nvws.warp_group of loops
 //	nvws-insert-aref            values that pass between partitions go through buffers
