@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/dialect/arith"
@@ -212,7 +213,10 @@ func (f *loadFinder) keepsDescriptor(op *ir.Operation) bool {
 			choice := arith.AsSelect(v.Def())
 			return outside(choice.TrueValue()) && outside(choice.FalseValue())
 		}
-		return false
+		op := v.Def() // an invariant that is in the loop still
+		return op != nil && ir.IsPure(op) && !op.Is(tt.MakeTensorDesc) && op.NumRegions() == 0 && !slices.ContainsFunc(op.OperandValues(), func(o *ir.Value) bool {
+			return forloop.DefinedInside(o, f.loop) || f.written[basePointer(o)]
+		})
 	}
 	return outside(through)
 }
@@ -292,7 +296,10 @@ func basePointer(v *ir.Value) *ir.Value {
 // enough pieces, from which all of its users can read.
 func copiesWell(unit dots.MatrixUnit, info *axisinfo.Result, load *ir.Operation) bool {
 	t := tensors.Type(load.OneResult())
-	if t == nil || tensors.Type(tt.AsLoad(load).Ptr()) == nil {
+	if t == nil {
+		return isWideScalar(load)
+	}
+	if tensors.Type(tt.AsLoad(load).Ptr()) == nil {
 		return false
 	}
 	if t.Encoding == nil {
@@ -306,6 +313,15 @@ func copiesWell(unit dots.MatrixUnit, info *axisinfo.Result, load *ir.Operation)
 	}
 	allocs, same := allocsOf(load)
 	return same && (allocs == nil || copyBytes(t, allocs.Encoding) >= smallestCopy)
+}
+
+// isWideScalar reports whether load loads one number, as large as a copy at least.
+func isWideScalar(load *ir.Operation) bool {
+	switch t := load.OneResult().Type().(type) {
+	case *ir.IntegerType, *ir.FloatType:
+		return axisinfo.ElemBytes(t) >= smallestCopy
+	}
+	return false
 }
 
 // accessElems is the number of neighbouring elements that a thread loads at

@@ -63,6 +63,10 @@ func (m *machine) operation(op *ir.Operation) {
 	word := func(x int64) { set(int64(int32(x))) }
 	switch op.Def() {
 	case arith.Constant:
+	case arith.ExtSI:
+		set(m.get(op.Operand(0)))
+	case arith.TruncI:
+		set(int64(int16(m.get(op.Operand(0)))))
 	case arith.AddI:
 		word(m.get(op.Operand(0)) + m.get(op.Operand(1)))
 	case arith.SubI:
@@ -87,7 +91,7 @@ func (m *machine) operation(op *ir.Operation) {
 		set(m.get(op.Operand(0)) + m.get(op.Operand(1)))
 	case tt.Load:
 		if mask := op.GroupOne(1); mask != nil && m.get(mask)&1 == 0 {
-			set(-12345)
+			set(-12345) // of no iteration
 			return
 		}
 		at := m.get(op.Operand(0))
@@ -155,13 +159,13 @@ func execute(module *ir.Operation, n int) ([]int64, []int32, error) {
 }
 
 // randomLoop is a module with one loop over i of 0 … n-1 with random operations,
-// of which some have latencies. Loads are in bounds in the iterations that there are
+// of which some have latencies. Loads of numbers of two bytes remain loads. Loads are in bounds in the iterations that there are
 // and not in all others.
 func randomLoop(r *rand.Rand) string {
 	var b strings.Builder
 	carried := 1 + r.IntN(3)
 	fmt.Fprintf(&b, `module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {
-  tt.func public @f(%%p: !tt.ptr<i32>, %%n: i32) -> (%s) {
+  tt.func public @f(%%p: !tt.ptr<i16>, %%n: i32) -> (%s) {
     %%c0 = arith.constant 0 : i32
     %%step = arith.constant %d : i32
     %%c64 = arith.constant 64 : i32
@@ -187,7 +191,7 @@ func randomLoop(r *rand.Rand) string {
 		case 0, 1, 2:
 			fmt.Fprintf(&b, "      %s = arith.%s %s, %s%s : i32\n", v, []string{"addi", "subi", "muli"}[r.IntN(3)], any(), any(), latency())
 		case 3, 4:
-			fmt.Fprintf(&b, "      %s_p = tt.addptr %%p, %%i : !tt.ptr<i32>, i32\n      %s = tt.load %s_p%s : !tt.ptr<i32>\n", v, v, v, latency())
+			fmt.Fprintf(&b, "      %s_p = tt.addptr %%p, %%i : !tt.ptr<i16>, i32\n      %s_n = tt.load %s_p%s : !tt.ptr<i16>\n      %s = arith.extsi %s_n : i16 to i32\n", v, v, v, latency(), v, v)
 		case 5:
 			fmt.Fprintf(&b, "      %s_c = arith.cmpi slt, %s, %s : i32\n      %s = scf.if %s_c -> (i32) {\n        %s_x = arith.addi %s, %s : i32\n        scf.yield %s_x : i32\n      } else {\n        scf.yield %s : i32\n      }\n",
 				v, any(), any(), v, v, v, any(), any(), v, any())
@@ -195,7 +199,7 @@ func randomLoop(r *rand.Rand) string {
 		live, made = append(live, v), append(made, v)
 	}
 	if r.IntN(2) == 0 {
-		fmt.Fprintf(&b, "      %%s_i = arith.addi %%i, %%c64 : i32\n      %%s_p = tt.addptr %%p, %%s_i : !tt.ptr<i32>, i32\n      tt.store %%s_p, %s : !tt.ptr<i32>\n", any())
+		fmt.Fprintf(&b, "      %%s_i = arith.addi %%i, %%c64 : i32\n      %%s_p = tt.addptr %%p, %%s_i : !tt.ptr<i16>, i32\n      %%s_n = arith.trunci %s : i32 to i16\n      tt.store %%s_p, %%s_n : !tt.ptr<i16>\n", any())
 	}
 	yields := make([]string, carried)
 	for k := range yields {

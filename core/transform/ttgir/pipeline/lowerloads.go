@@ -5,12 +5,15 @@ import (
 
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/builtin"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
+	"github.com/tritonc/tritonc/core/transform/ttgir/machine"
 	"github.com/tritonc/tritonc/core/transform/ttgir/sharedmem"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
@@ -68,6 +71,11 @@ func lowerLoads(b *ir.Builder, s *schedule, elems map[*ir.Operation]int64, unit 
 	if len(l.loads) == 0 {
 		return 0
 	}
+	for i := range l.loads {
+		if a := &l.loads[i]; a.enc == nil {
+			l.widen(a)
+		}
+	}
 	b.Loc = s.loop.Loc()
 	for i := range l.loads {
 		l.allocate(&l.loads[i])
@@ -111,7 +119,7 @@ func newWait(b *ir.Builder, n int, tokens ...*ir.Value) *ir.Value {
 func (l *loadLowering) consider(op *ir.Operation) {
 	use := l.firstUse(op)
 	t := tensors.Type(op.OneResult())
-	if use == nil || t == nil {
+	if use == nil || t == nil && !isWideScalar(op) {
 		return
 	}
 	ahead := l.useStage(op) - l.s.slots[op].stage
@@ -125,6 +133,10 @@ func (l *loadLowering) consider(op *ir.Operation) {
 		}
 		return
 	}
+	if t == nil {
+		l.loads = append(l.loads, asyncLoad{op: op, buffers: ahead})
+		return
+	}
 	if tensors.Type(tt.AsLoad(op).Ptr()) == nil || l.elems[op]*axisinfo.ElemBytes(op.OneResult().Type()) < smallestCopy {
 		return
 	}
@@ -133,6 +145,30 @@ func (l *loadLowering) consider(op *ir.Operation) {
 		return
 	}
 	l.loads = append(l.loads, asyncLoad{op: op, buffers: ahead + l.readPastIteration(op, enc), enc: enc})
+}
+
+// widen makes the load of a number one of a tensor of one element.
+func (l *loadLowering) widen(a *asyncLoad) {
+	b, c := l.b, l.b.Context()
+	use := l.s.slots[l.firstUse(a.op)]
+	m := machine.Of(l.s.loop.ParentOf(builtin.Module)).At(l.s.loop)
+	enc := encoding.Of(c, layout.BlockedFor([]int64{1}, []int{1}, []int{0}, m.Warps, m.Lanes, m.CTAs))
+	load := tt.AsLoad(a.op)
+	b.At(a.op)
+	here := l.s.slots[a.op]
+	l.placeAt(&here)
+	for i, v := range a.op.OperandValues() {
+		a.op.OperandUse(i).Set(b.Op(tt.Splat, []*ir.Value{v}, c.Tensor([]int64{1}, v.Type(), enc)).OneResult())
+	}
+	here = use
+	b.SetAfter(a.op)
+	number := load.Result().Type()
+	load.Result().SetType(c.Tensor([]int64{1}, number, enc))
+	one := b.Op(tt.Unsplat, []*ir.Value{load.Result()}, number)
+	load.Result().ReplaceUsesIf(one.OneResult(), func(u *ir.Use) bool { return u.Owner() != one })
+	b.OnInsert = nil
+	l.elems[a.op] = 1
+	a.enc = l.bufferLayout(a.op)
 }
 
 // readPastIteration is the number of buffers, 0 or 1, that are needed since a dot may
