@@ -28,6 +28,9 @@ const (
 	LatencyAttr = "tt.latency"
 	// SelfLatencyAttr on a dot is how many iterations it may run on beside others.
 	SelfLatencyAttr = "tt.self_latency"
+	// KeepPredicateStageAttr on a loop has pipelining leave ttg.predicate_stage in the
+	// place of comparisons with the loop's bound.
+	KeepPredicateStageAttr = "__test_keep_predicate_stage"
 	// OneAccumulatorAttr on a loop forbids a second buffer for accumulators.
 	OneAccumulatorAttr = "tt.disallow_acc_multi_buffer"
 	// StageAttr on an operation of a loop is by how many iterations it is delayed

@@ -244,6 +244,14 @@ func Viewed(op *ir.Operation) *ir.Value {
 	return nil
 }
 
+// NewPredicateStage makes what says whether stage of so many is live in the iteration that
+// iv numbers.
+func NewPredicateStage(b *ir.Builder, iv, ub, step *ir.Value, maxStage, stage int) *ir.Value {
+	return b.Create(PredicateStage, ir.State{Operands: []*ir.Value{iv, ub, step}, Types: []ir.Type{b.Context().I1()}, Attrs: []ir.NamedAttr{
+		{Name: "maxStage", Attr: b.Context().I32Attr(int64(maxStage))}, {Name: "stage", Attr: b.Context().I32Attr(int64(stage))},
+	}}).OneResult()
+}
+
 // NewConvertLayout makes src with the encoding enc; src itself if it has it.
 func NewConvertLayout(b *ir.Builder, src *ir.Value, enc ir.Attribute) *ir.Value {
 	t := src.Type().(*ir.TensorType)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 )
@@ -214,6 +216,10 @@ func (e *expansion) kernel() *ir.Operation {
 	predicates := make([]*ir.Value, e.last)
 	for i := range predicates {
 		step := scf.Step(loop)
+		if loop.HasAttr(tt.KeepPredicateStageAttr) {
+			predicates[i] = ttg.NewPredicateStage(b, scf.InductionVar(n), scf.UpperBound(loop), step, e.last, i)
+			continue
+		}
 		ahead := arith.Binary(b, arith.MulI, step, arith.Int(b, step.Type(), int64(e.last-i)))
 		end := arith.Binary(b, arith.SubI, scf.UpperBound(loop), ahead)
 		predicates[i] = arith.Compare(b, arith.CmpI, arith.SLT, scf.InductionVar(n), end)
