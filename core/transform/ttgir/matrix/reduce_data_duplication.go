@@ -63,11 +63,13 @@ func throughShared(b *ir.Builder, unit dots.MatrixUnit, cvt ttg.ConvertLayoutOp)
 // staysInWarp reports whether a conversion between two types of one shape needs
 // no shared memory: values stay in their threads or cross lanes in a few
 // shuffles. Each bit of a lane's number that depends on the number of a register
-// doubles the shuffles; from two on, shared memory is faster.
+// doubles the shuffles; from two on, shared memory is faster. It also is where all
+// warps hold the same elements and each needs others of them.
 func staysInWarp(src, dst *ir.TensorType) bool {
 	c := layout.Convert(tensors.Linear(src), tensors.Linear(dst))
 	if c.Means == layout.Shuffles {
-		return c.Source.Sub([]layout.Dim{layout.Lane}, []layout.Dim{layout.Register}).Rank() < 2
+		return c.Source.Sub([]layout.Dim{layout.Lane}, []layout.Dim{layout.Register}).Rank() < 2 &&
+			c.Source.Sub([]layout.Dim{layout.Warp}, []layout.Dim{layout.Lane}).Rank() == 0
 	}
 	return c.Means < layout.Shuffles
 }
