@@ -240,6 +240,9 @@ func (rw *Rewriter) drain() {
 		}
 		delete(rw.queued, op)
 		rw.meter.Visit()
+		if b := op.Block(); b == nil || b.Region() == nil {
+			panic("BUG: rewrite: " + op.Name() + " was erased without the Rewriter")
+		}
 		if rw.budget--; rw.budget < 0 {
 			panic("BUG: rewrite: patterns do not come to an end at " + op.Name())
 		}

@@ -190,6 +190,7 @@ func ifEmptyElse(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	if op.NumResults() > 0 || b == nil || b.First() != b.Terminator() {
 		return false
 	}
+	rw.Erase(b.Terminator())
 	b.Erase()
 	rw.Modified(op)
 	return true
@@ -244,10 +245,10 @@ func ifIf(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		default:
 			end := into.Terminator()
 			vals := append(end.OperandValues(), b.Terminator().OperandValues()...)
-			end.Erase()
 			last := b.Terminator()
-			into.TakeOps(b.First())
 			last.SetOperands(vals)
+			rw.Erase(end)
+			into.TakeOps(b.First())
 			rw.Modified(last)
 		}
 	}
