@@ -78,8 +78,12 @@ func TestBufferHasNoConflicts(t *testing.T) {
 func TestOthersOperands(t *testing.T) {
 	other := &layout.DotOp{OpIdx: 0, KWidth: 4, Parent: &layout.AMDMFMA{Version: 3, WarpsPerCTA: []int{2, 2}, InstrShape: []int{32, 32, 8}}}
 	u := mma.Unit{}
-	if n := u.PartK(other); n != 0 || u.Transposes(other) {
-		t.Errorf("an operand of MFMA has parts of K %d, and is transposed: %v", n, u.Transposes(other))
+	if n := u.PartK(other); n != 32 || u.Transposes(other) {
+		t.Errorf("an operand of MFMA has parts of K %d, want 32, and is transposed: %v", n, u.Transposes(other))
+	}
+	fma := &layout.DotOp{Parent: layout.BlockedFor([]int64{64, 64}, []int{1, 1}, []int{1, 0}, 4, 32, 1)}
+	if n := u.PartK(fma); n != 0 {
+		t.Errorf("an operand of a multiply-add has parts of K %d", n)
 	}
 	b := dots.Buffer{Shape: []int64{64, 64}, Order: []int{1, 0}, Bits: 16}
 	if e := u.Buffer(other, b); !layout.Equal(e, dots.Plain(b.Order)) {

@@ -123,10 +123,6 @@ func isOurs(operand *layout.DotOp) bool {
 // Transposes is true: ldmatrix does it.
 func (Unit) Transposes(operand *layout.DotOp) bool { return isOurs(operand) }
 
-// PartK is eight rows of lanes' registers.
-func (Unit) PartK(operand *layout.DotOp) int64 {
-	if !isOurs(operand) {
-		return 0
-	}
-	return 8 * int64(operand.KWidth)
-}
+// PartK is eight rows of lanes' registers, also where the operand is another unit's;
+// that of a dot by multiply-adds has none.
+func (Unit) PartK(operand *layout.DotOp) int64 { return 8 * int64(operand.KWidth) }

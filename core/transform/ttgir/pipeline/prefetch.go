@@ -227,17 +227,15 @@ func (p *prefetch) part(o *bufferedOperand, buffer, token *ir.Value, k, n int64)
 	b := p.b
 	c := b.Context()
 	b.Loc = o.load.Op.Loc()
-	if n < p.k {
-		t := *buffer.Type().(*ttg.MemDescType)
-		t.Shape = slices.Clone(t.Shape)
-		t.Shape[o.kDim] = n
-		offsets := make([]int64, len(t.Shape))
-		offsets[o.kDim] = k
-		buffer = b.Create(ttg.MemDescSubslice, ir.State{
-			Operands: []*ir.Value{buffer}, Types: []ir.Type{ttg.MemDesc(c, t)},
-			Attrs: []ir.NamedAttr{{Name: "offsets", Attr: c.I32Array(offsets...)}},
-		}).OneResult()
-	}
+	t := *buffer.Type().(*ttg.MemDescType)
+	t.Shape = slices.Clone(t.Shape)
+	t.Shape[o.kDim] = n
+	offsets := make([]int64, len(t.Shape))
+	offsets[o.kDim] = k
+	buffer = b.Create(ttg.MemDescSubslice, ir.State{
+		Operands: []*ir.Value{buffer}, Types: []ir.Type{ttg.MemDesc(c, t)},
+		Attrs: []ir.NamedAttr{{Name: "offsets", Attr: c.I32Array(offsets...)}},
+	}).OneResult()
 	cut := func(v *ir.Value) ir.Type {
 		t := tensors.Type(v)
 		shape := slices.Clone(t.Shape)
@@ -277,8 +275,7 @@ func (p *prefetch) run() {
 	// The other parts where the whole was, each as large as what was there before
 	// it, so that it begins at a multiple of its size.
 	b.SetBefore(p.dot.Op)
-	acc := p.product(args[0], args[1], p.dot.C())
-	last := acc
+	last := p.product(args[0], args[1], p.dot.C())
 	var rest [][2]*ir.Value
 	for k := p.width; k < p.k; {
 		n := k
@@ -304,7 +301,7 @@ func (p *prefetch) run() {
 		o := &p.operands[i]
 		yield.AppendOperand(p.part(o, carried[carriedIndex(p.loop, o.load.Src())], p.incoming(o, carried), 0, p.width))
 	}
-	if last != acc && last.Result().HasOneUse() && slices.Contains(yield.OperandValues(), last.Result()) {
+	if last.Result().HasOneUse() && slices.Contains(yield.OperandValues(), last.Result()) {
 		last.Op.MoveBefore(yield)
 	}
 	p.dot.Op.Erase()
