@@ -100,7 +100,13 @@ func rewriteDescriptors(r *pass.Run, kept map[*ir.Value]bool, rows map[*ir.Value
 			through := tt.Address(op)
 			return through != nil && kept[through]
 		},
-	}, kept: kept}
+	}, kept: kept, called: make(map[string]bool)}
+	ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(tt.Call) {
+			d.called[tt.AsCall(op).Callee()] = true
+		}
+		return ir.Advance
+	})
 	d.visit = d.access
 	for op := range r.Module.Body().Ops() {
 		if op.Is(tt.Func) {
@@ -151,8 +157,9 @@ func (d *descriptor) fits(q parts) bool { return d.block == q.(*descriptor).bloc
 
 type descriptors struct {
 	expander
-	kept map[*ir.Value]bool // for the copy unit
-	err  error
+	kept   map[*ir.Value]bool // for the copy unit
+	called map[string]bool    // functions by name; no kernels
+	err    error
 }
 
 // partTypes are the types of the values that a descriptor becomes.
@@ -218,7 +225,7 @@ func (d *descriptors) signature(f *ir.Operation) {
 			types = append(types, t)
 		}
 		d.of[arg] = parted(desc, values)
-		if isPublic(f) {
+		if isPublic(f) && !d.called[fn.SymName()] {
 			attrs = append(attrs, d.fromHost(entry, desc, d.of[arg].(*descriptor), keepsOne)...)
 		} else {
 			attrs = append(attrs, slices.Repeat([]ir.Attribute{c.DictAttr()}, len(values))...)
@@ -369,17 +376,10 @@ func (d *descriptors) pointers(desc *descriptor, indices []*ir.Value) (ptrs, mas
 	}
 	whole := c.Tensor(shape, c.I64(), nil)
 	ptrs = tt.Unary(d.b, tt.Splat, desc.base, c.Tensor(shape, desc.base.Type(), nil))
-	var offset *ir.Value
 	for k, v := range indices {
 		stride := tt.Unary(d.b, tt.Splat, desc.strides[k], v.Type())
-		step := broadcastTo(d.b, arith.Binary(d.b, arith.MulI, v, stride), whole)
-		if offset == nil {
-			offset = step
-		} else {
-			offset = arith.Binary(d.b, arith.AddI, offset, step)
-		}
+		ptrs = tt.NewAddPtr(d.b, ptrs, broadcastTo(d.b, arith.Binary(d.b, arith.MulI, v, stride), whole))
 	}
-	ptrs = tt.NewAddPtr(d.b, ptrs, offset)
 	for k, v := range indices {
 		mask = both(d.b, mask, within(d.b, v, desc.shape[k], shape))
 	}
