@@ -55,6 +55,28 @@ func TestParseAndFormat(t *testing.T) {
 	}
 }
 
+func TestModulesInAModule(t *testing.T) {
+	m := module()
+	b := ir.NewBuilder(m.Context())
+	b.SetToEnd(m.Body())
+	for range 2 {
+		inner := b.Create(testModule, ir.State{Regions: 1})
+		inner.Region(0).AddBlock()
+	}
+	timings, err := (&Runner{}).Run(m, []Row{{Pass: mark}}, nil)
+	if err != nil || len(timings) != 2 {
+		t.Errorf("got %d timings, %v; want one for each module", len(timings), err)
+	}
+	for op := range m.Body().Ops() {
+		if !op.HasAttr("x") {
+			t.Error("a module was left out")
+		}
+	}
+	if m.HasAttr("x") {
+		t.Error("the module around them was taken for a program")
+	}
+}
+
 func TestConditionsAndCounters(t *testing.T) {
 	big := &Condition{"big", func(f Facts) bool { return f["size"] > 10 }}
 	rows := []Row{{Pass: mark, With: []Setting{{"as", "a"}}}, {Pass: mark, With: []Setting{{"as", "b"}}, When: big}}

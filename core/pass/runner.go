@@ -74,9 +74,20 @@ func (c *Crash) Error() string { return fmt.Sprintf("BUG: pass %s: %s", c.Pass, 
 
 // Run runs the rows whose conditions hold on m, in order. It stops at the first
 // error, which is that of the module's Meter when the compile is to stop. The
-// module is verified at the end.
+// module is verified at the end. The modules in a module that holds nothing else are
+// programs of their own, and run one after the other.
 func (r *Runner) Run(m *ir.Operation, rows []Row, f Facts) (timings []Timing, err error) {
 	defer work.Catch(&err)
+	if programs := programsIn(m); programs != nil {
+		for _, program := range programs {
+			t, err := r.Run(program, rows, f)
+			timings = append(timings, t...)
+			if err != nil {
+				return timings, err
+			}
+		}
+		return timings, nil
+	}
 	rows = Effective(rows, f)
 	meter := m.Context().Meter()
 	var before *ir.Operation
@@ -111,6 +122,17 @@ func (r *Runner) Run(m *ir.Operation, rows []Row, f Facts) (timings []Timing, er
 		}
 	}
 	return timings, nil
+}
+
+// programsIn are the modules in m if it holds modules alone.
+func programsIn(m *ir.Operation) (programs []*ir.Operation) {
+	for op := range m.Body().Ops() {
+		if op.Def() != m.Def() {
+			return nil
+		}
+		programs = append(programs, op)
+	}
+	return programs
 }
 
 // one runs a single pass; a panic in it becomes a Crash.
