@@ -35,7 +35,7 @@ var (
 	accelerateByMMA    = matrix.NewAccelerateMatmul(mma.Unit{})
 	optimizeOperands   = matrix.NewOptimizeDotOperands(wgmma.Unit{}, tmem.KeepScalesShared)
 	assignLatencies    = pipeline.NewAssignLatencies(wgmma.Unit{}, tmem.Dots{})
-	pipelineTMA        = pipeline.New(wgmma.Unit{}, tma.Copies{}, wgmma.PipelineDots, std.FoldArith, tma.PipelineStores)
+	pipelineTMA        = pipeline.New(wgmma.Unit{}, tma.Copies{}, wgmma.PipelineDots, std.FoldArith, tma.PipelineStores, tma.BufferDescriptors)
 	prefetch           = pipeline.NewPrefetch(wgmma.Unit{})
 	reduceDuplication  = matrix.NewReduceDataDuplication(wgmma.Unit{})
 	canonicalize       = std.NewCanonicalize(layouts.ConvertPatterns(), layouts.SpecializePatterns(), tmem.Patterns())
@@ -263,7 +263,7 @@ var passes = slices.Concat(
 	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE, std.ConvertSCFToCF},
 	[]*pass.Pass{ttir.RewriteTensorPointer, rewriteDescriptors, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll, ttir.TestLoopPeeling},
 	ours(ttgir.Passes()), []*pass.Pass{inspect.Alignment, inspect.Alias, inspect.Allocation, printMembar, allocateShared},
-	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower, tma.GroupMaps, tma.ProxyFences, wgmma.PipelineDots, wgmma.InsertFences, wgmma.LoadBeforeDots, warpspec.Specialize, warpspec.AllocateWarpGroups},
+	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.BufferDescriptors, tma.Lower, tma.GroupMaps, tma.ProxyFences, wgmma.PipelineDots, wgmma.InsertFences, wgmma.LoadBeforeDots, warpspec.Specialize, warpspec.AllocateWarpGroups},
 	tmem.Passes(), partition.Passes(), tasks.Passes(),
 )
 

@@ -8,6 +8,8 @@ var (
 	optimizeDescriptorEncodingExample string
 	//go:embed testdata/triton-nvidia-tma-store-pipelining/example.txtar
 	pipelineStoresExample string
+	//go:embed testdata/triton-nvidia-tma-descriptor-pipelining/example.txtar
+	bufferDescriptorsExample string
 	//go:embed testdata/triton-nvidia-tma-lowering/example.txtar
 	lowerExample string
 	//go:embed testdata/nvidia-group-tensor-maps/example.txtar

@@ -30,7 +30,7 @@ var (
 )
 
 func TestPasses(t *testing.T) {
-	ours := []*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.Lower, tma.GroupMaps, tma.ProxyFences}
+	ours := []*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.BufferDescriptors, tma.Lower, tma.GroupMaps, tma.ProxyFences}
 	also := []*pass.Pass{rewrite, pipelineTMA, latencies, pipeline.ScheduleLoops, canonicalize, std.CSE}
 	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", append(ours, also...), append(ours, rewrite, latencies, pipelineTMA)...)
 }

@@ -63,6 +63,9 @@ func New(unit dots.MatrixUnit, blocks BlockCopies, more ...*pass.Pass) *pass.Pas
 					placeDescriptors(b, s, blocks)
 				}
 				r.Count("copies", lowerLoads(b, s, elems, unit, blocks))
+				if blocks != nil && r.Bool("whole") {
+					bufferConditional(b, s, unit, blocks)
+				}
 				eraseSchedule(s.loop)
 				if s.stages > 1 {
 					expandLoop(b, s, blocks)
@@ -70,6 +73,12 @@ func New(unit dots.MatrixUnit, blocks BlockCopies, more ...*pass.Pass) *pass.Pas
 				}
 			}
 			updateWaits(b, r.Module)
+			// A loop without a last stage may have stages on its operations.
+			ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
+				op.SetAttr(tt.StageAttr, nil)
+				op.SetAttr(tt.ClusterAttr, nil)
+				return ir.Advance
+			})
 			if !r.Bool("whole") {
 				return nil
 			}

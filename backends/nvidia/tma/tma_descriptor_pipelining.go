@@ -1,0 +1,83 @@
+package tma
+
+import (
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
+	"github.com/tritonc/tritonc/backends/nvidia/wgmma"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
+	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
+	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
+)
+
+// storeStages is for how many iterations a loop keeps the descriptors that it makes: its
+// stores go on while the next iteration begins.
+const storeStages = 2
+
+// BufferDescriptors gives the descriptors that a loop with stores by TMA makes places in
+// memory that they take in turn, so that a new one is not written over one that is in use:
+//
+//	for … iter_args(%n) { %d = tt.make_tensor_descriptor %p … }
+//
+// becomes
+//
+//	%m = ttg.global_scratch_alloc
+//	for … iter_args(%n, %k = 0) {
+//	  %q = tt.addptr %m, %k * 128
+//	  ttng.tensormap_create %q, %p …
+//	  ttng.tensormap_fenceproxy_acquire %q
+//	  %d = ttng.reinterpret_tensor_descriptor %q
+//	  %l = %k + 1 or 0 }
+//
+// A loop with dots by wgmma has one place more. Loops whose stores all go through descriptors
+// from outside keep theirs. A compile leaves this out: triton-nvidia-tma-lowering has one
+// place, and waits before it is written again.
+var BufferDescriptors = &pass.Pass{
+	Name:    "triton-nvidia-tma-descriptor-pipelining",
+	Doc:     "give descriptors that loops with stores by TMA make several places in memory",
+	Example: bufferDescriptorsExample,
+	Before:  []*pass.Fact{facts.Layouts},
+	Run: func(r *pass.Run) error {
+		b := ir.NewBuilder(r.Module.Context())
+		for _, loop := range forloop.All(r.Module) {
+			if !storesThroughOwn(loop) {
+				continue
+			}
+			n := storeStages
+			for op := range loop.Body().Ops() {
+				if made, ok := (wgmma.Unit{}).Made(op); ok && made.RunsOn {
+					n++
+					break
+				}
+			}
+			r.Count("descriptors", pipeline.BufferDescriptors(b, loop, n, Copies{}))
+		}
+		return nil
+	},
+}
+
+// storesThroughOwn reports whether loop, but not a loop inside it, stores by TMA through a
+// descriptor that the kernel makes.
+func storesThroughOwn(loop *ir.Operation) bool {
+	return ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+		var desc *ir.Value
+		switch op.Def() {
+		case ops().copyOut:
+			desc = ttng.AsAsyncTmaCopyLocalToGlobal(op).Desc()
+		case ops().reduce:
+			desc = ttng.AsAsyncTmaReduce(op).Desc()
+		case ops().scatter:
+			desc = ttng.AsAsyncTmaScatter(op).Desc()
+		case scf.For, scf.While:
+			if op != loop {
+				return ir.Skip
+			}
+		}
+		if desc != nil && (desc.Def() != nil || !desc.Block().Parent().Is(tt.Func)) {
+			return ir.Stop
+		}
+		return ir.Advance
+	})
+}
