@@ -6,6 +6,7 @@
 //	tritongpu-partition-loops   a loop whose operations say their partitions becomes
 //	                            an nvws.warp_group of loops
 //	nvws-insert-aref            values that pass between partitions go through buffers
+//	nvws-insert-tmem-aref       so do buffers in tensor memory that several use
 //	nvws-assign-stage-phase     buffers that pass between partitions are numbered
 //	nvws-lower-aref             and get barriers
 //	nvws-lower-warp-group       which becomes a ttg.warp_specialize

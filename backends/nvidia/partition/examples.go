@@ -14,6 +14,8 @@ var (
 	lowerArefExample string
 	//go:embed testdata/nvws-insert-aref/example.txtar
 	insertArefExample string
+	//go:embed testdata/nvws-insert-tmem-aref/example.txtar
+	insertTmemArefExample string
 	//go:embed testdata/tritongpu-partition-scheduling/example.txtar
 	partitionSchedulingExample string
 	//go:embed testdata/tritongpu-optimize-partition-warps/example.txtar

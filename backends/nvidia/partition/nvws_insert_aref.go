@@ -51,6 +51,9 @@ var InsertAref = &pass.Pass{
 			}
 			return ir.Advance
 		})
+		if len(loops) > 0 {
+			r.Module.Context().Load(nvws.Dialect())
+		}
 		for _, loop := range loops {
 			i := &inserter{b: ir.NewBuilder(r.Module.Context()), module: r.Module, loop: loop}
 			if err := i.insert(); err != nil {

@@ -3,6 +3,7 @@ package partition
 import (
 	"slices"
 
+	"github.com/tritonc/tritonc/backends/nvidia/tmem"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/math"
@@ -220,7 +221,7 @@ func (g *groupsOf) markDots(p *group) (mmas []*ir.Operation) {
 		g.set(op, p)
 		mmas = append(mmas, op)
 		if dep := m.AccDep(); dep != nil {
-			if store := g.before(dep); ttng.IsTmemStore(store) && !g.modifies(m) && !forloop.DefinedInside(ttng.AsTmemStore(store).Src(), g.loop) {
+			if store := g.before(dep); ttng.IsTmemStore(store) && !tmem.Modifies(op, g.loop) && !forloop.DefinedInside(ttng.AsTmemStore(store).Src(), g.loop) {
 				g.set(store, p)
 			}
 		}
@@ -280,52 +281,6 @@ func (g *groupsOf) markViews(op *ir.Operation, p *group) {
 			views = append(views, def)
 		}
 	}
-}
-
-// modifies reports whether the loop reads the sum of a multiplication, changes it and
-// stores it back, or has its buffer inside.
-func (g *groupsOf) modifies(m ttng.MMA) bool {
-	alloc := m.D().Def()
-	if !ttng.IsTmemAlloc(alloc) || forloop.DefinedInside(m.D(), g.loop) {
-		return true
-	}
-	// What is reached from a load is changed once another operation has computed it.
-	type value struct {
-		v       *ir.Value
-		changed bool
-	}
-	seen := make(map[value]bool)
-	var list []value
-	for u := range m.D().Users() {
-		if ttng.IsTmemLoad(u) && g.loop.IsAncestorOf(u) {
-			list = append(list, value{ttng.AsTmemLoad(u).Result(), false})
-		}
-	}
-	for len(list) > 0 {
-		x := list[len(list)-1]
-		list = list[:len(list)-1]
-		if seen[x] {
-			continue
-		}
-		seen[x] = true
-		for u := range x.v.Uses() {
-			switch op := u.Owner(); {
-			case ttng.IsTmemStore(op) && g.loop.IsAncestorOf(op) && ttng.AsTmemStore(op).Dst() == m.D():
-				if x.changed {
-					return true
-				}
-			case op.Is(scf.Yield) && op.Parent() == g.loop:
-				list = append(list, value{scf.IterArg(g.loop, u.Index()), x.changed})
-			case op.Is(scf.Yield) && op.Parent().Is(scf.If):
-				list = append(list, value{op.Parent().Result(u.Index()), x.changed})
-			default:
-				for _, r := range op.Results() {
-					list = append(list, value{r, true})
-				}
-			}
-		}
-	}
-	return false
 }
 
 // expensiveElements is how many results of a costly function make it stay in one place.
