@@ -14,6 +14,11 @@ import (
 // stands for what runs before and after the loops.
 type owner struct{ id, tag int64 }
 
+// unfit is a diagnostic at an operation that the passes for partitions cannot take.
+func unfit(op *ir.Operation, format string, args ...any) *diag.Diagnostic {
+	return mistake(op, format, args...).WithHelp("tritongpu-hoist-tmem-alloc and tritongpu-partition-scheduling make loops that this pass takes")
+}
+
 // same reports whether two owners are one.
 func (o *owner) same(p *owner) bool {
 	return o == p || o != nil && p != nil && *o == *p
@@ -29,14 +34,14 @@ func ownerOf(op *ir.Operation, result int) (*owner, error) {
 		ids = outputsOf(op, result)
 	}
 	if len(ids) != 1 {
-		return nil, mistake(op, "%s uses a buffer in tensor memory in %d partitions, not in one", op.Name(), len(ids))
+		return nil, unfit(op, "%s uses a buffer in tensor memory in %d partitions, not in one", op.Name(), len(ids))
 	}
 	for o := op; o != nil; o = o.ParentOf(scf.For) {
 		if tag, ok := tagOf(o); ok {
 			return &owner{ids[0], tag}, nil
 		}
 	}
-	return nil, mistake(op, "%s says its partition, but no loop around it has %s", op.Name(), tagAttr)
+	return nil, unfit(op, "%s says its partition, but no loop around it has %s", op.Name(), tagAttr)
 }
 
 // An access is one operation of the chain of those that use a buffer in tensor memory,
@@ -77,9 +82,9 @@ func chainOf(alloc ttng.TmemAllocOp) (*access, error) {
 		}
 		return root, nil
 	case !token.HasOneUse():
-		return nil, mistake(alloc.Op, "more than one operation takes the token of a new buffer")
+		return nil, unfit(alloc.Op, "more than one operation takes the token of a new buffer")
 	}
-	_, err := root.follow(onlyUse(token))
+	_, err := root.follow(onlyUse(token), alloc.Op.Block())
 	return root, err
 }
 
@@ -90,11 +95,14 @@ func onlyUse(v *ir.Value) *ir.Use {
 	return nil
 }
 
-// follow adds the operation that takes a token after a, and those after it; it returns the
-// token that the end of the region hands on.
-func (a *access) follow(use *ir.Use) (*ir.Value, error) {
+// follow adds the operation that takes a token after a, and those after it, all of them in
+// block; it returns the token that the end of the block hands on.
+func (a *access) follow(use *ir.Use, block *ir.Block) (*ir.Value, error) {
 	for {
 		op := use.Owner()
+		if op.Block() != block {
+			return nil, unfit(op, "%s takes a token from outside of its block", op.Name())
+		}
 		if op.Is(scf.Yield) {
 			return use.Value(), nil
 		}
@@ -114,7 +122,7 @@ func (a *access) follow(use *ir.Use) (*ir.Value, error) {
 			}
 			token = op.Result(n.result)
 		default:
-			return nil, mistake(op, "%s takes the token of a buffer in tensor memory", op.Name())
+			return nil, unfit(op, "%s takes the token of a buffer in tensor memory", op.Name())
 		}
 		var err error
 		if op.NumRegions() == 0 {
@@ -133,7 +141,7 @@ func (a *access) follow(use *ir.Use) (*ir.Value, error) {
 				return token, nil
 			}
 			if !token.HasOneUse() {
-				return nil, mistake(n.op, "more than one operation takes the token of a condition")
+				return nil, unfit(n.op, "more than one operation takes the token of a condition")
 			}
 		}
 		a, use = n, onlyUse(token)
@@ -154,12 +162,12 @@ func (a *access) enterLoop() (err error) {
 	yield := forloop.Yield(a.op)
 	switch {
 	case !arg.HasOneUse():
-		return mistake(a.op, "not one operation takes the token that the loop carries")
+		return unfit(a.op, "not one operation takes the token that the loop carries")
 	case yield.Operand(a.result).Def() == nil:
-		return mistake(a.op, "the loop hands on a token that it does not make")
+		return unfit(a.op, "the loop hands on a token that it does not make")
 	}
 	head := &access{result: -1}
-	if _, err := head.follow(onlyUse(arg)); err != nil {
+	if _, err := head.follow(onlyUse(arg), a.op.Body()); err != nil {
 		return err
 	}
 	if a.owner, err = ownerOf(a.op, a.result); err != nil {
@@ -177,27 +185,27 @@ func (a *access) enterIf(token *ir.Value) (*access, error) {
 	}
 	op := uses[0].Owner().Parent()
 	if len(uses) != 2 || !op.Is(scf.If) || uses[1].Owner().Parent() != op || scf.AsIf(op).ElseRegion().Empty() {
-		return nil, mistake(token.Def(), "of a token's %s, not one is in each branch of a condition", diag.Count(len(uses), "use"))
+		return nil, unfit(token.Def(), "of a token's %s, not one is in each branch of a condition", diag.Count(len(uses), "use"))
 	}
 	yes, no := scf.AsIf(op).ThenRegion().First(), scf.AsIf(op).ElseRegion().First()
 	if uses[0].Owner().Block() != yes {
 		uses[0], uses[1] = uses[1], uses[0]
 	}
 	if uses[0].Owner().Block() != yes || uses[1].Owner().Block() != no {
-		return nil, mistake(op, "a token is taken twice in one branch of the condition")
+		return nil, unfit(op, "a token is taken twice in one branch of the condition")
 	}
 	n := &access{op: op, prev: a, result: -1}
 	a.next = n
 	var heads [2]*access
 	for i, u := range uses {
 		heads[i] = &access{result: -1}
-		last, err := heads[i].follow(u)
+		last, err := heads[i].follow(u, u.Owner().Block())
 		if err != nil {
 			return nil, err
 		}
 		at := slices.Index(u.Owner().Block().Terminator().OperandValues(), last)
 		if at < 0 || i == 1 && at != n.result {
-			return nil, mistake(op, "the branches of the condition do not hand on the token as one result")
+			return nil, unfit(op, "the branches of the condition do not hand on the token as one result")
 		}
 		n.result = at
 	}

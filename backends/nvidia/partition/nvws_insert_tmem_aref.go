@@ -67,7 +67,7 @@ var InsertTmemAref = &pass.Pass{
 			case n <= 1:
 				continue
 			case len(owners) > 2:
-				return mistake(alloc.Op, "%d partitions use the buffer, the most is two", len(owners))
+				return unfit(alloc.Op, "%d partitions use the buffer, the most is two", len(owners))
 			}
 			if err := chain.covers(alloc); err != nil {
 				return err
@@ -94,7 +94,7 @@ func (a *access) covers(alloc ttng.TmemAllocOp) error {
 	a.each(func(x *access) { known[x.op] = true })
 	for u := range alloc.Result().Users() {
 		if !known[u] {
-			return mistake(u, "%s uses a buffer in tensor memory that partitions share, without its token", u.Name())
+			return unfit(u, "%s uses a buffer in tensor memory that partitions share, without its token", u.Name())
 		}
 	}
 	return nil
@@ -265,7 +265,7 @@ func (s *handover) enter(o *owner, like *ir.Operation) {
 // exit gives it up.
 func (s *handover) exit(like *ir.Operation) error {
 	if s.kind == "" {
-		return mistake(s.ref.Def(), "a partition gives a buffer in tensor memory up that it has not used")
+		return unfit(s.ref.Def(), "a partition gives a buffer in tensor memory up that it has not used")
 	}
 	def := nvws.Def("aref.put.exit")
 	if s.reads {
@@ -429,7 +429,7 @@ func splitCondition(b *ir.Builder, op *ir.Operation) {
 	b.SetToEnd(scf.AsIf(gives).ThenRegion().First())
 	exit.MoveBefore(scf.NewYield(b))
 	b.At(op)
-	poison := ub.NewPoison(b, token.Type())
+	poison := poisonAt(b, op.ParentOf(tt.Func)) // outside of loops nothing has marks
 
 	b.After(op)
 	takes := scf.NewIf(b, v.Condition(), true, token.Type())

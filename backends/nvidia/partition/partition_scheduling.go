@@ -101,7 +101,8 @@ func (g *groupsOf) read() (known bool, err error) {
 	for _, a := range stages.Elems {
 		n, ok := a.(*ir.IntegerAttr)
 		if !ok || n.Value < 0 {
-			return false, mistake(g.loop, "%s has an element that is not a number of 0 or more", stagesAttr)
+			return false, mistake(g.loop, "%s has an element that is not a number of 0 or more", stagesAttr).
+				WithHelp("without it, this pass chooses the partitions")
 		}
 		g.add(n.Value)
 	}

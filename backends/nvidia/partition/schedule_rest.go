@@ -180,9 +180,11 @@ func (g *groupsOf) markTensorMemory() (err error) {
 		switch {
 		case len(threads) == 0:
 		case len(dots) == 0:
-			err = mistake(op, "no multiplication in a partition uses this buffer")
+			err = mistake(op, "no multiplication in a partition uses this buffer").
+				WithHelp("make the buffer outside of the loop, or have a multiplication use it")
 		case len(moves) != 1:
-			err = mistake(op, "the loads and stores of this buffer are in %d partitions, not in one", len(moves))
+			err = mistake(op, "the loads and stores of this buffer are in %d partitions, not in one", len(moves)).
+				WithHelp("have them in one partition, or hand the buffer on by its token")
 		}
 		if err != nil {
 			return ir.Stop
@@ -313,7 +315,8 @@ func yielded(block *ir.Block) ([][]int64, error) {
 		if parent.Is(scf.For) && v.Type() == ttg.AsyncToken(parent.Context()) {
 			arg := scf.IterArg(parent, i)
 			if !arg.HasOneUse() {
-				return nil, mistake(parent, "argument %d of the loop, a token, does not have one use", i)
+				return nil, mistake(parent, "argument %d of the loop, a token, does not have one use", i).
+					WithHelp("this pass comes before those of nvws, which take tokens apart")
 			}
 			for u := range arg.Users() {
 				def = u
