@@ -12,6 +12,8 @@
 //	nvws-lower-warp-group       which becomes a ttg.warp_specialize
 //	tritongpu-optimize-partition-warps
 //	                            whose partitions have no more warps than they need
+//	tritongpu-automatic-warp-specialization
+//	                            all but the last of these, and the schedules of the parts
 //
 // An operation says in which partitions it runs by ttg.partition, one with regions also
 // for which its results are, by ttg.partition.outputs. The loop lists its partitions by

@@ -16,6 +16,8 @@ var (
 	insertArefExample string
 	//go:embed testdata/nvws-insert-tmem-aref/example.txtar
 	insertTmemArefExample string
+	//go:embed testdata/tritongpu-automatic-warp-specialization/example.txtar
+	automaticWarpSpecializationExample string
 	//go:embed testdata/tritongpu-partition-scheduling/example.txtar
 	partitionSchedulingExample string
 	//go:embed testdata/tritongpu-optimize-partition-warps/example.txtar
