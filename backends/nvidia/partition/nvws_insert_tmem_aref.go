@@ -446,8 +446,8 @@ func splitCondition(b *ir.Builder, op *ir.Operation) {
 		for _, a := range op.Attrs() {
 			n.SetAttr(a.Name, a.Attr)
 		}
-		if op.HasAttr(stageAttr) {
-			n.SetAttr(stageAttr, b.Context().I32Attr(1))
+		if stage, ok := stageOfEnds(exit, v.Condition()); ok && op.HasAttr(stageAttr) {
+			n.SetAttr(stageAttr, b.Context().I32Attr(stage))
 		}
 		n.SetAttr(outputsAttr, nil)
 		mark(n, ids)
@@ -461,4 +461,19 @@ func splitCondition(b *ir.Builder, op *ir.Operation) {
 		}
 		setOutputs(op, outputs)
 	}
+}
+
+// stageOfEnds is the stage in which a partition gives a buffer up: that of the exit, but
+// not before the condition is known.
+func stageOfEnds(exit *ir.Operation, cond *ir.Value) (int64, bool) {
+	stage, ok := exit.IntAttr(stageAttr)
+	if !ok {
+		return 0, false
+	}
+	if def := cond.Def(); def != nil {
+		if known, ok := def.IntAttr(stageAttr); ok {
+			stage = max(stage, known)
+		}
+	}
+	return stage, true
 }
