@@ -15,7 +15,7 @@ type Copies struct{}
 
 // Buffer is the layout in which TMA writes what load loads.
 func (Copies) Buffer(load *ir.Operation) *encoding.Attr {
-	return throughDescriptor(tt.AsDescriptorLoad(load).Desc(), load.OneResult().Type().(*ir.TensorType))
+	return throughDescriptor(descriptor(load), load.OneResult().Type().(*ir.TensorType))
 }
 
 // NewBarriers makes n mbarriers.
@@ -70,6 +70,8 @@ func (Copies) Predicate(op *ir.Operation, pred *ir.Value) bool {
 		ttng.AsBarrierExpect(op).SetPred(pred)
 	case ops().copyIn:
 		ttng.AsAsyncTmaCopyGlobalToLocal(op).SetPred(pred)
+	case ops().gather:
+		ttng.AsAsyncTmaGather(op).SetPred(pred)
 	case ops().waitBarrier:
 		ttng.AsWaitBarrier(op).SetPred(pred)
 	default:

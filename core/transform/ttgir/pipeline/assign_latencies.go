@@ -158,7 +158,7 @@ func (f *loadFinder) find(loop *ir.Operation, ofAll bool) {
 	f.written = make(map[*ir.Value]bool)
 	ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
 		switch op.Def() {
-		case tt.Store, tt.AtomicRMW, tt.AtomicCAS, tt.DescriptorStore, tt.DescriptorReduce:
+		case tt.Store, tt.AtomicRMW, tt.AtomicCAS, tt.DescriptorStore, tt.DescriptorReduce, tt.DescriptorScatter:
 			f.written[basePointer(tt.Address(op))] = true
 		}
 		return ir.Advance
@@ -184,7 +184,12 @@ func (f *loadFinder) find(loop *ir.Operation, ofAll bool) {
 
 // isLoad reports whether op loads a block from global memory, through pointers or
 // through a descriptor.
-func isLoad(op *ir.Operation) bool { return op.Is(tt.Load) || op.Is(tt.DescriptorLoad) }
+func isLoad(op *ir.Operation) bool { return op.Is(tt.Load) || loadsThroughDescriptor(op) }
+
+// loadsThroughDescriptor reports whether op loads a block, or rows, through a descriptor.
+func loadsThroughDescriptor(op *ir.Operation) bool {
+	return op.Is(tt.DescriptorLoad) || op.Is(tt.DescriptorGather)
+}
 
 // keepsDescriptor reports whether what op loads through, if it is a descriptor, is one of
 // those made outside of the loop, through which the loop does not write, or made by each

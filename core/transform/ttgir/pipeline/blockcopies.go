@@ -3,7 +3,6 @@ package pipeline
 import (
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
-	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
@@ -75,7 +74,7 @@ type blockGroup struct {
 func (l *loadLowering) groupBlocks() {
 	for i := range l.loads {
 		a := &l.loads[i]
-		if !a.op.Is(tt.DescriptorLoad) {
+		if !loadsThroughDescriptor(a.op) {
 			continue
 		}
 		g := l.groupOf(a)

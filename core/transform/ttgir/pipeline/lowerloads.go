@@ -126,7 +126,7 @@ func (l *loadLowering) consider(op *ir.Operation) {
 	if ahead <= 0 {
 		return
 	}
-	if op.Is(tt.DescriptorLoad) {
+	if loadsThroughDescriptor(op) {
 		if l.blocks != nil {
 			enc := l.blocks.Buffer(op)
 			l.loads = append(l.loads, asyncLoad{op: op, buffers: ahead + l.readPastIteration(op, enc), enc: enc})
@@ -278,7 +278,7 @@ func (l *loadLowering) count() (map[int]counters, []int) {
 		if !slices.Contains(order, a.buffers) {
 			order = append(order, a.buffers)
 		}
-		withBarriers[a.buffers] = withBarriers[a.buffers] || a.op.Is(tt.DescriptorLoad)
+		withBarriers[a.buffers] = withBarriers[a.buffers] || loadsThroughDescriptor(a.op)
 	}
 	i32 := b.Context().I32()
 	b.SetBefore(s.loop)

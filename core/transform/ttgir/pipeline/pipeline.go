@@ -123,7 +123,7 @@ func (s *schedule) keepsMemoryOrder() bool {
 	written, moved := make(map[*ir.Value]bool), make(map[*ir.Value]bool)
 	return !ir.Walk(s.loop, func(op *ir.Operation) ir.WalkResult {
 		switch op.Def() {
-		case tt.Load, tt.Store, tt.AtomicRMW, tt.AtomicCAS, tt.DescriptorLoad, tt.DescriptorStore, tt.DescriptorReduce:
+		case tt.Load, tt.Store, tt.AtomicRMW, tt.AtomicCAS, tt.DescriptorLoad, tt.DescriptorGather, tt.DescriptorStore, tt.DescriptorReduce, tt.DescriptorScatter:
 		default:
 			return ir.Advance
 		}

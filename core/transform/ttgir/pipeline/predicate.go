@@ -24,7 +24,7 @@ func canPredicate(op *ir.Operation, blocks BlockCopies) bool {
 	switch op.Def() {
 	case tt.Load, tt.Store:
 		return !tt.IsBlockPtr(tt.Address(op).Type())
-	case tt.DescriptorLoad, tt.AtomicRMW, ttg.AsyncCopy,
+	case tt.DescriptorLoad, tt.DescriptorGather, tt.AtomicRMW, ttg.AsyncCopy,
 		ttg.AsyncCommitGroup, ttg.AsyncWait, ttg.LocalLoad, ttg.LocalStore, ttg.LocalAlloc:
 		return true
 	case scf.If:
