@@ -132,6 +132,12 @@ func throughDescriptor(desc *ir.Value, block *ir.TensorType) *encoding.Attr {
 	if e := layoutOf(desc.Type().(*tt.TensorDescType).Block); e != nil {
 		return encoding.Of(c, fitted(e, len(block.Shape)))
 	}
+	// Modules that others wrote may have rows that simply follow one another.
+	if a, ok := desc.Type().(*tt.TensorDescType).Block.Encoding.(*encoding.Attr); ok {
+		if e, ok := a.Layout.(*layout.SwizzledShared); ok && e.MaxPhase == 1 && len(e.Order) == len(block.Shape) && slices.IsSortedFunc(e.Order, func(a, b int) int { return b - a }) {
+			return a
+		}
+	}
 	return encoding.Of(c, sharedLayout(block))
 }
 

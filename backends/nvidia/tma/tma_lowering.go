@@ -32,7 +32,7 @@ var Lower = &pass.Pass{
 		var accesses, made []*ir.Operation
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
 			switch {
-			case isLoad(op), isStore(op), op.Is(tt.DescriptorScatter):
+			case isLoad(op), isStore(op):
 				accesses = append(accesses, op)
 			case op.Is(tt.MakeTensorDesc):
 				made = append(made, op)
@@ -73,7 +73,7 @@ var blockLayouts = &pass.Fact{
 		switch {
 		case isLoad(op):
 			block = op.OneResult()
-		case isStore(op), op.Is(tt.DescriptorScatter):
+		case isStore(op):
 			block = source(op)
 		default:
 			return ""

@@ -120,7 +120,9 @@ func pipelineStores(b *ir.Builder, loop *ir.Operation) int {
 }
 
 // isStore reports whether op writes a block through a descriptor.
-func isStore(op *ir.Operation) bool { return op.Is(tt.DescriptorStore) || op.Is(tt.DescriptorReduce) }
+func isStore(op *ir.Operation) bool {
+	return op.Is(tt.DescriptorStore) || op.Is(tt.DescriptorReduce) || op.Is(tt.DescriptorScatter)
+}
 
 // stored is what op writes, in whatever layout it is there: a buffer takes any in which
 // CTAs have the same parts.

@@ -601,7 +601,7 @@ func (p *dotLoop) chain(d *ir.Operation) []*ir.Value {
 }
 
 // waitForPrevious waits, in a loop that ends no dot otherwise, until the dots of the
-// iteration before are done.
+// iteration before are done: it has all results before the buffers.
 func (p *dotLoop) waitForPrevious(fly []*ir.Operation) {
 	var values []*ir.Value
 	for _, d := range fly {
@@ -609,8 +609,15 @@ func (p *dotLoop) waitForPrevious(fly []*ir.Operation) {
 			values = append(values, d.OneResult())
 		}
 	}
+	for _, v := range slices.Clone(values) {
+		for _, buffer := range p.chain(v.Def()) {
+			if !slices.Contains(values, buffer) {
+				values = append(values, buffer)
+			}
+		}
+	}
 	p.b.After(fly[len(fly)-1])
-	p.wait(int64(len(fly)), values...)
+	p.waitFor(int64(len(fly)), values)
 }
 
 // waitAfterLoop waits for the dots of the last iteration. Buffers that nothing uses
