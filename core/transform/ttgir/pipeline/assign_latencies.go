@@ -29,14 +29,14 @@ var AssignLatencies = NewAssignLatencies(dots.MultiplyAdd{}, nil)
 
 // NewAssignLatencies makes the pass that says which loads of innermost loops are
 // worth starting iterations ahead of their use, and by how many: the loads that
-// operands of dots come
-// from, and, where the user asks for stages on the loop, those that
-// anything comes from. With n stages, n-1 iterations are shared between a load and
-// those that its address depends on. Loads that could not be copied
-// asynchronously are left alone, and those from memory that the loop writes, which would
-// read too early. Loads through a descriptor can be copied, but for one that another
-// iteration makes or that is made under a condition. Loops that carry a value further than one iteration are
-// left alone, too.
+// operands of dots come from, and, where the user asks for stages on the loop, those
+// that anything comes from. With n stages, n-1 iterations are shared between a load
+// and those that its address depends on, numbers such as entries of a table among them.
+// Loads that could not be copied asynchronously are left alone, and those from memory
+// that the loop writes, which would read too early. Loads through a descriptor can be
+// copied, but for one that another iteration makes or that is made under a condition.
+// Loops that carry a value further than one iteration are left alone, and those in which
+// an operation has a latency already, which the user chose.
 //
 // Dots of the unit that run beside the program's threads get latencies from async, which
 // may be nil.

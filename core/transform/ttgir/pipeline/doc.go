@@ -8,7 +8,8 @@
 //
 // Between the first three, latencies, stages and clusters are attributes of the
 // operations; schedule.go is the schedule as data. lowerloads.go makes copies of
-// loads, blockcopies.go asks the target for those through descriptors,
+// loads, blockcopies.go asks the target for those through descriptors, asyncdots.go for
+// the latencies of its dots, descriptors.go has places for descriptors that loops make,
 // expandloop.go runs stages in different iterations, predicate.go switches off
 // what works for iterations that do not exist; carrybuffers.go rotates a pipelined
 // loop for prefetch.go.

@@ -34,7 +34,8 @@ import (
 // with a buffer for each iteration that a copy is ahead of its use, and one more if
 // the use goes on in the next iteration. Loads with equally
 // many buffers share the two counters, which the loop carries. Loads through
-// descriptors become what blocks makes of them; see blockcopies.go.
+// descriptors become what blocks makes of them; see blockcopies.go. The load of a number
+// becomes that of a tensor of one element first.
 type loadLowering struct {
 	b      *ir.Builder
 	s      *schedule
