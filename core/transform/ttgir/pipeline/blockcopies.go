@@ -3,7 +3,6 @@ package pipeline
 import (
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
-	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
@@ -136,7 +135,7 @@ func (l *loadLowering) awaitGroup(g *blockGroup, at counters) {
 			if a := &l.loads[i]; a.op == op && a.group == g {
 				last = op
 				for _, u := range l.users(op) {
-					isUsed[u] = !u.Is(ttg.LocalAlloc)
+					isUsed[u] = !l.isBuffer(u, a.enc, g.use.stage)
 				}
 			}
 		}

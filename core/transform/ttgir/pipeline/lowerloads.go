@@ -394,7 +394,7 @@ func isZero(v *ir.Value) bool {
 // later stage, when other data are in it.
 func (l *loadLowering) readFrom(loaded, buffer, token *ir.Value, enc *encoding.Attr, stage int) {
 	for u := range loaded.Users() {
-		if u.Is(ttg.LocalAlloc) && u.OneResult().Type().(*ttg.MemDescType).Encoding == ir.Attribute(enc) && l.readBy(u, stage) {
+		if l.isBuffer(u, enc, stage) {
 			u.OneResult().ReplaceAllUsesWith(buffer)
 			makeMutable(buffer)
 			delete(l.s.slots, u)
@@ -409,6 +409,12 @@ func (l *loadLowering) readFrom(loaded, buffer, token *ir.Value, enc *encoding.A
 		operands = append(operands, token)
 	}
 	loaded.ReplaceAllUsesWith(l.b.Op(ttg.LocalLoad, operands, loaded.Type()).OneResult())
+}
+
+// isBuffer reports whether what alloc makes can be a buffer of that layout, which is read
+// in the given stage.
+func (l *loadLowering) isBuffer(alloc *ir.Operation, enc *encoding.Attr, stage int) bool {
+	return alloc.Is(ttg.LocalAlloc) && alloc.OneResult().Type().(*ttg.MemDescType).Encoding == ir.Attribute(enc) && l.readBy(alloc, stage)
 }
 
 // readBy reports whether what is filled by alloc is read in the given stage or
