@@ -31,7 +31,8 @@ var AssignLatencies = NewAssignLatencies(dots.MultiplyAdd{}, nil)
 // worth starting iterations ahead of their use, and by how many: the loads that
 // operands of dots come from, and, where the user asks for stages on the loop, those
 // that anything comes from. With n stages, n-1 iterations are shared between a load
-// and those that its address depends on, numbers such as entries of a table among them.
+// and those that its address depends on; with the option numbers, as in Triton, entries
+// of a table that are single numbers count, too.
 // Loads that could not be copied asynchronously are left alone, and those from memory
 // that the loop writes, which would read too early. Loads through a descriptor can be
 // copied, but for one that another iteration makes or that is made under a condition.
@@ -46,6 +47,7 @@ func NewAssignLatencies(unit dots.MatrixUnit, async AsyncDots) *pass.Pass {
 		Doc:  "set how many iterations ahead of their use loads start",
 		Options: []pass.Option{
 			{Name: "num-stages", Doc: "iterations of a loop in flight, unless the loop says", Default: 3},
+			{Name: "numbers", Doc: "start loads of single numbers early, too, as copies of tensors of one element", Default: true},
 		},
 		Example:  assignLatenciesExample,
 		ByTarget: true,
@@ -63,7 +65,7 @@ func NewAssignLatencies(unit dots.MatrixUnit, async AsyncDots) *pass.Pass {
 				if info == nil {
 					info = axisinfo.Analyze(r.Module)
 				}
-				early := earlyLoads(unit, async, info, loop, r.Int("num-stages"))
+				early := earlyLoads(unit, async, info, loop, r.Int("num-stages"), r.Bool("numbers"))
 				isEarly := make(map[*ir.Operation]bool)
 				for _, e := range early {
 					e.Load.SetAttr(tt.LatencyAttr, c.I32Attr(int64(e.Ahead)))
@@ -97,18 +99,18 @@ type EarlyLoad struct {
 }
 
 // EarlyLoads lists the loads of loop that AssignLatencies starts early if numStages
-// is what its option says. In a module without layouts, pointers are taken to be copied
+// is what its option says, and numbers are left alone. In a module without layouts, pointers are taken to be copied
 // in pieces as wide as their alignment allows.
 func EarlyLoads(unit dots.MatrixUnit, info *axisinfo.Result, loop *ir.Operation, numStages int) []EarlyLoad {
-	return earlyLoads(unit, nil, info, loop, numStages)
+	return earlyLoads(unit, nil, info, loop, numStages, false)
 }
 
-func earlyLoads(unit dots.MatrixUnit, async AsyncDots, info *axisinfo.Result, loop *ir.Operation, numStages int) []EarlyLoad {
+func earlyLoads(unit dots.MatrixUnit, async AsyncDots, info *axisinfo.Result, loop *ir.Operation, numStages int, numbers bool) []EarlyLoad {
 	if !mayStartEarly(loop, numStages) {
 		return nil
 	}
 	stages, wanted := stagesOf(loop, numStages)
-	f := &loadFinder{unit: unit, async: async, info: info, loop: loop, level: make(map[*ir.Operation]int), excluded: make(map[*ir.Operation]bool)}
+	f := &loadFinder{unit: unit, async: async, numbers: numbers, info: info, loop: loop, level: make(map[*ir.Operation]int), excluded: make(map[*ir.Operation]bool)}
 	f.find(loop, wanted)
 	deepest := 0
 	for _, load := range f.loads {
@@ -145,6 +147,7 @@ func mayStartEarly(loop *ir.Operation, numStages int) bool {
 type loadFinder struct {
 	unit     dots.MatrixUnit
 	async    AsyncDots // or nil
+	numbers  bool      // whether loads of numbers count
 	info     *axisinfo.Result
 	loop     *ir.Operation
 	loads    []*ir.Operation // in the order of discovery
@@ -244,7 +247,7 @@ func (f *loadFinder) from(op *ir.Operation, level int) {
 	}
 	f.seen[op] = true
 	if isLoad(op) {
-		if op.Is(tt.Load) && !copiesWell(f.unit, f.info, op) || f.written[basePointer(tt.Address(op))] || !f.keepsDescriptor(op) {
+		if op.Is(tt.Load) && !f.copiesWell(op) || f.written[basePointer(tt.Address(op))] || !f.keepsDescriptor(op) {
 			return
 		}
 		have, ok := f.level[op]
@@ -301,10 +304,7 @@ func basePointer(v *ir.Value) *ir.Value {
 // enough pieces, from which all of its users can read.
 func copiesWell(unit dots.MatrixUnit, info *axisinfo.Result, load *ir.Operation) bool {
 	t := tensors.Type(load.OneResult())
-	if t == nil {
-		return isWideScalar(load)
-	}
-	if tensors.Type(tt.AsLoad(load).Ptr()) == nil {
+	if t == nil || tensors.Type(tt.AsLoad(load).Ptr()) == nil {
 		return false
 	}
 	if t.Encoding == nil {
@@ -318,6 +318,14 @@ func copiesWell(unit dots.MatrixUnit, info *axisinfo.Result, load *ir.Operation)
 	}
 	allocs, same := allocsOf(load)
 	return same && (allocs == nil || copyBytes(t, allocs.Encoding) >= smallestCopy)
+}
+
+// copiesWell reports whether a load can become a copy, of the kinds that f looks for.
+func (f *loadFinder) copiesWell(load *ir.Operation) bool {
+	if tensors.Type(load.OneResult()) == nil {
+		return f.numbers && isWideScalar(load)
+	}
+	return copiesWell(f.unit, f.info, load)
 }
 
 // isWideScalar reports whether load loads one number, as large as a copy at least.
