@@ -1,6 +1,8 @@
 package std
 
 import (
+	"slices"
+
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/cf"
 	"github.com/tritonc/tritonc/core/dialect/scf"
@@ -28,7 +30,7 @@ var ConvertSCFToCF = &pass.Pass{
 			return ir.Advance
 		})
 		for _, op := range list {
-			if op.Parent().Def().Has(ir.SingleBlock) {
+			if !takesBlocks(op.Block().Region()) {
 				continue
 			}
 			b.Loc = op.Loc()
@@ -46,6 +48,16 @@ var ConvertSCFToCF = &pass.Pass{
 		}
 		return nil
 	},
+}
+
+// takesBlocks reports whether a region may have several blocks.
+func takesBlocks(r *ir.Region) bool {
+	def := r.Parent().Def()
+	if def.Has(ir.SingleBlock) || len(def.Regions) == 0 {
+		return !def.Has(ir.SingleBlock)
+	}
+	i := slices.Index(r.Parent().Regions(), r)
+	return def.Regions[min(i, len(def.Regions)-1)].MaxBlocks != 1 // the last may be variadic
 }
 
 // cutOut ends op's block before op, and returns it and the block that has what follows
