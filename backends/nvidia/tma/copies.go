@@ -15,7 +15,7 @@ type Copies struct{}
 
 // Buffer is the layout in which TMA writes what load loads.
 func (Copies) Buffer(load *ir.Operation) *encoding.Attr {
-	return throughDescriptor(descriptor(load), load.OneResult().Type().(*ir.TensorType))
+	return loadedThrough(descriptor(load), load.OneResult().Type().(*ir.TensorType))
 }
 
 // NewBarriers makes n mbarriers.

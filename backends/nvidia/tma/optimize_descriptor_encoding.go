@@ -141,6 +141,16 @@ func throughDescriptor(desc *ir.Value, block *ir.TensorType) *encoding.Attr {
 	return encoding.Of(c, sharedLayout(block))
 }
 
+// loadedThrough is throughDescriptor for loads, which the copy unit leaves in a layout of
+// its own only.
+func loadedThrough(desc *ir.Value, block *ir.TensorType) *encoding.Attr {
+	enc := throughDescriptor(desc, block)
+	if _, ok := enc.Layout.(*layout.NVMMAShared); !ok {
+		return encoding.Of(contextOf(desc), sharedLayout(block))
+	}
+	return enc
+}
+
 // layoutOf is the layout of a block in shared memory that TMA knows, or nil.
 func layoutOf(block *ir.TensorType) *layout.NVMMAShared {
 	if a, ok := block.Encoding.(*encoding.Attr); ok {

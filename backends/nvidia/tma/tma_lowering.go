@@ -94,7 +94,7 @@ func isLoad(op *ir.Operation) bool { return op.Is(tt.DescriptorLoad) || op.Is(tt
 func lowerLoad(b *ir.Builder, op *ir.Operation) {
 	c := b.Context()
 	t := op.OneResult().Type().(*ir.TensorType)
-	enc := throughDescriptor(descriptor(op), t)
+	enc := loadedThrough(descriptor(op), t)
 	buffer := b.Op(ttg.LocalAlloc, nil, ttg.MemDesc(c, ttg.MemDescType{
 		Shape: t.Shape, Elem: t.Elem, Encoding: enc, Space: ttg.SharedMemory(c), Mutable: true,
 	})).OneResult()
@@ -123,7 +123,7 @@ func makeMutable(c *ir.Context, buffer *ir.Value) {
 	for u := range buffer.Uses() {
 		var same *ir.Value
 		switch op := u.Owner(); {
-		case op.Is(ttg.MemDescTrans):
+		case ttg.Viewed(op) == u.Value():
 			same = op.OneResult()
 		case op.Is(ops().dotWait):
 			same = op.Result(ttng.AsWarpGroupDotWait(op).InputsIndex(u))
