@@ -1,6 +1,8 @@
 package partition
 
 import (
+	"slices"
+
 	"github.com/tritonc/tritonc/backends/nvidia/nvws"
 	"github.com/tritonc/tritonc/backends/nvidia/tmem"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
@@ -394,7 +396,7 @@ func splitConditions(b *ir.Builder, module *ir.Operation) {
 		if op.Is(scf.If) {
 			block := scf.AsIf(op).ThenRegion().First()
 			end := block.Terminator()
-			if block.First().Is(nvws.Def("aref.put.exit")) && end.Prev() != nil && end.Prev().Is(nvws.Def("aref.put.enter")) {
+			if block.First().Is(nvws.Def("aref.put.exit")) && isOwnEnter(end.Prev(), end) {
 				list = append(list, op)
 			}
 		}
@@ -403,6 +405,17 @@ func splitConditions(b *ir.Builder, module *ir.Operation) {
 	for _, op := range list {
 		splitCondition(b, op)
 	}
+}
+
+// isOwnEnter reports whether op is an enter that this pass has made before the end of a
+// branch, with no stage yet and its token for the end alone.
+func isOwnEnter(op, end *ir.Operation) bool {
+	if op == nil || !op.Is(nvws.Def("aref.put.enter")) {
+		return false
+	}
+	enter := nvws.AsArefPutEnter(op)
+	return enter.Stage() == nil && enter.Token().HasOneUse() && onlyUse(enter.Token()).Owner() == end &&
+		!slices.ContainsFunc(enter.Buffers(), (*ir.Value).HasUses)
 }
 
 func splitCondition(b *ir.Builder, op *ir.Operation) {

@@ -65,6 +65,11 @@ func lowerWarpGroup(b *ir.Builder, op *ir.Operation) error {
 		return mistake(op, "the results of nvws.warp_group are of its first region, which does not have the number of warps of the program").
 			WithHelp("give it %d", warpsAround(op))
 	}
+	for _, n := range warps {
+		if n < 1 || n&(n-1) != 0 {
+			return mistake(op, "a group of warps has %d of them", n).WithHelp("give it a power of two")
+		}
+	}
 	s := &specializer{b: b, op: op, regions: regions}
 	inputs := s.captures()
 	var types []ir.Type
