@@ -56,6 +56,9 @@ func verifyLocalAlloc(op *ir.Operation) error {
 	if n, ok := v.Alignment(); ok && (n < 1 || n&(n-1) != 0) {
 		return fmt.Errorf("alignment must be a power of two, not %d", n)
 	}
+	if _, ok := t.Space.(*SharedMemoryAttr); !ok {
+		return fmt.Errorf("should create a buffer of shared memory")
+	}
 	if !slices.Equal(t.Shape, t.AllocShape) {
 		return fmt.Errorf("result shape and its alloc shape must match")
 	}

@@ -105,7 +105,8 @@ func reshapeOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		return false
 	}
 	t := tensors.Type(ttg.AsConvertLayout(src).Src())
-	if !renames(t, resultShape(op), encoding.AttrOf(v.Result().Type())) {
+	enc := encoding.AttrOf(v.Result().Type())
+	if enc == nil || !renames(t, resultShape(op), enc) {
 		return false
 	}
 	return dropConvert(rw, v.SrcUse())

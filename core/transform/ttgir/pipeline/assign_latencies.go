@@ -384,11 +384,11 @@ func allocsOf(load *ir.Operation) (*ttg.MemDescType, bool) {
 
 // copyBytes is the number of bytes that lie side by side, and start at a multiple
 // of it, both in a thread's registers of a tensor of type t and in a buffer with
-// the encoding enc.
+// the encoding enc; 0 where that has no such buffers.
 func copyBytes(t *ir.TensorType, enc ir.Attribute) int64 {
 	shared, err := enc.(*encoding.Attr).Layout.Linear(t.Shape)
 	if err != nil {
-		panic("BUG: ttgir: " + err.Error())
+		return 0
 	}
 	to, ok := shared.InvertAndCompose(tensors.Linear(t))
 	if !ok {
