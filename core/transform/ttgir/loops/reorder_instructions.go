@@ -26,7 +26,7 @@ var ReorderInstructions = &pass.Pass{
 	Name: "tritongpu-reorder-instructions",
 	Doc:  "move operations to shorten live ranges",
 	Options: []pass.Option{
-		{Name: "registers", Doc: "the most 32-bit registers per thread for a loop's tensors for it to keep operands of dots; 0: it never keeps any", Default: 0},
+		{Name: "registers", Doc: "the most 32-bit registers per thread for a loop's tensors and its loads for it to keep operands of dots; 0: it never keeps any", Default: 0},
 	},
 	Example: reorderInstructionsExample,
 	Before:  []*pass.Fact{facts.Layouts},
@@ -119,7 +119,7 @@ func sinkIntoLoops(r *pass.Run) {
 				continue
 			}
 			if _, ok := words[loop]; !ok && loop != nil {
-				words[loop] = wordsIn(loop)
+				words[loop] = wordsIn(loop) + loadsIn(loop)
 			}
 			if loop != nil && words[loop] <= r.Int("registers") {
 				r.Count("kept", 1)
@@ -164,6 +164,19 @@ func wordsIn(loop *ir.Operation) int {
 		// A sum that is carried from iteration to iteration is counted.
 		if tt.IsDot(op) && !slices.Contains(forloop.Yield(loop).OperandValues(), op.OneResult()) {
 			add(op.OneResult())
+		}
+		return ir.Advance
+	})
+	return n
+}
+
+// loadsIn is how many words of 32 bits a loop's loads from global memory take of each
+// thread: ptxas issues them together, ahead of what uses them.
+func loadsIn(loop *ir.Operation) int {
+	n := 0
+	ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(tt.Load) {
+			n += tensors.Words(op)
 		}
 		return ir.Advance
 	})
