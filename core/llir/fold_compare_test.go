@@ -156,6 +156,39 @@ func TestCompareRange(t *testing.T) {
 	}
 }
 
+// A number or, if it is negative, its complement takes no comparison.
+func TestSignSelect(t *testing.T) {
+	m := NewModule("test", "", "")
+	fn := m.NewFunc("f", false, Void, I32, I32)
+	b := NewBuilder(fn)
+	b.SetBlock(fn.NewBlock(nil))
+	x, y := fn.Param(0), fn.Param(1)
+	sign := b.Xor(x, b.Binary(AShr, x, m.I32(31), 0))
+	turned := b.Xor(x, m.I32(5))
+	below, above := b.ICmp(enum.IPredSLT, x, m.I32(0)), b.ICmp(enum.IPredSGT, x, m.I32(-1))
+	for _, c := range []struct {
+		what string
+		v    Value
+		fold bool
+	}{
+		{"if negative", b.Select(below, b.Not(x), x), true},
+		{"its negative less one", b.Select(below, b.Sub(b.Sub(m.I32(0), x), m.I32(1)), x), true},
+		{"unless it is not", b.Select(above, x, b.Not(x)), true},
+		{"the other way round", b.Select(below, x, b.Not(x)), false},
+		{"by another's sign", b.Select(b.ICmp(enum.IPredSLT, y, m.I32(0)), b.Not(x), x), false},
+		{"below one", b.Select(b.ICmp(enum.IPredSLT, x, m.I32(1)), b.Not(x), x), false},
+		{"another's complement", b.Select(below, b.Not(y), x), false},
+	} {
+		if (c.v == sign) != c.fold {
+			t.Errorf("%s: %s", c.what, c.v.(ir.LLStringer).LLString())
+		}
+	}
+	v := b.Select(b.ICmp(enum.IPredSLT, turned, m.I32(0)), b.Not(turned), turned)
+	if w := b.Xor(turned, b.Binary(AShr, turned, m.I32(31), 0)); v != w {
+		t.Errorf("beside a constant: %s", v.(ir.LLStringer).LLString())
+	}
+}
+
 // Which of two equal integers is chosen does not matter: a select between x and y by an
 // order of y and x uses that of x and y, if it was there before, also where it is turned by
 // another truth value, or by a number that is 0 or 1.

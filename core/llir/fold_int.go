@@ -140,6 +140,9 @@ func (b *Builder) foldAdd(x, y Value, cy *Int) Value {
 		if t.BitSize == 1 {
 			return b.Xor(x, y)
 		}
+		if n, ok := x.(*ir.InstSub); ok && cy.Signed() == -1 && n.X == b.M.Int(t, 0) {
+			return b.Not(n.Y)
+		}
 		if b.zeroBits(x)&cy.Bits == cy.Bits {
 			return b.rawBinary(OrOp, x, y, Disjoint)
 		}

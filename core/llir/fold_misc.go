@@ -17,6 +17,9 @@ func (b *Builder) foldSelect(cond, x, y Value) Value {
 		return y
 	}
 	if x.Type() != I1 || cond.Type() != I1 {
+		if v := b.foldSignSelect(cond, x, y); v != nil {
+			return v
+		}
 		return b.foldExchange(cond, x, y)
 	}
 	// Two different i1 constants: the condition or its complement.
@@ -28,6 +31,43 @@ func (b *Builder) foldSelect(cond, x, y Value) Value {
 		return cond
 	}
 	return b.Not(cond)
+}
+
+// foldSignSelect: a number, or its complement if it is negative, is the number with its
+// sign exclusively or'ed into every bit, which needs no truth value.
+func (b *Builder) foldSignSelect(cond, x, y Value) Value {
+	i, ok := cond.(*ir.InstICmp)
+	t, isInt := x.Type().(*types.IntType)
+	if !ok || !isInt || t.BitSize > 64 {
+		return nil
+	}
+	c, ok := i.Y.(*Int)
+	switch {
+	case !ok:
+		return nil
+	case i.Pred == enum.IPredSLT && c.Signed() == 0: // negative
+	case i.Pred == enum.IPredSGT && c.Signed() == -1:
+		x, y = y, x
+	default:
+		return nil
+	}
+	// Constants move outward, also that of a complement into another's.
+	rx, cx := splitXor(x)
+	ry, cy := splitXor(y)
+	if y != i.X || rx != ry || cx^cy != maskOf(int(t.BitSize)) {
+		return nil
+	}
+	return b.Xor(y, b.Binary(AShr, y, b.M.Int(t, int64(t.BitSize)-1), 0))
+}
+
+// splitXor takes the constant off that v is exclusively or'ed with: v equals rest ^ c.
+func splitXor(v Value) (rest Value, c uint64) {
+	if i, ok := v.(*ir.InstXor); ok {
+		if c, ok := i.Y.(*Int); ok {
+			return i.X, c.Bits
+		}
+	}
+	return v, 0
 }
 
 // foldExchange: which of two integers is chosen does not matter where they are equal, so
