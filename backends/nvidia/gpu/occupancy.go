@@ -28,7 +28,8 @@ const (
 
 // leastBlocks is how many blocks a multiprocessor should hold so that some compute
 // while others wait at a barrier. mostStaged is how many of those it is asked to hold
-// whose loops stage operands ahead, and so wait less.
+// whose loops stage operands ahead, and so wait less; leastBlocks of those that fit with
+// little over, which are of few dots, and wait for memory.
 const (
 	leastBlocks = 4
 	mostStaged  = 3
@@ -38,8 +39,9 @@ const (
 // than in the order that ptxas finds. How many percent of those it has Peak may be, before
 // ptxas spills: in a loop whose operands are staged, and without a loop. With operands
 // straight from global memory, ptxas keeps keptStep percent of what lives beside the loop's
-// values at once.
+// values at once. overFew is overLoop for leastBlocks blocks.
 const (
+	overFew  = 120
 	overLoop = 140
 	overAll  = 165
 	keptStep = 40
@@ -114,8 +116,14 @@ func stagedBlocks(k lower.Kernel, n int) int {
 	if !k.Matrix || k.Registers == nil {
 		return 1
 	}
-	for n = min(n, mostStaged); n > 1; n-- {
+	for n = min(n, leastBlocks); n > 1; n-- {
 		limit := perThread(n * k.Threads)
+		if n > mostStaged {
+			if k.Registers.Loop > 0 && k.Registers.Loop+step(k) <= limit && k.Registers.Peak*100/limit < overFew {
+				return n
+			}
+			continue
+		}
 		if limit > ThreadRegisters || limit < k.Registers.Loop+stepRegisters {
 			continue
 		}
@@ -126,14 +134,18 @@ func stagedBlocks(k lower.Kernel, n int) int {
 	return 1
 }
 
+// step is how many registers a step of a loop of dots takes at least.
+func step(k lower.Kernel) int {
+	return max(leastStep, (k.Registers.Peak-k.Registers.Loop)*keptStep/100)
+}
+
 // dotBlocks asks for a quarter of the threads that a multiprocessor holds, where
 // what lives through the loop and a step of it fit, unless half of the threads could be
 // there with little to save: ptxas finds that itself.
 func (t *Target) dotBlocks(k lower.Kernel) int {
 	threads, loop := t.Threads/4, k.Registers.Loop
-	step := max(leastStep, (k.Registers.Peak-loop)*keptStep/100)
 	n := threads / k.Threads
-	if n < leastBlocks || perThread(threads) < loop+step || perThread(2*threads) >= loop+stepRegisters/2 {
+	if n < leastBlocks || perThread(threads) < loop+step(k) || perThread(2*threads) >= loop+stepRegisters/2 {
 		return 0
 	}
 	return n
