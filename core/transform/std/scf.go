@@ -14,12 +14,16 @@ func CarriedPatterns() []rewrite.Pattern {
 	return []rewrite.Pattern{{Name: "for-carried", Root: scf.For, Apply: forCarried}}
 }
 
-func scfPatterns() []rewrite.Pattern {
-	return append(ifPatterns(), append(whilePatterns(),
+// ControlPatterns are the canonical forms of loops that count and of conditions, for
+// passes that leave them with more than they need.
+func ControlPatterns() []rewrite.Pattern {
+	return append(ifPatterns(),
 		rewrite.Pattern{Name: "for-trip-count", Root: scf.For, Apply: forTripCount},
 		rewrite.Pattern{Name: "for-carried", Root: scf.For, Apply: forCarried},
-	)...)
+	)
 }
+
+func scfPatterns() []rewrite.Pattern { return append(whilePatterns(), ControlPatterns()...) }
 
 // moveBody puts the operations of b, its terminator apart, before op.
 func moveBody(b *ir.Block, op *ir.Operation) {

@@ -4,6 +4,8 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/rewrite"
+	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/machine"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
@@ -51,6 +53,9 @@ func removeConversions(f *ir.Operation, m machine.Machine, count func(string, in
 	newRemat(f, m, count).hoistDotOperands(f)
 	foldConverts(f)
 	dropDeadCarried(f)
-	foldConverts(f)
+	rewrite.Greedy(f, cleanUp, rewrite.Options{})
 	count("removed", before-len(tensors.Conversions(f)))
 }
+
+// cleanUp leaves out what loops carry and conditions give for nothing now.
+var cleanUp = rewrite.NewSet(ConvertPatterns(), std.ControlPatterns())
