@@ -3,7 +3,9 @@ package pipeline
 import (
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
 
@@ -137,6 +139,9 @@ func (l *loadLowering) awaitGroup(g *blockGroup, at counters) {
 				for _, u := range l.users(op) {
 					isUsed[u] = !l.isBuffer(u, a.enc, g.use.stage)
 				}
+				for _, view := range l.views(op) {
+					isUsed[view] = true
+				}
 			}
 		}
 	}
@@ -146,4 +151,17 @@ func (l *loadLowering) awaitGroup(g *blockGroup, at counters) {
 	l.placeAt(&here)
 	l.blocks.Wait(l.b, g.barriers, at.extract, at.phase)
 	g.ready = next.Prev()
+}
+
+// views lists the operations of the loop's body that use the buffers which a load fills.
+func (l *loadLowering) views(load *ir.Operation) []*ir.Operation {
+	var views []*ir.Operation
+	for alloc := range load.OneResult().Users() {
+		if alloc.Is(ttg.LocalAlloc) {
+			for u := range alloc.OneResult().Users() {
+				views = append(views, forloop.AncestorIn(l.s.loop.Body(), u))
+			}
+		}
+	}
+	return views
 }
