@@ -116,18 +116,17 @@ func stagedBlocks(k lower.Kernel, n int) int {
 	if !k.Matrix || k.Registers == nil {
 		return 1
 	}
+	loop, peak := k.Registers.Loop, k.Registers.Peak
 	for n = min(n, leastBlocks); n > 1; n-- {
+		room, over := stepRegisters, overLoop
+		switch {
+		case n > mostStaged:
+			room, over = step(k), overFew
+		case loop == 0:
+			over = overAll
+		}
 		limit := perThread(n * k.Threads)
-		if n > mostStaged {
-			if k.Registers.Loop > 0 && k.Registers.Loop+step(k) <= limit && k.Registers.Peak*100/limit < overFew {
-				return n
-			}
-			continue
-		}
-		if limit > ThreadRegisters || limit < k.Registers.Loop+stepRegisters {
-			continue
-		}
-		if over := k.Registers.Peak * 100 / limit; over <= overLoop || k.Registers.Loop == 0 && over <= overAll {
+		if (n <= mostStaged || loop > 0) && limit <= ThreadRegisters && limit >= loop+room && peak*100/limit <= over {
 			return n
 		}
 	}
