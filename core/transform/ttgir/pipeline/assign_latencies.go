@@ -99,8 +99,8 @@ type EarlyLoad struct {
 }
 
 // EarlyLoads lists the loads of loop that AssignLatencies starts early if numStages
-// is what its option says, and numbers are left alone. In a module without layouts, pointers are taken to be copied
-// in pieces as wide as their alignment allows.
+// is what its option says, and numbers are left alone. In a module without layouts,
+// pointers are taken to be copied in pieces as wide as their alignment allows.
 func EarlyLoads(unit dots.MatrixUnit, info *axisinfo.Result, loop *ir.Operation, numStages int) []EarlyLoad {
 	return earlyLoads(unit, nil, info, loop, numStages, false)
 }

@@ -159,8 +159,9 @@ func execute(module *ir.Operation, n int) ([]int64, []int32, error) {
 }
 
 // randomLoop is a module with one loop over i of 0 … n-1 with random operations,
-// of which some have latencies. Loads of numbers of two bytes remain loads. Loads are in bounds in the iterations that there are
-// and not in all others.
+// of which some have latencies. They load numbers of two bytes, which are too short to be
+// copied ahead and remain loads. Loads are in bounds in the iterations that there are and
+// not in all others.
 func randomLoop(r *rand.Rand) string {
 	var b strings.Builder
 	carried := 1 + r.IntN(3)
