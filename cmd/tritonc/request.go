@@ -155,12 +155,17 @@ func (f *compileFlags) setConfigs(src *core.Source, run bool) error {
 // definitions reads the values of --define.
 func definitions(list []string) ([]core.Definition, error) {
 	var out []core.Definition
+	given := map[string]bool{}
 	for _, text := range list {
 		name, value, ok := strings.Cut(text, "=")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || name == "" || value == "" {
 			return nil, usagef("--define %s is not of the form NAME=VALUE", text)
 		}
+		if given[name] {
+			return nil, usagef("--define %s is given twice", name)
+		}
+		given[name] = true
 		out = append(out, core.Definition{Name: name, Value: value})
 	}
 	return out, nil
