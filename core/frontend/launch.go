@@ -470,8 +470,11 @@ func (b *binder) optionOfLaunch(name string, fail *eval.Failure) {
 // cannotCompute reports a heuristic that fails, with its place as a note.
 func (b *binder) cannotCompute(name string, param bool, fail *eval.Failure) {
 	help := "give " + name + "=… in the signature"
-	if !param {
+	switch {
+	case !param:
 		help = "give the option with --option " + name + "=…"
+	case b.v.request.Launch != nil:
+		help = "give --arg " + name + "=…"
 	}
 	if b.heuristicsFirst(fail) {
 		help = "put @triton.autotune above @triton.heuristics: the upper one runs first"

@@ -253,6 +253,7 @@ func TestDecorators(t *testing.T) {
 		{"tensors by type", Request{Kernel: "tensors", Signature: "*fp16, None, MANY=False"}, "HALF=true HAS=false MANY=false bias=<nil>"},
 		{"tensors by type", Request{Kernel: "tensors", Signature: "*fp32, *fp32, MANY=False"}, "HALF=false HAS=true MANY=false"},
 		{"sizes by type", Request{Kernel: "tensors", Signature: "*fp32, *fp32"}, "'MANY' is computed by @triton.heuristics: 'x.numel' is needed here, but its value is known at launch only"},
+		{"of an argument that the launch lacks", Request{Kernel: "even", Signature: "*fp32, i32, 64", Launch: launch(map[string]any{})}, "'EVEN' is computed by @triton.heuristics: \nhelp: give --arg EVEN=…"},
 		{"no guess in or", Request{Kernel: "unknown_or", Signature: "*fp32, i32"}, "'n' is needed here, but its value is known at launch only"},
 		{"no guess in if", Request{Kernel: "unknown_if", Signature: "*fp32, i32"}, "'n' is needed here, but its value is known at launch only"},
 		{"no option", Request{Kernel: "no_option", Signature: "*fp32"}, "'num_warps' is computed by @triton.heuristics: the kernel has no such parameter, and [4] is not a value of an option\n--option num_warps=…"},
