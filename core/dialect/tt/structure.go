@@ -16,6 +16,8 @@ const (
 	UnrollFactorAttr = "tt.loop_unroll_factor"
 	// FlattenAttr on a loop asks for it to be fused with the one inside.
 	FlattenAttr = "tt.flatten"
+	// AlwaysFuseAttr on a loop has all loops in it fused with it, which Triton's tests do.
+	AlwaysFuseAttr = "ttg.always-fuse"
 	// WarpSpecializeAttr marks loops that shall be split over groups of warps.
 	WarpSpecializeAttr = "tt.warp_specialize"
 )

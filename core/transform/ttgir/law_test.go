@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
@@ -28,16 +29,20 @@ func TestLoopPassesKeepMeaning(t *testing.T) {
 	seed := testseed.Seed()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 4))
+	fuse := []string{tt.FlattenAttr, tt.AlwaysFuseAttr}
 	fused := 0
 	changed := make([]int, len(rows))
 	for i := range 40 * len(rows) {
 		which := i % len(rows)
 		g := newGenerator(r)
+		if i/len(rows)%4 > 1 { // loops with few iterations or none, and bounds that change
+			g.bounds = []*ir.Value{arith.Int(g.b, g.n.Type(), 0), arith.Int(g.b, g.n.Type(), 2), g.n}
+		}
 		g.body(3)
 		g.b.Op(tt.Return, nil)
 		ir.Walk(g.m, func(op *ir.Operation) ir.WalkResult {
 			if op.Is(scf.For) {
-				op.SetAttr("tt.flatten", op.Context().Unit())
+				op.SetAttr(fuse[i/len(rows)%2], op.Context().Unit())
 			}
 			return ir.Advance
 		})

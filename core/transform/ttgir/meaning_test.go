@@ -81,6 +81,8 @@ type generator struct {
 	cond   *ir.Value   // an i1 argument
 	ptr    *ir.Value   // a scalar pointer argument
 	values []*ir.Value // tensors in scope
+	// bounds are what loops go from and to, if not from 0 to n; those in scope.
+	bounds []*ir.Value
 }
 
 func newGenerator(r *rand.Rand) *generator {
@@ -196,8 +198,16 @@ func (g *generator) inside(block *ir.Block, f func()) {
 func (g *generator) loop(depth int) {
 	encs := g.layouts()
 	c0, c1 := arith.Int(g.b, g.n.Type(), 0), arith.Int(g.b, g.n.Type(), 1)
-	op := scf.NewFor(g.b, c0, g.n, c1, g.some(encs)...)
+	lo, hi := c0, g.n
+	if len(g.bounds) > 0 {
+		lo, hi = g.bounds[g.r.IntN(len(g.bounds))], g.bounds[g.r.IntN(len(g.bounds))]
+		defer func(outer []*ir.Value) { g.bounds = outer }(g.bounds)
+	}
+	op := scf.NewFor(g.b, lo, hi, c1, g.some(encs)...)
 	g.inside(op.Body(), func() {
+		if len(g.bounds) > 0 {
+			g.bounds = append(slices.Clone(g.bounds), op.Body().Arg(0))
+		}
 		g.values = append(g.values, op.Body().Args()[1:]...)
 		g.body(depth - 1)
 		g.b.Op(scf.Yield, g.some(encs))
