@@ -20,6 +20,9 @@ var _ dots.MatrixUnit = Unit{}
 
 const version = 2
 
+// leastCapability is the first compute capability with the instructions that we use.
+const leastCapability = 80
+
 // tile is the rows and columns of the result of one instruction.
 var tile = [2]int{16, 8}
 
@@ -81,10 +84,13 @@ func (Unit) Form(d dots.Dot) *dots.Form {
 // takes reports whether mma.sync multiplies d's operands, and is worth it.
 func takes(d dots.Dot) bool {
 	x, y, _ := d.Elems()
+	cc := has(d)
+	if cc < leastCapability {
+		return false
+	}
 	if f32 := ir.Type(d.Op.Context().F32()); x == f32 && y == f32 {
 		return d.InputPrecision() == tt.PrecisionTF32
 	}
-	cc := has(d)
 	return takesType(cc, x) && takesType(cc, y)
 }
 
@@ -105,10 +111,10 @@ func takesType(cc int, t ir.Type) bool {
 	return false
 }
 
-// Widen makes 8-bit floats f16 where mma.sync lacks them. On Hopper the form exists
-// and runs at the rate of f16.
+// Widen makes 8-bit floats f16 where mma.sync lacks them. On compute capabilities 9.0 and
+// 10.0 the form exists and runs at the rate of f16.
 func (Unit) Widen(d dots.Dot, elem ir.Type) ir.Type {
-	if dots.IsFloat8(elem) && has(d) != 89 {
+	if cc := has(d); dots.IsFloat8(elem) && cc != 89 && cc != 120 {
 		return d.Op.Context().F16()
 	}
 	return elem
