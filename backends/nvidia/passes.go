@@ -31,7 +31,7 @@ import (
 var (
 	rewriteDescriptors = ttir.NewRewriteTensorDescriptor(tma.Unit{WGMMA: true})
 	rewriteForMMA      = ttir.NewRewriteTensorDescriptor(tma.Unit{})
-	accelerateMatmul   = matrix.NewAccelerateMatmul(wgmma.Unit{})
+	accelerateMatmul   = matrix.NewAccelerateMatmul(tmem.Unit{})
 	accelerateByMMA    = matrix.NewAccelerateMatmul(mma.Unit{})
 	optimizeOperands   = matrix.NewOptimizeDotOperands(wgmma.Unit{}, tmem.KeepScalesShared)
 	assignLatencies    = pipeline.NewAssignLatencies(wgmma.Unit{}, tmem.Dots{})

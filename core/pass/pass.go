@@ -264,8 +264,17 @@ func (r *Run) Place(op *ir.Operation) diag.Pos { return placeOf(op, r.place) }
 
 // Say tells whoever runs the pass by its name something of op, as a remark at op's place.
 func (r *Run) Say(op *ir.Operation, format string, args ...any) {
+	r.say(diag.Remark, op, format, args...)
+}
+
+// Warn tells whoever runs the pass by its name of what makes op slow, at op's place.
+func (r *Run) Warn(op *ir.Operation, format string, args ...any) {
+	r.say(diag.Warning, op, format, args...)
+}
+
+func (r *Run) say(s diag.Severity, op *ir.Operation, format string, args ...any) {
 	d := diag.Errorf(r.Place(op), format, args...)
-	d.Severity = diag.Remark
+	d.Severity = s
 	r.said = append(r.said, d)
 }
 

@@ -12,6 +12,8 @@
 //	triton-nvidia-gpu-remove-tmem-tokens  the order of operations is that of the text
 //	triton-tensor-memory-allocation       columns and rows for each buffer
 //
+// unit.go and unit_scaled.go are the matrix unit for tritongpu-accelerate-matmul: the
+// dots that tcgen05.mma computes, and where their operands and accumulators lie.
 // latencies.go says which multiplications tritongpu-assign-latencies lets run on.
 //
 // The operations on one buffer form a chain of tokens (!ttg.async.token), each the

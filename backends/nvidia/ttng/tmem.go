@@ -59,6 +59,7 @@ func Scales(c *ir.Context, splitM, splitN int64) ir.Attribute {
 func TensorMemory(c *ir.Context) ir.Attribute { return attr(c, "#ttng.tensor_memory") }
 
 func attr(c *ir.Context, src string) ir.Attribute {
+	c.Load(Dialect())
 	a, err := text.ParseAttr(c, src)
 	if err != nil {
 		panic("BUG: ttng: " + err.Error())
@@ -155,4 +156,24 @@ func NewTmemStore(b *ir.Builder, src, dst, dep, pred *ir.Value) TmemStoreOp {
 		s.Operands, s.Types = []*ir.Value{dst, dep, src, pred}, []ir.Type{ttg.AsyncToken(b.Context())}
 	}
 	return AsTmemStore(b.Create(Def("tmem_store"), s))
+}
+
+// NewMMA multiplies x and y and adds the product to d, after dep, with a token of its
+// own; yes is the constant true.
+func NewMMA(b *ir.Builder, x, y, d, dep, yes *ir.Value) TcGen5MmaOp {
+	return AsTcGen5Mma(b.Create(Def("tc_gen5_mma"), ir.State{
+		Operands: []*ir.Value{x, y, d, dep, yes, yes}, Segments: []int32{1, 1, 1, 1, 1, 1, 0, 0},
+		Types: []ir.Type{ttg.AsyncToken(b.Context())},
+	}))
+}
+
+// NewMMAScaled is NewMMA of block-scaled operands, whose scales are in tensor memory.
+// The types are cases of enum scaleType.
+func NewMMAScaled(b *ir.Builder, x, y, d, dep, xScale, yScale, yes *ir.Value, xType, yType int64) TcGen5MmaScaledOp {
+	c := b.Context()
+	return AsTcGen5MmaScaled(b.Create(Def("tc_gen5_mma_scaled"), ir.State{
+		Operands: []*ir.Value{x, y, d, dep, xScale, yScale, yes, yes}, Segments: []int32{1, 1, 1, 1, 1, 1, 1, 1, 0, 0},
+		Types: []ir.Type{ttg.AsyncToken(c)},
+		Attrs: []ir.NamedAttr{{Name: "a_type", Attr: c.I32Attr(xType)}, {Name: "b_type", Attr: c.I32Attr(yType)}},
+	}))
 }

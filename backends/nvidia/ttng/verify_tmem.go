@@ -30,6 +30,10 @@ func mmaKind(t ir.Type) (kind string, accumulators []ir.FloatKind) {
 	return "", nil
 }
 
+// Multiplies reports whether tcgen05.mma multiplies elements of types a and b, and adds
+// up elements of type d. Elements i8 are pairs of 4-bit floats.
+func Multiplies(a, b, d ir.Type) bool { return verifyMMATypes(a, b, d) == nil }
+
 func verifyMMATypes(a, b, d ir.Type) error {
 	aKind, forA := mmaKind(a)
 	bKind, forB := mmaKind(b)

@@ -1,6 +1,8 @@
 package wgmma
 
 import (
+	"fmt"
+
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -49,15 +51,29 @@ func isLoad(op *ir.Operation) bool {
 // threads hold it, unless K must be contiguous, as for all but 16-bit elements.
 func inShared(v *ir.Value, index int) *layout.NVMMAShared {
 	t := tensors.Type(dots.Unconverted(v))
-	bits := ir.BitWidth(t.Elem)
-	order := sharedmem.Order(t)
-	if !KeepsOrder(t.Elem) {
-		order = []int{1 - index, index}
+	contig := 1 - index
+	if KeepsOrder(t.Elem) {
+		contig = sharedmem.Order(t)[0]
 	}
-	e := &layout.NVMMAShared{Transposed: order[0] == 0, ElementBitWidth: bits, CGA: tensors.CGA(t)}
-	part := tensors.PerCTA(t)
-	row := int(part[order[0]]) * bits / 8
-	if part[order[1]] >= 8 {
+	return Shared(t, contig, tensors.CGA(t), false)
+}
+
+// Shared is how matrix instructions read an operand of type t from shared memory, in
+// which dimension contig is contiguous and CTAs have the parts that cga says, with the
+// widest swizzle that a row has bytes for. A padded one has two elements of 4 bits in a
+// byte, and twice the bytes.
+func Shared(t *ir.TensorType, contig int, cga layout.Bases, padded bool) *layout.NVMMAShared {
+	bits := ir.BitWidth(t.Elem)
+	e := &layout.NVMMAShared{Transposed: contig == 0, ElementBitWidth: bits, FP4Padded: padded, CGA: cga}
+	part, err := layout.PartOf(e, t.Shape)
+	if err != nil {
+		panic("BUG: wgmma: " + err.Error())
+	}
+	row := int(part[contig]) * bits / 8
+	if padded {
+		row *= 2
+	}
+	if part[1-contig] >= 8 {
 		for _, width := range []int{128, 64, 32} {
 			if row >= width {
 				e.SwizzlingByteWidth = width
@@ -66,6 +82,19 @@ func inShared(v *ir.Value, index int) *layout.NVMMAShared {
 		}
 	}
 	return e
+}
+
+// Reordered warns of operand number index, v, if its elements change their order on the way
+// from registers to shared memory, where they have layout e: a copy cannot bring them
+// there.
+func Reordered(v *ir.Value, index int, e layout.Encoding) []string {
+	l, ok := e.(*layout.NVMMAShared)
+	have := sharedmem.Order(tensors.Type(dots.Unconverted(v)))
+	if !ok || l.Transposed == (have[0] == 0) {
+		return nil
+	}
+	want := []int{have[1], have[0]}
+	return []string{fmt.Sprintf("Forcing a different order %v in shared memory than the order %v in registers for operand %d, which cannot be copied there asynchronously: transpose it in global memory", want, have, index)}
 }
 
 // KeepsOrder reports whether wgmma reads operands of such elements whichever of their

@@ -49,7 +49,9 @@ func (u Unit) Form(d dots.Dot) *dots.Form {
 	result := &layout.NvidiaMMA{
 		VersionMajor: version, WarpsPerCTA: u.warps(d, shape), InstrShape: shape, CGA: d.Cluster(),
 	}
-	return &dots.Form{Result: result, A: operandA(d, result), B: inShared(d.B(), 1), Make: makeDot}
+	f := &dots.Form{Result: result, A: operandA(d, result), B: inShared(d.B(), 1), Make: makeDot}
+	f.Slow = append(Reordered(d.A(), 0, f.A), Reordered(d.B(), 1, f.B)...)
+	return f
 }
 
 // takes reports whether wgmma computes d.

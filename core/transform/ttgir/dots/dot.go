@@ -39,6 +39,28 @@ func In(module *ir.Operation, unit MatrixUnit) []Dot {
 	return list
 }
 
+// Scaled is a tt.dot_scaled and what surrounds it.
+type Scaled struct {
+	tt.DotScaledOp
+	// Machine is how many warps, lanes and CTAs compute the dot.
+	machine.Machine
+	// Target is the module's ttg.target, or "".
+	Target string
+}
+
+// ScaledIn lists the scaled dots of a module of which facts.Machine holds, in the order
+// of the program.
+func ScaledIn(module *ir.Operation) (list []Scaled) {
+	m := machine.Of(module)
+	ir.Walk(module, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(tt.DotScaled) {
+			list = append(list, Scaled{tt.AsDotScaled(op), m.At(op), TargetOf(module)})
+		}
+		return ir.Advance
+	})
+	return list
+}
+
 // other is another dot of d's module.
 func (d Dot) other(op *ir.Operation) Dot {
 	o := d
@@ -131,6 +153,22 @@ func Unconverted(v *ir.Value) *ir.Value {
 		v = src
 	}
 	return v
+}
+
+// LoadOf is the load of global memory that v comes from, but for conversions between
+// layouts; nil if it comes from elsewhere, or if not all CTAs of a cluster can load any
+// part, as by a gather, whose rows have a layout of their own.
+func LoadOf(v *ir.Value) *ir.Operation {
+	for v.DefIs(ttg.ConvertLayout) {
+		v = ttg.AsConvertLayout(v.Def()).Src()
+	}
+	if !v.DefIs(tt.Load) && !v.DefIs(tt.DescriptorLoad) || tensors.Type(v) == nil {
+		return nil
+	}
+	if _, ok := encoding.Get(v.Type()).(*layout.Blocked); !ok {
+		return nil
+	}
+	return v.Def()
 }
 
 // SourceBits is the width in bits of the narrowest elements from which an operand

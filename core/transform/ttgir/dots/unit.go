@@ -56,15 +56,17 @@ type MatrixUnit interface {
 
 // Form is how a unit computes one dot.
 type Form struct {
-	// Result is the layout of the result and of the accumulator in registers. A
-	// unit that accumulates elsewhere chooses how the result is read from there, and
-	// Make moves both.
-	Result layout.Accumulator
+	// Result is the layout of the result and of the accumulator in registers, a
+	// layout.Accumulator. A unit that accumulates elsewhere chooses how the result is
+	// read from there, and Make moves both.
+	Result layout.Encoding
 	// Elem is the type of their elements; nil for that of the dot. Accumulator and
 	// result are converted from and to the dot's.
 	Elem ir.Type
 	// A and B are the layouts of the operands: a *layout.DotOp with the parent Result
-	// if the unit reads registers, a layout.Shared if it reads shared memory.
+	// if the unit reads registers, a layout.Shared if it reads shared memory. CTAs may
+	// have other parts of a buffer than of the operand if that is loaded in a blocked
+	// layout: it is then loaded in the parts of the buffer.
 	A, B layout.Encoding
 	// Make makes the dot at the builder's point. x and y are tensors or buffers
 	// (!ttg.memdesc) in the layouts A and B, widened as Widen says, acc is the
@@ -72,6 +74,29 @@ type Form struct {
 	// attributes of d, which core/lower computes by lower.MatrixUnit. tt.dot takes
 	// tensors only, so a Form with an operand in shared memory must have it.
 	Make func(b *ir.Builder, d Dot, x, y, acc *ir.Value) *ir.Value
+	// Slow says what of the program makes the dot slower than it could be, for a warning
+	// each.
+	Slow []string
+}
+
+// ScaledUnit is a MatrixUnit that multiplies block-scaled operands.
+type ScaledUnit interface {
+	MatrixUnit
+
+	// FormScaled is how the unit computes a scaled dot; nil if it lacks an instruction
+	// for it. The dot then becomes one of wider operands. Called by accelerate-matmul
+	// once for each scaled dot, in the order of the program, before dots get their Form.
+	FormScaled(d Scaled) *ScaledForm
+}
+
+// ScaledForm is how a unit computes one scaled dot. Result, A, B and Slow are as in a Form.
+type ScaledForm struct {
+	Result, A, B layout.Encoding
+	Slow         []string
+	// Make makes the dot at the builder's point, of operands in the layouts A and B and
+	// an accumulator, whose type its result has. It brings the scales where the unit
+	// reads them.
+	Make func(b *ir.Builder, x, y, acc *ir.Value) *ir.Value
 }
 
 // Buffer describes the buffer that a MatrixUnit chooses a layout for.

@@ -45,6 +45,12 @@ func SpreadWarps(d Dot, tile [2]int, takes func(Dot) bool) []int {
 		}
 		return []int{1, warps}
 	}
+	return SquareWarps(shape, warps, tile)
+}
+
+// SquareWarps is how many warps are side by side along the rows and columns of a result
+// of that shape so that the part of each is as square as can be, in units of tile.
+func SquareWarps(shape []int64, warps int, tile [2]int) []int {
 	spread := []int{1, 1}
 	left := [2]int{(int(shape[0]) + tile[0] - 1) / tile[0], (int(shape[1]) + tile[1] - 1) / tile[1]}
 	for spread[0]*spread[1] < warps {

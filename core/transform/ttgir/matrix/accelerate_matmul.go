@@ -1,6 +1,8 @@
 package matrix
 
 import (
+	"slices"
+
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -25,8 +27,8 @@ var AccelerateMatmul = NewAccelerateMatmul(dots.MultiplyAdd{})
 // compute stay as they are, and are computed by multiply-adds in each thread.
 //
 // Elements of types that the unit lacks are widened to one that it has, those
-// for multiply-adds to the type of the result. Dots of block-scaled operands are
-// decomposed first.
+// for multiply-adds to the type of the result. Dots of block-scaled operands that the
+// unit does not take are decomposed first.
 func NewAccelerateMatmul(unit dots.MatrixUnit) *pass.Pass {
 	return &pass.Pass{
 		Name:     "tritongpu-accelerate-matmul",
@@ -38,17 +40,9 @@ func NewAccelerateMatmul(unit dots.MatrixUnit) *pass.Pass {
 		After:    []*pass.Fact{facts.NoScaledDots},
 		Breaks:   []*pass.Fact{facts.NoMatrixLayouts},
 		Run: func(r *pass.Run) error {
-			a := accelerator{machine.Of(r.Module), ir.NewBuilder(r.Module.Context()), unit}
-			var scaled []*ir.Operation
-			ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-				if op.Is(tt.DotScaled) {
-					scaled = append(scaled, op)
-				}
-				return ir.Advance
-			})
-			for _, op := range scaled {
-				a.decomposeScaled(tt.AsDotScaled(op))
-				r.Count("decomposed", 1)
+			a := accelerator{machine.Of(r.Module), ir.NewBuilder(r.Module.Context()), unit, r}
+			for _, d := range dots.ScaledIn(r.Module) {
+				a.scaled(d)
 			}
 			for _, d := range dots.In(r.Module, unit) {
 				if e := encoding.Get(d.Result().Type()); e == nil || tensors.IsMatrix(e) {
@@ -71,6 +65,7 @@ type accelerator struct {
 	machine.Machine
 	b    *ir.Builder
 	unit dots.MatrixUnit
+	run  *pass.Run
 }
 
 // accelerate replaces a dot by one in the form that the unit computes.
@@ -78,11 +73,13 @@ func (a *accelerator) accelerate(d dots.Dot, f *dots.Form) {
 	b, c := a.b, a.b.Context()
 	t := tensors.Type(d.Result())
 	b.At(d.Op)
+	a.warn(d.Op, f.Slow)
 	acc := ttg.NewConvertLayout(b, d.C(), encoding.Of(c, f.Result))
 	if f.Elem != nil {
 		acc = converted(b, acc, f.Elem)
 	}
-	x, y := a.operand(d, d.A(), f.A), a.operand(d, d.B(), f.B)
+	widen := func(elem ir.Type) ir.Type { return a.unit.Widen(d, elem) }
+	x, y := a.operand(d.AUse(), f.A, widen), a.operand(d.BUse(), f.B, widen)
 	var sum *ir.Value
 	if f.Make != nil {
 		sum = f.Make(b, d, x, y, acc)
@@ -94,20 +91,64 @@ func (a *accelerator) accelerate(d dots.Dot, f *dots.Form) {
 	d.Op.Erase()
 }
 
-// operand brings an operand of d to where the unit reads it.
-func (a *accelerator) operand(d dots.Dot, v *ir.Value, e layout.Encoding) *ir.Value {
-	b, c := a.b, a.b.Context()
-	if _, ok := e.(layout.Shared); !ok {
-		return ttg.NewConvertLayout(b, v, encoding.Of(c, e))
+// scaled replaces a dot of block-scaled operands by one in the form that the unit
+// computes, else by a dot of wider operands.
+func (a *accelerator) scaled(d dots.Scaled) {
+	var f *dots.ScaledForm
+	e := encoding.Get(d.Result().Type())
+	if u, ok := a.unit.(dots.ScaledUnit); ok && e != nil && !tensors.IsMatrix(e) {
+		f = u.FormScaled(d)
 	}
+	switch {
+	case f != nil:
+		a.accelerateScaled(d, f)
+		a.run.Count("accelerated", 1)
+	case !tensors.IsMatrix(e):
+		a.decomposeScaled(d.DotScaledOp)
+		a.run.Count("decomposed", 1)
+	}
+}
+
+// accelerateScaled replaces a scaled dot by one in the form that the unit computes.
+func (a *accelerator) accelerateScaled(d dots.Scaled, f *dots.ScaledForm) {
+	b := a.b
+	b.At(d.Op)
+	a.warn(d.Op, f.Slow)
+	asIs := func(elem ir.Type) ir.Type { return elem }
+	x, y := a.operand(d.AUse(), f.A, asIs), a.operand(d.BUse(), f.B, asIs)
+	acc := ttg.NewConvertLayout(b, d.C(), encoding.Of(b.Context(), f.Result))
+	sum := f.Make(b, x, y, acc)
+	d.Op.ReplaceAllUsesWith(ttg.NewConvertLayout(b, sum, tensors.Encoding(d.Result())))
+	d.Op.Erase()
+}
+
+// operand brings an operand of a dot to where the unit reads it, its elements widened
+// before they go to shared memory.
+func (a *accelerator) operand(u *ir.Use, e layout.Encoding, widen func(ir.Type) ir.Type) *ir.Value {
+	b, c := a.b, a.b.Context()
+	shared, ok := e.(layout.Shared)
+	if !ok {
+		return ttg.NewConvertLayout(b, u.Value(), encoding.Of(c, e))
+	}
+	defer b.Restore(b.Save())
 	// The buffer is filled where the value is made, which may be outside of the loop
 	// with the dot.
-	v = dots.Unconverted(v)
-	defer b.Restore(b.Save())
-	b.SetAfterValue(v)
-	v = converted(b, v, a.unit.Widen(d, ir.ElemOf(v.Type())))
+	v := dots.Unconverted(u.Value())
 	t := tensors.Type(v)
+	if parts := partsOf(shared, t.Shape); !slices.EqualFunc(parts, tensors.CGA(t), slices.Equal[[]int32]) {
+		v = a.loadParts(dots.LoadOf(v), parts)
+	}
+	b.SetAfterValue(v)
+	v = converted(b, v, widen(ir.ElemOf(v.Type())))
+	t = tensors.Type(v)
 	return b.Op(ttg.LocalAlloc, []*ir.Value{v}, sharedmem.Type(c, t.Shape, t.Elem, e, false)).OneResult()
+}
+
+// warn tells of what makes a dot slow.
+func (a *accelerator) warn(dot *ir.Operation, slow []string) {
+	for _, what := range slow {
+		a.run.Warn(dot, "%s", what)
+	}
 }
 
 // widen converts operands in registers to a type that the way in which d is
