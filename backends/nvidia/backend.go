@@ -42,6 +42,7 @@ func New() *backend.Backend {
 			}
 			return k.plan(), nil
 		},
+		PassFor: passFor,
 		PassPlan: func(t sdk.Target) (*backend.Plan, error) {
 			a, err := passArchOf(t)
 			if err != nil {

@@ -3,6 +3,7 @@ package nvidia
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/backends/nvidia/mma"
@@ -32,6 +33,7 @@ var (
 	rewriteDescriptors = ttir.NewRewriteTensorDescriptor(tma.Unit{WGMMA: true})
 	rewriteForMMA      = ttir.NewRewriteTensorDescriptor(tma.Unit{})
 	accelerateMatmul   = matrix.NewAccelerateMatmul(tmem.Unit{})
+	accelerateRows16   = matrix.NewAccelerateMatmul(tmem.Unit{Rows16: true})
 	accelerateByMMA    = matrix.NewAccelerateMatmul(mma.Unit{})
 	optimizeOperands   = matrix.NewOptimizeDotOperands(wgmma.Unit{}, tmem.KeepScalesShared)
 	assignLatencies    = pipeline.NewAssignLatencies(wgmma.Unit{}, tmem.Dots{})
@@ -266,6 +268,15 @@ var passes = slices.Concat(
 	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.BufferDescriptors, tma.Lower, tma.GroupMaps, tma.ProxyFences, wgmma.PipelineDots, wgmma.InsertFences, wgmma.LoadBeforeDots, warpspec.Specialize, warpspec.AllocateWarpGroups},
 	tmem.Passes(), partition.Passes(), tasks.Passes(),
 )
+
+// passFor is the pass that runs in p's place with the machine's settings.
+func passFor(p *pass.Pass, settings map[string]string) *pass.Pass {
+	on := strings.ToLower(settings[settingRows16.Name])
+	if p == accelerateMatmul && (on == "1" || on == "on" || on == "true") {
+		return accelerateRows16
+	}
+	return p
+}
 
 // ours puts this backend's passes in the places of core's, which have the same
 // names; plan-cta has another.

@@ -11,13 +11,14 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// Settings that name NVIDIA's files, beside those of tools.
+// Settings that name NVIDIA's files, beside those of tools, and one of tensor memory.
 var (
 	settingLibdevice = sdk.SettingSpec{Name: "libdevice", Env: []string{"TRITON_LIBDEVICE_PATH"}, Doc: "path of CUDA's library libdevice.10.bc"}
 	settingCUDA      = sdk.SettingSpec{Name: "cuda", Env: []string{"CUDA_HOME", "CUDA_PATH"}, Doc: "folder of a CUDA toolkit, whose bin/ has ptxas"}
+	settingRows16    = sdk.SettingSpec{Name: "tmem_16x256", Env: []string{"TRITON_PREFER_TMEM_16x256_LAYOUT"}, Doc: "1: accumulators in tensor memory are read and written 16 rows by 256 bits at once, where that fits"}
 )
 
-var settings = []sdk.SettingSpec{settingLibdevice, settingCUDA}
+var settings = []sdk.SettingSpec{settingLibdevice, settingCUDA, settingRows16}
 
 // minPtxasMajor: older ones do not know sm_90a. One that the user names counts
 // all the same.

@@ -32,6 +32,9 @@ type Definition struct {
 	// PassPlan readies a run of single passes for a target: a Plan of which only
 	// Facts, Lowering and the warp size of Device count.
 	PassPlan func(t sdk.Target) (*Plan, error)
+	// PassFor is the pass of p's name that RunPasses runs with the machine's settings;
+	// nil: p itself.
+	PassFor func(p *pass.Pass, settings map[string]string) *pass.Pass
 }
 
 // Dialect is one that a backend brings. It is loaded for a text that names it.

@@ -39,6 +39,11 @@ func (b *Backend) RunPasses(ctx context.Context, req sdk.RunPassesRequest) (resp
 	if err != nil {
 		return resp, sdk.Errorf("%v", err)
 	}
+	if b.def.PassFor != nil {
+		for i := range rows {
+			rows[i].Pass = b.def.PassFor(rows[i].Pass, req.Settings)
+		}
+	}
 	file, err := b.Parse(meter, req.InputName, []byte(req.Input))
 	if err != nil {
 		return resp, wire.ErrorToSDK(err)
