@@ -65,6 +65,9 @@ func (e *emitter) callExtern(op tt.ExternElementwiseOp, result llir.Type, args [
 	if x.Symbol == "" || e.m.funcs[x.Symbol] != nil {
 		return nil, x.Errorf("%q is not a name for a function of a library", x.Symbol)
 	}
+	if err := tt.CheckFuncName(x.Symbol, true); err != nil {
+		return nil, x.Errorf("%v", err)
+	}
 	effects := llir.Pure
 	if !op.Pure() {
 		effects = llir.HasEffects

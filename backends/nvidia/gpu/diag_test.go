@@ -34,6 +34,8 @@ func TestRefused(t *testing.T) {
 			"the function 'f' is called with other types elsewhere in the kernel",
 		},
 		"function with the kernel's name": {extern("%v", "k", "%c", "f32"), "\"k\" is not a name for a function of a library"},
+		"function of LLVM's own":          {extern("%v", "llvm.trap", "%c", "f32"), "name \"llvm.trap\" is reserved"},
+		"function of two lines":           {extern("%v", "f\\0A}", "%c", "f32"), "name \"f\\n}\" has the character '\\n', which cannot be printed"},
 		"8-bit atomics": {
 			"%b = arith.constant dense<1> : tensor<128xi8, ENC>\n%v = tt.atomic_rmw add, acq_rel, gpu, %q, %b : (tensor<128x!tt.ptr<i8>, ENC>, tensor<128xi8, ENC>) -> tensor<128xi8, ENC> loc(\"k.py\":7:11)\n",
 			"no such atomic operation on elements of 8 bits",
