@@ -101,6 +101,7 @@ func (g *gen) unroll(st *syntax.For, args []any, kwargs []eval.Keyword) {
 	}
 	vals := [3]int64{}
 	for i, v := range []any{start, end, step} {
+		eval.Fits64(v, "")
 		n, ok := eval.AsInt(v)
 		if !ok {
 			eval.FailHelp("use range(…) for bounds known at run time", errStaticRange, lang.TypeString(v), [...]string{"start", "end", "step"}[i])

@@ -74,6 +74,13 @@ func AsInt(v any) (int64, bool) {
 	return 0, false
 }
 
+// Fits64 fails if v is an int of more than 64 bits, which help is for.
+func Fits64(v any, help string) {
+	if b, ok := v.(*big.Int); ok {
+		FailHelp(help, "integer %s does not fit in 64 bits", b)
+	}
+}
+
 // AsFloat returns the number v as a float.
 func AsFloat(v any) (float64, bool) {
 	n, ok := asNumber(v)

@@ -205,6 +205,7 @@ func (a *Args) constant(i int) any {
 
 func (a *Args) int(i int) int64 {
 	v := a.constant(i)
+	eval.Fits64(v, "it is the argument '"+a.name(i)+"' of "+a.b.Name+"()")
 	n, ok := eval.AsInt(v)
 	if !ok {
 		eval.Fail("%s(): argument '%s' must be an integer, not %s", a.b.Name, a.name(i), eval.TypeName(v))
@@ -275,10 +276,8 @@ func (a *Args) ints(i int) []int64 {
 	}
 	out := make([]int64, len(vals))
 	for k, v := range vals {
+		eval.Fits64(v, sprintf("sizes are powers of two up to %d", maxNumel))
 		n, ok := eval.AsInt(v)
-		if b, isBig := v.(*big.Int); isBig {
-			eval.FailHelp(sprintf("sizes are powers of two up to %d", maxNumel), "integer %s does not fit in 64 bits", b)
-		}
 		if !ok {
 			eval.Fail(errShapeType, k, TypeString(v))
 		}
