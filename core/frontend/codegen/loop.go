@@ -123,6 +123,9 @@ func (g *gen) unroll(st *syntax.For, args []any, kwargs []eval.Keyword) {
 	g.u.unrolling++
 	defer func() { g.u.unrolling-- }()
 	for i := range r.Len() {
+		if g.u.unrolled > maxUnroll {
+			return // an error says so
+		}
 		if g.u.unrolled += len(st.Body); g.u.unrolled > maxUnroll {
 			g.node = st.Loc()
 			eval.FailHelp("use range(…), which makes a loop", "loops over tl.static_range unroll into more than %d statements", maxUnroll)
