@@ -105,7 +105,38 @@ func verifyPart(src, dst *MemDescType) error {
 
 func verifyMemDescReinterpret(op *ir.Operation) error {
 	v := AsMemDescReinterpret(op)
-	return verifyView(buffer(v.Src()), buffer(v.Result()))
+	src, dst := buffer(v.Src()), buffer(v.Result())
+	if err := verifyView(src, dst); err != nil {
+		return err
+	}
+	has, wants := dense(src, src.AllocShape), dense(dst, dst.Shape)
+	if has > 0 && wants > has {
+		return fmt.Errorf("result has %.0f bytes, the source only %.0f", wants, has)
+	}
+	return nil
+}
+
+// dense is how many bytes the elements of a shape take in the shared memory of a
+// buffer; 0 where they do not lie close together or have no size of their own. It is a
+// float64, which holds the product of any shape.
+func dense(t *MemDescType, shape []int64) float64 {
+	a, ok := t.Encoding.(*encoding.Attr)
+	if !ok || !isShared(t.Encoding) {
+		return 0
+	}
+	switch l := a.Layout.(type) {
+	case *layout.PaddedShared:
+		return 0
+	case *layout.NVMMAShared:
+		if l.FP4Padded {
+			return 0
+		}
+	}
+	n := float64((ir.BitWidth(t.Elem) + 7) / 8)
+	for _, d := range shape {
+		n *= float64(d)
+	}
+	return n
 }
 
 func verifyMemDescIndex(op *ir.Operation) error {

@@ -395,6 +395,7 @@ var verifierCases = []struct{ body, want string }{
 	{`%0 = ttg.memdesc_trans %s {order = array<i32: 1>} : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable>`, "order must be a permutation of 0 to 0"},
 	{`%0 = ttg.memdesc_reshape %s : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<8xf32, #sh, #ttg.shared_memory, mutable>`, "must have the same number of elements"},
 	{`%0 = ttg.memdesc_reinterpret %s : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<8xf16, #sh, #ttg.shared_memory>`, "source and result must both be mutable or neither"},
+	{`%0 = ttg.memdesc_reinterpret %s : !ttg.memdesc<4xf32, #sh, #ttg.shared_memory, mutable> -> !ttg.memdesc<16xf16, #sh, #ttg.shared_memory, mutable>`, "result has 32 bytes, the source only 16"},
 	{"%0 = ttg.local_alloc %v : (tensor<4xf32>) -> !ttg.memdesc<4xf32, #sh, #ttg.shared_memory>\n" +
 		`%1 = ttg.async_copy_global_to_local %ps, %0 : tensor<4x!tt.ptr<f32>> -> <4xf32, #sh, #ttg.shared_memory>`, "cannot store into immutable memory"},
 	{"%0 = tt.splat %q : !tt.ptr<i32> -> tensor<4x!tt.ptr<i32>>\n" +
