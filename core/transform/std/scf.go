@@ -109,12 +109,13 @@ func forTripCount(rw *rewrite.Rewriter, op *ir.Operation) bool {
 
 // forCarried drops a carried value that never changes (the loop yields what it
 // was given), or that nothing needs: it is unused after the loop and, in it, only
-// passed on.
+// passed on; or that is another one: both start and go on as the same.
 func forCarried(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	body := op.Body()
 	end := body.Terminator()
 	inits := scf.Inits(op)
 	drop, any := make([]bool, len(inits)), false
+	first := make(map[[2]*ir.Value]int, len(inits)) // by what is carried at first and next
 	for i, init := range inits {
 		arg, next, res := scf.IterArg(op, i), end.Operand(i), op.Result(i)
 		switch {
@@ -124,6 +125,14 @@ func forCarried(rw *rewrite.Rewriter, op *ir.Operation) bool {
 			drop[i] = true
 		case !arg.HasUses() && !res.HasUses():
 			drop[i] = true
+		default:
+			if k, ok := first[[2]*ir.Value{init, next}]; ok {
+				arg.ReplaceAllUsesWith(scf.IterArg(op, k))
+				res.ReplaceAllUsesWith(op.Result(k))
+				drop[i] = true
+			} else {
+				first[[2]*ir.Value{init, next}] = i
+			}
 		}
 		any = any || drop[i]
 	}
