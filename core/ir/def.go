@@ -229,6 +229,8 @@ const (
 	TensorSize
 	// HasParent: may appear only inside the operations its Verify names.
 	HasParent
+	// PassesOperands: each result is the operand of the same number, in any layout.
+	PassesOperands
 )
 
 // Effects says what an operation does besides computing its results.

@@ -291,6 +291,9 @@ func (v *verifier) traits(op *Operation) bool {
 			}
 		}
 	}
+	if d.Has(PassesOperands) && !v.passesOperands(op) {
+		return false
+	}
 	if d.Has(SameShape|SameEncoding) && !v.sameTensors(op) {
 		return false
 	}
@@ -299,6 +302,18 @@ func (v *verifier) traits(op *Operation) bool {
 			if !v.tensorSize(op, t) {
 				return false
 			}
+		}
+	}
+	return true
+}
+
+func (v *verifier) passesOperands(op *Operation) bool {
+	if len(op.operands) != len(op.results) {
+		return v.failf(op, "has %s, but %s", diag.Count(len(op.operands), "input"), diag.Count(len(op.results), "output"))
+	}
+	for i, u := range op.operands {
+		if u.value.typ != op.results[i].typ {
+			return v.failf(op, "types of input #%d and output #%d differ", i, i)
 		}
 	}
 	return true

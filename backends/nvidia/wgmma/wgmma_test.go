@@ -14,7 +14,10 @@ import (
 )
 
 func TestPasses(t *testing.T) {
-	ours := []*pass.Pass{matrix.NewAccelerateMatmul(wgmma.Unit{}), wgmma.PipelineDots, wgmma.InsertFences, wgmma.LoadBeforeDots}
+	ours := []*pass.Pass{
+		matrix.NewAccelerateMatmul(wgmma.Unit{}), wgmma.PipelineDots, wgmma.InsertFences, wgmma.LoadBeforeDots,
+		layouts.RemoveConversions,
+	}
 	known := append([]*pass.Pass{std.NewCanonicalize(layouts.ConvertPatterns())}, ours...)
 	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", known, ours...)
 }

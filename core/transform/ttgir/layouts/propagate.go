@@ -85,7 +85,7 @@ func isForeign(op *ir.Operation) bool {
 	case "tt", "ttg", "arith", "math", "scf", "cf", "ub", "gpu", "llvm", "builtin":
 		return false
 	}
-	return !isUniform(op)
+	return !isUniform(op) && !op.Def().Has(ir.PassesOperands)
 }
 
 // isExpensiveAccess reports whether a load or store moves at least an element a
@@ -157,11 +157,15 @@ func carried(op *ir.Operation, enc ir.Attribute) ir.Attribute {
 	case ttg.ConvertLayout, scf.For, scf.While, scf.Yield, scf.Condition:
 		return enc
 	}
+	if op.Def().Has(ir.PassesOperands) {
+		return enc
+	}
 	return forward(op, enc)
 }
 
-// flowsTo are the block arguments and results to which structured control flow
-// passes an operand; nil when its operation is not of that kind.
+// flowsTo are the block arguments and results to which structured control flow, or
+// an operation that gives its operands back, passes an operand; nil when its operation
+// is not of that kind.
 func flowsTo(u *ir.Use) []*ir.Value {
 	switch op := u.Owner(); op.Def() {
 	case scf.For:
@@ -185,6 +189,9 @@ func flowsTo(u *ir.Use) []*ir.Value {
 			loop := scf.AsWhile(op.Parent())
 			return []*ir.Value{loop.After().First().Arg(i), loop.Op.Result(i)}
 		}
+	}
+	if u.Owner().Def().Has(ir.PassesOperands) {
+		return []*ir.Value{u.Owner().Result(u.Index())}
 	}
 	return nil
 }
