@@ -129,10 +129,17 @@ func Reshape(e Encoding, from, to []int64) (Encoding, error) {
 	if _, ok := e.(Shared); ok {
 		return &SharedLinear{Offset: l.BasesOf(Offset), Block: l.BasesOf(Block), Alignment: sharedLinearAlignment}, nil
 	}
-	if b, ok := AsBlocked(l); ok {
-		return b, nil
+	return like(e, l), nil
+}
+
+// like is l as a blocked encoding, if it is one and comes from one, else as a linear one.
+func like(from Encoding, l Layout) Encoding {
+	if _, ok := from.(*Blocked); ok {
+		if b, ok := AsBlocked(l); ok {
+			return b
+		}
 	}
-	return FromLayout(l), nil
+	return FromLayout(l)
 }
 
 // reshapeNVMMA is e for another shape, in which it must be the layout l.
@@ -158,9 +165,13 @@ func product(shape []int64) int64 {
 }
 
 // Join is the encoding of two tensors of the given shape put side by side
-// along a new last dimension of size 2: each thread keeps both.
+// along a new last dimension of size 2: each thread keeps both. The halves of a tensor
+// that was split give its encoding.
 func Join(e Encoding, shape []int64) (Encoding, error) {
 	rank := len(shape)
+	if s, ok := e.(*Slice); ok && s.Dim == rank && splitsTo(s.Parent, append(slices.Clone(shape), 2), e) {
+		return s.Parent, nil
+	}
 	if b, ok := e.(*Blocked); ok && b.Rank() == rank {
 		j := &Blocked{
 			SizePerThread:  append(slices.Clone(b.SizePerThread), 2),
@@ -181,6 +192,21 @@ func Join(e Encoding, shape []int64) (Encoding, error) {
 	return FromLayout(Product(last, l).TransposeOuts(tensorDims(rank + 1)...)), nil
 }
 
+// splitsTo reports whether the halves of a tensor of that shape, encoded as whole, are
+// spread as half says.
+func splitsTo(whole Encoding, shape []int64, half Encoding) bool {
+	s, err := Split(whole, shape)
+	if err != nil {
+		return false
+	}
+	x, err := s.Linear(shape[:len(shape)-1])
+	if err != nil {
+		return false
+	}
+	y, err := half.Linear(shape[:len(shape)-1])
+	return err == nil && x.Equal(y)
+}
+
 // Split is the encoding of the two halves of a tensor of the given shape,
 // whose last dimension has size 2: the inverse of Join. It is an error when the
 // halves of an element pair are in different threads.
@@ -190,10 +216,11 @@ func Split(e Encoding, shape []int64) (Encoding, error) {
 		return nil, fmt.Errorf("splitting a tensor of shape %v, whose last dimension is not 2", shape)
 	}
 	if b, ok := e.(*Blocked); ok && b.Rank() == rank+1 && b.SizePerThread[rank] == 2 &&
-		b.ThreadsPerWarp[rank] == 1 && b.WarpsPerCTA[rank] == 1 && b.Order[0] == rank {
+		b.ThreadsPerWarp[rank] == 1 && b.WarpsPerCTA[rank] == 1 {
 		s := &Blocked{
 			SizePerThread: slices.Clone(b.SizePerThread[:rank]), ThreadsPerWarp: slices.Clone(b.ThreadsPerWarp[:rank]),
-			WarpsPerCTA: slices.Clone(b.WarpsPerCTA[:rank]), Order: slices.Clone(b.Order[1:]),
+			WarpsPerCTA: slices.Clone(b.WarpsPerCTA[:rank]),
+			Order:       slices.DeleteFunc(slices.Clone(b.Order), func(d int) bool { return d == rank }),
 		}
 		for _, v := range b.CGA {
 			s.CGA = append(s.CGA, slices.Clone(v[:rank]))
@@ -216,11 +243,7 @@ func Split(e Encoding, shape []int64) (Encoding, error) {
 		return nil, fmt.Errorf("splitting a tensor with encoding %s, which keeps the halves in different threads", e.Mnemonic())
 	}
 	l = l.dropRegisters(pair)
-	s := l.Sub(dims(l.ins), tensorDims(rank))
-	if b, ok := AsBlocked(s); ok {
-		return b, nil
-	}
-	return FromLayout(s), nil
+	return like(e, l.Sub(dims(l.ins), tensorDims(rank))), nil
 }
 
 // AsBlocked finds a blocked encoding that spreads a tensor as l does.

@@ -44,7 +44,7 @@ func lastDots(f *ir.Operation) map[*ir.Block]*ir.Operation {
 // thread holds.
 func staysInThread(op *ir.Operation) bool {
 	switch op.Def() {
-	case tt.Broadcast, ttg.Fp4ToFp, ttg.ConvertLayout, tt.FpToFp, tt.ExpandDims, tt.Reshape, tt.Trans:
+	case tt.Broadcast, ttg.Fp4ToFp, ttg.ConvertLayout, tt.FpToFp, tt.ExpandDims, tt.Reshape, tt.Trans, tt.Join, tt.Split:
 		return true
 	}
 	return op.Def().Has(ir.Elementwise) && ir.IsPure(op)
