@@ -33,63 +33,101 @@ func dropDeadCarried(f *ir.Operation) {
 // needs. Live is what has effects or yields a value that is live or used
 // outside.
 func deadCarried(loop *ir.Operation) []bool {
-	body := loop.Body()
-	yield := body.Terminator()
-	live := make(map[*ir.Operation]bool)
-	liveArg := make([]bool, loop.NumResults())
-	var queue []*ir.Value
-	needOp := func(op *ir.Operation) {
-		if live[op] {
-			return
+	l := &liveness{loop: loop, ops: make(map[*ir.Operation]bool), results: make(map[*ir.Value]bool), carried: make([]bool, loop.NumResults())}
+	for i, r := range loop.Results() {
+		if r.HasUses() {
+			l.needCarried(i)
 		}
-		live[op] = true
+	}
+	l.roots(loop.Body())
+	for len(l.queue) > 0 {
+		v := l.queue[len(l.queue)-1]
+		l.queue = l.queue[:len(l.queue)-1]
+		l.needValue(v)
+	}
+	dead := make([]bool, len(l.carried))
+	for i := range dead {
+		dead[i] = !l.carried[i]
+	}
+	return dead
+}
+
+// liveness finds what a loop computes for more than itself.
+type liveness struct {
+	loop    *ir.Operation
+	ops     map[*ir.Operation]bool // live; of a condition that it is computed, not its results
+	results map[*ir.Value]bool     // live results of conditions
+	carried []bool
+	queue   []*ir.Value
+}
+
+// roots marks the operations with effects of a block of the loop, and of the
+// conditions in it.
+func (l *liveness) roots(b *ir.Block) {
+	for op := range b.Ops() {
+		switch {
+		case op.Is(scf.If):
+			for _, region := range op.Regions() {
+				if b := region.First(); b != nil {
+					l.roots(b)
+				}
+			}
+		case !op.IsTerminator() && !ir.IsPure(op) && !isRead(op):
+			l.needOp(op)
+		}
+	}
+}
+
+// needCarried marks a carried value, and with it what is yielded for it.
+func (l *liveness) needCarried(i int) {
+	if !l.carried[i] {
+		l.carried[i] = true
+		l.queue = append(l.queue, l.loop.Body().Terminator().Operand(i))
+	}
+}
+
+// needOp marks an operation with all that is in it, and the conditions around it.
+func (l *liveness) needOp(op *ir.Operation) {
+	if l.ops[op] {
+		return
+	}
+	l.ops[op] = true
+	if op.Is(scf.If) {
+		l.queue = append(l.queue, scf.AsIf(op).Condition())
+	} else {
 		ir.Walk(op, func(o *ir.Operation) ir.WalkResult {
-			queue = append(queue, o.OperandValues()...)
+			l.queue = append(l.queue, o.OperandValues()...)
 			return ir.Advance
 		})
 	}
-	need := func(i int) {
-		if !liveArg[i] {
-			liveArg[i] = true
-			queue = append(queue, yield.Operand(i))
+	if p := op.Parent(); p != l.loop {
+		l.needOp(p)
+	}
+}
+
+func (l *liveness) needValue(v *ir.Value) {
+	body := l.loop.Body()
+	if v.Block() == body && v.IsArgument() {
+		if i := scf.CarriedIndex(v); i >= 0 {
+			l.needCarried(i)
+		}
+		return
+	}
+	// The operation that v comes from, in a block of the loop or of conditions in it.
+	op := v.Def()
+	if op == nil {
+		op = v.Block().Parent()
+	}
+	if op == nil || !l.loop.IsAncestorOf(op) || op == l.loop {
+		return
+	}
+	l.needOp(op)
+	if op.Is(scf.If) && !l.results[v] {
+		l.results[v] = true
+		for _, region := range op.Regions() {
+			l.queue = append(l.queue, region.First().Terminator().Operand(v.Index()))
 		}
 	}
-	for i, r := range loop.Results() {
-		if r.HasUses() {
-			need(i)
-		}
-	}
-	for op := range body.Ops() {
-		if op != yield && !ir.IsPure(op) && !isRead(op) {
-			needOp(op)
-		}
-	}
-	for len(queue) > 0 {
-		v := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		if v.Block() == body && v.IsArgument() {
-			if i := scf.CarriedIndex(v); i >= 0 {
-				need(i)
-			}
-			continue
-		}
-		// The operation of the body that holds v's definition, if any.
-		op := v.Def()
-		if op == nil {
-			op = v.Block().Parent()
-		}
-		for op != nil && op.Block() != body {
-			op = op.Parent()
-		}
-		if op != nil {
-			needOp(op)
-		}
-	}
-	dead := make([]bool, len(liveArg))
-	for i := range dead {
-		dead[i] = !liveArg[i]
-	}
-	return dead
 }
 
 // isRead reports whether op does nothing but read memory, so that it can go

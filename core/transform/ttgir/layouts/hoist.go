@@ -95,7 +95,7 @@ func (r *remat) hoistOne(cvt *ir.Operation) bool {
 // in some of the iterations.
 func (r *remat) hoistIntoConditions(f *ir.Operation) {
 	for _, cvt := range tensors.Conversions(f) {
-		if !isDotOperand(cvt) && cvt.HasUses() && r.hoistIntoCondition(cvt) {
+		if cvt.HasUses() && r.hoistIntoCondition(cvt) {
 			r.count("hoisted", 1)
 		}
 	}
