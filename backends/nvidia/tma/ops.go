@@ -77,6 +77,9 @@ func at(b *ir.Builder, barriers, index *ir.Value) *ir.Value {
 	return b.Op(ttg.MemDescIndex, []*ir.Value{barriers, index}, barriersType(b, 0)).OneResult()
 }
 
+// Barrier is the mbarrier at index of several.
+func Barrier(b *ir.Builder, barriers, index *ir.Value) *ir.Value { return at(b, barriers, index) }
+
 // newBarrier gives memory its life as a barrier that one arrival and the bytes it
 // expects complete.
 func newBarrier(b *ir.Builder, barrier *ir.Value) {

@@ -14,7 +14,10 @@
 //
 // unit.go and unit_scaled.go are the matrix unit for tritongpu-accelerate-matmul: the
 // dots that tcgen05.mma computes, and where their operands and accumulators lie.
-// latencies.go says which multiplications tritongpu-assign-latencies lets run on.
+// latencies.go says which multiplications tritongpu-assign-latencies lets run on, and
+// mma_pipelining.go has tritongpu-pipeline let them, with a wait at a barrier for each
+// (places.go: by the schedule) and several accumulators where one is not enough
+// (accumulator_ring.go).
 //
 // The operations on one buffer form a chain of tokens (!ttg.async.token), each the
 // result of an operation and an operand of the next, that the passes follow and keep.

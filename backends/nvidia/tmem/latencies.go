@@ -34,7 +34,7 @@ func (Dots) SetLatencies(loop *ir.Operation, isEarly map[*ir.Operation]bool) {
 	}
 	one := loop.Context().I32Attr(1)
 	for _, dot := range dots {
-		o := operandsOf(dot, loop, func(load *ir.Operation) bool { return isEarly[load] })
+		o := operandsOf(dot, loop, func(alloc *ir.Operation) bool { return isEarly[loadFor(alloc)] })
 		if !o.ready && (!o.known || readAfter(dot, loop)) {
 			continue
 		}
@@ -70,12 +70,13 @@ func isDivided(loop *ir.Operation) bool {
 type operands struct {
 	ready bool            // all are there when the iteration begins
 	known bool            // of those that are not there, it is known what writes them
-	late  []*ir.Operation // what does
+	late  []*ir.Operation // what does: allocations that fill a buffer, and others
 }
 
 // operandsOf looks at the operands of dot; none is ready where the accumulator is made in
-// loop. A load for which isEarly holds is a copy that was started before.
-func operandsOf(dot, loop *ir.Operation, isEarly func(load *ir.Operation) bool) operands {
+// loop. A buffer for whose allocation isAhead holds is filled by a copy that was started
+// before.
+func operandsOf(dot, loop *ir.Operation, isAhead func(alloc *ir.Operation) bool) operands {
 	m := ttng.AsMMA(dot)
 	if allocBefore(dot, loop) == nil {
 		return operands{known: true}
@@ -94,7 +95,7 @@ func operandsOf(dot, loop *ir.Operation, isEarly func(load *ir.Operation) bool) 
 		}
 	}
 	for _, v := range values {
-		ready, def := source(v, loop, isEarly)
+		ready, def := source(v, loop, isAhead)
 		switch {
 		case ready:
 		case def == nil:
@@ -109,7 +110,7 @@ func operandsOf(dot, loop *ir.Operation, isEarly func(load *ir.Operation) bool) 
 
 // source reports whether the buffer v is ready when the iteration of loop begins; if not,
 // what writes it, or nil.
-func source(v *ir.Value, loop *ir.Operation, isEarly func(load *ir.Operation) bool) (ready bool, def *ir.Operation) {
+func source(v *ir.Value, loop *ir.Operation, isAhead func(alloc *ir.Operation) bool) (ready bool, def *ir.Operation) {
 	if !forloop.DefinedInside(v, loop) {
 		return true, nil
 	}
@@ -132,11 +133,19 @@ func source(v *ir.Value, loop *ir.Operation, isEarly func(load *ir.Operation) bo
 	if !forloop.DefinedInside(src, loop) {
 		return true, nil
 	}
-	load := src.Def()
-	if load == nil || !load.Is(tt.Load) && !load.Is(tt.DescriptorLoad) && !load.Is(tt.DescriptorGather) {
-		return false, def
+	return loadFor(def) != nil && isAhead(def), def
+}
+
+// loadFor is the load of what a buffer is filled with, or nil.
+func loadFor(alloc *ir.Operation) *ir.Operation {
+	if !alloc.Is(ttg.LocalAlloc) || ttg.AsLocalAlloc(alloc).Src() == nil {
+		return nil
 	}
-	return isEarly(load), load
+	load := ttg.AsLocalAlloc(alloc).Src().Def()
+	if load == nil || !load.Is(tt.Load) && !load.Is(tt.DescriptorLoad) && !load.Is(tt.DescriptorGather) {
+		return nil
+	}
+	return load
 }
 
 // allocBefore is what makes the accumulator of dot before loop, or nil.

@@ -16,7 +16,7 @@ import (
 )
 
 func TestPasses(t *testing.T) {
-	ours := append(tmem.Passes(), matrix.NewOptimizeDotOperands(dots.MultiplyAdd{}, tmem.KeepScalesShared), pipeline.NewAssignLatencies(wgmma.Unit{}, tmem.Dots{}), matrix.NewAccelerateMatmul(tmem.Unit{}))
+	ours := append(tmem.Passes(), matrix.NewOptimizeDotOperands(dots.MultiplyAdd{}, tmem.KeepScalesShared), pipeline.NewAssignLatencies(wgmma.Unit{}, tmem.Dots{}), matrix.NewAccelerateMatmul(tmem.Unit{}), pipeline.New(tmem.Unit{}, nil))
 	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", append(ours, std.Canonicalize, std.CSE), ours...)
 }
 

@@ -43,6 +43,9 @@ var inverse = map[int64]int64{
 	arith.ULT: arith.UGE, arith.ULE: arith.UGT, arith.UGT: arith.ULE, arith.UGE: arith.ULT,
 }
 
+// Inverse is the predicate of arith.cmpi that holds where predicate does not.
+func Inverse(predicate int64) int64 { return inverse[predicate] }
+
 func compareConstantRight(_ *rewrite.Rewriter, op *ir.Operation) bool {
 	cmp := arith.AsCmpI(op)
 	if arith.ConstantValue(cmp.Lhs()) == nil || arith.ConstantValue(cmp.Rhs()) != nil {

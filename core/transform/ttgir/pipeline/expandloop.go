@@ -8,11 +8,12 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 )
 
 // expansion carries out the schedule of one loop: software pipelining without
-// an epilogue. With stages 0 … n, iteration t of the new loop executes stage k of
+// an epilogue, but for the one of peel.go. With stages 0 … n, iteration t of the new loop executes stage k of
 // iteration t+n-k of the old one, so the old iterations 0 … n-1 are begun before the loop,
 // and the loop's last iterations begin old iterations that do not exist; both are switched
 // off by predicates.
@@ -26,12 +27,15 @@ type expansion struct {
 	loop *ir.Operation // the old one
 	last int           // the greatest stage
 	ops  []*ir.Operation
-	// blocks made operations that only it can switch off; or nil.
+	// blocks and unit made operations that only they can switch off; blocks may be nil.
 	blocks BlockCopies
+	unit   dots.MatrixUnit
 
 	// versions are, for a value of the old loop, its values in the old iterations
 	// begun before the new loop, by iteration.
 	versions map[*ir.Value][]*ir.Value
+	// made are the operations of the last stage in the new loop.
+	made []*ir.Operation
 	// crossing are the values used in later stages than their own, in the order
 	// of their first such use, and how far they live.
 	crossing []*ir.Value
@@ -49,17 +53,22 @@ type versionKey struct {
 }
 
 // expandLoop replaces the loop of s by its pipelined form.
-func expandLoop(b *ir.Builder, s *schedule, blocks BlockCopies) {
+func expandLoop(b *ir.Builder, s *schedule, blocks BlockCopies, unit dots.MatrixUnit) {
 	e := &expansion{
-		b: b, s: s, loop: s.loop, last: s.stages - 1, ops: s.inOrder(), blocks: blocks,
+		b: b, s: s, loop: s.loop, last: s.stages - 1, ops: s.inOrder(), blocks: blocks, unit: unit,
 		versions: make(map[*ir.Value][]*ir.Value), lives: make(map[*ir.Value]liveRange), carried: make(map[versionKey]int),
 	}
 	e.findCrossing()
 	b.At(e.loop)
 	e.prologue()
-	n := e.kernel()
+	peels := e.peels()
+	n := e.kernel(peels)
+	results := n.Results()
+	if peels {
+		results = e.epilogue(n)
+	}
 	for i, r := range e.loop.Results() {
-		r.ReplaceAllUsesWith(n.Result(i))
+		r.ReplaceAllUsesWith(results[i])
 	}
 	e.loop.Erase()
 }
@@ -163,7 +172,7 @@ func (e *expansion) prologue() {
 			b.Loc = op.Loc()
 			b.Insert(n)
 			at := b.Save()
-			predicate(b, n, predicates[iter], e.blocks)
+			predicate(b, n, predicates[iter], e.blocks, e.unit)
 			b.Restore(at)
 			for k, r := range op.Results() {
 				e.setVersion(r, n.Result(k), iter)
@@ -175,7 +184,7 @@ func (e *expansion) prologue() {
 					if loop.Result(j).HasUses() {
 						// After the loop the value of the last iteration that there
 						// was is used.
-						is = arith.NewSelect(b, predicates[iter], is, e.versions[arg][iter])
+						is = e.selected(predicates[iter], is, e.versions[arg][iter])
 					}
 					e.setVersion(arg, is, iter+1)
 				}
@@ -185,8 +194,17 @@ func (e *expansion) prologue() {
 	}
 }
 
-// kernel makes the new loop.
-func (e *expansion) kernel() *ir.Operation {
+// selected is is where pred holds, else was. A token only says what came before, and is was
+// or comes after it.
+func (e *expansion) selected(pred, is, was *ir.Value) *ir.Value {
+	if is.Type() == ttg.AsyncToken(e.b.Context()) {
+		return is
+	}
+	return arith.NewSelect(e.b, pred, is, was)
+}
+
+// kernel makes the new loop, without its last iteration if that is peeled.
+func (e *expansion) kernel(peeled bool) *ir.Operation {
 	b, loop := e.b, e.loop
 	var inits []*ir.Value
 	for i, v := range forloop.Yield(loop).Operands() {
@@ -203,7 +221,11 @@ func (e *expansion) kernel() *ir.Operation {
 			inits = append(inits, e.versions[v][e.last-l.to+k])
 		}
 	}
-	n := scf.NewFor(b, scf.LowerBound(loop), scf.UpperBound(loop), scf.Step(loop), inits...)
+	end := scf.UpperBound(loop)
+	if peeled {
+		end = arith.Binary(b, arith.SubI, end, scf.Step(loop))
+	}
+	n := scf.NewFor(b, scf.LowerBound(loop), end, scf.Step(loop), inits...)
 	for _, a := range loop.Attrs() {
 		n.SetAttr(a.Name, a.Attr)
 	}
@@ -218,6 +240,10 @@ func (e *expansion) kernel() *ir.Operation {
 		step := scf.Step(loop)
 		if loop.HasAttr(tt.KeepPredicateStageAttr) {
 			predicates[i] = ttg.NewPredicateStage(b, scf.InductionVar(n), scf.UpperBound(loop), step, e.last, i)
+			continue
+		}
+		if peeled && i == e.last-1 {
+			predicates[i] = arith.NewConstant(b, b.Context().BoolAttr(true)) // there is another iteration
 			continue
 		}
 		ahead := arith.Binary(b, arith.MulI, step, arith.Int(b, step.Type(), int64(e.last-i)))
@@ -277,9 +303,11 @@ func (e *expansion) clone(op, n *ir.Operation, m *ir.Mapping, predicates []*ir.V
 		m.Map(u.v, u.is)
 	}
 	b.Insert(c)
-	if stage < e.last {
+	if stage == e.last {
+		e.made = append(e.made, c)
+	} else {
 		at := b.Save()
-		predicate(b, c, predicates[stage], e.blocks)
+		predicate(b, c, predicates[stage], e.blocks, e.unit)
 		b.Restore(at)
 	}
 }
@@ -291,7 +319,7 @@ func (e *expansion) yield(n *ir.Operation, m *ir.Mapping, predicates []*ir.Value
 	for i, v := range forloop.Yield(e.loop).Operands() {
 		is := m.Lookup(v)
 		if d := v.Def(); d != nil && e.s.has(d) && e.stage(d) < e.last && e.loop.Result(i).HasUses() {
-			is = arith.NewSelect(b, predicates[e.stage(d)], is, scf.IterArgs(n)[i])
+			is = e.selected(predicates[e.stage(d)], is, scf.IterArgs(n)[i])
 		}
 		values = append(values, is)
 	}

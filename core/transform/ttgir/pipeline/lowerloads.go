@@ -223,17 +223,22 @@ func (l *loadLowering) users(op *ir.Operation) []*ir.Operation {
 // useStage is the first stage in which op's result is used. A use in a later
 // cluster, such as a condition at the end of the iteration, counts as one of the next
 // stage: when it reads the buffer, the copy of another iteration has begun, which
-// needs a buffer of its own.
+// needs a buffer of its own. A wait for a dot that reads the buffer until then is a use of
+// its stage, if there is no later one.
 func (l *loadLowering) useStage(op *ir.Operation) int {
-	stage := l.s.stages
+	stage, waits := l.s.stages, 0
 	for _, u := range l.users(op) {
 		at := l.s.slots[u]
+		if awaitsDot(l.unit, u) {
+			waits = max(waits, at.stage)
+			continue
+		}
 		if at.cluster.position > l.s.slots[op].cluster.position {
 			at.stage++
 		}
 		stage = min(stage, at.stage)
 	}
-	return stage
+	return max(stage, waits)
 }
 
 // firstUse is the user of op that the pipelined loop executes first, nil when
@@ -421,7 +426,7 @@ func (l *loadLowering) isBuffer(alloc *ir.Operation, enc *encoding.Attr, stage i
 // before it only.
 func (l *loadLowering) readBy(alloc *ir.Operation, stage int) bool {
 	for _, u := range topUsers(l.s.loop, alloc) {
-		if l.s.slots[u].stage > stage {
+		if l.s.slots[u].stage > stage && !awaitsDot(l.unit, u) {
 			return false
 		}
 	}

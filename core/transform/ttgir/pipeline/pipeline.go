@@ -43,6 +43,9 @@ func New(unit dots.MatrixUnit, blocks BlockCopies, more ...*pass.Pass) *pass.Pas
 		After:    []*pass.Fact{facts.NoSchedule},
 		Run: func(r *pass.Run) error {
 			b := ir.NewBuilder(r.Module.Context())
+			if u, ok := unit.(AsyncUnit); ok {
+				lowerDots(b, u, r.Module, blocks)
+			}
 			var schedules []*schedule
 			for _, loop := range forloop.All(r.Module) {
 				s := readSchedule(loop)
@@ -50,7 +53,7 @@ func New(unit dots.MatrixUnit, blocks BlockCopies, more ...*pass.Pass) *pass.Pas
 				case s == nil:
 				case s.stages > pass.MaxStages:
 					return pass.OverLimit(loop.Loc(), "what more stages hold does not fit in shared memory", "the loop is scheduled in %s; it may have %d", diag.Count(s.stages, "stage"), pass.MaxStages)
-				case !s.isExecutable(blocks):
+				case !s.isExecutable(blocks, unit):
 					eraseSchedule(loop)
 					r.Count("impossible", 1)
 				default:
@@ -68,15 +71,16 @@ func New(unit dots.MatrixUnit, blocks BlockCopies, more ...*pass.Pass) *pass.Pas
 				}
 				eraseSchedule(s.loop)
 				if s.stages > 1 {
-					expandLoop(b, s, blocks)
+					expandLoop(b, s, blocks, unit)
 					r.Count("loops", 1)
 				}
 			}
 			updateWaits(b, r.Module)
-			// A loop without a last stage may have stages on its operations.
+			// A loop without a last stage may have stages on its operations, and dots latencies.
 			ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
 				op.SetAttr(tt.StageAttr, nil)
 				op.SetAttr(tt.ClusterAttr, nil)
+				op.SetAttr(tt.SelfLatencyAttr, nil)
 				return ir.Advance
 			})
 			if !r.Bool("whole") {
@@ -144,7 +148,7 @@ func (s *schedule) keepsMemoryOrder() bool {
 // isExecutable reports whether every operation of the body has a place, those
 // that run ahead can be switched off and do not overtake others, and no value is
 // used before it is computed.
-func (s *schedule) isExecutable(blocks BlockCopies) bool {
+func (s *schedule) isExecutable(blocks BlockCopies, unit dots.MatrixUnit) bool {
 	position := make(map[*ir.Operation]int)
 	for i, op := range s.inOrder() {
 		position[op] = i
@@ -154,7 +158,7 @@ func (s *schedule) isExecutable(blocks BlockCopies) bool {
 			continue
 		}
 		at, ok := s.slots[op]
-		if !ok || at.stage < s.stages-1 && !canPredicate(op, blocks) {
+		if !ok || at.stage < s.stages-1 && !canPredicate(op, blocks, unit) {
 			return false
 		}
 		for _, v := range nestedOperands(op) {

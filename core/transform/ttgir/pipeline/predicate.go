@@ -6,6 +6,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/masks"
 )
 
@@ -14,7 +15,10 @@ import (
 // predicate; what it only computes is thrown away.
 
 // canPredicate reports whether predicate knows how to switch op off.
-func canPredicate(op *ir.Operation, blocks BlockCopies) bool {
+func canPredicate(op *ir.Operation, blocks BlockCopies, unit dots.MatrixUnit) bool {
+	if u, ok := unit.(AsyncUnit); ok && u.CanPredicate(op) {
+		return true
+	}
 	if makesDescriptor(op) {
 		return blocks != nil && op.Is(tt.MakeTensorDesc)
 	}
@@ -56,9 +60,12 @@ func makesDescriptor(op *ir.Operation) bool {
 // predicate lets op do something to global memory only where pred is true. What
 // touches this program's own buffers, or orders copies, stays: it does no harm,
 // and neither does a load through a descriptor, which reads inside of its tensor
-// only. What blocks made it switches off itself.
-func predicate(b *ir.Builder, op *ir.Operation, pred *ir.Value, blocks BlockCopies) {
+// only. What blocks and unit made they switch off themselves.
+func predicate(b *ir.Builder, op *ir.Operation, pred *ir.Value, blocks BlockCopies, unit dots.MatrixUnit) {
 	if n, ok := arith.ConstantInt(pred); ok && n&1 == 1 || ir.IsPure(op) {
+		return
+	}
+	if u, ok := unit.(AsyncUnit); ok && u.Predicate(b, op, pred) {
 		return
 	}
 	switch {
