@@ -181,6 +181,28 @@ def f(a, b):
     tl.store(x + o, s)
 `, n)
 	}},
+	{"chained_pointers", []int{64, 512, 2048}, func(n int) string { // each made of the last one, by a constant
+		return fmt.Sprintf(`
+    o = tl.arange(0, 128)
+    p = x + o
+    s = tl.zeros([128], tl.float32)
+    for i in tl.static_range(%d):
+        s += tl.load(p)
+        p += 128
+    tl.store(x + o, s)
+`, n)
+	}},
+	{"chained_offsets", []int{64, 512, 2048}, func(n int) string { // each made of the last one, by a number of 64 bits
+		return fmt.Sprintf(`
+    o = tl.arange(0, 128)
+    p = x + o
+    s = tl.zeros([128], tl.float32)
+    for i in tl.static_range(%d):
+        s += tl.load(p)
+        p += n.to(tl.int64) * (i + 1)
+    tl.store(x + o, s)
+`, n)
+	}},
 	{"functions", []int{10, 100, 400}, func(n int) string { // that are called
 		return "\n    s = n\n" + lines(n, "    s = f%d(s)\n") + "    tl.store(x, s.to(tl.float32))\n" +
 			lines(n, `

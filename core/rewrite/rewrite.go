@@ -213,6 +213,15 @@ func (rw *Rewriter) push(op *ir.Operation) {
 	rw.stack = append(rw.stack, op)
 }
 
+// First has op visited next.
+func (rw *Rewriter) First(op *ir.Operation) {
+	if i, ok := rw.queued[op]; ok {
+		rw.stack[i] = nil
+		delete(rw.queued, op)
+	}
+	rw.push(op)
+}
+
 func (rw *Rewriter) forget(op *ir.Operation) {
 	ir.Walk(op, func(o *ir.Operation) ir.WalkResult {
 		if i, ok := rw.queued[o]; ok {

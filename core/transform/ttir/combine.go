@@ -84,26 +84,21 @@ func constantOffset(v *ir.Value) (int64, bool) {
 	return arith.ConstantInt(v)
 }
 
-// addPtrAddPtr: (p + i) + j is p + (i + j) where i + j cannot wrap: both are
-// 64-bit, or both are constants whose sum fits.
+// addPtrAddPtr: (p + i) + j is p + (i + j) where i + j cannot wrap. Triton joins the
+// last pointer of a chain first, one step for each pointer before it; where many of
+// these have uses of their own, they are joined first here, so that each takes one step.
 func addPtrAddPtr(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	outer := tt.AsAddPtr(op)
-	if !outer.Ptr().DefIs(tt.AddPtr) {
+	if !offsetsJoin(outer) {
 		return false
 	}
 	inner := tt.AsAddPtr(outer.Ptr().Def())
-	i, j := inner.Offset(), outer.Offset()
-	if i.Type() != j.Type() {
+	if manyShared(outer) {
+		rw.First(op)
+		rw.First(inner.Op)
 		return false
 	}
-	if w := ir.BitWidth(ir.ElemOf(i.Type())); w < 64 {
-		a, ok := constantOffset(i)
-		b, ok2 := constantOffset(j)
-		lim := int64(math.MaxInt64) >> (64 - w)
-		if !ok || !ok2 || a+b > lim || a+b < -lim-1 {
-			return false
-		}
-	}
+	i, j := inner.Offset(), outer.Offset()
 	sum := arith.Binary(rw.Builder, arith.AddI, i, j)
 	n := tt.NewAddPtr(rw.Builder, inner.Ptr(), sum)
 	for _, name := range []string{"tt.divisibility", "tt.contiguity", "tt.constancy"} {
@@ -113,6 +108,46 @@ func addPtrAddPtr(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	}
 	rw.Replace(op, n)
 	return true
+}
+
+// offsetsJoin reports whether outer's pointer is a sum, too, and the sum of both offsets
+// cannot wrap: they are of 64 bits, or constants whose sum fits.
+func offsetsJoin(outer tt.AddPtrOp) bool {
+	if !outer.Ptr().DefIs(tt.AddPtr) {
+		return false
+	}
+	i, j := tt.AsAddPtr(outer.Ptr().Def()).Offset(), outer.Offset()
+	if i.Type() != j.Type() {
+		return false
+	}
+	w := ir.BitWidth(ir.ElemOf(i.Type()))
+	if w >= 64 {
+		return true
+	}
+	a, ok := constantOffset(i)
+	b, ok2 := constantOffset(j)
+	lim := int64(math.MaxInt64) >> (64 - w)
+	return ok && ok2 && a+b <= lim && a+b >= -lim-1
+}
+
+// manyShared reports whether more than maxShared of the pointers that p would be joined
+// with, of the nearest ones, have other uses.
+func manyShared(p tt.AddPtrOp) bool {
+	const maxShared, nearest = 8, 32
+	shared := 0
+	for range nearest {
+		if !offsetsJoin(p) {
+			return false
+		}
+		if !p.Ptr().HasOneUse() {
+			shared++
+		}
+		if shared > maxShared {
+			return true
+		}
+		p = tt.AsAddPtr(p.Ptr().Def())
+	}
+	return false
 }
 
 // selectOfLoad: select(c, load(p, splat c), o) is a load whose other value is o.
