@@ -125,6 +125,33 @@ def f(a, b):
         tl.store(x + o, tl.load(x + o + i, mask=m), mask=m)
 `
 	}},
+	{"conjunctions", []int{16, 64, 256}, func(n int) string { // the same of conditions that all hold
+		return `
+    o = tl.arange(0, 128)
+    m = o < n
+` + lines(n, "    m = (m & (o < n * %[1]d)) & (m & (o > %[1]d - n))\n") + `
+    tl.store(x + o, 1.0, mask=m)
+`
+	}},
+	{"chained_masks", []int{64, 256, 1024}, func(n int) string { // each access has one condition more
+		return fmt.Sprintf(`
+    o = tl.arange(0, 128)
+    s = tl.zeros([128], tl.float32)
+    m = o < n
+    for i in tl.static_range(%d):
+        m = m & (o < n + i)
+        s += tl.load(x + o, mask=m, other=1.0)
+    tl.store(x + o, s)
+`, n)
+	}},
+	{"wide_sums", []int{16, 64, 256}, func(n int) string { // of 64 bits, each used twice, as bounds checks have
+		return `
+    o = tl.arange(0, 128).to(tl.int64)
+    i = o
+` + lines(n, "    i = i + (i + (n + %d).to(tl.int64))\n") + `
+    tl.store(x + o, 1.0, mask=(i >= 0) & (i < n.to(tl.int64)))
+`
+	}},
 	{"indices", []int{16, 64, 256}, func(n int) string { // the same of integers, in two layouts
 		return `
     a = tl.arange(0, 64)

@@ -67,13 +67,17 @@ func boundMask(b *ir.Builder, mask *ir.Value) *ir.Value {
 		return nil
 	}
 	b.After(def)
-	m := maskBounder{b: b, whole: mask.Type().(*ir.TensorType)}
-	m.collect(mask)
-	if !m.pair() && (m.bearer() < 0 || !m.guarded()) {
+	m := maskBounder{b: b, whole: mask.Type().(*ir.TensorType), left: maxVisits}
+	if !m.collect(mask) || !m.pair() && (m.bearer() < 0 || !m.guarded()) {
 		return nil
 	}
 	return m.joined()
 }
+
+// maxVisits is how many operations of a mask are looked at, and of an index in it. Masks
+// and indices of kernels have some ten; where operands are used twice, again and again,
+// there are more ways to them than could be followed.
+const maxVisits = 256
 
 // maskBounder makes a mask of the conditions whose conjunction it is: scalars,
 // and tensors of shapes that broadcast to the mask's.
@@ -81,23 +85,25 @@ type maskBounder struct {
 	b     *ir.Builder
 	whole *ir.TensorType
 	all   []*ir.Value
+	left  int // how many operations may still be looked at
 }
 
-// collect takes a conjunction apart.
-func (m *maskBounder) collect(v *ir.Value) {
+// collect takes a conjunction apart. It reports false for one that is too long.
+func (m *maskBounder) collect(v *ir.Value) bool {
+	if m.left--; m.left < 0 {
+		return false
+	}
 	switch def := v.Def(); {
 	case def == nil:
 	case def.Is(arith.AndI):
-		m.collect(arith.AsAndI(def).Lhs())
-		m.collect(arith.AsAndI(def).Rhs())
-		return
+		return m.collect(arith.AsAndI(def).Lhs()) && m.collect(arith.AsAndI(def).Rhs())
 	case def.Is(tt.Broadcast), def.Is(tt.Splat):
-		m.collect(tt.AsUnary(def).Src())
-		return
+		return m.collect(tt.AsUnary(def).Src())
 	}
 	if !slices.Contains(m.all, v) {
 		m.all = append(m.all, v)
 	}
+	return true
 }
 
 // pair makes 0 <= i and i < n one condition, and reports whether it found any.
@@ -162,15 +168,17 @@ func (m *maskBounder) below(index, bound *ir.Value) *ir.Value {
 // fitsUnsigned reports whether a 64-bit sum is, but for 2^32 where it is negative,
 // the unsigned number in its lower 32 bits, and then no less than 2^31.
 func fitsUnsigned(sum *ir.Value) bool {
-	low, high, ok := boundsOf(sum)
+	visits := maxVisits
+	low, high, ok := boundsOf(sum, &visits)
 	return ok && low >= math.MinInt32 && high <= math.MaxUint32
 }
 
 // boundsOf are the least and greatest value that a 64-bit sum of 32-bit numbers
-// may have; ok is false for anything else.
-func boundsOf(v *ir.Value) (low, high int64, ok bool) {
+// may have; ok is false for anything else, and for sums longer than visits, from which it
+// takes what it looks at.
+func boundsOf(v *ir.Value, visits *int) (low, high int64, ok bool) {
 	def := v.Def()
-	if def == nil {
+	if *visits--; def == nil || *visits < 0 {
 		return 0, 0, false
 	}
 	switch {
@@ -185,11 +193,11 @@ func boundsOf(v *ir.Value) (low, high int64, ok bool) {
 		}
 		return math.MinInt32, math.MaxInt32, true
 	case def.Is(arith.AddI):
-		l0, h0, ok0 := boundsOf(arith.AsAddI(def).Lhs())
-		l1, h1, ok1 := boundsOf(arith.AsAddI(def).Rhs())
+		l0, h0, ok0 := boundsOf(arith.AsAddI(def).Lhs(), visits)
+		l1, h1, ok1 := boundsOf(arith.AsAddI(def).Rhs(), visits)
 		return l0 + l1, h0 + h1, ok0 && ok1
 	case def.Is(tt.Splat), def.Is(tt.Broadcast), def.Is(tt.ExpandDims), def.Is(ttg.ConvertLayout):
-		return boundsOf(tt.AsUnary(def).Src())
+		return boundsOf(tt.AsUnary(def).Src(), visits)
 	}
 	return 0, 0, false
 }
