@@ -161,14 +161,16 @@ func descriptorEncoding(m machine.Machine, op *ir.Operation) ir.Attribute {
 	return blockedAlong(op.Context(), m, t.Shape, order, int(size))
 }
 
-// rewriteAccess converts op's tensor operands to enc, and its results back.
+// rewriteAccess converts op's tensor operands to enc, and its results back. An operand
+// that has the layout already is converted, too, as in Triton; remove-layout-conversions
+// drops that.
 func rewriteAccess(b *ir.Builder, op *ir.Operation, enc ir.Attribute) {
 	b.Loc = op.Loc()
 	rank := len(enc.(*encoding.Attr).Layout.(*layout.Blocked).Order)
 	for i, v := range op.Operands() {
 		if t := tensors.Type(v); t != nil && len(t.Shape) == rank {
 			b.SetBefore(op)
-			op.SetOperand(i, ttg.NewConvertLayout(b, v, enc))
+			op.SetOperand(i, b.Op(ttg.ConvertLayout, []*ir.Value{v}, tensors.WithEncoding(b.Context(), t, enc)).OneResult())
 		}
 	}
 	b.SetAfter(op)
