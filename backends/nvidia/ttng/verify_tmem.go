@@ -180,6 +180,9 @@ func verifyMMAScaled(op *ir.Operation) error {
 	return nil
 }
 
+// maxColumns is how many columns of 32 bits tensor memory has.
+const maxColumns = 512
+
 // e2m1 is the case of enum scaleType for floats of 4 bits.
 const e2m1 = 4
 
@@ -268,8 +271,11 @@ func verifyTensorMemorySubslice(op *ir.Operation) error {
 		return fmt.Errorf("source and result must have the same element type")
 	case len(src.Shape) != 2 || len(dst.Shape) != 2 || src.Shape[0] != dst.Shape[0]:
 		return fmt.Errorf("a part of a buffer has all its rows: %v is not part of %v", dst.Shape, src.Shape)
-	case v.N() < 0 || v.N()+dst.Shape[1] > src.Shape[1]:
-		return fmt.Errorf("%s from %d on are not part of %d", diag.Count(dst.Shape[1], "column"), v.N(), src.Shape[1])
+	case dst.Shape[1] > src.Shape[1]:
+		return fmt.Errorf("%s are not part of %d", diag.Count(dst.Shape[1], "column"), src.Shape[1])
+	case v.N() < 0 || (v.N()+dst.Shape[1])*int64(bits(src.Elem)) > maxColumns*32:
+		// Beyond the buffer, which Triton allows, there may be others.
+		return fmt.Errorf("%s from %d on are not in tensor memory", diag.Count(dst.Shape[1], "column"), v.N())
 	}
 	for _, name := range []string{"blockM", "CTASplitM", "CTASplitN", "colStride"} {
 		if a.Int(name) != b.Int(name) {
