@@ -176,6 +176,9 @@ func (l *loadLowering) widen(a *asyncLoad) {
 // still read that of what op loads, which has the layout enc, when the next iteration
 // begins.
 func (l *loadLowering) readPastIteration(op *ir.Operation, enc *encoding.Attr) int {
+	if addsOther(op) {
+		return 0 // another buffer is filled from the threads' registers
+	}
 	for u := range op.OneResult().Users() {
 		if u.Is(ttg.LocalAlloc) && u.OneResult().Type().(*ttg.MemDescType).Encoding == ir.Attribute(enc) && readByRunning(l.unit, ttg.AsLocalAlloc(u).Result()) {
 			return 1
@@ -368,16 +371,25 @@ func (l *loadLowering) copyAsync(a asyncLoad, at counters) {
 	here = use
 	done := newWait(b, 0, group)
 	from := l.bufferAt(a, at.extract)
-	if other == nil || isZero(other) || mask == nil {
+	if !addsOther(op) {
 		l.readFrom(op.OneResult(), from, done, a.enc, use.stage)
 	} else {
-		// A copy puts zeros where the mask is false.
 		v := b.Op(ttg.LocalLoad, []*ir.Value{from, done}, op.OneResult().Type()).OneResult()
 		op.OneResult().ReplaceAllUsesWith(arith.NewSelect(b, mask, v, other))
 	}
 	b.OnInsert = nil
 	delete(s.slots, op)
 	op.Erase()
+}
+
+// addsOther reports whether values of a load come from somewhere else than memory: a copy
+// puts zeros where the mask is false, and threads replace these in registers.
+func addsOther(op *ir.Operation) bool {
+	if !op.Is(tt.Load) {
+		return false
+	}
+	v := tt.AsLoad(op)
+	return v.Mask() != nil && v.Other() != nil && !isZero(v.Other())
 }
 
 // isZero reports whether v is the constant whose bits are 0.
