@@ -38,6 +38,7 @@ var (
 	optimizeOperands   = matrix.NewOptimizeDotOperands(wgmma.Unit{}, tmem.KeepScalesShared)
 	assignLatencies    = pipeline.NewAssignLatencies(wgmma.Unit{}, tmem.Dots{})
 	pipelineTMA        = pipeline.New(tmem.Unit{}, tma.Copies{}, wgmma.PipelineDots, std.FoldArith, tma.PipelineStores, tma.BufferDescriptors)
+	testLowerLoop      = pipeline.NewTestLowerLoop(tmem.Unit{}, tma.Copies{})
 	prefetch           = pipeline.NewPrefetch(wgmma.Unit{})
 	reduceDuplication  = matrix.NewReduceDataDuplication(wgmma.Unit{})
 	canonicalize       = std.NewCanonicalize(layouts.ConvertPatterns(), layouts.SpecializePatterns(), tmem.Patterns())
@@ -282,7 +283,7 @@ func passFor(p *pass.Pass, settings map[string]string) *pass.Pass {
 // names; plan-cta has another.
 func ours(list []*pass.Pass) []*pass.Pass {
 	replacements := []*pass.Pass{
-		f32DotTC, accelerateMatmul, optimizeOperands, assignLatencies, pipelineTMA, prefetch, reduceDuplication,
+		f32DotTC, accelerateMatmul, optimizeOperands, assignLatencies, pipelineTMA, prefetch, reduceDuplication, testLowerLoop,
 	}
 	for i, p := range list {
 		if p == layouts.PlanCTA {

@@ -10,13 +10,14 @@ import (
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/matrix"
+	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
 	"github.com/tritonc/tritonc/internal/passtest"
 )
 
 func TestPasses(t *testing.T) {
 	ours := []*pass.Pass{
 		matrix.NewAccelerateMatmul(wgmma.Unit{}), wgmma.PipelineDots, wgmma.InsertFences, wgmma.LoadBeforeDots,
-		layouts.RemoveConversions,
+		layouts.RemoveConversions, pipeline.NewTestLowerLoop(wgmma.Unit{}, nil),
 	}
 	known := append([]*pass.Pass{std.NewCanonicalize(layouts.ConvertPatterns())}, ours...)
 	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", known, ours...)

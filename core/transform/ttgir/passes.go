@@ -10,7 +10,7 @@ import (
 )
 
 // Passes lists the passes of the rooms below, in the order in which a pipeline
-// for a GPU first runs each. Those of memory, which none runs, come last.
+// for a GPU first runs each. Those that none runs, for memory and for tests, come last.
 func Passes() []*pass.Pass {
 	return []*pass.Pass{
 		layouts.Convert,
@@ -39,5 +39,6 @@ func Passes() []*pass.Pass {
 		loops.LoadEarly,
 		memory.AllocateShared,
 		memory.AllocateGlobal,
+		pipeline.TestLowerLoop,
 	}
 }

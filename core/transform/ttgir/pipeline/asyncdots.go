@@ -3,7 +3,6 @@ package pipeline
 import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
-	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 )
 
 // AsyncDots is how a target pipelines dots that run beside the program's threads, and tell
@@ -39,14 +38,15 @@ type AsyncUnit interface {
 	Predicate(b *ir.Builder, op *ir.Operation, pred *ir.Value) bool
 }
 
-// lowerDots has dots of the scheduled loops run on.
-func lowerDots(b *ir.Builder, unit AsyncUnit, module *ir.Operation, blocks BlockCopies) {
+// lowerDots has dots of scheduled loops run on.
+func lowerDots(b *ir.Builder, unit dots.MatrixUnit, module *ir.Operation, scheduled []*schedule, blocks BlockCopies) {
+	async, ok := unit.(AsyncUnit)
+	if !ok {
+		return
+	}
 	var loops []*schedule
-	for _, loop := range forloop.All(module) {
-		if !unit.RunsOn(loop) {
-			continue
-		}
-		if s := readSchedule(loop); s != nil {
+	for _, s := range scheduled {
+		if async.RunsOn(s.loop) {
 			loops = append(loops, s)
 		}
 	}
@@ -68,7 +68,7 @@ func lowerDots(b *ir.Builder, unit AsyncUnit, module *ir.Operation, blocks Block
 				ahead[u] = l.isBuffer(u, a.enc, stage)
 			}
 		}
-		unit.LowerDots(b, s.loop, func(alloc *ir.Operation) bool { return ahead[alloc] })
+		async.LowerDots(b, s.loop, func(alloc *ir.Operation) bool { return ahead[alloc] })
 	}
 }
 

@@ -6,6 +6,9 @@
 //	tritongpu-prefetch              the first part of a dot's operands an iteration early
 //	tritongpu-coalesce-async-copy   layouts of copies that their buffers can take
 //
+// and, for tests, tritongpu-test-pipeline-lower-loop, what the third does before stages run
+// in different iterations.
+//
 // Between the first three, latencies, stages and clusters are attributes of the
 // operations; schedule.go is the schedule as data. lowerloads.go makes copies of
 // loads, blockcopies.go asks the target for those through descriptors, asyncdots.go for

@@ -14,4 +14,6 @@ var (
 	prefetchExample string
 	//go:embed testdata/tritongpu-schedule-loops/example.txtar
 	scheduleLoopsExample string
+	//go:embed testdata/tritongpu-test-pipeline-lower-loop/example.txtar
+	testLowerLoopExample string
 )

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
-	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -43,18 +42,15 @@ func New(unit dots.MatrixUnit, blocks BlockCopies, more ...*pass.Pass) *pass.Pas
 		After:    []*pass.Fact{facts.NoSchedule},
 		Run: func(r *pass.Run) error {
 			b := ir.NewBuilder(r.Module.Context())
-			if u, ok := unit.(AsyncUnit); ok {
-				lowerDots(b, u, r.Module, blocks)
-			}
+			lowerDots(b, unit, r.Module, readSchedules(r.Module), blocks)
 			var schedules []*schedule
-			for _, loop := range forloop.All(r.Module) {
-				s := readSchedule(loop)
+			for _, s := range readSchedules(r.Module) {
+				if err := s.checkStages(); err != nil {
+					return err
+				}
 				switch {
-				case s == nil:
-				case s.stages > pass.MaxStages:
-					return pass.OverLimit(loop.Loc(), "what more stages hold does not fit in shared memory", "the loop is scheduled in %s; it may have %d", diag.Count(s.stages, "stage"), pass.MaxStages)
 				case !s.isExecutable(blocks, unit):
-					eraseSchedule(loop)
+					eraseSchedule(s.loop)
 					r.Count("impossible", 1)
 				default:
 					schedules = append(schedules, s)
@@ -62,10 +58,7 @@ func New(unit dots.MatrixUnit, blocks BlockCopies, more ...*pass.Pass) *pass.Pas
 			}
 			elems := accessesOf(r.Module, schedules)
 			for _, s := range schedules {
-				if blocks != nil {
-					placeDescriptors(b, s, blocks)
-				}
-				r.Count("copies", lowerLoads(b, s, elems, unit, blocks))
+				r.Count("copies", lowerLoop(b, s, elems, unit, blocks))
 				if blocks != nil && r.Bool("whole") {
 					bufferConditional(b, s, unit, blocks)
 				}

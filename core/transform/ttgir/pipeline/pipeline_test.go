@@ -18,6 +18,7 @@ func TestPasses(t *testing.T) {
 		pipeline.New(mma.Unit{}, nil),
 		pipeline.NewPrefetch(mma.Unit{}),
 		pipeline.CoalesceAsyncCopy,
+		pipeline.NewTestLowerLoop(mma.Unit{}, nil),
 	}
 	known := append([]*pass.Pass{std.NewCanonicalize(layouts.ConvertPatterns())}, ours...)
 	passtest.Run(t, "testdata", known, ours...)

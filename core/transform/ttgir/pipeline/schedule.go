@@ -188,6 +188,17 @@ func readSchedule(loop *ir.Operation) *schedule {
 	return s
 }
 
+// readSchedules is readSchedule of all loops in module that have one.
+func readSchedules(module *ir.Operation) []*schedule {
+	var all []*schedule
+	for _, loop := range forloop.All(module) {
+		if s := readSchedule(loop); s != nil {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
 // eraseSchedule takes all that a schedule wrote off loop and its operations.
 func eraseSchedule(loop *ir.Operation) {
 	loop.SetAttr(tt.MaxStageAttr, nil)

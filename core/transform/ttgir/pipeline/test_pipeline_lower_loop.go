@@ -1,0 +1,88 @@
+package pipeline
+
+import (
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
+	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
+)
+
+// TestLowerLoop is NewTestLowerLoop for targets without matrix units.
+var TestLowerLoop = NewTestLowerLoop(dots.MultiplyAdd{}, nil)
+
+// NewTestLowerLoop is what New does of a scheduled loop before its stages run in different
+// iterations: dots run on, and loads become copies. The schedule stays on the operations.
+// Operations without a place get that of their first user; loops that then have others
+// stay as they are.
+func NewTestLowerLoop(unit dots.MatrixUnit, blocks BlockCopies) *pass.Pass {
+	return &pass.Pass{
+		Name:     "tritongpu-test-pipeline-lower-loop",
+		Doc:      "lower loads and dots of scheduled loops to asynchronous ones, and keep the schedule",
+		Example:  testLowerLoopExample,
+		ByTarget: true,
+		Before:   []*pass.Fact{facts.Layouts, facts.BoundedSchedules},
+		Run: func(r *pass.Run) error {
+			b := ir.NewBuilder(r.Module.Context())
+			complete, err := completeSchedules(r.Module)
+			if err != nil {
+				return err
+			}
+			lowerDots(b, unit, r.Module, complete, blocks)
+			if complete, err = completeSchedules(r.Module); err != nil {
+				return err
+			}
+			elems := accessesOf(r.Module, complete)
+			for _, s := range complete {
+				r.Count("copies", lowerLoop(b, s, elems, unit, blocks))
+				s.write()
+			}
+			return nil
+		},
+	}
+}
+
+// completeSchedules are the schedules of the loops in which each operation has a place, or
+// gets one since another needs it.
+func completeSchedules(module *ir.Operation) ([]*schedule, error) {
+	var complete []*schedule
+	for _, s := range readSchedules(module) {
+		if err := s.checkStages(); err != nil {
+			return nil, err
+		}
+		s.addAllDeps()
+		if s.isComplete() {
+			s.write()
+			complete = append(complete, s)
+		}
+	}
+	return complete, nil
+}
+
+// lowerLoop gives descriptors that the loop makes their places, and makes copies of its
+// loads, in number what it returns. elems is what accessesOf returns.
+func lowerLoop(b *ir.Builder, s *schedule, elems map[*ir.Operation]int64, unit dots.MatrixUnit, blocks BlockCopies) int {
+	if blocks != nil {
+		placeDescriptors(b, s, blocks)
+	}
+	return lowerLoads(b, s, elems, unit, blocks)
+}
+
+// checkStages refuses schedules of more stages than a loop may have.
+func (s *schedule) checkStages() error {
+	if s.stages <= pass.MaxStages {
+		return nil
+	}
+	return pass.OverLimit(s.loop.Loc(), "what more stages hold does not fit in shared memory",
+		"the loop is scheduled in %s; it may have %d", diag.Count(s.stages, "stage"), pass.MaxStages)
+}
+
+// isComplete reports whether all operations of the body that need a place have one.
+func (s *schedule) isComplete() bool {
+	for op := range s.loop.Body().Ops() {
+		if !s.has(op) && !op.IsTerminator() && !op.Def().Has(ir.ConstantLike) {
+			return false
+		}
+	}
+	return true
+}
