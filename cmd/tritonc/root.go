@@ -93,11 +93,17 @@ func newRoot(env *environment) *cobra.Command {
 	return root
 }
 
-// flagError explains a mistake in a flag.
+// flagError explains a mistake in a flag. One that a verb has and tritonc itself lacks may
+// follow a mistyped verb.
 func flagError(cmd *cobra.Command, err error) error {
 	message, _, _ := strings.Cut(err.Error(), ": strconv.") // pflag quotes Go's own error
 	usage := usagef("%s", message).withHelp("%s --help lists the flags", cmd.CommandPath())
 	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && cmd.HasAvailableSubCommands() {
+		if err := mistypedVerb(cmd, cmd.Flags().Args()); err != nil {
+			return err
+		}
+	}
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
