@@ -265,6 +265,19 @@ def f%[1]d(a):
     s = tl.zeros([32, 32], tl.float32)
 ` + lines(n, "    s = tl.dot(tl.load(x + o + %d), tl.load(x + o + n * %[1]d), s)\n") + "    tl.store(x + o, s)\n"
 	}},
+	{"chained_dots", []int{32, 256, 1024}, func(n int) string {
+		return `
+    i = tl.arange(0, 16)
+    o = i[:, None] * 16 + i[None, :]
+    s = tl.load(x + o).to(tl.float16)
+` + strings.Repeat("    s = tl.dot(s, s, out_dtype=tl.float16)\n", n) + "    tl.store(x + o, s)\n"
+	}},
+	{"lone_dots", []int{32, 256, 1024}, func(n int) string { // which have a constant in common
+		return `
+    i = tl.arange(0, 16)
+    o = i[:, None] * 16 + i[None, :]
+` + lines(n, "    s = tl.load(x + o + %[1]d).to(tl.float16)\n    tl.store(x + o + %[1]d, tl.dot(s, s))\n")
+	}},
 	{"sorts", []int{2, 8, 16}, func(n int) string { // conversions of all that was computed so far
 		return "\n    o = tl.arange(0, 64)\n    s = tl.load(x + o)\n" + lines(n, "    s = tl.sort(s * (o + %d))\n") + "    tl.store(x + o, s)\n"
 	}},

@@ -90,40 +90,82 @@ func (d Dot) Cluster() layout.Bases {
 
 // Chain ranges over the results of the other dots of d's region that are connected
 // with d by what dots multiply, nearest first, not looking through transpositions, nor
-// through dots that the unit does not take, which it leaves out.
+// through dots that the unit does not take, which it leaves out. Dots that only have a
+// constant in common come last. It looks at maxChain operations at most.
 func (d Dot) Chain(takes func(Dot) bool) iter.Seq[*ir.Value] {
 	return func(yield func(*ir.Value) bool) {
-		region := d.Op.Block().Region()
-		found := []*ir.Operation{d.Op}
-		seen := map[*ir.Operation]bool{d.Op: true}
-		add := func(o *ir.Operation) {
-			if o == nil || seen[o] || o.Block().Region() != region || o.Is(tt.Trans) {
-				return
-			}
-			seen[o] = true
-			if !o.Is(tt.Dot) || tensors.IsMatrix(encoding.Get(o.OneResult().Type())) || takes(d.other(o)) {
-				found = append(found, o)
-			}
+		c := chain{d: d, takes: takes, region: d.Op.Block().Region(), found: []*ir.Operation{d.Op}, seen: map[*ir.Operation]bool{d.Op: true}}
+		if !c.follow(yield) {
+			return
 		}
-		for i := 0; i < len(found); i++ {
-			if i > 0 && IsDot(d.unit, found[i]) && !yield(found[i].OneResult()) {
-				return
-			}
-			for _, v := range found[i].Operands() {
-				if isFactor(v) {
-					add(v.Def())
+		for i := 0; i < len(c.constants); i++ {
+			for u := range c.constants[i].OneResult().Users() {
+				if len(c.seen) > maxChain {
+					return
 				}
-			}
-			for _, r := range found[i].Results() {
-				if !isFactor(r) {
-					continue
-				}
-				for u := range r.Users() {
-					add(u)
+				if c.add(u); !c.follow(yield) {
+					return
 				}
 			}
 		}
 	}
+}
+
+// maxChain is how many operations Chain looks at; the dots of kernels are connected by
+// some hundred. Without a bound, the time for straight-line code would be quadratic in its
+// dots.
+const maxChain = 1024
+
+// chain is what Chain has found.
+type chain struct {
+	d         Dot
+	takes     func(Dot) bool
+	region    *ir.Region
+	found     []*ir.Operation // in the order in which they are looked at
+	next      int             // the first of found that was not looked at
+	seen      map[*ir.Operation]bool
+	constants []*ir.Operation
+}
+
+// add has o looked at, if it may be.
+func (c *chain) add(o *ir.Operation) {
+	if o == nil || c.seen[o] || len(c.seen) > maxChain || o.Block().Region() != c.region || o.Is(tt.Trans) {
+		return
+	}
+	c.seen[o] = true
+	switch {
+	case o.Def().Has(ir.ConstantLike):
+		c.constants = append(c.constants, o)
+	case !o.Is(tt.Dot), tensors.IsMatrix(encoding.Get(o.OneResult().Type())), c.takes(c.d.other(o)):
+		c.found = append(c.found, o)
+	}
+}
+
+// follow looks at what was found, and finds more. It reports false when yield does.
+func (c *chain) follow(yield func(*ir.Value) bool) bool {
+	for ; c.next < len(c.found); c.next++ {
+		o := c.found[c.next]
+		if c.next > 0 && IsDot(c.d.unit, o) && !yield(o.OneResult()) {
+			return false
+		}
+		for _, v := range o.Operands() {
+			if isFactor(v) {
+				c.add(v.Def())
+			}
+		}
+		for _, r := range o.Results() {
+			if !isFactor(r) {
+				continue
+			}
+			for u := range r.Users() {
+				if len(c.seen) > maxChain {
+					break
+				}
+				c.add(u)
+			}
+		}
+	}
+	return true
 }
 
 // isFactor reports whether v is a tensor of what dots multiply; others are places and
