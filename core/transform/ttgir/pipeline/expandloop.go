@@ -54,6 +54,11 @@ type versionKey struct {
 
 // expandLoop replaces the loop of s by its pipelined form.
 func expandLoop(b *ir.Builder, s *schedule, blocks BlockCopies, unit dots.MatrixUnit) {
+	for op := range s.loop.Body().Ops() {
+		if op.Def().Has(ir.ConstantLike) && !s.has(op) { // in all stages
+			op.MoveBefore(s.loop)
+		}
+	}
 	e := &expansion{
 		b: b, s: s, loop: s.loop, last: s.stages - 1, ops: s.inOrder(), blocks: blocks, unit: unit,
 		versions: make(map[*ir.Value][]*ir.Value), lives: make(map[*ir.Value]liveRange), carried: make(map[versionKey]int),
