@@ -8,4 +8,6 @@ var (
 	taskPartitionExample string
 	//go:embed testdata/nvgpu-test-taskid-propagate/example.txtar
 	taskIDPropagateExample string
+	//go:embed testdata/nvgpu-test-ws-data-partition/example.txtar
+	dataPartitionExample string
 )
