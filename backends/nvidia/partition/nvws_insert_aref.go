@@ -13,6 +13,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 	"github.com/tritonc/tritonc/core/transform/ttgir/sharedmem"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
@@ -42,6 +43,7 @@ var InsertAref = &pass.Pass{
 	Name:    "nvws-insert-aref",
 	Doc:     "pass values between partitions through asynchronous references",
 	Example: insertArefExample,
+	Before:  []*pass.Fact{facts.Layouts},
 	Run: func(r *pass.Run) error {
 		var loops []*ir.Operation
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {

@@ -82,8 +82,12 @@ func CGA(t *ir.TensorType) layout.Bases {
 	return cga
 }
 
-// InBoxes reports whether each CTA of a cluster has a box of t.
+// InBoxes reports whether each CTA of a cluster has a box of t. One CTA has all of it,
+// with a layout or without.
 func InBoxes(t *ir.TensorType) bool {
+	if e := encoding.Get(t); e == nil || layout.CTAs(e) == 1 {
+		return true
+	}
 	_, ok := Linear(t).CGA()
 	return ok
 }
