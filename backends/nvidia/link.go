@@ -79,6 +79,14 @@ func libraryHelp(function, name string, have []backend.Library) string {
 	return "give a library of LLVM IR that defines it with --extern-lib " + name + "=PATH (option extern_libs)"
 }
 
+// readHelp is the next step for a library that cannot be read.
+func readHelp(l backend.Library) string {
+	if l.Name == libdeviceName {
+		return "see " + strings.Join(settingLibdevice.Env, ", ") + " and --extern-lib " + libdeviceName + "=PATH"
+	}
+	return "see --extern-lib " + l.Name + "=PATH (option extern_libs)"
+}
+
 // link defines the kernel's external functions: with those of option extern_libs,
 // and CUDA's libdevice where one is found.
 func (j *job) link(c *backend.Compilation, externs []lower.Extern) error {
@@ -87,7 +95,7 @@ func (j *job) link(c *backend.Compilation, externs []lower.Extern) error {
 		Libraries: libs,
 		Defined:   deviceFunctions,
 		OptArgs:   []string{"-nvvm-reflect-add=__CUDA_ARCH=" + strconv.Itoa(10*j.early.cc)},
-		ReadHelp:  "see " + strings.Join(settingLibdevice.Env, ", "),
+		ReadHelp:  readHelp,
 		Help:      func(function, library string) string { return libraryHelp(function, library, libs) },
 	})
 }

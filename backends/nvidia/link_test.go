@@ -1,6 +1,7 @@
 package nvidia
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,6 +64,14 @@ func TestLinkErrors(t *testing.T) {
 	_, err := c.RunStages(t.Context(), req)
 	if d := oneDiagnostic(t, err); !strings.Contains(d.Message, "the library libdevice cannot be read: open /nowhere.bc") || !strings.Contains(d.Help, "TRITON_LIBDEVICE_PATH") {
 		t.Errorf("a setting of a library that is not there: %+v", d)
+	}
+	large := filepath.Join(t.TempDir(), "large.bc")
+	if err := errors.Join(os.WriteFile(large, nil, 0o666), os.Truncate(large, 1<<40)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.RunStages(t.Context(), request(t, "80", stageTTGIR, "scale.ttir", callingTTIR(t, "twice"), `{"extern_libs":{"mine":"`+large+`"}}`))
+	if d := oneDiagnostic(t, err); !strings.Contains(d.Message, "the library mine cannot be read: ") || !strings.Contains(d.Help, "--extern-lib mine=PATH") {
+		t.Errorf("a library that is too large: %+v", d)
 	}
 	if _, err := parseOptions(archFor(t, "80"), `{"extern_libs":{"mine":"/nowhere/lib.bc"}}`); err == nil ||
 		!strings.Contains(err.Error(), `option extern_libs: mine: there is no file "/nowhere/lib.bc"`) {

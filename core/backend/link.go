@@ -42,7 +42,7 @@ type Linking struct {
 	// OptArgs are more arguments of opt for the passes that follow.
 	OptArgs []string
 	// ReadHelp is the next step for a library that cannot be read.
-	ReadHelp string
+	ReadHelp func(Library) string
 	// Help says how to give a function's library, of which the kernel may say the
 	// name.
 	Help func(function, library string) string
@@ -64,7 +64,7 @@ func (c *Compilation) Link(externs []lower.Extern, targetPasses string, l *Linki
 		f, _, err := input.Open(lib.Path, input.Library)
 		if err != nil {
 			return &sdk.Diagnostic{
-				Kind: sdk.Environment, Message: fmt.Sprintf("the library %s cannot be read: %v", lib.Name, err), Help: l.ReadHelp,
+				Kind: sdk.Environment, Message: fmt.Sprintf("the library %s cannot be read: %v", lib.Name, err), Help: l.ReadHelp(lib),
 			}
 		}
 		f.Close()
