@@ -102,7 +102,39 @@ func (t *trip) settleOptions(ctx context.Context) error {
 	})
 	t.warn(resp.Diagnostics)
 	t.options = resp.OptionsJSON
+	if err != nil {
+		t.placeOptions(ctx, err)
+	}
 	return t.explain(err)
+}
+
+// placeOptions gives what a backend says of an option of the file its place there. A
+// backend knows no places: each option is asked about alone, and is meant by what the
+// backend says of it again.
+func (t *trip) placeOptions(ctx context.Context, err error) {
+	if t.src.variant == nil {
+		return
+	}
+	for i := range t.src.variant.Options {
+		o := &t.src.variant.Options[i]
+		if _, given := t.opts.Values[o.Name]; given {
+			continue
+		}
+		alone, err2 := json.Marshal(map[string]any{o.Name: o.Value})
+		if err2 != nil {
+			continue
+		}
+		_, err2 = t.backend.ParseOptions(ctx, sdk.ParseOptionsRequest{Target: t.target, OptionsJSON: string(alone)})
+		for _, same := range diag.All(err2) {
+			for _, d := range diag.All(err) {
+				if d.Pos == (diag.Pos{}) && d.Message == same.Message {
+					help := d.Help
+					*d = *o.Errorf("%s", d.Message)
+					d.Help = help
+				}
+			}
+		}
+	}
 }
 
 // checkFileOptions refuses options of the file that only the caller may give.

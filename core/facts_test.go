@@ -135,6 +135,21 @@ func TestCallerOnly(t *testing.T) {
 	}
 }
 
+// TestOptionPlaces: what a backend says of an option of the file has the option's place.
+func TestOptionPlaces(t *testing.T) {
+	b := &decided{}
+	opts := &Options{Select: b.choose}
+	src := &Source{Path: "k.py", Text: []byte(kernels + "# tritonc: two(*fp32) good=1 bad=2\n")}
+	_, err := Compile(t.Context(), src, toy, opts)
+	if d := diag.All(err); len(d) != 1 || d[0].Error() != "k.py:11:30: error: no option bad" || d[0].Help != "there is good" || d[0].Line == "" {
+		t.Errorf("of a comment: %+v", err)
+	}
+	opts.Values = map[string]any{"bad": 1}
+	if _, err := Compile(t.Context(), src, toy, opts); !strings.HasPrefix(fmt.Sprint(err), "error: no option bad") {
+		t.Errorf("the caller's own: %v", err)
+	}
+}
+
 // TestUnlaunchable: a kernel that cannot be launched is an error unless it is
 // allowed, the first time and from the cache.
 func TestUnlaunchable(t *testing.T) {
