@@ -146,7 +146,15 @@ func replaceIn(r *ir.Region, from, to *ir.Value) {
 // remade reports whether partitions compute v by themselves.
 func remade(v *ir.Value) bool {
 	def := v.Def()
-	return def != nil && def.NumRegions() == 0 && ir.IsPure(def) && (def.ConstantValue() != nil || tensors.Type(v) != nil)
+	return def != nil && def.NumRegions() == 0 && ir.IsPure(def) && (def.ConstantValue() != nil || data(v) != nil)
+}
+
+// data is the type of v if that is a tensor of data: not of tokens, which all warps see.
+func data(v *ir.Value) *ir.TensorType {
+	if t := tensors.Type(v); t != nil && t.Encoding != nil {
+		return t
+	}
+	return nil
 }
 
 // captures readies the partitions and returns what the new operation hands to them.
@@ -165,7 +173,7 @@ func (s *specializer) captures() (inputs []*ir.Value) {
 			replaceIn(r, v, s.remake(v))
 		}
 		for _, v := range s.usedIn(r) {
-			if t := tensors.Type(v); t != nil {
+			if t := data(v); t != nil {
 				if loaded[v] == nil {
 					s.b.At(s.op)
 					e := sharedmem.For(&layout.SwizzledShared{Vec: 1, PerPhase: 1, MaxPhase: 1, Order: sharedmem.Order(t)}, t)

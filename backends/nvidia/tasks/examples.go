@@ -10,4 +10,6 @@ var (
 	taskIDPropagateExample string
 	//go:embed testdata/nvgpu-test-ws-data-partition/example.txtar
 	dataPartitionExample string
+	//go:embed testdata/nvgpu-test-ws-code-partition/example.txtar
+	codePartitionExample string
 )

@@ -40,14 +40,14 @@ var TaskPartition = &pass.Pass{
 		}
 		for f := range r.Module.Body().Ops() {
 			if f.Is(tt.Func) {
-				r.Count("loads", partition(f, r.Int("num-warp-groups")))
+				r.Count("loads", markTasks(f, r.Int("num-warp-groups")))
 			}
 		}
 		return nil
 	},
 }
 
-func partition(f *ir.Operation, groups int) int {
+func markTasks(f *ir.Operation, groups int) int {
 	var loops, dots, stores []*ir.Operation
 	marked := ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
 		switch {

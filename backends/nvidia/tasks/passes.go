@@ -4,5 +4,5 @@ import "github.com/tritonc/tritonc/core/pass"
 
 // Passes are the passes of this package.
 func Passes() []*pass.Pass {
-	return []*pass.Pass{TaskPartition, TaskIDPropagate, DataPartition}
+	return []*pass.Pass{TaskPartition, TaskIDPropagate, DataPartition, CodePartition}
 }

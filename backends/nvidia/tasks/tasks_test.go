@@ -3,6 +3,7 @@ package tasks_test
 import (
 	"testing"
 
+	"github.com/tritonc/tritonc/backends/nvidia/nvws"
 	"github.com/tritonc/tritonc/backends/nvidia/tasks"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect"
@@ -11,5 +12,5 @@ import (
 
 func TestPasses(t *testing.T) {
 	ours := tasks.Passes()
-	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", ours, ours...)
+	passtest.RunIn(t, append(dialect.All(), ttng.Dialect(), nvws.Dialect()), "testdata", ours, ours...)
 }
