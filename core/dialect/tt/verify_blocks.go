@@ -48,6 +48,9 @@ func verifyMakeTensorPtr(op *ir.Operation) error {
 
 func verifyAdvance(op *ir.Operation) error {
 	v := AsAdvance(op)
+	if v.Ptr().Type() != v.Result().Type() {
+		return fmt.Errorf("expects different type than prior uses: the pointer must have the type of the result")
+	}
 	if rank, n := len(pointee(v.Ptr().Type()).Shape), len(v.Offsets()); n != rank {
 		return fmt.Errorf("there must be one offset per dimension of the block, %d, not %d", rank, n)
 	}

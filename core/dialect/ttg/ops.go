@@ -128,7 +128,7 @@ func allocEffects(op *ir.Operation) ir.Effects {
 var (
 	AsyncCopy = &ir.OpDef{
 		Name: "ttg.async_copy_global_to_local", Doc: "start a copy from global memory into a buffer",
-		Operands: []ir.Operand{one("src", tt.PtrLike), one("result", MemDescLike), maybe("mask", ir.BoolLike), maybe("other", ir.AnyType)},
+		Operands: []ir.Operand{one("src", tt.PtrLike), one("result", MemDescLike), maybe("mask", ir.AnyType), maybe("other", ir.AnyType)},
 		Results:  []ir.Result{{Name: "token", Type: TokenLike}},
 		Attrs: []ir.AttrDef{
 			{Name: "cache", Kind: ir.AttrEnum, Enum: tt.CacheModifiers, Optional: true, Default: func(c *ir.Context) ir.Attribute { return c.I32Attr(tt.CacheNone) }},

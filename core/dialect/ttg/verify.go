@@ -329,6 +329,9 @@ func verifyAsyncCopy(op *ir.Operation) error {
 	if v := copied.Other(); v != nil && ir.ElemOf(v.Type()) != ptr.Pointee {
 		return fmt.Errorf("expects different type than prior uses: other must have the elements that the source points to")
 	}
+	if v := copied.Mask(); v != nil && !ir.IsInt(ir.ElemOf(v.Type()), 1) {
+		return fmt.Errorf("expects different type than prior uses: mask must have elements of type i1")
+	}
 	if v := copied.Mask(); v != nil && !fits(v) {
 		return fmt.Errorf("mask must have the source's shape and layout")
 	}

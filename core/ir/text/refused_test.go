@@ -90,7 +90,7 @@ func TestRefused(t *testing.T) {
 		{fn(shared, "%m: !ttg.memdesc<2x8x16xf32, #padded, #smem>", "  %0 = ttg.memdesc_subslice %m[0, 4, 0] : !ttg.memdesc<2x8x16xf32, #padded, #smem> -> !ttg.memdesc<2x4x16xf32, #padded, #smem, 2x8x16> // !"), "SubSlice of low rank PaddedSharedEncoding"},
 		{fn(shared, "%m: !ttg.memdesc<3x8x16xf32, #flat, #smem>, %i: i32", "  %0 = ttg.memdesc_index %m[%i] : !ttg.memdesc<3x8x16xf32, #flat, #smem> -> !ttg.memdesc<8x16xf32, #flat, #smem, 3x8x16> // !"), "alloc shape must match shape for both result and src"},
 		{copied("i1", "f32"), ""},
-		{copied("i32", "f32"), "operand #2 must be bool-like"},
+		{copied("i32", "f32"), "expects different type than prior uses"},
 		{copied("i1", "f16"), "expects different type than prior uses"},
 
 		// tensors

@@ -337,6 +337,7 @@ var verifierCases = []struct{ body, want string }{
 	{`%0 = tt.make_tensor_ptr %p, [%l], [%l, %l], [%i, %i] {order = array<i32: 1, 0>} : <tensor<4x8xf32>>`, "shape must have one value per dimension of the block, 2, not 1"},
 	{`%0 = tt.make_tensor_ptr %p, [%l, %l], [%l, %l], [%i, %i] {order = array<i32: 1, 1>} : <tensor<4x8xf32>>`, "order must be a permutation of 0 to 1"},
 	{`%0 = tt.advance %bp, [%i] : <tensor<4x8xf32>>`, "there must be one offset per dimension of the block, 2, not 1"},
+	{`%0 = tt.advance %bp, [%i, %i] : <tensor<8x8xf32>>`, "expects different type than prior uses: the pointer must have the type of the result"},
 	{`%0 = tt.load %bp {boundaryCheck = array<i32: 2>} : !tt.ptr<tensor<4x8xf32>>`, "boundaryCheck 2 is not a dimension of a block of 2"},
 	{`tt.store %bp, %t {boundaryCheck = array<i32: 0, 3>} : !tt.ptr<tensor<4x8xf32>>`, "boundaryCheck 3 is not a dimension of a block of 2"},
 	{`%0 = tt.make_tensor_descriptor %p, [%i], [%l, %l] : <f32>, <tensor<4x8xf32>>`, "shape and strides must have one value per dimension of the block, 2, not 1 and 2"},
@@ -400,6 +401,7 @@ var verifierCases = []struct{ body, want string }{
 		`%1 = ttg.async_copy_global_to_local %ps, %0 : tensor<4x!tt.ptr<f32>> -> <4xf32, #sh, #ttg.shared_memory>`, "cannot store into immutable memory"},
 	{"%0 = tt.splat %q : !tt.ptr<i32> -> tensor<4x!tt.ptr<i32>>\n" +
 		`%1 = ttg.async_copy_global_to_local %0, %s : tensor<4x!tt.ptr<i32>> -> <4xf32, #sh, #ttg.shared_memory, mutable>`, "source must point to elements of the destination's type"},
+	{`%1 = ttg.async_copy_global_to_local %ps, %s mask %v : tensor<4x!tt.ptr<f32>> -> <4xf32, #sh, #ttg.shared_memory, mutable>`, "expects different type than prior uses: mask must have elements of type i1"},
 	{`%1 = ttg.async_copy_global_to_local %ps, %s mask %m8 : tensor<4x!tt.ptr<f32>> -> <4xf32, #sh, #ttg.shared_memory, mutable>`, "mask must have the source's shape and layout"},
 	{`%0 = ttg.async_wait {num = -1 : i32}`, "num must not be negative"},
 	{`%0 = ttg.fp4_to_fp %t {axis = 1 : i32} : tensor<4x8xf32> -> tensor<4x16xf16>`, "source must have elements of i8"},

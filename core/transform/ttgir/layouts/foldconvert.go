@@ -216,8 +216,12 @@ func renamesOperand(v tt.ReshapeOp, enc ir.Attribute) bool {
 
 // renames reports whether the registers of src hold, thread by thread, a tensor
 // of another shape and encoding: the numbers of values are the same, and so are
-// the registers, lanes and warps that hold replicas.
+// the registers, lanes and warps that hold replicas. Of an encoding that is not a layout
+// nothing is known.
 func renames(src *ir.TensorType, shape []int64, enc *encoding.Attr) bool {
+	if encoding.AttrOf(src) == nil {
+		return false
+	}
 	from, err := encoding.AttrOf(src).Layout.Linear(src.Shape)
 	if err != nil {
 		panic("BUG: ttgir: " + err.Error())
