@@ -183,6 +183,12 @@ func lowerRef(b *ir.Builder, op *ir.Operation) error {
 			}
 		}
 	}
+	for _, u := range users {
+		if stage, ok := stageOf(u); ok && stage == nil {
+			return mistake(u, "%s has no stage, since it is not known which enter its token comes from", u.Name()).
+				WithHelp("give it the token of an enter, also where a loop carries that")
+		}
+	}
 	for _, v := range ref.Buffers() {
 		if !v.Type().(*ttg.MemDescType).Mutable {
 			return mistake(op, "buffers of an asynchronous reference are filled, and one of these is not mutable").
@@ -232,6 +238,22 @@ func lowerRef(b *ir.Builder, op *ir.Operation) error {
 	}
 	op.Erase()
 	return nil
+}
+
+// stageOf is the stage of an operation that uses a reference, nil if it has none; false
+// for operations that have no place for one.
+func stageOf(u *ir.Operation) (*ir.Value, bool) {
+	switch {
+	case asEnter(u) != nil:
+		return asEnter(u).Stage(), true
+	case u.Is(nvws.Def("aref.buffer")):
+		return nvws.AsArefBuffer(u).Stage(), true
+	case u.Is(nvws.Def("aref.put.exit")):
+		return nvws.AsArefPutExit(u).Stage(), true
+	case u.Is(nvws.Def("aref.get.exit")):
+		return nvws.AsArefGetExit(u).Stage(), true
+	}
+	return nil, false
 }
 
 // poisonAt makes a token that stands for none, at the start of a function.
