@@ -5,6 +5,7 @@ import (
 
 	"github.com/tritonc/tritonc/backends/nvidia/nvws"
 	"github.com/tritonc/tritonc/backends/nvidia/tma"
+	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/scf"
@@ -144,7 +145,9 @@ func (p *program) add(v *ir.Value, from int64, to []int64) {
 	c := &channel{kind: byStore, values: []*ir.Value{v}, from: from, to: to, block: v.Def().Block()}
 	switch op := v.Def(); {
 	case op.Is(tt.DescriptorLoad):
-		c.kind = byTMA
+		if bytesOf(c.values) <= barrierBytes {
+			c.kind = byTMA
+		}
 	case op.Is(tt.Load):
 		if load := tt.AsLoad(op); tensors.Type(load.Ptr()) != nil && (load.Other() == nil || isZero(load.Other())) {
 			c.kind = byAsyncCopy
@@ -152,14 +155,28 @@ func (p *program) add(v *ir.Value, from int64, to []int64) {
 	}
 	if n := len(p.channels); n > 0 && c.kind != byStore {
 		last := p.channels[n-1]
-		if last.kind == c.kind && last.block == c.block && slices.Equal(last.to, to) && slices.Equal(readers(last.values[0]), readers(v)) {
-			last.values = append(last.values, v)
+		together := append(slices.Clone(last.values), v)
+		if last.kind == c.kind && last.block == c.block && slices.Equal(last.to, to) &&
+			slices.Equal(readers(last.values[0]), readers(v)) && bytesOf(together) <= barrierBytes {
+			last.values = together
 			p.of[v] = last
 			return
 		}
 	}
 	p.channels = append(p.channels, c)
 	p.of[v] = c
+}
+
+// barrierBytes is how many bytes a phase of an mbarrier counts at most.
+const barrierBytes = 1<<20 - 1
+
+// bytesOf is how many bytes a CTA has of tensors.
+func bytesOf(values []*ir.Value) (n int64) {
+	for _, v := range values {
+		t := tensors.Type(v)
+		n += tensors.Elements(t) * axisinfo.ElemBytes(t)
+	}
+	return n
 }
 
 // readers are the operations that use v, seen through buffers that it fills, their views,

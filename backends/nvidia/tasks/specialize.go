@@ -5,14 +5,12 @@ import (
 
 	"github.com/tritonc/tritonc/backends/nvidia/nvws"
 	"github.com/tritonc/tritonc/backends/nvidia/tma"
-	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 	"github.com/tritonc/tritonc/core/transform/ttgir/sharedmem"
-	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
 
 // specializer copies what one task runs to where its builder inserts.
@@ -208,12 +206,7 @@ func (s *specializer) fill(c *channel, load *ir.Operation) {
 	}
 	if c.kind == byTMA {
 		if i == 0 {
-			bytes := int64(0)
-			for _, v := range c.values {
-				t := tensors.Type(v)
-				bytes += tensors.Elements(t) * axisinfo.ElemBytes(t)
-			}
-			s.barrier[c] = tma.Copies{}.Expect(b, c.barriers, s.m.Lookup(c.index), bytes)
+			s.barrier[c] = tma.Copies{}.Expect(b, c.barriers, s.m.Lookup(c.index), bytesOf(c.values))
 		}
 		n := load.Clone(s.m)
 		b.Insert(n)
