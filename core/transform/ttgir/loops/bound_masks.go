@@ -90,6 +90,7 @@ type maskBounder struct {
 
 // collect takes a conjunction apart. It reports false for one that is too long.
 func (m *maskBounder) collect(v *ir.Value) bool {
+	m.b.Context().Meter().Visit()
 	if m.left--; m.left < 0 {
 		return false
 	}
