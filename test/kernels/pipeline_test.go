@@ -268,7 +268,8 @@ func TestFusedTriangle(t *testing.T) {
 				a, b := kerneltest.Randn(r, "fp16", m, row), kerneltest.Randn(r, "fp16", row, m)
 				c := kerneltest.Zeros("fp32", max(tiles, 1)*m, m)
 				k := pipelines("triangle").With(kerneltest.Options{"num_stages": stages})
-				copiesAhead(t, k.Run(t, kerneltest.Grid(1), a, b, c, tiles, low, m, bk), stages > 1)
+				loops := tiles != 1 || low != 1 // both constant, the loops run once: none is left
+				copiesAhead(t, k.Run(t, kerneltest.Grid(1), a, b, c, tiles, low, m, bk), stages > 1 && loops)
 				kerneltest.Near(t, "c", c, each(max(tiles, 1)*m*m, func(i int) float64 {
 					if tiles == 0 {
 						return 0
