@@ -36,8 +36,8 @@ type TileLoad struct {
 type TileStore struct {
 	Tiles
 	// Store appends the instruction. The addresses and the order of the elements
-	// are those of a load.
-	Store func(b *llir.Builder, ptr llir.Value, off int64, tiles int, vals []llir.Value)
+	// are those of a load. Only warps where mask holds store, all where it is nil.
+	Store func(b *llir.Builder, ptr llir.Value, off int64, tiles int, vals []llir.Value, mask llir.Value)
 }
 
 // tilePlan is an access by tiles: bits of the register of the tensor.
@@ -133,7 +133,7 @@ func (m *module) stageTiles(p *conversionPlan) {
 			return
 		}
 	}
-	if p.src.freeThreads != 0 { // replicas would write twice
+	if m.lanesRepeat(p.src) {
 		return
 	}
 	stores := m.caps.Tiles.TileStores(p.elem)
@@ -238,10 +238,13 @@ func (e *emitter) tileLoads(p *sharedPlan, t *tilePlan, in *TileLoad, ptr llir.V
 	return out
 }
 
-// storeTiles stores to a buffer by tiles, where an instruction fits. Replicas
-// would write twice, which is why there must be none.
+// lanesRepeat reports whether lanes of one warp hold the same elements. All lanes of a
+// warp store tiles, or none; so such elements would be stored twice.
+func (m *module) lanesRepeat(l *tensorLayout) bool { return l.freeThreads&(uint64(m.lanes)-1) != 0 }
+
+// storeTiles stores to a buffer by tiles, where an instruction fits.
 func (e *emitter) storeTiles(p *sharedPlan, ptr llir.Value, vals []llir.Value) bool {
-	if p.tensor.freeThreads != 0 {
+	if e.m.lanesRepeat(p.tensor) {
 		return false
 	}
 	stores := e.m.caps.Tiles.TileStores(p.size)
@@ -262,10 +265,13 @@ func (e *emitter) storeTiles(p *sharedPlan, ptr llir.Value, vals []llir.Value) b
 	return false
 }
 
-// tileStores stores by tiles what vals gives for registers.
+// tileStores stores by tiles what vals gives for registers, in one warp of those that hold
+// the same.
 func (e *emitter) tileStores(p *sharedPlan, t *tilePlan, in *TileStore, ptr llir.Value, vals func(regs []int) []llir.Value) {
-	e.tileAccesses(p, t, ptr, func(at llir.Value, off int64, regs []int) {
-		in.Store(e.b, at, off, 1<<len(t.tiles), vals(regs))
+	masked(e.b, e.firstReplica(p.tensor), 1<<len(t.rest), func(mask llir.Value) {
+		e.tileAccesses(p, t, ptr, func(at llir.Value, off int64, regs []int) {
+			in.Store(e.b, at, off, 1<<len(t.tiles), vals(regs), mask)
+		})
 	})
 }
 

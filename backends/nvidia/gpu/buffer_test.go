@@ -374,33 +374,48 @@ func TestBuffersRefused(t *testing.T) {
 }
 
 // A result of a matrix instruction goes to a buffer by matrices, eight rows of
-// 16 bytes at once, along rows or along columns, and without conflicts.
+// 16 bytes at once, along rows or along columns. Where warps hold the same elements, one
+// of them stores.
 func TestStoreMatrices(t *testing.T) {
 	r := newRand(t)
-	const mma = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>"
 	const bl = "#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>"
-	for order, want := range map[string]string{"1, 0": "stmatrix.sync.aligned.m8n8.x4.shared.b16", "0, 1": "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16"} {
-		desc := "!ttg.memdesc<64x64xf16, #ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [" + order + "]}>, #ttg.shared_memory>"
-		src := strings.NewReplacer("MMA", mma, "BL", bl, "DESC", desc).Replace(moduleOf("  tt.func public @k(%x: !tt.ptr<f16>, %o: !tt.ptr<f16>) {\n" +
-			indices("i", 64, 64, mma) + pointers("x", "x", "i", "64x64", "f16", mma) + `
-    %v = tt.load %x_p : tensor<64x64x!tt.ptr<f16>, MMA>
-    %m = ttg.local_alloc %v : (tensor<64x64xf16, MMA>) -> DESC
-    %w = ttg.local_load %m : DESC -> tensor<64x64xf16, BL>
-` + indices("j", 64, 64, bl) + pointers("o", "o", "j", "64x64", "f16", bl) + `
-    tt.store %o_p, %w : tensor<64x64x!tt.ptr<f16>, BL>
+	for _, c := range []struct {
+		rows        int
+		warps       string
+		order, want string
+	}{
+		{64, "2, 2", "1, 0", "\tstmatrix.sync.aligned.m8n8.x4.shared.b16"},
+		{64, "2, 2", "0, 1", "\tstmatrix.sync.aligned.m8n8.x4.trans.shared.b16"},
+		{32, "4, 1", "1, 0", " stmatrix.sync.aligned.m8n8.x4.shared.b16"},
+		{32, "4, 1", "0, 1", " stmatrix.sync.aligned.m8n8.x4.trans.shared.b16"},
+	} {
+		mma := "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [" + c.warps + "], instrShape = [16, 8]}>"
+		shape := fmt.Sprintf("%dx64", c.rows)
+		desc := "!ttg.memdesc<SHAPExf16, #ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [" + c.order + "]}>, #ttg.shared_memory>"
+		src := strings.NewReplacer("MMA", mma, "BL", bl, "DESC", strings.Replace(desc, "SHAPE", shape, 1), "SHAPE", shape).Replace(
+			moduleOf("  tt.func public @k(%x: !tt.ptr<f16>, %o: !tt.ptr<f16>) {\n" +
+				indices("i", c.rows, 64, mma) + pointers("x", "x", "i", shape, "f16", mma) + `
+    %v = tt.load %x_p : tensor<SHAPEx!tt.ptr<f16>, MMA>
+    %m = ttg.local_alloc %v : (tensor<SHAPExf16, MMA>) -> DESC
+    %w = ttg.local_load %m : DESC -> tensor<SHAPExf16, BL>
+` + indices("j", c.rows, 64, bl) + pointers("o", "o", "j", shape, "f16", bl) + `
+    tt.store %o_p, %w : tensor<SHAPEx!tt.ptr<f16>, BL>
     tt.return
   }
 `))
 		k := build(t, "store.ttgir", src, 90)
-		if got := strings.Count(k.ptx, want); got != 4 {
-			t.Errorf("order [%s]: %d of %s, want 4\n%s", order, got, want, k.ptx)
+		if got := strings.Count(k.ptx, c.want); got != 4 {
+			t.Errorf("%d rows, order [%s]: %d of %q, want 4\n%s", c.rows, c.order, got, c.want, k.ptx)
 		}
 		d := sim.New(sim.Options{})
-		x := halfs(randn(r, 64*64))
+		x := halfs(randn(r, c.rows*64))
 		o := d.Alloc("o", 2*len(x))
-		k.run(t, d, sim.Dim(1), sim.Upload(d, "x", x), o)
+		rep := k.run(t, d, sim.Dim(1), sim.Upload(d, "x", x), o)
 		if string(o.Read()) != string(sim.Bytes(x)) {
-			t.Errorf("order [%s]: the elements moved", order)
+			t.Errorf("%d rows, order [%s]: the elements moved", c.rows, c.order)
+		}
+		if c.order == "1, 0" { // otherwise a row is loaded element by element
+			noConflicts(t, rep.Counters.SharedWavefronts, rep.Counters.SharedWavefrontsNeeded)
 		}
 	}
 }

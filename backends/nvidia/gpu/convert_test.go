@@ -66,6 +66,7 @@ func converted(t *testing.T, r *rand.Rand, cc int, shape []int, elem string, siz
 func TestConvertByTiles(t *testing.T) {
 	const (
 		mma  = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>"
+		same = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 8]}>" // in pairs of warps
 		rows = "#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [8, 4], warpsPerCTA = [4, 1], order = [1, 0]}>"
 		cols = "#ttg.blocked<{sizePerThread = [8, 1], threadsPerWarp = [4, 8], warpsPerCTA = [1, 4], order = [0, 1]}>"
 		four = "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [32, 1], warpsPerCTA = [4, 1], order = [1, 0]}>"
@@ -80,6 +81,7 @@ func TestConvertByTiles(t *testing.T) {
 		store, stored string // the instruction, and what it is without
 	}{
 		{"f16", 2, []int{32, 32}, mma, rows, "stmatrix.sync.aligned.m8n8.x4.shared.b16", "st.shared"},
+		{"f16", 2, []int{32, 16}, same, rows, " stmatrix.sync.aligned.m8n8.x4.shared.b16", "st.shared"},
 		{"f16", 2, []int{64, 64}, mma, cols, "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16", "st.shared"},
 		{"f32", 4, []int{128, 4}, ones, four, "stmatrix.sync.aligned.m8n8.x4.shared.b16", "st.shared"},
 		{"i8", 1, []int{32, 64}, cols, rows, "st.shared", "st.shared"}, // a lane has no four of a row
