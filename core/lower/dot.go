@@ -74,6 +74,7 @@ func (e *emitter) dot(op tt.DotOp) error {
 		var f *fragments
 		if f, err = e.m.match(op.Op, in); err == nil {
 			e.matrix = true
+			e.uneven = e.uneven || uneven(op.Op)
 			return e.matrixProduct(op, in, f)
 		}
 	}

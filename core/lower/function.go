@@ -116,8 +116,8 @@ type emitter struct {
 	due bool
 	// unrolling is how many loops are being unrolled around what is lowered.
 	unrolling int
-	// matrix: a dot goes by matrix instructions.
-	matrix bool
+	// matrix: a dot goes by matrix instructions. uneven: one of them is in an uneven loop.
+	matrix, uneven bool
 	// group is which of the groups of warps runs what is lowered; 0: the kernel's own.
 	group int
 	// exit is where the region ends that is being lowered; nil in the function's
@@ -168,9 +168,21 @@ func (m *module) lowerFunc(fn *function) error {
 	if m.ctas > 1 {
 		e.rank = m.caps.Clusters.Rank(e.b, m.ctas)
 	}
-	if err := e.body(region, entry); err != nil || !fn.kernel {
+	if err := e.body(region, entry); err != nil {
 		return err
 	}
+	if fn.kernel {
+		if err := e.finishKernel(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishKernel lowers what other groups of warps run, and tells the target what the
+// kernel needs.
+func (e *emitter) finishKernel() error {
+	m, fn := e.m, e.fn
 	if m.work != nil {
 		if err := e.workers(); err != nil {
 			return err
@@ -180,7 +192,8 @@ func (m *module) lowerFunc(fn *function) error {
 	if limit := m.registerLimit(e.matrix); limit > 0 {
 		sunk = fn.llvm.SinkLoads(limit)
 	}
-	k := Kernel{Threads: m.threads(), Shared: m.alloc.Size(), MaxRegs: m.maxRegs, NumCTAs: m.ctas, Matrix: e.matrix, InParts: sunk}
+	k := Kernel{Threads: m.threads(), Shared: m.alloc.Size(), MaxRegs: m.maxRegs, NumCTAs: m.ctas,
+		Matrix: e.matrix, Uneven: e.uneven, InParts: sunk}
 	if r, ok := fn.llvm.Registers(); ok {
 		k.Registers = &r
 	}

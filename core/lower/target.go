@@ -226,6 +226,7 @@ type Kernel struct {
 	// too large to tell.
 	Registers *llir.Registers
 	Matrix    bool // it has dots by matrix instructions
+	Uneven    bool // loops of dots run more often in some programs than in others
 	InParts   bool // its tiles are larger than its registers, and go through them part by part
 }
 

@@ -464,7 +464,7 @@ func (e *emitter) partition(p *partition) error {
 	if _, err := inner.inner(p.region); err != nil {
 		return err
 	}
-	e.matrix = e.matrix || inner.matrix
+	e.matrix, e.uneven = e.matrix || inner.matrix, e.uneven || inner.uneven
 	groups.Meet(b)
 	if regs != nil {
 		groups.SetRegisters(b, int(regs[p.index+1]), w.waiting)

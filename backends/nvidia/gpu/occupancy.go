@@ -30,9 +30,13 @@ const (
 // while others wait at a barrier. mostStaged is how many of those it is asked to hold
 // whose loops stage operands ahead, and so wait less; leastBlocks of those that fit with
 // little over, which are of few dots, and wait for memory.
+//
+// mostUneven is instead of leastBlocks where some programs have more to do than others.
+// All programs at once stay where they are; what has to wait goes where others are done.
 const (
 	leastBlocks = 4
 	mostStaged  = 3
+	mostUneven  = 3
 )
 
 // Op by op, which is how Registers.Peak is counted, a kernel of dots takes more registers
@@ -117,6 +121,9 @@ func stagedBlocks(k lower.Kernel, n int) int {
 		return 1
 	}
 	loop, peak := k.Registers.Loop, k.Registers.Peak
+	if k.Uneven {
+		n = min(n, mostUneven)
+	}
 	for n = min(n, leastBlocks); n > 1; n-- {
 		room, over := stepRegisters, overLoop
 		switch {
@@ -146,6 +153,9 @@ func (t *Target) dotBlocks(k lower.Kernel) int {
 	n := threads / k.Threads
 	if n < leastBlocks || perThread(threads) < loop+step(k) || perThread(2*threads) >= loop+stepRegisters/2 {
 		return 0
+	}
+	if k.Uneven {
+		return n * mostUneven / leastBlocks
 	}
 	return n
 }
