@@ -176,6 +176,7 @@ func (m *module) lowerFunc(fn *function) error {
 			return err
 		}
 	}
+	fn.llvm.ByteOffsets()
 	return nil
 }
 
