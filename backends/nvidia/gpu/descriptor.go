@@ -22,7 +22,7 @@ type matrixOperand struct {
 	lineDim         int
 	linesContiguous bool
 	static          int64      // the descriptor less its start
-	base            llir.Value // of the start, in units of 16 bytes
+	base            llir.Value // the descriptor of the buffer's start
 }
 
 // unit is what addresses and strides of a descriptor are counted in, in bytes.
@@ -77,14 +77,18 @@ func newMatrixOperand(buf *lower.Buffer, lineDim, lines, depth int) (*matrixOper
 	return nil, errors.New("the buffer is not arranged as the instruction reads matrices")
 }
 
+// leadingBits are those of a descriptor that hold the leading stride.
+const leadingBits = (1<<14 - 1) << 16
+
 // markUnusedLeading sets the leading stride to 1 where the instruction does not read it,
-// as a row holds all that is contiguous. B gets it where A is in registers, since ptxas
-// 12.4 gives such an instruction the wrong B if its descriptor is, bit for bit, that of A
-// of another instruction: it takes B of that one. A whose leading stride is read, and
-// none is 0 or 1 then, needs more than one row of 64 lines: no encoding that the
-// compiler makes.
+// as a row holds all that is contiguous. B gets it, so that no descriptor is one of A's
+// and no part of one that is computed: ptxas 12.4 gives an instruction with A in registers
+// the wrong B if its descriptor is, bit for bit, that of A of another instruction, and
+// 12.8 forgets to compute what the B of two instructions share with an A. A whose leading
+// stride is read, and none is 0 or 1 then, needs more than one row of 64 lines: no
+// encoding that the compiler makes.
 func (o *matrixOperand) markUnusedLeading() {
-	if o.static>>16&(1<<14-1) == 0 {
+	if o.static&leadingBits == 0 {
 		o.static |= 1 << 16
 	}
 }
@@ -202,7 +206,10 @@ func (o *matrixOperand) locate(w *wgmma) error {
 			at = b.Add(at, b.Mul(on, b.M.I32(int(p-origin)/unit)))
 		}
 	}
-	o.base = b.Outside(at, func() llir.Value { return b.ZExt(at, llir.I64) })
+	o.base = b.Outside(at, func() llir.Value {
+		low := b.Or(at, b.M.I32(int(o.static&leadingBits)))
+		return b.BitCast(b.Vector(low, b.M.I32(int(int32(o.static>>32)))), llir.I64)
+	})
 	return nil
 }
 
@@ -225,5 +232,5 @@ func (o *matrixOperand) descriptor(b *llir.Builder, line, k int) llir.Value {
 	// A descriptor of a buffer that stays the same is computed before the loop. Computed
 	// in two loops one after another, ptxas 12.8 takes it from the first one alone, of
 	// which there may be no iteration.
-	return b.Outside(o.base, func() llir.Value { return b.Add(o.base, b.M.I64(o.static|p/unit)) })
+	return b.Outside(o.base, func() llir.Value { return b.Add(o.base, b.M.I64(p/unit)) })
 }

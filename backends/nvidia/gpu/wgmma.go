@@ -178,7 +178,6 @@ func newWgmma(s *lower.Site, op ttng.WarpGroupDotOp) (*wgmma, error) {
 	}
 	if _, inRegs := op.A().Type().(*ir.TensorType); inRegs {
 		w.xRegs = packed(s.B, nil, s.Value(op.A()))
-		w.y.markUnusedLeading()
 		return w, nil
 	}
 	if w.x, err = w.operand(op.A(), 0, groupRows); err != nil {
@@ -233,6 +232,9 @@ func (w *wgmma) operand(v *ir.Value, lineDim, lines int) (*matrixOperand, error)
 	o, err := newMatrixOperand(buf, lineDim, lines, w.instrK)
 	if err != nil {
 		return nil, err
+	}
+	if lineDim == 1 {
+		o.markUnusedLeading()
 	}
 	return o, o.locate(w)
 }
