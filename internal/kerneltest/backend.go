@@ -199,7 +199,8 @@ func (b *inProcess) runStages(ctx context.Context, req sdk.RunStagesRequest) (sd
 	if err != nil {
 		return resp, err
 	}
-	if faults := sass.Confused(string(resp.Artifact("ptx"))); len(faults) > 0 {
+	ptx := string(resp.Artifact("ptx"))
+	if faults := append(sass.Confused(ptx), sass.Forgotten(ptx)...); len(faults) > 0 {
 		return resp, fmt.Errorf("an assembler confuses dots of this PTX (internal/sass):\n%s", strings.Join(faults, "\n"))
 	}
 	if b.store == "" {

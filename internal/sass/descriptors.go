@@ -36,6 +36,60 @@ var (
 
 // confused is Confused of one function.
 func confused(body string) []string {
+	sum := sums(body)
+	first := make(map[string]string) // descriptors of A: the dot that has it
+	dots := dotPTX.FindAllStringSubmatch(body, -1)
+	for _, m := range dots {
+		if m[2][0] != '{' {
+			first[fmt.Sprint(sum(m[2]))] = m[0]
+		}
+	}
+	var faults []string
+	for _, m := range dots {
+		if of := first[fmt.Sprint(sum(m[3]))]; m[2][0] == '{' && of != "" {
+			faults = append(faults, fmt.Sprintf("%s… has the B that is A of %s…: ptxas 12.4 gives it the B of that dot", m[0], of))
+		}
+	}
+	return faults
+}
+
+// Forgotten lists the dots of warpgroups in a PTX module whose B is the sum of a constant
+// and a register of which A of a dot is a sum, too. ptxas 12.8 computes what such sums
+// share once, and with three dots may use it before it does:
+//
+//	UIADD3 UR18, UP0, UR7, 0x40, URZ     nothing has written UR7
+func Forgotten(ptx string) []string {
+	if !strings.Contains(ptx, "wgmma.mma_async") {
+		return nil
+	}
+	var faults []string
+	for _, body := range strings.Split(ptx, "\n.visible ") {
+		sum := sums(body)
+		of := make(map[string]string) // registers that A are sums of: the dot
+		dots := dotPTX.FindAllStringSubmatch(body, -1)
+		for _, m := range dots {
+			if m[2][0] != '{' {
+				of[sum(m[2]).root] = m[0]
+			}
+		}
+		for _, m := range dots {
+			if root := sum(m[3]).root; of[root] != "" {
+				faults = append(faults, fmt.Sprintf("%s… has a B that is made of %s, as A of %s… is: ptxas 12.8 may forget to compute it", m[0], root, of[root]))
+			}
+		}
+	}
+	return faults
+}
+
+// sum is a register and a constant.
+type sum struct {
+	root string
+	plus int64
+}
+
+// sums gives for a register of a function the register, computed otherwise, of which it is
+// the sum with constants.
+func sums(body string) func(reg string) sum {
 	type term struct {
 		of    string
 		plus  int64
@@ -47,29 +101,15 @@ func confused(body string) []string {
 		_, twice := made[m[1]]
 		made[m[1]] = term{m[2], c, err == nil && !twice}
 	}
-	key := func(reg string) string {
-		var sum int64
+	return func(reg string) sum {
+		s := sum{root: reg}
 		for range len(made) {
-			t := made[reg]
+			t := made[s.root]
 			if !t.known {
 				break
 			}
-			reg, sum = t.of, sum+t.plus
+			s = sum{t.of, s.plus + t.plus}
 		}
-		return fmt.Sprintf("%s%+d", reg, sum)
+		return s
 	}
-	first := make(map[string]string) // descriptors of A: the dot that has it
-	dots := dotPTX.FindAllStringSubmatch(body, -1)
-	for _, m := range dots {
-		if m[2][0] != '{' {
-			first[key(m[2])] = m[0]
-		}
-	}
-	var faults []string
-	for _, m := range dots {
-		if of := first[key(m[3])]; m[2][0] == '{' && of != "" {
-			faults = append(faults, fmt.Sprintf("%s… has the B that is A of %s…: ptxas 12.4 gives it the B of that dot", m[0], of))
-		}
-	}
-	return faults
 }

@@ -141,3 +141,28 @@ func TestConfusedNames(t *testing.T) {
 		})
 	}
 }
+
+// TestForgotten: what the descriptors of A and B are sums of.
+func TestForgotten(t *testing.T) {
+	dot := func(a, b string) string {
+		return "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 { %f0, %f1, %f2, %f3 }, " + a + ", " + b + ", 1, 1, 1, 0, 0;\n"
+	}
+	const address = "cvt.u64.u32 %rd0, %r0;\nor.b64 %rd1, %rd0, 64;\nadd.s64 %rd2, %rd1, 128;\n"
+	for _, tt := range []struct {
+		name, code string
+		faults     int
+	}{
+		{"B of the next is at A of the first", address + dot("%rd1", "%rd5") + dot("%rd6", "%rd2"), 1},
+		{"of one dot", address + dot("%rd1", "%rd2"), 1},
+		{"B of both", address + dot("%rd6", "%rd1") + dot("%rd7", "%rd2"), 0},
+		{"words joined", "mov.b64 %rd1, {%r0, %r1};\nmov.b64 %rd2, {%r2, %r1};\n" + dot("%rd1", "%rd2"), 0},
+		{"two functions", address + dot("%rd1", "%rd5") + "\n.visible .entry l {\n" + dot("%rd6", "%rd1"), 0},
+		{"no dots", address, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Forgotten(".visible .entry k {\n" + tt.code); len(got) != tt.faults {
+				t.Errorf("faults are %q, must be %d", got, tt.faults)
+			}
+		})
+	}
+}
