@@ -176,7 +176,9 @@ func (m *module) lowerFunc(fn *function) error {
 			return err
 		}
 	}
-	fn.llvm.ByteOffsets()
+	if e.matrix { // its loops have few registers to spare, and wait for their loads
+		fn.llvm.ByteOffsets()
+	}
 	return nil
 }
 

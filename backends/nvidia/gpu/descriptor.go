@@ -21,8 +21,10 @@ type matrixOperand struct {
 	buf             *lower.Buffer
 	lineDim         int
 	linesContiguous bool
-	static          int64      // the descriptor less its start
-	base            llir.Value // the descriptor of the buffer's start
+	static          int64 // the descriptor less its start
+	// base is the start, in units of 16 bytes; with words it is static, too.
+	base  llir.Value
+	words bool
 }
 
 // unit is what addresses and strides of a descriptor are counted in, in bytes.
@@ -81,12 +83,11 @@ func newMatrixOperand(buf *lower.Buffer, lineDim, lines, depth int) (*matrixOper
 const leadingBits = (1<<14 - 1) << 16
 
 // markUnusedLeading sets the leading stride to 1 where the instruction does not read it,
-// as a row holds all that is contiguous. B gets it, so that no descriptor is one of A's
-// and no part of one that is computed: ptxas 12.4 gives an instruction with A in registers
-// the wrong B if its descriptor is, bit for bit, that of A of another instruction, and
-// 12.8 forgets to compute what the B of two instructions share with an A. A whose leading
-// stride is read, and none is 0 or 1 then, needs more than one row of 64 lines: no
-// encoding that the compiler makes.
+// as a row holds all that is contiguous. B gets it where A is in registers, since ptxas
+// 12.4 gives such an instruction the wrong B if its descriptor is, bit for bit, that of A
+// of another instruction: it takes B of that one. A whose leading stride is read, and
+// none is 0 or 1 then, needs more than one row of 64 lines: no encoding that the
+// compiler makes.
 func (o *matrixOperand) markUnusedLeading() {
 	if o.static&leadingBits == 0 {
 		o.static |= 1 << 16
@@ -207,6 +208,9 @@ func (o *matrixOperand) locate(w *wgmma) error {
 		}
 	}
 	o.base = b.Outside(at, func() llir.Value {
+		if !o.words {
+			return b.ZExt(at, llir.I64)
+		}
 		low := b.Or(at, b.M.I32(int(o.static&leadingBits)))
 		return b.BitCast(b.Vector(low, b.M.I32(int(int32(o.static>>32)))), llir.I64)
 	})
@@ -232,5 +236,9 @@ func (o *matrixOperand) descriptor(b *llir.Builder, line, k int) llir.Value {
 	// A descriptor of a buffer that stays the same is computed before the loop. Computed
 	// in two loops one after another, ptxas 12.8 takes it from the first one alone, of
 	// which there may be no iteration.
-	return b.Outside(o.base, func() llir.Value { return b.Add(o.base, b.M.I64(p/unit)) })
+	rest := p / unit
+	if !o.words {
+		rest |= o.static
+	}
+	return b.Outside(o.base, func() llir.Value { return b.Add(o.base, b.M.I64(rest)) })
 }
