@@ -193,6 +193,7 @@ type function struct {
 	results []llir.Type
 	ret     llir.Type
 	scratch globalFrame
+	notes   map[llir.Value]any // Site.Notes
 }
 
 func (m *module) readAttrs(mod *ir.Operation) error {

@@ -61,6 +61,14 @@ func (s *Site) Pass(result, operand *ir.Value) error {
 	return nil
 }
 
+// Notes are what a target's own operations note of values of the function.
+func (s *Site) Notes() map[llir.Value]any {
+	if s.e.fn.notes == nil {
+		s.e.fn.notes = make(map[llir.Value]any)
+	}
+	return s.e.fn.notes
+}
+
 // Warps is how many warps run the operation.
 func (s *Site) Warps() int { return s.e.m.warps }
 

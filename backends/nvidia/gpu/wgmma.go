@@ -9,7 +9,6 @@ import (
 	"github.com/tritonc/tritonc/core/analysis/membar"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
-	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -225,11 +224,6 @@ func (w *wgmma) elems() error {
 }
 
 // operand is an operand in shared memory, lines of which an instruction takes.
-//
-// ptxas 12.8 forgets to compute what the B of two dots, one after the other, share with the
-// A of a dot before: their address, extended to 64 bits. So outside of loops descriptors are
-// joined of two words, of which B's are not A's: its leading stride is not 0. In loops A and
-// B are buffers of their own, and joined words were 2 to 5 % slower in the run that had them.
 func (w *wgmma) operand(v *ir.Value, lineDim, lines int) (*matrixOperand, error) {
 	buf, err := w.s.Buffer(v)
 	if err != nil {
@@ -239,8 +233,7 @@ func (w *wgmma) operand(v *ir.Value, lineDim, lines int) (*matrixOperand, error)
 	if err != nil {
 		return nil, err
 	}
-	o.words = w.op.Op.ParentOf(scf.For) == nil
-	if _, inRegs := w.op.A().Type().(*ir.TensorType); lineDim == 1 && (inRegs || o.words) {
+	if _, inRegs := w.op.A().Type().(*ir.TensorType); lineDim == 1 && inRegs {
 		o.markUnusedLeading()
 	}
 	return o, o.locate(w)
