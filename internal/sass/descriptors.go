@@ -30,6 +30,8 @@ func Confused(ptx string) []string {
 var (
 	// dotPTX is a dot: its form, the sums, A (registers or a descriptor), B.
 	dotPTX = regexp.MustCompile(`(wgmma\.mma_async\S+)\s+\{[^}]*\},\s*(\{[^}]*\}|%\w+),\s*(%\w+),`)
+	// placePTX is a label, or a branch to one.
+	placePTX = regexp.MustCompile(`(?m)^\s*(?:(\$\w+):|(?:@!?%p\d+\s+)?bra(?:\.uni)?\s+(\$\w+);)`)
 	// sumPTX is a register that is another and a constant.
 	sumPTX = regexp.MustCompile(`(?m)^\s*(?:add\.s64|or\.b64)\s+(%\w+),\s*(%\w+),\s*(-?\d+);`)
 )
@@ -54,16 +56,21 @@ func confused(body string) []string {
 }
 
 // Forgotten lists the dots of warpgroups in a PTX module whose B is the sum of a constant
-// and a register of which A of a dot is a sum, too. ptxas 12.8 computes what such sums
+// and a register of which A of it, or of a dot before, is a sum, too. ptxas 12.8 computes what such sums
 // share once, and with three dots may use it before it does:
 //
 //	UIADD3 UR18, UP0, UR7, 0x40, URZ     nothing has written UR7
+//
+// This was seen in functions without a loop alone, and only these are looked at.
 func Forgotten(ptx string) []string {
 	if !strings.Contains(ptx, "wgmma.mma_async") {
 		return nil
 	}
 	var faults []string
 	for _, body := range strings.Split(ptx, "\n.visible ") {
+		if hasLoop(body) {
+			continue
+		}
 		sum := sums(body)
 		of := make(map[string]string) // registers that A are sums of: the dot
 		dots := dotPTX.FindAllStringSubmatch(body, -1)
@@ -71,14 +78,25 @@ func Forgotten(ptx string) []string {
 			if m[2][0] != '{' {
 				of[sum(m[2]).root] = m[0]
 			}
-		}
-		for _, m := range dots {
 			if root := sum(m[3]).root; of[root] != "" {
 				faults = append(faults, fmt.Sprintf("%s… has a B that is made of %s, as A of %s… is: ptxas 12.8 may forget to compute it", m[0], root, of[root]))
 			}
 		}
 	}
 	return faults
+}
+
+// hasLoop reports whether a function branches to a label before the branch.
+func hasLoop(body string) bool {
+	seen := make(map[string]bool)
+	for _, m := range placePTX.FindAllStringSubmatch(body, -1) {
+		if m[1] != "" {
+			seen[m[1]] = true
+		} else if seen[m[2]] {
+			return true
+		}
+	}
+	return false
 }
 
 // sum is a register and a constant.

@@ -153,11 +153,14 @@ func TestForgotten(t *testing.T) {
 		faults     int
 	}{
 		{"B of the next is at A of the first", address + dot("%rd1", "%rd5") + dot("%rd6", "%rd2"), 1},
+		{"A of the next is at B of the first", address + dot("%rd5", "%rd1") + dot("%rd2", "%rd6"), 0},
 		{"of one dot", address + dot("%rd1", "%rd2"), 1},
 		{"B of both", address + dot("%rd6", "%rd1") + dot("%rd7", "%rd2"), 0},
 		{"words joined", "mov.b64 %rd1, {%r0, %r1};\nmov.b64 %rd2, {%r2, %r1};\n" + dot("%rd1", "%rd2"), 0},
 		{"two functions", address + dot("%rd1", "%rd5") + "\n.visible .entry l {\n" + dot("%rd6", "%rd1"), 0},
 		{"no dots", address, 0},
+		{"a branch on", address + "@%p1 bra $L__BB0_2;\n" + dot("%rd1", "%rd2") + "$L__BB0_2:\n", 1},
+		{"a loop", address + "$L__BB0_1:\n" + dot("%rd1", "%rd2") + "@%p1 bra $L__BB0_1;\n", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := Forgotten(".visible .entry k {\n" + tt.code); len(got) != tt.faults {

@@ -207,12 +207,6 @@ func (o *matrixOperand) locate(w *wgmma) error {
 			at = b.Add(at, b.Mul(on, b.M.I32(int(p-origin)/unit)))
 		}
 	}
-	if o.alsoOther(w.s.Notes(), at) {
-		o.words = true
-		if o.lineDim == 1 {
-			o.markUnusedLeading()
-		}
-	}
 	o.base = b.Outside(at, func() llir.Value {
 		if !o.words {
 			return b.ZExt(at, llir.I64)
@@ -221,17 +215,6 @@ func (o *matrixOperand) locate(w *wgmma) error {
 		return b.BitCast(b.Vector(low, b.M.I32(int(int32(o.static>>32)))), llir.I64)
 	})
 	return nil
-}
-
-// alsoOther notes that an operand begins at an address, and reports whether one of the
-// other side does, of a dot before. ptxas 12.8 forgets to compute what the B of two dots
-// share with such an A: the address, extended to 64 bits. The descriptor is joined of two
-// words then, of which the low one has the leading stride, which no B leaves at 0.
-func (o *matrixOperand) alsoOther(notes map[llir.Value]any, at llir.Value) bool {
-	sides, _ := notes[at].([2]bool)
-	sides[o.lineDim] = true
-	notes[at] = sides
-	return sides[1-o.lineDim]
 }
 
 // bitsBelow is the number of the bit that a power of two sets.

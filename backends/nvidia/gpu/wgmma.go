@@ -167,6 +167,9 @@ func newWgmma(s *lower.Site, op ttng.WarpGroupDotOp) (*wgmma, error) {
 	if w.m%groupRows != 0 || w.n%w.instrN != 0 {
 		return nil, fmt.Errorf("a result of %d by %d is not made of the %d by %d of an instruction", w.m, w.n, groupRows, w.instrN)
 	}
+	if err := w.noteA(); err != nil {
+		return nil, fmt.Errorf("operand A: %w", err)
+	}
 	if w.y, err = w.operand(op.B(), 1, w.instrN); err != nil {
 		return nil, fmt.Errorf("operand B: %w", err)
 	}
@@ -233,10 +236,29 @@ func (w *wgmma) operand(v *ir.Value, lineDim, lines int) (*matrixOperand, error)
 	if err != nil {
 		return nil, err
 	}
-	if _, inRegs := w.op.A().Type().(*ir.TensorType); lineDim == 1 && inRegs {
-		o.markUnusedLeading()
+	if lineDim == 1 {
+		o.words = w.s.Notes()[buf.Ptr] != nil
+		if _, inRegs := w.op.A().Type().(*ir.TensorType); inRegs || o.words {
+			o.markUnusedLeading()
+		}
 	}
 	return o, o.locate(w)
+}
+
+// noteA notes where an A in shared memory begins. ptxas 12.8 forgets to compute what the B
+// of two dots share with the A of a dot before: the address, extended to 64 bits. So the
+// descriptor of a B that begins there is joined of two words, of which the low one has the
+// leading stride, which no such B leaves at 0.
+func (w *wgmma) noteA() error {
+	if _, inRegs := w.op.A().Type().(*ir.TensorType); inRegs {
+		return nil
+	}
+	buf, err := w.s.Buffer(w.op.A())
+	if err != nil {
+		return err
+	}
+	w.s.Notes()[buf.Ptr] = true
+	return nil
 }
 
 // sumWords are sums as the instructions have them: f32 as they are, others packed.
