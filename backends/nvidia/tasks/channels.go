@@ -144,6 +144,7 @@ func (p *program) findChannels() {
 func (p *program) add(v *ir.Value, from int64, to []int64) {
 	c := &channel{kind: byStore, values: []*ir.Value{v}, from: from, to: to, block: v.Def().Block()}
 	switch op := v.Def(); {
+	case p.uses(from, v): // in registers
 	case op.Is(tt.DescriptorLoad):
 		if bytesOf(c.values) <= barrierBytes {
 			c.kind = byTMA
@@ -165,6 +166,16 @@ func (p *program) add(v *ir.Value, from int64, to []int64) {
 	}
 	p.channels = append(p.channels, c)
 	p.of[v] = c
+}
+
+// uses reports whether a task has operations that use v.
+func (p *program) uses(task int64, v *ir.Value) bool {
+	for u := range v.Users() {
+		if u.IsTerminator() || p.has(u, task) {
+			return true
+		}
+	}
+	return false
 }
 
 // barrierBytes is how many bytes a phase of an mbarrier counts at most.
