@@ -90,6 +90,9 @@ func TestVerify(t *testing.T) {
 		two   = "!ttg.memdesc<2x8x8xf16, #shared, #smem, mutable>"
 		one   = "!ttg.memdesc<8x8xf16, #shared, #smem, mutable>"
 		aref  = "%0 = nvws.aref.create %a : <[" + three + "]>\n"
+		mma   = "!ttg.memdesc<8x8xf16, #ttg.nvmma_shared<{swizzlingByteWidth = 0, transposed = false, elementBitWidth = 16}>, #smem"
+		half  = "!ttg.memdesc<8x4xf16, #ttg.nvmma_shared<{swizzlingByteWidth = 0, transposed = false, elementBitWidth = 16}>, #smem"
+		load  = "!tt.tensordesc<tensor<8x8xf16>>, i32, i32, "
 	)
 	for body, want := range map[string]string{
 		aref:                                     "",
@@ -100,6 +103,13 @@ func TestVerify(t *testing.T) {
 		aref + "%t = nvws.aref.get.enter %0 : <[" + three + "]> -> !ttg.async.token":                                                     "Aref has different number of arguments than enter",
 		aref + "%1, %t = nvws.aref.put.enter %0 : <[" + three + "]> -> " + three + ", !ttg.async.token":                                  "Ranks don't match",
 		aref + "%1, %t = nvws.aref.put.enter %0 : <[" + three + "]> -> !ttg.memdesc<8x4xf16, #shared, #smem, mutable>, !ttg.async.token": "Dimensions don't match",
+		aref + "%1, %t = nvws.aref.put.enter %0 : <[" + three + "]> -> " + mma + ", mutable>, !ttg.async.token":                          "arranged otherwise than the reference's",
+		`%0 = "nvws.aref.create"(%a) : (` + three + ") -> !nvws.aref<[" + two + "]>":                                                     "another type than in the reference's type",
+		`%0 = "nvws.aref.create"(%a) : (` + three + ") -> !nvws.aref<[" + three + ", " + two + "]>":                                      "another number of buffers than its type",
+		"nvws.descriptor_load %d[%i, %i] 128 %m : " + load + mma + ", mutable>":                                                          "",
+		"nvws.descriptor_load %d[%i, %i] -128 %m : " + load + mma + ", mutable>":                                                         "the count of bytes is negative",
+		"nvws.descriptor_load %d[%i, %i] 128 %c : " + load + one:                                                                         "TMA result must have NVMMA shared layout",
+		"nvws.descriptor_load %d[%i, %i] 64 %h : " + load + half + ", mutable>":                                                          "the same number of elements",
 		`"nvws.warp_group"() <{numWarps = array<i32: 4, 2>}> ({
 nvws.warp_group.return
 }) : () -> ()`: "Must supply numWarps for each Warp Group.",
@@ -112,7 +122,7 @@ nvws.warp_group.yield
 		`%0 = "nvws.warp_group"() <{numWarps = array<i32>}> : () -> i32`: "Must have at least one region when there are results.",
 	} {
 		err := parse(t, "#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>\n#smem = #ttg.shared_memory\n"+
-			"tt.func @f(%a: "+three+", %b: "+two+") {\n"+body+"\ntt.return\n}\n").Verify()
+			"tt.func @f(%a: "+three+", %b: "+two+", %c: "+one+", %m: "+mma+", mutable>, %h: "+half+", mutable>, %d: !tt.tensordesc<tensor<8x8xf16>>, %i: i32) {\n"+body+"\ntt.return\n}\n").Verify()
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\ngot  %v\nwant %s", body, err, want)
 		}

@@ -20,6 +20,13 @@ var verifiers = map[string]func(*ir.Operation) error{
 		v := AsArefPutEnter(op)
 		return verifyEnter(v.Aref(), v.Buffers())
 	},
+	"descriptor_load": func(op *ir.Operation) error {
+		v := AsDescriptorLoad(op)
+		if v.TxCount() < 0 {
+			return errors.New("the count of bytes is negative")
+		}
+		return ttng.VerifyFill(v.Desc(), v.Indices(), v.Result())
+	},
 	"warp_group": verifyWarpGroup,
 }
 
@@ -37,11 +44,19 @@ const (
 	otherResults   = "Mismatch in the number of results returned by nvws.warp_group op and the number of the operands of the corresponding nvws.warp_group.yield op in the first region."
 )
 
-// verifyCreate checks that only the reference uses the buffers, and that all have the
-// same number of stages.
+// verifyCreate checks that only the reference uses the buffers, that all have the same
+// number of stages, and that the reference's type is of their types.
 func verifyCreate(op *ir.Operation) error {
 	stages := int64(-1)
-	for _, v := range AsArefCreate(op).Buffers() {
+	c := AsArefCreate(op)
+	of := c.Result().Type().(*decl.TypeValue).Types("baseType")
+	if len(of) != len(c.Buffers()) {
+		return errors.New("the reference is of another number of buffers than its type")
+	}
+	for i, v := range c.Buffers() {
+		if v.Type() != of[i] {
+			return errors.New("a buffer is of another type than in the reference's type")
+		}
 		for user := range v.Users() {
 			if user.Def() != op.Def() && !user.Is(ttg.LocalDealloc) {
 				return errors.New(usedElsewhere)
@@ -81,6 +96,8 @@ func verifyEnter(aref *ir.Value, given []*ir.Value) error {
 			return errors.New(otherRanks)
 		case ir.KeyOf(stage.Shape) != ir.KeyOf(shape):
 			return errors.New(otherDims)
+		case stage.Encoding != whole.Encoding:
+			return errors.New("a buffer of a stage is arranged otherwise than the reference's")
 		}
 	}
 	return nil

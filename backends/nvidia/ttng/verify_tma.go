@@ -35,12 +35,17 @@ func verifyCopyToLocal(op *ir.Operation) error {
 	if err := verifyBarrier(v.Barrier()); err != nil {
 		return err
 	}
-	m := buffer(v.Result())
-	if err := verifyCopy(v.Desc(), v.Coord(), m); err != nil {
-		return err
-	}
-	if !m.Mutable {
+	if !buffer(v.Result()).Mutable {
 		return fmt.Errorf("cannot store into immutable memory")
+	}
+	return VerifyFill(v.Desc(), v.Coord(), v.Result())
+}
+
+// VerifyFill checks that a copy by TMA can fill a buffer with the block of a descriptor.
+func VerifyFill(desc *ir.Value, coord []*ir.Value, result *ir.Value) error {
+	m := buffer(result)
+	if err := verifyCopy(desc, coord, m); err != nil {
+		return err
 	}
 	if _, ok := sharedLayout(m).(*layout.NVMMAShared); !ok {
 		return fmt.Errorf("TMA result must have NVMMA shared layout")
