@@ -150,7 +150,7 @@ func (p *program) add(v *ir.Value, from int64, to []int64) {
 			c.kind = byTMA
 		}
 	case op.Is(tt.Load):
-		if load := tt.AsLoad(op); tensors.Type(load.Ptr()) != nil && (load.Other() == nil || isZero(load.Other())) {
+		if load := tt.AsLoad(op); tensors.Type(load.Ptr()) != nil && (load.Other() == nil || arith.IsZero(load.Other())) {
 			c.kind = byAsyncCopy
 		}
 	}

@@ -56,7 +56,7 @@ func (p *division) operandDims(op *ir.Operation, dim int) []int {
 		dims[0] = int(order[dim])
 	case op.Is(tt.DescriptorLoad):
 		load := tt.AsDescriptorLoad(op)
-		if len(shapeOf(load.Desc().Type())) != len(tensors.Type(load.Result()).Shape) {
+		if len(ttg.ShapeOf(load.Desc().Type())) != len(tensors.Type(load.Result()).Shape) {
 			return nil
 		}
 		for i := range dims {
@@ -90,45 +90,6 @@ func splatOf(op *ir.Operation) (*ir.DenseElementsAttr, bool) {
 // apart from rounding.
 func keepsSums(op *ir.Operation) bool {
 	return op.Is(ttg.ConvertLayout) || op.Is(arith.TruncF) || op.Is(arith.ExtF)
-}
-
-// isZero reports whether v is a constant of zeros.
-func isZero(v *ir.Value) bool {
-	if v.Def() == nil {
-		return false
-	}
-	a, ok := splatOf(v.Def())
-	return ok && a.Values[0] == 0
-}
-
-// shapeOf is the shape of what can be divided: a tensor, a buffer, a block of a
-// descriptor; nil for all else.
-func shapeOf(t ir.Type) []int64 {
-	switch t := t.(type) {
-	case *ir.TensorType:
-		return t.Shape
-	case *ttg.MemDescType:
-		return t.Shape
-	case *tt.TensorDescType:
-		return t.Block.Shape
-	}
-	return nil
-}
-
-// partType is the type of one of n parts of a value of type t along dim.
-func partType(c *ir.Context, t ir.Type, dim, n int) ir.Type {
-	shape := slices.Clone(shapeOf(t))
-	shape[dim] /= int64(n)
-	switch t := t.(type) {
-	case *ttg.MemDescType:
-		m := *t
-		m.Shape, m.AllocShape = shape, nil
-		return ttg.MemDesc(c, m)
-	case *tt.TensorDescType:
-		return tt.TensorDesc(c, c.Tensor(shape, t.Block.Elem, t.Block.Encoding))
-	}
-	x := t.(*ir.TensorType)
-	return c.Tensor(shape, x.Elem, x.Encoding)
 }
 
 // divider carries out a division.
@@ -237,10 +198,10 @@ func (d *divider) clone(op *ir.Operation, dim, k int) *ir.Operation {
 	}
 	var t ir.Type
 	for _, r := range n.Results() {
-		t = partType(c, r.Type(), dim, d.n)
+		t = ttg.Part(c, r.Type(), dim, d.n)
 		r.SetType(t)
 	}
-	size := shapeOf(t)[dim]
+	size := ttg.ShapeOf(t)[dim]
 	switch {
 	case op.Is(arith.Constant):
 		a, _ := splatOf(op)

@@ -2,8 +2,10 @@ package tasks
 
 import (
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
+	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/facts"
@@ -209,7 +211,7 @@ func (p *division) resultDim(op *ir.Operation, i, dim int) (to int, ok bool) {
 		case v == d.C(), v == d.A() && dim == 0, v == d.B() && dim == 1:
 			return dim, true
 		}
-		return partial, isZero(d.C())
+		return partial, arith.IsZero(d.C())
 	case op.Is(scf.Yield):
 		return dim, op.Parent().Is(scf.For)
 	case isSink(op):
@@ -239,12 +241,12 @@ func (p *division) divisible(v *ir.Value, dim int) bool {
 
 // divides reports whether the parts of v differ: it has more along dim than one for all.
 func (p *division) divides(v *ir.Value, dim int) bool {
-	shape := shapeOf(v.Type())
+	shape := ttg.ShapeOf(v.Type())
 	return dim < len(shape) && shape[dim] > 1
 }
 
 func (p *division) isDivisible(v *ir.Value, dim int) bool {
-	if have, ok := p.of[v]; ok && have == partial || shapeOf(v.Type())[dim]%int64(p.n) != 0 {
+	if have, ok := p.of[v]; ok && have == partial || ttg.ShapeOf(v.Type())[dim]%int64(p.n) != 0 {
 		return false
 	}
 	op := v.Def()

@@ -72,7 +72,7 @@ func (p *plan) halveArguments() {
 	in := slices.Clone(sig.In)
 	for i, arg := range p.body.Args() {
 		if d, ok := p.dims[arg]; ok {
-			arg.SetType(halved(c, arg.Type(), d))
+			arg.SetType(ttg.Part(c, arg.Type(), d, 2))
 			in[i] = arg.Type()
 		}
 	}
@@ -248,7 +248,7 @@ func (e *emitter) block(src *ir.Block) {
 // typ is the type of v in this region.
 func (e *emitter) typ(v *ir.Value) ir.Type {
 	if d, ok := e.dim(v); ok {
-		return halved(e.b.Context(), v.Type(), d)
+		return ttg.Part(e.b.Context(), v.Type(), d, 2)
 	}
 	return v.Type()
 }
@@ -297,7 +297,7 @@ func (e *emitter) fill(g *group) {
 		if d, ok := e.dim(l.OneResult()); ok {
 			t := *bufferType(l)
 			whole := t.Shape
-			part := halved(b.Context(), &t, d).(*ttg.MemDescType)
+			part := ttg.Part(b.Context(), &t, d, 2).(*ttg.MemDescType)
 			t.Shape, t.AllocShape = part.Shape, whole
 			offsets := make([]int64, len(whole))
 			offsets[d] = int64(e.half) * part.Shape[d]
@@ -407,7 +407,7 @@ func (e *emitter) halve(op, made *ir.Operation) {
 	case op.Is(tt.DescriptorStore):
 		v := tt.AsDescriptorStore(op)
 		if d, ok := e.dim(v.Src()); ok {
-			half := shapeOf(v.Src().Type())[d] / 2
+			half := ttg.ShapeOf(v.Src().Type())[d] / 2
 			if e.half > 0 {
 				to := tt.AsDescriptorStore(made)
 				to.SetIndicesAt(d, arith.Binary(b, arith.AddI, to.IndicesAt(d), i32(b, half)))

@@ -69,7 +69,7 @@ func (s *splitter) touches(op *ir.Operation) bool {
 
 // value has v be halved along dimension d.
 func (s *splitter) value(v *ir.Value, d int) {
-	shape := shapeOf(v.Type())
+	shape := ttg.ShapeOf(v.Type())
 	if len(shape) <= d || shape[d] < 2 {
 		return // the same for both halves
 	}
@@ -218,7 +218,7 @@ func (s *splitter) stored(op tt.DescriptorStoreOp, v *ir.Value, d int) {
 		return
 	}
 	switch {
-	case d == len(shapeOf(desc.Type()))-1:
+	case d == len(ttg.ShapeOf(desc.Type()))-1:
 		s.failed = true
 		return
 	case desc.Def() == nil:
@@ -251,18 +251,6 @@ func with(d, axis int) int {
 	return d
 }
 
-func shapeOf(t ir.Type) []int64 {
-	switch t := t.(type) {
-	case *ir.TensorType:
-		return t.Shape
-	case *ttg.MemDescType:
-		return t.Shape
-	case *tt.TensorDescType:
-		return t.Block.Shape
-	}
-	return nil
-}
-
 func encodingOf(t ir.Type) ir.Attribute {
 	switch t := t.(type) {
 	case *ir.TensorType:
@@ -271,25 +259,4 @@ func encodingOf(t ir.Type) ir.Attribute {
 		return t.Encoding
 	}
 	return nil
-}
-
-// halved is type t with half as many elements along dimension d.
-func halved(c *ir.Context, t ir.Type, d int) ir.Type {
-	half := func(shape []int64) []int64 {
-		shape = slices.Clone(shape)
-		shape[d] /= 2
-		return shape
-	}
-	switch t := t.(type) {
-	case *ir.TensorType:
-		return c.Tensor(half(t.Shape), t.Elem, t.Encoding)
-	case *ttg.MemDescType:
-		m := *t
-		m.Shape = half(t.Shape)
-		m.AllocShape = nil
-		return ttg.MemDesc(c, m)
-	case *tt.TensorDescType:
-		return tt.TensorDesc(c, halved(c, t.Block, d).(*ir.TensorType))
-	}
-	panic("BUG: warpspec: a value is halved that has no dimensions")
 }

@@ -96,6 +96,19 @@ func ConstantValue(v *ir.Value) ir.Attribute {
 // splat of one, sign-extended.
 func ConstantInt(v *ir.Value) (int64, bool) { return AttrInt(ConstantValue(v)) }
 
+// IsZero reports whether v is the constant 0 (+0.0 for floats), or a splat of it.
+func IsZero(v *ir.Value) bool {
+	switch a := ConstantValue(v).(type) {
+	case *ir.IntegerAttr:
+		return a.Value == 0
+	case *ir.FloatAttr:
+		return a.Bits == 0
+	case *ir.DenseElementsAttr:
+		return a.IsSplat() && a.Values[0] == 0
+	}
+	return false
+}
+
 // AttrInt is the integer of an integer attribute or integer splat.
 func AttrInt(a ir.Attribute) (int64, bool) {
 	switch a := a.(type) {

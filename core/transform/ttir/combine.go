@@ -41,19 +41,6 @@ var combineSet = rewrite.NewSet([]rewrite.Pattern{
 	{Name: "reshape-of-descriptor-load", Root: tt.Reshape, Apply: reshapeOfDescriptorLoad},
 })
 
-// isZero reports whether v is the constant 0 (+0.0 for floats), or a splat of it.
-func isZero(v *ir.Value) bool {
-	switch a := arith.ConstantValue(v).(type) {
-	case *ir.IntegerAttr:
-		return a.Value == 0
-	case *ir.FloatAttr:
-		return a.Bits == 0
-	case *ir.DenseElementsAttr:
-		return a.IsSplat() && a.Values[0] == 0
-	}
-	return false
-}
-
 // addOfDot: c + dot(a, b, 0) is dot(a, b, c), where nobody else uses the dot. Of
 // two dots the second takes the first.
 func addOfDot(rw *rewrite.Rewriter, op *ir.Operation) bool {
@@ -66,7 +53,7 @@ func addOfDot(rw *rewrite.Rewriter, op *ir.Operation) bool {
 		return false
 	}
 	dot := tt.AsDot(def)
-	if !isZero(dot.C()) || dot.MaxNumImpreciseAcc() != 0 && op.Is(arith.AddF) {
+	if !arith.IsZero(dot.C()) || dot.MaxNumImpreciseAcc() != 0 && op.Is(arith.AddF) {
 		return false
 	}
 	d := rw.Create(tt.Dot, ir.State{

@@ -389,20 +389,7 @@ func addsOther(op *ir.Operation) bool {
 		return false
 	}
 	v := tt.AsLoad(op)
-	return v.Mask() != nil && v.Other() != nil && !isZero(v.Other())
-}
-
-// isZero reports whether v is the constant whose bits are 0.
-func isZero(v *ir.Value) bool {
-	switch a := arith.ConstantValue(v).(type) {
-	case *ir.DenseElementsAttr:
-		return a.IsSplat() && a.Values[0] == 0
-	case *ir.IntegerAttr:
-		return a.Value == 0
-	case *ir.FloatAttr:
-		return a.Bits == 0
-	}
-	return false
+	return v.Mask() != nil && v.Other() != nil && !arith.IsZero(v.Other())
 }
 
 // readFrom lets the users of a loaded value read the buffer in the given stage,
