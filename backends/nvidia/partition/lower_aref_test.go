@@ -1,18 +1,9 @@
 package partition_test
 
 import (
-	"errors"
-	"strings"
 	"testing"
 
-	"github.com/tritonc/tritonc/backends/nvidia/nvws"
 	"github.com/tritonc/tritonc/backends/nvidia/partition"
-	"github.com/tritonc/tritonc/backends/nvidia/ttng"
-	"github.com/tritonc/tritonc/core/diag"
-	"github.com/tritonc/tritonc/core/dialect"
-	"github.com/tritonc/tritonc/core/ir"
-	"github.com/tritonc/tritonc/core/ir/text"
-	"github.com/tritonc/tritonc/core/pass"
 )
 
 // A token that does not come from an enter leaves an operation without a stage.
@@ -27,14 +18,5 @@ module attributes {"ttg.num-warps" = 4 : i32} {
     tt.return
   }
 }`
-	ctx := ir.NewContext(append(dialect.All(), ttng.Dialect(), nvws.Dialect())...)
-	file, err := text.ParseFile(ctx, "aref.mlir", []byte(src))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = (&pass.Runner{VerifyEach: true}).Run(file.Op, []pass.Row{{Pass: partition.LowerAref}}, nil)
-	var d *diag.Diagnostic
-	if want := "aref.put.exit has no stage"; !errors.As(err, &d) || !strings.Contains(d.Message, want) {
-		t.Errorf("%v, want a diagnostic with %q", err, want)
-	}
+	refused(t, "an exit without an enter", src, partition.LowerAref, "aref.put.exit has no stage")
 }

@@ -1,18 +1,9 @@
 package partition_test
 
 import (
-	"errors"
-	"strings"
 	"testing"
 
-	"github.com/tritonc/tritonc/backends/nvidia/nvws"
 	"github.com/tritonc/tritonc/backends/nvidia/partition"
-	"github.com/tritonc/tritonc/backends/nvidia/ttng"
-	"github.com/tritonc/tritonc/core/diag"
-	"github.com/tritonc/tritonc/core/dialect"
-	"github.com/tritonc/tritonc/core/ir"
-	"github.com/tritonc/tritonc/core/ir/text"
-	"github.com/tritonc/tritonc/core/pass"
 )
 
 // Marks that do not fit the loop are the user's mistakes.
@@ -31,15 +22,6 @@ func TestSchedulingMistakes(t *testing.T) {
 		tt.return
 		}
 		}`
-		ctx := ir.NewContext(append(dialect.All(), ttng.Dialect(), nvws.Dialect())...)
-		file, err := text.ParseFile(ctx, "loop.mlir", []byte(src))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = (&pass.Runner{VerifyEach: true}).Run(file.Op, []pass.Row{{Pass: partition.PartitionScheduling}}, nil)
-		var d *diag.Diagnostic
-		if !errors.As(err, &d) || !strings.Contains(d.Message, c.want) {
-			t.Errorf("%s: %v, want a diagnostic with %q", c.body, err, c.want)
-		}
+		refused(t, c.body, src, partition.PartitionScheduling, c.want)
 	}
 }
