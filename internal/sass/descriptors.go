@@ -56,8 +56,8 @@ func confused(body string) []string {
 }
 
 // Forgotten lists the dots of warpgroups in a PTX module whose B is the sum of a constant
-// and a register of which A of it, or of a dot before, is a sum, too. ptxas 12.8 computes what such sums
-// share once, and with three dots may use it before it does:
+// and a register of which A of it, or of a dot before, is a sum, too. ptxas 12.8 computes
+// what such sums share once, and with three dots may use it before it does:
 //
 //	UIADD3 UR18, UP0, UR7, 0x40, URZ     nothing has written UR7
 //

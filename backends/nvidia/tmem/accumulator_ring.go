@@ -165,9 +165,9 @@ func (r *accumulatorRing) beginsAtOnce() bool {
 	return isFalse(use)
 }
 
-// turn puts n buffers in the place of the accumulator; carried is the number that loop
+// multiply puts n buffers in the place of the accumulator; carried is the number that loop
 // carries. What orders the accesses by tokens is gone afterwards.
-func (r *accumulatorRing) turn(b *ir.Builder, p places, loop *ir.Operation, carried, zero, one *ir.Value, n int64) {
+func (r *accumulatorRing) multiply(b *ir.Builder, p places, loop *ir.Operation, carried, zero, one *ir.Value, n int64) {
 	c := b.Context()
 	b.At(r.alloc.Op)
 	t := *r.alloc.Result().Type().(*ttg.MemDescType)

@@ -43,8 +43,8 @@ func latencyOf(op *ir.Operation) int64 {
 //
 // with index and phase that the loop carries. The wait comes before what first reads the
 // accumulator, and before what overwrites an operand. Where the accumulator of an iteration
-// is still read while the next one adds up, there are several, which stores to it and
-// multiplications that begin a sum take in turn.
+// is still read while the next one adds up, there are several, and each store to it, or
+// multiplication that begins a sum, takes the next one.
 func (u Unit) LowerDots(b *ir.Builder, loop *ir.Operation, isAhead func(*ir.Operation) bool) *ir.Operation {
 	var dots []*ir.Operation
 	for op := range loop.Body().Ops() {
@@ -149,7 +149,7 @@ func (l *dotLowering) lower() {
 	l.await(barrier, phase)
 	l.advance(phase, index, zero, one, count)
 	if l.ring != nil {
-		l.ring.turn(b, l.places, l.loop, args[len(args)-1], zero, one, l.accumulators)
+		l.ring.multiply(b, l.places, l.loop, args[len(args)-1], zero, one, l.accumulators)
 	}
 }
 
