@@ -55,8 +55,9 @@ type versionKey struct {
 // expandLoop replaces the loop of s by its pipelined form.
 func expandLoop(b *ir.Builder, s *schedule, blocks BlockCopies, unit dots.MatrixUnit) {
 	for op := range s.loop.Body().Ops() {
-		if op.Def().Has(ir.ConstantLike) && !s.has(op) { // in all stages
+		if op.Def().Has(ir.ConstantLike) { // in all stages
 			op.MoveBefore(s.loop)
+			delete(s.slots, op)
 		}
 	}
 	e := &expansion{

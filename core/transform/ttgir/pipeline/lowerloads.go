@@ -310,9 +310,8 @@ func (l *loadLowering) count() (map[int]counters, []int) {
 	groups := make(map[int]counters)
 	l.groupBlocks()
 	for _, n := range order {
-		b.SetBefore(s.loop)
-		size := arith.Int(b, i32, int64(n))
 		b.SetToStart(s.loop.Body())
+		size := arith.Int(b, i32, int64(n))
 		var c counters
 		var past *ir.Value
 		c.insert, _ = next(size)
