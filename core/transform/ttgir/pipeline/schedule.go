@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"math"
 	"slices"
 
 	"github.com/tritonc/tritonc/core/dialect/scf"
@@ -174,18 +175,32 @@ func readSchedule(loop *ir.Operation) *schedule {
 		}
 	}
 	s := newSchedule(loop, int(last)+1)
+	first := firstCluster(loop)
 	for op := range loop.Body().Ops() {
 		stage, ok := op.IntAttr(tt.StageAttr)
 		if !ok {
 			continue
 		}
 		k, _ := op.IntAttr(tt.ClusterAttr)
+		k -= first
 		for int(k) >= len(s.clusters) {
 			s.clusterAtEnd()
 		}
 		s.slots[op] = slot{int(stage), s.clusters[k]}
 	}
 	return s
+}
+
+// firstCluster is the lowest number of a cluster of loop's operations.
+func firstCluster(loop *ir.Operation) int64 {
+	first := int64(math.MaxInt64)
+	for op := range loop.Body().Ops() {
+		if op.HasAttr(tt.StageAttr) {
+			k, _ := op.IntAttr(tt.ClusterAttr)
+			first = min(first, k)
+		}
+	}
+	return first
 }
 
 // readSchedules is readSchedule of all loops in module that have one.
