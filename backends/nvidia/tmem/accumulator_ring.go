@@ -31,6 +31,17 @@ type accumulatorRing struct {
 	after  []*ir.Operation // loads
 }
 
+// isShared reports whether several multiplications of the loop use the accumulator.
+func (r *accumulatorRing) isShared() bool {
+	n := 0
+	for _, op := range r.inside {
+		if ttng.AsMMA(op) != nil {
+			n++
+		}
+	}
+	return n > 1
+}
+
 // newRing is the ring for the accumulator of a loop; nil if the loop does not begin a sum,
 // may read one to which it then adds, or uses the accumulator in other ways.
 func newRing(alloc, loop *ir.Operation) *accumulatorRing {

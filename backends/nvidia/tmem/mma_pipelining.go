@@ -4,6 +4,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/tma"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -14,13 +15,17 @@ import (
 var _ pipeline.AsyncUnit = Unit{}
 
 // RunsOn implements pipeline.AsyncUnit.
-func (Unit) RunsOn(loop *ir.Operation) bool {
-	for op := range loop.Body().Ops() {
-		if latencyOf(op) > 0 {
-			return true
-		}
+func (u Unit) RunsOn(op *ir.Operation) bool {
+	if latencyOf(op) == 0 || !op.Parent().Is(scf.For) {
+		return false
 	}
-	return false
+	l := u.dotLowering(op)
+	return l.prepare() && (l.ring == nil || !l.ring.isShared())
+}
+
+// dotLowering makes dot, which is in the body of a loop, asynchronous.
+func (u Unit) dotLowering(dot *ir.Operation) *dotLowering {
+	return &dotLowering{loop: dot.Parent(), dot: dot, mma: ttng.AsMMA(dot), places: places{dot.Block()}}
 }
 
 // latencyOf is for how many stages a matrix multiplication runs on; 0 for all else.
@@ -45,7 +50,7 @@ func latencyOf(op *ir.Operation) int64 {
 // accumulator, and before what overwrites an operand. Where the accumulator of an iteration
 // is still read while the next one adds up, there are several, and each store to it, or
 // multiplication that begins a sum, takes the next one.
-func (u Unit) LowerDots(b *ir.Builder, loop *ir.Operation, isAhead func(*ir.Operation) bool) *ir.Operation {
+func (u Unit) LowerDots(b *ir.Builder, loop *ir.Operation, filled func(*ir.Operation) pipeline.Filling) *ir.Operation {
 	var dots []*ir.Operation
 	for op := range loop.Body().Ops() {
 		if latencyOf(op) > 0 {
@@ -53,10 +58,12 @@ func (u Unit) LowerDots(b *ir.Builder, loop *ir.Operation, isAhead func(*ir.Oper
 		}
 	}
 	for _, dot := range dots {
-		l := dotLowering{b: b, loop: loop, dot: dot, mma: ttng.AsMMA(dot), places: places{loop.Body()}, isAhead: isAhead}
+		l := u.dotLowering(dot)
+		l.b, l.filled = b, filled
 		if l.prepare() {
 			l.lower()
 		}
+		dot.SetAttr(tt.SelfLatencyAttr, nil)
 		loop = l.loop
 	}
 	return loop
@@ -65,11 +72,11 @@ func (u Unit) LowerDots(b *ir.Builder, loop *ir.Operation, isAhead func(*ir.Oper
 // dotLowering makes one matrix multiplication asynchronous.
 type dotLowering struct {
 	places
-	b       *ir.Builder
-	loop    *ir.Operation
-	dot     *ir.Operation
-	mma     ttng.MMA
-	isAhead func(*ir.Operation) bool // see pipeline.AsyncUnit
+	b      *ir.Builder
+	loop   *ir.Operation
+	dot    *ir.Operation
+	mma    ttng.MMA
+	filled func(*ir.Operation) pipeline.Filling // see pipeline.AsyncUnit
 
 	alloc        *ir.Operation
 	accumulators int64 // how many, one after the other
@@ -134,7 +141,6 @@ func (l *dotLowering) lower() {
 		inits = append(inits, l.ring.start(b))
 	}
 	barriers := tma.Copies{}.NewBarriers(b, int(n))
-	count := arith.Int(b, i32, n)
 	var args []*ir.Value
 	l.loop, args = forloop.AddCarried(b, l.loop, inits...)
 	l.body = l.loop.Body()
@@ -147,7 +153,7 @@ func (l *dotLowering) lower() {
 	}
 	barrier := l.arrive(barriers, index)
 	l.await(barrier, phase)
-	l.advance(phase, index, zero, one, count)
+	l.advance(phase, index, zero, one, n)
 	if l.ring != nil {
 		l.ring.multiply(b, l.places, l.loop, args[len(args)-1], zero, one, l.accumulators)
 	}
@@ -191,8 +197,13 @@ func (l *dotLowering) await(barrier, phase *ir.Value) {
 
 // advance counts barriers, and phases each time the first comes again, for the next
 // iteration.
-func (l *dotLowering) advance(phase, index, zero, one, count *ir.Value) {
+func (l *dotLowering) advance(phase, index, zero, one *ir.Value, n int64) {
 	b, yield := l.b, forloop.Yield(l.loop)
+	b.At(l.dot)
+	var count *ir.Value
+	if index != zero {
+		count = arith.Int(b, b.Context().I32(), n)
+	}
 	b.SetBefore(yield)
 	b.OnInsert = l.like(l.dot)
 	defer func() { b.OnInsert = nil }()
@@ -229,9 +240,13 @@ func (l *dotLowering) placeWait() {
 			note(u)
 		}
 	}
-	o := operandsOf(l.dot, l.loop, func(alloc *ir.Operation) bool { return l.isAhead(alloc) })
+	o := operandsOf(l.dot, l.loop, func(alloc *ir.Operation) bool { return l.filled(alloc) == pipeline.Ahead })
 	for _, alloc := range o.late {
 		load := loadFor(alloc)
+		if l.filled(alloc) == pipeline.ByCopy {
+			note(load)
+			continue
+		}
 		store := l.hoistBuffer(alloc)
 		if load != nil && l.loop.IsAncestorOf(load) && l.isRightBefore(load, store) {
 			store = load

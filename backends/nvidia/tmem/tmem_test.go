@@ -3,6 +3,7 @@ package tmem_test
 import (
 	"testing"
 
+	"github.com/tritonc/tritonc/backends/nvidia/tma"
 	"github.com/tritonc/tritonc/backends/nvidia/tmem"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/backends/nvidia/wgmma"
@@ -16,7 +17,7 @@ import (
 )
 
 func TestPasses(t *testing.T) {
-	ours := append(tmem.Passes(), matrix.NewOptimizeDotOperands(dots.MultiplyAdd{}, tmem.KeepScalesShared), pipeline.NewAssignLatencies(wgmma.Unit{}, tmem.Dots{}), matrix.NewAccelerateMatmul(tmem.Unit{}), pipeline.New(tmem.Unit{}, nil))
+	ours := append(tmem.Passes(), matrix.NewOptimizeDotOperands(dots.MultiplyAdd{}, tmem.KeepScalesShared), pipeline.NewAssignLatencies(wgmma.Unit{}, tmem.Dots{}), matrix.NewAccelerateMatmul(tmem.Unit{}), pipeline.New(tmem.Unit{}, nil), pipeline.NewTestLowerLoop(tmem.Unit{}, tma.Copies{}))
 	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", append(ours, std.Canonicalize, std.CSE), ours...)
 }
 

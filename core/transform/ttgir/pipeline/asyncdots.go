@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"slices"
+
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 )
@@ -22,13 +24,12 @@ type AsyncDots interface {
 // lets dots run on.
 type AsyncUnit interface {
 	dots.MatrixUnit
-	// RunsOn reports whether tritongpu-schedule-loops let a dot of loop run on.
-	RunsOn(loop *ir.Operation) bool
+	// RunsOn reports whether op is a dot that LowerDots has run on.
+	RunsOn(op *ir.Operation) bool
 	// LowerDots makes the dots of a scheduled loop that can run on do so, and places waits
-	// for them. Where isAhead holds of a ttg.local_alloc, a copy fills the buffer that it
-	// makes iterations before, and each iteration has another. New operations get their
-	// place as attributes. It returns the loop, which may be made again.
-	LowerDots(b *ir.Builder, loop *ir.Operation, isAhead func(alloc *ir.Operation) bool) *ir.Operation
+	// for them. filled says how the buffer is filled that a ttg.local_alloc makes. New
+	// operations get their place as attributes. It returns the loop, which may be made again.
+	LowerDots(b *ir.Builder, loop *ir.Operation, filled func(alloc *ir.Operation) Filling) *ir.Operation
 	// Awaits reports whether op waits for a dot. It names the buffers that the dot reads
 	// until then.
 	Awaits(op *ir.Operation) bool
@@ -38,6 +39,19 @@ type AsyncUnit interface {
 	Predicate(b *ir.Builder, op *ir.Operation, pred *ir.Value) bool
 }
 
+// Filling is how a buffer of a dot's operand is filled.
+type Filling int
+
+const (
+	// ByThreads is a buffer that the program's threads write.
+	ByThreads Filling = iota
+	// ByCopy is a buffer that a copy fills, in the iteration that reads it, once a wait in
+	// the next one names it.
+	ByCopy
+	// Ahead is a buffer that a copy fills iterations before. Each iteration has another.
+	Ahead
+)
+
 // lowerDots has dots of scheduled loops run on.
 func lowerDots(b *ir.Builder, unit dots.MatrixUnit, module *ir.Operation, scheduled []*schedule, blocks BlockCopies) {
 	async, ok := unit.(AsyncUnit)
@@ -46,30 +60,46 @@ func lowerDots(b *ir.Builder, unit dots.MatrixUnit, module *ir.Operation, schedu
 	}
 	var loops []*schedule
 	for _, s := range scheduled {
-		if async.RunsOn(s.loop) {
+		if slices.ContainsFunc(s.body(), async.RunsOn) {
 			loops = append(loops, s)
 		}
 	}
 	elems := accessesOf(module, loops)
 	for _, s := range loops {
 		l := &loadLowering{b: b, s: s, elems: elems, unit: unit, blocks: blocks}
+		filled := make(map[*ir.Operation]Filling)
 		for op := range s.loop.Body().Ops() {
 			if isLoad(op) {
-				l.consider(op)
+				l.noteFilled(op, filled)
 			}
 		}
-		ahead := make(map[*ir.Operation]bool)
-		for _, a := range l.loads {
-			if a.enc == nil {
-				continue
-			}
-			stage := s.slots[l.firstUse(a.op)].stage
-			for u := range a.op.OneResult().Users() {
-				ahead[u] = l.isBuffer(u, a.enc, stage)
-			}
-		}
-		async.LowerDots(b, s.loop, func(alloc *ir.Operation) bool { return ahead[alloc] })
+		async.LowerDots(b, s.loop, func(alloc *ir.Operation) Filling { return filled[alloc] })
 	}
+}
+
+// noteFilled notes how the buffers are filled that hold what op loads.
+func (l *loadLowering) noteFilled(op *ir.Operation, filled map[*ir.Operation]Filling) {
+	a, ok := l.copyOf(op)
+	if !ok || a.enc == nil {
+		return
+	}
+	how := ByCopy
+	if l.useStage(op) > l.s.slots[op].stage {
+		how = Ahead
+	}
+	stage := l.s.slots[l.firstUse(op)].stage
+	for u := range op.OneResult().Users() {
+		if l.isBuffer(u, a.enc, stage) {
+			filled[u] = how
+		}
+	}
+}
+
+// holdsBuffers reports whether the buffers that op reads stay as they are until a wait: op
+// is a dot that unit has run on, or that wait.
+func holdsBuffers(unit dots.MatrixUnit, op *ir.Operation) bool {
+	u, ok := unit.(AsyncUnit)
+	return ok && (u.RunsOn(op) || u.Awaits(op))
 }
 
 // awaitsDot reports whether op waits for a dot that unit has run on.

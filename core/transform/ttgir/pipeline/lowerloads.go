@@ -118,34 +118,41 @@ func newWait(b *ir.Builder, n int, tokens ...*ir.Value) *ir.Value {
 
 // consider notes a load that is used in a later stage and can be copied.
 func (l *loadLowering) consider(op *ir.Operation) {
-	use := l.firstUse(op)
-	t := tensors.Type(op.OneResult())
-	if use == nil || t == nil && !isWideScalar(op) {
+	a, ok := l.copyOf(op)
+	if !ok {
 		return
 	}
 	ahead := l.useStage(op) - l.s.slots[op].stage
 	if ahead <= 0 {
 		return
 	}
-	if loadsThroughDescriptor(op) {
-		if l.blocks != nil {
-			enc := l.blocks.Buffer(op)
-			l.loads = append(l.loads, asyncLoad{op: op, buffers: ahead + l.readPastIteration(op, enc), enc: enc})
+	a.buffers = ahead
+	if a.enc != nil {
+		a.buffers += l.readPastIteration(op, a.enc)
+	}
+	l.loads = append(l.loads, a)
+}
+
+// copyOf is the copy that a load can become, as yet without buffers.
+func (l *loadLowering) copyOf(op *ir.Operation) (a asyncLoad, ok bool) {
+	a.op = op
+	t := tensors.Type(op.OneResult())
+	switch {
+	case !l.s.has(op) || l.firstUse(op) == nil:
+		return a, false
+	case t == nil:
+		return a, isWideScalar(op)
+	case loadsThroughDescriptor(op):
+		if l.blocks == nil {
+			return a, false
 		}
-		return
+		a.enc = l.blocks.Buffer(op)
+		return a, true
+	case tensors.Type(tt.AsLoad(op).Ptr()) == nil || l.elems[op]*axisinfo.ElemBytes(op.OneResult().Type()) < smallestCopy:
+		return a, false
 	}
-	if t == nil {
-		l.loads = append(l.loads, asyncLoad{op: op, buffers: ahead})
-		return
-	}
-	if tensors.Type(tt.AsLoad(op).Ptr()) == nil || l.elems[op]*axisinfo.ElemBytes(op.OneResult().Type()) < smallestCopy {
-		return
-	}
-	enc := l.bufferLayout(op)
-	if copyBytes(t, enc) < smallestCopy {
-		return
-	}
-	l.loads = append(l.loads, asyncLoad{op: op, buffers: ahead + l.readPastIteration(op, enc), enc: enc})
+	a.enc = l.bufferLayout(op)
+	return a, copyBytes(t, a.enc) >= smallestCopy
 }
 
 // widen makes the load of a number one of a tensor of one element.
@@ -421,14 +428,15 @@ func (l *loadLowering) isBuffer(alloc *ir.Operation, enc *encoding.Attr, stage i
 }
 
 // readBy reports whether what is filled by alloc is read in the given stage or
-// before it only.
+// before it only, or before a wait for a dot that reads it.
 func (l *loadLowering) readBy(alloc *ir.Operation, stage int) bool {
-	for _, u := range topUsers(l.s.loop, alloc) {
-		if l.s.slots[u].stage > stage && !awaitsDot(l.unit, u) {
-			return false
+	users := topUsers(l.s.loop, alloc)
+	for _, u := range users {
+		if holdsBuffers(l.unit, u) {
+			stage = max(stage, l.s.slots[u].stage)
 		}
 	}
-	return true
+	return !slices.ContainsFunc(users, func(u *ir.Operation) bool { return l.s.slots[u].stage > stage })
 }
 
 // makeMutable gives the views of a mutable buffer types that say so.
