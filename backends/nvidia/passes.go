@@ -38,7 +38,7 @@ var (
 	optimizeOperands   = matrix.NewOptimizeDotOperands(wgmma.Unit{}, tmem.KeepScalesShared)
 	assignLatencies    = pipeline.NewAssignLatencies(wgmma.Unit{}, tmem.Dots{})
 	pipelineTMA        = pipeline.New(tmem.Unit{}, tma.Copies{}, wgmma.PipelineDots, std.FoldArith, tma.PipelineStores, tma.BufferDescriptors)
-	testLowerLoop      = pipeline.NewTestLowerLoop(tmem.Unit{}, tma.Copies{})
+	testLowerLoop      = pipeline.NewTestLowerLoop(tmem.Unit{AsScheduled: true}, tma.Copies{})
 	prefetch           = pipeline.NewPrefetch(wgmma.Unit{})
 	reduceDuplication  = matrix.NewReduceDataDuplication(wgmma.Unit{})
 	canonicalize       = std.NewCanonicalize(layouts.ConvertPatterns(), layouts.SpecializePatterns(), tmem.Patterns())

@@ -29,6 +29,8 @@ type accumulatorRing struct {
 	inside []*ir.Operation // uses in the loop, in the order of the program
 	before []*ir.Operation // stores
 	after  []*ir.Operation // loads
+
+	asScheduled bool // see Unit
 }
 
 // isShared reports whether several multiplications of the loop use the accumulator.
@@ -43,9 +45,10 @@ func (r *accumulatorRing) isShared() bool {
 }
 
 // newRing is the ring for the accumulator of a loop; nil if the loop does not begin a sum,
-// may read one to which it then adds, or uses the accumulator in other ways.
-func newRing(alloc, loop *ir.Operation) *accumulatorRing {
-	r := &accumulatorRing{alloc: ttng.AsTmemAlloc(alloc)}
+// may read one to which it then adds, or uses the accumulator in other ways. With asScheduled
+// it is not asked whether one is read to which the loop then adds.
+func newRing(alloc, loop *ir.Operation, asScheduled bool) *accumulatorRing {
+	r := &accumulatorRing{alloc: ttng.AsTmemAlloc(alloc), asScheduled: asScheduled}
 	if alloc.Block() != loop.Block() || r.alloc.Src() != nil {
 		return nil
 	}
@@ -84,7 +87,7 @@ func newRing(alloc, loop *ir.Operation) *accumulatorRing {
 	})
 	slices.SortFunc(r.inside, func(a, b *ir.Operation) int { return order[a] - order[b] })
 	for i, op := range r.inside {
-		if ttng.IsTmemLoad(op) && !r.leaves(i, loop) {
+		if ttng.IsTmemLoad(op) && !asScheduled && !r.leaves(i, loop) {
 			return nil
 		}
 	}
@@ -152,7 +155,7 @@ func negates(v, cond *ir.Value) bool {
 // one that the first sum follows.
 func (r *accumulatorRing) start(b *ir.Builder) *ir.Value {
 	n := int64(-1)
-	if len(r.before) > 0 && !r.beginsAtOnce() {
+	if len(r.before) > 0 && !r.asScheduled && !r.beginsAtOnce() {
 		n = 0
 	}
 	return arith.Int(b, b.Context().I32(), n)

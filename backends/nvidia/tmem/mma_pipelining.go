@@ -25,7 +25,7 @@ func (u Unit) RunsOn(op *ir.Operation) bool {
 
 // dotLowering makes dot, which is in the body of a loop, asynchronous.
 func (u Unit) dotLowering(dot *ir.Operation) *dotLowering {
-	return &dotLowering{loop: dot.Parent(), dot: dot, mma: ttng.AsMMA(dot), places: places{dot.Block()}}
+	return &dotLowering{loop: dot.Parent(), dot: dot, mma: ttng.AsMMA(dot), places: places{dot.Block()}, asScheduled: u.AsScheduled}
 }
 
 // latencyOf is for how many stages a matrix multiplication runs on; 0 for all else.
@@ -78,6 +78,8 @@ type dotLowering struct {
 	mma    ttng.MMA
 	filled func(*ir.Operation) pipeline.Filling // see pipeline.AsyncUnit
 
+	asScheduled bool // see Unit
+
 	alloc        *ir.Operation
 	accumulators int64 // how many, one after the other
 	ring         *accumulatorRing
@@ -118,7 +120,7 @@ func (l *dotLowering) prepare() bool {
 		l.accumulators++
 	}
 	if l.accumulators > 1 {
-		l.ring = newRing(l.alloc, l.loop)
+		l.ring = newRing(l.alloc, l.loop, l.asScheduled)
 		return l.ring != nil
 	}
 	return true

@@ -17,7 +17,7 @@ import (
 )
 
 func TestPasses(t *testing.T) {
-	ours := append(tmem.Passes(), matrix.NewOptimizeDotOperands(dots.MultiplyAdd{}, tmem.KeepScalesShared), pipeline.NewAssignLatencies(wgmma.Unit{}, tmem.Dots{}), matrix.NewAccelerateMatmul(tmem.Unit{}), pipeline.New(tmem.Unit{}, nil), pipeline.NewTestLowerLoop(tmem.Unit{}, tma.Copies{}))
+	ours := append(tmem.Passes(), matrix.NewOptimizeDotOperands(dots.MultiplyAdd{}, tmem.KeepScalesShared), pipeline.NewAssignLatencies(wgmma.Unit{}, tmem.Dots{}), matrix.NewAccelerateMatmul(tmem.Unit{}), pipeline.New(tmem.Unit{}, nil), pipeline.NewTestLowerLoop(tmem.Unit{AsScheduled: true}, tma.Copies{}))
 	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", append(ours, std.Canonicalize, std.CSE), ours...)
 }
 

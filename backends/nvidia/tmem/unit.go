@@ -23,6 +23,10 @@ type Unit struct {
 	// Rows16 has warps read accumulators 16 rows by 256 bits at once, the layout of
 	// mma.sync's results, instead of a row by each thread.
 	Rows16 bool
+	// AsScheduled has the pipeliner take a schedule at its word: where what reads an
+	// accumulator comes after the next multiplication, a new sum begins in between, and the
+	// first iteration begins one. Else these are conditions for several accumulators.
+	AsScheduled bool
 }
 
 var _ dots.ScaledUnit = Unit{}

@@ -14,7 +14,7 @@ var TestLowerLoop = NewTestLowerLoop(dots.MultiplyAdd{}, nil)
 // NewTestLowerLoop is what New does of a scheduled loop before its stages run in different
 // iterations: dots run on, and loads become copies. The schedule stays on the operations.
 // Operations without a place get that of their first user; loops that then have others
-// stay as they are.
+// stay as they are. Whether a schedule keeps the meaning of its loop is not asked.
 func NewTestLowerLoop(unit dots.MatrixUnit, blocks BlockCopies) *pass.Pass {
 	return &pass.Pass{
 		Name:     "tritongpu-test-pipeline-lower-loop",
