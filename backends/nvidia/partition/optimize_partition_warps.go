@@ -122,9 +122,12 @@ func leastWarps(r *ir.Region, n int64) int64 {
 	return min(least, n)
 }
 
-// tied reports whether op has tensors whose layouts nothing chooses anew.
+// tied reports whether op has tensors whose layouts nothing chooses anew, or runs a
+// function, which is for a number of warps.
 func tied(op *ir.Operation) bool {
 	switch {
+	case op.Is(tt.Call):
+		return true
 	case op.Def().Unregistered, op.Is(ttg.ConvertLayout), op.Is(ttg.LocalLoad), op.Is(ttg.LocalStore), op.Is(ttg.LocalAlloc):
 		return false
 	}
