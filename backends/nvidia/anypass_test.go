@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/tritonc/tritonc/backends/nvidia/dialects"
+	"github.com/tritonc/tritonc/backends/nvidia/instrument"
 	"github.com/tritonc/tritonc/backends/nvidia/nvws"
 	"github.com/tritonc/tritonc/backends/nvidia/partition"
 	"github.com/tritonc/tritonc/backends/nvidia/tasks"
@@ -19,7 +21,7 @@ import (
 	"github.com/tritonc/tritonc/core/pass"
 )
 
-// Users order passes as they like. Each pass about tensor memory and partitions takes the
+// Users order passes as they like. Each pass about tensor memory, partitions and checks takes the
 // modules of the tests of all, or says at which operation it cannot and what to do.
 func TestPassesByNameAnywhere(t *testing.T) {
 	paths, err := filepath.Glob("*/testdata/*/*.txtar")
@@ -27,7 +29,7 @@ func TestPassesByNameAnywhere(t *testing.T) {
 		t.Fatalf("no archives: %v", err)
 	}
 	rows := []pass.Row{{Pass: tmem.HoistTMEMAlloc, With: []pass.Setting{{Name: "hoist-out-of-if", Value: true}}}}
-	for _, p := range slices.Concat(tmem.Passes(), partition.Passes(), tasks.Passes()) {
+	for _, p := range slices.Concat(tmem.Passes(), partition.Passes(), tasks.Passes(), instrument.Passes()) {
 		row := pass.Row{Pass: p}
 		for _, o := range p.Options {
 			if o.Name == "num-warp-groups" {
@@ -47,7 +49,7 @@ func TestPassesByNameAnywhere(t *testing.T) {
 				continue
 			}
 			for _, row := range rows {
-				m, err := text.Parse(dialect.NewContext(ttng.Dialect(), nvws.Dialect()), path, f.Data)
+				m, err := text.Parse(dialect.NewContext(ttng.Dialect(), nvws.Dialect(), dialects.TTI()), path, f.Data)
 				if err != nil {
 					t.Fatal(err)
 				}

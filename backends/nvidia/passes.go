@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
+	"github.com/tritonc/tritonc/backends/nvidia/instrument"
 	"github.com/tritonc/tritonc/backends/nvidia/mma"
 	"github.com/tritonc/tritonc/backends/nvidia/partition"
 	"github.com/tritonc/tritonc/backends/nvidia/tasks"
@@ -267,7 +268,7 @@ var passes = slices.Concat(
 	[]*pass.Pass{ttir.RewriteTensorPointer, rewriteDescriptors, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll, ttir.TestLoopPeeling},
 	ours(ttgir.Passes()), []*pass.Pass{inspect.Alignment, inspect.Alias, inspect.Allocation, printMembar, allocateShared},
 	[]*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.BufferDescriptors, tma.Lower, tma.GroupMaps, tma.ProxyFences, wgmma.PipelineDots, wgmma.InsertFences, wgmma.LoadBeforeDots, warpspec.Specialize, warpspec.AllocateWarpGroups},
-	tmem.Passes(), partition.Passes(), tasks.Passes(),
+	tmem.Passes(), partition.Passes(), tasks.Passes(), instrument.Passes(),
 )
 
 // passFor is the pass that runs in p's place with the machine's settings.

@@ -3,7 +3,7 @@
 //
 //	nvg   what is left of a kernel in the LLVM dialect before it is PTX
 //	nvvm  barriers and special registers of such a kernel
-//	tti   what the concurrency sanitizer adds
+//	tti   what the concurrency sanitizer adds, a pass that no stage has
 //
 // The package imports core/dialect and core/ir.
 package dialects
@@ -33,6 +33,15 @@ var (
 	NVVM = sync.OnceValue(func() *ir.Dialect { return load(NVVMDeclaration) })
 	TTI  = sync.OnceValue(func() *ir.Dialect { return load(TTIDeclaration) })
 )
+
+// TTIDef is the definition of the operation tti.name, which must be there.
+func TTIDef(name string) *ir.OpDef {
+	d := TTI().Op("tti." + name)
+	if d == nil {
+		panic("BUG: tti: no operation tti." + name)
+	}
+	return d
+}
 
 func load(declaration string) *ir.Dialect {
 	d, err := decl.Load([]byte(declaration), dialect.All()...)

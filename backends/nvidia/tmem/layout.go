@@ -503,3 +503,9 @@ func warpsOf(op *ir.Operation) int {
 	n, _ := op.IntAttr(ttg.NumWarpsAttr)
 	return int(n)
 }
+
+// Columns is how many columns of 32 bits a buffer in tensor memory takes in each CTA.
+func Columns(m *ttg.MemDescType) int64 {
+	_, cols := size(m)
+	return cols
+}
