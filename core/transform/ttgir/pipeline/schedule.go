@@ -110,9 +110,9 @@ func nestedOperands(op *ir.Operation) []*ir.Value {
 	return values
 }
 
-// addDeps places what op is computed from in the same iteration as op. With
-// carried it looks through values that the loop carries to what computes them in
-// the iteration before, and then moves what comes later to an earlier place.
+// addDeps places what op is computed from in the same iteration as op, and moves what is
+// placed later than op. With carried it looks through values that the loop carries to what
+// computes them in the iteration before, too.
 func (s *schedule) addDeps(op *ir.Operation, at slot, carried bool) {
 	body := s.loop.Body()
 	for _, v := range nestedOperands(op) {
@@ -129,7 +129,7 @@ func (s *schedule) addDeps(op *ir.Operation, at slot, carried bool) {
 			continue
 		}
 		have, placed := s.slots[d]
-		if placed && !(carried && at.before(have)) {
+		if placed && !at.before(have) {
 			continue
 		}
 		s.slots[d] = at
