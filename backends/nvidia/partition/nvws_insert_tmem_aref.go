@@ -459,9 +459,7 @@ func splitCondition(b *ir.Builder, op *ir.Operation) {
 		for _, a := range op.Attrs() {
 			n.SetAttr(a.Name, a.Attr)
 		}
-		if stage, ok := stageOfEnds(exit, v.Condition()); ok && op.HasAttr(stageAttr) {
-			n.SetAttr(stageAttr, b.Context().I32Attr(stage))
-		}
+		placeEnds(n, op, nvws.AsArefPutExit(exit).Token())
 		n.SetAttr(outputsAttr, nil)
 		mark(n, ids)
 	}
@@ -476,17 +474,29 @@ func splitCondition(b *ir.Builder, op *ir.Operation) {
 	}
 }
 
-// stageOfEnds is the stage in which a partition gives a buffer up: that of the exit, but
-// not before the condition is known.
-func stageOfEnds(exit *ir.Operation, cond *ir.Value) (int64, bool) {
-	stage, ok := exit.IntAttr(stageAttr)
-	if !ok {
-		return 0, false
+// placeEnds gives n, a part of the condition op that gives a buffer up or takes it, the
+// stage of what accesses the buffer before op by token, and a cluster that is not before it.
+// The scheduler then moves what the condition depends on.
+func placeEnds(n, op *ir.Operation, token *ir.Value) {
+	if !op.HasAttr(stageAttr) {
+		return
 	}
-	if def := cond.Def(); def != nil {
-		if known, ok := def.IntAttr(stageAttr); ok {
-			stage = max(stage, known)
+	stage, cluster := int64(-1), int64(0)
+	for u := range token.Users() {
+		at, ok := u.IntAttr(stageAttr)
+		if !ok || u.Block() != op.Block() || !u.IsBeforeInBlock(op) || at < stage {
+			continue
 		}
+		c, _ := u.IntAttr(clusterAttr)
+		if at > stage {
+			cluster = 0
+		}
+		stage, cluster = at, max(cluster, c)
 	}
-	return stage, true
+	if stage < 0 {
+		return
+	}
+	own, _ := op.IntAttr(clusterAttr)
+	n.SetAttr(stageAttr, n.Context().I32Attr(stage))
+	n.SetAttr(clusterAttr, n.Context().I32Attr(max(cluster, own)))
 }
