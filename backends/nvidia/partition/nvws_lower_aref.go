@@ -7,6 +7,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/dialect/ub"
@@ -371,7 +372,9 @@ func (l *barriers) fill(op *ir.Operation, dots []*ir.Operation) {
 		return
 	}
 	for _, d := range dots {
-		ttng.AsMMA(d).SetIsAsync(true)
+		if !readsOwnBuffer(d) {
+			ttng.AsMMA(d).SetIsAsync(true)
+		}
 	}
 	e := nvws.AsArefPutEnter(op)
 	// The views come first.
@@ -453,6 +456,19 @@ func (l *barriers) asyncDots(users []*ir.Operation) (dots []*ir.Operation) {
 		}
 	}
 	return dots
+}
+
+// readsOwnBuffer reports whether dot reads a buffer that its loop fills again in each
+// iteration, without a reference: the partition that does must wait for the dot.
+func readsOwnBuffer(dot *ir.Operation) bool {
+	m := ttng.AsMMA(dot)
+	loop := dot.ParentOf(scf.For)
+	return loop != nil && slices.ContainsFunc([]*ir.Value{m.A(), m.B()}, func(v *ir.Value) bool {
+		for v.Def() != nil && ttg.Viewed(v.Def()) != nil {
+			v = ttg.Viewed(v.Def())
+		}
+		return (v.DefIs(ttg.LocalAlloc) || ttng.IsTmemAlloc(v.Def())) && loop.IsAncestorOf(v.Def())
+	})
 }
 
 // fenceAfterPut reports whether what threads wrote is read by dots, through another
