@@ -333,11 +333,12 @@ func (Unit) Awaits(op *ir.Operation) bool {
 }
 
 // CanPredicate implements pipeline.AsyncUnit. What accesses tensor memory takes part if
-// tokens say in which order, or a ring of accumulators does; loads read what is there.
+// tokens say in which order, or barriers or a ring of accumulators do; loads read what is
+// there.
 func (Unit) CanPredicate(op *ir.Operation) bool {
 	switch m := ttng.AsMMA(op); {
 	case m != nil:
-		return m.IsAsync()
+		return m.IsAsync() || m.D().DefIs(ttg.MemDescIndex)
 	case ttng.IsTmemLoad(op):
 		v := ttng.AsTmemLoad(op)
 		return v.Dep() != nil || v.Src().DefIs(ttg.MemDescIndex)
@@ -345,39 +346,21 @@ func (Unit) CanPredicate(op *ir.Operation) bool {
 		v := ttng.AsTmemStore(op)
 		return v.Dep() != nil || v.Dst().DefIs(ttg.MemDescIndex)
 	}
-	return hasPredicate(op)
-}
-
-// hasPredicate reports whether op has an operand that switches it off.
-func hasPredicate(op *ir.Operation) bool {
-	return ttng.AsMMA(op) != nil || ttng.IsTmemStore(op) || Unit{}.Awaits(op)
+	return ttng.AsPredicated(op) != nil || op.Is(ttng.Def("fence_async_shared"))
 }
 
 // Predicate implements pipeline.AsyncUnit.
 func (Unit) Predicate(b *ir.Builder, op *ir.Operation, pred *ir.Value) bool {
-	if !hasPredicate(op) {
+	v := ttng.AsPredicated(op)
+	if v == nil {
 		return false
 	}
 	b.SetBefore(op)
-	both := func(have *ir.Value) *ir.Value {
-		if n, ok := arith.ConstantInt(have); ok && n&1 == 1 {
-			return pred
+	if have := v.Pred(); have != nil {
+		if n, ok := arith.ConstantInt(have); !ok || n&1 == 0 {
+			pred = arith.Binary(b, arith.AndI, have, pred)
 		}
-		return arith.Binary(b, arith.AndI, have, pred)
 	}
-	switch {
-	case ttng.AsMMA(op) != nil:
-		m := ttng.AsMMA(op)
-		m.SetPred(both(m.Pred()))
-	case ttng.IsTmemStore(op):
-		v := ttng.AsTmemStore(op)
-		v.SetPred(both(v.Pred()))
-	default:
-		v := ttng.AsWaitBarrier(op)
-		if v.Pred() != nil {
-			pred = both(v.Pred())
-		}
-		v.SetPred(pred)
-	}
+	v.SetPred(pred)
 	return true
 }

@@ -33,6 +33,10 @@ type AsyncUnit interface {
 	// Awaits reports whether op waits for a dot. It names the buffers that the dot reads
 	// until then.
 	Awaits(op *ir.Operation) bool
+	// KeepsOrder reports whether a scheduled loop does to barriers, and to memory that they
+	// guard, what it has to in order. precedes tells whether x of an iteration comes before y
+	// of the one so many iterations later.
+	KeepsOrder(loop *ir.Operation, precedes func(x, y *ir.Operation, iterations int) bool) bool
 	// CanPredicate reports whether Predicate knows how to switch op off, or op does no harm.
 	CanPredicate(op *ir.Operation) bool
 	// Predicate lets op do nothing where pred is false; false if op is none of its own.

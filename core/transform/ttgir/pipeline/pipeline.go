@@ -171,6 +171,12 @@ func (s *schedule) isExecutable(blocks BlockCopies, unit dots.MatrixUnit) bool {
 			}
 		}
 	}
+	if u, ok := unit.(AsyncUnit); ok && !u.KeepsOrder(s.loop, func(x, y *ir.Operation, iterations int) bool {
+		late := s.slots[x].stage - s.slots[y].stage - iterations
+		return late < 0 || late == 0 && position[x] < position[y]
+	}) {
+		return false
+	}
 	return s.keepsMemoryOrder()
 }
 
