@@ -31,31 +31,40 @@ const storeStages = 2
 //	  %d = ttng.reinterpret_tensor_descriptor %q
 //	  %l = %k + 1 or 0 }
 //
-// A loop with dots by wgmma has one place more. Loops whose stores all go through descriptors
-// from outside keep theirs. A compile leaves this out: triton-nvidia-tma-lowering has one
-// place, and waits before it is written again.
+// A loop with dots by wgmma has one place more. Where a partition of a warp-specialized loop
+// copies through its descriptors into a ring of buffers, there are as many places as copies
+// can be under way, and what makes descriptors comes after the wait for a free buffer, so that
+// one place more is enough. Loops that use descriptors from outside alone keep theirs. A
+// compile leaves this out: triton-nvidia-tma-lowering has one place, and waits before it is
+// written again.
 var BufferDescriptors = &pass.Pass{
 	Name:    "triton-nvidia-tma-descriptor-pipelining",
-	Doc:     "give descriptors that loops with stores by TMA make several places in memory",
+	Doc:     "give descriptors that loops make for TMA several places in memory",
 	Example: bufferDescriptorsExample,
 	Before:  []*pass.Fact{facts.Layouts},
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())
 		for _, loop := range forloop.All(r.Module) {
-			if !storesThroughOwn(loop) {
-				continue
+			if n := max(placesForStores(loop), placesForCopies(loop)); n > 0 {
+				r.Count("descriptors", pipeline.BufferDescriptors(b, loop, n, Copies{}))
 			}
-			n := storeStages
-			for op := range loop.Body().Ops() {
-				if made, ok := (wgmma.Unit{}).Made(op); ok && made.RunsOn {
-					n++
-					break
-				}
-			}
-			r.Count("descriptors", pipeline.BufferDescriptors(b, loop, n, Copies{}))
 		}
 		return nil
 	},
+}
+
+// placesForStores is how many places the descriptors that loop makes need since it stores
+// through them; 0 if it does not.
+func placesForStores(loop *ir.Operation) int {
+	if !storesThroughOwn(loop) {
+		return 0
+	}
+	for op := range loop.Body().Ops() {
+		if made, ok := (wgmma.Unit{}).Made(op); ok && made.RunsOn {
+			return storeStages + 1
+		}
+	}
+	return storeStages
 }
 
 // storesThroughOwn reports whether loop, but not a loop inside it, stores by TMA through a

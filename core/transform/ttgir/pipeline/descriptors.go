@@ -6,6 +6,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
@@ -85,8 +86,12 @@ func (s *schedule) places(op *ir.Operation) int {
 }
 
 // bufferConditional gives descriptors that the loop makes under conditions places for as
-// many iterations as are under way at once.
+// many iterations as are under way at once. In a partition of a warp-specialized loop that is
+// for other passes to say.
 func bufferConditional(b *ir.Builder, s *schedule, unit dots.MatrixUnit, blocks BlockCopies) {
+	if s.loop.ParentOf(ttg.WarpSpecialize) != nil {
+		return
+	}
 	n := max(1, s.stages-1)
 	for op := range s.loop.Body().Ops() {
 		if made, ok := unit.Made(op); ok && made.RunsOn {

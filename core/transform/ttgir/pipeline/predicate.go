@@ -20,9 +20,9 @@ func canPredicate(op *ir.Operation, blocks BlockCopies, unit dots.MatrixUnit) bo
 		return true
 	}
 	if makesDescriptor(op) {
-		return blocks != nil && op.Is(tt.MakeTensorDesc)
+		return blocks != nil && op.Is(tt.MakeTensorDesc) && op.ParentOf(ttg.WarpSpecialize) == nil
 	}
-	if ir.IsPure(op) || op.Def().Unregistered { // of which nothing is known: tests of passes have them
+	if ir.IsPure(op) || op.Def().Unregistered { // the latter only tests of passes have
 		return true
 	}
 	switch op.Def() {
@@ -47,7 +47,7 @@ func canPredicate(op *ir.Operation, blocks BlockCopies, unit dots.MatrixUnit) bo
 
 // makesDescriptor reports whether op makes a descriptor, or holds what does. That of an
 // iteration that does not exist has a place of its own (see placeDescriptors), but for one
-// made under a condition.
+// made under a condition, and in a partition, where copies go on for longer than stages say.
 func makesDescriptor(op *ir.Operation) bool {
 	return ir.Walk(op, func(o *ir.Operation) ir.WalkResult {
 		if o.Is(tt.MakeTensorDesc) {
