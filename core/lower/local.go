@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/core/analysis/allocation"
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -141,12 +142,15 @@ func (e *emitter) loaded(l *tensorLayout, regs []llir.Value, predicates bool) {
 	}
 }
 
-// memDescIndex moves to one buffer of an array.
+// memDescIndex moves to one buffer of an array. The buffers lie one after another, each in
+// its own layout, which is the array's unless the array's counts the buffers, too.
 func (e *emitter) memDescIndex(op ttg.MemDescIndexOp) error {
 	buf := e.buffer(op.Src())
 	t := memDesc(op.Src())
-	if memDesc(op.Result()).Encoding != t.Encoding {
-		return fmt.Errorf("a buffer of an array cannot be in another layout than the array")
+	encoded := memDesc(op.Result()).Encoding
+	pad := padding(t.Encoding)
+	if encoded != t.Encoding && (pad != nil || padding(encoded) != nil) {
+		return fmt.Errorf("a buffer of an array cannot be in another layout than the array where one of them is padded")
 	}
 	_, bits, err := memoryType(t.Elem)
 	if err != nil {
@@ -157,12 +161,10 @@ func (e *emitter) memDescIndex(op ttg.MemDescIndexOp) error {
 		stride *= d
 	}
 	stride /= int64(allocation.Parts(t))
-	var pad *layout.PaddedShared
-	if enc, ok := t.Encoding.(*encoding.Attr); ok {
-		pad, _ = enc.Layout.(*layout.PaddedShared)
-		if l, ok := enc.Layout.(layout.Shared); ok && pad == nil && l.Rank() < len(t.Shape) {
-			stride = int64(allocation.Stride(l, int(stride)))
-		}
+	rank := len(t.Shape) - 1
+	room := roomFor(t.Encoding, rank, stride)
+	if stride = roomFor(encoded, rank, stride); stride > room {
+		return fmt.Errorf("a buffer of %s cannot be in an array that has %s for each", diag.Count(int(stride), "byte"), diag.Count(int(room), "byte"))
 	}
 	first := e.b.Add(e.scalar(op.Index()), e.m.llvm.I32(int(buf.offset[0])))
 	index := e.b.Mul(first, e.m.llvm.I32(int(stride)))
@@ -170,6 +172,30 @@ func (e *emitter) memDescIndex(op ttg.MemDescIndexOp) error {
 		index = e.padded(&sharedPlan{size: bits / 8, padding: pad}, index)
 	}
 	return e.show(op.Result(), &buffer{ptr: e.b.GEP(llir.I8, buf.ptr, index), offset: buf.offset[1:]})
+}
+
+// roomFor is how many bytes a buffer takes that has so many bytes of elements, in a layout
+// of its rank; one of more counts the buffers, too.
+func roomFor(enc ir.Attribute, rank int, bytes int64) int64 {
+	a, ok := enc.(*encoding.Attr)
+	if !ok {
+		return bytes
+	}
+	l, ok := a.Layout.(layout.Shared)
+	if _, padded := a.Layout.(*layout.PaddedShared); !ok || padded || l.Rank() > rank {
+		return bytes
+	}
+	return int64(allocation.Stride(l, int(bytes)))
+}
+
+// padding is a padded layout, nil for any other.
+func padding(enc ir.Attribute) *layout.PaddedShared {
+	a, ok := enc.(*encoding.Attr)
+	if !ok {
+		return nil
+	}
+	pad, _ := a.Layout.(*layout.PaddedShared)
+	return pad
 }
 
 func (e *emitter) memDescSubslice(op ttg.MemDescSubsliceOp) error {

@@ -25,8 +25,6 @@ func TestRefused(t *testing.T) {
 		"load cg evict_last":   {load("cacheModifier = cg evictionPolicy = evict_last"), "load cannot have both a cache modifier (.cg) and an eviction policy"},
 		"load ca evict_first":  {load("cacheModifier = ca evictionPolicy = evict_first"), "load cannot have both a cache modifier (.ca)"},
 		"store cs evict_first": {store("cacheModifier = cs evictionPolicy = evict_first"), "store cannot have both a cache modifier (.cs)"},
-		"load wt":              {load("cacheModifier = wt"), "load cannot have this cache modifier"},
-		"store ca":             {store("cacheModifier = ca"), "store cannot have this cache modifier"},
 		"volatile ca":          {load("cacheModifier = ca {isVolatile = true}"), "volatile load cannot have a cache modifier (.ca)"},
 		"volatile evict_last":  {load("evictionPolicy = evict_last {isVolatile = true}"), "volatile load cannot have an eviction policy"},
 		"one function of two types": {
@@ -100,9 +98,9 @@ func TestKernelAttributes(t *testing.T) {
 // TestRefusedByLowering: what Triton's verifier takes and the lowering has no code for.
 func TestRefusedByLowering(t *testing.T) {
 	for name, c := range map[string]struct{ attrs, op, want string }{
-		"a buffer in another layout than its array": {
-			"", "%v = ttg.memdesc_index %m[%n] : !ttg.memdesc<32x64xf32, #two, #ttg.shared_memory, mutable> -> !ttg.memdesc<64xf32, #one, #ttg.shared_memory, mutable>",
-			"a buffer of an array cannot be in another layout than the array",
+		"a padded buffer of an array that is not": {
+			"", "%v = ttg.memdesc_index %m[%n] : !ttg.memdesc<32x64xf32, #two, #ttg.shared_memory, mutable> -> !ttg.memdesc<64xf32, #ttg.padded_shared<[32:+4] {order = [0], shape = [64]}>, #ttg.shared_memory, mutable>",
+			"a buffer of an array cannot be in another layout than the array where one of them is padded",
 		},
 		"a part that does not say of what": {
 			"", "%v = ttg.memdesc_subslice %m[0, 0] : !ttg.memdesc<32x64xf32, #two, #ttg.shared_memory, mutable> -> !ttg.memdesc<16x64xf32, #two, #ttg.shared_memory, mutable>",

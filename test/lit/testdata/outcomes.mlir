@@ -3,6 +3,8 @@
 #blocked = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [8, 4], warpsPerCTA = [2, 1], order = [1, 0]}>
 #columns = #ttg.blocked<{sizePerThread = [4, 1], threadsPerWarp = [4, 8], warpsPerCTA = [1, 2], order = [0, 1]}>
 #shared = #ttg.swizzled_shared<{vec = 4, perPhase = 1, maxPhase = 4, order = [1, 0]}>
+#line = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [2], order = [0]}>
+#row = #ttg.swizzled_shared<{vec = 2, perPhase = 1, maxPhase = 8, order = [0]}>
 #smem = #ttg.shared_memory
 module attributes {"ttg.num-warps" = 2 : i32} {
   // outcome: ran clean
@@ -18,6 +20,25 @@ module attributes {"ttg.num-warps" = 2 : i32} {
   // outcome: ran clean
   tt.func @reads_a_part_of_an_array(%x: !ttg.memdesc<16x16xf32, #shared, #smem, mutable, 3x16x32>) {
     %y = ttg.local_load %x : !ttg.memdesc<16x16xf32, #shared, #smem, mutable, 3x16x32> -> tensor<16x16xf32, #columns>
+    tt.return
+  }
+  // outcome: ran clean
+  tt.func @row_of_an_array(%x: tensor<64xi16, #line>) -> tensor<64xi16, #line> {
+    %c1 = arith.constant 1 : i32
+    %c0 = arith.constant 0 : i32
+    %a = ttg.local_alloc : () -> !ttg.memdesc<2x64xi16, #shared, #smem, mutable>
+    %one = ttg.memdesc_index %a[%c1] : !ttg.memdesc<2x64xi16, #shared, #smem, mutable> -> !ttg.memdesc<64xi16, #row, #smem, mutable>
+    %zero = ttg.memdesc_index %a[%c0] : !ttg.memdesc<2x64xi16, #shared, #smem, mutable> -> !ttg.memdesc<64xi16, #row, #smem, mutable>
+    ttg.local_store %x, %one : tensor<64xi16, #line> -> !ttg.memdesc<64xi16, #row, #smem, mutable>
+    %none = arith.constant dense<0> : tensor<64xi16, #line>
+    ttg.local_store %none, %zero : tensor<64xi16, #line> -> !ttg.memdesc<64xi16, #row, #smem, mutable>
+    %y = ttg.local_load %one : !ttg.memdesc<64xi16, #row, #smem, mutable> -> tensor<64xi16, #line>
+    tt.return %y : tensor<64xi16, #line>
+  }
+  // outcome: ran clean
+  tt.func @hints_of_the_other_direction(%p: tensor<16x32x!tt.ptr<i32>, #blocked>) {
+    %v = tt.load %p cacheModifier = wt : tensor<16x32x!tt.ptr<i32>, #blocked>
+    tt.store %p, %v evictionPolicy = evict_last cacheModifier = ca : tensor<16x32x!tt.ptr<i32>, #blocked>
     tt.return
   }
   // outcome: ran clean
@@ -66,6 +87,13 @@ module attributes {"ttg.num-warps" = 4 : i32} {
   tt.func @dot(%a: !ttg.memdesc<64x64xf16, #a, #smem>, %b: !ttg.memdesc<64x16xf16, #b, #smem>, %c: tensor<64x16xf32, #mma>) {
     %d = ttng.warp_group_dot %a, %b, %c {isAsync = true} : !ttg.memdesc<64x64xf16, #a, #smem> * !ttg.memdesc<64x16xf16, #b, #smem> -> tensor<64x16xf32, #mma>
     tt.return
+  }
+  // outcome: ran clean
+  tt.func @waits_for_few(%a: !ttg.memdesc<64x64xf16, #a, #smem>, %b: !ttg.memdesc<64x16xf16, #b, #smem>, %c: tensor<64x16xf32, #mma>) -> tensor<64x16xf32, #mma> {
+    %d = ttng.warp_group_dot %a, %b, %c {isAsync = true} : !ttg.memdesc<64x64xf16, #a, #smem> * !ttg.memdesc<64x16xf16, #b, #smem> -> tensor<64x16xf32, #mma>
+    %e = ttng.warp_group_dot_wait %d {pendings = 42 : i32} : tensor<64x16xf32, #mma>
+    %f = ttng.warp_group_dot_wait %e {pendings = 0 : i32} : tensor<64x16xf32, #mma>
+    tt.return %f : tensor<64x16xf32, #mma>
   }
   // outcome: ran clean
   tt.func @copy(%d: !tt.tensordesc<tensor<64x64xf16, #a>>, %m: !ttg.memdesc<64x64xf16, #a, #smem>, %x: i32) {
