@@ -220,12 +220,10 @@ var (
 )
 
 // modifiers writes the cache operator and the eviction hints of an access. An
-// instruction that names a cache operator takes no L1 eviction priority.
+// instruction that names a cache operator takes no L1 eviction priority. An operator of
+// loads that a store has, or the other way round, is a hint that means nothing there.
 func modifiers(s *assembly, caches map[int64]string, a *lower.Access, what string) error {
-	op, ok := caches[a.Cache]
-	if a.Cache > tt.CacheNone && !ok {
-		return fmt.Errorf("a %s cannot have this cache modifier", what)
-	}
+	op := caches[a.Cache]
 	if op != "" && hinted(a.Evict) {
 		return fmt.Errorf("a %s cannot have both a cache modifier (%s) and an eviction policy: the hardware takes one or the other", what, op)
 	}
