@@ -276,6 +276,9 @@ func (w *wgmma) fence(sums, x []llir.Value) (sumsAfter, xAfter []llir.Value) {
 	return out[:len(sums)], out[len(sums):]
 }
 
+// mostPending is the greatest number of groups that wgmma.wait_group can leave in flight.
+const mostPending = 7
+
 // waitDots waits until at most pending groups of dots run, and returns the words
 // after that.
 func waitDots(b *llir.Builder, words []llir.Value, pending int) []llir.Value {
@@ -395,7 +398,7 @@ func warpGroupWait(s *lower.Site, op ttng.WarpGroupDotWaitOp) error {
 			words = append(words, of...)
 		}
 	}
-	words = waitDots(s.B, words, int(op.Pendings()))
+	words = waitDots(s.B, words, min(int(op.Pendings()), mostPending))
 	for i, v := range op.Inputs() {
 		to := op.Outputs()[i]
 		if counts[i] == 0 {
