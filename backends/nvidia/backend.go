@@ -24,6 +24,8 @@ func New() *backend.Backend {
 			{Name: nvws.Name, Declaration: nvws.Declaration, Make: func() *ir.Dialect { return nvws.Dialect() }},
 			{Name: "nvg", Declaration: dialects.NVGDeclaration, Make: func() *ir.Dialect { return dialects.NVG() }},
 			{Name: "nvvm", Declaration: dialects.NVVMDeclaration, Make: func() *ir.Dialect { return dialects.NVVM() }},
+			{Name: "proton", Declaration: dialects.ProtonDeclaration, Make: func() *ir.Dialect { return dialects.Proton() }},
+			{Name: "proton_gpu", Declaration: dialects.ProtonGPUDeclaration, Make: func() *ir.Dialect { return dialects.ProtonGPU() }},
 			{Name: "tti", Declaration: dialects.TTIDeclaration, Make: func() *ir.Dialect { return dialects.TTI() }},
 		},
 		Tools:  []*backend.ToolKind{ptxasKind, backend.LLC, backend.LLVMLink, backend.Opt},

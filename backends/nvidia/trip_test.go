@@ -373,7 +373,7 @@ func TestTTNG(t *testing.T) {
 			t.Errorf("the declaration of %s: %v, %v", declared.Name, d, err)
 		}
 	}
-	if err != nil || !slices.Equal(names, []string{"ttng", "nvws", "nvg", "nvvm", "tti"}) {
+	if err != nil || !slices.Equal(names, []string{"ttng", "nvws", "nvg", "nvvm", "proton", "proton_gpu", "tti"}) {
 		t.Errorf("dialects %v, %v", names, err)
 	}
 }

@@ -178,7 +178,7 @@ func execute(t *testing.T, path, src string) []result {
 }
 
 func parse(src string) (*ir.Operation, error) {
-	ctx := dialect.NewContext(ttng.Dialect(), nvws.Dialect(), dialects.NVG(), dialects.NVVM(), dialects.TTI())
+	ctx := dialect.NewContext(ttng.Dialect(), nvws.Dialect(), dialects.NVG(), dialects.NVVM(), dialects.Proton(), dialects.ProtonGPU(), dialects.TTI())
 	m, err := text.Parse(ctx, "module.mlir", []byte(src))
 	if err != nil {
 		return nil, err

@@ -1,9 +1,11 @@
 // Package dialects declares dialects of which IR of Triton's for NVIDIA GPUs may have
 // operations, and that no stage of ours makes: they parse, verify and print.
 //
-//	nvg   what is left of a kernel in the LLVM dialect before it is PTX
-//	nvvm  barriers and special registers of such a kernel
-//	tti   what the concurrency sanitizer adds, a pass that no stage has
+//	nvg         what is left of a kernel in the LLVM dialect before it is PTX
+//	nvvm        barriers and special registers of such a kernel
+//	tti         what the concurrency sanitizer adds, a pass that no stage has
+//	proton      scopes that the profiler measures
+//	proton_gpu  how it measures them
 //
 // The package imports core/dialect and core/ir.
 package dialects
@@ -25,13 +27,19 @@ var (
 	NVVMDeclaration string
 	//go:embed tti.json
 	TTIDeclaration string
+	//go:embed proton.json
+	ProtonDeclaration string
+	//go:embed proton_gpu.json
+	ProtonGPUDeclaration string
 )
 
 // The dialects, made on first use and shared by contexts.
 var (
-	NVG  = sync.OnceValue(func() *ir.Dialect { return load(NVGDeclaration) })
-	NVVM = sync.OnceValue(func() *ir.Dialect { return load(NVVMDeclaration) })
-	TTI  = sync.OnceValue(func() *ir.Dialect { return load(TTIDeclaration) })
+	NVG       = sync.OnceValue(func() *ir.Dialect { return load(NVGDeclaration) })
+	NVVM      = sync.OnceValue(func() *ir.Dialect { return load(NVVMDeclaration) })
+	TTI       = sync.OnceValue(func() *ir.Dialect { return load(TTIDeclaration) })
+	Proton    = sync.OnceValue(func() *ir.Dialect { return load(ProtonDeclaration) })
+	ProtonGPU = sync.OnceValue(func() *ir.Dialect { return load(ProtonGPUDeclaration) })
 )
 
 // TTIDef is the definition of the operation tti.name, which must be there.

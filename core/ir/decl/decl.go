@@ -46,7 +46,7 @@ type Attr struct {
 	Alias string `json:"alias,omitempty"`
 	// Braces puts the parameters into <{…}> instead of <…>.
 	Braces bool `json:"braces,omitempty"`
-	// Positional leaves out their names: <value, …>. They then have no defaults.
+	// Positional leaves out their names: <value, …>. The last ones may have defaults.
 	Positional bool `json:"positional,omitempty"`
 
 	Params []Param `json:"params,omitempty"`

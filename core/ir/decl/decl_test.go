@@ -20,7 +20,7 @@ const toy = `{
     {"name": "layout", "alias": "lay", "params": [
       {"name": "m", "kind": "int"}, {"name": "deep", "kind": "bool", "default": false},
       {"name": "order", "kind": "ints", "default": [1, 0]}]},
-    {"name": "speed", "positional": true, "params": [{"name": "how", "kind": "word", "words": ["slow", "fast"]}, {"name": "n", "kind": "int"}]},
+    {"name": "speed", "positional": true, "params": [{"name": "how", "kind": "word", "words": ["slow", "fast"]}, {"name": "n", "kind": "int"}, {"name": "turns", "kind": "ints", "default": []}, {"name": "deep", "kind": "bool", "default": false}]},
     {"name": "pair", "braces": true, "params": [{"name": "a", "kind": "attr"}, {"name": "t", "kind": "type"}]}
   ],
   "types": [{"name": "box", "params": [{"name": "of", "kind": "type"}, {"name": "n", "kind": "int", "default": 1}]}, {"name": "unit"},
@@ -65,7 +65,7 @@ module {
     partition0 num_warps(2) {
     } : i32
     toy.loop {
-      "x.y"() {a = #toy.pair<{a = #lay1, t = !toy.box<of = f32, n = 2>}>, s = #toy.space, u = !toy.unit, v = !toy.many<[i32, !toy.unit]>, w = !toy.many<[]>, x = #toy.speed<fast, 3>} : () -> ()
+      "x.y"() {a = #toy.pair<{a = #lay1, t = !toy.box<of = f32, n = 2>}>, s = #toy.space, u = !toy.unit, v = !toy.many<[i32, !toy.unit]>, w = !toy.many<[]>, x = #toy.speed<fast, 3>, y = #toy.speed<slow, 3, [1, 2]>, z = #toy.speed<slow, 3, [], true>} : () -> ()
     }
     tt.return
   }
@@ -148,14 +148,14 @@ func TestDeclarationErrors(t *testing.T) {
 		`{"name": "x", "ops": []} {}`: "something follows the JSON object",
 		`{"name": "x", "opps": []}`:   `unknown field "opps"`,
 		`{"name": "a.b", "ops": []}`:  `"a.b" is not a name`,
-		`{"name": "x", "ops": [{"name": "y.z"}]}`:                                                                                                   "operation y.z: its name must begin with \"x.\"",
-		`{"name": "x", "attrs": [{"name": "a", "positional": true, "braces": true}], "ops": []}`:                                                    "positional parameters have no braces",
-		`{"name": "x", "attrs": [{"name": "a", "positional": true, "params": [{"name": "n", "kind": "int", "default": 1}]}], "ops": []}`:            "a positional parameter has no default",
-		`{"name": "x", "attrs": [{"name": "a", "params": [{"name": "n", "kind": "word"}]}], "ops": []}`:                                             "words are for a word, which needs some",
-		`{"name": "x", "attrs": [{"name": "a", "params": [{"name": "n", "kind": "int", "words": ["b"]}]}], "ops": []}`:                              "words are for a word, which needs some",
-		`{"name": "x", "attrs": [{"name": "a", "params": [{"name": "n", "kind": "word", "words": ["b"], "default": "b"}]}], "ops": []}`:             "a word has no default",
-		op(`"asm": "attr-dict custom<Partitions>($a, $b)"`):                                                                                         "has no operand, attribute, region or successor 'a'",
-		op(`"attrs": [{"name": "n", "kind": "i64s"}], "regions": [{"name": "r", "variadic": true}], "asm": "attr-dict custom<Partitions>($n, $r)"`): "Partitions needs an attribute of kind i32s",
+		`{"name": "x", "ops": [{"name": "y.z"}]}`:                                                "operation y.z: its name must begin with \"x.\"",
+		`{"name": "x", "attrs": [{"name": "a", "positional": true, "braces": true}], "ops": []}`: "positional parameters have no braces",
+		`{"name": "x", "attrs": [{"name": "a", "positional": true, "params": [{"name": "n", "kind": "int", "default": 1}, {"name": "m", "kind": "int"}]}], "ops": []}`: "parameter m: a positional parameter after one with a default needs one, too",
+		`{"name": "x", "attrs": [{"name": "a", "params": [{"name": "n", "kind": "word"}]}], "ops": []}`:                                                                "words are for a word, which needs some",
+		`{"name": "x", "attrs": [{"name": "a", "params": [{"name": "n", "kind": "int", "words": ["b"]}]}], "ops": []}`:                                                 "words are for a word, which needs some",
+		`{"name": "x", "attrs": [{"name": "a", "params": [{"name": "n", "kind": "word", "words": ["b"], "default": "b"}]}], "ops": []}`:                                "a word has no default",
+		op(`"asm": "attr-dict custom<Partitions>($a, $b)"`):                                                                                                            "has no operand, attribute, region or successor 'a'",
+		op(`"attrs": [{"name": "n", "kind": "i64s"}], "regions": [{"name": "r", "variadic": true}], "asm": "attr-dict custom<Partitions>($n, $r)"`):                    "Partitions needs an attribute of kind i32s",
 		op(`"asm": "$a attr-dict"`):                                                    "asm: the table has no operand, attribute, region or successor 'a' at column 3",
 		op(`"asm": ""}, {"name": "x.op"`):                                              "operation x.op: declared twice",
 		op(`"traits": ["fast"]`):                                                       `unknown trait "fast"`,

@@ -185,8 +185,8 @@ func (l *loader) values(what string, decls []Attr) []*valueDef {
 				l.fail("parameter %s: words are for a word, which needs some", p.Name)
 			}
 			made := param{p.Name, kind, l.paramDefault(p, kind), p.OneOf, p.Words}
-			if made.def != nil && a.Positional {
-				l.fail("parameter %s: a positional parameter has no default", p.Name)
+			if n := len(def.params); a.Positional && made.def == nil && n > 0 && def.params[n-1].def != nil {
+				l.fail("parameter %s: a positional parameter after one with a default needs one, too", p.Name)
 			}
 			if made.def != nil && !made.allows(made.def.num) {
 				l.fail("parameter %s: its default %d is not one of %v", p.Name, made.def.num, p.OneOf)
@@ -271,6 +271,10 @@ func (d *valueDef) parse(p *text.Parser) []value {
 	if d.positional {
 		p.Expect("<")
 		for i := range d.params {
+			if def := d.params[i].def; def != nil && p.At(">") {
+				vs[i] = *def
+				continue
+			}
 			if i > 0 {
 				p.Expect(",")
 			}
@@ -357,7 +361,7 @@ func (f *fields) print(w *text.Printer) {
 	open := false
 	for i := range d.params {
 		p, v := &d.params[i], &f.values[i]
-		if p.def != nil && p.isDefault(v) {
+		if p.def != nil && p.isDefault(v) && !(d.positional && f.given(i+1)) {
 			continue
 		}
 		if open {
@@ -374,6 +378,16 @@ func (f *fields) print(w *text.Printer) {
 		w.Str("}")
 	}
 	w.Str(">")
+}
+
+// given reports whether a parameter from number i on has another value than its default.
+func (f *fields) given(i int) bool {
+	for ; i < len(f.values); i++ {
+		if p := &f.def.params[i]; p.def == nil || !p.isDefault(&f.values[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 func (pa *param) isDefault(v *value) bool {
