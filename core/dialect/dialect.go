@@ -8,6 +8,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/builtin"
 	"github.com/tritonc/tritonc/core/dialect/cf"
 	"github.com/tritonc/tritonc/core/dialect/gpu"
+	"github.com/tritonc/tritonc/core/dialect/index"
 	"github.com/tritonc/tritonc/core/dialect/llvm"
 	"github.com/tritonc/tritonc/core/dialect/math"
 	"github.com/tritonc/tritonc/core/dialect/scf"
@@ -20,7 +21,7 @@ import (
 // All returns core's dialects.
 func All() []*ir.Dialect {
 	return []*ir.Dialect{
-		builtin.Dialect, arith.Dialect, math.Dialect, scf.Dialect, cf.Dialect, ub.Dialect,
+		builtin.Dialect, arith.Dialect, index.Dialect, math.Dialect, scf.Dialect, cf.Dialect, ub.Dialect,
 		gpu.Dialect, llvm.Dialect, tt.Dialect, ttg.Dialect,
 	}
 }

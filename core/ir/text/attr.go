@@ -106,7 +106,10 @@ func (p *Parser) opaqueBody() string {
 		switch attr := a.attr.(type) {
 		case *ir.OpaqueAttr:
 			if attr.Dialect != "builtin" {
-				text.WriteString("#" + attr.Dialect + ".")
+				text.WriteString("#" + attr.Dialect)
+				if !strings.HasPrefix(attr.Text, "<") {
+					text.WriteString(".")
+				}
 			}
 			text.WriteString(attr.Text)
 		default:
@@ -125,6 +128,9 @@ func (p *Parser) hashAttr() ir.Attribute {
 	pos := p.tok.pos
 	name := p.text()[1:]
 	dialect, mnemonic, ok := strings.Cut(name, ".")
+	if !ok && p.aliases[name] == nil && p.tok.end < len(p.src) && p.src[p.tok.end] == '<' {
+		return p.wholeAttr(dialect)
+	}
 	if !ok || p.aliases[name] != nil {
 		a := p.resolve()
 		if a.attr == nil {
@@ -142,11 +148,61 @@ func (p *Parser) hashAttr() ir.Attribute {
 		return p.ctx.OpaqueAttr(dialect, mnemonic+body)
 	}
 	p.advance()
+	return p.ownAttr(h, Pos(pos), dialect, mnemonic)
+}
+
+// ownAttr reads what follows the name of an attribute that a dialect parses.
+func (p *Parser) ownAttr(h *Dialect, pos Pos, dialect, mnemonic string) ir.Attribute {
 	a := h.ParseAttr(p, mnemonic)
 	if a == nil {
-		p.FailAt(Pos(pos), "dialect '%s' has no attribute '%s'", dialect, mnemonic)
+		p.FailAt(pos, "dialect '%s' has no attribute '%s'", dialect, mnemonic)
 	}
 	return a
+}
+
+// wholeAttr reads an attribute in the form that begins with the dialect alone,
+// #dialect<name<…>>, in which those are printed whose body is not a name and one more pair
+// of brackets.
+func (p *Parser) wholeAttr(dialect string) ir.Attribute {
+	p.advance()
+	if h := hooksOf(p.ctx.Dialect(dialect)); h != nil && h.ParseAttr != nil {
+		p.Expect("<")
+		pos := p.Pos()
+		a := p.ownAttr(h, pos, dialect, p.Keyword("the name of an attribute"))
+		p.Expect(">")
+		return a
+	}
+	body := p.opaqueBody()
+	if short := body[1 : len(body)-1]; isShort(short) {
+		body = short
+	}
+	return p.ctx.OpaqueAttr(dialect, body)
+}
+
+// isShort reports whether the body of an attribute is a name, or one with a pair of
+// brackets around all the rest.
+func isShort(body string) bool {
+	name := strings.IndexFunc(body, func(r rune) bool {
+		return r != '_' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+	switch {
+	case name < 0:
+		return body != ""
+	case name == 0 || body[name] != '<':
+		return false
+	}
+	depth := 0
+	for i := name; i < len(body); i++ {
+		switch body[i] {
+		case '<':
+			depth++
+		case '>':
+			if depth--; depth == 0 {
+				return i == len(body)-1
+			}
+		}
+	}
+	return false
 }
 
 func (p *Parser) symbolRef() ir.Attribute {
@@ -389,7 +445,9 @@ func (w *Printer) attrBody(a ir.Attribute, inList bool) {
 		if a.Dialect != "builtin" {
 			w.Str("#")
 			w.Str(a.Dialect)
-			w.Str(".")
+			if !strings.HasPrefix(a.Text, "<") {
+				w.Str(".")
+			}
 		}
 		w.Str(a.Text)
 	default:

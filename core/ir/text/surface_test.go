@@ -1,6 +1,7 @@
 package text_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/tritonc/tritonc/core/ir/text"
@@ -79,6 +80,37 @@ func TestDefaults(t *testing.T) {
 		got, want := text.String(f.Op), text.String(same.Op)
 		if got != want {
 			t.Errorf("%s: got\n%swant\n%s", in, got, want)
+		}
+	}
+}
+
+// TestWholeAttributes: attributes that begin with the dialect alone.
+func TestWholeAttributes(t *testing.T) {
+	for in, out := range map[string]string{
+		"#foo<bar<1>>":          "#foo.bar<1>",
+		"#foo<bar>":             "#foo.bar",
+		"#foo<bar baz>":         "#foo<bar baz>",
+		"#foo<bar<1>, <2>>":     "#foo<bar<1>, <2>>",
+		"#foo.baz<#foo<a b>>":   "#foo.baz<#foo<a b>>",
+		"#foo<>":                "#foo<>",
+		"[#foo.bar, #foo<a b>]": "[#foo.bar, #foo<a b>]",
+	} {
+		f := mustParse(t, "module attributes {a = "+in+"} {\n}\n")
+		if got, want := string(text.Append(nil, f.Op, text.Options{})), "module attributes {a = "+out+"} {\n}\n"; got != want {
+			t.Errorf("%s: got %s, want %s", in, got, want)
+		}
+	}
+	if got := text.String(mustParse(t, "module attributes {a = #ttg<shared_memory>} {\n}\n").Op); !strings.Contains(got, "#smem = #ttg.shared_memory") {
+		t.Errorf("got %s", got)
+	}
+	for in, want := range map[string]string{
+		"#foo<bar":      "<",
+		"#ttg<nothing>": "dialect 'ttg' has no attribute 'nothing'",
+		"#ttg<>":        "expected the name of an attribute",
+		"#foo":          "undefined alias #foo",
+	} {
+		if _, err := text.ParseFile(newContext(), "t", []byte("module attributes {a = "+in+"} {\n}\n")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", in, err, want)
 		}
 	}
 }
