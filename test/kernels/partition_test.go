@@ -2,17 +2,21 @@ package kernels
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/tritonc/tritonc/backends/nvidia/nvws"
 	"github.com/tritonc/tritonc/backends/nvidia/partition"
+	"github.com/tritonc/tritonc/backends/nvidia/tma"
+	"github.com/tritonc/tritonc/backends/nvidia/tmem"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
+	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
 	"github.com/tritonc/tritonc/driver/launch"
 	"github.com/tritonc/tritonc/internal/kerneltest"
 )
@@ -87,6 +91,82 @@ func TestPartitions(t *testing.T) {
 	divided(t, withoutReference(partitioned), 128, 4, "nvws-insert-aref,"+divide)
 }
 
+// stagedPartitions is such a loop with a schedule: partition 0 loads a block two iterations
+// before it is added up and writes it to a buffer one before, when partition 1 waits for it.
+const stagedPartitions = `
+#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [%[3]d], order = [0]}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+!ptrs = tensor<%[2]dx!tt.ptr<f32>, #blocked>
+!ring = !ttg.memdesc<%[1]dx%[2]dxf32, #shared, #smem, mutable>
+!view = !ttg.memdesc<%[2]dxf32, #shared, #smem, mutable, %[1]dx%[2]d>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = %[3]d : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+  tt.func public @sums(%%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %%out: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %%n: i32, %%skip: i32) {
+    %%zeros = arith.constant dense<0.000000e+00> : tensor<%[2]dxf32, #blocked>
+    %%c0 = arith.constant 0 : i32
+    %%c1 = arith.constant 1 : i32
+    %%size = arith.constant %[2]d : i32
+    %%lanes = tt.make_range {end = %[2]d : i32, start = 0 : i32} : tensor<%[2]dxi32, #blocked>
+    %%m = ttg.local_alloc : () -> !ring
+    %%a = nvws.aref.create %%m : <[!ring]>
+    %%r = scf.for %%i = %%c0 to %%n step %%c1 iter_args(%%sum = %%zeros) -> (tensor<%[2]dxf32, #blocked>)  : i32 {
+      %%o = arith.muli %%i, %%size {ttg.partition = array<i32: 0, 1>} : i32
+      %%os = tt.splat %%o {ttg.partition = array<i32: 0, 1>} : i32 -> tensor<%[2]dxi32, #blocked>
+      %%at = arith.addi %%os, %%lanes {ttg.partition = array<i32: 0, 1>} : tensor<%[2]dxi32, #blocked>
+      %%xs = tt.splat %%x {ttg.partition = array<i32: 0>} : !tt.ptr<f32> -> !ptrs
+      %%xp = tt.addptr %%xs, %%at {ttg.partition = array<i32: 0>} : !ptrs, tensor<%[2]dxi32, #blocked>
+      %%v = tt.load %%xp {loop.cluster = 2 : i32, loop.stage = 0 : i32, ttg.partition = array<i32: 0>} : !ptrs
+      %%b, %%t = nvws.aref.put.enter %%a {loop.cluster = 1 : i32, loop.stage = 1 : i32, ttg.partition = array<i32: 0>} : <[!ring]> -> !view, !ttg.async.token
+      ttg.local_store %%v, %%b {loop.cluster = 1 : i32, loop.stage = 1 : i32, ttg.partition = array<i32: 0>} : tensor<%[2]dxf32, #blocked> -> !view
+      nvws.aref.put.exit %%a, %%t [#nvws.async_op<none>] {loop.cluster = 1 : i32, loop.stage = 1 : i32, ttg.partition = array<i32: 0>} : <[!ring]>, !ttg.async.token
+      %%c, %%u = nvws.aref.get.enter %%a {loop.cluster = 0 : i32, loop.stage = 1 : i32, ttg.partition = array<i32: 1>} : <[!ring]> -> !view, !ttg.async.token
+      %%w = ttg.local_load %%c {loop.cluster = 1 : i32, loop.stage = 2 : i32, ttg.partition = array<i32: 1>} : !view -> tensor<%[2]dxf32, #blocked>
+      nvws.aref.get.exit %%a, %%u [#nvws.async_op<none>] {loop.cluster = 1 : i32, loop.stage = 2 : i32, ttg.partition = array<i32: 1>} : <[!ring]>, !ttg.async.token
+      %%runs = arith.cmpi ne, %%i, %%skip {loop.cluster = 1 : i32, loop.stage = 2 : i32, ttg.partition = array<i32: 1>} : i32
+      %%sum1 = arith.addf %%sum, %%w {loop.cluster = 1 : i32, loop.stage = 2 : i32, ttg.partition = array<i32: 1>} : tensor<%[2]dxf32, #blocked>
+      %%s = arith.select %%runs, %%sum1, %%sum {loop.cluster = 1 : i32, loop.stage = 2 : i32, ttg.partition = array<i32: 1>} : tensor<%[2]dxf32, #blocked>
+      %%ps = tt.splat %%out {ttg.partition = array<i32: 1>} : !tt.ptr<f32> -> !ptrs
+      %%pp = tt.addptr %%ps, %%at {ttg.partition = array<i32: 1>} : !ptrs, tensor<%[2]dxi32, #blocked>
+      tt.store %%pp, %%s {loop.cluster = 1 : i32, loop.stage = 2 : i32, ttg.partition = array<i32: 1>} : !ptrs
+      scf.yield {ttg.partition = array<i32: 0, 1>} %%s : tensor<%[2]dxf32, #blocked>
+    } {tt.scheduled_max_stage = 2 : i32, tt.warp_specialize, ttg.partition = array<i32: 0, 1>, ttg.partition.outputs = [array<i32: 1>], ttg.partition.stages = [0 : i32, 1 : i32], ttg.warp_specialize.tag = 0 : i32}
+    %%e = arith.muli %%n, %%size : i32
+    %%es = tt.splat %%e : i32 -> tensor<%[2]dxi32, #blocked>
+    %%et = arith.addi %%es, %%lanes : tensor<%[2]dxi32, #blocked>
+    %%qs = tt.splat %%out : !tt.ptr<f32> -> !ptrs
+    %%qp = tt.addptr %%qs, %%et : !ptrs, tensor<%[2]dxi32, #blocked>
+    tt.store %%qp, %%r : !ptrs
+    tt.return
+  }
+}
+`
+
+// TestPipelinedPartitions: partitions of a loop compute the same when the pipeliner has
+// each run its stages in different iterations.
+func TestPipelinedPartitions(t *testing.T) {
+	if kerneltest.OnDevice() {
+		t.Skip("the simulated device alone has the files")
+	}
+	defer func() { kerneltest.Replace = nil }()
+	divided(t, stagedPartitions, 128, 4, "nvws-lower-aref,tritongpu-partition-loops,nvws-lower-warp-group,tritongpu-schedule-loops,tritongpu-pipeline,canonicalize,cse")
+}
+
+// checkPipelined checks which partitions of stagedPartitions are pipelined: the first one is,
+// and the second one if it may wait for a buffer before it gives another up.
+func checkPipelined(t *testing.T, src string, buffers int) {
+	t.Helper()
+	first, second, _ := strings.Cut(src, "partition0(")
+	if !strings.Contains(first, "ttg.async_copy_global_to_local") {
+		t.Error("the loads of partition 0 do not start early")
+	}
+	if got := predicatedWait.MatchString(second); got != (buffers > 1) {
+		t.Errorf("partition 1 waits early: %v with %d buffers", got, buffers)
+	}
+}
+
+// predicatedWait is a wait that is left out where the loop has no such iteration.
+var predicatedWait = regexp.MustCompile(`ttng\.wait_barrier %[^ ]+, %[^ ]+, %`)
+
 // withoutReference is the loop whose second partition uses what the first one loads, for
 // nvws-insert-aref.
 func withoutReference(src string) string {
@@ -106,7 +186,7 @@ func withoutReference(src string) string {
 // divided runs the loop src over blocks of that size on so many warps, after the passes.
 func divided(t *testing.T, src string, size, warps int, passes string) {
 	t.Helper()
-	rows, err := pass.Parse(append(partition.Passes(), std.Canonicalize, std.CSE), passes)
+	rows, err := pass.Parse(append(partition.Passes(), std.Canonicalize, std.CSE, pipeline.ScheduleLoops, pipeline.New(tmem.Unit{}, tma.Copies{})), passes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,6 +200,9 @@ func divided(t *testing.T, src string, size, warps int, passes string) {
 				t.Fatal(err)
 			}
 			ir := text.Append(nil, m, text.Options{})
+			if src == stagedPartitions {
+				checkPipelined(t, string(ir), stages)
+			}
 			kerneltest.Replace = func(_ kerneltest.Kernel, _ core.Target, args []launch.Arg) (*core.Source, []launch.Arg) {
 				return &core.Source{Path: "sums.ttgir", Text: ir}, args
 			}
