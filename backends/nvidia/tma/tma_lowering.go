@@ -167,12 +167,35 @@ func lowerDescriptor(b *ir.Builder, op tt.MakeTensorDescOp) *ir.Value {
 
 // waitForUses waits for stores through the descriptor that was where op makes one.
 func waitForUses(b *ir.Builder, op tt.MakeTensorDescOp) {
-	for u := range op.Result().Users() {
-		if !u.Is(ops().copyIn) && !u.Is(tt.DescriptorLoad) {
-			waitForStores(b)
-			return
+	if !onlyLoadsThrough(op.Result(), make(map[*ir.Value]bool)) {
+		waitForStores(b)
+	}
+}
+
+// onlyLoadsThrough reports whether nothing is stored through a descriptor, also where
+// conditions and loops hand it on. What of those has been seen counts as such.
+func onlyLoadsThrough(desc *ir.Value, seen map[*ir.Value]bool) bool {
+	if seen[desc] {
+		return true
+	}
+	seen[desc] = true
+	for use := range desc.Uses() {
+		u := use.Owner()
+		switch {
+		case u.Is(ops().copyIn), u.Is(ops().gather), u.Is(tt.DescriptorLoad), u.Is(tt.DescriptorGather):
+		case u.Is(scf.Yield) && u.Parent().Is(scf.If):
+			if !onlyLoadsThrough(u.Parent().Result(use.Index()), seen) {
+				return false
+			}
+		case u.Is(scf.Yield) && u.Parent().Is(scf.For):
+			if !onlyLoadsThrough(u.Parent().Result(use.Index()), seen) || !onlyLoadsThrough(scf.IterArgs(u.Parent())[use.Index()], seen) {
+				return false
+			}
+		default:
+			return false
 		}
 	}
+	return true
 }
 
 // newMaps makes global memory of the program's own for n descriptors.
