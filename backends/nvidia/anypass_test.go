@@ -8,12 +8,12 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/tritonc/tritonc/backends/nvidia/dialects"
 	"github.com/tritonc/tritonc/backends/nvidia/instrument"
 	"github.com/tritonc/tritonc/backends/nvidia/nvws"
 	"github.com/tritonc/tritonc/backends/nvidia/partition"
 	"github.com/tritonc/tritonc/backends/nvidia/tasks"
 	"github.com/tritonc/tritonc/backends/nvidia/tmem"
+	"github.com/tritonc/tritonc/backends/nvidia/tti"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect"
@@ -49,7 +49,7 @@ func TestPassesByNameAnywhere(t *testing.T) {
 				continue
 			}
 			for _, row := range rows {
-				m, err := text.Parse(dialect.NewContext(ttng.Dialect(), nvws.Dialect(), dialects.TTI()), path, f.Data)
+				m, err := text.Parse(dialect.NewContext(ttng.Dialect(), nvws.Dialect(), tti.Dialect()), path, f.Data)
 				if err != nil {
 					t.Fatal(err)
 				}

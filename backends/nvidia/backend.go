@@ -6,6 +6,7 @@ import (
 
 	"github.com/tritonc/tritonc/backends/nvidia/dialects"
 	"github.com/tritonc/tritonc/backends/nvidia/nvws"
+	"github.com/tritonc/tritonc/backends/nvidia/tti"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/ir"
@@ -26,7 +27,7 @@ func New() *backend.Backend {
 			{Name: "nvvm", Declaration: dialects.NVVMDeclaration, Make: func() *ir.Dialect { return dialects.NVVM() }},
 			{Name: "proton", Declaration: dialects.ProtonDeclaration, Make: func() *ir.Dialect { return dialects.Proton() }},
 			{Name: "proton_gpu", Declaration: dialects.ProtonGPUDeclaration, Make: func() *ir.Dialect { return dialects.ProtonGPU() }},
-			{Name: "tti", Declaration: dialects.TTIDeclaration, Make: func() *ir.Dialect { return dialects.TTI() }},
+			{Name: tti.Name, Declaration: tti.Declaration, Make: func() *ir.Dialect { return tti.Dialect() }},
 		},
 		Tools:  []*backend.ToolKind{ptxasKind, backend.LLC, backend.LLVMLink, backend.Opt},
 		Passes: passes,

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/backends/nvidia/nvws"
+	"github.com/tritonc/tritonc/backends/nvidia/tti"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/ir"
@@ -29,7 +30,7 @@ func tables() []table {
 	for _, d := range dialect.All() {
 		list = append(list, table{dialect: d, folder: "core/dialect/" + d.Name})
 	}
-	return append(list, table{nvws.Dialect(), "backends/nvidia/nvws", true}, table{ttng.Dialect(), "backends/nvidia/ttng", true})
+	return append(list, table{nvws.Dialect(), "backends/nvidia/nvws", true}, table{tti.Dialect(), "backends/nvidia/tti", true}, table{ttng.Dialect(), "backends/nvidia/ttng", true})
 }
 
 func main() {

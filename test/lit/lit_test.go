@@ -17,6 +17,7 @@ import (
 
 	"github.com/tritonc/tritonc/backends/nvidia/dialects"
 	"github.com/tritonc/tritonc/backends/nvidia/nvws"
+	"github.com/tritonc/tritonc/backends/nvidia/tti"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/diag"
@@ -178,7 +179,7 @@ func execute(t *testing.T, path, src string) []result {
 }
 
 func parse(src string) (*ir.Operation, error) {
-	ctx := dialect.NewContext(ttng.Dialect(), nvws.Dialect(), dialects.NVG(), dialects.NVVM(), dialects.Proton(), dialects.ProtonGPU(), dialects.TTI())
+	ctx := dialect.NewContext(ttng.Dialect(), nvws.Dialect(), dialects.NVG(), dialects.NVVM(), dialects.Proton(), dialects.ProtonGPU(), tti.Dialect())
 	m, err := text.Parse(ctx, "module.mlir", []byte(src))
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@
 //
 //	nvg         what is left of a kernel in the LLVM dialect before it is PTX
 //	nvvm        barriers and special registers of such a kernel
-//	tti         what the concurrency sanitizer adds, a pass that no stage has
 //	proton      scopes that the profiler measures
 //	proton_gpu  how it measures them
 //
@@ -25,8 +24,6 @@ var (
 	NVGDeclaration string
 	//go:embed nvvm.json
 	NVVMDeclaration string
-	//go:embed tti.json
-	TTIDeclaration string
 	//go:embed proton.json
 	ProtonDeclaration string
 	//go:embed proton_gpu.json
@@ -37,19 +34,9 @@ var (
 var (
 	NVG       = sync.OnceValue(func() *ir.Dialect { return load(NVGDeclaration) })
 	NVVM      = sync.OnceValue(func() *ir.Dialect { return load(NVVMDeclaration) })
-	TTI       = sync.OnceValue(func() *ir.Dialect { return load(TTIDeclaration) })
 	Proton    = sync.OnceValue(func() *ir.Dialect { return load(ProtonDeclaration) })
 	ProtonGPU = sync.OnceValue(func() *ir.Dialect { return load(ProtonGPUDeclaration) })
 )
-
-// TTIDef is the definition of the operation tti.name, which must be there.
-func TTIDef(name string) *ir.OpDef {
-	d := TTI().Op("tti." + name)
-	if d == nil {
-		panic("BUG: tti: no operation tti." + name)
-	}
-	return d
-}
 
 func load(declaration string) *ir.Dialect {
 	d, err := decl.Load([]byte(declaration), dialect.All()...)

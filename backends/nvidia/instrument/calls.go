@@ -1,7 +1,7 @@
 package instrument
 
 import (
-	"github.com/tritonc/tritonc/backends/nvidia/dialects"
+	"github.com/tritonc/tritonc/backends/nvidia/tti"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 )
@@ -50,7 +50,7 @@ func (c *caller) call(h helper, args ...table) *ir.Value {
 func (c *caller) check(message string, h helper, args ...table) {
 	ok := c.call(h, args...)
 	ctx := c.b.Context()
-	c.b.Create(dialects.TTIDef("experimental_assert_in_thread"), ir.State{
+	c.b.Create(tti.Def("experimental_assert_in_thread"), ir.State{
 		Operands: []*ir.Value{ok},
 		Attrs:    []ir.NamedAttr{{Name: "check_any", Attr: ctx.BoolAttr(false)}, {Name: "message", Attr: ctx.StringAttr(message)}},
 	})
@@ -72,7 +72,7 @@ func (c *caller) mask(n int64) table   { return scalar(c.i64(n)) }
 
 // address is that of the buffer that v is, or is a part of.
 func (c *caller) address(v *ir.Value) table {
-	return scalar(c.b.Op(dialects.TTIDef("experimental_memdesc_to_i64"), []*ir.Value{tracked(v)}, c.b.Context().I64()).OneResult())
+	return scalar(c.b.Op(tti.Def("experimental_memdesc_to_i64"), []*ir.Value{tracked(v)}, c.b.Context().I64()).OneResult())
 }
 
 // effects emits the checks of an operation's effects, and what these change.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tritonc/tritonc/backends/nvidia/dialects"
 	"github.com/tritonc/tritonc/backends/nvidia/instrument"
+	"github.com/tritonc/tritonc/backends/nvidia/tti"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect"
@@ -18,7 +18,7 @@ import (
 )
 
 func known() []*ir.Dialect {
-	return append(dialect.All(), ttng.Dialect(), dialects.TTI())
+	return append(dialect.All(), ttng.Dialect(), tti.Dialect())
 }
 
 func TestPasses(t *testing.T) {

@@ -1,7 +1,7 @@
 package instrument
 
 import (
-	"github.com/tritonc/tritonc/backends/nvidia/dialects"
+	"github.com/tritonc/tritonc/backends/nvidia/tti"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -123,7 +123,7 @@ func (in *instrumenter) passTables(op ttg.WarpSpecializeOp, p *places, kernel *s
 func (in *instrumenter) addressTable(c code, warps int, m space, offsets []int64) table {
 	ctx := c.b.Context()
 	t := tableType(ctx, in.lanes, warps, 64, int64(len(offsets)))
-	op := c.b.Create(dialects.TTIDef("experimental_buffer_pointers"), ir.State{
+	op := c.b.Create(tti.Def("experimental_buffer_pointers"), ir.State{
 		Types: []ir.Type{t},
 		Attrs: []ir.NamedAttr{{Name: "memType", Attr: ctx.I32Attr(int64(m))}, {Name: "offsets", Attr: ctx.I32Array(offsets...)}},
 	})

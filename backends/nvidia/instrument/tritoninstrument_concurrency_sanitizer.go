@@ -3,7 +3,7 @@ package instrument
 import (
 	"strings"
 
-	"github.com/tritonc/tritonc/backends/nvidia/dialects"
+	"github.com/tritonc/tritonc/backends/nvidia/tti"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -244,9 +244,9 @@ func (in *instrumenter) locked(s *state, pred *ir.Value, emit func()) {
 	if pred != nil {
 		operands = append(operands, pred)
 	}
-	acquire := in.b.Op(dialects.TTIDef("experimental_lock_acquire"), operands)
+	acquire := in.b.Op(tti.Def("experimental_lock_acquire"), operands)
 	emit()
-	if last := in.b.Op(dialects.TTIDef("experimental_lock_release"), operands); last.Prev() == acquire {
+	if last := in.b.Op(tti.Def("experimental_lock_release"), operands); last.Prev() == acquire {
 		last.Erase()
 		acquire.Erase()
 	}

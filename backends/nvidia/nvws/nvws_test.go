@@ -6,6 +6,7 @@ import (
 
 	"github.com/tritonc/tritonc/backends/nvidia/dialects"
 	"github.com/tritonc/tritonc/backends/nvidia/nvws"
+	"github.com/tritonc/tritonc/backends/nvidia/tti"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/ir"
@@ -54,7 +55,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
 
 func parse(t *testing.T, src string) *text.File {
 	t.Helper()
-	f, err := text.ParseFile(dialect.NewContext(ttng.Dialect(), nvws.Dialect(), dialects.NVG(), dialects.TTI()), "k", []byte(src))
+	f, err := text.ParseFile(dialect.NewContext(ttng.Dialect(), nvws.Dialect(), dialects.NVG(), tti.Dialect()), "k", []byte(src))
 	if err != nil {
 		t.Fatal(err)
 	}
