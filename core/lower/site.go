@@ -75,6 +75,37 @@ func (s *Site) Warps() int { return s.e.m.warps }
 // Barrier waits for the threads of these warps.
 func (s *Site) Barrier() { s.e.barrier() }
 
+// Assert reports a message, with the operation's place, and stops the program unless the
+// i1 ok holds.
+func (s *Site) Assert(ok llir.Value, message string) {
+	pos := position(s.op.Loc())
+	s.e.m.caps.Reports.Assert(s.B, ok, Assertion{Message: message, File: pos.File, Line: pos.Line, Function: s.e.fn.name})
+}
+
+// Coords are the coordinates along dimension d of the elements of v that the thread
+// holds, an i32 for each register.
+func (s *Site) Coords(v *ir.Value, d int) ([]llir.Value, error) {
+	l, err := s.e.layout(v)
+	if err != nil {
+		return nil, err
+	}
+	return s.e.coords(l, d), nil
+}
+
+// SharedAt is the address of a byte of the function's shared memory.
+func (s *Site) SharedAt(off int64) llir.Value { return s.e.sharedAt(int(off)) }
+
+// Allocs calls f for each allocation of shared memory in the function, with the byte where
+// its buffer begins.
+func (s *Site) Allocs(f func(alloc *ir.Operation, at int64)) {
+	ir.Walk(s.e.fn.op, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(ttg.LocalAlloc) {
+			f(op, int64(s.e.m.alloc.Offset(op)))
+		}
+		return ir.Advance
+	})
+}
+
 // Scratch is the address of the operation's scratch memory.
 func (s *Site) Scratch() llir.Value { return s.e.sharedAt(s.e.m.alloc.Offset(s.op)) }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/backends/nvidia/tti"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/backends/nvidia/warpspec"
 	"github.com/tritonc/tritonc/core/dialect"
@@ -39,7 +40,7 @@ func tool(t testing.TB, name string) string {
 
 func parse(t testing.TB, file, src string) *ir.Operation {
 	t.Helper()
-	f, err := text.ParseFile(dialect.NewContext(ttng.Dialect()), file, []byte(src))
+	f, err := text.ParseFile(dialect.NewContext(ttng.Dialect(), tti.Dialect()), file, []byte(src))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"fmt"
+	"maps"
 	"sync"
 
 	"github.com/llir/llvm/ir/enum"
@@ -21,12 +22,24 @@ import (
 // firstCC is the compute capability that brought what ttng describes.
 const firstCC = 90
 
-// Operations are those of the dialect ttng that sm_90 has.
+// Operations are those of the dialect ttng that sm_90 has, and those of tti.
 func (t *Target) Operations() map[*ir.OpDef]*lower.VendorOp {
 	if t.CC < firstCC {
-		return refusedOps()
+		return operationsBefore()
 	}
-	return ttngOps()
+	return operations()
+}
+
+var (
+	operations       = sync.OnceValue(func() map[*ir.OpDef]*lower.VendorOp { return withTTI(ttngOps()) })
+	operationsBefore = sync.OnceValue(func() map[*ir.OpDef]*lower.VendorOp { return withTTI(refusedOps()) })
+)
+
+// withTTI adds the operations of tti to a table.
+func withTTI(ttng map[*ir.OpDef]*lower.VendorOp) map[*ir.OpDef]*lower.VendorOp {
+	all := maps.Clone(ttng)
+	maps.Copy(all, ttiOps())
+	return all
 }
 
 // FenceAsync is fence.proxy.async.

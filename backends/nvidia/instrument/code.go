@@ -5,6 +5,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/gpu"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -192,5 +193,13 @@ func (c code) store(t table, x *ir.Value) {
 	tt.NewStore(c.b, c.pointers(t), x, nil, tt.Access{})
 }
 
+// replace stores x to a table from which all threads have loaded, and will again. One of
+// them stores.
+func (c code) replace(t table, x *ir.Value) {
+	c.b.Op(gpu.Barrier, nil)
+	c.store(t, x)
+	c.b.Op(gpu.Barrier, nil)
+}
+
 // change stores x where cond holds to a table that holds old.
-func (c code) change(t table, cond, x, old *ir.Value) { c.store(t, c.choose(cond, x, old)) }
+func (c code) change(t table, cond, x, old *ir.Value) { c.replace(t, c.choose(cond, x, old)) }

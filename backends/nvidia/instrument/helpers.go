@@ -229,7 +229,7 @@ var copyWriteVisibility = helper{"copy_write_visibility", func(c code, x []table
 	thread, mask, pred, writes := x[0].value, x[1].value, x[2].value, x[3]
 	c.when(pred, func() {
 		old, to := c.load(writes), c.all(mask, writes.typ)
-		c.store(writes, c.choose(c.bit(old, thread), c.or(old, to), c.and(old, c.not(to))))
+		c.replace(writes, c.choose(c.bit(old, thread), c.or(old, to), c.and(old, c.not(to))))
 	})
 	return nil
 }}

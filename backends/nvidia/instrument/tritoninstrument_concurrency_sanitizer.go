@@ -39,6 +39,7 @@ var ConcurrencySanitizer = &pass.Pass{
 		in := &instrumenter{
 			run: r, module: r.Module, b: ir.NewBuilder(r.Module.Context()),
 			lanes: int(ttg.ThreadsPerWarp(r.Module)), functions: make(map[string]*ir.Operation),
+			active: make(map[*ir.Operation]int64),
 		}
 		warps, _ := r.Module.IntAttr(ttg.NumWarpsAttr)
 		in.warps = int(warps)
@@ -83,6 +84,7 @@ type instrumenter struct {
 	expects bool
 
 	states    map[*ir.Region]*state
+	active    map[*ir.Operation]int64  // what activeAt found, by ttg.warp_specialize
 	functions map[string]*ir.Operation // that were made, by name
 }
 
@@ -172,15 +174,26 @@ func threadOf(op *ir.Operation) int64 {
 	return 0
 }
 
-// activeAt are the flags, in elements of the table waiting, of the threads that run
-// beside op.
-func activeAt(op *ir.Operation) int64 {
-	active := int64(1)
-	if p := op.ParentOf(ttg.WarpSpecialize); p != nil {
-		for i := range ttg.Partitions(p) {
-			active |= 1 << (2 * (i + 1))
-		}
+// activeAt are the flags, in elements of the table waiting, of the threads beside op that
+// wait for barriers or arrive at them. Others, such as those that fill a group of warps up,
+// keep no one from a deadlock.
+func (in *instrumenter) activeAt(op *ir.Operation) int64 {
+	p := op.ParentOf(ttg.WarpSpecialize)
+	if p == nil {
+		return 1
 	}
+	if active := in.active[p]; active != 0 {
+		return active
+	}
+	var active int64
+	ir.Walk(p, func(op *ir.Operation) ir.WalkResult {
+		e := in.effectsOf(op)
+		if e != nil && len(e.arrivals) > 0 || op.Is(ttng.Def("wait_barrier")) {
+			active |= 1 << (2 * threadOf(op))
+		}
+		return ir.Advance
+	})
+	in.active[p] = active
 	return active
 }
 
@@ -213,7 +226,7 @@ func (in *instrumenter) instrument(op *ir.Operation) {
 		section(nil, func() { c.initBarrier(v.Alloc(), v.Count()) })
 	case op.Is(ttng.Def("wait_barrier")):
 		v := ttng.AsWaitBarrier(op)
-		section(v.Pred(), func() { c.startWait(v.Alloc(), v.Phase(), v.Pred(), activeAt(op)) })
+		section(v.Pred(), func() { c.startWait(v.Alloc(), v.Phase(), v.Pred(), in.activeAt(op)) })
 		in.b.SetAfter(op)
 		section(nil, func() { c.endWait(v.Alloc(), v.Pred()) })
 	case op.Is(ttg.AsyncCommitGroup):
