@@ -50,26 +50,27 @@ func placeDescriptors(b *ir.Builder, s *schedule, blocks BlockCopies) {
 		memory[op] = blocks.NewDescriptors(b, s.places(op))
 	}
 	b.Loc = s.loop.Loc()
-	start, zero, one := arith.Int(b, i32, -1), arith.Int(b, i32, 0), arith.Int(b, i32, 1)
-	var limits []*ir.Value
+	zero, one := arith.Int(b, i32, 0), arith.Int(b, i32, 1)
+	limits, index := make(map[int]*ir.Value), make(map[int]*ir.Value)
 	for _, n := range sizes {
-		limits = append(limits, arith.Int(b, i32, int64(n)))
+		limits[n] = arith.Int(b, i32, int64(n))
 	}
 	var args []*ir.Value
-	s.loop, args = forloop.AddCarried(b, s.loop, slices.Repeat([]*ir.Value{start}, len(sizes))...)
-	b.SetToStart(s.loop.Body())
-	index := make(map[int]*ir.Value)
+	s.loop, args = forloop.AddCarried(b, s.loop, slices.Repeat([]*ir.Value{zero}, len(sizes))...)
 	for i, n := range sizes {
-		next := arith.Binary(b, arith.AddI, args[i], one)
-		past := arith.Compare(b, arith.CmpI, arith.SGE, next, limits[i])
-		index[n] = arith.NewSelect(b, past, zero, next)
-		forloop.Yield(s.loop).AppendOperand(index[n])
+		index[n] = args[i]
 	}
 	for _, op := range made {
 		b.At(op)
 		here, n := s.slots[op], s.places(op)
 		b.OnInsert = s.placing(&here)
 		op.ReplaceAllUsesWith(blocks.Describe(b, op, memory[op], index[n]))
+		if limit := limits[n]; limit != nil { // the first of so many places
+			next := arith.Binary(b, arith.AddI, index[n], one)
+			past := arith.Compare(b, arith.CmpI, arith.SGE, next, limit)
+			forloop.Yield(s.loop).AppendOperand(arith.NewSelect(b, past, zero, next))
+			delete(limits, n)
+		}
 		b.OnInsert = nil
 		delete(s.slots, op)
 		op.Erase()
