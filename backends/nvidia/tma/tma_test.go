@@ -25,14 +25,15 @@ import (
 var (
 	canonicalize = std.NewCanonicalize(layouts.ConvertPatterns())
 	pipelineTMA  = pipeline.New(mma.Unit{}, tma.Copies{})
+	lowerLoop    = pipeline.NewTestLowerLoop(mma.Unit{}, tma.Copies{})
 	latencies    = pipeline.NewAssignLatencies(mma.Unit{}, nil)
 	rewrite      = ttir.NewRewriteTensorDescriptor(tma.Unit{})
 )
 
 func TestPasses(t *testing.T) {
 	ours := []*pass.Pass{tma.OptimizeDescriptorEncoding, tma.PipelineStores, tma.BufferDescriptors, tma.Lower, tma.GroupMaps, tma.ProxyFences}
-	also := []*pass.Pass{rewrite, pipelineTMA, latencies, pipeline.ScheduleLoops, canonicalize, std.CSE}
-	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", append(ours, also...), append(ours, rewrite, latencies, pipelineTMA)...)
+	also := []*pass.Pass{rewrite, pipelineTMA, lowerLoop, latencies, pipeline.ScheduleLoops, canonicalize, std.CSE}
+	passtest.RunIn(t, append(dialect.All(), ttng.Dialect()), "testdata", append(ours, also...), append(ours, rewrite, latencies, pipelineTMA, lowerLoop)...)
 }
 
 // The archives of testdata/steps come from Triton and are never rewritten. Each

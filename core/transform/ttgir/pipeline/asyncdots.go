@@ -70,7 +70,7 @@ func lowerDots(b *ir.Builder, unit dots.MatrixUnit, module *ir.Operation, schedu
 	}
 	elems := accessesOf(module, loops)
 	for _, s := range loops {
-		l := &loadLowering{b: b, s: s, elems: elems, unit: unit, blocks: blocks}
+		l := &loadLowering{loopLowering: loopLowering{b: b, elems: elems, unit: unit, blocks: blocks}, s: s}
 		filled := make(map[*ir.Operation]Filling)
 		for op := range s.loop.Body().Ops() {
 			if isLoad(op) {

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
-	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
@@ -66,22 +65,41 @@ type blockGroup struct {
 	buffers    int
 	start, use slot
 	bytes      int64
+	last       *ir.Operation // of the loads before the first use
+	used       bool          // while the loads are grouped: that use was seen
 	barriers   *ir.Value
 	barrier    *ir.Value     // that counts the copies of this iteration
 	ready      *ir.Operation // waits until they have come
 }
 
-// groupBlocks finds the groups and makes their barriers before the loop.
+// groupBlocks finds the groups and makes their barriers before the loop. A load that comes
+// after a use of others shares their barrier unless literal holds, and is then waited for
+// with them, too.
 func (l *loadLowering) groupBlocks() {
+	loads := make(map[*ir.Operation]*asyncLoad)
 	for i := range l.loads {
-		a := &l.loads[i]
-		if !loadsThroughDescriptor(a.op) {
+		if a := &l.loads[i]; loadsThroughDescriptor(a.op) {
+			loads[a.op] = a
+		}
+	}
+	uses := make(map[*ir.Operation][]*blockGroup) // by what uses one of their loads
+	for op := range l.s.loop.Body().Ops() {
+		for _, g := range uses[op] {
+			g.used = true
+		}
+		a := loads[op]
+		if a == nil {
 			continue
 		}
-		g := l.groupOf(a)
-		t := tensors.Type(a.op.OneResult())
-		g.bytes += tensors.Elements(t) * axisinfo.ElemBytes(t)
-		a.group = g
+		a.group = l.groupOf(a)
+		if !a.group.used {
+			a.group.last = op
+		}
+		t := tensors.Type(op.OneResult())
+		a.group.bytes += tensors.Elements(t) * axisinfo.ElemBytes(t)
+		for _, u := range l.uses(a) {
+			uses[u] = append(uses[u], a.group)
+		}
 	}
 	for _, g := range l.groups {
 		l.b.At(l.s.loop)
@@ -93,13 +111,30 @@ func (l *loadLowering) groupBlocks() {
 func (l *loadLowering) groupOf(a *asyncLoad) *blockGroup {
 	start, use := l.s.slots[a.op], l.s.slots[l.firstUse(a.op)]
 	for _, g := range l.groups {
-		if g.buffers == a.buffers && g.start == start && g.use == use {
+		if !(g.used && l.literal) && g.buffers == a.buffers && g.start == start && g.use == use {
 			return g
 		}
 	}
 	g := &blockGroup{buffers: a.buffers, start: start, use: use}
 	l.groups = append(l.groups, g)
 	return g
+}
+
+// uses lists the operations of the loop's body that use what a loads: of a buffer that
+// becomes that of the copy, those that use it.
+func (l *loadLowering) uses(a *asyncLoad) []*ir.Operation {
+	stage := l.s.slots[l.firstUse(a.op)].stage
+	var uses []*ir.Operation
+	for u := range a.op.OneResult().Users() {
+		if !l.isBuffer(u, a.enc, stage) {
+			uses = append(uses, forloop.AncestorIn(l.s.loop.Body(), u))
+			continue
+		}
+		for v := range u.OneResult().Users() {
+			uses = append(uses, forloop.AncestorIn(l.s.loop.Body(), v))
+		}
+	}
+	return uses
 }
 
 // copyBlock replaces one load through a descriptor.
@@ -124,44 +159,12 @@ func (l *loadLowering) copyBlock(a asyncLoad, at counters) {
 	op.Erase()
 }
 
-// awaitGroup waits for the copies of g once, after the last of them that has nothing
-// of the group used before it.
+// awaitGroup waits for the copies of g once.
 func (l *loadLowering) awaitGroup(g *blockGroup, at counters) {
-	var last *ir.Operation
-	isUsed := make(map[*ir.Operation]bool)
-	for op := range l.s.loop.Body().Ops() {
-		if isUsed[op] {
-			break
-		}
-		for i := range l.loads {
-			if a := &l.loads[i]; a.op == op && a.group == g {
-				last = op
-				for _, u := range l.users(op) {
-					isUsed[u] = !l.isBuffer(u, a.enc, g.use.stage)
-				}
-				for _, view := range l.views(op) {
-					isUsed[view] = true
-				}
-			}
-		}
-	}
 	here := g.use
-	next := last.Next()
+	next := g.last.Next()
 	l.b.SetBefore(next)
 	l.placeAt(&here)
 	l.blocks.Wait(l.b, g.barriers, at.extract, at.phase)
 	g.ready = next.Prev()
-}
-
-// views lists the operations of the loop's body that use the buffers which a load fills.
-func (l *loadLowering) views(load *ir.Operation) []*ir.Operation {
-	var views []*ir.Operation
-	for alloc := range load.OneResult().Users() {
-		if alloc.Is(ttg.LocalAlloc) {
-			for u := range alloc.OneResult().Users() {
-				views = append(views, forloop.AncestorIn(l.s.loop.Body(), u))
-			}
-		}
-	}
-	return views
 }

@@ -27,12 +27,17 @@ import (
 //
 // where index, which the loop carries, counts to 3. When a place is written again, the
 // iteration that wrote it before has been through its last stage, and so waited for what
-// it loaded.
-func placeDescriptors(b *ir.Builder, s *schedule, blocks BlockCopies) {
+// it loaded. A descriptor that is made in the last stage needs one place, and stays unless
+// literal says otherwise.
+func placeDescriptors(b *ir.Builder, s *schedule, blocks BlockCopies, literal bool) {
+	least := 2
+	if literal {
+		least = 1
+	}
 	var made []*ir.Operation
 	var sizes []int
 	for op := range s.loop.Body().Ops() {
-		if n := s.places(op); n > 1 {
+		if n := s.places(op); n >= least {
 			made = append(made, op)
 			if !slices.Contains(sizes, n) {
 				sizes = append(sizes, n)

@@ -37,11 +37,8 @@ import (
 // descriptors become what blocks makes of them; see blockcopies.go. The load of a number
 // becomes that of a tensor of one element first.
 type loadLowering struct {
-	b      *ir.Builder
+	loopLowering
 	s      *schedule
-	elems  map[*ir.Operation]int64 // see accessesOf
-	unit   dots.MatrixUnit
-	blocks BlockCopies // nil: loads through descriptors stay
 	loads  []asyncLoad
 	groups []*blockGroup
 }
@@ -60,10 +57,9 @@ type asyncLoad struct {
 type counters struct{ insert, extract, phase *ir.Value }
 
 // lowerLoads lowers the loads of s's loop, which is made again when there are
-// any; s then describes the new loop. elems is what accessesOf returns for it. It
-// returns the number of copies.
-func lowerLoads(b *ir.Builder, s *schedule, elems map[*ir.Operation]int64, unit dots.MatrixUnit, blocks BlockCopies) int {
-	l := &loadLowering{b: b, s: s, elems: elems, unit: unit, blocks: blocks}
+// any; s then describes the new loop. It returns the number of copies.
+func lowerLoads(with loopLowering, s *schedule) int {
+	l, b := &loadLowering{loopLowering: with, s: s}, with.b
 	for op := range s.loop.Body().Ops() {
 		if isLoad(op) {
 			l.consider(op)
@@ -104,7 +100,7 @@ func lowerLoads(b *ir.Builder, s *schedule, elems map[*ir.Operation]int64, unit 
 		newWait(b, 0)
 	}
 	for _, g := range l.groups {
-		blocks.EndBarriers(b, g.barriers, g.buffers)
+		l.blocks.EndBarriers(b, g.barriers, g.buffers)
 	}
 	return len(l.loads)
 }

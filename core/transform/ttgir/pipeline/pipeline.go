@@ -29,6 +29,11 @@ var Pipeline = New(dots.MultiplyAdd{}, nil)
 // of the name does more, for which a target has passes of its own: more lists these, and
 // they run where the option whole asks for it.
 func New(unit dots.MatrixUnit, blocks BlockCopies, more ...*pass.Pass) *pass.Pass {
+	return newPipeline(unit, blocks, false, more...)
+}
+
+// newPipeline is New, with loops lowered literally or not; see loopLowering.
+func newPipeline(unit dots.MatrixUnit, blocks BlockCopies, literal bool, more ...*pass.Pass) *pass.Pass {
 	return &pass.Pass{
 		Name: "tritongpu-pipeline",
 		Doc:  "pipeline scheduled loops, with loads as asynchronous copies",
@@ -58,7 +63,7 @@ func New(unit dots.MatrixUnit, blocks BlockCopies, more ...*pass.Pass) *pass.Pas
 			}
 			elems := accessesOf(r.Module, schedules)
 			for _, s := range schedules {
-				r.Count("copies", lowerLoop(b, s, elems, unit, blocks))
+				r.Count("copies", loopLowering{b, elems, unit, blocks, literal}.lower(s))
 				if blocks != nil && r.Bool("whole") {
 					bufferConditional(b, s, unit, blocks)
 				}

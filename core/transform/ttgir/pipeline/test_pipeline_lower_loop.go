@@ -14,7 +14,8 @@ var TestLowerLoop = NewTestLowerLoop(dots.MultiplyAdd{}, nil)
 // NewTestLowerLoop is what New does of a scheduled loop before its stages run in different
 // iterations: dots run on, and loads become copies. The schedule stays on the operations.
 // Operations without a place get that of their first user; loops that then have others
-// stay as they are. Whether a schedule keeps the meaning of its loop is not asked.
+// stay as they are. Whether a schedule keeps the meaning of its loop is not asked, and nothing
+// is shared or left out that New saves: see loopLowering.
 func NewTestLowerLoop(unit dots.MatrixUnit, blocks BlockCopies) *pass.Pass {
 	return &pass.Pass{
 		Name:     "tritongpu-test-pipeline-lower-loop",
@@ -34,7 +35,7 @@ func NewTestLowerLoop(unit dots.MatrixUnit, blocks BlockCopies) *pass.Pass {
 			}
 			elems := accessesOf(r.Module, complete)
 			for _, s := range complete {
-				r.Count("copies", lowerLoop(b, s, elems, unit, blocks))
+				r.Count("copies", loopLowering{b, elems, unit, blocks, true}.lower(s))
 				s.write()
 			}
 			return nil
@@ -59,13 +60,24 @@ func completeSchedules(module *ir.Operation) ([]*schedule, error) {
 	return complete, nil
 }
 
-// lowerLoop gives descriptors that the loop makes their places, and makes copies of its
-// loads, in number what it returns. elems is what accessesOf returns.
-func lowerLoop(b *ir.Builder, s *schedule, elems map[*ir.Operation]int64, unit dots.MatrixUnit, blocks BlockCopies) int {
-	if blocks != nil {
-		placeDescriptors(b, s, blocks)
+// loopLowering gives descriptors that loops make their places, and makes copies of loads.
+type loopLowering struct {
+	b      *ir.Builder
+	elems  map[*ir.Operation]int64 // see accessesOf
+	unit   dots.MatrixUnit
+	blocks BlockCopies // nil: loads through descriptors stay
+	// literal saves nothing: a load through a descriptor that comes after a use of others
+	// has a barrier of its own, and a descriptor that needs one place a counter, too. Else
+	// the barrier is shared, and such a descriptor stays as it is.
+	literal bool
+}
+
+// lower lowers the loop of s, and returns the number of copies.
+func (l loopLowering) lower(s *schedule) int {
+	if l.blocks != nil {
+		placeDescriptors(l.b, s, l.blocks, l.literal)
 	}
-	return lowerLoads(b, s, elems, unit, blocks)
+	return lowerLoads(l, s)
 }
 
 // checkStages refuses schedules of more stages than a loop may have.
