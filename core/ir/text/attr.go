@@ -97,7 +97,7 @@ func (p *Parser) opaqueBody() string {
 	var text strings.Builder
 	from := p.tok.pos
 	p.balanced(func() bool {
-		if p.tok.kind != tokHash || p.aliases[p.text()[1:]] == nil {
+		if p.tok.kind != tokHash || p.aliases[p.text()[1:]] == nil || p.beforeAngle() {
 			return false
 		}
 		text.WriteString(p.src[from:p.tok.pos])
@@ -124,11 +124,17 @@ func (p *Parser) opaqueBody() string {
 	return text.String()
 }
 
+// beforeAngle reports whether '<' follows at once: #name<…> is an attribute of the dialect
+// name, even if there is an alias #name.
+func (p *Parser) beforeAngle() bool {
+	return p.tok.end < len(p.src) && p.src[p.tok.end] == '<'
+}
+
 func (p *Parser) hashAttr() ir.Attribute {
 	pos := p.tok.pos
 	name := p.text()[1:]
 	dialect, mnemonic, ok := strings.Cut(name, ".")
-	if !ok && p.aliases[name] == nil && p.tok.end < len(p.src) && p.src[p.tok.end] == '<' {
+	if !ok && p.beforeAngle() {
 		return p.wholeAttr(dialect)
 	}
 	if !ok || p.aliases[name] != nil {

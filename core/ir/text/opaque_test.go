@@ -28,6 +28,23 @@ module attributes {a = #outer, b = #inner} {}
 	}
 }
 
+// What has an angle right after its name is an attribute of that dialect, also where an alias
+// has the same name, and inside of another attribute.
+func TestOpaqueNamedAsAlias(t *testing.T) {
+	const in = `#blocked = #x.y<1>
+module attributes {a = #blocked<on = true>, b = #blocked, c = #x.z<#blocked<on = true>, #blocked>} {}
+`
+	m, err := text.Parse(dialect.NewContext(), "k.mlir", []byte(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "module attributes {a = #blocked<on = true>, b = #x.y<1>, c = #x.z<#blocked<on = true>, #x.y<1>>} {\n}\n"
+	var got strings.Builder
+	if err := text.Print(&got, m, text.Options{Local: true}); err != nil || got.String() != want {
+		t.Errorf("got  %swant %s(error %v)", got.String(), want, err)
+	}
+}
+
 // Aliases that double the text with each line end in a diagnostic.
 func TestOpaqueAliasesGrow(t *testing.T) {
 	var in strings.Builder
