@@ -37,3 +37,27 @@ func TestNestedGroups(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestGroupsOfOtherWarps: a tensor that all warps compute cannot be computed by a group of
+// fewer.
+func TestGroupsOfOtherWarps(t *testing.T) {
+	const src = `#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {
+  tt.func public @k(%p: tensor<128x!tt.ptr<i32>, #blocked>) {
+    nvws.warp_group
+    partition0 num_warps(4) {
+      nvws.warp_group.return
+    }
+    partition1 num_warps(2) {
+      %0 = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #blocked>
+      nvws.warp_group.return
+    }
+    tt.return
+  }
+}
+`
+	const want = "has a tensor in a layout of 4 warps, in a group of 2"
+	refused(t, "an operation", src, partition.LowerWarpGroup, "tt.make_range "+want)
+	outside := strings.Replace(src, "%0 = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #blocked>", `"use"(%p) : (tensor<128x!tt.ptr<i32>, #blocked>) -> ()`, 1)
+	refused(t, "an operand", outside, partition.LowerWarpGroup, "use "+want)
+}

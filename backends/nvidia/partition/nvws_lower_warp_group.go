@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/backends/nvidia/nvws"
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
@@ -65,9 +66,12 @@ func lowerWarpGroup(b *ir.Builder, op *ir.Operation) error {
 		return mistake(op, "the results of nvws.warp_group are of its first region, which does not have the number of warps of the program").
 			WithHelp("give it %d", warpsAround(op))
 	}
-	for _, n := range warps {
+	for i, n := range warps {
 		if n < 1 || n&(n-1) != 0 {
 			return mistake(op, "a group of warps has %d of them", n).WithHelp("give it a power of two")
+		}
+		if err := fitting(regions[i], n); err != nil {
+			return err
 		}
 	}
 	s := &specializer{b: b, op: op, regions: regions}
@@ -113,6 +117,27 @@ func lowerWarpGroup(b *ir.Builder, op *ir.Operation) error {
 	}
 	op.ReplaceAllUsesWith(split.Results()...)
 	op.Erase()
+	return nil
+}
+
+// fitting checks that tensors in r are in layouts for its warps: what is in a warp group
+// is verified with the warps around it.
+func fitting(r *ir.Region, warps int64) (err error) {
+	for op := range r.First().Ops() {
+		ir.Walk(op, func(o *ir.Operation) ir.WalkResult {
+			for _, v := range slices.Concat(o.OperandValues(), o.Results()) {
+				if n, ok := ttg.WarpsOf(v.Type()); ok && n != warps {
+					err = mistake(o, "%s has a tensor in a layout of %s, in a group of %d", o.Name(), diag.Count(int(n), "warp"), warps).
+						WithHelp("give the group as many warps, or the tensor another layout")
+					return ir.Stop
+				}
+			}
+			return ir.Advance
+		})
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

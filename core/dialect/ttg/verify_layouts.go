@@ -126,6 +126,16 @@ func (m machine) refuse(e layout.Encoding, rank int) string {
 	return ""
 }
 
+// WarpsOf is how many warps the layout of a tensor is for; not ok for a type without one.
+func WarpsOf(t ir.Type) (warps int64, ok bool) {
+	at := encoding.AttrOf(t)
+	if at == nil {
+		return 0, false
+	}
+	m, ok := madeFor(at.Layout)
+	return m.warps, ok
+}
+
 // madeFor is what a distributed layout is for; not ok for one that is none.
 func madeFor(e layout.Encoding) (m machine, ok bool) {
 	tiled := func(lanes int64, warps []int, cga layout.Bases) (machine, bool) {
