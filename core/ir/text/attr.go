@@ -102,22 +102,7 @@ func (p *Parser) opaqueBody() string {
 		}
 		text.WriteString(p.src[from:p.tok.pos])
 		from = p.tok.end
-		a := p.resolve()
-		switch attr := a.attr.(type) {
-		case *ir.OpaqueAttr:
-			if attr.Dialect != "builtin" {
-				text.WriteString("#" + attr.Dialect)
-				if !strings.HasPrefix(attr.Text, "<") {
-					text.WriteString(".")
-				}
-			}
-			text.WriteString(attr.Text)
-		default:
-			text.WriteString(p.src[a.pos:a.end])
-		}
-		if text.Len() > maxOpaque {
-			p.Fail("an attribute of more than %d bytes", maxOpaque)
-		}
+		p.writeAlias(&text, p.resolve())
 		return true
 	})
 	text.WriteString(p.src[from:p.prev])
@@ -128,6 +113,38 @@ func (p *Parser) opaqueBody() string {
 // name, even if there is an alias #name.
 func (p *Parser) beforeAngle() bool {
 	return p.tok.end < len(p.src) && p.src[p.tok.end] == '<'
+}
+
+// writeAlias writes what an alias stands for, the aliases in it written out, too.
+func (p *Parser) writeAlias(text *strings.Builder, a *alias) {
+	if attr, ok := a.attr.(*ir.OpaqueAttr); ok { // its text has none
+		text.WriteString(AttrString(p.ctx, attr))
+		p.checkOpaque(text)
+		return
+	}
+	tok, off, prev := p.tok, p.off, p.prev
+	p.jump(a.pos)
+	from := p.tok.pos
+	for p.tok.pos < a.end {
+		if p.tok.kind == tokHash && !p.beforeAngle() {
+			if inner := p.aliases[p.text()[1:]]; inner != nil {
+				text.WriteString(p.src[from:p.tok.pos])
+				from = p.tok.end
+				p.writeAlias(text, inner)
+			}
+		}
+		p.advance()
+	}
+	text.WriteString(p.src[from:a.end])
+	p.tok, p.off, p.prev = tok, off, prev
+	p.checkOpaque(text)
+}
+
+// checkOpaque refuses a text that grows out of bounds.
+func (p *Parser) checkOpaque(text *strings.Builder) {
+	if text.Len() > maxOpaque {
+		p.Fail("an attribute of more than %d bytes", maxOpaque)
+	}
 }
 
 func (p *Parser) hashAttr() ir.Attribute {

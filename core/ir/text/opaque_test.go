@@ -45,18 +45,37 @@ module attributes {a = #blocked<on = true>, b = #blocked, c = #x.z<#blocked<on =
 	}
 }
 
+// Aliases in what an alias stands for are written out, too.
+func TestOpaqueAliasesOfKnownAttributes(t *testing.T) {
+	const in = `#lines = [#one, 2 : i32]
+#one = #x.one
+module attributes {a = #x.y<#lines, #one>} {}
+`
+	m, err := text.Parse(dialect.NewContext(), "k.mlir", []byte(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "module attributes {a = #x.y<[#x.one, 2 : i32], #x.one>} {\n}\n"
+	if got := string(text.Append(nil, m, text.Options{})); got != want {
+		t.Errorf("got %swant %s", got, want)
+	}
+}
+
 // Aliases that double the text with each line end in a diagnostic.
 func TestOpaqueAliasesGrow(t *testing.T) {
-	var in strings.Builder
-	in.WriteString("#a = #x.y<1>\n")
-	for i := range 60 {
-		name := "#" + strings.Repeat("a", i+1)
-		in.WriteString(name + "a = #x.y<" + name + ", " + name + ">\n")
-	}
-	in.WriteString("module attributes {a = #" + strings.Repeat("a", 61) + "} {}\n")
-	_, err := text.Parse(dialect.NewContext(), "k.mlir", []byte(in.String()))
-	if err == nil || !strings.Contains(err.Error(), "an attribute of more than 65536 bytes") {
-		t.Errorf("error is %v", err)
+	for _, brackets := range []string{"#x.y<>", "[]"} {
+		var in strings.Builder
+		open, end := brackets[:len(brackets)-1], brackets[len(brackets)-1:]
+		in.WriteString("#a = " + open + "1" + end + "\n")
+		for i := range 60 {
+			name := "#" + strings.Repeat("a", i+1)
+			in.WriteString(name + "a = " + open + name + ", " + name + end + "\n")
+		}
+		in.WriteString("module attributes {a = #x.y<#" + strings.Repeat("a", 61) + ">} {}\n")
+		_, err := text.Parse(dialect.NewContext(), "k.mlir", []byte(in.String()))
+		if err == nil || !strings.Contains(err.Error(), "an attribute of more than 65536 bytes") {
+			t.Errorf("%s: error is %v", brackets, err)
+		}
 	}
 }
 
