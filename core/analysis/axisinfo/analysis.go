@@ -1,6 +1,7 @@
 package axisinfo
 
 import (
+	"github.com/tritonc/tritonc/core/dialect/builtin"
 	"github.com/tritonc/tritonc/core/dialect/cf"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -194,6 +195,10 @@ func (a *analysis) operation(op *ir.Operation) {
 
 // transfer applies the rule of an operation without control flow.
 func (a *analysis) transfer(op *ir.Operation) {
+	if op.Is(builtin.UnrealizedCast) {
+		a.unrealizedCast(builtin.AsUnrealizedCast(op))
+		return
+	}
 	if op.NumResults() != 1 || !mayKnow(op.OneResult().Type()) && !op.Is(tt.Bitcast) {
 		return
 	}
@@ -209,6 +214,24 @@ func (a *analysis) transfer(op *ir.Operation) {
 		info = unknown(len(shapeOf(op.OneResult().Type())))
 	}
 	a.infos[op.OneResult()] = hinted(info, op.Attr)
+}
+
+// unrealizedCast: what is known of a value is known of it as another type, of a tensor if
+// it has as many dimensions.
+func (a *analysis) unrealizedCast(op builtin.UnrealizedCastOp) {
+	in, out := op.Inputs(), op.Outputs()
+	if len(in) != 1 || len(out) != 1 {
+		return
+	}
+	info, to := a.Of(in[0]), out[0].Type()
+	_, tensor := to.(*ir.TensorType)
+	switch rank := len(shapeOf(to)); {
+	case tensor && !mayKnow(to):
+		return
+	case tensor && len(info.Axes) != rank:
+		info = unknown(rank)
+	}
+	a.infos[out[0]] = info
 }
 
 // mayKnow reports whether values of type t are tracked: integers, pointers and
