@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/tritonc/tritonc/core/diag"
@@ -360,21 +361,36 @@ func (v *verifier) sameTensors(op *Operation) bool {
 const MaxTensorElements = 1 << 20
 
 func (v *verifier) tensorSize(op *Operation, t Type) bool {
-	tt, ok := t.(*TensorType)
-	if !ok {
-		return true
+	if tt, ok := t.(*TensorType); ok {
+		if why := tt.wrongSize(); why != "" {
+			return v.failf(op, "%s", why)
+		}
 	}
+	return true
+}
+
+// CheckSize is the trait TensorSize for one tensor, for operations that check something
+// else first.
+func (t *TensorType) CheckSize() error {
+	if why := t.wrongSize(); why != "" {
+		return errors.New(why)
+	}
+	return nil
+}
+
+// wrongSize says why a tensor of this shape cannot be, or "".
+func (t *TensorType) wrongSize() string {
 	n := int64(1)
-	for _, d := range tt.Shape {
+	for _, d := range t.Shape {
 		if d < 1 || d&(d-1) != 0 {
-			return v.failf(op, "number of elements must be power-of-two, but a dimension is %d", d)
+			return fmt.Sprintf("number of elements must be power-of-two, but a dimension is %d", d)
 		}
 		if d > MaxTensorElements/n {
-			return v.failf(op, "maximum allowed number of elements is %d, but there are more", MaxTensorElements)
+			return fmt.Sprintf("maximum allowed number of elements is %d, but there are more", MaxTensorElements)
 		}
 		n *= d
 	}
-	return true
+	return ""
 }
 
 func (v *verifier) regions(op *Operation) bool {

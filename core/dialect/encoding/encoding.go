@@ -5,6 +5,7 @@ package encoding
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
@@ -67,6 +68,15 @@ func Slice(c *ir.Context, enc ir.Attribute, dim int) ir.Attribute {
 		return nil
 	}
 	return Of(c, &layout.Slice{Dim: dim, Parent: a.Layout})
+}
+
+// WrongRank says that a layout is of another rank than its tensor, in the words of Triton's
+// verifier (lib/Dialect/TritonGPU/IR/Dialect.cpp); "" of one that fits, or none.
+func WrongRank(e layout.Encoding, rank int) string {
+	if e == nil || e.Rank() == 0 || e.Rank() == rank {
+		return ""
+	}
+	return fmt.Sprintf("Layout has rank %d (%s), but the tensor it's attached to has rank %d", e.Rank(), e.Mnemonic(), rank)
 }
 
 // Same reports whether two encodings put the elements of a tensor of that shape

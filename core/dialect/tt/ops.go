@@ -318,7 +318,7 @@ var (
 		Name: "tt.make_range", Doc: "start, start+1, … end-1", Fold: foldMakeRange,
 		Results: result(ir.AnyTensor),
 		Attrs:   []ir.AttrDef{{Name: "start", Kind: ir.AttrI32}, {Name: "end", Kind: ir.AttrI32}},
-		Traits:  ir.TensorSize, Asm: "attr-dict `:` type($result)", Verify: verifyMakeRange,
+		Asm:     "attr-dict `:` type($result)", Verify: verifyMakeRange,
 	}
 	Histogram = &ir.OpDef{
 		Name: "tt.histogram", Doc: "how many elements have each value",

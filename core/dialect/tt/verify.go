@@ -1,6 +1,7 @@
 package tt
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -149,6 +150,11 @@ func verifyAtomicRMW(op *ir.Operation) error {
 func verifyExpandDims(op *ir.Operation) error {
 	v := AsExpandDims(op)
 	src, dst, axis := tensorOf(v.Src()), tensorOf(v.Result()), v.Axis()
+	for _, t := range []*ir.TensorType{src, dst} { // a layout of another rank goes with a wrong shape
+		if why := encoding.WrongRank(encoding.Get(t), len(t.Shape)); why != "" {
+			return errors.New(why)
+		}
+	}
 	if axis < 0 || axis > int64(len(src.Shape)) {
 		return fmt.Errorf("axis %d is outside 0 to %d", axis, len(src.Shape))
 	}
@@ -300,6 +306,8 @@ func verifyMakeRange(op *ir.Operation) error {
 	switch {
 	case start >= end:
 		return fmt.Errorf("start must be less than end")
+	case t.CheckSize() != nil:
+		return t.CheckSize()
 	case len(t.Shape) != 1:
 		return message(msgRange1D)
 	case !ir.IsInt(t.Elem, 32):

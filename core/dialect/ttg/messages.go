@@ -25,7 +25,6 @@ const (
 	msgUnexpected     = "Unexpected attribute \"%s\" found"
 	msgBasisMissing   = "Expected basis of '%s' not found"
 	msgPaddedRanks    = "Mismatch of shape and order ranks in padded layout"
-	msgLayoutRank     = "Layout has rank %d (%s), but the tensor it's attached to has rank %d"
 	msgLayoutLanes    = "Layout has %d threads per warp, but the module specifies %d threads per warp (%s, %s)"
 	msgLayoutWarps    = "Layout has %d warps per CTA, but the context requires %d warps per CTA (%s, %s)"
 	msgLayoutCTAs     = "Layout has %d CTAs per CGA, but the context requires %d CTAs per CGA (%s, %s)"

@@ -110,8 +110,8 @@ func (c *layoutCheck) typ(op *ir.Operation, t ir.Type, m machine) {
 
 // refuse says why a layout is not one for a tensor of that rank on m, or "".
 func (m machine) refuse(e layout.Encoding, rank int) string {
-	if n := e.Rank(); n != 0 && n != rank {
-		return fmt.Sprintf(msgLayoutRank, n, e.Mnemonic(), rank)
+	if why := encoding.WrongRank(e, rank); why != "" {
+		return why
 	}
 	l, ok := madeFor(e)
 	switch {
