@@ -107,6 +107,9 @@ func (j *job) makeLLIR(c *backend.Compilation) error {
 		}
 	}
 	if len(c.Meta.Descriptors) == 0 { // a file of ttgir has not been through the stage before
+		if err := tma.CheckDescriptors(c.Module); err != nil {
+			return err
+		}
 		c.Meta.Descriptors = tma.HostMaps(c.Module)
 	}
 	res, err := c.Lower(func(res *lower.Result) {

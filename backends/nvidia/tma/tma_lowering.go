@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/scf"
@@ -13,6 +14,7 @@ import (
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/facts"
+	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
 
@@ -28,6 +30,9 @@ var Lower = &pass.Pass{
 	Before:  []*pass.Fact{facts.Machine, blockLayouts, facts.KnownDescriptors, encodedDescriptors},
 	After:   []*pass.Fact{facts.NoDescriptors},
 	Run: func(r *pass.Run) error {
+		if err := CheckDescriptors(r.Module); err != nil {
+			return err
+		}
 		b := ir.NewBuilder(r.Module.Context())
 		var accesses, made []*ir.Operation
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
@@ -153,6 +158,39 @@ var (
 	swizzleModes = map[int]int64{0: 0, 32: 1, 64: 2, 128: 3}
 	fillModes    = map[int64]int64{tt.PadZero: 0, tt.PadNaN: 1}
 )
+
+// CheckDescriptors checks that TMA knows the layouts in which descriptors say that their
+// blocks are in shared memory, and that each CTA's part of a block has one.
+func CheckDescriptors(module *ir.Operation) (err error) {
+	check := func(op *ir.Operation, v *ir.Value) {
+		desc, ok := v.Type().(*tt.TensorDescType)
+		if !ok || desc.Block.Encoding == nil || err != nil {
+			return
+		}
+		var enc *layout.NVMMAShared
+		if a, ok := desc.Block.Encoding.(*encoding.Attr); ok {
+			enc, _ = a.Layout.(*layout.NVMMAShared)
+		}
+		if enc == nil {
+			err = diag.Errorf(std.PosOf(op.Loc()), "blocks of a descriptor are in a layout that TMA does not know").
+				WithHelp("it knows #ttg.nvmma_shared")
+		} else if _, misfit := layout.PartOf(enc, desc.Block.Shape); misfit != nil {
+			err = diag.Errorf(std.PosOf(op.Loc()), "blocks of a descriptor do not fit their layout: %v", misfit)
+		}
+	}
+	ir.Walk(module, func(op *ir.Operation) ir.WalkResult {
+		switch {
+		case op.Is(tt.Func) && op.Body() != nil:
+			for _, arg := range op.Body().Args() {
+				check(op, arg)
+			}
+		case op.Is(tt.MakeTensorDesc):
+			check(op, op.OneResult())
+		}
+		return ir.Advance
+	})
+	return err
+}
 
 // lowerDescriptor makes what writes a descriptor, and returns it.
 func lowerDescriptor(b *ir.Builder, op tt.MakeTensorDescOp) *ir.Value {

@@ -1,6 +1,7 @@
 package tma_test
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/mma"
 	"github.com/tritonc/tritonc/backends/nvidia/tma"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/diff"
@@ -91,5 +93,30 @@ func run(t *testing.T, m *ir.Operation, rows []pass.Row) {
 	t.Helper()
 	if _, err := (&pass.Runner{VerifyEach: true}).Run(m, rows, nil); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestDescriptorsInOtherLayouts: what TMA does not know is a mistake, not a crash.
+func TestDescriptorsInOtherLayouts(t *testing.T) {
+	for layout, want := range map[string]string{
+		"#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>": "in a layout that TMA does not know",
+		"#x.y<{vec = 1}>": "in a layout that TMA does not know",
+		"#ttg.nvmma_shared<{swizzlingByteWidth = 32, transposed = false, elementBitWidth = 8, CGALayout = [[0, 1]]}>": "do not fit their layout: encoding nvmma_shared: swizzlingByteWidth 32 needs 32 elements",
+		"#ttg.nvmma_shared<{swizzlingByteWidth = 32, transposed = false, elementBitWidth = 8}>":                       "",
+	} {
+		src := `#layout = ` + layout + `
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+  tt.func public @k(%p: !tt.ptr<i8>, %m: i32, %n: i32, %s: i64) -> !tt.tensordesc<tensor<8x32xi8, #layout>> {
+    %one = arith.constant 1 : i64
+    %d = tt.make_tensor_descriptor %p, [%m, %n], [%s, %one] : !tt.ptr<i8>, !tt.tensordesc<tensor<8x32xi8, #layout>>
+    tt.return %d : !tt.tensordesc<tensor<8x32xi8, #layout>>
+  }
+}
+`
+		_, err := new(pass.Runner).Run(parse(t, src), []pass.Row{{Pass: tma.Lower}}, nil)
+		var d *diag.Diagnostic
+		if want == "" && err != nil || want != "" && (!errors.As(err, &d) || !strings.Contains(d.Message, want)) {
+			t.Errorf("%s: %v, want %q", layout, err, want)
+		}
 	}
 }
