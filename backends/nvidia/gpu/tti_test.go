@@ -164,6 +164,47 @@ func TestSanitizedNumbers(t *testing.T) {
 	}
 }
 
+// The thread that starts partitions sees what they did when they are done.
+func TestSanitizedJoin(t *testing.T) {
+	src := groupModule(`  tt.func public @k(%out: !tt.ptr<i32>) {
+    %m = ttg.local_alloc : () -> !ttg.memdesc<64xi32, #s1, #smem, mutable>
+    %b = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #s1, #smem, mutable>
+    ttng.init_barrier %b, 1 : !ttg.memdesc<1xi64, #s1, #smem, mutable>
+    ttg.warp_specialize(%m)
+    default {
+      ttg.warp_yield
+    }
+    partition0(%m0: !ttg.memdesc<64xi32, #s1, #smem, mutable>) num_warps(1) {
+      ttg.warp_return
+    }
+    partition1(%m1: !ttg.memdesc<64xi32, #s1, #smem, mutable>) num_warps(2) {
+      %x = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32, #b2>
+      ttg.local_store %x, %m1 : tensor<64xi32, #b2> -> !ttg.memdesc<64xi32, #s1, #smem, mutable>
+      %y = ttg.local_load %m1 : !ttg.memdesc<64xi32, #s1, #smem, mutable> -> tensor<64xi32, #b2>
+      ttg.warp_return
+    } : (!ttg.memdesc<64xi32, #s1, #smem, mutable>) -> ()
+    %r = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32, #b4>
+    %v = ttg.local_load %m : !ttg.memdesc<64xi32, #s1, #smem, mutable> -> tensor<64xi32, #b4>
+    ttg.local_store %r, %m : tensor<64xi32, #b4> -> !ttg.memdesc<64xi32, #s1, #smem, mutable>
+    %o = tt.splat %out : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>, #b4>
+    %ptrs = tt.addptr %o, %r : tensor<64x!tt.ptr<i32>, #b4>, tensor<64xi32, #b4>
+    tt.store %ptrs, %v : tensor<64x!tt.ptr<i32>, #b4>
+    tt.return
+  }
+`)
+	k := build(t, "join.ttgir", instrumented(t, "join.ttgir", src), 90)
+	d := sim.New(sim.Options{})
+	out := d.Alloc("out", 4*64)
+	if _, err := d.Launch(k.mod, k.Kernel, sim.Dim(1), sim.Dim(k.Threads), k.Shared, out, d.Alloc("global scratch", k.GlobalScratch)); err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range sim.Download[int32](out) {
+		if x != int32(i) {
+			t.Fatalf("element %d is %d", i, x)
+		}
+	}
+}
+
 // What the lowering cannot make right it refuses.
 func TestSanitizedRefused(t *testing.T) {
 	const two = `

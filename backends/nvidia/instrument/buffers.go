@@ -68,7 +68,7 @@ func (in *instrumenter) findPlaces() (*places, error) {
 				return nil, diag.Errorf(in.run.Place(u.called), "a function gets a buffer, whose accesses are not followed there").
 					WithHelp("inline it first: the pass inline")
 			case u.parts && u.whole:
-				in.run.Warn(op, "the buffer is accessed both whole and by parts: accesses to it are not checked")
+				in.unchecked(op, "the buffer is accessed both whole and by parts: accesses to it are not checked")
 				continue
 			case u.barrier:
 				to = &p.barriers

@@ -92,7 +92,7 @@ func (c *caller) access(e *effects, a access) {
 	m := spaceOf(a.buffer)
 	s, buf := c.s, a.buffer
 	if !s.buffers[m].there() {
-		c.in.run.Warn(c.op, "the kernel does not allocate the buffer: the access is not checked")
+		c.in.unchecked(c.op, "the kernel does not allocate the buffer: the access is not checked")
 		return
 	}
 	c.checkWrites(e, a, m)
@@ -236,6 +236,19 @@ func (c *caller) startPartitions(n int) {
 		}
 		c.call(copyWriteVisibility, c.number(c.thread), c.mask(mask), c.pred(nil), c.s.writes[m])
 		c.call(copyReadVisibility, c.number(c.thread), c.mask(mask), c.pred(nil), c.s.reads[m])
+	}
+}
+
+// endPartitions has the thread that started n partitions see what they did and have
+// waited for: not what their peers still do.
+func (c *caller) endPartitions(n int) {
+	for m := range numSpaces {
+		if !c.s.buffers[m].there() || n == 0 {
+			continue
+		}
+		to, from := c.mask(seenBy(c.thread)), c.mask(1<<(n+1)-2)
+		c.call(joinWriteVisibility, to, from, c.s.writes[m])
+		c.call(joinReadVisibility, to, from, c.s.reads[m])
 	}
 }
 

@@ -13,7 +13,8 @@
 // For each buffer the program keeps who sees its last write, and which reads each thread
 // sees. A thread may read a buffer if it sees the last write, and write it if it sees all
 // reads, too. What a thread sees goes with its arrivals to an mbarrier, and from there to
-// the threads that wait for it. Copies by cp.async, dots of wgmma and stores by TMA are
+// the threads that wait for it; partitions begin with what the thread that starts them sees,
+// which sees what they do when they are done. Copies by cp.async, dots of wgmma and stores by TMA are
 // waited for by number instead: they count as staged, and then by how many groups were
 // committed after them.
 //
@@ -40,5 +41,5 @@
 //
 // The checks are private functions of the module, one for each combination of types and
 // number of warps. They have Triton's names, __triton_consan_…, and its order of
-// arguments.
+// arguments, but for the two of the end of partitions, which Triton lacks.
 package instrument

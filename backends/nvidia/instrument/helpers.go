@@ -245,6 +245,26 @@ var copyReadVisibility = helper{"copy_read_visibility", func(c code, x []table) 
 	return nil
 }}
 
+// joinWriteVisibility: mask, from, writeVisibility. The threads of mask see the writes
+// that any of from does, too.
+var joinWriteVisibility = helper{"join_write_visibility", func(c code, x []table) *ir.Value {
+	mask, from, writes := x[0].value, x[1].value, x[2]
+	old := c.load(writes)
+	sees := c.is(arith.NE, c.and(old, c.all(from, writes.typ)), 0)
+	c.change(writes, sees, c.or(old, c.all(mask, writes.typ)), old)
+	return nil
+}}
+
+// joinReadVisibility: mask, from, readVisibility. The threads of mask see the reads that
+// any of from does, too.
+var joinReadVisibility = helper{"join_read_visibility", func(c code, x []table) *ir.Value {
+	mask, from, reads := x[0].value, x[1].value, x[2]
+	old := c.load(reads)
+	sees := c.rows(c.anyOf(c.only(c.columnsOf(reads.typ, from), old), 1), reads.typ)
+	c.change(reads, c.columnsOf(reads.typ, mask), c.or(old, sees), old)
+	return nil
+}}
+
 // Elements of commits: 0 for nothing, staged until the next commit, and then the number of
 // the group, the last one being 1. Groups from maxGroup on are not told apart.
 const (

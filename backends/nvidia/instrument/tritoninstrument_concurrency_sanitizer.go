@@ -88,6 +88,15 @@ type instrumenter struct {
 	functions map[string]*ir.Operation // that were made, by name
 }
 
+// RemarkSubject is the subject of remarks on what is not checked.
+const RemarkSubject = "concurrency sanitizer"
+
+// unchecked tells of what is not checked at op.
+func (in *instrumenter) unchecked(op *ir.Operation, why string) {
+	in.run.Warn(op, "%s", why)
+	in.run.Remark(pass.Remark{Subject: RemarkSubject, At: op.Loc(), Decision: "unchecked", Why: why})
+}
+
 // findKernel finds the one function that is public, in a module that no sanitizer has
 // changed yet.
 func (in *instrumenter) findKernel() error {
@@ -221,6 +230,8 @@ func (in *instrumenter) instrument(op *ir.Operation) {
 		section(nil, func() { c.effects(e) })
 	case op.Is(ttg.WarpSpecialize):
 		section(nil, func() { c.startPartitions(len(ttg.Partitions(op))) })
+		in.b.SetAfter(op)
+		section(nil, func() { c.endPartitions(len(ttg.Partitions(op))) })
 	case op.Is(ttng.Def("init_barrier")):
 		v := ttng.AsInitBarrier(op)
 		section(nil, func() { c.initBarrier(v.Alloc(), v.Count()) })
