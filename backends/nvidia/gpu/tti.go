@@ -156,7 +156,7 @@ func releaseLock(s *lower.Site, op *ir.Operation) error {
 	var a assembly
 	a.str("{\n\t.reg .b32 old;\n\t")
 	a.predicate(where(s, isFirstThread(s), v.Pred()))
-	a.str("atom.global.release.gpu.exch.b32 old, ")
+	a.str("atom.global.acq_rel.gpu.exch.b32 old, ")
 	a.address("l", s.Value(v.Lock())[0], 0)
 	a.str(", 0;\n}")
 	a.emit(s.B, nil)
