@@ -20,6 +20,10 @@ const (
 	optionLLVMPasses = "llvm_passes"
 )
 
+// instrumentConsan is the value of the option instrumentation_mode that adds the concurrency
+// sanitizer's checks.
+const instrumentConsan = "consan"
+
 // Values of the option tma. Pointers are up to twice as fast as TMA where a program
 // copies a block or two, and a little faster for sums of rows; dots are up to
 // 1.3 times as fast by TMA.
@@ -66,7 +70,7 @@ var optionSpecs = []sdk.OptionSpec{
 	{Name: "wgmma", Type: sdk.String, Default: `"auto"`, Doc: "compute dots by wgmma on cuda:90; auto: where it can; never: by mma.sync, as with Triton's DISABLE_MMA_V3", Choices: []string{wgmmaAuto, wgmmaNever}},
 	{Name: optionSkipPasses, Type: sdk.StringList, Default: "[]", Doc: "passes to leave out, by the names that tritonc passes shows"},
 	{Name: optionLLVMPasses, Type: sdk.String, Default: `"auto"`, Doc: "LLVM's optimizer at the end of the stage llir; auto: what the measured table says", Choices: append([]string{"auto"}, llvmChoiceNames...)},
-	{Name: "instrumentation_mode", Type: sdk.String, Default: `""`, Doc: "instrumentation to add; none exists yet", Choices: []string{""}},
+	{Name: "instrumentation_mode", Type: sdk.String, Default: `""`, Doc: "instrumentation to add; consan: checks that accesses to shared memory wait for one another", Choices: []string{"", instrumentConsan}},
 }
 
 // options are the values of optionSpecs that stages look at.
@@ -89,6 +93,7 @@ type options struct {
 	WGMMA            string            `json:"wgmma"`
 	SkipPasses       []string          `json:"skip_passes"`
 	LLVMPasses       string            `json:"llvm_passes"`
+	Instrumentation  string            `json:"instrumentation_mode"`
 }
 
 // readOptions reads what parseOptions made.

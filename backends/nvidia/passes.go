@@ -211,20 +211,31 @@ func ttgirRows(a arch, o options) []pass.Row {
 }
 
 // llirRows are the passes that prepare a module with partitions or several tensor maps
-// for its lowering.
-var llirRows = []pass.Row{
-	{Pass: tma.GroupMaps, When: severalMaps, Why: "each warp can make one"},
-	{Pass: warpspec.AllocateWarpGroups, When: partitions, Why: "partitions have their final form", Needed: true},
+// for its lowering, or add checks to it.
+func llirRows(a arch) []pass.Row {
+	return []pass.Row{
+		{Pass: tma.GroupMaps, When: severalMaps, Why: "each warp can make one"},
+		{Pass: warpspec.AllocateWarpGroups, When: partitions, Why: "partitions have their final form", Needed: true},
+		{Pass: allocateShared, When: sanitized, Why: "checks name buffers by their places", Needed: true, With: []pass.Setting{{Name: "compute-capability", Value: a.cc}}},
+		{Pass: instrument.ConcurrencySanitizer, When: sanitized, Why: "no pass moves accesses from now on", Needed: true},
+		{Pass: std.Inline, When: sanitizedGroups, Why: "partitions cannot call functions", Needed: true},
+		{Pass: std.CSE, When: sanitized, Why: "checks repeat addresses"},
+	}
 }
 
 var (
-	severalMaps = &pass.Condition{Name: "ttng.tensormap_create", Holds: func(f pass.Facts) bool { return f["maps"] > 0 }}
-	partitions  = &pass.Condition{Name: "ttg.warp_specialize", Holds: func(f pass.Facts) bool { return f["partitions"] > 0 }}
+	sanitized       = &pass.Condition{Name: "instrumentation_mode=" + instrumentConsan, Holds: func(f pass.Facts) bool { return f["consan"] > 0 }}
+	sanitizedGroups = &pass.Condition{Name: sanitized.Name + " and ttg.warp_specialize", Holds: func(f pass.Facts) bool { return f["consan"] > 0 && f["partitions"] > 0 }}
+	severalMaps     = &pass.Condition{Name: "ttng.tensormap_create", Holds: func(f pass.Facts) bool { return f["maps"] > 0 }}
+	partitions      = &pass.Condition{Name: "ttg.warp_specialize", Holds: func(f pass.Facts) bool { return f["partitions"] > 0 }}
 )
 
-// llirFacts are what conditions of llirRows ask about a module.
-func llirFacts(module *ir.Operation) pass.Facts {
+// llirFacts are what conditions of llirRows ask about a module and a compile.
+func llirFacts(module *ir.Operation, o options) pass.Facts {
 	f := pass.Facts{}
+	if o.Instrumentation == instrumentConsan {
+		f["consan"] = 1
+	}
 	if hasPartitions(module) {
 		f["partitions"] = 1
 	}
@@ -235,9 +246,9 @@ func llirFacts(module *ir.Operation) pass.Facts {
 }
 
 // llirTools are what the stage llir shows.
-func llirTools(o options) []sdk.PassRow {
+func llirTools(a arch, o options) []sdk.PassRow {
 	var out []sdk.PassRow
-	for _, r := range llirRows {
+	for _, r := range llirRows(a) {
 		out = append(out, sdk.PassRow{Name: r.Pass.Name, Doc: r.Pass.Doc, Why: r.Why, Condition: r.When.Name})
 	}
 	return append(out, llvmRow(o))

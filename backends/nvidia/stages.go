@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
+	"github.com/tritonc/tritonc/backends/nvidia/instrument"
 	"github.com/tritonc/tritonc/backends/nvidia/tma"
 	"github.com/tritonc/tritonc/backends/nvidia/warpspec"
 	"github.com/tritonc/tritonc/core/backend"
@@ -38,7 +39,7 @@ func (j *job) stages() []backend.Stage {
 		},
 		{
 			Name: stageLLIR, Doc: "LLVM IR for one thread", Needs: facts.Lowerable,
-			Tools: llirTools(j.opts), Run: j.makeLLIR,
+			Tools: llirTools(j.early, j.opts), Run: j.makeLLIR,
 		},
 		{
 			Name: stagePTX, Doc: "PTX assembly, by LLVM's llc",
@@ -101,10 +102,11 @@ func (j *job) warnOfWarpSpecialization(c *backend.Compilation, marked []ir.Locat
 // makeLLIR lowers the module, links libraries where it calls them, and has LLVM
 // optimize the whole.
 func (j *job) makeLLIR(c *backend.Compilation) error {
-	if f := llirFacts(c.Module); len(f) > 0 {
-		if err := c.RunPasses(llirRows, f); err != nil {
+	if f := llirFacts(c.Module, j.opts); len(f) > 0 {
+		if err := c.RunPasses(llirRows(j.early), f); err != nil {
 			return err
 		}
+		warnOfUnchecked(c)
 	}
 	if len(c.Meta.Descriptors) == 0 { // a file of ttgir has not been through the stage before
 		if err := tma.CheckDescriptors(c.Module); err != nil {
@@ -132,6 +134,15 @@ func (j *job) makeLLIR(c *backend.Compilation) error {
 		return nil
 	}
 	return c.Optimize(passes, "-mcpu="+j.early.smName())
+}
+
+// warnOfUnchecked tells of accesses that the concurrency sanitizer leaves unchecked.
+func warnOfUnchecked(c *backend.Compilation) {
+	for _, r := range c.Meta.Remarks {
+		if r.Subject == instrument.RemarkSubject {
+			c.Warn(sdk.Diagnostic{Severity: sdk.Warning, Message: r.Why, Help: "checks of other buffers are there", File: r.File, Line: r.Line, Column: r.Column})
+		}
+	}
 }
 
 // hasPartitions reports whether a module has groups of warps with code of their own.
