@@ -160,7 +160,8 @@ var (
 )
 
 // CheckDescriptors checks that TMA knows the layouts in which descriptors say that their
-// blocks are in shared memory, and that each CTA's part of a block has one.
+// blocks are in shared memory, and that each CTA's part of a block has one. The host makes
+// those that a kernel takes, and loads through them leave blocks in a layout of TMA's.
 func CheckDescriptors(module *ir.Operation) (err error) {
 	check := func(op *ir.Operation, v *ir.Value) {
 		desc, ok := v.Type().(*tt.TensorDescType)
@@ -171,10 +172,14 @@ func CheckDescriptors(module *ir.Operation) (err error) {
 		if a, ok := desc.Block.Encoding.(*encoding.Attr); ok {
 			enc, _ = a.Layout.(*layout.NVMMAShared)
 		}
-		if enc == nil {
+		if enc == nil && op.Is(tt.MakeTensorDesc) {
 			err = diag.Errorf(std.PosOf(op.Loc()), "blocks of a descriptor are in a layout that TMA does not know").
 				WithHelp("it knows #ttg.nvmma_shared")
-		} else if _, misfit := layout.PartOf(enc, desc.Block.Shape); misfit != nil {
+		}
+		if enc == nil {
+			return
+		}
+		if _, misfit := layout.PartOf(enc, desc.Block.Shape); misfit != nil {
 			err = diag.Errorf(std.PosOf(op.Loc()), "blocks of a descriptor do not fit their layout: %v", misfit)
 		}
 	}

@@ -120,3 +120,20 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
 		}
 	}
 }
+
+// TestTakenDescriptorInOtherLayout: the layout of a descriptor that a kernel takes is what
+// its loads end up in, not what TMA writes.
+func TestTakenDescriptorInOtherLayout(t *testing.T) {
+	const src = `#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [1, 32], warpsPerCTA = [4, 1], order = [1, 0]}>
+#shared = #ttg.swizzled_shared<{vec = 8, perPhase = 2, maxPhase = 4, order = [1, 0]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+  tt.func public @k(%d: !tt.tensordesc<tensor<64x64xf32, #shared>>, %i: i32) -> tensor<64x64xf32, #blocked> {
+    %x = tt.descriptor_load %d[%i, %i] : !tt.tensordesc<tensor<64x64xf32, #shared>> -> tensor<64x64xf32, #blocked>
+    tt.return %x : tensor<64x64xf32, #blocked>
+  }
+}
+`
+	if _, err := (&pass.Runner{VerifyEach: true}).Run(parse(t, src), []pass.Row{{Pass: tma.Lower}}, nil); err != nil {
+		t.Error(err)
+	}
+}
