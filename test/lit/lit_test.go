@@ -298,8 +298,11 @@ func judge(err error) result {
 		return result{outcome: found, why: general(fault.Findings[0].Message)}
 	}
 	var d *sdk.Diagnostic
+	var arg *launch.ArgError
 	all := diag.All(err)
 	switch {
+	case errors.As(err, &arg):
+		return result{outcome: apart, why: general(arg.Text)}
 	case strings.Contains(err.Error(), "BUG"):
 	case errors.As(err, &d) && d.Kind != sdk.Bug:
 		return result{outcome: refused, why: general(d.Message)}
@@ -314,8 +317,9 @@ var details = regexp.MustCompile(`%\w+|0x[0-9a-f]+|\d+|!?\w+(\.\w+)*<[^ ]*>+`)
 // general is a message without what differs from one place to the next.
 func general(message string) string { return details.ReplaceAllString(message, "…") }
 
-// arguments are values for the parameters of a kernel: memory that is large enough, with
-// small positive numbers, and scalars that are 1, 2, 3, so that a loop from the first to
+// arguments are values for the parameters of a kernel: memory that is large enough, where
+// a pointer of the function's own leads to with integers that are zero, elsewhere with
+// small positive numbers; and scalars that are 1, 2, 3, so that a loop from the first to
 // the second by the third ends.
 func arguments(params []param) ([]launch.Arg, error) {
 	r := rand.New(rand.NewPCG(1, 1))
@@ -346,9 +350,10 @@ func arguments(params []param) ([]launch.Arg, error) {
 				shape[i] = int(n)
 			}
 			x := array.New(typ, shape...)
-			if typ.Float() {
+			switch {
+			case typ.Float():
 				x.Rand(r)
-			} else {
+			case p.shape[0] != bufferSize: // a lock is free
 				x.Randint(r, 1, 4)
 			}
 			if p.block == nil {
