@@ -266,6 +266,21 @@ func TestFindings(t *testing.T) {
 				st.shared.b32 [%r7], %r1;`,
 		},
 		{
+			name: "arrivals with copies", block: 64, shared: 512,
+			body: `setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 64; bar.sync 0;
+				shl.b32 %r6, %r2, 2; cvt.u64.u32 %rd3, %r6; add.s64 %rd3, %rd1, %rd3; add.u32 %r6, %r6, %r5;
+				cp.async.ca.shared.global [%r6], [%rd3], 4; cp.async.mbarrier.arrive.shared.b64 [smem+256]; cp.async.mbarrier.arrive.noinc.shared::cta.b64 [smem+256];
+				W: mbarrier.test_wait.parity.shared.b64 %p2, [smem+256], 0; @!%p2 bra W;
+				xor.b32 %r6, %r6, 128; ld.shared.b32 %r7, [%r6]; st.global.b32 [%rd3], %r7;`,
+		},
+		{
+			name: "arrivals with copies that nobody waits for", kind: simt.FindRace, want: "no barrier lies between", block: 64, shared: 512,
+			body: `setp.eq.u32 %p1, %r2, 0; @%p1 mbarrier.init.shared::cta.b64 [smem+256], 64; bar.sync 0;
+				shl.b32 %r6, %r2, 2; cvt.u64.u32 %rd3, %r6; add.s64 %rd3, %rd1, %rd3; add.u32 %r6, %r6, %r5;
+				st.shared.b32 [%r6], %r2; bar.sync 0; cp.async.ca.shared.global [%r6], [%rd3], 4; cp.async.mbarrier.arrive.shared.b64 [smem+256]; cp.async.mbarrier.arrive.noinc.shared::cta.b64 [smem+256];
+				xor.b32 %r6, %r6, 128; ld.shared.b32 %r7, [%r6]; st.global.b32 [%rd3], %r7;`,
+		},
+		{
 			name: "barrier under divergence", kind: simt.FindDivergentBarrier, want: "no lane of the block can go on",
 			body: "setp.lt.u32 %p1, %r2, 7; @%p1 bra L; bar.sync 0; bra M; L: bar.sync 1; M:",
 		},

@@ -302,6 +302,32 @@ func (d *decoder) stmatrix(st *Stmt, m *mods) {
 	d.emit(st, in)
 }
 
+// copyArrive decodes cp.async.mbarrier.arrive: the lane's copies complete, and with them
+// it arrives. Without .noinc the phase first expects one arrival more, so that none is
+// counted.
+func (d *decoder) copyArrive(st *Stmt, m *mods) {
+	if !m.take("arrive") {
+		d.fail(st.Pos, "unknown instruction %s", st.Name)
+	}
+	arrivals := uint64(0)
+	if m.take("noinc") {
+		arrivals = 1
+	}
+	if m.space() != simt.SpaceShared {
+		d.fail(st.Pos, "%s: the simulator has mbarrier objects in shared memory only", st.Name)
+	}
+	if !m.take("b64") {
+		d.fail(st.Pos, "%s has no .b64", st.Name)
+	}
+	m.finish()
+	d.want(st, 1)
+	d.emit(st, simt.Inst{Op: simt.OpCpWait, Imm: -1})
+	in := simt.Inst{Op: simt.OpMbarrier, Space: simt.SpaceShared, Imm: simt.MbarArrive, D: d.scratch(simt.Class64)}
+	in.A, in.Imm2 = d.addr(&st.Args[0], &in.Space)
+	in.B = d.constReg(simt.Class32, arrivals, 0)
+	d.emit(st, in)
+}
+
 // cp decodes cp.async and its groups.
 func (d *decoder) cp(st *Stmt, m *mods) {
 	reduce := m.take("reduce")
@@ -317,7 +343,8 @@ func (d *decoder) cp(st *Stmt, m *mods) {
 		return
 	}
 	if m.take("mbarrier") {
-		d.fail(st.Pos, "%s: the simulator does not execute this form of cp.async", st.Name)
+		d.copyArrive(st, m)
+		return
 	}
 	switch m.oneOf("commit_group", "wait_group", "wait_all") {
 	case 0:
