@@ -30,7 +30,7 @@ const bufferSize = 1 << 16
 
 // arrivals is how many a phase of an mbarrier takes that a function does not make itself:
 // more than it has.
-const arrivals = 64
+const arrivals = 1 << 10
 
 // notKernel is why a function cannot be a kernel.
 type notKernel struct{ why string }

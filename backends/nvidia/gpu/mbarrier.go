@@ -99,6 +99,25 @@ func arrive(s *lower.Site, op ttng.ArriveBarrierOp) error {
 	return nil
 }
 
+// arriveWithCopies has every thread arrive once its copies are done. An arrival that is not
+// counted among those that the barrier was made for adds one to them first.
+func arriveWithCopies(s *lower.Site, op ttng.AsyncCopyMbarrierArriveOp) error {
+	at, err := barrierAt(s, op.Barrier())
+	if err != nil {
+		return err
+	}
+	var a assembly
+	a.str("cp.async.mbarrier.arrive")
+	if op.NoIncrement() {
+		a.str(".noinc")
+	}
+	a.str(".shared::cta.b64 ")
+	a.address("r", at, 0)
+	a.str(";")
+	a.emit(s.B, nil)
+	return nil
+}
+
 // waitBarrier has every thread wait until the phase of the parity is complete,
 // unless the predicate is false. The instruction gives up after a while, so there
 // is a loop.

@@ -68,6 +68,7 @@ var ttngRows = []ttngRow{
 	{name: "inval_barrier", lower: on(ttng.AsInvalBarrier, invalBarrier), effects: onFirst(membar.Writes | membar.Leader)},
 	{name: "barrier_expect", lower: on(ttng.AsBarrierExpect, expectBytes), effects: onFirst(membar.Writes | membar.Leader | membar.Sync)},
 	{name: "arrive_barrier", lower: on(ttng.AsArriveBarrier, arrive), effects: onFirst(membar.Reads | membar.Sync)},
+	{name: "async_copy_mbarrier_arrive", lower: on(ttng.AsAsyncCopyMbarrierArrive, arriveWithCopies), effects: onFirst(membar.Reads | membar.Sync)},
 	{name: "wait_barrier", lower: on(ttng.AsWaitBarrier, waitBarrier), effects: onFirst(membar.Reads | membar.Sync)},
 
 	{name: "warp_group_dot", lower: on(ttng.AsWarpGroupDot, warpGroupDot), effects: dotEffects},

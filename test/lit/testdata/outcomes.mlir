@@ -71,6 +71,7 @@ module attributes {"ttg.num-warps" = 2 : i32} {
 
 // -----
 
+#line = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
 #barrier = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
 #mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 16, 16]}>
 #a = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
@@ -82,6 +83,19 @@ module attributes {"ttg.num-warps" = 4 : i32} {
     ttng.arrive_barrier %x, 2 : !ttg.memdesc<1xi64, #barrier, #smem>
     ttng.wait_barrier %x, %phase : !ttg.memdesc<1xi64, #barrier, #smem>
     tt.return
+  }
+  // outcome: ran clean
+  tt.func @copies_that_arrive(%p: tensor<128x!tt.ptr<i32>, #line>) -> tensor<128xi32, #line> {
+    %c0 = arith.constant 0 : i32
+    %b = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #barrier, #smem, mutable>
+    ttng.init_barrier %b, 128 : !ttg.memdesc<1xi64, #barrier, #smem, mutable>
+    %m = ttg.local_alloc : () -> !ttg.memdesc<128xi32, #barrier, #smem, mutable>
+    %t = ttg.async_copy_global_to_local %p, %m : tensor<128x!tt.ptr<i32>, #line> -> !ttg.memdesc<128xi32, #barrier, #smem, mutable>
+    ttng.async_copy_mbarrier_arrive %b : !ttg.memdesc<1xi64, #barrier, #smem, mutable>
+    ttng.async_copy_mbarrier_arrive %b noIncrement : !ttg.memdesc<1xi64, #barrier, #smem, mutable>
+    ttng.wait_barrier %b, %c0 : !ttg.memdesc<1xi64, #barrier, #smem, mutable>
+    %x = ttg.local_load %m : !ttg.memdesc<128xi32, #barrier, #smem, mutable> -> tensor<128xi32, #line>
+    tt.return %x : tensor<128xi32, #line>
   }
   // outcome: ran clean
   tt.func @dot(%a: !ttg.memdesc<64x64xf16, #a, #smem>, %b: !ttg.memdesc<64x16xf16, #b, #smem>, %c: tensor<64x16xf32, #mma>) {
