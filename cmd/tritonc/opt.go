@@ -73,6 +73,7 @@ type optFlags struct {
 	time       bool
 	output     string
 	generic    bool
+	local      bool
 	verbose    int
 
 	pipeline     string // MLIR's notation of passes
@@ -134,6 +135,7 @@ func optCommand(env *environment) *cobra.Command {
 	flags.BoolVar(&f.unregistered, "allow-unregistered-dialect", true, "take operations of dialects that nobody declares")
 	flags.BoolVar(&f.names, "mlir-use-nameloc-as-prefix", true, "print the names that the file gives to values; =false numbers them,\nas flags of passes do")
 	flags.BoolVar(&f.locations, "mlir-print-debuginfo", true, "print locations, if the file has them; =false leaves them out,\nas flags of passes do")
+	flags.BoolVar(&f.local, "mlir-print-local-scope", false, "print attributes and locations in place, not as lines of their own")
 	flags.StringVar(&f.pipeline, "pass-pipeline", "", "run these passes: builtin.module(`PASSES`)")
 	flags.BoolVar(&f.asTriton, asTritonFlag, false, "")
 	_ = flags.MarkHidden(asTritonFlag) // it exists
@@ -447,7 +449,7 @@ func (f *optFlags) text(m *ir.Operation, analyses []sdk.PassText, locations bool
 		out = append(out, a.Text...)
 	}
 	if len(f.analyses) == 0 {
-		out = text.Append(nil, m, text.Options{Locations: locations, Generic: f.generic, Unnamed: !f.names})
+		out = text.Append(nil, m, text.Options{Locations: locations, Generic: f.generic, Local: f.local, Unnamed: !f.names})
 	}
 	return out
 }

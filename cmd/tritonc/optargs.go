@@ -18,7 +18,6 @@ var mlirFlags = map[string]string{
 	"mlir-print-ir-after-all":     "--dump-after",
 	"verify-each":                 "",
 	"mlir-disable-threading":      "",
-	"mlir-print-local-scope":      "",
 	"allow-unregistered-dialects": "--allow-unregistered-dialect",
 }
 
