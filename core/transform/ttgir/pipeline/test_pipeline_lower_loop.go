@@ -22,7 +22,7 @@ func NewTestLowerLoop(unit dots.MatrixUnit, blocks BlockCopies) *pass.Pass {
 		Doc:      "lower loads and dots of scheduled loops to asynchronous ones, and keep the schedule",
 		Example:  testLowerLoopExample,
 		ByTarget: true,
-		Before:   []*pass.Fact{facts.Layouts, facts.BoundedSchedules},
+		Before:   []*pass.Fact{facts.Machine, facts.Layouts, facts.BoundedSchedules},
 		Run: func(r *pass.Run) error {
 			b := ir.NewBuilder(r.Module.Context())
 			complete, err := completeSchedules(r.Module)
