@@ -17,7 +17,8 @@ FOLDER is Triton's test folder, or one inside it. Of each .mlir file
 -v shows the first difference of each failure; -vv also the words of expected errors
 that differ. What is left out is counted by its reason: other vendors' folders and passes,
 languages that tritonc does not compile, and lowerings to the LLVM dialect, which
-tritonc does not have. The exit code is 0 if nothing failed.
+tritonc does not have; test/lit executes their functions instead. The exit code is 0 if
+nothing failed.
 """
 
 import argparse
