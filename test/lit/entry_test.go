@@ -22,6 +22,9 @@ type param struct {
 	block []int64
 	// aligned says that a scalar has to be a multiple of 16.
 	aligned bool
+	// copied says that the kernel fills the memory with that of the parameter of, unchanged.
+	copied bool
+	of     int
 }
 
 // bufferSize is the number of elements of memory that a pointer of the function's own
@@ -47,10 +50,11 @@ type entry struct {
 	fn     *ir.Operation
 	types  []ir.Type // of the kernel's parameters
 	params []param
+	loaded map[*ir.Value]int // tensors that are the memory of a parameter
 }
 
 func makeKernel(m, fn *ir.Operation) ([]param, error) {
-	e := &entry{ctx: m.Context(), b: ir.NewBuilder(m.Context()), warps: 4, ctas: 1, fn: fn}
+	e := &entry{ctx: m.Context(), b: ir.NewBuilder(m.Context()), warps: 4, ctas: 1, fn: fn, loaded: map[*ir.Value]int{}}
 	if n, ok := m.IntAttr("ttg.num-warps"); ok {
 		e.warps = int(n)
 	} else {
@@ -213,6 +217,7 @@ func (e *entry) load(block *ir.Block, t *ir.TensorType) (*ir.Value, error) {
 		return v, nil
 	}
 	v = tt.NewLoad(e.b, v, nil, nil, tt.Access{})
+	e.loaded[v] = len(e.params) - 1
 	if stored != elem { // booleans
 		v = arith.Compare(e.b, arith.CmpI, arith.NE, v, arith.Int(e.b, v.Type(), 0))
 	}
@@ -387,6 +392,7 @@ func (e *entry) store(v *ir.Value) {
 		_, pointers = p, true
 		elem = e.ctx.I64()
 	}
+	of, copied := e.loaded[origin(v)]
 	stored := inMemory(e.ctx, elem)
 	t, tensor := v.Type().(*ir.TensorType)
 	if stored == nil || tensor && t.Encoding == nil {
@@ -403,7 +409,7 @@ func (e *entry) store(v *ir.Value) {
 	} else if stored != elem {
 		v = arith.Cast(e.b, arith.ExtUI, v, like(stored))
 	}
-	p := param{elem: stored, shape: []int64{1}}
+	p := param{elem: stored, shape: []int64{1}, copied: copied, of: of}
 	if tensor {
 		p.shape = t.Shape
 	}
@@ -412,6 +418,32 @@ func (e *entry) store(v *ir.Value) {
 		to = e.address(to, t)
 	}
 	tt.NewStore(e.b, to, v, nil, tt.Access{})
+}
+
+// origin is the tensor that v is in another layout, as conversions and buffers that are
+// filled once leave it.
+func origin(v *ir.Value) *ir.Value {
+	for def := v.Def(); def != nil; def = v.Def() {
+		switch {
+		case def.Is(ttg.ConvertLayout):
+			v = ttg.AsConvertLayout(def).Src()
+			continue
+		case def.Is(ttg.LocalLoad):
+			alloc := ttg.AsLocalLoad(def).Src().Def()
+			if alloc == nil || !alloc.Is(ttg.LocalAlloc) || ttg.AsLocalAlloc(alloc).Src() == nil {
+				return v
+			}
+			for u := range alloc.OneResult().Users() {
+				if !u.Is(ttg.LocalLoad) && !u.Is(ttg.LocalDealloc) {
+					return v
+				}
+			}
+			v = ttg.AsLocalAlloc(alloc).Src()
+			continue
+		}
+		return v
+	}
+	return v
 }
 
 // kindOf names a type without its details.

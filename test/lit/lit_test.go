@@ -1,6 +1,7 @@
 package lit
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -57,6 +58,7 @@ type result struct {
 	outcome         outcome
 	why             string
 	args            []launch.Arg // after the launch
+	compared        int          // arrays that must be copies of others
 }
 
 // TestFolder executes the functions of a folder's files that a RUN line lowers to LLVM IR,
@@ -108,6 +110,9 @@ func TestOutcomes(t *testing.T) {
 		if r.outcome != wanted[r.function] {
 			t.Errorf("%s: %s (%s), want %s", r.function, r.outcome, r.why, wanted[r.function])
 		}
+		if want := map[string]int{"converts": 1, "reads_a_buffer": 1}[r.function]; r.compared != want {
+			t.Errorf("%s: %d tensors were compared, want %d", r.function, r.compared, want)
+		}
 		switch r.function {
 		case "converts", "row_of_an_array", "copies_that_arrive":
 			x, y := r.args[0].Value.(*array.Array), r.args[1].Value.(*array.Array)
@@ -136,7 +141,11 @@ func count(t *testing.T, results []result) {
 		outcomes[r.outcome]++
 		reasons[reason{r.outcome, r.why}]++
 	}
-	t.Logf("%d functions", len(results))
+	compared := 0
+	for _, r := range results {
+		compared += r.compared
+	}
+	t.Logf("%d functions; %d tensors that one only moves were compared", len(results), compared)
 	for _, o := range []outcome{clean, found, refused, apart, mistaken} {
 		t.Logf("%5d %s", outcomes[o], o)
 		var list []reason
@@ -246,6 +255,18 @@ func run(t *testing.T, src, name, target string) (r result) {
 	}
 	r = judge(err)
 	r.args = args
+	if r.outcome != clean {
+		return r
+	}
+	for i, p := range params {
+		if !p.copied {
+			continue
+		}
+		r.compared++
+		if !bytes.Equal(args[i].Value.(*array.Array).Data, args[p.of].Value.(*array.Array).Data) {
+			r.outcome, r.why = mistaken, fmt.Sprintf("what it only moves to another layout is another: argument %d is not %d", i, p.of)
+		}
+	}
 	return r
 }
 
