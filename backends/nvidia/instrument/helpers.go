@@ -23,7 +23,7 @@ type helper struct {
 // An element of barrierStates: the phase, and the arrivals of a phase and those that it
 // still lacks.
 const (
-	countBits    = 8
+	countBits    = 15
 	maxCount     = 1<<countBits - 1
 	initialShift = 1
 	currentShift = initialShift + countBits

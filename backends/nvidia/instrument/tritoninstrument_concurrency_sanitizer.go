@@ -60,6 +60,9 @@ var ConcurrencySanitizer = &pass.Pass{
 		if found == 0 {
 			return nil
 		}
+		if n := ttg.NumCTAs(r.Module); n > 1 {
+			return diag.Errorf(r.Place(in.kernel), "the sanitizer does not know programs of %d CTAs", n).WithHelp("compile the kernel with num_ctas=1")
+		}
 		in.b.SetToStart(tt.AsFunc(in.kernel).Body().First())
 		in.b.Loc = in.kernel.Loc()
 		in.makeTables(p)
@@ -116,9 +119,6 @@ func (in *instrumenter) findKernel() error {
 	if kernels != 1 {
 		return diag.Errorf(in.run.Place(in.module), "the module has %s, and the sanitizer takes one", diag.Count(kernels, "kernel")).
 			WithHelp("a kernel is a public function with a body")
-	}
-	if n := ttg.NumCTAs(in.module); n > 1 {
-		return diag.Errorf(in.run.Place(in.module), "the sanitizer does not know programs of %d CTAs", n).WithHelp("compile the kernel with num_ctas=1")
 	}
 	return nil
 }
