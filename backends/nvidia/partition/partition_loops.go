@@ -166,6 +166,10 @@ func (d *divider) collect(n int) error {
 			return mistake(op, "%s goes with a loop of partitions, but has regions", op.Name()).
 				WithHelp("only the loop itself may have any")
 		}
+		if op.Next() == nil {
+			return mistake(op, "%s goes with a loop of partitions, but ends its block", op.Name()).
+				WithHelp("end the block with an operation of no partition, such as tt.return")
+		}
 		d.moved = append(d.moved, op)
 	}
 	if !slices.Contains(d.moved, d.loop) {

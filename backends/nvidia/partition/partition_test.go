@@ -36,3 +36,18 @@ func refused(t *testing.T, name, src string, p *pass.Pass, want string) {
 		t.Errorf("%s: %v, want a diagnostic with %q", name, err, want)
 	}
 }
+
+// An operation of no dialect may end a block; it stays there.
+func TestPartitionLoopsKeepsTheEnd(t *testing.T) {
+	src := `
+module attributes {"ttg.num-warps" = 4 : i32} {
+  tt.func @f(%n: i32) {
+    scf.for %i = %n to %n step %n : i32 {
+      "use"(%i) {ttg.partition = array<i32: 0, 1>} : (i32) -> ()
+    } {ttg.partition.stages = [0, 0], ttg.warp_specialize.tag = 0 : i32, ttg.partition = array<i32: 0, 1>}
+    "end"() {ttg.partition = array<i32: 1>, ttg.warp_specialize.tag = 0 : i32} : () -> ()
+  }
+}
+`
+	refused(t, "the end of a function", src, partition.PartitionLoops, "end goes with a loop of partitions, but ends its block")
+}
