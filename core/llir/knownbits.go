@@ -130,11 +130,28 @@ func (b *Builder) divisible32(x, y Value) bool {
 	if sx < 33 || b.signBits(y) < 33 {
 		return false
 	}
-	if sx > 33 || b.nonNegative(x) {
+	return sx > 33 || b.notLeast(x, knownDepth)
+}
+
+// notLeast reports whether x, which fits into 32 bits, is certainly not the least number
+// of 32 bits. No quotient or remainder is farther from zero than the dividend, and a
+// remainder is nearer than the divisor.
+func (b *Builder) notLeast(x Value, depth int) bool {
+	if b.nonNegative(x) {
 		return true
 	}
-	r, ok := x.(*ir.InstSRem) // nearer to zero than its divisor
-	return ok && b.signBits(r.Y) >= 33
+	if depth == 0 {
+		return false
+	}
+	switch i := x.(type) {
+	case *ir.InstSExt:
+		return Width(i.From.Type()) < 32 || b.notLeast(i.From, depth-1)
+	case *ir.InstSDiv:
+		return b.signBits(i.X) >= Width(x.Type())-31 && b.notLeast(i.X, depth-1)
+	case *ir.InstSRem:
+		return b.signBits(i.Y) >= Width(x.Type())-31
+	}
+	return false
 }
 
 // A span is the least and the greatest value that an integer can have, taken as

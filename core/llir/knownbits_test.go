@@ -178,6 +178,10 @@ func TestShortSignedDivisions(t *testing.T) {
 		{"a quotient of that", b.Binary(SDiv, rem, y, 0), true},
 		{"a number that is not negative", b.Binary(SDiv, index, y, 0), true},
 		{"by a number of 64 bits", b.Binary(SRem, index, long, 0), false},
+		{"a quotient of a number that is not negative", b.Binary(SDiv, b.Binary(SDiv, index, y, 0), x, 0), true},
+		{"a quotient of such a quotient", b.Binary(SDiv, b.Binary(SDiv, b.Binary(SDiv, index, y, 0), x, 0), y, 0), true},
+		{"a quotient of any number of 32 bits", b.Binary(SDiv, b.SExt(b.Binary(SDiv, f.Param(0), f.Param(1), 0), I64), y, 0), false},
+		{"a quotient of its remainder", b.Binary(SDiv, b.SExt(b.Binary(SRem, f.Param(0), f.Param(1), 0), I64), y, 0), true},
 		{"of two remainders", b.Binary(SRem, b.Binary(SRem, index, y, 0), x, 0), true},
 	} {
 		e, ok := c.v.(*ir.InstSExt)
