@@ -166,7 +166,9 @@ func (t *Target) dotBlocks(k lower.Kernel) int {
 // registers that all threads leave to each, or more, and what lives beside them needs the
 // rest; and where a tile goes through the registers in parts, since ptxas would be content
 // with a load or two in flight. Fewer threads with more loads in flight keep the memory as
-// busy, and a launch that does not fill the GPU waits once instead of twice.
+// busy, and a launch that does not fill the GPU waits once instead of twice. Of a tile
+// that goes through in parts, fewer threads yet are asked for where each then has all its
+// loads in flight, and all of them together more than before.
 func (t *Target) loadBlocks(k lower.Kernel) int {
 	r, full := k.Registers, perThread(t.Threads)
 	if !k.InParts && (r.Loads.Live <= full || r.Loads.Loaded < full/2 || r.Loads.Truths > mostTruths) {
@@ -177,9 +179,23 @@ func (t *Target) loadBlocks(k lower.Kernel) int {
 		if n < 2 {
 			break
 		}
-		if r.Peak <= perThread(threads)*9/10 {
-			return n
+		if r.Peak > perThread(threads)*9/10 {
+			continue
 		}
+		if all := allInFlight(k); k.InParts && all >= 2 && all*r.Loads.Loaded > n*(perThread(threads)-r.Peak) {
+			return min(n, all)
+		}
+		return n
 	}
 	return 0
+}
+
+// allInFlight is how many blocks of a tile that goes through in parts a multiprocessor
+// has registers for while all loads of the tile are in flight.
+func allInFlight(k lower.Kernel) int {
+	regs := k.Registers.Peak + k.Registers.Loads.Loaded
+	if regs > ThreadRegisters {
+		return 0
+	}
+	return FileRegisters / ((regs + 7) &^ 7) / k.Threads
 }
