@@ -293,7 +293,8 @@ type noMath struct{}
 func (noMath) Elementwise(*llir.Builder, *ir.Operation, llir.Type, []llir.Value) llir.Value {
 	return nil
 }
-func (noMath) Packs(llir.Type) bool { return false }
+func (noMath) Elements(*llir.Builder, *ir.Operation, [][]llir.Value) []llir.Value { return nil }
+func (noMath) Packs(llir.Type) bool                                               { return false }
 
 type noAsm struct{}
 

@@ -38,16 +38,28 @@ func (e *emitter) extern(op tt.ExternElementwiseOp) error {
 	if err != nil {
 		return err
 	}
-	out := make([]llir.Value, n)
 	operands := op.Srcs()
+	all := make([][]llir.Value, len(operands))
+	for i, v := range operands {
+		all[i] = spread(e.value(v), n)
+	}
+	out := e.m.caps.Math.Elements(e.b, op.Op, all)
+	if out != nil {
+		if got := out[0].Type(); !got.Equal(t) {
+			return wrongResult(op, got, t)
+		}
+		e.set(op.Result(), out)
+		return nil
+	}
+	out = make([]llir.Value, n)
 	args := make([]llir.Value, len(operands))
 	for r := range out {
-		for i, v := range operands {
-			args[i] = spread(e.value(v), n)[r]
+		for i := range args {
+			args[i] = all[i][r]
 		}
 		if out[r] = e.m.caps.Math.Elementwise(e.b, op.Op, t, args); out[r] != nil {
 			if got := out[r].Type(); !got.Equal(t) {
-				return fmt.Errorf("the function '%s' gives %v, and the call takes it for %v", op.Symbol(), got, t)
+				return wrongResult(op, got, t)
 			}
 			continue
 		}
@@ -57,6 +69,11 @@ func (e *emitter) extern(op tt.ExternElementwiseOp) error {
 	}
 	e.set(op.Result(), out)
 	return nil
+}
+
+// wrongResult says that a call takes a function's result for another type than it has.
+func wrongResult(op tt.ExternElementwiseOp, got, taken llir.Type) error {
+	return fmt.Errorf("the function '%s' gives %v, and the call takes it for %v", op.Symbol(), got, taken)
 }
 
 // callExtern calls a function that is defined elsewhere.

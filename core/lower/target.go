@@ -184,6 +184,10 @@ type Math interface {
 	// has a better instruction; nil leaves it to package lower. Called for
 	// every element of every elementwise operation.
 	Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type, args []llir.Value) llir.Value
+	// Elements is Elementwise for all elements that a thread has, operand by operand,
+	// where the target is better with them together; nil leaves it to Elementwise.
+	// Called for functions of device libraries.
+	Elements(b *llir.Builder, op *ir.Operation, args [][]llir.Value) []llir.Value
 	// Packs reports whether the target computes two 16-bit floats of a type in
 	// one instruction. Called for sums, products and the like.
 	Packs(t llir.Type) bool

@@ -6,6 +6,8 @@ import (
 
 	"github.com/llir/llvm/ir/enum"
 
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 	"github.com/tritonc/tritonc/core/lower/devmath"
 )
@@ -13,6 +15,19 @@ import (
 // The functions of CUDA's libdevice that are lowered here, so that its bitcode
 // is not needed: by an instruction, an intrinsic of LLVM or a function of
 // package devmath. Symbols are __nv_X for f64 and integers and __nv_Xf for f32.
+
+// Elements lowers what is better computed of all elements together: integral powers, by
+// one loop for several.
+func (t *Target) Elements(b *llir.Builder, op *ir.Operation, x [][]llir.Value) []llir.Value {
+	if !op.Is(tt.ExternElementwise) || len(x) != 2 {
+		return nil
+	}
+	float := map[string]llir.Type{"__nv_powi": llir.F64, "__nv_powif": llir.F32}[tt.AsExternElementwise(op).Symbol()]
+	if float == nil || x[0][0].Type() != float || x[1][0].Type() != llir.I32 {
+		return nil
+	}
+	return devmath.Powi(b, x[0], x[1])
+}
 
 // Library lowers a call of a function of the library for one element; nil if it
 // is not here. Operands have the types of the library's signature.
@@ -49,7 +64,7 @@ func (t *Target) Library(b *llir.Builder, symbol string, result llir.Type, x []l
 	}
 	switch args := len(x); {
 	case base == "powi" && args == 2:
-		return approximations.Powi(b, x[0], x[1])
+		return devmath.Powi(b, x[:1], x[1:])[0]
 	case (base == "ldexp" || base == "scalbn") && args == 2:
 		return devmath.Ldexp(b, x[0], x[1])
 	case base == "ilogb" && args == 1:

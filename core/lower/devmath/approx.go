@@ -64,10 +64,3 @@ func (a *Approx) Find(name string) *Function {
 		return quick(k, x)
 	}}
 }
-
-// Powi is the package's Powi.
-func (a *Approx) Powi(b *llir.Builder, x, n llir.Value) llir.Value {
-	k := kitFor(b, x)
-	k.hw = a
-	return k.powi(x, n)
-}

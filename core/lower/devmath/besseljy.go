@@ -3,7 +3,6 @@ package devmath
 import (
 	"math"
 
-	"github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/enum"
 
 	"github.com/tritonc/tritonc/core/llir"
@@ -130,33 +129,6 @@ func Y1(b *llir.Builder, x llir.Value) llir.Value { return besselOf(b, x, kit.be
 
 func besselOf(b *llir.Builder, x llir.Value, f func(k kit, order int, x llir.Value) llir.Value, order int) llir.Value {
 	return widely(b, x, func(k kit, x llir.Value) llir.Value { return f(k, order, x) })
-}
-
-// while repeats: from the first values on, as long as cond holds of them, body gives
-// the next; it returns the last.
-func (k kit) while(first []llir.Value, cond func(v []llir.Value) llir.Value, body func(v []llir.Value) []llir.Value) []llir.Value {
-	before := k.Block()
-	head := k.F.NewBlock(before)
-	k.Br(head)
-	k.SetBlock(head)
-	v := make([]llir.Value, len(first))
-	for i, x := range first {
-		v[i] = k.Phi(x.Type())
-	}
-	do, exit := k.F.NewBlock(head), k.F.NewBlock(head)
-	k.CondBr(cond(v), do, exit)
-	k.SetBlock(do)
-	next := body(v)
-	end := k.Block()
-	k.Br(head)
-	k.F.MoveToEnd(exit)
-	k.SetBlock(exit)
-	for i := range v {
-		p := v[i].(*ir.InstPhi)
-		llir.AddIncoming(p, first[i], before)
-		llir.AddIncoming(p, next[i], end)
-	}
-	return v
 }
 
 // upwards is C(n) from C(0) and C(1), n ≥ 2, by C(i+1) = 2i/x·C(i) - C(i-1), while go

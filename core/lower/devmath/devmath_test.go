@@ -579,7 +579,7 @@ With a GPU's own approximations of 2^x, 1/x and 1/√x (type Approx) some functi
 `
 
 const docTail = `
-` + "`lgamma`" + ` below -2 is measured by no sample: near its zeros there the error is absolute, some 1e-15. ` + "`j0`, `j1`, `y0`, `y1`" + ` are measured up to 8; above, and ` + "`jn`, `yn`" + ` everywhere, the error is absolute: 1e-15 in f64 (CUDA: 5e-12), half a place more in f32 (CUDA: 2.2e-6). ` + "`pow`" + ` with an integral exponent (` + "`powi`" + `) is the same function.
+` + "`lgamma`" + ` below -2 is measured by no sample: near its zeros there the error is absolute, some 1e-15. ` + "`j0`, `j1`, `y0`, `y1`" + ` are measured up to 8; above, and ` + "`jn`, `yn`" + ` everywhere, the error is absolute: 1e-15 in f64 (CUDA: 5e-12), half a place more in f32 (CUDA: 2.2e-6). ` + "`powi`" + ` (` + "`pow`" + ` with an exponent n of type i32) squares again and again in pairs of numbers: its relative error grows by n·2⁻⁴⁵ in f32, which is less than half a place up to n = 2²⁰, and by n·2⁻¹⁰⁰ in f64; CUDA's, which squares single numbers, by n/2 places.
 
 Exact, and tested for equality: ` + "`fmod`, `remainder`, `fdim`, `nextafter`, `ldexp`, `scalbn`, `ilogb`, `logb`, `copysign`, `rint`, `nearbyint`, `trunc`, `floor`, `ceil`, `round`" + `, the predicates, the conversions and the operations with a rounding mode in their names.
 

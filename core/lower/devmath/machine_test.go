@@ -112,7 +112,7 @@ func (m *machine) run(args ...uint64) uint64 {
 		m.regs[m.params[i]] = word{lo: a}
 	}
 	at, before := 0, -1
-	var incoming [16]word
+	var incoming [64]word
 	for {
 		b := &m.blocks[at]
 		for i, p := range b.phis {

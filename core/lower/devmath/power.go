@@ -67,31 +67,6 @@ func (k kit) pow(x, y llir.Value) llir.Value {
 	return k.powSpecial(x, y, whole, odd, k.powAbs(x, pair{y, k.num(0)}))
 }
 
-// Powi is x to the integral power n, an i32. Up to the cube, a constant power is a product:
-// off by less than a place.
-func Powi(b *llir.Builder, x, n llir.Value) llir.Value { return kitFor(b, x).powi(x, n) }
-
-func (k kit) powi(x, n llir.Value) llir.Value {
-	switch c, ok := llir.ConstInt(n); {
-	case !ok:
-	case c == 0:
-		return k.num(1)
-	case c == 1:
-		return x
-	case c == 2:
-		return k.mul(x, x)
-	case c == 3:
-		return k.mul(k.mul(x, x), x)
-	}
-	odd := k.ICmp(enum.IPredNE, k.And(n, k.M.I32(1)), k.M.I32(0))
-	y := pair{k.Cast(llir.SIToFP, n, k.t, 0), k.num(0)}
-	if k.t == llir.F32 { // the number may have more bits
-		wide := k.Sub(k.SExt(n, llir.I64), k.Cast(llir.FPToSI, y.hi, llir.I64, 0))
-		y.lo = k.Cast(llir.SIToFP, wide, k.t, 0)
-	}
-	return k.powSpecial(x, y.hi, k.M.Bool(true), odd, k.powAbs(x, y))
-}
-
 // powAbs is |x|^y for |x| other than 1 and y other than 0.
 func (k kit) powAbs(x llir.Value, y pair) llir.Value {
 	if k.t == llir.F32 {

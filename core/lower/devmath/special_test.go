@@ -356,10 +356,10 @@ func TestExponents(t *testing.T) {
 	for _, typ := range types {
 		ldexp := mixed(t, typ, typ, Ldexp)
 		ilogb := mixed(t, typ, llir.I32, func(b *llir.Builder, x, _ llir.Value) llir.Value { return Ilogb(b, x) })
-		powi := mixed(t, typ, typ, Powi)
+		powi := mixed(t, typ, typ, onePower)
 		small := make(map[int32]func(float64, int32) uint64) // by constant powers
 		for n := range int32(4) {
-			small[n] = mixed(t, typ, typ, func(b *llir.Builder, x, _ llir.Value) llir.Value { return Powi(b, x, b.M.I32(int(n))) })
+			small[n] = mixed(t, typ, typ, func(b *llir.Builder, x, _ llir.Value) llir.Value { return onePower(b, x, b.M.I32(int(n))) })
 		}
 		check := func(x float64, n int32) {
 			want := math.Ldexp(x, int(n))
@@ -386,11 +386,12 @@ func TestExponents(t *testing.T) {
 				tiny = math.SmallestNonzeroFloat32
 			}
 			// Below the normal numbers the places are absolute.
-			if got := fromBits(typ, powi(x, n)); !equal(got, want) && !(math.Abs(got-want) <= max(1e-6*math.Abs(want), 8*tiny)) {
+			bound := max(1e-6, math.Abs(float64(n))*0x1p-45)
+			if got := fromBits(typ, powi(x, n)); !equal(got, want) && !(math.Abs(got-want) <= max(bound*math.Abs(want), 8*tiny)) {
 				t.Errorf("%s %v to the power %d = %v, want %v", typ, x, n, got, want)
 			}
-			if power := small[n]; power != nil {
-				if got := fromBits(typ, power(x, n)); !equal(got, want) && !(math.Abs(got-want) <= max(3e-7*math.Abs(want), 2*tiny)) {
+			if constant := small[n]; constant != nil {
+				if got := fromBits(typ, constant(x, n)); !equal(got, want) && !(math.Abs(got-want) <= max(3e-7*math.Abs(want), 2*tiny)) {
 					t.Errorf("%s %v to the constant power %d = %v, want %v", typ, x, n, got, want)
 				}
 			}
@@ -403,6 +404,43 @@ func TestExponents(t *testing.T) {
 		for range 1000 {
 			check(anyBits(r, typ), int32(r.IntN(600)-300))
 			check(float64(float32(r.NormFloat64())), int32(r.IntN(40)-20))
+		}
+	}
+}
+
+// onePower is one of the powers that Powi computes together.
+func onePower(b *llir.Builder, x, n llir.Value) llir.Value {
+	return Powi(b, []llir.Value{x}, []llir.Value{n})[0]
+}
+
+// TestPowersTogether: each of several powers is what it is alone, with one exponent and
+// with several.
+func TestPowersTogether(t *testing.T) {
+	r := rand.New(rand.NewPCG(testseed.Seed(), 1))
+	const count = mostTogether + 3
+	for _, typ := range types {
+		alone := mixed(t, typ, typ, onePower)
+		for _, shared := range []bool{false, true} {
+			for at := range count {
+				var ns []int32
+				one := mixed(t, typ, typ, func(b *llir.Builder, x, n llir.Value) llir.Value {
+					xs, exponents := make([]llir.Value, count), make([]llir.Value, count)
+					for i := range xs {
+						xs[i], exponents[i] = b.Binary(llir.FMul, x, b.M.Float(typ, float64(1+i-at)), 0), n
+						if !shared {
+							exponents[i] = b.Add(n, b.M.I32(i-at))
+						}
+					}
+					return Powi(b, xs, exponents)[at]
+				})
+				ns = append(ns, 0, -1, 1, int32(r.IntN(100)-50))
+				for _, n := range ns {
+					x := float64(float32(r.NormFloat64()))
+					if got, want := one(x, n), alone(x, n); got != want {
+						t.Errorf("%s %v to the power %d, one of several: %#x, want %#x", typ, x, n, got, want)
+					}
+				}
+			}
 		}
 	}
 }
