@@ -440,29 +440,6 @@ func (b *Builder) foldXor(x, y Value, cy *Int) Value {
 			return b.Xor(b.Xor(x, i.X), c)
 		}
 	}
-	return b.foldXorFixed(x, y)
-}
-
-// foldXorFixed combines what does not change in the innermost loop, which is done before
-// it: (x ^ u) ^ v, of which x alone changes, is x ^ (u ^ v). Random numbers are made so, of
-// a key that all threads share, and an instruction takes one shared value at most.
-func (b *Builder) foldXorFixed(x, y Value) Value {
-	if len(b.loops) == 0 {
-		return nil
-	}
-	before := b.loops[len(b.loops)-1]
-	fixed := func(v Value) bool { return b.fixedIn(before, [3]int32{b.id(v)}) }
-	if fixed(x) {
-		x, y = y, x
-	}
-	i, ok := x.(*ir.InstXor)
-	switch {
-	case !ok || !fixed(y) || fixed(x):
-	case fixed(i.Y):
-		return b.Xor(i.X, b.Xor(i.Y, y))
-	case fixed(i.X):
-		return b.Xor(i.Y, b.Xor(i.X, y))
-	}
 	return nil
 }
 

@@ -55,41 +55,6 @@ func TestLoopInvariants(t *testing.T) {
 	}
 }
 
-// Of what is combined by XOR in a loop, what does not change there is combined before it.
-func TestFixedXor(t *testing.T) {
-	m := NewModule("test", "", "")
-	fn := m.NewFunc("f", false, Void, I32, I32, I32)
-	b := NewBuilder(fn)
-	entry := fn.NewBlock(nil)
-	b.SetBlock(entry)
-	body := fn.NewBlock(entry)
-	b.Br(body)
-	b.SetBlock(body)
-	b.EnterLoop(entry)
-	i := b.Phi(I32)
-	u, v, w := fn.Param(0), fn.Param(1), fn.Param(2)
-	uv := b.Xor(u, v)
-	uvw := b.Xor(uv, w)
-	once := b.Xor(b.Xor(i, u), v)
-	for what, c := range map[string]struct{ got, want Value }{
-		"the other way round":     {b.Xor(v, b.Xor(u, i)), once},
-		"twice":                   {b.Xor(once, w), b.Xor(i, uvw)},
-		"two values that change":  {b.Xor(b.Xor(i, u), b.Mul(i, v)).(*ir.InstXor).X, b.Xor(i, u)},
-		"of what is fixed itself": {b.Xor(uv, w), uvw},
-	} {
-		if c.got != c.want {
-			t.Errorf("%s: %v, want %v", what, c.got, c.want)
-		}
-	}
-	if x, ok := once.(*ir.InstXor); !ok || x.X != i || x.Y != uv {
-		t.Errorf("(i ^ u) ^ v is %v", once)
-	}
-	b.LeaveLoop()
-	if x, ok := b.Xor(b.Xor(i, u), w).(*ir.InstXor); !ok || x.Y != w {
-		t.Error("what follows the loop is regrouped")
-	}
-}
-
 // A loop may need a number of results of what is placed before it; those that only
 // others before it are computed of do not count, until the loop needs them, too.
 func TestMostMoved(t *testing.T) {
