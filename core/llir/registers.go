@@ -24,9 +24,10 @@ type Registers struct {
 // LoadGroup is a run of loads from global memory none of whose results is needed
 // before the last of them is issued.
 type LoadGroup struct {
-	// Live are the registers that are live after the last of them, Loaded those of
-	// them that the loads fill, and Truths the truth values.
-	Live, Loaded, Truths int
+	// Live are the registers that are live after the last of them, and Truths the
+	// truth values; Loaded are the registers that the loads fill, and Held those of
+	// them that are live then.
+	Live, Loaded, Held, Truths int
 }
 
 // mostLive bounds the table of what is live in which block, in bits.
@@ -343,8 +344,13 @@ func (s *liveness) block(b *ir.Block, r *Registers) {
 			break // what is live before the first other instruction is live with them
 		}
 		r.Peak = max(r.Peak, c.words)
-		if words, ok := last[k]; ok && c.words > r.Loads.Live {
-			r.Loads = LoadGroup{Live: c.words, Loaded: words, Truths: c.truths}
+		if group, ok := last[k]; ok && c.words > r.Loads.Live {
+			r.Loads = LoadGroup{Live: c.words, Loaded: group.words, Truths: c.truths}
+			for _, id := range group.ids {
+				if c.live[id] {
+					r.Loads.Held += s.f.Mod.RegistersOf(s.value[id].Type())
+				}
+			}
 		}
 		if l, ok := inst.(localID); ok && inst.(Value).Type() != Void && s.root[l.ID()] == l.ID() {
 			c.remove(l.ID(), s.value[l.ID()])
@@ -357,19 +363,25 @@ func (s *liveness) block(b *ir.Block, r *Registers) {
 	}
 }
 
+// loads are a group of them, and the registers that they fill.
+type loads struct {
+	ids   []int64
+	words int
+}
+
 // groupEnds are the places in a block of the last loads of groups of several, with
 // the registers that the group fills. A group ends where a load, or what has an effect,
 // needs one of its results, and at every other effect: nothing is loaded across one.
-func (s *liveness) groupEnds(b *ir.Block) map[int]int {
-	ends := make(map[int]int)
+func (s *liveness) groupEnds(b *ir.Block) map[int]loads {
+	ends := make(map[int]loads)
 	pending := make(map[int64]bool) // the group's results, and what is computed of them
-	last, loads, words := 0, 0, 0
+	last, group := 0, loads{}
 	end := func() {
-		if loads > 1 {
-			ends[last] = words
+		if len(group.ids) > 1 {
+			ends[last] = group
 		}
 		clear(pending)
-		loads, words = 0, 0
+		group = loads{}
 	}
 	for k, inst := range b.Insts {
 		l, value := inst.(localID)
@@ -384,8 +396,8 @@ func (s *liveness) groupEnds(b *ir.Block) map[int]int {
 		switch {
 		case load:
 			last = k
-			loads++
-			words += s.f.Mod.RegistersOf(inst.(Value).Type())
+			group.ids = append(group.ids, l.ID())
+			group.words += s.f.Mod.RegistersOf(inst.(Value).Type())
 			pending[l.ID()] = true
 		case value && needs:
 			pending[l.ID()] = true

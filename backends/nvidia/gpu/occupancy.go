@@ -182,20 +182,27 @@ func (t *Target) loadBlocks(k lower.Kernel) int {
 		if r.Peak > perThread(threads)*9/10 {
 			continue
 		}
-		if all := allInFlight(k); k.InParts && all >= 2 && all*r.Loads.Loaded > n*(perThread(threads)-r.Peak) {
-			return min(n, all)
+		if k.InParts {
+			return min(n, wholeBlocks(k, n))
 		}
 		return n
 	}
 	return 0
 }
 
-// allInFlight is how many blocks of a tile that goes through in parts a multiprocessor
-// has registers for while all loads of the tile are in flight.
-func allInFlight(k lower.Kernel) int {
-	regs := k.Registers.Peak + k.Registers.Loads.Loaded
+// wholeBlocks is how many blocks of a tile that goes through in parts, beside n, a
+// multiprocessor has registers for while all loads of the tile are in flight; n where those
+// blocks together have no more loads in flight.
+func wholeBlocks(k lower.Kernel, n int) int {
+	loads := k.Registers.Loads
+	beside := loads.Live - loads.Held
+	regs := (max(beside+loads.Loaded, k.Registers.Peak) + 7) &^ 7
 	if regs > ThreadRegisters {
-		return 0
+		return n
 	}
-	return FileRegisters / ((regs + 7) &^ 7) / k.Threads
+	whole := FileRegisters / regs / k.Threads
+	if whole < 2 || whole*loads.Loaded <= n*min(loads.Loaded, perThread(n*k.Threads)-beside) {
+		return n
+	}
+	return whole
 }

@@ -14,6 +14,10 @@ func TestBlocks(t *testing.T) {
 	loads := func(peak, live, loaded, truths int) *llir.Registers {
 		return &llir.Registers{Peak: peak, Loads: llir.LoadGroup{Live: live, Loaded: loaded, Truths: truths}}
 	}
+	held := func(r *llir.Registers, n int) *llir.Registers {
+		r.Loads.Held = n
+		return r
+	}
 	for _, c := range []struct {
 		name   string
 		target *Target
@@ -31,9 +35,9 @@ func TestBlocks(t *testing.T) {
 		{"two blocks of sixteen warps", hopper, lower.Kernel{Threads: 512, Registers: loads(55, 51, 24, 1)}, 2},
 		{"which would spill", hopper, lower.Kernel{Threads: 512, Registers: loads(82, 74, 64, 8), InParts: true}, 0},
 		{"a tile that goes through in parts", hopper, lower.Kernel{Threads: 256, Registers: loads(29, 24, 512, 2), InParts: true}, 4},
-		{"in four warps, sums of eight rows and the loads of a step", hopper, lower.Kernel{Threads: 128, Shared: 128, Registers: loads(90, 85, 64, 9), InParts: true}, 3},
-		{"powers of those", hopper, lower.Kernel{Threads: 128, Shared: 128, Registers: loads(101, 88, 64, 12), InParts: true}, 3},
-		{"the sum of a row, no more loads in fewer blocks", hopper, lower.Kernel{Threads: 128, Shared: 16, Registers: loads(16, 8, 64, 0), InParts: true}, 8},
+		{"in four warps, sums of eight rows and the loads of a step", hopper, lower.Kernel{Threads: 128, Shared: 128, Registers: held(loads(90, 85, 64, 9), 1), InParts: true}, 3},
+		{"the sum of a row, no more loads in fewer blocks", hopper, lower.Kernel{Threads: 128, Shared: 16, Registers: held(loads(16, 8, 64, 0), 2), InParts: true}, 8},
+		{"all loads in flight as it is", hopper, lower.Kernel{Threads: 64, Registers: held(loads(113, 72, 48, 2), 48), InParts: true}, 8},
 		{"a kernel too large to tell", hopper, lower.Kernel{Threads: 128}, 0},
 		{"an unknown multiprocessor", &Target{CC: 90}, lower.Kernel{Threads: 128, Registers: loads(45, 45, 16, 2)}, 0},
 		{"1,536 threads", &Target{CC: 86, Shared: 100 << 10, Threads: 1536}, lower.Kernel{Threads: 128, Registers: loads(48, 47, 24, 2)}, 6},
