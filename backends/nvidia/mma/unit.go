@@ -59,7 +59,10 @@ func has(d dots.Dot) int {
 }
 
 // Form implements dots.MatrixUnit.
-func (Unit) Form(d dots.Dot) *dots.Form {
+func (u Unit) Form(d dots.Dot) *dots.Form { return u.FormBeside(d, nil) }
+
+// FormBeside is Form where another unit multiplies the dots of which apart holds.
+func (Unit) FormBeside(d dots.Dot, apart func(dots.Dot) bool) *dots.Form {
 	if !takes(d) {
 		return nil
 	}
@@ -68,7 +71,7 @@ func (Unit) Form(d dots.Dot) *dots.Form {
 		shape = append(shape, 1)
 	}
 	result := &layout.NvidiaMMA{
-		VersionMajor: version, WarpsPerCTA: dots.SpreadWarps(d, tile, takes),
+		VersionMajor: version, WarpsPerCTA: dots.SpreadWarps(d, tile, takes, apart),
 		InstrShape: append(shape, tile[0], tile[1]), CGA: d.Cluster(),
 	}
 	// The operand that comes from the narrowest elements decides how many lie

@@ -43,7 +43,7 @@ func has(target string) bool {
 // Form implements dots.MatrixUnit.
 func (u Unit) Form(d dots.Dot) *dots.Form {
 	if !u.takes(d) {
-		return u.Unit.Form(d)
+		return u.FormBeside(d, u.takes)
 	}
 	shape := instrShape(d)
 	result := &layout.NvidiaMMA{

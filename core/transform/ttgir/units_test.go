@@ -193,7 +193,7 @@ func (u waveUnit) Form(d dots.Dot) *dots.Form {
 	if !u.takes(d) {
 		return nil
 	}
-	result := &layout.AMDWMMA{Version: 2, IsTranspose: true, WarpsPerCTA: dots.SpreadWarps(d, [2]int{16, 16}, u.takes), CGA: d.Cluster()}
+	result := &layout.AMDWMMA{Version: 2, IsTranspose: true, WarpsPerCTA: dots.SpreadWarps(d, [2]int{16, 16}, u.takes, nil), CGA: d.Cluster()}
 	return &dots.Form{
 		Result: result, Elem: d.Op.Context().F16(),
 		A: &layout.DotOp{OpIdx: 0, Parent: result, KWidth: 8}, B: &layout.DotOp{OpIdx: 1, Parent: result, KWidth: 8},

@@ -53,7 +53,7 @@ func (u Unit) Form(d dots.Dot) *dots.Form {
 	}
 	takes := func(d dots.Dot) bool { return u.formOf(d) != nil }
 	result := &layout.AMDMFMA{
-		Version: version, WarpsPerCTA: dots.SpreadWarps(d, [2]int{f.side, f.side}, takes),
+		Version: version, WarpsPerCTA: dots.SpreadWarps(d, [2]int{f.side, f.side}, takes, nil),
 		InstrShape: []int{f.side, f.side, f.k}, IsTransposed: true, CGA: d.Cluster(),
 	}
 	form := &dots.Form{

@@ -2,6 +2,7 @@ package dots
 
 import (
 	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
@@ -12,10 +13,10 @@ import (
 // of one is the operand of the next without crossing warps, unless results are
 // wider than tall: those of the first dot, or, as in Triton, of the last where
 // there are too few rows for all warps to have some of their own. Dots that the unit does
-// not take do not count. Batches have a
-// warp each; else the tile of a warp is made as square as it can be, in units of
-// the instruction's tile.
-func SpreadWarps(d Dot, tile [2]int, takes func(Dot) bool) []int {
+// not take do not count, nor, as in Triton, do those after d that another unit will
+// multiply, of which apart, unless it is nil, holds. Batches have a warp each; else the
+// tile of a warp is made as square as it can be, in units of the instruction's tile.
+func SpreadWarps(d Dot, tile [2]int, takes, apart func(Dot) bool) []int {
 	warps, shape := d.Warps, d.Shape()
 	if len(shape) == 3 {
 		return []int{warps, 1, 1}
@@ -24,7 +25,7 @@ func SpreadWarps(d Dot, tile [2]int, takes func(Dot) bool) []int {
 	short := int(shape[0]) < warps*tile[0]
 	for other := range d.Chain(takes) {
 		t := tensors.Type(other)
-		if len(t.Shape) != len(shape) {
+		if len(t.Shape) != len(shape) || apart != nil && d.isBefore(other) && apart(d.other(other.Def())) {
 			continue
 		}
 		if e, ok := encoding.Get(t).(layout.Accumulator); ok {
@@ -62,4 +63,11 @@ func SquareWarps(shape []int64, warps int, tile [2]int) []int {
 		left[dim] = max(left[dim]/2, 1)
 	}
 	return spread
+}
+
+// isBefore reports whether another dot, by its result, is a later one of those listed with
+// d, and has no matrix unit yet.
+func (d Dot) isBefore(other *ir.Value) bool {
+	at, listed := d.order[other.Def()]
+	return listed && at > d.order[d.Op]
 }
