@@ -51,6 +51,10 @@ const (
 	keptStep = 40
 )
 
+// leastThreads is a warp for each scheduler of a multiprocessor. A block of fewer is not
+// asked for alone: ptxas then loads so far ahead that it spills.
+const leastThreads = 128
+
 // mostTruths is how many truth values a thread has registers for.
 const mostTruths = 7
 
@@ -137,6 +141,9 @@ func stagedBlocks(k lower.Kernel, n int) int {
 			return n
 		}
 	}
+	if k.Threads < leastThreads {
+		return 0
+	}
 	return 1
 }
 
@@ -154,7 +161,7 @@ func (t *Target) dotBlocks(k lower.Kernel) int {
 	if n < leastBlocks || perThread(threads) < loop+step(k) || perThread(2*threads) >= loop+stepRegisters/2 {
 		return 0
 	}
-	if k.Uneven {
+	if k.Uneven && k.Registers.Peak > perThread(threads) {
 		return n * mostUneven / leastBlocks
 	}
 	return n
