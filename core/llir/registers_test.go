@@ -42,9 +42,9 @@ func TestRegistersOfLoads(t *testing.T) {
 	}{
 		// Eight words, and the address of the store; with the first sum, too, since a
 		// load keeps its registers until all of it is used.
-		{"together", true, false, Registers{Peak: 11, Loads: LoadGroup{Live: 10, Loaded: 8}}},
+		{"together", true, false, Registers{Peak: 11, Loads: LoadGroup{Live: 10, Loaded: 8, Held: 8}}},
 		// As written four words, the address and the sum are live after the second.
-		{"one by one", false, false, Registers{Peak: 8, Loads: LoadGroup{Live: 7, Loaded: 8}}},
+		{"one by one", false, false, Registers{Peak: 8, Loads: LoadGroup{Live: 7, Loaded: 8, Held: 4}}},
 		// Each alone is not a group.
 		{"one for the other", false, true, Registers{Peak: 8}},
 	} {
