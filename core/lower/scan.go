@@ -2,10 +2,7 @@ package lower
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
-
-	"github.com/llir/llvm/ir/enum"
 
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
@@ -28,8 +25,9 @@ func scanHandlers(h map[*ir.OpDef]handler) {
 type run struct {
 	kind layout.Dim
 	bits []int // of the register's, lane's or warp's index, lowest axis bit first
-	// Of a run of warps: where the totals go. Total p of block q of operand i
-	// is at bytes base[i] + (p·elems + q)·size[i].
+	// Of a run of warps: where the totals of operand i go, from byte base[i] on. Each
+	// warp of the run has a row; elemCols number the threads of a warp that know
+	// different totals. See warpTotals.
 	base     []int
 	elemCols []uint32
 }
@@ -240,9 +238,12 @@ func (e *emitter) scan(op *ir.Operation) error {
 		case layout.Lane:
 			err = s.lanes(r, next)
 		default:
-			if err = s.warps(r, next); next != nil && next.kind == layout.Register {
-				i++ // done with the warps
+			with := i
+			if next != nil && next.kind == layout.Register {
+				with++ // done with the warps
 			}
+			err = s.warps(r, next, with == len(p.runs)-1)
+			i = with
 		}
 		if err != nil {
 			return err
@@ -470,155 +471,6 @@ func (s *scanner) shuffle(x partial, lane llir.Value) partial {
 	out := make(partial, len(x))
 	for k, v := range x {
 		out[k] = s.shuffleIndex(v, lane)
-	}
-	return out
-}
-
-// warps hands the totals around in shared memory; every thread combines those
-// before it. A run of registers that is next is done along the way: the sum over
-// the warps of one block goes on in the next block.
-func (s *scanner) warps(r, next *run) error {
-	b, lanes := s.b, bitLen(s.m.lanes)
-	n := len(r.bits)
-	rows := 0 // elements of one total
-	for _, c := range r.elemCols {
-		rows += bits.OnesCount32(c)
-	}
-	cols := make([]uint32, len(s.p.src.thread))
-	for i, w := range r.bits {
-		cols[lanes+w] = 1 << i
-	}
-	pos := s.threadSum(cols)
-	elem := s.threadSum(r.elemCols)
-	owner := s.bitsOfThread(s.seen|s.p.src.freeThreads, s.holder)
-	var blocks []int
-	if err := s.eachBlock(func(x int) error { blocks = append(blocks, x); return nil }); err != nil {
-		return err
-	}
-	stride := len(blocks) << rows
-	at := b.Add(b.Mul(pos, s.m.llvm.I32(stride)), elem)
-	s.storeTotals(r, at, owner, blocks, rows)
-	s.barrier()
-	// totals[j][k] are the totals of warp j, block by block.
-	totals := make([][][]llir.Value, 1<<n)
-	for j := range totals {
-		totals[j] = make([][]llir.Value, len(s.p.size))
-		for k := range s.p.size {
-			t := s.total[blocks[0]][k].Type()
-			s.rowAccesses(r, k, elem, j*stride, len(blocks), rows, func(a *Access, _ int) {
-				totals[j][k] = append(totals[j][k], s.loadRow(a, t)...)
-			})
-		}
-	}
-	follow, mask := []int{0}, 0
-	if next != nil && next.kind == layout.Register {
-		follow, mask = s.inOrder(next)
-	}
-	first := 0
-	if s.reverse {
-		first = 1<<n - 1
-	}
-	for _, start := range blocks {
-		if start&mask != 0 {
-			continue
-		}
-		var sum partial
-		for i, at := range follow {
-			x := start | at
-			q := slices.Index(blocks, x)
-			before := sum // of the first warp
-			for j := range totals {
-				if s.reverse {
-					j = 1<<n - 1 - j
-				}
-				part := make(partial, len(s.p.size))
-				for k := range part {
-					part[k] = totals[j][k][q]
-				}
-				if sum == nil {
-					sum, before = part, part
-					continue
-				}
-				if j != first { // the sum so far precedes warp j
-					before = s.choose(b.ICmp(enum.IPredEQ, pos, s.m.llvm.I32(j)), sum, before)
-				}
-				var err error
-				if sum, err = s.join(sum, part); err != nil {
-					return err
-				}
-			}
-			var cond llir.Value
-			if i == 0 {
-				cond = b.ICmp(ipredNE, pos, s.m.llvm.I32(first))
-			}
-			if err := s.prepend(before, x, cond); err != nil {
-				return err
-			}
-		}
-		s.total[start] = sum
-	}
-	s.inBlock |= mask
-	s.holder = 0
-	for _, w := range r.bits {
-		s.seen |= 1 << (w + lanes)
-	}
-	return nil
-}
-
-// storeTotals stores the totals of blocks where owner holds; at is the first's element.
-func (s *scanner) storeTotals(r *run, at, owner llir.Value, blocks []int, rows int) {
-	store := func(mask llir.Value) {
-		for k := range s.p.size {
-			own := make([]llir.Value, len(blocks))
-			for q, x := range blocks {
-				own[q] = s.total[x][k]
-			}
-			s.rowAccesses(r, k, at, 0, len(blocks), rows, func(a *Access, q int) {
-				a.Mask = mask
-				s.storeRow(a, own[q:q+a.Count])
-			})
-		}
-	}
-	masked(s.b, owner, len(blocks)*len(s.p.size), store)
-}
-
-// rowAccesses calls f for each access to a row of n totals of operand k, whose
-// first is element index + shift: several at once where they lie side by side.
-func (s *scanner) rowAccesses(r *run, k int, index llir.Value, shift, n, rows int, f func(a *Access, q int)) {
-	size := s.p.size[k]
-	count := 1
-	if rows == 0 {
-		count = min(n&-n, maxAccess/8/size)
-	}
-	ptr := s.elementPtr(s.base+r.base[k], size, index)
-	for q := 0; q < n; q += count {
-		a := Access{Count: count}
-		a.Ptr, a.Offset = llir.SplitPtr(s.b.PtrAdd(ptr, int64((shift+(q<<rows))*size)))
-		f(&a, q)
-	}
-}
-
-// storeRow and loadRow move elements, booleans as bytes.
-func (s *scanner) storeRow(a *Access, vals []llir.Value) {
-	out := make([]llir.Value, len(vals))
-	for i, v := range vals {
-		if out[i] = v; v.Type() == llir.I1 {
-			out[i] = s.b.ZExt(v, llir.I8)
-		}
-	}
-	a.Elem = out[0].Type()
-	s.m.caps.Memory.StoreShared(s.b, a, out)
-}
-
-func (s *scanner) loadRow(a *Access, t llir.Type) []llir.Value {
-	if a.Elem = t; t == llir.I1 {
-		a.Elem = llir.I8
-	}
-	out := s.m.caps.Memory.LoadShared(s.b, a)
-	if t == llir.I1 {
-		for i, v := range out {
-			out[i] = s.b.ICmp(ipredNE, v, s.m.llvm.Zero(llir.I8))
-		}
 	}
 	return out
 }
