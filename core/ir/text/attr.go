@@ -163,6 +163,7 @@ func (p *Parser) hashAttr() ir.Attribute {
 	}
 	h := hooksOf(p.ctx.Dialect(dialect))
 	if h == nil || h.ParseAttr == nil {
+		p.checkNamespace(dialect)
 		p.advance()
 		body := ""
 		if p.atPunct('<') && p.tok.pos == p.prev {
@@ -187,6 +188,7 @@ func (p *Parser) ownAttr(h *Dialect, pos Pos, dialect, mnemonic string) ir.Attri
 // #dialect<name<…>>, in which those are printed whose body is not a name and one more pair
 // of brackets.
 func (p *Parser) wholeAttr(dialect string) ir.Attribute {
+	p.checkNamespace(dialect)
 	p.advance()
 	if h := hooksOf(p.ctx.Dialect(dialect)); h != nil && h.ParseAttr != nil {
 		p.Expect("<")
@@ -200,6 +202,19 @@ func (p *Parser) wholeAttr(dialect string) ir.Attribute {
 		body = short
 	}
 	return p.ctx.OpaqueAttr(dialect, body)
+}
+
+// checkNamespace refuses a dialect that no registered one can be: #0 is an alias, so an
+// attribute of a dialect 0 could not be read back.
+func (p *Parser) checkNamespace(dialect string) {
+	valid := dialect != ""
+	for i, c := range dialect {
+		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		valid = valid && (letter || i > 0 && (c == '$' || c >= '0' && c <= '9'))
+	}
+	if !valid {
+		p.Fail("invalid dialect namespace '%s'", dialect)
+	}
 }
 
 // isShort reports whether the body of an attribute is a name, or one with a pair of

@@ -46,6 +46,15 @@ func TestAttrs(t *testing.T) {
 		{"array<i8:>", "expected a number", 10},
 		{"array<i8>", "array<i8>", 0},
 
+		{"#0<a>", "invalid dialect namespace '0'", 1},
+		{"[#0<\"a b\">]", "invalid dialect namespace '0'", 2},
+		{"#-a.b", "invalid dialect namespace '-a'", 1},
+		{"#a-b<c>", "invalid dialect namespace 'a-b'", 1},
+		{"#.a<c>", "invalid dialect namespace ''", 1},
+		{"!$a.b<c>", "invalid dialect namespace '$a'", 1},
+		{"#_a$0<b>", "#_a$0.b", 0},
+		{"!a0.b<c>", "!a0.b<c>", 0},
+
 		{"2 : i2", "-2 : i2", 0},
 		{"-1 : i1", "true", 0},
 		{"2 : i1", "does not fit in 1 bit", 1},

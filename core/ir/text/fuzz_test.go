@@ -127,7 +127,7 @@ func FuzzType(f *testing.F) {
 		"array<i2: 00002>", "array<i2: 2, -2>", "array<i1: -1, 1, true>", "array<ui3: 7>", "array<si3: -4>", "array<i64: 18446744073709551615>",
 		"2 : i2", "-1 : i1", "0x3 : i2", "0x0003 : si4", "7 : ui3", "dense<2> : tensor<4xi2>", "dense<[2, -2]> : tensor<2xi2>",
 		"dense<[-1, 255]> : tensor<2xi8>", "dense<-1> : tensor<2xi1>", "array<f16: 0x7E01, 1.0, 1>", "0x7FC00001 : f32", "-0.0 : f32", "1e400 : f64",
-		"dense<[0xFF800000, 1.5]> : tensor<2xf32>", "affine_map<(d0) -> (d0)>", "@\"a b\"::@c",
+		"dense<[0xFF800000, 1.5]> : tensor<2xf32>", "affine_map<(d0) -> (d0)>", "@\"a b\"::@c", "#0<a>", "#a-b<c>", "#a<b c>", "!a$.b<c>",
 	} {
 		f.Add(s)
 	}

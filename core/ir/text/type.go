@@ -211,6 +211,7 @@ func (p *Parser) dialectType() ir.Type {
 	if !ok || p.typeAliases[name] != nil {
 		return p.resolveType()
 	}
+	p.checkNamespace(dialect)
 	h := hooksOf(p.ctx.Dialect(dialect))
 	p.advance()
 	if h == nil || h.ParseType == nil {
