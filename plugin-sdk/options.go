@@ -207,7 +207,11 @@ func (s *OptionSpec) checkChoice(value string) error {
 	if strings.Join(s.Choices, "") == "" {
 		return fmt.Errorf("%q is not known, and nothing else is: leave the option out", value)
 	}
-	choices := strings.Join(s.Choices, ", ")
+	names := slices.Clone(s.Choices)
+	if i := slices.Index(names, ""); i >= 0 {
+		names[i] = `""`
+	}
+	choices := strings.Join(names, ", ")
 	best, least := "", 3 // farther than two edits is not a typo
 	for _, c := range s.Choices {
 		if n := editDistance(value, c); n < least && n < len(value)-1 {

@@ -88,7 +88,7 @@ func TestOptionMistakes(t *testing.T) {
 		{"80", `{"arch":"sm70"}`, `"sm70" is not an architecture of cuda:80, `},
 		{"80", `{"max_num_imprecise_acc_default":-1}`, "-1 is negative"},
 		{"80", `{"backend_name":"hip"}`, `"backend_name" is derived`},
-		{"80", `{"instrumentation_mode":"fpsan"}`, `"fpsan" is none of , consan`},
+		{"80", `{"instrumentation_mode":"fpsan"}`, `"fpsan" is none of "", consan`},
 		{"80", `{"num_warp":4}`, `unknown option "num_warp"`},
 		{"80", `{"waves_per_eu":4}`, `unknown option "waves_per_eu"`},
 		{"80", `{"debug":"perhaps"}`, `is not true or false`},
