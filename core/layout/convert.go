@@ -180,6 +180,35 @@ func StageRows(rows, other Layout, n, elemBytes int, b Banks) (Staging, bool) {
 	})
 }
 
+// StageWide computes an arrangement as Stage does, in which a thread of wide moves n
+// elements at once, more than the Vec that both sides have in common: neighbouring lanes
+// of narrow have the others. It reports false where there is none without conflicts.
+func StageWide(wide, narrow Layout, elemBytes int, b Banks) (s Staging, n int, ok bool) {
+	regs, lanes := wide.Columns(Register), narrow.Columns(Lane)
+	vec := intersect(regs, narrow.Columns(Register))
+	most := log2(max(1, b.VecBytes/elemBytes))
+	common := min(len(vec), most)
+	vec = vec[:common]
+	// The banks serve so many lanes of narrow at once; those of others would conflict.
+	at := log2(max(1, b.WordBytes*b.Words/(elemBytes<<common)))
+	within := spanOf(vec...)
+	for _, c := range lanes[:min(at, len(lanes))] {
+		if len(vec) < most && containsCol(regs, c) && within.add(c) {
+			vec = append(vec, c)
+		}
+	}
+	if len(vec) == common {
+		return Staging{}, 0, false
+	}
+	s = arrange(wide, narrow, vec, elemBytes, b)
+	n = s.Vec
+	if s.alignment(wide) < n {
+		return Staging{}, 0, false
+	}
+	s.Vec = 1 << common
+	return s, n, s.alignment(narrow) == s.Vec
+}
+
 // arrange computes the arrangement of Stage whose vectors are given.
 func arrange(src, dst Layout, vec []uint64, elemBytes int, b Banks) Staging {
 	all := spanOf()

@@ -384,6 +384,58 @@ func TestStageRows(t *testing.T) {
 	}
 }
 
+// Vectors that one side alone holds lie side by side, and neither side's accesses
+// conflict.
+func TestStageWide(t *testing.T) {
+	r := seeded(t)
+	b := Banks{WordBytes: 4, Words: 32, VecBytes: 16}
+	found := 0
+	for range lawRuns {
+		rank := 1 + r.IntN(2)
+		shape := randomShape(r, rank)
+		wide := mustLinear(t, randomBlocked(r, rank, 4, 32), shape...)
+		narrow := mustLinear(t, randomBlocked(r, rank, 4, 32), shape...)
+		if r.IntN(4) == 0 {
+			narrow = mixed(r, narrow)
+		}
+		bytes := 1 << r.IntN(4)
+		s, n, ok := StageWide(wide, narrow, bytes, b)
+		if !ok {
+			continue
+		}
+		found++
+		if !s.Offset.IsInvertible() {
+			t.Fatalf("staging %v is not a bijection", s.Offset)
+		}
+		if n <= s.Vec || n*bytes > b.VecBytes {
+			t.Fatalf("vectors of %d elements of %d bytes, %d in common", n, bytes, s.Vec)
+		}
+		regs := spanOf(wide.Columns(Register)...)
+		for _, v := range s.Offset.cols[:log2(n)] {
+			if !regs.contains(v) {
+				t.Fatalf("vector element %b of the staging is in another thread of %v", v, wide)
+			}
+		}
+		for _, side := range []struct {
+			l   Layout
+			vec int
+		}{{wide, n}, {narrow, s.Vec}} {
+			offs := s.Offsets(side.l)
+			for _, c := range slices.Concat(offs.Columns(Lane), offs.Columns(Warp)) {
+				if c%uint64(side.vec) != 0 {
+					t.Fatalf("a thread of %v begins at offset %d, in the middle of a vector of %d", side.l, c, side.vec)
+				}
+			}
+			if k := conflicts(Staging{Offset: s.Offset, Vec: side.vec}, side.l, bytes, b); k != 0 {
+				t.Fatalf("%d-byte elements of %v between\n%v\nand\n%v\nthrough %v (%d and %d at once): %d conflicts", bytes, shape, wide, narrow, s.Offset, n, s.Vec, k)
+			}
+		}
+	}
+	if found < lawRuns/20 {
+		t.Errorf("only %d arrangements", found)
+	}
+}
+
 // conflicts plays the first access of a warp, one wave after the other: the
 // number of extra passes of the worst bank.
 func conflicts(s Staging, l Layout, elemBytes int, b Banks) int {

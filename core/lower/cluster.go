@@ -135,6 +135,7 @@ func (m *module) planView(p *conversionPlan, source layout.Layout) {
 	v.layout = layout.New(outs, input(layout.Register, near), input(layout.Lane, threads[:bitLen(m.lanes)]), input(layout.Warp, far))
 	p.staging = layout.Stage(p.src.layout, v.layout, p.elem, m.target.Banks())
 	p.vec = p.staging.Vec
+	p.srcVec = m.sideVec(p, p.src)
 	p.bytes = p.staging.Offset.InSize(layout.Offset) * p.elem
 	offsets := func(cols []uint64) []uint64 {
 		return p.staging.Offsets(layout.New(outs, input(layout.Register, cols))).Columns(layout.Register)

@@ -36,12 +36,14 @@ type conversionPlan struct {
 	// laneCols is the image of each bit of the thread in the sending lane.
 	laneCols []uint32
 
-	// For shared memory: the arrangement, the elements of one access, and the
-	// size of an element.
-	staging layout.Staging
-	vec     int
-	elem    int
-	bytes   int
+	// For shared memory: the arrangement, the elements of one access that both
+	// sides have in common, those of one store and of one load, and the size of an
+	// element.
+	staging        layout.Staging
+	vec            int
+	srcVec, dstVec int
+	elem           int
+	bytes          int
 	// loads is how the result is loaded, and stores how the operand is stored, where
 	// that is not vec elements per lane; at most one of them is.
 	loads  *tilePlan
@@ -115,7 +117,36 @@ func (m *module) stage(p *conversionPlan) {
 	p.staging = layout.Stage(p.src.layout, p.dst.layout, p.elem, m.target.Banks())
 	p.vec = p.staging.Vec
 	m.stageTiles(p)
+	m.stageWide(p)
 	p.bytes = p.staging.Offset.InSize(layout.Offset) * p.elem
+}
+
+// stageWide replaces the staging of a conversion without tiles by one where one side
+// moves more at once, if threads then make fewer accesses.
+func (m *module) stageWide(p *conversionPlan) {
+	p.srcVec, p.dstVec = m.sideVec(p, p.src), m.sideVec(p, p.dst)
+	if p.loads != nil || p.stores != nil {
+		return
+	}
+	accesses := func(srcVec, dstVec int) int {
+		return p.src.distinctRegs()/srcVec + p.dst.distinctRegs()/dstVec
+	}
+	plan := *p
+	if s, n, ok := layout.StageWide(p.src.layout, p.dst.layout, p.elem, m.target.Banks()); ok &&
+		vectorOf(s.Offsets(p.src.layout), p.src, 0, n) == n && accesses(n, s.Vec) < accesses(plan.srcVec, plan.dstVec) {
+		plan.staging, plan.vec, plan.srcVec, plan.dstVec = s, s.Vec, n, s.Vec
+	}
+	if s, n, ok := layout.StageWide(p.dst.layout, p.src.layout, p.elem, m.target.Banks()); ok &&
+		vectorOf(s.Offsets(p.dst.layout), p.dst, 0, n) == n && accesses(s.Vec, n) < accesses(plan.srcVec, plan.dstVec) {
+		plan.staging, plan.vec, plan.srcVec, plan.dstVec = s, s.Vec, s.Vec, n
+	}
+	*p = plan
+}
+
+// sideVec is how many elements a thread of one side moves at once: those of both sides'
+// vectors, or of a word that it alone holds.
+func (m *module) sideVec(p *conversionPlan, l *tensorLayout) int {
+	return max(p.vec, vectorOf(p.staging.Offsets(l.layout), l, 0, m.target.Banks().WordBytes/p.elem))
 }
 
 // planMoves fills in the plan for registers and shuffles, or reports that it
@@ -326,7 +357,7 @@ func (e *emitter) viaShared(p *conversionPlan, base int, in []llir.Value) []llir
 			regs []int
 		}
 		var all []access
-		e.staged(p, p.src, base, func(a *Access, regs []int) { all = append(all, access{*a, regs}) })
+		e.staged(p, p.src, p.srcVec, base, func(a *Access, regs []int) { all = append(all, access{*a, regs}) })
 		masked(e.b, e.firstReplica(p.src), len(all), func(mask llir.Value) {
 			for _, a := range all {
 				a.Elem, a.Mask = stored, mask
@@ -347,7 +378,7 @@ func (e *emitter) viaShared(p *conversionPlan, base int, in []llir.Value) []llir
 		area, ptr := tiles(p.dst)
 		out = e.tileLoads(area, p.loads, p.load, ptr)
 	default:
-		e.staged(p, p.dst, base, func(a *Access, regs []int) {
+		e.staged(p, p.dst, p.dstVec, base, func(a *Access, regs []int) {
 			a.Elem = stored
 			for i, v := range e.m.caps.Memory.LoadShared(e.b, a) {
 				out[regs[i]] = v
@@ -361,9 +392,8 @@ func (e *emitter) viaShared(p *conversionPlan, base int, in []llir.Value) []llir
 	return out
 }
 
-// staged calls f for each access of a thread to the staging area.
-func (e *emitter) staged(p *conversionPlan, l *tensorLayout, base int, f func(a *Access, regs []int)) {
-	area := &sharedPlan{tensor: l, size: p.elem, offs: p.staging.Offsets(l.layout)}
-	area.vec = max(p.vec, vectorOf(area.offs, l, 0, e.m.target.Banks().WordBytes/p.elem))
+// staged calls f for each access of a thread to the staging area, of vec elements.
+func (e *emitter) staged(p *conversionPlan, l *tensorLayout, vec, base int, f func(a *Access, regs []int)) {
+	area := &sharedPlan{tensor: l, size: p.elem, offs: p.staging.Offsets(l.layout), vec: vec}
 	e.sharedAccesses(area, e.smem, base, f)
 }

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
@@ -138,6 +139,11 @@ func (l *tensorLayout) ofRuns(runs []int64) *tensorLayout {
 		layout.Input{Dim: layout.Warp, Bases: starts(l.layout.BasesOf(layout.Warp))})
 	q.findReplicas()
 	return q
+}
+
+// distinctRegs is the number of registers that hold different elements.
+func (l *tensorLayout) distinctRegs() int {
+	return l.regs >> bits.OnesCount64(l.freeRegs)
 }
 
 // findReplicas sets full, freeRegs, freeThreads and freeBlocks.

@@ -96,6 +96,41 @@ func TestConvertByTiles(t *testing.T) {
 	}
 }
 
+// Where neighbouring lanes of one side hold what a thread of the other has in registers,
+// that thread moves it at once.
+func TestConvertWide(t *testing.T) {
+	const (
+		rows  = "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [8, 4], warpsPerCTA = [4, 1], order = [1, 0]}>"
+		cols  = "#ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, 4], order = [0, 1]}>"
+		bytes = "#ttg.blocked<{sizePerThread = [1, 16], threadsPerWarp = [32, 1], warpsPerCTA = [4, 1], order = [1, 0]}>"
+		apart = "#ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [2, 16], warpsPerCTA = [2, 2], order = [0, 1]}>"
+		owned = "#ttg.linear<{register = [[0, 4], [0, 8]], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 1], [0, 2]], block = []}>"
+		quads = "#ttg.linear<{register = [], lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 0]], warp = [[0, 0], [0, 0]], block = []}>"
+	)
+	r := newRand(t)
+	for _, c := range []struct {
+		elem          string
+		size          int
+		shape         []int
+		src, dst      string
+		stores, loads int
+		vector        string // one of the accesses
+	}{
+		{"f32", 4, []int{32, 16}, rows, cols, 1, 4, "st.shared.v4"},
+		{"f32", 4, []int{32, 16}, cols, rows, 4, 1, "ld.shared.v4"},
+		{"f32", 4, []int{32, 32}, rows, cols, 2, 4, "st.shared.v4"}, // two that both have in common
+		{"i64", 8, []int{32, 16}, rows, cols, 2, 4, "st.shared.v2"},
+		{"i8", 1, []int{128, 32}, bytes, apart, 2, 32, "st.shared.v4"},
+		{"f32", 4, []int{1, 16}, owned, quads, 1, 1, "st.shared.v4"},
+	} {
+		k, rep := converted(t, r, 90, c.shape, c.elem, c.size, c.src, c.dst)
+		if s, l := strings.Count(k.ptx, "st.shared"), strings.Count(k.ptx, "ld.shared"); s != c.stores || l != c.loads || !strings.Contains(k.ptx, c.vector) {
+			t.Errorf("%s from %s to %s: %d stores and %d loads, want %d and %d with %s", c.elem, c.src, c.dst, s, l, c.stores, c.loads, c.vector)
+		}
+		noConflicts(t, rep.Counters.SharedWavefronts, rep.Counters.SharedWavefrontsNeeded)
+	}
+}
+
 // Large conversions go in rounds through little memory, where both layouts have a
 // direction in registers.
 func TestConvertRounds(t *testing.T) {
