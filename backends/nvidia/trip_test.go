@@ -182,7 +182,7 @@ func TestBadModules(t *testing.T) {
 		{"syntax", strings.Replace(good, "arith.muli %pid, ", "arith.muli %pid ", 1), "expected", 7},
 		{"types", strings.Replace(good, "%offs, %limit : tensor<256xi32>", "%offs, %limit : tensor<128xi32>", 1), "", 12},
 		{"no kernel", strings.Replace(good, "tt.func public", "tt.func private", 1), "no kernel", 0},
-		{"empty", "", "", 1},
+		{"empty", "", "no kernel", 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

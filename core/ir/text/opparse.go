@@ -424,13 +424,16 @@ func recoverFailure(err *error) {
 }
 
 // operations reads the operations at the top of a file. If they are not one module,
-// they are put into one.
+// they are put into one, which is empty if there are none.
 func (p *Parser) operations() *ir.Operation {
-	first := p.operation()
-	p.skipAliases()
 	module := p.ctx.OpDef("builtin.module")
-	if p.tok.kind == tokEOF && (first.Def() == module || module == nil) {
-		return first
+	var first []*ir.Operation
+	if p.tok.kind != tokEOF || module == nil {
+		first = append(first, p.operation())
+		p.skipAliases()
+	}
+	if p.tok.kind == tokEOF && len(first) == 1 && (first[0].Def() == module || module == nil) {
+		return first[0]
 	}
 	if module == nil {
 		p.expected("the end of the file")
@@ -438,7 +441,9 @@ func (p *Parser) operations() *ir.Operation {
 	top := ir.NewOperation(module, &ir.State{Ctx: p.ctx, Regions: 1})
 	p.out.note(top, 0)
 	body := top.Region(0).AddBlock()
-	body.Append(first)
+	for _, op := range first {
+		body.Append(op)
+	}
 	for p.tok.kind != tokEOF {
 		body.Append(p.operation())
 		p.skipAliases()

@@ -14,6 +14,8 @@ func TestSurface(t *testing.T) {
 			"an operation without a module", "tt.func @f() {\n  tt.return\n}\n",
 			"module {\n  tt.func @f() {\n    tt.return\n  }\n}\n",
 		},
+		{"an empty file", "", "module {\n}\n"},
+		{"aliases alone", "#a = 1 : i32\n// nothing else\n", "module {\n}\n"},
 		{
 			"several operations", "tt.func private @f()\n#a = loc(\"x\")\ntt.func private @g()",
 			"module {\n  tt.func private @f()\n  tt.func private @g()\n}\n",
