@@ -267,15 +267,17 @@ func (r *Run) Say(op *ir.Operation, format string, args ...any) {
 	r.say(diag.Remark, op, format, args...)
 }
 
-// Warn tells whoever runs the pass by its name of what makes op slow, at op's place.
-func (r *Run) Warn(op *ir.Operation, format string, args ...any) {
-	r.say(diag.Warning, op, format, args...)
+// Warn tells whoever runs the pass by its name of what makes op slow, at op's place. The
+// caller may add notes to what it returns.
+func (r *Run) Warn(op *ir.Operation, format string, args ...any) *diag.Diagnostic {
+	return r.say(diag.Warning, op, format, args...)
 }
 
-func (r *Run) say(s diag.Severity, op *ir.Operation, format string, args ...any) {
+func (r *Run) say(s diag.Severity, op *ir.Operation, format string, args ...any) *diag.Diagnostic {
 	d := diag.Errorf(r.Place(op), format, args...)
 	d.Severity = s
 	r.said = append(r.said, d)
+	return d
 }
 
 // Counter is a number that a pass reports about its work.

@@ -1,6 +1,8 @@
 package partition
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/tritonc/tritonc/backends/nvidia/nvws"
@@ -39,8 +41,8 @@ const (
 //
 // Operations before and after the loop that have its tag go with it. A result of the
 // loop is that of the first partition; a tensor that another one computes comes back
-// through shared memory. Values do not pass between partitions in other ways: a use in
-// a partition that does not compute the value is refused.
+// through shared memory. Values do not pass between partitions in other ways: a loop in
+// which a partition uses a value that it does not compute stays whole, with a warning.
 var PartitionLoops = &pass.Pass{
 	Name:    "tritongpu-partition-loops",
 	Doc:     "divide loops by the partitions of their operations",
@@ -57,6 +59,11 @@ var PartitionLoops = &pass.Pass{
 		})
 		for _, l := range loops {
 			n, err := partitionLoop(b, l)
+			var c *crossing
+			if errors.As(err, &c) {
+				r.Warn(c.def, "%v", c).WithNote(r.Place(c.user), "use at distance %d in partition #%d here", c.distance, c.to)
+				continue
+			}
 			if err != nil {
 				return err
 			}
@@ -142,6 +149,7 @@ func partitionLoop(b *ir.Builder, loop *ir.Operation) (int, error) {
 		b.SetToEnd(r.AddBlock())
 		c := &copier{b: b, p: int64(p), m: ir.NewMapping(), d: d}
 		if err := c.partition(); err != nil {
+			d.abandon(group)
 			return 0, err
 		}
 	}
@@ -228,6 +236,16 @@ func (d *divider) chooseResults() error {
 	return nil
 }
 
+// abandon leaves the loop as it was.
+func (d *divider) abandon(group *ir.Operation) {
+	group.Erase()
+	for _, b := range d.buffers {
+		if b != nil {
+			b.Def().Erase()
+		}
+	}
+}
+
 // replaceResults has what is outside of partitions use the results of group, and of
 // buffers.
 func (d *divider) replaceResults(group *ir.Operation) {
@@ -308,16 +326,34 @@ func (c *copier) value(user *ir.Operation, v *ir.Value) (*ir.Value, error) {
 		}
 		return v, nil
 	}
-	from := c.d.loop
-	if v.Def() != nil {
-		from = v.Def()
+	return nil, c.d.crossing(v, user, c.p)
+}
+
+// crossing is the error that user, in partition to, uses v, which another one computes.
+func (d *divider) crossing(v *ir.Value, user *ir.Operation, to int64) *crossing {
+	x := &crossing{def: d.loop, user: user, to: to}
+	if i := slices.Index(scf.IterArgs(d.loop), v); i >= 0 {
+		v, x.distance = d.loop.Body().Last().Operand(i), 1
 	}
-	owner := int64(0)
-	if ids, _ := idsOf(from); len(ids) > 0 {
-		owner = ids[0]
+	if def := v.Def(); def != nil {
+		x.def = def
 	}
-	return nil, mistake(from, "non-root partition #%d has direct SSA consumer", owner).
-		WithHelp("%s uses it in partition #%d; values pass between partitions through memory", user.Name(), c.p)
+	if ids, _ := idsOf(x.def); len(ids) > 0 {
+		x.from = ids[0]
+	}
+	return x
+}
+
+// crossing is a value that one partition computes, with def, and another one uses, so
+// many iterations later.
+type crossing struct {
+	def, user *ir.Operation
+	from, to  int64
+	distance  int
+}
+
+func (c *crossing) Error() string {
+	return fmt.Sprintf("non-root partition #%d has direct SSA consumer", c.from)
 }
 
 func (c *copier) values(user *ir.Operation, list []*ir.Value) ([]*ir.Value, error) {
