@@ -109,10 +109,13 @@ class Harness(unittest.TestCase):
             import json, sys
             path = next(a for a in sys.argv[2:] if a.endswith(".mlir"))
             if "-crash" in sys.argv: sys.exit("panic: BUG")
+            bad = False
             for n, line in enumerate(open(path), 1):
                 if "BAD" in line:
+                    bad = True
                     print(json.dumps({"kind": "diagnostic", "severity": "error", "line": n, "message": "a bad line"}), file=sys.stderr)
                 else: print(line, end="")
+            sys.exit(bad)
         """)  # fmt: skip
         check = self.program("FileCheck", """
             import sys
@@ -132,7 +135,6 @@ class Harness(unittest.TestCase):
         )
         self.assertEqual(r.counts["valid", "all"], 2)
         self.assertEqual(r.counts["valid", "good"], 1)
-        self.assertEqual(r.counts["filecheck", "good"], 1)
         failed, text = failing([r])
         self.assertTrue(failed)
         self.assertIn("[valid] t.mlir:5", text)
@@ -151,6 +153,11 @@ class Harness(unittest.TestCase):
     def test_a_pattern_that_nothing_matches(self):
         r = self.result("// RUN: triton-opt %s -cse | FileCheck %s\n// CHECK: lost\ngood\n")
         self.assertIn("expected string not found: lost", failing([r])[1])
+
+    def test_the_exit_code_counts(self):
+        r = self.result("// RUN: triton-opt %s -cse | FileCheck %s\n// CHECK: good\ngood\n// -----\nBAD\n")
+        self.assertEqual((r.counts["filecheck", "good"], r.counts["filecheck", "all"]), (0, 1))
+        self.assertIn("exits with 1", failing([r])[1])
 
     def test_missing_passes_are_counted_apart(self):
         r = self.result("// RUN: triton-opt %s -no-such | FileCheck %s\n// CHECK: good\ngood\n")
