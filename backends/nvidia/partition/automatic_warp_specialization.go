@@ -21,9 +21,14 @@ var AutomaticWarpSpecialization = &pass.Pass{
 	Run: func(r *pass.Run) error {
 		stages := pass.Setting{Name: "num-stages", Value: r.Int("num-stages")}
 		for _, row := range []pass.Row{
-			{Pass: PartitionScheduling}, {Pass: InsertAref}, {Pass: InsertTmemAref},
-			{Pass: std.SCCP}, {Pass: std.CSE}, // of counters
-			{Pass: LowerAref, With: []pass.Setting{stages}}, {Pass: PartitionLoops}, {Pass: LowerWarpGroup},
+			{Pass: PartitionScheduling},
+			{Pass: InsertAref},
+			{Pass: InsertTmemAref},
+			{Pass: std.SCCP},
+			{Pass: std.CSE}, // of counters
+			{Pass: LowerAref, With: []pass.Setting{stages}},
+			{Pass: PartitionLoops},
+			{Pass: LowerWarpGroup},
 			{Pass: pipeline.ScheduleLoops},
 		} {
 			if err := r.Also(row.Pass, row.With...); err != nil {
