@@ -36,8 +36,8 @@ type TileLoad struct {
 type TileStore struct {
 	Tiles
 	// Store appends the instruction. The addresses and the order of the elements
-	// are those of a load. Only warps where mask holds store, all where it is nil.
-	Store func(b *llir.Builder, ptr llir.Value, off int64, tiles int, vals []llir.Value, mask llir.Value)
+	// are those of a load.
+	Store func(b *llir.Builder, ptr llir.Value, off int64, tiles int, vals []llir.Value)
 }
 
 // tilePlan is an access by tiles: bits of the register of the tensor.
@@ -265,13 +265,20 @@ func (e *emitter) storeTiles(p *sharedPlan, ptr llir.Value, vals []llir.Value) b
 	return false
 }
 
-// tileStores stores by tiles what vals gives for registers, in one warp of those that hold
-// the same.
+// tileStores stores by tiles what vals gives for registers. Where warps hold the same, all
+// of them store it if that takes few instructions, else the first: ptxas cannot tell that
+// the threads of a warp agree on a predicate, and keeps no descriptor in uniform registers
+// once an instruction of a whole warp has one.
 func (e *emitter) tileStores(p *sharedPlan, t *tilePlan, in *TileStore, ptr llir.Value, vals func(regs []int) []llir.Value) {
-	masked(e.b, e.firstReplica(p.tensor), 1<<len(t.rest), func(mask llir.Value) {
+	var owner llir.Value
+	if 1<<len(t.rest) >= manyStores {
+		owner = e.firstReplica(p.tensor)
+	}
+	guarded(e.b, owner, nil, func() llir.Value {
 		e.tileAccesses(p, t, ptr, func(at llir.Value, off int64, regs []int) {
-			in.Store(e.b, at, off, 1<<len(t.tiles), vals(regs), mask)
+			in.Store(e.b, at, off, 1<<len(t.tiles), vals(regs))
 		})
+		return nil
 	})
 }
 

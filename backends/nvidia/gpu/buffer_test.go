@@ -374,8 +374,8 @@ func TestBuffersRefused(t *testing.T) {
 }
 
 // A result of a matrix instruction goes to a buffer by matrices, eight rows of
-// 16 bytes at once, along rows or along columns. Where warps hold the same elements, one
-// of them stores.
+// 16 bytes at once, along rows or along columns. Where warps hold the same elements, all
+// of them store without a predicate.
 func TestStoreMatrices(t *testing.T) {
 	r := newRand(t)
 	const bl = "#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>"
@@ -386,8 +386,8 @@ func TestStoreMatrices(t *testing.T) {
 	}{
 		{64, "2, 2", "1, 0", "\tstmatrix.sync.aligned.m8n8.x4.shared.b16"},
 		{64, "2, 2", "0, 1", "\tstmatrix.sync.aligned.m8n8.x4.trans.shared.b16"},
-		{32, "4, 1", "1, 0", " stmatrix.sync.aligned.m8n8.x4.shared.b16"},
-		{32, "4, 1", "0, 1", " stmatrix.sync.aligned.m8n8.x4.trans.shared.b16"},
+		{32, "4, 1", "1, 0", "\tstmatrix.sync.aligned.m8n8.x4.shared.b16"},
+		{32, "4, 1", "0, 1", "\tstmatrix.sync.aligned.m8n8.x4.trans.shared.b16"},
 	} {
 		mma := "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [" + c.warps + "], instrShape = [16, 8]}>"
 		shape := fmt.Sprintf("%dx64", c.rows)

@@ -81,7 +81,7 @@ func TestConvertByTiles(t *testing.T) {
 		store, stored string // the instruction, and what it is without
 	}{
 		{"f16", 2, []int{32, 32}, mma, rows, "stmatrix.sync.aligned.m8n8.x4.shared.b16", "st.shared"},
-		{"f16", 2, []int{32, 16}, same, rows, " stmatrix.sync.aligned.m8n8.x4.shared.b16", "st.shared"},
+		{"f16", 2, []int{32, 16}, same, rows, "\tstmatrix.sync.aligned.m8n8.x4.shared.b16", "st.shared"},
 		{"f16", 2, []int{64, 64}, mma, cols, "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16", "st.shared"},
 		{"f32", 4, []int{128, 4}, ones, four, "stmatrix.sync.aligned.m8n8.x4.shared.b16", "st.shared"},
 		{"i8", 1, []int{32, 64}, cols, rows, "st.shared", "st.shared"}, // a lane has no four of a row

@@ -75,12 +75,8 @@ func (t *Target) TileStores(elemBytes int) []lower.TileStore {
 func stmatrix(elemBytes int, trans bool) lower.TileStore {
 	return lower.TileStore{
 		Tiles: lower.Tiles{Tile: matrixTile(elemBytes, trans), Most: maxMatrices},
-		Store: func(b *llir.Builder, ptr llir.Value, off int64, n int, vals []llir.Value, mask llir.Value) {
+		Store: func(b *llir.Builder, ptr llir.Value, off int64, n int, vals []llir.Value) {
 			var s assembly
-			if mask != nil { // this form has run on an H200; ptxas folds the offset
-				ptr, off = b.PtrAdd(ptr, off), 0
-			}
-			s.predicate(mask)
 			s.str("stmatrix.sync.aligned.m8n8.x" + strconv.Itoa(n))
 			if trans {
 				s.str(".trans")
