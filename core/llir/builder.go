@@ -257,6 +257,9 @@ func (b *Builder) beforeLoop(f func() Value) Value {
 	return v
 }
 
+// InLoop reports whether what is built now is in a loop.
+func (b *Builder) InLoop() bool { return len(b.loops) > 0 }
+
 // Outside builds before the outermost loop in which v, of which f computes its result,
 // does not change, even what takes a register for as long as the loop runs.
 func (b *Builder) Outside(v Value, f func() Value) Value {

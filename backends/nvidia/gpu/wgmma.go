@@ -237,7 +237,7 @@ func (w *wgmma) operand(v *ir.Value, lineDim, lines int) (*matrixOperand, error)
 		return nil, err
 	}
 	if lineDim == 1 {
-		o.words = w.s.Notes()[buf.Ptr] != nil
+		o.words = !w.s.B.InLoop() && w.s.Notes()[buf.Ptr] != nil
 		if _, inRegs := w.op.A().Type().(*ir.TensorType); inRegs || o.words {
 			o.markUnusedLeading()
 		}
@@ -248,7 +248,8 @@ func (w *wgmma) operand(v *ir.Value, lineDim, lines int) (*matrixOperand, error)
 // noteA notes where an A in shared memory begins. ptxas 12.8 forgets to compute what the B
 // of two dots share with the A of a dot before: the address, extended to 64 bits. So the
 // descriptor of a B that begins there is joined of two words, of which the low one has the
-// leading stride, which no such B leaves at 0.
+// leading stride, which no such B leaves at 0. In loops, where it was never seen to forget,
+// the words cost registers.
 func (w *wgmma) noteA() error {
 	if _, inRegs := w.op.A().Type().(*ir.TensorType); inRegs {
 		return nil
