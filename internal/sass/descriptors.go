@@ -56,8 +56,9 @@ func confused(body string) []string {
 }
 
 // Forgotten lists the dots of warpgroups in a PTX module whose B is the sum of a constant
-// and a register of which A of it, or of a dot before, is a sum, too. ptxas 12.8 computes
-// what such sums share once, and with three dots may use it before it does:
+// and a register of which A of it, or of a dot before, is a sum, too, or B of a dot before
+// with another upper word: that of another buffer. ptxas 12.8 computes what such sums share
+// once, and with several dots may use it before it does:
 //
 //	UIADD3 UR18, UP0, UR7, 0x40, URZ     nothing has written UR7
 //
@@ -72,15 +73,22 @@ func Forgotten(ptx string) []string {
 			continue
 		}
 		sum := sums(body)
-		of := make(map[string]string) // registers that A are sums of: the dot
+		of := make(map[string]string)   // registers that A are sums of: the dot
+		upper := make(map[string]int64) // registers that B are sums of: the upper word
 		dots := dotPTX.FindAllStringSubmatch(body, -1)
 		for _, m := range dots {
 			if m[2][0] != '{' {
 				of[sum(m[2]).root] = m[0]
 			}
-			if root := sum(m[3]).root; of[root] != "" {
-				faults = append(faults, fmt.Sprintf("%s… has a B that is made of %s, as A of %s… is: ptxas 12.8 may forget to compute it", m[0], root, of[root]))
+			b := sum(m[3])
+			before, again := upper[b.root]
+			switch {
+			case of[b.root] != "":
+				faults = append(faults, fmt.Sprintf("%s… has a B that is made of %s, as A of %s… is: ptxas 12.8 may forget to compute it", m[0], b.root, of[b.root]))
+			case again && before != b.plus>>32:
+				faults = append(faults, fmt.Sprintf("%s… has a B that is made of %s, as another B before: ptxas 12.8 may forget to compute it", m[0], b.root))
 			}
+			upper[b.root] = b.plus >> 32
 		}
 	}
 	return faults

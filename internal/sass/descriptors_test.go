@@ -156,6 +156,7 @@ func TestForgotten(t *testing.T) {
 		{"A of the next is at B of the first", address + dot("%rd5", "%rd1") + dot("%rd2", "%rd6"), 0},
 		{"of one dot", address + dot("%rd1", "%rd2"), 1},
 		{"B of both", address + dot("%rd6", "%rd1") + dot("%rd7", "%rd2"), 0},
+		{"B of both, of other buffers", address + "add.s64 %rd3, %rd0, 4611686018427387904;\n" + dot("%rd6", "%rd1") + dot("%rd7", "%rd3"), 1},
 		{"words joined", "mov.b64 %rd1, {%r0, %r1};\nmov.b64 %rd2, {%r2, %r1};\n" + dot("%rd1", "%rd2"), 0},
 		{"two functions", address + dot("%rd1", "%rd5") + "\n.visible .entry l {\n" + dot("%rd6", "%rd1"), 0},
 		{"no dots", address, 0},

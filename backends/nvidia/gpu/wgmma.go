@@ -167,10 +167,13 @@ func newWgmma(s *lower.Site, op ttng.WarpGroupDotOp) (*wgmma, error) {
 	if w.m%groupRows != 0 || w.n%w.instrN != 0 {
 		return nil, fmt.Errorf("a result of %d by %d is not made of the %d by %d of an instruction", w.m, w.n, groupRows, w.instrN)
 	}
-	if err := w.noteA(); err != nil {
+	if err := w.note(op.A()); err != nil {
 		return nil, fmt.Errorf("operand A: %w", err)
 	}
 	if w.y, err = w.operand(op.B(), 1, w.instrN); err != nil {
+		return nil, fmt.Errorf("operand B: %w", err)
+	}
+	if err := w.note(op.B()); err != nil {
 		return nil, fmt.Errorf("operand B: %w", err)
 	}
 	w.transposed[1] = w.y.linesContiguous
@@ -245,16 +248,16 @@ func (w *wgmma) operand(v *ir.Value, lineDim, lines int) (*matrixOperand, error)
 	return o, o.locate(w)
 }
 
-// noteA notes where an A in shared memory begins. ptxas 12.8 forgets to compute what the B
-// of two dots share with the A of a dot before: the address, extended to 64 bits. So the
-// descriptor of a B that begins there is joined of two words, of which the low one has the
-// leading stride, which no such B leaves at 0. In loops, where it was never seen to forget,
-// the words cost registers.
-func (w *wgmma) noteA() error {
-	if _, inRegs := w.op.A().Type().(*ir.TensorType); inRegs {
+// note notes where an operand in shared memory begins. ptxas 12.8 forgets to compute what
+// the B of a dot shares with the A of it, or with an operand of a dot before: the address,
+// extended to 64 bits. So the descriptor of a B that begins there is joined of two words, of
+// which the low one has the leading stride, which no such B leaves at 0. In loops, where it
+// was never seen to forget, the words cost registers.
+func (w *wgmma) note(v *ir.Value) error {
+	if _, inRegs := v.Type().(*ir.TensorType); inRegs {
 		return nil
 	}
-	buf, err := w.s.Buffer(w.op.A())
+	buf, err := w.s.Buffer(v)
 	if err != nil {
 		return err
 	}
