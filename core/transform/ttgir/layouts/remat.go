@@ -86,6 +86,9 @@ func (r *remat) try(cvt *ir.Operation) bool {
 		r.replace(cvt, w)
 		return true
 	}
+	if def := src.Def(); def != nil && def.Is(arith.Constant) && !madeInAnyLayout(def, enc) {
+		return false // made again, it is converted again
+	}
 	s, ok := r.take(v.SrcUse(), enc, nil)
 	if !ok || !r.worth(cvt, s) {
 		return false
