@@ -343,8 +343,12 @@ func TestCompareSpans(t *testing.T) {
 			pred enum.IPred
 			want bool
 		}{
-			{enum.IPredSLT, true}, {enum.IPredULE, true}, {enum.IPredSGE, false}, {enum.IPredUGT, false},
-			{enum.IPredEQ, false}, {enum.IPredNE, true},
+			{enum.IPredSLT, true},
+			{enum.IPredULE, true},
+			{enum.IPredSGE, false},
+			{enum.IPredUGT, false},
+			{enum.IPredEQ, false},
+			{enum.IPredNE, true},
 		} {
 			if v, ok := ConstInt(b.ICmp(c.pred, found, next)); !ok || (v != 0) != c.want {
 				t.Fatalf("found %v %d: %v, want %v", c.pred, n, b.ICmp(c.pred, found, next), c.want)

@@ -195,8 +195,10 @@ func (e *emitter) finishKernel() error {
 	if limit := m.registerLimit(e.matrix); limit > 0 {
 		sunk = fn.llvm.SinkLoads(limit)
 	}
-	k := Kernel{Threads: m.threads(), Shared: m.alloc.Size(), MaxRegs: m.maxRegs, NumCTAs: m.ctas,
-		Matrix: e.matrix, Uneven: e.uneven, InParts: sunk}
+	k := Kernel{
+		Threads: m.threads(), Shared: m.alloc.Size(), MaxRegs: m.maxRegs, NumCTAs: m.ctas,
+		Matrix: e.matrix, Uneven: e.uneven, InParts: sunk,
+	}
 	if r, ok := fn.llvm.Registers(); ok {
 		k.Registers = &r
 	}

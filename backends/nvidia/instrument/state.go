@@ -156,7 +156,8 @@ func (in *instrumenter) makeLock(c code) table {
 		Operands: []*ir.Value{p, c.i32(0)},
 		Attrs: []ir.NamedAttr{
 			{Name: "atomic_rmw_op", Attr: ctx.I32Attr(tt.RMWExch)},
-			{Name: "sem", Attr: ctx.I32Attr(tt.SemAcqRel)}, {Name: "scope", Attr: ctx.I32Attr(tt.ScopeGPU)},
+			{Name: "sem", Attr: ctx.I32Attr(tt.SemAcqRel)},
+			{Name: "scope", Attr: ctx.I32Attr(tt.ScopeGPU)},
 		},
 	})
 	return table{value: p}
