@@ -61,6 +61,13 @@ type DenseElementsAttr struct {
 // IsSplat reports whether all elements are Values[0].
 func (a *DenseElementsAttr) IsSplat() bool { return a.splat }
 
+// DenseResourceAttr is the elements of a tensor that a resource at the end of the file
+// holds, or nothing does: MLIR writes dense_resource<__elided__> for what it leaves out.
+type DenseResourceAttr struct {
+	Name string
+	Type Type
+}
+
 // SymbolRefAttr is @root::@nested…
 type SymbolRefAttr struct {
 	Root   string
@@ -82,6 +89,7 @@ func (*ArrayAttr) AttrDialect() string         { return "builtin" }
 func (*DictAttr) AttrDialect() string          { return "builtin" }
 func (*DenseArrayAttr) AttrDialect() string    { return "builtin" }
 func (*DenseElementsAttr) AttrDialect() string { return "builtin" }
+func (*DenseResourceAttr) AttrDialect() string { return "builtin" }
 func (*SymbolRefAttr) AttrDialect() string     { return "builtin" }
 func (a *OpaqueAttr) AttrDialect() string      { return a.Dialect }
 
@@ -116,6 +124,10 @@ type (
 	symbolKey struct {
 		nested int
 		path   string
+	}
+	denseResourceKey struct {
+		name string
+		typ  Type
 	}
 	opaqueAttrKey struct{ dialect, text string }
 )
@@ -273,6 +285,11 @@ func (c *Context) SymbolRef(root string, nested ...string) *SymbolRefAttr {
 	}
 	key := symbolKey{len(nested), path}
 	return InternAttr(c, key, func() *SymbolRefAttr { return &SymbolRefAttr{root, slices.Clone(nested)} })
+}
+
+// DenseResource returns the elements of the type t that the resource of that name holds.
+func (c *Context) DenseResource(name string, t Type) *DenseResourceAttr {
+	return InternAttr(c, denseResourceKey{name, t}, func() *DenseResourceAttr { return &DenseResourceAttr{name, t} })
 }
 
 // OpaqueAttr returns the attribute of an unloaded dialect.

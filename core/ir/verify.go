@@ -246,7 +246,7 @@ func (d *AttrDef) accepts(a Attribute) bool {
 		return ok
 	case AttrTyped:
 		switch a.(type) {
-		case *IntegerAttr, *FloatAttr, *DenseElementsAttr:
+		case *IntegerAttr, *FloatAttr, *DenseElementsAttr, *DenseResourceAttr:
 			return true
 		}
 		return false

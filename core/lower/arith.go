@@ -381,6 +381,8 @@ func (e *emitter) constant(op arith.ConstantOp) error {
 		if err := e.denseConstant(op.Op, t, a, regs); err != nil {
 			return err
 		}
+	case *ir.DenseResourceAttr:
+		return fmt.Errorf("the elements of the constant are not in the module: resource %q has them", a.Name)
 	default:
 		return fmt.Errorf("unknown kind of constant")
 	}

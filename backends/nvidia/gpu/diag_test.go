@@ -34,6 +34,10 @@ func TestRefused(t *testing.T) {
 		"function with the kernel's name": {extern("%v", "k", "%c", "f32"), "\"k\" is not a name for a function of a library"},
 		"function of LLVM's own":          {extern("%v", "llvm.trap", "%c", "f32"), "name \"llvm.trap\" is reserved"},
 		"function of two lines":           {extern("%v", "f\\0A}", "%c", "f32"), "name \"f\\n}\" has the character '\\n', which cannot be printed"},
+		"elements in a resource": {
+			"%v = arith.constant dense_resource<far> : tensor<128xf32, ENC> loc(\"k.py\":7:11)\ntt.store %p, %v : tensor<128x!tt.ptr<f32>, ENC> loc(\"k.py\":7:11)\n",
+			"the elements of the constant are not in the module: resource \"far\" has them",
+		},
 		"8-bit atomics": {
 			"%b = arith.constant dense<1> : tensor<128xi8, ENC>\n%v = tt.atomic_rmw add, acq_rel, gpu, %q, %b : (tensor<128x!tt.ptr<i8>, ENC>, tensor<128xi8, ENC>) -> tensor<128xi8, ENC> loc(\"k.py\":7:11)\n",
 			"no such atomic operation on elements of 8 bits",

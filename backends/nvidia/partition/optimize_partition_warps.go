@@ -263,8 +263,14 @@ func unlay(f *ir.Operation) {
 	ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
 		for _, v := range op.Results() {
 			plain(v)
-			if a, ok := op.ConstantValue().(*ir.DenseElementsAttr); ok && op.Is(arith.Constant) {
+			if !op.Is(arith.Constant) {
+				continue
+			}
+			switch a := op.ConstantValue().(type) {
+			case *ir.DenseElementsAttr:
 				arith.AsConstant(op).SetValue(c.DenseElements(v.Type(), spread(a)))
+			case *ir.DenseResourceAttr:
+				arith.AsConstant(op).SetValue(c.DenseResource(a.Name, v.Type()))
 			}
 		}
 		for _, r := range op.Regions() {

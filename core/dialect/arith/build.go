@@ -79,6 +79,8 @@ func TypeOf(a ir.Attribute) ir.Type {
 		return a.Type
 	case *ir.DenseElementsAttr:
 		return a.Type
+	case *ir.DenseResourceAttr:
+		return a.Type
 	}
 	return nil
 }

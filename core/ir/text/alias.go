@@ -84,6 +84,9 @@ func (w *Printer) visitAttr(at ir.Attribute) {
 	case *ir.DenseElementsAttr:
 		w.visitType(at.Type)
 		return
+	case *ir.DenseResourceAttr:
+		w.visitType(at.Type)
+		return
 	}
 	i, ok := w.aliaser.index[at]
 	if !ok {

@@ -62,7 +62,9 @@ func (p *Parser) attr(typ ir.Type) ir.Attribute {
 			return p.dense()
 		case "array":
 			return p.denseArray()
-		case "loc", "affine_map", "affine_set", "dense_resource", "sparse", "strided", "distinct":
+		case "dense_resource":
+			return p.denseResource()
+		case "loc", "affine_map", "affine_set", "sparse", "strided", "distinct":
 			return p.opaqueBuiltin()
 		}
 		return p.ctx.TypeAttr(p.Type())
@@ -81,9 +83,6 @@ func (p *Parser) opaqueBuiltin() ir.Attribute {
 		p.skipBalanced()
 	default:
 		p.FailAt(Pos(pos), "expected an attribute, found '%s'", name)
-	}
-	if name == "dense_resource" && p.optPunct(':') {
-		p.Type()
 	}
 	return p.ctx.OpaqueAttr("builtin", p.src[pos:p.prev])
 }
@@ -472,6 +471,15 @@ func (w *Printer) attrBody(a ir.Attribute, inList bool) {
 	case *ir.DenseElementsAttr:
 		w.dense(a)
 		w.Str(" : ")
+		w.Type(a.Type)
+	case *ir.DenseResourceAttr:
+		w.Str("dense_resource<")
+		if isBareIdent(a.Name) {
+			w.Str(a.Name)
+		} else {
+			w.Quoted(a.Name)
+		}
+		w.Str("> : ")
 		w.Type(a.Type)
 	case *ir.SymbolRefAttr:
 		w.Symbol(a.Root)

@@ -233,6 +233,30 @@ func elemWidth(t ir.Type) int {
 // hexadecimal string.
 const hexThreshold = 100
 
+// denseResource reads dense_resource<name> : type. What the resource holds stays in
+// the file's metadata.
+func (p *Parser) denseResource() ir.Attribute {
+	p.advance()
+	p.punct('<')
+	var name string
+	if p.AtString() {
+		name = p.Quoted()
+	} else {
+		name = p.Keyword("the name of a resource")
+	}
+	p.punct('>')
+	p.punct(':')
+	pos := p.Pos()
+	t := p.Type()
+	if o, ok := t.(*ir.OpaqueType); ok && (strings.HasPrefix(o.Text, "vector<") || strings.HasPrefix(o.Text, "memref<")) {
+		return p.ctx.DenseResource(name, t)
+	}
+	if _, ok := t.(*ir.TensorType); !ok {
+		p.FailAt(pos, "`dense_resource` expected a shaped type")
+	}
+	return p.ctx.DenseResource(name, t)
+}
+
 func (w *Printer) dense(a *ir.DenseElementsAttr) {
 	if w.visiting {
 		return

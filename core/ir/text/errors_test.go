@@ -43,6 +43,8 @@ func TestParseErrors(t *testing.T) {
 		{"module { %0 = arith.constant dense<1> : i32 }", "1:36: error: dense elements need a tensor type"},
 		{"module { %0 = arith.constant dense<1> : tensor<99999999999x99999999999xi32> }", "error: shape has too many elements to count"},
 		{"module { %0 = arith.constant dense<\"0x00\"> : tensor<2xi32> }", "1:36: error: 1 byte for 2 elements of 4"},
+		{"module { %0 = arith.constant dense_resource<x> : i32 }", "1:50: error: `dense_resource` expected a shaped type"},
+		{"module { %0 = arith.constant dense_resource<> : tensor<2xi32> }", "error: expected the name of a resource, found '>'"},
 		{"#a = #b\n#b = #a\nmodule attributes {x = #a} {}", "2:6: error: alias #a is defined by itself"},
 		{"#a = 1 : i32\n#a = 2 : i32\nmodule {}", "2:1: error: alias #a is defined twice"},
 		{"module attributes {x = #a} {}", "1:24: error: undefined alias #a"},

@@ -52,6 +52,13 @@ func TestSurface(t *testing.T) {
 				"    %0 = tt.make_tensor_ptr %p, [%n], [%n], [%o] {order = array<i32: 0>} : <tensor<16xf16>>\n    tt.return\n  }\n}\n",
 		},
 		{
+			"elements in a resource",
+			"tt.func @f() {\n  %0 = arith.constant dense_resource<\"a\"> : tensor<4xi32, #l>\n  %1 = \"x.y\"() {b = dense_resource<\"b c\"> : vector<4xf32>} : () -> f32\n  tt.return\n}\n" +
+				"#l = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>\n",
+			"#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>\n" +
+				"module {\n  tt.func @f() {\n    %cst = arith.constant dense_resource<a> : tensor<4xi32, #blocked>\n    %0 = \"x.y\"() {b = dense_resource<\"b c\"> : vector<4xf32>} : () -> f32\n    tt.return\n  }\n}\n",
+		},
+		{
 			"contents of resources", "{-#\n  external_resources: { x: { y: \"#\" } }\n#-}\nmodule {\n}\n", "module {\n}\n",
 		},
 	} {

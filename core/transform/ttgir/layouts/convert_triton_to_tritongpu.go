@@ -171,18 +171,22 @@ func (c *converter) function(op *ir.Operation) {
 func (c *converter) constant(op *ir.Operation) {
 	k := arith.AsConstant(op)
 	t := c.typ(k.Result().Type())
-	if v, ok := k.Value().(*ir.DenseElementsAttr); ok {
-		k.SetValue(retyped(c.ctx, v, t))
-	}
+	k.SetValue(retyped(c.ctx, k.Value(), t))
 	k.Result().SetType(t)
 }
 
-// retyped is the same elements with another type.
-func retyped(c *ir.Context, v *ir.DenseElementsAttr, t ir.Type) *ir.DenseElementsAttr {
-	if v.IsSplat() {
-		return c.DenseSplat(t, v.Values[0])
+// retyped is a constant of the same elements with another type, or the same scalar.
+func retyped(c *ir.Context, v ir.Attribute, t ir.Type) ir.Attribute {
+	switch v := v.(type) {
+	case *ir.DenseElementsAttr:
+		if v.IsSplat() {
+			return c.DenseSplat(t, v.Values[0])
+		}
+		return c.DenseElements(t, v.Values)
+	case *ir.DenseResourceAttr:
+		return c.DenseResource(v.Name, t)
 	}
-	return c.DenseElements(t, v.Values)
+	return v
 }
 
 // result gives op's one result the type t and its users the default layout.

@@ -243,9 +243,7 @@ func remade(b *ir.Builder, op *ir.Operation, t *ir.TensorType) *ir.Operation {
 	n := op.Clone(ir.NewMapping())
 	if n.Is(arith.Constant) {
 		k := arith.AsConstant(n)
-		if v, ok := k.Value().(*ir.DenseElementsAttr); ok {
-			k.SetValue(retyped(b.Context(), v, t))
-		}
+		k.SetValue(retyped(b.Context(), k.Value(), t))
 	}
 	n.OneResult().SetType(t)
 	b.Insert(n)
