@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/gpu"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -31,13 +32,23 @@ var ScheduleLoops = &pass.Pass{
 	Breaks:  []*pass.Fact{facts.NoSchedule},
 	Run: func(r *pass.Run) error {
 		latency := make(map[*ir.Operation]int)
+		var wrong *ir.Operation
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
 			if n, ok := op.IntAttr(tt.LatencyAttr); ok {
+				if n < 0 || n > mostLatency {
+					wrong = op
+					return ir.Stop
+				}
 				latency[op] = int(n)
 				op.SetAttr(tt.LatencyAttr, nil)
 			}
 			return ir.Advance
 		})
+		if wrong != nil {
+			n, _ := wrong.IntAttr(tt.LatencyAttr)
+			return diag.Errorf(r.Place(wrong), "%s has the %s %d, which is from 0 to %d", wrong.Name(), tt.LatencyAttr, n, mostLatency).
+				WithHelp("tritongpu-assign-latencies writes latencies")
+		}
 		for _, loop := range forloop.All(r.Module) {
 			if carriesFar(loop) || !forloop.IsInnermost(loop) || hasBarrier(loop) {
 				continue
@@ -55,6 +66,10 @@ var ScheduleLoops = &pass.Pass{
 		return nil
 	},
 }
+
+// mostLatency is the greatest latency of an operation, which nothing comes near to: a
+// loop has as many stages as the latencies of what depends on one another have together.
+const mostLatency = 1 << 6
 
 func hasBarrier(loop *ir.Operation) bool {
 	return ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {

@@ -32,3 +32,28 @@ func TestScheduleHasLimits(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A latency that is in the IR may ask for no more stages, either.
+func TestLatencyHasLimits(t *testing.T) {
+	for _, latency := range []string{"2147483647", "-1"} {
+		m, err := text.Parse(dialect.NewContext(), "k.ttgir", []byte(`module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {
+  tt.func public @k(%p: !tt.ptr<f32>, %n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %q = tt.addptr %p, %i : !tt.ptr<f32>, i32
+      %v = tt.load %q {tt.latency = `+latency+` : i32} : !tt.ptr<f32>
+      tt.store %q, %v : !tt.ptr<f32>
+    }
+    tt.return
+  }
+}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = (&pass.Runner{}).Run(m, []pass.Row{{Pass: ScheduleLoops}}, nil)
+		if err == nil || !strings.Contains(err.Error(), "tt.load has the tt.latency "+latency+", which is from 0 to 64") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
