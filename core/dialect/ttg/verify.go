@@ -224,6 +224,14 @@ func verifySplit(src, dst *MemDescType, offsets []int64) error {
 	return nil
 }
 
+// SplitsInto reports whether a buffer of type t has parts with n elements of dimension d.
+func SplitsInto(t *MemDescType, d int, n int64) bool {
+	part := *t
+	part.Shape = slices.Clone(t.Shape)
+	part.Shape[d] = n
+	return verifySplit(t, &part, make([]int64, len(t.Shape))) == nil
+}
+
 // verifyCut checks that the dimensions that a part has less of are not permuted by the
 // layout l of the whole.
 func verifyCut(l layout.Layout, enc layout.Encoding, src, dst *MemDescType) error {

@@ -142,6 +142,9 @@ func readAhead(b *ir.Builder, unit dots.MatrixUnit, loop *ir.Operation) *prefetc
 			return nil
 		}
 		o.kDim = len(shape) - 1 - i
+		if buffer := o.load.Src().Type().(*ttg.MemDescType); !ttg.SplitsInto(buffer, o.kDim, p.width) {
+			return nil
+		}
 		p.operands[i] = *o
 	}
 	return p
