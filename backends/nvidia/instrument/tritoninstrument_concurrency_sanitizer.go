@@ -19,8 +19,8 @@ const (
 	maskBits   = 64
 )
 
-// ConcurrencySanitizer has a kernel check, while it runs, that its threads access buffers
-// in shared and tensor memory in turn:
+// ConcurrencySanitizer adds checks to a kernel that no access to a buffer in shared or
+// tensor memory races with another while it runs:
 //
 //	tti.experimental_lock_acquire %lock
 //	%ok = tt.call @__triton_consan_verify_write_visibility…(%buf, …)

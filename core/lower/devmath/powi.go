@@ -33,6 +33,7 @@ func alike(n []llir.Value) bool {
 	return !slices.ContainsFunc(n, func(v llir.Value) bool { return v != n[0] })
 }
 
+// smallPower is x to the power n, of 0 to 3, by products.
 func (k kit) smallPower(x llir.Value, n int64) llir.Value {
 	switch n {
 	case 0:
@@ -45,7 +46,7 @@ func (k kit) smallPower(x llir.Value, n int64) llir.Value {
 	return k.mul(k.mul(x, x), x)
 }
 
-// powers is smallPower for any n, by repeated squaring of pairs: each step doubles the
+// powers gives each x to the power n by repeated squaring of pairs: each step doubles the
 // error so far, so a power is off by |n| times that of a product of pairs. All elements take
 // their steps in one loop, which runs as long as one of them has bits of n left.
 func (k kit) powers(x, n []llir.Value) []llir.Value {
