@@ -188,11 +188,11 @@ func optionFromWire(o *pb.OptionSpec) OptionSpec {
 }
 
 func settingToWire(s SettingSpec) *pb.SettingSpec {
-	return &pb.SettingSpec{Name: s.Name, Env: s.Env, Doc: s.Doc}
+	return &pb.SettingSpec{Name: s.Name, Env: s.Env, Doc: s.Doc, Limit: s.Limit}
 }
 
 func settingFromWire(s *pb.SettingSpec) SettingSpec {
-	return SettingSpec{Name: s.GetName(), Env: s.GetEnv(), Doc: s.GetDoc()}
+	return SettingSpec{Name: s.GetName(), Env: s.GetEnv(), Doc: s.GetDoc(), Limit: s.GetLimit()}
 }
 
 func moduleToWire(m Module) *pb.Module {

@@ -130,6 +130,9 @@ type SettingSpec struct {
 	Name string   `json:"name"`
 	Env  []string `json:"env"` // tried in order; the first that is not empty counts
 	Doc  string   `json:"doc"`
+	// Limit: it can end a compile, and changes nothing in what one makes. The
+	// host's cache does not ask for it.
+	Limit bool `json:"limit,omitempty"`
 }
 
 // Specialization says what a launch may tell the compiler of its arguments.

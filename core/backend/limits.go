@@ -16,9 +16,9 @@ import (
 // Settings of the machine that every backend of this package reads, beside those
 // that name its tools. The host takes them from the environment.
 var (
-	toolSeconds = sdk.SettingSpec{Name: "tool_seconds", Env: []string{"TRITONC_TOOL_SECONDS"}, Doc: "seconds that a tool may take for a kernel"}
-	toolMemory  = sdk.SettingSpec{Name: "tool_memory", Env: []string{"TRITONC_TOOL_MEMORY"}, Doc: "MiB of memory that a tool may take"}
-	maxMemory   = sdk.SettingSpec{Name: "max_memory", Env: []string{"TRITONC_MAX_MEMORY"}, Doc: "MiB of memory that a compile may take beside its tools; 0 means no limit"}
+	toolSeconds = sdk.SettingSpec{Name: "tool_seconds", Env: []string{"TRITONC_TOOL_SECONDS"}, Limit: true, Doc: "seconds that a tool may take for a kernel"}
+	toolMemory  = sdk.SettingSpec{Name: "tool_memory", Env: []string{"TRITONC_TOOL_MEMORY"}, Limit: true, Doc: "MiB of memory that a tool may take"}
+	maxMemory   = sdk.SettingSpec{Name: "max_memory", Env: []string{"TRITONC_MAX_MEMORY"}, Limit: true, Doc: "MiB of memory that a compile may take beside its tools; 0 means no limit"}
 )
 
 // limitSettings are the settings about limits. Their docs name the limits that

@@ -205,8 +205,9 @@ func (h *Host) Dialect(ctx context.Context, name string, t sdk.Target) (declarer
 
 // Identity tells in one text all that a compile for t depends on besides what it
 // is given: the programs of the backends that may answer for t, and what they see
-// of the machine. Tools are not in it: a compile says which it used. It is empty
-// when there is no such backend. Only a program that has never been seen is
+// of the machine. Tools are not in it: a compile says which it used. Neither are
+// limits, which change nothing in a compile that succeeds. It is empty when there is
+// no such backend. Only a program that has never been seen is
 // started for it.
 func (h *Host) Identity(ctx context.Context, t sdk.Target) (string, error) {
 	var text strings.Builder
@@ -231,7 +232,7 @@ func (h *Host) Identity(ctx context.Context, t sdk.Target) (string, error) {
 		}
 		add("backend", b.found.Name)
 		add("hash", known.Hash)
-		settings := h.settings(known.Settings)
+		settings := h.settings(slices.DeleteFunc(slices.Clone(known.Settings), func(s sdk.SettingSpec) bool { return s.Limit }))
 		for _, name := range slices.Sorted(maps.Keys(settings)) {
 			add("setting "+name, settings[name])
 		}

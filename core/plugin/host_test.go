@@ -556,7 +556,7 @@ func TestIdentity(t *testing.T) {
 	if !strings.Contains(first, `backend "works"`) || strings.Contains(first, "minimal") {
 		t.Errorf("got %s", first)
 	}
-	env["TMPDIR"], env["LANG"] = t.TempDir(), "de"
+	env["TMPDIR"], env["LANG"], env["TEST_MEMORY"] = t.TempDir(), "de", "1024"
 	if again := identity(false); again != first {
 		t.Errorf("it has changed:\n%s\n%s", first, again)
 	}

@@ -914,10 +914,13 @@ func (x *OptionSpec) GetCallerOnly() bool {
 // tool's path. The host reads the environment variables; the backend sees only
 // the value, in Settings.
 type SettingSpec struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Env           []string               `protobuf:"bytes,2,rep,name=env,proto3" json:"env,omitempty"` // tried in this order; the first that is set and not empty counts
-	Doc           string                 `protobuf:"bytes,3,opt,name=doc,proto3" json:"doc,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Env   []string               `protobuf:"bytes,2,rep,name=env,proto3" json:"env,omitempty"` // tried in this order; the first that is set and not empty counts
+	Doc   string                 `protobuf:"bytes,3,opt,name=doc,proto3" json:"doc,omitempty"`
+	// limit: it can end a compile, and changes nothing in what one makes. The
+	// host's cache does not ask for it.
+	Limit         bool `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -971,6 +974,13 @@ func (x *SettingSpec) GetDoc() string {
 		return x.Doc
 	}
 	return ""
+}
+
+func (x *SettingSpec) GetLimit() bool {
+	if x != nil {
+		return x.Limit
+	}
+	return false
 }
 
 // Specialization says what a launch may assume of arguments (Triton's "D" key
@@ -2645,11 +2655,12 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\achoices\x18\x05 \x03(\tR\achoices\x12\x18\n" +
 	"\aderived\x18\x06 \x01(\bR\aderived\x12\x1f\n" +
 	"\vcaller_only\x18\a \x01(\bR\n" +
-	"callerOnly\"E\n" +
+	"callerOnly\"[\n" +
 	"\vSettingSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03env\x18\x02 \x03(\tR\x03env\x12\x10\n" +
-	"\x03doc\x18\x03 \x01(\tR\x03doc\"\xcd\x01\n" +
+	"\x03doc\x18\x03 \x01(\tR\x03doc\x12\x14\n" +
+	"\x05limit\x18\x04 \x01(\bR\x05limit\"\xcd\x01\n" +
 	"\x0eSpecialization\x12\x1f\n" +
 	"\vint_divisor\x18\x01 \x01(\x05R\n" +
 	"intDivisor\x12'\n" +
