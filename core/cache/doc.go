@@ -11,8 +11,9 @@
 //     changed is reported, removed, and as good as absent;
 //   - nothing is taken from a folder, or an entry, that others than the user and
 //     root own or may write to (core/trust);
-//   - the folder holds at most the store's limit, whatever the number of
-//     writers; the entries used least recently go first;
+//   - the folder holds at most the store's limit at any time, whatever the number
+//     of writers and of those that are killed: one at a time writes to a part of it
+//     (lock), and makes room before; the entries used least recently go first;
 //   - losing entries at any time costs time only.
 //
 // Why not the Go command's own cache, which github.com/rogpeppe/go-internal/cache

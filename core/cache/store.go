@@ -155,10 +155,10 @@ func (s *Store) Get(k Key) ([]byte, error) {
 	return file[headerSize:], nil
 }
 
-// Put stores data under a key, in the place of what was there, and removes what
-// has not been used for long when there is more than the limit. Data too large
-// for its share of the limit are not stored; that is not an error. An entry of
-// somebody else is replaced.
+// Put stores data under a key, in the place of what was there. Before it writes it
+// removes what has not been used for long, so that there is never more than the
+// limit. Data too large for its share of the limit are not stored; that is not an
+// error. An entry of somebody else is replaced.
 func (s *Store) Put(k Key, data []byte) error {
 	share := s.limit / folders
 	size := int64(headerSize + len(data))
@@ -169,15 +169,20 @@ func (s *Store) Put(k Key, data []byte) error {
 	if err := s.check(path); err != nil {
 		return err
 	}
-	file := append(appendHeader(make([]byte, 0, size), data), data...)
-	if err := filememo.Replace(path, file); err != nil {
+	part := filepath.Dir(path)
+	held, unlock, err := lock(part)
+	if err != nil {
 		return err
 	}
-	return trim(filepath.Dir(path), share)
+	defer unlock()
+	if err := makeRoom(part, size, share, held); err != nil {
+		return err
+	}
+	return filememo.Replace(path, append(appendHeader(make([]byte, 0, size), data), data...))
 }
 
-// staleAfter is the age of a file that its writer has not finished and will not:
-// it was killed.
+// staleAfter is the age of a file that its writer, surely, was killed before it had
+// finished it.
 const staleAfter = time.Hour
 
 // entry is a file of a folder.
@@ -222,19 +227,21 @@ func entries(dir string) (list, unfinished []entry, err error) {
 	return list, unfinished, nil
 }
 
-// trim brings a folder to three quarters of its share when it holds more, so that
-// not every Put has to.
-func trim(dir string, share int64) error {
+// makeRoom brings a folder below its share, with size bytes to come; if anything
+// has to go, to three quarters of the share, so that not every Put has to look for
+// what is oldest. With alone, nobody else writes to the folder: who has not finished a
+// file was killed.
+func makeRoom(dir string, size, share int64, alone bool) error {
 	list, unfinished, err := entries(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range unfinished {
-		if time.Since(e.used) > staleAfter {
+		if alone || time.Since(e.used) > staleAfter {
 			os.Remove(e.path)
 		}
 	}
-	var total int64
+	total := size
 	for _, e := range list {
 		total += e.size
 	}
@@ -281,15 +288,27 @@ func (s *Store) Usage() (u Usage, err error) {
 func (s *Store) Clean() error {
 	var errs []error
 	for i := range folders {
-		dir := filepath.Join(s.dir, folderName(i))
-		list, unfinished, err := entries(dir)
-		errs = append(errs, err)
-		for _, e := range append(list, unfinished...) {
-			if err := os.Remove(e.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				errs = append(errs, err)
-			}
-		}
-		os.Remove(dir) // when it is empty
+		errs = append(errs, cleanFolder(filepath.Join(s.dir, folderName(i))))
 	}
+	return errors.Join(errs...)
+}
+
+func cleanFolder(dir string) error {
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	_, unlock, err := lock(dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	list, unfinished, err := entries(dir)
+	errs := []error{err}
+	for _, e := range append(list, unfinished...) {
+		if err := os.Remove(e.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	os.Remove(dir) // when it is empty
 	return errors.Join(errs...)
 }
