@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,6 +46,10 @@ func writeFiles(dir string, files []outFile) (err error) {
 		}
 		temp, err := writeTemp(dir, i, f)
 		if err != nil {
+			var pe *fs.PathError
+			if errors.As(err, &pe) {
+				err = &fs.PathError{Op: pe.Op, Path: path, Err: pe.Err} // the file that the user knows
+			}
 			return fmt.Errorf("output: %w", err)
 		}
 		temps = append(temps, temp)

@@ -73,6 +73,7 @@ func TestScript(t *testing.T) {
 //	root       permissions do not bind
 //	toolchain  llc and ptxas are there; make test sees to it
 //	standin    so is the driver for NVIDIA GPUs, over a stand-in for CUDA
+//	tmpfs      a process can have a small disk of its own
 func condition(name string) (bool, error) {
 	switch name {
 	case "cgo":
@@ -82,6 +83,8 @@ func condition(name string) (bool, error) {
 		return os.Geteuid() == 0, nil
 	case "toolchain":
 		return haveToolchain(), nil
+	case "tmpfs":
+		return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt").Run() == nil, nil
 	}
 	return false, fmt.Errorf("unknown condition %q", name)
 }

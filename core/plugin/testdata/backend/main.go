@@ -48,12 +48,12 @@ func (b backend) Describe(context.Context) (sdk.Facts, error) {
 	}
 	facts := sdk.Facts{
 		Name: b.mode, Version: "0", Hash: "h",
-		Targets:  []sdk.TargetFacts{{Pattern: "test:*", WarpSize: 32, WarpSizes: []int{64}}},
+		Targets: []sdk.TargetFacts{{Pattern: "test:*", WarpSize: 32, WarpSizes: []int{64}}},
 		Settings: []sdk.SettingSpec{
 			{Name: "assembler", Env: []string{"TEST_FIRST", "TEST_SECOND"}},
 			{Name: "memory", Env: []string{"TEST_MEMORY"}, Limit: true},
 		},
-		Modules:  []sdk.Module{{Name: "made.by", Source: fmt.Sprintf("pid = %d\n", os.Getpid())}},
+		Modules: []sdk.Module{{Name: "made.by", Source: fmt.Sprintf("pid = %d\n", os.Getpid())}},
 	}
 	// A mode declares-x-y has the targets x:* and declares the dialect y.
 	if what, ok := strings.CutPrefix(b.mode, "declares-"); ok {
