@@ -17,3 +17,14 @@ func TestMetadata(t *testing.T) {
 		t.Error("half a text is read")
 	}
 }
+
+func TestTiming(t *testing.T) {
+	for timing, ok := range map[Timing]bool{
+		{Runs: 1}: true, {Runs: MaxRuns, Warmup: MaxRuns, Flush: 1 << 40, Graph: true}: true,
+		{}: false, {Runs: -1}: false, {Runs: MaxRuns + 1}: false, {Runs: 1, Warmup: -1}: false, {Runs: 1, Warmup: MaxRuns + 1}: false, {Runs: 1, Flush: -1}: false,
+	} {
+		if err := timing.Check(); (err == nil) != ok {
+			t.Errorf("%+v: %v", timing, err)
+		}
+	}
+}

@@ -130,9 +130,33 @@ type DeviceTensorMap struct {
 	NaN bool
 }
 
+// DeviceTimer is a Device that measures how long kernels take.
+type DeviceTimer interface {
+	// Time runs a kernel of the device many times, without waiting between the
+	// runs, and returns DeviceResult.Times.
+	Time(ctx context.Context, k DeviceKernel, l DeviceLaunch, t DeviceTiming) (DeviceResult, error)
+}
+
+// DeviceTiming says how a kernel is measured.
+type DeviceTiming struct {
+	// Runs are measured, at least 1, after Warmup launches that are not.
+	Runs, Warmup int
+	// Flush is how many bytes of the L2 cache are overwritten before each run.
+	Flush int64
+	// Graph captures the runs as one graph, which is replayed GraphReplays times
+	// and measured as a whole.
+	Graph bool
+}
+
+// GraphReplays is how often Time replays a graph.
+const GraphReplays = 10
+
 // DeviceResult is the outcome of a launch.
 type DeviceResult struct {
 	Time time.Duration
+	// Times are those that a DeviceTimer measured: one for each run, or for each
+	// replay of a graph, divided by its launches.
+	Times []time.Duration
 	// Output is what the kernel printed.
 	Output []byte
 	// Fault is what the kernel itself did wrong.

@@ -288,3 +288,66 @@ func TestDeviceLaunch(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// timing is a host whose devices measure.
+type timing struct {
+	*host
+	asked sdk.DeviceTiming
+}
+
+type timingDevice struct {
+	sdk.Device
+	h *timing
+}
+
+func (h *timing) Open(ctx context.Context, number int, t sdk.Target) (sdk.Device, error) {
+	d, err := h.host.Open(ctx, number, t)
+	return timingDevice{d, h}, err
+}
+
+func (d timingDevice) Time(_ context.Context, k sdk.DeviceKernel, l sdk.DeviceLaunch, t sdk.DeviceTiming) (sdk.DeviceResult, error) {
+	if k != sdk.DeviceKernel(d.Device.(*hostDevice)) {
+		return sdk.DeviceResult{}, errors.New("another kernel")
+	}
+	d.h.launch, d.h.asked = l, t
+	return d.h.result, d.h.err("Time")
+}
+
+// TestDeviceTimer: a device is a timer here if it is one there.
+func TestDeviceTimer(t *testing.T) {
+	if _, ok := openHost(t, &host{}).(sdk.DeviceTimer); ok {
+		t.Error("a device that measures nothing is a timer")
+	}
+	h := &timing{host: &host{result: sdk.DeviceResult{
+		Times: []time.Duration{5, 1 << 40, 0}, Output: []byte("x"), Lost: true, Fault: []sdk.Diagnostic{{Message: "a fall"}},
+	}}}
+	d, err := sdktest.StartDevices(t, h).Open(t.Context(), 0, sdk.Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	timer, ok := d.(sdk.DeviceTimer)
+	if !ok {
+		t.Fatal("a device that measures is not a timer")
+	}
+	k, err := d.Load(t.Context(), sdk.DeviceBinary{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := sdk.DeviceTiming{Runs: 3, Warmup: 2, Flush: 1 << 40, Graph: true}
+	got, err := timer.Time(t.Context(), k, sdk.DeviceLaunch{Grid: [3]int{7, 1, 1}}, want)
+	if diff := cmp.Diff(h.result, got); err != nil || diff != "" || h.asked != want || h.launch.Grid[0] != 7 {
+		t.Error(err, diff, h.asked, h.launch)
+	}
+	for _, bad := range []sdk.DeviceTiming{{}, {Runs: 1, Warmup: -1}, {Runs: 1, Flush: -1}} {
+		if _, err := timer.Time(t.Context(), k, sdk.DeviceLaunch{}, bad); err == nil || !strings.Contains(err.Error(), "runs after") {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+	h.fail = "Time"
+	if _, err := timer.Time(t.Context(), k, sdk.DeviceLaunch{}, want); err == nil || !strings.Contains(err.Error(), errHost.Error()) {
+		t.Error(err)
+	}
+	if _, err := timer.Time(t.Context(), nil, sdk.DeviceLaunch{}, want); err == nil || !strings.Contains(err.Error(), "another device") {
+		t.Error(err)
+	}
+}

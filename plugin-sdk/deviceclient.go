@@ -49,7 +49,11 @@ func (c *DeviceClient) Open(ctx context.Context, number int, target Target) (Dev
 	if err := answered(resp, err); err != nil {
 		return nil, err
 	}
-	return &deviceClient{c.stub, resp.GetSession(), devicePropertiesFromWire(resp.GetProperties())}, nil
+	d := &deviceClient{c.stub, resp.GetSession(), devicePropertiesFromWire(resp.GetProperties())}
+	if resp.GetTimer() {
+		return timerClient{d}, nil
+	}
+	return d, nil
 }
 
 type deviceClient struct {
@@ -159,6 +163,34 @@ type kernelClient struct {
 }
 
 func (k *kernelClient) Launch(ctx context.Context, l DeviceLaunch) (DeviceResult, error) {
+	req, err := k.request(&l)
+	if err != nil {
+		return DeviceResult{}, err
+	}
+	return launched(k.device.stub.Launch(ctx, req, sendLimits...))
+}
+
+// timerClient is a deviceClient whose driver has Time.
+type timerClient struct{ *deviceClient }
+
+var _ DeviceTimer = timerClient{}
+
+func (d timerClient) Time(ctx context.Context, k DeviceKernel, l DeviceLaunch, t DeviceTiming) (DeviceResult, error) {
+	kernel, ok := k.(*kernelClient)
+	if !ok || kernel.device != d.deviceClient {
+		return DeviceResult{}, errors.New("the kernel is one of another device")
+	}
+	req, err := kernel.request(&l)
+	if err != nil {
+		return DeviceResult{}, err
+	}
+	return launched(d.stub.Time(ctx, &pb.TimeRequest{
+		Launch: req, Runs: toInt32(t.Runs), Warmup: toInt32(t.Warmup), Flush: t.Flush, Graph: t.Graph,
+	}, sendLimits...))
+}
+
+// request is a launch as it crosses to the driver.
+func (k *kernelClient) request(l *DeviceLaunch) (*pb.LaunchRequest, error) {
 	req := &pb.LaunchRequest{Session: k.device.session, Kernel: k.number}
 	for _, n := range l.Grid {
 		req.Grid = append(req.Grid, int64(n))
@@ -168,13 +200,13 @@ func (k *kernelClient) Launch(ctx context.Context, l DeviceLaunch) (DeviceResult
 		if a.Buffer != nil {
 			b, ok := a.Buffer.(*bufferClient)
 			if !ok || b.device != k.device {
-				return DeviceResult{}, errors.New("an argument is memory of another device")
+				return nil, errors.New("an argument is memory of another device")
 			}
 			arg.Buffer = b.number
 		}
 		if m := a.Map; m != nil {
 			if a.Buffer == nil {
-				return DeviceResult{}, errors.New("a tensor map needs memory")
+				return nil, errors.New("a tensor map needs memory")
 			}
 			arg.TensorMap = &pb.TensorMap{
 				Offset: m.Offset, Shape: m.Shape, Strides: m.Strides, Box: m.Box,
@@ -183,13 +215,21 @@ func (k *kernelClient) Launch(ctx context.Context, l DeviceLaunch) (DeviceResult
 		}
 		req.Arguments = append(req.Arguments, arg)
 	}
-	resp, err := k.device.stub.Launch(ctx, req, sendLimits...)
+	return req, nil
+}
+
+// launched is the outcome of a launch or a measurement.
+func launched(resp *pb.LaunchResponse, err error) (DeviceResult, error) {
 	if err != nil {
 		return DeviceResult{}, err
 	}
 	_, err = received(resp.GetDiagnostics())
-	return DeviceResult{
+	r := DeviceResult{
 		Time: time.Duration(resp.GetNanoseconds()), Output: resp.GetOutput(), Lost: resp.GetLost(),
 		Fault: each(resp.GetFault(), diagnosticFromWire),
-	}, err
+	}
+	for _, ns := range resp.GetTimes() {
+		r.Times = append(r.Times, time.Duration(ns))
+	}
+	return r, err
 }

@@ -106,6 +106,7 @@ func (s *deviceServer) Open(ctx context.Context, req *pb.OpenRequest) (*pb.OpenR
 		s.last++
 		s.sessions[s.last] = &session{device: d, buffers: map[uint64]*memory{}, kernels: map[uint64]DeviceKernel{}}
 		resp.Session, resp.Properties = s.last, devicePropertiesToWire(d.Properties())
+		_, resp.Timer = d.(DeviceTimer)
 		return nil
 	})
 	return resp, err
@@ -250,14 +251,59 @@ func (s *deviceServer) Launch(ctx context.Context, req *pb.LaunchRequest) (*pb.L
 	if err != nil {
 		return nil, err
 	}
-	k := open.kernels[req.GetKernel()]
+	k, l, err := open.launch(req)
+	if err != nil {
+		return nil, err
+	}
+	return s.launched(ctx, "Launch", func(ctx context.Context) (DeviceResult, error) { return k.Launch(ctx, l) })
+}
+
+func (s *deviceServer) Time(ctx context.Context, req *pb.TimeRequest) (*pb.LaunchResponse, error) {
+	open, err := s.session(req.GetLaunch().GetSession())
+	if err != nil {
+		return nil, err
+	}
+	k, l, err := open.launch(req.GetLaunch())
+	if err != nil {
+		return nil, err
+	}
+	timer, ok := open.device.(DeviceTimer)
+	if !ok {
+		return nil, status.Error(codes.Unimplemented, "the driver measures no kernels")
+	}
+	t := DeviceTiming{Runs: fromInt32(req.GetRuns()), Warmup: fromInt32(req.GetWarmup()), Flush: req.GetFlush(), Graph: req.GetGraph()}
+	if t.Runs < 1 || t.Warmup < 0 || t.Flush < 0 {
+		return nil, status.Errorf(codes.InvalidArgument, "%d runs after %d, with %d bytes before each", t.Runs, t.Warmup, t.Flush)
+	}
+	return s.launched(ctx, "Time", func(ctx context.Context) (DeviceResult, error) { return timer.Time(ctx, k, l, t) })
+}
+
+// launched answers with the outcome of a launch or a measurement.
+func (s *deviceServer) launched(ctx context.Context, method string, f func(context.Context) (DeviceResult, error)) (*pb.LaunchResponse, error) {
+	resp := &pb.LaunchResponse{}
+	var err error
+	resp.Diagnostics, err = s.guard(ctx, method, func(ctx context.Context) error {
+		r, err := f(ctx)
+		resp.Nanoseconds, resp.Output, resp.Lost = r.Time.Nanoseconds(), r.Output, r.Lost
+		resp.Fault = each(r.Fault, diagnosticToWire)
+		for _, t := range r.Times {
+			resp.Times = append(resp.Times, t.Nanoseconds())
+		}
+		return err
+	})
+	return resp, err
+}
+
+// launch finds what a request has launched, and on what.
+func (s *session) launch(req *pb.LaunchRequest) (DeviceKernel, DeviceLaunch, error) {
+	l := DeviceLaunch{Args: make([]DeviceArg, len(req.GetArguments()))}
+	k := s.kernels[req.GetKernel()]
 	if k == nil {
-		return nil, errNumber("kernel", req.GetKernel())
+		return nil, l, errNumber("kernel", req.GetKernel())
 	}
 	if len(req.GetGrid()) != 3 {
-		return nil, status.Errorf(codes.InvalidArgument, "a grid of %d dimensions", len(req.GetGrid()))
+		return nil, l, status.Errorf(codes.InvalidArgument, "a grid of %d dimensions", len(req.GetGrid()))
 	}
-	l := DeviceLaunch{Args: make([]DeviceArg, len(req.GetArguments()))}
 	for i, n := range req.GetGrid() {
 		l.Grid[i] = int(n)
 	}
@@ -265,7 +311,7 @@ func (s *deviceServer) Launch(ctx context.Context, req *pb.LaunchRequest) (*pb.L
 		l.Args[i].Scalar = a.GetScalar()
 		if m := a.GetTensorMap(); m != nil {
 			if a.GetBuffer() == 0 {
-				return nil, status.Errorf(codes.InvalidArgument, "argument %d is a tensor map of no memory", i)
+				return nil, l, status.Errorf(codes.InvalidArgument, "argument %d is a tensor map of no memory", i)
 			}
 			l.Args[i].Map = &DeviceTensorMap{
 				Offset: m.GetOffset(), Shape: m.GetShape(), Strides: m.GetStrides(), Box: m.GetBox(),
@@ -275,20 +321,13 @@ func (s *deviceServer) Launch(ctx context.Context, req *pb.LaunchRequest) (*pb.L
 		if a.GetBuffer() == 0 {
 			continue
 		}
-		m := open.buffers[a.GetBuffer()]
+		m := s.buffers[a.GetBuffer()]
 		if m == nil {
-			return nil, errNumber("buffer", a.GetBuffer())
+			return nil, l, errNumber("buffer", a.GetBuffer())
 		}
 		l.Args[i].Buffer = m.buffer
 	}
-	resp := &pb.LaunchResponse{}
-	resp.Diagnostics, err = s.guard(ctx, "Launch", func(ctx context.Context) error {
-		r, err := k.Launch(ctx, l)
-		resp.Nanoseconds, resp.Output, resp.Lost = r.Time.Nanoseconds(), r.Output, r.Lost
-		resp.Fault = each(r.Fault, diagnosticToWire)
-		return err
-	})
-	return resp, err
+	return k, l, nil
 }
 
 func deviceInfoToWire(d DeviceInfo) *pb.DeviceInfo {

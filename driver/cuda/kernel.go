@@ -12,7 +12,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"gorgonia.org/cu"
 
@@ -139,18 +138,23 @@ var maxGrid = [3]int{math.MaxInt32, math.MaxUint16, math.MaxUint16}
 
 // Launch implements sdk.DeviceKernel.
 func (k *kernel) Launch(_ context.Context, l sdk.DeviceLaunch) (sdk.DeviceResult, error) {
-	for i, n := range l.Grid {
-		if n < 1 || n > maxGrid[i] {
-			return sdk.DeviceResult{}, sdk.Errorf("grid dimension %c is %d: it must be from 1 to %d", "xyz"[i], n, maxGrid[i])
-		}
-	}
-	slots, err := k.arguments(&l)
-	if err != nil {
-		return sdk.DeviceResult{}, err
-	}
 	var r sdk.DeviceResult
+	slots, err := k.check(&l)
+	if err != nil {
+		return r, err
+	}
 	err = k.session.gpu.do(func() error { return k.launch(&l, slots, &r) })
 	return r, err
+}
+
+// check refuses what cannot be launched, and else returns the parameters.
+func (k *kernel) check(l *sdk.DeviceLaunch) ([]slot, error) {
+	for i, n := range l.Grid {
+		if n < 1 || n > maxGrid[i] {
+			return nil, sdk.Errorf("grid dimension %c is %d: it must be from 1 to %d", "xyz"[i], n, maxGrid[i])
+		}
+	}
+	return k.arguments(l)
 }
 
 // slot is a parameter: a value of up to 8 bytes, or the tensor map of the array at an
@@ -191,70 +195,94 @@ func (k *kernel) arguments(l *sdk.DeviceLaunch) ([]slot, error) {
 	return slots, nil
 }
 
-// launch runs the kernel and waits for it.
-func (k *kernel) launch(l *sdk.DeviceLaunch, slots []slot, r *sdk.DeviceResult) (err error) {
-	grid, err := k.form.blocks(l.Grid)
-	if err != nil {
-		return err
+// prepared is a kernel with its parameters, ready to be launched any number of times.
+type prepared struct {
+	*kernel
+	grid    [3]int // of blocks
+	params  *paramBlock
+	scratch cu.DevicePtr // 0 where the kernel needs none
+}
+
+// prepareLaunch gives the kernel its scratch memory and lays its parameters out; release
+// gives both back.
+func (k *kernel) prepareLaunch(l *sdk.DeviceLaunch, slots []slot) (p *prepared, err error) {
+	p = &prepared{kernel: k}
+	if p.grid, err = k.form.blocks(l.Grid); err != nil {
+		return nil, err
 	}
 	if k.scratch > 0 {
-		blocks := int64(grid[0]) * int64(grid[1]) * int64(grid[2])
+		blocks := int64(p.grid[0]) * int64(p.grid[1]) * int64(p.grid[2])
 		if blocks > math.MaxInt64/k.scratch-k.align {
-			return k.session.tooLarge("scratch memory", math.MaxInt64)
+			return nil, k.session.tooLarge("scratch memory", math.MaxInt64)
 		}
-		var base cu.DevicePtr
-		if err := explain("scratch memory", allocate(&base, blocks*k.scratch+k.align-1)); err != nil {
-			return err
+		if err := explain("scratch memory", allocate(&p.scratch, blocks*k.scratch+k.align-1)); err != nil {
+			return nil, err
 		}
-		defer func() {
-			if !r.Lost {
-				err = errors.Join(err, explain("freeing scratch memory", cu.MemFree(base)))
-			}
-		}()
-		slots[len(slots)-scratchParams].value = (uint64(base) + uint64(k.align) - 1) / uint64(k.align) * uint64(k.align)
+		slots[len(slots)-scratchParams].value = (uint64(p.scratch) + uint64(k.align) - 1) / uint64(k.align) * uint64(k.align)
 	}
-	params, err := newParamBlock(slots)
-	if err != nil {
+	if p.params, err = newParamBlock(slots); err != nil {
+		return nil, errors.Join(err, p.release(false))
+	}
+	return p, nil
+}
+
+// release gives back what prepareLaunch took; a lost device has nothing to give.
+func (p *prepared) release(lost bool) error {
+	if p.params != nil {
+		p.params.free()
+	}
+	if p.scratch == 0 || lost {
+		return nil
+	}
+	return explain("freeing scratch memory", cu.MemFree(p.scratch))
+}
+
+// enqueue launches the kernel and does not wait for it.
+func (p *prepared) enqueue(s cu.Stream) error {
+	if err := p.form.launch(p.function, p.grid, p.block, p.shared, p.params, s); err != nil {
+		err.What += " " + p.name
 		return err
 	}
-	defer params.free()
-	var begin, end cu.Event
-	for _, e := range []*cu.Event{&begin, &end} {
-		if *e, err = cu.MakeEvent(cu.DefaultEvent); err != nil {
-			return explain("making an event", err)
-		}
-		defer func() {
-			if !r.Lost {
-				err = errors.Join(err, explain("an event's end", cu.DestroyEvent(e)))
-			}
-		}()
-	}
-	if err := begin.Record(cu.NoStream); err != nil {
-		return explain("recording an event", err)
-	}
-	if err := k.form.launch(k.function, grid, k.block, k.shared, params); err != nil {
-		err.What += " " + k.name
-		return err
-	}
-	if err := end.Record(cu.NoStream); err != nil {
-		return explain("recording an event", err)
-	}
-	fault := explain("kernel "+k.name, cu.Synchronize())
-	if r.Output, err = k.session.out.collect(); err != nil {
-		return fmt.Errorf("reading what %s printed: %w", k.name, err)
+	return nil
+}
+
+// finish waits for all that was launched. What went wrong is r.Fault, and the device is
+// lost then.
+func (p *prepared) finish(r *sdk.DeviceResult) (err error) {
+	fault := explain("kernel "+p.name, cu.Synchronize())
+	if r.Output, err = p.session.out.collect(); err != nil {
+		return fmt.Errorf("reading what %s printed: %w", p.name, err)
 	}
 	if fault != nil {
 		r.Lost = true
-		k.session.gpu.lost.Store(true)
+		p.session.gpu.lost.Store(true)
 		r.Fault = []sdk.Diagnostic{*sdk.Errorf("%v", fault).
 			WithHelp("--device sim runs the kernel on a simulated GPU, which says where in the source this happens")}
-		return nil
 	}
-	ms, err := begin.Elapsed(end)
+	return nil
+}
+
+// launch runs the kernel and waits for it.
+func (k *kernel) launch(l *sdk.DeviceLaunch, slots []slot, r *sdk.DeviceResult) (err error) {
+	p, err := k.prepareLaunch(l, slots)
 	if err != nil {
-		return explain("reading the time", err)
+		return err
 	}
-	r.Time = time.Duration(ms * float64(time.Millisecond))
+	defer func() { err = errors.Join(err, p.release(r.Lost)) }()
+	events, err := makeEvents(2)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, events.destroy(r.Lost)) }()
+	if err := events.around(0, cu.NoStream, func() error { return p.enqueue(cu.NoStream) }); err != nil {
+		return err
+	}
+	if err := p.finish(r); err != nil || r.Lost {
+		return err
+	}
+	if r.Time, err = events.between(0); err != nil {
+		return err
+	}
 	return k.guards(r)
 }
 

@@ -32,9 +32,9 @@ enum { cooperative = 2, cluster_dimension = 4, cluster_policy = 5, serialization
 enum { spread = 1 };
 
 static CUresult launch_with(CUfunction f, const unsigned *grid, const unsigned *block, unsigned shared, void **params,
-		unsigned ctas, int all_at_once, int early) {
+		CUstream stream, unsigned ctas, int all_at_once, int early) {
 	struct attribute a[4];
-	struct config c = {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, 0, a, 0};
+	struct config c = {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, stream, a, 0};
 	launch_ex launch = (launch_ex)dlsym(RTLD_DEFAULT, "cuLaunchKernelEx");
 	if (!launch) return CUDA_ERROR_NOT_SUPPORTED;
 	memset(a, 0, sizeof a);
@@ -108,15 +108,15 @@ func (l launchForm) blocks(grid [3]int) ([3]int, error) {
 
 // launch launches a function on a grid of blocks. cu's own Launch takes parameters of 8
 // bytes alone.
-func (l launchForm) launch(f cu.Function, grid, block [3]int, shared int, p *paramBlock) *Error {
+func (l launchForm) launch(f cu.Function, grid, block [3]int, shared int, p *paramBlock, s cu.Stream) *Error {
 	var e C.CUresult
 	if l.ctas > 1 || l.cooperative || l.early {
 		g := [3]C.uint{C.uint(grid[0]), C.uint(grid[1]), C.uint(grid[2])}
 		b := [3]C.uint{C.uint(block[0]), C.uint(block[1]), C.uint(block[2])}
-		e = C.launch_with(handleOf(f), &g[0], &b[0], C.uint(shared), &p.slots[0], C.uint(l.ctas), flag(l.cooperative), flag(l.early))
+		e = C.launch_with(handleOf(f), &g[0], &b[0], C.uint(shared), &p.slots[0], streamOf(s), C.uint(l.ctas), flag(l.cooperative), flag(l.early))
 	} else {
 		e = C.cuLaunchKernel(handleOf(f), C.uint(grid[0]), C.uint(grid[1]), C.uint(grid[2]), C.uint(block[0]), C.uint(block[1]), C.uint(block[2]),
-			C.uint(shared), nil, &p.slots[0], nil)
+			C.uint(shared), streamOf(s), &p.slots[0], nil)
 	}
 	if e != C.CUDA_SUCCESS {
 		return &Error{What: "launching", Code: int(e)}

@@ -19,6 +19,9 @@ type session struct {
 	properties sdk.DeviceProperties
 	buffers    map[*buffer]bool
 	kernels    map[*kernel]bool
+
+	flush     cu.DevicePtr // memory that measurements overwrite to empty the L2 cache
+	flushSize int64        // 0: none yet
 }
 
 // Properties implements sdk.Device.
@@ -33,6 +36,10 @@ func (s *session) Close() error {
 		}
 		for k := range s.kernels {
 			errs = append(errs, explain("unloading "+k.name, k.module.Unload()))
+		}
+		if s.flushSize > 0 {
+			errs = append(errs, explain("freeing memory for the flush of the cache", cu.MemFree(s.flush)))
+			s.flushSize = 0
 		}
 		clear(s.buffers)
 		clear(s.kernels)

@@ -125,3 +125,6 @@ func (p *paramBlock) encode(i int, address uint64, t *sdk.DeviceTensorMap) error
 
 // handleOf is a function's handle: cu's Function is a struct of it alone.
 func handleOf(f cu.Function) C.CUfunction { return *(*C.CUfunction)(unsafe.Pointer(&f)) }
+
+// streamOf is a stream's handle.
+func streamOf(s cu.Stream) C.CUstream { return *(*C.CUstream)(unsafe.Pointer(&s)) }

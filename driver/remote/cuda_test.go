@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,6 +137,7 @@ func TestCUDA(t *testing.T) {
 		{"prints", testPrints},
 		{"fault", testFault},
 		{"cancel", testCancel},
+		{"times", testTimes},
 		{"forms of launches", testForms},
 		{"refusals", testRefusals},
 		{"errors of CUDA", testErrors},
@@ -452,6 +454,76 @@ func testCancel(t *testing.T, s *standin) {
 	}
 	if d := time.Since(start); d > 3*time.Second {
 		t.Errorf("it took %s", d)
+	}
+}
+
+// testTimes: launches without waiting, the cache flushed before each, or captured and
+// replayed.
+func testTimes(t *testing.T, s *standin) {
+	dev := s.must(t, nil)
+	k, err := dev.Load(driver.Binary{Name: "k.ptx", Code: ptx("k", "u32")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	timer := dev.(driver.Timer)
+	l := driver.Launch{Grid: [3]int{2, 1, 1}, Args: []any{int32(7)}}
+	s.logged(t)
+	const ms = 1500 * time.Microsecond // of the stand-in's events
+	flushed, launched := "memset 4096\n", "launch k grid=2,1,1 block=64,1,1 shared=0 params= 7 0 0\n"
+	for _, tt := range []struct {
+		driver.Timing
+		n    int
+		each time.Duration
+		log  string
+	}{
+		{driver.Timing{Runs: 3, Warmup: 2, Flush: 4096}, 3, ms, strings.Repeat(launched, 2) + strings.Repeat(flushed+launched, 3)},
+		{driver.Timing{Runs: 2}, 2, ms, strings.Repeat(launched, 2)},
+		{driver.Timing{Runs: 3, Flush: 4096, Graph: true}, 10, ms / 3, "capture\n" + strings.Repeat(launched, 3) + strings.Repeat(flushed+"replay of 3\n", 10) + "graph ends\n"},
+	} {
+		times, err := timer.Time(t.Context(), k, l, tt.Timing)
+		if err != nil || len(times) != tt.n || slices.Min(times) != tt.each || slices.Max(times) != tt.each {
+			t.Errorf("%+v: %v, %v", tt.Timing, times, err)
+		}
+		if log := s.logged(t); log != tt.log+"stream ends\n" {
+			t.Errorf("%+v:\n%s", tt.Timing, log)
+		}
+	}
+	_, err = timer.Time(t.Context(), k, l, driver.Timing{})
+	wants(t, err, "a measurement has from 1 to 1048576 runs, not 0")
+	_, err = timer.Time(t.Context(), k, driver.Launch{Grid: [3]int{1, 0, 1}, Args: l.Args}, driver.Timing{Runs: 1})
+	wants(t, err, "grid dimension y is 0")
+	_, err = timer.Time(t.Context(), k, l, driver.Timing{Runs: 1, Flush: 1 << 40})
+	wants(t, err, "memory of 1099511627776 bytes for the flush of the cache: CUDA_ERROR_OUT_OF_MEMORY")
+	_, err = s.must(t, nil).(driver.Timer).Time(t.Context(), k, l, driver.Timing{Runs: 1})
+	wants(t, err, "the kernel was loaded by another device")
+	for function, what := range map[string]string{
+		"cuStreamBeginCapture_v2":     "capturing a graph",
+		"cuStreamEndCapture":          "capturing a graph",
+		"cuGraphInstantiateWithFlags": "making a graph ready",
+		"cuGraphLaunch":               "launching a graph of a",
+		"cuStreamCreate":              "making a stream",
+		"cuMemsetD8Async":             "flushing the cache",
+	} {
+		dev := s.must(t, nil, "STANDIN_FAIL="+function+"=2")
+		k, err := dev.Load(driver.Binary{Name: "a.ptx", Code: ptx("a")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = dev.(driver.Timer).Time(t.Context(), k, driver.Launch{Grid: [3]int{1, 1, 1}}, driver.Timing{Runs: 1, Graph: true, Flush: 1})
+		wants(t, err, what+": CUDA_ERROR_OUT_OF_MEMORY")
+	}
+	// A fault in the middle is the kernel's, whichever call tells of it.
+	if k, err = dev.Load(driver.Binary{Name: "later.ptx", Code: ptx("later")}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = timer.Time(t.Context(), k, driver.Launch{Grid: [3]int{1, 1, 1}}, driver.Timing{Runs: 5})
+	var fault *driver.Fault
+	if wants(t, err, "kernel later: CUDA_ERROR_ILLEGAL_ADDRESS"); !errors.As(err, &fault) {
+		t.Errorf("%#v", err)
+	}
+	_, err = timer.Time(t.Context(), k, driver.Launch{Grid: [3]int{1, 1, 1}}, driver.Timing{Runs: 5})
+	if wants(t, err, "the device was lost in an earlier launch"); !errors.Is(err, remote.ErrLost) {
+		t.Errorf("%#v", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"time"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/plugin/process"
@@ -112,17 +113,65 @@ type kernel struct {
 }
 
 func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, error) {
-	d := k.device
+	launch, err := k.launch(&l)
+	if err != nil {
+		return nil, err
+	}
+	r, err := k.run(ctx, "Launch", func(ctx context.Context) (sdk.DeviceResult, error) { return k.far.Launch(ctx, launch) })
+	if r == nil {
+		return nil, err
+	}
+	return &driver.Result{Time: r.Time}, err
+}
+
+// timerDevice is a device whose driver measures kernels.
+type timerDevice struct {
+	*device
+	far sdk.DeviceTimer
+}
+
+var _ driver.Timer = timerDevice{}
+
+func (d timerDevice) Time(ctx context.Context, k driver.Kernel, l driver.Launch, t driver.Timing) ([]time.Duration, error) {
+	if err := t.Check(); err != nil {
+		return nil, err
+	}
+	own, ok := k.(*kernel)
+	if !ok || own.device != d.device {
+		return nil, errors.New("the kernel was loaded by another device")
+	}
+	launch, err := own.launch(&l)
+	if err != nil {
+		return nil, err
+	}
+	r, err := own.run(ctx, "Time", func(ctx context.Context) (sdk.DeviceResult, error) {
+		return d.far.Time(ctx, own.far, launch, sdk.DeviceTiming{Runs: t.Runs, Warmup: t.Warmup, Flush: t.Flush, Graph: t.Graph})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r.Times, nil
+}
+
+// launch is l as it crosses to the driver.
+func (k *kernel) launch(l *driver.Launch) (sdk.DeviceLaunch, error) {
 	launch := sdk.DeviceLaunch{Grid: l.Grid, Args: make([]sdk.DeviceArg, len(l.Args))}
 	for i, a := range l.Args {
 		var err error
-		if launch.Args[i], err = d.argument(a); err != nil {
-			return nil, fmt.Errorf("argument %d of %s: %w", i, k.name, err)
+		if launch.Args[i], err = k.device.argument(a); err != nil {
+			return launch, fmt.Errorf("argument %d of %s: %w", i, k.name, err)
 		}
 	}
+	return launch, nil
+}
+
+// run makes a call that runs the kernel. There is a result beside a *driver.Fault that
+// left the device's memory as it was.
+func (k *kernel) run(ctx context.Context, method string, f func(context.Context) (sdk.DeviceResult, error)) (*sdk.DeviceResult, error) {
+	d := k.device
 	var r sdk.DeviceResult
-	err := d.call(ctx, "Launch", func(ctx context.Context) (err error) {
-		r, err = k.far.Launch(ctx, launch)
+	err := d.call(ctx, method, func(ctx context.Context) (err error) {
+		r, err = f(ctx)
 		return err
 	})
 	said := ""
@@ -142,9 +191,8 @@ func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, e
 	if err != nil {
 		return nil, err
 	}
-	result := &driver.Result{Time: r.Time}
 	if len(r.Fault) == 0 {
-		return result, nil
+		return &r, nil
 	}
 	fault := &driver.Fault{Kernel: k.name, Findings: wire.ListFromSDK(r.Fault)}
 	if said != "" {
@@ -153,7 +201,7 @@ func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, e
 	if r.Lost {
 		return nil, fault // its memory went with it
 	}
-	return result, fault
+	return &r, fault
 }
 
 // argument is a as it crosses to the driver.

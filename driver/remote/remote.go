@@ -132,7 +132,11 @@ func (d *Driver) Open(ctx context.Context, number int, target sdk.Target, output
 	if output == nil {
 		output = io.Discard
 	}
-	return &device{ctx: ctx, driver: d, proc: p, far: far, output: output}, nil
+	dev := &device{ctx: ctx, driver: d, proc: p, far: far, output: output}
+	if timer, ok := far.(sdk.DeviceTimer); ok {
+		return timerDevice{dev, timer}, nil
+	}
+	return dev, nil
 }
 
 func client(p *process.Process) *sdk.DeviceClient { return p.Client().(*sdk.DeviceClient) }

@@ -14,6 +14,7 @@
 //   overrun  (char *p, int n): writes p[n + 2] and p[-8]
 //   print    prints two lines
 //   fault    makes every later call fail with an illegal address
+//   later    does so from its second launch on
 //   spin     never ends
 // and others do nothing.
 #include <cuda.h>
@@ -161,6 +162,11 @@ CUresult cuMemsetD8(CUdeviceptr p, unsigned char v, size_t n) {
 	memset((void *)p, v, n);
 	return CUDA_SUCCESS;
 }
+CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char v, size_t n, CUstream s) {
+	CHECK(1);
+	note("memset %zu\n", n);
+	return cuMemsetD8(p, v, n);
+}
 CUresult cuMemcpyHtoD(CUdeviceptr p, const void *h, size_t n) {
 	CHECK(1);
 	if (!inside(p, n)) return CUDA_ERROR_INVALID_VALUE;
@@ -176,7 +182,7 @@ CUresult cuMemcpyDtoH(void *h, CUdeviceptr p, size_t n) {
 
 // Modules and functions.
 struct module { int ptx, params; char *code; };
-struct function { struct module *m; char name[256]; int shared; };
+struct function { struct module *m; char name[256]; int shared, launches; };
 
 CUresult cuModuleLoadDataEx(CUmodule *out, const void *code, unsigned n, CUjit_option *options, void **values) {
 	CHECK(1);
@@ -239,6 +245,10 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
 }
 #endif
 
+// Streams run what they are given at once. One that is being captured does so, too, but
+// counts the launches, and a graph is that number.
+struct stream { int capturing, launches; };
+
 // Launches.
 CUresult cuLaunchKernel(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 		unsigned shared, CUstream s, void **params, void **extra) {
@@ -252,6 +262,7 @@ CUresult cuLaunchKernel(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, un
 		note(" %llx", (unsigned long long)v);
 	}
 	note("\n");
+	if (s) ((struct stream *)s)->launches++;
 	if (!strncmp(f->name, "add", 3)) {
 		const float *x = *(float **)params[0], *y = *(float **)params[1];
 		float *out = *(float **)params[2];
@@ -266,6 +277,8 @@ CUresult cuLaunchKernel(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, un
 		fprintf(stderr, "the stand-in takes note of a fault\n");
 		sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
 		return CUDA_SUCCESS; // it shows later
+	} else if (!strncmp(f->name, "later", 5)) {
+		if (f->launches++) sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
 	} else if (!strncmp(f->name, "spin", 4)) {
 		for (;;) sleep(1000);
 	}
@@ -298,6 +311,39 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction fn, void **params,
 		c->sharedMemBytes, c->hStream, params, extra);
 }
 #endif
+
+CUresult cuStreamCreate(CUstream *s, unsigned flags) { CHECK(1); *s = calloc(1, sizeof(struct stream)); return CUDA_SUCCESS; }
+CUresult cuStreamDestroy(CUstream s) { CHECK(1); note("stream ends\n"); free(s); return CUDA_SUCCESS; }
+CUresult cuStreamBeginCapture(CUstream s, CUstreamCaptureMode mode) {
+	CHECK(1);
+	struct stream *t = (struct stream *)s;
+	if (!t || t->capturing) return CUDA_ERROR_INVALID_VALUE;
+	t->capturing = 1;
+	t->launches = 0;
+	note("capture\n");
+	return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream s, CUgraph *g) {
+	CHECK(1);
+	struct stream *t = (struct stream *)s;
+	if (!t || !t->capturing) return CUDA_ERROR_INVALID_VALUE;
+	t->capturing = 0;
+	int *n = malloc(sizeof *n);
+	*n = t->launches;
+	*g = (CUgraph)n;
+	return CUDA_SUCCESS;
+}
+CUresult cuGraphDestroy(CUgraph g) { CHECK(1); free(g); return CUDA_SUCCESS; }
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *x, CUgraph g, unsigned long long flags) {
+	CHECK(1);
+	int *n = malloc(sizeof *n);
+	*n = *(int *)g;
+	*x = (CUgraphExec)n;
+	return CUDA_SUCCESS;
+}
+CUresult cuGraphLaunch(CUgraphExec x, CUstream s) { CHECK(1); note("replay of %d\n", *(int *)x); return CUDA_SUCCESS; }
+CUresult cuGraphExecDestroy(CUgraphExec x) { CHECK(1); note("graph ends\n"); free(x); return CUDA_SUCCESS; }
+
 CUresult cuEventCreate(CUevent *e, unsigned flags) { CHECK(1); *e = (CUevent)1; return CUDA_SUCCESS; }
 CUresult cuEventRecord(CUevent e, CUstream s) { return sticky ? CUDA_SUCCESS : check(__func__, 1); }
 CUresult cuEventElapsedTime(float *ms, CUevent a, CUevent b) { CHECK(1); *ms = 1.5f; return CUDA_SUCCESS; }

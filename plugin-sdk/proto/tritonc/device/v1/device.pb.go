@@ -248,6 +248,7 @@ type OpenResponse struct {
 	Session       uint64                 `protobuf:"varint,1,opt,name=session,proto3" json:"session,omitempty"`
 	Properties    *Properties            `protobuf:"bytes,2,opt,name=properties,proto3" json:"properties,omitempty"`
 	Diagnostics   []*v1.Diagnostic       `protobuf:"bytes,3,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	Timer         bool                   `protobuf:"varint,4,opt,name=timer,proto3" json:"timer,omitempty"` // the driver has Time
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -301,6 +302,13 @@ func (x *OpenResponse) GetDiagnostics() []*v1.Diagnostic {
 		return x.Diagnostics
 	}
 	return nil
+}
+
+func (x *OpenResponse) GetTimer() bool {
+	if x != nil {
+		return x.Timer
+	}
+	return false
 }
 
 type Properties struct {
@@ -1400,8 +1408,11 @@ type LaunchResponse struct {
 	// What the kernel itself did wrong, such as an access out of bounds.
 	Fault []*v1.Diagnostic `protobuf:"bytes,3,rep,name=fault,proto3" json:"fault,omitempty"`
 	// After such a fault the device may be of no more use in this process.
-	Lost          bool             `protobuf:"varint,4,opt,name=lost,proto3" json:"lost,omitempty"`
-	Diagnostics   []*v1.Diagnostic `protobuf:"bytes,5,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	Lost        bool             `protobuf:"varint,4,opt,name=lost,proto3" json:"lost,omitempty"`
+	Diagnostics []*v1.Diagnostic `protobuf:"bytes,5,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	// Answers Time: nanoseconds of each run, or with graph of each replay, divided
+	// by its launches.
+	Times         []int64 `protobuf:"varint,6,rep,packed,name=times,proto3" json:"times,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1471,6 +1482,91 @@ func (x *LaunchResponse) GetDiagnostics() []*v1.Diagnostic {
 	return nil
 }
 
+func (x *LaunchResponse) GetTimes() []int64 {
+	if x != nil {
+		return x.Times
+	}
+	return nil
+}
+
+type TimeRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Launch *LaunchRequest         `protobuf:"bytes,1,opt,name=launch,proto3" json:"launch,omitempty"`
+	Runs   int32                  `protobuf:"varint,2,opt,name=runs,proto3" json:"runs,omitempty"`     // that are measured, each between two events; at least 1
+	Warmup int32                  `protobuf:"varint,3,opt,name=warmup,proto3" json:"warmup,omitempty"` // launches before them
+	Flush  int64                  `protobuf:"varint,4,opt,name=flush,proto3" json:"flush,omitempty"`   // bytes that are overwritten before each run, to empty the L2 cache
+	// The runs are captured as one graph, which is replayed 10 times; the times are
+	// those of replays.
+	Graph         bool `protobuf:"varint,5,opt,name=graph,proto3" json:"graph,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TimeRequest) Reset() {
+	*x = TimeRequest{}
+	mi := &file_tritonc_device_v1_device_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TimeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TimeRequest) ProtoMessage() {}
+
+func (x *TimeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_device_v1_device_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TimeRequest.ProtoReflect.Descriptor instead.
+func (*TimeRequest) Descriptor() ([]byte, []int) {
+	return file_tritonc_device_v1_device_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *TimeRequest) GetLaunch() *LaunchRequest {
+	if x != nil {
+		return x.Launch
+	}
+	return nil
+}
+
+func (x *TimeRequest) GetRuns() int32 {
+	if x != nil {
+		return x.Runs
+	}
+	return 0
+}
+
+func (x *TimeRequest) GetWarmup() int32 {
+	if x != nil {
+		return x.Warmup
+	}
+	return 0
+}
+
+func (x *TimeRequest) GetFlush() int64 {
+	if x != nil {
+		return x.Flush
+	}
+	return 0
+}
+
+func (x *TimeRequest) GetGraph() bool {
+	if x != nil {
+		return x.Graph
+	}
+	return false
+}
+
 var File_tritonc_device_v1_device_proto protoreflect.FileDescriptor
 
 const file_tritonc_device_v1_device_proto_rawDesc = "" +
@@ -1489,13 +1585,14 @@ const file_tritonc_device_v1_device_proto_rawDesc = "" +
 	"\x06memory\x18\x03 \x01(\x03R\x06memory\"Y\n" +
 	"\vOpenRequest\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x122\n" +
-	"\x06target\x18\x02 \x01(\v2\x1a.tritonc.backend.v1.TargetR\x06target\"\xa9\x01\n" +
+	"\x06target\x18\x02 \x01(\v2\x1a.tritonc.backend.v1.TargetR\x06target\"\xbf\x01\n" +
 	"\fOpenResponse\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x04R\asession\x12=\n" +
 	"\n" +
 	"properties\x18\x02 \x01(\v2\x1d.tritonc.device.v1.PropertiesR\n" +
 	"properties\x12@\n" +
-	"\vdiagnostics\x18\x03 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"\xd5\x01\n" +
+	"\vdiagnostics\x18\x03 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\x12\x14\n" +
+	"\x05timer\x18\x04 \x01(\bR\x05timer\"\xd5\x01\n" +
 	"\n" +
 	"Properties\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
@@ -1577,13 +1674,20 @@ const file_tritonc_device_v1_device_proto_rawDesc = "" +
 	"\telem_size\x18\x05 \x01(\x05R\belemSize\x12\x1b\n" +
 	"\telem_type\x18\x06 \x01(\x05R\belemType\x12\x18\n" +
 	"\aswizzle\x18\a \x01(\x05R\aswizzle\x12\x10\n" +
-	"\x03nan\x18\b \x01(\bR\x03nan\"\xd6\x01\n" +
+	"\x03nan\x18\b \x01(\bR\x03nan\"\xec\x01\n" +
 	"\x0eLaunchResponse\x12 \n" +
 	"\vnanoseconds\x18\x01 \x01(\x03R\vnanoseconds\x12\x16\n" +
 	"\x06output\x18\x02 \x01(\fR\x06output\x124\n" +
 	"\x05fault\x18\x03 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\x05fault\x12\x12\n" +
 	"\x04lost\x18\x04 \x01(\bR\x04lost\x12@\n" +
-	"\vdiagnostics\x18\x05 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics2\xb9\x05\n" +
+	"\vdiagnostics\x18\x05 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\x12\x14\n" +
+	"\x05times\x18\x06 \x03(\x03R\x05times\"\x9f\x01\n" +
+	"\vTimeRequest\x128\n" +
+	"\x06launch\x18\x01 \x01(\v2 .tritonc.device.v1.LaunchRequestR\x06launch\x12\x12\n" +
+	"\x04runs\x18\x02 \x01(\x05R\x04runs\x12\x16\n" +
+	"\x06warmup\x18\x03 \x01(\x05R\x06warmup\x12\x14\n" +
+	"\x05flush\x18\x04 \x01(\x03R\x05flush\x12\x14\n" +
+	"\x05graph\x18\x05 \x01(\bR\x05graph2\x84\x06\n" +
 	"\aDevices\x12S\n" +
 	"\bDescribe\x12\".tritonc.device.v1.DescribeRequest\x1a#.tritonc.device.v1.DescribeResponse\x12G\n" +
 	"\x04Open\x12\x1e.tritonc.device.v1.OpenRequest\x1a\x1f.tritonc.device.v1.OpenResponse\x12J\n" +
@@ -1593,7 +1697,8 @@ const file_tritonc_device_v1_device_proto_rawDesc = "" +
 	"\x05Write\x12\x1f.tritonc.device.v1.WriteRequest\x1a .tritonc.device.v1.WriteResponse(\x01\x12I\n" +
 	"\x04Read\x12\x1e.tritonc.device.v1.ReadRequest\x1a\x1f.tritonc.device.v1.ReadResponse0\x01\x12G\n" +
 	"\x04Load\x12\x1e.tritonc.device.v1.LoadRequest\x1a\x1f.tritonc.device.v1.LoadResponse\x12M\n" +
-	"\x06Launch\x12 .tritonc.device.v1.LaunchRequest\x1a!.tritonc.device.v1.LaunchResponseBHZFgithub.com/tritonc/tritonc/plugin-sdk/proto/tritonc/device/v1;devicev1b\x06proto3"
+	"\x06Launch\x12 .tritonc.device.v1.LaunchRequest\x1a!.tritonc.device.v1.LaunchResponse\x12I\n" +
+	"\x04Time\x12\x1e.tritonc.device.v1.TimeRequest\x1a!.tritonc.device.v1.LaunchResponseBHZFgithub.com/tritonc/tritonc/plugin-sdk/proto/tritonc/device/v1;devicev1b\x06proto3"
 
 var (
 	file_tritonc_device_v1_device_proto_rawDescOnce sync.Once
@@ -1607,7 +1712,7 @@ func file_tritonc_device_v1_device_proto_rawDescGZIP() []byte {
 	return file_tritonc_device_v1_device_proto_rawDescData
 }
 
-var file_tritonc_device_v1_device_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_tritonc_device_v1_device_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_tritonc_device_v1_device_proto_goTypes = []any{
 	(*DescribeRequest)(nil),  // 0: tritonc.device.v1.DescribeRequest
 	(*DescribeResponse)(nil), // 1: tritonc.device.v1.DescribeResponse
@@ -1632,50 +1737,54 @@ var file_tritonc_device_v1_device_proto_goTypes = []any{
 	(*Argument)(nil),         // 20: tritonc.device.v1.Argument
 	(*TensorMap)(nil),        // 21: tritonc.device.v1.TensorMap
 	(*LaunchResponse)(nil),   // 22: tritonc.device.v1.LaunchResponse
-	(*v1.Diagnostic)(nil),    // 23: tritonc.backend.v1.Diagnostic
-	(*v1.Target)(nil),        // 24: tritonc.backend.v1.Target
+	(*TimeRequest)(nil),      // 23: tritonc.device.v1.TimeRequest
+	(*v1.Diagnostic)(nil),    // 24: tritonc.backend.v1.Diagnostic
+	(*v1.Target)(nil),        // 25: tritonc.backend.v1.Target
 }
 var file_tritonc_device_v1_device_proto_depIdxs = []int32{
 	2,  // 0: tritonc.device.v1.DescribeResponse.devices:type_name -> tritonc.device.v1.DeviceInfo
-	23, // 1: tritonc.device.v1.DescribeResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	24, // 2: tritonc.device.v1.DeviceInfo.target:type_name -> tritonc.backend.v1.Target
-	24, // 3: tritonc.device.v1.OpenRequest.target:type_name -> tritonc.backend.v1.Target
+	24, // 1: tritonc.device.v1.DescribeResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	25, // 2: tritonc.device.v1.DeviceInfo.target:type_name -> tritonc.backend.v1.Target
+	25, // 3: tritonc.device.v1.OpenRequest.target:type_name -> tritonc.backend.v1.Target
 	5,  // 4: tritonc.device.v1.OpenResponse.properties:type_name -> tritonc.device.v1.Properties
-	23, // 5: tritonc.device.v1.OpenResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	23, // 6: tritonc.device.v1.CloseResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	23, // 7: tritonc.device.v1.AllocResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	23, // 8: tritonc.device.v1.FreeResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	24, // 5: tritonc.device.v1.OpenResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	24, // 6: tritonc.device.v1.CloseResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	24, // 7: tritonc.device.v1.AllocResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	24, // 8: tritonc.device.v1.FreeResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
 	13, // 9: tritonc.device.v1.WriteRequest.header:type_name -> tritonc.device.v1.WriteHeader
-	23, // 10: tritonc.device.v1.WriteResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	23, // 11: tritonc.device.v1.ReadResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	23, // 12: tritonc.device.v1.LoadResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	24, // 10: tritonc.device.v1.WriteResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	24, // 11: tritonc.device.v1.ReadResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	24, // 12: tritonc.device.v1.LoadResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
 	20, // 13: tritonc.device.v1.LaunchRequest.arguments:type_name -> tritonc.device.v1.Argument
 	21, // 14: tritonc.device.v1.Argument.tensor_map:type_name -> tritonc.device.v1.TensorMap
-	23, // 15: tritonc.device.v1.LaunchResponse.fault:type_name -> tritonc.backend.v1.Diagnostic
-	23, // 16: tritonc.device.v1.LaunchResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	0,  // 17: tritonc.device.v1.Devices.Describe:input_type -> tritonc.device.v1.DescribeRequest
-	3,  // 18: tritonc.device.v1.Devices.Open:input_type -> tritonc.device.v1.OpenRequest
-	6,  // 19: tritonc.device.v1.Devices.Close:input_type -> tritonc.device.v1.CloseRequest
-	8,  // 20: tritonc.device.v1.Devices.Alloc:input_type -> tritonc.device.v1.AllocRequest
-	10, // 21: tritonc.device.v1.Devices.Free:input_type -> tritonc.device.v1.FreeRequest
-	12, // 22: tritonc.device.v1.Devices.Write:input_type -> tritonc.device.v1.WriteRequest
-	15, // 23: tritonc.device.v1.Devices.Read:input_type -> tritonc.device.v1.ReadRequest
-	17, // 24: tritonc.device.v1.Devices.Load:input_type -> tritonc.device.v1.LoadRequest
-	19, // 25: tritonc.device.v1.Devices.Launch:input_type -> tritonc.device.v1.LaunchRequest
-	1,  // 26: tritonc.device.v1.Devices.Describe:output_type -> tritonc.device.v1.DescribeResponse
-	4,  // 27: tritonc.device.v1.Devices.Open:output_type -> tritonc.device.v1.OpenResponse
-	7,  // 28: tritonc.device.v1.Devices.Close:output_type -> tritonc.device.v1.CloseResponse
-	9,  // 29: tritonc.device.v1.Devices.Alloc:output_type -> tritonc.device.v1.AllocResponse
-	11, // 30: tritonc.device.v1.Devices.Free:output_type -> tritonc.device.v1.FreeResponse
-	14, // 31: tritonc.device.v1.Devices.Write:output_type -> tritonc.device.v1.WriteResponse
-	16, // 32: tritonc.device.v1.Devices.Read:output_type -> tritonc.device.v1.ReadResponse
-	18, // 33: tritonc.device.v1.Devices.Load:output_type -> tritonc.device.v1.LoadResponse
-	22, // 34: tritonc.device.v1.Devices.Launch:output_type -> tritonc.device.v1.LaunchResponse
-	26, // [26:35] is the sub-list for method output_type
-	17, // [17:26] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	24, // 15: tritonc.device.v1.LaunchResponse.fault:type_name -> tritonc.backend.v1.Diagnostic
+	24, // 16: tritonc.device.v1.LaunchResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	19, // 17: tritonc.device.v1.TimeRequest.launch:type_name -> tritonc.device.v1.LaunchRequest
+	0,  // 18: tritonc.device.v1.Devices.Describe:input_type -> tritonc.device.v1.DescribeRequest
+	3,  // 19: tritonc.device.v1.Devices.Open:input_type -> tritonc.device.v1.OpenRequest
+	6,  // 20: tritonc.device.v1.Devices.Close:input_type -> tritonc.device.v1.CloseRequest
+	8,  // 21: tritonc.device.v1.Devices.Alloc:input_type -> tritonc.device.v1.AllocRequest
+	10, // 22: tritonc.device.v1.Devices.Free:input_type -> tritonc.device.v1.FreeRequest
+	12, // 23: tritonc.device.v1.Devices.Write:input_type -> tritonc.device.v1.WriteRequest
+	15, // 24: tritonc.device.v1.Devices.Read:input_type -> tritonc.device.v1.ReadRequest
+	17, // 25: tritonc.device.v1.Devices.Load:input_type -> tritonc.device.v1.LoadRequest
+	19, // 26: tritonc.device.v1.Devices.Launch:input_type -> tritonc.device.v1.LaunchRequest
+	23, // 27: tritonc.device.v1.Devices.Time:input_type -> tritonc.device.v1.TimeRequest
+	1,  // 28: tritonc.device.v1.Devices.Describe:output_type -> tritonc.device.v1.DescribeResponse
+	4,  // 29: tritonc.device.v1.Devices.Open:output_type -> tritonc.device.v1.OpenResponse
+	7,  // 30: tritonc.device.v1.Devices.Close:output_type -> tritonc.device.v1.CloseResponse
+	9,  // 31: tritonc.device.v1.Devices.Alloc:output_type -> tritonc.device.v1.AllocResponse
+	11, // 32: tritonc.device.v1.Devices.Free:output_type -> tritonc.device.v1.FreeResponse
+	14, // 33: tritonc.device.v1.Devices.Write:output_type -> tritonc.device.v1.WriteResponse
+	16, // 34: tritonc.device.v1.Devices.Read:output_type -> tritonc.device.v1.ReadResponse
+	18, // 35: tritonc.device.v1.Devices.Load:output_type -> tritonc.device.v1.LoadResponse
+	22, // 36: tritonc.device.v1.Devices.Launch:output_type -> tritonc.device.v1.LaunchResponse
+	22, // 37: tritonc.device.v1.Devices.Time:output_type -> tritonc.device.v1.LaunchResponse
+	28, // [28:38] is the sub-list for method output_type
+	18, // [18:28] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_tritonc_device_v1_device_proto_init() }
@@ -1689,7 +1798,7 @@ func file_tritonc_device_v1_device_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tritonc_device_v1_device_proto_rawDesc), len(file_tritonc_device_v1_device_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

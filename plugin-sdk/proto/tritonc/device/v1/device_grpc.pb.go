@@ -33,6 +33,7 @@ const (
 	Devices_Read_FullMethodName     = "/tritonc.device.v1.Devices/Read"
 	Devices_Load_FullMethodName     = "/tritonc.device.v1.Devices/Load"
 	Devices_Launch_FullMethodName   = "/tritonc.device.v1.Devices/Launch"
+	Devices_Time_FullMethodName     = "/tritonc.device.v1.Devices/Time"
 )
 
 // DevicesClient is the client API for Devices service.
@@ -62,6 +63,9 @@ type DevicesClient interface {
 	Load(ctx context.Context, in *LoadRequest, opts ...grpc.CallOption) (*LoadResponse, error)
 	// Launch runs a kernel to its end. The host ends the process to stop one.
 	Launch(ctx context.Context, in *LaunchRequest, opts ...grpc.CallOption) (*LaunchResponse, error)
+	// Time runs a kernel many times and says how long each run took. Drivers that
+	// cannot leave timer in OpenResponse false.
+	Time(ctx context.Context, in *TimeRequest, opts ...grpc.CallOption) (*LaunchResponse, error)
 }
 
 type devicesClient struct {
@@ -174,6 +178,16 @@ func (c *devicesClient) Launch(ctx context.Context, in *LaunchRequest, opts ...g
 	return out, nil
 }
 
+func (c *devicesClient) Time(ctx context.Context, in *TimeRequest, opts ...grpc.CallOption) (*LaunchResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(LaunchResponse)
+	err := c.cc.Invoke(ctx, Devices_Time_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // DevicesServer is the server API for Devices service.
 // All implementations must embed UnimplementedDevicesServer
 // for forward compatibility.
@@ -201,6 +215,9 @@ type DevicesServer interface {
 	Load(context.Context, *LoadRequest) (*LoadResponse, error)
 	// Launch runs a kernel to its end. The host ends the process to stop one.
 	Launch(context.Context, *LaunchRequest) (*LaunchResponse, error)
+	// Time runs a kernel many times and says how long each run took. Drivers that
+	// cannot leave timer in OpenResponse false.
+	Time(context.Context, *TimeRequest) (*LaunchResponse, error)
 	mustEmbedUnimplementedDevicesServer()
 }
 
@@ -237,6 +254,9 @@ func (UnimplementedDevicesServer) Load(context.Context, *LoadRequest) (*LoadResp
 }
 func (UnimplementedDevicesServer) Launch(context.Context, *LaunchRequest) (*LaunchResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Launch not implemented")
+}
+func (UnimplementedDevicesServer) Time(context.Context, *TimeRequest) (*LaunchResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Time not implemented")
 }
 func (UnimplementedDevicesServer) mustEmbedUnimplementedDevicesServer() {}
 func (UnimplementedDevicesServer) testEmbeddedByValue()                 {}
@@ -403,6 +423,24 @@ func _Devices_Launch_Handler(srv interface{}, ctx context.Context, dec func(inte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Devices_Time_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TimeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DevicesServer).Time(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Devices_Time_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DevicesServer).Time(ctx, req.(*TimeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Devices_ServiceDesc is the grpc.ServiceDesc for Devices service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -437,6 +475,10 @@ var Devices_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Launch",
 			Handler:    _Devices_Launch_Handler,
+		},
+		{
+			MethodName: "Time",
+			Handler:    _Devices_Time_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
