@@ -15,12 +15,20 @@ import (
 type Arg struct {
 	// Name of the parameter.
 	Name string
-	// Value is an *array.Array for a pointer, a *Descriptor, nil for None, an
-	// int64, uint64, float64 or bool for a number, a Tuple of such, or an Expr.
+	// Value is an *array.Array or a *View for a pointer, a *Descriptor, nil for
+	// None, an int64, uint64, float64 or bool for a number, a Tuple of such, or an Expr.
 	Value any
 	// Type is the type of a number as a signature has it, where the caller says
 	// so: "i64", "fp16". "": what Triton gives to such a Python value.
 	Type string
+}
+
+// View is a pointer into an array's memory.
+type View struct {
+	// Array has the shape of what is seen, as decorators are told of it.
+	Array *array.Array
+	// Offset is where it begins, in bytes from the beginning of the buffer.
+	Offset int
 }
 
 // Expr is a value that the kernel's file evaluates, such as tl.float16 or
@@ -89,15 +97,9 @@ func specialize(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg) (speci
 	case *Descriptor:
 		return descriptor(a, v)
 	case *array.Array:
-		entry := annotated
-		if entry == "" {
-			entry = "*" + v.Type.Name
-		}
-		if !strings.HasPrefix(entry, "*") {
-			return specialized{}, wrongArg(a.Name, "", "it is an array, and the kernel says %s: %s", p.Name, p.Annotation)
-		}
-		// Every device aligns what it allocates to more than any rule asks for.
-		return specialized{entry + alignment(rules.PointerDivisor, 0, p), []passed{{a.Name, v, ""}}}, nil
+		return pointer(rules, p, a, v, 0)
+	case *View:
+		return pointer(rules, p, a, v.Array, v.Offset)
 	case bool:
 		return scalar("u1", annotated, a), nil
 	case float64:
@@ -111,6 +113,19 @@ func specialize(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg) (speci
 		return integer(rules, p, a, annotated, int64(v), v == 1)
 	}
 	return specialized{}, wrongArg(a.Name, "", "a %T is nothing that a kernel takes", a.Value)
+}
+
+// pointer is memory that begins at an offset of an array's.
+func pointer(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg, x *array.Array, offset int) (specialized, error) {
+	entry := annotatedType(p.Annotation)
+	if entry == "" {
+		entry = "*" + x.Type.Name
+	}
+	if !strings.HasPrefix(entry, "*") {
+		return specialized{}, wrongArg(a.Name, "", "it is an array, and the kernel says %s: %s", p.Name, p.Annotation)
+	}
+	// Every device aligns what it allocates to more than any rule asks for.
+	return specialized{entry + alignment(rules.PointerDivisor, int64(offset), p), []passed{{a.Name, a.Value, ""}}}, nil
 }
 
 // elements specializes a tuple. Annotations do not reach into it.

@@ -107,6 +107,8 @@ func (p *passed) arrayOf() *array.Array {
 	switch v := p.value.(type) {
 	case *array.Array:
 		return v
+	case *View:
+		return v.Array
 	case mapped:
 		return v.array
 	}

@@ -197,6 +197,8 @@ func argumentOf(v any) any {
 	switch v := v.(type) {
 	case *array.Array:
 		return tensorOf(v)
+	case *View:
+		return tensorOf(v.Array)
 	case *Descriptor:
 		return frontend.Descriptor{Tensor: tensorOf(v.Array), Block: widen(v.Block)}
 	case Tuple:
@@ -314,65 +316,17 @@ func usageOf(info *frontend.KernelInfo) string {
 // copies them back, Unset ones included. One array given for several parameters
 // is one buffer. The error may be a *driver.Fault; then there is a result.
 func (k *Kernel) Run(ctx context.Context, grid [3]int) (*driver.Result, error) {
-	buffers := map[*array.Array]driver.Buffer{}
-	defer func() {
-		for _, b := range buffers {
-			b.Free()
-		}
-	}()
-	args := make([]any, len(k.args))
-	for i, a := range k.args {
-		x := a.arrayOf()
-		if x == nil {
-			v, err := passedValue(a.typ, a.value)
-			if err != nil {
-				return nil, wrongArg(a.name, "", "%v", err)
-			}
-			args[i] = v
-			continue
-		}
-		if buffers[x] == nil {
-			b, err := k.device.Alloc(a.name, len(x.Data))
-			if err != nil {
-				return nil, &ArgError{Name: a.name, Text: err.Error(), err: err}
-			}
-			buffers[x] = b
-			if !x.Unset {
-				if err := b.Write(0, x.Data); err != nil {
-					return nil, &ArgError{Name: a.name, Text: err.Error(), err: err}
-				}
-			}
-		}
-		args[i] = buffers[x]
-		if v, ok := a.value.(mapped); ok {
-			m := *v.m
-			m.Buffer = buffers[x]
-			if err := m.Check(); err != nil {
-				return nil, wrongArg(a.name, "", "%v", err)
-			}
-			args[i] = &m
-		}
+	p, err := k.Place(grid, nil)
+	if err != nil {
+		return nil, err
 	}
-	result, err := k.loaded.Launch(ctx, driver.Launch{Grid: grid, Args: args})
+	defer p.Free()
+	result, err := p.Kernel.Launch(ctx, p.Launch)
 	if result == nil {
 		return nil, err
 	}
-	// All or none: whoever lost the device may want to try again.
-	left := make([][]byte, len(k.args))
-	for i, a := range k.args {
-		if x := a.arrayOf(); x != nil {
-			left[i] = make([]byte, len(x.Data))
-			if err := buffers[x].Read(0, left[i]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	for i, a := range k.args {
-		if left[i] != nil {
-			x := a.arrayOf()
-			copy(x.Data, left[i])
-			x.Unset = false
-		}
+	if err := p.Fetch(); err != nil {
+		return nil, err
 	}
 	return result, err
 }

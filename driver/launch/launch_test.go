@@ -28,6 +28,8 @@ func TestSpecialize(t *testing.T) {
 		{frontend.ParamInfo{}, x, "", "*fp16:16", ""},
 		{frontend.ParamInfo{Annotation: `"*kfp16"`}, x, "", "*kfp16:16", ""},
 		{frontend.ParamInfo{NoAlign: true}, x, "", "*fp16", ""},
+		{frontend.ParamInfo{}, &View{x, 32}, "", "*fp16:16", ""},
+		{frontend.ParamInfo{}, &View{x, 8}, "", "*fp16", ""},
 		{frontend.ParamInfo{}, nil, "", "None", "-"},
 		{frontend.ParamInfo{}, true, "", "u1", "u1"},
 		{frontend.ParamInfo{}, 1.0, "", "fp32", "fp32"},
