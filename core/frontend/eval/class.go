@@ -107,7 +107,12 @@ func (c *Class) Attr(name string) (any, bool) {
 		return v, true
 	}
 	for _, b := range c.Bases {
-		if a, ok := b.(Attributer); ok {
+		switch a := b.(type) {
+		case Base:
+			if v, ok := a.ClassAttr(c, name); ok {
+				return v, true
+			}
+		case Attributer:
 			if v, ok := a.Attr(name); ok {
 				return v, true
 			}

@@ -141,7 +141,7 @@ func (f *frame) exec(st syntax.Stmt) control {
 // a library can do.
 func (f *frame) truth(e syntax.Expr) bool {
 	v := f.eval(e)
-	if m, ok := v.(*Missing); ok && !m.Launch {
+	if m, ok := v.(*Missing); ok && !m.Launch && f.s.Kernel == nil {
 		f.note(e.Loc(), "'%s' is not known here and taken to be false", m.Name)
 		return false
 	}
@@ -292,6 +292,10 @@ func (f *frame) assign(t syntax.Expr, v any) {
 			o.Vars[t.Attr] = v
 		case *Class:
 			o.setAttr(t.Attr, v)
+		case AttrSetter:
+			if !o.SetAttr(t.Attr, v) {
+				raise("AttributeError", "cannot set attribute '%s' of '%s' object", t.Attr, TypeName(o))
+			}
 		case *Missing, *Function:
 			// an attribute of a foreign object, which nobody reads here
 		default:

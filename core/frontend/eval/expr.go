@@ -66,6 +66,9 @@ func (f *frame) expr(e syntax.Expr) any {
 		o := f.eval(e.Value)
 		k := f.eval(e.Slice)
 		f.cur = e.Loc()
+		if kernel := f.s.kernel(o); kernel != nil {
+			o = kernel
+		}
 		return Index(o, k)
 	case *syntax.Slice:
 		opt := func(x syntax.Expr) any {
@@ -174,7 +177,7 @@ func (f *frame) boolOp(e *syntax.BoolOp) any {
 	for _, x := range e.Values {
 		v = f.eval(x)
 		t := false // what is missing is false, and stays what it is
-		if m, missing := v.(*Missing); !missing || m.Launch {
+		if m, missing := v.(*Missing); !missing || m.Launch || f.s.Kernel != nil {
 			t = Truth(v)
 		}
 		if t == (e.Op == syntax.Or) {

@@ -24,6 +24,10 @@ type Session struct {
 	// Host is what functions of the language that run here emit code with; nil
 	// while no kernel is being compiled.
 	Host any
+	// Kernel makes of a jit function what code that runs kernels sees of it:
+	// kernel[grid], kernel.warmup. With it the session runs such code, to which
+	// conditions on what is missing are mistakes; nil while kernels are compiled.
+	Kernel func(fn *Function) any
 	// Meter counts the steps and may stop the compile; nil counts nothing.
 	Meter *work.Meter
 	// MaxSteps bounds the work of compile-time code; 0 means DefaultMaxSteps.
@@ -269,6 +273,14 @@ func (m *Module) absolute(st *syntax.ImportFrom) string {
 	return base + "." + st.Module
 }
 
+// kernel is what code that runs kernels sees of a jit function, else nil.
+func (s *Session) kernel(v any) any {
+	if fn, ok := v.(*Function); ok && fn.Kind == JIT && s.Kernel != nil {
+		return s.Kernel(fn)
+	}
+	return nil
+}
+
 // Load imports a module by its dotted name, nil when there is none.
 func (s *Session) Load(name string) any { return s.load(name) }
 
@@ -291,6 +303,11 @@ func (s *Session) attr(v any, name string) any {
 	if m, ok := v.(*Missing); ok {
 		if d, ok := s.Define[m.Name+"."+name]; ok {
 			return d
+		}
+	}
+	if a, ok := s.kernel(v).(Attributer); ok {
+		if r, ok := a.Attr(name); ok {
+			return r
 		}
 	}
 	if a, ok := v.(Attributer); ok {

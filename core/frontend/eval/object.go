@@ -25,6 +25,23 @@ type Reprer interface{ Repr() string }
 // Equaler is a value with its own ==.
 type Equaler interface{ Equal(other any) bool }
 
+// Operand is a value with arithmetic of its own: op with other on its right, or
+// where it is reflected, on its left. It returns false for what it does not do.
+type Operand interface {
+	Binary(op syntax.Operator, other any, reflected bool) (value any, ok bool)
+}
+
+// AttrSetter is a value whose attributes can be set.
+type AttrSetter interface {
+	SetAttr(name string, v any) bool
+}
+
+// Base is a value that classes may have as their base, and that has attributes of
+// its own for each of them.
+type Base interface {
+	ClassAttr(c *Class, name string) (value any, ok bool)
+}
+
 // Namer is a value whose type has a name of its own, for messages.
 type Namer interface{ TypeName() string }
 
@@ -103,6 +120,14 @@ type Missing struct {
 
 // Attr of something missing is missing too.
 func (m *Missing) Attr(name string) (any, bool) { return m.part("." + name), true }
+
+// Require fails if v is missing, and returns it otherwise.
+func Require(v any) any {
+	if m, ok := v.(*Missing); ok {
+		m.Fail()
+	}
+	return v
+}
 
 // part is what is reached through m.
 func (m *Missing) part(suffix string) *Missing {

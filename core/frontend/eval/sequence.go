@@ -52,6 +52,16 @@ func sequenceBinary(op syntax.Operator, a, b any) any {
 			return r
 		}
 	}
+	if x, ok := a.(Operand); ok {
+		if r, ok := x.Binary(op, b, false); ok {
+			return r
+		}
+	}
+	if y, ok := b.(Operand); ok {
+		if r, ok := y.Binary(op, a, true); ok {
+			return r
+		}
+	}
 	for _, v := range []any{a, b} {
 		switch v := v.(type) {
 		case *Missing:

@@ -76,6 +76,19 @@ type TorchDType struct {
 func (t *TorchDType) Repr() string     { return "torch." + t.name }
 func (t *TorchDType) TypeName() string { return "torch.dtype" }
 
+// Type is the type of the same elements in a kernel.
+func (t *TorchDType) Type() *DType { return t.d }
+
+// TorchDTypeOf is torch's dtype of the elements of a kernel's type, or nil.
+func TorchDTypeOf(d *DType) *TorchDType {
+	for _, t := range torchDTypes {
+		if t.d == d {
+			return t
+		}
+	}
+	return nil
+}
+
 // Attr gives the few attributes that code at module level looks at.
 func (t *TorchDType) Attr(name string) (any, bool) {
 	switch name {
