@@ -84,6 +84,7 @@ var rules = []rule{
 	{"backends/nvidia/...", append(slices.Clone(lowerFloor), "core/backend", "core/filememo", "core/input", "core/trust", "core/plugin/wire", "plugin-sdk/...", "backends/nvidia/..."), nil, "backends import core's libraries and the sdk, never one another"},
 	{"driver/launch/...", []string{"core/...", "plugin-sdk/...", "driver/..."}, nil, "specialization at launch compiles"},
 	{"driver", []string{"core/diag", "core/work", "plugin-sdk/..."}, nil, "what a program needs of a device is not a device's affair"},
+	{"driver/bench", []string{"core/diag", "core/work", "driver", "plugin-sdk/..."}, nil, "measuring needs a device, whichever it is"},
 	{"driver/simulated", []string{"core/diag", "core/work", "driver", "driver/sim/...", "plugin-sdk/..."}, nil, "a device runs binaries, it does not compile"},
 	{"driver/sim/...", []string{"core/diag", "core/work", "driver/sim/..."}, nil, "the simulator knows PTX, and no device of ours"},
 	{"driver/...", []string{"core/diag", "core/work", "core/layout", "core/plugin/process", "core/trust", "core/plugin/wire", "plugin-sdk/...", "driver/..."}, nil, "a device runs binaries, it does not compile"},
