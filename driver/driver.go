@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tritonc/tritonc/core/diag"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 // Device is something that runs kernels.
@@ -30,6 +31,8 @@ type Properties struct {
 	Name string
 	// Stage names the compile stage whose artifact Load takes: "ptx", "cubin".
 	Stage string
+	// Target is what the device takes code for; zero where it is not known.
+	Target sdk.Target
 	// WarpSize is the number of threads that execute together.
 	WarpSize int
 	// Multiprocessors each hold several blocks at a time.
@@ -118,7 +121,7 @@ type Launch struct {
 	Grid [3]int
 	// Args fill the kernel's parameters in order: a Buffer, or nil for a null
 	// pointer, a *TensorMap, else a Go integer, bool or float of the parameter's size
-	// (uint16 for the bits of a half).
+	// (uint16 for the bits of a half, uint64 for an address inside a Buffer).
 	Args []any
 }
 

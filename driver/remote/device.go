@@ -22,6 +22,7 @@ type device struct {
 	driver *Driver
 	proc   *process.Process
 	far    sdk.Device
+	target sdk.Target
 	output io.Writer
 }
 
@@ -30,7 +31,7 @@ var _ driver.Device = (*device)(nil)
 func (d *device) Properties() driver.Properties {
 	p := d.far.Properties()
 	return driver.Properties{
-		Name: p.Name, Stage: p.Stage, WarpSize: p.WarpSize, Multiprocessors: p.Multiprocessors,
+		Name: p.Name, Stage: p.Stage, Target: d.target, WarpSize: p.WarpSize, Multiprocessors: p.Multiprocessors,
 		MaxThreads: p.MaxThreads, MaxShared: p.MaxShared, Memory: p.Memory,
 	}
 }

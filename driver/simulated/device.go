@@ -66,7 +66,8 @@ func New(target sdk.Target, opts Options) (driver.Device, error) {
 			continue
 		}
 		return &device{
-			chip: chips[i].chip,
+			target: target,
+			chip:   chips[i].chip,
 			dev: sim.New(sim.Options{
 				Chip: chips[i].chip, NoChecks: opts.NoChecks, Workers: opts.Workers,
 				MaxInstructions: opts.MaxInstructions, Random: opts.Random, Seed: opts.Seed, Output: opts.Output,
@@ -82,14 +83,15 @@ func New(target sdk.Target, opts Options) (driver.Device, error) {
 }
 
 type device struct {
-	chip sim.Chip
-	dev  *sim.Device
+	target sdk.Target
+	chip   sim.Chip
+	dev    *sim.Device
 }
 
 func (d *device) Properties() driver.Properties {
 	c := &d.chip
 	return driver.Properties{
-		Name: "simulated " + c.Name, Stage: stage, WarpSize: c.Lanes, Multiprocessors: c.SMs,
+		Name: "simulated " + c.Name, Stage: stage, Target: d.target, WarpSize: c.Lanes, Multiprocessors: c.SMs,
 		MaxThreads: c.MaxThreads, MaxShared: c.SharedBlock, Memory: c.Memory, Simulated: true,
 	}
 }
