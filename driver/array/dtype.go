@@ -140,6 +140,13 @@ func (d *DType) Bits(v float64) uint64 {
 	return load(word[:d.Size])
 }
 
+// Value is what an encoding of the type stands for.
+func (d *DType) Value(bits uint64) float64 {
+	var word [8]byte
+	store(word[:], d.Size, bits)
+	return d.get(word[:])
+}
+
 // encode rounds v to the float format: to nearest even, and beyond the greatest
 // finite value to infinity, to NaN, or to that value, as the format has them.
 func (d *DType) encode(v float64) uint64 {

@@ -1,0 +1,71 @@
+package kernel
+
+// Grid says how many programs a launch runs in each dimension.
+type Grid struct {
+	dims [3]int
+	n    int // dimensions given
+	f    func(Constants) Grid
+}
+
+// Dims is a grid of one to three dimensions.
+func Dims(n ...int) Grid {
+	g := Grid{dims: [3]int{1, 1, 1}, n: len(n)}
+	copy(g.dims[:], n)
+	return g
+}
+
+// GridFunc is a grid that depends on constants of the kernel, which its
+// configuration or a heuristic may give. Numbers among the arguments are known, too.
+func GridFunc(f func(Constants) Grid) Grid { return Grid{f: f} }
+
+// Constants are the numbers of a launch by name: constants of the kernel, and
+// arguments.
+type Constants struct {
+	lookup func(name string) (any, bool)
+}
+
+// Int is an integer, or a bool as 0 or 1. The launch fails where there is none.
+func (c Constants) Int(name string) int {
+	if v, ok := c.lookup(name); ok {
+		if b, ok := v.(bool); ok {
+			if b {
+				return 1
+			}
+			return 0
+		}
+		if n, ok := Integer(v); ok {
+			return int(n)
+		}
+	}
+	panic(noConstant(name))
+}
+
+// noConstant is what Int panics with.
+type noConstant string
+
+// resolve returns the number of programs.
+func (g Grid) resolve(c Constants) (dims [3]int, err error) {
+	if g.f != nil {
+		defer func() {
+			if p := recover(); p != nil {
+				name, ok := p.(noConstant)
+				if !ok {
+					panic(p)
+				}
+				err = wrongArg("", "the grid asks for %s, which the kernel has no number for", string(name))
+			}
+		}()
+		if g = g.f(c); g.f != nil {
+			return g.dims, wrongArg("", "the grid's function returns a function")
+		}
+	}
+	if g.n < 1 || g.n > 3 {
+		return g.dims, wrongArg("", "a grid has 1 to 3 dimensions, not %d", g.n)
+	}
+	for i, n := range g.dims {
+		if n < 1 {
+			return g.dims, wrongArg("", "grid dimension %c is %d: it must be at least 1", "xyz"[i], n)
+		}
+	}
+	return g.dims, nil
+}

@@ -1,0 +1,194 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/driver"
+	"github.com/tritonc/tritonc/driver/array"
+)
+
+// Tuple is a Python tuple: its elements are passed one by one. Their names play no
+// part.
+type Tuple []Arg
+
+// Param is a parameter of a kernel.
+type Param struct {
+	Name string
+	// Type as signatures have it, without a hint: "*fp32", "i32",
+	// "tensordesc<fp16[64, 64]>".
+	Type string
+}
+
+// Passed is a parameter of a compiled kernel with its place in a launch's arguments.
+type Passed struct {
+	Param
+	// Arg is the argument's number, and Elem the place in it of an element of a
+	// Tuple.
+	Arg  int
+	Elem []int
+}
+
+// Loaded is a compiled kernel on a device, ready for launches by several goroutines.
+type Loaded struct {
+	device driver.Device
+	kernel driver.Kernel
+	params []parameter
+	frames sync.Pool // of *frame
+}
+
+// frame holds the parameters of a launch.
+type frame struct{ args []any }
+
+// parameter is a Passed as it is used.
+type parameter struct {
+	Passed
+	kind
+	meta *driver.DescriptorMeta // of a descriptor, or nil
+}
+
+// kind is what a type wants.
+type kind struct {
+	scalar scalar
+	elem   *array.DType // of a pointer
+	desc   bool
+}
+
+// kindOf reads a type.
+func kindOf(typ string) (kind, error) {
+	if rest, ok := strings.CutPrefix(typ, "*"); ok {
+		elem := array.Named(rest)
+		if elem == nil {
+			elem = array.Named(strings.TrimPrefix(rest, "k")) // to constant memory
+		}
+		if elem != nil || strings.HasPrefix(rest, "*") {
+			return kind{elem: elem}, nil
+		}
+	}
+	if strings.HasPrefix(typ, "tensordesc<") {
+		return kind{desc: true}, nil
+	}
+	if s := scalars[typ]; s != noScalar {
+		return kind{scalar: s}, nil
+	}
+	return kind{}, fmt.Errorf("a number of type %s cannot be passed to a kernel", typ)
+}
+
+// Load puts a compiled kernel on a device. Params are what it takes, in order. A
+// kernel whose blocks the device cannot run is a *driver.OutOfResources.
+func Load(dev driver.Device, b driver.Binary, params []Passed) (*Loaded, error) {
+	p := dev.Properties()
+	if err := p.Fits(&b.Metadata); err != nil {
+		return nil, err
+	}
+	l := &Loaded{device: dev, params: make([]parameter, len(params))}
+	descriptors := 0
+	for i, q := range params {
+		k, err := kindOf(q.Type)
+		if err != nil {
+			return nil, &ArgError{Name: q.Name, Text: err.Error()}
+		}
+		l.params[i] = parameter{Passed: q, kind: k}
+		if k.desc {
+			if descriptors < len(b.Descriptors) {
+				l.params[i].meta = b.Descriptors[descriptors]
+			}
+			descriptors++
+		}
+	}
+	if n := len(b.Descriptors); n > 0 && n != descriptors {
+		return nil, wrongArg("", "the kernel takes %s, and its signature has %d", diag.Count(n, "descriptor"), descriptors)
+	}
+	var err error
+	l.kernel, err = dev.Load(b)
+	return l, err
+}
+
+// Kernel is the kernel as the device has it.
+func (l *Loaded) Kernel() driver.Kernel { return l.kernel }
+
+// Bind returns a launch with arguments, one per parameter of the kernel in the source.
+func (l *Loaded) Bind(grid [3]int, bound []any) (driver.Launch, error) {
+	args, err := l.appendArgs(nil, bound)
+	return driver.Launch{Grid: grid, Args: args}, err
+}
+
+// Launch runs the kernel to its end.
+func (l *Loaded) Launch(ctx context.Context, grid [3]int, bound []any) (*driver.Result, error) {
+	f, _ := l.frames.Get().(*frame)
+	if f == nil {
+		f = &frame{args: make([]any, 0, len(l.params))}
+	}
+	args, err := l.appendArgs(f.args[:0], bound)
+	f.args = args
+	var r *driver.Result
+	if err == nil {
+		r, err = l.kernel.Launch(ctx, driver.Launch{Grid: grid, Args: args})
+	}
+	f.forget()
+	l.frames.Put(f)
+	return r, err
+}
+
+// forget lets go of memory. Numbers stay: the next launch may well have them, too.
+func (f *frame) forget() {
+	for i, a := range f.args {
+		switch a.(type) {
+		case driver.Buffer, *driver.TensorMap:
+			f.args[i] = nil
+		}
+	}
+}
+
+// appendArgs appends the parameters of a launch. Numbers that lie beyond args from
+// the last launch are taken from there if they are the same.
+func (l *Loaded) appendArgs(args []any, bound []any) ([]any, error) {
+	for i := range l.params {
+		p := &l.params[i]
+		v := bound[p.Arg]
+		for _, e := range p.Elem {
+			v = v.(Tuple)[e].Value
+		}
+		var old any
+		if n := len(args); n < cap(args) {
+			old = args[:n+1][n]
+		}
+		var err error
+		switch {
+		case p.scalar != noScalar:
+			v, err = p.scalar.pass(p.Name, p.Type, v, old)
+		case p.desc:
+			d, ok := v.(*Descriptor)
+			if !ok {
+				return args, wrongArg(p.Name, "%T is not a descriptor, which the kernel takes", v)
+			}
+			if args, err = d.expand(args, p.Name, l.device, p.meta); err != nil {
+				return args, err
+			}
+			continue
+		case v != nil:
+			v, err = p.pointer(l.device, v)
+		}
+		if err != nil {
+			return args, err
+		}
+		args = append(args, v)
+	}
+	return args, nil
+}
+
+// pointer is memory as the device takes it.
+func (p *parameter) pointer(dev driver.Device, v any) (any, error) {
+	mem, ok := v.(Memory)
+	if !ok {
+		return nil, wrongArg(p.Name, "%v (%T) is not a buffer, and the kernel takes %s", v, v, p.Type)
+	}
+	m := mem.of()
+	if p.elem != nil && m.dtype != p.elem {
+		return nil, wrongArg(p.Name, "it is a buffer of %s, and the kernel takes %s", m.dtype, p.Type)
+	}
+	return passMemory(p.Name, dev, m)
+}
