@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tritonc/tritonc/core"
 	analysis "github.com/tritonc/tritonc/core/analysis/report"
@@ -145,6 +146,9 @@ func likelyBackend(cmd *cobra.Command, host *plugin.Host) (*plugin.Backend, core
 	named := ""
 	if f := cmd.Flags().Lookup("target"); f != nil {
 		named = f.Value.String()
+		if several, ok := f.Value.(pflag.SliceValue); ok {
+			named = append(several.GetSlice(), "")[0]
+		}
 	}
 	if named == "" {
 		if all, err := namedTargets(cmd.Context(), host); err == nil && len(all) > 0 {

@@ -29,6 +29,8 @@ type reporter struct {
 	json  bool
 	color bool
 	said  map[string]bool // variants of a kernel say the same things
+	// target that diagnostics are about, for --json; "" where that is not known.
+	target string
 }
 
 // newReporter makes the reporter of a command line. Its flags are read here, too,
@@ -114,6 +116,7 @@ type message struct {
 	Message   string    `json:"message"`
 	Help      string    `json:"help,omitempty"`
 	Source    string    `json:"source,omitempty"` // the line's text
+	Target    string    `json:"target,omitempty"` // that the compile is for
 	Notes     []message `json:"notes"`
 	// Of a bug of ours: a file that shows it again, and the command.
 	Reproducer string `json:"reproducer,omitempty"`
@@ -144,8 +147,19 @@ func (r *reporter) object(v any) {
 	_ = enc.Encode(v) // there is nowhere to tell of it
 }
 
-// once reports whether text has not been said yet.
+// about says which target the diagnostics that follow are about.
+func (r *reporter) about(target string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.target = target
+}
+
+// once reports whether text has not been said yet; programs are told it for each
+// target.
 func (r *reporter) once(text string) bool {
+	if r.json {
+		text = r.target + " " + text
+	}
 	if r.said[text] {
 		return false
 	}
@@ -162,7 +176,7 @@ func (r *reporter) diagnostics(list ...*diag.Diagnostic) {
 		case !r.once(d.Error()):
 		case r.json:
 			m := messageOf(d)
-			m.Kind, m.Category = "diagnostic", categoryInput
+			m.Kind, m.Category, m.Target = "diagnostic", categoryInput, r.target
 			r.object(m)
 		default:
 			diag.Printer{Color: r.color}.Fprint(r.w, d)
@@ -180,7 +194,7 @@ func (r *reporter) plain(category, text, help string) {
 	}
 	if r.json {
 		r.object(message{
-			Kind: "diagnostic", Severity: diag.Error.String(), Category: category,
+			Kind: "diagnostic", Severity: diag.Error.String(), Category: category, Target: r.target,
 			Message: text, Help: help, Notes: []message{},
 		})
 		return
@@ -203,7 +217,7 @@ func (r *reporter) error(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errDifferent):
+	case errors.Is(err, errDifferent), errors.Is(err, errReported):
 		return exitError
 	}
 	var usage *usageError
@@ -253,7 +267,7 @@ func (r *reporter) crash(crash *core.Crash) {
 	defer r.mu.Unlock()
 	if r.json {
 		m := message{
-			Kind: "diagnostic", Severity: diag.Error.String(), Category: categoryInternal,
+			Kind: "diagnostic", Severity: diag.Error.String(), Category: categoryInternal, Target: r.target,
 			Message: crash.Error(), Reproducer: path, Command: command, Notes: []message{},
 		}
 		if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,8 @@ import (
 // compileFlags are the flags of the compile verb as written on the command
 // line.
 type compileFlags struct {
-	target       string
+	target       string   // of a verb that takes one
+	targets      []string // of those that take several
 	kernel       string
 	signature    string
 	config       string
@@ -48,8 +50,8 @@ type request struct {
 
 func parseTarget(s string) (core.Target, error) {
 	if strings.Contains(s, ",") {
-		return core.Target{}, usagef("--target %s names several targets, and a compile is for one", s).
-			withHelp("compile once for each, with folders of their own: -o")
+		return core.Target{}, usagef("--target %s is not one target", s).
+			withHelp("a compile for several takes --target once for each")
 	}
 	target, err := core.ParseTarget(s)
 	if err != nil {
@@ -73,6 +75,26 @@ func (f *compileFlags) request(cmd *cobra.Command) (*request, error) {
 	req.opts.AllowUnlaunchable = f.unlaunchable
 	req.opts.Values, err = f.values(cmd)
 	return req, err
+}
+
+// requests is request for several targets: the request's own is the first.
+func (f *compileFlags) requests(cmd *cobra.Command) (*request, []core.Target, error) {
+	var targets []core.Target
+	for _, text := range f.targets {
+		target, err := parseTarget(text)
+		if err != nil {
+			return nil, nil, err
+		}
+		if slices.Contains(targets, target) {
+			return nil, nil, usagef("--target %s is given twice", target)
+		}
+		targets = append(targets, target)
+	}
+	if len(targets) > 0 {
+		f.target = f.targets[0]
+	}
+	req, err := f.request(cmd)
+	return req, targets, err
 }
 
 // setEmit reads --emit; without it the binary and the metadata are wanted, or
@@ -194,25 +216,4 @@ func unreadable(path string, err error) error {
 	d := diag.Errorf(diag.Pos{File: path}, "the file cannot be read: %s", reason)
 	d.Help = help
 	return d
-}
-
-// write puts out what was asked for: files, or one artifact on standard output.
-func (req *request) write(env *environment, kernels []*core.Kernel) error {
-	var files []outFile
-	for _, k := range kernels {
-		stem := k.FileStem()
-		if req.binary || len(req.opts.Stages) > 0 {
-			for _, a := range k.Artifacts {
-				files = append(files, outFile{stem + "." + a.Ending, a.Data})
-			}
-		}
-		if req.json {
-			files = append(files, outFile{stem + ".json", k.Metadata})
-		}
-	}
-	if req.output == "-" {
-		_, err := env.stdout.Write(files[0].data)
-		return err
-	}
-	return writeFiles(req.output, files)
 }

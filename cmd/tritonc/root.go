@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,6 +37,8 @@ text says, or --as.
 
 Files are written to the current folder, all of them or none:
 KERNEL[.VARIANT].cubin and KERNEL[.VARIANT].json unless --emit says otherwise.
+Several files and several targets (-t cuda:80 -t cuda:90) are compiled side by
+side; with several targets names tell which: KERNEL[.VARIANT].cuda_80.cubin.
 
 The exit code is 0 when all went well, 1 when the kernel, the machine or tritonc is
 at fault, and 2 when the command line makes no sense.`
@@ -43,11 +46,12 @@ at fault, and 2 when the command line makes no sense.`
 const rootExample = `  tritonc --target cuda:80 vector_add.py
   tritonc --target cuda:90 -n softmax -s "*fp32:16, *fp32:16, i32, BLOCK=1024" -w 8 kernels.py
   tritonc --target cuda:80 --emit ttir,ttgir,ptx -o out vector_add.py
+  tritonc -t cuda:80 -t cuda:90 -o out vector_add.py softmax.py
   tritonc --target cuda:80 --emit ptx -o - vector_add.ttir
   tritonc --target cuda:80 --emit ttgir -o - - <vector_add.py`
 
 func newRoot(env *environment) *cobra.Command {
-	root := compileCommand(env, "tritonc [flags] FILE")
+	root := compileCommand(env, "tritonc [flags] FILE...")
 	root.Short = "compile Triton kernels"
 	root.Long, root.Example = rootLong, rootExample
 	root.SilenceErrors, root.SilenceUsage = true, true
@@ -58,7 +62,7 @@ func newRoot(env *environment) *cobra.Command {
 		if err := mistypedVerb(cmd, args); err != nil {
 			return err
 		}
-		return exactArgs("FILE")(cmd, args)
+		return someArgs("FILE")(cmd, args)
 	}
 	all := root.PersistentFlags()
 	all.BoolVar(&env.report.json, "json", env.report.json, "write messages as JSON, an object a line (docs/diagnostics.md)")
@@ -199,6 +203,21 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 			}
 			return out, cobra.ShellCompDirectiveNoFileComp
 		},
+	}
+}
+
+// someArgs asks for one argument or more.
+func someArgs(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return exactArgs(what)(cmd, args)
+		}
+		for i, arg := range args {
+			if slices.Contains(args[:i], arg) {
+				return usagef("%s is given twice", arg)
+			}
+		}
+		return nil
 	}
 }
 

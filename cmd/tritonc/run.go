@@ -172,7 +172,8 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 	}
 	env.report.diagnostics(kernel.Compiled.Warnings...)
 	if f.time {
-		env.report.timings(kernel.Compiled, f.verbose > 0)
+		name := kernel.Compiled.FileStem()
+		env.report.timings(kernel.Compiled, timingRecord{Kernel: name}, name, f.verbose > 0)
 	}
 	return r.run(ctx, dev, kernel)
 }
@@ -366,7 +367,7 @@ func (r *runner) simulated(target core.Target) (driver.Device, error) {
 
 // run launches the kernel and deals with what came out.
 func (r *runner) run(ctx context.Context, dev driver.Device, kernel *launch.Kernel) error {
-	stop := r.bar.start(r.env.report.screen(), kernel.Compiled.Name)
+	stop := r.bar.start(r.env.report.screen(), kernel.Compiled.Name, "blocks")
 	result, err := kernel.Run(ctx, r.grid)
 	stop()
 	if result != nil && result.Report != nil {

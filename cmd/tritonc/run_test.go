@@ -102,7 +102,7 @@ func TestProgressBar(t *testing.T) {
 	quit, gone := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(gone)
-		p.show(&out, "add", time.Now().Add(-3*time.Second), quit)
+		p.show(&out, "add", "blocks", time.Now().Add(-3*time.Second), quit)
 	}()
 	time.Sleep(400 * time.Millisecond)
 	close(quit)
@@ -116,7 +116,7 @@ func TestProgressBar(t *testing.T) {
 	}
 	// Nothing is drawn where nobody looks.
 	out.Reset()
-	p.start(&out, "add")()
+	p.start(&out, "add", "blocks")()
 	if out.Len() > 0 {
 		t.Errorf("drawn: %q", &out)
 	}

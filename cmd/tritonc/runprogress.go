@@ -10,22 +10,22 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// progressAfter is how long a launch goes on before a bar appears.
+// progressAfter is how long something goes on before a bar appears.
 const progressAfter = time.Second
 
-// progress shows how far a launch is, on a terminal, once it takes long.
+// progress shows how far something is, on a terminal, once it takes long.
 type progress struct {
 	done, total atomic.Int64
 }
 
-// update is called by the device.
+// update tells how far it is; a device calls it.
 func (p *progress) update(done, total int) {
 	p.total.Store(int64(total))
 	p.done.Store(int64(done))
 }
 
-// start begins to wait; calling what it returns takes the bar away.
-func (p *progress) start(w io.Writer, name string) (stop func()) {
+// start begins to wait; calling what it returns takes the bar away. what is counted.
+func (p *progress) start(w io.Writer, name, what string) (stop func()) {
 	if !isTerminal(w) {
 		return func() {}
 	}
@@ -36,7 +36,7 @@ func (p *progress) start(w io.Writer, name string) (stop func()) {
 		select {
 		case <-quit:
 		case <-time.After(progressAfter):
-			p.show(w, name, began, quit)
+			p.show(w, name, what, began, quit)
 		}
 	})
 	return func() {
@@ -46,12 +46,12 @@ func (p *progress) start(w io.Writer, name string) (stop func()) {
 }
 
 // show draws the bar until quit is closed.
-func (p *progress) show(w io.Writer, name string, began time.Time, quit <-chan struct{}) {
+func (p *progress) show(w io.Writer, name, what string, began time.Time, quit <-chan struct{}) {
 	bars := mpb.New(mpb.WithOutput(w), mpb.WithAutoRefresh(), mpb.WithWidth(40))
 	bar := bars.AddBar(0,
 		mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Name(name+" ")),
-		mpb.AppendDecorators(decor.CountersNoUnit("%d of %d blocks"), decor.NewElapsed(decor.ET_STYLE_GO, began, decor.WCSyncSpace)))
+		mpb.AppendDecorators(decor.CountersNoUnit("%d of %d "+what), decor.NewElapsed(decor.ET_STYLE_GO, began, decor.WCSyncSpace)))
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -16,6 +16,8 @@ type timingRecord struct {
 	Step         string  `json:"step,omitempty"`
 	Milliseconds float64 `json:"milliseconds"`
 	Did          string  `json:"did,omitempty"`
+	File         string  `json:"file,omitempty"`
+	Target       string  `json:"target,omitempty"`
 }
 
 // timing writes one row: the time, then what it was spent on.
@@ -24,12 +26,13 @@ func (r *reporter) timing(d time.Duration, row timingRecord, text string) {
 	r.record(fmt.Sprintf("%9s  %s\n", milliseconds(d), text), row)
 }
 
-// timings writes one line per stage and, with steps, one per pass and tool.
-func (r *reporter) timings(k *core.Kernel, steps bool) {
+// timings writes one line per stage and, with steps, one per pass and tool. whole is
+// the row of the sum, but for the time.
+func (r *reporter) timings(k *core.Kernel, whole timingRecord, name string, steps bool) {
 	var total time.Duration
-	name := k.FileStem()
 	for _, t := range k.Timings {
-		row := timingRecord{Kernel: name, Stage: t.Stage, Step: t.Step, Did: t.Did}
+		row := whole
+		row.Stage, row.Step, row.Did = t.Stage, t.Step, t.Did
 		switch {
 		case t.Step == "":
 			total += t.Time
@@ -38,7 +41,7 @@ func (r *reporter) timings(k *core.Kernel, steps bool) {
 			r.timing(t.Time, row, "  "+withDid(t.Step, t.Did))
 		}
 	}
-	r.timing(total, timingRecord{Kernel: name}, name)
+	r.timing(total, whole, name)
 }
 
 // withDid is a pass with what it says to have done, if anything.

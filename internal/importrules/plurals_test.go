@@ -24,7 +24,6 @@ var verb = regexp.MustCompile(`%[-+# 0]*(\[\d+\])?(\d+|\*)?(\.(\d+|\*)?)?[a-zA-Z
 
 // plurals are counts that are fine as they are, by file and format, with the reason.
 var plurals = map[string]string{
-	"cmd/tritonc/runprogress.go: %d of %d blocks":                                                                              "a counter, of a library's own format",
 	"cmd/tritonc/runcheck.go: %s: all %d elements are as expected\n":                                                           "of 2 and more",
 	"backends/nvidia/cubin.go: %d bytes stack frame, %d bytes spill stores, %d bytes spill loads":                              "what ptxas prints",
 	"backends/nvidia/cubin.go: %d registers":                                                                                   "what ptxas prints",
