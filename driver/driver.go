@@ -129,6 +129,9 @@ type Launch struct {
 type Result struct {
 	// Time the kernel took; of a simulated device, that of the simulation.
 	Time time.Duration
+	// Estimate is what a simulated device takes for the time on the chip that it
+	// stands for; 0 where it was not asked, and on real devices.
+	Estimate time.Duration
 	// Report holds what the device counted; nil where it counts nothing.
 	Report Report
 }

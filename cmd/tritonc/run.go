@@ -337,7 +337,7 @@ func (r *runner) simulated(target core.Target) (driver.Device, error) {
 	f := r.flags
 	opts := simulated.Options{
 		MaxInstructions: f.maxInstructions, Seed: f.seed, Output: r.out, Progress: r.bar.update,
-		Waves: f.report != "",
+		Waves: f.report != "", Estimate: f.report != "",
 	}
 	switch f.schedule {
 	case "natural":

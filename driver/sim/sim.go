@@ -65,6 +65,8 @@ type Chip struct {
 	MaxThreads  int // of a block
 	Memory      int64
 	MaxCluster  int // blocks of a cluster; 0: there are none
+	// Rates are what the model of a launch's time knows of the chip.
+	Rates *simt.Rates
 }
 
 // Resident is how many blocks of so many threads and bytes of shared memory the device
@@ -79,9 +81,10 @@ func (c *Chip) Resident(threads, shared int) int {
 
 // The chips that are known by name. H200 differs from H100 in its memory only.
 var (
-	A100 = Chip{"A100", 32, 108, 64, 32, 164 << 10, 163 << 10, 1024, 40 << 30, 0}
-	A10  = Chip{"A10", 32, 72, 48, 16, 100 << 10, 99 << 10, 1024, 24 << 30, 0}
-	H200 = Chip{"H200", 32, 132, 64, 32, 228 << 10, 227 << 10, 1024, 141 << 30, 16}
+	A100 = Chip{"A100", 32, 108, 64, 32, 164 << 10, 163 << 10, 1024, 40 << 30, 0, &ratesA100}
+	A10  = Chip{"A10", 32, 72, 48, 16, 100 << 10, 99 << 10, 1024, 24 << 30, 0, &ratesA10}
+	L40  = Chip{"L40", 32, 142, 48, 24, 100 << 10, 99 << 10, 1024, 48 << 30, 0, &ratesL40}
+	H200 = Chip{"H200", 32, 132, 64, 32, 228 << 10, 227 << 10, 1024, 141 << 30, 16, &ratesH200}
 )
 
 // Options configure a device. The zero value is an A100 with all checks on.
@@ -94,6 +97,11 @@ type Options struct {
 	// Waves counts the distinct sectors of the blocks that are resident together,
 	// and the misses of a simple second-level cache.
 	Waves bool
+	// Estimate has the time of launches on the chip estimated.
+	Estimate bool
+	// Sample executes only so many clusters of a launch, spread over the grid; 0 means
+	// all. What the others would write is missing.
+	Sample int
 	// Workers is how many host cores run blocks; 0 means all.
 	Workers int
 	// MaxInstructions ends a launch whose block executes more warp instructions;
@@ -234,6 +242,10 @@ func (d *Device) LaunchContext(ctx context.Context, mod *Module, kernel string, 
 		Workers: d.opt.Workers, MaxInstructions: d.opt.MaxInstructions,
 		Random: d.opt.Random, Seed: d.opt.Seed, Output: d.opt.Output, Progress: d.opt.Progress,
 		Trace: d.opt.Trace, TraceBlock: d.opt.TraceBlock, TraceWarp: d.opt.TraceWarp,
+		Sample: d.opt.Sample,
+	}
+	if d.opt.Estimate {
+		cfg.Rates = c.Rates
 	}
 	rep, err := l.Launch(ctx, cfg, simt.Args{Kernel: k, Grid: grid, Block: block, Shared: shared, Params: params})
 	if err != nil {

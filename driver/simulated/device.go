@@ -36,6 +36,11 @@ type Options struct {
 	Progress func(done, total int)
 	// Waves counts the sectors of memory that resident blocks share.
 	Waves bool
+	// Estimate has launches' times on the real chip estimated (Result.Estimate).
+	Estimate bool
+	// Sample executes only so many programs of a launch, spread over its grid, for an
+	// estimate that is wanted soon; 0 means all. What the others would write is missing.
+	Sample int
 	// Trace, when not nil, is called before every instruction of warp TraceWarp
 	// of block number TraceBlock (x counts fastest).
 	Trace                 func(TraceStep)
@@ -52,7 +57,7 @@ var chips = [...]struct {
 }{
 	{"cuda:80", sim.A100},
 	{"cuda:86", sim.A10},
-	{"cuda:89", sim.Chip{Name: "L40", Lanes: 32, SMs: 142, MaxWarps: 48, MaxBlocks: 24, SharedSM: 100 << 10, SharedBlock: 99 << 10, MaxThreads: 1024, Memory: 48 << 30}},
+	{"cuda:89", sim.L40},
 	{"cuda:90", sim.H200},
 }
 
@@ -71,7 +76,8 @@ func New(target sdk.Target, opts Options) (driver.Device, error) {
 			dev: sim.New(sim.Options{
 				Chip: chips[i].chip, NoChecks: opts.NoChecks, Workers: opts.Workers,
 				MaxInstructions: opts.MaxInstructions, Random: opts.Random, Seed: opts.Seed, Output: opts.Output,
-				Progress: opts.Progress, Waves: opts.Waves, Trace: opts.Trace, TraceBlock: opts.TraceBlock, TraceWarp: opts.TraceWarp,
+				Progress: opts.Progress, Waves: opts.Waves,
+				Estimate: opts.Estimate, Sample: opts.Sample, Trace: opts.Trace, TraceBlock: opts.TraceBlock, TraceWarp: opts.TraceWarp,
 			}),
 		}, nil
 	}
@@ -232,7 +238,11 @@ func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, e
 	if rep == nil {
 		return nil, err
 	}
-	return &driver.Result{Time: took, Report: rep}, err
+	result := &driver.Result{Time: took, Report: rep}
+	if rep.Estimate != nil {
+		result.Estimate = rep.Estimate.Time
+	}
+	return result, err
 }
 
 // encodeMap is a tensor map as the simulator lays it out.

@@ -52,6 +52,9 @@ func (w *warp) countAccess(v *view, size int, kind accessKind) {
 		if w.cta.wave != nil {
 			w.touch(v, size)
 		}
+		if w.clock != nil {
+			st.touch(v.buf, kind.direction(), asked<<sectorShift)
+		}
 	case SpaceShared:
 		n, need := w.wavefronts(v, size, kind)
 		st.wavefronts[kind] += n

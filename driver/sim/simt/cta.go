@@ -12,11 +12,12 @@ const numBarriers = 16
 
 // barrier is one hardware barrier of a CTA.
 type barrier struct {
-	lanes   int // live lanes that arrived
-	threads int // arrived lanes counted in whole warps
-	count   int // threads expected; 0 for all of the CTA
-	pred    int // lanes whose predicate held
-	votes   int // lanes that voted
+	lanes   int    // live lanes that arrived
+	threads int    // arrived lanes counted in whole warps
+	count   int    // threads expected; 0 for all of the CTA
+	pred    int    // lanes whose predicate held
+	votes   int    // lanes that voted
+	at      uint64 // when the last of them arrived, by the clocks
 }
 
 // pcCount counts the executions of one instruction.
@@ -33,6 +34,29 @@ type ctaStats struct {
 	atomics     uint64
 	barriers    uint64
 	flops       uint64
+	touched     []touched
+}
+
+// touched is a buffer of global memory with the bytes that were read and written.
+type touched struct {
+	buf   *Buffer
+	bytes [2]uint64
+}
+
+// touch counts bytes of a buffer. A kernel has few of them, and mostly uses one several
+// times in a row.
+func (a *ctaStats) touch(buf *Buffer, direction int, n uint64) {
+	last := len(a.touched) - 1
+	for i := last; i >= 0; i-- {
+		if t := &a.touched[i]; t.buf == buf {
+			t.bytes[direction] += n
+			a.touched[i], a.touched[last] = a.touched[last], a.touched[i]
+			return
+		}
+	}
+	t := touched{buf: buf}
+	t.bytes[direction] = n
+	a.touched = append(a.touched, t)
 }
 
 func (a *ctaStats) add(b *ctaStats) {
@@ -42,6 +66,10 @@ func (a *ctaStats) add(b *ctaStats) {
 	a.atomics += b.atomics
 	a.barriers += b.barriers
 	a.flops += b.flops
+	for _, t := range b.touched {
+		a.touch(t.buf, 0, t.bytes[0])
+		a.touch(t.buf, 1, t.bytes[1])
+	}
 	for i := range a.sectors {
 		a.sectors[i] += b.sectors[i]
 		a.wavefronts[i] += b.wavefronts[i]
@@ -64,6 +92,7 @@ type cta struct {
 	sharedChk *sharedCheck // nil with checks off
 	bars      [numBarriers]barrier
 	mbars     map[int]*mbarClock     // of mbarrier objects, by address
+	mbarTimes map[int]*mbarTime      // likewise, where clocks are kept
 	maps      map[uint64]*writtenMap // tensor maps that the block wrote, by address
 	// cluster is the block's, rank its number there, inCluster the same by axis,
 	// clusterAt the cluster's place in the grid of clusters and first the number of its
@@ -119,6 +148,9 @@ func newCTA(r *launch) *cta {
 			w.check = newWarpCheck(r.prog, n)
 			w.dots = newDotState(r.prog)
 		}
+		if r.timing != nil {
+			w.clock = newClock(r.prog)
+		}
 		w.fill(r.constants)
 		c.warps = append(c.warps, w)
 	}
@@ -144,6 +176,7 @@ func (c *cta) start(k int) {
 	}
 	c.bars = [numBarriers]barrier{}
 	clear(c.mbars)
+	clear(c.mbarTimes)
 	clear(c.maps)
 	clear(c.regSets)
 	c.changes, c.waited = 0, false
@@ -185,6 +218,9 @@ func (w *warp) start() {
 	w.carry = 0
 	w.regs, w.regSet, w.spin = r.kernel.MaxRegs, 0, spin{}
 	w.atCluster = 0
+	if w.clock != nil {
+		w.clock.reset()
+	}
 	w.async.reset()
 	w.bulkReads.reset()
 	w.fill(r.specials)
@@ -446,6 +482,9 @@ func (w *warp) arriveBarrier(s *step, gs []int) {
 		return
 	}
 	c.stats.barriers++
+	if w.clock != nil {
+		b.at = max(b.at, w.clock.now)
+	}
 	b.count = count
 	b.lanes += bits.OnesCount64(m)
 	if in.Flags&FlagAligned != 0 {
@@ -509,6 +548,9 @@ func (c *cta) open(id int) {
 			}
 			s := &c.code[g.pc]
 			w.mask = g.mask
+			if w.clock != nil {
+				w.clock.now = max(w.clock.now, b.at) + c.run.cfg.Rates.Barrier
+			}
 			switch s.in.Imm {
 			case BarRedPopc:
 				d := w.u32(s.d)

@@ -9,6 +9,9 @@ import (
 // them.
 type reportJSON struct {
 	Kernel   string        `json:"kernel"`
+	Blocks   int           `json:"blocks"`
+	Ran      int           `json:"blocks_counted"`
+	Estimate *estimateJSON `json:"estimate,omitempty"`
 	Counters countersJSON  `json:"counters"`
 	Lines    []lineJSON    `json:"lines"`
 	Findings []findingJSON `json:"findings"`
@@ -30,6 +33,23 @@ type countersJSON struct {
 	BarrierArrivals        uint64            `json:"barrier_arrivals"`
 	DivergentBranches      uint64            `json:"divergent_branches"`
 	MatrixFLOPs            uint64            `json:"matrix_flops"`
+}
+
+// estimateJSON has times in nanoseconds, and what a block takes in cycles.
+type estimateJSON struct {
+	Time      int64   `json:"time_ns"`
+	Bound     string  `json:"bound"`
+	Registers int     `json:"registers"`
+	Spilled   int     `json:"registers_spilled"`
+	Resident  int     `json:"blocks_per_multiprocessor"`
+	Latency   float64 `json:"block_latency"`
+	Issue     float64 `json:"block_issue"`
+	Pipe      float64 `json:"block_arithmetic"`
+	Dots      float64 `json:"block_dots"`
+	Shared    float64 `json:"block_shared"`
+	FromL2    float64 `json:"block_from_l2"`
+	L2        int64   `json:"l2_ns"`
+	DRAM      int64   `json:"dram_ns"`
 }
 
 type placeJSON struct {
@@ -62,7 +82,7 @@ type findingJSON struct {
 func (r *Report) WriteJSON(w io.Writer) error {
 	k := &r.Counters
 	out := reportJSON{
-		Kernel: r.Kernel,
+		Kernel: r.Kernel, Blocks: r.Blocks, Ran: r.Ran,
 		Counters: countersJSON{
 			WarpInstructions: k.WarpInstructions, LaneInstructions: k.LaneInstructions,
 			ByClass:       map[string]uint64{},
@@ -74,6 +94,12 @@ func (r *Report) WriteJSON(w io.Writer) error {
 			DivergentBranches: k.DivergentBranches, MatrixFLOPs: k.MatrixFLOPs,
 		},
 		Lines: []lineJSON{}, Findings: []findingJSON{},
+	}
+	if e := r.Estimate; e != nil {
+		out.Estimate = &estimateJSON{
+			int64(e.Time), e.Bound, e.Registers, e.Spilled, e.Resident,
+			e.Latency, e.Issue, e.Pipe, e.Dots, e.Shared, e.FromL2, int64(e.L2), int64(e.DRAM),
+		}
 	}
 	for class, n := range k.ByClass {
 		out.Counters.ByClass[Classes[class]] = n

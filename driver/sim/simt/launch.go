@@ -42,6 +42,12 @@ type Config struct {
 	// Waves counts the distinct sectors of every wave of blocks, and the misses
 	// of a second-level cache (see waves.go).
 	Waves bool
+	// Rates, when not nil, has the launch's time estimated (see model.go).
+	Rates *Rates
+	// Sample is how many clusters are executed, at even distances, of a launch that has
+	// more; 0 means all. The others write nothing, so that only counters and estimates
+	// are of use.
+	Sample int
 	// Workers is how many host cores run blocks at a time where the program
 	// allows it; 0 means all.
 	Workers int
@@ -120,7 +126,10 @@ type launch struct {
 	seen        map[findingKey]*Finding
 	done        int // blocks that ended, under mu
 	waves       *waves
-	order       []int // permutation of the clusters, nil for the natural order
+	order       []int    // permutation of the clusters, nil for the natural order
+	timing      []timing // of the code; nil where no time is estimated
+	total       int      // clusters of the launch
+	executed    int      // those of them that are
 }
 
 // stopped reports whether the launch has to end.
@@ -137,12 +146,20 @@ func (l *Loaded) Launch(ctx context.Context, cfg *Config, a Args) (*Report, erro
 	if cfg.Check.Conflicts {
 		l.mem.startConflicts()
 	}
-	total := r.grid[0] * r.grid[1] * r.grid[2] / r.clusterSize
+	r.total = r.grid[0] * r.grid[1] * r.grid[2] / r.clusterSize
+	r.executed = r.total
+	if cfg.Sample > 0 {
+		r.executed = min(r.total, cfg.Sample)
+	}
+	r.report.Blocks, r.report.Ran = r.total*r.clusterSize, r.executed*r.clusterSize
+	if cfg.Rates != nil {
+		r.timing = timings(r.prog, cfg.Rates)
+	}
 	if cfg.Waves {
 		r.waves = &waves{resident: r.resident()}
 	}
 	if cfg.Random {
-		r.order = rand.New(rand.NewPCG(cfg.Seed, 1)).Perm(total)
+		r.order = rand.New(rand.NewPCG(cfg.Seed, 1)).Perm(r.total)
 	}
 	done := make(chan struct{})
 	defer close(done)
@@ -156,9 +173,9 @@ func (l *Loaded) Launch(ctx context.Context, cfg *Config, a Args) (*Report, erro
 		}()
 	}
 	if r.prog.Ordered {
-		r.runResident(total)
+		r.runResident()
 	} else {
-		r.runParallel(total)
+		r.runParallel()
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -256,21 +273,21 @@ func (r *launch) warpOrder(c *cta) func(int) int {
 const quantum = 8192
 
 // runParallel runs clusters to their ends, several at a time.
-func (r *launch) runParallel(total int) {
+func (r *launch) runParallel() {
 	workers := r.cfg.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	workers = min(workers, total)
+	workers = min(workers, r.executed)
 	var next atomic.Int64
 	work := func() {
 		c := newCluster(r)
 		for !r.stopped() {
 			k := int(next.Add(1) - 1)
-			if k >= total {
+			if k >= r.executed {
 				break
 			}
-			c.start(k)
+			c.start(r.chosen(k))
 			for c.advance(r.turn()) {
 			}
 		}
@@ -287,6 +304,35 @@ func (r *launch) runParallel(total int) {
 	wg.Wait()
 }
 
+// chosen is the number of the k-th cluster that is executed. A sample is spread evenly
+// over each axis of the grid by itself: programs often differ along one of them alone.
+func (r *launch) chosen(k int) int {
+	if r.executed == r.total {
+		return k
+	}
+	number, stride := 0, 1
+	for i := range 3 {
+		n := r.grid[i] / r.cluster[i]
+		at := (float64(k) + 0.5) / float64(r.executed)
+		if i > 0 {
+			at = radicalInverse(k+1, i+1)
+		}
+		number += int(at*float64(n)) * stride
+		stride *= n
+	}
+	return number
+}
+
+// radicalInverse mirrors the digits of k in a base at the point: numbers of [0, 1) that
+// are spread evenly, however many are taken (van der Corput).
+func radicalInverse(k, base int) (x float64) {
+	for unit := 1 / float64(base); k > 0; unit /= float64(base) {
+		x += float64(k%base) * unit
+		k /= base
+	}
+	return x
+}
+
 // turn is the number of instructions in a warp's turn.
 func (r *launch) turn() int {
 	if r.cfg.Random {
@@ -297,20 +343,20 @@ func (r *launch) turn() int {
 
 // runResident runs the clusters that the device would hold together in rotation,
 // each for a turn, and admits the next one when a cluster ends.
-func (r *launch) runResident(total int) {
+func (r *launch) runResident() {
 	limit := max(r.resident()/r.clusterSize, 1)
 	var running, idle []*cluster
 	next := 0
 	const rounds = 64 // turns of all its warps before the next cluster's turn
 	for !r.stopped() {
-		for len(running) < limit && next < total {
+		for len(running) < limit && next < r.executed {
 			var c *cluster
 			if n := len(idle); n > 0 {
 				c, idle = idle[n-1], idle[:n-1]
 			} else {
 				c = newCluster(r)
 			}
-			c.start(next)
+			c.start(r.chosen(next))
 			next++
 			// A cluster that ends within its first turn frees its place at once.
 			if r.rounds(c, rounds) {
@@ -365,10 +411,15 @@ func (r *launch) resident() int {
 
 // finished counts a block that ended and takes its fault, if any.
 func (r *launch) finished(c *cta) {
+	if r.timing != nil {
+		r.mu.Lock()
+		r.report.cycles = append(r.report.cycles, c.elapsed())
+		r.mu.Unlock()
+	}
 	if r.cfg.Progress != nil {
 		r.mu.Lock()
 		r.done++
-		r.cfg.Progress(r.done, r.grid[0]*r.grid[1]*r.grid[2])
+		r.cfg.Progress(r.done, r.executed*r.clusterSize)
 		r.mu.Unlock()
 	}
 	r.fault(c)

@@ -109,6 +109,7 @@ func execMbarrier(w *warp, s *step) {
 			case MbarTestParity, MbarTestState:
 				done |= bit(o.phase != arg&1) << l
 				parity = arg & 1
+				w.asked(at, o.phase != arg&1)
 			}
 			if w.cta.fault != nil {
 				return
@@ -149,6 +150,7 @@ func (w *warp) mbarArrive(lane, at int, o *mbar, n, bytes int) {
 	o.missing -= n
 	o.bytes += bytes
 	w.cta.changes++
+	w.arrivedAt(at, bytes < 0, o.missing == 0 && o.bytes == 0)
 	if o.bytes >= 1<<(mbarByteBits-2) || o.bytes < -1<<(mbarByteBits-2) {
 		w.faultAt(FindBarrier, lane, uint64(at), "the mbarrier at 0x%x has %s to come", at, diag.Count(o.bytes, "byte"))
 		return

@@ -17,37 +17,9 @@ func findJoins(p *Program, code []step, f *Func) {
 	succ := make([][]int, nb)
 	pred := make([][]int, nb+1)
 	for b := range nb {
-		end := f.End
-		if b+1 < nb {
-			end = starts[b+1]
-		}
-		in := &p.Code[end-1]
-		add := func(to int) {
-			succ[b] = append(succ[b], to)
+		succ[b] = successors(p, f, blockOf, starts, b)
+		for _, to := range succ[b] {
 			pred[to] = append(pred[to], b)
-		}
-		fall := true
-		switch in.Op {
-		case OpBra:
-			add(blockOf[in.Target-f.Start])
-			fall = in.Guard != 0
-		case OpBrx:
-			for _, t := range in.Targets {
-				add(blockOf[t-f.Start])
-			}
-			fall = in.Guard != 0
-		case OpRet, OpExit:
-			add(exit)
-			fall = in.Guard != 0
-		case OpTrap:
-			fall = in.Guard != 0
-		}
-		if fall {
-			if b+1 < nb {
-				add(b + 1)
-			} else {
-				add(exit)
-			}
 		}
 	}
 	// Postorder of the reversed graph from the exit.
@@ -120,6 +92,36 @@ func findJoins(p *Program, code []step, f *Func) {
 		}
 		code[end-1].join = int32(starts[idom[b]])
 	}
+}
+
+// successors are the blocks that may follow block b; one past the last block stands for
+// the function's end.
+func successors(p *Program, f *Func, blockOf, starts []int, b int) (list []int) {
+	exit, end := len(starts), f.End
+	if b+1 < len(starts) {
+		end = starts[b+1]
+	}
+	in := &p.Code[end-1]
+	fall := true
+	switch in.Op {
+	case OpBra:
+		list = append(list, blockOf[in.Target-f.Start])
+		fall = in.Guard != 0
+	case OpBrx:
+		for _, t := range in.Targets {
+			list = append(list, blockOf[t-f.Start])
+		}
+		fall = in.Guard != 0
+	case OpRet, OpExit:
+		list = append(list, exit)
+		fall = in.Guard != 0
+	case OpTrap:
+		fall = in.Guard != 0
+	}
+	if fall {
+		list = append(list, b+1) // the last block's is the exit
+	}
+	return list
 }
 
 // cut finds the basic blocks of f: the block of every instruction, counted from

@@ -148,6 +148,11 @@ type Report struct {
 	Findings []*Finding
 	Counters Counters
 	Lines    []LineCount
+	// Blocks are those of the launch, Ran those of them that were executed and counted.
+	Blocks, Ran int
+	// Estimate is the time of the whole launch; nil unless asked for.
+	Estimate *Estimate
+	cycles   []uint64 // of each block that was executed, by its clocks
 	prog     *Program
 	perPC    []pcCount
 	stats    ctaStats
@@ -232,6 +237,9 @@ func (r *Report) finish(l *launch) {
 	}
 	k.Atomics, k.Barriers, k.DivergentBranches = s.atomics, s.barriers, s.divergent
 	k.MatrixFLOPs = s.flops
+	if l.timing != nil && len(r.Findings) == 0 {
+		r.Estimate = r.estimate(l)
+	}
 }
 
 // Err returns the findings as an error, or nil when there are none.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+	"time"
 )
 
 // WriteTable prints the counters for people.
@@ -14,6 +15,15 @@ func (r *Report) WriteTable(out io.Writer) error {
 		fmt.Fprintf(w, "%s\t"+format+"\n", append([]any{name}, args...)...)
 	}
 	row("kernel", "%s", r.Kernel)
+	if r.Ran < r.Blocks {
+		row("blocks", "%d, of which %d are counted", r.Blocks, r.Ran)
+	}
+	if e := r.Estimate; e != nil {
+		row("estimated time", "%v, for %s", e.Time.Round(10*time.Nanosecond), e.Bound)
+		row("  a block takes", "%.0f cycles alone; %d on a multiprocessor, with some %d registers a thread", e.Latency, e.Resident, e.Registers)
+		row("  cycles of a block", "%.0f issue, %.0f arithmetic, %.0f dots, %.0f shared memory, %.0f port to L2", e.Issue, e.Pipe, e.Dots, e.Shared, e.FromL2)
+		row("  memory", "%v L2, %v DRAM", e.L2.Round(10*time.Nanosecond), e.DRAM.Round(10*time.Nanosecond))
+	}
 	row("warp instructions", "%d", k.WarpInstructions)
 	row("lane instructions", "%d (%s of the lanes)", k.LaneInstructions, percent(k.LaneInstructions, k.WarpInstructions*uint64(max(r.Lanes, 1))))
 	for c, n := range k.ByClass {

@@ -123,6 +123,7 @@ type warp struct {
 	bulkReads bulkReads
 	check     *warpCheck // nil with checks off
 	dots      *dotState  // nil with checks off, and without dots of warpgroups
+	clock     *clock     // nil where no time is estimated
 	trace     bool       // Config.Trace wants to see this warp
 	lane0     int        // thread index of lane 0
 	pc        int        // of the instruction being executed
@@ -275,6 +276,9 @@ func (w *warp) runGroup() {
 		c := &count[pc]
 		c.warps++
 		c.lanes += uint64(bits.OnesCount64(m))
+		if w.clock != nil {
+			w.clock.tick(s.in, &w.cta.run.timing[pc], w.cta.run.cfg.Rates)
+		}
 		if s.kind == stepPlain {
 			if m != 0 {
 				w.pc = pc
