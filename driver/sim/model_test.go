@@ -104,7 +104,7 @@ func TestModelDots(t *testing.T) {
 		t.Errorf("a block takes %.0f cycles, and the launch %v", e.Latency, e.Time)
 	}
 	if e.Resident < 1 || e.Registers < 64 || e.Registers > 255 {
-		t.Errorf("%d blocks of %d registers a thread on a multiprocessor", e.Resident, e.Registers)
+		t.Errorf("%d blocks of %d registers per thread on a multiprocessor", e.Resident, e.Registers)
 	}
 }
 

@@ -20,7 +20,7 @@ func (r *Report) WriteTable(out io.Writer) error {
 	}
 	if e := r.Estimate; e != nil {
 		row("estimated time", "%v, for %s", e.Time.Round(10*time.Nanosecond), e.Bound)
-		row("  a block takes", "%.0f cycles alone; %d on a multiprocessor, with some %d registers a thread", e.Latency, e.Resident, e.Registers)
+		row("  a block takes", "%.0f cycles alone; %d on a multiprocessor, with some %d registers per thread", e.Latency, e.Resident, e.Registers)
 		row("  cycles of a block", "%.0f issue, %.0f arithmetic, %.0f dots, %.0f shared memory, %.0f port to L2", e.Issue, e.Pipe, e.Dots, e.Shared, e.FromL2)
 		row("  memory", "%v L2, %v DRAM", e.L2.Round(10*time.Nanosecond), e.DRAM.Round(10*time.Nanosecond))
 	}
