@@ -17,6 +17,7 @@ const (
 
 	attrParams = 0x0a // of all parameters: 32-bit index, 16-bit offset, 16-bit size
 	attrBlock  = 0x10 // .reqntid: three 32-bit numbers
+	attrRegs   = 0x2f // in .nv.info: 32-bit number of a symbol, 32-bit count of a thread's registers
 	attrParam  = 0x17 // of a parameter: 32-bit index, 16-bit number, 16-bit offset, flags with the size above bit 18
 )
 
@@ -40,12 +41,16 @@ func parseCubin(code []byte) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the cubin's symbols cannot be read: %w", err)
 	}
+	counts, err := registers(e)
+	if err != nil {
+		return nil, err
+	}
 	f := &File{}
-	for _, s := range symbols {
+	for i, s := range symbols {
 		if elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Other&entryFlag == 0 {
 			continue
 		}
-		k := Kernel{Name: s.Name}
+		k := Kernel{Name: s.Name, Registers: counts[i+1]} // the symbol before the first is left out
 		info := e.Section(".nv.info." + s.Name)
 		if info == nil {
 			return nil, fmt.Errorf("the cubin says nothing about %s", s.Name)
@@ -62,15 +67,35 @@ func parseCubin(code []byte) (*File, error) {
 	return f, nil
 }
 
-func (k *Kernel) attributes(data []byte) error {
-	le := binary.LittleEndian
-	sizes := map[int]int{} // by a parameter's number
-	all := 0
+// registers are those of a thread of each function, by its symbol's number.
+func registers(e *elf.File) (map[int]int, error) {
+	info := e.Section(".nv.info")
+	if info == nil {
+		return nil, nil
+	}
+	data, err := info.Data()
+	if err != nil {
+		return nil, fmt.Errorf("what the cubin says about registers cannot be read: %w", err)
+	}
+	counts := map[int]int{}
+	err = eachAttribute(data, func(attr byte, value []byte) {
+		if attr == attrRegs && len(value) >= 8 {
+			counts[int(binary.LittleEndian.Uint32(value))] = int(binary.LittleEndian.Uint32(value[4:]))
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("what the cubin says about registers: %w", err)
+	}
+	return counts, nil
+}
+
+// eachAttribute visits the attributes whose values are bytes.
+func eachAttribute(data []byte, visit func(attr byte, value []byte)) error {
 	for len(data) > 0 {
 		if len(data) < 4 {
 			return fmt.Errorf("it is cut off")
 		}
-		form, attr, n := data[0], data[1], int(le.Uint16(data[2:]))
+		form, attr, n := data[0], data[1], int(binary.LittleEndian.Uint16(data[2:]))
 		data = data[4:]
 		switch form {
 		case formNone, formByte, formShort:
@@ -82,8 +107,18 @@ func (k *Kernel) attributes(data []byte) error {
 		if n > len(data) {
 			return fmt.Errorf("it is cut off")
 		}
-		value := data[:n]
+		visit(attr, data[:n])
 		data = data[n:]
+	}
+	return nil
+}
+
+func (k *Kernel) attributes(data []byte) error {
+	le := binary.LittleEndian
+	sizes := map[int]int{} // by a parameter's number
+	all := 0
+	err := eachAttribute(data, func(attr byte, value []byte) {
+		n := len(value)
 		switch {
 		case attr == attrParams && n >= 8:
 			all = int(le.Uint16(value[6:]))
@@ -94,6 +129,9 @@ func (k *Kernel) attributes(data []byte) error {
 		case attr == attrParam && n >= 12:
 			sizes[int(le.Uint16(value[4:]))] = int(le.Uint32(value[8:]) >> 18)
 		}
+	})
+	if err != nil {
+		return err
 	}
 	if len(sizes) == 0 && all > 0 {
 		return nil // they are listed in a form that this package does not know

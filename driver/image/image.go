@@ -22,6 +22,8 @@ type Kernel struct {
 	// Block is the number of threads in each dimension that a block must have,
 	// zeros where the code leaves it open.
 	Block [3]int
+	// Registers of a thread; 0 where the code does not tell, as PTX.
+	Registers int
 }
 
 // Param is a parameter of a kernel.

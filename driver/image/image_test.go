@@ -134,6 +134,11 @@ func TestCubin(t *testing.T) {
 		if describe(got) != describe(want) {
 			t.Errorf("%s: got\n%swant\n%s", arch, describe(got), describe(want))
 		}
+		for _, k := range got.Kernels {
+			if k.Registers < 1 || k.Registers > 255 {
+				t.Errorf("%s: %s takes %d registers", arch, k.Name, k.Registers)
+			}
+		}
 		for cut := 4; cut < len(code); cut += 7 {
 			Parse(code[:cut]) // whatever it says, it ends
 		}
