@@ -44,7 +44,18 @@ func Measure(ctx context.Context, dev driver.Device, k driver.Kernel, l driver.L
 		m := &measurement{timer: timer, kernel: k, launch: l, opts: opts, now: time.Now}
 		return m.run(ctx)
 	}
-	return nil, fmt.Errorf("%s: %w", dev.Properties().Name, ErrNoTimer)
+	p := dev.Properties()
+	if !p.Simulated {
+		return nil, fmt.Errorf("%s: %w", p.Name, ErrNoTimer)
+	}
+	r, err := k.Launch(ctx, l)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Estimate <= 0:
+		return nil, fmt.Errorf("%s: %w, and gives no estimate", p.Name, ErrNoTimer)
+	}
+	return Times{r.Estimate}, nil
 }
 
 type measurement struct {

@@ -95,7 +95,7 @@ func TestMeasureFault(t *testing.T) {
 	}
 }
 
-// untimed is a device that knows no time.
+// untimed is a device that knows no time, or only what a model says.
 type untimed struct {
 	driver.Device
 	properties driver.Properties
@@ -103,9 +103,23 @@ type untimed struct {
 
 func (d untimed) Properties() driver.Properties { return d.properties }
 
-func TestMeasureWithoutTimer(t *testing.T) {
+type modelled struct{ estimate time.Duration }
+
+func (k modelled) Launch(context.Context, driver.Launch) (*driver.Result, error) {
+	return &driver.Result{Time: time.Hour, Estimate: k.estimate}, nil
+}
+
+func TestMeasureModel(t *testing.T) {
+	sim := untimed{properties: driver.Properties{Name: "simulated X", Simulated: true}}
+	times, err := Measure(t.Context(), sim, modelled{3 * time.Microsecond}, driver.Launch{}, Options{})
+	if err != nil || !slices.Equal(times, Times{3 * time.Microsecond}) {
+		t.Errorf("%v, %v", times, err)
+	}
+	if _, err := Measure(t.Context(), sim, modelled{0}, driver.Launch{}, Options{}); !errors.Is(err, ErrNoTimer) || !strings.Contains(err.Error(), "simulated X") {
+		t.Errorf("no estimate: %v", err)
+	}
 	old := untimed{properties: driver.Properties{Name: "old driver"}}
-	if _, err := Measure(t.Context(), old, nil, driver.Launch{}, Options{}); !errors.Is(err, ErrNoTimer) || !strings.Contains(err.Error(), "old driver") {
+	if _, err := Measure(t.Context(), old, modelled{1}, driver.Launch{}, Options{}); !errors.Is(err, ErrNoTimer) {
 		t.Errorf("a device without a timer: %v", err)
 	}
 }

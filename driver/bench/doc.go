@@ -10,5 +10,7 @@
 // two events. With Options.Graph, runs of 20 ms are captured in one graph that is
 // replayed, without overwriting the cache: a kernel's time less what launches cost.
 //
+// A simulated device has one time: what it estimates of the chip, if it was made so.
+//
 // It imports driver alone.
 package bench
