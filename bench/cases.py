@@ -169,7 +169,9 @@ class Env:
 
 
 HERE = pathlib.Path(__file__).resolve().parent
-SOURCES = ("kernels.py", "kernels_hopper.py")
+EXAMPLES = ("attention", "cumsum", "hints", "layer_norm", "layer_norm_backward", "layer_norm_wide", "matmul_grouped", "max",
+            "min", "prod", "softmax_wide")
+SOURCES = ("kernels.py", "kernels_hopper.py", *(f"../examples/{name}.py" for name in EXAMPLES))
 
 
 def source_of(kernel):
@@ -601,13 +603,24 @@ def builds(chosen, arch):
     return out
 
 
+def study():
+    """The rows of docs/examples, which are no part of the comparison."""
+    import cases_study
+
+    return cases_study.rows()
+
+
 def choose(pattern):
-    """The rows whose name contains one of the words of a comma list; all for ''."""
+    """The rows whose name contains one of the words of a comma list; all for ''. Words
+    that begin with "study" are for the rows of docs/examples, others for the rest."""
     words = [w.strip() for w in (pattern or "").split(",") if w.strip()]
-    chosen = [r for r in rows() if not words or any(w in r.name for w in words)]
+    asked = [w for w in words if w.startswith("study")]
+    others = [w for w in words if w not in asked]
+    chosen = [r for r in rows() if not words or any(w in r.name for w in others)]
+    chosen += [r for r in study() if any(w in r.name for w in asked)] if asked else []
     if not chosen:
         raise SystemExit(f"no row has {' or '.join(words)} in its name; there are:\n  " +
-                         "\n  ".join(r.name for r in rows()))
+                         "\n  ".join(r.name for r in rows() + study()))
     return chosen
 
 

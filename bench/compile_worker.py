@@ -27,7 +27,12 @@ def triton_job(job):
 
     config = cases.Config(tuple(map(tuple, job["constants"])), job["num_warps"], job["num_stages"])
     build = cases.Build(job["kernel"], tuple(job["types"]), config)
-    fn = getattr(importlib.import_module(cases.source_of(build.kernel).stem), build.kernel)
+    source = cases.source_of(build.kernel)
+    if str(source.parent) not in sys.path:
+        sys.path.append(str(source.parent))
+    fn = getattr(importlib.import_module(source.stem), build.kernel)
+    while hasattr(getattr(fn, "fn", None), "arg_names"):
+        fn = fn.fn  # what is under @triton.autotune and @triton.heuristics
     signature, constants, attributes = build.triton(list(fn.arg_names))
     k = triton.compile(ASTSource(fn, signature, constants, attributes), target=GPUTarget("cuda", job["arch"], 32),
                        options={"num_warps": config.num_warps, "num_stages": config.num_stages})

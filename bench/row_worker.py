@@ -194,7 +194,7 @@ def row_worker(dry_run):
     torch.set_grad_enabled(False)
     torch.zeros(1, device="cuda")  # makes the context and this thread's current one
     driver = measure.Driver()
-    table = {r.name: r for r in cases.rows()}
+    table = {r.name: r for r in cases.rows() + cases.study()}
 
     def handle(job):
         s = Session(torch, driver, table[job["row"]], job)

@@ -161,6 +161,8 @@ def fake_triton():
         return types.SimpleNamespace(arg_names=fn.__code__.co_varnames[:fn.__code__.co_argcount], name=fn.__name__)
 
     triton.jit = jit
+    triton.autotune = triton.heuristics = lambda *_, **__: lambda fn: fn
+    triton.Config = lambda *_, **__: None
 
     def source(fn, signature, constants, attributes):
         missing = set(fn.arg_names) - set(signature)

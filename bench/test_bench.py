@@ -157,7 +157,7 @@ class CasesTest(unittest.TestCase):
         """Types, then constants, are the kernel's parameters, constants its constexprs."""
         kernels = {f.name: [(a.arg, bool(a.annotation)) for a in f.args.args] for name in cases.SOURCES
                    for f in ast.parse((HERE / name).read_text()).body if isinstance(f, ast.FunctionDef)}
-        for row in cases.rows():
+        for row in cases.rows() + cases.study():
             params = kernels[row.kernel]
             plain = [n for n, constant in params if not constant]
             self.assertEqual(len(row.types), len(plain), row.name)
@@ -165,9 +165,9 @@ class CasesTest(unittest.TestCase):
                 self.assertEqual({n for n, _ in config.constants}, {n for n, c in params if c}, row.name)
 
     def test_names_are_unique(self):
-        names = [r.name for r in cases.rows()]
+        names = [r.name for r in cases.rows() + cases.study()]
         self.assertEqual(len(names), len(set(names)))
-        keys = cases.builds(cases.rows(), 90)
+        keys = cases.builds(cases.rows() + cases.study(), 90)
         self.assertEqual(len(keys), len({(b.kernel, b.signature(), b.config) for b in keys.values()}))
 
     def test_signatures(self):
@@ -206,7 +206,7 @@ class CasesTest(unittest.TestCase):
     def test_works(self):
         """Every row's work has an argument for each parameter that is not a constant, at both sizes."""
         torch = standin.fake_torch()
-        for row in cases.rows():
+        for row in cases.rows() + cases.study():
             for size in (row.small, row.full):
                 work = row.make(cases.Env(torch, "cpu"), **size)
                 measure.c_arguments(row.types_for(row.configs[0]), work.args)
@@ -220,6 +220,8 @@ class CasesTest(unittest.TestCase):
 
     def test_choose(self):
         self.assertEqual({r.kernel for r in cases.choose("softmax,sort")}, {"row_softmax", "sort_rows"})
+        self.assertEqual({r.kernel for r in cases.choose("study hints: modulo")}, {"wrap", "wrap_hinted"})
+        self.assertFalse([r for r in cases.choose("") if r.name.startswith("study")])
         with self.assertRaisesRegex(SystemExit, "no row has nonsense"):
             cases.choose("nonsense")
 
