@@ -263,6 +263,7 @@ func (f *frame) decorate(v any, decorators []syntax.Expr, name string) any {
 		d := decorators[i]
 		trying := f.trying
 		f.trying = 0
+		f.cur = d.Loc()
 		fail := Try(func() {
 			dec := f.eval(d)
 			if m, ok := dec.(*Missing); ok {
@@ -282,7 +283,7 @@ func (f *frame) decorate(v any, decorators []syntax.Expr, name string) any {
 		})
 		f.trying = trying
 		if fail != nil {
-			fail.At(f.mod.File, d.Loc())
+			fail.At(f.mod.File, f.cur)
 			if fail.Lacking {
 				panic(fail)
 			}
