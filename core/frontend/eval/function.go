@@ -333,6 +333,9 @@ func paramAt(a *syntax.Arguments, i int) *syntax.Arg {
 
 // Call runs f at compile time.
 func (f *Function) Call(s *Session, args []any, kwargs []Keyword) any {
+	if f.Kind == JIT && s.Kernel != nil {
+		FailHelp("a kernel is launched as "+f.Name()+"[grid](…)", "cannot call the jit function %s() without a grid", f.Name())
+	}
 	if f.Kind == JIT {
 		FailHelp("a @triton.jit function may be called from another one only", "cannot call the jit function %s() at compile time", f.Name())
 	}
