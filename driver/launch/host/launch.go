@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/frontend/lang"
 	"github.com/tritonc/tritonc/driver"
@@ -78,7 +79,7 @@ func (k *kernel) bind(args []any, kw []eval.Keyword) *arguments {
 		known[p.Name] = true
 	}
 	if len(args) > len(params) {
-		eval.Fail("%s() has %d parameters, and is given %d arguments", k.fn.Name(), len(params), len(args))
+		eval.Fail("%s() has %s, and is given %s", k.fn.Name(), diag.Count(len(params), "parameter"), diag.Count(len(args), "argument"))
 	}
 	for i, v := range args {
 		a.byName[params[i].Name] = plain(eval.Require(v))
@@ -273,7 +274,7 @@ func (k *kernel) grid(grid any, a *arguments, constants map[string]any) [3]int {
 	for i, v := range dims {
 		n := integer("a grid", v)
 		if n < 1 {
-			eval.Fail("dimension %c of the grid of %s has %d blocks", "xyz"[i], k.fn.Name(), n)
+			eval.Fail("dimension %c of the grid of %s has %s", "xyz"[i], k.fn.Name(), diag.Count(n, "block"))
 		}
 		size[i] = int(n)
 	}

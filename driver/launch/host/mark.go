@@ -65,7 +65,7 @@ func newBenchmark(c *call) any {
 			}
 		}
 		if len(point) != len(b.XNames) {
-			eval.Fail("Expected %d values, got %s", len(b.XNames), eval.Repr(v))
+			eval.Fail("expected %s, got %s", diag.Count(len(b.XNames), "value"), eval.Repr(v))
 		}
 		b.X = append(b.X, point)
 	}

@@ -97,7 +97,7 @@ func TestMarkMistakes(t *testing.T) {
 	const good = `x_names=["n"], x_vals=[1], line_arg="p", line_vals=[1], line_names=["one"], plot_name="plot", args={}`
 	for _, tt := range []struct{ benchmark, body, says string }{
 		{strings.Replace(good, "x_vals=[1]", "x_vals=[nowhere]", 1), "pass", "k.py:25:77: error: name 'nowhere' is not defined"},
-		{strings.Replace(good, "x_vals=[1]", "x_vals=[(1, 2)]", 1), "pass", "Expected 1 values, got (1, 2)"},
+		{strings.Replace(good, "x_vals=[1]", "x_vals=[(1, 2)]", 1), "pass", "expected 1 value, got (1, 2)"},
 		{strings.Replace(good, `["one"]`, "[]", 1), "pass", "1 value of line_vals and 0 line_names"},
 		{strings.Replace(good, `line_arg="p", `, "", 1), "pass", "Benchmark() missing a required argument: 'line_arg'"},
 		{good + ", color=1", "pass", "Benchmark() got an unexpected keyword argument 'color'"},

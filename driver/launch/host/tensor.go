@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/frontend/lang"
 	"github.com/tritonc/tritonc/driver"
@@ -39,7 +40,7 @@ func (s *storage) place(p *Program, name string) driver.Buffer {
 	size := s.n * s.elem.Size
 	b, err := p.opts.Device.Alloc(name, size)
 	if err != nil {
-		p.fail(fmt.Sprintf("a tensor of %d bytes", size), err)
+		p.fail("a tensor of "+diag.Count(size, "byte"), err)
 	}
 	s.buf = b
 	p.owned = append(p.owned, s)

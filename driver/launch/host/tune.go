@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/bench"
@@ -84,7 +85,7 @@ func (k *kernel) fastest(req *launch.Request, a *arguments, grid any, count int)
 		}
 	}
 	if best < 0 {
-		k.explain(fmt.Errorf("none of its %d configurations runs; the first: %w", count, first))
+		k.explain(fmt.Errorf("none of its %s runs; the first: %w", diag.Count(count, "configuration"), first))
 	}
 	return best
 }

@@ -3,6 +3,7 @@ package host
 import (
 	"slices"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/frontend/syntax"
 	"github.com/tritonc/tritonc/driver/array"
@@ -35,7 +36,7 @@ func (t *Tensor) permuted(dims []int64) *Tensor {
 	seen := make([]bool, len(t.shape))
 	return t.view(func(v *Tensor) {
 		if len(dims) != len(t.shape) {
-			eval.Fail("permute() of %d dimensions of a tensor of %d", len(dims), len(t.shape))
+			eval.Fail("permute() of %s of a tensor of %d", diag.Count(len(dims), "dimension"), len(t.shape))
 		}
 		for i, d := range dims {
 			at := t.dimension(d, len(t.shape))
@@ -77,7 +78,7 @@ func (t *Tensor) squeezed(c *call) any {
 func (t *Tensor) expanded(shape []int64) *Tensor {
 	lead := len(shape) - len(t.shape)
 	if lead < 0 {
-		eval.Fail("expand() of a tensor of %d dimensions to %d", len(t.shape), len(shape))
+		eval.Fail("expand() of a tensor of %s to %d", diag.Count(len(t.shape), "dimension"), len(shape))
 	}
 	return t.view(func(v *Tensor) {
 		v.shape, v.strides = slices.Clone(shape), make([]int64, len(shape))
@@ -112,7 +113,7 @@ func (t *Tensor) reshaped(how string, shape []int64, same bool) *Tensor {
 		known *= shape[open]
 	}
 	if known != t.numel() {
-		eval.Fail("%s() of %d elements to %s", how, t.numel(), eval.Repr(tuple(shape)))
+		eval.Fail("%s() of %s to %s", how, diag.Count(t.numel(), "element"), eval.Repr(tuple(shape)))
 	}
 	from := t
 	if !t.isContiguous() {
@@ -180,7 +181,7 @@ func (t *Tensor) Index(key any) any {
 		}
 	}
 	if used > len(t.shape) {
-		eval.Fail("too many indices for a tensor of %d dimensions", len(t.shape))
+		eval.Fail("too many indices for a tensor of %s", diag.Count(len(t.shape), "dimension"))
 	}
 	return t.view(func(v *Tensor) {
 		v.shape, v.strides = nil, nil
