@@ -14,7 +14,9 @@
 // The kernel ABI is Triton's: the user's arguments in order, without constants,
 // then two pointers to scratch memory, which the device provides.
 //
-// Invariants: a Buffer or Kernel works with the Device that made it alone; a
-// Device is used by one goroutine at a time. The package imports no
-// device: neither the simulator nor plugins, and nothing of the compiler.
+// Invariants: a Buffer or Kernel works with the Device that made it alone. All of
+// them may be used by several goroutines: a Device does what they ask one after the
+// other, as on one stream, so those that want to work side by side open a Device
+// each. The package imports no device: neither the simulator nor plugins, and nothing
+// of the compiler.
 package driver

@@ -11,7 +11,7 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// Device is something that runs kernels.
+// Device is something that runs kernels. Devices are compared by ==.
 type Device interface {
 	// Properties never change.
 	Properties() Properties

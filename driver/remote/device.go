@@ -24,6 +24,7 @@ type device struct {
 	far    sdk.Device
 	target sdk.Target
 	output io.Writer
+	busy   chan struct{} // holds a token during a call: the driver wants one at a time
 }
 
 var _ driver.Device = (*device)(nil)
@@ -36,8 +37,18 @@ func (d *device) Properties() driver.Properties {
 	}
 }
 
-// call makes one call, or says that the device is lost.
+// call makes one call, after those under way, or says that the device is lost.
 func (d *device) call(ctx context.Context, method string, f func(context.Context) error) error {
+	select {
+	case d.busy <- struct{}{}:
+		defer func() { <-d.busy }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return d.callNow(ctx, method, f)
+}
+
+func (d *device) callNow(ctx context.Context, method string, f func(context.Context) error) error {
 	if err := d.driver.lost(d.proc); err != nil {
 		return err
 	}
@@ -170,8 +181,14 @@ func (k *kernel) launch(l *driver.Launch) (sdk.DeviceLaunch, error) {
 // left the device's memory as it was.
 func (k *kernel) run(ctx context.Context, method string, f func(context.Context) (sdk.DeviceResult, error)) (*sdk.DeviceResult, error) {
 	d := k.device
+	select {
+	case d.busy <- struct{}{}:
+		defer func() { <-d.busy }() // after the output, too
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	var r sdk.DeviceResult
-	err := d.call(ctx, method, func(ctx context.Context) (err error) {
+	err := d.callNow(ctx, method, func(ctx context.Context) (err error) {
 		r, err = f(ctx)
 		return err
 	})

@@ -132,7 +132,7 @@ func (d *Driver) Open(ctx context.Context, number int, target sdk.Target, output
 	if output == nil {
 		output = io.Discard
 	}
-	dev := &device{ctx: ctx, driver: d, proc: p, far: far, target: target, output: output}
+	dev := &device{ctx: ctx, driver: d, proc: p, far: far, target: target, output: output, busy: make(chan struct{}, 1)}
 	if timer, ok := far.(sdk.DeviceTimer); ok {
 		return timerDevice{dev, timer}, nil
 	}

@@ -87,6 +87,9 @@ func (testDevice) Load(_ context.Context, b sdk.DeviceBinary) (sdk.DeviceKernel,
 
 type testKernel string
 
+// inside is how many launches of "alone" are under way.
+var inside atomic.Int32
+
 func (k testKernel) Launch(_ context.Context, l sdk.DeviceLaunch) (sdk.DeviceResult, error) {
 	var r sdk.DeviceResult
 	if lost.Load() {
@@ -108,6 +111,12 @@ func (k testKernel) Launch(_ context.Context, l sdk.DeviceLaunch) (sdk.DeviceRes
 		r.Fault, r.Lost = []sdk.Diagnostic{{Message: "a fall"}}, true
 		lost.Store(true)
 		time.Sleep(5 * time.Millisecond) // the others are told first
+	case "alone": // the SDK's promise
+		if inside.Add(1) > 1 {
+			r.Fault = []sdk.Diagnostic{{Message: "two launches at once"}}
+		}
+		time.Sleep(time.Millisecond)
+		inside.Add(-1)
 	case "sleep":
 		time.Sleep(time.Hour)
 	}
@@ -218,6 +227,45 @@ func TestLost(t *testing.T) {
 	if openTest(t, d, silent()).Properties().Name == dev.Properties().Name {
 		t.Error("a lost process goes on")
 	}
+}
+
+// TestGoroutines: a driver sees the calls for a device one after the other, whoever
+// makes them; and who waits for a launch may give up.
+func TestGoroutines(t *testing.T) {
+	var out bytes.Buffer
+	dev := openTest(t, testHost(t), &out)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if _, err := run(t.Context(), dev, "alone"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if want := strings.Repeat("alone was here\n", 8); out.String() != want {
+		t.Errorf("%q", out.String())
+	}
+	waits, err := dev.Load(driver.Binary{Code: []byte("alone")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sleeping, wake := context.WithCancel(t.Context())
+	wg.Go(func() {
+		if _, err := run(sleeping, dev, "sleep"); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	for err == nil { // until one waits for the sleeper
+		_, err = waits.Launch(short, driver.Launch{Grid: [3]int{1, 1, 1}})
+	}
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	wake()
+	wg.Wait()
 }
 
 // TestLastWords: what a driver wrote before it lost the device is in the report

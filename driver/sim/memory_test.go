@@ -178,3 +178,28 @@ func TestIndexedBranch(t *testing.T) {
 		}
 	}
 }
+
+// TestFreedBuffers: a device that allocates again and again does not grow, and
+// still knows the buffers that were freed last.
+func TestFreedBuffers(t *testing.T) {
+	d := New(Options{})
+	highest := uint64(0)
+	for range 10_000 {
+		b := d.Alloc("b", 16)
+		highest = max(highest, b.Addr())
+		b.Free()
+	}
+	if first := New(Options{}).Alloc("b", 16).Addr(); highest > first+1100<<36 {
+		t.Errorf("10,000 buffers, one at a time, reach from %#x to %#x", first, highest)
+	}
+	freed := d.Alloc("freed", 16)
+	addr := freed.Addr()
+	freed.Free()
+	for range 1000 {
+		if b := d.Alloc("later", 16); b.Addr() == addr {
+			t.Fatal("the address of a buffer that was just freed is taken again")
+		} else {
+			b.Free()
+		}
+	}
+}

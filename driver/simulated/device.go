@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -73,6 +75,7 @@ func New(target sdk.Target, opts Options) (driver.Device, error) {
 		return &device{
 			target: target,
 			chip:   chips[i].chip,
+			busy:   make(chan struct{}, 1),
 			dev: sim.New(sim.Options{
 				Chip: chips[i].chip, NoChecks: opts.NoChecks, Workers: opts.Workers,
 				MaxInstructions: opts.MaxInstructions, Random: opts.Random, Seed: opts.Seed, Output: opts.Output,
@@ -92,7 +95,12 @@ type device struct {
 	target sdk.Target
 	chip   sim.Chip
 	dev    *sim.Device
+	busy   chan struct{} // holds a token while something is done
 }
+
+// begin waits until all that others asked for is done; the caller calls end.
+func (d *device) begin() { d.busy <- struct{}{} }
+func (d *device) end()   { <-d.busy }
 
 func (d *device) Properties() driver.Properties {
 	c := &d.chip
@@ -103,19 +111,29 @@ func (d *device) Properties() driver.Properties {
 }
 
 func (d *device) Alloc(name string, size int) (driver.Buffer, error) {
+	d.begin()
+	defer d.end()
 	b, err := d.dev.TryAlloc(name, size)
 	if err != nil {
 		return nil, err
 	}
-	return &buffer{b}, nil
+	return &buffer{d, b}, nil
 }
 
 func (d *device) Close() error { return nil }
 
-type buffer struct{ b *sim.Buffer }
+type buffer struct {
+	dev *device
+	b   *sim.Buffer
+}
 
 func (b *buffer) Addr() uint64 { return b.b.Addr() }
-func (b *buffer) Size() int    { return b.b.Len() }
+
+func (b *buffer) Size() int {
+	b.dev.begin()
+	defer b.dev.end()
+	return b.b.Len()
+}
 
 func (b *buffer) inside(off, n int) error {
 	if off < 0 || off+n > b.b.Len() {
@@ -125,6 +143,8 @@ func (b *buffer) inside(off, n int) error {
 }
 
 func (b *buffer) Write(off int, p []byte) error {
+	b.dev.begin()
+	defer b.dev.end()
 	if err := b.inside(off, len(p)); err != nil {
 		return err
 	}
@@ -133,6 +153,8 @@ func (b *buffer) Write(off int, p []byte) error {
 }
 
 func (b *buffer) Read(off int, p []byte) error {
+	b.dev.begin()
+	defer b.dev.end()
 	if err := b.inside(off, len(p)); err != nil {
 		return err
 	}
@@ -141,6 +163,8 @@ func (b *buffer) Read(off int, p []byte) error {
 }
 
 func (b *buffer) Free() error {
+	b.dev.begin()
+	defer b.dev.end()
 	b.b.Free()
 	return nil
 }
@@ -165,9 +189,9 @@ func (d *device) Load(b driver.Binary) (driver.Kernel, error) {
 	if k.block[0] == 0 {
 		return nil, fmt.Errorf("%s does not say how many threads a block of %s has", b.Name, f.Name)
 	}
-	if b.Shared > d.chip.SharedBlock {
-		return nil, fmt.Errorf("kernel %s needs %s of shared memory; a block of the %s has at most %d",
-			f.Name, diag.Count(b.Shared, "byte"), d.Properties().Name, d.chip.SharedBlock)
+	props := d.Properties()
+	if err := props.Fits(&k.meta); err != nil {
+		return nil, err
 	}
 	size := max(f.Cluster[0]*f.Cluster[1]*f.Cluster[2], 1)
 	if n := max(b.NumCTAs, 1); b.NumCTAs != 0 && n != size {
@@ -208,8 +232,22 @@ func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, e
 		}
 		args[i] = a
 	}
+	select {
+	case k.dev.busy <- struct{}{}:
+		defer k.dev.end()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	if k.meta.GlobalScratch > 0 {
-		b, err := k.dev.dev.TryAlloc("scratch", l.Grid[0]*l.Grid[1]*l.Grid[2]*k.ctas*k.meta.GlobalScratch)
+		size := k.ctas * k.meta.GlobalScratch
+		for _, n := range l.Grid {
+			if hi, lo := bits.Mul64(uint64(size), uint64(n)); hi != 0 || lo > math.MaxInt {
+				return nil, fmt.Errorf("kernel %s needs %s of scratch memory for each of %v programs: the %s has no room",
+					k.meta.Kernel, diag.Count(k.ctas*k.meta.GlobalScratch, "byte"), l.Grid, k.dev.Properties().Name)
+			}
+			size *= n
+		}
+		b, err := k.dev.dev.TryAlloc("scratch", size)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tritonc/tritonc/driver"
@@ -140,7 +141,7 @@ func TestLoadMistakes(t *testing.T) {
 		says   string
 	}{
 		"name":     {func(b *driver.Binary) { b.Kernel = "mul" }, `vector_add.ptx has no kernel "mul"; it has ["vector_add"]`},
-		"shared":   {func(b *driver.Binary) { b.Shared = 200 << 10 }, "needs 204800 bytes of shared memory; a block of the simulated A100 has at most 166912"},
+		"shared":   {func(b *driver.Binary) { b.Shared = 200 << 10 }, "out of resource: shared memory, Required: 204800, Hardware limit: 166912"},
 		"clusters": {func(b *driver.Binary) { b.NumCTAs = 2 }, "clusters of 2 blocks"},
 		"text":     {func(b *driver.Binary) { b.Code = b.Code[:500] }, "vector_add.ptx:"},
 		"threads":  {func(b *driver.Binary) { b.Code = bytes.ReplaceAll(b.Code, []byte(".reqntid 128"), nil) }, "does not say how many threads"},
@@ -169,6 +170,7 @@ func TestLaunchMistakes(t *testing.T) {
 		"size":     {driver.Launch{Grid: [3]int{1, 1, 1}, Args: []any{x, x, x, int64(1)}}, "8 bytes"},
 		"type":     {driver.Launch{Grid: [3]int{1, 1, 1}, Args: []any{x, x, x, "1"}}, "string"},
 		"grid":     {driver.Launch{Grid: [3]int{0, 1, 1}, Args: []any{x, x, x, int32(1)}}, "grid dimension x is 0"},
+		"negative": {driver.Launch{Grid: [3]int{1, -1, 1}, Args: []any{x, x, x, int32(1)}}, "grid dimension y is -1"},
 		"limits":   {driver.Launch{Grid: [3]int{1, 1, 65536}, Args: []any{x, x, x, int32(1)}}, "grid dimension z is 65536"},
 	} {
 		if _, err := k.Launch(t.Context(), tt.l); err == nil || !strings.Contains(err.Error(), tt.says) {
@@ -200,4 +202,74 @@ func TestFault(t *testing.T) {
 		!strings.Contains(d.Notes[len(d.Notes)-1].Message, "block (0, 0, 0), warp 0, lane 8") {
 		t.Errorf("got %+v", d)
 	}
+}
+
+// TestScratch: a launch has scratch memory for all its blocks, and leaves none.
+func TestScratch(t *testing.T) {
+	dev := testDevice(t, Options{})
+	b := binary(t, "vector_add")
+	b.GlobalScratch = 1 << 20
+	k, err := dev.Load(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := filled(t, dev, "x", make([]float32, 128))
+	launch := func(grid ...int) error {
+		_, err := k.Launch(t.Context(), driver.Launch{Grid: sim.Dim(grid...), Args: []any{x, x, filled(t, dev, "out", make([]float32, 128)), int32(128)}})
+		return err
+	}
+	for range 3 {
+		if err := launch(2); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := launch(1 << 20); err == nil || !strings.Contains(err.Error(), "allocation of 1099511627776 bytes is out of range") {
+		t.Error(err)
+	}
+	if err := launch(1<<31-1, 65535, 65535); err == nil || !strings.Contains(err.Error(), "needs 1048576 bytes of scratch memory for each of [2147483647 65535 65535] programs") {
+		t.Error(err)
+	}
+	if err := launch(1, 0); err == nil || !strings.Contains(err.Error(), "grid dimension y is 0") {
+		t.Error(err)
+	}
+}
+
+// TestGoroutines: several use one device, each its own memory.
+func TestGoroutines(t *testing.T) {
+	dev := testDevice(t, Options{})
+	k, err := dev.Load(binary(t, "vector_add"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 10 {
+				x := make([]float32, 64)
+				for j := range x {
+					x[j] = float32(100*g + 10*i + j)
+				}
+				a, out := filled(t, dev, "a", x), filled(t, dev, "out", make([]float32, 64))
+				if _, err := k.Launch(t.Context(), driver.Launch{Grid: [3]int{1, 1, 1}, Args: []any{a, a, out, int32(64)}}); err != nil {
+					t.Error(err)
+				}
+				got := make([]byte, 4*64)
+				if err := out.Read(0, got); err != nil {
+					t.Error(err)
+				}
+				for j := range x {
+					x[j] *= 2
+				}
+				if !bytes.Equal(got, sim.Bytes(x)) {
+					t.Errorf("goroutine %d, launch %d: %v", g, i, got)
+				}
+				for _, b := range []driver.Buffer{a, out} {
+					if err := b.Free(); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

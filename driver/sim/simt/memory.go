@@ -25,10 +25,15 @@ const (
 // Memory is a device's global memory.
 type Memory struct {
 	mu      sync.Mutex
-	buffers []*Buffer
+	buffers []*Buffer // by window
+	freed   []int     // windows whose buffers were freed, the oldest first
 	used    int64
 	limit   int64
 }
+
+// maxFreed is how many freed buffers are remembered, so that accesses to them are
+// reported. The window of the oldest is then taken again.
+const maxFreed = 1024
 
 // NewMemory makes an empty global memory of limit bytes.
 func NewMemory(limit int64) *Memory { return &Memory{limit: limit} }
@@ -121,17 +126,23 @@ func (m *Memory) Alloc(name string, n int, track bool) (*Buffer, error) {
 	b := &Buffer{
 		Data: make([]byte, n),
 		Name: name,
-		addr: uint64(windowFirst+len(m.buffers)) << windowShift,
 	}
 	if track {
 		b.known = make([]uint32, (n+31)/32)
 	}
-	m.buffers = append(m.buffers, b)
+	window := len(m.buffers)
+	if len(m.freed) > maxFreed {
+		window, m.freed = m.freed[0], m.freed[1:]
+		m.buffers[window] = b
+	} else {
+		m.buffers = append(m.buffers, b)
+	}
+	b.addr = uint64(windowFirst+window) << windowShift
 	return b, nil
 }
 
-// Free gives a buffer back; its addresses are never used again, so that later
-// accesses are reported.
+// Free gives a buffer back; its addresses are not used again for a long time, so that
+// later accesses are reported.
 func (m *Memory) Free(b *Buffer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -141,6 +152,7 @@ func (m *Memory) Free(b *Buffer) {
 	b.freed = true
 	m.used -= int64(len(b.Data))
 	b.Data, b.known, b.owner = nil, nil, nil
+	m.freed = append(m.freed, int(b.addr>>windowShift)-windowFirst)
 }
 
 // at returns the buffer whose window holds addr, or nil.
