@@ -3,18 +3,32 @@ package main
 import (
 	"errors"
 	"fmt"
+
+	"github.com/tritonc/tritonc/core/diag"
 )
 
 // usageError is a command line that makes no sense.
 type usageError struct {
 	message string
 	help    string // the next step, or empty
+	// at is the place in the text of a flag, where there is one; then it says all.
+	at *diag.Diagnostic
 }
 
 func (e *usageError) Error() string { return e.message }
 
 func usagef(format string, args ...any) *usageError {
 	return &usageError{message: fmt.Sprintf(format, args...)}
+}
+
+// usageAt makes a mistake in the text of a flag a wrong command line; other errors stay
+// what they are.
+func usageAt(err error) error {
+	var d *diag.Diagnostic
+	if !errors.As(err, &d) {
+		return err
+	}
+	return &usageError{message: d.Error(), at: d}
 }
 
 func (e *usageError) withHelp(format string, args ...any) *usageError {

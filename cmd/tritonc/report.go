@@ -168,7 +168,10 @@ func (r *reporter) once(text string) bool {
 }
 
 // diagnostics writes what is wrong with what the user gave.
-func (r *reporter) diagnostics(list ...*diag.Diagnostic) {
+func (r *reporter) diagnostics(list ...*diag.Diagnostic) { r.located(categoryInput, list...) }
+
+// located writes diagnostics of a category.
+func (r *reporter) located(category string, list ...*diag.Diagnostic) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, d := range list {
@@ -176,7 +179,7 @@ func (r *reporter) diagnostics(list ...*diag.Diagnostic) {
 		case !r.once(d.Error()):
 		case r.json:
 			m := messageOf(d)
-			m.Kind, m.Category, m.Target = "diagnostic", categoryInput, r.target
+			m.Kind, m.Category, m.Target = "diagnostic", category, r.target
 			r.object(m)
 		default:
 			diag.Printer{Color: r.color}.Fprint(r.w, d)
@@ -222,6 +225,10 @@ func (r *reporter) error(err error) int {
 	}
 	var usage *usageError
 	if errors.As(err, &usage) {
+		if usage.at != nil {
+			r.located(categoryUsage, usage.at)
+			return exitUsage
+		}
 		r.plain(categoryUsage, usage.message, usage.help)
 		return exitUsage
 	}

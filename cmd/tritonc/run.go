@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,8 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/driver"
+	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/driver/array/arrayfile"
 	"github.com/tritonc/tritonc/driver/launch"
 	"github.com/tritonc/tritonc/driver/simulated"
 )
@@ -32,8 +35,9 @@ parameter its value, constants (tl.constexpr) too:
   x=randn:fp32[n,32]                  memory: zeros, ones, full(V), arange, rand,
                                       randn, randint(A,B) or empty, with the
                                       elements' type and the shape
-  x=@in.npy                           memory from a NumPy file; @in.npy:bf16
-                                      converts it
+  x=@in.npy                           memory from a file: @F.npy, @F.npz:NAME or
+                                      @F.safetensors:NAME; :bf16 after it converts
+  y=x                                 the same memory as another argument's
   d=desc(x, [64, BLOCK])              a tensor descriptor of x's memory, with its
                                       blocks; with ", nan" it pads with NaN
   OUT=tl.float16  PREC='tf32'         a constant that the kernel's file evaluates
@@ -44,9 +48,10 @@ the grid may use them. Without --config an autotuned kernel runs with its first
 configuration, of those that its pruning functions leave.
 
 --save writes an argument to a NumPy file after the run, and --expect compares
-one with a file, or with arithmetic over what the arguments were before:
---expect "out=exp(x) / (1 + y)". Elements may differ by A + R*|expected|.
-A difference, like a report, ends tritonc with exit code 1.`
+one with a file, or with an expression over what the arguments were before, as of
+NumPy: --expect "out=softmax(q @ k.T * scale) @ v". --let names a value that
+several expressions use. Elements may differ by A + R*|expected|. A difference,
+like a report, ends tritonc with exit code 1.`
 
 const runExample = `  tritonc run --target cuda:80 --grid "cdiv(n, BLOCK)" --arg x_ptr=rand:fp32[n] \
       --arg y_ptr=rand:fp32[n] --arg out_ptr=empty:fp32[n] --arg n=1000 --arg BLOCK=256 \
@@ -60,6 +65,7 @@ type runFlags struct {
 	args            []string
 	save            []string
 	expect          []string
+	let             []string
 	rtol, atol      float64
 	seed            uint64
 	report          string
@@ -90,7 +96,8 @@ func runVerb(env *environment) *cobra.Command {
 	flags.StringVarP(&f.grid, "grid", "g", "", "how many `BLOCKS` to run, in one to three dimensions: \"cdiv(n, BLOCK), 2\"")
 	flags.StringArrayVarP(&f.args, "arg", "a", nil, "an argument, as `NAME=VALUE`; may be repeated")
 	flags.StringArrayVar(&f.save, "save", nil, "write an argument's memory after the run, as `NAME=FILE.npy`")
-	flags.StringArrayVar(&f.expect, "expect", nil, "compare an argument's memory after the run, as `NAME=FILE.npy`\nor NAME=ARITHMETIC over the arguments before it")
+	flags.StringArrayVar(&f.expect, "expect", nil, "compare an argument's memory after the run, as `NAME=EXPRESSION`\nover the arguments before it, or NAME=@FILE; may be repeated")
+	flags.StringArrayVar(&f.let, "let", nil, "a value for expressions, as `NAME=EXPRESSION` or NAME=@FILE; may be repeated")
 	flags.Float64Var(&f.rtol, "rtol", 1e-5, "what --expect allows relative to the expected value, `R`")
 	flags.Float64Var(&f.atol, "atol", 1e-8, "what --expect allows beside that, `A`")
 	flags.Uint64Var(&f.seed, "seed", 0, "the `SEED` of random values and of a random schedule")
@@ -156,14 +163,14 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 	defer dev.Close()
 	req.opts.Stages = nil
 	prepared, err := launch.Prepare(ctx, launch.Request{
-		Source: src, Kernel: f.kernel, Args: vals.list(append([]string{f.grid}, f.expect...)...), Target: req.target, Options: req.opts,
+		Source: src, Kernel: f.kernel, Args: vals.list(slices.Concat([]string{f.grid}, f.expect, f.let)...), Target: req.target, Options: req.opts,
 	})
 	if err != nil {
 		return explainArg(err)
 	}
 	vals.known = prepared.Known
 	r.tellChoice()
-	if err := r.plan(); err != nil {
+	if err := r.plan(ctx); err != nil {
 		return err
 	}
 	kernel, err := prepared.Compile(ctx, dev)
@@ -282,6 +289,9 @@ type runner struct {
 	grid    [3]int
 	saves   []saving
 	expects []expectation
+	lets    []*letting
+	// before are the arguments that expressions look at after the run, as they were.
+	before map[string]*array.Array
 }
 
 // tellChoice says which of a kernel's configurations runs where the command line
@@ -320,7 +330,7 @@ func (f *runFlags) check() error {
 }
 
 // plan checks all that needs no compile: a typing mistake should not cost one.
-func (r *runner) plan() (err error) {
+func (r *runner) plan(ctx context.Context) (err error) {
 	f := r.flags
 	if r.grid, err = r.vals.grid(f.grid); err != nil {
 		return err
@@ -328,7 +338,10 @@ func (r *runner) plan() (err error) {
 	if r.saves, err = r.planSaves(f.save); err != nil {
 		return err
 	}
-	r.expects, err = r.planExpects(f.expect)
+	if r.lets, err = r.planLets(f.let); err != nil {
+		return err
+	}
+	r.expects, err = r.planExpects(ctx, f.expect)
 	return err
 }
 
@@ -398,7 +411,7 @@ func (r *runner) run(ctx context.Context, dev driver.Device, kernel *launch.Kern
 		programs = diag.Count(n, unit)
 	}
 	fmt.Fprintf(r.out, "%s ran on the %s: %s%s%s\n", kernel.Compiled.Name, p.Name, programs, of, took)
-	if err := r.compare(); err != nil {
+	if err := r.compare(ctx); err != nil {
 		return err
 	}
 	return r.save()
@@ -434,15 +447,11 @@ func localize(d *diag.Diagnostic, name string, src *core.Source) {
 // save writes the files of --save, all or none.
 func (r *runner) save() error {
 	for _, s := range r.saves {
-		data, err := encodeNPY(s.array)
-		if err != nil {
-			return err
-		}
 		dir, base := filepath.Split(s.path)
 		if dir == "" {
 			dir = "."
 		}
-		if err := writeFiles(dir, []outFile{{base, data}}); err != nil {
+		if err := writeFiles(dir, []outFile{{base, arrayfile.EncodeNPY(s.array)}}); err != nil {
 			return err
 		}
 		fmt.Fprintf(r.out, "%s: written to %s\n", s.name, s.path)

@@ -192,7 +192,11 @@ func (v *values) names() string {
 // read evaluates the text of an argument.
 func (v *values) read(a *valueArg) error {
 	if path, ok := strings.CutPrefix(a.text, "@"); ok {
-		return v.readFile(a, path)
+		x, err := readArray(path)
+		if err == nil { // else there is no memory: not a nil *array.Array
+			a.value = x
+		}
+		return err
 	}
 	if g := generatorOf(a.text); g != nil {
 		x, err := v.generate(g, a.name, a.text[len(g.name):])
@@ -256,25 +260,6 @@ func (v *values) descriptor(text string) (*launch.Descriptor, error) {
 	return d, nil
 }
 
-// readFile takes memory from a file, converted if the text ends in a type.
-func (v *values) readFile(a *valueArg, path string) error {
-	var typ *array.DType
-	if i := strings.LastIndexByte(path, ':'); i > 1 { // beyond a Windows drive
-		if typ = array.Named(path[i+1:]); typ != nil {
-			path = path[:i]
-		}
-	}
-	x, err := readNPY(path)
-	if err != nil {
-		return err
-	}
-	if typ != nil && typ != x.Type {
-		x = x.Convert(typ)
-	}
-	a.value = x
-	return nil
-}
-
 // readScalar reads a number, or a constant for the kernel's file to evaluate.
 func (v *values) readScalar(a *valueArg) error {
 	text := a.text
@@ -312,10 +297,7 @@ func (v *values) readScalar(a *valueArg) error {
 	}
 	a.value, err = calc.EvalExpr(e, v.scope)
 	if err == nil {
-		if _, isArray := a.value.(*array.Array); isArray {
-			return errors.New("memory is given as zeros:fp32[n] and the like, or from a file")
-		}
-		return nil
+		return nil // memory, too: of another argument, by its name
 	}
 	// Of a constant the file may know more; of a number that is passed, what is
 	// more than a name.
@@ -415,6 +397,19 @@ func generatorOf(text string) *generator {
 		}
 	}
 	return nil
+}
+
+// memory reports whether what follows the generator's name has its form, with a type,
+// rather than a function's of the same name.
+func (g *generator) memory(rest string) bool {
+	if strings.HasPrefix(rest, "(") {
+		close := closing(rest)
+		if close < 0 {
+			return false
+		}
+		rest = rest[close+1:]
+	}
+	return strings.HasPrefix(rest, ":")
 }
 
 // generate makes memory of what follows a generator's name: (ARGS):TYPE[SHAPE].

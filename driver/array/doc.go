@@ -5,8 +5,8 @@
 //	Array   a type, a shape, and the elements' bytes, row by row
 //
 // Elements are read and written as float64 or int64 and rounded once, to nearest
-// even. The package also makes arrays (ranges, random values), compares them
-// with a tolerance, and reads and writes NumPy's .npy files.
+// even. The package also makes arrays (ranges, random values) and compares them
+// with a tolerance.
 //
 // It is a leaf: it imports nothing of ours.
 package array

@@ -1,11 +1,10 @@
 // Package calc evaluates the arithmetic of command lines and of
-// tests: sizes such as cdiv(n, BLOCK), and what a kernel should compute, such
-// as exp(x) / (1 + y), element by element over arrays.
+// tests: sizes such as cdiv(n, BLOCK).
 //
 // Expressions are Python's: integers stay integers under + - * // % ** and
 // shifts, / gives a float. A value is an int64, a float64, a bool, or an
-// *array.Array; arithmetic on arrays is done in float64. It imports
-// core/frontend/syntax for the grammar and driver/array for the arrays.
+// *array.Array, which names alone can give: arithmetic on arrays is package
+// driver/array/expr's. It imports core/frontend/syntax for the grammar.
 package calc
 
 import (
@@ -111,7 +110,7 @@ func (c *evaluator) eval(e syntax.Expr) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return unary(e.Op, v)
+		return Unary(e.Op, v)
 	case *syntax.BinOp:
 		a, err := c.eval(e.Left)
 		if err != nil {
@@ -121,15 +120,16 @@ func (c *evaluator) eval(e syntax.Expr) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return binary(e.Op.Symbol(), a, b)
+		return Binary(e.Op.Symbol(), a, b)
 	case *syntax.Call:
 		return c.call(e)
 	}
 	return nil, &NotArithmetic{syntax.Unparse(e, 60)}
 }
 
-func unary(op syntax.UnaryOperator, v any) (any, error) {
-	switch x := v.(type) {
+// Unary applies an operator to a number.
+func Unary(op syntax.UnaryOperator, v any) (any, error) {
+	switch x := number(v).(type) {
 	case int64:
 		switch op {
 		case syntax.USub:
@@ -139,10 +139,10 @@ func unary(op syntax.UnaryOperator, v any) (any, error) {
 		case syntax.Invert:
 			return ^x, nil
 		}
-	case float64, *array.Array:
+	case float64:
 		switch op {
 		case syntax.USub:
-			return elementwise(func(a, _ float64) float64 { return -a }, v, 0.0)
+			return -x, nil
 		case syntax.UAdd:
 			return v, nil
 		}
@@ -150,7 +150,8 @@ func unary(op syntax.UnaryOperator, v any) (any, error) {
 	return nil, fmt.Errorf("%s%s is not defined", op.Symbol(), describe(v))
 }
 
-func binary(op string, a, b any) (any, error) {
+// Binary applies an operator, as it is written, to two numbers.
+func Binary(op string, a, b any) (any, error) {
 	a, b = number(a), number(b)
 	if x, ok := a.(int64); ok {
 		if y, ok := b.(int64); ok && op != "/" {
@@ -176,7 +177,7 @@ func binary(op string, a, b any) (any, error) {
 	default:
 		return nil, fmt.Errorf("%s is for integers", op)
 	}
-	return elementwise(f, a, b)
+	return apply(f, a, b)
 }
 
 // number is a bool as the integer that Python takes it for.
@@ -264,7 +265,7 @@ func magnitude(a int64) uint64 {
 	return uint64(a)
 }
 
-// function is one of a number, and of each element of an array.
+// function is one of a number.
 type function struct {
 	name string
 	f    func(float64) float64
@@ -310,7 +311,16 @@ func (c *evaluator) call(e *syntax.Call) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		args[i] = number(v)
+		args[i] = v
+	}
+	return Call(name, args)
+}
+
+// Call applies a function to numbers.
+func Call(name string, args []any) (any, error) {
+	args = slices.Clone(args)
+	for i := range args {
+		args[i] = number(args[i])
 	}
 	want := 1
 	switch name {
@@ -346,7 +356,7 @@ func (c *evaluator) call(e *syntax.Call) (any, error) {
 		if n, ok := args[0].(int64); ok {
 			return max(n, -n), nil
 		}
-		return elementwise(func(a, _ float64) float64 { return math.Abs(a) }, args[0], 0.0)
+		return apply(func(a, _ float64) float64 { return math.Abs(a) }, args[0], 0.0)
 	case "int":
 		switch v := args[0].(type) {
 		case int64:
@@ -359,10 +369,13 @@ func (c *evaluator) call(e *syntax.Call) (any, error) {
 		return nil, fmt.Errorf("int(%s) is not defined", describe(args[0]))
 	}
 	i := slices.IndexFunc(functions[:], func(f function) bool { return f.name == name })
-	return elementwise(func(a, _ float64) float64 { return functions[i].f(a) }, args[0], 0.0)
+	if i < 0 {
+		return nil, &NotArithmetic{name}
+	}
+	return apply(func(a, _ float64) float64 { return functions[i].f(a) }, args[0], 0.0)
 }
 
-// extreme is the least or greatest of several values, element by element.
+// extreme is the least or greatest of several values.
 func extreme(greatest bool, args []any) (any, error) {
 	best := args[0]
 	for _, v := range args[1:] {
@@ -375,7 +388,7 @@ func extreme(greatest bool, args []any) (any, error) {
 			continue
 		}
 		var err error
-		best, err = elementwise(func(a, b float64) float64 {
+		best, err = apply(func(a, b float64) float64 {
 			if greatest {
 				return max(a, b)
 			}
@@ -388,36 +401,17 @@ func extreme(greatest bool, args []any) (any, error) {
 	return best, nil
 }
 
-// elementwise applies f; a number goes with every element of an array, and two
-// arrays must have equally many.
-func elementwise(f func(a, b float64) float64, a, b any) (any, error) {
-	x, xArray := a.(*array.Array)
-	y, yArray := b.(*array.Array)
-	if !xArray && !yArray {
-		return f(float(a), float(b)), nil
-	}
-	shape := x
-	if !xArray || yArray && y.Len() > x.Len() {
-		shape = y
-	}
-	if xArray && yArray && x.Len() != y.Len() {
-		return nil, fmt.Errorf("arrays of %v and %v elements do not go together", x.Shape, y.Shape)
-	}
-	out := array.New(array.Named("fp64"), shape.Shape...)
-	for i := range out.Len() {
-		p, q := float(a), float(b)
-		if xArray {
-			p = x.At(i)
+// apply is f of two numbers.
+func apply(f func(a, b float64) float64, a, b any) (any, error) {
+	for _, v := range []any{a, b} {
+		if x, ok := v.(*array.Array); ok {
+			return nil, fmt.Errorf("%s, and arithmetic here is on numbers", describe(x))
 		}
-		if yArray {
-			q = y.At(i)
-		}
-		out.Set(i, f(p, q))
 	}
-	return out, nil
+	return f(float(a), float(b)), nil
 }
 
-// float is a number as a float64; 0 for an array.
+// float is a number as a float64.
 func float(v any) float64 {
 	switch v := v.(type) {
 	case int64:
@@ -425,5 +419,5 @@ func float(v any) float64 {
 	case float64:
 		return v
 	}
-	return 0
+	panic(fmt.Sprintf("BUG: %T is not a number", v))
 }

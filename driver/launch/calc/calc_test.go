@@ -3,7 +3,6 @@ package calc
 import (
 	"errors"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -25,8 +24,6 @@ func scope(name string) (any, bool, error) {
 		return array.Of(f32, 1.0, 4, 9), true, nil
 	case "y":
 		return array.Of(f32, 2.0, 3, -1), true, nil
-	case "z":
-		return array.Of(f32, 2.0, 3), true, nil
 	case "broken":
 		return nil, false, errors.New("it is broken")
 	}
@@ -84,28 +81,11 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+// TestArrays: a name may be memory.
 func TestArrays(t *testing.T) {
-	for _, tt := range []struct {
-		text string
-		want []float64
-	}{
-		{"x + y", []float64{3, 7, 8}},
-		{"sqrt(x) * 2 - 1", []float64{1, 3, 5}},
-		{"2 ** y", []float64{4, 8, 0.5}},
-		{"max(x, y, 3)", []float64{3, 4, 9}},
-		{"min(x, y)", []float64{1, 3, -1}},
-		{"-x / y", []float64{-0.5, -4.0 / 3, 9}},
-		{"abs(y)", []float64{2, 3, 1}},
-		{"x", []float64{1, 4, 9}},
-	} {
-		got, err := Eval(tt.text, scope)
-		if err != nil {
-			t.Errorf("%s: %v", tt.text, err)
-			continue
-		}
-		if f := got.(*array.Array).Floats(); !slices.Equal(f, tt.want) {
-			t.Errorf("%s = %v, want %v", tt.text, f, tt.want)
-		}
+	v, err := Eval("x", scope)
+	if a, ok := v.(*array.Array); err != nil || !ok || a.Len() != 3 {
+		t.Errorf("got %v, %v", v, err)
 	}
 }
 
@@ -123,8 +103,11 @@ func TestErrors(t *testing.T) {
 		"1 << 64":                    "does not fit into 64 bits",
 		"1 << -1":                    "does not fit into 64 bits",
 		"99999999999999999999":       "is more than the arithmetic",
-		"x + z":                      "arrays of [3] and [2] elements do not go together",
-		"x | 1":                      "| is for integers",
+		"x + y":                      "an array fp32[3], and arithmetic here is on numbers",
+		"-x":                         "-an array fp32[3] is not defined",
+		"exp(x)":                     "an array fp32[3], and arithmetic",
+		"max(1, x)":                  "an array fp32[3], and arithmetic",
+		"half | 1":                   "| is for integers",
 		"~half":                      "~0.5 is not defined",
 		"cdiv(n)":                    "cdiv takes 2 arguments, given 1",
 		"cdiv(n, 0)":                 "cdiv(1000, 0) is not defined",
@@ -136,7 +119,7 @@ func TestErrors(t *testing.T) {
 		"'tf32'":                     "is more than the arithmetic",
 		"[1, 2]":                     "is more than the arithmetic",
 		"n if n else 0":              "is more than the arithmetic",
-		"x @ y":                      "@ is for integers",
+		"half @ 2":                   "@ is for integers",
 		"next_power_of_2(2 ** 62+1)": "is not defined",
 	} {
 		got, err := Eval(text, scope)
