@@ -70,6 +70,15 @@ func Kernels(ctx context.Context, src *Source, target Target, opts *Options) ([]
 // its configuration. It is nil for a Source that does not come from Variants.
 func (s *Source) Known() *frontend.Variant { return s.variant }
 
+// Hooks returns what @triton.autotune and triton.Config have done around a launch of a
+// variant that was made for one; nil where there is nothing to do.
+func (s *Source) Hooks(ctx context.Context) (*frontend.Hooks, error) {
+	if s.variant == nil {
+		return nil, nil
+	}
+	return s.python.program.Hooks(ctx, s.variant)
+}
+
 // toCompile returns src, or the one variant that the file of a Source asks for
 // that does not come from Variants.
 func (s *Source) toCompile(ctx context.Context, target Target, opts *Options) (*Source, error) {

@@ -22,6 +22,10 @@ type binding struct {
 	params   []codegen.Param
 	options  []Option // each name once
 	configNo int      // of the configuration, or noConfig
+	config   *lang.Config
+	left     []int      // configurations that pruning leaves
+	args     *eval.Dict // what functions of decorators see of the launch
+	tuning   *Tuning
 	configs  int
 	settings []setting
 	added    []int // the parameters whose values decorators gave
@@ -38,12 +42,12 @@ func (e *evaluation) bind(v *Variant) (*binding, error) {
 		return nil, err
 	}
 	b := &binder{
-		e: e, v: v, spec: v.spec, params: fn.ParamList(), args: &eval.Dict{}, computed: map[string]bool{}, fixed: map[string]bool{}, noDefault: map[int]*eval.Failure{},
-		binding: binding{fn: fn, configNo: noConfig, module: e.module},
+		e: e, v: v, spec: v.spec, params: fn.ParamList(), computed: map[string]bool{}, fixed: map[string]bool{}, noDefault: map[int]*eval.Failure{},
+		binding: binding{fn: fn, configNo: noConfig, module: e.module, args: &eval.Dict{}},
 	}
 	b.given = make([]*signature.Arg, len(b.params))
 	b.out, b.known = make([]codegen.Param, len(b.params)), make([]bool, len(b.params))
-	for _, step := range []func(){b.distribute, b.signature, b.launch, b.missing} {
+	for _, step := range []func(){b.distribute, b.signature, b.launch, b.missing, b.tunes} {
 		if step(); len(b.errs) > 0 {
 			return nil, b.errs
 		}
@@ -67,8 +71,6 @@ type binder struct {
 	known   []bool // of out: something has given it
 	// noDefault are the defaults that cannot be evaluated, by parameter.
 	noDefault map[int]*eval.Failure
-	args      *eval.Dict // what functions of decorators see of the launch
-	config    *lang.Config
 	tuned     bool
 	computed  map[string]bool // what @triton.heuristics has given
 	fixed     map[string]bool // options that configurations do not change
@@ -459,6 +461,7 @@ func parseDesc(s string) lang.Type {
 // describe fills in what is known of a variant now.
 func (k *binding) describe(v *Variant) {
 	v.Options, v.Config, v.Configs, v.settings = k.options, k.configNo, k.configs, k.settings
+	v.Left, v.Tuning = k.left, k.tuning
 	v.Constants = map[string]any{}
 	for i := range k.params {
 		if p := &k.params[i]; p.Type == nil && !p.Tuple {

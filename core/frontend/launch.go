@@ -50,7 +50,6 @@ type configList struct {
 }
 
 func (e *evaluation) readConfigs(fn *eval.Function) ([]*lang.Config, error) {
-	pos, _ := e.file.file.Pos(fn.Span())
 	if e.env.Configs != nil {
 		var params []string
 		for _, p := range fn.ParamList() {
@@ -63,8 +62,7 @@ func (e *evaluation) readConfigs(fn *eval.Function) ([]*lang.Config, error) {
 	case a != nil && len(a.Configs) > 0:
 		return e.checkConfigs(fn, a.Configs)
 	case a != nil:
-		return nil, diag.Errorf(pos, "the list of configurations of '%s' is empty", fn.Name()).
-			WithHelp(configsElsewhere).WithSource(e.file.Source())
+		return []*lang.Config{lang.DefaultConfig()}, nil // as Triton has it
 	}
 	if fail := skipped(fn, autotuneName); fail != nil {
 		d := fail.Diagnostic()
@@ -280,19 +278,22 @@ func (b *binder) conflict(name string) {
 // prune_configs_by leaves.
 func (b *binder) best(a *eval.Autotune, configs []*lang.Config) (n int, err error) {
 	if a == nil || b.e.env.Configs != nil || a.Prune == nil && a.PerfModel == nil {
+		for i := range configs {
+			b.left = append(b.left, i)
+		}
 		return 0, nil
 	}
 	fail := eval.Try(func() {
-		left := b.prune(a, configs)
-		for _, c := range left {
-			if n = slices.Index(configs, c); n >= 0 {
-				return
+		for _, c := range b.prune(a, configs) {
+			at := slices.IndexFunc(configs, func(d *lang.Config) bool { return c == d || sameConfig(c, d) })
+			if at < 0 {
+				eval.Fail("early_config_prune returns a configuration that it was not given: %s", configText(c))
 			}
+			b.left = append(b.left, at)
 		}
-		eval.Fail("early_config_prune returns other configurations than it was given")
 	})
 	if fail == nil {
-		return n, nil
+		return b.left[0], nil
 	}
 	d := fail.Diagnostic()
 	if d.Pos == (diag.Pos{}) {
@@ -327,7 +328,7 @@ func listConfigs(configs []*lang.Config) string {
 
 // prune does what prune_configs_by says, as Triton does.
 func (b *binder) prune(a *eval.Autotune, configs []*lang.Config) []*lang.Config {
-	s := b.e.session
+	s, all := b.e.session, len(configs)
 	var keywords []eval.Keyword
 	named := &eval.Dict{}
 	for i, p := range b.params {
@@ -341,12 +342,12 @@ func (b *binder) prune(a *eval.Autotune, configs []*lang.Config) []*lang.Config 
 		}
 	}
 	if a.Prune != nil {
-		all := &eval.List{}
+		list := &eval.List{}
 		for _, c := range configs {
-			all.Elems = append(all.Elems, c)
+			list.Elems = append(list.Elems, c)
 		}
 		configs = nil
-		for _, v := range eval.Iterate(s.Apply(a.Prune, []any{all, named}, keywords)) {
+		for _, v := range eval.Iterate(s.Apply(a.Prune, []any{list, named}, keywords)) {
 			c, ok := v.(*lang.Config)
 			if !ok {
 				eval.Fail("early_config_prune returns %s, not a triton.Config", eval.TypeName(v))
@@ -354,20 +355,33 @@ func (b *binder) prune(a *eval.Autotune, configs []*lang.Config) []*lang.Config 
 			configs = append(configs, c)
 		}
 		if len(configs) == 0 {
-			eval.Fail("early_config_prune should return at least one configuration")
+			eval.Fail("No valid autotuner configs after pruning. `early_config_prune` should return at least one config.")
 		}
 	}
 	if a.PerfModel == nil {
 		return configs
 	}
-	count, ok := topK(a.TopK, len(configs))
+	count, ok := topK(a.TopK, all)
 	if !ok {
-		eval.Fail("top_k must be a float <= 1.0 or an int, not %s", eval.Repr(a.TopK))
+		eval.Fail("Error while pruning configs, top_k must be either 1) a float <= 1.0 or 2) an int")
 	}
 	if len(configs) <= count {
 		return configs
 	}
-	return b.fastest(a.PerfModel, configs, named)
+	configs = b.fastest(a.PerfModel, configs, named)
+	if count < 0 { // as Python slices
+		count = max(len(configs)+count, 0)
+	}
+	if count == 0 {
+		eval.Fail("top_k = %s of prune_configs_by leaves none of %s", eval.Repr(a.TopK), diag.Count(all, "configuration"))
+	}
+	return configs[:count]
+}
+
+// sameConfig reports whether two configurations say the same.
+func sameConfig(c, d *lang.Config) bool {
+	x, y := c.AllKwargs(), d.AllKwargs()
+	return c.PreHook == d.PreHook && eval.Equal(x, y)
 }
 
 // topK is how many of n configurations top_k keeps; all where it is not given.
@@ -391,13 +405,9 @@ func (b *binder) fastest(model any, configs []*lang.Config, named *eval.Dict) []
 		for i, key := range named.Keys {
 			all.Set(key, named.Values[i])
 		}
-		for i, key := range c.Kwargs.Keys {
-			all.Set(key, c.Kwargs.Values[i])
-		}
-		for _, o := range c.Options {
-			if o.Value != nil {
-				all.Set(o.Name, o.Value)
-			}
+		own := c.AllKwargs()
+		for i, key := range own.Keys {
+			all.Set(key, own.Values[i])
 		}
 		keywords := make([]eval.Keyword, len(all.Keys))
 		for i, key := range all.Keys {

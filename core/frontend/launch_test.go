@@ -216,7 +216,7 @@ func TestDecorators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	half := Tensor{"fp16", []int64{5, 5}}
+	half := Tensor{Type: "fp16", Shape: []int64{5, 5}}
 	launch := func(values map[string]any) *Launch { return &Launch{Values: values} }
 	n := func(n int64) *Launch { return launch(map[string]any{"x": half, "n": n}) }
 	for _, tt := range []struct {
@@ -259,7 +259,7 @@ func TestDecorators(t *testing.T) {
 		{"no option", Request{Kernel: "no_option", Signature: "*fp32"}, "'num_warps' is computed by @triton.heuristics: the kernel has no such parameter, and [4] is not a value of an option\n--option num_warps=…"},
 
 		{"the first that is left", Request{Kernel: "pruned", Signature: "*fp32, i32, LEAST=20", Launch: n(50)}, "B=32 LEAST=20 num_warps:4 num_stages:3 num_ctas:1"},
-		{"none is left", Request{Kernel: "pruned", Signature: "*fp32, i32, LEAST=20", Launch: n(7)}, "k.py:111:2: error: prune_configs_by of 'pruned' cannot choose a configuration: early_config_prune should return at least one\n1  B=32, num_warps=4"},
+		{"none is left", Request{Kernel: "pruned", Signature: "*fp32, i32, LEAST=20", Launch: n(7)}, "k.py:111:2: error: prune_configs_by of 'pruned' cannot choose a configuration: No valid autotuner configs after pruning. `early_config_prune` should return at least one config.\n1  B=32, num_warps=4"},
 		{"none is left, one is asked for", Request{Kernel: "pruned", Signature: "*fp32, i32, LEAST=20", Config: "2", Launch: n(7)}, "B=64 LEAST=20 num_warps:4 num_stages:3 num_ctas:1"},
 		{"the fastest", Request{Kernel: "ranked", Signature: "*fp32, i32", Launch: n(40)}, "B=32 num_warps:4 num_stages:3 num_ctas:1"},
 		{"what nobody knows", Request{Kernel: "unknowable", Signature: "*fp32, i32", Launch: n(40)}, "'x.data_ptr()' is needed here, but it is not known before the launch\nchoose a configuration with --config:\n1  B=32"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/frontend/lang"
 	"github.com/tritonc/tritonc/core/frontend/signature"
 	"github.com/tritonc/tritonc/core/work"
 )
@@ -47,7 +48,12 @@ type Launch struct {
 type Tensor struct {
 	Type  string
 	Shape []int64
+	// Memory is what hooks around a launch may change; nil where there is none.
+	Memory Memory
 }
+
+// Memory holds the elements of a tensor.
+type Memory = lang.Memory
 
 // Descriptor is a tensor descriptor: its memory, and the sizes of a block.
 type Descriptor struct {
@@ -74,12 +80,35 @@ type Variant struct {
 	// all there are. Chosen says that the request left the choice open.
 	Config, Configs int
 	Chosen          bool
+	// Left are the configurations that prune_configs_by leaves, in its order: all where
+	// there is none. It is nil where Chosen is false.
+	Left []int
+	// Tuning is what @triton.autotune says of measuring and of launches; nil where the
+	// kernel has no such decorator.
+	Tuning *Tuning
 
 	spec     *signature.Spec
 	request  *Request
 	config   int // of the request: a number, or one of those below
 	settings []setting
 	key      string
+}
+
+// Tuning is what @triton.autotune says beside its configurations.
+type Tuning struct {
+	// Key are the arguments on whose values the choice depends.
+	Key []string
+	// ResetToZero and RestoreValue are the arguments that it names so.
+	ResetToZero, RestoreValue []string
+	// Hooked says that the decorator or a configuration has functions that are to be
+	// called around a launch.
+	Hooked bool
+	// Warmup and Rep are milliseconds for do_bench, 0 where it does not say so, and
+	// Graph has graphs of launches measured.
+	Warmup, Rep float64
+	Graph       bool
+	// OwnBench says that the file measures by a function of its own.
+	OwnBench bool
 }
 
 // What a Variant's config may be besides a number.

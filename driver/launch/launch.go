@@ -36,10 +36,23 @@ type Kernel struct {
 	Compiled *core.Kernel
 	// Signature is the one that follows from the arguments.
 	Signature string
+	// Hooks are what the file has done around a launch, nil where there is nothing. Run
+	// does what Triton does for a configuration that has been chosen.
+	Hooks *Hooks
 
-	device driver.Device
-	loaded driver.Kernel
-	args   []passed // in the order of the compiled kernel's parameters
+	device  driver.Device
+	loaded  driver.Kernel
+	args    []passed              // in the order of the compiled kernel's parameters
+	changed map[*array.Array]bool // arrays that hooks have changed
+}
+
+// Built is a kernel that is compiled, and not loaded yet.
+type Built struct {
+	// Compiled is what core made.
+	Compiled *core.Kernel
+
+	kernel Kernel
+	binary driver.Binary
 }
 
 // Info returns what is known of the kernel of a file that name names; "" names
@@ -86,8 +99,10 @@ func Prepare(ctx context.Context, req Request) (*Prepared, error) {
 	p := &Prepared{req: req, variant: req.Source}
 	var err error
 	if req.Source.IsPython() {
+		p.kernel.changed = map[*array.Array]bool{}
 		if p.variant, err = p.kernel.specialize(ctx, &req); err == nil {
 			p.Known = p.variant.Known()
+			err = p.hook(ctx)
 		}
 	} else {
 		err = p.kernel.pass(&req)
@@ -109,15 +124,31 @@ func Compile(ctx context.Context, req Request) (*Kernel, error) {
 
 // Compile compiles the kernel and loads it into a device.
 func (p *Prepared) Compile(ctx context.Context, device driver.Device) (*Kernel, error) {
-	req, variant := &p.req, p.variant
+	b, err := p.Build(ctx, device.Properties().Stage)
+	if err != nil {
+		return nil, err
+	}
+	return b.Load(device)
+}
+
+// Load loads the kernel into a device.
+func (b *Built) Load(device driver.Device) (k *Kernel, err error) {
+	k = &b.kernel
+	k.device = device
+	k.loaded, err = device.Load(b.binary)
+	return k, err
+}
+
+// Build compiles the kernel as far as the stage that a device takes. Several may be
+// built at a time.
+func (p *Prepared) Build(ctx context.Context, stage string) (*Built, error) {
+	req := &p.req
 	k := &Kernel{}
 	*k = p.kernel
-	k.device = device
 	var err error
 	opts := req.Options
-	stage := device.Properties().Stage
 	opts.Stages = append([]string{stage}, opts.Stages...)
-	if k.Compiled, err = core.Compile(ctx, variant, req.Target, &opts); err != nil {
+	if k.Compiled, err = core.Compile(ctx, p.variant, req.Target, &opts); err != nil {
 		return nil, named(err)
 	}
 	a := k.Compiled.Artifact(stage)
@@ -135,8 +166,7 @@ func (p *Prepared) Compile(ctx context.Context, device driver.Device) (*Kernel, 
 	if k.args, err = expand(k.args, &meta); err != nil {
 		return nil, err
 	}
-	k.loaded, err = device.Load(driver.Binary{Name: file, Code: a.Data, Metadata: meta})
-	return k, err
+	return &Built{Compiled: k.Compiled, kernel: *k, binary: driver.Binary{Name: file, Code: a.Data, Metadata: meta}}, nil
 }
 
 // specialize makes the signature that follows from the arguments.
@@ -172,7 +202,7 @@ func (k *Kernel) specialize(ctx context.Context, req *Request) (*core.Source, er
 		entries = append(entries, p.Name+"="+s.entry)
 		k.args = append(k.args, s.passed...)
 		if len(s.passed) > 0 {
-			launch.Values[p.Name] = argumentOf(a.Value)
+			launch.Values[p.Name] = k.argumentOf(a.Value)
 		}
 	}
 	k.Signature = strings.Join(entries, ", ")
@@ -193,26 +223,26 @@ func (k *Kernel) specialize(ctx context.Context, req *Request) (*core.Source, er
 }
 
 // argumentOf is an argument as functions of the kernel's decorators see it.
-func argumentOf(v any) any {
+func (k *Kernel) argumentOf(v any) any {
 	switch v := v.(type) {
 	case *array.Array:
-		return tensorOf(v)
+		return k.tensorOf(v)
 	case *View:
-		return tensorOf(v.Array)
+		return k.tensorOf(v.Array)
 	case *Descriptor:
-		return frontend.Descriptor{Tensor: tensorOf(v.Array), Block: widen(v.Block)}
+		return frontend.Descriptor{Tensor: k.tensorOf(v.Array), Block: widen(v.Block)}
 	case Tuple:
 		list := make([]any, len(v))
 		for i := range v {
-			list[i] = argumentOf(v[i].Value)
+			list[i] = k.argumentOf(v[i].Value)
 		}
 		return list
 	}
 	return v
 }
 
-func tensorOf(x *array.Array) frontend.Tensor {
-	return frontend.Tensor{Type: x.Type.Name, Shape: widen(x.Shape)}
+func (k *Kernel) tensorOf(x *array.Array) frontend.Tensor {
+	return frontend.Tensor{Type: x.Type.Name, Shape: widen(x.Shape), Memory: &contents{x, k.changed}}
 }
 
 func widen(list []int) []int64 {
@@ -316,6 +346,11 @@ func usageOf(info *frontend.KernelInfo) string {
 // copies them back, Unset ones included. One array given for several parameters
 // is one buffer. The error may be a *driver.Fault; then there is a result.
 func (k *Kernel) Run(ctx context.Context, grid [3]int) (*driver.Result, error) {
+	if k.Hooks != nil {
+		if err := k.Hooks.run(ctx); err != nil {
+			return nil, err
+		}
+	}
 	p, err := k.Place(grid, nil)
 	if err != nil {
 		return nil, err

@@ -113,7 +113,9 @@ func (f *frame) exec(st syntax.Stmt) control {
 	case *syntax.ImportFrom:
 		f.importFrom(st)
 	case *syntax.ExprStmt:
-		f.eval(st.Value)
+		if m, ok := f.eval(st.Value).(*Missing); ok && f.s.Effects {
+			m.Fail()
+		}
 	case *syntax.Delete:
 		for _, t := range st.Targets {
 			f.del(t)

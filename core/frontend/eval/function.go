@@ -78,6 +78,16 @@ type Autotune struct {
 	// Prune, PerfModel and TopK are those of prune_configs_by, nil where it does
 	// not name them.
 	Prune, PerfModel, TopK any
+	// ResetToZero and RestoreValue name arguments whose memory is reset before a
+	// launch that is measured, or restored after it.
+	ResetToZero, RestoreValue []any
+	// PreHook and PostHook are functions to call around such a launch, instead.
+	PreHook, PostHook any
+	// Warmup and Rep are milliseconds, nil where they are not given; Graph has graphs
+	// of launches measured.
+	Warmup, Rep any
+	Graph       bool
+	DoBench     bool // a function to measure with is given
 }
 
 // Heuristics is what @triton.heuristics says: a function of the arguments for

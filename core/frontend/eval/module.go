@@ -28,6 +28,9 @@ type Session struct {
 	// kernel[grid], kernel.warmup. With it the session runs such code, to which
 	// conditions on what is missing are mistakes; nil while kernels are compiled.
 	Kernel func(fn *Function) any
+	// Effects says that code runs for what it does, as hooks: there a statement that
+	// calls what is missing is a mistake.
+	Effects bool
 	// Meter counts the steps and may stop the compile; nil counts nothing.
 	Meter *work.Meter
 	// MaxSteps bounds the work of compile-time code; 0 means DefaultMaxSteps.

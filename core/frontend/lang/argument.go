@@ -16,9 +16,20 @@ func LaunchNumber(name string) any { return launchOnly(name) }
 
 // LaunchTensor is the tensor that a launch passes for a pointer.
 type LaunchTensor struct {
-	Name  string // of the parameter
-	DType *DType
-	Shape []int64 // nil: known at launch only; the elements lie in order
+	Name   string // of the parameter
+	DType  *DType
+	Shape  []int64 // nil: known at launch only; the elements lie in order
+	Memory Memory  // nil where nobody may look at it
+}
+
+// Memory holds the elements of a tensor, for hooks.
+type Memory interface {
+	// Fill gives every element a value.
+	Fill(value float64)
+	// Copy takes the elements of another one of the same type and size.
+	Copy(from Memory) error
+	// Clone is a copy.
+	Clone() Memory
 }
 
 func (t *LaunchTensor) TypeName() string { return "Tensor" }
@@ -56,11 +67,63 @@ func (t *LaunchTensor) Attr(name string) (any, bool) {
 	case "stride":
 		return method(name, func(args []any) any { return t.ofShape(name, func() any { return at(strides(t.Shape), args) }) }), true
 	}
+	if t.Memory != nil {
+		if f := t.change(name); f != nil {
+			return method(name, f), true
+		}
+		m := launchOnly(t.Name + "." + name)
+		m.Reason = "a hook can call zero_, fill_, copy_ and clone of a tensor, and ask for its type and shape"
+		return m, true
+	}
 	m := launchOnly(t.Name + "." + name)
 	if t.Shape != nil {
 		m.Reason = "it is not known before the launch"
 	}
 	return m, true
+}
+
+// change is a method of tensors that looks at their elements, or nil.
+func (t *LaunchTensor) change(name string) func(args []any) any {
+	switch name {
+	case "zero_":
+		return func([]any) any {
+			t.Memory.Fill(0)
+			return t
+		}
+	case "fill_":
+		return func(args []any) any {
+			v, ok := 0.0, false
+			if len(args) == 1 {
+				v, ok = eval.AsFloat(args[0])
+			}
+			if !ok {
+				eval.Fail("fill_() takes a number")
+			}
+			t.Memory.Fill(v)
+			return t
+		}
+	case "copy_":
+		return func(args []any) any {
+			from, ok := (*LaunchTensor)(nil), false
+			if len(args) > 0 {
+				from, ok = args[0].(*LaunchTensor)
+			}
+			if !ok || from.Memory == nil {
+				eval.Fail("copy_() takes a tensor")
+			}
+			if err := t.Memory.Copy(from.Memory); err != nil {
+				eval.Fail("copy_() of '%s': %v", t.Name, err)
+			}
+			return t
+		}
+	case "clone":
+		return func([]any) any {
+			c := *t
+			c.Memory = t.Memory.Clone()
+			return &c
+		}
+	}
+	return nil
 }
 
 func (t *LaunchTensor) itemSize() int64 { return int64(max(t.DType.bits/8, 1)) }
@@ -87,6 +150,23 @@ type LaunchDescriptor struct {
 }
 
 func (d *LaunchDescriptor) TypeName() string { return "TensorDescriptor" }
+
+// SetAttr gives the blocks another shape, as hooks of configurations do.
+func (d *LaunchDescriptor) SetAttr(name string, v any) bool {
+	if name != "block_shape" {
+		return false
+	}
+	var block []int64
+	for _, e := range eval.Iterate(v) {
+		n, ok := eval.AsInt(e)
+		if !ok {
+			eval.Fail("block_shape has integers, not %s", eval.TypeName(e))
+		}
+		block = append(block, n)
+	}
+	d.Block = block
+	return true
+}
 
 // Attr finds the fields of Triton's descriptors.
 func (d *LaunchDescriptor) Attr(name string) (any, bool) {

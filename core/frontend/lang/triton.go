@@ -154,12 +154,18 @@ var aggregate = &eval.Native{Name: "aggregate", Fn: func(_ *eval.Session, args [
 type Config struct {
 	Kwargs  *eval.Dict // the kernel's tuned constants
 	Options []eval.Keyword
+	PreHook any // a function to call before a launch, or nil
 }
 
 // Attr gives what configurations are asked for when lists of them are made.
 func (c *Config) Attr(name string) (any, bool) {
-	if name == "kwargs" {
+	switch name {
+	case "kwargs":
 		return c.Kwargs, true
+	case "pre_hook":
+		return c.PreHook, true
+	case "all_kwargs":
+		return method(name, func([]any) any { return c.AllKwargs() }), true
 	}
 	for _, o := range c.Options {
 		if o.Name == name {
@@ -170,18 +176,58 @@ func (c *Config) Attr(name string) (any, bool) {
 }
 func (c *Config) TypeName() string { return "Config" }
 
-var config = &eval.Native{Name: "Config", Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
-	c := &Config{Kwargs: &eval.Dict{}, Options: []eval.Keyword{{Name: "num_warps", Value: int64(4)}, {Name: "num_stages", Value: int64(3)}, {Name: "num_ctas", Value: int64(1)}}}
-	set := func(name string, v any) {
-		for i := range c.Options {
-			if c.Options[i].Name == name {
-				c.Options[i].Value = v
-				return
-			}
+// SetAttr changes a configuration, as hooks and pruning functions may.
+func (c *Config) SetAttr(name string, v any) bool {
+	switch name {
+	case "kwargs":
+		d, ok := v.(*eval.Dict)
+		if ok {
+			c.Kwargs = d
 		}
-		c.Options = append(c.Options, eval.Keyword{Name: name, Value: v})
+		return ok
+	case "pre_hook":
+		c.PreHook = v
+		return true
 	}
-	names := []string{"kwargs", "num_warps", "num_stages", "num_ctas", "maxnreg"}
+	if !slices.Contains(configKeywords, name) {
+		return false
+	}
+	c.set(name, v)
+	return true
+}
+
+func (c *Config) set(name string, v any) {
+	for i := range c.Options {
+		if c.Options[i].Name == name {
+			c.Options[i].Value = v
+			return
+		}
+	}
+	c.Options = append(c.Options, eval.Keyword{Name: name, Value: v})
+}
+
+// AllKwargs are the constants and the options that have a value.
+func (c *Config) AllKwargs() *eval.Dict {
+	all := &eval.Dict{}
+	for i, key := range c.Kwargs.Keys {
+		all.Set(key, c.Kwargs.Values[i])
+	}
+	for _, o := range c.Options {
+		if o.Value != nil {
+			all.Set(o.Name, o.Value)
+		}
+	}
+	return all
+}
+
+// DefaultConfig is triton.Config({}), which an empty list of configurations stands for.
+func DefaultConfig() *Config {
+	return &Config{Kwargs: &eval.Dict{}, Options: []eval.Keyword{{Name: "num_warps", Value: int64(4)}, {Name: "num_stages", Value: int64(3)}, {Name: "num_ctas", Value: int64(1)}}}
+}
+
+var config = &eval.Native{Name: "Config", Fn: func(_ *eval.Session, args []any, kw []eval.Keyword) any {
+	c := DefaultConfig()
+	names := []string{"kwargs", "num_warps", "num_stages", "num_ctas", "maxnreg", "pre_hook", "ir_override"}
 	for i, v := range args {
 		if i >= len(names) {
 			eval.Fail("Config() takes at most %s", diag.Count(len(names), "positional argument"))
@@ -200,8 +246,9 @@ var config = &eval.Native{Name: "Config", Fn: func(_ *eval.Session, args []any, 
 			}
 			c.Kwargs = d
 		case "pre_hook":
+			c.PreHook = k.Value
 		default:
-			set(k.Name, k.Value)
+			c.set(k.Name, k.Value)
 		}
 	}
 	return c
@@ -225,6 +272,22 @@ var autotune = &eval.Native{Name: "autotune", Fn: func(_ *eval.Session, args []a
 			a.Key = eval.Iterate(k.Value)
 		case "prune_configs_by":
 			prune(a, k.Value)
+		case "reset_to_zero":
+			a.ResetToZero = listOf(k.Value)
+		case "restore_value":
+			a.RestoreValue = listOf(k.Value)
+		case "pre_hook":
+			a.PreHook = k.Value
+		case "post_hook":
+			a.PostHook = k.Value
+		case "warmup":
+			a.Warmup = k.Value
+		case "rep":
+			a.Rep = k.Value
+		case "use_cuda_graph":
+			a.Graph = eval.Truth(k.Value)
+		case "do_bench":
+			a.DoBench = k.Value != nil
 		}
 	}
 	return change("autotune", func(fn *eval.Function, _ []eval.Keyword) { launcher(fn, a) })
