@@ -60,7 +60,7 @@ func (h *Hooks) do(f func() error) ([]*array.Array, error) {
 // contents are an array as hooks see it.
 type contents struct {
 	x       *array.Array
-	changed map[*array.Array]bool // nil of what is no argument
+	changed map[*array.Array]bool // nil of a copy
 }
 
 func (m *contents) change() {
