@@ -3,25 +3,17 @@ package core
 import (
 	"context"
 
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/core/plugin/wire"
 )
 
-// Backend is what a trip asks of a backend; *plugin.Backend is one. A user's
-// mistakes come back as diag.List.
-type Backend interface {
-	Facts(ctx context.Context) (*sdk.Facts, error)
-	// Module returns one of the facts' modules whole; the facts have its names.
-	Module(ctx context.Context, name string) (sdk.Module, error)
-	ParseOptions(ctx context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error)
-	AddStages(ctx context.Context, req sdk.AddStagesRequest) (sdk.AddStagesResponse, error)
-	RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error)
-}
+// Backend is what a compile asks of a backend; *plugin.Backend is one.
+type Backend = wire.Backend
 
 // Options say how to compile.
 type Options struct {
 	// Select returns the backend that compiles for a target, starting its
 	// process if need be, and the target completed (its warp size filled in).
-	// It is required.
+	// It is required; plugin.Host's method is one.
 	Select func(ctx context.Context, target Target) (Backend, Target, error)
 	// Values are the backend's options by name: values of the option's own
 	// type (int, bool, string, …), or strings to be read as that type.

@@ -109,7 +109,7 @@ func allowance(err error) error {
 // connect gives the request what it compiles with. The caller closes the host.
 func (f *compileFlags) connect(env *environment, req *request) (*plugin.Host, error) {
 	host := newHost(env, f.verbose)
-	req.opts.Select = selector(host)
+	req.opts.Select = host.Select
 	req.opts.Print = env.report.printed
 	if f.noCache {
 		return host, nil

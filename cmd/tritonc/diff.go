@@ -144,7 +144,7 @@ func (f *diffFlags) compile(ctx context.Context, env *environment, cmd *cobra.Co
 	if err != nil {
 		return nil, err
 	}
-	req.opts.Select = selector(host)
+	req.opts.Select = host.Select
 	req.opts.Print = env.report.printed
 	variants, err := f.variants(ctx, env, src, req)
 	if err != nil {

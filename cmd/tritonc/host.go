@@ -1,14 +1,12 @@
 package main
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strconv"
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/plugin"
 )
 
@@ -59,15 +57,4 @@ func newLogger(env *environment, verbose int) hclog.Logger {
 		Level:  levels[min(verbose, len(levels)-1)],
 		Output: env.report.writer("log"),
 	})
-}
-
-// selector is what core asks of the host.
-func selector(host *plugin.Host) func(context.Context, core.Target) (core.Backend, core.Target, error) {
-	return func(ctx context.Context, target core.Target) (core.Backend, core.Target, error) {
-		b, target, err := host.Select(ctx, target)
-		if err != nil {
-			return nil, target, err
-		}
-		return b, target, nil
-	}
 }

@@ -39,7 +39,7 @@ func targetBackend(ctx context.Context, host *plugin.Host, s string) (*plugin.Ba
 	if err != nil {
 		return nil, target, err
 	}
-	return host.Select(ctx, target)
+	return host.SelectBackend(ctx, target)
 }
 
 // passBackend is targetBackend for a run of single passes, which backends may do for more

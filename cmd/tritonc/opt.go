@@ -296,7 +296,7 @@ func verifyByBackend(ctx context.Context, host *plugin.Host, target core.Target,
 		if t == (core.Target{}) {
 			continue
 		}
-		backend, full, err := host.Select(ctx, t)
+		backend, full, err := host.SelectBackend(ctx, t)
 		if err != nil {
 			continue
 		}

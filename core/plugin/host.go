@@ -16,6 +16,7 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/filememo"
 	"github.com/tritonc/tritonc/core/plugin/process"
+	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -110,11 +111,20 @@ func (h *Host) Backend(name string) (*Backend, error) {
 	return nil, h.noBackend(fmt.Sprintf("there is no backend %q", name), list, nil)
 }
 
-// Select returns the first backend that supports t, and t with what it left
+// Select is the Select of core.Options: SelectBackend for a compile.
+func (h *Host) Select(ctx context.Context, t sdk.Target) (wire.Backend, sdk.Target, error) {
+	b, full, err := h.SelectBackend(ctx, t)
+	if err != nil {
+		return nil, full, err // b would be an interface that is not nil
+	}
+	return b, full, nil
+}
+
+// SelectBackend returns the first backend that supports t, and t with what it left
 // open filled in. Its error lists the backends and their targets. A backend
 // that cannot be started is passed over; one that is known to have no pattern
 // for t is not started.
-func (h *Host) Select(ctx context.Context, t sdk.Target) (*Backend, sdk.Target, error) {
+func (h *Host) SelectBackend(ctx context.Context, t sdk.Target) (*Backend, sdk.Target, error) {
 	list := make([]string, 0, len(h.backends)) // a line for each that is of no use
 	var broken []string
 	var problems []error
@@ -147,12 +157,12 @@ func (h *Host) Select(ctx context.Context, t sdk.Target) (*Backend, sdk.Target, 
 	return nil, t, h.noBackend(fmt.Sprintf("no backend supports the target %s", t), list, broken)
 }
 
-// SelectForPasses is Select for a run of single passes, of which a backend may know more
+// SelectForPasses is SelectBackend for a run of single passes, of which a backend may know more
 // targets than those that it compiles for. Where none supports t, the first that runs
 // passes and has a target of the same kind (cuda in cuda:100) is asked; its RunPasses
 // says if it does not know t.
 func (h *Host) SelectForPasses(ctx context.Context, t sdk.Target) (*Backend, sdk.Target, error) {
-	b, full, err := h.Select(ctx, t)
+	b, full, err := h.SelectBackend(ctx, t)
 	if err == nil || ctx.Err() != nil {
 		return b, full, err
 	}

@@ -483,7 +483,7 @@ func TestSelectWarpSize(t *testing.T) {
 // TestSelectPassesOverBroken: a broken backend hides no good one.
 func TestSelectPassesOverBroken(t *testing.T) {
 	h := newHost(t, Options{Dirs: []string{testBackend(t, "exits"), testBackend(t, "works")}})
-	b, _, err := h.Select(t.Context(), sdk.Target{Backend: "test", Arch: "1"})
+	b, _, err := h.SelectBackend(t.Context(), sdk.Target{Backend: "test", Arch: "1"})
 	if err != nil || b.Name() != "works" {
 		t.Errorf("got %v, %v", b, err)
 	}
@@ -504,7 +504,7 @@ func TestSelectStartsOnlyWhatMayMatch(t *testing.T) {
 	selected := func() *Host {
 		t.Helper()
 		h := newHost(t, Options{Dirs: dirs, LookupEnv: lookup})
-		b, _, err := h.Select(t.Context(), target)
+		b, _, err := h.SelectBackend(t.Context(), target)
 		if err != nil || b.Name() != "minimal" {
 			t.Fatalf("got %v, %v", b, err)
 		}

@@ -1,7 +1,7 @@
-// Package wire carries diagnostics over the border between core and a backend:
-// core speaks core/diag, the SDK its own struct, for it imports nothing of
-// core. The host's half (core/plugin) and the backends that use core's
-// libraries both call it.
+// Package wire is the border between core and a backend: Backend is what core asks
+// of one, and the functions carry diagnostics over. Core speaks core/diag, the SDK its
+// own struct, for it imports nothing of core. The host's half (core/plugin) and the
+// backends that use core's libraries both call it.
 package wire
 
 import (
