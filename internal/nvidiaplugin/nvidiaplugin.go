@@ -1,0 +1,75 @@
+// Package nvidiaplugin has a test program be NVIDIA's backend, too, so that examples
+// show what a program does, a plugin.Host that starts a backend, and nothing has to be
+// built for them:
+//
+//	func TestMain(m *testing.M) { nvidiaplugin.Main(m) }
+//	plugin.New(plugin.Options{Dirs: []string{nvidiaplugin.Dir()}, LookupEnv: os.LookupEnv})
+package nvidiaplugin
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/tritonc/tritonc/backends/nvidia"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// dir is set by Main.
+var dir string
+
+// Dir is the folder of the backend.
+func Dir() string { return dir }
+
+// Main is the TestMain of such a program. Where LLVM is not installed, which the
+// examples need, they are skipped.
+func Main(m *testing.M) {
+	if os.Getenv(sdk.Handshake.MagicCookieKey) != "" {
+		sdk.Serve(nvidia.New())
+		return
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	flag.Parse()
+	if _, err := exec.LookPath("llc"); err != nil {
+		fmt.Fprintln(os.Stderr, "without LLVM there are no examples:", err)
+		if err := flag.Set("test.skip", "^Example"); err != nil {
+			panic(err)
+		}
+	}
+	if err := install(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	return m.Run()
+}
+
+// install makes the folder. What hosts remember of the backend goes there, too.
+func install() (err error) {
+	if dir, err = os.MkdirTemp("", "tritonc-nvidia"); err != nil {
+		return err
+	}
+	os.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(dir, "tritonc-backend-nvidia"+filepath.Ext(self))
+	if filepath.Ext(self) != ".exe" {
+		name = filepath.Join(dir, "tritonc-backend-nvidia")
+	}
+	if err = os.Symlink(self, name); err == nil {
+		return nil
+	}
+	data, err := os.ReadFile(self) // on Windows links are for administrators
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, data, 0o755)
+}
