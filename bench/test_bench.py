@@ -26,6 +26,7 @@ import pool
 import report
 import row_worker
 import standin
+import study_pages
 import vs_triton
 
 WORKER = """
@@ -422,6 +423,32 @@ class RowsTest(unittest.TestCase):
         rows, asked = self.rows((None, {"error": "out of time: not begun"}))
         (_, reply), = rows.run([{"row": "r", "skip": []}], None)
         self.assertEqual(len(asked), 1)
+
+
+class StudyTest(unittest.TestCase):
+    def test_every_row_is_on_a_page(self):
+        """Pages ask for rows that there are, and every row is on one page."""
+        asked = [m[1] for page in sorted(study_pages.PAGES.glob("*.md"))
+                 for m in study_pages.MARKED.findall(page.read_text())]
+        self.assertEqual(len(asked), len(set(asked)))
+        for row in cases.study():
+            self.assertEqual(sum(row.name.startswith("study " + words) for words in asked), 1, row.name)
+
+    def test_fill(self):
+        rows = [{"row": "study min: split", "memory_bound": True, "bytes": 5000, "flops": 0, "errors": {}, "variants": {
+            "ours": {"us": 2.5, "config": "16 w8 s3", "registers": 40, "local": 8}, "triton": {"us": 120.4}}},
+                {"row": "study min: dot", "memory_bound": False, "bytes": 0, "flops": 10**9, "errors": {}, "variants": {
+                    "ours": {"us": 10, "config": "8 w4 s3", "registers": 255, "local": 0}}},
+                {"row": "study min", "memory_bound": True, "errors": {"ours": {"0": "WRONG: off"}}, "variants": {}}]
+        results = {"gpu": "H200", "triton": "3.6", "rows": rows}
+        text = study_pages.fill("a\n<!-- times: min -->\nold\n<!-- end of times -->\nb\n", results)
+        self.assertNotIn("old", text)
+        self.assertIn("| split | `16 w8 s3` | 2.5 | 120 | 2 GB/s | 40, 8 bytes spilled |\n", text)
+        self.assertIn("| dot | `8 w4 s3` | 10.0 | – | 100 TFLOP/s | 255 |\n", text)
+        self.assertIn("| min | WRONG: off | | | | |\n", text)
+        self.assertEqual(study_pages.fill(text, results), text)
+        with self.assertRaisesRegex(SystemExit, "begins with: study max"):
+            study_pages.fill("<!-- times: max -->\n<!-- end of times -->", results)
 
 
 class DryRunTest(unittest.TestCase):
