@@ -86,6 +86,7 @@ var rules = []rule{
 	{"driver/kernel", []string{"core/diag", "core/work", "driver", "driver/array", "plugin-sdk/..."}, nil, "a program that carries its kernels compiled carries no compiler"},
 	{"driver", []string{"core/diag", "core/work", "plugin-sdk/..."}, nil, "what a program needs of a device is not a device's affair"},
 	{"driver/bench/table", nil, stdlibOnly, "numbers on paper know no device"},
+	{"driver/bench/plot", []string{"driver/bench/table"}, nil, "a picture is of a table"},
 	{"driver/bench", []string{"core/diag", "core/work", "driver", "plugin-sdk/..."}, nil, "measuring needs a device, whichever it is"},
 	{"driver/array/expr", []string{"core/diag", "core/work", "core/frontend/syntax", "driver/array", "driver/launch/calc"}, stdlibOnly, "expressions over arrays know no device"},
 	{"driver/array/arrayfile", []string{"core/diag", "core/work", "core/frontend/syntax", "core/input", "driver/array"}, stdlibOnly, "files of arrays know no device"},
