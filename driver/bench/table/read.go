@@ -39,7 +39,7 @@ func readJSON(text []byte) ([]*Table, error) {
 			line := Line{Name: l.Name, Unit: l.Unit}
 			for _, p := range l.Points {
 				if len(p.X) != len(j.X) {
-					return nil, fmt.Errorf("a point of %s has %d values for %d names", l.Name, len(p.X), len(j.X))
+					return nil, fmt.Errorf("a point of %s has the values %v for %s", l.Name, p.X, strings.Join(j.X, ", "))
 				}
 				cell := Absent()
 				for at, v := range map[*float64]*float64{&cell.Value: p.Value, &cell.Low: p.Low, &cell.High: p.High} {

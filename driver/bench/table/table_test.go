@@ -112,7 +112,7 @@ func TestReadMistakes(t *testing.T) {
 		"N,a\n1,fast\n": `line 2: "fast" in the column a is not a number`,
 		"N,a\n1\n":      "wrong number of fields",
 		`[{"x": 1}]`:    "cannot unmarshal",
-		`[{"x": ["a", "b"], "lines": [{"name": "l", "points": [{"x": [1], "value": 2}]}]}]`: "a point of l has 1 values for 2 names",
+		`[{"x": ["a", "b"], "lines": [{"name": "l", "points": [{"x": [1], "value": 2}]}]}]`: "a point of l has the values [1] for a, b",
 	} {
 		if _, err := Read([]byte(text), []string{"N"}); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v, want %s", text, err, says)
