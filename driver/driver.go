@@ -123,6 +123,9 @@ type Launch struct {
 	// pointer, a *TensorMap, else a Go integer, bool or float of the parameter's size
 	// (uint16 for the bits of a half, uint64 for an address inside a Buffer).
 	Args []any
+	// Stream has Launch return as soon as the kernel is in the queue, with an empty
+	// Result; nil waits for its end. Memory that is freed meanwhile stays until then.
+	Stream Stream
 }
 
 // Result is the outcome of a launch.

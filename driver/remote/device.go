@@ -168,6 +168,9 @@ func (d timerDevice) Time(ctx context.Context, k driver.Kernel, l driver.Launch,
 // launch is l as it crosses to the driver.
 func (k *kernel) launch(l *driver.Launch) (sdk.DeviceLaunch, error) {
 	launch := sdk.DeviceLaunch{Grid: l.Grid, Args: make([]sdk.DeviceArg, len(l.Args))}
+	if l.Stream != nil {
+		return launch, fmt.Errorf("launching %s on a stream: %w", k.name, driver.ErrNoStreams)
+	}
 	for i, a := range l.Args {
 		var err error
 		if launch.Args[i], err = k.device.argument(a); err != nil {
@@ -197,7 +200,7 @@ func (k *kernel) run(ctx context.Context, method string, f func(context.Context)
 	case ctx.Err() != nil: // explain has waited for it
 		d.driver.drop(d.proc) // nothing else stops a kernel
 		return nil, ctx.Err()
-	case errors.Is(err, ErrLost):
+	case errors.Is(err, driver.ErrLost):
 		return nil, err
 	case r.Lost:
 		d.driver.drop(d.proc)

@@ -179,17 +179,12 @@ func (d *Driver) drop(p *process.Process) {
 	d.host.stopping.Go(p.Stop)
 }
 
-// ErrLost is what a device returns whose process is gone through no fault of its
-// own: a launch of another device of the driver took it along. Open gives a new
-// one.
-var ErrLost = sdk.ErrDeviceLost
-
 // lost is what a device says whose process was dropped.
 func (d *Driver) lost(p *process.Process) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.proc != p {
-		return fmt.Errorf("device driver %s: %w", d.found.Name, ErrLost)
+		return fmt.Errorf("device driver %s: %w", d.found.Name, driver.ErrLost)
 	}
 	return nil
 }

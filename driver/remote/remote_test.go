@@ -299,7 +299,7 @@ func TestLostTogether(t *testing.T) {
 				if err == nil {
 					_, err = run(t.Context(), dev, "nothing")
 				}
-				if err != nil && !errors.Is(err, remote.ErrLost) {
+				if err != nil && !errors.Is(err, driver.ErrLost) {
 					t.Errorf("innocent, and gets %v", err)
 				}
 			}
@@ -349,6 +349,18 @@ func TestCrash(t *testing.T) {
 }
 
 // TestArguments: the bytes of each type of number.
+// TestStream: the protocol has no streams.
+func TestStream(t *testing.T) {
+	k, err := openTest(t, testHost(t), silent()).Load(driver.Binary{Name: "nothing", Code: []byte("nothing")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = k.Launch(t.Context(), driver.Launch{Grid: [3]int{1, 1, 1}, Stream: struct{ driver.Stream }{}})
+	if wants(t, err, "launching nothing on a stream"); !errors.Is(err, driver.ErrNoStreams) {
+		t.Errorf("%#v", err)
+	}
+}
+
 func TestArguments(t *testing.T) {
 	dev := openTest(t, testHost(t), silent())
 	for _, tt := range []struct {

@@ -216,6 +216,9 @@ type kernel struct {
 const scratchParams = 2
 
 func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, error) {
+	if l.Stream != nil {
+		return nil, fmt.Errorf("launching %s on a stream: %w", k.meta.Kernel, driver.ErrNoStreams)
+	}
 	if want, got := len(k.mod.Func(k.meta.Kernel).Params)-scratchParams, len(l.Args); want != got {
 		return nil, fmt.Errorf("kernel %s takes %s, given %d", k.meta.Kernel, diag.Count(want, "argument"), got)
 	}

@@ -154,6 +154,8 @@ func TestLoadMistakes(t *testing.T) {
 	}
 }
 
+type stream struct{ driver.Stream }
+
 func TestLaunchMistakes(t *testing.T) {
 	dev := testDevice(t, Options{})
 	k, err := dev.Load(binary(t, "vector_add"))
@@ -171,6 +173,7 @@ func TestLaunchMistakes(t *testing.T) {
 		"type":     {driver.Launch{Grid: [3]int{1, 1, 1}, Args: []any{x, x, x, "1"}}, "string"},
 		"grid":     {driver.Launch{Grid: [3]int{0, 1, 1}, Args: []any{x, x, x, int32(1)}}, "grid dimension x is 0"},
 		"negative": {driver.Launch{Grid: [3]int{1, -1, 1}, Args: []any{x, x, x, int32(1)}}, "grid dimension y is -1"},
+		"stream":   {driver.Launch{Grid: [3]int{1, 1, 1}, Args: []any{x, x, x, int32(1)}, Stream: stream{}}, "on a stream: the device has no streams"},
 		"limits":   {driver.Launch{Grid: [3]int{1, 1, 65536}, Args: []any{x, x, x, int32(1)}}, "grid dimension z is 65536"},
 	} {
 		if _, err := k.Launch(t.Context(), tt.l); err == nil || !strings.Contains(err.Error(), tt.says) {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/array"
 	"github.com/tritonc/tritonc/driver/launch"
-	"github.com/tritonc/tritonc/driver/remote"
 	"github.com/tritonc/tritonc/driver/sim"
 	"github.com/tritonc/tritonc/driver/simulated"
 	"github.com/tritonc/tritonc/internal/testseed"
@@ -105,7 +105,7 @@ func (k Kernel) TryRun(t testing.TB, grid [3]int, args ...any) (*Outcome, error)
 	t.Helper()
 	for {
 		out, err := k.once(t, grid, args...)
-		if !errors.Is(err, remote.ErrLost) { // else another test's kernel took the device along
+		if !errors.Is(err, driver.ErrLost) { // else another test's kernel took the device along
 			return out, err
 		}
 	}
