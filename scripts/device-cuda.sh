@@ -8,6 +8,8 @@
 #   scripts/device-cuda.sh [DIR]     build DIR/tritonc-device-cuda (bin)
 #   scripts/device-cuda.sh --header  find or provide cuda.h, print its folder
 #   scripts/device-cuda.sh --check   find cuda.h only; exit status 1 where it is missing
+#   scripts/device-cuda.sh --env     print what Go needs to build a program that imports
+#                                    driver/cuda: eval "$(scripts/device-cuda.sh --env)"
 #
 # A machine that takes Debian from a mirror gets cuda.h from there: the first
 # megabytes of a package, kept in
@@ -139,14 +141,19 @@ explain_header() {
 out=$root/bin
 provide=yes
 build=yes
+env=no
 case ${1-} in
+--env)
+	build=no
+	env=yes
+	;;
 --check)
 	provide=no
 	build=no
 	;;
 --header) build=no ;;
 -*)
-	echo "usage: $0 [DIR | --header | --check]" >&2
+	echo "usage: $0 [DIR | --header | --check | --env]" >&2
 	exit 2
 	;;
 ?*) out=$1 ;;
@@ -158,7 +165,7 @@ if ! find_header; then
 		exit 1
 	}
 fi
-if [ $build = no ]; then
+if [ $build$env = nono ]; then
 	printf '%s\n' "$found"
 	exit 0
 fi
@@ -168,8 +175,6 @@ if ! command -v "$cc" >/dev/null; then
 	say "no C compiler: $cc is missing"
 	exit 1
 fi
-mkdir -p "$out"
-out=$(cd "$out" && pwd)
 # A library with every name that cuda.h has, to be linked and never run. It has
 # a place of its own: its path is part of what Go's build cache goes by.
 stub=$cache/cuda-$(version "$found")/stub
@@ -180,8 +185,17 @@ if ! [ -f "$stub/libcuda.so" ]; then
 	"$cc" -shared -fPIC -Wl,-soname,libcuda.so.1 -o "$tmp/libcuda.so" "$tmp/stub.c"
 	mv -f "$tmp/libcuda.so" "$stub/libcuda.so"
 fi
-cd "$root/driver/cuda"
 # cu looks into folders of its own, too; ours come first.
-CGO_ENABLED=1 CGO_CFLAGS="-O2 -I$found" CGO_LDFLAGS="-L$stub" \
-	${GO:-go} build -trimpath -buildvcs=false -ldflags '-s -w' -o "$out/tritonc-device-cuda" ./cmd/tritonc-device-cuda
+CGO_ENABLED=1
+CGO_CFLAGS="-O2 -I$found"
+CGO_LDFLAGS="-L$stub"
+if [ $env = yes ]; then
+	printf "export CGO_ENABLED=1 CGO_CFLAGS='%s' CGO_LDFLAGS='%s'\n" "$CGO_CFLAGS" "$CGO_LDFLAGS"
+	exit 0
+fi
+export CGO_ENABLED CGO_CFLAGS CGO_LDFLAGS
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+cd "$root/driver/cuda"
+${GO:-go} build -trimpath -buildvcs=false -ldflags '-s -w' -o "$out/tritonc-device-cuda" ./cmd/tritonc-device-cuda
 say "built $out/tritonc-device-cuda with $found/cuda.h (CUDA $(version "$found"))"

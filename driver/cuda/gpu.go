@@ -2,6 +2,12 @@ package cuda
 
 /*
 #include <cuda.h>
+
+// enter makes a context the thread's current one and says which one was.
+static CUresult enter(CUcontext c, CUcontext *was) {
+	CUresult e = cuCtxGetCurrent(was);
+	return e == CUDA_SUCCESS && *was != c ? cuCtxSetCurrent(c) : e;
+}
 */
 import "C"
 
@@ -9,31 +15,83 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"gorgonia.org/cu"
 
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/driver"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// backend is that of the targets whose code these devices run.
-const backend = "cuda"
-
-// gpu is one GPU, used by any number of sessions.
+// gpu is one GPU, used by any number of Devices. Its primary context stays for the life
+// of the process.
 type gpu struct {
+	number     int
 	device     cu.Device
-	properties sdk.DeviceProperties // but for the stage
-	cc         int                  // compute capability: 90 is 9.0
-	context    cu.CUContext         // the primary one
-	work       chan func()
-	lost       atomic.Bool // a kernel faulted, and CUDA refuses all calls
+	properties driver.Properties
+	cc         int // compute capability: 90 is 9.0
+	context    cu.CUContext
+
+	lost atomic.Bool // CUDA refuses all calls
+
+	waiting sync.Mutex // held by a launch that waits and is timed
+	mu      sync.Mutex // guards the maps
+	streams map[*Stream]bool
+	peers   map[*gpu]bool // whose memory kernels of this one may access
 }
 
-// target is what to compile for.
-func (g *gpu) target() sdk.Target {
-	return sdk.Target{Backend: backend, Arch: strconv.Itoa(g.cc), WarpSize: g.properties.WarpSize}
+// opened are the GPUs in use, by number.
+var opened struct {
+	sync.Mutex
+	gpus map[int]*gpu
+}
+
+// gpuNumber returns a GPU whose context is ready.
+func gpuNumber(number int) (*gpu, error) {
+	opened.Lock()
+	defer opened.Unlock()
+	if g := opened.gpus[number]; g != nil {
+		return g, nil
+	}
+	n, err := count()
+	if err != nil {
+		return nil, err
+	}
+	if number < 0 || number >= n {
+		return nil, diag.Errorf(diag.Pos{}, "there is no GPU number %d", number).WithHelp("they have the numbers from 0 to %d", n-1)
+	}
+	g, err := look(number)
+	if err != nil {
+		return nil, err
+	}
+	if g.context, err = g.device.RetainPrimaryCtx(); err != nil {
+		return nil, explain("making "+g.properties.Name+" ready", err)
+	}
+	if opened.gpus == nil {
+		opened.gpus = map[int]*gpu{}
+	}
+	opened.gpus[number] = g
+	return g, nil
+}
+
+func count() (int, error) {
+	if err := ready(); err != nil {
+		return 0, err
+	}
+	n, err := cu.NumDevices()
+	if err != nil {
+		return 0, explain("counting the GPUs", err)
+	}
+	if n == 0 {
+		return 0, errors.New("CUDA sees no GPU")
+	}
+	return n, nil
 }
 
 // look finds out about a GPU without making it ready.
@@ -43,8 +101,9 @@ func look(number int) (*gpu, error) {
 	if err != nil {
 		return nil, fail(err)
 	}
-	g := &gpu{device: d}
+	g := &gpu{number: number, device: d, streams: map[*Stream]bool{}, peers: map[*gpu]bool{}}
 	p := &g.properties
+	p.Stage = stageCubin
 	if p.Name, err = d.Name(); err != nil {
 		return nil, fail(err)
 	}
@@ -68,85 +127,71 @@ func look(number int) (*gpu, error) {
 		}
 	}
 	g.cc = 10*major + minor
+	p.Target = sdk.Target{Backend: backend, Arch: strconv.Itoa(g.cc), WarpSize: p.WarpSize}
 	return g, nil
 }
 
-// start makes the GPU ready: its primary context, on a thread of its own.
-func (g *gpu) start() error {
-	g.work = make(chan func())
-	ready := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the context is the thread's
-		var err error
-		if g.context, err = g.device.RetainPrimaryCtx(); err == nil {
-			err = cu.SetCurrentContext(g.context)
-		}
-		ready <- err
-		for f := range g.work {
-			f()
-		}
-	}()
-	if err := <-ready; err != nil {
-		close(g.work)
-		return explain("making "+g.properties.Name+" ready", err)
+// enter makes calls of CUDA on a thread whose current context is the GPU's, and leaves
+// the thread as it was.
+func (g *gpu) enter(f func() error) error {
+	if g.lost.Load() {
+		return g.errLost()
 	}
-	return nil
-}
-
-// do makes calls of CUDA on the GPU's thread, one do after the other.
-func (g *gpu) do(f func() error) (err error) {
-	done := make(chan any)
-	g.work <- func() {
-		var p any = "the thread ended"
-		defer func() { done <- p }()
-		defer func() {
-			if r := recover(); r != nil {
-				p = r
-			}
-		}()
-		if err = sdk.ErrDeviceLost; !g.lost.Load() {
-			err = f()
-		}
-		p = nil
-	}
-	if p := <-done; p != nil {
-		panic(p) // where the SDK catches it
-	}
-	return err
-}
-
-// apart makes calls of CUDA on a thread of their own, beside what others do. It
-// is for what takes long and touches nobody's memory.
-func (g *gpu) apart(f func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := cu.SetCurrentContext(g.context); err != nil {
-		return explain("using "+g.properties.Name, err)
+	var was C.CUcontext
+	if err := explainResult("using "+g.properties.Name, C.enter(g.handle(), &was)); err != nil {
+		return g.judge(err)
 	}
-	err := f()
-	if err != nil && errors.Is(g.do(func() error { return nil }), sdk.ErrDeviceLost) {
-		return sdk.ErrDeviceLost // the kernel that ran meanwhile is to blame
+	if was != nil && was != g.handle() {
+		defer C.cuCtxSetCurrent(was)
 	}
-	return err
+	return g.judge(f())
 }
 
-// stage is the one whose artifacts to load for code of a target.
-func (g *gpu) stage(t sdk.Target) (string, error) {
-	arch := strings.TrimRight(t.Arch, "af") // of one architecture, of a family
-	cc, err := strconv.Atoi(arch)
-	switch {
-	case t.Backend != backend || err != nil:
-		return "", sdk.Errorf("the %s runs no code for %s", g.properties.Name, t).WithHelp("compile for it with --target %s:%d", backend, g.cc)
-	case cc == g.cc:
-		return stageCubin, nil
-	case cc < g.cc:
-		return stagePTX, nil
-	}
-	return "", sdk.Errorf("the %s has compute capability %d.%d and runs no code for %s", g.properties.Name, g.cc/10, g.cc%10, t).
-		WithHelp("compile for it with --target %s:%d", backend, g.cc)
+// handle is the context's handle: cu's CUContext is a struct of it alone.
+func (g *gpu) handle() C.CUcontext { return *(*C.CUcontext)(unsafe.Pointer(&g.context)) }
+
+func (g *gpu) errLost() error {
+	return fmt.Errorf("GPU %d, %s: %w", g.number, g.properties.Name, driver.ErrLost)
 }
 
-// The stages whose artifacts a GPU loads.
+// judge returns err, or the fault of a kernel that it tells of: then the device is lost.
+func (g *gpu) judge(err error) error {
+	var e *Error
+	if !errors.As(err, &e) || !e.fatal() {
+		return err
+	}
+	return g.fall(e.Code, e.What)
+}
+
+// fall makes the device lost for a result of CUDA's. The first caller gets the fault, of
+// the kernels that were launched and not waited for.
+func (g *gpu) fall(code int, what string) error {
+	if g.lost.Swap(true) {
+		return g.errLost()
+	}
+	var names []string
+	g.mu.Lock()
+	for s := range g.streams {
+		names = s.blame(names)
+	}
+	g.mu.Unlock()
+	if len(names) == 0 {
+		return fmt.Errorf("%s: %s; %w", what, codeText(code), g.errLost())
+	}
+	slices.Sort(names)
+	name := strings.Join(names, " or ")
+	return &driver.Fault{Kernel: name, Findings: diag.List{
+		diag.Errorf(diag.Pos{}, "kernel %s: %s", name, codeText(code)).WithHelp("%s", simulate),
+	}}
+}
+
+// simulate is the next step after a fault.
+const simulate = "--device sim runs the kernel on a simulated GPU, which says where in the source this happens"
+
+// The stages whose artifacts a GPU loads: cubin of its own compute capability, and PTX
+// of that and of lower ones, which CUDA compiles.
 const (
 	stageCubin = "cubin"
 	stagePTX   = "ptx"

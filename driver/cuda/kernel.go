@@ -10,18 +10,20 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
+	"sync"
+	"unsafe"
 
 	"gorgonia.org/cu"
 
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/image"
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// kernel is a function of a loaded module. It implements sdk.DeviceKernel.
-type kernel struct {
-	session  *session
+// Kernel is a function of a loaded module. It implements driver.Kernel.
+type Kernel struct {
+	dev      *Device
 	name     string
 	module   cu.Module
 	function cu.Function
@@ -31,7 +33,13 @@ type kernel struct {
 	scratch  int64         // bytes per block
 	align    int64         // of the scratch memory, bytes
 	form     launchForm
+
+	mu     sync.Mutex // guards values, and keeps the module while a launch needs it
+	values paramBlock
+	gone   bool // unloaded
 }
+
+var _ driver.Kernel = (*Kernel)(nil)
 
 // scratchParams are the parameters after the user's: memory of the kernel's
 // own, and of a profiler.
@@ -41,42 +49,54 @@ const scratchParams = 2
 // asking for more.
 const defaultShared = 48 << 10
 
-// Load implements sdk.Device.
-func (s *session) Load(_ context.Context, b sdk.DeviceBinary) (sdk.DeviceKernel, error) {
+// Load implements driver.Device. The code is a cubin of the GPU's compute capability, or
+// PTX of that or a lower one.
+func (d *Device) Load(b driver.Binary) (driver.Kernel, error) { return d.load(b) }
+
+func (d *Device) load(b driver.Binary) (*Kernel, error) {
 	file, err := image.Parse(b.Code)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.Name, err)
 	}
 	f, err := file.Kernel(b.Kernel)
 	if err != nil {
-		return nil, sdk.Errorf("%s: %v", b.Name, err)
+		return nil, diag.Errorf(diag.Pos{}, "%s: %v", b.Name, err)
 	}
-	k := &kernel{
-		session: s, name: f.Name, block: [3]int{s.properties.WarpSize * b.NumWarps, 1, 1}, shared: int(b.Shared),
-		params: f.Params, scratch: b.GlobalScratchSize, align: max(b.GlobalScratchAlign, 1),
-		form: formOf(&b),
+	p := &d.gpu.properties
+	k := &Kernel{
+		dev: d, name: f.Name, block: [3]int{p.WarpSize * b.NumWarps, 1, 1}, shared: b.Shared,
+		params: f.Params, scratch: int64(b.GlobalScratch), align: max(int64(b.GlobalScratchAlign), 1),
+		form: formOf(&b.Metadata),
 	}
 	if b.NumWarps == 0 {
 		k.block = f.Block
 	}
 	switch {
 	case k.block[0] == 0:
-		return nil, sdk.Errorf("%s does not say how many threads a block of %s has", b.Name, k.name)
-	case b.Shared > int64(s.properties.MaxShared):
-		return nil, sdk.Errorf("kernel %s needs %d bytes of shared memory; a block of the %s has at most %d", k.name, b.Shared, s.properties.Name, s.properties.MaxShared)
+		return nil, diag.Errorf(diag.Pos{}, "%s does not say how many threads a block of %s has", b.Name, k.name)
+	case k.params != nil && len(k.params) < scratchParams:
+		return nil, diag.Errorf(diag.Pos{}, "kernel %s has no parameters for scratch memory, as Triton's kernels have", k.name)
 	}
-	// CUDA may compile for seconds; several sessions wait for that at once.
-	if err := s.gpu.apart(func() error { return k.load(&b) }); err != nil {
+	if err := p.Fits(&driver.Metadata{Kernel: k.name, Shared: k.shared}); err != nil {
 		return nil, err
 	}
-	if err := s.gpu.do(k.ready); err != nil {
+	err = d.gpu.enter(func() error {
+		if err := k.loadModule(&b); err != nil {
+			return err
+		}
+		if err := k.prepare(); err != nil {
+			return errors.Join(err, k.end())
+		}
+		return d.own(k)
+	})
+	if err != nil {
 		return nil, err
 	}
 	return k, nil
 }
 
-// load hands the code to CUDA.
-func (k *kernel) load(b *sdk.DeviceBinary) (err error) {
+// loadModule hands the code to CUDA, which may compile for seconds.
+func (k *Kernel) loadModule(b *driver.Binary) (err error) {
 	log := &cu.JITErrorLogBuffer{Buffer: make([]byte, 16<<10)}
 	if k.module, err = cu.LoadDataEx(string(b.Code), log); err != nil {
 		text, _, _ := strings.Cut(string(log.Buffer), "\x00")
@@ -89,16 +109,7 @@ func (k *kernel) load(b *sdk.DeviceBinary) (err error) {
 	return nil
 }
 
-// ready makes the session have the kernel.
-func (k *kernel) ready() error {
-	if err := k.prepare(); err != nil {
-		return errors.Join(err, explain("unloading "+k.name, k.module.Unload()))
-	}
-	k.session.kernels[k] = true
-	return nil
-}
-
-func (k *kernel) prepare() (err error) {
+func (k *Kernel) prepare() (err error) {
 	if k.function, err = k.module.Function(k.name); err != nil {
 		return explain("finding "+k.name, err)
 	}
@@ -112,13 +123,14 @@ func (k *kernel) prepare() (err error) {
 	if err != nil {
 		return explain("asking about "+k.name, err)
 	}
-	p := &k.session.properties
+	p := &k.dev.gpu.properties
 	if n := k.block[0] * k.block[1] * k.block[2]; n > most {
-		return sdk.Errorf("a block of kernel %s has %d threads; the %s runs at most %d of it, for the registers that they need", k.name, n, p.Name, most)
+		return &driver.OutOfResources{Kernel: k.name, Device: p.Name, Resource: driver.Threads, Required: int64(n), Limit: int64(most),
+			Err: fmt.Errorf("%s need more registers than a multiprocessor has", diag.Count(n, "thread"))}
 	}
 	if k.shared+static > p.MaxShared {
-		return sdk.Errorf("kernel %s needs %d bytes of shared memory, %d of them static; a block of the %s has at most %d",
-			k.name, k.shared+static, static, p.Name, p.MaxShared)
+		return &driver.OutOfResources{Kernel: k.name, Device: p.Name, Resource: driver.SharedMemory, Required: int64(k.shared + static), Limit: int64(p.MaxShared),
+			Err: fmt.Errorf("%s of it are static", diag.Count(static, "byte"))}
 	}
 	if err := k.form.ready(k.function, k.name); err != nil {
 		return err
@@ -127,181 +139,266 @@ func (k *kernel) prepare() (err error) {
 		return nil
 	}
 	// cu has no call for this one.
-	if e := C.cuFuncSetAttribute(handleOf(k.function), C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(k.shared)); e != C.CUDA_SUCCESS {
-		return &Error{What: fmt.Sprintf("giving %s %d bytes of shared memory", k.name, k.shared), Code: int(e)}
-	}
-	return nil
+	return explainResult(fmt.Sprintf("giving %s %d bytes of shared memory", k.name, k.shared),
+		C.cuFuncSetAttribute(handleOf(k.function), C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(k.shared)))
+}
+
+// Name is the function's.
+func (k *Kernel) Name() string { return k.name }
+
+// Unload gives the kernel's code back once its launches have ended.
+func (k *Kernel) Unload() error { return k.dev.giveBack(k) }
+
+func (k *Kernel) end() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.gone = true
+	k.values.free()
+	return explain("unloading "+k.name, k.module.Unload())
 }
 
 // maxGrid are the most blocks in each dimension, for all GPUs of today.
 var maxGrid = [3]int{math.MaxInt32, math.MaxUint16, math.MaxUint16}
 
-// Launch implements sdk.DeviceKernel.
-func (k *kernel) Launch(_ context.Context, l sdk.DeviceLaunch) (sdk.DeviceResult, error) {
-	var r sdk.DeviceResult
-	slots, err := k.check(&l)
-	if err != nil {
-		return r, err
-	}
-	err = k.session.gpu.do(func() error { return k.launch(&l, slots, &r) })
-	return r, err
-}
-
-// check refuses what cannot be launched, and else returns the parameters.
-func (k *kernel) check(l *sdk.DeviceLaunch) ([]slot, error) {
-	for i, n := range l.Grid {
-		if n < 1 || n > maxGrid[i] {
-			return nil, sdk.Errorf("grid dimension %c is %d: it must be from 1 to %d", "xyz"[i], n, maxGrid[i])
-		}
-	}
-	return k.arguments(l)
-}
-
-// slot is a parameter: a value of up to 8 bytes, or the tensor map of the array at an
-// address.
-type slot struct {
-	value  uint64
-	tensor *sdk.DeviceTensorMap
-}
-
-// arguments are the parameters, with those of scratch memory still zero.
-func (k *kernel) arguments(l *sdk.DeviceLaunch) ([]slot, error) {
-	switch want := len(k.params) - scratchParams; {
-	case k.params == nil:
-	case want < 0:
-		return nil, sdk.Errorf("kernel %s has no parameters for scratch memory, as Triton's kernels have", k.name)
-	case want != len(l.Args):
-		return nil, sdk.Errorf("kernel %s takes %d arguments, given %d", k.name, want, len(l.Args))
-	}
-	slots := make([]slot, len(l.Args)+scratchParams)
-	for i, a := range l.Args {
-		size := 8
-		switch b, _ := a.Buffer.(*buffer); {
-		case b != nil && a.Map != nil:
-			slots[i] = slot{b.Addr(), a.Map}
-			size = mapBytes
-		case b != nil:
-			slots[i].value = b.Addr()
-		case len(a.Scalar) > 0:
-			size = len(a.Scalar)
-			for k, v := range a.Scalar {
-				slots[i].value |= uint64(v) << (8 * k)
-			}
-		}
-		if k.params != nil && size != k.params[i].Size {
-			return nil, sdk.Errorf("argument %d of kernel %s has %d bytes, given %d", i, k.name, k.params[i].Size, size)
-		}
-	}
-	return slots, nil
-}
-
-// prepared is a kernel with its parameters, ready to be launched any number of times.
-type prepared struct {
-	*kernel
-	grid    [3]int // of blocks
-	params  *paramBlock
-	scratch cu.DevicePtr // 0 where the kernel needs none
-}
-
-// prepareLaunch gives the kernel its scratch memory and lays its parameters out; release
-// gives both back.
-func (k *kernel) prepareLaunch(l *sdk.DeviceLaunch, slots []slot) (p *prepared, err error) {
-	p = &prepared{kernel: k}
-	if p.grid, err = k.form.blocks(l.Grid); err != nil {
-		return nil, err
-	}
-	if k.scratch > 0 {
-		blocks := int64(p.grid[0]) * int64(p.grid[1]) * int64(p.grid[2])
-		if blocks > math.MaxInt64/k.scratch-k.align {
-			return nil, k.session.tooLarge("scratch memory", math.MaxInt64)
-		}
-		if err := explain("scratch memory", allocate(&p.scratch, blocks*k.scratch+k.align-1)); err != nil {
+// Launch implements driver.Kernel. Without Launch.Stream it waits for the kernel's end,
+// and Result.Time is the time between two events. CUDA cannot stop a kernel: where ctx
+// ends first, it runs on.
+func (k *Kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, error) {
+	if l.Stream == nil {
+		var r driver.Result
+		err := within(ctx, func() (err error) {
+			r, err = k.launch(&l)
+			return err
+		})
+		var fault *driver.Fault
+		if err != nil && (!errors.As(err, &fault) || k.dev.Lost()) {
 			return nil, err
 		}
-		slots[len(slots)-scratchParams].value = (uint64(p.scratch) + uint64(k.align) - 1) / uint64(k.align) * uint64(k.align)
+		return &r, err
 	}
-	if p.params, err = newParamBlock(slots); err != nil {
-		return nil, errors.Join(err, p.release(false))
+	s, ok := l.Stream.(*Stream)
+	if !ok || s.dev.gpu != k.dev.gpu {
+		return nil, diag.Errorf(diag.Pos{}, "kernel %s: the stream is one of another device", k.name)
 	}
-	return p, nil
+	if err := k.enqueue(s, &l); err != nil {
+		return nil, err
+	}
+	return &driver.Result{}, nil
 }
 
-// release gives back what prepareLaunch took; a lost device has nothing to give.
-func (p *prepared) release(lost bool) error {
-	if p.params != nil {
-		p.params.free()
+// within runs f, which waits for the GPU, until ctx ends.
+func within(ctx context.Context, f func() error) error {
+	if ctx.Done() == nil {
+		return f()
 	}
-	if p.scratch == 0 || lost {
-		return nil
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	return explain("freeing scratch memory", cu.MemFree(p.scratch))
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
-// enqueue launches the kernel and does not wait for it.
-func (p *prepared) enqueue(s cu.Stream) error {
-	if err := p.form.launch(p.function, p.grid, p.block, p.shared, p.params, s); err != nil {
-		err.What += " " + p.name
-		return err
-	}
-	return nil
-}
-
-// finish waits for all that was launched. What went wrong is r.Fault, and the device is
-// lost then.
-func (p *prepared) finish(r *sdk.DeviceResult) (err error) {
-	fault := explain("kernel "+p.name, cu.Synchronize())
-	if r.Output, err = p.session.out.collect(); err != nil {
-		return fmt.Errorf("reading what %s printed: %w", p.name, err)
-	}
-	if fault != nil {
-		r.Lost = true
-		p.session.gpu.lost.Store(true)
-		r.Fault = []sdk.Diagnostic{*sdk.Errorf("%v", fault).
-			WithHelp("--device sim runs the kernel on a simulated GPU, which says where in the source this happens")}
-	}
-	return nil
-}
-
-// launch runs the kernel and waits for it.
-func (k *kernel) launch(l *sdk.DeviceLaunch, slots []slot, r *sdk.DeviceResult) (err error) {
-	p, err := k.prepareLaunch(l, slots)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, p.release(r.Lost)) }()
-	events, err := makeEvents(2)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, events.destroy(r.Lost)) }()
-	if err := events.around(0, cu.NoStream, func() error { return p.enqueue(cu.NoStream) }); err != nil {
-		return err
-	}
-	if err := p.finish(r); err != nil || r.Lost {
-		return err
-	}
-	if r.Time, err = events.between(0); err != nil {
-		return err
-	}
-	return k.guards(r)
-}
-
-// guards looks at the memory around the session's buffers.
-func (k *kernel) guards(r *sdk.DeviceResult) error {
-	var said []string
-	for b := range k.session.buffers {
-		text, err := b.damage()
+// launch runs the kernel, waits for it and says how long it took.
+func (k *Kernel) launch(l *driver.Launch) (r driver.Result, err error) {
+	d := k.dev
+	d.gpu.waiting.Lock() // another launch would be in the time
+	defer d.gpu.waiting.Unlock()
+	err = d.gpu.enter(func() (err error) {
+		ev, err := makeEvents(2)
 		if err != nil {
 			return err
 		}
-		if text != "" {
-			said = append(said, text)
+		defer func() { err = errors.Join(err, ev.destroy(d.Lost())) }()
+		if err := ev.around(0, d.queue, func() error { return k.enqueue(d.queue, l) }); err != nil {
+			return err
+		}
+		if err := d.queue.sync(); err != nil {
+			return err
+		}
+		if r.Time, err = ev.between(0); err != nil {
+			return err
+		}
+		return d.guards(k.name)
+	})
+	return r, err
+}
+
+// enqueue puts a launch into a stream.
+func (k *Kernel) enqueue(s *Stream, l *driver.Launch) error {
+	g := k.dev.gpu
+	if g.lost.Load() {
+		return g.errLost()
+	}
+	for i, n := range l.Grid {
+		if n < 1 || n > maxGrid[i] {
+			return diag.Errorf(diag.Pos{}, "grid dimension %c is %d: it must be from 1 to %d", "xyz"[i], n, maxGrid[i])
 		}
 	}
-	slices.Sort(said) // a map has no order
-	for _, text := range said {
-		r.Fault = append(r.Fault, *sdk.Errorf("%s", text).
-			WithHelp("--device sim runs the kernel on a simulated GPU, which says where in the source this happens"))
+	grid, err := k.form.blocks(l.Grid)
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.gone {
+		return diag.Errorf(diag.Pos{}, "kernel %s was unloaded, or its device closed", k.name)
+	}
+	if err := k.fill(s, l.Args); err != nil {
+		return err
+	}
+	if k.scratch > 0 {
+		if err := k.addScratch(s, grid); err != nil {
+			return err
+		}
+	}
+	noted := s.launched(k)
+	if e := k.form.launch(g.handle(), k.function, grid, k.block, k.shared, &k.values, s.handle, k.scratch > 0); e != nil {
+		if noted {
+			s.notLaunched(k)
+		}
+		e.What = "launching " + k.name
+		return g.judge(e)
 	}
 	return nil
 }
+
+// fill sets the parameters, but for those of scratch memory.
+func (k *Kernel) fill(s *Stream, args []any) error {
+	if want := len(k.params) - scratchParams; k.params != nil && want != len(args) {
+		return diag.Errorf(diag.Pos{}, "kernel %s takes %s, given %d", k.name, diag.Count(want, "argument"), len(args))
+	}
+	if err := k.values.grow(len(args) + scratchParams); err != nil {
+		return err
+	}
+	for i, a := range args {
+		v, size, ok := scalar(a)
+		if !ok {
+			var err error
+			if v, size, err = k.memory(s, i, a); err != nil {
+				return k.argumentError(i, err)
+			}
+		}
+		if k.params != nil && size != k.params[i].Size {
+			return diag.Errorf(diag.Pos{}, "argument %d of kernel %s has %s, given %d", i, k.name, diag.Count(k.params[i].Size, "byte"), size)
+		}
+		if size != mapBytes {
+			k.values.set(i, v)
+		}
+	}
+	for i := range scratchParams {
+		k.values.set(len(args)+i, 0)
+	}
+	return nil
+}
+
+// argumentError says which argument err is about.
+func (k *Kernel) argumentError(i int, err error) error {
+	var d *diag.Diagnostic
+	if !errors.As(err, &d) {
+		return fmt.Errorf("argument %d of kernel %s: %w", i, k.name, err)
+	}
+	said := *d
+	said.Message = fmt.Sprintf("argument %d of kernel %s: %s", i, k.name, d.Message)
+	return &said
+}
+
+// scalar is a number's bits and size in bytes.
+func scalar(a any) (bits uint64, size int, ok bool) {
+	switch v := a.(type) {
+	case int32:
+		return uint64(uint32(v)), 4, true
+	case int64:
+		return uint64(v), 8, true
+	case int:
+		return uint64(v), 8, true
+	case float32:
+		return uint64(math.Float32bits(v)), 4, true
+	case bool:
+		if v {
+			return 1, 1, true
+		}
+		return 0, 1, true
+	case int8:
+		return uint64(uint8(v)), 1, true
+	case uint8:
+		return uint64(v), 1, true
+	case int16:
+		return uint64(uint16(v)), 2, true
+	case uint16:
+		return uint64(v), 2, true
+	case uint32:
+		return uint64(v), 4, true
+	case uint64:
+		return v, 8, true
+	case float64:
+		return math.Float64bits(v), 8, true
+	case nil: // a null pointer
+		return 0, 8, true
+	}
+	return 0, 0, false
+}
+
+// memory is the address and size of an argument that is memory, or a tensor map, which
+// it encodes in place.
+func (k *Kernel) memory(s *Stream, i int, a any) (v uint64, size int, err error) {
+	switch a := a.(type) {
+	case *Buffer:
+		return a.Addr(), 8, k.use(s, a)
+	case driver.Buffer:
+		return 0, 0, diag.Errorf(diag.Pos{}, "it is memory of another device")
+	case *driver.TensorMap:
+		if err := a.Check(); err != nil {
+			return 0, 0, err
+		}
+		b, ok := a.Buffer.(*Buffer)
+		if !ok {
+			return 0, 0, diag.Errorf(diag.Pos{}, "it is memory of another device")
+		}
+		if err := k.use(s, b); err != nil {
+			return 0, 0, err
+		}
+		return 0, mapBytes, k.values.encode(i, b.Addr(), a)
+	}
+	return 0, 0, diag.Errorf(diag.Pos{}, "a %T cannot be passed to a kernel", a)
+}
+
+// use says why a kernel cannot use a buffer.
+func (k *Kernel) use(s *Stream, b *Buffer) error {
+	if err := b.usable(); err != nil {
+		return err
+	}
+	if g := k.dev.gpu; b.dev.gpu != g && !g.reaches(b.dev.gpu) {
+		return diag.Errorf(diag.Pos{}, "%s is memory of GPU %d, and the kernel runs on GPU %d", b.name, b.dev.gpu.number, g.number).
+			WithHelp("EnablePeer lets the kernels of a GPU access memory of another one")
+	}
+	if s.graph != nil {
+		s.graph.buffers = append(s.graph.buffers, b)
+	}
+	return nil
+}
+
+// addScratch sets the parameter of the kernel's scratch memory.
+func (k *Kernel) addScratch(s *Stream, grid [3]int) error {
+	size := k.scratch
+	for _, n := range grid {
+		if size > math.MaxInt64/int64(n)-k.align {
+			return k.dev.gpu.enter(func() error { return k.dev.tooLarge("scratch memory", math.MaxInt64) })
+		}
+		size *= int64(n)
+	}
+	base, err := s.scratchMemory(size + k.align - 1)
+	if err != nil {
+		return err
+	}
+	k.values.set(len(k.values.slots)-scratchParams, (uint64(base)+uint64(k.align)-1)/uint64(k.align)*uint64(k.align))
+	return nil
+}
+
+// handleOf is a function's handle: cu's Function is a struct of it alone.
+func handleOf(f cu.Function) C.CUfunction { return *(*C.CUfunction)(unsafe.Pointer(&f)) }

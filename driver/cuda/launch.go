@@ -1,6 +1,7 @@
 package cuda
 
 /*
+#cgo LDFLAGS: -ldl
 #define _GNU_SOURCE
 #include <cuda.h>
 #include <dlfcn.h>
@@ -31,13 +32,14 @@ typedef CUresult (*launch_ex)(const struct config *config, CUfunction f, void **
 enum { cooperative = 2, cluster_dimension = 4, cluster_policy = 5, serialization = 6 };
 enum { spread = 1 };
 
-static CUresult launch_with(CUfunction f, const unsigned *grid, const unsigned *block, unsigned shared, void **params,
-		CUstream stream, unsigned ctas, int all_at_once, int early) {
+static CUresult launch_with(CUfunction f, const struct config *plain, void **params, unsigned ctas, int all_at_once, int early) {
+	static launch_ex launch;
 	struct attribute a[4];
-	struct config c = {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, stream, a, 0};
-	launch_ex launch = (launch_ex)dlsym(RTLD_DEFAULT, "cuLaunchKernelEx");
+	struct config c = *plain;
+	if (!launch) launch = (launch_ex)dlsym(RTLD_DEFAULT, "cuLaunchKernelEx");
 	if (!launch) return CUDA_ERROR_NOT_SUPPORTED;
 	memset(a, 0, sizeof a);
+	c.attributes = a;
 	if (early) {
 		a[c.count].id = serialization;
 		a[c.count++].value.on = 1;
@@ -57,6 +59,24 @@ static CUresult launch_with(CUfunction f, const unsigned *grid, const unsigned *
 	return launch(&c, f, params, 0);
 }
 
+// launch has a thread without a context of its own keep this one, so that its next
+// launch finds it there.
+static CUresult launch(CUcontext context, CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+		unsigned shared, CUstream stream, void **params, unsigned ctas, int all_at_once, int early) {
+	CUcontext was = 0;
+	CUresult e = cuCtxGetCurrent(&was);
+	if (e == CUDA_SUCCESS && was != context) e = cuCtxSetCurrent(context);
+	if (e != CUDA_SUCCESS) return e;
+	if (ctas > 1 || all_at_once || early) {
+		struct config c = {{gx, gy, gz}, {bx, by, bz}, shared, stream, 0, 0};
+		e = launch_with(f, &c, params, ctas, all_at_once, early);
+	} else {
+		e = cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, params, 0);
+	}
+	if (was && was != context) cuCtxSetCurrent(was);
+	return e;
+}
+
 // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 enum { large_clusters = 14 };
 */
@@ -68,7 +88,8 @@ import (
 
 	"gorgonia.org/cu"
 
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/driver"
 )
 
 // How the blocks of a kernel are launched.
@@ -82,8 +103,8 @@ type launchForm struct {
 const portableCluster = 8
 
 // formOf is the form of a binary's launches.
-func formOf(b *sdk.DeviceBinary) launchForm {
-	return launchForm{ctas: max(b.NumCTAs, 1), cooperative: b.Cooperative, early: b.PDL}
+func formOf(m *driver.Metadata) launchForm {
+	return launchForm{ctas: max(m.NumCTAs, 1), cooperative: m.Cooperative, early: m.PDL}
 }
 
 // ready asks for what a launch of this form needs.
@@ -91,35 +112,26 @@ func (l launchForm) ready(f cu.Function, name string) error {
 	if l.ctas <= portableCluster {
 		return nil
 	}
-	if e := C.cuFuncSetAttribute(handleOf(f), C.large_clusters, 1); e != C.CUDA_SUCCESS {
-		return &Error{What: fmt.Sprintf("allowing %s clusters of %d blocks", name, l.ctas), Code: int(e)}
-	}
-	return nil
+	return explainResult(fmt.Sprintf("allowing %s clusters of %d blocks", name, l.ctas), C.cuFuncSetAttribute(handleOf(f), C.large_clusters, 1))
 }
 
 // blocks is a grid of programs as one of blocks.
 func (l launchForm) blocks(grid [3]int) ([3]int, error) {
 	if grid[0] > math.MaxInt32/l.ctas {
-		return grid, sdk.Errorf("grid dimension x is %d: with clusters of %d blocks it must be from 1 to %d", grid[0], l.ctas, math.MaxInt32/l.ctas)
+		return grid, diag.Errorf(diag.Pos{}, "grid dimension x is %d: with clusters of %d blocks it must be from 1 to %d", grid[0], l.ctas, math.MaxInt32/l.ctas)
 	}
 	grid[0] *= l.ctas
 	return grid, nil
 }
 
 // launch launches a function on a grid of blocks. cu's own Launch takes parameters of 8
-// bytes alone.
-func (l launchForm) launch(f cu.Function, grid, block [3]int, shared int, p *paramBlock, s cu.Stream) *Error {
-	var e C.CUresult
-	if l.ctas > 1 || l.cooperative || l.early {
-		g := [3]C.uint{C.uint(grid[0]), C.uint(grid[1]), C.uint(grid[2])}
-		b := [3]C.uint{C.uint(block[0]), C.uint(block[1]), C.uint(block[2])}
-		e = C.launch_with(handleOf(f), &g[0], &b[0], C.uint(shared), &p.slots[0], streamOf(s), C.uint(l.ctas), flag(l.cooperative), flag(l.early))
-	} else {
-		e = C.cuLaunchKernel(handleOf(f), C.uint(grid[0]), C.uint(grid[1]), C.uint(grid[2]), C.uint(block[0]), C.uint(block[1]), C.uint(block[2]),
-			C.uint(shared), streamOf(s), &p.slots[0], nil)
-	}
+// bytes alone. Kernels of a stream share their scratch memory: one that has some never
+// starts early.
+func (l launchForm) launch(context C.CUcontext, f cu.Function, grid, block [3]int, shared int, p *paramBlock, s C.CUstream, scratch bool) *Error {
+	e := C.launch(context, handleOf(f), C.uint(grid[0]), C.uint(grid[1]), C.uint(grid[2]), C.uint(block[0]), C.uint(block[1]), C.uint(block[2]),
+		C.uint(shared), s, &p.slots[0], C.uint(l.ctas), flag(l.cooperative), flag(l.early && !scratch))
 	if e != C.CUDA_SUCCESS {
-		return &Error{What: "launching", Code: int(e)}
+		return &Error{Code: int(e)}
 	}
 	return nil
 }

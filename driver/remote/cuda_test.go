@@ -547,8 +547,8 @@ func testRefusals(t *testing.T, s *standin) {
 	wants(t, try([]byte(".version 8.0\n.entry bare(.param .u64 p, .param .u64 q)\n{ ret; }\n"), driver.Metadata{}), "k.ptx does not say how many threads a block of bare has")
 	wants(t, try(ptx("a", "u64", "u32"), driver.Metadata{}, nil, int64(1)), "argument 1 of kernel a has 4 bytes, given 8")
 	wants(t, try(ptx("a", "u64"), driver.Metadata{}, "x"), "argument 0 of k.ptx: a string cannot be passed")
-	wants(t, try(ptx("a"), driver.Metadata{NumWarps: 32}), "a block of kernel a has 1024 threads; the Stand-in 0 runs at most 512")
-	wants(t, try(ptx("a"), driver.Metadata{Shared: 228 << 10}), "kernel a needs 233472 bytes of shared memory; a block of the Stand-in 0 has at most 232448")
+	wants(t, try(ptx("a"), driver.Metadata{NumWarps: 32}), "kernel a on the Stand-in 0: out of resource: threads, Required: 1024, Hardware limit: 512", "1024 threads need more registers than a multiprocessor has")
+	wants(t, try(ptx("a"), driver.Metadata{Shared: 228 << 10}), "kernel a on the Stand-in 0: out of resource: shared memory, Required: 233472, Hardware limit: 232448")
 	for grid, want := range map[[3]int]string{
 		{0, 1, 1}:       "grid dimension x is 0: it must be from 1 to 2147483647",
 		{1, 65536, 1}:   "grid dimension y is 65536: it must be from 1 to 65535",

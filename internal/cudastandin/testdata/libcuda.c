@@ -27,6 +27,7 @@
 
 static const struct { int code; const char *name, *text; } errors[] = {
 	{1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+	{46, "CUDA_ERROR_DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable"},
 	{2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
 	{100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
 	{101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
@@ -43,8 +44,8 @@ static long setting(const char *name, long otherwise) {
 	return s && *s ? atol(s) : otherwise;
 }
 
-static CUresult sticky;          // after a fault
-static __thread int has_context; // of this thread
+static CUresult sticky;            // after a fault
+static __thread CUcontext context; // of this thread
 
 // check begins every entry point but the first ones.
 static CUresult check(const char *function, int needs_context) {
@@ -52,7 +53,7 @@ static CUresult check(const char *function, int needs_context) {
 	size_t n = strlen(function);
 	if (fail && !strncmp(fail, function, n) && fail[n] == '=') return atoi(fail + n + 1);
 	if (sticky) return sticky;
-	return needs_context && !has_context ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+	return needs_context && !context ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
 }
 #define CHECK(needs_context) do { CUresult e = check(__func__, needs_context); if (e) return e; } while (0)
 
@@ -109,7 +110,8 @@ CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice d) {
 	return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d) { CHECK(0); *c = (CUcontext)(uintptr_t)(d + 1); return CUDA_SUCCESS; }
-CUresult cuCtxSetCurrent(CUcontext c) { CHECK(0); has_context = c != NULL; return CUDA_SUCCESS; }
+CUresult cuCtxSetCurrent(CUcontext c) { CHECK(0); context = c; return CUDA_SUCCESS; }
+CUresult cuCtxGetCurrent(CUcontext *c) { CHECK(0); *c = context; return CUDA_SUCCESS; }
 CUresult cuCtxSynchronize(void) { CHECK(1); return CUDA_SUCCESS; }
 
 // Memory: a list of what is allocated. The real addresses lie where the host
@@ -177,6 +179,22 @@ CUresult cuMemcpyDtoH(void *h, CUdeviceptr p, size_t n) {
 	CHECK(1);
 	if (!inside(p, n)) return CUDA_ERROR_INVALID_VALUE;
 	memcpy(h, (void *)p, n);
+	return CUDA_SUCCESS;
+}
+
+
+// Peers: devices of even numbers reach those of even numbers.
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice a, CUdevice b) { CHECK(0); *can = a % 2 == 0 && b % 2 == 0; return CUDA_SUCCESS; }
+CUresult cuCtxEnablePeerAccess(CUcontext c, unsigned flags) {
+	CHECK(1);
+	note("peer %d to %d\n", (int)(uintptr_t)context - 1, (int)(uintptr_t)c - 1);
+	return CUDA_SUCCESS;
+}
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext tc, CUdeviceptr from, CUcontext fc, size_t n) {
+	CHECK(1);
+	if (!inside(to, n) || !inside(from, n)) return CUDA_ERROR_INVALID_VALUE;
+	memmove((void *)to, (void *)from, n);
+	note("copy %zu from %d to %d\n", n, (int)(uintptr_t)fc - 1, (int)(uintptr_t)tc - 1);
 	return CUDA_SUCCESS;
 }
 
@@ -314,6 +332,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction fn, void **params,
 
 CUresult cuStreamCreate(CUstream *s, unsigned flags) { CHECK(1); *s = calloc(1, sizeof(struct stream)); return CUDA_SUCCESS; }
 CUresult cuStreamDestroy(CUstream s) { CHECK(1); note("stream ends\n"); free(s); return CUDA_SUCCESS; }
+CUresult cuStreamSynchronize(CUstream s) { CHECK(1); return CUDA_SUCCESS; }
+CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned flags) { CHECK(1); note("wait\n"); return CUDA_SUCCESS; }
 CUresult cuStreamBeginCapture(CUstream s, CUstreamCaptureMode mode) {
 	CHECK(1);
 	struct stream *t = (struct stream *)s;
@@ -346,5 +366,6 @@ CUresult cuGraphExecDestroy(CUgraphExec x) { CHECK(1); note("graph ends\n"); fre
 
 CUresult cuEventCreate(CUevent *e, unsigned flags) { CHECK(1); *e = (CUevent)1; return CUDA_SUCCESS; }
 CUresult cuEventRecord(CUevent e, CUstream s) { return sticky ? CUDA_SUCCESS : check(__func__, 1); }
+CUresult cuEventSynchronize(CUevent e) { CHECK(1); return CUDA_SUCCESS; }
 CUresult cuEventElapsedTime(float *ms, CUevent a, CUevent b) { CHECK(1); *ms = 1.5f; return CUDA_SUCCESS; }
 CUresult cuEventDestroy(CUevent e) { CHECK(1); return CUDA_SUCCESS; }

@@ -1,4 +1,4 @@
-package cuda
+package main
 
 /*
 #include <stdio.h>
@@ -19,6 +19,8 @@ import (
 // print. By the time there is one, the handshake has been said elsewhere.
 type stdout struct {
 	write *os.File
+	// launching is held from a launch until what it printed is collected.
+	launching sync.Mutex
 
 	mu    sync.Mutex
 	cond  *sync.Cond
