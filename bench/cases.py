@@ -170,7 +170,7 @@ class Env:
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXAMPLES = ("attention", "cumsum", "hints", "layer_norm", "layer_norm_backward", "layer_norm_wide", "matmul_grouped", "max",
-            "min", "prod", "softmax_wide")
+            "min", "prod", "replacements", "softmax_wide")
 SOURCES = ("kernels.py", "kernels_hopper.py", *(f"../examples/{name}.py" for name in EXAMPLES))
 
 

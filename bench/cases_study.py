@@ -212,6 +212,27 @@ def strided(env, rows, cols, block):
     return Work([o, x, cols, cols], lambda c: (rows, 1, 1), lambda: [o], reference, env.poison(o), bytes=size_of(x, o))
 
 
+def relu(env, n):
+    x, o = env.randn(n), env.empty(n)
+    return Work([o, x, n], lambda c: (cdiv(n, c["BLOCK"]), 1, 1), lambda: [o], lambda: [x.clamp(min=0)],
+                env.poison(o), lambda: x.clamp(min=0), bytes=size_of(x, o))
+
+
+def distance(env, rows, cols):
+    x, y, o = env.randn(rows, cols), env.randn(rows, cols), env.empty(rows)
+    return Work([o, x, y, cols], lambda c: (rows, 1, 1), lambda: [o],
+                lambda: [(x.double() - y.double()).pow(2).sum(1)], env.poison(o), bytes=size_of(x, y, o))
+
+
+def sums(env, tiles, rows, cols, axis):
+    """Sums of tiles: of all elements, or along an axis."""
+    x = env.randn(tiles, rows, cols)
+    o = env.empty(tiles) if axis is None else env.empty(tiles, rows if axis == 1 else cols)
+    return Work([o, x], lambda c: (tiles, 1, 1), lambda: [o],
+                lambda: [x.double().view(tiles, rows * cols).sum(1) if axis is None else x.double().sum(axis + 1)],
+                env.poison(o), bytes=size_of(x, o))
+
+
 def row(name, kernel, types, configurations, make, full, small, *tolerance, dot=False):
     return Row(f"study {name}", kernel, types, configurations, make, full, small, tolerance, memory_bound=not dot)
 
@@ -347,5 +368,21 @@ def hints():
     yield row("hints: stride, hinted as a parameter", "rows_parameters", (F32, F32, "i32", "i32"), block, strided, *stride, 0)
 
 
+def replacements():
+    one = configs("BLOCK", (1024, 4))
+    for kernel in ("relu_maximum", "relu_where"):
+        yield row(f"replacements: {kernel}", kernel, (F32, F32, I32), one, relu, {"n": 1 << 26}, {"n": 4096}, 0)
+    for kernel in ("distance_where", "distance"):
+        yield row(f"replacements: {kernel}", kernel, (F32,) * 3 + (I32,), configs("BLOCK", (8192, 8)), distance,
+                  {"rows": 4096, "cols": 8000}, {"rows": 3, "cols": 8000}, 2e-5)
+    tile, small = {"tiles": 4096, "rows": 128, "cols": 128}, {"tiles": 2, "rows": 128, "cols": 128}
+    for kernel in ("sum_at_once", "sum_in_steps"):
+        yield row(f"replacements: {kernel}", kernel, (F32, F32), configs("BLOCK", (16384, 4), (16384, 8)), sums,
+                  {"axis": None, **tile}, {"axis": None, **small}, 2e-5)
+    for kernel, axis in (("sum_rows", 1), ("sum_columns", 0)):
+        yield row(f"replacements: {kernel}", kernel, (F32, F32), configs("ROWS COLS", (128, 128, 4), (128, 128, 8)), sums,
+                  {"axis": axis, **tile}, {"axis": axis, **small}, 2e-5)
+
+
 def rows():
-    return [*norms(), *reductions(), *matmuls(), *rows_of_matrices(), *hints()]
+    return [*norms(), *reductions(), *matmuls(), *rows_of_matrices(), *replacements(), *hints()]

@@ -43,8 +43,6 @@ def line(row, words):
 
 def table(results, words):
     rows = [r for r in results["rows"] if r["row"].startswith("study " + words)]
-    if not rows:
-        raise SystemExit(f"no row's name begins with: study {words}")
     head = (f"On an {results['gpu']}, tritonc beside Triton {results['triton']}; of several configurations the best of each "
             "(constants, `w`arps, `s`tages; tritonc's are shown, and its registers per thread).\n\n"
             "| version | configuration | µs | Triton's µs | | registers |\n|---|---|--:|--:|--:|---|\n")
@@ -52,8 +50,9 @@ def table(results, words):
 
 
 def fill(text, results):
-    """A page's text with its tables."""
-    return MARKED.sub(lambda m: m[1] + table(results, m[2]) + m[3], text)
+    """A page's text with its tables; those of rows that were not run stay as they are."""
+    run = lambda words: any(r["row"].startswith("study " + words) for r in results["rows"])
+    return MARKED.sub(lambda m: m[1] + table(results, m[2]) + m[3] if run(m[2]) else m[0], text)
 
 
 def main():

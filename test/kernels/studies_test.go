@@ -272,3 +272,47 @@ func TestStudyHints(t *testing.T) {
 		}))
 	}
 }
+
+func TestStudyReplacements(t *testing.T) {
+	r := kerneltest.Rand(t)
+	const n, block = 777, 256
+	x := kerneltest.Randn(r, "fp32", n)
+	for _, kernel := range []string{"relu_maximum", "relu_where"} {
+		out := kerneltest.Empty("fp32", n)
+		study("replacements", kernel).Run(t, kerneltest.Grid(cdiv(n, block)), out, x, n, block)
+		kerneltest.Equal(t, kernel, out, each(n, func(i int) float64 { return max(x.At(i), 0) }))
+	}
+	const rows, cols = 3, 200
+	a, b := kerneltest.Randn(r, "fp32", rows, cols), kerneltest.Randn(r, "fp32", rows, cols)
+	for _, kernel := range []string{"distance_where", "distance"} {
+		out := kerneltest.Empty("fp32", rows)
+		study("replacements", kernel).Run(t, kerneltest.Grid(rows), out, a, b, cols, block)
+		kerneltest.Near(t, kernel, out, each(rows, func(row int) float64 {
+			sum := 0.0
+			for i := row * cols; i < (row+1)*cols; i++ {
+				sum += (a.At(i) - b.At(i)) * (a.At(i) - b.At(i))
+			}
+			return sum
+		}), 1e-5, 1e-5)
+	}
+	const tiles, size = 2, 1024 // a tile of 32 by 32
+	y := kerneltest.Randn(r, "fp32", tiles, size)
+	add := func(a, b float64) float64 { return a + b }
+	for _, kernel := range []string{"sum_at_once", "sum_in_steps"} {
+		out := kerneltest.Empty("fp32", tiles)
+		study("replacements", kernel).Run(t, kerneltest.Grid(tiles), out, y, size)
+		kerneltest.Near(t, kernel, out, folded(y, size, 0, add), 1e-5, 1e-4)
+	}
+	out := kerneltest.Empty("fp32", tiles, 32)
+	study("replacements", "sum_rows").Run(t, kerneltest.Grid(tiles), out, y, 32, 32)
+	kerneltest.Near(t, "sum_rows", out, folded(y, 32, 0, add), 1e-5, 1e-4)
+	out = kerneltest.Empty("fp32", tiles, 32)
+	study("replacements", "sum_columns").Run(t, kerneltest.Grid(tiles), out, y, 32, 32)
+	kerneltest.Near(t, "sum_columns", out, each(tiles*32, func(i int) float64 {
+		sum := 0.0
+		for row := range 32 {
+			sum += y.At(i/32*size + row*32 + i%32)
+		}
+		return sum
+	}), 1e-5, 1e-4)
+}
