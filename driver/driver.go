@@ -88,6 +88,11 @@ type Metadata struct {
 	// be aligned.
 	GlobalScratch      int `json:"global_scratch_size"`
 	GlobalScratchAlign int `json:"global_scratch_align"`
+	// Registers of a thread, and the bytes that it stores to memory and loads again for
+	// lack of them; 0 where the compile did not go as far as machine code.
+	Registers   int `json:"registers"`
+	SpillStores int `json:"spill_stores"`
+	SpillLoads  int `json:"spill_loads"`
 	// Descriptors says of each parameter that is a tensor descriptor, in order, how
 	// its tensor map is made; a nil one is passed in its parts, as all are where there
 	// are none.

@@ -156,6 +156,11 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 	if err := r.plan(ctx); err != nil {
 		return err
 	}
+	if f.report != "" {
+		if err := prepared.FindUsage(ctx); err != nil {
+			place.log.Debug("no machine code tells of registers; the report estimates them", "reason", err)
+		}
+	}
 	kernel, err := prepared.Compile(ctx, dev)
 	if err != nil {
 		return explainArg(err)

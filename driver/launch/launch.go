@@ -90,6 +90,7 @@ type Prepared struct {
 	req     Request
 	kernel  Kernel
 	variant *core.Source
+	usage   driver.Metadata // of which the registers are known
 }
 
 // Prepare decides how a kernel is compiled for its arguments. A Source that is not a
@@ -120,6 +121,19 @@ func Compile(ctx context.Context, req Request) (*Kernel, error) {
 		return nil, err
 	}
 	return p.Compile(ctx, req.Device)
+}
+
+// FindUsage compiles the kernel to the end, so that a simulated device, which takes less
+// than that, knows how many registers it needs.
+func (p *Prepared) FindUsage(ctx context.Context) error {
+	opts := p.req.Options
+	opts.Stages = nil
+	k, err := core.Compile(ctx, p.variant, p.req.Target, &opts)
+	if err != nil {
+		return named(err)
+	}
+	p.usage, err = driver.ParseMetadata(k.Metadata)
+	return err
 }
 
 // Compile compiles the kernel and loads it into a device.
@@ -165,6 +179,9 @@ func (p *Prepared) Build(ctx context.Context, stage string) (*Built, error) {
 	}
 	if k.args, err = expand(k.args, &meta); err != nil {
 		return nil, err
+	}
+	if u := &p.usage; meta.Registers == 0 {
+		meta.Registers, meta.SpillStores, meta.SpillLoads = u.Registers, u.SpillStores, u.SpillLoads
 	}
 	return &Built{Compiled: k.Compiled, kernel: *k, binary: driver.Binary{Name: file, Code: a.Data, Metadata: meta}}, nil
 }

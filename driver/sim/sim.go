@@ -16,6 +16,10 @@ import (
 // Module is a decoded PTX file. It is immutable and serves any number of
 // devices.
 type Module struct {
+	// Usage is what the kernel takes as machine code, for estimates; the loader of the
+	// module sets it where it is known.
+	Usage simt.Usage
+
 	prog *simt.Program
 	src  string
 }
@@ -31,7 +35,7 @@ func Load(file string, text []byte) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Module{p, m.Src}, nil
+	return &Module{prog: p, src: m.Src}, nil
 }
 
 // Kernels returns the names of the module's kernels, in the order of the text.
@@ -247,7 +251,7 @@ func (d *Device) LaunchContext(ctx context.Context, mod *Module, kernel string, 
 	if d.opt.Estimate {
 		cfg.Rates = c.Rates
 	}
-	rep, err := l.Launch(ctx, cfg, simt.Args{Kernel: k, Grid: grid, Block: block, Shared: shared, Params: params})
+	rep, err := l.Launch(ctx, cfg, simt.Args{Kernel: k, Grid: grid, Block: block, Shared: shared, Params: params, Usage: mod.Usage})
 	if err != nil {
 		return nil, err
 	}

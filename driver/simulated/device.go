@@ -174,6 +174,7 @@ func (d *device) Load(b driver.Binary) (driver.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
+	mod.Usage = simt.Usage{Registers: b.Registers, SpillStores: b.SpillStores, SpillLoads: b.SpillLoads}
 	k := &kernel{dev: d, mod: mod, meta: b.Metadata}
 	if names := mod.Kernels(); k.meta.Kernel == "" && len(names) == 1 {
 		k.meta.Kernel = names[0]

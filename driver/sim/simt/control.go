@@ -19,7 +19,7 @@ func (w *warp) control(s *step, g *group, m uint64) (next int, again bool) {
 		if m == 0 {
 			return pc + 1, true
 		}
-		w.cta.stats.divergent++
+		w.cta.countDivergent(g.pc)
 		w.split(s, m, int(s.target), g.stack)
 		return 0, false
 	case stepIndexed:
@@ -201,7 +201,7 @@ func (w *warp) indexed(s *step, g *group, m uint64) (int, bool) {
 	if same == g.mask {
 		return s.in.Targets[first], true
 	}
-	w.cta.stats.divergent++
+	w.cta.countDivergent(g.pc)
 	// One target at a time: the others come back to this instruction.
 	j := w.joinOf(g, int(s.join))
 	if rest := g.mask &^ m; rest != 0 {
@@ -229,7 +229,7 @@ func (w *warp) ret(s *step, g *group, m uint64) (int, bool) {
 		g.stack = g.stack[:n-1]
 		return back, true
 	}
-	w.cta.stats.divergent++
+	w.cta.countDivergent(g.pc)
 	w.split(s, m, back, g.stack[:n-1])
 	return 0, false
 }

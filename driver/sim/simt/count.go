@@ -38,7 +38,7 @@ func (k accessKind) direction() int {
 
 // countAccess adds an access of size bytes per lane to the counters.
 func (w *warp) countAccess(v *view, size int, kind accessKind) {
-	st := &w.cta.stats
+	st, cost := &w.cta.stats, &w.cta.costs[w.pc]
 	lanes := bits.OnesCount64(v.mask)
 	st.bytes[v.space][kind.direction()] += uint64(lanes * size)
 	switch v.space {
@@ -49,6 +49,8 @@ func (w *warp) countAccess(v *view, size int, kind accessKind) {
 		}
 		st.sectors[kind] += asked
 		st.sectorsNeed += need
+		cost.sectors += asked
+		cost.sectorsNeed += need
 		if w.cta.wave != nil {
 			w.touch(v, size)
 		}
@@ -59,6 +61,8 @@ func (w *warp) countAccess(v *view, size int, kind accessKind) {
 		n, need := w.wavefronts(v, size, kind)
 		st.wavefronts[kind] += n
 		st.wavesNeed += need
+		cost.wavefronts += n
+		cost.wavesNeed += need
 	}
 }
 

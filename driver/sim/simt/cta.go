@@ -86,6 +86,7 @@ type cta struct {
 	prog      *Program
 	code      []step
 	count     []pcCount
+	costs     []pcCost
 	stats     ctaStats
 	warps     []*warp
 	shared    []byte
@@ -127,7 +128,7 @@ type cta struct {
 
 // newCTA makes the state for blocks of the launch.
 func newCTA(r *launch) *cta {
-	c := &cta{run: r, prog: r.prog, code: r.code, count: make([]pcCount, len(r.code))}
+	c := &cta{run: r, prog: r.prog, code: r.code, count: make([]pcCount, len(r.code)), costs: make([]pcCost, len(r.code))}
 	c.shared = make([]byte, r.sharedBytes)
 	n := r.lanes
 	warps := (r.threads + n - 1) / n

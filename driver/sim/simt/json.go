@@ -11,7 +11,10 @@ type reportJSON struct {
 	Kernel   string        `json:"kernel"`
 	Blocks   int           `json:"blocks"`
 	Ran      int           `json:"blocks_counted"`
+	Threads  int           `json:"threads"`
+	Shared   int           `json:"shared"`
 	Estimate *estimateJSON `json:"estimate,omitempty"`
+	Roofline *rooflineJSON `json:"roofline,omitempty"`
 	Counters countersJSON  `json:"counters"`
 	Lines    []lineJSON    `json:"lines"`
 	Findings []findingJSON `json:"findings"`
@@ -33,6 +36,7 @@ type countersJSON struct {
 	BarrierArrivals        uint64            `json:"barrier_arrivals"`
 	DivergentBranches      uint64            `json:"divergent_branches"`
 	MatrixFLOPs            uint64            `json:"matrix_flops"`
+	FLOPs                  uint64            `json:"flops"`
 }
 
 // estimateJSON has times in nanoseconds, and what a block takes in cycles.
@@ -41,7 +45,10 @@ type estimateJSON struct {
 	Bound     string  `json:"bound"`
 	Registers int     `json:"registers"`
 	Spilled   int     `json:"registers_spilled"`
+	Exact     bool    `json:"registers_exact"`
 	Resident  int     `json:"blocks_per_multiprocessor"`
+	Occupancy float64 `json:"occupancy"`
+	Limit     string  `json:"occupancy_limit"`
 	Latency   float64 `json:"block_latency"`
 	Issue     float64 `json:"block_issue"`
 	Pipe      float64 `json:"block_arithmetic"`
@@ -52,6 +59,19 @@ type estimateJSON struct {
 	DRAM      int64   `json:"dram_ns"`
 }
 
+// rooflineJSON has operations and bytes a second.
+type rooflineJSON struct {
+	FLOPs     float64 `json:"flops"`
+	Bytes     float64 `json:"bytes"`
+	Intensity float64 `json:"flops_per_byte"`
+	Unit      string  `json:"unit"`
+	Peak      float64 `json:"peak"`
+	Bandwidth float64 `json:"bandwidth"`
+	Ridge     float64 `json:"ridge"`
+	Roof      float64 `json:"roof"`
+	Reached   float64 `json:"reached"`
+}
+
 type placeJSON struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
@@ -60,8 +80,21 @@ type placeJSON struct {
 
 type lineJSON struct {
 	placeJSON
-	WarpInstructions uint64 `json:"warp_instructions"`
-	LaneInstructions uint64 `json:"lane_instructions"`
+	lineCountersJSON
+	// Total has what was inlined at the line, too.
+	Total lineCountersJSON `json:"total"`
+}
+
+// lineCountersJSON has the fields of LineCounters.
+type lineCountersJSON struct {
+	Warps            uint64 `json:"warp_instructions"`
+	Lanes            uint64 `json:"lane_instructions"`
+	Sectors          uint64 `json:"global_sectors"`
+	SectorsNeeded    uint64 `json:"global_sectors_needed"`
+	Wavefronts       uint64 `json:"shared_wavefronts"`
+	WavefrontsNeeded uint64 `json:"shared_wavefronts_needed"`
+	FLOPs            uint64 `json:"flops"`
+	Divergent        uint64 `json:"divergent_branches"`
 }
 
 type findingJSON struct {
@@ -82,7 +115,7 @@ type findingJSON struct {
 func (r *Report) WriteJSON(w io.Writer) error {
 	k := &r.Counters
 	out := reportJSON{
-		Kernel: r.Kernel, Blocks: r.Blocks, Ran: r.Ran,
+		Kernel: r.Kernel, Blocks: r.Blocks, Ran: r.Ran, Threads: r.Threads, Shared: r.Shared,
 		Counters: countersJSON{
 			WarpInstructions: k.WarpInstructions, LaneInstructions: k.LaneInstructions,
 			ByClass:       map[string]uint64{},
@@ -91,14 +124,19 @@ func (r *Report) WriteJSON(w io.Writer) error {
 			SharedWavefronts: k.SharedWavefronts, SharedWavefrontsNeeded: k.SharedWavefrontsNeeded,
 			BytesRead: map[string]uint64{}, BytesWritten: map[string]uint64{},
 			Atomics: k.Atomics, BarrierArrivals: k.Barriers,
-			DivergentBranches: k.DivergentBranches, MatrixFLOPs: k.MatrixFLOPs,
+			DivergentBranches: k.DivergentBranches, MatrixFLOPs: k.MatrixFLOPs, FLOPs: k.FLOPs,
 		},
 		Lines: []lineJSON{}, Findings: []findingJSON{},
 	}
 	if e := r.Estimate; e != nil {
 		out.Estimate = &estimateJSON{
-			int64(e.Time), e.Bound, e.Registers, e.Spilled, e.Resident,
+			int64(e.Time), e.Bound, e.Registers, e.Spilled, e.Exact, e.Resident, e.Occupancy, e.Limit,
 			e.Latency, e.Issue, e.Pipe, e.Dots, e.Shared, e.FromL2, int64(e.L2), int64(e.DRAM),
+		}
+	}
+	if f := r.Roofline; f != nil {
+		out.Roofline = &rooflineJSON{
+			f.FLOPs, f.Bytes, f.Intensity(), f.Unit, f.Peak, f.Bandwidth, f.Ridge(), f.Roof(), f.Reached,
 		}
 	}
 	for class, n := range k.ByClass {
@@ -110,7 +148,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	}
 	place := func(l Loc) placeJSON { return placeJSON{l.File, l.Line, l.Col} }
 	for _, l := range r.Lines {
-		out.Lines = append(out.Lines, lineJSON{place(l.Loc), l.Warps, l.Lanes})
+		out.Lines = append(out.Lines, lineJSON{place(l.Loc), lineCountersJSON(l.LineCounters), lineCountersJSON(l.Total)})
 	}
 	for _, f := range r.Findings {
 		j := findingJSON{

@@ -88,6 +88,8 @@ type Args struct {
 	Shared int
 	// Params is the parameter buffer, Func.ParamBytes long.
 	Params []byte
+	// Usage is what the kernel's machine code takes, for the estimate.
+	Usage Usage
 }
 
 // initReg is a bound Init.
@@ -116,6 +118,7 @@ type launch struct {
 	threads     int
 	lanes       int
 	sharedBytes int
+	usage       Usage
 	dynShared   int
 	constants   []initReg
 	specials    []initReg
@@ -246,7 +249,8 @@ func (l *Loaded) prepare(ctx context.Context, cfg *Config, a Args) (*launch, err
 		cluster: cluster, clusterSize: size,
 		sharedBytes: prog.DynShared + a.Shared, dynShared: a.Shared,
 		constants: l.constants, specials: l.specials,
-		report: &Report{Kernel: f.Name, Lanes: l.lanes, prog: prog},
+		usage:  a.Usage,
+		report: &Report{Kernel: f.Name, Lanes: l.lanes, Threads: threads, Shared: prog.DynShared + a.Shared, prog: prog},
 		seen:   map[findingKey]*Finding{},
 	}
 	for i := range prog.Symbols {
@@ -402,11 +406,16 @@ func (r *launch) rounds(c *cluster, n int) bool {
 // resident is how many blocks the device holds at a time.
 func (r *launch) resident() int {
 	warps := (r.threads + r.lanes - 1) / r.lanes
-	n := min(r.cfg.MaxBlocks, r.cfg.MaxWarps/warps)
-	if r.sharedBytes > 0 {
-		n = min(n, r.cfg.SharedSM/r.sharedBytes)
-	}
+	n := min(r.cfg.MaxBlocks, r.cfg.MaxWarps/warps, r.sharedBlocks())
 	return max(n, 1) * r.cfg.SMs
+}
+
+// sharedBlocks is how many blocks the shared memory of a multiprocessor has room for.
+func (r *launch) sharedBlocks() int {
+	if r.sharedBytes == 0 {
+		return r.cfg.MaxBlocks
+	}
+	return r.cfg.SharedSM / r.sharedBytes
 }
 
 // finished counts a block that ended and takes its fault, if any.

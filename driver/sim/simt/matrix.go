@@ -167,7 +167,7 @@ func execMmaInt(w *warp, s *step) {
 		return
 	}
 	m := s.in.Mma
-	w.cta.stats.flops += m.flops()
+	w.countDot(m)
 	st := w.matrixState()
 	a, b := &st.desc[0], &st.desc[1]
 	a.same(w, m.AType, m.ARegs)
@@ -223,7 +223,7 @@ func execMmaBits(w *warp, s *step) {
 		return
 	}
 	m := s.in.Mma
-	w.cta.stats.flops += m.flops()
+	w.countDot(m)
 	// Words of 32 bits stand for elements: K/32 of them a row.
 	words := m.K / 32
 	var a [16 * 8]uint32
@@ -268,7 +268,7 @@ func execMmaF64(w *warp, s *step) {
 		return
 	}
 	m := s.in.Mma
-	w.cta.stats.flops += m.flops()
+	w.countDot(m)
 	var t tile[float64]
 	load := func(regs []Reg, isA bool, dst []float64) {
 		m.spread(1, regs, isA, func(r, lane, _, at int) {

@@ -75,7 +75,7 @@ func execMmaFloat(w *warp, s *step) {
 		return
 	}
 	m := s.in.Mma
-	w.cta.stats.flops += m.flops()
+	w.countDot(m)
 	st := w.matrixState()
 	a, b := st.operandA(w, m), st.operandB(w, m)
 	if m.CType == F32 {

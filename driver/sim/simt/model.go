@@ -23,7 +23,8 @@ type Rates struct {
 	// of it that mma.sync reaches, DoubleDots the operations on f64.
 	Dots, SyncDots, DoubleDots float64
 	// DRAM and L2 are bytes a second; FromL2 is bytes a cycle of a multiprocessor.
-	DRAM, L2, FromL2 float64
+	// PeakDRAM is what the data sheet says of the memory.
+	DRAM, PeakDRAM, L2, FromL2 float64
 	// Wavefronts of shared memory that a multiprocessor does in a cycle.
 	Wavefronts float64
 	// Cycles until a result can be used: of arithmetic, of special functions, of shared
@@ -42,10 +43,16 @@ type Rates struct {
 // docs/simulator.md describes.
 type Estimate struct {
 	Time time.Duration
-	// Registers of a thread that the code needs, and how many of them do not fit.
+	// Registers of a thread that the code needs, and how many of them do not fit;
+	// Exact where the assembler said so.
 	Registers, Spilled int
+	Exact              bool
 	// Resident is how many blocks a multiprocessor holds; 0 where not even one fits.
 	Resident int
+	// Occupancy is the part of the warps that a multiprocessor can hold which these
+	// blocks have, and Limit what keeps more blocks away.
+	Occupancy float64
+	Limit     string
 	// Latency is how long a block takes alone, in cycles.
 	Latency float64
 	// Issue, Pipe, Dots, Shared and FromL2 are the cycles for which a block keeps the
@@ -121,7 +128,10 @@ func (r *Report) estimate(l *launch) *Estimate {
 	rates := l.cfg.Rates
 	blocks := float64(r.Blocks)
 	executed := float64(max(r.Ran, 1))
-	e := &Estimate{Registers: int(regsOfValues*float64(pressure(l.prog, l.kernel))) + regsBeside}
+	e := &Estimate{Registers: l.usage.Registers, Spilled: l.usage.spilled(), Exact: l.usage.Registers > 0}
+	if !e.Exact {
+		e.Registers = int(regsOfValues*float64(pressure(l.prog, l.kernel))) + regsBeside
+	}
 	e.fit(l)
 	if e.Resident == 0 {
 		e.Time, e.Bound = math.MaxInt64, "registers"
@@ -200,10 +210,31 @@ func (e *Estimate) fit(l *launch) {
 	if most <= 0 {
 		return
 	}
-	e.Spilled = max(e.Registers-most, 0)
+	if !e.Exact {
+		e.Spilled = max(e.Registers-most, 0)
+	}
 	used := (min(e.Registers, most) + regUnit - 1) / regUnit * regUnit
-	e.Resident = min(l.resident()/l.cfg.SMs, max(rates.Registers/(used*warps*l.lanes), 1))
+	e.Resident, e.Limit = max(rates.Registers/(used*warps*l.lanes), 1), "registers"
+	for _, by := range []struct {
+		limit  string
+		blocks int
+	}{{"warps", l.cfg.MaxWarps / warps}, {"blocks", l.cfg.MaxBlocks}, {"shared memory", l.sharedBlocks()}} {
+		if by.blocks <= e.Resident {
+			e.Resident, e.Limit = max(by.blocks, 1), by.limit
+		}
+	}
+	e.Occupancy = float64(e.Resident*warps) / float64(l.cfg.MaxWarps)
 }
+
+// Usage is what machine code takes of a thread, where it is known: registers, and the
+// bytes that it stores to memory and loads again for lack of them. The zero Usage is
+// that of code of which nobody made machine code.
+type Usage struct {
+	Registers, SpillStores, SpillLoads int
+}
+
+// spilled is how many registers that is.
+func (u *Usage) spilled() int { return max(u.SpillStores, u.SpillLoads) / 4 }
 
 // spreadOf is how long a block takes, and how much longer the longest.
 func spreadOf(cycles []uint64) (mean, tail float64) {

@@ -100,14 +100,6 @@ type findingKey struct {
 	pc   int
 }
 
-// LineCount is what one line of the source cost; code inlined from elsewhere
-// counts at its own place.
-type LineCount struct {
-	Loc   Loc
-	Warps uint64 // warp instructions
-	Lanes uint64 // lane instructions
-}
-
 // Counters are the sums over all blocks of a launch. They depend on the
 // program, its arguments and the schedule alone.
 type Counters struct {
@@ -138,13 +130,18 @@ type Counters struct {
 	Atomics                 uint64
 	Barriers                uint64
 	DivergentBranches       uint64
-	MatrixFLOPs             uint64
+	// MatrixFLOPs are those of dots, FLOPs those of all other arithmetic on floats: a
+	// sum, a difference, a product or a quotient is one of each lane, a fused
+	// multiply-add two.
+	MatrixFLOPs, FLOPs uint64
 }
 
 // Report is the outcome of a launch.
 type Report struct {
 	Kernel   string
 	Lanes    int // of a warp
+	Threads  int // of a block
+	Shared   int // bytes of a block
 	Findings []*Finding
 	Counters Counters
 	Lines    []LineCount
@@ -152,19 +149,24 @@ type Report struct {
 	Blocks, Ran int
 	// Estimate is the time of the whole launch; nil unless asked for.
 	Estimate *Estimate
+	// Roofline is where the launch lies between the chip's arithmetic and its memory;
+	// nil where there is no estimate, or no arithmetic.
+	Roofline *Roofline
 	cycles   []uint64 // of each block that was executed, by its clocks
 	prog     *Program
 	perPC    []pcCount
+	costs    []pcCost
 	stats    ctaStats
 }
 
 func (r *Report) collect(c *cta) {
 	if r.perPC == nil {
-		r.perPC = make([]pcCount, len(c.count))
+		r.perPC, r.costs = make([]pcCount, len(c.count)), make([]pcCost, len(c.costs))
 	}
 	for i := range c.count {
 		r.perPC[i].warps += c.count[i].warps
 		r.perPC[i].lanes += c.count[i].lanes
+		r.costs[i].add(&c.costs[i])
 	}
 	r.stats.add(&c.stats)
 }
@@ -190,34 +192,15 @@ func (r *Report) finish(l *launch) {
 		return a.pc < b.pc
 	})
 	k := &r.Counters
-	index := make(map[Loc]int) // in r.Lines
 	for pc := range r.perPC {
 		n := r.perPC[pc]
 		in := &r.prog.Code[pc]
 		k.WarpInstructions += n.warps
 		k.LaneInstructions += n.lanes
 		k.ByClass[classOf(in)] += n.warps
-		if n.warps == 0 || in.Loc == 0 {
-			continue
-		}
-		at := r.prog.Locs[in.Loc-1]
-		at.Col, at.Inlined = 0, 0
-		i, ok := index[at]
-		if !ok {
-			i = len(r.Lines)
-			index[at] = i
-			r.Lines = append(r.Lines, LineCount{Loc: at})
-		}
-		r.Lines[i].Warps += n.warps
-		r.Lines[i].Lanes += n.lanes
+		k.FLOPs += n.lanes * flopsOf(in)
 	}
-	sort.SliceStable(r.Lines, func(i, k int) bool {
-		a, b := r.Lines[i].Loc, r.Lines[k].Loc
-		if a.File != b.File {
-			return a.File < b.File
-		}
-		return a.Line < b.Line
-	})
+	r.countLines()
 	s := &r.stats
 	for i := range numAccesses {
 		k.GlobalSectors += s.sectors[i]
@@ -239,6 +222,7 @@ func (r *Report) finish(l *launch) {
 	k.MatrixFLOPs = s.flops
 	if l.timing != nil && len(r.Findings) == 0 {
 		r.Estimate = r.estimate(l)
+		r.Roofline = r.roofline(l)
 	}
 }
 

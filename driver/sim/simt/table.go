@@ -5,6 +5,8 @@ import (
 	"io"
 	"text/tabwriter"
 	"time"
+
+	"github.com/tritonc/tritonc/core/diag"
 )
 
 // WriteTable prints the counters for people.
@@ -20,9 +22,15 @@ func (r *Report) WriteTable(out io.Writer) error {
 	}
 	if e := r.Estimate; e != nil {
 		row("estimated time", "%v, for %s", e.Time.Round(10*time.Nanosecond), e.Bound)
-		row("  a block takes", "%.0f cycles alone; %d on a multiprocessor, with some %d registers per thread", e.Latency, e.Resident, e.Registers)
+		row("  a block takes", "%.0f cycles alone", e.Latency)
 		row("  cycles of a block", "%.0f issue, %.0f arithmetic, %.0f dots, %.0f shared memory, %.0f port to L2", e.Issue, e.Pipe, e.Dots, e.Shared, e.FromL2)
 		row("  memory", "%v L2, %v DRAM", e.L2.Round(10*time.Nanosecond), e.DRAM.Round(10*time.Nanosecond))
+		row("registers", "%s", e.registers())
+		row("occupancy", "%.0f%%: %s on a multiprocessor, limited by %s", 100*e.Occupancy, diag.Count(e.Resident, "block"), e.Limit)
+	}
+	row("shared memory", "%s of a block", diag.Count(r.Shared, "byte"))
+	if f := r.Roofline; f != nil {
+		row("roofline", "%s", f)
 	}
 	row("warp instructions", "%d", k.WarpInstructions)
 	row("lane instructions", "%d (%s of the lanes)", k.LaneInstructions, percent(k.LaneInstructions, k.WarpInstructions*uint64(max(r.Lanes, 1))))
@@ -47,16 +55,71 @@ func (r *Report) WriteTable(out io.Writer) error {
 	if k.MatrixFLOPs > 0 {
 		row("matrix FLOPs", "%d", k.MatrixFLOPs)
 	}
-	if len(r.Lines) > 0 {
-		fmt.Fprintf(w, "line\twarp instructions\n")
-		for _, l := range r.Lines {
-			row(fmt.Sprintf("  %s:%d", l.Loc.File, l.Loc.Line), "%d", l.Warps)
-		}
+	if k.FLOPs > 0 {
+		row("FLOPs", "%d", k.FLOPs)
 	}
 	for _, f := range r.Findings {
 		fmt.Fprintf(w, "%s\n", f)
 	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return r.writeLines(out)
+}
+
+// writeLines prints what each line costs by itself.
+func (r *Report) writeLines(out io.Writer) error {
+	if len(r.Lines) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "line\tinstructions\tlanes\tsectors\tneeded\twavefronts\tneeded\tFLOPs\tdivergent")
+	for i := range r.Lines {
+		l := &r.Lines[i]
+		if l.Warps == 0 {
+			continue // where code was inlined, and nothing else
+		}
+		fmt.Fprintf(w, "  %s:%d\t%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\n", l.Loc.File, l.Loc.Line, l.Warps, percent(l.Lanes, l.Warps*uint64(max(r.Lanes, 1))),
+			l.Sectors, l.SectorsNeeded, l.Wavefronts, l.WavefrontsNeeded, l.FLOPs, l.Divergent)
+	}
 	return w.Flush()
+}
+
+// registers says how many a thread takes, and how many bytes of them are in memory.
+func (e *Estimate) registers() string {
+	text := fmt.Sprintf("%d of a thread", e.Registers)
+	if !e.Exact {
+		text = "some " + text + ", estimated"
+	}
+	if e.Spilled > 0 {
+		text += fmt.Sprintf("; %d more are spilled", e.Spilled)
+	}
+	return text
+}
+
+// String tells intensity, ridge, the roof and what is reached of it.
+func (f *Roofline) String() string {
+	bound := "memory"
+	if f.Intensity() >= f.Ridge() {
+		bound = f.Unit
+	}
+	text := fmt.Sprintf("%.3g FLOPs per byte; %s at %s and %.3g TB/s meet at %.3g: bound by %s, at most %s",
+		f.Intensity(), f.Unit, flops(f.Peak), f.Bandwidth/1e12, f.Ridge(), bound, flops(f.Roof()))
+	if f.Reached > 0 {
+		text += fmt.Sprintf("; the estimated time reaches %.3g%% of it", 100*f.Reached/f.Roof())
+	}
+	return text
+}
+
+// flops writes operations a second.
+func flops(n float64) string {
+	switch {
+	case n >= 1e12:
+		return fmt.Sprintf("%.3g TFLOP/s", n/1e12)
+	case n >= 1e9:
+		return fmt.Sprintf("%.3g GFLOP/s", n/1e9)
+	}
+	return fmt.Sprintf("%.3g MFLOP/s", n/1e6)
 }
 
 func percent(a, b uint64) string {

@@ -81,7 +81,7 @@ func (w *warp) wgmma(s *step, blocks []Mma) {
 	b := &st.desc[1]
 	for i := range blocks {
 		m := &blocks[i]
-		w.cta.stats.flops += m.flops()
+		w.countDot(m)
 		if !w.fromShared(s, b, m.BType, w.r64[g.BDesc.Index()*w.n], 8*m.K, 8*i, false, g.TransB) {
 			return
 		}
