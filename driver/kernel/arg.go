@@ -46,57 +46,30 @@ func wrongArg(name, format string, args ...any) *ArgError {
 	return &ArgError{Name: name, Text: fmt.Sprintf(format, args...)}
 }
 
-// Integer reads an integer of any Go type. One above the greatest int64 comes as
-// its bits, a negative number; isBig tells the two apart.
-func Integer(v any) (n int64, ok bool) {
+// Integer reads an integer of any Go type. One above the greatest int64 is big, and
+// comes as its bits.
+func Integer(v any) (n int64, big, ok bool) {
 	switch v := v.(type) {
 	case int:
-		return int64(v), true
+		return int64(v), false, true
 	case int32:
-		return int64(v), true
+		return int64(v), false, true
 	case int64:
-		return v, true
-	case uint32:
-		return int64(v), true
+		return v, false, true
 	case uint64:
-		return int64(v), true
-	case int8:
-		return int64(v), true
-	case int16:
-		return int64(v), true
-	case uint8:
-		return int64(v), true
-	case uint16:
-		return int64(v), true
-	case uint:
-		return int64(v), true
+		return int64(v), v > math.MaxInt64, true
 	case nil, bool, float32, float64, Memory, *Descriptor:
-		return 0, false
-	case interface{ Float64() float64 }:
-		return 0, false
+		return 0, false, false
+	case interface{ Float64() float64 }: // Float's are integers to Go
+		return 0, false, false
 	}
 	switch r := reflect.ValueOf(v); {
 	case r.CanInt():
-		return r.Int(), true
+		return r.Int(), false, true
 	case r.CanUint():
-		return int64(r.Uint()), true
+		return int64(r.Uint()), r.Uint() > math.MaxInt64, true
 	}
-	return 0, false
-}
-
-// isBig reports whether an integer that Integer read as n is above the greatest
-// int64.
-func isBig(v any, n int64) bool {
-	if n >= 0 {
-		return false
-	}
-	switch v.(type) {
-	case int, int32, int64:
-		return false
-	case uint64, uint:
-		return true
-	}
-	return reflect.ValueOf(v).CanUint()
+	return 0, false, false
 }
 
 // Number reads a floating-point number of any Go type, or of Float's.
@@ -148,6 +121,15 @@ var ranges = [...]struct{ least, most int64 }{
 	isI32: {math.MinInt32, math.MaxInt32}, isU32: {0, math.MaxUint32}, isI64: {math.MinInt64, math.MaxInt64},
 }
 
+// Scalar is a number as a device takes it for a parameter of a type: "i32", "fp16".
+func Scalar(name, typ string, v any) (any, error) {
+	s := scalars[typ]
+	if s == noScalar {
+		return nil, wrongArg(name, "a number of type %s cannot be passed to a kernel", typ)
+	}
+	return s.pass(name, typ, v, nil)
+}
+
 // pass is a number as a device takes it. Old, the number that was passed in the same
 // place before, is returned where it is the same: it need not be allocated.
 func (s scalar) pass(name, typ string, v, old any) (any, error) {
@@ -157,7 +139,7 @@ func (s scalar) pass(name, typ string, v, old any) (any, error) {
 	case isFP16, isBF16, isFP32, isFP64:
 		return s.passFloat(name, typ, v, old)
 	}
-	n, ok := Integer(v)
+	n, big, ok := Integer(v)
 	if b, isB := v.(bool); isB {
 		ok = true
 		if b {
@@ -167,7 +149,6 @@ func (s scalar) pass(name, typ string, v, old any) (any, error) {
 	if !ok {
 		return nil, wrongArg(name, "%v (%T) is not a value of type %s", v, v, typ)
 	}
-	big := isBig(v, n)
 	if s == isU64 && (n < 0 && !big) || s != isU64 && (big || n < ranges[s].least || n > ranges[s].most) {
 		return nil, wrongArg(name, "%v does not fit into %s", v, typ)
 	}
@@ -202,7 +183,7 @@ func passBool(name string, v any) (any, error) {
 	if b, ok := v.(bool); ok {
 		return b, nil
 	}
-	if n, ok := Integer(v); ok {
+	if n, _, ok := Integer(v); ok {
 		return n != 0, nil
 	}
 	return nil, wrongArg(name, "%v (%T) is not a bool", v, v)
@@ -211,8 +192,8 @@ func passBool(name string, v any) (any, error) {
 func (s scalar) passFloat(name, typ string, v, old any) (any, error) {
 	x, ok := Number(v)
 	if !ok {
-		switch n, isInt := Integer(v); {
-		case isInt && isBig(v, n):
+		switch n, big, isInt := Integer(v); {
+		case big:
 			x, ok = float64(uint64(n)), true
 		case isInt:
 			x, ok = float64(n), true

@@ -33,7 +33,7 @@ func (c Constants) Int(name string) int {
 			}
 			return 0
 		}
-		if n, ok := Integer(v); ok {
+		if n, _, ok := Integer(v); ok {
 			return int(n)
 		}
 	}
@@ -43,8 +43,12 @@ func (c Constants) Int(name string) int {
 // noConstant is what Int panics with.
 type noConstant string
 
-// resolve returns the number of programs.
-func (g Grid) resolve(c Constants) (dims [3]int, err error) {
+// IsFunc reports whether the grid is a GridFunc.
+func (g Grid) IsFunc() bool { return g.f != nil }
+
+// Resolve returns the number of programs. Lookup has the numbers that a GridFunc may
+// ask for; others need none.
+func (g Grid) Resolve(lookup func(name string) (any, bool)) (dims [3]int, err error) {
 	if g.f != nil {
 		defer func() {
 			if p := recover(); p != nil {
@@ -55,7 +59,7 @@ func (g Grid) resolve(c Constants) (dims [3]int, err error) {
 				err = wrongArg("", "the grid asks for %s, which the kernel has no number for", string(name))
 			}
 		}()
-		if g = g.f(c); g.f != nil {
+		if g = g.f(Constants{lookup}); g.f != nil {
 			return g.dims, wrongArg("", "the grid's function returns a function")
 		}
 	}

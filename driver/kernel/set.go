@@ -178,11 +178,11 @@ func (f *Function) bind(b *binding, grid Grid, args []any) (*candidate, [3]int, 
 	if err != nil {
 		return nil, none, err
 	}
-	if grid.f == nil {
-		dims, err := grid.resolve(Constants{})
+	if !grid.IsFunc() {
+		dims, err := grid.Resolve(nil)
 		return c, dims, err
 	}
-	dims, err := grid.resolve(Constants{func(name string) (any, bool) {
+	dims, err := grid.Resolve(func(name string) (any, bool) {
 		for i := range f.set.Params {
 			if f.set.Params[i].Name == name {
 				return b.args[i], true
@@ -193,7 +193,7 @@ func (f *Function) bind(b *binding, grid Grid, args []any) (*candidate, [3]int, 
 			return nil, false
 		}
 		return c.Constants[i].Value, true
-	}})
+	})
 	return c, dims, err
 }
 
@@ -280,8 +280,8 @@ func (c *candidate) has(a Arg) bool {
 		if k.Name != a.Name {
 			return false
 		}
-		if n, ok := Integer(a.Value); ok {
-			m, ok := Integer(k.Value)
+		if n, _, ok := Integer(a.Value); ok {
+			m, _, ok := Integer(k.Value)
 			return ok && n == m
 		}
 		if x, ok := Number(a.Value); ok {
@@ -310,7 +310,7 @@ func holds(v any, hint int) bool {
 	if m, ok := v.(Memory); ok {
 		return hint != 1 && m.Addr()%uint64(hint) == 0
 	}
-	n, ok := Integer(v)
+	n, _, ok := Integer(v)
 	if !ok {
 		return false
 	}

@@ -8,20 +8,20 @@ import (
 
 	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/driver/kernel"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// Arg is one argument of a kernel.
-type Arg struct {
-	// Name of the parameter.
-	Name string
-	// Value is an *array.Array or a *View for a pointer, a *Descriptor, nil for
-	// None, an int64, uint64, float64 or bool for a number, a Tuple of such, or an Expr.
-	Value any
-	// Type is the type of a number as a signature has it, where the caller says
-	// so: "i64", "fp16". "": what Triton gives to such a Python value.
-	Type string
-}
+// Arg is one argument of a kernel. Its Value is an *array.Array, a *View or a
+// kernel.Memory for a pointer, a *Descriptor or *kernel.Descriptor, nil for None, an
+// int64, uint64, float64 or bool for a number, a Tuple of such, or an Expr.
+type Arg = kernel.Arg
+
+// ArgError is a wrong argument.
+type ArgError = kernel.ArgError
+
+// Tuple is a Python tuple: its elements are specialized and passed one by one.
+type Tuple = kernel.Tuple
 
 // View is a pointer into an array's memory.
 type View struct {
@@ -34,10 +34,6 @@ type View struct {
 // Expr is a value that the kernel's file evaluates, such as tl.float16 or
 // 'tf32'. Only constants can be given so.
 type Expr string
-
-// Tuple is a Python tuple: its elements are specialized and passed one by one.
-// Their names play no part.
-type Tuple []Arg
 
 // specialized is an argument as it is compiled and passed.
 type specialized struct {
@@ -54,26 +50,6 @@ type passed struct {
 
 // compiledIn is an argument that the kernel has as a constant.
 func compiledIn(entry string) specialized { return specialized{entry: entry} }
-
-// ArgError is a wrong argument.
-type ArgError struct {
-	Name string // of the parameter; "" where it is about all
-	Text string
-	Help string
-	err  error // of the device, if it is one
-	// Missing are the parameters that no argument was given for.
-	Missing []string
-}
-
-// Unwrap gives what the device said.
-func (e *ArgError) Unwrap() error { return e.err }
-
-func (e *ArgError) Error() string {
-	if e.Name == "" {
-		return e.Text
-	}
-	return fmt.Sprintf("argument %s: %s", e.Name, e.Text)
-}
 
 func wrongArg(name, help, format string, args ...any) *ArgError {
 	return &ArgError{Name: name, Text: fmt.Sprintf(format, args...), Help: help}
@@ -97,9 +73,16 @@ func specialize(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg) (speci
 	case *Descriptor:
 		return descriptor(a, v)
 	case *array.Array:
-		return pointer(rules, p, a, v, 0)
+		return pointer(rules, p, a, v.Type, 0)
 	case *View:
-		return pointer(rules, p, a, v.Array, v.Offset)
+		return pointer(rules, p, a, v.Array.Type, uint64(v.Offset))
+	case kernel.Memory:
+		return pointer(rules, p, a, v.Type(), v.Addr())
+	case *kernel.Descriptor:
+		if err := v.Check(a.Name); err != nil {
+			return specialized{}, err
+		}
+		return specialized{descriptorType(v.Base.Type(), v.Block), []passed{{a.Name, v, ""}}}, nil
 	case bool:
 		return scalar("u1", annotated, a), nil
 	case float64:
@@ -115,17 +98,17 @@ func specialize(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg) (speci
 	return specialized{}, wrongArg(a.Name, "", "a %T is nothing that a kernel takes", a.Value)
 }
 
-// pointer is memory that begins at an offset of an array's.
-func pointer(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg, x *array.Array, offset int) (specialized, error) {
+// pointer is memory at an address, or at an offset of what a device allocates: every
+// device aligns that to more than any rule asks for.
+func pointer(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg, t *array.DType, addr uint64) (specialized, error) {
 	entry := annotatedType(p.Annotation)
 	if entry == "" {
-		entry = "*" + x.Type.Name
+		entry = "*" + t.Name
 	}
 	if !strings.HasPrefix(entry, "*") {
 		return specialized{}, wrongArg(a.Name, "", "it is an array, and the kernel says %s: %s", p.Name, p.Annotation)
 	}
-	// Every device aligns what it allocates to more than any rule asks for.
-	return specialized{entry + alignment(rules.PointerDivisor, int64(offset), p), []passed{{a.Name, a.Value, ""}}}, nil
+	return specialized{entry + alignment(rules.PointerDivisor, int64(addr%16), p), []passed{{a.Name, a.Value, ""}}}, nil
 }
 
 // elements specializes a tuple. Annotations do not reach into it.
@@ -270,51 +253,4 @@ func annotatedType(annotation string) string {
 		return "u1"
 	}
 	return stars + d.Name
-}
-
-// passedValue is a number in the form in which a device takes it.
-func passedValue(typ string, value any) (any, error) {
-	var f float64
-	var i int64
-	switch v := value.(type) {
-	case bool:
-		if v {
-			i = 1
-		}
-		f = float64(i)
-	case int64:
-		f, i = float64(v), v
-	case uint64:
-		f, i = float64(v), int64(v)
-	case float64:
-		f, i = v, int64(v)
-	}
-	switch typ {
-	case "u1", "i1":
-		return i != 0, nil
-	case "i8":
-		return int8(i), nil
-	case "u8":
-		return uint8(i), nil
-	case "i16":
-		return int16(i), nil
-	case "u16":
-		return uint16(i), nil
-	case "i32":
-		return int32(i), nil
-	case "u32":
-		return uint32(i), nil
-	case "i64":
-		return i, nil
-	case "u64":
-		return uint64(i), nil
-	case "fp32":
-		return float32(f), nil
-	case "fp64":
-		return f, nil
-	}
-	if t := array.Named(typ); t != nil && t.Size == 2 {
-		return uint16(t.Bits(f)), nil
-	}
-	return nil, fmt.Errorf("a number of type %s cannot be passed to a kernel", typ)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/driver/kernel"
 )
 
 // Descriptor is a tensor descriptor made on the host: a dense array that a kernel
@@ -19,54 +20,22 @@ type Descriptor struct {
 	NaN bool
 }
 
-// alignment of a descriptor's rows, as the hardware asks for it.
-const rowAlignment = 16
-
-// maxDescriptorRank is the greatest number of dimensions.
-const maxDescriptorRank = 5
-
 // descriptor is a descriptor as it is compiled. How it is passed the compile decides.
 func descriptor(a *Arg, d *Descriptor) (specialized, error) {
-	x := d.Array
-	shape, rank := x.Shape, len(x.Shape)
-	switch {
-	case rank == 0 || rank > maxDescriptorRank:
-		return specialized{}, wrongArg(a.Name, "", "a descriptor has 1 to %d dimensions, not %d", maxDescriptorRank, rank)
-	case len(d.Block) != rank:
-		return specialized{}, wrongArg(a.Name, "", "the block has %s, and the array %d", diag.Count(len(d.Block), "dimension"), rank)
-	case d.NaN && !x.Type.Float():
-		return specialized{}, wrongArg(a.Name, "leave nan out", "elements of type %s cannot be padded with NaN", x.Type.Name)
+	if err := kernel.CheckDescriptor(a.Name, d.Array.Type, d.Array.Shape, d.strides(), d.Block, d.NaN); err != nil {
+		return specialized{}, err
 	}
-	for i, s := range d.strides() {
-		if b := d.Block[i]; b < 1 || b&(b-1) != 0 {
-			return specialized{}, wrongArg(a.Name, "", "%d is not a size of a block: it is not a power of two", b)
-		}
-		if shape[i] < 1 {
-			return specialized{}, wrongArg(a.Name, "", "the array has no elements: dimension %d has size %d", i, shape[i])
-		}
-		if i < rank-1 && s*x.Type.Size%rowAlignment != 0 {
-			return specialized{}, wrongArg(a.Name, fmt.Sprintf("with rows of a multiple of %s they do", diag.Count(max(1, rowAlignment/x.Type.Size), "element")),
-				"dimension %d advances by %s; rows of a descriptor begin at multiples of %d", i, diag.Count(s*x.Type.Size, "byte"), rowAlignment)
-		}
-	}
-	if n := d.Block[rank-1] * x.Type.Size; n < rowAlignment {
-		return specialized{}, wrongArg(a.Name, fmt.Sprintf("make its last dimension %d or more", rowAlignment/x.Type.Size),
-			"rows of its blocks have %s; a descriptor needs at least %d", diag.Count(n, "byte"), rowAlignment)
-	}
-	block := strings.Trim(strings.ReplaceAll(fmt.Sprint(d.Block), " ", ", "), "[]")
-	return specialized{fmt.Sprintf("tensordesc<%s[%s]>", x.Type.Name, block), []passed{{a.Name, d, ""}}}, nil
+	return specialized{descriptorType(d.Array.Type, d.Block), []passed{{a.Name, d, ""}}}, nil
+}
+
+// descriptorType is a descriptor's type as signatures have it.
+func descriptorType(t *array.DType, block []int) string {
+	sizes := strings.Trim(strings.ReplaceAll(fmt.Sprint(block), " ", ", "), "[]")
+	return fmt.Sprintf("tensordesc<%s[%s]>", t.Name, sizes)
 }
 
 // strides of the array, in elements.
-func (d *Descriptor) strides() []int {
-	strides := make([]int, len(d.Array.Shape))
-	n := 1
-	for i := len(strides) - 1; i >= 0; i-- {
-		strides[i] = n
-		n *= d.Array.Shape[i]
-	}
-	return strides
-}
+func (d *Descriptor) strides() []int { return kernel.Dense(d.Array.Shape) }
 
 // parameters are a descriptor as the compiled kernel takes it: a tensor map, sizes in 32
 // bits and strides; or, without metadata of it, pointer, sizes and strides in 64 bits,

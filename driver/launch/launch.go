@@ -145,8 +145,13 @@ func (p *Prepared) Compile(ctx context.Context, device driver.Device) (*Kernel, 
 	return b.Load(device)
 }
 
-// Load loads the kernel into a device.
+// Load loads the kernel into a device. One whose blocks the device cannot run is a
+// *driver.OutOfResources.
 func (b *Built) Load(device driver.Device) (k *Kernel, err error) {
+	props := device.Properties()
+	if err := props.Fits(&b.binary.Metadata); err != nil {
+		return nil, err
+	}
 	k = &b.kernel
 	k.device = device
 	k.loaded, err = device.Load(b.binary)

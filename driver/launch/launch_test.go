@@ -10,6 +10,7 @@ import (
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/driver/kernel"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -66,7 +67,7 @@ func TestSpecialize(t *testing.T) {
 		{frontend.ParamInfo{}, Expr("helper"), "", "helper", "-"},
 	} {
 		tt.param.Name = "p"
-		got, err := specialize(&rules, &tt.param, &Arg{"p", tt.value, tt.typ})
+		got, err := specialize(&rules, &tt.param, &Arg{Name: "p", Value: tt.value, Type: tt.typ})
 		if err != nil {
 			t.Errorf("%+v, %v: %v", tt.param, tt.value, err)
 			continue
@@ -111,7 +112,7 @@ func TestSpecializeMistakes(t *testing.T) {
 		{frontend.ParamInfo{}, Tuple{{Value: int64(1)}, {Value: "text"}}, "", "argument p[1]: a string"},
 	} {
 		tt.param.Name = "p"
-		_, err := specialize(&rules, &tt.param, &Arg{"p", tt.value, tt.typ})
+		_, err := specialize(&rules, &tt.param, &Arg{Name: "p", Value: tt.value, Type: tt.typ})
 		var arg *ArgError
 		if !errors.As(err, &arg) || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%v of %+v: %v", tt.value, tt.param, err)
@@ -137,11 +138,11 @@ func TestPassedValue(t *testing.T) {
 		{"fp16", 1.0, uint16(0x3c00)},
 		{"bf16", -2.0, uint16(0xc000)},
 	} {
-		if got, err := passedValue(tt.typ, tt.value); err != nil || got != tt.want {
+		if got, err := kernel.Scalar("p", tt.typ, tt.value); err != nil || got != tt.want {
 			t.Errorf("%v as %s: %v (%T), %v", tt.value, tt.typ, got, got, err)
 		}
 	}
-	if _, err := passedValue("fp8e5", 1.0); err == nil {
+	if _, err := kernel.Scalar("p", "fp8e5", 1.0); err == nil {
 		t.Error("an fp8 number is passed")
 	}
 }

@@ -3,6 +3,7 @@ package launch
 import (
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/driver/kernel"
 )
 
 // Placed is a kernel with its arguments in the device's memory, where it may be
@@ -37,11 +38,7 @@ func (k *Kernel) Place(grid [3]int, at func(x *array.Array) driver.Buffer) (*Pla
 func (p *Placed) place(dev driver.Device, a *passed, at func(x *array.Array) driver.Buffer) (any, error) {
 	x := a.arrayOf()
 	if x == nil {
-		v, err := passedValue(a.typ, a.value)
-		if err != nil {
-			return nil, wrongArg(a.name, "", "%v", err)
-		}
-		return v, nil
+		return kernel.Scalar(a.name, a.typ, a.value)
 	}
 	b := p.own[x]
 	if b == nil && at != nil {
@@ -50,12 +47,12 @@ func (p *Placed) place(dev driver.Device, a *passed, at func(x *array.Array) dri
 	if b == nil {
 		var err error
 		if b, err = dev.Alloc(a.name, len(x.Data)); err != nil {
-			return nil, &ArgError{Name: a.name, Text: err.Error(), err: err}
+			return nil, &ArgError{Name: a.name, Text: err.Error(), Err: err}
 		}
 		p.own[x] = b
 		if !x.Unset {
 			if err := b.Write(0, x.Data); err != nil {
-				return nil, &ArgError{Name: a.name, Text: err.Error(), err: err}
+				return nil, &ArgError{Name: a.name, Text: err.Error(), Err: err}
 			}
 		}
 	}
