@@ -55,7 +55,7 @@ func checkPage(t *testing.T, root, page string, env []string) {
 		var s shown
 		start := i
 		s, i = readShown(lines, i)
-		got := runShown(t, root, s.command, env)
+		got := runShown(t, root, s, env)
 		out = append(out, lines[start:start+s.commandLines]...)
 		fixed, err := s.fit(got)
 		if err != nil && os.Getenv("TRITONC_UPDATE") != "1" {
@@ -100,19 +100,19 @@ func readShown(lines []string, i int) (shown, int) {
 	return s, i
 }
 
-// runShown returns the lines that a command prints. It must fail if and only if it
-// reports an error.
-func runShown(t *testing.T, root, command string, env []string) []string {
+// runShown returns the lines that a command prints. It must fail if the page shows an
+// error, and else it must not.
+func runShown(t *testing.T, root string, s shown, env []string) []string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", s.command)
 	cmd.Dir, cmd.Env = root, env
 	raw, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	if said := strings.Contains(string(raw), "error: "); said != (err != nil) {
-		t.Errorf("%s: %v\n%s", command, err, raw)
+	if strings.Contains(strings.Join(s.output, "\n"), "error: ") != (err != nil) {
+		t.Errorf("%s: %v\n%s", s.command, err, raw)
 	}
 	if len(raw) == 0 {
 		return nil
