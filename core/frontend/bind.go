@@ -20,6 +20,7 @@ import (
 type binding struct {
 	fn       *eval.Function
 	params   []codegen.Param
+	given    []*signature.Arg // what the signature says of each parameter, or nil
 	options  []Option // each name once
 	configNo int      // of the configuration, or noConfig
 	config   *lang.Config
@@ -65,7 +66,6 @@ type binder struct {
 	v       *Variant
 	spec    *signature.Spec
 	params  []*syntax.Arg
-	given   []*signature.Arg
 	entries []int // the parameter of each entry of the signature
 	out     []codegen.Param
 	known   []bool // of out: something has given it
@@ -468,7 +468,26 @@ func (k *binding) describe(v *Variant) {
 			v.Constants[k.names[i]] = p.Value
 		}
 	}
+	v.Args = nil
+	for i := range k.params {
+		v.Args = appendArguments(v.Args, k.names[i], &k.params[i], k.given[i])
+	}
 	v.key = k.key(v.spec)
+}
+
+// appendArguments appends what is known of a parameter; a is its entry of the
+// signature, or nil.
+func appendArguments(list []Argument, name string, p *codegen.Param, a *signature.Arg) []Argument {
+	switch {
+	case p.Tuple:
+		for i := range p.Elems {
+			list = appendArguments(list, fmt.Sprintf("%s[%d]", name, i), &p.Elems[i], &a.Elems[i])
+		}
+		return list
+	case a != nil && a.Type != "": // a hint of 1 makes a constant of it
+		return append(list, Argument{Name: name, Type: a.Type, Hint: a.Hint})
+	}
+	return append(list, Argument{Name: name, Constant: p.Value, Text: literal(p.Value)})
 }
 
 // key is a text of all that tells a variant from others of its file, or "".

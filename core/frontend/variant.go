@@ -76,6 +76,8 @@ type Variant struct {
 	// nil, bool, int64, float64, string, or something else that only the front end
 	// understands.
 	Constants map[string]any
+	// Args are the parameters in order, the elements of tuples one by one.
+	Args []Argument
 	// Config is the number of the configuration, -1 for none, and Configs that of
 	// all there are. Chosen says that the request left the choice open.
 	Config, Configs int
@@ -116,6 +118,22 @@ const (
 	noConfig   = -1 // the signature says all
 	bestConfig = -2 // what the autotuner would begin with
 )
+
+// Argument is what a variant says of one parameter.
+type Argument struct {
+	// Name of the parameter; t[1] is an element of the tuple t.
+	Name string
+	// Type as the signature has it, without the hint, of what a launch passes; "" of
+	// a constant.
+	Type string
+	// Hint says what is known of the value: 16, a multiple of it; 1, that it is 1, and
+	// the compiled kernel does not take it; 0, nothing.
+	Hint int
+	// Constant is the value of a constant as Variant.Constants has it, and Text the
+	// Python expression for it.
+	Constant any
+	Text     string
+}
 
 // Key tells apart all variants of a program that differ in what is compiled, its
 // options aside. It is empty for a variant that cannot be told apart by a text.
