@@ -47,11 +47,18 @@ type allocation struct {
 	freed  atomic.Bool
 }
 
-func (m *memory) of() *memory           { return m }
 func (m *memory) Type() *array.DType    { return m.dtype }
 func (m *memory) Len() int              { return m.n }
 func (m *memory) Addr() uint64          { return m.buffer.Addr() + uint64(m.from) }
 func (m *memory) Device() driver.Device { return m.device }
+
+// of is nil for a nil buffer.
+func (b *Buffer[T]) of() *memory {
+	if b == nil {
+		return nil
+	}
+	return &b.memory
+}
 
 // Alloc makes a buffer of n elements, whose values are undefined.
 func Alloc[T Element](dev driver.Device, n int) (*Buffer[T], error) {

@@ -5,6 +5,7 @@ type Grid struct {
 	dims [3]int
 	n    int // dimensions given
 	f    func(Constants) Grid
+	err  error
 }
 
 // Dims is a grid of one to three dimensions.
@@ -17,6 +18,10 @@ func Dims(n ...int) Grid {
 // GridFunc is a grid that depends on constants of the kernel, which its
 // configuration or a heuristic may give. Numbers among the arguments are known, too.
 func GridFunc(f func(Constants) Grid) Grid { return Grid{f: f} }
+
+// BadGrid is what a function of GridFunc returns that has no grid to give: the launch
+// fails with err.
+func BadGrid(err error) Grid { return Grid{err: err} }
 
 // Constants are the numbers of a launch by name: constants of the kernel, and
 // arguments.
@@ -62,6 +67,9 @@ func (g Grid) Resolve(lookup func(name string) (any, bool)) (dims [3]int, err er
 		if g = g.f(Constants{lookup}); g.f != nil {
 			return g.dims, wrongArg("", "the grid's function returns a function")
 		}
+	}
+	if g.err != nil {
+		return g.dims, &ArgError{Text: g.err.Error(), Err: g.err}
 	}
 	if g.n < 1 || g.n > 3 {
 		return g.dims, wrongArg("", "a grid has 1 to 3 dimensions, not %d", g.n)

@@ -87,6 +87,27 @@ func TestSetPicksByHints(t *testing.T) {
 	}
 }
 
+// A nil buffer is a null pointer, as nil is.
+func TestNilBuffer(t *testing.T) {
+	dev := cuda80()
+	f := must[*kernel.Function](t)(scaleSet().Load(dev))
+	for _, x := range []any{nil, (*kernel.Buffer[float32])(nil)} {
+		if _, err := f.Launch(t.Context(), kernel.Dims(1), x, 0.5, 16); err != nil || dev.Last().Args[0] != nil {
+			t.Errorf("%T: %v, %v", x, dev.Last().Args, err)
+		}
+	}
+}
+
+func TestBadGrid(t *testing.T) {
+	f := must[*kernel.Function](t)(scaleSet().Load(cuda80()))
+	none := errors.New("there is no grid")
+	for _, grid := range []kernel.Grid{kernel.BadGrid(none), kernel.GridFunc(func(kernel.Constants) kernel.Grid { return kernel.BadGrid(none) })} {
+		if _, err := f.Launch(t.Context(), grid, nil, 0.5, 16); !errors.Is(err, none) {
+			t.Error(err)
+		}
+	}
+}
+
 func TestGridFunc(t *testing.T) {
 	dev := cuda80()
 	f := must[*kernel.Function](t)(scaleSet().Load(dev))

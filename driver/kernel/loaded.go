@@ -77,6 +77,12 @@ func kindOf(typ string) (kind, error) {
 	return kind{}, fmt.Errorf("a number of type %s cannot be passed to a kernel", typ)
 }
 
+// CheckType refuses a type that no launch can pass.
+func CheckType(typ string) error {
+	_, err := kindOf(typ)
+	return err
+}
+
 // Load puts a compiled kernel on a device. Params are what it takes, in order. A
 // kernel whose blocks the device cannot run is a *driver.OutOfResources.
 func Load(dev driver.Device, b driver.Binary, params []Passed) (*Loaded, error) {
@@ -162,7 +168,7 @@ func (l *Loaded) appendArgs(args []any, bound []any) ([]any, error) {
 			v, err = p.scalar.pass(p.Name, p.Type, v, old)
 		case p.desc:
 			d, ok := v.(*Descriptor)
-			if !ok {
+			if !ok || d == nil {
 				return args, wrongArg(p.Name, "%T is not a descriptor, which the kernel takes", v)
 			}
 			if args, err = d.expand(args, p.Name, l.device, p.meta); err != nil {
@@ -187,6 +193,9 @@ func (p *parameter) pointer(dev driver.Device, v any) (any, error) {
 		return nil, wrongArg(p.Name, "%v (%T) is not a buffer, and the kernel takes %s", v, v, p.Type)
 	}
 	m := mem.of()
+	if m == nil {
+		return nil, nil
+	}
 	if p.elem != nil && m.dtype != p.elem {
 		return nil, wrongArg(p.Name, "it is a buffer of %s, and the kernel takes %s", m.dtype, p.Type)
 	}

@@ -222,6 +222,9 @@ func (f *Function) match(b *binding, args []any) error {
 		case b.given[at]:
 			return wrongArg(params[at].Name, "it is given twice")
 		}
+		if m, ok := a.(Memory); ok && m.of() == nil {
+			a = nil // a null pointer
+		}
 		b.args[at], b.given[at] = a, true
 	}
 	var missing []string
