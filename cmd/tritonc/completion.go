@@ -49,6 +49,8 @@ func (c *completer) complete(cmd *cobra.Command) {
 		"color":          fixed("auto", "always", "never"),
 		"configs":        files("json"),
 		"input":          files(irEndings...),
+		"inspect":        files("bundle"),
+		"go":             folders,
 		"source-root":    folders,
 		"include":        folders,
 		"python-path":    folders,
@@ -168,7 +170,7 @@ func (c *completer) host() *plugin.Host {
 
 // stageList asks a backend for its stages with the options as they are by
 // themselves.
-func stageList(ctx context.Context, b *plugin.Backend, t core.Target) []sdk.Stage {
+func stageList(ctx context.Context, b core.Backend, t core.Target) []sdk.Stage {
 	options, err := b.ParseOptions(ctx, sdk.ParseOptionsRequest{Target: t, OptionsJSON: "{}"})
 	if err != nil {
 		return nil

@@ -72,6 +72,7 @@ func newRoot(env *environment) *cobra.Command {
 	root.AddCommand(
 		compileVerb(env),
 		runVerb(env),
+		buildVerb(env),
 		optCommand(env),
 		diffCommand(env),
 		layoutCommand(env),
