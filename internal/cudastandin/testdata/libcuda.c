@@ -222,6 +222,7 @@ CUresult cuModuleLoadDataEx(CUmodule *out, const void *code, unsigned n, CUjit_o
 	*out = (CUmodule)m;
 	return CUDA_SUCCESS;
 }
+CUresult cuModuleLoadData(CUmodule *out, const void *code) { return cuModuleLoadDataEx(out, code, 0, NULL, NULL); }
 CUresult cuModuleUnload(CUmodule m) { CHECK(1); note("unload\n"); free(((struct module *)m)->code); free(m); return CUDA_SUCCESS; }
 CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name) {
 	CHECK(1);
