@@ -37,6 +37,10 @@ type DeviceInfo struct {
 	Target Target
 	// Memory in bytes.
 	Memory int64
+	// Multiprocessors, and MaxShared in bytes of a block; 0 where the driver does not
+	// tell.
+	Multiprocessors int
+	MaxShared       int64
 }
 
 // Device is a session with a device. Several sessions may use one device at the

@@ -41,7 +41,7 @@ func (h *host) err(method string) error {
 
 func (h *host) Describe(context.Context) (sdk.DeviceFacts, error) {
 	return sdk.DeviceFacts{Name: "host", Version: "7", Devices: []sdk.DeviceInfo{
-		{Name: "One", Target: sdk.Target{Backend: "cuda", Arch: "90", WarpSize: 32}, Memory: 1 << 40},
+		{Name: "One", Target: sdk.Target{Backend: "cuda", Arch: "90", WarpSize: 32}, Memory: 1 << 40, Multiprocessors: 132, MaxShared: 227 << 10},
 		{Name: "Two"},
 	}}, h.err("Describe")
 }

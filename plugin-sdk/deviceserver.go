@@ -331,11 +331,17 @@ func (s *session) launch(req *pb.LaunchRequest) (DeviceKernel, DeviceLaunch, err
 }
 
 func deviceInfoToWire(d DeviceInfo) *pb.DeviceInfo {
-	return &pb.DeviceInfo{Name: utf8(d.Name), Target: targetToWire(d.Target), Memory: d.Memory}
+	return &pb.DeviceInfo{
+		Name: utf8(d.Name), Target: targetToWire(d.Target), Memory: d.Memory,
+		Multiprocessors: toInt32(d.Multiprocessors), MaxShared: d.MaxShared,
+	}
 }
 
 func deviceInfoFromWire(d *pb.DeviceInfo) DeviceInfo {
-	return DeviceInfo{Name: d.GetName(), Target: targetFromWire(d.GetTarget()), Memory: d.GetMemory()}
+	return DeviceInfo{
+		Name: d.GetName(), Target: targetFromWire(d.GetTarget()), Memory: d.GetMemory(),
+		Multiprocessors: fromInt32(d.GetMultiprocessors()), MaxShared: d.GetMaxShared(),
+	}
 }
 
 func devicePropertiesToWire(p DeviceProperties) *pb.Properties {

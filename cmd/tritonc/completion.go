@@ -43,7 +43,7 @@ func (c *completer) complete(cmd *cobra.Command) {
 		"until":          c.passes,
 		"print-analysis": commaSeparated(fixed(analysis.Names...)),
 		"alias":          commaSeparated(c.aliases),
-		"device":         fixed(simulatedName, "cuda"),
+		"device":         c.devices,
 		"report":         fixed("table", "json"),
 		"schedule":       fixed("natural", "random"),
 		"color":          fixed("auto", "always", "never"),

@@ -78,6 +78,7 @@ func newRoot(env *environment) *cobra.Command {
 		layoutCommand(env),
 		passesCommand(env),
 		backendsCommand(env),
+		devicesCommand(env),
 		cacheCommand(env),
 		versionCommand(env),
 	)

@@ -160,7 +160,7 @@ func testDescribe(t *testing.T, s *standin) {
 	if err != nil || facts.Name != "cuda" || facts.Version != "CUDA 12.4" || len(facts.Devices) != 2 {
 		t.Fatalf("%+v, %v", facts, err)
 	}
-	if d := facts.Devices[1]; d.Name != "Stand-in 1" || d.Target.String() != "cuda:86:32" || d.Memory != 1<<30 {
+	if d := facts.Devices[1]; d.Name != "Stand-in 1" || d.Target.String() != "cuda:86:32" || d.Memory != 1<<30 || d.Multiprocessors != 132 || d.MaxShared != 227<<10 {
 		t.Errorf("%+v", d)
 	}
 	_, err = drv.Open(t.Context(), 2, facts.Devices[0].Target, nil)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tritonc/tritonc/core/diag"
@@ -89,6 +90,17 @@ func New(target sdk.Target, opts Options) (driver.Device, error) {
 		known += " " + chips[i].pattern
 	}
 	return nil, fmt.Errorf("no simulated device executes code for %s; there is one for%s", target, known)
+}
+
+// All are the properties of every simulated device.
+func All() []driver.Properties {
+	all := make([]driver.Properties, len(chips))
+	for i := range chips {
+		backend, arch, _ := strings.Cut(chips[i].pattern, ":")
+		d := device{target: sdk.Target{Backend: backend, Arch: arch, WarpSize: chips[i].chip.Lanes}, chip: chips[i].chip}
+		all[i] = d.Properties()
+	}
+	return all
 }
 
 type device struct {

@@ -33,7 +33,10 @@ func (p *plugin) Describe(context.Context) (sdk.DeviceFacts, error) {
 		return facts, toSDK(err)
 	}
 	for i := range all {
-		facts.Devices = append(facts.Devices, sdk.DeviceInfo{Name: all[i].Name, Target: all[i].Target, Memory: all[i].Memory})
+		p := &all[i]
+		facts.Devices = append(facts.Devices, sdk.DeviceInfo{
+			Name: p.Name, Target: p.Target, Memory: p.Memory, Multiprocessors: p.Multiprocessors, MaxShared: int64(p.MaxShared),
+		})
 	}
 	return facts, nil
 }

@@ -132,12 +132,14 @@ func (x *DescribeResponse) GetDiagnostics() []*v1.Diagnostic {
 }
 
 type DeviceInfo struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`      // "NVIDIA H200"
-	Target        *v1.Target             `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`  // what to compile for
-	Memory        int64                  `protobuf:"varint,3,opt,name=memory,proto3" json:"memory,omitempty"` // bytes
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Name            string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`                             // "NVIDIA H200"
+	Target          *v1.Target             `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`                         // what to compile for
+	Memory          int64                  `protobuf:"varint,3,opt,name=memory,proto3" json:"memory,omitempty"`                        // bytes
+	Multiprocessors int32                  `protobuf:"varint,4,opt,name=multiprocessors,proto3" json:"multiprocessors,omitempty"`      // 0: not told
+	MaxShared       int64                  `protobuf:"varint,5,opt,name=max_shared,json=maxShared,proto3" json:"max_shared,omitempty"` // bytes of a block; 0: not told
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *DeviceInfo) Reset() {
@@ -187,6 +189,20 @@ func (x *DeviceInfo) GetTarget() *v1.Target {
 func (x *DeviceInfo) GetMemory() int64 {
 	if x != nil {
 		return x.Memory
+	}
+	return 0
+}
+
+func (x *DeviceInfo) GetMultiprocessors() int32 {
+	if x != nil {
+		return x.Multiprocessors
+	}
+	return 0
+}
+
+func (x *DeviceInfo) GetMaxShared() int64 {
+	if x != nil {
+		return x.MaxShared
 	}
 	return 0
 }
@@ -1577,12 +1593,15 @@ const file_tritonc_device_v1_device_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x127\n" +
 	"\adevices\x18\x03 \x03(\v2\x1d.tritonc.device.v1.DeviceInfoR\adevices\x12@\n" +
-	"\vdiagnostics\x18\x04 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"l\n" +
+	"\vdiagnostics\x18\x04 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"\xb5\x01\n" +
 	"\n" +
 	"DeviceInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
 	"\x06target\x18\x02 \x01(\v2\x1a.tritonc.backend.v1.TargetR\x06target\x12\x16\n" +
-	"\x06memory\x18\x03 \x01(\x03R\x06memory\"Y\n" +
+	"\x06memory\x18\x03 \x01(\x03R\x06memory\x12(\n" +
+	"\x0fmultiprocessors\x18\x04 \x01(\x05R\x0fmultiprocessors\x12\x1d\n" +
+	"\n" +
+	"max_shared\x18\x05 \x01(\x03R\tmaxShared\"Y\n" +
 	"\vOpenRequest\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x122\n" +
 	"\x06target\x18\x02 \x01(\v2\x1a.tritonc.backend.v1.TargetR\x06target\"\xbf\x01\n" +
