@@ -72,6 +72,27 @@ func checkPage(t *testing.T, root, page string, env []string) {
 	}
 }
 
+// TestExampleFiles compiles every example as the comments in it say, for both kinds of dots.
+func TestExampleFiles(t *testing.T) {
+	if !haveToolchain() {
+		t.Skip("llc or ptxas is not there")
+	}
+	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "*.py"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "tritonc", append([]string{"-t", "cuda:80", "-t", "cuda:90", "--emit", "ptx", "-o", dir}, files...)...)
+	cmd.Env = append(os.Environ(), backendPathVar+"="+buildBackends(t), cacheDirVar+"="+t.TempDir())
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+	made, err := filepath.Glob(filepath.Join(dir, "*.cuda_90.ptx"))
+	if err != nil || len(made) < len(files) {
+		t.Errorf("%d kernels of %d files: %v", len(made), len(files), err)
+	}
+}
+
 const shellPrompt = "    $ tritonc "
 
 // shown is a command of a page and the output that the page has for it.
