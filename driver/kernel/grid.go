@@ -1,11 +1,14 @@
 package kernel
 
-// Grid says how many programs a launch runs in each dimension.
+import "github.com/tritonc/tritonc/driver"
+
+// Grid says how many programs a launch runs in each dimension, and on which stream.
 type Grid struct {
-	dims [3]int
-	n    int // dimensions given
-	f    func(Constants) Grid
-	err  error
+	dims   [3]int
+	n      int // dimensions given
+	f      func(Constants) Grid
+	stream driver.Stream
+	err    error
 }
 
 // Dims is a grid of one to three dimensions.
@@ -22,6 +25,14 @@ func GridFunc(f func(Constants) Grid) Grid { return Grid{f: f} }
 // BadGrid is what a function of GridFunc returns that has no grid to give: the launch
 // fails with err.
 func BadGrid(err error) Grid { return Grid{err: err} }
+
+// On is the grid for a launch on a stream, of a device that has streams. Such a launch
+// returns at once, with a result that says nothing; Stream.Sync tells of its end. Until
+// then the buffers must not be freed.
+func (g Grid) On(s driver.Stream) Grid {
+	g.stream = s
+	return g
+}
 
 // Constants are the numbers of a launch by name: constants of the kernel, and
 // arguments.
@@ -51,9 +62,10 @@ type noConstant string
 // IsFunc reports whether the grid is a GridFunc.
 func (g Grid) IsFunc() bool { return g.f != nil }
 
-// Resolve returns the number of programs. Lookup has the numbers that a GridFunc may
+// Resolve returns a launch without arguments. Lookup has the numbers that a GridFunc may
 // ask for; others need none.
-func (g Grid) Resolve(lookup func(name string) (any, bool)) (dims [3]int, err error) {
+func (g Grid) Resolve(lookup func(name string) (any, bool)) (l driver.Launch, err error) {
+	l.Stream = g.stream
 	if g.f != nil {
 		defer func() {
 			if p := recover(); p != nil {
@@ -65,19 +77,20 @@ func (g Grid) Resolve(lookup func(name string) (any, bool)) (dims [3]int, err er
 			}
 		}()
 		if g = g.f(Constants{lookup}); g.f != nil {
-			return g.dims, wrongArg("", "the grid's function returns a function")
+			return l, wrongArg("", "the grid's function returns a function")
 		}
 	}
 	if g.err != nil {
-		return g.dims, &ArgError{Text: g.err.Error(), Err: g.err}
+		return l, &ArgError{Text: g.err.Error(), Err: g.err}
 	}
 	if g.n < 1 || g.n > 3 {
-		return g.dims, wrongArg("", "a grid has 1 to 3 dimensions, not %d", g.n)
+		return l, wrongArg("", "a grid has 1 to 3 dimensions, not %d", g.n)
 	}
 	for i, n := range g.dims {
 		if n < 1 {
-			return g.dims, wrongArg("", "grid dimension %c is %d: it must be at least 1", "xyz"[i], n)
+			return l, wrongArg("", "grid dimension %c is %d: it must be at least 1", "xyz"[i], n)
 		}
 	}
-	return g.dims, nil
+	l.Grid = g.dims
+	return l, nil
 }

@@ -118,6 +118,13 @@ func TestGridFunc(t *testing.T) {
 	if _, err := f.Launch(t.Context(), grid, x, 1, 1000); err != nil || dev.Last().Grid[0] != 8 {
 		t.Errorf("%v, %v", dev.Last().Grid, err)
 	}
+	stream := &struct{ driver.Stream }{}
+	if _, err := f.Launch(t.Context(), grid.On(stream), x, 1, 1000); err != nil || dev.Last().Stream != stream {
+		t.Errorf("stream %v, %v", dev.Last().Stream, err)
+	}
+	if _, err := f.Launch(t.Context(), kernel.Dims(1), x, 1, 1000); err != nil || dev.Last().Stream != nil {
+		t.Errorf("stream %v, %v", dev.Last().Stream, err)
+	}
 	grid = kernel.GridFunc(func(c kernel.Constants) kernel.Grid { return kernel.Dims(c.Int("WARPS")) })
 	if _, err := f.Launch(t.Context(), grid, x, 1, 1000); err == nil || err.Error() != "the grid asks for WARPS, which the kernel has no number for" {
 		t.Error(err)

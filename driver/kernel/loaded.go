@@ -116,26 +116,29 @@ func Load(dev driver.Device, b driver.Binary, params []Passed) (*Loaded, error) 
 // Kernel is the kernel as the device has it.
 func (l *Loaded) Kernel() driver.Kernel { return l.kernel }
 
-// Bind returns a launch with arguments, one per parameter of the kernel in the source.
-func (l *Loaded) Bind(grid [3]int, bound []any) (driver.Launch, error) {
-	args, err := l.appendArgs(nil, bound)
-	return driver.Launch{Grid: grid, Args: args}, err
+// Bind gives a launch its arguments: one per parameter of the kernel in the source.
+func (l *Loaded) Bind(to driver.Launch, bound []any) (driver.Launch, error) {
+	var err error
+	to.Args, err = l.appendArgs(nil, bound)
+	return to, err
 }
 
-// Launch runs the kernel to its end.
-func (l *Loaded) Launch(ctx context.Context, grid [3]int, bound []any) (*driver.Result, error) {
+// Launch runs the kernel on the grid and the stream of a launch.
+func (l *Loaded) Launch(ctx context.Context, to driver.Launch, bound []any) (*driver.Result, error) {
 	f, _ := l.frames.Get().(*frame)
 	if f == nil {
 		f = &frame{args: make([]any, 0, len(l.params))}
 	}
 	args, err := l.appendArgs(f.args[:0], bound)
-	f.args = args
-	var r *driver.Result
-	if err == nil {
-		r, err = l.kernel.Launch(ctx, driver.Launch{Grid: grid, Args: args})
+	if err != nil {
+		return nil, err
 	}
-	f.forget()
-	l.frames.Put(f)
+	f.args, to.Args = args, args
+	r, err := l.kernel.Launch(ctx, to)
+	if err == nil { // else the device may still look at them
+		f.forget()
+		l.frames.Put(f)
+	}
 	return r, err
 }
 

@@ -119,11 +119,11 @@ func isFor(target string, device sdk.Target) bool {
 // constants that choose among the variants. A parameter takes a *Buffer, a
 // *Descriptor, or a number, which is converted to the parameter's type.
 func (f *Function) Launch(ctx context.Context, grid Grid, args ...any) (*driver.Result, error) {
-	l, dims, b, err := f.choose(grid, args)
+	l, to, b, err := f.choose(grid, args)
 	if err != nil {
 		return nil, err
 	}
-	r, err := l.Launch(ctx, dims, b.args)
+	r, err := l.Launch(ctx, to, b.args)
 	bindings.Put(b.clear())
 	return r, err
 }
@@ -131,11 +131,11 @@ func (f *Function) Launch(ctx context.Context, grid Grid, args ...any) (*driver.
 // Bind returns the variant that Launch would run and the launch, for those who run it
 // themselves: to time it, say.
 func (f *Function) Bind(grid Grid, args ...any) (driver.Kernel, driver.Launch, error) {
-	l, dims, b, err := f.choose(grid, args)
+	l, to, b, err := f.choose(grid, args)
 	if err != nil {
 		return nil, driver.Launch{}, err
 	}
-	launch, err := l.Bind(dims, b.args)
+	launch, err := l.Bind(to, b.args)
 	return l.kernel, launch, err
 }
 
@@ -156,21 +156,21 @@ func (b *binding) clear() *binding {
 }
 
 // choose finds the variant for a launch.
-func (f *Function) choose(grid Grid, args []any) (*Loaded, [3]int, *binding, error) {
+func (f *Function) choose(grid Grid, args []any) (*Loaded, driver.Launch, *binding, error) {
 	b := bindings.Get().(*binding)
-	c, dims, err := f.bind(b, grid, args)
+	c, to, err := f.bind(b, grid, args)
 	if err == nil {
 		var l *Loaded
 		if l, err = c.load(); err == nil {
-			return l, dims, b, nil
+			return l, to, b, nil
 		}
 	}
 	bindings.Put(b.clear())
-	return nil, dims, nil, err
+	return nil, to, nil, err
 }
 
-func (f *Function) bind(b *binding, grid Grid, args []any) (*candidate, [3]int, error) {
-	var none [3]int
+func (f *Function) bind(b *binding, grid Grid, args []any) (*candidate, driver.Launch, error) {
+	var none driver.Launch
 	if err := f.match(b, args); err != nil {
 		return nil, none, err
 	}
@@ -179,10 +179,10 @@ func (f *Function) bind(b *binding, grid Grid, args []any) (*candidate, [3]int, 
 		return nil, none, err
 	}
 	if !grid.IsFunc() {
-		dims, err := grid.Resolve(nil)
-		return c, dims, err
+		to, err := grid.Resolve(nil)
+		return c, to, err
 	}
-	dims, err := grid.Resolve(func(name string) (any, bool) {
+	to, err := grid.Resolve(func(name string) (any, bool) {
 		for i := range f.set.Params {
 			if f.set.Params[i].Name == name {
 				return b.args[i], true
@@ -194,7 +194,7 @@ func (f *Function) bind(b *binding, grid Grid, args []any) (*candidate, [3]int, 
 		}
 		return c.Constants[i].Value, true
 	})
-	return c, dims, err
+	return c, to, err
 }
 
 // match gives each parameter its argument.

@@ -118,11 +118,11 @@ func (f *Function) Launch(ctx context.Context, grid kernel.Grid, args ...any) (*
 		return nil, err
 	}
 	defer f.release(fr)
-	dims, err := f.resolve(grid, fr, v)
+	to, err := f.resolve(grid, fr, v)
 	if err != nil {
 		return nil, err
 	}
-	return v.loaded.Launch(ctx, dims, fr.args)
+	return v.loaded.Launch(ctx, to, fr.args)
 }
 
 // Bind returns the compiled kernel that Launch would run and its launch, for those who
@@ -133,11 +133,11 @@ func (f *Function) Bind(ctx context.Context, grid kernel.Grid, args ...any) (dri
 		return nil, driver.Launch{}, err
 	}
 	defer f.release(fr)
-	dims, err := f.resolve(grid, fr, v)
+	to, err := f.resolve(grid, fr, v)
 	if err != nil {
-		return nil, driver.Launch{}, err
+		return nil, to, err
 	}
-	l, err := v.loaded.Bind(dims, fr.args)
+	l, err := v.loaded.Bind(to, fr.args)
 	return v.loaded.Kernel(), l, err
 }
 
@@ -250,8 +250,8 @@ func (f *Function) complete(fr *frame) error {
 	return e
 }
 
-// resolve is the number of programs.
-func (f *Function) resolve(grid kernel.Grid, fr *frame, v *variant) ([3]int, error) {
+// resolve is the launch without its arguments.
+func (f *Function) resolve(grid kernel.Grid, fr *frame, v *variant) (driver.Launch, error) {
 	if !grid.IsFunc() {
 		return grid.Resolve(nil)
 	}

@@ -126,7 +126,8 @@ func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, e
 	if d.Keep {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.last = driver.Launch{Grid: l.Grid, Args: append([]any(nil), l.Args...)}
+		d.last = l
+		d.last.Args = append([]any(nil), l.Args...)
 	}
 	return &result, nil
 }
