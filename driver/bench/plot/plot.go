@@ -30,6 +30,7 @@ import (
 const (
 	width, height = 6.4 * vg.Inch, 4.8 * vg.Inch
 	dotsPerInch   = 150
+	margin        = 6 // points
 )
 
 // Formats are the endings of the files that Write draws.
@@ -62,7 +63,7 @@ func Write(w io.Writer, t *table.Table, format string) error {
 	default:
 		return fmt.Errorf("BUG: no plot has the format %q", format)
 	}
-	p.Draw(draw.New(canvas))
+	p.Draw(draw.Crop(draw.New(canvas), margin, -2*margin, margin, -margin))
 	_, err = canvas.WriteTo(w)
 	return err
 }
@@ -76,6 +77,7 @@ func picture(t *table.Table) (*plot.Plot, error) {
 		p.X.Label.Text = t.X[0]
 	}
 	p.Legend.Top, p.Legend.Left = true, true
+	p.X.Tick.Marker, p.Y.Tick.Marker = numbers{}, numbers{}
 	p.Add(plotter.NewGrid())
 	xs, names := abscissas(t)
 	xlog, ylog := t.XLog && names == nil && slices.Min(append(xs, 1)) > 0, t.YLog
@@ -228,6 +230,20 @@ func dashes(style string) []vg.Length {
 		return p(6, 2, 1.5, 2)
 	}
 	return nil
+}
+
+// numbers are gonum's ticks, with labels as short as they can be.
+type numbers struct{}
+
+// Ticks labels what gonum labels.
+func (numbers) Ticks(least, greatest float64) []plot.Tick {
+	ticks := plot.DefaultTicks{}.Ticks(least, greatest)
+	for i := range ticks {
+		if ticks[i].Label != "" {
+			ticks[i].Label = strconv.FormatFloat(ticks[i].Value, 'g', 8, 64)
+		}
+	}
+	return ticks
 }
 
 // powers are ticks at the powers of a base.

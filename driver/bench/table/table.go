@@ -80,6 +80,13 @@ func Absent() Cell { return Cell{Value: math.NaN(), Low: math.NaN(), High: math.
 // Of is a cell of one number.
 func Of(v float64) Cell { return Cell{Value: v, Low: math.NaN(), High: math.NaN()} }
 
+// Measured reports whether there is any number.
+func (t *Table) Measured() bool {
+	return slices.ContainsFunc(t.Rows, func(r Row) bool {
+		return slices.ContainsFunc(r.Y, func(c Cell) bool { return !math.IsNaN(c.Value) })
+	})
+}
+
 // Text is a value of a row as it is printed.
 func Text(v any) string {
 	switch v := v.(type) {

@@ -20,6 +20,12 @@ func example() *Table {
 	}
 }
 
+func TestMeasured(t *testing.T) {
+	if none := (&Table{Rows: []Row{{Y: []Cell{Absent()}}}}); none.Measured() || !example().Measured() {
+		t.Error("what is measured")
+	}
+}
+
 func TestWrite(t *testing.T) {
 	var b bytes.Buffer
 	if err := example().Write(&b); err != nil {

@@ -114,7 +114,8 @@ func (p *Program) try(f func()) error {
 	}
 	d := fail.Diagnostic()
 	if fail.Missing != nil {
-		return &Missing{strings.TrimSuffix(fail.Missing.Name, "()"), d}
+		name, _, _ := strings.Cut(fail.Missing.Name, "()")
+		return &Missing{name, d}
 	}
 	if p.failure != nil {
 		return &failed{d, p.failure}

@@ -77,7 +77,7 @@ func TestExpressions(t *testing.T) {
 		{"torch.empty(2, requires_grad=True).requires_grad", "True"},
 		// Mistakes, and what is torch's own.
 		{"torch.softmax(torch.rand(3), axis=0) + 1", "missing torch.softmax"},
-		{"torch.rand(3).sum().item() > 1 or 2", "missing torch.Tensor.sum().item"},
+		{"torch.rand(3).sum().item() > 1 or 2", "missing torch.Tensor.sum"},
 		{"torch.empty(3).view(4)", "view() of 3 elements to (4,)"},
 		{"torch.empty(2, 3).T.view(6)", "view() of a tensor that is not contiguous"},
 		{"torch.empty(2, 3) + torch.empty(4)", "tensors of the shapes (2, 3) and (4,) do not go together"},
