@@ -73,6 +73,7 @@ func newRoot(env *environment) *cobra.Command {
 		compileVerb(env),
 		runVerb(env),
 		buildVerb(env),
+		benchVerb(env),
 		optCommand(env),
 		diffCommand(env),
 		layoutCommand(env),

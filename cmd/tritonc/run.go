@@ -198,7 +198,12 @@ func (f *runFlags) source(env *environment, file string, req *request) (*core.So
 
 // arguments reads --arg.
 func (f *runFlags) arguments(ctx context.Context, src *core.Source, req *request) (*values, error) {
-	vals := &values{seed: f.seed}
+	return f.argumentsOf(ctx, src, req, nil)
+}
+
+// argumentsOf reads --arg, with arrays that were made before where memo has them.
+func (f *runFlags) argumentsOf(ctx context.Context, src *core.Source, req *request, memo *arrayMemo) (*values, error) {
+	vals := &values{seed: f.seed, memo: memo}
 	for _, text := range f.args {
 		name, value, err := pair("--arg", text, "VALUE")
 		if err != nil {

@@ -26,6 +26,7 @@ type values struct {
 	args []*valueArg
 	info *frontend.KernelInfo // nil where the file is not a Python file
 	seed uint64
+	memo *arrayMemo // or nil
 	// config gives the constants of the configuration, where it is known before
 	// anything else is; known is what the file says of the kernel once the
 	// arguments are known. Both may be nil.
@@ -447,10 +448,12 @@ func (v *values) generate(g *generator, name, rest string) (*array.Array, error)
 	if err != nil {
 		return nil, err
 	}
-	x := array.New(d, sizes...)
-	h := fnv.New64a()
-	h.Write([]byte(name)) // so that the order of --arg does not matter
-	return x, g.fill(x, rand.New(rand.NewPCG(v.seed, h.Sum64())), args)
+	return v.memo.array(fmt.Sprint(name, " ", g.name, args, d, sizes), func() (*array.Array, error) {
+		x := array.New(d, sizes...)
+		h := fnv.New64a()
+		h.Write([]byte(name)) // so that the order of --arg does not matter
+		return x, g.fill(x, rand.New(rand.NewPCG(v.seed, h.Sum64())), args)
+	})
 }
 
 func shapeOf(dims []any, elemSize int) ([]int, error) {
