@@ -94,6 +94,7 @@ var rules = []rule{
 	{"driver/simulated", []string{"core/diag", "core/work", "driver", "driver/sim/...", "plugin-sdk/..."}, nil, "a device runs binaries, it does not compile"},
 	{"driver/sim/...", []string{"core/diag", "core/work", "driver/sim/..."}, nil, "the simulator knows PTX, and no device of ours"},
 	{"driver/...", []string{"core/diag", "core/work", "core/layout", "core/plugin/process", "core/trust", "core/plugin/wire", "plugin-sdk/...", "driver/..."}, nil, "a device runs binaries, it does not compile"},
+	{"examples/...", []string{"core/diag", "core/work", "core/frontend/syntax", "driver/...", "plugin-sdk/...", "examples/..."}, nil, "a program that carries its kernels compiled carries no compiler"},
 	{"cmd/...", []string{"core/...", "plugin-sdk/...", "driver/...", "cmd/..."}, nil, "the command reaches a backend only as a process"},
 	{"internal/golden", nil, nil, "a test library"},
 	{"internal/testseed", nil, nil, "a test library"},
