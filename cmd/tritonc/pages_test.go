@@ -17,7 +17,8 @@ const elided = "…"
 // TestPages runs the commands that documents show and compares what they print with
 // what the documents say. In an indented block a command is a line that begins with
 // "$ tritonc", its continuations included; its output follows. Commands run at the root
-// of the repository. TRITONC_UPDATE=1 rewrites the output.
+// of a copy, so that what they write does not change the repository. TRITONC_UPDATE=1
+// runs them in the repository and rewrites the output.
 func TestPages(t *testing.T) {
 	if !haveToolchain() {
 		t.Skip("llc or ptxas is not there")
@@ -31,12 +32,43 @@ func TestPages(t *testing.T) {
 		t.Fatalf("no pages: %v", err)
 	}
 	env := append(os.Environ(), backendPathVar+"="+buildBackends(t), cacheDirVar+"="+t.TempDir())
+	if os.Getenv("TRITONC_UPDATE") != "1" {
+		root = copyOf(t, root, "examples/*.py", "examples/tuned/*", "docs/examples/first/*")
+	}
 	for _, page := range pages {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()
 			checkPage(t, root, page, env)
 		})
 	}
+}
+
+// copyOf returns a folder with the files of a repository that match.
+func copyOf(t *testing.T, root string, patterns ...string) string {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o755); err != nil { // names of files are relative to it
+		t.Fatal(err)
+	}
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, from := range files {
+			to := filepath.Join(dir, strings.TrimPrefix(from, root))
+			data, err := os.ReadFile(from)
+			if err == nil {
+				err = os.MkdirAll(filepath.Dir(to), 0o755)
+			}
+			if err == nil {
+				err = os.WriteFile(to, data, 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return dir
 }
 
 func checkPage(t *testing.T, root, page string, env []string) {
