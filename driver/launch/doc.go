@@ -1,5 +1,14 @@
 // Package launch runs kernels: it makes the signature that follows from the
-// arguments, has core compile for it, and hands arrays to a device and back.
+// arguments, has core compile for it, and launches what was compiled.
+//
+// A Function is for programs: a kernel of a file whose launches compile what they need,
+// on memory that stays on the device (package driver/kernel).
+//
+//	add, err := launch.New(ctx, launch.Options{Source: src, Device: dev, Compile: core.Options{Select: host.Select}})
+//	x, err := kernel.From(dev, []float32{1, 2, 3})
+//	result, err := add.Launch(ctx, kernel.Dims(1), x, out, x.Len(), 1024)
+//
+// Compile is for a single launch, on arrays of the host that go to a device and back:
 //
 //	k, err := launch.Compile(ctx, launch.Request{Source: src, Kernel: "add", Args: args, …})
 //	result, err := k.Run(ctx, grid)
@@ -12,5 +21,6 @@
 // an integer 1 becomes a constant; parameters that are tl.constexpr take their
 // value as a Python expression.
 //
-// It imports core and driver. It must not import a backend or cmd.
+// Invariants: a Function may be used by several goroutines, a Kernel by one. It imports
+// core and driver. It must not import a backend or cmd.
 package launch

@@ -50,10 +50,14 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// install makes the folder. What hosts remember of the backend goes there, too.
+// install makes the folder. What hosts remember of the backend goes there, too, but not
+// what Go keeps of builds.
 func install() (err error) {
 	if dir, err = os.MkdirTemp("", "tritonc-nvidia"); err != nil {
 		return err
+	}
+	if cache, err := os.UserCacheDir(); err == nil && os.Getenv("GOCACHE") == "" {
+		os.Setenv("GOCACHE", filepath.Join(cache, "go-build"))
 	}
 	os.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
 	self, err := os.Executable()
