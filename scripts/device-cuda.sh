@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds tritonc-device-cuda, the driver of NVIDIA GPUs, with which
 # "tritonc run --device cuda" launches kernels. It needs a C compiler and cuda.h
-# of CUDA 11 or 12; neither a GPU nor NVIDIA's libraries: what is linked is a
+# of CUDA 11, 12 or 13; neither a GPU nor NVIDIA's libraries: what is linked is a
 # stand-in with the names of cuda.h, and the real libcuda.so.1 is looked for
 # when the program starts.
 #
@@ -10,15 +10,19 @@
 #   scripts/device-cuda.sh --check   find cuda.h only; exit status 1 where it is missing
 #   scripts/device-cuda.sh --env     print what Go needs to build a program that imports
 #                                    driver/cuda: eval "$(scripts/device-cuda.sh --env)"
+#   scripts/device-cuda.sh --every   build with each version of cuda.h that is here or that
+#                                    Debian has, and say which do
 #
 # A machine that takes Debian from a mirror gets cuda.h from there: the first
 # megabytes of a package, kept in
 #   ${XDG_CACHE_HOME:-$HOME/.cache}/tritonc/toolchain/cuda-VERSION/include/
-# and the stand-in beside it, in stub/.
+# and the stand-in beside it, in stub/. That of CUDA 13 is read through the one in
+# driver/cuda/compat, which gives functions their older parameters again.
 set -eu
 
 cuda_suite=trixie # CUDA 12.4
 cache=${XDG_CACHE_HOME:-${HOME:?set HOME or XDG_CACHE_HOME}/.cache}/tritonc/toolchain
+kept=$cache # where a header that was fetched goes
 root=$(cd "$(dirname "$0")/.." && pwd)
 
 tmp=
@@ -43,6 +47,7 @@ find_header() {
 		"${CUDA_PATH:+$CUDA_PATH/include}" \
 		/usr/local/cuda/include \
 		/usr/local/cuda-12*/include \
+		/usr/local/cuda-13*/include \
 		/usr/local/cuda-11*/include \
 		/opt/cuda/include \
 		/usr/lib/cuda/include \
@@ -52,7 +57,7 @@ find_header() {
 		v=$(version "$dir")
 		case $v in
 		'') ;;
-		11.* | 12.*)
+		11.* | 12.* | 13.*)
 			found=$dir
 			return 0
 			;;
@@ -121,8 +126,8 @@ provide_header() {
 	v=$(version "$tmp/usr/include")
 	[ -n "$v" ] && grep -q cuModuleLoadDataEx "$tmp/usr/include/cuda.h" &&
 		tail -c 200 "$tmp/usr/include/cuda.h" | grep -q '#endif' || return 1
-	mkdir -p "$cache/cuda-$v/include"
-	mv -f "$tmp/usr/include/cuda.h" "$cache/cuda-$v/include/cuda.h"
+	mkdir -p "$kept/cuda-$v/include"
+	mv -f "$tmp/usr/include/cuda.h" "$kept/cuda-$v/include/cuda.h"
 	rm -rf "$tmp"
 	tmp=
 }
@@ -131,11 +136,38 @@ explain_header() {
 	if [ -n "$unfit" ]; then
 		say "gorgonia.org/cu 0.9.6 cannot be built with this one:$unfit"
 	fi
-	say "cuda.h of CUDA 11 or 12 is missing. Any one of these will do:"
+	say "cuda.h of CUDA 11, 12 or 13 is missing. Any one of these will do:"
 	say "  set CUDA_HOME to the folder of such a CUDA toolkit, whose include/ has cuda.h"
-	say "  install CUDA 12 (https://developer.nvidia.com/cuda-12-9-1-download-archive)"
+	say "  install CUDA (https://developer.nvidia.com/cuda-downloads)"
 	say "  Debian 12 and later, as root: apt-get install nvidia-cuda-dev (component non-free)"
 	say "What is built with it runs with the driver of any newer CUDA."
+}
+
+# every: builds the driver with one header of each version. Those of Debian are kept
+# apart, where nothing else takes an older one for them.
+every() {
+	kept=$cache/every
+	for release in bookworm:11.8 trixie:12.4; do
+		cuda_suite=${release%:*}
+		[ -f "$kept/cuda-${release#*:}/include/cuda.h" ] || provide_header || say "Debian $cuda_suite has no cuda.h for us"
+	done
+	seen=
+	failed=
+	for dir in "${CUDA_HOME:+$CUDA_HOME/include}" /usr/local/cuda*/include /opt/cuda/include /usr/include "$cache"/cuda-*/include "$kept"/cuda-*/include; do
+		v=$(version "${dir:-/nowhere}")
+		case " $seen " in *" $v "*) continue ;; esac
+		seen="$seen $v"
+		tmp=$(mktemp -d "$cache/tmp.XXXXXX")
+		if CUDA_HOME=$(dirname "$dir") "$0" "$tmp"; then
+			printf 'CUDA %s: builds (%s/cuda.h)\n' "$v" "$dir"
+		else
+			printf 'CUDA %s: does not build (%s/cuda.h)\n' "$v" "$dir"
+			failed=yes
+		fi
+		rm -rf "$tmp"
+		tmp=
+	done
+	[ -n "$seen" ] && [ -z "$failed" ]
 }
 
 out=$root/bin
@@ -152,8 +184,12 @@ case ${1-} in
 	build=no
 	;;
 --header) build=no ;;
+--every)
+	every
+	exit
+	;;
 -*)
-	echo "usage: $0 [DIR | --header | --check | --env]" >&2
+	echo "usage: $0 [DIR | --header | --check | --env | --every]" >&2
 	exit 2
 	;;
 ?*) out=$1 ;;
@@ -181,7 +217,7 @@ stub=$cache/cuda-$(version "$found")/stub
 if ! [ -f "$stub/libcuda.so" ]; then
 	mkdir -p "$stub"
 	if [ -z "$tmp" ]; then tmp=$(mktemp -d "$cache/tmp.XXXXXX"); fi
-	grep -o '\<cu[A-Z][A-Za-z0-9_]*' "$found/cuda.h" | sort -u | sed 's/.*/void &(void) {}/' >"$tmp/stub.c"
+	cat "$found/cuda.h" "$root/driver/cuda/compat/cuda.h" | grep -o '\<cu[A-Z][A-Za-z0-9_]*' | sort -u | sed 's/.*/void &(void) {}/' >"$tmp/stub.c"
 	"$cc" -shared -fPIC -Wl,-soname,libcuda.so.1 -o "$tmp/libcuda.so" "$tmp/stub.c"
 	mv -f "$tmp/libcuda.so" "$stub/libcuda.so"
 fi
@@ -189,6 +225,7 @@ fi
 CGO_ENABLED=1
 CGO_CFLAGS="-O2 -I$found"
 CGO_LDFLAGS="-L$stub"
+case $(version "$found") in 13.*) CGO_CFLAGS="-O2 -I$root/driver/cuda/compat -I$found" ;; esac
 if [ $env = yes ]; then
 	printf "export CGO_ENABLED=1 CGO_CFLAGS='%s' CGO_LDFLAGS='%s'\n" "$CGO_CFLAGS" "$CGO_LDFLAGS"
 	exit 0
