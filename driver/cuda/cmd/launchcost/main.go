@@ -10,6 +10,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -21,6 +22,7 @@ import (
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/cuda"
 	"github.com/tritonc/tritonc/driver/kernel"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 // code is a kernel with the parameters of a vector addition.
@@ -98,7 +100,7 @@ func run(number, bursts, size, launches int, limit time.Duration) (bool, error) 
 		return false, err
 	}
 	bound, err := b.each(typed, sync)
-	if err := show("the same with typed arguments, of driver/kernel", bound, err); err != nil {
+	if err := show("kernel.Function.Launch on a stream, typed arguments", bound, err); err != nil {
 		return false, err
 	}
 	graph, err := b.stream.Capture(func() error {
@@ -125,7 +127,8 @@ func run(number, bursts, size, launches int, limit time.Duration) (bool, error) 
 }
 
 func (b *bench) open(number int) (err error) {
-	if b.dev, err = cuda.Open(number); err != nil {
+	older := sdk.Target{Backend: "cuda", Arch: "70", WarpSize: 32} // what the code is for
+	if b.dev, err = cuda.OpenWith(number, cuda.Options{Target: older}); err != nil {
 		return err
 	}
 	if b.stream, err = b.dev.NewStream(); err != nil {
@@ -164,15 +167,19 @@ func (b *bench) waited() error {
 	return err
 }
 
-// typed is a launch whose arguments are converted to the parameters' types.
+// typed is a launch through a kernel.Function: it picks the variant whose hints the
+// arguments have, and converts them.
 func (b *bench) typed() (func() error, error) {
-	params := []kernel.Passed{
-		{Param: kernel.Param{Name: "x", Type: "*fp32"}},
-		{Param: kernel.Param{Name: "y", Type: "*fp32"}, Arg: 1},
-		{Param: kernel.Param{Name: "out", Type: "*fp32"}, Arg: 2},
-		{Param: kernel.Param{Name: "n", Type: "i32"}, Arg: 3},
+	meta, err := json.Marshal(binary().Metadata)
+	if err != nil {
+		return nil, err
 	}
-	loaded, err := kernel.Load(b.dev, binary(), params)
+	params := []kernel.Param{{Name: "x", Type: "*fp32"}, {Name: "y", Type: "*fp32"}, {Name: "out", Type: "*fp32"}, {Name: "n", Type: "i32"}}
+	set := &kernel.Set{Name: "nothing", Params: params, Variants: []kernel.Variant{
+		{Stage: "ptx", Hints: []int{16, 16, 16, 16}, Metadata: meta, Code: []byte(code)},
+		{Stage: "ptx", Metadata: meta, Code: []byte(code)},
+	}}
+	f, err := set.Load(b.dev)
 	if err != nil {
 		return nil, err
 	}
@@ -182,13 +189,9 @@ func (b *bench) typed() (func() error, error) {
 			return nil, err
 		}
 	}
+	grid := kernel.Dims(1).On(b.stream)
 	return func() error {
-		l, err := loaded.Bind([3]int{1, 1, 1}, []any{x[0], x[1], x[2], 1024})
-		if err != nil {
-			return err
-		}
-		l.Stream = b.stream
-		_, err = loaded.Kernel().Launch(context.Background(), l)
+		_, err := f.Launch(context.Background(), grid, x[0], x[1], x[2], 1024)
 		return err
 	}, nil
 }
