@@ -48,6 +48,7 @@ func (f *compileFlags) addKernel(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.kernel, "kernel", "n", "", "the kernel's `NAME`, where the file has several")
 	flags.StringVarP(&f.signature, "signature", "s", "", "the `TYPES` of the arguments: \"*fp32:16, i32, BLOCK=1024\"")
 	flags.StringVar(&f.config, "config", "", "the configuration of an autotuned kernel: its `NUMBER` from 0, or all")
+	f.addUse(flags)
 	flags.StringVar(&f.configs, "configs", "", "a `FILE` with the configurations, where those of the kernel's decorator\ncannot be evaluated: [{\"kwargs\": {\"BLOCK\": 128}, \"num_warps\": 4}, ...]")
 	flags.IntVarP(&f.numWarps, "num-warps", "w", 0, "`WARPS` a program (4)")
 	flags.IntVarP(&f.numStages, "num-stages", "k", 0, "`STAGES` of software pipelining (the backend's default)")
@@ -133,6 +134,11 @@ func (f *compileFlags) variants(ctx context.Context, env *environment, src *core
 	}
 	if err := f.setConfigs(src, false); err != nil {
 		return nil, err
+	}
+	if f.use != "" {
+		if err := f.ofCompile(ctx, src, req); err != nil {
+			return nil, err
+		}
 	}
 	return core.Variants(ctx, src, req.target, &req.opts, core.Want{Kernel: f.kernel, Signature: f.signature})
 }

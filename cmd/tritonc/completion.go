@@ -14,6 +14,7 @@ import (
 	analysis "github.com/tritonc/tritonc/core/analysis/report"
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/plugin"
+	"github.com/tritonc/tritonc/driver/tune"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -48,6 +49,9 @@ func (c *completer) complete(cmd *cobra.Command) {
 		"schedule":       fixed("natural", "random"),
 		"color":          fixed("auto", "always", "never"),
 		"configs":        files("json"),
+		"use":            files("json"),
+		"write":          files("json"),
+		"search":         fixed(tune.Exhaustive, tune.Random, tune.Guided),
 		"input":          files(irEndings...),
 		"inspect":        files("bundle"),
 		"go":             folders,

@@ -16,6 +16,7 @@ import (
 // compileFlags are the flags of the compile verb as written on the command
 // line.
 type compileFlags struct {
+	useFlags
 	target       string   // of a verb that takes one
 	targets      []string // of those that take several
 	kernel       string

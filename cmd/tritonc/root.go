@@ -74,6 +74,7 @@ func newRoot(env *environment) *cobra.Command {
 		runVerb(env),
 		buildVerb(env),
 		benchVerb(env),
+		tuneVerb(env),
 		optCommand(env),
 		diffCommand(env),
 		layoutCommand(env),

@@ -102,6 +102,7 @@ func runVerb(env *environment) *cobra.Command {
 	flags.StringVar(&f.trace, "trace", "", "print each instruction of one `BLOCK:WARP`, both by number")
 	flags.Uint64Var(&f.maxInstructions, "max-instructions", 0, "end a kernel one of whose blocks executes more than `N` (1<<32)")
 	f.makeFlags(flags)
+	f.addUse(flags)
 	return cmd
 }
 
@@ -145,6 +146,17 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 	}
 	defer dev.Close()
 	req.opts.Stages = nil
+	if f.use != "" {
+		if err := f.ofRun(ctx, env, src, req, vals, dev); err != nil {
+			return err
+		}
+		if vals.depends(f.args) {
+			if vals, err = f.arguments(ctx, src, req); err != nil {
+				return err
+			}
+			r.vals = vals
+		}
+	}
 	prepared, err := launch.Prepare(ctx, launch.Request{
 		Source: src, Kernel: f.kernel, Args: vals.list(slices.Concat([]string{f.grid}, f.expect, f.let)...), Target: req.target, Options: req.opts,
 	})

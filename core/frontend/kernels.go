@@ -27,6 +27,16 @@ type KernelInfo struct {
 type ConfigInfo struct {
 	Constants map[string]any // as those of a Variant
 	Text      string         // "BLOCK=128, num_warps=4"
+	// Settings are all that it gives, constants first, in its order.
+	Settings []ConfigSetting
+}
+
+// ConfigSetting is a constant or an option that a configuration gives: nil, bool,
+// int64, float64 or string, or for other values the expression that gives them.
+type ConfigSetting struct {
+	Name   string
+	Value  any
+	Option bool
 }
 
 // ParamInfo describes one parameter.

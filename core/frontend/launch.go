@@ -102,12 +102,29 @@ func (e *evaluation) configInfo(fn *eval.Function, k *KernelInfo) {
 	for _, c := range configs {
 		info := ConfigInfo{Constants: map[string]any{}, Text: configText(c)}
 		for i, key := range c.Kwargs.Keys {
-			if name := eval.Str(key); indexOf(params, name) >= 0 {
-				info.Constants[name] = c.Kwargs.Values[i]
+			name, v := eval.Str(key), c.Kwargs.Values[i]
+			option := indexOf(params, name) < 0
+			if !option {
+				info.Constants[name] = v
+			}
+			info.Settings = append(info.Settings, ConfigSetting{name, plain(v), option})
+		}
+		for _, o := range c.Options {
+			if o.Value != nil {
+				info.Settings = append(info.Settings, ConfigSetting{o.Name, plain(o.Value), true})
 			}
 		}
 		k.Configs = append(k.Configs, info)
 	}
+}
+
+// plain is a value as JSON can have it, or the expression that gives it.
+func plain(v any) any {
+	switch v.(type) {
+	case nil, bool, int64, float64, string:
+		return v
+	}
+	return literal(v)
 }
 
 // configText is a configuration as people read it: "BLOCK=128, num_warps=4".

@@ -1,0 +1,485 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/frontend"
+	"github.com/tritonc/tritonc/driver"
+	"github.com/tritonc/tritonc/driver/bench"
+	"github.com/tritonc/tritonc/driver/launch"
+	"github.com/tritonc/tritonc/driver/simulated"
+	"github.com/tritonc/tritonc/driver/tune"
+)
+
+const tuneLong = `Measure the configurations of a kernel for its arguments, and find the fastest.
+
+They are those of @triton.autotune that its pruning functions leave, of a file
+(--configs), or of a search space:
+
+  --space BM=32:256:x2 --space num_warps=4,8    each combination of the values
+
+All are tried (--search exhaustive), some at random, or those that promise most by
+what was measured before (guided, as spaces are by default): a fifth of them, or
+--points. They are compiled -j at a time while the device measures. What does not
+compile or fit is infinitely slow, and the table says why. Ctrl-C ends the search
+and keeps what was measured.
+
+The device measures as Triton's do_bench does. On a simulated device the times are
+those of a model of the chip (docs/model.md), from a sample of the programs.
+
+--write keeps the times in a file: added to what it has, for others to use (tritonc
+run --use, tritonc compile --use). --merge joins such files. Arguments and --grid
+are written as for tritonc run.`
+
+const tuneExample = `  tritonc tune --target cuda:90 --grid "cdiv(M, BM)*cdiv(N, BN)" --arg M=4096 --arg N=4096 --arg K=4096 \
+      --arg a=randn:fp16[M,K] --arg b=randn:fp16[K,N] --arg c=empty:fp16[M,N] \
+      --space BM=32:256:x2 --space BN=32:256:x2 --space num_warps=4,8 --write matmul.tune.json matmul.py`
+
+// tuneFlags are the flags of the tune verb.
+type tuneFlags struct {
+	runFlags
+	space       []string
+	search      string
+	points      int
+	jobs        int
+	sample      int
+	maxRows     int
+	warmup, rep time.Duration
+	graph       bool
+	write       string
+	merge       bool
+}
+
+func tuneVerb(env *environment) *cobra.Command {
+	var f tuneFlags
+	cmd := &cobra.Command{
+		Use:                   "tune [flags] FILE",
+		Short:                 "measure a kernel's configurations and find the fastest",
+		Long:                  tuneLong,
+		Example:               tuneExample,
+		ValidArgsFunction:     firstFiles(1, "py", "json"),
+		DisableFlagsInUseLine: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.merge {
+				return someArgs("FILE")(cmd, args)
+			}
+			return exactArgs("FILE")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.merge {
+				return mergeTimes(env, &f, args)
+			}
+			return tuneFile(cmd.Context(), env, cmd, &f, args[0])
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	f.launchFlags(flags)
+	flags.Uint64Var(&f.seed, "seed", 0, "the `SEED` of random values, and of a search")
+	flags.StringArrayVar(&f.space, "space", nil, "values of a constant or an option, as `NAME=VALUES`: 32:256:x2, 0:64:16 or 4,8;\nmay be repeated")
+	flags.StringVar(&f.search, "search", "", "which configurations are tried, a `METHOD`: exhaustive, random or guided\n(exhaustive; of a space guided)")
+	flags.IntVar(&f.points, "points", 0, "how many are tried, `N`, where not all are (a fifth of them)")
+	flags.IntVarP(&f.jobs, "jobs", "j", 0, "`N` compiles at a time (as many as there are cores)")
+	flags.DurationVar(&f.warmup, "warmup", 0, "how long a configuration runs before it is measured, a `TIME` (25ms)")
+	flags.DurationVar(&f.rep, "rep", 0, "how long it is measured, a `TIME` (100ms; of graphs 20ms)")
+	flags.BoolVar(&f.graph, "graph", false, "measure graphs of launches, as do_bench_cudagraph does")
+	flags.IntVar(&f.sample, "sample", 8, "of a simulated launch execute `N` programs only; 0 means all")
+	flags.IntVar(&f.maxRows, "rows", 20, "show the `N` fastest configurations; 0 means all")
+	flags.StringVar(&f.write, "write", "", "add the times to a `FILE`; - is standard output")
+	flags.BoolVar(&f.merge, "merge", false, "join files of times; of two times of one configuration the later file's counts")
+	f.addPython(flags)
+	return cmd
+}
+
+// addPython adds the flags that say how a Python file is read and compiled.
+func (f *runFlags) addPython(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.options, "option", nil, "an option of the backend, as `NAME=VALUE`; may be repeated")
+	flags.StringArrayVar(&f.externLibs, "extern-lib", nil, "a library of LLVM IR with functions that the kernel calls,\nas `NAME=PATH`; may be repeated")
+	flags.StringVar(&f.configs, "configs", "", "a `FILE` with the configurations, as for compiling")
+	flags.StringVar(&f.sourceRoot, "source-root", "", "the `FOLDER` that file names in line info are relative to\n(the module's or repository's root)")
+	flags.StringArrayVarP(&f.include, "include", "I", nil, "a `FOLDER` to find imported modules in, after the file's own")
+	flags.StringArrayVar(&f.pythonPath, "python-path", nil, "a `FOLDER` of installed packages, as for compiling")
+	flags.StringArrayVar(&f.define, "define", nil, "a value for a name of a module that is not there, as `NAME=VALUE`")
+	flags.BoolVar(&f.noCache, "no-cache", false, "compile anew what was compiled before (tritonc help cache)")
+	flags.CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log; -vv shows more")
+}
+
+// checkTune looks at the flags alone.
+func (f *tuneFlags) checkTune() error {
+	switch f.search {
+	case "", tune.Exhaustive, tune.Random, tune.Guided:
+	default:
+		return usagef("--search %s: the methods are %s, %s and %s", f.search, tune.Exhaustive, tune.Random, tune.Guided)
+	}
+	switch {
+	case f.points < 0 || f.jobs < 0 || f.sample < 0 || f.maxRows < 0 || f.warmup < 0 || f.rep < 0:
+		return usagef("--points, -j, --sample, --rows, --warmup and --rep cannot be negative")
+	case len(f.space) > 0 && f.configs != "":
+		return usagef("--space and --configs cannot both be given")
+	case f.grid == "":
+		return usagef("no --grid given").withHelp("--grid says how many blocks run, for example --grid \"cdiv(n, BLOCK)\", or --grid 1")
+	}
+	return nil
+}
+
+// tuneFile is the verb: read, compile and measure, tell, keep.
+func tuneFile(ctx context.Context, env *environment, cmd *cobra.Command, f *tuneFlags, file string) error {
+	if err := f.checkTune(); err != nil {
+		return err
+	}
+	times, err := f.openTimes()
+	if err != nil {
+		return err
+	}
+	place, err := f.findPlace(ctx, env, cmd)
+	defer place.close()
+	if err != nil {
+		return err
+	}
+	req, err := f.request(cmd)
+	if err != nil {
+		return err
+	}
+	src, err := f.source(env, file, req)
+	if err == nil && !src.IsPython() {
+		err = usagef("%s is not a Python file: it has no configurations", file)
+	}
+	if err == nil {
+		err = f.setSpace(src)
+	}
+	if err != nil {
+		return err
+	}
+	host, err := f.connect(env, req)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	t := &tuning{env: env, flags: f, src: src, req: req, began: time.Now()}
+	dev, err := place.open(ctx, req.target, env.stderr)
+	if err == nil && dev == nil {
+		dev, err = t.simulated()
+	}
+	if err != nil {
+		return err
+	}
+	defer dev.Close()
+	result, err := t.run(ctx, dev)
+	if result == nil || len(result.Entry.Configs) == 0 {
+		return explainArg(err)
+	}
+	if tellErr := t.tell(result); tellErr != nil {
+		return tellErr
+	}
+	if keepErr := f.keep(env, times, result.Entry); keepErr != nil {
+		return keepErr
+	}
+	return explainArg(err)
+}
+
+// setSpace gives the file the configurations of --space.
+func (f *tuneFlags) setSpace(src *core.Source) error {
+	if len(f.space) == 0 {
+		return nil
+	}
+	text, err := tune.Space(f.space)
+	if err != nil {
+		return usagef("--space: %v", err)
+	}
+	src.Configs = &core.ConfigFile{Path: "--space", Text: text}
+	return nil
+}
+
+// tuning is one call of the verb.
+type tuning struct {
+	env    *environment
+	flags  *tuneFlags
+	src    *core.Source
+	req    *request
+	began  time.Time
+	kernel string
+
+	mu     sync.Mutex
+	shared *values         // arguments that are the same for every configuration
+	own    map[int]*values // or those of each
+	bar    tuneBar
+}
+
+// simulated makes the device whose model is asked.
+func (t *tuning) simulated() (driver.Device, error) {
+	dev, err := simulated.New(t.req.target, simulated.Options{
+		NoChecks: true, Estimate: true, Sample: t.flags.sample, Output: t.env.stderr,
+	})
+	if err != nil {
+		return nil, usagef("--target %s: %v", t.req.target, err)
+	}
+	return dev, nil
+}
+
+func (t *tuning) run(ctx context.Context, dev driver.Device) (*tune.Result, error) {
+	f := t.flags
+	method := f.search
+	if method == "" && len(f.space) > 0 {
+		method = tune.Guided
+	}
+	t.req.opts.Stages = nil
+	backend, _, err := t.req.opts.Select(ctx, t.req.target)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := backend.Facts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	print := printsAutotuning(t.env)
+	stop := t.bar.start(t.env.report.screen(), filepath.Base(t.src.Path))
+	defer stop()
+	return tune.Run(ctx, tune.Options{
+		Source: t.src, Kernel: f.kernel, Target: t.req.target, Options: t.req.opts, Device: dev,
+		Args: func(config int) ([]launch.Arg, error) { return t.args(ctx, config) },
+		Grid: t.grid, Parallel: f.jobs,
+		Search:  tune.Search{Method: method, Points: f.points, Seed: f.seed},
+		Bench:   bench.Options{Warmup: f.warmup, Rep: f.rep, Graph: f.graph},
+		Tritonc: version(), Backend: facts.Name + " " + facts.Version,
+		Progress: func(p tune.Progress) {
+			t.bar.update(p)
+			if print && p.Last != nil {
+				t.printTried(p.Last)
+			}
+		},
+	})
+}
+
+// args are the arguments of a launch with a configuration. They are the same for all
+// unless a size depends on a constant that configurations give.
+func (t *tuning) args(ctx context.Context, config int) ([]launch.Arg, error) {
+	vals, err := t.values(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return vals.list(t.flags.grid), nil
+}
+
+func (t *tuning) values(ctx context.Context, config int) (*values, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.shared != nil {
+		return t.shared, nil
+	}
+	config = max(config, 0)
+	if v := t.own[config]; v != nil {
+		return v, nil
+	}
+	flags := t.flags.runFlags
+	flags.config = strconv.Itoa(config)
+	vals, err := flags.arguments(ctx, t.src, t.req)
+	if err != nil {
+		return nil, err
+	}
+	t.kernel = vals.info.Name
+	if !vals.depends(flags.args) {
+		t.shared = vals
+		return vals, nil
+	}
+	if t.own == nil {
+		t.own = map[int]*values{}
+	}
+	t.own[config] = vals
+	return vals, nil
+}
+
+// words are names in the text of an argument.
+var words = regexp.MustCompile(`[A-Za-z_]\w*`)
+
+// depends reports whether texts of arguments name a constant that configurations
+// give, and no argument does.
+func (v *values) depends(texts []string) bool {
+	for _, text := range texts {
+		for _, word := range words.FindAllString(text, -1) {
+			if v.find(word) != nil {
+				continue
+			}
+			if slices.ContainsFunc(v.info.Configs, func(c frontend.ConfigInfo) bool { _, ok := c.Constants[word]; return ok }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// grid is that of a launch of which the constants are known.
+func (t *tuning) grid(known *frontend.Variant) ([3]int, error) {
+	vals, err := t.values(context.Background(), known.Config)
+	if err != nil {
+		return [3]int{}, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	one := *vals
+	one.known = known
+	return one.grid(t.flags.grid)
+}
+
+// tell prints what was measured, the fastest first.
+func (t *tuning) tell(r *tune.Result) error {
+	e, out := r.Entry, io.Writer(t.env.stdout)
+	if t.flags.write == "-" {
+		out = t.env.stderr // standard output is the file's
+	}
+	what := "do_bench"
+	switch e.Measure {
+	case "model":
+		what = "its model"
+	case "do_bench_cudagraph":
+		what = "graphs"
+	}
+	tried := fmt.Sprintf("%d of %s", len(e.Configs), diag.Count(r.Configs, "configuration"))
+	if len(e.Configs) == r.Configs {
+		tried = "all " + diag.Count(r.Configs, "configuration")
+	}
+	fmt.Fprintf(out, "%s %s on the %s by %s: %s in %s, of which compiles took %s\n",
+		e.Kernel, e.Key, e.Device, what, tried, seconds(r.Whole), seconds(r.Compiling))
+	if r.Left < r.Configs {
+		fmt.Fprintf(out, "prune_configs_by leaves %d of %d\n", r.Left, r.Configs)
+	}
+	if r.Tuning != nil && r.Tuning.OwnBench {
+		fmt.Fprintf(t.env.stderr, "tritonc: do_bench of @triton.autotune is not called: tritonc measures itself\n")
+	}
+	if err := t.table(out, e); err != nil {
+		return err
+	}
+	if best := e.Best(); best != nil && printsAutotuning(t.env) {
+		fmt.Fprintf(t.env.stdout, "Triton autotuning for function %s,\nwith key as %s,\nfinished after %.2fs,\nbest config selected: %s;\n",
+			e.Kernel, e.Key, r.Whole.Seconds(), best.Config)
+	}
+	return nil
+}
+
+func seconds(d time.Duration) string { return d.Round(10 * time.Millisecond).String() }
+
+// table prints the configurations: times, and then those that have none.
+func (t *tuning) table(out io.Writer, e *tune.Entry) error {
+	ok := slices.IndexFunc(e.Configs, func(m tune.Measured) bool { return !m.OK() })
+	if ok < 0 {
+		ok = len(e.Configs)
+	}
+	most := func(n int) int {
+		if t.flags.maxRows > 0 {
+			return min(n, t.flags.maxRows)
+		}
+		return n
+	}
+	var times strings.Builder
+	w := tabwriter.NewWriter(&times, 0, 8, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "us\tslower\t\n")
+	texts := []string{"configuration"}
+	for _, m := range e.Configs[:most(ok)] {
+		fmt.Fprintf(w, "%.2f\t%.1f%%\t\n", m.Time, 100*(m.Time/e.Configs[0].Time-1))
+		texts = append(texts, m.Config.Text())
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for i, row := range strings.Split(strings.TrimSuffix(times.String(), "\n"), "\n") {
+		if ok > 0 {
+			fmt.Fprintf(out, "%s  %s\n", row, texts[i])
+		}
+	}
+	if more := ok - most(ok); more > 0 {
+		fmt.Fprintf(out, "and %d more (--rows)\n", more)
+	}
+	failed := e.Configs[ok:]
+	for _, m := range failed[:most(len(failed))] {
+		fmt.Fprintf(out, "cannot be run: %s: %s\n", m.Config.Text(), m.Error)
+	}
+	if more := len(failed) - most(len(failed)); more > 0 {
+		fmt.Fprintf(out, "and %d more that cannot be run (--rows)\n", more)
+	}
+	return nil
+}
+
+// printsAutotuning reports whether Triton's messages of autotuning are wanted.
+func printsAutotuning(env *environment) bool {
+	v, _ := env.lookupEnv("TRITON_PRINT_AUTOTUNING")
+	switch strings.ToLower(v) {
+	case "1", "true", "on", "y", "yes":
+		return true
+	}
+	return false
+}
+
+// printTried prints what Triton prints of a configuration that was tried.
+func (t *tuning) printTried(m *tune.Measured) {
+	t.mu.Lock()
+	name := t.kernel
+	t.mu.Unlock()
+	fmt.Fprintf(t.env.stdout, "Autotuning kernel %s with config %s\n", name, m.Config)
+	if !m.OK() {
+		fmt.Fprintf(t.env.stdout, "Autotuning failed with %s\n", m.Error)
+	}
+}
+
+// mergeTimes is --merge.
+func mergeTimes(env *environment, f *tuneFlags, files []string) error {
+	if f.write == "" {
+		return usagef("--merge needs --write FILE")
+	}
+	all := &tune.File{}
+	for _, name := range files {
+		text, err := readFile(name)
+		if err != nil {
+			return err
+		}
+		one, err := tune.Read(name, text)
+		if err != nil {
+			return err
+		}
+		all.Add(one.Entries...)
+	}
+	return writeTimes(env, f.write, all)
+}
+
+// openTimes reads the file of --write, if there is one: before anything is measured.
+func (f *tuneFlags) openTimes() (*tune.File, error) {
+	if f.write == "" || f.write == "-" {
+		return &tune.File{}, nil
+	}
+	return readTimes(f.write, true)
+}
+
+// keep adds the times to the file.
+func (f *tuneFlags) keep(env *environment, times *tune.File, e *tune.Entry) error {
+	if f.write == "" {
+		return nil
+	}
+	times.Add(e)
+	return writeTimes(env, f.write, times)
+}
+
+// writeTimes writes a file of times, or none of it.
+func writeTimes(env *environment, path string, times *tune.File) error {
+	text, err := times.Text()
+	if err != nil {
+		return err
+	}
+	if path == "-" {
+		_, err := env.stdout.Write(text)
+		return err
+	}
+	return writeFiles(filepath.Dir(path), []outFile{{name: filepath.Base(path), data: text}})
+}

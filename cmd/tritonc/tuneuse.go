@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/frontend"
+	"github.com/tritonc/tritonc/driver"
+	"github.com/tritonc/tritonc/driver/launch"
+	"github.com/tritonc/tritonc/driver/tune"
+)
+
+// useFlags are those of verbs that take the times of tritonc tune.
+type useFlags struct {
+	use    string
+	useFor string
+}
+
+func (f *useFlags) addUse(flags *pflag.FlagSet) {
+	flags.StringVar(&f.use, "use", "", "choose the configuration by the times in a `FILE` of tritonc tune")
+	flags.StringVar(&f.useFor, "use-for", "", "take the times of another `DEVICE`, by the name that the file has")
+}
+
+// readTimes reads a file of tritonc tune. With missing it need not be there.
+func readTimes(path string, missing bool) (*tune.File, error) {
+	if missing {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return &tune.File{}, nil
+		}
+	}
+	text, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	times, err := tune.Read(path, text)
+	if err != nil {
+		return nil, diag.Errorf(diag.Pos{File: path}, "%s", strings.TrimPrefix(err.Error(), path+" "))
+	}
+	return times, nil
+}
+
+// mismatch is the error of a file that has no times of what is wanted.
+func (f *useFlags) mismatch(err error) error {
+	d := diag.Errorf(diag.Pos{File: f.use}, "%v", err)
+	var m *tune.Mismatch
+	if errors.As(err, &m) && len(m.Devices) > 0 {
+		return d.WithHelp("--use-for %s takes these times all the same", strconv.Quote(m.Devices[0]))
+	}
+	return d.WithHelp("tritonc tune --write measures what is lacking")
+}
+
+// ofRun chooses the configuration of a run by the times of --use.
+func (f *runFlags) ofRun(ctx context.Context, env *environment, src *core.Source, req *request, vals *values, dev driver.Device) error {
+	switch {
+	case !src.IsPython():
+		return usagef("--use is for Python files; %s has no configurations", src.Path)
+	case f.config != "":
+		return usagef("--use and --config cannot both be given")
+	}
+	times, err := readTimes(f.use, false)
+	if err != nil {
+		return err
+	}
+	args := vals.list(f.grid)
+	prepared, err := launch.Prepare(ctx, launch.Request{Source: src, Kernel: f.kernel, Args: args, Target: req.target, Options: req.opts})
+	if err != nil {
+		return explainArg(err)
+	}
+	device := dev.Properties().Name
+	if f.useFor != "" {
+		device = f.useFor
+	}
+	found, err := times.Find(tune.Want{
+		Kernel: vals.info.Name, Source: tune.SourceHash(src), Key: tune.KeyOf(vals.info, prepared.Known, args),
+		Device: device, Target: req.target.String(),
+	})
+	if err != nil {
+		return f.mismatch(err)
+	}
+	best := bestOf(found)
+	if best == nil {
+		return diag.Errorf(diag.Pos{File: f.use}, "no configuration of '%s' could be run there", vals.info.Name)
+	}
+	fmt.Fprintf(env.stderr, "tritonc: running %s, which took %.2f us on the %s (%s)\n", best.Config.Text(), best.Time, device, f.use)
+	number := slices.IndexFunc(vals.info.Configs, func(c frontend.ConfigInfo) bool { return tune.Config(c.Settings).Same(best.Config) })
+	if number < 0 { // it was measured from a space or another file
+		text, err := json.Marshal([]tune.Config{best.Config})
+		if err != nil {
+			return err
+		}
+		src.Configs, number = &core.ConfigFile{Path: f.use, Text: text}, 0
+	}
+	f.config = strconv.Itoa(number)
+	src.Config = f.config
+	return nil
+}
+
+// bestOf is the fastest configuration of several entries, such as those of do_bench and
+// of graphs.
+func bestOf(entries []*tune.Entry) (best *tune.Measured) {
+	for _, e := range entries {
+		if m := e.Best(); m != nil && (best == nil || m.Time < best.Time) {
+			best = m
+		}
+	}
+	return best
+}
+
+// ofCompile makes the configurations of a compile those that were the fastest for some
+// key, by the times of --use.
+func (f *compileFlags) ofCompile(ctx context.Context, src *core.Source, req *request) error {
+	if f.config != "" || f.configs != "" {
+		return usagef("--use goes with neither --config nor --configs")
+	}
+	times, err := readTimes(f.use, false)
+	if err != nil {
+		return err
+	}
+	info, err := launch.Info(ctx, src, req.target, &req.opts, f.kernel)
+	if err != nil {
+		return err
+	}
+	found, err := times.Find(tune.Want{Kernel: info.Name, Source: tune.SourceHash(src), Device: f.useFor, Target: req.target.String()})
+	if err != nil {
+		return f.mismatch(err)
+	}
+	var devices []string
+	var best []tune.Config
+	for _, e := range found {
+		if !slices.Contains(devices, e.Device) {
+			devices = append(devices, e.Device)
+		}
+		m := e.Best()
+		if m != nil && !slices.ContainsFunc(best, func(c tune.Config) bool { return c.Same(m.Config) }) {
+			best = append(best, m.Config)
+		}
+	}
+	switch {
+	case len(devices) > 1:
+		return diag.Errorf(diag.Pos{File: f.use}, "it has times of '%s' on several devices: %s", info.Name, strings.Join(devices, ", ")).
+			WithHelp("--use-for %s chooses one", strconv.Quote(devices[0]))
+	case len(best) == 0:
+		return diag.Errorf(diag.Pos{File: f.use}, "no configuration of '%s' could be run there", info.Name)
+	}
+	text, err := json.Marshal(best)
+	if err != nil {
+		return err
+	}
+	src.Configs, src.Config = &core.ConfigFile{Path: f.use, Text: text}, core.AllConfigs
+	return nil
+}

@@ -1,0 +1,13 @@
+// Package tune finds the fastest configuration of a kernel for its arguments.
+//
+// Run compiles configurations side by side while the device measures those that are
+// ready, with driver/bench as Triton's do_bench does; a simulated device answers with
+// its model. One that does not compile or does not fit is infinitely slow, with the
+// reason. A Search chooses which configurations are tried, and in which order: all, some
+// at random, or those that what is known so far promises most of.
+//
+// A File keeps what was measured, keyed as Triton keys it, with the device and the
+// versions; files are merged, and looked up for a launch.
+//
+// It imports the packages of the driver and core, and no device of its own.
+package tune

@@ -1,0 +1,400 @@
+package tune
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/frontend"
+	"github.com/tritonc/tritonc/driver"
+	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/driver/bench"
+	"github.com/tritonc/tritonc/driver/launch"
+)
+
+// Options say what to tune and how.
+type Options struct {
+	// Source is a Python file; its Configs, when there, are the configurations in the
+	// place of the decorator's.
+	Source *core.Source
+	// Kernel's name; "" where the file has only one.
+	Kernel  string
+	Target  core.Target
+	Options core.Options
+	Device  driver.Device
+	// Args are the arguments of the launch with a configuration, by number; -1 asks for
+	// those without one.
+	Args func(config int) ([]launch.Arg, error)
+	// Grid of a launch of which that is known.
+	Grid func(known *frontend.Variant) ([3]int, error)
+	// Parallel is how many configurations are compiled at a time; 0: as many as
+	// there are cores.
+	Parallel int
+	Search   Search
+	// Bench says how long is measured. What @triton.autotune says goes before it.
+	Bench bench.Options
+	// Tritonc and Backend are the versions for the result.
+	Tritonc, Backend string
+	// Progress, when not nil, is called after each configuration, and before the first.
+	Progress func(p Progress)
+}
+
+// Progress tells how far tuning is.
+type Progress struct {
+	Done, Total int
+	// Last is what was measured last, and Best the fastest so far; nil where there is
+	// none.
+	Last, Best *Measured
+}
+
+// Result is what tuning found.
+type Result struct {
+	Entry *Entry
+	// Configs is how many there are, and Left how many pruning leaves.
+	Configs, Left int
+	// Tried is how many of these the search asked for.
+	Tried int
+	// Compiling is how long compiles took, from the first one's begin to the last one's
+	// end, and Whole how long all took.
+	Compiling, Whole time.Duration
+	// Tuning is what the decorator says; nil without one.
+	Tuning *frontend.Tuning
+}
+
+// Run tunes. If it is stopped, or the device is lost, the result has what was measured
+// until then, beside the error.
+func Run(ctx context.Context, opts Options) (*Result, error) {
+	t := &tuner{opts: &opts, times: map[int]float64{}, began: time.Now(), buffers: map[*array.Array]driver.Buffer{}}
+	defer t.free()
+	if err := t.prepare(ctx); err != nil {
+		return nil, err
+	}
+	err := t.search(ctx)
+	t.result.Whole = time.Since(t.began)
+	t.entry.sort()
+	if err == nil && t.entry.Best() == nil {
+		err = t.allFailed()
+	}
+	return t.result, err
+}
+
+type tuner struct {
+	opts    *Options
+	info    *frontend.KernelInfo
+	numbers []int // of the configurations that pruning leaves
+	configs []Config
+	entry   *Entry
+	result  *Result
+	times   map[int]float64 // microseconds, by index in numbers
+	began   time.Time
+	buffers map[*array.Array]driver.Buffer
+	bench   bench.Options
+
+	mu           sync.Mutex
+	lastCompiled time.Time
+	// hooking is held by whoever calls hooks, which may change arrays.
+	hooking sync.Mutex
+}
+
+// SourceHash identifies a kernel's file in a File.
+func SourceHash(src *core.Source) string {
+	sum := sha256.Sum256(src.Text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// KeyOf is the key of a launch with these arguments. What is known of it without a
+// decorator may be nil.
+func KeyOf(info *frontend.KernelInfo, known *frontend.Variant, args []launch.Arg) Key {
+	var tuning *frontend.Tuning
+	if known != nil {
+		tuning = known.Tuning
+	}
+	return keyOf(info, tuning, args)
+}
+
+// prepare finds the configurations.
+func (t *tuner) prepare(ctx context.Context) (err error) {
+	o := t.opts
+	if t.info, err = launch.Info(ctx, o.Source, o.Target, &o.Options, o.Kernel); err != nil {
+		return err
+	}
+	if len(t.info.Configs) == 0 {
+		return diag.Errorf(diag.Pos{File: o.Source.Path, Line: t.info.Line}, "'%s' has no configurations to choose from", t.info.Name).
+			WithHelp("@triton.autotune lists them, or --configs FILE, or --space NAME=VALUES")
+	}
+	args, err := o.Args(-1)
+	if err != nil {
+		return err
+	}
+	p, err := launch.Prepare(ctx, t.request(-1, args))
+	if err != nil {
+		return err
+	}
+	known := p.Known
+	if known.Left == nil {
+		return diag.Errorf(diag.Pos{File: o.Source.Path, Line: t.info.Line}, "there is nothing to tune: the arguments give all that the configurations of '%s' set", t.info.Name)
+	}
+	t.numbers = known.Left
+	for _, n := range t.numbers {
+		t.configs = append(t.configs, t.info.Configs[n].Settings)
+	}
+	props := o.Device.Properties()
+	t.bench = o.Bench
+	measure := "do_bench"
+	if d := known.Tuning; d != nil {
+		if d.Warmup > 0 {
+			t.bench.Warmup = milliseconds(d.Warmup)
+		}
+		if d.Rep > 0 {
+			t.bench.Rep = milliseconds(d.Rep)
+		}
+		t.bench.Graph = t.bench.Graph || d.Graph
+	}
+	if t.bench.Graph {
+		measure = "do_bench_cudagraph"
+	}
+	if props.Simulated {
+		measure = "model"
+	}
+	t.entry = &Entry{
+		Kernel: t.info.Name, Source: SourceHash(o.Source), Key: keyOf(t.info, known.Tuning, args), Device: props.Name,
+		Target: o.Target.String(), Measure: measure, Tritonc: o.Tritonc, Backend: o.Backend, Configs: []Measured{},
+	}
+	t.result = &Result{Entry: t.entry, Configs: known.Configs, Left: len(t.numbers), Tuning: known.Tuning}
+	return nil
+}
+
+func milliseconds(v float64) time.Duration { return time.Duration(v * float64(time.Millisecond)) }
+
+// request is that of a launch with a configuration.
+func (t *tuner) request(number int, args []launch.Arg) launch.Request {
+	o := t.opts
+	src := *o.Source
+	src.Config = ""
+	if number >= 0 {
+		src.Config = strconv.Itoa(number)
+	}
+	return launch.Request{Source: &src, Kernel: o.Kernel, Args: args, Target: o.Target, Options: o.Options, Device: o.Device}
+}
+
+// built is a configuration that was compiled, or why it was not.
+type built struct {
+	index  int
+	kernel *launch.Built
+	grid   [3]int
+	err    error
+}
+
+// search compiles what the chooser proposes, and measures it in turn.
+func (t *tuner) search(ctx context.Context) error {
+	o := t.opts
+	choose, err := o.Search.chooser(t.configs)
+	if err != nil {
+		return err
+	}
+	workers := o.Parallel
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	t.result.Tried = o.Search.points(len(t.configs))
+	t.progress(nil)
+	compileCtx, stop := context.WithCancel(ctx)
+	defer stop()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop()
+	done := make(chan built, len(t.configs))
+	under := 0
+	for {
+		for _, index := range choose.next(workers-under, t.times) {
+			under++
+			wg.Go(func() { done <- t.build(compileCtx, index) })
+		}
+		if under == 0 {
+			return nil
+		}
+		b := <-done
+		under--
+		// What waits for its turn is compiled meanwhile: ask for more before measuring.
+		for _, index := range choose.next(workers-under, t.times) {
+			under++
+			wg.Go(func() { done <- t.build(compileCtx, index) })
+		}
+		if err := t.measure(ctx, b); err != nil {
+			return err
+		}
+	}
+}
+
+// build compiles a configuration.
+func (t *tuner) build(ctx context.Context, index int) (b built) {
+	b.index = index
+	number := t.numbers[index]
+	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.lastCompiled = time.Now()
+	}()
+	args, err := t.opts.Args(number)
+	if err != nil {
+		b.err = err
+		return b
+	}
+	t.hooking.Lock()
+	p, err := launch.Prepare(ctx, t.request(number, args))
+	t.hooking.Unlock()
+	if err != nil {
+		b.err = err
+		return b
+	}
+	if b.grid, b.err = t.opts.Grid(p.Known); b.err != nil {
+		return b
+	}
+	b.kernel, b.err = p.Build(ctx, t.opts.Device.Properties().Stage)
+	return b
+}
+
+// measure measures a configuration and notes its time, or why it has none. The error
+// is one that ends all.
+func (t *tuner) measure(ctx context.Context, b built) error {
+	m := Measured{Config: t.configs[b.index]}
+	times, err := t.run(ctx, b)
+	t.mu.Lock()
+	t.result.Compiling = t.lastCompiled.Sub(t.began)
+	t.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && t.ends(err):
+		return fmt.Errorf("configuration %d (%s): %w", t.numbers[b.index], m.Config.Text(), err)
+	case err != nil:
+		m.Error = reason(err)
+		t.times[b.index] = math.Inf(1)
+	default:
+		m.Time, m.Low, m.High = micros(times.Median()), micros(times.Quantile(0.2)), micros(times.Quantile(0.8))
+		t.times[b.index] = m.Time
+	}
+	t.entry.Configs = append(t.entry.Configs, m)
+	t.progress(&m)
+	return nil
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
+// run loads and measures what was built.
+func (t *tuner) run(ctx context.Context, b built) (bench.Times, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
+	dev := t.opts.Device
+	k, err := b.kernel.Load(dev)
+	if err != nil {
+		return nil, err
+	}
+	placed, err := k.Place(b.grid, t.buffer)
+	if err != nil {
+		return nil, err
+	}
+	defer placed.Free()
+	if k.Hooks == nil {
+		return bench.Measure(ctx, dev, placed.Kernel, placed.Launch, t.bench)
+	}
+	t.hooking.Lock()
+	defer t.hooking.Unlock()
+	h := &hooked{Device: dev, hooks: k.Hooks, buffers: t.buffers}
+	if timer, ok := dev.(driver.Timer); ok && !t.bench.Graph {
+		return bench.Measure(ctx, &hookedTimer{h, timer}, placed.Kernel, placed.Launch, t.bench)
+	}
+	if err := h.before(ctx); err != nil {
+		return nil, err
+	}
+	times, err := bench.Measure(ctx, dev, placed.Kernel, placed.Launch, t.bench)
+	return times, errors.Join(err, h.after(ctx))
+}
+
+// buffer is the memory of an array, which all configurations share: it is copied to
+// the device once.
+func (t *tuner) buffer(x *array.Array) driver.Buffer {
+	if b := t.buffers[x]; b != nil {
+		return b
+	}
+	b, err := t.opts.Device.Alloc("argument", len(x.Data))
+	if err != nil {
+		return nil // whoever asks tries it, too, and says why not
+	}
+	if !x.Unset && b.Write(0, x.Data) != nil {
+		b.Free()
+		return nil
+	}
+	t.buffers[x] = b
+	return b
+}
+
+func (t *tuner) free() {
+	for _, b := range t.buffers {
+		b.Free()
+	}
+}
+
+// ends reports whether an error leaves nothing that could be measured.
+func (t *tuner) ends(err error) bool {
+	var fault *driver.Fault
+	var arg *launch.ArgError
+	switch {
+	case errors.Is(err, bench.ErrNoTimer), errors.As(err, &arg):
+		return true
+	case errors.As(err, &fault):
+		return !t.opts.Device.Properties().Simulated // a real one's memory is gone
+	}
+	return false
+}
+
+// reason is an error in one line.
+func reason(err error) string {
+	var resources *driver.OutOfResources
+	if errors.As(err, &resources) {
+		return "OutOfResources: " + resources.Error()
+	}
+	if list := diag.All(err); len(list) > 0 {
+		d := list[0]
+		text := d.Message
+		if d.Pos.Line > 0 {
+			text = d.Pos.String() + ": " + text
+		}
+		if d.Unlaunchable {
+			text = "OutOfResources: " + text
+		}
+		return text
+	}
+	return err.Error()
+}
+
+// allFailed is the error where nothing has a time.
+func (t *tuner) allFailed() error {
+	first := t.entry.Configs[0]
+	d := diag.Errorf(diag.Pos{File: t.opts.Source.Path, Line: t.info.Line}, "none of %s of '%s' can be run",
+		diag.Count(len(t.entry.Configs), "configuration"), t.info.Name)
+	return d.WithHelp("%s: %s", first.Config.Text(), first.Error)
+}
+
+func (t *tuner) progress(last *Measured) {
+	if t.opts.Progress == nil {
+		return
+	}
+	p := Progress{Done: len(t.entry.Configs), Total: t.result.Tried, Last: last}
+	for i := range t.entry.Configs {
+		if m := t.entry.Configs[i]; m.OK() && (p.Best == nil || m.compare(p.Best) < 0) {
+			p.Best = &m
+		}
+	}
+	t.opts.Progress(p)
+}
