@@ -352,8 +352,8 @@ func (t *tuning) tell(r *tune.Result) error {
 	if len(e.Configs) == r.Configs {
 		tried = "all " + diag.Count(r.Configs, "configuration")
 	}
-	fmt.Fprintf(out, "%s %s on the %s by %s: %s in %s, of which compiles took %s\n",
-		e.Kernel, e.Key, e.Device, what, tried, seconds(r.Whole), seconds(r.Compiling))
+	fmt.Fprintf(out, "%s %s on the %s by %s: %s in %s (compiles ended after %s, the device took %s)\n",
+		e.Kernel, e.Key, e.Device, what, tried, seconds(r.Whole), seconds(r.Compiling), seconds(r.Measuring))
 	if r.Left < r.Configs {
 		fmt.Fprintf(out, "prune_configs_by leaves %d of %d\n", r.Left, r.Configs)
 	}
@@ -370,7 +370,13 @@ func (t *tuning) tell(r *tune.Result) error {
 	return nil
 }
 
-func seconds(d time.Duration) string { return d.Round(10 * time.Millisecond).String() }
+// seconds is a duration for people.
+func seconds(d time.Duration) string {
+	if d < time.Second {
+		return d.Round(10 * time.Microsecond).String()
+	}
+	return d.Round(10 * time.Millisecond).String()
+}
 
 // table prints the configurations: times, and then those that have none.
 func (t *tuning) table(out io.Writer, e *tune.Entry) error {

@@ -118,8 +118,10 @@ func TestHooks(t *testing.T) {
 			name string
 			do   func() error
 		}{
-			{"config", func() error { return h.Config(t.Context(), print) }}, {"before", func() error { return h.Before(t.Context(), print) }},
-			{"after", func() error { return h.After(t.Context(), print) }}, {"reset", func() error { return h.Reset(t.Context(), print) }},
+			{"config", func() error { return h.Config(t.Context(), print) }},
+			{"before", func() error { return h.Before(t.Context(), print) }},
+			{"after", func() error { return h.After(t.Context(), print) }},
+			{"reset", func() error { return h.Reset(t.Context(), print) }},
 		} {
 			log = nil
 			if err := step.do(); err != nil {

@@ -63,9 +63,10 @@ type Result struct {
 	Configs, Left int
 	// Tried is how many of these the search asked for.
 	Tried int
-	// Compiling is how long compiles took, from the first one's begin to the last one's
-	// end, and Whole how long all took.
-	Compiling, Whole time.Duration
+	// Whole is how long all took, once the arguments were in the device's memory;
+	// Compiling the time from that begin to the end of the last compile, and Measuring
+	// the time for which the device was at work, loading included.
+	Whole, Compiling, Measuring time.Duration
 	// Tuning is what the decorator says; nil without one.
 	Tuning *frontend.Tuning
 }
@@ -73,7 +74,7 @@ type Result struct {
 // Run tunes. If it is stopped, or the device is lost, the result has what was measured
 // until then, beside the error.
 func Run(ctx context.Context, opts Options) (*Result, error) {
-	t := &tuner{opts: &opts, times: map[int]float64{}, began: time.Now(), buffers: map[*array.Array]driver.Buffer{}}
+	t := &tuner{opts: &opts, times: map[int]float64{}, buffers: map[*array.Array]driver.Buffer{}}
 	defer t.free()
 	if err := t.prepare(ctx); err != nil {
 		return nil, err
@@ -135,6 +136,12 @@ func (t *tuner) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	for _, a := range args {
+		if x, ok := a.Value.(*array.Array); ok {
+			t.buffer(x)
+		}
+	}
+	t.began = time.Now()
 	p, err := launch.Prepare(ctx, t.request(-1, args))
 	if err != nil {
 		return err
@@ -267,7 +274,9 @@ func (t *tuner) build(ctx context.Context, index int) (b built) {
 // is one that ends all.
 func (t *tuner) measure(ctx context.Context, b built) error {
 	m := Measured{Config: t.configs[b.index]}
+	start := time.Now()
 	times, err := t.run(ctx, b)
+	t.result.Measuring += time.Since(start)
 	t.mu.Lock()
 	t.result.Compiling = t.lastCompiled.Sub(t.began)
 	t.mu.Unlock()

@@ -83,6 +83,7 @@ var rules = []rule{
 	{"plugin-sdk/...", []string{"plugin-sdk/..."}, nil, "a backend author sees nothing of core"},
 	{"backends/nvidia/...", append(slices.Clone(lowerFloor), "core/backend", "core/filememo", "core/input", "core/trust", "core/plugin/wire", "plugin-sdk/...", "backends/nvidia/..."), nil, "backends import core's libraries and the sdk, never one another"},
 	{"driver/bundle/...", []string{"core/diag", "core/work", "core/frontend/syntax", "driver", "driver/array", "driver/kernel", "driver/launch/calc", "plugin-sdk/..."}, nil, "a program that carries its kernels compiled carries no compiler"},
+	{"driver/tune", []string{"core/...", "plugin-sdk/...", "driver/..."}, nil, "tuning compiles and launches"},
 	{"driver/launch/...", []string{"core/...", "plugin-sdk/...", "driver/..."}, nil, "specialization at launch compiles"},
 	{"driver/kernel", []string{"core/diag", "core/work", "driver", "driver/array", "plugin-sdk/..."}, nil, "a program that carries its kernels compiled carries no compiler"},
 	{"driver", []string{"core/diag", "core/work", "plugin-sdk/..."}, nil, "what a program needs of a device is not a device's affair"},
