@@ -173,3 +173,22 @@ func TestRoofline(t *testing.T) {
 		t.Errorf("got %s", s)
 	}
 }
+
+// TestLimit: of a warp a block with few registers and no shared memory a multiprocessor
+// holds as many as it holds blocks.
+func TestLimit(t *testing.T) {
+	for _, c := range []struct {
+		registers, shared, resident int
+		limit                       string
+	}{{16, 0, 32, "blocks"}, {200, 0, 10, "registers"}, {16, 57 << 10, 4, "shared memory"}} {
+		m, err := Load("empty.ptx", []byte(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Usage = simt.Usage{Registers: c.registers}
+		rep := launch(t, New(Options{Chip: H200, Estimate: true}), m, "k", Dim(3), Dim(32), c.shared)
+		if e := rep.Estimate; e.Resident != c.resident || e.Limit != c.limit {
+			t.Errorf("%+v: %d blocks, limited by %s", c, e.Resident, e.Limit)
+		}
+	}
+}

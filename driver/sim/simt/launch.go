@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -413,7 +414,7 @@ func (r *launch) resident() int {
 // sharedBlocks is how many blocks the shared memory of a multiprocessor has room for.
 func (r *launch) sharedBlocks() int {
 	if r.sharedBytes == 0 {
-		return r.cfg.MaxBlocks
+		return math.MaxInt
 	}
 	return r.cfg.SharedSM / r.sharedBytes
 }
