@@ -72,6 +72,7 @@ type runFlags struct {
 	schedule        string
 	trace           string
 	maxInstructions uint64
+	bundled         bool // the file is a bundle, which may say the grid
 }
 
 func runVerb(env *environment) *cobra.Command {
@@ -82,9 +83,12 @@ func runVerb(env *environment) *cobra.Command {
 		Long:                  runLong,
 		Example:               runExample,
 		Args:                  exactArgs("FILE"),
-		ValidArgsFunction:     firstFiles(1, sourceEndings...),
+		ValidArgsFunction:     firstFiles(1, append(slices.Clone(sourceEndings), strings.TrimPrefix(bundleEnding, "."))...),
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if strings.HasSuffix(args[0], bundleEnding) {
+				return runBundle(cmd.Context(), env, cmd, &f, args[0])
+			}
 			return runFile(cmd.Context(), env, cmd, &f, args[0])
 		},
 	}
@@ -182,7 +186,7 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 		name := kernel.Compiled.FileStem()
 		env.report.timings(kernel.Compiled, timingRecord{Kernel: name}, name, f.verbose > 0)
 	}
-	return r.run(ctx, dev, kernel)
+	return r.run(ctx, dev, &runnable{kernel.Compiled.Name, kernel.Compiled.Metadata, func() (*driver.Result, error) { return kernel.Run(ctx, r.grid) }})
 }
 
 // source reads the file that is to be run.
@@ -216,16 +220,6 @@ func (f *runFlags) arguments(ctx context.Context, src *core.Source, req *request
 // argumentsOf reads --arg, with arrays that were made before where memo has them.
 func (f *runFlags) argumentsOf(ctx context.Context, src *core.Source, req *request, memo *arrayMemo) (*values, error) {
 	vals := &values{seed: f.seed, memo: memo}
-	for _, text := range f.args {
-		name, value, err := pair("--arg", text, "VALUE")
-		if err != nil {
-			return nil, err
-		}
-		if vals.find(name) != nil {
-			return nil, usagef("--arg %s is given twice", name)
-		}
-		vals.args = append(vals.args, &valueArg{name: name, text: value})
-	}
 	if src.IsPython() {
 		info, err := launch.Info(ctx, src, req.target, &req.opts, f.kernel)
 		if err != nil {
@@ -234,7 +228,22 @@ func (f *runFlags) argumentsOf(ctx context.Context, src *core.Source, req *reque
 		vals.info = info
 		vals.config = f.chosen(info)
 	}
-	return vals, vals.evaluate()
+	return vals, f.readArgs(vals)
+}
+
+// readArgs reads --arg for a kernel of which values knows.
+func (f *runFlags) readArgs(vals *values) error {
+	for _, text := range f.args {
+		name, value, err := pair("--arg", text, "VALUE")
+		if err != nil {
+			return err
+		}
+		if vals.find(name) != nil {
+			return usagef("--arg %s is given twice", name)
+		}
+		vals.args = append(vals.args, &valueArg{name: name, text: value})
+	}
+	return vals.evaluate()
 }
 
 // chosen is the configuration that the flags choose, as far as that does not
@@ -277,7 +286,10 @@ func explainArg(err error) error {
 	}
 	usage.help = arg.Help
 	if len(arg.Missing) > 0 {
-		usage.help = "give --arg " + strings.Join(arg.Missing, "=… --arg ") + "=…; " + arg.Help
+		usage.help = "give --arg " + strings.Join(arg.Missing, "=… --arg ") + "=…"
+		if arg.Help != "" {
+			usage.help += "; " + arg.Help
+		}
 	}
 	return usage
 }
@@ -328,7 +340,7 @@ func (f *runFlags) check() error {
 	default:
 		return usagef("--report %s: the forms are table and json", f.report)
 	}
-	if f.grid == "" {
+	if f.grid == "" && !f.bundled {
 		return usagef("no --grid given").withHelp("--grid says how many blocks run, for example --grid \"cdiv(n, BLOCK)\", or --grid 1")
 	}
 	return nil
@@ -340,6 +352,12 @@ func (r *runner) plan(ctx context.Context) (err error) {
 	if r.grid, err = r.vals.grid(f.grid); err != nil {
 		return err
 	}
+	return r.planResults(ctx)
+}
+
+// planResults checks what is asked of the results.
+func (r *runner) planResults(ctx context.Context) (err error) {
+	f := r.flags
 	if r.saves, err = r.planSaves(f.save); err != nil {
 		return err
 	}
@@ -384,9 +402,9 @@ func (r *runner) simulated(target core.Target) (driver.Device, error) {
 }
 
 // run launches the kernel and deals with what came out.
-func (r *runner) run(ctx context.Context, dev driver.Device, kernel *launch.Kernel) error {
-	stop := r.bar.start(r.env.report.screen(), kernel.Compiled.Name, "blocks")
-	result, err := kernel.Run(ctx, r.grid)
+func (r *runner) run(ctx context.Context, dev driver.Device, kernel *runnable) error {
+	stop := r.bar.start(r.env.report.screen(), kernel.name, "blocks")
+	result, err := kernel.launch()
 	stop()
 	if result != nil && result.Report != nil {
 		switch r.flags.report {
@@ -408,18 +426,25 @@ func (r *runner) run(ctx context.Context, dev driver.Device, kernel *launch.Kern
 		took = fmt.Sprintf(" in %v", result.Time)
 	}
 	unit, of := "block", ""
-	if m, err := driver.ParseMetadata(kernel.Compiled.Metadata); err == nil && m.NumCTAs > 1 {
+	if m, err := driver.ParseMetadata(kernel.metadata); err == nil && m.NumCTAs > 1 {
 		unit, of = "cluster", " of "+diag.Count(m.NumCTAs, "block")
 	}
 	programs := "1 " + unit
 	if n := r.grid[0] * r.grid[1] * r.grid[2]; n != 1 {
 		programs = diag.Count(n, unit)
 	}
-	fmt.Fprintf(r.out, "%s ran on the %s: %s%s%s\n", kernel.Compiled.Name, p.Name, programs, of, took)
+	fmt.Fprintf(r.out, "%s ran on the %s: %s%s%s\n", kernel.name, p.Name, programs, of, took)
 	if err := r.compare(ctx); err != nil {
 		return err
 	}
 	return r.save()
+}
+
+// runnable is a kernel on a device, with its arguments.
+type runnable struct {
+	name     string
+	metadata []byte
+	launch   func() (*driver.Result, error)
 }
 
 // explain readies a launch's error for the user: places in the kernel's file

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/driver"
+	"github.com/tritonc/tritonc/driver/array"
 	"github.com/tritonc/tritonc/driver/kernel"
 	"github.com/tritonc/tritonc/internal/fakedevice"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -95,6 +96,37 @@ func TestNilBuffer(t *testing.T) {
 		if _, err := f.Launch(t.Context(), kernel.Dims(1), x, 0.5, 16); err != nil || dev.Last().Args[0] != nil {
 			t.Errorf("%T: %v, %v", x, dev.Last().Args, err)
 		}
+	}
+}
+
+// An array goes to the device and comes back, and a launch takes it for its type.
+func TestUntyped(t *testing.T) {
+	dev := cuda80()
+	f := must[*kernel.Function](t)(scaleSet().Load(dev))
+	x := array.New(array.Named("fp32"), 4).Fill(2)
+	u := must[*kernel.Untyped](t)(kernel.Place(dev, "x", x))
+	if _, err := f.Launch(t.Context(), kernel.Dims(1), u, 0.5, 16); err != nil {
+		t.Error(err)
+	}
+	y := array.New(array.Named("fp32"), 4)
+	y.Unset = true
+	if err := u.Fetch(y); err != nil || y.Unset || y.At(3) != 2 {
+		t.Errorf("%v, %v", y, err)
+	}
+	if err := u.Fetch(array.New(array.Named("fp32"), 5)); err == nil {
+		t.Error("5 elements come out of 4")
+	}
+	if err := u.Free(); err != nil || dev.Live() != 0 {
+		t.Errorf("%v, %d bytes are left", err, dev.Live())
+	}
+	for _, err := range []error{u.Free(), u.Fetch(y)} {
+		if !errors.Is(err, kernel.ErrFreed) {
+			t.Error(err)
+		}
+	}
+	ints := must[*kernel.Untyped](t)(kernel.Place(dev, "x", array.New(array.Named("i32"), 4)))
+	if _, err := f.Launch(t.Context(), kernel.Dims(1), ints, 0.5, 16); err == nil || !strings.Contains(err.Error(), "it is a buffer of i32") {
+		t.Error(err)
 	}
 }
 
