@@ -85,8 +85,8 @@ func From[T Element](dev driver.Device, values []T) (*Buffer[T], error) {
 	return b, nil
 }
 
-// Slice is the part of a buffer from element lo to hi-1, in the same memory; it is
-// freed with the buffer. It panics as slices do.
+// Slice is the part of a buffer from element lo to hi-1, in the same memory: Free of one
+// frees both. It panics as slices do.
 func (b *Buffer[T]) Slice(lo, hi int) *Buffer[T] {
 	if lo < 0 || hi < lo || hi > b.n {
 		panic(fmt.Sprintf("kernel: elements %d to %d of a buffer of %d", lo, hi, b.n))
