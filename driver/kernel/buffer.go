@@ -32,6 +32,12 @@ type Memory interface {
 	of() *memory
 }
 
+// IsNull reports whether v is a nil *Buffer: a null pointer.
+func IsNull(v any) bool {
+	m, ok := v.(Memory)
+	return ok && m.of() == nil
+}
+
 // memory is a buffer without its type.
 type memory struct {
 	dtype *array.DType

@@ -50,7 +50,7 @@ func (d *Descriptor) strides() []int {
 
 // Check says what is wrong with a descriptor for the parameter of a name.
 func (d *Descriptor) Check(name string) error {
-	if d.Base == nil {
+	if d == nil || d.Base == nil || IsNull(d.Base) {
 		return wrongArg(name, "the descriptor has no memory")
 	}
 	strides := d.strides()

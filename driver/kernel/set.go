@@ -222,8 +222,8 @@ func (f *Function) match(b *binding, args []any) error {
 		case b.given[at]:
 			return wrongArg(params[at].Name, "it is given twice")
 		}
-		if m, ok := a.(Memory); ok && m.of() == nil {
-			a = nil // a null pointer
+		if IsNull(a) {
+			a = nil
 		}
 		b.args[at], b.given[at] = a, true
 	}

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"time"
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/plugin"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/driver/bench"
 	"github.com/tritonc/tritonc/driver/kernel"
 	"github.com/tritonc/tritonc/driver/launch"
 	"github.com/tritonc/tritonc/driver/simulated"
@@ -108,6 +110,42 @@ func ExampleFunction_Compile() {
 	// Output:
 	// softmax cuda:80:32 8 warps <nil>
 	// argument warps: softmax has no such parameter, and the backend no such option; it is softmax(x_ptr, out_ptr, cols, BLOCK: constexpr)
+}
+
+// Bind gives a launch to whoever runs it themselves: package bench measures it as
+// Triton's do_bench does. Of a simulated device that is an estimate of the chip's time.
+func ExampleFunction_Bind() {
+	ctx := context.Background()
+	host := plugin.New(plugin.Options{Dirs: []string{nvidiaplugin.Dir()}, LookupEnv: os.LookupEnv})
+	defer host.Close()
+	dev, err := simulated.New(core.Target{Backend: "cuda", Arch: "80"}, simulated.Options{Estimate: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer dev.Close()
+	softmax, err := launch.New(ctx, launch.Options{
+		Source:  &core.Source{Path: "softmax.py", Text: []byte(softmaxSource)},
+		Device:  dev,
+		Compile: core.Options{Select: host.Select},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	x, err := kernel.From(dev, make([]float32, 64*1024))
+	if err != nil {
+		log.Fatal(err)
+	}
+	k, l, err := softmax.Bind(ctx, kernel.Dims(64), x, x, 1024)
+	if err != nil {
+		log.Fatal(err)
+	}
+	times, err := bench.Measure(ctx, dev, k, l, bench.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	t := times.Median()
+	fmt.Println(t > time.Microsecond && t < time.Millisecond)
+	// Output: true
 }
 
 // Compile and Run are for one launch on arrays of the host, as tritonc run has them.

@@ -208,6 +208,9 @@ func (f *Function) bind(fr *frame, args []any) error {
 		} else {
 			next++
 		}
+		if kernel.IsNull(a) {
+			a = nil
+		}
 		switch {
 		case at >= len(params):
 			return wrongArg("", "", "%s takes %s and no more: it is %s", f.info.Name, diag.Count(len(params), "argument"), usageOf(f.info))

@@ -47,6 +47,12 @@ def tuned(x, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
         tl.store(x + i, n, mask=i < n)
 
 @triton.jit
+def maybe(x, y):
+    if y is not None:
+        tl.store(y, 1.0)
+    tl.store(x, 2.0)
+
+@triton.jit
 def pairs(p, k):
     tl.store(p[0], p[1][0] + k)
 
@@ -229,8 +235,28 @@ func TestTuplesAndDescriptors(t *testing.T) {
 	if err == nil || err.Error() != "argument src: the descriptor's last element is number 2079 of a buffer that has 2048" {
 		t.Error(err)
 	}
-	if _, err := f.Launch(t.Context(), kernel.Dims(4), &kernel.Descriptor{}, d, 2, 16, 32); err == nil || err.Error() != "argument src: the descriptor has no memory" {
-		t.Error(err)
+	for _, none := range []*kernel.Descriptor{nil, {}, {Base: (*kernel.Buffer[float32])(nil)}} {
+		if _, err := f.Launch(t.Context(), kernel.Dims(4), none, d, 2, 16, 32); err == nil || err.Error() != "argument src: the descriptor has no memory" {
+			t.Error(err)
+		}
+	}
+}
+
+// TestNone: a nil buffer is None, which the kernel may ask for.
+func TestNone(t *testing.T) {
+	dev := fake()
+	f := function(t, dev, "maybe")
+	x := alloc[float32](t, dev, 64)
+	for want, y := range map[int]any{2: x, 1: nil} {
+		must[*driver.Result](t)(f.Launch(t.Context(), kernel.Dims(1), x, y))
+		if n := len(dev.Last().Args); n != want {
+			t.Errorf("%v: %d arguments", y, n)
+		}
+	}
+	var none *kernel.Buffer[float32]
+	must[*driver.Result](t)(f.Launch(t.Context(), kernel.Dims(1), x, none))
+	if n := len(dev.Last().Args); n != 1 || dev.Loads() != 2 {
+		t.Errorf("%d arguments, %d loads", n, dev.Loads())
 	}
 }
 

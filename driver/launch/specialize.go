@@ -61,8 +61,8 @@ func (f *Function) appendArg(key []byte, p *frontend.ParamInfo, v any, typ strin
 		}
 		return key, nil
 	case *kernel.Descriptor:
-		if v.Base == nil {
-			return key, wrongArg(p.Name, "", "the descriptor has no memory")
+		if err := v.Check(p.Name); err != nil {
+			return key, err
 		}
 		key = appendText(append(key, 'd'), v.Base.Type().Name)
 		key = appendInts(key, v.Block)
