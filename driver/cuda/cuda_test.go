@@ -528,6 +528,30 @@ func TestGone(t *testing.T) {
 	wants(t, err, "the device was lost")
 }
 
+// TestGoneAtLaunch: nothing else ran, so the kernel that is launched is named.
+func TestGoneAtLaunch(t *testing.T) {
+	if !alone(t, "STANDIN_FAIL=cuLaunchKernel=719") {
+		return
+	}
+	d := open(t, 0)
+	k := load(t, d, driver.Metadata{}, "k")
+	_, err := k.Launch(t.Context(), driver.Launch{Grid: one, Stream: stream(t, d)})
+	wants(t, err, "kernel k: CUDA_ERROR_LAUNCH_FAILED")
+	_, err = k.Launch(t.Context(), driver.Launch{Grid: one})
+	wants(t, err, "the device was lost")
+}
+
+// TestGoneIdle: no kernel is named where none ran.
+func TestGoneIdle(t *testing.T) {
+	if !alone(t, "STANDIN_FAIL=cuMemcpyDtoH_v2=214") {
+		return
+	}
+	d := open(t, 0)
+	x := alloc(t, d, "x", 4)
+	wants(t, x.Read(0, make([]byte, 4)), "copying from x: CUDA_ERROR_ECC_UNCORRECTABLE", "the device is lost")
+	wants(t, x.Write(0, make([]byte, 4)), "the device was lost")
+}
+
 // TestCancel: a kernel that never ends keeps the GPU, not the goroutine.
 func TestCancel(t *testing.T) {
 	if !alone(t) {

@@ -162,12 +162,13 @@ func (g *gpu) judge(err error) error {
 	if !errors.As(err, &e) || !e.fatal() {
 		return err
 	}
-	return g.fall(e.Code, e.What)
+	return g.fall(e.Code, e.What, "")
 }
 
 // fall makes the device lost for a result of CUDA's. The first caller gets the fault, of
-// the kernels that were launched and not waited for.
-func (g *gpu) fall(code int, what string) error {
+// the kernels that were launched and not waited for, or else of the one that the call was
+// about.
+func (g *gpu) fall(code int, what, about string) error {
 	if g.lost.Swap(true) {
 		return g.errLost()
 	}
@@ -177,8 +178,11 @@ func (g *gpu) fall(code int, what string) error {
 		names = s.blame(names)
 	}
 	g.mu.Unlock()
-	if len(names) == 0 {
-		return fmt.Errorf("%s: %s; %w", what, codeText(code), g.errLost())
+	switch {
+	case len(names) == 0 && about == "":
+		return fmt.Errorf("%s: %s: the device is lost", what, codeText(code))
+	case len(names) == 0:
+		names = []string{about}
 	}
 	slices.Sort(names)
 	name := strings.Join(names, " or ")

@@ -262,8 +262,11 @@ func (k *Kernel) enqueue(s *Stream, l *driver.Launch) error {
 		if noted {
 			s.notLaunched(k)
 		}
+		if e.fatal() {
+			return g.fall(e.Code, "", k.name)
+		}
 		e.What = "launching " + k.name
-		return g.judge(e)
+		return e
 	}
 	return nil
 }

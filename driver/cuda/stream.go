@@ -114,7 +114,7 @@ func (s *Stream) sync() error {
 	case e >= firstCaptureError && e <= lastCaptureError:
 		return explainResult("waiting for a stream", e)
 	}
-	return s.dev.gpu.fall(int(e), "waiting for a stream")
+	return s.dev.gpu.fall(int(e), "waiting for a stream", "")
 }
 
 // The results about streams that are being captured.

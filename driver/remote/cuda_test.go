@@ -136,6 +136,7 @@ func TestCUDA(t *testing.T) {
 		{"guards", testGuards},
 		{"prints", testPrints},
 		{"fault", testFault},
+		{"lost", testLost},
 		{"cancel", testCancel},
 		{"times", testTimes},
 		{"forms of launches", testForms},
@@ -419,6 +420,40 @@ func testFault(t *testing.T, s *standin) {
 		t.Error("a new process:", err)
 	}
 	wants(t, b.Read(0, make([]byte, 8)), "the device was lost")
+}
+
+// testLost: a GPU that is gone in the middle of a launch is one error that names the
+// kernel, whether CUDA says so or takes the process along; then the device is lost, and
+// opened again it is another process's.
+func testLost(t *testing.T, s *standin) {
+	for _, tt := range []struct {
+		kernel string
+		env    string
+		says   []string
+	}{
+		{"die", "", []string{"kernel die: device driver cuda died during Launch (exit status 9", "the GPU has fallen off the bus"}},
+		{"k", "STANDIN_FAIL=cuStreamSynchronize=46", []string{"kernel k: CUDA_ERROR_DEVICE_UNAVAILABLE"}},
+		{"k", "STANDIN_FAIL=cuLaunchKernel=719", []string{"kernel k: CUDA_ERROR_LAUNCH_FAILED"}},
+	} {
+		dev := s.must(t, nil, tt.env)
+		b, err := dev.Alloc("x", 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := launch(t, dev, ptx(tt.kernel), driver.Metadata{Kernel: tt.kernel}, [3]int{1, 1, 1})
+		if wants(t, err, tt.says...); r != nil || errors.Is(err, driver.ErrLost) {
+			t.Errorf("%s: %+v, %v", tt.kernel, r, err)
+		}
+		for range 2 {
+			err = b.Read(0, make([]byte, 8))
+			if wants(t, err, "device driver cuda: the device was lost in an earlier launch"); !errors.Is(err, driver.ErrLost) {
+				t.Errorf("%s: %v", tt.kernel, err)
+			}
+		}
+		if err := errors.Join(b.Free(), dev.Close()); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // testForms: clusters, cooperative launches and programmatic dependent ones.

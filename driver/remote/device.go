@@ -202,6 +202,8 @@ func (k *kernel) run(ctx context.Context, method string, f func(context.Context)
 		return nil, ctx.Err()
 	case errors.Is(err, driver.ErrLost):
 		return nil, err
+	case err != nil && d.driver.lost(d.proc) != nil: // the process died
+		return nil, fmt.Errorf("kernel %s: %w", k.name, err)
 	case r.Lost:
 		d.driver.drop(d.proc)
 		said = d.proc.LastWords() // the answer may come before them

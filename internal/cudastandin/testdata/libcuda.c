@@ -16,6 +16,7 @@
 //   fault    makes every later call fail with an illegal address
 //   later    does so from its second launch on
 //   spin     never ends
+//   die      ends the process, as CUDA's library may when the GPU is gone
 // and others do nothing.
 #include <cuda.h>
 #include <stdarg.h>
@@ -32,10 +33,12 @@ static const struct { int code; const char *name, *text; } errors[] = {
 	{100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
 	{101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
 	{201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+	{214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
 	{218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
 	{500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
 	{700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
 	{701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
+	{719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
 	{803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "system has unsupported display driver / cuda driver combination"},
 };
 
@@ -298,6 +301,9 @@ CUresult cuLaunchKernel(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, un
 		return CUDA_SUCCESS; // it shows later
 	} else if (!strncmp(f->name, "later", 5)) {
 		if (f->launches++) sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
+	} else if (!strncmp(f->name, "die", 3)) {
+		fprintf(stderr, "the GPU has fallen off the bus\n");
+		_exit(9);
 	} else if (!strncmp(f->name, "spin", 4)) {
 		for (;;) sleep(1000);
 	}

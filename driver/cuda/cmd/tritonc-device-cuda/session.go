@@ -121,6 +121,7 @@ func (s *session) outcome(r sdk.DeviceResult, err error) (sdk.DeviceResult, erro
 		r.Fault, r.Lost = wire.ListToSDK(fault.Findings), s.device.Lost()
 		return r, nil
 	}
+	r.Lost = s.device.Lost() && !errors.Is(err, driver.ErrLost)
 	return r, toSDK(err)
 }
 
