@@ -143,3 +143,23 @@ func (m *memory) ready(n int) error {
 	}
 	return nil
 }
+
+// Fetch returns the elements of memory of any type.
+func Fetch(m Memory) (*array.Array, error) {
+	a := array.New(m.Type(), m.Len())
+	if err := m.of().ready(m.Len()); err != nil {
+		return nil, err
+	}
+	return a, m.of().buffer.Read(m.of().from, a.Data)
+}
+
+// Store writes elements, as many as memory of any type has, and of its type.
+func Store(m Memory, a *array.Array) error {
+	if a.Type != m.Type() {
+		return fmt.Errorf("elements of type %s cannot be written to a buffer of %s", a.Type, m.Type())
+	}
+	if err := m.of().ready(a.Len()); err != nil {
+		return err
+	}
+	return m.of().buffer.Write(m.of().from, a.Data)
+}

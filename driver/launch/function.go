@@ -61,6 +61,9 @@ type variant struct {
 	loaded *kernel.Loaded
 	built  *core.Kernel
 	known  *frontend.Variant
+	// hooked says that the configuration has a hook, which may change the arguments:
+	// there is no kernel before it was called.
+	hooked bool
 }
 
 // maxVariants bounds how many keys are remembered where each value of an argument is
@@ -153,7 +156,8 @@ func (f *Function) Compile(ctx context.Context, args ...any) (*core.Kernel, erro
 
 // frame holds the arguments of a launch.
 type frame struct {
-	args    []any // by parameter
+	config  string // after its hook was called; "" before
+	args    []any  // by parameter
 	types   []string
 	given   []bool
 	options []Arg
@@ -177,7 +181,10 @@ func (f *Function) find(ctx context.Context, args []any) (*frame, *variant, erro
 	err := f.bind(fr, args)
 	if err == nil {
 		var v *variant
-		if v, err = f.variant(ctx, fr); err == nil {
+		if v, err = f.variant(ctx, fr); err == nil && v.hooked {
+			v, err = f.hook(ctx, fr, v.known.Config)
+		}
+		if err == nil {
 			return fr, v, nil
 		}
 	}
@@ -190,7 +197,7 @@ func (f *Function) bind(fr *frame, args []any) error {
 	params := f.info.Params
 	clear(fr.given)
 	clear(fr.types)
-	fr.options = fr.options[:0]
+	fr.options, fr.config = fr.options[:0], ""
 	next := 0
 	for _, a := range args {
 		at, typ := next, ""
@@ -329,13 +336,14 @@ func (f *Function) forget() {
 
 // make compiles and loads the variant for a launch.
 func (f *Function) make(ctx context.Context, fr *frame, v *variant) error {
-	src, passed, opts, err := f.specialize(ctx, fr)
+	src, passed, opts, err := f.specialize(ctx, fr, nil)
 	if err != nil {
 		return err
 	}
 	v.known = src.Known()
-	if t := v.known.Tuning; t != nil && t.Hooked {
-		return wrongArg("", "", "%s has a pre_hook or post_hook in @triton.autotune or its configuration, which a Function does not call", f.info.Name)
+	if t := v.known.Tuning; t != nil && t.Hooked && v.known.Config >= 0 && fr.config == "" {
+		v.hooked = true
+		return nil
 	}
 	key := ""
 	if k := v.known.Key(); k != "" {

@@ -60,12 +60,18 @@ def pairs(p, k):
 def blocks(src, dst, m, BM: tl.constexpr, BN: tl.constexpr):
     dst.store([tl.program_id(0) * BM, 0], src.load([tl.program_id(0) * BM, 0]) + m)
 
-def zero(args):
+def before(args):
     args["x"].zero_()
+    args["y"].copy_(args["x"].clone().fill_(args["B"]))
+    args["d"].block_shape = [args["B"], 32]
 
-@triton.autotune([triton.Config({"B": 16}, pre_hook=zero)], key=[])
+def measuring(args, **kwargs):
+    raise RuntimeError("nothing is measured")
+
+@triton.autotune([triton.Config({"B": 16}, pre_hook=before)], key=[], pre_hook=measuring)
 @triton.jit
-def hooked(x, B: tl.constexpr):
+def hooked(x, y, d, B: tl.constexpr):
+    d.store([0, 0], d.load([0, 0]) + 1.0)
     tl.store(x + tl.arange(0, B), 1.0)
 
 @triton.jit
@@ -207,7 +213,30 @@ func TestDecorators(t *testing.T) {
 	if k := must[*core.Kernel](t)(f.Compile(t.Context(), x, 1280)); !strings.Contains(string(k.Metadata), `"num_warps":2`) {
 		t.Errorf("%s", k.Metadata)
 	}
-	if _, err := function(t, dev, "hooked").Launch(t.Context(), kernel.Dims(1), x); err == nil || !strings.Contains(err.Error(), "hooked has a pre_hook or post_hook") {
+}
+
+// TestHooks: the hook of a configuration runs before each launch, on the device's memory.
+func TestHooks(t *testing.T) {
+	dev := fake()
+	f := function(t, dev, "hooked")
+	d := &kernel.Descriptor{Base: alloc[float32](t, dev, 32*32), Shape: []int{32, 32}, Block: []int{1, 32}}
+	for _, first := range []float32{3, 4} {
+		x := must[*kernel.Buffer[float32]](t)(kernel.From(dev, []float32{first, 5, 6, 7, 8, 9}))
+		y := x.Slice(4, 6) // of the same memory
+		must[*driver.Result](t)(f.Launch(t.Context(), kernel.Dims(1), x.Slice(0, 2), y, d))
+		if got := fmt.Sprint(must[[]float32](t)(x.Values())); got != "[0 0 6 7 16 16]" {
+			t.Error(got)
+		}
+		k := must[*core.Kernel](t)(f.Compile(t.Context(), x.Slice(0, 2), y, d))
+		if !strings.Contains(string(k.Artifacts[0].Data), "tensor<16x32xf32") || dev.Loads() != 1 || d.Block[0] != 1 {
+			t.Errorf("%d loads, block %v, %s", dev.Loads(), d.Block, k.Artifacts[0].Data)
+		}
+	}
+	freed := alloc[float32](t, dev, 2)
+	if err := freed.Free(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Launch(t.Context(), kernel.Dims(1), freed, alloc[float32](t, dev, 2), d); !errors.Is(err, kernel.ErrFreed) {
 		t.Error(err)
 	}
 }

@@ -32,7 +32,7 @@ func (f *Function) appendKey(key []byte, fr *frame) ([]byte, error) {
 	for _, o := range fr.options {
 		key = fmt.Appendf(key, "%q=%#v;", o.Name, o.Value)
 	}
-	return key, nil
+	return append(key, fr.config...), nil
 }
 
 // The hints of specialization, as keys have them.
@@ -151,8 +151,8 @@ func appendBool(key []byte, v, known bool) []byte {
 }
 
 // specialize is the variant for a launch: its source, the parameters that it takes, and
-// the options that it is compiled with.
-func (f *Function) specialize(ctx context.Context, fr *frame) (*core.Source, []kernel.Passed, *core.Options, error) {
+// the options that it is compiled with. Lent, if there, is what hooks have of memory.
+func (f *Function) specialize(ctx context.Context, fr *frame, lent *lender) (*core.Source, []kernel.Passed, *core.Options, error) {
 	var entries []string
 	var all []kernel.Passed
 	launch := &core.Launch{Values: map[string]any{}}
@@ -168,7 +168,7 @@ func (f *Function) specialize(ctx context.Context, fr *frame) (*core.Source, []k
 		entries = append(entries, p.Name+"="+entry)
 		all = append(all, passed...)
 		if len(passed) > 0 {
-			launch.Values[p.Name] = seen(fr.args[i])
+			launch.Values[p.Name] = seen(fr.args[i], lent)
 		}
 	}
 	text := strings.Join(entries, ", ")
@@ -185,7 +185,11 @@ func (f *Function) specialize(ctx context.Context, fr *frame) (*core.Source, []k
 		}
 		opts.Values[o.Name] = o.Value
 	}
-	variants, err := core.Variants(ctx, f.opts.Source, f.opts.Target, &opts, core.Want{Kernel: f.info.Name, Signature: text, Launch: launch})
+	source := *f.opts.Source
+	if fr.config != "" {
+		source.Config = fr.config
+	}
+	variants, err := core.Variants(ctx, &source, f.opts.Target, &opts, core.Want{Kernel: f.info.Name, Signature: text, Launch: launch})
 	if err != nil {
 		return nil, nil, nil, named(err)
 	}
@@ -282,16 +286,16 @@ func plain(p *frontend.ParamInfo, a *Arg) (any, error) {
 }
 
 // seen is an argument as functions of the kernel's decorators see it.
-func seen(v any) any {
+func seen(v any, lent *lender) any {
 	switch v := v.(type) {
 	case kernel.Memory:
-		return frontend.Tensor{Type: v.Type().Name, Shape: []int64{int64(v.Len())}}
+		return lent.tensor(v, []int{v.Len()})
 	case *kernel.Descriptor:
-		return frontend.Descriptor{Tensor: frontend.Tensor{Type: v.Base.Type().Name, Shape: widen(v.Shape)}, Block: widen(v.Block)}
+		return frontend.Descriptor{Tensor: lent.tensor(v.Base, v.Shape), Block: widen(v.Block)}
 	case Tuple:
 		list := make([]any, len(v))
 		for i := range v {
-			list[i] = seen(v[i].Value)
+			list[i] = seen(v[i].Value, lent)
 		}
 		return list
 	case nil, bool:
