@@ -69,6 +69,7 @@ type runFlags struct {
 	rtol, atol      float64
 	seed            uint64
 	report          string
+	html            string
 	schedule        string
 	trace           string
 	maxInstructions uint64
@@ -102,6 +103,7 @@ func runVerb(env *environment) *cobra.Command {
 	flags.Float64Var(&f.atol, "atol", 1e-8, "what --expect allows beside that, `A`")
 	flags.Uint64Var(&f.seed, "seed", 0, "the `SEED` of random values and of a random schedule")
 	flags.StringVar(&f.report, "report", "", "print what the device counted, as a `FORM`: table or json")
+	flags.StringVar(&f.html, "html", "", "write what the device counted as one page with the kernel's source\nto `FILE.html`")
 	flags.StringVar(&f.schedule, "schedule", "natural", "the `ORDER` in which blocks and warps run: natural or random")
 	flags.StringVar(&f.trace, "trace", "", "print each instruction of one `BLOCK:WARP`, both by number")
 	flags.Uint64Var(&f.maxInstructions, "max-instructions", 0, "end a kernel one of whose blocks executes more than `N` (1<<32)")
@@ -138,6 +140,9 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 		return err
 	}
 	r := &runner{env: env, flags: f, src: src, vals: vals, out: env.stdout}
+	if f.html != "" {
+		r.recordSources()
+	}
 	if f.report == "json" {
 		r.out = env.report.writer("output") // standard output is the report's
 	}
@@ -172,7 +177,7 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 	if err := r.plan(ctx); err != nil {
 		return err
 	}
-	if f.report != "" {
+	if f.counts() {
 		if err := prepared.FindUsage(ctx); err != nil {
 			place.log.Debug("no machine code tells of registers; the report estimates them", "reason", err)
 		}
@@ -186,6 +191,7 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 		name := kernel.Compiled.FileStem()
 		env.report.timings(kernel.Compiled, timingRecord{Kernel: name}, name, f.verbose > 0)
 	}
+	r.signature = kernel.Signature
 	return r.run(ctx, dev, &runnable{kernel.Compiled.Name, kernel.Compiled.Metadata, func() (*driver.Result, error) { return kernel.Run(ctx, r.grid) }})
 }
 
@@ -307,6 +313,10 @@ type runner struct {
 	saves   []saving
 	expects []expectation
 	lets    []*letting
+	// sources are the files that make the kernel, for --html, and signature is what was
+	// compiled.
+	sources   sources
+	signature string
 	// before are the arguments that expressions look at after the run, as they were.
 	before map[string]*array.Array
 }
@@ -346,6 +356,9 @@ func (f *runFlags) check() error {
 	return nil
 }
 
+// counts reports whether what the device counts is asked for.
+func (f *runFlags) counts() bool { return f.report != "" || f.html != "" }
+
 // plan checks all that needs no compile: a typing mistake should not cost one.
 func (r *runner) plan(ctx context.Context) (err error) {
 	f := r.flags
@@ -373,7 +386,7 @@ func (r *runner) simulated(target core.Target) (driver.Device, error) {
 	f := r.flags
 	opts := simulated.Options{
 		MaxInstructions: f.maxInstructions, Seed: f.seed, Output: r.out, Progress: r.bar.update,
-		Waves: f.report != "", Estimate: f.report != "",
+		Waves: f.counts(), Estimate: f.counts(),
 	}
 	switch f.schedule {
 	case "natural":
@@ -416,6 +429,11 @@ func (r *runner) run(ctx context.Context, dev driver.Device, kernel *runnable) e
 			if err := result.Report.WriteJSON(r.env.stdout); err != nil {
 				return err
 			}
+		}
+	}
+	if result != nil && r.flags.html != "" {
+		if err := r.writePage(result.Report, dev); err != nil {
+			return err
 		}
 	}
 	if err != nil {

@@ -24,7 +24,7 @@ const simulatedName = "sim"
 const simulatedHelp = "--device sim is a simulated GPU"
 
 // simulatedFlags ask for what only the simulated device does.
-var simulatedFlags = []string{"report", "schedule", "trace", "max-instructions", "sample"}
+var simulatedFlags = []string{"report", "html", "schedule", "trace", "max-instructions", "sample"}
 
 // place is where a run takes place.
 type place struct {

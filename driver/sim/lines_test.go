@@ -41,7 +41,7 @@ L0:
 	st.shared.f32 [%r3], %f1;
 	.loc 2 30 5, function_name L1, inlined_at 1 12 2
 	fma.rn.f32 %f2, %f1, %f1, %f1;
-	.loc 2 31 5, function_name L1, inlined_at 1 12 2
+	.loc	2 31 5                          // lib.py:31:5 @[ lib.py:40:1 @[ k.py:12:2 ] ]
 	add.f32 %f2, %f2, %f1;
 	.loc 1 13 1
 	setp.lt.u32 %p1, %r1, 16;
@@ -79,6 +79,7 @@ func TestLines(t *testing.T) {
 		{"k.py", 14, counts{Warps: 3, Lanes: 48, FLOPs: 48}, counts{}},
 		{"lib.py", 30, counts{Warps: 3, Lanes: 96, FLOPs: 192}, counts{}},
 		{"lib.py", 31, counts{Warps: 3, Lanes: 96, FLOPs: 96}, counts{}},
+		{"lib.py", 40, counts{}, counts{Warps: 3, Lanes: 96, FLOPs: 96}},
 	} {
 		if want.total == (counts{}) {
 			want.total = want.own
@@ -115,7 +116,7 @@ func TestLines(t *testing.T) {
 	}
 	for _, want := range []string{
 		"  k.py:10    3             100.0%  96       12      0           0       0      0\n", "roofline             0.0547 FLOPs per byte; f32 at 19.5 TFLOP/s and 1.55 TB/s meet at 12.5",
-		"shared memory        512 bytes of a block\n", "FLOPs                336\n", "occupancy            50%: 32 blocks on a multiprocessor, limited by blocks\n",
+		"shared memory        512 bytes per block\n", "FLOPs                336\n", "occupancy            50%: 32 blocks on a multiprocessor, limited by blocks\n",
 	} {
 		if !strings.Contains(table.String(), want) {
 			t.Errorf("no %q in\n%s", want, &table)

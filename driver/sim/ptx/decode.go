@@ -387,7 +387,10 @@ func (d *decoder) place(l Loc) int {
 	if at, ok := d.locs[key]; ok {
 		return at
 	}
-	name := d.files[l.File]
+	name := l.Name
+	if name == "" {
+		name = d.files[l.File]
+	}
 	if name == "" {
 		name = "file " + itoa(l.File)
 	}

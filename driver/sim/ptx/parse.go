@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -489,8 +491,10 @@ func (p *parser) bodyDirective(out []Stmt) []Stmt {
 	return nil
 }
 
-// loc reads ".loc file line col[, function_name …][, inlined_at file line col]".
+// loc reads ".loc file line col[, function_name …][, inlined_at file line col]". Where
+// the directive has no call site, the comment after it may.
 func (p *parser) loc() Loc {
+	rest, _, _ := strings.Cut(p.s.src[p.s.pos:], "\n")
 	p.advance()
 	l := p.locPlace()
 	for p.accept(",") {
@@ -507,7 +511,47 @@ func (p *parser) loc() Loc {
 			p.fail("unknown .loc attribute %q", what)
 		}
 	}
+	if _, comment, ok := strings.Cut(rest, "//"); ok && l.Inlined == nil {
+		l.Inlined = callSites(comment)
+	}
 	return l
+}
+
+// maxCallSites bounds the call sites of one place.
+const maxCallSites = 32
+
+// callSites reads the call sites of inlined code, the innermost first, from the comment
+// that LLVM writes after a .loc, in which it leaves them out:
+//
+//	// lib.py:157:15 @[ lib.py:165:34 @[ kernel.py:12:18 ] ]
+//
+// It is nil where there are none.
+func callSites(comment string) *Loc {
+	parts := strings.Split(strings.TrimRight(comment, " ]\t\r"), " @[ ")
+	if len(parts)-1 > maxCallSites {
+		return nil
+	}
+	var site *Loc
+	for _, part := range slices.Backward(parts[1:]) {
+		name, numbers := strings.TrimSpace(part), []int(nil)
+		for len(numbers) < 2 { // line and column, or a line
+			i := strings.LastIndexByte(name, ':')
+			n, err := strconv.Atoi(name[i+1:])
+			if i < 0 || err != nil || n < 0 || n > math.MaxInt32 {
+				break
+			}
+			name, numbers = name[:i], append(numbers, n)
+		}
+		if len(numbers) == 0 || name == "" {
+			return nil
+		}
+		slices.Reverse(numbers)
+		site = &Loc{Name: name, Line: numbers[0], Inlined: site}
+		if len(numbers) > 1 {
+			site.Col = numbers[1]
+		}
+	}
+	return site
 }
 
 func (p *parser) locPlace() Loc {

@@ -98,6 +98,8 @@ type Stmt struct {
 // Loc is a .loc directive.
 type Loc struct {
 	File, Line, Col int
+	// Name is the file's, where the text has that in place of a number.
+	Name string
 	// Inlined is the call site of an inlined function, nil at the top.
 	Inlined *Loc
 }

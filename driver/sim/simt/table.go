@@ -25,10 +25,10 @@ func (r *Report) WriteTable(out io.Writer) error {
 		row("  a block takes", "%.0f cycles alone", e.Latency)
 		row("  cycles of a block", "%.0f issue, %.0f arithmetic, %.0f dots, %.0f shared memory, %.0f port to L2", e.Issue, e.Pipe, e.Dots, e.Shared, e.FromL2)
 		row("  memory", "%v L2, %v DRAM", e.L2.Round(10*time.Nanosecond), e.DRAM.Round(10*time.Nanosecond))
-		row("registers", "%s", e.registers())
-		row("occupancy", "%.0f%%: %s on a multiprocessor, limited by %s", 100*e.Occupancy, diag.Count(e.Resident, "block"), e.Limit)
+		row("registers", "%s", e.RegisterText())
+		row("occupancy", "%s", e.OccupancyText())
 	}
-	row("shared memory", "%s of a block", diag.Count(r.Shared, "byte"))
+	row("shared memory", "%s per block", diag.Count(r.Shared, "byte"))
 	if f := r.Roofline; f != nil {
 		row("roofline", "%s", f)
 	}
@@ -85,9 +85,14 @@ func (r *Report) writeLines(out io.Writer) error {
 	return w.Flush()
 }
 
-// registers says how many a thread takes, and how many bytes of them are in memory.
-func (e *Estimate) registers() string {
-	text := fmt.Sprintf("%d of a thread", e.Registers)
+// OccupancyText says how many blocks a multiprocessor holds, and why not more.
+func (e *Estimate) OccupancyText() string {
+	return fmt.Sprintf("%.0f%%: %s on a multiprocessor, limited by %s", 100*e.Occupancy, diag.Count(e.Resident, "block"), e.Limit)
+}
+
+// RegisterText says how many registers per thread are used, and how many more would be.
+func (e *Estimate) RegisterText() string {
+	text := fmt.Sprintf("%d per thread", e.Registers)
 	if !e.Exact {
 		text = "some " + text + ", estimated"
 	}
