@@ -189,6 +189,9 @@ func TestCheck(t *testing.T) {
 	same := k.Variants[1]
 	same.Options = "num_warps=8"
 	k.Variants = append(k.Variants, same)
+	if _, err := (&Bundle{Kernels: []*Kernel{{Name: strings.Repeat("x", 300)}}}).Encode(); err == nil {
+		t.Error("what cannot be read is written")
+	}
 	if err := k.Check(); err == nil || err.Error() != "two variants of scale for cuda:80 have the same hints and constants and differ in their options (none; num_warps=8): no launch could tell them apart" {
 		t.Error(err)
 	}

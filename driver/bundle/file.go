@@ -3,7 +3,6 @@ package bundle
 import (
 	"archive/zip"
 	"bytes"
-	"cmp"
 	"compress/flate"
 	"crypto/sha256"
 	"encoding/hex"
@@ -34,7 +33,7 @@ const (
 	maxCode     = 256 << 20
 	maxEntries  = 1 << 16
 	maxName     = 255
-	maxFormula  = 4096
+	maxText     = 4096 // formulas, options and paths
 )
 
 // manifest is a Bundle as JSON. Fields may be added.
@@ -124,7 +123,7 @@ func (c *manifestConstant) decode() (kernel.Arg, error) {
 	return kernel.Named(c.Name, v), checkName("a constant", c.Name)
 }
 
-// Encode returns the bytes of a bundle.
+// Encode returns the bytes of a bundle; the error is that of Read, too.
 func (b *Bundle) Encode() ([]byte, error) {
 	m := manifest{Format: format, Tritonc: b.Tritonc, Triton: b.Triton, Targets: b.Targets}
 	type file struct {
@@ -176,7 +175,10 @@ func (b *Bundle) Encode() ([]byte, error) {
 			return nil, err
 		}
 	}
-	err = w.Close()
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	_, err = Read(out.Bytes()) // so that nothing is written that cannot be read
 	return out.Bytes(), err
 }
 
@@ -252,15 +254,13 @@ type reader struct {
 func (r *reader) bundle(m *manifest) (*Bundle, error) {
 	b := &Bundle{Tritonc: m.Tritonc, Triton: m.Triton, Targets: m.Targets}
 	for _, text := range []string{m.Tritonc, m.Triton} {
-		if text != "" {
-			if err := checkName("a version", text); err != nil {
-				return nil, err
-			}
+		if err := checkText("a version", text); err != nil {
+			return nil, err
 		}
 	}
 	for _, t := range m.Targets {
 		for _, text := range []string{t.Name, t.Backend, t.Version, t.Hash} {
-			if err := checkName("a target", cmp.Or(text, "none")); err != nil {
+			if err := checkText("a target", text); err != nil {
 				return nil, err
 			}
 		}
@@ -282,10 +282,10 @@ func (r *reader) bundle(m *manifest) (*Bundle, error) {
 
 func (r *reader) kernel(e *manifestEntry) (*Kernel, error) {
 	k := &Kernel{Name: e.Name, Source: e.Source, Grid: e.Grid, Order: e.Order}
-	if err := errors.Join(checkName("a kernel", e.Name), checkName("a source", cmp.Or(e.Source, "none"))); err != nil {
+	if err := errors.Join(checkName("a kernel", e.Name), checkText("a source", e.Source)); err != nil {
 		return nil, err
 	}
-	if len(e.Grid) > maxFormula {
+	if len(e.Grid) > maxText {
 		return nil, fmt.Errorf("kernel %s: its grid is a formula of %s", e.Name, diag.Count(len(e.Grid), "byte"))
 	}
 	for _, name := range e.Order {
@@ -321,7 +321,7 @@ func (r *reader) kernel(e *manifestEntry) (*Kernel, error) {
 func (r *reader) variant(w *manifestVariant) (Variant, error) {
 	v := Variant{Options: w.Options}
 	v.Target, v.Stage, v.Hints, v.Metadata = w.Target, w.Stage, w.Hints, w.Metadata
-	if err := errors.Join(checkName("a target", w.Target), checkName("a stage", w.Stage), checkName("options", cmp.Or(w.Options, "none"))); err != nil {
+	if err := errors.Join(checkName("a target", w.Target), checkName("a stage", w.Stage), checkText("options", w.Options)); err != nil {
 		return v, err
 	}
 	if err := checkMetadata(w.Metadata); err != nil {
@@ -383,8 +383,20 @@ func checkMetadata(text []byte) error {
 // checkName refuses a text that is too long for a name, or that a terminal would
 // obey.
 func checkName(what, s string) error {
-	if s == "" || len(s) > maxName || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+	if s == "" || len(s) > maxName || !printable(s) {
 		return fmt.Errorf("%s is called %.40q", what, s)
 	}
 	return nil
+}
+
+// checkText is checkName for a text that may be longer, or empty.
+func checkText(what, s string) error {
+	if len(s) > maxText || !printable(s) {
+		return fmt.Errorf("%s is called %.40q", what, s)
+	}
+	return nil
+}
+
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
