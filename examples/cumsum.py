@@ -30,6 +30,10 @@ def cumsum_row(out_ptr, in_ptr, n, BLOCK: tl.constexpr):
 
 
 # A row of any length: what a tile adds up to is added to the next one.
+@triton.autotune(
+    configs=[triton.Config({"BLOCK": b}, num_warps=w) for b in (256, 1024, 4096) for w in (4, 8)],
+    key=["n"],
+)
 @triton.jit
 def cumsum_tiles(out_ptr, in_ptr, n, BLOCK: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
