@@ -88,6 +88,9 @@ type guided struct {
 	done   map[int]bool
 	rng    *rand.Rand
 	first  int // how many are chosen before there is a model
+	// scales are those of the model, which is fitted anew when there are refit times.
+	scales []float64
+	refit  int
 }
 
 func newGuided(configs []Config, left int, seed uint64) *guided {
@@ -163,7 +166,7 @@ func (g *guided) promising(times map[int]float64) int {
 		}
 		xs, ys = append(xs, g.points[k]), append(ys, t)
 	}
-	p := fit(xs, ys)
+	p := g.model(xs, ys)
 	for _, k := range open {
 		mean, _ := p.predict(g.points[k])
 		p = p.with(g.points[k], mean)
@@ -179,6 +182,17 @@ func (g *guided) promising(times map[int]float64) int {
 		}
 	}
 	return at
+}
+
+// model is the process that explains the times. Its scales change little with one time
+// more.
+func (g *guided) model(xs [][]float64, ys []float64) *process {
+	if len(xs) < g.refit {
+		return solve(xs, ys, g.scales)
+	}
+	p := fit(xs, ys)
+	g.scales, g.refit = p.scales, len(xs)+len(xs)/8+1
+	return p
 }
 
 // improvement is the logarithm of the expected improvement on the best time by a
