@@ -1,7 +1,6 @@
 package host
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/tritonc/tritonc/core/diag"
@@ -356,9 +355,6 @@ func summary(c *call, times []bench.Times) any {
 	eval.Fail("%s() has no return_mode %s", c.name, eval.Repr(mode))
 	return nil
 }
-
-// Text is a value of a point, such as a size, as tables show it.
-func Text(v any) string { return fmt.Sprint(Plain(v)) }
 
 // Plain is a value of a point as Go has it: an int64, a float64, a bool or a string.
 func Plain(v any) any {
