@@ -71,7 +71,9 @@ func (m *contents) change() {
 }
 
 func (m *contents) Fill(v float64) {
-	m.x.Fill(v)
+	if len(m.x.Data) > 0 { // else it is known by its type and shape alone
+		m.x.Fill(v)
+	}
 	m.change()
 }
 

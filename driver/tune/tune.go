@@ -34,6 +34,9 @@ type Options struct {
 	// Args are the arguments of the launch with a configuration, by number; -1 asks for
 	// those without one.
 	Args func(config int) ([]launch.Arg, error)
+	// Buffer is where an array is on the device already, or nil; a nil Buffer finds
+	// none. Hooks do not change such arrays.
+	Buffer func(x *array.Array) driver.Buffer
 	// Grid of a launch of which that is known.
 	Grid func(known *frontend.Variant) ([3]int, error)
 	// Parallel is how many configurations are compiled at a time; 0: as many as
@@ -67,6 +70,8 @@ type Result struct {
 	// Compiling the time from that begin to the end of the last compile, and Measuring
 	// the time for which the device was at work, loading included.
 	Whole, Compiling, Measuring time.Duration
+	// Best is the number of the fastest configuration, -1 where none has a time.
+	Best int
 	// Tuning is what the decorator says; nil without one.
 	Tuning *frontend.Tuning
 }
@@ -82,6 +87,7 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 	err := t.search(ctx)
 	t.result.Whole = time.Since(t.began)
 	t.entry.sort()
+	t.result.Best = t.best()
 	if err == nil && t.entry.Best() == nil {
 		err = t.allFailed()
 	}
@@ -104,6 +110,17 @@ type tuner struct {
 	lastCompiled time.Time
 	// hooking is held by whoever calls hooks, which may change arrays.
 	hooking sync.Mutex
+}
+
+// best is the number of the fastest configuration so far, or -1.
+func (t *tuner) best() int {
+	best, shortest := -1, math.Inf(1)
+	for index, number := range t.numbers {
+		if us, ok := t.times[index]; ok && us < shortest {
+			best, shortest = number, us
+		}
+	}
+	return best
 }
 
 // SourceHash identifies a kernel's file in a File.
@@ -333,6 +350,11 @@ func (t *tuner) run(ctx context.Context, b built) (bench.Times, error) {
 // buffer is the memory of an array, which all configurations share: it is copied to
 // the device once.
 func (t *tuner) buffer(x *array.Array) driver.Buffer {
+	if t.opts.Buffer != nil {
+		if b := t.opts.Buffer(x); b != nil {
+			return b
+		}
+	}
 	if b := t.buffers[x]; b != nil {
 		return b
 	}

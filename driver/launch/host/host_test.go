@@ -175,7 +175,7 @@ def add(x, y, out, n, STRIDE: tl.constexpr, B: tl.constexpr):
 def scale(p, f, B: tl.constexpr, F: tl.constexpr = None):
     tl.store(p + tl.arange(0, B), tl.load(p + tl.arange(0, B)) * f)
 
-@triton.autotune(configs=[triton.Config({"B": b}, num_warps=w) for b, w in ((16, 1), (256, 4), (3, 1))], key=["n"])
+@triton.autotune(configs=[triton.Config({"B": b}, num_warps=w) for b, w in ((16, 1), (256, 4), (3, 1))], key=["n"], reset_to_zero=["out"])
 @triton.jit
 def fill(out, n, v, B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)

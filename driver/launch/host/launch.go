@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/diag"
@@ -339,23 +338,4 @@ func (c *compiled) registers() int64 {
 		c.kernel.explain(fmt.Errorf("its registers: %w", err))
 	}
 	return n
-}
-
-// signatureOf tells launches apart for which other configurations may be best, as
-// Triton's autotuner does: by the key's values and the types of tensors.
-func (k *kernel) signatureOf(a *arguments, key []any) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s:%s", k.fn.Module.File.Path, k.fn.Name())
-	for _, name := range key {
-		v, ok := a.byName[eval.Str(plain(name))]
-		if ok {
-			fmt.Fprintf(&b, " %s", eval.Repr(v))
-		}
-	}
-	for _, name := range a.names {
-		if t, ok := a.byName[name].(*Tensor); ok {
-			fmt.Fprintf(&b, " %s", t.dtype.Repr())
-		}
-	}
-	return b.String()
 }

@@ -5,21 +5,23 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 
-	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/core/frontend/eval"
+	"github.com/tritonc/tritonc/core/work"
 	"github.com/tritonc/tritonc/driver"
-	"github.com/tritonc/tritonc/driver/bench"
+	"github.com/tritonc/tritonc/driver/array"
 	"github.com/tritonc/tritonc/driver/image"
 	"github.com/tritonc/tritonc/driver/launch"
+	"github.com/tritonc/tritonc/driver/tune"
 )
 
 // configure chooses the configuration of an autotuned kernel: the fastest, measured
 // once for each key. Without a grid it is the one that launches begin with.
 func (k *kernel) configure(req *launch.Request, a *arguments, grid any) {
 	p := k.p
-	tuner := k.fn.Params.Autotune()
-	if tuner == nil || grid == nil || req.Source.Config != "" {
+	if k.fn.Params.Autotune() == nil || grid == nil || req.Source.Config != "" {
 		return
 	}
 	info, err := launch.Info(p.ctx, req.Source, req.Target, &req.Options, req.Kernel)
@@ -29,13 +31,19 @@ func (k *kernel) configure(req *launch.Request, a *arguments, grid any) {
 	if len(info.Configs) < 2 || given(a, info.Configs[0].Constants) {
 		return
 	}
-	key := k.signatureOf(a, tuner.Key)
+	prepared, err := launch.Prepare(p.ctx, *req)
+	if err != nil {
+		k.explain(err)
+	}
+	key := k.fn.Module.File.Path + ":" + k.fn.Name() + tune.KeyOf(info, prepared.Known, a.args).String()
 	best, known := p.tuned[key]
 	if !known {
-		best = k.fastest(req, a, grid, len(info.Configs))
+		best = k.fastest(req, a, grid)
 		p.tuned[key] = best
 	}
-	choose(req, best)
+	src := *req.Source
+	src.Config = strconv.Itoa(best)
+	req.Source = &src
 }
 
 // given reports whether the arguments give every constant.
@@ -48,46 +56,35 @@ func given(a *arguments, constants map[string]any) bool {
 	return true
 }
 
-func choose(req *launch.Request, config int) {
-	src := *req.Source
-	src.Config = strconv.Itoa(config)
-	req.Source = &src
-}
-
-// fastest measures the configurations. One that fails is out of the race.
-func (k *kernel) fastest(req *launch.Request, a *arguments, grid any, count int) int {
+// fastest measures the configurations.
+func (k *kernel) fastest(req *launch.Request, a *arguments, grid any) int {
 	p := k.p
-	best, shortest := -1, 0.0
-	var first error
-	for i := range count {
-		one := *req
-		choose(&one, i)
-		var times bench.Times
-		fail := eval.Try(func() {
-			placed := k.place(one, a, grid)
-			var err error
-			if times, err = bench.Measure(p.ctx, p.opts.Device, placed.Kernel, placed.Launch, p.opts.Bench); err != nil {
-				k.explain(err)
-			}
-		})
-		if p.ctx.Err() != nil {
-			panic(fail)
-		}
-		if fail != nil {
-			if first == nil {
-				first = fail.Diagnostic()
-			}
-			p.failure = nil
-			continue
-		}
-		if t := float64(times.Median()); best < 0 || t < shortest {
-			best, shortest = i, t
-		}
+	for _, s := range a.memory {
+		s.place(p, "tensor")
 	}
-	if best < 0 {
-		k.explain(fmt.Errorf("none of its %s runs; the first: %w", diag.Count(count, "configuration"), first))
+	var evaluating sync.Mutex // the code of the file belongs to one goroutine
+	result, err := tune.Run(p.ctx, tune.Options{
+		Source: req.Source, Kernel: req.Kernel, Target: req.Target, Options: req.Options, Device: req.Device,
+		Args:   func(int) ([]launch.Arg, error) { return a.args, nil },
+		Buffer: func(x *array.Array) driver.Buffer { return a.memory[x].buf },
+		Grid: func(known *frontend.Variant) (size [3]int, err error) {
+			evaluating.Lock()
+			defer evaluating.Unlock()
+			defer work.Catch(&err)
+			if fail := eval.Try(func() { size = k.grid(grid, a, known.Constants) }); fail != nil {
+				return size, fail.Diagnostic()
+			}
+			return size, nil
+		},
+		Bench: p.opts.Bench,
+	})
+	if err != nil {
+		k.explain(err)
 	}
-	return best
+	for _, s := range a.memory {
+		s.written = true
+	}
+	return result.Best
 }
 
 // binaryStage is the stage whose artifact says how many registers a kernel takes.
