@@ -18,6 +18,7 @@ import (
 	"github.com/tritonc/tritonc/driver/bench/table"
 	"github.com/tritonc/tritonc/driver/launch"
 	"github.com/tritonc/tritonc/driver/launch/calc"
+	"github.com/tritonc/tritonc/driver/tune"
 )
 
 // sweptOptions are the options that --sweep may name.
@@ -210,86 +211,108 @@ func (b *bencher) source(file string) (*core.Source, error) {
 	return one.source(b.env, file, b.req)
 }
 
-// measure measures a subject at a point: a cell for each metric.
+// measure measures a subject at a point: a cell for each metric. Of an autotuned
+// kernel that is in the configuration of --use, or the fastest.
 func (b *bencher) measure(ctx context.Context, s *subject, names []string, p point, arrays *arrayMemo) ([]table.Cell, error) {
-	configs := []string{s.config}
+	at := b.at(s, names, p, arrays)
 	if s.config == "" && s.info != nil && len(s.info.Configs) > 1 {
-		configs = nil
-		for i := range s.info.Configs {
-			configs = append(configs, strconv.Itoa(i))
-		}
-	}
-	var best *measured
-	var first error
-	for _, config := range configs {
-		m, err := b.once(ctx, s, config, names, p, arrays)
-		var usage *usageError
-		switch {
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case errors.As(err, &usage):
+		if err := b.choose(ctx, at, names, p); err != nil {
 			return nil, err
-		case err != nil:
-			if first == nil {
-				first = err
-			}
-			continue
-		}
-		if best == nil || m.times.Median() < best.times.Median() {
-			best = m
 		}
 	}
-	if best == nil {
-		return nil, first
-	}
-	if len(configs) > 1 {
-		b.tell(s, best.config, names, p)
-	}
-	return b.cells(best)
-}
-
-// tell says which configuration was the fastest.
-func (b *bencher) tell(s *subject, config string, names []string, p point) {
-	n, err := strconv.Atoi(config)
+	m, err := b.once(ctx, at)
 	if err != nil {
-		return
+		return nil, err
 	}
-	at := describePoint(names, p)
-	if at != "" {
-		at = " at " + at
-	}
-	b.bar.line(b.env.stderr, fmt.Sprintf("tritonc: %s%s: configuration %d of %d is the fastest (%s)", s.label, at, n, len(s.info.Configs), s.info.Configs[n].Text))
+	return b.cells(m)
 }
 
-// measured is a launch that was measured.
-type measured struct {
-	config string
-	vals   *values
-	times  bench.Times
+// benchPoint is a subject at a point: the flags of a run that would launch it.
+type benchPoint struct {
+	subject *subject
+	flags   runFlags
+	req     request
+	src     core.Source
 }
 
-// once measures a subject in one configuration.
-func (b *bencher) once(ctx context.Context, s *subject, config string, names []string, p point, arrays *arrayMemo) (*measured, error) {
-	flags := b.flags.runFlags
-	flags.kernel, flags.config = s.kernel, config
-	req := *b.req
-	req.opts.Values = maps.Clone(b.req.opts.Values)
-	flags.args = nil
+func (b *bencher) at(s *subject, names []string, p point, arrays *arrayMemo) *benchPoint {
+	at := &benchPoint{subject: s, flags: b.flags.runFlags, req: *b.req, src: *s.src}
+	at.flags.kernel, at.flags.config, at.flags.memo = s.kernel, s.config, arrays
+	at.src.Config = s.config
+	at.req.opts.Values = maps.Clone(b.req.opts.Values)
+	at.flags.args = nil
 	for _, a := range b.flags.args {
 		if name, _, _ := strings.Cut(a, "="); !slices.Contains(names, strings.TrimSpace(name)) {
-			flags.args = append(flags.args, a)
+			at.flags.args = append(at.flags.args, a)
 		}
 	}
 	for i, name := range names {
 		if slices.Contains(sweptOptions, name) && (s.info == nil || !slices.ContainsFunc(s.info.Params, func(p frontend.ParamInfo) bool { return p.Name == name })) {
-			req.opts.Values[name] = p[i]
+			at.req.opts.Values[name] = p[i]
 			continue
 		}
-		flags.args = append(flags.args, name+"="+p[i])
+		at.flags.args = append(at.flags.args, name+"="+p[i])
 	}
-	src := *s.src
-	src.Config = config
-	vals, err := flags.argumentsOf(ctx, &src, &req, arrays)
+	return at
+}
+
+// choose decides for one of an autotuned kernel's configurations.
+func (b *bencher) choose(ctx context.Context, at *benchPoint, names []string, p point) error {
+	s := at.subject
+	vals, err := at.flags.arguments(ctx, &at.src, &at.req)
+	if err != nil {
+		return err
+	}
+	if at.flags.use != "" {
+		if err := at.flags.ofRun(ctx, b.env, &at.src, &at.req, vals, b.dev); err != nil {
+			return err
+		}
+		at.flags.config = at.src.Config
+		return nil
+	}
+	if !vals.lacks(s.info.Configs[0].Constants) {
+		return nil // the arguments give all that configurations would
+	}
+	t := &tuning{env: b.env, flags: &tuneFlags{runFlags: at.flags}, src: &at.src, req: &at.req}
+	result, err := tune.Run(ctx, tune.Options{
+		Source: &at.src, Kernel: s.kernel, Target: at.req.target, Options: at.req.opts, Device: b.dev,
+		Args: func(config int) ([]launch.Arg, error) { return t.args(ctx, config) },
+		Grid: t.grid, Bench: b.flags.options(),
+	})
+	if err != nil {
+		return explainArg(err)
+	}
+	n := result.Best
+	at.src.Config = strconv.Itoa(n)
+	at.flags.config = at.src.Config
+	where := describePoint(names, p)
+	if where != "" {
+		where = " at " + where
+	}
+	b.bar.line(b.env.stderr, fmt.Sprintf("tritonc: %s%s: configuration %d of %d is the fastest (%s)", s.label, where, n, len(s.info.Configs), s.info.Configs[n].Text))
+	return nil
+}
+
+// lacks reports whether an argument is missing for some constant, or there is none.
+func (v *values) lacks(constants map[string]any) bool {
+	for name := range constants {
+		if v.find(name) == nil {
+			return true
+		}
+	}
+	return len(constants) == 0
+}
+
+// measured is a launch that was measured.
+type measured struct {
+	vals  *values
+	times bench.Times
+}
+
+// once measures a launch.
+func (b *bencher) once(ctx context.Context, at *benchPoint) (*measured, error) {
+	flags, src, req := &at.flags, &at.src, &at.req
+	vals, err := flags.arguments(ctx, src, req)
 	if err != nil {
 		return nil, err
 	}
@@ -298,7 +321,7 @@ func (b *bencher) once(ctx context.Context, s *subject, config string, names []s
 		texts = append(texts, m.formula)
 	}
 	prepared, err := launch.Prepare(ctx, launch.Request{
-		Source: &src, Kernel: s.kernel, Args: vals.list(texts...), Target: req.target, Options: req.opts,
+		Source: src, Kernel: at.subject.kernel, Args: vals.list(texts...), Target: req.target, Options: req.opts,
 	})
 	if err != nil {
 		return nil, explainArg(err)
@@ -320,9 +343,9 @@ func (b *bencher) once(ctx context.Context, s *subject, config string, names []s
 	defer placed.Free()
 	times, err := bench.Measure(ctx, b.dev, placed.Kernel, placed.Launch, b.flags.options())
 	if err != nil {
-		return nil, (&runner{env: b.env, src: &src}).explain(err)
+		return nil, (&runner{env: b.env, src: src}).explain(err)
 	}
-	return &measured{config, vals, times}, nil
+	return &measured{vals, times}, nil
 }
 
 // cells evaluates the metrics of a measurement.

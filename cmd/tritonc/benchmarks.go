@@ -19,7 +19,7 @@ func (b *bencher) marks(ctx context.Context, files []string) error {
 		flag  string
 		given bool
 	}{
-		{"--arg", len(f.args) > 0}, {"--metric", len(f.metrics) > 0}, {"--config", f.config != ""},
+		{"--arg", len(f.args) > 0}, {"--metric", len(f.metrics) > 0}, {"--config", f.config != ""}, {"--use", f.use != ""},
 	} {
 		if only.given {
 			return usagef("%s is for a kernel, and no --grid is given", only.flag).

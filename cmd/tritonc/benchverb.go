@@ -98,6 +98,7 @@ func benchVerb(env *environment) *cobra.Command {
 	flags.IntVar(&f.sample, "sample", 8, "how many programs of a launch a simulated device executes, `N`;\n0 executes all")
 	flags.Uint64Var(&f.seed, "seed", 0, "the `SEED` of random values")
 	f.makeFlags(flags)
+	f.addUse(flags)
 	flags.Lookup("kernel").Usage = "the `NAMES` of the kernels or benchmarks, apart by commas, where files have several"
 	flags.Lookup("config").Usage = "the configurations of autotuned kernels: `NUMBERS` from 0, apart by commas, or all\n(the fastest)"
 	return cmd
@@ -174,6 +175,9 @@ func (b *bencher) read(cmd *cobra.Command) (err error) {
 	}
 	if f.sample < 0 || !(f.warmup >= 0) || !(f.rep >= 0) {
 		return usagef("--warmup, --rep and --sample cannot be negative")
+	}
+	if f.use != "" && f.config != "" {
+		return usagef("--use and --config cannot both be given")
 	}
 	if f.csv == "-" && b.env.report.json {
 		return usagef("--csv - and --json both write to standard output")

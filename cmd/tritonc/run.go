@@ -60,6 +60,7 @@ const runExample = `  tritonc run --target cuda:80 --grid "cdiv(n, BLOCK)" --arg
 // runFlags are the flags of the run verb as written on the command line.
 type runFlags struct {
 	compileFlags
+	memo            *arrayMemo // of verbs that read arguments several times
 	device          string
 	grid            string
 	args            []string
@@ -220,12 +221,7 @@ func (f *runFlags) source(env *environment, file string, req *request) (*core.So
 
 // arguments reads --arg.
 func (f *runFlags) arguments(ctx context.Context, src *core.Source, req *request) (*values, error) {
-	return f.argumentsOf(ctx, src, req, nil)
-}
-
-// argumentsOf reads --arg, with arrays that were made before where memo has them.
-func (f *runFlags) argumentsOf(ctx context.Context, src *core.Source, req *request, memo *arrayMemo) (*values, error) {
-	vals := &values{seed: f.seed, memo: memo}
+	vals := &values{seed: f.seed, memo: f.memo}
 	if src.IsPython() {
 		info, err := launch.Info(ctx, src, req.target, &req.opts, f.kernel)
 		if err != nil {
