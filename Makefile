@@ -92,8 +92,8 @@ check: ## formatting, vet on three systems, staticcheck, golangci-lint, deadcode
 	$(GOLANGCI) run ./...
 	@echo deadcode -test ./...; out=$$($(DEADCODE) -test ./...); if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
 	@set -e; for m in $(MODULES); do echo "$(GO) vet ($$m)"; (cd $$m && $(GO) vet ./...); done
-	@set -e; if dir=$$(scripts/device-cuda.sh --check 2>/dev/null); then \
-		echo "$(GO) vet (driver/cuda)"; cd driver/cuda && CGO_CFLAGS="-O2 -I$$dir" $(GO) vet ./...; \
+	@set -e; if scripts/device-cuda.sh --check >/dev/null 2>&1; then \
+		echo "$(GO) vet (driver/cuda)"; eval "$$(scripts/device-cuda.sh --env)"; cd driver/cuda && $(GO) vet ./...; \
 	else echo "driver/cuda is not vetted: scripts/device-cuda.sh --check says why"; fi
 	@$(MAKE) --no-print-directory race
 
