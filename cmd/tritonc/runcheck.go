@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,6 +150,8 @@ func (r *runner) planExpects(ctx context.Context, list []string) ([]expectation,
 			e.got, err = r.memory("--expect", name)
 		} else if e.gotExpr, err = expr.Parse("--expect", name); err != nil {
 			err = usageAt(err)
+		} else {
+			err = usageAt(r.check(e.gotExpr, r.left(ctx), nil))
 		}
 		if err == nil {
 			err = r.expected(ctx, &e)
@@ -189,7 +192,7 @@ func (r *runner) expected(ctx context.Context, e *expectation) (err error) {
 	}
 	if r.later(x) {
 		e.wantExpr = x
-		return nil
+		return usageAt(r.check(x, r.scope(ctx), nil))
 	}
 	e.want, err = x.Eval(ctx, r.scope(ctx))
 	return usageAt(err)
@@ -212,6 +215,25 @@ func (r *runner) later(e *expr.Expr) bool {
 	}
 	look(e)
 	return found
+}
+
+// check looks for mistakes in an expression that is evaluated after the run; seen are
+// the --let under way.
+func (r *runner) check(e *expr.Expr, env expr.Env, seen []*letting) error {
+	before := env.Lookup
+	var inner error
+	env.Lookup = func(name string) (any, bool, error) {
+		l := r.let(name)
+		if l == nil || l.expr == nil || !r.later(l.expr) {
+			return before(name)
+		}
+		if slices.Contains(seen, l) {
+			return nil, false, fmt.Errorf("--let %s depends on itself", name)
+		}
+		inner = cmp.Or(inner, r.check(l.expr, expr.Env{Lookup: before, After: env.After, Known: env.Known}, append(slices.Clone(seen), l)))
+		return nil, true, nil
+	}
+	return cmp.Or(inner, e.Check(env))
 }
 
 // keep copies the arguments that an expression will look at after the run and that
@@ -361,22 +383,27 @@ func (r *runner) compare(ctx context.Context) error {
 	return wrong.Err()
 }
 
+// left is what the left side of an expectation is about: names mean memory as the run
+// left it.
+func (r *runner) left(ctx context.Context) expr.Env {
+	env := r.scope(ctx)
+	before := env.Lookup
+	env.Lookup = func(name string) (any, bool, error) {
+		if a := r.vals.find(name); a != nil {
+			if x, ok := a.value.(*array.Array); ok {
+				return x, true, nil
+			}
+		}
+		return before(name)
+	}
+	return env
+}
+
 // sides are the two arrays that an expectation compares.
 func (r *runner) sides(ctx context.Context, e *expectation) (got, want *array.Array, err error) {
 	got = e.got
 	if e.gotExpr != nil {
-		// On the left all names mean memory as the run left it.
-		env := r.scope(ctx)
-		before := env.Lookup
-		env.Lookup = func(name string) (any, bool, error) {
-			if a := r.vals.find(name); a != nil {
-				if x, ok := a.value.(*array.Array); ok {
-					return x, true, nil
-				}
-			}
-			return before(name)
-		}
-		v, err := e.gotExpr.Eval(ctx, env)
+		v, err := e.gotExpr.Eval(ctx, r.left(ctx))
 		if err != nil {
 			return nil, nil, usageAt(err)
 		}

@@ -76,6 +76,8 @@ func (c *evaluator) call(e *syntax.Call) (any, error) {
 	}
 	f := c.functionNamed(name)
 	switch {
+	case name == after:
+		return nil, errors.New("after takes the name of an argument alone: slice and compute with what it gives")
 	case f == nil && receiver != nil:
 		return nil, fmt.Errorf("arrays have no method %s", name)
 	case f == nil:

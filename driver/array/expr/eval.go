@@ -53,9 +53,12 @@ func (e *Expr) Names(f func(name string, after bool)) {
 	})
 }
 
+// after is what names memory after the run: after(x).
+const after = "after"
+
 // afterOf is the name in after(NAME).
 func afterOf(call *syntax.Call) (string, bool) {
-	if f, ok := call.Func.(*syntax.Name); !ok || f.ID != "after" || len(call.Args) != 1 || len(call.Keywords) > 0 {
+	if f, ok := call.Func.(*syntax.Name); !ok || f.ID != after || len(call.Args) != 1 || len(call.Keywords) > 0 {
 		return "", false
 	}
 	name, ok := call.Args[0].(*syntax.Name)
@@ -82,6 +85,58 @@ type Env struct {
 func (e *Expr) Eval(ctx context.Context, env Env) (any, error) {
 	c := &evaluator{ctx: ctx, env: env, expr: e, tensors: map[string]*Tensor{}, functions: functionTable()}
 	return c.eval(e.root)
+}
+
+// Check looks up all names without evaluating anything: an expression that waits for a
+// run should not fail after it for a typing mistake. The error is a *diag.Diagnostic.
+func (e *Expr) Check(env Env) error {
+	c := &evaluator{ctx: context.Background(), env: env, expr: e, functions: functionTable()}
+	var wrong error
+	syntax.Inspect(e.root, func(n syntax.Node) bool {
+		if wrong != nil {
+			return false
+		}
+		more := true
+		var err error
+		switch n := n.(type) {
+		case *syntax.Call:
+			if name, ok := afterOf(n); ok {
+				more, err = false, c.has(env.After, name)
+			}
+			wrong = c.failed(n, err)
+		case *syntax.Name:
+			_, ok := builtin(n.ID)
+			if !ok && n.ID != after && c.functionNamed(n.ID) == nil && !slices.Contains(modules, n.ID) {
+				err = c.has(env.Lookup, n.ID)
+			}
+			wrong = c.failed(n, err)
+		}
+		return more
+	})
+	return wrong
+}
+
+// has is the error of a name that a scope, which may be nil, does not know.
+func (c *evaluator) has(scope calc.Scope, id string) error {
+	if scope != nil {
+		if _, ok, err := scope(id); ok || err != nil {
+			return err
+		}
+	}
+	return c.unknown(id)
+}
+
+// unknown is the error of a name that nothing has.
+func (c *evaluator) unknown(id string) error {
+	return &helped{fmt.Errorf("nothing is called '%s'", id), c.env.Known}
+}
+
+// failed is fail for an error that may be nil.
+func (c *evaluator) failed(at syntax.Expr, err error) error {
+	if err == nil {
+		return nil
+	}
+	return c.fail(at, err)
 }
 
 // Array is a value as an array: numbers have no dimensions. It is nil for what is
@@ -270,23 +325,31 @@ func (c *evaluator) name(id string) (any, error) {
 			return c.known(id, v)
 		}
 	}
-	switch id {
-	case "pi":
-		return math.Pi, nil
-	case "inf":
-		return math.Inf(1), nil
-	case "nan":
-		return math.NaN(), nil
-	case "newaxis":
-		return nil, nil
-	}
-	if d := array.Named(id); d != nil {
-		return d, nil
+	if v, ok := builtin(id); ok {
+		return v, nil
 	}
 	if c.functionNamed(id) != nil {
 		return nil, fmt.Errorf("%s is a function", id)
 	}
-	return nil, &helped{fmt.Errorf("nothing is called '%s'", id), c.env.Known}
+	return nil, c.unknown(id)
+}
+
+// builtin is the value of a name that expressions know by themselves.
+func builtin(id string) (v any, ok bool) {
+	switch id {
+	case "pi":
+		return math.Pi, true
+	case "inf":
+		return math.Inf(1), true
+	case "nan":
+		return math.NaN(), true
+	case "newaxis":
+		return nil, true
+	}
+	if d := array.Named(id); d != nil {
+		return d, true
+	}
+	return nil, false
 }
 
 // known is the value that the environment has for a name.
@@ -315,7 +378,7 @@ func (c *evaluator) after(id string) (any, error) {
 	case err != nil:
 		return nil, err
 	case !ok:
-		return nil, &helped{fmt.Errorf("nothing is called '%s'", id), c.env.Known}
+		return nil, c.unknown(id)
 	}
 	return c.known(" "+id, v)
 }

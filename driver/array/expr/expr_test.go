@@ -192,6 +192,7 @@ func TestErrors(t *testing.T) {
 		{"sum + 1", "sum", "sum is a function", ""},
 		{"fp16 + 1", "fp16 + 1", "the type fp16 is neither a number nor an array", ""},
 		{"None + a", "None + a", "None is neither a number nor an array", ""},
+		{"after(a + 1)", "after(a + 1)", "after takes the name of an argument alone", ""},
 		{"after(a)", "after(a)", "nothing is known of what comes after", ""},
 		{"99999999999999999999 + a", "99999999999999999999", "does not fit into 64 bits", ""},
 		{"2 ** 63", "2 ** 63", "does not fit into 64 bits", ""},
@@ -405,6 +406,31 @@ func TestAfter(t *testing.T) {
 	})
 	if err != nil || fmt.Sprint(Array(v).Floats()) != "[5 6]" {
 		t.Errorf("got %v, %v", v, err)
+	}
+}
+
+// TestCheck: names alone are looked at.
+func TestCheck(t *testing.T) {
+	env := Env{Lookup: scope, After: scope, Known: "the arguments are a, b"}
+	for text, want := range map[string]string{
+		"a @ zeros(3) + tl.exp(pi) + after(i)[newaxis].to(fp16)": "",
+		"a + nope":                 ":1:5: error: nothing is called 'nope'",
+		"exp(after(nope) + nope2)": ":1:5: error: nothing is called 'nope'",
+		"broken + nope":            ":1:1: error: broken has no values before the run",
+		"sum(a, axis=k)":           ":1:13: error: nothing is called 'k'",
+		"after(a + b) + c":         "",
+	} {
+		e, err := Parse("", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := e.Check(env); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
 	}
 }
 

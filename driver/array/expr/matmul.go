@@ -66,8 +66,15 @@ func (c *evaluator) matmul(a, b any) (any, error) {
 	return out.reshaped(shape), err
 }
 
-// products multiplies matrices that follow one another, a row of the result at a
-// time, on all cores. Each element is summed in the order of k.
+// Rows of the result that are summed up together, so that the rows of the right matrix
+// which they need stay in the cache, and how many of these.
+const (
+	rowsAtOnce  = 16
+	stepsAtOnce = 4
+)
+
+// products multiplies matrices that follow one another, on all cores. Each element is
+// summed in the order of k.
 func products[E int64 | float64](c *evaluator, out, x, y []E, m, k, n int) error {
 	if len(out) == 0 || k == 0 {
 		return nil
@@ -77,16 +84,38 @@ func products[E int64 | float64](c *evaluator, out, x, y []E, m, k, n int) error
 	workers := min(runtime.GOMAXPROCS(0), rows)
 	for w := range workers {
 		group.Go(func() {
-			for r := w * rows / workers; r < (w+1)*rows/workers && c.ctx.Err() == nil; r++ {
-				to, from, right := out[r*n:(r+1)*n], x[r*k:(r+1)*k], y[r/m*k*n:(r/m+1)*k*n]
-				for i, v := range from {
-					for j, u := range right[i*n : (i+1)*n] {
-						to[j] += v * u
-					}
-				}
+			end := (w + 1) * rows / workers
+			for r := w * rows / workers; r < end && c.ctx.Err() == nil; {
+				last := min(r+rowsAtOnce, end, (r/m+1)*m) // of one matrix
+				block(out[r*n:last*n], x[r*k:last*k], y[r/m*k*n:(r/m+1)*k*n], k, n)
+				r = last
 			}
 		})
 	}
 	group.Wait()
 	return c.ctx.Err()
+}
+
+// block adds some rows of a product.
+func block[E int64 | float64](out, x, y []E, k, n int) {
+	i := 0
+	for ; i+stepsAtOnce <= k; i += stepsAtOnce {
+		y0, y1, y2, y3 := y[i*n:(i+1)*n], y[(i+1)*n:(i+2)*n], y[(i+2)*n:(i+3)*n], y[(i+3)*n:(i+4)*n]
+		for r := range len(out) / n {
+			to, v := out[r*n:(r+1)*n], x[r*k+i:r*k+i+stepsAtOnce]
+			v0, v1, v2, v3 := v[0], v[1], v[2], v[3]
+			y0, y1, y2, y3 := y0[:len(to)], y1[:len(to)], y2[:len(to)], y3[:len(to)]
+			for j, sum := range to {
+				to[j] = sum + v0*y0[j] + v1*y1[j] + v2*y2[j] + v3*y3[j]
+			}
+		}
+	}
+	for ; i < k; i++ {
+		for r := range len(out) / n {
+			to, v := out[r*n:(r+1)*n], x[r*k+i]
+			for j, u := range y[i*n : (i+1)*n] {
+				to[j] += v * u
+			}
+		}
+	}
 }
