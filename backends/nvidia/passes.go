@@ -206,6 +206,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: loops.CombineSelectAndIf, Why: "canonical forms undo the clearing of accumulators in fused loops"},
 		{Pass: loops.ReduceEarly, Why: "iterations without masked elements skip the mask"},
 		{Pass: loops.LoadEarly, With: registerSettings(o), Why: "barriers are in place, and loads stay between them"},
+		{Pass: loops.LoadAhead, With: registerSettings(o), Why: "what is left of an iteration's loads is known"},
 		{Pass: wgmma.LoadBeforeDots, When: withWGMMA, Why: "dots and waits have their places"},
 	})
 }

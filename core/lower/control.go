@@ -249,7 +249,16 @@ func (e *emitter) forLoop(op *ir.Operation) error {
 			return e.unrolledLoop(op, n, lower, step)
 		}
 	}
+	args := op.Body().Args()
 	starts := e.loopStarts(op)
+	carried := make([]*carriedValue, len(inits))
+	for i := range inits {
+		var err error
+		if carried[i], err = e.carry(args[i+1], op.Body().Terminator().Operand(i)); err != nil {
+			return err
+		}
+		starts[i] = carried[i].incoming(e, starts[i])
+	}
 	before := b.Block()
 	loop := e.f.NewBlock(before)
 	exit := e.f.NewBlock(before)
@@ -260,19 +269,18 @@ func (e *emitter) forLoop(op *ir.Operation) error {
 	}
 	b.SetBlock(loop)
 	closed := e.enterLoop(op, before)
-	args := op.Body().Args()
 	iv, err := e.phis(args[0])
 	if err != nil {
 		return err
 	}
 	llir.AddIncoming(iv[0], lower, before)
 	e.knowInduction(iv[0], lower, step)
-	carried := make([][]*llvmir.InstPhi, len(inits))
-	for i := range inits {
-		if carried[i], err = e.phis(args[i+1]); err != nil {
-			return err
-		}
-		flow(carried[i], starts[i], before)
+	for i, c := range carried {
+		c.enter(e)
+		flow(c.phis, starts[i], before)
+	}
+	for _, c := range carried {
+		c.receive(e)
 	}
 	yield, err := e.inner(scf.AsFor(op).Region())
 	if err != nil {
@@ -281,10 +289,14 @@ func (e *emitter) forLoop(op *ir.Operation) error {
 	e.setLocation(op.Loc())
 	next := b.Add(iv[0], step)
 	again := b.ICmp(ipredSLT, next, upper)
+	ends := make([][]llir.Value, len(carried))
+	for i, c := range carried {
+		ends[i] = c.incoming(e, e.value(yield.Operand(i)))
+	}
 	latch := b.Block()
 	llir.AddIncoming(iv[0], next, latch)
-	for i, v := range yield.OperandValues() {
-		flow(carried[i], e.value(v), latch)
+	for i, c := range carried {
+		flow(c.phis, ends[i], latch)
 	}
 	b.CondBr(again, loop, exit)
 	if closed {

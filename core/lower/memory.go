@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ub"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/llir"
@@ -114,10 +115,12 @@ func (e *emitter) load(op tt.LoadOp) error {
 	if m := op.Mask(); m != nil {
 		masks = spread(e.value(m), n)
 	}
-	if o := op.Other(); o != nil {
-		others = spread(e.value(o), n)
+	other := op.Other()
+	unread := other != nil && other.DefIs(ub.Poison)
+	if other != nil && !unread {
+		others = spread(e.value(other), n)
 	}
-	a := Access{Elem: elem, Cache: op.Cache(), Evict: op.Evict(), Volatile: op.IsVolatile()}
+	a := Access{Unread: unread, Elem: elem, Cache: op.Cache(), Evict: op.Evict(), Volatile: op.IsVolatile()}
 	vec, alike := 1, 0
 	l, isTensor := &tensorLayout{regs: 1}, false
 	if tensor, ok := op.Result().Type().(*ir.TensorType); ok {
@@ -127,7 +130,7 @@ func (e *emitter) load(op tt.LoadOp) error {
 		}
 		vec = e.vectorWidth(op.Ptr(), op.Mask(), l, bits)
 		if !op.IsVolatile() {
-			alike = e.alikeRegisters(tensor, op.Ptr(), op.Mask(), op.Other()) &^ (vec - 1)
+			alike = e.alikeRegisters(tensor, op.Ptr(), op.Mask(), other) &^ (vec - 1)
 		}
 		e.stridedUses(op, vec)
 	}

@@ -246,8 +246,10 @@ type Access struct {
 	Count int
 	// Mask, an i1, predicates the access; nil is always.
 	Mask llir.Value
-	// Other holds what each element is where the mask is false; nil is anything.
-	Other []llir.Value
+	// Other holds what each element is where the mask is false; nil is anything, and
+	// Unread says that nobody reads it.
+	Other  []llir.Value
+	Unread bool
 	// Cache and Evict are tt.CacheModifier and tt.EvictionPolicy numbers.
 	Cache, Evict int64
 	Volatile     bool

@@ -255,7 +255,7 @@ func (s *assembly) vector(ws words) {
 }
 
 // LoadGlobal is one ld.global. Under a mask the registers hold the other values
-// before, or zero.
+// before, or zero, if anybody reads them.
 func (t *Target) LoadGlobal(b *llir.Builder, a *lower.Access) ([]llir.Value, error) {
 	ws := wordsOf(b.M, a)
 	if ws.count > 4 {
@@ -265,7 +265,7 @@ func (t *Target) LoadGlobal(b *llir.Builder, a *lower.Access) ([]llir.Value, err
 	for range ws.count {
 		s.out(ws.constraint)
 	}
-	if a.Mask != nil {
+	if a.Mask != nil && !a.Unread {
 		var others []llir.Value
 		if a.Other != nil {
 			others = ws.pack(b, a.Other)

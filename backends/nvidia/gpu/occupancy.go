@@ -158,13 +158,18 @@ func step(k lower.Kernel) int {
 func (t *Target) dotBlocks(k lower.Kernel) int {
 	threads, loop := t.Threads/4, k.Registers.Loop
 	n := threads / k.Threads
-	if n < leastBlocks || perThread(threads) < loop+step(k) || perThread(2*threads) >= loop+stepRegisters/2 {
+	if n < leastBlocks || perThread(2*threads) >= loop+stepRegisters/2 {
 		return 0
 	}
 	if k.Uneven && k.Registers.Peak > perThread(threads) {
-		return n * mostUneven / leastBlocks
+		n = n * mostUneven / leastBlocks
 	}
-	return n
+	for ; n >= mostUneven; n-- {
+		if perThread(n*k.Threads) >= loop+step(k) {
+			return n
+		}
+	}
+	return 0
 }
 
 // loadBlocks asks for half of the threads that a multiprocessor holds, or a quarter, or

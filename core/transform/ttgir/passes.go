@@ -37,6 +37,7 @@ func Passes() []*pass.Pass {
 		loops.BoundMasks,
 		loops.ReduceEarly,
 		loops.LoadEarly,
+		loops.LoadAhead,
 		memory.AllocateShared,
 		memory.AllocateGlobal,
 		pipeline.TestLowerLoop,

@@ -9,6 +9,7 @@
 //	tritongpu-reorder-instructions            fewer values are alive at once
 //	tritongpu-reduce-early                    most iterations skip masks and scales
 //	tritongpu-load-early                      an iteration's short loads start together
+//	tritongpu-load-ahead                      an iteration's loads start in the one before
 //
 // uniformrange.go finds out where a mask holds for a whole tensor, dominance.go
 // which operation runs before which.

@@ -14,6 +14,8 @@ var (
 	licmExample string
 	//go:embed testdata/triton-loop-aware-cse/example.txtar
 	loopAwareCSEExample string
+	//go:embed testdata/tritongpu-load-ahead/example.txtar
+	loadAheadExample string
 	//go:embed testdata/tritongpu-load-early/example.txtar
 	loadEarlyExample string
 	//go:embed testdata/tritongpu-reduce-early/example.txtar

@@ -21,6 +21,7 @@ func TestPasses(t *testing.T) {
 		loops.BoundMasks,
 		loops.ReduceEarly,
 		loops.LoadEarly,
+		loops.LoadAhead,
 	}
 	known := append([]*pass.Pass{std.NewCanonicalize(layouts.ConvertPatterns())}, ours...)
 	passtest.Run(t, "testdata", known, ours...)

@@ -42,7 +42,7 @@ var ReorderInstructions = &pass.Pass{
 					r.Count("raised", 1)
 				}
 			case op.Is(ttg.LocalLoad) && dotOperand(op.OneResult().Type()) == 1 && op.OneResult().HasOneUse():
-				if a := firstOperandOf(op); a != nil && dom.before(op, a) && dom.beforeUsers(a, op) && readsTheSameAfter(op, a) {
+				if a := firstOperandOf(op); a != nil && a.Block() == op.Block() && dom.before(op, a) && dom.beforeUsers(a, op) && readsTheSameAfter(op, a) {
 					op.MoveAfter(a)
 					r.Count("sunk", 1)
 				}
@@ -121,7 +121,7 @@ func sinkIntoLoops(r *pass.Run) {
 			if _, ok := words[loop]; !ok && loop != nil {
 				words[loop] = wordsIn(loop) + loadsIn(loop)
 			}
-			if loop != nil && words[loop] <= r.Int("registers") {
+			if loop != nil && keeps(loop, words[loop], r.Int("registers")) {
 				r.Count("kept", 1)
 				continue
 			}
@@ -137,6 +137,17 @@ func sinkIntoLoops(r *pass.Run) {
 			v.ReplaceUsesIf(own.OneResult(), func(u *ir.Use) bool { return u.Owner() == user })
 		}
 	}
+}
+
+// mostKept is how many instructions a thread may have to do beside what it loads and
+// multiplies, for a loop to keep operands of dots in registers: random numbers for 16
+// elements take 660, and the registers that another block would have had.
+const mostKept = 512
+
+// keeps reports whether loop, which works on so many words of 32 bits with its operands in
+// registers, is to keep them there.
+func keeps(loop *ir.Operation, words, registers int) bool {
+	return words <= registers && meanwhile(loop) < mostKept
 }
 
 // wordsIn estimates the words of 32 bits that the numbers which a loop works on take
