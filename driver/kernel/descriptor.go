@@ -111,8 +111,12 @@ func CheckDescriptor(name string, t *array.DType, shape, strides, block []int, n
 // expand appends a descriptor as a compiled kernel takes it: a tensor map, sizes in
 // 32 bits and strides; or, without metadata of it, pointer, sizes and strides in 64
 // bits, and whether the padding is NaN in the place of the map.
-func (d *Descriptor) expand(args []any, name string, dev driver.Device, meta *driver.DescriptorMeta) ([]any, error) {
+func (d *Descriptor) expand(args []any, p *parameter, dev driver.Device) ([]any, error) {
+	name, meta := p.Name, p.meta
 	if err := d.Check(name); err != nil {
+		return args, err
+	}
+	if err := p.fits(d); err != nil {
 		return args, err
 	}
 	m := d.Base.of()

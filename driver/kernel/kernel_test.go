@@ -339,6 +339,11 @@ func TestScalars(t *testing.T) {
 			}
 		}
 	}
+	for _, typ := range []string{"tensordesc<fp16>", "tensordesc<fp17[16]>", "tensordesc<fp16[]>", "tensordesc<fp16[a]>", "tensordesc<"} {
+		if err := kernel.CheckType(typ); err == nil || !strings.Contains(err.Error(), "is not the type of a descriptor") {
+			t.Errorf("%s: %v", typ, err)
+		}
+	}
 	if _, err := (&kernel.Set{Name: "k", Params: []kernel.Param{{Name: "p", Type: "fp8e5"}}}).Load(cuda80()); err == nil || err.Error() != "argument p: a number of type fp8e5 cannot be passed to a kernel" {
 		t.Error(err)
 	}
@@ -347,6 +352,7 @@ func TestScalars(t *testing.T) {
 func TestDescriptors(t *testing.T) {
 	dev := cuda80()
 	x := must[*kernel.Buffer[kernel.Float16]](t)(kernel.Alloc[kernel.Float16](dev, 64*40))
+	ints := must[*kernel.Buffer[int16]](t)(kernel.Alloc[int16](dev, 64*40))
 	params := []kernel.Param{{Name: "d", Type: "tensordesc<fp16[16, 32]>"}, {Name: "n", Type: "i32"}}
 	load := func(meta string) *kernel.Function {
 		s := &kernel.Set{Name: "k", Params: params, Variants: []kernel.Variant{{Stage: "ptx", Metadata: []byte(meta)}}}
@@ -381,6 +387,8 @@ func TestDescriptors(t *testing.T) {
 		{kernel.Descriptor{Base: x, Shape: []int{64, 40}, Block: []int{16, 12}}, "12 is not a size of a block"},
 		{kernel.Descriptor{Base: x, Shape: []int{64, 40}, Block: []int{16, 4}}, "rows of its blocks have 8 bytes"},
 		{kernel.Descriptor{Base: x, Shape: []int{64, 40}, Strides: []int{1, 64}, Block: []int{16, 32}}, "the last dimension of a descriptor is contiguous"},
+		{kernel.Descriptor{Base: x, Shape: []int{64, 40}, Block: []int{32, 16}}, "it is a descriptor of fp16 in blocks of [32 16], and the kernel takes tensordesc<fp16[16, 32]>"},
+		{kernel.Descriptor{Base: ints, Shape: []int{64, 40}, Block: []int{16, 32}}, "it is a descriptor of i16 in blocks of [16 32]"},
 		{kernel.Descriptor{Base: x, Shape: []int{64, 40}, Strides: []int{1}, Block: []int{16, 32}}, "the array has 1 stride, and its shape 2"},
 	} {
 		if _, err := plain.Launch(t.Context(), kernel.Dims(1), &tt.d, 5); err == nil || !strings.Contains(err.Error(), tt.says) {

@@ -3,6 +3,8 @@ package kernel
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -53,8 +55,9 @@ type parameter struct {
 // kind is what a type wants.
 type kind struct {
 	scalar scalar
-	elem   *array.DType // of a pointer
+	elem   *array.DType // of a pointer, or of a descriptor
 	desc   bool
+	block  []int // of a descriptor
 }
 
 // kindOf reads a type.
@@ -68,13 +71,30 @@ func kindOf(typ string) (kind, error) {
 			return kind{elem: elem}, nil
 		}
 	}
-	if strings.HasPrefix(typ, "tensordesc<") {
-		return kind{desc: true}, nil
+	if rest, ok := strings.CutPrefix(typ, "tensordesc<"); ok {
+		return descriptorKind(rest)
 	}
 	if s := scalars[typ]; s != noScalar {
 		return kind{scalar: s}, nil
 	}
 	return kind{}, fmt.Errorf("a number of type %s cannot be passed to a kernel", typ)
+}
+
+// descriptorKind reads what follows "tensordesc<".
+func descriptorKind(text string) (kind, error) {
+	k := kind{desc: true}
+	elem, sizes, ok := strings.Cut(strings.TrimSuffix(text, "]>"), "[")
+	if k.elem = array.Named(elem); !ok || k.elem == nil {
+		return k, fmt.Errorf("tensordesc<%s is not the type of a descriptor", text)
+	}
+	for size := range strings.SplitSeq(sizes, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(size))
+		if err != nil {
+			return k, fmt.Errorf("tensordesc<%s is not the type of a descriptor", text)
+		}
+		k.block = append(k.block, n)
+	}
+	return k, nil
 }
 
 // CheckType refuses a type that no launch can pass.
@@ -174,7 +194,7 @@ func (l *Loaded) appendArgs(args []any, bound []any) ([]any, error) {
 			if !ok || d == nil {
 				return args, wrongArg(p.Name, "%T is not a descriptor, which the kernel takes", v)
 			}
-			if args, err = d.expand(args, p.Name, l.device, p.meta); err != nil {
+			if args, err = d.expand(args, p, l.device); err != nil {
 				return args, err
 			}
 			continue
@@ -187,6 +207,15 @@ func (l *Loaded) appendArgs(args []any, bound []any) ([]any, error) {
 		args = append(args, v)
 	}
 	return args, nil
+}
+
+// fits reports whether a descriptor is of the kernel's type: code is made for the
+// elements and the block.
+func (p *parameter) fits(d *Descriptor) error {
+	if t := d.Base.Type(); t != p.elem || !slices.Equal(d.Block, p.block) {
+		return wrongArg(p.Name, "it is a descriptor of %s in blocks of %v, and the kernel takes %s", t.Name, d.Block, p.Type)
+	}
+	return nil
 }
 
 // pointer is memory as the device takes it.
