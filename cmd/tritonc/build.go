@@ -218,6 +218,7 @@ type buildKernel struct {
 	file     string // as the user names it
 	function string // its name in the file
 	types    []string
+	options  []map[string]any // of each variant, as the file gives them
 }
 
 // bundleKernels puts variants of the same kernel and types together.
@@ -232,7 +233,7 @@ func bundleKernels(jobs []*job) ([]*buildKernel, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: kernel %s: %w", j.file, known.Kernel, err)
 		}
-		v.Target, v.Metadata, v.Options = j.target.String(), j.kernel.Metadata, optionsText(j.src.Options)
+		v.Target, v.Metadata = j.target.String(), j.kernel.Metadata
 		types := make([]string, len(params))
 		for i, p := range params {
 			types[i] = p.Type
@@ -255,20 +256,47 @@ func bundleKernels(jobs []*job) ([]*buildKernel, error) {
 		for _, a := range j.kernel.Artifacts {
 			one := v
 			one.Stage, one.Code = a.Stage, a.Data
-			k.Variants = append(k.Variants, one)
+			k.Variants, k.options = append(k.Variants, one), append(k.options, j.src.Options)
 		}
+	}
+	for _, k := range list {
+		k.tellApart()
 	}
 	nameByTypes(list)
 	return list, nil
 }
 
-// optionsText writes the options that a file gives.
-func optionsText(options map[string]any) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(options)) {
-		parts = append(parts, fmt.Sprintf("%s=%v", name, options[name]))
+// tellApart makes constants of the options in which variants differ, where nothing else
+// tells some of them apart: a launch can then name them. Other options are for people.
+func (k *buildKernel) tellApart() {
+	chosen := map[string]bool{}
+	for i := range k.Variants {
+		for j := range i {
+			v, o := &k.Variants[i], &k.Variants[j]
+			if v.Target != o.Target || v.Stage != o.Stage || !slices.Equal(v.Hints, o.Hints) || !slices.Equal(v.Constants, o.Constants) {
+				continue
+			}
+			for name, value := range k.options[i] {
+				chosen[name] = chosen[name] || k.options[j][name] != value
+			}
+			for name := range k.options[j] {
+				_, both := k.options[i][name]
+				chosen[name] = chosen[name] || !both
+			}
+		}
 	}
-	return strings.Join(parts, " ")
+	for i := range k.Variants {
+		v, options := &k.Variants[i], k.options[i]
+		var parts []string
+		for _, name := range slices.Sorted(maps.Keys(options)) {
+			if chosen[name] {
+				v.Constants = append(slices.Clip(v.Constants), kernel.Named(name, options[name]))
+			} else {
+				parts = append(parts, fmt.Sprintf("%s=%v", name, options[name]))
+			}
+		}
+		v.Options = strings.Join(parts, " ")
+	}
 }
 
 // signatureOf is what a launch passes to a variant, and what is compiled in.
