@@ -68,6 +68,8 @@ type Device struct {
 	guard      bool
 	queue      *Stream // of launches that are waited for: CUDA's stream 0
 
+	pair events // of launches that are waited for, made by the first; gpu.waiting guards it
+
 	mu        sync.Mutex // guards what follows
 	closed    bool
 	made      int            // objects, ever
@@ -184,8 +186,10 @@ func (d *Device) Close() error {
 	if g.lost.Load() {
 		return nil
 	}
+	g.waiting.Lock()
+	defer g.waiting.Unlock()
 	return g.enter(func() error {
-		var errs []error
+		errs := []error{d.pair.destroy(false)}
 		for _, c := range all {
 			errs = append(errs, c.end())
 		}

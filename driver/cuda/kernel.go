@@ -209,19 +209,25 @@ func (k *Kernel) launch(l *driver.Launch) (r driver.Result, err error) {
 	d := k.dev
 	d.gpu.waiting.Lock() // another launch would be in the time
 	defer d.gpu.waiting.Unlock()
+	k.mu.Lock()
+	err = k.loaded()
+	k.mu.Unlock()
+	if err != nil {
+		return r, err
+	}
 	err = d.gpu.enter(func() (err error) {
-		ev, err := makeEvents(2)
-		if err != nil {
-			return err
+		if d.pair == nil {
+			if d.pair, err = makeEvents(2); err != nil {
+				return err
+			}
 		}
-		defer func() { err = errors.Join(err, ev.destroy(d.Lost())) }()
-		if err := ev.around(0, d.queue, func() error { return k.enqueue(d.queue, l) }); err != nil {
+		if err := d.pair.around(0, d.queue, func() error { return k.enqueue(d.queue, l) }); err != nil {
 			return err
 		}
 		if err := d.queue.sync(); err != nil {
 			return err
 		}
-		if r.Time, err = ev.between(0); err != nil {
+		if r.Time, err = d.pair.between(0); err != nil {
 			return err
 		}
 		return d.guards(k.name)
@@ -246,8 +252,8 @@ func (k *Kernel) enqueue(s *Stream, l *driver.Launch) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.gone {
-		return diag.Errorf(diag.Pos{}, "kernel %s was unloaded, or its device closed", k.name)
+	if err := k.loaded(); err != nil {
+		return err
 	}
 	if err := k.fill(s, l.Args); err != nil {
 		return err
@@ -267,6 +273,14 @@ func (k *Kernel) enqueue(s *Stream, l *driver.Launch) error {
 		}
 		e.What = "launching " + k.name
 		return e
+	}
+	return nil
+}
+
+// loaded says why the kernel cannot be launched any more. The caller holds k.mu.
+func (k *Kernel) loaded() error {
+	if k.gone {
+		return diag.Errorf(diag.Pos{}, "kernel %s was unloaded, or its device closed", k.name)
 	}
 	return nil
 }
