@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
@@ -292,6 +294,87 @@ func TestCasts(t *testing.T) {
 		got, _ := tensorOf(v)
 		if f := got.floats(); len(f) != 1 || f[0] != tt.want && !(f[0] != f[0] && tt.want != tt.want) {
 			t.Errorf("%s = %v, want %v", tt.text, f, tt.want)
+		}
+	}
+}
+
+// TestCastsBetween rounds what lies between each two neighbours of a narrow type, which
+// are made here from the definition of its fields.
+func TestCastsBetween(t *testing.T) {
+	for _, f := range []struct {
+		name                string
+		mantissa, bias, max int
+		last                float64
+	}{
+		{"fp16", 10, 15, 30, 65504},
+		{"bf16", 7, 127, 254, 0x1.fep127},
+		{"fp8e4nv", 3, 7, 15, 448},
+		{"fp8e5", 2, 15, 30, 57344},
+	} {
+		var values []float64
+		for e := 0; e <= f.max; e++ {
+			for m := range 1 << f.mantissa {
+				v := math.Ldexp(float64(m), 1-f.bias-f.mantissa) // subnormal
+				if e > 0 {
+					v = math.Ldexp(float64(1<<f.mantissa+m), e-f.bias-f.mantissa)
+				}
+				if v <= f.last {
+					values = append(values, v)
+				}
+			}
+		}
+		if got := values[len(values)-1]; got != f.last {
+			t.Fatalf("%s ends at %v", f.name, got)
+		}
+		d := array.Named(f.name)
+		var in, want []float64
+		for i, lo := range values[:len(values)-1] {
+			hi := values[i+1]
+			middle := (lo + hi) / 2
+			even := lo
+			if i%2 == 1 { // of the encoding, which counts up
+				even = hi
+			}
+			in = append(in, lo, math.Nextafter(middle, lo), middle, math.Nextafter(middle, hi), hi)
+			want = append(want, lo, lo, even, hi, hi)
+		}
+		for _, sign := range []float64{1, -1} {
+			x := &Tensor{shape: []int{len(in)}, kind: floating, f: make([]float64, len(in))}
+			for i := range in {
+				x.f[i] = sign * in[i]
+			}
+			for i, got := range cast(x, d).f {
+				if got != sign*want[i] {
+					t.Fatalf("%s: %v becomes %v, want %v", f.name, x.f[i], got, sign*want[i])
+				}
+			}
+		}
+	}
+}
+
+// TestCastIntegers: integers beyond 53 bits are rounded once, as Go's own conversion to
+// float32 and math/big do.
+func TestCastIntegers(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20000 {
+		v := int64(r.Uint64() >> r.IntN(64))
+		switch r.IntN(3) { // near the middle of two floats of 24 bits
+		case 0:
+			v = v&^(1<<39-1) | 1<<39 | r.Int64N(3) - 1
+		case 1:
+			v = -v
+		}
+		x := &Tensor{kind: signed, i: []int64{v}}
+		if got := cast(x, array.Named("fp32")).f[0]; got != float64(float32(v)) {
+			t.Fatalf("fp32(%d) = %v, want %v", v, got, float32(v))
+		}
+		x.kind = unsigned
+		want, _ := new(big.Float).SetPrec(8).SetMode(big.ToNearestEven).SetUint64(uint64(v)).Float64()
+		if got := cast(x, array.Named("bf16")).f[0]; got != want {
+			t.Fatalf("bf16(%d) = %v, want %v", uint64(v), got, want)
+		}
+		if got := cast(x, array.Named("fp64")).f[0]; got != float64(uint64(v)) {
+			t.Fatalf("fp64(%d) = %v", uint64(v), got)
 		}
 	}
 }

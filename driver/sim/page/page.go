@@ -132,6 +132,9 @@ func summary(r *simt.Report) []Fact {
 		{"FLOPs", fmt.Sprintf("%d, and %d of dots", k.FLOPs, k.MatrixFLOPs)},
 		{"divergent branches", fmt.Sprint(k.DivergentBranches)},
 	}
+	if r.Ran < r.Blocks {
+		list = append(list, Fact{"counted", fmt.Sprintf("%d of %s", r.Ran, diag.Count(r.Blocks, "block"))})
+	}
 	if e := r.Estimate; e != nil {
 		list = append(
 			[]Fact{

@@ -174,6 +174,13 @@ func TestRows(t *testing.T) {
 	if !slices.Equal(gaps, []int{12, 8}) || lines[0] != 1 || lines[14] != 15 || lines[15] != 28 || lines[len(lines)-1] != 52 {
 		t.Errorf("lines %v, gaps %v", lines, gaps)
 	}
+	if slices.ContainsFunc(v.Facts, func(f Fact) bool { return f.Name == "counted" }) {
+		t.Error("a launch that is counted whole says so")
+	}
+	r.Blocks = 400
+	if s := summary(r); !slices.Contains(s, Fact{"counted", "4 of 400 blocks"}) {
+		t.Errorf("facts %v", s)
+	}
 	row := v.Files[0].Rows[2]
 	if row.Line != 3 || row.Heat != "1.000" || !slices.Equal(row.Cells, []string{"20", "100%", "96", "12", "", "", "", ""}) {
 		t.Errorf("row %+v", row)
