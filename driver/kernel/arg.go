@@ -10,7 +10,7 @@ import (
 
 // Arg is an argument by name.
 type Arg struct {
-	// Name of the parameter.
+	// Name of the parameter; "" where it is the next one in order.
 	Name string
 	// Value is what a launch takes for the parameter.
 	Value any

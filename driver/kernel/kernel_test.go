@@ -67,7 +67,7 @@ func TestSetPicksByHints(t *testing.T) {
 		dev := cuda80()
 		f := must[*kernel.Function](t)(scaleSet().Load(dev))
 		x := must[*kernel.Buffer[float32]](t)(kernel.Alloc[float32](dev, 64))
-		args := append([]any{x.Slice(tt.from, 64), 0.5, kernel.Named("n", tt.n)}, tt.named...)
+		args := append([]any{x.Slice(tt.from, 64), kernel.Arg{Value: 0.5}, kernel.Named("n", tt.n)}, tt.named...)
 		k, l, err := f.Bind(kernel.Dims(3, 2), args...)
 		if err != nil || k == nil {
 			t.Errorf("%+v: %v", tt, err)

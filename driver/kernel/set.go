@@ -206,15 +206,15 @@ func (f *Function) match(b *binding, args []any) error {
 	next := 0
 	for _, a := range args {
 		at := next
-		if named, ok := a.(Arg); ok {
-			at = slices.IndexFunc(params, func(p Param) bool { return p.Name == named.Name })
-			if at < 0 {
-				b.named = append(b.named, named)
-				continue
-			}
+		named, ok := a.(Arg)
+		if ok {
 			a = named.Value
-		} else {
+		}
+		if named.Name == "" {
 			next++
+		} else if at = slices.IndexFunc(params, func(p Param) bool { return p.Name == named.Name }); at < 0 {
+			b.named = append(b.named, named)
+			continue
 		}
 		switch {
 		case at >= len(params):

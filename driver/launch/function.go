@@ -109,7 +109,7 @@ func New(ctx context.Context, opts Options) (*Function, error) {
 // and heuristics give, may be left out. A parameter takes a *kernel.Buffer, a
 // *kernel.Descriptor, a number or a bool of any Go type, nil for None, or a Tuple of
 // such; a constant also takes a string or an Expr. A kernel.Arg with a Type gives a
-// number that type. What is kernel.Named and not a parameter is an option of the
+// number that type, and is in order if it has no name. What is kernel.Named and not a parameter is an option of the
 // compile, such as num_warps.
 //
 // The error is a *kernel.ArgError for wrong arguments, diagnostics of the compile, a
@@ -201,19 +201,17 @@ func (f *Function) bind(fr *frame, args []any) error {
 	next := 0
 	for _, a := range args {
 		at, typ := next, ""
-		if named, ok := a.(Arg); ok {
-			if named.Name != "" {
-				at = slices.IndexFunc(params, func(p frontend.ParamInfo) bool { return p.Name == named.Name })
-			}
-			if at < 0 {
-				if err := f.option(fr, named); err != nil {
-					return err
-				}
-				continue
-			}
+		named, ok := a.(Arg)
+		if ok {
 			a, typ = named.Value, named.Type
-		} else {
+		}
+		if named.Name == "" {
 			next++
+		} else if at = slices.IndexFunc(params, func(p frontend.ParamInfo) bool { return p.Name == named.Name }); at < 0 {
+			if err := f.option(fr, named); err != nil {
+				return err
+			}
+			continue
 		}
 		if kernel.IsNull(a) {
 			a = nil
@@ -317,7 +315,17 @@ func (f *Function) await(ctx context.Context, fr *frame) (*variant, error) {
 			}
 			return v, v.err
 		}
-		v.err = f.make(ctx, fr, v)
+		return v, f.settle(ctx, fr, key, v)
+	}
+}
+
+// errPanicked is what those hear who waited for a compile that panicked.
+var errPanicked = errors.New("launch: the compile of the same variant panicked")
+
+// settle makes a variant, and tells those who wait for it.
+func (f *Function) settle(ctx context.Context, fr *frame, key string, v *variant) error {
+	v.err = errPanicked
+	defer func() {
 		if v.err != nil {
 			f.mu.Lock()
 			delete(f.variants, key)
@@ -325,8 +333,9 @@ func (f *Function) await(ctx context.Context, fr *frame) (*variant, error) {
 		}
 		v.is.Store(v.err == nil)
 		close(v.ready)
-		return v, v.err
-	}
+	}()
+	v.err = f.make(ctx, fr, v)
+	return v.err
 }
 
 // forget drops the keys of variants that are ready. What they name stays.

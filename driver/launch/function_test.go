@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/tritonc/tritonc/core"
@@ -133,6 +134,7 @@ func TestSpecialization(t *testing.T) {
 		{[]any{x, out, 0.5, 1, 128}, "n is 1", "[0.5]"},
 		{[]any{x, out, 0.5, 1 << 40, 128}, "i64", "[0.5 1099511627776]"},
 		{[]any{x, out, 0.5, kernel.Arg{Name: "n", Value: 64, Type: "i64"}, kernel.Named("BLOCK", 128)}, "i64", "[0.5 64]"},
+		{[]any{x, out, 0.5, kernel.Arg{Value: 64, Type: "i64"}, 128}, "i64", "[0.5 64]"},
 		{[]any{x, out, 0.5, uint64(1) << 63, 128}, "u64", "[0.5 9223372036854775808]"},
 		{[]any{x, out, 2, 64, 128}, "a is an int", "[2 64]"},
 		{[]any{x, out, true, 64, 128}, "a is a bool", "[true 64]"},
@@ -420,6 +422,41 @@ func TestCancelledCompile(t *testing.T) {
 	wg.Wait()
 	if dev.Launches() != 4 {
 		t.Errorf("%d launches", dev.Launches())
+	}
+}
+
+// panics is a device whose first load does.
+type panics struct {
+	*fakedevice.Device
+	loads atomic.Int32
+}
+
+func (p *panics) Load(b driver.Binary) (driver.Kernel, error) {
+	if p.loads.Add(1) == 1 {
+		panic("a fault of ours")
+	}
+	return p.Device.Load(b)
+}
+
+// TestPanic: a panic that its goroutine survives, as in a server, leaves nobody waiting.
+func TestPanic(t *testing.T) {
+	dev := &panics{Device: fake()}
+	f := function(t, dev, "scale")
+	x := alloc[float32](t, dev, 64)
+	launched := func() (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v", p)
+			}
+		}()
+		_, err = f.Launch(t.Context(), kernel.Dims(1), x, x, 0.5, 64, 128)
+		return err
+	}
+	if err := launched(); err == nil || err.Error() != "panic: a fault of ours" {
+		t.Error(err)
+	}
+	if err := launched(); err != nil {
+		t.Error(err)
 	}
 }
 
