@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/driver/bench/plot"
 	"github.com/tritonc/tritonc/driver/bench/table"
 )
@@ -22,6 +23,7 @@ func (b *bencher) show() error {
 	if len(tables) == 0 {
 		return nil
 	}
+	b.origin(tables)
 	unjoined := b.join(tables) // the rest is worth showing
 	if err := b.print(tables); err != nil {
 		return err
@@ -35,6 +37,23 @@ func (b *bencher) show() error {
 		}
 	}
 	return unjoined
+}
+
+// origin says where the times come from.
+func (b *bencher) origin(tables []*table.Table) {
+	props, measure := b.dev.Properties(), "do_bench"
+	if b.flags.graph {
+		measure = "do_bench_cudagraph"
+	}
+	if props.Simulated {
+		measure = "model"
+		b.env.report.diagnostics(&diag.Diagnostic{
+			Severity: diag.Note, Message: "the times are what the model of the " + props.Name + " says (docs/model.md)",
+		})
+	}
+	for _, t := range tables {
+		t.Device, t.Measure = props.Name, measure
+	}
 }
 
 // join adds the baselines to the tables, each to those that have its points.

@@ -72,12 +72,7 @@ func benchVerb(env *environment) *cobra.Command {
 		Example:               benchExample,
 		ValidArgsFunction:     files(sourceEndings...),
 		DisableFlagsInUseLine: true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return exactArgs("FILE")(cmd, args)
-			}
-			return nil
-		},
+		Args:                  someArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return benchFiles(cmd.Context(), env, cmd, &f, args)
 		},

@@ -34,7 +34,7 @@ func readJSON(text []byte) ([]*Table, error) {
 	}
 	var out []*Table
 	for _, j := range list {
-		t := &Table{Title: j.Title, X: j.X, XLabel: j.XLabel, YLabel: j.YLabel, XLog: j.XLog, YLog: j.YLog}
+		t := &Table{Title: j.Title, X: j.X, XLabel: j.XLabel, YLabel: j.YLabel, XLog: j.XLog, YLog: j.YLog, Device: j.Device, Measure: j.How}
 		for i, l := range j.Lines {
 			line := Line{Name: l.Name, Unit: l.Unit}
 			for _, p := range l.Points {

@@ -33,6 +33,8 @@ type Table struct {
 	// of X.
 	XLabel, YLabel string
 	XLog, YLog     bool
+	// Device is where it was measured, and Measure how: "do_bench", say.
+	Device, Measure string
 }
 
 // Line is a column of numbers, with a band around them where there are Low and High.
@@ -199,6 +201,8 @@ type (
 		YLabel string     `json:"ylabel,omitempty"`
 		XLog   bool       `json:"x_log,omitempty"`
 		YLog   bool       `json:"y_log,omitempty"`
+		Device string     `json:"device,omitempty"`
+		How    string     `json:"measure,omitempty"`
 		Lines  []jsonLine `json:"lines"`
 	}
 	jsonLine struct {
@@ -223,7 +227,7 @@ func optional(v float64) *float64 {
 }
 
 func (t *Table) json() jsonTable {
-	j := jsonTable{Title: t.Title, X: t.X, XLabel: t.XLabel, YLabel: t.YLabel, XLog: t.XLog, YLog: t.YLog, Lines: []jsonLine{}}
+	j := jsonTable{Title: t.Title, X: t.X, XLabel: t.XLabel, YLabel: t.YLabel, XLog: t.XLog, YLog: t.YLog, Device: t.Device, How: t.Measure, Lines: []jsonLine{}}
 	for i, l := range t.Lines {
 		line := jsonLine{Name: l.Name, Unit: l.Unit, Points: []jsonPoint{}}
 		for _, r := range t.Rows {

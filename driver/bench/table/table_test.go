@@ -11,7 +11,7 @@ import (
 func example() *Table {
 	nan := math.NaN()
 	return &Table{
-		Title: "matmul-performance", X: []string{"M", "P"}, XLog: true, YLabel: "TFLOPS",
+		Title: "matmul-performance", X: []string{"M", "P"}, XLog: true, YLabel: "TFLOPS", Device: "H200", Measure: "do_bench",
 		Lines: []Line{{Name: "Triton", Unit: "TFLOPS", More: []string{"q0.2"}}, {Name: "cuBLAS", Unit: "TFLOPS"}},
 		Rows: []Row{
 			{X: []any{int64(256), "tf32"}, Y: []Cell{{Value: 9.5, Low: 9, High: 10, More: []float64{9}}, Absent()}},
@@ -70,7 +70,7 @@ func TestJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list) != 2 || !reflect.DeepEqual(list[0].X, example().X) || list[0].Rows[0].Y[0].High != 10 || !list[0].XLog {
+	if len(list) != 2 || !reflect.DeepEqual(list[0].X, example().X) || list[0].Rows[0].Y[0].High != 10 || list[0].Device != "H200" || list[0].Measure != "do_bench" || !list[0].XLog {
 		t.Errorf("read %+v", list[0])
 	}
 	for _, l := range []string{`"value": null`, `"low": 9,`, `"q0.2": 9`} {
