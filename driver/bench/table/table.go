@@ -226,13 +226,21 @@ func optional(v float64) *float64 {
 	return &v
 }
 
+// list is x, which JSON has as a list when it is empty, too.
+func list[T any](x []T) []T {
+	if x == nil {
+		return []T{}
+	}
+	return x
+}
+
 func (t *Table) json() jsonTable {
-	j := jsonTable{Title: t.Title, X: t.X, XLabel: t.XLabel, YLabel: t.YLabel, XLog: t.XLog, YLog: t.YLog, Device: t.Device, How: t.Measure, Lines: []jsonLine{}}
+	j := jsonTable{Title: t.Title, X: list(t.X), XLabel: t.XLabel, YLabel: t.YLabel, XLog: t.XLog, YLog: t.YLog, Device: t.Device, How: t.Measure, Lines: []jsonLine{}}
 	for i, l := range t.Lines {
 		line := jsonLine{Name: l.Name, Unit: l.Unit, Points: []jsonPoint{}}
 		for _, r := range t.Rows {
 			c := r.Y[i]
-			p := jsonPoint{X: r.X, Value: optional(c.Value), Low: optional(c.Low), High: optional(c.High)}
+			p := jsonPoint{X: list(r.X), Value: optional(c.Value), Low: optional(c.Low), High: optional(c.High)}
 			for m, name := range l.More {
 				if p.More == nil {
 					p.More = map[string]*float64{}
@@ -250,11 +258,11 @@ func (t *Table) json() jsonTable {
 
 // WriteJSON writes tables as one JSON array.
 func WriteJSON(w io.Writer, tables []*Table) error {
-	list := make([]jsonTable, len(tables))
+	all := make([]jsonTable, len(tables))
 	for i, t := range tables {
-		list[i] = t.json()
+		all[i] = t.json()
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
-	return enc.Encode(list)
+	return enc.Encode(all)
 }

@@ -63,7 +63,7 @@ func TestCSV(t *testing.T) {
 // TestJSON: what is written is read again.
 func TestJSON(t *testing.T) {
 	var b, again bytes.Buffer
-	if err := WriteJSON(&b, []*Table{example(), {Title: "empty", X: []string{"n"}}}); err != nil {
+	if err := WriteJSON(&b, []*Table{example(), {Title: "one", Lines: []Line{{Name: "l"}}, Rows: []Row{{Y: []Cell{Of(1)}}}}}); err != nil {
 		t.Fatal(err)
 	}
 	list, err := Read(b.Bytes(), nil)
@@ -73,7 +73,7 @@ func TestJSON(t *testing.T) {
 	if len(list) != 2 || !reflect.DeepEqual(list[0].X, example().X) || list[0].Rows[0].Y[0].High != 10 || list[0].Device != "H200" || list[0].Measure != "do_bench" || !list[0].XLog {
 		t.Errorf("read %+v", list[0])
 	}
-	for _, l := range []string{`"value": null`, `"low": 9,`, `"q0.2": 9`} {
+	for _, l := range []string{`"value": null`, `"low": 9,`, `"q0.2": 9`, `"x": []`} {
 		if !strings.Contains(b.String(), l) {
 			t.Errorf("no %s in\n%s", l, b.String())
 		}
