@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,6 +61,9 @@ func runBundle(ctx context.Context, env *environment, cmd *cobra.Command, f *run
 	if err != nil {
 		return err
 	}
+	if place.driver != nil && !cmd.Flags().Changed("target") {
+		target = closestTarget(k, target)
+	}
 	vals, err := f.bundleArguments(k, target)
 	if err != nil {
 		return err
@@ -90,6 +94,27 @@ func runBundle(ctx context.Context, env *environment, cmd *cobra.Command, f *run
 		fn.Grid = kernel.Dims(r.grid[:]...)
 	}
 	return r.runFunction(ctx, dev, k, fn)
+}
+
+// closestTarget is the target of a kernel's code that a device of its own target runs
+// best: its own, or else the newest of the older ones, whose code the device's driver
+// may translate.
+func closestTarget(k *bundle.Kernel, own core.Target) core.Target {
+	arch, err := strconv.Atoi(own.Arch)
+	if err != nil {
+		return own
+	}
+	best, found := own, -1
+	for i := range k.Variants {
+		t, err := core.ParseTarget(k.Variants[i].Target)
+		if err != nil || t.Backend != own.Backend {
+			continue
+		}
+		if n, err := strconv.Atoi(t.Arch); err == nil && n <= arch && n > found {
+			best, found = t, n
+		}
+	}
+	return best
 }
 
 // bundleArguments reads --arg for a kernel of a bundle.
