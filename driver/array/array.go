@@ -1,7 +1,9 @@
 package array
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 )
@@ -72,8 +74,24 @@ func (a *Array) SetInt(i int, v int64) { a.Type.putInt(a.at(i), v) }
 // Floats returns all elements.
 func (a *Array) Floats() []float64 {
 	out := make([]float64, a.Len())
-	for i := range out {
-		out[i] = a.At(i)
+	switch {
+	case a.Type.kind == float && a.Type.Size == 4:
+		for i := range out {
+			out[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(a.Data[4*i:])))
+		}
+	case a.Type.kind == float && a.Type.Size == 2 && len(out) >= 1<<16:
+		// Decoded once each.
+		table := make([]float64, 1<<16)
+		for bits := range table {
+			table[bits] = a.Type.decode(uint64(bits))
+		}
+		for i := range out {
+			out[i] = table[binary.LittleEndian.Uint16(a.Data[2*i:])]
+		}
+	default:
+		for i := range out {
+			out[i] = a.At(i)
+		}
 	}
 	return out
 }

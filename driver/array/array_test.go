@@ -201,3 +201,18 @@ func TestCompare(t *testing.T) {
 		t.Errorf("sizes: %v", err)
 	}
 }
+
+// TestFloats: all elements at once are what they are one by one.
+func TestFloats(t *testing.T) {
+	for _, name := range strings.Fields(Names()) {
+		a := New(Named(name), 3, 1<<15)
+		for i := range a.Data {
+			a.Data[i] = byte(i * 167 >> (i % 7))
+		}
+		for i, v := range a.Floats() {
+			if want := a.At(i); v != want && (v == v || want == want) {
+				t.Fatalf("%s: element %d is %v, want %v", name, i, v, want)
+			}
+		}
+	}
+}

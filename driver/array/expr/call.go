@@ -230,6 +230,15 @@ func (a *args) axes(name string, t *Tensor) ([]int, error) {
 	return out, nil
 }
 
+// needAxis refuses a call without an axis where there are several: NumPy, PyTorch and
+// Triton do not agree on which it would be.
+func (a *args) needAxis(t *Tensor) error {
+	if a.given("axis") || len(t.shape) < 2 {
+		return nil
+	}
+	return fmt.Errorf("%s of %s needs an axis=", a.f.names[0], t)
+}
+
 // axis is the one dimension that an argument names.
 func (a *args) axis(name string, t *Tensor, standard int) (int, error) {
 	v := a.values[name]

@@ -150,6 +150,8 @@ func TestErrors(t *testing.T) {
 		{"d @ d", "d @ d", "shapes [2, 7, 3] and [2, 7, 3] cannot be multiplied as matrices: 3 is not 7", ""},
 		{"c @ ones((2, 7, 3))", "c @ ones((2, 7, 3))", "shapes [3] and [2] do not broadcast", ""},
 		{"a @ 2", "a @ 2", "cannot be multiplied by a number", "* multiplies"},
+		{"cumsum(a)", "cumsum(a)", "cumsum of float[5, 7] needs an axis=", ""},
+		{"a.flip()", "a.flip()", "flip of float[5, 7] needs an axis=", ""},
 		{"max(e, axis=0)", "max(e, axis=0)", "max of no elements is not defined: float[0, 7]", ""},
 		{"argmin(e)", "argmin(e)", "argmin of no elements", ""},
 		{"a.reshape(6, -1)", "a.reshape(6, -1)", "float[5, 7] cannot have the shape [6, -1]: 35 elements do not divide by 6", ""},

@@ -282,6 +282,9 @@ func functionTable() []*function {
 			if err != nil {
 				return nil, err
 			}
+			if err := a.needAxis(t); err != nil {
+				return nil, err
+			}
 			axes, err := a.axes("axis", t)
 			if err != nil {
 				return nil, err

@@ -273,7 +273,7 @@ type sequence struct {
 	name string
 	f    func(row, out []float64)
 	i    func(row, out []int64, k kind)
-	// standard is the axis where none is given.
+	// standard is the axis where none is given: 0 stands for the only one.
 	standard int
 }
 
@@ -281,6 +281,11 @@ func (s *sequence) run(a *args) (any, error) {
 	t, err := a.tensor("x")
 	if err != nil {
 		return nil, err
+	}
+	if s.standard == 0 {
+		if err := a.needAxis(t); err != nil {
+			return nil, err
+		}
 	}
 	d, err := a.axis("axis", t, s.standard)
 	if err != nil {

@@ -108,17 +108,18 @@ func FromArray(a *array.Array) (*Tensor, error) {
 	case a.Type.Name == "u64":
 		k = unsigned
 	}
-	t, err := makeTensor(k, a.Shape)
-	if err != nil {
+	if _, err := elements(a.Shape); err != nil {
 		return nil, err
 	}
-	for i := range t.f {
-		t.f[i] = a.At(i)
+	t := &Tensor{shape: slices.Clone(a.Shape), kind: k}
+	if k == floating {
+		t.f = a.Floats()
+		return t, nil
 	}
-	for i := range t.i {
-		t.i[i] = a.Int(i)
-		if k == boolean && t.i[i] != 0 {
-			t.i[i] = 1
+	t.i = a.Ints()
+	if k == boolean {
+		for i, v := range t.i {
+			t.i[i] = bit(v != 0)
 		}
 	}
 	return t, nil
