@@ -46,7 +46,8 @@ type Function struct {
 	// byValue says that functions of the file look at the arguments: what is compiled
 	// may then depend on more than what they are specialized on.
 	byValue bool
-	frames  sync.Pool // of *frame
+	frames  sync.Pool                   // of *frame
+	parsed  atomic.Pointer[core.Source] // some variant: its file need not be parsed again
 
 	mu       sync.RWMutex
 	variants map[string]*variant // by the key of a launch's arguments

@@ -186,7 +186,10 @@ func (f *Function) specialize(ctx context.Context, fr *frame, lent *lender) (*co
 		opts.Values[o.Name] = o.Value
 	}
 	source := *f.opts.Source
-	if fr.config != "" {
+	if parsed := f.parsed.Load(); parsed != nil {
+		source = *parsed
+	}
+	if source.Config = f.opts.Source.Config; fr.config != "" {
 		source.Config = fr.config
 	}
 	variants, err := core.Variants(ctx, &source, f.opts.Target, &opts, core.Want{Kernel: f.info.Name, Signature: text, Launch: launch})
@@ -195,6 +198,9 @@ func (f *Function) specialize(ctx context.Context, fr *frame, lent *lender) (*co
 	}
 	if len(variants) != 1 {
 		return nil, nil, nil, wrongArg("", "", "%s are asked for, and one can run", diag.Count(len(variants), "configuration"))
+	}
+	if lent == nil { // it would keep the launch's memory
+		f.parsed.Store(variants[0])
 	}
 	return variants[0], all, &opts, nil
 }
