@@ -155,6 +155,7 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 		return err
 	}
 	defer dev.Close()
+	defineDevice(src, dev.Properties())
 	req.opts.Stages = nil
 	if f.use != "" {
 		if err := f.ofRun(ctx, env, src, req, vals, dev); err != nil {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -148,6 +150,18 @@ func (p *place) open(ctx context.Context, target core.Target, output io.Writer) 
 	}
 	p.useless(p.driver, err)
 	return nil, nil
+}
+
+// defineDevice tells the code of a file that asks for it how many multiprocessors the
+// device has, unless the user says it. Other files are the same for all devices, and
+// so is what is kept of their compiles.
+func defineDevice(src *core.Source, props driver.Properties) {
+	const processors = "device.multiprocessor_count"
+	asks := bytes.Contains(src.Text, []byte("multiprocessor_count")) || bytes.Contains(src.Text, []byte("multi_processor_count"))
+	if !asks || slices.ContainsFunc(src.Define, func(d core.Definition) bool { return d.Name == processors }) {
+		return
+	}
+	src.Define = append(slices.Clone(src.Define), core.Definition{Name: processors, Value: strconv.Itoa(props.Multiprocessors)})
 }
 
 // close ends the drivers.

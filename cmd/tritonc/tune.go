@@ -179,6 +179,7 @@ func tuneFile(ctx context.Context, env *environment, cmd *cobra.Command, f *tune
 		return err
 	}
 	defer dev.Close()
+	defineDevice(src, dev.Properties())
 	result, err := t.run(ctx, dev)
 	if result == nil || len(result.Entry.Configs) == 0 {
 		return explainArg(err)
@@ -223,7 +224,7 @@ type tuning struct {
 // simulated makes the device whose model is asked.
 func (t *tuning) simulated() (driver.Device, error) {
 	dev, err := simulated.New(t.req.target, simulated.Options{
-		NoChecks: true, Estimate: true, Sample: t.flags.sample, Output: t.env.stderr,
+		NoChecks: true, Estimate: true, Sample: t.flags.sample, Output: t.env.stderr, MaxInstructions: 1 << 28,
 	})
 	if err != nil {
 		return nil, usagef("--target %s: %v", t.req.target, err)

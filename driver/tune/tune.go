@@ -283,7 +283,15 @@ func (t *tuner) build(ctx context.Context, index int) (b built) {
 	if b.grid, b.err = t.opts.Grid(p.Known); b.err != nil {
 		return b
 	}
-	b.kernel, b.err = p.Build(ctx, t.opts.Device.Properties().Stage)
+	props := t.opts.Device.Properties()
+	if props.Simulated {
+		// The model wants to know of registers. Without an assembler it estimates them.
+		if err := p.FindUsage(ctx); err != nil && ctx.Err() != nil {
+			b.err = err
+			return b
+		}
+	}
+	b.kernel, b.err = p.Build(ctx, props.Stage)
 	return b
 }
 

@@ -55,8 +55,15 @@ type timing struct {
 	issue, latency, matrix uint64
 }
 
-// timings are those of a program's instructions.
-func timings(p *Program, rates *Rates) []timing {
+// together is how much warps of a block do the same at a time, so that they wait for one
+// another's units: 0 never, 1 always.
+const together = 0.7
+
+// timings are those of a program's instructions in blocks of so many warps, which share
+// the quarters of the processor, and the port to memory.
+func timings(p *Program, rates *Rates, lanes, warps int) []timing {
+	share := 1 + together*(max(float64(warps)/4, 1)-1)
+	port := 1 + together*float64(warps-1)
 	list := make([]timing, len(p.Code))
 	for i := range p.Code {
 		in, t := &p.Code[i], &list[i]
@@ -67,24 +74,46 @@ func timings(p *Program, rates *Rates) []timing {
 		for _, r := range writes {
 			t.writes = append(t.writes, placeOfResult(p, r))
 		}
-		t.issue, t.latency = 1, rates.ALU
-		switch classOf(in) {
+		class := classOf(in)
+		t.issue, t.latency = cycles(share), rates.ALU
+		if pipe := rates.Pipes[class]; pipe > 0 {
+			t.issue = cycles(share * max(4/pipe, 1))
+		}
+		switch class {
 		case ClassMove:
 			t.issue, t.latency = 0, 0 // ptxas renames registers
 		case ClassSpecial, ClassDouble:
 			t.latency = rates.Special
-		case ClassSharedMem, ClassWarpOp:
+		case ClassWarpOp:
 			t.latency = rates.Shared
+		case ClassSharedMem:
+			t.latency, t.issue = rates.Shared, cycles(port*portCycles(in, lanes))
 		case ClassGlobalMem, ClassAtomicMem, ClassLocalMem:
-			t.latency = rates.Global
+			t.latency, t.issue = rates.Global, cycles(port*portCycles(in, lanes))
 		case ClassControl:
 			t.issue = rates.Branch
 		case ClassMatrix:
-			t.matrix = uint64(rates.matrixCycles(in) + 0.5)
+			t.matrix = cycles(share * rates.matrixCycles(in))
 			t.latency = rates.Matrix
 		}
 	}
 	return list
+}
+
+func cycles(x float64) uint64 { return uint64(x + 0.5) }
+
+// portCycles is how long an access of a whole warp takes at 128 bytes a cycle.
+func portCycles(in *Inst, lanes int) float64 {
+	size := in.Size
+	switch in.Op {
+	case OpLd, OpSt:
+		size = len(in.Regs) * in.Type.Bits() / 8
+	case OpLdMatrix, OpStMatrix:
+		size = 4 * len(in.Regs)
+	case OpCpCommit, OpCpWait, OpPrefetch:
+		return 0
+	}
+	return max(float64(size*lanes)/(numBanks*bankBytes), 1)
 }
 
 // newClock makes the clock of a warp of the program.
@@ -111,7 +140,7 @@ func (k *clock) tick(in *Inst, t *timing, rates *Rates) {
 		done = k.matrix + t.latency
 	case OpWgmma:
 		k.matrix = max(k.matrix, k.now) + t.matrix
-		k.dots.add(k.matrix)
+		k.dots.add(k.matrix + t.latency)
 	case OpDotCommit:
 		k.dots.commit()
 	case OpDotWait:

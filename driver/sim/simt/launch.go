@@ -157,7 +157,7 @@ func (l *Loaded) Launch(ctx context.Context, cfg *Config, a Args) (*Report, erro
 	}
 	r.report.Blocks, r.report.Ran = r.total*r.clusterSize, r.executed*r.clusterSize
 	if cfg.Rates != nil {
-		r.timing = timings(r.prog, cfg.Rates)
+		r.timing = timings(r.prog, cfg.Rates, r.lanes, (r.threads+r.lanes-1)/r.lanes)
 	}
 	if cfg.Waves {
 		r.waves = &waves{resident: r.resident()}

@@ -102,7 +102,8 @@ func wgmmaBytes(in *Inst) float64 {
 // that together they take longer than the longest: the sum of their powers counts.
 const (
 	powerOfUnits = 4 // units of a multiprocessor
-	powerOfHides = 3 // latency of a block beside the work of all
+	// hindrance is the part of a block's work for which one beside it waits.
+	hindrance = 0.3
 	// ptxas needs fewer registers than hold values in the PTX at a time, since it
 	// computes addresses anew and joins them: a part of them, and some more.
 	regsOfValues, regsBeside = 0.65, 12
@@ -182,7 +183,7 @@ func (r *Report) estimate(l *launch) *Estimate {
 	for left > 0 {
 		rounds := max(math.Floor(left/float64(e.Resident)), 1)
 		n := min(left, float64(e.Resident))
-		busy += rounds * power(powerOfHides, latency*spill, n*use)
+		busy += rounds * max(latency*spill+hindrance*(n-1)*use, n*use)
 		left -= rounds * n
 	}
 	busy += tail
