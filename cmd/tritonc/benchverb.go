@@ -72,7 +72,7 @@ func benchVerb(env *environment) *cobra.Command {
 		Example:               benchExample,
 		ValidArgsFunction:     files(sourceEndings...),
 		DisableFlagsInUseLine: true,
-		Args:                  someArgs("FILE"),
+		Args:                  someFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return benchFiles(cmd.Context(), env, cmd, &f, args)
 		},

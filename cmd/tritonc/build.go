@@ -64,7 +64,7 @@ func buildVerb(env *environment) *cobra.Command {
 			if f.inspect != "" {
 				return exactArgs()(cmd, args)
 			}
-			return someArgs("FILE")(cmd, args)
+			return someFiles(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.inspect != "" {

@@ -24,7 +24,7 @@ func compileCommand(env *environment, use string) *cobra.Command {
 	var f compileFlags
 	cmd := &cobra.Command{
 		Use:                   use,
-		Args:                  someArgs("FILE"),
+		Args:                  someFiles,
 		ValidArgsFunction:     files(sourceEndings...),
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {

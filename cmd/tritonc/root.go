@@ -62,7 +62,7 @@ func newRoot(env *environment) *cobra.Command {
 		if err := mistypedVerb(cmd, args); err != nil {
 			return err
 		}
-		return someArgs("FILE")(cmd, args)
+		return someFiles(cmd, args)
 	}
 	all := root.PersistentFlags()
 	all.BoolVar(&env.report.json, "json", env.report.json, "write messages as JSON, an object a line (docs/diagnostics.md)")
@@ -210,19 +210,17 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// someArgs asks for one argument or more.
-func someArgs(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return exactArgs(what)(cmd, args)
-		}
-		for i, arg := range args {
-			if slices.Contains(args[:i], arg) {
-				return usagef("%s is given twice", arg)
-			}
-		}
-		return nil
+// someFiles asks for one FILE or more.
+func someFiles(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return exactArgs("FILE")(cmd, args)
 	}
+	for i, arg := range args {
+		if slices.Contains(args[:i], arg) {
+			return usagef("%s is given twice", arg)
+		}
+	}
+	return nil
 }
 
 // exactArgs is cobra.ExactArgs with our exit code and words.

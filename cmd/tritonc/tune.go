@@ -76,7 +76,7 @@ func tuneVerb(env *environment) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.merge {
-				return someArgs("FILE")(cmd, args)
+				return someFiles(cmd, args)
 			}
 			return exactArgs("FILE")(cmd, args)
 		},

@@ -73,7 +73,7 @@ func Files(out string, b *bundle.Bundle) ([]File, error) {
 				l.Target = v.target
 			}
 			if v.target != l.Target {
-				return nil, fmt.Errorf("C is for one target, and there is code for %s and %s", l.Target, v.target)
+				return nil, fmt.Errorf("one target can be had in C, and there is code for %s and %s", l.Target, v.target)
 			}
 			for _, ending := range []string{"c", "h"} {
 				data, err := execute("variant."+ending, v)
@@ -226,7 +226,7 @@ func newVariant(out, base string, k *bundle.Kernel, v *bundle.Variant, params []
 	backend, _, _ := strings.Cut(v.Target, ":")
 	switch {
 	case backend != Backend:
-		return nil, fmt.Errorf("C is for targets of %s, and this is %s", Backend, v.Target)
+		return nil, fmt.Errorf("targets of %s can be had in C, and this is %s", Backend, v.Target)
 	case m.GlobalScratch > 0 || m.ProfileScratch > 0:
 		return nil, errors.New("it needs scratch memory, which its C cannot give it")
 	case m.NumWarps <= 0 || m.WarpSize <= 0:

@@ -136,8 +136,8 @@ func TestMistakes(t *testing.T) {
 	}{
 		{"no grid", func(b *bundle.Bundle) { b.Kernels[0].Grid = "" }, "kernel add: its C needs the formula of its grid"},
 		{"no cubin", func(b *bundle.Bundle) { b.Kernels[2].Variants[0].Stage = "ptx" }, "kernel none: there is no cubin of it"},
-		{"two targets", func(b *bundle.Bundle) { b.Kernels[2].Variants[0].Target = "cuda:80" }, "C is for one target, and there is code for cuda:90 and cuda:80"},
-		{"another backend", func(b *bundle.Bundle) { b.Kernels[2].Variants[0].Target = "hip:gfx942" }, "C is for targets of cuda, and this is hip:gfx942"},
+		{"two targets", func(b *bundle.Bundle) { b.Kernels[2].Variants[0].Target = "cuda:80" }, "one target can be had in C, and there is code for cuda:90 and cuda:80"},
+		{"another backend", func(b *bundle.Bundle) { b.Kernels[2].Variants[0].Target = "hip:gfx942" }, "targets of cuda can be had in C, and this is hip:gfx942"},
 		{"scratch", func(b *bundle.Bundle) { b.Kernels[2].Variants[0] = cubin("none", 1, `,"global_scratch_size":16`, nil) }, "it needs scratch memory"},
 		{"descriptor", func(b *bundle.Bundle) { b.Kernels[0].Params[0].Type = "tensordesc<fp16[16, 16]>" }, "its parameter x_ptr is a tensor descriptor"},
 		{"type", func(b *bundle.Bundle) { b.Kernels[0].Params[3].Type = "fp8e5" }, "its parameter n is of type fp8e5"},
