@@ -18,6 +18,7 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/driver/kernel"
 	"github.com/tritonc/tritonc/driver/remote"
 	"github.com/tritonc/tritonc/internal/cudastandin"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -129,6 +130,7 @@ func TestCUDA(t *testing.T) {
 	}{
 		{"describe", testDescribe},
 		{"add", testAdd},
+		{"typed memory", testTyped},
 		{"parameters", testParameters},
 		{"tensor maps", testTensorMaps},
 		{"stages", testStages},
@@ -227,6 +229,49 @@ func testAdd(t *testing.T, s *standin) {
 	if log := s.logged(t); !strings.Contains(log, "unload\n") || !strings.HasSuffix(log, "free leaves 0 bytes\n") {
 		t.Errorf("after the end: %s", log)
 	}
+}
+
+// testTyped launches through package kernel, on typed memory.
+func testTyped(t *testing.T, s *standin) {
+	dev, other := s.must(t, nil), s.must(t, nil)
+	set := &kernel.Set{
+		Name:     "add",
+		Params:   []kernel.Param{{Name: "x", Type: "*fp32"}, {Name: "y", Type: "*fp32"}, {Name: "out", Type: "*fp32"}, {Name: "n", Type: "i32"}},
+		Variants: []kernel.Variant{{Target: "cuda:80", Stage: "ptx", Metadata: []byte(`{"name": "add", "num_warps": 4}`), Code: ptx("add", "u64", "u64", "u64", "u32")}},
+	}
+	add, err := set.Load(dev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := kernel.From(dev, []float32{1, 2, 3, 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := kernel.Alloc[float32](dev, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := add.Launch(t.Context(), kernel.Dims(1), x, x, out, 4); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := out.Values(); err != nil || !slices.Equal(got, []float32{2, 4, 6, 8}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	// The second half of the buffer, by its address.
+	if _, err := add.Launch(t.Context(), kernel.Dims(1), x.Slice(2, 4), x, out.Slice(2, 4), 2); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := out.Values(); err != nil || !slices.Equal(got, []float32{2, 4, 4, 6}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	far, err := kernel.Alloc[float32](other, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = add.Launch(t.Context(), kernel.Dims(1), x, far, out, 4)
+	wants(t, err, "argument y: its buffer is memory of another device, the Stand-in 0")
+	_, err = add.Launch(t.Context(), kernel.Dims(1, 1, 70000), x, x, out, 4)
+	wants(t, err, "grid dimension z is 70000: it must be from 1 to 65535")
 }
 
 // testParameters: every type of argument, and scratch memory of a size by grid.
