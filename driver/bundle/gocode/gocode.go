@@ -73,7 +73,7 @@ func (w *writer) methods(b *bundle.Bundle) error {
 	for _, k := range b.Kernels {
 		m := method{Kernel: k, name: unique(taken, exported(k.Name))}
 		m.field = unique(fields, unexported(m.name))
-		used := map[string]bool{"k": true, "ctx": true, "grid": true, "constants": true, "bundle": true, "context": true, "driver": true, "kernel": true}
+		used := map[string]bool{"k": true, "ctx": true, "grid": true, "constants": true, "args": true, "bundle": true, "context": true, "driver": true, "kernel": true}
 		for _, p := range k.Params {
 			typ, err := typeOf(p.Type)
 			if err != nil {
@@ -99,7 +99,7 @@ func unique(taken map[string]bool, name string) string {
 // predeclared reports whether a name is Go's own, as a type of a parameter may need it.
 func predeclared(name string) bool {
 	return slices.Contains([]string{
-		"bool", "error", "nil", "true", "false", "int8", "int16", "int32", "int64",
+		"any", "append", "bool", "error", "len", "make", "nil", "true", "false", "int8", "int16", "int32", "int64",
 		"uint8", "uint16", "uint32", "uint64", "float32", "float64",
 	}, name)
 }

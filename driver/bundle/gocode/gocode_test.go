@@ -23,11 +23,11 @@ func TestPackage(t *testing.T) {
 		Kernels: []*bundle.Kernel{
 			{
 				Name: "_attn_fwd", Source: "attn.py", Grid: "cdiv(n,\n BLOCK)",
-				Params: []kernel.Param{{Name: "x_ptr", Type: "*fp16"}, {Name: "y_ptr", Type: "*fp16"}, {Name: "n", Type: "i32"}},
+				Params: []kernel.Param{{Name: "x_ptr", Type: "*fp16"}, {Name: "args", Type: "*fp16"}, {Name: "any", Type: "i32"}, {Name: "n", Type: "i32"}},
 				Variants: []bundle.Variant{
 					variant(nil, "", kernel.Named("BLOCK", int64(64))),
-					variant([]int{16, 16, 16}, "", kernel.Named("BLOCK", int64(64))),
-					variant([]int{16, 16, 1}, "num_warps=8", kernel.Named("BLOCK", int64(128))),
+					variant([]int{16, 16, 0, 16}, "", kernel.Named("BLOCK", int64(64))),
+					variant([]int{16, 16, 0, 1}, "num_warps=8", kernel.Named("BLOCK", int64(128))),
 				},
 			},
 			{

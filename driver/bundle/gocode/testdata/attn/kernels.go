@@ -46,20 +46,20 @@ func Load(dev driver.Device) (*Kernels, error) {
 	return k, nil
 }
 
-// AttnFwd runs _attn_fwd(x_ptr: *fp16, y_ptr: *fp16, n: i32)
+// AttnFwd runs _attn_fwd(x_ptr: *fp16, args: *fp16, any: i32, n: i32)
 // on the grid cdiv(n, BLOCK).
 //
 // It is compiled with
 //
-//   - x_ptr % 16 == 0, y_ptr % 16 == 0, n % 16 == 0, BLOCK=64
-//   - x_ptr % 16 == 0, y_ptr % 16 == 0, n == 1, BLOCK=128, num_warps=8
+//   - x_ptr % 16 == 0, args % 16 == 0, n % 16 == 0, BLOCK=64
+//   - x_ptr % 16 == 0, args % 16 == 0, n == 1, BLOCK=128, num_warps=8
 //   - BLOCK=64
 //
 // A launch takes the first of these with the constants that it names, or with
 // BLOCK=64 where it names none, whose arguments are as it says.
-func (k *Kernels) AttnFwd(ctx context.Context, xPtr, yPtr *kernel.Buffer[kernel.Float16], n int32, constants ...kernel.Arg) (*driver.Result, error) {
-	args := make([]any, 0, 3+len(constants))
-	args = append(args, xPtr, yPtr, n)
+func (k *Kernels) AttnFwd(ctx context.Context, xPtr, args2 *kernel.Buffer[kernel.Float16], any2, n int32, constants ...kernel.Arg) (*driver.Result, error) {
+	args := make([]any, 0, 4+len(constants))
+	args = append(args, xPtr, args2, any2, n)
 	for _, c := range constants {
 		args = append(args, c)
 	}
