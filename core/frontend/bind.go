@@ -21,8 +21,8 @@ type binding struct {
 	fn       *eval.Function
 	params   []codegen.Param
 	given    []*signature.Arg // what the signature says of each parameter, or nil
-	options  []Option // each name once
-	configNo int      // of the configuration, or noConfig
+	options  []Option         // each name once
+	configNo int              // of the configuration, or noConfig
 	config   *lang.Config
 	left     []int      // configurations that pruning leaves
 	args     *eval.Dict // what functions of decorators see of the launch
