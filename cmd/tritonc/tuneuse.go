@@ -83,7 +83,7 @@ func (f *runFlags) ofRun(ctx context.Context, env *environment, src *core.Source
 	}
 	found, err := times.Find(tune.Want{
 		Kernel: vals.info.Name, Source: tune.SourceHash(src), Key: tune.KeyOf(vals.info, prepared.Known, args),
-		Device: device, Target: req.target.String(),
+		Device: device, Target: tune.TargetName(req.target),
 	})
 	if err != nil {
 		return f.mismatch(err)
@@ -131,7 +131,7 @@ func (f *compileFlags) ofCompile(ctx context.Context, src *core.Source, req *req
 	if err != nil {
 		return err
 	}
-	found, err := times.Find(tune.Want{Kernel: info.Name, Source: tune.SourceHash(src), Device: f.useFor, Target: req.target.String()})
+	found, err := times.Find(tune.Want{Kernel: info.Name, Source: tune.SourceHash(src), Device: f.useFor, Target: tune.TargetName(req.target)})
 	if err != nil {
 		return f.mismatch(err)
 	}

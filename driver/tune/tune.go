@@ -123,6 +123,10 @@ func (t *tuner) best() int {
 	return best
 }
 
+// TargetName is a target as a File has it: without the size of a warp, which some say
+// and some leave to the backend.
+func TargetName(t core.Target) string { return t.Backend + ":" + t.Arch }
+
 // SourceHash identifies a kernel's file in a File.
 func SourceHash(src *core.Source) string {
 	sum := sha256.Sum256(src.Text)
@@ -191,7 +195,7 @@ func (t *tuner) prepare(ctx context.Context) (err error) {
 	}
 	t.entry = &Entry{
 		Kernel: t.info.Name, Source: SourceHash(o.Source), Key: keyOf(t.info, known.Tuning, args), Device: props.Name,
-		Target: o.Target.String(), Measure: measure, Tritonc: o.Tritonc, Backend: o.Backend, Configs: []Measured{},
+		Target: TargetName(o.Target), Measure: measure, Tritonc: o.Tritonc, Backend: o.Backend, Configs: []Measured{},
 	}
 	t.result = &Result{Entry: t.entry, Configs: known.Configs, Left: len(t.numbers), Tuning: known.Tuning}
 	return nil
