@@ -331,6 +331,7 @@ func (t *tuning) grid(known *frontend.Variant) ([3]int, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	delete(t.own, known.Config) // its arrays are the launch's now
 	one := *vals
 	one.known = known
 	return one.grid(t.flags.grid)

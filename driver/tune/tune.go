@@ -79,7 +79,7 @@ type Result struct {
 // Run tunes. If it is stopped, or the device is lost, the result has what was measured
 // until then, beside the error.
 func Run(ctx context.Context, opts Options) (*Result, error) {
-	t := &tuner{opts: &opts, times: map[int]float64{}, buffers: map[*array.Array]driver.Buffer{}}
+	t := &tuner{opts: &opts, times: map[int]float64{}, buffers: map[*array.Array]driver.Buffer{}, common: map[*array.Array]bool{}}
 	defer t.free()
 	if err := t.prepare(ctx); err != nil {
 		return nil, err
@@ -104,6 +104,7 @@ type tuner struct {
 	times   map[int]float64 // microseconds, by index in numbers
 	began   time.Time
 	buffers map[*array.Array]driver.Buffer
+	common  map[*array.Array]bool // arrays that are the same for all configurations
 	bench   bench.Options
 
 	mu           sync.Mutex
@@ -158,8 +159,9 @@ func (t *tuner) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	for _, a := range args {
-		if x, ok := a.Value.(*array.Array); ok {
+		if x := arrayOf(a.Value); x != nil {
 			t.buffer(x)
+			t.common[x] = true
 		}
 	}
 	t.began = time.Now()
@@ -198,6 +200,19 @@ func (t *tuner) prepare(ctx context.Context) (err error) {
 		Target: TargetName(o.Target), Measure: measure, Tritonc: o.Tritonc, Backend: o.Backend, Configs: []Measured{},
 	}
 	t.result = &Result{Entry: t.entry, Configs: known.Configs, Left: len(t.numbers), Tuning: known.Tuning}
+	return nil
+}
+
+// arrayOf is the array of an argument, or nil.
+func arrayOf(v any) *array.Array {
+	switch v := v.(type) {
+	case *array.Array:
+		return v
+	case *launch.View:
+		return v.Array
+	case *launch.Descriptor:
+		return v.Array
+	}
 	return nil
 }
 
@@ -343,6 +358,7 @@ func (t *tuner) run(ctx context.Context, b built) (bench.Times, error) {
 		return nil, err
 	}
 	defer placed.Free()
+	defer t.freeOwn()
 	if k.Hooks == nil {
 		return bench.Measure(ctx, dev, placed.Kernel, placed.Launch, t.bench)
 	}
@@ -380,6 +396,16 @@ func (t *tuner) buffer(x *array.Array) driver.Buffer {
 	}
 	t.buffers[x] = b
 	return b
+}
+
+// freeOwn gives back the memory of arrays that one configuration alone has.
+func (t *tuner) freeOwn() {
+	for x, b := range t.buffers {
+		if !t.common[x] {
+			b.Free()
+			delete(t.buffers, x)
+		}
+	}
 }
 
 func (t *tuner) free() {

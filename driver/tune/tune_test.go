@@ -205,6 +205,28 @@ func TestStopped(t *testing.T) {
 	}
 }
 
+// TestOwnArrays: memory that a configuration alone has is given back with it.
+func TestOwnArrays(t *testing.T) {
+	dev := newTimed()
+	o := options(dev, "plain")
+	common := o.Args
+	o.Args = func(n int) ([]launch.Arg, error) {
+		args, err := common(n)
+		return append(args, launch.Arg{Name: "x", Value: array.New(array.Named("fp32"), 512)}), err
+	}
+	most := int64(0)
+	dev.each = func(driver.Launch) error {
+		most = max(most, dev.Live())
+		return nil
+	}
+	if r, err := Run(t.Context(), o); err != nil || len(r.Entry.Configs) != 4 {
+		t.Fatal(r, err)
+	}
+	if most != 2*4*512 || dev.Live() != 0 {
+		t.Errorf("%d bytes at a time, and %d left: one array is that of the first question", most, dev.Live())
+	}
+}
+
 func TestRunMistakes(t *testing.T) {
 	dev := newTimed()
 	dev.each = func(driver.Launch) error {
