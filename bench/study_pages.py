@@ -30,6 +30,11 @@ def rate(row, us):
     return f"{row['flops'] / us / 1e6:.0f} TFLOP/s"
 
 
+def was_run(row):
+    """Whether there was time for the row."""
+    return "out of time" not in row.get("failed", "")
+
+
 def line(row, words):
     ours, theirs = (row["variants"].get(v, {}) for v in ("ours", "triton"))
     name = row["row"].removeprefix("study " + words).lstrip(" :,") or words
@@ -42,7 +47,7 @@ def line(row, words):
 
 
 def table(results, words):
-    rows = [r for r in results["rows"] if r["row"].startswith("study " + words)]
+    rows = [r for r in results["rows"] if r["row"].startswith("study " + words) and was_run(r)]
     head = (f"On an {results['gpu']}, tritonc beside Triton {results['triton']}; of several configurations the best of each "
             "(constants, `w`arps, `s`tages; tritonc's are shown, and its registers per thread).\n\n"
             "| version | configuration | µs | Triton's µs | | registers |\n|---|---|--:|--:|--:|---|\n")
@@ -51,7 +56,7 @@ def table(results, words):
 
 def fill(text, results):
     """A page's text with its tables; those of rows that were not run stay as they are."""
-    run = lambda words: any(r["row"].startswith("study " + words) for r in results["rows"])
+    run = lambda words: any(r["row"].startswith("study " + words) and was_run(r) for r in results["rows"])
     return MARKED.sub(lambda m: m[1] + table(results, m[2]) + m[3] if run(m[2]) else m[0], text)
 
 

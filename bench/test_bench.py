@@ -447,6 +447,8 @@ class StudyTest(unittest.TestCase):
         self.assertIn("| dot | `8 w4 s3` | 10.0 | – | 100 TFLOP/s | 255 |\n", text)
         self.assertIn("| min | WRONG: off | | | | |\n", text)
         self.assertEqual(study_pages.fill(text, results), text)
+        rows.append({"row": "study max", "memory_bound": True, "variants": {}, "errors": {},
+                     "failed": "out of time: not begun"})
         other = "<!-- times: max -->\nold\n<!-- end of times -->"
         self.assertEqual(study_pages.fill(other, results), other)
 
