@@ -39,6 +39,11 @@ func (b *bencher) kernels(ctx context.Context, files []string) error {
 	if err != nil {
 		return err
 	}
+	if b.flags.use != "" {
+		if b.flags.times, err = readTimes(b.flags.use, false); err != nil {
+			return err
+		}
+	}
 	names, list := points(b.sweeps)
 	t := &table.Table{Title: titleOf(files, b.flags.names()), X: names}
 	for _, s := range subjects {
@@ -215,7 +220,7 @@ func (b *bencher) source(file string) (*core.Source, error) {
 // kernel that is in the configuration of --use, or the fastest.
 func (b *bencher) measure(ctx context.Context, s *subject, names []string, p point, arrays *arrayMemo) ([]table.Cell, error) {
 	at := b.at(s, names, p, arrays)
-	if s.config == "" && s.info != nil && len(s.info.Configs) > 1 {
+	if s.config == "" && s.info != nil && (len(s.info.Configs) > 1 || b.flags.times.Has(s.kernel)) {
 		if err := b.choose(ctx, at, names, p); err != nil {
 			return nil, err
 		}
@@ -259,6 +264,11 @@ func (b *bencher) at(s *subject, names []string, p point, arrays *arrayMemo) *be
 // choose decides for one of an autotuned kernel's configurations.
 func (b *bencher) choose(ctx context.Context, at *benchPoint, names []string, p point) error {
 	s := at.subject
+	if at.flags.use != "" {
+		if err := at.flags.useConfigs(ctx, &at.src, &at.req); err != nil {
+			return err
+		}
+	}
 	vals, err := at.flags.arguments(ctx, &at.src, &at.req)
 	if err != nil {
 		return err

@@ -136,6 +136,11 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 		return err
 	}
 	defer host.Close()
+	if f.use != "" {
+		if err := f.useConfigs(ctx, src, req); err != nil {
+			return err
+		}
+	}
 	vals, err := f.arguments(ctx, src, req)
 	if err != nil {
 		return err

@@ -25,6 +25,7 @@ import (
 type useFlags struct {
 	use    string
 	useFor string
+	times  *tune.File // of use, once it is read
 }
 
 func (f *useFlags) addUse(flags *pflag.FlagSet) {
@@ -60,8 +61,10 @@ func (f *useFlags) mismatch(err error) error {
 	return d.WithHelp("tritonc tune --write measures what is lacking")
 }
 
-// ofRun chooses the configuration of a run by the times of --use.
-func (f *runFlags) ofRun(ctx context.Context, env *environment, src *core.Source, req *request, vals *values, dev driver.Device) error {
+// useConfigs reads the file of --use. Where its configurations give a constant that the
+// file's own do not, as those of a search space may, it makes them the kernel's, so that
+// arguments can be evaluated and a key found; ofRun chooses among them.
+func (f *runFlags) useConfigs(ctx context.Context, src *core.Source, req *request) error {
 	switch {
 	case !src.IsPython():
 		return usagef("--use is for Python files; %s has no configurations", src.Path)
@@ -72,6 +75,40 @@ func (f *runFlags) ofRun(ctx context.Context, env *environment, src *core.Source
 	if err != nil {
 		return err
 	}
+	f.times = times
+	info, err := launch.Info(ctx, src, req.target, &req.opts, f.kernel)
+	if err != nil {
+		return err
+	}
+	found, err := times.Find(tune.Want{Kernel: info.Name, Source: tune.SourceHash(src), Device: f.useFor, Target: tune.TargetName(req.target)})
+	if err != nil {
+		return f.mismatch(err)
+	}
+	var list []tune.Config
+	for _, e := range found {
+		c := e.Configs[0].Config // the fastest, if any can be run
+		if slices.ContainsFunc(c, func(s frontend.ConfigSetting) bool { return !s.Option && !gives(info, s.Name) }) {
+			list = append(list, c)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	src.Configs = &core.ConfigFile{Path: f.use, Text: text}
+	return nil
+}
+
+// gives reports whether a configuration of the kernel gives a constant.
+func gives(info *frontend.KernelInfo, name string) bool {
+	return slices.ContainsFunc(info.Configs, func(c frontend.ConfigInfo) bool { _, ok := c.Constants[name]; return ok })
+}
+
+// ofRun chooses the configuration of a run by the times that useConfigs has read.
+func (f *runFlags) ofRun(ctx context.Context, env *environment, src *core.Source, req *request, vals *values, dev driver.Device) error {
 	args := vals.list(f.grid)
 	prepared, err := launch.Prepare(ctx, launch.Request{Source: src, Kernel: f.kernel, Args: args, Target: req.target, Options: req.opts})
 	if err != nil {
@@ -81,7 +118,7 @@ func (f *runFlags) ofRun(ctx context.Context, env *environment, src *core.Source
 	if f.useFor != "" {
 		device = f.useFor
 	}
-	found, err := times.Find(tune.Want{
+	found, err := f.times.Find(tune.Want{
 		Kernel: vals.info.Name, Source: tune.SourceHash(src), Key: tune.KeyOf(vals.info, prepared.Known, args),
 		Device: device, Target: tune.TargetName(req.target),
 	})

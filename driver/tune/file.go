@@ -168,6 +168,11 @@ func (f *File) Text() ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// Has reports whether the file has times of a kernel; a nil File has none.
+func (f *File) Has(kernel string) bool {
+	return f != nil && slices.ContainsFunc(f.Entries, func(e *Entry) bool { return e.Kernel == kernel })
+}
+
 // Want says of which launch the times are wanted.
 type Want struct {
 	Kernel, Source string
