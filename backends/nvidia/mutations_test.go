@@ -228,14 +228,14 @@ func tryModule(ctx context.Context, b *backend.Backend, text string, pipeline []
 	out, err := run(text, "")
 	if err == nil {
 		var again string
-		if again, err = run(out, ""); err == errRefused || err == nil && again != out { //nolint:errorlint // it is never wrapped
+		if again, err = run(out, ""); err == errRefused || err == nil && again != out {
 			return false, errors.New("what is printed does not read back to the same text")
 		}
 	}
 	if err == nil {
 		_, err = run(text, strings.Join(pipeline, ","))
 	}
-	if err == errRefused { //nolint:errorlint // it is never wrapped
+	if err == errRefused {
 		return false, nil
 	}
 	return err == nil, err

@@ -339,7 +339,7 @@ func (t *tuning) grid(known *frontend.Variant) ([3]int, error) {
 
 // tell prints what was measured, the fastest first.
 func (t *tuning) tell(r *tune.Result) error {
-	e, out := r.Entry, io.Writer(t.env.stdout)
+	e, out := r.Entry, t.env.stdout
 	if t.flags.write == "-" {
 		out = t.env.stderr // standard output is the file's
 	}

@@ -125,12 +125,16 @@ func (k *Kernel) prepare() (err error) {
 	}
 	p := &k.dev.gpu.properties
 	if n := k.block[0] * k.block[1] * k.block[2]; n > most {
-		return &driver.OutOfResources{Kernel: k.name, Device: p.Name, Resource: driver.Threads, Required: int64(n), Limit: int64(most),
-			Err: fmt.Errorf("%s need more registers than a multiprocessor has", diag.Count(n, "thread"))}
+		return &driver.OutOfResources{
+			Kernel: k.name, Device: p.Name, Resource: driver.Threads, Required: int64(n), Limit: int64(most),
+			Err: fmt.Errorf("%s need more registers than a multiprocessor has", diag.Count(n, "thread")),
+		}
 	}
 	if k.shared+static > p.MaxShared {
-		return &driver.OutOfResources{Kernel: k.name, Device: p.Name, Resource: driver.SharedMemory, Required: int64(k.shared + static), Limit: int64(p.MaxShared),
-			Err: fmt.Errorf("%s of it are static", diag.Count(static, "byte"))}
+		return &driver.OutOfResources{
+			Kernel: k.name, Device: p.Name, Resource: driver.SharedMemory, Required: int64(k.shared + static), Limit: int64(p.MaxShared),
+			Err: fmt.Errorf("%s of it are static", diag.Count(static, "byte")),
+		}
 	}
 	if err := k.form.ready(k.function, k.name); err != nil {
 		return err

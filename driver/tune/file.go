@@ -195,7 +195,7 @@ func (e *Mismatch) Error() string { return e.Text }
 // Find returns the entries of what is wanted. The error is a *Mismatch.
 func (f *File) Find(w Want) ([]*Entry, error) {
 	left := f.Entries
-	keep := func(ok func(e *Entry) bool, have func(e *Entry) string, format string, args ...any) error {
+	keep := func(ok func(e *Entry) bool, have func(e *Entry) string, format string, args ...any) *Mismatch {
 		var kept []*Entry
 		var others []string
 		for _, e := range left {
@@ -235,7 +235,7 @@ func (f *File) Find(w Want) ([]*Entry, error) {
 		}
 		if err := keep(func(e *Entry) bool { return e.Device == w.Device }, func(e *Entry) string { return e.Device },
 			"its times of '%s' are not of the device %s, but of %s", w.Kernel, w.Device); err != nil {
-			err.(*Mismatch).Devices = devices
+			err.Devices = devices
 			return nil, err
 		}
 	}

@@ -264,11 +264,10 @@ func (d *divider) replaceResults(group *ir.Operation) {
 
 // copier copies what one partition runs.
 type copier struct {
-	b    *ir.Builder
-	p    int64
-	m    *ir.Mapping
-	d    *divider
-	loop *ir.Operation // the copy of the loop
+	b *ir.Builder
+	p int64
+	m *ir.Mapping
+	d *divider
 }
 
 func (c *copier) partition() error {

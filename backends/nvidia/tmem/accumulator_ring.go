@@ -190,7 +190,7 @@ func (r *accumulatorRing) multiply(b *ir.Builder, p places, loop *ir.Operation, 
 	token := ub.NewPoison(b, ttg.AsyncToken(c))
 	first, count := arith.Int(b, c.I32(), 0), arith.Int(b, c.I32(), n)
 	t.Shape = t.Shape[1:]
-	at := func(op *ir.Operation, index *ir.Value) *ir.Value {
+	at := func(index *ir.Value) *ir.Value {
 		return b.Op(ttg.MemDescIndex, []*ir.Value{buffers, index}, ttg.MemDesc(c, t)).OneResult()
 	}
 	visit := func(op *ir.Operation, index *ir.Value) *ir.Value {
@@ -203,7 +203,7 @@ func (r *accumulatorRing) multiply(b *ir.Builder, p places, loop *ir.Operation, 
 		case ttng.IsTmemLoad(op):
 			v := ttng.AsTmemLoad(op)
 			v.SetDep(nil)
-			v.SetSrc(at(op, index))
+			v.SetSrc(at(index))
 		case ttng.IsTmemStore(op):
 			v := ttng.AsTmemStore(op)
 			if loop.IsAncestorOf(op) {
@@ -211,13 +211,13 @@ func (r *accumulatorRing) multiply(b *ir.Builder, p places, loop *ir.Operation, 
 				index = arith.NewSelect(b, v.Pred(), next, index)
 			}
 			v.SetDep(nil)
-			v.SetDst(at(op, index))
+			v.SetDst(at(index))
 		default:
 			m := ttng.AsMMA(op)
 			next, _ := increment(b, index, zero, one, count)
 			index = arith.NewSelect(b, m.UseD(), index, next)
 			m.SetAccDep(nil)
-			m.SetD(at(op, index))
+			m.SetD(at(index))
 		}
 		for _, v := range op.Results() {
 			if v.Type() == token.Type() {

@@ -1,6 +1,7 @@
 package arrayfile
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -84,7 +85,7 @@ func Read(text string) (*array.Array, error) {
 	a, err := read(f, size, name, typ)
 	if err != nil {
 		d := diag.Errorf(diag.Pos{File: path}, "this is not an array that can be read: %v", err).WithHelp("%s", help)
-		if m, ok := err.(*missing); ok {
+		if m, ok := errors.AsType[*missing](err); ok {
 			d = diag.Errorf(diag.Pos{File: path}, "%v", m)
 			d.Help = m.help()
 		}

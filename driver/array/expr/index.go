@@ -215,7 +215,7 @@ func (t *Tensor) complete(items []any) ([]any, error) {
 			dots = len(out)
 			continue
 		case bool:
-			return nil, errors.New("True and False are not indices")
+			return nil, errors.New("an index cannot be True or False")
 		case []any:
 			list, err := stack(v, 0)
 			if err != nil {
@@ -336,11 +336,11 @@ func (t *Tensor) takeAlong(places *Tensor, d int) (*Tensor, error) {
 	if !slices.Equal(same, t.shape) {
 		return nil, fmt.Errorf("indices of shape %s do not fit %s along dimension %d", shapeText(places.shape), t, d)
 	}
-	rows, _, size, err := t.last([]int{d})
+	rows, size, err := t.last([]int{d})
 	if err != nil {
 		return nil, err
 	}
-	at, _, n, err := places.last([]int{d})
+	at, n, err := places.last([]int{d})
 	if err != nil {
 		return nil, err
 	}

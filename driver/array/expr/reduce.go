@@ -6,22 +6,20 @@ import (
 	"slices"
 )
 
-// last brings dimensions to the end and joins them there: n rows of the elements
+// last brings dimensions to the end and joins them there: rows of the size elements
 // that are combined.
-func (t *Tensor) last(axes []int) (rows *Tensor, n, size int, err error) {
+func (t *Tensor) last(axes []int) (rows *Tensor, size int, err error) {
 	order, size := []int{}, 1
-	n = 1
-	for d, k := range t.shape {
+	for d := range t.shape {
 		if !slices.Contains(axes, d) {
 			order = append(order, d)
-			n *= k
 		}
 	}
 	for _, d := range axes {
 		size *= t.shape[d]
 	}
 	rows, err = t.permute(append(order, axes...))
-	return rows, n, size, err
+	return rows, size, err
 }
 
 // reducedShape is the shape without the axes, or with ones in their places.
@@ -68,12 +66,13 @@ func (r *reduction) reduce(a *args) (any, error) {
 }
 
 func (r *reduction) along(t *Tensor, axes []int, keep bool) (*Tensor, error) {
-	rows, n, size, err := t.last(axes)
+	rows, size, err := t.last(axes)
 	if err != nil {
 		return nil, err
 	}
 	shape := reducedShape(t.shape, axes, keep)
-	if n, err = elements(shape); err != nil {
+	n, err := elements(shape)
+	if err != nil {
 		return nil, err
 	}
 	if size == 0 && n > 0 && !r.empty {
@@ -308,7 +307,7 @@ func (s *sequence) run(a *args) (any, error) {
 }
 
 func (s *sequence) along(t *Tensor, d int) (*Tensor, error) {
-	rows, _, size, err := t.last([]int{d})
+	rows, size, err := t.last([]int{d})
 	if err != nil {
 		return nil, err
 	}
@@ -425,7 +424,7 @@ func sorted(places bool) func(a *args) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows, _, size, err := t.last([]int{d})
+		rows, size, err := t.last([]int{d})
 		if err != nil {
 			return nil, err
 		}
