@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -27,6 +28,9 @@ type Timing struct {
 	// Graph captures the runs as one graph and measures replays of it. The L2 cache is
 	// flushed before each replay.
 	Graph bool
+	// Together measures all runs, with what is overwritten before each, between one
+	// pair of events; the one time is the mean of a run. It does not go with Graph.
+	Together bool
 }
 
 // MaxRuns is the most runs of one measurement.
@@ -41,6 +45,8 @@ func (t Timing) Check() error {
 		return fmt.Errorf("a measurement begins with up to %d launches that are not measured, not %d", MaxRuns, t.Warmup)
 	case t.Flush < 0:
 		return fmt.Errorf("the part of the cache to be overwritten has a negative size, %d", t.Flush)
+	case t.Together && t.Graph:
+		return errors.New("runs of a graph are not measured together: its replays are")
 	}
 	return nil
 }

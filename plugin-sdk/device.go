@@ -150,6 +150,9 @@ type DeviceTiming struct {
 	// Graph captures the runs as one graph, which is replayed GraphReplays times
 	// and measured as a whole.
 	Graph bool
+	// Together measures all runs, with what is overwritten before each, between one
+	// pair of events; the one time is the mean of a run. Not with Graph.
+	Together bool
 }
 
 // GraphReplays is how often Time replays a graph.

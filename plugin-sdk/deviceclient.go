@@ -185,7 +185,7 @@ func (d timerClient) Time(ctx context.Context, k DeviceKernel, l DeviceLaunch, t
 		return DeviceResult{}, err
 	}
 	return launched(d.stub.Time(ctx, &pb.TimeRequest{
-		Launch: req, Runs: toInt32(t.Runs), Warmup: toInt32(t.Warmup), Flush: t.Flush, Graph: t.Graph,
+		Launch: req, Runs: toInt32(t.Runs), Warmup: toInt32(t.Warmup), Flush: t.Flush, Graph: t.Graph, Together: t.Together,
 	}, sendLimits...))
 }
 

@@ -271,7 +271,7 @@ func (s *deviceServer) Time(ctx context.Context, req *pb.TimeRequest) (*pb.Launc
 	if !ok {
 		return nil, status.Error(codes.Unimplemented, "the driver measures no kernels")
 	}
-	t := DeviceTiming{Runs: fromInt32(req.GetRuns()), Warmup: fromInt32(req.GetWarmup()), Flush: req.GetFlush(), Graph: req.GetGraph()}
+	t := DeviceTiming{Runs: fromInt32(req.GetRuns()), Warmup: fromInt32(req.GetWarmup()), Flush: req.GetFlush(), Graph: req.GetGraph(), Together: req.GetTogether()}
 	if t.Runs < 1 || t.Warmup < 0 || t.Flush < 0 {
 		return nil, status.Errorf(codes.InvalidArgument, "%d runs after %d, with %d bytes before each", t.Runs, t.Warmup, t.Flush)
 	}

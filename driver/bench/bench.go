@@ -41,7 +41,7 @@ var ErrNoTimer = errors.New("the device does not time launches")
 // driver's; one of a device that cannot measure wraps ErrNoTimer.
 func Measure(ctx context.Context, dev driver.Device, k driver.Kernel, l driver.Launch, opts Options) (Times, error) {
 	if timer, ok := dev.(driver.Timer); ok {
-		m := &measurement{timer: timer, kernel: k, launch: l, opts: opts, now: time.Now}
+		m := &measurement{timer: timer, kernel: k, launch: l, opts: opts}
 		return m.run(ctx)
 	}
 	p := dev.Properties()
@@ -63,7 +63,6 @@ type measurement struct {
 	kernel driver.Kernel
 	launch driver.Launch
 	opts   Options
-	now    func() time.Time
 }
 
 func (m *measurement) time(ctx context.Context, t driver.Timing) (Times, error) {
@@ -96,21 +95,14 @@ func (m *measurement) run(ctx context.Context) (Times, error) {
 	return m.time(ctx, flushed)
 }
 
-// estimate is how long a run takes, with the overwriting before it. The device's
-// times leave that out, so it goes by the clock.
+// estimate is how long a run takes, with the overwriting before it.
 func (m *measurement) estimate(ctx context.Context, t driver.Timing) (time.Duration, error) {
-	t.Runs = estimates
-	start := m.now()
+	t.Runs, t.Together = estimates, true
 	list, err := m.time(ctx, t)
 	if err != nil {
 		return 0, err
 	}
-	took := m.now().Sub(start)
-	var device time.Duration
-	for _, d := range list {
-		device += d
-	}
-	return max(took, device) / estimates, nil
+	return list.Mean(), nil
 }
 
 // runs is how many runs fill the time given, or the default.

@@ -17,23 +17,22 @@ type fakeDevice struct {
 	each  time.Duration
 	err   error
 	calls []driver.Timing
-	clock time.Time     // of the host
-	lag   time.Duration // of each run, beside its time
+	flush time.Duration // of the cache, before each run
 }
 
-func (d *fakeDevice) now() time.Time { return d.clock }
-
 func (d *fakeDevice) measure(opts Options) (Times, error) {
-	m := &measurement{timer: d, opts: opts, now: d.now}
+	m := &measurement{timer: d, opts: opts}
 	return m.run(context.Background())
 }
 
 func (d *fakeDevice) Time(_ context.Context, _ driver.Kernel, _ driver.Launch, t driver.Timing) ([]time.Duration, error) {
 	d.calls = append(d.calls, t)
-	d.clock = d.clock.Add(time.Duration(t.Runs) * d.lag)
 	n := t.Runs
-	if t.Graph {
+	switch {
+	case t.Graph:
 		n = 10 // replays
+	case t.Together:
+		return []time.Duration{d.each + d.flush}, d.err
 	}
 	list := make([]time.Duration, n)
 	for i := range list {
@@ -46,26 +45,26 @@ func TestMeasure(t *testing.T) {
 	const each = 500 * time.Microsecond
 	for _, test := range []struct {
 		name  string
-		lag   time.Duration
+		flush time.Duration
 		opts  Options
 		calls []driver.Timing
 		times int
 	}{
 		{"as do_bench", 0, Options{}, []driver.Timing{
-			{Runs: 1, Flush: 256 << 20}, {Runs: 5, Flush: 256 << 20}, {Runs: 199, Warmup: 49, Flush: 256 << 20},
-		}, 199},
-		{"flushing takes time", 1500 * time.Microsecond, Options{}, []driver.Timing{
-			{Runs: 1, Flush: 256 << 20}, {Runs: 5, Flush: 256 << 20}, {Runs: 66, Warmup: 16, Flush: 256 << 20},
+			{Runs: 1, Flush: 256 << 20}, {Runs: 5, Flush: 256 << 20, Together: true}, {Runs: 200, Warmup: 50, Flush: 256 << 20},
+		}, 200},
+		{"flushing takes time", 1000 * time.Microsecond, Options{}, []driver.Timing{
+			{Runs: 1, Flush: 256 << 20}, {Runs: 5, Flush: 256 << 20, Together: true}, {Runs: 66, Warmup: 16, Flush: 256 << 20},
 		}, 66},
 		{"shorter, cache kept", 0, Options{Warmup: time.Nanosecond, Rep: 5100 * time.Microsecond, Flush: -1}, []driver.Timing{
-			{Runs: 1}, {Runs: 5}, {Runs: 10, Warmup: 1},
+			{Runs: 1}, {Runs: 5, Together: true}, {Runs: 10, Warmup: 1},
 		}, 10},
 		{"flush of 1 MB", 0, Options{Flush: 1 << 20, Rep: 1}, []driver.Timing{
-			{Runs: 1, Flush: 1 << 20}, {Runs: 5, Flush: 1 << 20}, {Runs: 1, Warmup: 49, Flush: 1 << 20},
+			{Runs: 1, Flush: 1 << 20}, {Runs: 5, Flush: 1 << 20, Together: true}, {Runs: 1, Warmup: 50, Flush: 1 << 20},
 		}, 1},
-		{"graph", 0, Options{Graph: true}, []driver.Timing{{Runs: 1}, {Runs: 5}, {Runs: 39, Graph: true}}, 10},
+		{"graph", 0, Options{Graph: true}, []driver.Timing{{Runs: 1}, {Runs: 5, Together: true}, {Runs: 40, Graph: true}}, 10},
 	} {
-		dev := &fakeDevice{each: each, lag: test.lag}
+		dev := &fakeDevice{each: each, flush: test.flush}
 		times, err := dev.measure(test.opts)
 		if err != nil || len(times) != test.times {
 			t.Errorf("%s: %d times, %v, want %d", test.name, len(times), err, test.times)

@@ -400,7 +400,7 @@ func TestTime(t *testing.T) {
 	for _, tt := range []struct {
 		driver.Timing
 		n int
-	}{{driver.Timing{Runs: 4, Warmup: 1, Flush: 1 << 20}, 4}, {driver.Timing{Runs: 3, Graph: true}, driver.GraphReplays}} {
+	}{{driver.Timing{Runs: 4, Warmup: 1, Flush: 1 << 20}, 4}, {driver.Timing{Runs: 3, Graph: true}, driver.GraphReplays}, {driver.Timing{Runs: 3, Flush: 1 << 20, Together: true}, 1}} {
 		times, err := d.Time(t.Context(), k, driver.Launch{Grid: one}, tt.Timing)
 		if err != nil || len(times) != tt.n || slices.Min(times) <= 0 {
 			t.Errorf("%+v: %v, %v", tt.Timing, times, err)

@@ -126,14 +126,17 @@ func (m *measurement) measure() (times []time.Duration, err error) {
 			return nil, err
 		}
 	}
-	run, runs, launches := m.launch, m.timing.Runs, 1
-	if m.timing.Graph {
+	flush, run, runs, launches := m.flush, m.launch, m.timing.Runs, 1
+	switch {
+	case m.timing.Graph:
 		g, err := m.capture()
 		if err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, g.Close()) }()
 		run, runs, launches = func() error { return g.Launch(m.stream) }, driver.GraphReplays, m.timing.Runs
+	case m.timing.Together:
+		flush, run, runs, launches = func() error { return nil }, m.together, 1, m.timing.Runs
 	}
 	gpu := m.stream.dev.gpu
 	err = gpu.enter(func() (err error) {
@@ -146,7 +149,7 @@ func (m *measurement) measure() (times []time.Duration, err error) {
 			if err := m.ctx.Err(); err != nil {
 				return err
 			}
-			if err := m.flush(); err != nil {
+			if err := flush(); err != nil {
 				return err
 			}
 			if err := ev.around(i, m.stream, run); err != nil {
@@ -174,6 +177,19 @@ func (m *measurement) flush() error {
 		return nil
 	}
 	return explain("flushing the cache", cu.MemsetD8Async(m.stream.dev.flush, 0, m.timing.Flush, m.stream.cu()))
+}
+
+// together launches all runs, with the flush before each.
+func (m *measurement) together() error {
+	for range m.timing.Runs {
+		if err := errors.Join(m.ctx.Err(), m.flush()); err != nil {
+			return err
+		}
+		if err := m.launch(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // capture makes the graph of all runs.

@@ -562,6 +562,7 @@ func testTimes(t *testing.T, s *standin) {
 		{driver.Timing{Runs: 3, Warmup: 2, Flush: 4096}, 3, ms, strings.Repeat(launched, 2) + strings.Repeat(flushed+launched, 3)},
 		{driver.Timing{Runs: 2}, 2, ms, strings.Repeat(launched, 2)},
 		{driver.Timing{Runs: 3, Flush: 4096, Graph: true}, 10, ms / 3, "capture\n" + strings.Repeat(launched, 3) + strings.Repeat(flushed+"replay of 3\n", 10) + "graph ends\n"},
+		{driver.Timing{Runs: 3, Flush: 4096, Together: true}, 1, ms / 3, strings.Repeat(flushed+launched, 3)},
 	} {
 		times, err := timer.Time(t.Context(), k, l, tt.Timing)
 		if err != nil || len(times) != tt.n || slices.Min(times) != tt.each || slices.Max(times) != tt.each {
@@ -573,6 +574,8 @@ func testTimes(t *testing.T, s *standin) {
 	}
 	_, err = timer.Time(t.Context(), k, l, driver.Timing{})
 	wants(t, err, "a measurement has from 1 to 1048576 runs, not 0")
+	_, err = timer.Time(t.Context(), k, l, driver.Timing{Runs: 2, Graph: true, Together: true})
+	wants(t, err, "runs of a graph are not measured together: its replays are")
 	_, err = timer.Time(t.Context(), k, driver.Launch{Grid: [3]int{1, 0, 1}, Args: l.Args}, driver.Timing{Runs: 1})
 	wants(t, err, "grid dimension y is 0")
 	_, err = timer.Time(t.Context(), k, l, driver.Timing{Runs: 1, Flush: 1 << 40})

@@ -157,7 +157,7 @@ func (d timerDevice) Time(ctx context.Context, k driver.Kernel, l driver.Launch,
 		return nil, err
 	}
 	r, err := own.run(ctx, "Time", func(ctx context.Context) (sdk.DeviceResult, error) {
-		return d.far.Time(ctx, own.far, launch, sdk.DeviceTiming{Runs: t.Runs, Warmup: t.Warmup, Flush: t.Flush, Graph: t.Graph})
+		return d.far.Time(ctx, own.far, launch, sdk.DeviceTiming{Runs: t.Runs, Warmup: t.Warmup, Flush: t.Flush, Graph: t.Graph, Together: t.Together})
 	})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/driver/bench"
 	"github.com/tritonc/tritonc/driver/launch"
 )
 
@@ -52,7 +53,7 @@ func (h *hookedTimer) Time(ctx context.Context, k driver.Kernel, l driver.Launch
 		if err := h.before(ctx); err != nil {
 			return nil, err
 		}
-		one, err := h.timer.Time(ctx, k, l, driver.Timing{Runs: 1, Flush: t.Flush})
+		one, err := h.timer.Time(ctx, k, l, driver.Timing{Runs: 1, Flush: t.Flush, Together: t.Together})
 		if err != nil {
 			return nil, err
 		}
@@ -62,6 +63,9 @@ func (h *hookedTimer) Time(ctx context.Context, k driver.Kernel, l driver.Launch
 		if i >= t.Warmup {
 			times = append(times, one...)
 		}
+	}
+	if t.Together {
+		return []time.Duration{bench.Times(times).Mean()}, nil
 	}
 	return times, nil
 }

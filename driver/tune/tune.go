@@ -187,7 +187,12 @@ func (t *tuner) prepare(ctx context.Context) (err error) {
 		if d.Rep > 0 {
 			t.bench.Rep = milliseconds(d.Rep)
 		}
-		t.bench.Graph = t.bench.Graph || d.Graph
+		if d.Graph {
+			t.bench.Graph = true
+			if t.bench.Rep == 0 {
+				t.bench.Rep = decoratorRep
+			}
+		}
 	}
 	if t.bench.Graph {
 		measure = "do_bench_cudagraph"
@@ -215,6 +220,10 @@ func arrayOf(v any) *array.Array {
 	}
 	return nil
 }
+
+// decoratorRep is how long graphs are measured that use_cuda_graph asks for: Triton's
+// autotuner gives do_bench_cudagraph more time than it takes by itself.
+const decoratorRep = 100 * time.Millisecond
 
 func milliseconds(v float64) time.Duration { return time.Duration(v * float64(time.Millisecond)) }
 

@@ -36,6 +36,11 @@ def plain(x, n, B: tl.constexpr):
 def pruned(x, n, B: tl.constexpr):
     tl.store(x + tl.program_id(0) * B + tl.arange(0, B), 1.0)
 
+@triton.autotune(configs[:1], key=["n"], use_cuda_graph=True)
+@triton.jit
+def graphs(x, n, B: tl.constexpr):
+    tl.store(x + tl.program_id(0) * B + tl.arange(0, B), 1.0)
+
 @triton.autotune(configs[:2], key=["n"], reset_to_zero=["x"], restore_value=["y"], rep=1e-6, warmup=1e-6)
 @triton.jit
 def reset(x, y, n, B: tl.constexpr):
@@ -45,9 +50,11 @@ def reset(x, y, n, B: tl.constexpr):
 // timed is a device that times launches: as long as the grid is from eight programs.
 type timed struct {
 	*fakedevice.Device
-	mu    sync.Mutex
-	calls int
-	each  func(l driver.Launch) error
+	mu       sync.Mutex
+	calls    int
+	last     driver.Timing
+	lastGrid int
+	each     func(l driver.Launch) error
 }
 
 func newTimed() *timed { return &timed{Device: fakedevice.New("ttgir")} }
@@ -56,10 +63,14 @@ func (d *timed) Time(_ context.Context, _ driver.Kernel, l driver.Launch, t driv
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls++
+	d.last, d.lastGrid = t, l.Grid[0]
 	if d.each != nil {
 		if err := d.each(l); err != nil {
 			return nil, err
 		}
+	}
+	if t.Together {
+		t.Runs = 1
 	}
 	far := l.Grid[0] - 8
 	list := make([]time.Duration, t.Runs)
@@ -248,5 +259,34 @@ func TestRunMistakes(t *testing.T) {
 	}
 	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "there is nothing to tune") {
 		t.Error(err)
+	}
+}
+
+// TestGraphTimes: graphs that the decorator asks for are longer than those of --graph, as
+// Triton's are.
+func TestGraphTimes(t *testing.T) {
+	for _, test := range []struct {
+		kernel string
+		bench  bench.Options
+		time   time.Duration // of a graph
+	}{
+		{"graphs", bench.Options{}, 100 * time.Millisecond},
+		{"graphs", bench.Options{Rep: 10 * time.Millisecond}, 10 * time.Millisecond},
+		{"pruned", bench.Options{Graph: true}, 20 * time.Millisecond},
+	} {
+		dev := newTimed()
+		o := options(dev, test.kernel, "x")
+		o.Bench = test.bench
+		r, err := Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := r.Entry.Measure; m != "do_bench_cudagraph" || !dev.last.Graph {
+			t.Errorf("%s is measured by %s, %+v", test.kernel, m, dev.last)
+		}
+		far := dev.lastGrid - 8
+		if each := time.Duration(100+far*far) * time.Microsecond; dev.last.Runs != int(test.time/each) {
+			t.Errorf("%s, %+v: %d runs of %v", test.kernel, test.bench, dev.last.Runs, each)
+		}
 	}
 }

@@ -104,7 +104,9 @@ func (s *session) Time(_ context.Context, k sdk.DeviceKernel, l sdk.DeviceLaunch
 	}
 	s.out.launching.Lock()
 	defer s.out.launching.Unlock()
-	r.Times, err = s.device.Time(context.Background(), own.kernel, launch, driver.Timing{Runs: t.Runs, Warmup: t.Warmup, Flush: t.Flush, Graph: t.Graph})
+	r.Times, err = s.device.Time(context.Background(), own.kernel, launch, driver.Timing{
+		Runs: t.Runs, Warmup: t.Warmup, Flush: t.Flush, Graph: t.Graph, Together: t.Together,
+	})
 	return s.outcome(r, err)
 }
 

@@ -1513,7 +1513,10 @@ type TimeRequest struct {
 	Flush  int64                  `protobuf:"varint,4,opt,name=flush,proto3" json:"flush,omitempty"`   // bytes that are overwritten before each run, to empty the L2 cache
 	// The runs are captured as one graph, which is replayed 10 times; the times are
 	// those of replays.
-	Graph         bool `protobuf:"varint,5,opt,name=graph,proto3" json:"graph,omitempty"`
+	Graph bool `protobuf:"varint,5,opt,name=graph,proto3" json:"graph,omitempty"`
+	// The runs are between one pair of events, with what is overwritten before each; the
+	// one time is the mean of a run. Not with graph.
+	Together      bool `protobuf:"varint,6,opt,name=together,proto3" json:"together,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1579,6 +1582,13 @@ func (x *TimeRequest) GetFlush() int64 {
 func (x *TimeRequest) GetGraph() bool {
 	if x != nil {
 		return x.Graph
+	}
+	return false
+}
+
+func (x *TimeRequest) GetTogether() bool {
+	if x != nil {
+		return x.Together
 	}
 	return false
 }
@@ -1700,13 +1710,14 @@ const file_tritonc_device_v1_device_proto_rawDesc = "" +
 	"\x05fault\x18\x03 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\x05fault\x12\x12\n" +
 	"\x04lost\x18\x04 \x01(\bR\x04lost\x12@\n" +
 	"\vdiagnostics\x18\x05 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\x12\x14\n" +
-	"\x05times\x18\x06 \x03(\x03R\x05times\"\x9f\x01\n" +
+	"\x05times\x18\x06 \x03(\x03R\x05times\"\xbb\x01\n" +
 	"\vTimeRequest\x128\n" +
 	"\x06launch\x18\x01 \x01(\v2 .tritonc.device.v1.LaunchRequestR\x06launch\x12\x12\n" +
 	"\x04runs\x18\x02 \x01(\x05R\x04runs\x12\x16\n" +
 	"\x06warmup\x18\x03 \x01(\x05R\x06warmup\x12\x14\n" +
 	"\x05flush\x18\x04 \x01(\x03R\x05flush\x12\x14\n" +
-	"\x05graph\x18\x05 \x01(\bR\x05graph2\x84\x06\n" +
+	"\x05graph\x18\x05 \x01(\bR\x05graph\x12\x1a\n" +
+	"\btogether\x18\x06 \x01(\bR\btogether2\x84\x06\n" +
 	"\aDevices\x12S\n" +
 	"\bDescribe\x12\".tritonc.device.v1.DescribeRequest\x1a#.tritonc.device.v1.DescribeResponse\x12G\n" +
 	"\x04Open\x12\x1e.tritonc.device.v1.OpenRequest\x1a\x1f.tritonc.device.v1.OpenResponse\x12J\n" +
