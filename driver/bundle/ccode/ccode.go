@@ -167,7 +167,7 @@ func newKernel(out string, k *bundle.Kernel) (*cKernel, error) {
 	if k.Grid == "" {
 		return nil, errors.New("its C needs the formula of its grid")
 	}
-	c := &cKernel{Name: identifier(k.Name), Comment: k.Name + " of " + k.Source}
+	c := &cKernel{Name: function(k.Name), Comment: k.Name + " of " + k.Source}
 	params, err := parameters(k)
 	if err != nil {
 		return nil, err
@@ -392,36 +392,4 @@ func python(v any) string {
 		return text
 	}
 	return fmt.Sprint(v)
-}
-
-// reserved are words that C, C++ or what is generated have taken.
-var reserved = strings.Fields(`auto bool break case catch char class const constexpr continue default delete do double
-	else enum extern float for friend goto if inline int int8_t int16_t int32_t int64_t long mutable namespace new
-	operator private protected public register restrict return short signed sizeof static struct switch template this
-	throw try typedef typename uint8_t uint16_t uint32_t uint64_t union unsigned using virtual void volatile while
-	stream args err attrs config global_scratch profile_scratch algo_id tt_x tt_y tt_z CUresult CUstream CUdeviceptr`)
-
-// identifier is a name as C may have it.
-func identifier(name string) string {
-	s := strings.Trim(identifierPart(filepath.Base(name)), "_")
-	if strings.HasPrefix(name, "_") {
-		s = "_" + s
-	}
-	if s == "" || s[0] >= '0' && s[0] <= '9' {
-		s = "_" + s
-	}
-	if slices.Contains(reserved, s) {
-		s += "_"
-	}
-	return s
-}
-
-// identifierPart is what may follow in an identifier.
-func identifierPart(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, s)
 }
