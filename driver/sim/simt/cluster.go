@@ -9,9 +9,11 @@ import (
 // cluster is a set of blocks that run together and may access one another's shared
 // memory. Every launch has them; mostly of one block each.
 type cluster struct {
-	run  *launch
-	ctas []*cta
-	live []*cta // that have not ended
+	run    *launch
+	number int // among the clusters that are executed, in the order in which they start
+	ctas   []*cta
+	live   []*cta // that have not ended
+	found  *findings
 	// arrived is how many live lanes are at the cluster's barrier, and phase how
 	// often it opened.
 	arrived int
@@ -30,7 +32,10 @@ const (
 
 // newCluster makes the state for clusters of the launch.
 func newCluster(r *launch) *cluster {
-	cl := &cluster{run: r}
+	cl := &cluster{run: r, found: &findings{}}
+	if r.prog.Ordered {
+		cl.found = r.found // all run on one core
+	}
 	for rank := range r.clusterSize {
 		c := newCTA(r)
 		c.cluster, c.rank = cl, rank
@@ -42,12 +47,13 @@ func newCluster(r *launch) *cluster {
 	return cl
 }
 
-// start prepares the state for the k-th cluster to run.
+// start prepares the state for the k-th cluster that is executed to run.
 func (cl *cluster) start(k int) {
+	cl.number = k
 	cl.arrived, cl.phase, cl.still = 0, 0, 0
 	cl.live = append(cl.live[:0], cl.ctas...)
 	for _, c := range cl.ctas {
-		c.start(k)
+		c.start(cl.run.chosen(k))
 	}
 }
 
@@ -74,12 +80,19 @@ func (cl *cluster) advance(quantum int) bool {
 	if cl.still++; !waited || len(kept) < blocks || cl.changes() != changes {
 		cl.still = 0
 	}
-	if len(kept) > 0 && (stuck == len(kept) || cl.still > mostStill) && !r.stopped() {
+	if len(kept) > 0 && (stuck == len(kept) || cl.still > mostStill) && !cl.stopped() {
 		kept[0].deadlock()
 		r.finished(kept[0])
 		cl.live = nil
 	}
 	return len(cl.live) > 0
+}
+
+// stopped reports whether the cluster has to end: the launch does, or a block of the
+// cluster or of one before it cannot go on.
+func (cl *cluster) stopped() bool {
+	r := cl.run
+	return r.stopped() || int64(cl.number) >= r.first.Load()
 }
 
 // changes counts what waits of any of the blocks may see.

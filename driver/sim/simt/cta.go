@@ -356,7 +356,7 @@ func (c *cta) advance(quantum int) bool {
 			w.releaseAll()
 		}
 		moved = moved || w.moved
-		if c.fault != nil || c.run.stopped() {
+		if c.fault != nil || c.cluster.stopped() {
 			return false
 		}
 		if c.halt {

@@ -125,10 +125,13 @@ type launch struct {
 	specials    []initReg
 	sharedInit  []*Symbol
 	stop        atomic.Bool
+	first       atomic.Int64 // number of the first cluster that cannot go on
 	mu          sync.Mutex
 	report      *Report
-	seen        map[findingKey]*Finding
-	done        int // blocks that ended, under mu
+	found       *findings
+	pending     map[int][]*Finding // of clusters that ended before one with a lower number did
+	merged      int                // clusters whose findings are in found
+	done        int                // blocks that ended, under mu
 	waves       *waves
 	order       []int    // permutation of the clusters, nil for the natural order
 	timing      []timing // of the code; nil where no time is estimated
@@ -136,7 +139,7 @@ type launch struct {
 	executed    int      // those of them that are
 }
 
-// stopped reports whether the launch has to end.
+// stopped reports whether the launch has to end for all clusters.
 func (r *launch) stopped() bool { return r.stop.Load() }
 
 // Launch runs a kernel of a loaded program. The error tells what was wrong with
@@ -155,6 +158,7 @@ func (l *Loaded) Launch(ctx context.Context, cfg *Config, a Args) (*Report, erro
 	if cfg.Sample > 0 {
 		r.executed = min(r.total, cfg.Sample)
 	}
+	r.first.Store(math.MaxInt64)
 	r.report.Blocks, r.report.Ran = r.total*r.clusterSize, r.executed*r.clusterSize
 	if cfg.Rates != nil {
 		r.timing = timings(r.prog, cfg.Rates, r.lanes, (r.threads+r.lanes-1)/r.lanes)
@@ -252,7 +256,7 @@ func (l *Loaded) prepare(ctx context.Context, cfg *Config, a Args) (*launch, err
 		constants: l.constants, specials: l.specials,
 		usage:  a.Usage,
 		report: &Report{Kernel: f.Name, Lanes: l.lanes, Threads: threads, Shared: prog.DynShared + a.Shared, prog: prog},
-		seen:   map[findingKey]*Finding{},
+		found:  &findings{}, pending: map[int][]*Finding{},
 	}
 	for i := range prog.Symbols {
 		if s := &prog.Symbols[i]; s.Space == SpaceShared && len(s.Data) > 0 {
@@ -289,12 +293,13 @@ func (r *launch) runParallel() {
 		c := newCluster(r)
 		for !r.stopped() {
 			k := int(next.Add(1) - 1)
-			if k >= r.executed {
+			if k >= r.executed || int64(k) > r.first.Load() {
 				break
 			}
-			c.start(r.chosen(k))
+			c.start(k)
 			for c.advance(r.turn()) {
 			}
+			r.ended(c)
 		}
 		r.collect(c)
 	}
@@ -361,7 +366,7 @@ func (r *launch) runResident() {
 			} else {
 				c = newCluster(r)
 			}
-			c.start(r.chosen(next))
+			c.start(next)
 			next++
 			// A cluster that ends within its first turn frees its place at once.
 			if r.rounds(c, rounds) {
@@ -433,16 +438,6 @@ func (r *launch) finished(c *cta) {
 		r.mu.Unlock()
 	}
 	r.fault(c)
-}
-
-// fault ends the launch when a block of it cannot go on.
-func (r *launch) fault(c *cta) {
-	if c.fault == nil {
-		return
-	}
-	r.stop.Store(true)
-	r.add(c.fault)
-	c.fault = nil
 }
 
 // collect adds the counters of a cluster's blocks to the report.

@@ -1,6 +1,7 @@
 package simt
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"sort"
@@ -95,11 +96,6 @@ func (f *Finding) String() string {
 	return b.String()
 }
 
-type findingKey struct {
-	kind FindingKind
-	pc   int
-}
-
 // Counters are the sums over all blocks of a launch. They depend on the
 // program, its arguments and the schedule alone.
 type Counters struct {
@@ -184,12 +180,13 @@ func (r *Report) Executed(f func(line int, opcode string)) {
 
 // finish sums up and sorts.
 func (r *Report) finish(l *launch) {
+	r.Findings = l.found.list
 	sort.SliceStable(r.Findings, func(i, k int) bool {
 		a, b := r.Findings[i], r.Findings[k]
 		if a.Kind.fatal() != b.Kind.fatal() {
 			return a.Kind.fatal()
 		}
-		return a.pc < b.pc
+		return cmp.Or(cmp.Compare(a.pc, b.pc), cmp.Compare(a.Kind, b.Kind)) < 0
 	})
 	k := &r.Counters
 	for pc := range r.perPC {
@@ -248,26 +245,6 @@ func (e *FindingsError) Error() string {
 	return "kernel " + e.Kernel + ": " + strings.Join(lines, "\n")
 }
 
-// add records a finding, once for an instruction and kind.
-func (r *launch) add(f *Finding) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	key := findingKey{f.Kind, f.pc}
-	if old := r.seen[key]; old != nil {
-		old.Count++
-		// Parallel blocks report in any order: keep the first by position.
-		if f.order < old.order {
-			n := old.Count
-			*old = *f
-			old.Count = n
-		}
-		return
-	}
-	f.Count = 1
-	r.seen[key] = f
-	r.report.Findings = append(r.report.Findings, f)
-}
-
 // finding makes a finding at the instruction that the warp executes.
 func (w *warp) finding(kind FindingKind, lane int, addr uint64, format string, args ...any) *Finding {
 	c := w.cta
@@ -275,7 +252,7 @@ func (w *warp) finding(kind FindingKind, lane int, addr uint64, format string, a
 	f := &Finding{
 		Kind: kind, Message: fmt.Sprintf(format, args...), Line: in.Line, Inst: in.Text,
 		Block: c.block, Warp: w.id, Lane: lane, Addr: addr, pc: w.pc,
-		order: (c.index*len(c.warps)+w.id)*MaxLanes + max(lane, 0),
+		order: w.order(lane), Count: 1,
 	}
 	for at := in.Loc; at != 0 && len(f.Where) < 32; {
 		l := c.prog.Locs[at-1]
@@ -295,16 +272,12 @@ func (w *warp) faultAt(kind FindingKind, lane int, addr uint64, format string, a
 
 // note reports what the kernel can go on after.
 func (w *warp) note(kind FindingKind, lane int, addr uint64, format string, args ...any) {
-	c := w.cta
-	c.run.mu.Lock()
-	old := c.run.seen[findingKey{kind, w.pc}]
-	if old != nil && old.order <= (c.index*len(c.warps)+w.id)*MaxLanes+lane {
+	found := w.cta.cluster.found
+	if old := found.seen[findingKey{kind, w.pc}]; old != nil && old.order <= w.order(lane) {
 		old.Count++
-		c.run.mu.Unlock()
 		return
 	}
-	c.run.mu.Unlock()
-	c.run.add(w.finding(kind, lane, addr, format, args...))
+	found.add(w.finding(kind, lane, addr, format, args...))
 }
 
 // deadlock reports a block in which nobody can move.
