@@ -8,7 +8,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/input"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/bundle"
 	"github.com/tritonc/tritonc/driver/bundle/ccode"
@@ -77,7 +77,7 @@ type builtRecord struct {
 // goFiles are the files of the Go package.
 func (f *buildFlags) goFiles(b *bundle.Bundle) ([]outFile, error) {
 	path := filepath.Join(f.goDir, gocode.SourceFile)
-	old, err := os.ReadFile(path)
+	old, err := input.ReadFile(path, input.Library)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -112,7 +112,11 @@ func (f *buildFlags) goPackage() (string, error) {
 		if filepath.Base(path) == gocode.SourceFile || strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		if file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.PackageClauseOnly); err == nil {
+		text, err := input.ReadFile(path, input.Text)
+		if err != nil {
+			continue
+		}
+		if file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.PackageClauseOnly); err == nil {
 			return file.Name.Name, nil
 		}
 	}
@@ -132,9 +136,18 @@ func (f *buildFlags) goPackage() (string, error) {
 	return name, nil
 }
 
+// openBundle reads a bundle that the user named.
+func openBundle(path string) (*bundle.Bundle, error) {
+	b, err := bundle.Open(path)
+	if errors.As(err, new(*fs.PathError)) || errors.As(err, new(*input.Error)) {
+		return nil, unreadable(path, err)
+	}
+	return b, err
+}
+
 // inspectBundle shows what a bundle holds.
 func inspectBundle(env *environment, path string) error {
-	b, err := bundle.Open(path)
+	b, err := openBundle(path)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func runBundle(ctx context.Context, env *environment, cmd *cobra.Command, f *run
 	if err := f.check(); err != nil {
 		return err
 	}
-	b, err := bundle.Open(file)
+	b, err := openBundle(file)
 	if err != nil {
 		return err
 	}

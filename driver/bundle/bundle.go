@@ -3,12 +3,11 @@ package bundle
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/input"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/kernel"
 )
@@ -134,19 +133,7 @@ const maxFile = 1 << 30
 
 // Open reads a file.
 func Open(path string) (*Bundle, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	data, err := input.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, err
 	}
