@@ -83,6 +83,7 @@ func buildVerb(env *environment) *cobra.Command {
 	flags.StringArrayVarP(&f.grids, "grid", "g", nil, "how many programs a launch runs, as `FORMULA` or KERNEL=FORMULA; may be repeated")
 	f.addKernel(flags)
 	flags.StringSliceVar(&f.emit, "emit", nil, "the code to carry, as `STAGE,...`: ptx, cubin, say\n(the binary and, but for C, what the simulated device takes)")
+	flags.BoolVar(&f.unlaunchable, "allow-unlaunchable", false, "carry a kernel that no device of the target can launch, which is an error else")
 	f.addSource(flags)
 	f.addProcess(flags)
 	return cmd
