@@ -181,6 +181,9 @@ func tuneFile(ctx context.Context, env *environment, cmd *cobra.Command, f *tune
 	defer dev.Close()
 	defineDevice(src, dev.Properties())
 	result, err := t.run(ctx, dev)
+	if result != nil {
+		env.report.diagnostics(result.Warnings...)
+	}
 	if result == nil || len(result.Entry.Configs) == 0 {
 		return explainArg(err)
 	}

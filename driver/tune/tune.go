@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -74,6 +75,9 @@ type Result struct {
 	Best int
 	// Tuning is what the decorator says; nil without one.
 	Tuning *frontend.Tuning
+	// Warnings of the compiles. Configurations share most: of each place there is the
+	// first.
+	Warnings diag.List
 }
 
 // Run tunes. If it is stopped, or the device is lost, the result has what was measured
@@ -327,6 +331,9 @@ func (t *tuner) build(ctx context.Context, index int) (b built) {
 // is one that ends all.
 func (t *tuner) measure(ctx context.Context, b built) error {
 	m := Measured{Config: t.configs[b.index]}
+	if b.kernel != nil {
+		t.warn(b.kernel.Compiled.Warnings)
+	}
 	start := time.Now()
 	times, err := t.run(ctx, b)
 	t.result.Measuring += time.Since(start)
@@ -348,6 +355,15 @@ func (t *tuner) measure(ctx context.Context, b built) error {
 	t.entry.Configs = append(t.entry.Configs, m)
 	t.progress(&m)
 	return nil
+}
+
+// warn keeps warnings of a configuration, but for places that others warned of.
+func (t *tuner) warn(list diag.List) {
+	for _, d := range list {
+		if !slices.ContainsFunc(t.result.Warnings, func(o *diag.Diagnostic) bool { return o.Pos == d.Pos }) {
+			t.result.Warnings = append(t.result.Warnings, d)
+		}
+	}
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

@@ -45,6 +45,13 @@ def graphs(x, n, B: tl.constexpr):
 @triton.jit
 def reset(x, y, n, B: tl.constexpr):
     tl.store(x + tl.program_id(0) * B + tl.arange(0, B), tl.load(y))
+
+@triton.autotune(configs, key=["n"])
+@triton.jit
+def warned(x, n, B: tl.constexpr):
+    for i in range(0, n):
+        tl.store(x + i, 1.0)
+    tl.store(x + tl.arange(0, B), 1.0, mask=i < B)
 `
 
 // timed is a device that times launches: as long as the grid is from eight programs.
@@ -108,6 +115,17 @@ func summary(e *Entry) string {
 		parts = append(parts, fmt.Sprintf("%v: %s", m.Config[0].Value, what))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// What a compile warns of is told once, however many configurations have it.
+func TestWarnings(t *testing.T) {
+	r, err := Run(t.Context(), options(newTimed(), "warned", "x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Entry.Configs) != 4 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "'i' is read after its loop") {
+		t.Errorf("%d configurations, warnings %v", len(r.Entry.Configs), r.Warnings)
+	}
 }
 
 func TestRun(t *testing.T) {
