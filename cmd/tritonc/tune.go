@@ -142,9 +142,8 @@ func tuneFile(ctx context.Context, env *environment, cmd *cobra.Command, f *tune
 	if err := f.checkTune(); err != nil {
 		return err
 	}
-	times, err := f.openTimes()
-	if err != nil {
-		return err
+	if _, err := f.openTimes(); err != nil {
+		return err // before anything is measured
 	}
 	place, err := f.findPlace(ctx, env, cmd)
 	defer place.close()
@@ -190,7 +189,7 @@ func tuneFile(ctx context.Context, env *environment, cmd *cobra.Command, f *tune
 	if tellErr := t.tell(result); tellErr != nil {
 		return tellErr
 	}
-	if keepErr := f.keep(env, times, result.Entry); keepErr != nil {
+	if keepErr := f.keep(env, result.Entry); keepErr != nil {
 		return keepErr
 	}
 	return explainArg(err)
@@ -465,7 +464,7 @@ func mergeTimes(env *environment, f *tuneFlags, files []string) error {
 	return writeTimes(env, f.write, all)
 }
 
-// openTimes reads the file of --write, if there is one: before anything is measured.
+// openTimes reads the file of --write, if there is one.
 func (f *tuneFlags) openTimes() (*tune.File, error) {
 	if f.write == "" || f.write == "-" {
 		return &tune.File{}, nil
@@ -473,10 +472,14 @@ func (f *tuneFlags) openTimes() (*tune.File, error) {
 	return readTimes(f.write, true)
 }
 
-// keep adds the times to the file.
-func (f *tuneFlags) keep(env *environment, times *tune.File, e *tune.Entry) error {
+// keep adds the times to the file as it is now: others may have added theirs meanwhile.
+func (f *tuneFlags) keep(env *environment, e *tune.Entry) error {
 	if f.write == "" {
 		return nil
+	}
+	times, err := f.openTimes()
+	if err != nil {
+		return err
 	}
 	times.Add(e)
 	return writeTimes(env, f.write, times)
