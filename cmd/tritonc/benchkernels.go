@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -315,8 +316,9 @@ func (v *values) lacks(constants map[string]any) bool {
 
 // measured is a launch that was measured.
 type measured struct {
-	vals  *values
-	times bench.Times
+	vals    *values
+	options map[string]any // that it was compiled with
+	times   bench.Times
 }
 
 // once measures a launch.
@@ -355,7 +357,8 @@ func (b *bencher) once(ctx context.Context, at *benchPoint) (*measured, error) {
 	if err != nil {
 		return nil, (&runner{env: b.env, src: src}).explain(err)
 	}
-	return &measured{vals, times}, nil
+	m := &measured{vals: vals, times: times}
+	return m, json.Unmarshal(kernel.Compiled.Metadata, &m.options)
 }
 
 // cells evaluates the metrics of a measurement.
@@ -393,6 +396,9 @@ func (m *measured) evaluate(metric metric, seconds float64) (float64, error) {
 			return seconds, true, nil
 		case name == "bytes":
 			return m.vals.bytes(), true, nil
+		}
+		if v, ok := m.options[name].(float64); ok && slices.Contains(sweptOptions, name) {
+			return int64(v), true, nil
 		}
 		return nil, false, nil
 	})
