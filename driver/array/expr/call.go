@@ -47,6 +47,19 @@ func (c *evaluator) functionNamed(name string) *function {
 	return c.functions[i]
 }
 
+// noFunction is the error of a name that no function has, with the nearest that one has.
+func (c *evaluator) noFunction(name string) error {
+	err := fmt.Errorf("there is no function %s", name)
+	var names []string
+	for _, f := range c.functions {
+		names = append(names, f.names...)
+	}
+	if near := diag.Closest(name, names); near != "" {
+		return &helped{err, fmt.Sprintf("did you mean '%s'?", near)}
+	}
+	return err
+}
+
 // otherNames are what PyTorch calls a parameter of NumPy's, and Triton.
 var otherNames = map[string]string{"dim": "axis", "keepdim": "keepdims", "keep_dims": "keepdims", "input": "x", "min": "lo", "max": "hi", "correction": "ddof"}
 
@@ -81,7 +94,7 @@ func (c *evaluator) call(e *syntax.Call) (any, error) {
 	case f == nil && receiver != nil:
 		return nil, fmt.Errorf("arrays have no method %s", name)
 	case f == nil:
-		return nil, fmt.Errorf("there is no function %s", name)
+		return nil, c.noFunction(name)
 	case receiver != nil && f.params[0] != "x":
 		return nil, &helped{fmt.Errorf("%s is not a method of arrays", name), "call it as " + f.usage()}
 	}

@@ -136,6 +136,7 @@ func TestErrors(t *testing.T) {
 		{"exp(a + i[:, :3])", "a + i[:, :3]", "shapes [5, 7] and [5, 3] do not broadcast: dimension -1 is 7 and 3", ""},
 		{"where(m, a, d)", "where(m, a, d)", "shapes [5, 7], [5, 7] and [2, 7, 3] do not broadcast: dimension -2 is 5 and 7", ""},
 		{"1 + foo(a)", "foo(a)", "there is no function foo", ""},
+		{"softmx(a)", "softmx(a)", "there is no function softmx", "did you mean 'softmax'?"},
 		{"1 + foo", "foo", "nothing is called 'foo'", "the arguments are a, b"},
 		{"broken * 2", "broken", "has no values before the run", ""},
 		{"sum(a, axis=2)", "2", "there is no dimension 2 of float[5, 7]", ""},
