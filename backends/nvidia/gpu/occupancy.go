@@ -55,6 +55,10 @@ const (
 // asked for alone: ptxas then loads so far ahead that it spills.
 const leastThreads = 128
 
+// crowd is how many times as much as the registers that a thread may have lives at once
+// where no order of instructions is without spilling.
+const crowd = 2
+
 // mostTruths is how many truth values a thread has registers for.
 const mostTruths = 7
 
@@ -184,7 +188,7 @@ func (t *Target) dotBlocks(k lower.Kernel) int {
 func (t *Target) loadBlocks(k lower.Kernel) int {
 	r, full := k.Registers, perThread(t.Threads)
 	if !k.InParts && (r.Loads.Live <= full || r.Loads.Loaded < full/2 || r.Loads.Truths > mostTruths) {
-		return 0
+		return t.crowded(k)
 	}
 	for _, threads := range [...]int{t.Threads / 2, t.Threads / 4, t.Threads / 8} {
 		n := threads / k.Threads
@@ -198,6 +202,16 @@ func (t *Target) loadBlocks(k lower.Kernel) int {
 			return min(n, wholeBlocks(k, n))
 		}
 		return n
+	}
+	return t.crowded(k)
+}
+
+// crowded asks for one block where so much lives at once that ptxas must spill, whatever
+// it does: of its own accord it then takes as few registers as all threads have, and keeps
+// nearly everything in memory.
+func (t *Target) crowded(k lower.Kernel) int {
+	if k.Registers.Peak > crowd*min(perThread(k.Threads), ThreadRegisters) {
+		return 1
 	}
 	return 0
 }

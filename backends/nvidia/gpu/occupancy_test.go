@@ -32,6 +32,7 @@ func TestBlocks(t *testing.T) {
 		{"the greatest eight of 128 numbers of 64 bits", hopper, lower.Kernel{Threads: 128, Shared: 2 << 10, Registers: loads(72, 48, 16, 2)}, 4},
 		{"much lives at once", hopper, lower.Kernel{Threads: 128, Registers: loads(130, 120, 40, 0)}, 2},
 		{"too much", hopper, lower.Kernel{Threads: 128, Registers: loads(350, 120, 40, 0)}, 0},
+		{"more than twice the registers of a thread", hopper, lower.Kernel{Threads: 512, Shared: 256, Registers: loads(420, 384, 192, 2)}, 1},
 		{"two blocks of sixteen warps", hopper, lower.Kernel{Threads: 512, Registers: loads(55, 51, 24, 1)}, 2},
 		{"which would spill", hopper, lower.Kernel{Threads: 512, Registers: loads(82, 74, 64, 8), InParts: true}, 0},
 		{"a tile that goes through in parts", hopper, lower.Kernel{Threads: 256, Registers: loads(29, 24, 512, 2), InParts: true}, 4},
