@@ -97,7 +97,7 @@ func (k *sinking) sink(b *ir.Block) bool {
 
 // places tells before which instruction each goes, itself where it stays: the first of its
 // users that stays, or of those that its users go to. held are the instructions with an
-// effect that loads must not pass on their way, in order.
+// effect that loads from global memory must not pass on their way, in order.
 func (k *sinking) places(movable []bool) (at, held []int) {
 	n := len(k.b.Insts)
 	at = make([]int, n)
@@ -118,13 +118,11 @@ func (k *sinking) places(movable []bool) (at, held []int) {
 		}
 		if k.readsMemory(inst) && to > effect {
 			to = effect
-			if len(held) == 0 || held[len(held)-1] != effect {
+			if k.loads(inst) && (len(held) == 0 || held[len(held)-1] != effect) {
 				held = append(held, effect)
 			}
 		}
-		if at[i] = to; to == n { // nobody uses it
-			at[i] = i
-		}
+		at[i] = to // the end, where nobody uses it
 	}
 	slices.Reverse(held)
 	return at, held
@@ -180,7 +178,7 @@ func (g *gathering) collect(d int) collected {
 	inst := g.b.Insts[d]
 	var c collected
 	if _, phi := inst.(*ir.InstPhi); !phi && (d < g.effect || removable(inst) && !g.readsMemory(inst)) {
-		c = collected{holds: g.readsMemory(inst), ok: true}
+		c = collected{holds: g.loads(inst), ok: true}
 		g.eachDef(inst, func(o int) {
 			of := g.collect(o)
 			c.holds, c.ok = c.holds || of.holds, c.ok && of.ok
@@ -264,6 +262,12 @@ func (k *sinking) readsMemory(inst ir.Instruction) bool {
 		return !removable(inst)
 	}
 	return false
+}
+
+// loads tells whether a movable instruction loads from global memory.
+func (k *sinking) loads(inst ir.Instruction) bool {
+	l, ok := inst.(localID)
+	return ok && k.readsMemory(inst) && k.isLoaded[k.root[l.ID()]]
 }
 
 // leaving are the results, by their numbers, that are needed beyond their blocks, by
