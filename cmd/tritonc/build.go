@@ -347,7 +347,8 @@ func canonicalType(t string) string {
 }
 
 // nameByTypes tells the kernels that one function gives apart, by the types in which
-// they differ: add_fp16 and add_fp32.
+// they differ: add_fp16 and add_fp32,
+// matmul_fp16_64x32 and matmul_fp16_128x64.
 func nameByTypes(list []*buildKernel) {
 	taken := map[string]bool{}
 	for _, k := range list {
@@ -366,7 +367,7 @@ func nameByTypes(list []*buildKernel) {
 		name, last := k.function, ""
 		for i, t := range k.types {
 			differs := slices.ContainsFunc(others, func(o *buildKernel) bool { return len(o.types) <= i || o.types[i] != t })
-			if part := strings.Join(strings.FieldsFunc(t, notInName), "_"); differs && part != last {
+			if part := typeInName(t); differs && part != last {
 				name, last = name+"_"+part, part
 			}
 		}
@@ -377,6 +378,13 @@ func nameByTypes(list []*buildKernel) {
 		taken[free] = true
 		k.Name = free
 	}
+}
+
+// typeInName is a type as a part of a name: fp16 for *fp16, fp16_64x32 for a tensor
+// descriptor of such blocks.
+func typeInName(typ string) string {
+	block := strings.ReplaceAll(strings.TrimPrefix(typ, "tensordesc<"), ", ", "x")
+	return strings.Join(strings.FieldsFunc(block, notInName), "_")
 }
 
 func notInName(r rune) bool {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tritonc/tritonc/driver/bundle"
 )
 
 // TestBuildGo: a Go package that tritonc build has made compiles without cgo, in a
@@ -70,5 +72,21 @@ add has no code for the simulated A10, which takes ptx for cuda:86; it has ptx f
 `
 	if err != nil || string(text) != want {
 		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// The name of a kernel tells the types in which it differs, with the blocks of descriptors.
+func TestNameByTypes(t *testing.T) {
+	list := []*buildKernel{
+		{Kernel: bundle.Kernel{Name: "mul"}, function: "mul", types: []string{"*fp16", "tensordesc<fp16[64, 32]>", "i32"}},
+		{Kernel: bundle.Kernel{Name: "mul"}, function: "mul", types: []string{"*fp16", "tensordesc<fp16[6, 432]>", "i32"}},
+		{Kernel: bundle.Kernel{Name: "mul"}, function: "mul", types: []string{"*fp16", "tensordesc<bf16[6, 432]>", "i32"}},
+		{Kernel: bundle.Kernel{Name: "one"}, function: "one", types: []string{"*fp16"}},
+	}
+	nameByTypes(list)
+	for i, want := range []string{"mul_fp16_64x32", "mul_fp16_6x432", "mul_bf16_6x432", "one"} {
+		if list[i].Name != want {
+			t.Errorf("kernel %d is %s, not %s", i, list[i].Name, want)
+		}
 	}
 }

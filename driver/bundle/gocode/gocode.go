@@ -105,20 +105,26 @@ func predeclared(name string) bool {
 }
 
 // exported is a name of Python as an exported one of Go: x_ptr as XPtr. An element of
-// a tuple, t[0], is T0.
+// a tuple, t[0], is T0. What parts two numbers stays: add_fp16_64 is AddFp16_64.
 func exported(name string) string {
 	var out strings.Builder
-	up := true
+	up, last := true, ' '
 	for _, r := range name {
 		switch {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
 			up = true
+			continue
+		case up && unicode.IsDigit(last) && unicode.IsDigit(r):
+			out.WriteRune('_')
+			out.WriteRune(r)
+			up = false
 		case up:
 			out.WriteRune(unicode.ToUpper(r))
 			up = false
 		default:
 			out.WriteRune(r)
 		}
+		last = r
 	}
 	s := out.String()
 	if s == "" || !unicode.IsUpper([]rune(s)[0]) {

@@ -99,3 +99,14 @@ func TestImports(t *testing.T) {
 		t.Error("a package of no kernels")
 	}
 }
+
+func TestExported(t *testing.T) {
+	for name, want := range map[string]string{
+		"x_ptr": "XPtr", "t[0]": "T0", "add_fp16": "AddFp16", "_under": "Under", "9": "K9",
+		"matmul_fp16_64x32": "MatmulFp16_64x32", "matmul_fp16_6_4x32": "MatmulFp16_6_4x32",
+	} {
+		if got := exported(name); got != want {
+			t.Errorf("%s is %s, not %s", name, got, want)
+		}
+	}
+}
