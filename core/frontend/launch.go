@@ -300,11 +300,22 @@ func (b *binder) best(a *eval.Autotune, configs []*lang.Config) (n int, err erro
 		}
 		return 0, nil
 	}
+	choices := "choose a configuration with --config:\n" + listConfigs(configs)
+	given := make([]*eval.Dict, len(configs)) // early_config_prune may write to configurations
+	for i, c := range configs {
+		given[i] = c.AllKwargs()
+	}
 	fail := eval.Try(func() {
 		for _, c := range b.prune(a, configs) {
-			at := slices.IndexFunc(configs, func(d *lang.Config) bool { return c == d || sameConfig(c, d) })
+			at := slices.Index(configs, c)
+			if at < 0 {
+				at = slices.IndexFunc(configs, func(d *lang.Config) bool { return sameConfig(c, d) })
+			}
 			if at < 0 {
 				eval.Fail("early_config_prune returns a configuration that it was not given: %s", configText(c))
+			}
+			if !eval.Equal(c.AllKwargs(), given[at]) {
+				eval.Fail("early_config_prune changes a configuration to %s", configText(c))
 			}
 			b.left = append(b.left, at)
 		}
@@ -318,11 +329,10 @@ func (b *binder) best(a *eval.Autotune, configs []*lang.Config) (n int, err erro
 		d.Pos, d.EndCol, d.Line = at.Pos, at.EndCol, at.Line
 	}
 	d.Message = fmt.Sprintf("prune_configs_by of '%s' cannot choose a configuration: %s", b.fn.Name(), d.Message)
-	help := "choose a configuration with --config:\n" + listConfigs(configs)
 	if d.Help != "" {
-		help = d.Help + "; or " + help
+		choices = d.Help + "; or " + choices
 	}
-	return 0, d.WithHelp("%s", help)
+	return 0, d.WithHelp("%s", choices)
 }
 
 // maxListed is how many configurations a message names.
@@ -350,8 +360,8 @@ func (b *binder) prune(a *eval.Autotune, configs []*lang.Config) []*lang.Config 
 	named := &eval.Dict{}
 	for i, p := range b.params {
 		v, ok := b.args.Get(p.Name)
-		if !ok || b.given[i] == nil {
-			continue
+		if !ok || b.given[i] == nil && !b.computed[p.Name] {
+			continue // defaults are not arguments
 		}
 		named.Set(p.Name, v)
 		if isConstexpr(p) {

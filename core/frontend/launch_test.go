@@ -149,6 +149,26 @@ def unknowable(x, n, B: tl.constexpr):
 @triton.jit
 def only_options(x, n):
     tl.store(x, n)
+
+
+@triton.heuristics({"LEAST": lambda args: args["n"] // 2})
+@triton.autotune(configs=[triton.Config({"B": b}) for b in (16, 32, 64)], key=["n"],
+                 prune_configs_by={"early_config_prune": keep, "perf_model": lambda B, LEAST, **kwargs: -B - LEAST, "top_k": 1})
+@triton.jit
+def prunes_later(x, n, LEAST: tl.constexpr, B: tl.constexpr):
+    tl.store(x + tl.arange(0, B), n)
+
+
+def shrink(configs, named, **kwargs):
+    configs[1].kwargs["B"] = 16
+    configs[1].num_stages = 1
+    return configs[kwargs["FROM"]:]
+
+
+@triton.autotune(configs=[triton.Config({"B": b}) for b in (8, 32)], key=["n"], prune_configs_by={"early_config_prune": shrink})
+@triton.jit
+def changed(x, n, FROM: tl.constexpr, B: tl.constexpr):
+    tl.store(x + tl.arange(0, B), n)
 `
 
 // An option that only a launch would tell is the default in a compile, with a
@@ -264,6 +284,8 @@ func TestDecorators(t *testing.T) {
 		{"the fastest", Request{Kernel: "ranked", Signature: "*fp32, i32", Launch: n(40)}, "B=32 num_warps:4 num_stages:3 num_ctas:1"},
 		{"what nobody knows", Request{Kernel: "unknowable", Signature: "*fp32, i32", Launch: n(40)}, "'x.data_ptr()' is needed here, but it is not known before the launch\nchoose a configuration with --config:\n1  B=32"},
 		{"the values say all", Request{Kernel: "pruned", Signature: "*fp32, i32, 20, 8", Launch: n(50)}, "B=8 LEAST=20"},
+		{"after the heuristics above", Request{Kernel: "prunes_later", Signature: "*fp32, i32", Launch: n(65)}, "B=64 LEAST=32 num_warps:4 num_stages:3 num_ctas:1"},
+		{"a configuration is changed", Request{Kernel: "changed", Signature: "*fp32, i32, FROM=1", Launch: n(7)}, "prune_configs_by of 'changed' cannot choose a configuration: early_config_prune changes a configuration to B=16, num_warps=4, num_stages=1, num_ctas=1\n1  B=32, num_warps=4"},
 		{"options alone, in a launch", Request{Kernel: "only_options", Signature: "*fp32, i32", Launch: n(50)}, "num_warps:8 num_stages:3 num_ctas:1"},
 		{"options alone", Request{Kernel: "only_options", Signature: "*fp32, i32"}, ""},
 	} {
