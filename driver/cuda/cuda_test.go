@@ -16,6 +16,7 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/cuda"
+	"github.com/tritonc/tritonc/driver/kernel"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -600,6 +601,27 @@ func TestPeers(t *testing.T) {
 		t.Error(log)
 	}
 	must(t, k, nil, y[2])
+	f, err := kernel.Load(d[0], driver.Binary{Name: "k.ptx", Code: ptx("k", "u64")},
+		[]kernel.Passed{{Param: kernel.Param{Name: "y", Type: "*u8"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, 0)
+	for i, dev := range append(d, again) {
+		b, err := kernel.Alloc[uint8](dev, 16)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.Launch(t.Context(), driver.Launch{Grid: one}, []any{b})
+		if i == 1 {
+			wants(t, err, "argument y: its buffer is memory of another device")
+		} else if err != nil {
+			t.Errorf("memory of device %d: %v", i, err)
+		}
+		if err := b.Free(); err != nil {
+			t.Error(err)
+		}
+	}
 	wants(t, cuda.CopyPeer(x, 0, y[1], 15, 2), "bytes 15 to 17 of y1")
 	wants(t, cuda.CopyPeer(x, 0, y[1], 0, -1), "negative size")
 }

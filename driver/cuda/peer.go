@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/cu"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/driver"
 )
 
 // CanAccessPeer reports whether the hardware lets kernels of this GPU access memory of
@@ -50,6 +51,13 @@ func (d *Device) EnablePeer(other *Device) error {
 		g.peers[o] = true
 		return nil
 	})
+}
+
+// Reaches reports whether buffers of another device may be arguments of this one's
+// kernels: those of the same GPU, and of others after EnablePeer.
+func (d *Device) Reaches(other driver.Device) bool {
+	o, ok := other.(*Device)
+	return ok && (d.gpu == o.gpu || d.gpu.reaches(o.gpu))
 }
 
 // reaches reports whether kernels may access memory of another GPU.

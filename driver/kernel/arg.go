@@ -241,9 +241,15 @@ func (m *memory) usable(name string, dev driver.Device) error {
 		e := wrongArg(name, "%v", ErrFreed)
 		e.Err = ErrFreed
 		return e
-	case m.device != dev:
+	case m.device != dev && !reaches(dev, m.device):
 		return wrongArg(name, "its buffer is memory of another device, the %s; the kernel is loaded on the %s, which another Open made",
 			m.device.Properties().Name, dev.Properties().Name)
 	}
 	return nil
+}
+
+// reaches reports whether kernels of a device can access memory of another one.
+func reaches(dev, other driver.Device) bool {
+	p, ok := dev.(driver.Peer)
+	return ok && p.Reaches(other)
 }

@@ -486,3 +486,28 @@ func BenchmarkSetLaunch(b *testing.B) {
 		}
 	}
 }
+
+// peered is a device whose kernels access memory of one other.
+type peered struct {
+	*fakedevice.Device
+	peer driver.Device
+}
+
+func (d *peered) Reaches(other driver.Device) bool { return other == d.peer }
+
+// TestPeers: memory of another device is an argument where the device says so.
+func TestPeers(t *testing.T) {
+	near, far := cuda80(), cuda80()
+	dev := &peered{cuda80(), near}
+	f := must[*kernel.Function](t)(scaleSet().Load(dev))
+	for _, d := range []driver.Device{dev, near, far} {
+		x := must[*kernel.Buffer[float32]](t)(kernel.Alloc[float32](d, 64))
+		var wrong *kernel.ArgError
+		if _, err := f.Launch(t.Context(), kernel.Dims(1), x, 1.0, 2); errors.As(err, &wrong) != (d == far) {
+			t.Error(err)
+		}
+	}
+	if n := dev.Launches(); n != 2 {
+		t.Errorf("%d launches", n)
+	}
+}
