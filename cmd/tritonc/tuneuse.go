@@ -129,6 +129,11 @@ func (f *runFlags) ofRun(ctx context.Context, env *environment, src *core.Source
 	if best == nil {
 		return diag.Errorf(diag.Pos{File: f.use}, "no configuration of '%s' could be run there", vals.info.Name)
 	}
+	for _, s := range best.Config {
+		if a := vals.find(s.Name); a != nil && !s.Option && fmt.Sprint(a.value) != fmt.Sprint(s.Value) {
+			return usagef("--arg %s=%v and --use contradict each other: %s has %s", s.Name, a.value, f.use, best.Config.Text())
+		}
+	}
 	fmt.Fprintf(env.stderr, "tritonc: running %s, which took %.2f us on the %s (%s)\n", best.Config.Text(), best.Time, device, f.use)
 	number := slices.IndexFunc(vals.info.Configs, func(c frontend.ConfigInfo) bool { return tune.Config(c.Settings).Same(best.Config) })
 	if number < 0 { // it was measured from a space or another file
