@@ -1,7 +1,6 @@
 package llir
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/llir/llvm/ir"
@@ -71,40 +70,14 @@ func (k *sinking) sink(b *ir.Block) bool {
 			})
 		}
 	}
-	at, held := k.places(k.movable())
-	turn := make([]int, n) // in the old order where it is the same
-	for _, effect := range held {
-		k.gather(effect, at, turn)
-	}
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(x, y int) int {
-		// What goes to an instruction comes before it.
-		return cmp.Or(at[x]-at[y], turn[x]-turn[y], x-y)
-	})
-	if slices.IsSorted(order) {
-		return false
-	}
-	insts := make([]ir.Instruction, n)
-	for i, o := range order {
-		insts[i] = b.Insts[o]
-	}
-	b.Insts = insts
-	return true
-}
-
-// places tells before which instruction each goes, itself where it stays: the first of its
-// users that stays, or of those that its users go to. held are the instructions with an
-// effect that loads from global memory must not pass on their way, in order.
-func (k *sinking) places(movable []bool) (at, held []int) {
-	n := len(k.b.Insts)
-	at = make([]int, n)
+	movable := k.movable()
+	// Each goes to the first of its users that stays, or of those that its users go to.
+	at := make([]int, n)
 	effect := n // the next instruction that has an effect
+	moved := false
 	for i := n - 1; i >= 0; i-- {
 		k.f.Mod.meter.Visit()
-		inst := k.b.Insts[i]
+		inst := b.Insts[i]
 		at[i] = i
 		if !movable[i] {
 			if !removable(inst) {
@@ -116,86 +89,32 @@ func (k *sinking) places(movable []bool) (at, held []int) {
 		for _, u := range k.users[i] {
 			to = min(to, at[u])
 		}
-		if k.readsMemory(inst) && to > effect {
-			to = effect
-			if k.loads(inst) && (len(held) == 0 || held[len(held)-1] != effect) {
-				held = append(held, effect)
-			}
+		if k.readsMemory(inst) {
+			to = min(to, effect)
 		}
-		at[i] = to // the end, where nobody uses it
+		at[i] = to
+		moved = moved || to != i+1
 	}
-	slices.Reverse(held)
-	return at, held
-}
-
-// gather has loads that an effect holds up meet what is computed of them there: a value
-// that is stored afterwards takes fewer registers than the values it is computed of. Each
-// is computed before the next is loaded.
-func (k *sinking) gather(effect int, at, turn []int) {
-	g := &gathering{sinking: k, effect: effect, at: at, turn: turn, last: 1, seen: make(map[int]collected)}
-	for s := effect; s < len(at); s++ {
-		if !removable(k.b.Insts[s]) {
-			k.eachDef(k.b.Insts[s], func(d int) {
-				if c := g.collect(d); c.ok && c.holds {
-					g.emit(d)
-				}
-			})
+	if !moved {
+		return false
+	}
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int {
+		if at[x] != at[y] {
+			return at[x] - at[y]
 		}
+		// What goes to an instruction comes before it, in the old order.
+		return x - y
+	})
+	insts := make([]ir.Instruction, n)
+	for i, o := range order {
+		insts[i] = b.Insts[o]
 	}
-	if g.last == 1 {
-		return
-	}
-	for i := range effect {
-		if at[i] == effect {
-			g.emit(i)
-		}
-	}
-	turn[effect] = g.last + 1
-}
-
-// gathering is what comes before one effect.
-type gathering struct {
-	*sinking
-	effect   int
-	at, turn []int
-	last     int
-	seen     map[int]collected
-}
-
-// collected tells of a result whether a load that is held up goes into it, and whether it
-// can be computed before the effect.
-type collected struct{ holds, ok bool }
-
-// collect looks at a result and at what it is computed of.
-func (g *gathering) collect(d int) collected {
-	if g.at[d] < g.effect {
-		return collected{ok: true}
-	}
-	if c, ok := g.seen[d]; ok {
-		return c
-	}
-	g.f.Mod.meter.Visit()
-	inst := g.b.Insts[d]
-	var c collected
-	if _, phi := inst.(*ir.InstPhi); !phi && (d < g.effect || removable(inst) && !g.readsMemory(inst)) {
-		c = collected{holds: g.loads(inst), ok: true}
-		g.eachDef(inst, func(o int) {
-			of := g.collect(o)
-			c.holds, c.ok = c.holds || of.holds, c.ok && of.ok
-		})
-	}
-	g.seen[d] = c
-	return c
-}
-
-// emit puts a result before the effect, after what it is computed of.
-func (g *gathering) emit(d int) {
-	if g.at[d] < g.effect || g.turn[d] != 0 {
-		return
-	}
-	g.eachDef(g.b.Insts[d], g.emit)
-	g.last++
-	g.at[d], g.turn[d] = g.effect, g.last
+	b.Insts = insts
+	return true
 }
 
 // eachDef calls f with the places of the block's results that inst takes.
@@ -262,12 +181,6 @@ func (k *sinking) readsMemory(inst ir.Instruction) bool {
 		return !removable(inst)
 	}
 	return false
-}
-
-// loads tells whether a movable instruction loads from global memory.
-func (k *sinking) loads(inst ir.Instruction) bool {
-	l, ok := inst.(localID)
-	return ok && k.readsMemory(inst) && k.isLoaded[k.root[l.ID()]]
 }
 
 // leaving are the results, by their numbers, that are needed beyond their blocks, by

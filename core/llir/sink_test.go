@@ -94,11 +94,6 @@ func TestSinkLoads(t *testing.T) {
 func TestSinkLoadsKeepsUses(t *testing.T) {
 	f, b := rows(40, func(r int) bool { return r%7 == 3 })
 	f.SinkLoads(8)
-	usesAreMade(t, b)
-}
-
-func usesAreMade(t *testing.T, b *ir.Block) {
-	t.Helper()
 	seen := make(map[Value]bool)
 	for _, inst := range b.Insts {
 		operands(inst, func(v Value) {
@@ -109,65 +104,5 @@ func usesAreMade(t *testing.T, b *ir.Block) {
 		if v, ok := inst.(Value); ok {
 			seen[v] = true
 		}
-	}
-}
-
-// sums builds a function that loads n pairs of two words, adds the second ones to the
-// first, and stores what comes of it; the last sum takes what the store of row mixed
-// returns, if that is not negative.
-func sums(n, mixed int) (*Func, *ir.Block) {
-	m := NewModule("test", "", "")
-	f := m.NewFunc("f", false, Void, PtrIn(1), PtrIn(1))
-	b := NewBuilder(f)
-	at := f.NewBlock(nil)
-	b.SetBlock(at)
-	var pairs [2][][]Value
-	for p := range pairs {
-		for r := range n {
-			pairs[p] = append(pairs[p], load(b, b.PtrAdd(f.Param(0), int64(8*(2*r+p))), 2))
-		}
-	}
-	var old Value
-	for r := range n {
-		x := b.Binary(FAdd, pairs[0][r][0], pairs[1][r][0], 0)
-		y := b.Binary(FAdd, pairs[0][r][1], pairs[1][r][1], 0)
-		if r == n-1 && old != nil {
-			x = b.Binary(FAdd, x, old, 0)
-		}
-		v := b.Asm("swap", "=f,l,f,f", true, F32, f.Param(1), x, y)
-		if r == mixed {
-			old = v
-		}
-	}
-	b.Ret(nil)
-	return f, at
-}
-
-// TestSinkLoadsGather: loads that a store holds up meet what is computed of them there,
-// but for what needs the store's own result.
-func TestSinkLoadsGather(t *testing.T) {
-	for _, c := range []struct {
-		name        string
-		limit       int
-		mixed       int
-		old, sunken string
-	}{
-		{"sums that fit", 40, -1, "llllllllaaxaaxaaxaax", "llllllllaaxaaxaaxaax"},
-		{"sums that do not", 8, -1, "llllllllaaxaaxaaxaax", "llaallaallaallaaxxxx"},
-		{"the last one takes what the first store returns", 8, 0, "llllllllaaxaaxaaxaaax", "llaallaallaallaxxxaax"},
-	} {
-		f, b := sums(4, c.mixed)
-		if got := order(b); got != c.old {
-			t.Errorf("%s: %s before, want %s", c.name, got, c.old)
-		}
-		before := registers(t, f)
-		moved := f.SinkLoads(c.limit)
-		if got := order(b); got != c.sunken {
-			t.Errorf("%s: %s, want %s", c.name, got, c.sunken)
-		}
-		if after := registers(t, f); moved && after.Peak >= before.Peak {
-			t.Errorf("%s: %d registers, before %d", c.name, after.Peak, before.Peak)
-		}
-		usesAreMade(t, b)
 	}
 }
