@@ -165,15 +165,17 @@ func (t *Target) dotBlocks(k lower.Kernel) int {
 	if n < leastBlocks || perThread(2*threads) >= loop+stepRegisters/2 {
 		return 0
 	}
-	if k.Uneven && k.Registers.Peak > perThread(threads) {
-		n = n * mostUneven / leastBlocks
-	}
-	for ; n >= mostUneven; n-- {
-		if perThread(n*k.Threads) >= loop+step(k) {
-			return n
+	fewer := n * mostUneven / leastBlocks
+	switch peak := k.Registers.Peak; {
+	case perThread(threads) < loop+step(k):
+		if peak*100 > perThread(fewer*k.Threads)*overFew {
+			return 0
 		}
+		return fewer
+	case k.Uneven && peak > perThread(threads):
+		return fewer
 	}
-	return 0
+	return n
 }
 
 // loadBlocks asks for half of the threads that a multiprocessor holds, or a quarter, or
