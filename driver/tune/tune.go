@@ -250,7 +250,7 @@ type built struct {
 	err    error
 }
 
-// search compiles what the chooser proposes, and measures it in turn.
+// search compiles what the chooser proposes, and measures one after another.
 func (t *tuner) search(ctx context.Context) error {
 	o := t.opts
 	choose, err := o.Search.chooser(t.configs)
@@ -280,7 +280,7 @@ func (t *tuner) search(ctx context.Context) error {
 		}
 		b := <-done
 		under--
-		// What waits for its turn is compiled meanwhile: ask for more before measuring.
+		// What is to be measured later is compiled meanwhile: ask for more before measuring.
 		for _, index := range choose.next(workers-under, t.times) {
 			under++
 			wg.Go(func() { done <- t.build(compileCtx, index) })

@@ -158,7 +158,8 @@ func step(k lower.Kernel) int {
 
 // dotBlocks asks for a quarter of the threads that a multiprocessor holds, where
 // what lives through the loop and a step of it fit, unless half of the threads could be
-// there with little to save: ptxas finds that itself.
+// there with little to save: ptxas finds that itself. Where they do not fit, or programs
+// differ in length, it asks for three quarters of that.
 func (t *Target) dotBlocks(k lower.Kernel) int {
 	threads, loop := t.Threads/4, k.Registers.Loop
 	n := threads / k.Threads
@@ -168,7 +169,8 @@ func (t *Target) dotBlocks(k lower.Kernel) int {
 	fewer := n * mostUneven / leastBlocks
 	switch peak := k.Registers.Peak; {
 	case perThread(threads) < loop+step(k):
-		if peak*100 > perThread(fewer*k.Threads)*overFew {
+		limit := perThread(fewer * k.Threads)
+		if limit < loop+step(k) || peak*100 > limit*overFew {
 			return 0
 		}
 		return fewer

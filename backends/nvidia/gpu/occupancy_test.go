@@ -60,6 +60,7 @@ func TestBlocks(t *testing.T) {
 		{"of queries", hopper, lower.Kernel{Threads: 128, Shared: 8 << 10, Matrix: true, Registers: &llir.Registers{Peak: 142, Loop: 118}}, 4},
 		{"of queries, causal", hopper, lower.Kernel{Threads: 128, Shared: 8 << 10, Matrix: true, Registers: &llir.Registers{Peak: 150, Loop: 124}}, 3},
 		{"of keys, head of 64, operands kept, with dropout", hopper, lower.Kernel{Threads: 128, Shared: 12 << 10, Matrix: true, Registers: &llir.Registers{Peak: 171, Loop: 110}}, 3},
+		{"a loop that three blocks would make spill, little beside it", hopper, lower.Kernel{Threads: 128, Shared: 8 << 10, Matrix: true, Registers: &llir.Registers{Peak: 195, Loop: 170}}, 0},
 		{"a warp, much at once", hopper, lower.Kernel{Threads: 32, Shared: 4 << 10, Matrix: true, Registers: &llir.Registers{Peak: 240, Loop: 120}}, 0},
 		{"a loop that two blocks have registers for", hopper, lower.Kernel{Threads: 128, Shared: 20 << 10, Matrix: true, Registers: &llir.Registers{Peak: 239, Loop: 158}}, 0},
 		{"of queries, head of 16", hopper, lower.Kernel{Threads: 128, Shared: 3 << 10, Matrix: true, Registers: &llir.Registers{Peak: 76, Loop: 41}}, 0},

@@ -162,7 +162,7 @@ func concatenate(list []*Tensor, d int) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Each tensor gives a run of elements in turn, once for each place before d.
+	// Each tensor gives a run of elements after the one before, once for each place before d.
 	at := 0
 	for at < out.len() {
 		outer := at / (out.len() / max(product(shape[:d]), 1))

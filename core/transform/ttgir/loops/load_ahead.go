@@ -27,9 +27,8 @@ import (
 //	                                   %s = tt.dot …
 //	                                   scf.yield %next
 //
-// What is loaded arrives in registers while dots run, and waits there for its turn: no
-// iteration waits for memory. What goes into shared memory takes the registers of the
-// value that just went there.
+// What is loaded arrives in registers while dots run, so no iteration waits for memory.
+// What goes into shared memory takes the registers of the value that just went there.
 var LoadAhead = &pass.Pass{
 	Name: "tritongpu-load-ahead",
 	Doc:  "start the loads of the next iteration in this one",
@@ -141,7 +140,8 @@ func computable(loop, op *ir.Operation, seen map[*ir.Operation]bool) bool {
 }
 
 // lastUse is the operation of loop's body from which on the registers of what load
-// loads are free, where all of that goes into shared memory; else load.
+// loads are free, where all of that goes into shared memory: the first one that reads
+// shared memory afterwards, for no load passes the barrier before it. Else it is load.
 func lastUse(loop, load *ir.Operation) *ir.Operation {
 	if !staged(load) {
 		return load
