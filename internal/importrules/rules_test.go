@@ -77,6 +77,7 @@ var rules = []rule{
 	{"core/cache/...", []string{"core/filememo", "core/trust"}, stdlibOnly, "a store of bytes"},
 	{"core/plugin/wire", []string{"core/diag", "plugin-sdk/..."}, nil, "diagnostics on both sides of the border"},
 	{"core/plugin/process", []string{"core/trust", "plugin-sdk/..."}, nil, "processes, whatever is spoken with them"},
+	{"core/plugin/manifest", []string{"core/diag"}, stdlibOnly, "what a backend is made of is told without starting one"},
 	{"core/plugin/...", []string{"core/diag", "core/filememo", "core/trust", "core/plugin/wire", "plugin-sdk/..."}, nil, "the host's half of the contract: text, JSON and processes"},
 	{"core/backend", append(slices.Clone(lowerFloor), "core/filememo", "core/input", "core/trust", "core/plugin/wire", "plugin-sdk/..."), nil, "a kit for GPU backends: what a vendor's own package would import"},
 	{"core", []string{"core/...", "plugin-sdk/..."}, nil, "the trip knows no backend, device or flag"},
