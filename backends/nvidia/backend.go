@@ -13,8 +13,8 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// Version is the backend's version, for people.
-const Version = "0.1.0"
+// checkoutVersion is the version of a build from a checkout: that of the next release.
+const checkoutVersion = "0.1.0"
 
 // New makes the backend. It reads nothing yet.
 func New() *backend.Backend {
@@ -56,11 +56,19 @@ func New() *backend.Backend {
 	})
 }
 
+// version is that of the release that the program is of.
+func version() string {
+	if v := sdk.ProgramVersion(); v != "" {
+		return strings.TrimPrefix(v, "v")
+	}
+	return checkoutVersion
+}
+
 // describe answers Describe.
 func describe() sdk.Facts {
 	f := sdk.Facts{
 		Name:     "nvidia",
-		Version:  Version,
+		Version:  version(),
 		Options:  optionSpecs,
 		Settings: settings,
 		Specialization: sdk.Specialization{

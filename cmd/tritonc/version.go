@@ -3,9 +3,10 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 // tritonVersion is the version of Triton whose language, IR, kernel ABI and
@@ -32,13 +33,13 @@ func versionText() string {
 // revision is the commit of a build from a checkout; make sets it.
 var revision string
 
-// version is the module's version, or the commit for a build from a checkout.
+// version is that of the release, or the commit for a build from a checkout.
 func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
+	switch {
+	case sdk.ProgramVersion() != "":
+		return sdk.ProgramVersion()
+	case revision != "":
+		return "devel-" + revision
 	}
-	if revision == "" {
-		return "devel"
-	}
-	return "devel-" + revision
+	return "devel"
 }
