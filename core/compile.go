@@ -54,12 +54,14 @@ type trip struct {
 	backend Backend
 	facts   *sdk.Facts
 	target  Target
-	options string // canonical, as the backend answered
-	plan    plan
-	input   []byte     // what the first stage to run takes
-	inputIR *text.File // the same parsed, once a diagnostic needs it
-	name    string     // the kernel's, as far as the input tells
-	result  sdk.RunStagesResponse
+	// loadDialects asks the backend for the declarations of its dialects.
+	loadDialects func() ([]sdk.Dialect, error)
+	options      string // canonical, as the backend answered
+	plan         plan
+	input        []byte     // what the first stage to run takes
+	inputIR      *text.File // the same parsed, once a diagnostic needs it
+	name         string     // the kernel's, as far as the input tells
+	result       sdk.RunStagesResponse
 
 	// identifying is how long the cache took to know the backend, which it may
 	// have started.
@@ -82,6 +84,7 @@ func (t *trip) meetBackend(ctx context.Context, target Target) (err error) {
 	if t.backend, t.target, err = t.opts.Select(ctx, target); err != nil {
 		return err
 	}
+	t.loadDialects = func() ([]sdk.Dialect, error) { return t.backend.LoadDialects(ctx) }
 	t.facts, err = t.backend.Facts(ctx)
 	return err
 }

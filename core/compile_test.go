@@ -41,7 +41,9 @@ func (b *upper) Facts(context.Context) (*sdk.Facts, error) {
 	return f, nil
 }
 
-func (b *upper) Module(_ context.Context, name string) (sdk.Module, error) {
+func (b *upper) LoadDialects(context.Context) ([]sdk.Dialect, error) { return nil, nil }
+
+func (b *upper) GetModule(_ context.Context, name string) (sdk.Module, error) {
 	b.mu.Lock()
 	b.asked = append(b.asked, name)
 	b.mu.Unlock()
@@ -317,8 +319,12 @@ type placed struct {
 
 func (b *placed) Facts(ctx context.Context) (*sdk.Facts, error) {
 	f, err := b.upper.Facts(ctx)
-	f.Dialects = []sdk.Dialect{{Name: "toy", Declaration: b.dialect}}
+	f.Dialects = []string{"toy"}
 	return f, err
+}
+
+func (b *placed) LoadDialects(context.Context) ([]sdk.Dialect, error) {
+	return []sdk.Dialect{{Name: "toy", Declaration: b.dialect}}, nil
 }
 
 func (b *placed) RunStages(_ context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {

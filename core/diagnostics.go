@@ -139,7 +139,11 @@ func (t *trip) origin(line int) *diag.Diagnostic {
 
 // dialect loads one that the backend declares.
 func (t *trip) dialect(name string) (*ir.Dialect, error) {
-	for _, d := range t.facts.Dialects {
+	dialects, err := t.loadDialects()
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range dialects {
 		if d.Name == name {
 			return decl.Load([]byte(d.Declaration), dialect.All()...)
 		}

@@ -112,7 +112,7 @@ func (q *question) facts(ctx context.Context) (*frontend.Facts, error) {
 
 // module asks for a module of the facts.
 func (q *question) module(ctx context.Context, name string) (string, []frontend.Extern, error) {
-	whole, err := q.backend.Module(ctx, name)
+	whole, err := q.backend.GetModule(ctx, name)
 	if err != nil {
 		return "", nil, err
 	}

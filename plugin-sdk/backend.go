@@ -30,6 +30,21 @@ type TargetChecker interface {
 	SupportsTarget(ctx context.Context, t Target) (SupportsTargetResponse, error)
 }
 
+// DialectLoader is an optional power of a Backend: to declare operations and
+// attributes that core does not have. It is asked once and must always answer the
+// same.
+type DialectLoader interface {
+	LoadDialects(ctx context.Context) ([]Dialect, error)
+}
+
+// ModuleMapper is an optional power of a Backend: to bring modules that kernels
+// import, sources in the Triton language and functions of device libraries. It
+// must always answer the same. The host first learns their names and asks for one
+// when a kernel imports it.
+type ModuleMapper interface {
+	GetModuleMap(ctx context.Context) ([]Module, error)
+}
+
 // PassRunner is an optional power of a Backend: to run named passes on one IR
 // text, for `tritonc opt`. The SDK adds CapRunPasses to the backend's facts.
 type PassRunner interface {
@@ -40,6 +55,8 @@ type PassRunner interface {
 const (
 	// CapRunPasses: the backend serves RunPasses.
 	CapRunPasses = "run_passes"
+	// CapDevices: the program serves devices, too, as a driver does.
+	CapDevices = "devices"
 )
 
 // SupportsTargetResponse says whether a target is supported.
@@ -117,6 +134,16 @@ type RunStagesRequest struct {
 	MetadataJSON string
 	// Want names the stages whose artifacts to return besides Last's.
 	Want []string
+	// Progress, where it is not nil, is told by a Client what the backend is about
+	// to do.
+	Progress func(Progress) `json:"-"`
+}
+
+// Progress says what RunStages is about to do.
+type Progress struct {
+	Stage    string
+	Fraction float64 // of the stage that is done, up to 1; 0: not known
+	Text     string  // what is being done, for people; may be empty
 }
 
 // RunStagesResponse is all that came of a compile.

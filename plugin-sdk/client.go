@@ -8,16 +8,25 @@ import (
 	pb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1"
 )
 
-// Client is a Backend at the far end of a connection. It implements Backend,
-// TargetChecker and PassRunner. Diagnostics that end a call come back as a
+// Client is a Backend at the far end of a connection. It implements Backend and
+// its optional powers; a call that the backend does not serve ends with gRPC's
+// status UNIMPLEMENTED. Diagnostics that end a call come back as a
 // Diagnostics error, beside the response; gRPC's errors pass unchanged.
 type Client struct {
 	stub pb.BackendClient
+	// MaxBytes bounds what RunStages may answer, data of all kinds together; 0
+	// means DefaultMaxBytes.
+	MaxBytes int64
 }
+
+// DefaultMaxBytes is the bound of a Client that names none.
+const DefaultMaxBytes = 4 << 30
 
 var (
 	_ Backend       = (*Client)(nil)
 	_ TargetChecker = (*Client)(nil)
+	_ DialectLoader = (*Client)(nil)
+	_ ModuleMapper  = (*Client)(nil)
 	_ PassRunner    = (*Client)(nil)
 )
 
@@ -41,7 +50,7 @@ func received(wire []*pb.Diagnostic) ([]Diagnostic, error) {
 	return rest, nil
 }
 
-// Describe implements Backend, but that modules come without their content.
+// Describe implements Backend. The facts have no modules: GetModuleMap lists them.
 func (c *Client) Describe(ctx context.Context) (Facts, error) {
 	resp, err := c.stub.Describe(ctx, &pb.DescribeRequest{}, sendLimits...)
 	if err != nil {
@@ -51,9 +60,30 @@ func (c *Client) Describe(ctx context.Context) (Facts, error) {
 	return factsFromWire(resp.GetFacts()), err
 }
 
-// Module returns one of Facts.Modules whole.
-func (c *Client) Module(ctx context.Context, name string) (Module, error) {
-	resp, err := c.stub.DescribeModule(ctx, &pb.DescribeModuleRequest{Name: name}, sendLimits...)
+// LoadDialects implements DialectLoader.
+func (c *Client) LoadDialects(ctx context.Context) ([]Dialect, error) {
+	resp, err := c.stub.LoadDialects(ctx, &pb.LoadDialectsRequest{}, sendLimits...)
+	if err != nil {
+		return nil, err
+	}
+	_, err = received(resp.GetDiagnostics())
+	return each(resp.GetDialects(), dialectFromWire), err
+}
+
+// GetModuleMap lists the backend's modules with their names and aliases alone;
+// GetModule has the rest.
+func (c *Client) GetModuleMap(ctx context.Context) ([]Module, error) {
+	resp, err := c.stub.GetModuleMap(ctx, &pb.GetModuleMapRequest{}, sendLimits...)
+	if err != nil {
+		return nil, err
+	}
+	_, err = received(resp.GetDiagnostics())
+	return each(resp.GetModules(), moduleNameFromWire), err
+}
+
+// GetModule returns one of GetModuleMap's modules whole.
+func (c *Client) GetModule(ctx context.Context, name string) (Module, error) {
+	resp, err := c.stub.GetModule(ctx, &pb.GetModuleRequest{Name: name}, sendLimits...)
 	if err != nil {
 		return Module{}, err
 	}
@@ -99,13 +129,16 @@ func (c *Client) AddStages(ctx context.Context, req AddStagesRequest) (AddStages
 
 // RunStages implements Backend.
 func (c *Client) RunStages(ctx context.Context, req RunStagesRequest) (RunStagesResponse, error) {
-	resp, err := c.stub.RunStages(ctx, runStagesRequestToWire(req), sendLimits...)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // whatever happens, the stream ends with this call
+	stream, err := c.stub.RunStages(ctx, sendLimits...)
 	if err != nil {
 		return RunStagesResponse{}, err
 	}
-	out := runStagesResponseFromWire(resp)
-	out.Diagnostics, err = received(resp.GetDiagnostics())
-	return out, err
+	if err := sendStages(stream, &req); err != nil {
+		return RunStagesResponse{}, err
+	}
+	return c.receiveStages(stream, req.Progress)
 }
 
 // RunPasses implements PassRunner.

@@ -87,10 +87,8 @@ func factsToWire(f Facts) *pb.Facts {
 				return &pb.ArgAttribute{Key: a.Key, Name: a.Name, Value: a.Value}
 			}),
 		},
-		Dialects: each(f.Dialects, func(d Dialect) *pb.Dialect {
-			return &pb.Dialect{Name: d.Name, DeclarationJson: d.Declaration}
-		}),
-		Modules:      each(f.Modules, moduleToWire),
+		Dialects:     f.Dialects,
+		DialectsHash: f.DialectsHash,
 		Capabilities: f.Capabilities,
 		BinaryEnding: f.BinaryEnding,
 	}
@@ -113,10 +111,8 @@ func factsFromWire(f *pb.Facts) Facts {
 				return ArgAttribute{Key: a.GetKey(), Name: a.GetName(), Value: a.GetValue()}
 			}),
 		},
-		Dialects: each(f.GetDialects(), func(d *pb.Dialect) Dialect {
-			return Dialect{Name: d.GetName(), Declaration: d.GetDeclarationJson()}
-		}),
-		Modules:      each(f.GetModules(), moduleFromWire),
+		Dialects:     f.GetDialects(),
+		DialectsHash: f.GetDialectsHash(),
 		Capabilities: f.GetCapabilities(),
 		BinaryEnding: f.GetBinaryEnding(),
 	}
@@ -195,6 +191,22 @@ func settingFromWire(s *pb.SettingSpec) SettingSpec {
 	return SettingSpec{Name: s.GetName(), Env: s.GetEnv(), Doc: s.GetDoc(), Limit: s.GetLimit()}
 }
 
+func dialectToWire(d Dialect) *pb.Dialect {
+	return &pb.Dialect{Name: d.Name, DeclarationJson: d.Declaration}
+}
+
+func dialectFromWire(d *pb.Dialect) Dialect {
+	return Dialect{Name: d.GetName(), Declaration: d.GetDeclarationJson()}
+}
+
+func moduleNameToWire(m Module) *pb.ModuleName {
+	return &pb.ModuleName{Name: m.Name, Aliases: m.Aliases}
+}
+
+func moduleNameFromWire(m *pb.ModuleName) Module {
+	return Module{Name: m.GetName(), Aliases: m.GetAliases()}
+}
+
 func moduleToWire(m Module) *pb.Module {
 	return &pb.Module{
 		Name: m.Name, Aliases: m.Aliases, Source: m.Source,
@@ -241,64 +253,47 @@ func stageFromWire(s *pb.Stage) Stage {
 	}
 }
 
-func runStagesRequestToWire(r RunStagesRequest) *pb.RunStagesRequest {
-	return &pb.RunStagesRequest{
+// runStagesHeaderToWire gives all of r but its data.
+func runStagesHeaderToWire(r *RunStagesRequest) *pb.RunStagesHeader {
+	return &pb.RunStagesHeader{
 		Target:       targetToWire(r.Target),
 		OptionsJson:  r.OptionsJSON,
 		Settings:     r.Settings,
 		First:        r.First,
 		Last:         r.Last,
-		Input:        r.Input,
 		InputName:    utf8(r.InputName),
-		MetadataJson: r.MetadataJSON,
 		Want:         r.Want,
+		InputSize:    int64(len(r.Input)),
+		MetadataSize: int64(len(r.MetadataJSON)),
 	}
 }
 
-func runStagesRequestFromWire(r *pb.RunStagesRequest) RunStagesRequest {
+func runStagesHeaderFromWire(r *pb.RunStagesHeader) RunStagesRequest {
 	return RunStagesRequest{
-		Target:       targetFromWire(r.GetTarget()),
-		OptionsJSON:  r.GetOptionsJson(),
-		Settings:     r.GetSettings(),
-		First:        r.GetFirst(),
-		Last:         r.GetLast(),
-		Input:        r.GetInput(),
-		InputName:    r.GetInputName(),
-		MetadataJSON: r.GetMetadataJson(),
-		Want:         r.GetWant(),
+		Target:      targetFromWire(r.GetTarget()),
+		OptionsJSON: r.GetOptionsJson(),
+		Settings:    r.GetSettings(),
+		First:       r.GetFirst(),
+		Last:        r.GetLast(),
+		InputName:   r.GetInputName(),
+		Want:        r.GetWant(),
 	}
 }
 
-func runStagesResponseToWire(r RunStagesResponse) *pb.RunStagesResponse {
-	return &pb.RunStagesResponse{
-		Artifacts: each(r.Artifacts, func(a Artifact) *pb.Artifact {
-			return &pb.Artifact{Stage: a.Stage, Data: a.Data}
-		}),
-		MetadataJson: r.MetadataJSON,
-		Diagnostics:  each(r.Diagnostics, diagnosticToWire),
-		Timings:      each(r.Timings, timingToWire),
-		Tools: each(r.Tools, func(t ToolInfo) *pb.Tool {
-			return &pb.Tool{Name: t.Name, Path: t.Path, Version: t.Version, Sha256: t.SHA256}
-		}),
-		Reproducer: utf8(r.Reproducer),
-		LookedAt:   each(r.LookedAt, utf8),
-	}
+func toolToWire(t ToolInfo) *pb.Tool {
+	return &pb.Tool{Name: t.Name, Path: t.Path, Version: t.Version, Sha256: t.SHA256}
 }
 
-func runStagesResponseFromWire(r *pb.RunStagesResponse) RunStagesResponse {
-	return RunStagesResponse{
-		Artifacts: each(r.GetArtifacts(), func(a *pb.Artifact) Artifact {
-			return Artifact{Stage: a.GetStage(), Data: a.GetData()}
-		}),
-		MetadataJSON: r.GetMetadataJson(),
-		Diagnostics:  each(r.GetDiagnostics(), diagnosticFromWire),
-		Timings:      each(r.GetTimings(), timingFromWire),
-		Tools: each(r.GetTools(), func(t *pb.Tool) ToolInfo {
-			return ToolInfo{Name: t.GetName(), Path: t.GetPath(), Version: t.GetVersion(), SHA256: t.GetSha256()}
-		}),
-		Reproducer: r.GetReproducer(),
-		LookedAt:   r.GetLookedAt(),
-	}
+func toolFromWire(t *pb.Tool) ToolInfo {
+	return ToolInfo{Name: t.GetName(), Path: t.GetPath(), Version: t.GetVersion(), SHA256: t.GetSha256()}
+}
+
+func progressToWire(p Progress) *pb.Progress {
+	return &pb.Progress{Stage: utf8(p.Stage), Fraction: p.Fraction, Text: utf8(p.Text)}
+}
+
+func progressFromWire(p *pb.Progress) Progress {
+	return Progress{Stage: p.GetStage(), Fraction: p.GetFraction(), Text: p.GetText()}
 }
 
 func timingToWire(t Timing) *pb.Timing {

@@ -1,5 +1,10 @@
 package sdk
 
+import (
+	"fmt"
+	"slices"
+)
+
 // Facts is all that core knows of a backend: data, so that core has no branch
 // on a vendor's name. `<plugin> --describe` prints it as JSON.
 type Facts struct {
@@ -12,10 +17,17 @@ type Facts struct {
 	Options        []OptionSpec   `json:"options"`
 	Settings       []SettingSpec  `json:"settings"`
 	Specialization Specialization `json:"specialization"`
-	Dialects       []Dialect      `json:"dialects"`
-	Modules        []Module       `json:"modules"`
-	Capabilities   []string       `json:"capabilities"`
 	BinaryEnding   string         `json:"binary_ending"` // of the final artifact: "cubin"
+
+	// What follows the SDK fills in, by the optional powers of the backend.
+
+	// Dialects names those that LoadDialects declares; DialectsHash changes with
+	// their declarations.
+	Dialects     []string `json:"dialects"`
+	DialectsHash string   `json:"dialects_hash"`
+	// Modules are those of GetModuleMap, with their names and aliases alone.
+	Modules      []Module `json:"modules"`
+	Capabilities []string `json:"capabilities"`
 }
 
 // For returns the row of Targets that matches t.
@@ -28,24 +40,25 @@ func (f *Facts) For(t Target) (TargetFacts, bool) {
 	return TargetFacts{}, false
 }
 
-// Module returns the module of that name; aliases do not count.
-func (f *Facts) Module(name string) (Module, bool) {
-	for i := range f.Modules {
-		if f.Modules[i].Name == name {
-			return f.Modules[i], true
-		}
+// Supports decides by the facts alone: a row must match, and the warp size, when
+// given, must be one of the row's.
+func (f *Facts) Supports(t Target) SupportsTargetResponse {
+	row, ok := f.For(t)
+	if !ok {
+		return SupportsTargetResponse{} // its list of targets says why
 	}
-	return Module{}, false
+	if t.WarpSize == 0 {
+		t.WarpSize = row.WarpSize
+	}
+	if t.WarpSize != row.WarpSize && !slices.Contains(row.WarpSizes, t.WarpSize) {
+		return SupportsTargetResponse{Reason: fmt.Sprintf("%s:%s has warps of %d threads, not %d", t.Backend, t.Arch, row.WarpSize, t.WarpSize)}
+	}
+	return SupportsTargetResponse{Supported: true, Target: t}
 }
 
 // Has reports whether the backend has a capability.
 func (f *Facts) Has(capability string) bool {
-	for _, c := range f.Capabilities {
-		if c == capability {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(f.Capabilities, capability)
 }
 
 // TargetFacts describes the targets that match Pattern, a path.Match pattern
@@ -158,8 +171,7 @@ type Dialect struct {
 }
 
 // Module is one entry of Triton's get_module_map: source in the Triton language
-// and functions of a device library. The facts that a Client gives have a
-// module's names alone; Client.Module has the rest.
+// and functions of a device library.
 type Module struct {
 	Name string `json:"name"` // "triton.language.extra.cuda.libdevice"
 	// Aliases are other names under which kernels import it, such as

@@ -100,7 +100,7 @@ func hosted() hclog.Logger {
 
 // byHand answers a person who ran the plugin and returns the exit code.
 func byHand(b Backend, args []string, stdout, stderr io.Writer) int {
-	facts, err := describe(context.Background(), b)
+	facts, err := NewLocal(b).Describe(context.Background())
 	if err != nil {
 		fmt.Fprintln(stderr, err)
 		return 1

@@ -29,10 +29,13 @@ func NewGRPCServer(opts []grpc.ServerOption) *grpc.Server {
 
 // RegisterBackend puts b on a gRPC server; methods get log through Logger.
 func RegisterBackend(s grpc.ServiceRegistrar, b Backend, log hclog.Logger) {
-	pb.RegisterBackendServer(s, &server{backend: b, caller: caller{log: log, who: "the backend"}})
+	pb.RegisterBackendServer(s, &server{backend: NewLocal(b), caller: caller{log: log, who: "the backend"}})
 }
 
-type loggerKey struct{}
+type (
+	loggerKey   struct{}
+	progressKey struct{}
+)
 
 // Logger returns the logger of a call. Its lines reach the user under -v.
 func Logger(ctx context.Context) hclog.Logger {
@@ -42,10 +45,23 @@ func Logger(ctx context.Context) hclog.Logger {
 	return hclog.NewNullLogger()
 }
 
+// ReportProgress tells the user what the RunStages call of ctx is about to do. It may
+// be called from several goroutines.
+func ReportProgress(ctx context.Context, p Progress) {
+	if f, ok := ctx.Value(progressKey{}).(func(Progress)); ok {
+		f(p)
+	}
+}
+
+// withProgress has f told what ReportProgress is given.
+func withProgress(ctx context.Context, f func(Progress)) context.Context {
+	return context.WithValue(ctx, progressKey{}, f)
+}
+
 // server adapts a Backend to the wire.
 type server struct {
 	pb.UnimplementedBackendServer
-	backend Backend
+	backend *Local
 	caller
 }
 
@@ -85,8 +101,7 @@ func (s *caller) guard(ctx context.Context, method string, f func(context.Contex
 func (s *server) Describe(ctx context.Context, _ *pb.DescribeRequest) (*pb.DescribeResponse, error) {
 	resp := &pb.DescribeResponse{}
 	diags, err := s.guard(ctx, "Describe", func(ctx context.Context) error {
-		f, err := describe(ctx, s.backend)
-		f.Modules = each(f.Modules, func(m Module) Module { return Module{Name: m.Name, Aliases: m.Aliases} })
+		f, err := s.backend.Describe(ctx)
 		resp.Facts = factsToWire(f)
 		return err
 	})
@@ -94,72 +109,48 @@ func (s *server) Describe(ctx context.Context, _ *pb.DescribeRequest) (*pb.Descr
 	return resp, err
 }
 
-func (s *server) DescribeModule(ctx context.Context, req *pb.DescribeModuleRequest) (*pb.DescribeModuleResponse, error) {
-	resp := &pb.DescribeModuleResponse{}
-	diags, err := s.guard(ctx, "DescribeModule", func(ctx context.Context) error {
-		f, err := s.backend.Describe(ctx)
-		if err != nil {
-			return err
-		}
-		m, ok := f.Module(req.GetName())
-		if !ok {
-			return fmt.Errorf("the backend has no module %q", req.GetName())
-		}
-		resp.Module = moduleToWire(m)
-		return nil
-	})
-	resp.Diagnostics = append(resp.Diagnostics, diags...)
-	return resp, err
-}
-
-// describe is b.Describe plus the capabilities that its methods show.
-func describe(ctx context.Context, b Backend) (Facts, error) {
-	f, err := b.Describe(ctx)
-	if _, ok := b.(PassRunner); ok && !f.Has(CapRunPasses) {
-		f.Capabilities = append(slices.Clone(f.Capabilities), CapRunPasses)
-	}
-	return f, err
-}
-
-func (s *server) SupportsTarget(ctx context.Context, req *pb.SupportsTargetRequest) (*pb.SupportsTargetResponse, error) {
-	resp := &pb.SupportsTargetResponse{}
-	diags, err := s.guard(ctx, "SupportsTarget", func(ctx context.Context) error {
-		r, err := supportsTarget(ctx, s.backend, targetFromWire(req.GetTarget()))
-		resp.Supported, resp.Target, resp.Reason = r.Supported, targetToWire(r.Target), r.Reason
+func (s *server) LoadDialects(ctx context.Context, _ *pb.LoadDialectsRequest) (*pb.LoadDialectsResponse, error) {
+	resp := &pb.LoadDialectsResponse{}
+	diags, err := s.guard(ctx, "LoadDialects", func(ctx context.Context) error {
+		dialects, err := s.backend.LoadDialects(ctx)
+		resp.Dialects = each(dialects, dialectToWire)
 		return err
 	})
 	resp.Diagnostics = append(resp.Diagnostics, diags...)
 	return resp, err
 }
 
-// supportsTarget asks the facts of b, and b itself when it has an opinion.
-func supportsTarget(ctx context.Context, b Backend, t Target) (SupportsTargetResponse, error) {
-	f, err := b.Describe(ctx)
-	if err != nil {
-		return SupportsTargetResponse{}, err
-	}
-	if c, ok := b.(TargetChecker); ok {
-		if _, matches := f.For(t); matches {
-			return c.SupportsTarget(ctx, t)
-		}
-	}
-	return f.Supports(t), nil
+func (s *server) GetModuleMap(ctx context.Context, _ *pb.GetModuleMapRequest) (*pb.GetModuleMapResponse, error) {
+	resp := &pb.GetModuleMapResponse{}
+	diags, err := s.guard(ctx, "GetModuleMap", func(ctx context.Context) error {
+		modules, err := s.backend.GetModuleMap(ctx)
+		resp.Modules = each(modules, moduleNameToWire)
+		return err
+	})
+	resp.Diagnostics = append(resp.Diagnostics, diags...)
+	return resp, err
 }
 
-// Supports decides by the facts alone: a row must match, and the warp size, when
-// given, must be one of the row's.
-func (f *Facts) Supports(t Target) SupportsTargetResponse {
-	row, ok := f.For(t)
-	if !ok {
-		return SupportsTargetResponse{} // its list of targets says why
-	}
-	if t.WarpSize == 0 {
-		t.WarpSize = row.WarpSize
-	}
-	if t.WarpSize != row.WarpSize && !slices.Contains(row.WarpSizes, t.WarpSize) {
-		return SupportsTargetResponse{Reason: fmt.Sprintf("%s:%s has warps of %d threads, not %d", t.Backend, t.Arch, row.WarpSize, t.WarpSize)}
-	}
-	return SupportsTargetResponse{Supported: true, Target: t}
+func (s *server) GetModule(ctx context.Context, req *pb.GetModuleRequest) (*pb.GetModuleResponse, error) {
+	resp := &pb.GetModuleResponse{}
+	diags, err := s.guard(ctx, "GetModule", func(ctx context.Context) error {
+		m, err := s.backend.GetModule(ctx, req.GetName())
+		resp.Module = moduleToWire(m)
+		return err
+	})
+	resp.Diagnostics = append(resp.Diagnostics, diags...)
+	return resp, err
+}
+
+func (s *server) SupportsTarget(ctx context.Context, req *pb.SupportsTargetRequest) (*pb.SupportsTargetResponse, error) {
+	resp := &pb.SupportsTargetResponse{}
+	diags, err := s.guard(ctx, "SupportsTarget", func(ctx context.Context) error {
+		r, err := s.backend.SupportsTarget(ctx, targetFromWire(req.GetTarget()))
+		resp.Supported, resp.Target, resp.Reason = r.Supported, targetToWire(r.Target), r.Reason
+		return err
+	})
+	resp.Diagnostics = append(resp.Diagnostics, diags...)
+	return resp, err
 }
 
 func (s *server) ParseOptions(ctx context.Context, req *pb.ParseOptionsRequest) (*pb.ParseOptionsResponse, error) {
@@ -188,25 +179,30 @@ func (s *server) AddStages(ctx context.Context, req *pb.AddStagesRequest) (*pb.A
 	return resp, err
 }
 
-func (s *server) RunStages(ctx context.Context, req *pb.RunStagesRequest) (*pb.RunStagesResponse, error) {
-	resp := &pb.RunStagesResponse{}
-	diags, err := s.guard(ctx, "RunStages", func(ctx context.Context) error {
-		r, err := s.backend.RunStages(ctx, runStagesRequestFromWire(req))
-		resp = runStagesResponseToWire(r)
+func (s *server) RunStages(stream grpc.BidiStreamingServer[pb.RunStagesRequest, pb.RunStagesEvent]) error {
+	req, err := receiveRequest(stream)
+	if err != nil {
+		return err
+	}
+	out := &eventWriter{stream: stream}
+	var resp RunStagesResponse
+	diags, err := s.guard(withProgress(stream.Context(), out.progress), "RunStages", func(ctx context.Context) (err error) {
+		resp, err = s.backend.RunStages(ctx, req)
 		return err
 	})
-	resp.Diagnostics = append(resp.Diagnostics, diags...)
-	return resp, err
+	if err != nil {
+		return err
+	}
+	return out.finish(&resp, diags)
 }
 
 func (s *server) RunPasses(ctx context.Context, req *pb.RunPassesRequest) (*pb.RunPassesResponse, error) {
-	runner, ok := s.backend.(PassRunner)
-	if !ok {
-		return nil, status.Error(codes.Unimplemented, "this backend runs no passes by name")
+	if !s.backend.runsPasses() {
+		return nil, status.Error(codes.Unimplemented, errNoPasses.Error())
 	}
 	resp := &pb.RunPassesResponse{}
 	diags, err := s.guard(ctx, "RunPasses", func(ctx context.Context) error {
-		r, err := runner.RunPasses(ctx, runPassesRequestFromWire(req))
+		r, err := s.backend.RunPasses(ctx, runPassesRequestFromWire(req))
 		resp = runPassesResponseToWire(r)
 		return err
 	})

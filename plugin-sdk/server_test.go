@@ -20,15 +20,7 @@ type plain struct {
 }
 
 func (plain) Describe(context.Context) (sdk.Facts, error) {
-	return sdk.Facts{
-		Name: "plain", Targets: []sdk.TargetFacts{{Pattern: "p:*", WarpSize: 8}},
-		Modules: []sdk.Module{
-			{Name: "one", Source: "x = 1\n"},
-			{Name: "lib", Aliases: []string{"other"}, Externs: []sdk.ExternFunction{
-				{Name: "sin", Args: []string{"fp32"}, Result: "fp32", Symbol: "__sinf", Pure: true},
-			}},
-		},
-	}, nil
+	return sdk.Facts{Name: "plain", Targets: []sdk.TargetFacts{{Pattern: "p:*", WarpSize: 8}}}, nil
 }
 
 func (plain) ParseOptions(context.Context, sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
@@ -54,27 +46,57 @@ func (powerful) RunPasses(_ context.Context, req sdk.RunPassesRequest) (sdk.RunP
 	return sdk.RunPassesResponse{Output: strings.ToUpper(req.Input)}, nil
 }
 
-// TestModules: a description names the modules, and each is asked for by itself.
-func TestModules(t *testing.T) {
-	c := sdktest.Start(t, plain{})
+func (powerful) LoadDialects(context.Context) ([]sdk.Dialect, error) {
+	return []sdk.Dialect{{Name: "p", Declaration: "{}"}, {Name: "q", Declaration: "[]"}}, nil
+}
+
+func (powerful) GetModuleMap(context.Context) ([]sdk.Module, error) {
+	return []sdk.Module{
+		{Name: "one", Source: "x = 1\n"},
+		{Name: "lib", Aliases: []string{"other"}, Externs: []sdk.ExternFunction{
+			{Name: "sin", Args: []string{"fp32"}, Result: "fp32", Symbol: "__sinf", Pure: true},
+		}},
+	}, nil
+}
+
+// TestDialects: the facts name the dialects, and their hash is that of what is
+// declared.
+func TestDialects(t *testing.T) {
+	c := sdktest.Start(t, powerful{})
 	f, err := c.Describe(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(f.DialectsHash) != 64 {
+		t.Errorf("facts %+v, %v", f, err)
 	}
-	names := []sdk.Module{{Name: "one"}, {Name: "lib", Aliases: []string{"other"}}}
-	if d := cmp.Diff(names, f.Modules); d != "" {
-		t.Errorf("described:\n%s", d)
+	if d := cmp.Diff([]string{"p", "q"}, f.Dialects); d != "" {
+		t.Error(d)
 	}
-	whole, _ := plain{}.Describe(t.Context())
-	for _, want := range whole.Modules {
-		got, err := c.Module(t.Context(), want.Name)
+	got, err := c.LoadDialects(t.Context())
+	want, _ := powerful{}.LoadDialects(t.Context())
+	if d := cmp.Diff(want, got); err != nil || d != "" {
+		t.Errorf("%v\n%s", err, d)
+	}
+	if got, err := sdktest.Start(t, plain{}).LoadDialects(t.Context()); err != nil || len(got) != 0 {
+		t.Errorf("of a backend that has none: %v, %v", got, err)
+	}
+}
+
+// TestModules: the names of modules come in a list, and each is asked for by itself.
+func TestModules(t *testing.T) {
+	c := sdktest.Start(t, powerful{})
+	names, err := c.GetModuleMap(t.Context())
+	if d := cmp.Diff([]sdk.Module{{Name: "one"}, {Name: "lib", Aliases: []string{"other"}}}, names); err != nil || d != "" {
+		t.Errorf("%v\n%s", err, d)
+	}
+	whole, _ := powerful{}.GetModuleMap(t.Context())
+	for _, want := range whole {
+		got, err := c.GetModule(t.Context(), want.Name)
 		if d := cmp.Diff(want, got); err != nil || d != "" {
 			t.Errorf("%s: %v\n%s", want.Name, err, d)
 		}
 	}
 	for _, name := range []string{"other", "none"} {
 		var refused sdk.Diagnostics
-		if _, err := c.Module(t.Context(), name); !errors.As(err, &refused) || !strings.Contains(refused.Error(), `no module "`+name+`"`) {
+		if _, err := c.GetModule(t.Context(), name); !errors.As(err, &refused) || !strings.Contains(refused.Error(), `no module "`+name+`"`) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

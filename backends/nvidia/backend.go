@@ -19,7 +19,8 @@ const checkoutVersion = "0.1.0"
 // New makes the backend. It reads nothing yet.
 func New() *backend.Backend {
 	return backend.New(backend.Definition{
-		Facts: describe(),
+		Facts:   describe(),
+		Modules: modules(),
 		Dialects: []backend.Dialect{
 			{Name: ttng.Name, Declaration: ttng.Declaration, Make: func() *ir.Dialect { return ttng.Dialect() }},
 			{Name: nvws.Name, Declaration: nvws.Declaration, Make: func() *ir.Dialect { return nvws.Dialect() }},
@@ -77,7 +78,6 @@ func describe() sdk.Facts {
 			IntOneIsConstexpr: true,
 			Attributes:        []sdk.ArgAttribute{{Key: "D", Name: "tt.divisibility", Value: 16}},
 		},
-		Modules:      modules(),
 		BinaryEnding: stageCubin,
 	}
 	for _, a := range archs {

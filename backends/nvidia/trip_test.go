@@ -364,9 +364,9 @@ func TestTTNG(t *testing.T) {
 	if err != nil || !strings.Contains(resp.Output, "    ttng.fence_async_shared {bCluster = false} loc(") {
 		t.Errorf("got %v\n%s", err, resp.Output)
 	}
-	f, err := c.Describe(t.Context())
+	dialects, err := c.LoadDialects(t.Context())
 	var names []string
-	for _, declared := range f.Dialects {
+	for _, declared := range dialects {
 		names = append(names, declared.Name)
 		d, err := decl.Load([]byte(declared.Declaration), dialect.All()...)
 		if err != nil || d.Name != declared.Name || d.Name == "ttng" && len(d.Ops) < 20 {

@@ -304,7 +304,7 @@ func verifyByBackend(ctx context.Context, host *plugin.Host, target core.Target,
 		if err != nil {
 			return err
 		}
-		if facts.Has(sdk.CapRunPasses) && slices.ContainsFunc(facts.Dialects, func(d sdk.Dialect) bool { return d.Name == declared }) {
+		if facts.Has(sdk.CapRunPasses) && slices.Contains(facts.Dialects, declared) {
 			_, err = runBackendPasses(ctx, backend, &sdk.RunPassesRequest{Target: full, Input: string(src), InputName: name})
 			return err
 		}
@@ -333,7 +333,7 @@ func declaringTargets(ctx context.Context, host *plugin.Host, dialect string) []
 	for _, b := range host.Backends() {
 		facts, err := b.Facts(ctx)
 		if err != nil || !facts.Has(sdk.CapRunPasses) ||
-			dialect != "" && !slices.ContainsFunc(facts.Dialects, func(d sdk.Dialect) bool { return d.Name == dialect }) {
+			dialect != "" && !slices.Contains(facts.Dialects, dialect) {
 			continue // it cannot be used, or has nothing to say
 		}
 		for i := range facts.Targets {

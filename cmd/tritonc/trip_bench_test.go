@@ -13,17 +13,11 @@ import (
 )
 
 // inProcess is a backend without its process, to measure the compiler alone.
-type inProcess struct{ sdk.Backend }
+type inProcess struct{ *sdk.Local }
 
 func (b inProcess) Facts(ctx context.Context) (*sdk.Facts, error) {
 	facts, err := b.Describe(ctx)
 	return &facts, err
-}
-
-func (b inProcess) Module(ctx context.Context, name string) (sdk.Module, error) {
-	facts, err := b.Describe(ctx)
-	m, _ := facts.Module(name)
-	return m, err
 }
 
 // trips are the kernels that BenchmarkTrip compiles; a kernel without a signature
@@ -48,7 +42,7 @@ func tripSource(b *testing.B, file, stage string) (*core.Source, *core.Options) 
 	if err != nil {
 		b.Fatal(err)
 	}
-	backend := inProcess{nvidia.New()}
+	backend := inProcess{sdk.NewLocal(nvidia.New())}
 	return &core.Source{Path: path, Text: text}, &core.Options{
 		Stages: []string{stage},
 		Select: func(context.Context, core.Target) (core.Backend, core.Target, error) {

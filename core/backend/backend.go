@@ -15,9 +15,11 @@ import (
 
 // Definition is a GPU backend.
 type Definition struct {
-	// Facts are the answer to Describe. New adds the program's hash, what Dialects
-	// declare, and the settings of Tools and of their limits.
+	// Facts are the answer to Describe. New adds the program's hash and the settings
+	// of Tools and of their limits.
 	Facts sdk.Facts
+	// Modules are what kernels may import.
+	Modules []sdk.Module
 	// Dialects are those beside core's own.
 	Dialects []Dialect
 	// Tools are those that it may run.
@@ -130,8 +132,10 @@ type Backend struct {
 }
 
 var (
-	_ sdk.Backend    = (*Backend)(nil)
-	_ sdk.PassRunner = (*Backend)(nil)
+	_ sdk.Backend       = (*Backend)(nil)
+	_ sdk.DialectLoader = (*Backend)(nil)
+	_ sdk.ModuleMapper  = (*Backend)(nil)
+	_ sdk.PassRunner    = (*Backend)(nil)
 )
 
 // New makes the backend of a definition. It reads nothing yet.
@@ -141,9 +145,6 @@ func New(def Definition) *Backend {
 		def.Facts.Settings = append(def.Facts.Settings, k.Setting)
 	}
 	def.Facts.Settings = append(append(def.Facts.Settings, limitSettings(def.Tools)...), verifyPasses)
-	for _, d := range def.Dialects {
-		def.Facts.Dialects = append(def.Facts.Dialects, sdk.Dialect{Name: d.Name, Declaration: d.Declaration})
-	}
 	file := ""
 	if dir := cacheDir(); dir != "" {
 		file = filepath.Join(dir, "tools.json")
@@ -156,6 +157,18 @@ func (b *Backend) Plan(t sdk.Target, options string) (*Plan, error) { return b.d
 
 // Describe implements sdk.Backend.
 func (b *Backend) Describe(context.Context) (sdk.Facts, error) { return b.def.Facts, nil }
+
+// LoadDialects implements sdk.DialectLoader.
+func (b *Backend) LoadDialects(context.Context) ([]sdk.Dialect, error) {
+	var list []sdk.Dialect
+	for _, d := range b.def.Dialects {
+		list = append(list, sdk.Dialect{Name: d.Name, Declaration: d.Declaration})
+	}
+	return list, nil
+}
+
+// GetModuleMap implements sdk.ModuleMapper.
+func (b *Backend) GetModuleMap(context.Context) ([]sdk.Module, error) { return b.def.Modules, nil }
 
 // ParseOptions implements sdk.Backend.
 func (b *Backend) ParseOptions(_ context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {

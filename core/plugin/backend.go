@@ -11,6 +11,9 @@ import (
 	"strings"
 	"sync"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/tritonc/tritonc/core/plugin/process"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -25,10 +28,11 @@ type Backend struct {
 
 	mu    sync.Mutex // held during a start, so that there is only one
 	proc  *process.Process
-	facts *sdk.Facts // of proc's program, modules by name only
+	facts *sdk.Facts // of proc's program
 
-	modulesMu sync.Mutex
-	modules   map[string]sdk.Module // those that were asked for
+	loadedMu sync.Mutex
+	modules  map[string]sdk.Module    // those that were asked for
+	dialects map[string][]sdk.Dialect // by the facts' hash of them
 
 	hashOnce sync.Once
 	hash     string
@@ -58,22 +62,21 @@ func (b *Backend) FileHash() (string, error) {
 	return b.hash, b.hashErr
 }
 
-// Facts is the backend's Describe answer, asked once per process. Modules are there
-// by name; Module has the rest.
+// Facts is the backend's Describe answer, asked once per process.
 func (b *Backend) Facts(ctx context.Context) (*sdk.Facts, error) {
 	_, facts, err := b.running(ctx)
 	return facts, err
 }
 
-// Module returns one of the facts' modules whole. It is asked once per session.
-func (b *Backend) Module(ctx context.Context, name string) (sdk.Module, error) {
-	b.modulesMu.Lock()
-	defer b.modulesMu.Unlock()
+// GetModule returns one of the facts' modules whole. It is asked once per session.
+func (b *Backend) GetModule(ctx context.Context, name string) (sdk.Module, error) {
+	b.loadedMu.Lock()
+	defer b.loadedMu.Unlock()
 	if m, ok := b.modules[name]; ok {
 		return m, nil
 	}
-	m, err := call(ctx, b, "DescribeModule", func(c *sdk.Client, _ map[string]string) (sdk.Module, error) {
-		return c.Module(ctx, name)
+	m, err := call(ctx, b, "GetModule", func(c *sdk.Client, _ *sdk.Facts) (sdk.Module, error) {
+		return c.GetModule(ctx, name)
 	})
 	if err == nil {
 		if b.modules == nil {
@@ -84,29 +87,42 @@ func (b *Backend) Module(ctx context.Context, name string) (sdk.Module, error) {
 	return m, err
 }
 
-// SupportsTarget asks whether the backend compiles for t.
+// SupportsTarget asks whether the backend compiles for t. One that does not serve
+// this is known by the targets of its facts.
 func (b *Backend) SupportsTarget(ctx context.Context, t sdk.Target) (sdk.SupportsTargetResponse, error) {
-	return call(ctx, b, "SupportsTarget", func(c *sdk.Client, _ map[string]string) (sdk.SupportsTargetResponse, error) {
-		return c.SupportsTarget(ctx, t)
+	return call(ctx, b, "SupportsTarget", func(c *sdk.Client, f *sdk.Facts) (sdk.SupportsTargetResponse, error) {
+		resp, err := c.SupportsTarget(ctx, t)
+		if status.Code(err) == codes.Unimplemented {
+			return f.Supports(t), nil
+		}
+		return resp, err
 	})
 }
 
-// ParseOptions checks and completes the user's options. A nil Settings, here
-// and below, means the host's.
+// ParseOptions checks and completes the user's options, by the facts where the
+// backend does not serve this. A nil Settings, here and below, means the host's.
 func (b *Backend) ParseOptions(ctx context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
-	return call(ctx, b, "ParseOptions", func(c *sdk.Client, s map[string]string) (sdk.ParseOptionsResponse, error) {
+	return call(ctx, b, "ParseOptions", func(c *sdk.Client, f *sdk.Facts) (sdk.ParseOptionsResponse, error) {
 		if req.Settings == nil {
-			req.Settings = s
+			req.Settings = b.host.settings(f.Settings)
 		}
-		return c.ParseOptions(ctx, req)
+		resp, err := c.ParseOptions(ctx, req)
+		if status.Code(err) != codes.Unimplemented {
+			return resp, err
+		}
+		values, err := sdk.ParseOptions(f.Options, req.OptionsJSON)
+		if err != nil {
+			return sdk.ParseOptionsResponse{}, err
+		}
+		return sdk.ParseOptionsResponse{OptionsJSON: values.JSON()}, nil
 	})
 }
 
 // AddStages lists the stages of a compile.
 func (b *Backend) AddStages(ctx context.Context, req sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
-	return call(ctx, b, "AddStages", func(c *sdk.Client, s map[string]string) (sdk.AddStagesResponse, error) {
+	return call(ctx, b, "AddStages", func(c *sdk.Client, f *sdk.Facts) (sdk.AddStagesResponse, error) {
 		if req.Settings == nil {
-			req.Settings = s
+			req.Settings = b.host.settings(f.Settings)
 		}
 		return c.AddStages(ctx, req)
 	})
@@ -114,9 +130,9 @@ func (b *Backend) AddStages(ctx context.Context, req sdk.AddStagesRequest) (sdk.
 
 // RunStages runs stages. Beside an error the response holds what was made.
 func (b *Backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
-	return call(ctx, b, "RunStages", func(c *sdk.Client, s map[string]string) (sdk.RunStagesResponse, error) {
+	return call(ctx, b, "RunStages", func(c *sdk.Client, f *sdk.Facts) (sdk.RunStagesResponse, error) {
 		if req.Settings == nil {
-			req.Settings = s
+			req.Settings = b.host.settings(f.Settings)
 		}
 		return c.RunStages(ctx, req)
 	})
@@ -124,22 +140,22 @@ func (b *Backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.
 
 // RunPasses runs a pipeline of passes on one IR text.
 func (b *Backend) RunPasses(ctx context.Context, req sdk.RunPassesRequest) (sdk.RunPassesResponse, error) {
-	return call(ctx, b, "RunPasses", func(c *sdk.Client, s map[string]string) (sdk.RunPassesResponse, error) {
+	return call(ctx, b, "RunPasses", func(c *sdk.Client, f *sdk.Facts) (sdk.RunPassesResponse, error) {
 		if req.Settings == nil {
-			req.Settings = s
+			req.Settings = b.host.settings(f.Settings)
 		}
 		return c.RunPasses(ctx, req)
 	})
 }
 
 // call runs one method on the living process.
-func call[R any](ctx context.Context, b *Backend, method string, f func(*sdk.Client, map[string]string) (R, error)) (R, error) {
+func call[R any](ctx context.Context, b *Backend, method string, f func(*sdk.Client, *sdk.Facts) (R, error)) (R, error) {
 	p, facts, err := b.running(ctx)
 	if err != nil {
 		var zero R
 		return zero, err
 	}
-	resp, err := f(client(p), b.host.settings(facts.Settings))
+	resp, err := f(client(p), facts)
 	if err == nil {
 		return resp, nil
 	}
@@ -168,18 +184,33 @@ func (b *Backend) running(ctx context.Context) (*process.Process, *sdk.Facts, er
 	if err != nil {
 		return nil, nil, err
 	}
-	facts, err := client(p).Describe(ctx)
-	if err == nil && facts.Name == "" {
-		err = fmt.Errorf("its description has no name")
-	}
+	client(p).MaxBytes = b.host.opts.MaxBytes
+	facts, method, err := describe(ctx, client(p))
 	if err != nil {
-		err = b.callError(ctx, p, "Describe", err)
+		err = b.callError(ctx, p, method, err)
 		p.Stop()
 		return nil, nil, err
 	}
 	b.proc, b.facts = p, &facts
 	b.remember()
 	return p, b.facts, nil
+}
+
+// describe asks for a backend's facts and the names of its modules. Beside an error
+// it says which call failed.
+func describe(ctx context.Context, c *sdk.Client) (facts sdk.Facts, method string, err error) {
+	facts, err = c.Describe(ctx)
+	if err == nil && facts.Name == "" {
+		err = fmt.Errorf("its description has no name")
+	}
+	if err != nil {
+		return facts, "Describe", err
+	}
+	facts.Modules, err = c.GetModuleMap(ctx)
+	if status.Code(err) == codes.Unimplemented {
+		return facts, "", nil
+	}
+	return facts, "GetModuleMap", err
 }
 
 // start runs the backend's program up to an open connection.
@@ -204,10 +235,7 @@ type remembered struct {
 }
 
 func whatToRemember(f *sdk.Facts) remembered {
-	dialects := make([]string, len(f.Dialects))
-	for i := range f.Dialects {
-		dialects[i] = f.Dialects[i].Name
-	}
+	dialects := append([]string{}, f.Dialects...) // not nil
 	return remembered{Targets: patternsOf(f), Hash: f.Hash, Settings: f.Settings, Dialects: dialects}
 }
 

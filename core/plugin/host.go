@@ -44,6 +44,9 @@ type Options struct {
 	AutoMTLS bool
 	// TempDir holds the sockets' folders; empty means the system's.
 	TempDir string
+	// MaxBytes bounds what a compile may answer, all artifacts and metadata
+	// together; 0 means sdk.DefaultMaxBytes.
+	MaxBytes int64
 }
 
 // Host holds the backends of a session. Its methods may be called from several
@@ -196,21 +199,30 @@ func (h *Host) Dialect(ctx context.Context, name string, t sdk.Target) (declarer
 			unusable = append(unusable, err)
 			continue
 		}
-		i := slices.IndexFunc(facts.Dialects, func(d sdk.Dialect) bool { return d.Name == name })
-		if i < 0 {
+		if !slices.Contains(facts.Dialects, name) {
 			continue
 		}
-		if _, supported := facts.For(t); supported {
-			return b, facts.Dialects[i].Declaration, nil
+		_, supported := facts.For(t)
+		if supported || declarer == nil {
+			declarer = b
 		}
-		if declarer == nil {
-			declarer, declaration = b, facts.Dialects[i].Declaration
+		if supported {
+			break
 		}
 	}
 	if declarer == nil {
-		err = errors.Join(unusable...)
+		return nil, "", errors.Join(unusable...)
 	}
-	return declarer, declaration, err
+	dialects, err := declarer.LoadDialects(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, d := range dialects {
+		if d.Name == name {
+			return declarer, d.Declaration, nil
+		}
+	}
+	return nil, "", fmt.Errorf("backend %s names the dialect %s and does not declare it", declarer.found.Name, name)
 }
 
 // Identity tells in one text all that a compile for t depends on besides what it

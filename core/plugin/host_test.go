@@ -152,6 +152,43 @@ func TestDialect(t *testing.T) {
 	}
 }
 
+// TestDialectsRemembered: what a program declares is asked for once, and not again
+// in another process while its hash stays.
+func TestDialectsRemembered(t *testing.T) {
+	cache := t.TempDir()
+	env := func(key string) (string, bool) { return cache, key == "XDG_CACHE_HOME" }
+	dir := testBackend(t, "declares-a-x")
+	declared := func() string {
+		t.Helper()
+		_, text, err := newHost(t, Options{Dirs: []string{dir}, LookupEnv: env}).Dialect(t.Context(), "x", sdk.Target{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	if got := declared(); got != "by a" {
+		t.Errorf("got %q", got)
+	}
+	files, err := filepath.Glob(filepath.Join(cache, "tritonc", "dialects", "*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("kept in %v, %v", files, err)
+	}
+	for _, tt := range []struct{ file, want string }{
+		{`[{"name":"x","declaration":"from the file"}]`, "from the file"},
+		{`[{"name":`, "by a"}, // broken, and written anew
+	} {
+		if err := os.WriteFile(files[0], []byte(tt.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := declared(); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+	if text, err := os.ReadFile(files[0]); err != nil || !strings.Contains(string(text), "by a") {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
 func TestFindProblems(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no permission bits")
@@ -410,11 +447,9 @@ func TestLargeMessages(t *testing.T) {
 	if got := mustRun(t, b, "echo", text); got != text {
 		t.Errorf("%d bytes came back of %d", len(got), len(text))
 	}
-	if testing.Short() {
-		return
-	}
-	_, err := run(t.Context(), b, "echo", strings.Repeat("x", sdk.MaxMessageBytes+1))
-	if err == nil || !strings.Contains(err.Error(), "larger than the 256 MiB") {
+	_, b = testHost(t, "works", Options{MaxBytes: 4 << 20})
+	_, err := run(t.Context(), b, "echo", text)
+	if err == nil || !strings.Contains(err.Error(), "more than the 4 MiB that it may have") {
 		t.Errorf("too large: %v", err)
 	}
 	mustRun(t, b, "echo", "still there")
@@ -643,18 +678,18 @@ func TestModule(t *testing.T) {
 	if err != nil || len(facts.Modules) != 1 || facts.Modules[0].Source != "" {
 		t.Fatalf("%+v, %v", facts, err)
 	}
-	m, err := b.Module(t.Context(), "made.by")
+	m, err := b.GetModule(t.Context(), "made.by")
 	if want := fmt.Sprintf("pid = %s\n", mustRun(t, b, "pid", "")); err != nil || m.Source != want {
 		t.Errorf("got %q, want %q; %v", m.Source, want, err)
 	}
 	if _, err := run(t.Context(), b, "exit", ""); err == nil {
 		t.Error("it did not crash")
 	}
-	again, err := b.Module(t.Context(), "made.by")
+	again, err := b.GetModule(t.Context(), "made.by")
 	if err != nil || again.Source != m.Source {
 		t.Errorf("got %q after %q, %v", again.Source, m.Source, err)
 	}
-	if _, err := b.Module(t.Context(), "none"); err == nil || !strings.Contains(err.Error(), `no module "none"`) {
+	if _, err := b.GetModule(t.Context(), "none"); err == nil || !strings.Contains(err.Error(), `no module "none"`) {
 		t.Errorf("a module that is not there: %v", err)
 	}
 }

@@ -11,18 +11,16 @@ import (
 )
 
 // inProcess is the backend without a process around it.
-type inProcess struct{ sdk.Backend }
+type inProcess struct{ *sdk.Local }
 
 func (b inProcess) Facts(ctx context.Context) (*sdk.Facts, error) {
 	f, err := b.Describe(ctx)
 	return &f, err
 }
 
-func (b inProcess) Module(context.Context, string) (sdk.Module, error) { return sdk.Module{}, nil }
-
 func (b inProcess) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
 	req.Settings = map[string]string{"verify_passes": "1"}
-	resp, err := b.Backend.RunStages(ctx, req)
+	resp, err := b.Local.RunStages(ctx, req)
 	return resp, wire.ErrorFromSDK(backendName, err)
 }
 
@@ -31,7 +29,7 @@ func (b inProcess) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk
 func compile(t *testing.T, path string, source []byte, kernel, signature, stage string, values map[string]any) (*core.Kernel, *lower.Result, error) {
 	t.Helper()
 	var lowered *lower.Result
-	b := inProcess{New(func(_ []byte, r *lower.Result) { lowered = r })}
+	b := inProcess{sdk.NewLocal(New(func(_ []byte, r *lower.Result) { lowered = r }))}
 	target := core.Target{Backend: backendName, Arch: arch, WarpSize: Lanes}
 	opts := &core.Options{
 		Select: func(context.Context, core.Target) (core.Backend, core.Target, error) { return b, target, nil },

@@ -24,7 +24,7 @@ import (
 // inProcess is a backend without a process around it. It remembers what it
 // made, since tests run one kernel on many inputs.
 type inProcess struct {
-	sdk.Backend
+	*sdk.Local
 	settings map[string]string
 	store    store
 
@@ -37,7 +37,7 @@ const maxMade = 256
 
 // newInProcess runs b with the settings that the environment has for it.
 func newInProcess(b sdk.Backend) *inProcess {
-	p := &inProcess{Backend: b, settings: map[string]string{}, store: store(os.Getenv(StoreEnv)), made: map[string]sdk.RunStagesResponse{}}
+	p := &inProcess{Local: sdk.NewLocal(b), settings: map[string]string{}, store: store(os.Getenv(StoreEnv)), made: map[string]sdk.RunStagesResponse{}}
 	facts, err := b.Describe(context.Background())
 	if err != nil {
 		panic("BUG: " + err.Error())
@@ -119,24 +119,17 @@ func (b *inProcess) Facts(ctx context.Context) (*sdk.Facts, error) {
 	return &facts, err
 }
 
-// Module implements core.Backend.
-func (b *inProcess) Module(ctx context.Context, name string) (sdk.Module, error) {
-	facts, err := b.Describe(ctx)
-	m, _ := facts.Module(name)
-	return m, err
-}
-
 // ParseOptions implements core.Backend.
 func (b *inProcess) ParseOptions(ctx context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
 	return stored(b, "ParseOptions", &req, &req.Settings, func() (sdk.ParseOptionsResponse, error) {
-		return b.Backend.ParseOptions(ctx, req)
+		return b.Local.ParseOptions(ctx, req)
 	})
 }
 
 // AddStages implements core.Backend.
 func (b *inProcess) AddStages(ctx context.Context, req sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
 	return stored(b, "AddStages", &req, &req.Settings, func() (sdk.AddStagesResponse, error) {
-		return b.Backend.AddStages(ctx, req)
+		return b.Local.AddStages(ctx, req)
 	})
 }
 
@@ -194,7 +187,7 @@ func (b *inProcess) runStages(ctx context.Context, req sdk.RunStagesRequest) (sd
 		req = widen(req)
 	}
 	resp, err := stored(b, "RunStages", &req, &req.Settings, func() (sdk.RunStagesResponse, error) {
-		return b.Backend.RunStages(ctx, req)
+		return b.Local.RunStages(ctx, req)
 	})
 	if err != nil {
 		return resp, err

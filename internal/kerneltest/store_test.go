@@ -53,7 +53,7 @@ func TestStore(t *testing.T) {
 	t.Setenv(StoreCodeEnv, "")
 	dir := store(t.TempDir())
 	with := func(c *counted, llc string) *inProcess {
-		return &inProcess{Backend: c, store: dir, settings: map[string]string{"llc": llc}, made: map[string]sdk.RunStagesResponse{}}
+		return &inProcess{Local: sdk.NewLocal(c), store: dir, settings: map[string]string{"llc": llc}, made: map[string]sdk.RunStagesResponse{}}
 	}
 	here, there := &counted{}, &counted{gone: true}
 	ctx := t.Context()

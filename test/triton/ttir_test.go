@@ -187,11 +187,11 @@ func parsed(t *testing.T, files map[string]*frontend.File, j job, target *fronte
 // modules are those that the backend for CUDA brings.
 func modules(t testing.TB) (sources []frontend.ModuleSource, aliases []frontend.Alias) {
 	t.Helper()
-	f, err := nvidia.New().Describe(context.Background())
+	list, err := nvidia.New().GetModuleMap(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range f.Modules {
+	for _, m := range list {
 		src := frontend.ModuleSource{Module: m.Name, Name: m.Name, Text: m.Source}
 		for _, e := range m.Externs {
 			src.Externs = append(src.Externs, lang.Extern(e))

@@ -9,8 +9,10 @@ import (
 // Backend is what core asks of a backend. A user's mistakes come back as diag.List.
 type Backend interface {
 	Facts(ctx context.Context) (*sdk.Facts, error)
-	// Module returns one of the facts' modules whole; the facts have its names.
-	Module(ctx context.Context, name string) (sdk.Module, error)
+	// LoadDialects returns the declarations of the facts' dialects.
+	LoadDialects(ctx context.Context) ([]sdk.Dialect, error)
+	// GetModule returns one of the facts' modules whole; the facts have its names.
+	GetModule(ctx context.Context, name string) (sdk.Module, error)
 	ParseOptions(ctx context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error)
 	AddStages(ctx context.Context, req sdk.AddStagesRequest) (sdk.AddStagesResponse, error)
 	RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error)

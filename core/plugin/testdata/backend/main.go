@@ -53,15 +53,26 @@ func (b backend) Describe(context.Context) (sdk.Facts, error) {
 			{Name: "assembler", Env: []string{"TEST_FIRST", "TEST_SECOND"}},
 			{Name: "memory", Env: []string{"TEST_MEMORY"}, Limit: true},
 		},
-		Modules: []sdk.Module{{Name: "made.by", Source: fmt.Sprintf("pid = %d\n", os.Getpid())}},
 	}
 	// A mode declares-x-y has the targets x:* and declares the dialect y.
 	if what, ok := strings.CutPrefix(b.mode, "declares-"); ok {
-		owner, dialect, _ := strings.Cut(what, "-")
+		owner, _, _ := strings.Cut(what, "-")
 		facts.Targets[0].Pattern = owner + ":*"
-		facts.Dialects = []sdk.Dialect{{Name: dialect, Declaration: "by " + owner}}
 	}
 	return facts, nil
+}
+
+func (b backend) LoadDialects(context.Context) ([]sdk.Dialect, error) {
+	what, ok := strings.CutPrefix(b.mode, "declares-")
+	if !ok {
+		return nil, nil
+	}
+	owner, dialect, _ := strings.Cut(what, "-")
+	return []sdk.Dialect{{Name: dialect, Declaration: "by " + owner}}, nil
+}
+
+func (backend) GetModuleMap(context.Context) ([]sdk.Module, error) {
+	return []sdk.Module{{Name: "made.by", Source: fmt.Sprintf("pid = %d\n", os.Getpid())}}, nil
 }
 
 func (backend) ParseOptions(_ context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {

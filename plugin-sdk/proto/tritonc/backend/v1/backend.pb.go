@@ -418,12 +418,14 @@ type Facts struct {
 	Options        []*OptionSpec          `protobuf:"bytes,5,rep,name=options,proto3" json:"options,omitempty"`
 	Settings       []*SettingSpec         `protobuf:"bytes,6,rep,name=settings,proto3" json:"settings,omitempty"`
 	Specialization *Specialization        `protobuf:"bytes,7,opt,name=specialization,proto3" json:"specialization,omitempty"`
-	Dialects       []*Dialect             `protobuf:"bytes,8,rep,name=dialects,proto3" json:"dialects,omitempty"`
-	Modules        []*Module              `protobuf:"bytes,9,rep,name=modules,proto3" json:"modules,omitempty"` // names and aliases; DescribeModule has the rest
-	Capabilities   []string               `protobuf:"bytes,10,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
-	BinaryEnding   string                 `protobuf:"bytes,11,opt,name=binary_ending,json=binaryEnding,proto3" json:"binary_ending,omitempty"` // file ending of the final artifact: "cubin"
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	Dialects       []string               `protobuf:"bytes,8,rep,name=dialects,proto3" json:"dialects,omitempty"`                             // names of those that LoadDialects declares
+	DialectsHash   string                 `protobuf:"bytes,9,opt,name=dialects_hash,json=dialectsHash,proto3" json:"dialects_hash,omitempty"` // changes whenever LoadDialects would answer another text
+	// capabilities: "run_passes", the backend serves RunPasses; "devices", the
+	// program serves tritonc.device.v1.Devices, too.
+	Capabilities  []string `protobuf:"bytes,10,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
+	BinaryEnding  string   `protobuf:"bytes,11,opt,name=binary_ending,json=binaryEnding,proto3" json:"binary_ending,omitempty"` // file ending of the final artifact: "cubin"
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Facts) Reset() {
@@ -505,18 +507,18 @@ func (x *Facts) GetSpecialization() *Specialization {
 	return nil
 }
 
-func (x *Facts) GetDialects() []*Dialect {
+func (x *Facts) GetDialects() []string {
 	if x != nil {
 		return x.Dialects
 	}
 	return nil
 }
 
-func (x *Facts) GetModules() []*Module {
+func (x *Facts) GetDialectsHash() string {
 	if x != nil {
-		return x.Modules
+		return x.DialectsHash
 	}
-	return nil
+	return ""
 }
 
 func (x *Facts) GetCapabilities() []string {
@@ -1323,27 +1325,26 @@ func (x *ExternFunction) GetPure() bool {
 	return false
 }
 
-type DescribeModuleRequest struct {
+type LoadDialectsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DescribeModuleRequest) Reset() {
-	*x = DescribeModuleRequest{}
+func (x *LoadDialectsRequest) Reset() {
+	*x = LoadDialectsRequest{}
 	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DescribeModuleRequest) String() string {
+func (x *LoadDialectsRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DescribeModuleRequest) ProtoMessage() {}
+func (*LoadDialectsRequest) ProtoMessage() {}
 
-func (x *DescribeModuleRequest) ProtoReflect() protoreflect.Message {
+func (x *LoadDialectsRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1355,19 +1356,249 @@ func (x *DescribeModuleRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DescribeModuleRequest.ProtoReflect.Descriptor instead.
-func (*DescribeModuleRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use LoadDialectsRequest.ProtoReflect.Descriptor instead.
+func (*LoadDialectsRequest) Descriptor() ([]byte, []int) {
 	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{15}
 }
 
-func (x *DescribeModuleRequest) GetName() string {
+type LoadDialectsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Dialects      []*Dialect             `protobuf:"bytes,1,rep,name=dialects,proto3" json:"dialects,omitempty"`
+	Diagnostics   []*Diagnostic          `protobuf:"bytes,2,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoadDialectsResponse) Reset() {
+	*x = LoadDialectsResponse{}
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoadDialectsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoadDialectsResponse) ProtoMessage() {}
+
+func (x *LoadDialectsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoadDialectsResponse.ProtoReflect.Descriptor instead.
+func (*LoadDialectsResponse) Descriptor() ([]byte, []int) {
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *LoadDialectsResponse) GetDialects() []*Dialect {
+	if x != nil {
+		return x.Dialects
+	}
+	return nil
+}
+
+func (x *LoadDialectsResponse) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
+type GetModuleMapRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetModuleMapRequest) Reset() {
+	*x = GetModuleMapRequest{}
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetModuleMapRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetModuleMapRequest) ProtoMessage() {}
+
+func (x *GetModuleMapRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetModuleMapRequest.ProtoReflect.Descriptor instead.
+func (*GetModuleMapRequest) Descriptor() ([]byte, []int) {
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{17}
+}
+
+type GetModuleMapResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Modules       []*ModuleName          `protobuf:"bytes,1,rep,name=modules,proto3" json:"modules,omitempty"`
+	Diagnostics   []*Diagnostic          `protobuf:"bytes,2,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetModuleMapResponse) Reset() {
+	*x = GetModuleMapResponse{}
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetModuleMapResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetModuleMapResponse) ProtoMessage() {}
+
+func (x *GetModuleMapResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetModuleMapResponse.ProtoReflect.Descriptor instead.
+func (*GetModuleMapResponse) Descriptor() ([]byte, []int) {
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *GetModuleMapResponse) GetModules() []*ModuleName {
+	if x != nil {
+		return x.Modules
+	}
+	return nil
+}
+
+func (x *GetModuleMapResponse) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
+// ModuleName is what is known of a module before a kernel imports it.
+type ModuleName struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`       // "triton.language.extra.cuda.libdevice"
+	Aliases       []string               `protobuf:"bytes,2,rep,name=aliases,proto3" json:"aliases,omitempty"` // other names for it: "triton.language.extra.libdevice"
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ModuleName) Reset() {
+	*x = ModuleName{}
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ModuleName) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ModuleName) ProtoMessage() {}
+
+func (x *ModuleName) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ModuleName.ProtoReflect.Descriptor instead.
+func (*ModuleName) Descriptor() ([]byte, []int) {
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ModuleName) GetName() string {
 	if x != nil {
 		return x.Name
 	}
 	return ""
 }
 
-type DescribeModuleResponse struct {
+func (x *ModuleName) GetAliases() []string {
+	if x != nil {
+		return x.Aliases
+	}
+	return nil
+}
+
+type GetModuleRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // not an alias
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetModuleRequest) Reset() {
+	*x = GetModuleRequest{}
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetModuleRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetModuleRequest) ProtoMessage() {}
+
+func (x *GetModuleRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetModuleRequest.ProtoReflect.Descriptor instead.
+func (*GetModuleRequest) Descriptor() ([]byte, []int) {
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *GetModuleRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type GetModuleResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Module        *Module                `protobuf:"bytes,1,opt,name=module,proto3" json:"module,omitempty"`
 	Diagnostics   []*Diagnostic          `protobuf:"bytes,2,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
@@ -1375,21 +1606,21 @@ type DescribeModuleResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DescribeModuleResponse) Reset() {
-	*x = DescribeModuleResponse{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[16]
+func (x *GetModuleResponse) Reset() {
+	*x = GetModuleResponse{}
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DescribeModuleResponse) String() string {
+func (x *GetModuleResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DescribeModuleResponse) ProtoMessage() {}
+func (*GetModuleResponse) ProtoMessage() {}
 
-func (x *DescribeModuleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[16]
+func (x *GetModuleResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1400,19 +1631,19 @@ func (x *DescribeModuleResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DescribeModuleResponse.ProtoReflect.Descriptor instead.
-func (*DescribeModuleResponse) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{16}
+// Deprecated: Use GetModuleResponse.ProtoReflect.Descriptor instead.
+func (*GetModuleResponse) Descriptor() ([]byte, []int) {
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{21}
 }
 
-func (x *DescribeModuleResponse) GetModule() *Module {
+func (x *GetModuleResponse) GetModule() *Module {
 	if x != nil {
 		return x.Module
 	}
 	return nil
 }
 
-func (x *DescribeModuleResponse) GetDiagnostics() []*Diagnostic {
+func (x *GetModuleResponse) GetDiagnostics() []*Diagnostic {
 	if x != nil {
 		return x.Diagnostics
 	}
@@ -1428,7 +1659,7 @@ type SupportsTargetRequest struct {
 
 func (x *SupportsTargetRequest) Reset() {
 	*x = SupportsTargetRequest{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[17]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1440,7 +1671,7 @@ func (x *SupportsTargetRequest) String() string {
 func (*SupportsTargetRequest) ProtoMessage() {}
 
 func (x *SupportsTargetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[17]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1453,7 +1684,7 @@ func (x *SupportsTargetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SupportsTargetRequest.ProtoReflect.Descriptor instead.
 func (*SupportsTargetRequest) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{17}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SupportsTargetRequest) GetTarget() *Target {
@@ -1475,7 +1706,7 @@ type SupportsTargetResponse struct {
 
 func (x *SupportsTargetResponse) Reset() {
 	*x = SupportsTargetResponse{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[18]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1487,7 +1718,7 @@ func (x *SupportsTargetResponse) String() string {
 func (*SupportsTargetResponse) ProtoMessage() {}
 
 func (x *SupportsTargetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[18]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1500,7 +1731,7 @@ func (x *SupportsTargetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SupportsTargetResponse.ProtoReflect.Descriptor instead.
 func (*SupportsTargetResponse) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{18}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SupportsTargetResponse) GetSupported() bool {
@@ -1542,7 +1773,7 @@ type ParseOptionsRequest struct {
 
 func (x *ParseOptionsRequest) Reset() {
 	*x = ParseOptionsRequest{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[19]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1554,7 +1785,7 @@ func (x *ParseOptionsRequest) String() string {
 func (*ParseOptionsRequest) ProtoMessage() {}
 
 func (x *ParseOptionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[19]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1567,7 +1798,7 @@ func (x *ParseOptionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ParseOptionsRequest.ProtoReflect.Descriptor instead.
 func (*ParseOptionsRequest) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{19}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ParseOptionsRequest) GetTarget() *Target {
@@ -1601,7 +1832,7 @@ type ParseOptionsResponse struct {
 
 func (x *ParseOptionsResponse) Reset() {
 	*x = ParseOptionsResponse{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[20]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1613,7 +1844,7 @@ func (x *ParseOptionsResponse) String() string {
 func (*ParseOptionsResponse) ProtoMessage() {}
 
 func (x *ParseOptionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[20]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1626,7 +1857,7 @@ func (x *ParseOptionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ParseOptionsResponse.ProtoReflect.Descriptor instead.
 func (*ParseOptionsResponse) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{20}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ParseOptionsResponse) GetOptionsJson() string {
@@ -1654,7 +1885,7 @@ type AddStagesRequest struct {
 
 func (x *AddStagesRequest) Reset() {
 	*x = AddStagesRequest{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[21]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1666,7 +1897,7 @@ func (x *AddStagesRequest) String() string {
 func (*AddStagesRequest) ProtoMessage() {}
 
 func (x *AddStagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[21]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1679,7 +1910,7 @@ func (x *AddStagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddStagesRequest.ProtoReflect.Descriptor instead.
 func (*AddStagesRequest) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{21}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AddStagesRequest) GetTarget() *Target {
@@ -1713,7 +1944,7 @@ type AddStagesResponse struct {
 
 func (x *AddStagesResponse) Reset() {
 	*x = AddStagesResponse{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[22]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1725,7 +1956,7 @@ func (x *AddStagesResponse) String() string {
 func (*AddStagesResponse) ProtoMessage() {}
 
 func (x *AddStagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[22]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1738,7 +1969,7 @@ func (x *AddStagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddStagesResponse.ProtoReflect.Descriptor instead.
 func (*AddStagesResponse) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{22}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AddStagesResponse) GetStages() []*Stage {
@@ -1770,7 +2001,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[23]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1782,7 +2013,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[23]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1795,7 +2026,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{23}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Stage) GetName() string {
@@ -1855,7 +2086,7 @@ type PassRow struct {
 
 func (x *PassRow) Reset() {
 	*x = PassRow{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[24]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1867,7 +2098,7 @@ func (x *PassRow) String() string {
 func (*PassRow) ProtoMessage() {}
 
 func (x *PassRow) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[24]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1880,7 +2111,7 @@ func (x *PassRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassRow.ProtoReflect.Descriptor instead.
 func (*PassRow) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{24}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PassRow) GetName() string {
@@ -1925,27 +2156,21 @@ func (x *PassRow) GetLeftOut() bool {
 	return false
 }
 
+// RunStagesRequest is one part of what RunStages is asked. The first has the
+// header and may have data; the input and the metadata are what all parts have of
+// them, in order. A part has 1 MiB of data or less.
 type RunStagesRequest struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	Target      *Target                `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	OptionsJson string                 `protobuf:"bytes,2,opt,name=options_json,json=optionsJson,proto3" json:"options_json,omitempty"`
-	Settings    map[string]string      `protobuf:"bytes,3,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// first and last name the stages to run, both included. The input is what
-	// first takes: the artifact of the stage before it, or ttir as the front end
-	// builds it when first is the backend's first stage.
-	First         string   `protobuf:"bytes,4,opt,name=first,proto3" json:"first,omitempty"`
-	Last          string   `protobuf:"bytes,5,opt,name=last,proto3" json:"last,omitempty"`
-	Input         []byte   `protobuf:"bytes,6,opt,name=input,proto3" json:"input,omitempty"`
-	InputName     string   `protobuf:"bytes,7,opt,name=input_name,json=inputName,proto3" json:"input_name,omitempty"`          // the input's file name, for diagnostics
-	MetadataJson  string   `protobuf:"bytes,8,opt,name=metadata_json,json=metadataJson,proto3" json:"metadata_json,omitempty"` // known metadata, for entering below ttgir; may be empty
-	Want          []string `protobuf:"bytes,9,rep,name=want,proto3" json:"want,omitempty"`                                     // stages whose artifacts to return; last is always returned
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Header        *RunStagesHeader       `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`     // of the first part
+	Input         []byte                 `protobuf:"bytes,2,opt,name=input,proto3" json:"input,omitempty"`       // text or bytes, as the stage first takes it
+	Metadata      []byte                 `protobuf:"bytes,3,opt,name=metadata,proto3" json:"metadata,omitempty"` // JSON: known metadata, for entering below ttgir; may be empty
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunStagesRequest) Reset() {
 	*x = RunStagesRequest{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[25]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1957,7 +2182,7 @@ func (x *RunStagesRequest) String() string {
 func (*RunStagesRequest) ProtoMessage() {}
 
 func (x *RunStagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[25]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1970,42 +2195,14 @@ func (x *RunStagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunStagesRequest.ProtoReflect.Descriptor instead.
 func (*RunStagesRequest) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{25}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{30}
 }
 
-func (x *RunStagesRequest) GetTarget() *Target {
+func (x *RunStagesRequest) GetHeader() *RunStagesHeader {
 	if x != nil {
-		return x.Target
+		return x.Header
 	}
 	return nil
-}
-
-func (x *RunStagesRequest) GetOptionsJson() string {
-	if x != nil {
-		return x.OptionsJson
-	}
-	return ""
-}
-
-func (x *RunStagesRequest) GetSettings() map[string]string {
-	if x != nil {
-		return x.Settings
-	}
-	return nil
-}
-
-func (x *RunStagesRequest) GetFirst() string {
-	if x != nil {
-		return x.First
-	}
-	return ""
-}
-
-func (x *RunStagesRequest) GetLast() string {
-	if x != nil {
-		return x.Last
-	}
-	return ""
 }
 
 func (x *RunStagesRequest) GetInput() []byte {
@@ -2015,61 +2212,164 @@ func (x *RunStagesRequest) GetInput() []byte {
 	return nil
 }
 
-func (x *RunStagesRequest) GetInputName() string {
+func (x *RunStagesRequest) GetMetadata() []byte {
+	if x != nil {
+		return x.Metadata
+	}
+	return nil
+}
+
+type RunStagesHeader struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Target      *Target                `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	OptionsJson string                 `protobuf:"bytes,2,opt,name=options_json,json=optionsJson,proto3" json:"options_json,omitempty"`
+	Settings    map[string]string      `protobuf:"bytes,3,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// first and last name the stages to run, both included. The input is what
+	// first takes: the artifact of the stage before it, or ttir as the front end
+	// builds it when first is the backend's first stage.
+	First         string   `protobuf:"bytes,4,opt,name=first,proto3" json:"first,omitempty"`
+	Last          string   `protobuf:"bytes,5,opt,name=last,proto3" json:"last,omitempty"`
+	InputName     string   `protobuf:"bytes,6,opt,name=input_name,json=inputName,proto3" json:"input_name,omitempty"`  // the input's file name, for diagnostics
+	Want          []string `protobuf:"bytes,7,rep,name=want,proto3" json:"want,omitempty"`                             // stages whose artifacts to return; last is always returned
+	InputSize     int64    `protobuf:"varint,8,opt,name=input_size,json=inputSize,proto3" json:"input_size,omitempty"` // bytes that will come
+	MetadataSize  int64    `protobuf:"varint,9,opt,name=metadata_size,json=metadataSize,proto3" json:"metadata_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunStagesHeader) Reset() {
+	*x = RunStagesHeader{}
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunStagesHeader) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunStagesHeader) ProtoMessage() {}
+
+func (x *RunStagesHeader) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunStagesHeader.ProtoReflect.Descriptor instead.
+func (*RunStagesHeader) Descriptor() ([]byte, []int) {
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *RunStagesHeader) GetTarget() *Target {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *RunStagesHeader) GetOptionsJson() string {
+	if x != nil {
+		return x.OptionsJson
+	}
+	return ""
+}
+
+func (x *RunStagesHeader) GetSettings() map[string]string {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+func (x *RunStagesHeader) GetFirst() string {
+	if x != nil {
+		return x.First
+	}
+	return ""
+}
+
+func (x *RunStagesHeader) GetLast() string {
+	if x != nil {
+		return x.Last
+	}
+	return ""
+}
+
+func (x *RunStagesHeader) GetInputName() string {
 	if x != nil {
 		return x.InputName
 	}
 	return ""
 }
 
-func (x *RunStagesRequest) GetMetadataJson() string {
-	if x != nil {
-		return x.MetadataJson
-	}
-	return ""
-}
-
-func (x *RunStagesRequest) GetWant() []string {
+func (x *RunStagesHeader) GetWant() []string {
 	if x != nil {
 		return x.Want
 	}
 	return nil
 }
 
-type RunStagesResponse struct {
-	state        protoimpl.MessageState `protogen:"open.v1"`
-	Artifacts    []*Artifact            `protobuf:"bytes,1,rep,name=artifacts,proto3" json:"artifacts,omitempty"`                           // in stage order; those made before an error too
-	MetadataJson string                 `protobuf:"bytes,2,opt,name=metadata_json,json=metadataJson,proto3" json:"metadata_json,omitempty"` // Triton's field names
-	Diagnostics  []*Diagnostic          `protobuf:"bytes,3,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
-	Timings      []*Timing              `protobuf:"bytes,4,rep,name=timings,proto3" json:"timings,omitempty"`
-	Tools        []*Tool                `protobuf:"bytes,5,rep,name=tools,proto3" json:"tools,omitempty"`
-	// reproducer, after a crash of a pass, is a file that shows it again: a first
-	// line "// COMMAND THIS-FILE.ENDING", then the IR. May be empty.
-	Reproducer string `protobuf:"bytes,6,opt,name=reproducer,proto3" json:"reproducer,omitempty"`
+func (x *RunStagesHeader) GetInputSize() int64 {
+	if x != nil {
+		return x.InputSize
+	}
+	return 0
+}
+
+func (x *RunStagesHeader) GetMetadataSize() int64 {
+	if x != nil {
+		return x.MetadataSize
+	}
+	return 0
+}
+
+// RunStagesEvent is one part of what comes of RunStages. Each list goes on where
+// that of the event before ended, and so do bytes. An event has about 1 MiB of
+// data or less.
+type RunStagesEvent struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Progress    *Progress              `protobuf:"bytes,1,opt,name=progress,proto3" json:"progress,omitempty"`
+	Diagnostics []*Diagnostic          `protobuf:"bytes,2,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	Timings     []*Timing              `protobuf:"bytes,3,rep,name=timings,proto3" json:"timings,omitempty"`
+	Tools       []*Tool                `protobuf:"bytes,4,rep,name=tools,proto3" json:"tools,omitempty"`
 	// looked_at names the files and folders of the machine that all this depends
 	// on: tools, libraries, and the places where one was looked for and was not. A
 	// host that keeps what was made does so as long as none of them appears, goes
 	// or changes.
-	LookedAt      []string `protobuf:"bytes,7,rep,name=looked_at,json=lookedAt,proto3" json:"looked_at,omitempty"`
+	LookedAt  []string         `protobuf:"bytes,5,rep,name=looked_at,json=lookedAt,proto3" json:"looked_at,omitempty"`
+	Artifacts []*ArtifactPiece `protobuf:"bytes,6,rep,name=artifacts,proto3" json:"artifacts,omitempty"` // in stage order; those made before an error too
+	Metadata  []byte           `protobuf:"bytes,7,opt,name=metadata,proto3" json:"metadata,omitempty"`   // JSON, with Triton's field names
+	// reproducer, after a crash of a pass, is a file that shows it again: a first
+	// line "// COMMAND THIS-FILE.ENDING", then the IR. May be empty.
+	Reproducer    []byte `protobuf:"bytes,8,opt,name=reproducer,proto3" json:"reproducer,omitempty"`
+	MetadataSize  int64  `protobuf:"varint,9,opt,name=metadata_size,json=metadataSize,proto3" json:"metadata_size,omitempty"` // bytes of metadata in all, with its first piece; 0: not known
+	End           bool   `protobuf:"varint,10,opt,name=end,proto3" json:"end,omitempty"`                                      // all is said: the last event has it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RunStagesResponse) Reset() {
-	*x = RunStagesResponse{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[26]
+func (x *RunStagesEvent) Reset() {
+	*x = RunStagesEvent{}
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RunStagesResponse) String() string {
+func (x *RunStagesEvent) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RunStagesResponse) ProtoMessage() {}
+func (*RunStagesEvent) ProtoMessage() {}
 
-func (x *RunStagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[26]
+func (x *RunStagesEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2080,83 +2380,106 @@ func (x *RunStagesResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RunStagesResponse.ProtoReflect.Descriptor instead.
-func (*RunStagesResponse) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{26}
+// Deprecated: Use RunStagesEvent.ProtoReflect.Descriptor instead.
+func (*RunStagesEvent) Descriptor() ([]byte, []int) {
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{32}
 }
 
-func (x *RunStagesResponse) GetArtifacts() []*Artifact {
+func (x *RunStagesEvent) GetProgress() *Progress {
 	if x != nil {
-		return x.Artifacts
+		return x.Progress
 	}
 	return nil
 }
 
-func (x *RunStagesResponse) GetMetadataJson() string {
-	if x != nil {
-		return x.MetadataJson
-	}
-	return ""
-}
-
-func (x *RunStagesResponse) GetDiagnostics() []*Diagnostic {
+func (x *RunStagesEvent) GetDiagnostics() []*Diagnostic {
 	if x != nil {
 		return x.Diagnostics
 	}
 	return nil
 }
 
-func (x *RunStagesResponse) GetTimings() []*Timing {
+func (x *RunStagesEvent) GetTimings() []*Timing {
 	if x != nil {
 		return x.Timings
 	}
 	return nil
 }
 
-func (x *RunStagesResponse) GetTools() []*Tool {
+func (x *RunStagesEvent) GetTools() []*Tool {
 	if x != nil {
 		return x.Tools
 	}
 	return nil
 }
 
-func (x *RunStagesResponse) GetReproducer() string {
-	if x != nil {
-		return x.Reproducer
-	}
-	return ""
-}
-
-func (x *RunStagesResponse) GetLookedAt() []string {
+func (x *RunStagesEvent) GetLookedAt() []string {
 	if x != nil {
 		return x.LookedAt
 	}
 	return nil
 }
 
-type Artifact struct {
+func (x *RunStagesEvent) GetArtifacts() []*ArtifactPiece {
+	if x != nil {
+		return x.Artifacts
+	}
+	return nil
+}
+
+func (x *RunStagesEvent) GetMetadata() []byte {
+	if x != nil {
+		return x.Metadata
+	}
+	return nil
+}
+
+func (x *RunStagesEvent) GetReproducer() []byte {
+	if x != nil {
+		return x.Reproducer
+	}
+	return nil
+}
+
+func (x *RunStagesEvent) GetMetadataSize() int64 {
+	if x != nil {
+		return x.MetadataSize
+	}
+	return 0
+}
+
+func (x *RunStagesEvent) GetEnd() bool {
+	if x != nil {
+		return x.End
+	}
+	return false
+}
+
+// Progress says what RunStages is about to do.
+type Progress struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Stage         string                 `protobuf:"bytes,1,opt,name=stage,proto3" json:"stage,omitempty"`
-	Data          []byte                 `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	Fraction      float64                `protobuf:"fixed64,2,opt,name=fraction,proto3" json:"fraction,omitempty"` // of the stage that is done, up to 1; 0: not known
+	Text          string                 `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`           // what is being done, for people; may be empty
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Artifact) Reset() {
-	*x = Artifact{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[27]
+func (x *Progress) Reset() {
+	*x = Progress{}
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Artifact) String() string {
+func (x *Progress) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Artifact) ProtoMessage() {}
+func (*Progress) ProtoMessage() {}
 
-func (x *Artifact) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[27]
+func (x *Progress) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2167,23 +2490,91 @@ func (x *Artifact) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Artifact.ProtoReflect.Descriptor instead.
-func (*Artifact) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{27}
+// Deprecated: Use Progress.ProtoReflect.Descriptor instead.
+func (*Progress) Descriptor() ([]byte, []int) {
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{33}
 }
 
-func (x *Artifact) GetStage() string {
+func (x *Progress) GetStage() string {
 	if x != nil {
 		return x.Stage
 	}
 	return ""
 }
 
-func (x *Artifact) GetData() []byte {
+func (x *Progress) GetFraction() float64 {
+	if x != nil {
+		return x.Fraction
+	}
+	return 0
+}
+
+func (x *Progress) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// ArtifactPiece is the next piece of the artifact of a stage.
+type ArtifactPiece struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Stage         string                 `protobuf:"bytes,1,opt,name=stage,proto3" json:"stage,omitempty"`
+	Data          []byte                 `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	Size          int64                  `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"` // bytes of the artifact in all, with its first piece; 0: not known
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArtifactPiece) Reset() {
+	*x = ArtifactPiece{}
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArtifactPiece) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArtifactPiece) ProtoMessage() {}
+
+func (x *ArtifactPiece) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArtifactPiece.ProtoReflect.Descriptor instead.
+func (*ArtifactPiece) Descriptor() ([]byte, []int) {
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *ArtifactPiece) GetStage() string {
+	if x != nil {
+		return x.Stage
+	}
+	return ""
+}
+
+func (x *ArtifactPiece) GetData() []byte {
 	if x != nil {
 		return x.Data
 	}
 	return nil
+}
+
+func (x *ArtifactPiece) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
 }
 
 // Timing is the wall time of one step, in the order the steps began.
@@ -2199,7 +2590,7 @@ type Timing struct {
 
 func (x *Timing) Reset() {
 	*x = Timing{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[28]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2211,7 +2602,7 @@ func (x *Timing) String() string {
 func (*Timing) ProtoMessage() {}
 
 func (x *Timing) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[28]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2224,7 +2615,7 @@ func (x *Timing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timing.ProtoReflect.Descriptor instead.
 func (*Timing) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{28}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Timing) GetStage() string {
@@ -2268,7 +2659,7 @@ type Tool struct {
 
 func (x *Tool) Reset() {
 	*x = Tool{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[29]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2280,7 +2671,7 @@ func (x *Tool) String() string {
 func (*Tool) ProtoMessage() {}
 
 func (x *Tool) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[29]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2293,7 +2684,7 @@ func (x *Tool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tool.ProtoReflect.Descriptor instead.
 func (*Tool) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{29}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Tool) GetName() string {
@@ -2341,7 +2732,7 @@ type RunPassesRequest struct {
 
 func (x *RunPassesRequest) Reset() {
 	*x = RunPassesRequest{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[30]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2353,7 +2744,7 @@ func (x *RunPassesRequest) String() string {
 func (*RunPassesRequest) ProtoMessage() {}
 
 func (x *RunPassesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[30]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2366,7 +2757,7 @@ func (x *RunPassesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunPassesRequest.ProtoReflect.Descriptor instead.
 func (*RunPassesRequest) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{30}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RunPassesRequest) GetTarget() *Target {
@@ -2439,14 +2830,14 @@ type RunPassesResponse struct {
 	Timings       []*Timing              `protobuf:"bytes,3,rep,name=timings,proto3" json:"timings,omitempty"`
 	Dumps         []*PassText            `protobuf:"bytes,4,rep,name=dumps,proto3" json:"dumps,omitempty"`           // as dump_after asks, in order; those made before an error too
 	Analyses      []*PassText            `protobuf:"bytes,5,rep,name=analyses,proto3" json:"analyses,omitempty"`     // as analyses asks
-	Reproducer    string                 `protobuf:"bytes,6,opt,name=reproducer,proto3" json:"reproducer,omitempty"` // as in RunStagesResponse
+	Reproducer    string                 `protobuf:"bytes,6,opt,name=reproducer,proto3" json:"reproducer,omitempty"` // as in RunStagesEvent
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunPassesResponse) Reset() {
 	*x = RunPassesResponse{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[31]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2458,7 +2849,7 @@ func (x *RunPassesResponse) String() string {
 func (*RunPassesResponse) ProtoMessage() {}
 
 func (x *RunPassesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[31]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2471,7 +2862,7 @@ func (x *RunPassesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunPassesResponse.ProtoReflect.Descriptor instead.
 func (*RunPassesResponse) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{31}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RunPassesResponse) GetOutput() []byte {
@@ -2527,7 +2918,7 @@ type PassText struct {
 
 func (x *PassText) Reset() {
 	*x = PassText{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[32]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2539,7 +2930,7 @@ func (x *PassText) String() string {
 func (*PassText) ProtoMessage() {}
 
 func (x *PassText) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[32]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2552,7 +2943,7 @@ func (x *PassText) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassText.ProtoReflect.Descriptor instead.
 func (*PassText) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{32}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *PassText) GetName() string {
@@ -2605,7 +2996,7 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x0fDescribeRequest\"\x85\x01\n" +
 	"\x10DescribeResponse\x12/\n" +
 	"\x05facts\x18\x01 \x01(\v2\x19.tritonc.backend.v1.FactsR\x05facts\x12@\n" +
-	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"\xff\x03\n" +
+	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"\xd1\x03\n" +
 	"\x05Facts\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x12\n" +
@@ -2613,9 +3004,9 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\atargets\x18\x04 \x03(\v2\x1f.tritonc.backend.v1.TargetFactsR\atargets\x128\n" +
 	"\aoptions\x18\x05 \x03(\v2\x1e.tritonc.backend.v1.OptionSpecR\aoptions\x12;\n" +
 	"\bsettings\x18\x06 \x03(\v2\x1f.tritonc.backend.v1.SettingSpecR\bsettings\x12J\n" +
-	"\x0especialization\x18\a \x01(\v2\".tritonc.backend.v1.SpecializationR\x0especialization\x127\n" +
-	"\bdialects\x18\b \x03(\v2\x1b.tritonc.backend.v1.DialectR\bdialects\x124\n" +
-	"\amodules\x18\t \x03(\v2\x1a.tritonc.backend.v1.ModuleR\amodules\x12\"\n" +
+	"\x0especialization\x18\a \x01(\v2\".tritonc.backend.v1.SpecializationR\x0especialization\x12\x1a\n" +
+	"\bdialects\x18\b \x03(\tR\bdialects\x12#\n" +
+	"\rdialects_hash\x18\t \x01(\tR\fdialectsHash\x12\"\n" +
 	"\fcapabilities\x18\n" +
 	" \x03(\tR\fcapabilities\x12#\n" +
 	"\rbinary_ending\x18\v \x01(\tR\fbinaryEnding\"\xc0\x03\n" +
@@ -2687,10 +3078,22 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x06result\x18\x03 \x01(\tR\x06result\x12\x16\n" +
 	"\x06symbol\x18\x04 \x01(\tR\x06symbol\x12\x18\n" +
 	"\alibrary\x18\x05 \x01(\tR\alibrary\x12\x12\n" +
-	"\x04pure\x18\x06 \x01(\bR\x04pure\"+\n" +
-	"\x15DescribeModuleRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"\x8e\x01\n" +
-	"\x16DescribeModuleResponse\x122\n" +
+	"\x04pure\x18\x06 \x01(\bR\x04pure\"\x15\n" +
+	"\x13LoadDialectsRequest\"\x91\x01\n" +
+	"\x14LoadDialectsResponse\x127\n" +
+	"\bdialects\x18\x01 \x03(\v2\x1b.tritonc.backend.v1.DialectR\bdialects\x12@\n" +
+	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"\x15\n" +
+	"\x13GetModuleMapRequest\"\x92\x01\n" +
+	"\x14GetModuleMapResponse\x128\n" +
+	"\amodules\x18\x01 \x03(\v2\x1e.tritonc.backend.v1.ModuleNameR\amodules\x12@\n" +
+	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\":\n" +
+	"\n" +
+	"ModuleName\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\aaliases\x18\x02 \x03(\tR\aaliases\"&\n" +
+	"\x10GetModuleRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\x89\x01\n" +
+	"\x11GetModuleResponse\x122\n" +
 	"\x06module\x18\x01 \x01(\v2\x1a.tritonc.backend.v1.ModuleR\x06module\x12@\n" +
 	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"K\n" +
 	"\x15SupportsTargetRequest\x122\n" +
@@ -2733,34 +3136,48 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x03doc\x18\x03 \x01(\tR\x03doc\x12\x10\n" +
 	"\x03why\x18\x04 \x01(\tR\x03why\x12\x1c\n" +
 	"\tcondition\x18\x05 \x01(\tR\tcondition\x12\x19\n" +
-	"\bleft_out\x18\x06 \x01(\bR\aleftOut\"\x8e\x03\n" +
-	"\x10RunStagesRequest\x122\n" +
+	"\bleft_out\x18\x06 \x01(\bR\aleftOut\"\x81\x01\n" +
+	"\x10RunStagesRequest\x12;\n" +
+	"\x06header\x18\x01 \x01(\v2#.tritonc.backend.v1.RunStagesHeaderR\x06header\x12\x14\n" +
+	"\x05input\x18\x02 \x01(\fR\x05input\x12\x1a\n" +
+	"\bmetadata\x18\x03 \x01(\fR\bmetadata\"\x95\x03\n" +
+	"\x0fRunStagesHeader\x122\n" +
 	"\x06target\x18\x01 \x01(\v2\x1a.tritonc.backend.v1.TargetR\x06target\x12!\n" +
-	"\foptions_json\x18\x02 \x01(\tR\voptionsJson\x12N\n" +
-	"\bsettings\x18\x03 \x03(\v22.tritonc.backend.v1.RunStagesRequest.SettingsEntryR\bsettings\x12\x14\n" +
+	"\foptions_json\x18\x02 \x01(\tR\voptionsJson\x12M\n" +
+	"\bsettings\x18\x03 \x03(\v21.tritonc.backend.v1.RunStagesHeader.SettingsEntryR\bsettings\x12\x14\n" +
 	"\x05first\x18\x04 \x01(\tR\x05first\x12\x12\n" +
-	"\x04last\x18\x05 \x01(\tR\x04last\x12\x14\n" +
-	"\x05input\x18\x06 \x01(\fR\x05input\x12\x1d\n" +
+	"\x04last\x18\x05 \x01(\tR\x04last\x12\x1d\n" +
 	"\n" +
-	"input_name\x18\a \x01(\tR\tinputName\x12#\n" +
-	"\rmetadata_json\x18\b \x01(\tR\fmetadataJson\x12\x12\n" +
-	"\x04want\x18\t \x03(\tR\x04want\x1a;\n" +
+	"input_name\x18\x06 \x01(\tR\tinputName\x12\x12\n" +
+	"\x04want\x18\a \x03(\tR\x04want\x12\x1d\n" +
+	"\n" +
+	"input_size\x18\b \x01(\x03R\tinputSize\x12#\n" +
+	"\rmetadata_size\x18\t \x01(\x03R\fmetadataSize\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd9\x02\n" +
-	"\x11RunStagesResponse\x12:\n" +
-	"\tartifacts\x18\x01 \x03(\v2\x1c.tritonc.backend.v1.ArtifactR\tartifacts\x12#\n" +
-	"\rmetadata_json\x18\x02 \x01(\tR\fmetadataJson\x12@\n" +
-	"\vdiagnostics\x18\x03 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\x124\n" +
-	"\atimings\x18\x04 \x03(\v2\x1a.tritonc.backend.v1.TimingR\atimings\x12.\n" +
-	"\x05tools\x18\x05 \x03(\v2\x18.tritonc.backend.v1.ToolR\x05tools\x12\x1e\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc3\x03\n" +
+	"\x0eRunStagesEvent\x128\n" +
+	"\bprogress\x18\x01 \x01(\v2\x1c.tritonc.backend.v1.ProgressR\bprogress\x12@\n" +
+	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\x124\n" +
+	"\atimings\x18\x03 \x03(\v2\x1a.tritonc.backend.v1.TimingR\atimings\x12.\n" +
+	"\x05tools\x18\x04 \x03(\v2\x18.tritonc.backend.v1.ToolR\x05tools\x12\x1b\n" +
+	"\tlooked_at\x18\x05 \x03(\tR\blookedAt\x12?\n" +
+	"\tartifacts\x18\x06 \x03(\v2!.tritonc.backend.v1.ArtifactPieceR\tartifacts\x12\x1a\n" +
+	"\bmetadata\x18\a \x01(\fR\bmetadata\x12\x1e\n" +
 	"\n" +
-	"reproducer\x18\x06 \x01(\tR\n" +
-	"reproducer\x12\x1b\n" +
-	"\tlooked_at\x18\a \x03(\tR\blookedAt\"4\n" +
-	"\bArtifact\x12\x14\n" +
+	"reproducer\x18\b \x01(\fR\n" +
+	"reproducer\x12#\n" +
+	"\rmetadata_size\x18\t \x01(\x03R\fmetadataSize\x12\x10\n" +
+	"\x03end\x18\n" +
+	" \x01(\bR\x03end\"P\n" +
+	"\bProgress\x12\x14\n" +
+	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x1a\n" +
+	"\bfraction\x18\x02 \x01(\x01R\bfraction\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"M\n" +
+	"\rArtifactPiece\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
-	"\x04data\x18\x02 \x01(\fR\x04data\"f\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\x12\x12\n" +
+	"\x04size\x18\x03 \x01(\x03R\x04size\"f\n" +
 	"\x06Timing\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
@@ -2798,14 +3215,16 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"reproducer\"2\n" +
 	"\bPassText\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text2\xa3\x05\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text2\xdb\x06\n" +
 	"\aBackend\x12U\n" +
-	"\bDescribe\x12#.tritonc.backend.v1.DescribeRequest\x1a$.tritonc.backend.v1.DescribeResponse\x12g\n" +
-	"\x0eDescribeModule\x12).tritonc.backend.v1.DescribeModuleRequest\x1a*.tritonc.backend.v1.DescribeModuleResponse\x12g\n" +
+	"\bDescribe\x12#.tritonc.backend.v1.DescribeRequest\x1a$.tritonc.backend.v1.DescribeResponse\x12a\n" +
+	"\fLoadDialects\x12'.tritonc.backend.v1.LoadDialectsRequest\x1a(.tritonc.backend.v1.LoadDialectsResponse\x12a\n" +
+	"\fGetModuleMap\x12'.tritonc.backend.v1.GetModuleMapRequest\x1a(.tritonc.backend.v1.GetModuleMapResponse\x12X\n" +
+	"\tGetModule\x12$.tritonc.backend.v1.GetModuleRequest\x1a%.tritonc.backend.v1.GetModuleResponse\x12g\n" +
 	"\x0eSupportsTarget\x12).tritonc.backend.v1.SupportsTargetRequest\x1a*.tritonc.backend.v1.SupportsTargetResponse\x12a\n" +
 	"\fParseOptions\x12'.tritonc.backend.v1.ParseOptionsRequest\x1a(.tritonc.backend.v1.ParseOptionsResponse\x12X\n" +
-	"\tAddStages\x12$.tritonc.backend.v1.AddStagesRequest\x1a%.tritonc.backend.v1.AddStagesResponse\x12X\n" +
-	"\tRunStages\x12$.tritonc.backend.v1.RunStagesRequest\x1a%.tritonc.backend.v1.RunStagesResponse\x12X\n" +
+	"\tAddStages\x12$.tritonc.backend.v1.AddStagesRequest\x1a%.tritonc.backend.v1.AddStagesResponse\x12Y\n" +
+	"\tRunStages\x12$.tritonc.backend.v1.RunStagesRequest\x1a\".tritonc.backend.v1.RunStagesEvent(\x010\x01\x12X\n" +
 	"\tRunPasses\x12$.tritonc.backend.v1.RunPassesRequest\x1a%.tritonc.backend.v1.RunPassesResponseBJZHgithub.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1;backendv1b\x06proto3"
 
 var (
@@ -2821,7 +3240,7 @@ func file_tritonc_backend_v1_backend_proto_rawDescGZIP() []byte {
 }
 
 var file_tritonc_backend_v1_backend_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_tritonc_backend_v1_backend_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_tritonc_backend_v1_backend_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_tritonc_backend_v1_backend_proto_goTypes = []any{
 	(Diagnostic_Severity)(0),       // 0: tritonc.backend.v1.Diagnostic.Severity
 	(Diagnostic_Kind)(0),           // 1: tritonc.backend.v1.Diagnostic.Kind
@@ -2840,28 +3259,35 @@ var file_tritonc_backend_v1_backend_proto_goTypes = []any{
 	(*Dialect)(nil),                // 14: tritonc.backend.v1.Dialect
 	(*Module)(nil),                 // 15: tritonc.backend.v1.Module
 	(*ExternFunction)(nil),         // 16: tritonc.backend.v1.ExternFunction
-	(*DescribeModuleRequest)(nil),  // 17: tritonc.backend.v1.DescribeModuleRequest
-	(*DescribeModuleResponse)(nil), // 18: tritonc.backend.v1.DescribeModuleResponse
-	(*SupportsTargetRequest)(nil),  // 19: tritonc.backend.v1.SupportsTargetRequest
-	(*SupportsTargetResponse)(nil), // 20: tritonc.backend.v1.SupportsTargetResponse
-	(*ParseOptionsRequest)(nil),    // 21: tritonc.backend.v1.ParseOptionsRequest
-	(*ParseOptionsResponse)(nil),   // 22: tritonc.backend.v1.ParseOptionsResponse
-	(*AddStagesRequest)(nil),       // 23: tritonc.backend.v1.AddStagesRequest
-	(*AddStagesResponse)(nil),      // 24: tritonc.backend.v1.AddStagesResponse
-	(*Stage)(nil),                  // 25: tritonc.backend.v1.Stage
-	(*PassRow)(nil),                // 26: tritonc.backend.v1.PassRow
-	(*RunStagesRequest)(nil),       // 27: tritonc.backend.v1.RunStagesRequest
-	(*RunStagesResponse)(nil),      // 28: tritonc.backend.v1.RunStagesResponse
-	(*Artifact)(nil),               // 29: tritonc.backend.v1.Artifact
-	(*Timing)(nil),                 // 30: tritonc.backend.v1.Timing
-	(*Tool)(nil),                   // 31: tritonc.backend.v1.Tool
-	(*RunPassesRequest)(nil),       // 32: tritonc.backend.v1.RunPassesRequest
-	(*RunPassesResponse)(nil),      // 33: tritonc.backend.v1.RunPassesResponse
-	(*PassText)(nil),               // 34: tritonc.backend.v1.PassText
-	nil,                            // 35: tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
-	nil,                            // 36: tritonc.backend.v1.AddStagesRequest.SettingsEntry
-	nil,                            // 37: tritonc.backend.v1.RunStagesRequest.SettingsEntry
-	nil,                            // 38: tritonc.backend.v1.RunPassesRequest.SettingsEntry
+	(*LoadDialectsRequest)(nil),    // 17: tritonc.backend.v1.LoadDialectsRequest
+	(*LoadDialectsResponse)(nil),   // 18: tritonc.backend.v1.LoadDialectsResponse
+	(*GetModuleMapRequest)(nil),    // 19: tritonc.backend.v1.GetModuleMapRequest
+	(*GetModuleMapResponse)(nil),   // 20: tritonc.backend.v1.GetModuleMapResponse
+	(*ModuleName)(nil),             // 21: tritonc.backend.v1.ModuleName
+	(*GetModuleRequest)(nil),       // 22: tritonc.backend.v1.GetModuleRequest
+	(*GetModuleResponse)(nil),      // 23: tritonc.backend.v1.GetModuleResponse
+	(*SupportsTargetRequest)(nil),  // 24: tritonc.backend.v1.SupportsTargetRequest
+	(*SupportsTargetResponse)(nil), // 25: tritonc.backend.v1.SupportsTargetResponse
+	(*ParseOptionsRequest)(nil),    // 26: tritonc.backend.v1.ParseOptionsRequest
+	(*ParseOptionsResponse)(nil),   // 27: tritonc.backend.v1.ParseOptionsResponse
+	(*AddStagesRequest)(nil),       // 28: tritonc.backend.v1.AddStagesRequest
+	(*AddStagesResponse)(nil),      // 29: tritonc.backend.v1.AddStagesResponse
+	(*Stage)(nil),                  // 30: tritonc.backend.v1.Stage
+	(*PassRow)(nil),                // 31: tritonc.backend.v1.PassRow
+	(*RunStagesRequest)(nil),       // 32: tritonc.backend.v1.RunStagesRequest
+	(*RunStagesHeader)(nil),        // 33: tritonc.backend.v1.RunStagesHeader
+	(*RunStagesEvent)(nil),         // 34: tritonc.backend.v1.RunStagesEvent
+	(*Progress)(nil),               // 35: tritonc.backend.v1.Progress
+	(*ArtifactPiece)(nil),          // 36: tritonc.backend.v1.ArtifactPiece
+	(*Timing)(nil),                 // 37: tritonc.backend.v1.Timing
+	(*Tool)(nil),                   // 38: tritonc.backend.v1.Tool
+	(*RunPassesRequest)(nil),       // 39: tritonc.backend.v1.RunPassesRequest
+	(*RunPassesResponse)(nil),      // 40: tritonc.backend.v1.RunPassesResponse
+	(*PassText)(nil),               // 41: tritonc.backend.v1.PassText
+	nil,                            // 42: tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
+	nil,                            // 43: tritonc.backend.v1.AddStagesRequest.SettingsEntry
+	nil,                            // 44: tritonc.backend.v1.RunStagesHeader.SettingsEntry
+	nil,                            // 45: tritonc.backend.v1.RunPassesRequest.SettingsEntry
 }
 var file_tritonc_backend_v1_backend_proto_depIdxs = []int32{
 	0,  // 0: tritonc.backend.v1.Diagnostic.severity:type_name -> tritonc.backend.v1.Diagnostic.Severity
@@ -2873,56 +3299,64 @@ var file_tritonc_backend_v1_backend_proto_depIdxs = []int32{
 	10, // 6: tritonc.backend.v1.Facts.options:type_name -> tritonc.backend.v1.OptionSpec
 	11, // 7: tritonc.backend.v1.Facts.settings:type_name -> tritonc.backend.v1.SettingSpec
 	12, // 8: tritonc.backend.v1.Facts.specialization:type_name -> tritonc.backend.v1.Specialization
-	14, // 9: tritonc.backend.v1.Facts.dialects:type_name -> tritonc.backend.v1.Dialect
-	15, // 10: tritonc.backend.v1.Facts.modules:type_name -> tritonc.backend.v1.Module
-	8,  // 11: tritonc.backend.v1.TargetFacts.limits:type_name -> tritonc.backend.v1.DeviceLimits
-	9,  // 12: tritonc.backend.v1.TargetFacts.min_dot_sizes:type_name -> tritonc.backend.v1.MinDotSize
-	13, // 13: tritonc.backend.v1.Specialization.attributes:type_name -> tritonc.backend.v1.ArgAttribute
-	16, // 14: tritonc.backend.v1.Module.externs:type_name -> tritonc.backend.v1.ExternFunction
-	15, // 15: tritonc.backend.v1.DescribeModuleResponse.module:type_name -> tritonc.backend.v1.Module
-	3,  // 16: tritonc.backend.v1.DescribeModuleResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	2,  // 17: tritonc.backend.v1.SupportsTargetRequest.target:type_name -> tritonc.backend.v1.Target
-	2,  // 18: tritonc.backend.v1.SupportsTargetResponse.target:type_name -> tritonc.backend.v1.Target
-	3,  // 19: tritonc.backend.v1.SupportsTargetResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	2,  // 20: tritonc.backend.v1.ParseOptionsRequest.target:type_name -> tritonc.backend.v1.Target
-	35, // 21: tritonc.backend.v1.ParseOptionsRequest.settings:type_name -> tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
-	3,  // 22: tritonc.backend.v1.ParseOptionsResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	2,  // 23: tritonc.backend.v1.AddStagesRequest.target:type_name -> tritonc.backend.v1.Target
-	36, // 24: tritonc.backend.v1.AddStagesRequest.settings:type_name -> tritonc.backend.v1.AddStagesRequest.SettingsEntry
-	25, // 25: tritonc.backend.v1.AddStagesResponse.stages:type_name -> tritonc.backend.v1.Stage
-	3,  // 26: tritonc.backend.v1.AddStagesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	26, // 27: tritonc.backend.v1.Stage.passes:type_name -> tritonc.backend.v1.PassRow
-	2,  // 28: tritonc.backend.v1.RunStagesRequest.target:type_name -> tritonc.backend.v1.Target
-	37, // 29: tritonc.backend.v1.RunStagesRequest.settings:type_name -> tritonc.backend.v1.RunStagesRequest.SettingsEntry
-	29, // 30: tritonc.backend.v1.RunStagesResponse.artifacts:type_name -> tritonc.backend.v1.Artifact
-	3,  // 31: tritonc.backend.v1.RunStagesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	30, // 32: tritonc.backend.v1.RunStagesResponse.timings:type_name -> tritonc.backend.v1.Timing
-	31, // 33: tritonc.backend.v1.RunStagesResponse.tools:type_name -> tritonc.backend.v1.Tool
-	2,  // 34: tritonc.backend.v1.RunPassesRequest.target:type_name -> tritonc.backend.v1.Target
-	38, // 35: tritonc.backend.v1.RunPassesRequest.settings:type_name -> tritonc.backend.v1.RunPassesRequest.SettingsEntry
-	3,  // 36: tritonc.backend.v1.RunPassesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	30, // 37: tritonc.backend.v1.RunPassesResponse.timings:type_name -> tritonc.backend.v1.Timing
-	34, // 38: tritonc.backend.v1.RunPassesResponse.dumps:type_name -> tritonc.backend.v1.PassText
-	34, // 39: tritonc.backend.v1.RunPassesResponse.analyses:type_name -> tritonc.backend.v1.PassText
-	4,  // 40: tritonc.backend.v1.Backend.Describe:input_type -> tritonc.backend.v1.DescribeRequest
-	17, // 41: tritonc.backend.v1.Backend.DescribeModule:input_type -> tritonc.backend.v1.DescribeModuleRequest
-	19, // 42: tritonc.backend.v1.Backend.SupportsTarget:input_type -> tritonc.backend.v1.SupportsTargetRequest
-	21, // 43: tritonc.backend.v1.Backend.ParseOptions:input_type -> tritonc.backend.v1.ParseOptionsRequest
-	23, // 44: tritonc.backend.v1.Backend.AddStages:input_type -> tritonc.backend.v1.AddStagesRequest
-	27, // 45: tritonc.backend.v1.Backend.RunStages:input_type -> tritonc.backend.v1.RunStagesRequest
-	32, // 46: tritonc.backend.v1.Backend.RunPasses:input_type -> tritonc.backend.v1.RunPassesRequest
-	5,  // 47: tritonc.backend.v1.Backend.Describe:output_type -> tritonc.backend.v1.DescribeResponse
-	18, // 48: tritonc.backend.v1.Backend.DescribeModule:output_type -> tritonc.backend.v1.DescribeModuleResponse
-	20, // 49: tritonc.backend.v1.Backend.SupportsTarget:output_type -> tritonc.backend.v1.SupportsTargetResponse
-	22, // 50: tritonc.backend.v1.Backend.ParseOptions:output_type -> tritonc.backend.v1.ParseOptionsResponse
-	24, // 51: tritonc.backend.v1.Backend.AddStages:output_type -> tritonc.backend.v1.AddStagesResponse
-	28, // 52: tritonc.backend.v1.Backend.RunStages:output_type -> tritonc.backend.v1.RunStagesResponse
-	33, // 53: tritonc.backend.v1.Backend.RunPasses:output_type -> tritonc.backend.v1.RunPassesResponse
-	47, // [47:54] is the sub-list for method output_type
-	40, // [40:47] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	8,  // 9: tritonc.backend.v1.TargetFacts.limits:type_name -> tritonc.backend.v1.DeviceLimits
+	9,  // 10: tritonc.backend.v1.TargetFacts.min_dot_sizes:type_name -> tritonc.backend.v1.MinDotSize
+	13, // 11: tritonc.backend.v1.Specialization.attributes:type_name -> tritonc.backend.v1.ArgAttribute
+	16, // 12: tritonc.backend.v1.Module.externs:type_name -> tritonc.backend.v1.ExternFunction
+	14, // 13: tritonc.backend.v1.LoadDialectsResponse.dialects:type_name -> tritonc.backend.v1.Dialect
+	3,  // 14: tritonc.backend.v1.LoadDialectsResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	21, // 15: tritonc.backend.v1.GetModuleMapResponse.modules:type_name -> tritonc.backend.v1.ModuleName
+	3,  // 16: tritonc.backend.v1.GetModuleMapResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	15, // 17: tritonc.backend.v1.GetModuleResponse.module:type_name -> tritonc.backend.v1.Module
+	3,  // 18: tritonc.backend.v1.GetModuleResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	2,  // 19: tritonc.backend.v1.SupportsTargetRequest.target:type_name -> tritonc.backend.v1.Target
+	2,  // 20: tritonc.backend.v1.SupportsTargetResponse.target:type_name -> tritonc.backend.v1.Target
+	3,  // 21: tritonc.backend.v1.SupportsTargetResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	2,  // 22: tritonc.backend.v1.ParseOptionsRequest.target:type_name -> tritonc.backend.v1.Target
+	42, // 23: tritonc.backend.v1.ParseOptionsRequest.settings:type_name -> tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
+	3,  // 24: tritonc.backend.v1.ParseOptionsResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	2,  // 25: tritonc.backend.v1.AddStagesRequest.target:type_name -> tritonc.backend.v1.Target
+	43, // 26: tritonc.backend.v1.AddStagesRequest.settings:type_name -> tritonc.backend.v1.AddStagesRequest.SettingsEntry
+	30, // 27: tritonc.backend.v1.AddStagesResponse.stages:type_name -> tritonc.backend.v1.Stage
+	3,  // 28: tritonc.backend.v1.AddStagesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	31, // 29: tritonc.backend.v1.Stage.passes:type_name -> tritonc.backend.v1.PassRow
+	33, // 30: tritonc.backend.v1.RunStagesRequest.header:type_name -> tritonc.backend.v1.RunStagesHeader
+	2,  // 31: tritonc.backend.v1.RunStagesHeader.target:type_name -> tritonc.backend.v1.Target
+	44, // 32: tritonc.backend.v1.RunStagesHeader.settings:type_name -> tritonc.backend.v1.RunStagesHeader.SettingsEntry
+	35, // 33: tritonc.backend.v1.RunStagesEvent.progress:type_name -> tritonc.backend.v1.Progress
+	3,  // 34: tritonc.backend.v1.RunStagesEvent.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	37, // 35: tritonc.backend.v1.RunStagesEvent.timings:type_name -> tritonc.backend.v1.Timing
+	38, // 36: tritonc.backend.v1.RunStagesEvent.tools:type_name -> tritonc.backend.v1.Tool
+	36, // 37: tritonc.backend.v1.RunStagesEvent.artifacts:type_name -> tritonc.backend.v1.ArtifactPiece
+	2,  // 38: tritonc.backend.v1.RunPassesRequest.target:type_name -> tritonc.backend.v1.Target
+	45, // 39: tritonc.backend.v1.RunPassesRequest.settings:type_name -> tritonc.backend.v1.RunPassesRequest.SettingsEntry
+	3,  // 40: tritonc.backend.v1.RunPassesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	37, // 41: tritonc.backend.v1.RunPassesResponse.timings:type_name -> tritonc.backend.v1.Timing
+	41, // 42: tritonc.backend.v1.RunPassesResponse.dumps:type_name -> tritonc.backend.v1.PassText
+	41, // 43: tritonc.backend.v1.RunPassesResponse.analyses:type_name -> tritonc.backend.v1.PassText
+	4,  // 44: tritonc.backend.v1.Backend.Describe:input_type -> tritonc.backend.v1.DescribeRequest
+	17, // 45: tritonc.backend.v1.Backend.LoadDialects:input_type -> tritonc.backend.v1.LoadDialectsRequest
+	19, // 46: tritonc.backend.v1.Backend.GetModuleMap:input_type -> tritonc.backend.v1.GetModuleMapRequest
+	22, // 47: tritonc.backend.v1.Backend.GetModule:input_type -> tritonc.backend.v1.GetModuleRequest
+	24, // 48: tritonc.backend.v1.Backend.SupportsTarget:input_type -> tritonc.backend.v1.SupportsTargetRequest
+	26, // 49: tritonc.backend.v1.Backend.ParseOptions:input_type -> tritonc.backend.v1.ParseOptionsRequest
+	28, // 50: tritonc.backend.v1.Backend.AddStages:input_type -> tritonc.backend.v1.AddStagesRequest
+	32, // 51: tritonc.backend.v1.Backend.RunStages:input_type -> tritonc.backend.v1.RunStagesRequest
+	39, // 52: tritonc.backend.v1.Backend.RunPasses:input_type -> tritonc.backend.v1.RunPassesRequest
+	5,  // 53: tritonc.backend.v1.Backend.Describe:output_type -> tritonc.backend.v1.DescribeResponse
+	18, // 54: tritonc.backend.v1.Backend.LoadDialects:output_type -> tritonc.backend.v1.LoadDialectsResponse
+	20, // 55: tritonc.backend.v1.Backend.GetModuleMap:output_type -> tritonc.backend.v1.GetModuleMapResponse
+	23, // 56: tritonc.backend.v1.Backend.GetModule:output_type -> tritonc.backend.v1.GetModuleResponse
+	25, // 57: tritonc.backend.v1.Backend.SupportsTarget:output_type -> tritonc.backend.v1.SupportsTargetResponse
+	27, // 58: tritonc.backend.v1.Backend.ParseOptions:output_type -> tritonc.backend.v1.ParseOptionsResponse
+	29, // 59: tritonc.backend.v1.Backend.AddStages:output_type -> tritonc.backend.v1.AddStagesResponse
+	34, // 60: tritonc.backend.v1.Backend.RunStages:output_type -> tritonc.backend.v1.RunStagesEvent
+	40, // 61: tritonc.backend.v1.Backend.RunPasses:output_type -> tritonc.backend.v1.RunPassesResponse
+	53, // [53:62] is the sub-list for method output_type
+	44, // [44:53] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_tritonc_backend_v1_backend_proto_init() }
@@ -2936,7 +3370,7 @@ func file_tritonc_backend_v1_backend_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tritonc_backend_v1_backend_proto_rawDesc), len(file_tritonc_backend_v1_backend_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   37,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -31,7 +31,9 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	Backend_Describe_FullMethodName       = "/tritonc.backend.v1.Backend/Describe"
-	Backend_DescribeModule_FullMethodName = "/tritonc.backend.v1.Backend/DescribeModule"
+	Backend_LoadDialects_FullMethodName   = "/tritonc.backend.v1.Backend/LoadDialects"
+	Backend_GetModuleMap_FullMethodName   = "/tritonc.backend.v1.Backend/GetModuleMap"
+	Backend_GetModule_FullMethodName      = "/tritonc.backend.v1.Backend/GetModule"
 	Backend_SupportsTarget_FullMethodName = "/tritonc.backend.v1.Backend/SupportsTarget"
 	Backend_ParseOptions_FullMethodName   = "/tritonc.backend.v1.Backend/ParseOptions"
 	Backend_AddStages_FullMethodName      = "/tritonc.backend.v1.Backend/AddStages"
@@ -43,24 +45,35 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Backend compiles for one family of devices. Calls run concurrently. A
-// service for devices (memory, launch, time) will be a service of its own
-// beside this one.
+// Backend compiles for one family of devices. Calls run concurrently. Describe,
+// AddStages and RunStages are what a backend must serve; to the others it may
+// answer UNIMPLEMENTED, as generated servers do by themselves. A program may
+// serve tritonc.device.v1.Devices beside this service.
 type BackendClient interface {
 	// Describe answers every fact about the backend. It is asked once a process.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
-	// DescribeModule answers one of Facts.modules whole. It is asked when a kernel
-	// imports the module, for a device library has hundreds of functions.
-	DescribeModule(ctx context.Context, in *DescribeModuleRequest, opts ...grpc.CallOption) (*DescribeModuleResponse, error)
+	// LoadDialects answers the declarations of the dialects that Facts.dialects
+	// names. The host keeps the answer by Facts.dialects_hash. Optional where there
+	// are none.
+	LoadDialects(ctx context.Context, in *LoadDialectsRequest, opts ...grpc.CallOption) (*LoadDialectsResponse, error)
+	// GetModuleMap lists the modules that kernels may import. Optional: there are
+	// none.
+	GetModuleMap(ctx context.Context, in *GetModuleMapRequest, opts ...grpc.CallOption) (*GetModuleMapResponse, error)
+	// GetModule answers one of them whole. It is asked when a kernel imports the
+	// module, for a device library has hundreds of functions.
+	GetModule(ctx context.Context, in *GetModuleRequest, opts ...grpc.CallOption) (*GetModuleResponse, error)
 	// SupportsTarget says whether this backend compiles for a target, and fills
-	// in what the target left open.
+	// in what the target left open. Optional: Facts.targets decide.
 	SupportsTarget(ctx context.Context, in *SupportsTargetRequest, opts ...grpc.CallOption) (*SupportsTargetResponse, error)
 	// ParseOptions checks a user's options and completes them with defaults.
+	// Optional: the host does so by Facts.options.
 	ParseOptions(ctx context.Context, in *ParseOptionsRequest, opts ...grpc.CallOption) (*ParseOptionsResponse, error)
 	// AddStages lists the stages of a compile, first to last.
 	AddStages(ctx context.Context, in *AddStagesRequest, opts ...grpc.CallOption) (*AddStagesResponse, error)
-	// RunStages runs the stages first..last in one go.
-	RunStages(ctx context.Context, in *RunStagesRequest, opts ...grpc.CallOption) (*RunStagesResponse, error)
+	// RunStages runs the stages first..last in one go. Requests come until the
+	// host closes its half of the stream; no event is sent before. Cancelling the
+	// call ends it and the tools that it runs.
+	RunStages(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[RunStagesRequest, RunStagesEvent], error)
 	// RunPasses runs a pipeline of named passes on one IR text. Served when
 	// Facts.capabilities has "run_passes".
 	RunPasses(ctx context.Context, in *RunPassesRequest, opts ...grpc.CallOption) (*RunPassesResponse, error)
@@ -84,10 +97,30 @@ func (c *backendClient) Describe(ctx context.Context, in *DescribeRequest, opts 
 	return out, nil
 }
 
-func (c *backendClient) DescribeModule(ctx context.Context, in *DescribeModuleRequest, opts ...grpc.CallOption) (*DescribeModuleResponse, error) {
+func (c *backendClient) LoadDialects(ctx context.Context, in *LoadDialectsRequest, opts ...grpc.CallOption) (*LoadDialectsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(DescribeModuleResponse)
-	err := c.cc.Invoke(ctx, Backend_DescribeModule_FullMethodName, in, out, cOpts...)
+	out := new(LoadDialectsResponse)
+	err := c.cc.Invoke(ctx, Backend_LoadDialects_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *backendClient) GetModuleMap(ctx context.Context, in *GetModuleMapRequest, opts ...grpc.CallOption) (*GetModuleMapResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetModuleMapResponse)
+	err := c.cc.Invoke(ctx, Backend_GetModuleMap_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *backendClient) GetModule(ctx context.Context, in *GetModuleRequest, opts ...grpc.CallOption) (*GetModuleResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetModuleResponse)
+	err := c.cc.Invoke(ctx, Backend_GetModule_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -124,15 +157,18 @@ func (c *backendClient) AddStages(ctx context.Context, in *AddStagesRequest, opt
 	return out, nil
 }
 
-func (c *backendClient) RunStages(ctx context.Context, in *RunStagesRequest, opts ...grpc.CallOption) (*RunStagesResponse, error) {
+func (c *backendClient) RunStages(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[RunStagesRequest, RunStagesEvent], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RunStagesResponse)
-	err := c.cc.Invoke(ctx, Backend_RunStages_FullMethodName, in, out, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Backend_ServiceDesc.Streams[0], Backend_RunStages_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	x := &grpc.GenericClientStream[RunStagesRequest, RunStagesEvent]{ClientStream: stream}
+	return x, nil
 }
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Backend_RunStagesClient = grpc.BidiStreamingClient[RunStagesRequest, RunStagesEvent]
 
 func (c *backendClient) RunPasses(ctx context.Context, in *RunPassesRequest, opts ...grpc.CallOption) (*RunPassesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -148,24 +184,35 @@ func (c *backendClient) RunPasses(ctx context.Context, in *RunPassesRequest, opt
 // All implementations must embed UnimplementedBackendServer
 // for forward compatibility.
 //
-// Backend compiles for one family of devices. Calls run concurrently. A
-// service for devices (memory, launch, time) will be a service of its own
-// beside this one.
+// Backend compiles for one family of devices. Calls run concurrently. Describe,
+// AddStages and RunStages are what a backend must serve; to the others it may
+// answer UNIMPLEMENTED, as generated servers do by themselves. A program may
+// serve tritonc.device.v1.Devices beside this service.
 type BackendServer interface {
 	// Describe answers every fact about the backend. It is asked once a process.
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
-	// DescribeModule answers one of Facts.modules whole. It is asked when a kernel
-	// imports the module, for a device library has hundreds of functions.
-	DescribeModule(context.Context, *DescribeModuleRequest) (*DescribeModuleResponse, error)
+	// LoadDialects answers the declarations of the dialects that Facts.dialects
+	// names. The host keeps the answer by Facts.dialects_hash. Optional where there
+	// are none.
+	LoadDialects(context.Context, *LoadDialectsRequest) (*LoadDialectsResponse, error)
+	// GetModuleMap lists the modules that kernels may import. Optional: there are
+	// none.
+	GetModuleMap(context.Context, *GetModuleMapRequest) (*GetModuleMapResponse, error)
+	// GetModule answers one of them whole. It is asked when a kernel imports the
+	// module, for a device library has hundreds of functions.
+	GetModule(context.Context, *GetModuleRequest) (*GetModuleResponse, error)
 	// SupportsTarget says whether this backend compiles for a target, and fills
-	// in what the target left open.
+	// in what the target left open. Optional: Facts.targets decide.
 	SupportsTarget(context.Context, *SupportsTargetRequest) (*SupportsTargetResponse, error)
 	// ParseOptions checks a user's options and completes them with defaults.
+	// Optional: the host does so by Facts.options.
 	ParseOptions(context.Context, *ParseOptionsRequest) (*ParseOptionsResponse, error)
 	// AddStages lists the stages of a compile, first to last.
 	AddStages(context.Context, *AddStagesRequest) (*AddStagesResponse, error)
-	// RunStages runs the stages first..last in one go.
-	RunStages(context.Context, *RunStagesRequest) (*RunStagesResponse, error)
+	// RunStages runs the stages first..last in one go. Requests come until the
+	// host closes its half of the stream; no event is sent before. Cancelling the
+	// call ends it and the tools that it runs.
+	RunStages(grpc.BidiStreamingServer[RunStagesRequest, RunStagesEvent]) error
 	// RunPasses runs a pipeline of named passes on one IR text. Served when
 	// Facts.capabilities has "run_passes".
 	RunPasses(context.Context, *RunPassesRequest) (*RunPassesResponse, error)
@@ -182,8 +229,14 @@ type UnimplementedBackendServer struct{}
 func (UnimplementedBackendServer) Describe(context.Context, *DescribeRequest) (*DescribeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Describe not implemented")
 }
-func (UnimplementedBackendServer) DescribeModule(context.Context, *DescribeModuleRequest) (*DescribeModuleResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method DescribeModule not implemented")
+func (UnimplementedBackendServer) LoadDialects(context.Context, *LoadDialectsRequest) (*LoadDialectsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method LoadDialects not implemented")
+}
+func (UnimplementedBackendServer) GetModuleMap(context.Context, *GetModuleMapRequest) (*GetModuleMapResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetModuleMap not implemented")
+}
+func (UnimplementedBackendServer) GetModule(context.Context, *GetModuleRequest) (*GetModuleResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetModule not implemented")
 }
 func (UnimplementedBackendServer) SupportsTarget(context.Context, *SupportsTargetRequest) (*SupportsTargetResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SupportsTarget not implemented")
@@ -194,8 +247,8 @@ func (UnimplementedBackendServer) ParseOptions(context.Context, *ParseOptionsReq
 func (UnimplementedBackendServer) AddStages(context.Context, *AddStagesRequest) (*AddStagesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AddStages not implemented")
 }
-func (UnimplementedBackendServer) RunStages(context.Context, *RunStagesRequest) (*RunStagesResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method RunStages not implemented")
+func (UnimplementedBackendServer) RunStages(grpc.BidiStreamingServer[RunStagesRequest, RunStagesEvent]) error {
+	return status.Error(codes.Unimplemented, "method RunStages not implemented")
 }
 func (UnimplementedBackendServer) RunPasses(context.Context, *RunPassesRequest) (*RunPassesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RunPasses not implemented")
@@ -239,20 +292,56 @@ func _Backend_Describe_Handler(srv interface{}, ctx context.Context, dec func(in
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Backend_DescribeModule_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(DescribeModuleRequest)
+func _Backend_LoadDialects_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(LoadDialectsRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(BackendServer).DescribeModule(ctx, in)
+		return srv.(BackendServer).LoadDialects(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Backend_DescribeModule_FullMethodName,
+		FullMethod: Backend_LoadDialects_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(BackendServer).DescribeModule(ctx, req.(*DescribeModuleRequest))
+		return srv.(BackendServer).LoadDialects(ctx, req.(*LoadDialectsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Backend_GetModuleMap_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetModuleMapRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BackendServer).GetModuleMap(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Backend_GetModuleMap_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BackendServer).GetModuleMap(ctx, req.(*GetModuleMapRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Backend_GetModule_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetModuleRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BackendServer).GetModule(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Backend_GetModule_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BackendServer).GetModule(ctx, req.(*GetModuleRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -311,23 +400,12 @@ func _Backend_AddStages_Handler(srv interface{}, ctx context.Context, dec func(i
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Backend_RunStages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(RunStagesRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(BackendServer).RunStages(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Backend_RunStages_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(BackendServer).RunStages(ctx, req.(*RunStagesRequest))
-	}
-	return interceptor(ctx, in, info, handler)
+func _Backend_RunStages_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(BackendServer).RunStages(&grpc.GenericServerStream[RunStagesRequest, RunStagesEvent]{ServerStream: stream})
 }
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Backend_RunStagesServer = grpc.BidiStreamingServer[RunStagesRequest, RunStagesEvent]
 
 func _Backend_RunPasses_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(RunPassesRequest)
@@ -359,8 +437,16 @@ var Backend_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _Backend_Describe_Handler,
 		},
 		{
-			MethodName: "DescribeModule",
-			Handler:    _Backend_DescribeModule_Handler,
+			MethodName: "LoadDialects",
+			Handler:    _Backend_LoadDialects_Handler,
+		},
+		{
+			MethodName: "GetModuleMap",
+			Handler:    _Backend_GetModuleMap_Handler,
+		},
+		{
+			MethodName: "GetModule",
+			Handler:    _Backend_GetModule_Handler,
 		},
 		{
 			MethodName: "SupportsTarget",
@@ -375,14 +461,17 @@ var Backend_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _Backend_AddStages_Handler,
 		},
 		{
-			MethodName: "RunStages",
-			Handler:    _Backend_RunStages_Handler,
-		},
-		{
 			MethodName: "RunPasses",
 			Handler:    _Backend_RunPasses_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "RunStages",
+			Handler:       _Backend_RunStages_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
+		},
+	},
 	Metadata: "tritonc/backend/v1/backend.proto",
 }

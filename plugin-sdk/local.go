@@ -1,0 +1,142 @@
+package sdk
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Local is a backend with all that its author left to the SDK: it answers every
+// call as a Client does, without a process between. Tests use it, and programs
+// that have a backend built in.
+type Local struct{ backend Backend }
+
+var (
+	_ Backend       = (*Local)(nil)
+	_ TargetChecker = (*Local)(nil)
+	_ DialectLoader = (*Local)(nil)
+	_ ModuleMapper  = (*Local)(nil)
+	_ PassRunner    = (*Local)(nil)
+)
+
+// NewLocal completes b.
+func NewLocal(b Backend) *Local {
+	if l, ok := b.(*Local); ok {
+		return l
+	}
+	return &Local{b}
+}
+
+// Describe implements Backend: the author's facts, and what the other methods
+// tell.
+func (l *Local) Describe(ctx context.Context) (Facts, error) {
+	f, err := l.backend.Describe(ctx)
+	if err != nil {
+		return f, err
+	}
+	if l.runsPasses() && !f.Has(CapRunPasses) {
+		f.Capabilities = append(slices.Clone(f.Capabilities), CapRunPasses)
+	}
+	dialects, err := l.LoadDialects(ctx)
+	if err != nil {
+		return f, err
+	}
+	f.Dialects, f.DialectsHash = each(dialects, func(d Dialect) string { return d.Name }), hashOf(dialects)
+	modules, err := l.GetModuleMap(ctx)
+	f.Modules = each(modules, func(m Module) Module { return Module{Name: m.Name, Aliases: m.Aliases} })
+	return f, err
+}
+
+// hashOf identifies what dialects declare.
+func hashOf(dialects []Dialect) string {
+	if len(dialects) == 0 {
+		return ""
+	}
+	sum := sha256.New()
+	for _, d := range dialects {
+		fmt.Fprintf(sum, "%d %s %d %s\n", len(d.Name), d.Name, len(d.Declaration), d.Declaration)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// LoadDialects implements DialectLoader.
+func (l *Local) LoadDialects(ctx context.Context) ([]Dialect, error) {
+	if b, ok := l.backend.(DialectLoader); ok {
+		return b.LoadDialects(ctx)
+	}
+	return nil, nil
+}
+
+// GetModuleMap implements ModuleMapper.
+func (l *Local) GetModuleMap(ctx context.Context) ([]Module, error) {
+	if b, ok := l.backend.(ModuleMapper); ok {
+		return b.GetModuleMap(ctx)
+	}
+	return nil, nil
+}
+
+// GetModule returns the module with a name; aliases do not count.
+func (l *Local) GetModule(ctx context.Context, name string) (Module, error) {
+	modules, err := l.GetModuleMap(ctx)
+	if err != nil {
+		return Module{}, err
+	}
+	for i := range modules {
+		if modules[i].Name == name {
+			return modules[i], nil
+		}
+	}
+	return Module{}, fmt.Errorf("the backend has no module %q", name)
+}
+
+// SupportsTarget implements TargetChecker: the facts decide, and then the backend
+// when it has an opinion.
+func (l *Local) SupportsTarget(ctx context.Context, t Target) (SupportsTargetResponse, error) {
+	f, err := l.backend.Describe(ctx)
+	if err != nil {
+		return SupportsTargetResponse{}, err
+	}
+	if c, ok := l.backend.(TargetChecker); ok {
+		if _, matches := f.For(t); matches {
+			return c.SupportsTarget(ctx, t)
+		}
+	}
+	return f.Supports(t), nil
+}
+
+// ParseOptions implements Backend.
+func (l *Local) ParseOptions(ctx context.Context, req ParseOptionsRequest) (ParseOptionsResponse, error) {
+	return l.backend.ParseOptions(ctx, req)
+}
+
+// AddStages implements Backend.
+func (l *Local) AddStages(ctx context.Context, req AddStagesRequest) (AddStagesResponse, error) {
+	return l.backend.AddStages(ctx, req)
+}
+
+// RunStages implements Backend.
+func (l *Local) RunStages(ctx context.Context, req RunStagesRequest) (RunStagesResponse, error) {
+	if req.Progress != nil {
+		ctx = withProgress(ctx, req.Progress)
+	}
+	return l.backend.RunStages(ctx, req)
+}
+
+// runsPasses reports whether the backend is a PassRunner.
+func (l *Local) runsPasses() bool {
+	_, ok := l.backend.(PassRunner)
+	return ok
+}
+
+var errNoPasses = errors.New("this backend runs no passes by name")
+
+// RunPasses implements PassRunner.
+func (l *Local) RunPasses(ctx context.Context, req RunPassesRequest) (RunPassesResponse, error) {
+	if r, ok := l.backend.(PassRunner); ok {
+		return r.RunPasses(ctx, req)
+	}
+	return RunPassesResponse{}, errNoPasses
+}

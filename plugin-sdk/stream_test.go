@@ -1,0 +1,203 @@
+package sdk
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1"
+)
+
+// tape is both ends of a stream, and remembers what went over it.
+type tape struct {
+	grpc.ClientStream
+	requests []*pb.RunStagesRequest
+	events   []*pb.RunStagesEvent
+	closed   bool
+}
+
+func (t *tape) Send(r *pb.RunStagesRequest) error {
+	t.requests = append(t.requests, proto.CloneOf(r))
+	return nil
+}
+
+func (t *tape) CloseSend() error {
+	t.closed = true
+	return nil
+}
+
+func (t *tape) Recv() (*pb.RunStagesEvent, error) {
+	if len(t.events) == 0 {
+		return nil, io.EOF
+	}
+	e := t.events[0]
+	t.events = t.events[1:]
+	return e, nil
+}
+
+// serverTape is a tape as a server sees it.
+type serverTape struct {
+	grpc.ServerStream
+	*tape
+}
+
+func (t serverTape) Send(e *pb.RunStagesEvent) error {
+	t.events = append(t.events, proto.CloneOf(e))
+	return nil
+}
+
+func (t serverTape) Recv() (*pb.RunStagesRequest, error) {
+	if len(t.requests) == 0 {
+		return nil, io.EOF
+	}
+	r := t.requests[0]
+	t.requests = t.requests[1:]
+	return r, nil
+}
+
+// noise is n bytes that repeat late.
+func noise(n int) []byte {
+	b := make([]byte, n)
+	x := uint32(1)
+	for i := range b {
+		x = x*1664525 + 1013904223
+		b[i] = byte(x >> 24)
+	}
+	return b
+}
+
+// wholly compares large data fast.
+var wholly = cmp.Options{cmp.Comparer(bytes.Equal), cmp.Comparer(func(a, b string) bool { return a == b })}
+
+func largest[M proto.Message](list []M) (most int) {
+	for _, m := range list {
+		most = max(most, proto.Size(m))
+	}
+	return most
+}
+
+// TestRequestPieces: a request of any size comes as it was, in messages of a
+// mebibyte of data, a small one in one.
+func TestRequestPieces(t *testing.T) {
+	for _, size := range []int{0, 1, PieceBytes - 1, PieceBytes, PieceBytes + 1, 3*PieceBytes + 7} {
+		want := filled[RunStagesRequest]()
+		want.Input, want.MetadataJSON = noise(size), string(noise(size/2))
+		var s tape
+		if err := sendStages(&s, &want); err != nil || !s.closed {
+			t.Fatalf("%v, closed %v", err, s.closed)
+		}
+		if n := (size+size/2)/PieceBytes + 1; len(s.requests) > n {
+			t.Errorf("%d bytes of input: %d messages, want at most %d", size, len(s.requests), n)
+		}
+		if n := largest(s.requests); n > PieceBytes+1024 {
+			t.Errorf("%d bytes of input: a message of %d", size, n)
+		}
+		got, err := receiveRequest(serverTape{tape: &s})
+		want.Progress = nil
+		if d := cmp.Diff(want, got, wholly); err != nil || d != "" {
+			t.Errorf("%d bytes of input: %v\n%s", size, err, d)
+		}
+	}
+	if _, err := receiveRequest(serverTape{tape: &tape{}}); err == nil {
+		t.Error("an empty request is none")
+	}
+}
+
+// TestAnswerPieces: an answer of any size comes as it was, in messages of about a
+// mebibyte, a small one in one.
+func TestAnswerPieces(t *testing.T) {
+	for _, size := range []int{0, 10, PieceBytes - 10, PieceBytes, 2*PieceBytes + 3} {
+		want := filled[RunStagesResponse]()
+		for i := range want.Diagnostics {
+			want.Diagnostics[i].Severity = Warning
+		}
+		want.Artifacts = []Artifact{{"a", noise(size)}, {"empty", nil}, {"b", noise(size / 3)}, {"c", noise(3)}}
+		want.MetadataJSON, want.Reproducer = string(noise(size+1)), strings.Repeat("r", size)
+		var s tape
+		w := eventWriter{stream: serverTape{tape: &s}}
+		w.progress(Progress{Stage: "a", Fraction: 0.5})
+		if err := w.finish(&want, nil); err != nil {
+			t.Fatal(err)
+		}
+		if n := largest(s.events); n > PieceBytes+4096 {
+			t.Errorf("%d bytes: an event of %d", size, n)
+		}
+		if size == 10 && len(s.events) != 2 {
+			t.Errorf("a small answer has %d events", len(s.events))
+		}
+		var seen []Progress
+		got, err := new(Client).receiveStages(&s, func(p Progress) { seen = append(seen, p) })
+		if d := cmp.Diff(want, got, wholly); err != nil || d != "" {
+			t.Errorf("%d bytes: %v\n%s", size, err, d)
+		}
+		if !slices.Equal(seen, []Progress{{Stage: "a", Fraction: 0.5}}) {
+			t.Errorf("progress %v", seen)
+		}
+		for _, a := range got.Artifacts {
+			if cap(a.Data) > len(a.Data)+len(a.Data)/8+64 {
+				t.Errorf("an artifact of %d bytes takes %d", len(a.Data), cap(a.Data))
+			}
+		}
+	}
+}
+
+// TestBadAnswers: an answer that is not whole is an error, and a bound holds before
+// there is memory for what is announced.
+func TestBadAnswers(t *testing.T) {
+	piece := func(size int64, data []byte) *pb.RunStagesEvent {
+		return &pb.RunStagesEvent{Artifacts: []*pb.ArtifactPiece{{Stage: "a", Data: data, Size: size}}}
+	}
+	end := &pb.RunStagesEvent{End: true}
+	tests := []struct {
+		name   string
+		events []*pb.RunStagesEvent
+		want   string
+	}{
+		{"nothing", nil, "has no end"},
+		{"no end", []*pb.RunStagesEvent{piece(1, []byte("x"))}, "has no end"},
+		{"announced", []*pb.RunStagesEvent{piece(1<<60, nil), end}, "more than the 1 MiB"},
+		{"metadata announced", []*pb.RunStagesEvent{{MetadataSize: 1 << 60}, end}, "more than the 1 MiB"},
+		{"sent", []*pb.RunStagesEvent{piece(0, noise(PieceBytes/2)), piece(0, noise(PieceBytes/2)), end}, "more than the 1 MiB"},
+	}
+	for _, tt := range tests {
+		_, err := (&Client{MaxBytes: 1 << 20}).receiveStages(&tape{events: tt.events}, nil)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
+		}
+	}
+	// Sizes that are wrong do no harm, and pieces may come mixed.
+	got, err := new(Client).receiveStages(&tape{events: []*pb.RunStagesEvent{
+		piece(2, []byte("long")), {Artifacts: []*pb.ArtifactPiece{{Stage: "b", Data: []byte("b")}}, MetadataSize: -1}, piece(100, []byte("er")), end,
+	}}, nil)
+	if err != nil || string(got.Artifact("a")) != "longer" || !bytes.Equal(got.Artifact("b"), []byte("b")) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestReportProgress: what stages say reaches the host, also without a process
+// between, and is lost where nobody asks.
+func TestReportProgress(t *testing.T) {
+	var seen []string
+	b := NewLocal(progressing{})
+	req := RunStagesRequest{Progress: func(p Progress) { seen = append(seen, fmt.Sprint(p.Stage, p.Text)) }}
+	if _, err := b.RunStages(t.Context(), req); err != nil || !slices.Equal(seen, []string{"s1", "s2"}) {
+		t.Errorf("%v, %v", seen, err)
+	}
+	ReportProgress(t.Context(), Progress{})
+}
+
+type progressing struct{ Backend }
+
+func (progressing) RunStages(ctx context.Context, _ RunStagesRequest) (RunStagesResponse, error) {
+	ReportProgress(ctx, Progress{Stage: "s", Text: "1"})
+	ReportProgress(ctx, Progress{Stage: "s", Text: "2"})
+	return RunStagesResponse{}, nil
+}
