@@ -287,20 +287,20 @@ func (b *bencher) choose(ctx context.Context, at *benchPoint, names []string, p 
 	t := &tuning{env: b.env, flags: &tuneFlags{runFlags: at.flags}, src: &at.src, req: &at.req}
 	result, err := tune.Run(ctx, tune.Options{
 		Source: &at.src, Kernel: s.kernel, Target: at.req.target, Options: at.req.opts, Device: b.dev,
-		Args: func(config int) ([]launch.Arg, error) { return t.args(ctx, config) },
+		Args: func(config *frontend.ConfigInfo) ([]launch.Arg, error) { return t.args(ctx, config) },
 		Grid: t.grid, Bench: b.flags.options(),
 	})
 	if err != nil {
 		return explainArg(err)
 	}
-	n := result.Best
+	n := result.Best.Number
 	at.src.Config = strconv.Itoa(n)
-	at.flags.config = at.src.Config
+	at.flags.config, at.flags.picked = at.src.Config, result.Best
 	where := describePoint(names, p)
 	if where != "" {
 		where = " at " + where
 	}
-	b.bar.line(b.env.stderr, fmt.Sprintf("tritonc: %s%s: configuration %d of %d is the fastest (%s)", s.label, where, n, len(s.info.Configs), s.info.Configs[n].Text))
+	b.bar.line(b.env.stderr, fmt.Sprintf("tritonc: %s%s: configuration %d of %d is the fastest (%s)", s.label, where, n, result.Configs, result.Best.Text))
 	return nil
 }
 

@@ -75,6 +75,9 @@ type runFlags struct {
 	trace           string
 	maxInstructions uint64
 	bundled         bool // the file is a bundle, which may say the grid
+	// picked is the configuration that config numbers, where its constants are not
+	// those of one of the file.
+	picked *frontend.ConfigInfo
 }
 
 func runVerb(env *environment) *cobra.Command {
@@ -258,6 +261,9 @@ func (f *runFlags) readArgs(vals *values) error {
 // depend on the arguments; nil for none.
 func (f *runFlags) chosen(info *frontend.KernelInfo) *frontend.ConfigInfo {
 	n := 0
+	if f.picked != nil {
+		return f.picked
+	}
 	if f.config != "" {
 		var err error
 		if n, err = strconv.Atoi(f.config); err != nil {
@@ -334,12 +340,12 @@ func (r *runner) tellChoice() {
 	if r.vals.info.Pruned {
 		why = "the first that prune_configs_by leaves"
 	}
-	text := ""
-	if k.Config < len(r.vals.info.Configs) {
-		text = " (" + r.vals.info.Configs[k.Config].Text + ")"
+	which := fmt.Sprintf("configuration %d of %d", k.Config, k.Configs)
+	if k.Config >= k.Configs {
+		which = "a configuration that early_config_prune makes"
 	}
-	fmt.Fprintf(r.env.stderr, "tritonc: %s is autotuned: running configuration %d of %d%s, %s; --config chooses another\n",
-		k.Kernel, k.Config, k.Configs, text, why)
+	fmt.Fprintf(r.env.stderr, "tritonc: %s is autotuned: running %s (%s), %s; --config chooses another\n",
+		k.Kernel, which, k.Left[0].Text, why)
 }
 
 // check looks at the flags alone.

@@ -254,7 +254,7 @@ func (t *tuning) run(ctx context.Context, dev driver.Device) (*tune.Result, erro
 	defer stop()
 	return tune.Run(ctx, tune.Options{
 		Source: t.src, Kernel: f.kernel, Target: t.req.target, Options: t.req.opts, Device: dev,
-		Args: func(config int) ([]launch.Arg, error) { return t.args(ctx, config) },
+		Args: func(config *frontend.ConfigInfo) ([]launch.Arg, error) { return t.args(ctx, config) },
 		Grid: t.grid, Parallel: f.jobs,
 		Search:  tune.Search{Method: method, Points: f.points, Seed: f.seed},
 		Bench:   bench.Options{Warmup: f.warmup, Rep: f.rep, Graph: f.graph},
@@ -270,7 +270,7 @@ func (t *tuning) run(ctx context.Context, dev driver.Device) (*tune.Result, erro
 
 // args are the arguments of a launch with a configuration. They are the same for all
 // unless a size depends on a constant that configurations give.
-func (t *tuning) args(ctx context.Context, config int) ([]launch.Arg, error) {
+func (t *tuning) args(ctx context.Context, config *frontend.ConfigInfo) ([]launch.Arg, error) {
 	vals, err := t.values(ctx, config)
 	if err != nil {
 		return nil, err
@@ -278,18 +278,22 @@ func (t *tuning) args(ctx context.Context, config int) ([]launch.Arg, error) {
 	return vals.list(t.flags.grid), nil
 }
 
-func (t *tuning) values(ctx context.Context, config int) (*values, error) {
+// values are those with a configuration, nil for the first.
+func (t *tuning) values(ctx context.Context, config *frontend.ConfigInfo) (*values, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.shared != nil {
 		return t.shared, nil
 	}
-	config = max(config, 0)
-	if v := t.own[config]; v != nil {
+	number := 0
+	if config != nil {
+		number = config.Number
+	}
+	if v := t.own[number]; v != nil {
 		return v, nil
 	}
 	flags := t.flags.runFlags
-	flags.config = strconv.Itoa(config)
+	flags.config, flags.picked = strconv.Itoa(number), config
 	vals, err := flags.arguments(ctx, t.src, t.req)
 	if err != nil {
 		return nil, err
@@ -302,7 +306,7 @@ func (t *tuning) values(ctx context.Context, config int) (*values, error) {
 	if t.own == nil {
 		t.own = map[int]*values{}
 	}
-	t.own[config] = vals
+	t.own[number] = vals
 	return vals, nil
 }
 
@@ -327,12 +331,12 @@ func (v *values) depends(texts []string) bool {
 
 // grid is that of a launch of which the constants are known.
 func (t *tuning) grid(known *frontend.Variant) ([3]int, error) {
-	vals, err := t.values(context.Background(), known.Config)
-	if err != nil {
-		return [3]int{}, err
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	vals := t.shared
+	if vals == nil {
+		vals = t.own[known.Config] // of the arguments, which were asked for before
+	}
 	delete(t.own, known.Config) // its arrays are the launch's now
 	one := *vals
 	one.known = known
@@ -352,13 +356,17 @@ func (t *tuning) tell(r *tune.Result) error {
 	case "do_bench_cudagraph":
 		what = "graphs"
 	}
-	tried := fmt.Sprintf("%d of %s", len(e.Configs), diag.Count(r.Configs, "configuration"))
-	if len(e.Configs) == r.Configs {
-		tried = "all " + diag.Count(r.Configs, "configuration")
+	all := r.Configs + r.Made
+	tried := fmt.Sprintf("%d of %s", len(e.Configs), diag.Count(all, "configuration"))
+	if len(e.Configs) == all {
+		tried = "all " + diag.Count(all, "configuration")
 	}
 	fmt.Fprintf(out, "%s %s on the %s by %s: %s in %s (compiles ended after %s, the device took %s)\n",
 		e.Kernel, e.Key, e.Device, what, tried, seconds(r.Whole), seconds(r.Compiling), seconds(r.Measuring))
-	if r.Left < r.Configs {
+	switch {
+	case r.Made > 0:
+		fmt.Fprintf(out, "prune_configs_by leaves %d of %d and makes %d\n", r.Left, r.Configs, r.Made)
+	case r.Left < r.Configs:
 		fmt.Fprintf(out, "prune_configs_by leaves %d of %d\n", r.Left, r.Configs)
 	}
 	if r.Tuning != nil && r.Tuning.OwnBench {

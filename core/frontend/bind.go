@@ -24,8 +24,8 @@ type binding struct {
 	options  []Option         // each name once
 	configNo int              // of the configuration, or noConfig
 	config   *lang.Config
-	left     []int      // configurations that pruning leaves
-	args     *eval.Dict // what functions of decorators see of the launch
+	left     []ConfigInfo // configurations that pruning leaves
+	args     *eval.Dict   // what functions of decorators see of the launch
 	tuning   *Tuning
 	configs  int
 	settings []setting
@@ -159,7 +159,14 @@ func (b *binder) lack() {
 			b.errs = append(b.errs, diag.All(err)...)
 			return
 		}
-		for _, key := range configs[max(b.v.config, 0)].Kwargs.Keys {
+		n := max(b.v.config, 0)
+		if b.v.config >= len(configs) || b.v.config == bestConfig && b.e.makesConfigs(b.fn, b.v.request) {
+			for _, p := range b.params { // configurations that are to be made may give any constant
+				later[p.Name] = isConstexpr(p)
+			}
+			n = 0
+		}
+		for _, key := range configs[n].Kwargs.Keys {
 			later[eval.Str(key)] = true
 		}
 	}
@@ -461,7 +468,10 @@ func parseDesc(s string) lang.Type {
 // describe fills in what is known of a variant now.
 func (k *binding) describe(v *Variant) {
 	v.Options, v.Config, v.Configs, v.settings = k.options, k.configNo, k.configs, k.settings
-	v.Left, v.Tuning = k.left, k.tuning
+	v.Left, v.Tuning = nil, k.tuning
+	if v.Chosen {
+		v.Left = k.left
+	}
 	v.Constants = map[string]any{}
 	for i := range k.params {
 		if p := &k.params[i]; p.Type == nil && !p.Tuple {

@@ -155,8 +155,11 @@ func TestTuning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprintf("%+v %v", *v.Tuning, v.Left); got != "{Key:[n] ResetToZero:[x] RestoreValue:[y] Hooked:true Warmup:5 Rep:10.5 Graph:true OwnBench:false} [0 1]" {
+	if got := fmt.Sprintf("%+v", *v.Tuning); got != "{Key:[n] ResetToZero:[x] RestoreValue:[y] Hooked:true Warmup:5 Rep:10.5 Graph:true OwnBench:false}" {
 		t.Error(got)
+	}
+	if len(v.Left) != 2 || v.Left[0].Number != 0 || v.Left[1].Number != 1 {
+		t.Errorf("left are %v", v.Left)
 	}
 	if _, err := variant("unknown"); err == nil || !strings.Contains(err.Error(), "k.py:43:2: error: 'z' in reset_to_zero of @triton.autotune is not a parameter of 'unknown'") {
 		t.Error(err)

@@ -25,6 +25,8 @@ type KernelInfo struct {
 
 // ConfigInfo describes one configuration of an autotuned kernel.
 type ConfigInfo struct {
+	// Number is that of Request.Config.
+	Number    int
 	Constants map[string]any // as those of a Variant
 	Text      string         // "BLOCK=128, num_warps=4"
 	// Settings are all that it gives, constants first, in its order.

@@ -99,23 +99,28 @@ func (e *evaluation) configInfo(fn *eval.Function, k *KernelInfo) {
 		return // who asks for one hears why
 	}
 	params := fn.ParamList()
-	for _, c := range configs {
-		info := ConfigInfo{Constants: map[string]any{}, Text: configText(c)}
-		for i, key := range c.Kwargs.Keys {
-			name, v := eval.Str(key), c.Kwargs.Values[i]
-			option := indexOf(params, name) < 0
-			if !option {
-				info.Constants[name] = v
-			}
-			info.Settings = append(info.Settings, ConfigSetting{name, plain(v), option})
-		}
-		for _, o := range c.Options {
-			if o.Value != nil {
-				info.Settings = append(info.Settings, ConfigSetting{o.Name, plain(o.Value), true})
-			}
-		}
-		k.Configs = append(k.Configs, info)
+	for n, c := range configs {
+		k.Configs = append(k.Configs, infoOf(params, n, c))
 	}
+}
+
+// infoOf tells of configuration n of a kernel with these parameters.
+func infoOf(params []*syntax.Arg, n int, c *lang.Config) ConfigInfo {
+	info := ConfigInfo{Number: n, Constants: map[string]any{}, Text: configText(c)}
+	for i, key := range c.Kwargs.Keys {
+		name, v := eval.Str(key), c.Kwargs.Values[i]
+		option := indexOf(params, name) < 0
+		if !option {
+			info.Constants[name] = v
+		}
+		info.Settings = append(info.Settings, ConfigSetting{name, plain(v), option})
+	}
+	for _, o := range c.Options {
+		if o.Value != nil {
+			info.Settings = append(info.Settings, ConfigSetting{o.Name, plain(o.Value), true})
+		}
+	}
+	return info
 }
 
 // plain is a value as JSON can have it, or the expression that gives it.
@@ -237,11 +242,18 @@ func (b *binder) tune(a *eval.Autotune) {
 	}
 	b.configs = len(configs)
 	n := b.v.config
-	if n == bestConfig {
-		if n, err = b.best(a, configs); err != nil {
+	if n == bestConfig || n >= len(configs) {
+		if configs, err = b.choose(a, configs); err != nil {
 			b.errs = append(b.errs, diag.All(err)...)
 			return
 		}
+	}
+	switch {
+	case n == bestConfig:
+		n = b.left[0].Number
+	case n >= len(configs):
+		b.errs = append(b.errs, b.e.noSuchConfig(b.fn, strconv.Itoa(n), configs, b.v.request))
+		return
 	}
 	b.config, b.configNo = configs[n], n
 	for i, key := range b.config.Kwargs.Keys {
@@ -291,38 +303,47 @@ func (b *binder) conflict(name string) {
 	b.errs = append(b.errs, d.WithHelp("put @triton.autotune above @triton.heuristics: the upper one runs first, and the lower one may change what it gives"))
 }
 
-// best is the configuration that a launch begins with: the first that
-// prune_configs_by leaves.
-func (b *binder) best(a *eval.Autotune, configs []*lang.Config) (n int, err error) {
-	if a == nil || b.e.env.Configs != nil || a.Prune == nil && a.PerfModel == nil {
-		for i := range configs {
-			b.left = append(b.left, i)
+// choose decides which configurations a launch may take, in the order of
+// prune_configs_by: all where there is none. What it returns are the kernel's
+// configurations and, after these, those that early_config_prune made.
+func (b *binder) choose(a *eval.Autotune, configs []*lang.Config) ([]*lang.Config, error) {
+	if !b.e.prunes(a) {
+		for n, c := range configs {
+			b.left = append(b.left, infoOf(b.params, n, c))
 		}
-		return 0, nil
+		return configs, nil
 	}
-	choices := "choose a configuration with --config:\n" + listConfigs(configs)
-	given := make([]*eval.Dict, len(configs)) // early_config_prune may write to configurations
+	all := slices.Clone(configs)
+	// early_config_prune may write to configurations: those are new ones, and the
+	// kernel's stay as they are for whoever prunes next.
+	before := make([]lang.Config, len(configs))
 	for i, c := range configs {
-		given[i] = c.AllKwargs()
+		before[i] = *c.Clone()
 	}
+	defer func() {
+		for i, c := range configs {
+			*c = before[i]
+		}
+	}()
 	fail := eval.Try(func() {
 		for _, c := range b.prune(a, configs) {
-			at := slices.Index(configs, c)
+			at := slices.IndexFunc(before, func(d lang.Config) bool { return sameConfig(c, &d) })
 			if at < 0 {
-				at = slices.IndexFunc(configs, func(d *lang.Config) bool { return sameConfig(c, d) })
+				at = slices.IndexFunc(all[len(configs):], func(d *lang.Config) bool { return sameConfig(c, d) })
+				if at += len(configs); at < len(configs) {
+					at = len(all)
+					all = append(all, c.Clone())
+				}
 			}
-			if at < 0 {
-				eval.Fail("early_config_prune returns a configuration that it was not given: %s", configText(c))
+			if !slices.ContainsFunc(b.left, func(l ConfigInfo) bool { return l.Number == at }) {
+				b.left = append(b.left, infoOf(b.params, at, c))
 			}
-			if !eval.Equal(c.AllKwargs(), given[at]) {
-				eval.Fail("early_config_prune changes a configuration to %s", configText(c))
-			}
-			b.left = append(b.left, at)
 		}
 	})
 	if fail == nil {
-		return b.left[0], nil
+		return all, nil
 	}
+	choices := "choose a configuration with --config:\n" + listConfigs(configs)
 	d := fail.Diagnostic()
 	if d.Pos == (diag.Pos{}) {
 		at := b.e.placeOf(b.fn, autotuneName)
@@ -332,7 +353,29 @@ func (b *binder) best(a *eval.Autotune, configs []*lang.Config) (n int, err erro
 	if d.Help != "" {
 		choices = d.Help + "; or " + choices
 	}
-	return 0, d.WithHelp("%s", choices)
+	return nil, d.WithHelp("%s", choices)
+}
+
+// prunes reports whether functions of the decorator choose among the configurations.
+func (e *evaluation) prunes(a *eval.Autotune) bool {
+	return a != nil && e.env.Configs == nil && (a.Prune != nil || a.PerfModel != nil)
+}
+
+// makesConfigs reports whether early_config_prune, which may make configurations, will
+// be called for a request.
+func (e *evaluation) makesConfigs(fn *eval.Function, req *Request) bool {
+	a := fn.Params.Autotune()
+	return req.Launch != nil && e.prunes(a) && a.Prune != nil
+}
+
+// noSuchConfig is the error of a request for a configuration that is not there.
+func (e *evaluation) noSuchConfig(fn *eval.Function, asked string, configs []*lang.Config, req *Request) *diag.Diagnostic {
+	every := ", or " + AllConfigs + " for every one"
+	if req.Launch != nil {
+		every = ""
+	}
+	return diag.Errorf(diag.Pos{File: e.file.Path()}, "'%s' has no configuration %q", fn.Name(), asked).
+		WithHelp("it has %d: give a number from 0 to %d%s", len(configs), len(configs)-1, every)
 }
 
 // maxListed is how many configurations a message names.

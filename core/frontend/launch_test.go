@@ -159,6 +159,17 @@ def prunes_later(x, n, LEAST: tl.constexpr, B: tl.constexpr):
     tl.store(x + tl.arange(0, B), n)
 
 
+def invent(configs, named, **kwargs):
+    mine = triton.Config({"B": named["n"], "C": 2}, num_warps=1)
+    return [mine, configs[1], triton.Config(mine.kwargs, num_warps=1), triton.Config({"B": 8})]
+
+
+@triton.autotune(configs=[triton.Config({"B": b}) for b in (8, 32)], key=["n"], prune_configs_by={"early_config_prune": invent})
+@triton.jit
+def invented(x, n, B: tl.constexpr, C: tl.constexpr = 1):
+    tl.store(x + tl.arange(0, B), n)
+
+
 def shrink(configs, named, **kwargs):
     configs[1].kwargs["B"] = 16
     configs[1].num_stages = 1
@@ -285,7 +296,14 @@ func TestDecorators(t *testing.T) {
 		{"what nobody knows", Request{Kernel: "unknowable", Signature: "*fp32, i32", Launch: n(40)}, "'x.data_ptr()' is needed here, but it is not known before the launch\nchoose a configuration with --config:\n1  B=32"},
 		{"the values say all", Request{Kernel: "pruned", Signature: "*fp32, i32, 20, 8", Launch: n(50)}, "B=8 LEAST=20"},
 		{"after the heuristics above", Request{Kernel: "prunes_later", Signature: "*fp32, i32", Launch: n(65)}, "B=64 LEAST=32 num_warps:4 num_stages:3 num_ctas:1"},
-		{"a configuration is changed", Request{Kernel: "changed", Signature: "*fp32, i32, FROM=1", Launch: n(7)}, "prune_configs_by of 'changed' cannot choose a configuration: early_config_prune changes a configuration to B=16, num_warps=4, num_stages=1, num_ctas=1\n1  B=32, num_warps=4"},
+		{"a configuration is changed", Request{Kernel: "changed", Signature: "*fp32, i32, FROM=1", Launch: n(7)}, "B=16 FROM=1 num_warps:4 num_stages:1 num_ctas:1"},
+		{"nor is one that stays", Request{Kernel: "changed", Signature: "*fp32, i32, FROM=0", Launch: n(7)}, "B=8 FROM=0 num_warps:4 num_stages:3 num_ctas:1"},
+		{"the changed one, by number", Request{Kernel: "changed", Signature: "*fp32, i32, FROM=0", Config: "2", Launch: n(7)}, "B=16 FROM=0 num_warps:4 num_stages:1 num_ctas:1"},
+		{"as it was before", Request{Kernel: "changed", Signature: "*fp32, i32, FROM=0", Config: "1", Launch: n(7)}, "B=32 FROM=0 num_warps:4 num_stages:3 num_ctas:1"},
+		{"a configuration of the function's own", Request{Kernel: "invented", Signature: "*fp32, i32", Launch: n(64)}, "B=64 C=2 num_warps:1 num_stages:3 num_ctas:1"},
+		{"and by number", Request{Kernel: "invented", Signature: "*fp32, i32", Config: "2", Launch: n(64)}, "B=64 C=2 num_warps:1 num_stages:3 num_ctas:1"},
+		{"of which there is one", Request{Kernel: "invented", Signature: "*fp32, i32", Config: "3", Launch: n(64)}, "k.py: error: 'invented' has no configuration \"3\"\nit has 3: give a number from 0 to 2"},
+		{"no launch, no pruning", Request{Kernel: "invented", Signature: "*fp32, i32", Config: "2"}, "'invented' has no configuration \"2\"\nit has 2: give a number from 0 to 1, or all"},
 		{"options alone, in a launch", Request{Kernel: "only_options", Signature: "*fp32, i32", Launch: n(50)}, "num_warps:8 num_stages:3 num_ctas:1"},
 		{"options alone", Request{Kernel: "only_options", Signature: "*fp32, i32"}, ""},
 	} {
@@ -319,6 +337,33 @@ func TestDecorators(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestLeft: what pruning leaves is numbered as Request.Config has it, each once: what it
+// makes comes after the kernel's own, in whatever order it returns them.
+func TestLeft(t *testing.T) {
+	f, err := Parse("k.py", "k.py", []byte(decorated))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := (&setup{Facts: facts()}).in(f)
+	half := Tensor{Type: "fp16", Shape: []int64{5, 5}}
+	for kernel, want := range map[string]string{
+		"invented": "2: B=64, C=2, num_warps=1, num_stages=3, num_ctas=1; 1: B=32, num_warps=4, num_stages=3, num_ctas=1; 0: B=8, num_warps=4, num_stages=3, num_ctas=1; ",
+		"ranked":   "2: B=64, num_warps=4, num_stages=3, num_ctas=1; 1: B=32, num_warps=4, num_stages=3, num_ctas=1; ",
+	} {
+		list, err := p.Variants(t.Context(), &Request{Kernel: kernel, Signature: "*fp32, i32", Launch: &Launch{Values: map[string]any{"x": half, "n": int64(64)}}})
+		if err != nil {
+			t.Fatal(explain(err))
+		}
+		got := ""
+		for _, c := range list[0].Left {
+			got += fmt.Sprintf("%d: %s; ", c.Number, c.Text)
+		}
+		if got != want || list[0].Config != list[0].Left[0].Number || list[0].Configs != len(list[0].Left)-1 && kernel == "invented" {
+			t.Errorf("%s: configuration %d of %d, left %s", kernel, list[0].Config, list[0].Configs, got)
+		}
 	}
 }
 

@@ -83,8 +83,9 @@ type Variant struct {
 	Config, Configs int
 	Chosen          bool
 	// Left are the configurations that prune_configs_by leaves, in its order: all where
-	// there is none. It is nil where Chosen is false.
-	Left []int
+	// there is none. Those that early_config_prune made itself are numbered from Configs
+	// on. It is nil where Chosen is false.
+	Left []ConfigInfo
 	// Tuning is what @triton.autotune says of measuring and of launches; nil where the
 	// kernel has no such decorator.
 	Tuning *Tuning
@@ -265,13 +266,8 @@ func (e *evaluation) variants(spec *signature.Spec, req *Request) ([]*Variant, e
 		first, last = 0, len(configs)-1
 		if req.Config != AllConfigs {
 			n, err := strconv.Atoi(req.Config)
-			if err != nil || n < 0 || n >= len(configs) {
-				every := ", or " + AllConfigs + " for every one"
-				if req.Launch != nil {
-					every = ""
-				}
-				return nil, diag.Errorf(diag.Pos{File: e.file.Path()}, "'%s' has no configuration %q", fn.Name(), req.Config).
-					WithHelp("it has %d: give a number from 0 to %d%s", len(configs), len(configs)-1, every)
+			if err != nil || n < 0 || n >= len(configs) && !e.makesConfigs(fn, req) {
+				return nil, e.noSuchConfig(fn, req.Config, configs, req)
 			}
 			first, last = n, n
 		}

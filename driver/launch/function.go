@@ -246,8 +246,9 @@ func (f *Function) complete(fr *frame) error {
 		return nil
 	}
 	var missing []string
-	for i, p := range f.info.Params {
-		if !fr.given[i] && p.Default == "" && !p.Computed && !tuned(f.info, p.Name) && !(f.opts.Source.Config != "" && p.Constexpr) {
+	for i := range f.info.Params {
+		p := &f.info.Params[i]
+		if !fr.given[i] && p.Default == "" && !p.Computed && !tuned(f.info, p) && !(f.opts.Source.Config != "" && p.Constexpr) {
 			missing = append(missing, p.Name)
 		}
 	}

@@ -333,7 +333,7 @@ func match(info *frontend.KernelInfo, args []Arg, configured bool) ([]*Arg, erro
 	}
 	var missing []string
 	for i := range info.Params {
-		if p := &info.Params[i]; byName[i] == nil && p.Default == "" && !p.Computed && !tuned(info, p.Name) && !(configured && p.Constexpr) {
+		if p := &info.Params[i]; byName[i] == nil && p.Default == "" && !p.Computed && !tuned(info, p) && !(configured && p.Constexpr) {
 			missing = append(missing, p.Name)
 		}
 	}
@@ -345,9 +345,11 @@ func match(info *frontend.KernelInfo, args []Arg, configured bool) ([]*Arg, erro
 	return byName, nil
 }
 
-// tuned reports whether configurations give a parameter its value.
-func tuned(info *frontend.KernelInfo, name string) bool {
-	return slices.ContainsFunc(info.Configs, func(c frontend.ConfigInfo) bool { _, ok := c.Constants[name]; return ok })
+// tuned reports whether configurations give a parameter its value, or may: those that
+// pruning makes are not known yet.
+func tuned(info *frontend.KernelInfo, p *frontend.ParamInfo) bool {
+	name := p.Name
+	return info.Pruned && p.Constexpr || slices.ContainsFunc(info.Configs, func(c frontend.ConfigInfo) bool { _, ok := c.Constants[name]; return ok })
 }
 
 func usageOf(info *frontend.KernelInfo) string {

@@ -32,9 +32,9 @@ type Options struct {
 	Target  core.Target
 	Options core.Options
 	Device  driver.Device
-	// Args are the arguments of the launch with a configuration, by number; -1 asks for
-	// those without one.
-	Args func(config int) ([]launch.Arg, error)
+	// Args are the arguments of the launch with a configuration; nil asks for those
+	// without one.
+	Args func(config *frontend.ConfigInfo) ([]launch.Arg, error)
 	// Buffer is where an array is on the device already, or nil; a nil Buffer finds
 	// none. Hooks do not change such arrays.
 	Buffer func(x *array.Array) driver.Buffer
@@ -63,16 +63,17 @@ type Progress struct {
 // Result is what tuning found.
 type Result struct {
 	Entry *Entry
-	// Configs is how many there are, and Left how many pruning leaves.
-	Configs, Left int
+	// Configs is how many there are, Left how many pruning leaves of them, and Made how
+	// many it has made beside them.
+	Configs, Left, Made int
 	// Tried is how many of these the search asked for.
 	Tried int
 	// Whole is how long all took, once the arguments were in the device's memory;
 	// Compiling the time from that begin to the end of the last compile, and Measuring
 	// the time for which the device was at work, loading included.
 	Whole, Compiling, Measuring time.Duration
-	// Best is the number of the fastest configuration, -1 where none has a time.
-	Best int
+	// Best is the fastest configuration, nil where none has a time.
+	Best *frontend.ConfigInfo
 	// Tuning is what the decorator says; nil without one.
 	Tuning *frontend.Tuning
 	// Warnings of the compiles. Configurations share most: of each place there is the
@@ -101,11 +102,11 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 type tuner struct {
 	opts    *Options
 	info    *frontend.KernelInfo
-	numbers []int // of the configurations that pruning leaves
-	configs []Config
+	left    []frontend.ConfigInfo // the configurations that pruning leaves
+	configs []Config              // what they give
 	entry   *Entry
 	result  *Result
-	times   map[int]float64 // microseconds, by index in numbers
+	times   map[int]float64 // microseconds, by index in left
 	began   time.Time
 	buffers map[*array.Array]driver.Buffer
 	common  map[*array.Array]bool // arrays that are the same for all configurations
@@ -117,12 +118,12 @@ type tuner struct {
 	hooking sync.Mutex
 }
 
-// best is the number of the fastest configuration so far, or -1.
-func (t *tuner) best() int {
-	best, shortest := -1, math.Inf(1)
-	for index, number := range t.numbers {
+// best is the fastest configuration so far, or nil.
+func (t *tuner) best() *frontend.ConfigInfo {
+	best, shortest := (*frontend.ConfigInfo)(nil), math.Inf(1)
+	for index := range t.left {
 		if us, ok := t.times[index]; ok && us < shortest {
-			best, shortest = number, us
+			best, shortest = &t.left[index], us
 		}
 	}
 	return best
@@ -158,7 +159,7 @@ func (t *tuner) prepare(ctx context.Context) (err error) {
 		return diag.Errorf(diag.Pos{File: o.Source.Path, Line: t.info.Line}, "'%s' has no configurations to choose from", t.info.Name).
 			WithHelp("@triton.autotune lists them, or --configs FILE, or --space NAME=VALUES")
 	}
-	args, err := o.Args(-1)
+	args, err := o.Args(nil)
 	if err != nil {
 		return err
 	}
@@ -177,9 +178,9 @@ func (t *tuner) prepare(ctx context.Context) (err error) {
 	if known.Left == nil {
 		return diag.Errorf(diag.Pos{File: o.Source.Path, Line: t.info.Line}, "there is nothing to tune: the arguments give all that the configurations of '%s' set", t.info.Name)
 	}
-	t.numbers = known.Left
-	for _, n := range t.numbers {
-		t.configs = append(t.configs, t.info.Configs[n].Settings)
+	t.left = known.Left
+	for i := range t.left {
+		t.configs = append(t.configs, t.left[i].Settings)
 	}
 	props := o.Device.Properties()
 	t.bench = o.Bench
@@ -208,7 +209,14 @@ func (t *tuner) prepare(ctx context.Context) (err error) {
 		Kernel: t.info.Name, Source: SourceHash(o.Source), Key: keyOf(t.info, known.Tuning, args), Device: props.Name,
 		Target: TargetName(o.Target), Measure: measure, Tritonc: o.Tritonc, Backend: o.Backend, Configs: []Measured{},
 	}
-	t.result = &Result{Entry: t.entry, Configs: known.Configs, Left: len(t.numbers), Tuning: known.Tuning}
+	t.result = &Result{Entry: t.entry, Configs: known.Configs, Tuning: known.Tuning}
+	for i := range t.left {
+		if t.left[i].Number < known.Configs {
+			t.result.Left++
+		} else {
+			t.result.Made++
+		}
+	}
 	return nil
 }
 
@@ -294,19 +302,19 @@ func (t *tuner) search(ctx context.Context) error {
 // build compiles a configuration.
 func (t *tuner) build(ctx context.Context, index int) (b built) {
 	b.index = index
-	number := t.numbers[index]
+	config := &t.left[index]
 	defer func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.lastCompiled = time.Now()
 	}()
-	args, err := t.opts.Args(number)
+	args, err := t.opts.Args(config)
 	if err != nil {
 		b.err = err
 		return b
 	}
 	t.hooking.Lock()
-	p, err := launch.Prepare(ctx, t.request(number, args))
+	p, err := launch.Prepare(ctx, t.request(config.Number, args))
 	t.hooking.Unlock()
 	if err != nil {
 		b.err = err
@@ -344,7 +352,7 @@ func (t *tuner) measure(ctx context.Context, b built) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil && t.ends(err):
-		return fmt.Errorf("configuration %d (%s): %w", t.numbers[b.index], m.Config.Text(), err)
+		return fmt.Errorf("configuration %d (%s): %w", t.left[b.index].Number, m.Config.Text(), err)
 	case err != nil:
 		m.Error = reason(err)
 		t.times[b.index] = math.Inf(1)

@@ -36,6 +36,14 @@ def plain(x, n, B: tl.constexpr):
 def pruned(x, n, B: tl.constexpr):
     tl.store(x + tl.program_id(0) * B + tl.arange(0, B), 1.0)
 
+def wider(configs, named, **kwargs):
+    return [triton.Config({"B": named["n"] // 2}), configs[1]]
+
+@triton.autotune([configs[0], configs[2]], key=["n"], prune_configs_by={"early_config_prune": wider})
+@triton.jit
+def made(x, n, B: tl.constexpr):
+    tl.store(x + tl.program_id(0) * B + tl.arange(0, B), 1.0)
+
 @triton.autotune(configs[:1], key=["n"], use_cuda_graph=True)
 @triton.jit
 def graphs(x, n, B: tl.constexpr):
@@ -97,7 +105,7 @@ func options(dev driver.Device, kernel string, arrays ...string) Options {
 	return Options{
 		Source: &core.Source{Path: "k.py", Text: []byte(kernels)}, Kernel: kernel, Target: target, Device: dev,
 		Options: core.Options{Select: kerneltest.SelectBackend}, Parallel: 2,
-		Args: func(int) ([]launch.Arg, error) { return args, nil },
+		Args: func(*frontend.ConfigInfo) ([]launch.Arg, error) { return args, nil },
 		Grid: func(known *frontend.Variant) ([3]int, error) {
 			return [3]int{int(512 / known.Constants["B"].(int64)), 1, 1}, nil
 		},
@@ -166,6 +174,14 @@ func TestRun(t *testing.T) {
 func TestPruned(t *testing.T) {
 	r, err := Run(t.Context(), options(newTimed(), "pruned", "x"))
 	if err != nil || summary(r.Entry) != "64: 100; 128: 116" || r.Left != 2 || r.Configs != 4 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestMade: so is what early_config_prune makes.
+func TestMade(t *testing.T) {
+	r, err := Run(t.Context(), options(newTimed(), "made", "x"))
+	if err != nil || summary(r.Entry) != "64: 100; 256: 136" || r.Left != 1 || r.Made != 1 || r.Configs != 2 || r.Best.Number != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -239,8 +255,8 @@ func TestOwnArrays(t *testing.T) {
 	dev := newTimed()
 	o := options(dev, "plain")
 	common := o.Args
-	o.Args = func(n int) ([]launch.Arg, error) {
-		args, err := common(n)
+	o.Args = func(c *frontend.ConfigInfo) ([]launch.Arg, error) {
+		args, err := common(c)
 		return append(args, launch.Arg{Name: "x", Value: array.New(array.Named("fp32"), 512)}), err
 	}
 	most := int64(0)
@@ -271,8 +287,8 @@ func TestRunMistakes(t *testing.T) {
 	}
 	o := options(newTimed(), "pruned", "x")
 	all := o.Args
-	o.Args = func(n int) ([]launch.Arg, error) {
-		args, err := all(n)
+	o.Args = func(c *frontend.ConfigInfo) ([]launch.Arg, error) {
+		args, err := all(c)
 		return append(args, launch.Arg{Name: "B", Value: int64(16)}), err
 	}
 	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "there is nothing to tune") {

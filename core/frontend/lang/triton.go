@@ -174,7 +174,18 @@ func (c *Config) Attr(name string) (any, bool) {
 	}
 	return nil, false
 }
+
+// TypeName is what Python calls it.
 func (c *Config) TypeName() string { return "Config" }
+
+// Clone is a copy, which later changes to c leave alone.
+func (c *Config) Clone() *Config {
+	kwargs := &eval.Dict{}
+	for i, key := range c.Kwargs.Keys {
+		kwargs.Set(key, c.Kwargs.Values[i])
+	}
+	return &Config{kwargs, slices.Clone(c.Options), c.PreHook}
+}
 
 // SetAttr changes a configuration, as hooks and pruning functions may.
 func (c *Config) SetAttr(name string, v any) bool {

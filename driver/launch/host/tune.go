@@ -65,7 +65,7 @@ func (k *kernel) fastest(req *launch.Request, a *arguments, grid any) int {
 	var evaluating sync.Mutex // the code of the file belongs to one goroutine
 	result, err := tune.Run(p.ctx, tune.Options{
 		Source: req.Source, Kernel: req.Kernel, Target: req.Target, Options: req.Options, Device: req.Device,
-		Args:   func(int) ([]launch.Arg, error) { return a.args, nil },
+		Args:   func(*frontend.ConfigInfo) ([]launch.Arg, error) { return a.args, nil },
 		Buffer: func(x *array.Array) driver.Buffer { return a.memory[x].buf },
 		Grid: func(known *frontend.Variant) (size [3]int, err error) {
 			evaluating.Lock()
@@ -84,7 +84,7 @@ func (k *kernel) fastest(req *launch.Request, a *arguments, grid any) int {
 	for _, s := range a.memory {
 		s.written = true
 	}
-	return result.Best
+	return result.Best.Number
 }
 
 // binaryStage is the stage whose artifact says how many registers a kernel takes.
