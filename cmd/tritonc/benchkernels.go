@@ -333,11 +333,12 @@ func (b *bencher) once(ctx context.Context, at *benchPoint) (*measured, error) {
 		texts = append(texts, m.formula)
 	}
 	prepared, err := launch.Prepare(ctx, launch.Request{
-		Source: src, Kernel: at.subject.kernel, Args: vals.list(texts...), Target: req.target, Options: req.opts,
+		Source: src, Kernel: at.subject.kernel, Args: vals.list(texts...), Target: req.target, Options: req.opts, Device: b.dev,
 	})
 	if err != nil {
 		return nil, explainArg(err)
 	}
+	defer prepared.Release()
 	vals.known = prepared.Known
 	grid, err := vals.grid(flags.grid)
 	if err != nil {

@@ -177,11 +177,12 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 		}
 	}
 	prepared, err := launch.Prepare(ctx, launch.Request{
-		Source: src, Kernel: f.kernel, Args: vals.list(slices.Concat([]string{f.grid}, f.expect, f.let)...), Target: req.target, Options: req.opts,
+		Source: src, Kernel: f.kernel, Args: vals.list(slices.Concat([]string{f.grid}, f.expect, f.let)...), Target: req.target, Options: req.opts, Device: dev,
 	})
 	if err != nil {
 		return explainArg(err)
 	}
+	defer prepared.Release()
 	vals.known = prepared.Known
 	r.tellChoice()
 	if err := r.plan(ctx); err != nil {

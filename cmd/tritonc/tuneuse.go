@@ -110,10 +110,11 @@ func gives(info *frontend.KernelInfo, name string) bool {
 // ofRun chooses the configuration of a run by the times that useConfigs has read.
 func (f *runFlags) ofRun(ctx context.Context, env *environment, src *core.Source, req *request, vals *values, dev driver.Device) error {
 	args := vals.list(f.grid)
-	prepared, err := launch.Prepare(ctx, launch.Request{Source: src, Kernel: f.kernel, Args: args, Target: req.target, Options: req.opts})
+	prepared, err := launch.Prepare(ctx, launch.Request{Source: src, Kernel: f.kernel, Args: args, Target: req.target, Options: req.opts, Device: dev})
 	if err != nil {
 		return explainArg(err)
 	}
+	prepared.Release()
 	device := dev.Properties().Name
 	if f.useFor != "" {
 		device = f.useFor

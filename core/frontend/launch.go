@@ -692,5 +692,5 @@ func launchTensor(name string, t Tensor) *lang.LaunchTensor {
 	if d == nil {
 		panic("BUG: frontend: no type " + t.Type)
 	}
-	return &lang.LaunchTensor{Name: name, DType: d, Shape: t.Shape}
+	return &lang.LaunchTensor{Name: name, DType: d, Shape: t.Shape, Address: t.Address}
 }

@@ -159,6 +159,12 @@ def prunes_later(x, n, LEAST: tl.constexpr, B: tl.constexpr):
     tl.store(x + tl.arange(0, B), n)
 
 
+@triton.heuristics({"ALIGNED": lambda args: args["x"].data_ptr() % 64 == 0})
+@triton.jit
+def aligned(x, ALIGNED: tl.constexpr):
+    tl.store(x, ALIGNED)
+
+
 def invent(configs, named, **kwargs):
     mine = triton.Config({"B": named["n"], "C": 2}, num_warps=1)
     return [mine, configs[1], triton.Config(mine.kwargs, num_warps=1), triton.Config({"B": 8})]
@@ -248,6 +254,9 @@ func TestDecorators(t *testing.T) {
 		t.Fatal(err)
 	}
 	half := Tensor{Type: "fp16", Shape: []int64{5, 5}}
+	at := func(addr uint64) Tensor {
+		return Tensor{Type: "fp32", Shape: []int64{8}, Address: func() (uint64, bool) { return addr, true }}
+	}
 	launch := func(values map[string]any) *Launch { return &Launch{Values: values} }
 	n := func(n int64) *Launch { return launch(map[string]any{"x": half, "n": n}) }
 	for _, tt := range []struct {
@@ -296,6 +305,10 @@ func TestDecorators(t *testing.T) {
 		{"what nobody knows", Request{Kernel: "unknowable", Signature: "*fp32, i32", Launch: n(40)}, "'x.data_ptr()' is needed here, but it is not known before the launch\nchoose a configuration with --config:\n1  B=32"},
 		{"the values say all", Request{Kernel: "pruned", Signature: "*fp32, i32, 20, 8", Launch: n(50)}, "B=8 LEAST=20"},
 		{"after the heuristics above", Request{Kernel: "prunes_later", Signature: "*fp32, i32", Launch: n(65)}, "B=64 LEAST=32 num_warps:4 num_stages:3 num_ctas:1"},
+		{"an address", Request{Kernel: "aligned", Signature: "*fp32", Launch: launch(map[string]any{"x": at(1<<63 + 64)})}, "ALIGNED=true"},
+		{"an address", Request{Kernel: "aligned", Signature: "*fp32", Launch: launch(map[string]any{"x": at(96)})}, "ALIGNED=false"},
+		{"an address that nobody knows", Request{Kernel: "aligned", Signature: "*fp32", Launch: launch(map[string]any{"x": half})}, "'ALIGNED' is computed by @triton.heuristics: 'x.data_ptr()' is needed here, but it is not known before the launch"},
+		{"an address in a compile", Request{Kernel: "aligned", Signature: "*fp32"}, "'x.data_ptr()' is needed here, but its value is known at launch only\ngive ALIGNED=… in the signature"},
 		{"a configuration is changed", Request{Kernel: "changed", Signature: "*fp32, i32, FROM=1", Launch: n(7)}, "B=16 FROM=1 num_warps:4 num_stages:1 num_ctas:1"},
 		{"nor is one that stays", Request{Kernel: "changed", Signature: "*fp32, i32, FROM=0", Launch: n(7)}, "B=8 FROM=0 num_warps:4 num_stages:3 num_ctas:1"},
 		{"the changed one, by number", Request{Kernel: "changed", Signature: "*fp32, i32, FROM=0", Config: "2", Launch: n(7)}, "B=16 FROM=0 num_warps:4 num_stages:1 num_ctas:1"},

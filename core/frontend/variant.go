@@ -50,6 +50,9 @@ type Tensor struct {
 	Shape []int64
 	// Memory is what hooks around a launch may change; nil where there is none.
 	Memory Memory
+	// Address returns where the first element lies, if that is known; a nil one knows
+	// of nothing.
+	Address func() (addr uint64, ok bool)
 }
 
 // Memory holds the elements of a tensor.

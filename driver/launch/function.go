@@ -46,8 +46,10 @@ type Function struct {
 	// byValue says that functions of the file look at the arguments: what is compiled
 	// may then depend on more than what they are specialized on.
 	byValue bool
-	frames  sync.Pool                   // of *frame
-	parsed  atomic.Pointer[core.Source] // some variant: its file need not be parsed again
+	// byAddress says that some of these asked where memory is.
+	byAddress atomic.Bool
+	frames    sync.Pool                   // of *frame
+	parsed    atomic.Pointer[core.Source] // some variant: its file need not be parsed again
 
 	mu       sync.RWMutex
 	variants map[string]*variant // by the key of a launch's arguments
@@ -279,17 +281,24 @@ func (f *Function) resolve(grid kernel.Grid, fr *frame, v *variant) (driver.Laun
 
 // variant finds what is compiled for a launch's arguments, or has it compiled.
 func (f *Function) variant(ctx context.Context, fr *frame) (*variant, error) {
-	var err error
-	if fr.key, err = f.appendKey(fr.key[:0], fr); err != nil {
-		return nil, err
+	for {
+		var err error
+		byAddress := f.byAddress.Load()
+		if fr.key, err = f.appendKey(fr.key[:0], fr, byAddress); err != nil {
+			return nil, err
+		}
+		f.mu.RLock()
+		v := f.variants[string(fr.key)]
+		f.mu.RUnlock()
+		if v != nil && v.is.Load() {
+			return v, nil
+		}
+		v, err = f.await(ctx, fr)
+		if err == nil && !byAddress && f.byAddress.Load() {
+			continue // it may be that of other addresses
+		}
+		return v, err
 	}
-	f.mu.RLock()
-	v := f.variants[string(fr.key)]
-	f.mu.RUnlock()
-	if v != nil && v.is.Load() {
-		return v, nil
-	}
-	return f.await(ctx, fr)
 }
 
 // await compiles, or waits for whoever does.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/driver"
+	"github.com/tritonc/tritonc/driver/array"
 	"github.com/tritonc/tritonc/driver/kernel"
 	"github.com/tritonc/tritonc/driver/launch"
 	"github.com/tritonc/tritonc/internal/fakedevice"
@@ -74,6 +75,11 @@ def measuring(args, **kwargs):
 def hooked(x, y, d, B: tl.constexpr):
     d.store([0, 0], d.load([0, 0]) + 1.0)
     tl.store(x + tl.arange(0, B), 1.0)
+
+@triton.heuristics({"FAR": lambda args: 0 if args["n"] > 4 else args["x"].data_ptr() % 64})
+@triton.jit
+def placed(x, n, FAR: tl.constexpr):
+    tl.store(x, FAR)
 
 @triton.jit
 def large(x, B: tl.constexpr):
@@ -214,6 +220,54 @@ func TestDecorators(t *testing.T) {
 	}
 	if k := must[*core.Kernel](t)(f.Compile(t.Context(), x, 1280)); !strings.Contains(string(k.Metadata), `"num_warps":2`) {
 		t.Errorf("%s", k.Metadata)
+	}
+}
+
+// TestAddress: a function of the file that asks where memory is hears it of each launch.
+func TestAddress(t *testing.T) {
+	dev := fake()
+	f := function(t, dev, "placed")
+	x := alloc[float32](t, dev, 64)
+	grid := kernel.GridFunc(func(c kernel.Constants) kernel.Grid { return kernel.Dims(1 + c.Int("FAR")) })
+	for _, tt := range []struct {
+		n, from, far int
+		loads        int64
+	}{{32, 16, 0, 1}, {16, 4, 0, 1}, {4, 0, 0, 2}, {4, 20, 16, 3}, {4, 8, 32, 4}, {4, 16, 0, 4}, {4, 20, 16, 4}, {32, 20, 0, 4}} {
+		if _, err := f.Launch(t.Context(), grid, x.Slice(tt.from, 60), tt.n); err != nil {
+			t.Fatal(kerneltest.Text(err))
+		}
+		if l := dev.Last(); l.Grid[0] != 1+tt.far || dev.Loads() != tt.loads {
+			t.Errorf("n = %d, from %d: grid %v, %d loads", tt.n, tt.from, l.Grid, dev.Loads())
+		}
+	}
+}
+
+// TestEarlyMemory: an array whose address was asked for lies there when it is launched.
+func TestEarlyMemory(t *testing.T) {
+	dev := fake()
+	x := array.New(array.Named("fp32"), 64)
+	req := launch.Request{
+		Source: source(), Kernel: "placed", Target: dev.Props.Target, Options: core.Options{Select: kerneltest.SelectBackend}, Device: dev,
+		Args: []launch.Arg{{Name: "x", Value: &launch.View{Array: x, Offset: 32}}, {Name: "n", Value: int64(2)}},
+	}
+	p := must[*launch.Prepared](t)(launch.Prepare(t.Context(), req))
+	if p.Known.Constants["FAR"] != int64(32) || dev.Live() != 256 {
+		t.Errorf("FAR = %v, %d bytes are taken", p.Known.Constants["FAR"], dev.Live())
+	}
+	k := must[*launch.Kernel](t)(p.Compile(t.Context(), dev))
+	placed := must[*launch.Placed](t)(k.Place([3]int{1, 1, 1}, nil))
+	p.Release()
+	if dev.Live() != 256 || placed.Launch.Args[0].(uint64)%64 != 32 {
+		t.Errorf("launched with %v, %d bytes are taken", placed.Launch.Args, dev.Live())
+	}
+	placed.Free()
+	must[*launch.Prepared](t)(launch.Prepare(t.Context(), req)).Release()
+	if dev.Live() != 0 {
+		t.Errorf("%d bytes are left", dev.Live())
+	}
+	dev.Props.Memory = 8
+	if _, err := launch.Prepare(t.Context(), req); err == nil || !strings.Contains(err.Error(), "'x.data_ptr()' is needed here, but it is not known before the launch") {
+		t.Error(err)
 	}
 }
 

@@ -59,8 +59,13 @@ func narrow(list []int64) []int {
 type lender struct{ err error }
 
 // tensor is memory as functions of the file see it; a nil lender lends none.
-func (l *lender) tensor(m kernel.Memory, shape []int) frontend.Tensor {
+func (f *Function) tensor(m kernel.Memory, shape []int, l *lender) frontend.Tensor {
 	t := frontend.Tensor{Type: m.Type().Name, Shape: widen(shape)}
+	addr := m.Addr() // the function that follows is kept, and shall not keep the memory
+	t.Address = func() (uint64, bool) {
+		f.byAddress.Store(true)
+		return addr, true
+	}
 	if l != nil {
 		t.Memory = &tensor{l, m, nil}
 	}

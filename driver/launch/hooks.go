@@ -142,7 +142,7 @@ func (p *Prepared) respecialize(ctx context.Context, args []Arg) error {
 	if known.Config >= 0 {
 		src.Config = strconv.Itoa(known.Config)
 	}
-	p.kernel = Kernel{changed: p.kernel.changed}
+	p.kernel = Kernel{changed: p.kernel.changed, early: p.kernel.early}
 	variant, err := p.kernel.specialize(ctx, &req)
 	if err != nil {
 		return err

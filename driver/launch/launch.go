@@ -28,6 +28,10 @@ type Request struct {
 	// the caller's own stages are returned beside it.
 	Options core.Options
 	Device  driver.Device
+	// Buffer is where an array is on the device already, or nil; a nil Buffer finds
+	// none. Functions of the file that ask for an address ask it, and then have the
+	// array placed on the Device.
+	Buffer func(x *array.Array) driver.Buffer
 }
 
 // Kernel is a kernel that is ready to run on its arguments.
@@ -44,6 +48,7 @@ type Kernel struct {
 	loaded  driver.Kernel
 	args    []passed              // in the order of the compiled kernel's parameters
 	changed map[*array.Array]bool // arrays that hooks have changed
+	early   *early                // memory that functions of the file asked for
 }
 
 // Built is a kernel that is compiled, and not loaded yet.
@@ -95,12 +100,13 @@ type Prepared struct {
 
 // Prepare decides how a kernel is compiled for its arguments. A Source that is not a
 // Python file knows nothing of names or constants: its parameters take the
-// arguments in their order. The request's Device is not looked at.
+// arguments in their order. The request may have no Device: then functions of the file
+// that ask for an address cannot be evaluated.
 func Prepare(ctx context.Context, req Request) (*Prepared, error) {
 	p := &Prepared{req: req, variant: req.Source}
 	var err error
 	if req.Source.IsPython() {
-		p.kernel.changed = map[*array.Array]bool{}
+		p.kernel.changed, p.kernel.early = map[*array.Array]bool{}, &early{device: req.Device, at: req.Buffer}
 		if p.variant, err = p.kernel.specialize(ctx, &req); err == nil {
 			p.Known = p.variant.Known()
 			err = p.hook(ctx)
@@ -109,6 +115,7 @@ func Prepare(ctx context.Context, req Request) (*Prepared, error) {
 		err = p.kernel.pass(&req)
 	}
 	if err != nil {
+		p.Release()
 		return nil, err
 	}
 	return p, nil
@@ -250,7 +257,9 @@ func (k *Kernel) argumentOf(v any) any {
 	case *array.Array:
 		return k.tensorOf(v)
 	case *View:
-		return k.tensorOf(v.Array)
+		t := k.tensorOf(v.Array)
+		t.Address = k.early.address(v.Array, v.Offset)
+		return t
 	case *Descriptor:
 		return frontend.Descriptor{Tensor: k.tensorOf(v.Array), Block: widen(v.Block)}
 	case Tuple:
@@ -264,7 +273,7 @@ func (k *Kernel) argumentOf(v any) any {
 }
 
 func (k *Kernel) tensorOf(x *array.Array) frontend.Tensor {
-	return frontend.Tensor{Type: x.Type.Name, Shape: widen(x.Shape), Memory: &contents{x, k.changed}}
+	return frontend.Tensor{Type: x.Type.Name, Shape: widen(x.Shape), Memory: &contents{x, k.changed}, Address: k.early.address(x, 0)}
 }
 
 func widen(list []int) []int64 {

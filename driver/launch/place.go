@@ -24,7 +24,7 @@ func (k *Kernel) Place(grid [3]int, at func(x *array.Array) driver.Buffer) (*Pla
 		own: map[*array.Array]driver.Buffer{},
 	}
 	for i := range k.args {
-		v, err := p.place(k.device, &k.args[i], at)
+		v, err := p.place(k, &k.args[i], at)
 		if err != nil {
 			p.Free()
 			return nil, err
@@ -35,7 +35,7 @@ func (k *Kernel) Place(grid [3]int, at func(x *array.Array) driver.Buffer) (*Pla
 }
 
 // place returns an argument as the device takes it.
-func (p *Placed) place(dev driver.Device, a *passed, at func(x *array.Array) driver.Buffer) (any, error) {
+func (p *Placed) place(k *Kernel, a *passed, at func(x *array.Array) driver.Buffer) (any, error) {
 	x := a.arrayOf()
 	if x == nil {
 		return kernel.Scalar(a.name, a.typ, a.value)
@@ -46,7 +46,7 @@ func (p *Placed) place(dev driver.Device, a *passed, at func(x *array.Array) dri
 	}
 	if b == nil {
 		var err error
-		if b, err = dev.Alloc(a.name, len(x.Data)); err != nil {
+		if b, err = k.early.take(k.device, a.name, x); err != nil {
 			return nil, &ArgError{Name: a.name, Text: err.Error(), Err: err}
 		}
 		p.own[x] = b

@@ -18,7 +18,7 @@ import (
 
 // appendKey appends what of a launch's arguments decides what is compiled. Keys of
 // arguments that are compiled differently differ.
-func (f *Function) appendKey(key []byte, fr *frame) ([]byte, error) {
+func (f *Function) appendKey(key []byte, fr *frame, byAddress bool) ([]byte, error) {
 	var err error
 	for i := range f.info.Params {
 		if !fr.given[i] {
@@ -31,6 +31,11 @@ func (f *Function) appendKey(key []byte, fr *frame) ([]byte, error) {
 	}
 	for _, o := range fr.options {
 		key = fmt.Appendf(key, "%q=%#v;", o.Name, o.Value)
+	}
+	if byAddress {
+		for _, a := range fr.args {
+			key = appendAddress(key, a)
+		}
 	}
 	return append(key, fr.config...), nil
 }
@@ -105,6 +110,21 @@ func (f *Function) appendArg(key []byte, p *frontend.ParamInfo, v any, typ strin
 	return key, wrongArg(p.Name, "", "a %T is nothing that a kernel takes", v)
 }
 
+// appendAddress appends where an argument's memory is.
+func appendAddress(key []byte, v any) []byte {
+	switch v := v.(type) {
+	case kernel.Memory:
+		key = binary.AppendUvarint(key, v.Addr())
+	case *kernel.Descriptor:
+		key = binary.AppendUvarint(key, v.Base.Addr())
+	case Tuple:
+		for i := range v {
+			key = appendAddress(key, v[i].Value)
+		}
+	}
+	return key
+}
+
 // appendInteger appends an integer: its type, and what is compiled in of its value.
 func (f *Function) appendInteger(key []byte, p *frontend.ParamInfo, n int64, big bool) []byte {
 	width := byte('i')
@@ -168,7 +188,7 @@ func (f *Function) specialize(ctx context.Context, fr *frame, lent *lender) (*co
 		entries = append(entries, p.Name+"="+entry)
 		all = append(all, passed...)
 		if len(passed) > 0 {
-			launch.Values[p.Name] = seen(fr.args[i], lent)
+			launch.Values[p.Name] = f.seen(fr.args[i], lent)
 		}
 	}
 	text := strings.Join(entries, ", ")
@@ -292,16 +312,16 @@ func plain(p *frontend.ParamInfo, a *Arg) (any, error) {
 }
 
 // seen is an argument as functions of the kernel's decorators see it.
-func seen(v any, lent *lender) any {
+func (f *Function) seen(v any, lent *lender) any {
 	switch v := v.(type) {
 	case kernel.Memory:
-		return lent.tensor(v, []int{v.Len()})
+		return f.tensor(v, []int{v.Len()}, lent)
 	case *kernel.Descriptor:
-		return frontend.Descriptor{Tensor: lent.tensor(v.Base, v.Shape), Block: widen(v.Block)}
+		return frontend.Descriptor{Tensor: f.tensor(v.Base, v.Shape, lent), Block: widen(v.Block)}
 	case Tuple:
 		list := make([]any, len(v))
 		for i := range v {
-			list[i] = seen(v[i].Value, lent)
+			list[i] = f.seen(v[i].Value, lent)
 		}
 		return list
 	case nil, bool:

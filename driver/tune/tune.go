@@ -116,6 +116,8 @@ type tuner struct {
 	lastCompiled time.Time
 	// hooking is held by whoever calls hooks, which may change arrays.
 	hooking sync.Mutex
+	// memory is held by whoever looks at buffers.
+	memory sync.Mutex
 }
 
 // best is the fastest configuration so far, or nil.
@@ -247,7 +249,7 @@ func (t *tuner) request(number int, args []launch.Arg) launch.Request {
 	if number >= 0 {
 		src.Config = strconv.Itoa(number)
 	}
-	return launch.Request{Source: &src, Kernel: o.Kernel, Args: args, Target: o.Target, Options: o.Options, Device: o.Device}
+	return launch.Request{Source: &src, Kernel: o.Kernel, Args: args, Target: o.Target, Options: o.Options, Device: o.Device, Buffer: t.buffer}
 }
 
 // built is a configuration that was compiled, or why it was not.
@@ -416,6 +418,8 @@ func (t *tuner) buffer(x *array.Array) driver.Buffer {
 			return b
 		}
 	}
+	t.memory.Lock()
+	defer t.memory.Unlock()
 	if b := t.buffers[x]; b != nil {
 		return b
 	}
@@ -433,6 +437,8 @@ func (t *tuner) buffer(x *array.Array) driver.Buffer {
 
 // freeOwn gives back the memory of arrays that one configuration alone has.
 func (t *tuner) freeOwn() {
+	t.memory.Lock()
+	defer t.memory.Unlock()
 	for x, b := range t.buffers {
 		if !t.common[x] {
 			b.Free()

@@ -1,6 +1,10 @@
 package lang
 
-import "github.com/tritonc/tritonc/core/frontend/eval"
+import (
+	"math/big"
+
+	"github.com/tritonc/tritonc/core/frontend/eval"
+)
 
 // Functions of @triton.heuristics and prune_configs_by look at a launch's
 // arguments: tensors, descriptors and numbers. A compile knows their types, a
@@ -20,6 +24,8 @@ type LaunchTensor struct {
 	DType  *DType
 	Shape  []int64 // nil: known at launch only; the elements lie in order
 	Memory Memory  // nil where nobody may look at it
+	// Address of the first element, if it is known; nil where it is not.
+	Address func() (addr uint64, ok bool)
 }
 
 // Memory holds the elements of a tensor, for hooks.
@@ -44,6 +50,8 @@ func (t *LaunchTensor) Attr(name string) (any, bool) {
 			}
 		}
 		return launchOnly(t.Name + ".dtype"), true // torch has no such type
+	case "data_ptr":
+		return method(name, func([]any) any { return t.address() }), true
 	case "itemsize":
 		return t.itemSize(), true
 	case "element_size":
@@ -72,7 +80,7 @@ func (t *LaunchTensor) Attr(name string) (any, bool) {
 			return method(name, f), true
 		}
 		m := launchOnly(t.Name + "." + name)
-		m.Reason = "a hook can call zero_, fill_, copy_ and clone of a tensor, and ask for its type and shape"
+		m.Reason = "a hook can call zero_, fill_, copy_ and clone of a tensor, and ask for its type, shape and address"
 		return m, true
 	}
 	m := launchOnly(t.Name + "." + name)
@@ -119,11 +127,25 @@ func (t *LaunchTensor) change(name string) func(args []any) any {
 	case "clone":
 		return func([]any) any {
 			c := *t
-			c.Memory = t.Memory.Clone()
+			c.Memory, c.Address = t.Memory.Clone(), nil
 			return &c
 		}
 	}
 	return nil
+}
+
+// address is where the elements lie.
+func (t *LaunchTensor) address() any {
+	if t.Address != nil {
+		if addr, ok := t.Address(); ok {
+			return eval.Int(new(big.Int).SetUint64(addr))
+		}
+	}
+	m := launchOnly(t.Name + ".data_ptr()")
+	if t.Shape != nil {
+		m.Reason = "it is not known before the launch"
+	}
+	return m
 }
 
 func (t *LaunchTensor) itemSize() int64 { return int64(max(t.DType.bits/8, 1)) }

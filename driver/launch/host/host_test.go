@@ -229,6 +229,17 @@ def f():
     fill[lambda meta: (triton.cdiv(40, meta["B"]),)](out, 40, 2.5)
     return out[38:]
 `, []float64{2.5, 2.5}},
+		{"where memory is", `
+@triton.heuristics({"FAR": lambda args: args["x"].data_ptr() % 64})
+@triton.jit
+def placed(x, FAR: tl.constexpr):
+    tl.store(x, FAR)
+
+def f():
+    out = torch.zeros(8)
+    placed[lambda meta: (1 if meta["x"].data_ptr() % 16 == 4 else 2,)](out[5:])
+    return out[5:6]
+`, []float64{20}},
 		{"a descriptor", `
 def f():
     x, out = torch.arange(128).view(8, 16).to(torch.float32), torch.zeros(4, 16)

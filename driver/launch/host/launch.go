@@ -167,6 +167,7 @@ func (k *kernel) request(a *arguments) launch.Request {
 	}
 	return launch.Request{
 		Source: k.source(), Kernel: k.fn.Name(), Args: a.args, Target: p.opts.Target, Options: opts, Device: p.opts.Device,
+		Buffer: func(x *array.Array) driver.Buffer { return a.memory[x].place(p, "tensor") },
 	}
 }
 
