@@ -59,6 +59,17 @@ func (m *Memo[V]) Get(path string, info os.FileInfo) (v V, ok bool) {
 	return r.Value, true
 }
 
+// Earlier returns what was known of an earlier file at path, which may have had the
+// same bytes.
+func (m *Memo[V]) Earlier(path string) (v V, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if i, found := m.find(path); found {
+		return m.rows[i].Value, true
+	}
+	return v, false
+}
+
 // Put remembers v of the file at path, and forgets what was known of an earlier
 // one there and of files that are gone. A Memo that cannot be written stays in
 // memory.

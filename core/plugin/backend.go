@@ -2,13 +2,7 @@ package plugin
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
-	"os"
-	"reflect"
-	"strings"
 	"sync"
 
 	"google.golang.org/grpc/codes"
@@ -34,9 +28,9 @@ type Backend struct {
 	modules  map[string]sdk.Module    // those that were asked for
 	dialects map[string][]sdk.Dialect // by the facts' hash of them
 
-	hashOnce sync.Once
-	hash     string
-	hashErr  error
+	hidden bool // by one of its name in Options.Override
+	hides  bool // those of its name that were found later
+	learning
 }
 
 // Name is the <name> of the program tritonc-backend-<name>.
@@ -45,22 +39,9 @@ func (b *Backend) Name() string { return b.found.Name }
 // Path is the program's file.
 func (b *Backend) Path() string { return b.found.Path }
 
-// FileHash is the SHA-256 of the program's file in hex.
-func (b *Backend) FileHash() (string, error) {
-	b.hashOnce.Do(func() {
-		f, err := os.Open(b.found.Path)
-		if err != nil {
-			b.hashErr = err
-			return
-		}
-		defer f.Close()
-		sum := sha256.New()
-		if _, b.hashErr = io.Copy(sum, f); b.hashErr == nil {
-			b.hash = hex.EncodeToString(sum.Sum(nil))
-		}
-	})
-	return b.hash, b.hashErr
-}
+// Hidden reports whether one of its name goes before it: it is taken only where a
+// Choice asks for its version.
+func (b *Backend) Hidden() bool { return b.hidden }
 
 // Facts is the backend's Describe answer, asked once per process.
 func (b *Backend) Facts(ctx context.Context) (*sdk.Facts, error) {
@@ -185,20 +166,24 @@ func (b *Backend) running(ctx context.Context) (*process.Process, *sdk.Facts, er
 		return nil, nil, err
 	}
 	client(p).MaxBytes = b.host.opts.MaxBytes
-	facts, method, err := describe(ctx, client(p))
+	bounded, cancel := context.WithTimeout(ctx, b.host.opts.StartTimeout)
+	defer cancel()
+	facts, method, err := askFacts(bounded, client(p))
 	if err != nil {
-		err = b.callError(ctx, p, method, err)
+		if err = b.callError(bounded, p, method, err); bounded.Err() != nil {
+			p.Kill() // it does not answer
+		}
 		p.Stop()
 		return nil, nil, err
 	}
 	b.proc, b.facts = p, &facts
-	b.remember()
+	b.remember(&facts)
 	return p, b.facts, nil
 }
 
-// describe asks for a backend's facts and the names of its modules. Beside an error
+// askFacts asks for a backend's facts and the names of its modules. Beside an error
 // it says which call failed.
-func describe(ctx context.Context, c *sdk.Client) (facts sdk.Facts, method string, err error) {
+func askFacts(ctx context.Context, c *sdk.Client) (facts sdk.Facts, method string, err error) {
 	facts, err = c.Describe(ctx)
 	if err == nil && facts.Name == "" {
 		err = fmt.Errorf("its description has no name")
@@ -225,56 +210,6 @@ func (b *Backend) start(ctx context.Context) (*process.Process, error) {
 }
 
 func client(p *process.Process) *sdk.Client { return p.Client().(*sdk.Client) }
-
-// remembered is what is known of a program between processes.
-type remembered struct {
-	Targets  []string          `json:"targets"` // patterns; a TargetChecker may refuse what one matches, never the reverse
-	Hash     string            `json:"hash"`
-	Settings []sdk.SettingSpec `json:"settings"`
-	Dialects []string          `json:"dialects"` // names; nil: nobody looked
-}
-
-func whatToRemember(f *sdk.Facts) remembered {
-	dialects := append([]string{}, f.Dialects...) // not nil
-	return remembered{Targets: patternsOf(f), Hash: f.Hash, Settings: f.Settings, Dialects: dialects}
-}
-
-// remember keeps what is known of the program for later processes.
-func (b *Backend) remember() {
-	now := whatToRemember(b.facts)
-	if known, ok := b.remembered(); ok && reflect.DeepEqual(known, now) {
-		return
-	}
-	if info, err := os.Stat(b.found.Path); err == nil {
-		b.host.memo.Put(b.found.Path, info, now)
-	}
-}
-
-// remembered is what this very program is known to be.
-func (b *Backend) remembered() (remembered, bool) {
-	info, err := os.Stat(b.found.Path)
-	if err != nil {
-		return remembered{}, false
-	}
-	return b.host.memo.Get(b.found.Path, info)
-}
-
-func patternsOf(f *sdk.Facts) []string {
-	var patterns []string
-	for i := range f.Targets {
-		patterns = append(patterns, f.Targets[i].Pattern)
-	}
-	return patterns
-}
-
-// line tells of the backend in a list of what there is.
-func (b *Backend) line(patterns []string, reason string) string {
-	s := b.found.Name + ": " + strings.Join(patterns, " ")
-	if reason != "" {
-		s += " (" + reason + ")"
-	}
-	return s
-}
 
 // drop forgets a process whose connection broke, so that the next call starts a
 // new one even while this one is slow to end.

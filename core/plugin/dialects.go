@@ -17,14 +17,15 @@ import (
 // and then kept, in the user's cache folder, too, by the hash that the facts have
 // of them.
 func (b *Backend) LoadDialects(ctx context.Context) ([]sdk.Dialect, error) {
-	facts, err := b.Facts(ctx)
-	if err != nil || len(facts.Dialects) == 0 {
+	known, err := b.DescribeAgain(ctx)
+	if err != nil || len(known.Facts.Dialects) == 0 {
 		return nil, err
 	}
+	facts := &known.Facts
 	b.loadedMu.Lock()
 	defer b.loadedMu.Unlock()
-	if known, ok := b.dialects[facts.DialectsHash]; ok {
-		return known, nil
+	if loaded, ok := b.dialects[facts.DialectsHash]; ok {
+		return loaded, nil
 	}
 	file := b.host.dialectsFile(facts)
 	dialects, ok := readDialects(file)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,21 +14,27 @@ import (
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/filememo"
+	"github.com/tritonc/tritonc/core/plugin/manifest"
 	"github.com/tritonc/tritonc/core/plugin/process"
-	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 // Prefix starts the file name of every backend: tritonc-backend-<name>.
-const Prefix = "tritonc-backend-"
+const Prefix = manifest.ProgramPrefix
 
 // DefaultStartTimeout is how long a plugin may take to its handshake.
 const DefaultStartTimeout = 10 * time.Second
 
 // Options of a Host. The zero value finds nothing.
 type Options struct {
-	// Dirs are searched for backends, first to last.
+	// Override are folders whose backends hide those of the same name in Dirs, and
+	// of several there the first hides the rest.
+	Override []string
+	// Dirs are the other folders to search for backends, first to last.
 	Dirs []string
+	// Choices say which backend to take where several support a target. The first
+	// whose pattern matches counts.
+	Choices []Choice
 	// LookupEnv reads the environment (os.LookupEnv in cmd); nil: it is empty.
 	LookupEnv func(key string) (string, bool)
 	// Settings are knobs of the machine by SettingSpec.Name, such as a tool's
@@ -57,8 +62,8 @@ type Host struct {
 
 	stopping sync.WaitGroup // processes that were dropped
 
-	// memo remembers what must be known of each program before it is started:
-	// those for other devices need not be, nor those whose work is in a cache.
+	// memo remembers what each program said of itself: those for other devices
+	// need not be started, nor those whose work is in a cache.
 	memo *filememo.Memo[remembered]
 
 	mu     sync.Mutex
@@ -77,10 +82,23 @@ func New(opts Options) *Host {
 		opts.StartTimeout = DefaultStartTimeout
 	}
 	h := &Host{opts: opts, memo: filememo.New[remembered](memoFile(opts.LookupEnv))}
-	for _, f := range process.Find(opts.Dirs, Prefix) {
-		h.backends = append(h.backends, &Backend{host: h, found: f})
-	}
+	h.find(opts.Override, true)
+	h.find(opts.Dirs, false)
 	return h
+}
+
+// find adds the backends in dirs. Those of a folder that is listed twice are there
+// once; with hide, one hides those of its name in later folders.
+func (h *Host) find(dirs []string, hide bool) {
+	for _, dir := range dirs {
+		for _, f := range process.Find([]string{dir}, Prefix) {
+			if slices.ContainsFunc(h.backends, func(b *Backend) bool { return b.found.Path == f.Path }) {
+				continue
+			}
+			hidden := slices.ContainsFunc(h.backends, func(b *Backend) bool { return b.hides && b.found.Name == f.Name })
+			h.backends = append(h.backends, &Backend{host: h, found: f, hidden: hidden, hides: hide})
+		}
+	}
 }
 
 // memoFile is where what is known of the backends' programs is kept between
@@ -97,116 +115,41 @@ func memoFile(lookupEnv func(string) (string, bool)) string {
 	return filepath.Join(base, "tritonc", "backends.json")
 }
 
-// Backends lists every backend found, usable or not.
+// Backends lists every backend found, usable or not, hidden ones too.
 func (h *Host) Backends() []*Backend { return h.backends }
 
-// Backend returns the backend of that name.
+// Backend returns the first backend of that name.
 func (h *Host) Backend(name string) (*Backend, error) {
 	for _, b := range h.backends {
 		if b.found.Name == name {
 			return b, nil
 		}
 	}
-	var list []string
-	for _, b := range h.backends {
-		list = append(list, b.found.Name+": "+b.found.Path)
-	}
-	return nil, h.noBackend(fmt.Sprintf("there is no backend %q", name), list, nil)
-}
-
-// Select is the Select of core.Options: SelectBackend for a compile.
-func (h *Host) Select(ctx context.Context, t sdk.Target) (wire.Backend, sdk.Target, error) {
-	b, full, err := h.SelectBackend(ctx, t)
-	if err != nil {
-		return nil, full, err // b would be an interface that is not nil
-	}
-	return b, full, nil
-}
-
-// SelectBackend returns the first backend that supports t, and t with what it left
-// open filled in. Its error lists the backends and their targets. A backend
-// that cannot be started is passed over; one that is known to have no pattern
-// for t is not started.
-func (h *Host) SelectBackend(ctx context.Context, t sdk.Target) (*Backend, sdk.Target, error) {
-	list := make([]string, 0, len(h.backends)) // a line for each that is of no use
-	var broken []string
-	var problems []error
-	for _, b := range h.backends {
-		if known, ok := b.remembered(); ok && !slices.ContainsFunc(known.Targets, t.Matches) {
-			list = append(list, b.line(known.Targets, ""))
-			continue
-		}
-		resp, err := b.SupportsTarget(ctx, t)
-		switch {
-		case ctx.Err() != nil:
-			return nil, t, ctx.Err()
-		case err != nil:
-			broken, problems = append(broken, b.found.Name), append(problems, err)
-			list = append(list, fmt.Sprintf("%s: cannot be used: %v", b.found.Name, err))
-		case resp.Supported:
-			// Only now is the trouble with others worth a word of its own.
-			for i, name := range broken {
-				h.opts.Logger.Warn("a backend cannot be used", "backend", name, "error", problems[i])
-			}
-			return b, resp.Target, nil
-		default:
-			f, err := b.Facts(ctx)
-			if err != nil {
-				return nil, t, err
-			}
-			list = append(list, b.line(patternsOf(f), resp.Reason))
-		}
-	}
-	return nil, t, h.noBackend(fmt.Sprintf("no backend supports the target %s", t), list, broken)
-}
-
-// SelectForPasses is SelectBackend for a run of single passes, of which a backend may know more
-// targets than those that it compiles for. Where none supports t, the first that runs
-// passes and has a target of the same kind (cuda in cuda:100) is asked; its RunPasses
-// says if it does not know t.
-func (h *Host) SelectForPasses(ctx context.Context, t sdk.Target) (*Backend, sdk.Target, error) {
-	b, full, err := h.SelectBackend(ctx, t)
-	if err == nil || ctx.Err() != nil {
-		return b, full, err
-	}
-	for _, b := range h.backends {
-		f, errFacts := b.Facts(ctx)
-		if errFacts != nil || !f.Has(sdk.CapRunPasses) {
-			continue
-		}
-		if slices.ContainsFunc(patternsOf(f), func(p string) bool { return strings.HasPrefix(p, t.Backend+":") }) {
-			return b, t, nil
-		}
-	}
-	return nil, t, err
+	return nil, h.unknown(fmt.Sprintf("there is no backend %q", name), h.backends)
 }
 
 // Dialect returns the backend that declares a dialect, with the declaration. Of
-// several it is the first one that supports t, else the first. A nil backend says
-// that none declares it; the error then tells of those that cannot be asked. One
-// that is known not to declare it is not started.
+// several it is the first one that supports t, else the first; where one is chosen
+// for t, that one goes first. A nil backend says that none declares it; the error
+// then tells of those that cannot be asked. None is started whose declarations are
+// known.
 func (h *Host) Dialect(ctx context.Context, name string, t sdk.Target) (declarer *Backend, declaration string, err error) {
 	var unusable []error
-	for _, b := range h.backends {
-		if known, ok := b.remembered(); ok && known.Dialects != nil && !slices.Contains(known.Dialects, name) {
-			continue
-		}
-		facts, err := b.Facts(ctx)
+	for _, b := range h.forDialects(ctx, t) {
+		known, err := b.Describe(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil, "", ctx.Err()
 		case err != nil:
 			unusable = append(unusable, err)
 			continue
-		}
-		if !slices.Contains(facts.Dialects, name) {
+		case !slices.Contains(known.Facts.Dialects, name):
 			continue
 		}
-		_, supported := facts.For(t)
-		if supported || declarer == nil {
+		if declarer == nil || known.supports(t) {
 			declarer = b
 		}
-		if supported {
+		if known.supports(t) {
 			break
 		}
 	}
@@ -225,59 +168,25 @@ func (h *Host) Dialect(ctx context.Context, name string, t sdk.Target) (declarer
 	return nil, "", fmt.Errorf("backend %s names the dialect %s and does not declare it", declarer.found.Name, name)
 }
 
-// Identity tells in one text all that a compile for t depends on besides what it
-// is given: the programs of the backends that may answer for t, and what they see
-// of the machine. Tools are not in it: a compile says which it used. Neither are
-// limits, which change nothing in a compile that succeeds. It is empty when there is
-// no such backend. Only a program that has never been seen is
-// started for it.
-func (h *Host) Identity(ctx context.Context, t sdk.Target) (string, error) {
-	var text strings.Builder
-	add := func(what, s string) { fmt.Fprintf(&text, "%s %q\n", what, s) }
-	for _, b := range h.backends {
-		if b.found.Problem != nil {
-			continue
-		}
-		known, ok := b.remembered()
-		if !ok {
-			facts, err := b.Facts(ctx)
-			switch {
-			case ctx.Err() != nil:
-				return "", ctx.Err()
-			case err != nil:
-				continue // it answers for nothing
-			}
-			known = whatToRemember(facts)
-		}
-		if !slices.ContainsFunc(known.Targets, t.Matches) {
-			continue
-		}
-		add("backend", b.found.Name)
-		add("hash", known.Hash)
-		settings := h.settings(slices.DeleteFunc(slices.Clone(known.Settings), func(s sdk.SettingSpec) bool { return s.Limit }))
-		for _, name := range slices.Sorted(maps.Keys(settings)) {
-			add("setting "+name, settings[name])
+// forDialects lists the backends that may declare a dialect for t, described if that
+// can be. The one that is chosen for t stands for others of its name.
+func (h *Host) forDialects(ctx context.Context, t sdk.Target) []*Backend {
+	list := h.visible()
+	if choice := h.choice(t); choice != nil {
+		if named, err := h.Named(ctx, choice.Ref, choice.From); err == nil {
+			list = slices.DeleteFunc(list, func(b *Backend) bool { return b.found.Name == choice.Ref.Name })
+			list = slices.Concat(named, list)
 		}
 	}
-	if text.Len() == 0 {
-		return "", nil
-	}
-	for _, key := range passedEnv {
-		if v, ok := h.opts.LookupEnv(key); ok && !slices.Contains(temporaryEnv, key) {
-			add("environment "+key, v)
-		}
-	}
-	return text.String(), nil
+	h.describeAll(ctx, list)
+	return list
 }
 
 // noBackend is the error for a target or a name that nobody answers to.
-func (h *Host) noBackend(message string, list, broken []string) error {
+func (h *Host) noBackend(message string, list []string) error {
 	if len(h.backends) == 0 {
 		return diag.Errorf(diag.Pos{}, "%s: none was found", message).
-			WithHelp("searched for %s<name> in:\n  %s", Prefix, strings.Join(h.opts.Dirs, "\n  "))
-	}
-	if len(broken) > 0 {
-		message += ", and " + strings.Join(broken, ", ") + " cannot be used"
+			WithHelp("searched for %s<name> in:\n  %s", Prefix, strings.Join(slices.Concat(h.opts.Override, h.opts.Dirs), "\n  "))
 	}
 	for i := range list {
 		list[i] = strings.ReplaceAll(list[i], "\n", "\n    ")

@@ -16,6 +16,7 @@ import (
 
 func main() {
 	mode := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(os.Args[0]), "tritonc-backend-"), ".exe")
+	countStart()
 	switch mode {
 	case "noisy":
 		fmt.Println("loading my tables")
@@ -33,6 +34,22 @@ func main() {
 	sdk.Serve(backend{mode})
 }
 
+// countStart adds a line to the file <program>.starts, where there is one.
+func countStart() {
+	if f, err := os.OpenFile(os.Args[0]+".starts", os.O_APPEND|os.O_WRONLY, 0); err == nil {
+		fmt.Fprintln(f, os.Getpid())
+		f.Close()
+	}
+}
+
+// version is what the file <program>.version says.
+func version() string {
+	if text, err := os.ReadFile(os.Args[0] + ".version"); err == nil {
+		return string(text)
+	}
+	return "0"
+}
+
 // The descriptors as C code has them: go-plugin replaces os.Stdout and os.Stderr.
 // They are kept, for a collected file is a closed one.
 var (
@@ -46,8 +63,11 @@ func (b backend) Describe(context.Context) (sdk.Facts, error) {
 	if b.mode == "describe-panics" {
 		panic("no facts")
 	}
+	if b.mode == "describe-hangs" {
+		time.Sleep(time.Minute)
+	}
 	facts := sdk.Facts{
-		Name: b.mode, Version: "0", Hash: "h",
+		Name: b.mode, Version: version(), Hash: "h",
 		Targets: []sdk.TargetFacts{{Pattern: "test:*", WarpSize: 32, WarpSizes: []int{64}}},
 		Settings: []sdk.SettingSpec{
 			{Name: "assembler", Env: []string{"TEST_FIRST", "TEST_SECOND"}},

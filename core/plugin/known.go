@@ -1,0 +1,210 @@
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// DescribeTimeout bounds how long a backend that nobody asked for may take to say
+// what it is.
+const DescribeTimeout = 2 * time.Second
+
+// Description is what a backend's program says of itself. It is remembered between
+// processes, so that programs need not be started for what others do.
+type Description struct {
+	Facts  sdk.Facts `json:"facts"`
+	SHA256 string    `json:"sha256"` // of the program's file, in hex
+}
+
+// supports reports whether one of the patterns matches t. A backend may refuse what
+// a pattern matches, and accepts nothing else.
+func (d *Description) supports(t sdk.Target) bool {
+	_, ok := d.Facts.For(t)
+	return ok
+}
+
+func (d *Description) patterns() []string {
+	var patterns []string
+	for i := range d.Facts.Targets {
+		patterns = append(patterns, d.Facts.Targets[i].Pattern)
+	}
+	return patterns
+}
+
+// remembered is what the memo holds of a program: its description or, if it could
+// not be had, why not. Trouble counts for the tritonc that had it.
+type remembered struct {
+	*Description
+	Trouble string `json:"trouble,omitempty"`
+	By      string `json:"by,omitempty"`
+}
+
+// learning is the part of a Backend that finds out what it is.
+type learning struct {
+	learnMu sync.Mutex // held while the program is started to describe itself
+	tried   time.Time  // when that failed last
+	failure error
+}
+
+// A troubleError says that a backend cannot be used, as an earlier process found out.
+type troubleError struct{ text string }
+
+func (e *troubleError) Error() string { return e.text }
+
+// Describe returns what the program says of itself, and starts it only if that is
+// not remembered. A program that did not answer before is not asked again until its
+// file changes.
+func (b *Backend) Describe(ctx context.Context) (*Description, error) {
+	return b.describe(ctx, DescribeTimeout, false)
+}
+
+// DescribeAgain is Describe for a backend that the user asks for by name: it also
+// asks again a program that did not answer before, and waits as long as for a start.
+func (b *Backend) DescribeAgain(ctx context.Context) (*Description, error) {
+	return b.describe(ctx, b.host.opts.StartTimeout, true)
+}
+
+// describe asks a program that is not known and, with again, one that gave trouble.
+func (b *Backend) describe(ctx context.Context, patience time.Duration, again bool) (*Description, error) {
+	if b.found.Problem != nil {
+		return nil, fmt.Errorf("backend %s (%s): %w", b.found.Name, b.found.Path, b.found.Problem)
+	}
+	if r, ok := b.remembered(); ok && (r.Description != nil || !again) {
+		return r.result()
+	}
+	b.learnMu.Lock()
+	defer b.learnMu.Unlock()
+	if r, ok := b.remembered(); ok && (r.Description != nil || !again) {
+		return r.result() // somebody else asked meanwhile
+	}
+	if again && time.Since(b.tried) < patience {
+		return nil, b.failure
+	}
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, facts, err := b.running(bounded)
+	switch {
+	case err == nil:
+		return b.remember(facts), nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("backend %s (%s) did not describe itself within %s", b.found.Name, b.found.Path, patience)
+	}
+	b.tried, b.failure = time.Now(), err
+	b.giveUp(err)
+	return nil, err
+}
+
+// giveUp remembers that the program cannot be used.
+func (b *Backend) giveUp(err error) {
+	b.put(remembered{Trouble: err.Error(), By: hostIdentity()})
+}
+
+func (r *remembered) result() (*Description, error) {
+	if r.Description != nil {
+		return r.Description, nil
+	}
+	return nil, &troubleError{r.Trouble}
+}
+
+// describeAll has those that are not known describe themselves, side by side, so
+// that several that hang take no longer than one.
+func (h *Host) describeAll(ctx context.Context, list []*Backend) {
+	var wg sync.WaitGroup
+	for _, b := range list {
+		if _, ok := b.remembered(); !ok && b.found.Problem == nil {
+			wg.Go(func() { _, _ = b.Describe(ctx) }) // remembered, the trouble too
+		}
+	}
+	wg.Wait()
+}
+
+// remembered is what this very program is known to be.
+func (b *Backend) remembered() (remembered, bool) {
+	info, err := os.Stat(b.found.Path)
+	if err != nil {
+		return remembered{}, false
+	}
+	r, ok := b.host.memo.Get(b.found.Path, info)
+	if ok && r.Description == nil && (r.Trouble == "" || r.By != hostIdentity()) {
+		ok = false
+	}
+	if ok {
+		return r, true
+	}
+	// A file that was written anew with the bytes that it had.
+	if r, ok = b.host.memo.Earlier(b.found.Path); !ok || r.Description == nil || r.SHA256 == "" {
+		return remembered{}, false
+	}
+	if sum, err := b.FileHash(); err != nil || sum != r.SHA256 {
+		return remembered{}, false
+	}
+	b.host.memo.Put(b.found.Path, info, r)
+	return r, true
+}
+
+// remember keeps what the program said for later processes.
+func (b *Backend) remember(facts *sdk.Facts) *Description {
+	known, ok := b.remembered()
+	now := remembered{Description: &Description{Facts: *facts}}
+	if ok && known.Description != nil {
+		now.SHA256 = known.SHA256
+		if sameJSON(known, now) {
+			return known.Description
+		}
+	}
+	now.SHA256, _ = b.FileHash() // without it the file's time alone counts
+	b.put(now)
+	return now.Description
+}
+
+func (b *Backend) put(r remembered) {
+	if info, err := os.Stat(b.found.Path); err == nil {
+		b.host.memo.Put(b.found.Path, info, r)
+	}
+}
+
+// sameJSON compares values as a memo would: nil and empty lists are the same there
+// once they were read.
+func sameJSON(a, b any) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+// FileHash is the SHA-256 of the program's file in hex.
+func (b *Backend) FileHash() (string, error) {
+	info, err := os.Stat(b.found.Path)
+	if err != nil {
+		return "", err
+	}
+	if r, ok := b.host.memo.Get(b.found.Path, info); ok && r.Description != nil && r.SHA256 != "" {
+		return r.SHA256, nil
+	}
+	f, err := os.Open(b.found.Path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// hostIdentity tells this program from others, which may get on with a backend that
+// this one has trouble with.
+var hostIdentity = sdk.ProgramHash
