@@ -34,7 +34,7 @@ var stages = []sdk.Stage{
 }
 
 func (b *upper) Facts(context.Context) (*sdk.Facts, error) {
-	f := &sdk.Facts{Name: "toy"}
+	f := &sdk.Facts{Name: "toy", Version: "1", Hash: "h"}
 	for name := range b.modules {
 		f.Modules = append(f.Modules, sdk.Module{Name: name})
 	}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 )
@@ -30,14 +31,40 @@ func (t *trip) kernel() (*Kernel, error) {
 			return nil, err
 		}
 	}
-	var named struct{ Name string }
-	if err := json.Unmarshal(k.Metadata, &named); err != nil {
+	var err error
+	if k.Name, k.Metadata, err = t.signed(k.Metadata); err != nil {
 		return nil, fmt.Errorf("metadata of %s: %w", t.target, err)
 	}
-	if k.Name = named.Name; k.Name == "" {
+	if k.Name == "" {
 		k.Name = t.name
 	}
 	return k, nil
+}
+
+// signed adds to metadata which backend made the kernel, and returns the kernel's
+// name, if it is there.
+func (t *trip) signed(metadata []byte) (name string, _ []byte, err error) {
+	all := map[string]json.RawMessage{}
+	if err := json.Unmarshal(metadata, &all); err != nil {
+		return "", nil, err
+	}
+	if text, ok := all["name"]; ok {
+		if err := json.Unmarshal(text, &name); err != nil {
+			return "", nil, fmt.Errorf("name: %w", err)
+		}
+	}
+	for key, value := range map[string]string{
+		"backend_name": t.facts.Name, "backend_version": t.facts.Version, "backend_hash": t.facts.Hash,
+	} {
+		if all[key], err = json.Marshal(value); err != nil {
+			return "", nil, err
+		}
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out) // sorts the keys
+	enc.SetEscapeHTML(false)
+	err = enc.Encode(all)
+	return name, bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
 // knownMetadata is what there is to say of a kernel for which no stage had to
