@@ -288,7 +288,7 @@ func (b *bencher) choose(ctx context.Context, at *benchPoint, names []string, p 
 	result, err := tune.Run(ctx, tune.Options{
 		Source: &at.src, Kernel: s.kernel, Target: at.req.target, Options: at.req.opts, Device: b.dev,
 		Args: func(config *frontend.ConfigInfo) ([]launch.Arg, error) { return t.args(ctx, config) },
-		Grid: t.grid, Bench: b.flags.options(),
+		Grid: t.grid, Bench: b.flags.options(), ArgFlag: "--arg",
 	})
 	if err != nil {
 		return explainArg(err)
@@ -334,6 +334,7 @@ func (b *bencher) once(ctx context.Context, at *benchPoint) (*measured, error) {
 	}
 	prepared, err := launch.Prepare(ctx, launch.Request{
 		Source: src, Kernel: at.subject.kernel, Args: vals.list(texts...), Target: req.target, Options: req.opts, Device: b.dev,
+		ArgFlag: "--arg", ConfigFlag: "--config",
 	})
 	if err != nil {
 		return nil, explainArg(err)

@@ -188,14 +188,25 @@ func (f *buildFlags) stages(ctx context.Context, env *environment, req *request,
 		}
 		b.Targets = append(b.Targets, bundle.Target{Name: target.String(), Backend: facts.Name, Version: facts.Version, Hash: facts.Hash})
 		list := stageList(ctx, backend, completed)
-		if given || len(list) == 0 {
+		if len(list) == 0 {
 			continue
 		}
-		last := list[len(list)-1].Name
-		wanted := []string{last}
-		if sim, err := simulated.New(target, simulated.Options{}); err == nil && (f.goDir != "" || f.bundle != "") {
-			wanted = []string{sim.Properties().Stage, last}
+		launchable := []string{list[len(list)-1].Name}
+		if sim, err := simulated.New(target, simulated.Options{}); err == nil {
+			if stage := sim.Properties().Stage; stage != launchable[0] {
+				launchable = []string{stage, launchable[0]}
+			}
 			sim.Close()
+		}
+		if given {
+			if err := f.checkEmit(target, launchable); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		wanted := launchable
+		if f.goDir == "" && f.bundle == "" {
+			wanted = wanted[len(wanted)-1:]
 		}
 		for _, name := range wanted {
 			if !slices.Contains(req.opts.Stages, name) {
@@ -205,6 +216,16 @@ func (f *buildFlags) stages(ctx context.Context, env *environment, req *request,
 	}
 	req.binary, req.json = false, false
 	return b, nil
+}
+
+// checkEmit refuses code that no device launches.
+func (f *buildFlags) checkEmit(target core.Target, launchable []string) error {
+	for _, stage := range f.emit {
+		if !slices.Contains(launchable, stage) {
+			return usagef("--emit %s: no device of %s launches it", stage, target).withHelp("--emit %s", strings.Join(launchable, " or --emit "))
+		}
+	}
+	return nil
 }
 
 // build is what is built.

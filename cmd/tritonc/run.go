@@ -178,6 +178,7 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 	}
 	prepared, err := launch.Prepare(ctx, launch.Request{
 		Source: src, Kernel: f.kernel, Args: vals.list(slices.Concat([]string{f.grid}, f.expect, f.let)...), Target: req.target, Options: req.opts, Device: dev,
+		ArgFlag: "--arg", ConfigFlag: "--config",
 	})
 	if err != nil {
 		return explainArg(err)

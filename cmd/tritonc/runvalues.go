@@ -122,6 +122,9 @@ func (v *values) scope(name string) (any, bool, error) {
 	if value, ok := v.constant(name); ok {
 		return value, true, nil
 	}
+	if value, ok := v.setting(name); ok {
+		return nil, false, fmt.Errorf("%s is %s, not a number", name, describeSetting(value))
+	}
 	if p := v.param(name); p != nil && p.Default != "" && v.known == nil {
 		value, err := calc.Eval(p.Default, noNames) // the file's own names are not known here
 		return value, err == nil, nil
@@ -132,23 +135,39 @@ func (v *values) scope(name string) (any, bool, error) {
 // constant is what configurations, heuristics and defaults give, as far as it is a
 // number, and the compile's options.
 func (v *values) constant(name string) (any, bool) {
-	var value any
-	switch {
-	case v.known != nil:
-		value = v.known.Constants[name]
-		for _, o := range v.known.Options {
-			if o.Name == name && v.param(name) == nil {
-				value = o.Value
-			}
-		}
-	case v.config != nil:
-		value = v.config.Constants[name]
-	}
+	value, _ := v.setting(name)
 	switch value.(type) {
 	case int64, float64, bool:
 		return value, true
 	}
 	return nil, false
+}
+
+// setting is constant, whatever it is.
+func (v *values) setting(name string) (value any, ok bool) {
+	switch {
+	case v.known != nil:
+		value, ok = v.known.Constants[name]
+		for _, o := range v.known.Options {
+			if o.Name == name && v.param(name) == nil {
+				value, ok = o.Value, true
+			}
+		}
+	case v.config != nil:
+		value, ok = v.config.Constants[name]
+	}
+	return value, ok
+}
+
+// describeSetting is a value that is not a number, for a message.
+func describeSetting(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "None"
+	case string:
+		return "'" + v + "'"
+	}
+	return "of the file's own"
 }
 
 func noNames(string) (any, bool, error) { return nil, false, nil }

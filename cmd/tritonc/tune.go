@@ -255,7 +255,7 @@ func (t *tuning) run(ctx context.Context, dev driver.Device) (*tune.Result, erro
 	return tune.Run(ctx, tune.Options{
 		Source: t.src, Kernel: f.kernel, Target: t.req.target, Options: t.req.opts, Device: dev,
 		Args: func(config *frontend.ConfigInfo) ([]launch.Arg, error) { return t.args(ctx, config) },
-		Grid: t.grid, Parallel: f.jobs,
+		Grid: t.grid, Parallel: f.jobs, ArgFlag: "--arg",
 		Search:  tune.Search{Method: method, Points: f.points, Seed: f.seed},
 		Bench:   bench.Options{Warmup: f.warmup, Rep: f.rep, Graph: f.graph},
 		Tritonc: version(), Backend: facts.Name + " " + facts.Version,

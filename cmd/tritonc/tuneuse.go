@@ -110,7 +110,9 @@ func gives(info *frontend.KernelInfo, name string) bool {
 // ofRun chooses the configuration of a run by the times that useConfigs has read.
 func (f *runFlags) ofRun(ctx context.Context, env *environment, src *core.Source, req *request, vals *values, dev driver.Device) error {
 	args := vals.list(f.grid)
-	prepared, err := launch.Prepare(ctx, launch.Request{Source: src, Kernel: f.kernel, Args: args, Target: req.target, Options: req.opts, Device: dev})
+	prepared, err := launch.Prepare(ctx, launch.Request{
+		Source: src, Kernel: f.kernel, Args: args, Target: req.target, Options: req.opts, Device: dev, ArgFlag: "--arg", ConfigFlag: "--config",
+	})
 	if err != nil {
 		return explainArg(err)
 	}

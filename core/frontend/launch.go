@@ -266,6 +266,7 @@ func (b *binder) tune(a *eval.Autotune) {
 			continue
 		}
 		if b.given[at] != nil {
+			b.twice(at, value)
 			continue
 		}
 		if b.computed[name] {
@@ -280,6 +281,28 @@ func (b *binder) tune(a *eval.Autotune) {
 	}
 }
 
+// twice reports a constant that both the configuration and the arguments of a launch
+// give, unless they agree: Triton refuses it, too. In a compile the signature's counts.
+func (b *binder) twice(at int, value any) {
+	p, given, l := &b.out[at], b.given[at], b.v.request.Launch
+	if l == nil || p.Type == nil && !p.Tuple && eval.Equal(p.Value, value) {
+		return
+	}
+	name := b.params[at].Name
+	place := b.configPlace(name)
+	place.Message = fmt.Sprintf("configuration %d of '%s' gives %s=%s, and the arguments %s=%s", b.configNo, b.fn.Name(), name, eval.Repr(value), name, given.Source)
+	place.Help = strings.TrimSpace("leave "+l.Arg) + " " + name + " out"
+	b.errs = append(b.errs, &place)
+}
+
+// configPlace is where the variant's configuration gives a name.
+func (b *binder) configPlace(name string) diag.Diagnostic {
+	if file := b.e.env.Configs; file != nil {
+		return file.place(b.configNo, name)
+	}
+	return b.e.placeOf(b.fn, autotuneName)
+}
+
 func (b *binder) tuneOption(name string, value any) {
 	if value == nil || b.fixed[name] {
 		return
@@ -288,12 +311,11 @@ func (b *binder) tuneOption(name string, value any) {
 		b.conflict(name)
 		return
 	}
-	place := b.e.placeOf(b.fn, autotuneName)
 	from := fmt.Sprintf("a configuration of '%s'", b.fn.Name())
 	if file := b.e.env.Configs; file != nil {
-		place, from = file.place(b.configNo, name), "the file "+file.path
+		from = "the file " + file.path
 	}
-	b.putOption(name, value, from, place)
+	b.putOption(name, value, from, b.configPlace(name))
 }
 
 // conflict reports what both a configuration and a heuristic above it give.
@@ -343,17 +365,23 @@ func (b *binder) choose(a *eval.Autotune, configs []*lang.Config) ([]*lang.Confi
 	if fail == nil {
 		return all, nil
 	}
-	choices := "choose a configuration with --config:\n" + listConfigs(configs)
+	choices := ""
+	if flag := b.v.request.Launch.Config; flag != "" {
+		choices = "choose a configuration with " + flag + ":\n" + listConfigs(configs)
+	}
 	d := fail.Diagnostic()
 	if d.Pos == (diag.Pos{}) {
 		at := b.e.placeOf(b.fn, autotuneName)
 		d.Pos, d.EndCol, d.Line = at.Pos, at.EndCol, at.Line
 	}
 	d.Message = fmt.Sprintf("prune_configs_by of '%s' cannot choose a configuration: %s", b.fn.Name(), d.Message)
-	if d.Help != "" {
-		choices = d.Help + "; or " + choices
+	switch {
+	case d.Help == "":
+		d.Help = choices
+	case choices != "":
+		d.Help += "; or " + choices
 	}
-	return nil, d.WithHelp("%s", choices)
+	return nil, d
 }
 
 // prunes reports whether functions of the decorator choose among the configurations.
@@ -553,8 +581,10 @@ func (b *binder) cannotCompute(name string, param bool, fail *eval.Failure) {
 	switch {
 	case !param:
 		help = "give the option with --option " + name + "=…"
+	case b.v.request.Launch != nil && b.v.request.Launch.Arg == "":
+		help = "give it as an argument"
 	case b.v.request.Launch != nil:
-		help = "give --arg " + name + "=…"
+		help = "give " + b.v.request.Launch.Arg + " " + name + "=…"
 	}
 	if b.heuristicsFirst(fail) {
 		help = "put @triton.autotune above @triton.heuristics: the upper one runs first"

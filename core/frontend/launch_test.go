@@ -257,7 +257,7 @@ func TestDecorators(t *testing.T) {
 	at := func(addr uint64) Tensor {
 		return Tensor{Type: "fp32", Shape: []int64{8}, Address: func() (uint64, bool) { return addr, true }}
 	}
-	launch := func(values map[string]any) *Launch { return &Launch{Values: values} }
+	launch := func(values map[string]any) *Launch { return &Launch{Values: values, Arg: "--arg", Config: "--config"} }
 	n := func(n int64) *Launch { return launch(map[string]any{"x": half, "n": n}) }
 	for _, tt := range []struct {
 		name string
@@ -305,6 +305,10 @@ func TestDecorators(t *testing.T) {
 		{"what nobody knows", Request{Kernel: "unknowable", Signature: "*fp32, i32", Launch: n(40)}, "'x.data_ptr()' is needed here, but it is not known before the launch\nchoose a configuration with --config:\n1  B=32"},
 		{"the values say all", Request{Kernel: "pruned", Signature: "*fp32, i32, 20, 8", Launch: n(50)}, "B=8 LEAST=20"},
 		{"after the heuristics above", Request{Kernel: "prunes_later", Signature: "*fp32, i32", Launch: n(65)}, "B=64 LEAST=32 num_warps:4 num_stages:3 num_ctas:1"},
+		{"without flags", Request{Kernel: "unknowable", Signature: "*fp32, i32", Launch: &Launch{Values: map[string]any{"x": half, "n": int64(40)}}}, "k.py:125:91: error: prune_configs_by of 'unknowable' cannot choose a configuration: 'x.data_ptr()' is needed here, but it is not known before the launch"},
+		{"a configuration's constant, given", Request{Kernel: "pruned", Signature: "*fp32, i32, LEAST=20, B=8", Config: "1", Launch: n(50)}, "k.py:111:2: error: configuration 1 of 'pruned' gives B=32, and the arguments B=8\nhelp: leave --arg B out"},
+		{"and the same", Request{Kernel: "pruned", Signature: "*fp32, i32, LEAST=20, B=32", Config: "1", Launch: n(50)}, "B=32 LEAST=20 num_warps:4 num_stages:3 num_ctas:1"},
+		{"in a compile", Request{Kernel: "inner", Signature: "*fp32, i32, B=16", Config: "1"}, "B=16 C=32 num_warps:8 num_stages:3 num_ctas:1"},
 		{"an address", Request{Kernel: "aligned", Signature: "*fp32", Launch: launch(map[string]any{"x": at(1<<63 + 64)})}, "ALIGNED=true"},
 		{"an address", Request{Kernel: "aligned", Signature: "*fp32", Launch: launch(map[string]any{"x": at(96)})}, "ALIGNED=false"},
 		{"an address that nobody knows", Request{Kernel: "aligned", Signature: "*fp32", Launch: launch(map[string]any{"x": half})}, "'ALIGNED' is computed by @triton.heuristics: 'x.data_ptr()' is needed here, but it is not known before the launch"},

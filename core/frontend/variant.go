@@ -41,6 +41,9 @@ type Launch struct {
 	// Values of the arguments that are not compiled in, by parameter: bool, int64,
 	// uint64, float64, Tensor, Descriptor, or []any for a tuple.
 	Values map[string]any
+	// Arg and Config are the flags by which the caller is given an argument and the
+	// number of a configuration, for the help of errors; "" where there is none.
+	Arg, Config string
 }
 
 // Tensor is what an argument with memory looks like: the type of its elements as

@@ -42,7 +42,8 @@ type Constants struct {
 
 // Int is an integer, or a bool as 0 or 1. The launch fails where there is none.
 func (c Constants) Int(name string) int {
-	if v, ok := c.lookup(name); ok {
+	v, ok := c.lookup(name)
+	if ok {
 		if b, ok := v.(bool); ok {
 			if b {
 				return 1
@@ -53,11 +54,28 @@ func (c Constants) Int(name string) int {
 			return int(n)
 		}
 	}
-	panic(noConstant(name))
+	panic(&noInteger{name, v, ok})
 }
 
-// noConstant is what Int panics with.
-type noConstant string
+// noInteger is what Int panics with.
+type noInteger struct {
+	name  string
+	value any
+	given bool
+}
+
+func (e *noInteger) err() error {
+	switch v := e.value.(type) {
+	case Memory:
+		return wrongArg(e.name, "the grid needs an integer, and it is a buffer of %s", v.Type())
+	case *Descriptor:
+		return wrongArg(e.name, "the grid needs an integer, and it is a tensor descriptor")
+	}
+	if e.given {
+		return wrongArg(e.name, "the grid needs an integer, and it is %#v (%T)", e.value, e.value)
+	}
+	return wrongArg("", "the grid asks for %s, which the kernel has no number for", e.name)
+}
 
 // IsFunc reports whether the grid is a GridFunc.
 func (g Grid) IsFunc() bool { return g.f != nil }
@@ -69,11 +87,11 @@ func (g Grid) Resolve(lookup func(name string) (any, bool)) (l driver.Launch, er
 	if g.f != nil {
 		defer func() {
 			if p := recover(); p != nil {
-				name, ok := p.(noConstant)
+				none, ok := p.(*noInteger)
 				if !ok {
 					panic(p)
 				}
-				err = wrongArg("", "the grid asks for %s, which the kernel has no number for", string(name))
+				err = none.err()
 			}
 		}()
 		if g = g.f(Constants{lookup}); g.f != nil {

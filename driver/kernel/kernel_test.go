@@ -147,6 +147,15 @@ func TestGridFunc(t *testing.T) {
 	grid := kernel.GridFunc(func(c kernel.Constants) kernel.Grid {
 		return kernel.Dims((c.Int("n") + c.Int("BLOCK") - 1) / c.Int("BLOCK"))
 	})
+	for v, says := range map[any]string{
+		x:   "argument n: the grid needs an integer, and it is a buffer of fp32",
+		1.5: "argument n: the grid needs an integer, and it is 1.5 (float64)",
+	} {
+		ofN := kernel.GridFunc(func(c kernel.Constants) kernel.Grid { return kernel.Dims(c.Int("n")) })
+		if _, err := f.Launch(t.Context(), ofN, x, 1, v); err == nil || err.Error() != says {
+			t.Errorf("%v, want %s", err, says)
+		}
+	}
 	if _, err := f.Launch(t.Context(), grid, x, 1, 1000); err != nil || dev.Last().Grid[0] != 8 {
 		t.Errorf("%v, %v", dev.Last().Grid, err)
 	}

@@ -32,6 +32,9 @@ type Request struct {
 	// none. Functions of the file that ask for an address ask it, and then have the
 	// array placed on the Device.
 	Buffer func(x *array.Array) driver.Buffer
+	// ArgFlag and ConfigFlag are the flags of a command line by which arguments and the
+	// number of a configuration are given, for the help of errors; "" where there is none.
+	ArgFlag, ConfigFlag string
 }
 
 // Kernel is a kernel that is ready to run on its arguments.
@@ -217,7 +220,7 @@ func (k *Kernel) specialize(ctx context.Context, req *Request) (*core.Source, er
 		return nil, err
 	}
 	var entries []string
-	launch := &core.Launch{Values: map[string]any{}}
+	launch := &core.Launch{Values: map[string]any{}, Arg: req.ArgFlag, Config: req.ConfigFlag}
 	for i := range info.Params {
 		p := &info.Params[i]
 		a := byName[i]

@@ -192,6 +192,8 @@ func TestSpace(t *testing.T) {
 		"A=1:2:3:4":     "is not a range",
 		"A=a:b":         "is not a range",
 		"A=1:1000000:1": "has more than 65536 values",
+		"A=a,b":         "a is not a number, True, False or None; strings have quotes, as 'a'",
+		"A='a,b":        "strings have quotes, as 'a'",
 	} {
 		if _, err := Space([]string{text}); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %s", text, err, says)

@@ -98,7 +98,10 @@ func spaceValue(text string) (any, error) {
 	if x, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(x, 0) && x == x {
 		return x, nil
 	}
-	return strings.Trim(text, `'"`), nil
+	if n := len(text) - 1; n > 0 && (text[0] == '\'' || text[0] == '"') && text[n] == text[0] {
+		return text[1:n], nil
+	}
+	return nil, fmt.Errorf("%s is not a number, True, False or None; strings have quotes, as '%s'", text, strings.Trim(text, `'"`))
 }
 
 // spaceRange reads LOW:HIGH:STEP, where xN multiplies; HIGH is in it.

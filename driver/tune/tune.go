@@ -46,6 +46,9 @@ type Options struct {
 	Search   Search
 	// Bench says how long is measured. What @triton.autotune says goes before it.
 	Bench bench.Options
+	// ArgFlag is the flag of a command line by which arguments are given, for the help of
+	// errors.
+	ArgFlag string
 	// Tritonc and Backend are the versions for the result.
 	Tritonc, Backend string
 	// Progress, when not nil, is called after each configuration, and before the first.
@@ -158,6 +161,13 @@ func (t *tuner) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if len(t.info.Configs) == 0 {
+		if o.Source.Configs != nil {
+			if args, err := o.Args(nil); err == nil {
+				if _, err := launch.Prepare(ctx, t.request(0, args)); err != nil {
+					return err // what is wrong with those that are given
+				}
+			}
+		}
 		return diag.Errorf(diag.Pos{File: o.Source.Path, Line: t.info.Line}, "'%s' has no configurations to choose from", t.info.Name).
 			WithHelp("@triton.autotune lists them, or --configs FILE, or --space NAME=VALUES")
 	}
@@ -249,7 +259,7 @@ func (t *tuner) request(number int, args []launch.Arg) launch.Request {
 	if number >= 0 {
 		src.Config = strconv.Itoa(number)
 	}
-	return launch.Request{Source: &src, Kernel: o.Kernel, Args: args, Target: o.Target, Options: o.Options, Device: o.Device, Buffer: t.buffer}
+	return launch.Request{Source: &src, Kernel: o.Kernel, Args: args, Target: o.Target, Options: o.Options, Device: o.Device, Buffer: t.buffer, ArgFlag: o.ArgFlag}
 }
 
 // built is a configuration that was compiled, or why it was not.
