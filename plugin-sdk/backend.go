@@ -2,24 +2,22 @@ package sdk
 
 import "context"
 
-// Backend compiles for one family of devices. Methods run concurrently and may
-// not keep a request after they return.
+// Backend compiles for one family of devices. These two methods are what a backend
+// must have; its optional powers, each an interface of this package, have the names
+// of Triton's BaseBackend. Methods run concurrently and may not keep a request after
+// they return.
 //
 // An error that is (or wraps) Diagnostics or a *Diagnostic reaches the user as
 // such; ctx's error reaches the host as a cancelled call; any other error is
-// reported as trouble of the machine (a missing tool, a full disk). A response
-// returned along with an error is sent too.
+// reported as trouble of the machine (a missing tool, a full disk). What ends
+// nothing goes to Warn. Logger and ReportProgress take a call's ctx, too.
 type Backend interface {
 	// Describe answers every fact about the backend. It must be quick (no
 	// tool is run, no device is opened) and always answer the same.
 	Describe(ctx context.Context) (Facts, error)
-	// ParseOptions checks the user's options and completes them with defaults.
-	ParseOptions(ctx context.Context, req ParseOptionsRequest) (ParseOptionsResponse, error)
 	// AddStages lists the stages of a compile with these options, first to last.
-	AddStages(ctx context.Context, req AddStagesRequest) (AddStagesResponse, error)
-	// RunStages runs the stages req.First to req.Last. On an error the
-	// response holds what was made until then.
-	RunStages(ctx context.Context, req RunStagesRequest) (RunStagesResponse, error)
+	// Each Stage has a Run, unless the backend is a StageRunner.
+	AddStages(ctx context.Context, req AddStagesRequest) ([]Stage, error)
 }
 
 // TargetChecker is an optional power of a Backend: to refuse some of the targets
@@ -28,6 +26,20 @@ type Backend interface {
 // pattern matches is never asked about.
 type TargetChecker interface {
 	SupportsTarget(ctx context.Context, t Target) (SupportsTargetResponse, error)
+}
+
+// OptionParser is an optional power of a Backend: to check the user's options
+// itself, for what Facts.Options cannot say, and to fill in defaults that depend on
+// the target. Without it ParseOptions reads them.
+type OptionParser interface {
+	ParseOptions(ctx context.Context, req ParseOptionsRequest) (ParseOptionsResponse, error)
+}
+
+// StageRunner is an optional power of a Backend: to run the stages req.First to
+// req.Last itself, in one go, and so to keep more than their artifacts between them.
+// On an error the response holds what was made until then.
+type StageRunner interface {
+	RunStages(ctx context.Context, req RunStagesRequest) (RunStagesResponse, error)
 }
 
 // DialectLoader is an optional power of a Backend: to declare operations and
@@ -89,21 +101,14 @@ type AddStagesRequest struct {
 	Settings    map[string]string
 }
 
-// AddStagesResponse lists the stages, first to last.
+// DecodeOptions reads the options into a struct whose fields have their names, in
+// JSON's tags.
+func (r *AddStagesRequest) DecodeOptions(v any) error { return decodeOptions(r.OptionsJSON, v) }
+
+// AddStagesResponse lists the stages, first to last, as a host sees them.
 type AddStagesResponse struct {
 	Stages      []Stage
 	Diagnostics []Diagnostic
-}
-
-// Stage makes its artifact from that of the stage before it.
-type Stage struct {
-	Name     string `json:"name"`
-	Binary   bool   `json:"binary"`             // the artifact is bytes, not text
-	Ending   string `json:"ending"`             // of a file that holds it, without the dot
-	Doc      string `json:"doc,omitempty"`      // one line
-	Pipeline string `json:"pipeline,omitempty"` // its passes, as RunPasses reads them
-	// Passes is the stage's table of passes, those left out as well.
-	Passes []PassRow `json:"passes,omitempty"`
 }
 
 // PassRow is one row of a stage's table of passes.

@@ -8,9 +8,8 @@ import (
 	pb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1"
 )
 
-// Client is a Backend at the far end of a connection. It implements Backend and
-// its optional powers; a call that the backend does not serve ends with gRPC's
-// status UNIMPLEMENTED. Diagnostics that end a call come back as a
+// Client is a backend at the far end of a connection, for hosts. A call that the
+// backend does not serve ends with gRPC's status UNIMPLEMENTED. Diagnostics that end a call come back as a
 // Diagnostics error, beside the response; gRPC's errors pass unchanged.
 type Client struct {
 	stub pb.BackendClient
@@ -21,14 +20,6 @@ type Client struct {
 
 // DefaultMaxBytes is the bound of a Client that names none.
 const DefaultMaxBytes = 4 << 30
-
-var (
-	_ Backend       = (*Client)(nil)
-	_ TargetChecker = (*Client)(nil)
-	_ DialectLoader = (*Client)(nil)
-	_ ModuleMapper  = (*Client)(nil)
-	_ PassRunner    = (*Client)(nil)
-)
 
 // NewClient speaks with the backend at the other end of conn.
 func NewClient(conn grpc.ClientConnInterface) *Client {
@@ -50,7 +41,7 @@ func received(wire []*pb.Diagnostic) ([]Diagnostic, error) {
 	return rest, nil
 }
 
-// Describe implements Backend. The facts have no modules: GetModuleMap lists them.
+// Describe answers the facts, but for the modules, which GetModuleMap lists.
 func (c *Client) Describe(ctx context.Context) (Facts, error) {
 	resp, err := c.stub.Describe(ctx, &pb.DescribeRequest{}, sendLimits...)
 	if err != nil {
@@ -60,7 +51,7 @@ func (c *Client) Describe(ctx context.Context) (Facts, error) {
 	return factsFromWire(resp.GetFacts()), err
 }
 
-// LoadDialects implements DialectLoader.
+// LoadDialects asks for the declarations of the dialects.
 func (c *Client) LoadDialects(ctx context.Context) ([]Dialect, error) {
 	resp, err := c.stub.LoadDialects(ctx, &pb.LoadDialectsRequest{}, sendLimits...)
 	if err != nil {
@@ -91,7 +82,7 @@ func (c *Client) GetModule(ctx context.Context, name string) (Module, error) {
 	return moduleFromWire(resp.GetModule()), err
 }
 
-// SupportsTarget implements TargetChecker.
+// SupportsTarget asks whether the backend compiles for t.
 func (c *Client) SupportsTarget(ctx context.Context, t Target) (SupportsTargetResponse, error) {
 	resp, err := c.stub.SupportsTarget(ctx, &pb.SupportsTargetRequest{Target: targetToWire(t)}, sendLimits...)
 	if err != nil {
@@ -103,7 +94,7 @@ func (c *Client) SupportsTarget(ctx context.Context, t Target) (SupportsTargetRe
 	}, err
 }
 
-// ParseOptions implements Backend.
+// ParseOptions has options checked and completed.
 func (c *Client) ParseOptions(ctx context.Context, req ParseOptionsRequest) (ParseOptionsResponse, error) {
 	resp, err := c.stub.ParseOptions(ctx, &pb.ParseOptionsRequest{
 		Target: targetToWire(req.Target), OptionsJson: req.OptionsJSON, Settings: req.Settings,
@@ -115,7 +106,7 @@ func (c *Client) ParseOptions(ctx context.Context, req ParseOptionsRequest) (Par
 	return ParseOptionsResponse{OptionsJSON: resp.GetOptionsJson(), Diagnostics: rest}, err
 }
 
-// AddStages implements Backend.
+// AddStages asks for the stages of a compile.
 func (c *Client) AddStages(ctx context.Context, req AddStagesRequest) (AddStagesResponse, error) {
 	resp, err := c.stub.AddStages(ctx, &pb.AddStagesRequest{
 		Target: targetToWire(req.Target), OptionsJson: req.OptionsJSON, Settings: req.Settings,
@@ -127,7 +118,7 @@ func (c *Client) AddStages(ctx context.Context, req AddStagesRequest) (AddStages
 	return AddStagesResponse{Stages: each(resp.GetStages(), stageFromWire), Diagnostics: rest}, err
 }
 
-// RunStages implements Backend.
+// RunStages has stages run.
 func (c *Client) RunStages(ctx context.Context, req RunStagesRequest) (RunStagesResponse, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // whatever happens, the stream ends with this call
@@ -141,7 +132,7 @@ func (c *Client) RunStages(ctx context.Context, req RunStagesRequest) (RunStages
 	return c.receiveStages(stream, req.Progress)
 }
 
-// RunPasses implements PassRunner.
+// RunPasses has passes run by name.
 func (c *Client) RunPasses(ctx context.Context, req RunPassesRequest) (RunPassesResponse, error) {
 	resp, err := c.stub.RunPasses(ctx, runPassesRequestToWire(req), sendLimits...)
 	if err != nil {

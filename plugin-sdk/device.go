@@ -7,7 +7,7 @@ import (
 )
 
 // DeviceDriver makes the devices of one kind in a machine usable; the author of
-// a driver implements it and calls ServeDevices. Its methods may be called at
+// a driver implements it and calls ServeDriver. Its methods may be called at
 // the same time from several goroutines. Errors are as those of Backend: a
 // *Diagnostic or Diagnostics for what the user did wrong, any other for trouble
 // of the machine.

@@ -67,6 +67,25 @@ func (d *Diagnostic) WithHelp(format string, args ...any) *Diagnostic {
 	return d
 }
 
+// WithNote adds a message about d and returns d.
+func (d *Diagnostic) WithNote(format string, args ...any) *Diagnostic {
+	d.Notes = append(d.Notes, Diagnostic{Severity: Note, Message: fmt.Sprintf(format, args...)})
+	return d
+}
+
+// ofKind sets whose trouble it is and returns d.
+func (d *Diagnostic) ofKind(k Kind) *Diagnostic {
+	d.Kind = k
+	return d
+}
+
+// panicked is the diagnostic for a panic with a value in what an author wrote.
+func panicked(who, where string, value any, stack []byte) *Diagnostic {
+	return Errorf("BUG in %s, in %s: %v", who, where, value).ofKind(Bug).
+		WithHelp("this is a mistake in %s, not in your kernel; please report it with the input and the stack below", who).
+		WithNote("%s", stack)
+}
+
 func (d *Diagnostic) Error() string {
 	var b strings.Builder
 	if d.File != "" {

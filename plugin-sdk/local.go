@@ -12,33 +12,28 @@ import (
 // Local is a backend with all that its author left to the SDK: it answers every
 // call as a Client does, without a process between. Tests use it, and programs
 // that have a backend built in.
-type Local struct{ backend Backend }
-
-var (
-	_ Backend       = (*Local)(nil)
-	_ TargetChecker = (*Local)(nil)
-	_ DialectLoader = (*Local)(nil)
-	_ ModuleMapper  = (*Local)(nil)
-	_ PassRunner    = (*Local)(nil)
-)
-
-// NewLocal completes b.
-func NewLocal(b Backend) *Local {
-	if l, ok := b.(*Local); ok {
-		return l
-	}
-	return &Local{b}
+type Local struct {
+	backend Backend
+	devices bool // the program serves a driver, too
 }
 
-// Describe implements Backend: the author's facts, and what the other methods
-// tell.
+// NewLocal completes b.
+func NewLocal(b Backend) *Local { return &Local{backend: b} }
+
+// Describe answers the author's facts, and what the other methods tell.
 func (l *Local) Describe(ctx context.Context) (Facts, error) {
 	f, err := l.backend.Describe(ctx)
 	if err != nil {
 		return f, err
 	}
+	if f.Hash == "" {
+		f.Hash = ProgramHash()
+	}
 	if l.runsPasses() && !f.Has(CapRunPasses) {
 		f.Capabilities = append(slices.Clone(f.Capabilities), CapRunPasses)
+	}
+	if l.devices && !f.Has(CapDevices) {
+		f.Capabilities = append(slices.Clone(f.Capabilities), CapDevices)
 	}
 	dialects, err := l.LoadDialects(ctx)
 	if err != nil {
@@ -62,7 +57,7 @@ func hashOf(dialects []Dialect) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// LoadDialects implements DialectLoader.
+// LoadDialects declares the backend's dialects.
 func (l *Local) LoadDialects(ctx context.Context) ([]Dialect, error) {
 	if b, ok := l.backend.(DialectLoader); ok {
 		return b.LoadDialects(ctx)
@@ -70,7 +65,7 @@ func (l *Local) LoadDialects(ctx context.Context) ([]Dialect, error) {
 	return nil, nil
 }
 
-// GetModuleMap implements ModuleMapper.
+// GetModuleMap lists the modules that kernels may import, whole.
 func (l *Local) GetModuleMap(ctx context.Context) ([]Module, error) {
 	if b, ok := l.backend.(ModuleMapper); ok {
 		return b.GetModuleMap(ctx)
@@ -92,7 +87,7 @@ func (l *Local) GetModule(ctx context.Context, name string) (Module, error) {
 	return Module{}, fmt.Errorf("the backend has no module %q", name)
 }
 
-// SupportsTarget implements TargetChecker: the facts decide, and then the backend
+// SupportsTarget says whether the backend compiles for t: the facts decide, and then the backend
 // when it has an opinion.
 func (l *Local) SupportsTarget(ctx context.Context, t Target) (SupportsTargetResponse, error) {
 	f, err := l.backend.Describe(ctx)
@@ -107,22 +102,53 @@ func (l *Local) SupportsTarget(ctx context.Context, t Target) (SupportsTargetRes
 	return f.Supports(t), nil
 }
 
-// ParseOptions implements Backend.
+// ParseOptions checks and completes a user's options.
 func (l *Local) ParseOptions(ctx context.Context, req ParseOptionsRequest) (ParseOptionsResponse, error) {
-	return l.backend.ParseOptions(ctx, req)
-}
-
-// AddStages implements Backend.
-func (l *Local) AddStages(ctx context.Context, req AddStagesRequest) (AddStagesResponse, error) {
-	return l.backend.AddStages(ctx, req)
-}
-
-// RunStages implements Backend.
-func (l *Local) RunStages(ctx context.Context, req RunStagesRequest) (RunStagesResponse, error) {
-	if req.Progress != nil {
-		ctx = withProgress(ctx, req.Progress)
+	if p, ok := l.backend.(OptionParser); ok {
+		ctx, c := within(ctx, nil)
+		resp, err := p.ParseOptions(ctx, req)
+		resp.Diagnostics = append(resp.Diagnostics, c.warnings()...)
+		return resp, err
 	}
-	return l.backend.RunStages(ctx, req)
+	f, err := l.backend.Describe(ctx)
+	if err != nil {
+		return ParseOptionsResponse{}, err
+	}
+	values, err := ParseOptions(f.Options, req.OptionsJSON)
+	if err != nil {
+		return ParseOptionsResponse{}, err
+	}
+	return ParseOptionsResponse{OptionsJSON: values.JSON()}, nil
+}
+
+// AddStages lists the stages of a compile.
+func (l *Local) AddStages(ctx context.Context, req AddStagesRequest) (AddStagesResponse, error) {
+	ctx, c := within(ctx, nil)
+	stages, err := l.backend.AddStages(ctx, req)
+	stages = slices.Clone(stages) // they may be the author's for all calls
+	for i := range stages {
+		stages[i].Ending = stages[i].ending()
+	}
+	return AddStagesResponse{Stages: stages, Diagnostics: c.warnings()}, err
+}
+
+// RunStages runs the stages req.First to req.Last.
+func (l *Local) RunStages(ctx context.Context, req RunStagesRequest) (RunStagesResponse, error) {
+	ctx, c := within(ctx, req.Progress)
+	resp, err := l.runStages(ctx, req)
+	resp.Diagnostics = append(resp.Diagnostics, c.warnings()...)
+	return resp, err
+}
+
+func (l *Local) runStages(ctx context.Context, req RunStagesRequest) (RunStagesResponse, error) {
+	if r, ok := l.backend.(StageRunner); ok {
+		return r.RunStages(ctx, req)
+	}
+	stages, err := l.backend.AddStages(ctx, AddStagesRequest{Target: req.Target, OptionsJSON: req.OptionsJSON, Settings: req.Settings})
+	if err != nil {
+		return RunStagesResponse{}, err
+	}
+	return runStages(ctx, stages, &req)
 }
 
 // runsPasses reports whether the backend is a PassRunner.
@@ -133,7 +159,7 @@ func (l *Local) runsPasses() bool {
 
 var errNoPasses = errors.New("this backend runs no passes by name")
 
-// RunPasses implements PassRunner.
+// RunPasses runs passes by name, where the backend is a PassRunner.
 func (l *Local) RunPasses(ctx context.Context, req RunPassesRequest) (RunPassesResponse, error) {
 	if r, ok := l.backend.(PassRunner); ok {
 		return r.RunPasses(ctx, req)

@@ -27,13 +27,13 @@ func TestByHand(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var stdout, stderr strings.Builder
-		code := byHand(described{}, tt.args, &stdout, &stderr)
+		code := (&Plugin{Backend: described{}}).byHand(tt.args, &stdout, &stderr)
 		if code != tt.code || !strings.Contains(stdout.String()+stderr.String(), tt.want) {
 			t.Errorf("%v: exit code %d, %q, %q", tt.args, code, &stdout, &stderr)
 		}
 	}
 	var out strings.Builder
-	byHand(described{}, []string{"--describe"}, &out, &out)
+	(&Plugin{Backend: described{}}).byHand([]string{"--describe"}, &out, &out)
 	var facts Facts
 	if err := json.Unmarshal([]byte(out.String()), &facts); err != nil || len(facts.Targets) != 2 {
 		t.Errorf("--describe printed no facts: %v, %+v", err, facts)

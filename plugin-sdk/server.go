@@ -29,33 +29,11 @@ func NewGRPCServer(opts []grpc.ServerOption) *grpc.Server {
 
 // RegisterBackend puts b on a gRPC server; methods get log through Logger.
 func RegisterBackend(s grpc.ServiceRegistrar, b Backend, log hclog.Logger) {
-	pb.RegisterBackendServer(s, &server{backend: NewLocal(b), caller: caller{log: log, who: "the backend"}})
+	registerLocal(s, NewLocal(b), log)
 }
 
-type (
-	loggerKey   struct{}
-	progressKey struct{}
-)
-
-// Logger returns the logger of a call. Its lines reach the user under -v.
-func Logger(ctx context.Context) hclog.Logger {
-	if l, ok := ctx.Value(loggerKey{}).(hclog.Logger); ok {
-		return l
-	}
-	return hclog.NewNullLogger()
-}
-
-// ReportProgress tells the user what the RunStages call of ctx is about to do. It may
-// be called from several goroutines.
-func ReportProgress(ctx context.Context, p Progress) {
-	if f, ok := ctx.Value(progressKey{}).(func(Progress)); ok {
-		f(p)
-	}
-}
-
-// withProgress has f told what ReportProgress is given.
-func withProgress(ctx context.Context, f func(Progress)) context.Context {
-	return context.WithValue(ctx, progressKey{}, f)
+func registerLocal(s grpc.ServiceRegistrar, l *Local, log hclog.Logger) {
+	pb.RegisterBackendServer(s, &server{backend: l, caller: caller{log: log, who: "the backend"}})
 }
 
 // server adapts a Backend to the wire.
@@ -77,18 +55,12 @@ type caller struct {
 func (s *caller) guard(ctx context.Context, method string, f func(context.Context) error) (diags []*pb.Diagnostic, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			stack := string(debug.Stack())
-			s.log.Error("panic", "method", method, "value", fmt.Sprint(p), "stack", stack)
-			diags = []*pb.Diagnostic{diagnosticToWire(Diagnostic{
-				Kind:    Bug,
-				Message: fmt.Sprintf("BUG in %s, in %s: %v", s.who, method, p),
-				Help:    "this is a mistake in " + s.who + ", not in your kernel; please report it with the input and the stack below",
-				Notes:   []Diagnostic{{Severity: Note, Message: stack}},
-			})}
-			err = nil
+			stack := debug.Stack()
+			s.log.Error("panic", "method", method, "value", fmt.Sprint(p), "stack", string(stack))
+			diags, err = []*pb.Diagnostic{diagnosticToWire(*panicked(s.who, method, p, stack))}, nil
 		}
 	}()
-	ferr := f(context.WithValue(ctx, loggerKey{}, s.log))
+	ferr := f(context.WithValue(ctx, callKey{}, &call{log: s.log}))
 	if ferr != nil && ctx.Err() != nil && (errors.Is(ferr, context.Canceled) || errors.Is(ferr, context.DeadlineExceeded)) {
 		return nil, status.FromContextError(ctx.Err()).Err()
 	}
@@ -186,7 +158,8 @@ func (s *server) RunStages(stream grpc.BidiStreamingServer[pb.RunStagesRequest, 
 	}
 	out := &eventWriter{stream: stream}
 	var resp RunStagesResponse
-	diags, err := s.guard(withProgress(stream.Context(), out.progress), "RunStages", func(ctx context.Context) (err error) {
+	req.Progress = out.progress
+	diags, err := s.guard(stream.Context(), "RunStages", func(ctx context.Context) (err error) {
 		resp, err = s.backend.RunStages(ctx, req)
 		return err
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
 )
 
-// plain is a backend without optional powers; do is its RunStages.
+// plain is a backend with few optional powers; do is its RunStages.
 type plain struct {
 	do func(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error)
 }
@@ -27,8 +27,8 @@ func (plain) ParseOptions(context.Context, sdk.ParseOptionsRequest) (sdk.ParseOp
 	return sdk.ParseOptionsResponse{OptionsJSON: "{}", Diagnostics: []sdk.Diagnostic{{Severity: sdk.Warning, Message: "old"}}}, nil
 }
 
-func (plain) AddStages(context.Context, sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
-	return sdk.AddStagesResponse{Stages: []sdk.Stage{{Name: "a"}, {Name: "b", Binary: true}}}, nil
+func (plain) AddStages(context.Context, sdk.AddStagesRequest) ([]sdk.Stage, error) {
+	return []sdk.Stage{{Name: "a"}, {Name: "b", Binary: true}}, nil
 }
 
 func (p plain) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {

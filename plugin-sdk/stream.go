@@ -236,7 +236,9 @@ func (a *answer) artifact(p *pb.ArtifactPiece) {
 		if n := p.GetSize(); n > int64(len(p.GetData())) {
 			a.resp.Artifacts[i].Data = make([]byte, 0, n)
 		} else {
-			a.resp.Artifacts[i].Data = p.GetData() // all of it
+			if a.resp.Artifacts[i].Data = p.GetData(); p.GetData() == nil { // all of it
+				a.resp.Artifacts[i].Data = []byte{}
+			}
 			return
 		}
 	}

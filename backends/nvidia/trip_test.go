@@ -449,7 +449,7 @@ func TestTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range stages.Stages {
+		for _, s := range stages {
 			if s.Pipeline == "" {
 				continue
 			}

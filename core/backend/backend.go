@@ -133,6 +133,8 @@ type Backend struct {
 
 var (
 	_ sdk.Backend       = (*Backend)(nil)
+	_ sdk.OptionParser  = (*Backend)(nil)
+	_ sdk.StageRunner   = (*Backend)(nil)
 	_ sdk.DialectLoader = (*Backend)(nil)
 	_ sdk.ModuleMapper  = (*Backend)(nil)
 	_ sdk.PassRunner    = (*Backend)(nil)
@@ -170,28 +172,28 @@ func (b *Backend) LoadDialects(context.Context) ([]sdk.Dialect, error) {
 // GetModuleMap implements sdk.ModuleMapper.
 func (b *Backend) GetModuleMap(context.Context) ([]sdk.Module, error) { return b.def.Modules, nil }
 
-// ParseOptions implements sdk.Backend.
+// ParseOptions implements sdk.OptionParser.
 func (b *Backend) ParseOptions(_ context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
 	text, err := b.def.ParseOptions(req.Target, req.OptionsJSON)
 	return sdk.ParseOptionsResponse{OptionsJSON: text}, err
 }
 
 // AddStages implements sdk.Backend.
-func (b *Backend) AddStages(_ context.Context, req sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
+func (b *Backend) AddStages(_ context.Context, req sdk.AddStagesRequest) ([]sdk.Stage, error) {
 	plan, err := b.def.Plan(req.Target, req.OptionsJSON)
 	if err != nil {
-		return sdk.AddStagesResponse{}, err
+		return nil, err
 	}
-	var resp sdk.AddStagesResponse
+	var stages []sdk.Stage
 	for i := range plan.Stages {
 		s := &plan.Stages[i]
 		row := sdk.Stage{Name: s.Name, Binary: s.Binary, Ending: s.Name, Doc: s.Doc, Passes: s.Tools}
 		if s.overMLIR() {
 			row.Passes, row.Pipeline = tableOf(s.Passes, plan.Facts)
 		}
-		resp.Stages = append(resp.Stages, row)
+		stages = append(stages, row)
 	}
-	return resp, nil
+	return stages, nil
 }
 
 // tableOf is a stage's table of passes, and the pipeline of those that run.
@@ -206,7 +208,7 @@ func tableOf(rows []pass.Row, f pass.Facts) (table []sdk.PassRow, pipeline strin
 	return table, pass.Format(pass.Effective(rows, f))
 }
 
-// RunStages implements sdk.Backend.
+// RunStages implements sdk.StageRunner.
 func (b *Backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
 	c, err := b.NewCompilation(ctx, req)
 	if err != nil {

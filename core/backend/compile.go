@@ -129,6 +129,7 @@ func (c *Compilation) enter(first int) error {
 // result.
 func (c *Compilation) runStage(s *Stage) error {
 	c.current = s.Name
+	sdk.ReportProgress(c.Context, sdk.Progress{Stage: s.Name})
 	at := len(c.resp.Timings)
 	c.resp.Timings = append(c.resp.Timings, sdk.Timing{Stage: s.Name})
 	start := time.Now()

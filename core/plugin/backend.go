@@ -203,7 +203,7 @@ func (b *Backend) start(ctx context.Context) (*process.Process, error) {
 	opts := &b.host.opts
 	return process.Start(ctx, b.found, process.Config{
 		Kind: "backend", Handshake: sdk.Handshake, Version: sdk.ProtocolVersion,
-		PluginName: sdk.PluginName, Plugin: &sdk.Plugin{},
+		PluginName: sdk.PluginName, Plugin: &sdk.BackendPlugin{},
 		Env: b.host.env(), Logger: opts.Logger.Named(b.found.Name), StartTimeout: opts.StartTimeout,
 		AutoMTLS: opts.AutoMTLS, TempDir: opts.TempDir,
 	})

@@ -124,7 +124,7 @@ func TestMinimal(t *testing.T) {
 	if got := string(resp.Artifact("ops")); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if want := `{"name":"add","num_warps":4,"shared":0}`; resp.MetadataJSON != want {
+	if want := `{"name":"add","num_warps":4,"shared":0,"sort":"count","target":{"arch":"any","backend":"minimal","warp_size":1}}`; resp.MetadataJSON != want {
 		t.Errorf("metadata %s, want %s", resp.MetadataJSON, want)
 	}
 }

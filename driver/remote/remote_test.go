@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, "libfoo.so: cannot open shared object file")
 			os.Exit(127)
 		}
-		sdk.ServeDevices(testDriver{})
+		sdk.ServeDriver(testDriver{})
 		return
 	}
 	os.Exit(m.Run())

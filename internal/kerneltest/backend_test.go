@@ -8,6 +8,7 @@ import (
 
 	"github.com/tritonc/tritonc/backends/nvidia"
 	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/simulated"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -16,7 +17,7 @@ import (
 // twin is another vendor's backend: one target, twin:1, of which it makes what
 // NVIDIA's makes of cuda:80.
 type twin struct {
-	sdk.Backend
+	*backend.Backend
 	compiled int
 }
 
@@ -36,7 +37,7 @@ func (b *twin) ParseOptions(ctx context.Context, req sdk.ParseOptionsRequest) (s
 	return b.Backend.ParseOptions(ctx, req)
 }
 
-func (b *twin) AddStages(ctx context.Context, req sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
+func (b *twin) AddStages(ctx context.Context, req sdk.AddStagesRequest) ([]sdk.Stage, error) {
 	req.Target = a100
 	return b.Backend.AddStages(ctx, req)
 }

@@ -34,8 +34,8 @@ func (c *counted) ParseOptions(_ context.Context, req sdk.ParseOptionsRequest) (
 	return sdk.ParseOptionsResponse{OptionsJSON: "all of " + req.OptionsJSON + req.Settings["llc"]}, c.call()
 }
 
-func (c *counted) AddStages(context.Context, sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
-	return sdk.AddStagesResponse{Stages: []sdk.Stage{{Name: "ptx"}, {Name: "cubin", Binary: true}}}, c.call()
+func (c *counted) AddStages(context.Context, sdk.AddStagesRequest) ([]sdk.Stage, error) {
+	return []sdk.Stage{{Name: "ptx"}, {Name: "cubin", Binary: true}}, c.call()
 }
 
 func (c *counted) RunStages(_ context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {

@@ -28,7 +28,7 @@ func Dir() string { return dir }
 // examples need, they are skipped.
 func Main(m *testing.M) {
 	if os.Getenv(sdk.Handshake.MagicCookieKey) != "" {
-		sdk.Serve(nvidia.New())
+		sdk.ServeBackend(nvidia.New())
 		return
 	}
 	os.Exit(run(m))

@@ -6,29 +6,20 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-func main() { sdk.Serve(minimal{}) }
-
-// stage is the only stage: ttir in, text out.
-const stage = "ops"
-
-// assembly is the one operation that is refused.
-const assembly = "tt.elementwise_inline_asm"
+func main() { sdk.ServeBackend(minimal{}) }
 
 // facts are answered whole by Describe. Every list that is missing here (fp8
-// kinds, dialects, modules, settings) is simply empty for this backend.
+// kinds, settings) is simply empty for this backend.
 var facts = sdk.Facts{
 	Name:    "minimal",
 	Version: "1.0",
-	Hash:    "minimal-1", // to change whenever the output for the same input does
 	Targets: []sdk.TargetFacts{{
 		Pattern:                  "minimal:*",
 		WarpSize:                 1,
@@ -40,108 +31,72 @@ var facts = sdk.Facts{
 		{Name: "num_warps", Type: sdk.Int, Default: "4", Doc: "warps of a program; has no effect here"},
 		{Name: "sort", Type: sdk.String, Default: `"name"`, Doc: "order of the list", Choices: []string{"name", "count"}},
 	},
-	BinaryEnding: stage,
-}
-
-// options are the values of facts.Options.
-type options struct {
-	NumWarps int    `json:"num_warps"`
-	Sort     string `json:"sort"`
+	BinaryEnding: "ops",
 }
 
 type minimal struct{}
 
 func (minimal) Describe(context.Context) (sdk.Facts, error) { return facts, nil }
 
-func (minimal) ParseOptions(_ context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
-	values, err := sdk.ParseOptions(facts.Options, req.OptionsJSON)
-	if err != nil {
-		return sdk.ParseOptionsResponse{}, err
-	}
-	return sdk.ParseOptionsResponse{OptionsJSON: values.JSON()}, nil
+func (minimal) AddStages(context.Context, sdk.AddStagesRequest) ([]sdk.Stage, error) {
+	return []sdk.Stage{{Name: "ops", Doc: "the operations of the kernel, counted", Run: ops}}, nil
 }
 
-func (minimal) AddStages(context.Context, sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
-	return sdk.AddStagesResponse{Stages: []sdk.Stage{
-		{Name: stage, Ending: stage, Doc: "the operations of the kernel, counted"},
-	}}, nil
-}
+// assembly is the one operation that is refused.
+const assembly = "tt.elementwise_inline_asm"
 
-func (minimal) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
-	if req.First != stage || req.Last != stage {
-		return sdk.RunStagesResponse{}, sdk.Errorf("the minimal backend has no stages %s to %s", req.First, req.Last).
-			WithHelp("its only stage is %s", stage)
+// ops is the only stage: ttir in, text out.
+func ops(ctx context.Context, in *sdk.StageInput) ([]byte, error) {
+	var opts struct{ Sort string }
+	if err := in.DecodeOptions(&opts); err != nil {
+		return nil, err
 	}
-	var opts options
-	if err := json.Unmarshal([]byte(req.OptionsJSON), &opts); err != nil {
-		return sdk.RunStagesResponse{}, fmt.Errorf("options: %w", err)
-	}
-	start := time.Now()
-	counts, kernel := countOps(string(req.Input))
-	if kernel == "" {
-		return sdk.RunStagesResponse{}, &sdk.Diagnostic{
-			File: req.InputName, Line: 1, Column: 1,
-			Message: "there is no tt.func here", Help: "the input must be ttir as Triton prints it",
-		}
+	counts := countOps(string(in.Data))
+	if len(counts) == 0 {
+		return nil, in.Errorf(sdk.Range{Line: 1, Column: 1}, "there is no tt.func here").WithHelp("the input must be ttir as Triton prints it")
 	}
 	for _, c := range counts {
 		if c.op == assembly {
 			// A place in the input: the host shows its line, and where that came from.
-			return sdk.RunStagesResponse{}, &sdk.Diagnostic{
-				File: req.InputName, Line: c.line, Column: c.column, EndColumn: c.column + len(c.op),
-				Message: "inline assembly is for a device, and there is none",
-			}
+			return nil, in.Errorf(in.Range(c.at, c.at+len(c.op)), "inline assembly is for a device, and there is none")
 		}
 	}
-	sdk.Logger(ctx).Debug("counted", "kernel", kernel, "kinds", len(counts))
-	metadata, err := json.Marshal(map[string]any{"name": kernel, "num_warps": opts.NumWarps, "shared": 0})
-	if err != nil {
-		return sdk.RunStagesResponse{}, err
-	}
-	return sdk.RunStagesResponse{
-		Artifacts:    []sdk.Artifact{{Stage: stage, Data: list(counts, opts.Sort)}},
-		MetadataJSON: string(metadata),
-		Timings:      []sdk.Timing{{Stage: stage, Nanoseconds: time.Since(start).Nanoseconds()}},
-	}, nil
+	sdk.Logger(ctx).Debug("counted", "kinds", len(counts))
+	in.Metadata["shared"] = 0
+	return list(counts, opts.Sort), nil
 }
 
 // count is how often an operation is in the program, and where first.
 type count struct {
-	op           string
-	n            int
-	line, column int // from 1; columns are bytes
+	op string
+	n  int
+	at int // bytes from the start
 }
 
 // countOps finds the operation of each line of MLIR text, "%0 = tt.load ..." or
-// "tt.return ...", and the name of the first public function. Reading MLIR line
-// by line is enough for a list; a real backend uses tritonc's core/ir/text.
-func countOps(ir string) (counts []count, kernel string) {
+// "tt.return ...". Reading MLIR line by line is enough for a list; a real backend
+// uses tritonc's core/ir/text.
+func countOps(ir string) (counts []count) {
 	index := map[string]int{}
-	number := 0
+	start := 0 // of the line
 	for whole := range strings.Lines(ir) {
-		number++
 		line := strings.TrimSpace(whole)
 		if _, rest, ok := strings.Cut(line, " = "); ok && strings.HasPrefix(line, "%") {
 			line = rest
 		}
 		op := line[:nameLength(line)]
-		if !strings.Contains(op, ".") && op != "module" {
-			continue // a bracket, a location, an attribute
-		}
-		if op == "tt.func" && kernel == "" {
-			if _, rest, ok := strings.Cut(line, "@"); ok {
-				kernel = rest[:nameLength(rest)]
+		if strings.Contains(op, ".") || op == "module" { // else a bracket, a location, an attribute
+			i, ok := index[op]
+			if !ok {
+				i = len(counts)
+				index[op] = i
+				counts = append(counts, count{op: op, at: start + strings.Index(whole, op)})
 			}
+			counts[i].n++
 		}
-		i, ok := index[op]
-		if !ok {
-			i = len(counts)
-			index[op] = i
-			counts = append(counts, count{op: op, line: number, column: strings.Index(whole, op) + 1})
-		}
-		counts[i].n++
+		start += len(whole)
 	}
-	return counts, kernel
+	return counts
 }
 
 // nameLength is the length of the name that s starts with: letters, digits,

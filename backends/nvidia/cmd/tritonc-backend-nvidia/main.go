@@ -7,4 +7,4 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-func main() { sdk.Serve(nvidia.New()) }
+func main() { sdk.ServeBackend(nvidia.New()) }

@@ -31,7 +31,7 @@ func main() {
 	case "hangs":
 		time.Sleep(time.Minute)
 	}
-	sdk.Serve(backend{mode})
+	sdk.ServeBackend(backend{mode})
 }
 
 // countStart adds a line to the file <program>.starts, where there is one.
@@ -99,8 +99,8 @@ func (backend) ParseOptions(_ context.Context, req sdk.ParseOptionsRequest) (sdk
 	return sdk.ParseOptionsResponse{OptionsJSON: "{}"}, nil
 }
 
-func (backend) AddStages(context.Context, sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
-	return sdk.AddStagesResponse{Stages: []sdk.Stage{{Name: "echo", Ending: "txt"}}}, nil
+func (backend) AddStages(context.Context, sdk.AddStagesRequest) ([]sdk.Stage, error) {
+	return []sdk.Stage{{Name: "echo", Ending: "txt"}}, nil
 }
 
 func (backend) RunPasses(_ context.Context, req sdk.RunPassesRequest) (sdk.RunPassesResponse, error) {

@@ -14,7 +14,7 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-func main() { sdk.ServeDevices(&plugin{}) }
+func main() { sdk.ServeDriver(&plugin{}) }
 
 // plugin has the GPUs of this machine. It implements sdk.DeviceDriver.
 type plugin struct {

@@ -1,0 +1,83 @@
+package sdk_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// acme is a backend of one stage, whose assembler is a program of the machine.
+type acme struct{}
+
+func (acme) Describe(context.Context) (sdk.Facts, error) {
+	return sdk.Facts{
+		Name: "acme", Version: "1.0", BinaryEnding: "bin",
+		Targets: []sdk.TargetFacts{{Pattern: "acme:v*", WarpSize: 1}},
+		Options: []sdk.OptionSpec{{Name: "fast", Type: sdk.Bool, Default: "false", Doc: "give up exactness for speed"}},
+	}, nil
+}
+
+func (acme) AddStages(context.Context, sdk.AddStagesRequest) ([]sdk.Stage, error) {
+	return []sdk.Stage{{Name: "bin", Binary: true, Doc: "machine code", Run: assemble}}, nil
+}
+
+func assemble(ctx context.Context, in *sdk.StageInput) ([]byte, error) {
+	var opts struct{ Fast bool }
+	if err := in.DecodeOptions(&opts); err != nil {
+		return nil, err
+	}
+	if i := bytes.Index(in.Data, []byte("tt.dot")); i >= 0 {
+		return nil, in.Errorf(in.Range(i, i+len("tt.dot")), "there are no dots on %s", in.Target).
+			WithHelp("write the sum of products out")
+	}
+	args := []string{"-"}
+	if opts.Fast {
+		args = append(args, "-O3")
+	}
+	res, err := in.RunTool(ctx, sdk.Command{Path: "acme-as", Args: args, Stdin: in.Data}, "1.0")
+	if err != nil {
+		return nil, err
+	}
+	if !res.OK() {
+		return nil, sdk.Errorf("acme-as refused the kernel (%s)", res.Status()).WithNote("%s", res.Stderr)
+	}
+	in.Metadata["shared"] = 0
+	return res.Stdout, nil
+}
+
+// A whole backend: facts, and a stage that runs an assembler.
+func ExampleServeBackend() {
+	// In the main of a program tritonc-backend-acme, as its first statement:
+	main := func() { sdk.ServeBackend(acme{}) }
+	_ = main
+}
+
+// A backend can be tried without tritonc and without a process.
+func ExampleNewLocal() {
+	b := sdk.NewLocal(acme{})
+	ctx := context.Background()
+	opts, err := b.ParseOptions(ctx, sdk.ParseOptionsRequest{OptionsJSON: `{"fats": true}`})
+	fmt.Println(opts.OptionsJSON, err)
+	_, err = b.RunStages(ctx, sdk.RunStagesRequest{
+		Target: sdk.Target{Backend: "acme", Arch: "v1"}, First: "bin", Last: "bin",
+		Input: []byte("tt.func public @k() {\n  %0 = tt.dot %a, %b, %c\n}\n"), InputName: "k.ttir",
+	})
+	fmt.Println(err)
+	// Output:
+	//  error: unknown option "fats"
+	// k.ttir:2:8: error: there are no dots on acme:v1
+}
+
+// Warnings, log lines and progress need nothing but the context of the call.
+func ExampleWarn() {
+	stage := sdk.Stage{Name: "asm", Run: func(ctx context.Context, in *sdk.StageInput) ([]byte, error) {
+		sdk.ReportProgress(ctx, sdk.Progress{Stage: "asm", Fraction: 0.5, Text: "placing registers"})
+		sdk.Logger(ctx).Debug("registers", "used", 17)
+		sdk.Warn(ctx, in.Warningf(in.Range(0, 4), "this spills"))
+		return in.Data, nil
+	}}
+	fmt.Println(stage.Name)
+	// Output: asm
+}
