@@ -47,9 +47,10 @@ func TestCancelStopsTools(t *testing.T) {
 				pids = append(pids, pid)
 			}
 		}
-		group := groupOf(t, pids[0])
-		if len(group) < 4 {
-			t.Fatalf("the tool's group is %v", group)
+		for deadline := time.Now().Add(10 * time.Second); len(groupOf(t, pids[0])) < 4; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("the tool's group is %v", groupOf(t, pids[0]))
+			}
 		}
 		start := time.Now()
 		cancel()

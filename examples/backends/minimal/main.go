@@ -61,7 +61,7 @@ func ops(ctx context.Context, in *sdk.StageInput) ([]byte, error) {
 			return nil, in.Errorf(in.Range(c.at, c.at+len(c.op)), "inline assembly is for a device, and there is none")
 		}
 	}
-	sdk.Logger(ctx).Debug("counted", "kinds", len(counts))
+	sdk.Logger(ctx).Debug("counted", "kernel", in.Metadata["name"], "kinds", len(counts))
 	in.Metadata["shared"] = 0
 	return list(counts, opts.Sort), nil
 }
