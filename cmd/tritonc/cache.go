@@ -96,6 +96,15 @@ used: what they put there would be taken for a kernel.`,
 	return cmd
 }
 
+// cacheRow is what the cache holds, with --json.
+type cacheRow struct {
+	Folder  string `json:"folder"`
+	Kernels int    `json:"kernels"`
+	Bytes   int64  `json:"bytes"`
+	Limit   int64  `json:"limit"`            // in bytes
+	Unused  string `json:"unused,omitempty"` // why the cache is not used
+}
+
 func cacheInfo(env *environment) error {
 	store, err := openStore(env)
 	switch {
@@ -107,6 +116,13 @@ func cacheInfo(env *environment) error {
 	usage, err := store.Usage()
 	if err != nil {
 		return err
+	}
+	if env.report.json {
+		row := cacheRow{Folder: store.Dir(), Kernels: usage.Entries, Bytes: usage.Bytes, Limit: store.Limit()}
+		if err := store.Check(); err != nil {
+			row.Unused = err.Error()
+		}
+		return writeJSON(env.stdout, row)
 	}
 	fmt.Fprintf(env.stdout, "folder   %s\nkernels  %d\nsize     %.1f of %d MiB\n",
 		store.Dir(), usage.Entries, float64(usage.Bytes)/(1<<20), store.Limit()>>20)

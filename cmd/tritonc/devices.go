@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -38,7 +37,7 @@ func devicesCommand(env *environment) *cobra.Command {
 				return err
 			}
 			if env.report.json {
-				return devicesJSON(env.stdout, rows)
+				return writeJSON(env.stdout, rows...)
 			}
 			return devicesTable(env.stdout, rows)
 		},
@@ -86,17 +85,6 @@ func listDevices(ctx context.Context, host *remote.Host) (rows []deviceRow) {
 		}
 	}
 	return rows
-}
-
-func devicesJSON(w io.Writer, rows []deviceRow) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	for i := range rows {
-		if err := enc.Encode(&rows[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func devicesTable(w io.Writer, rows []deviceRow) error {

@@ -28,6 +28,10 @@ shown with the thread and the register that hold it, T32:1, replicas joined by
 "|"; with --hw every register of a warp with the elements of its lanes. Of a
 layout in shared memory every offset is shown with the element there.
 
+With --json each layout is an object with its bases: for each input (register, lane,
+warp, block, or offset) the coordinates of the element that each of its bits leads
+to; those of several bits are combined by exclusive or.
+
 --svg draws the picture: colours tell threads, or banks of shared memory.`
 
 // pointerBits is the size of an address.
@@ -235,7 +239,7 @@ func (f *layoutFlags) show(env *environment, out *strings.Builder, ctx *ir.Conte
 	}
 	l, err := enc.Layout.Linear(tensor.Shape)
 	view := ""
-	if err == nil {
+	if err == nil && !env.report.json {
 		view, err = f.view(l, padding(enc.Layout))
 	}
 	if err != nil {
@@ -247,18 +251,42 @@ func (f *layoutFlags) show(env *environment, out *strings.Builder, ctx *ir.Conte
 		}
 		return d
 	}
+	if env.report.json {
+		if err := writeJSON(out, layoutRowOf(n.name, attr, l)); err != nil || f.svg == "" {
+			return err
+		}
+	}
 	title := attr
 	if n.name != "" {
 		title = "#" + n.name + " = " + attr
 	}
-	fmt.Fprintf(out, "Print layout attribute: %s\n%s", title, view)
-	if len(f.aliases) > 0 {
-		out.WriteByte('\n')
+	if !env.report.json {
+		fmt.Fprintf(out, "Print layout attribute: %s\n%s", title, view)
+		if len(f.aliases) > 0 {
+			out.WriteByte('\n')
+		}
 	}
 	if f.svg == "" {
 		return nil
 	}
 	return f.draw(l, enc.Layout, title+" of "+text.TypeString(ctx, tensor), tensor.Elem)
+}
+
+// layoutRow is a layout with --json.
+type layoutRow struct {
+	Name   string `json:"name,omitempty"` // in the file
+	Layout string `json:"layout"`
+	// Bases of each input, the lowest bit's first: a coordinate per dimension.
+	Bases map[string]layout.Bases `json:"bases"`
+	Shape []int64                 `json:"shape"`
+}
+
+func layoutRowOf(name, attr string, l layout.Layout) layoutRow {
+	row := layoutRow{Name: name, Layout: attr, Bases: map[string]layout.Bases{}, Shape: l.Shape()}
+	for _, in := range l.Ins() {
+		row.Bases[in.Dim.String()] = l.BasesOf(in.Dim)
+	}
+	return row
 }
 
 // padding maps offsets of a layout's linear part into addresses; nil where

@@ -87,8 +87,7 @@ func listPasses(cmd *cobra.Command, env *environment, f *passesFlags) error {
 		if f.stage != "" || f.all || f.pipeline || f.slice() || len(values) > 0 {
 			return usagef("no --target given").withHelp("stages and their passes are a backend's; without flags the neutral passes are listed")
 		}
-		listNeutral(env)
-		return nil
+		return listNeutral(env)
 	}
 	if (f.pipeline || f.slice()) && f.stage == "" {
 		return usagef("--pipeline, --from and --until are for one stage's passes").withHelp("--stage says of which")
@@ -106,6 +105,10 @@ func listPasses(cmd *cobra.Command, env *environment, f *passesFlags) error {
 			return err
 		}
 		switch {
+		case !f.pipeline && env.report.json:
+			if err := writeJSON(env.stdout, stageRows(s, rows, f.all)...); err != nil {
+				return err
+			}
 		case !f.pipeline:
 			printStage(env.stdout, s, rows, f.all)
 		case s.Pipeline == "":
@@ -293,12 +296,15 @@ func explainPass(cmd *cobra.Command, env *environment, f *passesFlags, args []st
 			return err
 		}
 		names = append(names, all...)
-		if found {
+		if found && !env.report.json {
 			fmt.Fprintln(env.stdout)
 		}
 	}
 	if neutral < 0 {
 		return usagef("there is no pass %q", name).withHelp("%s", pass.Hint(name, names))
+	}
+	if env.report.json {
+		return writeJSON(env.stdout, passRowOf(env.passes[neutral], true))
 	}
 	explain(env.stdout, env.passes[neutral])
 	return nil
@@ -320,6 +326,7 @@ func (f *passesFlags) showRows(cmd *cobra.Command, env *environment, name string
 			return false, nil, err
 		}
 	}
+	named := false
 	for _, target := range targets {
 		stages, err := f.stages(cmd.Context(), host, target, values)
 		switch {
@@ -343,11 +350,18 @@ func (f *passesFlags) showRows(cmd *cobra.Command, env *environment, name string
 			if len(of) == 0 {
 				continue
 			}
-			if f.target == "" && !found {
+			found = true
+			if env.report.json {
+				if err := writeJSON(env.stdout, stageRows(&stages[i], of, true)...); err != nil {
+					return false, nil, err
+				}
+				continue
+			}
+			if f.target == "" && !named {
 				fmt.Fprintf(env.stdout, "--target %s\n", target)
+				named = true
 			}
 			printStage(env.stdout, &stages[i], of, true)
-			found = true
 		}
 		if found {
 			break
@@ -419,7 +433,15 @@ func printFacts(w io.Writer, p *pass.Pass) {
 
 // listNeutral writes the passes that run without a backend, with what they do
 // and their options.
-func listNeutral(env *environment) {
+func listNeutral(env *environment) error {
+	if env.report.json {
+		for _, p := range env.passes {
+			if err := writeJSON(env.stdout, passRowOf(p, false)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	width := 0
 	for _, p := range env.passes {
 		width = max(width, len(p.Name))
@@ -430,6 +452,7 @@ func listNeutral(env *environment) {
 			fmt.Fprintf(env.stdout, "    %s=%s  %s\n", o.Name, defaultText(o), o.Doc)
 		}
 	}
+	return nil
 }
 
 func defaultText(o pass.Option) string {

@@ -19,10 +19,21 @@ func versionCommand(env *environment) *cobra.Command {
 		Short: "print the version",
 		Args:  exactArgs(),
 		RunE: func(*cobra.Command, []string) error {
+			if env.report.json {
+				return writeJSON(env.stdout, versionFacts{version(), tritonVersion, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
+			}
 			fmt.Fprintln(env.stdout, versionText())
 			return nil
 		},
 	}
+}
+
+// versionFacts are the version with --json.
+type versionFacts struct {
+	Version  string `json:"version"`
+	Triton   string `json:"triton"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
 }
 
 // versionText is what --version prints.
