@@ -143,9 +143,17 @@ performance: toolchain ## measure and rewrite the tables of docs/results/perform
 	@if [ -n "$$TRITONC_TRITON_PTX" ]; then $(GO) test -count=1 -run '^TestTriton$$' ./test/counts; fi
 	TRITONC_PERFORMANCE=1 $(GO) test -count=1 -timeout 30m -run '^TestDocument' ./test/counts
 
+.PHONY: release
+release: ## dist/ with an archive for each platform, SHA256SUMS; VERSION=v1.2.3 stamps that
+	@$(GO) run ./internal/release
+
+.PHONY: release-check
+release-check: ## make this system's archive twice, compare the bytes, and try it and go install
+	@$(GO) run ./internal/release -check
+
 .PHONY: clean
 clean: ## what was built here; the toolchain in the user's cache stays
-	rm -rf bin build
+	rm -rf bin build dist
 
 .PHONY: help
 help: ## this list

@@ -13,6 +13,8 @@
 #   scripts/device-cuda.sh --every   build with each version of cuda.h that is here or that
 #                                    Debian has, and say which do
 #
+# GO_LDFLAGS are further flags of Go's linker.
+#
 # A machine that takes Debian from a mirror gets cuda.h from there: the first
 # megabytes of a package, kept in
 #   ${XDG_CACHE_HOME:-$HOME/.cache}/tritonc/toolchain/cuda-VERSION/include/
@@ -234,5 +236,5 @@ export CGO_ENABLED CGO_CFLAGS CGO_LDFLAGS
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 cd "$root/driver/cuda"
-${GO:-go} build -trimpath -buildvcs=false -ldflags '-s -w' -o "$out/tritonc-device-cuda" ./cmd/tritonc-device-cuda
+${GO:-go} build -trimpath -buildvcs=false -ldflags "-s -w ${GO_LDFLAGS-}" -o "$out/tritonc-device-cuda" ./cmd/tritonc-device-cuda
 say "built $out/tritonc-device-cuda with $found/cuda.h (CUDA $(version "$found"))"

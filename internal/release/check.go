@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// check makes the archive of this system twice, from two folders and with two build
+// caches, compares the bytes, and tries what is in it.
+func (r *release) check(ctx context.Context, work string) error {
+	first, err := r.archive(ctx, host)
+	if err != nil {
+		return err
+	}
+	second, err := r.elsewhere(ctx, filepath.Join(work, "another", "folder"))
+	if err != nil {
+		return err
+	}
+	other, err := second.archive(ctx, host)
+	if err != nil {
+		return err
+	}
+	if err := compare(first, other); err != nil {
+		return err
+	}
+	first.report(os.Stdout)
+	fmt.Printf("%s: the same %d bytes from %s and %s\n", first.name, len(first.data), r.root, second.root)
+	if err := r.try(ctx, first, filepath.Join(work, "unpacked")); err != nil {
+		return err
+	}
+	fmt.Println("the archive's tritonc finds its backend, and compiles")
+	if err := second.install(ctx, filepath.Join(work, "proxy")); err != nil {
+		return err
+	}
+	fmt.Println("go install", ourModule+"/cmd/tritonc@"+checkVersion, "finds its backend, and compiles")
+	return nil
+}
+
+// elsewhere is the same release of a copy of the checkout, built from nothing.
+func (r *release) elsewhere(ctx context.Context, dir string) (*release, error) {
+	list, err := r.output(ctx, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	if err != nil {
+		return nil, err
+	}
+	root := filepath.Join(dir, "checkout")
+	for name := range strings.SplitSeq(strings.TrimSuffix(list, "\x00"), "\x00") {
+		if err := copyFile(filepath.Join(r.root, name), filepath.Join(root, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	if err := r.run(ctx, nil, root, io.Discard, "git", "init", "-q"); err != nil { // for git ls-files
+		return nil, err
+	}
+	env := append(r.env[:len(r.env):len(r.env)], "GOCACHE="+filepath.Join(dir, "gocache"), "TZ=Asia/Tokyo", "TMPDIR="+dir)
+	if header, err := r.output(ctx, "scripts/device-cuda.sh", "--check"); err == nil {
+		// The same cuda.h at another place, as is what the script makes of it.
+		cuda := filepath.Join(dir, "cuda")
+		if err := copyFile(filepath.Join(header, "cuda.h"), filepath.Join(cuda, "include", "cuda.h")); err != nil {
+			return nil, err
+		}
+		env = append(env, "CUDA_HOME="+cuda, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
+	}
+	return &release{root: root, work: filepath.Join(dir, "work"), version: r.version, date: r.date, env: env}, nil
+}
+
+func copyFile(from, to string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, info.Mode().Perm())
+}
+
+// compare says which files of two archives differ.
+func compare(a, b *archived) error {
+	if bytes.Equal(a.data, b.data) {
+		return nil
+	}
+	one, err := unpack(a.name, a.data)
+	if err != nil {
+		return err
+	}
+	two, err := unpack(b.name, b.data)
+	if err != nil {
+		return err
+	}
+	of := map[string]entry{}
+	for _, e := range two {
+		of[e.path] = e
+	}
+	var differ []string
+	for _, e := range one {
+		f, ok := of[e.path]
+		if !ok || f.mode != e.mode || !bytes.Equal(e.data, f.data) {
+			differ = append(differ, e.path)
+		}
+		delete(of, e.path)
+	}
+	for path := range of {
+		differ = append(differ, path)
+	}
+	slices.Sort(differ)
+	return fmt.Errorf("%s is not reproducible; these differ:\n%s", a.name, indent(strings.Join(differ, "\n")))
+}
+
+// try unpacks an archive and compiles with what is in it, from another folder and through
+// a link.
+func (r *release) try(ctx context.Context, a *archived, dir string) error {
+	entries, err := unpack(a.name, a.data)
+	if err != nil {
+		return err
+	}
+	top, _, _ := strings.Cut(entries[0].path, "/")
+	for _, e := range entries {
+		file := filepath.Join(dir, filepath.FromSlash(e.path))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, e.data, e.mode.Perm()); err != nil {
+			return err
+		}
+	}
+	tritonc := filepath.Join(dir, top, "bin", host.program("tritonc"))
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(tritonc, link); err != nil {
+		return err
+	}
+	for _, program := range []string{tritonc, link} {
+		if err := r.compiles(ctx, program, r.version, filepath.Join(dir, top, "examples", "vector_add.py")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compiles checks that a tritonc has a version, and with it a backend of that version,
+// which compiles a file.
+func (r *release) compiles(ctx context.Context, program, version, file string) error {
+	elsewhere, err := os.MkdirTemp(filepath.Dir(r.work), "")
+	if err != nil {
+		return err
+	}
+	env := []string{"HOME=" + elsewhere, "XDG_CACHE_HOME=", "XDG_DATA_HOME="}
+	for _, c := range []struct{ args, want string }{
+		{"version", "tritonc " + version + ", "},
+		{"backends", "nvidia " + strings.TrimPrefix(version, "v") + "\t"},
+		{"--target cuda:80 --emit ttgir -o - " + file, `ttg.target = "cuda:80"`},
+	} {
+		var out strings.Builder
+		if err := r.run(ctx, env, elsewhere, &out, program, strings.Fields(c.args)...); err != nil {
+			return err
+		}
+		if !strings.Contains(out.String(), c.want) {
+			return fmt.Errorf("%s %s lacks %q:\n%s", program, c.args, c.want, indent(out.String()))
+		}
+	}
+	return nil
+}
