@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"path/filepath"
@@ -300,7 +299,7 @@ func (b *bencher) choose(ctx context.Context, at *benchPoint, names []string, p 
 	if where != "" {
 		where = " at " + where
 	}
-	b.bar.line(b.env.stderr, fmt.Sprintf("tritonc: %s%s: configuration %d of %d is the fastest (%s)", s.label, where, n, result.Configs, result.Best.Text))
+	b.bar.note(b.env.report, "%s%s: configuration %d of %d is the fastest (%s)", s.label, where, n, result.Configs, result.Best.Text)
 	return nil
 }
 

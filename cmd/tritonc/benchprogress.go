@@ -47,10 +47,11 @@ func (p *benchProgress) next(text string) {
 	}
 }
 
-// line writes a line above the bar.
-func (p *benchProgress) line(w io.Writer, text string) {
+// note says what was chosen, above the bar.
+func (p *benchProgress) note(r *reporter, format string, args ...any) {
 	if p.bars != nil {
-		w = p.bars
+		fmt.Fprintf(p.bars, "tritonc: "+format+"\n", args...)
+		return
 	}
-	fmt.Fprintln(w, text)
+	r.note(format, args...)
 }

@@ -302,6 +302,12 @@ func (r *reporter) record(text string, object any) {
 	}
 }
 
+// note says what was chosen or left out.
+func (r *reporter) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	r.record("tritonc: "+text+"\n", textRecord{"note", text})
+}
+
 // screen is where something may be drawn for a person who looks.
 func (r *reporter) screen() io.Writer {
 	if r.json {

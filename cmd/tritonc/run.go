@@ -346,7 +346,7 @@ func (r *runner) tellChoice() {
 	if k.Config >= k.Configs {
 		which = "a configuration that early_config_prune makes"
 	}
-	fmt.Fprintf(r.env.stderr, "tritonc: %s is autotuned: running %s (%s), %s; --config chooses another\n",
+	r.env.report.note("%s is autotuned: running %s (%s), %s; --config chooses another",
 		k.Kernel, which, k.Left[0].Text, why)
 }
 

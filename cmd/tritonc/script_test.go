@@ -150,7 +150,7 @@ func jsonLines(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	always := map[string][]string{
 		"diagnostic": {"severity", "category", "message", "notes"},
-		"print":      {"text"}, "log": {"text"}, "output": {"text"}, "dump": {"pass", "text"}, "timing": {"milliseconds"},
+		"print":      {"text"}, "log": {"text"}, "output": {"text"}, "note": {"text"}, "dump": {"pass", "text"}, "timing": {"milliseconds"},
 		"built":    {"name", "size"},
 		"artifact": {"file", "target", "kernel", "stage", "name", "size"},
 	}

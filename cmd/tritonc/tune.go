@@ -2,22 +2,17 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/tritonc/tritonc/core"
-	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/bench"
@@ -120,7 +115,7 @@ func (f *runFlags) addPython(flags *pflag.FlagSet) {
 }
 
 // checkTune looks at the flags alone.
-func (f *tuneFlags) checkTune() error {
+func (f *tuneFlags) checkTune(env *environment) error {
 	switch f.search {
 	case "", tune.Exhaustive, tune.Random, tune.Guided:
 	default:
@@ -131,6 +126,8 @@ func (f *tuneFlags) checkTune() error {
 		return usagef("--points, -j, --sample, --rows, --warmup and --rep cannot be negative")
 	case len(f.space) > 0 && f.configs != "":
 		return usagef("--space and --configs cannot both be given")
+	case f.write == "-" && env.report.json:
+		return usagef("--write - and --json both write to standard output")
 	case f.grid == "":
 		return usagef("no --grid given").withHelp("--grid says how many blocks run, for example --grid \"cdiv(n, BLOCK)\", or --grid 1")
 	}
@@ -139,7 +136,7 @@ func (f *tuneFlags) checkTune() error {
 
 // tuneFile is the verb: read, compile and measure, tell, keep.
 func tuneFile(ctx context.Context, env *environment, cmd *cobra.Command, f *tuneFlags, file string) error {
-	if err := f.checkTune(); err != nil {
+	if err := f.checkTune(env); err != nil {
 		return err
 	}
 	if _, err := f.openTimes(); err != nil {
@@ -170,7 +167,7 @@ func tuneFile(ctx context.Context, env *environment, cmd *cobra.Command, f *tune
 	}
 	defer host.Close()
 	t := &tuning{env: env, flags: f, src: src, req: req, began: time.Now()}
-	dev, err := place.open(ctx, req.target, env.stderr)
+	dev, err := place.open(ctx, req.target, env.report.writer("output"))
 	if err == nil && dev == nil {
 		dev, err = t.simulated()
 	}
@@ -226,7 +223,7 @@ type tuning struct {
 // simulated makes the device whose model is asked.
 func (t *tuning) simulated() (driver.Device, error) {
 	dev, err := simulated.New(t.req.target, simulated.Options{
-		NoChecks: true, Estimate: true, Sample: t.flags.sample, Output: t.env.stderr, MaxInstructions: 1 << 28,
+		NoChecks: true, Estimate: true, Sample: t.flags.sample, Output: t.env.report.writer("output"), MaxInstructions: 1 << 28,
 	})
 	if err != nil {
 		return nil, usagef("--target %s: %v", t.req.target, err)
@@ -249,7 +246,7 @@ func (t *tuning) run(ctx context.Context, dev driver.Device) (*tune.Result, erro
 	if err != nil {
 		return nil, err
 	}
-	print := printsAutotuning(t.env)
+	print := printsAutotuning(t.env) && !t.env.report.json
 	stop := t.bar.start(t.env.report.screen(), filepath.Base(t.src.Path))
 	defer stop()
 	return tune.Run(ctx, tune.Options{
@@ -341,113 +338,4 @@ func (t *tuning) grid(known *frontend.Variant) ([3]int, error) {
 	one := *vals
 	one.known = known
 	return one.grid(t.flags.grid)
-}
-
-// tell prints what was measured, the fastest first.
-func (t *tuning) tell(r *tune.Result) error {
-	e, out := r.Entry, t.env.stdout
-	if t.flags.write == "-" {
-		out = t.env.stderr // standard output is the file's
-	}
-	what := "do_bench"
-	switch e.Measure {
-	case "model":
-		what = "its model"
-	case "do_bench_cudagraph":
-		what = "graphs"
-	}
-	all := r.Configs + r.Made
-	tried := fmt.Sprintf("%d of %s", len(e.Configs), diag.Count(all, "configuration"))
-	if len(e.Configs) == all {
-		tried = "all " + diag.Count(all, "configuration")
-	}
-	fmt.Fprintf(out, "%s %s on the %s by %s: %s in %s (compiles ended after %s, the device took %s)\n",
-		e.Kernel, e.Key, e.Device, what, tried, seconds(r.Whole), seconds(r.Compiling), seconds(r.Measuring))
-	switch {
-	case r.Made > 0:
-		fmt.Fprintf(out, "prune_configs_by leaves %d of %d and makes %d\n", r.Left, r.Configs, r.Made)
-	case r.Left < r.Configs:
-		fmt.Fprintf(out, "prune_configs_by leaves %d of %d\n", r.Left, r.Configs)
-	}
-	if r.Tuning != nil && r.Tuning.OwnBench {
-		fmt.Fprintf(t.env.stderr, "tritonc: do_bench of @triton.autotune is not called: tritonc measures itself\n")
-	}
-	if err := t.table(out, e); err != nil {
-		return err
-	}
-	if best := e.Best(); best != nil && printsAutotuning(t.env) {
-		fmt.Fprintf(t.env.stdout, "Triton autotuning for function %s,\nwith key as %s,\nfinished after %.2fs,\nbest config selected: %s;\n",
-			e.Kernel, e.Key, r.Whole.Seconds(), best.Config)
-	}
-	return nil
-}
-
-// seconds is a duration for people.
-func seconds(d time.Duration) string {
-	if d < time.Second {
-		return d.Round(10 * time.Microsecond).String()
-	}
-	return d.Round(10 * time.Millisecond).String()
-}
-
-// table prints the configurations: times, and then those that have none.
-func (t *tuning) table(out io.Writer, e *tune.Entry) error {
-	ok := slices.IndexFunc(e.Configs, func(m tune.Measured) bool { return !m.OK() })
-	if ok < 0 {
-		ok = len(e.Configs)
-	}
-	most := func(n int) int {
-		if t.flags.maxRows > 0 {
-			return min(n, t.flags.maxRows)
-		}
-		return n
-	}
-	var times strings.Builder
-	w := tabwriter.NewWriter(&times, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "us\tslower\t\n")
-	texts := []string{"configuration"}
-	for _, m := range e.Configs[:most(ok)] {
-		fmt.Fprintf(w, "%.2f\t%.1f%%\t\n", m.Time, 100*(m.Time/e.Configs[0].Time-1))
-		texts = append(texts, m.Config.Text())
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for i, row := range strings.Split(strings.TrimSuffix(times.String(), "\n"), "\n") {
-		if ok > 0 {
-			fmt.Fprintf(out, "%s  %s\n", row, texts[i])
-		}
-	}
-	if more := ok - most(ok); more > 0 {
-		fmt.Fprintf(out, "and %d more (--rows)\n", more)
-	}
-	failed := e.Configs[ok:]
-	for _, m := range failed[:most(len(failed))] {
-		fmt.Fprintf(out, "cannot be run: %s: %s\n", m.Config.Text(), m.Error)
-	}
-	if more := len(failed) - most(len(failed)); more > 0 {
-		fmt.Fprintf(out, "and %d more that cannot be run (--rows)\n", more)
-	}
-	return nil
-}
-
-// printsAutotuning reports whether Triton's messages of autotuning are wanted.
-func printsAutotuning(env *environment) bool {
-	v, _ := env.lookupEnv("TRITON_PRINT_AUTOTUNING")
-	switch strings.ToLower(v) {
-	case "1", "true", "on", "y", "yes":
-		return true
-	}
-	return false
-}
-
-// printTried prints what Triton prints of a configuration that was tried.
-func (t *tuning) printTried(m *tune.Measured) {
-	t.mu.Lock()
-	name := t.kernel
-	t.mu.Unlock()
-	fmt.Fprintf(t.env.stdout, "Autotuning kernel %s with config %s\n", name, m.Config)
-	if !m.OK() {
-		fmt.Fprintf(t.env.stdout, "Autotuning failed with %s\n", m.Error)
-	}
 }

@@ -99,7 +99,7 @@ func (f *tuneFlags) alone(env *environment, do func() error) error {
 	held, err := lock.TryLockContext(ctx, timesRetry)
 	defer lock.Close()
 	if !held && !errors.Is(err, errors.ErrUnsupported) {
-		fmt.Fprintf(env.stderr, "tritonc: writing %s without a lock on its folder: %v\n", f.write, err)
+		env.report.note("writing %s without a lock on its folder: %v", f.write, err)
 	}
 	return do()
 }

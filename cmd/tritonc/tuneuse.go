@@ -137,7 +137,7 @@ func (f *runFlags) ofRun(ctx context.Context, env *environment, src *core.Source
 			return usagef("--arg %s=%v and --use contradict each other: %s has %s", s.Name, a.value, f.use, best.Config.Text())
 		}
 	}
-	fmt.Fprintf(env.stderr, "tritonc: running %s, which took %.2f us on the %s (%s)\n", best.Config.Text(), best.Time, device, f.use)
+	env.report.note("running %s, which took %.2f us on the %s (%s)", best.Config.Text(), best.Time, device, f.use)
 	number := slices.IndexFunc(vals.info.Configs, func(c frontend.ConfigInfo) bool { return tune.Config(c.Settings).Same(best.Config) })
 	if number < 0 { // it was measured from a space or another file
 		text, err := json.Marshal([]tune.Config{best.Config})
