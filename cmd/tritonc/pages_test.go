@@ -16,7 +16,7 @@ const elided = "…"
 
 // TestPages runs the commands that documents show and compares what they print with
 // what the documents say. In an indented block a command is a line that begins with
-// "$ tritonc", its continuations included; its output follows. Commands run at the root
+// "$ ", its continuations included; its output follows. Commands run at the root
 // of a copy, so that what they write does not change the repository. TRITONC_UPDATE=1
 // runs them in the repository and rewrites the output.
 func TestPages(t *testing.T) {
@@ -40,6 +40,62 @@ func TestPages(t *testing.T) {
 			t.Parallel()
 			checkPage(t, root, page, env)
 		})
+	}
+}
+
+// TestBackendPage runs the commands of docs/add-a-backend.md, and holds the code that it
+// shows to the example's.
+func TestBackendPage(t *testing.T) {
+	if !haveToolchain() {
+		t.Skip("llc or ptxas is not there")
+	}
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := filepath.Join(root, "docs", "add-a-backend.md")
+	module := filepath.Join("examples", "backends", "gcn")
+	checkCode(t, page, filepath.Join(root, module, "*.go"))
+	copied := copyOf(t, root, "examples/*.py", "examples/backends/gcn/*")
+	// The module's replace line leads out of the copy.
+	replace := exec.CommandContext(t.Context(), "go", "mod", "edit", "-replace=github.com/tritonc/tritonc="+root)
+	replace.Dir = filepath.Join(copied, module)
+	if out, err := replace.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	env := append(os.Environ(), backendPathVar+"="+filepath.Join(copied, "backends"), cacheDirVar+"="+t.TempDir(),
+		"GOFLAGS=-mod=readonly -buildvcs=false", "GOPROXY=off", "CGO_ENABLED=0")
+	checkPage(t, copied, page, env)
+}
+
+// checkCode holds that each block of Go in a page is part of one of the files.
+func checkCode(t *testing.T, page, pattern string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sources []string
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, string(source))
+	}
+	blocks := strings.Split(string(text), "```go\n")[1:]
+	if len(blocks) == 0 {
+		t.Errorf("%s shows no code", page)
+	}
+	for _, block := range blocks {
+		code, _, _ := strings.Cut(block, "```\n")
+		if !slices.ContainsFunc(sources, func(s string) bool { return strings.Contains(s, code) }) {
+			t.Errorf("%s: no file of %s has:\n%s", page, pattern, code)
+		}
 	}
 }
 
@@ -125,7 +181,7 @@ func TestExampleFiles(t *testing.T) {
 	}
 }
 
-const shellPrompt = "    $ tritonc "
+const shellPrompt = "    $ "
 
 // shown is a command of a page and the output that the page has for it.
 type shown struct {
