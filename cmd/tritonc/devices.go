@@ -7,8 +7,12 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
+	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/plugin"
+	"github.com/tritonc/tritonc/core/plugin/process"
 	"github.com/tritonc/tritonc/driver/remote"
 	"github.com/tritonc/tritonc/driver/simulated"
 )
@@ -18,7 +22,7 @@ drivers, with the target to compile for.
 
 A driver is a program named tritonc-device-NAME in a folder of
 ` + backendPathVar + `, beside tritonc itself, or in the user's own folder
-(~/.local/share/tritonc/backends). Of one that cannot be used the reason is shown. With
+(~/.local/share/tritonc/backends), or a backend there that serves devices, too. Of one that cannot be used the reason is shown. With
 --json there is an object a line: a device, or a driver with an error.`
 
 func devicesCommand(env *environment) *cobra.Command {
@@ -30,7 +34,7 @@ func devicesCommand(env *environment) *cobra.Command {
 		Example: "  tritonc devices\n  tritonc devices --json",
 		Args:    exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			host := remote.New(remote.Options{Dirs: backendDirs(env), Env: env.environ, Logger: newLogger(env, verbose)})
+			host := everyDevice(cmd.Context(), env, newLogger(env, verbose))
 			defer host.Close()
 			rows := listDevices(cmd.Context(), host)
 			if err := cmd.Context().Err(); err != nil {
@@ -44,6 +48,11 @@ func devicesCommand(env *environment) *cobra.Command {
 	}
 	cmd.Flags().CountVarP(&verbose, "verbose", "v", "show what tritonc and the drivers log")
 	return cmd
+}
+
+// everyDevice finds all drivers of devices.
+func everyDevice(ctx context.Context, env *environment, log hclog.Logger) *remote.Host {
+	return deviceHost(env, log, func(backends *plugin.Host) []process.Found { return backends.Drivers(ctx, core.Target{}) })
 }
 
 // deviceRow is a device, or a driver that has none for an Error.
@@ -122,7 +131,7 @@ func known(n int64, text string) string {
 
 // devices offers the devices for --device.
 func (c *completer) devices(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	host := remote.New(remote.Options{Dirs: backendDirs(c.env), Env: c.env.environ})
+	host := everyDevice(cmd.Context(), c.env, hclog.NewNullLogger())
 	defer host.Close()
 	list := []string{cobra.CompletionWithDesc(simulatedName, "a GPU simulated in this process")}
 	for _, r := range listDevices(cmd.Context(), host) {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/plugin"
+	"github.com/tritonc/tritonc/core/plugin/process"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/remote"
 )
@@ -55,7 +57,16 @@ func (f *runFlags) findPlace(ctx context.Context, env *environment, cmd *cobra.C
 	if f.device == simulatedName || f.device == "" && only != "" {
 		return p, nil
 	}
-	p.host = remote.New(remote.Options{Dirs: backendDirs(env), Env: env.environ, Logger: p.log})
+	p.host = deviceHost(env, p.log, func(backends *plugin.Host) []process.Found {
+		switch {
+		case f.device != "":
+			return backends.Drivers(ctx, core.Target{})
+		case f.target == "":
+			return nil // no backend is chosen for the device that it brings
+		}
+		t, _ := core.ParseTarget(f.target) // what is wrong with it is said elsewhere
+		return backends.Drivers(ctx, t)
+	})
 	if f.device == "" {
 		for _, d := range p.host.Drivers() {
 			err := p.take(ctx, f, d, 0)
@@ -79,12 +90,21 @@ func (f *runFlags) findPlace(ctx context.Context, env *environment, cmd *cobra.C
 	d, err := p.host.Driver(name)
 	if err != nil {
 		return p, usagef("--device %s: there is no such device here", f.device).
-			withHelp("%s\n  a driver, %s%s, was looked for in:\n    %s", simulatedHelp, remote.Prefix, name, strings.Join(backendDirs(env), "\n    "))
+			withHelp("%s\n  a driver, %s%s or a backend %s%s with devices, was looked for in:\n    %s",
+				simulatedHelp, remote.Prefix, name, plugin.Prefix, name, strings.Join(backendDirs(env), "\n    "))
 	}
 	if err := p.take(ctx, f, d, number); err != nil {
 		return p, p.explain(err)
 	}
 	return p, nil
+}
+
+// deviceHost finds the drivers of devices: programs of their own, and those of the
+// backends with devices that choose takes.
+func deviceHost(env *environment, log hclog.Logger, choose func(*plugin.Host) []process.Found) *remote.Host {
+	backends := plugin.New(plugin.Options{Dirs: backendDirs(env), LookupEnv: env.lookupEnv, Logger: log})
+	defer backends.Close()
+	return remote.New(remote.Options{Dirs: backendDirs(env), Env: env.environ, Logger: log, Backends: choose(backends)})
 }
 
 // parseDevice reads NAME[:NUMBER].

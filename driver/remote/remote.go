@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +28,9 @@ const DefaultStartTimeout = time.Minute
 type Options struct {
 	// Dirs are searched for drivers, first to last.
 	Dirs []string
+	// Backends are programs of backends that serve devices, too. Each is a driver of
+	// its backend's name, unless one in Dirs has that name.
+	Backends []process.Found
 	// Env is the environment of the drivers: vendors' libraries have variables
 	// of their own.
 	Env []string
@@ -57,6 +61,11 @@ func New(opts Options) *Host {
 	h := &Host{opts: opts}
 	for _, f := range process.Find(opts.Dirs, Prefix) {
 		h.drivers = append(h.drivers, &Driver{host: h, found: f})
+	}
+	for _, f := range opts.Backends {
+		if !slices.ContainsFunc(h.drivers, func(d *Driver) bool { return d.found.Name == f.Name }) {
+			h.drivers = append(h.drivers, &Driver{host: h, found: f, backend: true})
+		}
 	}
 	return h
 }
@@ -94,14 +103,15 @@ func (h *Host) Close() error {
 // Driver is one driver of a Host. Its methods may be called from several
 // goroutines; the first call starts the process.
 type Driver struct {
-	host  *Host
-	found process.Found
+	host    *Host
+	found   process.Found
+	backend bool // the program is a backend's
 
 	mu   sync.Mutex // held during a start, so that there is only one
 	proc *process.Process
 }
 
-// Name is the <name> of the program tritonc-device-<name>.
+// Name is the <name> of the program tritonc-device-<name> or tritonc-backend-<name>.
 func (d *Driver) Name() string { return d.found.Name }
 
 // Path is the program's file.
@@ -153,8 +163,12 @@ func (d *Driver) running(ctx context.Context) (*process.Process, error) {
 		d.proc = nil
 	}
 	opts := &d.host.opts
+	handshake := sdk.DeviceHandshake
+	if d.backend {
+		handshake = sdk.Handshake
+	}
 	p, err := process.Start(ctx, d.found, process.Config{
-		Kind: "device driver", Handshake: sdk.DeviceHandshake, Version: sdk.DeviceProtocolVersion,
+		Kind: "device driver", Handshake: handshake, Version: sdk.DeviceProtocolVersion,
 		PluginName: sdk.DevicePluginName, Plugin: &sdk.DevicePlugin{},
 		Env:    append(opts.Env[:len(opts.Env):len(opts.Env)], sdk.EnvLogLevel+"="+opts.Logger.GetLevel().String()),
 		Logger: opts.Logger.Named(d.found.Name), StartTimeout: opts.StartTimeout, TempDir: opts.TempDir,
