@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -202,8 +203,8 @@ func askFacts(ctx context.Context, c *sdk.Client) (facts sdk.Facts, method strin
 func (b *Backend) start(ctx context.Context) (*process.Process, error) {
 	opts := &b.host.opts
 	return process.Start(ctx, b.found, process.Config{
-		Kind: "backend", Handshake: sdk.Handshake, Version: sdk.ProtocolVersion,
-		PluginName: sdk.PluginName, Plugin: &sdk.BackendPlugin{},
+		Kind: "backend", Handshake: sdk.Handshake, PluginName: sdk.PluginName,
+		Versions: map[int]goplugin.Plugin{sdk.ProtocolVersion: &sdk.BackendPlugin{}},
 		Env: b.host.env(), Logger: opts.Logger.Named(b.found.Name), StartTimeout: opts.StartTimeout,
 		AutoMTLS: opts.AutoMTLS, TempDir: opts.TempDir,
 	})

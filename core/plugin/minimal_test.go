@@ -21,6 +21,10 @@ func TestMain(m *testing.M) {
 		actAsHost(os.Args[2:])
 		return
 	}
+	if versions, ok := strings.CutPrefix(filepath.Base(os.Args[0]), Prefix+"speaks-"); ok {
+		speak(strings.TrimSuffix(versions, ".exe"))
+		return
+	}
 	os.Exit(func() int {
 		var err error
 		if built, err = os.MkdirTemp("", "tritonc-plugins"); err != nil {

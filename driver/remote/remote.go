@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/plugin/process"
@@ -168,8 +169,8 @@ func (d *Driver) running(ctx context.Context) (*process.Process, error) {
 		handshake = sdk.Handshake
 	}
 	p, err := process.Start(ctx, d.found, process.Config{
-		Kind: "device driver", Handshake: handshake, Version: sdk.DeviceProtocolVersion,
-		PluginName: sdk.DevicePluginName, Plugin: &sdk.DevicePlugin{},
+		Kind: "device driver", Handshake: handshake, PluginName: sdk.DevicePluginName,
+		Versions: map[int]goplugin.Plugin{sdk.DeviceProtocolVersion: &sdk.DevicePlugin{}},
 		Env:    append(opts.Env[:len(opts.Env):len(opts.Env)], sdk.EnvLogLevel+"="+opts.Logger.GetLevel().String()),
 		Logger: opts.Logger.Named(d.found.Name), StartTimeout: opts.StartTimeout, TempDir: opts.TempDir,
 	})

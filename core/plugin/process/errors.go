@@ -2,6 +2,8 @@ package process
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,8 +17,8 @@ func (c *child) startError(who string, cfg *Config, err error) error {
 	case strings.Contains(err.Error(), "timeout while waiting"):
 		return fmt.Errorf("%s did not answer within %s of its start%s", who, cfg.StartTimeout, c.said.String())
 	case printed && len(parts) >= 4 && parts[0] == "1":
-		if v, verr := strconv.Atoi(parts[1]); verr == nil && v != cfg.Version {
-			return fmt.Errorf("%s speaks version %d of the plugin protocol, this tritonc version %d; build it with the matching plugin-sdk", who, v, cfg.Version)
+		if v, verr := strconv.Atoi(parts[1]); verr == nil && cfg.Versions[v] == nil {
+			return fmt.Errorf("%s speaks version %d of the plugin protocol, this tritonc version %s; build it with the matching plugin-sdk", who, v, cfg.spoken())
 		}
 		return fmt.Errorf("%s: %w", who, err)
 	case printed:
@@ -25,6 +27,15 @@ func (c *child) startError(who string, cfg *Config, err error) error {
 		return fmt.Errorf("%s cannot be run: %w", who, err)
 	}
 	return fmt.Errorf("%s ended before the handshake (%s)%s", who, c.ended(), c.said.String())
+}
+
+// spoken lists the versions that the host speaks.
+func (c *Config) spoken() string {
+	var list []string
+	for _, v := range slices.Sorted(maps.Keys(c.Versions)) {
+		list = append(list, strconv.Itoa(v))
+	}
+	return strings.Join(list, " or ")
 }
 
 func shorten(s string, n int) string {

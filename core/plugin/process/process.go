@@ -26,12 +26,13 @@ import (
 type Config struct {
 	// Kind is what messages call such programs: "backend".
 	Kind string
-	// Handshake and Version are those of the protocol.
+	// Handshake is that of the protocol.
 	Handshake goplugin.HandshakeConfig
-	Version   int
-	// PluginName is the name that Plugin is served under.
+	// Versions are those of the protocol that the host speaks, each with the plugin
+	// of it. The program takes the highest that it speaks, too.
+	Versions map[int]goplugin.Plugin
+	// PluginName is the name that the plugins are served under.
 	PluginName string
-	Plugin     goplugin.Plugin
 	// Env is the program's environment besides go-plugin's own variables.
 	Env []string
 	// Logger shows the program's lines.
@@ -72,7 +73,7 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 	// A config is used up by its client: build one for each start.
 	p.plugin = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  cfg.Handshake,
-		VersionedPlugins: map[int]goplugin.PluginSet{cfg.Version: {cfg.PluginName: cfg.Plugin}},
+		VersionedPlugins: cfg.versions(),
 		RunnerFunc:       c.prepare,
 		SkipHostEnv:      true,
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
@@ -104,8 +105,20 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 	return p, nil
 }
 
-// Client is what Config.Plugin makes of the connection.
+// versions are the plugins as go-plugin wants them.
+func (c *Config) versions() map[int]goplugin.PluginSet {
+	sets := map[int]goplugin.PluginSet{}
+	for version, p := range c.Versions {
+		sets[version] = goplugin.PluginSet{c.PluginName: p}
+	}
+	return sets
+}
+
+// Client is what the plugin of the version agreed on makes of the connection.
 func (p *Process) Client() any { return p.remote }
+
+// Version is the one agreed on.
+func (p *Process) Version() int { return p.plugin.NegotiatedVersion() }
 
 // Stop ends the process and removes its socket. It may be called twice. The
 // process is asked first; one that does not answer is killed.
