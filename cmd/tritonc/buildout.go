@@ -151,6 +151,9 @@ func inspectBundle(env *environment, path string) error {
 	if err != nil {
 		return err
 	}
+	if env.report.json {
+		return writeJSON(env.stdout, variantRows(b)...)
+	}
 	w := env.stdout
 	fmt.Fprintf(w, "made by    tritonc %s, Triton %s\n", b.Tritonc, b.Triton)
 	for _, t := range b.Targets {
@@ -178,6 +181,54 @@ func inspectBundle(env *environment, path string) error {
 		}
 	}
 	return nil
+}
+
+// variantRow is a kernel of a bundle compiled once, with --json.
+type variantRow struct {
+	Kernel  string     `json:"kernel"`
+	Source  string     `json:"source"`
+	Grid    string     `json:"grid,omitempty"`
+	Params  []paramRow `json:"params"`
+	Target  string     `json:"target"`
+	Stage   string     `json:"stage"`
+	Bytes   int        `json:"bytes"`
+	Options string     `json:"options,omitempty"` // as they were given
+	// Constants and hints by the names of parameters.
+	Constants map[string]string `json:"constants,omitempty"`
+	Hints     map[string]int64  `json:"hints,omitempty"`
+	Metadata  json.RawMessage   `json:"metadata"`
+}
+
+type paramRow struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+}
+
+func variantRows(b *bundle.Bundle) (rows []variantRow) {
+	for _, k := range b.Kernels {
+		var params []paramRow
+		for _, p := range k.Params {
+			params = append(params, paramRow{p.Name, p.Type})
+		}
+		for i := range k.Variants {
+			v := &k.Variants[i]
+			row := variantRow{
+				Kernel: k.Name, Source: k.Source, Grid: strings.Join(strings.Fields(k.Grid), " "), Params: params,
+				Target: v.Target, Stage: v.Stage, Bytes: len(v.Code), Options: v.Options, Metadata: v.Metadata,
+				Constants: map[string]string{}, Hints: map[string]int64{},
+			}
+			for _, c := range v.Constants {
+				row.Constants[c.Name] = fmt.Sprint(c.Value)
+			}
+			for p, h := range v.Hints {
+				if h != 0 {
+					row.Hints[k.Params[p].Name] = int64(h)
+				}
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }
 
 func writeVariant(w *tabwriter.Writer, k *bundle.Kernel, v *bundle.Variant) error {
