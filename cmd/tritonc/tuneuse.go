@@ -128,7 +128,7 @@ func (f *runFlags) ofRun(ctx context.Context, env *environment, src *core.Source
 	if err != nil {
 		return f.mismatch(err)
 	}
-	best := bestOf(found)
+	best := tune.Fastest(found)
 	if best == nil {
 		return diag.Errorf(diag.Pos{File: f.use}, "no configuration of '%s' could be run there", vals.info.Name)
 	}
@@ -149,17 +149,6 @@ func (f *runFlags) ofRun(ctx context.Context, env *environment, src *core.Source
 	f.config = strconv.Itoa(number)
 	src.Config = f.config
 	return nil
-}
-
-// bestOf is the fastest configuration of several entries, such as those of do_bench and
-// of graphs.
-func bestOf(entries []*tune.Entry) (best *tune.Measured) {
-	for _, e := range entries {
-		if m := e.Best(); m != nil && (best == nil || m.Time < best.Time) {
-			best = m
-		}
-	}
-	return best
 }
 
 // ofCompile makes the configurations of a compile those that were the fastest for some

@@ -21,6 +21,9 @@ type KernelInfo struct {
 	// says that the kernel has functions that choose among them.
 	Configs []ConfigInfo
 	Pruned  bool
+	// Key are the arguments on whose values the choice depends, as @triton.autotune has
+	// it: all that are numbers where there is no decorator.
+	Key []string
 }
 
 // ConfigInfo describes one configuration of an autotuned kernel.

@@ -99,6 +99,19 @@ func (e *evaluation) configInfo(fn *eval.Function, k *KernelInfo) {
 		return // who asks for one hears why
 	}
 	params := fn.ParamList()
+	if a := fn.Params.Autotune(); a != nil {
+		for _, v := range a.Key {
+			if name, ok := v.(string); ok && indexOf(params, name) >= 0 {
+				k.Key = append(k.Key, name)
+			}
+		}
+	} else {
+		for _, p := range params {
+			if !isConstexpr(p) {
+				k.Key = append(k.Key, p.Name)
+			}
+		}
+	}
 	for n, c := range configs {
 		k.Configs = append(k.Configs, infoOf(params, n, c))
 	}

@@ -77,6 +77,9 @@ func (e *noInteger) err() error {
 	return wrongArg("", "the grid asks for %s, which the kernel has no number for", e.name)
 }
 
+// Stream is that of On, or nil.
+func (g Grid) Stream() driver.Stream { return g.stream }
+
 // IsFunc reports whether the grid is a GridFunc.
 func (g Grid) IsFunc() bool { return g.f != nil }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,13 +22,17 @@ import (
 // Options say what a Function is.
 type Options struct {
 	// Source is a Python file. Its Config chooses among the configurations of an
-	// autotuned kernel; empty: the first one that pruning leaves.
+	// autotuned kernel; empty: the Tuner does, or it is the first one that pruning leaves.
 	Source *core.Source
 	// Kernel's name; "" where the file has only one.
 	Kernel string
 	Device driver.Device
 	// Target to compile for; zero: the device's.
 	Target core.Target
+	// Tuner, when not nil, chooses among the configurations of an autotuned kernel, for
+	// each key as Triton does; tune.Tuner measures. It is not asked where Source has a
+	// Config.
+	Tuner Tuner
 	// Compile has the options of compiles, whose Stages are the device's. Select is
 	// required, and plugin.Host's method is one.
 	Compile core.Options
@@ -46,6 +51,10 @@ type Function struct {
 	// byValue says that functions of the file look at the arguments: what is compiled
 	// may then depend on more than what they are specialized on.
 	byValue bool
+	// tuned says that a Tuner chooses, and keyed are the parameters that it is asked for
+	// anew for each value of.
+	tuned bool
+	keyed []bool
 	// byAddress says that some of these asked where memory is.
 	byAddress atomic.Bool
 	frames    sync.Pool                   // of *frame
@@ -101,6 +110,12 @@ func New(ctx context.Context, opts Options) (*Function, error) {
 		byValue:  info.Pruned || slices.ContainsFunc(info.Params, func(p frontend.ParamInfo) bool { return p.Computed }),
 		variants: map[string]*variant{}, made: map[string]*variant{},
 	}
+	f.keyed = make([]bool, len(info.Params))
+	if f.tuned = opts.Tuner != nil && opts.Source.Config == "" && len(info.Configs) > 1; f.tuned {
+		for i, p := range info.Params {
+			f.keyed[i] = slices.Contains(info.Key, p.Name)
+		}
+	}
 	for i := range facts.Options {
 		f.options[facts.Options[i].Name] = true
 	}
@@ -119,7 +134,7 @@ func New(ctx context.Context, opts Options) (*Function, error) {
 // *driver.OutOfResources, a *driver.Fault, beside which there is a result, or one of the
 // device.
 func (f *Function) Launch(ctx context.Context, grid kernel.Grid, args ...any) (*driver.Result, error) {
-	fr, v, err := f.find(ctx, args)
+	fr, v, err := f.find(ctx, grid, false, args)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +149,7 @@ func (f *Function) Launch(ctx context.Context, grid kernel.Grid, args ...any) (*
 // Bind returns the compiled kernel that Launch would run and its launch, for those who
 // run it themselves: to time it, say.
 func (f *Function) Bind(ctx context.Context, grid kernel.Grid, args ...any) (driver.Kernel, driver.Launch, error) {
-	fr, v, err := f.find(ctx, args)
+	fr, v, err := f.find(ctx, grid, false, args)
 	if err != nil {
 		return nil, driver.Launch{}, err
 	}
@@ -147,9 +162,10 @@ func (f *Function) Bind(ctx context.Context, grid kernel.Grid, args ...any) (dri
 	return v.loaded.Kernel(), l, err
 }
 
-// Compile makes ready what a launch with such arguments runs, and returns it.
+// Compile makes ready what a launch with such arguments runs, and returns it. Nothing is
+// measured: of what is not tuned yet it is the configuration that tuning begins with.
 func (f *Function) Compile(ctx context.Context, args ...any) (*core.Kernel, error) {
-	fr, v, err := f.find(ctx, args)
+	fr, v, err := f.find(ctx, kernel.Grid{}, true, args)
 	if err != nil {
 		return nil, err
 	}
@@ -159,8 +175,11 @@ func (f *Function) Compile(ctx context.Context, args ...any) (*core.Kernel, erro
 
 // frame holds the arguments of a launch.
 type frame struct {
-	config  string // after its hook was called; "" before
-	args    []any  // by parameter
+	config  string // that is wanted; "" where that is open
+	hooked  bool   // its hook was called
+	grid    kernel.Grid
+	compile bool  // there is no grid, and nothing is launched
+	args    []any // by parameter
 	types   []string
 	given   []bool
 	options []Arg
@@ -171,16 +190,18 @@ type frame struct {
 func (f *Function) release(fr *frame) {
 	clear(fr.args)
 	clear(fr.options)
+	fr.grid = kernel.Grid{}
 	f.frames.Put(fr)
 }
 
-// find binds arguments and finds the variant for them.
-func (f *Function) find(ctx context.Context, args []any) (*frame, *variant, error) {
+// find binds arguments and finds the variant for them. To compile there is no grid.
+func (f *Function) find(ctx context.Context, grid kernel.Grid, compile bool, args []any) (*frame, *variant, error) {
 	fr, _ := f.frames.Get().(*frame)
 	if fr == nil {
 		n := len(f.info.Params)
 		fr = &frame{args: make([]any, n), types: make([]string, n), given: make([]bool, n)}
 	}
+	fr.grid, fr.compile = grid, compile
 	err := f.bind(fr, args)
 	if err == nil {
 		var v *variant
@@ -200,7 +221,7 @@ func (f *Function) bind(fr *frame, args []any) error {
 	params := f.info.Params
 	clear(fr.given)
 	clear(fr.types)
-	fr.options, fr.config = fr.options[:0], ""
+	fr.options, fr.config, fr.hooked = fr.options[:0], "", false
 	next := 0
 	for _, a := range args {
 		at, typ := next, ""
@@ -293,6 +314,9 @@ func (f *Function) variant(ctx context.Context, fr *frame) (*variant, error) {
 		if v != nil && v.is.Load() {
 			return v, nil
 		}
+		if f.tuned && fr.compile {
+			fr.key = append(fr.key, untuned...)
+		}
 		v, err = f.await(ctx, fr)
 		if err == nil && !byAddress && f.byAddress.Load() {
 			continue // it may be that of other addresses
@@ -301,6 +325,9 @@ func (f *Function) variant(ctx context.Context, fr *frame) (*variant, error) {
 	}
 }
 
+// untuned ends the keys of variants of which a Tuner was not asked.
+const untuned = " untuned"
+
 // await compiles, or waits for whoever does.
 func (f *Function) await(ctx context.Context, fr *frame) (*variant, error) {
 	key := string(fr.key)
@@ -308,7 +335,7 @@ func (f *Function) await(ctx context.Context, fr *frame) (*variant, error) {
 		f.mu.Lock()
 		v, others := f.variants[key]
 		if !others {
-			if f.byValue && len(f.variants) >= maxVariants {
+			if (f.byValue || f.tuned) && len(f.variants) >= maxVariants {
 				f.forget()
 			}
 			v = &variant{ready: make(chan struct{})}
@@ -361,7 +388,21 @@ func (f *Function) make(ctx context.Context, fr *frame, v *variant) error {
 		return err
 	}
 	v.known = src.Known()
-	if t := v.known.Tuning; t != nil && t.Hooked && v.known.Config >= 0 && fr.config == "" {
+	if f.tuned && fr.config == "" && v.known.Chosen && v.known.Configs > 1 {
+		number, err := f.tune(ctx, fr, src)
+		if err != nil {
+			return err
+		}
+		if number != v.known.Config {
+			one := *fr
+			one.config = strconv.Itoa(number)
+			if src, passed, opts, err = f.specialize(ctx, &one, nil); err != nil {
+				return err
+			}
+			v.known = src.Known()
+		}
+	}
+	if t := v.known.Tuning; t != nil && t.Hooked && v.known.Config >= 0 && !fr.hooked {
 		v.hooked = true
 		return nil
 	}

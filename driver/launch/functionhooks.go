@@ -15,7 +15,7 @@ import (
 // finds the variant for what it leaves: it may write to memory, and change the blocks
 // of descriptors. Hooks of @triton.autotune are for measuring, and are not called.
 func (f *Function) hook(ctx context.Context, fr *frame, config int) (*variant, error) {
-	fr.config = strconv.Itoa(config)
+	fr.config, fr.hooked = strconv.Itoa(config), true
 	lent := &lender{}
 	src, _, _, err := f.specialize(ctx, fr, lent)
 	if err != nil {

@@ -25,7 +25,7 @@ func (f *Function) appendKey(key []byte, fr *frame, byAddress bool) ([]byte, err
 			key = append(key, '-')
 			continue
 		}
-		if key, err = f.appendArg(key, &f.info.Params[i], fr.args[i], fr.types[i]); err != nil {
+		if key, err = f.appendArg(key, &f.info.Params[i], fr.args[i], fr.types[i], f.keyed[i]); err != nil {
 			return key, err
 		}
 	}
@@ -37,6 +37,9 @@ func (f *Function) appendKey(key []byte, fr *frame, byAddress bool) ([]byte, err
 			key = appendAddress(key, a)
 		}
 	}
+	if fr.hooked {
+		key = append(key, " hooked "...)
+	}
 	return append(key, fr.config...), nil
 }
 
@@ -47,8 +50,9 @@ const (
 	isOne   = '1'
 )
 
-// appendArg appends one argument.
-func (f *Function) appendArg(key []byte, p *frontend.ParamInfo, v any, typ string) ([]byte, error) {
+// appendArg appends one argument; of one that is keyed, its value.
+func (f *Function) appendArg(key []byte, p *frontend.ParamInfo, v any, typ string, keyed bool) ([]byte, error) {
+	valued := keyed || p.Constexpr || f.byValue
 	if typ != "" {
 		key = appendText(append(key, 't'), typ)
 	}
@@ -76,12 +80,12 @@ func (f *Function) appendArg(key []byte, p *frontend.ParamInfo, v any, typ strin
 		}
 		return key, nil
 	case bool:
-		return appendBool(append(key, 'b'), v, p.Constexpr || f.byValue), nil
+		return appendBool(append(key, 'b'), v, valued), nil
 	case Tuple:
 		key = binary.AppendVarint(append(key, '('), int64(len(v)))
 		var err error
 		for i := range v {
-			if key, err = f.appendArg(key, p, v[i].Value, v[i].Type); err != nil {
+			if key, err = f.appendArg(key, p, v[i].Value, v[i].Type, keyed); err != nil {
 				return key, err
 			}
 		}
@@ -92,7 +96,7 @@ func (f *Function) appendArg(key []byte, p *frontend.ParamInfo, v any, typ strin
 		return appendText(append(key, 'e'), string(v)), nil
 	}
 	if n, big, ok := kernel.Integer(v); ok {
-		return f.appendInteger(key, p, n, big), nil
+		return appendInteger(key, n, big, valued), nil
 	}
 	if x, ok := kernel.Number(v); ok {
 		key = append(key, 'f')
@@ -102,7 +106,7 @@ func (f *Function) appendArg(key []byte, p *frontend.ParamInfo, v any, typ strin
 		case kernel.BFloat16:
 			key = append(key, 'b')
 		}
-		if p.Constexpr || f.byValue {
+		if valued {
 			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(x))
 		}
 		return key, nil
@@ -126,7 +130,7 @@ func appendAddress(key []byte, v any) []byte {
 }
 
 // appendInteger appends an integer: its type, and what is compiled in of its value.
-func (f *Function) appendInteger(key []byte, p *frontend.ParamInfo, n int64, big bool) []byte {
+func appendInteger(key []byte, n int64, big, valued bool) []byte {
 	width := byte('i')
 	switch {
 	case big:
@@ -142,7 +146,7 @@ func (f *Function) appendInteger(key []byte, p *frontend.ParamInfo, n int64, big
 		hint = aligned
 	}
 	key = append(key, width, hint)
-	if p.Constexpr || f.byValue {
+	if valued {
 		key = binary.LittleEndian.AppendUint64(key, uint64(n))
 	}
 	return key

@@ -9,5 +9,8 @@
 // A File keeps what was measured, keyed as Triton keys it, with the device and the
 // versions; files are merged, and looked up for a launch.
 //
+// A Tuner does this for the autotuned kernels of a program, at their first launch for each
+// key.
+//
 // It imports the packages of the driver and core, and no device of its own.
 package tune

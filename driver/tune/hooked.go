@@ -11,25 +11,31 @@ import (
 	"github.com/tritonc/tritonc/driver/launch"
 )
 
-// hooked is a device of whose launches the file's hooks are called before and after:
-// they change arrays, which are then copied to the device.
-type hooked struct {
-	driver.Device
+// hooks are what comes before and after a launch that is measured.
+type hooks interface {
+	Before(ctx context.Context) error
+	After(ctx context.Context) error
+}
+
+// arrayHooks are hooks that change arrays, which are then copied to the device.
+type arrayHooks struct {
 	hooks   *launch.Hooks
 	buffers map[*array.Array]driver.Buffer
 }
 
-func (h *hooked) before(ctx context.Context) error {
+// Before implements hooks.
+func (h *arrayHooks) Before(ctx context.Context) error {
 	changed, err := h.hooks.Before(ctx)
 	return errors.Join(err, h.write(changed))
 }
 
-func (h *hooked) after(ctx context.Context) error {
+// After implements hooks.
+func (h *arrayHooks) After(ctx context.Context) error {
 	changed, err := h.hooks.After(ctx)
 	return errors.Join(err, h.write(changed))
 }
 
-func (h *hooked) write(changed []*array.Array) error {
+func (h *arrayHooks) write(changed []*array.Array) error {
 	for _, x := range changed {
 		if b := h.buffers[x]; b != nil {
 			if err := b.Write(0, x.Data); err != nil {
@@ -40,9 +46,26 @@ func (h *hooked) write(changed []*array.Array) error {
 	return nil
 }
 
+// measureHooked measures a kernel with hooks around each launch. A graph has launches
+// alone, and a simulated device has only one.
+func (t *tuner) measureHooked(ctx context.Context, h hooks, k driver.Kernel, l driver.Launch) (bench.Times, error) {
+	t.hooking.Lock()
+	defer t.hooking.Unlock()
+	dev := t.opts.Device
+	if timer, ok := dev.(driver.Timer); ok && !t.bench.Graph {
+		return bench.Measure(ctx, &hookedTimer{dev, h, timer}, k, l, t.bench)
+	}
+	if err := h.Before(ctx); err != nil {
+		return nil, err
+	}
+	times, err := bench.Measure(ctx, dev, k, l, t.bench)
+	return times, errors.Join(err, h.After(ctx))
+}
+
 // hookedTimer times each launch by itself, so that hooks come between them.
 type hookedTimer struct {
-	*hooked
+	driver.Device
+	hooks hooks
 	timer driver.Timer
 }
 
@@ -50,14 +73,14 @@ type hookedTimer struct {
 func (h *hookedTimer) Time(ctx context.Context, k driver.Kernel, l driver.Launch, t driver.Timing) ([]time.Duration, error) {
 	var times []time.Duration
 	for i := range t.Warmup + t.Runs {
-		if err := h.before(ctx); err != nil {
+		if err := h.hooks.Before(ctx); err != nil {
 			return nil, err
 		}
 		one, err := h.timer.Time(ctx, k, l, driver.Timing{Runs: 1, Flush: t.Flush, Together: t.Together})
 		if err != nil {
 			return nil, err
 		}
-		if err := h.after(ctx); err != nil {
+		if err := h.hooks.After(ctx); err != nil {
 			return nil, err
 		}
 		if i >= t.Warmup {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/driver/kernel"
 	"github.com/tritonc/tritonc/driver/launch"
 )
 
@@ -90,6 +91,8 @@ func keyOf(info *frontend.KernelInfo, t *frontend.Tuning, args []launch.Arg) Key
 		switch v := byName[p.Name].(type) {
 		case *array.Array:
 			key = append(key, torchType(v.Type.Name))
+		case kernel.Memory:
+			key = append(key, torchType(v.Type().Name))
 		case *launch.View:
 			key = append(key, torchType(v.Array.Type.Name))
 		}

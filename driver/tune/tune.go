@@ -88,10 +88,16 @@ type Result struct {
 // until then, beside the error.
 func Run(ctx context.Context, opts Options) (*Result, error) {
 	t := &tuner{opts: &opts, times: map[int]float64{}, buffers: map[*array.Array]driver.Buffer{}, common: map[*array.Array]bool{}}
+	t.compile = t.build
 	defer t.free()
 	if err := t.prepare(ctx); err != nil {
 		return nil, err
 	}
+	return t.finish(ctx)
+}
+
+// finish searches, and says what was found.
+func (t *tuner) finish(ctx context.Context) (*Result, error) {
 	err := t.search(ctx)
 	t.result.Whole = time.Since(t.began)
 	t.entry.sort()
@@ -114,6 +120,8 @@ type tuner struct {
 	buffers map[*array.Array]driver.Buffer
 	common  map[*array.Array]bool // arrays that are the same for all configurations
 	bench   bench.Options
+	// compile makes a configuration ready to be measured.
+	compile func(ctx context.Context, index int) built
 
 	mu           sync.Mutex
 	lastCompiled time.Time
@@ -190,6 +198,13 @@ func (t *tuner) prepare(ctx context.Context) (err error) {
 	if known.Left == nil {
 		return diag.Errorf(diag.Pos{File: o.Source.Path, Line: t.info.Line}, "there is nothing to tune: the arguments give all that the configurations of '%s' set", t.info.Name)
 	}
+	t.begin(known, keyOf(t.info, known.Tuning, args))
+	return nil
+}
+
+// begin notes what there is to tune for a key, and how it is measured.
+func (t *tuner) begin(known *frontend.Variant, key Key) {
+	o := t.opts
 	t.left = known.Left
 	for i := range t.left {
 		t.configs = append(t.configs, t.left[i].Settings)
@@ -218,7 +233,7 @@ func (t *tuner) prepare(ctx context.Context) (err error) {
 		measure = "model"
 	}
 	t.entry = &Entry{
-		Kernel: t.info.Name, Source: SourceHash(o.Source), Key: keyOf(t.info, known.Tuning, args), Device: props.Name,
+		Kernel: t.info.Name, Source: SourceHash(o.Source), Key: key, Device: props.Name,
 		Target: TargetName(o.Target), Measure: measure, Tritonc: o.Tritonc, Backend: o.Backend, Configs: []Measured{},
 	}
 	t.result = &Result{Entry: t.entry, Configs: known.Configs, Tuning: known.Tuning}
@@ -229,7 +244,6 @@ func (t *tuner) prepare(ctx context.Context) (err error) {
 			t.result.Made++
 		}
 	}
-	return nil
 }
 
 // arrayOf is the array of an argument, or nil.
@@ -264,10 +278,11 @@ func (t *tuner) request(number int, args []launch.Arg) launch.Request {
 
 // built is a configuration that was compiled, or why it was not.
 type built struct {
-	index  int
-	kernel *launch.Built
-	grid   [3]int
-	err    error
+	index    int
+	warnings diag.List
+	// run measures it.
+	run func(ctx context.Context) (bench.Times, error)
+	err error
 }
 
 // search compiles what the chooser proposes, and measures one after another.
@@ -293,7 +308,7 @@ func (t *tuner) search(ctx context.Context) error {
 	for {
 		for _, index := range choose.next(workers-under, t.times) {
 			under++
-			wg.Go(func() { done <- t.build(compileCtx, index) })
+			wg.Go(func() { done <- t.ready(compileCtx, index) })
 		}
 		if under == 0 {
 			return nil
@@ -303,7 +318,7 @@ func (t *tuner) search(ctx context.Context) error {
 		// What is to be measured later is compiled meanwhile: ask for more before measuring.
 		for _, index := range choose.next(workers-under, t.times) {
 			under++
-			wg.Go(func() { done <- t.build(compileCtx, index) })
+			wg.Go(func() { done <- t.ready(compileCtx, index) })
 		}
 		if err := t.measure(ctx, b); err != nil {
 			return err
@@ -311,15 +326,19 @@ func (t *tuner) search(ctx context.Context) error {
 	}
 }
 
+// ready compiles a configuration, and notes when that was done.
+func (t *tuner) ready(ctx context.Context, index int) built {
+	b := t.compile(ctx, index)
+	b.index = index
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lastCompiled = time.Now()
+	return b
+}
+
 // build compiles a configuration.
 func (t *tuner) build(ctx context.Context, index int) (b built) {
-	b.index = index
 	config := &t.left[index]
-	defer func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.lastCompiled = time.Now()
-	}()
 	args, err := t.opts.Args(config)
 	if err != nil {
 		b.err = err
@@ -332,7 +351,9 @@ func (t *tuner) build(ctx context.Context, index int) (b built) {
 		b.err = err
 		return b
 	}
-	if b.grid, b.err = t.opts.Grid(p.Known); b.err != nil {
+	grid, err := t.opts.Grid(p.Known)
+	if err != nil {
+		b.err = err
 		return b
 	}
 	props := t.opts.Device.Properties()
@@ -343,7 +364,13 @@ func (t *tuner) build(ctx context.Context, index int) (b built) {
 			return b
 		}
 	}
-	b.kernel, b.err = p.Build(ctx, props.Stage)
+	kernel, err := p.Build(ctx, props.Stage)
+	if err != nil {
+		b.err = err
+		return b
+	}
+	b.warnings = kernel.Compiled.Warnings
+	b.run = func(ctx context.Context) (bench.Times, error) { return t.run(ctx, kernel, grid) }
 	return b
 }
 
@@ -351,11 +378,12 @@ func (t *tuner) build(ctx context.Context, index int) (b built) {
 // is one that ends all.
 func (t *tuner) measure(ctx context.Context, b built) error {
 	m := Measured{Config: t.configs[b.index]}
-	if b.kernel != nil {
-		t.warn(b.kernel.Compiled.Warnings)
-	}
+	t.warn(b.warnings)
 	start := time.Now()
-	times, err := t.run(ctx, b)
+	times, err := bench.Times(nil), b.err
+	if err == nil {
+		times, err = b.run(ctx)
+	}
 	t.result.Measuring += time.Since(start)
 	t.mu.Lock()
 	t.result.Compiling = t.lastCompiled.Sub(t.began)
@@ -389,16 +417,13 @@ func (t *tuner) warn(list diag.List) {
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 // run loads and measures what was built.
-func (t *tuner) run(ctx context.Context, b built) (bench.Times, error) {
-	if b.err != nil {
-		return nil, b.err
-	}
+func (t *tuner) run(ctx context.Context, b *launch.Built, grid [3]int) (bench.Times, error) {
 	dev := t.opts.Device
-	k, err := b.kernel.Load(dev)
+	k, err := b.Load(dev)
 	if err != nil {
 		return nil, err
 	}
-	placed, err := k.Place(b.grid, t.buffer)
+	placed, err := k.Place(grid, t.buffer)
 	if err != nil {
 		return nil, err
 	}
@@ -407,17 +432,8 @@ func (t *tuner) run(ctx context.Context, b built) (bench.Times, error) {
 	if k.Hooks == nil {
 		return bench.Measure(ctx, dev, placed.Kernel, placed.Launch, t.bench)
 	}
-	t.hooking.Lock()
-	defer t.hooking.Unlock()
-	h := &hooked{Device: dev, hooks: k.Hooks, buffers: t.buffers}
-	if timer, ok := dev.(driver.Timer); ok && !t.bench.Graph {
-		return bench.Measure(ctx, &hookedTimer{h, timer}, placed.Kernel, placed.Launch, t.bench)
-	}
-	if err := h.before(ctx); err != nil {
-		return nil, err
-	}
-	times, err := bench.Measure(ctx, dev, placed.Kernel, placed.Launch, t.bench)
-	return times, errors.Join(err, h.after(ctx))
+	h := &arrayHooks{k.Hooks, t.buffers}
+	return t.measureHooked(ctx, h, placed.Kernel, placed.Launch)
 }
 
 // buffer is the memory of an array, which all configurations share: it is copied to
