@@ -40,7 +40,7 @@ type Cache struct {
 }
 
 // entryForm is in every key. It changes with what an entry is made of.
-const entryForm = "kernel 3"
+const entryForm = "kernel 4"
 
 // cacheEntry is a kernel as it is stored: this as JSON, a newline, and the
 // artifacts one after the other.

@@ -19,7 +19,7 @@ type Kernel struct {
 	// Artifacts are those of the stages asked for, in the order of the trip.
 	Artifacts []Artifact
 	// Metadata is a JSON object with the field names of Triton 3.6's metadata, and
-	// backend_name, backend_version and backend_hash.
+	// name, version and hash of the backend as the object backend.
 	Metadata []byte
 	// Timings are the steps of the trip in the order they began.
 	Timings []Timing

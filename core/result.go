@@ -41,6 +41,14 @@ func (t *trip) kernel() (*Kernel, error) {
 	return k, nil
 }
 
+// madeBy is a backend in the metadata of a kernel. Triton's own field backend_name is
+// an option, and means the target's.
+type madeBy struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Hash    string `json:"hash"`
+}
+
 // signed adds to metadata which backend made the kernel, and returns the kernel's
 // name, if it is there.
 func (t *trip) signed(metadata []byte) (name string, _ []byte, err error) {
@@ -53,12 +61,9 @@ func (t *trip) signed(metadata []byte) (name string, _ []byte, err error) {
 			return "", nil, fmt.Errorf("name: %w", err)
 		}
 	}
-	for key, value := range map[string]string{
-		"backend_name": t.facts.Name, "backend_version": t.facts.Version, "backend_hash": t.facts.Hash,
-	} {
-		if all[key], err = json.Marshal(value); err != nil {
-			return "", nil, err
-		}
+	all["backend"], err = json.Marshal(madeBy{t.facts.Name, t.facts.Version, t.facts.Hash})
+	if err != nil {
+		return "", nil, err
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out) // sorts the keys

@@ -112,7 +112,7 @@ func TestCompilePython(t *testing.T) {
 	}
 
 	k, err = Compile(t.Context(), src, toy, &Options{Select: b.choose, Stages: []string{SourceStage}})
-	if err != nil || k.Name != "two" || string(k.Metadata) != `{"backend_hash":"h","backend_name":"toy","backend_version":"1","good":1,"name":"two"}` {
+	if err != nil || k.Name != "two" || string(k.Metadata) != `{"backend":{"name":"toy","version":"1","hash":"h"},"good":1,"name":"two"}` {
 		t.Errorf("the source alone: %v, %+v", err, k)
 	}
 
