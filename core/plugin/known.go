@@ -119,6 +119,10 @@ func (r *remembered) result() (*Description, error) {
 	return nil, &troubleError{r.Trouble}
 }
 
+// DescribeAll has all backends that are not known describe themselves, side by side.
+// What they say, and what is wrong, Describe has then.
+func (h *Host) DescribeAll(ctx context.Context) { h.describeAll(ctx, h.backends) }
+
 // describeAll has those that are not known describe themselves, side by side, so
 // that several that hang take no longer than one.
 func (h *Host) describeAll(ctx context.Context, list []*Backend) {
