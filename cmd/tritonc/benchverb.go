@@ -114,7 +114,7 @@ func benchFiles(ctx context.Context, env *environment, cmd *cobra.Command, f *be
 		return err
 	}
 	b.req.opts.Stages = nil
-	host, err := f.connect(env, b.req)
+	host, err := f.connect(env, b.req, firstOf(files))
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func buildFiles(ctx context.Context, env *environment, cmd *cobra.Command, f *bu
 	if err != nil {
 		return err
 	}
-	made, err := f.stages(ctx, env, req, targets)
+	made, err := f.stages(ctx, env, req, targets, files[0])
 	if err != nil {
 		return err
 	}
@@ -172,9 +172,12 @@ func setGrids(kernels []*buildKernel, grids []gridFormula) error {
 }
 
 // stages decides which stages are carried, and says of the targets what made them.
-func (f *buildFlags) stages(ctx context.Context, env *environment, req *request, targets []core.Target) (*build, error) {
+func (f *buildFlags) stages(ctx context.Context, env *environment, req *request, targets []core.Target, file string) (*build, error) {
 	b := &build{Bundle: bundle.Bundle{Tritonc: version(), Triton: tritonVersion}}
-	host := newHost(env, f.verbose)
+	host, err := newHost(env, f.verbose, &f.pickFlags, file)
+	if err != nil {
+		return nil, err
+	}
 	defer host.Close()
 	given := len(f.emit) > 0
 	for _, target := range targets {

@@ -45,6 +45,7 @@ func compileCommand(env *environment, use string) *cobra.Command {
 // addKernel adds the flags that say what to compile of a file, and how.
 func (f *compileFlags) addKernel(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&f.targets, "target", "t", nil, "the device, a `TARGET` such as cuda:80 or cuda:90:32 (backend:arch[:warp size]);\nmay be repeated")
+	f.addBackend(flags)
 	flags.StringVarP(&f.kernel, "kernel", "n", "", "the kernel's `NAME`, where the file has several")
 	flags.StringVarP(&f.signature, "signature", "s", "", "the `TYPES` of the arguments: \"*fp32:16, i32, BLOCK=1024\"")
 	flags.StringVar(&f.config, "config", "", "the configuration of an autotuned kernel: its `NUMBER` from 0, or all")
@@ -107,15 +108,18 @@ func allowance(err error) error {
 	return err
 }
 
-// connect gives the request what it compiles with. The caller closes the host.
-func (f *compileFlags) connect(env *environment, req *request) (*plugin.Host, error) {
-	host := newHost(env, f.verbose)
+// connect gives the request what it compiles with, for a file and others of its
+// project. The caller closes the host.
+func (f *compileFlags) connect(env *environment, req *request, file string) (*plugin.Host, error) {
+	host, err := newHost(env, f.verbose, &f.pickFlags, file)
+	if err != nil {
+		return nil, err
+	}
 	req.opts.Select = host.Select
 	req.opts.Print = env.report.printed
 	if f.noCache {
 		return host, nil
 	}
-	var err error
 	req.opts.Cache, err = compileCache(env, host, newLogger(env, f.verbose))
 	return host, err
 }

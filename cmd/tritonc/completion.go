@@ -33,6 +33,7 @@ var (
 func (c *completer) complete(cmd *cobra.Command) {
 	for name, values := range map[string]cobra.CompletionFunc{
 		"target":         c.targets,
+		"backend":        c.backends,
 		"emit":           commaSeparated(c.stages),
 		"stage":          c.stages,
 		"kernel":         c.kernels,
@@ -119,16 +120,17 @@ func commaSeparated(values cobra.CompletionFunc) cobra.CompletionFunc {
 
 // targets offers the targets of every backend, with what they are.
 func (c *completer) targets(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	host := c.host()
+	host := c.host(cmd, nil)
 	defer host.Close()
+	host.DescribeAll(cmd.Context())
 	var list []string
 	for _, b := range host.Backends() {
-		facts, err := b.Facts(cmd.Context())
-		if err != nil {
+		known, err := b.Describe(cmd.Context())
+		if err != nil || b.Hidden() {
 			continue
 		}
-		for i := range facts.Targets {
-			row := &facts.Targets[i]
+		for i := range known.Facts.Targets {
+			row := &known.Facts.Targets[i]
 			list = append(list, cobra.CompletionWithDesc(strings.TrimSuffix(row.Pattern, "*"), row.Doc))
 		}
 	}
@@ -136,8 +138,8 @@ func (c *completer) targets(cmd *cobra.Command, _ []string, _ string) ([]string,
 }
 
 // backend runs ask with the backend for --target, or with the first one.
-func (c *completer) backend(cmd *cobra.Command, ask func(context.Context, *plugin.Backend, core.Target) []string) ([]string, cobra.ShellCompDirective) {
-	host := c.host()
+func (c *completer) backend(cmd *cobra.Command, args []string, ask func(context.Context, *plugin.Backend, core.Target) []string) ([]string, cobra.ShellCompDirective) {
+	host := c.host(cmd, args)
 	defer host.Close()
 	backend, target, err := likelyBackend(cmd, host)
 	if err != nil {
@@ -168,8 +170,19 @@ func likelyBackend(cmd *cobra.Command, host *plugin.Host) (*plugin.Backend, core
 	return backend, target, err
 }
 
-func (c *completer) host() *plugin.Host {
-	return plugin.New(plugin.Options{Dirs: backendDirs(c.env), LookupEnv: c.env.lookupEnv})
+// host finds the backends for a line with these arguments.
+func (c *completer) host(cmd *cobra.Command, args []string) *plugin.Host {
+	pick := &pickFlags{}
+	if f := cmd.Flags().Lookup("backend"); f != nil {
+		if several, ok := f.Value.(pflag.SliceValue); ok {
+			pick.backends = several.GetSlice()
+		}
+	}
+	choices, err := pick.choices(c.env, firstOf(args))
+	if err != nil {
+		choices = nil
+	}
+	return plugin.New(plugin.Options{Override: namedDirs(c.env), Dirs: ownDirs(c.env), Choices: choices, LookupEnv: c.env.lookupEnv})
 }
 
 // stageList asks a backend for its stages with the options as they are by
@@ -188,8 +201,8 @@ func stageList(ctx context.Context, b core.Backend, t core.Target) []sdk.Stage {
 
 // stages offers the stages of the target's backend; --emit takes the source and
 // the metadata, too.
-func (c *completer) stages(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return c.backend(cmd, func(ctx context.Context, b *plugin.Backend, t core.Target) []string {
+func (c *completer) stages(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return c.backend(cmd, args, func(ctx context.Context, b *plugin.Backend, t core.Target) []string {
 		var list []string
 		for _, s := range stageList(ctx, b, t) {
 			list = append(list, cobra.CompletionWithDesc(s.Name, s.Doc))
@@ -203,9 +216,9 @@ func (c *completer) stages(cmd *cobra.Command, _ []string, _ string) ([]string, 
 
 // options offers the names of the backend's options, and the values of those that
 // have few.
-func (c *completer) options(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+func (c *completer) options(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	name, _, named := strings.Cut(word, "=")
-	list, directive := c.backend(cmd, func(ctx context.Context, b *plugin.Backend, _ core.Target) []string {
+	list, directive := c.backend(cmd, args, func(ctx context.Context, b *plugin.Backend, _ core.Target) []string {
 		facts, err := b.Facts(ctx)
 		if err != nil {
 			return nil
@@ -235,7 +248,7 @@ func (c *completer) options(cmd *cobra.Command, _ []string, word string) ([]stri
 }
 
 // passes offers the passes that run without a backend and, with --target, its own.
-func (c *completer) passes(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (c *completer) passes(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var list []string
 	known := map[string]bool{}
 	for _, p := range c.env.passes {
@@ -245,7 +258,7 @@ func (c *completer) passes(cmd *cobra.Command, _ []string, _ string) ([]string, 
 	if f := cmd.Flags().Lookup("target"); f == nil || f.Value.String() == "" {
 		return list, cobra.ShellCompDirectiveNoFileComp
 	}
-	more, directive := c.backend(cmd, func(ctx context.Context, b *plugin.Backend, t core.Target) []string {
+	more, directive := c.backend(cmd, args, func(ctx context.Context, b *plugin.Backend, t core.Target) []string {
 		var own []string
 		for _, s := range stageList(ctx, b, t) {
 			for i := range s.Passes {
@@ -262,7 +275,7 @@ func (c *completer) passes(cmd *cobra.Command, _ []string, _ string) ([]string, 
 
 // kernels offers the kernels of the Python file that the line names.
 func (c *completer) kernels(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	host := c.host()
+	host := c.host(cmd, args)
 	defer host.Close()
 	opts := &core.Options{Select: func(context.Context, core.Target) (core.Backend, core.Target, error) {
 		backend, target, err := likelyBackend(cmd, host)
@@ -302,7 +315,7 @@ func (c *completer) aliases(cmd *cobra.Command, _ []string, _ string) ([]string,
 	if err != nil || path == "" {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	host := c.host()
+	host := c.host(cmd, nil)
 	defer host.Close()
 	src, err := readFile(path)
 	if err != nil {

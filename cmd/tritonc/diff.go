@@ -59,6 +59,7 @@ func diffCommand(env *environment) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.target, "target", "t", "", "the device to compile Python files for; know its backend's dialects")
+	f.addBackend(flags)
 	flags.StringVar(&f.stage, "stage", "", "compile Python files to this `STAGE`, ttir or ttgir (that of the other file)")
 	flags.StringVarP(&f.kernel, "kernel", "n", "", "the kernel's name, where a Python file has several")
 	flags.StringVarP(&f.signature, "signature", "s", "", `the arguments' types: "*fp32:16, i32, BLOCK=1024"`)
@@ -82,7 +83,10 @@ func diffFiles(cmd *cobra.Command, env *environment, f *diffFlags, paths []strin
 	if err := f.check(sources[:]); err != nil {
 		return err
 	}
-	host := newHost(env, f.verbose)
+	host, err := newHost(env, f.verbose, &f.pickFlags, paths[0])
+	if err != nil {
+		return err
+	}
 	defer host.Close()
 	_, target, err := targetBackend(ctx, host, f.target)
 	if err != nil {

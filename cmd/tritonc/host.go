@@ -3,50 +3,79 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/tritonc/tritonc/core/plugin"
+	"github.com/tritonc/tritonc/core/plugin/install"
 )
 
 // backendPathVar names folders to search for backends before all others.
 const backendPathVar = "TRITONC_BACKEND_PATH"
 
-// newHost finds the backends; none is started yet. The caller closes it.
-func newHost(env *environment, verbose int) *plugin.Host {
-	settings := map[string]string{settingMaxMemory: strconv.FormatInt(env.maxMemory, 10)}
-	return plugin.New(plugin.Options{
-		Dirs:      backendDirs(env),
-		Settings:  settings,
-		LookupEnv: env.lookupEnv,
-		Logger:    newLogger(env, verbose),
-	})
+// newHost finds the backends; none is started yet. What pick and the project of file
+// say decides between several. The caller closes it.
+func newHost(env *environment, verbose int, pick *pickFlags, file string) (*plugin.Host, error) {
+	choices, err := pick.choices(env, file)
+	if err != nil {
+		return nil, err
+	}
+	opts := hostOptions(env, verbose)
+	opts.Override, opts.Dirs, opts.Choices = namedDirs(env), ownDirs(env), choices
+	return plugin.New(opts), nil
 }
 
-// backendDirs lists the folders that may hold backends: those that the user
-// names, the one of this executable, and the user's own.
-func backendDirs(env *environment) []string {
-	var dirs []string
-	if list, ok := env.lookupEnv(backendPathVar); ok {
-		for _, dir := range filepath.SplitList(list) {
-			if dir != "" {
-				dirs = append(dirs, dir)
-			}
-		}
+// hostOptions say how backends are run, wherever they are.
+func hostOptions(env *environment, verbose int) plugin.Options {
+	return plugin.Options{
+		Settings:  map[string]string{settingMaxMemory: strconv.FormatInt(env.maxMemory, 10)},
+		LookupEnv: env.lookupEnv,
+		Logger:    newLogger(env, verbose),
 	}
+}
+
+// backendDirs lists the folders that may hold backends and device drivers: those that
+// the user names, the one of this executable, and the user's own.
+func backendDirs(env *environment) []string {
+	return slices.Concat(namedDirs(env), ownDirs(env))
+}
+
+// namedDirs are the folders that the user names.
+func namedDirs(env *environment) []string {
+	list, _ := env.lookupEnv(backendPathVar)
+	return slices.DeleteFunc(filepath.SplitList(list), func(dir string) bool { return dir == "" })
+}
+
+// ownDirs are the folder of this executable, the user's own, and those of backends that
+// were installed there.
+func ownDirs(env *environment) []string {
+	var dirs []string
 	if exe, err := os.Executable(); err == nil {
 		if real, err := filepath.EvalSymlinks(exe); err == nil {
 			exe = real
 		}
 		dirs = append(dirs, filepath.Dir(exe))
 	}
-	if data, ok := env.lookupEnv("XDG_DATA_HOME"); ok && filepath.IsAbs(data) {
-		dirs = append(dirs, filepath.Join(data, "tritonc", "backends"))
-	} else if home, ok := env.lookupEnv("HOME"); ok && home != "" {
-		dirs = append(dirs, filepath.Join(home, ".local", "share", "tritonc", "backends"))
+	if own := userBackends(env); own != "" {
+		dirs = append(dirs, own)
+		for _, b := range install.List(own) {
+			dirs = append(dirs, b.Dir)
+		}
 	}
 	return dirs
+}
+
+// userBackends is the user's own folder; "" for a user without a home.
+func userBackends(env *environment) string {
+	if data, ok := env.lookupEnv("XDG_DATA_HOME"); ok && filepath.IsAbs(data) {
+		return filepath.Join(data, "tritonc", "backends")
+	}
+	if home, ok := env.lookupEnv("HOME"); ok && home != "" {
+		return filepath.Join(home, ".local", "share", "tritonc", "backends")
+	}
+	return ""
 }
 
 // newLogger shows warnings, and with -v more.

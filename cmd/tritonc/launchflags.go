@@ -5,6 +5,7 @@ import "github.com/spf13/pflag"
 // launchFlags adds the flags that say what to launch on which device.
 func (f *runFlags) launchFlags(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.target, "target", "t", "", "the device to compile for, a `TARGET` such as cuda:80")
+	f.addBackend(flags)
 	flags.StringVar(&f.device, "device", "", "the `DEVICE` to run on: sim, or a driver's, such as cuda:1\n(the first of a driver, if there is one, else sim)")
 	flags.StringVarP(&f.kernel, "kernel", "n", "", "the kernel's `NAME`, where the file has several")
 	flags.StringVarP(&f.grid, "grid", "g", "", "how many `BLOCKS` to run, in one to three dimensions: \"cdiv(n, BLOCK), 2\"")

@@ -45,6 +45,7 @@ const maxBanks = 1 << 10
 
 // layoutFlags are the flags of the layout verb.
 type layoutFlags struct {
+	pickFlags
 	layout   string
 	typ      string
 	input    string
@@ -81,6 +82,7 @@ func layoutCommand(env *environment) *cobra.Command {
 	flags.StringVarP(&f.output, "output", "o", "-", "the file to write; - is standard output")
 	flags.StringVar(&f.svg, "svg", "", "draw a picture of the one layout into this `FILE`")
 	flags.StringVar(&f.target, "target", "", "the device whose backend's dialects go first (the one that the file names)")
+	f.addBackend(flags)
 	flags.IntVar(&f.banks, "banks", 32, "banks of shared memory, of 4 bytes each, for --svg")
 	return cmd
 }
@@ -92,7 +94,10 @@ type namedLayout struct {
 }
 
 func (f *layoutFlags) run(c context.Context, env *environment) error {
-	host := newHost(env, 0)
+	host, err := newHost(env, 0, &f.pickFlags, f.input)
+	if err != nil {
+		return err
+	}
 	defer host.Close()
 	_, target, err := targetBackend(c, host, f.target)
 	if err != nil {

@@ -65,6 +65,7 @@ line.`
 
 // optFlags are the flags of the opt verb.
 type optFlags struct {
+	pickFlags
 	target     string
 	passes     string
 	dumpAfter  []string
@@ -121,6 +122,7 @@ func optCommand(env *environment) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.target, "target", "t", "", "use the passes of the backend for BACKEND:ARCH[:WARP_SIZE]")
+	f.addBackend(flags)
 	flags.StringVarP(&f.passes, "passes", "p", "", "run these `PASSES`: canonicalize,cse")
 	flags.StringSliceVar(&f.dumpAfter, "dump-after", nil, "show the IR on standard error after the passes of these `NAMES`, or after each")
 	flags.Lookup("dump-after").NoOptDefVal = sdk.DumpAll
@@ -147,7 +149,10 @@ func optFile(ctx context.Context, env *environment, f *optFlags, path string) er
 	if err := f.check(); err != nil {
 		return err
 	}
-	host := newHost(env, f.verbose)
+	host, err := newHost(env, f.verbose, &f.pickFlags, path)
+	if err != nil {
+		return err
+	}
 	defer host.Close()
 	backend, target, err := passBackend(ctx, host, f.target)
 	if err != nil {
@@ -331,10 +336,14 @@ func declaredDialect(m *ir.Operation) (name string) {
 func declaringTargets(ctx context.Context, host *plugin.Host, dialect string) []core.Target {
 	var list []core.Target
 	for _, b := range host.Backends() {
-		facts, err := b.Facts(ctx)
-		if err != nil || !facts.Has(sdk.CapRunPasses) ||
+		known, err := b.Describe(ctx)
+		if err != nil || b.Hidden() {
+			continue // it cannot be used
+		}
+		facts := &known.Facts
+		if !facts.Has(sdk.CapRunPasses) ||
 			dialect != "" && !slices.Contains(facts.Dialects, dialect) {
-			continue // it cannot be used, or has nothing to say
+			continue // it has nothing to say
 		}
 		for i := range facts.Targets {
 			if t, err := core.ParseTarget(facts.Targets[i].Pattern); err == nil && !strings.ContainsAny(facts.Targets[i].Pattern, `*?[\`) {

@@ -66,6 +66,7 @@ func passesCommand(env *environment) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.target, "target", "t", "", "the device, as BACKEND:ARCH[:WARP_SIZE]")
+	f.addBackend(flags)
 	flags.StringVar(&f.stage, "stage", "", "only this `STAGE`: ttir, say")
 	flags.StringVar(&f.from, "from", "", "the one stage's rows from this `PASS` on: a name or a number")
 	flags.StringVar(&f.until, "until", "", "the one stage's rows up to this `PASS`, included")
@@ -92,7 +93,10 @@ func listPasses(cmd *cobra.Command, env *environment, f *passesFlags) error {
 	if (f.pipeline || f.slice()) && f.stage == "" {
 		return usagef("--pipeline, --from and --until are for one stage's passes").withHelp("--stage says of which")
 	}
-	host := newHost(env, f.verbose)
+	host, err := newHost(env, f.verbose, &f.pickFlags, "")
+	if err != nil {
+		return err
+	}
 	defer host.Close()
 	stages, err := f.stages(cmd.Context(), host, f.target, values)
 	if err != nil {
@@ -318,7 +322,10 @@ func (f *passesFlags) showRows(cmd *cobra.Command, env *environment, name string
 	if err != nil {
 		return false, nil, err
 	}
-	host := newHost(env, f.verbose)
+	host, err := newHost(env, f.verbose, &f.pickFlags, "")
+	if err != nil {
+		return false, nil, err
+	}
 	defer host.Close()
 	targets := []string{f.target}
 	if f.target == "" {
@@ -375,15 +382,17 @@ func (f *passesFlags) showRows(cmd *cobra.Command, env *environment, name string
 func namedTargets(ctx context.Context, host *plugin.Host) ([]string, error) {
 	var list []string
 	for _, b := range host.Backends() {
-		facts, err := b.Facts(ctx)
+		known, err := b.Describe(ctx)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err != nil {
+		if err != nil || b.Hidden() {
 			continue
 		}
-		for i := range facts.Targets {
-			if p := facts.Targets[i].Pattern; !strings.ContainsAny(p, `*?[\`) {
+		for i := range known.Facts.Targets {
+			if p := known.Facts.Targets[i].Pattern; slices.Contains(list, p) {
+				continue
+			} else if !strings.ContainsAny(p, `*?[\`) {
 				list = append(list, p)
 			}
 		}

@@ -17,6 +17,7 @@ import (
 // line.
 type compileFlags struct {
 	useFlags
+	pickFlags
 	target       string   // of a verb that takes one
 	targets      []string // of those that take several
 	kernel       string
@@ -56,14 +57,14 @@ func parseTarget(s string) (core.Target, error) {
 	}
 	target, err := core.ParseTarget(s)
 	if err != nil {
-		return target, usagef("%v", err).withHelp("for example --target cuda:80; tritonc backends lists what there is")
+		return target, usagef("%v", err).withHelp("for example --target cuda:80; tritonc backend list shows what there is")
 	}
 	return target, nil
 }
 
 func (f *compileFlags) request(cmd *cobra.Command) (*request, error) {
 	if f.target == "" {
-		return nil, usagef("no --target given").withHelp("for example --target cuda:80; tritonc backends lists what there is")
+		return nil, usagef("no --target given").withHelp("for example --target cuda:80; tritonc backend list shows what there is")
 	}
 	target, err := parseTarget(f.target)
 	if err != nil {

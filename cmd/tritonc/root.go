@@ -79,7 +79,7 @@ func newRoot(env *environment) *cobra.Command {
 		diffCommand(env),
 		layoutCommand(env),
 		passesCommand(env),
-		backendsCommand(env),
+		backendCommand(env),
 		devicesCommand(env),
 		cacheCommand(env),
 		versionCommand(env),

@@ -134,7 +134,7 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 	if err := f.check(); err != nil {
 		return err
 	}
-	host, err := f.connect(env, req)
+	host, err := f.connect(env, req, file)
 	if err != nil {
 		return err
 	}

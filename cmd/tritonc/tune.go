@@ -161,7 +161,7 @@ func tuneFile(ctx context.Context, env *environment, cmd *cobra.Command, f *tune
 	if err != nil {
 		return err
 	}
-	host, err := f.connect(env, req)
+	host, err := f.connect(env, req, file)
 	if err != nil {
 		return err
 	}
