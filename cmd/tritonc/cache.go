@@ -72,7 +72,8 @@ target, tritonc, the backend, and the tools and libraries of the machine.
 
 It lies in the folder ` + cacheDirVar + `, or in the user's cache folder
 (~/.cache/tritonc/kernels), and holds ` + cacheSizeVar + ` MiB at most (` + strconv.Itoa(defaultCacheSize) + `); the kernels
-used least recently go first. A folder that other users own or may write to is not
+used least recently go first, in each of 64 parts: half of what there is room for is
+always kept of what was used last, and a kernel beyond a 64th not at all. A folder that other users own or may write to is not
 used: what they put there would be taken for a kernel.`,
 		Args: exactArgs(),
 		RunE: func(*cobra.Command, []string) error { return cacheInfo(env) },

@@ -130,6 +130,42 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+// TestRecent: keys spread over the folders, so that what was used lately stays, by the
+// bound of package doc: of 48 entries a folder those that are among the last 64·15.
+func TestRecent(t *testing.T) {
+	const size, each, recent = 100, 48, folders * 15
+	s := Open(t.TempDir(), folders*each*int64(size+headerSize))
+	spread := func(n int) Key {
+		h := NewHasher("spread")
+		h.String(fmt.Sprint(n))
+		return h.Key()
+	}
+	var used []Key // in the order of their use
+	for n := range 2 * folders * each {
+		if n%8 == 7 && len(used) > recent { // an old one is used again
+			k := used[len(used)-recent/2]
+			if _, err := s.Get(k); err != nil {
+				t.Fatalf("entry %d: %v", n, err)
+			}
+			used = append(used, k)
+			continue
+		}
+		k := spread(n)
+		if err := s.Put(k, contentOf(n, size)); err != nil {
+			t.Fatal(err)
+		}
+		used = append(used, k)
+	}
+	for i, k := range used[len(used)-recent:] {
+		if _, err := s.Get(k); err != nil {
+			t.Errorf("the entry used %d before the last: %v", recent-i, err)
+		}
+	}
+	if u, err := s.Usage(); err != nil || u.Bytes > s.Limit() || u.Bytes < s.Limit()/2 {
+		t.Errorf("%+v of %d bytes, %v", u, s.Limit(), err)
+	}
+}
+
 func TestClean(t *testing.T) {
 	dir := t.TempDir()
 	s := Open(dir, 1<<20)
