@@ -103,7 +103,7 @@ func buildBackends(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	var mains []string
-	for _, pattern := range []string{"backends/*/cmd/*/main.go", "examples/backends/minimal/main.go"} {
+	for _, pattern := range []string{"backends/*/cmd/*/main.go", "examples/backends/minimal/main.go", "examples/backends/acme/main.go"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			tb.Fatal(err)
