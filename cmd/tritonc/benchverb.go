@@ -105,7 +105,7 @@ func benchFiles(ctx context.Context, env *environment, cmd *cobra.Command, f *be
 	if err := b.read(cmd); err != nil {
 		return err
 	}
-	place, err := f.findPlace(ctx, env, cmd)
+	place, err := f.findPlace(ctx, env, cmd, firstOf(files))
 	defer place.close()
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
 	"github.com/tritonc/tritonc/core"
@@ -34,7 +33,10 @@ func devicesCommand(env *environment) *cobra.Command {
 		Example: "  tritonc devices\n  tritonc devices --json",
 		Args:    exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			host := everyDevice(cmd.Context(), env, newLogger(env, verbose))
+			host, err := everyDevice(cmd.Context(), env, verbose)
+			if err != nil {
+				return err
+			}
 			defer host.Close()
 			rows := listDevices(cmd.Context(), host)
 			if err := cmd.Context().Err(); err != nil {
@@ -51,8 +53,8 @@ func devicesCommand(env *environment) *cobra.Command {
 }
 
 // everyDevice finds all drivers of devices.
-func everyDevice(ctx context.Context, env *environment, log hclog.Logger) *remote.Host {
-	return deviceHost(env, log, func(backends *plugin.Host) []process.Found { return backends.Drivers(ctx, core.Target{}) })
+func everyDevice(ctx context.Context, env *environment, verbose int) (*remote.Host, error) {
+	return deviceHost(env, verbose, &pickFlags{}, "", func(backends *plugin.Host) []process.Found { return backends.Drivers(ctx, core.Target{}) })
 }
 
 // deviceRow is a device, or a driver that has none for an Error.
@@ -131,7 +133,10 @@ func known(n int64, text string) string {
 
 // devices offers the devices for --device.
 func (c *completer) devices(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	host := everyDevice(cmd.Context(), c.env, hclog.NewNullLogger())
+	host, err := everyDevice(cmd.Context(), c.env, 0)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
 	defer host.Close()
 	list := []string{cobra.CompletionWithDesc(simulatedName, "a GPU simulated in this process")}
 	for _, r := range listDevices(cmd.Context(), host) {

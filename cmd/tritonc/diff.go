@@ -22,8 +22,9 @@ const diffLong = `Compare two modules by what they compute and in which order, a
 diff of their normal forms.
 
 A and B are files of IR (.ttir, .ttgir), or Python files, which are compiled to
-the stage of the other file first (to ttir where both are Python files). One of
-them may be -, standard input.
+the stage of the other file first (to ttir where both are Python files), for
+--target or the target that the other file names. One of them may be -, standard
+input.
 
 Not compared are names of values, blocks, private functions and aliases;
 locations; where constants are, in which order and how often; the order of the
@@ -123,6 +124,11 @@ func (f *diffFlags) check(sources []*core.Source) error {
 			return usagef("--stage, -n, -s, -w, -k and --option are for Python files, and there is none")
 		}
 		return nil
+	}
+	for _, src := range sources {
+		if t := namedTarget(src.Text); f.target == "" && !src.IsPython() && t != (core.Target{}) {
+			f.target = t.String() // that of the other file
+		}
 	}
 	if f.target == "" {
 		return usagef("no --target given").withHelp("a Python file is compiled for a device: --target cuda:80, say")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/tools/txtar"
 
+	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/plugin"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -25,6 +27,8 @@ A row with brackets has a condition; --all shows the rows that it leaves out in
 their places, too, marked with a dash. --pipeline prints a stage's passes as
 tritonc opt --passes reads them, --from and --until a slice of them; a row is
 meant by its pass or, where that is there more than once, by its number.
+
+With a FILE of IR the target is the one that its module names.
 
 Without --target the passes that tritonc opt has of its own are listed, with their
 options. With the name of one it is explained by the facts that it needs of a module,
@@ -45,7 +49,7 @@ type passesFlags struct {
 func passesCommand(env *environment) *cobra.Command {
 	var f passesFlags
 	cmd := &cobra.Command{
-		Use:   "passes [flags] [PASS]",
+		Use:   "passes [flags] [PASS|FILE]",
 		Short: "list the passes of a target's stages, and why each is there",
 		Long:  passesLong,
 		Example: "  tritonc passes --target cuda:80\n" +
@@ -57,10 +61,13 @@ func passesCommand(env *environment) *cobra.Command {
 		ValidArgsFunction:     beginning((&completer{env}).passes),
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && isIRFile(args[0]) {
+				return passesOfFile(cmd, env, &f, args[0])
+			}
 			if len(args) > 0 {
 				return explainPass(cmd, env, &f, args)
 			}
-			return listPasses(cmd, env, &f)
+			return listPasses(cmd, env, &f, "")
 		},
 	}
 	flags := cmd.Flags()
@@ -79,7 +86,29 @@ func passesCommand(env *environment) *cobra.Command {
 	return cmd
 }
 
-func listPasses(cmd *cobra.Command, env *environment, f *passesFlags) error {
+// isIRFile reports whether an argument names a file of IR: passes have no dots.
+func isIRFile(arg string) bool {
+	return arg == "-" || slices.Contains(irEndings, strings.TrimPrefix(filepath.Ext(arg), "."))
+}
+
+// passesOfFile lists the passes for the target of a file's module.
+func passesOfFile(cmd *cobra.Command, env *environment, f *passesFlags, path string) error {
+	name, src, err := readFileOrInput(env, path)
+	if err != nil {
+		return err
+	}
+	if f.target == "" {
+		target := namedTarget(src)
+		if target == (core.Target{}) {
+			return usagef("%s names no target", name).withHelp("--target says for which the passes are")
+		}
+		f.target = target.String()
+	}
+	return listPasses(cmd, env, f, path)
+}
+
+// listPasses lists the passes of a target's stages; file says whose project it is of.
+func listPasses(cmd *cobra.Command, env *environment, f *passesFlags, file string) error {
 	values, err := f.values(cmd)
 	if err != nil {
 		return err
@@ -93,7 +122,7 @@ func listPasses(cmd *cobra.Command, env *environment, f *passesFlags) error {
 	if (f.pipeline || f.slice()) && f.stage == "" {
 		return usagef("--pipeline, --from and --until are for one stage's passes").withHelp("--stage says of which")
 	}
-	host, err := newHost(env, f.verbose, &f.pickFlags, "")
+	host, err := newHost(env, f.verbose, &f.pickFlags, file)
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func runVerb(env *environment) *cobra.Command {
 
 // runFile is the verb: read, compile, run, compare, save.
 func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFlags, file string) error {
-	place, err := f.findPlace(ctx, env, cmd)
+	place, err := f.findPlace(ctx, env, cmd, file)
 	defer place.close()
 	if err != nil {
 		return err

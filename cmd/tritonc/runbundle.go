@@ -49,7 +49,7 @@ func runBundle(ctx context.Context, env *environment, cmd *cobra.Command, f *run
 	if f.grid == "" && k.Grid == "" {
 		return usagef("no --grid given, and the bundle has none for %s", k.Name)
 	}
-	place, err := f.findPlace(ctx, env, cmd)
+	place, err := f.findPlace(ctx, env, cmd, file)
 	defer place.close()
 	if err != nil {
 		return err

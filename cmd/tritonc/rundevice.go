@@ -45,7 +45,7 @@ type place struct {
 // the flag it is the first device that a driver has and that runs code for the
 // target, if there is one, and unless the other flags ask for the simulated one.
 // It completes --target from the device. The caller closes the place.
-func (f *runFlags) findPlace(ctx context.Context, env *environment, cmd *cobra.Command) (*place, error) {
+func (f *runFlags) findPlace(ctx context.Context, env *environment, cmd *cobra.Command, file string) (*place, error) {
 	p := &place{name: f.device, log: newLogger(env, f.verbose)}
 	only := ""
 	for _, flag := range simulatedFlags {
@@ -57,7 +57,8 @@ func (f *runFlags) findPlace(ctx context.Context, env *environment, cmd *cobra.C
 	if f.device == simulatedName || f.device == "" && only != "" {
 		return p, nil
 	}
-	p.host = deviceHost(env, p.log, func(backends *plugin.Host) []process.Found {
+	var err error
+	p.host, err = deviceHost(env, f.verbose, &f.pickFlags, file, func(backends *plugin.Host) []process.Found {
 		switch {
 		case f.device != "":
 			return backends.Drivers(ctx, core.Target{})
@@ -67,6 +68,9 @@ func (f *runFlags) findPlace(ctx context.Context, env *environment, cmd *cobra.C
 		t, _ := core.ParseTarget(f.target) // what is wrong with it is said elsewhere
 		return backends.Drivers(ctx, t)
 	})
+	if err != nil {
+		return p, err
+	}
 	if f.device == "" {
 		for _, d := range p.host.Drivers() {
 			err := p.take(ctx, f, d, 0)
@@ -101,10 +105,13 @@ func (f *runFlags) findPlace(ctx context.Context, env *environment, cmd *cobra.C
 
 // deviceHost finds the drivers of devices: programs of their own, and those of the
 // backends with devices that choose takes.
-func deviceHost(env *environment, log hclog.Logger, choose func(*plugin.Host) []process.Found) *remote.Host {
-	backends := plugin.New(plugin.Options{Dirs: backendDirs(env), LookupEnv: env.lookupEnv, Logger: log})
+func deviceHost(env *environment, verbose int, pick *pickFlags, file string, choose func(*plugin.Host) []process.Found) (*remote.Host, error) {
+	backends, err := newHost(env, verbose, pick, file)
+	if err != nil {
+		return nil, err
+	}
 	defer backends.Close()
-	return remote.New(remote.Options{Dirs: backendDirs(env), Env: env.environ, Logger: log, Backends: choose(backends)})
+	return remote.New(remote.Options{Dirs: backendDirs(env), Env: env.environ, Logger: newLogger(env, verbose), Backends: choose(backends)}), nil
 }
 
 // parseDevice reads NAME[:NUMBER].

@@ -142,7 +142,7 @@ func tuneFile(ctx context.Context, env *environment, cmd *cobra.Command, f *tune
 	if _, err := f.openTimes(); err != nil {
 		return err // before anything is measured
 	}
-	place, err := f.findPlace(ctx, env, cmd)
+	place, err := f.findPlace(ctx, env, cmd, file)
 	defer place.close()
 	if err != nil {
 		return err
