@@ -19,12 +19,36 @@ import (
 // fails with a size error rather than with the machine's memory.
 const MaxMessageBytes = 256 << 20
 
+// windowBytes is how much may be under way on a connection. gRPC's own start of
+// 64 KiB is for slow networks: on a socket of one machine both sides would take turns
+// to wait.
+const (
+	windowBytes = 8 << 20
+	bufferBytes = 256 << 10
+)
+
 // NewGRPCServer makes a gRPC server with the contract's message limits.
 func NewGRPCServer(opts []grpc.ServerOption) *grpc.Server {
 	return grpc.NewServer(append(slices.Clone(opts),
 		grpc.MaxRecvMsgSize(MaxMessageBytes),
 		grpc.MaxSendMsgSize(MaxMessageBytes),
+		grpc.ForceServerCodecV2(newCodec()),
+		grpc.InitialWindowSize(windowBytes),
+		grpc.InitialConnWindowSize(windowBytes),
+		grpc.ReadBufferSize(bufferBytes),
+		grpc.WriteBufferSize(bufferBytes),
 	)...)
+}
+
+// DialOptions are a host's half of NewGRPCServer.
+func DialOptions() []grpc.DialOption {
+	return []grpc.DialOption{
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(newCodec())),
+		grpc.WithInitialWindowSize(windowBytes),
+		grpc.WithInitialConnWindowSize(windowBytes),
+		grpc.WithReadBufferSize(bufferBytes),
+		grpc.WithWriteBufferSize(bufferBytes),
+	}
 }
 
 // RegisterBackend puts b on a gRPC server; methods get log through Logger.

@@ -58,10 +58,12 @@ func receiveRequest(stream pb.Backend_RunStagesServer) (RunStagesRequest, error)
 		if first {
 			h := part.GetHeader()
 			req = runStagesHeaderFromWire(h)
-			req.Input = make([]byte, 0, max(h.GetInputSize(), 0))
 			metadata.Grow(int(max(h.GetMetadataSize(), 0)))
+			if size := h.GetInputSize(); size > int64(len(part.GetInput())) {
+				req.Input = make([]byte, 0, size)
+			}
 		}
-		req.Input = append(req.Input, part.GetInput()...)
+		req.Input = join(req.Input, part.GetInput())
 		metadata.Write(part.GetMetadata())
 	}
 }
@@ -235,15 +237,22 @@ func (a *answer) artifact(p *pb.ArtifactPiece) {
 		a.resp.Artifacts = append(a.resp.Artifacts, Artifact{Stage: p.GetStage()})
 		if n := p.GetSize(); n > int64(len(p.GetData())) {
 			a.resp.Artifacts[i].Data = make([]byte, 0, n)
-		} else {
-			if a.resp.Artifacts[i].Data = p.GetData(); p.GetData() == nil { // all of it
-				a.resp.Artifacts[i].Data = []byte{}
-			}
-			return
 		}
 	}
 	at := &a.resp.Artifacts[i]
-	at.Data = append(at.Data, p.GetData()...)
+	at.Data = join(at.Data, p.GetData())
+}
+
+// join adds a piece of a message to data, which is nil before the first one: what
+// comes in one piece is not copied.
+func join(data, piece []byte) []byte {
+	switch {
+	case data != nil:
+		return append(data, piece...)
+	case piece != nil:
+		return piece
+	}
+	return []byte{}
 }
 
 // whole is the answer when all events have come.

@@ -205,7 +205,7 @@ func (b *Backend) start(ctx context.Context) (*process.Process, error) {
 	return process.Start(ctx, b.found, process.Config{
 		Kind: "backend", Handshake: sdk.Handshake, PluginName: sdk.PluginName,
 		Versions: map[int]goplugin.Plugin{sdk.ProtocolVersion: &sdk.BackendPlugin{}},
-		Env: b.host.env(), Logger: opts.Logger.Named(b.found.Name), StartTimeout: opts.StartTimeout,
+		Env:      b.host.env(), Logger: opts.Logger.Named(b.found.Name), StartTimeout: opts.StartTimeout,
 		AutoMTLS: opts.AutoMTLS, TempDir: opts.TempDir,
 	})
 }

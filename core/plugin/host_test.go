@@ -729,33 +729,6 @@ func TestFileHash(t *testing.T) {
 	}
 }
 
-// BenchmarkStart is a plugin's start up to its first answer, and its end.
-func BenchmarkStart(b *testing.B) {
-	dirs := []string{minimalDir(b)}
-	for b.Loop() {
-		h := New(Options{Dirs: dirs, LookupEnv: homeless})
-		be, err := h.Backend("minimal")
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := be.Facts(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-		b.StopTimer()
-		h.Close()
-		b.StartTimer()
-	}
-}
-
-// BenchmarkCall is one small call and back.
-func BenchmarkCall(b *testing.B) {
-	_, be := testHost(b, "works", Options{})
-	mustRun(b, be, "echo", "warm")
-	for b.Loop() {
-		mustRun(b, be, "echo", "x")
-	}
-}
-
 // await waits until ok holds.
 func await(t testing.TB, limit time.Duration, ok func() bool) {
 	t.Helper()

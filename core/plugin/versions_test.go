@@ -22,7 +22,9 @@ import (
 )
 
 // next is the plugin of a protocol after this one: another service, of one call.
-type next struct{ goplugin.NetRPCUnsupportedPlugin }
+type next struct {
+	goplugin.NetRPCUnsupportedPlugin
+}
 
 const nextService = "tritonc.backend.v2.Backend"
 

@@ -171,8 +171,8 @@ func (d *Driver) running(ctx context.Context) (*process.Process, error) {
 	p, err := process.Start(ctx, d.found, process.Config{
 		Kind: "device driver", Handshake: handshake, PluginName: sdk.DevicePluginName,
 		Versions: map[int]goplugin.Plugin{sdk.DeviceProtocolVersion: &sdk.DevicePlugin{}},
-		Env:    append(opts.Env[:len(opts.Env):len(opts.Env)], sdk.EnvLogLevel+"="+opts.Logger.GetLevel().String()),
-		Logger: opts.Logger.Named(d.found.Name), StartTimeout: opts.StartTimeout, TempDir: opts.TempDir,
+		Env:      append(opts.Env[:len(opts.Env):len(opts.Env)], sdk.EnvLogLevel+"="+opts.Logger.GetLevel().String()),
+		Logger:   opts.Logger.Named(d.found.Name), StartTimeout: opts.StartTimeout, TempDir: opts.TempDir,
 	})
 	d.proc = p
 	return p, err

@@ -82,6 +82,7 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 		Logger:           quietLogger{cfg.Logger},
 		SyncStdout:       said("output"),
 		SyncStderr:       said("error"),
+		GRPCDialOptions:  sdk.DialOptions(),
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: base},
 	})
 	stopWatch := context.AfterFunc(ctx, func() { c.Kill(context.Background()) })

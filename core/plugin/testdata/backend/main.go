@@ -113,7 +113,9 @@ func (backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.Run
 	}
 	switch req.First {
 	case "echo":
-		return answer(string(req.Input))
+		return sdk.RunStagesResponse{Artifacts: []sdk.Artifact{{Stage: req.First, Data: req.Input}}, MetadataJSON: req.MetadataJSON}, nil
+	case "count":
+		return answer(fmt.Sprint(len(req.Input)))
 	case "pid":
 		return answer(fmt.Sprint(os.Getpid()))
 	case "env":
