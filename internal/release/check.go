@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// check makes the archive of this system twice, from two folders and with two build
+// check makes the archives of this system twice, from two folders and with two build
 // caches, compares the bytes, and tries what is in it.
 func (r *release) check(ctx context.Context, work string) error {
-	first, err := r.archive(ctx, host)
+	first, err := r.archives(ctx, host)
 	if err != nil {
 		return err
 	}
@@ -24,16 +24,18 @@ func (r *release) check(ctx context.Context, work string) error {
 	if err != nil {
 		return err
 	}
-	other, err := second.archive(ctx, host)
+	other, err := second.archives(ctx, host)
 	if err != nil {
 		return err
 	}
-	if err := compare(first, other); err != nil {
-		return err
+	for i, a := range first {
+		if err := compare(a, other[i]); err != nil {
+			return err
+		}
+		a.report(os.Stdout)
+		fmt.Printf("    the same %d bytes from %s and %s\n", len(a.data), r.root, second.root)
 	}
-	first.report(os.Stdout)
-	fmt.Printf("%s: the same %d bytes from %s and %s\n", first.name, len(first.data), r.root, second.root)
-	if err := r.try(ctx, first, filepath.Join(work, "unpacked")); err != nil {
+	if err := r.try(ctx, first[0], filepath.Join(work, "unpacked")); err != nil {
 		return err
 	}
 	fmt.Println("the archive's tritonc finds its backend, and compiles")

@@ -1,6 +1,7 @@
 // Command release writes the archives of a release, and their checksums: for each
 // platform one with tritonc and its plugins, the licences of all that is linked,
-// manual pages, completions, documents, and an SBOM for each program.
+// manual pages, completions, documents, and an SBOM for each program, and one that
+// "tritonc backend install" takes.
 //
 //	go run ./internal/release [-o dist] [-version v1.2.3] [-platforms linux/amd64,…]
 //	go run ./internal/release -check

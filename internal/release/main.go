@@ -57,15 +57,17 @@ func (r *release) write(ctx context.Context, out string, platforms []platform) e
 	}
 	var sums strings.Builder
 	for _, p := range platforms {
-		a, err := r.archive(ctx, p)
+		list, err := r.archives(ctx, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
-		if err := os.WriteFile(filepath.Join(out, a.name), a.data, 0o644); err != nil {
-			return err
+		for _, a := range list {
+			if err := os.WriteFile(filepath.Join(out, a.name), a.data, 0o644); err != nil {
+				return err
+			}
+			fmt.Fprintf(&sums, "%s  %s\n", sum(a.data), a.name)
+			a.report(os.Stdout)
 		}
-		fmt.Fprintf(&sums, "%s  %s\n", sum(a.data), a.name)
-		a.report(os.Stdout)
 	}
 	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(sums.String()), 0o644)
 }

@@ -15,9 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/tritonc/tritonc/core/plugin/manifest"
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 const ourModule = "github.com/tritonc/tritonc"
@@ -35,15 +32,6 @@ type release struct {
 
 	files  []entry // of every archive: texts, manual pages, completions
 	nvidia described
-}
-
-// described is what the backend for NVIDIA GPUs says of itself.
-type described struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-	Targets []struct {
-		Pattern string `json:"pattern"`
-	} `json:"targets"`
 }
 
 // newRelease finds out what is released.
@@ -132,8 +120,9 @@ func (a *archived) report(w io.Writer) {
 	}
 }
 
-// archive builds a platform's programs and makes its archive.
-func (r *release) archive(ctx context.Context, p platform) (*archived, error) {
+// archives builds a platform's programs and makes its archives: that of all, and that of
+// the backend for NVIDIA GPUs alone.
+func (r *release) archives(ctx context.Context, p platform) ([]*archived, error) {
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -157,13 +146,22 @@ func (r *release) archive(ctx context.Context, p platform) (*archived, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder := fmt.Sprintf("tritonc-%s-%s-%s", r.version, p.os, p.arch)
+	if err := a.pack(r, p, "tritonc", append(entries, r.files...)); err != nil {
+		return nil, err
+	}
+	nvidia, err := r.backendArchive(ctx, p, dir)
+	return []*archived{a, nvidia}, err
+}
+
+// pack fills an archive, whose name begins with name.
+func (a *archived) pack(r *release, p platform, name string, entries []entry) (err error) {
+	folder := fmt.Sprintf("%s-%s-%s-%s", name, r.version, p.os, p.arch)
 	a.name = folder + ".tar.gz"
 	if p.os == "windows" {
 		a.name = folder + ".zip"
 	}
-	a.data, err = pack(p.os == "windows", folder, r.date, append(entries, r.files...))
-	return a, err
+	a.data, err = pack(p.os == "windows", folder, r.date, entries)
+	return err
 }
 
 // build builds tritonc and the backend for NVIDIA GPUs. Neither needs cgo.
@@ -235,23 +233,7 @@ func (r *release) programEntries(ctx context.Context, p platform, dir string, pr
 	if err != nil {
 		return nil, err
 	}
-	m, err := r.manifest(p, entries[2])
-	if err != nil {
-		return nil, err
-	}
-	return append(entries, entry{"THIRD_PARTY_LICENSES", ordinary, licences}, entry{"bin/" + manifest.FileName, ordinary, m}), nil
-}
-
-// manifest is that of the backend for NVIDIA GPUs.
-func (r *release) manifest(p platform, backend entry) ([]byte, error) {
-	m := manifest.Manifest{
-		Name: r.nvidia.Name, Version: r.nvidia.Version, Protocol: []int{sdk.ProtocolVersion}, System: p.String(),
-		Files: []manifest.File{{Path: path.Base(backend.path), Size: int64(len(backend.data)), SHA256: sum(backend.data), Executable: true}},
-	}
-	for _, t := range r.nvidia.Targets {
-		m.Targets = append(m.Targets, t.Pattern)
-	}
-	return m.Encode()
+	return append(entries, entry{"THIRD_PARTY_LICENSES", ordinary, licences}), nil
 }
 
 // sbom lists what a program is made of. Numbers at random and times are left out. The

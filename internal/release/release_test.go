@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/mod/module"
+
+	"github.com/tritonc/tritonc/core/plugin/manifest"
 )
 
 // TestPack holds that the order of entries does not enter an archive, and what does.
@@ -169,5 +172,29 @@ func TestLicences(t *testing.T) {
 	}
 	if err := appendLicences(new(strings.Builder), "none", t.TempDir(), true); err == nil {
 		t.Error("a folder without a licence passes")
+	}
+}
+
+// TestManifest holds that the backend's archive has what its manifest lists.
+func TestManifest(t *testing.T) {
+	var d described
+	if err := json.Unmarshal([]byte(`{"name":"nvidia","version":"1.2.3","targets":[{"pattern":"cuda:80"},{"pattern":"cuda:9*"}]}`), &d); err != nil {
+		t.Fatal(err)
+	}
+	entries := []entry{{"tritonc-backend-nvidia", program, []byte("program")}, {"LICENSE", ordinary, []byte("text")}}
+	text, err := d.manifest(platform{"linux", "arm64"}, entries).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := manifest.Parse(manifest.FileName, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, _ := m.File(m.Program())
+	if !file.Executable || file.Size != 7 || file.SHA256 != sum([]byte("program")) {
+		t.Errorf("the program is listed as %+v", file)
+	}
+	if got := m.Name + " " + m.Version + " " + m.System + " " + strings.Join(m.Targets, ","); got != "nvidia 1.2.3 linux/arm64 cuda:80,cuda:9*" || len(m.Files) != 2 {
+		t.Errorf("%s, %d files", got, len(m.Files))
 	}
 }
