@@ -35,10 +35,10 @@ func (r *release) check(ctx context.Context, work string) error {
 		a.report(os.Stdout)
 		fmt.Printf("    the same %d bytes from %s and %s\n", len(a.data), r.root, second.root)
 	}
-	if err := r.try(ctx, first[0], filepath.Join(work, "unpacked")); err != nil {
+	if err := r.try(ctx, first[0], first[1], filepath.Join(work, "unpacked")); err != nil {
 		return err
 	}
-	fmt.Println("the archive's tritonc finds its backend, and compiles")
+	fmt.Println("the archive's tritonc finds its backend, and compiles; so it does with the backend installed")
 	if err := second.install(ctx, filepath.Join(work, "proxy")); err != nil {
 		return err
 	}
@@ -82,10 +82,14 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+	return writeFile(to, data, info.Mode().Perm())
+}
+
+func writeFile(name string, data []byte, mode fs.FileMode) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(to, data, info.Mode().Perm())
+	return os.WriteFile(name, data, mode)
 }
 
 // compare says which files of two archives differ.
@@ -120,56 +124,70 @@ func compare(a, b *archived) error {
 	return fmt.Errorf("%s is not reproducible; these differ:\n%s", a.name, indent(strings.Join(differ, "\n")))
 }
 
-// try unpacks an archive and compiles with what is in it, from another folder and through
-// a link.
-func (r *release) try(ctx context.Context, a *archived, dir string) error {
-	entries, err := unpack(a.name, a.data)
+// try unpacks the archive of everything and compiles with what is in it, from another
+// folder and through a link; then with its tritonc alone, for which the archive of the
+// backend is installed.
+func (r *release) try(ctx context.Context, whole, backend *archived, dir string) error {
+	entries, err := unpack(whole.name, whole.data)
 	if err != nil {
 		return err
 	}
 	top, _, _ := strings.Cut(entries[0].path, "/")
 	for _, e := range entries {
-		file := filepath.Join(dir, filepath.FromSlash(e.path))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(file, e.data, e.mode.Perm()); err != nil {
+		if err := writeFile(filepath.Join(dir, filepath.FromSlash(e.path)), e.data, e.mode.Perm()); err != nil {
 			return err
 		}
 	}
 	tritonc := filepath.Join(dir, top, "bin", host.program("tritonc"))
+	kernel := filepath.Join(dir, top, "examples", "vector_add.py")
 	link := filepath.Join(dir, "link")
 	if err := os.Symlink(tritonc, link); err != nil {
 		return err
 	}
 	for _, program := range []string{tritonc, link} {
-		if err := r.compiles(ctx, program, r.version, filepath.Join(dir, top, "examples", "vector_add.py")); err != nil {
+		if err := r.compiles(ctx, program, r.version, kernel, ""); err != nil {
 			return err
 		}
 	}
-	return nil
+	alone := filepath.Join(dir, "alone", host.program("tritonc"))
+	if err := copyFile(tritonc, alone); err != nil {
+		return err
+	}
+	file := filepath.Join(dir, backend.name)
+	if err := writeFile(file, backend.data, ordinary); err != nil {
+		return err
+	}
+	return r.compiles(ctx, alone, r.version, kernel, file)
 }
 
 // compiles checks that a tritonc has a version, and with it a backend of that version,
-// which compiles a file.
-func (r *release) compiles(ctx context.Context, program, version, file string) error {
-	elsewhere, err := os.MkdirTemp(filepath.Dir(r.work), "")
+// which compiles a kernel. The backend is installed before, if it is named.
+func (r *release) compiles(ctx context.Context, program, version, kernel, backend string) error {
+	home, err := os.MkdirTemp(filepath.Dir(r.work), "")
 	if err != nil {
 		return err
 	}
-	env := []string{"HOME=" + elsewhere, "XDG_CACHE_HOME=", "XDG_DATA_HOME="}
-	for _, c := range []struct{ args, want string }{
-		{"version", "tritonc " + version + ", "},
-		{"backends", "nvidia " + strings.TrimPrefix(version, "v") + "\t"},
-		{"--target cuda:80 --emit ttgir -o - " + file, `ttg.target = "cuda:80"`},
-	} {
+	env := []string{"HOME=" + home, "XDG_CACHE_HOME=", "XDG_DATA_HOME="}
+	try := func(want string, args ...string) error {
 		var out strings.Builder
-		if err := r.run(ctx, env, elsewhere, &out, program, strings.Fields(c.args)...); err != nil {
+		if err := r.run(ctx, env, home, &out, program, args...); err != nil {
 			return err
 		}
-		if !strings.Contains(out.String(), c.want) {
-			return fmt.Errorf("%s %s lacks %q:\n%s", program, c.args, c.want, indent(out.String()))
+		if !strings.Contains(out.String(), want) {
+			return fmt.Errorf("%s %s lacks %q:\n%s", program, strings.Join(args, " "), want, indent(out.String()))
+		}
+		return nil
+	}
+	if err := try("tritonc "+version+", ", "version"); err != nil {
+		return err
+	}
+	if backend != "" {
+		if err := try("", "backend", "install", backend); err != nil {
+			return err
 		}
 	}
-	return nil
+	if err := try("nvidia "+strings.TrimPrefix(version, "v")+"\t", "backend", "list"); err != nil {
+		return err
+	}
+	return try(`ttg.target = "cuda:80"`, "--target", "cuda:80", "--emit", "ttgir", "-o", "-", kernel)
 }

@@ -54,7 +54,7 @@ func (r *release) install(ctx context.Context, dir string) error {
 		ourModule+"/backends/nvidia/cmd/tritonc-backend-nvidia@"+checkVersion); err != nil {
 		return err
 	}
-	return r.compiles(ctx, filepath.Join(gobin, host.program("tritonc")), checkVersion, filepath.Join(r.root, "examples", "vector_add.py"))
+	return r.compiles(ctx, filepath.Join(gobin, host.program("tritonc")), checkVersion, filepath.Join(r.root, "examples", "vector_add.py"), "")
 }
 
 // zipModule writes the zip of the module in a folder.
