@@ -44,7 +44,7 @@ func TestPages(t *testing.T) {
 }
 
 // TestBackendPage runs the commands of docs/add-a-backend.md, and holds the code that it
-// shows to the example's.
+// shows to that of the examples.
 func TestBackendPage(t *testing.T) {
 	if !haveToolchain() {
 		t.Skip("llc or ptxas is not there")
@@ -54,16 +54,17 @@ func TestBackendPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := filepath.Join(root, "docs", "add-a-backend.md")
-	module := filepath.Join("examples", "backends", "gcn")
-	checkCode(t, page, filepath.Join(root, module, "*.go"))
-	copied := copyOf(t, root, "examples/*.py", "examples/backends/gcn/*")
-	// The module's replace line leads out of the copy.
-	replace := exec.CommandContext(t.Context(), "go", "mod", "edit", "-replace=github.com/tritonc/tritonc="+root)
-	replace.Dir = filepath.Join(copied, module)
-	if out, err := replace.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	checkCode(t, page, filepath.Join(root, "examples", "backends", "*", "*.go"))
+	copied := copyOf(t, root, "examples/*.py", "examples/backends/acme/*", "examples/backends/gcn/*")
+	for _, module := range []string{"acme", "gcn"} {
+		// The module's replace line leads out of the copy.
+		replace := exec.CommandContext(t.Context(), "go", "mod", "edit", "-replace=github.com/tritonc/tritonc="+root)
+		replace.Dir = filepath.Join(copied, "examples", "backends", module)
+		if out, err := replace.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
 	}
-	env := append(os.Environ(), backendPathVar+"="+filepath.Join(copied, "backends"), cacheDirVar+"="+t.TempDir(),
+	env := append(os.Environ(), backendPathVar+"="+filepath.Join(copied, "backends"), cacheDirVar+"="+t.TempDir(), "XDG_DATA_HOME="+t.TempDir(),
 		"GOFLAGS=-mod=readonly -buildvcs=false", "GOPROXY=off", "CGO_ENABLED=0")
 	checkPage(t, copied, page, env)
 }
