@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -49,9 +50,12 @@ func assemble(ctx context.Context, in *sdk.StageInput) ([]byte, error) {
 
 // A whole backend: facts, and a stage that runs an assembler.
 func ExampleServeBackend() {
-	// In the main of a program tritonc-backend-acme, as its first statement:
-	main := func() { sdk.ServeBackend(acme{}) }
-	_ = main
+	// In a program tritonc-backend-acme this is the first statement of main. Here nobody
+	// has started it as a plugin.
+	if os.Getenv(sdk.Handshake.MagicCookieKey) != "" {
+		sdk.ServeBackend(acme{})
+	}
+	// Output:
 }
 
 // A backend can be tried without tritonc and without a process.
