@@ -1,12 +1,14 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"sync"
@@ -21,8 +23,8 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// Config says how to start a program and what it must become. All but Env,
-// AutoMTLS and TempDir are required.
+// Config says how to start a program and what it must become. Kind to Plugin,
+// Logger and StartTimeout are required.
 type Config struct {
 	// Kind is what messages call such programs: "backend".
 	Kind string
@@ -43,13 +45,23 @@ type Config struct {
 	AutoMTLS bool
 	// TempDir holds the socket's folder; empty means the system's.
 	TempDir string
+	// Expected is what the program's file must be.
+	Expected []Expected
+	// Confine says under which limits it runs.
+	Confine Confine
+	// HangTime is how long it may leave a ping unanswered while a call is under
+	// way; 0 means ten seconds.
+	HangTime time.Duration
 }
 
 // Process is one run of a plugin's program.
 type Process struct {
-	plugin *goplugin.Client
-	remote any
-	child  *child
+	plugin   *goplugin.Client
+	rpc      goplugin.ClientProtocol
+	remote   any
+	child    *child
+	hangTime time.Duration
+	watched  watched
 }
 
 // Start runs the program up to an open connection. When ctx ends before that,
@@ -59,14 +71,19 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 	if prog.Problem != nil {
 		return nil, fmt.Errorf("%s: %w", who, prog.Problem)
 	}
-	c := &child{path: prog.Path, env: cfg.Env, exited: make(chan struct{})}
-	p := &Process{child: c}
-	// A folder that the next tritonc removes where this one is killed.
-	base, remove, err := sdk.TempDirIn(socketBase(cfg.TempDir), "p")
+	confine, err := cfg.Confine.feasible(cfg.Logger)
 	if err != nil {
+		return nil, fmt.Errorf("%s: %w", who, err)
+	}
+	c := &child{path: prog.Path, confine: confine, exited: make(chan struct{})}
+	p := &Process{child: c, hangTime: cmp.Or(cfg.HangTime, hangTime)}
+	if c.file, err = openChecked(prog.Path, cfg.Expected); err != nil {
+		return nil, fmt.Errorf("%s: %w", who, err)
+	}
+	if err := c.makeFolders(&cfg); err != nil {
+		c.cleanUp()
 		return nil, fmt.Errorf("%s: a folder for its socket: %w", who, err)
 	}
-	c.removeBase = remove
 	said := func(stream string) io.Writer {
 		return &lineLogger{log: cfg.Logger, what: "the " + cfg.Kind + " printed to its standard " + stream}
 	}
@@ -83,7 +100,7 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 		SyncStdout:       said("output"),
 		SyncStderr:       said("error"),
 		GRPCDialOptions:  sdk.DialOptions(),
-		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: base},
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: c.base},
 	})
 	stopWatch := context.AfterFunc(ctx, func() { c.Kill(context.Background()) })
 	defer stopWatch()
@@ -94,12 +111,8 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 		}
 		return nil, c.startError(who, &cfg, err)
 	}
-	rpc, err := p.plugin.Client()
-	if err != nil {
-		p.Stop()
-		return nil, fmt.Errorf("%s: %w", who, err)
-	}
-	if p.remote, err = rpc.Dispense(cfg.PluginName); err != nil {
+	if err := p.connect(cfg.PluginName); err != nil {
+		p.Kill() // it may not understand that it should end
 		p.Stop()
 		return nil, fmt.Errorf("%s: %w", who, err)
 	}
@@ -113,6 +126,19 @@ func (c *Config) versions() map[int]goplugin.PluginSet {
 		sets[version] = goplugin.PluginSet{c.PluginName: p}
 	}
 	return sets
+}
+
+func (p *Process) connect(name string) (err error) {
+	if f := p.child.file; f != nil {
+		if err := f.unchanged(p.child.path); err != nil {
+			return err
+		}
+	}
+	if p.rpc, err = p.plugin.Client(); err != nil {
+		return err
+	}
+	p.remote, err = p.rpc.Dispense(name)
+	return err
 }
 
 // Client is what the plugin of the version agreed on makes of the connection.
@@ -153,7 +179,11 @@ func (p *Process) Died(err error) (how, said string, died bool) {
 	if !Broken(err) || !p.child.awaitExit(500*time.Millisecond) {
 		return "", "", false
 	}
-	return p.child.ended(), p.child.said.String(), true
+	how = p.child.ended()
+	if why := p.reason(); why != "" {
+		how = why
+	}
+	return how, p.child.said.String(), true
 }
 
 // LastWords are all that the process wrote to standard error until its end, in
@@ -179,31 +209,60 @@ func Ended(ctx context.Context, err error) bool {
 	return ctx.Err() != nil
 }
 
-// socketBase is the folder for the sockets' private folders. The path of a Unix
-// socket may have 104 bytes on the narrowest system; go-plugin adds some 40, and
-// our own folder's name 20.
+// socketBase is the folder for the sockets' private folders where dir is for
+// temporary files. The path of a Unix socket may have 104 bytes on the narrowest
+// system; go-plugin adds some 40, and our own folder's name 20.
 func socketBase(dir string) string {
-	if dir == "" {
-		dir = os.TempDir()
-	}
 	if runtime.GOOS != "windows" && len(dir) > 45 {
 		return "/tmp"
 	}
 	return dir
 }
 
+// makeFolders makes the folders for the socket and for the program's temporary
+// files, which go with the process however it ends. The next host removes those of
+// one that is killed.
+func (c *child) makeFolders(cfg *Config) error {
+	temp := cmp.Or(cfg.TempDir, os.TempDir())
+	socket := socketBase(temp)
+	base, remove, err := sdk.TempDirIn(socket, "p")
+	if err != nil {
+		return err
+	}
+	c.base = base
+	c.removeFolders = append(c.removeFolders, remove)
+	if socket != temp {
+		// What tools write may be too much for the folder that has a short name.
+		if c.tempDir, remove, err = sdk.TempDirIn(temp, "t"); err != nil {
+			return err
+		}
+		c.removeFolders = append(c.removeFolders, remove)
+	} else {
+		c.tempDir = filepath.Join(base, "t")
+		if err := os.Mkdir(c.tempDir, 0o700); err != nil {
+			return err
+		}
+	}
+	c.env = withTemp(cfg.Env, c.tempDir)
+	return nil
+}
+
 // child runs the program for go-plugin. Unlike go-plugin's own runner it gives
 // the program no stdin of ours, holds its lifeline, and remembers its first
 // words, so that a failed start can be explained.
 type child struct {
-	path string
-	env  []string
+	path    string
+	env     []string
+	file    *checkedFile // nil where nobody expects anything of it
+	confine Confine      // what is feasible of it
 
 	// Set by prepare, before go-plugin uses the child.
 	cmd            *exec.Cmd
 	stdout, stderr *outlet
 	socketDir      string
-	removeBase     func()   // of the folder that socketDir is in
+	base           string   // that socketDir is in
+	tempDir        string   // for the program's own files
+	removeFolders  []func() // base and tempDir
 	lifelineRead   *os.File // until the program has its own copy
 	// lifeline is the write end of the pipe whose end tells the plugin that we
 	// are gone. It must stay referenced: a collected file is a closed one.
@@ -229,6 +288,7 @@ func (c *child) prepare(_ hclog.Logger, spec *exec.Cmd, tmpDir string) (runner.R
 	if c.lifelineRead, c.lifeline, err = os.Pipe(); err != nil {
 		return nil, err
 	}
+	keepDescriptors()
 	c.cmd = &exec.Cmd{Path: c.path, Args: []string{c.path}, Env: append(c.env, spec.Env...)}
 	if runtime.GOOS == "windows" { // inherits no other descriptor than the standard ones
 		c.cmd.Stdin = c.lifelineRead
@@ -236,6 +296,13 @@ func (c *child) prepare(_ hclog.Logger, spec *exec.Cmd, tmpDir string) (runner.R
 	} else {
 		c.cmd.ExtraFiles = []*os.File{c.lifelineRead}
 		c.cmd.Env = append(c.cmd.Env, sdk.EnvLifeline+"=3")
+	}
+	if c.confine.Memory > 0 || c.confine.Sandbox != nil {
+		if err := c.confine.trampoline(c.cmd, []string{c.base, c.tempDir}, c.file); err != nil {
+			return nil, err
+		}
+	} else if c.file != nil {
+		c.cmd.Path = c.file.execPath(c.path)
 	}
 	if c.stdout, err = newOutlet(&c.cmd.Stdout, &c.first); err != nil {
 		return nil, err
@@ -263,7 +330,12 @@ func (c *child) cleanUp() {
 		if c.socketDir != "" {
 			os.RemoveAll(c.socketDir)
 		}
-		c.removeBase()
+		for _, remove := range c.removeFolders {
+			remove()
+		}
+		if c.file != nil {
+			c.file.file.Close()
+		}
 	})
 }
 
@@ -322,6 +394,13 @@ func (c *child) Kill(context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// isStopped reports whether a signal has stopped the program.
+func (c *child) isStopped() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.running != nil && isStopped(c.running.Pid)
 }
 
 // ID is the process number, or empty when the program never ran.
