@@ -30,7 +30,7 @@ func (b *Backend) LoadDialects(ctx context.Context) ([]sdk.Dialect, error) {
 	file := b.host.dialectsFile(facts)
 	dialects, ok := readDialects(file)
 	if !ok {
-		dialects, err = call(ctx, b, "LoadDialects", func(c *sdk.Client, _ *sdk.Facts) ([]sdk.Dialect, error) {
+		dialects, err = call(ctx, b, "LoadDialects", func(ctx context.Context, c *sdk.Client, _ *sdk.Facts) ([]sdk.Dialect, error) {
 			return c.LoadDialects(ctx)
 		})
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -18,18 +19,48 @@ import (
 type CrashError struct {
 	Backend string
 	Path    string
-	Method  string // the call under way
+	Phase   string // the call under way, and its stage if that is known
+	Kernel  string // that the call was for, or empty
 	Status  string // "signal: killed", "exit status 2"
+	Killed  bool   // by somebody else: SIGKILL or SIGTERM
+	Again   bool   // in a process that was started because another had died
+	Memory  int64  // bytes that it was allowed, or 0
 	Said    string // its last words on stderr, or empty
 }
 
 func (e *CrashError) Error() string {
-	return fmt.Sprintf("backend %s died during %s (%s; %s); the next compile starts it anew%s",
-		e.Backend, e.Method, e.Status, e.Path, e.Said)
+	twice, status := "", e.Status
+	if e.Again {
+		twice = ", as it did before"
+	}
+	if e.Memory > 0 && !e.Killed {
+		status += fmt.Sprintf(", with %d MiB of memory allowed", e.Memory>>20)
+	}
+	return fmt.Sprintf("backend %s died during %s%s%s (%s; %s); the next compile starts it anew%s",
+		e.Backend, e.Phase, forKernel(e.Kernel), twice, status, e.Path, e.Said)
+}
+
+// TimeoutError says that a call took longer than Options.CallTimeout.
+type TimeoutError struct {
+	Backend string
+	Phase   string
+	Kernel  string
+	Limit   time.Duration
+}
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("backend %s was stopped after %s in %s%s, the time limit of a call", e.Backend, e.Limit, e.Phase, forKernel(e.Kernel))
+}
+
+func forKernel(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " of the kernel " + name
 }
 
 // callError converts a failed call's error to what Backend's methods promise.
-func (b *Backend) callError(ctx context.Context, p *process.Process, method string, err error) error {
+func (b *Backend) callError(ctx context.Context, p *process.Process, t *task, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -42,21 +73,24 @@ func (b *Backend) callError(ctx context.Context, p *process.Process, method stri
 	}
 	st, isStatus := status.FromError(err)
 	if !isStatus {
-		return fmt.Errorf("backend %s: %s: %w", b.found.Name, method, err)
+		return fmt.Errorf("backend %s: %s: %w", b.found.Name, t.phase()+forKernel(t.kernel), err)
 	}
 	switch st.Code() {
 	case codes.Unavailable, codes.Canceled:
-		if how, said, died := p.Died(err); died {
+		if end, died := p.Died(err); died {
 			if b.host.isClosed() {
-				return fmt.Errorf("backend %s: the session was closed during %s", b.found.Name, method)
+				return fmt.Errorf("backend %s: the session was closed during %s", b.found.Name, t.phase())
 			}
-			return &CrashError{Backend: b.found.Name, Path: b.found.Path, Method: method, Status: how, Said: said}
+			return &CrashError{
+				Backend: b.found.Name, Path: b.found.Path, Phase: t.phase(), Kernel: t.kernel,
+				Status: end.How, Killed: end.Killed, Memory: b.host.opts.Confine.Memory, Said: end.Said,
+			}
 		}
 	case codes.ResourceExhausted:
 		return fmt.Errorf("backend %s: %s: the message is larger than the %d MiB that may cross (%s)",
-			b.found.Name, method, sdk.MaxMessageBytes>>20, st.Message())
+			b.found.Name, t.phase()+forKernel(t.kernel), sdk.MaxMessageBytes>>20, st.Message())
 	case codes.Unimplemented:
-		return fmt.Errorf("backend %s does not serve %s", b.found.Name, method)
+		return fmt.Errorf("backend %s does not serve %s", b.found.Name, t.method)
 	}
-	return fmt.Errorf("backend %s: %s: %s (%s)", b.found.Name, method, st.Message(), st.Code())
+	return fmt.Errorf("backend %s: %s: %s (%s)", b.found.Name, t.phase()+forKernel(t.kernel), st.Message(), st.Code())
 }

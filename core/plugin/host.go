@@ -49,6 +49,14 @@ type Options struct {
 	AutoMTLS bool
 	// TempDir holds the sockets' folders; empty means the system's.
 	TempDir string
+	// CallTimeout bounds a call; 0: nothing does.
+	CallTimeout time.Duration
+	// Confine says under which limits backends run. A sandbox's Read need not list
+	// the folders of PATH, nor what the backend's settings name.
+	Confine process.Confine
+	// Expected says what the program of the backend of that name must be; nil:
+	// anything. It is asked at each start.
+	Expected func(name, path string) ([]process.Expected, error)
 	// MaxBytes bounds what a compile may answer, all artifacts and metadata
 	// together; 0 means sdk.DefaultMaxBytes.
 	MaxBytes int64
@@ -66,8 +74,11 @@ type Host struct {
 	// need not be started, nor those whose work is in a cache.
 	memo *filememo.Memo[remembered]
 
-	mu     sync.Mutex
-	closed bool
+	hangTime time.Duration // of process.Config; tests have less of it
+
+	mu      sync.Mutex
+	closed  bool
+	closing chan struct{} // closed by Close
 }
 
 // New looks for backends and starts none.
@@ -81,7 +92,7 @@ func New(opts Options) *Host {
 	if opts.StartTimeout == 0 {
 		opts.StartTimeout = DefaultStartTimeout
 	}
-	h := &Host{opts: opts, memo: filememo.New[remembered](memoFile(opts.LookupEnv))}
+	h := &Host{opts: opts, closing: make(chan struct{}), memo: filememo.New[remembered](memoFile(opts.LookupEnv))}
 	h.find(opts.Override, true)
 	h.find(opts.Dirs, false)
 	return h
@@ -101,9 +112,9 @@ func (h *Host) find(dirs []string, hide bool) {
 	}
 }
 
-// memoFile is where what is known of the backends' programs is kept between
-// processes; empty for a user without a home.
-func memoFile(lookupEnv func(string) (string, bool)) string {
+// cacheFolder is tritonc's part of the user's cache folder; empty for a user without
+// a home.
+func cacheFolder(lookupEnv func(string) (string, bool)) string {
 	base, _ := lookupEnv("XDG_CACHE_HOME")
 	if !filepath.IsAbs(base) {
 		home, _ := lookupEnv("HOME")
@@ -112,7 +123,16 @@ func memoFile(lookupEnv func(string) (string, bool)) string {
 		}
 		base = filepath.Join(home, ".cache")
 	}
-	return filepath.Join(base, "tritonc", "backends.json")
+	return filepath.Join(base, "tritonc")
+}
+
+// memoFile is where what is known of the backends' programs is kept between
+// processes; empty for a user without a home.
+func memoFile(lookupEnv func(string) (string, bool)) string {
+	if cache := cacheFolder(lookupEnv); cache != "" {
+		return filepath.Join(cache, "backends.json")
+	}
+	return ""
 }
 
 // Backends lists every backend found, usable or not, hidden ones too.
@@ -197,7 +217,10 @@ func (h *Host) noBackend(message string, list []string) error {
 // Close ends every plugin. Calls under way fail. The Host stays closed.
 func (h *Host) Close() error {
 	h.mu.Lock()
-	h.closed = true
+	if !h.closed {
+		h.closed = true
+		close(h.closing)
+	}
 	h.mu.Unlock()
 	var wg sync.WaitGroup
 	for _, b := range h.backends {

@@ -332,15 +332,25 @@ func TestKilledInCall(t *testing.T) {
 			errs <- err
 		}()
 	}
-	for _, f := range files {
-		await(t, 5*time.Second, func() bool { _, err := os.Stat(f); return err == nil })
+	running := func() {
+		t.Helper()
+		for _, f := range files {
+			await(t, 5*time.Second, func() bool { _, err := os.Stat(f); return err == nil })
+			if err := os.Remove(f); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
+	running()
+	kill(t, pid)
+	running() // once more, in a new process
+	pid, _ = strconv.Atoi(mustRun(t, b, "pid", ""))
 	start := time.Now()
 	kill(t, pid)
 	for range files {
 		err := <-errs
 		var crash *CrashError
-		if !errors.As(err, &crash) || !strings.Contains(err.Error(), "signal: killed") {
+		if !errors.As(err, &crash) || !strings.Contains(err.Error(), "as it did before (signal: killed") {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -104,17 +104,19 @@ func TestPluginKilledTakesTool(t *testing.T) {
 	_, b := testHost(t, "works", Options{})
 	pid, _ := strconv.Atoi(mustRun(t, b, "pid", ""))
 	file := filepath.Join(t.TempDir(), "pid")
+	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
-		_, err := run(context.Background(), b, "tool", file)
+		_, err := run(ctx, b, "tool", file)
 		done <- err
 	}()
 	tool := awaitPid(t, file)
 	kill(t, pid)
+	await(t, time.Second, func() bool { return !alive(tool) })
+	cancel() // another one has been started meanwhile
 	if err := <-done; err == nil {
 		t.Error("no error")
 	}
-	await(t, time.Second, func() bool { return !alive(tool) })
 }
 
 // TestCloseStopped: a plugin that does not react at all is killed.

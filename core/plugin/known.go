@@ -93,7 +93,7 @@ func (b *Backend) describe(ctx context.Context, patience time.Duration, again bo
 	}
 	bounded, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	_, facts, err := b.running(bounded)
+	_, facts, err := b.running(bounded, new(restarts))
 	switch {
 	case err == nil:
 		return b.remember(facts), nil
@@ -103,7 +103,9 @@ func (b *Backend) describe(ctx context.Context, patience time.Duration, again bo
 		err = fmt.Errorf("backend %s (%s) did not describe itself within %s", b.found.Name, b.found.Path, patience)
 	}
 	b.tried, b.failure = time.Now(), err
-	b.giveUp(err)
+	if !fromOutside(err) {
+		b.giveUp(err)
+	}
 	return nil, err
 }
 

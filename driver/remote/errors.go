@@ -40,10 +40,10 @@ func (d *Driver) explain(ctx context.Context, p *process.Process, method string,
 		return lost
 	}
 	if process.Broken(err) {
-		how, said, died := p.Died(err)
+		end, died := p.Died(err)
 		d.drop(p)
 		if died {
-			return fmt.Errorf("%s died during %s (%s; %s)%s", who, method, how, d.found.Path, said)
+			return fmt.Errorf("%s died during %s (%s; %s)%s", who, method, end.How, d.found.Path, end.Said)
 		}
 	}
 	switch st.Code() {

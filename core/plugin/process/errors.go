@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,9 +9,15 @@ import (
 	"strings"
 )
 
+// KilledError says that somebody killed a program before it had become a plugin.
+type KilledError struct{ text string }
+
+func (e *KilledError) Error() string { return e.text }
+
 // startError explains why a program did not become a plugin. go-plugin's own
 // texts are for plugin authors; only what they say is used.
-func (c *child) startError(who string, cfg *Config, err error) error {
+func (p *Process) startError(who string, cfg *Config, err error) error {
+	c := p.child
 	line, printed := c.first.line()
 	parts := strings.Split(line, "|")
 	switch {
@@ -26,7 +33,15 @@ func (c *child) startError(who string, cfg *Config, err error) error {
 	case c.ID() == "":
 		return fmt.Errorf("%s cannot be run: %w", who, err)
 	}
-	return fmt.Errorf("%s ended before the handshake (%s)%s", who, c.ended(), c.said.String())
+	how := c.ended()
+	if why := p.reason(); why != "" {
+		how = why
+	}
+	text := fmt.Sprintf("%s ended before the handshake (%s)%s", who, how, c.said.String())
+	if c.wasKilled() {
+		return &KilledError{text}
+	}
+	return errors.New(text)
 }
 
 // spoken lists the versions that the host speaks.

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -57,7 +58,7 @@ type Config struct {
 // Process is one run of a plugin's program.
 type Process struct {
 	plugin   *goplugin.Client
-	rpc      goplugin.ClientProtocol
+	rpc      atomic.Pointer[goplugin.ClientProtocol] // once there is a connection
 	remote   any
 	child    *child
 	hangTime time.Duration
@@ -102,6 +103,7 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 		GRPCDialOptions:  sdk.DialOptions(),
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: c.base},
 	})
+	defer p.Begin()()
 	stopWatch := context.AfterFunc(ctx, func() { c.Kill(context.Background()) })
 	defer stopWatch()
 	if _, err := p.plugin.Start(); err != nil {
@@ -109,7 +111,7 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, c.startError(who, &cfg, err)
+		return nil, p.startError(who, &cfg, err)
 	}
 	if err := p.connect(cfg.PluginName); err != nil {
 		p.Kill() // it may not understand that it should end
@@ -134,10 +136,12 @@ func (p *Process) connect(name string) (err error) {
 			return err
 		}
 	}
-	if p.rpc, err = p.plugin.Client(); err != nil {
+	rpc, err := p.plugin.Client()
+	if err != nil {
 		return err
 	}
-	p.remote, err = p.rpc.Dispense(name)
+	p.remote, err = rpc.Dispense(name)
+	p.rpc.Store(&rpc)
 	return err
 }
 
@@ -172,22 +176,28 @@ func (p *Process) HasExited() bool {
 	}
 }
 
-// Died reports whether err, which a call returned, came of the process's end,
-// and if so how it ended and its last words on standard error, each line after
-// a newline.
-func (p *Process) Died(err error) (how, said string, died bool) {
+// End is how a process ended.
+type End struct {
+	How    string // "signal: killed", "exit status 2", or why we killed it
+	Killed bool   // by SIGKILL or SIGTERM, which it does not get of itself
+	Said   string // its last words on standard error, each line after a newline
+}
+
+// Died reports whether err, which a call returned, came of the process's end, and if
+// so how it ended.
+func (p *Process) Died(err error) (End, bool) {
 	if !Broken(err) || !p.child.awaitExit(500*time.Millisecond) {
-		return "", "", false
+		return End{}, false
 	}
-	how = p.child.ended()
+	end := End{How: p.child.ended(), Killed: p.child.wasKilled(), Said: p.child.said.String()}
 	if why := p.reason(); why != "" {
-		how = why
+		end.How = why
 	}
-	return how, p.child.said.String(), true
+	return end, true
 }
 
 // LastWords are all that the process wrote to standard error until its end, in
-// the form of Died. It waits for the end: call it after Kill.
+// the form of End. It waits for the end: call it after Kill.
 func (p *Process) LastWords() string {
 	p.child.ended()
 	return p.child.said.String()
@@ -431,6 +441,9 @@ func (c *child) awaitExit(d time.Duration) bool {
 		return false
 	}
 }
+
+// wasKilled reports whether the process, which has ended, was ended by others.
+func (c *child) wasKilled() bool { return c.state != nil && wasKilled(c.state) }
 
 // ended says how the process ended, after its last words have been read.
 func (c *child) ended() string {

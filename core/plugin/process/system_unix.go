@@ -5,6 +5,7 @@ package process
 import (
 	"os"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,4 +31,11 @@ func keepDescriptors() {
 			unix.CloseOnExec(fd)
 		}
 	}
+}
+
+// wasKilled reports whether a process ended by a signal that programs get from
+// others only.
+func wasKilled(state *os.ProcessState) bool {
+	w, ok := state.Sys().(syscall.WaitStatus)
+	return ok && w.Signaled() && (w.Signal() == syscall.SIGKILL || w.Signal() == syscall.SIGTERM)
 }

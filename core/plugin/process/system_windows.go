@@ -1,8 +1,13 @@
 package process
 
+import "os"
+
 var tempVars = []string{"TEMP", "TMP"}
 
 // keepDescriptors has nothing to do: a child inherits no handle that is not named.
 func keepDescriptors() {}
 
 func isStopped(int) bool { return false }
+
+// wasKilled cannot tell here: whoever ends a process chooses its exit code.
+func wasKilled(*os.ProcessState) bool { return false }

@@ -85,10 +85,14 @@ func (p *Process) watch(idle <-chan struct{}) {
 			p.killFor("it was stopped by a signal and did not go on")
 			return
 		}
+		rpc := p.rpc.Load()
+		if rpc == nil {
+			continue // what a start may take is bounded elsewhere
+		}
 		if !asked {
 			asked = true
 			go func() {
-				_ = p.rpc.Ping() // that it has no such service is an answer, too
+				_ = (*rpc).Ping() // that it has no such service is an answer, too
 				answer <- struct{}{}
 			}()
 		} else if unanswered++; unanswered > int(p.hangTime/lookTime) {
