@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/plugin/process"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -17,6 +18,7 @@ import (
 var built string
 
 func TestMain(m *testing.M) {
+	process.Trampoline()
 	if len(os.Args) > 1 && os.Args[1] == "act-as-host" {
 		actAsHost(os.Args[2:])
 		return

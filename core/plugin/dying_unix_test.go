@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package plugin
+
+const (
+	stopsAreSeen = false
+	canConfine   = false
+)
