@@ -187,24 +187,34 @@ func (b *Backend) introduce(ctx context.Context, p *process.Process) (*sdk.Facts
 // start runs the backend's program up to an open connection.
 func (b *Backend) start(ctx context.Context, confine process.Confine) (*process.Process, error) {
 	opts := &b.host.opts
-	var expected []process.Expected
-	if opts.Expected != nil {
-		var err error
-		if expected, err = opts.Expected(b.found.Name, b.found.Path); err != nil {
-			return nil, fmt.Errorf("backend %s (%s): %w", b.found.Name, b.found.Path, err)
-		}
+	found, err := b.expected()
+	if err != nil {
+		return nil, err
 	}
-	p, err := process.Start(ctx, b.found, process.Config{
+	p, err := process.Start(ctx, found, process.Config{
 		Kind: "backend", Handshake: sdk.Handshake, PluginName: sdk.PluginName,
 		Versions: map[int]goplugin.Plugin{sdk.ProtocolVersion: &sdk.BackendPlugin{}},
-		Env: b.env(confine), Logger: opts.Logger.Named(b.found.Name), StartTimeout: opts.StartTimeout,
+		Env:      b.env(confine), Logger: opts.Logger.Named(b.found.Name), StartTimeout: opts.StartTimeout,
 		AutoMTLS: opts.AutoMTLS, TempDir: opts.TempDir,
-		Confine: confine, Expected: expected, HangTime: b.host.hangTime,
+		Confine: confine, HangTime: b.host.hangTime,
 	})
 	if kernel := wire.Kernel(ctx); err != nil && kernel != "" && ctx.Err() == nil {
 		err = fmt.Errorf("kernel %s: %w", kernel, err)
 	}
 	return p, err
+}
+
+// expected is the program with what it must be.
+func (b *Backend) expected() (process.Found, error) {
+	found := b.found
+	if b.host.opts.Expected == nil {
+		return found, nil
+	}
+	var err error
+	if found.Expected, err = b.host.opts.Expected(found.Name, found.Path); err != nil {
+		return found, fmt.Errorf("backend %s (%s): %w", found.Name, found.Path, err)
+	}
+	return found, nil
 }
 
 // forget has the next call start another process.

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -77,6 +78,10 @@ func (b *Backend) env(c process.Confine) []string {
 	env := b.host.env()
 	if own := b.cacheFolder(); c.Sandbox != nil && own != "" {
 		env = append(env, sdk.EnvCacheDir+"="+own)
+	}
+	if c.Memory > 0 {
+		// A program in Go collects what it can before it runs into the bound.
+		env = append(env, fmt.Sprintf("GOMEMLIMIT=%d", c.Memory/10*9))
 	}
 	return env
 }

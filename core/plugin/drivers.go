@@ -26,7 +26,11 @@ func (h *Host) Drivers(ctx context.Context, t sdk.Target) (found []process.Found
 			continue
 		}
 		if seen[b.found.Name] = true; d.Facts.Has(sdk.CapDevices) {
-			found = append(found, b.found)
+			f, err := b.expected()
+			if err != nil {
+				f.Problem = err
+			}
+			found = append(found, f)
 		}
 	}
 	return found

@@ -16,6 +16,8 @@ type Found struct {
 	Name    string
 	Path    string
 	Problem error
+	// Expected is what the file must be when it is started.
+	Expected []Expected
 }
 
 // Find lists the programs in dirs whose file's name is prefix and a name, in the

@@ -46,8 +46,6 @@ type Config struct {
 	AutoMTLS bool
 	// TempDir holds the socket's folder; empty means the system's.
 	TempDir string
-	// Expected is what the program's file must be.
-	Expected []Expected
 	// Confine says under which limits it runs.
 	Confine Confine
 	// HangTime is how long it may leave a ping unanswered while a call is under
@@ -78,7 +76,7 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 	}
 	c := &child{path: prog.Path, confine: confine, exited: make(chan struct{})}
 	p := &Process{child: c, hangTime: cmp.Or(cfg.HangTime, hangTime)}
-	if c.file, err = openChecked(prog.Path, cfg.Expected); err != nil {
+	if c.file, err = openChecked(prog.Path, prog.Expected); err != nil {
 		return nil, fmt.Errorf("%s: %w", who, err)
 	}
 	if err := c.makeFolders(&cfg); err != nil {
