@@ -9,6 +9,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir/text"
+	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -18,6 +19,7 @@ func Compile(ctx context.Context, src *Source, target Target, opts *Options) (*K
 	if err != nil {
 		return nil, err
 	}
+	ctx = wire.WithKernel(ctx, src.kernel())
 	t := &trip{src: src, opts: opts}
 	cached := t.openCache(ctx, target)
 	if k := cached.kernel(); k != nil {

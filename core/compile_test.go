@@ -22,6 +22,7 @@ type upper struct {
 	refuse     error
 	reproducer string
 	modules    map[string]sdk.Module
+	another    string // the kernel that it takes each for
 
 	mu      sync.Mutex           // guards what calls leave behind; compiles run at once
 	request sdk.RunStagesRequest // the last
@@ -77,6 +78,17 @@ func (b *upper) AddStages(context.Context, sdk.AddStagesRequest) (sdk.AddStagesR
 	return sdk.AddStagesResponse{Stages: stages}, nil
 }
 
+// answersFor is the name of the input's kernel, unless the backend takes another's.
+func (b *upper) answersFor(input []byte) string {
+	if b.another != "" {
+		return b.another
+	}
+	if name := publicName.FindSubmatch(input); name != nil {
+		return string(name[1])
+	}
+	return "k"
+}
+
 func (b *upper) RunStages(_ context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
 	b.mu.Lock()
 	b.request = req
@@ -84,7 +96,7 @@ func (b *upper) RunStages(_ context.Context, req sdk.RunStagesRequest) (sdk.RunS
 	if b.refuse != nil {
 		return sdk.RunStagesResponse{Reproducer: b.reproducer}, b.refuse
 	}
-	resp := sdk.RunStagesResponse{MetadataJSON: `{"name":"k"}`}
+	resp := sdk.RunStagesResponse{MetadataJSON: fmt.Sprintf(`{"name":%q}`, b.answersFor(req.Input))}
 	text, running := string(req.Input), false
 	for _, s := range stages {
 		running = running || s.Name == req.First

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 )
 
 // kernel gathers what the trip made.
@@ -38,8 +41,31 @@ func (t *trip) kernel() (*Kernel, error) {
 	if k.Name == "" {
 		k.Name = t.name
 	}
-	return k, nil
+	if len(t.result.MetadataJSON) > 0 {
+		err = t.checkName(k.Name)
+	}
+	return k, err
 }
+
+// checkName refuses an answer for another kernel than the one that was asked for, as
+// far as the input says which that is.
+func (t *trip) checkName(name string) error {
+	asked := []string{t.name}
+	if !t.src.IsPython() {
+		asked = nil
+		for _, m := range publicName.FindAllSubmatch(t.input, -1) {
+			asked = append(asked, string(m[1]))
+		}
+	}
+	if len(asked) == 0 || slices.Contains(asked, name) {
+		return nil
+	}
+	return fmt.Errorf("BUG in the backend %s for %s: it answered for the kernel %s, but was asked for %s",
+		t.facts.Name, t.target, name, strings.Join(asked, ", "))
+}
+
+// publicName finds the name of a module's kernel.
+var publicName = regexp.MustCompile(`(?m)^\s*tt\.func public @([\w$.]+)`)
 
 // madeBy is a backend in the metadata of a kernel. Triton's own field backend_name is
 // an option, and means the target's.

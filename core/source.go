@@ -88,5 +88,13 @@ func (s *Source) name() string {
 	return filepath.Base(s.Path)
 }
 
+// kernel is the kernel's name or, where the file alone would tell, the file's.
+func (s *Source) kernel() string {
+	if s.variant != nil {
+		return s.variant.Kernel
+	}
+	return s.name()
+}
+
 // IsPython reports whether the front end reads the file.
 func (s *Source) IsPython() bool { return s.Kind() == pythonEnding }

@@ -80,6 +80,21 @@ func TestVariantsErrors(t *testing.T) {
 
 // The trip of a Python file: options of the comment and of the caller, the
 // front end's ttir as input, its name in the locations.
+// TestAnotherKernel: an answer that is for another kernel than the one asked for is no
+// answer, whether that came as Python or as IR.
+func TestAnotherKernel(t *testing.T) {
+	b := &upper{another: "one"}
+	for _, src := range []*Source{
+		{Path: "k.py", Text: []byte(kernels + "# tritonc: two(*fp32)\n")},
+		{Path: "k.ttir", Text: []byte("module {\n  tt.func public @two() {\n    tt.return\n  }\n}\n")},
+	} {
+		_, err := Compile(t.Context(), src, toy, &Options{Select: b.choose, Stages: []string{"obj"}})
+		if err == nil || !strings.Contains(err.Error(), "the backend toy for toy:1:8: it answered for the kernel one, but was asked for two") {
+			t.Errorf("%s: got %v", src.Path, err)
+		}
+	}
+}
+
 func TestCompilePython(t *testing.T) {
 	b := &upper{}
 	text := kernels + "# tritonc: two(*fp32) num_warps=2 good=1\n"
