@@ -80,8 +80,8 @@ func TestVariantsErrors(t *testing.T) {
 
 // The trip of a Python file: options of the comment and of the caller, the
 // front end's ttir as input, its name in the locations.
-// TestAnotherKernel: an answer that is for another kernel than the one asked for is no
-// answer, whether that came as Python or as IR.
+// TestAnotherKernel: an answer for another kernel than the one asked for is refused,
+// whether that came as Python or as IR.
 func TestAnotherKernel(t *testing.T) {
 	b := &upper{another: "one"}
 	for _, src := range []*Source{

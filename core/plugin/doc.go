@@ -13,6 +13,7 @@
 //   - a program that is known is started for its own work only, and one that does
 //     not answer delays what others do once, by DescribeTimeout;
 //   - of several backends for a target none is taken unless one is chosen;
+//   - a call whose process dies runs once more in a new one, and no more often;
 //   - no process, tool or socket outlives the host: Close ends them, and when
 //     the host is killed the plugins see their lifeline pipe end;
 //   - a plugin sees a short list of environment variables and no stdin.

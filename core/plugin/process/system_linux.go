@@ -16,7 +16,7 @@ func closeRangeOnExec() bool {
 }
 
 // isStopped reports whether a process has been stopped by a signal. One that a
-// debugger holds has not.
+// debugger holds does not count.
 func isStopped(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
