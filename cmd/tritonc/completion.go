@@ -182,7 +182,12 @@ func (c *completer) host(cmd *cobra.Command, args []string) *plugin.Host {
 	if err != nil {
 		choices = nil
 	}
-	return plugin.New(plugin.Options{Override: namedDirs(c.env), Dirs: ownDirs(c.env), Choices: choices, LookupEnv: c.env.lookupEnv})
+	opts := plugin.Options{Override: namedDirs(c.env), Dirs: ownDirs(c.env), Choices: choices, LookupEnv: c.env.lookupEnv}
+	if c.env.confine.settle(cmd, c.env) != nil {
+		return plugin.New(plugin.Options{}) // which limits are meant nobody knows
+	}
+	c.env.confine.apply(&opts)
+	return plugin.New(opts)
 }
 
 // stageList asks a backend for its stages with the options as they are by

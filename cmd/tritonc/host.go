@@ -29,11 +29,13 @@ func newHost(env *environment, verbose int, pick *pickFlags, file string) (*plug
 
 // hostOptions say how backends are run, wherever they are.
 func hostOptions(env *environment, verbose int) plugin.Options {
-	return plugin.Options{
+	opts := plugin.Options{
 		Settings:  map[string]string{settingMaxMemory: strconv.FormatInt(env.maxMemory, 10)},
 		LookupEnv: env.lookupEnv,
 		Logger:    newLogger(env, verbose),
 	}
+	env.confine.apply(&opts)
+	return opts
 }
 
 // backendDirs lists the folders that may hold backends and device drivers: those that

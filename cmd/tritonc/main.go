@@ -12,9 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/plugin/process"
 )
 
 func main() {
+	process.Trampoline() // which may make a backend of this process
 	env := &environment{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ(), passes: neutralPasses(),
 	}
@@ -42,7 +44,8 @@ type environment struct {
 	inputRead      bool // whether stdin has been read
 	stdout, stderr io.Writer
 	lookupEnv      func(string) (string, bool)
-	maxMemory      int64     // MiB that a compile may take; see maxmemory.go
+	maxMemory      int64 // MiB that a compile may take; see maxmemory.go
+	confine        confineFlags
 	environ        []string  // for device drivers: vendors have variables of their own
 	report         *reporter // of standard error; run makes it
 	// passes are those that opt runs without a backend.

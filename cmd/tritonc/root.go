@@ -68,7 +68,13 @@ func newRoot(env *environment) *cobra.Command {
 	all.BoolVar(&env.report.json, "json", env.report.json, "write messages as JSON, an object a line (docs/diagnostics.md)")
 	all.Var(&colorFlag{env, "auto"}, "color", "colour messages: `WHEN` is auto, always or never")
 	all.Int64Var(&env.maxMemory, "max-memory", defaultMaxMemory(env), "`MIB` of memory that a compile may take in each process, tools apart; 0 means no limit")
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return setMaxMemory(cmd, env) }
+	env.confine.add(all)
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := env.confine.settle(cmd, env); err != nil {
+			return err
+		}
+		return setMaxMemory(cmd, env)
+	}
 	root.AddCommand(
 		compileVerb(env),
 		runVerb(env),

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -148,7 +149,7 @@ func New(def Definition) *Backend {
 	}
 	def.Facts.Settings = append(append(def.Facts.Settings, limitSettings(def.Tools)...), verifyPasses)
 	file := ""
-	if dir := cacheDir(); dir != "" {
+	if dir := cmp.Or(sdk.CacheDir(), cacheDir()); dir != "" {
 		file = filepath.Join(dir, "tools.json")
 	}
 	return &Backend{def: def, memo: filememo.New[identity](file)}
