@@ -3,16 +3,14 @@ package plugin
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"sync"
 	"time"
 
+	"github.com/tritonc/tritonc/core/plugin/process"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -199,16 +197,7 @@ func (b *Backend) FileHash() (string, error) {
 	if r, ok := b.host.memo.Get(b.found.Path, info); ok && r.Description != nil && r.SHA256 != "" {
 		return r.SHA256, nil
 	}
-	f, err := os.Open(b.found.Path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	return process.FileSum(b.found.Path)
 }
 
 // hostIdentity tells this program from others, which may get on with a backend that
