@@ -362,22 +362,34 @@ func TestKilledInCall(t *testing.T) {
 	}
 }
 
-// TestCancel: a cancelled call ends at once and takes its tool along.
+// TestCancel: a cancelled call ends at once, and within 200 ms its tool is gone.
 func TestCancel(t *testing.T) {
 	_, b := testHost(t, "works", Options{})
-	ctx, cancel := context.WithCancel(t.Context())
-	file := filepath.Join(t.TempDir(), "pid")
-	done := make(chan error)
-	go func() {
-		_, err := run(ctx, b, "tool", file)
-		done <- err
-	}()
-	tool := awaitPid(t, file)
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
+	mustRun(t, b, "echo", "")
+	const bound = 200 * time.Millisecond
+	best := time.Hour
+	for range 5 { // a machine that does other things may be late
+		ctx, cancel := context.WithCancel(t.Context())
+		file := filepath.Join(t.TempDir(), "pid")
+		done := make(chan error)
+		go func() {
+			_, err := run(ctx, b, "tool", file)
+			done <- err
+		}()
+		tool := awaitPid(t, file)
+		start := time.Now()
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		await(t, 2*time.Second, func() bool { return !alive(tool) })
+		if best = min(best, time.Since(start)); best <= bound {
+			break
+		}
 	}
-	await(t, 2*time.Second, func() bool { return !alive(tool) })
+	if best > bound {
+		t.Errorf("the tool was gone after %s, want %s", best, bound)
+	}
 	mustRun(t, b, "echo", "still there")
 }
 
