@@ -23,6 +23,10 @@ func TestMain(m *testing.M) {
 		actAsHost(os.Args[2:])
 		return
 	}
+	if strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == Prefix+"bare" {
+		serveBare()
+		return
+	}
 	if versions, ok := strings.CutPrefix(filepath.Base(os.Args[0]), Prefix+"speaks-"); ok {
 		speak(strings.TrimSuffix(versions, ".exe"))
 		return

@@ -131,15 +131,20 @@ func TestVersions(t *testing.T) {
 // speaker makes this program one that speaks versions.
 func speaker(t *testing.T, versions []int) process.Found {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	names := make([]string, len(versions))
 	for i, v := range versions {
 		names[i] = strconv.Itoa(v)
 	}
-	name := "speaks-" + strings.Join(names, "-")
+	return thisProgram(t, "speaks-"+strings.Join(names, "-"))
+}
+
+// thisProgram puts this program into a folder of its own as the backend of a name.
+func thisProgram(t *testing.T, name string) process.Found {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	file := Prefix + name
 	if runtime.GOOS == "windows" {
 		file += ".exe"
