@@ -46,11 +46,7 @@ func writeFiles(dir string, files []outFile) (err error) {
 		}
 		temp, err := writeTemp(dir, i, f)
 		if err != nil {
-			var pe *fs.PathError
-			if errors.As(err, &pe) {
-				err = &fs.PathError{Op: pe.Op, Path: path, Err: pe.Err} // the file that the user knows
-			}
-			return fmt.Errorf("output: %w", err)
+			return unwritable(path, err)
 		}
 		temps = append(temps, temp)
 	}
@@ -60,6 +56,15 @@ func writeFiles(dir string, files []outFile) (err error) {
 		}
 	}
 	return nil
+}
+
+// unwritable is the error of a temporary file, for the file that the user knows.
+func unwritable(path string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = &fs.PathError{Op: pe.Op, Path: path, Err: pe.Err}
+	}
+	return fmt.Errorf("output: %w", err)
 }
 
 // put makes the file temp, which holds data, the one at path.

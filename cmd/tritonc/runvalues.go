@@ -187,6 +187,10 @@ func (v *values) force(a *valueArg) error {
 			return err
 		}
 		usage = usagef("--arg %s=%s: %v", a.name, a.text, err)
+		var file *diag.Diagnostic
+		if errors.As(err, &file) && file.Pos.Line == 0 { // which the argument names
+			usage = usagef("--arg %s=%s: %s", a.name, a.text, file.Message)
+		}
 		var unknown *calc.UnknownName
 		if errors.As(err, &unknown) {
 			usage.help = v.names()

@@ -139,7 +139,7 @@ func tuneFile(ctx context.Context, env *environment, cmd *cobra.Command, f *tune
 	if err := f.checkTune(env); err != nil {
 		return err
 	}
-	if _, err := f.openTimes(); err != nil {
+	if err := f.checkWrite(env); err != nil {
 		return err // before anything is measured
 	}
 	place, err := f.findPlace(ctx, env, cmd, file)

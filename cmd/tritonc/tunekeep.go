@@ -36,6 +36,20 @@ func mergeTimes(env *environment, f *tuneFlags, files []string) error {
 	})
 }
 
+// checkWrite finds out whether times can be added to the file of --write.
+func (f *tuneFlags) checkWrite(env *environment) error {
+	if _, err := f.openTimes(); err != nil || f.write == "" || f.write == "-" {
+		return err
+	}
+	return f.alone(env, func() error {
+		temp, err := writeTemp(filepath.Dir(f.write), 0, outFile{name: filepath.Base(f.write)})
+		if err != nil {
+			return unwritable(f.write, err)
+		}
+		return os.Remove(temp)
+	})
+}
+
 // openTimes reads the file of --write, if there is one.
 func (f *tuneFlags) openTimes() (*tune.File, error) {
 	if f.write == "" || f.write == "-" {

@@ -46,7 +46,7 @@ func readTimes(path string, missing bool) (*tune.File, error) {
 	}
 	times, err := tune.Read(path, text)
 	if err != nil {
-		return nil, diag.Errorf(diag.Pos{File: path}, "%s", strings.TrimPrefix(err.Error(), path+" "))
+		return nil, diag.Errorf(diag.Pos{File: path}, "it %s", strings.TrimPrefix(err.Error(), path+" "))
 	}
 	return times, nil
 }

@@ -75,6 +75,13 @@ func (k *Kernel) GridDims() ([]syntax.Expr, error) {
 		if err != nil {
 			return nil, fmt.Errorf("kernel %s: its grid: %w", k.Name, err)
 		}
+		if len(names) == 0 {
+			if v, err := calc.EvalExpr(e, nil); err != nil {
+				return nil, fmt.Errorf("kernel %s: its grid: %w", k.Name, err)
+			} else if n, ok := v.(int64); !ok || n < 1 {
+				return nil, fmt.Errorf("kernel %s: its grid has the dimension %v, and not an integer above 0", k.Name, v)
+			}
+		}
 		for _, name := range names {
 			isParam := slices.ContainsFunc(k.Params, func(p kernel.Param) bool { return p.Name == name })
 			isConstant := slices.ContainsFunc(k.Variants, func(v Variant) bool {

@@ -108,6 +108,9 @@ func pointer(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg, t *array.
 	if !strings.HasPrefix(entry, "*") {
 		return specialized{}, wrongArg(a.Name, "", "it is an array, and the kernel says %s: %s", p.Name, p.Annotation)
 	}
+	if !holds(entry, t) {
+		return specialized{}, wrongArg(a.Name, "", "it is a buffer of %s, and the kernel says %s: %s", t, p.Name, p.Annotation)
+	}
 	return specialized{entry + alignment(rules.PointerDivisor, int64(addr%16), p), []passed{{a.Name, a.Value, ""}}}, nil
 }
 
@@ -153,6 +156,8 @@ func integer(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg, annotated
 	s := scalar(natural, annotated, a)
 	t := array.Named(s.entry)
 	switch {
+	case strings.HasPrefix(s.entry, "*"):
+		return s, wrongArg(a.Name, "", "%v (%T) is not a buffer, and the kernel takes %s", a.Value, a.Value, s.entry)
 	case t == nil:
 		return s, wrongArg(a.Name, "types are "+array.Names(), "it is a number, and its type %s is none of a number", s.entry)
 	case t.Float() || t.Name == "i1":

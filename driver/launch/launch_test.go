@@ -102,7 +102,8 @@ func TestSpecializeMistakes(t *testing.T) {
 	}{
 		{frontend.ParamInfo{Constexpr: true}, x, "", "it is a constant of the kernel"},
 		{frontend.ParamInfo{Annotation: "tl.int32"}, x, "", "it is an array, and the kernel says p: tl.int32"},
-		{frontend.ParamInfo{Annotation: "*fp32"}, int64(5), "", "its type *fp32 is none of a number"},
+		{frontend.ParamInfo{Annotation: "*fp32"}, int64(5), "", "5 (int64) is not a buffer, and the kernel takes *fp32"},
+		{frontend.ParamInfo{Annotation: "*fp32"}, array.New(array.Named("fp16"), 4), "", "it is a buffer of fp16, and the kernel says p: *fp32"},
 		{frontend.ParamInfo{}, int64(5), "fp31", "its type fp31 is none of a number"},
 		{frontend.ParamInfo{}, int64(-1), "u32", "-1 does not fit into u32"},
 		{frontend.ParamInfo{}, int64(1) << 31, "i32", "2147483648 does not fit into i32"},

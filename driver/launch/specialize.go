@@ -264,10 +264,8 @@ func (f *Function) entry(p *frontend.ParamInfo, a *Arg, number int, at []int) (s
 		return s.entry, nil, err
 	}
 	typ := s.passed[0].typ
-	if mem, ok := b.Value.(kernel.Memory); ok {
-		if typ, _, _ = strings.Cut(s.entry, ":"); !holds(typ, mem.Type()) {
-			return "", nil, wrongArg(a.Name, "", "it is a buffer of %s, and the kernel says %s: %s", mem.Type(), p.Name, p.Annotation)
-		}
+	if _, ok := b.Value.(kernel.Memory); ok {
+		typ, _, _ = strings.Cut(s.entry, ":")
 	} else if typ == "" {
 		typ = s.entry
 	}
