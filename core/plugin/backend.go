@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -31,6 +32,7 @@ type Backend struct {
 
 	hidden bool // by one of its name in Options.Override
 	hides  bool // those of its name that were found later
+	warned atomic.Bool
 	learning
 }
 

@@ -303,9 +303,12 @@ func (h *Host) nothingFor(t sdk.Target, c *candidates) error {
 	return h.noBackend(message, list)
 }
 
-// warn tells of backends that were passed over.
+// warn tells of backends that were passed over, of each once.
 func (h *Host) warn(broken []trouble) {
 	for _, b := range broken {
+		if b.warned.Swap(true) {
+			continue
+		}
 		args := []any{"backend", b.found.Name, "error", b.err}
 		if errors.As(b.err, new(*troubleError)) {
 			args = append(args, "help", "it is not started again until its file changes, or for: tritonc backend describe "+b.found.Name)
