@@ -16,6 +16,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/plugin/manifest"
+	"github.com/tritonc/tritonc/core/plugin/process"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -148,6 +149,22 @@ func TestRecovers(t *testing.T) {
 	}
 	if d, err := b.Describe(t.Context()); err != nil || d.Facts.Version != "1" {
 		t.Errorf("got %+v, %v", d, err)
+	}
+}
+
+// TestTroubleUnderLimits: what a program could not do under limits says nothing of it
+// without them.
+func TestTroubleUnderLimits(t *testing.T) {
+	dir, starts := countedBackend(t, "works", "1")
+	opts := Options{Dirs: []string{dir}, LookupEnv: homeLookup(t)}
+	limited := opts
+	limited.Confine = process.Confine{Memory: 1 << 40}
+	newHost(t, limited).Backends()[0].giveUp(errors.New("out of memory"))
+	if _, err := newHost(t, limited).Backends()[0].Describe(t.Context()); err == nil {
+		t.Error("it is asked again under the same limits")
+	}
+	if _, err := newHost(t, opts).Backends()[0].Describe(t.Context()); err != nil || starts() != 1 {
+		t.Errorf("%v after %d starts", err, starts())
 	}
 }
 

@@ -41,7 +41,7 @@ func (d *Description) patterns() []string {
 }
 
 // remembered is what the memo holds of a program: its description or, if it could
-// not be had, why not. Trouble counts for the tritonc that had it.
+// not be had, why not. Trouble counts for the tritonc that had it, with its limits.
 type remembered struct {
 	*Description
 	Trouble string `json:"trouble,omitempty"`
@@ -101,15 +101,15 @@ func (b *Backend) describe(ctx context.Context, patience time.Duration, again bo
 		err = fmt.Errorf("backend %s (%s) did not describe itself within %s", b.found.Name, b.found.Path, patience)
 	}
 	b.tried, b.failure = time.Now(), err
-	if !fromOutside(err) {
-		b.giveUp(err)
-	}
+	b.giveUp(err)
 	return nil, err
 }
 
-// giveUp remembers that the program cannot be used.
+// giveUp remembers that the program cannot be used, unless somebody killed it.
 func (b *Backend) giveUp(err error) {
-	b.put(remembered{Trouble: err.Error(), By: hostIdentity()})
+	if !fromOutside(err) {
+		b.put(remembered{Trouble: err.Error(), By: b.host.asker()})
+	}
 }
 
 func (r *remembered) result() (*Description, error) {
@@ -142,7 +142,7 @@ func (b *Backend) remembered() (remembered, bool) {
 		return remembered{}, false
 	}
 	r, ok := b.host.memo.Get(b.found.Path, info)
-	if ok && r.Description == nil && (r.Trouble == "" || r.By != hostIdentity()) {
+	if ok && r.Description == nil && (r.Trouble == "" || r.By != b.host.asker()) {
 		ok = false
 	}
 	if ok {
@@ -200,6 +200,12 @@ func (b *Backend) FileHash() (string, error) {
 	return process.FileSum(b.found.Path)
 }
 
-// hostIdentity tells this program from others, which may get on with a backend that
-// this one has trouble with.
-var hostIdentity = sdk.ProgramHash
+// asker tells this program with its limits from others, which may get on with a
+// backend that this one has trouble with.
+func (h *Host) asker() string {
+	c := h.opts.Confine
+	if c.Memory == 0 && c.Sandbox == nil {
+		return sdk.ProgramHash()
+	}
+	return fmt.Sprintf("%s, memory %d, sandbox %+v", sdk.ProgramHash(), c.Memory, c.Sandbox)
+}
