@@ -118,6 +118,9 @@ func (b *Backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.
 	told := req.Progress
 	req.Progress = func(p sdk.Progress) {
 		doing.enter(p.Stage)
+		if p.Text != "" || p.Fraction > 0 {
+			b.host.opts.Logger.Named(b.found.Name).Info("progress", "stage", p.Stage, "done", fmt.Sprintf("%.0f%%", 100*p.Fraction), "text", p.Text)
+		}
 		if told != nil {
 			told(p)
 		}

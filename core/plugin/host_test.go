@@ -490,7 +490,8 @@ func TestPrinting(t *testing.T) {
 	mustRun(t, b, "log", "")
 	await(t, 2*time.Second, func() bool {
 		s := log.String()
-		return strings.Contains(s, "a word through fmt") && strings.Contains(s, "from the backend: n=7")
+		return strings.Contains(s, "a word through fmt") && strings.Contains(s, "from the backend: n=7") &&
+			strings.Contains(s, `progress: stage=log done="25%" text="placing registers"`)
 	})
 	if s := log.String(); !strings.Contains(s, "[WARN]") {
 		t.Errorf("log:\n%s", s)

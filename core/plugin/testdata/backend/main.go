@@ -174,6 +174,7 @@ func (backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.Run
 		return answer("printed")
 	case "log":
 		sdk.Logger(ctx).Info("from the backend", "n", 7)
+		sdk.ReportProgress(ctx, sdk.Progress{Stage: "log", Fraction: 0.25, Text: "placing registers"})
 		return answer("logged")
 	case "environment":
 		return sdk.RunStagesResponse{Artifacts: []sdk.Artifact{{Stage: "half", Data: []byte("done")}}}, fmt.Errorf("disk full")
