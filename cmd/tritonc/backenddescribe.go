@@ -17,8 +17,9 @@ func backendDescribeCommand(env *environment) *cobra.Command {
 		Use:   "describe NAME[@VERSION]",
 		Short: "show what a backend says of itself",
 		Long: `Show a backend's targets, options, settings and dialects, and the modules that kernels
-may import with the signatures of their functions. A backend that could not be used
-before is asked again. With --json it is one object.`,
+may import with the signatures of their functions. It starts the program: one that could
+not be used before is asked again, and what tritonc remembers of it is renewed. With
+--json it is one object.`,
 		Example:           "  tritonc backend describe nvidia\n  tritonc backend describe nvidia@0.1.0 --json",
 		Args:              exactArgs("NAME"),
 		ValidArgsFunction: beginning((&completer{env}).backends),
@@ -53,9 +54,13 @@ func describeBackend(cmd *cobra.Command, env *environment, name string, verbose 
 	if err != nil {
 		return err
 	}
-	out := backendText{Path: b.Path(), SHA256: known.SHA256, Facts: known.Facts}
-	for i := range known.Facts.Modules {
-		m, err := b.GetModule(ctx, known.Facts.Modules[i].Name)
+	facts, err := b.Facts(ctx) // not what is remembered
+	if err != nil {
+		return err
+	}
+	out := backendText{Path: b.Path(), SHA256: known.SHA256, Facts: *facts}
+	for i := range facts.Modules {
+		m, err := b.GetModule(ctx, facts.Modules[i].Name)
 		if err != nil {
 			return err
 		}

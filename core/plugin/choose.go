@@ -60,7 +60,7 @@ func (h *Host) SelectBackend(ctx context.Context, t sdk.Target) (*Backend, sdk.T
 		case err != nil:
 			c.broken = append(c.broken, trouble{b, err})
 			if len(c.list) > 1 {
-				b.giveUp(err) // the others need not wait for it again
+				b.giveUp(err, 0) // the others need not wait for it again
 			}
 		case resp.Supported:
 			able, answers = append(able, b), append(answers, resp)
@@ -134,7 +134,7 @@ type trouble struct {
 }
 
 // candidates finds those whose patterns match t. One that gave trouble is asked
-// again only where no other is there for t.
+// again only where no other is there for t, and unless it hangs.
 func (h *Host) candidates(ctx context.Context, t sdk.Target) (*candidates, error) {
 	pool, err := h.pool(ctx, t)
 	if err != nil {
@@ -143,7 +143,11 @@ func (h *Host) candidates(ctx context.Context, t sdk.Target) (*candidates, error
 	h.describeAll(ctx, pool)
 	c := h.sort(pool, t, func(b *Backend) (*Description, error) { return b.Describe(ctx) })
 	if len(c.list) == 0 && len(c.broken) > 0 && ctx.Err() == nil {
-		c = h.sort(pool, t, func(b *Backend) (*Description, error) { return b.DescribeAgain(ctx) })
+		again := (*Backend).describeAlone
+		if h.choice(t) != nil {
+			again = (*Backend).DescribeAgain // it is asked for by name
+		}
+		c = h.sort(pool, t, func(b *Backend) (*Description, error) { return again(b, ctx) })
 	}
 	c.choice = h.choice(t)
 	return c, ctx.Err()
@@ -288,7 +292,11 @@ func (h *Host) nothingFor(t sdk.Target, c *candidates) error {
 	var broken []string
 	for _, b := range c.broken {
 		broken = append(broken, b.found.Name)
-		list = append(list, fmt.Sprintf("%s: cannot be used: %v", b.found.Name, b.err))
+		line := fmt.Sprintf("%s: cannot be used: %v", b.found.Name, b.err)
+		if errors.As(b.err, new(*troubleError)) {
+			line += "\n(that was before; it is asked again by: tritonc backend describe " + b.found.Name + ")"
+		}
+		list = append(list, line)
 	}
 	message := fmt.Sprintf("no backend supports the target %s", t)
 	if c.choice != nil {

@@ -130,6 +130,10 @@ func TestBrokenCostsOnce(t *testing.T) {
 	if _, _, err = h.SelectBackend(t.Context(), sdk.Target{Backend: "acme", Arch: "1"}); err == nil || counts["exits"]() != 2 {
 		t.Errorf("%v after %d starts", err, counts["exits"]())
 	}
+	// One that hung for as long is not waited for again.
+	if n := counts["hangs"](); n != 2 {
+		t.Errorf("%d starts, want 2", n)
+	}
 	// And a program that was put in its place is another.
 	rewrite(t, filepath.Join(dirs[3], Prefix+"exits"))
 	if _, err := newHost(t, Options{Dirs: dirs, LookupEnv: lookup}).Identity(t.Context(), testTarget); err != nil || counts["exits"]() != 3 {
@@ -142,7 +146,7 @@ func TestBrokenCostsOnce(t *testing.T) {
 func TestRecovers(t *testing.T) {
 	dir, starts := countedBackend(t, "works", "1")
 	h := newHost(t, Options{Dirs: []string{dir}, LookupEnv: homeLookup(t)})
-	h.Backends()[0].giveUp(errors.New("it did not answer"))
+	h.Backends()[0].giveUp(errors.New("it did not answer"), DescribeTimeout)
 	b, _, err := h.SelectBackend(t.Context(), testTarget)
 	if err != nil || starts() != 1 {
 		t.Fatalf("%v after %d starts", err, starts())
@@ -159,7 +163,7 @@ func TestTroubleUnderLimits(t *testing.T) {
 	opts := Options{Dirs: []string{dir}, LookupEnv: homeLookup(t)}
 	limited := opts
 	limited.Confine = process.Confine{Memory: 1 << 40}
-	newHost(t, limited).Backends()[0].giveUp(errors.New("out of memory"))
+	newHost(t, limited).Backends()[0].giveUp(errors.New("out of memory"), 0)
 	if _, err := newHost(t, limited).Backends()[0].Describe(t.Context()); err == nil {
 		t.Error("it is asked again under the same limits")
 	}

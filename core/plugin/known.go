@@ -44,8 +44,9 @@ func (d *Description) patterns() []string {
 // not be had, why not. Trouble counts for the tritonc that had it, with its limits.
 type remembered struct {
 	*Description
-	Trouble string `json:"trouble,omitempty"`
-	By      string `json:"by,omitempty"`
+	Trouble string        `json:"trouble,omitempty"`
+	Waited  time.Duration `json:"waited,omitempty"` // for a program that did not answer
+	By      string        `json:"by,omitempty"`
 }
 
 // learning is the part of a Backend that finds out what it is.
@@ -91,6 +92,7 @@ func (b *Backend) describe(ctx context.Context, patience time.Duration, again bo
 	}
 	bounded, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	var waited time.Duration
 	_, facts, err := b.running(bounded, new(restarts))
 	switch {
 	case err == nil:
@@ -99,16 +101,27 @@ func (b *Backend) describe(ctx context.Context, patience time.Duration, again bo
 		return nil, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("backend %s (%s) did not describe itself within %s", b.found.Name, b.found.Path, patience)
+		waited = patience
 	}
 	b.tried, b.failure = time.Now(), err
-	b.giveUp(err)
+	b.giveUp(err, waited)
 	return nil, err
 }
 
-// giveUp remembers that the program cannot be used, unless somebody killed it.
-func (b *Backend) giveUp(err error) {
+// describeAlone is DescribeAgain where no other backend will do: a program that was
+// waited for as long as for a start before is not waited for again.
+func (b *Backend) describeAlone(ctx context.Context) (*Description, error) {
+	if r, ok := b.remembered(); ok && r.Description == nil && r.Waited >= b.host.opts.StartTimeout {
+		return r.result()
+	}
+	return b.DescribeAgain(ctx)
+}
+
+// giveUp remembers that the program cannot be used, unless somebody killed it, and how
+// long it was waited for.
+func (b *Backend) giveUp(err error, waited time.Duration) {
 	if !fromOutside(err) {
-		b.put(remembered{Trouble: err.Error(), By: b.host.asker()})
+		b.put(remembered{Trouble: err.Error(), Waited: waited, By: b.host.asker()})
 	}
 }
 
