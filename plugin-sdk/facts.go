@@ -8,10 +8,12 @@ import (
 // Facts is all that core knows of a backend: data, so that core has no branch
 // on a vendor's name. `<plugin> --describe` prints it as JSON.
 type Facts struct {
-	Name    string `json:"name"`    // as in tritonc-backend-<name>
-	Version string `json:"version"` // for people
+	// Name as in tritonc-backend-<name>; empty: that of the program's file.
+	Name string `json:"name"`
+	// Version for people, and to choose one of several by; empty: ProgramVersion.
+	Version string `json:"version"`
 	// Hash changes whenever the same input could give other bytes. It is part
-	// of every cache key.
+	// of every cache key. Empty: ProgramHash.
 	Hash           string         `json:"hash"`
 	Targets        []TargetFacts  `json:"targets"` // the first row that matches holds
 	Options        []OptionSpec   `json:"options"`

@@ -6,7 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // Local is a backend with all that its author left to the SDK: it answers every
@@ -26,6 +29,12 @@ func (l *Local) Describe(ctx context.Context) (Facts, error) {
 	if err != nil {
 		return f, err
 	}
+	if f.Name == "" {
+		f.Name = nameOf(os.Args[0])
+	}
+	if f.Version == "" {
+		f.Version = ProgramVersion()
+	}
 	if f.Hash == "" {
 		f.Hash = ProgramHash()
 	}
@@ -43,6 +52,15 @@ func (l *Local) Describe(ctx context.Context) (Facts, error) {
 	modules, err := l.GetModuleMap(ctx)
 	f.Modules = each(modules, func(m Module) Module { return Module{Name: m.Name, Aliases: m.Aliases} })
 	return f, err
+}
+
+// nameOf is the <name> of a program tritonc-backend-<name>; empty for others.
+func nameOf(program string) string {
+	base := strings.TrimSuffix(filepath.Base(program), ".exe")
+	if name, ok := strings.CutPrefix(base, "tritonc-backend-"); ok {
+		return name
+	}
+	return ""
 }
 
 // hashOf identifies what dialects declare.

@@ -14,6 +14,17 @@ func (described) Describe(context.Context) (Facts, error) {
 	return Facts{Name: "d", Version: "7", Targets: []TargetFacts{{Pattern: "x:1"}, {Pattern: "x:2"}}}, nil
 }
 
+// TestNameOf: a backend that does not say its name has that of its file.
+func TestNameOf(t *testing.T) {
+	for file, want := range map[string]string{
+		"/usr/bin/tritonc-backend-acme": "acme", "tritonc-backend-v.exe": "v", "/x/tritonc": "", "sdk.test": "",
+	} {
+		if got := nameOf(file); got != want {
+			t.Errorf("%s: %q, want %q", file, got, want)
+		}
+	}
+}
+
 func TestByHand(t *testing.T) {
 	tests := []struct {
 		args []string
