@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -111,7 +112,7 @@ func unpack(name string, data []byte) ([]entry, error) {
 	var entries []entry
 	for t := tar.NewReader(z); ; {
 		header, err := t.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return entries, nil
 		}
 		if err != nil {

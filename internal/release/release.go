@@ -142,7 +142,7 @@ func (r *release) archives(ctx context.Context, p platform) ([]*archived, error)
 		a.programs = append(a.programs, "tritonc-device-cuda")
 		a.notes = append(a.notes, "tritonc-device-cuda "+note)
 	}
-	entries, err := r.programEntries(ctx, p, dir, a.programs)
+	entries, err := r.programEntries(ctx, dir, a.programs)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func (r *release) cudaDriver(ctx context.Context, p platform, dir string) (strin
 
 // programEntries are the programs, and what there is for each: its SBOM, and the licences
 // of what is linked.
-func (r *release) programEntries(ctx context.Context, p platform, dir string, programs []string) ([]entry, error) {
+func (r *release) programEntries(ctx context.Context, dir string, programs []string) ([]entry, error) {
 	var entries []entry
 	var files []string
 	for _, name := range programs {
