@@ -65,7 +65,7 @@ func newRoot(env *environment) *cobra.Command {
 		return someFiles(cmd, args)
 	}
 	all := root.PersistentFlags()
-	all.BoolVar(&env.report.json, "json", env.report.json, "write messages as JSON, an object a line (docs/diagnostics.md)")
+	all.BoolVar(&env.report.json, "json", env.report.json, "write messages and lists as JSON, an object a line (docs/diagnostics.md)")
 	all.Var(&colorFlag{env, "auto"}, "color", "colour messages: `WHEN` is auto, always or never")
 	all.Int64Var(&env.maxMemory, "max-memory", defaultMaxMemory(env), "`MIB` of memory that a compile may take in each process, tools apart; 0 means no limit")
 	env.confine.add(all)
