@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	pb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1"
 )
@@ -126,10 +128,22 @@ func (c *Client) RunStages(ctx context.Context, req RunStagesRequest) (RunStages
 	if err != nil {
 		return RunStagesResponse{}, err
 	}
-	if err := sendStages(stream, &req); err != nil {
-		return RunStagesResponse{}, err
+	// Both at once: a backend that answers before it has read all would else wait for us
+	// while we wait for it.
+	sent := make(chan error, 1)
+	go func() {
+		err := sendStages(stream, &req)
+		if err != nil {
+			cancel()
+		}
+		sent <- err
+	}()
+	resp, err := c.receiveStages(stream, req.Progress)
+	cancel()
+	if unsent := <-sent; unsent != nil && status.Code(err) == codes.Canceled {
+		err = unsent // it is why
 	}
-	return c.receiveStages(stream, req.Progress)
+	return resp, err
 }
 
 // RunPasses has passes run by name.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -179,6 +180,12 @@ func TestErrors(t *testing.T) {
 	})
 	if one(err).Message != "wrong" || string(resp.Artifact("a")) != "half" || len(resp.Diagnostics) != 1 {
 		t.Errorf("got %+v, %v", resp, err)
+	}
+	// What cannot be sent is an error, too, and not waited for.
+	bounded, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	if _, err = sdktest.Start(t, plain{}).RunStages(bounded, sdk.RunStagesRequest{OptionsJSON: "\xff"}); err == nil || bounded.Err() != nil || !strings.Contains(err.Error(), "UTF-8") {
+		t.Errorf("options that are not UTF-8: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err = sdktest.Start(t, plain{func(ctx context.Context, _ sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {

@@ -198,7 +198,9 @@ func (c *Client) receiveStages(stream pb.Backend_RunStagesClient, progress func(
 
 // answer puts the events of a RunStages call together. Its data is in memory once.
 type answer struct {
-	limit, size int64
+	limit       int64
+	size        int64 // that came
+	announced   int64
 	resp        RunStagesResponse
 	diagnostics []*pb.Diagnostic
 	metadata    strings.Builder
@@ -214,14 +216,14 @@ func (a *answer) add(e *pb.RunStagesEvent) error {
 	a.resp.Tools = append(a.resp.Tools, each(e.GetTools(), toolFromWire)...)
 	a.resp.LookedAt = append(a.resp.LookedAt, e.GetLookedAt()...)
 	for _, p := range e.GetArtifacts() {
-		if p.GetSize() > a.limit {
-			return errTooLarge(a.limit)
+		if err := a.artifact(p); err != nil {
+			return err
 		}
-		a.artifact(p)
 	}
-	if n := e.GetMetadataSize(); n > a.limit {
-		return errTooLarge(a.limit)
-	} else if n > 0 && a.metadata.Len() == 0 {
+	if n := e.GetMetadataSize(); n > 0 && a.metadata.Len() == 0 {
+		if err := a.announce(n); err != nil {
+			return err
+		}
 		a.metadata.Grow(int(n))
 	}
 	a.metadata.Write(e.GetMetadata())
@@ -229,18 +231,32 @@ func (a *answer) add(e *pb.RunStagesEvent) error {
 	return nil
 }
 
+// announce notes that n bytes will come, for which memory is taken. What is announced
+// has the bound of what comes.
+func (a *answer) announce(n int64) error {
+	if n > a.limit-a.announced {
+		return errTooLarge(a.limit)
+	}
+	a.announced += n
+	return nil
+}
+
 // artifact adds a piece to the artifact of its stage.
-func (a *answer) artifact(p *pb.ArtifactPiece) {
+func (a *answer) artifact(p *pb.ArtifactPiece) error {
 	i := slices.IndexFunc(a.resp.Artifacts, func(known Artifact) bool { return known.Stage == p.GetStage() })
 	if i < 0 {
 		i = len(a.resp.Artifacts)
 		a.resp.Artifacts = append(a.resp.Artifacts, Artifact{Stage: p.GetStage()})
 		if n := p.GetSize(); n > int64(len(p.GetData())) {
+			if err := a.announce(n); err != nil {
+				return err
+			}
 			a.resp.Artifacts[i].Data = make([]byte, 0, n)
 		}
 	}
 	at := &a.resp.Artifacts[i]
 	at.Data = join(at.Data, p.GetData())
+	return nil
 }
 
 // join adds a piece of a message to data, which is nil before the first one: what

@@ -165,6 +165,10 @@ func TestBadAnswers(t *testing.T) {
 		{"no end", []*pb.RunStagesEvent{piece(1, []byte("x"))}, "has no end"},
 		{"announced", []*pb.RunStagesEvent{piece(1<<60, nil), end}, "more than the 1 MiB"},
 		{"metadata announced", []*pb.RunStagesEvent{{MetadataSize: 1 << 60}, end}, "more than the 1 MiB"},
+		{"announced by many", []*pb.RunStagesEvent{
+			piece(600<<10, nil), {Artifacts: []*pb.ArtifactPiece{{Stage: "b", Size: 600 << 10}}}, end,
+		}, "more than the 1 MiB"},
+		{"announced, data and metadata", []*pb.RunStagesEvent{piece(600<<10, nil), {MetadataSize: 600 << 10}, end}, "more than the 1 MiB"},
 		{"sent", []*pb.RunStagesEvent{piece(0, noise(PieceBytes/2)), piece(0, noise(PieceBytes/2)), end}, "more than the 1 MiB"},
 	}
 	for _, tt := range tests {

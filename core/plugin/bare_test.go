@@ -64,6 +64,23 @@ func (bare) AddStages(context.Context, *pb.AddStagesRequest) (*pb.AddStagesRespo
 
 func (bare) RunStages(stream grpc.BidiStreamingServer[pb.RunStagesRequest, pb.RunStagesEvent]) error {
 	var input []byte
+	if md, err := stream.Recv(); err == nil && md.GetHeader().GetFirst() == "early" {
+		// Against the rules: all is said before the input was read.
+		for range 40 {
+			if err := stream.Send(&pb.RunStagesEvent{Artifacts: []*pb.ArtifactPiece{{Stage: "copy", Data: make([]byte, 1<<20)}}}); err != nil {
+				return err
+			}
+		}
+		for {
+			if _, err := stream.Recv(); err == io.EOF {
+				return stream.Send(&pb.RunStagesEvent{End: true})
+			}
+		}
+	} else if err != nil {
+		return err
+	} else {
+		input = md.GetInput()
+	}
 	for {
 		part, err := stream.Recv()
 		if err == io.EOF {
@@ -122,7 +139,11 @@ func TestBare(t *testing.T) {
 	if resp, err := b.RunStages(ctx, req); err != nil || !bytes.Equal(resp.Artifact("copy"), input) || resp.MetadataJSON != "{}" {
 		t.Errorf("%d bytes came back of %d, %v", len(resp.Artifact("copy")), len(input), err)
 	}
-	req.Input = nil
+	req.First, req.Input = "early", bytes.Repeat(input, 3)
+	if resp, err := b.RunStages(ctx, req); err != nil || len(resp.Artifact("copy")) != 40<<20 {
+		t.Errorf("an early answer: %d bytes, %v", len(resp.Artifact("copy")), err)
+	}
+	req.First, req.Input = "copy", nil
 	if _, err := b.RunStages(ctx, req); len(diag.All(err)) != 1 || !strings.Contains(err.Error(), "nothing to copy") {
 		t.Errorf("without input: %v", err)
 	}
