@@ -38,6 +38,7 @@ func backendCommand(env *environment) *cobra.Command {
 		backendInstallCommand(env),
 		backendRemoveCommand(env),
 		backendPinCommand(env),
+		backendLockCommand(env),
 	)
 	return cmd
 }

@@ -183,8 +183,9 @@ func (c *completer) host(cmd *cobra.Command, args []string) *plugin.Host {
 		choices = nil
 	}
 	opts := plugin.Options{Override: namedDirs(c.env), Dirs: ownDirs(c.env), Choices: choices, LookupEnv: c.env.lookupEnv}
-	if c.env.confine.settle(cmd, c.env) != nil {
-		return plugin.New(plugin.Options{}) // which limits are meant nobody knows
+	opts.Lock, opts.LockFile, err = loadLock(firstOf(args))
+	if err != nil || c.env.confine.settle(cmd, c.env) != nil {
+		return plugin.New(plugin.Options{}) // what may run nobody knows
 	}
 	c.env.confine.apply(&opts)
 	return plugin.New(opts)

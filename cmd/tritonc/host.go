@@ -16,15 +16,24 @@ import (
 const backendPathVar = "TRITONC_BACKEND_PATH"
 
 // newHost finds the backends; none is started yet. What pick and the project of file
-// say decides between several. The caller closes it.
+// say decides between several, and a tritonc.lock which may run. The caller closes it.
 func newHost(env *environment, verbose int, pick *pickFlags, file string) (*plugin.Host, error) {
-	choices, err := pick.choices(env, file)
+	opts, err := pickedOptions(env, verbose, pick, file)
 	if err != nil {
 		return nil, err
 	}
+	if opts.Lock, opts.LockFile, err = loadLock(file); err != nil {
+		return nil, err
+	}
+	return plugin.New(opts), nil
+}
+
+// pickedOptions are those of newHost but for the lock.
+func pickedOptions(env *environment, verbose int, pick *pickFlags, file string) (plugin.Options, error) {
+	choices, err := pick.choices(env, file)
 	opts := hostOptions(env, verbose)
 	opts.Override, opts.Dirs, opts.Choices = namedDirs(env), ownDirs(env), choices
-	return plugin.New(opts), nil
+	return opts, err
 }
 
 // hostOptions say how backends are run, wherever they are.

@@ -59,11 +59,11 @@ func (r *restarts) again(ctx context.Context, b *Backend, err error) bool {
 	return true
 }
 
-// fromOutside reports whether err says that somebody killed the backend, which tells
-// nothing of its program.
+// fromOutside reports whether err, of a start, tells nothing of the program: somebody
+// killed it, or it may not run here.
 func fromOutside(err error) bool {
 	var crash *CrashError
-	return errors.As(err, &crash) && crash.Killed || errors.As(err, new(*process.KilledError))
+	return errors.As(err, &crash) && crash.Killed || errors.As(err, new(*process.KilledError)) || errors.As(err, new(*process.UnexpectedError))
 }
 
 // call runs one method on the living process.
@@ -202,19 +202,6 @@ func (b *Backend) start(ctx context.Context, confine process.Confine) (*process.
 		err = fmt.Errorf("kernel %s: %w", kernel, err)
 	}
 	return p, err
-}
-
-// expected is the program with what it must be.
-func (b *Backend) expected() (process.Found, error) {
-	found := b.found
-	if b.host.opts.Expected == nil {
-		return found, nil
-	}
-	var err error
-	if found.Expected, err = b.host.opts.Expected(found.Name, found.Path); err != nil {
-		return found, fmt.Errorf("backend %s (%s): %w", found.Name, found.Path, err)
-	}
-	return found, nil
 }
 
 // forget has the next call start another process.

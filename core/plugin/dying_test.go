@@ -18,6 +18,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/tritonc/tritonc/core/plugin/manifest"
 	"github.com/tritonc/tritonc/core/plugin/process"
 	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -334,29 +335,79 @@ func TestTempFiles(t *testing.T) {
 	wantEmpty(t, temp)
 }
 
-// TestExpected: a program is what somebody says that it is, or does not run.
+// TestExpected: a program is what a lock, a manifest or a choice says that it is, or it
+// does not run; and that is not remembered of it.
 func TestExpected(t *testing.T) {
-	sums := map[string]string{}
-	expected := func(name, path string) ([]process.Expected, error) {
-		sum, ok := sums[path]
-		if !ok {
-			return nil, fmt.Errorf("nobody knows %s", name)
-		}
-		return []process.Expected{{By: "tritonc.lock", Sums: []string{sum}}}, nil
-	}
-	_, b, _, starts := dyingHost(t, "works", Options{Expected: expected})
-	_, err := b.Facts(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "nobody knows works") {
-		t.Errorf("got %v", err)
-	}
-	sums[b.Path()] = strings.Repeat("0", 64)
-	if _, err := b.Facts(t.Context()); err == nil || !strings.Contains(err.Error(), "but tritonc.lock has 000") || len(starts()) != 0 {
-		t.Errorf("got %v after %d starts", err, len(starts()))
-	}
-	if sums[b.Path()], err = b.FileHash(); err != nil {
+	cache := t.TempDir()
+	env := func(key string) (string, bool) { return cache, key == "XDG_CACHE_HOME" }
+	dir := testBackend(t, "works")
+	path := filepath.Join(dir, Prefix+"works")
+	starts := path + ".starts"
+	if err := os.WriteFile(starts, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	mustRun(t, b, "echo", "")
+	sum, err := process.FileSum(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := strings.Repeat("0", 64)
+	lock := func(name, sum string) *manifest.Lock {
+		return &manifest.Lock{Backends: []manifest.LockedBackend{{Name: name, SHA256: sum}}}
+	}
+	choice := func(sum string) []Choice {
+		return []Choice{{Ref: manifest.Ref{Name: "works", SHA256: sum}, From: "tritonc.toml:2"}}
+	}
+	listed := func(sum string) string {
+		m := manifest.Manifest{
+			Name: "works", Version: "0", Protocol: []int{1}, Targets: []string{"test:*"},
+			Files: []manifest.File{{Path: Prefix + "works", Size: 1, SHA256: sum, Executable: true}},
+		}
+		text, err := m.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for _, tt := range []struct {
+		what     string
+		opts     Options
+		manifest string
+		want     string // in the error; empty: it runs
+	}{
+		{"another lock", Options{Lock: lock("other", sum)}, "", "the.lock does not list it for "},
+		{"another sum", Options{Lock: lock("works", wrong)}, "", "its SHA-256 is " + sum + ", but the.lock has " + wrong},
+		{"another in the manifest", Options{}, listed(wrong), "but " + filepath.Join(dir, manifest.FileName) + " has 000"},
+		{"a broken manifest", Options{}, "{", "unexpected EOF"},
+		{"another choice", Options{Choices: choice(wrong)}, "", "but tritonc.toml:2 has 000"},
+		{"all alike", Options{Lock: lock("works", sum), Choices: choice(sum)}, listed(sum), ""},
+		{"nothing", Options{}, "", ""},
+	} {
+		file := filepath.Join(dir, manifest.FileName)
+		if err := os.WriteFile(file, []byte(tt.manifest), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if tt.manifest == "" {
+			os.Remove(file)
+		}
+		if err := os.Truncate(starts, 0); err != nil {
+			t.Fatal(err)
+		}
+		tt.opts.Dirs, tt.opts.LookupEnv, tt.opts.LockFile = []string{dir}, env, "the.lock"
+		b, err := newHost(t, tt.opts).Backend("works")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = b.Facts(t.Context())
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v", tt.what, err)
+		}
+		if _, err := b.DescribeAgain(t.Context()); (err == nil) != (tt.want == "") {
+			t.Errorf("%s: described with %v", tt.what, err)
+		}
+		if text, err := os.ReadFile(starts); err != nil || (len(text) == 0) != (tt.want != "") {
+			t.Errorf("%s: started %q, %v", tt.what, text, err)
+		}
+	}
 }
 
 // TestManyKills: compiles from several goroutines while the backend is killed again

@@ -54,9 +54,10 @@ type Options struct {
 	// Confine says under which limits backends run. A sandbox's Read need not list
 	// the folders of PATH, nor what the backend's settings name.
 	Confine process.Confine
-	// Expected says what the program of the backend of that name must be; nil:
-	// anything. It is asked at each start.
-	Expected func(name, path string) ([]process.Expected, error)
+	// Lock lists the programs that may run; nil: any may. LockFile is its file, for
+	// messages.
+	Lock     *manifest.Lock
+	LockFile string
 	// MaxBytes bounds what a compile may answer, all artifacts and metadata
 	// together; 0 means sdk.DefaultMaxBytes.
 	MaxBytes int64

@@ -117,8 +117,8 @@ func (b *Backend) describeAlone(ctx context.Context) (*Description, error) {
 	return b.DescribeAgain(ctx)
 }
 
-// giveUp remembers that the program cannot be used, unless somebody killed it, and how
-// long it was waited for.
+// giveUp remembers that the program cannot be used, unless somebody killed it or it may
+// not run, and how long it was waited for.
 func (b *Backend) giveUp(err error, waited time.Duration) {
 	if !fromOutside(err) {
 		b.put(remembered{Trouble: err.Error(), Waited: waited, By: b.host.asker()})

@@ -39,13 +39,16 @@ type Pin struct {
 
 // Find returns the path of the file in dir or the nearest folder above it that has
 // one; "" where none has.
-func Find(dir string) (string, error) {
+func Find(dir string) (string, error) { return FindFile(dir, FileName) }
+
+// FindFile is Find for another file of a project.
+func FindFile(dir, name string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
 	}
 	for {
-		file := filepath.Join(dir, FileName)
+		file := filepath.Join(dir, name)
 		if info, err := os.Stat(file); err == nil && !info.IsDir() {
 			return file, nil
 		}

@@ -2,7 +2,7 @@ package manifest
 
 import (
 	"encoding/json"
-	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/tritonc/tritonc/core/diag"
@@ -21,8 +21,16 @@ type Lock struct {
 type LockedBackend struct {
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"` // for people
+	System  string `json:"system,omitempty"`  // GOOS/GOARCH; empty: any
+	File    string `json:"file"`              // the program's name
 	SHA256  string `json:"sha256"`            // of the program's file, in hex
 }
+
+// System is the one that this program runs on.
+const System = runtime.GOOS + "/" + runtime.GOARCH
+
+// isHere reports whether the entry is for this system.
+func (b *LockedBackend) isHere() bool { return b.System == "" || b.System == System }
 
 // ParseLock reads a lock file. at names it in diagnostics.
 func ParseLock(at string, text []byte) (*Lock, error) {
@@ -44,13 +52,23 @@ func (l *Lock) Encode() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// Check refuses a program that is not listed.
-func (l *Lock) Check(name, sha256 string) error {
-	if slices.ContainsFunc(l.Backends, func(b LockedBackend) bool { return b.Name == name && b.SHA256 == sha256 }) {
-		return nil
+// Sums lists the SHA-256 sums of the programs of that name that may run on this
+// system.
+func (l *Lock) Sums(name string) []string {
+	var sums []string
+	for i := range l.Backends {
+		if b := &l.Backends[i]; b.Name == name && b.isHere() {
+			sums = append(sums, b.SHA256)
+		}
 	}
-	if slices.ContainsFunc(l.Backends, func(b LockedBackend) bool { return b.Name == name }) {
-		return fmt.Errorf("its SHA-256 %s is not one that %s has for %s", sha256, LockName, name)
-	}
-	return fmt.Errorf("%s has no backend %s", LockName, name)
+	return sums
+}
+
+// Replace puts entries for this system in the place of those that it has of the same
+// names. What there is for other systems stays.
+func (l *Lock) Replace(entries []LockedBackend) {
+	l.Backends = slices.DeleteFunc(l.Backends, func(old LockedBackend) bool {
+		return old.isHere() && slices.ContainsFunc(entries, func(b LockedBackend) bool { return b.Name == old.Name })
+	})
+	l.Backends = append(l.Backends, entries...)
 }

@@ -118,7 +118,11 @@ func TestRef(t *testing.T) {
 
 func TestLock(t *testing.T) {
 	other := strings.Repeat("0b", 32)
-	l := &Lock{Backends: []LockedBackend{{Name: "acme", Version: "1", SHA256: sum}}}
+	l := &Lock{Backends: []LockedBackend{
+		{Name: "acme", Version: "1", File: "tritonc-backend-acme", SHA256: sum},
+		{Name: "acme", System: "plan9/mips", File: "tritonc-backend-acme", SHA256: other},
+		{Name: "else", System: System, File: "tritonc-backend-else", SHA256: other},
+	}}
 	text, err := l.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -127,13 +131,15 @@ func TestLock(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, l) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	if err := got.Check("acme", sum); err != nil {
-		t.Error(err)
-	}
-	for name, s := range map[string]string{"acme": other, "none": sum} {
-		if err := got.Check(name, s); err == nil {
-			t.Errorf("%s with %s is allowed", name, s)
+	for name, want := range map[string][]string{"acme": {sum}, "else": {other}, "none": nil} {
+		if sums := got.Sums(name); !reflect.DeepEqual(sums, want) {
+			t.Errorf("%s: got %v, want %v", name, sums, want)
 		}
+	}
+	third := strings.Repeat("0c", 32)
+	got.Replace([]LockedBackend{{Name: "acme", System: System, SHA256: third}, {Name: "acme", System: System, SHA256: sum}})
+	if sums := got.Sums("acme"); !reflect.DeepEqual(sums, []string{third, sum}) || len(got.Backends) != 4 || len(got.Sums("else")) != 1 {
+		t.Errorf("after a replacement: %+v", got)
 	}
 	for _, bad := range []string{`{"backends":[{"name":"a"}]}`, `{"programs":[]}`, `[]`} {
 		if _, err := ParseLock(LockName, []byte(bad)); err == nil {

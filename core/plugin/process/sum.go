@@ -20,6 +20,14 @@ type Expected struct {
 	Sums []string
 }
 
+// UnexpectedError says that a program is not what it should be. It has not been started.
+type UnexpectedError struct{ Err error }
+
+func (e *UnexpectedError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the reason.
+func (e *UnexpectedError) Unwrap() error { return e.Err }
+
 // FileSum is the SHA-256 sum of a file in hex.
 func FileSum(path string) (string, error) {
 	f, err := os.Open(path)
@@ -77,7 +85,7 @@ func (c *checkedFile) check(want []Expected) (err error) {
 	}
 	for _, w := range want {
 		if !slices.ContainsFunc(w.Sums, func(s string) bool { return strings.EqualFold(s, sum) }) {
-			return fmt.Errorf("its SHA-256 sum is %s, but %s has %s", sum, w.By, strings.Join(w.Sums, " or "))
+			return &UnexpectedError{fmt.Errorf("its SHA-256 is %s, but %s has %s", sum, w.By, strings.Join(w.Sums, " or "))}
 		}
 	}
 	return nil
