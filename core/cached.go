@@ -31,16 +31,17 @@ type Cache struct {
 	// Compiler identifies this program.
 	Compiler string
 	// Identity tells in one text what a compile for a target depends on of the
-	// backends and of what they see of the machine; empty when there is no
-	// backend for it. It is plugin.Host's method.
-	Identity func(ctx context.Context, target Target) (string, error)
+	// backends and of what they see of the machine, less the folders that they look for
+	// programs in, which are searchPath, as PATH lists them. The text is empty when
+	// there is no backend for the target. It is plugin.Host's method.
+	Identity func(ctx context.Context, target Target) (text, searchPath string, err error)
 	// Log receives what is of interest to somebody who wonders about the cache;
 	// nil drops it.
 	Log func(message string)
 }
 
 // entryForm is in every key. It changes with what an entry is made of.
-const entryForm = "kernel 4"
+const entryForm = "kernel 5"
 
 // cacheEntry is a kernel as it is stored: this as JSON, a newline, and the
 // artifacts one after the other.
@@ -54,6 +55,8 @@ type cacheEntry struct {
 	Printed   string           `json:"printed"`
 	Imports   []importedFile   `json:"imports"`
 	Files     []fileState      `json:"files"`
+	// Path is the search path that the programs were found by.
+	Path string `json:"path"`
 }
 
 type cachedArtifact struct {
@@ -94,6 +97,10 @@ type cachedTrip struct {
 	*Cache
 	t   *trip
 	key cache.Key
+	// path is the search path of now, and pathKey a key for it alone: of an entry for
+	// which another path finds other programs.
+	path    string
+	pathKey cache.Key
 	// unused warns of a cache that may not be used. It is about no kernel, and is
 	// not kept with one.
 	unused diag.List
@@ -107,7 +114,7 @@ func (t *trip) openCache(ctx context.Context, target Target) *cachedTrip {
 		return nil
 	}
 	begin := time.Now()
-	identity, err := c.Identity(ctx, target)
+	identity, path, err := c.Identity(ctx, target)
 	t.identifying = time.Since(begin)
 	if err != nil || identity == "" {
 		return nil
@@ -119,7 +126,10 @@ func (t *trip) openCache(ctx context.Context, target Target) *cachedTrip {
 	if !addKey(h, sourceKey, t.src) || !addKey(h, optionsKey, t.opts) {
 		return nil
 	}
-	return &cachedTrip{Cache: c, t: t, key: h.Key()}
+	trip := &cachedTrip{Cache: c, t: t, key: h.Key(), path: path}
+	h.String(path)
+	trip.pathKey = h.Key()
+	return trip
 }
 
 // keyPart is what one field of a T adds to a kernel's key. Its add reports false
@@ -215,21 +225,20 @@ func (c *cachedTrip) kernel() *Kernel {
 		return nil
 	}
 	start := time.Now()
-	data, err := c.Store.Get(c.key)
+	e, k, err := c.read()
+	if err == nil && !e.samePrograms(c.path) {
+		c.key = c.pathKey
+		e, k, err = c.read()
+	}
 	if errors.Is(err, cache.ErrAbsent) {
 		return nil
-	}
-	var e cacheEntry
-	var k *Kernel
-	if err == nil {
-		k, err = e.decode(data)
 	}
 	if err != nil {
 		c.log("cache: %v", err)
 		c.warnOf(err)
 		return nil
 	}
-	if what := c.changed(&e); what != "" {
+	if what := c.changed(e); what != "" {
 		c.log("cache: %s is not what it was", what)
 		return nil
 	}
@@ -239,6 +248,17 @@ func (c *cachedTrip) kernel() *Kernel {
 	k.Variant = c.t.src.Variant
 	k.Timings = []Timing{{Stage: "cache", Time: time.Since(start)}}
 	return k
+}
+
+// read reads the entry that c.key has.
+func (c *cachedTrip) read() (*cacheEntry, *Kernel, error) {
+	data, err := c.Store.Get(c.key)
+	if err != nil {
+		return nil, nil, err
+	}
+	e := &cacheEntry{}
+	k, err := e.decode(data)
+	return e, k, err
 }
 
 // warnOf tells of a cache that is not used since others may write to it. The
@@ -299,7 +319,7 @@ func (c *cachedTrip) keep(k *Kernel) {
 	}
 	e := cacheEntry{
 		Name: k.Name, Target: k.Target, Metadata: string(k.Metadata), Tools: k.Tools,
-		Warnings: k.Warnings, Printed: c.t.printed.String(),
+		Warnings: k.Warnings, Printed: c.t.printed.String(), Path: c.path,
 	}
 	for _, path := range c.t.result.LookedAt {
 		e.Files = append(e.Files, stateOf(path))

@@ -25,6 +25,7 @@ type counting struct {
 	countMu  sync.Mutex
 	compiles int
 	lookedAt []string
+	tools    []sdk.ToolInfo
 	refusing error
 }
 
@@ -34,7 +35,7 @@ func (b *counting) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk
 	b.compiles++
 	resp, err := b.upper.RunStages(ctx, req)
 	resp.LookedAt = b.lookedAt
-	resp.Tools = []sdk.ToolInfo{{Name: "as", Path: "/as", Version: "1", SHA256: "ab"}}
+	resp.Tools = append([]sdk.ToolInfo{{Name: "as", Path: "/as", Version: "1", SHA256: "ab"}}, b.tools...)
 	resp.Diagnostics = append(resp.Diagnostics, sdk.Diagnostic{
 		Severity: sdk.Warning, File: "k.py", Line: 3, Column: 1, Message: "slow", Notes: []sdk.Diagnostic{{Severity: sdk.Note, Message: "why"}},
 	})
@@ -66,6 +67,7 @@ type cacheTest struct {
 	cache    *Cache
 	log      []string
 	identity string
+	path     string
 	modules  map[string]string
 	src      Source
 	sig      string
@@ -84,7 +86,7 @@ func newCacheTest(t *testing.T) *cacheTest {
 	}
 	c.cache = &Cache{
 		Store: cache.Open(t.TempDir(), 1<<20), Compiler: "test",
-		Identity: func(context.Context, Target) (string, error) { return c.identity, nil },
+		Identity: func(context.Context, Target) (string, string, error) { return c.identity, c.path, nil },
 		Log:      func(message string) { c.log = append(c.log, message) },
 	}
 	return c
@@ -225,6 +227,52 @@ func TestCacheMiss(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCachePath: a search path that finds the same programs finds the same kernels.
+func TestCachePath(t *testing.T) {
+	root := t.TempDir()
+	dir := func(name string, programs ...string) string {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range programs {
+			if err := os.WriteFile(filepath.Join(path, p), nil, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return path
+	}
+	none, old, as, other := dir("none", "ls"), dir("old", "as-1"), dir("as", "as", "ls"), dir("other", "as", "as-2")
+	list := func(dirs ...string) string { return strings.Join(dirs, string(filepath.ListSeparator)) }
+	// as-2 is looked for in all folders, then as until it is found; as-1 never.
+	looked := func(dirs ...string) (paths []string) {
+		for _, d := range dirs {
+			paths = append(paths, filepath.Join(d, "as-2"))
+		}
+		for _, d := range dirs {
+			if paths = append(paths, filepath.Join(d, "as")); d == as {
+				break
+			}
+		}
+		return paths
+	}
+	c := newCacheTest(t)
+	c.path, c.backend.lookedAt = list(old, as), looked(old, as)
+	c.backend.tools = []sdk.ToolInfo{{Name: "as", Path: filepath.Join(as, "as")}}
+	c.want("first", true)
+	for _, path := range []string{list(none, old, as), list(old, none, as), list(as), list(as, none), list(none, as, old, as)} {
+		c.path = path
+		c.want(path, false)
+	}
+	for _, path := range []string{list(old, as, other), list(other, as), list(old), "", list(old, as, "here")} {
+		c.path = path
+		c.want(path+", which may find others", true)
+		c.want(path+", again", false)
+	}
+	c.path = list(none, as)
+	c.want("the first again", false)
 }
 
 // TestCacheDamage: an entry that cannot be read is compiled anew, with a word for

@@ -60,7 +60,7 @@ func TestDescribedOnce(t *testing.T) {
 		if err != nil || d.Facts.Version != "1.2" || len(d.SHA256) != 64 || !d.supports(testTarget) {
 			t.Fatalf("got %+v, %v", d, err)
 		}
-		if id, err := newHost(t, opts).Identity(t.Context(), testTarget); err != nil || !strings.Contains(id, d.SHA256) || !strings.Contains(id, `version "1.2"`) {
+		if id, _, err := newHost(t, opts).Identity(t.Context(), testTarget); err != nil || !strings.Contains(id, d.SHA256) || !strings.Contains(id, `version "1.2"`) {
 			t.Errorf("identity %s, %v", id, err)
 		}
 	}
@@ -87,7 +87,7 @@ func TestBrokenCostsOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 { // compiles that run at once
 			wg.Go(func() {
-				if _, err := h.Identity(t.Context(), testTarget); err != nil {
+				if _, _, err := h.Identity(t.Context(), testTarget); err != nil {
 					t.Error(err)
 				}
 				if _, _, err := h.SelectBackend(t.Context(), testTarget); err != nil {
@@ -136,7 +136,7 @@ func TestBrokenCostsOnce(t *testing.T) {
 	}
 	// And a program that was put in its place is another.
 	rewrite(t, filepath.Join(dirs[3], Prefix+"exits"))
-	if _, err := newHost(t, Options{Dirs: dirs, LookupEnv: lookup}).Identity(t.Context(), testTarget); err != nil || counts["exits"]() != 3 {
+	if _, _, err := newHost(t, Options{Dirs: dirs, LookupEnv: lookup}).Identity(t.Context(), testTarget); err != nil || counts["exits"]() != 3 {
 		t.Errorf("%v after %d starts", err, counts["exits"]())
 	}
 }
@@ -183,7 +183,7 @@ func TestSeveral(t *testing.T) {
 	choose := func(dirs []string, choices ...Choice) (*Backend, error) {
 		h := newHost(t, Options{Dirs: dirs, LookupEnv: lookup, Choices: choices})
 		b, _, err := h.SelectBackend(t.Context(), testTarget)
-		if id, errID := h.Identity(t.Context(), testTarget); errID != nil || err == nil && strings.Count(id, "backend ") != 1 {
+		if id, _, errID := h.Identity(t.Context(), testTarget); errID != nil || err == nil && strings.Count(id, "backend ") != 1 {
 			t.Errorf("identity %s, %v", id, errID)
 		}
 		return b, err

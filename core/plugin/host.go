@@ -257,6 +257,9 @@ var passedEnv = []string{
 	"SystemRoot", "USERPROFILE", "LOCALAPPDATA", "TEMP", "TMP", "PATHEXT",
 }
 
+// searchEnv is the one of them that lists folders of programs.
+const searchEnv = "PATH"
+
 // temporaryEnv are those of them that no output depends on.
 var temporaryEnv = []string{"TMPDIR", "TEMP", "TMP"}
 

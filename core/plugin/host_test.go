@@ -626,14 +626,17 @@ func TestIdentity(t *testing.T) {
 	identity := func(started bool) string {
 		t.Helper()
 		h := newHost(t, Options{Dirs: dirs, LookupEnv: lookup})
-		id, err := h.Identity(t.Context(), target)
+		id, path, err := h.Identity(t.Context(), target)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if is := h.backends[0].proc != nil; is != started {
 			t.Errorf("started: %v, want %v", is, started)
 		}
-		return id
+		if id == "" {
+			return ""
+		}
+		return id + path
 	}
 	first := identity(true)
 	if !strings.Contains(first, `backend "works"`) || strings.Contains(first, "minimal") {

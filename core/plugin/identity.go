@@ -15,20 +15,21 @@ import (
 // what they see of the machine. Tools are not in it: a compile says which it used.
 // Neither are limits, which change nothing in a compile that succeeds. It is empty
 // when there is no such backend: SelectBackend says why. Only a program that is not
-// known is started for it.
-func (h *Host) Identity(ctx context.Context, t sdk.Target) (string, error) {
+// known is started for it. The folders that backends look for programs in are apart:
+// searchPath is what they see as PATH.
+func (h *Host) Identity(ctx context.Context, t sdk.Target) (text, searchPath string, err error) {
 	c, err := h.candidates(ctx, t)
 	if err != nil || len(c.list) == 0 {
-		return "", ctx.Err()
+		return "", "", ctx.Err()
 	}
-	var text strings.Builder
-	add := func(what, s string) { fmt.Fprintf(&text, "%s %q\n", what, s) }
-	for _, b := range c.list {
-		d, err := b.Describe(ctx)
+	var b strings.Builder
+	add := func(what, s string) { fmt.Fprintf(&b, "%s %q\n", what, s) }
+	for _, p := range c.list {
+		d, err := p.Describe(ctx)
 		if err != nil {
-			return "", ctx.Err()
+			return "", "", ctx.Err()
 		}
-		add("backend", b.found.Name)
+		add("backend", p.found.Name)
 		add("version", d.Facts.Version)
 		add("hash", d.Facts.Hash)
 		add("file", d.SHA256)
@@ -38,9 +39,14 @@ func (h *Host) Identity(ctx context.Context, t sdk.Target) (string, error) {
 		}
 	}
 	for _, key := range passedEnv {
-		if v, ok := h.opts.LookupEnv(key); ok && !slices.Contains(temporaryEnv, key) {
+		v, ok := h.opts.LookupEnv(key)
+		switch {
+		case !ok || slices.Contains(temporaryEnv, key):
+		case key == searchEnv:
+			searchPath = v
+		default:
 			add("environment "+key, v)
 		}
 	}
-	return text.String(), nil
+	return b.String(), searchPath, nil
 }
