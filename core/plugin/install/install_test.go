@@ -422,3 +422,63 @@ func TestWritableByOthers(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// FuzzArchive: whatever an archive holds, it leaves all that its manifest lists, with
+// these sums, or nothing.
+func FuzzArchive(f *testing.F) {
+	good := acme("1.2")
+	text, err := good.Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add("lib/table", "table", byte(tar.TypeReg), string(text))
+	f.Add("../lib/table", "table", byte(tar.TypeReg), string(text))
+	f.Add("lib/table", "table", byte(tar.TypeSymlink), string(text))
+	f.Add("a/b", "x", byte(tar.TypeXGlobalHeader), "{}")
+	f.Fuzz(func(t *testing.T, name, data string, kind byte, text string) {
+		var out bytes.Buffer
+		zw := gzip.NewWriter(&out)
+		tw := tar.NewWriter(zw)
+		for _, h := range []struct {
+			name, data string
+			kind       byte
+		}{{"tritonc-backend-acme", program, tar.TypeReg}, {manifest.FileName, text, tar.TypeReg}, {name, data, kind}} {
+			if tw.WriteHeader(&tar.Header{Name: h.name, Size: int64(len(h.data)), Mode: 0o644, Typeflag: h.kind, Linkname: "/etc/passwd"}) != nil {
+				return
+			}
+			if _, err := tw.Write([]byte(h.data)); err != nil {
+				return
+			}
+		}
+		if errors.Join(tw.Close(), zw.Close()) != nil {
+			return
+		}
+		top := t.TempDir()
+		from := filepath.Join(top, "a.tar.gz")
+		if err := os.WriteFile(from, out.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		opts := Options{Root: filepath.Join(top, "root"), Protocol: []int{1}, Describe: func(context.Context, string) (*sdk.Facts, error) {
+			return &sdk.Facts{Name: "acme", Version: "1.2", Targets: []sdk.TargetFacts{{Pattern: "acme:*"}}}, nil
+		}}
+		in, err := Install(t.Context(), from, opts)
+		if err != nil {
+			if got := files(t, top); got != "a.tar.gz false" {
+				t.Errorf("%v, and there are\n%s", err, got)
+			}
+			return
+		}
+		m, err := manifest.Parse("m", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range m.Files {
+			if got, err := os.ReadFile(filepath.Join(in.Dir, filepath.FromSlash(f.Path))); err != nil || sumOf(string(got)) != f.SHA256 {
+				t.Errorf("%s: %q, %v", f.Path, got, err)
+			}
+		}
+		if n := strings.Count(files(t, top), "\n"); n != len(m.Files)+1 {
+			t.Errorf("%d files and the archive\n%s", n, files(t, top))
+		}
+	})
+}
