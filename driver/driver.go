@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/tritonc/tritonc/core/diag"
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/target"
 )
 
 // Device is something that runs kernels. Devices are compared by ==.
@@ -32,7 +32,7 @@ type Properties struct {
 	// Stage names the compile stage whose artifact Load takes: "ptx", "cubin".
 	Stage string
 	// Target is what the device takes code for; zero where it is not known.
-	Target sdk.Target
+	Target target.Target
 	// WarpSize is the number of threads that execute together.
 	WarpSize int
 	// Multiprocessors each hold several blocks at a time.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/driver"
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/target"
 )
 
 // Set is a kernel compiled ahead of time: variants of it for several targets, hints
@@ -107,11 +107,11 @@ func (s *Set) Load(dev driver.Device) (*Function, error) {
 }
 
 // isFor reports whether code for a target is for a device of another one.
-func isFor(target string, device sdk.Target) bool {
-	if target == "" || device == (sdk.Target{}) {
+func isFor(name string, device target.Target) bool {
+	if name == "" || device == (target.Target{}) {
 		return true
 	}
-	t, err := sdk.ParseTarget(target)
+	t, err := target.Parse(name)
 	return err == nil && t.Backend == device.Backend && t.Arch == device.Arch
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/sim"
 	"github.com/tritonc/tritonc/driver/sim/simt"
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/target"
 )
 
 // Options configure a simulated device. The zero value has all checks on and
@@ -68,7 +68,7 @@ var chips = [...]struct {
 const stage = "ptx"
 
 // New makes a simulated device of a target.
-func New(target sdk.Target, opts Options) (driver.Device, error) {
+func New(target target.Target, opts Options) (driver.Device, error) {
 	for i := range chips {
 		if !target.Matches(chips[i].pattern) {
 			continue
@@ -97,14 +97,14 @@ func All() []driver.Properties {
 	all := make([]driver.Properties, len(chips))
 	for i := range chips {
 		backend, arch, _ := strings.Cut(chips[i].pattern, ":")
-		d := device{target: sdk.Target{Backend: backend, Arch: arch, WarpSize: chips[i].chip.Lanes}, chip: chips[i].chip}
+		d := device{target: target.Target{Backend: backend, Arch: arch, WarpSize: chips[i].chip.Lanes}, chip: chips[i].chip}
 		all[i] = d.Properties()
 	}
 	return all
 }
 
 type device struct {
-	target sdk.Target
+	target target.Target
 	chip   sim.Chip
 	dev    *sim.Device
 	busy   chan struct{} // holds a token while something is done

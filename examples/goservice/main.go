@@ -22,24 +22,24 @@ import (
 
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/simulated"
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/target"
 )
 
 func main() {
 	listen := flag.String("listen", "localhost:8080", "the `ADDRESS` to listen on")
-	target := flag.String("target", "cuda:80", "the `TARGET` to simulate: cuda:80 or cuda:90")
+	simulate := flag.String("target", "cuda:80", "the `TARGET` to simulate: cuda:80 or cuda:90")
 	workers := flag.Int("workers", runtime.GOMAXPROCS(0), "how many requests are computed at once, each on a device of its own")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *listen, *target, *workers); err != nil {
+	if err := run(ctx, *listen, *simulate, *workers); err != nil {
 		slog.Error("goservice", "error", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, listen, target string, workers int) error {
-	t, err := sdk.ParseTarget(target)
+func run(ctx context.Context, listen, simulate string, workers int) error {
+	t, err := target.Parse(simulate)
 	if err != nil {
 		return err
 	}

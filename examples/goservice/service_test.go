@@ -22,7 +22,7 @@ import (
 	"github.com/tritonc/tritonc/driver/bundle"
 	"github.com/tritonc/tritonc/driver/bundle/gocode"
 	"github.com/tritonc/tritonc/driver/simulated"
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/target"
 )
 
 // counting is a simulated device, with all checks, that counts its buffers. Its kernels
@@ -82,7 +82,7 @@ func open(t *testing.T, arch string, workers int, wait func()) (*service, *atomi
 	t.Helper()
 	buffers := new(atomic.Int64)
 	s, err := newService(workers, func() (driver.Device, error) {
-		dev, err := simulated.New(sdk.Target{Backend: "cuda", Arch: arch}, simulated.Options{Workers: 1})
+		dev, err := simulated.New(target.Target{Backend: "cuda", Arch: arch}, simulated.Options{Workers: 1})
 		return &counting{dev, buffers, wait}, err
 	})
 	if err != nil {
