@@ -85,3 +85,76 @@ func ExampleWarn() {
 	fmt.Println(stage.Name)
 	// Output: asm
 }
+
+// ramp drives devices that are made up: a kernel, whatever its code, counts its first
+// argument's bytes up.
+type ramp struct{}
+
+func (ramp) Describe(context.Context) (sdk.DeviceFacts, error) {
+	return sdk.DeviceFacts{Name: "acme", Devices: []sdk.DeviceInfo{{Name: "Acme V1", Target: sdk.Target{Backend: "acme", Arch: "v1"}}}}, nil
+}
+
+func (ramp) Open(context.Context, int, sdk.Target) (sdk.Device, error) { return rampDevice{}, nil }
+
+type rampDevice struct{}
+
+func (rampDevice) Properties() sdk.DeviceProperties {
+	return sdk.DeviceProperties{Name: "Acme V1", Stage: "bin", WarpSize: 1}
+}
+func (rampDevice) Close() error { return nil }
+
+func (rampDevice) Alloc(_ context.Context, _ string, size int64) (sdk.DeviceBuffer, error) {
+	return rampBuffer(make([]byte, size)), nil
+}
+
+func (rampDevice) Load(context.Context, sdk.DeviceBinary) (sdk.DeviceKernel, error) {
+	return rampKernel{}, nil
+}
+
+type rampBuffer []byte
+
+func (b rampBuffer) Addr() uint64 { return 4096 }
+func (b rampBuffer) Free() error  { return nil }
+
+func (b rampBuffer) Write(_ context.Context, offset int64, p []byte) error {
+	copy(b[offset:], p)
+	return nil
+}
+
+func (b rampBuffer) Read(_ context.Context, offset int64, p []byte) error {
+	copy(p, b[offset:])
+	return nil
+}
+
+type rampKernel struct{}
+
+func (rampKernel) Launch(_ context.Context, l sdk.DeviceLaunch) (sdk.DeviceResult, error) {
+	memory, ok := l.Args[0].Buffer.(rampBuffer)
+	if !ok {
+		return sdk.DeviceResult{}, sdk.Errorf("the kernel takes memory")
+	}
+	for i := range memory {
+		memory[i] = byte(i)
+	}
+	return sdk.DeviceResult{}, nil
+}
+
+// One program is backend and driver: tritonc run --target acme:v1 needs no other.
+func ExampleServe() {
+	if os.Getenv(sdk.Handshake.MagicCookieKey) != "" { // in main, without this line
+		sdk.Serve(sdk.Plugin{Backend: acme{}, Driver: ramp{}})
+	}
+	ctx := context.Background()
+	dev, err := ramp{}.Open(ctx, 0, sdk.Target{Backend: "acme", Arch: "v1"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer dev.Close()
+	memory, _ := dev.Alloc(ctx, "x", 4)
+	kernel, _ := dev.Load(ctx, sdk.DeviceBinary{Name: "k.bin"})
+	_, err = kernel.Launch(ctx, sdk.DeviceLaunch{Grid: [3]int{1, 1, 1}, Args: []sdk.DeviceArg{{Buffer: memory}}})
+	got := make([]byte, 4)
+	fmt.Println(err, memory.Read(ctx, 0, got), got)
+	// Output: <nil> <nil> [0 1 2 3]
+}

@@ -27,7 +27,7 @@ func sendStages(stream pb.Backend_RunStagesClient, req *RunStagesRequest) error 
 		m := min(len(metadata), PieceBytes-n)
 		part.Metadata, metadata = []byte(metadata[:m]), metadata[m:]
 		if err := stream.Send(part); err != nil {
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return nil
 			}
 			return err
@@ -47,9 +47,9 @@ func receiveRequest(stream pb.Backend_RunStagesServer) (RunStagesRequest, error)
 	for first := true; ; first = false {
 		part, err := stream.Recv()
 		switch {
-		case err == io.EOF && first:
+		case errors.Is(err, io.EOF) && first:
 			return req, errors.New("a request without a header")
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			req.MetadataJSON = metadata.String()
 			return req, nil
 		case err != nil:
@@ -179,9 +179,9 @@ func (c *Client) receiveStages(stream pb.Backend_RunStagesClient, progress func(
 	for {
 		e, err := stream.Recv()
 		switch {
-		case err == io.EOF && ended:
+		case errors.Is(err, io.EOF) && ended:
 			return a.whole()
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return RunStagesResponse{}, errors.New("the answer of RunStages has no end")
 		case err != nil:
 			return RunStagesResponse{}, err
