@@ -130,7 +130,7 @@ func (c Confine) trampoline(cmd *exec.Cmd, writable []string, file *checkedFile)
 func ToolFolders(bin string) []string {
 	list := []string{bin}
 	if filepath.Base(bin) == "bin" {
-		for _, sibling := range []string{"lib", "lib64", "libexec"} {
+		for _, sibling := range []string{"lib", "lib64", "libexec", "pyvenv.cfg"} {
 			list = append(list, filepath.Join(filepath.Dir(bin), sibling))
 		}
 	}

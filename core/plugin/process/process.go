@@ -404,11 +404,14 @@ func (c *child) Kill(context.Context) error {
 	return nil
 }
 
-// isStopped reports whether a signal has stopped the program.
-func (c *child) isStopped() bool {
+// stateNow is that of the program's process.
+func (c *child) stateNow() state {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.running != nil && isStopped(c.running.Pid)
+	if c.running == nil {
+		return running
+	}
+	return stateOf(c.running.Pid)
 }
 
 // ID is the process number, or empty when the program never ran.

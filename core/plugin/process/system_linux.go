@@ -15,13 +15,19 @@ func closeRangeOnExec() bool {
 	return unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) == nil
 }
 
-// isStopped reports whether a process has been stopped by a signal. One that a
-// debugger holds does not count.
-func isStopped(pid int) bool {
+// stateOf is whether a process is stopped, and by whom.
+func stateOf(pid int) state {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return false
+		return running
 	}
 	i := bytes.LastIndexByte(stat, ')') // ends the program's name, which may hold anything
-	return i >= 0 && bytes.HasPrefix(stat[i:], []byte(") T"))
+	switch {
+	case i < 0:
+	case bytes.HasPrefix(stat[i:], []byte(") T")):
+		return stopped
+	case bytes.HasPrefix(stat[i:], []byte(") t")):
+		return debugged
+	}
+	return running
 }

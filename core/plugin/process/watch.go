@@ -17,6 +17,15 @@ const (
 	hangTime = 10 * time.Second
 )
 
+// state of a process, as far as a watch is concerned.
+type state int
+
+const (
+	running  state = iota
+	stopped        // by a signal
+	debugged       // and held by the debugger, who may take long
+)
+
 // watched counts the calls under way and looks after their process meanwhile.
 type watched struct {
 	mu      sync.Mutex
@@ -65,7 +74,7 @@ func (p *Process) Idle() <-chan struct{} {
 func (p *Process) watch(idle <-chan struct{}) {
 	tick := time.NewTicker(lookTime)
 	defer tick.Stop()
-	stopped, unanswered := 0, 0
+	stops, unanswered := 0, 0
 	asked := false
 	answer := make(chan struct{}, 1)
 	for {
@@ -79,11 +88,16 @@ func (p *Process) watch(idle <-chan struct{}) {
 			continue
 		case <-tick.C:
 		}
-		if !p.child.isStopped() {
-			stopped = 0
-		} else if stopped++; stopped > int(stoppedTime/lookTime) {
-			p.killFor("it was stopped by a signal and did not go on")
-			return
+		switch p.child.stateNow() {
+		case running:
+			stops = 0
+		case stopped:
+			if stops++; stops > int(stoppedTime/lookTime) {
+				p.killFor("it was stopped by a signal and did not go on")
+				return
+			}
+		case debugged:
+			continue
 		}
 		rpc := p.rpc.Load()
 		if rpc == nil {
