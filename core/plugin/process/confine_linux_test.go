@@ -71,6 +71,18 @@ var probes = map[string]func(arg string) error{
 	},
 	"netlink":  func(string) error { _, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW, 0); return err },
 	"io_uring": func(string) error { _, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, 1, 0, 0); return errno },
+	"new-user": func(string) error {
+		cmd := exec.Command("/bin/true")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
+		return cmd.Run()
+	},
+	"shared-memory": func(string) error {
+		id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, 0o600)
+		if err == nil {
+			_, err = unix.SysvShmCtl(id, unix.IPC_RMID, nil)
+		}
+		return err
+	},
 	"signal": func(pid string) error {
 		n, err := strconv.Atoi(pid)
 		if err != nil {
@@ -237,6 +249,8 @@ func TestSandbox(t *testing.T) {
 		{"pair", "fine"},
 		{"netlink", "EACCES"},
 		{"io_uring", "EPERM"},
+		{"new-user", "EPERM"},
+		{"shared-memory", "EPERM"},
 		{"signal " + pid, "EPERM"},
 		{"ptrace " + pid, "EPERM"},
 	} {
