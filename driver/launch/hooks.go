@@ -112,10 +112,7 @@ func (p *Prepared) hook(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		to := make([]int, len(blocks[args[i].Name]))
-		for k, n := range blocks[args[i].Name] {
-			to[k] = int(n)
-		}
+		to := narrow(blocks[args[i].Name])
 		if !slices.Equal(to, d.Block) {
 			differ = true
 			c := *d
