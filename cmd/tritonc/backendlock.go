@@ -121,7 +121,7 @@ func loadLock(file string) (lock *manifest.Lock, at string, err error) {
 		return nil, "", err
 	}
 	at = shortPath(found)
-	text, err := trust.ReadFile(found)
+	text, err := trust.ReadShared(found)
 	if err != nil {
 		return nil, at, err
 	}

@@ -39,7 +39,7 @@ func (b *Backend) expected() (process.Found, error) {
 // nothing.
 func listedIn(found process.Found) ([]process.Expected, error) {
 	at := filepath.Join(filepath.Dir(found.Path), manifest.FileName)
-	text, err := trust.ReadFile(at)
+	text, err := trust.ReadShared(at)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -23,7 +23,7 @@ func Check(path string, info os.FileInfo) error {
 		return &Error{path, fmt.Sprintf("it belongs to another user (%d)", owner), "remove it, or: chown " + self() + " " + path}
 	}
 	if WritableByOthers(info) {
-		return &Error{path, fmt.Sprintf("it may be written by others (mode %#o)", info.Mode().Perm()), "make it safe with: chmod go-w " + path}
+		return writable(path, info)
 	}
 	return nil
 }
@@ -38,6 +38,23 @@ func Dir(path string) error {
 		return &Error{path, "it is not a folder", "remove it"}
 	}
 	return Check(path, info)
+}
+
+// ReadShared reads a file that somebody may have put there for others to use: whoever
+// owns it is believed, as with the programs beside it, but nobody else may write to it.
+func ReadShared(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if WritableByOthers(info) {
+		return nil, writable(path, info)
+	}
+	return os.ReadFile(path)
+}
+
+func writable(path string, info os.FileInfo) error {
+	return &Error{path, fmt.Sprintf("it may be written by others (mode %#o)", info.Mode().Perm()), "make it safe with: chmod go-w " + path}
 }
 
 // ReadFile reads a file that is trusted: a regular one, no link. The folder that

@@ -106,6 +106,27 @@ func TestDir(t *testing.T) {
 	wantReason(t, "file", Dir(file), "not a folder")
 }
 
+func TestReadShared(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	for mode, reason := range map[os.FileMode]string{0o644: "", 0o664: "", 0o646: "written by others"} {
+		write(t, path, mode)
+		_, err := ReadShared(path)
+		wantReason(t, mode.String(), err, reason)
+	}
+	if _, err := ReadShared(path + "-none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	if os.Geteuid() != 0 {
+		return // only root can give files away
+	}
+	write(t, path, 0o644)
+	if err := os.Chown(path, strangerID, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, err := ReadShared(path)
+	wantReason(t, "another user's", err, "")
+}
+
 // TestForeign: another's file, and one that a group may write that is not ours.
 func TestForeign(t *testing.T) {
 	if os.Geteuid() != 0 {
