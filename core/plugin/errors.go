@@ -29,15 +29,15 @@ type CrashError struct {
 }
 
 func (e *CrashError) Error() string {
-	twice, status := "", e.Status
+	twice, next, status := "", "", e.Status
 	if e.Again {
-		twice = ", as it did before"
+		twice, next = ", as it did before", "; the next compile starts it anew"
 	}
 	if e.Memory > 0 && !e.Killed {
 		status += fmt.Sprintf(", with %d MiB of memory allowed", e.Memory>>20)
 	}
-	return fmt.Sprintf("backend %s died during %s%s%s (%s; %s); the next compile starts it anew%s",
-		e.Backend, e.Phase, forKernel(e.Kernel), twice, status, e.Path, e.Said)
+	return fmt.Sprintf("backend %s died during %s%s%s (%s; %s)%s%s",
+		e.Backend, e.Phase, forKernel(e.Kernel), twice, status, e.Path, next, e.Said)
 }
 
 // TimeoutError says that a call took longer than Options.CallTimeout.
