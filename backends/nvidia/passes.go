@@ -181,7 +181,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: canonicalize, Why: "erases loops that became empty"},
 		{Pass: loops.CombineSelectAndIf, Why: "fused loops bring new conditions"},
 		{Pass: warpspec.Specialize, When: withWarpGroups, Why: "tl.range(warp_specialize=True); conditions have their final form", With: append(slices.Clone(stages), pass.Setting{Name: "shared-memory", Value: int(a.sharedMemory)})},
-		{Pass: assignLatencies, Why: "chooses the loads to start early", With: append(slices.Clone(stages), pass.Setting{Name: "numbers", Value: false})},
+		{Pass: assignLatencies, Why: "chooses the loads to start early", With: append(slices.Clone(stages), pass.Setting{Name: "tables", Value: false})},
 		{Pass: pipeline.ScheduleLoops, Why: "latencies are set"},
 		{Pass: pipelineTMA, Why: "asynchronous copies ahead of their use", With: stages},
 		{Pass: wgmma.PipelineDots, When: withWGMMA, Why: "loops have their final form, and copies their places"},

@@ -47,7 +47,7 @@ func NewAssignLatencies(unit dots.MatrixUnit, async AsyncDots) *pass.Pass {
 		Doc:  "set how many iterations ahead of their use loads start",
 		Options: []pass.Option{
 			{Name: "num-stages", Doc: "iterations of a loop in flight, unless the loop says", Default: 3},
-			{Name: "numbers", Doc: "start loads of single numbers early, too, as copies of tensors of one element", Default: true},
+			{Name: "tables", Doc: "start loads of single numbers early, too, that other loads need for their addresses", Default: true},
 		},
 		Example:  assignLatenciesExample,
 		ByTarget: true,
@@ -65,7 +65,7 @@ func NewAssignLatencies(unit dots.MatrixUnit, async AsyncDots) *pass.Pass {
 				if info == nil {
 					info = axisinfo.Analyze(r.Module)
 				}
-				early := earlyLoads(unit, async, info, loop, r.Int("num-stages"), r.Bool("numbers"))
+				early := earlyLoads(unit, async, info, loop, r.Int("num-stages"), r.Bool("tables"))
 				isEarly := make(map[*ir.Operation]bool)
 				for _, e := range early {
 					e.Load.SetAttr(tt.LatencyAttr, c.I32Attr(int64(e.Ahead)))
@@ -99,18 +99,18 @@ type EarlyLoad struct {
 }
 
 // EarlyLoads lists the loads of loop that AssignLatencies starts early if numStages
-// is what its option says, and numbers are left alone. In a module without layouts,
+// is what its option says, and tables are left alone. In a module without layouts,
 // pointers are taken to be copied in pieces as wide as their alignment allows.
 func EarlyLoads(unit dots.MatrixUnit, info *axisinfo.Result, loop *ir.Operation, numStages int) []EarlyLoad {
 	return earlyLoads(unit, nil, info, loop, numStages, false)
 }
 
-func earlyLoads(unit dots.MatrixUnit, async AsyncDots, info *axisinfo.Result, loop *ir.Operation, numStages int, numbers bool) []EarlyLoad {
+func earlyLoads(unit dots.MatrixUnit, async AsyncDots, info *axisinfo.Result, loop *ir.Operation, numStages int, tables bool) []EarlyLoad {
 	if !mayStartEarly(loop, numStages) {
 		return nil
 	}
 	stages, wanted := stagesOf(loop, numStages)
-	f := &loadFinder{unit: unit, async: async, numbers: numbers, info: info, loop: loop, level: make(map[*ir.Operation]int), excluded: make(map[*ir.Operation]bool)}
+	f := &loadFinder{unit: unit, async: async, tables: tables, info: info, loop: loop, level: make(map[*ir.Operation]int), excluded: make(map[*ir.Operation]bool)}
 	f.find(loop, wanted)
 	deepest := 0
 	for _, load := range f.loads {
@@ -147,7 +147,7 @@ func mayStartEarly(loop *ir.Operation, numStages int) bool {
 type loadFinder struct {
 	unit     dots.MatrixUnit
 	async    AsyncDots // or nil
-	numbers  bool      // whether loads of numbers count
+	tables   bool      // whether loads of numbers count that addresses are computed from
 	info     *axisinfo.Result
 	loop     *ir.Operation
 	loads    []*ir.Operation // in the order of discovery
@@ -247,7 +247,7 @@ func (f *loadFinder) from(op *ir.Operation, level int) {
 	}
 	f.seen[op] = true
 	if isLoad(op) {
-		if op.Is(tt.Load) && !f.copiesWell(op) || f.written[basePointer(tt.Address(op))] || !f.keepsDescriptor(op) {
+		if op.Is(tt.Load) && !f.copiesWell(op, level) || f.written[basePointer(tt.Address(op))] || !f.keepsDescriptor(op) {
 			return
 		}
 		have, ok := f.level[op]
@@ -320,10 +320,11 @@ func copiesWell(unit dots.MatrixUnit, info *axisinfo.Result, load *ir.Operation)
 	return same && (allocs == nil || copyBytes(t, allocs.Encoding) >= smallestCopy)
 }
 
-// copiesWell reports whether a load can become a copy, of the kinds that f looks for.
-func (f *loadFinder) copiesWell(load *ir.Operation) bool {
+// copiesWell reports whether a load can become a copy, of the kinds that f looks for at
+// level.
+func (f *loadFinder) copiesWell(load *ir.Operation, level int) bool {
 	if tensors.Type(load.OneResult()) == nil {
-		return f.numbers && isWideScalar(load)
+		return (level == 0 || f.tables) && isWideScalar(load)
 	}
 	return copiesWell(f.unit, f.info, load)
 }
