@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -240,8 +241,13 @@ func (e *emitter) store(op tt.StoreOp) error {
 	}
 	// One of the threads that hold the same elements stores them.
 	owner := e.programOwner(l)
-	return l.accesses(vec, func(r int) error {
-		a := a
+	type store struct {
+		Access
+		vals []llir.Value
+	}
+	var all []store
+	err = l.accesses(vec, func(r int) error {
+		s := store{a, make([]llir.Value, vec)}
 		mask := pickReg(masks, r)
 		if c, ok := llir.ConstInt(mask); ok {
 			if c == 0 {
@@ -249,17 +255,31 @@ func (e *emitter) store(op tt.StoreOp) error {
 			}
 			mask = nil
 		}
-		a.Mask, a.Count = e.and(owner, mask), vec
-		a.Ptr, a.Offset = llir.SplitPtr(ptrs[r])
-		group := make([]llir.Value, vec)
-		for i := range group {
-			group[i] = vals[r+i]
-			if group[i].Type() == llir.I1 {
-				group[i] = e.b.ZExt(group[i], llir.I8)
+		s.Mask, s.Count = e.and(owner, mask), vec
+		s.Ptr, s.Offset = llir.SplitPtr(ptrs[r])
+		for i := range s.vals {
+			s.vals[i] = vals[r+i]
+			if s.vals[i].Type() == llir.I1 {
+				s.vals[i] = e.b.ZExt(s.vals[i], llir.I8)
 			}
 		}
-		return e.m.caps.Memory.StoreGlobal(e.b, &a, group)
+		all = append(all, s)
+		return nil
 	})
+	for len(all) > 0 && err == nil {
+		n := 1
+		for n < len(all) && all[n].Mask == all[0].Mask {
+			n++
+		}
+		masked(e.b, all[0].Mask, n, func(mask llir.Value) {
+			for i := range all[:n] {
+				all[i].Mask = mask
+				err = cmp.Or(err, e.m.caps.Memory.StoreGlobal(e.b, &all[i].Access, all[i].vals))
+			}
+		})
+		all = all[n:]
+	}
+	return err
 }
 
 // scalarLayout is the layout of a scalar: every thread holds it.
