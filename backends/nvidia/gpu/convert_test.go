@@ -328,3 +328,47 @@ func TestReduceLayouts(t *testing.T) {
 	}
 	noConflicts(t, taken, needed)
 }
+
+// From a sum along one dimension to the layout of a sum along the other: lanes that need
+// different registers of a lane ask its replicas for them, in shuffles.
+func TestConvertReplicas(t *testing.T) {
+	r := newRand(t)
+	mma := func(warps string) string {
+		return "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = " + warps + ", instrShape = [16, 8]}>"
+	}
+	for i := range 40 {
+		parent, elem, size := randomBlocked(r, 2), "f32", 4
+		if i < 10 {
+			parent = mma([]string{"[4, 1]", "[1, 4]", "[2, 2]"}[i%3])
+		}
+		if i%2 == 1 {
+			elem, size = "i8", 1
+		}
+		n, dim := []int{16, 8, 32, 64, 4, 1}[i%6], r.IntN(2)
+		slice := func(dim int) string { return fmt.Sprintf("#ttg.slice<{dim = %d, parent = %s}>", dim, parent) }
+		text := strings.NewReplacer("ELEM", elem, "NUM", fmt.Sprint(n), "SRC", slice(dim), "DST", slice(1-dim)).Replace(moduleOf(`
+  tt.func public @k(%x: !tt.ptr<ELEM>, %o: !tt.ptr<ELEM>) {
+    %i = tt.make_range {end = NUM : i32, start = 0 : i32} : tensor<NUMxi32, SRC>` + pointers("x", "x", "i", "NUM", "ELEM", "SRC") + `
+    %v = tt.load %x_p : tensor<NUMx!tt.ptr<ELEM>, SRC>
+    %w = ttg.convert_layout %v : tensor<NUMxELEM, SRC> -> tensor<NUMxELEM, DST>
+    %j = tt.make_range {end = NUM : i32, start = 0 : i32} : tensor<NUMxi32, DST>` + pointers("o", "o", "j", "NUM", "ELEM", "DST") + `
+    tt.store %o_p, %w : tensor<NUMx!tt.ptr<ELEM>, DST>
+    tt.return
+  }
+`))
+		k := build(t, "replicas.ttgir", text, []int{80, 90}[r.IntN(2)])
+		d := sim.New(sim.Options{})
+		in := make([]byte, n*size)
+		for i := range in {
+			in[i] = byte(r.Uint32())
+		}
+		out := d.Alloc("o", len(in))
+		k.run(t, d, sim.Dim(1), sim.Upload(d, "x", in), out)
+		if got := out.Read(); string(got) != string(in) {
+			t.Fatalf("the elements moved\n%s\n%s", text, k.ptx)
+		}
+		if i < 10 && n == 16 && k.Shared != 0 {
+			t.Errorf("16 x %s from dimension %d of %s take %d bytes of shared memory", elem, 1-dim, parent, k.Shared)
+		}
+	}
+}
