@@ -10,8 +10,9 @@ import (
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
 
-// LoadEarly moves short loads from global memory to the start of an iteration, in
-// loops with dots that are not pipelined and write no global memory:
+// LoadEarly moves short loads from global memory to the start of an iteration, or to the
+// last write before them, in loops without dots, and in those with dots that are not
+// pipelined and write no global memory:
 //
 //	%q = tt.load …                     %q = tt.load …
 //	%a = ttg.local_alloc %q            %l = tt.load …
@@ -31,7 +32,7 @@ var LoadEarly = &pass.Pass{
 	Before:  []*pass.Fact{facts.Machine, facts.Layouts},
 	Run: func(r *pass.Run) error {
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-			if op.Is(scf.For) && leavesGlobalMemory(op) {
+			if op.Is(scf.For) && (leavesGlobalMemory(op) || !hasDots(op)) {
 				r.Count("moved", loadEarly(op.Body(), r.Int("registers")-wordsIn(op)))
 			}
 			return ir.Advance
@@ -46,29 +47,39 @@ const mostEarly = 16
 
 // leavesGlobalMemory reports whether loop has dots and, apart from reading global
 // memory, only uses the shared memory that it fills itself.
-func leavesGlobalMemory(loop *ir.Operation) bool {
-	dots := false
-	ok := !ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
-		dots = dots || tt.IsDot(op)
-		if op == loop || op.Is(ttg.LocalAlloc) {
-			return ir.Advance
-		}
-		if ir.HasEffect(op, ir.Effects.Writes) {
+func leavesGlobalMemory(loop *ir.Operation) bool { return hasDots(loop) && !writes(loop) }
+
+func hasDots(loop *ir.Operation) bool {
+	return ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+		if tt.IsDot(op) {
 			return ir.Stop
 		}
 		return ir.Advance
 	})
-	return ok && dots
+}
+
+// writes reports whether op, or one inside it, writes anything but the shared memory that
+// it makes.
+func writes(op *ir.Operation) bool {
+	return ir.Walk(op, func(o *ir.Operation) ir.WalkResult {
+		if o.NumRegions() == 0 && !o.Is(ttg.LocalAlloc) && ir.HasEffect(o, ir.Effects.Writes) {
+			return ir.Stop
+		}
+		return ir.Advance
+	})
 }
 
 // loadEarly moves the loads of a block before the first operation that threads may
-// wait at, and with them what their addresses and masks are computed of, as long as
-// their results fit into so many words of 32 bits. It returns their number.
+// wait at, since the last that writes, and with them what their addresses and masks are
+// computed of, as long as their results fit into so many words of 32 bits. It returns
+// their number.
 func loadEarly(block *ir.Block, room int) int {
 	var first *ir.Operation
 	n := 0
 	for op := range block.Ops() {
 		switch {
+		case writes(op):
+			first = nil
 		case first == nil:
 			if !op.Is(tt.Load) && !tensors.ComputesInThread(op) {
 				first = op
