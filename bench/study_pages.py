@@ -36,21 +36,23 @@ def was_run(row):
 
 
 def line(row, words):
-    ours, theirs = (row["variants"].get(v, {}) for v in ("ours", "triton"))
+    ours = row["variants"].get("ours", {})
     name = row["row"].removeprefix("study " + words).lstrip(" :,") or words
     if "us" not in ours:
         why = next((w for v in row["errors"].values() for w in v.values()), row.get("failed", "was not run"))
         return f"| {name} | {why.splitlines()[0]} | | | | |"
     threads = f"{ours['registers']}" + (f", {ours['local']} bytes spilled" if ours.get("local") else "")
+    ratio = row["ratios"].get("native")
     return " | ".join([f"| {name}", f"`{ours['config']}`", microseconds(ours["us"]),
-                       microseconds(theirs["us"]) if "us" in theirs else "–", rate(row, ours["us"]), threads]) + " |"
+                       f"{ratio:.3f}" if ratio else "–", rate(row, ours["us"]), threads]) + " |"
 
 
 def table(results, words):
     rows = [r for r in results["rows"] if r["row"].startswith("study " + words) and was_run(r)]
     head = (f"On an {results['gpu']}, tritonc beside Triton {results['triton']}; of several configurations the best of each "
-            "(constants, `w`arps, `s`tages; tritonc's are shown, and its registers per thread).\n\n"
-            "| version | configuration | µs | Triton's µs | | registers |\n|---|---|--:|--:|--:|---|\n")
+            "(constants, `w`arps, `s`tages; tritonc's are shown, and its registers per thread). "
+            "Triton's time over tritonc's is the median of rounds in turn.\n\n"
+            "| version | configuration | µs | Triton / tritonc | | registers |\n|---|---|--:|--:|--:|---|\n")
     return "\n" + head + "".join(line(r, words) + "\n" for r in rows) + "\n"
 
 

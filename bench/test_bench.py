@@ -435,15 +435,15 @@ class StudyTest(unittest.TestCase):
             self.assertEqual(sum(row.name.startswith("study " + words) for words in asked), 1, row.name)
 
     def test_fill(self):
-        rows = [{"row": "study min: split", "memory_bound": True, "bytes": 5000, "flops": 0, "errors": {}, "variants": {
+        rows = [{"row": "study min: split", "memory_bound": True, "bytes": 5000, "flops": 0, "errors": {}, "ratios": {"native": 48.16}, "variants": {
             "ours": {"us": 2.5, "config": "16 w8 s3", "registers": 40, "local": 8}, "triton": {"us": 120.4}}},
-                {"row": "study min: dot", "memory_bound": False, "bytes": 0, "flops": 10**9, "errors": {}, "variants": {
+                {"row": "study min: dot", "memory_bound": False, "bytes": 0, "flops": 10**9, "errors": {}, "ratios": {}, "variants": {
                     "ours": {"us": 10, "config": "8 w4 s3", "registers": 255, "local": 0}}},
                 {"row": "study min", "memory_bound": True, "errors": {"ours": {"0": "WRONG: off"}}, "variants": {}}]
         results = {"gpu": "H200", "triton": "3.6", "rows": rows}
         text = study_pages.fill("a\n<!-- times: min -->\nold\n<!-- end of times -->\nb\n", results)
         self.assertNotIn("old", text)
-        self.assertIn("| split | `16 w8 s3` | 2.5 | 120 | 2 GB/s | 40, 8 bytes spilled |\n", text)
+        self.assertIn("| split | `16 w8 s3` | 2.5 | 48.160 | 2 GB/s | 40, 8 bytes spilled |\n", text)
         self.assertIn("| dot | `8 w4 s3` | 10.0 | – | 100 TFLOP/s | 255 |\n", text)
         self.assertIn("| min | WRONG: off | | | | |\n", text)
         self.assertEqual(study_pages.fill(text, results), text)
