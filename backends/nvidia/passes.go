@@ -38,6 +38,7 @@ var (
 	accelerateByMMA    = matrix.NewAccelerateMatmul(mma.Unit{})
 	optimizeOperands   = matrix.NewOptimizeDotOperands(wgmma.Unit{}, tmem.KeepScalesShared)
 	assignLatencies    = pipeline.NewAssignLatencies(wgmma.Unit{}, tmem.Dots{})
+	loadEarly          = loops.NewLoadEarly(wgmma.Unit{})
 	pipelineTMA        = pipeline.New(tmem.Unit{}, tma.Copies{}, wgmma.PipelineDots, std.FoldArith, tma.PipelineStores, tma.BufferDescriptors)
 	testLowerLoop      = pipeline.NewTestLowerLoop(tmem.Unit{AsScheduled: true}, tma.Copies{})
 	prefetch           = pipeline.NewPrefetch(wgmma.Unit{})
@@ -205,7 +206,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: canonicalize, Why: "the lowering expects canonical forms"},
 		{Pass: loops.CombineSelectAndIf, Why: "canonical forms undo the clearing of accumulators in fused loops"},
 		{Pass: loops.ReduceEarly, Why: "iterations without masked elements skip the mask"},
-		{Pass: loops.LoadEarly, With: registerSettings(o), Why: "barriers are in place, and loads stay between them"},
+		{Pass: loadEarly, With: registerSettings(o), Why: "barriers are in place, and loads stay between them"},
 		{Pass: loops.LoadAhead, With: registerSettings(o), Why: "what is left of an iteration's loads is known"},
 		{Pass: wgmma.LoadBeforeDots, When: withWGMMA, Why: "dots and waits have their places"},
 	})
@@ -296,7 +297,7 @@ func passFor(p *pass.Pass, settings map[string]string) *pass.Pass {
 // names; plan-cta has another.
 func ours(list []*pass.Pass) []*pass.Pass {
 	replacements := []*pass.Pass{
-		f32DotTC, accelerateMatmul, optimizeOperands, assignLatencies, pipelineTMA, prefetch, reduceDuplication, testLowerLoop,
+		f32DotTC, accelerateMatmul, optimizeOperands, assignLatencies, pipelineTMA, prefetch, loadEarly, reduceDuplication, testLowerLoop,
 	}
 	for i, p := range list {
 		if p == layouts.PlanCTA {

@@ -7,12 +7,17 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/facts"
+	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
+	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
 
-// LoadEarly moves short loads from global memory to the start of an iteration, or to the
-// last write before them, in loops without dots, and in those with dots that are not
-// pipelined and write no global memory:
+// LoadEarly is the pass for a target without a matrix unit.
+var LoadEarly = NewLoadEarly(dots.MultiplyAdd{})
+
+// NewLoadEarly makes the pass that moves short loads from global memory together: to the
+// start of an iteration, or to the last write or loop before them, in loops without dots and in those
+// with dots that are not pipelined and write no global memory:
 //
 //	%q = tt.load …                     %q = tt.load …
 //	%a = ttg.local_alloc %q            %l = tt.load …
@@ -20,38 +25,48 @@ import (
 //	%l = tt.load …                     %s = tt.dot …
 //	%p = arith.subf %s, %l             %p = arith.subf %s, %l
 //
-// An iteration then waits for memory once. No assembler does this: a load does not
-// pass the barriers that threads wait at between writing and reading shared memory.
-var LoadEarly = &pass.Pass{
-	Name: "tritongpu-load-early",
-	Doc:  "issue an iteration's short loads together",
-	Options: []pass.Option{
-		{Name: "registers", Doc: "the most 32-bit registers per thread for a loop's tensors and the moved loads", Default: 255},
-	},
-	Example: loadEarlyExample,
-	Before:  []*pass.Fact{facts.Machine, facts.Layouts},
-	Run: func(r *pass.Run) error {
-		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-			if op.Is(scf.For) && (leavesGlobalMemory(op) || !hasDots(op)) {
-				r.Count("moved", loadEarly(op.Body(), r.Int("registers")-wordsIn(op)))
-			}
-			return ir.Advance
-		})
-		return nil
-	},
+// An iteration then waits for memory once. So does a function with dots and no loop. No
+// assembler does this: a load does not pass the barriers that threads wait at between
+// writing and reading shared memory.
+func NewLoadEarly(unit dots.MatrixUnit) *pass.Pass {
+	return &pass.Pass{
+		Name: "tritongpu-load-early",
+		Doc:  "issue an iteration's short loads together",
+		Options: []pass.Option{
+			{Name: "registers", Doc: "the most 32-bit registers per thread for a loop's tensors and the moved loads", Default: 255},
+		},
+		Example: loadEarlyExample,
+		Before:  []*pass.Fact{facts.Machine, facts.Layouts},
+		Run: func(r *pass.Run) error {
+			room := r.Int("registers")
+			ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
+				switch {
+				case op.Is(scf.For) && (leavesGlobalMemory(op) || !hasDots(unit, op)):
+					r.Count("moved", loadEarly(op.Body(), room-wordsIn(op), true))
+				case op.Is(tt.Func) && hasDots(unit, op) && len(forloop.All(op)) == 0:
+					r.Count("moved", loadEarly(op.Region(0).First(), room, false))
+				}
+				return ir.Advance
+			})
+			return nil
+		},
+	}
 }
 
 // mostEarly is how many registers of 32 bits a load takes at most that is worth them
 // from an iteration's start on.
 const mostEarly = 16
 
-// leavesGlobalMemory reports whether loop has dots and, apart from reading global
-// memory, only uses the shared memory that it fills itself.
-func leavesGlobalMemory(loop *ir.Operation) bool { return hasDots(loop) && !writes(loop) }
+// leavesGlobalMemory reports whether loop has dots of the program's threads and, apart
+// from reading global memory, only uses the shared memory that it fills itself.
+func leavesGlobalMemory(loop *ir.Operation) bool {
+	return hasDots(dots.MultiplyAdd{}, loop) && !writes(loop)
+}
 
-func hasDots(loop *ir.Operation) bool {
-	return ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
-		if tt.IsDot(op) {
+// hasDots reports whether there are dots in op, those that the unit made among them.
+func hasDots(unit dots.MatrixUnit, op *ir.Operation) bool {
+	return ir.Walk(op, func(o *ir.Operation) ir.WalkResult {
+		if _, made := unit.Made(o); made || tt.IsDot(o) {
 			return ir.Stop
 		}
 		return ir.Advance
@@ -70,15 +85,16 @@ func writes(op *ir.Operation) bool {
 }
 
 // loadEarly moves the loads of a block before the first operation that threads may
-// wait at, since the last that writes, and with them what their addresses and masks are
-// computed of, as long as their results fit into so many words of 32 bits. It returns
-// their number.
-func loadEarly(block *ir.Block, room int) int {
+// wait at, since the last that writes and the last loop, and with them what their
+// addresses and masks are computed of, as long as their results fit into so many words of
+// 32 bits. What goes to shared memory stays where it is in an iteration that is one of
+// many: it waits at a barrier anyway. It returns the number of loads.
+func loadEarly(block *ir.Block, room int, many bool) int {
 	var first *ir.Operation
 	n := 0
 	for op := range block.Ops() {
 		switch {
-		case writes(op):
+		case writes(op), op.Is(scf.For), op.Is(scf.If), op.Is(scf.While):
 			first = nil
 		case first == nil:
 			if !op.Is(tt.Load) && !tensors.ComputesInThread(op) {
@@ -86,7 +102,7 @@ func loadEarly(block *ir.Block, room int) int {
 			}
 		case op.Is(tt.Load):
 			words := tensors.Words(op)
-			if words > min(mostEarly, room) || staged(op) {
+			if words > min(mostEarly, room) || many && staged(op) {
 				continue
 			}
 			if slice, ok := tensors.MovableBefore(first, op); ok {
