@@ -43,9 +43,11 @@ const (
 // than in the order that ptxas finds. How many percent of those it has Peak may be, before
 // ptxas spills: in a loop whose operands are staged, and without a loop. With operands
 // straight from global memory, ptxas keeps keptStep percent of what lives beside the loop's
-// values at once. overFew is overLoop for leastBlocks blocks.
+// values at once. overFew is overLoop for leastBlocks blocks, and overFour for those of a loop
+// whose operands are not staged, with leastStep over.
 const (
 	overFew  = 120
+	overFour = 130
 	overLoop = 140
 	overAll  = 165
 	keptStep = 40
@@ -167,14 +169,14 @@ func (t *Target) dotBlocks(k lower.Kernel) int {
 		return 0
 	}
 	fewer := n * mostUneven / leastBlocks
-	switch peak := k.Registers.Peak; {
-	case perThread(threads) < loop+step(k):
+	switch peak, room := k.Registers.Peak, perThread(threads); {
+	case room < loop+leastStep, room < loop+step(k) && peak*100 > room*overFour:
 		limit := perThread(fewer * k.Threads)
 		if limit < loop+step(k) || peak*100 > limit*overFew {
 			return 0
 		}
 		return fewer
-	case k.Uneven && peak > perThread(threads):
+	case k.Uneven && peak > room:
 		return fewer
 	}
 	return n
