@@ -295,10 +295,11 @@ func (b *binder) tune(a *eval.Autotune) {
 }
 
 // twice reports a constant that both the configuration and the arguments of a launch
-// give, unless they agree: Triton refuses it, too. In a compile the signature's counts.
+// give, unless they agree: Triton refuses it, too. In a compile the signature's counts, and
+// beside a recorded configuration that nobody asked for what a launch gives.
 func (b *binder) twice(at int, value any) {
 	p, given, l := &b.out[at], b.given[at], b.v.request.Launch
-	if l == nil || p.Type == nil && !p.Tuple && eval.Equal(p.Value, value) {
+	if l == nil || p.Type == nil && !p.Tuple && eval.Equal(p.Value, value) || b.fn.Params.Recorded != nil && b.v.request.Config == "" {
 		return
 	}
 	name := b.params[at].Name
