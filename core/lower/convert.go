@@ -189,7 +189,6 @@ func (p *conversionPlan) chooseBySender(laneBits int) bool {
 		depends = depends || x != 0
 	}
 	if depends {
-		p.askReplicas(laneBits)
 		inv, ok := invert(p.laneCols[:laneBits])
 		if !ok {
 			return false
@@ -225,38 +224,6 @@ func (p *conversionPlan) chooseBySender(laneBits int) bool {
 		}
 	}
 	return steps <= maxSelectBits
-}
-
-// askReplicas has lanes that would receive from one and the same receive from its replicas
-// instead, so that each sends to one lane alone and can choose the register for it:
-// converting a sum along a dimension of an mma tile into the layout of a sum along the
-// other, lanes that need different registers of a lane are as many as it has replicas.
-func (p *conversionPlan) askReplicas(laneBits int) {
-	cols := p.laneCols[:laneBits]
-	var rows [32]uint32 // what is reached, by the leading bit
-	reaches := func(v uint32) (more bool) {
-		for v != 0 {
-			i := bits.Len32(v) - 1
-			if rows[i] == 0 {
-				rows[i] = v
-				return true
-			}
-			v ^= rows[i]
-		}
-		return false
-	}
-	var same []int // bits of the lane that reach no other sender than those before
-	for i, c := range cols {
-		if !reaches(c) {
-			same = append(same, i)
-		}
-	}
-	for f, place := range p.src.layout.Columns(layout.Lane) {
-		if len(same) > 0 && place == 0 && reaches(1<<f) {
-			cols[same[0]] ^= 1 << f
-			same = same[1:]
-		}
-	}
 }
 
 // invert inverts a square matrix over F₂, given and returned as columns.
