@@ -38,6 +38,7 @@ type row[V any] struct {
 	Path  string `json:"path"`
 	Size  int64  `json:"size"`
 	MTime int64  `json:"mtime"` // nanoseconds since 1970
+	Shape string `json:"shape"` // shapeOf[V] of who wrote it
 	Value V      `json:"value"`
 }
 
@@ -82,7 +83,7 @@ func (m *Memo[V]) Put(path string, info os.FileInfo, v V) {
 		return errors.Is(err, os.ErrNotExist)
 	})
 	i, found := m.find(path)
-	r := row[V]{Path: path, Size: info.Size(), MTime: info.ModTime().UnixNano(), Value: v}
+	r := row[V]{Path: path, Size: info.Size(), MTime: info.ModTime().UnixNano(), Shape: shapeOf[V](), Value: v}
 	if found {
 		m.rows[i] = r
 	} else {
@@ -97,17 +98,32 @@ func (m *Memo[V]) Put(path string, info os.FileInfo, v V) {
 }
 
 // find reads the file, once, and looks a path up. A file that is missing or
-// broken is as good as an empty one.
+// broken is as good as an empty one, and so is what another version wrote.
 func (m *Memo[V]) find(path string) (int, bool) {
 	if !m.read {
 		m.read = true
-		text, err := m.load()
-		if err != nil || json.Unmarshal(text, &m.rows) != nil {
-			m.rows = nil
-		}
+		m.rows = m.readRows()
 		slices.SortFunc(m.rows, func(a, b row[V]) int { return cmp.Compare(a.Path, b.Path) })
 	}
 	return slices.BinarySearchFunc(m.rows, path, func(r row[V], p string) int { return cmp.Compare(r.Path, p) })
+}
+
+// readRows is what the file has in the shape of V.
+func (m *Memo[V]) readRows() []row[V] {
+	text, err := m.load()
+	var list []json.RawMessage
+	if err != nil || json.Unmarshal(text, &list) != nil {
+		return nil
+	}
+	var rows []row[V]
+	shape := shapeOf[V]()
+	for _, one := range list {
+		var r row[V]
+		if json.Unmarshal(one, &r) == nil && r.Shape == shape {
+			rows = append(rows, r)
+		}
+	}
+	return rows
 }
 
 // load reads the file. One that others could have written is left alone, now and

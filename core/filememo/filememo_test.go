@@ -114,3 +114,32 @@ func TestUntrusted(t *testing.T) {
 		}
 	}
 }
+
+// TestShape: what a version of the program with other fields wrote is not known to this one.
+func TestShape(t *testing.T) {
+	type nested struct{ Names []string }
+	type older struct {
+		Version string
+		Of      nested
+	}
+	type newer struct {
+		Version string
+		Of      map[string]*nested
+	}
+	store, tool := filepath.Join(t.TempDir(), "memo.json"), os.Args[0]
+	info, err := os.Stat(tool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	New[older](store).Put(tool, info, older{Version: "1"})
+	if v, ok := New[newer](store).Get(tool, info); ok {
+		t.Errorf("it knows %v", v)
+	}
+	if v, ok := New[older](store).Get(tool, info); !ok || v.Version != "1" {
+		t.Errorf("got %v, %v", v, ok)
+	}
+	New[newer](store).Put(tool, info, newer{Version: "2"})
+	if v, ok := New[newer](store).Get(tool, info); !ok || v.Version != "2" {
+		t.Errorf("got %v, %v", v, ok)
+	}
+}
