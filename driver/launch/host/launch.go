@@ -167,7 +167,7 @@ func (k *kernel) request(a *arguments) launch.Request {
 	}
 	return launch.Request{
 		Source: k.source(), Kernel: k.fn.Name(), Args: a.args, Target: p.opts.Target, Options: opts, Device: p.opts.Device,
-		Buffer: func(x *array.Array) driver.Buffer { return a.memory[x].place(p, "tensor") },
+		Buffer: func(x *array.Array) driver.Buffer { return a.memory[x].place(p) },
 	}
 }
 
@@ -235,7 +235,7 @@ func (k *kernel) place(req launch.Request, a *arguments, grid any) *launch.Place
 	if err != nil {
 		k.explain(err)
 	}
-	placed, err := ready.Place(size, func(x *array.Array) driver.Buffer { return a.memory[x].place(p, "tensor") })
+	placed, err := ready.Place(size, func(x *array.Array) driver.Buffer { return a.memory[x].place(p) })
 	if err != nil {
 		k.explain(err)
 	}

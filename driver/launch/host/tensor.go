@@ -33,12 +33,12 @@ const maxBytes = 1 << 38
 const chunk = 1 << 24
 
 // place puts the storage on the device.
-func (s *storage) place(p *Program, name string) driver.Buffer {
+func (s *storage) place(p *Program) driver.Buffer {
 	if s.buf != nil {
 		return s.buf
 	}
 	size := s.n * s.elem.Size
-	b, err := p.opts.Device.Alloc(name, size)
+	b, err := p.opts.Device.Alloc("tensor", size)
 	if err != nil {
 		p.fail("a tensor of "+diag.Count(size, "byte"), err)
 	}
@@ -339,5 +339,5 @@ func (t *Tensor) dimension(i int64, rank int) int {
 
 // pointer is the address of the first element.
 func (t *Tensor) pointer() int64 {
-	return int64(t.memory.place(t.program, "tensor").Addr()) + t.offset*t.size()
+	return int64(t.memory.place(t.program).Addr()) + t.offset*t.size()
 }

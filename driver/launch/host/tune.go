@@ -60,7 +60,7 @@ func given(a *arguments, constants map[string]any) bool {
 func (k *kernel) fastest(req *launch.Request, a *arguments, grid any) int {
 	p := k.p
 	for _, s := range a.memory {
-		s.place(p, "tensor")
+		s.place(p)
 	}
 	var evaluating sync.Mutex // the code of the file belongs to one goroutine
 	result, err := tune.Run(p.ctx, tune.Options{
