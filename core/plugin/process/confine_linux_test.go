@@ -169,6 +169,9 @@ func needSandbox(t testing.TB) {
 // TestSandbox: what may be done inside and what not. Each is done without it, too,
 // for what fails there says nothing.
 func TestSandbox(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector does not fit within the limits that this tests")
+	}
 	needSandbox(t)
 	dir := t.TempDir()
 	path := func(elem ...string) string { return filepath.Join(append([]string{dir}, elem...)...) }
@@ -289,6 +292,9 @@ func probe(t testing.TB, what string) string {
 
 // TestMemory: a process gets no more than its bound, and all that is below it.
 func TestMemory(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector does not fit within the limits that this tests")
+	}
 	c := Confine{Memory: 256 << 20}
 	if got := confined(t, c, nil, "allocate 128"); got != "fine" {
 		t.Errorf("half of it: %s", got)
