@@ -155,3 +155,19 @@ func checkEnding(t *testing.T, program string) {
 		t.Errorf("it left %v", left)
 	}
 }
+
+// TestCppBackend does so with examples/backends/cpp, whose build takes half a minute, so
+// it waits to be asked by TRITONC_TEST_CPP=1.
+func TestCppBackend(t *testing.T) {
+	if os.Getenv("TRITONC_TEST_CPP") == "" {
+		t.Skip("TRITONC_TEST_CPP=1 builds and tests it")
+	}
+	for _, tool := range []string{"cmake", "make", "c++", "protoc", "grpc_cpp_plugin"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%v (Debian: cmake make g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc)", err)
+		}
+	}
+	folder := t.TempDir()
+	buildLanguage(t, "cpp", exec.CommandContext(t.Context(), "sh", "-c", `cmake -S . -B "$1" -G "Unix Makefiles" && cmake --build "$1" -j2`, "sh", folder))
+	checkLanguage(t, "cppvm", folder)
+}
