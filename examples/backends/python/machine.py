@@ -73,7 +73,7 @@ def instruction(op, rest):
     elif op == "tt.splat":
         return (length := LENGTH.search(rest)) and ["splat", *operands, length[1]]
     elif op == "tt.get_program_id":
-        return ["program", first]
+        return first in ("x", "y", "z") and ["program", first]
     elif op in ("arith.cmpi", "arith.cmpf"):
         return kind and first in COMPARE and [f"{COMPARE[first]}.{kind[1]}", *operands]
     elif op in SIMPLE:
