@@ -48,7 +48,7 @@ func (b *Backend) LoadDialects(ctx context.Context) ([]sdk.Dialect, error) {
 // dialectsFile is where the declarations of a program's dialects are kept; empty where
 // they are not.
 func (h *Host) dialectsFile(f *sdk.Facts) string {
-	memo := memoFile(h.opts.LookupEnv)
+	memo := h.opts.memoFile()
 	if memo == "" || f.DialectsHash == "" {
 		return ""
 	}

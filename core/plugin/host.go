@@ -61,6 +61,9 @@ type Options struct {
 	// MaxBytes bounds what a compile may answer, all artifacts and metadata
 	// together; 0 means sdk.DefaultMaxBytes.
 	MaxBytes int64
+	// Afresh: what programs said of themselves in other sessions does not count, nor is
+	// it kept for them.
+	Afresh bool
 }
 
 // Host holds the backends of a session. Its methods may be called from several
@@ -93,7 +96,7 @@ func New(opts Options) *Host {
 	if opts.StartTimeout == 0 {
 		opts.StartTimeout = DefaultStartTimeout
 	}
-	h := &Host{opts: opts, closing: make(chan struct{}), memo: filememo.New[remembered](memoFile(opts.LookupEnv))}
+	h := &Host{opts: opts, closing: make(chan struct{}), memo: filememo.New[remembered](opts.memoFile())}
 	h.find(opts.Override, true)
 	h.find(opts.Dirs, false)
 	return h
@@ -128,9 +131,9 @@ func cacheFolder(lookupEnv func(string) (string, bool)) string {
 }
 
 // memoFile is where what is known of the backends' programs is kept between
-// processes; empty for a user without a home.
-func memoFile(lookupEnv func(string) (string, bool)) string {
-	if cache := cacheFolder(lookupEnv); cache != "" {
+// processes; empty where nothing is.
+func (o *Options) memoFile() string {
+	if cache := cacheFolder(o.LookupEnv); cache != "" && !o.Afresh {
 		return filepath.Join(cache, "backends.json")
 	}
 	return ""

@@ -79,6 +79,7 @@ var rules = []rule{
 	{"core/plugin/process", []string{"core/trust", "plugin-sdk/..."}, nil, "processes, whatever is spoken with them"},
 	{"core/plugin/manifest", []string{"core/diag"}, stdlibOnly, "what a backend is made of is told without starting one"},
 	{"core/plugin/install", []string{"core/diag", "core/plugin/manifest", "core/trust", "plugin-sdk/..."}, nil, "what is installed is files; whoever calls it starts their program"},
+	{"core/plugin/conform", append(slices.Clone(dialectFloor), "core/filememo", "core/trust", "core/plugin", "core/plugin/manifest", "core/plugin/process", "core/plugin/wire", "plugin-sdk/..."), nil, "what a host relies on, asked of a program"},
 	{"core/plugin/...", []string{"core/diag", "core/filememo", "core/trust", "core/plugin/wire", "plugin-sdk/..."}, nil, "the host's half of the contract: text, JSON and processes"},
 	{"core/project", []string{"core/diag", "core/input", "core/plugin/manifest"}, []string{"github.com/pelletier/go-toml/v2"}, "what a project says is read without looking for a backend"},
 	{"core/backend", append(slices.Clone(lowerFloor), "core/filememo", "core/input", "core/trust", "core/plugin/wire", "plugin-sdk/..."), nil, "a kit for GPU backends: what a vendor's own package would import"},

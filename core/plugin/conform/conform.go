@@ -1,0 +1,212 @@
+// Package conform checks that a program is a backend as docs/plugin-protocol.md says:
+// it starts it, as the host does, and holds what it answers to what the host relies on.
+package conform
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/tritonc/tritonc/core/plugin"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// Status is how a check ended.
+type Status string
+
+// The ways a check ends.
+const (
+	OK      Status = "ok"
+	Failed  Status = "failed"
+	Skipped Status = "skipped"
+)
+
+// Result is one check's.
+type Result struct {
+	Check  string `json:"check"`
+	Status Status `json:"status"`
+	// Text says what is wrong and what to do, why nothing was checked, or what was
+	// found.
+	Text string `json:"text,omitempty"`
+	// Section of docs/plugin-protocol.md, of a check that failed.
+	Section string `json:"section,omitempty"`
+}
+
+// Options of Run.
+type Options struct {
+	// Program is the file tritonc-backend-NAME.
+	Program string
+	// Target is what to compile for; the zero value takes the first of the facts.
+	Target sdk.Target
+	// LookupEnv and Settings are as in plugin.Options.
+	LookupEnv func(key string) (string, bool)
+	Settings  map[string]string
+	// TempDir is an empty folder for the processes' sockets and files.
+	TempDir string
+}
+
+// A check answers what it found, an error that says what to fix, or a skip.
+type check struct {
+	name    string
+	section string // of docs/plugin-protocol.md
+	run     func(ctx context.Context, s *suite) (string, error)
+}
+
+// skip is why a check cannot be made.
+type skip string
+
+func (s skip) Error() string { return string(s) }
+
+// limit bounds each check, so that a program that hangs has a report, too.
+const limit = time.Minute
+
+// suite is what the checks share.
+type suite struct {
+	opts    Options
+	name    string
+	log     *syncBuffer
+	host    *plugin.Host
+	backend *plugin.Backend
+	facts   *sdk.Facts
+	// What a compile takes, once the checks before found it.
+	target  sdk.Target
+	options string
+	stages  []sdk.Stage
+	golden  []byte // the last artifact
+}
+
+// Run makes every check in turn. What depends on one that failed is skipped.
+func Run(ctx context.Context, opts Options) ([]Result, error) {
+	path, err := filepath.Abs(opts.Program)
+	if err != nil {
+		return nil, err
+	}
+	opts.Program = path
+	s := &suite{opts: opts, log: &syncBuffer{}}
+	s.host, s.backend, err = s.start()
+	if err != nil {
+		return nil, err
+	}
+	defer s.host.Close()
+	s.name = s.backend.Name()
+	var results []Result
+	for _, c := range checks {
+		results = append(results, s.result(ctx, &c))
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return results, nil
+}
+
+func (s *suite) result(ctx context.Context, c *check) Result {
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	text, err := c.run(bounded, s)
+	var skipped skip
+	switch {
+	case err == nil:
+		return Result{Check: c.name, Status: OK, Text: text}
+	case errors.As(err, &skipped):
+		return Result{Check: c.name, Status: Skipped, Text: string(skipped)}
+	}
+	text = err.Error()
+	if bounded.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
+		text = fmt.Sprintf("it did not answer within %s", limit)
+	}
+	return Result{Check: c.name, Status: Failed, Text: text, Section: c.section}
+}
+
+// start finds the program anew, for a process of its own.
+func (s *suite) start() (*plugin.Host, *plugin.Backend, error) {
+	h := plugin.New(plugin.Options{
+		Dirs: []string{filepath.Dir(s.opts.Program)}, LookupEnv: s.opts.LookupEnv, Settings: s.opts.Settings, TempDir: s.opts.TempDir,
+		Afresh: true,
+		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, Output: s.log}),
+	})
+	i := slices.IndexFunc(h.Backends(), func(b *plugin.Backend) bool { return b.Path() == s.opts.Program })
+	if i < 0 {
+		h.Close()
+		return nil, nil, fmt.Errorf("%s is not a file named %sNAME", s.opts.Program, plugin.Prefix)
+	}
+	return h, h.Backends()[i], nil
+}
+
+// needFacts and needStages skip checks of what there is not.
+func (s *suite) needFacts() error {
+	if s.facts == nil {
+		return skip("it does not describe itself")
+	}
+	return nil
+}
+
+func (s *suite) needStages() error {
+	if len(s.stages) == 0 {
+		return skip("there is no target or no list of stages to compile with")
+	}
+	return nil
+}
+
+func (s *suite) needGolden() error {
+	if s.golden == nil {
+		return skip("the kernel vector_add does not compile")
+	}
+	return nil
+}
+
+// inputName is the name of the inputs.
+const inputName = "input.ttir"
+
+// compile runs all stages in a backend.
+func (s *suite) compile(ctx context.Context, b *plugin.Backend, input []byte) ([]byte, error) {
+	last := s.stages[len(s.stages)-1].Name
+	resp, err := b.RunStages(ctx, sdk.RunStagesRequest{
+		Target: s.target, OptionsJSON: s.options, First: s.stages[0].Name, Last: last, Input: input, InputName: inputName,
+	})
+	if err != nil {
+		return nil, err
+	}
+	data := resp.Artifact(last)
+	if data == nil {
+		return nil, fmt.Errorf("RunStages answered no artifact of its last stage, %s", last)
+	}
+	return data, nil
+}
+
+// syncBuffer holds what is logged.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) size() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Len()
+}
+
+// line is the first line after so many bytes that has a text, or "".
+func (b *syncBuffer) line(text string, after int) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for line := range strings.Lines(b.buf.String()[after:]) {
+		if strings.Contains(line, text) {
+			return strings.TrimSpace(line)
+		}
+	}
+	return ""
+}

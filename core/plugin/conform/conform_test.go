@@ -1,0 +1,105 @@
+package conform
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// build builds a backend of this tree.
+func build(t *testing.T, name, dir string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "tritonc-backend-"+name)
+	if runtime.GOOS == "windows" {
+		file += ".exe"
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", file, ".")
+	cmd.Dir = filepath.FromSlash(dir)
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly -buildvcs=false", "GOPROXY=off", "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build in %s: %v\n%s", dir, err, text)
+	}
+	return file
+}
+
+func run(t *testing.T, program string) []Result {
+	t.Helper()
+	results, err := Run(t.Context(), Options{Program: program, LookupEnv: os.LookupEnv, TempDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+func TestGood(t *testing.T) {
+	for _, name := range []string{"minimal", "acme"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, r := range run(t, build(t, name, "../../../examples/backends/"+name)) {
+				mayLack := r.Check == "dialects" || r.Check == "modules" || r.Check == "orphans" && runtime.GOOS != "linux"
+				if r.Status == Failed || r.Status == Skipped && !mayLack {
+					t.Errorf("%+v", r)
+				}
+			}
+		})
+	}
+}
+
+// TestBad: each fault of testdata/backend is found, and nothing else.
+func TestBad(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it leaves a process, which only Linux finds")
+	}
+	got := map[string]string{}
+	for _, r := range run(t, build(t, "bad", "testdata/backend")) {
+		if r.Status == Failed {
+			got[r.Check] = strings.Join(strings.Fields(r.Text)[:3], " ")
+		}
+		if (r.Status == Failed) != (r.Section != "") {
+			t.Errorf("section of %+v", r)
+		}
+	}
+	want := map[string]string{
+		"describe":        "the target bad:v1",
+		"stable facts":    "its hash is",
+		"wrong options":   "it takes the",
+		"dialects":        "dialect declaration: invalid",
+		"modules":         `GetModule("bad.empty") answers the`,
+		"determinism":     "vector_add gives other",
+		"concurrency":     "vector_add gives other",
+		"cancellation":    "vector_add gives other",
+		"malformed input": "an input that",
+		"huge input":      "an input that",
+		"orphans":         "it left processes:",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNoBackend(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it is a shell script")
+	}
+	file := filepath.Join(t.TempDir(), "tritonc-backend-talks")
+	if err := os.WriteFile(file, []byte("#!/bin/sh\necho hello\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	results := run(t, file)
+	if r := results[0]; r.Status != Failed || !strings.Contains(r.Text, `printed "hello"`) {
+		t.Errorf("%+v", r)
+	}
+	for _, r := range results[1:] {
+		if r.Check != "orphans" && r.Status != Skipped {
+			t.Errorf("not skipped: %+v", r)
+		}
+	}
+	if _, err := Run(t.Context(), Options{Program: filepath.Join(t.TempDir(), "other"), TempDir: t.TempDir()}); err == nil {
+		t.Error("a program that is not there was checked")
+	}
+}

@@ -1,0 +1,61 @@
+// A backend that breaks what the protocol says, as the suite must find.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync/atomic"
+
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+func main() { sdk.ServeBackend(backend{}) }
+
+type backend struct{}
+
+func (backend) Describe(context.Context) (sdk.Facts, error) {
+	return sdk.Facts{
+		Name: "bad", Version: "1", Hash: fmt.Sprint(os.Getpid()),
+		Targets: []sdk.TargetFacts{{Pattern: "bad:v1"}},
+	}, nil
+}
+
+func (backend) SupportsTarget(_ context.Context, t sdk.Target) (sdk.SupportsTargetResponse, error) {
+	t.WarpSize = 1
+	return sdk.SupportsTargetResponse{Supported: true, Target: t}, nil
+}
+
+func (backend) ParseOptions(context.Context, sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
+	return sdk.ParseOptionsResponse{OptionsJSON: "{}"}, nil
+}
+
+func (backend) LoadDialects(context.Context) ([]sdk.Dialect, error) {
+	return []sdk.Dialect{{Name: "bad", Declaration: "none"}}, nil
+}
+
+func (backend) GetModuleMap(context.Context) ([]sdk.Module, error) {
+	return []sdk.Module{{Name: "bad.empty"}}, nil
+}
+
+func (backend) AddStages(context.Context, sdk.AddStagesRequest) ([]sdk.Stage, error) {
+	return []sdk.Stage{{Name: "out", Run: run}}, nil
+}
+
+var calls atomic.Int64
+
+func run(_ context.Context, in *sdk.StageInput) ([]byte, error) {
+	switch n := len(in.Data); {
+	case n < 100:
+		return nil, fmt.Errorf("no kernel") // of the machine, it says so
+	case n > 1<<20:
+		os.Exit(3)
+	}
+	if calls.Add(1) == 1 {
+		if err := exec.Command("sleep", "5").Start(); err != nil {
+			return nil, err
+		}
+	}
+	return fmt.Append(nil, os.Getpid(), calls.Load()), nil
+}
