@@ -76,6 +76,10 @@ def root(x_ptr, BLOCK: tl.constexpr):
 	if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	empty := filepath.Join(t.TempDir(), "empty.ttir")
+	if err := os.WriteFile(empty, []byte("module {\n}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	scaled := func(n string, more ...string) []string {
 		return append([]string{
 			"run", "--target", name + ":v1", "-n", "scaled", "--grid", "(8, 1)", "--arg", "n=" + n, "--arg", "a=0.75", "--arg", "BLOCK=128",
@@ -94,6 +98,7 @@ def root(x_ptr, BLOCK: tl.constexpr):
 		{"devices", []string{"devices"}, 0, name + ":v1", ""},
 		{"compile", []string{"compile", "-v", "-t", name + ":v1", "-n", "scaled", "-s", "*fp32, *fp32, *fp32, fp32, i32, BLOCK=64", "--emit", "json", "-o", "-", file}, 0, `"name":"scaled"`, ""},
 		{"refused", []string{"compile", "-t", name + ":v1", "-n", "root", "-s", "*fp32, BLOCK=64", "-o", t.TempDir(), file}, 1, "", "kernels.py:17:39: note: it comes from here"},
+		{"no kernel", []string{"compile", "-t", name + ":v1", "-o", t.TempDir(), empty}, 1, "", "the text has no kernel"},
 		{"fault", scaled("1024"), 1, "", "there is no memory at 0x"},
 	}
 	for _, test := range tests {

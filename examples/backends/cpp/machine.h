@@ -168,5 +168,6 @@ inline Kernel Assemble(const std::string& ttir) {
       kernel.text += line + "\n";
     }  // all else is module, a brace, or a location
   }
+  if (kernel.name.empty()) throw Refused{"the text has no kernel", 1, 1, 0};
   return kernel;
 }

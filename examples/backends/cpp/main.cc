@@ -184,9 +184,7 @@ class Devices final : public dev::Devices::Service {
   Status Load(ServerContext*, const dev::LoadRequest* request, dev::LoadResponse* answer) override {
     return Answer(answer, [&] {
       Session& session = At(request->session());
-      Kernel kernel = Assemble(request->code());
-      if (kernel.name.empty()) throw std::invalid_argument(request->name() + " has no kernel for cppvm:v1");
-      session.kernels.emplace(session.last + 1, std::move(kernel));
+      session.kernels.emplace(session.last + 1, Assemble(request->code()));
       answer->set_kernel(++session.last);
     });
   }

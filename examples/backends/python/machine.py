@@ -57,6 +57,8 @@ def assemble(ttir):
                 raise Refused(f"this machine has no {line}", number, column, len(text.encode()) + 1)
             words[1:1] = [result] if result else []
             code.append(" ".join(register(w) if w[0] == "%" else w for w in words))
+    if not name:
+        raise Refused("the text has no kernel", 1, 1, 0)
     return name, "\n".join(code) + "\n"
 
 
