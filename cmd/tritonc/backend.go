@@ -27,7 +27,7 @@ func backendCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "backend",
 		Aliases: []string{"backends"},
-		Short:   "list, describe, check, install, remove and pin backends",
+		Short:   "begin, list, describe, check, install, remove and pin backends",
 		Long:    backendLong,
 		Args:    exactArgs(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return listBackends(cmd.Context(), env, 0) },
@@ -35,6 +35,7 @@ func backendCommand(env *environment) *cobra.Command {
 	cmd.AddCommand(
 		backendListCommand(env),
 		backendDescribeCommand(env),
+		backendInitCommand(env),
 		backendCheckCommand(env),
 		backendInstallCommand(env),
 		backendRemoveCommand(env),
