@@ -20,8 +20,8 @@ import (
 const MaxMessageBytes = 256 << 20
 
 // windowBytes is how much may be under way on a connection. gRPC's own start of
-// 64 KiB is for slow networks: on a socket of one machine both sides would take turns
-// to wait.
+// 64 KiB is for slow networks: on a socket of one machine either side would wait for the
+// other again and again.
 const (
 	windowBytes = 8 << 20
 	bufferBytes = 256 << 10

@@ -9,8 +9,8 @@ import (
 )
 
 // shapeOf names the shape that values of V have as JSON: the fields of its structs, with
-// their tags and types. Programs of other versions share the file, and what one of them wrote in
-// another shape would be read with fields missing.
+// their tags and types. Programs of other versions share the file, and what one of them
+// wrote in another shape would be read with fields missing.
 func shapeOf[V any]() string {
 	h := sha256.New()
 	writeShape(h, reflect.TypeFor[V](), map[reflect.Type]bool{})

@@ -39,7 +39,7 @@ func linked(programs []string) ([]module.Version, error) {
 func (r *release) thirdParty(ctx context.Context, modules []module.Version) ([]byte, error) {
 	var b strings.Builder
 	b.WriteString("The programs of this archive hold code of the modules below. Their licences follow.\n" +
-		"The source of a module is at https://proxy.golang.org/MODULE/@v/VERSION.zip.\n\n")
+		"The source of a module is what \"go mod download MODULE@VERSION\" brings.\n\n")
 	goroot, err := r.goOutput(ctx, "env", "GOROOT")
 	if err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ type suite struct {
 	golden  []byte // the last artifact
 }
 
-// Run makes every check in turn. What depends on one that failed is skipped.
+// Run makes every check, one after another. What depends on one that failed is skipped.
 func Run(ctx context.Context, opts Options) ([]Result, error) {
 	path, err := filepath.Abs(opts.Program)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 var LoadEarly = NewLoadEarly(dots.MultiplyAdd{})
 
 // NewLoadEarly makes the pass that moves short loads from global memory together: to the
-// start of an iteration, or to the last write or loop before them, in loops without dots and in those
-// with dots that are not pipelined and write no global memory:
+// start of an iteration, or to the last write or loop before them, in loops without dots
+// and in those with dots that are not pipelined and write no global memory:
 //
 //	%q = tt.load …                     %q = tt.load …
 //	%a = ttg.local_alloc %q            %l = tt.load …
