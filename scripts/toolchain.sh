@@ -1,6 +1,6 @@
 #!/bin/sh
 # Finds, or provides, the tools that tritonc's backends run: LLVM 22 (llc, opt,
-# llvm-link, ld.lld) and NVIDIA's ptxas. tritonc itself never downloads; this script is
+# llvm-link, llvm-mc, ld.lld) and NVIDIA's ptxas. tritonc itself never downloads; this script is
 # the only thing here that does, and only what is missing.
 #
 #   scripts/toolchain.sh          find or provide, then list what there is
@@ -43,7 +43,7 @@ is_llvm() {
 	[ -x "$1" ] && "$1" --version 2>/dev/null | grep -Eq "(LLVM version|LLD) $llvm_major\."
 }
 
-# find_llvm TOOL: prints the path of TOOL (llc, opt, llvm-link, ld.lld), or fails.
+# find_llvm TOOL: prints the path of TOOL (llc, opt, llvm-link, llvm-mc, ld.lld), or fails.
 find_llvm() {
 	named=
 	if [ "$1" = llc ]; then named=${TRITONC_LLC-}; fi
@@ -64,7 +64,7 @@ find_llvm() {
 }
 
 have_llvm() {
-	find_llvm llc >/dev/null && find_llvm opt >/dev/null && find_llvm llvm-link >/dev/null && find_llvm ld.lld >/dev/null
+	find_llvm llc >/dev/null && find_llvm opt >/dev/null && find_llvm llvm-link >/dev/null && find_llvm llvm-mc >/dev/null && find_llvm ld.lld >/dev/null
 }
 
 provide_llvm() {
@@ -78,7 +78,7 @@ provide_llvm() {
 			printf '%s\n' "$said" >&2
 	fi
 	have_llvm && return
-	say "LLVM $llvm_major is missing (llc, opt, llvm-link, ld.lld)."
+	say "LLVM $llvm_major is missing (llc, opt, llvm-link, llvm-mc, ld.lld)."
 	say "  Debian 12 and later, as root:  apt-get install --no-install-recommends $packages"
 	say "  other Linux systems, as root:  the packages of https://apt.llvm.org"
 	say "  macOS:                         brew install llvm@$llvm_major lld@$llvm_major"
@@ -214,7 +214,7 @@ if ! find_ptxas >/dev/null; then
 	[ $provide = no ] || provide_ptxas || true
 	find_ptxas >/dev/null || missing="$missing ptxas"
 fi
-for tool in llc opt llvm-link ld.lld; do
+for tool in llc opt llvm-link llvm-mc ld.lld; do
 	path=$(find_llvm $tool) && printf '%-9s %s\n' "$tool" "$path"
 done
 path=$(find_ptxas) && printf '%-7s %s (release %s)\n' ptxas "$path" "$(ptxas_version "$path")"

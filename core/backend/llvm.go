@@ -14,7 +14,8 @@ import (
 // do with our IR.
 const LLVMMajor = 22
 
-// LLVM's tools: the code generator, the linker, the optimizer.
+// LLVM's tools: the code generator, the linker of LLVM IR, the optimizer, the assembler,
+// the linker of objects.
 var (
 	LLC = llvmKind("llc", sdk.SettingSpec{
 		Name: "llc", Env: []string{"TRITONC_LLC"}, Doc: "path of LLVM's llc, version " + strconv.Itoa(LLVMMajor),
@@ -25,7 +26,21 @@ var (
 	Opt = llvmKind("opt", sdk.SettingSpec{
 		Name: "opt", Env: []string{"TRITONC_OPT"}, Doc: "path of LLVM's opt, for the same",
 	})
+	LLVMMC = llvmKind("llvm-mc", sdk.SettingSpec{
+		Name: "llvm_mc", Env: []string{"TRITONC_LLVM_MC"}, Doc: "path of LLVM's assembler llvm-mc, version " + strconv.Itoa(LLVMMajor),
+	})
+	LLD = lld()
 )
+
+// lld is LLVM's linker, which is a package of its own.
+func lld() *ToolKind {
+	k := llvmKind("ld.lld", sdk.SettingSpec{
+		Name: "lld", Env: []string{"TRITONC_LLD"}, Doc: "path of LLVM's linker ld.lld, version " + strconv.Itoa(LLVMMajor),
+	})
+	k.Version = func(text string) (string, bool) { return WordAfter(text, "LLD ") }
+	k.Help = strings.Replace(k.Help, "install llvm-", "install lld-", 1)
+	return k
+}
 
 // llvmKind is a tool of LLVM.
 func llvmKind(name string, setting sdk.SettingSpec) *ToolKind {

@@ -227,6 +227,7 @@ func (m *Module) StringConst(s string) *Bytes {
 
 // Behaviors of a module flag when modules are linked.
 const (
+	FlagError    = 1
 	FlagWarning  = 2
 	FlagOverride = 4
 )
