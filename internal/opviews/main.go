@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/tritonc/tritonc/backends/amd/amdg"
 	"github.com/tritonc/tritonc/backends/nvidia/nvws"
 	"github.com/tritonc/tritonc/backends/nvidia/tti"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
@@ -30,7 +31,7 @@ func tables() []table {
 	for _, d := range dialect.All() {
 		list = append(list, table{dialect: d, folder: "core/dialect/" + d.Name})
 	}
-	return append(list, table{nvws.Dialect(), "backends/nvidia/nvws", true}, table{tti.Dialect(), "backends/nvidia/tti", true}, table{ttng.Dialect(), "backends/nvidia/ttng", true})
+	return append(list, table{amdg.Dialect(), "backends/amd/amdg", true}, table{nvws.Dialect(), "backends/nvidia/nvws", true}, table{tti.Dialect(), "backends/nvidia/tti", true}, table{ttng.Dialect(), "backends/nvidia/ttng", true})
 }
 
 func main() {

@@ -1,0 +1,44 @@
+// Package amdg is the dialect of what AMD's GPUs add to ttg: accesses through buffer
+// descriptors, elements that change places within a thread; and rocdl, as far as
+// modules of Triton's have it. Both are declarations, for core gets them from a backend
+// as it would get any third party's.
+package amdg
+
+//go:generate go run github.com/tritonc/tritonc/internal/opviews amdg
+
+import (
+	_ "embed"
+	"sync"
+
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/decl"
+)
+
+// Names of the dialects.
+const (
+	Name      = "amdg"
+	ROCDLName = "rocdl"
+)
+
+// The declarations, JSON that core/ir/decl reads.
+var (
+	//go:embed amdg.json
+	Declaration string
+	//go:embed rocdl.json
+	ROCDLDeclaration string
+)
+
+// The dialects, made on first use and shared by contexts.
+var (
+	Dialect = sync.OnceValue(func() *ir.Dialect { return load(Declaration) })
+	ROCDL   = sync.OnceValue(func() *ir.Dialect { return load(ROCDLDeclaration) })
+)
+
+func load(declaration string) *ir.Dialect {
+	d, err := decl.Load([]byte(declaration), dialect.All()...)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return d
+}

@@ -1,0 +1,116 @@
+package amd
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/plugin/wire"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// inProcess is the backend without a process around it.
+type inProcess struct{ *sdk.Local }
+
+func (b inProcess) Facts(ctx context.Context) (*sdk.Facts, error) {
+	f, err := b.Describe(ctx)
+	return &f, err
+}
+
+func (b inProcess) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+	if req.Settings == nil {
+		req.Settings = map[string]string{}
+	}
+	req.Settings["verify_passes"] = "1"
+	resp, err := b.Local.RunStages(ctx, req)
+	return resp, wire.ErrorFromSDK("amd", err)
+}
+
+var local = inProcess{sdk.NewLocal(New())}
+
+// compile takes a kernel of a Python file to a stage, the whole way through core.
+// Signature is that of the flag -s of tritonc.
+func compile(t *testing.T, chip, path string, source []byte, kernel, signature, stage string, values map[string]any) (*core.Kernel, error) {
+	t.Helper()
+	a, err := archOf(sdk.Target{Backend: backendName, Arch: chip})
+	if err != nil {
+		return nil, err
+	}
+	target := core.Target{Backend: backendName, Arch: chip, WarpSize: a.chip.Lanes}
+	opts := &core.Options{
+		Select: func(context.Context, core.Target) (core.Backend, core.Target, error) { return local, target, nil },
+		Values: values, Stages: []string{stage}, AllowUnlaunchable: true,
+	}
+	variants, err := core.Variants(t.Context(), &core.Source{Path: path, Text: source}, target, opts, core.Want{Kernel: kernel, Signature: signature})
+	if err != nil {
+		return nil, err
+	}
+	return core.Compile(t.Context(), variants[0], target, opts)
+}
+
+// kernelDir holds the reference kernels and the list of jobs.
+const kernelDir = "../../core/frontend/testdata"
+
+// A reference is one reference kernel with its arguments and options.
+type reference struct {
+	name, file, kernel, signature string
+	options                       map[string]any
+}
+
+func references(t *testing.T) []reference {
+	t.Helper()
+	list, err := os.ReadFile(filepath.Join(kernelDir, "jobs.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []reference
+	for line := range strings.Lines(string(list)) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(f) < 5 || strings.HasPrefix(line, "#") {
+			continue
+		}
+		args := strings.Split(f[3], ", ")
+		for i, a := range args {
+			if name, typ, ok := strings.Cut(a, ":"); ok && !strings.Contains(name, "=") {
+				args[i] = name + "=" + typ
+			}
+			if prec, ok := strings.CutPrefix(a, "PREC="); ok && prec != "None" {
+				args[i] = "PREC='" + prec + "'"
+			}
+		}
+		j := reference{name: f[0], file: f[1], kernel: f[2], signature: strings.Join(args, ", "), options: map[string]any{}}
+		for _, o := range strings.Fields(f[4]) {
+			name, value, _ := strings.Cut(o, "=")
+			j.options[name] = value
+		}
+		out = append(out, j)
+	}
+	return out
+}
+
+// runFrom runs stages on a text.
+func runFrom(t *testing.T, chip, first, last, name, text string) (sdk.RunStagesResponse, error) {
+	t.Helper()
+	target := sdk.Target{Backend: backendName, Arch: chip}
+	parsed, err := local.ParseOptions(t.Context(), sdk.ParseOptionsRequest{Target: target, OptionsJSON: "{}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return local.RunStages(t.Context(), sdk.RunStagesRequest{
+		Target: target, OptionsJSON: parsed.OptionsJSON, First: first, Last: last, Want: []string{last}, InputName: name, Input: []byte(text),
+	})
+}
+
+// needTools skips a test where tools of LLVM are missing.
+func needTools(t *testing.T) {
+	t.Helper()
+	for _, tool := range []string{"llc-22", "llvm-mc-22", "ld.lld-22"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed: there is nothing to make code objects with", tool)
+		}
+	}
+}

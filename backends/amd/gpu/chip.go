@@ -1,0 +1,28 @@
+package gpu
+
+// Chip holds what is known of one GPU architecture.
+type Chip struct {
+	Name  string // as LLVM has it, gfx942
+	Lanes int    // of a warp
+	// GFX9: CDNA, whose instructions are those of GFX9: no permlanex16, no row_xmask.
+	GFX9 bool
+	// LDSBanks is how many banks of 4 bytes LDS has.
+	LDSBanks int
+	// MFMA and WMMA are the version of the matrix cores by Triton's count: CDNA's or
+	// RDNA's; 0 without.
+	MFMA, WMMA int
+	// HasXF32: matrix instructions take operands of tf32.
+	HasXF32 bool
+	// OCPFloat8 and FNUZFloat8: instructions convert floats of 8 bits in the formats of
+	// the Open Compute Project, or in those without negative zero.
+	OCPFloat8, FNUZFloat8 bool
+}
+
+// The chips.
+var (
+	GFX90A  = Chip{Name: "gfx90a", Lanes: 64, GFX9: true, LDSBanks: 32, MFMA: 2}
+	GFX942  = Chip{Name: "gfx942", Lanes: 64, GFX9: true, LDSBanks: 32, MFMA: 3, HasXF32: true, FNUZFloat8: true}
+	GFX950  = Chip{Name: "gfx950", Lanes: 64, GFX9: true, LDSBanks: 64, MFMA: 4, OCPFloat8: true}
+	GFX1100 = Chip{Name: "gfx1100", Lanes: 32, LDSBanks: 32, WMMA: 1}
+	GFX1200 = Chip{Name: "gfx1200", Lanes: 32, LDSBanks: 32, WMMA: 2, OCPFloat8: true}
+)

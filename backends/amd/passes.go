@@ -1,0 +1,118 @@
+package amd
+
+import (
+	"slices"
+
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/std"
+	"github.com/tritonc/tritonc/core/transform/ttgir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
+	"github.com/tritonc/tritonc/core/transform/ttgir/loops"
+	"github.com/tritonc/tritonc/core/transform/ttgir/matrix"
+	"github.com/tritonc/tritonc/core/transform/ttir"
+)
+
+// The passes that are more than core's own: with patterns for layouts, and without the
+// rounding to tf32 that only NVIDIA's tensor cores need.
+var (
+	canonicalize = std.NewCanonicalize(layouts.ConvertPatterns())
+	f32DotTC     = matrix.NewF32DotTC(matrix.TF32Rounding{})
+)
+
+// ttirRows are the passes of the stage ttir, in Triton's order.
+func ttirRows(o options) []pass.Row {
+	return o.without([]pass.Row{
+		{Pass: std.Inline, Why: "later passes do not look into calls"},
+		{Pass: ttir.RewriteTensorPointer, Why: "block pointers become tensors of pointers and masks", Needed: true},
+		{Pass: ttir.RewriteTensorDescriptor, Why: "the chips have no descriptors", Needed: true},
+		{Pass: canonicalize, Why: "combine matches canonical forms"},
+		{Pass: ttir.Combine, Why: "masks and address arithmetic are still visible"},
+		{Pass: ttir.ReorderBroadcast, Why: "elementwise work is done before values are repeated"},
+		{Pass: std.CSE, Why: "address arithmetic repeats between accesses"},
+		{Pass: std.SymbolDCE, Why: "functions that were inlined are gone"},
+		{Pass: ttir.LoopUnroll, Why: "tl.range(loop_unroll_factor=…)"},
+	})
+}
+
+// without marks the rows that the user leaves out. The names were checked; those
+// of another stage's passes are none of this one's.
+func (o options) without(rows []pass.Row) []pass.Row {
+	var names []string
+	for _, name := range o.SkipPasses {
+		if slices.ContainsFunc(rows, func(r pass.Row) bool { return r.Pass.Name == name }) {
+			names = append(names, name)
+		}
+	}
+	rows, err := pass.Without(rows, names, optionSkipPasses)
+	if err != nil {
+		panic("BUG: option " + optionSkipPasses + " was not checked: " + err.Error())
+	}
+	return rows
+}
+
+// checkSkipped says why passes cannot be left out, or nil.
+func checkSkipped(a arch, names []string) error {
+	o := options{NumWarps: 4}
+	_, err := pass.Without(slices.Concat(ttirRows(o), ttgirRows(a, o)), names, optionSkipPasses)
+	return err
+}
+
+// ttgirRows are the passes of the stage ttgir, in the order of Triton's pipeline for
+// AMD's GPUs as far as it goes.
+func ttgirRows(a arch, o options) []pass.Row {
+	return o.without([]pass.Row{
+		{Pass: layouts.Convert, Why: "every later pass needs layouts", Needed: true, With: []pass.Setting{
+			{Name: "target", Value: backendName + ":" + a.chip.Name},
+			{Name: "num-warps", Value: o.NumWarps},
+			{Name: "threads-per-warp", Value: a.chip.Lanes},
+			{Name: "num-ctas", Value: 1},
+		}},
+		{Pass: layouts.Coalesce, Why: "accesses become wide and contiguous"},
+		{Pass: f32DotTC, Why: "f32 dots become sums of bf16 ones where their precision asks"},
+		{Pass: layouts.RemoveConversions, Why: "removes what coalesce put around each access"},
+		{Pass: layouts.OptimizeThreadLocality, Why: "layouts have propagated, and dots do not constrain them yet"},
+		{Pass: matrix.AccelerateMatmul, Why: "dots in forms that are lowered"},
+		{Pass: layouts.RemoveConversions, Why: "removes what accelerate-matmul put around each dot"},
+		{Pass: loops.LoopAwareCSE, Why: "values that differed in layout only are equal now"},
+		{Pass: loops.SplitOffsets, Why: "the uniform part can be hoisted"},
+		{Pass: loops.BoundMasks, Why: "before parts of the masks are hoisted"},
+		{Pass: loops.LICM, Why: "invariants of the inner loop stay out of the fused one"},
+		{Pass: loops.FuseNestedLoops, Why: "one loop instead of two"},
+		{Pass: canonicalize, Why: "cleans up after fusing"},
+		{Pass: loops.LICM, Why: "loads that do not change leave the loop"},
+		{Pass: canonicalize, Why: "erases loops that became empty"},
+		{Pass: loops.CombineSelectAndIf, Why: "fused loops bring new conditions"},
+		{Pass: layouts.RemoveConversions, Why: "removes conversions between loads and dots"},
+		{Pass: layouts.SpreadReplicas, Why: "the last pass that takes conversions away has run"},
+		{Pass: matrix.ReduceDataDuplication, Why: "operands pass through LDS on their way to a dot"},
+		{Pass: loops.ReorderInstructions, Why: "fewer values are live at once"},
+		{Pass: loops.LoopAwareCSE, Why: "merges what reordering put side by side"},
+		{Pass: std.SymbolDCE, Why: "erases functions without callers"},
+		{Pass: std.SCCP, Why: "conditions of fused loops may be constant"},
+		{Pass: loops.BoundMasks, Why: "accesses have their final masks"},
+		{Pass: std.CSE, Why: "cleans up after the passes above"},
+		{Pass: canonicalize, Why: "the lowering expects canonical forms"},
+		{Pass: loops.CombineSelectAndIf, Why: "canonical forms undo the clearing of accumulators in fused loops"},
+		{Pass: loops.ReduceEarly, Why: "iterations without masked elements skip the mask"},
+	})
+}
+
+// passes are all that RunPasses knows by name.
+var passes = slices.Concat(
+	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE, std.ConvertSCFToCF},
+	[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
+	ours(ttgir.Passes()),
+)
+
+// ours puts this backend's passes in the places of core's of the same names.
+func ours(list []*pass.Pass) []*pass.Pass {
+	replacements := []*pass.Pass{f32DotTC}
+	for i, p := range list {
+		for _, r := range replacements {
+			if r.Name == p.Name {
+				list[i] = r
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,89 @@
+package amd
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/diag"
+)
+
+// refused are the kernels that do not compile, with a part of the message and the
+// reason. Triton refuses them too.
+var refused = map[string]struct{ message, why string }{
+	"libdevices":              {"no module 'libdevice'", "it calls CUDA's library by name"},
+	"inline_asm":              {"this target knows no operands of the kind", "its assembly is PTX"},
+	"debugging":               {"this target cannot print", "the target has no Reports, and the kernel prints"},
+	"dot_fp32_float32_tf32x3": {"input_precision", "no chip has instructions for it"},
+	"dot_fp32_float32_tf32":   {"input_precision", "only gfx942 has instructions for it"},
+}
+
+// TestReference compiles every reference kernel to a code object; those with dots only
+// with TRITONC_ALL=1, since the code of dots by multiply-adds is long.
+func TestReference(t *testing.T) {
+	needTools(t)
+	for _, chip := range []string{"gfx942", "gfx1100"} {
+		t.Run(chip, func(t *testing.T) {
+			list := references(t)
+			var made, large atomic.Int32
+			t.Run("kernels", func(t *testing.T) {
+				for _, r := range list {
+					if r.hasDots() && os.Getenv("TRITONC_ALL") == "" {
+						continue
+					}
+					t.Run(r.name, func(t *testing.T) {
+						t.Parallel()
+						fits, ok := r.made(t, chip)
+						if ok {
+							made.Add(1)
+						}
+						if ok && !fits {
+							large.Add(1)
+						}
+					})
+				}
+			})
+			t.Logf("%d of %d reference kernels become code objects, of which %d need more LDS than there is", made.Load(), len(list), large.Load())
+			for name := range refused {
+				if !slices.ContainsFunc(list, func(r reference) bool { return r.name == name }) {
+					t.Errorf("the list of refused kernels has %s, which is not a kernel", name)
+				}
+			}
+		})
+	}
+}
+
+func (r *reference) hasDots() bool {
+	return strings.HasPrefix(r.name, "dot_") || strings.HasPrefix(r.name, "matmul_") || strings.HasPrefix(r.name, "flash_")
+}
+
+// made reports whether the kernel compiles, and whether it fits on the device.
+func (r *reference) made(t *testing.T, chip string) (fits, ok bool) {
+	path := filepath.Join(kernelDir, r.file)
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := compile(t, chip, path, src, r.kernel, r.signature, stageHSACO, r.options)
+	if x, known := refused[r.name]; known && !(chip == "gfx942" && r.name == "dot_fp32_float32_tf32") {
+		switch {
+		case err == nil:
+			t.Error("compiles, though the list says that it does not")
+		case !strings.Contains(err.Error(), x.message):
+			t.Errorf("fails, but not with %q: %v", x.message, err)
+		default:
+			t.Logf("refused, as known: %s", x.why)
+		}
+		return false, false
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := k.Artifact(stageHSACO).Data; !strings.HasPrefix(string(code), "\x7fELF") {
+		t.Fatal("the code object is not an ELF file")
+	}
+	return !slices.ContainsFunc(k.Warnings, func(d *diag.Diagnostic) bool { return d.Unlaunchable }), true
+}

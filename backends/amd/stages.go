@@ -1,0 +1,99 @@
+package amd
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/llir"
+	"github.com/tritonc/tritonc/core/lower"
+	"github.com/tritonc/tritonc/core/transform/facts"
+)
+
+// Names of the stages.
+const (
+	stageTTIR   = "ttir"
+	stageTTGIR  = "ttgir"
+	stageLLIR   = "llir"
+	stageAMDGCN = "amdgcn"
+	stageHSACO  = "hsaco"
+)
+
+// stages of a compile, in order.
+func (j *job) stages() []backend.Stage {
+	return []backend.Stage{
+		{
+			Name: stageTTIR, Doc: "Triton IR, inlined and simplified", Needs: facts.TTIR,
+			Passes: ttirRows(j.opts),
+		},
+		{
+			Name: stageTTGIR, Doc: "Triton GPU IR: every tensor with the layout that it has on the device",
+			Needs: append(slices.Clone(facts.SimpleTTIR), facts.NoDescriptors), Passes: ttgirRows(j.arch, j.opts),
+		},
+		{
+			Name: stageLLIR, Doc: "LLVM IR for one thread", Needs: facts.Lowerable,
+			Run: j.makeLLIR,
+		},
+		{
+			Name: stageAMDGCN, Doc: "assembly, by LLVM's llc",
+			Run: j.makeAMDGCN, Describe: describeAMDGCN,
+		},
+		{
+			Name: stageHSACO, Binary: true, Doc: "a code object, by LLVM's llc and ld.lld",
+			Run: j.makeHSACO,
+		},
+	}
+}
+
+// codeObjectVersion is the version of the ABI of code objects, times 100, as LLVM's module
+// flag has it.
+const codeObjectVersion = 500
+
+// makeLLIR lowers the module, and links libraries where it calls them.
+func (j *job) makeLLIR(c *backend.Compilation) error {
+	res, err := c.Lower(func(res *lower.Result) {
+		res.LLVM.AddFlag(llir.FlagError, "amdhsa_code_object_version", codeObjectVersion)
+	})
+	if err != nil {
+		return err
+	}
+	if len(res.Externs) == 0 {
+		return nil
+	}
+	return j.link(c, res.Externs)
+}
+
+// link defines the kernel's external functions by the libraries of option extern_libs.
+func (j *job) link(c *backend.Compilation, externs []lower.Extern) error {
+	var libs []backend.Library
+	for _, name := range slices.Sorted(maps.Keys(j.opts.ExternLibs)) {
+		libs = append(libs, backend.Library{Name: name, Path: j.opts.ExternLibs[name]})
+	}
+	return c.Link(externs, "", &backend.Linking{
+		Libraries: libs,
+		ReadHelp:  func(l backend.Library) string { return "see --extern-lib " + l.Name + "=PATH (option extern_libs)" },
+		Help: func(string, string) string {
+			return "give a library of LLVM IR that defines it, such as ROCm's ocml.bc, with --extern-lib NAME=PATH (option extern_libs)"
+		},
+	})
+}
+
+// hints reports whether the option schedule_hint lists a hint.
+func (o options) hints(name string) bool {
+	return slices.Contains(strings.Split(o.ScheduleHint, ","), name)
+}
+
+// sharedSymbol is what the lowering calls LDS.
+const sharedSymbol = "global_smem"
+
+// reserved says why a function cannot have a name on AMD's devices, or "".
+func reserved(name string, _ bool) string {
+	switch {
+	case strings.HasPrefix(name, "__ocml_"), strings.HasPrefix(name, "__ockl_"), strings.HasPrefix(name, "__oclc_"):
+		return "names that begin with __oc are those of ROCm's device libraries"
+	case name == sharedSymbol:
+		return "the kernel's shared memory has that name"
+	}
+	return ""
+}

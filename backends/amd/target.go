@@ -1,0 +1,106 @@
+package amd
+
+import (
+	"strings"
+
+	"github.com/tritonc/tritonc/backends/amd/gpu"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// backendName is the backend's part of a target, "hip" in "hip:gfx942".
+const backendName = "hip"
+
+// arch is one GPU architecture.
+type arch struct {
+	chip *gpu.Chip
+	doc  string
+	// sharedMemory is the LDS that a work-group may have, in bytes.
+	sharedMemory int64
+	// registers are the vector registers of a thread, and those of a compute unit,
+	// counted lane by lane.
+	threadRegisters int
+	registers       int64
+}
+
+// archs are the targets. Limits are those of LLVM's guide to AMDGPU and of AMD's
+// instruction set documents.
+var archs = []arch{
+	{chip: &gpu.GFX90A, doc: "CDNA 2: MI210, MI250", sharedMemory: 64 << 10, threadRegisters: 512, registers: 128 << 10},
+	{chip: &gpu.GFX942, doc: "CDNA 3: MI300, MI325", sharedMemory: 64 << 10, threadRegisters: 512, registers: 128 << 10},
+	{chip: &gpu.GFX950, doc: "CDNA 4: MI350, MI355", sharedMemory: 160 << 10, threadRegisters: 512, registers: 128 << 10},
+	{chip: &gpu.GFX1100, doc: "RDNA 3: RX 7900, W7900", sharedMemory: 64 << 10, threadRegisters: 256, registers: 96 << 10},
+	{chip: &gpu.GFX1200, doc: "RDNA 4: RX 9060", sharedMemory: 64 << 10, threadRegisters: 256, registers: 96 << 10},
+}
+
+// maxThreads is how many threads a work-group may have.
+const maxThreads = 1024
+
+// archOf returns the row of a target that the backend supports.
+func archOf(t sdk.Target) (arch, error) {
+	for _, a := range archs {
+		if t.Backend == backendName && t.Arch == a.chip.Name {
+			return a, nil
+		}
+	}
+	return arch{}, sdk.Errorf("the amd backend does not compile for %s", t).WithHelp("its targets are %s", targetList())
+}
+
+func targetList() string {
+	names := make([]string, len(archs))
+	for i, a := range archs {
+		names[i] = backendName + ":" + a.chip.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// maxWarps is how many warps a work-group may have.
+func (a arch) maxWarps() int { return maxThreads / a.chip.Lanes }
+
+// fp8Kinds are the 8-bit floats that a kernel may use, sorted: all of them, those that
+// the chip does not convert by integer arithmetic.
+var fp8Kinds = []string{"fp8e4b8", "fp8e4nv", "fp8e5", "fp8e5b16"}
+
+// deprecatedFP8 are those that a dot takes with a warning: the chip has the OCP formats
+// in their place.
+func (a arch) deprecatedFP8() []string {
+	if a.chip == &gpu.GFX950 {
+		return []string{"fp8e4b8", "fp8e5b16"}
+	}
+	return []string{}
+}
+
+// dotPrecisions are the ways to multiply f32 operands. gfx942 alone has the
+// instructions for tf32.
+func (a arch) dotPrecisions() []string {
+	if a.chip.HasXF32 {
+		return []string{"ieee", "bf16x3", "bf16x6", "tf32"}
+	}
+	return []string{"ieee", "bf16x3", "bf16x6"}
+}
+
+// defaultPrecision is the default of Triton's HIPOptions on every chip.
+const defaultPrecision = "ieee"
+
+// facts of the architecture, for Describe.
+func (a arch) facts() sdk.TargetFacts {
+	return sdk.TargetFacts{
+		Pattern:  backendName + ":" + a.chip.Name,
+		WarpSize: a.chip.Lanes,
+		Limits: sdk.DeviceLimits{
+			MaxThreadsPerBlock:          maxThreads,
+			MaxThreadsPerMultiprocessor: 2048,
+			MaxRegistersPerThread:       a.threadRegisters,
+			RegistersPerMultiprocessor:  a.registers,
+			MaxSharedMemory:             a.sharedMemory,
+			StaticSharedMemory:          a.sharedMemory,
+			MaxCTAsPerCluster:           1,
+		},
+		// What the matrix cores do not multiply, multiply-adds do.
+		MinDotSizes:              []sdk.MinDotSize{{M: 1, N: 1, K: 1}},
+		FP8Kinds:                 fp8Kinds,
+		DeprecatedFP8DotOperands: a.deprecatedFP8(),
+		DotInputPrecisions:       a.dotPrecisions(),
+		DefaultDotInputPrecision: defaultPrecision,
+		Doc:                      a.doc,
+	}
+}
