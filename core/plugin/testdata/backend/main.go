@@ -113,12 +113,6 @@ func (backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.Run
 		return sdk.RunStagesResponse{Artifacts: []sdk.Artifact{{Stage: req.First, Data: []byte(text)}}}, nil
 	}
 	sdk.ReportProgress(ctx, sdk.Progress{Stage: req.First})
-	if text, known, err := misdo(ctx, req.First, string(req.Input)); known {
-		if err != nil {
-			return sdk.RunStagesResponse{}, err
-		}
-		return answer(text)
-	}
 	switch req.First {
 	case "echo":
 		return sdk.RunStagesResponse{Artifacts: []sdk.Artifact{{Stage: req.First, Data: req.Input}}, MetadataJSON: req.MetadataJSON}, nil
@@ -178,6 +172,13 @@ func (backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.Run
 		return answer("logged")
 	case "environment":
 		return sdk.RunStagesResponse{Artifacts: []sdk.Artifact{{Stage: "half", Data: []byte("done")}}}, fmt.Errorf("disk full")
+	}
+	text, known, err := misdo(ctx, req.First, string(req.Input))
+	switch {
+	case err != nil:
+		return sdk.RunStagesResponse{}, err
+	case known:
+		return answer(text)
 	}
 	return sdk.RunStagesResponse{}, sdk.Errorf("no stage %s", req.First)
 }
