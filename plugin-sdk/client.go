@@ -15,7 +15,7 @@ import (
 // Diagnostics error, beside the response; gRPC's errors pass unchanged.
 type Client struct {
 	stub pb.BackendClient
-	// MaxBytes bounds what RunStages may answer, data of all kinds together; 0
+	// MaxBytes bounds what RunStages or RunPasses may answer, data of all kinds together; 0
 	// means DefaultMaxBytes.
 	MaxBytes int64
 }
@@ -122,37 +122,43 @@ func (c *Client) AddStages(ctx context.Context, req AddStagesRequest) (AddStages
 
 // RunStages has stages run.
 func (c *Client) RunStages(ctx context.Context, req RunStagesRequest) (RunStagesResponse, error) {
+	return streamed(ctx, c.stub.RunStages,
+		func(stream pb.Backend_RunStagesClient) error { return sendStages(stream, &req) },
+		func(stream pb.Backend_RunStagesClient) (RunStagesResponse, error) {
+			return c.receiveStages(stream, req.Progress)
+		})
+}
+
+// RunPasses has passes run by name.
+func (c *Client) RunPasses(ctx context.Context, req RunPassesRequest) (RunPassesResponse, error) {
+	return streamed(ctx, c.stub.RunPasses,
+		func(stream pb.Backend_RunPassesClient) error { return sendPasses(stream, &req) },
+		c.receivePasses)
+}
+
+// streamed makes a call that streams both ways: it sends and receives at once, for a
+// backend that answers before it has read all would else wait for us while we wait for
+// it. Whatever happens, the stream ends with the call.
+func streamed[S, R any](ctx context.Context, open func(context.Context, ...grpc.CallOption) (S, error), send func(S) error, receive func(S) (R, error)) (R, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // whatever happens, the stream ends with this call
-	stream, err := c.stub.RunStages(ctx, sendLimits...)
+	defer cancel()
+	stream, err := open(ctx, sendLimits...)
 	if err != nil {
-		return RunStagesResponse{}, err
+		var zero R
+		return zero, err
 	}
-	// Both at once: a backend that answers before it has read all would else wait for us
-	// while we wait for it.
 	sent := make(chan error, 1)
 	go func() {
-		err := sendStages(stream, &req)
+		err := send(stream)
 		if err != nil {
 			cancel()
 		}
 		sent <- err
 	}()
-	resp, err := c.receiveStages(stream, req.Progress)
+	resp, err := receive(stream)
 	cancel()
 	if unsent := <-sent; unsent != nil && status.Code(err) == codes.Canceled {
 		err = unsent // it is why
 	}
 	return resp, err
-}
-
-// RunPasses has passes run by name.
-func (c *Client) RunPasses(ctx context.Context, req RunPassesRequest) (RunPassesResponse, error) {
-	resp, err := c.stub.RunPasses(ctx, runPassesRequestToWire(req), sendLimits...)
-	if err != nil {
-		return RunPassesResponse{}, err
-	}
-	out := runPassesResponseFromWire(resp)
-	out.Diagnostics, err = received(resp.GetDiagnostics())
-	return out, err
 }

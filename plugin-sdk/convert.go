@@ -304,56 +304,29 @@ func timingFromWire(t *pb.Timing) Timing {
 	return Timing{Stage: t.GetStage(), Name: t.GetName(), Nanoseconds: t.GetNanoseconds(), Did: t.GetDid()}
 }
 
-func passTextToWire(t PassText) *pb.PassText { return &pb.PassText{Name: t.Name, Text: utf8(t.Text)} }
-
-func passTextFromWire(t *pb.PassText) PassText { return PassText{Name: t.GetName(), Text: t.GetText()} }
-
-func runPassesRequestToWire(r RunPassesRequest) *pb.RunPassesRequest {
-	return &pb.RunPassesRequest{
+func runPassesHeaderToWire(r *RunPassesRequest) *pb.RunPassesHeader {
+	return &pb.RunPassesHeader{
 		Target:      targetToWire(r.Target),
 		OptionsJson: r.OptionsJSON,
 		Settings:    r.Settings,
-		Input:       []byte(r.Input),
 		InputName:   utf8(r.InputName),
-		Pipeline:    r.Pipeline,
+		Pipeline:    utf8(r.Pipeline),
 		VerifyEach:  r.VerifyEach,
-		DumpAfter:   r.DumpAfter,
-		Analyses:    r.Analyses,
+		DumpAfter:   each(r.DumpAfter, utf8),
+		Analyses:    each(r.Analyses, utf8),
+		InputSize:   int64(len(r.Input)),
 	}
 }
 
-func runPassesRequestFromWire(r *pb.RunPassesRequest) RunPassesRequest {
+func runPassesHeaderFromWire(r *pb.RunPassesHeader) RunPassesRequest {
 	return RunPassesRequest{
 		Target:      targetFromWire(r.GetTarget()),
 		OptionsJSON: r.GetOptionsJson(),
 		Settings:    r.GetSettings(),
-		Input:       string(r.GetInput()),
 		InputName:   r.GetInputName(),
 		Pipeline:    r.GetPipeline(),
 		VerifyEach:  r.GetVerifyEach(),
 		DumpAfter:   r.GetDumpAfter(),
 		Analyses:    r.GetAnalyses(),
-	}
-}
-
-func runPassesResponseToWire(r RunPassesResponse) *pb.RunPassesResponse {
-	return &pb.RunPassesResponse{
-		Output:      []byte(r.Output),
-		Diagnostics: each(r.Diagnostics, diagnosticToWire),
-		Timings:     each(r.Timings, timingToWire),
-		Dumps:       each(r.Dumps, passTextToWire),
-		Analyses:    each(r.Analyses, passTextToWire),
-		Reproducer:  utf8(r.Reproducer),
-	}
-}
-
-func runPassesResponseFromWire(r *pb.RunPassesResponse) RunPassesResponse {
-	return RunPassesResponse{
-		Output:      string(r.GetOutput()),
-		Diagnostics: each(r.GetDiagnostics(), diagnosticFromWire),
-		Timings:     each(r.GetTimings(), timingFromWire),
-		Dumps:       each(r.GetDumps(), passTextFromWire),
-		Analyses:    each(r.GetAnalyses(), passTextFromWire),
-		Reproducer:  r.GetReproducer(),
 	}
 }

@@ -75,8 +75,4 @@ func TestConvertRoundTrip(t *testing.T) {
 	check(dialect, dialectFromWire(dialectToWire(dialect)))
 	progress := filled[Progress]()
 	check(progress, progressFromWire(progressToWire(progress)))
-	passes := filled[RunPassesRequest]()
-	check(passes, runPassesRequestFromWire(runPassesRequestToWire(passes)))
-	outcome := filled[RunPassesResponse]()
-	check(outcome, runPassesResponseFromWire(runPassesResponseToWire(outcome)))
 }

@@ -180,7 +180,7 @@ func (s *server) RunStages(stream grpc.BidiStreamingServer[pb.RunStagesRequest, 
 	if err != nil {
 		return err
 	}
-	out := &eventWriter{stream: stream}
+	out := &eventWriter{events[pb.RunStagesEvent]{send: stream.Send}}
 	var resp RunStagesResponse
 	req.Progress = out.progress
 	diags, err := s.guard(stream.Context(), "RunStages", func(ctx context.Context) (err error) {
@@ -193,16 +193,22 @@ func (s *server) RunStages(stream grpc.BidiStreamingServer[pb.RunStagesRequest, 
 	return out.finish(&resp, diags)
 }
 
-func (s *server) RunPasses(ctx context.Context, req *pb.RunPassesRequest) (*pb.RunPassesResponse, error) {
+func (s *server) RunPasses(stream grpc.BidiStreamingServer[pb.RunPassesRequest, pb.RunPassesEvent]) error {
 	if !s.backend.runsPasses() {
-		return nil, status.Error(codes.Unimplemented, errNoPasses.Error())
+		return status.Error(codes.Unimplemented, errNoPasses.Error())
 	}
-	resp := &pb.RunPassesResponse{}
-	diags, err := s.guard(ctx, "RunPasses", func(ctx context.Context) error {
-		r, err := s.backend.RunPasses(ctx, runPassesRequestFromWire(req))
-		resp = runPassesResponseToWire(r)
+	req, err := receivePasses(stream)
+	if err != nil {
+		return err
+	}
+	var resp RunPassesResponse
+	diags, err := s.guard(stream.Context(), "RunPasses", func(ctx context.Context) (err error) {
+		resp, err = s.backend.RunPasses(ctx, req)
 		return err
 	})
-	resp.Diagnostics = append(resp.Diagnostics, diags...)
-	return resp, err
+	if err != nil {
+		return err
+	}
+	out := passEvents{events[pb.RunPassesEvent]{send: stream.Send}}
+	return out.finish(&resp, diags)
 }

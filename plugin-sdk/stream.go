@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,7 @@ import (
 	pb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1"
 )
 
-// PieceBytes is how much data one message of a RunStages stream has at most.
+// PieceBytes is how much data one message of a stream has at most.
 const PieceBytes = 1 << 20
 
 // sendStages sends a request and closes the host's half of the stream. A backend
@@ -68,22 +69,54 @@ func receiveRequest(stream pb.Backend_RunStagesServer) (RunStagesRequest, error)
 	}
 }
 
-// eventWriter sends the events of one RunStages call. They are made as large as
-// they may be: each costs some microseconds.
-type eventWriter struct {
-	mu     sync.Mutex // of the stream: stages may report their progress from several goroutines
-	stream pb.Backend_RunStagesServer
-	next   *pb.RunStagesEvent
-	bytes  int // of next
-	err    error
+// events sends the events of one call. They are made as large as they may be: each
+// costs some microseconds.
+type events[E any] struct {
+	mu    sync.Mutex // of send: stages may report their progress from several goroutines
+	send  func(*E) error
+	next  *E
+	bytes int // of next
+	err   error
 }
+
+// room is the event to add n bytes to.
+func (w *events[E]) room(n int) *E {
+	if w.bytes > 0 && w.bytes+n > PieceBytes {
+		w.flush()
+	}
+	if w.next == nil {
+		w.next = new(E)
+	}
+	w.bytes += n
+	return w.next
+}
+
+// flush sends the event that is being made.
+func (w *events[E]) flush() {
+	if w.err == nil {
+		w.err = w.send(w.next)
+	}
+	w.next, w.bytes = nil, 0
+}
+
+// text adds a text by pieces.
+func (w *events[E]) text(s string, add func(e *E, piece string, first bool)) {
+	for first := true; len(s) > 0; first = false {
+		n := min(len(s), PieceBytes)
+		add(w.room(n), s[:n], first)
+		s = s[n:]
+	}
+}
+
+// eventWriter sends the events of one RunStages call.
+type eventWriter struct{ events[pb.RunStagesEvent] }
 
 // progress sends p at once.
 func (w *eventWriter) progress(p Progress) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err == nil {
-		w.err = w.stream.Send(&pb.RunStagesEvent{Progress: progressToWire(p)})
+		w.err = w.send(&pb.RunStagesEvent{Progress: progressToWire(p)})
 	}
 }
 
@@ -135,35 +168,6 @@ func (w *eventWriter) artifact(a Artifact) {
 	}
 }
 
-// text adds a text by pieces.
-func (w *eventWriter) text(s string, add func(e *pb.RunStagesEvent, piece string, first bool)) {
-	for first := true; len(s) > 0; first = false {
-		n := min(len(s), PieceBytes)
-		add(w.room(n), s[:n], first)
-		s = s[n:]
-	}
-}
-
-// room is the event to add n bytes to.
-func (w *eventWriter) room(n int) *pb.RunStagesEvent {
-	if w.bytes > 0 && w.bytes+n > PieceBytes {
-		w.flush()
-	}
-	if w.next == nil {
-		w.next = &pb.RunStagesEvent{}
-	}
-	w.bytes += n
-	return w.next
-}
-
-// flush sends the event that is being made.
-func (w *eventWriter) flush() {
-	if w.err == nil {
-		w.err = w.stream.Send(w.next)
-	}
-	w.next, w.bytes = nil, 0
-}
-
 // errTooLarge is what a Client says of an answer beyond its bound.
 func errTooLarge(limit int64) error {
 	return fmt.Errorf("the answer has more than the %d MiB that it may have", limit>>20)
@@ -171,36 +175,67 @@ func errTooLarge(limit int64) error {
 
 // receiveStages reads the events of one RunStages call.
 func (c *Client) receiveStages(stream pb.Backend_RunStagesClient, progress func(Progress)) (RunStagesResponse, error) {
-	a := answer{limit: c.MaxBytes}
-	if a.limit == 0 {
-		a.limit = DefaultMaxBytes
-	}
-	ended := false
-	for {
-		e, err := stream.Recv()
-		switch {
-		case errors.Is(err, io.EOF) && ended:
-			return a.whole()
-		case errors.Is(err, io.EOF):
-			return RunStagesResponse{}, errors.New("the answer of RunStages has no end")
-		case err != nil:
-			return RunStagesResponse{}, err
-		}
-		if err := a.add(e); err != nil {
-			return RunStagesResponse{}, err
-		}
+	a := answer{bound: bound{limit: c.MaxBytes}}
+	err := receiveEvents(stream.Recv, "RunStages", func(e *pb.RunStagesEvent) error {
 		if p := e.GetProgress(); p != nil && progress != nil {
 			progress(progressFromWire(p))
+		}
+		return a.add(e)
+	})
+	if err != nil {
+		return RunStagesResponse{}, err
+	}
+	return a.whole()
+}
+
+// receiveEvents reads the events of one call up to the one that has the end.
+func receiveEvents[E interface{ GetEnd() bool }](recv func() (E, error), method string, add func(E) error) error {
+	for ended := false; ; {
+		e, err := recv()
+		switch {
+		case errors.Is(err, io.EOF) && ended:
+			return nil
+		case errors.Is(err, io.EOF):
+			return fmt.Errorf("the answer of %s has no end", method)
+		case err != nil:
+			return err
+		}
+		if err := add(e); err != nil {
+			return err
 		}
 		ended = ended || e.GetEnd()
 	}
 }
 
+// bound is how much an answer may have.
+type bound struct {
+	limit     int64 // 0: DefaultMaxBytes
+	size      int64 // that came
+	announced int64
+}
+
+func (b *bound) count(e proto.Message) error {
+	if b.size += int64(proto.Size(e)); b.size > b.most() {
+		return errTooLarge(b.most())
+	}
+	return nil
+}
+
+// announce notes that n bytes will come, for which memory is taken. What is announced
+// has the bound of what comes.
+func (b *bound) announce(n int64) error {
+	if n > b.most()-b.announced {
+		return errTooLarge(b.most())
+	}
+	b.announced += n
+	return nil
+}
+
+func (b *bound) most() int64 { return cmp.Or(b.limit, DefaultMaxBytes) }
+
 // answer puts the events of a RunStages call together. Its data is in memory once.
 type answer struct {
-	limit       int64
-	size        int64 // that came
-	announced   int64
+	bound
 	resp        RunStagesResponse
 	diagnostics []*pb.Diagnostic
 	metadata    strings.Builder
@@ -208,8 +243,8 @@ type answer struct {
 }
 
 func (a *answer) add(e *pb.RunStagesEvent) error {
-	if a.size += int64(proto.Size(e)); a.size > a.limit {
-		return errTooLarge(a.limit)
+	if err := a.count(e); err != nil {
+		return err
 	}
 	a.diagnostics = append(a.diagnostics, e.GetDiagnostics()...)
 	a.resp.Timings = append(a.resp.Timings, each(e.GetTimings(), timingFromWire)...)
@@ -228,16 +263,6 @@ func (a *answer) add(e *pb.RunStagesEvent) error {
 	}
 	a.metadata.Write(e.GetMetadata())
 	a.reproducer.Write(e.GetReproducer())
-	return nil
-}
-
-// announce notes that n bytes will come, for which memory is taken. What is announced
-// has the bound of what comes.
-func (a *answer) announce(n int64) error {
-	if n > a.limit-a.announced {
-		return errTooLarge(a.limit)
-	}
-	a.announced += n
 	return nil
 }
 

@@ -17,51 +17,54 @@ import (
 )
 
 // tape is both ends of a stream, and remembers what went over it.
-type tape struct {
+type tape[R, E proto.Message] struct {
 	grpc.ClientStream
-	requests []*pb.RunStagesRequest
-	events   []*pb.RunStagesEvent
+	requests []R
+	events   []E
 	closed   bool
 }
 
-func (t *tape) Send(r *pb.RunStagesRequest) error {
+func (t *tape[R, E]) Send(r R) error {
 	t.requests = append(t.requests, proto.CloneOf(r))
 	return nil
 }
 
-func (t *tape) CloseSend() error {
+func (t *tape[R, E]) CloseSend() error {
 	t.closed = true
 	return nil
 }
 
-func (t *tape) Recv() (*pb.RunStagesEvent, error) {
-	if len(t.events) == 0 {
-		return nil, io.EOF
-	}
-	e := t.events[0]
-	t.events = t.events[1:]
-	return e, nil
-}
+func (t *tape[R, E]) Recv() (e E, err error) { return next(&t.events) }
 
 // serverTape is a tape as a server sees it.
-type serverTape struct {
+type serverTape[R, E proto.Message] struct {
 	grpc.ServerStream
-	*tape
+	*tape[R, E]
 }
 
-func (t serverTape) Send(e *pb.RunStagesEvent) error {
+func (t serverTape[R, E]) Send(e E) error {
 	t.events = append(t.events, proto.CloneOf(e))
 	return nil
 }
 
-func (t serverTape) Recv() (*pb.RunStagesRequest, error) {
-	if len(t.requests) == 0 {
-		return nil, io.EOF
+func (t serverTape[R, E]) Recv() (R, error) { return next(&t.requests) }
+
+// next takes the first of a list.
+func next[M any](list *[]M) (m M, err error) {
+	if len(*list) == 0 {
+		return m, io.EOF
 	}
-	r := t.requests[0]
-	t.requests = t.requests[1:]
-	return r, nil
+	m, *list = (*list)[0], (*list)[1:]
+	return m, nil
 }
+
+// Tapes of the two calls that stream.
+type (
+	stagesTape       = tape[*pb.RunStagesRequest, *pb.RunStagesEvent]
+	stagesServerTape = serverTape[*pb.RunStagesRequest, *pb.RunStagesEvent]
+	passesTape       = tape[*pb.RunPassesRequest, *pb.RunPassesEvent]
+	passesServerTape = serverTape[*pb.RunPassesRequest, *pb.RunPassesEvent]
+)
 
 // noise is n bytes that repeat late.
 func noise(n int) []byte {
@@ -90,7 +93,7 @@ func TestRequestPieces(t *testing.T) {
 	for _, size := range []int{0, 1, PieceBytes - 1, PieceBytes, PieceBytes + 1, 3*PieceBytes + 7} {
 		want := filled[RunStagesRequest]()
 		want.Input, want.MetadataJSON = noise(size), string(noise(size/2))
-		var s tape
+		var s stagesTape
 		if err := sendStages(&s, &want); err != nil || !s.closed {
 			t.Fatalf("%v, closed %v", err, s.closed)
 		}
@@ -100,13 +103,13 @@ func TestRequestPieces(t *testing.T) {
 		if n := largest(s.requests); n > PieceBytes+1024 {
 			t.Errorf("%d bytes of input: a message of %d", size, n)
 		}
-		got, err := receiveRequest(serverTape{tape: &s})
+		got, err := receiveRequest(stagesServerTape{tape: &s})
 		want.Progress = nil
 		if d := cmp.Diff(want, got, wholly); err != nil || d != "" {
 			t.Errorf("%d bytes of input: %v\n%s", size, err, d)
 		}
 	}
-	if _, err := receiveRequest(serverTape{tape: &tape{}}); err == nil {
+	if _, err := receiveRequest(stagesServerTape{tape: &stagesTape{}}); err == nil {
 		t.Error("an empty request is none")
 	}
 }
@@ -121,8 +124,8 @@ func TestAnswerPieces(t *testing.T) {
 		}
 		want.Artifacts = []Artifact{{"a", noise(size)}, {"empty", nil}, {"b", noise(size / 3)}, {"c", noise(3)}}
 		want.MetadataJSON, want.Reproducer = string(noise(size+1)), strings.Repeat("r", size)
-		var s tape
-		w := eventWriter{stream: serverTape{tape: &s}}
+		var s stagesTape
+		w := eventWriter{events[pb.RunStagesEvent]{send: stagesServerTape{tape: &s}.Send}}
 		w.progress(Progress{Stage: "a", Fraction: 0.5})
 		if err := w.finish(&want, nil); err != nil {
 			t.Fatal(err)
@@ -172,13 +175,13 @@ func TestBadAnswers(t *testing.T) {
 		{"sent", []*pb.RunStagesEvent{piece(0, noise(PieceBytes/2)), piece(0, noise(PieceBytes/2)), end}, "more than the 1 MiB"},
 	}
 	for _, tt := range tests {
-		_, err := (&Client{MaxBytes: 1 << 20}).receiveStages(&tape{events: tt.events}, nil)
+		_, err := (&Client{MaxBytes: 1 << 20}).receiveStages(&stagesTape{events: tt.events}, nil)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
 		}
 	}
 	// Sizes that are wrong do no harm, and pieces may come mixed.
-	got, err := new(Client).receiveStages(&tape{events: []*pb.RunStagesEvent{
+	got, err := new(Client).receiveStages(&stagesTape{events: []*pb.RunStagesEvent{
 		piece(2, []byte("long")), {Artifacts: []*pb.ArtifactPiece{{Stage: "b", Data: []byte("b")}}, MetadataSize: -1}, piece(100, []byte("er")), end,
 	}}, nil)
 	if err != nil || string(got.Artifact("a")) != "longer" || !bytes.Equal(got.Artifact("b"), []byte("b")) {

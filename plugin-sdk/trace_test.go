@@ -103,7 +103,7 @@ func trace(t *testing.T) string {
 	stages := &pb.AddStagesRequest{Target: full, OptionsJson: `{"n":8}`}
 	ask("AddStages", stages, func() (proto.Message, error) { return s.AddStages(t.Context(), stages) })
 
-	var over tape
+	var over stagesTape
 	req := RunStagesRequest{
 		Target: targetFromWire(full), OptionsJSON: `{"n":8}`, First: "out", Last: "out",
 		Input: []byte("module {}\n"), InputName: "k.source",
@@ -114,7 +114,7 @@ func trace(t *testing.T) string {
 	for _, m := range over.requests {
 		show("host:", "RunStages", m)
 	}
-	if err := s.RunStages(calledTape{serverTape{tape: &over}, t.Context()}); err != nil {
+	if err := s.RunStages(calledTape{stagesServerTape{tape: &over}, t.Context()}); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range over.events {
@@ -126,9 +126,9 @@ func trace(t *testing.T) string {
 	return b.String()
 }
 
-// calledTape is a serverTape with the context of a call.
+// calledTape is a tape with the context of a call.
 type calledTape struct {
-	serverTape
+	stagesServerTape
 	ctx context.Context
 }
 

@@ -717,6 +717,11 @@ func TestRunPasses(t *testing.T) {
 	if err != nil || resp.Output != "cse:text \xff" {
 		t.Errorf("got %q, %v", resp.Output, err)
 	}
+	text := strings.Repeat("0123456789abcdef", 5<<20/16) // several messages
+	resp, err = b.RunPasses(t.Context(), sdk.RunPassesRequest{Pipeline: "cse", Input: text})
+	if err != nil || resp.Output != "cse:"+text {
+		t.Errorf("got %d bytes, %v", len(resp.Output), err)
+	}
 }
 
 func TestAutoMTLS(t *testing.T) {

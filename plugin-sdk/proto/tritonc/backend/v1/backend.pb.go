@@ -2715,17 +2715,13 @@ func (x *Tool) GetSha256() string {
 	return ""
 }
 
+// RunPassesRequest is one part of what RunPasses is asked. The first has the
+// header and may have data; the input is what all parts have of it, in order. A
+// part has 1 MiB of data or less.
 type RunPassesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Target        *Target                `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	OptionsJson   string                 `protobuf:"bytes,2,opt,name=options_json,json=optionsJson,proto3" json:"options_json,omitempty"`
-	Settings      map[string]string      `protobuf:"bytes,3,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Input         []byte                 `protobuf:"bytes,4,opt,name=input,proto3" json:"input,omitempty"` // text; bytes so that a stray byte reaches the parser, not the codec
-	InputName     string                 `protobuf:"bytes,5,opt,name=input_name,json=inputName,proto3" json:"input_name,omitempty"`
-	Pipeline      string                 `protobuf:"bytes,6,opt,name=pipeline,proto3" json:"pipeline,omitempty"`                        // "tritongpu-coalesce,cse"
-	VerifyEach    bool                   `protobuf:"varint,7,opt,name=verify_each,json=verifyEach,proto3" json:"verify_each,omitempty"` // check the IR after every pass, not only at the end
-	DumpAfter     []string               `protobuf:"bytes,8,rep,name=dump_after,json=dumpAfter,proto3" json:"dump_after,omitempty"`     // return the IR after the passes of these names; "all": after each
-	Analyses      []string               `protobuf:"bytes,9,rep,name=analyses,proto3" json:"analyses,omitempty"`                        // print these of the outcome: "axis-info", "allocation", …
+	Header        *RunPassesHeader       `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"` // of the first part
+	Input         []byte                 `protobuf:"bytes,2,opt,name=input,proto3" json:"input,omitempty"`   // text; bytes so that a stray byte reaches the parser, not the codec
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2760,23 +2756,9 @@ func (*RunPassesRequest) Descriptor() ([]byte, []int) {
 	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{37}
 }
 
-func (x *RunPassesRequest) GetTarget() *Target {
+func (x *RunPassesRequest) GetHeader() *RunPassesHeader {
 	if x != nil {
-		return x.Target
-	}
-	return nil
-}
-
-func (x *RunPassesRequest) GetOptionsJson() string {
-	if x != nil {
-		return x.OptionsJson
-	}
-	return ""
-}
-
-func (x *RunPassesRequest) GetSettings() map[string]string {
-	if x != nil {
-		return x.Settings
+		return x.Header
 	}
 	return nil
 }
@@ -2788,67 +2770,35 @@ func (x *RunPassesRequest) GetInput() []byte {
 	return nil
 }
 
-func (x *RunPassesRequest) GetInputName() string {
-	if x != nil {
-		return x.InputName
-	}
-	return ""
-}
-
-func (x *RunPassesRequest) GetPipeline() string {
-	if x != nil {
-		return x.Pipeline
-	}
-	return ""
-}
-
-func (x *RunPassesRequest) GetVerifyEach() bool {
-	if x != nil {
-		return x.VerifyEach
-	}
-	return false
-}
-
-func (x *RunPassesRequest) GetDumpAfter() []string {
-	if x != nil {
-		return x.DumpAfter
-	}
-	return nil
-}
-
-func (x *RunPassesRequest) GetAnalyses() []string {
-	if x != nil {
-		return x.Analyses
-	}
-	return nil
-}
-
-type RunPassesResponse struct {
+type RunPassesHeader struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Output        []byte                 `protobuf:"bytes,1,opt,name=output,proto3" json:"output,omitempty"`
-	Diagnostics   []*Diagnostic          `protobuf:"bytes,2,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
-	Timings       []*Timing              `protobuf:"bytes,3,rep,name=timings,proto3" json:"timings,omitempty"`
-	Dumps         []*PassText            `protobuf:"bytes,4,rep,name=dumps,proto3" json:"dumps,omitempty"`           // as dump_after asks, in order; those made before an error too
-	Analyses      []*PassText            `protobuf:"bytes,5,rep,name=analyses,proto3" json:"analyses,omitempty"`     // as analyses asks
-	Reproducer    string                 `protobuf:"bytes,6,opt,name=reproducer,proto3" json:"reproducer,omitempty"` // as in RunStagesEvent
+	Target        *Target                `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	OptionsJson   string                 `protobuf:"bytes,2,opt,name=options_json,json=optionsJson,proto3" json:"options_json,omitempty"`
+	Settings      map[string]string      `protobuf:"bytes,3,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	InputName     string                 `protobuf:"bytes,4,opt,name=input_name,json=inputName,proto3" json:"input_name,omitempty"`
+	Pipeline      string                 `protobuf:"bytes,5,opt,name=pipeline,proto3" json:"pipeline,omitempty"`                        // "tritongpu-coalesce,cse"
+	VerifyEach    bool                   `protobuf:"varint,6,opt,name=verify_each,json=verifyEach,proto3" json:"verify_each,omitempty"` // check the IR after every pass, not only at the end
+	DumpAfter     []string               `protobuf:"bytes,7,rep,name=dump_after,json=dumpAfter,proto3" json:"dump_after,omitempty"`     // return the IR after the passes of these names; "all": after each
+	Analyses      []string               `protobuf:"bytes,8,rep,name=analyses,proto3" json:"analyses,omitempty"`                        // print these of the outcome: "axis-info", "allocation", …
+	InputSize     int64                  `protobuf:"varint,9,opt,name=input_size,json=inputSize,proto3" json:"input_size,omitempty"`    // bytes that will come
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RunPassesResponse) Reset() {
-	*x = RunPassesResponse{}
+func (x *RunPassesHeader) Reset() {
+	*x = RunPassesHeader{}
 	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RunPassesResponse) String() string {
+func (x *RunPassesHeader) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RunPassesResponse) ProtoMessage() {}
+func (*RunPassesHeader) ProtoMessage() {}
 
-func (x *RunPassesResponse) ProtoReflect() protoreflect.Message {
+func (x *RunPassesHeader) ProtoReflect() protoreflect.Message {
 	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2860,65 +2810,191 @@ func (x *RunPassesResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RunPassesResponse.ProtoReflect.Descriptor instead.
-func (*RunPassesResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use RunPassesHeader.ProtoReflect.Descriptor instead.
+func (*RunPassesHeader) Descriptor() ([]byte, []int) {
 	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{38}
 }
 
-func (x *RunPassesResponse) GetOutput() []byte {
+func (x *RunPassesHeader) GetTarget() *Target {
 	if x != nil {
-		return x.Output
+		return x.Target
 	}
 	return nil
 }
 
-func (x *RunPassesResponse) GetDiagnostics() []*Diagnostic {
+func (x *RunPassesHeader) GetOptionsJson() string {
 	if x != nil {
-		return x.Diagnostics
+		return x.OptionsJson
+	}
+	return ""
+}
+
+func (x *RunPassesHeader) GetSettings() map[string]string {
+	if x != nil {
+		return x.Settings
 	}
 	return nil
 }
 
-func (x *RunPassesResponse) GetTimings() []*Timing {
+func (x *RunPassesHeader) GetInputName() string {
 	if x != nil {
-		return x.Timings
+		return x.InputName
+	}
+	return ""
+}
+
+func (x *RunPassesHeader) GetPipeline() string {
+	if x != nil {
+		return x.Pipeline
+	}
+	return ""
+}
+
+func (x *RunPassesHeader) GetVerifyEach() bool {
+	if x != nil {
+		return x.VerifyEach
+	}
+	return false
+}
+
+func (x *RunPassesHeader) GetDumpAfter() []string {
+	if x != nil {
+		return x.DumpAfter
 	}
 	return nil
 }
 
-func (x *RunPassesResponse) GetDumps() []*PassText {
-	if x != nil {
-		return x.Dumps
-	}
-	return nil
-}
-
-func (x *RunPassesResponse) GetAnalyses() []*PassText {
+func (x *RunPassesHeader) GetAnalyses() []string {
 	if x != nil {
 		return x.Analyses
 	}
 	return nil
 }
 
-func (x *RunPassesResponse) GetReproducer() string {
+func (x *RunPassesHeader) GetInputSize() int64 {
+	if x != nil {
+		return x.InputSize
+	}
+	return 0
+}
+
+// RunPassesEvent is one part of what comes of RunPasses. Each list goes on where
+// that of the event before ended, and so do bytes. An event has about 1 MiB of
+// data or less.
+type RunPassesEvent struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Diagnostics   []*Diagnostic          `protobuf:"bytes,1,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	Timings       []*Timing              `protobuf:"bytes,2,rep,name=timings,proto3" json:"timings,omitempty"`
+	Dumps         []*PassText            `protobuf:"bytes,3,rep,name=dumps,proto3" json:"dumps,omitempty"`                              // as dump_after asks, in order; those made before an error too
+	Analyses      []*PassText            `protobuf:"bytes,4,rep,name=analyses,proto3" json:"analyses,omitempty"`                        // as analyses asks
+	Output        []byte                 `protobuf:"bytes,5,opt,name=output,proto3" json:"output,omitempty"`                            // the IR after the last pass
+	Reproducer    []byte                 `protobuf:"bytes,6,opt,name=reproducer,proto3" json:"reproducer,omitempty"`                    // as in RunStagesEvent
+	OutputSize    int64                  `protobuf:"varint,7,opt,name=output_size,json=outputSize,proto3" json:"output_size,omitempty"` // bytes of output in all, with its first piece; 0: not known
+	End           bool                   `protobuf:"varint,8,opt,name=end,proto3" json:"end,omitempty"`                                 // all is said: the last event has it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunPassesEvent) Reset() {
+	*x = RunPassesEvent{}
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunPassesEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunPassesEvent) ProtoMessage() {}
+
+func (x *RunPassesEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunPassesEvent.ProtoReflect.Descriptor instead.
+func (*RunPassesEvent) Descriptor() ([]byte, []int) {
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *RunPassesEvent) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
+func (x *RunPassesEvent) GetTimings() []*Timing {
+	if x != nil {
+		return x.Timings
+	}
+	return nil
+}
+
+func (x *RunPassesEvent) GetDumps() []*PassText {
+	if x != nil {
+		return x.Dumps
+	}
+	return nil
+}
+
+func (x *RunPassesEvent) GetAnalyses() []*PassText {
+	if x != nil {
+		return x.Analyses
+	}
+	return nil
+}
+
+func (x *RunPassesEvent) GetOutput() []byte {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *RunPassesEvent) GetReproducer() []byte {
 	if x != nil {
 		return x.Reproducer
 	}
-	return ""
+	return nil
 }
 
-// PassText is a text under the name of a pass or of an analysis.
+func (x *RunPassesEvent) GetOutputSize() int64 {
+	if x != nil {
+		return x.OutputSize
+	}
+	return 0
+}
+
+func (x *RunPassesEvent) GetEnd() bool {
+	if x != nil {
+		return x.End
+	}
+	return false
+}
+
+// PassText is the next piece of a text under the name of a pass or of an analysis.
+// Names repeat: a pass may run twice.
 type PassText struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	Text          []byte                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	More          bool                   `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"` // the next entry of the list goes on with this text
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PassText) Reset() {
 	*x = PassText{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[39]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2930,7 +3006,7 @@ func (x *PassText) String() string {
 func (*PassText) ProtoMessage() {}
 
 func (x *PassText) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[39]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2943,7 +3019,7 @@ func (x *PassText) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassText.ProtoReflect.Descriptor instead.
 func (*PassText) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{39}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PassText) GetName() string {
@@ -2953,11 +3029,18 @@ func (x *PassText) GetName() string {
 	return ""
 }
 
-func (x *PassText) GetText() string {
+func (x *PassText) GetText() []byte {
 	if x != nil {
 		return x.Text
 	}
-	return ""
+	return nil
+}
+
+func (x *PassText) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
 }
 
 var File_tritonc_backend_v1_backend_proto protoreflect.FileDescriptor
@@ -3187,35 +3270,43 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12\x16\n" +
-	"\x06sha256\x18\x04 \x01(\tR\x06sha256\"\xa3\x03\n" +
-	"\x10RunPassesRequest\x122\n" +
+	"\x06sha256\x18\x04 \x01(\tR\x06sha256\"e\n" +
+	"\x10RunPassesRequest\x12;\n" +
+	"\x06header\x18\x01 \x01(\v2#.tritonc.backend.v1.RunPassesHeaderR\x06header\x12\x14\n" +
+	"\x05input\x18\x02 \x01(\fR\x05input\"\xaa\x03\n" +
+	"\x0fRunPassesHeader\x122\n" +
 	"\x06target\x18\x01 \x01(\v2\x1a.tritonc.backend.v1.TargetR\x06target\x12!\n" +
-	"\foptions_json\x18\x02 \x01(\tR\voptionsJson\x12N\n" +
-	"\bsettings\x18\x03 \x03(\v22.tritonc.backend.v1.RunPassesRequest.SettingsEntryR\bsettings\x12\x14\n" +
-	"\x05input\x18\x04 \x01(\fR\x05input\x12\x1d\n" +
+	"\foptions_json\x18\x02 \x01(\tR\voptionsJson\x12M\n" +
+	"\bsettings\x18\x03 \x03(\v21.tritonc.backend.v1.RunPassesHeader.SettingsEntryR\bsettings\x12\x1d\n" +
 	"\n" +
-	"input_name\x18\x05 \x01(\tR\tinputName\x12\x1a\n" +
-	"\bpipeline\x18\x06 \x01(\tR\bpipeline\x12\x1f\n" +
-	"\vverify_each\x18\a \x01(\bR\n" +
+	"input_name\x18\x04 \x01(\tR\tinputName\x12\x1a\n" +
+	"\bpipeline\x18\x05 \x01(\tR\bpipeline\x12\x1f\n" +
+	"\vverify_each\x18\x06 \x01(\bR\n" +
 	"verifyEach\x12\x1d\n" +
 	"\n" +
-	"dump_after\x18\b \x03(\tR\tdumpAfter\x12\x1a\n" +
-	"\banalyses\x18\t \x03(\tR\banalyses\x1a;\n" +
+	"dump_after\x18\a \x03(\tR\tdumpAfter\x12\x1a\n" +
+	"\banalyses\x18\b \x03(\tR\banalyses\x12\x1d\n" +
+	"\n" +
+	"input_size\x18\t \x01(\x03R\tinputSize\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb1\x02\n" +
-	"\x11RunPassesResponse\x12\x16\n" +
-	"\x06output\x18\x01 \x01(\fR\x06output\x12@\n" +
-	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\x124\n" +
-	"\atimings\x18\x03 \x03(\v2\x1a.tritonc.backend.v1.TimingR\atimings\x122\n" +
-	"\x05dumps\x18\x04 \x03(\v2\x1c.tritonc.backend.v1.PassTextR\x05dumps\x128\n" +
-	"\banalyses\x18\x05 \x03(\v2\x1c.tritonc.backend.v1.PassTextR\banalyses\x12\x1e\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe1\x02\n" +
+	"\x0eRunPassesEvent\x12@\n" +
+	"\vdiagnostics\x18\x01 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\x124\n" +
+	"\atimings\x18\x02 \x03(\v2\x1a.tritonc.backend.v1.TimingR\atimings\x122\n" +
+	"\x05dumps\x18\x03 \x03(\v2\x1c.tritonc.backend.v1.PassTextR\x05dumps\x128\n" +
+	"\banalyses\x18\x04 \x03(\v2\x1c.tritonc.backend.v1.PassTextR\banalyses\x12\x16\n" +
+	"\x06output\x18\x05 \x01(\fR\x06output\x12\x1e\n" +
 	"\n" +
-	"reproducer\x18\x06 \x01(\tR\n" +
-	"reproducer\"2\n" +
+	"reproducer\x18\x06 \x01(\fR\n" +
+	"reproducer\x12\x1f\n" +
+	"\voutput_size\x18\a \x01(\x03R\n" +
+	"outputSize\x12\x10\n" +
+	"\x03end\x18\b \x01(\bR\x03end\"F\n" +
 	"\bPassText\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text2\xdb\x06\n" +
+	"\x04text\x18\x02 \x01(\fR\x04text\x12\x12\n" +
+	"\x04more\x18\x03 \x01(\bR\x04more2\xdc\x06\n" +
 	"\aBackend\x12U\n" +
 	"\bDescribe\x12#.tritonc.backend.v1.DescribeRequest\x1a$.tritonc.backend.v1.DescribeResponse\x12a\n" +
 	"\fLoadDialects\x12'.tritonc.backend.v1.LoadDialectsRequest\x1a(.tritonc.backend.v1.LoadDialectsResponse\x12a\n" +
@@ -3224,8 +3315,8 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x0eSupportsTarget\x12).tritonc.backend.v1.SupportsTargetRequest\x1a*.tritonc.backend.v1.SupportsTargetResponse\x12a\n" +
 	"\fParseOptions\x12'.tritonc.backend.v1.ParseOptionsRequest\x1a(.tritonc.backend.v1.ParseOptionsResponse\x12X\n" +
 	"\tAddStages\x12$.tritonc.backend.v1.AddStagesRequest\x1a%.tritonc.backend.v1.AddStagesResponse\x12Y\n" +
-	"\tRunStages\x12$.tritonc.backend.v1.RunStagesRequest\x1a\".tritonc.backend.v1.RunStagesEvent(\x010\x01\x12X\n" +
-	"\tRunPasses\x12$.tritonc.backend.v1.RunPassesRequest\x1a%.tritonc.backend.v1.RunPassesResponseBJZHgithub.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1;backendv1b\x06proto3"
+	"\tRunStages\x12$.tritonc.backend.v1.RunStagesRequest\x1a\".tritonc.backend.v1.RunStagesEvent(\x010\x01\x12Y\n" +
+	"\tRunPasses\x12$.tritonc.backend.v1.RunPassesRequest\x1a\".tritonc.backend.v1.RunPassesEvent(\x010\x01BJZHgithub.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1;backendv1b\x06proto3"
 
 var (
 	file_tritonc_backend_v1_backend_proto_rawDescOnce sync.Once
@@ -3240,7 +3331,7 @@ func file_tritonc_backend_v1_backend_proto_rawDescGZIP() []byte {
 }
 
 var file_tritonc_backend_v1_backend_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_tritonc_backend_v1_backend_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_tritonc_backend_v1_backend_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_tritonc_backend_v1_backend_proto_goTypes = []any{
 	(Diagnostic_Severity)(0),       // 0: tritonc.backend.v1.Diagnostic.Severity
 	(Diagnostic_Kind)(0),           // 1: tritonc.backend.v1.Diagnostic.Kind
@@ -3282,12 +3373,13 @@ var file_tritonc_backend_v1_backend_proto_goTypes = []any{
 	(*Timing)(nil),                 // 37: tritonc.backend.v1.Timing
 	(*Tool)(nil),                   // 38: tritonc.backend.v1.Tool
 	(*RunPassesRequest)(nil),       // 39: tritonc.backend.v1.RunPassesRequest
-	(*RunPassesResponse)(nil),      // 40: tritonc.backend.v1.RunPassesResponse
-	(*PassText)(nil),               // 41: tritonc.backend.v1.PassText
-	nil,                            // 42: tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
-	nil,                            // 43: tritonc.backend.v1.AddStagesRequest.SettingsEntry
-	nil,                            // 44: tritonc.backend.v1.RunStagesHeader.SettingsEntry
-	nil,                            // 45: tritonc.backend.v1.RunPassesRequest.SettingsEntry
+	(*RunPassesHeader)(nil),        // 40: tritonc.backend.v1.RunPassesHeader
+	(*RunPassesEvent)(nil),         // 41: tritonc.backend.v1.RunPassesEvent
+	(*PassText)(nil),               // 42: tritonc.backend.v1.PassText
+	nil,                            // 43: tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
+	nil,                            // 44: tritonc.backend.v1.AddStagesRequest.SettingsEntry
+	nil,                            // 45: tritonc.backend.v1.RunStagesHeader.SettingsEntry
+	nil,                            // 46: tritonc.backend.v1.RunPassesHeader.SettingsEntry
 }
 var file_tritonc_backend_v1_backend_proto_depIdxs = []int32{
 	0,  // 0: tritonc.backend.v1.Diagnostic.severity:type_name -> tritonc.backend.v1.Diagnostic.Severity
@@ -3313,50 +3405,51 @@ var file_tritonc_backend_v1_backend_proto_depIdxs = []int32{
 	2,  // 20: tritonc.backend.v1.SupportsTargetResponse.target:type_name -> tritonc.backend.v1.Target
 	3,  // 21: tritonc.backend.v1.SupportsTargetResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
 	2,  // 22: tritonc.backend.v1.ParseOptionsRequest.target:type_name -> tritonc.backend.v1.Target
-	42, // 23: tritonc.backend.v1.ParseOptionsRequest.settings:type_name -> tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
+	43, // 23: tritonc.backend.v1.ParseOptionsRequest.settings:type_name -> tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
 	3,  // 24: tritonc.backend.v1.ParseOptionsResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
 	2,  // 25: tritonc.backend.v1.AddStagesRequest.target:type_name -> tritonc.backend.v1.Target
-	43, // 26: tritonc.backend.v1.AddStagesRequest.settings:type_name -> tritonc.backend.v1.AddStagesRequest.SettingsEntry
+	44, // 26: tritonc.backend.v1.AddStagesRequest.settings:type_name -> tritonc.backend.v1.AddStagesRequest.SettingsEntry
 	30, // 27: tritonc.backend.v1.AddStagesResponse.stages:type_name -> tritonc.backend.v1.Stage
 	3,  // 28: tritonc.backend.v1.AddStagesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
 	31, // 29: tritonc.backend.v1.Stage.passes:type_name -> tritonc.backend.v1.PassRow
 	33, // 30: tritonc.backend.v1.RunStagesRequest.header:type_name -> tritonc.backend.v1.RunStagesHeader
 	2,  // 31: tritonc.backend.v1.RunStagesHeader.target:type_name -> tritonc.backend.v1.Target
-	44, // 32: tritonc.backend.v1.RunStagesHeader.settings:type_name -> tritonc.backend.v1.RunStagesHeader.SettingsEntry
+	45, // 32: tritonc.backend.v1.RunStagesHeader.settings:type_name -> tritonc.backend.v1.RunStagesHeader.SettingsEntry
 	35, // 33: tritonc.backend.v1.RunStagesEvent.progress:type_name -> tritonc.backend.v1.Progress
 	3,  // 34: tritonc.backend.v1.RunStagesEvent.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
 	37, // 35: tritonc.backend.v1.RunStagesEvent.timings:type_name -> tritonc.backend.v1.Timing
 	38, // 36: tritonc.backend.v1.RunStagesEvent.tools:type_name -> tritonc.backend.v1.Tool
 	36, // 37: tritonc.backend.v1.RunStagesEvent.artifacts:type_name -> tritonc.backend.v1.ArtifactPiece
-	2,  // 38: tritonc.backend.v1.RunPassesRequest.target:type_name -> tritonc.backend.v1.Target
-	45, // 39: tritonc.backend.v1.RunPassesRequest.settings:type_name -> tritonc.backend.v1.RunPassesRequest.SettingsEntry
-	3,  // 40: tritonc.backend.v1.RunPassesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	37, // 41: tritonc.backend.v1.RunPassesResponse.timings:type_name -> tritonc.backend.v1.Timing
-	41, // 42: tritonc.backend.v1.RunPassesResponse.dumps:type_name -> tritonc.backend.v1.PassText
-	41, // 43: tritonc.backend.v1.RunPassesResponse.analyses:type_name -> tritonc.backend.v1.PassText
-	4,  // 44: tritonc.backend.v1.Backend.Describe:input_type -> tritonc.backend.v1.DescribeRequest
-	17, // 45: tritonc.backend.v1.Backend.LoadDialects:input_type -> tritonc.backend.v1.LoadDialectsRequest
-	19, // 46: tritonc.backend.v1.Backend.GetModuleMap:input_type -> tritonc.backend.v1.GetModuleMapRequest
-	22, // 47: tritonc.backend.v1.Backend.GetModule:input_type -> tritonc.backend.v1.GetModuleRequest
-	24, // 48: tritonc.backend.v1.Backend.SupportsTarget:input_type -> tritonc.backend.v1.SupportsTargetRequest
-	26, // 49: tritonc.backend.v1.Backend.ParseOptions:input_type -> tritonc.backend.v1.ParseOptionsRequest
-	28, // 50: tritonc.backend.v1.Backend.AddStages:input_type -> tritonc.backend.v1.AddStagesRequest
-	32, // 51: tritonc.backend.v1.Backend.RunStages:input_type -> tritonc.backend.v1.RunStagesRequest
-	39, // 52: tritonc.backend.v1.Backend.RunPasses:input_type -> tritonc.backend.v1.RunPassesRequest
-	5,  // 53: tritonc.backend.v1.Backend.Describe:output_type -> tritonc.backend.v1.DescribeResponse
-	18, // 54: tritonc.backend.v1.Backend.LoadDialects:output_type -> tritonc.backend.v1.LoadDialectsResponse
-	20, // 55: tritonc.backend.v1.Backend.GetModuleMap:output_type -> tritonc.backend.v1.GetModuleMapResponse
-	23, // 56: tritonc.backend.v1.Backend.GetModule:output_type -> tritonc.backend.v1.GetModuleResponse
-	25, // 57: tritonc.backend.v1.Backend.SupportsTarget:output_type -> tritonc.backend.v1.SupportsTargetResponse
-	27, // 58: tritonc.backend.v1.Backend.ParseOptions:output_type -> tritonc.backend.v1.ParseOptionsResponse
-	29, // 59: tritonc.backend.v1.Backend.AddStages:output_type -> tritonc.backend.v1.AddStagesResponse
-	34, // 60: tritonc.backend.v1.Backend.RunStages:output_type -> tritonc.backend.v1.RunStagesEvent
-	40, // 61: tritonc.backend.v1.Backend.RunPasses:output_type -> tritonc.backend.v1.RunPassesResponse
-	53, // [53:62] is the sub-list for method output_type
-	44, // [44:53] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	40, // 38: tritonc.backend.v1.RunPassesRequest.header:type_name -> tritonc.backend.v1.RunPassesHeader
+	2,  // 39: tritonc.backend.v1.RunPassesHeader.target:type_name -> tritonc.backend.v1.Target
+	46, // 40: tritonc.backend.v1.RunPassesHeader.settings:type_name -> tritonc.backend.v1.RunPassesHeader.SettingsEntry
+	3,  // 41: tritonc.backend.v1.RunPassesEvent.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	37, // 42: tritonc.backend.v1.RunPassesEvent.timings:type_name -> tritonc.backend.v1.Timing
+	42, // 43: tritonc.backend.v1.RunPassesEvent.dumps:type_name -> tritonc.backend.v1.PassText
+	42, // 44: tritonc.backend.v1.RunPassesEvent.analyses:type_name -> tritonc.backend.v1.PassText
+	4,  // 45: tritonc.backend.v1.Backend.Describe:input_type -> tritonc.backend.v1.DescribeRequest
+	17, // 46: tritonc.backend.v1.Backend.LoadDialects:input_type -> tritonc.backend.v1.LoadDialectsRequest
+	19, // 47: tritonc.backend.v1.Backend.GetModuleMap:input_type -> tritonc.backend.v1.GetModuleMapRequest
+	22, // 48: tritonc.backend.v1.Backend.GetModule:input_type -> tritonc.backend.v1.GetModuleRequest
+	24, // 49: tritonc.backend.v1.Backend.SupportsTarget:input_type -> tritonc.backend.v1.SupportsTargetRequest
+	26, // 50: tritonc.backend.v1.Backend.ParseOptions:input_type -> tritonc.backend.v1.ParseOptionsRequest
+	28, // 51: tritonc.backend.v1.Backend.AddStages:input_type -> tritonc.backend.v1.AddStagesRequest
+	32, // 52: tritonc.backend.v1.Backend.RunStages:input_type -> tritonc.backend.v1.RunStagesRequest
+	39, // 53: tritonc.backend.v1.Backend.RunPasses:input_type -> tritonc.backend.v1.RunPassesRequest
+	5,  // 54: tritonc.backend.v1.Backend.Describe:output_type -> tritonc.backend.v1.DescribeResponse
+	18, // 55: tritonc.backend.v1.Backend.LoadDialects:output_type -> tritonc.backend.v1.LoadDialectsResponse
+	20, // 56: tritonc.backend.v1.Backend.GetModuleMap:output_type -> tritonc.backend.v1.GetModuleMapResponse
+	23, // 57: tritonc.backend.v1.Backend.GetModule:output_type -> tritonc.backend.v1.GetModuleResponse
+	25, // 58: tritonc.backend.v1.Backend.SupportsTarget:output_type -> tritonc.backend.v1.SupportsTargetResponse
+	27, // 59: tritonc.backend.v1.Backend.ParseOptions:output_type -> tritonc.backend.v1.ParseOptionsResponse
+	29, // 60: tritonc.backend.v1.Backend.AddStages:output_type -> tritonc.backend.v1.AddStagesResponse
+	34, // 61: tritonc.backend.v1.Backend.RunStages:output_type -> tritonc.backend.v1.RunStagesEvent
+	41, // 62: tritonc.backend.v1.Backend.RunPasses:output_type -> tritonc.backend.v1.RunPassesEvent
+	54, // [54:63] is the sub-list for method output_type
+	45, // [45:54] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_tritonc_backend_v1_backend_proto_init() }
@@ -3370,7 +3463,7 @@ func file_tritonc_backend_v1_backend_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tritonc_backend_v1_backend_proto_rawDesc), len(file_tritonc_backend_v1_backend_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   44,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -74,9 +74,9 @@ type BackendClient interface {
 	// host closes its half of the stream; no event is sent before. Cancelling the
 	// call ends it and the tools that it runs.
 	RunStages(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[RunStagesRequest, RunStagesEvent], error)
-	// RunPasses runs a pipeline of named passes on one IR text. Served when
-	// Facts.capabilities has "run_passes".
-	RunPasses(ctx context.Context, in *RunPassesRequest, opts ...grpc.CallOption) (*RunPassesResponse, error)
+	// RunPasses runs a pipeline of named passes on one IR text. It streams as
+	// RunStages does. Served when Facts.capabilities has "run_passes".
+	RunPasses(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[RunPassesRequest, RunPassesEvent], error)
 }
 
 type backendClient struct {
@@ -170,15 +170,18 @@ func (c *backendClient) RunStages(ctx context.Context, opts ...grpc.CallOption) 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Backend_RunStagesClient = grpc.BidiStreamingClient[RunStagesRequest, RunStagesEvent]
 
-func (c *backendClient) RunPasses(ctx context.Context, in *RunPassesRequest, opts ...grpc.CallOption) (*RunPassesResponse, error) {
+func (c *backendClient) RunPasses(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[RunPassesRequest, RunPassesEvent], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RunPassesResponse)
-	err := c.cc.Invoke(ctx, Backend_RunPasses_FullMethodName, in, out, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Backend_ServiceDesc.Streams[1], Backend_RunPasses_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	x := &grpc.GenericClientStream[RunPassesRequest, RunPassesEvent]{ClientStream: stream}
+	return x, nil
 }
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Backend_RunPassesClient = grpc.BidiStreamingClient[RunPassesRequest, RunPassesEvent]
 
 // BackendServer is the server API for Backend service.
 // All implementations must embed UnimplementedBackendServer
@@ -213,9 +216,9 @@ type BackendServer interface {
 	// host closes its half of the stream; no event is sent before. Cancelling the
 	// call ends it and the tools that it runs.
 	RunStages(grpc.BidiStreamingServer[RunStagesRequest, RunStagesEvent]) error
-	// RunPasses runs a pipeline of named passes on one IR text. Served when
-	// Facts.capabilities has "run_passes".
-	RunPasses(context.Context, *RunPassesRequest) (*RunPassesResponse, error)
+	// RunPasses runs a pipeline of named passes on one IR text. It streams as
+	// RunStages does. Served when Facts.capabilities has "run_passes".
+	RunPasses(grpc.BidiStreamingServer[RunPassesRequest, RunPassesEvent]) error
 	mustEmbedUnimplementedBackendServer()
 }
 
@@ -250,8 +253,8 @@ func (UnimplementedBackendServer) AddStages(context.Context, *AddStagesRequest) 
 func (UnimplementedBackendServer) RunStages(grpc.BidiStreamingServer[RunStagesRequest, RunStagesEvent]) error {
 	return status.Error(codes.Unimplemented, "method RunStages not implemented")
 }
-func (UnimplementedBackendServer) RunPasses(context.Context, *RunPassesRequest) (*RunPassesResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method RunPasses not implemented")
+func (UnimplementedBackendServer) RunPasses(grpc.BidiStreamingServer[RunPassesRequest, RunPassesEvent]) error {
+	return status.Error(codes.Unimplemented, "method RunPasses not implemented")
 }
 func (UnimplementedBackendServer) mustEmbedUnimplementedBackendServer() {}
 func (UnimplementedBackendServer) testEmbeddedByValue()                 {}
@@ -407,23 +410,12 @@ func _Backend_RunStages_Handler(srv interface{}, stream grpc.ServerStream) error
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Backend_RunStagesServer = grpc.BidiStreamingServer[RunStagesRequest, RunStagesEvent]
 
-func _Backend_RunPasses_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(RunPassesRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(BackendServer).RunPasses(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Backend_RunPasses_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(BackendServer).RunPasses(ctx, req.(*RunPassesRequest))
-	}
-	return interceptor(ctx, in, info, handler)
+func _Backend_RunPasses_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(BackendServer).RunPasses(&grpc.GenericServerStream[RunPassesRequest, RunPassesEvent]{ServerStream: stream})
 }
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Backend_RunPassesServer = grpc.BidiStreamingServer[RunPassesRequest, RunPassesEvent]
 
 // Backend_ServiceDesc is the grpc.ServiceDesc for Backend service.
 // It's only intended for direct use with grpc.RegisterService,
@@ -460,15 +452,17 @@ var Backend_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "AddStages",
 			Handler:    _Backend_AddStages_Handler,
 		},
-		{
-			MethodName: "RunPasses",
-			Handler:    _Backend_RunPasses_Handler,
-		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "RunStages",
 			Handler:       _Backend_RunStages_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
+		},
+		{
+			StreamName:    "RunPasses",
+			Handler:       _Backend_RunPasses_Handler,
 			ServerStreams: true,
 			ClientStreams: true,
 		},
