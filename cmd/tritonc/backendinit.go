@@ -1,112 +1,158 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
+	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
 
+	"github.com/tritonc/tritonc/cmd/tritonc/scaffold"
 	"github.com/tritonc/tritonc/core/diag"
-	"github.com/tritonc/tritonc/core/plugin"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
+const backendInitLong = `Write a Go module with a backend to begin with, a test of it and a kernel to try. It builds
+at once, and the commands that are printed build, test and check it.
+
+The backend gets Triton's IR as text, and its program serves a device, too: an interpreter
+of what it compiles to. With --kit it is one for a GPU instead, over tritonc's own passes
+and lowering to LLVM IR (docs/add-a-backend.md).
+
+The module requires the released version that this tritonc is. That of a build from source
+is not released: there a replace line names the source, which is --replace, or the folder
+that this program was built in, lies in, or was started in.`
+
 func backendInitCommand(env *environment) *cobra.Command {
-	dir, sdkDir := "", ""
+	f := &initFlags{}
 	cmd := &cobra.Command{
 		Use:   "init [flags] NAME",
 		Short: "write a module with a backend to begin with",
-		Long: `Write a Go module with a backend and the driver of its device in one program, which
-compiles and runs elementwise kernels, and a test. It is the example acme of tritonc's
-source with another name. While tritonc has no released version, the module's replace
-line says where that source is: --sdk, or the checkout that the current folder or this
-program lies in.`,
-		Example:               "  tritonc backend init mine --sdk ~/src/tritonc",
+		Long:  backendInitLong,
+		Example: "  tritonc backend init mine\n" +
+			"  tritonc backend init mine --kit --target mine:gfx90a --module example.com/gpu/tritonc-backend-mine",
 		Args:                  exactArgs("NAME"),
 		DisableFlagsInUseLine: true,
-		RunE:                  func(_ *cobra.Command, args []string) error { return initBackend(env, args[0], dir, sdkDir) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.config.Name = args[0]
+			return f.run(cmd.Context(), env)
+		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "the `FOLDER` to write, which must be empty; tritonc-backend-NAME, if not given")
-	cmd.Flags().StringVar(&sdkDir, "sdk", "", "the `FOLDER` of tritonc's source")
+	cmd.Flags().StringVar(&f.dir, "dir", "", "the `FOLDER` to write, new or empty; tritonc-backend-NAME, if not given")
+	cmd.Flags().StringVar(&f.config.Module, "module", "", "the `PATH` of the module; example.com/tritonc-backend-NAME, if not given")
+	cmd.Flags().StringArrayVarP(&f.config.Targets, "target", "t", nil, "a `TARGET` that the backend compiles for; may be repeated; NAME:v1, if not given")
+	cmd.Flags().BoolVar(&f.config.Kit, "kit", false, "begin over the kit for GPUs, core/backend")
+	cmd.Flags().StringVar(&f.replace, "replace", "", "the `FOLDER` of tritonc's source, for the module's replace line")
 	return cmd
 }
 
-var backendName = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
+type initFlags struct {
+	config       scaffold.Config
+	dir, replace string
+}
 
-// initExample is what a new backend is made of, in tritonc's source.
-const initExample = "examples/backends/acme"
+// begun is what was written, with --json.
+type begun struct {
+	Name     string   `json:"name"`
+	Folder   string   `json:"folder"`
+	Module   string   `json:"module"`
+	Targets  []string `json:"targets"`
+	Commands []string `json:"commands"` // that build, test and check it
+}
 
-func initBackend(env *environment, name, dir, sdkDir string) error {
-	if !backendName.MatchString(name) {
-		return usagef("%q cannot be the name of a backend: it has small letters and digits, a letter first", name)
+func (f *initFlags) run(ctx context.Context, env *environment) error {
+	c := &f.config
+	if err := c.Check(); err != nil {
+		return usagef("%v", err)
 	}
-	if dir == "" {
-		dir = plugin.Prefix + name
+	if f.dir == "" {
+		f.dir = c.Program()
 	}
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return diag.Errorf(diag.Pos{}, "the folder %s is not empty", dir).WithHelp("name another one with --dir")
+	if err := f.findSource(); err != nil {
+		return err
 	}
-	source, err := sourceTree(sdkDir)
+	files, err := scaffold.Files(*c)
 	if err != nil {
 		return err
 	}
-	rename := strings.NewReplacer("acme", name, "Acme", strings.ToUpper(name[:1])+name[1:], "=> ../../..", "=> "+modfile.AutoQuote(source))
-	files := map[string]string{"README.md": fmt.Sprintf(`# %[1]s
-
-A backend for tritonc, and the driver of its device.
-
-    go build . && go test .
-    tritonc backend check tritonc-backend-%[1]s
-    tritonc backend install tritonc-backend-%[1]s
-`, name)}
-	for _, file := range []string{"main.go", "device.go", "main_test.go", "go.mod", "go.sum"} {
-		text, err := os.ReadFile(filepath.Join(source, filepath.FromSlash(initExample), file))
-		if err != nil {
-			return err
-		}
-		files[file] = string(text)
-		if file != "go.sum" {
-			files[file] = rename.Replace(string(text))
+	if err := scaffold.Write(f.dir, files); err != nil {
+		return diag.Errorf(diag.Pos{}, "%v", err).WithHelp("name another folder with --dir")
+	}
+	if c.Source == "" {
+		if err := scaffold.Tidy(ctx, f.dir); err != nil {
+			return diag.Errorf(diag.Pos{}, "%s is written, but not what its module requires: %v", f.dir, err).
+				WithHelp("run \"go mod tidy\" there")
 		}
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
+	commands := c.Commands(f.dir)
+	if env.report.json {
+		return writeJSON(env.stdout, begun{c.Name, f.dir, c.Module, c.Targets, commands})
 	}
-	for file, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	_, err = fmt.Fprintf(env.stdout, "%s\n", dir)
+	_, err = fmt.Fprintf(env.stdout, "%s: a backend for %s\nbuild, test and check it:\n    %s\n",
+		f.dir, strings.Join(c.Targets, ", "), strings.Join(commands, "\n    "))
 	return err
 }
 
-// sourceTree is the folder of tritonc's source: the one given, or the one that the
-// current folder or this program lies in.
-func sourceTree(given string) (string, error) {
-	var from []string
-	if given != "" {
-		from = []string{given}
-	} else {
-		if wd, err := os.Getwd(); err == nil {
-			from = append(from, above(wd)...)
+// findSource decides how the module gets tritonc's packages.
+func (f *initFlags) findSource() error {
+	if f.replace != "" {
+		if !scaffold.IsSource(f.replace) {
+			return usagef("--replace: %s is not the folder of tritonc's source", f.replace)
 		}
-		if exe, err := os.Executable(); err == nil {
-			from = append(from, above(filepath.Dir(exe))...)
-		}
+		return f.useSource(f.replace)
 	}
-	for _, dir := range from {
-		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(initExample), "main.go")); err == nil {
-			return filepath.Abs(dir)
+	if f.config.Version = releasedVersion(); f.config.Version != "" {
+		return nil
+	}
+	for _, dir := range sourceNear() {
+		if scaffold.IsSource(dir) {
+			return f.useSource(dir)
 		}
 	}
-	if given != "" {
-		return "", usagef("--sdk: %s is not the folder of tritonc's source", given)
+	return usagef("this tritonc is not a released version, and its source is not around").
+		withHelp("name the folder of its source with --replace")
+}
+
+func (f *initFlags) useSource(dir string) (err error) {
+	f.config.Source, err = filepath.Abs(dir)
+	return err
+}
+
+// releasedVersion is that of this program if the module proxy has it, else "".
+func releasedVersion() string {
+	v := sdk.ProgramVersion()
+	info, ok := debug.ReadBuildInfo()
+	downloaded := ok && info.Main.Sum != ""
+	if !semver.IsValid(v) || semver.Build(v) != "" || module.IsPseudoVersion(v) && !downloaded {
+		return ""
 	}
-	return "", usagef("tritonc's source is not above the current folder nor above this program").withHelp("name its folder with --sdk")
+	return v
+}
+
+// sourceNear lists the folders that this program was built in, lies in and was started
+// in, each with those above it.
+func sourceNear() []string {
+	var list []string
+	// With -trimpath it is the path of the package, which is not absolute.
+	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {
+		list = append(list, above(filepath.Dir(file))...)
+	}
+	if exe, err := os.Executable(); err == nil {
+		if real, err := filepath.EvalSymlinks(exe); err == nil {
+			exe = real
+		}
+		list = append(list, above(filepath.Dir(exe))...)
+	}
+	if wd, err := os.Getwd(); err == nil {
+		list = append(list, above(wd)...)
+	}
+	return list
 }
 
 // above lists dir and the folders above it.

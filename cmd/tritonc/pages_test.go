@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,8 +17,8 @@ const elided = "…"
 
 // TestPages runs the commands that documents show and compares what they print with
 // what the documents say. In an indented block a command is a line that begins with
-// "$ ", its continuations included; its output follows. Commands run at the root
-// of a copy, so that what they write does not change the repository. TRITONC_UPDATE=1
+// "$ ", its continuations included; its output follows. Commands run in one shell, which
+// starts at the root of a copy, so that what they write does not change the repository. TRITONC_UPDATE=1
 // runs them in the repository and rewrites the output.
 func TestPages(t *testing.T) {
 	if !haveToolchain() {
@@ -43,8 +44,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestBackendPage runs the commands of docs/add-a-backend.md, and holds the code that it
-// shows to that of the examples.
+// TestBackendPage runs the commands of docs/add-a-backend.md, from tritonc backend init on,
+// and holds the code that it shows to that of the examples, which init writes.
 func TestBackendPage(t *testing.T) {
 	if !haveToolchain() {
 		t.Skip("llc or ptxas is not there")
@@ -55,18 +56,9 @@ func TestBackendPage(t *testing.T) {
 	}
 	page := filepath.Join(root, "docs", "add-a-backend.md")
 	checkCode(t, page, filepath.Join(root, "examples", "backends", "*", "*.go"))
-	copied := copyOf(t, root, "examples/*.py", "examples/backends/acme/*", "examples/backends/gcn/*")
-	for _, module := range []string{"acme", "gcn"} {
-		// The module's replace line leads out of the copy.
-		replace := exec.CommandContext(t.Context(), "go", "mod", "edit", "-replace=github.com/tritonc/tritonc="+root)
-		replace.Dir = filepath.Join(copied, "examples", "backends", module)
-		if out, err := replace.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-	}
-	env := append(os.Environ(), backendPathVar+"="+filepath.Join(copied, "backends"), cacheDirVar+"="+t.TempDir(), "XDG_DATA_HOME="+t.TempDir(),
+	env := append(os.Environ(), backendPathVar+"=", cacheDirVar+"="+t.TempDir(), "XDG_DATA_HOME="+t.TempDir(),
 		"GOFLAGS=-mod=readonly -buildvcs=false", "GOPROXY=off", "CGO_ENABLED=0")
-	checkPage(t, copied, page, env)
+	checkPage(t, copyOf(t, root, "examples/*.py"), page, env)
 }
 
 // checkCode holds that each block of Go in a page is part of one of the files.
@@ -134,26 +126,22 @@ func checkPage(t *testing.T, root, page string, env []string) {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(string(text), "\n")
+	commands := readPage(lines)
+	outputs := runPage(t, root, commands, env)
 	var out []string
-	for i := 0; i < len(lines); {
-		if !strings.HasPrefix(lines[i], shellPrompt) {
-			out = append(out, lines[i])
-			i++
-			continue
-		}
-		var s shown
-		start := i
-		s, i = readShown(lines, i)
-		got := runShown(t, root, s, env)
-		out = append(out, lines[start:start+s.commandLines]...)
-		fixed, err := s.fit(got)
+	at := 0
+	for n, s := range commands {
+		out = append(out, lines[at:s.line+s.commandLines]...)
+		at = s.line + s.commandLines + len(s.output)
+		fixed, err := s.fit(outputs[n])
 		if err != nil && os.Getenv("TRITONC_UPDATE") != "1" {
-			t.Errorf("%s:%d: %s\n%v\nit prints:\n%s", page, start+1, s.command, err, strings.Join(got, "\n"))
+			t.Errorf("%s:%d: %s\n%v\nit prints:\n%s", page, s.line+1, s.command, err, strings.Join(outputs[n], "\n"))
 		}
 		for _, line := range fixed {
 			out = append(out, strings.TrimRight("    "+line, " ")+"\n")
 		}
 	}
+	out = append(out, lines[at:]...)
 	if updated := strings.Join(out, ""); os.Getenv("TRITONC_UPDATE") == "1" && updated != string(text) {
 		if err := os.WriteFile(page, []byte(updated), 0o644); err != nil {
 			t.Fatal(err)
@@ -187,51 +175,72 @@ const shellPrompt = "    $ "
 // shown is a command of a page and the output that the page has for it.
 type shown struct {
 	command      string
+	line         int // from 0
 	commandLines int
 	output       []string
 }
 
-// readShown reads the command at a line, and returns the line after its output.
-func readShown(lines []string, i int) (shown, int) {
-	var s shown
-	for {
-		line := strings.TrimSpace(lines[i])
-		i++
-		s.commandLines++
-		more := strings.TrimSuffix(line, `\`)
-		s.command += strings.TrimPrefix(more, "$ ")
-		if more == line {
-			break
+// readPage lists the commands of a page.
+func readPage(lines []string) (list []shown) {
+	for i := 0; i < len(lines); {
+		if !strings.HasPrefix(lines[i], shellPrompt) {
+			i++
+			continue
 		}
+		s := shown{line: i}
+		for {
+			line := strings.TrimSpace(lines[i])
+			i++
+			s.commandLines++
+			more := strings.TrimSuffix(line, `\`)
+			s.command += strings.TrimPrefix(more, "$ ")
+			if more == line {
+				break
+			}
+		}
+		for ; i < len(lines) && strings.HasPrefix(lines[i], "    ") && !strings.HasPrefix(lines[i], shellPrompt); i++ {
+			s.output = append(s.output, strings.TrimRight(lines[i][4:], "\n"))
+		}
+		list = append(list, s)
 	}
-	for ; i < len(lines) && strings.HasPrefix(lines[i], "    ") && !strings.HasPrefix(lines[i], "    $ "); i++ {
-		s.output = append(s.output, strings.TrimRight(lines[i][4:], "\n"))
-	}
-	return s, i
+	return list
 }
 
-// runShown returns the lines that a command prints. It must fail if the page shows an
-// error, and else it must not.
-func runShown(t *testing.T, root string, s shown, env []string) []string {
+// commandEnd is printed after each command, with its exit code.
+var commandEnd = regexp.MustCompile("\x01(\\d+)\x02")
+
+// runPage runs the commands of a page in one shell, as a reader would, and returns the
+// lines that each prints. Where the page shows an error the command must fail, else it
+// must not.
+func runPage(t *testing.T, root string, commands []shown, env []string) [][]string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", s.command)
+	var script strings.Builder
+	for _, s := range commands {
+		fmt.Fprintf(&script, "%s\nprintf '\\001%%d\\002' $?\n", s.command)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script.String())
 	cmd.Dir, cmd.Env = root, env
 	raw, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
+	ends := commandEnd.FindAllSubmatchIndex(raw, -1)
+	if err != nil || len(ends) != len(commands) {
+		t.Fatalf("%d of %d commands ran: %v\n%s", len(ends), len(commands), err, raw)
 	}
-	if strings.Contains(strings.Join(s.output, "\n"), "error: ") != (err != nil) {
-		t.Errorf("%s: %v\n%s", s.command, err, raw)
+	outputs := make([][]string, len(commands))
+	from := 0
+	for n, end := range ends {
+		text, code := string(raw[from:end[0]]), string(raw[end[2]:end[3]])
+		from = end[1]
+		if strings.Contains(strings.Join(commands[n].output, "\n"), "error: ") != (code != "0") {
+			t.Errorf("%s: exit code %s\n%s", commands[n].command, code, text)
+		}
+		if text == "" {
+			continue
+		}
+		for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+			outputs[n] = append(outputs[n], strings.TrimRight(line, " "))
+		}
 	}
-	if len(raw) == 0 {
-		return nil
-	}
-	lines := strings.Split(strings.TrimRight(string(raw), "\n"), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
-	}
-	return lines
+	return outputs
 }
 
 // fit holds the output that a page shows to what the command prints. It returns what the

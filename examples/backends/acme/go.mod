@@ -4,8 +4,6 @@ go 1.26.0
 
 require github.com/tritonc/tritonc v0.0.0
 
-replace github.com/tritonc/tritonc => ../../..
-
 require (
 	github.com/fatih/color v1.13.0 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
@@ -22,3 +20,5 @@ require (
 	google.golang.org/grpc v1.85.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
+
+replace github.com/tritonc/tritonc => ../../..

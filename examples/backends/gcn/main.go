@@ -1,6 +1,7 @@
-// Tritonc-backend-gcn compiles kernels to assembly of AMD's gfx90a: the least that a
-// backend for a GPU is, over tritonc's kit core/backend. docs/add-a-backend.md leads
-// through it.
+// Tritonc-backend-gcn compiles kernels to assembly of a GPU, over tritonc's kit
+// core/backend. It is the least that such a backend is, and its chip AMD's gfx90a: what
+// differs on another one is in target.go, and here the processor, the limits of a program
+// and the facts. docs/add-a-backend.md leads through it.
 package main
 
 import (
@@ -24,8 +25,8 @@ import (
 func main() { sdk.ServeBackend(newBackend()) }
 
 const (
-	arch  = "gfx90a"
-	lanes = 64 // of a warp
+	processor = "gfx90a" // as LLVM calls it
+	lanes     = 64       // of a warp
 )
 
 // device has the limits of a program.
@@ -34,16 +35,9 @@ var device = backend.Device{WarpSize: lanes, MaxWarps: 16, SharedMemory: 64 << 1
 // described is what tritonc knows of the backend: data, which "--describe" prints.
 var described = sdk.Facts{
 	Name: "gcn", Version: "0.1.0",
-	Targets: []sdk.TargetFacts{{
-		Pattern: "gcn:" + arch, WarpSize: lanes, Doc: "AMD Instinct MI200",
-		Limits: sdk.DeviceLimits{
-			MaxThreadsPerBlock: lanes * device.MaxWarps, MaxThreadsPerMultiprocessor: 2048,
-			MaxRegistersPerThread: 512, RegistersPerMultiprocessor: 128 << 10,
-			MaxSharedMemory: device.SharedMemory, StaticSharedMemory: device.SharedMemory, MaxCTAsPerCluster: 1,
-		},
-		MinDotSizes:        []sdk.MinDotSize{{M: 1, N: 1, K: 1}},
-		DotInputPrecisions: []string{"ieee"}, DefaultDotInputPrecision: "ieee",
-	}},
+	Targets: []sdk.TargetFacts{
+		targetFacts("gcn:gfx90a"),
+	},
 	Options: []sdk.OptionSpec{
 		{Name: "num_warps", Type: sdk.Int, Default: "4", Doc: "warps of a program"},
 		{Name: "num_stages", Type: sdk.Int, Default: "1", Doc: "taken, as kernels set it; loops are not pipelined"},
@@ -53,6 +47,19 @@ var described = sdk.Facts{
 		Attributes: []sdk.ArgAttribute{{Key: "D", Name: "tt.divisibility", Value: 16}},
 	},
 	BinaryEnding: "s",
+}
+
+func targetFacts(pattern string) sdk.TargetFacts {
+	return sdk.TargetFacts{
+		Pattern: pattern, WarpSize: lanes, Doc: "AMD Instinct MI200",
+		Limits: sdk.DeviceLimits{
+			MaxThreadsPerBlock: lanes * device.MaxWarps, MaxThreadsPerMultiprocessor: 2048,
+			MaxRegistersPerThread: 512, RegistersPerMultiprocessor: 128 << 10,
+			MaxSharedMemory: device.SharedMemory, StaticSharedMemory: device.SharedMemory, MaxCTAsPerCluster: 1,
+		},
+		MinDotSizes:        []sdk.MinDotSize{{M: 1, N: 1, K: 1}},
+		DotInputPrecisions: []string{"ieee"}, DefaultDotInputPrecision: "ieee",
+	}
 }
 
 func newBackend() *backend.Backend {
@@ -79,27 +86,28 @@ func parseOptions(_ sdk.Target, given string) (string, error) {
 }
 
 // plan says how a kernel is compiled with options that parseOptions returned.
-func plan(_ sdk.Target, options string) (*backend.Plan, error) {
+func plan(t sdk.Target, options string) (*backend.Plan, error) {
 	var o struct {
 		NumWarps int `json:"num_warps"`
 	}
 	if err := json.Unmarshal([]byte(options), &o); err != nil {
 		return nil, err
 	}
+	name := t.Backend + ":" + t.Arch
 	return &backend.Plan{
 		Stages: []backend.Stage{
 			{Name: "ttir", Doc: "Triton IR, inlined and simplified", Needs: facts.TTIR, Passes: ttirRows},
-			{Name: "ttgir", Doc: "Triton GPU IR", Needs: append([]*pass.Fact{facts.NoDescriptors}, facts.SimpleTTIR...), Passes: ttgirRows(o.NumWarps)},
+			{Name: "ttgir", Doc: "Triton GPU IR", Needs: append([]*pass.Fact{facts.NoDescriptors}, facts.SimpleTTIR...), Passes: ttgirRows(name, o.NumWarps)},
 			{Name: "llir", Doc: "LLVM IR for one thread", Needs: facts.Lowerable, Run: func(c *backend.Compilation) error {
 				_, err := c.Lower(func(*lower.Result) {})
 				return err
 			}},
 			{Name: "s", Doc: "assembly, by LLVM's llc", Run: func(c *backend.Compilation) (err error) {
-				c.Artifact, err = c.GenerateCode([]string{"-mtriple=" + target{}.Triple(), "-mcpu=" + arch}, c.Artifact)
+				c.Artifact, err = c.GenerateCode([]string{"-mtriple=" + target{}.Triple(), "-mcpu=" + processor}, c.Artifact)
 				return err
 			}},
 		},
-		Lowering: target{}, LayoutTarget: "gcn:" + arch, Device: device, NumWarps: o.NumWarps, NumCTAs: 1,
+		Lowering: target{}, LayoutTarget: name, Device: device, NumWarps: o.NumWarps, NumCTAs: 1,
 	}, nil
 }
 
@@ -115,10 +123,10 @@ var ttirRows = []pass.Row{
 }
 
 // ttgirRows are the passes that kernels need, and three that make accesses wide.
-func ttgirRows(warps int) []pass.Row {
+func ttgirRows(target string, warps int) []pass.Row {
 	return []pass.Row{
 		{Pass: layouts.Convert, Needed: true, Why: "every later pass needs layouts", With: []pass.Setting{
-			{Name: "target", Value: "gcn:" + arch},
+			{Name: "target", Value: target},
 			{Name: "num-warps", Value: warps},
 			{Name: "threads-per-warp", Value: lanes},
 			{Name: "num-ctas", Value: 1},

@@ -9,7 +9,7 @@ import (
 // TestPlan holds that each pass has what it needs, whatever the options.
 func TestPlan(t *testing.T) {
 	b := newBackend()
-	target := sdk.Target{Backend: "gcn", Arch: arch}
+	target := sdk.Target{Backend: "gcn", Arch: "gfx90a"}
 	for _, given := range []string{`{}`, `{"num_warps":1}`, `{"num_warps":16,"num_stages":3}`} {
 		options, err := b.ParseOptions(t.Context(), sdk.ParseOptionsRequest{Target: target, OptionsJSON: given})
 		if err != nil {
