@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestBackendInit runs the commands that init prints, as they are: what it writes builds,
-// and passes its own test and the checks.
+// TestBackendInit runs the commands that init prints, as they are, and then those of the
+// README that it writes: the module builds, passes its own test and the checks, and its
+// kernel compiles and, where there is a device, runs.
 func TestBackendInit(t *testing.T) {
 	for _, args := range []string{"mine", "lux --kit --target lux:gfx90a --module example.com/lux --dir kit"} {
 		t.Run(args, func(t *testing.T) {
@@ -18,11 +19,13 @@ func TestBackendInit(t *testing.T) {
 			}
 			t.Parallel()
 			dir := t.TempDir()
+			data := t.TempDir()
 			sh := func(command string) string {
 				t.Helper()
-				cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+				cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", command)
 				cmd.Dir = dir
-				cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly -buildvcs=false", "GOPROXY=off", "CGO_ENABLED=0")
+				cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly -buildvcs=false", "GOPROXY=off", "CGO_ENABLED=0",
+					"XDG_DATA_HOME="+data, cacheDirVar+"="+filepath.Join(data, "kernels"))
 				out, err := cmd.CombinedOutput()
 				if err != nil {
 					t.Fatalf("%s: %v\n%s", command, err, out)
@@ -36,8 +39,24 @@ func TestBackendInit(t *testing.T) {
 			for command := range strings.Lines(commands) {
 				sh(strings.TrimSpace(command))
 			}
-			if written, err := filepath.Glob(filepath.Join(dir, "*", "go.mod")); err != nil || len(written) != 1 {
-				t.Errorf("modules in %s: %v %v", dir, written, err)
+			readme, err := filepath.Glob(filepath.Join(dir, "*", "README.md"))
+			if err != nil || len(readme) != 1 {
+				t.Fatalf("modules in %s: %v %v", dir, readme, err)
+			}
+			text, err := os.ReadFile(readme[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			var script strings.Builder
+			for line := range strings.Lines(string(text)) {
+				if command, ok := strings.CutPrefix(line, "    "); ok {
+					script.WriteString(command)
+				}
+			}
+			dir = filepath.Dir(readme[0])
+			out := sh(script.String())
+			if !strings.Contains(args, "--kit") && !strings.Contains(out, "all 1000 elements are as expected") {
+				t.Errorf("the README's commands print:\n%s", out)
 			}
 		})
 	}

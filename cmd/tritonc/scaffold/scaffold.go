@@ -102,6 +102,7 @@ var (
 // taken are names that would hide something of tritonc's own.
 var taken = map[string]string{
 	"nvidia":  "tritonc's backend for NVIDIA GPUs",
+	"amd":     "tritonc's backend for AMD GPUs",
 	"cuda":    "tritonc's driver of NVIDIA GPUs",
 	"sim":     "the simulated devices",
 	"tritonc": "tritonc itself",

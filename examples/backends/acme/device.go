@@ -40,7 +40,7 @@ type device struct {
 
 func (*device) Properties() sdk.DeviceProperties {
 	return sdk.DeviceProperties{
-		Name: "Acme's vector machine", Stage: "vasm",
+		Name: "acme vector machine", Stage: "vasm",
 		WarpSize: 1, Multiprocessors: 1, MaxThreads: 1, Memory: memory,
 	}
 }
