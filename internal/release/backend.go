@@ -9,7 +9,7 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// described is what the backend for NVIDIA GPUs says of itself.
+// described is what a backend says of itself.
 type described struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -18,10 +18,13 @@ type described struct {
 	} `json:"targets"`
 }
 
+// program is the name of its program.
+func (d *described) program() string { return manifest.ProgramPrefix + d.Name }
+
 // backendArchive is what "tritonc backend install" takes: the backend with its manifest,
 // which lists all other files.
-func (r *release) backendArchive(ctx context.Context, p platform, dir string) (*archived, error) {
-	name := p.program("tritonc-backend-nvidia")
+func (r *release) backendArchive(ctx context.Context, p platform, dir string, d *described) (*archived, error) {
+	name := p.program(d.program())
 	file := filepath.Join(dir, name)
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -49,12 +52,12 @@ func (r *release) backendArchive(ctx context.Context, p platform, dir string) (*
 		{"LICENSE", ordinary, licence},
 		{"THIRD_PARTY_LICENSES", ordinary, licences},
 	}
-	m, err := r.nvidia.manifest(p, entries).Encode()
+	m, err := d.manifest(p, entries).Encode()
 	if err != nil {
 		return nil, err
 	}
 	a := &archived{programs: []string{name}}
-	return a, a.pack(r, p, "tritonc-backend-nvidia", append(entries, entry{manifest.FileName, ordinary, m}))
+	return a, a.pack(r, p, d.program(), append(entries, entry{manifest.FileName, ordinary, m}))
 }
 
 // manifest lists the files of the backend's archive.

@@ -35,14 +35,14 @@ func (r *release) check(ctx context.Context, work string) error {
 		a.report(os.Stdout)
 		fmt.Printf("    the same %d bytes from %s and %s\n", len(a.data), r.root, second.root)
 	}
-	if err := r.try(ctx, first[0], first[1], filepath.Join(work, "unpacked")); err != nil {
+	if err := r.try(ctx, first[0], first[1:], filepath.Join(work, "unpacked")); err != nil {
 		return err
 	}
-	fmt.Println("the archive's tritonc finds its backend, and compiles; so it does with the backend installed")
+	fmt.Println("the archive's tritonc finds its backends, and compiles; so it does with the backends installed")
 	if err := second.install(ctx, filepath.Join(work, "proxy")); err != nil {
 		return err
 	}
-	fmt.Println("go install", ourModule+"/cmd/tritonc@"+checkVersion, "finds its backend, and compiles")
+	fmt.Println("go install", ourModule+"/cmd/tritonc@"+checkVersion, "finds its backends, and compiles; what its backend init writes passes the checks")
 	return nil
 }
 
@@ -125,9 +125,9 @@ func compare(a, b *archived) error {
 }
 
 // try unpacks the archive of everything and compiles with what is in it, from another
-// folder and through a link; then with its tritonc alone, for which the archive of the
-// backend is installed.
-func (r *release) try(ctx context.Context, whole, backend *archived, dir string) error {
+// folder and through a link; then with its tritonc alone, for which the archives of the
+// backends are installed.
+func (r *release) try(ctx context.Context, whole *archived, backends []*archived, dir string) error {
 	entries, err := unpack(whole.name, whole.data)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (r *release) try(ctx context.Context, whole, backend *archived, dir string)
 		return err
 	}
 	for _, program := range []string{tritonc, link} {
-		if err := r.compiles(ctx, program, r.version, kernel, ""); err != nil {
+		if err := r.compiles(ctx, program, r.version, kernel, nil); err != nil {
 			return err
 		}
 	}
@@ -153,16 +153,20 @@ func (r *release) try(ctx context.Context, whole, backend *archived, dir string)
 	if err := copyFile(tritonc, alone); err != nil {
 		return err
 	}
-	file := filepath.Join(dir, backend.name)
-	if err := writeFile(file, backend.data, ordinary); err != nil {
-		return err
+	var files []string
+	for _, b := range backends {
+		file := filepath.Join(dir, b.name)
+		if err := writeFile(file, b.data, ordinary); err != nil {
+			return err
+		}
+		files = append(files, file)
 	}
-	return r.compiles(ctx, alone, r.version, kernel, file)
+	return r.compiles(ctx, alone, r.version, kernel, files)
 }
 
-// compiles checks that a tritonc has a version, and with it a backend of that version,
-// which compiles a kernel. The backend is installed before, if it is named.
-func (r *release) compiles(ctx context.Context, program, version, kernel, backend string) error {
+// compiles checks that a tritonc has a version, and with it the backends of that version,
+// each of which compiles a kernel. Those of archives are installed before.
+func (r *release) compiles(ctx context.Context, program, version, kernel string, archives []string) error {
 	home, err := os.MkdirTemp(filepath.Dir(r.work), "")
 	if err != nil {
 		return err
@@ -181,13 +185,19 @@ func (r *release) compiles(ctx context.Context, program, version, kernel, backen
 	if err := try("tritonc "+version+", ", "version"); err != nil {
 		return err
 	}
-	if backend != "" {
-		if err := try("", "backend", "install", backend); err != nil {
+	for _, file := range archives {
+		if err := try("", "backend", "install", file); err != nil {
 			return err
 		}
 	}
-	if err := try("nvidia "+strings.TrimPrefix(version, "v")+"\t", "backend", "list"); err != nil {
-		return err
+	for _, b := range r.backends {
+		if err := try(b.Name+" "+strings.TrimPrefix(version, "v")+"\t", "backend", "list"); err != nil {
+			return err
+		}
+		target := b.Targets[0].Pattern
+		if err := try(fmt.Sprintf("ttg.target = %q", target), "--target", target, "--emit", "ttgir", "-o", "-", kernel); err != nil {
+			return err
+		}
 	}
-	return try(`ttg.target = "cuda:80"`, "--target", "cuda:80", "--emit", "ttgir", "-o", "-", kernel)
+	return nil
 }

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tritonc/tritonc/core/plugin/manifest"
 )
 
 const ourModule = "github.com/tritonc/tritonc"
@@ -30,8 +32,8 @@ type release struct {
 	date    time.Time
 	env     []string // of the commands that build
 
-	files  []entry // of every archive: texts, manual pages, completions
-	nvidia described
+	files    []entry // of every archive: texts, manual pages, completions
+	backends []*described
 }
 
 // newRelease finds out what is released.
@@ -120,8 +122,8 @@ func (a *archived) report(w io.Writer) {
 	}
 }
 
-// archives builds a platform's programs and makes its archives: that of all, and that of
-// the backend for NVIDIA GPUs alone.
+// archives builds a platform's programs and makes its archives: that of all, and one for
+// each backend alone.
 func (r *release) archives(ctx context.Context, p platform) ([]*archived, error) {
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
@@ -130,9 +132,9 @@ func (r *release) archives(ctx context.Context, p platform) ([]*archived, error)
 	if err := r.build(ctx, p, dir); err != nil {
 		return nil, err
 	}
-	a := &archived{}
-	for _, name := range []string{"tritonc", "tritonc-backend-nvidia"} {
-		a.programs = append(a.programs, p.program(name))
+	a := &archived{programs: []string{p.program("tritonc")}}
+	for _, b := range r.backends {
+		a.programs = append(a.programs, p.program(b.program()))
 	}
 	note, err := r.cudaDriver(ctx, p, dir)
 	switch {
@@ -149,8 +151,15 @@ func (r *release) archives(ctx context.Context, p platform) ([]*archived, error)
 	if err := a.pack(r, p, "tritonc", append(entries, r.files...)); err != nil {
 		return nil, err
 	}
-	nvidia, err := r.backendArchive(ctx, p, dir)
-	return []*archived{a, nvidia}, err
+	list := []*archived{a}
+	for _, b := range r.backends {
+		alone, err := r.backendArchive(ctx, p, dir, b)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, alone)
+	}
+	return list, nil
 }
 
 // pack fills an archive, whose name begins with name.
@@ -164,10 +173,31 @@ func (a *archived) pack(r *release, p platform, name string, entries []entry) (e
 	return err
 }
 
-// build builds tritonc and the backend for NVIDIA GPUs. Neither needs cgo.
+// build builds tritonc and the backends. None needs cgo.
 func (r *release) build(ctx context.Context, p platform, dir string) error {
+	packages, err := r.packages()
+	if err != nil {
+		return err
+	}
 	return r.run(ctx, []string{"GOOS=" + p.os, "GOARCH=" + p.arch, "CGO_ENABLED=0"}, r.root, io.Discard,
-		"go", "build", "-ldflags", "-s -w "+r.stamp(), "-o", dir+string(filepath.Separator), "./cmd/tritonc", "./backends/nvidia/cmd/tritonc-backend-nvidia")
+		"go", append([]string{"build", "-ldflags", "-s -w " + r.stamp(), "-o", dir + string(filepath.Separator)}, packages...)...)
+}
+
+// packages are those of tritonc and of each backend, relative to the module.
+func (r *release) packages() ([]string, error) {
+	found, err := filepath.Glob(filepath.Join(r.root, "backends", "*", "cmd", manifest.ProgramPrefix+"*"))
+	if err != nil {
+		return nil, err
+	}
+	list := []string{"./cmd/tritonc"}
+	for _, dir := range found {
+		rel, err := filepath.Rel(r.root, dir)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, "./"+filepath.ToSlash(rel))
+	}
+	return list, nil
 }
 
 // stamp is the linker's flag with the version.
@@ -253,12 +283,20 @@ func (r *release) prepare(ctx context.Context) error {
 	if err := r.build(ctx, host, dir); err != nil {
 		return err
 	}
-	facts, err := r.output(ctx, filepath.Join(dir, host.program("tritonc-backend-nvidia")), "--describe")
+	packages, err := r.packages()
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal([]byte(facts), &r.nvidia); err != nil {
-		return err
+	for _, pkg := range packages[1:] {
+		facts, err := r.output(ctx, filepath.Join(dir, host.program(path.Base(pkg))), "--describe")
+		if err != nil {
+			return err
+		}
+		d := &described{}
+		if err := json.Unmarshal([]byte(facts), d); err != nil {
+			return err
+		}
+		r.backends = append(r.backends, d)
 	}
 	files, err := r.texts(ctx)
 	if err != nil {
