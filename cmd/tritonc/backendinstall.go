@@ -72,8 +72,22 @@ func installBackend(ctx context.Context, env *environment, from string, opts ins
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.stdout, "%s\t%s\n", in, in.Dir)
+	if env.report.json {
+		err = writeJSON(env.stdout, installedRow{in.Name, in.Version, in.Dir})
+	} else {
+		_, err = fmt.Fprintf(env.stdout, "%s\t%s\n", in, in.Dir)
+	}
+	if err != nil {
+		return err
+	}
 	return others(ctx, env, in, verbose)
+}
+
+// installedRow is what was installed or removed, with --json.
+type installedRow struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Folder  string `json:"folder"`
 }
 
 // others warns of backends that now are one of several for a target.
@@ -157,7 +171,14 @@ func removeBackend(env *environment, name string) error {
 	if err := install.Remove(root, &found[0]); err != nil {
 		return err
 	}
-	fmt.Fprintf(env.stdout, "removed %s\n", &found[0])
+	if env.report.json {
+		err = writeJSON(env.stdout, installedRow{found[0].Name, found[0].Version, found[0].Dir})
+	} else {
+		_, err = fmt.Fprintf(env.stdout, "removed %s\n", &found[0])
+	}
+	if err != nil {
+		return err
+	}
 	for _, c := range choices {
 		if c.Ref.Name == found[0].Name && (c.Ref.Version == "" || c.Ref.Version == found[0].Version) {
 			d := diag.Errorf(diag.Pos{}, "%s asks for %s", c.From, c.Ref)

@@ -66,9 +66,26 @@ func lockBackends(ctx context.Context, env *environment, names []string) error {
 		return err
 	}
 	for i := range entries {
-		fmt.Fprintf(env.stdout, "%s: %s@%s\t%s\n", file, entries[i].Name, entries[i].Version, entries[i].SHA256)
+		e := &entries[i]
+		if env.report.json {
+			err = writeJSON(env.stdout, lockedRow{file, e.Name, e.Version, e.System, e.SHA256})
+		} else {
+			_, err = fmt.Fprintf(env.stdout, "%s: %s@%s\t%s\n", file, e.Name, e.Version, e.SHA256)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// lockedRow is an entry of tritonc.lock, with --json.
+type lockedRow struct {
+	File    string `json:"file"` // the lock
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	System  string `json:"system"`
+	SHA256  string `json:"sha256"`
 }
 
 // lockEntries are the programs of some backends; without names, of all that can be used.

@@ -79,8 +79,21 @@ func pinBackend(ctx context.Context, env *environment, target, name string, sum 
 	if err := writeFiles(filepath.Dir(p.Path), []outFile{{filepath.Base(p.Path), text}}); err != nil {
 		return err
 	}
-	fmt.Fprintf(env.stdout, "%s: %s is for %s (%s)\n", p.Path, target, ref, b.Path())
-	return nil
+	if env.report.json {
+		return writeJSON(env.stdout, pinnedRow{p.Path, target, ref.Name, ref.Version, ref.SHA256, b.Path()})
+	}
+	_, err = fmt.Fprintf(env.stdout, "%s: %s is for %s (%s)\n", p.Path, target, ref, b.Path())
+	return err
+}
+
+// pinnedRow is a line of tritonc.toml, with --json.
+type pinnedRow struct {
+	File    string `json:"file"`
+	Target  string `json:"target"`
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"` // empty: any
+	SHA256  string `json:"sha256,omitempty"`
+	Path    string `json:"path"` // of the program that it means now
 }
 
 // mayCompile reports whether a backend is for a target or, as far as can be told, for

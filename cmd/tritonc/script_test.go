@@ -63,6 +63,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code":      exitCode,
 			"jsonlines": jsonLines,
+			"lists":     lists,
 		},
 	})
 }
@@ -139,6 +140,56 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	if got != args[0] {
 		ts.Fatalf("exit code %s, want %s", got, args[0])
 	}
+}
+
+// lists is the script command "lists VERB N ARGS…": with --json, the verb must write N
+// objects to standard output, a line each, or some where N is "+". Their fields must be
+// those that docs/diagnostics.md has for it.
+func lists(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: lists VERB N ARGS...")
+	}
+	verb, want := args[0], args[1]
+	fields := documentedFields(ts, verb)
+	words := append(strings.Fields(verb), args[2:]...)
+	ts.Check(ts.Exec("tritonc", append(words, "--json")...))
+	n := 0
+	for line := range strings.Lines(ts.ReadFile("stdout")) {
+		n++
+		var object map[string]any
+		if err := json.Unmarshal([]byte(line), &object); err != nil {
+			ts.Fatalf("line %d: %v: %s", n, err, line)
+		}
+		for field := range object {
+			if !slices.Contains(fields, field) {
+				ts.Fatalf("line %d: docs/diagnostics.md does not have %s for %s: %s", n, field, verb, line)
+			}
+		}
+	}
+	if want == "+" && n == 0 || want != "+" && strconv.Itoa(n) != want {
+		ts.Fatalf("%d objects, want %s", n, want)
+	}
+}
+
+// documentedFields are those of the verb's row among the lists of docs/diagnostics.md.
+func documentedFields(ts *testscript.TestScript, verb string) (fields []string) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "diagnostics.md"))
+	ts.Check(err)
+	_, table, _ := strings.Cut(string(text), "### Lists")
+	for row := range strings.Lines(table) {
+		cells := strings.Split(row, "|")
+		if len(cells) == 5 && slices.Contains(strings.Split(strings.TrimSpace(cells[1]), ", "), "`"+verb+"`") {
+			for i, word := range strings.Split(cells[3], "`") {
+				if i%2 == 1 {
+					fields = append(fields, word)
+				}
+			}
+		}
+	}
+	if len(fields) == 0 {
+		ts.Fatalf("docs/diagnostics.md has no list of %s", verb)
+	}
+	return fields
 }
 
 // jsonLines is the script command "jsonlines FILE N": each of the N lines of the
