@@ -61,6 +61,41 @@ func TestBackendPage(t *testing.T) {
 	checkPage(t, copyOf(t, root, "examples/*.py"), page, env)
 }
 
+// TestReadme runs the commands of README.md that begin with bin/tritonc.
+func TestReadme(t *testing.T) {
+	if !haveToolchain() {
+		t.Skip("llc or ptxas is not there")
+	}
+	root := filepath.Join("..", "..")
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := exec.LookPath("tritonc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := copyOf(t, root, "examples/*.py")
+	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(program, filepath.Join(dir, "bin", "tritonc")); err != nil {
+		t.Fatal(err)
+	}
+	commands := regexp.MustCompile(`(?m)^    bin/tritonc (.*\\\n)*.*$`).FindAllString(string(text), -1)
+	if len(commands) < 6 {
+		t.Fatalf("%d commands", len(commands))
+	}
+	env := append(os.Environ(), backendPathVar+"="+buildBackends(t), cacheDirVar+"="+t.TempDir())
+	for _, command := range commands {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+		cmd.Dir, cmd.Env = dir, env
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", command, err, out)
+		}
+	}
+}
+
 // checkCode holds that each block of Go in a page is part of one of the files.
 func checkCode(t *testing.T, page, pattern string) {
 	t.Helper()
