@@ -86,8 +86,7 @@ func (f *initFlags) run(ctx context.Context, env *environment) error {
 	}
 	if c.Source == "" {
 		if err := scaffold.Tidy(ctx, f.dir); err != nil {
-			return diag.Errorf(diag.Pos{}, "%s is written, but not what its module requires: %v", f.dir, err).
-				WithHelp("run \"go mod tidy\" there")
+			return fmt.Errorf("%s is written, but not what its module requires: %w\n  help: run \"go mod tidy\" there", f.dir, err)
 		}
 	}
 	commands := c.Commands(f.dir)
