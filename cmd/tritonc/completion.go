@@ -59,6 +59,8 @@ func (c *completer) complete(cmd *cobra.Command) {
 		"source-root":    folders,
 		"include":        folders,
 		"python-path":    folders,
+		"dir":            folders,
+		"replace":        folders,
 	} {
 		if cmd.LocalFlags().Lookup(name) == nil {
 			continue
