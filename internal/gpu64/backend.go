@@ -100,11 +100,13 @@ func New(lowered func(llir []byte, r *lower.Result)) *backend.Backend {
 				return nil, err
 			}
 			return &backend.Plan{
-				Stages: o.stages(lowered), Lowering: Target{MFMA: o.MFMA}, LayoutTarget: backendName + ":" + arch, Device: device,
+				Stages: o.stages(lowered), Lowering: newTarget(o.MFMA), LayoutTarget: backendName + ":" + arch, Device: device,
 				NumWarps: o.NumWarps, NumCTAs: 1,
 			}, nil
 		},
-		PassPlan: func(sdk.Target) (*backend.Plan, error) { return &backend.Plan{Lowering: Target{}, Device: device}, nil },
+		PassPlan: func(sdk.Target) (*backend.Plan, error) {
+			return &backend.Plan{Lowering: newTarget(false), Device: device}, nil
+		},
 	})
 }
 
@@ -120,7 +122,7 @@ func (o *options) stages(lowered func(llir []byte, r *lower.Result)) []backend.S
 			return err
 		}},
 		{Name: StageAssembly, Doc: "assembly, by LLVM's llc", Run: func(c *backend.Compilation) (err error) {
-			args := []string{"-mtriple=" + Target{}.Triple(), "-mcpu=" + arch}
+			args := []string{"-mtriple=" + newTarget(false).Triple(), "-mcpu=" + arch}
 			if o.Allocator == "basic" {
 				args = append(args, "-vgpr-regalloc=basic")
 			}

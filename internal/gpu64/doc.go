@@ -6,7 +6,7 @@
 // The target is LLVM's amdgcn-amd-amdhsa, gfx942, whose assembly llc makes of the
 // LLVM IR. Its devices execute the LLVM IR with package llirsim.
 //
-//	target.go    lower.Target, by intrinsics of LLVM's amdgcn target
+//	target.go    lower.Target: the methods of backends/amd/gpu, without its capabilities
 //	backend.go   facts, options, rows of passes, stages
 //	device.go    simulated devices
 //	mfma         the matrix unit, for passes, lowering and simulation

@@ -118,7 +118,7 @@ func (j *job) accepted(t *testing.T) (fits, ok bool) {
 		t.Fatal(err)
 	}
 	assembly := string(k.Artifact(StageAssembly).Data)
-	for _, mark := range []string{`.amdgcn_target "` + Target{}.Triple() + "--" + arch + `"`, ".amdhsa_kernel " + k.Name} {
+	for _, mark := range []string{`.amdgcn_target "` + newTarget(false).Triple() + "--" + arch + `"`, ".amdhsa_kernel " + k.Name} {
 		if !strings.Contains(assembly, mark) {
 			t.Fatalf("the assembly has no %s", mark)
 		}

@@ -1,12 +1,7 @@
 package gpu64
 
 import (
-	"strconv"
-
-	"github.com/llir/llvm/ir/enum"
-
-	"github.com/tritonc/tritonc/core/layout"
-	"github.com/tritonc/tritonc/core/llir"
+	"github.com/tritonc/tritonc/backends/amd/gpu"
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/internal/gpu64/mfma"
 )
@@ -14,83 +9,27 @@ import (
 // Lanes is the size of a warp.
 const Lanes = 64
 
-// Target implements lower.Target.
+// Target implements lower.Target with the methods of the backend for AMD's GPUs, but
+// with none of its capabilities.
 type Target struct {
+	gpu.Target
 	// MFMA says that dots are computed by matrix instructions, else by multiply-adds.
 	MFMA bool
 }
 
-var _ lower.Target = Target{}
+var _ lower.Target = (*Target)(nil)
+
+// newTarget returns the target, of gfx942.
+func newTarget(mfma bool) *Target {
+	return &Target{gpu.Target{Chip: &gpu.GFX942}, mfma}
+}
 
 // Capabilities are none but the names of scopes, and matrix instructions if they are
 // asked for: package lower does the rest.
-func (t Target) Capabilities() lower.Capabilities {
-	c := lower.Capabilities{Atomics: lower.LLVMAtomics{GPU: "agent", CTA: workgroup}}
+func (t *Target) Capabilities() lower.Capabilities {
+	c := lower.Capabilities{Atomics: t.Target.Capabilities().Atomics}
 	if t.MFMA {
 		c.Matrix = mfma.Instructions{}
 	}
 	return c
-}
-
-// workgroup is LLVM's name of the synchronization scope of a program.
-const workgroup = "workgroup"
-
-// Triple is LLVM's name of the target.
-func (Target) Triple() string { return "amdgcn-amd-amdhsa" }
-
-// DataLayout is LLVM's own for the triple.
-func (Target) DataLayout() string {
-	return "e-m:e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-p7:160:256:256:32-p8:128:128:128:48-p9:192:256:256:32-" +
-		"i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9"
-}
-
-// Banks describes LDS: 32 banks of 4 bytes.
-func (Target) Banks() layout.Banks { return layout.Banks{WordBytes: 4, Words: 32, VecBytes: 16} }
-
-// kernelConvention is LLVM's number of amdgpu_kernel.
-const kernelConvention = 91
-
-// DefineKernel marks an entry function and says how many threads it is launched
-// with.
-func (Target) DefineKernel(f *llir.Func, k lower.Kernel) {
-	f.SetCallingConv(kernelConvention)
-	n := strconv.Itoa(k.Threads)
-	f.AddAttr(llir.StringAttr("amdgpu-flat-work-group-size", n+","+n), llir.StringAttr("uniform-work-group-size", "true"))
-}
-
-var axes = [...]string{"x", "y", "z"}
-
-// ThreadID is the work-item's number: groups are one-dimensional.
-func (Target) ThreadID(b *llir.Builder, threads int) llir.Value {
-	id := b.Call(b.M.Declare("llvm.amdgcn.workitem.id.x", llir.Pure, llir.I32))
-	b.F.AssumeZeroBits(id, ^uint64(threads-1))
-	return id
-}
-
-// ProgramID is the work-group's number.
-func (Target) ProgramID(b *llir.Builder, axis int) llir.Value {
-	return b.Call(b.M.Declare("llvm.amdgcn.workgroup.id."+axes[axis], llir.Pure, llir.I32))
-}
-
-// constantSpace is the address space of constant data.
-const constantSpace = 4
-
-// NumPrograms is one of hidden_block_count_x, _y and _z, the first of the hidden
-// arguments from version 5 of the code object on.
-func (Target) NumPrograms(b *llir.Builder, axis int) llir.Value {
-	args := b.Call(b.M.Declare("llvm.amdgcn.implicitarg.ptr", llir.Pure, llir.PtrIn(constantSpace)))
-	return b.Load(llir.I32, b.PtrAdd(args, int64(4*axis)), 4, false)
-}
-
-// Barrier is s_barrier between fences.
-func (Target) Barrier(b *llir.Builder) {
-	b.Fence(enum.AtomicOrderingRelease, workgroup)
-	b.Call(b.M.Declare("llvm.amdgcn.s.barrier", llir.HasEffects, llir.Void))
-	b.Fence(enum.AtomicOrderingAcquire, workgroup)
-}
-
-// ShuffleIndex is ds_bpermute, which numbers lanes by bytes.
-func (Target) ShuffleIndex(b *llir.Builder, v, lane llir.Value) llir.Value {
-	f := b.M.Declare("llvm.amdgcn.ds.bpermute", llir.HasEffects, llir.I32, llir.I32, llir.I32)
-	return b.Call(f, b.Shl(lane, 2), v)
 }
