@@ -105,7 +105,7 @@ func (j *job) plan() *backend.Plan {
 	p := &backend.Plan{
 		Stages:       j.stages(),
 		Lowering:     j.target(),
-		LayoutTarget: backendName + ":" + j.arch.chip.Name,
+		LayoutTarget: j.arch.chip.Target(),
 		Device:       backend.Device{WarpSize: j.arch.chip.Lanes, MaxWarps: j.arch.maxWarps(), SharedMemory: j.arch.sharedMemory},
 		NumWarps:     j.opts.NumWarps, NumCTAs: 1,
 		Reserved: reserved,

@@ -7,8 +7,9 @@
 // What is not AMD's, such as running stages and finding tools, is core/backend's,
 // with its invariants.
 //
-// Package gpu has the target's half of the lowering, package mfma tells the passes what
-// matrix cores compute, package amdg the dialects of what AMD adds to ttg.
+// Package chip says what is known of the architectures, package gpu has the target's half
+// of the lowering, package matrixcore tells the passes what matrix cores compute, package
+// amdg has the dialects of what AMD adds to ttg.
 //
 // It imports core's libraries and the SDK, and no other backend.
 package amd

@@ -3,6 +3,7 @@ package amd
 import (
 	"slices"
 
+	"github.com/tritonc/tritonc/backends/amd/matrixcore"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir"
@@ -17,6 +18,9 @@ import (
 var (
 	canonicalize = std.NewCanonicalize(layouts.ConvertPatterns())
 	f32DotTC     = matrix.NewF32DotTC(matrix.TF32Rounding{})
+
+	optimizeOperands  = matrix.NewOptimizeDotOperands(matrixcore.Unit{})
+	reduceDuplication = matrix.NewReduceDataDuplication(matrixcore.Unit{})
 )
 
 // ttirRows are the passes of the stage ttir, in Triton's order.
@@ -62,7 +66,7 @@ func checkSkipped(a arch, names []string) error {
 func ttgirRows(a arch, o options) []pass.Row {
 	return o.without([]pass.Row{
 		{Pass: layouts.Convert, Why: "every later pass needs layouts", Needed: true, With: []pass.Setting{
-			{Name: "target", Value: backendName + ":" + a.chip.Name},
+			{Name: "target", Value: a.chip.Target()},
 			{Name: "num-warps", Value: o.NumWarps},
 			{Name: "threads-per-warp", Value: a.chip.Lanes},
 			{Name: "num-ctas", Value: 1},
@@ -71,8 +75,11 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: f32DotTC, Why: "f32 dots become sums of bf16 ones where their precision asks"},
 		{Pass: layouts.RemoveConversions, Why: "removes what coalesce put around each access"},
 		{Pass: layouts.OptimizeThreadLocality, Why: "layouts have propagated, and dots do not constrain them yet"},
-		{Pass: matrix.AccelerateMatmul, Why: "dots in forms that are lowered"},
+		{Pass: matrixcore.AccelerateMatmul, Why: "dots on matrix cores", With: []pass.Setting{
+			{Name: "matrix-instruction-size", Value: o.MatrixInstrDim}, {Name: "kPack", Value: o.KPack},
+		}},
 		{Pass: layouts.RemoveConversions, Why: "removes what accelerate-matmul put around each dot"},
+		{Pass: optimizeOperands, Why: "operands are transposed while they pass through LDS"},
 		{Pass: loops.LoopAwareCSE, Why: "values that differed in layout only are equal now"},
 		{Pass: loops.SplitOffsets, Why: "the uniform part can be hoisted"},
 		{Pass: loops.BoundMasks, Why: "before parts of the masks are hoisted"},
@@ -84,7 +91,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: loops.CombineSelectAndIf, Why: "fused loops bring new conditions"},
 		{Pass: layouts.RemoveConversions, Why: "removes conversions between loads and dots"},
 		{Pass: layouts.SpreadReplicas, Why: "the last pass that takes conversions away has run"},
-		{Pass: matrix.ReduceDataDuplication, Why: "operands pass through LDS on their way to a dot"},
+		{Pass: reduceDuplication, Why: "operands pass through LDS on their way to a dot"},
 		{Pass: loops.ReorderInstructions, Why: "fewer values are live at once"},
 		{Pass: loops.LoopAwareCSE, Why: "merges what reordering put side by side"},
 		{Pass: std.SymbolDCE, Why: "erases functions without callers"},
@@ -101,12 +108,12 @@ func ttgirRows(a arch, o options) []pass.Row {
 var passes = slices.Concat(
 	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE, std.ConvertSCFToCF},
 	[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
-	ours(ttgir.Passes()),
+	ours(ttgir.Passes()), []*pass.Pass{matrixcore.AccelerateMatmul},
 )
 
 // ours puts this backend's passes in the places of core's of the same names.
 func ours(list []*pass.Pass) []*pass.Pass {
-	replacements := []*pass.Pass{f32DotTC}
+	replacements := []*pass.Pass{f32DotTC, optimizeOperands, reduceDuplication}
 	for i, p := range list {
 		for _, r := range replacements {
 			if r.Name == p.Name {

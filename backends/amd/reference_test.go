@@ -21,8 +21,7 @@ var refused = map[string]struct{ message, why string }{
 	"dot_fp32_float32_tf32":   {"input_precision", "only gfx942 has instructions for it"},
 }
 
-// TestReference compiles every reference kernel to a code object; those with dots only
-// with TRITONC_ALL=1, since the code of dots by multiply-adds is long.
+// TestReference compiles every reference kernel to a code object.
 func TestReference(t *testing.T) {
 	needTools(t)
 	for _, chip := range []string{"gfx942", "gfx1100"} {
@@ -31,9 +30,6 @@ func TestReference(t *testing.T) {
 			var made, large atomic.Int32
 			t.Run("kernels", func(t *testing.T) {
 				for _, r := range list {
-					if r.hasDots() && os.Getenv("TRITONC_ALL") == "" {
-						continue
-					}
 					t.Run(r.name, func(t *testing.T) {
 						t.Parallel()
 						fits, ok := r.made(t, chip)
@@ -54,10 +50,6 @@ func TestReference(t *testing.T) {
 			}
 		})
 	}
-}
-
-func (r *reference) hasDots() bool {
-	return strings.HasPrefix(r.name, "dot_") || strings.HasPrefix(r.name, "matmul_") || strings.HasPrefix(r.name, "flash_")
 }
 
 // made reports whether the kernel compiles, and whether it fits on the device.

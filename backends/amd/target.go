@@ -3,16 +3,16 @@ package amd
 import (
 	"strings"
 
-	"github.com/tritonc/tritonc/backends/amd/gpu"
+	"github.com/tritonc/tritonc/backends/amd/chip"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 // backendName is the backend's part of a target, "hip" in "hip:gfx942".
-const backendName = "hip"
+const backendName = chip.Backend
 
 // arch is one GPU architecture.
 type arch struct {
-	chip *gpu.Chip
+	chip *chip.Chip
 	doc  string
 	// sharedMemory is the LDS that a work-group may have, in bytes.
 	sharedMemory int64
@@ -25,11 +25,11 @@ type arch struct {
 // archs are the targets. Limits are those of LLVM's guide to AMDGPU and of AMD's
 // instruction set documents.
 var archs = []arch{
-	{chip: &gpu.GFX90A, doc: "CDNA 2: MI210, MI250", sharedMemory: 64 << 10, threadRegisters: 512, registers: 128 << 10},
-	{chip: &gpu.GFX942, doc: "CDNA 3: MI300, MI325", sharedMemory: 64 << 10, threadRegisters: 512, registers: 128 << 10},
-	{chip: &gpu.GFX950, doc: "CDNA 4: MI350, MI355", sharedMemory: 160 << 10, threadRegisters: 512, registers: 128 << 10},
-	{chip: &gpu.GFX1100, doc: "RDNA 3: RX 7900, W7900", sharedMemory: 64 << 10, threadRegisters: 256, registers: 96 << 10},
-	{chip: &gpu.GFX1200, doc: "RDNA 4: RX 9060", sharedMemory: 64 << 10, threadRegisters: 256, registers: 96 << 10},
+	{chip: &chip.GFX90A, doc: "CDNA 2: MI210, MI250", sharedMemory: 64 << 10, threadRegisters: 512, registers: 128 << 10},
+	{chip: &chip.GFX942, doc: "CDNA 3: MI300, MI325", sharedMemory: 64 << 10, threadRegisters: 512, registers: 128 << 10},
+	{chip: &chip.GFX950, doc: "CDNA 4: MI350, MI355", sharedMemory: 160 << 10, threadRegisters: 512, registers: 128 << 10},
+	{chip: &chip.GFX1100, doc: "RDNA 3: RX 7900, W7900", sharedMemory: 64 << 10, threadRegisters: 256, registers: 96 << 10},
+	{chip: &chip.GFX1200, doc: "RDNA 4: RX 9060", sharedMemory: 64 << 10, threadRegisters: 256, registers: 96 << 10},
 }
 
 // maxThreads is how many threads a work-group may have.
@@ -48,7 +48,7 @@ func archOf(t sdk.Target) (arch, error) {
 func targetList() string {
 	names := make([]string, len(archs))
 	for i, a := range archs {
-		names[i] = backendName + ":" + a.chip.Name
+		names[i] = a.chip.Target()
 	}
 	return strings.Join(names, ", ")
 }
@@ -63,7 +63,7 @@ var fp8Kinds = []string{"fp8e4b8", "fp8e4nv", "fp8e5", "fp8e5b16"}
 // deprecatedFP8 are those that a dot takes with a warning: the chip has the OCP formats
 // in their place.
 func (a arch) deprecatedFP8() []string {
-	if a.chip == &gpu.GFX950 {
+	if a.chip == &chip.GFX950 {
 		return []string{"fp8e4b8", "fp8e5b16"}
 	}
 	return []string{}
@@ -84,7 +84,7 @@ const defaultPrecision = "ieee"
 // facts of the architecture, for Describe.
 func (a arch) facts() sdk.TargetFacts {
 	return sdk.TargetFacts{
-		Pattern:  backendName + ":" + a.chip.Name,
+		Pattern:  a.chip.Target(),
 		WarpSize: a.chip.Lanes,
 		Limits: sdk.DeviceLimits{
 			MaxThreadsPerBlock:          maxThreads,

@@ -1,6 +1,7 @@
 package gpu64
 
 import (
+	"github.com/tritonc/tritonc/backends/amd/chip"
 	"github.com/tritonc/tritonc/backends/amd/gpu"
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/internal/gpu64/mfma"
@@ -21,7 +22,7 @@ var _ lower.Target = (*Target)(nil)
 
 // newTarget returns the target, of gfx942.
 func newTarget(mfma bool) *Target {
-	return &Target{gpu.Target{Chip: &gpu.GFX942}, mfma}
+	return &Target{gpu.Target{Chip: &chip.GFX942}, mfma}
 }
 
 // Capabilities are none but the names of scopes, and matrix instructions if they are

@@ -1,8 +1,8 @@
 // Package gpu lowers for AMD's GPUs: a lower.Target by LLVM's AMDGPU intrinsics.
 //
-//	chip.go     what is known of each architecture
 //	target.go   the kernel, indices, barriers
 //	shuffle.go  values that change lanes: DPP, permlane, ds_swizzle, ds_bpermute
+//	matrix.go   MFMA and WMMA
 //
 // Sources: LLVM's guide to the AMDGPU backend, and AMD's instruction set documents of
 // CDNA 2 to 4 and RDNA 3 and 4.

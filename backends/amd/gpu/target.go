@@ -5,6 +5,7 @@ import (
 
 	"github.com/llir/llvm/ir/enum"
 
+	"github.com/tritonc/tritonc/backends/amd/chip"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/llir"
 	"github.com/tritonc/tritonc/core/lower"
@@ -12,7 +13,7 @@ import (
 
 // Target is one architecture, with what options say of kernels.
 type Target struct {
-	*Chip
+	*chip.Chip
 	// WavesPerEU is how many warps each SIMD is to hold; 0: LLVM decides.
 	WavesPerEU int
 	// FlushDenormals: f32 denormals are zero.
@@ -32,7 +33,7 @@ const (
 
 // Capabilities are those for which the package has instructions.
 func (t *Target) Capabilities() lower.Capabilities {
-	return lower.Capabilities{Warp: t, Atomics: lower.LLVMAtomics{GPU: agent, CTA: workgroup}}
+	return lower.Capabilities{Warp: t, Matrix: t, Atomics: lower.LLVMAtomics{GPU: agent, CTA: workgroup}}
 }
 
 // Triple is LLVM's name of the target.

@@ -1,6 +1,9 @@
-package gpu
+// Package chip says what is known of AMD's GPU architectures. It imports nothing.
+package chip
 
-// Chip holds what is known of one GPU architecture.
+import "strings"
+
+// Chip is one GPU architecture.
 type Chip struct {
 	Name  string // as LLVM has it, gfx942
 	Lanes int    // of a warp
@@ -26,3 +29,20 @@ var (
 	GFX1100 = Chip{Name: "gfx1100", Lanes: 32, LDSBanks: 32, WMMA: 1}
 	GFX1200 = Chip{Name: "gfx1200", Lanes: 32, LDSBanks: 32, WMMA: 2, OCPFloat8: true}
 )
+
+// Backend is the backend's part of a target, "hip" in "hip:gfx942".
+const Backend = "hip"
+
+// Of returns the chip of a target such as hip:gfx942, or nil.
+func Of(target string) *Chip {
+	name, ok := strings.CutPrefix(target, Backend+":")
+	for _, c := range []*Chip{&GFX90A, &GFX942, &GFX950, &GFX1100, &GFX1200} {
+		if ok && c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// Target is the chip's target, hip:gfx942.
+func (c *Chip) Target() string { return Backend + ":" + c.Name }

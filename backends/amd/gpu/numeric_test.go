@@ -1,0 +1,200 @@
+package gpu_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/internal/amdsim"
+	"github.com/tritonc/tritonc/internal/kerneltest"
+)
+
+// TestMain has kernels for AMD's targets compiled by the backend, and executed.
+func TestMain(m *testing.M) {
+	p := amdsim.NewPlatform()
+	kerneltest.AddBackend(p, p.Open)
+	os.Exit(m.Run())
+}
+
+var chips = []string{"gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1200"}
+
+// onChips runs a test for each chip.
+func onChips(t *testing.T, f func(t *testing.T, chip string)) {
+	for _, c := range chips {
+		t.Run(c, func(t *testing.T) { f(t, c) })
+	}
+}
+
+// kernelOf is a kernel of the name k, whose text lacks what each file begins with.
+func kernelOf(chip, source string, o kerneltest.Options) kerneltest.Kernel {
+	return kerneltest.Kernel{
+		Source: "import triton\nimport triton.language as tl\n\n@triton.jit\n" + source, Name: "k", Target: "hip:" + chip, Options: o,
+	}
+}
+
+// TestReduceLanes combines all lanes of a warp, and parts of it, by each way to exchange
+// values.
+func TestReduceLanes(t *testing.T) {
+	onChips(t, func(t *testing.T, chip string) {
+		r := kerneltest.Rand(t)
+		for _, columns := range []int{2, 4, 8, 16, 32, 64} {
+			const n = 256
+			x := kerneltest.Randint(r, -1000, 1000, "i32", n)
+			out := kerneltest.Zeros("i32", n/columns)
+			want := make([]float64, n/columns)
+			for i := range n {
+				want[i/columns] += x.At(i)
+			}
+			kernelOf(chip, `def k(x, out, M: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, M)
+    v = tl.load(x + i[:, None] * N + tl.arange(0, N)[None, :])
+    tl.store(out + i, tl.sum(v, axis=1))
+`, kerneltest.Options{"num_warps": 1}).Run(t, kerneltest.Grid(1), x, out, n/columns, columns)
+			kerneltest.Near(t, "sums", out, want, 0, 0)
+		}
+	})
+}
+
+// TestSortLanes compares lanes at every distance.
+func TestSortLanes(t *testing.T) {
+	onChips(t, func(t *testing.T, chip string) {
+		r := kerneltest.Rand(t)
+		x := kerneltest.Randint(r, -1000, 1000, "i32", 128)
+		out := kerneltest.Zeros("i32", 128)
+		kernelOf(chip, `def k(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.sort(tl.load(x + i)))
+`, kerneltest.Options{"num_warps": 1}).Run(t, kerneltest.Grid(1), x, out, 128)
+		kerneltest.Near(t, "sorted", out, slices.Sorted(slices.Values(x.Floats())), 0, 0)
+	})
+}
+
+// matmul multiplies A and B in a loop over K, whose last part is masked. B lies
+// transposed in memory where that is asked for.
+func matmul(acc, zero, precision string, isTransposed bool) string {
+	y := "tl.load(b + (at + l)[:, None] * N + j[None, :], mask=(at + l)[:, None] < K, other=" + zero + ")"
+	if isTransposed {
+		y = "tl.load(b + j[:, None] * K + (at + l)[None, :], mask=(at + l)[None, :] < K, other=" + zero + ").T"
+	}
+	return `def k(a, b, out, K, M: tl.constexpr, N: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, M)
+    j = tl.arange(0, N)
+    l = tl.arange(0, B)
+    acc = tl.zeros((M, N), tl.` + acc + `)
+    for at in range(0, K, B):
+        x = tl.load(a + i[:, None] * K + (at + l)[None, :], mask=(at + l)[None, :] < K, other=` + zero + `)
+        y = ` + y + `
+        acc = tl.dot(x, y, acc, input_precision="` + precision + `", out_dtype=tl.` + acc + `)
+    tl.store(out + i[:, None] * N + j[None, :], acc)
+`
+}
+
+// dotKinds are the types of dots, with the relative error of a product.
+var dotKinds = []struct {
+	a, b, acc, precision string
+	tolerance            float64
+}{
+	{"fp16", "fp16", "float32", "ieee", 1e-5},
+	{"fp16", "fp16", "float16", "ieee", 3e-2},
+	{"bf16", "bf16", "float32", "ieee", 1e-5},
+	{"fp32", "fp32", "float32", "ieee", 1e-5},
+	{"fp32", "fp32", "float32", "tf32", 1e-2},
+	{"fp64", "fp64", "float64", "ieee", 1e-12},
+	{"i8", "i8", "int32", "ieee", 0},
+	{"fp8e4b8", "fp8e4b8", "float32", "ieee", 1e-5},
+	{"fp8e5b16", "fp8e5b16", "float32", "ieee", 1e-5},
+	{"fp8e4b8", "fp8e5b16", "float32", "ieee", 1e-5},
+	{"fp8e4nv", "fp8e4nv", "float32", "ieee", 1e-5},
+	{"fp8e5", "fp8e4nv", "float32", "ieee", 1e-5},
+}
+
+// TestDots multiplies elements of every type on every chip: by the instructions for them,
+// by others after widening, or by multiply-adds; both sizes of instructions, several
+// warps, operands transposed on their way, and with the elements of two instructions side
+// by side.
+func TestDots(t *testing.T) {
+	onChips(t, func(t *testing.T, chip string) {
+		r := kerneltest.Rand(t)
+		for _, c := range dotKinds {
+			if c.precision == "tf32" && chip != "gfx942" {
+				continue
+			}
+			for _, s := range []struct {
+				m, n, block, k, warps, kpack int
+				isTransposed                 bool
+			}{
+				{32, 64, 64, 80, 4, 1, false},
+				{16, 32, 64, 40, 1, 1, true},
+				{64, 32, 64, 100, 2, 2, true},
+			} {
+				t.Run(fmt.Sprintf("%s/%s/%s/%s/%dx%dx%d", c.a, c.b, c.acc, c.precision, s.m, s.n, s.block), func(t *testing.T) {
+					vals := func(typ string, n int) *array.Array {
+						if typ == "i8" {
+							return kerneltest.Randint(r, -128, 128, typ, n)
+						}
+						return kerneltest.Randn(r, typ, n)
+					}
+					a, b := vals(c.a, s.m*s.k), vals(c.b, s.k*s.n)
+					want := make([]float64, s.m*s.n)
+					for i := range s.m {
+						for j := range s.n {
+							for l := range s.k {
+								y := b.At(l*s.n + j)
+								if s.isTransposed {
+									y = b.At(j*s.k + l)
+								}
+								want[i*s.n+j] += a.At(i*s.k+l) * y
+							}
+						}
+					}
+					zero := "0.0"
+					if c.acc == "int32" {
+						zero = "0"
+					}
+					out := kerneltest.Zeros(map[string]string{"float16": "fp16", "float32": "fp32", "float64": "fp64", "int32": "i32"}[c.acc], s.m*s.n)
+					kernelOf(chip, matmul(c.acc, zero, c.precision, s.isTransposed), kerneltest.Options{"num_warps": s.warps, "kpack": s.kpack}).
+						Run(t, kerneltest.Grid(1), a, b, out, s.k, s.m, s.n, s.block)
+					kerneltest.Near(t, "product", out, want, c.tolerance, c.tolerance*10)
+				})
+			}
+		}
+	})
+}
+
+// TestChain multiplies the result of one dot by another matrix, as attention does: the
+// accumulator becomes an operand.
+func TestChain(t *testing.T) {
+	onChips(t, func(t *testing.T, chip string) {
+		r := kerneltest.Rand(t)
+		const m, n, k = 64, 32, 64
+		q, x, v := kerneltest.Randn(r, "fp16", m*k), kerneltest.Randn(r, "fp16", n*k), kerneltest.Randn(r, "fp16", n*k)
+		want := make([]float64, m*k)
+		half := kerneltest.Zeros("fp16", 1)
+		for i := range m {
+			for j := range n {
+				p := 0.0
+				for l := range k {
+					p += q.At(i*k+l) * x.At(j*k+l)
+				}
+				half.Set(0, p/8)
+				for l := range k {
+					want[i*k+l] += half.At(0) * v.At(j*k+l)
+				}
+			}
+		}
+		out := kerneltest.Zeros("fp32", m*k)
+		kernelOf(chip, `def k(q, x, v, out, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    i = tl.arange(0, M)
+    j = tl.arange(0, N)
+    l = tl.arange(0, K)
+    a = tl.load(q + i[:, None] * K + l[None, :])
+    b = tl.load(x + j[:, None] * K + l[None, :])
+    c = tl.load(v + j[:, None] * K + l[None, :])
+    p = tl.dot(a, b.T) / 8
+    tl.store(out + i[:, None] * K + l[None, :], tl.dot(p.to(tl.float16), c))
+`, kerneltest.Options{"num_warps": 4}).Run(t, kerneltest.Grid(1), q, x, v, out, m, n, k)
+		kerneltest.Near(t, "product", out, want, 2e-2, 2e-2)
+	})
+}

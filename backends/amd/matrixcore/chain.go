@@ -1,0 +1,75 @@
+package matrixcore
+
+import (
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
+)
+
+// maxSlice is how many operations the search for chained dots looks at, each way.
+const maxSlice = 1024
+
+// chained reports whether d's result becomes operand A of another dot of the same
+// iteration, and whether its own operand A comes of another dot's result.
+func chained(d dots.Dot) (head, tail bool) {
+	region := d.Op.Block().Region()
+	after := map[*ir.Operation]bool{d.Op: true}
+	for list := []*ir.Operation{d.Op}; len(list) > 0 && len(after) < maxSlice; list = list[1:] {
+		for _, r := range list[0].Results() {
+			for u := range r.Users() {
+				if !after[u] && u.Block().Region() == region {
+					after[u] = true
+					list = append(list, u)
+				}
+			}
+		}
+	}
+	for op := range after {
+		head = head || op != d.Op && op.Is(tt.Dot) && after[tt.AsDot(op).A().Def()]
+	}
+	before := map[*ir.Operation]bool{}
+	for list := []*ir.Value{d.A()}; len(list) > 0 && len(before) < maxSlice; list = list[1:] {
+		op := list[0].Def()
+		if op == nil || before[op] || op.Block().Region() != region {
+			continue
+		}
+		before[op] = true
+		if op.Is(tt.Dot) {
+			tail = true
+			break
+		}
+		list = append(list, op.OperandValues()...)
+	}
+	return head, tail
+}
+
+// spreadWarps is how many warps are side by side along each dimension of d's result.
+// Batches have a warp each. Of two dots that feed one another the first has whole rows in
+// a warp, so that none crosses warps; the second has as many rows as there are tiles. Else
+// the part of each warp is about as high as wide.
+func spreadWarps(d dots.Dot, side int, head, tail bool) []int {
+	shape, warps := d.Shape(), d.Warps
+	if len(shape) == 3 {
+		return []int{warps, 1, 1}
+	}
+	rows, columns := max(int(shape[0])/side, 1), max(int(shape[1])/side, 1)
+	switch {
+	case head:
+		return []int{warps, 1}
+	case tail:
+		n := min(warps, rows)
+		return []int{n, warps / n}
+	}
+	m, n := 1, 1
+	for m*n < warps {
+		if rows/2/m >= columns/n && m < rows {
+			m *= 2
+		} else {
+			n *= 2
+		}
+	}
+	if n > columns {
+		m, n = n, m
+	}
+	return []int{m, n}
+}

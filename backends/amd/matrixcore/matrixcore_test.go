@@ -1,0 +1,18 @@
+package matrixcore_test
+
+import (
+	"testing"
+
+	"github.com/tritonc/tritonc/backends/amd/matrixcore"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/ttgir/matrix"
+	"github.com/tritonc/tritonc/internal/passtest"
+)
+
+func TestPasses(t *testing.T) {
+	unit := matrixcore.Unit{}
+	ours := []*pass.Pass{
+		matrixcore.AccelerateMatmul, matrix.NewOptimizeDotOperands(unit), matrix.NewReduceDataDuplication(unit),
+	}
+	passtest.Run(t, "testdata", ours, ours...)
+}

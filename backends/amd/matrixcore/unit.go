@@ -1,0 +1,177 @@
+package matrixcore
+
+import (
+	"fmt"
+
+	"github.com/tritonc/tritonc/backends/amd/chip"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
+	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
+)
+
+// Unit is the matrix cores of the module's target.
+type Unit struct {
+	dots.MultiplyAdd
+	// Side is the rows and columns of an instruction, 16 or 32; 0: by the dot's shape.
+	Side int
+	// KPack is how many instructions' elements along K a lane holds side by side, 1 or
+	// 2; 0 is 1.
+	KPack int
+}
+
+var _ dots.MatrixUnit = Unit{}
+
+// Check implements dots.MatrixUnit.
+func (Unit) Check(target string) error {
+	switch {
+	case target == "":
+		return fmt.Errorf("the module has no attribute ttg.target, which says for which GPU it is; convert-triton-to-tritongpu gives it one")
+	case chip.Of(target) == nil:
+		return fmt.Errorf("the module is for the target %q; AMD's matrix cores are those of targets such as %s", target, chip.GFX942.Target())
+	}
+	return nil
+}
+
+// chipOf is the chip of d's target, which Check took.
+func chipOf(d dots.Dot) *chip.Chip {
+	c := chip.Of(d.Target)
+	if c == nil {
+		panic("BUG: matrixcore: the target " + d.Target)
+	}
+	return c
+}
+
+// instrFor is the instruction for d, or nil.
+func (u Unit) instrFor(d dots.Dot) *Instr {
+	c := chipOf(d)
+	x, y, _ := d.Elems()
+	x, y = u.Widen(d, x), u.Widen(d, y)
+	shape := ir.ShapeOf(d.Result().Type())
+	rank := len(shape)
+	m, n, k := shape[rank-2], shape[rank-1], ir.ShapeOf(d.A().Type())[rank-1]
+	tf32 := d.InputPrecision() == tt.PrecisionTF32
+	for _, side := range u.sides(c, min(m, n)) {
+		for _, in := range Instrs(c) {
+			if in.Side == side && in.Takes(c, x, y, tf32) && k%int64(in.K) == 0 {
+				return &in
+			}
+		}
+	}
+	return nil
+}
+
+// sides are the sizes of instructions to look for, for a dot whose result has least rows
+// or columns: the largest that fit. Types without an instruction of that size may have a
+// smaller one.
+func (u Unit) sides(c *chip.Chip, least int64) []int {
+	switch {
+	case c.WMMA != 0 && least >= wmmaSide:
+		return []int{wmmaSide}
+	case c.WMMA != 0 || least < 16:
+		return nil
+	case u.Side != 0 && int64(u.Side) <= least:
+		return []int{u.Side}
+	case least >= 32:
+		return []int{32, 16}
+	}
+	return []int{16}
+}
+
+// Form implements dots.MatrixUnit.
+func (u Unit) Form(d dots.Dot) *dots.Form {
+	in := u.instrFor(d)
+	if in == nil {
+		return nil
+	}
+	head, tail := chained(d)
+	warps := spreadWarps(d, in.Side, head, tail)
+	kWidth := in.PerLane
+	var result layout.Encoding
+	if c := chipOf(d); c.WMMA != 0 {
+		result = &layout.AMDWMMA{Version: c.WMMA, IsTranspose: true, WarpsPerCTA: warps, CGA: d.Cluster()}
+	} else {
+		e := &layout.AMDMFMA{
+			Version: c.MFMA, WarpsPerCTA: warps, InstrShape: []int{in.Side, in.Side, in.K}, IsTransposed: true, CGA: d.Cluster(),
+		}
+		if in.C == F64 {
+			e.ElementBitWidth = 64
+		}
+		result = e
+		switch {
+		case tail && (in.A == F16 || in.A == BF16):
+			kWidth = 4 // as the result of the dot before has them
+		case !tail && u.KPack == 2 && ir.ShapeOf(d.A().Type())[len(d.Shape())-1]%int64(2*in.K) == 0:
+			kWidth *= 2
+		}
+	}
+	form := &dots.Form{
+		Result: result,
+		A:      &layout.DotOp{OpIdx: 0, Parent: result, KWidth: kWidth},
+		B:      &layout.DotOp{OpIdx: 1, Parent: result, KWidth: kWidth},
+	}
+	if _, _, acc := d.Elems(); in.C == F32 && !F32.is(nil, acc) {
+		form.Elem = d.Op.Context().F32() // there is no narrower accumulator
+	}
+	return form
+}
+
+// Widen makes 8-bit floats f16 unless there is an instruction for both operands.
+func (Unit) Widen(d dots.Dot, elem ir.Type) ir.Type {
+	if !dots.IsFloat8(elem) {
+		return elem
+	}
+	c := chipOf(d)
+	x, y, _ := d.Elems()
+	for _, in := range Instrs(c) {
+		if in.Takes(c, x, y, false) {
+			return elem
+		}
+	}
+	return d.Op.Context().F16()
+}
+
+// Buffer permutes vectors of as many elements as a lane reads, so that the sixteen
+// lanes that read at once, a row each, reach different banks. Columns do so anyway.
+func (Unit) Buffer(operand *layout.DotOp, b dots.Buffer) layout.Shared {
+	k := len(b.Shape) - 1 - operand.OpIdx
+	if b.Transposed {
+		k = len(b.Shape) - 2 + operand.OpIdx
+	}
+	if !isOurs(operand) || b.Order[0] != k {
+		return dots.Plain(b.Order)
+	}
+	banks := chip.GFX942.LDSBanks
+	if e, ok := operand.Parent.(*layout.AMDMFMA); ok && e.Version == chip.GFX950.MFMA {
+		banks = chip.GFX950.LDSBanks
+	}
+	const bankBits, rows = 32, 16
+	along, vec := int(b.Shape[b.Order[0]]), min(operand.KWidth, 128/b.Bits)
+	perPhase := max(banks*bankBits/b.Bits/along, 1)
+	return &layout.SwizzledShared{
+		Vec: vec, PerPhase: perPhase, MaxPhase: max(min(rows/perPhase, along/vec), 1), Order: b.Order,
+	}
+}
+
+// isOurs reports whether matrix cores read the operand.
+func isOurs(operand *layout.DotOp) bool {
+	switch operand.Parent.(type) {
+	case *layout.AMDMFMA, *layout.AMDWMMA:
+		return true
+	}
+	return false
+}
+
+// Transposes is true: lanes read element by element what they cannot read as vectors.
+func (Unit) Transposes(operand *layout.DotOp) bool { return isOurs(operand) }
+
+// PartK is what the lanes of a warp hold of a row.
+func (Unit) PartK(operand *layout.DotOp) int64 {
+	switch e := operand.Parent.(type) {
+	case *layout.AMDMFMA:
+		return int64(chip.GFX942.Lanes / e.InstrShape[operand.OpIdx] * operand.KWidth)
+	case *layout.AMDWMMA:
+		return wmmaSide
+	}
+	return 0
+}
