@@ -7,6 +7,7 @@ import (
 	"github.com/tritonc/tritonc/backends/amd/gpu"
 	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -104,6 +105,7 @@ func (j *job) target() *gpu.Target {
 func (j *job) plan() *backend.Plan {
 	p := &backend.Plan{
 		Stages:       j.stages(),
+		Facts:        pass.Facts{"stages": j.opts.NumStages},
 		Lowering:     j.target(),
 		LayoutTarget: j.arch.chip.Target(),
 		Device:       backend.Device{WarpSize: j.arch.chip.Lanes, MaxWarps: j.arch.maxWarps(), SharedMemory: j.arch.sharedMemory},

@@ -21,6 +21,7 @@ var (
 
 	optimizeOperands  = matrix.NewOptimizeDotOperands(matrixcore.Unit{})
 	reduceDuplication = matrix.NewReduceDataDuplication(matrixcore.Unit{})
+	loadEarly         = loops.NewLoadEarly(matrixcore.Unit{})
 )
 
 // ttirRows are the passes of the stage ttir, in Triton's order.
@@ -61,9 +62,34 @@ func checkSkipped(a arch, names []string) error {
 	return err
 }
 
+// mostMeanwhile is how many instructions a thread may have to do beside what it loads and
+// multiplies for its loads to go an iteration ahead. Warps of a SIMD are few, and addresses
+// of 64 bits many instructions.
+const mostMeanwhile = 512
+
+// staged holds where loops are pipelined.
+var staged = &pass.Condition{Name: "num_stages>1", Holds: func(f pass.Facts) bool { return f["stages"] > 1 }}
+
+// spareRegisters are those that a loop keeps for addresses and for the operands of its
+// dots, beside what it carries and what is on its way: with fewer, the matmul of 128×128
+// by four warps of gfx1100 spills 308 registers of each thread instead of 29.
+const spareRegisters = 96
+
+// registersOf is how many vector registers a thread has: those of a compute unit, whose
+// four SIMDs (two on RDNA) hold the warps of at least one program, or as many programs
+// as waves_per_eu asks for.
+func (a arch) registersOf(o options) int {
+	n := min(int(a.registers)/(o.NumWarps*a.chip.Lanes), a.threadRegisters)
+	if o.WavesPerEU > 0 {
+		n = min(n, a.threadRegisters/o.WavesPerEU)
+	}
+	return n
+}
+
 // ttgirRows are the passes of the stage ttgir, in the order of Triton's pipeline for
 // AMD's GPUs as far as it goes.
 func ttgirRows(a arch, o options) []pass.Row {
+	registers := []pass.Setting{{Name: "registers", Value: max(a.registersOf(o)-spareRegisters, 0)}}
 	return o.without([]pass.Row{
 		{Pass: layouts.Convert, Why: "every later pass needs layouts", Needed: true, With: []pass.Setting{
 			{Name: "target", Value: a.chip.Target()},
@@ -101,6 +127,8 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: canonicalize, Why: "the lowering expects canonical forms"},
 		{Pass: loops.CombineSelectAndIf, Why: "canonical forms undo the clearing of accumulators in fused loops"},
 		{Pass: loops.ReduceEarly, Why: "iterations without masked elements skip the mask"},
+		{Pass: loadEarly, With: registers, Why: "barriers are in place, and loads stay between them"},
+		{Pass: loops.LoadAhead, When: staged, With: append(registers, pass.Setting{Name: "meanwhile", Value: mostMeanwhile}), Why: "what is left of an iteration's loads is known"},
 	})
 }
 
@@ -113,7 +141,7 @@ var passes = slices.Concat(
 
 // ours puts this backend's passes in the places of core's of the same names.
 func ours(list []*pass.Pass) []*pass.Pass {
-	replacements := []*pass.Pass{f32DotTC, optimizeOperands, reduceDuplication}
+	replacements := []*pass.Pass{f32DotTC, optimizeOperands, reduceDuplication, loadEarly}
 	for i, p := range list {
 		for _, r := range replacements {
 			if r.Name == p.Name {

@@ -34,13 +34,14 @@ var LoadAhead = &pass.Pass{
 	Doc:  "start the loads of the next iteration in this one",
 	Options: []pass.Option{
 		{Name: "registers", Doc: "the most 32-bit registers per thread for a loop's tensors and the loads on their way", Default: 255},
+		{Name: "meanwhile", Doc: "leave loops with more instructions per thread that wait for no load", Default: mostMeanwhile},
 	},
 	Example: loadAheadExample,
 	Before:  []*pass.Fact{facts.Machine, facts.Layouts},
 	Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())
 		for _, loop := range forloop.All(r.Module) {
-			if leavesGlobalMemory(loop) && forloop.IsInnermost(loop) && meanwhile(loop) < mostMeanwhile {
+			if leavesGlobalMemory(loop) && forloop.IsInnermost(loop) && meanwhile(loop) < r.Int("meanwhile") {
 				r.Count("moved", loadAhead(b, loop, r.Int("registers")-wordsIn(loop)))
 			}
 		}
