@@ -62,3 +62,29 @@ func TestEnterAssembly(t *testing.T) {
 		t.Errorf("a wrong instruction: %v", err)
 	}
 }
+
+// TestInputs: a kernel has the hidden arguments that it reads, and no others.
+func TestInputs(t *testing.T) {
+	needTools(t)
+	const text = `import triton
+import triton.language as tl
+
+@triton.jit
+def k(x):
+    tl.store(x + tl.program_id(1), PROGRAMS)
+`
+	for expr, want := range map[string]bool{"tl.num_programs(0)": true, "5": false} {
+		k, err := compile(t, "gfx942", "k.py", []byte(strings.Replace(text, "PROGRAMS", expr, 1)), "k", "*i32", stageAMDGCN, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asm := string(k.Artifact(stageAMDGCN).Data)
+		if got := strings.Contains(asm, "hidden_block_count_x"); got != want {
+			t.Errorf("%s: hidden arguments %v, want %v", expr, got, want)
+		}
+		const id = ".amdhsa_system_sgpr_workgroup_id_"
+		if !strings.Contains(asm, id+"y 1") || strings.Contains(asm, id+"z 1") {
+			t.Errorf("%s: of the work-group's numbers y alone is read, and the assembly says another thing", expr)
+		}
+	}
+}

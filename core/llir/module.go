@@ -35,6 +35,9 @@ func StringAttr(key, value string) Attr {
 	return Attr(appendQuoted(b, value))
 }
 
+// QuotedAttr returns the attribute "key", which has no value.
+func QuotedAttr(key string) Attr { return Attr(appendQuoted(nil, key)) }
+
 // Module is a module under construction: the library's ir.Module and the tables
 // that keep its types, constants and declarations unique.
 type Module struct {

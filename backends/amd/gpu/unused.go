@@ -1,0 +1,67 @@
+package gpu
+
+import (
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// inputs are what the hardware and the loader can give a kernel beside its arguments, by
+// the end of LLVM's attribute amdgpu-no-…, with the intrinsics that read them.
+var inputs = []struct {
+	name    string
+	readers []string
+}{
+	{"implicitarg-ptr", []string{"llvm.amdgcn.implicitarg.ptr"}},
+	{"dispatch-ptr", nil},
+	{"dispatch-id", nil},
+	{"queue-ptr", []string{"llvm.trap"}},
+	{"hostcall-ptr", []string{"llvm.amdgcn.implicitarg.ptr"}},
+	{"heap-ptr", []string{"llvm.amdgcn.implicitarg.ptr"}},
+	{"multigrid-sync-arg", []string{"llvm.amdgcn.implicitarg.ptr"}},
+	{"default-queue", []string{"llvm.amdgcn.implicitarg.ptr"}},
+	{"completion-action", []string{"llvm.amdgcn.implicitarg.ptr"}},
+	{"lds-kernel-id", nil},
+	{"cluster-id-x", nil}, // without these LLVM takes a work-group's numbers for used
+	{"cluster-id-y", nil},
+	{"cluster-id-z", nil},
+	{"workitem-id-y", nil},
+	{"workitem-id-z", nil},
+}
+
+// workgroupIDs are those of inputs that a chip with architected SGPRs has anyway, in
+// registers that it shares between them, so that it needs to know of none.
+var workgroupIDs = []string{"workgroup-id-x", "workgroup-id-y", "workgroup-id-z"}
+
+// MarkUnused says of the functions of a module, which must be all that are called, which
+// inputs of a kernel they do not read: they then take no registers, and the hidden
+// arguments are not part of the kernel's. LLVM's optimizer infers it, and llc does not.
+func (t *Target) MarkUnused(m *llir.Module) {
+	declared := map[string]bool{}
+	for _, f := range m.IR.Funcs {
+		declared[f.Name()] = true
+	}
+	var attrs []llir.Attr
+	mark := func(name string, readers ...string) {
+		for _, r := range readers {
+			if declared[r] {
+				return
+			}
+		}
+		attrs = append(attrs, llir.QuotedAttr("amdgpu-no-"+name))
+	}
+	for _, in := range inputs {
+		mark(in.name, in.readers...)
+	}
+	if !t.ArchitectedSGPRs {
+		for i, name := range workgroupIDs {
+			mark(name, "llvm.amdgcn.workgroup.id."+axes[i])
+		}
+	}
+	for _, f := range m.IR.Funcs {
+		if len(f.Blocks) == 0 {
+			continue
+		}
+		for _, a := range attrs {
+			f.FuncAttrs = append(f.FuncAttrs, a)
+		}
+	}
+}
