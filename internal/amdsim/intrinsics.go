@@ -1,6 +1,8 @@
 package amdsim
 
 import (
+	"math"
+
 	"github.com/tritonc/tritonc/backends/amd/chip"
 	"github.com/tritonc/tritonc/internal/llirdevice"
 	"github.com/tritonc/tritonc/internal/llirsim"
@@ -16,6 +18,12 @@ func intrinsicsOf(c *chip.Chip) *llirsim.Target {
 			"llvm.amdgcn.workgroup.id.y":  func(t *llirsim.Thread, _ []uint64) uint64 { return uint64(t.Program[1]) },
 			"llvm.amdgcn.workgroup.id.z":  func(t *llirsim.Thread, _ []uint64) uint64 { return uint64(t.Program[2]) },
 			"llvm.amdgcn.implicitarg.ptr": func(*llirsim.Thread, []uint64) uint64 { return llirdevice.Grid },
+			"llvm.exp2.f32":               single(math.Exp2),
+			"llvm.amdgcn.exp2.f32":        flushed(math.Exp2),
+			"llvm.log.f32":                single(math.Log),
+			"llvm.log2.f32":               single(math.Log2),
+			"llvm.amdgcn.sqrt.f32":        flushed(math.Sqrt),
+			"llvm.amdgcn.rsq.f32":         flushed(func(x float64) float64 { return 1 / math.Sqrt(x) }),
 			"llvm.amdgcn.mbcnt.lo": func(t *llirsim.Thread, x []uint64) uint64 {
 				return x[1] + uint64(min(t.Index%c.Lanes, 32))
 			},
@@ -36,6 +44,25 @@ func intrinsicsOf(c *chip.Chip) *llirsim.Target {
 		Barrier: "llvm.amdgcn.s.barrier",
 	}
 	return t
+}
+
+// single is a function of f32, rounded from a longer result.
+func single(f func(float64) float64) func(*llirsim.Thread, []uint64) uint64 {
+	return func(_ *llirsim.Thread, x []uint64) uint64 {
+		return uint64(math.Float32bits(float32(f(float64(math.Float32frombits(uint32(x[0])))))))
+	}
+}
+
+// flushed is single with denormals for zeros, as an instruction may have them.
+func flushed(f func(float64) float64) func(*llirsim.Thread, []uint64) uint64 {
+	const least = 0x1p-126
+	zero := func(x float64) float64 {
+		if math.Abs(x) < least {
+			return math.Copysign(0, x)
+		}
+		return x
+	}
+	return single(func(x float64) float64 { return zero(f(zero(x))) })
 }
 
 // from is an intrinsic that gives each lane the argument with a number of another lane.

@@ -3,6 +3,8 @@
 //	target.go   the kernel, indices, barriers
 //	shuffle.go  values that change lanes: DPP, permlane, ds_swizzle, ds_bpermute
 //	matrix.go   MFMA and WMMA
+//	math.go     functions of f32
+//	unused.go   which of its inputs a kernel reads
 //
 // Sources: LLVM's guide to the AMDGPU backend, and AMD's instruction set documents of
 // CDNA 2 to 4 and RDNA 3 and 4.
