@@ -2,8 +2,6 @@
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/json_util.h>
 
-#include <cinttypes>
-
 #include "machine.h"
 #include "plugin.h"
 #include "tritonc/backend/v1/backend.grpc.pb.h"
@@ -15,14 +13,11 @@ using grpc::ServerContext, grpc::Status;
 
 constexpr size_t kPiece = 1 << 20, kMemory = 1 << 30;
 
-// Parse reads a message in protobuf's text format.
 template <typename Message>
-Message Parse(const std::string& text) {
+Message Parse(const std::string& text) {  // in protobuf's text format
   Message message;
-  if (!google::protobuf::TextFormat::ParseFromString(text, &message)) std::abort();
-  return message;
+  return google::protobuf::TextFormat::ParseFromString(text, &message) ? message : throw text;
 }
-
 const auto kFacts = Parse<pb::Facts>(
     "name: 'cppvm' version: '1.0' hash: '" PROGRAM_HASH "' binary_ending: 'cppasm' capabilities: 'devices'"
     "targets { pattern: 'cppvm:v1' warp_size: 1 doc: 'a vector machine that is made up' }"
@@ -35,32 +30,26 @@ const auto kDevices = Parse<dev::DescribeResponse>(
 const auto kProperties = Parse<dev::Properties>(
     "name: 'C++ VM' stage: 'cppasm' warp_size: 1 multiprocessors: 1 max_threads: 1 memory: 1073741824");
 
-// The calls that are not here are answered UNIMPLEMENTED.
-struct Backend final : pb::Backend::Service {
+struct Backend final : pb::Backend::Service {  // other calls are answered UNIMPLEMENTED
   Status Describe(ServerContext*, const pb::DescribeRequest*, pb::DescribeResponse* answer) override {
     return *answer->mutable_facts() = kFacts, Status::OK;
   }
-
   Status AddStages(ServerContext*, const pb::AddStagesRequest*, pb::AddStagesResponse* answer) override {
     return *answer = kStages, Status::OK;
   }
-
   using Stream = grpc::ServerReaderWriter<pb::RunStagesEvent, pb::RunStagesRequest>;
   Status RunStages(ServerContext*, Stream* stream) override {
     std::string ttir, options;
-    for (pb::RunStagesRequest part; stream->Read(&part);) {
-      ttir += part.input();
+    for (pb::RunStagesRequest part; stream->Read(&part); ttir += part.input())
       if (part.has_header()) options = part.header().options_json();
-    }
     pb::RunStagesEvent last;
     last.set_end(true);
     try {
       Kernel kernel = Assemble(ttir);
       for (size_t at = 0; at < kernel.text.size(); at += kPiece) {
         pb::RunStagesEvent event;
-        pb::ArtifactPiece* piece = event.add_artifacts();
-        piece->set_stage("cppasm");
-        piece->set_data(kernel.text.substr(at, kPiece));
+        event.add_artifacts()->set_stage("cppasm");
+        event.mutable_artifacts(0)->set_data(kernel.text.substr(at, kPiece));
         stream->Write(event);
       }
       // Options are an object with at least num_warps.
@@ -73,13 +62,11 @@ struct Backend final : pb::Backend::Service {
       diagnostic->set_end_column(refused.end);
       diagnostic->set_help("it has loads, stores and arithmetic of i32 and f32, without branches");
     }
-    stream->Write(last);
-    return Status::OK;
+    return stream->Write(last), Status::OK;
   }
 };
 
-// Session has what was made in it, by number.
-struct Session {
+struct Session {  // has what was made in it, by number
   struct Buffer { uint64_t address; std::string data; };
   std::map<uint64_t, Buffer> buffers;
   std::map<uint64_t, Kernel> kernels;
@@ -92,29 +79,23 @@ struct Session {
       throw std::out_of_range("the access is outside of a buffer of " + std::to_string(data.size()) + " bytes");
     return &data[offset];
   }
-
   char* At(uint64_t address) {
     for (auto& [number, b] : buffers)
       if (address >= b.address && address + 4 <= b.address + b.data.size()) return &b.data[address - b.address];
-    char message[64];
-    snprintf(message, sizeof message, "there is no memory at 0x%" PRIx64, address);
-    throw Fault(message);
+    throw Fault((std::ostringstream() << "there is no memory at 0x" << std::hex << address).str());
   }
 };
 
+// CALL begins a method of a service; what it throws goes into the answer's diagnostics.
+#define CALL(Name) Status Name(ServerContext* context, const dev::Name##Request* request, dev::Name##Response* answer) override
 class Devices final : public dev::Devices::Service {
   std::mutex mutex_;
   std::map<uint64_t, Session> sessions_;
   uint64_t last_ = 0;
 
-  Session& At(uint64_t number) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return sessions_.at(number);
-  }
-
-  // Answer does a call; what it throws goes into the answer's diagnostics.
-  template <typename Response>
-  static Status Answer(Response* answer, const std::function<void()>& call) {
+  Session& At(uint64_t number) { return std::lock_guard(mutex_), sessions_.at(number); }
+  template <typename Response, typename Call>
+  static Status Answer(Response* answer, Call call) {
     try {
       call();
     } catch (const std::exception& error) {
@@ -124,24 +105,18 @@ class Devices final : public dev::Devices::Service {
     }
     return Status::OK;
   }
-
-  Status Describe(ServerContext*, const dev::DescribeRequest*, dev::DescribeResponse* answer) override {
-    return *answer = kDevices, Status::OK;
-  }
-
-  Status Open(ServerContext*, const dev::OpenRequest*, dev::OpenResponse* answer) override {
-    std::lock_guard<std::mutex> lock(mutex_);
-    answer->set_session(++last_);
-    sessions_[last_];
+  CALL(Describe) { return *answer = kDevices, Status::OK; }
+  CALL(Open) {
+    std::lock_guard lock(mutex_);
+    sessions_[++last_];
+    answer->set_session(last_);
     return *answer->mutable_properties() = kProperties, Status::OK;
   }
-
-  Status Close(ServerContext*, const dev::CloseRequest* request, dev::CloseResponse*) override {
-    std::lock_guard<std::mutex> lock(mutex_);
+  CALL(Close) {
+    std::lock_guard lock(mutex_);
     return sessions_.erase(request->session()), Status::OK;
   }
-
-  Status Alloc(ServerContext*, const dev::AllocRequest* request, dev::AllocResponse* answer) override {
+  CALL(Alloc) {
     return Answer(answer, [&] {
       Session& session = At(request->session());
       if (request->size() < 0 || request->size() > int64_t(kMemory - session.next))
@@ -152,11 +127,7 @@ class Devices final : public dev::Devices::Service {
       session.next += (request->size() / 4096 + 2) * 4096;  // no access reaches another buffer by mistake
     });
   }
-
-  Status Free(ServerContext*, const dev::FreeRequest* request, dev::FreeResponse* answer) override {
-    return Answer(answer, [&] { At(request->session()).buffers.erase(request->buffer()); });
-  }
-
+  CALL(Free) { return Answer(answer, [&] { At(request->session()).buffers.erase(request->buffer()); }); }
   Status Write(ServerContext*, grpc::ServerReader<dev::WriteRequest>* stream, dev::WriteResponse* answer) override {
     return Answer(answer, [&] {
       dev::WriteHeader header;
@@ -167,29 +138,24 @@ class Devices final : public dev::Devices::Service {
       data.copy(At(header.session()).Part(header.buffer(), header.offset(), header.size()), data.size());
     });
   }
-
   Status Read(ServerContext*, const dev::ReadRequest* request, grpc::ServerWriter<dev::ReadResponse>* stream) override {
     dev::ReadResponse answer;
     Answer(&answer, [&] {
       const char* data = At(request->session()).Part(request->buffer(), request->offset(), request->size());
-      for (size_t at = 0, size = request->size(); at < size; at += kPiece) {
+      for (size_t at = 0, size = request->size(); at < size; stream->Write(answer), at += kPiece)
         answer.set_data(data + at, std::min(kPiece, size - at));
-        stream->Write(answer);
-      }
     });
     if (answer.diagnostics_size() > 0) stream->Write(answer);
     return Status::OK;
   }
-
-  Status Load(ServerContext*, const dev::LoadRequest* request, dev::LoadResponse* answer) override {
+  CALL(Load) {
     return Answer(answer, [&] {
       Session& session = At(request->session());
       session.kernels.emplace(session.last + 1, Assemble(request->code()));
       answer->set_kernel(++session.last);
     });
   }
-
-  Status Launch(ServerContext* context, const dev::LaunchRequest* request, dev::LaunchResponse* answer) override {
+  CALL(Launch) {
     auto start = std::chrono::steady_clock::now();
     Answer(answer, [&] {
       Session& session = At(request->session());
@@ -197,14 +163,13 @@ class Devices final : public dev::Devices::Service {
       Vector arguments;
       for (const dev::Argument& given : request->arguments()) {
         char kind = arguments.size() < kernel.parameters.size() ? kernel.parameters[arguments.size()] : '?';
-        if (kind == '?' || (kind != 'p' && given.scalar().size() != 4))
-          throw std::invalid_argument("an argument does not fit");
+        if (kind == '?' || (kind != 'p' && given.scalar().size() != 4)) throw std::invalid_argument("an argument does not fit");
         arguments.push_back(given.buffer() ? session.buffers.at(given.buffer()).address : 0);
         given.scalar().copy(reinterpret_cast<char*>(&arguments.back()), 4);
       }
       if (arguments.size() != kernel.parameters.size()) throw std::invalid_argument("arguments are missing");
+      const int64_t x = request->grid(0), y = request->grid(1), z = request->grid(2);
       try {
-        const int64_t x = request->grid(0), y = request->grid(1), z = request->grid(2);
         for (int64_t n = 0; n < x * y * z && !context->IsCancelled(); n++)
           kernel.Run({n % x, n / x % y, n / x / y}, arguments, [&](uint64_t address) { return session.At(address); });
       } catch (const Fault& fault) {
