@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,14 +12,17 @@ import (
 
 	"github.com/tritonc/tritonc/core/plugin"
 	"github.com/tritonc/tritonc/core/plugin/process"
+	"github.com/tritonc/tritonc/driver/remote"
 )
 
-// Variables that give the defaults of the flags of the same names.
+// Variables that give the defaults of the flags of the same names, and lists for drivers.
 const (
 	backendMemoryVar  = "TRITONC_BACKEND_MEMORY"
 	backendTimeoutVar = "TRITONC_BACKEND_TIMEOUT"
 	backendSandboxVar = "TRITONC_BACKEND_SANDBOX"
 	backendReadVar    = "TRITONC_BACKEND_READ"
+	deviceFilesVar    = "TRITONC_DEVICE_FILES"
+	deviceEnvVar      = "TRITONC_DEVICE_ENV"
 )
 
 // Values of --backend-sandbox.
@@ -42,9 +46,9 @@ type confineFlags struct {
 
 // add adds the flags, for all verbs.
 func (f *confineFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.memory, "backend-memory", "", "`MIB` of memory that a backend may have, and each of its tools")
-	flags.StringVar(&f.timeout, "backend-timeout", "", "`TIME` that a call of a backend may take, such as 90s")
-	flags.StringVar(&f.sandbox, "backend-sandbox", "", "run backends without network, writing and most of reading;\n`MODE` is on, try (a warning where the system lacks the means) or off")
+	flags.StringVar(&f.memory, "backend-memory", "", "`MIB` of memory that a backend or device driver may have, and each of its tools")
+	flags.StringVar(&f.timeout, "backend-timeout", "", "`TIME` that a call of a backend or device driver may take, such as 90s")
+	flags.StringVar(&f.sandbox, "backend-sandbox", "", "run backends and device drivers without network, writing and\nmost of reading;\n`MODE` is on, try (a warning where the system lacks the means) or off")
 	flags.Lookup("backend-sandbox").NoOptDefVal = sandboxOn
 	flags.StringArrayVar(&f.read, "backend-read", nil, "a file or folder that backends in a sandbox may read, as `PATH`;\nmay be repeated")
 }
@@ -105,4 +109,61 @@ func (f *confineFlags) readLibraries(cmd *cobra.Command) {
 // apply puts the limits into a host's options.
 func (f *confineFlags) apply(opts *plugin.Options) {
 	opts.Confine, opts.CallTimeout = f.confine, f.limit
+}
+
+// deviceFiles are what drivers in a sandbox use of /dev, unless deviceFilesVar lists
+// others: NVIDIA's, AMD's, and those of the kernel's common interfaces.
+var deviceFiles = []string{"/dev/nvidia*", "/dev/kfd", "/dev/dri", "/dev/accel"}
+
+// driverReads are what vendors' libraries read of the system besides what every
+// program does: which devices there are, where, and by which driver of the kernel.
+var driverReads = []string{"/sys", "/proc/devices", "/proc/modules", "/proc/driver", "/etc/OpenCL"}
+
+// applyToDrivers puts the limits into the options of a host of drivers. In a sandbox
+// a driver has of the environment what a backend has, the variables of driverEnv, and
+// those that deviceEnvVar names.
+func (f *confineFlags) applyToDrivers(opts *remote.Options, env *environment) {
+	opts.Confine, opts.CallTimeout = f.confine, f.limit
+	if f.confine.Sandbox == nil {
+		return
+	}
+	list := func(variable string) []string {
+		text, _ := env.lookupEnv(variable)
+		return filepath.SplitList(text)
+	}
+	box := process.Sandbox{Read: slices.Concat(f.confine.Sandbox.Read, driverReads)}
+	for _, dir := range list("PATH") {
+		if filepath.IsAbs(dir) {
+			box.Read = append(box.Read, process.ToolFolders(dir)...)
+		}
+	}
+	for _, dir := range list("LD_LIBRARY_PATH") {
+		if filepath.IsAbs(dir) {
+			box.Read = append(box.Read, dir)
+		}
+	}
+	patterns := list(deviceFilesVar)
+	if len(patterns) == 0 {
+		patterns = deviceFiles
+	}
+	for _, pattern := range patterns {
+		there, _ := filepath.Glob(pattern) // one that is wrong matches nothing
+		box.Devices = append(box.Devices, there...)
+	}
+	opts.Confine.Sandbox = &box
+	opts.Env = driverEnv(env.environ, list(deviceEnvVar))
+}
+
+// driverEnv is what a driver in a sandbox has of an environment: what every program
+// needs, what says where libraries are and which devices to use, and what names list.
+func driverEnv(environ, names []string) (kept []string) {
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		switch {
+		case slices.Contains([]string{"PATH", "HOME", "LD_LIBRARY_PATH"}, name),
+			strings.HasSuffix(name, "_VISIBLE_DEVICES"), strings.HasSuffix(name, "_DEVICE_ORDER"), slices.Contains(names, name):
+			kept = append(kept, kv)
+		}
+	}
+	return kept
 }

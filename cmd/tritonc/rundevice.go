@@ -111,7 +111,12 @@ func deviceHost(env *environment, verbose int, pick *pickFlags, file string, cho
 		return nil, err
 	}
 	defer backends.Close()
-	return remote.New(remote.Options{Dirs: backendDirs(env), Env: env.environ, Logger: newLogger(env, verbose), Backends: choose(backends)}), nil
+	opts := remote.Options{
+		Dirs: backendDirs(env), Env: env.environ, Logger: newLogger(env, verbose),
+		Backends: choose(backends), Listed: plugin.Listed,
+	}
+	env.confine.applyToDrivers(&opts, env)
+	return remote.New(opts), nil
 }
 
 // parseDevice reads NAME[:NUMBER].

@@ -26,7 +26,7 @@ func (b *Backend) expected() (process.Found, error) {
 		}
 		found.Expected = append(found.Expected, process.Expected{By: opts.LockFile, Sums: sums})
 	}
-	listed, err := listedIn(found)
+	listed, err := Listed(found)
 	if err != nil {
 		return refuse(err)
 	}
@@ -35,9 +35,9 @@ func (b *Backend) expected() (process.Found, error) {
 	return found, nil
 }
 
-// listedIn is what a manifest beside a program says of it. One of other programs says
+// Listed is what a manifest beside a program says of it. One of other programs says
 // nothing.
-func listedIn(found process.Found) ([]process.Expected, error) {
+func Listed(found process.Found) ([]process.Expected, error) {
 	at := filepath.Join(filepath.Dir(found.Path), manifest.FileName)
 	text, err := trust.ReadShared(at)
 	if errors.Is(err, fs.ErrNotExist) {

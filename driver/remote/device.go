@@ -52,7 +52,7 @@ func (d *device) callNow(ctx context.Context, method string, f func(context.Cont
 	if err := d.driver.lost(d.proc); err != nil {
 		return err
 	}
-	return d.driver.explain(ctx, d.proc, method, f(ctx))
+	return d.driver.bounded(ctx, d.proc, method, f)
 }
 
 func (d *device) Alloc(name string, size int) (driver.Buffer, error) {

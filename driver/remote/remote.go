@@ -35,6 +35,13 @@ type Options struct {
 	// Env is the environment of the drivers: vendors' libraries have variables
 	// of their own.
 	Env []string
+	// Listed says what is known of a program in Dirs, which it must be at its start;
+	// nil: nothing is.
+	Listed func(process.Found) ([]process.Expected, error)
+	// Confine says under which limits drivers run.
+	Confine process.Confine
+	// CallTimeout bounds each call but Close, that of a launch included; 0: no bound.
+	CallTimeout time.Duration
 	// Logger shows the host's and the drivers' lines; nil: nothing is shown.
 	Logger hclog.Logger
 	// StartTimeout bounds a driver's start; 0 means DefaultStartTimeout.
@@ -125,8 +132,12 @@ func (d *Driver) Describe(ctx context.Context) (sdk.DeviceFacts, error) {
 	if err != nil {
 		return sdk.DeviceFacts{}, err
 	}
-	facts, err := client(p).Describe(ctx)
-	return facts, d.explain(ctx, p, "Describe", err)
+	var facts sdk.DeviceFacts
+	err = d.bounded(ctx, p, "Describe", func(ctx context.Context) (err error) {
+		facts, err = client(p).Describe(ctx)
+		return err
+	})
+	return facts, err
 }
 
 // Open makes the device of a number ready for code of a target. What kernels
@@ -136,9 +147,13 @@ func (d *Driver) Open(ctx context.Context, number int, target sdk.Target, output
 	if err != nil {
 		return nil, err
 	}
-	far, err := client(p).Open(ctx, number, target)
+	var far sdk.Device
+	err = d.bounded(ctx, p, "Open", func(ctx context.Context) (err error) {
+		far, err = client(p).Open(ctx, number, target)
+		return err
+	})
 	if err != nil {
-		return nil, d.explain(ctx, p, "Open", err)
+		return nil, err
 	}
 	if output == nil {
 		output = io.Discard
@@ -168,14 +183,50 @@ func (d *Driver) running(ctx context.Context) (*process.Process, error) {
 	if d.backend {
 		handshake = sdk.Handshake
 	}
-	p, err := process.Start(ctx, d.found, process.Config{
+	found, err := d.expected()
+	if err != nil {
+		return nil, err
+	}
+	p, err := process.Start(ctx, found, process.Config{
 		Kind: "device driver", Handshake: handshake, PluginName: sdk.DevicePluginName,
 		Versions: map[int]goplugin.Plugin{sdk.DeviceProtocolVersion: &sdk.DevicePlugin{}},
 		Env:      append(opts.Env[:len(opts.Env):len(opts.Env)], sdk.EnvLogLevel+"="+opts.Logger.GetLevel().String()),
 		Logger:   opts.Logger.Named(d.found.Name), StartTimeout: opts.StartTimeout, TempDir: opts.TempDir,
+		Confine: opts.Confine,
 	})
 	d.proc = p
 	return p, err
+}
+
+// expected is the program with what it must be. Of a backend's it is known already.
+func (d *Driver) expected() (process.Found, error) {
+	found, listed := d.found, d.host.opts.Listed
+	if d.backend || listed == nil {
+		return found, nil
+	}
+	more, err := listed(found)
+	if err != nil {
+		return found, fmt.Errorf("device driver %s (%s): %w", found.Name, found.Path, err)
+	}
+	found.Expected = append(found.Expected[:len(found.Expected):len(found.Expected)], more...)
+	return found, nil
+}
+
+// bounded makes a call within the time that it may take. A process that needs more is
+// ended: nothing else stops it.
+func (d *Driver) bounded(ctx context.Context, p *process.Process, method string, f func(context.Context) error) error {
+	limit := d.host.opts.CallTimeout
+	if limit == 0 {
+		return d.explain(ctx, p, method, f(ctx))
+	}
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := d.explain(within, p, method, f(within))
+	if err != nil && ctx.Err() == nil && within.Err() != nil {
+		d.drop(p)
+		return fmt.Errorf("device driver %s took longer than the %s that a call may have, during %s", d.found.Name, limit, method)
+	}
+	return err
 }
 
 // forget has the next call start another process.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tritonc/tritonc/core/plugin/process"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/remote"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -22,6 +24,7 @@ import (
 
 // TestMain makes this program the driver "test", too, when a host starts it.
 func TestMain(m *testing.M) {
+	process.Trampoline()
 	if os.Getenv(sdk.DeviceHandshake.MagicCookieKey) != "" {
 		if os.Getenv("TEST_DRIVER") == "broken" {
 			fmt.Fprintln(os.Stderr, "libfoo.so: cannot open shared object file")
@@ -41,11 +44,33 @@ func (testDriver) Describe(context.Context) (sdk.DeviceFacts, error) {
 	return sdk.DeviceFacts{Name: "test", Devices: []sdk.DeviceInfo{{Name: os.Getenv("TEST_NAME"), Memory: 5}}}, nil
 }
 
-func (testDriver) Open(_ context.Context, number int, _ sdk.Target) (sdk.Device, error) {
+func (testDriver) Open(_ context.Context, number int, target sdk.Target) (sdk.Device, error) {
+	if number == touchDevice {
+		return nil, fmt.Errorf("touches: %s", touches(target.Arch))
+	}
 	if number != 0 {
 		return nil, errors.New("the device sleeps")
 	}
 	return testDevice{}, nil
+}
+
+// touchDevice is the number of one that fails with what the process can touch.
+const touchDevice = 99
+
+// touches says what of the machine this process can touch.
+func touches(file string) string {
+	var can []string
+	try := func(what string, err error) {
+		if err == nil {
+			can = append(can, what)
+		}
+	}
+	_, err := os.ReadFile(file)
+	try("read", err)
+	try("write", os.WriteFile(filepath.Join(filepath.Dir(file), "new"), nil, 0o600))
+	_, err = net.Listen("tcp", "127.0.0.1:0")
+	try("listen", err)
+	return strings.Join(can, " ")
 }
 
 // lost says that the device of this process is.

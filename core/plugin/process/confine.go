@@ -38,6 +38,8 @@ type Sandbox struct {
 	Read []string
 	// Write are folders to read and write.
 	Write []string
+	// Devices are device files, and folders of such, to read, write and control.
+	Devices []string `json:",omitempty"`
 }
 
 // Trampoline must be the first call of main in a program that confines plugins,
@@ -102,7 +104,10 @@ func (c Confine) trampoline(cmd *exec.Cmd, writable []string, file *checkedFile)
 		spec.Descriptor, spec.Script = 2+len(cmd.ExtraFiles), file.script
 	}
 	if c.Sandbox != nil {
-		s := Sandbox{Read: append([]string{filepath.Dir(cmd.Path)}, c.Sandbox.Read...), Write: append(slices.Clone(writable), c.Sandbox.Write...)}
+		s := Sandbox{
+			Read:  append([]string{filepath.Dir(cmd.Path)}, c.Sandbox.Read...),
+			Write: append(slices.Clone(writable), c.Sandbox.Write...), Devices: c.Sandbox.Devices,
+		}
 		if real, err := filepath.EvalSymlinks(cmd.Path); err == nil {
 			s.Read = append(s.Read, filepath.Dir(real))
 		}

@@ -76,6 +76,15 @@ var probes = map[string]func(arg string) error{
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
 		return cmd.Run()
 	},
+	"terminal": func(path string) error { // opens and controls a device
+		f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOCTTY, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		_, err = unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPTN)
+		return err
+	},
 	"shared-memory": func(string) error {
 		id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, 0o600)
 		if err == nil {
@@ -291,6 +300,24 @@ func probe(t testing.TB, what string) string {
 }
 
 // TestMemory: a process gets no more than its bound, and all that is below it.
+// TestSandboxDevices: of devices, those that are listed can be opened and controlled.
+func TestSandboxDevices(t *testing.T) {
+	needSandbox(t)
+	const device = "/dev/ptmx"
+	probe := "terminal " + device
+	if got := confined(t, Confine{}, nil, probe); got != "fine" {
+		t.Skipf("%s: %s", device, got)
+	}
+	for _, dir := range []string{device, "/dev"} {
+		if got := confined(t, Confine{Sandbox: &Sandbox{Devices: []string{dir}}}, nil, probe); got != "fine" {
+			t.Errorf("with %s: %s", dir, got)
+		}
+	}
+	if got := confined(t, Confine{Sandbox: &Sandbox{}}, nil, probe); got != "EACCES" {
+		t.Errorf("without it: %s", got)
+	}
+}
+
 func TestMemory(t *testing.T) {
 	if underRace {
 		t.Skip("the race detector does not fit within the limits that this tests")

@@ -17,6 +17,8 @@ const (
 
 	landDevice = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE
 
+	landControl = landDevice | unix.LANDLOCK_ACCESS_FS_READ_DIR | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+
 	// landOfFile are those that a rule for a file may have.
 	landOfFile = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
@@ -68,7 +70,7 @@ func restrictFiles(version int, s *Sandbox) error {
 		rights uint64
 		paths  []string
 	}{
-		{landRead, systemRead}, {landDevice, systemDevices}, {landRead, s.Read}, {all, s.Write},
+		{landRead, systemRead}, {landDevice, systemDevices}, {landRead, s.Read}, {landControl, s.Devices}, {all, s.Write},
 	} {
 		for _, path := range rule.paths {
 			if err := allow(int(fd), path, rule.rights&all); err != nil {
