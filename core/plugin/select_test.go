@@ -1,0 +1,185 @@
+package plugin
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/tritonc/tritonc/core/diag"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+func TestSelectWarpSize(t *testing.T) {
+	h, _ := testHost(t, "works", Options{})
+	for size, want := range map[int]int{0: 32, 32: 32, 64: 64} {
+		_, got, err := h.Select(t.Context(), sdk.Target{Backend: "test", Arch: "1", WarpSize: size})
+		if err != nil || got.WarpSize != want {
+			t.Errorf("warp size %d: %v, %v", size, got, err)
+		}
+	}
+	_, _, err := h.Select(t.Context(), sdk.Target{Backend: "test", Arch: "1", WarpSize: 16})
+	if err == nil {
+		t.Error("a warp of 16 was accepted")
+	}
+}
+
+func TestSelectPassesOverBroken(t *testing.T) {
+	h := newHost(t, Options{Dirs: []string{testBackend(t, "exits"), testBackend(t, "works")}})
+	b, _, err := h.SelectBackend(t.Context(), sdk.Target{Backend: "test", Arch: "1"})
+	if err != nil || b.Name() != "works" {
+		t.Errorf("got %v, %v", b, err)
+	}
+}
+
+func TestSelectStartsOnlyWhatMayMatch(t *testing.T) {
+	home := t.TempDir()
+	lookup := func(key string) (string, bool) {
+		if key == "HOME" {
+			return home, true
+		}
+		return os.LookupEnv(key)
+	}
+	dirs := []string{testBackend(t, "works"), minimalDir(t)}
+	target := sdk.Target{Backend: "minimal", Arch: "x"}
+	selected := func() *Host {
+		t.Helper()
+		h := newHost(t, Options{Dirs: dirs, LookupEnv: lookup})
+		b, _, err := h.SelectBackend(t.Context(), target)
+		if err != nil || b.Name() != "minimal" {
+			t.Fatalf("got %v, %v", b, err)
+		}
+		return h
+	}
+	if selected().backends[0].proc == nil {
+		t.Error("the first time the other backend must be asked")
+	}
+	if selected().backends[0].proc != nil {
+		t.Error("the second time the other backend was started")
+	}
+	touch(t, selected().backends[0].Path())
+	if selected().backends[0].proc != nil {
+		t.Error("a backend whose file has a new time and the same bytes was started")
+	}
+	rewrite(t, selected().backends[0].Path())
+	if selected().backends[0].proc == nil {
+		t.Error("a changed backend must be asked again")
+	}
+	_, _, err := newHost(t, Options{Dirs: dirs, LookupEnv: lookup}).Select(t.Context(), sdk.Target{Backend: "none", Arch: "1"})
+	if l := diag.All(err); len(l) != 1 || !strings.Contains(l[0].Help, "test:*") || !strings.Contains(l[0].Help, "minimal:*") {
+		t.Errorf("the list of what is there: %v", err)
+	}
+}
+
+func touch(t *testing.T, path string) {
+	t.Helper()
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes(path, later, later); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func rewrite(t *testing.T, path string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = os.Remove(path) // it is a link
+	}
+	if err == nil {
+		err = os.WriteFile(path, append(data, 0), 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	env := map[string]string{"HOME": t.TempDir(), "PATH": "/bin", "TMPDIR": t.TempDir(), "LANG": "C"}
+	lookup := func(key string) (string, bool) {
+		v, ok := env[key]
+		return v, ok
+	}
+	dir := testBackend(t, "works")
+	dirs := []string{dir, minimalDir(t)}
+	target := sdk.Target{Backend: "test", Arch: "1"}
+	identity := func(started bool) string {
+		t.Helper()
+		h := newHost(t, Options{Dirs: dirs, LookupEnv: lookup})
+		id, path, err := h.Identity(t.Context(), target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is := h.backends[0].proc != nil; is != started {
+			t.Errorf("started: %v, want %v", is, started)
+		}
+		if id == "" {
+			return ""
+		}
+		return id + path
+	}
+	first := identity(true)
+	if !strings.Contains(first, `backend "works"`) || strings.Contains(first, "minimal") {
+		t.Errorf("got %s", first)
+	}
+	env["TMPDIR"], env["LANG"], env["TEST_MEMORY"] = t.TempDir(), "de", "1024"
+	if again := identity(false); again != first {
+		t.Errorf("it has changed:\n%s\n%s", first, again)
+	}
+	for _, key := range []string{"PATH", "HOME", "TEST_FIRST"} {
+		old, had := env[key]
+		env[key] = "/elsewhere"
+		if identity(key == "HOME") == first {
+			t.Errorf("%s is not in it", key)
+		}
+		if env[key] = old; !had {
+			delete(env, key)
+		}
+	}
+	path := filepath.Join(dir, Prefix+"works")
+	touch(t, path)
+	if again := identity(false); again != first {
+		t.Errorf("a copy of the program is another:\n%s\n%s", first, again)
+	}
+	rewrite(t, path)
+	if again := identity(true); again == first {
+		t.Errorf("another program is the same: %s", again)
+	}
+	target.Backend = "none"
+	if id := identity(false); id != "" {
+		t.Errorf("nothing answers for it: %s", id)
+	}
+}
+
+func TestSelectSaysWhatIsBroken(t *testing.T) {
+	var log syncBuffer
+	h := newHost(t, Options{
+		Dirs:   []string{testBackend(t, "noisy"), testBackend(t, "works")},
+		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, Output: &log}),
+	})
+	_, _, err := h.Select(t.Context(), sdk.Target{Backend: "cuda", Arch: "80"})
+	l := diag.All(err)
+	if len(l) != 1 || l[0].Message != "no backend supports the target cuda:80, and noisy cannot be used" ||
+		!strings.Contains(l[0].Help, `noisy: cannot be used: backend noisy`) || !strings.Contains(l[0].Help, "works: test:*") {
+		t.Errorf("got %v\n%s", err, l[0].Help)
+	}
+	if log.String() != "" {
+		t.Errorf("it is told twice:\n%s", log.String())
+	}
+	if _, _, err := h.Select(t.Context(), sdk.Target{Backend: "test", Arch: "1", WarpSize: 7}); err == nil || !strings.Contains(diag.All(err)[0].Help, "warps of 32 threads, not 7") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := h.Backend("amd"); err == nil || !strings.Contains(diag.All(err)[0].Help, "works@0: /") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFileHash(t *testing.T) {
+	_, b := testHost(t, "works", Options{})
+	hash, err := b.FileHash()
+	if err != nil || len(hash) != 64 {
+		t.Errorf("got %q, %v", hash, err)
+	}
+}
