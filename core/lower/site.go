@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tritonc/tritonc/core/analysis/membar"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
@@ -58,6 +59,25 @@ func (s *Site) Pass(result, operand *ir.Value) error {
 		return s.e.show(result, s.e.buffer(operand))
 	}
 	s.e.set(result, s.e.value(operand))
+	return nil
+}
+
+// Rearrange gives a result the elements of an operand that has the same shape and another
+// layout. It fails where a thread would need an element that it does not hold.
+func (s *Site) Rearrange(result, operand *ir.Value) error {
+	from, ok := operand.Type().(*ir.TensorType)
+	to, ok2 := result.Type().(*ir.TensorType)
+	if !ok || !ok2 || !slices.Equal(from.Shape, to.Shape) || from.Elem != to.Elem {
+		return fmt.Errorf("the result must have the operand's shape and elements")
+	}
+	p, err := s.e.m.planTypes(from, to)
+	if err != nil {
+		return err
+	}
+	if p.means > layout.Registers {
+		return fmt.Errorf("the result's layout gives threads elements that they do not hold in the operand's")
+	}
+	s.e.set(result, s.e.viaRegisters(p, s.e.value(operand)))
 	return nil
 }
 

@@ -1,0 +1,38 @@
+package gpu
+
+import (
+	"sync"
+
+	"github.com/tritonc/tritonc/backends/amd/amdg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/llir"
+	"github.com/tritonc/tritonc/core/lower"
+)
+
+// Operations are those of the dialects amdg and rocdl that are lowered: the exchange of
+// registers within a thread, and hints to schedulers.
+func (*Target) Operations() map[*ir.OpDef]*lower.VendorOp { return operations() }
+
+var operations = sync.OnceValue(func() map[*ir.OpDef]*lower.VendorOp {
+	return map[*ir.OpDef]*lower.VendorOp{
+		amdg.Dialect().Op("amdg.in_thread_transpose"): {Lower: func(s *lower.Site, op *ir.Operation) error {
+			v := amdg.AsInThreadTranspose(op)
+			return s.Rearrange(v.Result(), v.Src())
+		}},
+		amdg.ROCDL().Op("rocdl.s.setprio"):     {Lower: hint("llvm.amdgcn.s.setprio", "priority", llir.I16)},
+		amdg.ROCDL().Op("rocdl.sched.barrier"): {Lower: hint("llvm.amdgcn.sched.barrier", "mask", llir.I32)},
+	}
+})
+
+// hint calls an intrinsic with an attribute of the operation.
+func hint(intrinsic, attr string, t llir.Type) func(*lower.Site, *ir.Operation) error {
+	return func(s *lower.Site, op *ir.Operation) error {
+		n, _ := op.IntAttr(attr)
+		b := s.B
+		b.Call(b.M.Declare(intrinsic, llir.HasEffects, llir.Void, t), b.Trunc(b.M.I64(n), t))
+		return nil
+	}
+}
+
+// FenceAsync does nothing: no engine but the threads reads LDS.
+func (*Target) FenceAsync(*llir.Builder) {}
