@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tritonc/tritonc/core/plugin"
 )
 
 // pythons are the interpreters that may have grpcio: a user's, and the one whose
@@ -34,6 +36,20 @@ func TestPythonBackend(t *testing.T) {
 	build.Env = append(os.Environ(), "PYTHON="+pythons[at])
 	buildLanguage(t, "python", build)
 	checkLanguage(t, "pyvm", backends)
+	t.Run("TLS", func(t *testing.T) {
+		if exec.Command(pythons[at], "-c", "import cryptography").Run() != nil {
+			t.Skipf("%s has no cryptography (Debian: python3-cryptography)", pythons[at])
+		}
+		h := plugin.New(plugin.Options{Dirs: []string{backends}, AutoMTLS: true})
+		defer h.Close()
+		b, err := h.Backend("pyvm")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, err := b.Facts(t.Context()); err != nil || f.Name != "pyvm" {
+			t.Errorf("%+v, %v", f, err)
+		}
+	})
 }
 
 // buildLanguage runs a command in the folder of an example outside of the tree: of the
