@@ -91,6 +91,18 @@ def rows(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     tl.store(c + M + tl.arange(0, M), tl.max(s, 1))
 
 @triton.jit
+def looked_up(X, I, A, C, V, n, S: tl.constexpr):
+    c = tl.arange(0, S)
+    o = c[:, None] * S + c[None, :]
+    v = o % 5
+    acc = tl.zeros((S, S), tl.float32)
+    for i in tl.range(0, n, num_stages=4):
+        acc = tl.dot(v.to(tl.float16), tl.load(A + i * S * S + o), acc)
+        v = tl.load(X + tl.load(I + i * S * S + o))
+    tl.store(C + o, acc)
+    tl.store(V + o, v)
+
+@triton.jit
 def chained(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     x = tl.load(a + tl.arange(0, M)[:, None] * K + tl.arange(0, K)[None, :])
     y = tl.load(b + tl.arange(0, K)[:, None] * N + tl.arange(0, N)[None, :])
@@ -328,6 +340,34 @@ func TestClusterRows(t *testing.T) {
 				t.Error("the blocks do not read one another's shared memory")
 			}
 		})
+	}
+}
+
+// TestClusterLookups: indices that are copied ahead, of what a dot multiplies, of which
+// blocks need other parts than they copy.
+func TestClusterLookups(t *testing.T) {
+	for _, c := range []struct{ size, ctas, warps int }{{16, 2, 1}, {32, 2, 1}, {16, 4, 1}, {32, 4, 2}, {64, 8, 4}} {
+		for _, trips := range tripCounts {
+			t.Run(fmt.Sprintf("%d/ctas=%d/trips=%d", c.size, c.ctas, trips), func(t *testing.T) {
+				const values = 99
+				r := kerneltest.Rand(t)
+				nn := c.size * c.size
+				x, at, a := kerneltest.Randint(r, -4, 5, "i32", values), kerneltest.Randint(r, 0, values, "i32", max(1, trips)*nn), kerneltest.Randint(r, -4, 5, "fp16", max(1, trips)*nn)
+				out, last := kerneltest.Empty("fp32", nn), kerneltest.Empty("i32", nn)
+				inCluster("looked_up", c.ctas, c.warps).Run(t, kerneltest.Grid(1), x, at, a, out, last, trips, c.size)
+				v, sums := each(nn, func(i int) float64 { return float64(i % 5) }), make([]float64, nn)
+				for k := range trips {
+					for i := range nn {
+						for j := range c.size {
+							sums[i] += v[i/c.size*c.size+j] * a.At(k*nn+j*c.size+i%c.size)
+						}
+					}
+					v = each(nn, func(i int) float64 { return x.At(int(at.Int(k*nn + i))) })
+				}
+				kerneltest.Equal(t, "sums", out, sums)
+				kerneltest.Equal(t, "values", last, v)
+			})
+		}
 	}
 }
 

@@ -161,7 +161,7 @@ func foldConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {
 	if d.Is(ttg.ConvertLayout) {
 		return dropConvert(rw, cvt.SrcUse())
 	}
-	if !madeInAnyLayout(d, dst.Encoding) || d.Is(ttg.LocalLoad) && !tensors.SameParts(tensors.Type(src), dst) {
+	if !madeInAnyLayout(d, dst.Encoding) {
 		return false
 	}
 	rw.SetBefore(op)
@@ -183,8 +183,9 @@ func madeInAnyLayout(op *ir.Operation, enc ir.Attribute) bool {
 		return ok && v.IsSplat()
 	case tt.Splat, tt.MakeRange, tt.Histogram:
 		return true
-	case ttg.LocalLoad:
-		return true
+	case ttg.LocalLoad: // a CTA reads its own shared memory alone
+		t := tensors.Type(op.OneResult())
+		return tensors.SameParts(t, tensors.WithEncoding(op.Context(), t, enc))
 	case tt.Reshape:
 		v := tt.AsReshape(op)
 		return v.AllowReorder() && !v.EfficientLayout() && renamesOperand(v, enc)

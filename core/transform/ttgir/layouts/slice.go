@@ -148,7 +148,7 @@ func (r *remat) take(u *ir.Use, enc ir.Attribute, stop func(*ir.Operation) bool)
 			continue
 		case endsSlice(op, it.enc), stop != nil && stop(op):
 			continue
-		case !r.repeatable(op):
+		case !r.repeatable(op), op.Is(ttg.LocalLoad): // such a load would read what other CTAs have
 			return nil, false
 		}
 		src := backward(op, it.enc)
