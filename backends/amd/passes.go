@@ -72,8 +72,15 @@ var staged = &pass.Condition{Name: "num_stages>1", Holds: func(f pass.Facts) boo
 
 // spareRegisters are those that a loop keeps for addresses and for the operands of its
 // dots, beside what it carries and what is on its way: with fewer, the matmul of 128×128
-// by four warps of gfx1100 spills 308 registers of each thread instead of 29.
-const spareRegisters = 96
+// by four warps of gfx1100 spills 308 registers of each thread instead of 29. On GFX9 half
+// of the registers are for accumulators alone; the matmul of 128×256 by eight warps spills
+// 29 with 96 to spare, and none with 192.
+func (a arch) spareRegisters() int {
+	if a.chip.GFX9 {
+		return 192
+	}
+	return 96
+}
 
 // registersOf is how many vector registers a thread has: those of a compute unit, whose
 // four SIMDs (two on RDNA) hold the warps of at least one program, or as many programs
@@ -89,7 +96,7 @@ func (a arch) registersOf(o options) int {
 // ttgirRows are the passes of the stage ttgir, in the order of Triton's pipeline for
 // AMD's GPUs as far as it goes.
 func ttgirRows(a arch, o options) []pass.Row {
-	registers := []pass.Setting{{Name: "registers", Value: max(a.registersOf(o)-spareRegisters, 0)}}
+	registers := []pass.Setting{{Name: "registers", Value: max(a.registersOf(o)-a.spareRegisters(), 0)}}
 	return o.without([]pass.Row{
 		{Pass: layouts.Convert, Why: "every later pass needs layouts", Needed: true, With: []pass.Setting{
 			{Name: "target", Value: a.chip.Target()},
