@@ -25,12 +25,11 @@ const (
 	DeviceEnv = "TRITONC_DEVICE"
 	// TargetEnv is the target of kernels that do not name one.
 	TargetEnv = "TRITONC_TARGET"
-	// OptionsEnv are options of kernels that do not set them, such as
+	// OptionsEnv are options of kernels for that target that do not set them, such as
 	// num_ctas=2,wgmma=never.
 	OptionsEnv = "TRITONC_OPTIONS"
 )
 
-// defaultTarget is what kernels are compiled for.
 // defaultOptions reads OptionsEnv.
 var defaultOptions = sync.OnceValue(func() Options {
 	o := Options{}
@@ -47,13 +46,26 @@ var defaultOptions = sync.OnceValue(func() Options {
 	return o
 })
 
-// options are the kernel's, and those of the environment that it does not set.
+// options are the kernel's, and those of the environment that it does not set. Another
+// target than the environment's may not have them.
 func (k Kernel) options() Options {
-	all := maps.Clone(defaultOptions())
+	all := Options{}
+	if k.CompiledFor() == defaultTarget() {
+		maps.Copy(all, defaultOptions())
+	}
 	maps.Copy(all, k.Options)
 	return all
 }
 
+// Blocks is how many blocks a program of the kernel has.
+func (k Kernel) Blocks() int {
+	if n, ok := k.options()["num_ctas"].(int); ok {
+		return n
+	}
+	return 1
+}
+
+// defaultTarget is what kernels are compiled for.
 func defaultTarget() string { return firstOf(os.Getenv(TargetEnv), "cuda:80") }
 
 // launchLimit bounds the time of a launch on a device: a kernel that does not

@@ -66,6 +66,10 @@ func cdiv(a, b int) int { return (a + b - 1) / b }
 // warpCounts are the numbers of warps that each kernel runs with.
 var warpCounts = []int{1, 2, 4, 8}
 
+// oneBlock is for kernels whose programs would race as clusters: threads of a program do
+// not wait for one another between accesses to global memory.
+var oneBlock = kerneltest.Options{"num_ctas": 1}
+
 // forWarps runs a test for each number of warps.
 func forWarps(t *testing.T, k kerneltest.Kernel, test func(t *testing.T, k kerneltest.Kernel)) {
 	for _, w := range warpCounts {

@@ -183,14 +183,14 @@ func TestLanguageRandoms(t *testing.T) {
 	}
 }
 
-// TestLanguageDescriptors: one warp, since the last loop stores what other
-// threads load in the iteration after.
+// TestLanguageDescriptors: one warp of one block, since the last loop stores what
+// other threads load in the iteration after.
 func TestLanguageDescriptors(t *testing.T) {
 	const m, n = 20, 24
 	r := kerneltest.Rand(t)
 	x, y := kerneltest.Randint(r, -9, 9, "fp32", m*n), kerneltest.Randint(r, -9, 9, "i32", m*m)
 	was, old := x.Floats(), y.Floats()
-	named(golden(t, "descriptors"), "descriptors").Warps(1).Run(t, kerneltest.Grid(1), x, y, m, n)
+	named(golden(t, "descriptors"), "descriptors").Warps(1).With(oneBlock).Run(t, kerneltest.Grid(1), x, y, m, n)
 	for row := range 16 {
 		for col := range m {
 			was[row*m+col] = 0 // scattered zeros

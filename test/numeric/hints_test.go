@@ -99,10 +99,9 @@ func eachHint(t *testing.T, ahead bool, f func(t *testing.T, c hintCase, r *rand
 					continue // floats of eight bits insist on 1.0
 				}
 				warps := 1 << r.IntN(3)
-				c := hintCase{
-					typ, width, m, ahead, warps, warpSize * warps * width / dtype(typ).Size,
-					fmt.Sprintf("cuda:%d", targets[r.IntN(len(targets))]),
-				}
+				target := fmt.Sprintf("cuda:%d", targets[r.IntN(len(targets))])
+				threads := warpSize * warps * kerneltest.Kernel{Target: target}.Blocks()
+				c := hintCase{typ, width, m, ahead, warps, threads * width / dtype(typ).Size, target}
 				own := rand.New(rand.NewPCG(r.Uint64(), 0))
 				t.Run(fmt.Sprintf("%s/width=%d/%s", typ, width, masks[m].name), func(t *testing.T) {
 					t.Parallel()
