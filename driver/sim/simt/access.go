@@ -212,6 +212,8 @@ func (w *warp) outOfBounds(s *step, lane int, space Space, size int) {
 		verb = "writes"
 	case OpAtom, OpRed:
 		verb = "updates"
+	case OpWavefront:
+		verb = [...]string{accessRead: "reads", accessWrite: "writes", accessAtomic: "updates"}[w.wavefront.kind]
 	}
 	switch space {
 	case SpaceGlobal:

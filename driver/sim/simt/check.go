@@ -12,6 +12,8 @@ func (w *warp) doChecked(s *step, m uint64) {
 	switch in.Op {
 	case OpLd, OpSt, OpAtom, OpRed, OpLdMatrix, OpStMatrix, OpCpAsync:
 		w.doMemory(s, m)
+	case OpWavefront:
+		w.do(s, m)
 	case OpShfl, OpActive, OpElect, OpClock:
 		w.do(s, m)
 		if in.Op != OpShfl {
@@ -206,6 +208,9 @@ func (w *warp) definedStore(s *step, mask uint64) uint64 {
 
 // storedBytes is which bytes of a lane's access a step stores defined.
 func (w *warp) storedBytes(s *step, lane int) (def uint64) {
+	if w.wavefront != nil {
+		return w.wavefront.stored[lane]
+	}
 	c := w.check
 	if s.in.Op == OpStMatrix {
 		r := s.prs[lane/8]

@@ -36,6 +36,8 @@ func choose(in *Inst) (execFunc, Class) {
 		return chooseAtom(in)
 	case OpCvta:
 		return execCvta, in.D.Class()
+	case OpWavefront:
+		return execWavefront, ClassNone
 	case OpMapa:
 		return execMapa, in.D.Class()
 	case OpCtaRank:

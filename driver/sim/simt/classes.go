@@ -31,6 +31,8 @@ var Classes = [NumClasses]string{
 
 func classOf(in *Inst) InstClass {
 	switch in.Op {
+	case OpWavefront, OpWavefrontFlow:
+		return in.Wavefront.Class
 	case OpMov, OpPack, OpUnpack, OpSelp, OpSlct, OpNop, OpSetRegs, OpClock, OpCvta, OpIsSpace, OpMapa, OpCtaRank:
 		return ClassMove
 	case OpCvt, OpCvtPack:

@@ -44,7 +44,12 @@ func (w *warp) control(s *step, g *group, m uint64) (next int, again bool) {
 	case stepSetRegs:
 		return w.setRegs(s, g, m)
 	case stepBarrier:
+		if w.wavefront != nil {
+			w.wavefront.meet()
+		}
 		return w.barrier(s, g, m)
+	case stepFlow:
+		return w.flow(s, g)
 	case stepCluster:
 		return w.clusterBarrier(s, g, m)
 	}

@@ -159,7 +159,7 @@ func (w *warp) wavefronts(v *view, size int, kind accessKind) (n, need uint64) {
 		if parts > 1 && kind == accessRead && (w.paired(v.mask, 1) || w.paired(v.mask, 2)) {
 			parts /= 2
 		}
-		group := max(w.n/parts, 1)
+		group := max(min(w.n, numBanks)/parts, 1)
 		for lo := 0; lo < w.n; lo += group {
 			m := v.mask >> lo & (1<<group - 1)
 			if m == 0 {

@@ -152,6 +152,9 @@ func newCTA(r *launch) *cta {
 		if r.timing != nil {
 			w.clock = newClock(r.prog)
 		}
+		if r.prog.Wavefront != nil {
+			w.wavefront = newWavefront(w, r.prog.Wavefront)
+		}
 		w.fill(r.constants)
 		c.warps = append(c.warps, w)
 	}
@@ -234,6 +237,9 @@ func (w *warp) start() {
 		for i := range w.local {
 			w.local[i] = poison
 		}
+	}
+	if w.wavefront != nil {
+		w.wavefront.start()
 	}
 }
 

@@ -17,6 +17,8 @@
 // instruction: an operand is always a register and no inner loop asks of which
 // kind it is.
 //
+// Programs for machines with a scalar unit have a Wavefront for each warp instead.
+//
 // # Divergence
 //
 // Lanes with the same program counter and call stack form a group. A divergent

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -113,6 +114,7 @@ type launch struct {
 	consts      []byte
 	entry       int
 	kernel      *Func
+	index       int // the kernel's, among the functions
 	grid, block [3]int
 	cluster     [3]int // in blocks
 	clusterSize int
@@ -250,7 +252,7 @@ func (l *Loaded) prepare(ctx context.Context, cfg *Config, a Args) (*launch, err
 	}
 	r := &launch{
 		cfg: cfg, ctx: ctx, prog: prog, code: l.code, mem: l.mem, params: a.Params, consts: l.consts,
-		entry: f.Start, kernel: f, grid: a.Grid, block: a.Block, threads: threads, lanes: l.lanes,
+		entry: f.Start, kernel: f, index: a.Kernel, grid: a.Grid, block: a.Block, threads: threads, lanes: l.lanes,
 		cluster: cluster, clusterSize: size,
 		sharedBytes: prog.DynShared + a.Shared, dynShared: a.Shared,
 		constants: l.constants, specials: l.specials,
@@ -258,12 +260,33 @@ func (l *Loaded) prepare(ctx context.Context, cfg *Config, a Args) (*launch, err
 		report: &Report{Kernel: f.Name, Lanes: l.lanes, Threads: threads, Shared: prog.DynShared + a.Shared, prog: prog},
 		found:  &findings{}, pending: map[int][]*Finding{},
 	}
+	r.fillImplicit()
 	for i := range prog.Symbols {
 		if s := &prog.Symbols[i]; s.Space == SpaceShared && len(s.Data) > 0 {
 			r.sharedInit = append(r.sharedInit, s)
 		}
 	}
 	return r, nil
+}
+
+// fillImplicit sets the parameters that the launch itself knows.
+func (r *launch) fillImplicit() {
+	if len(r.kernel.Implicit) == 0 {
+		return
+	}
+	r.params = slices.Clone(r.params)
+	for _, p := range r.kernel.Implicit {
+		n := 0
+		switch p.What {
+		case SpecNCtaX, SpecNCtaY, SpecNCtaZ:
+			n = r.grid[p.What-SpecNCtaX]
+		case SpecNTidX, SpecNTidY, SpecNTidZ:
+			n = r.block[p.What-SpecNTidX]
+		default:
+			panic("BUG: not a size of the launch")
+		}
+		storeBytes(r.params[p.Offset:], 8*p.Size, uint64(n))
+	}
 }
 
 // warpOrder returns the order in which a block's warps take turns.

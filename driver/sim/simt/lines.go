@@ -115,6 +115,9 @@ func (r *Report) countLines() {
 // flopsOf is how many operations on floats a lane does with an instruction other than
 // a dot.
 func flopsOf(in *Inst) uint64 {
+	if in.Wavefront != nil {
+		return in.Wavefront.FLOPs
+	}
 	n := uint64(1)
 	switch in.Type {
 	case F16x2, BF16x2:

@@ -200,6 +200,9 @@ func (l *Loaded) bind(s *step, in *Inst) error {
 	case OpClusterBar:
 		s.kind = stepCluster
 		return nil
+	case OpWavefrontFlow:
+		s.kind = stepFlow
+		return nil
 	}
 	s.exec, s.out = choose(in)
 	if s.exec == nil {

@@ -294,6 +294,9 @@ const (
 	OpSetRegs // a thread of the warpgroup has Imm registers from now on; Imm2: 0 more, 1 less
 	OpNanosleep
 	OpClock // D = instruction count of the warp (Imm: which clock)
+
+	OpWavefront     // Wavefront.Do
+	OpWavefrontFlow // Wavefront.Flow
 )
 
 // Bar forms of OpBar.
@@ -390,6 +393,8 @@ type Inst struct {
 	Mma      *Mma
 	Wgmma    *Wgmma
 	Bulk     *Bulk
+	// Wavefront is what instructions of programs with Program.Wavefront do.
+	Wavefront *WavefrontInst
 	// Params pairs argument addresses with parameter addresses of a call, in
 	// the frame of parameters (byte offsets), with sizes.
 	Params []Copy
@@ -511,6 +516,15 @@ type Func struct {
 	Cluster [3]int
 	// Callees are the functions that it calls.
 	Callees []int
+	// Implicit are parameters that the launch itself knows.
+	Implicit []Implicit
+}
+
+// Implicit is a parameter that a launch fills in: What is one of the sizes of the grid or
+// of a block.
+type Implicit struct {
+	Offset, Size int
+	What         Special
 }
 
 // Program is a decoded module.
@@ -535,6 +549,8 @@ type Program struct {
 	// Ordered says that the program communicates between blocks: atomics,
 	// volatile or ordered accesses to global memory.
 	Ordered bool
+	// Wavefront is the state of programs for machines with a scalar unit; nil of others.
+	Wavefront *WavefrontState
 }
 
 // FuncNamed returns the index of a function, or -1.

@@ -31,12 +31,13 @@ const (
 	FindEndless
 	FindHost
 	FindRegisters
+	FindWait // a register that a memory instruction still writes
 )
 
 var findingNames = [...]string{
 	"out of bounds", "misaligned", "undefined value", "data race", "conflict between blocks",
 	"async copy", "warpgroup dot", "divergent barrier", "barrier", "lane mask", "deadlock", "branch", "trap",
-	"assertion", "endless kernel", "host call", "registers",
+	"assertion", "endless kernel", "host call", "registers", "wait count",
 }
 
 func (k FindingKind) String() string { return findingNames[k] }
@@ -44,7 +45,7 @@ func (k FindingKind) String() string { return findingNames[k] }
 // fatal reports whether the launch cannot go on after it.
 func (k FindingKind) fatal() bool {
 	switch k {
-	case FindUndefined, FindRace, FindConflict, FindAsync, FindDot:
+	case FindUndefined, FindRace, FindConflict, FindAsync, FindDot, FindWait:
 		return false
 	}
 	return true

@@ -42,6 +42,7 @@ const (
 	stepBarrier
 	stepCluster // barrier of the cluster
 	stepSetRegs
+	stepFlow  // of a wavefront
 	stepSync  // waits for the lanes of a mask, then exec
 	stepFault // trap
 	stepHost  // host function
@@ -124,6 +125,7 @@ type warp struct {
 	check     *warpCheck // nil with checks off
 	dots      *dotState  // nil with checks off, and without dots of warpgroups
 	clock     *clock     // nil where no time is estimated
+	wavefront *Wavefront // nil but in programs that have them
 	trace     bool       // Config.Trace wants to see this warp
 	lane0     int        // thread index of lane 0
 	pc        int        // of the instruction being executed
