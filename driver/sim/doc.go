@@ -1,5 +1,5 @@
 // Package sim is a GPU that runs on the CPU: it executes PTX, whoever compiled
-// it, and reports what hardware hides.
+// it, or assembly of AMD's GPUs, and reports what hardware hides.
 //
 //	mod, err := sim.Load("add.ptx", text)
 //	dev := sim.New(sim.Options{})
@@ -13,7 +13,18 @@
 // and returns counters and findings (package simt). The error of Launch is a
 // wrong argument, or everything that the kernel did wrong.
 //
+// # Two kinds of machine
+//
+// PTX has registers of several widths, a program counter for each lane and no scalar
+// unit; package ptx turns it into operations of simt. AMD's assembly has 32-bit registers
+// that are combined freely, scalar registers, a mask of lanes that the program itself
+// computes, and modifiers on operands. Making one set of operations of both would put
+// aliasing and modifiers into the loops that PTX runs. So package amdgcn has what its
+// instructions do as functions over a simt.Wavefront, one for each instruction, and
+// simt executes them between its own: blocks, barriers, memory with its checks, counters,
+// findings and reports are the same code for both.
+//
 // The package imports the standard library, core/diag by way of driver/sim/ptx,
-// and the two rooms below it: ptx, which reads the text, and simt, which
+// and the rooms below it: ptx and amdgcn, which read the text, and simt, which
 // executes it.
 package sim

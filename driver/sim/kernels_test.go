@@ -16,6 +16,9 @@ import (
 // load reads a kernel of testdata.
 func load(t testing.TB, name string) *Module {
 	t.Helper()
+	if machine != nil {
+		return machine.load(t, name)
+	}
 	dir := "testdata"
 	if d := os.Getenv("SIM_PTX"); d != "" {
 		dir = d // the same kernels from another compiler
@@ -39,6 +42,9 @@ var onHardware func(t testing.TB, m *Module, kernel string, grid, block [3]int, 
 // launch runs a kernel that must not be reported on.
 func launch(t testing.TB, d *Device, m *Module, kernel string, grid, block [3]int, shared int, args ...any) *Report {
 	t.Helper()
+	if machine != nil {
+		block, shared = machine.put(d, block)
+	}
 	before := contents(args)
 	rep, err := d.Launch(m, kernel, grid, block, shared, args...)
 	if err != nil {

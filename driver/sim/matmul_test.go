@@ -216,6 +216,9 @@ func TestDots(t *testing.T) {
 		if c.file == "dot_fp8e5_float32_None" && i%2 == 1 {
 			c.rtol, c.atol = 0, 0x1p-7 // dots of warpgroups keep fewer bits of fp8
 		}
+		if c.file == "dot_fp32_float32_tf32" && machine != nil {
+			c.rtol, c.atol = 0, 0x1p-4 // AMD's xf32 rounds operands that tf32 cuts
+		}
 		t.Run(file, func(t *testing.T) {
 			m := load(t, file)
 			d := New(Options{})

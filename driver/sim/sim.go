@@ -9,11 +9,12 @@ import (
 	"math"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/driver/sim/amdgcn"
 	"github.com/tritonc/tritonc/driver/sim/ptx"
 	"github.com/tritonc/tritonc/driver/sim/simt"
 )
 
-// Module is a decoded PTX file. It is immutable and serves any number of
+// Module is a decoded file of PTX or of AMD's assembly. It is immutable and serves any number of
 // devices.
 type Module struct {
 	// Usage is what the kernel takes as machine code, for estimates; the loader of the
@@ -22,6 +23,8 @@ type Module struct {
 
 	prog *simt.Program
 	src  string
+	// lanes of a warp that the code is for, or 0.
+	lanes int
 }
 
 // Load parses and decodes PTX; file names it in errors, which are
@@ -36,6 +39,19 @@ func Load(file string, text []byte) (*Module, error) {
 		return nil, err
 	}
 	return &Module{prog: p, src: m.Src}, nil
+}
+
+// LoadAMDGCN parses and decodes assembly for AMD's processors, as Load does PTX.
+func LoadAMDGCN(file string, text []byte) (*Module, error) {
+	m, err := amdgcn.Parse(file, text)
+	if err != nil {
+		return nil, err
+	}
+	p, err := amdgcn.Decode(m)
+	if err != nil {
+		return nil, err
+	}
+	return &Module{prog: p, src: m.Src, lanes: amdgcn.Lanes(m)}, nil
 }
 
 // Kernels returns the names of the module's kernels, in the order of the text.
@@ -89,6 +105,12 @@ var (
 	A10  = Chip{"A10", 32, 72, 48, 16, 100 << 10, 99 << 10, 1024, 24 << 30, 0, &ratesA10}
 	L40  = Chip{"L40", 32, 142, 48, 24, 100 << 10, 99 << 10, 1024, 48 << 30, 0, &ratesL40}
 	H200 = Chip{"H200", 32, 132, 64, 32, 228 << 10, 227 << 10, 1024, 141 << 30, 16, &ratesH200}
+
+	MI210  = Chip{"MI210", 64, 104, 32, 32, 64 << 10, 64 << 10, 1024, 64 << 30, 0, nil}
+	MI300X = Chip{"MI300X", 64, 304, 32, 32, 64 << 10, 64 << 10, 1024, 192 << 30, 0, nil}
+	MI355X = Chip{"MI355X", 64, 256, 32, 32, 160 << 10, 160 << 10, 1024, 288 << 30, 0, nil}
+	RX7900 = Chip{"RX 7900 XTX", 32, 96, 32, 32, 64 << 10, 64 << 10, 1024, 24 << 30, 0, nil}
+	RX9060 = Chip{"RX 9060 XT", 32, 32, 32, 32, 64 << 10, 64 << 10, 1024, 16 << 30, 0, nil}
 )
 
 // Options configure a device. The zero value is an A100 with all checks on.
@@ -228,6 +250,9 @@ func (d *Device) LaunchContext(ctx context.Context, mod *Module, kernel string, 
 	k := mod.prog.FuncNamed(kernel)
 	if k < 0 || !mod.prog.Funcs[k].Kernel {
 		return nil, fmt.Errorf("the module has no kernel %q", kernel)
+	}
+	if c := &d.opt.Chip; mod.lanes != 0 && mod.lanes != c.Lanes {
+		return nil, fmt.Errorf("kernel %s is for warps of %d lanes, the %s has %d", kernel, mod.lanes, c.Name, c.Lanes)
 	}
 	params, err := marshal(&mod.prog.Funcs[k], args)
 	if err != nil {

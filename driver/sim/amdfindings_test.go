@@ -1,0 +1,83 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/driver/sim/simt"
+)
+
+// amdSnippet is a kernel with two pointers, whose addresses are in s[2:3] and s[4:5].
+func amdSnippet(body string) string {
+	return `	.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
+	.text
+k:
+	s_load_dwordx4 s[2:5], s[0:1], 0x0
+	s_waitcnt lgkmcnt(0)
+	v_lshlrev_b32_e32 v1, 2, v0
+` + body + `
+	s_endpgm
+	.amdhsa_kernel k
+		.amdhsa_group_segment_fixed_size 4096
+		.amdhsa_kernarg_size 16
+		.amdhsa_user_sgpr_kernarg_segment_ptr 1
+		.amdhsa_float_denorm_mode_32 3
+		.amdhsa_float_denorm_mode_16_64 3
+	.end_amdhsa_kernel
+	.amdgpu_metadata
+amdhsa.kernels:
+  - .args:
+      - .offset: 0
+        .size: 8
+        .value_kind: global_buffer
+      - .offset: 8
+        .size: 8
+        .value_kind: global_buffer
+    .name: k
+    .wavefront_size: 64
+	.end_amdgpu_metadata
+`
+}
+
+// TestAMDFindings: what a kernel does wrong is reported.
+func TestAMDFindings(t *testing.T) {
+	const read = "\tglobal_load_dword v2, v1, s[2:3]\n"
+	const write = "\tglobal_store_dword v1, v2, s[4:5]\n"
+	for name, tt := range map[string]struct {
+		body string
+		kind simt.FindingKind
+		says string // nothing is wrong where it is empty
+	}{
+		"right":          {read + "\ts_waitcnt vmcnt(0)\n" + write, 0, ""},
+		"no wait":        {read + write, simt.FindWait, "register v2 is used while the instruction that loads it has not been waited for"},
+		"older only":     {read + "\tglobal_load_dword v3, v1, s[2:3]\n\ts_waitcnt vmcnt(1)\n" + write, 0, ""},
+		"younger":        {read + "\tglobal_load_dword v3, v1, s[2:3]\n\ts_waitcnt vmcnt(1)\n\tv_mov_b32_e32 v2, v3\n" + write, simt.FindWait, "register v3"},
+		"scalar":         {"\ts_load_dword s6, s[2:3], 0x0\n\tv_mov_b32_e32 v2, s6\n" + write, simt.FindWait, "register s6"},
+		"undefined":      {write, simt.FindUndefined, "the value stored is not defined in lanes 0xffffffffffffffff"},
+		"undefined half": {"\tv_and_b32_e32 v2, 0xffff, v9\n" + write, simt.FindUndefined, "the value stored"},
+		"masked":         {"\tv_and_b32_e32 v2, 0, v9\n" + write, 0, ""},
+		"same":           {"\tv_xor_b32_e32 v2, v9, v9\n" + write, 0, ""},
+		"branch":         {"\ts_cmp_eq_u32 s40, 0\n\ts_cbranch_scc1 .L\n.L:\n", simt.FindUndefined, "where the branch goes"},
+		"exec":           {"\ts_mov_b64 exec, s[40:41]\n", simt.FindUndefined, "EXEC depends on an undefined value"},
+		"bounds":         {"\tv_mov_b32_e32 v2, 1\n\tglobal_store_dword v1, v2, s[4:5] offset:512\n", simt.FindBounds, "writes 4 bytes of global memory"},
+		"barrier":        {"\tds_write_b32 v1, v0\n\ts_barrier\n", simt.FindWait, "a barrier is reached while stores to shared memory"},
+		"race":           {"\tds_write_b32 v1, v0\n\tv_xor_b32_e32 v3, 0x100, v1\n\tds_read_b32 v2, v3\n\ts_waitcnt lgkmcnt(0)\n" + write, simt.FindRace, "while warp 0"},
+		"exchange":       {"\tds_write_b32 v1, v0\n\tv_xor_b32_e32 v3, 0x100, v1\n\ts_waitcnt lgkmcnt(0)\n\ts_barrier\n\tds_read_b32 v2, v3\n\ts_waitcnt lgkmcnt(0)\n" + write, 0, ""},
+		"trap":           {"\ts_trap 2\n", simt.FindTrap, "trapped"},
+	} {
+		m, err := LoadAMDGCN("k.s", []byte(amdSnippet(tt.body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := New(Options{Chip: MI300X})
+		p := Upload(d, "p", make([]int32, 128))
+		rep, err := d.Launch(m, "k", Dim(1), Dim(128), 0, p, d.Alloc("q", 512))
+		switch {
+		case tt.says == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case tt.says == "":
+		case err == nil || rep == nil || len(rep.Findings) == 0 || rep.Findings[0].Kind != tt.kind || !strings.Contains(err.Error(), tt.says):
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
