@@ -62,10 +62,25 @@ var chips = [...]struct {
 	{"cuda:86", sim.A10},
 	{"cuda:89", sim.L40},
 	{"cuda:90", sim.H200},
+	{"hip:gfx90a", sim.MI210},
+	{"hip:gfx942", sim.MI300X},
+	{"hip:gfx950", sim.MI355X},
+	{"hip:gfx1100", sim.RX7900},
+	{"hip:gfx1200", sim.RX9060},
 }
 
-// stage is the stage whose artifact the simulator executes.
-const stage = "ptx"
+// languages are what the simulator executes, by the backend of a target: the stage
+// whose artifact it is, and how it is loaded.
+var languages = map[string]struct {
+	stage string
+	load  func(file string, text []byte) (*sim.Module, error)
+}{
+	"cuda": {"ptx", sim.Load},
+	"hip":  {"amdgcn", sim.LoadAMDGCN},
+}
+
+// stage is the stage whose artifact the device executes.
+func (d *device) stage() string { return languages[d.target.Backend].stage }
 
 // New makes a simulated device of a target.
 func New(target target.Target, opts Options) (driver.Device, error) {
@@ -117,7 +132,7 @@ func (d *device) end()   { <-d.busy }
 func (d *device) Properties() driver.Properties {
 	c := &d.chip
 	return driver.Properties{
-		Name: "simulated " + c.Name, Stage: stage, Target: d.target, WarpSize: c.Lanes, Multiprocessors: c.SMs,
+		Name: "simulated " + c.Name, Stage: d.stage(), Target: d.target, WarpSize: c.Lanes, Multiprocessors: c.SMs,
 		MaxThreads: c.MaxThreads, MaxShared: c.SharedBlock, Memory: c.Memory, Simulated: true,
 	}
 }
@@ -182,7 +197,7 @@ func (b *buffer) Free() error {
 }
 
 func (d *device) Load(b driver.Binary) (driver.Kernel, error) {
-	mod, err := sim.Load(b.Name, b.Code)
+	mod, err := languages[d.target.Backend].load(b.Name, b.Code)
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +300,7 @@ func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, e
 	if errors.As(err, &findings) {
 		fault := &driver.Fault{Kernel: k.meta.Kernel}
 		for _, f := range findings.Findings {
-			fault.Findings = append(fault.Findings, diagnostic(f))
+			fault.Findings = append(fault.Findings, diagnostic(f, k.dev.stage()))
 		}
 		err = fault
 	}
@@ -312,7 +327,7 @@ func encodeMap(m *driver.TensorMap) []byte {
 }
 
 // diagnostic gives a finding of the simulator the form of every message.
-func diagnostic(f *simt.Finding) *diag.Diagnostic {
+func diagnostic(f *simt.Finding, stage string) *diag.Diagnostic {
 	place := func(l simt.Loc) diag.Pos { return diag.Pos{File: l.File, Line: l.Line, Col: l.Col} }
 	d := diag.Errorf(diag.Pos{}, "%s: %s", f.Kind, f.Message)
 	who := fmt.Sprintf("by block (%d, %d, %d)", f.Block[0], f.Block[1], f.Block[2])

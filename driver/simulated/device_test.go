@@ -56,8 +56,43 @@ func TestProperties(t *testing.T) {
 			t.Errorf("cuda:%s: %+v", arch, p)
 		}
 	}
-	if _, err := New(sdk.Target{Backend: "hip", Arch: "gfx942"}, Options{}); err == nil || !strings.Contains(err.Error(), "hip:gfx942; there is one for cuda:80") {
+	if _, err := New(sdk.Target{Backend: "hip", Arch: "gfx600"}, Options{}); err == nil || !strings.Contains(err.Error(), "hip:gfx600; there is one for cuda:80") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestAMD launches a kernel on the devices of AMD's processors.
+func TestAMD(t *testing.T) {
+	for arch, lanes := range map[string]int{"gfx942": 64, "gfx1100": 32} {
+		dev, err := New(sdk.Target{Backend: "hip", Arch: arch}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := dev.Properties(); p.Stage != "amdgcn" || p.WarpSize != lanes || p.MaxShared != 64<<10 || p.Target.String() != "hip:"+arch {
+			t.Errorf("%s: %+v", arch, p)
+		}
+		text, err := os.ReadFile("../sim/testdata/" + arch + "/vector_add.amdgcn")
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := dev.Load(driver.Binary{Name: "vector_add.amdgcn", Code: text, Metadata: driver.Metadata{NumWarps: 4}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := filled(t, dev, "x", []float32{15: 2})
+		small := filled(t, dev, "small", make([]float32, 8))
+		if _, err := k.Launch(t.Context(), driver.Launch{Grid: [3]int{1, 1, 1}, Args: []any{x, x, x, int32(16)}}); err != nil {
+			t.Fatal(err)
+		}
+		out := make([]byte, 4)
+		if err := x.Read(60, out); err != nil || sim.Slice[float32](out)[0] != 4 {
+			t.Errorf("%s: %v, %v", arch, err, out)
+		}
+		_, err = k.Launch(t.Context(), driver.Launch{Grid: [3]int{1, 1, 1}, Args: []any{x, x, small, int32(16)}})
+		var fault *driver.Fault
+		if !errors.As(err, &fault) || !strings.Contains(err.Error(), "out of bounds") || !strings.Contains(err.Error(), "buffer small") {
+			t.Errorf("%s: %v", arch, err)
+		}
 	}
 }
 

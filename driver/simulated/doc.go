@@ -1,5 +1,5 @@
 // Package simulated has the simulated devices: driver.Device over driver/sim, which
-// executes PTX on the host and finds what a kernel does wrong.
+// executes PTX and AMD's assembly on the host and finds what a kernel does wrong.
 //
 // Main types: Options, and New, which makes the device that stands for a target.
 //
