@@ -25,7 +25,10 @@ func (driver) Describe(context.Context) (sdk.DeviceFacts, error) {
 	}, nil
 }
 
-func (driver) Open(context.Context, int, sdk.Target) (sdk.Device, error) {
+func (driver) Open(_ context.Context, number int, _ sdk.Target) (sdk.Device, error) {
+	if number != 0 {
+		return nil, sdk.Errorf("there is no device %d, only 0", number)
+	}
 	return &device{next: 1 << 16}, nil
 }
 

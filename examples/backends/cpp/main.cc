@@ -107,14 +107,19 @@ class Devices final : public dev::Devices::Service {
   }
   CALL(Describe) { return *answer = kDevices, Status::OK; }
   CALL(Open) {
-    std::lock_guard lock(mutex_);
-    sessions_[++last_];
-    answer->set_session(last_);
-    return *answer->mutable_properties() = kProperties, Status::OK;
+    return Answer(answer, [&] {
+      if (request->number() != 0) throw std::out_of_range("there is only device 0");
+      std::lock_guard lock(mutex_);
+      sessions_[++last_];
+      answer->set_session(last_);
+      *answer->mutable_properties() = kProperties;
+    });
   }
   CALL(Close) {
-    std::lock_guard lock(mutex_);
-    return sessions_.erase(request->session()), Status::OK;
+    return Answer(answer, [&] {
+      std::lock_guard lock(mutex_);
+      if (!sessions_.erase(request->session())) throw std::out_of_range("there is no such session");
+    });
   }
   CALL(Alloc) {
     return Answer(answer, [&] {
@@ -127,7 +132,11 @@ class Devices final : public dev::Devices::Service {
       session.next += (request->size() / 4096 + 2) * 4096;  // no access reaches another buffer by mistake
     });
   }
-  CALL(Free) { return Answer(answer, [&] { At(request->session()).buffers.erase(request->buffer()); }); }
+  CALL(Free) {
+    return Answer(answer, [&] {
+      if (!At(request->session()).buffers.erase(request->buffer())) throw std::out_of_range("there is no such memory");
+    });
+  }
   Status Write(ServerContext*, grpc::ServerReader<dev::WriteRequest>* stream, dev::WriteResponse* answer) override {
     return Answer(answer, [&] {
       dev::WriteHeader header;
@@ -160,6 +169,7 @@ class Devices final : public dev::Devices::Service {
     Answer(answer, [&] {
       Session& session = At(request->session());
       const Kernel& kernel = session.kernels.at(request->kernel());
+      if (request->grid_size() != 3) throw std::invalid_argument("a grid has three dimensions");
       Vector arguments;
       for (const dev::Argument& given : request->arguments()) {
         char kind = arguments.size() < kernel.parameters.size() ? kernel.parameters[arguments.size()] : '?';

@@ -123,6 +123,8 @@ class Devices(device_pb2_grpc.DevicesServicer):
 
     @answers(dev.OpenResponse)
     def Open(self, request, context):
+        if request.number != 0:
+            raise Wrong(f"there is no device {request.number}, only 0")
         number = next(self.numbers)
         self.sessions[number] = Session()
         has = dev.Properties(name="Python VM", stage=STAGE, warp_size=1, multiprocessors=1, max_threads=1, memory=MEMORY)
@@ -130,7 +132,7 @@ class Devices(device_pb2_grpc.DevicesServicer):
 
     @answers(dev.CloseResponse)
     def Close(self, request, context):
-        self.sessions.pop(request.session, None)
+        del self.sessions[request.session]
 
     @answers(dev.AllocResponse)
     def Alloc(self, request, context):
@@ -144,7 +146,7 @@ class Devices(device_pb2_grpc.DevicesServicer):
 
     @answers(dev.FreeResponse)
     def Free(self, request, context):
-        self.sessions[request.session].buffers.pop(request.buffer, None)
+        del self.sessions[request.session].buffers[request.buffer]
 
     @answers(dev.WriteResponse)
     def Write(self, requests, context):
@@ -178,6 +180,8 @@ class Devices(device_pb2_grpc.DevicesServicer):
         kernel = session.kernels[request.kernel]
         if len(request.arguments) != len(kernel.parameters):
             raise Wrong(f"the kernel has {len(kernel.parameters)} parameters, not {len(request.arguments)}")
+        if len(request.grid) != 3:
+            raise Wrong(f"a grid has three dimensions, not {len(request.grid)}")
         arguments = list(map(session.argument, kernel.parameters, request.arguments))
         try:
             for program in itertools.product(*map(range, request.grid)):
