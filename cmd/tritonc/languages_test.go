@@ -116,6 +116,7 @@ def root(x_ptr, BLOCK: tl.constexpr):
 		{"refused", []string{"compile", "-t", name + ":v1", "-n", "root", "-s", "*fp32, BLOCK=64", "-o", t.TempDir(), file}, 1, "", "kernels.py:17:39: note: it comes from here"},
 		{"no kernel", []string{"compile", "-t", name + ":v1", "-o", t.TempDir(), empty}, 1, "", "the text has no kernel"},
 		{"fault", scaled("1024"), 1, "", "there is no memory at 0x"},
+		{"check", []string{"backend", "check", filepath.Join(backends, "tritonc-backend-"+name)}, 0, "ok       launches         vector_add blend", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -3,7 +3,6 @@ package conform
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,32 +22,40 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// vectorAdd is ttir of a kernel as the front end builds it, without locations.
-//
-//go:embed vector_add.ttir
-var vectorAdd []byte
-
 // checks in their order: what one finds the next ones use.
 var checks = []check{
-	{"handshake", "Handshake", handshake},
-	{"versions", "Handshake", versions},
-	{"describe", "Messages: Facts", describe},
-	{"stable facts", "Messages: Facts", stableFacts},
-	{"targets", "Messages", targets},
-	{"options", "Messages: Options", options},
-	{"wrong options", "Messages: Options", wrongOptions},
-	{"dialects", "Dialect declarations", dialects},
-	{"modules", "Messages: Modules", modules},
-	{"stages", "Messages: Stages", stages},
-	{"kernel", "Messages: Stages", kernel},
-	{"determinism", "Messages: Facts", determinism},
-	{"concurrency", "Finding and starting", concurrency},
-	{"malformed input", "Messages: Diagnostics", malformed},
-	{"huge input", "Messages: RunStages", huge},
-	{"cancellation", "Messages", cancellation},
-	{"standard output", "Handshake", standardOutput},
-	{"shutdown", "Ending", shutdown},
-	{"orphans", "Ending", orphans},
+	{"handshake", "Handshake", ofBackend, handshake},
+	{"versions", "Handshake", ofBackend, versions},
+	{"describe", "Messages: Facts", ofBackend, describe},
+	{"stable facts", "Messages: Facts", ofBackend, stableFacts},
+	{"devices", "Device drivers", ofDriver, listed},
+	{"targets", "Messages", ofBackend, targets},
+	{"options", "Messages: Options", ofBackend, options},
+	{"wrong options", "Messages: Options", ofBackend, wrongOptions},
+	{"dialects", "Dialect declarations", ofBackend, dialects},
+	{"modules", "Messages: Modules", ofBackend, modules},
+	{"stages", "Messages: Stages", ofBackend, stages},
+	{"kernel", "Messages: Stages", ofBackend, kernel},
+	{"kernels", "Messages: Stages", ofBackend, kernels},
+	{"stage by stage", "Messages: Stages", ofBackend, stageByStage},
+	{"determinism", "Messages: Facts", ofBackend, determinism},
+	{"concurrency", "Finding and starting", ofBackend, concurrency},
+	{"malformed input", "Messages: Diagnostics", ofBackend, malformed},
+	{"huge input", "Messages: RunStages", ofBackend, huge},
+	{"cancellation", "Messages", ofBackend, cancellation},
+	{"cut tools", "Messages: RunStages", ofBackend, cutTools},
+	{"device memory", "Device drivers: Memory", ofDriver, deviceMemory},
+	{"out of memory", "Device drivers: Memory", ofDriver, outOfMemory},
+	{"loading", "Device drivers", ofDriver, loading},
+	{"launches", "Device drivers: Launch", ofDriver, launches},
+	{"wrong launches", "Device drivers: Launch", ofDriver, wrongLaunches},
+	{"sessions", "Device drivers", ofDriver, sessions},
+	{"cut calls", "Device drivers", ofDriver, cutCalls},
+	{"standard output", "Handshake", ofEither, standardOutput},
+	{"device shutdown", "Ending", ofDriver, devicesEnd},
+	{"shutdown", "Ending", ofBackend, shutdown},
+	{"host's death", "Ending", ofEither, hostsDeath},
+	{"orphans", "Ending", ofEither, orphans},
 }
 
 func handshake(ctx context.Context, s *suite) (string, error) {
@@ -57,6 +64,9 @@ func handshake(ctx context.Context, s *suite) (string, error) {
 		return "", err
 	}
 	s.facts = facts
+	if s.dev == nil && facts.Has(sdk.CapDevices) {
+		s.dev = &devices{found: process.Found{Name: s.name, Path: s.opts.Program}, handshake: sdk.Handshake}
+	}
 	return "", nil
 }
 
@@ -154,7 +164,7 @@ func stableFacts(ctx context.Context, s *suite) (string, error) {
 	if err := s.needFacts(); err != nil {
 		return "", err
 	}
-	h, b, err := s.start()
+	h, b, err := s.start(s.opts.TempDir)
 	if err != nil {
 		return "", err
 	}
@@ -183,6 +193,9 @@ func targets(ctx context.Context, s *suite) (string, error) {
 	}
 	t := s.opts.Target
 	isGuess := false
+	if t == (sdk.Target{}) && s.dev != nil {
+		t = s.dev.target
+	}
 	if t == (sdk.Target{}) {
 		if len(s.facts.Targets) == 0 {
 			return "", skip("the facts have no targets")
@@ -206,6 +219,9 @@ func targets(ctx context.Context, s *suite) (string, error) {
 		return "", fmt.Errorf("it leaves the warp size of %s:%s open", t.Backend, t.Arch)
 	}
 	s.target = resp.Target
+	if s.dev != nil && len(s.dev.list) > 0 {
+		s.dev.choose(s.target)
+	}
 	return fmt.Sprintf("%s:%s", s.target.Backend, s.target.Arch), nil
 }
 
@@ -336,19 +352,6 @@ func stages(ctx context.Context, s *suite) (string, error) {
 	return strings.Join(names, " "), nil
 }
 
-// kernel compiles vector_add through all stages.
-func kernel(ctx context.Context, s *suite) (string, error) {
-	if err := s.needStages(); err != nil {
-		return "", err
-	}
-	data, err := s.compile(ctx, s.backend, vectorAdd)
-	if err != nil {
-		return "", fmt.Errorf("vector_add does not compile: %w", err)
-	}
-	s.golden = data
-	return fmt.Sprintf("vector_add, %s of %s", diag.Count(len(data), "byte"), s.stages[len(s.stages)-1].Name), nil
-}
-
 // same compiles vector_add once more and compares.
 func (s *suite) same(data []byte, err error, when string) error {
 	if err != nil {
@@ -364,16 +367,16 @@ func determinism(ctx context.Context, s *suite) (string, error) {
 	if err := s.needGolden(); err != nil {
 		return "", err
 	}
-	data, err := s.compile(ctx, s.backend, vectorAdd)
+	data, err := s.compile(ctx, s.backend, goldens[0].ttir())
 	if err := s.same(data, err, "the second time"); err != nil {
 		return "", err
 	}
-	h, b, err := s.start()
+	h, b, err := s.start(s.opts.TempDir)
 	if err != nil {
 		return "", err
 	}
 	defer h.Close()
-	data, err = s.compile(ctx, b, vectorAdd)
+	data, err = s.compile(ctx, b, goldens[0].ttir())
 	return "", s.same(data, err, "in another process")
 }
 
@@ -388,7 +391,7 @@ func concurrency(ctx context.Context, s *suite) (string, error) {
 	errs := make([]error, atOnce)
 	for i := range errs {
 		wg.Go(func() {
-			data, err := s.compile(ctx, s.backend, vectorAdd)
+			data, err := s.compile(ctx, s.backend, goldens[0].ttir())
 			errs[i] = s.same(data, err, fmt.Sprintf("where %d compiles run at once", atOnce))
 		})
 	}
@@ -399,26 +402,6 @@ func concurrency(ctx context.Context, s *suite) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// refuses holds that an input that is not a module ends with a diagnostic that has a place in it.
-func refuses(ctx context.Context, s *suite, input string) (string, error) {
-	if err := s.needStages(); err != nil {
-		return "", err
-	}
-	_, err := s.compile(ctx, s.backend, []byte(input))
-	if err == nil {
-		return "", errors.New("it compiles an input that is not a module")
-	}
-	list := diag.All(err)
-	if len(list) == 0 {
-		return "", fmt.Errorf("an input that is not a module must end with a diagnostic of kind USER, not: %w", err)
-	}
-	at := list[0].Pos
-	if lines := strings.Count(input, "\n"); at.File != "" && at.File != inputName || at.Line < 1 || at.Line > lines {
-		return "", fmt.Errorf("the diagnostic %q of an input of %s named %s has no place in it", list[0].Error(), diag.Count(lines, "line"), inputName)
-	}
-	return list[0].Error(), nil
 }
 
 func malformed(ctx context.Context, s *suite) (string, error) {
@@ -440,7 +423,7 @@ func cancellation(ctx context.Context, s *suite) (string, error) {
 	before := s.log.size()
 	for _, after := range []time.Duration{0, time.Millisecond, 10 * time.Millisecond} {
 		short, cancel := context.WithTimeout(ctx, after)
-		_, err := s.compile(short, s.backend, vectorAdd)
+		_, err := s.compile(short, s.backend, goldens[0].ttir())
 		cancel()
 		if err != nil && short.Err() == nil {
 			return "", err
@@ -448,7 +431,7 @@ func cancellation(ctx context.Context, s *suite) (string, error) {
 	}
 	bounded, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()
-	data, err := s.compile(bounded, s.backend, vectorAdd)
+	data, err := s.compile(bounded, s.backend, goldens[0].ttir())
 	if err := s.same(data, err, "after a call that was cancelled"); err != nil {
 		return "", err
 	}
@@ -459,8 +442,8 @@ func cancellation(ctx context.Context, s *suite) (string, error) {
 }
 
 func standardOutput(_ context.Context, s *suite) (string, error) {
-	if err := s.needFacts(); err != nil {
-		return "", err
+	if s.facts == nil && (s.dev == nil || s.dev.proc == nil) {
+		return "", skip("it did not start")
 	}
 	if line := s.log.line("printed to its standard output", 0); line != "" {
 		return "", fmt.Errorf("after the handshake nothing belongs to standard output; point descriptor 1 at standard error: %s", line)
@@ -487,7 +470,7 @@ func shutdown(_ context.Context, s *suite) (string, error) {
 }
 
 func orphans(_ context.Context, s *suite) (string, error) {
-	s.host.Close() // also where it was never started
+	s.close() // also where it was never started
 	left, err := processesOf(s.opts.TempDir)
 	if err != nil {
 		return "", err

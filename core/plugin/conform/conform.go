@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/tritonc/tritonc/core/plugin"
+	"github.com/tritonc/tritonc/core/plugin/process"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -42,13 +43,18 @@ type Result struct {
 
 // Options of Run.
 type Options struct {
-	// Program is the file tritonc-backend-NAME.
+	// Program is the file tritonc-backend-NAME; empty to check a driver alone.
 	Program string
+	// Driver is the file tritonc-device-NAME. Without one Program is asked, if it serves
+	// devices.
+	Driver string
 	// Target is what to compile for; the zero value takes the first of the facts.
 	Target sdk.Target
 	// LookupEnv and Settings are as in plugin.Options.
 	LookupEnv func(key string) (string, bool)
 	Settings  map[string]string
+	// Env is the environment of a driver.
+	Env []string
 	// TempDir is an empty folder for the processes' sockets and files.
 	TempDir string
 }
@@ -57,8 +63,18 @@ type Options struct {
 type check struct {
 	name    string
 	section string // of docs/plugin-protocol.md
+	side    side
 	run     func(ctx context.Context, s *suite) (string, error)
 }
+
+// side says what must be there, so that a check is made at all.
+type side int
+
+const (
+	ofBackend side = iota
+	ofDriver
+	ofEither
+)
 
 // skip is why a check cannot be made.
 type skip string
@@ -77,28 +93,27 @@ type suite struct {
 	backend *plugin.Backend
 	facts   *sdk.Facts
 	// What a compile takes, once the checks before found it.
-	target  sdk.Target
-	options string
-	stages  []sdk.Stage
-	golden  []byte // the last artifact
+	target   sdk.Target
+	options  string
+	stages   []sdk.Stage
+	golden   []byte                            // vector_add's last artifact
+	compiled map[string]*sdk.RunStagesResponse // golden kernels, with all artifacts
+
+	dev *devices // nil where nobody serves them
 }
 
 // Run makes every check, one after another. What depends on one that failed is skipped.
 func Run(ctx context.Context, opts Options) ([]Result, error) {
-	path, err := filepath.Abs(opts.Program)
-	if err != nil {
+	s := &suite{opts: opts, log: &syncBuffer{}, compiled: map[string]*sdk.RunStagesResponse{}}
+	if err := s.find(); err != nil {
 		return nil, err
 	}
-	opts.Program = path
-	s := &suite{opts: opts, log: &syncBuffer{}}
-	s.host, s.backend, err = s.start()
-	if err != nil {
-		return nil, err
-	}
-	defer s.host.Close()
-	s.name = s.backend.Name()
+	defer s.close()
 	var results []Result
 	for _, c := range checks {
+		if c.side == ofBackend && s.opts.Program == "" || c.side == ofDriver && s.opts.Program != "" && s.facts != nil && s.dev == nil {
+			continue
+		}
 		results = append(results, s.result(ctx, &c))
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -106,6 +121,42 @@ func Run(ctx context.Context, opts Options) ([]Result, error) {
 	}
 	return results, nil
 }
+
+// find readies the programs that are checked.
+func (s *suite) find() (err error) {
+	if file := s.opts.Driver; file != "" {
+		if s.opts.Driver, err = filepath.Abs(file); err != nil {
+			return err
+		}
+		name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(file), ".exe"), driverPrefix)
+		if !ok || name == "" {
+			return fmt.Errorf("%s is not a file named %sNAME", file, driverPrefix)
+		}
+		s.dev = &devices{found: process.Found{Name: name, Path: s.opts.Driver}, handshake: sdk.DeviceHandshake}
+	}
+	if s.opts.Program == "" {
+		return nil
+	}
+	if s.opts.Program, err = filepath.Abs(s.opts.Program); err != nil {
+		return err
+	}
+	if s.host, s.backend, err = s.start(s.opts.TempDir); err != nil {
+		return err
+	}
+	s.name = s.backend.Name()
+	return nil
+}
+
+// close ends what runs.
+func (s *suite) close() {
+	s.stopDriver()
+	if s.host != nil {
+		s.host.Close()
+	}
+}
+
+// driverPrefix starts the name of a driver's program: tritonc-device-NAME.
+const driverPrefix = "tritonc-device-"
 
 func (s *suite) result(ctx context.Context, c *check) Result {
 	bounded, cancel := context.WithTimeout(ctx, limit)
@@ -126,9 +177,9 @@ func (s *suite) result(ctx context.Context, c *check) Result {
 }
 
 // start finds the program anew, for a process of its own.
-func (s *suite) start() (*plugin.Host, *plugin.Backend, error) {
+func (s *suite) start(tempDir string) (*plugin.Host, *plugin.Backend, error) {
 	h := plugin.New(plugin.Options{
-		Dirs: []string{filepath.Dir(s.opts.Program)}, LookupEnv: s.opts.LookupEnv, Settings: s.opts.Settings, TempDir: s.opts.TempDir,
+		Dirs: []string{filepath.Dir(s.opts.Program)}, LookupEnv: s.opts.LookupEnv, Settings: s.opts.Settings, TempDir: tempDir,
 		Afresh: true,
 		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, Output: s.log}),
 	})
@@ -167,18 +218,24 @@ const inputName = "input.ttir"
 
 // compile runs all stages in a backend.
 func (s *suite) compile(ctx context.Context, b *plugin.Backend, input []byte) ([]byte, error) {
-	last := s.stages[len(s.stages)-1].Name
-	resp, err := b.RunStages(ctx, sdk.RunStagesRequest{
-		Target: s.target, OptionsJSON: s.options, First: s.stages[0].Name, Last: last, Input: input, InputName: inputName,
-	})
+	resp, err := b.RunStages(ctx, s.request(0, input, ""))
 	if err != nil {
 		return nil, err
 	}
+	last := s.stages[len(s.stages)-1].Name
 	data := resp.Artifact(last)
 	if data == nil {
 		return nil, fmt.Errorf("RunStages answered no artifact of its last stage, %s", last)
 	}
 	return data, nil
+}
+
+// request asks for the stages from one to the last.
+func (s *suite) request(first int, input []byte, metadata string) sdk.RunStagesRequest {
+	return sdk.RunStagesRequest{
+		Target: s.target, OptionsJSON: s.options, First: s.stages[first].Name, Last: s.stages[len(s.stages)-1].Name,
+		Input: input, InputName: inputName, MetadataJSON: metadata,
+	}
 }
 
 // syncBuffer holds what is logged.

@@ -164,6 +164,14 @@ const stopTime = time.Second
 // Kill ends the process at once; Stop must still be called.
 func (p *Process) Kill() { p.child.Kill(context.Background()) }
 
+// CutLifeline closes the pipe that tells the program that its host is gone, as the
+// system does when a host is killed. A program that heeds it ends; Stop must still be
+// called.
+func (p *Process) CutLifeline() { p.child.lifeline.Close() }
+
+// AwaitExit waits at most d for the process to end, and reports whether it has.
+func (p *Process) AwaitExit(d time.Duration) bool { return p.child.awaitExit(d) }
+
 // HasExited reports whether the process has ended.
 func (p *Process) HasExited() bool {
 	select {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"sync/atomic"
+	"time"
 
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -52,10 +53,10 @@ func run(_ context.Context, in *sdk.StageInput) ([]byte, error) {
 	case n > 1<<20:
 		os.Exit(3)
 	}
-	if calls.Add(1) == 1 {
-		if err := exec.Command("sleep", "5").Start(); err != nil {
-			return nil, err
-		}
+	calls.Add(1)
+	if err := exec.Command("sleep", "3").Start(); err != nil { // and never ends it
+		return nil, err
 	}
+	time.Sleep(30 * time.Millisecond)
 	return fmt.Append(nil, os.Getpid(), calls.Load()), nil
 }

@@ -1,0 +1,150 @@
+package conform
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tritonc/tritonc/core/diag"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// kernel compiles vector_add through all stages.
+func kernel(ctx context.Context, s *suite) (string, error) {
+	if err := s.needStages(); err != nil {
+		return "", err
+	}
+	data, err := s.compile(ctx, s.backend, goldens[0].ttir())
+	if err != nil {
+		return "", fmt.Errorf("vector_add does not compile: %w", err)
+	}
+	s.golden = data
+	return fmt.Sprintf("vector_add, %s of %s", diag.Count(len(data), "byte"), s.stages[len(s.stages)-1].Name), nil
+}
+
+// kernels compiles the rest, with the artifacts of all stages. A backend may say of a
+// kernel that it cannot do it, at its place in the input; it must do vector_add.
+func kernels(ctx context.Context, s *suite) (string, error) {
+	if err := s.needGolden(); err != nil {
+		return "", err
+	}
+	var made, not []string
+	for i := range goldens {
+		g := &goldens[i]
+		req := s.request(0, g.ttir(), "")
+		for _, stage := range s.stages {
+			req.Want = append(req.Want, stage.Name)
+		}
+		resp, err := s.backend.RunStages(ctx, req)
+		if err != nil {
+			if err := refusesAt(err, string(g.ttir())); err != nil {
+				return "", fmt.Errorf("%s: %w", g.name, err)
+			}
+			not = append(not, g.name)
+			continue
+		}
+		if err := s.complete(g, &resp); err != nil {
+			return "", fmt.Errorf("%s: %w", g.name, err)
+		}
+		s.compiled[g.name] = &resp
+		made = append(made, g.name)
+	}
+	if s.compiled[vectorAdd] == nil {
+		return "", errors.New("vector_add compiles, but not where the artifacts of all stages are wanted")
+	}
+	text := names(made)
+	if len(not) > 0 {
+		text += "; refused: " + names(not)
+	}
+	return text, nil
+}
+
+// complete holds that a compile has an artifact of each stage and readable metadata.
+func (s *suite) complete(g *golden, resp *sdk.RunStagesResponse) error {
+	for i := range s.stages {
+		if len(resp.Artifact(s.stages[i].Name)) == 0 {
+			return fmt.Errorf("the artifact of the stage %s is wanted, and is not there or empty", s.stages[i].Name)
+		}
+	}
+	var fields map[string]json.RawMessage
+	var launch launchMetadata
+	if err := json.Unmarshal([]byte(resp.MetadataJSON), &fields); err != nil {
+		return fmt.Errorf("the metadata %.60q are not a JSON object: %w", resp.MetadataJSON, err)
+	}
+	if err := json.Unmarshal([]byte(resp.MetadataJSON), &launch); err != nil {
+		return fmt.Errorf("the metadata have another type than a launch reads: %w", err)
+	}
+	switch {
+	case launch.Name == "":
+		return errors.New("the metadata lack the name of the kernel's function, which Load gets")
+	case launch.Name != g.name:
+		return fmt.Errorf("the metadata have the name %q", launch.Name)
+	case launch.NumWarps < 0 || launch.NumCTAs < 0 || launch.Shared < 0 || launch.GlobalScratchSize < 0 || launch.GlobalScratchAlign < 0:
+		return fmt.Errorf("a number of the metadata is below 0: %+v", launch)
+	}
+	for i := range s.facts.Options {
+		if name := s.facts.Options[i].Name; fields[name] == nil {
+			return fmt.Errorf("the metadata lack the option %s", name)
+		}
+	}
+	return nil
+}
+
+// stageByStage enters at each stage with the artifact of the one before it.
+func stageByStage(ctx context.Context, s *suite) (string, error) {
+	if err := s.needGolden(); err != nil {
+		return "", err
+	}
+	whole := s.compiled[vectorAdd]
+	switch {
+	case whole == nil:
+		return "", skip("an artifact of vector_add is missing")
+	case len(s.stages) == 1:
+		return "", skip("there is one stage")
+	}
+	var entered []string
+	for i := 1; i < len(s.stages); i++ {
+		before, stage := &s.stages[i-1], &s.stages[i]
+		req := s.request(i, whole.Artifact(before.Name), whole.MetadataJSON)
+		req.InputName = strings.TrimSuffix(inputName, "ttir") + before.Ending
+		resp, err := s.backend.RunStages(ctx, req)
+		if err != nil {
+			return "", fmt.Errorf("the stage %s does not take the artifact of %s: %w", stage.Name, before.Name, err)
+		}
+		if len(resp.Artifact(req.Last)) == 0 {
+			return "", fmt.Errorf("entered at %s, RunStages answered no artifact of %s", stage.Name, req.Last)
+		}
+		entered = append(entered, stage.Name)
+	}
+	return names(entered), nil
+}
+
+// refusesAt holds that an error is a diagnostic with a place in an input.
+func refusesAt(err error, input string) error {
+	list := diag.All(err)
+	if len(list) == 0 {
+		return fmt.Errorf("it must compile or end with a diagnostic of kind USER, not: %w", err)
+	}
+	at := list[0].Pos
+	if lines := strings.Count(input, "\n"); at.File != "" && at.File != inputName || at.Line < 1 || at.Line > lines {
+		return fmt.Errorf("the diagnostic %q of an input of %s named %s has no place in it", list[0].Error(), diag.Count(lines, "line"), inputName)
+	}
+	return nil
+}
+
+// refuses holds that an input that is not a module ends with a diagnostic that has a place in it.
+func refuses(ctx context.Context, s *suite, input string) (string, error) {
+	if err := s.needStages(); err != nil {
+		return "", err
+	}
+	_, err := s.compile(ctx, s.backend, []byte(input))
+	if err == nil {
+		return "", errors.New("it compiles an input that is not a module")
+	}
+	if err := refusesAt(err, input); err != nil {
+		return "", err
+	}
+	return diag.All(err)[0].Error(), nil
+}
