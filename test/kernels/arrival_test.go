@@ -143,7 +143,7 @@ var (
 func TestUsesByTurns(t *testing.T) {
 	const m, n = 4, 1024
 	x, out := kerneltest.Randn(kerneltest.Rand(t), "fp32", m, n), kerneltest.Empty("fp32", m)
-	run := kerneltest.Kernel{Source: rowLoops, Name: "largest", Target: "cuda:90"}.Warps(4).Run(t, kerneltest.Grid(1), x, out, m, n, m, n)
+	run := kerneltest.Kernel{Source: rowLoops, Name: "largest", Target: "cuda:90"}.Warps(4).With(oneBlock).Run(t, kerneltest.Grid(1), x, out, m, n, m, n)
 	access := map[string]int{}
 	loads := loadedWords.FindAllStringSubmatch(run.PTX, -1)
 	for i, l := range loads {

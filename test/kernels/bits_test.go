@@ -116,7 +116,7 @@ func TestWorkOfBits(t *testing.T) {
 	kerneltest.Simulated(t)
 	x := kerneltest.Zeros("i32", 4, 1024)
 	out := [3]any{kerneltest.Empty("i32", 4), kerneltest.Empty("i32", 4), kerneltest.Empty("i32", 4)}
-	k := kerneltest.Kernel{Name: "bits", Source: bitsOfRows}.Warps(8)
+	k := kerneltest.Kernel{Name: "bits", Source: bitsOfRows}.Warps(8).With(kerneltest.Options{"num_ctas": 1})
 	ptx := k.Run(t, kerneltest.Grid(1), x, out[0], out[1], out[2], 4, 1024, 4, 1024, 1, true).PTX
 	for _, c := range []struct {
 		what string

@@ -416,8 +416,8 @@ func TestDebugging(t *testing.T) {
 		x, out := scaled(r, 1, 2, "fp32", n), kerneltest.Empty("fp32", n)
 		got := k.Run(t, kerneltest.Grid(1), x, out, n, n)
 		kerneltest.Equal(t, "out", out, x.Floats())
-		if lines := strings.Count(got.Printed, "x: "); lines != n {
-			t.Errorf("%d lines printed, want %d:\n%s", lines, n, got.Printed)
+		if lines := strings.Count(got.Printed, "x: "); lines != n*k.Blocks() {
+			t.Errorf("%d lines printed, want %d:\n%s", lines, n*k.Blocks(), got.Printed)
 		}
 		x.Set(3, -1)
 		_, err := k.TryRun(t, kerneltest.Grid(1), x, out, n, n)

@@ -70,6 +70,17 @@ var warpCounts = []int{1, 2, 4, 8}
 // not wait for one another between accesses to global memory.
 var oneBlock = kerneltest.Options{"num_ctas": 1}
 
+// inOneBlock reports whether a program of the kernel is one block, and logs that the form of
+// its code is not checked where it is a cluster, whose blocks have smaller parts.
+func inOneBlock(t *testing.T, k kerneltest.Kernel) bool {
+	t.Helper()
+	if n := k.Blocks(); n > 1 {
+		t.Logf("num_ctas=%d: the results are checked, the form of the code is not", n)
+		return false
+	}
+	return true
+}
+
 // forWarps runs a test for each number of warps.
 func forWarps(t *testing.T, k kerneltest.Kernel, test func(t *testing.T, k kerneltest.Kernel)) {
 	for _, w := range warpCounts {

@@ -88,7 +88,7 @@ func TestWorkOfMost(t *testing.T) {
 	kerneltest.Simulated(t)
 	const m, n, k = 32, 32, 8
 	x, most := rowsOf(t, "i64", m, n), kerneltest.Empty("i64", m, k)
-	out := kerneltest.Kernel{Name: "tiles", Source: mostOfRows}.Warps(4).Run(t, kerneltest.Grid(1), x, most, m, n, k, n, true)
+	out := kerneltest.Kernel{Name: "tiles", Source: mostOfRows}.Warps(4).With(kerneltest.Options{"num_ctas": 1}).Run(t, kerneltest.Grid(1), x, most, m, n, k, n, true)
 	// Runs of 8: 1 and 2 exchanges between lanes; then larger halves and 2 exchanges,
 	// twice; the last sort, 1 and 2. Each is two shuffles.
 	want := 2 * ((1+2)*8 + 8 + 2*4 + 4 + 2*2 + (1+2)*2)
