@@ -306,6 +306,18 @@ func dialects(ctx context.Context, s *suite) (string, error) {
 			return "", fmt.Errorf("the declaration of the dialect %s is of %s", name, d.Name)
 		}
 	}
+	h, b, err := s.start(s.opts.TempDir)
+	if err != nil {
+		return "", err
+	}
+	defer h.Close()
+	again, err := b.LoadDialects(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !slices.Equal(list, again) {
+		return "", errors.New("LoadDialects answers another text in another process, though the host keeps the first")
+	}
 	return strings.Join(s.facts.Dialects, " "), nil
 }
 

@@ -99,6 +99,8 @@ func failures(t *testing.T, results []Result) map[string]string {
 // numbers.
 func TestWrongDevice(t *testing.T) {
 	want := map[string]string{
+		"stable facts":   "two processes describe",
+		"dialects":       "LoadDialects answers another",
 		"loading":        "it takes a",
 		"launches":       "vector_add gives wrong",
 		"wrong launches": "it takes a",

@@ -1,10 +1,13 @@
-// A backend and a driver whose device takes any code and computes wrong numbers.
+// A backend whose dialect is another one in each process, and a driver whose device takes
+// any code and computes wrong numbers.
 package main
 
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
+	"os"
 
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -27,6 +30,11 @@ func (backend) AddStages(context.Context, sdk.AddStagesRequest) ([]sdk.Stage, er
 		}
 		return []byte("vector_add"), nil
 	}}}, nil
+}
+
+// LoadDialects answers another text in each process.
+func (backend) LoadDialects(context.Context) ([]sdk.Dialect, error) {
+	return []sdk.Dialect{{Name: "wrong", Declaration: fmt.Sprintf(`{"name": "wrong", "doc": "%d", "ops": []}`, os.Getpid())}}, nil
 }
 
 type driver struct{}
