@@ -375,6 +375,10 @@ func (e *emitter) reduce(op *ir.Operation) error {
 	if err != nil {
 		return err
 	}
+	if one := e.m.planOneTerm(op, p); one != nil {
+		e.meetIfDue()
+		return e.reduceOneTerm(op, p, one)
+	}
 	base := e.m.alloc.Offset(op)
 	in := make([][]llir.Value, op.NumOperands())
 	for k, v := range op.Operands() {

@@ -6,17 +6,23 @@ import (
 	"github.com/tritonc/tritonc/core/llir"
 )
 
-// warpGatherPlan is a gather whose source lies, along the axis, in the lanes and
-// registers of one warp: each lane asks another for the element.
-type warpGatherPlan struct {
+// axisInWarp is where the elements along an axis lie, if in the lanes and registers of one
+// warp.
+type axisInWarp struct {
 	// lane holds, for each bit of the index, the bit of the lane's number that it
 	// becomes; 0 for the bits that choose a register. keep are the other bits of
 	// the lane's number, which stay.
 	lane []uint32
 	keep int
-	// choices are the register bits of the source that the index chooses, with
-	// the index bit of each.
+	// choices are the register bits that the index chooses, with the index bit of
+	// each.
 	choices []registerChoice
+}
+
+// warpGatherPlan is a gather whose source lies, along the axis, in the lanes and
+// registers of one warp: each lane asks another for the element.
+type warpGatherPlan struct {
+	*axisInWarp
 	// from is, for each register of the result, the register of the source with
 	// the same other coordinates and none of the choices set.
 	from []int
@@ -48,37 +54,16 @@ func (m *module) planWarpGather(op *ir.Operation) (*warpGatherPlan, error) {
 	if !blocksStay(src, dst, axis) {
 		return nil, nil
 	}
-	p := &warpGatherPlan{lane: make([]uint32, bitLen(int(src.shape[axis]))), keep: m.lanes - 1}
-	held := 0 // bits of the coordinate along the axis that a lane or register bit is
 	for bit, moves := range src.thread {
 		if !sameBeside(axis, moves, dst.thread[bit]) {
 			return nil, nil
 		}
-		at, along, pure := oneBit(moves, axis)
-		switch {
-		case !pure || along && 1<<bit >= m.lanes:
-			return nil, nil
-		case along:
-			if held>>at&1 == 0 {
-				p.lane[at] = 1 << bit
-			}
-			held |= 1 << at
-			p.keep &^= 1 << bit
-		}
 	}
-	for bit, moves := range src.reg {
-		at, along, pure := oneBit(moves, axis)
-		switch {
-		case !pure:
-			return nil, nil
-		case along && held>>at&1 == 0:
-			p.choices = append(p.choices, registerChoice{bit, at})
-			held |= 1 << at
-		}
-	}
-	if held != int(src.shape[axis])-1 || len(p.choices) > mostChoices {
+	along := m.axisInWarp(src, axis)
+	if along == nil || len(along.choices) > mostChoices {
 		return nil, nil
 	}
+	p := &warpGatherPlan{axisInWarp: along}
 	chosen := 0
 	for _, c := range p.choices {
 		chosen |= 1 << c.register
@@ -97,6 +82,41 @@ func (m *module) planWarpGather(op *ir.Operation) (*warpGatherPlan, error) {
 		}
 	}
 	return p, nil
+}
+
+// axisInWarp finds where the elements along an axis lie, nil where not in one warp, or
+// where what a bit of the lane or the register adds to the index is not a power of two or
+// not all that it does.
+func (m *module) axisInWarp(src *tensorLayout, axis int) *axisInWarp {
+	p := &axisInWarp{lane: make([]uint32, bitLen(int(src.shape[axis]))), keep: m.lanes - 1}
+	held := 0 // bits of the coordinate along the axis that a lane or register bit is
+	for bit, moves := range src.thread {
+		at, along, pure := oneBit(moves, axis)
+		switch {
+		case !pure || along && 1<<bit >= m.lanes:
+			return nil
+		case along:
+			if held>>at&1 == 0 {
+				p.lane[at] = 1 << bit
+			}
+			held |= 1 << at
+			p.keep &^= 1 << bit
+		}
+	}
+	for bit, moves := range src.reg {
+		at, along, pure := oneBit(moves, axis)
+		switch {
+		case !pure:
+			return nil
+		case along && held>>at&1 == 0:
+			p.choices = append(p.choices, registerChoice{bit, at})
+			held |= 1 << at
+		}
+	}
+	if held != int(src.shape[axis])-1 {
+		return nil
+	}
+	return p
 }
 
 // oneBit looks at how far a bit of a layout moves: whether it moves along the
