@@ -18,7 +18,7 @@
 # A machine that takes Debian from a mirror gets cuda.h from there: the first
 # megabytes of a package, kept in
 #   ${XDG_CACHE_HOME:-$HOME/.cache}/tritonc/toolchain/cuda-VERSION/include/
-# and the stand-in beside it, in stub/. That of CUDA 13 is read through the one in
+# and the stand-in beside it, in stub-SUM/. That of CUDA 13 is read through the one in
 # driver/cuda/compat, which gives functions their older parameters again.
 set -eu
 
@@ -214,8 +214,9 @@ if ! command -v "$cc" >/dev/null; then
 	exit 1
 fi
 # A library with every name that cuda.h has, to be linked and never run. It has
-# a place of its own: its path is part of what Go's build cache goes by.
-stub=$cache/cuda-$(version "$found")/stub
+# a place of its own, one for each such header, since headers of one version differ in
+# names: its path is part of what Go's build cache goes by.
+stub=$cache/cuda-$(version "$found")/stub-$(cat "$found/cuda.h" "$root/driver/cuda/compat/cuda.h" | cksum | cut -d ' ' -f 1)
 if ! [ -f "$stub/libcuda.so" ]; then
 	mkdir -p "$stub"
 	if [ -z "$tmp" ]; then tmp=$(mktemp -d "$cache/tmp.XXXXXX"); fi
