@@ -59,6 +59,7 @@ func (d *decoder) memoryInst() (simt.Inst, bool) {
 		p.reg = d.vreg(d.operand(1), t.regs())
 	}
 	p.counter = d.counters(family, p.write, false)
+	p.inOrder = !p.write && !p.toShared && t.half == 0 && family != "flat" && d.g.major < 12
 	if p.poll = d.coherent() && !p.write; p.poll {
 		d.p.Ordered = true
 	}

@@ -102,10 +102,16 @@ type memop struct {
 	poll bool
 	// toShared has a load write to shared memory, at M0 and the lane's number.
 	toShared bool
+	// inOrder has a load write its registers after all that older loads write.
+	inOrder bool
 }
 
 func (p *memop) do(v *simt.Wavefront) {
-	v.UseV(p.reg, p.typ.regs())
+	if p.inOrder {
+		v.OverwriteV(simt.WaitLoad, p.reg, p.typ.regs())
+	} else {
+		v.UseV(p.reg, p.typ.regs())
+	}
 	if p.poll {
 		v.Poll()
 	}

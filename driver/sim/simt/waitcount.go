@@ -114,6 +114,16 @@ func (v *Wavefront) UseV(reg, n int) {
 	}
 }
 
+// OverwriteV is UseV for registers that a load of counter c writes and does not read, where
+// loads end in order: what older ones leave there does not last.
+func (v *Wavefront) OverwriteV(c WaitCounter, reg, n int) {
+	for r := reg; v.waiting > 0 && r < reg+n; r++ {
+		if v.pend[r] != 1<<c || slices.ContainsFunc(v.waits[c].ops, func(o waitOp) bool { return o.unordered && slices.Contains(o.regs, r) }) {
+			v.UseV(r, 1)
+		}
+	}
+}
+
 // UseS is UseV for scalar registers.
 func (v *Wavefront) UseS(reg, n int) {
 	if v.waiting > 0 {
