@@ -53,6 +53,7 @@ func TestAMDFindings(t *testing.T) {
 		"older only":     {read + "\tglobal_load_dword v3, v1, s[2:3]\n\ts_waitcnt vmcnt(1)\n" + write, 0, ""},
 		"dead":           {"\tglobal_load_dwordx2 v[2:3], v0, s[2:3]\n\tglobal_load_dword v3, v1, s[2:3]\n\ts_waitcnt vmcnt(0)\n\tv_mov_b32_e32 v2, v3\n" + write, 0, ""},
 		"half dead":      {read + "\tglobal_load_short_d16_hi v2, v1, s[2:3]\n\ts_waitcnt vmcnt(0)\n" + write, simt.FindWait, "register v2"},
+		"legacy":         {"\tv_mad_legacy_u16 v2, v0, v0, v0\n" + write, 0, ""},
 		"younger":        {read + "\tglobal_load_dword v3, v1, s[2:3]\n\ts_waitcnt vmcnt(1)\n\tv_mov_b32_e32 v2, v3\n" + write, simt.FindWait, "register v3"},
 		"scalar":         {"\ts_load_dword s6, s[2:3], 0x0\n\tv_mov_b32_e32 v2, s6\n" + write, simt.FindWait, "register s6"},
 		"undefined":      {write, simt.FindUndefined, "the value stored is not defined in lanes 0xffffffffffffffff"},

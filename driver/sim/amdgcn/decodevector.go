@@ -198,8 +198,8 @@ func (d *decoder) dest(o *Operand, r *row, sources int) dest {
 	t.reg = d.vreg(o, n)
 	if t.bits == 16 {
 		t.width = 16
-		// The instructions of gfx9 write zero above, but for those with three sources.
-		t.keep = d.g.major >= 10 || sources == 3 || d.mod("op_sel") != nil
+		// The instructions of gfx9 write zero above; of those with three sources only the legacy ones do.
+		t.keep = d.g.major >= 10 || sources == 3 && !strings.Contains(d.name, "_legacy_") || d.mod("op_sel") != nil
 		if o.Half == 'h' || d.list("op_sel", sources, 0) != 0 || d.list("op_sel", 3, 0) != 0 {
 			t.shift = 16
 		}

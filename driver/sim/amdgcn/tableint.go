@@ -66,6 +66,7 @@ func integerRows() []row {
 		saturated(op3("v_mad_u32_u24", "u=uuu", func(a, b, c uint64) uint64 { return a&0xffffff*(b&0xffffff) + c }), satU32),
 		saturated(op3("v_mad_i32_i24", "u=uuu", func(a, b, c uint64) uint64 { return uint64(signed24(a)*signed24(b) + int64(int32(c))) }), satI32),
 		op3("v_mad_u16", "s=sss", func(a, b, c uint64) uint64 { return a*b + c }),
+		op3("v_mad_legacy_u16", "s=sss", func(a, b, c uint64) uint64 { return a*b + c }),
 		op3("v_mad_u32_u16", "u=ssu", func(a, b, c uint64) uint64 { return a*b + c }),
 		op3("v_mad_i32_i16", "u=ssu", func(a, b, c uint64) uint64 { return uint64(int64(int16(a))*int64(int16(b))) + c }),
 		op3("v_sad_u32", "u=uuu", func(a, b, c uint64) uint64 { return max(a, b) - min(a, b) + c }),
