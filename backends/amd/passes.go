@@ -39,20 +39,9 @@ func ttirRows(o options) []pass.Row {
 	})
 }
 
-// without marks the rows that the user leaves out. The names were checked; those
-// of another stage's passes are none of this one's.
+// without marks the rows that the user leaves out.
 func (o options) without(rows []pass.Row) []pass.Row {
-	var names []string
-	for _, name := range o.SkipPasses {
-		if slices.ContainsFunc(rows, func(r pass.Row) bool { return r.Pass.Name == name }) {
-			names = append(names, name)
-		}
-	}
-	rows, err := pass.Without(rows, names, optionSkipPasses)
-	if err != nil {
-		panic("BUG: option " + optionSkipPasses + " was not checked: " + err.Error())
-	}
-	return rows
+	return pass.WithoutOwn(rows, o.SkipPasses, optionSkipPasses)
 }
 
 // checkSkipped says why passes cannot be left out, or nil.

@@ -130,6 +130,19 @@ func Without(rows []Row, names []string, condition string) ([]Row, error) {
 	return out, nil
 }
 
+// WithoutOwn is Without for those of the names that have rows here: the others are of
+// another stage. The names have been checked by Without over the rows of all stages.
+func WithoutOwn(rows []Row, names []string, condition string) []Row {
+	own := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return !slices.ContainsFunc(rows, func(r Row) bool { return r.Pass.Name == name })
+	})
+	out, err := Without(rows, own, condition)
+	if err != nil {
+		panic("BUG: " + condition + " was not checked: " + err.Error())
+	}
+	return out
+}
+
 // Format writes rows in the notation of Parse.
 func Format(rows []Row) string {
 	parts := make([]string, len(rows))

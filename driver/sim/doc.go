@@ -16,7 +16,7 @@
 // # Two kinds of machine
 //
 // PTX has registers of several widths, a program counter for each lane and no scalar
-// unit; package ptx turns it into operations of simt. AMD's assembly has 32-bit registers
+// unit; package ptx translates it to operations of simt. AMD's assembly has 32-bit registers
 // that are combined freely, scalar registers, a mask of lanes that the program itself
 // computes, and modifiers on operands. Making one set of operations of both would put
 // aliasing and modifiers into the loops that PTX runs. So package amdgcn has what its

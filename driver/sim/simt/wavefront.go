@@ -213,7 +213,7 @@ func (v *Wavefront) Matrix(flops uint64) {
 // Poll says that the instruction waits for what another wavefront does.
 func (v *Wavefront) Poll() { v.w.cta.poll() }
 
-// Clock counts the instructions that the wavefront's group executed in former turns.
+// Clock counts the instructions that the wavefront's group has executed before this turn.
 func (v *Wavefront) Clock() uint64 { return v.w.steps }
 
 func execWavefront(w *warp, s *step) { s.in.Wavefront.Do(w.wavefront) }
