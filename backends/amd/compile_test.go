@@ -2,10 +2,7 @@ package amd
 
 import (
 	"context"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/tritonc/tritonc/core"
@@ -54,43 +51,6 @@ func compile(t *testing.T, chip, path string, source []byte, kernel, signature, 
 
 // kernelDir holds the reference kernels and the list of jobs.
 const kernelDir = "../../core/frontend/testdata"
-
-// A reference is one reference kernel with its arguments and options.
-type reference struct {
-	name, file, kernel, signature string
-	options                       map[string]any
-}
-
-func references(t *testing.T) []reference {
-	t.Helper()
-	list, err := os.ReadFile(filepath.Join(kernelDir, "jobs.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []reference
-	for line := range strings.Lines(string(list)) {
-		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(f) < 5 || strings.HasPrefix(line, "#") {
-			continue
-		}
-		args := strings.Split(f[3], ", ")
-		for i, a := range args {
-			if name, typ, ok := strings.Cut(a, ":"); ok && !strings.Contains(name, "=") {
-				args[i] = name + "=" + typ
-			}
-			if prec, ok := strings.CutPrefix(a, "PREC="); ok && prec != "None" {
-				args[i] = "PREC='" + prec + "'"
-			}
-		}
-		j := reference{name: f[0], file: f[1], kernel: f[2], signature: strings.Join(args, ", "), options: map[string]any{}}
-		for _, o := range strings.Fields(f[4]) {
-			name, value, _ := strings.Cut(o, "=")
-			j.options[name] = value
-		}
-		out = append(out, j)
-	}
-	return out
-}
 
 // runFrom runs stages on a text.
 func runFrom(t *testing.T, chip, first, last, name, text string) (sdk.RunStagesResponse, error) {

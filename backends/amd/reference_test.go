@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/internal/refkernels"
 )
 
 // refused are the kernels that do not compile, with a part of the message and the
@@ -26,15 +27,15 @@ func TestReference(t *testing.T) {
 	needTools(t)
 	for _, chip := range []string{"gfx942", "gfx1100"} {
 		t.Run(chip, func(t *testing.T) {
-			list := references(t)
-			var made, large atomic.Int32
+			list := refkernels.Jobs(t, kernelDir)
+			var count, large atomic.Int32
 			t.Run("kernels", func(t *testing.T) {
 				for _, r := range list {
-					t.Run(r.name, func(t *testing.T) {
+					t.Run(r.Name, func(t *testing.T) {
 						t.Parallel()
-						fits, ok := r.made(t, chip)
+						fits, ok := made(t, &r, chip)
 						if ok {
-							made.Add(1)
+							count.Add(1)
 						}
 						if ok && !fits {
 							large.Add(1)
@@ -42,9 +43,9 @@ func TestReference(t *testing.T) {
 					})
 				}
 			})
-			t.Logf("%d of %d reference kernels become code objects, of which %d need more LDS than there is", made.Load(), len(list), large.Load())
+			t.Logf("%d of %d reference kernels become code objects, of which %d need more LDS than there is", count.Load(), len(list), large.Load())
 			for name := range refused {
-				if !slices.ContainsFunc(list, func(r reference) bool { return r.name == name }) {
+				if !slices.ContainsFunc(list, func(r refkernels.Job) bool { return r.Name == name }) {
 					t.Errorf("the list of refused kernels has %s, which is not a kernel", name)
 				}
 			}
@@ -53,14 +54,14 @@ func TestReference(t *testing.T) {
 }
 
 // made reports whether the kernel compiles, and whether it fits on the device.
-func (r *reference) made(t *testing.T, chip string) (fits, ok bool) {
-	path := filepath.Join(kernelDir, r.file)
+func made(t *testing.T, r *refkernels.Job, chip string) (fits, ok bool) {
+	path := filepath.Join(kernelDir, r.File)
 	src, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := compile(t, chip, path, src, r.kernel, r.signature, stageHSACO, r.options)
-	if x, known := refused[r.name]; known && !(chip == "gfx942" && r.name == "dot_fp32_float32_tf32") {
+	k, err := compile(t, chip, path, src, r.Kernel, r.Signature, stageHSACO, r.Options)
+	if x, known := refused[r.Name]; known && !(chip == "gfx942" && r.Name == "dot_fp32_float32_tf32") {
 		switch {
 		case err == nil:
 			t.Error("compiles, though the list says that it does not")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tritonc/tritonc/driver/array"
 	"github.com/tritonc/tritonc/internal/kerneltest"
+	"github.com/tritonc/tritonc/internal/refkernels"
 )
 
 // matmul multiplies A and B in a pipelined loop over K, whose last part is masked.
@@ -201,20 +202,20 @@ func TestMFMAReference(t *testing.T) {
 		t.Skip("llc-22 is not installed: nothing to make assembly with")
 	}
 	multiplied := 0
-	for _, j := range jobs(t) {
-		path := filepath.Join(kernelDir, j.file)
+	for _, j := range refkernels.Jobs(t, kernelDir) {
+		path := filepath.Join(kernelDir, j.File)
 		src, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		j.options["mfma"] = true
-		j.options["allocator"] = "basic" // the greedy one takes minutes for some
-		k, _, err := compile(t, path, src, j.kernel, j.signature, StageTTGIR, j.options)
+		j.Options["mfma"] = true
+		j.Options["allocator"] = "basic" // the greedy one takes minutes for some
+		k, _, err := compile(t, path, src, j.Kernel, j.Signature, StageTTGIR, j.Options)
 		if err != nil || !strings.Contains(string(k.Artifact(StageTTGIR).Data), "#ttg.amd_mfma") {
 			continue // refused, or without dots, which TestReference has
 		}
-		t.Run(j.name, func(t *testing.T) {
-			k, _, err := compile(t, path, src, j.kernel, j.signature, StageAssembly, j.options)
+		t.Run(j.Name, func(t *testing.T) {
+			k, _, err := compile(t, path, src, j.Kernel, j.Signature, StageAssembly, j.Options)
 			if err != nil {
 				t.Fatal(err)
 			}

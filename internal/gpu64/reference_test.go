@@ -10,47 +10,11 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/internal/refkernels"
 )
 
 // kernelDir holds the reference kernels and the list of jobs.
 const kernelDir = "../../core/frontend/testdata"
-
-// A job is one reference kernel with its arguments and options.
-type job struct {
-	name, file, kernel, signature string
-	options                       map[string]any
-}
-
-func jobs(t *testing.T) []job {
-	t.Helper()
-	list, err := os.ReadFile(filepath.Join(kernelDir, "jobs.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []job
-	for line := range strings.Lines(string(list)) {
-		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(f) < 4 || strings.HasPrefix(line, "#") {
-			continue
-		}
-		args := strings.Split(f[3], ", ")
-		for i, a := range args {
-			if name, typ, ok := strings.Cut(a, ":"); ok && !strings.Contains(name, "=") {
-				args[i] = name + "=" + typ
-			}
-			if prec, ok := strings.CutPrefix(a, "PREC="); ok && prec != "None" {
-				args[i] = "PREC='" + prec + "'"
-			}
-		}
-		j := job{name: f[0], file: f[1], kernel: f[2], signature: strings.Join(args, ", "), options: map[string]any{}}
-		for _, o := range strings.Fields(f[4]) {
-			name, value, _ := strings.Cut(o, "=")
-			j.options[name] = value
-		}
-		out = append(out, j)
-	}
-	return out
-}
 
 // refused are the jobs that do not come to LLVM IR, with a part of the message
 // and the reason.
@@ -66,13 +30,13 @@ func TestReference(t *testing.T) {
 	if _, err := exec.LookPath("llc-22"); err != nil {
 		t.Skip("llc-22 is not installed: nothing to check the LLVM IR with")
 	}
-	list := jobs(t)
+	list := refkernels.Jobs(t, kernelDir)
 	var accepted, large atomic.Int32
 	t.Run("kernels", func(t *testing.T) {
 		for _, j := range list {
-			t.Run(j.name, func(t *testing.T) {
+			t.Run(j.Name, func(t *testing.T) {
 				t.Parallel()
-				fits, ok := j.accepted(t)
+				fits, ok := accept(t, &j)
 				if ok {
 					accepted.Add(1)
 				}
@@ -85,25 +49,25 @@ func TestReference(t *testing.T) {
 	t.Logf("llc accepts %d of %d reference kernels; %d have no form here", accepted.Load(), len(list), len(refused))
 	t.Logf("%d of those accepted need more than the %d KiB of shared memory of a work-group", large.Load(), device.SharedMemory>>10)
 	for name := range refused {
-		if !slices.ContainsFunc(list, func(j job) bool { return j.name == name }) {
+		if !slices.ContainsFunc(list, func(j refkernels.Job) bool { return j.Name == name }) {
 			t.Errorf("the list of refused kernels has %s, which is not a job", name)
 		}
 	}
 }
 
-// accepted reports whether llc takes the job, and whether the kernel fits on the
+// accept reports whether llc takes the job, and whether the kernel fits on the
 // device.
-func (j *job) accepted(t *testing.T) (fits, ok bool) {
-	path := filepath.Join(kernelDir, j.file)
+func accept(t *testing.T, j *refkernels.Job) (fits, ok bool) {
+	path := filepath.Join(kernelDir, j.File)
 	src, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if j.name == "dot_scaled" { // the greedy allocator takes minutes for it, the basic one for matmuls
-		j.options["allocator"] = "basic"
+	if j.Name == "dot_scaled" { // the greedy allocator takes minutes for it, the basic one for matmuls
+		j.Options["allocator"] = "basic"
 	}
-	k, _, err := compile(t, path, src, j.kernel, j.signature, StageAssembly, j.options)
-	if x, known := refused[j.name]; known {
+	k, _, err := compile(t, path, src, j.Kernel, j.Signature, StageAssembly, j.Options)
+	if x, known := refused[j.Name]; known {
 		switch {
 		case err == nil:
 			t.Error("compiles, though the list says that it does not")

@@ -105,6 +105,7 @@ var rules = []rule{
 	{"examples/...", []string{"core/diag", "core/input", "core/work", "core/frontend/syntax", "driver/...", "plugin-sdk/target", "examples/..."}, nil, "a program that carries its kernels compiled carries no compiler"},
 	{"cmd/...", []string{"core/...", "plugin-sdk/...", "driver/...", "cmd/..."}, nil, "the command reaches a backend only as a process"},
 	{"internal/golden", nil, nil, "a test library"},
+	{"internal/refkernels", nil, stdlibOnly, "a test library"},
 	{"internal/testseed", nil, nil, "a test library"},
 	{"internal/importrules", nil, stdlibOnly, "this test"},
 	{"test/...", []string{"core/...", "driver/...", "plugin-sdk/...", "backends/...", "internal/...", "test/..."}, nil, "suites hold the product against references; no product code is here"},

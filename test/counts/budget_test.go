@@ -142,7 +142,7 @@ func TestGrouping(t *testing.T) {
 		{"8", 16, 16, 8 + 2},
 	} {
 		j := jobNamed(t, "matmul_fp16")
-		j.signature = strings.Replace(j.signature, "BM=128, BN=128, BK=64, GROUP=8", "BM=32, BN=32, BK=32, GROUP="+c.group, 1)
+		j.Signature = strings.Replace(j.Signature, "BM=128, BN=128, BK=64, GROUP=8", "BM=32, BN=32, BK=32, GROUP="+c.group, 1)
 		k := compile(t, j, "cuda:80")
 		size := int32(c.tiles * tile)
 		const depth = 4 * tile
@@ -213,8 +213,8 @@ func TestPrefetchedProducts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			j := jobNamed(t, name)
 			plain := compile(t, j, "cuda:80")
-			j.options = maps.Clone(j.options)
-			j.options["prefetch_operands"] = true
+			j.Options = maps.Clone(j.Options)
+			j.Options["prefetch_operands"] = true
 			ahead := compile(t, j, "cuda:80")
 			if free, _ := freeProducts(t, plain.ptx); free != 0 {
 				t.Errorf("%d dots wait for nothing without operands read ahead", free)

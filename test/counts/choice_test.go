@@ -84,16 +84,16 @@ func userTime(t testing.TB, input, name string, args ...string) float64 {
 func try(t testing.TB, j job, choice optimization, plain *compiled) cost {
 	t.Helper()
 	var c cost
-	j.options = maps.Clone(j.options)
-	j.options["llvm_passes"] = choice.name
+	j.Options = maps.Clone(j.Options)
+	j.Options["llvm_passes"] = choice.name
 	k := compile(t, j, "cuda:80")
-	r := newRow("cuda:80", j.name)
+	r := newRow("cuda:80", j.Name)
 	s, err := r.assemble(t, k.ptx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := r.simulate(t, k, k.shared, shapeOf(j)); err != nil {
-		t.Fatalf("%s after %s: %v", j.name, choice.name, err)
+		t.Fatalf("%s after %s: %v", j.Name, choice.name, err)
 	}
 	c.sass, c.warp = r.sass, r.warp
 	if choice.passes != "-" {
@@ -125,9 +125,9 @@ func TestDocumentChoice(t *testing.T) {
 		if !compiles(j, "cuda:80") {
 			continue
 		}
-		file.WriteString(j.name)
-		table.WriteString("| " + j.name + " |")
-		j.options["llvm_passes"] = choices[0].name
+		file.WriteString(j.Name)
+		table.WriteString("| " + j.Name + " |")
+		j.Options["llvm_passes"] = choices[0].name
 		plain := compile(t, j, "cuda:80")
 		for _, o := range choices {
 			c := try(t, j, o, plain)
@@ -168,8 +168,8 @@ func addKernelTimes(t testing.TB, choices []optimization) {
 	out := "# Time of jobs on a GPU by choice of option llvm_passes: job, choice, microseconds.\n"
 	for _, j := range jobs(t) {
 		for _, o := range choices {
-			if us, ok := known[[2]string{j.name, o.name}]; ok {
-				out += fmt.Sprintf("%s\t%s\t%g\n", j.name, o.name, us)
+			if us, ok := known[[2]string{j.Name, o.name}]; ok {
+				out += fmt.Sprintf("%s\t%s\t%g\n", j.Name, o.name, us)
 			}
 		}
 	}
@@ -245,14 +245,14 @@ func kernelMeans(t testing.TB, choices []optimization) []string {
 	for _, j := range jobs(t) {
 		all := true
 		for _, o := range choices {
-			all = all && times[[2]string{j.name, o.name}] > 0
+			all = all && times[[2]string{j.Name, o.name}] > 0
 		}
 		if !all {
 			continue
 		}
 		n++
 		for i, o := range choices {
-			logs[i] += math.Log(times[[2]string{j.name, o.name}] / times[[2]string{j.name, choices[0].name}])
+			logs[i] += math.Log(times[[2]string{j.Name, o.name}] / times[[2]string{j.Name, choices[0].name}])
 		}
 	}
 	out := make([]string, len(choices))
@@ -287,15 +287,15 @@ func TestChoicesRun(t *testing.T) {
 		}
 		for i, o := range choices {
 			j := jobNamed(t, f[0])
-			j.options = maps.Clone(j.options)
-			j.options["llvm_passes"] = o.name
+			j.Options = maps.Clone(j.Options)
+			j.Options["llvm_passes"] = o.name
 			k := compile(t, j, "cuda:80")
-			r := newRow("cuda:80", j.name)
+			r := newRow("cuda:80", j.Name)
 			if err := r.simulate(t, k, k.shared, shapeOf(j)); err != nil {
-				t.Fatalf("%s after %s: %v", j.name, o.name, err)
+				t.Fatalf("%s after %s: %v", j.Name, o.name, err)
 			}
 			if want, err := strconv.Atoi(f[2+3*i]); err != nil || math.Abs(float64(r.warp-want)) > drift*float64(want) {
-				t.Errorf("%s after %s executes %d instructions, the table has %s: run make performance", j.name, o.name, r.warp, f[2+3*i])
+				t.Errorf("%s after %s executes %d instructions, the table has %s: run make performance", j.Name, o.name, r.warp, f[2+3*i])
 			}
 		}
 	}

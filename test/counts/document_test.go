@@ -83,7 +83,7 @@ func TestDocumentKernels(t *testing.T) {
 			if !compiles(j, target) {
 				continue
 			}
-			r := newRow(target, j.name)
+			r := newRow(target, j.Name)
 			k := compile(t, j, target)
 			r.ptx = ptxInstructions(k.ptx)
 			if _, err := r.assemble(t, k.ptx); err != nil {
@@ -92,16 +92,16 @@ func TestDocumentKernels(t *testing.T) {
 			if err := r.simulate(t, k, k.shared, shapeOf(j)); err != nil {
 				t.Error(err)
 			}
-			theirs, ok := triton[target+" "+j.name]
+			theirs, ok := triton[target+" "+j.Name]
 			if !ok {
-				theirs = newRow(target, j.name)
+				theirs = newRow(target, j.Name)
 			} else if theirs.warp > 0 {
 				means.add(r, theirs)
 				if !strings.Contains(k.ptx, "mma.sync") {
 					others.add(r, theirs)
 				}
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", j.name, pair(r.ptx, theirs.ptx), pair(r.sass, theirs.sass),
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", j.Name, pair(r.ptx, theirs.ptx), pair(r.sass, theirs.sass),
 				pair(r.regs, theirs.regs), pair(r.spills, theirs.spills), pair(r.warp, theirs.warp),
 				pair(r.sectors, theirs.sectors), pair(r.passes, theirs.passes), pair(r.barriers, theirs.barriers))
 		}
@@ -138,20 +138,20 @@ func TestDocumentAssembler(t *testing.T) {
 	var sum [2]int
 	logs, n := 0.0, 0
 	for _, j := range jobs(t) {
-		text, err := os.ReadFile(filepath.Join(dir, "sm80", j.name+".ptx"))
+		text, err := os.ReadFile(filepath.Join(dir, "sm80", j.Name+".ptx"))
 		if err != nil {
 			continue
 		}
 		ours := assemblerInstructions(t, compile(t, j, "cuda:80").ptx, "sm_80")
 		theirs := assemblerInstructions(t, string(text), "sm_80")
 		ratio := float64(ours) / float64(theirs)
-		if ratio > mostOfOneAssembled && j.name != unrolled {
-			t.Errorf("%s: ptxas executes %.3f times the instructions that it executes for Triton's", j.name, ratio)
+		if ratio > mostOfOneAssembled && j.Name != unrolled {
+			t.Errorf("%s: ptxas executes %.3f times the instructions that it executes for Triton's", j.Name, ratio)
 		}
 		sum[0], sum[1] = sum[0]+ours, sum[1]+theirs
 		logs += math.Log(ratio)
 		n++
-		fmt.Fprintf(&b, "| %s | %.0f | %.0f | %.3f |\n", j.name, float64(ours)/1e6, float64(theirs)/1e6, ratio)
+		fmt.Fprintf(&b, "| %s | %.0f | %.0f | %.3f |\n", j.Name, float64(ours)/1e6, float64(theirs)/1e6, ratio)
 	}
 	mean := math.Exp(logs / float64(n))
 	if all := float64(sum[0]) / float64(sum[1]); mean > mostOfAssembler || all > mostOfAssembler {
@@ -219,13 +219,13 @@ func TestDocumentPrefetch(t *testing.T) {
 	b.WriteString("| tile | warps | dots that wait for nothing | SASS | registers | spilled bytes | passes | barriers |\n|---|---|---|---|---|---|---|---|\n")
 	for _, tile := range tiles {
 		j := jobNamed(t, "matmul_fp16")
-		j.signature = strings.Replace(j.signature, "BM=128, BN=128, BK=64", fmt.Sprintf("BM=%d, BN=%d, BK=%d", tile.m, tile.n, tile.k), 1)
+		j.Signature = strings.Replace(j.Signature, "BM=128, BN=128, BK=64", fmt.Sprintf("BM=%d, BN=%d, BK=%d", tile.m, tile.n, tile.k), 1)
 		var r [2]row
 		var free, all [2]int
 		for i := range r {
-			j.options = map[string]any{"num_warps": tile.warps, "num_stages": 3, "prefetch_operands": i == 1}
+			j.Options = map[string]any{"num_warps": tile.warps, "num_stages": 3, "prefetch_operands": i == 1}
 			k := compile(t, j, "cuda:80")
-			r[i] = newRow("cuda:80", j.name)
+			r[i] = newRow("cuda:80", j.Name)
 			if _, err := r[i].assemble(t, k.ptx); err != nil {
 				t.Fatal(err)
 			}

@@ -4,56 +4,30 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/driver/sim"
 	"github.com/tritonc/tritonc/internal/kerneltest"
+	"github.com/tritonc/tritonc/internal/refkernels"
 )
 
 // kernelDir holds the kernels and the list of jobs.
 const kernelDir = "../../core/frontend/testdata"
 
-// A job is one kernel with its arguments and options.
+// A job is one reference kernel.
 type job struct {
-	name, file, kernel, signature string
-	options                       map[string]any
+	refkernels.Job
 	// as names the file in line information; one of its own makes a compile that
 	// nothing remembers.
 	as string
 }
 
-// jobs reads the list of the reference kernels.
 func jobs(t testing.TB) []job {
 	t.Helper()
-	list, err := os.ReadFile(filepath.Join(kernelDir, "jobs.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out []job
-	for line := range strings.Lines(string(list)) {
-		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(f) < 4 || strings.HasPrefix(line, "#") {
-			continue
-		}
-		args := strings.Split(f[3], ", ")
-		for i, a := range args {
-			if name, typ, ok := strings.Cut(a, ":"); ok && !strings.Contains(name, "=") {
-				args[i] = name + "=" + typ
-			}
-			if prec, ok := strings.CutPrefix(a, "PREC="); ok && prec != "None" {
-				args[i] = "PREC='" + prec + "'"
-			}
-		}
-		j := job{name: f[0], file: f[1], kernel: f[2], signature: strings.Join(args, ", "), options: map[string]any{}}
-		if len(f) > 4 {
-			for _, o := range strings.Fields(f[4]) {
-				name, value, _ := strings.Cut(o, "=")
-				j.options[name] = value
-			}
-		}
-		out = append(out, j)
+	for _, j := range refkernels.Jobs(t, kernelDir) {
+		out = append(out, job{Job: j})
 	}
 	return out
 }
@@ -62,7 +36,7 @@ func jobs(t testing.TB) []job {
 func jobNamed(t testing.TB, name string) job {
 	t.Helper()
 	for _, j := range jobs(t) {
-		if j.name == name {
+		if j.Name == name {
 			return j
 		}
 	}
@@ -81,7 +55,7 @@ type compiled struct {
 // compile takes a job from Python to PTX.
 func compile(t testing.TB, j job, target string) *compiled {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(kernelDir, j.file))
+	text, err := os.ReadFile(filepath.Join(kernelDir, j.File))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,9 +63,9 @@ func compile(t testing.TB, j job, target string) *compiled {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := &core.Options{Select: kerneltest.Select, Values: j.options, Stages: []string{"llir", "ptx"}}
-	src := &core.Source{Path: j.file, Name: j.as, Text: text}
-	variants, err := core.Variants(t.Context(), src, to, opts, core.Want{Kernel: j.kernel, Signature: j.signature})
+	opts := &core.Options{Select: kerneltest.Select, Values: j.Options, Stages: []string{"llir", "ptx"}}
+	src := &core.Source{Path: j.File, Name: j.as, Text: text}
+	variants, err := core.Variants(t.Context(), src, to, opts, core.Want{Kernel: j.Kernel, Signature: j.Signature})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +130,7 @@ func matmulShape(n int, strides ...any) shape {
 func shapeOf(j job) shape {
 	const n = int32(256)
 	one := sim.Dim(1)
-	switch j.name {
+	switch j.Name {
 	case "vector_add":
 		return shape{sim.Dim(4), with(buffers(4*4096, "x", "y", "out"), int32(4096))}
 	case "row_softmax":
@@ -219,7 +193,7 @@ func shapeOf(j job) shape {
 	case "dot_chain", "dot_scaled":
 		return shape{one, buffers(4*64*64, "a", "b", "c", "o")}
 	}
-	if j.kernel == "dots" {
+	if j.Kernel == "dots" {
 		return shape{one, buffers(8*64*64, "a", "b", "o")}
 	}
 	return shape{one, buffers(8192, "x", "o")} // one program over x and o

@@ -66,19 +66,19 @@ func TestTriton(t *testing.T) {
 	b.WriteString("# target\tjob\t" + strings.Join(columns, "\t") + "\n")
 	for _, target := range targets {
 		for _, j := range jobs(t) {
-			text, err := os.ReadFile(filepath.Join(dir, "sm"+strings.TrimPrefix(target, "cuda:"), j.name+".ptx"))
+			text, err := os.ReadFile(filepath.Join(dir, "sm"+strings.TrimPrefix(target, "cuda:"), j.Name+".ptx"))
 			if err != nil {
 				continue // Triton does not compile this one
 			}
-			r := newRow(target, j.name)
+			r := newRow(target, j.Name)
 			r.ptx = ptxInstructions(string(text))
 			if _, err := r.assemble(t, string(text)); err != nil {
-				t.Errorf("%s %s: %v", target, j.name, err)
+				t.Errorf("%s %s: %v", target, j.Name, err)
 			}
 			ours := compile(t, j, target)
 			theirs := &compiled{kernel: ours.kernel, ptx: string(text), threads: reqntid(string(text))}
 			if err := r.simulate(t, theirs, 200<<10, shapeOf(j)); err != nil {
-				t.Logf("%s %s: not simulated: %v", target, j.name, err)
+				t.Logf("%s %s: not simulated: %v", target, j.Name, err)
 			}
 			b.WriteString(r.line())
 		}
@@ -124,8 +124,8 @@ func TestAgainstTriton(t *testing.T) {
 			if !compiles(j, target) {
 				continue
 			}
-			t.Run(target+"/"+j.name, func(t *testing.T) {
-				r := newRow(target, j.name)
+			t.Run(target+"/"+j.Name, func(t *testing.T) {
+				r := newRow(target, j.Name)
 				k := compile(t, j, target)
 				theirs, ok := reference(triton, r, k.ptx)
 				if !ok {
@@ -160,5 +160,5 @@ func TestAgainstTriton(t *testing.T) {
 
 // compiles reports whether the target has what a job needs.
 func compiles(j job, target string) bool {
-	return target != "cuda:80" || j.name != "casts_fp8" && j.name != "matmul_fp8e4nv"
+	return target != "cuda:80" || j.Name != "casts_fp8" && j.Name != "matmul_fp8e4nv"
 }
