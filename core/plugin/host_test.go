@@ -155,6 +155,28 @@ func TestPrinting(t *testing.T) {
 	}
 }
 
+// TestNoise: standard output after the handshake is read, however long its lines are, and
+// warned of once.
+func TestNoise(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the SDK leaves descriptor 1 alone there")
+	}
+	var log syncBuffer
+	_, b := testHost(t, "works", Options{Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Info, Output: &log})})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for range 2 {
+		if got, err := run(ctx, b, "noise", ""); err != nil || got != "made" {
+			t.Fatalf("got %q, %v", got, err)
+		}
+	}
+	await(t, 2*time.Second, func() bool { return strings.Contains(log.String(), "after the handshake") })
+	const warning = `[WARN]  works: the backend printed to its standard output after the handshake: text="rows: xxx`
+	if s := log.String(); strings.Count(s, "handshake") != 1 || !strings.Contains(s, warning) || len(s) > 500 {
+		t.Errorf("log:\n%s", s)
+	}
+}
+
 // TestSurroundings: what a plugin sees of the host's environment.
 
 // TestSelectPassesOverBroken: a broken backend hides no good one.

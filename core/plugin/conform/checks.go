@@ -51,9 +51,9 @@ var checks = []check{
 	{"wrong launches", "Device drivers: Launch", ofDriver, wrongLaunches},
 	{"sessions", "Device drivers", ofDriver, sessions},
 	{"cut calls", "Device drivers", ofDriver, cutCalls},
-	{"standard output", "Handshake", ofEither, standardOutput},
 	{"device shutdown", "Ending", ofDriver, devicesEnd},
 	{"shutdown", "Ending", ofBackend, shutdown},
+	{"standard output", "Handshake", ofEither, standardOutput},
 	{"host's death", "Ending", ofEither, hostsDeath},
 	{"orphans", "Ending", ofEither, orphans},
 }
@@ -453,16 +453,6 @@ func cancellation(ctx context.Context, s *suite) (string, error) {
 	return "", nil
 }
 
-func standardOutput(_ context.Context, s *suite) (string, error) {
-	if s.facts == nil && (s.dev == nil || s.dev.proc == nil) {
-		return "", skip("it did not start")
-	}
-	if line := s.log.line("printed to its standard output", 0); line != "" {
-		return "", fmt.Errorf("after the handshake nothing belongs to standard output; point descriptor 1 at standard error: %s", line)
-	}
-	return "", nil
-}
-
 // ending is how long a process may take to end; the host is less patient than it says.
 const ending = 900 * time.Millisecond
 
@@ -477,6 +467,17 @@ func shutdown(_ context.Context, s *suite) (string, error) {
 	took := time.Since(begin)
 	if took > ending {
 		return "", fmt.Errorf("it was killed: %s after GRPCController.Shutdown it had not ended", took.Round(time.Millisecond))
+	}
+	return "", nil
+}
+
+// standardOutput looks at what all processes printed until they ended.
+func standardOutput(_ context.Context, s *suite) (string, error) {
+	if s.facts == nil && (s.dev == nil || len(s.dev.list) == 0) {
+		return "", skip("it did not start")
+	}
+	if line := s.log.line("printed to its standard output", 0); line != "" {
+		return "", fmt.Errorf("after the handshake nothing belongs to standard output: print to standard error, and point descriptor 1 there: %s", line)
 	}
 	return "", nil
 }

@@ -71,6 +71,7 @@ func TestBad(t *testing.T) {
 		"malformed input": "it must compile",
 		"huge input":      "it must compile",
 		"cut tools":       "200ms after a",
+		"standard output": "after the handshake",
 		"host's death":    "the backend:",
 		"orphans":         "it left processes:",
 	}

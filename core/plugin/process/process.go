@@ -74,7 +74,7 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", who, err)
 	}
-	c := &child{path: prog.Path, confine: confine, exited: make(chan struct{})}
+	c := &child{path: prog.Path, confine: confine, exited: make(chan struct{}), first: handshakeLine{log: cfg.Logger, kind: cfg.Kind}}
 	p := &Process{child: c, hangTime: cmp.Or(cfg.HangTime, hangTime)}
 	if c.file, err = openChecked(prog.Path, prog.Expected); err != nil {
 		return nil, fmt.Errorf("%s: %w", who, err)
@@ -288,7 +288,7 @@ type child struct {
 	running *os.Process // nil before Start
 	killed  bool
 
-	first  firstLine     // what came on stdout
+	first  handshakeLine // what came on stdout
 	said   tail          // what came on stderr
 	exited chan struct{} // closed when the process has ended
 	state  *os.ProcessState
@@ -320,10 +320,10 @@ func (c *child) prepare(_ hclog.Logger, spec *exec.Cmd, tmpDir string) (runner.R
 	} else if c.file != nil {
 		c.cmd.Path = c.file.execPath(c.path)
 	}
-	if c.stdout, err = newOutlet(&c.cmd.Stdout, &c.first); err != nil {
+	if c.stdout, err = newOutlet(&c.cmd.Stdout, c.first.take); err != nil {
 		return nil, err
 	}
-	if c.stderr, err = newOutlet(&c.cmd.Stderr, &c.said); err != nil {
+	if c.stderr, err = newOutlet(&c.cmd.Stderr, c.said.take); err != nil {
 		return nil, err
 	}
 	return c, nil

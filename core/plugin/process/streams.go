@@ -11,54 +11,82 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// firstLine keeps the start of what is written to it.
-type firstLine struct {
-	mu  sync.Mutex
-	buf []byte
+// handshakeLine keeps the first line that a program prints to its standard output. What
+// follows is a mistake of the program: it is logged, at first as a warning, and kept from
+// go-plugin, which would stop reading at a line that is too long for it.
+type handshakeLine struct {
+	log  hclog.Logger
+	kind string // of program
+
+	mu     sync.Mutex
+	buf    []byte
+	ended  bool
+	warned bool
 }
 
-func (f *firstLine) Write(p []byte) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if room := 4096 - len(f.buf); room > 0 {
-		f.buf = append(f.buf, p[:min(room, len(p))]...)
+func (h *handshakeLine) take(p []byte) (forPlugin int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.ended {
+		forPlugin = len(p)
+		if i := bytes.IndexByte(p, '\n'); i >= 0 {
+			forPlugin, h.ended = i+1, true
+		}
+		if room := 4096 - len(h.buf); room > 0 {
+			h.buf = append(h.buf, p[:min(room, forPlugin)]...)
+		}
 	}
-	return len(p), nil
+	if forPlugin < len(p) {
+		h.noise(p[forPlugin:])
+	}
+	return forPlugin
+}
+
+func (h *handshakeLine) noise(p []byte) {
+	level := hclog.Warn
+	if h.warned {
+		level = hclog.Debug
+	}
+	h.warned = true
+	h.log.Log(level, "the "+h.kind+" printed to its standard output after the handshake", "text", shorten(strings.TrimSpace(string(p)), 200))
 }
 
 // line is the first line, or ok false when nothing came.
-func (f *firstLine) line() (s string, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s, _, _ = strings.Cut(string(f.buf), "\n")
-	return strings.TrimRight(s, "\r"), len(f.buf) > 0
+func (h *handshakeLine) line() (s string, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return strings.TrimRight(string(h.buf), "\r\n"), len(h.buf) > 0
 }
 
 // outlet is a pipe that the program writes and go-plugin reads.
 type outlet struct {
 	read, write *os.File
-	copy        io.Writer // sees what is read
+	take        func(p []byte) (forPlugin int) // sees what is read
 	ended       chan struct{}
 	once        sync.Once
 }
 
-func newOutlet(end *io.Writer, tee io.Writer) (*outlet, error) {
+func newOutlet(end *io.Writer, take func([]byte) int) (*outlet, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	*end = w
-	return &outlet{read: r, write: w, copy: tee, ended: make(chan struct{})}, nil
+	return &outlet{read: r, write: w, take: take, ended: make(chan struct{})}, nil
 }
 
 func (o *outlet) Read(p []byte) (int, error) {
-	n, err := o.read.Read(p)
-	o.copy.Write(p[:n])
-	if err != nil {
-		o.once.Do(func() { close(o.ended) })
-		err = io.EOF // a closed pipe is nothing to log
+	for {
+		n, err := o.read.Read(p)
+		n = o.take(p[:n])
+		if err != nil {
+			o.once.Do(func() { close(o.ended) })
+			return n, io.EOF // a closed pipe is nothing to log
+		}
+		if n > 0 {
+			return n, nil
+		}
 	}
-	return n, err
 }
 
 func (o *outlet) Close() error { return o.read.Close() }
@@ -82,7 +110,7 @@ type tail struct {
 
 const tailLines = 12
 
-func (t *tail) Write(p []byte) (int, error) {
+func (t *tail) take(p []byte) (forPlugin int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.part = append(t.part, p...)
@@ -98,7 +126,7 @@ func (t *tail) Write(p []byte) (int, error) {
 		t.add(string(t.part[:4096]))
 		t.part = nil
 	}
-	return len(p), nil
+	return len(p)
 }
 
 func (t *tail) add(line string) {

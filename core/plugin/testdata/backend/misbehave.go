@@ -34,6 +34,17 @@ func misbehave(mode string) {
 	}
 }
 
+// rawStdout is the standard output that the program was started with, which the SDK sets
+// aside.
+var rawStdout = func() *os.File {
+	fd, err := syscall.Dup(1)
+	if err != nil {
+		panic(err)
+	}
+	syscall.CloseOnExec(fd)
+	return os.NewFile(uintptr(fd), "stdout")
+}()
+
 // firstTime reports whether the program runs for the first time, as far as the file
 // <program>.starts knows.
 func firstTime() bool {
@@ -91,6 +102,9 @@ func misdo(ctx context.Context, stage, input string) (answer string, known bool,
 		}
 		debug.WriteHeapDump(w.Fd())
 		return "", true, nil
+	case "noise": // a line longer than go-plugin reads
+		_, err := rawStdout.WriteString("rows: " + strings.Repeat("x", 300<<10))
+		return "made", true, err
 	case "leak":
 		var all [][]byte
 		for {

@@ -7,12 +7,22 @@ import (
 	"os"
 	"os/exec"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 func main() { sdk.ServeBackend(backend{}) }
+
+// stdout is the standard output that the program was started with, which the SDK sets aside.
+var stdout = func() *os.File {
+	fd, err := syscall.Dup(1)
+	if err != nil {
+		panic(err)
+	}
+	return os.NewFile(uintptr(fd), "stdout")
+}()
 
 type backend struct{}
 
@@ -54,6 +64,7 @@ func run(_ context.Context, in *sdk.StageInput) ([]byte, error) {
 		os.Exit(3)
 	}
 	calls.Add(1)
+	fmt.Fprintln(stdout, "compiling", in.Metadata["name"])
 	if err := exec.Command("sleep", "3").Start(); err != nil { // and never ends it
 		return nil, err
 	}
