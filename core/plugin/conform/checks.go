@@ -38,6 +38,7 @@ var checks = []check{
 	{"kernel", "Messages: Stages", ofBackend, kernel},
 	{"kernels", "Messages: Stages", ofBackend, kernels},
 	{"stage by stage", "Messages: Stages", ofBackend, stageByStage},
+	{"passes", "Messages: RunPasses", ofBackend, passes},
 	{"determinism", "Messages: Facts", ofBackend, determinism},
 	{"concurrency", "Finding and starting", ofBackend, concurrency},
 	{"malformed input", "Messages: Diagnostics", ofBackend, malformed},

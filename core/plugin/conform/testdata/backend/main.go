@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -51,7 +52,26 @@ func (backend) GetModuleMap(context.Context) ([]sdk.Module, error) {
 }
 
 func (backend) AddStages(context.Context, sdk.AddStagesRequest) ([]sdk.Stage, error) {
-	return []sdk.Stage{{Name: "out", Run: run}}, nil
+	return []sdk.Stage{{Name: "out", Pipeline: "count,count", Run: run}}, nil
+}
+
+// RunPasses adds a line for each pass, with a number that no other has.
+func (backend) RunPasses(_ context.Context, req sdk.RunPassesRequest) (sdk.RunPassesResponse, error) {
+	resp := sdk.RunPassesResponse{Output: req.Input}
+	if !strings.Contains(req.Input, "module") {
+		return resp, &sdk.Diagnostic{File: req.InputName, Line: 1, Column: 1, Message: "no module"}
+	}
+	for name := range strings.SplitSeq(req.Pipeline, ",") {
+		switch name {
+		case "":
+		case "count":
+			resp.Output += fmt.Sprintf("// count %d\n", calls.Add(1))
+			resp.Dumps = append(resp.Dumps, sdk.PassText{Name: name, Text: resp.Output})
+		default:
+			return resp, sdk.Errorf("no pass %s", name)
+		}
+	}
+	return resp, nil
 }
 
 var calls atomic.Int64
