@@ -65,6 +65,11 @@ func (in *inst) access() (reads, writes registers) {
 	if strings.HasPrefix(strings.TrimPrefix(in.guard, "!"), "UP") {
 		reads = reads.with(read(in.guard))
 	}
+	// UPRMT UR5, UR5, 0x3340, UR5 packs two undefined bytes: ptxas emits it for elements
+	// of a vector that no insertelement has set yet, and replaces them later.
+	if o := in.operands; in.root() == "UPRMT" && len(o) == 4 && o[0] == o[1] && o[2] == "0x3340" && o[0] == o[3] {
+		return reads, read(o[0])
+	}
 	dst := 0 // operands written
 	if root := in.root(); writers[root] || root[0] == 'U' && !readers[root] {
 		dst = in.destinations()

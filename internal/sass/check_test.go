@@ -32,6 +32,15 @@ func TestCheck(t *testing.T) {
 		{name: "a copy", code: []string{
 			"ULDC.64 UR14, c[0x0][0x208]", "LDGSTS.E.BYPASS.128 [R19+0x800], desc[UR14][R2.64+0x40], P0", "EXIT",
 		}},
+		{name: "undefined elements of a vector", code: []string{
+			"UPRMT UR5, UR5, 0x3340, UR5", "PRMT R2, R3, 0x5410, UR5", "EXIT",
+		}},
+		{name: "bytes in reverse", code: []string{
+			"UPRMT UR5, UR5, 0x123, UR5", "EXIT",
+		}, faults: []string{"nothing writes UR5 before"}},
+		{name: "an address of bytes", code: []string{
+			"UMOV UR4, 0x400", "UPRMT UR4, UR6, 0x654, UR4", "EXIT",
+		}, faults: []string{"nothing writes UR6 before"}},
 		{name: "half of a descriptor", code: []string{
 			"UMOV UR4, 0x0", "LDG.E R2, desc[UR4][R2.64]", "EXIT",
 		}, faults: []string{"nothing writes UR5 before"}},
