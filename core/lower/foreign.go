@@ -26,7 +26,7 @@ func (e *emitter) print(op tt.PrintOp) error {
 		if axis > 0 {
 			pid = append(pid, PrintPart{Text: ", "})
 		}
-		pid = append(pid, PrintPart{Value: e.m.target.ProgramID(e.b, axis)})
+		pid = append(pid, PrintPart{Value: e.programAt(axis)})
 	}
 	pid = append(pid, PrintPart{Text: ")"})
 	if len(args) == 0 {

@@ -411,16 +411,28 @@ func TestInlineAssembly(t *testing.T) {
 
 func TestDebugging(t *testing.T) {
 	r := kerneltest.Rand(t)
+	const programs = 3
 	for warps, n := range map[int]int{1: 32, 4: 128} {
 		k := features("debugging").With(kerneltest.Options{"debug": true, "num_warps": warps})
-		x, out := scaled(r, 1, 2, "fp32", n), kerneltest.Empty("fp32", n)
-		got := k.Run(t, kerneltest.Grid(1), x, out, n, n)
+		x, out := scaled(r, 1, 2, "fp32", programs*n), kerneltest.Empty("fp32", programs*n)
+		got := k.Run(t, kerneltest.Grid(programs), x, out, programs*n, n)
 		kerneltest.Equal(t, "out", out, x.Floats())
-		if lines := strings.Count(got.Printed, "x: "); lines != n*k.Blocks() {
-			t.Errorf("%d lines printed, want %d:\n%s", lines, n*k.Blocks(), got.Printed)
+		// Each thread prints what it holds, and the threads of a cluster hold n elements together.
+		if lines := strings.Count(got.Printed, "x: "); lines != programs*n*k.Blocks() {
+			t.Errorf("%d lines printed, want %d:\n%s", lines, programs*n*k.Blocks(), got.Printed)
+		}
+		printed := map[string]bool{}
+		for line := range strings.Lines(got.Printed) {
+			at, _, _ := strings.Cut(line, "x: ")
+			printed[strings.Join(strings.Fields(at), "")] = true
+		}
+		for i := range programs * n {
+			if at := fmt.Sprintf("pid(%d,0,0)idx(%d)", i/n, i%n); !printed[at] {
+				t.Errorf("%d warps: no line %q:\n%s", warps, at, got.Printed)
+			}
 		}
 		x.Set(3, -1)
-		_, err := k.TryRun(t, kerneltest.Grid(1), x, out, n, n)
+		_, err := k.TryRun(t, kerneltest.Grid(programs), x, out, programs*n, n)
 		if err == nil {
 			t.Error("the assertion about x[3] does not fail")
 		} else if text := kerneltest.Text(err); !strings.Contains(text, "x must be positive") {
