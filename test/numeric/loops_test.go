@@ -741,7 +741,7 @@ func runLoops(t *testing.T, r *rand.Rand, variations []variation) (ahead bool) {
 	for i := range 3 {
 		m.scalars[fmt.Sprint("t", i)] = r.Int32N(maxTrips + 1)
 	}
-	target := []string{"cuda:80", "cuda:86", "cuda:89", "cuda:90"}[r.IntN(4)]
+	target := fmt.Sprintf("cuda:%d", pick(r, capabilities()))
 	trips := []any{int(m.scalars["t0"]), int(m.scalars["t1"]), int(m.scalars["t2"])}
 	for _, s := range steps {
 		s(&m)

@@ -291,7 +291,7 @@ func agree(t *testing.T, r *rand.Rand, variations []variation) {
 	for i := range small.Len() {
 		small.Set(i, float64(r.IntN(17)-8))
 	}
-	target := []string{"cuda:80", "cuda:86", "cuda:89", "cuda:90"}[r.IntN(4)]
+	target := fmt.Sprintf("cuda:%d", pick(r, capabilities()))
 	trips := r.IntN(maxTrips + 1)
 	var first, firstFloats *array.Array
 	for _, v := range variations {
