@@ -38,6 +38,7 @@ var checks = []check{
 	{"kernel", "Messages: Stages", ofBackend, kernel},
 	{"kernels", "Messages: Stages", ofBackend, kernels},
 	{"stage by stage", "Messages: Stages", ofBackend, stageByStage},
+	{"dialect text", "Dialect declarations", ofBackend, dialectText},
 	{"passes", "Messages: RunPasses", ofBackend, passes},
 	{"determinism", "Messages: Facts", ofBackend, determinism},
 	{"concurrency", "Finding and starting", ofBackend, concurrency},
@@ -306,6 +307,7 @@ func dialects(ctx context.Context, s *suite) (string, error) {
 		if d.Name != name {
 			return "", fmt.Errorf("the declaration of the dialect %s is of %s", name, d.Name)
 		}
+		s.declared[name] = d
 	}
 	h, b, err := s.start(s.opts.TempDir)
 	if err != nil {

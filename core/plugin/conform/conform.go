@@ -15,6 +15,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/plugin"
 	"github.com/tritonc/tritonc/core/plugin/process"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -96,6 +97,7 @@ type suite struct {
 	target   sdk.Target
 	options  string
 	stages   []sdk.Stage
+	declared map[string]*ir.Dialect            // by the backend, as core reads them
 	golden   []byte                            // vector_add's last artifact
 	compiled map[string]*sdk.RunStagesResponse // golden kernels, with all artifacts
 
@@ -104,7 +106,7 @@ type suite struct {
 
 // Run makes every check, one after another. What depends on one that failed is skipped.
 func Run(ctx context.Context, opts Options) ([]Result, error) {
-	s := &suite{opts: opts, log: &syncBuffer{}, compiled: map[string]*sdk.RunStagesResponse{}}
+	s := &suite{opts: opts, log: &syncBuffer{}, declared: map[string]*ir.Dialect{}, compiled: map[string]*sdk.RunStagesResponse{}}
 	if err := s.find(); err != nil {
 		return nil, err
 	}

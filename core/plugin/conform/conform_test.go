@@ -9,6 +9,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/decl"
 )
 
 // build builds a backend of this tree.
@@ -41,7 +45,7 @@ func TestGood(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, r := range run(t, build(t, name, "../../../examples/backends/"+name)) {
-				mayLack := r.Check == "dialects" || r.Check == "modules" || r.Check == "passes" || r.Check == "stage by stage" || r.Check == "orphans" && runtime.GOOS != "linux"
+				mayLack := r.Check == "dialects" || r.Check == "dialect text" || r.Check == "modules" || r.Check == "passes" || r.Check == "stage by stage" || r.Check == "orphans" && runtime.GOOS != "linux"
 				if r.Status == Failed || r.Status == Skipped && !mayLack {
 					t.Errorf("%+v", r)
 				}
@@ -103,6 +107,7 @@ func TestWrongDevice(t *testing.T) {
 	want := map[string]string{
 		"stable facts":   "two processes describe",
 		"dialects":       "LoadDialects answers another",
+		"dialect text":   "vector_add.ir:2:3: error: unknown",
 		"loading":        "it takes a",
 		"launches":       "vector_add gives wrong",
 		"wrong launches": "it takes a",
@@ -111,6 +116,34 @@ func TestWrongDevice(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, failures(t, run(t, build(t, "wrong", "testdata/driver")))); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestRoundTrip: what a declaration does not say as the stage prints it is shown.
+func TestRoundTrip(t *testing.T) {
+	d, err := decl.Load([]byte(`{"name": "toy", "ops": [
+		{"name": "toy.add", "operands": [{"name": "a", "type": "i32"}, {"name": "b", "type": "i32"}],
+		 "results": [{"name": "sum", "type": "i32"}], "resultTypes": "like a", "asm": "$a `+"`,`"+` $b attr-dict"}]}`), dialect.All()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &suite{declared: map[string]*ir.Dialect{"toy": d}}
+	for op, want := range map[string]string{
+		"toy.add %0, %0":                        "",
+		"toy.add %0,%0":                         "tritonc prints line 3 of k.ir in another way: declare the form that the stage prints\nstage     %1 = toy.add %0,%0\ntritonc   %1 = toy.add %0, %0",
+		"toy.add %0":                            "k.ir:4:1: error: expected ',', found",
+		"toy.sub %0, %0":                        "k.ir:3:8: error: unknown operation 'toy.sub'",
+		"other.add %0, %0":                      "the dialect 'other' is not declared: name it in the facts",
+		`"toy.add"(%0, %0) : (i32, i32) -> i32`: "tritonc prints line 3",
+	} {
+		text := "module {\n  %0 = ub.poison : i32\n  %1 = " + op + "\n}\n"
+		got := ""
+		if err := s.roundTrip("k.ir", []byte(text)); err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: %s, want %s", op, got, want)
+		}
 	}
 }
 

@@ -161,7 +161,7 @@ var goldens = []golden{
 		return []argument{array(x), result(out), number(int32(rows)), number(int32(columns))}
 	}},
 	{"matmul", [3]int{2, 1, 1}, func() []argument {
-		const rows, k, columns = 64, 96, 32
+		const rows, k, columns = 128, 192, 64
 		a, b, c := make([]uint16, rows*k), make([]uint16, k*columns), make([]float32, rows*columns)
 		at := func(i int) float32 { return float32(i%7 - 3) }
 		bt := func(i int) float32 { return float32(i%5-2) * 0.5 }

@@ -73,7 +73,7 @@ def column_sums(x_ptr, out_ptr, rows, columns, BLOCK: tl.constexpr):
     tl.store(out_ptr + offsets, total, mask=inside)
 
 
-# tritonc: matmul(*fp16, *fp16, *fp32, i32, BLOCK=32)
+# tritonc: matmul(*fp16, *fp16, *fp32, i32, BLOCK=64)
 @triton.jit
 def matmul(a_ptr, b_ptr, c_ptr, k, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)

@@ -1,5 +1,5 @@
-// A backend whose dialect is another one in each process, and a driver whose device takes
-// any code and computes wrong numbers.
+// A backend whose dialect is another one in each process and lacks what its stage prints,
+// and a driver whose device takes any code and computes wrong numbers.
 package main
 
 import (
@@ -23,11 +23,13 @@ func (backend) Describe(context.Context) (sdk.Facts, error) {
 }
 
 func (backend) AddStages(context.Context, sdk.AddStagesRequest) ([]sdk.Stage, error) {
-	return []sdk.Stage{{Name: "out", Run: func(_ context.Context, in *sdk.StageInput) ([]byte, error) {
+	return []sdk.Stage{{Name: "ir", Run: func(_ context.Context, in *sdk.StageInput) ([]byte, error) {
 		if in.Metadata["name"] != "vector_add" {
 			end := len(in.Data)
 			return nil, in.Errorf(in.Range(end-2, end-1), "it is not vector_add")
 		}
+		return []byte("module {\n  wrong.add\n}\n"), nil
+	}}, {Name: "out", Run: func(context.Context, *sdk.StageInput) ([]byte, error) {
 		return []byte("vector_add"), nil
 	}}}, nil
 }
