@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -74,8 +75,8 @@ func (b *upper) ParseOptions(_ context.Context, req sdk.ParseOptionsRequest) (sd
 	}, nil
 }
 
-func (b *upper) AddStages(context.Context, sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
-	return sdk.AddStagesResponse{Stages: stages}, nil
+func (b *upper) AddStages(context.Context, sdk.AddStagesRequest) (wire.AddStagesResponse, error) {
+	return wire.AddStagesResponse{Stages: stages}, nil
 }
 
 // answersFor is the name of the input's kernel, unless the backend takes another's.

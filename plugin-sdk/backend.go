@@ -58,18 +58,10 @@ type ModuleMapper interface {
 }
 
 // PassRunner is an optional power of a Backend: to run named passes on one IR
-// text, for `tritonc opt`. The SDK adds CapRunPasses to the backend's facts.
+// text, for `tritonc opt`.
 type PassRunner interface {
 	RunPasses(ctx context.Context, req RunPassesRequest) (RunPassesResponse, error)
 }
-
-// Capability flags of Facts.Capabilities.
-const (
-	// CapRunPasses: the backend serves RunPasses.
-	CapRunPasses = "run_passes"
-	// CapDevices: the program serves devices, too, as a driver does.
-	CapDevices = "devices"
-)
 
 // SupportsTargetResponse says whether a target is supported.
 type SupportsTargetResponse struct {
@@ -105,12 +97,6 @@ type AddStagesRequest struct {
 // JSON's tags.
 func (r *AddStagesRequest) DecodeOptions(v any) error { return decodeOptions(r.OptionsJSON, v) }
 
-// AddStagesResponse lists the stages, first to last, as a host sees them.
-type AddStagesResponse struct {
-	Stages      []Stage
-	Diagnostics []Diagnostic
-}
-
 // PassRow is one row of a stage's table of passes.
 type PassRow struct {
 	Name      string `json:"name"`
@@ -139,8 +125,7 @@ type RunStagesRequest struct {
 	MetadataJSON string
 	// Want names the stages whose artifacts to return besides Last's.
 	Want []string
-	// Progress, where it is not nil, is told by a Client what the backend is about
-	// to do.
+	// Progress, where it is not nil, is told what ReportProgress is.
 	Progress func(Progress) `json:"-"`
 }
 

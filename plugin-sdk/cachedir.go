@@ -1,11 +1,12 @@
 package sdk
 
-import "os"
+import (
+	"os"
 
-// EnvCacheDir names a folder that only plugins of this name write to and that stays
-// between runs. The host sets it in a sandbox, where the user's cache folder cannot
-// be written.
-const EnvCacheDir = "TRITONC_PLUGIN_CACHE"
+	"github.com/tritonc/tritonc/plugin-sdk/internal/wire"
+)
 
-// CacheDir is that folder, or empty.
-func CacheDir() string { return os.Getenv(EnvCacheDir) }
+// CacheDir is a folder that only plugins of this name write to and that stays between
+// runs, or empty. A plugin has one in a sandbox, where the user's cache folder cannot be
+// written.
+func CacheDir() string { return os.Getenv(wire.EnvCacheDir) }

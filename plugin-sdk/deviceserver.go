@@ -6,24 +6,12 @@ import (
 	"io"
 	"sync"
 
-	"github.com/hashicorp/go-hclog"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	bpb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1"
+	"github.com/tritonc/tritonc/plugin-sdk/internal/wire"
 	pb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/device/v1"
 )
-
-// RegisterDevices puts d on a gRPC server; methods get log through Logger.
-func RegisterDevices(s grpc.ServiceRegistrar, d DeviceDriver, log hclog.Logger) {
-	pb.RegisterDevicesServer(s, &deviceServer{
-		driver: d, caller: caller{log: log, who: "the device driver"}, sessions: map[uint64]*session{},
-	})
-}
-
-// pieceBytes is how much of memory's contents one message carries.
-const pieceBytes = 1 << 20
 
 // deviceServer adapts a DeviceDriver to the wire: it gives what the driver makes
 // numbers, from 1, and keeps accesses inside buffers.
@@ -87,7 +75,7 @@ func (s *deviceServer) Describe(ctx context.Context, _ *pb.DescribeRequest) (*pb
 	var err error
 	resp.Diagnostics, err = s.guard(ctx, "Describe", func(ctx context.Context) error {
 		f, err := s.driver.Describe(ctx)
-		resp.Name, resp.Version, resp.Devices = utf8(f.Name), utf8(f.Version), each(f.Devices, deviceInfoToWire)
+		resp.Name, resp.Version, resp.Devices = wire.UTF8(f.Name), wire.UTF8(f.Version), wire.Each(f.Devices, deviceInfoToWire)
 		return err
 	})
 	return resp, err
@@ -97,7 +85,7 @@ func (s *deviceServer) Open(ctx context.Context, req *pb.OpenRequest) (*pb.OpenR
 	resp := &pb.OpenResponse{}
 	var err error
 	resp.Diagnostics, err = s.guard(ctx, "Open", func(ctx context.Context) error {
-		d, err := s.driver.Open(ctx, int(req.GetNumber()), targetFromWire(req.GetTarget()))
+		d, err := s.driver.Open(ctx, int(req.GetNumber()), wire.TargetFromWire(req.GetTarget()))
 		if err != nil {
 			return err
 		}
@@ -210,7 +198,7 @@ func (s *deviceServer) Read(req *pb.ReadRequest, stream pb.Devices_ReadServer) e
 		return err
 	}
 	for at, left := req.GetOffset(), req.GetSize(); left > 0; {
-		resp := &pb.ReadResponse{Data: make([]byte, min(left, pieceBytes))} // the message keeps it
+		resp := &pb.ReadResponse{Data: make([]byte, min(left, wire.PieceBytes))} // the message keeps it
 		resp.Diagnostics, err = s.guard(stream.Context(), "Read", func(ctx context.Context) error { return m.buffer.Read(ctx, at, resp.Data) })
 		if err != nil {
 			return err
@@ -271,7 +259,7 @@ func (s *deviceServer) Time(ctx context.Context, req *pb.TimeRequest) (*pb.Launc
 	if !ok {
 		return nil, status.Error(codes.Unimplemented, "the driver measures no kernels")
 	}
-	t := DeviceTiming{Runs: fromInt32(req.GetRuns()), Warmup: fromInt32(req.GetWarmup()), Flush: req.GetFlush(), Graph: req.GetGraph(), Together: req.GetTogether()}
+	t := DeviceTiming{Runs: int(req.GetRuns()), Warmup: int(req.GetWarmup()), Flush: req.GetFlush(), Graph: req.GetGraph(), Together: req.GetTogether()}
 	if t.Runs < 1 || t.Warmup < 0 || t.Flush < 0 {
 		return nil, status.Errorf(codes.InvalidArgument, "%d runs after %d, with %d bytes before each", t.Runs, t.Warmup, t.Flush)
 	}
@@ -285,7 +273,7 @@ func (s *deviceServer) launched(ctx context.Context, method string, f func(conte
 	resp.Diagnostics, err = s.guard(ctx, method, func(ctx context.Context) error {
 		r, err := f(ctx)
 		resp.Nanoseconds, resp.Output, resp.Lost = r.Time.Nanoseconds(), r.Output, r.Lost
-		resp.Fault = each(r.Fault, diagnosticToWire)
+		resp.Fault = wire.Each(r.Fault, diagnosticToWire)
 		for _, t := range r.Times {
 			resp.Times = append(resp.Times, t.Nanoseconds())
 		}
@@ -332,49 +320,22 @@ func (s *session) launch(req *pb.LaunchRequest) (DeviceKernel, DeviceLaunch, err
 
 func deviceInfoToWire(d DeviceInfo) *pb.DeviceInfo {
 	return &pb.DeviceInfo{
-		Name: utf8(d.Name), Target: targetToWire(d.Target), Memory: d.Memory,
-		Multiprocessors: toInt32(d.Multiprocessors), MaxShared: d.MaxShared,
-	}
-}
-
-func deviceInfoFromWire(d *pb.DeviceInfo) DeviceInfo {
-	return DeviceInfo{
-		Name: d.GetName(), Target: targetFromWire(d.GetTarget()), Memory: d.GetMemory(),
-		Multiprocessors: fromInt32(d.GetMultiprocessors()), MaxShared: d.GetMaxShared(),
+		Name: wire.UTF8(d.Name), Target: wire.TargetToWire(d.Target), Memory: d.Memory,
+		Multiprocessors: int32(d.Multiprocessors), MaxShared: d.MaxShared,
 	}
 }
 
 func devicePropertiesToWire(p DeviceProperties) *pb.Properties {
 	return &pb.Properties{
-		Name: utf8(p.Name), Stage: p.Stage, WarpSize: toInt32(p.WarpSize), Multiprocessors: toInt32(p.Multiprocessors),
-		MaxThreads: toInt32(p.MaxThreads), MaxShared: int64(p.MaxShared), Memory: p.Memory,
-	}
-}
-
-func devicePropertiesFromWire(p *pb.Properties) DeviceProperties {
-	return DeviceProperties{
-		Name: p.GetName(), Stage: p.GetStage(), WarpSize: fromInt32(p.GetWarpSize()), Multiprocessors: fromInt32(p.GetMultiprocessors()),
-		MaxThreads: fromInt32(p.GetMaxThreads()), MaxShared: int(p.GetMaxShared()), Memory: p.GetMemory(),
-	}
-}
-
-func deviceBinaryToWire(b DeviceBinary) *pb.LoadRequest {
-	return &pb.LoadRequest{
-		Name: utf8(b.Name), Code: b.Code, Kernel: utf8(b.Kernel), NumWarps: toInt32(b.NumWarps), NumCtas: toInt32(b.NumCTAs),
-		Shared: b.Shared, GlobalScratchSize: b.GlobalScratchSize, GlobalScratchAlign: b.GlobalScratchAlign,
-		LaunchCooperativeGrid: b.Cooperative, LaunchPdl: b.PDL,
+		Name: wire.UTF8(p.Name), Stage: p.Stage, WarpSize: int32(p.WarpSize), Multiprocessors: int32(p.Multiprocessors),
+		MaxThreads: int32(p.MaxThreads), MaxShared: int64(p.MaxShared), Memory: p.Memory,
 	}
 }
 
 func deviceBinaryFromWire(b *pb.LoadRequest) DeviceBinary {
 	return DeviceBinary{
-		Name: b.GetName(), Code: b.GetCode(), Kernel: b.GetKernel(), NumWarps: fromInt32(b.GetNumWarps()), NumCTAs: fromInt32(b.GetNumCtas()),
+		Name: b.GetName(), Code: b.GetCode(), Kernel: b.GetKernel(), NumWarps: int(b.GetNumWarps()), NumCTAs: int(b.GetNumCtas()),
 		Cooperative: b.GetLaunchCooperativeGrid(), PDL: b.GetLaunchPdl(),
 		Shared: b.GetShared(), GlobalScratchSize: b.GetGlobalScratchSize(), GlobalScratchAlign: b.GetGlobalScratchAlign(),
 	}
-}
-
-// wireDiagnostics are those of a response.
-type wireDiagnostics interface {
-	GetDiagnostics() []*bpb.Diagnostic
 }

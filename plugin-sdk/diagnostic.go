@@ -115,18 +115,6 @@ func (l Diagnostics) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// split parts l into those that end a call and the rest.
-func (l Diagnostics) split() (errs, rest Diagnostics) {
-	for _, d := range l {
-		if d.Severity == Error {
-			errs = append(errs, d)
-		} else {
-			rest = append(rest, d)
-		}
-	}
-	return errs, rest
-}
-
 // diagnosticsOf gives the form in which err crosses to the host.
 func diagnosticsOf(err error) Diagnostics {
 	if err == nil {

@@ -24,8 +24,8 @@
 // StageRunner, DialectLoader, ModuleMapper, PassRunner), Facts, Stage and StageInput,
 // Diagnostic (what a user's mistake looks like), Command (a child tool); Warn, Logger
 // and ReportProgress take the ctx of a call. For drivers: DeviceDriver and Device.
-// Serve serves both in one program. Package sdktest runs either inside a test. Client,
-// DeviceClient and the *Plugin types that go-plugin wants are for hosts.
+// Serve serves both in one program. Package sdktest
+// runs either inside a test. What a host needs is in package host.
 //
 // Invariants: authors never see protobuf; methods may be called at the same
 // time from several goroutines; a panic in a method becomes a diagnostic that

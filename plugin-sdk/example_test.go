@@ -52,26 +52,10 @@ func assemble(ctx context.Context, in *sdk.StageInput) ([]byte, error) {
 func ExampleServeBackend() {
 	// In a program tritonc-backend-acme this is the first statement of main. Here nobody
 	// has started it as a plugin.
-	if os.Getenv(sdk.Handshake.MagicCookieKey) != "" {
+	if os.Getenv("TRITONC_BACKEND") != "" {
 		sdk.ServeBackend(acme{})
 	}
 	// Output:
-}
-
-// A backend can be tried without tritonc and without a process.
-func ExampleNewLocal() {
-	b := sdk.NewLocal(acme{})
-	ctx := context.Background()
-	opts, err := b.ParseOptions(ctx, sdk.ParseOptionsRequest{OptionsJSON: `{"fats": true}`})
-	fmt.Println(opts.OptionsJSON, err)
-	_, err = b.RunStages(ctx, sdk.RunStagesRequest{
-		Target: sdk.Target{Backend: "acme", Arch: "v1"}, First: "bin", Last: "bin",
-		Input: []byte("tt.func public @k() {\n  %0 = tt.dot %a, %b, %c\n}\n"), InputName: "k.ttir",
-	})
-	fmt.Println(err)
-	// Output:
-	//  error: unknown option "fats"
-	// k.ttir:2:8: error: there are no dots on acme:v1
 }
 
 // Warnings, log lines and progress need nothing but the context of the call.
@@ -141,7 +125,7 @@ func (rampKernel) Launch(_ context.Context, l sdk.DeviceLaunch) (sdk.DeviceResul
 
 // One program is backend and driver: tritonc run --target acme:v1 needs no other.
 func ExampleServe() {
-	if os.Getenv(sdk.Handshake.MagicCookieKey) != "" { // in main, without this line
+	if os.Getenv("TRITONC_BACKEND") != "" { // in main, without this line
 		sdk.Serve(sdk.Plugin{Backend: acme{}, Driver: ramp{}})
 	}
 	ctx := context.Background()

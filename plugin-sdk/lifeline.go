@@ -7,6 +7,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
+
+	"github.com/tritonc/tritonc/plugin-sdk/internal/tempdir"
+	"github.com/tritonc/tritonc/plugin-sdk/internal/wire"
 )
 
 // watchLifeline ends this process, with its tools and its socket folder, as
@@ -19,14 +22,14 @@ func watchLifeline(value string, log hclog.Logger) error {
 	}
 	fd, err := strconv.Atoi(value)
 	if err != nil || fd < 0 {
-		return fmt.Errorf("%s=%q is not a file descriptor", EnvLifeline, value)
+		return fmt.Errorf("%s=%q is not a file descriptor", wire.EnvLifeline, value)
 	}
 	line := os.Stdin
 	if fd != 0 {
 		line = os.NewFile(uintptr(fd), "lifeline")
 	}
 	if _, err := line.Stat(); err != nil {
-		return fmt.Errorf("%s=%q: %w", EnvLifeline, value, err)
+		return fmt.Errorf("%s=%q: %w", wire.EnvLifeline, value, err)
 	}
 	closeOnExec(fd)
 	go func() {
@@ -49,7 +52,7 @@ func watchLifeline(value string, log hclog.Logger) error {
 // that.
 func leaveNothing() {
 	tools.killAll()
-	temps.removeAll()
+	tempdir.RemoveAll()
 	if dir := os.Getenv(plugin.EnvUnixSocketDir); dir != "" {
 		os.RemoveAll(dir)
 	}

@@ -7,28 +7,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tritonc/tritonc/plugin-sdk/internal/wire"
 	pb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1"
 )
-
-// sendPasses is sendStages for RunPasses.
-func sendPasses(stream pb.Backend_RunPassesClient, req *RunPassesRequest) error {
-	part := &pb.RunPassesRequest{Header: runPassesHeaderToWire(req)}
-	for input := req.Input; part != nil; {
-		n := min(len(input), PieceBytes)
-		part.Input, input = []byte(input[:n]), input[n:]
-		if err := stream.Send(part); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
-		}
-		part = nil
-		if len(input) > 0 {
-			part = &pb.RunPassesRequest{}
-		}
-	}
-	return stream.CloseSend()
-}
 
 // receivePasses reads a whole request.
 func receivePasses(stream pb.Backend_RunPassesServer) (RunPassesRequest, error) {
@@ -58,7 +39,7 @@ type passEvents struct{ events[pb.RunPassesEvent] }
 
 // finish sends all that came of the call.
 func (w *passEvents) finish(r *RunPassesResponse, diags []*pb.Diagnostic) error {
-	for _, d := range append(each(r.Diagnostics, diagnosticToWire), diags...) {
+	for _, d := range append(wire.Each(r.Diagnostics, diagnosticToWire), diags...) {
 		e := w.room(proto.Size(d))
 		e.Diagnostics = append(e.Diagnostics, d)
 	}
@@ -89,72 +70,9 @@ func (w *passEvents) finish(r *RunPassesResponse, diags []*pb.Diagnostic) error 
 // passText adds a text, an empty one, too.
 func (w *passEvents) passText(t PassText, add func(e *pb.RunPassesEvent, piece *pb.PassText)) {
 	for text, more := t.Text, true; more; {
-		n := min(len(text), PieceBytes)
+		n := min(len(text), wire.PieceBytes)
 		more = n < len(text)
-		add(w.room(n+len(t.Name)), &pb.PassText{Name: utf8(t.Name), Text: []byte(text[:n]), More: more})
+		add(w.room(n+len(t.Name)), &pb.PassText{Name: wire.UTF8(t.Name), Text: []byte(text[:n]), More: more})
 		text = text[n:]
 	}
-}
-
-// receivePasses reads the events of one RunPasses call.
-func (c *Client) receivePasses(stream pb.Backend_RunPassesClient) (resp RunPassesResponse, err error) {
-	limit := bound{limit: c.MaxBytes}
-	var diagnostics []*pb.Diagnostic
-	var output, reproducer strings.Builder
-	var dumps, analyses passTexts
-	err = receiveEvents(stream.Recv, "RunPasses", func(e *pb.RunPassesEvent) error {
-		if err := limit.count(e); err != nil {
-			return err
-		}
-		diagnostics = append(diagnostics, e.GetDiagnostics()...)
-		resp.Timings = append(resp.Timings, each(e.GetTimings(), timingFromWire)...)
-		dumps.add(e.GetDumps())
-		analyses.add(e.GetAnalyses())
-		if n := e.GetOutputSize(); n > 0 && output.Len() == 0 {
-			if err := limit.announce(n); err != nil {
-				return err
-			}
-			output.Grow(int(n))
-		}
-		output.Write(e.GetOutput())
-		reproducer.Write(e.GetReproducer())
-		return nil
-	})
-	if err != nil {
-		return RunPassesResponse{}, err
-	}
-	resp.Dumps, resp.Analyses = dumps.whole(), analyses.whole()
-	resp.Output, resp.Reproducer = output.String(), reproducer.String()
-	resp.Diagnostics, err = received(diagnostics)
-	return resp, err
-}
-
-// passTexts puts texts together that come in pieces.
-type passTexts struct {
-	list []PassText
-	last strings.Builder // the text of the last one
-	more bool            // which goes on
-}
-
-func (t *passTexts) add(pieces []*pb.PassText) {
-	for _, p := range pieces {
-		if !t.more {
-			t.end()
-			t.list = append(t.list, PassText{Name: p.GetName()})
-		}
-		t.last.Write(p.GetText())
-		t.more = p.GetMore()
-	}
-}
-
-func (t *passTexts) end() {
-	if n := len(t.list); n > 0 {
-		t.list[n-1].Text = t.last.String()
-	}
-	t.last.Reset()
-}
-
-func (t *passTexts) whole() []PassText {
-	t.end()
-	return t.list
 }

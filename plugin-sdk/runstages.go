@@ -11,11 +11,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tritonc/tritonc/plugin-sdk/internal/wire"
 )
 
 // runStages runs stages by their Run functions.
 func runStages(ctx context.Context, stages []Stage, req *RunStagesRequest) (resp RunStagesResponse, err error) {
-	names := strings.Join(each(stages, func(s Stage) string { return s.Name }), ", ")
+	names := strings.Join(wire.Each(stages, func(s Stage) string { return s.Name }), ", ")
 	index := func(name string) int {
 		return slices.IndexFunc(stages, func(s Stage) bool { return s.Name == name })
 	}

@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,53 +13,11 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
+
+	"github.com/tritonc/tritonc/plugin-sdk/internal/wire"
+	backend "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1"
+	device "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/device/v1"
 )
-
-// ProtocolVersion is the version of the contract, agreed on in the handshake.
-// It changes when the proto package does.
-const ProtocolVersion = 1
-
-// PluginName is the name under which go-plugin serves the backend.
-const PluginName = "backend"
-
-// Environment variables of the plugin process, set by the host. They are part
-// of the protocol: a backend in another language reads them too.
-const (
-	// EnvLifeline holds the number of an inherited file descriptor that ends
-	// (read gives EOF) when the host dies.
-	EnvLifeline = "TRITONC_LIFELINE"
-	// EnvLogLevel holds the least hclog level that the host will show.
-	EnvLogLevel = "TRITONC_LOG_LEVEL"
-)
-
-// Handshake tells a plugin started by tritonc from one started by hand. It is a
-// courtesy, not a security measure.
-var Handshake = plugin.HandshakeConfig{
-	ProtocolVersion:  ProtocolVersion,
-	MagicCookieKey:   "TRITONC_BACKEND",
-	MagicCookieValue: "b1f0c1d4-tritonc-backend",
-}
-
-// BackendPlugin is a backend as go-plugin sees it, for hosts: Impl on the plugin's
-// side, nil on the host's, where Dispense gives a *Client.
-type BackendPlugin struct {
-	plugin.NetRPCUnsupportedPlugin
-	Impl *Local
-	Log  hclog.Logger
-}
-
-var _ plugin.GRPCPlugin = (*BackendPlugin)(nil)
-
-// GRPCServer implements plugin.GRPCPlugin.
-func (p *BackendPlugin) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
-	registerLocal(s, p.Impl, p.Log)
-	return nil
-}
-
-// GRPCClient implements plugin.GRPCPlugin.
-func (p *BackendPlugin) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
-	return NewClient(conn), nil
-}
 
 // Plugin is what a program serves. A program named tritonc-backend-<name> has a
 // Backend, and may have the Driver of its devices, too: `tritonc run` then needs one
@@ -83,40 +42,64 @@ func Serve(p Plugin) {
 		os.Exit(p.byHand(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	log := hosted()
-	set := plugin.PluginSet{}
-	if p.Backend != nil {
-		set[PluginName] = &BackendPlugin{Impl: withDevices(p), Log: log}
-	}
-	if p.Driver != nil {
-		set[DevicePluginName] = &DevicePlugin{Impl: p.Driver, Log: log}
-	}
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig:  handshake,
-		VersionedPlugins: map[int]plugin.PluginSet{version: set},
-		GRPCServer:       NewGRPCServer,
+		VersionedPlugins: map[int]plugin.PluginSet{version: {"tritonc": &served{plugin: p, log: log}}},
+		GRPCServer:       wire.NewServer,
 		Logger:           log,
 	})
 	leaveNothing()
 }
 
+// served is a Plugin as go-plugin has it.
+type served struct {
+	plugin.NetRPCUnsupportedPlugin
+	plugin Plugin
+	log    hclog.Logger
+}
+
+var _ plugin.GRPCPlugin = (*served)(nil)
+
+// GRPCServer implements plugin.GRPCPlugin.
+func (s *served) GRPCServer(_ *plugin.GRPCBroker, server *grpc.Server) error {
+	s.plugin.Register(server, s.log)
+	return nil
+}
+
+// GRPCClient implements plugin.GRPCPlugin.
+func (*served) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, errors.New("a plugin has no client: package host has")
+}
+
+// Register puts the services of p on a gRPC server that was made otherwise, as package
+// sdktest does; methods get log through Logger.
+func (p Plugin) Register(s grpc.ServiceRegistrar, log hclog.Logger) {
+	if p.Backend != nil {
+		backend.RegisterBackendServer(s, &server{backend: p.complete(), caller: caller{log: log, who: "the backend"}})
+	}
+	if p.Driver != nil {
+		device.RegisterDevicesServer(s, &deviceServer{
+			driver: p.Driver, caller: caller{log: log, who: "the device driver"}, sessions: map[uint64]*session{},
+		})
+	}
+}
+
 // handshake is that of the host that started the program; hosts is false where a
 // person did.
-func (p *Plugin) handshake() (h plugin.HandshakeConfig, version int, hosts bool) {
+func (p Plugin) handshake() (h plugin.HandshakeConfig, version int, hosts bool) {
 	started := func(h plugin.HandshakeConfig) bool { return os.Getenv(h.MagicCookieKey) == h.MagicCookieValue }
 	switch {
-	case p.Backend != nil && started(Handshake):
-		return Handshake, ProtocolVersion, true
-	case p.Driver != nil && started(DeviceHandshake):
-		return DeviceHandshake, DeviceProtocolVersion, true
+	case p.Backend != nil && started(wire.Handshake):
+		return wire.Handshake, wire.ProtocolVersion, true
+	case p.Driver != nil && started(wire.DeviceHandshake):
+		return wire.DeviceHandshake, wire.DeviceProtocolVersion, true
 	}
 	return h, 0, false
 }
 
-// withDevices is p's backend, whose facts tell that there is a driver, too.
-func withDevices(p Plugin) *Local {
-	l := NewLocal(p.Backend)
-	l.devices = p.Driver != nil
-	return l
+// complete is p's backend, whose facts tell that there is a driver, too.
+func (p Plugin) complete() *complete {
+	return &complete{backend: p.Backend, devices: p.Driver != nil}
 }
 
 // hosted readies a process that a host started: its logger, its standard output
@@ -124,7 +107,7 @@ func withDevices(p Plugin) *Local {
 func hosted() hclog.Logger {
 	// The logger keeps the real stderr: go-plugin replaces os.Stderr later.
 	log := hclog.New(&hclog.LoggerOptions{
-		Level:      hclog.LevelFromString(os.Getenv(EnvLogLevel)),
+		Level:      hclog.LevelFromString(os.Getenv(wire.EnvLogLevel)),
 		Output:     os.Stderr,
 		JSONFormat: true,
 	})
@@ -132,7 +115,7 @@ func hosted() hclog.Logger {
 		log.Error("cannot set the standard output aside", "error", err)
 		os.Exit(1)
 	}
-	if err := watchLifeline(os.Getenv(EnvLifeline), log); err != nil {
+	if err := watchLifeline(os.Getenv(wire.EnvLifeline), log); err != nil {
 		log.Error("cannot watch the lifeline", "error", err)
 		os.Exit(1)
 	}
@@ -140,7 +123,7 @@ func hosted() hclog.Logger {
 }
 
 // byHand answers a person who ran the program and returns the exit code.
-func (p *Plugin) byHand(args []string, stdout, stderr io.Writer) int {
+func (p Plugin) byHand(args []string, stdout, stderr io.Writer) int {
 	asJSON := len(args) == 1 && args[0] == "--describe"
 	if !asJSON && len(args) > 0 && (len(args) > 1 || args[0] != "--help" && args[0] != "-h") {
 		fmt.Fprintf(stderr, "unknown argument %q; a plugin of tritonc takes --describe only\n", args[len(args)-1])
@@ -173,8 +156,8 @@ func (p *Plugin) byHand(args []string, stdout, stderr io.Writer) int {
 }
 
 // describeBackend gives the backend's facts, and says what the program is.
-func (p *Plugin) describeBackend() (Facts, string, error) {
-	facts, err := withDevices(*p).Describe(context.Background())
+func (p Plugin) describeBackend() (Facts, string, error) {
+	facts, err := p.complete().Describe(context.Background())
 	if err != nil {
 		return facts, "", err
 	}
@@ -188,7 +171,7 @@ func (p *Plugin) describeBackend() (Facts, string, error) {
 }
 
 // describeDriver is describeBackend for a program with a driver alone.
-func (p *Plugin) describeDriver() (DeviceFacts, string, error) {
+func (p Plugin) describeDriver() (DeviceFacts, string, error) {
 	facts, err := p.Driver.Describe(context.Background())
 	if err != nil {
 		return facts, "", err

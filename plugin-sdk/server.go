@@ -5,65 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/tritonc/tritonc/plugin-sdk/internal/wire"
 	pb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1"
 )
-
-// MaxMessageBytes is the largest message of either direction. Beyond it a call
-// fails with a size error rather than with the machine's memory.
-const MaxMessageBytes = 256 << 20
-
-// windowBytes is how much may be under way on a connection. gRPC's own start of
-// 64 KiB is for slow networks: on a socket of one machine either side would wait for the
-// other again and again.
-const (
-	windowBytes = 8 << 20
-	bufferBytes = 256 << 10
-)
-
-// NewGRPCServer makes a gRPC server with the contract's message limits.
-func NewGRPCServer(opts []grpc.ServerOption) *grpc.Server {
-	return grpc.NewServer(append(slices.Clone(opts),
-		grpc.MaxRecvMsgSize(MaxMessageBytes),
-		grpc.MaxSendMsgSize(MaxMessageBytes),
-		grpc.ForceServerCodecV2(newCodec()),
-		grpc.InitialWindowSize(windowBytes),
-		grpc.InitialConnWindowSize(windowBytes),
-		grpc.ReadBufferSize(bufferBytes),
-		grpc.WriteBufferSize(bufferBytes),
-	)...)
-}
-
-// DialOptions are a host's half of NewGRPCServer.
-func DialOptions() []grpc.DialOption {
-	return []grpc.DialOption{
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(newCodec())),
-		grpc.WithInitialWindowSize(windowBytes),
-		grpc.WithInitialConnWindowSize(windowBytes),
-		grpc.WithReadBufferSize(bufferBytes),
-		grpc.WithWriteBufferSize(bufferBytes),
-	}
-}
-
-// RegisterBackend puts b on a gRPC server; methods get log through Logger.
-func RegisterBackend(s grpc.ServiceRegistrar, b Backend, log hclog.Logger) {
-	registerLocal(s, NewLocal(b), log)
-}
-
-func registerLocal(s grpc.ServiceRegistrar, l *Local, log hclog.Logger) {
-	pb.RegisterBackendServer(s, &server{backend: l, caller: caller{log: log, who: "the backend"}})
-}
 
 // server adapts a Backend to the wire.
 type server struct {
 	pb.UnimplementedBackendServer
-	backend *Local
+	backend *complete
 	caller
 }
 
@@ -91,7 +46,7 @@ func (s *caller) guard(ctx context.Context, method string, f func(context.Contex
 	if errors.Is(ferr, ErrDeviceLost) {
 		return nil, status.Error(codes.Aborted, ferr.Error())
 	}
-	return each(diagnosticsOf(ferr), diagnosticToWire), nil
+	return wire.Each(diagnosticsOf(ferr), diagnosticToWire), nil
 }
 
 func (s *server) Describe(ctx context.Context, _ *pb.DescribeRequest) (*pb.DescribeResponse, error) {
@@ -109,7 +64,7 @@ func (s *server) LoadDialects(ctx context.Context, _ *pb.LoadDialectsRequest) (*
 	resp := &pb.LoadDialectsResponse{}
 	diags, err := s.guard(ctx, "LoadDialects", func(ctx context.Context) error {
 		dialects, err := s.backend.LoadDialects(ctx)
-		resp.Dialects = each(dialects, dialectToWire)
+		resp.Dialects = wire.Each(dialects, dialectToWire)
 		return err
 	})
 	resp.Diagnostics = append(resp.Diagnostics, diags...)
@@ -120,7 +75,7 @@ func (s *server) GetModuleMap(ctx context.Context, _ *pb.GetModuleMapRequest) (*
 	resp := &pb.GetModuleMapResponse{}
 	diags, err := s.guard(ctx, "GetModuleMap", func(ctx context.Context) error {
 		modules, err := s.backend.GetModuleMap(ctx)
-		resp.Modules = each(modules, moduleNameToWire)
+		resp.Modules = wire.Each(modules, moduleNameToWire)
 		return err
 	})
 	resp.Diagnostics = append(resp.Diagnostics, diags...)
@@ -141,8 +96,8 @@ func (s *server) GetModule(ctx context.Context, req *pb.GetModuleRequest) (*pb.G
 func (s *server) SupportsTarget(ctx context.Context, req *pb.SupportsTargetRequest) (*pb.SupportsTargetResponse, error) {
 	resp := &pb.SupportsTargetResponse{}
 	diags, err := s.guard(ctx, "SupportsTarget", func(ctx context.Context) error {
-		r, err := s.backend.SupportsTarget(ctx, targetFromWire(req.GetTarget()))
-		resp.Supported, resp.Target, resp.Reason = r.Supported, targetToWire(r.Target), r.Reason
+		r, err := s.backend.SupportsTarget(ctx, wire.TargetFromWire(req.GetTarget()))
+		resp.Supported, resp.Target, resp.Reason = r.Supported, wire.TargetToWire(r.Target), r.Reason
 		return err
 	})
 	resp.Diagnostics = append(resp.Diagnostics, diags...)
@@ -153,9 +108,9 @@ func (s *server) ParseOptions(ctx context.Context, req *pb.ParseOptionsRequest) 
 	resp := &pb.ParseOptionsResponse{}
 	diags, err := s.guard(ctx, "ParseOptions", func(ctx context.Context) error {
 		r, err := s.backend.ParseOptions(ctx, ParseOptionsRequest{
-			Target: targetFromWire(req.GetTarget()), OptionsJSON: req.GetOptionsJson(), Settings: req.GetSettings(),
+			Target: wire.TargetFromWire(req.GetTarget()), OptionsJSON: req.GetOptionsJson(), Settings: req.GetSettings(),
 		})
-		resp.OptionsJson, resp.Diagnostics = r.OptionsJSON, each(r.Diagnostics, diagnosticToWire)
+		resp.OptionsJson, resp.Diagnostics = r.OptionsJSON, wire.Each(r.Diagnostics, diagnosticToWire)
 		return err
 	})
 	resp.Diagnostics = append(resp.Diagnostics, diags...)
@@ -165,10 +120,10 @@ func (s *server) ParseOptions(ctx context.Context, req *pb.ParseOptionsRequest) 
 func (s *server) AddStages(ctx context.Context, req *pb.AddStagesRequest) (*pb.AddStagesResponse, error) {
 	resp := &pb.AddStagesResponse{}
 	diags, err := s.guard(ctx, "AddStages", func(ctx context.Context) error {
-		r, err := s.backend.AddStages(ctx, AddStagesRequest{
-			Target: targetFromWire(req.GetTarget()), OptionsJSON: req.GetOptionsJson(), Settings: req.GetSettings(),
+		stages, warnings, err := s.backend.AddStages(ctx, AddStagesRequest{
+			Target: wire.TargetFromWire(req.GetTarget()), OptionsJSON: req.GetOptionsJson(), Settings: req.GetSettings(),
 		})
-		resp.Stages, resp.Diagnostics = each(r.Stages, stageToWire), each(r.Diagnostics, diagnosticToWire)
+		resp.Stages, resp.Diagnostics = wire.Each(stages, stageToWire), wire.Each(warnings, diagnosticToWire)
 		return err
 	})
 	resp.Diagnostics = append(resp.Diagnostics, diags...)

@@ -107,7 +107,7 @@ func TestOptionalPowers(t *testing.T) {
 	ctx := t.Context()
 	c := sdktest.Start(t, plain{})
 	f, err := c.Describe(ctx)
-	if err != nil || f.Name != "plain" || f.Has(sdk.CapRunPasses) {
+	if err != nil || f.Name != "plain" || f.Has("run_passes") {
 		t.Errorf("facts %+v, %v", f, err)
 	}
 	for target, want := range map[sdk.Target]bool{
@@ -128,7 +128,7 @@ func TestOptionalPowers(t *testing.T) {
 	}
 
 	c = sdktest.Start(t, powerful{})
-	if f, err = c.Describe(ctx); err != nil || !f.Has(sdk.CapRunPasses) {
+	if f, err = c.Describe(ctx); err != nil || !f.Has("run_passes") {
 		t.Errorf("facts %+v, %v", f, err)
 	}
 	for target, want := range map[sdk.Target]bool{

@@ -20,7 +20,7 @@ type Stage struct {
 	Passes []PassRow `json:"passes,omitempty"`
 
 	// Run makes the artifact. A panic in it becomes a diagnostic that says BUG. A
-	// StageRunner leaves it out, and so does a Client.
+	// StageRunner leaves it out.
 	Run func(ctx context.Context, in *StageInput) ([]byte, error) `json:"-"`
 }
 

@@ -90,6 +90,7 @@ func TestStages(t *testing.T) {
 	if want := `{"kind":"a<b","name":"add","num_warps":4,"shared":16,"start":7,"target":{"arch":9,"backend":"s","warp_size":8}}`; resp.MetadataJSON != want {
 		t.Errorf("metadata %s, want %s", resp.MetadataJSON, want)
 	}
+	sdk.ReportProgress(t.Context(), sdk.Progress{}) // nobody asks
 	if d := cmp.Diff([]sdk.Progress{{Stage: "upper"}, {Stage: "numbered"}, {Stage: "numbered", Fraction: 0.5, Text: "half"}, {Stage: "third"}}, progress); d != "" {
 		t.Error(d)
 	}
@@ -105,8 +106,8 @@ func TestStages(t *testing.T) {
 	}}, resp.Diagnostics); d != "" {
 		t.Error(d)
 	}
-	stages, err := c.AddStages(t.Context(), sdk.AddStagesRequest{})
-	if err != nil || stages.Stages[0].Ending != "up" || stages.Stages[1].Ending != "numbered" {
+	stages, _, err := c.AddStages(t.Context(), sdk.AddStagesRequest{})
+	if err != nil || stages[0].Ending != "up" || stages[1].Ending != "numbered" {
 		t.Errorf("%+v, %v", stages, err)
 	}
 }
@@ -256,7 +257,7 @@ func TestStageTools(t *testing.T) {
 
 // TestFactsForm: what `--describe` prints are facts that read back.
 func TestFactsForm(t *testing.T) {
-	f, err := sdk.NewLocal(powerful{}).Describe(t.Context())
+	f, err := sdktest.Start(t, powerful{}).Describe(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/tritonc/tritonc/plugin-sdk/internal/wire"
 )
 
 // Command is one run of a child tool (an assembler, a linker). The tool gets
@@ -35,7 +37,7 @@ type Command struct {
 const DefaultTimeout = 2 * time.Minute
 
 // maxToolOutput bounds what is kept of each of a tool's two outputs.
-const maxToolOutput = MaxMessageBytes
+const maxToolOutput = wire.MaxMessageBytes
 
 // Result is a tool's ended run. A tool that fails in its own way (a non-zero
 // exit, a crash) is a Result too.

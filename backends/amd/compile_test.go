@@ -6,28 +6,12 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/core"
-	"github.com/tritonc/tritonc/core/plugin/wire"
+	"github.com/tritonc/tritonc/internal/inprocess"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// inProcess is the backend without a process around it.
-type inProcess struct{ *sdk.Local }
-
-func (b inProcess) Facts(ctx context.Context) (*sdk.Facts, error) {
-	f, err := b.Describe(ctx)
-	return &f, err
-}
-
-func (b inProcess) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
-	if req.Settings == nil {
-		req.Settings = map[string]string{}
-	}
-	req.Settings["verify_passes"] = "1"
-	resp, err := b.Local.RunStages(ctx, req)
-	return resp, wire.ErrorFromSDK("amd", err)
-}
-
-var local = inProcess{sdk.NewLocal(New())}
+// local is the backend without a process around it.
+var local = inprocess.Backend{Kit: New(), Settings: map[string]string{"verify_passes": "1"}}
 
 // compile takes a kernel of a Python file to a stage, the whole way through core.
 // Signature is that of the flag -s of tritonc.

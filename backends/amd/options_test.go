@@ -10,7 +10,7 @@ import (
 )
 
 func parse(chip, given string) (map[string]any, error) {
-	resp, err := local.ParseOptions(context.Background(), sdk.ParseOptionsRequest{Target: sdk.Target{Backend: backendName, Arch: chip}, OptionsJSON: given})
+	resp, err := local.Kit.ParseOptions(context.Background(), sdk.ParseOptionsRequest{Target: sdk.Target{Backend: backendName, Arch: chip}, OptionsJSON: given})
 	if err != nil {
 		return nil, err
 	}

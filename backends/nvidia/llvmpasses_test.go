@@ -71,11 +71,11 @@ func TestLLVMPasses(t *testing.T) {
 		if ran := len(resp.Tools) > 0; ran != (choice.Passes != "") {
 			t.Errorf("%s: tools %v", name, resp.Tools)
 		}
-		stages, err := c.AddStages(t.Context(), sdk.AddStagesRequest{Target: req.Target, OptionsJSON: req.OptionsJSON})
+		stages, _, err := c.AddStages(t.Context(), sdk.AddStagesRequest{Target: req.Target, OptionsJSON: req.OptionsJSON})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range stages.Stages {
+		for _, s := range stages {
 			if s.Name != stageLLIR {
 				continue
 			}

@@ -141,13 +141,13 @@ func TestTripSteps(t *testing.T) {
 func TestAddStages(t *testing.T) {
 	c := sdktest.Start(t, New())
 	req := request(t, "80", stageTTIR, "scale.py", nil, "")
-	resp, err := c.AddStages(t.Context(), sdk.AddStagesRequest{Target: req.Target, OptionsJSON: req.OptionsJSON})
+	stages, _, err := c.AddStages(t.Context(), sdk.AddStagesRequest{Target: req.Target, OptionsJSON: req.OptionsJSON})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var names []string
 	text := string(scaleTTIR(t))
-	for _, s := range resp.Stages {
+	for _, s := range stages {
 		names = append(names, s.Name)
 		if s.Ending != s.Name || s.Doc == "" || s.Binary != (s.Name == stageCubin) {
 			t.Errorf("stage %+v", s)

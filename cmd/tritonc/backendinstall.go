@@ -13,6 +13,7 @@ import (
 	"github.com/tritonc/tritonc/core/plugin/install"
 	"github.com/tritonc/tritonc/core/plugin/manifest"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 const installLong = `Install a backend into the user's folder (~/.local/share/tritonc/backends), as
@@ -25,7 +26,7 @@ paths that lead elsewhere and files that the manifest lacks are refused. Several
 versions of a backend lie side by side.`
 
 func backendInstallCommand(env *environment) *cobra.Command {
-	opts := install.Options{Protocol: []int{sdk.ProtocolVersion}}
+	opts := install.Options{Protocol: []int{host.ProtocolVersion}}
 	verbose := 0
 	cmd := &cobra.Command{
 		Use:                   "install [flags] FILE|FOLDER",

@@ -23,6 +23,7 @@ import (
 	"github.com/tritonc/tritonc/core/plugin"
 	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	sdkhost "github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 const optLong = `Parse and verify a file of IR (the MLIR text of ttir and ttgir stages), run passes
@@ -309,7 +310,7 @@ func verifyByBackend(ctx context.Context, host *plugin.Host, target core.Target,
 		if err != nil {
 			return err
 		}
-		if facts.Has(sdk.CapRunPasses) && slices.Contains(facts.Dialects, declared) {
+		if facts.Has(sdkhost.CapRunPasses) && slices.Contains(facts.Dialects, declared) {
 			_, err = runBackendPasses(ctx, backend, &sdk.RunPassesRequest{Target: full, Input: string(src), InputName: name})
 			return err
 		}
@@ -341,7 +342,7 @@ func declaringTargets(ctx context.Context, host *plugin.Host, dialect string) []
 			continue // it cannot be used
 		}
 		facts := &known.Facts
-		if !facts.Has(sdk.CapRunPasses) ||
+		if !facts.Has(sdkhost.CapRunPasses) ||
 			dialect != "" && !slices.Contains(facts.Dialects, dialect) {
 			continue // it has nothing to say
 		}
@@ -478,7 +479,7 @@ func runBackendPasses(ctx context.Context, backend *plugin.Backend, req *sdk.Run
 	if err != nil {
 		return sdk.RunPassesResponse{}, err
 	}
-	if !facts.Has(sdk.CapRunPasses) {
+	if !facts.Has(sdkhost.CapRunPasses) {
 		return sdk.RunPassesResponse{}, fmt.Errorf("the backend %s runs no passes by name", backend.Name())
 	}
 	resp, err := backend.RunPasses(ctx, *req)

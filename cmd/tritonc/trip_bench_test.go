@@ -9,16 +9,8 @@ import (
 
 	"github.com/tritonc/tritonc/backends/nvidia"
 	"github.com/tritonc/tritonc/core"
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/internal/inprocess"
 )
-
-// inProcess is a backend without its process, to measure the compiler alone.
-type inProcess struct{ *sdk.Local }
-
-func (b inProcess) Facts(ctx context.Context) (*sdk.Facts, error) {
-	facts, err := b.Describe(ctx)
-	return &facts, err
-}
 
 // trips are the kernels that BenchmarkTrip compiles; a kernel without a signature
 // has it in its file.
@@ -42,7 +34,7 @@ func tripSource(b *testing.B, file, stage string) (*core.Source, *core.Options) 
 	if err != nil {
 		b.Fatal(err)
 	}
-	backend := inProcess{sdk.NewLocal(nvidia.New())}
+	backend := inprocess.Backend{Kit: nvidia.New()}
 	return &core.Source{Path: path, Text: text}, &core.Options{
 		Stages: []string{stage},
 		Select: func(context.Context, core.Target) (core.Backend, core.Target, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/tritonc/tritonc/core/plugin/process"
 	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // Backend is one backend of a Host. Its methods may be called from several
@@ -59,7 +60,7 @@ func (b *Backend) GetModule(ctx context.Context, name string) (sdk.Module, error
 	if m, ok := b.modules[name]; ok {
 		return m, nil
 	}
-	m, err := call(ctx, b, "GetModule", func(ctx context.Context, c *sdk.Client, _ *sdk.Facts) (sdk.Module, error) {
+	m, err := call(ctx, b, "GetModule", func(ctx context.Context, c *host.Client, _ *sdk.Facts) (sdk.Module, error) {
 		return c.GetModule(ctx, name)
 	})
 	if err == nil {
@@ -74,7 +75,7 @@ func (b *Backend) GetModule(ctx context.Context, name string) (sdk.Module, error
 // SupportsTarget asks whether the backend compiles for t. One that does not serve
 // this is known by the targets of its facts.
 func (b *Backend) SupportsTarget(ctx context.Context, t sdk.Target) (sdk.SupportsTargetResponse, error) {
-	return call(ctx, b, "SupportsTarget", func(ctx context.Context, c *sdk.Client, f *sdk.Facts) (sdk.SupportsTargetResponse, error) {
+	return call(ctx, b, "SupportsTarget", func(ctx context.Context, c *host.Client, f *sdk.Facts) (sdk.SupportsTargetResponse, error) {
 		resp, err := c.SupportsTarget(ctx, t)
 		if status.Code(err) == codes.Unimplemented {
 			return f.Supports(t), nil
@@ -86,7 +87,7 @@ func (b *Backend) SupportsTarget(ctx context.Context, t sdk.Target) (sdk.Support
 // ParseOptions checks and completes the user's options, by the facts where the
 // backend does not serve this. A nil Settings, here and below, means the host's.
 func (b *Backend) ParseOptions(ctx context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
-	return call(ctx, b, "ParseOptions", func(ctx context.Context, c *sdk.Client, f *sdk.Facts) (sdk.ParseOptionsResponse, error) {
+	return call(ctx, b, "ParseOptions", func(ctx context.Context, c *host.Client, f *sdk.Facts) (sdk.ParseOptionsResponse, error) {
 		if req.Settings == nil {
 			req.Settings = b.host.settings(f.Settings)
 		}
@@ -103,12 +104,13 @@ func (b *Backend) ParseOptions(ctx context.Context, req sdk.ParseOptionsRequest)
 }
 
 // AddStages lists the stages of a compile.
-func (b *Backend) AddStages(ctx context.Context, req sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
-	return call(ctx, b, "AddStages", func(ctx context.Context, c *sdk.Client, f *sdk.Facts) (sdk.AddStagesResponse, error) {
+func (b *Backend) AddStages(ctx context.Context, req sdk.AddStagesRequest) (wire.AddStagesResponse, error) {
+	return call(ctx, b, "AddStages", func(ctx context.Context, c *host.Client, f *sdk.Facts) (wire.AddStagesResponse, error) {
 		if req.Settings == nil {
 			req.Settings = b.host.settings(f.Settings)
 		}
-		return c.AddStages(ctx, req)
+		stages, warnings, err := c.AddStages(ctx, req)
+		return wire.AddStagesResponse{Stages: stages, Diagnostics: warnings}, err
 	})
 }
 
@@ -125,7 +127,7 @@ func (b *Backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.
 			told(p)
 		}
 	}
-	return do(ctx, b, doing, func(ctx context.Context, c *sdk.Client, f *sdk.Facts) (sdk.RunStagesResponse, error) {
+	return do(ctx, b, doing, func(ctx context.Context, c *host.Client, f *sdk.Facts) (sdk.RunStagesResponse, error) {
 		if req.Settings == nil {
 			req.Settings = b.host.settings(f.Settings)
 		}
@@ -135,7 +137,7 @@ func (b *Backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.
 
 // RunPasses runs a pipeline of passes on one IR text.
 func (b *Backend) RunPasses(ctx context.Context, req sdk.RunPassesRequest) (sdk.RunPassesResponse, error) {
-	return call(ctx, b, "RunPasses", func(ctx context.Context, c *sdk.Client, f *sdk.Facts) (sdk.RunPassesResponse, error) {
+	return call(ctx, b, "RunPasses", func(ctx context.Context, c *host.Client, f *sdk.Facts) (sdk.RunPassesResponse, error) {
 		if req.Settings == nil {
 			req.Settings = b.host.settings(f.Settings)
 		}
@@ -145,7 +147,7 @@ func (b *Backend) RunPasses(ctx context.Context, req sdk.RunPassesRequest) (sdk.
 
 // askFacts asks for a backend's facts and the names of its modules. Beside an error
 // it says which call failed.
-func askFacts(ctx context.Context, c *sdk.Client) (facts sdk.Facts, method string, err error) {
+func askFacts(ctx context.Context, c *host.Client) (facts sdk.Facts, method string, err error) {
 	facts, err = c.Describe(ctx)
 	if err == nil && facts.Name == "" {
 		err = fmt.Errorf("its description has no name")
@@ -160,4 +162,4 @@ func askFacts(ctx context.Context, c *sdk.Client) (facts sdk.Facts, method strin
 	return facts, "GetModuleMap", err
 }
 
-func client(p *process.Process) *sdk.Client { return p.Client().(*sdk.Client) }
+func client(p *process.Process) *host.Client { return p.Client().(*host.Client) }

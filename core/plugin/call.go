@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/plugin/process"
 	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // task is what a call is about, for those who are told that it failed.
@@ -67,12 +68,12 @@ func fromOutside(err error) bool {
 }
 
 // call runs one method on the living process.
-func call[R any](ctx context.Context, b *Backend, method string, f func(context.Context, *sdk.Client, *sdk.Facts) (R, error)) (R, error) {
+func call[R any](ctx context.Context, b *Backend, method string, f func(context.Context, *host.Client, *sdk.Facts) (R, error)) (R, error) {
 	return do(ctx, b, &task{method: method, kernel: wire.Kernel(ctx)}, f)
 }
 
 // do runs a method, and once more in a new process if the first one dies.
-func do[R any](ctx context.Context, b *Backend, t *task, f func(context.Context, *sdk.Client, *sdk.Facts) (R, error)) (R, error) {
+func do[R any](ctx context.Context, b *Backend, t *task, f func(context.Context, *host.Client, *sdk.Facts) (R, error)) (R, error) {
 	var used restarts
 	for {
 		p, facts, err := b.running(ctx, &used)
@@ -192,8 +193,8 @@ func (b *Backend) start(ctx context.Context, confine process.Confine) (*process.
 		return nil, err
 	}
 	p, err := process.Start(ctx, found, process.Config{
-		Kind: "backend", Handshake: sdk.Handshake, PluginName: sdk.PluginName,
-		Versions: map[int]goplugin.Plugin{sdk.ProtocolVersion: &sdk.BackendPlugin{}},
+		Kind: "backend", Handshake: host.Handshake, PluginName: host.PluginName,
+		Versions: map[int]goplugin.Plugin{host.ProtocolVersion: &host.BackendPlugin{}},
 		Env:      b.env(confine), Logger: opts.Logger.Named(b.found.Name), StartTimeout: opts.StartTimeout,
 		AutoMTLS: opts.AutoMTLS, TempDir: opts.TempDir,
 		Confine: confine, HangTime: b.host.hangTime,

@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/plugin/manifest"
 	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // Choice says which backend to take for some targets.
@@ -109,7 +110,7 @@ func (h *Host) SelectForPasses(ctx context.Context, t sdk.Target) (*Backend, sdk
 	}
 	for _, b := range pool {
 		d, errDescribe := b.Describe(ctx)
-		if errDescribe != nil || !d.Facts.Has(sdk.CapRunPasses) {
+		if errDescribe != nil || !d.Facts.Has(host.CapRunPasses) {
 			continue
 		}
 		if slices.ContainsFunc(d.patterns(), func(p string) bool { return strings.HasPrefix(p, t.Backend+":") }) {

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/core/plugin/process"
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // confine is what a process with these settings runs under: in a sandbox it may
@@ -77,7 +77,7 @@ func (b *Backend) cacheFolder() string {
 func (b *Backend) env(c process.Confine) []string {
 	env := b.host.env()
 	if own := b.cacheFolder(); c.Sandbox != nil && own != "" {
-		env = append(env, sdk.EnvCacheDir+"="+own)
+		env = append(env, host.EnvCacheDir+"="+own)
 	}
 	if c.Memory > 0 {
 		// A program in Go collects what it can before it runs into the bound.

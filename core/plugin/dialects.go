@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/filememo"
 	"github.com/tritonc/tritonc/core/trust"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // LoadDialects returns the declarations of the facts' dialects. They are asked for once
@@ -30,7 +31,7 @@ func (b *Backend) LoadDialects(ctx context.Context) ([]sdk.Dialect, error) {
 	file := b.host.dialectsFile(facts)
 	dialects, ok := readDialects(file)
 	if !ok {
-		dialects, err = call(ctx, b, "LoadDialects", func(ctx context.Context, c *sdk.Client, _ *sdk.Facts) ([]sdk.Dialect, error) {
+		dialects, err = call(ctx, b, "LoadDialects", func(ctx context.Context, c *host.Client, _ *sdk.Facts) ([]sdk.Dialect, error) {
 			return c.LoadDialects(ctx)
 		})
 		if err != nil {

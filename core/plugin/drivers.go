@@ -5,6 +5,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/plugin/process"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // Drivers finds the backends whose programs serve the devices of their targets, too;
@@ -25,7 +26,7 @@ func (h *Host) Drivers(ctx context.Context, t sdk.Target) (found []process.Found
 		if err != nil || seen[b.found.Name] || t != (sdk.Target{}) && !d.supports(t) {
 			continue
 		}
-		if seen[b.found.Name] = true; d.Facts.Has(sdk.CapDevices) {
+		if seen[b.found.Name] = true; d.Facts.Has(host.CapDevices) {
 			f, err := b.expected()
 			if err != nil {
 				f.Problem = err

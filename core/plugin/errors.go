@@ -12,6 +12,7 @@ import (
 	"github.com/tritonc/tritonc/core/plugin/process"
 	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // CrashError says that a backend's process died during a call. The next call
@@ -88,7 +89,7 @@ func (b *Backend) callError(ctx context.Context, p *process.Process, t *task, er
 		}
 	case codes.ResourceExhausted:
 		return fmt.Errorf("backend %s: %s: the message is larger than the %d MiB that may cross (%s)",
-			b.found.Name, t.phase()+forKernel(t.kernel), sdk.MaxMessageBytes>>20, st.Message())
+			b.found.Name, t.phase()+forKernel(t.kernel), host.MaxMessageBytes>>20, st.Message())
 	case codes.Unimplemented:
 		return fmt.Errorf("backend %s does not serve %s", b.found.Name, t.method)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/tritonc/tritonc/core/plugin/manifest"
 	"github.com/tritonc/tritonc/core/plugin/process"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // Prefix starts the file name of every backend: tritonc-backend-<name>.
@@ -59,7 +60,7 @@ type Options struct {
 	Lock     *manifest.Lock
 	LockFile string
 	// MaxBytes bounds what a compile may answer, all artifacts and metadata
-	// together; 0 means sdk.DefaultMaxBytes.
+	// together; 0 means host.DefaultMaxBytes.
 	MaxBytes int64
 	// Afresh: what programs said of themselves in other sessions does not count, nor is
 	// it kept for them.
@@ -274,7 +275,7 @@ func (h *Host) env() []string {
 			env = append(env, key+"="+v)
 		}
 	}
-	return append(env, sdk.EnvLogLevel+"="+h.opts.Logger.GetLevel().String())
+	return append(env, host.EnvLogLevel+"="+h.opts.Logger.GetLevel().String())
 }
 
 // settings are the knobs that a backend declares, as far as they are set.

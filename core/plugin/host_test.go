@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // testBackend puts the tests' backend into a folder of its own under the name
@@ -211,7 +212,7 @@ func TestMachineTrouble(t *testing.T) {
 func TestRunPasses(t *testing.T) {
 	_, b := testHost(t, "works", Options{})
 	f, err := b.Facts(t.Context())
-	if err != nil || !f.Has(sdk.CapRunPasses) {
+	if err != nil || !f.Has(host.CapRunPasses) {
 		t.Errorf("facts %+v, %v", f, err)
 	}
 	resp, err := b.RunPasses(t.Context(), sdk.RunPassesRequest{Pipeline: "cse", Input: "text \xff"})

@@ -22,7 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // actAsHost is the test binary as a host to be killed: it starts the backend in
@@ -209,8 +209,8 @@ func TestShutdown(t *testing.T) {
 	}
 	cmd := exec.Command(filepath.Join(testBackend(t, "works"), Prefix+"works"))
 	cmd.Env = append(os.Environ(),
-		sdk.Handshake.MagicCookieKey+"="+sdk.Handshake.MagicCookieValue,
-		fmt.Sprintf("PLUGIN_PROTOCOL_VERSIONS=%d", sdk.ProtocolVersion), goplugin.EnvUnixSocketDir+"="+dir)
+		host.Handshake.MagicCookieKey+"="+host.Handshake.MagicCookieValue,
+		fmt.Sprintf("PLUGIN_PROTOCOL_VERSIONS=%d", host.ProtocolVersion), goplugin.EnvUnixSocketDir+"="+dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

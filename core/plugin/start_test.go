@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/tritonc/tritonc/core/plugin/process"
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 func TestBadPlugins(t *testing.T) {
@@ -22,7 +22,7 @@ func TestBadPlugins(t *testing.T) {
 		want []string
 	}{
 		{"noisy", []string{`printed "loading my tables" to its standard output`, "must call the SDK's Serve before all else"}},
-		{"other-protocol", []string{"version 99", fmt.Sprintf("this tritonc version %d", sdk.ProtocolVersion)}},
+		{"other-protocol", []string{"version 99", fmt.Sprintf("this tritonc version %d", host.ProtocolVersion)}},
 		{"exits", []string{"ended before the handshake (exit status 3)", "libfoo.so.3: cannot open"}},
 		{"panics", []string{"ended before the handshake (exit status 2)", "panic: no tables"}},
 		{"hangs", []string{"did not answer within 300ms"}},

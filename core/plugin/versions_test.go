@@ -19,7 +19,16 @@ import (
 
 	"github.com/tritonc/tritonc/core/plugin/process"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
+
+// this is the plugin of the protocol as it is.
+type this struct{ host.BackendPlugin }
+
+func (*this) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
+	sdk.Plugin{Backend: spoken{}}.Register(s, hclog.NewNullLogger())
+	return nil
+}
 
 // next is the plugin of a protocol after this one: another service, of one call.
 type next struct {
@@ -71,18 +80,18 @@ func speak(versions string) {
 	for v := range strings.SplitSeq(versions, "-") {
 		switch v {
 		case "1":
-			sets[1] = goplugin.PluginSet{sdk.PluginName: &sdk.BackendPlugin{Impl: sdk.NewLocal(spoken{}), Log: hclog.NewNullLogger()}}
+			sets[1] = goplugin.PluginSet{host.PluginName: &this{}}
 		case "2":
-			sets[2] = goplugin.PluginSet{sdk.PluginName: next{}}
+			sets[2] = goplugin.PluginSet{host.PluginName: next{}}
 		}
 	}
-	goplugin.Serve(&goplugin.ServeConfig{HandshakeConfig: sdk.Handshake, VersionedPlugins: sets, GRPCServer: sdk.NewGRPCServer})
+	goplugin.Serve(&goplugin.ServeConfig{HandshakeConfig: host.Handshake, VersionedPlugins: sets, GRPCServer: goplugin.DefaultGRPCServer})
 }
 
 // TestVersions: host and plugin agree on the highest version that both speak, and say
 // clearly that there is none.
 func TestVersions(t *testing.T) {
-	all := map[int]goplugin.Plugin{1: &sdk.BackendPlugin{}, 2: next{}}
+	all := map[int]goplugin.Plugin{1: &host.BackendPlugin{}, 2: next{}}
 	sets := [][]int{{1}, {2}, {1, 2}}
 	for _, theirs := range sets {
 		program := speaker(t, theirs)
@@ -96,7 +105,7 @@ func TestVersions(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("host %v plugin %v", ours, theirs), func(t *testing.T) {
 				p, err := process.Start(t.Context(), program, process.Config{
-					Kind: "backend", Handshake: sdk.Handshake, PluginName: sdk.PluginName, Versions: versions,
+					Kind: "backend", Handshake: host.Handshake, PluginName: host.PluginName, Versions: versions,
 					Logger: hclog.NewNullLogger(), StartTimeout: 10 * time.Second,
 				})
 				if common == 0 {
@@ -114,7 +123,7 @@ func TestVersions(t *testing.T) {
 					t.Errorf("version %d was agreed on, want %d", p.Version(), common)
 				}
 				if common == 1 {
-					f, err := p.Client().(*sdk.Client).Describe(t.Context())
+					f, err := p.Client().(*host.Client).Describe(t.Context())
 					if err != nil || f.Name != "spoken" {
 						t.Errorf("%+v, %v", f, err)
 					}

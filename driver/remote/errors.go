@@ -13,6 +13,7 @@ import (
 	"github.com/tritonc/tritonc/core/plugin/process"
 	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // explain converts a failed call's error to a diag.List for a user's mistake,
@@ -48,7 +49,7 @@ func (d *Driver) explain(ctx context.Context, p *process.Process, method string,
 	}
 	switch st.Code() {
 	case codes.ResourceExhausted:
-		return fmt.Errorf("%s: %s: the message is larger than the %d MiB that may cross (%s)", who, method, sdk.MaxMessageBytes>>20, st.Message())
+		return fmt.Errorf("%s: %s: the message is larger than the %d MiB that may cross (%s)", who, method, host.MaxMessageBytes>>20, st.Message())
 	case codes.OutOfRange:
 		return errors.New(st.Message())
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/tritonc/tritonc/core/plugin/process"
 	"github.com/tritonc/tritonc/driver"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // Prefix starts the file name of every driver: tritonc-device-<name>.
@@ -165,7 +166,7 @@ func (d *Driver) Open(ctx context.Context, number int, target sdk.Target, output
 	return dev, nil
 }
 
-func client(p *process.Process) *sdk.DeviceClient { return p.Client().(*sdk.DeviceClient) }
+func client(p *process.Process) *host.DeviceClient { return p.Client().(*host.DeviceClient) }
 
 // running returns the living process, starting one when there is none.
 func (d *Driver) running(ctx context.Context) (*process.Process, error) {
@@ -179,18 +180,18 @@ func (d *Driver) running(ctx context.Context) (*process.Process, error) {
 		d.proc = nil
 	}
 	opts := &d.host.opts
-	handshake := sdk.DeviceHandshake
+	handshake := host.DeviceHandshake
 	if d.backend {
-		handshake = sdk.Handshake
+		handshake = host.Handshake
 	}
 	found, err := d.expected()
 	if err != nil {
 		return nil, err
 	}
 	p, err := process.Start(ctx, found, process.Config{
-		Kind: "device driver", Handshake: handshake, PluginName: sdk.DevicePluginName,
-		Versions: map[int]goplugin.Plugin{sdk.DeviceProtocolVersion: &sdk.DevicePlugin{}},
-		Env:      append(opts.Env[:len(opts.Env):len(opts.Env)], sdk.EnvLogLevel+"="+opts.Logger.GetLevel().String()),
+		Kind: "device driver", Handshake: handshake, PluginName: host.DevicePluginName,
+		Versions: map[int]goplugin.Plugin{host.DeviceProtocolVersion: &host.DevicePlugin{}},
+		Env:      append(opts.Env[:len(opts.Env):len(opts.Env)], host.EnvLogLevel+"="+opts.Logger.GetLevel().String()),
 		Logger:   opts.Logger.Named(d.found.Name), StartTimeout: opts.StartTimeout, TempDir: opts.TempDir,
 		Confine: opts.Confine,
 	})

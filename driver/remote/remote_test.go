@@ -20,12 +20,13 @@ import (
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/remote"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // TestMain makes this program the driver "test", too, when a host starts it.
 func TestMain(m *testing.M) {
 	process.Trampoline()
-	if os.Getenv(sdk.DeviceHandshake.MagicCookieKey) != "" {
+	if os.Getenv(host.DeviceHandshake.MagicCookieKey) != "" {
 		if os.Getenv("TEST_DRIVER") == "broken" {
 			fmt.Fprintln(os.Stderr, "libfoo.so: cannot open shared object file")
 			os.Exit(127)

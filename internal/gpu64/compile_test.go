@@ -6,30 +6,18 @@ import (
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/lower"
-	"github.com/tritonc/tritonc/core/plugin/wire"
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/internal/inprocess"
 )
-
-// inProcess is the backend without a process around it.
-type inProcess struct{ *sdk.Local }
-
-func (b inProcess) Facts(ctx context.Context) (*sdk.Facts, error) {
-	f, err := b.Describe(ctx)
-	return &f, err
-}
-
-func (b inProcess) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
-	req.Settings = map[string]string{"verify_passes": "1"}
-	resp, err := b.Local.RunStages(ctx, req)
-	return resp, wire.ErrorFromSDK(backendName, err)
-}
 
 // compile takes a kernel of a Python file to a stage, the whole way through core.
 // Signature is that of the flag -s of tritonc. The result is what was lowered.
 func compile(t *testing.T, path string, source []byte, kernel, signature, stage string, values map[string]any) (*core.Kernel, *lower.Result, error) {
 	t.Helper()
 	var lowered *lower.Result
-	b := inProcess{sdk.NewLocal(New(func(_ []byte, r *lower.Result) { lowered = r }))}
+	b := inprocess.Backend{
+		Kit:      New(func(_ []byte, r *lower.Result) { lowered = r }),
+		Settings: map[string]string{"verify_passes": "1"},
+	}
 	target := core.Target{Backend: backendName, Arch: arch, WarpSize: Lanes}
 	opts := &core.Options{
 		Select: func(context.Context, core.Target) (core.Backend, core.Target, error) { return b, target, nil },

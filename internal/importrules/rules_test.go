@@ -32,6 +32,7 @@ var (
 	dialectFloor  = append(slices.Clone(irFloor), "core/layout", "core/dialect/...")
 	analysisFloor = append(slices.Clone(dialectFloor), "core/analysis/...", "core/rewrite/...", "core/pass/...")
 	passFloor     = append(slices.Clone(analysisFloor), "core/transform/std", "core/transform/facts", "core/transform/ttgir/dots", "core/transform/ttgir/forloop", "core/transform/ttgir/machine", "core/transform/ttgir/masks", "core/transform/ttgir/sharedmem", "core/transform/ttgir/tensors")
+	authorFloor   = []string{"plugin-sdk", "plugin-sdk/internal/...", "plugin-sdk/proto/...", "plugin-sdk/target"}
 	lowerFloor    = append(slices.Clone(analysisFloor), "core/transform/...", "core/lower/...", "core/llir/...")
 )
 
@@ -75,19 +76,21 @@ var rules = []rule{
 	{"core/frontend/syntax", []string{"core/diag", "core/work"}, stdlibOnly, "a Python parser has nothing to do with IR"},
 	{"core/frontend/...", append(slices.Clone(dialectFloor), "core/frontend/..."), stdlibOnly, "the front end builds ttir and goes no further"},
 	{"core/cache/...", []string{"core/filememo", "core/trust"}, stdlibOnly, "a store of bytes"},
-	{"core/plugin/wire", []string{"core/diag", "plugin-sdk/..."}, nil, "diagnostics on both sides of the border"},
+	{"core/plugin/wire", append(slices.Clone(authorFloor), "core/diag"), nil, "diagnostics on both sides of the border"},
 	{"core/plugin/process", []string{"core/trust", "plugin-sdk/..."}, nil, "processes, whatever is spoken with them"},
 	{"core/plugin/manifest", []string{"core/diag"}, stdlibOnly, "what a backend is made of is told without starting one"},
 	{"core/plugin/install", []string{"core/diag", "core/plugin/manifest", "core/trust", "plugin-sdk/..."}, nil, "what is installed is files; whoever calls it starts their program"},
 	{"core/plugin/conform", append(slices.Clone(dialectFloor), "core/filememo", "core/trust", "core/plugin", "core/plugin/manifest", "core/plugin/process", "core/plugin/wire", "plugin-sdk/..."), nil, "what a host relies on, asked of a program"},
 	{"core/plugin/...", []string{"core/diag", "core/filememo", "core/trust", "core/plugin/wire", "plugin-sdk/..."}, nil, "the host's half of the contract: text, JSON and processes"},
 	{"core/project", []string{"core/diag", "core/input", "core/plugin/manifest"}, []string{"github.com/pelletier/go-toml/v2"}, "what a project says is read without looking for a backend"},
-	{"core/backend", append(slices.Clone(lowerFloor), "core/filememo", "core/input", "core/trust", "core/plugin/wire", "plugin-sdk/..."), nil, "a kit for GPU backends: what a vendor's own package would import"},
+	{"core/backend", slices.Concat(lowerFloor, authorFloor, []string{"core/filememo", "core/input", "core/trust", "core/plugin/wire"}), nil, "a kit for GPU backends: what a vendor's own package would import"},
 	{"core", []string{"core/...", "plugin-sdk/..."}, nil, "the trip knows no backend, device or flag"},
 	{"plugin-sdk/target", nil, stdlibOnly, "a program that launches kernels links nothing of the wire"},
+	{"plugin-sdk", authorFloor, nil, "a backend author sees nothing of core, nor of the host's end"},
+	{"plugin-sdk/internal/...", authorFloor[1:], nil, "what both ends know knows neither"},
 	{"plugin-sdk/...", []string{"plugin-sdk/..."}, nil, "a backend author sees nothing of core"},
-	{"backends/nvidia/...", append(slices.Clone(lowerFloor), "core/backend", "core/filememo", "core/input", "core/trust", "core/plugin/wire", "plugin-sdk/...", "backends/nvidia/..."), nil, "backends import core's libraries and the sdk, never one another"},
-	{"backends/amd/...", append(slices.Clone(lowerFloor), "core/backend", "core/filememo", "core/input", "core/trust", "core/plugin/wire", "plugin-sdk/...", "backends/amd/..."), nil, "backends import core's libraries and the sdk, never one another"},
+	{"backends/nvidia/...", slices.Concat(lowerFloor, authorFloor, []string{"core/backend", "core/filememo", "core/input", "core/trust", "core/plugin/wire", "backends/nvidia/..."}), nil, "backends import core's libraries and the sdk, never one another"},
+	{"backends/amd/...", slices.Concat(lowerFloor, authorFloor, []string{"core/backend", "core/filememo", "core/input", "core/trust", "core/plugin/wire", "backends/amd/..."}), nil, "backends import core's libraries and the sdk, never one another"},
 	{"driver/bundle/...", []string{"core/diag", "core/work", "core/frontend/syntax", "core/input", "driver", "driver/array", "driver/kernel", "driver/launch/calc", "plugin-sdk/target"}, nil, "a program that carries its kernels compiled carries no compiler"},
 	{"driver/tune", []string{"core/...", "plugin-sdk/...", "driver/..."}, nil, "tuning compiles and launches"},
 	{"driver/launch/...", []string{"core/...", "plugin-sdk/...", "driver/..."}, nil, "specialization at launch compiles"},
@@ -233,6 +236,9 @@ func TestRulesBite(t *testing.T) {
 		{"core/frontend/codegen", []string{"core/transform/ttir"}, nil, false},
 		{"core", []string{"backends/nvidia"}, nil, false},
 		{"plugin-sdk", []string{"core/diag"}, nil, false},
+		{"plugin-sdk", []string{"plugin-sdk/host"}, nil, false},
+		{"plugin-sdk/host", []string{"plugin-sdk"}, nil, true},
+		{"backends/amd", []string{"plugin-sdk/host"}, nil, false},
 		{"backends/nvidia", []string{"core/lower", "plugin-sdk"}, nil, true},
 		{"backends/nvidia", []string{"core/backend"}, nil, true},
 		{"backends/nvidia", []string{"backends/amd"}, nil, false},

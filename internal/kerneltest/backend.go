@@ -16,6 +16,7 @@ import (
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/plugin/wire"
 	"github.com/tritonc/tritonc/driver"
+	"github.com/tritonc/tritonc/internal/inprocess"
 	"github.com/tritonc/tritonc/internal/sass"
 	"github.com/tritonc/tritonc/internal/warpwide"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -24,7 +25,7 @@ import (
 // inProcess is a backend without a process around it. It remembers what it
 // made, since tests run one kernel on many inputs.
 type inProcess struct {
-	*sdk.Local
+	inprocess.Backend
 	settings map[string]string
 	store    store
 
@@ -36,8 +37,8 @@ type inProcess struct {
 const maxMade = 256
 
 // newInProcess runs b with the settings that the environment has for it.
-func newInProcess(b sdk.Backend) *inProcess {
-	p := &inProcess{Local: sdk.NewLocal(b), settings: map[string]string{}, store: store(os.Getenv(StoreEnv)), made: map[string]sdk.RunStagesResponse{}}
+func newInProcess(b inprocess.Kit) *inProcess {
+	p := &inProcess{Backend: inprocess.Backend{Kit: b}, settings: map[string]string{}, store: store(os.Getenv(StoreEnv)), made: map[string]sdk.RunStagesResponse{}}
 	facts, err := b.Describe(context.Background())
 	if err != nil {
 		panic("BUG: " + err.Error())
@@ -70,7 +71,7 @@ var platforms struct {
 // AddBackend has kernels for the targets of a backend compiled by it, in this
 // process, and run on the devices that open makes. Without it there are NVIDIA's
 // backend and the simulated devices.
-func AddBackend(b sdk.Backend, open OpenDevice) {
+func AddBackend(b inprocess.Kit, open OpenDevice) {
 	platforms.Lock()
 	defer platforms.Unlock()
 	platforms.list = append(platforms.list, platform{newInProcess(b), open})
@@ -92,7 +93,7 @@ func platformOf(target core.Target) *platform {
 	defer platforms.Unlock()
 	for i := range platforms.list {
 		p := &platforms.list[i]
-		facts, err := p.backend.Describe(context.Background())
+		facts, err := p.backend.Facts(context.Background())
 		if err != nil {
 			panic("BUG: " + err.Error())
 		}
@@ -106,30 +107,27 @@ func platformOf(target core.Target) *platform {
 // SelectBackend is the Select of core.Options.
 func SelectBackend(_ context.Context, target core.Target) (core.Backend, core.Target, error) {
 	b := platformOf(target).backend
-	facts, err := b.Describe(context.Background())
+	facts, err := b.Facts(context.Background())
+	if err != nil {
+		return nil, target, err
+	}
 	if row, ok := facts.For(target); ok && target.WarpSize == 0 {
 		target.WarpSize = row.WarpSize
 	}
-	return b, target, err
-}
-
-// Facts implements core.Backend.
-func (b *inProcess) Facts(ctx context.Context) (*sdk.Facts, error) {
-	facts, err := b.Describe(ctx)
-	return &facts, err
+	return b, target, nil
 }
 
 // ParseOptions implements core.Backend.
 func (b *inProcess) ParseOptions(ctx context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
 	return stored(b, "ParseOptions", &req, &req.Settings, func() (sdk.ParseOptionsResponse, error) {
-		return b.Local.ParseOptions(ctx, req)
+		return b.Backend.ParseOptions(ctx, req)
 	})
 }
 
 // AddStages implements core.Backend.
-func (b *inProcess) AddStages(ctx context.Context, req sdk.AddStagesRequest) (sdk.AddStagesResponse, error) {
-	return stored(b, "AddStages", &req, &req.Settings, func() (sdk.AddStagesResponse, error) {
-		return b.Local.AddStages(ctx, req)
+func (b *inProcess) AddStages(ctx context.Context, req sdk.AddStagesRequest) (wire.AddStagesResponse, error) {
+	return stored(b, "AddStages", &req, &req.Settings, func() (wire.AddStagesResponse, error) {
+		return b.Backend.AddStages(ctx, req)
 	})
 }
 
@@ -145,7 +143,7 @@ func stored[Q, R any](b *inProcess, method string, req *Q, settings *map[string]
 	*settings = b.settings
 	resp, err := call()
 	if err != nil {
-		return resp, wire.ErrorFromSDK("in process", err)
+		return resp, err
 	}
 	return resp, b.store.put(method, &question, resp)
 }
@@ -187,7 +185,7 @@ func (b *inProcess) runStages(ctx context.Context, req sdk.RunStagesRequest) (sd
 		req = widen(req)
 	}
 	resp, err := stored(b, "RunStages", &req, &req.Settings, func() (sdk.RunStagesResponse, error) {
-		return b.Local.RunStages(ctx, req)
+		return b.Backend.RunStages(ctx, req)
 	})
 	if err != nil {
 		return resp, err

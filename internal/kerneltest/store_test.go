@@ -9,12 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/internal/inprocess"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 // counted is a backend that counts what it is asked, and can be taken away.
 type counted struct {
-	sdk.Backend
+	inprocess.Kit
 	calls int
 	gone  bool
 	asked sdk.RunStagesRequest
@@ -53,7 +54,7 @@ func TestStore(t *testing.T) {
 	t.Setenv(StoreCodeEnv, "")
 	dir := store(t.TempDir())
 	with := func(c *counted, llc string) *inProcess {
-		return &inProcess{Local: sdk.NewLocal(c), store: dir, settings: map[string]string{"llc": llc}, made: map[string]sdk.RunStagesResponse{}}
+		return &inProcess{Backend: inprocess.Backend{Kit: c}, store: dir, settings: map[string]string{"llc": llc}, made: map[string]sdk.RunStagesResponse{}}
 	}
 	here, there := &counted{}, &counted{gone: true}
 	ctx := t.Context()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tritonc/tritonc/backends/nvidia"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // dir is set by Main.
@@ -27,7 +28,7 @@ func Dir() string { return dir }
 // Main is the TestMain of such a program. Where LLVM is not installed, which the
 // examples need, they are skipped.
 func Main(m *testing.M) {
-	if os.Getenv(sdk.Handshake.MagicCookieKey) != "" {
+	if os.Getenv(host.Handshake.MagicCookieKey) != "" {
 		sdk.ServeBackend(nvidia.New())
 		return
 	}

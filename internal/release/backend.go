@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/tritonc/tritonc/core/plugin/manifest"
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	sdkhost "github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // described is what a backend says of itself.
@@ -62,7 +62,7 @@ func (r *release) backendArchive(ctx context.Context, p platform, dir string, d 
 
 // manifest lists the files of the backend's archive.
 func (d *described) manifest(p platform, entries []entry) *manifest.Manifest {
-	m := &manifest.Manifest{Name: d.Name, Version: d.Version, Protocol: []int{sdk.ProtocolVersion}, System: p.String()}
+	m := &manifest.Manifest{Name: d.Name, Version: d.Version, Protocol: []int{sdkhost.ProtocolVersion}, System: p.String()}
 	for _, t := range d.Targets {
 		m.Targets = append(m.Targets, t.Pattern)
 	}

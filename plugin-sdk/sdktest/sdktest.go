@@ -13,31 +13,29 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
+	"github.com/tritonc/tritonc/plugin-sdk/internal/wire"
 )
 
 // Start serves b until the test ends and returns its client. The backend's log
 // goes to the test's.
-func Start(t testing.TB, b sdk.Backend) *sdk.Client {
+func Start(t testing.TB, b sdk.Backend) *host.Client {
 	t.Helper()
-	return sdk.NewClient(serve(t, func(s *grpc.Server) { sdk.RegisterBackend(s, b, logger(t)) }))
+	return host.NewClient(serve(t, sdk.Plugin{Backend: b}))
 }
 
 // StartDevices is Start for a driver of devices.
-func StartDevices(t testing.TB, d sdk.DeviceDriver) *sdk.DeviceClient {
+func StartDevices(t testing.TB, d sdk.DeviceDriver) *host.DeviceClient {
 	t.Helper()
-	return sdk.NewDeviceClient(serve(t, func(s *grpc.Server) { sdk.RegisterDevices(s, d, logger(t)) }))
-}
-
-func logger(t testing.TB) hclog.Logger {
-	return hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: t.Output()})
+	return host.NewDeviceClient(serve(t, sdk.Plugin{Driver: d}))
 }
 
 // serve runs a server until the test ends and returns a connection to it.
-func serve(t testing.TB, register func(*grpc.Server)) *grpc.ClientConn {
+func serve(t testing.TB, p sdk.Plugin) *grpc.ClientConn {
 	t.Helper()
 	listener := bufconn.Listen(1 << 20)
-	server := sdk.NewGRPCServer(nil)
-	register(server)
+	server := wire.NewServer(nil)
+	p.Register(server, hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: t.Output()}))
 	served := make(chan struct{})
 	go func() {
 		defer close(served)

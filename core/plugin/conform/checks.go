@@ -20,6 +20,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir/decl"
 	"github.com/tritonc/tritonc/core/plugin/process"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // checks in their order: what one finds the next ones use.
@@ -66,8 +67,8 @@ func handshake(ctx context.Context, s *suite) (string, error) {
 		return "", err
 	}
 	s.facts = facts
-	if s.dev == nil && facts.Has(sdk.CapDevices) {
-		s.dev = &devices{found: process.Found{Name: s.name, Path: s.opts.Program}, handshake: sdk.Handshake}
+	if s.dev == nil && facts.Has(host.CapDevices) {
+		s.dev = &devices{found: process.Found{Name: s.name, Path: s.opts.Program}, handshake: host.Handshake}
 	}
 	return "", nil
 }
@@ -83,21 +84,21 @@ func versions(ctx context.Context, s *suite) (string, error) {
 	start := func(versions ...int) (*process.Process, error) {
 		spoken := map[int]goplugin.Plugin{}
 		for _, v := range versions {
-			spoken[v] = &sdk.BackendPlugin{}
+			spoken[v] = &host.BackendPlugin{}
 		}
 		return process.Start(ctx, process.Found{Name: s.name, Path: s.opts.Program}, process.Config{
-			Kind: "backend", Handshake: sdk.Handshake, PluginName: sdk.PluginName, Versions: spoken,
+			Kind: "backend", Handshake: host.Handshake, PluginName: host.PluginName, Versions: spoken,
 			Logger: hclog.NewNullLogger(), StartTimeout: 5 * time.Second, TempDir: s.opts.TempDir,
 		})
 	}
-	p, err := start(sdk.ProtocolVersion, otherVersion)
+	p, err := start(host.ProtocolVersion, otherVersion)
 	if err != nil {
-		return "", fmt.Errorf("offered the versions %d and %d of the protocol: %w", sdk.ProtocolVersion, otherVersion, err)
+		return "", fmt.Errorf("offered the versions %d and %d of the protocol: %w", host.ProtocolVersion, otherVersion, err)
 	}
 	got := p.Version()
 	p.Stop()
-	if got != sdk.ProtocolVersion {
-		return "", fmt.Errorf("offered the versions %d and %d of the protocol, it chose %d", sdk.ProtocolVersion, otherVersion, got)
+	if got != host.ProtocolVersion {
+		return "", fmt.Errorf("offered the versions %d and %d of the protocol, it chose %d", host.ProtocolVersion, otherVersion, got)
 	}
 	p, err = start(otherVersion)
 	if err == nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/tritonc/tritonc/core/plugin"
 	"github.com/tritonc/tritonc/core/plugin/process"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // Status is how a check ended.
@@ -134,7 +135,7 @@ func (s *suite) find() (err error) {
 		if !ok || name == "" {
 			return fmt.Errorf("%s is not a file named %sNAME", file, driverPrefix)
 		}
-		s.dev = &devices{found: process.Found{Name: name, Path: s.opts.Driver}, handshake: sdk.DeviceHandshake}
+		s.dev = &devices{found: process.Found{Name: name, Path: s.opts.Driver}, handshake: host.DeviceHandshake}
 	}
 	if s.opts.Program == "" {
 		return nil

@@ -14,7 +14,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/plugin"
 	"github.com/tritonc/tritonc/core/plugin/process"
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // toolsEnd is how long tools may live after their call was cancelled. On a busy machine
@@ -132,8 +132,8 @@ func (s *suite) startBare(ctx context.Context, tempDir string) (*process.Process
 		}
 	}
 	return process.Start(ctx, process.Found{Name: s.name, Path: s.opts.Program}, process.Config{
-		Kind: "backend", Handshake: sdk.Handshake, PluginName: sdk.PluginName,
-		Versions: map[int]goplugin.Plugin{sdk.ProtocolVersion: &sdk.BackendPlugin{}}, Env: env,
+		Kind: "backend", Handshake: host.Handshake, PluginName: host.PluginName,
+		Versions: map[int]goplugin.Plugin{host.ProtocolVersion: &host.BackendPlugin{}}, Env: env,
 		Logger: hclog.NewNullLogger(), StartTimeout: 10 * time.Second, TempDir: tempDir,
 	})
 }
@@ -149,7 +149,7 @@ func (s *suite) outlives(ctx context.Context, what string, start func(context.Co
 		return err
 	}
 	defer p.Stop()
-	if client, ok := p.Client().(*sdk.Client); ok && s.golden != nil {
+	if client, ok := p.Client().(*host.Client); ok && s.golden != nil {
 		call, cancel := context.WithTimeout(ctx, soon)
 		defer cancel()
 		go func() {
@@ -161,7 +161,7 @@ func (s *suite) outlives(ctx context.Context, what string, start func(context.Co
 	begin := time.Now()
 	p.CutLifeline()
 	if !p.AwaitExit(lastWords) {
-		return fmt.Errorf("it lives %s after its host died: read the descriptor that %s names, and end when that ends", lastWords, sdk.EnvLifeline)
+		return fmt.Errorf("it lives %s after its host died: read the descriptor that %s names, and end when that ends", lastWords, host.EnvLifeline)
 	}
 	left, err := processesOf(dir)
 	switch {

@@ -14,10 +14,10 @@ import (
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/plugin/process"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 	bpb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1"
 	pb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/device/v1"
-
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 // devices are those of the program that serves tritonc.device.v1.Devices.
@@ -48,8 +48,8 @@ func (s *suite) needDriver() error {
 func (s *suite) startDriver(ctx context.Context, tempDir string) (*process.Process, error) {
 	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, Output: s.log})
 	return process.Start(ctx, s.dev.found, process.Config{
-		Kind: "device driver", Handshake: s.dev.handshake, PluginName: sdk.DevicePluginName,
-		Versions: map[int]goplugin.Plugin{sdk.DeviceProtocolVersion: &devicesPlugin{}},
+		Kind: "device driver", Handshake: s.dev.handshake, PluginName: host.DevicePluginName,
+		Versions: map[int]goplugin.Plugin{host.DeviceProtocolVersion: &devicesPlugin{}},
 		Env:      s.opts.Env, Logger: log, StartTimeout: time.Minute, TempDir: tempDir,
 	})
 }

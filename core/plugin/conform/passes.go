@@ -9,6 +9,7 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/plugin"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // passes has each stage's pipeline run on what the stage takes: twice, and in another
@@ -17,8 +18,8 @@ func passes(ctx context.Context, s *suite) (string, error) {
 	if err := s.needGolden(); err != nil {
 		return "", err
 	}
-	if !s.facts.Has(sdk.CapRunPasses) {
-		return "", skip("it lacks the capability " + sdk.CapRunPasses)
+	if !s.facts.Has(host.CapRunPasses) {
+		return "", skip("it lacks the capability " + host.CapRunPasses)
 	}
 	if err := s.wrongPasses(ctx); err != nil {
 		return "", err

@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // Config says how to start a program and what it must become. Kind to Plugin,
@@ -98,7 +98,7 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 		Logger:           quietLogger{cfg.Logger},
 		SyncStdout:       said("output"),
 		SyncStderr:       said("error"),
-		GRPCDialOptions:  sdk.DialOptions(),
+		GRPCDialOptions:  host.DialOptions(),
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: c.base},
 	})
 	defer p.Begin()()
@@ -241,7 +241,7 @@ func socketBase(dir string) string {
 func (c *child) makeFolders(cfg *Config) error {
 	temp := cmp.Or(cfg.TempDir, os.TempDir())
 	socket := socketBase(temp)
-	base, remove, err := sdk.TempDirIn(socket, "p")
+	base, remove, err := host.TempDirIn(socket, "p")
 	if err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (c *child) makeFolders(cfg *Config) error {
 	c.removeFolders = append(c.removeFolders, remove)
 	if socket != temp {
 		// What tools write may be too much for the folder that has a short name.
-		if c.tempDir, remove, err = sdk.TempDirIn(temp, "t"); err != nil {
+		if c.tempDir, remove, err = host.TempDirIn(temp, "t"); err != nil {
 			return err
 		}
 		c.removeFolders = append(c.removeFolders, remove)
@@ -308,10 +308,10 @@ func (c *child) prepare(_ hclog.Logger, spec *exec.Cmd, tmpDir string) (runner.R
 	c.cmd = &exec.Cmd{Path: c.path, Args: []string{c.path}, Env: append(c.env, spec.Env...)}
 	if runtime.GOOS == "windows" { // inherits no other descriptor than the standard ones
 		c.cmd.Stdin = c.lifelineRead
-		c.cmd.Env = append(c.cmd.Env, sdk.EnvLifeline+"=0")
+		c.cmd.Env = append(c.cmd.Env, host.EnvLifeline+"=0")
 	} else {
 		c.cmd.ExtraFiles = []*os.File{c.lifelineRead}
-		c.cmd.Env = append(c.cmd.Env, sdk.EnvLifeline+"=3")
+		c.cmd.Env = append(c.cmd.Env, host.EnvLifeline+"=3")
 	}
 	if c.confine.Memory > 0 || c.confine.Sandbox != nil {
 		if err := c.confine.trampoline(c.cmd, []string{c.base, c.tempDir}, c.file); err != nil {

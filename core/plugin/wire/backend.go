@@ -14,6 +14,12 @@ type Backend interface {
 	// GetModule returns one of the facts' modules whole; the facts have its names.
 	GetModule(ctx context.Context, name string) (sdk.Module, error)
 	ParseOptions(ctx context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error)
-	AddStages(ctx context.Context, req sdk.AddStagesRequest) (sdk.AddStagesResponse, error)
+	AddStages(ctx context.Context, req sdk.AddStagesRequest) (AddStagesResponse, error)
 	RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error)
+}
+
+// AddStagesResponse lists the stages of a compile, first to last.
+type AddStagesResponse struct {
+	Stages      []sdk.Stage
+	Diagnostics []sdk.Diagnostic // warnings
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
 // misbehave does what a mode has in store before the program becomes a plugin.
@@ -59,7 +60,7 @@ func rubbish() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Printf("1|%d|unix|%s|grpc|\n", sdk.ProtocolVersion, path)
+	fmt.Printf("1|%d|unix|%s|grpc|\n", host.ProtocolVersion, path)
 	for {
 		conn, err := l.Accept()
 		if err != nil {

@@ -10,22 +10,20 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/tritonc/tritonc/plugin-sdk/internal/wire"
 )
 
-// Local is a backend with all that its author left to the SDK: it answers every
-// call as a Client does, without a process between. Tests use it, and programs
-// that have a backend built in.
-type Local struct {
+// complete is a backend with all that its author left to the SDK: it answers every
+// call of the protocol.
+type complete struct {
 	backend Backend
 	devices bool // the program serves a driver, too
 }
 
-// NewLocal completes b.
-func NewLocal(b Backend) *Local { return &Local{backend: b} }
-
 // Describe answers the author's facts, and what the other methods tell.
-func (l *Local) Describe(ctx context.Context) (Facts, error) {
-	f, err := l.backend.Describe(ctx)
+func (c *complete) Describe(ctx context.Context) (Facts, error) {
+	f, err := c.backend.Describe(ctx)
 	if err != nil {
 		return f, err
 	}
@@ -38,19 +36,19 @@ func (l *Local) Describe(ctx context.Context) (Facts, error) {
 	if f.Hash == "" {
 		f.Hash = ProgramHash()
 	}
-	if l.runsPasses() && !f.Has(CapRunPasses) {
-		f.Capabilities = append(slices.Clone(f.Capabilities), CapRunPasses)
+	if c.runsPasses() && !f.Has(wire.CapRunPasses) {
+		f.Capabilities = append(slices.Clone(f.Capabilities), wire.CapRunPasses)
 	}
-	if l.devices && !f.Has(CapDevices) {
-		f.Capabilities = append(slices.Clone(f.Capabilities), CapDevices)
+	if c.devices && !f.Has(wire.CapDevices) {
+		f.Capabilities = append(slices.Clone(f.Capabilities), wire.CapDevices)
 	}
-	dialects, err := l.LoadDialects(ctx)
+	dialects, err := c.LoadDialects(ctx)
 	if err != nil {
 		return f, err
 	}
-	f.Dialects, f.DialectsHash = each(dialects, func(d Dialect) string { return d.Name }), hashOf(dialects)
-	modules, err := l.GetModuleMap(ctx)
-	f.Modules = each(modules, func(m Module) Module { return Module{Name: m.Name, Aliases: m.Aliases} })
+	f.Dialects, f.DialectsHash = wire.Each(dialects, func(d Dialect) string { return d.Name }), hashOf(dialects)
+	modules, err := c.GetModuleMap(ctx)
+	f.Modules = wire.Each(modules, func(m Module) Module { return Module{Name: m.Name, Aliases: m.Aliases} })
 	return f, err
 }
 
@@ -76,24 +74,24 @@ func hashOf(dialects []Dialect) string {
 }
 
 // LoadDialects declares the backend's dialects.
-func (l *Local) LoadDialects(ctx context.Context) ([]Dialect, error) {
-	if b, ok := l.backend.(DialectLoader); ok {
+func (c *complete) LoadDialects(ctx context.Context) ([]Dialect, error) {
+	if b, ok := c.backend.(DialectLoader); ok {
 		return b.LoadDialects(ctx)
 	}
 	return nil, nil
 }
 
 // GetModuleMap lists the modules that kernels may import, whole.
-func (l *Local) GetModuleMap(ctx context.Context) ([]Module, error) {
-	if b, ok := l.backend.(ModuleMapper); ok {
+func (c *complete) GetModuleMap(ctx context.Context) ([]Module, error) {
+	if b, ok := c.backend.(ModuleMapper); ok {
 		return b.GetModuleMap(ctx)
 	}
 	return nil, nil
 }
 
 // GetModule returns the module with a name; aliases do not count.
-func (l *Local) GetModule(ctx context.Context, name string) (Module, error) {
-	modules, err := l.GetModuleMap(ctx)
+func (c *complete) GetModule(ctx context.Context, name string) (Module, error) {
+	modules, err := c.GetModuleMap(ctx)
 	if err != nil {
 		return Module{}, err
 	}
@@ -107,12 +105,12 @@ func (l *Local) GetModule(ctx context.Context, name string) (Module, error) {
 
 // SupportsTarget says whether the backend compiles for t: the facts decide, and then the backend
 // when it has an opinion.
-func (l *Local) SupportsTarget(ctx context.Context, t Target) (SupportsTargetResponse, error) {
-	f, err := l.backend.Describe(ctx)
+func (c *complete) SupportsTarget(ctx context.Context, t Target) (SupportsTargetResponse, error) {
+	f, err := c.backend.Describe(ctx)
 	if err != nil {
 		return SupportsTargetResponse{}, err
 	}
-	if c, ok := l.backend.(TargetChecker); ok {
+	if c, ok := c.backend.(TargetChecker); ok {
 		if _, matches := f.For(t); matches {
 			return c.SupportsTarget(ctx, t)
 		}
@@ -121,14 +119,14 @@ func (l *Local) SupportsTarget(ctx context.Context, t Target) (SupportsTargetRes
 }
 
 // ParseOptions checks and completes a user's options.
-func (l *Local) ParseOptions(ctx context.Context, req ParseOptionsRequest) (ParseOptionsResponse, error) {
-	if p, ok := l.backend.(OptionParser); ok {
-		ctx, c := within(ctx, nil)
+func (c *complete) ParseOptions(ctx context.Context, req ParseOptionsRequest) (ParseOptionsResponse, error) {
+	if p, ok := c.backend.(OptionParser); ok {
+		ctx, told := within(ctx, nil)
 		resp, err := p.ParseOptions(ctx, req)
-		resp.Diagnostics = append(resp.Diagnostics, c.warnings()...)
+		resp.Diagnostics = append(resp.Diagnostics, told.warnings()...)
 		return resp, err
 	}
-	f, err := l.backend.Describe(ctx)
+	f, err := c.backend.Describe(ctx)
 	if err != nil {
 		return ParseOptionsResponse{}, err
 	}
@@ -140,29 +138,29 @@ func (l *Local) ParseOptions(ctx context.Context, req ParseOptionsRequest) (Pars
 }
 
 // AddStages lists the stages of a compile.
-func (l *Local) AddStages(ctx context.Context, req AddStagesRequest) (AddStagesResponse, error) {
-	ctx, c := within(ctx, nil)
-	stages, err := l.backend.AddStages(ctx, req)
+func (c *complete) AddStages(ctx context.Context, req AddStagesRequest) (stages []Stage, warnings Diagnostics, err error) {
+	ctx, told := within(ctx, nil)
+	stages, err = c.backend.AddStages(ctx, req)
 	stages = slices.Clone(stages) // they may be the author's for all calls
 	for i := range stages {
 		stages[i].Ending = stages[i].ending()
 	}
-	return AddStagesResponse{Stages: stages, Diagnostics: c.warnings()}, err
+	return stages, told.warnings(), err
 }
 
 // RunStages runs the stages req.First to req.Last.
-func (l *Local) RunStages(ctx context.Context, req RunStagesRequest) (RunStagesResponse, error) {
-	ctx, c := within(ctx, req.Progress)
-	resp, err := l.runStages(ctx, req)
-	resp.Diagnostics = append(resp.Diagnostics, c.warnings()...)
+func (c *complete) RunStages(ctx context.Context, req RunStagesRequest) (RunStagesResponse, error) {
+	ctx, told := within(ctx, req.Progress)
+	resp, err := c.runStages(ctx, req)
+	resp.Diagnostics = append(resp.Diagnostics, told.warnings()...)
 	return resp, err
 }
 
-func (l *Local) runStages(ctx context.Context, req RunStagesRequest) (RunStagesResponse, error) {
-	if r, ok := l.backend.(StageRunner); ok {
+func (c *complete) runStages(ctx context.Context, req RunStagesRequest) (RunStagesResponse, error) {
+	if r, ok := c.backend.(StageRunner); ok {
 		return r.RunStages(ctx, req)
 	}
-	stages, err := l.backend.AddStages(ctx, AddStagesRequest{Target: req.Target, OptionsJSON: req.OptionsJSON, Settings: req.Settings})
+	stages, err := c.backend.AddStages(ctx, AddStagesRequest{Target: req.Target, OptionsJSON: req.OptionsJSON, Settings: req.Settings})
 	if err != nil {
 		return RunStagesResponse{}, err
 	}
@@ -170,16 +168,16 @@ func (l *Local) runStages(ctx context.Context, req RunStagesRequest) (RunStagesR
 }
 
 // runsPasses reports whether the backend is a PassRunner.
-func (l *Local) runsPasses() bool {
-	_, ok := l.backend.(PassRunner)
+func (c *complete) runsPasses() bool {
+	_, ok := c.backend.(PassRunner)
 	return ok
 }
 
 var errNoPasses = errors.New("this backend runs no passes by name")
 
 // RunPasses runs passes by name, where the backend is a PassRunner.
-func (l *Local) RunPasses(ctx context.Context, req RunPassesRequest) (RunPassesResponse, error) {
-	if r, ok := l.backend.(PassRunner); ok {
+func (c *complete) RunPasses(ctx context.Context, req RunPassesRequest) (RunPassesResponse, error) {
+	if r, ok := c.backend.(PassRunner); ok {
 		return r.RunPasses(ctx, req)
 	}
 	return RunPassesResponse{}, errNoPasses

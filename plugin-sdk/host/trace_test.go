@@ -1,4 +1,4 @@
-package sdk
+package host
 
 import (
 	"context"
@@ -8,27 +8,28 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/go-hclog"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/internal/wire"
 	pb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1"
 )
 
 // tiny is the backend of the trace in docs/plugin-protocol.md.
 type tiny struct{}
 
-func (tiny) Describe(context.Context) (Facts, error) {
-	return Facts{
+func (tiny) Describe(context.Context) (sdk.Facts, error) {
+	return sdk.Facts{
 		Name: "tiny", Version: "1", Hash: "h1", BinaryEnding: "out",
-		Targets: []TargetFacts{{Pattern: "tiny:*", WarpSize: 1}},
-		Options: []OptionSpec{{Name: "n", Type: Int, Default: "4", Doc: "a number"}},
+		Targets: []sdk.TargetFacts{{Pattern: "tiny:*", WarpSize: 1}},
+		Options: []sdk.OptionSpec{{Name: "n", Type: sdk.Int, Default: "4", Doc: "a number"}},
 	}, nil
 }
 
-func (tiny) AddStages(context.Context, AddStagesRequest) ([]Stage, error) {
-	return []Stage{{Name: "out", Run: func(_ context.Context, in *StageInput) ([]byte, error) {
+func (tiny) AddStages(context.Context, sdk.AddStagesRequest) ([]sdk.Stage, error) {
+	return []sdk.Stage{{Name: "out", Run: func(_ context.Context, in *sdk.StageInput) ([]byte, error) {
 		in.Metadata = map[string]any{"name": "k"}
 		return []byte("done"), nil
 	}}}, nil
@@ -36,13 +37,13 @@ func (tiny) AddStages(context.Context, AddStagesRequest) ([]Stage, error) {
 
 // Marks of the trace in the page.
 const (
-	traceBegin = "<!-- trace: TRITONC_UPDATE=1 go test ./plugin-sdk -run TestTrace -->\n```\n"
+	traceBegin = "<!-- trace: TRITONC_UPDATE=1 go test ./plugin-sdk/host -run TestTrace -->\n```\n"
 	traceEnd   = "```\n<!-- end of the trace -->\n"
 )
 
 // TestTrace: the bytes of one compile that the page shows are those that cross.
 func TestTrace(t *testing.T) {
-	page := filepath.Join("..", "docs", "plugin-protocol.md")
+	page := filepath.Join("..", "..", "docs", "plugin-protocol.md")
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +68,7 @@ func TestTrace(t *testing.T) {
 // trace is one compile with tiny, message by message.
 func trace(t *testing.T) string {
 	t.Helper()
-	s := &server{backend: NewLocal(tiny{}), caller: caller{log: hclog.NewNullLogger(), who: "the backend"}}
+	s := serve(tiny{}).server
 	var b strings.Builder
 	show := func(arrow, method string, list ...proto.Message) {
 		if method != "" {
@@ -104,8 +105,8 @@ func trace(t *testing.T) string {
 	ask("AddStages", stages, func() (proto.Message, error) { return s.AddStages(t.Context(), stages) })
 
 	var over stagesTape
-	req := RunStagesRequest{
-		Target: targetFromWire(full), OptionsJSON: `{"n":8}`, First: "out", Last: "out",
+	req := sdk.RunStagesRequest{
+		Target: wire.TargetFromWire(full), OptionsJSON: `{"n":8}`, First: "out", Last: "out",
 		Input: []byte("module {}\n"), InputName: "k.source",
 	}
 	if err := sendStages(&over, &req); err != nil {
@@ -114,7 +115,7 @@ func trace(t *testing.T) string {
 	for _, m := range over.requests {
 		show("host:", "RunStages", m)
 	}
-	if err := s.RunStages(calledTape{stagesServerTape{tape: &over}, t.Context()}); err != nil {
+	if err := s.RunStages(stagesServerTape{tape: &over, ctx: t.Context()}); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range over.events {
@@ -125,14 +126,6 @@ func trace(t *testing.T) string {
 	}
 	return b.String()
 }
-
-// calledTape is a tape with the context of a call.
-type calledTape struct {
-	stagesServerTape
-	ctx context.Context
-}
-
-func (t calledTape) Context() context.Context { return t.ctx }
 
 // dump writes the fields of a message a line each: their bytes, names and values.
 func dump(b *strings.Builder, raw []byte, d protoreflect.MessageDescriptor, indent int) {

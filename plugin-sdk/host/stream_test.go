@@ -1,9 +1,8 @@
-package sdk
+package host
 
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/internal/wire"
 	pb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1"
 )
 
@@ -40,7 +41,10 @@ func (t *tape[R, E]) Recv() (e E, err error) { return next(&t.events) }
 type serverTape[R, E proto.Message] struct {
 	grpc.ServerStream
 	*tape[R, E]
+	ctx context.Context
 }
+
+func (t serverTape[R, E]) Context() context.Context { return t.ctx }
 
 func (t serverTape[R, E]) Send(e E) error {
 	t.events = append(t.events, proto.CloneOf(e))
@@ -90,26 +94,26 @@ func largest[M proto.Message](list []M) (most int) {
 // TestRequestPieces: a request of any size comes as it was, in messages of a
 // mebibyte of data, a small one in one.
 func TestRequestPieces(t *testing.T) {
-	for _, size := range []int{0, 1, PieceBytes - 1, PieceBytes, PieceBytes + 1, 3*PieceBytes + 7} {
-		want := filled[RunStagesRequest]()
+	for _, size := range []int{0, 1, wire.PieceBytes - 1, wire.PieceBytes, wire.PieceBytes + 1, 3*wire.PieceBytes + 7} {
+		want := filled[sdk.RunStagesRequest]()
 		want.Input, want.MetadataJSON = noise(size), string(noise(size/2))
 		var s stagesTape
 		if err := sendStages(&s, &want); err != nil || !s.closed {
 			t.Fatalf("%v, closed %v", err, s.closed)
 		}
-		if n := (size+size/2)/PieceBytes + 1; len(s.requests) > n {
+		if n := (size+size/2)/wire.PieceBytes + 1; len(s.requests) > n {
 			t.Errorf("%d bytes of input: %d messages, want at most %d", size, len(s.requests), n)
 		}
-		if n := largest(s.requests); n > PieceBytes+1024 {
+		if n := largest(s.requests); n > wire.PieceBytes+1024 {
 			t.Errorf("%d bytes of input: a message of %d", size, n)
 		}
-		got, err := receiveRequest(stagesServerTape{tape: &s})
-		want.Progress = nil
-		if d := cmp.Diff(want, got, wholly); err != nil || d != "" {
+		var b known
+		err := runStages(t, &b, &s)
+		if d := cmp.Diff(want, b.askedRun, wholly); err != nil || d != "" {
 			t.Errorf("%d bytes of input: %v\n%s", size, err, d)
 		}
 	}
-	if _, err := receiveRequest(stagesServerTape{tape: &stagesTape{}}); err == nil {
+	if err := runStages(t, &known{}, &stagesTape{}); err == nil {
 		t.Error("an empty request is none")
 	}
 }
@@ -117,31 +121,35 @@ func TestRequestPieces(t *testing.T) {
 // TestAnswerPieces: an answer of any size comes as it was, in messages of about a
 // mebibyte, a small one in one.
 func TestAnswerPieces(t *testing.T) {
-	for _, size := range []int{0, 10, PieceBytes - 10, PieceBytes, 2*PieceBytes + 3} {
-		want := filled[RunStagesResponse]()
+	for _, size := range []int{0, 10, wire.PieceBytes - 10, wire.PieceBytes, 2*wire.PieceBytes + 3} {
+		want := filled[sdk.RunStagesResponse]()
 		for i := range want.Diagnostics {
-			want.Diagnostics[i].Severity = Warning
+			want.Diagnostics[i].Severity = sdk.Warning
 		}
-		want.Artifacts = []Artifact{{"a", noise(size)}, {"empty", nil}, {"b", noise(size / 3)}, {"c", noise(3)}}
+		want.Artifacts = []sdk.Artifact{
+			{Stage: "a", Data: noise(size)}, {Stage: "empty", Data: []byte{}}, {Stage: "b", Data: noise(size / 3)}, {Stage: "c", Data: noise(3)},
+		}
 		want.MetadataJSON, want.Reproducer = string(noise(size+1)), strings.Repeat("r", size)
 		var s stagesTape
-		w := eventWriter{events[pb.RunStagesEvent]{send: stagesServerTape{tape: &s}.Send}}
-		w.progress(Progress{Stage: "a", Fraction: 0.5})
-		if err := w.finish(&want, nil); err != nil {
+		progress := []sdk.Progress{{Stage: "a", Fraction: 0.5}, {Stage: "b", Text: "half"}}
+		if err := sendStages(&s, &sdk.RunStagesRequest{}); err != nil {
 			t.Fatal(err)
 		}
-		if n := largest(s.events); n > PieceBytes+4096 {
+		if err := runStages(t, &known{progress: progress, ran: want}, &s); err != nil {
+			t.Fatal(err)
+		}
+		if n := largest(s.events); n > wire.PieceBytes+4096 {
 			t.Errorf("%d bytes: an event of %d", size, n)
 		}
-		if size == 10 && len(s.events) != 2 {
+		if size == 10 && len(s.events) != len(progress)+1 {
 			t.Errorf("a small answer has %d events", len(s.events))
 		}
-		var seen []Progress
-		got, err := new(Client).receiveStages(&s, func(p Progress) { seen = append(seen, p) })
+		var seen []sdk.Progress
+		got, err := new(Client).receiveStages(&s, func(p sdk.Progress) { seen = append(seen, p) })
 		if d := cmp.Diff(want, got, wholly); err != nil || d != "" {
 			t.Errorf("%d bytes: %v\n%s", size, err, d)
 		}
-		if !slices.Equal(seen, []Progress{{Stage: "a", Fraction: 0.5}}) {
+		if !slices.Equal(seen, progress) {
 			t.Errorf("progress %v", seen)
 		}
 		for _, a := range got.Artifacts {
@@ -172,7 +180,7 @@ func TestBadAnswers(t *testing.T) {
 			piece(600<<10, nil), {Artifacts: []*pb.ArtifactPiece{{Stage: "b", Size: 600 << 10}}}, end,
 		}, "more than the 1 MiB"},
 		{"announced, data and metadata", []*pb.RunStagesEvent{piece(600<<10, nil), {MetadataSize: 600 << 10}, end}, "more than the 1 MiB"},
-		{"sent", []*pb.RunStagesEvent{piece(0, noise(PieceBytes/2)), piece(0, noise(PieceBytes/2)), end}, "more than the 1 MiB"},
+		{"sent", []*pb.RunStagesEvent{piece(0, noise(wire.PieceBytes/2)), piece(0, noise(wire.PieceBytes/2)), end}, "more than the 1 MiB"},
 	}
 	for _, tt := range tests {
 		_, err := (&Client{MaxBytes: 1 << 20}).receiveStages(&stagesTape{events: tt.events}, nil)
@@ -187,24 +195,4 @@ func TestBadAnswers(t *testing.T) {
 	if err != nil || string(got.Artifact("a")) != "longer" || !bytes.Equal(got.Artifact("b"), []byte("b")) {
 		t.Errorf("%+v, %v", got, err)
 	}
-}
-
-// TestReportProgress: what stages say reaches the host, also without a process
-// between, and is lost where nobody asks.
-func TestReportProgress(t *testing.T) {
-	var seen []string
-	b := NewLocal(progressing{})
-	req := RunStagesRequest{Progress: func(p Progress) { seen = append(seen, fmt.Sprint(p.Stage, p.Text)) }}
-	if _, err := b.RunStages(t.Context(), req); err != nil || !slices.Equal(seen, []string{"s1", "s2"}) {
-		t.Errorf("%v, %v", seen, err)
-	}
-	ReportProgress(t.Context(), Progress{})
-}
-
-type progressing struct{ Backend }
-
-func (progressing) RunStages(ctx context.Context, _ RunStagesRequest) (RunStagesResponse, error) {
-	ReportProgress(ctx, Progress{Stage: "s", Text: "1"})
-	ReportProgress(ctx, Progress{Stage: "s", Text: "2"})
-	return RunStagesResponse{}, nil
 }

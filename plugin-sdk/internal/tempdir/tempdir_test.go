@@ -1,4 +1,4 @@
-package sdk
+package tempdir
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package sdk
+package tempdir
 
 // tempOwner is nothing here: Windows' folders are not swept.
 type tempOwner struct{}

@@ -1,4 +1,4 @@
-package sdk
+package wire
 
 import (
 	"math/rand/v2"
@@ -11,6 +11,17 @@ import (
 
 	pb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1"
 )
+
+// noise is n bytes that repeat late.
+func noise(n int) []byte {
+	b := make([]byte, n)
+	x := uint32(1)
+	for i := range b {
+		x = x*1664525 + 1013904223
+		b[i] = byte(x >> 24)
+	}
+	return b
+}
 
 // codecMessages are messages of a stream, with and without data that has its own way.
 func codecMessages() (list []proto.Message) {

@@ -1,4 +1,4 @@
-package sdk
+package host
 
 import (
 	"context"
@@ -9,17 +9,20 @@ import (
 
 	"google.golang.org/grpc"
 
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/plugin-sdk/internal/wire"
+	bpb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1"
 	pb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/device/v1"
 )
 
-// DeviceClient is a DeviceDriver at the far end of a connection. Diagnostics
-// that end a call come back as a Diagnostics error; gRPC's errors pass
+// DeviceClient is a sdk.DeviceDriver at the far end of a connection. sdk.Diagnostics
+// that end a call come back as a sdk.Diagnostics error; gRPC's errors pass
 // unchanged.
 type DeviceClient struct {
 	stub pb.DevicesClient
 }
 
-var _ DeviceDriver = (*DeviceClient)(nil)
+var _ sdk.DeviceDriver = (*DeviceClient)(nil)
 
 // NewDeviceClient speaks with the driver at the other end of conn.
 func NewDeviceClient(conn grpc.ClientConnInterface) *DeviceClient {
@@ -35,17 +38,17 @@ func answered(resp wireDiagnostics, err error) error {
 }
 
 // Describe implements DeviceDriver.
-func (c *DeviceClient) Describe(ctx context.Context) (DeviceFacts, error) {
+func (c *DeviceClient) Describe(ctx context.Context) (sdk.DeviceFacts, error) {
 	resp, err := c.stub.Describe(ctx, &pb.DescribeRequest{}, sendLimits...)
 	if err := answered(resp, err); err != nil {
-		return DeviceFacts{}, err
+		return sdk.DeviceFacts{}, err
 	}
-	return DeviceFacts{Name: resp.GetName(), Version: resp.GetVersion(), Devices: each(resp.GetDevices(), deviceInfoFromWire)}, nil
+	return sdk.DeviceFacts{Name: resp.GetName(), Version: resp.GetVersion(), Devices: wire.Each(resp.GetDevices(), deviceInfoFromWire)}, nil
 }
 
 // Open implements DeviceDriver.
-func (c *DeviceClient) Open(ctx context.Context, number int, target Target) (Device, error) {
-	resp, err := c.stub.Open(ctx, &pb.OpenRequest{Number: toInt32(number), Target: targetToWire(target)}, sendLimits...)
+func (c *DeviceClient) Open(ctx context.Context, number int, target sdk.Target) (sdk.Device, error) {
+	resp, err := c.stub.Open(ctx, &pb.OpenRequest{Number: int32(number), Target: wire.TargetToWire(target)}, sendLimits...)
 	if err := answered(resp, err); err != nil {
 		return nil, err
 	}
@@ -59,10 +62,10 @@ func (c *DeviceClient) Open(ctx context.Context, number int, target Target) (Dev
 type deviceClient struct {
 	stub       pb.DevicesClient
 	session    uint64
-	properties DeviceProperties
+	properties sdk.DeviceProperties
 }
 
-func (d *deviceClient) Properties() DeviceProperties { return d.properties }
+func (d *deviceClient) Properties() sdk.DeviceProperties { return d.properties }
 
 func (d *deviceClient) Close() error {
 	ctx, cancel := background()
@@ -76,8 +79,8 @@ func background() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), 10*time.Second)
 }
 
-func (d *deviceClient) Alloc(ctx context.Context, name string, size int64) (DeviceBuffer, error) {
-	resp, err := d.stub.Alloc(ctx, &pb.AllocRequest{Session: d.session, Name: utf8(name), Size: size}, sendLimits...)
+func (d *deviceClient) Alloc(ctx context.Context, name string, size int64) (sdk.DeviceBuffer, error) {
+	resp, err := d.stub.Alloc(ctx, &pb.AllocRequest{Session: d.session, Name: wire.UTF8(name), Size: size}, sendLimits...)
 	if err := answered(resp, err); err != nil {
 		return nil, err
 	}
@@ -107,7 +110,7 @@ func (b *bufferClient) Write(ctx context.Context, offset int64, p []byte) error 
 		Session: b.device.session, Buffer: b.number, Offset: offset, Size: int64(len(p)),
 	}}
 	for first := true; first || len(p) > 0; first = false {
-		msg.Data = p[:min(len(p), pieceBytes)]
+		msg.Data = p[:min(len(p), wire.PieceBytes)]
 		p = p[len(msg.Data):]
 		if err := stream.Send(msg); err != nil {
 			if errors.Is(err, io.EOF) {
@@ -147,7 +150,7 @@ func (b *bufferClient) Read(ctx context.Context, offset int64, p []byte) error {
 	}
 }
 
-func (d *deviceClient) Load(ctx context.Context, b DeviceBinary) (DeviceKernel, error) {
+func (d *deviceClient) Load(ctx context.Context, b sdk.DeviceBinary) (sdk.DeviceKernel, error) {
 	req := deviceBinaryToWire(b)
 	req.Session = d.session
 	resp, err := d.stub.Load(ctx, req, sendLimits...)
@@ -162,10 +165,10 @@ type kernelClient struct {
 	number uint64
 }
 
-func (k *kernelClient) Launch(ctx context.Context, l DeviceLaunch) (DeviceResult, error) {
+func (k *kernelClient) Launch(ctx context.Context, l sdk.DeviceLaunch) (sdk.DeviceResult, error) {
 	req, err := k.request(&l)
 	if err != nil {
-		return DeviceResult{}, err
+		return sdk.DeviceResult{}, err
 	}
 	return launched(k.device.stub.Launch(ctx, req, sendLimits...))
 }
@@ -173,24 +176,24 @@ func (k *kernelClient) Launch(ctx context.Context, l DeviceLaunch) (DeviceResult
 // timerClient is a deviceClient whose driver has Time.
 type timerClient struct{ *deviceClient }
 
-var _ DeviceTimer = timerClient{}
+var _ sdk.DeviceTimer = timerClient{}
 
-func (d timerClient) Time(ctx context.Context, k DeviceKernel, l DeviceLaunch, t DeviceTiming) (DeviceResult, error) {
+func (d timerClient) Time(ctx context.Context, k sdk.DeviceKernel, l sdk.DeviceLaunch, t sdk.DeviceTiming) (sdk.DeviceResult, error) {
 	kernel, ok := k.(*kernelClient)
 	if !ok || kernel.device != d.deviceClient {
-		return DeviceResult{}, errors.New("the kernel is one of another device")
+		return sdk.DeviceResult{}, errors.New("the kernel is one of another device")
 	}
 	req, err := kernel.request(&l)
 	if err != nil {
-		return DeviceResult{}, err
+		return sdk.DeviceResult{}, err
 	}
 	return launched(d.stub.Time(ctx, &pb.TimeRequest{
-		Launch: req, Runs: toInt32(t.Runs), Warmup: toInt32(t.Warmup), Flush: t.Flush, Graph: t.Graph, Together: t.Together,
+		Launch: req, Runs: int32(t.Runs), Warmup: int32(t.Warmup), Flush: t.Flush, Graph: t.Graph, Together: t.Together,
 	}, sendLimits...))
 }
 
 // request is a launch as it crosses to the driver.
-func (k *kernelClient) request(l *DeviceLaunch) (*pb.LaunchRequest, error) {
+func (k *kernelClient) request(l *sdk.DeviceLaunch) (*pb.LaunchRequest, error) {
 	req := &pb.LaunchRequest{Session: k.device.session, Kernel: k.number}
 	for _, n := range l.Grid {
 		req.Grid = append(req.Grid, int64(n))
@@ -210,7 +213,7 @@ func (k *kernelClient) request(l *DeviceLaunch) (*pb.LaunchRequest, error) {
 			}
 			arg.TensorMap = &pb.TensorMap{
 				Offset: m.Offset, Shape: m.Shape, Strides: m.Strides, Box: m.Box,
-				ElemSize: toInt32(m.ElemSize), ElemType: toInt32(m.ElemType), Swizzle: toInt32(m.Swizzle), Nan: m.NaN,
+				ElemSize: int32(m.ElemSize), ElemType: int32(m.ElemType), Swizzle: int32(m.Swizzle), Nan: m.NaN,
 			}
 		}
 		req.Arguments = append(req.Arguments, arg)
@@ -219,17 +222,44 @@ func (k *kernelClient) request(l *DeviceLaunch) (*pb.LaunchRequest, error) {
 }
 
 // launched is the outcome of a launch or a measurement.
-func launched(resp *pb.LaunchResponse, err error) (DeviceResult, error) {
+func launched(resp *pb.LaunchResponse, err error) (sdk.DeviceResult, error) {
 	if err != nil {
-		return DeviceResult{}, err
+		return sdk.DeviceResult{}, err
 	}
 	_, err = received(resp.GetDiagnostics())
-	r := DeviceResult{
+	r := sdk.DeviceResult{
 		Time: time.Duration(resp.GetNanoseconds()), Output: resp.GetOutput(), Lost: resp.GetLost(),
-		Fault: each(resp.GetFault(), diagnosticFromWire),
+		Fault: wire.Each(resp.GetFault(), diagnosticFromWire),
 	}
 	for _, ns := range resp.GetTimes() {
 		r.Times = append(r.Times, time.Duration(ns))
 	}
 	return r, err
+}
+
+func deviceInfoFromWire(d *pb.DeviceInfo) sdk.DeviceInfo {
+	return sdk.DeviceInfo{
+		Name: d.GetName(), Target: wire.TargetFromWire(d.GetTarget()), Memory: d.GetMemory(),
+		Multiprocessors: int(d.GetMultiprocessors()), MaxShared: d.GetMaxShared(),
+	}
+}
+
+func devicePropertiesFromWire(p *pb.Properties) sdk.DeviceProperties {
+	return sdk.DeviceProperties{
+		Name: p.GetName(), Stage: p.GetStage(), WarpSize: int(p.GetWarpSize()), Multiprocessors: int(p.GetMultiprocessors()),
+		MaxThreads: int(p.GetMaxThreads()), MaxShared: int(p.GetMaxShared()), Memory: p.GetMemory(),
+	}
+}
+
+func deviceBinaryToWire(b sdk.DeviceBinary) *pb.LoadRequest {
+	return &pb.LoadRequest{
+		Name: wire.UTF8(b.Name), Code: b.Code, Kernel: wire.UTF8(b.Kernel), NumWarps: int32(b.NumWarps), NumCtas: int32(b.NumCTAs),
+		Shared: b.Shared, GlobalScratchSize: b.GlobalScratchSize, GlobalScratchAlign: b.GlobalScratchAlign,
+		LaunchCooperativeGrid: b.Cooperative, LaunchPdl: b.PDL,
+	}
+}
+
+// wireDiagnostics are those of a response.
+type wireDiagnostics interface {
+	GetDiagnostics() []*bpb.Diagnostic
 }
