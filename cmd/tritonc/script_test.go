@@ -22,7 +22,23 @@ func TestMain(m *testing.M) {
 	if os.Getenv(deafVar) != "" {
 		deaf()
 	}
-	testscript.Main(m, map[string]func(){"tritonc": main})
+	testscript.Main(removing{m}, map[string]func(){"tritonc": main})
+}
+
+// removing runs the tests and removes what buildBackends built.
+type removing struct{ *testing.M }
+
+func (m removing) Run() int {
+	code := m.M.Run()
+	os.RemoveAll(built.dir)
+	return code
+}
+
+// built is the folder of buildBackends, for all tests.
+var built struct {
+	sync.Once
+	dir string
+	err error
 }
 
 // TestScript runs the command as users do: testdata/script/*.txtar.
@@ -95,31 +111,41 @@ var haveToolchain = sync.OnceValue(func() bool {
 })
 
 // buildBackends builds the tree's backends and the smallest example, as make build
-// does, and returns the folder that holds them.
+// does, and returns the folder that holds them, which tests share.
 func buildBackends(tb testing.TB) string {
 	tb.Helper()
-	dir := tb.TempDir()
+	built.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "tritonc-backends"); built.err == nil {
+			built.err = buildInto(built.dir, "backends/*/cmd/*/main.go", "examples/backends/minimal/main.go", "examples/backends/acme/main.go")
+		}
+	})
+	if built.err != nil {
+		tb.Fatal(built.err)
+	}
+	return built.dir
+}
+
+// buildInto builds the tree's programs whose main.go patterns match.
+func buildInto(dir string, patterns ...string) error {
 	root, err := filepath.Abs("../..")
 	if err != nil {
-		tb.Fatal(err)
+		return err
 	}
-	var mains []string
-	for _, pattern := range []string{"backends/*/cmd/*/main.go", "examples/backends/minimal/main.go", "examples/backends/acme/main.go"} {
-		found, err := filepath.Glob(filepath.Join(root, pattern))
+	for _, pattern := range patterns {
+		mains, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
-			tb.Fatal(err)
+			return err
 		}
-		mains = append(mains, found...)
-	}
-	for _, main := range mains {
-		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", dir+"/", ".")
-		build.Dir = filepath.Dir(main)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
-		if out, err := build.CombinedOutput(); err != nil {
-			tb.Fatalf("go build in %s: %v\n%s", build.Dir, err, out)
+		for _, main := range mains {
+			build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", dir+"/", ".")
+			build.Dir = filepath.Dir(main)
+			build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
+			if out, err := build.CombinedOutput(); err != nil {
+				return fmt.Errorf("go build in %s: %w\n%s", build.Dir, err, out)
+			}
 		}
 	}
-	return dir
+	return nil
 }
 
 // exitCode is the script command "code N COMMAND…": the command must end with
