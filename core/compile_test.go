@@ -24,6 +24,7 @@ type upper struct {
 	reproducer string
 	modules    map[string]sdk.Module
 	another    string // the kernel that it takes each for
+	metadata   string // that it answers; empty: the kernel's name
 
 	mu      sync.Mutex           // guards what calls leave behind; compiles run at once
 	request sdk.RunStagesRequest // the last
@@ -98,6 +99,9 @@ func (b *upper) RunStages(_ context.Context, req sdk.RunStagesRequest) (sdk.RunS
 		return sdk.RunStagesResponse{Reproducer: b.reproducer}, b.refuse
 	}
 	resp := sdk.RunStagesResponse{MetadataJSON: fmt.Sprintf(`{"name":%q}`, b.answersFor(req.Input))}
+	if b.metadata != "" {
+		resp.MetadataJSON = b.metadata
+	}
 	text, running := string(req.Input), false
 	for _, s := range stages {
 		running = running || s.Name == req.First

@@ -3,6 +3,7 @@ package core
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -36,6 +37,9 @@ func (t *trip) kernel() (*Kernel, error) {
 	}
 	var err error
 	if k.Name, k.Metadata, err = t.signed(k.Metadata); err != nil {
+		if len(t.result.MetadataJSON) > 0 {
+			return nil, fmt.Errorf("BUG in the backend %s for %s: the metadata of the kernel %s: %w", t.facts.Name, t.target, t.name, err)
+		}
 		return nil, fmt.Errorf("metadata of %s: %w", t.target, err)
 	}
 	if k.Name == "" {
@@ -81,6 +85,9 @@ func (t *trip) signed(metadata []byte) (name string, _ []byte, err error) {
 	all := map[string]json.RawMessage{}
 	if err := json.Unmarshal(metadata, &all); err != nil {
 		return "", nil, err
+	}
+	if all == nil {
+		return "", nil, errors.New("null is not an object")
 	}
 	if text, ok := all["name"]; ok {
 		if err := json.Unmarshal(text, &name); err != nil {

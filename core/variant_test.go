@@ -78,8 +78,6 @@ func TestVariantsErrors(t *testing.T) {
 	}
 }
 
-// The trip of a Python file: options of the comment and of the caller, the
-// front end's ttir as input, its name in the locations.
 // TestAnotherKernel: an answer for another kernel than the one asked for is refused,
 // whether that came as Python or as IR.
 func TestAnotherKernel(t *testing.T) {
@@ -95,6 +93,30 @@ func TestAnotherKernel(t *testing.T) {
 	}
 }
 
+// TestWrongMetadata: metadata that are not an object are the backend's mistake; what they
+// lack the host has itself.
+func TestWrongMetadata(t *testing.T) {
+	for metadata, want := range map[string]string{
+		"null":       "BUG in the backend toy for toy:1:8: the metadata of the kernel two: null is not an object",
+		"[]":         "BUG in the backend toy for toy:1:8: the metadata of the kernel two: json: ",
+		`{"name":7}`: "the metadata of the kernel two: name: json: ",
+		"{}":         "",
+	} {
+		b := &upper{metadata: metadata}
+		src := &Source{Path: "k.py", Text: []byte(kernels + "# tritonc: two(*fp32)\n")}
+		k, err := Compile(t.Context(), src, toy, &Options{Select: b.choose, Stages: []string{"obj"}})
+		if want == "" {
+			if err != nil || k.Name != "two" {
+				t.Errorf("%s: %v", metadata, err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", metadata, err, want)
+		}
+	}
+}
+
+// The trip of a Python file: options of the comment and of the caller, the
+// front end's ttir as input, its name in the locations.
 func TestCompilePython(t *testing.T) {
 	b := &upper{}
 	text := kernels + "# tritonc: two(*fp32) num_warps=2 good=1\n"

@@ -147,6 +147,30 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestMetadata: a field may be absent, but not wrong.
+func TestMetadata(t *testing.T) {
+	for metadata, want := range map[string]string{
+		"":                           "",
+		"{}":                         "",
+		`{"name": "k", "shared": 8}`: "",
+		`{"num_warps": 4}`:           "",
+		`{"name": "other"}`:          `the name "other"`,
+		`{"name": 7}`:                "another type",
+		`{"num_warps": "4"}`:         "another type",
+		`{"shared": -1}`:             "below 0",
+		"[]":                         "not a JSON object",
+		"null":                       "not a JSON object",
+	} {
+		got := ""
+		if err := checkMetadata(metadata, "k"); err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: %s, want %s", metadata, got, want)
+		}
+	}
+}
+
 func TestNoBackend(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("it is a shell script")
