@@ -31,7 +31,9 @@ program beside it, it runs the kernels that the backend compiles.
 
 Of each check that failed it says what is wrong and in which section of that page to read
 on; then the exit code is 1. With --json there is an object a line.`,
-		Example: "  tritonc backend check build/tritonc-backend-acme\n  tritonc backend check --target hip:gfx90a build/tritonc-backend-gcn --json\n  tritonc backend check build/tritonc-backend-nvidia build/tritonc-device-cuda",
+		Example: "  tritonc backend check tritonc-backend-acme/tritonc-backend-acme\n" +
+			"  tritonc backend check --target hip:gfx942 --json bin/tritonc-backend-amd\n" +
+			"  tritonc backend check bin/tritonc-backend-nvidia bin/tritonc-device-cuda",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 2 {
 				return nil

@@ -107,6 +107,9 @@ type suite struct {
 
 // Run makes every check, one after another. What depends on one that failed is skipped.
 func Run(ctx context.Context, opts Options) ([]Result, error) {
+	if opts.LookupEnv == nil {
+		opts.LookupEnv = func(string) (string, bool) { return "", false }
+	}
 	s := &suite{opts: opts, log: &syncBuffer{}, declared: map[string]*ir.Dialect{}, compiled: map[string]*sdk.RunStagesResponse{}}
 	if err := s.find(); err != nil {
 		return nil, err

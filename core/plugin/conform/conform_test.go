@@ -54,6 +54,17 @@ func TestGood(t *testing.T) {
 	}
 }
 
+// TestNoEnvironment: without LookupEnv programs get no variables of the host's.
+func TestNoEnvironment(t *testing.T) {
+	results, err := Run(t.Context(), Options{Program: build(t, "minimal", "../../../examples/backends/minimal"), TempDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := failures(t, results); len(got) > 0 {
+		t.Error(got)
+	}
+}
+
 // TestBad: each fault of testdata/backend is found, and nothing else.
 func TestBad(t *testing.T) {
 	if runtime.GOOS != "linux" {
