@@ -356,7 +356,7 @@ func (b *bencher) once(ctx context.Context, at *benchPoint) (*measured, error) {
 	defer placed.Free()
 	times, err := bench.Measure(ctx, b.dev, placed.Kernel, placed.Launch, b.flags.options())
 	if err != nil {
-		return nil, (&runner{env: b.env, src: src}).explain(err)
+		return nil, (&runner{env: b.env, src: src}).explain(explainTimer(err))
 	}
 	m := &measured{vals: vals, times: times}
 	return m, json.Unmarshal(kernel.Compiled.Metadata, &m.options)

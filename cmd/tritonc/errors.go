@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/driver/bench"
 )
 
 // usageError is a command line that makes no sense.
@@ -34,6 +35,14 @@ func usageAt(err error) error {
 func (e *usageError) withHelp(format string, args ...any) *usageError {
 	e.help = fmt.Sprintf(format, args...)
 	return e
+}
+
+// explainTimer adds the next step to the error of a device that cannot measure.
+func explainTimer(err error) error {
+	if !errors.Is(err, bench.ErrNoTimer) {
+		return err
+	}
+	return fmt.Errorf("%w\n  help: a simulated chip has an estimate where docs/model.md has its rates; --device takes a device that measures; tritonc run --report table counts what a kernel executes", err)
 }
 
 // errorList is several compiles' failures as one error.

@@ -79,7 +79,7 @@ func tuneVerb(env *environment) *cobra.Command {
 			if f.merge {
 				return mergeTimes(env, &f, args)
 			}
-			return tuneFile(cmd.Context(), env, cmd, &f, args[0])
+			return explainTimer(tuneFile(cmd.Context(), env, cmd, &f, args[0]))
 		},
 	}
 	flags := cmd.Flags()
