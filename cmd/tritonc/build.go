@@ -14,6 +14,7 @@ import (
 	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/driver/array"
 	"github.com/tritonc/tritonc/driver/bundle"
+	"github.com/tritonc/tritonc/driver/bundle/ccode"
 	"github.com/tritonc/tritonc/driver/kernel"
 	"github.com/tritonc/tritonc/driver/simulated"
 )
@@ -179,7 +180,7 @@ func (f *buildFlags) stages(ctx context.Context, env *environment, req *request,
 		return nil, err
 	}
 	defer host.Close()
-	given := len(f.emit) > 0
+	req.stages = map[core.Target][]string{}
 	for _, target := range targets {
 		backend, completed, err := host.Select(ctx, target)
 		if err != nil {
@@ -195,37 +196,57 @@ func (f *buildFlags) stages(ctx context.Context, env *environment, req *request,
 			continue
 		}
 		launchable := []string{list[len(list)-1].Name}
+		if f.c != "" && launchable[0] != ccode.Stage {
+			return nil, usagef("--c writes C for CUDA's driver API, which loads a %s; the binary of %s is a %s", ccode.Stage, target, launchable[0]).
+				withHelp("--go and --bundle carry kernels for any target")
+		}
 		if sim, err := simulated.New(target, simulated.Options{}); err == nil {
 			if stage := sim.Properties().Stage; stage != launchable[0] {
 				launchable = []string{stage, launchable[0]}
 			}
 			sim.Close()
 		}
-		if given {
-			if err := f.checkEmit(target, launchable); err != nil {
-				return nil, err
-			}
-			continue
+		if req.stages[target], err = f.carried(target, launchable); err != nil {
+			return nil, err
 		}
-		wanted := launchable
-		if f.goDir == "" && f.bundle == "" {
-			wanted = wanted[len(wanted)-1:]
-		}
-		for _, name := range wanted {
-			if !slices.Contains(req.opts.Stages, name) {
-				req.opts.Stages = append(req.opts.Stages, name)
-			}
-		}
+	}
+	if err := f.checkEmit(req.stages, targets); err != nil {
+		return nil, err
 	}
 	req.binary, req.json = false, false
 	return b, nil
 }
 
-// checkEmit refuses code that no device launches.
-func (f *buildFlags) checkEmit(target core.Target, launchable []string) error {
+// carried are the stages whose artifacts are carried of those that devices of a target
+// launch, the last of which is the binary: those of --emit, or else all, or for C the binary.
+func (f *buildFlags) carried(target core.Target, launchable []string) ([]string, error) {
+	switch {
+	case len(f.emit) > 0:
+		stages := slices.DeleteFunc(slices.Clone(launchable), func(s string) bool { return !slices.Contains(f.emit, s) })
+		if len(stages) == 0 {
+			return nil, usagef("--emit %s: no device of %s launches it", strings.Join(f.emit, ","), target).
+				withHelp("--emit %s", strings.Join(launchable, " or --emit "))
+		}
+		return stages, nil
+	case f.goDir == "" && f.bundle == "":
+		return launchable[len(launchable)-1:], nil
+	}
+	return launchable, nil
+}
+
+// checkEmit refuses stages of --emit that are carried for no target. Those of a target
+// whose backend does not tell its stages are not known.
+func (f *buildFlags) checkEmit(carried map[core.Target][]string, targets []core.Target) error {
 	for _, stage := range f.emit {
-		if !slices.Contains(launchable, stage) {
-			return usagef("--emit %s: no device of %s launches it", stage, target).withHelp("--emit %s", strings.Join(launchable, " or --emit "))
+		var without []string
+		for _, t := range targets {
+			if stages, known := carried[t]; known && !slices.Contains(stages, stage) {
+				without = append(without, t.String())
+			}
+		}
+		if len(without) == len(targets) {
+			return usagef("--emit %s: no device of %s launches it", stage, strings.Join(without, " or ")).
+				withHelp("without --emit, all is carried that they launch")
 		}
 	}
 	return nil

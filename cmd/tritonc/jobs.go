@@ -84,6 +84,9 @@ func (f *compileFlags) jobsOf(ctx context.Context, env *environment, req *reques
 		own := *req
 		own.target = target
 		own.opts.Values = maps.Clone(req.opts.Values) // addMetadata takes some out
+		if stages := req.stages[target]; stages != nil {
+			own.opts.Stages = stages
+		}
 		variants, err := f.variants(ctx, env, &one, &own)
 		if err != nil {
 			failed, err := failedJob(file, target, err)

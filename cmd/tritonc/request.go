@@ -48,6 +48,8 @@ type request struct {
 	json   bool   // whether the metadata are asked for
 	binary bool   // whether the last stage's artifact is, by no name
 	output string // a folder, or "-"
+	// stages, where it has a target, are those of opts for it.
+	stages map[core.Target][]string
 }
 
 func parseTarget(s string) (core.Target, error) {
