@@ -1,17 +1,18 @@
-// Package image reads from NVIDIA code what a launch must agree with: which
+// Package image reads from compiled code what a launch must agree with: which
 // kernels there are, which parameters they take, and how large a block is.
 //
-// Main types: File, Kernel, Param. Code is PTX text or a cubin (an ELF file).
-// It needs neither a GPU nor its libraries, and imports Go's own library only.
+// Main types: File, Kernel, Param. Code is PTX text, a cubin or a code object of AMD's
+// (ELF files). It needs neither a GPU nor its libraries, and imports Go's own library
+// only.
 package image
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // File is compiled code.
 type File struct {
 	Kernels []Kernel // in the order of the code
+	// Arch is what a code object of AMD's was compiled for, "gfx942" say; "" of other code.
+	Arch string
 }
 
 // Kernel is a function that can be launched.
@@ -22,6 +23,9 @@ type Kernel struct {
 	// Block is the number of threads in each dimension that a block must have,
 	// zeros where the code leaves it open.
 	Block [3]int
+	// MaxThreads of a block, and Shared, the static shared memory of one in bytes, of a
+	// code object; 0 of other code.
+	MaxThreads, Shared int
 	// Registers of a thread; 0 where the code does not tell, as PTX.
 	Registers int
 }
@@ -31,12 +35,15 @@ type Param struct {
 	Size int // bytes
 }
 
-// Parse reads code of either kind.
+// Parse reads code of any kind.
 func Parse(code []byte) (*File, error) {
-	if len(code) >= 4 && string(code[:4]) == "\x7fELF" {
-		return parseCubin(code)
+	switch {
+	case len(code) < 4 || string(code[:4]) != "\x7fELF":
+		return parsePTX(string(code))
+	case isCodeObject(code):
+		return parseCodeObject(code)
 	}
-	return parsePTX(string(code))
+	return parseCubin(code)
 }
 
 // Kernel returns the kernel of that name; "" names the only one.
