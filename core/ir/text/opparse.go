@@ -482,6 +482,9 @@ func (p *Parser) skipAliases() {
 		if p.tok.kind == tokBang {
 			a = p.typeAliases[name[1:]]
 		}
+		if a == nil { // perhaps on the line of another one
+			a = p.defineAlias(p.tok.pos)
+		}
 		if a == nil || a.pos != p.span(p.tok.end, clSpace)+1 {
 			p.expected("an operation") // it is not a definition, or not the one that was found
 		}

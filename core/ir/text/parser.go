@@ -395,25 +395,12 @@ func (p *Parser) checkElements(dims []int64) {
 }
 
 // scanAliases finds the lines "#name = …" and "!name = …" of the text. They may appear before
-// or after what refers to them, so all are found first and read when needed.
+// or after what refers to them, so all are found first and read when needed. One that follows
+// another on its line is found when that one has been read.
 func (p *Parser) scanAliases() {
 	for i := 0; i < len(p.src); {
 		if c := p.src[i]; c == '#' || c == '!' {
-			end := p.span(i+1, clSuffix)
-			eq := p.span(end, clSpace)
-			if end > i+1 && eq < len(p.src) && p.src[eq] == '=' {
-				name, known := p.src[i+1:end], &p.aliases
-				if c == '!' {
-					known = &p.typeAliases
-				}
-				if *known == nil {
-					*known = make(map[string]*alias, 64)
-				}
-				if (*known)[name] != nil {
-					p.FailAt(Pos(i), "alias %c%s is defined twice", c, name)
-				}
-				(*known)[name] = &alias{pos: eq + 1}
-			}
+			p.defineAlias(i)
 		}
 		n := strings.IndexByte(p.src[i:], '\n')
 		if n < 0 {
@@ -421,6 +408,27 @@ func (p *Parser) scanAliases() {
 		}
 		i += n + 1
 	}
+}
+
+// defineAlias notes the alias that is defined at i, where a name stands; nil if it is not.
+func (p *Parser) defineAlias(i int) *alias {
+	end := p.span(i+1, clSuffix)
+	eq := p.span(end, clSpace)
+	if end == i+1 || eq == len(p.src) || p.src[eq] != '=' {
+		return nil
+	}
+	name, known := p.src[i+1:end], &p.aliases
+	if p.src[i] == '!' {
+		known = &p.typeAliases
+	}
+	if *known == nil {
+		*known = make(map[string]*alias, 64)
+	}
+	if (*known)[name] != nil {
+		p.FailAt(Pos(i), "alias %s is defined twice", p.src[i:end])
+	}
+	(*known)[name] = &alias{pos: eq + 1}
+	return (*known)[name]
 }
 
 // resolve reads the alias that the next token names, once, and moves past the

@@ -128,6 +128,7 @@ func TestWholeAttributes(t *testing.T) {
 func TestBadAliases(t *testing.T) {
 	for in, want := range map[string]string{
 		"!a = i32\n!a = i64\nmodule {}":                   "t:2:1: error: alias !a is defined twice",
+		"!a = i32 !b = i32 !a = i64 module {}":            "t:1:19: error: expected an operation, found '!a'",
 		"!a = !b\n!b = !a\nmodule {}":                     "t:2:6: error: alias !a is defined by itself",
 		"module { tt.func private @f(!none) }":            "t:1:29: error: undefined type alias !none",
 		"module {}\n{-# no end":                           "t:2:1: error: this '{-#' has no matching '#-}'",
