@@ -306,7 +306,12 @@ func (e *emitter) asyncCommit(op *ir.Operation) error {
 }
 
 func (e *emitter) asyncWait(op ttg.AsyncWaitOp) error {
-	e.m.caps.Copies.WaitCopies(e.b, int(op.Num()))
+	n := int(op.Num())
+	if n < 0 { // for copies of no group, too
+		e.m.caps.Copies.CommitCopies(e.b)
+		n = 0
+	}
+	e.m.caps.Copies.WaitCopies(e.b, n)
 	e.set(op.RetToken(), nil)
 	return nil
 }

@@ -216,7 +216,11 @@ func TestAsyncCopies(t *testing.T) {
 		if elem[0] == 'f' {
 			seven = "7.0"
 		}
-		body := strings.NewReplacer("DIMS", times(whole), "ELEM", elem, "SRC", src, "SHARED", shared, "INDEX", index, "SEVEN", seven,
+		wait := "%g = ttg.async_commit_group tokens %t\n    %w = ttg.async_wait %g {num = 0 : i32}"
+		if r.IntN(4) == 0 { // of no group
+			wait = "%w = ttg.async_wait %t {num = -1 : i32}"
+		}
+		body := strings.NewReplacer("WAIT", wait, "DIMS", times(whole), "ELEM", elem, "SRC", src, "SHARED", shared, "INDEX", index, "SEVEN", seven,
 			"MASK", mask, "OTHER", other, "EVICT", evict, "VEC", fmt.Sprint(vec)).Replace(
 			"  tt.func public @k(%x: !tt.ptr<ELEM> {tt.divisibility = 16 : i32}, %o: !tt.ptr<ELEM>, %n: i32 {tt.divisibility = 16 : i32}) {\n" +
 				text + pointers("x", "x", index, times(whole), elem, src) + `
@@ -225,8 +229,7 @@ func TestAsyncCopies(t *testing.T) {
     %other = arith.constant dense<SEVEN> : tensor<DIMSxELEM, SRC>
     %m = ttg.local_alloc : () -> !ttg.memdesc<DIMSxELEM, SHARED, #ttg.shared_memory, mutable>
     %t = ttg.async_copy_global_to_local %x_p, %mMASKOTHEREVICT : tensor<DIMSx!tt.ptr<ELEM>, SRC> -> <DIMSxELEM, SHARED, #ttg.shared_memory, mutable>
-    %g = ttg.async_commit_group tokens %t
-    %w = ttg.async_wait %g {num = 0 : i32}
+    WAIT
     %v = ttg.local_load %m token %w : !ttg.memdesc<DIMSxELEM, SHARED, #ttg.shared_memory, mutable> -> tensor<DIMSxELEM, SRC>
 ` + pointers("o", "o", index, times(whole), elem, src) + "    tt.store %o_p, %v : tensor<DIMSx!tt.ptr<ELEM>, SRC>\n    tt.return\n  }\n")
 		k := build(t, "copy.ttgir", moduleOf(body), 80)

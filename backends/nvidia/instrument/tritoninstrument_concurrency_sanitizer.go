@@ -243,7 +243,7 @@ func (in *instrumenter) instrument(op *ir.Operation) {
 	case op.Is(ttg.AsyncCommitGroup):
 		section(nil, func() { c.commit(cpAsync) })
 	case op.Is(ttg.AsyncWait):
-		section(nil, func() { c.waitCommits(cpAsync, ttg.AsAsyncWait(op).Num()) })
+		section(nil, func() { c.waitCommits(cpAsync, max(ttg.AsAsyncWait(op).Num(), 0)) })
 	case op.Is(ttng.Def("warp_group_dot_wait")):
 		section(nil, func() { c.waitCommits(wgmma, ttng.AsWarpGroupDotWait(op).Pendings()) })
 	case op.Is(ttng.Def("async_tma_store_wait")):

@@ -148,7 +148,7 @@ var (
 		Asm: "(`tokens` $inputTokens^)? attr-dict",
 	}
 	AsyncWait = &ir.OpDef{
-		Name: "ttg.async_wait", Doc: "wait until at most num groups are in flight",
+		Name: "ttg.async_wait", Doc: "wait until at most num groups are in flight; -1: nor copies of no group",
 		Operands: []ir.Operand{many("asyncToken", TokenLike)}, Results: []ir.Result{{Name: "retToken", Type: TokenLike}},
 		Attrs:   []ir.AttrDef{{Name: "num", Kind: ir.AttrI32}},
 		Effects: ir.Effects{Read: true, Write: true}, Infer: inferToken,

@@ -352,8 +352,8 @@ func verifyAsyncCopy(op *ir.Operation) error {
 }
 
 func verifyAsyncWait(op *ir.Operation) error {
-	if AsAsyncWait(op).Num() < 0 {
-		return fmt.Errorf("num must not be negative")
+	if AsAsyncWait(op).Num() < -1 {
+		return fmt.Errorf("num must not be negative, but for -1")
 	}
 	return nil
 }

@@ -430,7 +430,7 @@ func (v AsyncCommitGroupOp) InputTokensIndex(u *ir.Use) int {
 // AsyncToken returns the result "asyncToken".
 func (v AsyncCommitGroupOp) AsyncToken() *ir.Value { return v.Op.Result(0) }
 
-// AsyncWaitOp is a view of a ttg.async_wait: wait until at most num groups are in flight.
+// AsyncWaitOp is a view of a ttg.async_wait: wait until at most num groups are in flight; -1: nor copies of no group.
 type AsyncWaitOp struct{ Op *ir.Operation }
 
 // AsAsyncWait returns the view of op, which must be a ttg.async_wait.

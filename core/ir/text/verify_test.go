@@ -406,7 +406,7 @@ var verifierCases = []struct{ body, want string }{
 		`%1 = ttg.async_copy_global_to_local %0, %s : tensor<4x!tt.ptr<i32>> -> <4xf32, #sh, #ttg.shared_memory, mutable>`, "source must point to elements of the destination's type"},
 	{`%1 = ttg.async_copy_global_to_local %ps, %s mask %v : tensor<4x!tt.ptr<f32>> -> <4xf32, #sh, #ttg.shared_memory, mutable>`, "expects different type than prior uses: mask must have elements of type i1"},
 	{`%1 = ttg.async_copy_global_to_local %ps, %s mask %m8 : tensor<4x!tt.ptr<f32>> -> <4xf32, #sh, #ttg.shared_memory, mutable>`, "mask must have the source's shape and layout"},
-	{`%0 = ttg.async_wait {num = -1 : i32}`, "num must not be negative"},
+	{`%0 = ttg.async_wait {num = -2 : i32}`, "num must not be negative, but for -1"},
 	{`%0 = ttg.fp4_to_fp %t {axis = 1 : i32} : tensor<4x8xf32> -> tensor<4x16xf16>`, "source must have elements of i8"},
 	{`%0 = ttg.fp4_to_fp %t {axis = 2 : i32} : tensor<4x8xf32> -> tensor<4x16xf16>`, "axis 2 is not a dimension of both source and result"},
 	{`%0 = ttg.fp4_to_fp %t {axis = 0 : i32} : tensor<4x8xf32> -> tensor<4x16xf16>`, "result shape [4 16] must be the source's [4 8] with axis 0 doubled"},
