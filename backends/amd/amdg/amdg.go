@@ -1,7 +1,8 @@
 // Package amdg is the dialect of what AMD's GPUs add to ttg: accesses through buffer
-// descriptors, elements that change places within a thread; and rocdl, as far as
-// modules of Triton's have it. Both are declarations, for core gets them from a backend
-// as it would get any third party's.
+// descriptors, copies to LDS, elements that change places within a thread, barriers; and
+// rocdl, as far as modules of Triton's have it. Both are declarations, for core gets them
+// from a backend as it would get any third party's; what no declaration can say of an
+// operation, this package verifies where the backend reads a module.
 package amdg
 
 //go:generate go run github.com/tritonc/tritonc/internal/opviews amdg
@@ -31,8 +32,14 @@ var (
 
 // The dialects, made on first use and shared by contexts.
 var (
-	Dialect = sync.OnceValue(func() *ir.Dialect { return load(Declaration) })
-	ROCDL   = sync.OnceValue(func() *ir.Dialect { return load(ROCDLDeclaration) })
+	Dialect = sync.OnceValue(func() *ir.Dialect {
+		d := load(Declaration)
+		for name, verify := range verifiers {
+			d.Op(Name + "." + name).Verify = verify
+		}
+		return d
+	})
+	ROCDL = sync.OnceValue(func() *ir.Dialect { return load(ROCDLDeclaration) })
 )
 
 func load(declaration string) *ir.Dialect {
@@ -41,4 +48,14 @@ func load(declaration string) *ir.Dialect {
 		panic("BUG: " + err.Error())
 	}
 	return d
+}
+
+// HintOf is what an instruction_sched_hint asks for, "none" or "attention", and whether its
+// attribute says it.
+func HintOf(op *ir.Operation) (string, bool) {
+	v, ok := AsInstructionSchedHint(op).Variant().(*decl.AttrValue)
+	if !ok || v.AttrDialect() != Name {
+		return "", false
+	}
+	return v.Word("value"), true
 }

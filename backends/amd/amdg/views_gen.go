@@ -4,6 +4,128 @@ package amdg
 
 import "github.com/tritonc/tritonc/core/ir"
 
+// ExtractSliceOp is a view of a amdg.extract_slice: the part of a tensor that begins at static_offsets; no element leaves its thread.
+type ExtractSliceOp struct{ Op *ir.Operation }
+
+// AsExtractSlice returns the view of op, which must be a amdg.extract_slice.
+func AsExtractSlice(op *ir.Operation) ExtractSliceOp {
+	if op.Name() != "amdg.extract_slice" {
+		panic("BUG: " + op.Name() + " seen as amdg.extract_slice")
+	}
+	return ExtractSliceOp{op}
+}
+
+// Source returns the operand "source".
+func (v ExtractSliceOp) Source() *ir.Value { return v.Op.Operand(0) }
+
+// SetSource replaces the operand "source".
+func (v ExtractSliceOp) SetSource(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// SourceUse returns the use that is the operand "source".
+func (v ExtractSliceOp) SourceUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// StaticOffsets returns the numbers of the attribute "static_offsets".
+func (v ExtractSliceOp) StaticOffsets() []int64 {
+	if a, ok := v.Op.Attr("static_offsets").(*ir.DenseArrayAttr); ok {
+		return a.Values
+	}
+	return nil
+}
+
+// SetStaticOffsets sets the attribute "static_offsets".
+func (v ExtractSliceOp) SetStaticOffsets(x []int64) {
+	v.Op.SetAttr("static_offsets", v.Op.Context().DenseArray(v.Op.Context().I64(), x...))
+}
+
+// Result returns the result "result".
+func (v ExtractSliceOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// ConcatOp is a view of a amdg.concat: tensors of one type side by side, the last dimension first; no element leaves its thread.
+type ConcatOp struct{ Op *ir.Operation }
+
+// AsConcat returns the view of op, which must be a amdg.concat.
+func AsConcat(op *ir.Operation) ConcatOp {
+	if op.Name() != "amdg.concat" {
+		panic("BUG: " + op.Name() + " seen as amdg.concat")
+	}
+	return ConcatOp{op}
+}
+
+// Sources returns the operands "sources".
+func (v ConcatOp) Sources() []*ir.Value { return v.Op.Group(0) }
+
+// SetSources replaces the operands "sources".
+func (v ConcatOp) SetSources(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
+// SourcesAt returns operand i of the operands "sources".
+func (v ConcatOp) SourcesAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.Operand(lo + i)
+}
+
+// SetSourcesAt replaces operand i of the operands "sources".
+func (v ConcatOp) SetSourcesAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseSourcesAt removes operand i of the operands "sources".
+func (v ConcatOp) EraseSourcesAt(i int) { lo, _ := v.Op.GroupRange(0); v.Op.EraseOperand(lo + i) }
+
+// SourcesUse returns the use that is operand i of the operands "sources".
+func (v ConcatOp) SourcesUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// SourcesIndex returns which of the operands "sources" the use u is, or -1.
+func (v ConcatOp) SourcesIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
+// Result returns the result "result".
+func (v ConcatOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// InstructionSchedHintOp is a view of a amdg.instruction_sched_hint: how the instructions of its block are to be interleaved.
+type InstructionSchedHintOp struct{ Op *ir.Operation }
+
+// AsInstructionSchedHint returns the view of op, which must be a amdg.instruction_sched_hint.
+func AsInstructionSchedHint(op *ir.Operation) InstructionSchedHintOp {
+	if op.Name() != "amdg.instruction_sched_hint" {
+		panic("BUG: " + op.Name() + " seen as amdg.instruction_sched_hint")
+	}
+	return InstructionSchedHintOp{op}
+}
+
+// Variant returns the attribute "variant".
+func (v InstructionSchedHintOp) Variant() ir.Attribute { return v.Op.Attr("variant") }
+
+// SetVariant sets the attribute "variant".
+func (v InstructionSchedHintOp) SetVariant(x ir.Attribute) { v.Op.SetAttr("variant", x) }
+
+// CondBarrierOp is a view of a amdg.cond_barrier: a barrier for the warps whose pred is true.
+type CondBarrierOp struct{ Op *ir.Operation }
+
+// AsCondBarrier returns the view of op, which must be a amdg.cond_barrier.
+func AsCondBarrier(op *ir.Operation) CondBarrierOp {
+	if op.Name() != "amdg.cond_barrier" {
+		panic("BUG: " + op.Name() + " seen as amdg.cond_barrier")
+	}
+	return CondBarrierOp{op}
+}
+
+// Pred returns the operand "pred".
+func (v CondBarrierOp) Pred() *ir.Value { return v.Op.Operand(0) }
+
+// SetPred replaces the operand "pred".
+func (v CondBarrierOp) SetPred(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// PredUse returns the use that is the operand "pred".
+func (v CondBarrierOp) PredUse() *ir.Use { return v.Op.OperandUse(0) }
+
 // BufferLoadOp is a view of a amdg.buffer_load: read at 32-bit offsets from a base pointer; where mask is false, other.
 type BufferLoadOp struct{ Op *ir.Operation }
 
@@ -59,6 +181,79 @@ func (v BufferLoadOp) SetCache(x int64) { v.Op.SetAttr("cache", v.Op.Context().I
 
 // Result returns the result "result".
 func (v BufferLoadOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// BufferLoadToLocalOp is a view of a amdg.buffer_load_to_local: copy from 32-bit offsets of a base pointer to LDS without registers, while the program goes on.
+type BufferLoadToLocalOp struct{ Op *ir.Operation }
+
+// AsBufferLoadToLocal returns the view of op, which must be a amdg.buffer_load_to_local.
+func AsBufferLoadToLocal(op *ir.Operation) BufferLoadToLocalOp {
+	if op.Name() != "amdg.buffer_load_to_local" {
+		panic("BUG: " + op.Name() + " seen as amdg.buffer_load_to_local")
+	}
+	return BufferLoadToLocalOp{op}
+}
+
+// Dest returns the operand "dest".
+func (v BufferLoadToLocalOp) Dest() *ir.Value { return v.Op.Operand(0) }
+
+// SetDest replaces the operand "dest".
+func (v BufferLoadToLocalOp) SetDest(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// DestUse returns the use that is the operand "dest".
+func (v BufferLoadToLocalOp) DestUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Ptr returns the operand "ptr".
+func (v BufferLoadToLocalOp) Ptr() *ir.Value { return v.Op.Operand(1) }
+
+// SetPtr replaces the operand "ptr".
+func (v BufferLoadToLocalOp) SetPtr(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// PtrUse returns the use that is the operand "ptr".
+func (v BufferLoadToLocalOp) PtrUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Offsets returns the operand "offsets".
+func (v BufferLoadToLocalOp) Offsets() *ir.Value { return v.Op.Operand(2) }
+
+// SetOffsets replaces the operand "offsets".
+func (v BufferLoadToLocalOp) SetOffsets(x *ir.Value) { v.Op.SetOperand(2, x) }
+
+// OffsetsUse returns the use that is the operand "offsets".
+func (v BufferLoadToLocalOp) OffsetsUse() *ir.Use { return v.Op.OperandUse(2) }
+
+// Mask returns the operand "mask", nil where it is absent.
+func (v BufferLoadToLocalOp) Mask() *ir.Value { return v.Op.GroupOne(3) }
+
+// SetMask replaces or adds the operand "mask", or removes it where x is nil.
+func (v BufferLoadToLocalOp) SetMask(x *ir.Value) { v.Op.SetGroupOne(3, x) }
+
+// Other returns the operand "other", nil where it is absent.
+func (v BufferLoadToLocalOp) Other() *ir.Value { return v.Op.GroupOne(4) }
+
+// SetOther replaces or adds the operand "other", or removes it where x is nil.
+func (v BufferLoadToLocalOp) SetOther(x *ir.Value) { v.Op.SetGroupOne(4, x) }
+
+// Stride returns the operand "stride", nil where it is absent.
+func (v BufferLoadToLocalOp) Stride() *ir.Value { return v.Op.GroupOne(5) }
+
+// SetStride replaces or adds the operand "stride", or removes it where x is nil.
+func (v BufferLoadToLocalOp) SetStride(x *ir.Value) { v.Op.SetGroupOne(5, x) }
+
+// Cache returns the attribute "cache".
+func (v BufferLoadToLocalOp) Cache() int64 { n, _ := v.Op.IntAttr("cache"); return n }
+
+// SetCache sets the attribute "cache".
+func (v BufferLoadToLocalOp) SetCache(x int64) { v.Op.SetAttr("cache", v.Op.Context().I32Attr(x)) }
+
+// Contiguity returns the attribute "contiguity".
+func (v BufferLoadToLocalOp) Contiguity() int64 { n, _ := v.Op.IntAttr("contiguity"); return n }
+
+// SetContiguity sets the attribute "contiguity".
+func (v BufferLoadToLocalOp) SetContiguity(x int64) {
+	v.Op.SetAttr("contiguity", v.Op.Context().I32Attr(x))
+}
+
+// Token returns the result "token".
+func (v BufferLoadToLocalOp) Token() *ir.Value { return v.Op.Result(0) }
 
 // BufferStoreOp is a view of a amdg.buffer_store: write at 32-bit offsets from a base pointer where mask is true.
 type BufferStoreOp struct{ Op *ir.Operation }
@@ -189,6 +384,74 @@ func (v BufferAtomicRmwOp) SetScope(x int64) { v.Op.SetAttr("scope", v.Op.Contex
 // Result returns the result "result".
 func (v BufferAtomicRmwOp) Result() *ir.Value { return v.Op.Result(0) }
 
+// BufferAtomicCasOp is a view of a amdg.buffer_atomic_cas: atomic compare and swap at 32-bit offsets from a base pointer; gives the old values.
+type BufferAtomicCasOp struct{ Op *ir.Operation }
+
+// AsBufferAtomicCas returns the view of op, which must be a amdg.buffer_atomic_cas.
+func AsBufferAtomicCas(op *ir.Operation) BufferAtomicCasOp {
+	if op.Name() != "amdg.buffer_atomic_cas" {
+		panic("BUG: " + op.Name() + " seen as amdg.buffer_atomic_cas")
+	}
+	return BufferAtomicCasOp{op}
+}
+
+// Ptr returns the operand "ptr".
+func (v BufferAtomicCasOp) Ptr() *ir.Value { return v.Op.Operand(0) }
+
+// SetPtr replaces the operand "ptr".
+func (v BufferAtomicCasOp) SetPtr(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// PtrUse returns the use that is the operand "ptr".
+func (v BufferAtomicCasOp) PtrUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Offsets returns the operand "offsets".
+func (v BufferAtomicCasOp) Offsets() *ir.Value { return v.Op.Operand(1) }
+
+// SetOffsets replaces the operand "offsets".
+func (v BufferAtomicCasOp) SetOffsets(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// OffsetsUse returns the use that is the operand "offsets".
+func (v BufferAtomicCasOp) OffsetsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Cmp returns the operand "cmp".
+func (v BufferAtomicCasOp) Cmp() *ir.Value { return v.Op.Operand(2) }
+
+// SetCmp replaces the operand "cmp".
+func (v BufferAtomicCasOp) SetCmp(x *ir.Value) { v.Op.SetOperand(2, x) }
+
+// CmpUse returns the use that is the operand "cmp".
+func (v BufferAtomicCasOp) CmpUse() *ir.Use { return v.Op.OperandUse(2) }
+
+// Val returns the operand "val".
+func (v BufferAtomicCasOp) Val() *ir.Value { return v.Op.Operand(3) }
+
+// SetVal replaces the operand "val".
+func (v BufferAtomicCasOp) SetVal(x *ir.Value) { v.Op.SetOperand(3, x) }
+
+// ValUse returns the use that is the operand "val".
+func (v BufferAtomicCasOp) ValUse() *ir.Use { return v.Op.OperandUse(3) }
+
+// Stride returns the operand "stride", nil where it is absent.
+func (v BufferAtomicCasOp) Stride() *ir.Value { return v.Op.GroupOne(4) }
+
+// SetStride replaces or adds the operand "stride", or removes it where x is nil.
+func (v BufferAtomicCasOp) SetStride(x *ir.Value) { v.Op.SetGroupOne(4, x) }
+
+// Sem returns the attribute "sem".
+func (v BufferAtomicCasOp) Sem() int64 { n, _ := v.Op.IntAttr("sem"); return n }
+
+// SetSem sets the attribute "sem".
+func (v BufferAtomicCasOp) SetSem(x int64) { v.Op.SetAttr("sem", v.Op.Context().I32Attr(x)) }
+
+// Scope returns the attribute "scope".
+func (v BufferAtomicCasOp) Scope() int64 { n, _ := v.Op.IntAttr("scope"); return n }
+
+// SetScope sets the attribute "scope".
+func (v BufferAtomicCasOp) SetScope(x int64) { v.Op.SetAttr("scope", v.Op.Context().I32Attr(x)) }
+
+// Result returns the result "result".
+func (v BufferAtomicCasOp) Result() *ir.Value { return v.Op.Result(0) }
+
 // InThreadTransposeOp is a view of a amdg.in_thread_transpose: the same tensor with each thread's elements in another order.
 type InThreadTransposeOp struct{ Op *ir.Operation }
 
@@ -255,3 +518,622 @@ func (v UpcastMxfpOp) SetFastMath(x bool) { v.Op.SetAttr("fastMath", v.Op.Contex
 
 // Result returns the result "result".
 func (v UpcastMxfpOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// MaskedLoadOp is a view of a amdg.masked_load: one thread's load: a value of global memory where mask is true, else falseVal.
+type MaskedLoadOp struct{ Op *ir.Operation }
+
+// AsMaskedLoad returns the view of op, which must be a amdg.masked_load.
+func AsMaskedLoad(op *ir.Operation) MaskedLoadOp {
+	if op.Name() != "amdg.masked_load" {
+		panic("BUG: " + op.Name() + " seen as amdg.masked_load")
+	}
+	return MaskedLoadOp{op}
+}
+
+// Ptr returns the operand "ptr".
+func (v MaskedLoadOp) Ptr() *ir.Value { return v.Op.Operand(0) }
+
+// SetPtr replaces the operand "ptr".
+func (v MaskedLoadOp) SetPtr(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// PtrUse returns the use that is the operand "ptr".
+func (v MaskedLoadOp) PtrUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Mask returns the operand "mask".
+func (v MaskedLoadOp) Mask() *ir.Value { return v.Op.Operand(1) }
+
+// SetMask replaces the operand "mask".
+func (v MaskedLoadOp) SetMask(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// MaskUse returns the use that is the operand "mask".
+func (v MaskedLoadOp) MaskUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// FalseVal returns the operand "falseVal".
+func (v MaskedLoadOp) FalseVal() *ir.Value { return v.Op.Operand(2) }
+
+// SetFalseVal replaces the operand "falseVal".
+func (v MaskedLoadOp) SetFalseVal(x *ir.Value) { v.Op.SetOperand(2, x) }
+
+// FalseValUse returns the use that is the operand "falseVal".
+func (v MaskedLoadOp) FalseValUse() *ir.Use { return v.Op.OperandUse(2) }
+
+// MulticastMask returns the operand "multicastMask", nil where it is absent.
+func (v MaskedLoadOp) MulticastMask() *ir.Value { return v.Op.GroupOne(3) }
+
+// SetMulticastMask replaces or adds the operand "multicastMask", or removes it where x is nil.
+func (v MaskedLoadOp) SetMulticastMask(x *ir.Value) { v.Op.SetGroupOne(3, x) }
+
+// Cache returns the attribute "cache".
+func (v MaskedLoadOp) Cache() int64 { n, _ := v.Op.IntAttr("cache"); return n }
+
+// SetCache sets the attribute "cache".
+func (v MaskedLoadOp) SetCache(x int64) { v.Op.SetAttr("cache", v.Op.Context().I32Attr(x)) }
+
+// ForceNoAlias returns the attribute "forceNoAlias".
+func (v MaskedLoadOp) ForceNoAlias() bool { n, _ := v.Op.IntAttr("forceNoAlias"); return n != 0 }
+
+// SetForceNoAlias sets the attribute "forceNoAlias".
+func (v MaskedLoadOp) SetForceNoAlias(x bool) {
+	v.Op.SetAttr("forceNoAlias", v.Op.Context().BoolAttr(x))
+}
+
+// Result returns the result "result".
+func (v MaskedLoadOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// MaskedStoreOp is a view of a amdg.masked_store: one thread's store: value to global memory where mask is true.
+type MaskedStoreOp struct{ Op *ir.Operation }
+
+// AsMaskedStore returns the view of op, which must be a amdg.masked_store.
+func AsMaskedStore(op *ir.Operation) MaskedStoreOp {
+	if op.Name() != "amdg.masked_store" {
+		panic("BUG: " + op.Name() + " seen as amdg.masked_store")
+	}
+	return MaskedStoreOp{op}
+}
+
+// Ptr returns the operand "ptr".
+func (v MaskedStoreOp) Ptr() *ir.Value { return v.Op.Operand(0) }
+
+// SetPtr replaces the operand "ptr".
+func (v MaskedStoreOp) SetPtr(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// PtrUse returns the use that is the operand "ptr".
+func (v MaskedStoreOp) PtrUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Value returns the operand "value".
+func (v MaskedStoreOp) Value() *ir.Value { return v.Op.Operand(1) }
+
+// SetValue replaces the operand "value".
+func (v MaskedStoreOp) SetValue(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// ValueUse returns the use that is the operand "value".
+func (v MaskedStoreOp) ValueUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Mask returns the operand "mask".
+func (v MaskedStoreOp) Mask() *ir.Value { return v.Op.Operand(2) }
+
+// SetMask replaces the operand "mask".
+func (v MaskedStoreOp) SetMask(x *ir.Value) { v.Op.SetOperand(2, x) }
+
+// MaskUse returns the use that is the operand "mask".
+func (v MaskedStoreOp) MaskUse() *ir.Use { return v.Op.OperandUse(2) }
+
+// Cache returns the attribute "cache".
+func (v MaskedStoreOp) Cache() int64 { n, _ := v.Op.IntAttr("cache"); return n }
+
+// SetCache sets the attribute "cache".
+func (v MaskedStoreOp) SetCache(x int64) { v.Op.SetAttr("cache", v.Op.Context().I32Attr(x)) }
+
+// ForceNoAlias returns the attribute "forceNoAlias".
+func (v MaskedStoreOp) ForceNoAlias() bool { n, _ := v.Op.IntAttr("forceNoAlias"); return n != 0 }
+
+// SetForceNoAlias sets the attribute "forceNoAlias".
+func (v MaskedStoreOp) SetForceNoAlias(x bool) {
+	v.Op.SetAttr("forceNoAlias", v.Op.Context().BoolAttr(x))
+}
+
+// ScaledUpcastFp4Op is a view of a amdg.scaled_upcast_fp4: two 4-bit floats of each byte, times their scales.
+type ScaledUpcastFp4Op struct{ Op *ir.Operation }
+
+// AsScaledUpcastFp4 returns the view of op, which must be a amdg.scaled_upcast_fp4.
+func AsScaledUpcastFp4(op *ir.Operation) ScaledUpcastFp4Op {
+	if op.Name() != "amdg.scaled_upcast_fp4" {
+		panic("BUG: " + op.Name() + " seen as amdg.scaled_upcast_fp4")
+	}
+	return ScaledUpcastFp4Op{op}
+}
+
+// Input returns the operand "input".
+func (v ScaledUpcastFp4Op) Input() *ir.Value { return v.Op.Operand(0) }
+
+// SetInput replaces the operand "input".
+func (v ScaledUpcastFp4Op) SetInput(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// InputUse returns the use that is the operand "input".
+func (v ScaledUpcastFp4Op) InputUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Scale returns the operand "scale".
+func (v ScaledUpcastFp4Op) Scale() *ir.Value { return v.Op.Operand(1) }
+
+// SetScale replaces the operand "scale".
+func (v ScaledUpcastFp4Op) SetScale(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// ScaleUse returns the use that is the operand "scale".
+func (v ScaledUpcastFp4Op) ScaleUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Axis returns the attribute "axis".
+func (v ScaledUpcastFp4Op) Axis() int64 { n, _ := v.Op.IntAttr("axis"); return n }
+
+// SetAxis sets the attribute "axis".
+func (v ScaledUpcastFp4Op) SetAxis(x int64) { v.Op.SetAttr("axis", v.Op.Context().I32Attr(x)) }
+
+// Output returns the result "output".
+func (v ScaledUpcastFp4Op) Output() *ir.Value { return v.Op.Result(0) }
+
+// ScaledUpcastFp8Op is a view of a amdg.scaled_upcast_fp8: 8-bit floats times their scales.
+type ScaledUpcastFp8Op struct{ Op *ir.Operation }
+
+// AsScaledUpcastFp8 returns the view of op, which must be a amdg.scaled_upcast_fp8.
+func AsScaledUpcastFp8(op *ir.Operation) ScaledUpcastFp8Op {
+	if op.Name() != "amdg.scaled_upcast_fp8" {
+		panic("BUG: " + op.Name() + " seen as amdg.scaled_upcast_fp8")
+	}
+	return ScaledUpcastFp8Op{op}
+}
+
+// Input returns the operand "input".
+func (v ScaledUpcastFp8Op) Input() *ir.Value { return v.Op.Operand(0) }
+
+// SetInput replaces the operand "input".
+func (v ScaledUpcastFp8Op) SetInput(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// InputUse returns the use that is the operand "input".
+func (v ScaledUpcastFp8Op) InputUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Scale returns the operand "scale".
+func (v ScaledUpcastFp8Op) Scale() *ir.Value { return v.Op.Operand(1) }
+
+// SetScale replaces the operand "scale".
+func (v ScaledUpcastFp8Op) SetScale(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// ScaleUse returns the use that is the operand "scale".
+func (v ScaledUpcastFp8Op) ScaleUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Output returns the result "output".
+func (v ScaledUpcastFp8Op) Output() *ir.Value { return v.Op.Result(0) }
+
+// LocalLoadPackedTranposedOp is a view of a amdg.local_load_packed_tranposed: read 4-bit numbers that are packed along the other dimension than the result's.
+type LocalLoadPackedTranposedOp struct{ Op *ir.Operation }
+
+// AsLocalLoadPackedTranposed returns the view of op, which must be a amdg.local_load_packed_tranposed.
+func AsLocalLoadPackedTranposed(op *ir.Operation) LocalLoadPackedTranposedOp {
+	if op.Name() != "amdg.local_load_packed_tranposed" {
+		panic("BUG: " + op.Name() + " seen as amdg.local_load_packed_tranposed")
+	}
+	return LocalLoadPackedTranposedOp{op}
+}
+
+// Src returns the operand "src".
+func (v LocalLoadPackedTranposedOp) Src() *ir.Value { return v.Op.Operand(0) }
+
+// SetSrc replaces the operand "src".
+func (v LocalLoadPackedTranposedOp) SetSrc(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// SrcUse returns the use that is the operand "src".
+func (v LocalLoadPackedTranposedOp) SrcUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Token returns the operand "token", nil where it is absent.
+func (v LocalLoadPackedTranposedOp) Token() *ir.Value { return v.Op.GroupOne(1) }
+
+// SetToken replaces or adds the operand "token", or removes it where x is nil.
+func (v LocalLoadPackedTranposedOp) SetToken(x *ir.Value) { v.Op.SetGroupOne(1, x) }
+
+// Result returns the result "result".
+func (v LocalLoadPackedTranposedOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// AsyncTdmCopyGlobalToLocalOp is a view of a amdg.async_tdm_copy_global_to_local: copy a descriptor's block to LDS if pred, and arrive at barrier.
+type AsyncTdmCopyGlobalToLocalOp struct{ Op *ir.Operation }
+
+// AsAsyncTdmCopyGlobalToLocal returns the view of op, which must be a amdg.async_tdm_copy_global_to_local.
+func AsAsyncTdmCopyGlobalToLocal(op *ir.Operation) AsyncTdmCopyGlobalToLocalOp {
+	if op.Name() != "amdg.async_tdm_copy_global_to_local" {
+		panic("BUG: " + op.Name() + " seen as amdg.async_tdm_copy_global_to_local")
+	}
+	return AsyncTdmCopyGlobalToLocalOp{op}
+}
+
+// Desc returns the operand "desc".
+func (v AsyncTdmCopyGlobalToLocalOp) Desc() *ir.Value { return v.Op.Operand(0) }
+
+// SetDesc replaces the operand "desc".
+func (v AsyncTdmCopyGlobalToLocalOp) SetDesc(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// DescUse returns the use that is the operand "desc".
+func (v AsyncTdmCopyGlobalToLocalOp) DescUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Indices returns the operands "indices".
+func (v AsyncTdmCopyGlobalToLocalOp) Indices() []*ir.Value { return v.Op.Group(1) }
+
+// SetIndices replaces the operands "indices".
+func (v AsyncTdmCopyGlobalToLocalOp) SetIndices(x []*ir.Value) { v.Op.SetGroup(1, x) }
+
+// IndicesAt returns operand i of the operands "indices".
+func (v AsyncTdmCopyGlobalToLocalOp) IndicesAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.Operand(lo + i)
+}
+
+// SetIndicesAt replaces operand i of the operands "indices".
+func (v AsyncTdmCopyGlobalToLocalOp) SetIndicesAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseIndicesAt removes operand i of the operands "indices".
+func (v AsyncTdmCopyGlobalToLocalOp) EraseIndicesAt(i int) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.EraseOperand(lo + i)
+}
+
+// IndicesUse returns the use that is operand i of the operands "indices".
+func (v AsyncTdmCopyGlobalToLocalOp) IndicesUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.OperandUse(lo + i)
+}
+
+// IndicesIndex returns which of the operands "indices" the use u is, or -1.
+func (v AsyncTdmCopyGlobalToLocalOp) IndicesIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(1); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
+// Result returns the operand "result".
+func (v AsyncTdmCopyGlobalToLocalOp) Result() *ir.Value { return v.Op.GroupOne(2) }
+
+// SetResult replaces the operand "result".
+func (v AsyncTdmCopyGlobalToLocalOp) SetResult(x *ir.Value) { v.Op.SetGroupOne(2, x) }
+
+// ResultUse returns the use that is the operand "result".
+func (v AsyncTdmCopyGlobalToLocalOp) ResultUse() *ir.Use {
+	lo, _ := v.Op.GroupRange(2)
+	return v.Op.OperandUse(lo)
+}
+
+// Pred returns the operand "pred".
+func (v AsyncTdmCopyGlobalToLocalOp) Pred() *ir.Value { return v.Op.GroupOne(3) }
+
+// SetPred replaces the operand "pred".
+func (v AsyncTdmCopyGlobalToLocalOp) SetPred(x *ir.Value) { v.Op.SetGroupOne(3, x) }
+
+// PredUse returns the use that is the operand "pred".
+func (v AsyncTdmCopyGlobalToLocalOp) PredUse() *ir.Use {
+	lo, _ := v.Op.GroupRange(3)
+	return v.Op.OperandUse(lo)
+}
+
+// Barrier returns the operand "barrier", nil where it is absent.
+func (v AsyncTdmCopyGlobalToLocalOp) Barrier() *ir.Value { return v.Op.GroupOne(4) }
+
+// SetBarrier replaces or adds the operand "barrier", or removes it where x is nil.
+func (v AsyncTdmCopyGlobalToLocalOp) SetBarrier(x *ir.Value) { v.Op.SetGroupOne(4, x) }
+
+// Token returns the result "token".
+func (v AsyncTdmCopyGlobalToLocalOp) Token() *ir.Value { return v.Op.Result(0) }
+
+// AsyncTdmCopyLocalToGlobalOp is a view of a amdg.async_tdm_copy_local_to_global: copy LDS to a descriptor's block.
+type AsyncTdmCopyLocalToGlobalOp struct{ Op *ir.Operation }
+
+// AsAsyncTdmCopyLocalToGlobal returns the view of op, which must be a amdg.async_tdm_copy_local_to_global.
+func AsAsyncTdmCopyLocalToGlobal(op *ir.Operation) AsyncTdmCopyLocalToGlobalOp {
+	if op.Name() != "amdg.async_tdm_copy_local_to_global" {
+		panic("BUG: " + op.Name() + " seen as amdg.async_tdm_copy_local_to_global")
+	}
+	return AsyncTdmCopyLocalToGlobalOp{op}
+}
+
+// Desc returns the operand "desc".
+func (v AsyncTdmCopyLocalToGlobalOp) Desc() *ir.Value { return v.Op.Operand(0) }
+
+// SetDesc replaces the operand "desc".
+func (v AsyncTdmCopyLocalToGlobalOp) SetDesc(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// DescUse returns the use that is the operand "desc".
+func (v AsyncTdmCopyLocalToGlobalOp) DescUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Indices returns the operands "indices".
+func (v AsyncTdmCopyLocalToGlobalOp) Indices() []*ir.Value { return v.Op.Group(1) }
+
+// SetIndices replaces the operands "indices".
+func (v AsyncTdmCopyLocalToGlobalOp) SetIndices(x []*ir.Value) { v.Op.SetGroup(1, x) }
+
+// IndicesAt returns operand i of the operands "indices".
+func (v AsyncTdmCopyLocalToGlobalOp) IndicesAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.Operand(lo + i)
+}
+
+// SetIndicesAt replaces operand i of the operands "indices".
+func (v AsyncTdmCopyLocalToGlobalOp) SetIndicesAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseIndicesAt removes operand i of the operands "indices".
+func (v AsyncTdmCopyLocalToGlobalOp) EraseIndicesAt(i int) {
+	lo, _ := v.Op.GroupRange(1)
+	v.Op.EraseOperand(lo + i)
+}
+
+// IndicesUse returns the use that is operand i of the operands "indices".
+func (v AsyncTdmCopyLocalToGlobalOp) IndicesUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(1)
+	return v.Op.OperandUse(lo + i)
+}
+
+// IndicesIndex returns which of the operands "indices" the use u is, or -1.
+func (v AsyncTdmCopyLocalToGlobalOp) IndicesIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(1); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
+// Src returns the operand "src".
+func (v AsyncTdmCopyLocalToGlobalOp) Src() *ir.Value { return v.Op.GroupOne(2) }
+
+// SetSrc replaces the operand "src".
+func (v AsyncTdmCopyLocalToGlobalOp) SetSrc(x *ir.Value) { v.Op.SetGroupOne(2, x) }
+
+// SrcUse returns the use that is the operand "src".
+func (v AsyncTdmCopyLocalToGlobalOp) SrcUse() *ir.Use {
+	lo, _ := v.Op.GroupRange(2)
+	return v.Op.OperandUse(lo)
+}
+
+// AsyncTdmWaitOp is a view of a amdg.async_tdm_wait: wait until at most num copies through descriptors are on their way.
+type AsyncTdmWaitOp struct{ Op *ir.Operation }
+
+// AsAsyncTdmWait returns the view of op, which must be a amdg.async_tdm_wait.
+func AsAsyncTdmWait(op *ir.Operation) AsyncTdmWaitOp {
+	if op.Name() != "amdg.async_tdm_wait" {
+		panic("BUG: " + op.Name() + " seen as amdg.async_tdm_wait")
+	}
+	return AsyncTdmWaitOp{op}
+}
+
+// AsyncToken returns the operands "asyncToken".
+func (v AsyncTdmWaitOp) AsyncToken() []*ir.Value { return v.Op.Group(0) }
+
+// SetAsyncToken replaces the operands "asyncToken".
+func (v AsyncTdmWaitOp) SetAsyncToken(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
+// AsyncTokenAt returns operand i of the operands "asyncToken".
+func (v AsyncTdmWaitOp) AsyncTokenAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.Operand(lo + i)
+}
+
+// SetAsyncTokenAt replaces operand i of the operands "asyncToken".
+func (v AsyncTdmWaitOp) SetAsyncTokenAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseAsyncTokenAt removes operand i of the operands "asyncToken".
+func (v AsyncTdmWaitOp) EraseAsyncTokenAt(i int) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.EraseOperand(lo + i)
+}
+
+// AsyncTokenUse returns the use that is operand i of the operands "asyncToken".
+func (v AsyncTdmWaitOp) AsyncTokenUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// AsyncTokenIndex returns which of the operands "asyncToken" the use u is, or -1.
+func (v AsyncTdmWaitOp) AsyncTokenIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
+// Num returns the attribute "num".
+func (v AsyncTdmWaitOp) Num() int64 { n, _ := v.Op.IntAttr("num"); return n }
+
+// SetNum sets the attribute "num".
+func (v AsyncTdmWaitOp) SetNum(x int64) { v.Op.SetAttr("num", v.Op.Context().I32Attr(x)) }
+
+// RetToken returns the result "retToken".
+func (v AsyncTdmWaitOp) RetToken() *ir.Value { return v.Op.Result(0) }
+
+// AsyncWaitOp is a view of a amdg.async_wait: wait until at most num_inst of this thread's instructions that copy to LDS are on their way.
+type AsyncWaitOp struct{ Op *ir.Operation }
+
+// AsAsyncWait returns the view of op, which must be a amdg.async_wait.
+func AsAsyncWait(op *ir.Operation) AsyncWaitOp {
+	if op.Name() != "amdg.async_wait" {
+		panic("BUG: " + op.Name() + " seen as amdg.async_wait")
+	}
+	return AsyncWaitOp{op}
+}
+
+// AsyncToken returns the operands "asyncToken".
+func (v AsyncWaitOp) AsyncToken() []*ir.Value { return v.Op.Group(0) }
+
+// SetAsyncToken replaces the operands "asyncToken".
+func (v AsyncWaitOp) SetAsyncToken(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
+// AsyncTokenAt returns operand i of the operands "asyncToken".
+func (v AsyncWaitOp) AsyncTokenAt(i int) *ir.Value {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.Operand(lo + i)
+}
+
+// SetAsyncTokenAt replaces operand i of the operands "asyncToken".
+func (v AsyncWaitOp) SetAsyncTokenAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseAsyncTokenAt removes operand i of the operands "asyncToken".
+func (v AsyncWaitOp) EraseAsyncTokenAt(i int) { lo, _ := v.Op.GroupRange(0); v.Op.EraseOperand(lo + i) }
+
+// AsyncTokenUse returns the use that is operand i of the operands "asyncToken".
+func (v AsyncWaitOp) AsyncTokenUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// AsyncTokenIndex returns which of the operands "asyncToken" the use u is, or -1.
+func (v AsyncWaitOp) AsyncTokenIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
+// NumInst returns the attribute "num_inst".
+func (v AsyncWaitOp) NumInst() int64 { n, _ := v.Op.IntAttr("num_inst"); return n }
+
+// SetNumInst sets the attribute "num_inst".
+func (v AsyncWaitOp) SetNumInst(x int64) { v.Op.SetAttr("num_inst", v.Op.Context().I32Attr(x)) }
+
+// RetToken returns the result "retToken".
+func (v AsyncWaitOp) RetToken() *ir.Value { return v.Op.Result(0) }
+
+// MemoryCounterWaitOp is a view of a amdg.memory_counter_wait: wait until at most so many loads, stores and accesses to LDS are on their way.
+type MemoryCounterWaitOp struct{ Op *ir.Operation }
+
+// AsMemoryCounterWait returns the view of op, which must be a amdg.memory_counter_wait.
+func AsMemoryCounterWait(op *ir.Operation) MemoryCounterWaitOp {
+	if op.Name() != "amdg.memory_counter_wait" {
+		panic("BUG: " + op.Name() + " seen as amdg.memory_counter_wait")
+	}
+	return MemoryCounterWaitOp{op}
+}
+
+// Load returns the attribute "load", and whether it is there.
+func (v MemoryCounterWaitOp) Load() (int64, bool) { return v.Op.IntAttr("load") }
+
+// SetLoad sets the attribute "load".
+func (v MemoryCounterWaitOp) SetLoad(x int64) { v.Op.SetAttr("load", v.Op.Context().I32Attr(x)) }
+
+// Store returns the attribute "store", and whether it is there.
+func (v MemoryCounterWaitOp) Store() (int64, bool) { return v.Op.IntAttr("store") }
+
+// SetStore sets the attribute "store".
+func (v MemoryCounterWaitOp) SetStore(x int64) { v.Op.SetAttr("store", v.Op.Context().I32Attr(x)) }
+
+// Ds returns the attribute "ds", and whether it is there.
+func (v MemoryCounterWaitOp) Ds() (int64, bool) { return v.Op.IntAttr("ds") }
+
+// SetDs sets the attribute "ds".
+func (v MemoryCounterWaitOp) SetDs(x int64) { v.Op.SetAttr("ds", v.Op.Context().I32Attr(x)) }
+
+// InitBarrierOp is a view of a amdg.init_barrier: a barrier that count arrivals complete.
+type InitBarrierOp struct{ Op *ir.Operation }
+
+// AsInitBarrier returns the view of op, which must be a amdg.init_barrier.
+func AsInitBarrier(op *ir.Operation) InitBarrierOp {
+	if op.Name() != "amdg.init_barrier" {
+		panic("BUG: " + op.Name() + " seen as amdg.init_barrier")
+	}
+	return InitBarrierOp{op}
+}
+
+// Alloc returns the operand "alloc".
+func (v InitBarrierOp) Alloc() *ir.Value { return v.Op.Operand(0) }
+
+// SetAlloc replaces the operand "alloc".
+func (v InitBarrierOp) SetAlloc(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// AllocUse returns the use that is the operand "alloc".
+func (v InitBarrierOp) AllocUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Count returns the attribute "count".
+func (v InitBarrierOp) Count() int64 { n, _ := v.Op.IntAttr("count"); return n }
+
+// SetCount sets the attribute "count".
+func (v InitBarrierOp) SetCount(x int64) { v.Op.SetAttr("count", v.Op.Context().I32Attr(x)) }
+
+// WaitBarrierOp is a view of a amdg.wait_barrier: wait until the phase of that parity is complete.
+type WaitBarrierOp struct{ Op *ir.Operation }
+
+// AsWaitBarrier returns the view of op, which must be a amdg.wait_barrier.
+func AsWaitBarrier(op *ir.Operation) WaitBarrierOp {
+	if op.Name() != "amdg.wait_barrier" {
+		panic("BUG: " + op.Name() + " seen as amdg.wait_barrier")
+	}
+	return WaitBarrierOp{op}
+}
+
+// Alloc returns the operand "alloc".
+func (v WaitBarrierOp) Alloc() *ir.Value { return v.Op.Operand(0) }
+
+// SetAlloc replaces the operand "alloc".
+func (v WaitBarrierOp) SetAlloc(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// AllocUse returns the use that is the operand "alloc".
+func (v WaitBarrierOp) AllocUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Phase returns the operand "phase".
+func (v WaitBarrierOp) Phase() *ir.Value { return v.Op.Operand(1) }
+
+// SetPhase replaces the operand "phase".
+func (v WaitBarrierOp) SetPhase(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// PhaseUse returns the use that is the operand "phase".
+func (v WaitBarrierOp) PhaseUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// ArriveBarrierOp is a view of a amdg.arrive_barrier: count arrivals at a barrier; gives the phase before.
+type ArriveBarrierOp struct{ Op *ir.Operation }
+
+// AsArriveBarrier returns the view of op, which must be a amdg.arrive_barrier.
+func AsArriveBarrier(op *ir.Operation) ArriveBarrierOp {
+	if op.Name() != "amdg.arrive_barrier" {
+		panic("BUG: " + op.Name() + " seen as amdg.arrive_barrier")
+	}
+	return ArriveBarrierOp{op}
+}
+
+// Alloc returns the operand "alloc".
+func (v ArriveBarrierOp) Alloc() *ir.Value { return v.Op.Operand(0) }
+
+// SetAlloc replaces the operand "alloc".
+func (v ArriveBarrierOp) SetAlloc(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// AllocUse returns the use that is the operand "alloc".
+func (v ArriveBarrierOp) AllocUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Count returns the attribute "count".
+func (v ArriveBarrierOp) Count() int64 { n, _ := v.Op.IntAttr("count"); return n }
+
+// SetCount sets the attribute "count".
+func (v ArriveBarrierOp) SetCount(x int64) { v.Op.SetAttr("count", v.Op.Context().I32Attr(x)) }
+
+// Result returns the result "result".
+func (v ArriveBarrierOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// AsyncCopyMbarrierArriveOp is a view of a amdg.async_copy_mbarrier_arrive: arrive at a barrier when this thread's copies are done.
+type AsyncCopyMbarrierArriveOp struct{ Op *ir.Operation }
+
+// AsAsyncCopyMbarrierArrive returns the view of op, which must be a amdg.async_copy_mbarrier_arrive.
+func AsAsyncCopyMbarrierArrive(op *ir.Operation) AsyncCopyMbarrierArriveOp {
+	if op.Name() != "amdg.async_copy_mbarrier_arrive" {
+		panic("BUG: " + op.Name() + " seen as amdg.async_copy_mbarrier_arrive")
+	}
+	return AsyncCopyMbarrierArriveOp{op}
+}
+
+// Barrier returns the operand "barrier".
+func (v AsyncCopyMbarrierArriveOp) Barrier() *ir.Value { return v.Op.Operand(0) }
+
+// SetBarrier replaces the operand "barrier".
+func (v AsyncCopyMbarrierArriveOp) SetBarrier(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// BarrierUse returns the use that is the operand "barrier".
+func (v AsyncCopyMbarrierArriveOp) BarrierUse() *ir.Use { return v.Op.OperandUse(0) }
