@@ -78,13 +78,14 @@ class Parsing(unittest.TestCase):
     def test_reasons_to_skip(self):
         for command, why in {
             "triton-opt %s -cse --convert-triton-gpu-to-llvm | FileCheck %s": "conversion to the LLVM dialect",
-            "triton-opt %s -tritonamdgpu-x | FileCheck %s": "AMD's",
+            "triton-opt %s --convert-triton-amdgpu-to-llvm=arch=x | FileCheck %s": "conversion to the LLVM dialect",
+            "triton-opt %s -tritonamdgpu-x | FileCheck %s": "",
             "triton-opt %s -cse | mlir-translate -x | FileCheck %s": "pipes into mlir-translate",
             "split-file %s %t": "runs split-file",
             "triton-opt %s -cse | FileCheck %s": "",
         }.items():
             self.assertEqual(lit.parse_run(command).skip, why, command)
-        self.assertEqual(lit.skipped_folder(pathlib.Path("TritonGPU/amd/x.mlir")), "AMD's")
+        self.assertEqual(lit.skipped_folder(pathlib.Path("Gluon/x.mlir")), "Gluon")
         self.assertEqual(lit.skipped_folder(pathlib.Path("TritonGPU/x.mlir")), "")
 
 
@@ -173,6 +174,16 @@ class Harness(unittest.TestCase):
     def test_remarks(self):
         r = self.result("// RUN: triton-opt %s -test-print-alias\n// expected-remark @+1 {{x}}\ngood\n", ("test-print-alias",))
         self.assertEqual((r.counts["remarks", "all"], r.counts["remarks", "good"]), (1, 0))
+
+    def test_files_in_parts(self):
+        r = self.result(
+            "// RUN: split-file %s %t\n// RUN: cat %t/head.mlir %t/one.mlir > %t/both.mlir\n"
+            "// RUN: triton-opt %t/both.mlir -cse | FileCheck %t/both.mlir\n"
+            "//--- head.mlir\ngood\n// -----\n//--- one.mlir\n// CHECK: good\nBAD\n"
+        )
+        self.assertEqual([r.counts["valid", x] for x in ("all", "good")], [2, 1])
+        self.assertIn("[valid] t.mlir:both.mlir:3", failing([r])[1])
+        self.assertIn("the patterns match, but tritonc opt exits with 1", failing([r])[1])
 
     def test_nothing_failed(self):
         r = self.result("// RUN: triton-opt %s | FileCheck %s\n// CHECK: good\ngood\n")

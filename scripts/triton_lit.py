@@ -15,9 +15,9 @@ FOLDER is Triton's test folder, or one inside it. Of each .mlir file
   - remarks that a RUN line of an analysis expects are compared.
 
 -v shows the first difference of each failure; -vv also the words of expected errors
-that differ. What is left out is counted by its reason: other vendors' folders and passes,
-languages that tritonc does not compile, and lowerings to the LLVM dialect, which
-tritonc does not have; test/lit executes their functions instead. The exit code is 0 if
+that differ. What is left out is counted by its reason: languages that tritonc does not
+compile, Proton's passes, and lowerings to the LLVM dialect, which tritonc does not have;
+test/lit executes their functions instead. The exit code is 0 if
 nothing failed.
 """
 
@@ -34,6 +34,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 
 # RUN lines that differ from their patterns on purpose: file, words of the line, why, evidence.
 LIST = pathlib.Path(__file__).with_suffix(".tsv")
@@ -44,20 +45,15 @@ TIMEOUT = 60  # seconds for one command
 
 # Reasons to leave a file out, by a part of its path.
 SKIPPED_FOLDERS = {
-    "amd": "AMD's",
     "Gluon": "Gluon",
     "LLVMIR": "LLVM IR",
 }
 
-# Reasons to leave a module out, by an operation in it.
-SKIPPED_DIALECTS = [(re.compile(r"(?<![\w.%@#!])(amdg|rocdl)\.\w"), "AMD's")]
-
 # Reasons to leave a RUN line out, by the name of a pass.
 SKIPPED_PASSES = [
     (re.compile(r"convert-.*-to-(llvm|nvvm)$|.*-to-llvm$|llvm-optimize-.*"), "conversion to the LLVM dialect"),
-    (re.compile(r".*amd.*|add-sched-barriers"), "AMD's"),
     (re.compile(r"gluon-.*"), "Gluon"),
-    (re.compile(r".*proton.*|test-print-scope-id-.*"), "Proton"),
+    (re.compile(r".*proton.*|test-print-scope-id-.*|add-sched-barriers"), "Proton"),
 ]
 
 # Flags of triton-opt that are not passes.
@@ -140,11 +136,6 @@ def modules_of(text):
             modules.append(Module(first, number - 1, "\n".join(part), expected_of(part, first)))
         part, first = [], number + 1
     return modules
-
-
-def strip_comments(text):
-    """The text without comments."""
-    return re.sub(r"//.*", "", text)
 
 
 def expected_of(lines, first):
@@ -335,21 +326,40 @@ class Harness:
             if "--run-reproducer" in run.line:
                 run.add_passes(text[text.rfind("mlir_reproducer") :])
         if any(run.line.startswith("split-file") for run in runs):
-            r.skipped.append("modules in the notation of split-file")
+            with tempfile.TemporaryDirectory() as folder:
+                self.split(r, text, runs, pathlib.Path(folder), name)
             return r
-        modules = modules_of(text)
+        self.modules(r, path, name, runs)
+        return r
+
+    def modules(self, r, path, name, runs):
+        """Tests the modules of a file, and runs its RUN lines."""
+        modules = modules_of(path.read_text(encoding="utf-8"))
         _, said, _, _ = self.opt(["--split-input-file", "--allow-unregistered-dialect", str(path)])
         for m in modules:
-            why = next((why for dialect, why in SKIPPED_DIALECTS if dialect.search(strip_comments(m.text))), "")
-            if why:
-                r.skipped.append(f"modules with operations of a dialect: {why}")
-            elif not m.refused:
+            if not m.refused:
                 errors = [d for d in said if d["severity"] == "error" and m.first <= d.get("line", m.first) <= m.last]
                 r.count("valid", not errors, f"{name}:{m.first}", first_message(errors))
         self.refusals(r, path, name, modules, runs)
         for run in runs:
             self.run_line(r, path, name, run)
-        return r
+
+    def split(self, r, text, runs, folder, name):
+        """Tests a file in the notation of split-file: its RUN lines make files of its parts, in folder."""
+        parts = re.split(r"^(?://|#)--- *(\S+)\n", text, flags=re.M)
+        files = {f"%t/{part}": body for part, body in zip(parts[1::2], parts[2::2])}
+        for run in runs:
+            if m := re.fullmatch(r"cat (.*) > (\S+)", run.line):
+                files[m[2]] = "".join(files[x] for x in m[1].split())
+        for run in runs:
+            made = next((f for f in files if f in (run.opt or [])), None)
+            if made is None:
+                continue
+            path = folder / made.removeprefix("%t/")
+            path.write_text(files[made], encoding="utf-8")
+            run.opt = [str(path) if a == made else a for a in run.opt]
+            run.check = [str(path) if a == made else a for a in run.check or []] or None
+            self.modules(r, path, f"{name}:{path.name}", [run])
 
     def refusals(self, r, path, name, modules, runs):
         """Modules with expected errors, by the first RUN line that has no FileCheck or verifies diagnostics."""
@@ -496,20 +506,22 @@ def report(results, verbose, out=sys.stdout):
 def passes_of(tritonc):
     """Names of the passes that tritonc has, its backends' included."""
     names = set()
-    for arguments in ([], ["--target", "cuda:90", "--all"], ["--target", "cuda:80", "--all"]):
+    targets = ("cuda:90", "cuda:80", "hip:gfx942", "hip:gfx1100")
+    for arguments in ([], *(["--target", t, "--all"] for t in targets)):
         done = subprocess.run([tritonc, "passes", *arguments], capture_output=True, text=True, check=False)
         for line in done.stdout.splitlines():
             m = re.match(r"(?:\s*(?:\d+|-)\s+)?([A-Za-z][\w-]*)\s\s", line)
             if m:
                 names.add(m[1])
     # Those that no pipeline has are in the answer to a name that no pass has.
-    module = 'module attributes {ttg.target = "cuda:90"} {}'
-    done = subprocess.run(
-        [tritonc, "opt", "--target", "cuda:90", "--passes", "no-such-pass", "-"],
-        input=module, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if m := re.search(r"there are: (.*)", done.stderr):
-        names.update(m[1].split(", "))
+    for target in targets:
+        module = f'module attributes {{ttg.target = "{target}"}} {{}}'
+        done = subprocess.run(
+            [tritonc, "opt", "--target", target, "--passes", "no-such-pass", "-"],
+            input=module, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if m := re.search(r"there are: (.*)", done.stderr):
+            names.update(m[1].split(", "))
     return names
 
 
