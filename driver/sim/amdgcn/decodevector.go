@@ -114,6 +114,10 @@ func (d *decoder) vectorInst() (simt.Inst, bool) {
 	if strings.HasPrefix(d.name, "v_fma_mix") {
 		return d.mix()
 	}
+	if types := bitop3[d.name]; types != "" {
+		r := op3(d.name, types, tableOfBits(uint64(d.number("bitop3"))))
+		return plain(d.vop(&r, false).do, r.class, 0), true
+	}
 	name := d.name
 	exec := strings.HasPrefix(name, "v_cmpx_")
 	if exec {
@@ -460,6 +464,23 @@ func (d *decoder) packedMove() simt.Inst {
 	d.has("op_sel_hi")
 	p := &packed{row: d.vector["v_mov_b32"], wide: true, dst: d.vreg(d.operand(0), 2), lo: []source{lo}, hi: []source{hi}}
 	return plain(p.do, simt.ClassMove, 0)
+}
+
+// bitop3 are the instructions of gfx950 that look bits up in a table of their modifier.
+var bitop3 = map[string]string{"v_bitop3_b32": "u=uuu", "v_bitop3_b16": "s=sss"}
+
+// tableOfBits gives each bit of the result: the bit of the table whose number the bits of
+// the sources make, the first the highest.
+func tableOfBits(table uint64) func(a, b, c uint64) uint64 {
+	return func(a, b, c uint64) (y uint64) {
+		for i := range uint64(8) {
+			if table>>i&1 == 0 {
+				continue
+			}
+			y |= (a ^ -(^i >> 2 & 1)) & (b ^ -(^i >> 1 & 1)) & (c ^ -(^i & 1))
+		}
+		return y
+	}
 }
 
 // mix decodes v_fma_mix: sums of products of floats and halves.

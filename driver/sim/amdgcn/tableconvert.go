@@ -41,6 +41,9 @@ func convertRows(g gen) []row {
 			return toInt(float64(int32(a)), -1<<15, 1<<15-1)&0xffff | toInt(float64(int32(b)), -1<<15, 1<<15-1)<<16
 		}),
 		op2("v_cvt_pk_u16_u32", "u=uu", func(a, b uint64) uint64 { return min(a, 0xffff) | min(b, 0xffff)<<16 }),
+		op2("v_cvt_pk_f16_f32", "u=ff", func(a, b uint64) uint64 {
+			return dF16.encode(float64(f32(a))) | dF16.encode(float64(f32(b)))<<16
+		}),
 		op2("v_cvt_pk_bf16_f32", "u=ff", func(a, b uint64) uint64 {
 			return dBF16.encode(float64(f32(a))) | dBF16.encode(float64(f32(b)))<<16
 		}),
@@ -61,7 +64,7 @@ func convertRows(g gen) []row {
 		}
 		rows = append(rows,
 			op1("v_cvt_f32_"+t.name, "f=u", func(a uint64) uint64 { return u32(float32(t.f.value(a))) }),
-			op1("v_cvt_pk_f32_"+t.name, "q=u", func(a uint64) uint64 {
+			op1("v_cvt_pk_f32_"+t.name, "q=s", func(a uint64) uint64 {
 				return u32(float32(t.f.value(a))) | u32(float32(t.f.value(a>>8)))<<32
 			}),
 			sig(row{name: "v_cvt_pk_" + t.name + "_f32", modal: func(a, b, _ uint64, mode uint32) uint64 {
