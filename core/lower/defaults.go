@@ -33,7 +33,7 @@ func capabilities(t Target) Capabilities {
 		c.Math = noMath{}
 	}
 	if c.NarrowFloats == nil {
-		c.NarrowFloats = softFloats{}
+		c.NarrowFloats = SoftFloats{}
 	}
 	if c.Asm == nil {
 		c.Asm = noAsm{}

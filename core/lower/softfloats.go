@@ -8,10 +8,10 @@ import (
 	"github.com/tritonc/tritonc/core/llir"
 )
 
-// softFloats converts floats of eight bits by arithmetic on their bits. Numbers
+// SoftFloats converts floats of eight bits by arithmetic on their bits. Numbers
 // beyond the largest finite one become that one, as hardware conversions that
 // saturate have it; a NaN stays a NaN.
-type softFloats struct{}
+type SoftFloats struct{}
 
 // byteFloat is a format of eight bits: a sign, an exponent, man bits of mantissa.
 type byteFloat struct {
@@ -31,9 +31,9 @@ var byteFloats = map[ir.FloatKind]byteFloat{
 	ir.F8E5M2FNUZ: {man: 2, bias: 16, largest: 0x7F, nan: 0x80, unsigned: true},
 }
 
-func (softFloats) UnpackE2M1(*llir.Builder, llir.Type, []llir.Value) []llir.Value { return nil }
+func (SoftFloats) UnpackE2M1(*llir.Builder, llir.Type, []llir.Value) []llir.Value { return nil }
 
-func (softFloats) ConvertFloats(b *llir.Builder, from, to ir.FloatKind, rounding int64, x []llir.Value) []llir.Value {
+func (SoftFloats) ConvertFloats(b *llir.Builder, from, to ir.FloatKind, rounding int64, x []llir.Value) []llir.Value {
 	source, narrowFrom := byteFloats[from]
 	target, narrowTo := byteFloats[to]
 	if !narrowFrom && !known(from) || !narrowTo && !known(to) {

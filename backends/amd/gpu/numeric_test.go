@@ -1,20 +1,26 @@
 package gpu_test
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"testing"
 
+	"github.com/tritonc/tritonc/backends/amd"
+	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/array"
-	"github.com/tritonc/tritonc/internal/amdsim"
+	"github.com/tritonc/tritonc/driver/simulated"
 	"github.com/tritonc/tritonc/internal/kerneltest"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 // TestMain has kernels for AMD's targets compiled by the backend, and executed.
 func TestMain(m *testing.M) {
-	p := amdsim.NewPlatform()
-	kerneltest.AddBackend(p, p.Open)
+	kerneltest.AddBackend(amd.New(), func(_ context.Context, t sdk.Target, out io.Writer) (driver.Device, error) {
+		return simulated.New(t, simulated.Options{Output: out})
+	})
 	os.Exit(m.Run())
 }
 
@@ -110,10 +116,20 @@ var dotKinds = []struct {
 	{"fp8e5", "fp8e4nv", "float32", "ieee", 1e-5},
 }
 
+// dotShapes are those of TestDots.
+var dotShapes = []struct {
+	m, n, block, k, warps, kpack int
+	isTransposed                 bool
+}{
+	{32, 64, 64, 80, 4, 1, false},
+	{16, 32, 64, 40, 1, 1, true},
+	{64, 32, 64, 100, 2, 2, true},
+}
+
 // TestDots multiplies elements of every type on every chip: by the instructions for them,
 // by others after widening, or by multiply-adds; both sizes of instructions, several
 // warps, operands transposed on their way, and with the elements of two instructions side
-// by side.
+// by side. Each run draws one of the shapes for each type and chip; TRITONC_ALL has all.
 func TestDots(t *testing.T) {
 	onChips(t, func(t *testing.T, chip string) {
 		r := kerneltest.Rand(t)
@@ -121,14 +137,11 @@ func TestDots(t *testing.T) {
 			if c.precision == "tf32" && chip != "gfx942" {
 				continue
 			}
-			for _, s := range []struct {
-				m, n, block, k, warps, kpack int
-				isTransposed                 bool
-			}{
-				{32, 64, 64, 80, 4, 1, false},
-				{16, 32, 64, 40, 1, 1, true},
-				{64, 32, 64, 100, 2, 2, true},
-			} {
+			drawn := r.IntN(len(dotShapes))
+			for i, s := range dotShapes {
+				if i != drawn && os.Getenv("TRITONC_ALL") == "" {
+					continue
+				}
 				t.Run(fmt.Sprintf("%s/%s/%s/%s/%dx%dx%d", c.a, c.b, c.acc, c.precision, s.m, s.n, s.block), func(t *testing.T) {
 					vals := func(typ string, n int) *array.Array {
 						if typ == "i8" {
