@@ -119,10 +119,7 @@ func benchFiles(ctx context.Context, env *environment, cmd *cobra.Command, f *be
 		return err
 	}
 	defer host.Close()
-	if b.dev, err = place.open(ctx, b.req.target, env.report.writer("output")); err == nil && b.dev == nil {
-		b.dev, err = f.simulatedDevice(b.req.target)
-	}
-	if err != nil {
+	if b.dev, err = place.open(ctx, b.req.target, env.report.writer("output"), f.simulatedDevice); err != nil {
 		return err
 	}
 	defer b.dev.Close()

@@ -155,10 +155,7 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 	if f.report == "json" {
 		r.out = env.report.writer("output") // standard output is the report's
 	}
-	dev, err := place.open(ctx, req.target, r.out)
-	if err == nil && dev == nil {
-		dev, err = r.simulated(req.target)
-	}
+	dev, err := place.open(ctx, req.target, r.out, r.simulated)
 	if err != nil {
 		return err
 	}

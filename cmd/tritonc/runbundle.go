@@ -75,10 +75,7 @@ func runBundle(ctx context.Context, env *environment, cmd *cobra.Command, f *run
 	if err := r.planResults(ctx); err != nil {
 		return err
 	}
-	dev, err := place.open(ctx, target, r.out)
-	if err == nil && dev == nil {
-		dev, err = r.simulated(target)
-	}
+	dev, err := place.open(ctx, target, r.out, r.simulated)
 	if err != nil {
 		return err
 	}

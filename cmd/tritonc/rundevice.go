@@ -39,6 +39,8 @@ type place struct {
 	// name is that of --device, "" where the choice is ours.
 	name string
 	log  hclog.Logger
+	// useless says of drivers why they were passed over.
+	useless []string
 }
 
 // findPlace reads --device: the simulated device, or one of a driver. Without
@@ -80,7 +82,7 @@ func (f *runFlags) findPlace(ctx context.Context, env *environment, cmd *cobra.C
 			if err == nil {
 				break
 			}
-			p.useless(d, err)
+			p.passOver(d, err)
 		}
 		return p, nil
 	}
@@ -161,27 +163,33 @@ func (p *place) explain(err error) error {
 	return fmt.Errorf("--device %s: %w\n  help: %s", p.name, err, simulatedHelp)
 }
 
-// useless says under -v why a driver is passed over.
-func (p *place) useless(d *remote.Driver, err error) {
+// passOver notes why a driver is of no use, which -v shows.
+func (p *place) passOver(d *remote.Driver, err error) {
+	p.useless = append(p.useless, d.Name()+": "+strings.ReplaceAll(err.Error(), "\n", "\n    "))
 	p.log.Debug("a device driver is of no use here", "driver", d.Path(), "reason", err)
 }
 
-// open makes a driver's device ready; nil is for the simulated one.
-func (p *place) open(ctx context.Context, target core.Target, output io.Writer) (driver.Device, error) {
-	if p.driver == nil {
-		p.log.Debug("the device is simulated")
-		return nil, nil
+// open makes a driver's device ready, or the one that simulated makes.
+func (p *place) open(ctx context.Context, target core.Target, output io.Writer, simulated func(core.Target) (driver.Device, error)) (driver.Device, error) {
+	if p.driver != nil {
+		dev, err := p.driver.Open(ctx, p.number, target, output)
+		switch {
+		case err == nil:
+			p.log.Debug("the device is a driver's", "driver", p.driver.Path(), "number", p.number, "name", dev.Properties().Name)
+			return dev, nil
+		case p.name != "" || ctx.Err() != nil:
+			return nil, p.explain(err)
+		}
+		p.passOver(p.driver, err)
 	}
-	dev, err := p.driver.Open(ctx, p.number, target, output)
+	dev, err := simulated(target)
 	switch {
 	case err == nil:
-		p.log.Debug("the device is a driver's", "driver", p.driver.Path(), "number", p.number, "name", dev.Properties().Name)
-		return dev, nil
-	case p.name != "" || ctx.Err() != nil:
-		return nil, p.explain(err)
+		p.log.Debug("the device is simulated")
+	case len(p.useless) > 0:
+		err = fmt.Errorf("no device here runs code for %s\n  %s\n  sim: %v", target, strings.Join(p.useless, "\n  "), err)
 	}
-	p.useless(p.driver, err)
-	return nil, nil
+	return dev, err
 }
 
 // defineDevice tells the code of a file that asks for it how many multiprocessors the

@@ -167,10 +167,7 @@ func tuneFile(ctx context.Context, env *environment, cmd *cobra.Command, f *tune
 	}
 	defer host.Close()
 	t := &tuning{env: env, flags: f, src: src, req: req, began: time.Now()}
-	dev, err := place.open(ctx, req.target, env.report.writer("output"))
-	if err == nil && dev == nil {
-		dev, err = t.simulated()
-	}
+	dev, err := place.open(ctx, req.target, env.report.writer("output"), t.simulated)
 	if err != nil {
 		return err
 	}
@@ -221,12 +218,12 @@ type tuning struct {
 }
 
 // simulated makes the device whose model is asked.
-func (t *tuning) simulated() (driver.Device, error) {
-	dev, err := simulated.New(t.req.target, simulated.Options{
+func (t *tuning) simulated(target core.Target) (driver.Device, error) {
+	dev, err := simulated.New(target, simulated.Options{
 		NoChecks: true, Estimate: true, Sample: t.flags.sample, Output: t.env.report.writer("output"), MaxInstructions: 1 << 28,
 	})
 	if err != nil {
-		return nil, usagef("--target %s: %v", t.req.target, err)
+		return nil, usagef("--target %s: %v", target, err)
 	}
 	return dev, nil
 }

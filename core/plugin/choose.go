@@ -134,6 +134,14 @@ type trouble struct {
 	err error
 }
 
+// error adds to what an earlier process found out how to ask again.
+func (t trouble) error() error {
+	if !errors.As(t.err, new(*troubleError)) {
+		return t.err
+	}
+	return fmt.Errorf("%w\n(that was before; it is asked again by: tritonc backend describe %s)", t.err, t.found.Name)
+}
+
 // candidates finds those whose patterns match t. One that gave trouble is asked
 // again only where no other is there for t, and unless it hangs.
 func (h *Host) candidates(ctx context.Context, t sdk.Target) (*candidates, error) {
@@ -293,11 +301,7 @@ func (h *Host) nothingFor(t sdk.Target, c *candidates) error {
 	var broken []string
 	for _, b := range c.broken {
 		broken = append(broken, b.found.Name)
-		line := fmt.Sprintf("%s: cannot be used: %v", b.found.Name, b.err)
-		if errors.As(b.err, new(*troubleError)) {
-			line += "\n(that was before; it is asked again by: tritonc backend describe " + b.found.Name + ")"
-		}
-		list = append(list, line)
+		list = append(list, fmt.Sprintf("%s: cannot be used: %v", b.found.Name, b.error()))
 	}
 	message := fmt.Sprintf("no backend supports the target %s", t)
 	if c.choice != nil {
