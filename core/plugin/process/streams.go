@@ -36,7 +36,7 @@ func (h *handshakeLine) take(p []byte) (forPlugin int) {
 			h.buf = append(h.buf, p[:min(room, forPlugin)]...)
 		}
 	}
-	if forPlugin < len(p) {
+	if forPlugin < len(p) && bytes.HasPrefix(h.buf, []byte("1|")) { // else the start fails and says why
 		h.noise(p[forPlugin:])
 	}
 	return forPlugin
