@@ -76,6 +76,8 @@ const (
 	errDescBytes        = "Descriptor block shape must have at least 16 bytes in the last dimension, but got %d * %d = %d bytes"
 	errDescStride       = "Tensor descriptor last dim must be 1 but got %s"
 	errDescOffsets      = "expected %d offsets, but got %d"
+	errExternEmpty      = "arg_type_symbol_dict is empty"
+	errExternCount      = "length of input args does not match. Expect %d, got %d"
 	errExternTypes      = "input arg type does not match. Expect one of %s, got %s"
 	errCatReorder       = "current implementation of `cat` always may reorder elements"
 	errSplitLast        = "split requires the last dimension of the input to be 2"

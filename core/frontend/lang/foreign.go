@@ -106,6 +106,9 @@ func externElementwise(e *Emitter, a *Args) any {
 		}
 		calls = append(calls, c)
 	}
+	if len(calls) == 0 {
+		eval.Fail(errExternEmpty)
+	}
 	return e.extern(xs, calls)
 }
 
@@ -117,6 +120,9 @@ func (e *Emitter) extern(xs []*Tensor, calls []externCall) *Tensor {
 	}
 	at := slices.IndexFunc(calls, func(c externCall) bool { return eval.Equal(c.args, typeTuple(xs)) })
 	if at < 0 {
+		if !slices.ContainsFunc(calls, func(c externCall) bool { return len(c.args.Elems) == len(xs) }) {
+			eval.Fail(errExternCount, len(calls[0].args.Elems), len(xs))
+		}
 		keys := make([]string, len(calls))
 		for i := range calls {
 			keys[i] = eval.Repr(calls[i].args)
