@@ -42,6 +42,15 @@ func (minimal) AddStages(context.Context, sdk.AddStagesRequest) ([]sdk.Stage, er
 	return []sdk.Stage{{Name: "ops", Doc: "the operations of the kernel, counted", Run: ops}}, nil
 }
 
+// GetModuleMap brings tl.extra.minimal.rsqrt to kernels, a function of the machine's own.
+// The front end checks calls of it; a stage gets tt.extern_elementwise with the symbol.
+func (minimal) GetModuleMap(context.Context) ([]sdk.Module, error) {
+	return []sdk.Module{{Name: "triton.language.extra.minimal", Externs: []sdk.ExternFunction{
+		{Name: "rsqrt", Args: []string{"fp32"}, Result: "fp32", Symbol: "rsqrt_f32", Pure: true},
+		{Name: "rsqrt", Args: []string{"fp64"}, Result: "fp64", Symbol: "rsqrt_f64", Pure: true},
+	}}}, nil
+}
+
 // assembly is the one operation that is refused.
 const assembly = "tt.elementwise_inline_asm"
 
