@@ -2,6 +2,7 @@ package conform
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,6 +47,7 @@ var checks = []check{
 	{"malformed input", "Messages: Diagnostics", ofBackend, malformed},
 	{"huge input", "Messages: RunStages", ofBackend, huge},
 	{"cancellation", "Messages", ofBackend, cancellation},
+	{"crash", "Ending", ofBackend, crash},
 	{"cut tools", "Messages: RunStages", ofBackend, cutTools},
 	{"device memory", "Device drivers: Memory", ofDriver, deviceMemory},
 	{"out of memory", "Device drivers: Memory", ofDriver, outOfMemory},
@@ -62,7 +64,11 @@ var checks = []check{
 }
 
 func handshake(ctx context.Context, s *suite) (string, error) {
+	begin := time.Now()
 	facts, err := s.backend.Facts(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "", fmt.Errorf("it did not describe itself within %s: Describe answers what the program knows, without running tools or opening devices", time.Since(begin).Round(time.Second))
+	}
 	if err != nil {
 		return "", err
 	}
@@ -217,7 +223,7 @@ func targets(ctx context.Context, s *suite) (string, error) {
 	case !resp.Supported && isGuess:
 		return "", skip(fmt.Sprintf("it does not support %s:%s; name a target with --target", t.Backend, t.Arch))
 	case !resp.Supported:
-		return "", fmt.Errorf("it does not support %s:%s: %s", t.Backend, t.Arch, resp.Reason)
+		return "", fmt.Errorf("it does not support %s:%s (%s)", t.Backend, t.Arch, cmp.Or(resp.Reason, "and says no reason"))
 	case resp.Target.WarpSize < 1:
 		return "", fmt.Errorf("it leaves the warp size of %s:%s open", t.Backend, t.Arch)
 	}

@@ -177,7 +177,7 @@ func (s *suite) result(ctx context.Context, c *check) Result {
 	}
 	text = err.Error()
 	if bounded.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
-		text = fmt.Sprintf("it did not answer within %s", limit)
+		text = fmt.Sprintf("it did not answer within %s: bound what it waits for, and end with an error", limit)
 	}
 	return Result{Check: c.name, Status: Failed, Text: text, Section: c.section}
 }

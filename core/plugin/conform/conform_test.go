@@ -86,6 +86,7 @@ func TestBad(t *testing.T) {
 		"cancellation":    "vector_add gives other",
 		"malformed input": "it must compile",
 		"huge input":      "it must compile",
+		"crash":           "vector_add gives other",
 		"cut tools":       "200ms after a",
 		"standard output": "after the handshake",
 		"host's death":    "the backend:",
@@ -110,6 +111,18 @@ func failures(t *testing.T, results []Result) map[string]string {
 		}
 	}
 	return got
+}
+
+// TestStaleLock: a backend whose next process fails for what a killed one left.
+func TestStaleLock(t *testing.T) {
+	want := map[string]string{"crash": "vector_add compiles, but"}
+	got := failures(t, run(t, build(t, "locks", "testdata/locks")))
+	for _, after := range []string{"cut tools", "host's death"} { // processes end there, too
+		delete(got, after)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // TestWrongDevice: a device that takes any code and any arguments, and computes wrong

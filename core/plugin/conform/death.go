@@ -98,6 +98,46 @@ func (s *suite) cut(ctx context.Context, b *plugin.Backend, dir string, before i
 	return true, left, nil
 }
 
+// crash kills a process while it compiles: the next one must not mind what it left.
+func crash(ctx context.Context, s *suite) (string, error) {
+	if err := s.needGolden(); err != nil {
+		return "", err
+	}
+	dir := filepath.Join(s.opts.TempDir, "crash")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	p, err := s.startBare(ctx, dir)
+	if err != nil {
+		return "", err
+	}
+	s.keepBusy(ctx, p)
+	p.Kill()
+	p.Stop()
+	h, b, err := s.start(dir)
+	if err != nil {
+		return "", err
+	}
+	defer h.Close()
+	bounded, cancel := context.WithTimeout(ctx, soon)
+	defer cancel()
+	data, err := s.compile(bounded, b, goldens[0].ttir())
+	return "", s.same(data, err, "after another process was killed in a compile")
+}
+
+// keepBusy has a backend's process compile, for a moment at least.
+func (s *suite) keepBusy(ctx context.Context, p *process.Process) {
+	client, ok := p.Client().(*host.Client)
+	if !ok || s.golden == nil {
+		return
+	}
+	go func() {
+		// It ends with the process, or with us.
+		_, _ = client.RunStages(ctx, s.request(0, goldens[0].ttir(), ""))
+	}()
+	time.Sleep(20 * time.Millisecond)
+}
+
 // lastWords is how long a program may outlive its host.
 const lastWords = time.Second
 
@@ -149,15 +189,9 @@ func (s *suite) outlives(ctx context.Context, what string, start func(context.Co
 		return err
 	}
 	defer p.Stop()
-	if client, ok := p.Client().(*host.Client); ok && s.golden != nil {
-		call, cancel := context.WithTimeout(ctx, soon)
-		defer cancel()
-		go func() {
-			// It ends with the process, or with us.
-			_, _ = client.RunStages(call, s.request(0, goldens[len(goldens)-1].ttir(), ""))
-		}()
-		time.Sleep(20 * time.Millisecond)
-	}
+	call, cancel := context.WithTimeout(ctx, soon)
+	defer cancel()
+	s.keepBusy(call, p)
 	begin := time.Now()
 	p.CutLifeline()
 	if !p.AwaitExit(lastWords) {
