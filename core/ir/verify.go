@@ -347,7 +347,11 @@ func (v *verifier) sameTensors(op *Operation) bool {
 		if op.def.Has(SameShape) && KeyOf(tt.Shape) != KeyOf(first.Shape) {
 			return v.failf(op, "requires the same shape for all operands and results")
 		}
-		if op.def.Has(SameEncoding) && tt.Encoding != first.Encoding {
+		switch {
+		case !op.def.Has(SameEncoding) || tt.Encoding == nil: // as Triton has it, one without fits each
+		case first.Encoding == nil:
+			first = tt
+		case tt.Encoding != first.Encoding:
 			return v.failf(op, "requires the same encoding for all operands and results")
 		}
 	}
