@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/backends/amd/matrixcore"
+	"github.com/tritonc/tritonc/backends/amd/transform"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir"
@@ -132,7 +133,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 var passes = slices.Concat(
 	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE, std.ConvertSCFToCF},
 	[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
-	ours(ttgir.Passes()), []*pass.Pass{matrixcore.AccelerateMatmul},
+	ours(ttgir.Passes()), []*pass.Pass{matrixcore.AccelerateMatmul}, transform.Passes(),
 )
 
 // ours puts this backend's passes in the places of core's of the same names.

@@ -16,7 +16,7 @@ import (
 // fileOf is the file of a pass: its name without the prefixes that Triton has for a
 // kind of passes, in the notation of files.
 func fileOf(pass string) string {
-	for _, prefix := range []string{"triton-nvidia-gpu-", "triton-nvidia-", "tritongpu-", "triton-"} {
+	for _, prefix := range []string{"tritonamdgpu-", "triton-amdgpu-", "triton-nvidia-gpu-", "triton-nvidia-", "tritongpu-", "triton-"} {
 		if rest, ok := strings.CutPrefix(pass, prefix); ok {
 			pass = rest
 			break

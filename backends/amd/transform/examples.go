@@ -1,0 +1,15 @@
+package transform
+
+import _ "embed" // the examples are archives of the tests, too
+
+// What passes do, for people; the tests of each hold them.
+var (
+	//go:embed testdata/tritonamdgpu-hoist-layout-conversions/example.txtar
+	hoistLayoutConversionsExample string
+	//go:embed testdata/tritonamdgpu-optimize-epilogue/example.txtar
+	optimizeEpilogueExample string
+	//go:embed testdata/tritonamdgpu-reorder-instructions/example.txtar
+	reorderInstructionsExample string
+	//go:embed testdata/tritonamdgpu-update-async-wait-count/example.txtar
+	updateAsyncWaitCountExample string
+)

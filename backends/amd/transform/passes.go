@@ -1,0 +1,8 @@
+package transform
+
+import "github.com/tritonc/tritonc/core/pass"
+
+// Passes are all of the package.
+func Passes() []*pass.Pass {
+	return []*pass.Pass{HoistLayoutConversions, OptimizeEpilogue, ReorderInstructions, UpdateAsyncWaitCount}
+}

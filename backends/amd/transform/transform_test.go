@@ -1,0 +1,17 @@
+package transform_test
+
+import (
+	"testing"
+
+	"github.com/tritonc/tritonc/backends/amd/amdg"
+	"github.com/tritonc/tritonc/backends/amd/transform"
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/transform/std"
+	"github.com/tritonc/tritonc/internal/passtest"
+)
+
+func TestPasses(t *testing.T) {
+	dialects := append(dialect.All(), amdg.Dialect(), amdg.ROCDL())
+	known := append(transform.Passes(), std.NewCanonicalize())
+	passtest.RunIn(t, dialects, "testdata", known, transform.Passes()...)
+}
