@@ -14,10 +14,10 @@ import (
 	"github.com/tritonc/tritonc/core/transform/ttir"
 )
 
-// The passes that are more than core's own: with patterns for layouts, and without the
+// The passes that are more than core's own: with patterns for layouts and slices, and without the
 // rounding to tf32 that only NVIDIA's tensor cores need.
 var (
-	canonicalize = std.NewCanonicalize(layouts.ConvertPatterns())
+	canonicalize = std.NewCanonicalize(layouts.ConvertPatterns(), transform.SlicePatterns())
 	f32DotTC     = matrix.NewF32DotTC(matrix.TF32Rounding{})
 
 	optimizeOperands  = matrix.NewOptimizeDotOperands(matrixcore.Unit{})

@@ -14,6 +14,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/decl"
+	"github.com/tritonc/tritonc/core/ir/text"
 )
 
 // Names of the dialects.
@@ -50,8 +51,22 @@ func load(declaration string) *ir.Dialect {
 	return d
 }
 
-// HintOf is what an instruction_sched_hint asks for, "none" or "attention", and whether its
-// attribute says it.
+// What an instruction_sched_hint asks for.
+const (
+	HintNone      = "none"
+	HintAttention = "attention"
+)
+
+// NewInstructionSchedHint makes an instruction_sched_hint.
+func NewInstructionSchedHint(b *ir.Builder, hint string) *ir.Operation {
+	a, err := text.ParseAttr(b.Context(), "#amdg.SchedHintVariant<"+hint+">")
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return b.Create(Dialect().Op("amdg.instruction_sched_hint"), ir.State{Attrs: []ir.NamedAttr{{Name: "variant", Attr: a}}})
+}
+
+// HintOf is what an instruction_sched_hint asks for, and whether its attribute says it.
 func HintOf(op *ir.Operation) (string, bool) {
 	v, ok := AsInstructionSchedHint(op).Variant().(*decl.AttrValue)
 	if !ok || v.AttrDialect() != Name {

@@ -13,20 +13,6 @@ const maxSlice = 1024
 // iteration, and whether its own operand A comes of another dot's result.
 func chained(d dots.Dot) (head, tail bool) {
 	region := d.Op.Block().Region()
-	after := map[*ir.Operation]bool{d.Op: true}
-	for list := []*ir.Operation{d.Op}; len(list) > 0 && len(after) < maxSlice; list = list[1:] {
-		for _, r := range list[0].Results() {
-			for u := range r.Users() {
-				if !after[u] && u.Block().Region() == region {
-					after[u] = true
-					list = append(list, u)
-				}
-			}
-		}
-	}
-	for op := range after {
-		head = head || op != d.Op && op.Is(tt.Dot) && after[tt.AsDot(op).A().Def()]
-	}
 	before := map[*ir.Operation]bool{}
 	for list := []*ir.Value{d.A()}; len(list) > 0 && len(before) < maxSlice; list = list[1:] {
 		op := list[0].Def()
@@ -40,7 +26,30 @@ func chained(d dots.Dot) (head, tail bool) {
 		}
 		list = append(list, op.OperandValues()...)
 	}
-	return head, tail
+	return IsChainHead(d.Op), tail
+}
+
+// IsChainHead reports whether the result of a tt.dot becomes operand A of another one of the
+// same iteration.
+func IsChainHead(dot *ir.Operation) bool {
+	region := dot.Block().Region()
+	after := map[*ir.Operation]bool{dot: true}
+	for list := []*ir.Operation{dot}; len(list) > 0 && len(after) < maxSlice; list = list[1:] {
+		for _, r := range list[0].Results() {
+			for u := range r.Users() {
+				if !after[u] && u.Block().Region() == region {
+					after[u] = true
+					list = append(list, u)
+				}
+			}
+		}
+	}
+	for op := range after {
+		if op != dot && op.Is(tt.Dot) && after[tt.AsDot(op).A().Def()] {
+			return true
+		}
+	}
+	return false
 }
 
 // spreadWarps is how many warps are side by side along each dimension of d's result.

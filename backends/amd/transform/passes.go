@@ -4,5 +4,8 @@ import "github.com/tritonc/tritonc/core/pass"
 
 // Passes are all of the package.
 func Passes() []*pass.Pass {
-	return []*pass.Pass{HoistLayoutConversions, OptimizeEpilogue, ReorderInstructions, UpdateAsyncWaitCount}
+	return []*pass.Pass{
+		HoistLayoutConversions, InsertInstructionSchedHints, LowerInsertInstructionSchedHints, OptimizeEpilogue,
+		ReorderInstructions, UpdateAsyncWaitCount,
+	}
 }
