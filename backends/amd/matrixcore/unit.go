@@ -13,6 +13,8 @@ import (
 // Unit is the matrix cores of the module's target.
 type Unit struct {
 	dots.MultiplyAdd
+	// Chip is whose they are; nil: that of the module's target.
+	Chip *chip.Chip
 	// Side is the rows and columns of an instruction, 16 or 32; 0: by the dot's shape.
 	Side int
 	// KPack is how many instructions' elements along K a lane holds side by side, 1 or
@@ -33,9 +35,12 @@ func (Unit) Check(target string) error {
 	return nil
 }
 
-// chipOf is the chip of d's target, which Check took.
-func chipOf(d dots.Dot) *chip.Chip {
-	c := chip.Of(d.Target)
+// chipOf is the unit's chip, or that of d's target, which Check took.
+func (u Unit) chipOf(d dots.Dot) *chip.Chip {
+	c := u.Chip
+	if c == nil {
+		c = chip.Of(d.Target)
+	}
 	if c == nil {
 		panic("BUG: matrixcore: the target " + d.Target)
 	}
@@ -44,7 +49,7 @@ func chipOf(d dots.Dot) *chip.Chip {
 
 // instrFor is the instruction for d, or nil.
 func (u Unit) instrFor(d dots.Dot) *Instr {
-	c := chipOf(d)
+	c := u.chipOf(d)
 	x, y, _ := d.Elems()
 	x, y = u.Widen(d, x), u.Widen(d, y)
 	shape := ir.ShapeOf(d.Result().Type())
@@ -88,7 +93,7 @@ func (u Unit) Form(d dots.Dot) *dots.Form {
 	warps := spreadWarps(d, in.Side, head, tail)
 	kWidth := in.PerLane
 	var result layout.Encoding
-	if c := chipOf(d); c.WMMA != 0 {
+	if c := u.chipOf(d); c.WMMA != 0 {
 		result = &layout.AMDWMMA{Version: c.WMMA, IsTranspose: true, WarpsPerCTA: warps, CGA: d.Cluster()}
 	} else {
 		e := &layout.AMDMFMA{
@@ -117,11 +122,11 @@ func (u Unit) Form(d dots.Dot) *dots.Form {
 }
 
 // Widen makes 8-bit floats f16 unless there is an instruction for both operands.
-func (Unit) Widen(d dots.Dot, elem ir.Type) ir.Type {
+func (u Unit) Widen(d dots.Dot, elem ir.Type) ir.Type {
 	if !dots.IsFloat8(elem) {
 		return elem
 	}
-	c := chipOf(d)
+	c := u.chipOf(d)
 	x, y, _ := d.Elems()
 	for _, in := range Instrs(c) {
 		if in.Takes(c, x, y, false) {
