@@ -6,6 +6,8 @@ import _ "embed" // the examples are archives of the tests, too
 var (
 	//go:embed testdata/tritonamdgpu-hoist-layout-conversions/example.txtar
 	hoistLayoutConversionsExample string
+	//go:embed testdata/tritonamdgpu-block-pingpong/example.txtar
+	blockPingpongExample string
 	//go:embed testdata/triton-amdgpu-insert-instruction-sched-hints/example.txtar
 	insertInstructionSchedHintsExample string
 	//go:embed testdata/triton-amdgpu-lower-insert-instruction-sched-hints/example.txtar

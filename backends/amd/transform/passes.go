@@ -5,7 +5,7 @@ import "github.com/tritonc/tritonc/core/pass"
 // Passes are all of the package.
 func Passes() []*pass.Pass {
 	return []*pass.Pass{
-		HoistLayoutConversions, InsertInstructionSchedHints, LowerInsertInstructionSchedHints, OptimizeEpilogue,
+		BlockPingpong, HoistLayoutConversions, InsertInstructionSchedHints, LowerInsertInstructionSchedHints, OptimizeEpilogue,
 		ReorderInstructions, UpdateAsyncWaitCount,
 	}
 }
