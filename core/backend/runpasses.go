@@ -13,6 +13,7 @@ import (
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/plugin/wire"
+	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/work"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -49,7 +50,9 @@ func (b *Backend) RunPasses(ctx context.Context, req sdk.RunPassesRequest) (resp
 		return resp, wire.ErrorToSDK(err)
 	}
 	if m := file.Op; m.HasAttr(ttg.NumWarpsAttr) && !m.HasAttr(ttg.ThreadsPerWarpAttr) && plan.Device.WarpSize != ttg.DefaultThreadsPerWarp {
-		m.SetAttr(ttg.ThreadsPerWarpAttr, m.Context().I32Attr(int64(plan.Device.WarpSize)))
+		if laidOut, _ := facts.NoLayouts.Broken(m); laidOut == nil { // else the layouts are for the default
+			m.SetAttr(ttg.ThreadsPerWarpAttr, m.Context().I32Attr(int64(plan.Device.WarpSize)))
+		}
 	}
 	runner := Runner(req.Target)
 	runner.Place = file.Pos
