@@ -8,10 +8,14 @@ var (
 	hoistLayoutConversionsExample string
 	//go:embed testdata/tritonamdgpu-block-pingpong/example.txtar
 	blockPingpongExample string
+	//go:embed testdata/tritonamdgpu-coalesce-async-copy/example.txtar
+	coalesceAsyncCopyExample string
 	//go:embed testdata/triton-amdgpu-insert-instruction-sched-hints/example.txtar
 	insertInstructionSchedHintsExample string
 	//go:embed testdata/triton-amdgpu-lower-insert-instruction-sched-hints/example.txtar
 	lowerInsertInstructionSchedHintsExample string
+	//go:embed testdata/tritonamdgpu-optimize-dot-operands/example.txtar
+	optimizeDotOperandsExample string
 	//go:embed testdata/tritonamdgpu-optimize-epilogue/example.txtar
 	optimizeEpilogueExample string
 	//go:embed testdata/tritonamdgpu-reorder-instructions/example.txtar

@@ -67,7 +67,7 @@ func resultStored(store tt.StoreOp) (convert *ir.Operation, chain []*ir.Operatio
 			return nil, nil
 		}
 		chain = append(chain, def)
-		v = def.Operand(0)
+		v = def.OneOperand()
 	}
 }
 
@@ -78,7 +78,7 @@ func isBlocked(v *ir.Value) bool {
 
 // isUnary reports whether op computes each element of a tensor from that of another one.
 func isUnary(op *ir.Operation) bool {
-	return op.NumOperands() == 1 && op.NumResults() == 1 && op.Def().Has(ir.Elementwise) && tensors.Type(op.Operand(0)) != nil &&
+	return op.NumOperands() == 1 && op.NumResults() == 1 && op.Def().Has(ir.Elementwise) && tensors.Type(op.OneOperand()) != nil &&
 		!ir.HasEffect(op, ir.Effects.Any)
 }
 
@@ -89,7 +89,7 @@ func storeAs(b *ir.Builder, store tt.StoreOp, convert *ir.Operation, chain []*ir
 	enc := encoding.AttrOf(value.Type())
 	last := value
 	if len(chain) > 0 {
-		chain[len(chain)-1].SetOperand(0, value)
+		chain[len(chain)-1].SetOperands([]*ir.Value{value})
 		for _, op := range chain {
 			op.OneResult().SetType(tensors.WithEncoding(c, tensors.Type(op.OneResult()), enc))
 		}

@@ -101,6 +101,9 @@ func (p *pingpong) twoClusters(operand *layout.DotOp) bool {
 	return true
 }
 
+// twoSteps marks a dot for which LLVM is to keep two clusters.
+const twoSteps = "pingpong_2step"
+
 // scaledBeside has the copies for the next iteration before what reads LDS and multiplies.
 func (p *pingpong) scaledBeside() bool {
 	p.last = p.waits[0]
@@ -110,7 +113,7 @@ func (p *pingpong) scaledBeside() bool {
 	p.schedBarrier(nothingMoves)
 	p.meet()
 	p.schedBarrier(nothingMoves)
-	p.scaled[0].SetAttr("pingpong_2step", p.b.Context().Unit())
+	p.scaled[0].SetAttr(twoSteps, p.b.Context().Unit())
 	p.keepApart()
 	return true
 }

@@ -147,7 +147,7 @@ func (w *waits) between(first, end *ir.Operation) int {
 			branch := w.inRegion(v.ThenRegion())
 			n += min(branch, w.inRegion(v.ElseRegion()))
 		case op.Is(scf.For):
-			n += tripsOf(op) * w.inRegion(op.Region(0))
+			n += tripsOf(op) * w.inRegion(scf.AsFor(op).Region())
 		default:
 			n += w.instructions(op)
 		}
@@ -236,7 +236,7 @@ func (p *paths) back(at, from *ir.Operation, groups, sum int) {
 			}
 			return
 		case at.Is(scf.While):
-			test, body := at.Region(0).First(), at.Region(1).First()
+			test, body := scf.AsWhile(at).Before().First(), scf.AsWhile(at).After().First()
 			if from.Block() != test {
 				again(test.Terminator())
 				return
