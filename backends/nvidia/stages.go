@@ -14,6 +14,7 @@ import (
 	"github.com/tritonc/tritonc/core/llir"
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/transform/facts"
+	"github.com/tritonc/tritonc/core/transform/ttir"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -89,6 +90,9 @@ func (j *job) warnOfWarpSpecialization(c *backend.Compilation, marked []ir.Locat
 			Message:  "warp_specialize has no effect on this loop: " + why,
 			Help:     "the result is the same; without warp_specialize=True the warning goes away",
 		}
+		if strings.Contains(why, warpspec.LoadedByPointers) {
+			d.Notes = descriptorsByPointers(c.Meta.Remarks)
+		}
 		if at := ir.FileLocOf(loc); at != nil {
 			d.File, d.Line, d.Column = at.File, at.Line, at.Col+1
 		}
@@ -97,6 +101,19 @@ func (j *job) warnOfWarpSpecialization(c *backend.Compilation, marked []ir.Locat
 			c.Warn(d)
 		}
 	}
+}
+
+// descriptorsByPointers are notes on the descriptors that TMA does not copy through.
+func descriptorsByPointers(remarks []backend.Remark) (notes []sdk.Diagnostic) {
+	for _, r := range remarks {
+		if r.Subject == ttir.RemarkSubject && r.Decision == ttir.ByPointers {
+			notes = append(notes, sdk.Diagnostic{
+				Severity: sdk.Note, File: r.File, Line: r.Line, Column: r.Column,
+				Message: "this descriptor goes by pointers: " + r.Why,
+			})
+		}
+	}
+	return notes
 }
 
 // makeLLIR lowers the module, links libraries where it calls them, and has LLVM

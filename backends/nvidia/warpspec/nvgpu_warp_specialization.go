@@ -78,6 +78,10 @@ const (
 	Whole         = "whole"
 )
 
+// LoadedByPointers is in the reason of a remark on a loop that stays whole because of an
+// operand that no descriptor loads, or one that went by pointers.
+const LoadedByPointers = "loaded by pointers"
+
 // MarkedLoops are the places of the loops in root that ask to be specialized.
 func MarkedLoops(root *ir.Operation) []ir.Location {
 	var out []ir.Location

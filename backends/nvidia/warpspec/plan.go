@@ -142,7 +142,7 @@ func (p *plan) findLoads(stages int) error {
 			case op == nil || seen[op] || op.NumRegions() > 0 || op.Is(ops().dot):
 				return nil
 			case op.Is(tt.Load) && tt.AsLoad(op).Ptr().Type() != nil && ir.ShapeOf(v.Type()) != nil:
-				return fmt.Errorf("an operand of the dot%s is loaded by pointers, and the warps that copy do so through descriptors", line(d))
+				return fmt.Errorf("an operand of the dot%s is %s, and the warps that copy do so through descriptors", line(d), LoadedByPointers)
 			}
 			seen[op] = true
 			if op.Is(tt.DescriptorLoad) {

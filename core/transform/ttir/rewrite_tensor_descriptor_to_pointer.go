@@ -36,8 +36,8 @@ const (
 // RemarkSubject is the subject of the remarks about descriptors.
 const RemarkSubject = "descriptor"
 
-// byPointers is the decision of a remark about a descriptor that is not kept.
-const byPointers = "pointers"
+// ByPointers is the decision of a remark about a descriptor that is not kept.
+const ByPointers = "pointers"
 
 // NewRewriteTensorDescriptor is RewriteTensorDescriptor for a target that has such
 // hardware. With the option keep-descriptors=all, a descriptor that a kernel takes or
@@ -69,7 +69,7 @@ func NewRewriteTensorDescriptor(unit CopyUnit) *pass.Pass {
 					break
 				}
 				for _, d := range keptDescriptors(r.Module, keeping{unit, keep == keepDots, r.Int(stagesOption), r.Int(warpsOption), int64(r.Int(sharedOption))}) {
-					remark := pass.Remark{Subject: RemarkSubject, At: d.desc.Loc(), Decision: byPointers, Why: d.why}
+					remark := pass.Remark{Subject: RemarkSubject, At: d.desc.Loc(), Decision: ByPointers, Why: d.why}
 					if d.kept {
 						kept[d.desc] = true
 						remark.Decision, remark.Open = unit.Name(), true
