@@ -23,6 +23,7 @@ func clusterSnippet(n, body string) string {
 .reqnctapercluster ` + n + `
 {
 	.reg .pred %p<5>;
+	.reg .b16 %h<2>;
 	.reg .b32 %r<20>;
 	.reg .b64 %rd<9>;
 	.loc 1 7 3
@@ -102,6 +103,36 @@ func TestClusterRegisters(t *testing.T) {
 	}
 }
 
+// nextWord has %rd3 be the address of the next block's word of global memory.
+const nextWord = "sub.s32 %r12, %r8, %r2; add.s32 %r12, %r12, %r3; mad.lo.s32 %r12, %r12, 64, %r1; mul.wide.u32 %rd3, %r12, 4; add.s64 %rd3, %rd1, %rd3;\n"
+
+// TestClusterMemory: what blocks of a cluster may do to one another's global memory.
+func TestClusterMemory(t *testing.T) {
+	write, read := "add.s32 %r10, %r1, 1; st.global.u32 [%rd2], %r10;\n", nextWord+"ld.global.u32 %r11, [%rd3];\n"
+	count := "ld.param.u64 %rd4, [p]; add.s64 %rd4, %rd4, 1532;\n" // the last word
+	for name, body := range map[string]string{
+		"a barrier":          write + meet + read,
+		"barriers again":     write + meet + read + meet + write + meet + read,
+		"arrival and wait":   write + "barrier.cluster.arrive.aligned;\n" + nextWord + "barrier.cluster.wait.aligned; ld.global.u32 %r11, [%rd3];\n",
+		"one value":          "sub.s32 %r12, %r8, %r2; mul.wide.u32 %rd3, %r12, 4; add.s64 %rd3, %rd1, %rd3; st.global.u32 [%rd3], 7;\n",
+		"halves of one word": "mul.wide.u32 %rd3, %r2, 2; add.s64 %rd3, %rd1, %rd3; cvt.u16.u32 %h1, %r2; setp.ne.u32 %p1, %r1, 0; @%p1 ret; st.global.u16 [%rd3], %h1;\n",
+		"reads":              nextWord + "ld.global.u32 %r11, [%rd3]; ld.global.u32 %r11, [%rd2];\n",
+		"one writes what all load, and does not use": "sub.s32 %r12, %r8, %r2; mul.wide.u32 %rd3, %r12, 4; add.s64 %rd3, %rd1, %rd3; ld.global.u32 %r11, [%rd3];\n" +
+			"add.s32 %r11, %r11, 5; or.b32 %r12, %r1, %r2; setp.eq.u32 %p1, %r12, 0; @%p1 st.global.u32 [%rd3], %r11;\n",
+		"a relaxed one, later": write + "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;\n" + meet + read,
+		"release and acquire": count + "setp.ne.u32 %p1, %r1, 0; @%p1 ret; setp.ne.u32 %p2, %r2, 0; @%p2 bra wait;\n" +
+			"st.global.u32 [%rd2], 5; atom.release.gpu.global.exch.b32 %r10, [%rd4], 1; ret;\n" +
+			"wait: atom.acquire.gpu.global.add.u32 %r10, [%rd4], 0; setp.eq.u32 %p2, %r10, 0; @%p2 bra wait;\n" +
+			nextWord + "ld.global.u32 %r11, [%rd3];\n",
+	} {
+		for _, opt := range []Options{{}, {Random: true, Seed: 3}} {
+			if _, err := runCluster(t, opt, "2", body); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
 // TestClusterMistakes: what the simulator says of wrong clusters, with the source's line.
 func TestClusterMistakes(t *testing.T) {
 	write := "st.shared.u32 [%r4], %r1;\n"
@@ -113,17 +144,26 @@ func TestClusterMistakes(t *testing.T) {
 		"no barrier before": {"2", write + read + meet, "no cluster barrier lies between", simt.FindRace},
 		"block barrier":     {"2", write + "bar.sync 0;\n" + read + meet, "no cluster barrier lies between", simt.FindRace},
 		"relaxed":           {"2", write + "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;\n" + read + meet, "no cluster barrier lies between", simt.FindRace},
-		"never written":     {"2", meet + read + meet, "never written", simt.FindUndefined},
-		"written again":     {"2", write + meet + read + write + meet, "which block 1 of the cluster reads", simt.FindRace},
-		"remote write":      {"2", meet + "st.shared::cluster.u32 [%r5], %r1;\nld.shared.u32 %r11, [%r4]; st.global.u32 [%rd2], %r11;\n" + meet, "writes: no cluster barrier lies between", simt.FindRace},
-		"no barrier after":  {"2", write + meet + "setp.eq.u32 %p1, %r2, 0; @%p1 ret;\n" + read, "whose threads have all ended", simt.FindBounds},
-		"beyond":            {"2", meet + "ld.shared::cluster.u32 %r11, [%r5+4096]; st.global.u32 [%rd2], %r11;\n" + meet, "shared memory", simt.FindBounds},
-		"rank":              {"2", "mapa.shared::cluster.u32 %r5, %r4, 2; st.global.u32 [%rd2], %r5;\n", "block 2 of a cluster that has 2 blocks", simt.FindBounds},
-		"plain load":        {"2", write + meet + "ld.shared.u32 %r11, [%r5]; st.global.u32 [%rd2], %r11;\n" + meet, "the block has 512", simt.FindBounds},
-		"deadlock":          {"2", "setp.eq.u32 %p1, %r2, 0; @%p1 bra skip;\n" + meet + "skip: @!%p1 ret;\nwait: bar.sync 1, 96;\n", "barrier of the cluster", simt.FindDeadlock},
-		"twice":             {"2", "barrier.cluster.arrive.aligned; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n", "for the second time", simt.FindBarrier},
-		"no arrival":        {"2", "barrier.cluster.wait.aligned;\n", "without having arrived", simt.FindBarrier},
-		"divergent":         {"2", "setp.eq.u32 %p1, %r1, 0; @%p1 barrier.cluster.arrive.aligned;\n", "all must execute it together", simt.FindSync},
+		"global memory":     {"2", nextWord + "st.global.u32 [%rd2], 5; ld.global.u32 %r11, [%rd3];\n", "of the cluster: no cluster barrier lies between", simt.FindConflict},
+		"both write":        {"2", "add.s32 %r10, %r2, 1; st.global.u32 [%rd1], %r10;\n", "byte 0 of buffer p is also accessed by block 0 of the cluster", simt.FindConflict},
+		"halves":            {"2", "ld.param.u64 %rd3, [p]; mul.wide.u32 %rd4, %r1, 2; add.s64 %rd3, %rd3, %rd4; cvt.u16.u32 %h1, %r2; st.global.u16 [%rd3], %h1;\n", "also accessed by block 0 of the cluster", simt.FindConflict},
+		"memory, used": {"2", "sub.s32 %r12, %r8, %r2; mul.wide.u32 %rd3, %r12, 256; add.s64 %rd3, %rd1, %rd3; ld.global.u32 %r11, [%rd3];\n" +
+			"add.s32 %r11, %r11, 5; setp.ne.u32 %p2, %r1, 0; @%p2 ret; st.global.u32 [%rd2], %r11;\n",
+			"byte 0 of buffer p, loaded at kernel.py:7, is written by block 0 of the cluster", simt.FindUndefined},
+		"memory, relaxed":  {"2", nextWord + "st.global.u32 [%rd2], 5; barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned; ld.global.u32 %r11, [%rd3];\n", "of the cluster: no cluster barrier lies between", simt.FindConflict},
+		"memory, between":  {"2", nextWord + "barrier.cluster.arrive.aligned; st.global.u32 [%rd2], 5; barrier.cluster.wait.aligned; ld.global.u32 %r11, [%rd3];\n", "of the cluster: no cluster barrier lies between", simt.FindConflict},
+		"memory, blocks":   {"2", nextWord + "st.global.u32 [%rd2], 5; bar.sync 0; ld.global.u32 %r11, [%rd3];\n", "of the cluster: no cluster barrier lies between", simt.FindConflict},
+		"never written":    {"2", meet + read + meet, "never written", simt.FindUndefined},
+		"written again":    {"2", write + meet + read + write + meet, "which block 1 of the cluster reads", simt.FindRace},
+		"remote write":     {"2", meet + "st.shared::cluster.u32 [%r5], %r1;\nld.shared.u32 %r11, [%r4]; st.global.u32 [%rd2], %r11;\n" + meet, "writes: no cluster barrier lies between", simt.FindRace},
+		"no barrier after": {"2", write + meet + "setp.eq.u32 %p1, %r2, 0; @%p1 ret;\n" + read, "whose threads have all ended", simt.FindBounds},
+		"beyond":           {"2", meet + "ld.shared::cluster.u32 %r11, [%r5+4096]; st.global.u32 [%rd2], %r11;\n" + meet, "shared memory", simt.FindBounds},
+		"rank":             {"2", "mapa.shared::cluster.u32 %r5, %r4, 2; st.global.u32 [%rd2], %r5;\n", "block 2 of a cluster that has 2 blocks", simt.FindBounds},
+		"plain load":       {"2", write + meet + "ld.shared.u32 %r11, [%r5]; st.global.u32 [%rd2], %r11;\n" + meet, "the block has 512", simt.FindBounds},
+		"deadlock":         {"2", "setp.eq.u32 %p1, %r2, 0; @%p1 bra skip;\n" + meet + "skip: @!%p1 ret;\nwait: bar.sync 1, 96;\n", "barrier of the cluster", simt.FindDeadlock},
+		"twice":            {"2", "barrier.cluster.arrive.aligned; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n", "for the second time", simt.FindBarrier},
+		"no arrival":       {"2", "barrier.cluster.wait.aligned;\n", "without having arrived", simt.FindBarrier},
+		"divergent":        {"2", "setp.eq.u32 %p1, %r1, 0; @%p1 barrier.cluster.arrive.aligned;\n", "all must execute it together", simt.FindSync},
 	} {
 		_, err := runCluster(t, Options{}, c.n, c.body)
 		var e *simt.FindingsError

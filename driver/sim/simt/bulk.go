@@ -308,6 +308,7 @@ func (w *warp) bulkRow(s *step, lane, shared int, global uint64, n int, t Type) 
 	if store {
 		w.checkWrite(s, &w.view, n)
 		copy(buf.Data[off:off+n], c.shared[shared:])
+		w.settleWrite(true)
 		buf.wrote(off, n)
 		w.offs[lane] = shared
 		w.view = view{SpaceShared, c.shared, nil, 0, w.mask, false, nil}

@@ -152,6 +152,17 @@ func (w *warp) useAll(s *step, m uint64, what string) {
 	}
 }
 
+// loadsUndefined marks what some lanes load as undefined.
+func (w *warp) loadsUndefined(s *step, lanes uint64) {
+	c := w.check
+	for m := lanes; m != 0; m &= m - 1 {
+		c.bits[bits.TrailingZeros64(m)] = allBits
+	}
+	for _, at := range s.prs {
+		c.setBits(at, lanes, lanes, &c.bits)
+	}
+}
+
 // readUnknown marks what the lanes of bad load from bytes of shared memory that
 // nobody wrote, or wrote with undefined values.
 func (w *warp) readUnknown(s *step, bad uint64) {

@@ -14,13 +14,18 @@ type cluster struct {
 	ctas   []*cta
 	live   []*cta // that have not ended
 	found  *findings
-	// arrived is how many live lanes are at the cluster's barrier, and phase how
-	// often it opened.
-	arrived int
-	phase   uint32
-	waits   bool // some warp polls, see cta.waits
+	// arrived is how many live lanes are at the cluster's barrier, of which some may be
+	// relaxed, and phase how often it opened. ordered is phase as of the latest opening
+	// at which all released what they wrote.
+	arrived        int
+	relaxed        bool
+	phase, ordered uint32
+	waits          bool // some warp polls, see cta.waits
 	// still is how many rounds all warps of all blocks have waited without a change.
 	still int
+	// global finds conflicts between the blocks in global memory; nil where there is one
+	// block, or nobody looks for them.
+	global *globalCheck
 }
 
 // An address in the shared memory of the block with some rank is that in one's own
@@ -36,6 +41,9 @@ func newCluster(r *launch) *cluster {
 	if r.prog.Ordered {
 		cl.found = r.found // all run on one core
 	}
+	if r.clusterSize > 1 && r.cfg.Check.Conflicts {
+		cl.global = &globalCheck{pages: make(map[uint64]*globalPage), released: make(map[uint64]uint32)}
+	}
 	for rank := range r.clusterSize {
 		c := newCTA(r)
 		c.cluster, c.rank = cl, rank
@@ -50,8 +58,11 @@ func newCluster(r *launch) *cluster {
 // start prepares the state for the k-th cluster that is executed to run.
 func (cl *cluster) start(k int) {
 	cl.number = k
-	cl.arrived, cl.phase, cl.still = 0, 0, 0
+	cl.arrived, cl.relaxed, cl.phase, cl.ordered, cl.still = 0, false, 0, 0, 0
 	cl.live = append(cl.live[:0], cl.ctas...)
+	if cl.global != nil {
+		cl.global.reset()
+	}
 	for _, c := range cl.ctas {
 		c.start(cl.run.chosen(k))
 	}
@@ -178,6 +189,7 @@ func (w *warp) meetCluster(s *step, gs []int) {
 			w.groups[k].pc++
 		}
 		cl.arrived += bits.OnesCount64(m)
+		cl.relaxed = cl.relaxed || s.in.Imm == ClusterArriveRelaxed
 		cl.settle()
 		return
 	}
@@ -216,6 +228,10 @@ func (cl *cluster) settle() {
 	}
 	cl.arrived = 0
 	cl.phase++
+	if !cl.relaxed {
+		cl.ordered = cl.phase
+	}
+	cl.relaxed = false
 	var known blockSet // what one block acquired from others of the grid all know then
 	for _, c := range cl.ctas {
 		known = known.with(c.known, -1)

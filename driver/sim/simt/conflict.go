@@ -7,16 +7,16 @@ import (
 
 // Conflicts between blocks: every 4-byte word of a buffer remembers the block
 // that accessed it last in this launch, and whether anyone wrote. Words are
-// coarse: blocks that write neighbouring bytes of one word are reported only
-// when their accesses are of whole words.
+// coarse: of accesses to parts of words, such as bytes, those count that lanes side by
+// side make to whole ones.
 //
 // Accesses are ordered where a block acquired what the other released, itself or by
 // way of others: locks and flags in one word, by atomics of one lane. A block that
 // goes on with the memory after its release is not found out.
 //
 // An owner word is block+1 in the low bits; ownerWrote marks a write, ownerMany
-// reads of several blocks. The blocks of a cluster are one program, and count as the
-// first of them.
+// reads of several blocks. The blocks of a cluster count as the first of them; what they
+// do to one another is in clusterconflict.go.
 const (
 	ownerWrote = 1 << 31
 	ownerMany  = 1 << 30
@@ -38,11 +38,11 @@ func (m *Memory) startConflicts() {
 
 // conflict records an access and reports one that meets another block's.
 func (w *warp) conflict(v *view, size int, write bool) {
-	if size < 4 {
-		return
-	}
 	if v.dense {
 		w.conflictRun(v, w.offs[0], size*w.n, 0, size, write)
+		return
+	}
+	if size < 4 {
 		return
 	}
 	for m := v.mask; m != 0; m &= m - 1 {
@@ -51,11 +51,15 @@ func (w *warp) conflict(v *view, size int, write bool) {
 	}
 }
 
-// conflictRun is conflict for the n bytes at off, of which lane accesses the first
-// size, the next lane those after them, and so on.
+// conflictRun is conflict for the whole words among the n bytes at off, of which lane
+// accesses the first size, the next lane those after them, and so on.
 func (w *warp) conflictRun(v *view, off, n, lane, size int, write bool) {
 	me := uint32(w.cta.first+1) & ownerBlock
-	words := v.buf.owner[off>>2 : (off+n)>>2]
+	first, end := (off+3)>>2, (off+n)>>2
+	if first >= end {
+		return
+	}
+	words := v.buf.owner[first:end]
 	for i := range words {
 		// What this block accessed so before, or many read, stays as it is.
 		old := atomic.LoadUint32(&words[i])
@@ -64,8 +68,11 @@ func (w *warp) conflictRun(v *view, off, n, lane, size int, write bool) {
 			same = old&^ownerWrote == me || old&(ownerWrote|ownerMany) == ownerMany
 		}
 		if !same {
-			w.own(v, off>>2+i, lane+4*i/size, me, write)
+			w.own(v, first+i, lane+(4*(first+i)-off)/size, me, write)
 		}
+	}
+	if g := w.cta.cluster.global; g != nil {
+		g.access(w, v.buf, first, end, off, lane, size, write)
 	}
 }
 
@@ -139,11 +146,16 @@ func (w *warp) synchronize(s *step, v *view, size int, do func(lane int)) {
 	old := loadBytes(p, 8*size)
 	do(lane)
 	v.buf.wrote(w.offs[lane], size)
-	if s.in.Flags&FlagAcquire != 0 {
+	// A cas that finds another value releases nothing.
+	acquires := s.in.Flags&FlagAcquire != 0
+	releases := s.in.Flags&FlagRelease != 0 && (s.in.Atomic != AtomCas || loadBytes(p, 8*size) != old)
+	if g := c.cluster.global; g != nil {
+		g.synchronize(c, at, acquires, releases)
+	}
+	if acquires {
 		c.known = c.known.with(c.run.released[at], -1)
 	}
-	// A cas that finds another value releases nothing.
-	if s.in.Flags&FlagRelease != 0 && (s.in.Atomic != AtomCas || loadBytes(p, 8*size) != old) {
+	if releases {
 		if c.run.released == nil {
 			c.run.released = make(map[uint64]blockSet)
 		}

@@ -124,6 +124,7 @@ type cta struct {
 	turns   uint64   // so far, for random schedules
 	left    uint64   // instructions that the block may still execute
 	known   blockSet // the blocks whose releases this one acquired
+	met     uint32   // likewise, the ranks of those of its own cluster
 }
 
 // newCTA makes the state for blocks of the launch.
@@ -189,7 +190,7 @@ func (c *cta) start(k int) {
 	if c.left = r.cfg.MaxInstructions; c.left == 0 {
 		c.left = math.MaxUint64
 	}
-	c.known = nil
+	c.known, c.met = nil, 0
 	c.halt = false
 	if c.sharedChk != nil {
 		c.sharedChk.reset()

@@ -195,9 +195,9 @@ func (w *warp) use(r Reg, mask, used uint64, what string) {
 	}
 	lane := bits.TrailingZeros64(bad)
 	if whole != 0 {
-		w.note(FindUndefined, lane, 0, "%s depends on %s, which is not defined in lanes 0x%x", what, w.name(r), bad)
+		w.note(FindUndefined, lane, 0, "%s depends on %s, which is not defined in lanes 0x%x%s", what, w.name(r), bad, w.lateLoad())
 	} else {
-		w.note(FindUndefined, lane, 0, "%s depends on bits 0x%x of %s, which are not defined in lanes 0x%x", what, part, w.name(r), bad)
+		w.note(FindUndefined, lane, 0, "%s depends on bits 0x%x of %s, which are not defined in lanes 0x%x%s", what, part, w.name(r), bad, w.lateLoad())
 	}
 	c.regs[at].set(bad, bad)
 }

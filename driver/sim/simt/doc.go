@@ -33,7 +33,7 @@
 // is wholly defined, and bits only for lanes where a part of it is (defined.go); how
 // they spread is in undefined.go. Beside every word of shared memory it keeps who
 // wrote and read it last, by vector clocks (sharedcheck.go), and beside every word
-// of global memory which block did (conflict.go). What is defined and in order costs
+// of global memory which block did (conflict.go, clusterconflict.go). What is defined and in order costs
 // a comparison a register and a word.
 //
 // # Order

@@ -279,8 +279,11 @@ func (c *sharedCheck) suspect(w *warp, k int, b uint8, lane, warp int, reads boo
 }
 
 // settleWrite reports the pending races of a store that changed memory; always
-// says that any store counts.
+// says that any store to shared memory counts.
 func (w *warp) settleWrite(always bool) {
+	if g := w.cta.cluster.global; g != nil {
+		g.settle(w)
+	}
 	c := w.cta.sharedChk
 	if c == nil || len(c.pending) == 0 {
 		return
@@ -341,6 +344,10 @@ func (w *warp) checkRead(s *step, v *view, size int) {
 		}
 		if w.cta.run.cfg.Check.Conflicts {
 			w.conflict(v, size, false)
+			if g := w.cta.cluster.global; g != nil && g.lost != 0 {
+				w.loadsUndefined(s, g.lost)
+				g.lost = 0
+			}
 		}
 	}
 }
