@@ -57,7 +57,7 @@ func (k Kernel) options() Options {
 	return all
 }
 
-// Blocks is how many blocks a program of the kernel has.
+// Blocks is how many blocks a program of the kernel has, if it is compiled from Python.
 func (k Kernel) Blocks() int {
 	if n, ok := k.options()["num_ctas"].(int); ok {
 		return n

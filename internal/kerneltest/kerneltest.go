@@ -2,12 +2,14 @@ package kerneltest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +56,32 @@ type Outcome struct {
 	PTX, Signature string
 	// Printed is what the kernel printed.
 	Printed string
+
+	options Options // as the metadata have them, defaults included
+}
+
+// Blocks is how many blocks a program has.
+func (o *Outcome) Blocks() int {
+	if n, ok := o.options["num_ctas"].(float64); ok {
+		return int(n)
+	}
+	return 1
+}
+
+// HasForm reports whether a claim about the form of the code, such as which instructions
+// it has, applies. It holds where the kernel is compiled with certain options, of which
+// OptionsEnv may set others; the test's log then says that the form is not checked. What
+// a kernel computes does not depend on them, and is checked with all. Options that the
+// target lacks hold.
+func (o *Outcome) HasForm(t testing.TB, holds Options) bool {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(holds)) {
+		if v, ok := o.options[name]; ok && fmt.Sprint(v) != fmt.Sprint(holds[name]) {
+			t.Logf("the form of the code is checked with %s=%v, the results alone with %v", name, holds[name], v)
+			return false
+		}
+	}
+	return true
 }
 
 // With returns the kernel with further options.
@@ -161,6 +189,9 @@ func (k Kernel) once(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
 		var cancel func()
 		ctx, cancel = context.WithTimeout(ctx, launchLimit)
 		defer cancel()
+	}
+	if err := json.Unmarshal(compiled.Compiled.Metadata, &out.options); err != nil {
+		return out, fmt.Errorf("metadata: %w", err)
 	}
 	result, err := compiled.Run(ctx, grid)
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -418,8 +418,8 @@ func TestDebugging(t *testing.T) {
 		got := k.Run(t, kerneltest.Grid(programs), x, out, programs*n, n)
 		kerneltest.Equal(t, "out", out, x.Floats())
 		// Each thread prints what it holds, and the threads of a cluster hold n elements together.
-		if lines := strings.Count(got.Printed, "x: "); lines != programs*n*k.Blocks() {
-			t.Errorf("%d lines printed, want %d:\n%s", lines, programs*n*k.Blocks(), got.Printed)
+		if lines := strings.Count(got.Printed, "x: "); lines != programs*n*got.Blocks() {
+			t.Errorf("%d lines printed, want %d:\n%s", lines, programs*n*got.Blocks(), got.Printed)
 		}
 		printed := map[string]bool{}
 		for line := range strings.Lines(got.Printed) {

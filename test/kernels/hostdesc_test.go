@@ -262,7 +262,7 @@ func TestHostAttention(t *testing.T) {
 				}
 				seen[m[1]] = true
 			}
-			if len(seen) == 0 {
+			if len(seen) == 0 && ran.HasForm(t, oneBlock) {
 				t.Errorf("no descriptors of wgmma in\n%s", ran.PTX)
 			}
 		})

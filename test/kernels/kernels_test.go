@@ -66,20 +66,10 @@ func cdiv(a, b int) int { return (a + b - 1) / b }
 // warpCounts are the numbers of warps that each kernel runs with.
 var warpCounts = []int{1, 2, 4, 8}
 
-// oneBlock is for kernels whose programs would race as clusters: threads of a program do
-// not wait for one another between accesses to global memory.
+// oneBlock is for kernels whose programs would race as clusters, since threads of a
+// program do not wait for one another between accesses to global memory; and for claims
+// about code (HasForm) that depend on how much of a tensor a block has.
 var oneBlock = kerneltest.Options{"num_ctas": 1}
-
-// inOneBlock reports whether a program of the kernel is one block, and logs that the form of
-// its code is not checked where it is a cluster, whose blocks have smaller parts.
-func inOneBlock(t *testing.T, k kerneltest.Kernel) bool {
-	t.Helper()
-	if n := k.Blocks(); n > 1 {
-		t.Logf("num_ctas=%d: the results are checked, the form of the code is not", n)
-		return false
-	}
-	return true
-}
 
 // forWarps runs a test for each number of warps.
 func forWarps(t *testing.T, k kerneltest.Kernel, test func(t *testing.T, k kerneltest.Kernel)) {

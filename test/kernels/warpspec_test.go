@@ -181,7 +181,7 @@ func TestWarpGroupProducts(t *testing.T) {
 					case c.bm >= 128:
 						parts = 3
 					}
-					if !inOneBlock(t, kerneltest.Kernel{Target: "cuda:90"}) {
+					if !ran.HasForm(t, oneBlock) {
 						return
 					}
 					if got := groups(ran.PTX); got != parts {
@@ -209,7 +209,7 @@ func TestWarpGroupArguments(t *testing.T) {
 				ran := warpGroupKernel("arguments", stages == 3).Run(t, kerneltest.Grid(cdiv(m, bm), cdiv(n, bn)), &launch.Descriptor{Array: a, Block: []int{bm, bk}},
 					&launch.Descriptor{Array: b, Block: []int{bn, bk}}, &launch.Descriptor{Array: c, Block: []int{bm, bn}}, k, bm, bn, bk, stages)
 				kerneltest.Near(t, "c", c, product(a, transposed(b, "fp32", n, k), m, n, k), 2e-3, 0.01+0.002*float64(k))
-				if got := groups(ran.PTX); got != 1+bm/64 && inOneBlock(t, kerneltest.Kernel{Target: "cuda:90"}) {
+				if got := groups(ran.PTX); got != 1+bm/64 && ran.HasForm(t, oneBlock) {
 					t.Errorf("%d groups of warps, want %d", got, 1+bm/64)
 				}
 			})
@@ -248,7 +248,7 @@ func TestWarpGroupAttention(t *testing.T) {
 					}
 					kerneltest.Near(t, "o", o, want, 1e-2, 1e-2)
 					kerneltest.Near(t, "l", l, sums, 1e-3, 1e-3)
-					if got := groups(ran.PTX); got < 2 && inOneBlock(t, kerneltest.Kernel{Target: "cuda:90"}) {
+					if got := groups(ran.PTX); got < 2 && ran.HasForm(t, oneBlock) {
 						t.Errorf("%d groups of warps", got)
 					}
 				})
