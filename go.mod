@@ -3,6 +3,7 @@ module github.com/tritonc/tritonc
 go 1.26.0
 
 require (
+	github.com/ebitengine/purego v0.11.3
 	github.com/gofrs/flock v0.13.2
 	github.com/google/go-cmp v0.7.0
 	github.com/hashicorp/go-hclog v1.6.3

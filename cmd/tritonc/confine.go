@@ -117,7 +117,7 @@ var deviceFiles = []string{"/dev/nvidia*", "/dev/kfd", "/dev/dri", "/dev/accel"}
 
 // driverReads are what vendors' libraries read of the system besides what every
 // program does: which devices there are, where, and by which driver of the kernel.
-var driverReads = []string{"/sys", "/proc/devices", "/proc/modules", "/proc/driver", "/etc/OpenCL"}
+var driverReads = []string{"/sys", "/proc/devices", "/proc/modules", "/proc/driver", "/etc/OpenCL", "/opt/rocm"}
 
 // applyToDrivers puts the limits into the options of a host of drivers. In a sandbox
 // a driver has of the environment what a backend has, the variables of driverEnv, and
@@ -137,7 +137,7 @@ func (f *confineFlags) applyToDrivers(opts *remote.Options, env *environment) {
 			box.Read = append(box.Read, process.ToolFolders(dir)...)
 		}
 	}
-	for _, dir := range list("LD_LIBRARY_PATH") {
+	for _, dir := range slices.Concat(list("LD_LIBRARY_PATH"), list("ROCM_PATH")) {
 		if filepath.IsAbs(dir) {
 			box.Read = append(box.Read, dir)
 		}
@@ -160,7 +160,7 @@ func driverEnv(environ, names []string) (kept []string) {
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
 		switch {
-		case slices.Contains([]string{"PATH", "HOME", "LD_LIBRARY_PATH"}, name),
+		case slices.Contains([]string{"PATH", "HOME", "LD_LIBRARY_PATH", "ROCM_PATH"}, name),
 			strings.HasSuffix(name, "_VISIBLE_DEVICES"), strings.HasSuffix(name, "_DEVICE_ORDER"), slices.Contains(names, name):
 			kept = append(kept, kv)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/tritonc/tritonc/internal/cudastandin"
+	"github.com/tritonc/tritonc/internal/hipstandin"
 )
 
 func TestMain(m *testing.M) {
@@ -48,6 +49,13 @@ func TestScript(t *testing.T) {
 	if missing != "" {
 		t.Log(missing)
 	}
+	rocm, missingHIP := hipstandin.Library(t)
+	hipPlugin := ""
+	if missingHIP == "" {
+		hipPlugin = hipstandin.Plugin(t, filepath.Join("..", ".."))
+	} else {
+		t.Log(missingHIP)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -68,11 +76,16 @@ func TestScript(t *testing.T) {
 			env.Setenv("BACKENDS", backends) // for scripts that take the variable away
 			env.Setenv("STANDIN_PLUGINS", standin.Plugins)
 			env.Setenv("STANDIN_LIBRARY", standin.Library)
+			env.Setenv("HIP_PLUGIN", hipPlugin)
+			env.Setenv("HIP_LIBRARY", rocm)
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			if name == "standin" {
+			switch name {
+			case "standin":
 				return missing == "", nil
+			case "hipstandin":
+				return missingHIP == "", nil
 			}
 			return condition(name)
 		},
@@ -90,6 +103,7 @@ func TestScript(t *testing.T) {
 //	root       permissions do not bind
 //	toolchain  llc and ptxas are there; make test sees to it
 //	standin    so is the driver for NVIDIA GPUs, over a stand-in for CUDA
+//	hipstandin that for AMD GPUs is, over a stand-in for HIP
 //	tmpfs      a process can have a small disk of its own
 func condition(name string) (bool, error) {
 	switch name {

@@ -82,8 +82,8 @@ func TestPTX(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":      "neither a cubin nor PTX",
-		"hello": "neither a cubin nor PTX",
+		"":      "neither a cubin, nor a code object, nor PTX",
+		"hello": "neither a cubin, nor a code object, nor PTX",
 		".version 8.0\n.entry a(.param .what x) {":  "parameter 0 has no type",
 		".version 8.0\n.entry a(.param .b8 x[y]) {": "size cannot be read",
 		".version 8.0\n.entry a .reqntid x {":       ".reqntid",

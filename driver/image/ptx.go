@@ -20,7 +20,7 @@ var sizes = map[string]int{
 func parsePTX(text string) (*File, error) {
 	l := &lexer{text: text}
 	if l.next() != ".version" {
-		return nil, fmt.Errorf("it is neither a cubin nor PTX, which begins with .version")
+		return nil, fmt.Errorf("it is neither a cubin, nor a code object, nor PTX, which begins with .version")
 	}
 	f := &File{}
 	for tok := l.next(); tok != ""; tok = l.next() {

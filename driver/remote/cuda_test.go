@@ -621,7 +621,7 @@ func testRefusals(t *testing.T, s *standin) {
 		_, err := launch(t, dev, code, meta, one, args...)
 		return err
 	}
-	wants(t, try([]byte("hello"), driver.Metadata{}), "k.ptx: it is neither a cubin nor PTX")
+	wants(t, try([]byte("hello"), driver.Metadata{}), "k.ptx: it is neither a cubin, nor a code object, nor PTX")
 	wants(t, try(ptx("a"), driver.Metadata{Kernel: "b"}), `k.ptx: it has no kernel "b"; it has ["a"]`)
 	wants(t, try(append(ptx("a"), "// refuse me"...), driver.Metadata{}), "loading k.ptx: CUDA_ERROR_INVALID_PTX", "line 7; fatal   : refused")
 	wants(t, try(ptx("a", "u64", "u32"), driver.Metadata{}, int64(1)), "kernel a takes 2 arguments, given 1")
