@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,7 +39,7 @@ func (r *release) check(ctx context.Context, work string) error {
 	if err := r.try(ctx, first[0], first[1:], filepath.Join(work, "unpacked")); err != nil {
 		return err
 	}
-	fmt.Println("the archive's tritonc finds its backends, and compiles; so it does with the backends installed")
+	fmt.Println("the archive's tritonc finds its backends and drivers, and compiles; so it does with the backends installed")
 	if err := second.install(ctx, filepath.Join(work, "proxy")); err != nil {
 		return err
 	}
@@ -149,6 +150,11 @@ func (r *release) try(ctx context.Context, whole *archived, backends []*archived
 			return err
 		}
 	}
+	if host.os == hipDriverOS {
+		if err := r.drives(ctx, tritonc, path.Base(hipDriver)); err != nil {
+			return err
+		}
+	}
 	alone := filepath.Join(dir, "alone", host.program("tritonc"))
 	if err := copyFile(tritonc, alone); err != nil {
 		return err
@@ -162,6 +168,21 @@ func (r *release) try(ctx context.Context, whole *archived, backends []*archived
 		files = append(files, file)
 	}
 	return r.compiles(ctx, alone, r.version, kernel, files)
+}
+
+// drives checks that a tritonc finds a driver beside it and speaks with it, whether there
+// is a device or the driver says why not.
+func (r *release) drives(ctx context.Context, program, driver string) error {
+	out, err := r.output(ctx, program, "devices", "--json")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, driver+`"`) && !strings.Contains(line, "handshake") {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s devices does not list %s:\n%s", program, driver, indent(out))
 }
 
 // compiles checks that a tritonc has a version, and with it the backends of that version,

@@ -136,6 +136,10 @@ func (r *release) archives(ctx context.Context, p platform) ([]*archived, error)
 	for _, b := range r.backends {
 		a.programs = append(a.programs, p.program(b.program()))
 	}
+	if p.os == hipDriverOS {
+		a.programs = append(a.programs, path.Base(hipDriver))
+		a.notes = append(a.notes, path.Base(hipDriver)+" needs glibc and, for devices, AMD's ROCm")
+	}
 	note, err := r.cudaDriver(ctx, p, dir)
 	switch {
 	case err != nil:
@@ -173,11 +177,20 @@ func (a *archived) pack(r *release, p platform, name string, entries []entry) (e
 	return err
 }
 
-// build builds tritonc and the backends. None needs cgo.
+// hipDriver is the driver of AMD GPUs, for the one system that it is for.
+const (
+	hipDriver   = "./driver/hip/cmd/tritonc-device-hip"
+	hipDriverOS = "linux"
+)
+
+// build builds tritonc, the backends and the driver of AMD GPUs. None needs cgo.
 func (r *release) build(ctx context.Context, p platform, dir string) error {
 	packages, err := r.packages()
 	if err != nil {
 		return err
+	}
+	if p.os == hipDriverOS {
+		packages = append(packages, hipDriver)
 	}
 	return r.run(ctx, []string{"GOOS=" + p.os, "GOARCH=" + p.arch, "CGO_ENABLED=0"}, r.root, io.Discard,
 		"go", append([]string{"build", "-ldflags", "-s -w " + r.stamp(), "-o", dir + string(filepath.Separator)}, packages...)...)
