@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compiles examples/vector_add.py for an A100, shows what came out, and runs it
-# on a simulated one.
+# on a simulated one and on a simulated MI300X.
 set -eu
 cd "$(dirname "$0")/.."
 out=build/demo
@@ -20,8 +20,14 @@ echo "Its loads and stores when n is a multiple of 16, too (-s '$sig'):"
 bin/tritonc --target cuda:80 -s "$sig" --emit ptx -o - examples/vector_add.py | grep -E '(ld|st)\.global'
 echo
 echo "Run on the simulated A100, on random numbers, and compared with x + y:"
-run="bin/tritonc run --target cuda:80 --grid 'cdiv(n, BLOCK)' --arg n=100000 --arg BLOCK=1024 \\
+run() {
+	command="bin/tritonc run --target $1 --device sim --grid 'cdiv(n, BLOCK)' --arg n=100000 --arg BLOCK=1024 \\
     --arg 'x_ptr=randn:fp32[n]' --arg 'y_ptr=randn:fp32[n]' --arg 'out_ptr=empty:fp32[n]' \\
     --expect 'out_ptr=x_ptr + y_ptr' --rtol 1e-6 --save out_ptr=$out/out.npy examples/vector_add.py"
-echo "\$ $run"
-eval "$run"
+	echo "\$ $command"
+	eval "$command"
+}
+run cuda:80
+echo
+echo "And for AMD, on the simulated MI300X:"
+run hip:gfx942
