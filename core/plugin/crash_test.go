@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/tritonc/tritonc/core/plugin/wire"
 )
 
@@ -42,7 +44,8 @@ func TestCrash(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.stage, func(t *testing.T) {
-			_, b := testHost(t, "works", Options{})
+			var log syncBuffer
+			_, b := testHost(t, "works", Options{Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, Output: &log})})
 			pid := mustRun(t, b, "pid", "")
 			_, err := run(t.Context(), b, tt.stage, "")
 			var crash *CrashError
@@ -56,6 +59,9 @@ func TestCrash(t *testing.T) {
 			}
 			if again := mustRun(t, b, "pid", ""); again == pid {
 				t.Error("the dead process answers")
+			}
+			if s := log.String(); strings.Contains(s, "[ERROR]") || !strings.Contains(s, "[WARN]") {
+				t.Errorf("beside a warning of the first death there is:\n%s", s)
 			}
 		})
 	}
