@@ -54,16 +54,17 @@ func (b *Builder) MarkCombined(vals []Value) {
 
 // Registers estimates the registers of a function that is complete. It reports false
 // for one that is too large to tell.
-func (f *Func) Registers() (Registers, bool) {
-	s := f.liveness()
-	if !s.solve() {
-		return Registers{}, false
+func (f *Func) Registers() (r Registers, ok bool) {
+	r, _, ok = f.SinkLoads(0)
+	return r, ok
+}
+
+// most takes what is greater of o's.
+func (r *Registers) most(o Registers) {
+	r.Peak, r.Loop = max(r.Peak, o.Peak), max(r.Loop, o.Loop)
+	if o.Loads.Live > r.Loads.Live {
+		r.Loads = o.Loads
 	}
-	var r Registers
-	for _, b := range f.IR.Blocks {
-		s.block(b, &r)
-	}
-	return r, true
 }
 
 // liveness finds which results are live where. A part of a result (an element, the
@@ -75,6 +76,9 @@ type liveness struct {
 	value []Value // the roots, by their numbers
 	index map[*ir.Block]int
 	heads map[*ir.Block]bool // where iterations begin
+	// uses are the results that each instruction of each block uses, and last its end.
+	uses [][]use
+	used []int64 // what the uses are parts of
 	// needed are the results that an effect or the way of control depends on. A loop
 	// may carry others, which feed only themselves.
 	needed []bool
@@ -84,15 +88,26 @@ type liveness struct {
 	ids      []int64
 	in       [][]uint64
 	isLoaded []bool
+	// live and pending hold, for each result, the number of the walk in which it is in
+	// the set.
+	live, pending []int
+	walks         int
 }
+
+// use is what an instruction uses, but for a phi, which needs its operands at the ends of
+// other blocks: roots, from first to end of the liveness's used. of is what its result is
+// part of, 0 if it has none.
+type use struct{ first, end, of int64 }
 
 // liveness finds what is needed, not yet where.
 func (f *Func) liveness() *liveness {
 	s := &liveness{
 		f: f, root: make([]int64, f.lastID+1), value: make([]Value, f.lastID+1), index: make(map[*ir.Block]int),
 		heads: make(map[*ir.Block]bool), isLoaded: make([]bool, f.lastID+1),
+		live: make([]int, f.lastID+1), pending: make([]int, f.lastID+1),
 	}
 	s.number()
+	s.collectUses()
 	s.findNeeded()
 	for _, id := range f.loaded {
 		s.isLoaded[s.root[id]] = true
@@ -178,20 +193,40 @@ func (s *liveness) findNeeded() {
 	}
 }
 
-// uses calls f with the results that an instruction needs at its place. A phi needs
-// its operands at the ends of other blocks.
-func (s *liveness) uses(inst any, f func(id int64)) {
-	if _, phi := inst.(*ir.InstPhi); phi {
-		return
-	}
-	if l, ok := inst.(localID); ok && s.root[l.ID()] != 0 && !s.needed[s.root[l.ID()]] {
-		return
-	}
-	operands(inst, func(v Value) {
+// collectUses fills uses.
+func (s *liveness) collectUses() {
+	s.uses = make([][]use, len(s.f.IR.Blocks))
+	add := func(v Value) {
 		if id := s.rootOf(v); id != 0 {
-			f(id)
+			s.used = append(s.used, id)
 		}
-	})
+	}
+	for i, b := range s.f.IR.Blocks {
+		uses := make([]use, len(b.Insts)+1)
+		for k, inst := range b.Insts {
+			u := use{first: int64(len(s.used))}
+			if _, phi := inst.(*ir.InstPhi); !phi {
+				operands(inst, add)
+			}
+			if l, ok := inst.(localID); ok {
+				u.of = s.root[l.ID()]
+			}
+			u.end = int64(len(s.used))
+			uses[k] = u
+		}
+		first := int64(len(s.used))
+		operands(b.Term, add)
+		uses[len(b.Insts)] = use{first: first, end: int64(len(s.used))}
+		s.uses[i] = uses
+	}
+}
+
+// of are the results that an instruction needs at its place: none if nothing needs its own.
+func (s *liveness) of(u use) []int64 {
+	if u.of != 0 && !s.needed[u.of] {
+		return nil
+	}
+	return s.used[u.first:u.end]
 }
 
 // incoming calls f with what the phis of succ take from b.
@@ -224,14 +259,14 @@ func (s *liveness) solve() bool {
 			s.ids = append(s.ids, id)
 		}
 	}
-	for _, b := range blocks {
-		use := func(id int64) { across(b, id) }
-		for _, inst := range b.Insts {
-			s.uses(inst, use)
+	for i, b := range blocks {
+		for _, u := range s.uses[i] {
+			for _, id := range s.of(u) {
+				across(b, id)
+			}
 		}
-		s.uses(b.Term, use)
 		for _, succ := range b.Term.Succs() {
-			s.incoming(b, succ, use)
+			s.incoming(b, succ, func(id int64) { across(b, id) })
 		}
 	}
 	words := (len(s.ids) + 63) / 64
@@ -244,17 +279,19 @@ func (s *liveness) solve() bool {
 		s.in[i], gen[i], kill[i] = make([]uint64, words), make([]uint64, words), make([]uint64, words)
 	}
 	for i, b := range blocks {
-		use := func(id int64) {
-			if k, ok := s.global[id]; ok && s.f.home[id] != b {
+		take := func(id int64) {
+			if s.f.home[id] != b { // so it is global
+				k := s.global[id]
 				gen[i][k/64] |= 1 << (k % 64)
 			}
 		}
-		for _, inst := range b.Insts {
-			s.uses(inst, use)
+		for _, u := range s.uses[i] {
+			for _, id := range s.of(u) {
+				take(id)
+			}
 		}
-		s.uses(b.Term, use)
 		for _, succ := range b.Term.Succs() {
-			s.incoming(b, succ, use)
+			s.incoming(b, succ, take)
 		}
 	}
 	for k, id := range s.ids {
@@ -280,23 +317,23 @@ func (s *liveness) solve() bool {
 
 // counts are the registers and truth values of a set of results.
 type counts struct {
-	m      *Module
-	live   map[int64]bool
+	*liveness
+	walk   int
 	words  int
 	truths int
 }
 
-func (c *counts) add(id int64, v Value) {
-	if !c.live[id] {
-		c.live[id] = true
-		c.change(v, 1)
+func (c *counts) add(id int64) {
+	if c.live[id] != c.walk {
+		c.live[id] = c.walk
+		c.change(c.value[id], 1)
 	}
 }
 
-func (c *counts) remove(id int64, v Value) {
-	if c.live[id] {
-		delete(c.live, id)
-		c.change(v, -1)
+func (c *counts) remove(id int64) {
+	if c.live[id] == c.walk {
+		c.live[id] = 0
+		c.change(c.value[id], -1)
 	}
 }
 
@@ -304,7 +341,7 @@ func (c *counts) change(v Value, by int) {
 	if v.Type() == I1 {
 		c.truths += by
 	} else {
-		c.words += by * c.m.RegistersOf(v.Type())
+		c.words += by * c.f.Mod.RegistersOf(v.Type())
 	}
 }
 
@@ -323,20 +360,28 @@ func (m *Module) RegistersOf(t Type) int {
 	return (Width(t) + 31) / 32
 }
 
+// newWalk is the number of a new set of results.
+func (s *liveness) newWalk() int {
+	s.walks++
+	return s.walks
+}
+
 // block walks a block from its end.
-func (s *liveness) block(b *ir.Block, r *Registers) {
-	c := &counts{m: s.f.Mod, live: make(map[int64]bool)}
-	add := func(id int64) { c.add(id, s.value[id]) }
+func (s *liveness) block(b *ir.Block) (r Registers) {
+	c := &counts{liveness: s, walk: s.newWalk()}
 	for _, succ := range b.Term.Succs() {
 		for w, set := range s.in[s.index[succ]] {
 			for ; set != 0; set &= set - 1 {
-				add(s.ids[64*w+bits.TrailingZeros64(set)])
+				c.add(s.ids[64*w+bits.TrailingZeros64(set)])
 			}
 		}
-		s.incoming(b, succ, add)
+		s.incoming(b, succ, c.add)
 	}
-	s.uses(b.Term, add)
-	last := s.groupEnds(b)
+	uses := s.uses[s.index[b]]
+	for _, id := range s.of(uses[len(b.Insts)]) {
+		c.add(id)
+	}
+	groups := s.groups(b)
 	for k := len(b.Insts) - 1; k >= 0; k-- {
 		s.f.Mod.meter.Visit()
 		inst := b.Insts[k]
@@ -344,65 +389,81 @@ func (s *liveness) block(b *ir.Block, r *Registers) {
 			break // what is live before the first other instruction is live with them
 		}
 		r.Peak = max(r.Peak, c.words)
-		if group, ok := last[k]; ok && c.words > r.Loads.Live {
-			r.Loads = LoadGroup{Live: c.words, Loaded: group.words, Truths: c.truths}
-			for _, id := range group.ids {
-				if c.live[id] {
-					r.Loads.Held += s.f.Mod.RegistersOf(s.value[id].Type())
+		if n := len(groups); n > 0 && groups[n-1].last == k {
+			group := groups[n-1]
+			groups = groups[:n-1]
+			if c.words > r.Loads.Live {
+				r.Loads = LoadGroup{Live: c.words, Loaded: group.words, Truths: c.truths}
+				for _, id := range group.ids {
+					if s.live[id] == c.walk {
+						r.Loads.Held += s.f.Mod.RegistersOf(s.value[id].Type())
+					}
 				}
 			}
 		}
-		if l, ok := inst.(localID); ok && inst.(Value).Type() != Void && s.root[l.ID()] == l.ID() {
-			c.remove(l.ID(), s.value[l.ID()])
+		if id := s.resultOf(inst, uses[k]); id != 0 {
+			c.remove(id)
 		}
-		s.uses(inst, add)
+		for _, id := range s.of(uses[k]) {
+			c.add(id)
+		}
 	}
 	r.Peak = max(r.Peak, c.words)
 	if s.heads[b] {
-		r.Loop = max(r.Loop, c.words)
+		r.Loop = c.words
 	}
+	return r
 }
 
-// loads are a group of them, and the registers that they fill.
+// resultOf is the number of inst's result, 0 if it is part of another.
+func (s *liveness) resultOf(inst ir.Instruction, u use) int64 {
+	if u.of == 0 || inst.(localID).ID() != u.of {
+		return 0
+	}
+	return u.of
+}
+
+// loads are a group of them, the place of the last, and the registers that they fill.
 type loads struct {
 	ids   []int64
 	words int
+	last  int
 }
 
-// groupEnds are the places in a block of the last loads of groups of several, with
-// the registers that the group fills. A group ends where a load, or what has an effect,
-// needs one of its results, and at every other effect: nothing is loaded across one.
-func (s *liveness) groupEnds(b *ir.Block) map[int]loads {
-	ends := make(map[int]loads)
-	pending := make(map[int64]bool) // the group's results, and what is computed of them
-	last, group := 0, loads{}
+// groups are the groups of several loads of a block. A group ends where a load, or what has
+// an effect, needs one of its results, and at every other effect: nothing is loaded across one.
+func (s *liveness) groups(b *ir.Block) []loads {
+	var ended []loads
+	var group loads
+	walk := s.newWalk() // pending: the group's results, and what is computed of them
 	end := func() {
 		if len(group.ids) > 1 {
-			ends[last] = group
+			ended = append(ended, group)
 		}
-		clear(pending)
-		group = loads{}
+		walk, group = s.newWalk(), loads{}
 	}
 	for k, inst := range b.Insts {
-		l, value := inst.(localID)
-		value = value && inst.(Value).Type() != Void
-		load := value && s.root[l.ID()] == l.ID() && s.isLoaded[l.ID()]
+		u := s.uses[s.index[b]][k]
+		result := s.resultOf(inst, u)
+		load := result != 0 && s.isLoaded[result]
 		needs := false
-		s.uses(inst, func(id int64) { needs = needs || pending[id] })
+		for _, id := range s.of(u) {
+			needs = needs || s.pending[id] == walk
+		}
 		if load && needs || !load && !removable(inst) {
 			end()
 			needs = false
 		}
 		switch {
 		case load:
-			last = k
-			group.ids = append(group.ids, l.ID())
+			group.last = k
+			group.ids = append(group.ids, result)
 			group.words += s.f.Mod.RegistersOf(inst.(Value).Type())
-			pending[l.ID()] = true
-		case value && needs:
-			pending[l.ID()] = true
+			s.pending[result] = walk
+		case u.of != 0 && needs:
+			s.pending[inst.(localID).ID()] = walk
 		}
 	}
 	end()
-	return ends
+	return ended
 }

@@ -12,34 +12,34 @@ import (
 
 // SinkLoads moves, in blocks where more than limit registers are live at once, what
 // is loaded, and what is computed of it, down to where it is first needed, if that makes
-// fewer live at once. It returns whether it changed anything. The order of all other instructions stays, and nothing
-// that reads memory passes an instruction that has an effect.
-func (f *Func) SinkLoads(limit int) bool {
+// fewer live at once; with a limit of 0 it moves nothing. It estimates the registers of what
+// is then there, and reports whether it moved anything; ok is false for a function that is too
+// large to tell. The order of all other instructions stays, and nothing that reads memory
+// passes an instruction that has an effect.
+func (f *Func) SinkLoads(limit int) (r Registers, sunk, ok bool) {
 	s := f.liveness()
 	if !s.solve() {
-		return false
+		return Registers{}, false, false
 	}
-	k := &sinking{liveness: s, leave: s.leaving(), combined: make([]bool, len(s.root))}
-	for _, id := range f.combined {
-		k.combined[id] = true
+	var k *sinking
+	for i, b := range f.IR.Blocks {
+		now := s.block(b)
+		if limit > 0 && now.Peak > limit {
+			if k == nil {
+				k = newSinking(s)
+			}
+			insts, uses := b.Insts, s.uses[i]
+			if k.sink(b) {
+				if after := s.block(b); after.Peak < now.Peak {
+					now, sunk = after, true
+				} else {
+					b.Insts, s.uses[i] = insts, uses
+				}
+			}
+		}
+		r.most(now)
 	}
-	done := false
-	for _, b := range f.IR.Blocks {
-		var before, after Registers
-		if s.block(b, &before); before.Peak <= limit {
-			continue
-		}
-		old := b.Insts
-		if !k.sink(b) {
-			continue
-		}
-		if s.block(b, &after); after.Peak < before.Peak {
-			done = true
-		} else {
-			b.Insts = old
-		}
-	}
-	return done
+	return r, sunk, true
 }
 
 // sinking moves instructions of one block after the other.
@@ -48,14 +48,22 @@ type sinking struct {
 	leave    []bool // leaving
 	combined []bool // by numbers of results: it stays
 	b        *ir.Block
-	place    map[int64]int // the instruction's place for each result of the block
-	users    [][]int       // the places of the instructions of the block that use each
+	place    []int   // of the instruction of each result of the block
+	users    [][]int // the places of the instructions of the block that use each
+}
+
+func newSinking(s *liveness) *sinking {
+	k := &sinking{liveness: s, leave: s.leaving(), combined: make([]bool, len(s.root)), place: make([]int, len(s.root))}
+	for _, id := range s.f.combined {
+		k.combined[id] = true
+	}
+	return k
 }
 
 // sink moves instructions of one block; it reports whether any moved.
 func (k *sinking) sink(b *ir.Block) bool {
 	n := len(b.Insts)
-	k.b, k.place, k.users = b, make(map[int64]int, n), make([][]int, n)
+	k.b, k.users = b, make([][]int, n)
 	for i, inst := range b.Insts {
 		if l, ok := inst.(localID); ok && inst.(Value).Type() != Void {
 			k.place[l.ID()] = i
@@ -109,21 +117,24 @@ func (k *sinking) sink(b *ir.Block) bool {
 		// What goes to an instruction comes before it, in the old order.
 		return x - y
 	})
-	insts := make([]ir.Instruction, n)
+	place := k.index[b]
+	insts, uses := make([]ir.Instruction, n), make([]use, n, n+1)
 	for i, o := range order {
-		insts[i] = b.Insts[o]
+		insts[i], uses[i] = b.Insts[o], k.uses[place][o]
 	}
-	b.Insts = insts
+	b.Insts, k.uses[place] = insts, append(uses, k.uses[place][n])
 	return true
 }
 
 // eachDef calls f with the places of the block's results that inst takes.
 func (k *sinking) eachDef(inst any, f func(d int)) {
 	operands(inst, func(v Value) {
-		if l, ok := v.(localID); ok {
-			if d, here := k.place[l.ID()]; here && k.is(d, v) {
-				f(d)
-			}
+		l, ok := v.(localID)
+		if !ok || l.ID() >= int64(len(k.place)) || k.f.home[l.ID()] != k.b {
+			return
+		}
+		if d := k.place[l.ID()]; k.is(d, v) {
+			f(d)
 		}
 	})
 }

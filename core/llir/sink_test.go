@@ -79,7 +79,7 @@ func TestSinkLoads(t *testing.T) {
 	} {
 		f, b := rows(c.rows, func(r int) bool { return r == c.fence })
 		before := registers(t, f)
-		moved := f.SinkLoads(c.limit)
+		_, moved, _ := f.SinkLoads(c.limit)
 		if got := order(b); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}

@@ -191,16 +191,13 @@ func (e *emitter) finishKernel() error {
 			return err
 		}
 	}
-	sunk := false
-	if limit := m.registerLimit(e.matrix); limit > 0 {
-		sunk = fn.llvm.SinkLoads(limit)
-	}
+	registers, sunk, small := fn.llvm.SinkLoads(m.registerLimit(e.matrix))
 	k := Kernel{
 		Threads: m.threads(), Shared: m.alloc.Size(), MaxRegs: m.maxRegs, NumCTAs: m.ctas,
 		Matrix: e.matrix, Uneven: e.uneven, InParts: sunk,
 	}
-	if r, ok := fn.llvm.Registers(); ok {
-		k.Registers = &r
+	if small {
+		k.Registers = &registers
 	}
 	m.target.DefineKernel(fn.llvm, k)
 	return nil
