@@ -37,6 +37,7 @@ func (d *decoder) memoryInst() (simt.Inst, bool) {
 	if !ok || verb != "load" && verb != "store" {
 		return simt.Inst{}, false
 	}
+	t.clobbers = t.half != 0 && d.g.clobbersHalves()
 	p := &memop{typ: t, write: verb == "store", align: 1, toShared: toShared || d.has("lds")}
 	at := 0
 	data := func() {
@@ -59,7 +60,7 @@ func (d *decoder) memoryInst() (simt.Inst, bool) {
 		p.reg = d.vreg(d.operand(1), t.regs())
 	}
 	p.counter = d.counters(family, p.write, false)
-	p.inOrder = !p.write && !p.toShared && t.half == 0 && family != "flat" && d.g.major < 12
+	p.inOrder = !p.write && !p.toShared && family != "flat" && d.g.major < 12
 	if p.poll = d.coherent() && !p.write; p.poll {
 		d.p.Ordered = true
 	}
@@ -283,6 +284,7 @@ func (d *decoder) sharedInst(name string) (simt.Inst, bool) {
 			return simt.Inst{}, false
 		}
 		d.count(2)
+		t.clobbers = t.half != 0 && d.g.clobbersHalves()
 		p := &memop{typ: t, write: write, align: 1, counter: []simt.WaitCounter{simt.WaitShared}}
 		a, v := 1, 0
 		if write {

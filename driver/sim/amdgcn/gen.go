@@ -12,6 +12,10 @@ type gen struct {
 	cdna3, gfx950 bool
 }
 
+// clobbersHalves reports whether a load of half a register leaves the other half
+// undefined: the registers of gfx90a and after it have check bits for a whole word.
+func (g gen) clobbersHalves() bool { return g.major == 9 }
+
 // processors are the known ones.
 var processors = map[string]gen{
 	"gfx90a":  {major: 9, lanes: 64},

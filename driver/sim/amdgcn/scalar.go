@@ -74,6 +74,17 @@ func scalarRows() []scalarRow {
 		})
 		add("s_flbit_i32_"+w.suffix, 32, n, 0, last, false)
 		add("s_clz_i32_u"+w.suffix[1:], 32, n, 0, last, false)
+		// same counts the bits from the top that equal the sign.
+		same := plain(func(a, _ uint64) uint64 {
+			x := int64(a) << (64 - n) >> (64 - n)
+			if x = max(x, ^x); x == 0 {
+				return 0xffffffff
+			}
+			return uint64(bits.LeadingZeros64(uint64(x)) - 64 + int(n))
+		})
+		for _, name := range map[uint8][]string{32: {"s_flbit_i32", "s_cls_i32"}, 64: {"s_flbit_i32_i64", "s_cls_i32_i64"}}[n] {
+			add(name, 32, n, 0, same, false)
+		}
 		add("s_bitset0_"+w.suffix, n, n, 32, plain(func(a, b uint64) uint64 { return a &^ (1 << (b & uint64(n-1))) }), false)
 		add("s_bitset1_"+w.suffix, n, n, 32, plain(func(a, b uint64) uint64 { return a | 1<<(b&uint64(n-1)) }), false)
 		for k := range 2 {

@@ -29,20 +29,20 @@ func convertRows(g gen) []row {
 		op1("v_cvt_floor_i32_f32", "u=f", func(a uint64) uint64 { return toInt(math.Floor(float64(f32(a))), -1<<31, 1<<31-1) }),
 		op1("v_cvt_rpi_i32_f32", "u=f", func(a uint64) uint64 { return toInt(math.Floor(float64(f32(a))+0.5), -1<<31, 1<<31-1) }),
 		op1("v_cvt_nearest_i32_f32", "u=f", func(a uint64) uint64 { return toInt(math.Floor(float64(f32(a))+0.5), -1<<31, 1<<31-1) }),
-		sig(row{name: "v_cvt_f16_f32", modal: func(a, _, _ uint64, mode uint32) uint64 {
-			h := simt.RoundFloat(float64(f32(a)), simt.F16, rounding(mode>>2))
-			if mode&modeOverflow != 0 && h&0x7fff == 0x7c00 && !math.IsInf(float64(f32(a)), 0) {
-				h = h&0x8000 | 0x7bff
-			}
-			return uint64(h)
-		}}, "h=f"),
+		sig(row{name: "v_cvt_f16_f32", modal: func(a, _, _ uint64, mode uint32) uint64 { return halfByMode(a, mode) }}, "h=f"),
+		sig(row{name: "v_cvt_pk_f16_f32", modal: func(a, b, _ uint64, mode uint32) uint64 {
+			return halfByMode(a, mode) | halfByMode(b, mode)<<16
+		}}, "u=ff"),
 		op2("v_cvt_pkrtz_f16_f32", "u=ff", packRTZ), op2("v_cvt_pk_rtz_f16_f32", "u=ff", packRTZ),
 		op2("v_cvt_pk_i16_i32", "u=uu", func(a, b uint64) uint64 {
 			return toInt(float64(int32(a)), -1<<15, 1<<15-1)&0xffff | toInt(float64(int32(b)), -1<<15, 1<<15-1)<<16
 		}),
 		op2("v_cvt_pk_u16_u32", "u=uu", func(a, b uint64) uint64 { return min(a, 0xffff) | min(b, 0xffff)<<16 }),
-		op2("v_cvt_pk_f16_f32", "u=ff", func(a, b uint64) uint64 {
-			return dF16.encode(float64(f32(a))) | dF16.encode(float64(f32(b)))<<16
+		op2("v_cvt_pk_i16_f32", "u=ff", func(a, b uint64) uint64 {
+			return toInt(float64(f32(a)), -1<<15, 1<<15-1)&0xffff | toInt(float64(f32(b)), -1<<15, 1<<15-1)<<16
+		}),
+		op2("v_cvt_pk_u16_f32", "u=ff", func(a, b uint64) uint64 {
+			return toInt(float64(f32(a)), 0, 1<<16-1) | toInt(float64(f32(b)), 0, 1<<16-1)<<16
 		}),
 		op2("v_cvt_pk_bf16_f32", "u=ff", func(a, b uint64) uint64 {
 			return dBF16.encode(float64(f32(a))) | dBF16.encode(float64(f32(b)))<<16
@@ -74,6 +74,16 @@ func convertRows(g gen) []row {
 		)
 	}
 	return withClass(simt.ClassConvert, rows...)
+}
+
+// halfByMode rounds a float to a half as the mode says.
+func halfByMode(a uint64, mode uint32) uint64 {
+	x := float64(f32(a))
+	h := simt.RoundFloat(x, simt.F16, rounding(mode>>2))
+	if mode&modeOverflow != 0 && h&0x7fff == 0x7c00 && !math.IsInf(x, 0) {
+		h = h&0x8000 | 0x7bff
+	}
+	return uint64(h)
 }
 
 // rounding is the direction of two bits of the mode.

@@ -2,6 +2,7 @@ package amdgcn
 
 import (
 	"math"
+	"math/big"
 
 	"github.com/tritonc/tritonc/driver/sim/simt"
 )
@@ -294,8 +295,19 @@ func divFmas64(a, b, c uint64, in bool) (uint64, bool) {
 	if biased(dF64, c) > 1023 {
 		by = 128
 	}
-	return u64(math.Ldexp(r, by)), false
+	if subnormal := by < 0 && math.Abs(r) < math.Ldexp(dF64.least(), -by); !subnormal || r == 0 {
+		return u64(math.Ldexp(r, by)), false
+	}
+	// It is rounded once.
+	x := func(a uint64) *big.Float { return new(big.Float).SetPrec(exactBits).SetFloat64(f64(a)) }
+	sum := x(c)
+	sum.Add(sum, new(big.Float).SetPrec(exactBits).Mul(x(a), x(b)))
+	y, _ := sum.SetMantExp(sum, by).Float64()
+	return u64(y), false
 }
+
+// exactBits are enough for sums of products of doubles.
+const exactBits = 4400
 
 // divFixup is the last step of a division of c by b whose quotient is a.
 func divFixup(t dtype, underflow int) func(a, b, c uint64) uint64 {

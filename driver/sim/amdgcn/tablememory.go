@@ -15,6 +15,8 @@ type memoryType struct {
 	// other, or a store takes the upper one; sign where a load extends the sign.
 	half byte
 	sign bool
+	// clobbers says that what the load does not write of the register is lost.
+	clobbers bool
 }
 
 // memoryTypes are the names of gfx9 and of gfx11, after the prefix of loads or stores.
@@ -189,7 +191,11 @@ func (t memoryType) load(v *simt.Wavefront, reg, l int, p []byte, undef uint64) 
 		shift = 16
 	}
 	keep := uint32(math.MaxUint32) &^ (0xffff << shift)
-	v.SetV(reg, l, v.V[reg*v.Lanes+l]&keep|uint32(x&0xffff)<<shift, v.UndefinedV(reg, l)&keep|uint32(u&0xffff)<<shift)
+	lost := v.UndefinedV(reg, l)
+	if t.clobbers {
+		lost = keep
+	}
+	v.SetV(reg, l, v.V[reg*v.Lanes+l]&keep|uint32(x&0xffff)<<shift, lost&keep|uint32(u&0xffff)<<shift)
 }
 
 // store puts a lane's registers into p and returns the undefined bytes.
