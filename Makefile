@@ -38,7 +38,7 @@ demo: toolchain build ## compile the first example and show what came out
 	@scripts/demo.sh
 
 # The suites whose time is mostly LLVM's; internal/once runs it once for an input.
-SUITES     = ./test/kernels ./backends/nvidia/gpu ./internal/gpu64
+SUITES     = ./test/kernels ./backends/nvidia/gpu ./backends/amd/gpu ./internal/gpu64
 ONCE       = PATH='$(CURDIR)/build/once':"$$PATH"
 ONCE_CLEAN = find "$${XDG_CACHE_HOME:-$$HOME/.cache}/tritonc/once" -mindepth 1 -mtime +14 -exec rm -rf {} + 2>/dev/null || true
 
@@ -58,6 +58,9 @@ test-suites: # what compiles and runs many kernels
 	cd test/numeric && $(ONCE) TRITONC_TARGET=gpu64:gfx942 TRITONC_SHARD=1/8 $(GOTEST) -run '^TestSuite$$'
 	cd test/numeric && $(ONCE) TRITONC_TARGET=hip:gfx942 TRITONC_SHARD=2/8 $(GOTEST) -run '^TestSuite$$'
 	cd test/numeric && $(ONCE) TRITONC_TARGET=hip:gfx1100 TRITONC_SHARD=3/8 $(GOTEST) -run '^TestSuite$$'
+	cd test/numeric && $(ONCE) TRITONC_TARGET=hip:gfx90a TRITONC_SHARD=4/16 $(GOTEST) -run '^TestSuite$$'
+	cd test/numeric && $(ONCE) TRITONC_TARGET=hip:gfx950 TRITONC_SHARD=5/16 $(GOTEST) -run '^TestSuite$$'
+	cd test/numeric && $(ONCE) TRITONC_TARGET=hip:gfx1200 TRITONC_SHARD=6/16 $(GOTEST) -run '^TestSuite$$'
 
 .PHONY: test-packages
 test-packages: # all others

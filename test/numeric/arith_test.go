@@ -278,6 +278,9 @@ func floatArith(b *builder, typ string) {
 	})
 	op("abs", fmt.Sprintf("tl.abs(%s)", x.name), func(a, _ float64) float64 { return math.Abs(a) })
 	b.exact("fma", fmt.Sprintf("tl.fma(%s, %s, %s)", x.name, y.name, z.name), typ, func(i int) num {
+		if typ == "bf16" && onAMD() { // LLVM has it computed in f32, as it has Triton's
+			return round(t, fma(dtype("fp32"), x.v[i].f, y.v[i].f, z.v[i].f).f)
+		}
 		return fma(t, x.v[i].f, y.v[i].f, z.v[i].f)
 	})
 	compare := func(op string, f func(a, b float64) bool) {

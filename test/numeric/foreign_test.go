@@ -22,13 +22,13 @@ func foreignOf(b *builder, typ string) {
 		gen = b.plainFloat(typ)
 	}
 	x, y := b.load(typ, num{}, gen), b.load(typ, num{}, gen)
-	if !asLLVM() { // it has no CUDA
+	if onCUDA() { // it has no CUDA
 		b.library(typ, x, y)
 	}
 	if len(b.dims) == 0 {
 		return // the others take tensors
 	}
-	if !asLLVM() { // it knows no PTX
+	if onCUDA() { // it knows no PTX
 		b.assembly(typ, x, y)
 	}
 	// Of two the smaller and the greater, through a branch on each element.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tritonc/tritonc/internal/amdsim"
+	"github.com/tritonc/tritonc/backends/amd"
 	"github.com/tritonc/tritonc/internal/gpu64"
 	"github.com/tritonc/tritonc/internal/kerneltest"
 )
@@ -13,8 +13,9 @@ import (
 // TestMain names the forms of instructions that have not run on an H200, and fails for
 // those of kernels that are the same for every seed.
 //
-// TRITONC_TARGET=gpu64:gfx942 has all kernels compiled for 64 lanes per warp and
-// executed as LLVM IR, and so has TRITONC_TARGET=hip:gfx942 by the backend for AMD's GPUs.
+// TRITONC_TARGET=hip:gfx942 has all kernels compiled to assembly of AMD's GPUs and
+// executed there, and TRITONC_TARGET=gpu64:gfx942 has them compiled for 64 lanes per warp
+// and executed as LLVM IR.
 func TestMain(m *testing.M) {
 	switch target := os.Getenv(kerneltest.TargetEnv); {
 	case strings.HasPrefix(target, "gpu64:"):
@@ -22,15 +23,17 @@ func TestMain(m *testing.M) {
 		kerneltest.AddBackend(p, p.Open)
 		kerneltest.Everywhere(target)
 	case strings.HasPrefix(target, "hip:"):
-		p := amdsim.NewPlatform()
-		kerneltest.AddBackend(p, p.Open)
+		kerneltest.AddBackend(amd.New(), nil)
 		kerneltest.Everywhere(target)
 	}
 	os.Exit(kerneltest.CheckForms(m.Run(), "TestHints", "TestAtomicOrders"))
 }
 
-// asLLVM reports whether kernels are executed as LLVM IR.
-func asLLVM() bool {
+// onCUDA reports whether kernels are compiled for NVIDIA's GPUs.
+func onCUDA() bool {
 	target := os.Getenv(kerneltest.TargetEnv)
-	return strings.HasPrefix(target, "gpu64:") || strings.HasPrefix(target, "hip:")
+	return target == "" || strings.HasPrefix(target, "cuda:")
 }
+
+// onAMD reports whether they are compiled for AMD's.
+func onAMD() bool { return strings.HasPrefix(os.Getenv(kerneltest.TargetEnv), "hip:") }

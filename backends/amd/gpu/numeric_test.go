@@ -1,26 +1,20 @@
 package gpu_test
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"testing"
 
 	"github.com/tritonc/tritonc/backends/amd"
-	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/array"
-	"github.com/tritonc/tritonc/driver/simulated"
 	"github.com/tritonc/tritonc/internal/kerneltest"
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// TestMain has kernels for AMD's targets compiled by the backend, and executed.
+// TestMain has kernels for AMD's targets compiled by the backend, and runs
+// the assembly on the simulated devices.
 func TestMain(m *testing.M) {
-	kerneltest.AddBackend(amd.New(), func(_ context.Context, t sdk.Target, out io.Writer) (driver.Device, error) {
-		return simulated.New(t, simulated.Options{Output: out})
-	})
+	kerneltest.AddBackend(amd.New(), nil)
 	os.Exit(m.Run())
 }
 
