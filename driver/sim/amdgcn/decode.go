@@ -115,6 +115,9 @@ func (d *decoder) module() {
 		d.p.DynShared = max(d.p.DynShared, int(s.Settings["group_segment_fixed_size"]))
 	}
 	d.p.SharedBytes = d.p.DynShared
+	for _, p := range d.m.Prints {
+		d.p.Records = append(d.p.Records, simt.Record(p))
+	}
 }
 
 // Lanes of a wavefront of a decoded program's target, as its file says or the
@@ -144,6 +147,10 @@ func (d *decoder) kernel(k *Kernel, start int) {
 	for _, a := range k.Args {
 		if what, ok := implicit[a.Kind]; ok {
 			f.Implicit = append(f.Implicit, simt.Implicit{Offset: a.Offset, Size: a.Size, What: what})
+			continue
+		}
+		if a.Kind == "hidden_printf_buffer" {
+			f.Implicit = append(f.Implicit, simt.Implicit{Offset: a.Offset, Size: a.Size, Prints: true})
 			continue
 		}
 		if strings.HasPrefix(a.Kind, "hidden_") {

@@ -371,8 +371,24 @@ func (d *decoder) system() (simt.Inst, bool) {
 		return once(func(*simt.Wavefront) {}, simt.ClassBarrierOp), true
 	case "s_trap":
 		return once(func(v *simt.Wavefront) {
+			if text := strings.TrimSpace(v.LastPrinted()); text != "" {
+				v.Fault(simt.FindTrap, 0, "the kernel trapped; it printed last: %s", text)
+				return
+			}
 			v.Fault(simt.FindTrap, 0, "the kernel trapped")
 		}, simt.ClassControl), true
+	case "s_sethalt": // for a debugger, where s_trap does not stop
+		return once(func(v *simt.Wavefront) {
+			v.Fault(simt.FindTrap, 0, "the kernel halts")
+		}, simt.ClassControl), true
+	case "s_sendmsg_rtn_b32", "s_sendmsg_rtn_b64":
+		d.count(2)
+		n := 1 + bool64(d.name == "s_sendmsg_rtn_b64")
+		dst := d.sdst(d.operand(0), int(n))
+		return once(func(v *simt.Wavefront) {
+			dst.set(v, 0, 0)
+			v.Issue(d.scalarCounter(), true, dst.reg, int(n), true, false)
+		}, simt.ClassMove), true
 	case "s_sleep", "s_sleep_var":
 		return once(func(v *simt.Wavefront) { v.Poll() }, simt.ClassControl), true
 	case "s_sendmsg", "s_sendmsghalt":

@@ -46,6 +46,9 @@ func (p *parser) metadata(lines []string, first int) int {
 			top = key
 			continue
 		}
+		if top == "amdhsa.printf" && item {
+			p.print(body, len(line)-len(body)+1)
+		}
 		if top != "amdhsa.kernels" || !ok {
 			continue
 		}
@@ -92,6 +95,36 @@ func (p *parser) metadata(lines []string, first int) int {
 	p.line = first
 	p.fail(1, "no .end_amdgpu_metadata")
 	return 0
+}
+
+// print reads a format of printf: its number, how many arguments it has, the size of
+// each, and the format, in which a colon is \72.
+func (p *parser) print(text string, col int) {
+	if body, ok := strings.CutPrefix(text, "'"); ok {
+		text = strings.ReplaceAll(strings.TrimSuffix(body, "'"), "''", "'")
+	} else {
+		text = unquote(text)
+	}
+	fields := strings.Split(text, ":")
+	number := func(i int) int {
+		if i < len(fields)-1 {
+			if n, err := strconv.Atoi(fields[i]); err == nil && n >= 0 {
+				return n
+			}
+		}
+		p.fail(col, "%q is not a format of printf with its number and the sizes of its arguments", text)
+		return 0
+	}
+	f := Print{Number: number(0)}
+	args := number(1)
+	for i := range args {
+		f.Bytes += (number(2+i) + 3) &^ 3
+	}
+	if 2+args >= len(fields) {
+		number(2 + args)
+	}
+	f.Format = strings.NewReplacer(`\72`, ":", `\n`, "\n", `\t`, "\t").Replace(strings.Join(fields[2+args:], ":"))
+	p.m.Prints = append(p.m.Prints, f)
 }
 
 func (p *parser) metaNumber(key, value string, column int) int {

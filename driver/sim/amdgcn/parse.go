@@ -21,6 +21,14 @@ type Module struct {
 	Aligned map[int]bool
 	Data    map[string]*Data
 	Files   map[int]string
+	// Prints are the formats of what kernels print, as the metadata have them.
+	Prints []Print
+}
+
+// Print is a format of printf with its number and the bytes of its arguments.
+type Print struct {
+	Number, Bytes int
+	Format        string
 }
 
 // Kernel is a kernel descriptor with the metadata of the same name.

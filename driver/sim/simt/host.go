@@ -93,7 +93,9 @@ func execPrintf(w *warp, s *step) {
 			return
 		}
 		args := w.peek(w.param(s, 1, l), l)
-		if !w.format(&out, format, args, l) {
+		p := printer{name: "vprintf", args: args, align: 8, text: func(addr uint64) (string, bool) { return w.cstring(addr, l) }}
+		if err := p.format(&out, format); err != nil {
+			w.faultAt(FindHost, l, 0, "%v", err)
 			return
 		}
 	}
@@ -108,15 +110,25 @@ func execPrintf(w *warp, s *step) {
 	}
 }
 
-func (w *warp) format(out *strings.Builder, format string, args []byte, lane int) bool {
+// printer formats arguments of C's printf.
+type printer struct {
+	name string
+	args []byte
+	// align is the most that an argument is aligned to.
+	align int
+	// text reads what a %s points to.
+	text func(addr uint64) (string, bool)
+}
+
+func (p *printer) format(out *strings.Builder, format string) error {
 	at := 0
 	take := func(n int) (uint64, bool) {
-		at = (at + n - 1) &^ (n - 1)
-		if at+n > len(args) {
-			w.faultAt(FindHost, lane, 0, "vprintf has fewer arguments than its format %q asks for", format)
+		a := min(n, p.align)
+		at = (at + a - 1) &^ (a - 1)
+		if at+n > len(p.args) {
 			return 0, false
 		}
-		v := loadBytes(args[at:], n*8)
+		v := loadBytes(p.args[at:], n*8)
 		at += n
 		return v, true
 	}
@@ -138,8 +150,7 @@ func (w *warp) format(out *strings.Builder, format string, args []byte, lane int
 			j++
 		}
 		if j >= len(format) {
-			w.faultAt(FindHost, lane, 0, "format %q ends within a conversion", format)
-			return false
+			return fmt.Errorf("format %q ends within a conversion", format)
 		}
 		verb := format[j]
 		i = j
@@ -153,7 +164,7 @@ func (w *warp) format(out *strings.Builder, format string, args []byte, lane int
 		}
 		v, ok := take(n)
 		if !ok {
-			return false
+			return fmt.Errorf("%s has fewer arguments than its format %q asks for", p.name, format)
 		}
 		switch verb {
 		case 'd', 'i':
@@ -173,17 +184,16 @@ func (w *warp) format(out *strings.Builder, format string, args []byte, lane int
 		case 'p':
 			fmt.Fprintf(out, "0x%x", v)
 		case 's':
-			str, ok := w.cstring(v, lane)
+			str, ok := p.text(v)
 			if !ok {
 				str = "(null)"
 			}
 			fmt.Fprintf(out, spec+"s", str)
 		default:
-			w.faultAt(FindHost, lane, 0, "format %q has the unknown conversion %%%c", format, verb)
-			return false
+			return fmt.Errorf("format %q has the unknown conversion %%%c", format, verb)
 		}
 	}
-	return true
+	return nil
 }
 
 // formatFloat prints as C does: six digits unless the format says otherwise.

@@ -137,6 +137,7 @@ type launch struct {
 	waves       *waves
 	order       []int    // permutation of the clusters, nil for the natural order
 	timing      []timing // of the code; nil where no time is estimated
+	prints      *Buffer  // what the kernel prints to, nil where it does not
 	total       int      // clusters of the launch
 	executed    int      // those of them that are
 }
@@ -186,6 +187,9 @@ func (l *Loaded) Launch(ctx context.Context, cfg *Config, a Args) (*Report, erro
 		r.runResident()
 	} else {
 		r.runParallel()
+	}
+	if err := r.print(); err != nil {
+		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -260,7 +264,9 @@ func (l *Loaded) prepare(ctx context.Context, cfg *Config, a Args) (*launch, err
 		report: &Report{Kernel: f.Name, Lanes: l.lanes, Threads: threads, Shared: prog.DynShared + a.Shared, prog: prog},
 		found:  &findings{}, pending: map[int][]*Finding{},
 	}
-	r.fillImplicit()
+	if err := r.fillImplicit(); err != nil {
+		return nil, err
+	}
 	for i := range prog.Symbols {
 		if s := &prog.Symbols[i]; s.Space == SpaceShared && len(s.Data) > 0 {
 			r.sharedInit = append(r.sharedInit, s)
@@ -270,12 +276,19 @@ func (l *Loaded) prepare(ctx context.Context, cfg *Config, a Args) (*launch, err
 }
 
 // fillImplicit sets the parameters that the launch itself knows.
-func (r *launch) fillImplicit() {
+func (r *launch) fillImplicit() (err error) {
 	if len(r.kernel.Implicit) == 0 {
-		return
+		return nil
 	}
 	r.params = slices.Clone(r.params)
 	for _, p := range r.kernel.Implicit {
+		if p.Prints {
+			if r.prints, err = newPrints(r.mem); err != nil {
+				return err
+			}
+			storeBytes(r.params[p.Offset:], 8*p.Size, r.prints.addr)
+			continue
+		}
 		n := 0
 		switch p.What {
 		case SpecNCtaX, SpecNCtaY, SpecNCtaZ:
@@ -287,6 +300,7 @@ func (r *launch) fillImplicit() {
 		}
 		storeBytes(r.params[p.Offset:], 8*p.Size, uint64(n))
 	}
+	return nil
 }
 
 // warpOrder returns the order in which a block's warps take turns.

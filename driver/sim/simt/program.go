@@ -521,16 +521,26 @@ type Func struct {
 }
 
 // Implicit is a parameter that a launch fills in: What is one of the sizes of the grid or
-// of a block.
+// of a block. With Prints it is the address of the buffer that the kernel prints to.
 type Implicit struct {
 	Offset, Size int
 	What         Special
+	Prints       bool
+}
+
+// Record is what a program prints to its buffer: the number of the record, and arguments
+// of 4 or 8 bytes, one after the other, for a format of C's printf.
+type Record struct {
+	Number int
+	Bytes  int // of all arguments
+	Format string
 }
 
 // Program is a decoded module.
 type Program struct {
 	File    string
 	Target  string
+	Records []Record
 	Code    []Inst
 	Funcs   []Func
 	Symbols []Symbol

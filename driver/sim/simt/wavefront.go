@@ -34,6 +34,8 @@ type Wavefront struct {
 	kind    accessKind
 	// stored are, during a store, the bytes that each lane stores defined.
 	stored [MaxLanes]uint64
+	// printed is the offset of the latest store to the buffer that kernels print to, or 0.
+	printed int
 }
 
 // WavefrontInst is what a Wavefront's instruction does.
@@ -108,7 +110,7 @@ func (v *Wavefront) start() {
 		v.waits[i].reset()
 	}
 	clear(v.pend)
-	v.waiting = 0
+	v.waiting, v.printed = 0, 0
 	for i := range v.VU {
 		v.VU[i], v.V[i] = ^uint32(0), poisonWord
 	}

@@ -96,6 +96,9 @@ func (v *Wavefront) Store(a *WavefrontAccess, f func(lane int, p []byte) (undef 
 			copy(m.data[w.offs[l]:], bytes[l][:a.Size])
 		}
 		w.settleWrite(false)
+		if m.buf != nil && m.buf == w.cta.run.prints {
+			v.printed = w.offs[bits.TrailingZeros64(m.mask)]
+		}
 		if m.buf != nil && m.buf.known != nil {
 			m.buf.markAll(w, m, a.Size)
 		}
