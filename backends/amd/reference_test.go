@@ -17,7 +17,6 @@ import (
 var refused = map[string]struct{ message, why string }{
 	"libdevices":              {"no module 'libdevice'", "it calls CUDA's library by name"},
 	"inline_asm":              {"this target knows no operands of the kind", "its assembly is PTX"},
-	"debugging":               {"this target cannot print", "the target has no Reports, and the kernel prints"},
 	"dot_fp32_float32_tf32x3": {"input_precision", "no chip has instructions for it"},
 	"dot_fp32_float32_tf32":   {"input_precision", "only gfx942 has instructions for it"},
 }

@@ -58,6 +58,8 @@ type Module struct {
 	lastID  int32
 	asms    map[asmKey]*ir.InlineAsm
 	flags   []*metadata.Tuple
+	// texts are the named lists of texts.
+	texts []textList
 	// narrow holds the address spaces whose pointers have fewer than 64 bits.
 	narrow map[int]int
 	debug  debugInfo
@@ -240,6 +242,32 @@ func (m *Module) AddFlag(behavior int, name string, value int) {
 	m.flags = append(m.flags, &metadata.Tuple{MetadataID: -1, Fields: []metadata.Field{
 		m.I32(behavior), &metadata.String{Value: name}, m.I32(value),
 	}})
+}
+
+// textList is named metadata, each node of which is a text.
+type textList struct {
+	name    string
+	nodes   []*metadata.Tuple
+	numbers map[string]int // by key
+}
+
+// AddText adds a text to the named metadata of a name, such as "llvm.printf.fmts", unless
+// there is one with the same key, and returns its number, from 1 on, from which text makes
+// it.
+func (m *Module) AddText(name, key string, text func(number int) string) int {
+	i := slices.IndexFunc(m.texts, func(l textList) bool { return l.name == name })
+	if i < 0 {
+		i = len(m.texts)
+		m.texts = append(m.texts, textList{name: name, numbers: map[string]int{}})
+	}
+	l := &m.texts[i]
+	n, known := l.numbers[key]
+	if !known {
+		n = len(l.nodes) + 1
+		l.numbers[key] = n
+		l.nodes = append(l.nodes, &metadata.Tuple{MetadataID: -1, Fields: []metadata.Field{&metadata.String{Value: text(n)}}})
+	}
+	return n
 }
 
 // Func is a function definition under construction.

@@ -91,6 +91,12 @@ func (p *printer) numberNodes(m *Module) {
 		f.SetID(p.nextMD)
 		p.nextMD++
 	}
+	for _, l := range m.texts {
+		for _, n := range l.nodes {
+			n.SetID(p.nextMD)
+			p.nextMD++
+		}
+	}
 }
 
 func (p *printer) numberLocation(l *metadata.DILocation) {
@@ -111,16 +117,9 @@ func (p *printer) metadata(m *Module) {
 		p.str(m.debug.unit.Ident())
 		p.str("}\n")
 	}
-	for i, f := range m.flags {
-		if i == 0 {
-			p.str("!llvm.module.flags = !{")
-		} else {
-			p.str(", ")
-		}
-		p.str(f.Ident())
-		if i == len(m.flags)-1 {
-			p.str("}\n\n")
-		}
+	p.named("llvm.module.flags", m.flags)
+	for _, l := range m.texts {
+		p.named(l.name, l.nodes)
 	}
 	for _, n := range m.debug.nodes {
 		p.definition(n)
@@ -128,8 +127,28 @@ func (p *printer) metadata(m *Module) {
 	for _, f := range m.flags {
 		p.definition(f)
 	}
+	for _, l := range m.texts {
+		for _, n := range l.nodes {
+			p.definition(n)
+		}
+	}
 	for _, l := range p.locs {
 		p.location(l)
+	}
+}
+
+// named writes a list of nodes under a name.
+func (p *printer) named(name string, nodes []*metadata.Tuple) {
+	for i, n := range nodes {
+		if i == 0 {
+			p.str("!" + name + " = !{")
+		} else {
+			p.str(", ")
+		}
+		p.str(n.Ident())
+		if i == len(nodes)-1 {
+			p.str("}\n\n")
+		}
 	}
 }
 

@@ -23,6 +23,9 @@ func everything() *Module {
 	m := NewModule("every.py", testTriple, testLayout)
 	m.EnableDebug("dir/every.py", "tritonc")
 	m.AddFlag(FlagOverride, "nvvm-reflect-ftz", 1)
+	for _, key := range []string{"0:a\\72", "0:b", "0:a\\72"} {
+		m.AddText("llvm.printf.fmts", key, func(n int) string { return fmt.Sprint(n, ":", key) })
+	}
 	smem := m.AddGlobal("global_smem", m.Array(0, I8), 3, 16, nil)
 	text := m.AddGlobal("prefix \"x\"", m.Array(4, I8), 0, 0, m.StringConst("a\n\"\x00"))
 	g := PtrIn(1)

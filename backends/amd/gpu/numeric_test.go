@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tritonc/tritonc/backends/amd"
@@ -203,5 +204,36 @@ func TestChain(t *testing.T) {
     tl.store(out + i[:, None] * K + l[None, :], tl.dot(p.to(tl.float16), c))
 `, kerneltest.Options{"num_warps": 4}).Run(t, kerneltest.Grid(1), q, x, v, out, m, n, k)
 		kerneltest.Near(t, "product", out, want, 2e-2, 2e-2)
+	})
+}
+
+// TestPrint prints from several programs, and from an assertion that fails.
+func TestPrint(t *testing.T) {
+	onChips(t, func(t *testing.T, chip string) {
+		k := kernelOf(chip, `def k(x, n):
+    i = tl.arange(0, 32)
+    v = tl.load(x + i)
+    if tl.program_id(0) < 2:
+        tl.device_print("half: 100%", v.to(tl.float32) / 2, n)
+    tl.device_assert(v > 0, "x: not positive")
+`, kerneltest.Options{"num_warps": 1, "debug": true})
+		x := kerneltest.Zeros("i32", 32)
+		for i := range 32 {
+			x.SetInt(i, int64(i)+1)
+		}
+		got := k.Run(t, kerneltest.Grid(3), x, int64(-1)<<40)
+		lines := map[string]bool{}
+		for line := range strings.Lines(got.Printed) {
+			lines[line] = true
+		}
+		if len(lines) != 2*(32+1) || !lines["pid (1, 0, 0) idx (31) half: 100%: (operand 0) 16.000000\n"] ||
+			!lines["pid (0, 0, 0) idx () half: 100%: (operand 1) -1099511627776\n"] {
+			t.Errorf("printed %d different lines:\n%s", len(lines), got.Printed)
+		}
+		x.SetInt(7, -1)
+		_, err := k.TryRun(t, kerneltest.Grid(1), x, int64(-1)<<40)
+		if err == nil || !strings.Contains(kerneltest.Text(err), "kernel.py:10: k: Assertion `x: not positive' failed.") {
+			t.Errorf("got %v", err)
+		}
 	})
 }

@@ -33,7 +33,7 @@ const (
 
 // Capabilities are those for which the package has instructions.
 func (t *Target) Capabilities() lower.Capabilities {
-	return lower.Capabilities{Warp: t, Matrix: t, Math: t, NarrowFloats: t, VendorOps: t, Atomics: lower.LLVMAtomics{GPU: agent, CTA: workgroup}}
+	return lower.Capabilities{Warp: t, Matrix: t, Math: t, NarrowFloats: t, VendorOps: t, Reports: t, Atomics: lower.LLVMAtomics{GPU: agent, CTA: workgroup}}
 }
 
 // Triple is LLVM's name of the target.
@@ -91,8 +91,11 @@ func (*Target) ProgramID(b *llir.Builder, axis int) llir.Value {
 	return b.Call(b.M.Declare("llvm.amdgcn.workgroup.id."+axes[axis], llir.Pure, llir.I32))
 }
 
-// constantSpace is the address space of constant data.
-const constantSpace = 4
+// globalSpace and constantSpace are the address spaces of memory and of constant data.
+const (
+	globalSpace   = 1
+	constantSpace = 4
+)
 
 // NumPrograms is one of hidden_block_count_x, _y and _z, the first of the hidden
 // arguments from version 5 of the code object on.
