@@ -20,10 +20,7 @@ func (d *decoder) sdst(o *Operand, n int) mask {
 
 // ssource makes a scalar source of so many bits.
 func (d *decoder) ssource(o *Operand, bits uint8) source {
-	t := dU32
-	if bits == 64 {
-		t = dU64
-	}
+	t := map[uint8]dtype{16: dU16, 32: dU32, 64: dU64}[bits]
 	s := d.source(o, t)
 	if s.where == fromV {
 		d.fail(o.Col, "%s takes a scalar operand here", d.in.Op)
@@ -44,6 +41,9 @@ var ignored = map[string]bool{
 func (d *decoder) scalarInst() (simt.Inst, bool) {
 	if r, ok := d.scalar[d.name]; ok {
 		return d.sop(r), true
+	}
+	if in, ok := d.floatSum(); ok {
+		return in, true
 	}
 	if ignored[d.name] {
 		return once(func(*simt.Wavefront) {}, simt.ClassControl), true
@@ -75,7 +75,7 @@ func (d *decoder) sop(r *scalarRow) simt.Inst {
 	p := &sop{row: r, dst: mask{reg: -1}}
 	at := 0
 	if r.dst != 0 {
-		p.dst = d.sdst(d.operand(0), int(r.dst)/32)
+		p.dst = d.sdst(d.operand(0), (int(r.dst)+31)/32)
 		at = 1
 		if r.old {
 			p.src = append(p.src, d.ssource(d.operand(0), r.a))
@@ -96,7 +96,7 @@ func (d *decoder) sop(r *scalarRow) simt.Inst {
 	switch {
 	case strings.HasPrefix(r.name, "s_mov"), strings.HasPrefix(r.name, "s_cselect"), strings.HasPrefix(r.name, "s_cmov"):
 		class = simt.ClassMove
-	case strings.HasSuffix(r.name, "_f32"):
+	case strings.HasSuffix(r.name, "_f32"), strings.HasSuffix(r.name, "_f16"):
 		class = simt.ClassFloat
 	}
 	return once(p.do, class)
@@ -440,7 +440,7 @@ func (d *decoder) scalarCounter() simt.WaitCounter {
 // scalarLoad decodes s_load and s_buffer_load.
 func (d *decoder) scalarLoad(name string, records bool) (simt.Inst, bool) {
 	t, ok := memoryTypes[name]
-	if !ok || t.half != 0 || t.size < 4 {
+	if !ok || t.half != 0 {
 		return simt.Inst{}, false
 	}
 	d.count(3)
@@ -448,7 +448,7 @@ func (d *decoder) scalarLoad(name string, records bool) (simt.Inst, bool) {
 	if records && base.N == 4 {
 		base.N = 2
 	}
-	p := &smem{size: t.size, records: records, dst: d.sdst(d.operand(0), t.regs()).reg, counter: d.scalarCounter(), offset: d.number("offset")}
+	p := &smem{size: t.size, sign: t.sign, records: records, dst: d.sdst(d.operand(0), t.regs()).reg, counter: d.scalarCounter(), offset: d.number("offset")}
 	p.base = d.ssource(&base, 64)
 	p.off = source{where: fromNull}
 	if o := d.operand(2); o.Kind == KindInt {

@@ -118,6 +118,9 @@ func (d *decoder) vectorInst() (simt.Inst, bool) {
 		r := op3(d.name, types, tableOfBits(uint64(d.number("bitop3"))))
 		return plain(d.vop(&r, false).do, r.class, 0), true
 	}
+	if in, ok := d.scalarSpecial(); ok {
+		return in, true
+	}
 	name := d.name
 	exec := strings.HasPrefix(name, "v_cmpx_")
 	if exec {

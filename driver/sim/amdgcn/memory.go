@@ -353,6 +353,7 @@ func (p *atomic) do(v *simt.Wavefront) {
 // smem is a scalar load.
 type smem struct {
 	size    int
+	sign    bool   // of less than a word: it is extended by the sign
 	base    source // of 64 bits
 	off     source
 	offset  int64
@@ -362,7 +363,7 @@ type smem struct {
 }
 
 func (p *smem) do(v *simt.Wavefront) {
-	n := p.size / 4
+	n := (p.size + 3) / 4
 	p.base.use(v)
 	p.off.use(v)
 	v.UseS(p.dst, n)
@@ -375,7 +376,7 @@ func (p *smem) do(v *simt.Wavefront) {
 	}
 	at := p.base.raw(v, 0)
 	var addr [simt.MaxLanes]uint64
-	acc := simt.WavefrontAccess{Space: simt.SpaceGeneric, Size: p.size, Align: 4, Mask: 1, Addr: &addr}
+	acc := simt.WavefrontAccess{Space: simt.SpaceGeneric, Size: p.size, Align: min(p.size, 4), Mask: 1, Addr: &addr}
 	if p.records {
 		at &= 1<<48 - 1
 		if int64(off)+int64(p.size) > int64(v.S[p.base.reg+2]) {
@@ -385,8 +386,17 @@ func (p *smem) do(v *simt.Wavefront) {
 			return
 		}
 	}
-	addr[0] = (at + off) &^ 3
+	addr[0] = (at + off) &^ uint64(acc.Align-1)
 	v.Load(&acc, func(_ int, b []byte, undef uint64) {
+		if p.size < 4 {
+			x, u := word(b, p.size), byteMask(undef)
+			if p.sign {
+				cut := 64 - 8*p.size
+				x, u = uint64(int64(x<<cut)>>cut), uint64(int64(u<<cut)>>cut)
+			}
+			v.SetS(p.dst, uint32(x), uint32(u))
+			return
+		}
 		for i := range n {
 			v.SetS(p.dst+i, binary.LittleEndian.Uint32(b[4*i:]), uint32(byteMask(undef>>(4*i)&15)))
 		}

@@ -1,7 +1,6 @@
 package amdgcn
 
 import (
-	"math"
 	"math/bits"
 
 	"github.com/tritonc/tritonc/driver/sim/simt"
@@ -217,30 +216,6 @@ func scalarCompares() (rows []scalarRow) {
 				return b, false
 			}})
 	}
-	return rows
-}
-
-// scalarFloats are those of gfx12.
-func scalarFloats() (rows []scalarRow) {
-	two := func(name string, f func(a, b uint64) uint64) {
-		rows = append(rows, scalarRow{name: name, dst: 32, a: 32, b: 32, fn: func(a, b uint64, _ bool) (uint64, bool) { return f(a, b), false }})
-	}
-	one := func(name string, f func(a uint64) uint64) {
-		rows = append(rows, scalarRow{name: name, dst: 32, a: 32, fn: func(a, _ uint64, _ bool) (uint64, bool) { return f(a), false }})
-	}
-	two("s_add_f32", func(a, b uint64) uint64 { return u32(f32(a) + f32(b)) })
-	two("s_sub_f32", func(a, b uint64) uint64 { return u32(f32(a) - f32(b)) })
-	two("s_mul_f32", func(a, b uint64) uint64 { return u32(f32(a) * f32(b)) })
-	two("s_min_num_f32", func(a, b uint64) uint64 { return choose(dF32, a, b, false) })
-	two("s_max_num_f32", func(a, b uint64) uint64 { return choose(dF32, a, b, true) })
-	one("s_cvt_f32_i32", func(a uint64) uint64 { return u32(float32(int32(a))) })
-	one("s_cvt_f32_u32", func(a uint64) uint64 { return u32(float32(uint32(a))) })
-	one("s_cvt_i32_f32", func(a uint64) uint64 { return toInt(float64(f32(a)), -1<<31, 1<<31-1) })
-	one("s_cvt_u32_f32", func(a uint64) uint64 { return toInt(float64(f32(a)), 0, 1<<32-1) })
-	one("s_floor_f32", func(a uint64) uint64 { return dF32.encode(math.Floor(dF32.value(a))) })
-	one("s_ceil_f32", func(a uint64) uint64 { return dF32.encode(math.Ceil(dF32.value(a))) })
-	one("s_trunc_f32", func(a uint64) uint64 { return dF32.encode(math.Trunc(dF32.value(a))) })
-	one("s_rndne_f32", func(a uint64) uint64 { return dF32.encode(math.RoundToEven(dF32.value(a))) })
 	return rows
 }
 

@@ -105,6 +105,10 @@ func minMax(suffix string, t dtype) []row {
 		op2("v_min_"+suffix, c+"="+c+c, least), op2("v_max_"+suffix, c+"="+c+c, most),
 		op2("v_min_num_"+suffix, c+"="+c+c, least), op2("v_max_num_"+suffix, c+"="+c+c, most),
 	}
+	// Of gfx12 and gfx950: a NaN is chosen before a number.
+	minimum := func(a, b uint64) uint64 { return propagate(t, a, b, least) }
+	maximum := func(a, b uint64) uint64 { return propagate(t, a, b, most) }
+	rows = append(rows, op2("v_minimum_"+suffix, c+"="+c+c, minimum), op2("v_maximum_"+suffix, c+"="+c+c, maximum))
 	if t == dF64 {
 		return rows
 	}
@@ -124,11 +128,9 @@ func minMax(suffix string, t dtype) []row {
 			op3("v_med3"+num+"_"+suffix, s, med),
 		)
 	}
-	// Of gfx12 and gfx950: a NaN is chosen before a number.
-	minimum := func(a, b uint64) uint64 { return propagate(t, a, b, least) }
-	maximum := func(a, b uint64) uint64 { return propagate(t, a, b, most) }
 	return append(rows,
-		op2("v_minimum_"+suffix, c+"="+c+c, minimum), op2("v_maximum_"+suffix, c+"="+c+c, maximum),
+		op3("v_minimummaximum_"+suffix, s, func(x, y, z uint64) uint64 { return maximum(minimum(x, y), z) }),
+		op3("v_maximumminimum_"+suffix, s, func(x, y, z uint64) uint64 { return minimum(maximum(x, y), z) }),
 		op3("v_minimum3_"+suffix, s, func(x, y, z uint64) uint64 { return minimum(minimum(x, y), z) }),
 		op3("v_maximum3_"+suffix, s, func(x, y, z uint64) uint64 { return maximum(maximum(x, y), z) }),
 	)
