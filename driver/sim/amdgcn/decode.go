@@ -188,6 +188,14 @@ func (d *decoder) loc(l Loc) int {
 	return len(d.p.Locs)
 }
 
+// addThread is the bit of the fourth word of a buffer's descriptor that has each lane
+// access memory of its own.
+const addThread = 1 << 23
+
+// privateBuffer is the descriptor of the lanes' local memory, through which processors
+// without scratch instructions access it.
+var privateBuffer = [4]uint32{0, simt.LocalAperture >> 32, 1<<32 - 1, addThread}
+
 // start sets the registers that the processor sets before a kernel's first instruction.
 func start(g gen, k *Kernel, v *simt.Wavefront, a *simt.WavefrontStart) {
 	set := k.Settings
@@ -206,12 +214,12 @@ func start(g gen, k *Kernel, v *simt.Wavefront, a *simt.WavefrontStart) {
 			at += n
 		}
 	}
-	skip("user_sgpr_private_segment_buffer", 4)
+	put("user_sgpr_private_segment_buffer", privateBuffer[:]...)
 	skip("user_sgpr_dispatch_ptr", 2)
 	skip("user_sgpr_queue_ptr", 2)
 	put("user_sgpr_kernarg_segment_ptr", uint32(a.Params), uint32(a.Params>>32))
 	skip("user_sgpr_dispatch_id", 2)
-	skip("user_sgpr_flat_scratch_init", 2)
+	put("user_sgpr_flat_scratch_init", 0, 0)
 	put("user_sgpr_private_segment_size", uint32(set["private_segment_fixed_size"]))
 	for i := range int(set["user_sgpr_kernarg_preload_length"]) {
 		put("", v.Param(4*(int(set["user_sgpr_kernarg_preload_offset"])+i)))
@@ -227,6 +235,7 @@ func start(g gen, k *Kernel, v *simt.Wavefront, a *simt.WavefrontStart) {
 		put("system_sgpr_workgroup_id_z", z)
 	}
 	put("system_sgpr_workgroup_info", uint32(a.Waves))
+	put("system_sgpr_private_segment_wavefront_offset", 0)
 	ids := set["system_vgpr_workitem_id"]
 	for l := range v.Lanes {
 		t := a.First + l

@@ -179,6 +179,13 @@ func (p *memop) share(v *simt.Wavefront, acc *simt.WavefrontAccess, at int) {
 func (p *memop) buffer(v *simt.Wavefront) {
 	m := v.Mask()
 	var addr [simt.MaxLanes]uint64
+	if v.S[p.addr.descriptor+3]&addThread != 0 {
+		acc := p.access()
+		acc.Space, acc.Mask, acc.Addr = simt.SpaceLocal, m, &addr
+		p.addr.private(v, m, &addr)
+		p.move(v, &acc, 0)
+		return
+	}
 	whole, part := p.addr.records(v, m, p.typ.size, &addr)
 	if zero := m &^ whole; zero != 0 && !p.write && !p.toShared {
 		var none [16]byte
@@ -200,6 +207,24 @@ func (p *memop) buffer(v *simt.Wavefront) {
 			acc.Addr[l] = addr[l] + uint64(4*i)
 		}
 		p.move(v, &acc, 4*i)
+	}
+}
+
+// private finds the offsets in the lanes' local memory. The scalar part is for all lanes
+// together.
+func (a *address) private(v *simt.Wavefront, m uint64, out *[simt.MaxLanes]uint64) {
+	a.use(v)
+	a.defined(v, m)
+	base := uint64(a.offset)
+	if a.scalar.where != fromNull {
+		base += a.scalar.raw(v, 0) / uint64(v.Lanes)
+	}
+	for k := m; k != 0; k &= k - 1 {
+		l := bits.TrailingZeros64(k)
+		out[l] = base
+		if a.vector >= 0 {
+			out[l] += uint64(v.V[a.vector*v.Lanes+l])
+		}
 	}
 }
 

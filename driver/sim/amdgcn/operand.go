@@ -31,13 +31,14 @@ const (
 
 // Scalar registers with names of their own, by index.
 const (
-	regVCC  = 106
-	regTTMP = 108
-	regM0   = 124
-	regNull = 125
-	regExec = 126
-	regSCC  = 128
-	numS    = 129
+	regFlatScratch = 102
+	regVCC         = 106
+	regTTMP        = 108
+	regM0          = 124
+	regNull        = 125
+	regExec        = 126
+	regSCC         = 128
+	numS           = 129
 )
 
 // Operand is one operand of an instruction, between commas.
@@ -282,6 +283,7 @@ func (p *parser) symbol(o *Operand, s, word string) {
 var namedRegs = map[string][2]int{ // index, count; a count of 0 is that of a wave's mask
 	"vcc": {regVCC, 2}, "vcc_lo": {regVCC, 1}, "vcc_hi": {regVCC + 1, 1},
 	"exec": {regExec, 2}, "exec_lo": {regExec, 1}, "exec_hi": {regExec + 1, 1},
+	"flat_scratch": {regFlatScratch, 2}, "flat_scratch_lo": {regFlatScratch, 1}, "flat_scratch_hi": {regFlatScratch + 1, 1},
 	"m0": {regM0, 1}, "null": {regNull, 1}, "scc": {regSCC, 1}, "src_scc": {regSCC, 1},
 }
 

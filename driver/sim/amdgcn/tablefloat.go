@@ -32,6 +32,8 @@ func floatRows() []row {
 		op3("v_fmaak_f32", "f=fff", fma32),
 		op3("v_mad_f32", "f=fff", mad32),
 		op3("v_mac_f32", "f=ff+", mad32),
+		op3("v_madmk_f32", "f=fff", mad32),
+		op3("v_madak_f32", "f=fff", mad32),
 		op3("v_fma_f16", "h=hhh", fma16),
 		op3("v_fmac_f16", "h=hh+", fma16),
 		op3("v_fmamk_f16", "h=hhh", fma16),
