@@ -16,6 +16,10 @@ import (
 // it can go in rounds: about what a pipeline's buffers of a dot are.
 const maxStaging = 32 << 10
 
+// tightStaging is what a conversion takes at most, where it can do with less, on a device
+// whose programs shall take as little as they can.
+const tightStaging = 64 << 10
+
 // rounds are the rounds of a conversion.
 type rounds struct {
 	// src and dst are the bits of the registers' indices that number the rounds,
@@ -29,6 +33,9 @@ type rounds struct {
 // maxStaging bytes, or as many as there are.
 func (m *module) splitRounds(p *conversionPlan) {
 	vector := p.staging.Offset.BasesOf(layout.Offset)[:bitLen(p.staging.Vec)]
+	if _, ok := m.caps.Residents.(tight); ok && p.bytes > tightStaging {
+		vector = nil // narrower accesses, rather than a kernel that does not fit
+	}
 	holds := func(list [][]int32, v []int32) int {
 		return slices.IndexFunc(list, func(w []int32) bool { return slices.Equal(v, w) })
 	}
