@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/tritonc/tritonc/backends/amd"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/internal/kerneltest"
 )
@@ -27,6 +28,7 @@ var notRun = map[string]string{
 // tests of the backend.
 func TestMain(m *testing.M) {
 	flag.Parse()
+	kerneltest.AddBackend(amd.New(), nil)
 	code := m.Run()
 	everything := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" && !testing.Short()
 	operations, kernels := kerneltest.Covered()
