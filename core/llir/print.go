@@ -14,19 +14,41 @@ import (
 // Print returns the module's text. Before it numbers a function's values it
 // drops unused pure instructions. Nothing may be built afterwards.
 func (m *Module) Print() []byte {
-	p := printer{b: make([]byte, 0, 4096+160*m.countInsts()), meter: m.meter}
+	p := printer{b: make([]byte, 0, m.textSize()), meter: m.meter}
 	p.module(m)
 	return p.b
 }
 
-func (m *Module) countInsts() int {
-	n := 0
+// textSize is about how long the text will be, and seldom less: copying it to a longer
+// buffer costs more than room that is not used. What is long are assembly and the types of
+// its results, which stand in the lines that take them apart.
+func (m *Module) textSize() int {
+	const line, operand = 64, 16
+	n := 4096
 	for _, f := range m.IR.Funcs {
 		for _, b := range f.Blocks {
-			n += len(b.Insts)
+			n += line * len(b.Insts)
+			for _, inst := range b.Insts {
+				switch i := inst.(type) {
+				case *ir.InstExtractValue:
+					n += operand / 2 * fields(i.X.Type())
+				case *ir.InstCall:
+					n += operand*len(i.Args) + operand/2*fields(i.Type())
+					if asm, ok := i.Callee.(*ir.InlineAsm); ok {
+						n += len(asm.Asm) + len(asm.Constraint)
+					}
+				}
+			}
 		}
 	}
 	return n
+}
+
+func fields(t Type) int {
+	if s, ok := t.(*types.StructType); ok {
+		return len(s.Fields)
+	}
+	return 0
 }
 
 // printer appends text. The library prints through fmt and strings for every
