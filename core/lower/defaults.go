@@ -304,7 +304,10 @@ func (noAsm) AsmConstraint(rune) bool { return false }
 type traps struct{}
 
 func (traps) Print(*llir.Builder, []PrintPart) error {
-	return errors.New("this target cannot print from a kernel")
+	return &helpedError{
+		errors.New("this target cannot print from a kernel"),
+		"a kernel can store what it would print; tritonc run --save writes that to a file",
+	}
 }
 
 func (traps) Assert(b *llir.Builder, cond llir.Value, _ Assertion) {

@@ -208,7 +208,10 @@ func (e *emitter) countConstraints(text string) (outs, ins int, err error) {
 		}
 		for _, letter := range code {
 			if letter != '|' && !e.m.caps.Asm.AsmConstraint(letter) {
-				return 0, 0, fmt.Errorf("this target knows no operands of the kind %q", string(letter))
+				return 0, 0, &helpedError{
+					fmt.Errorf("this target knows no operands of the kind %q", string(letter)),
+					"assembly is for the GPUs of one vendor: a tl.constexpr can choose another way for others",
+				}
 			}
 		}
 	}

@@ -241,7 +241,17 @@ func failure(op *ir.Operation, err error) error {
 	if errors.As(err, new(*registersError)) {
 		d.WithHelp("smaller blocks or more warps (num_warps) leave less to each thread")
 	}
+	var helped *helpedError
+	if errors.As(err, &helped) {
+		d.WithHelp("%s", helped.help)
+	}
 	return d
+}
+
+// helpedError is an error with a next step.
+type helpedError struct {
+	error
+	help string
 }
 
 // position is the innermost file position of a location.

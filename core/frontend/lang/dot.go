@@ -46,7 +46,11 @@ func (e *Emitter) precision(a *Args) int64 {
 	case given != nil:
 		name = a.str(3)
 		if allowed != nil && !slices.Contains(allowed, name) {
-			eval.FailHelp(eval.DidYouMean(name, allowed, ""), errDotPrecision, pyStrings(allowed), name)
+			help := eval.DidYouMean(name, allowed, "")
+			if slices.ContainsFunc(precisions, func(p choice) bool { return p.word == name }) {
+				help = "this target computes no dot in " + name + ": choose one of these"
+			}
+			eval.FailHelp(help, errDotPrecision, pyStrings(allowed), name)
 		}
 	case a.given(4):
 		if eval.Truth(allow) && (allowed == nil || slices.Contains(allowed, "tf32")) {
