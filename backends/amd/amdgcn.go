@@ -1,6 +1,7 @@
 package amd
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,10 +11,36 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
+// wholeTuples has llc spill tuples of registers whole.
+const wholeTuples = "-enable-subreg-liveness=0"
+
 // makeAMDGCN has llc translate the LLVM IR.
-func (j *job) makeAMDGCN(c *backend.Compilation) (err error) {
-	c.Artifact, err = c.GenerateCode(j.llcArguments(), c.Artifact)
+func (j *job) makeAMDGCN(c *backend.Compilation) error {
+	args := j.llcArguments()
+	code, err := c.GenerateCode(args, c.Artifact)
+	if err == nil && belowStack(code) {
+		if code, err = c.GenerateCode(append(args, wholeTuples), c.Artifact); err == nil && belowStack(code) {
+			return sdk.Errorf("llc's code for kernel %s accesses memory below its stack", c.Meta.Name).
+				WithHelp("smaller blocks or more warps (num_warps) need fewer registers per thread, and no stack")
+		}
+	}
+	c.Artifact = code
 	return err
+}
+
+// belowStack reports whether code has a fault of llc 22: where a thread's frame has more
+// than 4 KiB, it takes the last part of a spilled tuple for one whose offset is encoded,
+// which then is that offset less 8 KiB.
+//
+//	scratch_store_b128 off, v[82:85], off offset:4080
+//	scratch_store_b64 off, v[86:87], off offset:-4096
+func belowStack(code []byte) bool {
+	for line := range bytes.Lines(code) {
+		if bytes.Contains(line, []byte("\tscratch_")) && bytes.Contains(line, []byte(" off offset:-")) {
+			return true
+		}
+	}
+	return false
 }
 
 // llcArguments are those of llc.

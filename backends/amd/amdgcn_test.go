@@ -88,3 +88,45 @@ def k(x):
 		}
 	}
 }
+
+// TestBelowStack: of accesses to the stack those with a negative offset and no register
+// are wrong. The kernel, for which llc makes one, gets another code.
+func TestBelowStack(t *testing.T) {
+	for text, want := range map[string]bool{
+		"\tscratch_store_b64 off, v[86:87], off offset:-4096\n": true,
+		"\tscratch_store_b64 off, v[86:87], off offset:4080\n":  false,
+		"\tscratch_load_b32 v1, off, s32 offset:-8\n":           false,
+		"\tglobal_load_b32 v1, v[2:3], off offset:-8\n":         false,
+	} {
+		if got := belowStack([]byte(text)); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+	needTools(t)
+	const spills = `import triton
+import triton.language as tl
+
+@triton.jit
+def k(p0, p1, p2, p3, p4, p5, o0, o1, o2, o3, o4):
+    i, j, k = tl.arange(0, 64)[:, None], tl.arange(0, 32)[None, :], tl.arange(0, 32)[:, None]
+    n = tl.arange(0, 128)[None, :]
+    a, c = tl.load(p0 + (i + j * 64)), tl.load(p2 + (i + j * 64))
+    b, d = tl.load(p1 + (k + n * 32)), tl.load(p3 + (k + n * 32))
+    e = tl.load(p4 + (i + n * 64))
+    f = tl.load(p5 + (tl.arange(0, 128)[:, None] + j * 128))
+    out = i * 128 + n
+    tl.store(o0 + out, tl.dot(a, b))
+    tl.store(o1 + out, tl.dot(c, d))
+    tl.store(o2 + out, tl.dot(a, b, acc=e))
+    tl.store(o3 + out, tl.dot(c, d) + e)
+    tl.store(o4 + out, tl.dot(a, tl.permute(f, (1, 0))))
+`
+	kernel, err := compile(t, "gfx1100", "k.py", []byte(spills), "k", strings.Repeat("*bf16:16, ", 4)+"*fp32:16, *bf16:16"+strings.Repeat(", *fp32:16", 5), stageAMDGCN,
+		map[string]any{"num_warps": 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if belowStack(kernel.Artifact(stageAMDGCN).Data) {
+		t.Error("the code accesses memory below the stack")
+	}
+}

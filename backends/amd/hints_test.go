@@ -45,7 +45,7 @@ func TestHints(t *testing.T) {
 		}
 	}
 	across := strings.Replace(transposed, "lane = [[0, 2], [0, 4]", "lane = [[0, 4], [0, 2]", 1)
-	if _, err := runFrom(t, "gfx942", stageLLIR, stageLLIR, "k.ttgir", across); err == nil || !strings.Contains(err.Error(), "elements that they do not hold") {
+	if _, err := runFrom(t, "gfx942", stageLLIR, stageLLIR, "k.ttgir", across); err == nil || !strings.Contains(err.Error(), "to be transposed per thread") {
 		t.Errorf("elements that cross lanes: %v", err)
 	}
 }
