@@ -38,7 +38,7 @@ demo: toolchain build ## compile the first example and show what came out
 	@scripts/demo.sh
 
 # The suites whose time is mostly LLVM's; internal/once runs it once for an input.
-SUITES     = ./test/kernels ./backends/nvidia/gpu ./backends/amd/gpu ./internal/gpu64
+SUITES     = ./test/kernels ./test/targets ./backends/nvidia/gpu ./backends/amd/gpu ./internal/gpu64
 ONCE       = PATH='$(CURDIR)/build/once':"$$PATH"
 ONCE_CLEAN = find "$${XDG_CACHE_HOME:-$$HOME/.cache}/tritonc/once" -mindepth 1 -mtime +14 -exec rm -rf {} + 2>/dev/null || true
 
