@@ -14,6 +14,8 @@ var (
 	insertInstructionSchedHintsExample string
 	//go:embed testdata/triton-amdgpu-lower-insert-instruction-sched-hints/example.txtar
 	lowerInsertInstructionSchedHintsExample string
+	//go:embed testdata/tritonamdgpu-in-thread-transpose/example.txtar
+	inThreadTransposeExample string
 	//go:embed testdata/tritonamdgpu-optimize-dot-operands/example.txtar
 	optimizeDotOperandsExample string
 	//go:embed testdata/tritonamdgpu-optimize-epilogue/example.txtar

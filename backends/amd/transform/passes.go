@@ -5,7 +5,7 @@ import "github.com/tritonc/tritonc/core/pass"
 // Passes are all of the package.
 func Passes() []*pass.Pass {
 	return []*pass.Pass{
-		BlockPingpong, CoalesceAsyncCopy, HoistLayoutConversions, InsertInstructionSchedHints, LowerInsertInstructionSchedHints, OptimizeDotOperands, OptimizeEpilogue,
+		BlockPingpong, CoalesceAsyncCopy, HoistLayoutConversions, InThreadTranspose, InsertInstructionSchedHints, LowerInsertInstructionSchedHints, OptimizeDotOperands, OptimizeEpilogue,
 		ReorderInstructions, UpdateAsyncWaitCount,
 	}
 }
