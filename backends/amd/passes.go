@@ -133,7 +133,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 var passes = slices.Concat(
 	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE, std.ConvertSCFToCF},
 	[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
-	ours(ttgir.Passes()), []*pass.Pass{matrixcore.AccelerateMatmul}, transform.Passes(),
+	ours(ttgir.Passes()), []*pass.Pass{matrixcore.AccelerateMatmul, allocateShared}, transform.Passes(),
 )
 
 // ours puts this backend's passes in the places of core's of the same names.

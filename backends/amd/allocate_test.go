@@ -1,0 +1,11 @@
+package amd
+
+import (
+	"testing"
+
+	"github.com/tritonc/tritonc/internal/passtest"
+)
+
+func TestAllocateShared(t *testing.T) {
+	passtest.Run(t, "testdata", passes, allocateShared)
+}
