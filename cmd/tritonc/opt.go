@@ -356,6 +356,36 @@ func declaringTargets(ctx context.Context, host *plugin.Host, dialect string) []
 	return list
 }
 
+// ofLanes puts the targets first whose warps have so many lanes, as those of a module do:
+// passes that several backends have are the backend's for which the module was made.
+func ofLanes(ctx context.Context, host *plugin.Host, targets []core.Target, lanes int64) []core.Target {
+	fits := func(t core.Target) bool {
+		for _, b := range host.Backends() {
+			known, err := b.Describe(ctx)
+			if err != nil {
+				continue
+			}
+			for i := range known.Facts.Targets {
+				if f := &known.Facts.Targets[i]; f.Pattern == t.String() {
+					return int64(f.WarpSize) == lanes
+				}
+			}
+		}
+		return false
+	}
+	first := slices.Clone(targets)
+	slices.SortStableFunc(first, func(a, b core.Target) int {
+		switch x, y := fits(a), fits(b); {
+		case x == y:
+			return 0
+		case x:
+			return -1
+		}
+		return 1
+	})
+	return first
+}
+
 // check refuses what makes no sense before anything is started.
 func (f *optFlags) check() error {
 	if f.pipeline != "" {
@@ -389,13 +419,14 @@ const emptyModule = `module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps
 // ownBackend returns the backend for the target that m itself names, where passes
 // or analyses are asked for that only a backend has, or passes that depend on the
 // target; where it names none, the first that has all the passes, where core lacks some
-// or m has operations of a dialect that the backend declares; else nil.
+// or m has operations of a dialect that the backend declares, whose versions of core's
+// passes know them; else nil.
 func (f *optFlags) ownBackend(ctx context.Context, env *environment, host *plugin.Host, m *ir.Operation) (*plugin.Backend, core.Target, error) {
 	rows, unknown := pass.Parse(env.passes, f.passes)
 	byTarget := slices.ContainsFunc(rows, func(r pass.Row) bool { return r.Pass.ByTarget })
 	needsPlace := slices.IndexFunc(f.analyses, analysis.NeedsPlace)
 	named := m.StringAttr(ttg.TargetAttr)
-	if unknown == nil && !byTarget && needsPlace < 0 && (!f.asTriton || named == "") {
+	if unknown == nil && !byTarget && needsPlace < 0 && (!f.asTriton || named == "" && declaredDialect(m) == "") {
 		return nil, core.Target{}, nil
 	}
 	if named != "" {
@@ -410,7 +441,7 @@ func (f *optFlags) ownBackend(ctx context.Context, env *environment, host *plugi
 			withHelp("how much shared memory an operation takes is the backend's to say")
 	}
 	if declared := declaredDialect(m); unknown != nil || declared != "" || f.asTriton { // for its passes; none asks for the target
-		for _, t := range declaringTargets(ctx, host, declared) {
+		for _, t := range ofLanes(ctx, host, declaringTargets(ctx, host, declared), ttg.ThreadsPerWarp(m)) {
 			backend, full, err := host.SelectForPasses(ctx, t)
 			if err != nil {
 				continue

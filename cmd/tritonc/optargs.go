@@ -105,7 +105,7 @@ func flagNames(flags *pflag.FlagSet) []string {
 // some backend has: a name of words with hyphens. After one dash it must not begin
 // with a flag's letter and the flag's value, such as a file after -o.
 func canBePass(arg, name string) bool {
-	if strings.HasPrefix(arg, "-o") || !strings.Contains(name, "-") || strings.HasSuffix(name, "-") {
+	if strings.HasPrefix(arg, "-o") && !strings.HasPrefix(arg, "-optimize-") || !strings.Contains(name, "-") || strings.HasSuffix(name, "-") {
 		return false
 	}
 	for _, c := range []byte(name) {
