@@ -39,7 +39,7 @@ func New() *backend.Backend {
 			return j.plan(), nil
 		},
 		PassPlan: func(t sdk.Target) (*backend.Plan, error) {
-			a, err := archOf(t)
+			a, err := passArch(t)
 			if err != nil {
 				return nil, err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/transform/ttgir/layouts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/loops"
 	"github.com/tritonc/tritonc/core/transform/ttgir/matrix"
+	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
 	"github.com/tritonc/tritonc/core/transform/ttir"
 )
 
@@ -23,6 +24,7 @@ var (
 	optimizeOperands  = matrix.NewOptimizeDotOperands(matrixcore.Unit{})
 	reduceDuplication = matrix.NewReduceDataDuplication(matrixcore.Unit{})
 	loadEarly         = loops.NewLoadEarly(matrixcore.Unit{})
+	prefetch          = pipeline.NewPrefetch(matrixcore.Unit{})
 )
 
 // ttirRows are the passes of the stage ttir, in Triton's order.
@@ -138,7 +140,7 @@ var passes = slices.Concat(
 
 // ours puts this backend's passes in the places of core's of the same names.
 func ours(list []*pass.Pass) []*pass.Pass {
-	replacements := []*pass.Pass{f32DotTC, optimizeOperands, reduceDuplication, loadEarly}
+	replacements := []*pass.Pass{f32DotTC, optimizeOperands, reduceDuplication, loadEarly, prefetch}
 	for i, p := range list {
 		for _, r := range replacements {
 			if r.Name == p.Name {

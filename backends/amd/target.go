@@ -1,6 +1,7 @@
 package amd
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tritonc/tritonc/backends/amd/chip"
@@ -44,6 +45,26 @@ func archOf(t sdk.Target) (arch, error) {
 	}
 	return arch{}, sdk.Errorf("the amd backend does not compile for %s", t).WithHelp("its targets are %s", targetList())
 }
+
+// passArch is the row by which single passes run on modules for t, which may be a chip that
+// nothing is compiled for: that of the newest chip of its generation, gfx9 … gfx12, that is
+// known.
+func passArch(t sdk.Target) (arch, error) {
+	own, err := archOf(t)
+	if err == nil || t.Backend != backendName {
+		return own, err
+	}
+	for _, a := range slices.Backward(archs) {
+		generation := a.chip.Name[:len(a.chip.Name)-stepping]
+		if strings.HasPrefix(t.Arch, generation) && len(t.Arch) == len(a.chip.Name) {
+			return a, nil
+		}
+	}
+	return own, err
+}
+
+// stepping is how many characters of a chip's name tell chips of a generation apart.
+const stepping = 2
 
 func targetList() string {
 	names := make([]string, len(archs))

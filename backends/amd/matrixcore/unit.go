@@ -170,11 +170,12 @@ func isOurs(operand *layout.DotOp) bool {
 // Transposes is true: lanes read element by element what they cannot read as vectors.
 func (Unit) Transposes(operand *layout.DotOp) bool { return isOurs(operand) }
 
-// PartK is what the lanes of a warp hold of a row.
+// PartK is, for MFMA, eight times what a lane holds side by side, as in Triton: one or more
+// instructions; for WMMA, one instruction.
 func (Unit) PartK(operand *layout.DotOp) int64 {
-	switch e := operand.Parent.(type) {
+	switch operand.Parent.(type) {
 	case *layout.AMDMFMA:
-		return int64(chip.GFX942.Lanes / e.InstrShape[operand.OpIdx] * operand.KWidth)
+		return 8 * int64(operand.KWidth)
 	case *layout.AMDWMMA:
 		return wmmaSide
 	}
