@@ -17,7 +17,7 @@ import (
 // instructions and tools. Identifiers and strings of core are split into words at underscores,
 // punctuation and changes of case; comments may say what they like.
 var vendorWords = []string{
-	"nvidia", "cuda", "ptx", "ptxas", "nvptx", "nvvm", "cubin", "sm", "nvgpu", "ttng", "cublas",
+	"nvidia", "cuda", "ptx", "ptxas", "nvptx", "nvvm", "cubin", "sm", "nvgpu", "ttng", "nvws", "cublas",
 	"amd", "hip", "hsa", "hsaco", "rocm", "rocdl", "gfx", "amdgcn", "amdgpu", "amdg",
 	"mma", "wgmma", "nvmma", "mfma", "wmma", "tcgen", "ldmatrix", "stmatrix",
 	"intel", "xpu", "ascend", "hopper", "ampere", "blackwell", "volta", "cdna", "rdna",
