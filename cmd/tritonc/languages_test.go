@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,10 +22,10 @@ var pythons = []string{os.Getenv("PYTHON"), "python3", "/usr/bin/python3"}
 // and runs a kernel with it.
 func TestPythonBackend(t *testing.T) {
 	at := slices.IndexFunc(pythons, func(python string) bool {
-		return python != "" && exec.Command(python, "-c", "import grpc, google.protobuf").Run() == nil
+		return python != "" && exec.Command(python, "-c", "import grpc, google.protobuf, numpy").Run() == nil
 	})
 	if at < 0 {
-		t.Skipf("none of %q has grpcio and protobuf (Debian: python3-grpcio python3-protobuf)", pythons)
+		t.Skipf("none of %q has grpcio, protobuf and numpy (Debian: python3-grpcio python3-protobuf python3-numpy)", pythons)
 	}
 	_, noPlugin := exec.LookPath("grpc_python_plugin")
 	_, noProtoc := exec.LookPath("protoc")
@@ -37,17 +38,15 @@ func TestPythonBackend(t *testing.T) {
 	buildLanguage(t, "python", build)
 	checkLanguage(t, "pyvm", backends)
 	t.Run("TLS", func(t *testing.T) {
-		if exec.Command(pythons[at], "-c", "import cryptography").Run() != nil {
-			t.Skipf("%s has no cryptography (Debian: python3-cryptography)", pythons[at])
+		if _, err := exec.LookPath("openssl"); err != nil {
+			t.Skip(err)
 		}
-		h := plugin.New(plugin.Options{Dirs: []string{backends}, AutoMTLS: true})
-		defer h.Close()
-		b, err := h.Backend("pyvm")
-		if err != nil {
-			t.Fatal(err)
+		if err := describeByTLS(t, "pyvm", backends); err != nil {
+			t.Error(err)
 		}
-		if f, err := b.Facts(t.Context()); err != nil || f.Name != "pyvm" {
-			t.Errorf("%+v, %v", f, err)
+		t.Setenv("PATH", t.TempDir())
+		if err := describeByTLS(t, "pyvm", backends); err == nil || !strings.Contains(err.Error(), "openssl") {
+			t.Errorf("without openssl: %v", err)
 		}
 	})
 }
@@ -138,6 +137,21 @@ def root(x_ptr, BLOCK: tl.constexpr):
 	}
 }
 
+// describeByTLS asks a backend for its facts over a connection that is encrypted.
+func describeByTLS(t *testing.T, name, backends string) error {
+	h := plugin.New(plugin.Options{Dirs: []string{backends}, LookupEnv: os.LookupEnv, AutoMTLS: true, Afresh: true})
+	defer h.Close()
+	b, err := h.Backend(name)
+	if err != nil {
+		return err
+	}
+	f, err := b.Facts(t.Context())
+	if err == nil && f.Name != name {
+		err = fmt.Errorf("the facts are %+v", f)
+	}
+	return err
+}
+
 // checkEnding starts a program as a host does that dies at once.
 func checkEnding(t *testing.T, program string) {
 	sockets, err := os.MkdirTemp("", "") // t's would be too long a path
@@ -192,4 +206,7 @@ func TestCppBackend(t *testing.T) {
 	folder := t.TempDir()
 	buildLanguage(t, "cpp", exec.CommandContext(t.Context(), "sh", "-c", `cmake -S . -B "$1" -G "Unix Makefiles" && cmake --build "$1" -j2`, "sh", folder))
 	checkLanguage(t, "cppvm", folder)
+	if err := describeByTLS(t, "cppvm", folder); err == nil || !strings.Contains(err.Error(), "this backend has no TLS") {
+		t.Errorf("by TLS: %v", err)
+	}
 }

@@ -1,148 +1,115 @@
-"""A vector machine that is made up: its assembler takes ttir, and its code is text.
+"""A vector machine that is made up. Its code is ttir of which it knows each operation, without
+locations. A register holds a vector, under the name of ttir's value."""
 
-A register holds a vector of numbers, r0 and up the parameters. An instruction has
-its result first:
-
-    .kernel vector_add ptr ptr ptr i32
-    program r4 x
-    const r5 1024 1
-    mul.i32 r6 r4 r5
-"""
-
-import ctypes
-import itertools
-import math
-import operator
+import json
 import re
+
+import numpy
 
 LOCATION = re.compile(r" loc\([^()]*(\([^()]*\))?\)")
 FUNCTION = re.compile(r"tt\.func public @(\w+)\((.*)")
-OPERATION = re.compile(r"(?:(%\w+) = )?([a-z]+\.\w+) ?(.*)")
-PARAMETER = re.compile(r"(%\w+): (!?[\w.]+)")
-CONSTANT = re.compile(r"(?:dense<)?(?!0x)([\w.+-]+)>? : (?:tensor<(\d+)x)?(?:i1|i32|f32)>?$")
-RANGE = re.compile(r"\{end = (\d+) : i32, start = (\d+) : i32\}")
-LENGTH = re.compile(r"-> tensor<(\d+)x[!if]")
-KIND = re.compile(r"(i1|i32|f32)>*$")
-SIMPLE = {
-    "arith.addi": "add", "arith.subi": "sub", "arith.muli": "mul", "arith.andi": "and", "arith.addf": "add",
-    "arith.subf": "sub", "arith.mulf": "mul", "arith.divf": "div", "arith.maxnumf": "max",
-    "tt.addptr": "addptr", "tt.load": "load", "tt.store": "store",
+PARAMETER = re.compile(r"(%\w+): (?:!tt\.(?=ptr))?(\w+)")
+OPERATION = re.compile(r"(?:(%[^=]*) = )?([a-z]+\.\w+.*)")
+TYPES = {"i1": numpy.bool_, "i32": numpy.int32, "f32": numpy.float32, "ptr": numpy.int64}
+COMPUTE = {
+    "add": numpy.add, "sub": numpy.subtract, "mul": numpy.multiply, "div": numpy.divide, "maxnum": numpy.fmax,
+    "lt": numpy.less, "le": numpy.less_equal, "gt": numpy.greater, "ge": numpy.greater_equal,
 }  # fmt: skip
-COMPARE = {"slt": "lt", "sle": "le", "sgt": "gt", "sge": "ge", "olt": "lt", "ogt": "gt", "eq": "eq"}
 
 
 class Refused(Exception):
-    """An operation that the machine lacks: message, line, column and end, from 1."""
+    """Text that is not code of the machine: what is wrong as fields of a diagnostic."""
 
 
-def assemble(ttir):
-    """Returns a kernel's name and its code."""
-    name, code, registers = "", [], {}
+class Memory:
+    """Memory of a device. A kernel can access what is in a buffer, whose number is its address."""
 
-    def register(value):
-        return registers.setdefault(value, f"r{len(registers)}")
+    def __init__(self, size):
+        self.bytes, self.end, self.buffers = numpy.zeros(size, numpy.uint8), 1 << 16, {}
+        self.words, self.live = self.bytes.view(numpy.uint32), numpy.zeros(size // 4, bool)
 
-    for number, text in enumerate(ttir.split("\n"), 1):
-        line = LOCATION.sub("", text.strip())
-        if function := FUNCTION.match(line):
-            name = function[1]
-            code.append(f".kernel {name}")
-            for parameter, kind in PARAMETER.findall(function[2]):
-                register(parameter)
-                code[-1] += " ptr" if kind == "!tt.ptr" else f" {kind}"
-        elif (operation := OPERATION.match(line)) and operation[2] != "tt.return":
-            result, op, rest = operation.groups()
-            if not (words := instruction(op, rest)):
-                column = len(text.encode()) - len(text.lstrip().encode()) + 1
-                raise Refused(f"this machine has no {line}", number, column, len(text.encode()) + 1)
-            words[1:1] = [result] if result else []
-            code.append(" ".join(register(w) if w[0] == "%" else w for w in words))
-    if not name:
-        raise Refused("the text has no kernel", 1, 1, 0)
-    return name, "\n".join(code) + "\n"
+    def allocate(self, size):
+        if not 0 <= size < len(self.bytes) - self.end - 256:
+            raise MemoryError(f"the device has no {size} bytes left")
+        address, self.end = self.end, self.end + (size // 256 + 1) * 256
+        self.buffers[address] = self.bytes[address : address + size].data
+        self.live[address // 4 : (address + size) // 4] = True
+        return address
 
+    def free(self, address):
+        self.live[address // 4 : (address + len(self.buffers.pop(address))) // 4] = False
 
-def instruction(op, rest):
-    """Returns the words of an instruction without its result, or None."""
-    operands = re.findall(r"%\w+", rest.partition(" : ")[0])
-    first = re.match(r"\w*", rest)[0]
-    kind = KIND.search(rest)
-    if op == "arith.constant":
-        c = CONSTANT.match(rest)
-        return c and ["const", {"true": "1", "false": "0"}.get(c[1], c[1]), c[2] or "1"]
-    elif op == "tt.make_range":
-        return (bounds := RANGE.match(rest)) and ["range", bounds[2], bounds[1]]
-    elif op == "tt.splat":
-        return (length := LENGTH.search(rest)) and ["splat", *operands, length[1]]
-    elif op == "tt.get_program_id":
-        return first in ("x", "y", "z") and ["program", first]
-    elif op in ("arith.cmpi", "arith.cmpf"):
-        return kind and first in COMPARE and [f"{COMPARE[first]}.{kind[1]}", *operands]
-    elif op in SIMPLE:
-        return kind and [f"{SIMPLE[op]}.{kind[1]}", *operands]
-    return None
+    def part(self, address, offset, size):
+        """The bytes of a buffer from an offset."""
+        if not 0 <= offset <= offset + size <= len(self.buffers[address]):
+            raise IndexError(f"{size} bytes from {offset} are outside of the buffer")
+        return self.buffers[address][offset : offset + size]
+
+    def at(self, addresses):
+        """The indices of words. The first and the last one are never allocated."""
+        wrong = ~self.live[addresses.clip(0, len(self.bytes) - 1) // 4]
+        if wrong.any():
+            raise MemoryError(f"there is no memory at 0x{addresses[wrong][0]:x}")
+        return addresses // 4
+
+    def load(self, addresses, mask, other, kind):
+        vector = numpy.full(len(addresses), 0 if other is None else other, TYPES[kind])
+        mask = numpy.full(len(addresses), True if mask is None else mask)
+        vector[mask] = self.words[self.at(addresses[mask])].view(TYPES[kind])
+        return vector
+
+    def store(self, addresses, vector, mask):
+        mask = numpy.full(len(addresses), True if mask is None else mask)
+        self.words[self.at(addresses[mask])] = vector[mask].view(numpy.uint32)
 
 
-class Fault(Exception):
-    """What a kernel did wrong."""
-
-
-def divide(a, b):
-    if b != 0:
-        return a / b
-    return math.nan if a == 0 or a != a else math.copysign(math.inf, a) * math.copysign(1, b)
-
-
-COMPUTE = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "and": operator.and_, "div": divide,
-    "max": lambda a, b: b if a != a or b > a else a,  # a NaN loses
-    "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq,
-}  # fmt: skip
-NUMBER = {"f32": ctypes.c_float, "i32": ctypes.c_int32, "i1": ctypes.c_bool}
-ONES, ZEROS = itertools.repeat(1), itertools.repeat(0)
+# What an operation does with the memory and the groups of its pattern, of which those with names of
+# registers are what these hold. V is a value, T the type of a number, or of a vector of numbers.
+OPERATIONS = [
+    (re.compile(pattern.replace("V", r"(%\w+)").replace("T", r"(?:tensor<\d+x)?[if]32>?")), compute)
+    for pattern, compute in [
+        (r"arith\.constant (?:dense<)?(?!0x)([\w.+-]+)>? : (?:tensor<(\d+)x)?(i1|i32|f32)>?",
+         lambda _, number, length, kind: numpy.full(int(length or 1), json.loads(number), TYPES[kind])),
+        (r"arith\.(add|sub|mul|div|maxnum)[if] V, V : T", lambda _, op, a, b: COMPUTE[op](a, b)),
+        (r"arith\.cmp[if] [so](lt|le|gt|ge), V, V : T", lambda _, op, a, b: COMPUTE[op](a, b)),
+        (r"arith\.andi V, V : (?:tensor<\d+x)?i1>?", lambda _, a, b: a & b),
+        (r"tt\.get_program_id ([xyz]) : i32", lambda _, place: place),
+        (r"tt\.make_range \{end = (\d+) : i32, start = (\d+) : i32\} : .*", lambda _, end, start: numpy.arange(int(start), int(end), dtype="i4")),
+        (r"tt\.splat V : .* -> tensor<(\d+)x[!if].*", lambda _, value, length: value.repeat(int(length))),
+        (r"tt\.addptr V, V : .*!tt\.ptr<[if]32>>?, T", lambda _, address, n: address + 4 * n.astype(numpy.int64)),
+        (r"tt\.load V(?:, V)?(?:, V)? : .*!tt\.ptr<([if]32)>>?", Memory.load),
+        (r"tt\.store V, V(?:, V)? : .*!tt\.ptr<[if]32>>?", Memory.store),
+        (r"tt\.return", lambda _: None),
+    ]
+]  # fmt: skip
 
 
 class Kernel:
-    """Code that is ready to run. Any that the assembler did not make is a ValueError."""
+    """A kernel that is ready to run. Its text makes the same one again."""
 
-    def __init__(self, code):
-        head, *self.code = [line.split() for line in code.splitlines()] or [[]]
-        if head[:1] != [".kernel"]:
-            raise ValueError("it does not begin with .kernel")
-        self.parameters = head[2:]
+    def __init__(self, ttir):
+        self.name, self.text, self.parameters, self.code = "", "", [], []
+        for number, text in enumerate(ttir.split("\n"), 1):
+            line = LOCATION.sub("", text.strip())
+            if function := FUNCTION.match(line):
+                self.name, self.parameters, self.text = function[1], PARAMETER.findall(function[2]), line + "\n"
+            elif operation := OPERATION.fullmatch(line):
+                found = [(m.groups(), compute) for pattern, compute in OPERATIONS if (m := pattern.fullmatch(operation[2]))]
+                if not found:
+                    column = len(text) - len(text.lstrip()) + 1
+                    raise Refused(dict(message=f"this machine has no {line}", line=number, column=column, end_column=len(text.encode()) + 1))
+                self.code.append((line, operation[1], *found[0]))
+                self.text += line + "\n"
+        if not self.name:
+            raise Refused(dict(message="the text has no kernel", line=1, column=1))
 
-    def run(self, program, arguments, memory):
-        """Runs the program at (x, y, z). An argument is a number; memory(address) returns
-        the bytearray and the offset of four bytes, or raises a Fault."""
-        registers = {f"r{i}": [a] for i, a in enumerate(arguments)}
-        for words in self.code:
+    def run(self, place, arguments, memory):
+        """Runs the program at a place in the grid."""
+        registers = {axis: numpy.array([n], numpy.int32) for axis, n in zip("xyz", place)}
+        registers |= {name: vector for (name, _), vector in zip(self.parameters, arguments)}
+        for line, result, groups, compute in self.code:
             try:
-                self.step(words, registers, program, memory)
-            except Fault as fault:
-                raise Fault(f"program {program}: {' '.join(words)}: {fault}") from None
-
-    def step(self, words, registers, program, memory):
-        op, _, kind = words[0].partition(".")
-        at = kind and NUMBER[kind].from_buffer
-        values = [registers[w] for w in words[1 if op == "store" else 2 :] if w in registers]
-        if op == "program":
-            result = [program["xyz".index(words[2])]]
-        elif op == "const":
-            result = [int(words[2]) if words[2].lstrip("-").isdigit() else float(words[2])] * int(words[3])
-        elif op == "range":
-            result = range(int(words[2]), int(words[3]))
-        elif op == "splat":
-            result = values[0] * int(words[3])
-        elif op == "addptr":
-            result = [address + 4 * n for address, n in zip(*values)]
-        elif op == "load":
-            pointers, mask, other = (values + [ONES, ZEROS][len(values) - 1 :])[:3]
-            result = [at(*memory(p)).value if m else o for p, m, o in zip(pointers, mask, other)]
-        elif op == "store":
-            for p, v, _ in filter(lambda row: row[2], zip(*values, *[ONES][len(values) - 2 :])):
-                at(*memory(p)).value = v
-            return
-        else:
-            round_ = NUMBER["i1" if op in ("lt", "le", "gt", "ge", "eq") else kind]
-            result = [round_(COMPUTE[op](a, b)).value for a, b in zip(*values)]
-        registers[words[1]] = result
+                with numpy.errstate(all="ignore"):
+                    registers[result] = compute(memory, *(registers.get(group, group) for group in groups))
+            except MemoryError as fault:
+                raise MemoryError(f"program {place}: {line}: {fault}") from None
