@@ -51,6 +51,30 @@ func TestPythonBackend(t *testing.T) {
 	})
 }
 
+// TestLanguagesAreShort: each is a whole backend with a driver in 300 lines at most, for
+// the whole of it is to be read in one go.
+func TestLanguagesAreShort(t *testing.T) {
+	for example, endings := range map[string][]string{"python": {".py"}, "cpp": {".cc", ".h"}} {
+		lines := 0
+		for _, ending := range endings {
+			files, err := filepath.Glob(filepath.Join("..", "..", "examples", "backends", example, "*"+ending))
+			if err != nil || len(files) == 0 {
+				t.Fatalf("%s: %v, %v", example, files, err)
+			}
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				lines += bytes.Count(text, []byte("\n"))
+			}
+		}
+		if lines > 300 {
+			t.Errorf("%s has %d lines", example, lines)
+		}
+	}
+}
+
 // buildLanguage runs a command in the folder of an example outside of the tree: of the
 // tree, it has the protos and itself.
 func buildLanguage(t *testing.T, example string, build *exec.Cmd) {
