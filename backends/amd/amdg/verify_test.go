@@ -2,6 +2,8 @@ package amdg_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -131,6 +133,36 @@ func TestVerify(t *testing.T) {
 			if !errors.As(err, &d) || d.Pos.Line != line+strings.Count(body, "\n") || d.Pos.Col == 0 {
 				t.Errorf("%s\n  the place is %+v, not line %d", c.body, d, line)
 			}
+		}
+	}
+}
+
+// TestVerifyAccepts: what Triton printed for gfx942 verifies, and prints as it was. Other
+// files are those of the folder that TRITONC_LAW_DIR names.
+func TestVerifyAccepts(t *testing.T) {
+	dir := os.Getenv("TRITONC_LAW_DIR")
+	if dir == "" {
+		dir = "../../../core/ir/text/testdata/law/gfx942"
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.ttgir"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no files: %v", err)
+	}
+	for _, path := range files {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := text.ParseFile(dialect.NewContext(amdg.Dialect(), amdg.ROCDL()), path, src)
+		if err == nil {
+			err = f.Verify()
+		}
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		if got := text.Append(nil, f.Op, text.Options{Locations: true}); string(got) != string(src) {
+			t.Errorf("%s prints in another way", path)
 		}
 	}
 }
