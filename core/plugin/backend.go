@@ -117,6 +117,9 @@ func (b *Backend) AddStages(ctx context.Context, req sdk.AddStagesRequest) (wire
 // RunStages runs stages. Beside an error the response holds what was made.
 func (b *Backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
 	doing := &task{method: "RunStages", kernel: wire.Kernel(ctx)}
+	if req.First == req.Last {
+		doing.enter(req.First) // which a process that dies may not have told yet
+	}
 	told := req.Progress
 	req.Progress = func(p sdk.Progress) {
 		doing.enter(p.Stage)
