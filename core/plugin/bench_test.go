@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tritonc/tritonc/core/plugin/process"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -25,10 +26,11 @@ func timed(b *testing.B, n int, unit string, f func()) {
 	b.ReportMetric(float64(all[len(all)/2].Microseconds())/float64(n), "median-µs/"+unit)
 }
 
-// secured runs a benchmark with and without TLS.
+// secured runs a benchmark with and without TLS, and in a sandbox.
 func secured(b *testing.B, f func(b *testing.B, opts Options)) {
 	b.Run("plain", func(b *testing.B) { f(b, Options{}) })
 	b.Run("TLS", func(b *testing.B) { f(b, Options{AutoMTLS: true}) })
+	b.Run("sandbox", func(b *testing.B) { f(b, Options{Confine: process.Confine{Sandbox: &process.Sandbox{}}}) })
 }
 
 // BenchmarkTrip is what a compile pays for its backend's being another program: a

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"testing"
+	"time"
 
 	"github.com/tritonc/tritonc/core/plugin/manifest"
 	"github.com/tritonc/tritonc/core/plugin/process"
@@ -27,7 +28,9 @@ func BenchmarkStartWays(b *testing.B) {
 	} {
 		b.Run(way.name, func(b *testing.B) {
 			way.opts.Dirs, way.opts.LookupEnv = []string{program}, homeless
+			least := time.Hour
 			for b.Loop() {
+				start := time.Now()
 				h := New(way.opts)
 				be, err := h.Backend("minimal")
 				if err != nil {
@@ -36,10 +39,12 @@ func BenchmarkStartWays(b *testing.B) {
 				if _, err := be.Facts(b.Context()); err != nil {
 					b.Fatal(err)
 				}
+				least = min(least, time.Since(start))
 				b.StopTimer()
 				h.Close()
 				b.StartTimer()
 			}
+			b.ReportMetric(float64(least.Microseconds()), "least-µs/op")
 		})
 	}
 }
