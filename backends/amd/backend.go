@@ -66,7 +66,7 @@ func describe() sdk.Facts {
 			IntDivisor:        16,
 			PointerDivisor:    16,
 			IntOneIsConstexpr: true,
-			Attributes:        []sdk.ArgAttribute{{Key: "D", Name: "tt.divisibility", Value: 16}},
+			Attributes:        []sdk.ArgAttribute{{Key: "D", Name: "tt.divisibility", Value: 16}, {Key: "S", Name: "tt.pointer_range", Value: 32}},
 		},
 		BinaryEnding: stageHSACO,
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/frontend"
+	"github.com/tritonc/tritonc/core/frontend/signature"
 	"github.com/tritonc/tritonc/driver/array"
 	"github.com/tritonc/tritonc/driver/bundle"
 	"github.com/tritonc/tritonc/driver/bundle/ccode"
@@ -358,6 +359,10 @@ func signatureOf(known *frontend.Variant) (params []kernel.Param, order []string
 		p := kernel.Param{Name: a.Name, Type: canonicalType(a.Type)}
 		if err := kernel.CheckType(p.Type); err != nil {
 			return nil, nil, v, fmt.Errorf("argument %s: %w", a.Name, err)
+		}
+		if a.Small {
+			return nil, nil, v, usagef("argument %s: launches of a bundle do not see how large buffers are", a.Name).
+				withHelp("leave out the hint :%s", signature.SmallHint)
 		}
 		params = append(params, p)
 		v.Hints = append(v.Hints, a.Hint)

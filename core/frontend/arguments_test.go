@@ -21,24 +21,24 @@ func TestArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	variants, err := f.In(Environment{}).Variants(t.Context(), request("k", "*fp32:16, (*i8, i64:16, 3), i32:16, i32:1, None"))
+	variants, err := f.In(Environment{}).Variants(t.Context(), request("k", "*fp32:16:S, (*i8:S, i64:16, 3), i32:16, i32:1, None"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got strings.Builder
 	for _, a := range variants[0].Args {
-		fmt.Fprintf(&got, "%s %q %d %q\n", a.Name, a.Type, a.Hint, a.Text)
+		fmt.Fprintf(&got, "%s %q %d %v %q\n", a.Name, a.Type, a.Hint, a.Small, a.Text)
 	}
-	const want = `x "*fp32" 16 ""
-t[0] "*i8" 0 ""
-t[1] "i64" 16 ""
-t[2] "" 0 "3"
-n "i32" 16 ""
-one "i32" 1 ""
-none "" 0 "None"
-B "" 0 "64"
-D "" 0 "tl.dtype('fp16')"
-E "" 0 "0.5"
+	const want = `x "*fp32" 16 true ""
+t[0] "*i8" 0 true ""
+t[1] "i64" 16 false ""
+t[2] "" 0 false "3"
+n "i32" 16 false ""
+one "i32" 1 false ""
+none "" 0 false "None"
+B "" 0 false "64"
+D "" 0 false "tl.dtype('fp16')"
+E "" 0 false "0.5"
 `
 	if got.String() != want {
 		t.Errorf("got\n%swant\n%s", got.String(), want)

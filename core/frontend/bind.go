@@ -356,7 +356,10 @@ func (b *binder) param(p *syntax.Arg, a *signature.Arg) codegen.Param {
 		}
 		out := codegen.Param{Type: t}
 		if a.Hint == 16 {
-			out.Attrs = []codegen.Attr{{Name: "tt.divisibility", Value: 16}}
+			out.Attrs = append(out.Attrs, codegen.Attr{Name: "tt.divisibility", Value: 16})
+		}
+		if a.Small { // 32 bits are enough for offsets in bytes
+			out.Attrs = append(out.Attrs, codegen.Attr{Name: "tt.pointer_range", Value: 32})
 		}
 		return out
 	}
@@ -495,7 +498,7 @@ func appendArguments(list []Argument, name string, p *codegen.Param, a *signatur
 		}
 		return list
 	case a != nil && a.Type != "": // a hint of 1 makes a constant of it
-		return append(list, Argument{Name: name, Type: a.Type, Hint: a.Hint})
+		return append(list, Argument{Name: name, Type: a.Type, Hint: a.Hint, Small: a.Small})
 	}
 	return append(list, Argument{Name: name, Constant: p.Value, Text: literal(p.Value)})
 }
@@ -509,7 +512,7 @@ func (k *binding) key(spec *signature.Spec) string {
 		fmt.Fprintln(&b, len(args))
 		for i := range args {
 			a := &args[i]
-			fmt.Fprintf(&b, "%q %q %d %v %q\n", a.Name, a.Type, a.Hint, a.Tuple, a.Source)
+			fmt.Fprintf(&b, "%q %q %d %v %v %q\n", a.Name, a.Type, a.Hint, a.Small, a.Tuple, a.Source)
 			entries(a.Elems)
 		}
 	}

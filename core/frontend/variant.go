@@ -136,6 +136,8 @@ type Argument struct {
 	// Hint says what is known of the value: 16, a multiple of it; 1, that it is 1, and
 	// the compiled kernel does not take it; 0, nothing.
 	Hint int
+	// Small: the pointer is to a buffer of less than 2 GiB.
+	Small bool
 	// Constant is the value of a constant as Variant.Constants has it, and Text the
 	// Python expression for it.
 	Constant any

@@ -26,6 +26,8 @@ type Memory interface {
 	Len() int
 	// Addr is the address of the first one, as kernels see it.
 	Addr() uint64
+	// Room is how many bytes the allocation has of which it is a part.
+	Room() int
 	// Device that the memory is of.
 	Device() driver.Device
 
@@ -56,6 +58,7 @@ type allocation struct {
 func (m *memory) Type() *array.DType    { return m.dtype }
 func (m *memory) Len() int              { return m.n }
 func (m *memory) Addr() uint64          { return m.buffer.Addr() + uint64(m.from) }
+func (m *memory) Room() int             { return m.buffer.Size() }
 func (m *memory) Device() driver.Device { return m.device }
 
 // of is nil for a nil buffer.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tritonc/tritonc/core/frontend"
+	"github.com/tritonc/tritonc/core/frontend/signature"
 	"github.com/tritonc/tritonc/driver/array"
 	"github.com/tritonc/tritonc/driver/kernel"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -73,11 +74,11 @@ func specialize(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg) (speci
 	case *Descriptor:
 		return descriptor(a, v)
 	case *array.Array:
-		return pointer(rules, p, a, v.Type, 0)
+		return pointer(rules, p, a, v.Type, 0, len(v.Data))
 	case *View:
-		return pointer(rules, p, a, v.Array.Type, uint64(v.Offset))
+		return pointer(rules, p, a, v.Array.Type, uint64(v.Offset), v.Offset+len(v.Array.Data))
 	case kernel.Memory:
-		return pointer(rules, p, a, v.Type(), v.Addr())
+		return pointer(rules, p, a, v.Type(), v.Addr(), v.Room())
 	case *kernel.Descriptor:
 		if err := v.Check(a.Name); err != nil {
 			return specialized{}, err
@@ -98,9 +99,10 @@ func specialize(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg) (speci
 	return specialized{}, wrongArg(a.Name, "", "a %T is nothing that a kernel takes", a.Value)
 }
 
-// pointer is memory at an address, or at an offset of what a device allocates: every
-// device aligns that to more than any rule asks for.
-func pointer(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg, t *array.DType, addr uint64) (specialized, error) {
+// pointer is memory at an address, or at an offset of what a device allocates, which
+// every device aligns to more than any rule asks for. Room is how many bytes were
+// allocated.
+func pointer(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg, t *array.DType, addr uint64, room int) (specialized, error) {
 	entry := annotatedType(p.Annotation)
 	if entry == "" {
 		entry = "*" + t.Name
@@ -111,7 +113,22 @@ func pointer(rules *sdk.Specialization, p *frontend.ParamInfo, a *Arg, t *array.
 	if !holds(entry, t) {
 		return specialized{}, wrongArg(a.Name, "", "it is a buffer of %s, and the kernel says %s: %s", t, p.Name, p.Annotation)
 	}
-	return specialized{entry + alignment(rules.PointerDivisor, int64(addr%16), p), []passed{{a.Name, a.Value, ""}}}, nil
+	entry += alignment(rules.PointerDivisor, int64(addr%16), p)
+	if !p.NoSpecialize && isSmall(rules, room) {
+		entry += ":" + signature.SmallHint
+	}
+	return specialized{entry, []passed{{a.Name, a.Value, ""}}}, nil
+}
+
+// isSmall reports whether the rules have a word for memory of so many bytes: offsets in
+// it, signed, fit in the bits that the attribute says.
+func isSmall(rules *sdk.Specialization, bytes int) bool {
+	for _, attr := range rules.Attributes {
+		if attr.Key == signature.SmallHint {
+			return bytes < 1<<(attr.Value-1)
+		}
+	}
+	return false
 }
 
 // elements specializes a tuple. Annotations do not reach into it.

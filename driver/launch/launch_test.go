@@ -211,3 +211,29 @@ func TestInfo(t *testing.T) {
 		t.Errorf("a configuration gives B, and yet: %v", err)
 	}
 }
+
+// TestSmallMemory: backends whose addresses may have 32 bits learn which buffers are of
+// less than 2 GiB, by what was allocated and not by the part that is passed.
+func TestSmallMemory(t *testing.T) {
+	wide := sdk.Specialization{PointerDivisor: 16, Attributes: []sdk.ArgAttribute{{Key: "S", Name: "tt.pointer_range", Value: 32}}}
+	x := array.New(array.Named("fp16"), 4)
+	for _, tt := range []struct {
+		rules *sdk.Specialization
+		param frontend.ParamInfo
+		value any
+		entry string
+	}{
+		{&wide, frontend.ParamInfo{}, x, "*fp16:16:S"},
+		{&wide, frontend.ParamInfo{NoAlign: true}, x, "*fp16:S"},
+		{&wide, frontend.ParamInfo{NoAlign: true, NoSpecialize: true}, x, "*fp16"},
+		{&wide, frontend.ParamInfo{}, &View{x, 8}, "*fp16:S"},
+		{&wide, frontend.ParamInfo{}, &View{x, 1<<31 - 16}, "*fp16:16:S"},
+		{&wide, frontend.ParamInfo{}, &View{x, 1 << 31}, "*fp16:16"},
+		{&rules, frontend.ParamInfo{}, x, "*fp16:16"},
+	} {
+		got, err := specialize(tt.rules, &tt.param, &Arg{Name: "x", Value: tt.value})
+		if err != nil || got.entry != tt.entry {
+			t.Errorf("%+v of %v: %q, %v; want %q", tt.param, tt.value, got.entry, err, tt.entry)
+		}
+	}
+}

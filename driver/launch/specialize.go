@@ -48,6 +48,7 @@ const (
 	noHint  = ' '
 	aligned = 'D' // a multiple of the rules' divisor
 	isOne   = '1'
+	small   = 'S' // memory of no more bytes than the rules' attribute says
 )
 
 // appendArg appends one argument; of one that is keyed, its value.
@@ -64,7 +65,11 @@ func (f *Function) appendArg(key []byte, p *frontend.ParamInfo, v any, typ strin
 		if v.Addr()%16 == 0 {
 			hint = aligned
 		}
-		key = appendText(append(key, 'p', hint), v.Type().Name)
+		size := byte(noHint)
+		if isSmall(&f.rules, v.Room()) {
+			size = small
+		}
+		key = appendText(append(key, 'p', hint, size), v.Type().Name)
 		if f.byValue {
 			key = binary.AppendVarint(key, int64(v.Len()))
 		}

@@ -34,6 +34,8 @@ type Arg struct {
 	// Type is the type's text without the hint; "" for anything else.
 	Type string
 	Hint int // 16, 1, or 0
+	// Small: the pointer is to a buffer of less than 2 GiB.
+	Small bool
 	// Expr is a constant as a Python expression; nil for a type or a tuple.
 	Expr syntax.Expr
 	// Elems are the elements of a tuple that holds types.
@@ -266,25 +268,9 @@ func (p *parser) entry(start, end int) (Arg, error) {
 		}
 	}
 	a.Source = p.Full[start:end]
-	if t, hint, ok := splitHint(a.Source); IsType(t) {
+	if t, hints := splitHints(a.Source); IsType(t) {
 		a.Type = t
-		switch {
-		case !ok:
-		case hint == "16":
-			a.Hint = 16
-		case hint == "1":
-			a.Hint = 1
-		default:
-			at := start + len(t)
-			return a, p.Errorf(at, end, "'%s' is not a hint", hint).WithHelp("a hint is :16 (a multiple of 16) or :1 (equal to 1)")
-		}
-		if a.Hint == 1 && !isIntType(t) {
-			return a, p.Errorf(start, end, "the hint :1 is for integers, not for %s", t)
-		}
-		if d := strings.TrimPrefix(strings.TrimPrefix(t, "*k"), "*"); t != d && a.Hint == 1 {
-			return a, p.Errorf(start, end, "a pointer cannot be equal to 1")
-		}
-		return a, nil
+		return a, p.hints(&a, hints, start, end)
 	}
 	if strings.HasPrefix(a.Source, "*") {
 		return a, p.Errorf(start, end, "unknown type '%s'", a.Source).WithHelp("pointers are * and one of %s", typeList)
@@ -305,12 +291,44 @@ func (p *parser) entry(start, end int) (Arg, error) {
 	return a, nil
 }
 
-func splitHint(s string) (t, hint string, ok bool) {
-	i := strings.LastIndexByte(s, ':')
-	if i < 0 {
-		return s, "", false
+// hints reads the hints of a type's entry.
+func (p *parser) hints(a *Arg, hints []string, start, end int) error {
+	t := a.Type
+	for _, hint := range hints {
+		switch {
+		case hint == "16" && a.Hint == 0:
+			a.Hint = 16
+		case hint == "1" && a.Hint == 0:
+			a.Hint = 1
+		case hint == SmallHint && !a.Small:
+			a.Small = true
+		default:
+			return p.Errorf(start+len(t), end, "'%s' is not a hint", strings.Join(hints, ":")).
+				WithHelp("a hint is :16 (a multiple of 16) or :1 (equal to 1); of a pointer also :%s (to a buffer of less than 2 GiB)", SmallHint)
+		}
 	}
-	return strings.TrimSpace(s[:i]), strings.TrimSpace(s[i+1:]), true
+	isPtr := strings.HasPrefix(t, "*")
+	switch {
+	case isPtr && a.Hint == 1:
+		return p.Errorf(start, end, "a pointer cannot be equal to 1")
+	case a.Hint == 1 && !isIntType(t):
+		return p.Errorf(start, end, "the hint :1 is for integers, not for %s", t)
+	case a.Small && !isPtr:
+		return p.Errorf(start, end, "the hint :%s is for pointers, not for %s", SmallHint, t)
+	}
+	return nil
+}
+
+// SmallHint says of a pointer that it is to a buffer of less than 2 GiB, as in
+// Triton's specialization keys.
+const SmallHint = "S"
+
+func splitHints(s string) (t string, hints []string) {
+	parts := strings.Split(s, ":")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return parts[0], parts[1:]
 }
 
 func hasTypes(args []Arg) bool {

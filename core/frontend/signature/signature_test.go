@@ -31,6 +31,9 @@ func show(a *Arg) string {
 	if a.Hint != 0 {
 		fmt.Fprintf(&b, " hint %d", a.Hint)
 	}
+	if a.Small {
+		b.WriteString(" small")
+	}
 	return b.String()
 }
 
@@ -38,6 +41,7 @@ func TestParse(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"", ""},
 		{"*fp32:16, i32:1, u8", "type *fp32 hint 16; type i32 hint 1; type u8"},
+		{"*fp32:16:S, *i8:S, *i8:S:16", "type *fp32 hint 16 small; type *i8 small; type *i8 hint 16 small"},
 		{" x = *fp32 , BLOCK = 1024 ", "x=type *fp32; BLOCK=*syntax.Constant 1024"},
 		{"**i8, *k*fp16", ""},
 		{"1024, -1, 2.5, True, None, 'a, (b'", "*syntax.Constant 1024; *syntax.UnaryOp -1; *syntax.Constant 2.5; *syntax.Constant True; *syntax.Constant None; *syntax.Constant 'a, (b'"},
@@ -77,6 +81,9 @@ func TestMistakes(t *testing.T) {
 		{"*fp32, 1 +", "-s:1:"},
 		{"x=*fp32:7", "-s:1:"},
 		{"i32)", "-s:1:4"},
+		{"i32:S", "-s:1:1"},
+		{"*fp32:S:S", "-s:1:6"},
+		{"*fp32:1:S", "-s:1:1"},
 	} {
 		_, err := Parse("-s", test.text)
 		var d *diag.Diagnostic
