@@ -1,0 +1,101 @@
+package ranges_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/analysis/ranges"
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/text"
+)
+
+// last is the range of what a function returns; its arguments are n, k and b.
+func last(t *testing.T, ops, returned string) ranges.Range {
+	t.Helper()
+	src := "tt.func public @f(%n: i32, %k: i32, %b: i1) -> " + returned + " {\n" + ops + "\n  tt.return %v : " + returned + "\n}"
+	m, err := text.Parse(dialect.NewContext(), "test.mlir", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ir.Verify(m); err != nil {
+		t.Fatal(err)
+	}
+	var v *ir.Value
+	ir.Walk(m, func(op *ir.Operation) ir.WalkResult {
+		if op.Name() == "tt.return" {
+			v = op.Operand(0)
+		}
+		return ir.Advance
+	})
+	return ranges.Analyze(m).Of(v)
+}
+
+const (
+	consts = "%c0 = arith.constant 0 : i32\n%c1 = arith.constant 1 : i32\n%c5 = arith.constant 5 : i32\n%c8 = arith.constant 8 : i32\n%m3 = arith.constant -3 : i32\n"
+	rows   = "%r = tt.make_range {end = 72 : i32, start = 8 : i32} : tensor<64xi32>\n"
+	small  = "%low = arith.cmpi sge, %n, %m3 : i32\n%high = arith.cmpi sgt, %c8, %n : i32\n%lh = arith.andi %low, %high : i1\nllvm.intr.assume %lh : i1\n"
+)
+
+// TestRules: small assumes -3 <= n < 8.
+func TestRules(t *testing.T) {
+	whole := ranges.Range{Low: math.MinInt32, High: math.MaxInt32}
+	const greatest = math.MaxInt32
+	for _, c := range []struct {
+		name, ops string
+		want      ranges.Range
+	}{
+		{"argument", "%v = arith.addi %n, %c0 : i32", whole},
+		{"assumed", small + "%v = arith.addi %n, %c0 : i32", ranges.Range{Low: -3, High: 7}},
+		{"assumed equal", "%e = arith.cmpi eq, %n, %c5 : i32\nllvm.intr.assume %e : i1\n%v = arith.addi %n, %n : i32", ranges.Range{Low: 10, High: 10}},
+		{"assumed unsigned", "%e = arith.cmpi ult, %n, %c5 : i32\nllvm.intr.assume %e : i1\n%v = arith.addi %n, %c0 : i32", ranges.Range{Low: 0, High: 5}},
+		{"assumed in a branch", "scf.if %b {\n%e = arith.cmpi eq, %n, %c5 : i32\nllvm.intr.assume %e : i1\n}\n%v = arith.addi %n, %c0 : i32", whole},
+		{"sum", small + "%v = arith.addi %n, %c5 : i32", ranges.Range{Low: 2, High: 12}},
+		{"difference", small + "%v = arith.subi %c5, %n : i32", ranges.Range{Low: -2, High: 8}},
+		{"product", small + "%v = arith.muli %n, %m3 : i32", ranges.Range{Low: -21, High: 9}},
+		{"wrapping product", "%p = tt.get_program_id x : i32\n%v = arith.muli %p, %c5 : i32", whole},
+		{"program", "%v = tt.get_program_id x : i32", ranges.Range{Low: 0, High: greatest - 1}},
+		{"remainder", "%p = tt.get_program_id x : i32\n%v = arith.remsi %p, %n : i32", ranges.Range{Low: 0, High: greatest - 1}},
+		{"remainder of any", "%v = arith.remsi %n, %m3 : i32", ranges.Range{Low: -2, High: 2}},
+		{"quotient", small + "%v = arith.divsi %n, %c5 : i32", ranges.Range{Low: -1, High: 1}},
+		{"quotient by any", small + "%v = arith.divsi %c5, %n : i32", whole},
+		{"unsigned quotient of any", "%v = arith.divui %n, %c5 : i32", whole},
+		{"minimum", small + "%v = arith.minsi %k, %n : i32", ranges.Range{Low: math.MinInt32, High: 7}},
+		{"maximum", small + "%v = arith.maxsi %k, %n : i32", ranges.Range{Low: -3, High: greatest}},
+		{"mask", "%v = arith.andi %n, %c5 : i32", ranges.Range{Low: 0, High: 5}},
+		{"bits", "%p = arith.andi %n, %c5 : i32\n%v = arith.ori %p, %c8 : i32", ranges.Range{Low: 0, High: 15}},
+		{"shift", small + "%v = arith.shli %n, %c5 : i32", ranges.Range{Low: -96, High: 224}},
+		{"shift right", small + "%v = arith.shrsi %n, %c1 : i32", ranges.Range{Low: -2, High: 3}},
+		{"choice", small + "%v = arith.select %b, %n, %c8 : i32", ranges.Range{Low: -3, High: 8}},
+		{"branch", small + "%v = scf.if %b -> i32 {\nscf.yield %n : i32\n} else {\nscf.yield %c8 : i32\n}", ranges.Range{Low: -3, High: 8}},
+		{"truncated", "%w = arith.extsi %n : i32 to i64\n%v = arith.trunci %w : i64 to i32", whole},
+		{"extended", "%w = arith.extui %n : i32 to i64\n%c = arith.constant 33 : i64\n%s = arith.shrui %w, %c : i64\n%v = arith.trunci %s : i64 to i32", ranges.Range{}},
+		{"count", "%v = scf.for %i = %c0 to %c8 step %c1 iter_args(%a = %c0) -> (i32) : i32 {\nscf.yield %i : i32\n}", ranges.Range{Low: 0, High: 7}},
+		{"steps", "%v = scf.for %i = %c0 to %c8 step %c5 iter_args(%a = %c1) -> (i32) : i32 {\n%s = arith.addi %a, %c5 : i32\nscf.yield %s : i32\n}", ranges.Range{Low: 1, High: 11}},
+		{"steps down", "%v = scf.for %i = %c0 to %c8 step %c5 iter_args(%a = %c1) -> (i32) : i32 {\n%s = arith.subi %a, %c5 : i32\nscf.yield %s : i32\n}", ranges.Range{Low: -9, High: 1}},
+		{"steps without end", "%v = scf.for %i = %c0 to %n step %c1 iter_args(%a = %c1) -> (i32) : i32 {\n%s = arith.addi %a, %c5 : i32\nscf.yield %s : i32\n}", whole},
+		{"carried", "%v = scf.for %i = %c0 to %n step %c1 iter_args(%a = %c1) -> (i32) : i32 {\n%s = arith.muli %a, %c5 : i32\n%w = arith.remui %s, %c8 : i32\n%x = arith.andi %w, %c5 : i32\nscf.yield %x : i32\n}", ranges.Range{Low: 0, High: 5}},
+		{"unchanged", small + "%v = scf.for %i = %c0 to %k step %c1 iter_args(%a = %n) -> (i32) : i32 {\nscf.yield %a : i32\n}", ranges.Range{Low: -3, High: 7}},
+		{"two that swap", "%v, %o = scf.for %i = %c0 to %k step %c1 iter_args(%a = %c1, %d = %c8) -> (i32, i32) : i32 {\nscf.yield %d, %a : i32, i32\n}", whole},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := last(t, consts+c.ops, "i32"); got != c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestTensors: what only moves elements keeps their range.
+func TestTensors(t *testing.T) {
+	ops := consts + rows + `%x = tt.expand_dims %r {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>
+%y = tt.broadcast %x : tensor<1x64xi32> -> tensor<2x64xi32>
+%s = tt.splat %m3 : i32 -> tensor<2x64xi32>
+%v = arith.addi %y, %s : tensor<2x64xi32>`
+	if got := last(t, ops, "tensor<2x64xi32>"); got != (ranges.Range{Low: 5, High: 68}) {
+		t.Errorf("%+v", got)
+	}
+	if got := last(t, "%v = arith.constant dense<[-2, 7, 3]> : tensor<3xi32>", "tensor<3xi32>"); got != (ranges.Range{Low: -2, High: 7}) {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,248 @@
+package ranges
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+// A rule is the range of an operation's result. Numbers beyond the type's say that the
+// result may wrap around.
+type rule func(r *Result, op *ir.Operation) Range
+
+// programs is how many programs there are at most along an axis, as Triton has it.
+const programs = math.MaxInt32
+
+// rules are for the operations of which anything is known.
+func rules() map[*ir.OpDef]rule {
+	return map[*ir.OpDef]rule{
+		arith.Constant:    constant,
+		tt.MakeRange:      makeRange,
+		tt.GetProgramID:   func(*Result, *ir.Operation) Range { return Range{0, programs - 1} },
+		tt.GetNumPrograms: func(*Result, *ir.Operation) Range { return Range{1, programs} },
+		tt.Histogram:      func(*Result, *ir.Operation) Range { return Range{0, math.MaxInt32} },
+		tt.Splat:          same,
+		tt.Unsplat:        same,
+		tt.ExpandDims:     same,
+		tt.Broadcast:      same,
+		tt.Trans:          same,
+		tt.Reshape:        same,
+		tt.Split:          same,
+		tt.Gather:         same,
+		ttg.ConvertLayout: same,
+		arith.ExtSI:       same,
+		arith.IndexCast:   same,
+		arith.TruncI:      same, // or wraps around
+		tt.Join:           all,
+		tt.Cat:            all,
+		arith.ExtUI:       extUI,
+		arith.Select:      selection,
+		arith.AddI:        binary(sums),
+		arith.SubI:        binary(func(x, y Range) Range { return sums(x, negative(y)) }),
+		arith.MulI:        binary(product),
+		arith.MinSI:       binary(func(x, y Range) Range { return Range{min(x.Low, y.Low), min(x.High, y.High)} }),
+		arith.MaxSI:       binary(func(x, y Range) Range { return Range{max(x.Low, y.Low), max(x.High, y.High)} }),
+		arith.MinUI:       binary(minUI),
+		arith.MaxUI:       binary(maxUI),
+		arith.AndI:        binary(and),
+		arith.OrI:         binary(or),
+		arith.XorI:        binary(or),
+		arith.DivSI:       binary(quotient),
+		arith.FloorDivI:   binary(quotient),
+		arith.CeilDivSI:   binary(ceiling),
+		arith.DivUI:       binary(unsigned(quotient)),
+		arith.CeilDivUI:   binary(unsigned(ceiling)),
+		arith.RemSI:       binary(remainder),
+		arith.RemUI:       binary(unsigned(remainder)),
+		arith.ShLI:        binary(shiftLeft),
+		arith.ShRSI:       binary(shiftRight),
+		arith.ShRUI:       binary(unsigned(shiftRight)),
+	}
+}
+
+// anything is beyond every type.
+var anything = Range{math.MinInt64, math.MaxInt64}
+
+func constant(_ *Result, op *ir.Operation) Range {
+	v := op.OneResult()
+	if n, ok := arith.ConstantInt(v); ok {
+		return Range{n, n}
+	}
+	dense, ok := op.Attr("value").(*ir.DenseElementsAttr)
+	w := ir.BitWidth(ir.ElemOf(v.Type()))
+	if !ok || w == 0 || len(dense.Values) == 0 {
+		return anything
+	}
+	x := Range{math.MaxInt64, math.MinInt64}
+	for _, bits := range dense.Values {
+		n := int64(bits<<(64-w)) >> (64 - w)
+		x = x.union(Range{n, n})
+	}
+	return x
+}
+
+func makeRange(_ *Result, op *ir.Operation) Range {
+	v := tt.AsMakeRange(op)
+	return Range{v.Start(), v.End() - 1}
+}
+
+// same is for results whose elements are some of the first operand's.
+func same(r *Result, op *ir.Operation) Range { return r.Of(op.Operand(0)) }
+
+// all is for results whose elements are those of all operands.
+func all(r *Result, op *ir.Operation) Range {
+	x := r.Of(op.Operand(0))
+	for _, v := range op.OperandValues()[1:] {
+		x = x.union(r.Of(v))
+	}
+	return x
+}
+
+func extUI(r *Result, op *ir.Operation) Range {
+	v := op.Operand(0)
+	x := r.Of(v)
+	if w := ir.BitWidth(ir.ElemOf(v.Type())); x.Low < 0 && w > 0 && w < 64 {
+		return Range{0, 1<<w - 1}
+	}
+	return x
+}
+
+func selection(r *Result, op *ir.Operation) Range {
+	v := arith.AsSelect(op)
+	return r.Of(v.TrueValue()).union(r.Of(v.FalseValue()))
+}
+
+// binary is a rule that looks at the operands' ranges alone.
+func binary(f func(x, y Range) Range) rule {
+	return func(r *Result, op *ir.Operation) Range {
+		v := arith.AsBinary(op)
+		return f(r.Of(v.Lhs()), r.Of(v.Rhs()))
+	}
+}
+
+func sums(x, y Range) Range {
+	if z, ok := sum(x, y); ok {
+		return z
+	}
+	return anything
+}
+
+func negative(x Range) Range {
+	if x.Low == math.MinInt64 {
+		return anything
+	}
+	return Range{-x.High, -x.Low}
+}
+
+func product(x, y Range) Range {
+	z := Range{math.MaxInt64, math.MinInt64}
+	for _, a := range []int64{x.Low, x.High} {
+		for _, b := range []int64{y.Low, y.High} {
+			p, ok := times(a, b)
+			if !ok {
+				return anything
+			}
+			z = z.union(Range{p, p})
+		}
+	}
+	return z
+}
+
+func minUI(x, y Range) Range {
+	switch {
+	case x.Low >= 0 && y.Low >= 0:
+		return Range{min(x.Low, y.Low), min(x.High, y.High)}
+	case x.Low >= 0:
+		return Range{0, x.High}
+	case y.Low >= 0:
+		return Range{0, y.High}
+	}
+	return anything
+}
+
+func maxUI(x, y Range) Range {
+	if x.Low >= 0 && y.Low >= 0 {
+		return Range{max(x.Low, y.Low), max(x.High, y.High)}
+	}
+	return anything
+}
+
+func and(x, y Range) Range {
+	switch {
+	case x.Low >= 0 && y.Low >= 0:
+		return Range{0, min(x.High, y.High)}
+	case x.Low >= 0:
+		return Range{0, x.High}
+	case y.Low >= 0:
+		return Range{0, y.High}
+	}
+	return anything
+}
+
+// or is for the bits of either, and for those of one alone.
+func or(x, y Range) Range {
+	if x.Low < 0 || y.Low < 0 {
+		return anything
+	}
+	return Range{0, 1<<bits.Len64(uint64(x.High|y.High)) - 1}
+}
+
+// quotient is the bounds of a quotient rounded down or toward zero.
+func quotient(x, y Range) Range {
+	if y.Low <= 0 {
+		return anything
+	}
+	down := func(a, b int64) int64 {
+		q := a / b
+		if a%b != 0 && a < 0 {
+			q--
+		}
+		return q
+	}
+	return Range{min(down(x.Low, y.Low), down(x.Low, y.High)), max(x.High/y.Low, x.High/y.High)}
+}
+
+func ceiling(x, y Range) Range {
+	z := quotient(x, y)
+	if z == anything {
+		return z
+	}
+	return sums(z, Range{0, 1})
+}
+
+// remainder has the dividend's sign, and is less than the divisor.
+func remainder(x, y Range) Range {
+	z := Range{min(x.Low, 0), max(x.High, 0)}
+	if most := max(y.High, negative(y).High); y.Low > math.MinInt64 && most > 0 {
+		z = Range{max(z.Low, 1-most), min(z.High, most-1)}
+	}
+	return z
+}
+
+func shiftLeft(x, y Range) Range {
+	if y.Low < 0 || y.High > 62 {
+		return anything
+	}
+	return product(x, Range{1 << y.Low, 1 << y.High})
+}
+
+func shiftRight(x, y Range) Range {
+	if y.Low < 0 || y.High > 63 {
+		return anything
+	}
+	return Range{min(x.Low>>y.Low, x.Low>>y.High), max(x.High>>y.Low, x.High>>y.High)}
+}
+
+// unsigned is a rule for operands that are not negative.
+func unsigned(f func(x, y Range) Range) func(x, y Range) Range {
+	return func(x, y Range) Range {
+		if x.Low < 0 || y.Low < 0 {
+			return anything
+		}
+		return f(x, y)
+	}
+}
