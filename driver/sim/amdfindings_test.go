@@ -43,6 +43,9 @@ amdhsa.kernels:
 func TestAMDFindings(t *testing.T) {
 	const read = "\tglobal_load_dword v2, v1, s[2:3]\n"
 	const write = "\tglobal_store_dword v1, v2, s[4:5]\n"
+	// A descriptor of the first pointer, whose records say nothing of its size.
+	const rsrc = "\ts_mov_b32 s8, s2\n\ts_and_b32 s9, s3, 0xffff\n\ts_mov_b32 s10, 0x7ffffffe\n\ts_mov_b32 s11, 0x27000\n"
+	const loaded = "\ts_waitcnt vmcnt(0)\n" + write
 	for name, tt := range map[string]struct {
 		body string
 		kind simt.FindingKind
@@ -66,6 +69,13 @@ func TestAMDFindings(t *testing.T) {
 		"barrier":        {"\tds_write_b32 v1, v0\n\ts_barrier\n", simt.FindWait, "a barrier is reached while stores to shared memory"},
 		"race":           {"\tds_write_b32 v1, v0\n\tv_xor_b32_e32 v3, 0x100, v1\n\tds_read_b32 v2, v3\n\ts_waitcnt lgkmcnt(0)\n" + write, simt.FindRace, "while warp 0"},
 		"exchange":       {"\tds_write_b32 v1, v0\n\tv_xor_b32_e32 v3, 0x100, v1\n\ts_waitcnt lgkmcnt(0)\n\ts_barrier\n\tds_read_b32 v2, v3\n\ts_waitcnt lgkmcnt(0)\n" + write, 0, ""},
+		"buffer":         {rsrc + "\tbuffer_load_dword v2, v1, s[8:11], 0 offen\n" + loaded, 0, ""},
+		"buffer mask":    {rsrc + "\tv_bfrev_b32_e32 v3, 1\n\tbuffer_load_dword v2, v3, s[8:11], 0 offen offset:16\n" + loaded, 0, ""},
+		"buffer store":   {rsrc + "\tv_bfrev_b32_e32 v3, 1\n\tbuffer_store_dword v9, v3, s[8:11], 0 offen\n", 0, ""},
+		"buffer wraps":   {rsrc + "\tv_add_u32_e32 v3, -16, v1\n\tbuffer_load_dword v2, v3, s[8:11], 0 offen offset:16\n" + loaded, 0, ""},
+		"buffer before":  {rsrc + "\tv_mov_b32_e32 v3, -4\n\tbuffer_load_dword v2, v3, s[8:11], 0 offen\n" + loaded, simt.FindBounds, "the offset 0xfffffffc from a buffer's base is negative"},
+		"buffer beyond":  {rsrc + "\tbuffer_load_dword v2, v1, s[8:11], 0 offen offset:512\n" + loaded, simt.FindBounds, "reads 4 bytes of global memory"},
+		"buffer records": {rsrc + "\ts_mov_b32 s10, 0x200\n\tbuffer_load_dword v2, v1, s[8:11], 0 offen offset:512\n" + loaded, 0, ""},
 		"trap":           {"\ts_trap 2\n", simt.FindTrap, "trapped"},
 	} {
 		m, err := LoadAMDGCN("k.s", []byte(amdSnippet(tt.body)))

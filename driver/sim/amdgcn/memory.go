@@ -187,6 +187,9 @@ func (p *memop) buffer(v *simt.Wavefront) {
 		return
 	}
 	whole, part := p.addr.records(v, m, p.typ.size, &addr)
+	if v.Stopped() {
+		return
+	}
 	if zero := m &^ whole; zero != 0 && !p.write && !p.toShared {
 		var none [16]byte
 		for k := zero; k != 0; k &= k - 1 {
@@ -228,6 +231,15 @@ func (a *address) private(v *simt.Wavefront, m uint64, out *[simt.MaxLanes]uint6
 	}
 }
 
+// allRecords is a number of records that leaves bounds to the allocation: such descriptors
+// are of what the program knows no size of, and 2 GiB is as far as an offset may lead.
+// Lanes that a mask leaves out have an offset that is beyond it, but not by 1 GiB:
+// farOffset and more is what a negative offset comes to.
+const (
+	allRecords = 1<<31 - 2
+	farOffset  = 3 << 30
+)
+
 // records finds the addresses of a buffer's lanes: those of whole access records alone,
 // those of part[i] have dword i inside but not all.
 func (a *address) records(v *simt.Wavefront, m uint64, size int, addr *[simt.MaxLanes]uint64) (whole uint64, part [4]uint64) {
@@ -242,6 +254,7 @@ func (a *address) records(v *simt.Wavefront, m uint64, size int, addr *[simt.Max
 		so = int64(uint32(a.scalar.raw(v, 0)))
 	}
 	structured := a.index && stride != 0
+	unbounded := limit >= allRecords && !structured
 	for k := m; k != 0; k &= k - 1 {
 		l := bits.TrailingZeros64(k)
 		index, off := uint64(0), uint64(a.offset)
@@ -253,7 +266,10 @@ func (a *address) records(v *simt.Wavefront, m uint64, size int, addr *[simt.Max
 			case a.index:
 				index = x
 			default:
-				off += x
+				off = uint64(uint32(off + x)) // the sum has 32 bits
+				if unbounded && off >= farOffset {
+					v.Fault(simt.FindBounds, l, "the offset 0x%x from a buffer's base is negative, or beyond 3 GiB", off)
+				}
 			}
 		}
 		addr[l] = base + index*stride + off + uint64(so)
@@ -326,7 +342,9 @@ func (p *atomic) do(v *simt.Wavefront) {
 	var addr [simt.MaxLanes]uint64
 	inside := m
 	if p.addr.descriptor >= 0 {
-		inside, _ = p.addr.records(v, m, p.row.size, &addr)
+		if inside, _ = p.addr.records(v, m, p.row.size, &addr); v.Stopped() {
+			return
+		}
 	} else {
 		p.addr.find(v, m, &addr)
 	}
