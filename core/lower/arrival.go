@@ -24,9 +24,9 @@ const manyMasks = 16
 // first register of each access, then the second of each, and so on. So each access
 // is used before the first of them is used up, and all are issued before that.
 // Loads before a loop or without one are left alone: a thread waits for these once.
-func (e *emitter) stridedUses(op tt.LoadOp, vec int) {
-	if vec > 1 && op.Op.ParentOf(scf.For) != nil {
-		e.strides[op.Result()] = vec
+func (e *emitter) stridedUses(p *loading, vec int) {
+	if vec > 1 && p.op.ParentOf(scf.For) != nil {
+		e.strides[p.result] = vec
 	}
 }
 
@@ -65,14 +65,14 @@ type keptMask struct {
 // keepMasks keeps the masks of a load as words of ones or zeros where a select by
 // the same mask comes after it: as predicates so many of them would not last until
 // the load's results arrive, and the loads would go one by one.
-func (e *emitter) keepMasks(op tt.LoadOp, masks []llir.Value) {
+func (e *emitter) keepMasks(p *loading, masks []llir.Value) {
 	distinct := make(map[llir.Value]bool, len(masks))
 	for _, m := range masks {
 		if _, known := llir.ConstInt(m); !known {
 			distinct[m] = true
 		}
 	}
-	if len(distinct) < manyMasks || !selectedBy(op.Mask(), op.Op.Block()) {
+	if len(distinct) < manyMasks || !selectedBy(p.mask, p.op.Block()) {
 		return
 	}
 	for _, m := range masks {

@@ -36,8 +36,9 @@ func (m *module) atomicScratch(op *ir.Operation) (int, error) {
 	return m.uniqueElements(l) * bits / 8, nil
 }
 
+// atomicLayout is the layout of what an atomic is given for each element.
 func (m *module) atomicLayout(op *ir.Operation) (*tensorLayout, error) {
-	if t, ok := tt.Address(op).Type().(*ir.TensorType); ok {
+	if t, ok := op.OneResult().Type().(*ir.TensorType); ok {
 		return m.layoutOf(t)
 	}
 	return m.scalarLayout(), nil
@@ -55,40 +56,73 @@ func (m *module) uniqueElements(l *tensorLayout) int {
 	return n
 }
 
-// atomic performs the access once for each element: one of the threads that
-// hold it does, and hands the old value to the others where it is used.
+// atomic lowers tt.atomic_rmw and tt.atomic_cas.
 func (e *emitter) atomic(op *ir.Operation) error {
-	l, err := e.m.atomicLayout(op)
-	if err != nil {
-		return err
-	}
-	elem, bits, err := memoryType(op.OneResult().Type())
-	if err != nil {
-		return err
-	}
-	a := Atomic{Elem: elem}
-	ptrs := e.value(tt.Address(op))
-	var vals, cmps, masks []llir.Value
-	vec := 1
+	p := &updating{op: op, result: op.OneResult(), where: tt.Address(op)}
+	ptrs := e.value(p.where)
+	place := func(a *Atomic, r int) { a.Ptr, a.Offset = llir.SplitPtr(ptrs[r]) }
 	if op.Is(tt.AtomicCAS) {
 		cas := tt.AsAtomicCAS(op)
-		a.Sem, a.Scope = cas.Sem(), cas.Scope()
-		cmps, vals = e.value(cas.Cmp()), e.value(cas.Val())
-	} else {
-		rmw := tt.AsAtomicRMW(op)
-		a.Op, a.Sem, a.Scope = rmw.AtomicRmwOp(), rmw.Sem(), rmw.Scope()
-		vals = e.value(rmw.Val())
-		if m := rmw.Mask(); m != nil {
-			masks = spread(e.value(m), len(ptrs))
+		p.compare, p.values, p.access = cas.Cmp(), cas.Val(), Atomic{Sem: cas.Sem(), Scope: cas.Scope()}
+		p.do = func(a *Atomic, r int) ([]llir.Value, error) {
+			place(a, r)
+			old, err := e.m.caps.Atomics.AtomicCAS(e.b, a)
+			return []llir.Value{old}, err
 		}
-		if _, ok := rmw.Ptr().Type().(*ir.TensorType); ok {
-			vec = min(e.m.caps.Atomics.AtomicWidth(a.Op, elem), e.vectorWidth(rmw.Ptr(), rmw.Mask(), l, bits))
-		}
+		return e.atomicTensor(p)
+	}
+	rmw := tt.AsAtomicRMW(op)
+	p.values, p.mask, p.access = rmw.Val(), rmw.Mask(), Atomic{Op: rmw.AtomicRmwOp(), Sem: rmw.Sem(), Scope: rmw.Scope()}
+	p.width = func(l *tensorLayout, bits int) int {
+		elem, _, _ := memoryType(p.result.Type())
+		return min(e.m.caps.Atomics.AtomicWidth(rmw.AtomicRmwOp(), elem), e.vectorWidth(rmw.Ptr(), rmw.Mask(), l, bits))
+	}
+	p.do = func(a *Atomic, r int) ([]llir.Value, error) {
+		place(a, r)
+		return e.m.caps.Atomics.AtomicRMW(e.b, a)
+	}
+	return e.atomicTensor(p)
+}
+
+// updating is an atomic on a tensor, or on a scalar; its fields are as those of loading.
+type updating struct {
+	op                                   *ir.Operation
+	result, mask, values, compare, where *ir.Value
+	access                               Atomic
+	width                                func(l *tensorLayout, bits int) int // nil: one
+	// do makes the access to the elements of the registers from r on.
+	do func(a *Atomic, r int) ([]llir.Value, error)
+}
+
+// atomicTensor performs the access once for each element: one of the threads that
+// hold it does, and hands the old value to the others where it is used.
+func (e *emitter) atomicTensor(p *updating) error {
+	l, err := e.m.atomicLayout(p.op)
+	if err != nil {
+		return err
+	}
+	elem, bits, err := memoryType(p.result.Type())
+	if err != nil {
+		return err
+	}
+	p.access.Elem = elem
+	n := len(e.value(p.where))
+	vals := e.value(p.values)
+	var cmps, masks []llir.Value
+	if p.compare != nil {
+		cmps = e.value(p.compare)
+	}
+	if p.mask != nil {
+		masks = spread(e.value(p.mask), n)
+	}
+	vec := 1
+	if _, ok := p.where.Type().(*ir.TensorType); ok && p.width != nil {
+		vec = p.width(l, bits)
 	}
 	owner := e.programOwner(l)
-	out := make([]llir.Value, len(ptrs))
+	out := make([]llir.Value, n)
 	err = l.accesses(vec, func(r int) error {
-		a := a
+		a := p.access
 		a.Mask = owner
 		if masks != nil {
 			if c, ok := llir.ConstInt(masks[r]); !ok {
@@ -100,15 +134,8 @@ func (e *emitter) atomic(op *ir.Operation) error {
 				return nil
 			}
 		}
-		a.Ptr, a.Offset = llir.SplitPtr(ptrs[r])
 		a.Values, a.Compare = vals[r:r+vec], pickReg(cmps, r)
-		old := []llir.Value{nil}
-		var err error
-		if cmps != nil {
-			old[0], err = e.m.caps.Atomics.AtomicCAS(e.b, &a)
-		} else {
-			old, err = e.m.caps.Atomics.AtomicRMW(e.b, &a)
-		}
+		old, err := p.do(&a, r)
 		copy(out[r:], old)
 		return err
 	})
@@ -118,10 +145,10 @@ func (e *emitter) atomic(op *ir.Operation) error {
 	for r := range out {
 		out[r] = out[l.canonical(r)]
 	}
-	if owner != nil && op.HasUses() {
-		out = e.shareResults(op, l, owner, out)
+	if owner != nil && p.op.HasUses() {
+		out = e.shareResults(p.op, l, owner, out)
 	}
-	e.set(op.OneResult(), out)
+	e.set(p.result, out)
 	return nil
 }
 

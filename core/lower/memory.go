@@ -48,10 +48,15 @@ func memoryType(t ir.Type) (llir.Type, int, error) {
 // ptr can move: the elements are neighbours in memory, aligned to the whole, at
 // most 128 bits, and all under one value of the mask.
 func (e *emitter) vectorWidth(ptr, mask *ir.Value, l *tensorLayout, bits int) int {
+	axis := e.m.axis.Of(ptr).Axes[l.layout.Order()[0]]
+	return e.runWidth(axis.Contiguity, axis.Divisibility*8/int64(bits), mask, l, bits)
+}
+
+// runWidth is vectorWidth for runs of neighbours that begin at multiples of so many
+// elements.
+func (e *emitter) runWidth(run, align int64, mask *ir.Value, l *tensorLayout, bits int) int {
 	d := l.layout.Order()[0]
-	axis := e.m.axis.Of(ptr).Axes[d]
-	align := max(axis.Divisibility*8/int64(bits), 1)
-	vec := min(axis.Contiguity, align, maxAccess/int64(bits))
+	vec := min(run, max(align, 1), maxAccess/int64(bits))
 	vec = min(vec, int64(l.layout.ConsecutiveRegisters(layout.TensorDim(d))))
 	if mask != nil {
 		if _, tensor := mask.Type().(*ir.TensorType); tensor {
@@ -102,41 +107,69 @@ func (e *emitter) load(op tt.LoadOp) error {
 	if err := plainAccess(op.Ptr()); err != nil {
 		return err
 	}
-	t, err := scalarType(op.Result().Type())
-	if err != nil {
-		return err
-	}
-	elem, bits, err := memoryType(op.Result().Type())
-	if err != nil {
-		return err
-	}
 	ptrs := e.value(op.Ptr())
-	n := len(ptrs)
+	return e.loadTensor(&loading{
+		op: op.Op, result: op.Result(), mask: op.Mask(), other: op.Other(), where: op.Ptr(),
+		access: Access{Cache: op.Cache(), Evict: op.Evict(), Volatile: op.IsVolatile()},
+		width: func(l *tensorLayout, bits int) int {
+			return e.vectorWidth(op.Ptr(), op.Mask(), l, bits)
+		},
+		load: func(a *Access, r int) ([]llir.Value, error) {
+			a.Ptr, a.Offset = llir.SplitPtr(ptrs[r])
+			return e.m.caps.Memory.LoadGlobal(e.b, a)
+		},
+	})
+}
+
+// loading is a load of a tensor, or of a scalar.
+type loading struct {
+	op                  *ir.Operation
+	result, mask, other *ir.Value
+	// where is a tensor whose equal elements are equal addresses.
+	where *ir.Value
+	// access is what all accesses have in common.
+	access Access
+	// width is how many registers of a tensor one access fills.
+	width func(l *tensorLayout, bits int) int
+	// load makes the access that fills the registers from r on.
+	load func(a *Access, r int) ([]llir.Value, error)
+}
+
+// loadTensor gives a result what is loaded.
+func (e *emitter) loadTensor(p *loading) error {
+	t, err := scalarType(p.result.Type())
+	if err != nil {
+		return err
+	}
+	elem, bits, err := memoryType(p.result.Type())
+	if err != nil {
+		return err
+	}
+	n := len(e.value(p.where))
 	var masks, others []llir.Value
-	if m := op.Mask(); m != nil {
-		masks = spread(e.value(m), n)
+	if p.mask != nil {
+		masks = spread(e.value(p.mask), n)
 	}
-	other := op.Other()
-	unread := other != nil && other.DefIs(ub.Poison)
-	if other != nil && !unread {
-		others = spread(e.value(other), n)
+	unread := p.other != nil && p.other.DefIs(ub.Poison)
+	if p.other != nil && !unread {
+		others = spread(e.value(p.other), n)
 	}
-	a := Access{Unread: unread, Elem: elem, Cache: op.Cache(), Evict: op.Evict(), Volatile: op.IsVolatile()}
+	p.access.Unread, p.access.Elem = unread, elem
 	vec, alike := 1, 0
 	l, isTensor := &tensorLayout{regs: 1}, false
-	if tensor, ok := op.Result().Type().(*ir.TensorType); ok {
+	if tensor, ok := p.result.Type().(*ir.TensorType); ok {
 		isTensor = true
 		if l, err = e.m.layoutOf(tensor); err != nil {
 			return err
 		}
-		vec = e.vectorWidth(op.Ptr(), op.Mask(), l, bits)
-		if !op.IsVolatile() {
-			alike = e.alikeRegisters(tensor, op.Ptr(), op.Mask(), other) &^ (vec - 1)
+		vec = p.width(l, bits)
+		if !p.access.Volatile {
+			alike = e.alikeRegisters(tensor, p.where, p.mask, p.other) &^ (vec - 1)
 		}
-		e.stridedUses(op, vec)
+		e.stridedUses(p, vec)
 	}
 	if masks != nil {
-		e.keepMasks(op, masks)
+		e.keepMasks(p, masks)
 	}
 	out := make([]llir.Value, n)
 	err = l.accesses(vec, func(r int) error {
@@ -144,7 +177,7 @@ func (e *emitter) load(op tt.LoadOp) error {
 			copy(out[r:r+vec], out[first:])
 			return nil
 		}
-		vals, err := e.loadGroup(a, ptrs[r], pickReg(masks, r), others, r, vec)
+		vals, err := e.loadGroup(p, pickReg(masks, r), others, r, vec)
 		if err != nil {
 			return err
 		}
@@ -166,7 +199,7 @@ func (e *emitter) load(op tt.LoadOp) error {
 			}
 		}
 	}
-	e.set(op.Result(), out)
+	e.set(p.result, out)
 	return nil
 }
 
@@ -180,7 +213,8 @@ func pickReg(regs []llir.Value, r int) llir.Value {
 
 // loadGroup loads vec elements whose first register is r. A mask that is known
 // costs no access or no predicate.
-func (e *emitter) loadGroup(a Access, ptr, mask llir.Value, others []llir.Value, r, vec int) ([]llir.Value, error) {
+func (e *emitter) loadGroup(p *loading, mask llir.Value, others []llir.Value, r, vec int) ([]llir.Value, error) {
+	a := p.access
 	if mask != nil && others != nil {
 		a.Other = make([]llir.Value, vec)
 		for i := range a.Other {
@@ -198,9 +232,8 @@ func (e *emitter) loadGroup(a Access, ptr, mask llir.Value, others []llir.Value,
 		mask, a.Other = nil, nil
 	}
 	a.Mask, a.Count = mask, vec
-	a.Ptr, a.Offset = llir.SplitPtr(ptr)
 	e.b.CountLoad()
-	vals, err := e.m.caps.Memory.LoadGlobal(e.b, &a)
+	vals, err := p.load(&a, r)
 	e.b.MarkLoaded(vals)
 	return vals, err
 }
@@ -221,51 +254,15 @@ func (e *emitter) store(op tt.StoreOp) error {
 	if err := plainAccess(op.Ptr()); err != nil {
 		return err
 	}
-	elem, bits, err := memoryType(op.Value().Type())
-	if err != nil {
-		return err
-	}
 	ptrs := e.value(op.Ptr())
-	vals := spread(e.value(op.Value()), len(ptrs))
-	a := Access{Elem: elem, Cache: op.Cache(), Evict: op.Evict()}
-	var masks []llir.Value
-	if m := op.Mask(); m != nil {
-		masks = spread(e.value(m), len(ptrs))
+	p := &storing{
+		value: op.Value(), mask: op.Mask(), where: op.Ptr(), access: Access{Cache: op.Cache(), Evict: op.Evict()},
+		width: func(l *tensorLayout, bits int) int {
+			return e.vectorWidth(op.Ptr(), op.Mask(), l, bits)
+		},
+		place: func(a *Access, r int) { a.Ptr, a.Offset = llir.SplitPtr(ptrs[r]) },
 	}
-	vec, l := 1, e.m.scalarLayout()
-	if tensor, ok := op.Ptr().Type().(*ir.TensorType); ok {
-		if l, err = e.m.layoutOf(tensor); err != nil {
-			return err
-		}
-		vec = e.vectorWidth(op.Ptr(), op.Mask(), l, bits)
-	}
-	// One of the threads that hold the same elements stores them.
-	owner := e.programOwner(l)
-	type store struct {
-		Access
-		vals []llir.Value
-	}
-	var all []store
-	err = l.accesses(vec, func(r int) error {
-		s := store{a, make([]llir.Value, vec)}
-		mask := pickReg(masks, r)
-		if c, ok := llir.ConstInt(mask); ok {
-			if c == 0 {
-				return nil
-			}
-			mask = nil
-		}
-		s.Mask, s.Count = e.and(owner, mask), vec
-		s.Ptr, s.Offset = llir.SplitPtr(ptrs[r])
-		for i := range s.vals {
-			s.vals[i] = vals[r+i]
-			if s.vals[i].Type() == llir.I1 {
-				s.vals[i] = e.b.ZExt(s.vals[i], llir.I8)
-			}
-		}
-		all = append(all, s)
-		return nil
-	})
+	all, err := e.stores(p)
 	for len(all) > 0 && err == nil {
 		n := 1
 		for n < len(all) && all[n].Mask == all[0].Mask {
@@ -280,6 +277,68 @@ func (e *emitter) store(op tt.StoreOp) error {
 		all = all[n:]
 	}
 	return err
+}
+
+// storing is a store of a tensor, or of a scalar; its fields are as those of loading.
+type storing struct {
+	value, mask, where *ir.Value
+	access             Access
+	width              func(l *tensorLayout, bits int) int
+	// place finds where the registers from r on go.
+	place func(a *Access, r int)
+}
+
+// oneStore is a store of neighbouring registers.
+type oneStore struct {
+	Access
+	vals []llir.Value
+}
+
+// stores lists the accesses of a store: those of elements that several threads hold are
+// masked but for one of them.
+func (e *emitter) stores(p *storing) ([]oneStore, error) {
+	elem, bits, err := memoryType(p.value.Type())
+	if err != nil {
+		return nil, err
+	}
+	p.access.Elem = elem
+	n := len(e.value(p.where))
+	vals := spread(e.value(p.value), n)
+	var masks []llir.Value
+	if p.mask != nil {
+		masks = spread(e.value(p.mask), n)
+	}
+	vec, l := 1, e.m.scalarLayout()
+	if tensor, ok := p.where.Type().(*ir.TensorType); ok {
+		if l, err = e.m.layoutOf(tensor); err != nil {
+			return nil, err
+		}
+		vec = p.width(l, bits)
+	}
+	// One of the threads that hold the same elements stores them.
+	owner := e.programOwner(l)
+	var all []oneStore
+	err = l.accesses(vec, func(r int) error {
+		s := oneStore{p.access, make([]llir.Value, vec)}
+		mask := pickReg(masks, r)
+		if c, ok := llir.ConstInt(mask); ok {
+			if c == 0 {
+				return nil
+			}
+			mask = nil
+		}
+		s.Mask, s.Count = e.and(owner, mask), vec
+		p.place(&s.Access, r)
+		for i := range s.vals {
+			s.vals[i] = vals[r+i]
+			if s.vals[i].Type() == llir.I1 {
+				s.vals[i] = e.b.ZExt(s.vals[i], llir.I8)
+			}
+		}
+		all = append(all, s)
+		return nil
+	})
+	return all, err
 }
 
 // scalarLayout is the layout of a scalar: every thread holds it.

@@ -11,10 +11,13 @@ import (
 func (m *module) scratch(op *ir.Operation) (bytes, align int, err error) {
 	if o := m.own[op.Def()]; o != nil {
 		m.usesOwn = true
-		if o.Scratch != nil {
+		switch {
+		case o.Scratch != nil:
 			bytes, align = o.Scratch(op)
+		case o.Atomic:
+			bytes, err = m.atomicScratch(op)
 		}
-		return bytes, align, nil
+		return bytes, align, err
 	}
 	m.enter(op)
 	bytes, err = m.scratchBytes(op)

@@ -31,6 +31,9 @@ type VendorOp struct {
 	// Scratch is how many bytes of shared memory it works in, and their alignment, 0 for
 	// that of any; nil is none.
 	Scratch func(op *ir.Operation) (bytes, align int)
+	// Atomic: it is lowered by Site.Atomic, which has scratch memory of its own. Scratch
+	// and Effects are nil.
+	Atomic bool
 }
 
 // Site is where an operation is lowered.
@@ -245,7 +248,7 @@ func (m *module) effects() membar.Foreign {
 	return func(op *ir.Operation) (membar.Effects, bool) {
 		o, ok := m.own[op.Def()]
 		switch {
-		case !ok:
+		case !ok, o.Atomic: // what scratch memory it has is used as core's operations use theirs
 			return membar.Effects{}, false
 		case o.Effects == nil:
 			return membar.Effects{}, true
