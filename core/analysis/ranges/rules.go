@@ -25,20 +25,20 @@ func rules() map[*ir.OpDef]rule {
 		tt.GetProgramID:   func(*Result, *ir.Operation) Range { return Range{0, programs - 1} },
 		tt.GetNumPrograms: func(*Result, *ir.Operation) Range { return Range{1, programs} },
 		tt.Histogram:      func(*Result, *ir.Operation) Range { return Range{0, math.MaxInt32} },
-		tt.Splat:          same,
-		tt.Unsplat:        same,
-		tt.ExpandDims:     same,
-		tt.Broadcast:      same,
-		tt.Trans:          same,
-		tt.Reshape:        same,
-		tt.Split:          same,
-		tt.Gather:         same,
-		ttg.ConvertLayout: same,
-		arith.ExtSI:       same,
-		arith.IndexCast:   same,
-		arith.TruncI:      same, // or wraps around
-		tt.Join:           all,
-		tt.Cat:            all,
+		tt.Splat:          elements,
+		tt.Unsplat:        elements,
+		tt.ExpandDims:     elements,
+		tt.Broadcast:      elements,
+		tt.Trans:          elements,
+		tt.Reshape:        elements,
+		tt.Split:          elements,
+		tt.Gather:         gather,
+		ttg.ConvertLayout: elements,
+		arith.ExtSI:       elements,
+		arith.IndexCast:   elements,
+		arith.TruncI:      elements, // or wraps around
+		tt.Join:           elements,
+		tt.Cat:            elements,
 		arith.ExtUI:       extUI,
 		arith.Select:      selection,
 		arith.AddI:        binary(sums),
@@ -72,7 +72,7 @@ func constant(_ *Result, op *ir.Operation) Range {
 	if n, ok := arith.ConstantInt(v); ok {
 		return Range{n, n}
 	}
-	dense, ok := op.Attr("value").(*ir.DenseElementsAttr)
+	dense, ok := arith.AsConstant(op).Value().(*ir.DenseElementsAttr)
 	w := ir.BitWidth(ir.ElemOf(v.Type()))
 	if !ok || w == 0 || len(dense.Values) == 0 {
 		return anything
@@ -90,20 +90,19 @@ func makeRange(_ *Result, op *ir.Operation) Range {
 	return Range{v.Start(), v.End() - 1}
 }
 
-// same is for results whose elements are some of the first operand's.
-func same(r *Result, op *ir.Operation) Range { return r.Of(op.Operand(0)) }
-
-// all is for results whose elements are those of all operands.
-func all(r *Result, op *ir.Operation) Range {
-	x := r.Of(op.Operand(0))
-	for _, v := range op.OperandValues()[1:] {
+// elements is for results whose elements are those of the operands, or some of them.
+func elements(r *Result, op *ir.Operation) Range {
+	x := Range{math.MaxInt64, math.MinInt64}
+	for _, v := range op.OperandValues() {
 		x = x.union(r.Of(v))
 	}
 	return x
 }
 
+func gather(r *Result, op *ir.Operation) Range { return r.Of(tt.AsGather(op).Src()) }
+
 func extUI(r *Result, op *ir.Operation) Range {
-	v := op.Operand(0)
+	v := arith.AsCast(op).In()
 	x := r.Of(v)
 	if w := ir.BitWidth(ir.ElemOf(v.Type())); x.Low < 0 && w > 0 && w < 64 {
 		return Range{0, 1<<w - 1}
