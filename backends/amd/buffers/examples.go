@@ -1,0 +1,11 @@
+package buffers
+
+import _ "embed" // the examples are archives of the tests, too
+
+// What passes do, for people; the tests of each hold them.
+var (
+	//go:embed testdata/tritonamdgpu-canonicalize-pointers/example.txtar
+	canonicalizePointersExample string
+	//go:embed testdata/tritonamdgpu-convert-buffer-ops/example.txtar
+	convertBufferOpsExample string
+)
