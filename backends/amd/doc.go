@@ -9,7 +9,8 @@
 //
 // Package chip says what is known of the architectures, package gpu has the target's half
 // of the lowering, package matrixcore tells the passes what matrix cores compute, package
-// transform has passes of AMD's own, package amdg the dialects of what AMD adds to ttg.
+// transform has passes of AMD's own, package buffers those that make buffer accesses,
+// package amdg the dialects of what AMD adds to ttg.
 //
 // It imports core's libraries and the SDK, and no other backend.
 package amd

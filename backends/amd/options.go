@@ -46,6 +46,7 @@ var optionSpecs = []sdk.OptionSpec{
 	{Name: "launch_cooperative_grid", Type: sdk.Bool, Default: "false", Doc: "launch all work-groups at once, so that they can synchronize"},
 	{Name: "matrix_instr_nonkdim", Type: sdk.Int, Default: "0", Doc: "rows and columns of a matrix instruction, 16 or 32; 0: by the dot's shape"},
 	{Name: "kpack", Type: sdk.Int, Default: "1", Doc: "instructions whose operands a thread reads from LDS together, 1 or 2"},
+	{Name: "use_buffer_ops", Type: sdk.Bool, Default: "true", Doc: "access memory by buffer instructions where offsets of 32 bits suffice"},
 	{Name: "allow_flush_denorm", Type: sdk.Bool, Default: "false", Doc: "flush f32 denormals to zero"},
 	{Name: "max_num_imprecise_acc_default", Type: sdk.Int, Default: "0", Doc: "how many products an fp8 dot may accumulate at low precision; no effect here"},
 	{Name: "backend_name", Type: sdk.String, Default: `"hip"`, Doc: "the target's backend", Derived: true},
@@ -65,6 +66,7 @@ type options struct {
 	EnableFPFusion   bool              `json:"enable_fp_fusion"`
 	MatrixInstrDim   int               `json:"matrix_instr_nonkdim"`
 	KPack            int               `json:"kpack"`
+	UseBufferOps     bool              `json:"use_buffer_ops"`
 	AllowFlushDenorm bool              `json:"allow_flush_denorm"`
 	ScheduleHint     string            `json:"schedule_hint"`
 	IROverride       *string           `json:"ir_override"`

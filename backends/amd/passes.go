@@ -3,6 +3,7 @@ package amd
 import (
 	"slices"
 
+	"github.com/tritonc/tritonc/backends/amd/buffers"
 	"github.com/tritonc/tritonc/backends/amd/matrixcore"
 	"github.com/tritonc/tritonc/backends/amd/transform"
 	"github.com/tritonc/tritonc/core/pass"
@@ -89,7 +90,7 @@ func (a arch) registersOf(o options) int {
 // AMD's GPUs as far as it goes.
 func ttgirRows(a arch, o options) []pass.Row {
 	registers := []pass.Setting{{Name: "registers", Value: max(a.registersOf(o)-a.spareRegisters(), 0)}}
-	return o.without([]pass.Row{
+	rows := []pass.Row{
 		{Pass: layouts.Convert, Why: "every later pass needs layouts", Needed: true, With: []pass.Setting{
 			{Name: "target", Value: a.chip.Target()},
 			{Name: "num-warps", Value: o.NumWarps},
@@ -128,14 +129,30 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: loops.ReduceEarly, Why: "iterations without masked elements skip the mask"},
 		{Pass: loadEarly, With: registers, Why: "barriers are in place, and loads stay between them"},
 		{Pass: loops.LoadAhead, When: staged, With: append(registers, pass.Setting{Name: "meanwhile", Value: mostMeanwhile}), Why: "what is left of an iteration's loads is known"},
-	})
+	}
+	if o.UseBufferOps {
+		rows = append(rows, bufferRows()...)
+	}
+	return o.without(rows)
+}
+
+// bufferRows make buffer accesses, after the passes that know loads and stores.
+func bufferRows() []pass.Row {
+	return []pass.Row{
+		{Pass: buffers.CanonicalizePointers, Why: "passes that move pointers have run"},
+		{Pass: canonicalize, Why: "drops the pointers that loops no longer need"},
+		{Pass: buffers.ConvertBufferOps, Why: "pointers are a base and an offset"},
+		{Pass: canonicalize, Why: "erases the pointers"},
+		{Pass: std.CSE, Why: "offsets of several buffers are the same"},
+		{Pass: std.SymbolDCE, Why: "erases functions without callers"},
+	}
 }
 
 // passes are all that RunPasses knows by name.
 var passes = slices.Concat(
 	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE, std.ConvertSCFToCF},
 	[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
-	ours(ttgir.Passes()), []*pass.Pass{matrixcore.AccelerateMatmul, allocateShared}, transform.Passes(),
+	ours(ttgir.Passes()), []*pass.Pass{matrixcore.AccelerateMatmul, buffers.CanonicalizePointers, buffers.ConvertBufferOps, allocateShared}, transform.Passes(),
 )
 
 // ours puts this backend's passes in the places of core's of the same names.

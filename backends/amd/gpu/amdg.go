@@ -1,8 +1,6 @@
 package gpu
 
 import (
-	"sync"
-
 	"github.com/tritonc/tritonc/backends/amd/amdg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
@@ -10,19 +8,20 @@ import (
 )
 
 // Operations are those of the dialects amdg and rocdl that are lowered: the exchange of
-// registers within a thread, and hints to schedulers.
-func (*Target) Operations() map[*ir.OpDef]*lower.VendorOp { return operations() }
-
-var operations = sync.OnceValue(func() map[*ir.OpDef]*lower.VendorOp {
+// registers within a thread, buffer accesses, and hints to schedulers.
+func (t *Target) Operations() map[*ir.OpDef]*lower.VendorOp {
 	return map[*ir.OpDef]*lower.VendorOp{
 		amdg.Dialect().Op("amdg.in_thread_transpose"): {Lower: func(s *lower.Site, op *ir.Operation) error {
 			v := amdg.AsInThreadTranspose(op)
 			return s.Rearrange(v.Result(), v.Src())
 		}},
-		amdg.ROCDL().Op("rocdl.s.setprio"):     {Lower: hint("llvm.amdgcn.s.setprio", "priority", llir.I16)},
-		amdg.ROCDL().Op("rocdl.sched.barrier"): {Lower: hint("llvm.amdgcn.sched.barrier", "mask", llir.I32)},
+		amdg.Dialect().Op("amdg.buffer_load"):       {Lower: t.bufferLoad},
+		amdg.Dialect().Op("amdg.buffer_store"):      {Lower: t.bufferStore},
+		amdg.Dialect().Op("amdg.buffer_atomic_rmw"): {Lower: t.bufferAtomic, Atomic: true},
+		amdg.ROCDL().Op("rocdl.s.setprio"):          {Lower: hint("llvm.amdgcn.s.setprio", "priority", llir.I16)},
+		amdg.ROCDL().Op("rocdl.sched.barrier"):      {Lower: hint("llvm.amdgcn.sched.barrier", "mask", llir.I32)},
 	}
-})
+}
 
 // hint calls an intrinsic with an attribute of the operation.
 func hint(intrinsic, attr string, t llir.Type) func(*lower.Site, *ir.Operation) error {
