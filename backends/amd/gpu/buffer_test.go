@@ -84,8 +84,20 @@ func TestBufferLoop(t *testing.T) {
 // that one thread has and of elements that several have, and uses the old values.
 func TestBufferAtomics(t *testing.T) {
 	sums := []struct{ op, kind string }{
-		{"add", "i32"}, {"max", "i32"}, {"min", "i32"}, {"and", "i32"}, {"or", "i32"}, {"xor", "i32"}, {"xchg", "i32"},
-		{"max", "u32"}, {"min", "u32"}, {"add", "i64"}, {"add", "fp32"}, {"add", "fp16"}, {"add", "fp64"}, {"max", "fp32"},
+		{"add", "i32"},
+		{"max", "i32"},
+		{"min", "i32"},
+		{"and", "i32"},
+		{"or", "i32"},
+		{"xor", "i32"},
+		{"xchg", "i32"},
+		{"max", "u32"},
+		{"min", "u32"},
+		{"add", "i64"},
+		{"add", "fp32"},
+		{"add", "fp16"},
+		{"add", "fp64"},
+		{"max", "fp32"},
 	}
 	update := map[string]func(x, y int64) int64{
 		"add": func(x, y int64) int64 { return x + y }, "max": func(x, y int64) int64 { return max(x, y) }, "min": func(x, y int64) int64 { return min(x, y) },
