@@ -76,15 +76,21 @@ func TestAMDFindings(t *testing.T) {
 		"buffer before":  {rsrc + "\tv_mov_b32_e32 v3, -4\n\tbuffer_load_dword v2, v3, s[8:11], 0 offen\n" + loaded, simt.FindBounds, "the offset 0xfffffffc from a buffer's base is negative"},
 		"buffer beyond":  {rsrc + "\tbuffer_load_dword v2, v1, s[8:11], 0 offen offset:512\n" + loaded, simt.FindBounds, "reads 4 bytes of global memory"},
 		"buffer records": {rsrc + "\ts_mov_b32 s10, 0x200\n\tbuffer_load_dword v2, v1, s[8:11], 0 offen offset:512\n" + loaded, 0, ""},
+		"permute":        {"\tds_bpermute_b32 v2, v1, v0\n\ts_waitcnt lgkmcnt(0)\n" + write, 0, ""},
 		"trap":           {"\ts_trap 2\n", simt.FindTrap, "trapped"},
 	} {
 		m, err := LoadAMDGCN("k.s", []byte(amdSnippet(tt.body)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := New(Options{Chip: MI300X})
-		p := Upload(d, "p", make([]int32, 128))
-		rep, err := d.Launch(m, "k", Dim(1), Dim(128), 0, p, d.Alloc("q", 512))
+		run := func(o Options) (*Report, error) {
+			d := New(o)
+			return d.Launch(m, "k", Dim(1), Dim(128), 0, Upload(d, "p", make([]int32, 128)), d.Alloc("q", 512))
+		}
+		rep, err := run(Options{Chip: MI300X})
+		if _, unchecked := run(Options{Chip: MI300X, NoChecks: true}); tt.says == "" && unchecked != nil {
+			t.Errorf("%s, without checks: %v", name, unchecked)
+		}
 		switch {
 		case tt.says == "" && err != nil:
 			t.Errorf("%s: %v", name, err)

@@ -64,8 +64,10 @@ func doPermute(dst int, addr, src source, offset int64, backward bool, c simt.Wa
 	return func(v *simt.Wavefront) {
 		addr.use(v)
 		m := v.Mask()
-		if bad := addr.lost(v, m); v.Lost != nil && bad != 0 {
-			v.Undefined(bits.TrailingZeros64(bad), "the address depends on v%d, which is not defined in lanes 0x%x", addr.reg, bad)
+		if v.Lost != nil {
+			if bad := addr.lost(v, m); bad != 0 {
+				v.Undefined(bits.TrailingZeros64(bad), "the address depends on v%d, which is not defined in lanes 0x%x", addr.reg, bad)
+			}
 		}
 		var to [simt.MaxLanes]int
 		for l := range v.Lanes {
