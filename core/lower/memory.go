@@ -262,7 +262,7 @@ func (e *emitter) store(op tt.StoreOp) error {
 		},
 		place: func(a *Access, r int) { a.Ptr, a.Offset = llir.SplitPtr(ptrs[r]) },
 	}
-	all, err := e.stores(p)
+	all, _, err := e.stores(p)
 	for len(all) > 0 && err == nil {
 		n := 1
 		for n < len(all) && all[n].Mask == all[0].Mask {
@@ -286,6 +286,8 @@ type storing struct {
 	width              func(l *tensorLayout, bits int) int
 	// place finds where the registers from r on go.
 	place func(a *Access, r int)
+	// apart has the owner of elements not be part of the masks.
+	apart bool
 }
 
 // oneStore is a store of neighbouring registers.
@@ -294,12 +296,13 @@ type oneStore struct {
 	vals []llir.Value
 }
 
-// stores lists the accesses of a store: those of elements that several threads hold are
-// masked but for one of them.
-func (e *emitter) stores(p *storing) ([]oneStore, error) {
+// stores lists the accesses of a store. One of the threads that hold the same elements
+// makes them: the one in which owner holds, nil for all. The masks say so, unless it is to
+// be apart.
+func (e *emitter) stores(p *storing) (all []oneStore, owner llir.Value, err error) {
 	elem, bits, err := memoryType(p.value.Type())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p.access.Elem = elem
 	n := len(e.value(p.where))
@@ -311,13 +314,15 @@ func (e *emitter) stores(p *storing) ([]oneStore, error) {
 	vec, l := 1, e.m.scalarLayout()
 	if tensor, ok := p.where.Type().(*ir.TensorType); ok {
 		if l, err = e.m.layoutOf(tensor); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		vec = p.width(l, bits)
 	}
-	// One of the threads that hold the same elements stores them.
-	owner := e.programOwner(l)
-	var all []oneStore
+	owner = e.programOwner(l)
+	within := owner
+	if p.apart {
+		within = nil
+	}
 	err = l.accesses(vec, func(r int) error {
 		s := oneStore{p.access, make([]llir.Value, vec)}
 		mask := pickReg(masks, r)
@@ -327,7 +332,7 @@ func (e *emitter) stores(p *storing) ([]oneStore, error) {
 			}
 			mask = nil
 		}
-		s.Mask, s.Count = e.and(owner, mask), vec
+		s.Mask, s.Count = e.and(within, mask), vec
 		p.place(&s.Access, r)
 		for i := range s.vals {
 			s.vals[i] = vals[r+i]
@@ -338,7 +343,7 @@ func (e *emitter) stores(p *storing) ([]oneStore, error) {
 		all = append(all, s)
 		return nil
 	})
-	return all, err
+	return all, owner, err
 }
 
 // scalarLayout is the layout of a scalar: every thread holds it.

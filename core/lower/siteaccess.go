@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
@@ -31,22 +32,27 @@ func (s *Site) Load(result *ir.Value, at Place, other *ir.Value, load func(a *Ac
 }
 
 // Store puts the elements of value at a place; store makes one access, as load does in
-// Load.
+// Load. Of elements that several threads have, all accesses are in a branch that one of
+// these takes: so warps with nothing to store do not compute what only this needs.
 func (s *Site) Store(value *ir.Value, at Place, store func(a *Access, offset llir.Value, vals []llir.Value) error) error {
 	offsets, err := s.offsets(at)
 	if err != nil {
 		return err
 	}
 	var first []llir.Value // of each access
-	all, err := s.e.stores(&storing{
-		value: value, mask: at.Mask, where: at.Offsets, width: s.placeWidth(at),
+	all, owner, err := s.e.stores(&storing{
+		value: value, mask: at.Mask, where: at.Offsets, width: s.placeWidth(at), apart: true,
 		place: func(_ *Access, r int) { first = append(first, offsets[r]) },
 	})
-	for i := range all {
-		if err == nil {
-			err = store(&all[i].Access, first[i], all[i].vals)
-		}
+	if err != nil || len(all) == 0 {
+		return err
 	}
+	guarded(s.B, owner, nil, func() llir.Value {
+		for i := range all {
+			err = cmp.Or(err, store(&all[i].Access, first[i], all[i].vals))
+		}
+		return nil
+	})
 	return err
 }
 
