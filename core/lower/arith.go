@@ -131,7 +131,7 @@ func packable(f scalarFunc) handler {
 		if err != nil {
 			return err
 		}
-		if n%2 != 0 || (t != llir.Half && t != llir.BF16) || !e.m.caps.Math.Packs(t) {
+		if n%2 != 0 || !e.m.caps.Math.Packs(t) {
 			return single(e, op)
 		}
 		pair := e.m.llvm.Vec(2, t)

@@ -188,7 +188,7 @@ type Math interface {
 	// where the target is better with them together; nil leaves it to Elementwise.
 	// Called for functions of device libraries.
 	Elements(b *llir.Builder, op *ir.Operation, args [][]llir.Value) []llir.Value
-	// Packs reports whether the target computes two 16-bit floats of a type in
+	// Packs reports whether the target computes two floats of a type in
 	// one instruction. Called for sums, products and the like.
 	Packs(t llir.Type) bool
 }

@@ -36,8 +36,9 @@ func (*Target) Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type, 
 // Elements is nil: no function of a library is known here.
 func (*Target) Elements(*llir.Builder, *ir.Operation, [][]llir.Value) []llir.Value { return nil }
 
-// Packs holds for f16: packed instructions for bf16 are gfx950's alone.
-func (t *Target) Packs(typ llir.Type) bool { return typ == llir.Half }
+// Packs holds for f16, and for f32 on CDNA: packed instructions for bf16 are gfx950's
+// alone.
+func (t *Target) Packs(typ llir.Type) bool { return typ == llir.Half || typ == llir.F32 && t.GFX9 }
 
 func f32(b *llir.Builder, name string, x llir.Value) llir.Value {
 	return b.Call(b.M.Declare(name, llir.Pure, llir.F32, llir.F32), x)

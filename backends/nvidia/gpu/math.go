@@ -54,7 +54,7 @@ func KeepDenormals(name string) string {
 var ofDoubles = map[*ir.OpDef]string{math.Log: "log", math.Log2: "log2", math.Erf: "erf"}
 
 // Packs holds for f16 everywhere and for bf16 from compute capability 9.0 on.
-func (t *Target) Packs(typ llir.Type) bool { return typ == llir.Half || t.CC >= 90 }
+func (t *Target) Packs(typ llir.Type) bool { return typ == llir.Half || typ == llir.BF16 && t.CC >= 90 }
 
 func f32(b *llir.Builder, name string, x ...llir.Value) llir.Value {
 	params := make([]llir.Type, len(x))
