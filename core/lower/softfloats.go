@@ -42,7 +42,13 @@ func (SoftFloats) ConvertFloats(b *llir.Builder, from, to ir.FloatKind, rounding
 	wide := map[ir.FloatKind]llir.Type{ir.F16: llir.Half, ir.BF16: llir.BF16, ir.F32: llir.F32, ir.F64: llir.F64}
 	out := make([]llir.Value, len(x))
 	for i, v := range x {
-		if narrowFrom {
+		if narrowFrom && source.inHalf() {
+			if v = source.half(b, v); to == ir.F16 {
+				out[i] = v
+				continue
+			}
+			v = b.Cast(llir.FPExt, v, llir.F32, 0)
+		} else if narrowFrom {
 			v = source.widen(b, v)
 		}
 		switch {
@@ -56,6 +62,23 @@ func (SoftFloats) ConvertFloats(b *llir.Builder, from, to ir.FloatKind, rounding
 		out[i] = v
 	}
 	return out
+}
+
+// inHalf reports whether every exponent of the format is one of f16 after a shift of the
+// byte, so that a product with a power of two corrects the bias, of subnormals as well.
+func (f byteFloat) inHalf() bool { return f.infinite || f.man == 3 }
+
+// half gives the f16 of a byte, which is exact.
+func (f byteFloat) half(b *llir.Builder, x llir.Value) llir.Value {
+	m := b.M
+	bits := b.ZExt(x, llir.I16)
+	if f.infinite { // the upper byte of f16
+		return b.BitCast(b.Shl(bits, 8), llir.Half)
+	}
+	shifted := b.Or(b.Shl(b.And(bits, m.Int(llir.I16, 0x7F)), 10-f.man), b.Shl(b.And(bits, m.Int(llir.I16, 0x80)), 8))
+	y := b.Binary(llir.FMul, b.BitCast(shifted, llir.Half), m.Float(llir.Half, float64(int(1)<<(15-f.bias))), 0)
+	isNaN := b.ICmp(ipredEQ, b.And(bits, m.Int(llir.I16, int64(0x7F|f.nan))), m.Int(llir.I16, int64(f.nan)))
+	return b.Select(isNaN, m.FloatBits(llir.Half, 0x7E00), y)
 }
 
 // widen gives the f32 of a byte, which is exact.
