@@ -153,6 +153,9 @@ func (t *Target) bufferAtomic(s *lower.Site, op *ir.Operation) error {
 		}
 		b := s.B
 		x := together(b, a.Values)
+		if v.AtomicRmwOp() == tt.RMWExch { // of floats LLVM takes the bits
+			x = b.BitCast(x, llir.IntN(llir.Width(a.Elem)))
+		}
 		f := b.M.Declare("llvm.amdgcn.raw.ptr.buffer.atomic."+name+"."+suffix(x.Type()), llir.HasEffects, x.Type(), x.Type(), rsrc.Type(), llir.I32, llir.I32, llir.I32)
 		old := b.Call(f, x, rsrc, byteOffset(b, offset, a.Mask, llir.Width(a.Elem)/8), b.M.I32(0), b.M.I32(0))
 		return parts(b, old, a.Elem, width), nil

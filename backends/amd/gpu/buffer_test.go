@@ -98,6 +98,9 @@ func TestBufferAtomics(t *testing.T) {
 		{"add", "fp16"},
 		{"add", "fp64"},
 		{"max", "fp32"},
+		{"xchg", "fp32"},
+		{"xchg", "fp64"},
+		{"max", "fp64"},
 	}
 	update := map[string]func(x, y int64) int64{
 		"add": func(x, y int64) int64 { return x + y }, "max": func(x, y int64) int64 { return max(x, y) }, "min": func(x, y int64) int64 { return min(x, y) },
