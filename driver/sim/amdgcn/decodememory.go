@@ -243,15 +243,26 @@ func (r *atomicRow) kind() simt.Atomic {
 	return simt.AtomAdd
 }
 
-// fence decodes what orders memory between blocks, which is always in order here.
+// fence decodes what orders memory between blocks, which is always in order here. Those of
+// gfx12 count as loads and stores do.
 func (d *decoder) fence() (simt.Inst, bool) {
+	counted := func(c simt.WaitCounter) func(v *simt.Wavefront) {
+		return func(v *simt.Wavefront) { v.Issue(c, false, 0, 0, false, false) }
+	}
+	do := func(*simt.Wavefront) {}
+	switch d.name {
+	case "global_inv":
+		do = counted(simt.WaitLoad)
+	case "global_wb", "global_wbinv":
+		do = counted(simt.WaitStore)
+	}
 	switch d.name {
 	case "buffer_inv", "buffer_wbl2", "buffer_gl0_inv", "buffer_gl1_inv", "buffer_wbinvl1", "buffer_wbinvl1_vol", "buffer_invl2",
 		"global_inv", "global_wb", "global_wbinv", "global_prefetch_b8":
 		for _, m := range policies {
 			d.has(m)
 		}
-		return once(func(*simt.Wavefront) {}, simt.ClassBarrierOp), true
+		return once(do, simt.ClassBarrierOp), true
 	}
 	return simt.Inst{}, false
 }
