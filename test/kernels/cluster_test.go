@@ -122,6 +122,12 @@ def blocks(src, dst, acc, m, n, M: tl.constexpr, N: tl.constexpr):
         f.atomic_add([i, j], x)
 
 @triton.jit
+def both(X, Y, Count, N: tl.constexpr, M: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.cat(tl.load(X + i), tl.load(Y + i), can_reorder=True)
+    tl.atomic_add(Count + x[:, None] + tl.arange(0, M)[None, :] * 2 * N, 1)
+
+@triton.jit
 def copy(X, Y, n, N: tl.constexpr):
     i = tl.program_id(0) * N + tl.arange(0, N)
     tl.extra.cuda.gdc_wait()
@@ -180,6 +186,29 @@ func TestClusterElementwise(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestCat: tl.cat has each element of both operands, in some order, where there are fewer
+// elements than threads and the result is wanted in another layout, too.
+func TestCat(t *testing.T) {
+	cat := func(t *testing.T, k kerneltest.Kernel) {
+		for _, n := range []int{4, 8, 32, 256} {
+			const m = 16
+			x, y, count := kerneltest.Zeros("i32", n), kerneltest.Zeros("i32", n), kerneltest.Zeros("i32", m*2*n)
+			for i := range n {
+				x.Set(i, float64(i))
+				y.Set(i, float64(n+i))
+			}
+			k.Run(t, kerneltest.Grid(1), x, y, count, n, m)
+			kerneltest.Equal(t, "count", count, each(m*2*n, func(int) float64 { return 1 }))
+		}
+	}
+	eachCluster(t, func(t *testing.T, ctas, warps int) { cat(t, inCluster("both", ctas, warps)) })
+	for _, warps := range []int{1, 4, 16} {
+		t.Run(fmt.Sprintf("warps=%d", warps), func(t *testing.T) {
+			cat(t, kerneltest.Kernel{Source: clustered, Name: "both"}.Warps(warps))
+		})
+	}
 }
 
 func TestClusterLines(t *testing.T) {

@@ -263,7 +263,9 @@ func (c *converter) split(op *ir.Operation) {
 }
 
 // cat: a thread holds in the result what it holds of both operands, so the
-// layout must have room for that.
+// layout must have room for that, and its replicas where theirs are. One that has twice as
+// much of the operands' layout in each thread always does; it is taken where the default
+// does not, as where there are more CTAs than elements.
 func (c *converter) cat(op *ir.Operation) {
 	t := tensors.Type(tt.AsCat(op).Result())
 	have := tensors.Registers(t.Shape, c.blocked(t.Shape))
@@ -276,7 +278,17 @@ func (c *converter) cat(op *ir.Operation) {
 		e.SizePerThread = slices.Clone(e.SizePerThread)
 		e.SizePerThread[e.Order[0]] *= need / have
 	}
-	c.result(op, tensors.WithEncoding(c.ctx, t, encoding.Of(c.ctx, &e)))
+	enc := encoding.Of(c.ctx, &e)
+	if !keepsHolders(op, enc) {
+		part := operandShape(op)
+		e = *c.blocked(part).Layout.(*layout.Blocked)
+		e.SizePerThread = slices.Clone(e.SizePerThread)
+		for d := range part {
+			e.SizePerThread[d] *= int(t.Shape[d] / part[d])
+		}
+		enc = encoding.Of(c.ctx, &e)
+	}
+	c.result(op, tensors.WithEncoding(c.ctx, t, enc))
 }
 
 // dot: a square of results in each thread, and all of K of their rows and

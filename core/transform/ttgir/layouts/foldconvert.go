@@ -190,23 +190,48 @@ func madeInAnyLayout(op *ir.Operation, enc ir.Attribute) bool {
 		v := tt.AsReshape(op)
 		return v.AllowReorder() && !v.EfficientLayout() && renamesOperand(v, enc)
 	case tt.Cat:
-		return sameRegisters(op, enc)
+		return keepsHolders(op, enc)
 	}
 	return false
 }
 
-// sameRegisters reports whether the result holds as many values a thread in enc
-// as the operands give: then values need only be renamed.
-func sameRegisters(op *ir.Operation, enc ir.Attribute) bool {
+// keepsHolders reports whether a thread may take what it holds of the operands for its part
+// of the result in enc, in an operation that may reorder elements: these are as many
+// values, and the same lanes, warps and CTAs hold replicas.
+func keepsHolders(op *ir.Operation, enc ir.Attribute) bool {
 	a, ok := enc.(*encoding.Attr)
 	if !ok {
 		return false
 	}
+	to := linear(resultShape(op), a)
 	in := 0
 	for _, v := range op.Operands() {
-		in += tensors.Registers(tensors.Type(v).Shape, encoding.AttrOf(v.Type()))
+		from := linear(tensors.Type(v).Shape, encoding.AttrOf(v.Type()))
+		if !sameReplicas(from, to, layout.Lane, layout.Warp, layout.Block) {
+			return false
+		}
+		in += from.Registers()
 	}
-	return tensors.Registers(resultShape(op), a) == in
+	return to.Registers() == in
+}
+
+// linear is the layout of a tensor.
+func linear(shape []int64, a *encoding.Attr) layout.Layout {
+	l, err := a.Layout.Linear(shape)
+	if err != nil {
+		panic("BUG: ttgir: " + err.Error())
+	}
+	return l
+}
+
+// sameReplicas reports whether the same bits of inputs hold replicas in both layouts.
+func sameReplicas(a, b layout.Layout, inputs ...layout.Dim) bool {
+	for _, d := range inputs {
+		if a.FreeMask(d) != b.FreeMask(d) {
+			return false
+		}
+	}
+	return true
 }
 
 // renamesOperand is renames for what a reshape takes and gives.
@@ -223,20 +248,8 @@ func renames(src *ir.TensorType, shape []int64, enc *encoding.Attr) bool {
 	if encoding.AttrOf(src) == nil {
 		return false
 	}
-	from, err := encoding.AttrOf(src).Layout.Linear(src.Shape)
-	if err != nil {
-		panic("BUG: ttgir: " + err.Error())
-	}
-	to, err := enc.Layout.Linear(shape)
-	if err != nil {
-		panic("BUG: ttgir: " + err.Error())
-	}
-	for _, d := range []layout.Dim{layout.Register, layout.Lane, layout.Warp, layout.Block} {
-		if from.FreeMask(d) != to.FreeMask(d) {
-			return false
-		}
-	}
-	return from.Registers() == to.Registers()
+	from, to := linear(src.Shape, encoding.AttrOf(src)), linear(shape, enc)
+	return sameReplicas(from, to, layout.Register, layout.Lane, layout.Warp, layout.Block) && from.Registers() == to.Registers()
 }
 
 // remade makes op again, before the builder's point, with the result type t.

@@ -103,7 +103,7 @@ func localReshape(b *ir.Builder, m machine.Machine, op *ir.Operation) bool {
 	order = append(order, axis)
 	size := slices.Repeat([]int{1}, len(order))
 	enc := encoding.Of(b.Context(), layout.BlockedFor(t.Shape, size, order, m.Warps, m.Lanes, m.CTAs))
-	if enc == t.Encoding || !sameRegisters(op, enc) {
+	if enc == t.Encoding || !keepsHolders(op, enc) {
 		return false
 	}
 	v.SetEfficientLayout(true)
