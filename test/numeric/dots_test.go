@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/driver/launch"
 	"github.com/tritonc/tritonc/driver/simulated"
 	"github.com/tritonc/tritonc/internal/kerneltest"
 )
@@ -20,6 +21,7 @@ type dotProgram struct {
 	typ, stored    string // of operands; of A in memory
 	turned         [2]bool
 	descriptors    [3]bool // for A, B and D
+	host           [2]bool // those for A and B are arguments
 	store          string  // "pointers", "descriptor", "add"
 	// inRegisters is what is done with A before it is multiplied: "", "double", "positive".
 	inRegisters string
@@ -64,6 +66,18 @@ var dotVariations = []dotVariation{
 	{warps: 8, stages: 3, options: kerneltest.Options{"num_ctas": 2, "tma": "always"}},
 	{warps: 4, stages: 3, options: kerneltest.Options{"num_ctas": 2, "wgmma": "never"}},
 	{warps: 4, stages: 3, divided: true, options: kerneltest.Options{"num_ctas": 2}},
+	{warps: 4, stages: 3, random: true, options: kerneltest.Options{"num_ctas": 8}},
+	{warps: 4, stages: 2, random: true, options: kerneltest.Options{"num_ctas": 16, "tma": "always"}},
+}
+
+// randomVariation draws each option by itself, so that all combinations come in time.
+func randomVariation(r *rand.Rand) dotVariation {
+	return dotVariation{
+		warps: one(r, 4, 4, 8), stages: 1 + r.IntN(4), divided: r.IntN(2) == 0, random: r.IntN(2) == 0,
+		options: kerneltest.Options{
+			"wgmma": one(r, "auto", "auto", "never"), "tma": one(r, "auto", "always", "never"), "num_ctas": one(r, 1, 1, 2, 4, 8, 16),
+		},
+	}
 }
 
 // one is any of the values.
@@ -94,6 +108,9 @@ func randomDots(r *rand.Rand) *dotProgram {
 		p.stored = one(r, p.typ, p.typ, p.typ, "i8", "fp8e5")
 	}
 	p.m, p.n, p.k = 16*(1+r.IntN(2*p.bm/16)), 16*(1+r.IntN(2*p.bn/16)), 16*r.IntN(5*p.bk/16)
+	for i := range p.host {
+		p.host[i] = p.descriptors[i] && p.k > 0 && r.IntN(2) == 0
+	}
 	return p
 }
 
@@ -151,14 +168,19 @@ func (p *dotProgram) text() string {
 		bcols = p.bp
 	}
 	line("columns = tl.cdiv(N, %d) * %d", p.bn, bcols) // of the result
-	if p.descriptors[0] {
+	for i, name := range []string{"a", "b"} {
+		if p.host[i] {
+			line("%s_desc = %s", name, name)
+		}
+	}
+	if p.descriptors[0] && !p.host[0] {
 		if p.turned[0] {
 			descriptor("a", "K", "M", p.bk, p.bm)
 		} else {
 			descriptor("a", "M", "K", p.bm, p.bk)
 		}
 	}
-	if p.descriptors[1] {
+	if p.descriptors[1] && !p.host[1] {
 		if p.turned[1] {
 			descriptor("b", "N", "K", p.bn, p.bk)
 		} else {
@@ -372,13 +394,23 @@ func TestRandomDots(t *testing.T) {
 		for k := range each {
 			variations = append(variations, dotVariations[(i/2*each+k)%len(dotVariations)])
 		}
+		variations = append(variations, randomVariation(r))
+		passed := func(i int, x *array.Array, rows, cols int) any {
+			if !p.host[i] {
+				return x
+			}
+			if p.turned[i] {
+				rows, cols = cols, rows
+			}
+			return &launch.Descriptor{Array: x, Block: []int{rows, cols}}
+		}
 		for _, v := range variations {
 			o, e := kerneltest.Zeros(p.sum(), len(wantO)), kerneltest.Zeros(p.sum(), len(wantE))
 			k := kerneltest.Kernel{
 				Source: p.text(), Target: "cuda:90", Options: kerneltest.Options{"num_warps": v.warps, "num_stages": v.stages},
 				Sim: simulated.Options{Random: v.random, Seed: 11},
 			}
-			if _, err := k.With(v.options).TryRun(t, kerneltest.Grid(grid), a, b, d, o, e, p.m, p.n, p.k, v.stages, v.divided); err != nil {
+			if _, err := k.With(v.options).TryRun(t, kerneltest.Grid(grid), passed(0, a, p.bm, p.bk), passed(1, b, p.bk, p.bn), d, o, e, p.m, p.n, p.k, v.stages, v.divided); err != nil {
 				t.Fatalf("%+v\n%s: %s\n%s", *p, v, kerneltest.Text(err), p.text())
 			}
 			for _, out := range []struct {

@@ -742,6 +742,7 @@ func runLoops(t *testing.T, r *rand.Rand, variations []variation) (ahead bool) {
 		m.scalars[fmt.Sprint("t", i)] = r.Int32N(maxTrips + 1)
 	}
 	target := fmt.Sprintf("cuda:%d", pick(r, capabilities()))
+	variations = withClusters(r, variations, target)
 	trips := []any{int(m.scalars["t0"]), int(m.scalars["t1"]), int(m.scalars["t2"])}
 	for _, s := range steps {
 		s(&m)

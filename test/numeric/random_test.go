@@ -241,6 +241,14 @@ func choices(t *testing.T) []variation {
 	return out
 }
 
+// withClusters adds a cluster of any size, where the target has them.
+func withClusters(r *rand.Rand, all []variation, target string) []variation {
+	if target != "cuda:90" {
+		return all
+	}
+	return append(slices.Clip(all), variation{4, 3, kerneltest.Options{"num_ctas": 2 << r.IntN(4)}})
+}
+
 // TestRandomPrograms: however many warps compute a program, in however many
 // stages, with whichever passes, the result is the same; that of floats within
 // its bound.
@@ -292,6 +300,7 @@ func agree(t *testing.T, r *rand.Rand, variations []variation) {
 		small.Set(i, float64(r.IntN(17)-8))
 	}
 	target := fmt.Sprintf("cuda:%d", pick(r, capabilities()))
+	variations = withClusters(r, variations, target)
 	trips := r.IntN(maxTrips + 1)
 	var first, firstFloats *array.Array
 	for _, v := range variations {
