@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import sys
+import time
 from concurrent import futures
 
 import grpc
@@ -110,13 +111,13 @@ class Devices(device_pb2_grpc.DevicesServicer):
                 raise KeyError(f"{name}: there is no such buffer")
             number = given.scalar or given.buffer.to_bytes(8, "little")
             arguments.append(numpy.frombuffer(number, machine.TYPES[kind]).reshape(1))
-        x, y, z = map(range, request.grid)
+        start, (x, y, z) = time.monotonic_ns(), map(range, request.grid)
         try:
             for place in itertools.takewhile(lambda _: context.is_active(), itertools.product(x, y, z)):
                 kernel.run(place, arguments, memory)
         except MemoryError as fault:
             return dev.LaunchResponse(fault=[pb.Diagnostic(message=str(fault))])
-        return dev.LaunchResponse()
+        return dev.LaunchResponse(nanoseconds=time.monotonic_ns() - start)
 
 
 server = grpc.server(futures.ThreadPoolExecutor(32), options=[("grpc.max_receive_message_length", -1)])
