@@ -1,0 +1,280 @@
+package counts
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tritonc/tritonc/backends/amd"
+	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/driver"
+	"github.com/tritonc/tritonc/driver/sim"
+	"github.com/tritonc/tritonc/driver/simulated"
+	"github.com/tritonc/tritonc/internal/kerneltest"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// amdgcnEnv names a folder with what Triton made of the jobs for gfx942, as NAME.amdgcn:
+// its facts are measured afresh and written to testdata/triton_gfx942.tsv.
+const amdgcnEnv = "TRITONC_TRITON_AMDGCN"
+
+const amdFactsFile = "testdata/triton_gfx942.tsv"
+
+// An amdRow is what is known of the assembly of one kernel for gfx942.
+type amdRow struct {
+	job string
+	// by the metadata: vector registers with accumulation registers, scalar registers,
+	// and registers that are spilled
+	vgpr, sgpr, spills int
+	// of the text: loads of global memory, those of 16 bytes, and matrix instructions
+	loads, wide, mfma int
+	// executed, -1 where it does not run
+	warp, sectors, passes, barriers int
+}
+
+var amdColumns = []string{"vgpr", "sgpr", "spills", "loads", "wide", "mfma", "warp", "sectors", "passes", "barriers"}
+
+func (r *amdRow) numbers() []*int {
+	return []*int{&r.vgpr, &r.sgpr, &r.spills, &r.loads, &r.wide, &r.mfma, &r.warp, &r.sectors, &r.passes, &r.barriers}
+}
+
+func (r *amdRow) line() string {
+	out := r.job
+	for _, n := range r.numbers() {
+		out += "\t" + strconv.Itoa(*n)
+	}
+	return out + "\n"
+}
+
+func amdFacts(t testing.TB) map[string]amdRow {
+	t.Helper()
+	text, err := os.ReadFile(amdFactsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]amdRow{}
+	for line := range strings.Lines(string(text)) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if strings.HasPrefix(line, "#") || len(f) != len(amdColumns)+1 {
+			continue
+		}
+		r := amdRow{job: f[0]}
+		for i, n := range r.numbers() {
+			if *n, err = strconv.Atoi(f[i+1]); err != nil {
+				t.Fatalf("%s: %v", amdFactsFile, err)
+			}
+		}
+		out[r.job] = r
+	}
+	return out
+}
+
+var (
+	amdMeta    = regexp.MustCompile(`(?m)^    \.(vgpr_count|sgpr_count|vgpr_spill_count|sgpr_spill_count): +(\d+)$`)
+	amdKernel  = regexp.MustCompile(`(?m)^    \.name: +(\S+)$`)
+	amdThreads = regexp.MustCompile(`(?m)^    \.max_flat_workgroup_size: (\d+)$`)
+	amdLoad    = regexp.MustCompile(`(?m)^\s+(?:global|buffer|flat)_load_(\w+)`)
+	amdMatrix  = regexp.MustCompile(`(?m)^\s+v_mfma_`)
+)
+
+// wideLoad is the type of loads of 16 bytes.
+const wideLoad = "dwordx4"
+
+// read takes what assembly says of itself.
+func (r *amdRow) read(text string) {
+	for _, m := range amdMeta.FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.Atoi(m[2])
+		switch m[1] {
+		case "vgpr_count":
+			r.vgpr = n
+		case "sgpr_count":
+			r.sgpr = n
+		default:
+			r.spills += n
+		}
+	}
+	for _, m := range amdLoad.FindAllStringSubmatch(text, -1) {
+		r.loads++
+		if m[1] == wideLoad {
+			r.wide++
+		}
+	}
+	r.mfma = len(amdMatrix.FindAllString(text, -1))
+}
+
+// simulate counts a launch on an MI300X.
+func (r *amdRow) simulate(text string, s shape) error {
+	r.warp, r.sectors, r.passes, r.barriers = -1, -1, -1, -1
+	mod, err := sim.LoadAMDGCN(r.job+".amdgcn", []byte(text))
+	if err != nil {
+		return err
+	}
+	name, threads := amdKernel.FindAllStringSubmatch(text, -1), amdThreads.FindStringSubmatch(text)
+	if len(name) == 0 || threads == nil {
+		return fmt.Errorf("the metadata name no kernel")
+	}
+	n, _ := strconv.Atoi(threads[1])
+	d := sim.New(sim.Options{NoChecks: true, Workers: 1, Chip: sim.MI300X})
+	k := &compiled{kernel: name[len(name)-1][1], threads: n}
+	rep, err := s.launch(d, mod, k, sim.MI300X.SharedBlock)
+	if err != nil {
+		return err
+	}
+	c := &rep.Counters
+	r.warp, r.sectors, r.passes, r.barriers = int(c.WarpInstructions), int(c.GlobalSectors), int(c.SharedWavefronts), int(c.Barriers)
+	return nil
+}
+
+var addAMD = sync.OnceFunc(func() {
+	kerneltest.AddBackend(amd.New(), func(_ context.Context, t sdk.Target, out io.Writer) (driver.Device, error) {
+		return simulated.New(t, simulated.Options{Output: out})
+	})
+})
+
+// pointerEntry is a pointer's entry in a signature.
+var pointerEntry = regexp.MustCompile(`=\*\w+(:16)?`)
+
+// compileAMD takes a job from Python to gfx942's assembly; small says of all buffers that
+// they have less than 2 GiB.
+func compileAMD(t testing.TB, j job, small bool) (string, error) {
+	t.Helper()
+	addAMD()
+	source, err := os.ReadFile(filepath.Join(kernelDir, j.File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := core.Target{Backend: "hip", Arch: "gfx942", WarpSize: 64}
+	opts := &core.Options{Select: kerneltest.Select, Values: j.Options, Stages: []string{"amdgcn"}, AllowUnlaunchable: true}
+	signature := j.Signature
+	if small {
+		signature = pointerEntry.ReplaceAllString(signature, "$0:S")
+	}
+	variants, err := core.Variants(t.Context(), &core.Source{Path: j.File, Text: source}, to, opts, core.Want{Kernel: j.Kernel, Signature: signature})
+	if err != nil {
+		return "", err
+	}
+	k, err := core.Compile(t.Context(), variants[0], to, opts)
+	if err != nil {
+		return "", err
+	}
+	return string(k.Artifact("amdgcn").Data), nil
+}
+
+// TestTritonAMD measures Triton's own assembly.
+func TestTritonAMD(t *testing.T) {
+	dir := os.Getenv(amdgcnEnv)
+	if dir == "" {
+		t.Skipf("%s names no folder of Triton's assembly", amdgcnEnv)
+	}
+	var b strings.Builder
+	b.WriteString("# What Triton 3.6.0 makes of the jobs for gfx942: TestTritonAMD writes this.\n")
+	b.WriteString("# job\t" + strings.Join(amdColumns, "\t") + "\n")
+	for _, j := range jobs(t) {
+		text, err := os.ReadFile(filepath.Join(dir, j.Name+".amdgcn"))
+		if err != nil {
+			continue // Triton does not compile this one
+		}
+		r := amdRow{job: j.Name}
+		r.read(string(text))
+		if err := r.simulate(string(text), shapeOf(j)); err != nil {
+			t.Logf("%s: not simulated: %v", j.Name, err)
+		}
+		b.WriteString(r.line())
+	}
+	if err := os.WriteFile(amdFactsFile, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// means are geometric means of ours by Triton's, by column.
+type means map[string]struct {
+	logs float64
+	n    int
+}
+
+func (m means) add(column string, ours, theirs int) {
+	if ours > 0 && theirs > 0 {
+		x := m[column]
+		x.logs += math.Log(float64(ours) / float64(theirs))
+		x.n++
+		m[column] = x
+	}
+}
+
+func (m means) of(column string) float64 {
+	x := m[column]
+	if x.n == 0 {
+		return 0
+	}
+	return math.Exp(x.logs / float64(x.n))
+}
+
+// mostAMD is the greatest geometric mean of ours by Triton's that each column may have: of
+// code for the same arguments, whose accesses are by addresses of 64 bits where Triton's
+// are, and of code for small buffers.
+var mostAMD = map[bool]map[string]float64{
+	false: {"vgpr": 1.06, "sgpr": 1.02, "warp": 1, "sectors": 1, "passes": 1, "barriers": 1},
+	true:  {"vgpr": 1, "warp": 1, "sectors": 1, "passes": 1, "barriers": 1},
+}
+
+// TestAMDBesideTriton compiles every job for gfx942, as Triton's files were and with small
+// buffers, and shows the table of ours beside Triton's. Nothing may spill that Triton
+// keeps in registers.
+func TestAMDBesideTriton(t *testing.T) {
+	if _, err := exec.LookPath("llc-22"); err != nil {
+		t.Skip("llc-22 is not installed: there is nothing to make assembly with")
+	}
+	triton := amdFacts(t)
+	for _, small := range []bool{false, true} {
+		t.Run(map[bool]string{false: "asTriton", true: "smallBuffers"}[small], func(t *testing.T) {
+			m := means{}
+			var table strings.Builder
+			for _, j := range jobs(t) {
+				theirs, ok := triton[j.Name]
+				if !ok {
+					continue
+				}
+				text, err := compileAMD(t, j, small)
+				if err != nil {
+					t.Errorf("%s: %v", j.Name, kerneltest.Text(err))
+					continue
+				}
+				r := amdRow{job: j.Name}
+				r.read(text)
+				if err := r.simulate(text, shapeOf(j)); err != nil {
+					t.Errorf("%s: %v", j.Name, err)
+				}
+				if r.spills > theirs.spills {
+					t.Errorf("%s spills %d registers, Triton's code %d", j.Name, r.spills, theirs.spills)
+				}
+				fmt.Fprintf(&table, "%-24s", j.Name)
+				theirNumbers := theirs.numbers()
+				for i, n := range r.numbers() {
+					fmt.Fprintf(&table, " %13s", fmt.Sprintf("%d/%d", *n, *theirNumbers[i]))
+					m.add(amdColumns[i], *n, *theirNumbers[i])
+				}
+				table.WriteString("\n")
+			}
+			head, foot := fmt.Sprintf("%-24s", "ours/Triton's"), fmt.Sprintf("%-24s", "geometric mean")
+			for _, c := range amdColumns {
+				head += fmt.Sprintf(" %13s", c)
+				foot += fmt.Sprintf(" %13.3f", m.of(c))
+			}
+			t.Logf("\n%s\n%s%s", head, table.String(), foot)
+			for c, most := range mostAMD[small] {
+				if x := m.of(c); x == 0 || x > most {
+					t.Errorf("%s: the geometric mean is %.3f of Triton's, and %.3f is allowed", c, x, most)
+				}
+			}
+		})
+	}
+}
