@@ -56,7 +56,7 @@ test-suites: # what compiles and runs many kernels
 	$(ONCE) $(GOTEST) $(SUITES)
 	cd test/numeric && $(ONCE) $(GOTEST) # in its folder, so that it says how much of the product ran
 	cd test/numeric && $(ONCE) TRITONC_TARGET=gpu64:gfx942 TRITONC_SHARD=1/8 $(GOTEST) -run '^TestSuite$$'
-	cd test/numeric && $(ONCE) TRITONC_TARGET=hip:gfx942 TRITONC_SHARD=2/8 $(GOTEST) -run '^TestSuite$$'
+	cd test/numeric && $(ONCE) TRITONC_TARGET=hip:gfx942 TRITONC_SHARD=2/8 $(GOTEST) -run '^(TestSuite|TestRandom.*)$$'
 	cd test/numeric && $(ONCE) TRITONC_TARGET=hip:gfx1100 TRITONC_SHARD=3/8 $(GOTEST) -run '^TestSuite$$'
 	cd test/numeric && $(ONCE) TRITONC_TARGET=hip:gfx90a TRITONC_SHARD=4/16 $(GOTEST) -run '^TestSuite$$'
 	cd test/numeric && $(ONCE) TRITONC_TARGET=hip:gfx950 TRITONC_SHARD=5/16 $(GOTEST) -run '^TestSuite$$'

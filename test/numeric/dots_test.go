@@ -410,7 +410,7 @@ func TestRandomDots(t *testing.T) {
 				Source: p.text(), Target: "cuda:90", Options: kerneltest.Options{"num_warps": v.warps, "num_stages": v.stages},
 				Sim: simulated.Options{Random: v.random, Seed: 11},
 			}
-			if _, err := k.With(v.options).TryRun(t, kerneltest.Grid(grid), passed(0, a, p.bm, p.bk), passed(1, b, p.bk, p.bn), d, o, e, p.m, p.n, p.k, v.stages, v.divided); err != nil {
+			if _, err := k.With(portable(v.options)).TryRun(t, kerneltest.Grid(grid), passed(0, a, p.bm, p.bk), passed(1, b, p.bk, p.bn), d, o, e, p.m, p.n, p.k, v.stages, v.divided); err != nil {
 				t.Fatalf("%+v\n%s: %s\n%s", *p, v, kerneltest.Text(err), p.text())
 			}
 			for _, out := range []struct {

@@ -37,3 +37,12 @@ func onCUDA() bool {
 
 // onAMD reports whether they are compiled for AMD's.
 func onAMD() bool { return strings.HasPrefix(os.Getenv(kerneltest.TargetEnv), "hip:") }
+
+// portable are those of a program's options that targets of all vendors have: for AMD's
+// none, as they are about NVIDIA's instructions and passes.
+func portable(o kerneltest.Options) kerneltest.Options {
+	if onAMD() {
+		return nil
+	}
+	return o
+}

@@ -306,7 +306,7 @@ func agree(t *testing.T, r *rand.Rand, variations []variation) {
 	for _, v := range variations {
 		got, gotFloats := kerneltest.Empty("i32", n), kerneltest.Empty("fp32", n)
 		k := kerneltest.Kernel{Source: p.text(), Target: target, Options: kerneltest.Options{"num_warps": v.warps, "num_stages": v.stages}}
-		if _, err := k.With(v.options).TryRun(t, kerneltest.Grid(1), ints, floats, small, got, gotFloats, trips); err != nil {
+		if _, err := k.With(portable(v.options)).TryRun(t, kerneltest.Grid(1), ints, floats, small, got, gotFloats, trips); err != nil {
 			t.Fatalf("%s, %s: %s\n%s", target, v, kerneltest.Text(err), p.text())
 		}
 		if first == nil {

@@ -642,6 +642,9 @@ func runShapes(t *testing.T, r *rand.Rand) {
 	}
 	text := shapeDefs + "@triton.jit\ndef kernel(" + strings.Join(s.params, ", ") + "):\n    " + strings.Join(s.lines, "\n    ") + "\n"
 	warps := 1 << r.IntN(6)
+	if onAMD() {
+		warps = min(warps, 16) // of 64 lanes
+	}
 	target := fmt.Sprint("cuda:", capabilities()[r.IntN(len(capabilities()))])
 	k := kerneltest.Kernel{Source: text, Name: "kernel", Target: target}.Warps(warps)
 	if _, err := k.TryRun(t, kerneltest.Grid(1), s.args...); err != nil {
