@@ -150,7 +150,7 @@ func (m *module) stageTiles(p *conversionPlan) {
 // l's vectors are as long without tiles, or where the other side's are longer.
 func (m *module) stageRows(p *conversionPlan, l, other *tensorLayout, in *Tiles) (layout.Staging, *tilePlan) {
 	row := in.Tile.OutSize(layout.TensorDim(1))
-	if p.vec >= row {
+	if p.vec >= row && !p.scatters() {
 		return layout.Staging{}, nil
 	}
 	view, ok := m.rowView(l, in)
@@ -167,6 +167,24 @@ func (m *module) stageRows(p *conversionPlan, l, other *tensorLayout, in *Tiles)
 	}
 	t, _ := m.planTiles(&sharedPlan{tensor: l, size: p.elem, offs: s.Offsets(l.layout)}, in)
 	return s, t
+}
+
+// scatters reports whether what the result loads at once goes to registers that are not
+// neighbours, so that whoever needs them as neighbours has them moved.
+func (p *conversionPlan) scatters() bool {
+	vec := p.vec
+	for i, c := range p.staging.Offsets(p.dst.layout).Columns(layout.Register) {
+		switch {
+		case p.dst.freeRegs>>i&1 != 0:
+		case vec == 1:
+			return false
+		case c >= uint64(p.vec):
+			return true
+		default:
+			vec /= 2
+		}
+	}
+	return false
 }
 
 // rowView is the layout of the rows that the lanes of an instruction address to

@@ -221,7 +221,7 @@ func (m *module) setWarps(n int) {
 
 // barrier waits for the threads that run the code: the program's, or the group's.
 func (e *emitter) barrier() {
-	if e.m.work == nil {
+	if e.m.work == nil && (e.m.warps > 1 || e.m.caps.Groups == nil) {
 		e.m.target.Barrier(e.b)
 		return
 	}
