@@ -341,3 +341,17 @@ func operands(inst any, f func(Value)) {
 		}
 	}
 }
+
+// ElementOf gives the vector and the index that v is an element of, if it was taken from
+// one.
+func ElementOf(v Value) (vector Value, index int, ok bool) {
+	e, ok := v.(*ir.InstExtractElement)
+	if !ok {
+		return nil, 0, false
+	}
+	i, ok := e.Index.(*Int)
+	if !ok {
+		return nil, 0, false
+	}
+	return e.X, int(i.Bits), true
+}

@@ -72,6 +72,20 @@ func pointwise(f scalarFunc) handler {
 	}
 }
 
+// together makes a handler that asks the target for all elements at once, and applies f
+// to each where it has no form for them.
+func together(f scalarFunc) handler {
+	each := pointwise(f)
+	return func(e *emitter, op *ir.Operation) error {
+		out := e.m.caps.Math.Elements(e.b, op, [][]llir.Value{e.value(arith.AsTruncF(op).In())})
+		if out == nil {
+			return each(e, op)
+		}
+		e.set(op.OneResult(), out)
+		return nil
+	}
+}
+
 // equalRegisters marks the bits of the register index that do not change the
 // value of v, though nothing in its computation says so: a mask x < n, for
 // instance, where n is a multiple of 16, is one for 16 neighbours.
@@ -220,12 +234,13 @@ func arithHandlers(h map[*ir.OpDef]handler) {
 	}
 	for def, op := range map[*ir.OpDef]llir.Op{
 		arith.ExtSI: llir.SExtOp, arith.ExtUI: llir.ZExtOp, arith.TruncI: llir.TruncOp,
-		arith.ExtF: llir.FPExt, arith.TruncF: llir.FPTrunc,
+		arith.ExtF:   llir.FPExt,
 		arith.SIToFP: llir.SIToFP, arith.UIToFP: llir.UIToFP,
 		arith.FPToSI: llir.FPToSI, arith.FPToUI: llir.FPToUI, arith.Bitcast: llir.BitCast,
 	} {
 		h[def] = pointwise(cast(op))
 	}
+	h[arith.TruncF] = together(cast(llir.FPTrunc))
 	for def, name := range map[*ir.OpDef]string{
 		arith.MinSI: "smin", arith.MaxSI: "smax", arith.MinUI: "umin", arith.MaxUI: "umax",
 	} {

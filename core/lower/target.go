@@ -186,7 +186,7 @@ type Math interface {
 	Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type, args []llir.Value) llir.Value
 	// Elements is Elementwise for all elements that a thread has, operand by operand,
 	// where the target is better with them together; nil leaves it to Elementwise.
-	// Called for functions of device libraries.
+	// Called for functions of device libraries and roundings to narrower floats.
 	Elements(b *llir.Builder, op *ir.Operation, args [][]llir.Value) []llir.Value
 	// Packs reports whether the target computes two floats of a type in
 	// one instruction. Called for sums, products and the like.

@@ -17,8 +17,11 @@ import (
 // package devmath. Symbols are __nv_X for f64 and integers and __nv_Xf for f32.
 
 // Elements lowers what is better computed of all elements together: integral powers, by
-// one loop for several.
+// one loop for several, and roundings to bf16.
 func (t *Target) Elements(b *llir.Builder, op *ir.Operation, x [][]llir.Value) []llir.Value {
+	if t.roundsBF16(op, x) {
+		return roundBF16(b, x[0])
+	}
 	if !op.Is(tt.ExternElementwise) || len(x) != 2 {
 		return nil
 	}

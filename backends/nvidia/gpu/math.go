@@ -26,6 +26,8 @@ func (t *Target) Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type
 		return nil
 	}
 	switch op.Def() {
+	case arith.ExtF:
+		return widenBF16(b, x[0])
 	case arith.DivF:
 		return f32(b, "llvm.nvvm.div.full", x...)
 	case math.Exp:

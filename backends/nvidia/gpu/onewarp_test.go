@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -46,6 +47,34 @@ func TestConvertInOneWarp(t *testing.T) {
 	for i, got := range sim.Download[uint16](out) {
 		if got != in[i] {
 			t.Fatalf("element %d is %#x, want %#x\n%s", i, got, in[i], k.ptx)
+		}
+	}
+}
+
+// What is rounded to bf16 and widened again is rounded in pairs.
+func TestRoundBF16InPairs(t *testing.T) {
+	const rows = "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [1, 1], order = [1, 0]}>"
+	k := elementwise(t, 64, "f32", "f32", rows, rows, strings.ReplaceAll(`    %h = arith.truncf %v : tensor<64x32xf32, L> to tensor<64x32xbf16, L>
+    %w = arith.extf %h : tensor<64x32xbf16, L> to tensor<64x32xf32, L>
+`, "L", rows))
+	if strings.Contains(k.ptx, "cvt.rn.bf16.f32") || !strings.Contains(k.ptx, "cvt.rn.bf16x2.f32") {
+		t.Errorf("numbers are rounded one by one\n%s", k.ptx)
+	}
+	if strings.Contains(k.ptx, "cvt.f32.bf16") {
+		t.Errorf("halves are taken out of their words\n%s", k.ptx)
+	}
+	d := sim.New(sim.Options{})
+	in := make([]float32, 64*32)
+	for i := range in {
+		in[i] = float32(i-700) * 1.0117
+	}
+	in[0], in[1], in[2] = float32(math.Inf(-1)), math.Float32frombits(1<<31), 1e-40
+	out := d.Alloc("o", 4*len(in))
+	k.run(t, d, sim.Dim(1), sim.Upload(d, "x", in), out)
+	for i, got := range sim.Download[uint32](out) {
+		x := math.Float32bits(in[i])
+		if want := (x + 0x7fff + x>>16&1) &^ 0xffff; got != want {
+			t.Fatalf("%g is rounded to %#x, want %#x\n%s", in[i], got, want, k.ptx)
 		}
 	}
 }
