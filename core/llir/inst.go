@@ -342,6 +342,12 @@ func operands(inst any, f func(Value)) {
 	}
 }
 
+// IsAnd reports whether v is the conjunction of two values.
+func IsAnd(v Value) bool {
+	_, ok := v.(*ir.InstAnd)
+	return ok
+}
+
 // ElementOf gives the vector and the index that v is an element of, if it was taken from
 // one.
 func ElementOf(v Value) (vector Value, index int, ok bool) {

@@ -272,7 +272,7 @@ func (e *emitter) asyncCopy(op ttg.AsyncCopyOp) error {
 		if err != nil {
 			return
 		}
-		c := Copy{From: from, To: a.Ptr, ToOffset: a.Offset, Owner: owner}
+		c := Copy{From: from, To: a.Ptr, ToOffset: a.Offset, Owner: owner, Crowded: e.m.crowded}
 		c.From.Ptr, c.From.Offset = llir.SplitPtr(in[regs[0]])
 		c.From.Mask = pickReg(masks, regs[0])
 		if c.From.Mask != nil && others != nil {
@@ -284,6 +284,29 @@ func (e *emitter) asyncCopy(op ttg.AsyncCopyOp) error {
 	})
 	e.set(op.Token(), nil)
 	return err
+}
+
+// largeWords is how many registers of 32 bits a tensor has that leaves few to others.
+const largeWords = 128
+
+// loadsLarge reports whether a large tensor is loaded from shared memory.
+func (m *module) loadsLarge(mod *ir.Operation) bool {
+	return ir.Walk(mod, func(op *ir.Operation) ir.WalkResult {
+		if t, ok := localLoaded(op).(*ir.TensorType); ok {
+			if n, err := m.regsOf(t); err == nil && n*ir.BitWidth(t.Elem) >= 32*largeWords {
+				return ir.Stop
+			}
+		}
+		return ir.Advance
+	})
+}
+
+// localLoaded is the type of what op loads from shared memory; nil if it does not.
+func localLoaded(op *ir.Operation) ir.Type {
+	if !op.Is(ttg.LocalLoad) {
+		return nil
+	}
+	return op.OneResult().Type()
 }
 
 // neighbours is how many registers with consecutive indices, in that order, lie

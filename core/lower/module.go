@@ -98,6 +98,7 @@ func Module(mod *ir.Operation, t Target, o Options) (res *Result, err error) {
 		return nil, err
 	}
 	m.setWarps(m.ownWarps)
+	m.crowded = m.loadsLarge(mod)
 	m.bars = membar.Analyze(mod, m.alloc, m.effects())
 	if m.alloc.Size() > 0 {
 		m.smem = m.llvm.AddGlobal("global_smem", m.llvm.Array(0, llir.I8), sharedSpace, m.alloc.Align(), nil)
@@ -153,6 +154,7 @@ type module struct {
 	ownWarps     int
 	ctas         int // of the cluster that a program is
 	maxRegs      int
+	crowded      bool // see Copy
 	// otherLayouts are those for other numbers of warps.
 	otherLayouts map[int]map[*ir.TensorType]*tensorLayout
 	work         *workers // nil: there are none

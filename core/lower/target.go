@@ -264,6 +264,9 @@ type Copy struct {
 	ToOffset int64
 	// Owner, an i1, is false in threads that only hold replicas; nil is true.
 	Owner llir.Value
+	// Crowded is set where the program's threads hold large tensors, so that few registers
+	// are left to them.
+	Crowded bool
 }
 
 // Atomic is one atomic access of a thread.

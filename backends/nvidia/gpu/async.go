@@ -42,7 +42,7 @@ func (t *Target) CopyAsync(b *llir.Builder, c *lower.Copy) error {
 		// The size, 0 where there is nothing to read. The operand ignore-src takes
 		// fewer instructions, yet with it large dots of 16-bit floats were 1 to
 		// 3 % slower on an H200.
-		n := s.in("r", b.Select(a.Mask, b.M.I32(bytes), b.M.I32(0)))
+		n := s.in("r", copied(b, c, bytes))
 		s.str(", ")
 		s.ref(n)
 	}
@@ -55,6 +55,19 @@ func (t *Target) CopyAsync(b *llir.Builder, c *lower.Copy) error {
 		}, a.Other)
 	}
 	return nil
+}
+
+// copied is how many of so many bytes a copy reads. LLVM selects once for each part of a
+// conjunction, and ptxas keeps what was selected in registers; so the conjunction is one
+// predicate. But crowded threads, that they may have all of their registers: those of
+// chunk_fwd_kernel_h of flash-linear-attention, with a gate for each key, are otherwise
+// given 168, and wait for each load (72 us on an H200 instead of 55).
+func copied(b *llir.Builder, c *lower.Copy, bytes int) llir.Value {
+	mask := c.From.Mask
+	if c.Crowded || !llir.IsAnd(mask) {
+		return b.Select(mask, b.M.I32(bytes), b.M.I32(0))
+	}
+	return b.Asm("selp.b32 $0, "+strconv.Itoa(bytes)+", 0, $1;", "=r,b", false, llir.I32, mask)
 }
 
 // and joins predicates, nil standing for true.

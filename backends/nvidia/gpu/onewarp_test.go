@@ -78,3 +78,44 @@ func TestRoundBF16InPairs(t *testing.T) {
 		}
 	}
 }
+
+// A copy's mask of two conditions is one predicate, unless large tensors crowd the threads.
+func TestCopyUnderConjunction(t *testing.T) {
+	const bl = "#ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [1, 32], warpsPerCTA = [1, 1], order = [1, 0]}>"
+	for _, c := range []struct{ rows, selects int }{{64, 1}, {128, 2}} {
+		k := elementwise(t, c.rows, "i32", "i32", bl, bl, strings.NewReplacer("BL", bl, "DIMS", fmt.Sprintf("%dx32", c.rows),
+			"BUF", "#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>, #ttg.shared_memory, mutable").Replace(`
+    %odd = arith.constant dense<1> : tensor<DIMSxi32, BL>
+    %most = arith.constant dense<1000> : tensor<DIMSxi32, BL>
+    %v1 = arith.andi %v, %odd : tensor<DIMSxi32, BL>
+    %m0 = arith.cmpi eq, %v1, %odd : tensor<DIMSxi32, BL>
+    %m1 = arith.cmpi slt, %v, %most : tensor<DIMSxi32, BL>
+    %m2 = arith.andi %m0, %m1 : tensor<DIMSxi1, BL>
+    %m = ttg.local_alloc : () -> !ttg.memdesc<DIMSxi32, BUF>
+    %t = ttg.async_copy_global_to_local %x_p, %m mask %m2 : tensor<DIMSx!tt.ptr<i32>, BL> -> <DIMSxi32, BUF>
+    %g = ttg.async_commit_group tokens %t
+    %a = ttg.async_wait %g {num = 0 : i32}
+    %w = ttg.local_load %m token %a : !ttg.memdesc<DIMSxi32, BUF> -> tensor<DIMSxi32, BL>
+`))
+		copies, selects := strings.Count(k.ptx, "cp.async.ca"), strings.Count(k.ptx, "selp")
+		if copies != c.rows || selects != c.selects*copies {
+			t.Errorf("%d selects for %d copies, want %d for each of %d\n%s", selects, copies, c.selects, c.rows, k.ptx)
+		}
+		d := sim.New(sim.Options{})
+		in := make([]int32, c.rows*32)
+		for i := range in {
+			in[i] = int32(i) * 7 % 1500
+		}
+		out := d.Alloc("o", 4*len(in))
+		k.run(t, d, sim.Dim(1), sim.Upload(d, "x", in), out)
+		for i, got := range sim.Download[int32](out) {
+			want := in[i]
+			if want%2 == 0 || want >= 1000 {
+				want = 0
+			}
+			if got != want {
+				t.Fatalf("element %d is %d, want %d\n%s", i, got, want, k.ptx)
+			}
+		}
+	}
+}
