@@ -53,8 +53,9 @@ const (
 	keptStep = 40
 )
 
-// leastThreads is a warp for each scheduler of a multiprocessor. A block of fewer is not
-// asked for alone: ptxas then loads so far ahead that it spills.
+// leastThreads is a warp for each scheduler of a multiprocessor. A block of fewer is asked
+// for alone only where all that lives at once has registers: ptxas would load so far ahead
+// that it spills.
 const leastThreads = 128
 
 // crowd is how many times as much as the registers that a thread may have lives at once
@@ -147,7 +148,7 @@ func stagedBlocks(k lower.Kernel, n int) int {
 			return n
 		}
 	}
-	if k.Threads < leastThreads {
+	if k.Threads < leastThreads && peak > ThreadRegisters {
 		return 0
 	}
 	return 1
