@@ -335,7 +335,12 @@ func floatArith(b *builder, typ string) {
 		b.exact("div_rn", fmt.Sprintf("tl.div_rn(%s, %s)", x.name, y.name), typ, func(i int) num { return round(t, x.v[i].f/y.v[i].f) })
 	}
 	small := b.load(typ, num{f: 1}, b.plainFloat(typ))
-	b.exact("mod", fmt.Sprintf("%s %% %s", small.name, q.name), out, func(i int) num { return num{f: math.Mod(small.v[i].f, q.v[i].f)} })
+	// LLVM's expansion of frem: where the rounded quotient is a whole number that the true
+	// one is just below, the remainder is a little beyond 0.
+	b.exact("mod", fmt.Sprintf("%s %% %s", small.name, q.name), out, func(i int) num {
+		x, y := small.v[i].f, q.v[i].f
+		return round(ot, math.FMA(-math.Trunc(round(ot, x/y).f), y, x))
+	})
 }
 
 // narrowArith is what the language has for floats of eight bits: results are
