@@ -125,6 +125,19 @@ func TestStaleLock(t *testing.T) {
 	}
 }
 
+// TestKilled: a backend that cannot be asked to end is killed, which the protocol's page
+// allows.
+func TestKilled(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the backend has a Unix socket")
+	}
+	for _, r := range run(t, build(t, "killed", "testdata/killed")) {
+		if r.Status == Failed || r.Check == "shutdown" && r.Status != OK {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
 // TestWrongDevice: a device that takes any code and any arguments, and computes wrong
 // numbers.
 func TestWrongDevice(t *testing.T) {

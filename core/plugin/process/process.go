@@ -18,6 +18,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -98,7 +99,7 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 		Logger:           quietLogger{cfg.Logger},
 		SyncStdout:       said("output"),
 		SyncStderr:       said("error"),
-		GRPCDialOptions:  host.DialOptions(),
+		GRPCDialOptions:  append(host.DialOptions(), grpc.WithChainUnaryInterceptor(p.killUnasked)),
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: c.base},
 	})
 	defer p.Begin()()
@@ -156,6 +157,16 @@ func (p *Process) Stop() {
 	defer impatient.Stop()
 	p.plugin.Kill()
 	p.child.cleanUp()
+}
+
+// killUnasked ends a program that cannot be asked to: go-plugin's shutdown service is
+// optional, and go-plugin waits for the end of a program that lacks it, too.
+func (p *Process) killUnasked(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	err := invoke(ctx, method, req, reply, conn, opts...)
+	if method == "/plugin.GRPCController/Shutdown" && status.Code(err) == codes.Unimplemented {
+		p.Kill()
+	}
+	return err
 }
 
 // stopTime is how long a process may take to end by itself.
