@@ -130,3 +130,35 @@ def k(p0, p1, p2, p3, p4, p5, o0, o1, o2, o3, o4):
 		t.Error("the code accesses memory below the stack")
 	}
 }
+
+// TestAccumulators: an accumulator that a loop carries stays in the registers that the
+// instruction updates.
+func TestAccumulators(t *testing.T) {
+	needTools(t)
+	const text = `import triton
+import triton.language as tl
+
+@triton.jit
+def k(a, b, c, n):
+    i, j, k = tl.arange(0, 64)[:, None], tl.arange(0, 64)[None, :], tl.arange(0, 32)
+    acc = tl.zeros((64, 64), dtype=tl.float32)
+    for s in range(n):
+        acc = tl.dot(tl.load(a + i * 32 + k[None, :]), tl.load(b + k[:, None] * 64 + j), acc)
+        a += 64 * 32
+        b += 64 * 32
+    tl.store(c + i * 64 + j, acc)
+`
+	for _, chip := range []string{"gfx90a", "gfx942", "gfx950"} {
+		k, err := compile(t, chip, "k.py", []byte(text), "k", "*fp16:16, *fp16:16, *fp32:16, i32", stageAMDGCN, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asm := string(k.Artifact(stageAMDGCN).Data)
+		if !strings.Contains(asm, "\tv_mfma_") {
+			t.Errorf("%s: there is no MFMA", chip)
+		}
+		if strings.Contains(asm, "\tv_accvgpr_") {
+			t.Errorf("%s: accumulators are copied", chip)
+		}
+	}
+}

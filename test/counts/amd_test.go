@@ -222,8 +222,8 @@ func (m means) of(column string) float64 {
 // code for the same arguments, whose accesses are by addresses of 64 bits where Triton's
 // are, and of code for small buffers.
 var mostAMD = map[bool]map[string]float64{
-	false: {"vgpr": 1.06, "sgpr": 1.02, "warp": 1, "sectors": 1, "passes": 1, "barriers": 1},
-	true:  {"vgpr": 1, "warp": 1, "sectors": 1, "passes": 1, "barriers": 1},
+	false: {"vgpr": 0.95, "sgpr": 1, "warp": 0.95, "sectors": 1, "passes": 1, "barriers": 1},
+	true:  {"vgpr": 0.9, "warp": 0.95, "sectors": 1, "passes": 1, "barriers": 1},
 }
 
 // TestAMDBesideTriton compiles every job for gfx942, as Triton's files were and with small

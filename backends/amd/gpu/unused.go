@@ -31,9 +31,15 @@ var inputs = []struct {
 // registers that it shares between them, so that it needs to know of none.
 var workgroupIDs = []string{"workgroup-id-x", "workgroup-id-y", "workgroup-id-z"}
 
+// noAccumulation says that no instruction must have accumulation registers: inline
+// assembly, of which there is none, could. Otherwise LLVM leaves half of the registers to
+// accumulators alone, and copies these in each iteration of a loop.
+var noAccumulation = llir.StringAttr("amdgpu-agpr-alloc", "0")
+
 // MarkUnused says of the functions of a module, which must be all that are called, which
 // inputs of a kernel they do not read: they then take no registers, and the hidden
-// arguments are not part of the kernel's. LLVM's optimizer infers it, and llc does not.
+// arguments are not part of the kernel's. LLVM's optimizer infers it, as it does
+// noAccumulation, and llc does not.
 func (t *Target) MarkUnused(m *llir.Module) {
 	declared := map[string]bool{}
 	for _, f := range m.IR.Funcs {
@@ -55,6 +61,9 @@ func (t *Target) MarkUnused(m *llir.Module) {
 		for i, name := range workgroupIDs {
 			mark(name, "llvm.amdgcn.workgroup.id."+axes[i])
 		}
+	}
+	if t.MFMA != 0 {
+		attrs = append(attrs, noAccumulation)
 	}
 	for _, f := range m.IR.Funcs {
 		if len(f.Blocks) == 0 {
