@@ -631,10 +631,21 @@ func (d *decoder) matrix() (simt.Inst, bool) {
 			}
 		}
 	}
-	for _, name := range [...]string{"cbsz", "abid", "blgp"} {
-		if m := d.mod(name); m != nil && m.Value != 0 {
-			d.fail(m.Col, "%s of %s is not supported", name, d.in.Op)
+	for _, x := range [...]struct {
+		name  string
+		field *int
+	}{{"cbsz", &p.shared}, {"abid", &p.from}, {"blgp", nil}} {
+		m := d.mod(x.name)
+		switch {
+		case m == nil || m.Value == 0:
+		case x.field == nil || p.blocks == 1:
+			d.fail(m.Col, "%s of %s is not supported", x.name, d.in.Op)
+		default:
+			*x.field = int(m.Value)
 		}
+	}
+	if p.blocks>>p.shared == 0 || p.from>>p.shared != 0 {
+		d.fail(0, "%s has no block %d of %d to share", d.in.Op, p.from, 1<<p.shared)
 	}
 	return whole(p.do, simt.ClassMatrix), true
 }

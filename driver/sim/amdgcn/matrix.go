@@ -122,6 +122,9 @@ type dot struct {
 	negC    bool
 	high    bool // f16 results go to upper halves
 	clamp   bool
+	// shared is the logarithm of how many blocks take the same one of A, that with the
+	// number from among them.
+	shared, from int
 	// regsA to regsD are how many registers each takes.
 	regsA, regsB, regsD int
 }
@@ -139,6 +142,9 @@ func (p *dot) countRegs() {
 		p.regsD = 8
 	}
 }
+
+// blockOfA is which block of A a block of B is multiplied by.
+func (p *dot) blockOfA(block int) int { return block>>p.shared<<p.shared | p.from }
 
 // placeA is where row i (or column) and k of a block of an operand are: the lane, and
 // the element of its registers.
@@ -198,9 +204,10 @@ func (p *dot) do(v *simt.Wavefront) {
 		for block := range p.blocks {
 			for i := range p.m {
 				for k := range p.k {
-					la, ea := p.placeA(block, i, k, k0)
+					la, ea := p.placeA(p.blockOfA(block), i, k, k0)
+					lb, eb := p.placeA(block, i, k, k0)
 					a[i*p.k+k] = extend(element32(v, p.src[0].reg, la, ea, p.a.bits), p.a.bits, p.signedA)
-					b[i*p.k+k] = extend(element32(v, p.src[1].reg, la, ea, p.b.bits), p.b.bits, p.signedB)
+					b[i*p.k+k] = extend(element32(v, p.src[1].reg, lb, eb, p.b.bits), p.b.bits, p.signedB)
 				}
 			}
 			for m := range p.m {
@@ -221,9 +228,10 @@ func (p *dot) do(v *simt.Wavefront) {
 		for block := range p.blocks {
 			for i := range p.m {
 				for k := range p.k {
-					la, ea := p.placeA(block, i, k, k0)
+					la, ea := p.placeA(p.blockOfA(block), i, k, k0)
+					lb, eb := p.placeA(block, i, k, k0)
 					a[i*p.k+k] = p.src[0].signed(p.a.value(element32(v, p.src[0].reg, la, ea, p.a.bits)))
-					b[i*p.k+k] = p.src[1].signed(p.b.value(element32(v, p.src[1].reg, la, ea, p.b.bits)))
+					b[i*p.k+k] = p.src[1].signed(p.b.value(element32(v, p.src[1].reg, lb, eb, p.b.bits)))
 				}
 			}
 			for m := range p.m {
